@@ -1,0 +1,80 @@
+/* Compile kernels, read code objects, disassemble: one function each, two transports behind them.
+ *   in-process: libhiprtc/libamd_comgr loaded here by dlopen, when the library is on this machine's loader path;
+ *   worker process: `mlaforge-worker`, started through the private prefix's own ld.so, for parallel compiles and for
+ *   crash and hang containment. Talks length-prefixed messages over pipes. */
+#ifndef MLAF_COMPILE_H
+#define MLAF_COMPILE_H
+
+#include "base/base.h"
+
+typedef struct mlaf_compiler mlaf_compiler;
+
+typedef struct mlaf_compiler_opts {
+  const char *cache_dir;   /* code-object cache; NULL: $MLAF_CACHE_DIR, else $XDG_CACHE_HOME/mlaforge, else ~/.cache/mlaforge */
+  const char *worker_path; /* NULL: $MLAF_WORKER, else beside the executable, else the build's path */
+  const char *rocm_prefix; /* NULL: $MLAF_ROCM, else a system ROCm, else the prefix tools/setup.sh made */
+  int jobs;                /* worker processes; 0 = online CPUs */
+  double timeout_s;        /* per compile; 0 = 120 */
+  bool no_cache;
+} mlaf_compiler_opts;
+
+/* One compile. Inputs are borrowed, outputs owned by the caller (mlaf_compile_job_clear). */
+typedef struct mlaf_compile_job {
+  const char *source;
+  const char *const *options; /* NULL-terminated, order matters, without the arch */
+  const char *target;         /* "gfx942" or a full target id */
+  const char *name;           /* for messages: the kernel symbol */
+  mlaf_status status;         /* OK, E_COMPILE, E_TIMEOUT, E_CRASH, E_NO_COMPILER, E_IO */
+  void *code;
+  size_t code_size;
+  char *log;                  /* compiler output, "" if none */
+  char key[MLAF_HASH_HEX];    /* the cache key */
+  bool cached;                /* true: no compiler ran */
+  double seconds;
+} mlaf_compile_job;
+void mlaf_compile_job_clear(mlaf_compile_job *job);
+
+/* Cheap: no process is started and no library is loaded before the first real compile. */
+mlaf_status mlaf_compiler_open(const mlaf_compiler_opts *opts, const mlaf_log *log, mlaf_compiler **out, mlaf_err *err);
+void mlaf_compiler_close(mlaf_compiler *c);
+/* Identity of the compiler ("hiprtc 6.4.43484 LLVM 21.1 build-id ..."), part of every cache key. */
+mlaf_status mlaf_compiler_identity(mlaf_compiler *c, const char **id, mlaf_err *err);
+
+/* Compile n jobs over the worker pool; each job carries its own status. `progress` (may be NULL) is called on the
+ * calling thread after each finished job; returning false cancels the rest (status E_CANCELLED). */
+typedef bool (*mlaf_compile_progress)(void *user, size_t done, size_t total, const mlaf_compile_job *job);
+mlaf_status mlaf_compile(mlaf_compiler *c, mlaf_compile_job *jobs, size_t n, mlaf_compile_progress progress, void *user,
+                         mlaf_err *err);
+/* A code object by cache key, without any compiler: E_NOT_COMPILED when it is not in the cache. */
+mlaf_status mlaf_cache_get(mlaf_compiler *c, const char *key, void **code, size_t *size, mlaf_err *err);
+/* The key a job would have; fills job->key. */
+mlaf_status mlaf_compile_key(mlaf_compiler *c, mlaf_compile_job *job, mlaf_err *err);
+
+/* Counters for tests and `mlaforge env`: what actually happened. */
+typedef struct mlaf_compile_stats {
+  uint64_t compiled, cache_hits, cache_healed, worker_crashes, timeouts;
+} mlaf_compile_stats;
+void mlaf_compiler_stats(const mlaf_compiler *c, mlaf_compile_stats *out);
+
+/* What the code object says of one kernel (metadata note and kernel descriptor; parsed here, no comgr needed). */
+typedef struct mlaf_kernel_meta {
+  char symbol[128];
+  uint32_t vgpr_count, agpr_count, sgpr_count; /* vgpr_count: total of the unified file as .vgpr_count states it */
+  uint32_t vgpr_spills, sgpr_spills;
+  uint32_t scratch_bytes;  /* .private_segment_fixed_size */
+  uint32_t lds_bytes;      /* .group_segment_fixed_size */
+  uint32_t kernarg_bytes;
+  uint32_t max_threads;    /* .max_flat_workgroup_size */
+} mlaf_kernel_meta;
+mlaf_status mlaf_code_meta(const void *code, size_t size, mlaf_kernel_meta *out, size_t max, size_t *n, mlaf_err *err);
+
+/* Disassembly of the .text section by comgr, one line per instruction: "<hex offset in .text> <hex size> <text>\n",
+ * e.g. "1c40 8 v_mfma_f32_16x16x16_bf16 a[0:3], v[2:3], v[4:5], a[0:3]". Cached by content beside the code object.
+ * *text is malloc'ed. */
+mlaf_status mlaf_disassemble(mlaf_compiler *c, const char *target, const void *code, size_t size, char **text,
+                             mlaf_err *err);
+/* Assemble text to a code object through comgr (tests of single instructions). */
+mlaf_status mlaf_assemble(mlaf_compiler *c, const char *target, const char *source, void **code, size_t *size,
+                          mlaf_err *err);
+
+#endif

@@ -1,0 +1,95 @@
+/* The tuning database: SQLite as the working store, sorted text as the truth that is shipped and reviewed.
+ * Every write is one short BEGIN IMMEDIATE transaction. A broken database never breaks planning: callers go on
+ * without one. An mlaf_db belongs to one thread at a time; any number of processes may open the same file. */
+#ifndef MLAF_DB_H
+#define MLAF_DB_H
+
+#include "base/base.h"
+#include "device/device.h"
+#include "gen/gen.h"
+#include "mlaforge/problem.h"
+
+#define MLAF_DB_APPLICATION_ID 0x4d4c4146 /* "MLAF" */
+#define MLAF_DB_PROTOCOL 1                /* measurement protocol version, HARD */
+
+typedef struct mlaf_db mlaf_db;
+
+/* Where a time came from. Precedence at equal specificity: measured > imported > default > modelled. */
+typedef enum mlaf_source { MLAF_SRC_MEASURED, MLAF_SRC_IMPORTED, MLAF_SRC_DEFAULT, MLAF_SRC_MODELLED, MLAF_SRC_COUNT } mlaf_source;
+const char *mlaf_source_name(mlaf_source s);
+
+/* What became of a candidate. Failures are stored so that they are not tried again. */
+typedef enum mlaf_outcome {
+  MLAF_OUT_OK, MLAF_OUT_CONSTRAINT, MLAF_OUT_COMPILE, MLAF_OUT_RESOURCES /* scratch, spills or over budget */,
+  MLAF_OUT_LAUNCH, MLAF_OUT_TIMEOUT, MLAF_OUT_FAULT, MLAF_OUT_INCORRECT, MLAF_OUT_NOISY, MLAF_OUT_COUNT
+} mlaf_outcome;
+const char *mlaf_outcome_name(mlaf_outcome o);
+
+/* Enough of a kernel to load and launch it with no generator and no compiler. */
+typedef struct mlaf_kernel_ref {
+  char template_name[64]; /* "" when there is no such kernel */
+  char params[512];
+  char symbol[64];
+  char template_hash[MLAF_HASH_HEX], src_hash[MLAF_HASH_HEX];
+  char code_key[MLAF_HASH_HEX]; /* code-object cache key */
+  uint32_t threads, rows_per_wg;
+} mlaf_kernel_ref;
+
+/* One finished candidate of one problem on one device. */
+typedef struct mlaf_sample {
+  char variant[256];
+  uint32_t splits;
+  mlaf_kernel_ref decode, combine;
+  mlaf_outcome outcome;
+  mlaf_source source;
+  mlaf_timing timing;     /* ns, spread, parts: valid when outcome is OK or NOISY */
+  double error;           /* relative Frobenius error against fp64, worst of the verified cases */
+  uint32_t vgpr, agpr, lds, scratch;
+  char detail[512];       /* first line of the failure, "" if OK */
+} mlaf_sample;
+
+typedef struct mlaf_choice {
+  char problem[MLAF_PROBLEM_TEXT_MAX];
+  char variant[256];
+  uint32_t splits;
+  mlaf_kernel_ref decode, combine;
+  mlaf_source source;
+  double ns, margin; /* margin: how much better than the runner-up, as a ratio - 1 */
+  double error;
+  bool stale;        /* a SOFT field differs: usable, worth re-tuning */
+  char stale_why[160];
+} mlaf_choice;
+
+typedef enum mlaf_rung { MLAF_RUNG_EXACT, MLAF_RUNG_NEAREST, MLAF_RUNG_DEFAULT, MLAF_RUNG_MODEL, MLAF_RUNG_BASELINE } mlaf_rung;
+const char *mlaf_rung_name(mlaf_rung r);
+
+/* path NULL: $MLAF_DB, else $XDG_DATA_HOME/mlaforge/tuning.db, else ~/.local/share/mlaforge/tuning.db. Creates the file
+ * unless read_only. E_DB names the cause: another program's file, a newer schema (opened read-only), corruption. */
+mlaf_status mlaf_db_open(const char *path, bool read_only, const mlaf_log *log, mlaf_db **out, mlaf_err *err);
+void mlaf_db_close(mlaf_db *db);
+const char *mlaf_db_path(const mlaf_db *db);
+
+/* Commit one finished candidate; recomputes the problem's choice in the same transaction (lowest median among OK
+ * samples of this protocol and template hash; an incumbent is only replaced above max(2 %, 3 x MAD)).
+ * `toolchain` is mlaf_compiler_identity's text. */
+mlaf_status mlaf_db_add_sample(mlaf_db *db, const mlaf_device_info *dev, const char *toolchain,
+                               const mlaf_problem *p, const mlaf_sample *s, mlaf_err *err);
+/* All samples of a problem on a device, best first (resume, tables). *list is malloc'ed. */
+mlaf_status mlaf_db_samples(mlaf_db *db, const mlaf_device_info *dev, const mlaf_problem *p, mlaf_sample **list,
+                            size_t *n, mlaf_err *err);
+/* Best usable choice for the problem: exact, else same device's nearest bucket over batch and ctx (all other fields
+ * equal). E_NOT_TUNED when there is none (recorded as a miss unless read-only). `toolchain` NULL: do not judge staleness. */
+mlaf_status mlaf_db_choose(mlaf_db *db, const mlaf_device_info *dev, const char *toolchain, const mlaf_problem *p,
+                           mlaf_choice *out, mlaf_rung *rung, mlaf_err *err);
+/* Sorted text, one choice a line (format: tuning/README.md). device_id NULL: all devices. */
+mlaf_status mlaf_db_export(mlaf_db *db, const char *device_id, mlaf_text *out, mlaf_err *err);
+/* All or nothing; the detail names the line. *n_choices may be NULL. */
+mlaf_status mlaf_db_import(mlaf_db *db, const char *text, size_t *n_choices, mlaf_err *err);
+
+typedef bool (*mlaf_db_row_fn)(void *user, const char *device_id, const mlaf_choice *choice);
+/* Every stored choice in export order; stops when fn returns false. */
+mlaf_status mlaf_db_each_choice(mlaf_db *db, mlaf_db_row_fn fn, void *user, mlaf_err *err);
+typedef struct mlaf_db_counts { int64_t devices, problems, samples, failures, choices, misses; } mlaf_db_counts;
+mlaf_status mlaf_db_count(mlaf_db *db, mlaf_db_counts *out, mlaf_err *err);
+
+#endif

@@ -1,0 +1,99 @@
+/* One vtable per back end (hip, emu:gfx942, later cuda). Nothing above this line knows what runs below it. */
+#ifndef MLAF_DEVICE_H
+#define MLAF_DEVICE_H
+
+#include "base/base.h"
+
+typedef struct mlaf_device mlaf_device;     /* a back end's device; first member is mlaf_device_base */
+typedef struct mlaf_module mlaf_module;     /* a loaded code object */
+typedef struct mlaf_function mlaf_function; /* a kernel in it; lives as long as its module */
+
+/* Who this device is. `id` is the database's HARD key: arch with features, CU and XCC count, partitions; never the
+ * marketing name. e.g. "gfx942:sramecc+:xnack-|cu304|xcc8|SPX|NPS1", the emulator's begins with "emu:". */
+typedef struct mlaf_device_info {
+  char id[160];
+  char name[128];      /* for people */
+  char target[64];     /* what the compiler and gen/arch are told: "gfx942" */
+  char full_target[64];/* "gfx942:sramecc+:xnack-" */
+  int32_t compute_units, xcc, wave_size, lds_bytes, max_threads;
+  int64_t mem_bytes, l2_bytes, llc_bytes;
+  int32_t clock_mhz, mem_clock_mhz; /* SOFT: maximum clocks */
+  char driver[64];                  /* SOFT: runtime/driver version */
+} mlaf_device_info;
+
+typedef enum mlaf_time_source { MLAF_TIME_MEASURED, MLAF_TIME_MODELLED } mlaf_time_source;
+
+typedef struct mlaf_launch {
+  const mlaf_function *fn;
+  uint32_t grid[3], block[3];
+  const void *args; /* kernarg bytes, copied by launch */
+  size_t args_size;
+} mlaf_launch;
+
+#define MLAF_TIME_PARTS 12
+/* Time of a sequence of launches. parts: where a modelled time goes (issue, mfma, lds, l1, hbm, barrier, launch, ...). */
+typedef struct mlaf_timing {
+  mlaf_time_source source;
+  double ns;            /* median per sequence */
+  double p10_ns, p90_ns, mad_ns;
+  int32_t samples;
+  double clock_mhz;     /* assumed (modelled) or reported */
+  int32_t n_parts;
+  struct { char name[16]; double ns; } parts[MLAF_TIME_PARTS];
+  char bound[16];       /* the part that binds, "" if unknown */
+  char detail[128];     /* e.g. "simulated 24 of 2048 workgroups" */
+} mlaf_timing;
+
+typedef struct mlaf_time_opts {
+  int32_t warmup, min_samples, max_samples;
+  double min_window_ns;     /* per sample; repeats are doubled until reached */
+  double limit_s;           /* wall-clock limit */
+  double give_up_ns;        /* stop early when the median exceeds this; 0 = never */
+} mlaf_time_opts;
+
+typedef struct mlaf_device_ops {
+  const char *name; /* "hip", "emu:gfx942" */
+  /* Open `ordinal`; MLAF_E_NO_DEVICE with the reason when there is none here. */
+  mlaf_status (*open)(int ordinal, const mlaf_log *log, mlaf_device **out, mlaf_err *err);
+  void (*close)(mlaf_device *dev);
+  mlaf_status (*mem_alloc)(mlaf_device *dev, size_t bytes, void **ptr, mlaf_err *err);
+  mlaf_status (*mem_free)(mlaf_device *dev, void *ptr, mlaf_err *err);
+  mlaf_status (*mem_write)(mlaf_device *dev, void *dst, const void *src, size_t bytes, mlaf_err *err);
+  mlaf_status (*mem_read)(mlaf_device *dev, void *dst, const void *src, size_t bytes, mlaf_err *err);
+  mlaf_status (*mem_fill)(mlaf_device *dev, void *dst, int byte, size_t bytes, mlaf_err *err);
+  mlaf_status (*module_load)(mlaf_device *dev, const void *code, size_t size, mlaf_module **out, mlaf_err *err);
+  void (*module_unload)(mlaf_device *dev, mlaf_module *module);
+  mlaf_status (*function_get)(mlaf_device *dev, mlaf_module *module, const char *symbol, mlaf_function **out,
+                              mlaf_err *err);
+  /* Asynchronous on `stream` (NULL = default) where the back end has streams; the emulator runs it before returning.
+   * No allocation, lock, log or synchronisation on hip: legal inside graph capture. */
+  mlaf_status (*launch)(mlaf_device *dev, void *stream, const mlaf_launch *launch, mlaf_err *err);
+  mlaf_status (*sync)(mlaf_device *dev, void *stream, mlaf_err *err);
+  mlaf_status (*stream_create)(mlaf_device *dev, void **stream, mlaf_err *err);
+  void (*stream_destroy)(mlaf_device *dev, void *stream);
+  /* Time `n` launches as one sequence. */
+  mlaf_status (*time)(mlaf_device *dev, const mlaf_launch *launches, size_t n, const mlaf_time_opts *opts,
+                      mlaf_timing *out, mlaf_err *err);
+} mlaf_device_ops;
+
+/* First member of every back end's device. */
+typedef struct mlaf_device_base {
+  const mlaf_device_ops *ops;
+  mlaf_device_info info;
+} mlaf_device_base;
+
+static inline const mlaf_device_ops *mlaf_ops(const mlaf_device *dev) { return ((const mlaf_device_base *)dev)->ops; }
+static inline const mlaf_device_info *mlaf_info(const mlaf_device *dev) {
+  return &((const mlaf_device_base *)dev)->info;
+}
+
+/* Back ends in the order `--device auto` tries them; NULL-terminated. */
+extern const mlaf_device_ops *const mlaf_backends[];
+extern const mlaf_device_ops mlaf_hip_ops;
+extern const mlaf_device_ops mlaf_emu_ops;
+
+/* "auto", "hip", "hip:1", "emu:gfx942". */
+mlaf_status mlaf_device_open(const char *spec, const mlaf_log *log, mlaf_device **out, mlaf_err *err);
+void mlaf_device_close(mlaf_device *dev);
+
+#endif

@@ -1,0 +1,239 @@
+/* emu:gfx942 from inside: instructions, waves, workgroups, and the rules every instruction's implementation keeps.
+ *
+ * Rooms: elf.c (code object -> kernels) · parse.c (disassembly text -> emu_inst) · ops_*.c (what instructions do, one
+ * table of {mnemonic, exec} per file) · wave.c (run waves and barriers of a workgroup) · launch.c (grid over threads) ·
+ * memory.c (allocations) · lds.c (LDS and its race detector) · hazard.c (wait states) · timing.c + arch_gfx942.c (model)
+ * · device.c (the mlaf_device_ops).
+ *
+ * Strict by design: reading what was never written, before its s_waitcnt, outside an allocation, or inside a
+ * hazard window is an error that names pc, instruction, wave and lane (emu_fault), never a wrong number. */
+#ifndef MLAF_EMU_H
+#define MLAF_EMU_H
+
+#include "base/base.h"
+#include "device/device.h"
+
+enum { EMU_LANES = 64, EMU_VREGS = 512, EMU_AGPR0 = 256, EMU_SREGS = 128, EMU_LDS_MAX = 65536 };
+/* Scalar register numbers with a name (ISA encoding). Pairs are little-endian. SCC lives in its own field. */
+enum { EMU_VCC = 106, EMU_M0 = 124, EMU_EXEC = 126, EMU_FLAT_SCRATCH = 102, EMU_XNACK = 104 };
+
+typedef struct emu_inst emu_inst;
+typedef struct emu_wave emu_wave;
+typedef struct emu_group emu_group;
+typedef struct emu_device emu_device;
+
+/* Returns true when the wave may go on; false after emu_fault() or when the wave ended/blocked (w->state says which).
+ * The default next pc is in + 1; branches set w->next. */
+typedef bool (*emu_exec)(emu_wave *w, const emu_inst *in);
+
+typedef enum emu_class {
+  EMU_C_SALU, EMU_C_SMEM, EMU_C_VALU, EMU_C_TRANS, EMU_C_MFMA, EMU_C_VMEM_LOAD, EMU_C_VMEM_STORE, EMU_C_VMEM_ATOMIC,
+  EMU_C_DS_READ, EMU_C_DS_WRITE, EMU_C_DS_OTHER, EMU_C_WAITCNT, EMU_C_BARRIER, EMU_C_BRANCH, EMU_C_NOP, EMU_C_END,
+  EMU_C_COUNT
+} emu_class;
+
+typedef enum emu_operand_kind {
+  EMU_O_NONE, EMU_O_VREG /* reg 0..511, >= EMU_AGPR0 is an AGPR */, EMU_O_SREG /* reg 0..127 */, EMU_O_CONST, EMU_O_SCC, EMU_O_OFF
+} emu_operand_kind;
+
+typedef struct emu_operand {
+  uint8_t kind;
+  uint8_t count;   /* dwords as written in the text: v[0:3] -> 4 */
+  uint8_t neg, abs, sext;
+  uint16_t reg;
+  uint64_t value;  /* CONST: 32-bit pattern (inline floats already converted); ops of 64-bit type widen by their type */
+  bool is_literal; /* CONST from a literal dword rather than an inline constant */
+  bool is_float;   /* CONST written as a float, e.g. 1.0: 16-bit and 64-bit ops need to re-encode it */
+  double fvalue;   /* the float as written, when is_float */
+} emu_operand;
+
+/* Per-instruction flags set by the parser from trailing words. */
+enum {
+  EMU_F_SC0 = 1u << 0, EMU_F_SC1 = 1u << 1, EMU_F_NT = 1u << 2, EMU_F_LDS = 1u << 3, EMU_F_OFFEN = 1u << 4,
+  EMU_F_IDXEN = 1u << 5, EMU_F_CLAMP = 1u << 6, EMU_F_DPP = 1u << 7, EMU_F_SDWA = 1u << 8, EMU_F_GDS = 1u << 9,
+  EMU_F_BOUND_CTRL = 1u << 10
+};
+
+struct emu_inst {
+  emu_exec exec;
+  const char *mnemonic;      /* interned, without _e32/_e64/_dpp/_sdwa suffix */
+  const char *text;          /* the whole line, for messages */
+  uint32_t pc;               /* byte offset in .text */
+  uint8_t size;              /* bytes */
+  uint8_t cls;               /* emu_class */
+  uint8_t n_src, n_dst;
+  emu_operand dst[2];        /* vdst, and sdst/vcc of carry and div_scale ops */
+  emu_operand src[4];        /* as written; memory ops: address, data, base/descriptor, soffset in text order */
+  int32_t offset;            /* memory immediate offset; s_waitcnt: unused */
+  int32_t offset2;           /* ds_read2/write2 offset1 */
+  uint32_t imm;              /* SOPP/SOPK immediate, waitcnt fields, swizzle pattern, sleep length */
+  int32_t target;            /* branch: index of the target instruction */
+  uint32_t flags;
+  uint8_t op_sel, op_sel_hi, neg_lo, neg_hi; /* bit i = source i; op_sel bit 3 = destination half. op_sel_hi default 7 for VOP3P */
+  uint8_t omod;              /* 0 none, 1 *2, 2 *4, 3 /2 */
+  uint8_t cbsz, abid, blgp;  /* MFMA */
+  uint16_t dpp_ctrl; uint8_t row_mask, bank_mask;
+  uint8_t sdwa_dst, sdwa_src0, sdwa_src1, sdwa_unused;
+  uint8_t vmcnt, lgkmcnt, expcnt; /* s_waitcnt: counts, 0xff = not waited */
+  uint8_t passes;            /* MFMA: 4-clk passes, 0 otherwise; filled by emu_mfma_bind */
+  uint8_t dtype;             /* private to the op's file */
+  uint16_t dwords;           /* memory: dwords (or, for sub-dword, 1) per lane; private to the op's file */
+};
+
+typedef enum emu_wave_state { EMU_RUNNING, EMU_AT_BARRIER, EMU_ENDED, EMU_FAULTED } emu_wave_state;
+
+/* What the timing model and the profile read. One per wave, summed per workgroup and launch. */
+typedef struct emu_counts {
+  uint64_t issued[EMU_C_COUNT];
+  uint64_t mfma_passes;      /* 4-clk units */
+  uint64_t mfma_flops;
+  uint64_t lds_clk;          /* LDS port clocks including bank conflicts, from actual addresses */
+  uint64_t lds_conflict_clk; /* the part of it that conflicts cost */
+  uint64_t l1_lines;         /* 128-byte L1 line touches of vector memory */
+  uint64_t vmem_bytes_loaded, vmem_bytes_stored; /* by active lanes */
+  uint64_t nop_states;
+  uint64_t barriers;
+} emu_counts;
+
+struct emu_wave {
+  uint32_t (*v)[EMU_LANES];        /* [EMU_VREGS][64] */
+  uint64_t v_init[EMU_VREGS];      /* lane mask: written since launch */
+  uint32_t v_vm[EMU_VREGS];        /* sequence number of the vector-memory load in flight to this register, 0 none */
+  uint32_t v_lgkm[EMU_VREGS];      /* same for LDS (and flat) */
+  uint32_t s[EMU_SREGS];
+  bool s_init[EMU_SREGS];
+  uint32_t s_lgkm[EMU_SREGS];      /* SMEM load in flight */
+  uint32_t scc;
+  uint32_t vm_issued, vm_done;     /* vmcnt: loads, stores and LDS-DMA in issue order; outstanding = issued - done */
+  uint32_t lgkm_issued, lgkm_done; /* in-order part (LDS) */
+  uint32_t smem_outstanding;       /* out of order: only lgkmcnt(0) proves them */
+  uint64_t wait_states;            /* issue clock for hazards: +1 per instruction, + n+1 for s_nop n */
+  emu_wave_state state;
+  int32_t index;                   /* wave in the workgroup */
+  const emu_inst *inst;            /* current */
+  const emu_inst *next;
+  emu_group *group;
+  emu_counts counts;
+  void *hazard;                    /* hazard.c */
+  void *timing;                    /* timing.c */
+};
+
+struct emu_group {
+  emu_device *dev;
+  const struct emu_kernel *kernel;
+  uint32_t id[3];
+  int32_t n_waves;
+  emu_wave *waves;
+  uint8_t *lds;
+  uint32_t lds_bytes;
+  void *lds_shadow;       /* lds.c */
+  uint32_t epoch;         /* barriers passed */
+  const uint8_t *kernarg; /* guest address = host address of this buffer */
+  void *timing;           /* timing.c, per workgroup */
+  mlaf_err *err;          /* first fault of the launch goes here */
+};
+
+/* EXEC as one 64-bit mask. */
+static inline uint64_t emu_exec_mask(const emu_wave *w) { return (uint64_t)w->s[EMU_EXEC + 1] << 32 | w->s[EMU_EXEC]; }
+
+/* Report: "<what> (kernel K, pc 0x1c40: 'text', workgroup (x,y,z), wave w, lane l)". lane < 0: whole wave. Sets the
+ * wave's state and returns false, so that `return emu_fault(...)` is the idiom. */
+bool emu_fault(emu_wave *w, int lane, const char *fmt, ...) MLAF_PRINTF(3, 4);
+
+/* Slow path of the checks below: works out which rule was broken and reports it. */
+bool emu_vreg_bad(emu_wave *w, unsigned reg, uint64_t lanes);
+/* Every read of a vector register by any instruction goes through this (n consecutive registers, lanes = EXEC, or ~0 for
+ * MFMA): initialised, no load in flight. */
+static inline bool emu_vreg_check(emu_wave *w, unsigned reg, unsigned n, uint64_t lanes) {
+  for (unsigned i = reg; i < reg + n; i++)
+    if ((w->v_init[i] & lanes) != lanes || w->v_vm[i] > w->vm_done || w->v_lgkm[i] > w->lgkm_done)
+      return emu_vreg_bad(w, i, lanes);
+  return true;
+}
+/* Every write by VALU/MFMA: a load still in flight to the register would overwrite it later (WAW). */
+static inline bool emu_vreg_written(emu_wave *w, unsigned reg, unsigned n, uint64_t lanes) {
+  for (unsigned i = reg; i < reg + n; i++) {
+    if (w->v_vm[i] > w->vm_done || w->v_lgkm[i] > w->lgkm_done) return emu_vreg_bad(w, i, lanes);
+    w->v_init[i] |= lanes;
+  }
+  return true;
+}
+/* Scalar operands of any instruction. */
+bool emu_sreg_check(emu_wave *w, unsigned reg, unsigned n);
+
+/* --- tables: each ops_*.c exports one --- */
+typedef struct emu_op {
+  const char *mnemonic; /* without suffix */
+  emu_exec exec;
+  uint8_t cls;
+  uint8_t dtype;        /* private to the file */
+  uint16_t dwords;      /* private */
+} emu_op;
+extern const emu_op emu_ops_salu[], emu_ops_smem[], emu_ops_valu[], emu_ops_valu3p[], emu_ops_mfma[], emu_ops_vmem[], emu_ops_ds[];
+/* After parsing an MFMA: fill passes, check operand widths and even alignment. */
+bool emu_mfma_bind(emu_inst *in, mlaf_err *err);
+
+/* --- hazard.c: called by wave.c around every instruction --- */
+bool emu_hazard_before(emu_wave *w, const emu_inst *in); /* false after emu_fault */
+void emu_hazard_after(emu_wave *w, const emu_inst *in);
+bool emu_hazard_wave_init(emu_wave *w);
+void emu_hazard_wave_free(emu_wave *w);
+
+/* --- memory.c --- */
+/* Host pointer for a guest access of n bytes, or NULL after describing the nearest allocation in `why`.
+ * Guest addresses are host addresses of allocations made by the device, the kernarg and nothing else. */
+uint8_t *emu_mem_at(emu_device *dev, uint64_t addr, uint32_t n, char *why, size_t why_size);
+
+/* --- lds.c --- */
+bool emu_lds_group_init(emu_group *g);
+void emu_lds_group_free(emu_group *g);
+void emu_lds_barrier(emu_group *g); /* all waves arrived: new epoch */
+
+/* --- timing.c: called by wave.c after every executed instruction; memory ops leave their addresses' cost in w->counts --- */
+bool emu_timing_wave_init(emu_wave *w);
+void emu_timing_wave_free(emu_wave *w);
+void emu_timing_step(emu_wave *w, const emu_inst *in);
+void emu_timing_barrier(emu_group *g);
+
+/* --- elf.c, parse.c --- */
+typedef struct emu_kernel {
+  char symbol[128];
+  uint32_t entry;         /* byte offset in .text */
+  uint32_t lds_bytes, scratch_bytes, kernarg_bytes;
+  uint32_t vgprs, accum_offset; /* accum_offset: first AGPR in the unified file */
+  uint32_t user_sgprs;
+  bool sgpr_private_buffer, sgpr_dispatch_ptr, sgpr_queue_ptr, sgpr_kernarg_ptr, sgpr_dispatch_id, sgpr_flat_scratch,
+      sgpr_private_size;
+  bool sgpr_wg[3], sgpr_wg_info;
+  uint32_t kernarg_preload_len, kernarg_preload_offset;
+  uint8_t vgpr_workitem; /* 0 x, 1 xy, 2 xyz: packed in v0 on gfx942 */
+  uint32_t rsrc1, rsrc2, rsrc3;
+} emu_kernel;
+
+typedef struct emu_code {
+  uint8_t *image;   /* copy of the ELF */
+  size_t size;
+  uint64_t text_addr; /* virtual address of .text */
+  emu_kernel *kernels;
+  size_t n_kernels;
+  emu_inst *insts;  /* all of .text in order; built at first launch */
+  size_t n_insts;
+  char *disasm;     /* backing store of the texts */
+} emu_code;
+mlaf_status emu_code_open(const void *elf, size_t size, emu_code **out, mlaf_err *err);
+/* Parse disassembly text (compile.h's format) into code->insts. Unimplemented mnemonics parse; executing one faults. */
+mlaf_status emu_code_decode(emu_code *code, char *disasm, mlaf_err *err);
+void emu_code_close(emu_code *code);
+const emu_inst *emu_code_at(const emu_code *code, uint32_t pc);
+
+/* --- wave.c: run one workgroup to its end; false after a fault (err holds it) --- */
+typedef struct emu_run_opts {
+  uint64_t max_insts; /* per wave; more is "does not terminate" */
+} emu_run_opts;
+typedef struct emu_grid {
+  uint32_t grid[3], block[3];
+} emu_grid;
+bool emu_group_run(emu_device *dev, const emu_code *code, const emu_kernel *k, const emu_grid *grid, const uint32_t id[3],
+                   const uint8_t *kernarg, const emu_run_opts *opts, emu_counts *counts, mlaf_err *err);
+
+#endif

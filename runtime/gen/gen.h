@@ -1,0 +1,54 @@
+/* The generator seen from C: a Lua state with gen/ and templates/ inside. Not thread-safe: one mlaf_gen per thread.
+ * A build without Lua may leave this room out. */
+#ifndef MLAF_GEN_H
+#define MLAF_GEN_H
+
+#include "base/base.h"
+#include "mlaforge/problem.h"
+
+typedef struct mlaf_gen mlaf_gen;
+
+/* One kernel of a variant. `template_name` and `params` determine the source; the rest says how to launch it. */
+typedef struct mlaf_kernel_desc {
+  char *template_name;     /* "mla_decode_reg"; NULL: this kernel is not needed */
+  char *params;            /* canonical "k=v,k=v", sorted by key; compile-time parameters only */
+  char symbol[64];         /* mlaf_<op>_<8 hex of sha256(template_name, params, target)> */
+  char template_hash[MLAF_HASH_HEX]; /* closure: template, partials, gen/ modules */
+  uint32_t threads;        /* block size */
+  uint32_t rows_per_wg;    /* grid.x = ceil(rows / rows_per_wg) */
+  uint32_t lds_bytes;      /* what the budget says; tests compare it with the code object */
+  uint32_t vgpr_budget;    /* registers per lane the budget allows (unified file) */
+} mlaf_kernel_desc;
+
+typedef struct mlaf_variant {
+  char *name;     /* canonical, rebuilds the variant: "reg:blocks=1,rescale=lazy,waves=4/s8" (decode params / launch-only) */
+  char *rejected; /* the stated reason, NULL when it is a candidate */
+  uint32_t splits;
+  mlaf_kernel_desc decode, combine;
+  double model_ns; /* the generator's closed-form estimate, used for ESTIMATE planning and for pruning; 0 = none */
+} mlaf_variant;
+void mlaf_variant_clear(mlaf_variant *v);
+void mlaf_variants_free(mlaf_variant *list, size_t n);
+
+/* `root` NULL: the modules embedded in the binary; else a directory holding gen/ and templates/ (development). */
+mlaf_status mlaf_gen_open(const char *root, mlaf_gen **out, mlaf_err *err);
+void mlaf_gen_close(mlaf_gen *g);
+
+/* Facts the generator may know of the device: from gen/arch/<target>.lua, never asked of a device. cu = 0: the table's. */
+/* All variants of the space for this problem, candidates first, best model_ns first; rejected ones with their reason. */
+mlaf_status mlaf_gen_space(mlaf_gen *g, const mlaf_problem *p, const char *target, mlaf_variant **list, size_t *n,
+                           mlaf_err *err);
+/* Rebuild one variant from its name; E_TEMPLATE with the reason if the space would reject it. */
+mlaf_status mlaf_gen_variant(mlaf_gen *g, const mlaf_problem *p, const char *target, const char *name,
+                             mlaf_variant *out, mlaf_err *err);
+/* The variant that works for every supported problem of this target, tuned or not. */
+mlaf_status mlaf_gen_baseline(mlaf_gen *g, const mlaf_problem *p, const char *target, mlaf_variant *out, mlaf_err *err);
+/* Source text of a kernel (malloc'ed) and its hash. Pure function of (template, params, target). */
+mlaf_status mlaf_gen_render(mlaf_gen *g, const mlaf_kernel_desc *k, const char *target, char **source,
+                            char src_hash[MLAF_HASH_HEX], mlaf_err *err);
+/* Compiler options of the target, NULL-terminated, owned by g. */
+mlaf_status mlaf_gen_options(mlaf_gen *g, const char *target, const char *const **options, mlaf_err *err);
+/* Targets that have an arch table, NULL-terminated, owned by g. */
+const char *const *mlaf_gen_targets(mlaf_gen *g);
+
+#endif
