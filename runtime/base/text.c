@@ -1,0 +1,80 @@
+/* Bounded growing text, and the few string helpers everything uses. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/base.h"
+
+static bool reserve(mlaf_text *t, size_t extra) {
+  if (t->failed) return false;
+  if (extra >= t->max - t->len) { /* keep one byte for the NUL */
+    t->failed = true;
+    return false;
+  }
+  size_t need = t->len + extra + 1;
+  if (need <= t->cap) return true;
+  size_t cap = t->cap ? t->cap : 256;
+  while (cap < need) cap *= 2;
+  char *data = realloc(t->data, cap);
+  if (!data) {
+    t->failed = true;
+    return false;
+  }
+  t->data = data;
+  t->cap = cap;
+  return true;
+}
+
+void mlaf_text_add(mlaf_text *t, const void *bytes, size_t n) {
+  if (!reserve(t, n)) return;
+  if (n) memcpy(t->data + t->len, bytes, n);
+  t->len += n;
+  t->data[t->len] = 0;
+}
+
+void mlaf_text_str(mlaf_text *t, const char *s) { mlaf_text_add(t, s, strlen(s)); }
+
+void mlaf_text_fmt(mlaf_text *t, const char *fmt, ...) {
+  va_list ap, again;
+  va_start(ap, fmt);
+  va_copy(again, ap);
+  int n = vsnprintf(NULL, 0, fmt, ap);
+  va_end(ap);
+  if (n < 0) t->failed = true;
+  if (n >= 0 && reserve(t, (size_t)n)) {
+    vsnprintf(t->data + t->len, (size_t)n + 1, fmt, again);
+    t->len += (size_t)n;
+  }
+  va_end(again);
+}
+
+void mlaf_text_free(mlaf_text *t) {
+  free(t->data);
+  *t = MLAF_TEXT_INIT(t->max);
+}
+
+char *mlaf_text_take(mlaf_text *t) {
+  if (!t->failed && !t->data) mlaf_text_add(t, "", 0); /* an empty text is a string too */
+  char *data = t->failed ? NULL : t->data;
+  if (t->failed) free(t->data);
+  *t = MLAF_TEXT_INIT(t->max);
+  return data;
+}
+
+char *mlaf_strdup(const char *s) { return s ? strdup(s) : NULL; }
+
+char *mlaf_format(const char *fmt, ...) {
+  va_list ap;
+  va_start(ap, fmt);
+  char *out = NULL;
+  int n = vasprintf(&out, fmt, ap);
+  va_end(ap);
+  return n < 0 ? NULL : out;
+}
+
+double mlaf_now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
