@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# Rules a program can check: widths, tabs, banned calls, file and function sizes, order-dependent Lua. Prints file:line.
+set -u
+cd "$(dirname "$0")/.."
+bad=0
+complain() { bad=1; printf '%s\n' "$1"; }
+
+sources=$(git ls-files '*.c' '*.h')
+lua=$(git ls-files '*.lua')
+templates=$(git ls-files 'templates/*')
+
+while read -r hit; do [ -n "$hit" ] && complain "$hit: longer than 130 columns"; done < <(
+  awk 'length($0) > 130 { print FILENAME ":" FNR }' $sources $lua $templates)
+while read -r hit; do [ -n "$hit" ] && complain "$hit: tab or trailing blank"; done < <(
+  grep -nP '\t|[ ]+$' $sources $lua $templates | cut -d: -f1,2)
+# Unbounded or process-wide C calls. Library code may not end the caller's process either (tests and *_main.c may).
+while read -r hit; do [ -n "$hit" ] && complain "$hit: banned call"; done < <(
+  grep -nP '\b(strcpy|strcat|sprintf|vsprintf|gets|atoi|atol|atof|system|setenv|putenv)\s*\(' $(echo "$sources" | grep '^runtime/\|^include/') | cut -d: -f1,2)
+while read -r hit; do [ -n "$hit" ] && complain "$hit: ends the caller's process"; done < <(
+  grep -nP '\b(abort|exit|assert)\s*\(' $(echo "$sources" | grep '^runtime/' | grep -v '_main\.c$\|^runtime/cli/') | cut -d: -f1,2)
+while read -r hit; do [ -n "$hit" ] && complain "$hit: pairs() has no order; use the sorted iterator"; done < <(
+  grep -nP '(?<![i\w])pairs\s*\(' $(echo "$lua" | grep '^gen/') | grep -v 'style: pairs-ok' | cut -d: -f1,2)
+while read -r lines file; do
+  [ "$file" != total ] && [ "$lines" -gt 800 ] && complain "$file: $lines lines; 800 is the limit"
+done < <(wc -l $sources $lua $templates)
+# A C function body starts at "{" ending a column-0 line and ends at "}" in column 0.
+while read -r hit; do [ -n "$hit" ] && complain "$hit"; done < <(
+  awk 'FNR == 1 { start = 0 }
+       /^[A-Za-z].*\) \{$/ { start = FNR; name = $0 }
+       /^\}/ && start { if (FNR - start > 80) print FILENAME ":" start ": function of " FNR - start " lines; 80 is the limit"; start = 0 }' \
+    $(echo "$sources" | grep '^runtime/'))
+[ "$bad" = 0 ] && echo "style: ok ($(echo "$sources" | wc -w) C files, $(echo "$lua" | wc -w) Lua files)"
+exit "$bad"
