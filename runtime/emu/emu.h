@@ -78,6 +78,7 @@ struct emu_inst {
   uint8_t passes;            /* MFMA: 4-clk passes, 0 otherwise; filled by emu_mfma_bind */
   uint8_t dtype;             /* private to the op's file */
   uint16_t dwords;           /* memory: dwords (or, for sub-dword, 1) per lane; private to the op's file */
+  const void *aux;           /* emu_op.aux */
 };
 
 typedef enum emu_wave_state { EMU_RUNNING, EMU_AT_BARRIER, EMU_ENDED, EMU_FAULTED } emu_wave_state;
@@ -168,12 +169,16 @@ typedef struct emu_op {
   uint8_t cls;
   uint8_t dtype;        /* private to the file */
   uint16_t dwords;      /* private */
+  const void *aux;      /* private: a descriptor with more than fits above; may be left out */
 } emu_op;
-extern const emu_op emu_ops_salu[], emu_ops_smem[], emu_ops_valu[], emu_ops_valu3p[], emu_ops_mfma[], emu_ops_vmem[], emu_ops_ds[];
+/* Each ends with a NULL mnemonic. */
+extern const emu_op emu_ops_salu[], emu_ops_smem[], emu_ops_mfma[], emu_ops_vmem[], emu_ops_ds[];
+/* The vector ALU is compiled once per host instruction set: the best table this CPU can run. */
+const emu_op *emu_ops_valu(void);
 /* After parsing an MFMA: fill passes, check operand widths and even alignment. */
 bool emu_mfma_bind(emu_inst *in, mlaf_err *err);
 
-/* --- hazard.c: called by wave.c around every instruction --- */
+/* --- hazard.c: called by wave.c around every instruction; it owns w->wait_states. wave.c counts counts.issued. --- */
 bool emu_hazard_before(emu_wave *w, const emu_inst *in); /* false after emu_fault */
 void emu_hazard_after(emu_wave *w, const emu_inst *in);
 bool emu_hazard_wave_init(emu_wave *w);

@@ -1,0 +1,65 @@
+/* The emulator's device from inside, and how a launch runs: shared by launch.c, device.c, memory.c and timing.c. */
+#ifndef MLAF_EMU_LAUNCH_H
+#define MLAF_EMU_LAUNCH_H
+
+#include <pthread.h>
+
+#include "compile/compile.h"
+#include "emu/emu.h"
+
+typedef struct emu_memory emu_memory; /* memory.c */
+
+struct emu_device {
+  mlaf_device_base base; /* first: a mlaf_device is one of these */
+  mlaf_log log;
+  emu_memory *memory;
+  pthread_mutex_t lock;     /* guards lazy decoding and the compiler handle */
+  mlaf_compiler *compiler;  /* opened at the first decode: only its disassembler is used */
+  int threads;              /* MLAF_EMU_THREADS, else online CPUs */
+};
+
+/* A loaded code object. Decoded at its first launch. */
+struct mlaf_module {
+  emu_device *dev;
+  emu_code *code;
+  mlaf_function *functions; /* one per kernel, same order as code->kernels */
+  bool decoded;
+};
+struct mlaf_function {
+  mlaf_module *module;
+  const emu_kernel *kernel;
+};
+
+/* --- memory.c: the allocations of one device. All are safe to call from several threads; reads of the table by running
+ * workgroups (emu_mem_at) never overlap alloc/free, because a launch runs to its end before returning. --- */
+mlaf_status emu_memory_open(emu_device *dev, mlaf_err *err);
+void emu_memory_close(emu_device *dev);
+mlaf_status emu_mem_alloc(emu_device *dev, size_t bytes, void **ptr, mlaf_err *err);
+mlaf_status emu_mem_free(emu_device *dev, void *ptr, mlaf_err *err);
+mlaf_status emu_mem_write(emu_device *dev, void *dst, const void *src, size_t bytes, mlaf_err *err);
+mlaf_status emu_mem_read(emu_device *dev, void *dst, const void *src, size_t bytes, mlaf_err *err);
+mlaf_status emu_mem_fill(emu_device *dev, void *dst, int byte, size_t bytes, mlaf_err *err);
+
+/* --- launch.c --- */
+/* Which workgroups of a grid to run: NULL runs all. Called on the worker threads. */
+typedef bool (*emu_launch_filter)(void *ctx, const uint32_t id[3]);
+/* Called on a worker thread after each finished workgroup with that workgroup's counts; may be NULL. Calls do not overlap. */
+typedef void (*emu_launch_done)(void *ctx, const uint32_t id[3], const emu_counts *counts);
+/* Decode if needed, run the (filtered) grid over dev->threads host threads. The first fault stops every thread and is
+ * returned as MLAF_E_FAULT. `total` (may be NULL) gets the sum over the workgroups run; `ran` their number. */
+typedef struct emu_launch_opts {
+  emu_launch_filter filter;
+  emu_launch_done done;
+  void *ctx;
+  int threads;        /* 0: dev->threads */
+  uint64_t max_insts; /* per wave; 0: 2^33 */
+} emu_launch_opts;
+mlaf_status emu_launch_run(emu_device *dev, const mlaf_launch *launch, const emu_launch_opts *opts, emu_counts *total,
+                           uint64_t *ran, mlaf_err *err);
+void emu_counts_add(emu_counts *sum, const emu_counts *part);
+
+/* --- timing.c: the device's `time` --- */
+mlaf_status emu_time(emu_device *dev, const mlaf_launch *launches, size_t n, const mlaf_time_opts *opts,
+                     mlaf_timing *out, mlaf_err *err);
+
+#endif
