@@ -47,6 +47,8 @@ typedef struct mlaf_model {
   const char *name; /* "deepseek-v3" */
   int32_t heads, rank, rope;
   const char *source;
+  int32_t qk_nope, v_head; /* per-head dims before absorption; the softmax scale is 1/sqrt(qk_nope + rope) */
+  const char *unverified;  /* "": all confirmed; "all", or the fields not confirmed against the model's own config */
 } mlaf_model;
 /* The i-th shipped model, NULL past the end. Static storage. */
 MLAF_API const mlaf_model *mlaf_model_at(size_t i);

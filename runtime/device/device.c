@@ -1,0 +1,71 @@
+/* The registry of back ends: which are in this build, and how a device string finds one. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "device/device.h"
+
+/* A build may leave rooms out (MLAF_ROOMS); room.cmake says which back ends are there. */
+const mlaf_device_ops *const mlaf_backends[] = {
+#ifdef MLAF_HAVE_HIP
+    &mlaf_hip_ops,
+#endif
+#ifdef MLAF_HAVE_EMU
+    &mlaf_emu_ops,
+#endif
+    NULL,
+};
+
+/* "hip" -> 0, "hip:3" -> 3 for the back end `name`; -1 when the string names something else, -2 for a bad ordinal. */
+static int match(const char *spec, const char *name) {
+  size_t n = strlen(name);
+  if (strncmp(spec, name, n)) return -1;
+  if (!spec[n]) return 0;
+  if (spec[n] != ':') return -1;
+  const char *digits = spec + n + 1;
+  size_t len = strspn(digits, "0123456789");
+  return len && len <= 3 && !digits[len] ? (int)strtol(digits, NULL, 10) : -2;
+}
+
+static void list_names(mlaf_text *out) {
+  for (const mlaf_device_ops *const *b = mlaf_backends; *b; b++) mlaf_text_fmt(out, ", \"%s\"", (*b)->name);
+}
+
+static mlaf_status open_auto(const mlaf_log *log, mlaf_device **out, mlaf_err *err) {
+  mlaf_text reasons = MLAF_TEXT_INIT(MLAF_ERR_MAX);
+  for (const mlaf_device_ops *const *b = mlaf_backends; *b; b++) {
+    mlaf_err why = {MLAF_OK, ""};
+    mlaf_status st = (*b)->open(0, log, out, &why);
+    if (!st) {
+      mlaf_log_line(log, MLAF_LOG_INFO, "device auto: using %s", (*b)->name);
+      mlaf_text_free(&reasons);
+      return MLAF_OK;
+    }
+    mlaf_log_line(log, MLAF_LOG_INFO, "device auto: not %s: %s", (*b)->name, why.text);
+    mlaf_text_fmt(&reasons, "%s%s: %s", reasons.len ? "; " : "", (*b)->name, why.text);
+  }
+  mlaf_fail(err, MLAF_E_NO_DEVICE, "no device works here: %s", reasons.data ? reasons.data : "this build has no back end");
+  mlaf_text_free(&reasons);
+  return MLAF_E_NO_DEVICE;
+}
+
+mlaf_status mlaf_device_open(const char *spec, const mlaf_log *log, mlaf_device **out, mlaf_err *err) {
+  if (!out) return mlaf_fail(err, MLAF_E_ARG, "mlaf_device_open: out is NULL");
+  if (!spec || !strcmp(spec, "auto")) return open_auto(log, out, err);
+  for (const mlaf_device_ops *const *b = mlaf_backends; *b; b++) {
+    int ordinal = match(spec, (*b)->name);
+    if (ordinal == -2)
+      return mlaf_fail(err, MLAF_E_ARG, "device '%.100s': want \"%s\" or \"%s:N\" with N in 0..999", spec, (*b)->name,
+                       (*b)->name);
+    if (ordinal >= 0) return (*b)->open(ordinal, log, out, err);
+  }
+  mlaf_text names = MLAF_TEXT_INIT(512);
+  list_names(&names);
+  mlaf_fail(err, MLAF_E_NO_DEVICE, "unknown device '%.100s': this build has \"auto\"%s", spec,
+            names.data ? names.data : "");
+  mlaf_text_free(&names);
+  return MLAF_E_NO_DEVICE;
+}
+
+void mlaf_device_close(mlaf_device *dev) {
+  if (dev) mlaf_ops(dev)->close(dev);
+}
