@@ -1,0 +1,48 @@
+-- From (template, parameters, target) to source text: symbol, preamble, body. A pure function of the three.
+local loader = ...
+local engine = require("engine")
+local params = require("params")
+
+local emit = {}
+
+-- "mla_decode_reg" -> "mla_decode": the first two words of a template's name are its operation.
+function emit.op(template) return template:match("^(%a+_%a+)") or template end
+
+-- Kernel symbol: readable operation, 8 hex digits for the rest. `text` is the canonical parameter string.
+function emit.symbol(template, text, target)
+  local digest = host.sha256(template .. "\n" .. text .. "\n" .. target)
+  return ("mlaf_%s_%s"):format(emit.op(template), digest:sub(1, 8))
+end
+
+-- What stands in front of every output. No date, host or path: equal inputs give equal bytes.
+local function preamble(template, target, values, symbol)
+  local command = { "lua5.4 gen/cli.lua render " .. template .. " target=" .. target }
+  local lines = {
+    "// Generated from templates/" .. template .. ".hip.in by mlaforge. Do not edit: change the template.",
+    "// template_hash: " .. loader.template_hash(template, target),
+    "// target: " .. target,
+    "// symbol: " .. symbol,
+    "// parameters:",
+  }
+  for key, value in sorted(values) do
+    lines[#lines + 1] = ("//   %s = %s"):format(key, value)
+    command[#command + 1] = key .. "=" .. value
+  end
+  lines[#lines + 1] = "// regenerate: " .. table.concat(command, " ")
+  return table.concat(lines, "\n") .. "\n"
+end
+
+-- Source text, its SHA-256, and what the template declared of itself (threads, rows_per_wg, lds_bytes).
+function emit.render(template, text, target)
+  local values = params.parse(text)
+  local canonical = params.print(values)
+  local symbol = emit.symbol(template, canonical, target)
+  local arch = loader.require("arch/" .. target) -- by value: see loader.template_hash
+  local names = { arch = arch.isa, symbol = symbol, target = target, template = template }
+  local allowed = loader.closure(template).has
+  local body, declared = engine.render(loader, template .. ".hip.in", values, names, allowed)
+  local source = preamble(template, target, values, symbol) .. body
+  return source, host.sha256(source), declared, symbol
+end
+
+return emit

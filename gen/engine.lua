@@ -1,0 +1,327 @@
+-- The template engine: HIP text in which a line starting with //@ is Lua and ${expr} is replaced by its value.
+--
+-- One template line becomes one line of a Lua chunk named after the template, so every error Lua itself raises
+-- (syntax, arithmetic on nil, a failed contract) already carries the template's own line number. What Lua would let
+-- pass is made an error here: undefined names, nil, writes to globals, floats in output, tables and functions in
+-- output, iteration in hash order. How to write a template: gen/README.md.
+local engine = {}
+
+local MAX_OUTPUT = 8 << 20 -- bytes; a template that emits more is in a loop
+local MAX_DEPTH = 16       -- nested includes
+
+-- ---------------------------------------------------------------------------------------------------------------
+-- Translation
+
+local function fail(path, line, fmt, ...) error(("%s:%d: " .. fmt):format(path, line, ...), 0) end
+
+-- Index of the } that closes the ${ whose expression starts at `from`, or nil. Strings may contain braces.
+local function closing_brace(text, from)
+  local depth, i = 1, from
+  while i <= #text do
+    local c = text:sub(i, i)
+    if c == '"' or c == "'" then
+      i = i + 1
+      while i <= #text and text:sub(i, i) ~= c do
+        if text:sub(i, i) == "\\" then i = i + 1 end
+        i = i + 1
+      end
+    elseif c == "{" then
+      depth = depth + 1
+    elseif c == "}" then
+      depth = depth - 1
+      if depth == 0 then return i end
+    end
+    i = i + 1
+  end
+end
+
+-- A line of kernel text as one Lua statement that writes it.
+local function text_line(path, n, line)
+  if line:find("//@", 1, true) then fail(path, n, "//@ must be the first thing on its line") end
+  local args, at = {}, 1
+  while true do
+    local open = line:find("${", at, true)
+    if not open then break end
+    if open > at then args[#args + 1] = ("%q"):format(line:sub(at, open - 1)) end
+    local close = closing_brace(line, open + 2)
+    if not close then fail(path, n, "unclosed ${ (it must close on its own line)") end
+    local expr = line:sub(open + 2, close - 1)
+    -- Checked alone so that an expression cannot reach out of its braces ("a) (b") and to name the right culprit.
+    local ok, why = load("return (" .. expr .. ")", "=expr", "t")
+    if not ok or not expr:find("%S") then
+      fail(path, n, "bad expression ${%s}: %s", expr, (why or "it is empty"):gsub("^expr:%d+: ", ""))
+    end
+    args[#args + 1] = ("__value((%s), %q)"):format(expr, expr)
+    at = close + 1
+  end
+  args[#args + 1] = ("%q"):format(line:sub(at)):gsub('"$', '\\n"')
+  return "__write(" .. table.concat(args, ", ") .. ")"
+end
+
+-- A //@ line as Lua. Long brackets could swallow following text lines unseen, so they are not allowed.
+local function code_line(path, n, code)
+  if code ~= "" and not code:find("^%s") then fail(path, n, "put a space after //@") end
+  if code:find("%[=*%[") then fail(path, n, "long brackets [[ ]] are not allowed in a template: use quotes") end
+  return code
+end
+
+-- Lua source of a template. Line n of the result comes from line n of the template.
+function engine.translate(path, text)
+  if text:find("\r", 1, true) then
+    local _, before = text:sub(1, text:find("\r", 1, true)):gsub("\n", "")
+    fail(path, before + 1, "carriage return: templates use LF line ends only")
+  end
+  if text ~= "" and text:sub(-1) ~= "\n" then text = text .. "\n" end
+  local out, n = {}, 0
+  for line in text:gmatch("([^\n]*)\n") do
+    n = n + 1
+    local code = line:match("^%s*//@(.*)$")
+    out[n] = code and code_line(path, n, code) or text_line(path, n, line)
+  end
+  -- The names of the writer come in on line 1, in front of what is there, to keep the numbering.
+  out[1] = "local __write, __value = ... " .. (out[1] or "")
+  return table.concat(out, "\n")
+end
+
+local chunks = {}
+
+local function compile(path, text, env)
+  local source = chunks[path] and chunks[path].text == text and chunks[path].source
+  if not source then
+    source = engine.translate(path, text)
+    chunks[path] = { text = text, source = source }
+  end
+  local chunk, why = load(source, "@" .. path, "t", env)
+  if not chunk then error(why, 0) end
+  return chunk
+end
+
+-- ---------------------------------------------------------------------------------------------------------------
+-- Values
+
+-- Text of a value that ${} or emit() may print; the error says what is wrong with any other.
+local function printable(value, what)
+  local kind = math.type(value) or type(value)
+  if kind == "string" or kind == "integer" then return tostring(value) end
+  if kind == "boolean" then return tostring(value) end
+  if kind == "nil" then error(what .. " is nil", 3) end
+  if kind == "float" then
+    error(("%s is the float %s: use // for integer division, or f32() or fmt() for a literal"):format(what, value), 3)
+  end
+  error(what .. " is a " .. kind .. ", which has no text form", 3)
+end
+
+local function need_int(name, ...)
+  for i = 1, select("#", ...) do
+    local v = select(i, ...)
+    if math.type(v) ~= "integer" then
+      error(("%s: argument %d is %s, integer expected"):format(name, i, math.type(v) or type(v)), 3)
+    end
+  end
+end
+
+-- string.format whose arguments must have a text form: "%s" of a table would print an address.
+local function fmt(format, ...)
+  for i = 1, select("#", ...) do
+    local kind = type((select(i, ...)))
+    if kind ~= "string" and kind ~= "number" and kind ~= "boolean" then
+      error(("fmt: argument %d is a %s"):format(i + 1, kind), 2)
+    end
+    if math.type((select(i, ...))) == "float" and format:find("%%[%d%.%-]*s") then
+      error(("fmt: argument %d is a float in a format with %%s: use %%g or %%d"):format(i + 1), 2)
+    end
+  end
+  return string.format(format, ...)
+end
+
+local helpers = {}
+engine.helpers = helpers
+
+function helpers.ceil_div(a, b)
+  need_int("ceil_div", a, b)
+  return -(-a // b)
+end
+function helpers.round_up(a, b)
+  need_int("round_up", a, b)
+  return -(-a // b) * b
+end
+function helpers.is_pow2(a)
+  need_int("is_pow2", a)
+  return a > 0 and a & (a - 1) == 0
+end
+-- Exponent of a power of two.
+function helpers.log2(a)
+  need_int("log2", a)
+  if a <= 0 or a & (a - 1) ~= 0 then error(("log2: %d is not a power of two"):format(a), 2) end
+  local n = 0
+  while a > 1 do a, n = a >> 1, n + 1 end
+  return n
+end
+function helpers.min(...)
+  need_int("min", ...)
+  return math.min(...)
+end
+function helpers.max(...)
+  need_int("max", ...)
+  return math.max(...)
+end
+-- {first, ..., last}
+function helpers.range(first, last, step)
+  need_int("range", first, last, step or 1)
+  local t = {}
+  for i = first, last, step or 1 do t[#t + 1] = i end
+  return t
+end
+-- Numbers and strings of a list, joined.
+function helpers.join(list, separator)
+  local t = {}
+  for i, v in ipairs(list) do t[i] = printable(v, "join: element " .. i) end
+  return table.concat(t, separator or ", ")
+end
+-- A float as a C literal that reads back to the same fp32 value.
+function helpers.f32(x)
+  if type(x) ~= "number" or x ~= x or x == math.huge or x == -math.huge then
+    error("f32: finite number expected", 2)
+  end
+  local text = string.format("%.9g", x)
+  if not text:find("[%.e]") then text = text .. ".0" end
+  return text .. "f"
+end
+helpers.fmt = fmt
+-- Contracts: what must hold of the parameters. Raised at the template's line.
+function helpers.contract(cond, format, ...)
+  if not cond then error("contract: " .. fmt(format or "not met", ...), 2) end
+end
+
+local strict_string = setmetatable({ format = fmt }, { __index = string })
+
+-- Names every template starts with, besides its parameters.
+local function base_names(loader)
+  local names = {
+    ipairs = ipairs, select = select, type = type, tonumber = tonumber, error = error, assert = assert,
+    tostring = function(v)
+      local s = printable(v, "tostring: argument")
+      return s
+    end,
+    sorted = loader.sorted, pairs = loader.banned_pairs, next = loader.banned_pairs,
+    string = strict_string,
+    table = { insert = table.insert, remove = table.remove, concat = helpers.join, unpack = table.unpack },
+    math = { abs = math.abs, floor = math.floor, ceil = math.ceil, type = math.type },
+  }
+  for name, fn in loader.sorted(helpers) do names[name] = fn end
+  return names
+end
+
+-- ---------------------------------------------------------------------------------------------------------------
+-- Rendering
+
+-- The error message, extended by the innermost template line when it arose in a helper or a gen/ module.
+local function with_template_line(message)
+  message = tostring(message)
+  if message:find("^templates/") then return message end
+  for level = 2, 60 do
+    local info = debug.getinfo(level, "Sl")
+    if not info then break end
+    if info.source:find("^@templates/") then
+      return ("%s:%d: %s"):format(info.source:sub(2), info.currentline, message)
+    end
+  end
+  return message
+end
+
+-- An environment in which unknown names and every write are errors. `layers` are searched in order.
+local function environment(layers, used)
+  return setmetatable({}, {
+    __index = function(_, name)
+      for _, layer in ipairs(layers) do
+        local value = layer[name]
+        if value ~= nil then
+          used[name] = true
+          return value
+        end
+      end
+      error("undefined name '" .. tostring(name) .. "'", 2)
+    end,
+    __newindex = function(_, name)
+      error("write to global '" .. tostring(name) .. "': declare it local", 2)
+    end,
+    __metatable = false,
+  })
+end
+
+-- Render templates/<path>.
+--   params  table of integers and strings, read by the template as names; each must be read at least once
+--   names   further read-only names (arch, symbol, ...)
+--   allowed set of paths the template may pull in (its closure)
+-- Returns the text and the table the template passed to declares{}.
+function engine.render(loader, path, params, names, allowed)
+  local out, size, declared, used = {}, 0, {}, {}
+  local base = base_names(loader)
+  local stack = {}
+
+  local function write(...)
+    for i = 1, select("#", ...) do
+      local s = select(i, ...)
+      size = size + #s
+      out[#out + 1] = s
+    end
+    if size > MAX_OUTPUT then error(("more than %d bytes of output"):format(MAX_OUTPUT), 2) end
+  end
+  -- Not a tail call: printable() counts stack levels to find the template's line.
+  local function value(v, expr)
+    local s = printable(v, "${" .. expr .. "}")
+    return s
+  end
+
+  local function run(file, layers)
+    for _, open in ipairs(stack) do
+      if open == file then error("include of " .. file .. " inside itself", 3) end
+    end
+    if #stack >= MAX_DEPTH then error("includes nested deeper than " .. MAX_DEPTH, 3) end
+    stack[#stack + 1] = file
+    local chunk = compile("templates/" .. file, loader.template(file), environment(layers, used))
+    local result = chunk(write, value)
+    stack[#stack] = nil
+    return result
+  end
+
+  base.emit = function(v) write(printable(v, "emit: argument"), "\n") end
+  base.declares = function(t)
+    for k, v in loader.sorted(t) do
+      need_int("declares: " .. tostring(k), v)
+      declared[k] = v
+    end
+  end
+  base.require = function(name)
+    if allowed and not allowed["gen/" .. name .. ".lua"] then error("require of a name outside the closure", 2) end
+    return loader.require(name)
+  end
+  local layers = { params, names, base }
+  base.include = function(file, args)
+    if allowed and not allowed["templates/" .. file] then error("include of a name outside the closure", 2) end
+    local result = run(file, args and { args, table.unpack(layers) } or layers)
+    return result
+  end
+
+  for name in loader.sorted(params) do
+    if base[name] ~= nil or names[name] ~= nil then
+      error(("templates/%s:1: parameter '%s' hides a name of the engine"):format(path, name), 0)
+    end
+  end
+  -- Methods of strings ("..."):format() go through the string metatable, not through the environment.
+  local string_meta = getmetatable("")
+  local plain = string_meta.__index
+  string_meta.__index = strict_string
+  local ok, why = xpcall(run, with_template_line, path, layers)
+  string_meta.__index = plain
+  if not ok then error(why, 0) end
+  for name in loader.sorted(params) do
+    if not used[name] then
+      error(("templates/%s:1: parameter '%s' is never read: a parameter that changes nothing makes equal kernels "
+        .. "look different"):format(path, name), 0)
+    end
+  end
+  return table.concat(out), declared
+end
+
+return engine

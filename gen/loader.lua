@@ -1,0 +1,196 @@
+-- Finds, loads and remembers everything the generator is made of: gen/ modules, templates and their partials.
+--
+-- Called as a chunk with one argument, the host, and returns the loader:
+--   host.read(path)   text of "gen/..." or "templates/..." relative to the root, nil when there is no such file
+--   host.sha256(text) 64 lower-case hex digits
+--   host.list(prefix) sorted paths that start with prefix
+-- The C host reads from the binary or from a directory; gen/cli.lua and the tests read from a directory. Both must give
+-- the same bytes, so nothing here looks at anything but the host.
+local host = ...
+local loader = { host = host }
+
+local real_next = next
+
+-- Keys of a table in a fixed order (integers first, then strings): the only iteration the generator has, because the
+-- order of pairs() differs from run to run and would leak into names, hashes and text.
+local function sorted(t)
+  if type(t) ~= "table" then error("sorted(): table expected, got " .. type(t), 2) end
+  local keys = {}
+  for k in real_next, t do
+    local kind = math.type(k) or type(k)
+    if kind ~= "integer" and kind ~= "string" then error("sorted(): key of type " .. kind, 2) end
+    keys[#keys + 1] = k
+  end
+  table.sort(keys, function(a, b)
+    local ta, tb = type(a), type(b)
+    if ta ~= tb then return ta == "number" end
+    return a < b
+  end)
+  local i = 0
+  return function()
+    i = i + 1
+    if keys[i] ~= nil then return keys[i], t[keys[i]] end
+  end
+end
+loader.sorted = sorted
+
+local function banned_pairs()
+  error("pairs() and next() have no fixed order: use sorted(t), or ipairs(t) for lists", 2)
+end
+loader.banned_pairs = banned_pairs
+
+-- What gen/ modules see as globals. No io, os, load or random numbers: their results are a function of their arguments.
+local globals = {
+  assert = assert, error = error, ipairs = ipairs, select = select, setmetatable = setmetatable, rawget = rawget,
+  getmetatable = getmetatable, tonumber = tonumber, tostring = tostring, type = type, pcall = pcall, xpcall = xpcall,
+  debug = { getinfo = debug.getinfo, traceback = debug.traceback }, load = load,
+  string = string, table = table, sorted = sorted, pairs = banned_pairs, next = banned_pairs, host = host,
+  math = { type = math.type, floor = math.floor, ceil = math.ceil, max = math.max, min = math.min, abs = math.abs,
+    tointeger = math.tointeger, maxinteger = math.maxinteger, huge = math.huge, sqrt = math.sqrt, exp = math.exp,
+    ult = math.ult },
+}
+local module_env = setmetatable({}, {
+  __index = function(_, name)
+    local value = globals[name]
+    if value == nil then error("undefined name '" .. tostring(name) .. "'", 2) end
+    return value
+  end,
+  __newindex = function(_, name) error("write to global '" .. tostring(name) .. "'", 2) end,
+})
+
+local modules, loading = {}, {}
+
+-- require("budget") -> gen/budget.lua, loaded once per host.
+function loader.require(name)
+  if modules[name] ~= nil then return modules[name] end
+  local path = "gen/" .. name .. ".lua"
+  if loading[name] then error("gen module '" .. name .. "' requires itself", 2) end
+  local text = host.read(path)
+  if not text then error("no gen module '" .. name .. "' (" .. path .. ")", 2) end
+  local chunk, why = load(text, "@" .. path, "t", module_env)
+  if not chunk then error(why, 0) end
+  loading[name] = true
+  local value = chunk(loader)
+  loading[name] = nil
+  if value == nil then error(path .. " returned nothing", 2) end
+  modules[name] = value
+  return value
+end
+globals.require = loader.require
+
+local texts = {}
+
+-- Text of a template or partial, path relative to templates/.
+function loader.template(path)
+  local text = texts[path]
+  if not text then
+    text = host.read("templates/" .. path)
+    if not text then error("no template file templates/" .. path, 0) end
+    texts[path] = text
+  end
+  return text
+end
+
+-- Lines of a file that are Lua: all of a module, the //@ and ${} lines of a template. Only these can pull files in.
+local function lua_lines(path, text)
+  local is_module, n = path:find("^gen/") ~= nil, 0
+  local next_line = text:gmatch("([^\n]*)\n?")
+  return function()
+    for line in next_line do
+      n = n + 1
+      if is_module or line:find("^%s*//@") or line:find("${", 1, true) then return line, n end
+    end
+  end
+end
+
+-- Files that one file names by include("...") (templates only) and require("..."). A name that is not a literal string
+-- would make the closure depend on parameters, so it is an error. loader.require() is for data, hashed by value.
+local function references(path, text)
+  local found, is_template = {}, path:find("^templates/")
+  for line, n in lua_lines(path, text) do
+    local code = line:gsub("%-%-.*$", "")
+    for before, word, at in (" " .. code):gmatch("([^%w_])(%a+)%s*()%(") do
+      if before:find("[^%.:]") and (word == "require" or is_template and word == "include") then
+        local name = (" " .. code):match('^%(%s*"([^"]+)"', at)
+        if not name then
+          error(("%s:%d: %s needs a literal name in double quotes: the closure must not depend on parameters")
+            :format(path, n, word), 0)
+        end
+        found[#found + 1] = word == "include" and "templates/" .. name or "gen/" .. name .. ".lua"
+      end
+    end
+  end
+  return found
+end
+
+-- Modules that shape every output: part of every closure although no template names them.
+loader.core = { "gen/engine.lua", "gen/emit.lua" }
+
+local closures = {}
+
+-- Sorted paths of everything that decides what template `name` emits.
+function loader.closure(name)
+  if closures[name] then return closures[name] end
+  local seen, todo = {}, { "templates/" .. name .. ".hip.in" }
+  for _, path in ipairs(loader.core) do todo[#todo + 1] = path end
+  while #todo > 0 do
+    local path = table.remove(todo)
+    if not seen[path] then
+      local text = host.read(path)
+      if not text then error("no file " .. path .. " (wanted by template " .. name .. ")", 0) end
+      seen[path] = text
+      for _, other in ipairs(references(path, text)) do todo[#todo + 1] = other end
+    end
+  end
+  local list = {}
+  for path, text in sorted(seen) do list[#list + 1] = { path = path, text = text } end
+  closures[name] = { list = list, has = seen }
+  return closures[name]
+end
+
+-- Text form of plain data, for hashing values.
+local function dump(value)
+  if type(value) ~= "table" then return type(value) .. ":" .. tostring(value) end
+  local out = {}
+  for k, v in sorted(value) do out[#out + 1] = tostring(k) .. "=" .. dump(v) end
+  return "{" .. table.concat(out, ";") .. "}"
+end
+
+local hashes = {}
+
+-- SHA-256 over the closure of a template, and over the arch facts that templates can see (`isa`): model constants and
+-- clocks of the arch table may be recalibrated without making tuned choices invalid.
+function loader.template_hash(name, target)
+  local key = name .. "@" .. target
+  if not hashes[key] then
+    local parts = {}
+    for _, file in ipairs(loader.closure(name).list) do
+      parts[#parts + 1] = ("%s %d\n%s"):format(file.path, #file.text, file.text)
+    end
+    parts[#parts + 1] = "isa " .. dump(loader.require("arch/" .. target).isa)
+    hashes[key] = host.sha256(table.concat(parts))
+  end
+  return hashes[key]
+end
+
+-- Targets that have an arch table, sorted.
+function loader.targets()
+  local out = {}
+  for _, path in ipairs(host.list("gen/arch/")) do
+    local name = path:match("^gen/arch/([%w_]+)%.lua$")
+    if name then out[#out + 1] = name end
+  end
+  return out
+end
+
+-- Templates that are kernels (files in templates/ itself), sorted.
+function loader.kernels()
+  local out = {}
+  for _, path in ipairs(host.list("templates/")) do
+    local name = path:match("^templates/([%w_]+)%.hip%.in$")
+    if name then out[#out + 1] = name end
+  end
+  return out
+end
+
+return loader
