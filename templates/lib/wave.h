@@ -1,0 +1,53 @@
+// Types of a wave64 and the few intrinsics every kernel needs. Everything is forced inline: a kernel is one function.
+#define MLAF_DEV static __device__ __forceinline__
+
+typedef unsigned int u32;
+typedef unsigned long u64;
+typedef long i64;
+typedef u32 u32x2 __attribute__((ext_vector_type(2)));
+typedef u32 u32x4 __attribute__((ext_vector_type(4)));
+typedef float f32x2 __attribute__((ext_vector_type(2)));
+typedef float f32x4 __attribute__((ext_vector_type(4)));
+typedef short i16x4 __attribute__((ext_vector_type(4)));
+typedef _Float16 f16x2 __attribute__((ext_vector_type(2)));
+typedef _Float16 f16x4 __attribute__((ext_vector_type(4)));
+
+MLAF_DEV u32 bits_of(float x) { return __builtin_bit_cast(u32, x); }
+MLAF_DEV float float_of(u32 x) { return __builtin_bit_cast(float, x); }
+
+// Thread and workgroup numbers from registers. threadIdx & co. would do, but blockDim & co. pull in hidden arguments.
+MLAF_DEV int thread_id() { return __builtin_amdgcn_workitem_id_x(); }
+MLAF_DEV int group_x() { return __builtin_amdgcn_workgroup_id_x(); }
+MLAF_DEV int group_y() { return __builtin_amdgcn_workgroup_id_y(); }
+MLAF_DEV int group_z() { return __builtin_amdgcn_workgroup_id_z(); }
+
+// Tells the compiler that a value is the same in all lanes, so that it lives in a scalar register.
+MLAF_DEV int uniform(int x) { return __builtin_amdgcn_readfirstlane(x); }
+MLAF_DEV u64 uniform(u64 x) {
+  return (u64)(u32)uniform((int)(x >> 32)) << 32 | (u32)uniform((int)(u32)x);
+}
+
+MLAF_DEV bool any_lane(bool x) { return __builtin_amdgcn_ballot_w64(x) != 0; }
+
+// The value of lane l ^ 16 and of lane l ^ 32, through the LDS crossbar (no LDS memory is touched).
+MLAF_DEV float lane_xor16(float x) {
+  return float_of(__builtin_amdgcn_ds_swizzle((int)bits_of(x), 0x401f)); // bit mode: and 0x1f, or 0, xor 0x10
+}
+MLAF_DEV float lane_xor32(float x, int lane) {
+  return float_of(__builtin_amdgcn_ds_bpermute((lane ^ 32) << 2, (int)bits_of(x)));
+}
+// Reductions over the four lanes l, l^16, l^32, l^48, which hold the same column of an MFMA result.
+MLAF_DEV float max_over_groups(float x, int lane) {
+  x = __builtin_fmaxf(x, lane_xor16(x));
+  return __builtin_fmaxf(x, lane_xor32(x, lane));
+}
+MLAF_DEV float sum_over_groups(float x, int lane) {
+  x += lane_xor16(x);
+  return x + lane_xor32(x, lane);
+}
+
+// Lane 4*(l/4)+R's value, R = 0..3: full-rate DPP, no LDS.
+template <int R>
+MLAF_DEV u32 quad_lane(u32 x) {
+  return (u32)__builtin_amdgcn_mov_dpp((int)x, R * 0x55, 0xf, 0xf, true);
+}
