@@ -1,0 +1,193 @@
+/* Device memory: every allocation is its own mapping with unmapped pages on both sides, guest address = host address.
+ *
+ * A guest access is legal when one live allocation holds all of its bytes. The table is a sorted array: kernels touch
+ * a dozen allocations, so a search is four comparisons, and callers on the hot path keep the span they hit last.
+ * Alignment: ROCm runs gfx942 with SH_MEM_CONFIG.alignment_mode = unaligned, so vector loads and stores may start at any
+ * byte (the timing model charges the extra lines); atomics must be naturally aligned. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "emu/memory.h"
+
+enum { PAGE = 4096, GUARD = 16 * PAGE, FREED_KEPT = 32 };
+
+struct emu_memory {
+  pthread_mutex_t lock;
+  emu_span *live; /* sorted by lo */
+  size_t n, cap;
+  emu_span freed[FREED_KEPT]; /* ring, for messages only */
+  size_t n_freed;
+};
+
+mlaf_status emu_memory_open(emu_device *dev, mlaf_err *err) {
+  emu_memory *m = calloc(1, sizeof *m);
+  if (!m) return mlaf_fail(err, MLAF_E_NOMEM, "no host memory for the emulator's allocation table");
+  if (pthread_mutex_init(&m->lock, NULL) != 0) {
+    free(m);
+    return mlaf_fail(err, MLAF_E_NOMEM, "cannot create the lock of the emulator's allocation table");
+  }
+  dev->memory = m;
+  return MLAF_OK;
+}
+
+static size_t mapped_bytes(const emu_span *s) {
+  uint64_t payload = (s->hi - s->lo + PAGE - 1) / PAGE * PAGE;
+  return (size_t)(payload + 2 * GUARD);
+}
+
+static void unmap(const emu_span *s) { munmap((void *)(uintptr_t)(s->lo - GUARD), mapped_bytes(s)); }
+
+void emu_memory_close(emu_device *dev) {
+  emu_memory *m = dev->memory;
+  if (!m) return;
+  for (size_t i = 0; i < m->n; i++) unmap(&m->live[i]);
+  free(m->live);
+  pthread_mutex_destroy(&m->lock);
+  free(m);
+  dev->memory = NULL;
+}
+
+/* Index of the first allocation that begins above addr. */
+static size_t upper(const emu_memory *m, uint64_t addr) {
+  size_t lo = 0, hi = m->n;
+  while (lo < hi) {
+    size_t mid = (lo + hi) / 2;
+    if (m->live[mid].lo <= addr) lo = mid + 1;
+    else hi = mid;
+  }
+  return lo;
+}
+
+const emu_span *emu_mem_find(const emu_device *dev, uint64_t addr, uint64_t n) {
+  const emu_memory *m = dev->memory;
+  size_t i = upper(m, addr);
+  if (i == 0) return NULL;
+  const emu_span *s = &m->live[i - 1];
+  return addr < s->hi && n <= s->hi - addr ? s : NULL;
+}
+
+const emu_span *emu_mem_spans(const emu_device *dev, size_t *n) {
+  *n = dev->memory->n;
+  return dev->memory->live;
+}
+
+void emu_mem_describe(const emu_device *dev, uint64_t addr, uint64_t n, char *why, size_t why_size) {
+  const emu_memory *m = dev->memory;
+  for (size_t i = 0; i < FREED_KEPT && i < m->n_freed; i++) {
+    const emu_span *s = &m->freed[(m->n_freed - 1 - i) % FREED_KEPT];
+    if (addr < s->lo || addr >= s->hi) continue;
+    snprintf(why, why_size, "%" PRIu64 " bytes at 0x%" PRIx64 " are at offset %" PRIu64 " of the freed %" PRIu64
+             "-byte allocation at 0x%" PRIx64, n, addr, addr - s->lo, s->hi - s->lo, s->lo);
+    return;
+  }
+  size_t i = upper(m, addr);
+  const emu_span *below = i ? &m->live[i - 1] : NULL, *above = i < m->n ? &m->live[i] : NULL;
+  uint64_t under = below ? (addr < below->hi ? 0 : addr - below->hi) : UINT64_MAX;
+  uint64_t over = above ? above->lo - addr : UINT64_MAX;
+  if (!below && !above)
+    snprintf(why, why_size, "%" PRIu64 " bytes at 0x%" PRIx64 ": the device has no allocation", n, addr);
+  else if (below && under <= over)
+    snprintf(why, why_size, "%" PRIu64 " bytes at 0x%" PRIx64 " are at offset %" PRIu64 " of the nearest allocation, %" PRIu64
+             " bytes at 0x%" PRIx64 ": %s its end", n, addr, addr - below->lo, below->hi - below->lo, below->lo,
+             addr < below->hi ? "they cross" : "past");
+  else
+    snprintf(why, why_size, "%" PRIu64 " bytes at 0x%" PRIx64 " are %" PRIu64 " bytes before the nearest allocation, %" PRIu64
+             " bytes at 0x%" PRIx64, n, addr, over, above->hi - above->lo, above->lo);
+}
+
+uint8_t *emu_mem_at(emu_device *dev, uint64_t addr, uint32_t n, char *why, size_t why_size) {
+  if (emu_mem_find(dev, addr, n)) return (uint8_t *)(uintptr_t)addr;
+  emu_mem_describe(dev, addr, n, why, why_size);
+  return NULL;
+}
+
+static mlaf_status insert(emu_memory *m, emu_span s, mlaf_err *err) {
+  if (m->n == m->cap) {
+    size_t cap = m->cap ? 2 * m->cap : 64;
+    emu_span *live = realloc(m->live, cap * sizeof *live);
+    if (!live) return mlaf_fail(err, MLAF_E_NOMEM, "no host memory for %zu entries of the emulator's allocation table", cap);
+    m->live = live;
+    m->cap = cap;
+  }
+  size_t at = upper(m, s.lo);
+  memmove(&m->live[at + 1], &m->live[at], (m->n - at) * sizeof s);
+  m->live[at] = s;
+  m->n++;
+  return MLAF_OK;
+}
+
+mlaf_status emu_mem_alloc(emu_device *dev, size_t bytes, void **ptr, mlaf_err *err) {
+  if (bytes == 0) return mlaf_fail(err, MLAF_E_ARG, "cannot allocate 0 bytes of device memory");
+  if (bytes > (size_t)1 << 46)
+    return mlaf_fail(err, MLAF_E_NOMEM, "cannot allocate %zu bytes of emulated device memory", bytes);
+  size_t payload = (bytes + PAGE - 1) / PAGE * PAGE;
+  char *base = mmap(NULL, payload + 2 * GUARD, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (base == MAP_FAILED || mprotect(base + GUARD, payload, PROT_READ | PROT_WRITE) != 0) {
+    int why = errno;
+    if (base != MAP_FAILED) munmap(base, payload + 2 * GUARD);
+    return mlaf_fail(err, MLAF_E_NOMEM, "cannot map %zu bytes of emulated device memory: %s", bytes, strerror(why));
+  }
+  emu_span s = {(uint64_t)(uintptr_t)(base + GUARD), (uint64_t)(uintptr_t)(base + GUARD) + bytes};
+  pthread_mutex_lock(&dev->memory->lock);
+  mlaf_status st = insert(dev->memory, s, err);
+  pthread_mutex_unlock(&dev->memory->lock);
+  if (st != MLAF_OK) unmap(&s);
+  else *ptr = base + GUARD;
+  return st;
+}
+
+mlaf_status emu_mem_free(emu_device *dev, void *ptr, mlaf_err *err) {
+  if (!ptr) return MLAF_OK;
+  emu_memory *m = dev->memory;
+  uint64_t addr = (uint64_t)(uintptr_t)ptr;
+  pthread_mutex_lock(&m->lock);
+  size_t i = upper(m, addr);
+  if (i == 0 || m->live[i - 1].lo != addr) {
+    char why[256];
+    emu_mem_describe(dev, addr, 1, why, sizeof why);
+    pthread_mutex_unlock(&m->lock);
+    return mlaf_fail(err, MLAF_E_ARG, "free of %p, which no allocation starts at (%s): pass the pointer alloc returned, once",
+                     ptr, why);
+  }
+  emu_span s = m->live[i - 1];
+  memmove(&m->live[i - 1], &m->live[i], (m->n - i) * sizeof s);
+  m->n--;
+  m->freed[m->n_freed++ % FREED_KEPT] = s;
+  unmap(&s);
+  pthread_mutex_unlock(&m->lock);
+  return MLAF_OK;
+}
+
+/* Host-side copies obey the same bounds as kernels. */
+static mlaf_status check(emu_device *dev, const void *p, size_t bytes, const char *what, mlaf_err *err) {
+  if (bytes == 0) return MLAF_OK;
+  emu_memory *m = dev->memory;
+  pthread_mutex_lock(&m->lock);
+  bool ok = emu_mem_find(dev, (uint64_t)(uintptr_t)p, bytes) != NULL;
+  char why[256] = "";
+  if (!ok) emu_mem_describe(dev, (uint64_t)(uintptr_t)p, bytes, why, sizeof why);
+  pthread_mutex_unlock(&m->lock);
+  return ok ? MLAF_OK : mlaf_fail(err, MLAF_E_ARG, "%s of device memory out of bounds: %s", what, why);
+}
+
+mlaf_status emu_mem_write(emu_device *dev, void *dst, const void *src, size_t bytes, mlaf_err *err) {
+  mlaf_status st = check(dev, dst, bytes, "write", err);
+  if (st == MLAF_OK && bytes) memcpy(dst, src, bytes);
+  return st;
+}
+
+mlaf_status emu_mem_read(emu_device *dev, void *dst, const void *src, size_t bytes, mlaf_err *err) {
+  mlaf_status st = check(dev, src, bytes, "read", err);
+  if (st == MLAF_OK && bytes) memcpy(dst, src, bytes);
+  return st;
+}
+
+mlaf_status emu_mem_fill(emu_device *dev, void *dst, int byte, size_t bytes, mlaf_err *err) {
+  mlaf_status st = check(dev, dst, bytes, "fill", err);
+  if (st == MLAF_OK && bytes) memset(dst, byte, bytes);
+  return st;
+}

@@ -1,0 +1,20 @@
+/* Device memory of the emulator: what ops_vmem.c and timing.c need beyond emu_mem_at. */
+#ifndef MLAF_EMU_MEMORY_H
+#define MLAF_EMU_MEMORY_H
+
+#include "emu/emu_launch.h"
+
+/* One live allocation, [lo, hi) in guest = host addresses. */
+typedef struct emu_span {
+  uint64_t lo, hi;
+} emu_span;
+
+/* The allocation that holds [addr, addr + n) whole, NULL when none does. The pointer is good until the next
+ * alloc or free; a launch makes neither. */
+const emu_span *emu_mem_find(const emu_device *dev, uint64_t addr, uint64_t n);
+/* "0x... is 16 bytes past the end of the 4096-byte allocation at 0x...": says where a bad access points. */
+void emu_mem_describe(const emu_device *dev, uint64_t addr, uint64_t n, char *why, size_t why_size);
+/* All live allocations in address order. */
+const emu_span *emu_mem_spans(const emu_device *dev, size_t *n);
+
+#endif
