@@ -15,6 +15,9 @@
 
 enum { EMU_LANES = 64, EMU_VREGS = 512, EMU_AGPR0 = 256, EMU_SREGS = 128, EMU_LDS_MAX = 65536 };
 /* Scalar register numbers with a name (ISA encoding). Pairs are little-endian. SCC lives in its own field. */
+/* Where flat addresses see LDS and scratch (src_shared_base, src_private_base). */
+#define EMU_SHARED_BASE (UINT64_C(1) << 48)
+#define EMU_PRIVATE_BASE (UINT64_C(2) << 48)
 enum { EMU_VCC = 106, EMU_M0 = 124, EMU_EXEC = 126, EMU_FLAT_SCRATCH = 102, EMU_XNACK = 104 };
 
 typedef struct emu_inst emu_inst;
@@ -104,10 +107,11 @@ struct emu_wave {
   uint32_t s[EMU_SREGS];
   bool s_init[EMU_SREGS];
   uint32_t s_lgkm[EMU_SREGS];      /* SMEM load in flight */
-  uint32_t scc;
+  uint32_t scc;                    /* 0, 1; 2 before the first write */
   uint32_t vm_issued, vm_done;     /* vmcnt: loads, stores and LDS-DMA in issue order; outstanding = issued - done */
   uint32_t lgkm_issued, lgkm_done; /* in-order part (LDS) */
-  uint32_t smem_outstanding;       /* out of order: only lgkmcnt(0) proves them */
+  uint32_t smem_issued, smem_done; /* SMEM and messages: out of order, only lgkmcnt(0) proves them */
+  uint32_t mode;                   /* MODE register: [3:0] rounding, [7:4] denormals, 8 dx10_clamp, 9 ieee */
   uint64_t wait_states;            /* issue clock for hazards: +1 per instruction, + n+1 for s_nop n */
   emu_wave_state state;
   int32_t index;                   /* wave in the workgroup */
@@ -121,6 +125,7 @@ struct emu_wave {
 
 struct emu_group {
   emu_device *dev;
+  const struct emu_code *code;
   const struct emu_kernel *kernel;
   uint32_t id[3];
   int32_t n_waves;
@@ -219,6 +224,8 @@ typedef struct emu_code {
   uint8_t *image;   /* copy of the ELF */
   size_t size;
   uint64_t text_addr; /* virtual address of .text */
+  uint64_t text_size;
+  uint64_t guest_base; /* where virtual address 0 lies in device memory, 0 before emu_code_place */
   emu_kernel *kernels;
   size_t n_kernels;
   emu_inst *insts;  /* all of .text in order; built at first launch */
@@ -228,6 +235,9 @@ typedef struct emu_code {
 mlaf_status emu_code_open(const void *elf, size_t size, emu_code **out, mlaf_err *err);
 /* Parse disassembly text (compile.h's format) into code->insts. Unimplemented mnemonics parse; executing one faults. */
 mlaf_status emu_code_decode(emu_code *code, char *disasm, mlaf_err *err);
+/* The loadable image (constants, variables) in device memory, so that pc-relative addresses mean something. */
+size_t emu_code_span(const emu_code *code);
+mlaf_status emu_code_place(emu_code *code, void *at, size_t span, mlaf_err *err);
 void emu_code_close(emu_code *code);
 const emu_inst *emu_code_at(const emu_code *code, uint32_t pc);
 
