@@ -1,0 +1,37 @@
+/* The truth every kernel is judged by: absorbed MLA decode on the host in double precision. */
+#ifndef MLAF_REFERENCE_H
+#define MLAF_REFERENCE_H
+
+#include "base/base.h"
+#include "mlaforge/problem.h"
+
+/* One batch in host memory, laid out as the kernels see it (core/launch.h). All pointers are borrowed.
+ * problem: heads, rank, rope, q_len, causal, dtype and page_size count; its batch and ctx are not looked at. */
+typedef struct mlaf_batch {
+  mlaf_problem problem;
+  int32_t batch, num_pages;
+  int64_t total_q;
+  const uint16_t *q, *ckv, *kpe; /* kpe: ckv + rank in a combined cache */
+  int64_t ckv_row_stride, kpe_row_stride;
+  const int32_t *qo_indptr, *kv_indptr, *kv_indices, *kv_last_page_lens;
+  double scale;
+} mlaf_batch;
+
+/* Tokens cached for request b. */
+static inline int64_t mlaf_batch_kv_len(const mlaf_batch *x, int32_t b) {
+  int64_t pages = x->kv_indptr[b + 1] - x->kv_indptr[b];
+  return pages ? (pages - 1) * x->problem.page_size + x->kv_last_page_lens[b] : 0;
+}
+/* Tokens that query token i of n sees. */
+static inline int64_t mlaf_batch_visible(const mlaf_batch *x, int64_t kv_len, int32_t i, int32_t n) {
+  int64_t visible = x->problem.causal ? kv_len - (n - 1 - i) : kv_len;
+  return visible > 0 ? visible : 0;
+}
+
+/* o [T, H, R], lse [T, H] (natural log), and, when not NULL, magnitude [T, H]: the largest
+ * scale * sum |q_c| |k_c| over the row's tokens, which rounding-error bounds of its scores are made of.
+ * A row that sees no token has o = 0, lse = -inf, magnitude 0. A request with a page id outside [0, num_pages) is NaN
+ * in all its rows. NaN in Q or in a visible K or V propagates as arithmetic does. Rows nobody sees are not read. */
+mlaf_status mlaf_reference(const mlaf_batch *x, double *o, double *lse, double *magnitude, mlaf_err *err);
+
+#endif
