@@ -1,0 +1,76 @@
+/* The context: a device, a tuning database, a code-object cache and a logger. No process globals: two contexts in one
+ * process share nothing but files. */
+#ifndef MLAFORGE_CONTEXT_H
+#define MLAFORGE_CONTEXT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "mlaforge/status.h"
+
+/* Opaque. Thread-safe: any thread may use it at any time; planning calls take turns on one lock. Created and destroyed
+ * by the caller; plans keep what they need of it alive, see mlaf_ctx_destroy. */
+typedef struct mlaf_ctx mlaf_ctx;
+
+enum {
+  MLAF_CTX_NO_DB = 1u << 0,        /* plan without any database: model and baseline rungs only */
+  MLAF_CTX_DB_READ_ONLY = 1u << 1, /* never write to the database (misses are not recorded, nothing can be tuned) */
+  MLAF_CTX_NO_CACHE = 1u << 2,     /* compile every time; for measuring compiles */
+};
+
+/* Options of mlaf_ctx_create. Strings are copied. NULL and 0 mean the default given beside each field. */
+typedef struct mlaf_ctx_opts {
+  uint32_t struct_size;     /* sizeof(mlaf_ctx_opts), set by MLAF_CTX_OPTS_INIT */
+  uint32_t flags;           /* MLAF_CTX_* */
+  const char *device;       /* "auto" (default): the first that works; "hip", "hip:1", "emu:gfx942" */
+  const char *db_path;      /* $MLAF_DB, else $XDG_DATA_HOME/mlaforge/tuning.db, else ~/.local/share/mlaforge/tuning.db */
+  const char *cache_dir;    /* $MLAF_CACHE_DIR, else $XDG_CACHE_HOME/mlaforge, else ~/.cache/mlaforge */
+  const char *gen_root;     /* a directory holding gen/ and templates/; default: the ones embedded in the library */
+  const char *rocm_prefix;  /* $MLAF_ROCM, else a system ROCm, else the prefix tools/setup.sh made */
+  const char *worker_path;  /* $MLAF_WORKER, else beside the executable, else the build's */
+  mlaf_log_fn log;          /* default: silent */
+  void *log_user;           /* handed to log */
+  mlaf_log_level log_level; /* lines above this level are not made */
+  int32_t jobs;             /* parallel compiles; default: online CPUs */
+  double compile_timeout_s; /* per compile; default 120 */
+} mlaf_ctx_opts;
+
+#define MLAF_CTX_OPTS_INIT \
+  { sizeof(mlaf_ctx_opts), 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, MLAF_LOG_WARN, 0, 0.0 }
+
+/* Open a context. `opts` NULL: all defaults. A database that cannot be used (foreign, corrupt, locked, read-only
+ * directory) is logged as a warning and planning goes on without it; mlaf_ctx_db_status tells. No compiler is started
+ * and no Lua state opened before the first call that needs one.
+ * `why` (may be NULL) receives the detail of a failure, as there is no context yet to ask.
+ * Errors: E_ARG (bad struct or option), E_NO_DEVICE, E_NOMEM. `*out` is untouched on failure.
+ *   mlaf_ctx *ctx; mlaf_ctx_opts o = MLAF_CTX_OPTS_INIT; o.device = "emu:gfx942"; mlaf_ctx_create(&o, &ctx, why, sizeof why); */
+MLAF_API mlaf_status mlaf_ctx_create(const mlaf_ctx_opts *opts, mlaf_ctx **out, char *why, size_t why_size);
+
+/* Drop the caller's reference. Plans that are still held keep the device (not the database or the compiler) alive and
+ * may be executed and released afterwards; nothing else may be called on the context. NULL is allowed. */
+MLAF_API void mlaf_ctx_destroy(mlaf_ctx *ctx);
+
+/* Copy the detail of the latest failure on this context, of whatever thread, into `out` (NUL-terminated, cut to
+ * size; "" when nothing failed yet). Returns that failure's status. Threads that want only their own failures use one
+ * context each. Successful calls leave the message alone. */
+MLAF_API mlaf_status mlaf_ctx_last_message(const mlaf_ctx *ctx, char *out, size_t out_size);
+
+/* What the context stands on. Strings live as long as the context. */
+MLAF_API const char *mlaf_ctx_device_id(const mlaf_ctx *ctx);   /* the tuning database's key, "emu:gfx942..." */
+MLAF_API const char *mlaf_ctx_device_name(const mlaf_ctx *ctx); /* for people */
+MLAF_API const char *mlaf_ctx_target(const mlaf_ctx *ctx);      /* "gfx942" */
+/* OK when the database is in use; else why not (E_DB, E_IO, ...), with the detail in `why` (may be NULL). */
+MLAF_API mlaf_status mlaf_ctx_db_status(const mlaf_ctx *ctx, char *why, size_t why_size);
+
+/* Device memory for simple callers and tests; anything else that yields pointers valid on the same device may be used
+ * instead (hipMalloc, a torch tensor). Synchronous. Sizes in bytes; 0 bytes is allowed and yields a non-NULL pointer.
+ * Errors: E_ARG, E_DEVICE (the driver's words in the message). Free what was allocated before mlaf_ctx_destroy. */
+MLAF_API mlaf_status mlaf_mem_alloc(mlaf_ctx *ctx, size_t bytes, void **out);
+MLAF_API mlaf_status mlaf_mem_free(mlaf_ctx *ctx, void *ptr); /* NULL is allowed */
+MLAF_API mlaf_status mlaf_mem_write(mlaf_ctx *ctx, void *device_dst, const void *host_src, size_t bytes);
+MLAF_API mlaf_status mlaf_mem_read(mlaf_ctx *ctx, void *host_dst, const void *device_src, size_t bytes);
+MLAF_API mlaf_status mlaf_mem_fill(mlaf_ctx *ctx, void *device_dst, int byte, size_t bytes);
+/* Wait for everything launched on `stream` (NULL: the default stream). */
+MLAF_API mlaf_status mlaf_sync(mlaf_ctx *ctx, void *stream);
+
+#endif

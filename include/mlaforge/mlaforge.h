@@ -1,0 +1,26 @@
+/* Everything: specialised Multi-head Latent Attention decode kernels, generated, compiled, verified, tuned and served.
+ *
+ *   mlaf_ctx *ctx = NULL;
+ *   mlaf_plan *plan = NULL;
+ *   mlaf_problem problem = MLAF_PROBLEM_INIT;                       // 16 heads, rank 512, rope 64, bf16, pages of 64
+ *   mlaf_ctx_create(NULL, &ctx, NULL, 0);
+ *   mlaf_plan_create(ctx, &problem, NULL, &plan);
+ *   mlaf_execute(plan, &args, stream);                              // as often as you like, from any thread
+ *   mlaf_plan_release(plan);
+ *   mlaf_ctx_destroy(ctx);
+ */
+#ifndef MLAFORGE_H
+#define MLAFORGE_H
+
+#include "mlaforge/context.h"
+#include "mlaforge/plan.h"
+#include "mlaforge/problem.h"
+#include "mlaforge/status.h"
+
+#define MLAF_VERSION_NUMBER 100 /* major*10000 + minor*100 + patch */
+
+/* The version of the library at run time: "0.1.0" and 100. Thread-safe. */
+MLAF_API const char *mlaf_version(void);
+MLAF_API int mlaf_version_number(void);
+
+#endif

@@ -1,0 +1,125 @@
+/* The plan: one problem bound to loaded kernels on one device, and its execution. */
+#ifndef MLAFORGE_PLAN_H
+#define MLAFORGE_PLAN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "mlaforge/context.h"
+#include "mlaforge/problem.h"
+
+/* Opaque, immutable, reference-counted. Thread-safe: any number of threads may execute one plan at once, each with its
+ * own workspace and outputs. */
+typedef struct mlaf_plan mlaf_plan;
+
+typedef enum mlaf_effort {
+  MLAF_EFFORT_DB_ONLY = 0, /* a choice from the database, exact or nearest; else E_NOT_TUNED */
+  MLAF_EFFORT_ESTIMATE,    /* else the generator's model, else the baseline variant: always yields a plan */
+  MLAF_EFFORT_MEASURE,     /* tune here first unless an exact, fresh choice is known; may take minutes */
+} mlaf_effort;
+
+enum {
+  MLAF_PLAN_NO_COMPILE = 1u << 0, /* code objects come from the cache or the call fails with E_NOT_COMPILED */
+};
+
+typedef struct mlaf_plan_opts {
+  uint32_t struct_size; /* sizeof(mlaf_plan_opts), set by MLAF_PLAN_OPTS_INIT */
+  uint32_t flags;       /* MLAF_PLAN_* */
+  int32_t effort;       /* mlaf_effort */
+  int32_t reserved;     /* must be 0 */
+  double time_limit_s;  /* MEASURE: stop tuning after this long and use the best so far; 0 = no limit */
+} mlaf_plan_opts;
+
+#define MLAF_PLAN_OPTS_INIT \
+  { sizeof(mlaf_plan_opts), 0, MLAF_EFFORT_ESTIMATE, 0, 0.0 }
+
+/* Make a plan for `problem` (checked and copied) with `opts` (NULL: MLAF_PLAN_OPTS_INIT). `*out` has one reference.
+ * The ladder: exact choice -> same device, nearest batch and ctx -> shipped default -> model -> baseline; the plan says
+ * which rung it stands on. A choice that can no longer be used (template changed, code not loadable) is passed over
+ * with a warning. Errors: E_ARG, E_PROBLEM, E_NOT_TUNED, E_NOT_COMPILED, E_NO_COMPILER, E_COMPILE, E_DEVICE, E_NOMEM;
+ * MEASURE also what the tuner returns. The detail is in mlaf_ctx_last_message. */
+MLAF_API mlaf_status mlaf_plan_create(mlaf_ctx *ctx, const mlaf_problem *problem, const mlaf_plan_opts *opts,
+                                      mlaf_plan **out);
+/* One more reference; returns its argument. Thread-safe. */
+MLAF_API mlaf_plan *mlaf_plan_retain(mlaf_plan *plan);
+/* One reference less; the last one unloads the kernels. No launch of the plan may be in flight then. NULL is allowed. */
+MLAF_API void mlaf_plan_release(mlaf_plan *plan);
+
+/* Where a plan came from. Strings live as long as the plan. */
+typedef struct mlaf_plan_info {
+  uint32_t struct_size;  /* in: sizeof(mlaf_plan_info); only that many bytes are written */
+  int32_t splits;        /* KV splits of every request; 1: no combine kernel, no workspace */
+  const char *problem;   /* canonical problem string */
+  const char *rung;      /* "exact", "nearest", "default", "model", "baseline" */
+  const char *source;    /* of the choice's time: "measured", "modelled", "imported", "default"; "none" off the database */
+  const char *variant;   /* the name that rebuilds the variant */
+  const char *tuned_for; /* the problem string of the choice; differs from `problem` on the nearest rung */
+  const char *code;      /* "cache": nothing was compiled; "compiled" */
+  const char *stale;     /* "" or why re-tuning would be worth it (compiler or driver differ) */
+  const char *notes;     /* "" or the rungs that were passed over, and why */
+  int32_t compiles;      /* compiler runs this plan caused */
+  int32_t reserved;
+  double ns;             /* time the choice was made by, 0 if none */
+  double error;          /* relative error it was verified with, 0 if none */
+} mlaf_plan_info;
+#define MLAF_PLAN_INFO_INIT \
+  { sizeof(mlaf_plan_info), 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, 0.0, 0.0 }
+/* E_ARG for a NULL pointer or a struct_size below the first version's. Thread-safe. */
+MLAF_API mlaf_status mlaf_plan_query(const mlaf_plan *plan, mlaf_plan_info *info);
+
+/* Bytes of workspace mlaf_execute needs for a batch of `total_q` query tokens; 0 when the plan has one split. */
+MLAF_API size_t mlaf_plan_workspace_size(const mlaf_plan *plan, int64_t total_q);
+
+/* One execution. Pointers are device pointers of the plan's device and must stay valid until the launch has finished;
+ * shapes in elements, strides in elements of the problem's dtype. Symbols: T total_q, H heads, R rank, P rope, B batch. */
+typedef struct mlaf_execute_args {
+  uint32_t struct_size;             /* sizeof(mlaf_execute_args), set by MLAF_EXECUTE_ARGS_INIT */
+  int32_t batch;                    /* B: 0..65535 */
+  int64_t total_q;                  /* T: qo_indptr[B], 0..B*q_len */
+  const void *q;                    /* [T, H, R+P] dense, 16-byte aligned */
+  const void *ckv;                  /* row j at ckv + j*ckv_row_stride: R+P elements if kpe is NULL, else R; 16-byte aligned */
+  const void *kpe;                  /* NULL: combined cache. Row j at kpe + j*kpe_row_stride, P elements; 16-byte aligned */
+  int64_t ckv_row_stride;           /* multiple of 8; 0: dense (R+P if kpe is NULL, else R) */
+  int64_t kpe_row_stride;           /* multiple of 8; 0: dense (P). Not looked at if kpe is NULL */
+  const int32_t *qo_indptr;         /* [B+1] query tokens */
+  const int32_t *kv_indptr;         /* [B+1] pages */
+  const int32_t *kv_indices;        /* [kv_indptr[B]] page ids; an id outside [0, num_pages) makes its request NaN */
+  const int32_t *kv_last_page_lens; /* [B] tokens in the last page, 1..page_size */
+  void *o;                          /* [T, H, R] dense, 16-byte aligned */
+  float *lse;                       /* [T, H] natural log; may be NULL */
+  void *workspace;                  /* mlaf_plan_workspace_size bytes, 256-byte aligned; contents do not matter */
+  size_t workspace_size;            /* bytes behind `workspace` */
+  int32_t num_pages;                /* pages in the cache, 0..2^31-1 */
+  float scale;                      /* softmax scale, e.g. 1/sqrt(qk_nope + rope); finite */
+} mlaf_execute_args;
+#define MLAF_EXECUTE_ARGS_INIT                                                                                        \
+  { sizeof(mlaf_execute_args), 0, 0, NULL, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, 0.0f }
+
+/* Launch on `stream` (hipStream_t; NULL: the default stream) and return without waiting. Any batch and any lengths, of
+ * the plan's heads, rank, rope, q_len bound, dtype, causality and page size. Never allocates, compiles, locks, logs or
+ * synchronises on success: legal inside graph capture. Host-visible arguments are validated; what lies behind device
+ * pointers is not (mlaf_check_tables does that for copies on the host). The `struct_size` rule: smaller than the first
+ * version, or larger with a non-zero tail, is E_ARG.
+ * Errors: E_ARG, E_DEVICE, E_FAULT (emulator); the detail, written under the context's lock, is in
+ * mlaf_ctx_last_message while the context lives. */
+MLAF_API mlaf_status mlaf_execute(const mlaf_plan *plan, const mlaf_execute_args *args, void *stream);
+
+/* Host copies of the tables of one batch, for mlaf_check_tables. */
+typedef struct mlaf_host_tables {
+  uint32_t struct_size; /* sizeof(mlaf_host_tables), set by MLAF_HOST_TABLES_INIT */
+  int32_t batch;
+  int64_t total_q;
+  int32_t num_pages;
+  int32_t reserved;     /* must be 0 */
+  const int32_t *qo_indptr, *kv_indptr, *kv_indices, *kv_last_page_lens; /* shapes as in mlaf_execute_args */
+} mlaf_host_tables;
+#define MLAF_HOST_TABLES_INIT \
+  { sizeof(mlaf_host_tables), 0, 0, 0, 0, NULL, NULL, NULL, NULL }
+
+/* Check what mlaf_execute cannot see: monotone index pointers, q lengths up to q_len, page ids inside the cache, last
+ * page lengths in 1..page_size. E_ARG with a detail in `why` (may be NULL) that names the entry, its value and the
+ * bound. Pure host code, thread-safe, O(batch + pages). */
+MLAF_API mlaf_status mlaf_check_tables(const mlaf_problem *problem, const mlaf_host_tables *tables, char *why,
+                                       size_t why_size);
+
+#endif
