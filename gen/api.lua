@@ -1,0 +1,19 @@
+-- What runtime/gen/ calls. Arguments and results are plain tables, strings and numbers.
+local loader = ...
+local api = {}
+
+function api.space(problem, target) return require("space").variants(problem, target) end
+function api.variant(problem, target, name) return require("space").variant(problem, target, name) end
+function api.baseline(problem, target) return require("space").baseline(problem, target) end
+
+-- Source text and its SHA-256.
+function api.render(template, text, target)
+  local source, hash = require("emit").render(template, text, target)
+  return source, hash
+end
+
+function api.template_hash(template, target) return loader.template_hash(template, target) end
+function api.options(target) return loader.require("arch/" .. target).options end
+function api.targets() return loader.targets() end
+
+return api

@@ -1,0 +1,113 @@
+-- The kernel families of the space, as data. A family names its template, the parameters it may take with their values,
+-- which fields of the problem its source depends on, and what one choice of parameters costs.
+--
+-- cost(p, v) returns
+--   threads, rows_per_wg, lds_bytes   how it is launched; the template declares the same, a test compares
+--   regs     list of { what, registers per lane }; the sum is the budget
+--   step     cached tokens one round of a workgroup covers
+--   wave     per wave and round: mfma and other instructions, LDS bytes read
+--   wg       per workgroup and round: LDS bytes written, barriers; tail_clk once at the end
+--   inflight bytes of loads outstanding per wave
+local families = {}
+
+-- Fields of the problem in every decode kernel's source.
+local DECODE_FIELDS = { "causal", "dtype", "heads", "page_size", "q_len", "rank", "rope" }
+
+local function ceil_div(a, b) return -(-a // b) end
+
+-- 16x16x16 MFMA of one 16-row block and 16 tokens: QK over rank + rope columns, PV over rank.
+local function mfma_per_tile(p, psplit) return (p.rank + p.rope) // 16 + psplit * ceil_div(p.rank, 128) * 8 end
+-- bf16 Q of a block in registers per lane (16 x cols over 64 lanes, two per register); fp32 O in groups of 128 columns.
+local function q_regs(p) return (p.rank + p.rope) // 8 end
+local function o_regs(p) return ceil_div(p.rank, 128) * 32 end
+
+-- Register-only: a wave takes `tile` tokens x all columns from global memory, no LDS and no barrier in the loop. The waves
+-- of a workgroup take turns on the tokens of the same rows and merge their O through LDS at the end.
+families.reg = {
+  template = "mla_decode_reg",
+  problem = DECODE_FIELDS,
+  params = {
+    blocks = { 1, 2 },                  -- 16-row blocks per wave
+    kvload = { "temporal", "nt" },      -- cache policy of the cache's loads
+    psplit = { 1, 2 },                  -- 2: the rounding error of P goes through a second MFMA
+    qsrc = { "reg", "lds" },            -- where Q lives during the loop
+    rescale = { "always", "lazy" },     -- rescale O each tile, or only when the maximum grew by more than 8
+    tile = { 16, 32 },                  -- tokens of a wave's step
+    waves = { 1, 2, 4, 8 },             -- waves per workgroup, each with its own tokens
+  },
+  rules = {
+    function(p, v)
+      if v.psplit == 2 and p.dtype ~= "bf16" then return "psplit 2 recovers bf16 rounding: no use for " .. p.dtype end
+    end,
+  },
+  cost = function(p, v)
+    local nk, nj, subs = (p.rank + p.rope) // 32, ceil_div(p.rank, 128), v.tile // 16
+    local piece = v.waves <= 4 and 4 or 2 -- registers of an O block that one merge step takes
+    local merge = 4 * v.waves * 16 * (32 * piece + 4) + 8 * v.waves * 16 * v.blocks
+    local rescale = v.rescale == "always" and o_regs(p) * v.blocks or 4
+    return {
+      threads = 64 * v.waves,
+      rows_per_wg = 16 * v.blocks,
+      lds_bytes = math.max(merge, v.qsrc == "lds" and 1024 * nk * v.blocks or 0),
+      regs = { { "q", v.qsrc == "reg" and q_regs(p) * v.blocks or 16 }, { "o", o_regs(p) * v.blocks },
+        { "k and v", subs * (4 * nk + 16 * nj) }, { "s", 4 * subs * v.blocks }, { "rest", 48 } },
+      step = v.tile * v.waves,
+      wave = {
+        mfma = subs * v.blocks * mfma_per_tile(p, v.psplit),
+        issue = subs * (64 * nj // 4 + nk + 4 * nj + (40 + 8 * v.psplit) * v.blocks) + rescale
+          + (v.qsrc == "lds" and nk * v.blocks or 0),
+        lds_read = v.qsrc == "lds" and 1024 * nk * v.blocks or 0,
+      },
+      wg = { lds_write = 0, barriers = 0, tail_clk = 400 + 8 * nj * v.waves * v.blocks * 16 },
+      inflight = subs * (nk + 4 * nj) * 1024,
+    }
+  end,
+}
+
+-- Shared tile: one row-major K tile in LDS serves K and V^T of all waves; each wave owns its own rows.
+families.lds = {
+  template = "mla_decode_lds",
+  problem = DECODE_FIELDS,
+  params = {
+    blocks = { 1, 2 },
+    load = { "dma", "vgpr" },           -- direct-to-LDS copies, or through registers
+    rescale = { "always", "lazy" },
+    stages = { 2, 3 },                  -- tiles in the LDS ring
+    waves = { 2, 4, 8 },
+  },
+  cost = function(p, v)
+    local cols, mfma = p.rank + p.rope, mfma_per_tile(p, 1) * v.blocks
+    local tile = 16 * cols * 2
+    return {
+      threads = 64 * v.waves,
+      rows_per_wg = 16 * v.blocks * v.waves,
+      lds_bytes = v.stages * tile,
+      regs = { { "q", q_regs(p) * v.blocks }, { "o", o_regs(p) * v.blocks }, { "k and v", 48 },
+        { "stage", v.load == "vgpr" and tile // (256 * v.waves) or 0 }, { "rest", 32 + 12 * v.blocks } },
+      step = 16,
+      wave = { mfma = mfma, lds_read = (cols + p.rank) * 32,
+        issue = p.rank // 8 + (cols + p.rank) // 32 + 40 * v.blocks + (v.rescale == "always" and o_regs(p) * v.blocks or 4) },
+      wg = { lds_write = tile, barriers = 1, tail_clk = 0 },
+      inflight = (v.stages - 1) * tile // v.waves,
+    }
+  end,
+}
+
+-- Merges the splits of each row through their LSE.
+families.combine = {
+  template = "mla_combine",
+  problem = { "dtype", "rank" },
+  params = { rows = { 1, 2, 4 } },      -- rows per workgroup, one wave each
+  cost = function(p, v)
+    return { threads = 64 * v.rows, rows_per_wg = v.rows, lds_bytes = 0, regs = { { "o", 2 * o_regs(p) // 16 }, { "rest", 48 } } }
+  end,
+}
+
+-- Families a decode kernel may come from, in the order they are listed.
+families.decode = { "reg", "lds" }
+
+-- The variant that works for every supported problem of every target here.
+families.baseline = { family = "reg", params = { blocks = 1, kvload = "temporal", psplit = 1, qsrc = "reg",
+  rescale = "always", tile = 16, waves = 4 } }
+
+return families

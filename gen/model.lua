@@ -1,0 +1,91 @@
+-- Closed-form estimate of a variant's time in ns: for ranking candidates and for planning without measurements. It is
+-- never called measured, and it is judged by the order it gives, not by its microseconds.
+--
+--   T = launch + first loads + max(compute, memory) + tail + combine
+--   compute  rounds of workgroups x rounds of tiles x max(MFMA, issue slots, LDS) per tile, barriers and stalls
+--   memory   unique cache bytes from HBM, repeated reads and split partials from the last-level cache, Q and O; the
+--            bandwidth is what the loads in flight on the busy CUs can draw (Little's law), at most the device's
+--   clock    falls from boost to the sustained MFMA clock as the run gets long and MFMA-heavy
+local budget = require("budget")
+local model = {}
+
+local STALL_CLK = 260  -- per tile: QK chain tail, max over lanes, exp, with one wave per SIMD and nothing to hide it
+local PARTIAL_BYTES = 4
+local OVERLAP_LOSS = 0.1 -- share of the smaller of compute and memory that does not hide behind the larger
+
+local function ceil_div(a, b) return -(-a // b) end
+
+-- Clocks of one round of a workgroup, alone on its CU, and its MFMA part.
+local function round_clocks(cost, arch)
+  local m, waves = arch.model, cost.threads // arch.isa.wave
+  local per_simd = ceil_div(waves, arch.isa.simds)
+  local mfma = per_simd * cost.wave.mfma * 16
+  local issue = per_simd * 4 * (cost.wave.mfma + cost.wave.issue)
+  local lds = (waves * cost.wave.lds_read + cost.wg.lds_write) / m.lds_bytes_per_clk
+  local busy = math.max(mfma, issue, lds)
+  return busy, STALL_CLK / per_simd + cost.wg.barriers * m.barrier_clk, mfma
+end
+
+-- Bytes of fp32 partials all splits write and the combine kernel reads back.
+local function partial_bytes(p, splits)
+  return splits > 1 and splits * p.batch * p.q_len * p.heads * (p.rank + 1) * PARTIAL_BYTES or 0
+end
+
+local function memory_ns(p, cost, arch, groups_x, splits, wgs)
+  local m = arch.model
+  local waves = cost.threads // arch.isa.wave
+  local resident = math.min(budget.resident(cost, arch), math.max(1, wgs // arch.device.cus))
+  local busy_cus = math.min(arch.device.cus, wgs)
+  local draw = busy_cus * resident * waves * cost.inflight / m.hbm_latency_ns * 1000 -- bytes per us
+  local l1 = busy_cus * m.l1_bytes_per_clk * m.clock_mhz
+  local rate = math.min(m.hbm_bytes_per_us, draw, l1)
+  local kv = p.batch * p.ctx * (p.rank + p.rope) * 2
+  local rows = p.batch * p.q_len * p.heads
+  local q_o = rows * (p.rank + p.rope + p.rank) * 2 * splits
+  local repeats = (groups_x - 1) * kv + partial_bytes(p, splits)
+  return 1000 * ((kv + q_o) / rate + repeats / math.min(m.llc_bytes_per_us, draw, l1))
+end
+
+local function decode_ns(p, cost, arch, splits)
+  local m = arch.model
+  local groups_x = ceil_div(p.q_len * p.heads, cost.rows_per_wg)
+  local wgs = groups_x * splits * p.batch
+  local rounds = ceil_div(ceil_div(p.ctx, cost.step), splits)
+  local busy, stall, mfma = round_clocks(cost, arch)
+  local resident = budget.resident(cost, arch)
+  local full, rest = wgs // (arch.device.cus * resident), wgs % (arch.device.cus * resident)
+  -- A CU with r workgroups needs max(r x busy, busy + stall) per round of each.
+  local function batch_clk(r) return rounds * math.max(r * busy, busy + stall) + cost.wg.tail_clk end
+  local clk = full * batch_clk(resident)
+  if rest > 0 then clk = clk + batch_clk(ceil_div(rest, arch.device.cus)) end
+  local boost_ns = clk * 1000 / m.clock_mhz
+  local memory = memory_ns(p, cost, arch, groups_x, splits, wgs)
+  -- How much of the sustained clock applies: share of MFMA in the run, times how far the run is into throttling.
+  local share = mfma / (busy + stall) * math.min(1, boost_ns / math.max(memory, 1))
+  local heat = share * math.min(1, math.max(boost_ns, memory) / (m.throttle_from_us * 1000))
+  local clock = m.clock_mhz - (m.clock_mhz - m.clock_mfma_mhz) * heat
+  local compute = clk * 1000 / clock
+  return m.wg_start_ns + math.max(compute, memory) + OVERLAP_LOSS * math.min(compute, memory)
+end
+
+-- Time of the combine kernel alone.
+function model.combine_ns(p, cost, arch, splits)
+  if splits == 1 then return 0 end
+  local m = arch.model
+  local rows = p.batch * p.q_len * p.heads
+  local wgs = ceil_div(rows, cost.rows_per_wg)
+  local bytes = partial_bytes(p, splits)
+  local waves = math.min(wgs, arch.device.cus * budget.resident(cost, arch)) * cost.rows_per_wg
+  local draw = waves * (p.rank * PARTIAL_BYTES) * 4 / m.hbm_latency_ns * 1000 -- about four splits in flight per row
+  local rate = math.min(bytes > m.llc_bytes and m.hbm_bytes_per_us or m.llc_bytes_per_us, draw)
+  return m.launch_ns / 2 + 20 * ceil_div(wgs, arch.device.cus) + 1000 * bytes / rate
+end
+
+-- Whole estimate. `combine` is nil when splits is 1.
+function model.estimate(p, arch, decode, splits, combine)
+  local ns = arch.model.launch_ns + decode_ns(p, decode, arch, splits)
+  if splits > 1 then ns = ns + model.combine_ns(p, combine, arch, splits) end
+  return ns
+end
+
+return model

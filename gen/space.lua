@@ -1,0 +1,241 @@
+-- All variants of a problem on a target: the product of a family's parameters, pruned with stated reasons, times the
+-- split counts worth trying, ranked by the model.
+--
+-- A variant's name rebuilds it: "FAMILY:params/sSPLITS" and, when there is more than one split, the combine kernel's
+-- parameters behind it: "reg:blocks=1,kvload=nt,rescale=lazy,waves=4/s8,rows=2".
+local loader = ...
+local params = require("params")
+local families = require("families")
+local budget = require("budget")
+local model = require("model")
+local emit = require("emit")
+
+local space = {}
+
+local MAX_SPLITS = 256
+local WASTE = 4 -- a workgroup may have this many times the rows there are, rounded up to one MFMA block
+
+local function ceil_div(a, b) return -(-a // b) end
+
+-- Every combination of a family's parameter values, in sorted order.
+local function product(dims)
+  local out = { {} }
+  for name, values in sorted(dims) do
+    local wider = {}
+    for _, point in ipairs(out) do
+      for _, value in ipairs(values) do
+        wider[#wider + 1] = params.merge(point, { [name] = value })
+      end
+    end
+    out = wider
+  end
+  return out
+end
+
+local points = {}
+local function family_points(name)
+  if not points[name] then
+    local list = {}
+    for i, v in ipairs(product(families[name].params)) do list[i] = { values = v, text = params.print(v) } end
+    points[name] = list
+  end
+  return points[name]
+end
+
+-- The kernel of a family at a point: what C calls mlaf_kernel_desc, plus its cost.
+local function kernel(p, name, point, target, arch)
+  local family = families[name]
+  local all = params.merge(point)
+  for _, field in ipairs(family.problem) do all[field] = p[field] end
+  local text, cost = params.print(all), family.cost(p, point)
+  return {
+    template = family.template, params = text, symbol = emit.symbol(family.template, text, target),
+    template_hash = loader.template_hash(family.template, target),
+    threads = cost.threads, rows_per_wg = cost.rows_per_wg, lds_bytes = cost.lds_bytes,
+    vgpr_budget = budget.registers(cost, arch), cost = cost,
+  }
+end
+
+-- The stated reason why a point cannot serve a problem, or nil.
+local function reject_point(p, name, point, cost, arch)
+  local family = families[name]
+  for _, rule in ipairs(family.rules or {}) do
+    local why = rule(p, point, arch)
+    if why then return why end
+  end
+  local why = budget.reject(cost, arch)
+  if why then return why end
+  local rows = ceil_div(p.heads * p.q_len, 16) * 16
+  if cost.rows_per_wg > WASTE * rows and cost.rows_per_wg > 16 then
+    return ("rows per workgroup %d > %d times the %d rows there are"):format(cost.rows_per_wg, WASTE, rows)
+  end
+end
+
+-- The stated reason why a split count makes no sense for this context, or nil.
+local function reject_splits(p, cost, splits)
+  local rounds = ceil_div(p.ctx, cost.step)
+  if splits > rounds then
+    return ("%d splits > %d rounds of %d tokens"):format(splits, rounds, cost.step)
+  end
+  local used = ceil_div(rounds, ceil_div(rounds, splits))
+  if used < splits then
+    return ("%d splits: %d of them would be empty (%d rounds of %d tokens)"):format(splits, splits - used, rounds, cost.step)
+  end
+end
+
+-- Split counts to try: powers of two, and those that fill the CUs once, twice or four times.
+local function split_counts(p, cost, arch)
+  local set, base = { [1] = true }, ceil_div(p.heads * p.q_len, cost.rows_per_wg) * p.batch -- base: workgroups of a split
+  local most = math.max(1, math.min(MAX_SPLITS, ceil_div(p.ctx, cost.step)))
+  local enough = math.max(1, 4 * arch.device.cus // base)
+  local s = 2
+  while s <= most and s <= 2 * enough do
+    set[s] = true
+    s = 2 * s
+  end
+  local rounds = ceil_div(p.ctx, cost.step)
+  for _, fill in ipairs({ 1, 2, 4 }) do
+    local n = math.max(1, math.min(most, fill * arch.device.cus // base))
+    set[ceil_div(rounds, ceil_div(rounds, n))] = true -- as many as get work
+  end
+  local out = {}
+  for n in sorted(set) do out[#out + 1] = n end
+  return out
+end
+
+local function variant_name(family, point_text, splits, combine_text)
+  return ("%s:%s/s%d%s"):format(family, point_text, splits, combine_text and "," .. combine_text or "")
+end
+
+-- "reg:a=1,b=x/s8,rows=2" -> "reg", {a=1,b="x"}, 8, {rows=2} (nil when splits is 1)
+function space.parse_name(name)
+  local family, point, splits, rest = name:match("^(%l+):([%w_=,]*)/s(%d+)(.*)$")
+  splits = math.tointeger(tonumber(splits))
+  if not family or not splits or splits < 1 or (rest ~= "" and rest:sub(1, 1) ~= ",") then
+    error(("variant name '%s': FAMILY:k=v,.../sN[,k=v] expected"):format(name), 0)
+  end
+  return family, params.parse(point), splits, rest ~= "" and params.parse(rest:sub(2)) or nil
+end
+
+-- Best combine kernel for a problem and split count by the model; all of them, best first.
+local function combines(p, splits, target, arch)
+  local list = {}
+  for _, point in ipairs(family_points("combine")) do
+    local k = kernel(p, "combine", point.values, target, arch)
+    local why = reject_point(p, "combine", point.values, k.cost, arch)
+    if not why then
+      list[#list + 1] = { kernel = k, text = point.text, ns = model.combine_ns(p, k.cost, arch, splits) }
+    end
+  end
+  table.sort(list, function(a, b)
+    if a.ns ~= b.ns then return a.ns < b.ns end
+    return a.text < b.text
+  end)
+  return list
+end
+
+local function candidate(p, arch, family, point, k, splits, combine)
+  return {
+    name = variant_name(family, point.text, splits, combine and combine.text), splits = splits, decode = k,
+    combine = combine and combine.kernel,
+    model_ns = model.estimate(p, arch, k.cost, splits, combine and combine.kernel.cost),
+  }
+end
+
+local function by_model(a, b)
+  if not a.rejected ~= not b.rejected then return not a.rejected end
+  if a.model_ns ~= b.model_ns then return a.model_ns < b.model_ns end
+  return a.name < b.name
+end
+
+-- The space of a problem, candidates first, best estimate first; then the rejected points with their reasons.
+function space.variants(p, target)
+  local arch = loader.require("arch/" .. target)
+  local list, combine_of = {}, {}
+  local best = {} -- split count -> best candidate, to try the other combine kernels with
+  for _, family in ipairs(families.decode) do
+    for _, point in ipairs(family_points(family)) do
+      local k = kernel(p, family, point.values, target, arch)
+      local why = reject_point(p, family, point.values, k.cost, arch)
+      if why then
+        list[#list + 1] = { name = variant_name(family, point.text, 1), rejected = why, splits = 1, decode = k, model_ns = 0 }
+      else
+        for _, splits in ipairs(split_counts(p, k.cost, arch)) do
+          combine_of[splits] = combine_of[splits] or splits > 1 and combines(p, splits, target, arch) or {}
+          local v = candidate(p, arch, family, point, k, splits, combine_of[splits][1])
+          v.rejected = reject_splits(p, k.cost, splits)
+          list[#list + 1] = v
+          if not v.rejected and (not best[splits] or by_model(v, best[splits].v)) then
+            best[splits] = { v = v, family = family, point = point, kernel = k }
+          end
+        end
+      end
+    end
+  end
+  -- Decode and combine times add up, so the other combine kernels need only one decode kernel each.
+  for splits, b in sorted(best) do
+    for i = 2, #combine_of[splits] do
+      list[#list + 1] = candidate(p, arch, b.family, b.point, b.kernel, splits, combine_of[splits][i])
+    end
+  end
+  table.sort(list, by_model)
+  return list
+end
+
+-- A parameter table must name exactly the family's parameters with values the family lists.
+local function check_point(family, values, name)
+  for key, value in sorted(values) do
+    local known = false
+    for _, v in ipairs(families[family].params[key] or {}) do known = known or v == value end
+    if not known then error(("variant '%s': %s has no %s=%s"):format(name, family, key, value), 0) end
+  end
+  for key in sorted(families[family].params) do
+    if values[key] == nil then error(("variant '%s': %s is missing"):format(name, key), 0) end
+  end
+end
+
+-- One variant from its name; an error with the reason if the space would reject it for this problem.
+function space.variant(p, target, name)
+  local arch = loader.require("arch/" .. target)
+  local family, values, splits, combine_values = space.parse_name(name)
+  local is_decode = false
+  for _, f in ipairs(families.decode) do is_decode = is_decode or f == family end
+  if not is_decode then error(("variant '%s': no family '%s'"):format(name, family), 0) end
+  check_point(family, values, name)
+  local k = kernel(p, family, values, target, arch)
+  local why = reject_point(p, family, values, k.cost, arch)
+  if not why and splits > MAX_SPLITS then why = ("%d splits > %d"):format(splits, MAX_SPLITS) end
+  local combine
+  if splits > 1 then
+    if not combine_values then error(("variant '%s': %d splits need a combine kernel, e.g. /s%d,rows=1")
+      :format(name, splits, splits), 0) end
+    check_point("combine", combine_values, name)
+    local c = kernel(p, "combine", combine_values, target, arch)
+    why = why or reject_point(p, "combine", combine_values, c.cost, arch)
+    combine = { kernel = c, text = params.print(combine_values) }
+  elseif combine_values then
+    error(("variant '%s': one split has no combine kernel"):format(name), 0)
+  end
+  if why then error(("variant '%s' is not in the space of %s: %s"):format(name, require("problem").print(p), why), 0) end
+  return candidate(p, arch, family, { text = params.print(values) }, k, splits, combine)
+end
+
+-- The baseline's name for a problem: fixed kernel, split count by the model.
+function space.baseline(p, target)
+  local arch = loader.require("arch/" .. target)
+  local b = families.baseline
+  local k = kernel(p, b.family, b.params, target, arch)
+  local why = reject_point(p, b.family, b.params, k.cost, arch)
+  if why then error("the baseline variant does not fit " .. require("problem").print(p) .. ": " .. why, 0) end
+  local best
+  for _, splits in ipairs(split_counts(p, k.cost, arch)) do
+    if not reject_splits(p, k.cost, splits) then
+      local combine = splits > 1 and combines(p, splits, target, arch)[1] or nil
+      local v = candidate(p, arch, b.family, { text = params.print(b.params) }, k, splits, combine)
+      if not best or by_model(v, best) then best = v end
+    end
+  end
+  return best
+end
+
+return space

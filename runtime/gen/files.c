@@ -1,0 +1,107 @@
+/* What the Lua side may ask of C: text of a file, a list of files, SHA-256. */
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <lauxlib.h>
+
+#include "gen/host.h"
+
+/* Paths come from templates: nothing outside gen/ and templates/, no "..". */
+static bool path_ok(const char *path) {
+  if (strncmp(path, "gen/", 4) && strncmp(path, "templates/", 10)) return false;
+  if (strlen(path) > 200 || strstr(path, "..") || strstr(path, "//")) return false;
+  return path[strspn(path, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./")] == 0;
+}
+
+static int compare_path(const void *key, const void *file) {
+  return strcmp(key, ((const mlaf_gen_file *)file)->path);
+}
+
+bool mlaf_gen_read(mlaf_gen *g, const char *path, const char **text, size_t *size) {
+  if (!path_ok(path)) return false;
+  if (!g->root) {
+    const mlaf_gen_file *f = bsearch(path, mlaf_gen_files, mlaf_gen_n_files, sizeof *f, compare_path);
+    if (!f) return false;
+    *text = f->text;
+    *size = f->size;
+    return true;
+  }
+  free(g->scratch);
+  g->scratch = NULL;
+  char *full = mlaf_format("%s/%s", g->root, path);
+  bool ok = full && mlaf_file_read(full, MLAF_GEN_FILE_MAX, &g->scratch, size, NULL) == MLAF_OK;
+  free(full);
+  *text = g->scratch;
+  return ok;
+}
+
+/* host.read(path) -> text or nil */
+static int host_read(lua_State *L) {
+  const char *path = luaL_checkstring(L, 1), *text;
+  size_t size;
+  if (!mlaf_gen_read(mlaf_gen_of(L), path, &text, &size)) return 0;
+  lua_pushlstring(L, text, size);
+  return 1;
+}
+
+static int host_sha256(lua_State *L) {
+  size_t n;
+  const char *s = luaL_checklstring(L, 1, &n);
+  char hex[MLAF_HASH_HEX];
+  mlaf_sha256_hex(s, n, hex);
+  lua_pushstring(L, hex);
+  return 1;
+}
+
+static int compare_names(const void *a, const void *b) {
+  return strcmp((*(const struct dirent *const *)a)->d_name, (*(const struct dirent *const *)b)->d_name);
+}
+
+/* Regular files of one directory under root, sorted. Raises no Lua error while it holds memory. */
+static size_t list_dir(const char *root, const char *dir, struct dirent ***out) {
+  char *full = mlaf_format("%s/%s", root, dir);
+  int n = full ? scandir(full, out, NULL, NULL) : -1;
+  free(full);
+  if (n < 0) return 0;
+  qsort(*out, (size_t)n, sizeof **out, compare_names);
+  return (size_t)n;
+}
+
+/* host.list("gen/arch/") -> sorted paths of the files directly in that directory */
+static int host_list(lua_State *L) {
+  mlaf_gen *g = mlaf_gen_of(L);
+  size_t len;
+  const char *prefix = luaL_checklstring(L, 1, &len);
+  if (!path_ok(prefix) || !len || prefix[len - 1] != '/') return luaL_error(L, "list: bad directory '%s'", prefix);
+  mlaf_text names = MLAF_TEXT_INIT(1 << 20);
+  if (g->root) {
+    struct dirent **entries = NULL;
+    size_t n = list_dir(g->root, prefix, &entries);
+    for (size_t i = 0; i < n; i++) {
+      if (entries[i]->d_type != DT_DIR) mlaf_text_fmt(&names, "%s%s\n", prefix, entries[i]->d_name);
+      free(entries[i]);
+    }
+    free(entries);
+  } else {
+    for (size_t i = 0; i < mlaf_gen_n_files; i++) {
+      const char *path = mlaf_gen_files[i].path;
+      if (!strncmp(path, prefix, len) && !strchr(path + len, '/')) mlaf_text_fmt(&names, "%s\n", path);
+    }
+  }
+  char *box = lua_newuserdatauv(L, names.len + 1, 0);
+  memcpy(box, names.data ? names.data : "", names.len + 1);
+  mlaf_text_free(&names);
+  lua_newtable(L);
+  lua_Integer i = 0;
+  for (char *line = box, *end; (end = strchr(line, '\n')); line = end + 1) {
+    lua_pushlstring(L, line, (size_t)(end - line));
+    lua_rawseti(L, -2, ++i);
+  }
+  return 1;
+}
+
+void mlaf_gen_push_host(lua_State *L) {
+  static const luaL_Reg fns[] = {{"read", host_read}, {"sha256", host_sha256}, {"list", host_list}, {NULL, NULL}};
+  luaL_newlib(L, fns);
+}

@@ -1,0 +1,206 @@
+/* The generator's functions for C: arguments to Lua tables, Lua tables to structs. */
+#include <stdlib.h>
+#include <string.h>
+
+#include <lauxlib.h>
+
+#include "gen/host.h"
+
+static void kernel_clear(mlaf_kernel_desc *k) {
+  free(k->template_name);
+  free(k->params);
+}
+
+void mlaf_variant_clear(mlaf_variant *v) {
+  if (!v) return;
+  free(v->name);
+  free(v->rejected);
+  kernel_clear(&v->decode);
+  kernel_clear(&v->combine);
+  *v = (mlaf_variant){0};
+}
+
+void mlaf_variants_free(mlaf_variant *list, size_t n) {
+  for (size_t i = 0; list && i < n; i++) mlaf_variant_clear(&list[i]);
+  free(list);
+}
+
+/* --- Lua tables to structs; the table is at the top of the stack --- */
+
+/* Optional string field as malloc'ed text, NULL when nil. */
+static char *field_text(lua_State *L, const char *name) {
+  char *text = NULL;
+  if (lua_getfield(L, -1, name) == LUA_TSTRING && !(text = mlaf_strdup(lua_tostring(L, -1))))
+    luaL_error(L, "out of memory");
+  lua_pop(L, 1);
+  return text;
+}
+
+static void field_copy(lua_State *L, const char *name, char *out, size_t size) {
+  size_t len;
+  lua_getfield(L, -1, name);
+  const char *text = lua_tolstring(L, -1, &len);
+  if (!text || len >= size) luaL_error(L, "field %s is missing or longer than %d bytes", name, (int)size - 1);
+  memcpy(out, text, len + 1);
+  lua_pop(L, 1);
+}
+
+static uint32_t field_u32(lua_State *L, const char *name) {
+  int ok;
+  lua_getfield(L, -1, name);
+  lua_Integer v = lua_tointegerx(L, -1, &ok);
+  if (!ok || v < 0 || v > UINT32_MAX) luaL_error(L, "field %s is not a 32-bit number", name);
+  lua_pop(L, 1);
+  return (uint32_t)v;
+}
+
+/* Field `name` of the table at the top holds a kernel, or nothing. */
+static void read_kernel(lua_State *L, const char *name, mlaf_kernel_desc *k) {
+  if (lua_getfield(L, -1, name) == LUA_TTABLE) {
+    k->template_name = field_text(L, "template");
+    k->params = field_text(L, "params");
+    field_copy(L, "symbol", k->symbol, sizeof k->symbol);
+    field_copy(L, "template_hash", k->template_hash, sizeof k->template_hash);
+    k->threads = field_u32(L, "threads");
+    k->rows_per_wg = field_u32(L, "rows_per_wg");
+    k->lds_bytes = field_u32(L, "lds_bytes");
+    k->vgpr_budget = field_u32(L, "vgpr_budget");
+  }
+  lua_pop(L, 1);
+}
+
+static void read_variant(lua_State *L, mlaf_variant *v) {
+  v->name = field_text(L, "name");
+  v->rejected = field_text(L, "rejected");
+  v->splits = field_u32(L, "splits");
+  read_kernel(L, "decode", &v->decode);
+  read_kernel(L, "combine", &v->combine);
+  lua_getfield(L, -1, "model_ns");
+  v->model_ns = lua_tonumber(L, -1);
+  lua_pop(L, 1);
+}
+
+/* --- calls --- */
+
+typedef struct variant_call {
+  mlaf_gen *g;
+  const char *function; /* of gen/api.lua */
+  const mlaf_problem *problem;
+  const char *target, *name;
+  mlaf_variant *list; /* owned by the caller of mlaf_gen_call until success: Lua may raise half-way */
+  size_t n;
+} variant_call;
+
+static void push_problem(lua_State *L, const mlaf_problem *p) {
+  static const char *const dtypes[MLAF_DTYPE_COUNT] = {[MLAF_BF16] = "bf16", [MLAF_F16] = "f16"};
+  const struct {
+    const char *name;
+    int32_t value;
+  } fields[] = {{"heads", p->heads}, {"rank", p->rank}, {"rope", p->rope}, {"q_len", p->q_len},
+                {"causal", p->causal}, {"page_size", p->page_size}, {"batch", p->batch}, {"ctx", p->ctx}};
+  lua_createtable(L, 0, 9);
+  for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+    lua_pushinteger(L, fields[i].value);
+    lua_setfield(L, -2, fields[i].name);
+  }
+  lua_pushstring(L, dtypes[p->dtype]);
+  lua_setfield(L, -2, "dtype");
+}
+
+/* api.<function>(problem, target[, name]); the result is one variant, or a list of them for "space". */
+static int call_variants(lua_State *L) {
+  variant_call *c = lua_touserdata(L, 1);
+  lua_rawgeti(L, LUA_REGISTRYINDEX, c->g->api);
+  lua_getfield(L, -1, c->function);
+  push_problem(L, c->problem);
+  lua_pushstring(L, c->target);
+  if (c->name) lua_pushstring(L, c->name);
+  lua_call(L, c->name ? 3 : 2, 1);
+  bool is_list = !strcmp(c->function, "space");
+  size_t n = is_list ? lua_rawlen(L, -1) : 1;
+  if (!(c->list = calloc(n ? n : 1, sizeof *c->list))) return luaL_error(L, "out of memory");
+  for (c->n = 0; c->n < n; c->n++) {
+    if (is_list) lua_rawgeti(L, -1, (lua_Integer)c->n + 1);
+    read_variant(L, &c->list[c->n]);
+    lua_pop(L, is_list ? 1 : 0);
+  }
+  return 0;
+}
+
+/* Checks the problem, calls, and on failure frees what was read so far. The element being read when an error came is
+ * included: calloc made it clearable. */
+static mlaf_status variants(variant_call *c, const mlaf_problem *p, mlaf_err *err) {
+  mlaf_problem checked = *p;
+  checked.struct_size = sizeof checked;
+  char why[256] = "";
+  mlaf_status st = mlaf_problem_check(&checked, why, sizeof why);
+  if (st) return mlaf_fail(err, st, "%s", why);
+  c->problem = &checked;
+  st = mlaf_gen_call(c->g, call_variants, c, err);
+  if (st && c->list) mlaf_variants_free(c->list, c->n + 1);
+  return st;
+}
+
+mlaf_status mlaf_gen_space(mlaf_gen *g, const mlaf_problem *p, const char *target, mlaf_variant **list, size_t *n,
+                           mlaf_err *err) {
+  variant_call c = {.g = g, .function = "space", .target = target};
+  mlaf_status st = variants(&c, p, err);
+  if (st) return st;
+  *list = c.list;
+  *n = c.n;
+  return MLAF_OK;
+}
+
+static mlaf_status one_variant(variant_call *c, const mlaf_problem *p, mlaf_variant *out, mlaf_err *err) {
+  mlaf_status st = variants(c, p, err);
+  if (st) return st;
+  *out = c->list[0];
+  free(c->list);
+  return MLAF_OK;
+}
+
+mlaf_status mlaf_gen_variant(mlaf_gen *g, const mlaf_problem *p, const char *target, const char *name,
+                             mlaf_variant *out, mlaf_err *err) {
+  variant_call c = {.g = g, .function = "variant", .target = target, .name = name};
+  return one_variant(&c, p, out, err);
+}
+
+mlaf_status mlaf_gen_baseline(mlaf_gen *g, const mlaf_problem *p, const char *target, mlaf_variant *out,
+                              mlaf_err *err) {
+  variant_call c = {.g = g, .function = "baseline", .target = target};
+  return one_variant(&c, p, out, err);
+}
+
+typedef struct render_call {
+  mlaf_gen *g;
+  const mlaf_kernel_desc *kernel;
+  const char *target;
+  char *source;
+  char hash[MLAF_HASH_HEX];
+} render_call;
+
+static int call_render(lua_State *L) {
+  render_call *c = lua_touserdata(L, 1);
+  lua_rawgeti(L, LUA_REGISTRYINDEX, c->g->api);
+  lua_getfield(L, -1, "render");
+  lua_pushstring(L, c->kernel->template_name);
+  lua_pushstring(L, c->kernel->params);
+  lua_pushstring(L, c->target);
+  lua_call(L, 3, 2);
+  const char *hash = lua_tostring(L, -1);
+  if (!lua_isstring(L, -2) || !hash || strlen(hash) != MLAF_HASH_HEX - 1) return luaL_error(L, "render: text expected");
+  memcpy(c->hash, hash, sizeof c->hash);
+  if (!(c->source = mlaf_strdup(lua_tostring(L, -2)))) return luaL_error(L, "out of memory");
+  return 0;
+}
+
+mlaf_status mlaf_gen_render(mlaf_gen *g, const mlaf_kernel_desc *k, const char *target, char **source,
+                            char src_hash[MLAF_HASH_HEX], mlaf_err *err) {
+  if (!k->template_name || !k->params) return mlaf_fail(err, MLAF_E_ARG, "render: the variant has no such kernel");
+  render_call c = {.g = g, .kernel = k, .target = target};
+  mlaf_status st = mlaf_gen_call(g, call_render, &c, err);
+  if (st) return st;
+  *source = c.source;
+  if (src_hash) memcpy(src_hash, c.hash, sizeof c.hash);
+  return MLAF_OK;
+}
