@@ -70,25 +70,38 @@ void mlaf_db_close(mlaf_db *db);
 const char *mlaf_db_path(const mlaf_db *db);
 
 /* Commit one finished candidate; recomputes the problem's choice in the same transaction (lowest median among OK
- * samples of this protocol and template hash; an incumbent is only replaced above max(2 %, 3 x MAD)).
+ * samples of this protocol and of the newest hash of each template; an incumbent is only replaced above max(2 %, 3 x MAD)).
+ * The incumbent is the choice that stood when this handle first touched the problem: within one run the order in which
+ * candidates arrive does not matter. A variant's newest sample is the one that counts; older ones are kept.
  * `toolchain` is mlaf_compiler_identity's text. */
 mlaf_status mlaf_db_add_sample(mlaf_db *db, const mlaf_device_info *dev, const char *toolchain,
                                const mlaf_problem *p, const mlaf_sample *s, mlaf_err *err);
-/* All samples of a problem on a device, best first (resume, tables). *list is malloc'ed. */
+/* The newest sample of each (variant, decode kernel, combine kernel) of a problem on a device, best first, failures last
+ * (resume, tables). *list is malloc'ed. */
 mlaf_status mlaf_db_samples(mlaf_db *db, const mlaf_device_info *dev, const mlaf_problem *p, mlaf_sample **list,
                             size_t *n, mlaf_err *err);
 /* Best usable choice for the problem: exact, else same device's nearest bucket over batch and ctx (all other fields
  * equal). E_NOT_TUNED when there is none (recorded as a miss unless read-only). `toolchain` NULL: do not judge staleness. */
 mlaf_status mlaf_db_choose(mlaf_db *db, const mlaf_device_info *dev, const char *toolchain, const mlaf_problem *p,
                            mlaf_choice *out, mlaf_rung *rung, mlaf_err *err);
+/* The same with a filter, asked in order of preference: the caller who knows the generator refuses a choice whose
+ * template hash (HARD) is not today's, and the search goes on. Below the device's own choices stand those of the device
+ * named "arch:<target>" (MLAF_RUNG_DEFAULT). Every answer but an exact one is recorded as a miss. */
+typedef bool (*mlaf_db_accept_fn)(void *user, const mlaf_choice *choice);
+mlaf_status mlaf_db_choose_if(mlaf_db *db, const mlaf_device_info *dev, const char *toolchain, const mlaf_problem *p,
+                              mlaf_db_accept_fn accept, void *user, mlaf_choice *out, mlaf_rung *rung, mlaf_err *err);
 /* Sorted text, one choice a line (format: tuning/README.md). device_id NULL: all devices. */
 mlaf_status mlaf_db_export(mlaf_db *db, const char *device_id, mlaf_text *out, mlaf_err *err);
-/* All or nothing; the detail names the line. *n_choices may be NULL. */
+/* All or nothing; the detail names the line. *n_choices may be NULL. A local choice backed by samples is kept where its
+ * source ranks at least as high as the imported one's. */
 mlaf_status mlaf_db_import(mlaf_db *db, const char *text, size_t *n_choices, mlaf_err *err);
 
 typedef bool (*mlaf_db_row_fn)(void *user, const char *device_id, const mlaf_choice *choice);
 /* Every stored choice in export order; stops when fn returns false. */
 mlaf_status mlaf_db_each_choice(mlaf_db *db, mlaf_db_row_fn fn, void *user, mlaf_err *err);
+/* Problems asked for and still without a choice of their own, most wanted first. */
+typedef bool (*mlaf_db_miss_fn)(void *user, const char *device_id, const char *problem, int64_t count);
+mlaf_status mlaf_db_each_miss(mlaf_db *db, mlaf_db_miss_fn fn, void *user, mlaf_err *err);
 typedef struct mlaf_db_counts { int64_t devices, problems, samples, failures, choices, misses; } mlaf_db_counts;
 mlaf_status mlaf_db_count(mlaf_db *db, mlaf_db_counts *out, mlaf_err *err);
 

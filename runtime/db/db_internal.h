@@ -1,0 +1,89 @@
+/* Inside the database room: the handle, its prepared statements, and the helpers its files share. */
+#ifndef MLAF_DB_INTERNAL_H
+#define MLAF_DB_INTERNAL_H
+
+#include <sqlite3.h>
+
+#include "db/db.h"
+
+#define MLAF_DB_SCHEMA 2           /* user_version this build writes: the number of the last migration */
+#define MLAF_DB_BUSY_MS 20000      /* how long a write waits for another process */
+#define MLAF_DB_MISS_BUSY_MS 50    /* a miss is a hint: planning never waits for it */
+#define MLAF_DB_TEXT_MAX (64u << 20)
+
+/* Statements are prepared once per handle, on first use; their SQL is one table in schema.c. */
+typedef enum mlaf_db_stmt {
+  MLAF_S_BEGIN, MLAF_S_COMMIT, MLAF_S_ROLLBACK,
+  MLAF_S_PUT_DEVICE, MLAF_S_GET_DEVICE, MLAF_S_NAME_DEVICE, MLAF_S_PUT_TOOLCHAIN, MLAF_S_GET_TOOLCHAIN, MLAF_S_PUT_PROBLEM,
+  MLAF_S_GET_PROBLEM, MLAF_S_PUT_KERNEL, MLAF_S_GET_KERNEL, MLAF_S_ADD_SAMPLE, MLAF_S_ADD_RUN, MLAF_S_NEWEST, MLAF_S_SAMPLES,
+  MLAF_S_GET_CHOICE, MLAF_S_PUT_CHOICE, MLAF_S_CHOOSE_SAMPLE, MLAF_S_DROP_CHOICE, MLAF_S_NEAR, MLAF_S_CHOICE_BY_ID, MLAF_S_EACH_CHOICE, MLAF_S_ADD_MISS,
+  MLAF_S_EACH_MISS, MLAF_S_COUNTS, MLAF_S_COUNT_MISSES, MLAF_S_COUNT
+} mlaf_db_stmt;
+
+struct mlaf_db {
+  sqlite3 *sql;
+  char *path;
+  mlaf_log log;
+  bool read_only;
+  char read_only_why[128]; /* "the directory is not writable", "its schema is newer": told when a write is refused */
+  bool newer;              /* the schema is newer than this build: a query may ask for what is no longer there */
+  bool has_misses;         /* a read-only file of schema 1 has no such table */
+  int64_t run;             /* row of this handle's tuning run, 0 before its first sample */
+  sqlite3_stmt *stmt[MLAF_S_COUNT];
+};
+
+/* --- open.c --- */
+/* Turn the handle's SQLite error into a status whose detail says what happened to `what` and how to fix it. */
+mlaf_status mlaf_db_fail(mlaf_db *db, mlaf_err *err, const char *what);
+mlaf_status mlaf_db_refuse_write(const mlaf_db *db, mlaf_err *err);
+
+/* --- schema.c --- */
+/* Bring a file to MLAF_DB_SCHEMA in one transaction; *found is the version it had. Newer schemas are left alone. */
+mlaf_status mlaf_db_migrate(mlaf_db *db, int *found, mlaf_err *err);
+/* The statement, reset and with no bindings; NULL with err set. */
+sqlite3_stmt *mlaf_db_prepare(mlaf_db *db, mlaf_db_stmt which, mlaf_err *err);
+/* PRAGMA that answers one integer; -1 on failure. */
+int64_t mlaf_db_pragma(mlaf_db *db, const char *sql);
+
+/* --- write.c --- */
+mlaf_status mlaf_db_begin(mlaf_db *db, mlaf_err *err);
+/* Commit when status is OK, else (or when the commit fails) roll back. Returns the status of the whole. */
+mlaf_status mlaf_db_end(mlaf_db *db, mlaf_status status, mlaf_err *err);
+/* Run a statement that returns no row. */
+mlaf_status mlaf_db_run(mlaf_db *db, sqlite3_stmt *s, const char *what, mlaf_err *err);
+/* What identifies a choice beside the choice itself. A text of "*" and a clock of -1 waive that SOFT field. */
+typedef struct mlaf_db_soft {
+  const char *toolchain, *driver;
+  int32_t clock_mhz, mem_clock_mhz;
+} mlaf_db_soft;
+mlaf_status mlaf_db_put_device(mlaf_db *db, const char *canonical, const char *target, int64_t *id, mlaf_err *err);
+mlaf_status mlaf_db_put_toolchain(mlaf_db *db, const char *identity, int64_t *id, mlaf_err *err);
+mlaf_status mlaf_db_put_problem(mlaf_db *db, const mlaf_problem *p, int64_t *id, mlaf_err *err);
+mlaf_status mlaf_db_put_choice(mlaf_db *db, int64_t device, int64_t problem, int protocol, const mlaf_db_soft *soft,
+                               const mlaf_choice *c, bool imported, mlaf_err *err);
+
+/* --- choice.c --- */
+/* Recompute the choice of (device, problem) from its samples; inside the caller's transaction. */
+mlaf_status mlaf_db_rechoose(mlaf_db *db, int64_t device, int64_t problem, mlaf_err *err);
+
+/* --- row.c --- */
+/* Columns of a choice as MLAF_CHOICE_COLUMNS selects them. false: the row holds what no mlaforge writes (damaged). */
+typedef struct mlaf_choice_row {
+  mlaf_choice choice;
+  char device[160];
+  int protocol;
+  bool imported;
+  char toolchain[256], driver[64];
+  int32_t clock_mhz, mem_clock_mhz;
+} mlaf_choice_row;
+bool mlaf_db_choice_row(sqlite3_stmt *s, mlaf_choice_row *out);
+bool mlaf_db_sample_row(sqlite3_stmt *s, mlaf_sample *out);
+bool mlaf_db_text(sqlite3_stmt *s, int column, char *out, size_t size);
+/* "mfma=1.5;hbm=20" and back. */
+void mlaf_db_parts_print(const mlaf_timing *t, char *out, size_t size);
+void mlaf_db_parts_parse(const char *text, mlaf_timing *t);
+
+/* Name tables searched backwards; -1 when unknown. */
+int mlaf_source_find(const char *name);
+
+#endif

@@ -1,0 +1,138 @@
+/* Rows to structs. Every value is checked on its way out: a row no mlaforge would write counts as damage. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "db/db_internal.h"
+
+static const char *const source_names[MLAF_SRC_COUNT] = {"measured", "imported", "default", "modelled"};
+static const char *const outcome_names[MLAF_OUT_COUNT] = {"ok",      "constraint", "compile",   "resources", "launch",
+                                                          "timeout", "fault",      "incorrect", "noisy"};
+static const char *const rung_names[] = {"exact", "nearest", "default", "model", "baseline"};
+
+const char *mlaf_source_name(mlaf_source s) { return (unsigned)s < MLAF_SRC_COUNT ? source_names[s] : "unknown"; }
+const char *mlaf_outcome_name(mlaf_outcome o) { return (unsigned)o < MLAF_OUT_COUNT ? outcome_names[o] : "unknown"; }
+const char *mlaf_rung_name(mlaf_rung r) { return (unsigned)r <= MLAF_RUNG_BASELINE ? rung_names[r] : "unknown"; }
+
+static int find(const char *const *names, int n, const char *name) {
+  for (int i = 0; i < n; i++)
+    if (name && strcmp(names[i], name) == 0) return i;
+  return -1;
+}
+
+int mlaf_source_find(const char *name) { return find(source_names, MLAF_SRC_COUNT, name); }
+
+/* NULL (no such kernel) reads as "". */
+bool mlaf_db_text(sqlite3_stmt *s, int column, char *out, size_t size) {
+  const char *text = (const char *)sqlite3_column_text(s, column);
+  int n = snprintf(out, size, "%s", text ? text : "");
+  return n >= 0 && (size_t)n < size;
+}
+
+static bool number(sqlite3_stmt *s, int column, int64_t low, int64_t high, int64_t *out) {
+  *out = sqlite3_column_int64(s, column); /* NULL reads as 0 */
+  return *out >= low && *out <= high;
+}
+
+static bool kernel_row(sqlite3_stmt *s, int at, mlaf_kernel_ref *k) {
+  int64_t threads, rows;
+  bool ok = mlaf_db_text(s, at, k->template_name, sizeof k->template_name);
+  ok = ok && mlaf_db_text(s, at + 1, k->params, sizeof k->params);
+  ok = ok && mlaf_db_text(s, at + 2, k->symbol, sizeof k->symbol);
+  ok = ok && mlaf_db_text(s, at + 3, k->template_hash, sizeof k->template_hash);
+  ok = ok && mlaf_db_text(s, at + 4, k->src_hash, sizeof k->src_hash);
+  ok = ok && mlaf_db_text(s, at + 5, k->code_key, sizeof k->code_key);
+  ok = ok && number(s, at + 6, 0, 1024, &threads) && number(s, at + 7, 0, INT32_MAX, &rows);
+  if (!ok) return false;
+  k->threads = (uint32_t)threads;
+  k->rows_per_wg = (uint32_t)rows;
+  return true;
+}
+
+bool mlaf_db_choice_row(sqlite3_stmt *s, mlaf_choice_row *out) {
+  *out = (mlaf_choice_row){0};
+  mlaf_choice *c = &out->choice;
+  int64_t protocol = 0, splits = 0, clock = 0, mem_clock = 0;
+  char source[16];
+  bool ok = mlaf_db_text(s, 0, out->device, sizeof out->device) && mlaf_db_text(s, 1, c->problem, sizeof c->problem);
+  ok = ok && number(s, 2, 0, INT32_MAX, &protocol) && mlaf_db_text(s, 3, c->variant, sizeof c->variant);
+  ok = ok && number(s, 4, 1, 65535, &splits) && mlaf_db_text(s, 5, source, sizeof source);
+  ok = ok && mlaf_db_text(s, 10, out->toolchain, sizeof out->toolchain) && mlaf_db_text(s, 11, out->driver, sizeof out->driver);
+  ok = ok && number(s, 12, -1, INT32_MAX, &clock) && number(s, 13, -1, INT32_MAX, &mem_clock);
+  ok = ok && kernel_row(s, 14, &c->decode) && kernel_row(s, 22, &c->combine);
+  int named = ok ? mlaf_source_find(source) : -1;
+  c->ns = sqlite3_column_double(s, 7);
+  c->margin = sqlite3_column_double(s, 8);
+  c->error = sqlite3_column_double(s, 9);
+  if (named < 0 || !(c->ns > 0) || !isfinite(c->ns) || !isfinite(c->margin) || !(c->error >= 0)) return false;
+  out->protocol = (int)protocol;
+  out->imported = sqlite3_column_int(s, 6) != 0;
+  out->clock_mhz = (int32_t)clock;
+  out->mem_clock_mhz = (int32_t)mem_clock;
+  c->splits = (uint32_t)splits;
+  c->source = (mlaf_source)named;
+  return true;
+}
+
+static void timing_row(sqlite3_stmt *s, mlaf_timing *t) {
+  t->ns = sqlite3_column_double(s, 4);
+  t->p10_ns = sqlite3_column_double(s, 5);
+  t->p90_ns = sqlite3_column_double(s, 6);
+  t->mad_ns = sqlite3_column_double(s, 7);
+  t->samples = sqlite3_column_int(s, 8);
+  t->clock_mhz = sqlite3_column_double(s, 9);
+  mlaf_db_parts_parse((const char *)sqlite3_column_text(s, 10), t);
+}
+
+bool mlaf_db_sample_row(sqlite3_stmt *s, mlaf_sample *out) {
+  *out = (mlaf_sample){0};
+  int64_t splits = 0, v[4] = {0};
+  bool ok = mlaf_db_text(s, 0, out->variant, sizeof out->variant) && number(s, 1, 0, 65535, &splits);
+  int outcome = find(outcome_names, MLAF_OUT_COUNT, (const char *)sqlite3_column_text(s, 2));
+  int source = mlaf_source_find((const char *)sqlite3_column_text(s, 3));
+  timing_row(s, &out->timing);
+  ok = ok && mlaf_db_text(s, 11, out->timing.bound, sizeof out->timing.bound);
+  ok = ok && mlaf_db_text(s, 12, out->timing.detail, sizeof out->timing.detail);
+  out->error = sqlite3_column_double(s, 13);
+  for (int i = 0; i < 4; i++) ok = ok && number(s, 14 + i, 0, UINT32_MAX, &v[i]);
+  ok = ok && mlaf_db_text(s, 18, out->detail, sizeof out->detail);
+  ok = ok && kernel_row(s, 19, &out->decode) && kernel_row(s, 27, &out->combine);
+  if (!ok || outcome < 0 || source < 0) return false;
+  out->splits = (uint32_t)splits;
+  out->outcome = (mlaf_outcome)outcome;
+  out->source = (mlaf_source)source;
+  out->timing.source = source == MLAF_SRC_MEASURED ? MLAF_TIME_MEASURED : MLAF_TIME_MODELLED;
+  out->vgpr = (uint32_t)v[0];
+  out->agpr = (uint32_t)v[1];
+  out->lds = (uint32_t)v[2];
+  out->scratch = (uint32_t)v[3];
+  return true;
+}
+
+void mlaf_db_parts_print(const mlaf_timing *t, char *out, size_t size) {
+  size_t used = 0;
+  out[0] = 0;
+  for (int i = 0; i < t->n_parts && i < MLAF_TIME_PARTS; i++) {
+    int n = snprintf(out + used, size - used, "%s%s=%.6g", used ? ";" : "", t->parts[i].name, t->parts[i].ns);
+    if (n < 0 || (size_t)n >= size - used) {
+      out[used] = 0; /* whole parts or none */
+      return;
+    }
+    used += (size_t)n;
+  }
+}
+
+void mlaf_db_parts_parse(const char *text, mlaf_timing *t) {
+  t->n_parts = 0;
+  while (text && *text && t->n_parts < MLAF_TIME_PARTS) {
+    size_t name = strcspn(text, "=;");
+    if (text[name] != '=' || name == 0 || name >= sizeof t->parts[0].name) return;
+    memcpy(t->parts[t->n_parts].name, text, name);
+    t->parts[t->n_parts].name[name] = 0;
+    char *end;
+    t->parts[t->n_parts].ns = strtod(text + name + 1, &end);
+    t->n_parts++;
+    text = *end == ';' ? end + 1 : NULL;
+  }
+}

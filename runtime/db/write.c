@@ -1,0 +1,227 @@
+/* Everything that writes: one short BEGIN IMMEDIATE transaction per call, so that eight processes never lose an update. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "db/db_internal.h"
+
+mlaf_status mlaf_db_run(mlaf_db *db, sqlite3_stmt *s, const char *what, mlaf_err *err) {
+  if (!s) return err ? err->status : MLAF_E_DB; /* prepare has said why */
+  int rc = sqlite3_step(s);
+  mlaf_status status = rc == SQLITE_DONE ? MLAF_OK : mlaf_db_fail(db, err, what);
+  sqlite3_reset(s);
+  return status;
+}
+
+mlaf_status mlaf_db_begin(mlaf_db *db, mlaf_err *err) {
+  return mlaf_db_run(db, mlaf_db_prepare(db, MLAF_S_BEGIN, err), "taking the write lock", err);
+}
+
+mlaf_status mlaf_db_end(mlaf_db *db, mlaf_status status, mlaf_err *err) {
+  if (status == MLAF_OK) status = mlaf_db_run(db, mlaf_db_prepare(db, MLAF_S_COMMIT, err), "committing", err);
+  /* SQLite rolls back by itself on a full disk; then there is nothing left to roll back. */
+  if (status != MLAF_OK && !sqlite3_get_autocommit(db->sql))
+    mlaf_db_run(db, mlaf_db_prepare(db, MLAF_S_ROLLBACK, NULL), "rolling back", NULL);
+  return status;
+}
+
+static void bind_text(sqlite3_stmt *s, int at, const char *text) { sqlite3_bind_text(s, at, text, -1, SQLITE_STATIC); }
+
+/* Insert unless there, then ask for the id: both statements take the same leading bindings. */
+static mlaf_status get_id(mlaf_db *db, sqlite3_stmt *get, const char *what, int64_t *id, mlaf_err *err) {
+  mlaf_status status = MLAF_OK;
+  if (sqlite3_step(get) == SQLITE_ROW) *id = sqlite3_column_int64(get, 0);
+  else status = mlaf_db_fail(db, err, what);
+  sqlite3_reset(get);
+  return status;
+}
+
+mlaf_status mlaf_db_put_device(mlaf_db *db, const char *canonical, const char *target, int64_t *id, mlaf_err *err) {
+  sqlite3_stmt *put = mlaf_db_prepare(db, MLAF_S_PUT_DEVICE, err), *get = mlaf_db_prepare(db, MLAF_S_GET_DEVICE, err);
+  if (!put || !get) return MLAF_E_DB;
+  bind_text(put, 1, canonical);
+  bind_text(put, 2, target);
+  mlaf_status status = mlaf_db_run(db, put, "recording a device", err);
+  bind_text(get, 1, canonical);
+  return status == MLAF_OK ? get_id(db, get, "looking up a device", id, err) : status;
+}
+
+/* An imported choice knows its device by name only; the first sample fills the rest in. */
+static mlaf_status describe_device(mlaf_db *db, int64_t id, const mlaf_device_info *dev, mlaf_err *err) {
+  sqlite3_stmt *s = mlaf_db_prepare(db, MLAF_S_NAME_DEVICE, err);
+  if (!s) return MLAF_E_DB;
+  sqlite3_bind_int64(s, 1, id);
+  bind_text(s, 2, dev->target);
+  bind_text(s, 3, dev->name);
+  const int64_t facts[] = {dev->compute_units, dev->xcc, dev->wave_size, dev->lds_bytes, dev->mem_bytes, dev->l2_bytes, dev->llc_bytes};
+  for (int i = 0; i < 7; i++) sqlite3_bind_int64(s, 4 + i, facts[i]);
+  return mlaf_db_run(db, s, "recording a device", err);
+}
+
+mlaf_status mlaf_db_put_toolchain(mlaf_db *db, const char *identity, int64_t *id, mlaf_err *err) {
+  sqlite3_stmt *put = mlaf_db_prepare(db, MLAF_S_PUT_TOOLCHAIN, err), *get = mlaf_db_prepare(db, MLAF_S_GET_TOOLCHAIN, err);
+  if (!put || !get) return MLAF_E_DB;
+  bind_text(put, 1, identity ? identity : "");
+  mlaf_status status = mlaf_db_run(db, put, "recording a toolchain", err);
+  bind_text(get, 1, identity ? identity : "");
+  return status == MLAF_OK ? get_id(db, get, "looking up a toolchain", id, err) : status;
+}
+
+mlaf_status mlaf_db_put_problem(mlaf_db *db, const mlaf_problem *p, int64_t *id, mlaf_err *err) {
+  char canonical[MLAF_PROBLEM_TEXT_MAX];
+  if (mlaf_problem_print(p, canonical, sizeof canonical) != MLAF_OK)
+    return mlaf_fail(err, MLAF_E_PROBLEM, "a problem that does not pass mlaf_problem_check cannot be recorded");
+  sqlite3_stmt *put = mlaf_db_prepare(db, MLAF_S_PUT_PROBLEM, err), *get = mlaf_db_prepare(db, MLAF_S_GET_PROBLEM, err);
+  if (!put || !get) return MLAF_E_DB;
+  bind_text(put, 1, canonical);
+  const int32_t fields[] = {p->heads, p->rank, p->rope, p->q_len, p->causal, p->dtype, p->page_size, p->batch, p->ctx};
+  for (int i = 0; i < 9; i++) sqlite3_bind_int(put, 2 + i, fields[i]);
+  mlaf_status status = mlaf_db_run(db, put, "recording a problem", err);
+  bind_text(get, 1, canonical);
+  status = status == MLAF_OK ? get_id(db, get, "looking up a problem", id, err) : status;
+  sqlite3_clear_bindings(put); /* canonical goes out of scope */
+  sqlite3_clear_bindings(get);
+  return status;
+}
+
+/* *id 0 stands for "no such kernel" and is bound as NULL. */
+static mlaf_status put_kernel(mlaf_db *db, const mlaf_kernel_ref *k, int64_t *id, mlaf_err *err) {
+  *id = 0;
+  if (!k->template_name[0]) return MLAF_OK;
+  sqlite3_stmt *put = mlaf_db_prepare(db, MLAF_S_PUT_KERNEL, err), *get = mlaf_db_prepare(db, MLAF_S_GET_KERNEL, err);
+  if (!put || !get) return MLAF_E_DB;
+  const char *const texts[] = {k->template_name, k->params, k->symbol, k->template_hash, k->src_hash, k->code_key};
+  for (int which = 0; which < 2; which++) {
+    sqlite3_stmt *s = which ? get : put;
+    for (int i = 0; i < 6; i++) bind_text(s, 1 + i, texts[i]);
+    sqlite3_bind_int64(s, 7, k->threads);
+    sqlite3_bind_int64(s, 8, k->rows_per_wg);
+  }
+  mlaf_status status = mlaf_db_run(db, put, "recording a kernel", err);
+  return status == MLAF_OK ? get_id(db, get, "looking up a kernel", id, err) : status;
+}
+
+static void bind_id(sqlite3_stmt *s, int at, int64_t id) {
+  if (id) sqlite3_bind_int64(s, at, id);
+  else sqlite3_bind_null(s, at);
+}
+
+static mlaf_status open_run(mlaf_db *db, int64_t device, mlaf_err *err) {
+  if (db->run) return MLAF_OK;
+  sqlite3_stmt *s = mlaf_db_prepare(db, MLAF_S_ADD_RUN, err);
+  if (!s) return MLAF_E_DB;
+  sqlite3_bind_int64(s, 1, device);
+  sqlite3_bind_int(s, 2, MLAF_DB_PROTOCOL);
+  mlaf_status status = mlaf_db_run(db, s, "recording a tuning run", err);
+  if (status == MLAF_OK) db->run = sqlite3_last_insert_rowid(db->sql);
+  return status;
+}
+
+typedef struct sample_ids {
+  int64_t device, toolchain, problem, decode, combine;
+} sample_ids;
+
+static mlaf_status insert_sample(mlaf_db *db, const mlaf_device_info *dev, const sample_ids *ids, const mlaf_sample *x,
+                                 mlaf_err *err) {
+  sqlite3_stmt *s = mlaf_db_prepare(db, MLAF_S_ADD_SAMPLE, err);
+  if (!s) return MLAF_E_DB;
+  char parts[MLAF_TIME_PARTS * 32];
+  mlaf_db_parts_print(&x->timing, parts, sizeof parts);
+  const mlaf_timing *t = &x->timing;
+  bool timed = x->outcome == MLAF_OUT_OK || x->outcome == MLAF_OUT_NOISY;
+  int at = 0;
+  sqlite3_bind_int64(s, ++at, db->run);
+  sqlite3_bind_int64(s, ++at, ids->device);
+  sqlite3_bind_int64(s, ++at, ids->toolchain);
+  sqlite3_bind_int64(s, ++at, ids->problem);
+  sqlite3_bind_int(s, ++at, MLAF_DB_PROTOCOL);
+  bind_text(s, ++at, x->variant);
+  sqlite3_bind_int64(s, ++at, x->splits);
+  bind_id(s, ++at, ids->decode);
+  bind_id(s, ++at, ids->combine);
+  bind_text(s, ++at, mlaf_outcome_name(x->outcome));
+  bind_text(s, ++at, mlaf_source_name(x->source));
+  const double times[] = {t->ns, t->p10_ns, t->p90_ns, t->mad_ns};
+  for (int i = 0; i < 4; i++) {
+    if (timed) sqlite3_bind_double(s, ++at, times[i]);
+    else sqlite3_bind_null(s, ++at);
+  }
+  sqlite3_bind_int(s, ++at, timed ? t->samples : 0);
+  sqlite3_bind_double(s, ++at, timed ? t->clock_mhz : 0);
+  bind_text(s, ++at, timed ? parts : "");
+  bind_text(s, ++at, timed ? t->bound : "");
+  bind_text(s, ++at, timed ? t->detail : "");
+  sqlite3_bind_double(s, ++at, x->error);
+  const uint32_t resources[] = {x->vgpr, x->agpr, x->lds, x->scratch};
+  for (int i = 0; i < 4; i++) sqlite3_bind_int64(s, ++at, resources[i]);
+  bind_text(s, ++at, x->detail);
+  bind_text(s, ++at, dev->driver);
+  sqlite3_bind_int(s, ++at, dev->clock_mhz);
+  sqlite3_bind_int(s, ++at, dev->mem_clock_mhz);
+  mlaf_status status = mlaf_db_run(db, s, "recording a sample", err);
+  sqlite3_clear_bindings(s);
+  return status;
+}
+
+static mlaf_status check_sample(const mlaf_sample *s, mlaf_err *err) {
+  if ((unsigned)s->outcome >= MLAF_OUT_COUNT || (unsigned)s->source >= MLAF_SRC_COUNT || !s->variant[0])
+    return mlaf_fail(err, MLAF_E_ARG, "a sample needs a variant, an outcome and a source");
+  bool timed = s->outcome == MLAF_OUT_OK || s->outcome == MLAF_OUT_NOISY;
+  if (timed && !(s->timing.ns > 0 && isfinite(s->timing.ns)))
+    return mlaf_fail(err, MLAF_E_ARG, "sample of '%s': a time of %g ns cannot be true", s->variant, s->timing.ns);
+  if (timed && (!s->splits || !s->decode.template_name[0] || !(s->error >= 0 && isfinite(s->error))))
+    return mlaf_fail(err, MLAF_E_ARG, "sample of '%s': a timed sample needs its kernel, splits and verified error", s->variant);
+  return MLAF_OK;
+}
+
+mlaf_status mlaf_db_add_sample(mlaf_db *db, const mlaf_device_info *dev, const char *toolchain, const mlaf_problem *p,
+                               const mlaf_sample *x, mlaf_err *err) {
+  mlaf_err local;
+  if (!err) err = &local;
+  mlaf_status status = check_sample(x, err);
+  if (status != MLAF_OK) return status;
+  if (db->read_only) return mlaf_db_refuse_write(db, err);
+  status = mlaf_db_begin(db, err);
+  if (status != MLAF_OK) return status;
+  sample_ids ids = {0};
+  int64_t run_before = db->run;
+  status = mlaf_db_put_device(db, dev->id, dev->target, &ids.device, err);
+  if (status == MLAF_OK) status = describe_device(db, ids.device, dev, err);
+  if (status == MLAF_OK) status = mlaf_db_put_toolchain(db, toolchain, &ids.toolchain, err);
+  if (status == MLAF_OK) status = mlaf_db_put_problem(db, p, &ids.problem, err);
+  if (status == MLAF_OK) status = put_kernel(db, &x->decode, &ids.decode, err);
+  if (status == MLAF_OK) status = put_kernel(db, &x->combine, &ids.combine, err);
+  if (status == MLAF_OK) status = open_run(db, ids.device, err);
+  if (status == MLAF_OK) status = insert_sample(db, dev, &ids, x, err);
+  if (status == MLAF_OK) status = mlaf_db_rechoose(db, ids.device, ids.problem, err);
+  status = mlaf_db_end(db, status, err);
+  if (status != MLAF_OK) db->run = run_before; /* its row went with the transaction */
+  return status;
+}
+
+mlaf_status mlaf_db_put_choice(mlaf_db *db, int64_t device, int64_t problem, int protocol, const mlaf_db_soft *soft,
+                               const mlaf_choice *c, bool imported, mlaf_err *err) {
+  int64_t decode, combine, toolchain;
+  mlaf_status status = put_kernel(db, &c->decode, &decode, err);
+  if (status == MLAF_OK) status = put_kernel(db, &c->combine, &combine, err);
+  if (status == MLAF_OK) status = mlaf_db_put_toolchain(db, soft->toolchain, &toolchain, err);
+  sqlite3_stmt *s = status == MLAF_OK ? mlaf_db_prepare(db, MLAF_S_PUT_CHOICE, err) : NULL;
+  if (!s) return status == MLAF_OK ? MLAF_E_DB : status;
+  sqlite3_bind_int64(s, 1, device);
+  sqlite3_bind_int64(s, 2, problem);
+  sqlite3_bind_int(s, 3, protocol);
+  bind_text(s, 4, c->variant);
+  sqlite3_bind_int64(s, 5, c->splits);
+  bind_id(s, 6, decode);
+  bind_id(s, 7, combine);
+  bind_text(s, 8, mlaf_source_name(c->source));
+  sqlite3_bind_int(s, 9, imported);
+  sqlite3_bind_double(s, 10, c->ns);
+  sqlite3_bind_double(s, 11, c->margin);
+  sqlite3_bind_double(s, 12, c->error);
+  sqlite3_bind_int64(s, 13, toolchain);
+  bind_text(s, 14, soft->driver);
+  sqlite3_bind_int(s, 15, soft->clock_mhz);
+  sqlite3_bind_int(s, 16, soft->mem_clock_mhz);
+  return mlaf_db_run(db, s, "recording a choice", err);
+}
