@@ -16,6 +16,8 @@ typedef struct mlaf_compiler_opts {
   int jobs;                /* worker processes; 0 = online CPUs */
   double timeout_s;        /* per compile; 0 = 120 */
   bool no_cache;
+  bool in_process;         /* single requests in this process where the libraries load: no worker, but no time limit and no
+                              containment either. Also used when no worker executable exists. */
 } mlaf_compiler_opts;
 
 /* One compile. Inputs are borrowed, outputs owned by the caller (mlaf_compile_job_clear). */

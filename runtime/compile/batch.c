@@ -1,0 +1,325 @@
+/* mlaf_compile: many jobs over the worker pool, driven by one poll loop on the calling thread. */
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compile/internal.h"
+
+#define OPTIONS_MAX ((size_t)1 << 20)
+static const double lock_poll_s = 0.02, lock_announce_s = 2;
+
+typedef enum task_state { WAITING, RUNNING, FINISHED } task_state;
+
+typedef struct task {
+  mlaf_compile_job *job;
+  task_state state;
+  mlaf_worker *worker;
+  int lock;
+  bool no_lock;      /* waited long enough for it: compile without */
+  bool announced;
+  double lock_since; /* when the lock was first found busy, 0 = not yet */
+  double start;
+} task;
+
+typedef struct batch {
+  mlaf_compiler *c;
+  task *tasks;
+  size_t n, done, running;
+  mlaf_compile_progress progress;
+  void *user;
+  bool cancelled;
+  mlaf_status status; /* first failure that is not one kernel's own */
+  mlaf_err *err;
+} batch;
+
+static mlaf_cache_label label_of(const batch *b, const mlaf_compile_job *job) {
+  return (mlaf_cache_label){MLAF_CACHE_CODE, job->target, job->key, b->c->toolchain.identity, job->name};
+}
+
+/* A job's outcome is known: release what it held and tell the caller. */
+static void finish(batch *b, task *t, mlaf_status status) {
+  mlaf_compile_job *job = t->job;
+  job->status = status;
+  if (!job->log) job->log = mlaf_strdup("");
+  if (t->lock >= 0) {
+    mlaf_cache_label label = label_of(b, job);
+    mlaf_cache_unlock(&b->c->cache, &label, t->lock);
+    t->lock = MLAF_LOCK_NONE;
+  }
+  t->state = FINISHED;
+  b->done++;
+  if (!b->progress || b->cancelled) return;
+  double before = mlaf_now();
+  if (!b->progress(b->user, b->done, b->n, job)) b->cancelled = true;
+  double spent = mlaf_now() - before; /* time in which nobody listened to the workers is not theirs */
+  for (size_t i = 0; i < b->n; i++)
+    if (b->tasks[i].worker) b->tasks[i].worker->deadline += spent;
+}
+
+static void finish_failed(batch *b, task *t, mlaf_status status, const mlaf_err *why) {
+  mlaf_compile_job *job = t->job;
+  const char *name = job->name ? job->name : "kernel";
+  bool kernels_own = status == MLAF_E_COMPILE || status == MLAF_E_CRASH || status == MLAF_E_TIMEOUT;
+  char *kept = kernels_own ? mlaf_cache_keep_source(&b->c->cache, job->key, job->source) : NULL;
+  /* the detail is the first error line already when the compiler's log has one: say it once */
+  bool said = job->log && status == MLAF_E_COMPILE && job->log[0];
+  char *log = mlaf_format("%s%s%s%s%s%s", said ? job->log : why->text, said && job->log[strlen(job->log) - 1] == '\n' ? "" : "\n",
+                          kept ? "source of " : "", kept ? name : "", kept ? " kept in " : "", kept ? kept : "");
+  free(job->log);
+  job->log = log;
+  free(kept);
+  if (!kernels_own && b->status == MLAF_OK) b->status = mlaf_fail(b->err, status, "%s: %s", name, why->text);
+  finish(b, t, status);
+}
+
+static void finish_compiled(batch *b, task *t, mlaf_answer *a) {
+  mlaf_compile_job *job = t->job;
+  job->code = a->payload;
+  job->code_size = a->size;
+  job->log = a->log;
+  job->seconds = a->seconds;
+  mlaf_compiler_count(b->c, MLAF_COUNT_COMPILED);
+  mlaf_cache_label label = label_of(b, job);
+  mlaf_cache_store(&b->c->cache, &label, job->code, job->code_size);
+  finish(b, t, MLAF_OK);
+}
+
+static bool finish_from_cache(batch *b, task *t) {
+  mlaf_compile_job *job = t->job;
+  mlaf_cache_label label = label_of(b, job);
+  double start = mlaf_now();
+  if (mlaf_cache_load(&b->c->cache, &label, &job->code, &job->code_size, NULL) != MLAF_OK) return false;
+  job->cached = true;
+  job->seconds = mlaf_now() - start;
+  mlaf_compiler_count(b->c, MLAF_COUNT_HIT);
+  finish(b, t, MLAF_OK);
+  return true;
+}
+
+/* Get the right to compile this key. False while another process has it. */
+static bool lock(batch *b, task *t) {
+  if (t->lock >= 0 || t->no_lock) return true;
+  mlaf_cache_label label = label_of(b, t->job);
+  long holder = 0;
+  t->lock = mlaf_cache_try_lock(&b->c->cache, &label, &holder);
+  if (t->lock != MLAF_LOCK_BUSY) return true;
+  double now = mlaf_now();
+  if (!t->lock_since) t->lock_since = now;
+  if (!t->announced && now - t->lock_since > lock_announce_s) {
+    mlaf_log_line(&b->c->log, MLAF_LOG_INFO, "waiting for process %ld, which compiles the same kernel (key %.16s...)", holder,
+                  t->job->key);
+    t->announced = true;
+  }
+  if (now - t->lock_since <= b->c->timeout_s) return false;
+  mlaf_log_line(&b->c->log, MLAF_LOG_WARN, "process %ld holds the lock of key %.16s... for more than %g s: compiling without",
+                holder, t->job->key, b->c->timeout_s);
+  t->no_lock = true;
+  return true;
+}
+
+/* Options as the wire has them: NUL-terminated strings in a row. */
+static bool pack_options(const mlaf_compile_job *job, mlaf_text *out) {
+  *out = MLAF_TEXT_INIT(OPTIONS_MAX);
+  for (size_t i = 0; job->options && job->options[i]; i++) mlaf_text_add(out, job->options[i], strlen(job->options[i]) + 1);
+  return !out->failed;
+}
+
+static void fields_of(const mlaf_compile_job *job, const mlaf_text *options, mlaf_wire_field f[3]) {
+  f[0] = (mlaf_wire_field){job->target, strlen(job->target)};
+  f[1] = (mlaf_wire_field){options->data, options->len};
+  f[2] = (mlaf_wire_field){job->source, strlen(job->source)};
+}
+
+/* Hand a task to a worker. False: the worker was not used. */
+static bool start_on(batch *b, task *t, mlaf_worker *w) {
+  mlaf_err why = {MLAF_OK, ""};
+  mlaf_text options;
+  mlaf_wire_field fields[3];
+  mlaf_status status = pack_options(t->job, &options) ? MLAF_OK : mlaf_fail(&why, MLAF_E_ARG, "more than 1 MiB of options");
+  fields_of(t->job, &options, fields);
+  if (status == MLAF_OK) status = mlaf_worker_send(w, MLAF_WIRE_COMPILE, fields, b->c->timeout_s, &why);
+  mlaf_text_free(&options);
+  if (status != MLAF_OK) {
+    finish_failed(b, t, status, &why);
+    return false;
+  }
+  t->worker = w;
+  t->start = mlaf_now();
+  t->state = RUNNING;
+  b->running++;
+  return true;
+}
+
+static void fail_waiting(batch *b, mlaf_status status, const mlaf_err *why) {
+  for (size_t i = 0; i < b->n && !b->cancelled; i++)
+    if (b->tasks[i].state == WAITING) finish_failed(b, &b->tasks[i], status, why);
+}
+
+/* Start what can be started. Returns false if some task waits for a lock while a worker would be free. */
+static bool start_ready(batch *b) {
+  mlaf_worker *spare = NULL;
+  bool lock_wait = false;
+  for (size_t i = 0; i < b->n && !b->cancelled; i++) {
+    task *t = &b->tasks[i];
+    if (t->state != WAITING) continue;
+    if (!spare) {
+      mlaf_err why = {MLAF_OK, ""};
+      bool must = b->running == 0;
+      mlaf_status status = mlaf_compiler_take_worker(b->c, must, &spare, &why);
+      if (status != MLAF_OK && must) {
+        fail_waiting(b, status, &why);
+        break;
+      }
+      if (!spare) break; /* all busy (or no process to be had just now): the running ones will free one */
+    }
+    if (!lock(b, t)) {
+      lock_wait = true;
+    } else if (!(t->lock >= 0 && finish_from_cache(b, t)) && start_on(b, t, spare)) { /* somebody may have just published */
+      spare = NULL;
+    }
+  }
+  if (spare) mlaf_compiler_give_worker(b->c, spare);
+  return !lock_wait;
+}
+
+/* A worker's task ended one way or another. */
+static void reap(batch *b, task *t, mlaf_worker_state state, bool late) {
+  mlaf_err why = {MLAF_OK, ""};
+  mlaf_worker *w = t->worker;
+  mlaf_answer a = {NULL, 0, NULL, 0};
+  mlaf_status status;
+  t->worker = NULL;
+  b->running--;
+  if (state == MLAF_WORKER_DONE) {
+    status = mlaf_compiler_answer(w, &a, &why);
+    mlaf_compiler_give_worker(b->c, w);
+  } else {
+    status = mlaf_worker_bury(w, state, late, b->c->timeout_s, &why);
+    mlaf_compiler_give_worker(b->c, NULL);
+    mlaf_compiler_count(b->c, status == MLAF_E_TIMEOUT ? MLAF_COUNT_TIMEOUT : MLAF_COUNT_CRASH);
+  }
+  t->job->seconds = mlaf_now() - t->start;
+  if (status == MLAF_OK) {
+    finish_compiled(b, t, &a);
+  } else {
+    t->job->log = a.log;
+    finish_failed(b, t, status, &why);
+  }
+}
+
+/* Wait for something to happen, at most until the nearest deadline. False when out of memory. */
+static bool wait_and_reap(batch *b, bool lock_wait) {
+  struct pollfd *polls = calloc(b->running + 1, sizeof *polls);
+  if (!polls) return false;
+  nfds_t k = 0;
+  double now = mlaf_now(), until = now + (lock_wait ? lock_poll_s : 1);
+  for (size_t i = 0; i < b->n; i++) {
+    mlaf_worker *w = b->tasks[i].worker;
+    if (!w) continue;
+    polls[k++] = (struct pollfd){w->fd, mlaf_worker_events(w), 0};
+    if (w->deadline < until) until = w->deadline;
+  }
+  poll(polls, k, until > now ? (int)((until - now) * 1000) + 1 : 0);
+  free(polls);
+  for (size_t i = 0; i < b->n && !b->cancelled; i++) {
+    task *t = &b->tasks[i];
+    if (!t->worker) continue;
+    mlaf_worker_state state = mlaf_worker_step(t->worker); /* listen first: a reply that is here is in time */
+    bool late = state == MLAF_WORKER_BUSY && mlaf_now() >= t->worker->deadline;
+    if (state != MLAF_WORKER_BUSY || late) reap(b, t, state, late);
+  }
+  return true;
+}
+
+/* Stop everything that has not finished. */
+static void abandon(batch *b, mlaf_status status, const char *text) {
+  for (size_t i = 0; i < b->n; i++) {
+    task *t = &b->tasks[i];
+    if (t->worker) {
+      mlaf_worker_stop(t->worker);
+      mlaf_compiler_give_worker(b->c, NULL);
+      t->worker = NULL;
+    }
+    if (t->state == FINISHED) continue;
+    t->job->log = mlaf_strdup(text);
+    b->cancelled = true; /* no more progress calls */
+    finish(b, t, status);
+  }
+  b->running = 0;
+}
+
+static void run_pool(batch *b) {
+  while (b->done < b->n && !b->cancelled) {
+    bool lock_wait = !start_ready(b);
+    if (b->done < b->n && !b->cancelled && !wait_and_reap(b, lock_wait)) {
+      b->status = mlaf_fail(b->err, MLAF_E_NOMEM, "no memory to wait for %zu compiles", b->running);
+      abandon(b, MLAF_E_NOMEM, "out of memory");
+    }
+  }
+}
+
+/* One after the other in this process. */
+static void run_here(batch *b) {
+  for (size_t i = 0; i < b->n && !b->cancelled; i++) {
+    task *t = &b->tasks[i];
+    mlaf_err why = {MLAF_OK, ""};
+    mlaf_answer a = {NULL, 0, NULL, 0};
+    mlaf_text options;
+    mlaf_wire_field fields[3];
+    if (t->state != WAITING) continue;
+    while (!lock(b, t)) poll(NULL, 0, (int)(lock_poll_s * 1000));
+    if (t->lock >= 0 && finish_from_cache(b, t)) continue;
+    mlaf_status status = pack_options(t->job, &options) ? MLAF_OK : mlaf_fail(&why, MLAF_E_ARG, "more than 1 MiB of options");
+    fields_of(t->job, &options, fields);
+    if (status == MLAF_OK) status = mlaf_compiler_request(b->c, MLAF_WIRE_COMPILE, fields, &a, &why);
+    mlaf_text_free(&options);
+    if (status == MLAF_OK) {
+      finish_compiled(b, t, &a);
+    } else {
+      t->job->log = a.log;
+      finish_failed(b, t, status, &why);
+    }
+  }
+}
+
+/* Keys and cache hits: what needs no compiler at all. */
+static void answer_from_cache(batch *b) {
+  for (size_t i = 0; i < b->n && !b->cancelled; i++) {
+    task *t = &b->tasks[i];
+    mlaf_err why = {MLAF_OK, ""};
+    mlaf_status status = mlaf_compile_key(b->c, t->job, &why);
+    if (status != MLAF_OK) {
+      finish_failed(b, t, status, &why);
+    } else {
+      finish_from_cache(b, t);
+    }
+  }
+}
+
+mlaf_status mlaf_compile(mlaf_compiler *c, mlaf_compile_job *jobs, size_t n, mlaf_compile_progress progress, void *user,
+                         mlaf_err *err) {
+  if (!n) return MLAF_OK;
+  batch b = {.c = c, .tasks = calloc(n, sizeof(task)), .n = n, .progress = progress, .user = user, .err = err};
+  if (!b.tasks) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for %zu compile jobs", n);
+  for (size_t i = 0; i < n; i++) {
+    mlaf_compile_job *job = &jobs[i];
+    job->status = MLAF_E_CANCELLED;
+    job->code = NULL;
+    job->code_size = 0;
+    job->log = NULL;
+    job->key[0] = 0;
+    job->cached = false;
+    job->seconds = 0;
+    b.tasks[i] = (task){.job = job, .state = WAITING, .lock = MLAF_LOCK_NONE};
+  }
+  answer_from_cache(&b);
+  if (b.done < n && !b.cancelled) {
+    (mlaf_compiler_runs_here(c, n - b.done == 1) ? run_here : run_pool)(&b);
+  }
+  if (b.done < n) {
+    b.status = mlaf_fail(err, MLAF_E_CANCELLED, "stopped on request, %zu of %zu kernels not compiled", n - b.done, n);
+    abandon(&b, MLAF_E_CANCELLED, "cancelled");
+  }
+  free(b.tasks);
+  return b.status;
+}

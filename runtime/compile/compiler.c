@@ -1,0 +1,196 @@
+/* The compiler object: opening, identity, keys, and the stock of worker processes. */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "compile/internal.h"
+
+/* Part of every key: raise it when the meaning of a cached code object changes. */
+#define KEY_EPOCH "mlaforge code object 1"
+
+mlaf_status mlaf_compiler_open(const mlaf_compiler_opts *opts, const mlaf_log *log, mlaf_compiler **out, mlaf_err *err) {
+  static const mlaf_compiler_opts none = {0};
+  if (!opts) opts = &none;
+  if (opts->jobs < 0 || opts->jobs > MLAF_JOBS_MAX)
+    return mlaf_fail(err, MLAF_E_ARG, "jobs is %d; 0 (all CPUs) to %d are accepted", opts->jobs, MLAF_JOBS_MAX);
+  if (!(opts->timeout_s >= 0 && opts->timeout_s < 1e6))
+    return mlaf_fail(err, MLAF_E_ARG, "timeout_s is %g; 0 (the default) to 1e6 is accepted", opts->timeout_s);
+  mlaf_compiler *c = calloc(1, sizeof *c);
+  if (!c) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for a compiler");
+  if (log) c->log = *log;
+  long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+  c->jobs = opts->jobs ? opts->jobs : cpus < 1 ? 1 : cpus > MLAF_JOBS_MAX ? MLAF_JOBS_MAX : (int)cpus;
+  c->timeout_s = opts->timeout_s > 0 ? opts->timeout_s : 120;
+  c->in_process = opts->in_process;
+  c->prefix = mlaf_strdup(opts->rocm_prefix);
+  c->worker_path = mlaf_strdup(opts->worker_path);
+  pthread_mutex_init(&c->mutex, NULL); /* cannot fail with default attributes on Linux */
+  pthread_mutex_init(&c->rocm_mutex, NULL);
+  mlaf_status status = mlaf_cache_open(&c->cache, opts->cache_dir, opts->no_cache, &c->log, err);
+  if (status == MLAF_OK && ((opts->rocm_prefix && !c->prefix) || (opts->worker_path && !c->worker_path)))
+    status = mlaf_fail(err, MLAF_E_NOMEM, "no memory for a compiler");
+  if (status != MLAF_OK) {
+    mlaf_compiler_close(c);
+    return status;
+  }
+  *out = c;
+  return MLAF_OK;
+}
+
+void mlaf_compiler_close(mlaf_compiler *c) {
+  if (!c) return;
+  for (int i = 0; i < c->n_idle; i++) mlaf_worker_stop(c->idle[i]);
+  mlaf_rocm_free(c->rocm);
+  mlaf_cache_close(&c->cache);
+  mlaf_toolchain_clear(&c->toolchain);
+  pthread_mutex_destroy(&c->mutex);
+  pthread_mutex_destroy(&c->rocm_mutex);
+  free(c->worker);
+  free(c->prefix);
+  free(c->worker_path);
+  free(c);
+}
+
+void mlaf_compiler_count(mlaf_compiler *c, mlaf_compile_count what) {
+  uint64_t *const counters[] = {[MLAF_COUNT_COMPILED] = &c->stats.compiled, [MLAF_COUNT_HIT] = &c->stats.cache_hits,
+                                [MLAF_COUNT_CRASH] = &c->stats.worker_crashes, [MLAF_COUNT_TIMEOUT] = &c->stats.timeouts};
+  pthread_mutex_lock(&c->mutex);
+  ++*counters[what];
+  pthread_mutex_unlock(&c->mutex);
+}
+
+void mlaf_compiler_stats(const mlaf_compiler *c, mlaf_compile_stats *out) {
+  mlaf_compiler *m = (mlaf_compiler *)c; /* the lock is not part of what callers see as state */
+  pthread_mutex_lock(&m->mutex);
+  *out = m->stats;
+  pthread_mutex_unlock(&m->mutex);
+  pthread_mutex_lock(&m->cache.mutex);
+  out->cache_healed = m->cache.healed;
+  pthread_mutex_unlock(&m->cache.mutex);
+}
+
+mlaf_status mlaf_compiler_toolchain(mlaf_compiler *c, const mlaf_toolchain **out, mlaf_err *err) {
+  pthread_mutex_lock(&c->mutex);
+  mlaf_status status = c->found ? MLAF_OK : mlaf_toolchain_find(c->prefix, &c->toolchain, err);
+  c->found = status == MLAF_OK; /* a failure is looked at again next time: the user may have run setup meanwhile */
+  pthread_mutex_unlock(&c->mutex);
+  if (status == MLAF_OK) *out = &c->toolchain;
+  return status;
+}
+
+mlaf_status mlaf_compiler_identity(mlaf_compiler *c, const char **id, mlaf_err *err) {
+  const mlaf_toolchain *t;
+  mlaf_status status = mlaf_compiler_toolchain(c, &t, err);
+  if (status == MLAF_OK) *id = t->identity;
+  return status;
+}
+
+mlaf_status mlaf_compile_key(mlaf_compiler *c, mlaf_compile_job *job, mlaf_err *err) {
+  const char *identity;
+  if (!job->source || !job->target || !mlaf_cache_target_ok(job->target))
+    return mlaf_fail(err, MLAF_E_ARG, "a compile job needs a source and a target such as gfx942, not '%s'",
+                     job->target ? job->target : "");
+  mlaf_status status = mlaf_compiler_identity(c, &identity, err);
+  if (status != MLAF_OK) return status;
+  size_t n = 4;
+  for (size_t i = 0; job->options && job->options[i]; i++) n++;
+  const void **parts = calloc(n, sizeof *parts);
+  size_t *sizes = calloc(n, sizeof *sizes);
+  if (parts && sizes) {
+    const char *fixed[] = {KEY_EPOCH, job->target, identity, job->source};
+    for (size_t i = 0; i < n; i++) {
+      parts[i] = i < 4 ? fixed[i] : job->options[i - 4];
+      sizes[i] = strlen(parts[i]);
+    }
+    mlaf_sha256_parts(parts, sizes, n, job->key);
+    if (!job->key[0]) status = mlaf_fail(err, MLAF_E_INTERNAL, "libcrypto refused to hash");
+  } else {
+    status = mlaf_fail(err, MLAF_E_NOMEM, "no memory for a compile key");
+  }
+  free(parts);
+  free(sizes);
+  return status;
+}
+
+mlaf_status mlaf_cache_get(mlaf_compiler *c, const char *key, void **code, size_t *size, mlaf_err *err) {
+  if (!key || strlen(key) != MLAF_HASH_HEX - 1 || strspn(key, "0123456789abcdef") != MLAF_HASH_HEX - 1)
+    return mlaf_fail(err, MLAF_E_ARG, "'%.80s' is no cache key (64 lower-case hex digits)", key ? key : "");
+  mlaf_cache_label label = {.kind = MLAF_CACHE_CODE, .key = key};
+  mlaf_status status = mlaf_cache_load(&c->cache, &label, code, size, err);
+  if (status == MLAF_OK) mlaf_compiler_count(c, MLAF_COUNT_HIT);
+  return status;
+}
+
+void mlaf_compile_job_clear(mlaf_compile_job *job) {
+  free(job->code);
+  free(job->log);
+  job->code = NULL;
+  job->log = NULL;
+  job->code_size = 0;
+}
+
+/* ---- workers ---- */
+
+static mlaf_status worker_executable(mlaf_compiler *c, mlaf_err *err) {
+  pthread_mutex_lock(&c->mutex);
+  mlaf_status status = c->worker ? MLAF_OK : mlaf_worker_find(c->worker_path, &c->worker, err);
+  pthread_mutex_unlock(&c->mutex);
+  return status;
+}
+
+bool mlaf_compiler_runs_here(mlaf_compiler *c, bool single) {
+  if (worker_executable(c, NULL) != MLAF_OK) return true;
+  if (!c->in_process || !single) return false;
+  pthread_mutex_lock(&c->rocm_mutex);
+  bool loads = mlaf_compiler_rocm(c, NULL) == MLAF_OK;
+  pthread_mutex_unlock(&c->rocm_mutex);
+  return loads;
+}
+
+mlaf_status mlaf_compiler_take_worker(mlaf_compiler *c, bool must, mlaf_worker **out, mlaf_err *err) {
+  const mlaf_toolchain *t;
+  mlaf_status status = mlaf_compiler_toolchain(c, &t, err);
+  if (status == MLAF_OK) status = worker_executable(c, err);
+  if (status != MLAF_OK) return status;
+  mlaf_worker *w = NULL;
+  pthread_mutex_lock(&c->mutex);
+  while (!w && c->n_idle) {
+    w = c->idle[--c->n_idle];
+    if (mlaf_worker_alive(w)) break;
+    mlaf_worker_stop(w); /* died while nobody asked it anything: nobody's fault, take another */
+    c->n_live--;
+    w = NULL;
+  }
+  bool start = !w && (must || c->n_live < c->jobs);
+  if (start) c->n_live++;
+  pthread_mutex_unlock(&c->mutex);
+  if (start && (status = mlaf_worker_start(t, c->worker, &w, err)) != MLAF_OK) {
+    mlaf_compiler_give_worker(c, NULL);
+    return status;
+  }
+  *out = w;
+  return MLAF_OK;
+}
+
+void mlaf_compiler_give_worker(mlaf_compiler *c, mlaf_worker *w) {
+  pthread_mutex_lock(&c->mutex);
+  bool keep = w && c->n_live <= c->jobs;
+  if (keep) {
+    c->idle[c->n_idle++] = w;
+  } else {
+    c->n_live--;
+  }
+  pthread_mutex_unlock(&c->mutex);
+  if (!keep) mlaf_worker_stop(w);
+}
+
+mlaf_status mlaf_compiler_rocm(mlaf_compiler *c, mlaf_err *err) {
+  if (c->rocm) return MLAF_OK;
+  const mlaf_toolchain *t;
+  mlaf_status status = mlaf_compiler_toolchain(c, &t, err);
+  if (status != MLAF_OK) return status;
+  status = mlaf_rocm_load(t->lib_dir, &c->rocm, err);
+  if (status != MLAF_OK && worker_executable(c, NULL) != MLAF_OK)
+    mlaf_fail_prefix(err, status, "mlaforge-worker is not beside the program (name it with MLAF_WORKER), and in this process");
+  return status;
+}

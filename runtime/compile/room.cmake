@@ -1,0 +1,17 @@
+# The compile worker. Self-contained (libc only, no sanitizer): it is started through the loader of whatever ROCm is
+# found, whose libc need not be the one the rest of the build uses.
+add_executable(mlaforge-worker runtime/compile/worker_main.c runtime/compile/rocm.c runtime/compile/elf.c
+                               runtime/compile/wire.c runtime/base/text.c runtime/base/error.c)
+target_include_directories(mlaforge-worker PRIVATE include runtime)
+target_link_libraries(mlaforge-worker PRIVATE ${CMAKE_DL_LIBS})
+set_target_properties(mlaforge-worker PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR} LINK_OPTIONS "")
+if(MLAF_SANITIZE)
+  target_compile_options(mlaforge-worker PRIVATE -fno-sanitize=all)
+endif()
+install(TARGETS mlaforge-worker RUNTIME DESTINATION lib/mlaforge)
+
+# Where a development build finds its own worker and the ROCm that tools/setup.sh unpacked; an installed library looks
+# beside itself first.
+target_compile_definitions(mlaf_compile PRIVATE MLAF_BUILD_WORKER="${CMAKE_BINARY_DIR}/mlaforge-worker"
+                                                MLAF_BUILD_DEPS="${CMAKE_SOURCE_DIR}/.deps/rocm")
+add_dependencies(mlaf_compile mlaforge-worker)

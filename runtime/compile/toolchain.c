@@ -1,0 +1,301 @@
+/* Finding a ROCm and the worker, and naming the compiler without loading it. */
+#include "compile/toolchain.h"
+
+#include <dirent.h>
+#include <dlfcn.h>
+#include <elf.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "compile/elf.h"
+
+#ifndef MLAF_BUILD_WORKER
+#define MLAF_BUILD_WORKER ""
+#endif
+#ifndef MLAF_BUILD_DEPS
+#define MLAF_BUILD_DEPS ""
+#endif
+
+/* Newest first, the order in which the libraries are loaded too. */
+static const char *const hiprtc_names[] = {"libhiprtc.so.7", "libhiprtc.so.6", "libhiprtc.so.5", "libhiprtc.so", NULL};
+static const char *const comgr_names[] = {"libamd_comgr.so.3", "libamd_comgr.so.2", "libamd_comgr.so", NULL};
+static const char *const builtin_names[] = {"libhiprtc-builtins.so.7", "libhiprtc-builtins.so.6", "libhiprtc-builtins.so",
+                                            NULL};
+/* Library folders of a ROCm prefix. The first is a Debian tree unpacked by dpkg -x, which brings its own loader. */
+static const char *const prefix_dirs[] = {"usr/lib/x86_64-linux-gnu", "lib", "lib64", "lib/x86_64-linux-gnu", NULL};
+static const char *const system_dirs[] = {"/opt/rocm/lib", "/opt/rocm/lib64", "/usr/lib/x86_64-linux-gnu", "/usr/lib64",
+                                          "/usr/local/lib", "/usr/lib", NULL};
+
+static bool file_exists(const char *path) { return access(path, R_OK) == 0; }
+
+/* First of `names` in `dir` as a malloc'ed path, NULL if none. */
+static char *first_in(const char *dir, const char *const *names) {
+  for (int i = 0; names[i]; i++) {
+    char *path = mlaf_format("%s/%s", dir, names[i]);
+    if (path && file_exists(path)) return path;
+    free(path);
+  }
+  return NULL;
+}
+
+static bool has_rocm(const char *dir) {
+  char *rtc = first_in(dir, hiprtc_names), *comgr = first_in(dir, comgr_names);
+  bool both = rtc && comgr;
+  free(rtc);
+  free(comgr);
+  return both;
+}
+
+void mlaf_toolchain_clear(mlaf_toolchain *t) {
+  free(t->lib_dir);
+  free(t->loader);
+  free(t->identity);
+  memset(t, 0, sizeof *t);
+}
+
+static bool use_dir(const char *dir, mlaf_toolchain *out) {
+  if (!has_rocm(dir)) return false;
+  out->lib_dir = mlaf_strdup(dir);
+  return out->lib_dir != NULL;
+}
+
+/* A ROCm below `prefix`; a Debian tree with its own libc runs through its own loader. */
+static bool use_prefix(const char *prefix, mlaf_toolchain *out) {
+  for (int i = 0; prefix_dirs[i]; i++) {
+    char *dir = mlaf_format("%s/%s", prefix, prefix_dirs[i]);
+    bool found = dir && use_dir(dir, out);
+    if (found && i == 0 && strcmp(prefix, "/") != 0) {
+      out->loader = mlaf_format("%s/ld-linux-x86-64.so.2", dir);
+      if (out->loader && !file_exists(out->loader)) {
+        free(out->loader);
+        out->loader = NULL;
+      }
+    }
+    free(dir);
+    if (found) return true;
+  }
+  return false;
+}
+
+/* Folders listed in LD_LIBRARY_PATH-like text, separated by any of `separators`. */
+static bool use_list(const char *list, const char *separators, mlaf_toolchain *out) {
+  char *copy = mlaf_strdup(list), *save = NULL;
+  bool found = false;
+  for (char *dir = copy ? strtok_r(copy, separators, &save) : NULL; dir && !found; dir = strtok_r(NULL, separators, &save))
+    found = dir[0] == '/' && use_dir(dir, out);
+  free(copy);
+  return found;
+}
+
+/* Folders that the system's loader was told of: /etc/ld.so.conf.d/ *.conf, one a line. */
+static bool use_loader_config(mlaf_toolchain *out) {
+  const char *where = "/etc/ld.so.conf.d";
+  struct dirent **files = NULL;
+  int n = scandir(where, &files, NULL, alphasort);
+  bool found = false;
+  for (int i = 0; i < n; i++) {
+    char *path = mlaf_format("%s/%s", where, files[i]->d_name);
+    void *text = NULL;
+    size_t size;
+    if (!found && path && strstr(path, ".conf") && mlaf_file_read(path, 1 << 16, &text, &size, NULL) == MLAF_OK)
+      found = use_list(text, " \t\r\n", out);
+    free(text);
+    free(path);
+    free(files[i]);
+  }
+  free(files);
+  return found;
+}
+
+static bool use_system(mlaf_toolchain *out) {
+  const char *paths = getenv("LD_LIBRARY_PATH");
+  if (paths && use_list(paths, ":", out)) return true;
+  for (int i = 0; system_dirs[i]; i++)
+    if (use_dir(system_dirs[i], out)) return true;
+  return use_loader_config(out);
+}
+
+/* We execute what lies there: only folders of our own or of root count when nobody named them. */
+static bool use_trusted_prefix(const char *prefix, mlaf_toolchain *out) {
+  struct stat st;
+  if (!*prefix || stat(prefix, &st) != 0 || (st.st_uid != geteuid() && st.st_uid != 0) || (st.st_mode & S_IWOTH)) return false;
+  return use_prefix(prefix, out);
+}
+
+/* `.deps/rocm` in a folder or any of its parents. `dir` is clobbered. */
+static bool use_deps_above(char *dir, mlaf_toolchain *out) {
+  while (*dir) {
+    char *prefix = mlaf_format("%s/.deps/rocm", dir);
+    bool found = prefix && use_trusted_prefix(prefix, out);
+    free(prefix);
+    if (found) return true;
+    char *slash = strrchr(dir, '/');
+    if (!slash) return false;
+    *slash = 0;
+  }
+  return false;
+}
+
+/* Folder of the running executable, "" if unknown. */
+static void executable_dir(char out[PATH_MAX]) {
+  ssize_t n = readlink("/proc/self/exe", out, PATH_MAX - 1);
+  out[n > 0 ? n : 0] = 0;
+  char *slash = strrchr(out, '/');
+  if (slash) *slash = 0;
+}
+
+static bool use_setup(mlaf_toolchain *out) {
+  char dir[PATH_MAX];
+  executable_dir(dir);
+  if (use_deps_above(dir, out)) return true;
+  if (getcwd(dir, sizeof dir) && use_deps_above(dir, out)) return true;
+  return use_trusted_prefix(MLAF_BUILD_DEPS, out);
+}
+
+/* ---- identity ---- */
+
+/* A library mapped for reading its notes: only the pages looked at are read. */
+typedef struct mapped {
+  void *data;
+  size_t size;
+  int64_t mtime;
+} mapped;
+
+static bool map_file(const char *path, mapped *out) {
+  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  struct stat st;
+  if (fd < 0) return false;
+  bool ok = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0;
+  void *data = ok ? mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0) : MAP_FAILED;
+  close(fd);
+  if (data == MAP_FAILED) return false;
+  *out = (mapped){data, (size_t)st.st_size, st.st_mtime};
+  return true;
+}
+
+/* "libX name size build-id", or the modification time where there is no build-id: what tells two builds apart. With
+ * build-ids the identity is the same on every machine that has the same packages, so caches can travel. */
+static void describe_library(const char *path, const mapped *m, mlaf_text *out) {
+  mlaf_elf elf;
+  mlaf_elf_note note;
+  const char *base = strrchr(path, '/');
+  mlaf_text_fmt(out, "%s %zu ", base ? base + 1 : path, m->size);
+  if (mlaf_elf_open(m->data, m->size, &elf, NULL) == MLAF_OK && mlaf_elf_note_find(&elf, "GNU", NT_GNU_BUILD_ID, &note)) {
+    for (uint32_t i = 0; i < note.size && i < 32; i++) mlaf_text_fmt(out, "%02x", note.desc[i]);
+  } else {
+    mlaf_text_fmt(out, "mtime %lld", (long long)m->mtime);
+  }
+  mlaf_text_str(out, "\n");
+}
+
+/* What follows ".so." in the resolved name of a library: "6.4.43484" of libhiprtc.so.6.4.43484. */
+static void version_of(const char *path, char *out, size_t size) {
+  char real[PATH_MAX];
+  const char *so = realpath(path, real) ? strstr(strrchr(real, '/'), ".so.") : NULL;
+  snprintf(out, size, "%.60s", so ? so + 4 : "?");
+}
+
+/* The libLLVM that comgr is linked against, if it is not inside comgr. malloc'ed path in the same folder. */
+static char *llvm_of(const char *lib_dir, const mapped *comgr) {
+  mlaf_elf elf;
+  mlaf_elf_section dynamic, strings;
+  if (mlaf_elf_open(comgr->data, comgr->size, &elf, NULL) != MLAF_OK || !mlaf_elf_section_find(&elf, ".dynamic", &dynamic) ||
+      !dynamic.data || !mlaf_elf_section_at(&elf, dynamic.link, &strings) || !strings.data)
+    return NULL;
+  for (uint64_t i = 0; i + sizeof(Elf64_Dyn) <= dynamic.size; i += sizeof(Elf64_Dyn)) {
+    Elf64_Dyn d;
+    memcpy(&d, dynamic.data + i, sizeof d);
+    if (d.d_tag != DT_NEEDED || d.d_un.d_val >= strings.size) continue;
+    const char *name = (const char *)strings.data + d.d_un.d_val;
+    size_t left = strings.size - d.d_un.d_val;
+    if (left > 8 && memchr(name, 0, left) && strncmp(name, "libLLVM", 7) == 0) return mlaf_format("%s/%s", lib_dir, name);
+  }
+  return NULL;
+}
+
+static mlaf_status identify(mlaf_toolchain *t, mlaf_err *err) {
+  char *paths[4] = {first_in(t->lib_dir, hiprtc_names), first_in(t->lib_dir, comgr_names),
+                    first_in(t->lib_dir, builtin_names), NULL};
+  char versions[4][64] = {"?", "?", "?", "in comgr"}, digest[MLAF_HASH_HEX];
+  mlaf_text details = MLAF_TEXT_INIT(8192);
+  for (int i = 0; i < 4; i++) {
+    mapped m;
+    if (!paths[i] || !map_file(paths[i], &m)) continue;
+    version_of(paths[i], versions[i], sizeof versions[i]);
+    describe_library(paths[i], &m, &details);
+    if (i == 1) paths[3] = llvm_of(t->lib_dir, &m);
+    munmap(m.data, m.size);
+  }
+  for (int i = 0; i < 4; i++) free(paths[i]);
+  mlaf_sha256_hex(details.data ? details.data : "", details.len, digest);
+  bool ok = !details.failed && details.len;
+  mlaf_text_free(&details);
+  if (ok)
+    t->identity = mlaf_format("hiprtc %s comgr %s LLVM %s build-id %.16s", versions[0], versions[1], versions[3], digest);
+  return t->identity ? MLAF_OK : mlaf_fail(err, MLAF_E_NO_COMPILER, "cannot read the compiler libraries in %s", t->lib_dir);
+}
+
+mlaf_status mlaf_toolchain_find(const char *prefix, mlaf_toolchain *out, mlaf_err *err) {
+  mlaf_toolchain t = {NULL, NULL, NULL};
+  const char *named = prefix ? prefix : getenv("MLAF_ROCM");
+  if (named && *named) {
+    if (!use_prefix(named, &t) && !use_dir(named, &t))
+      return mlaf_fail(err, MLAF_E_NO_COMPILER, "'%s' (from %s) holds no libhiprtc and libamd_comgr: name a ROCm prefix "
+                       "such as /opt/rocm, or unset it", named, prefix ? "the options" : "MLAF_ROCM");
+  } else if (!use_system(&t) && !use_setup(&t)) {
+    return mlaf_fail(err, MLAF_E_NO_COMPILER, "no ROCm found (no libhiprtc in /opt/rocm, the system or .deps/rocm): run "
+                     "tools/setup.sh, or name one with MLAF_ROCM");
+  }
+  mlaf_status status = identify(&t, err);
+  if (status != MLAF_OK) {
+    mlaf_toolchain_clear(&t);
+    return status;
+  }
+  *out = t;
+  return MLAF_OK;
+}
+
+/* ---- the worker ---- */
+
+static bool use_worker(char *path, char **out) {
+  if (path && access(path, X_OK) == 0) {
+    *out = path;
+    return true;
+  }
+  free(path);
+  return false;
+}
+
+static bool use_worker_beside(const char *dir, char **out) {
+  return *dir && (use_worker(mlaf_format("%s/mlaforge-worker", dir), out) ||
+                  use_worker(mlaf_format("%s/mlaforge/mlaforge-worker", dir), out) ||
+                  use_worker(mlaf_format("%s/../lib/mlaforge/mlaforge-worker", dir), out));
+}
+
+mlaf_status mlaf_worker_find(const char *path, char **out, mlaf_err *err) {
+  const char *named = path ? path : getenv("MLAF_WORKER");
+  if (named && *named) {
+    if (use_worker(mlaf_strdup(named), out)) return MLAF_OK;
+    return mlaf_fail(err, MLAF_E_NO_COMPILER, "'%s' (from %s) is no executable: name mlaforge-worker or unset it", named,
+                     path ? "the options" : "MLAF_WORKER");
+  }
+  char dir[PATH_MAX];
+  executable_dir(dir);
+  if (use_worker_beside(dir, out)) return MLAF_OK;
+  Dl_info info; /* the shared library that holds this code, when it is one */
+  if (dladdr((void *)(uintptr_t)mlaf_worker_find, &info) && info.dli_fname) {
+    snprintf(dir, sizeof dir, "%s", info.dli_fname);
+    char *slash = strrchr(dir, '/');
+    if (slash) *slash = 0;
+    if (slash && use_worker_beside(dir, out)) return MLAF_OK;
+  }
+  if (use_worker(mlaf_strdup(MLAF_BUILD_WORKER), out)) return MLAF_OK;
+  return mlaf_fail(err, MLAF_E_NO_COMPILER, "mlaforge-worker is not beside the program or the library: name it with "
+                   "MLAF_WORKER");
+}

@@ -1,0 +1,20 @@
+/* Where the compiler is, and who it is, found by looking at files only: nothing is started and nothing is loaded. */
+#ifndef MLAF_TOOLCHAIN_H
+#define MLAF_TOOLCHAIN_H
+
+#include "base/base.h"
+
+typedef struct mlaf_toolchain {
+  char *lib_dir;  /* folder of libhiprtc and libamd_comgr */
+  char *loader;   /* that ROCm's own ld.so, NULL when the system's loader runs it */
+  char *identity; /* versions and a digest of the libraries' build-ids: part of every cache key */
+} mlaf_toolchain;
+
+/* `prefix` NULL: $MLAF_ROCM, then a system ROCm, then the prefix that tools/setup.sh makes. A prefix that was named
+ * but holds no ROCm is an error, never silently replaced by another. */
+mlaf_status mlaf_toolchain_find(const char *prefix, mlaf_toolchain *out, mlaf_err *err);
+void mlaf_toolchain_clear(mlaf_toolchain *t);
+/* malloc'ed path of the worker executable; E_NO_COMPILER if there is none. */
+mlaf_status mlaf_worker_find(const char *path, char **out, mlaf_err *err);
+
+#endif

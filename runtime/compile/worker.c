@@ -1,0 +1,221 @@
+/* Start, talk to and bury one worker process. */
+#include "compile/worker.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+/* A host that closed its stdin would get our descriptors as 0..2, where the child's dup2 calls would clobber them. */
+static int above_stdio(int fd) {
+  if (fd < 0 || fd > STDERR_FILENO) return fd;
+  int high = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+  close(fd);
+  return high;
+}
+
+static void close_fd(int fd) {
+  if (fd >= 0) close(fd);
+}
+
+/* The parent's environment, less what would push foreign libraries into a process with another libc. malloc'ed vector
+ * of borrowed strings. */
+static char **worker_environment(bool own_loader) {
+  size_t n = 0, k = 0;
+  while (environ[n]) n++;
+  char **env = calloc(n + 1, sizeof *env);
+  for (size_t i = 0; env && i < n; i++) {
+    bool loader = strncmp(environ[i], "LD_PRELOAD=", 11) == 0 || strncmp(environ[i], "LD_LIBRARY_PATH=", 16) == 0 ||
+                  strncmp(environ[i], "LD_AUDIT=", 9) == 0;
+    if (!(own_loader && loader)) env[k++] = environ[i];
+  }
+  return env;
+}
+
+static int spawn(pid_t *pid, char *const *argv, char *const *env, int channel, int words) {
+  posix_spawn_file_actions_t files;
+  posix_spawnattr_t attr;
+  sigset_t none, defaults;
+  int rc = posix_spawn_file_actions_init(&files);
+  if (rc) return rc;
+  rc = posix_spawnattr_init(&attr);
+  if (rc) {
+    posix_spawn_file_actions_destroy(&files);
+    return rc;
+  }
+  sigemptyset(&none);
+  sigfillset(&defaults);
+  rc = posix_spawn_file_actions_adddup2(&files, channel, STDIN_FILENO);
+  if (!rc) rc = posix_spawn_file_actions_adddup2(&files, channel, STDOUT_FILENO);
+  if (!rc) rc = posix_spawn_file_actions_adddup2(&files, words, STDERR_FILENO);
+#if __GLIBC_PREREQ(2, 34)
+  if (!rc) rc = posix_spawn_file_actions_addclosefrom_np(&files, STDERR_FILENO + 1); /* descriptors others forgot to mark */
+#endif
+  if (!rc) rc = posix_spawnattr_setsigmask(&attr, &none);
+  if (!rc) rc = posix_spawnattr_setsigdefault(&attr, &defaults);
+  if (!rc) rc = posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+  if (!rc) rc = posix_spawn(pid, argv[0], &files, &attr, argv, env);
+  posix_spawnattr_destroy(&attr);
+  posix_spawn_file_actions_destroy(&files);
+  return rc;
+}
+
+mlaf_status mlaf_worker_start(const mlaf_toolchain *t, const char *executable, mlaf_worker **out, mlaf_err *err) {
+  int ends[2] = {-1, -1};
+  mlaf_worker *w = calloc(1, sizeof *w);
+  char **env = worker_environment(t->loader != NULL);
+  if (!w || !env) {
+    free(w);
+    free(env);
+    return mlaf_fail(err, MLAF_E_NOMEM, "no memory for a compile worker");
+  }
+  /* ld.so --library-path DIR PROGRAM ...: runs the worker in the prefix's libc without patching anything */
+  char *via[] = {t->loader, "--library-path", t->lib_dir, (char *)executable, "--lib-dir", t->lib_dir, NULL};
+  w->out = MLAF_TEXT_INIT(MLAF_WIRE_MAX + 4096);
+  /* a socket, because send() can be told not to raise SIGPIPE in the host */
+  int rc = socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0 ? errno : 0;
+  w->fd = above_stdio(ends[0]);
+  int child = above_stdio(ends[1]);
+  w->words = above_stdio(memfd_create("mlaforge-worker-stderr", MFD_CLOEXEC));
+  if (!rc && (w->fd < 0 || child < 0 || w->words < 0)) rc = errno ? errno : EMFILE;
+  if (!rc && (fcntl(w->fd, F_SETFL, O_NONBLOCK) != 0 || fcntl(w->words, F_SETFL, O_APPEND) != 0)) rc = errno;
+  if (!rc) rc = spawn(&w->pid, t->loader ? via : via + 3, env, child, w->words);
+  close_fd(child);
+  free(env);
+  if (rc) {
+    close_fd(w->fd);
+    close_fd(w->words);
+    free(w);
+    return mlaf_fail(err, MLAF_E_NO_COMPILER, "cannot start %s: %s", t->loader ? t->loader : executable, strerror(rc));
+  }
+  w->owner = getpid();
+  *out = w;
+  return MLAF_OK;
+}
+
+int mlaf_worker_stop(mlaf_worker *w) {
+  if (!w) return -1;
+  int status = -1;
+  pid_t got = -1;
+  if (w->owner == getpid()) {
+    kill(w->pid, SIGKILL); /* it owns nothing that needs an orderly end; after SIGKILL the wait is bounded */
+    do got = waitpid(w->pid, &status, 0);
+    while (got < 0 && errno == EINTR);
+  }
+  close(w->fd);
+  close(w->words);
+  mlaf_text_free(&w->out);
+  free(w->payload);
+  free(w);
+  return got > 0 ? status : -1;
+}
+
+bool mlaf_worker_alive(const mlaf_worker *w) {
+  char byte;
+  if (w->owner != getpid()) return false;
+  ssize_t n = recv(w->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+  return n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK); /* EOF: dead; bytes: it talks out of turn */
+}
+
+mlaf_status mlaf_worker_send(mlaf_worker *w, mlaf_wire_kind kind, const mlaf_wire_field fields[3], double timeout_s,
+                             mlaf_err *err) {
+  mlaf_wire_field all[4] = {fields[0], fields[1], fields[2], {&timeout_s, sizeof timeout_s}};
+  w->out.len = 0;
+  w->sent = 0;
+  w->got = 0;
+  free(w->payload);
+  w->payload = NULL;
+  if (ftruncate(w->words, 0) != 0) return mlaf_fail(err, MLAF_E_INTERNAL, "cannot empty the worker's stderr: %s", strerror(errno));
+  mlaf_wire_encode(&w->out, kind, 0, all, 4);
+  if (w->out.failed) {
+    mlaf_text_free(&w->out);
+    return mlaf_fail(err, MLAF_E_NOMEM, "the request to the compile worker is too large (%zu bytes of source)", fields[2].size);
+  }
+  w->deadline = mlaf_now() + timeout_s;
+  return MLAF_OK;
+}
+
+short mlaf_worker_events(const mlaf_worker *w) { return (short)(POLLIN | (w->sent < w->out.len ? POLLOUT : 0)); }
+
+static bool would_block(void) { return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR; }
+
+/* Send what the socket takes. False when the worker is gone. */
+static bool push(mlaf_worker *w) {
+  while (w->sent < w->out.len) {
+    ssize_t n = send(w->fd, w->out.data + w->sent, w->out.len - w->sent, MSG_NOSIGNAL);
+    if (n < 0) return would_block();
+    w->sent += (size_t)n;
+  }
+  return true;
+}
+
+static mlaf_worker_state finish_reply(mlaf_worker *w) {
+  bool ok = w->header.kind == MLAF_WIRE_REPLY && w->header.status < MLAF_STATUS_COUNT && w->header.fields == 3 &&
+            mlaf_wire_decode(&w->header, w->payload, w->reply) && w->reply[2].size == sizeof(double);
+  return ok ? MLAF_WORKER_DONE : MLAF_WORKER_GARBAGE;
+}
+
+mlaf_worker_state mlaf_worker_step(mlaf_worker *w) {
+  bool sendable = push(w);
+  for (;;) {
+    size_t head = sizeof w->header;
+    char *to = w->got < head ? (char *)&w->header + w->got : w->payload + (w->got - head);
+    size_t want = w->got < head ? head - w->got : head + w->header.size - w->got;
+    if (!want) return finish_reply(w);
+    ssize_t n = recv(w->fd, to, want, 0);
+    if (n < 0) return would_block() && sendable ? MLAF_WORKER_BUSY : MLAF_WORKER_DEAD;
+    if (n == 0) return MLAF_WORKER_DEAD;
+    w->got += (size_t)n;
+    if (w->got == head) {
+      if (!mlaf_wire_header_ok(&w->header)) return MLAF_WORKER_GARBAGE;
+      w->payload = malloc(w->header.size + 1);
+      if (!w->payload) return MLAF_WORKER_GARBAGE;
+    }
+  }
+}
+
+/* The end of what the worker wrote to stderr, on one line. */
+static void last_words(const mlaf_worker *w, char *out, size_t size) {
+  off_t end = lseek(w->words, 0, SEEK_END);
+  off_t start = end > (off_t)size - 1 ? end - ((off_t)size - 1) : 0;
+  ssize_t n = end > 0 ? pread(w->words, out, size - 1, start) : 0;
+  out[n > 0 ? n : 0] = 0;
+  for (char *p = out; *p; p++)
+    if (*p == '\n') *p = p[1] ? '|' : 0;
+}
+
+mlaf_status mlaf_worker_bury(mlaf_worker *w, mlaf_worker_state state, bool late, double timeout_s, mlaf_err *err) {
+  char words[1024];
+  last_words(w, words, sizeof words);
+  pid_t pid = w->pid;
+  if (state == MLAF_WORKER_DEAD && !late) { /* EOF comes a moment before the exit: learn the true cause, not our SIGKILL */
+    siginfo_t info = {0};
+    for (int i = 0; i < 200 && waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT | WNOHANG) == 0 && !info.si_pid; i++)
+      usleep(1000);
+  }
+  int status = mlaf_worker_stop(w);
+  const char *say = *words ? "; its last words: " : "";
+  if (late || (status != -1 && WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM))
+    return mlaf_fail(err, MLAF_E_TIMEOUT, "the compiler (pid %ld) took longer than %g s and was stopped (raise the limit or "
+                     "simplify the kernel)%s%s", (long)pid, timeout_s, say, words);
+  if (state == MLAF_WORKER_GARBAGE)
+    return mlaf_fail(err, MLAF_E_CRASH, "the compile worker (pid %ld) sent a malformed reply%s%s", (long)pid, say, words);
+  if (status != -1 && WIFEXITED(status) && WEXITSTATUS(status) == 127)
+    return mlaf_fail(err, MLAF_E_NO_COMPILER, "the compile worker could not be loaded%s%s", say, words);
+  if (status != -1 && WIFSIGNALED(status))
+    return mlaf_fail(err, MLAF_E_CRASH, "the compile worker (pid %ld) died of signal %d (%s)%s%s%s", (long)pid,
+                     WTERMSIG(status), strsignal(WTERMSIG(status)),
+                     WTERMSIG(status) == SIGKILL ? ", sent from outside, perhaps for want of memory" : "", say, words);
+  return mlaf_fail(err, MLAF_E_CRASH, "the compile worker (pid %ld) ended with exit status %d in mid-request%s%s", (long)pid,
+                   status != -1 && WIFEXITED(status) ? WEXITSTATUS(status) : -1, say, words);
+}

@@ -1,0 +1,148 @@
+/* mlaforge-worker: compiles, assembles and disassembles for one parent process, over its stdin and stdout, until stdin
+ * ends. It exists so that a compiler that crashes or hangs takes nobody with it, so that compiles run in parallel, and
+ * so that a ROCm with another libc can be used (the parent starts it through that ROCm's own loader).
+ *
+ *   mlaforge-worker [--lib-dir DIR]     DIR is searched for libhiprtc and libamd_comgr before the loader's path */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "compile/rocm.h"
+#include "compile/wire.h"
+
+typedef struct reply {
+  mlaf_status status;
+  void *payload;
+  size_t size;
+  char *log;
+  double seconds;
+} reply;
+
+static bool read_all(int fd, void *to, size_t n) {
+  for (char *p = to; n;) {
+    ssize_t got = read(fd, p, n);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return false; /* the parent is gone */
+    p += got;
+    n -= (size_t)got;
+  }
+  return true;
+}
+
+static bool write_all(int fd, const void *from, size_t n) {
+  for (const char *p = from; n;) {
+    ssize_t put = write(fd, p, n);
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0) return false;
+    p += put;
+    n -= (size_t)put;
+  }
+  return true;
+}
+
+static char *text_of(const mlaf_wire_field *f) {
+  char *s = malloc(f->size + 1);
+  if (!s) return NULL;
+  if (f->size) memcpy(s, f->data, f->size);
+  s[f->size] = 0;
+  return s;
+}
+
+/* Test hooks, dead unless the parent's environment says MLAF_WORKER_TEST=1: ways in which a compiler can misbehave. */
+static void misbehave(const char *source) {
+  const char *on = getenv("MLAF_WORKER_TEST");
+  if (!on || strcmp(on, "1") != 0) return;
+  if (strstr(source, "//MLAF_TEST_CRASH")) raise(SIGSEGV);
+  if (strstr(source, "//MLAF_TEST_EXIT")) _exit(3);
+  if (strstr(source, "//MLAF_TEST_GARBAGE")) write_all(STDERR_FILENO + 1, "this is no reply, says the worker", 33);
+  if (strstr(source, "//MLAF_TEST_SAY")) fprintf(stderr, "LLVM ERROR: last words of the compiler\n"), raise(SIGABRT);
+  if (strstr(source, "//MLAF_TEST_NAP")) sleep(1);
+  while (strstr(source, "//MLAF_TEST_HANG")) sleep(1);
+}
+
+static mlaf_status handle(mlaf_rocm *r, uint32_t kind, const mlaf_wire_field *f, reply *a, mlaf_err *err) {
+  char *target = text_of(&f[0]), *source = text_of(&f[2]);
+  mlaf_status status = MLAF_E_NOMEM;
+  if (!target || !source) {
+    mlaf_fail(err, status, "the worker is out of memory");
+  } else if (kind == MLAF_WIRE_COMPILE) {
+    misbehave(source);
+    status = mlaf_rocm_compile(r, target, f[1].data, f[1].size, source, &a->payload, &a->size, &a->log, err);
+  } else if (kind == MLAF_WIRE_DISASSEMBLE) {
+    status = mlaf_rocm_disassemble(r, target, f[1].data, f[1].size, &a->payload, &a->size, &a->log, err);
+  } else if (kind == MLAF_WIRE_ASSEMBLE) {
+    misbehave(source);
+    status = mlaf_rocm_assemble(r, target, source, f[2].size, &a->payload, &a->size, &a->log, err);
+  } else if (kind == MLAF_WIRE_IDENTITY) {
+    a->payload = mlaf_rocm_version(r);
+    a->size = a->payload ? strlen(a->payload) : 0;
+    status = a->payload ? MLAF_OK : mlaf_fail(err, MLAF_E_NOMEM, "the worker is out of memory");
+  } else {
+    status = mlaf_fail(err, MLAF_E_INTERNAL, "unknown request %u: library and worker are of different builds", kind);
+  }
+  free(target);
+  free(source);
+  return status;
+}
+
+static bool answer(int fd, const reply *a, const char *detail) {
+  /* On failure the payload is the detail; the log stays the compiler's own words. */
+  const char *log = a->log ? a->log : "";
+  mlaf_wire_field fields[3] = {{a->payload, a->size}, {log, strlen(log)}, {&a->seconds, sizeof a->seconds}};
+  if (a->status != MLAF_OK) fields[0] = (mlaf_wire_field){detail, strlen(detail)};
+  mlaf_text out = MLAF_TEXT_INIT(MLAF_WIRE_MAX + 4096);
+  mlaf_wire_encode(&out, MLAF_WIRE_REPLY, a->status, fields, 3);
+  bool ok = !out.failed && write_all(fd, out.data, out.len);
+  mlaf_text_free(&out);
+  return ok;
+}
+
+/* The parent kills us at its deadline; this is the net under it, should the parent itself be gone. */
+static void arm(const mlaf_wire_field *limit) {
+  double seconds = 0;
+  if (limit->size == sizeof seconds) memcpy(&seconds, limit->data, sizeof seconds);
+  alarm(seconds > 0 && seconds < 1e6 ? (unsigned)seconds + 10 : 0);
+}
+
+/* One request from `in`. False when the parent is gone or talks nonsense. */
+static bool serve_one(int in, int out, const char *lib_dir, mlaf_rocm **r) {
+  mlaf_wire_header h;
+  mlaf_wire_field fields[MLAF_WIRE_FIELDS];
+  if (!read_all(in, &h, sizeof h) || !mlaf_wire_header_ok(&h)) return false;
+  void *payload = malloc(h.size + 1);
+  if (!payload || !read_all(in, payload, h.size) || !mlaf_wire_decode(&h, payload, fields)) {
+    free(payload);
+    return false;
+  }
+  arm(&fields[3]);
+  mlaf_err err = {MLAF_OK, ""};
+  reply a = {MLAF_OK, NULL, 0, NULL, 0};
+  double start = mlaf_now();
+  if (!*r) a.status = mlaf_rocm_load(lib_dir, r, &err);
+  if (*r) a.status = handle(*r, h.kind, fields, &a, &err);
+  a.seconds = mlaf_now() - start;
+  alarm(0);
+  bool ok = answer(out, &a, err.text);
+  free(a.payload);
+  free(a.log);
+  free(payload);
+  return ok;
+}
+
+int main(int argc, char **argv) {
+  const char *lib_dir = NULL;
+  for (int i = 1; i + 1 < argc; i += 2)
+    if (strcmp(argv[i], "--lib-dir") == 0) lib_dir = argv[i + 1];
+  signal(SIGINT, SIG_IGN); /* Ctrl-C reaches the whole process group; the parent decides what ends */
+  signal(SIGPIPE, SIG_IGN);
+  /* Compilers print to stdout when they feel like it: keep the reply channel to ourselves. */
+  int out = dup2(STDOUT_FILENO, STDERR_FILENO + 1);
+  if (out < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0) return 4;
+  mlaf_rocm *r = NULL;
+  while (serve_one(STDIN_FILENO, out, lib_dir, &r)) continue;
+  fflush(NULL);
+  _exit(0); /* no destructors: LLVM's take longer than the whole rest of the exit */
+}
