@@ -3,10 +3,11 @@
 // Cached tokens of request b; never more than its pages hold, whatever last_page_len says.
 template <int PAGE>
 MLAF_DEV int cached_tokens(const mlaf_decode_args& a, int b, int& first_page) {
-  first_page = a.kv_indptr[b];
-  int pages = a.kv_indptr[b + 1] - first_page;
+  cints indptr = constants(a.kv_indptr);
+  first_page = indptr[b];
+  int pages = indptr[b + 1] - first_page;
   if (pages <= 0) return 0;
-  int last = a.kv_last_page_lens[b];
+  int last = constants(a.kv_last_page_lens)[b];
   last = last < 0 ? 0 : last > PAGE ? PAGE : last;
   return (pages - 1) * PAGE + last;
 }

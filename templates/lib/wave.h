@@ -51,3 +51,14 @@ template <int R>
 MLAF_DEV u32 quad_lane(u32 x) {
   return (u32)__builtin_amdgcn_mov_dpp((int)x, R * 0x55, 0xf, 0xf, true);
 }
+
+// Pointers that the compiler cannot mistake for LDS or scratch (a plain one may become a flat access), and one for data
+// that no kernel writes while this one runs, so that uniform reads become scalar loads.
+#define MLAF_GLOBAL __attribute__((address_space(1)))
+#define MLAF_CONST __attribute__((address_space(4)))
+typedef MLAF_GLOBAL const char* gptr;
+typedef MLAF_CONST const int* cints;
+MLAF_DEV gptr global(const void* p) { return (gptr)(u64)p; }
+MLAF_DEV cints constants(const int* p) { return (cints)(u64)p; }
+MLAF_DEV int smaller(int a, int b) { return a < b ? a : b; }
+MLAF_DEV u32 smaller(u32 a, u32 b) { return a < b ? a : b; }
