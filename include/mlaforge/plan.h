@@ -74,7 +74,7 @@ MLAF_API size_t mlaf_plan_workspace_size(const mlaf_plan *plan, int64_t total_q)
  * shapes in elements, strides in elements of the problem's dtype. Symbols: T total_q, H heads, R rank, P rope, B batch. */
 typedef struct mlaf_execute_args {
   uint32_t struct_size;             /* sizeof(mlaf_execute_args), set by MLAF_EXECUTE_ARGS_INIT */
-  int32_t batch;                    /* B: 0..65535 */
+  int32_t batch;                    /* B: 0..65536 */
   int64_t total_q;                  /* T: qo_indptr[B], 0..B*q_len */
   const void *q;                    /* [T, H, R+P] dense, 16-byte aligned */
   const void *ckv;                  /* row j at ckv + j*ckv_row_stride: R+P elements if kpe is NULL, else R; 16-byte aligned */

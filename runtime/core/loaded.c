@@ -5,7 +5,7 @@
 
 #include "core/loaded.h"
 
-enum { WORKSPACE_ALIGN = 256, POINTER_ALIGN = 16, STRIDE_MULTIPLE = 8, MAX_BATCH = 65535 };
+enum { WORKSPACE_ALIGN = 256, POINTER_ALIGN = 16, STRIDE_MULTIPLE = 8, MAX_BATCH = 65536 };
 
 typedef struct kernel {
   mlaf_module *module;

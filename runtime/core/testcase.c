@@ -140,8 +140,8 @@ mlaf_status mlaf_testcase_make(const mlaf_case_spec *s, mlaf_inject inject, mlaf
   st = allocate(t, s, err);
   if (!st) st = make_tables(t, s, &rng, err);
   if (!st) {
-    /* q.k of two standard normal rows has the standard deviation sqrt(R+P). */
-    t->batch.scale = s->score_std / sqrt(s->problem.rank + s->problem.rope);
+    /* q.k of two standard normal rows has the standard deviation sqrt(R+P). A float, as the kernels get it. */
+    t->batch.scale = (float)(s->score_std / sqrt(s->problem.rank + s->problem.rope));
     fill_data(t, &rng);
   }
   if (!st && inject == MLAF_INJECT_NAN_Q) st = inject_nan_q(t, &rng, err);
