@@ -68,6 +68,7 @@ typedef struct mlaf_kernel_meta {
   uint32_t kernarg_bytes;
   uint32_t max_threads;    /* .max_flat_workgroup_size */
 } mlaf_kernel_meta;
+/* Fills the first `max` kernels; *n is how many the code object has. Damaged input is E_ARG, never a crash. */
 mlaf_status mlaf_code_meta(const void *code, size_t size, mlaf_kernel_meta *out, size_t max, size_t *n, mlaf_err *err);
 
 /* Disassembly of the .text section by comgr, one line per instruction: "<hex offset in .text> <hex size> <text>\n",

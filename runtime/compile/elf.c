@@ -121,8 +121,9 @@ static bool take_u64(const unsigned char **p, uint64_t *left, uint64_t *out) {
   return true;
 }
 
-/* "hipv4-amdgcn-amd-amdhsa--gfx942:xnack-" names target "gfx942" as well as its own full id. */
+/* "hipv4-amdgcn-amd-amdhsa--gfx942:xnack-" names target "gfx942" as well as its own full id; NULL is any GPU. */
 static bool bundle_id_matches(const char *id, uint64_t len, const char *target) {
+  if (!target) return memmem(id, (size_t)len, "amdgcn", 6) != NULL;
   const char *arch = memmem(id, (size_t)len, "--", 2);
   if (!arch) return false;
   arch += 2;
@@ -155,5 +156,5 @@ mlaf_status mlaf_code_object_find(const char *target, const void *data, size_t s
     p += len;
     left -= len;
   }
-  return mlaf_fail(err, MLAF_E_ARG, "the offload bundle holds no code object for %s", target);
+  return mlaf_fail(err, MLAF_E_ARG, "the offload bundle holds no code object for %s", target ? target : "an AMD GPU");
 }

@@ -32,7 +32,8 @@ typedef struct mlaf_elf_note {
   const unsigned char *desc;
 } mlaf_elf_note;
 
-/* The one code object for `target` in `data`: the data itself, or an entry of a clang offload bundle. */
+/* The one code object for `target` in `data`: the data itself, or an entry of a clang offload bundle (target NULL: its
+ * first for any AMD GPU). */
 mlaf_status mlaf_code_object_find(const char *target, const void *data, size_t size, const void **code, size_t *code_size,
                                   mlaf_err *err);
 mlaf_status mlaf_elf_open(const void *data, size_t size, mlaf_elf *out, mlaf_err *err);
