@@ -168,6 +168,7 @@ void emu_code_close(emu_code *code) {
   free(code->image);
   free(code->kernels);
   free(code->insts);
+  free(code->index_of);
   free(code->disasm);
   free(code);
 }

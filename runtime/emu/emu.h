@@ -54,7 +54,7 @@ typedef struct emu_operand {
 enum {
   EMU_F_SC0 = 1u << 0, EMU_F_SC1 = 1u << 1, EMU_F_NT = 1u << 2, EMU_F_LDS = 1u << 3, EMU_F_OFFEN = 1u << 4,
   EMU_F_IDXEN = 1u << 5, EMU_F_CLAMP = 1u << 6, EMU_F_DPP = 1u << 7, EMU_F_SDWA = 1u << 8, EMU_F_GDS = 1u << 9,
-  EMU_F_BOUND_CTRL = 1u << 10
+  EMU_F_BOUND_CTRL = 1u << 10, EMU_F_OP_SEL_HI = 1u << 11 /* op_sel_hi was written */
 };
 
 struct emu_inst {
@@ -83,6 +83,9 @@ struct emu_inst {
   uint16_t dwords;           /* memory: dwords (or, for sub-dword, 1) per lane; private to the op's file */
   const void *aux;           /* emu_op.aux */
 };
+
+/* MODE bits that arithmetic looks at. */
+enum { EMU_MODE_ROUND = 0xf, EMU_MODE_DENORM32 = 0x30, EMU_MODE_DENORM16_64 = 0xc0, EMU_MODE_DX10_CLAMP = 0x100, EMU_MODE_IEEE = 0x200 };
 
 typedef enum emu_wave_state { EMU_RUNNING, EMU_AT_BARRIER, EMU_ENDED, EMU_FAULTED } emu_wave_state;
 
@@ -128,6 +131,7 @@ struct emu_group {
   const struct emu_code *code;
   const struct emu_kernel *kernel;
   uint32_t id[3];
+  uint64_t linear_id;     /* dispatch order: x fastest */
   int32_t n_waves;
   emu_wave *waves;
   uint8_t *lds;
@@ -164,8 +168,23 @@ static inline bool emu_vreg_written(emu_wave *w, unsigned reg, unsigned n, uint6
   }
   return true;
 }
-/* Scalar operands of any instruction. */
-bool emu_sreg_check(emu_wave *w, unsigned reg, unsigned n);
+/* Scalar operands of any instruction: written since launch, no scalar load in flight. */
+bool emu_sreg_bad(emu_wave *w, unsigned reg);
+static inline bool emu_sreg_check(emu_wave *w, unsigned reg, unsigned n) {
+  for (unsigned i = reg; i < reg + n; i++)
+    if (!w->s_init[i] || w->s_lgkm[i] > w->smem_done) return emu_sreg_bad(w, i);
+  return true;
+}
+/* A scalar write by anything but the load itself. */
+static inline bool emu_sreg_write(emu_wave *w, unsigned reg, uint32_t value) {
+  if (w->s_lgkm[reg] > w->smem_done) return emu_sreg_bad(w, reg);
+  w->s[reg] = value;
+  w->s_init[reg] = true;
+  return true;
+}
+/* Scalar operand as 32 or 64 bits: SREG, CONST or SCC; false after emu_fault(). */
+bool emu_sread32(emu_wave *w, const emu_operand *o, uint32_t *out);
+bool emu_sread64(emu_wave *w, const emu_operand *o, uint64_t *out);
 
 /* --- tables: each ops_*.c exports one --- */
 typedef struct emu_op {
@@ -229,7 +248,8 @@ typedef struct emu_code {
   emu_kernel *kernels;
   size_t n_kernels;
   emu_inst *insts;  /* all of .text in order; built at first launch */
-  size_t n_insts;
+  size_t n_insts;   /* without the guard instruction behind the last one */
+  int32_t *index_of; /* pc / 4 -> index into insts, -1 inside an instruction */
   char *disasm;     /* backing store of the texts */
 } emu_code;
 mlaf_status emu_code_open(const void *elf, size_t size, emu_code **out, mlaf_err *err);

@@ -1,0 +1,60 @@
+/* What a fault says, and the slow path that finds out which rule a register access broke. */
+#include <stdio.h>
+
+#include "emu/emu.h"
+
+bool emu_fault(emu_wave *w, int lane, const char *fmt, ...) {
+  char what[1024], where[64] = "";
+  const emu_inst *in = w->inst;
+  const emu_group *g = w->group;
+  va_list ap;
+  va_start(ap, fmt);
+  vsnprintf(what, sizeof what, fmt, ap);
+  va_end(ap);
+  if (lane >= 0) snprintf(where, sizeof where, ", lane %d", lane);
+  w->state = EMU_FAULTED;
+  mlaf_fail(g->err, MLAF_E_FAULT, "%s (kernel %s, pc 0x%x: '%s', workgroup (%u,%u,%u), wave %d%s)", what,
+            g->kernel ? g->kernel->symbol : "?", in ? in->pc : 0, in ? in->text : "?", g->id[0], g->id[1], g->id[2],
+            w->index, where);
+  return false;
+}
+
+/* "v12" or "a3" */
+static void vreg_name(unsigned reg, char out[16]) {
+  snprintf(out, 16, "%c%u", reg < EMU_AGPR0 ? 'v' : 'a', reg % EMU_AGPR0);
+}
+
+bool emu_vreg_bad(emu_wave *w, unsigned reg, uint64_t lanes) {
+  char name[16];
+  vreg_name(reg, name);
+  if (w->v_vm[reg] > w->vm_done)
+    return emu_fault(w, -1, "%s is used while a vector-memory load to it is in flight: %u younger vector-memory"
+                     " instruction(s) are allowed to be outstanding, so 's_waitcnt vmcnt(%u)' or less must come first",
+                     name, w->vm_issued - w->v_vm[reg], w->vm_issued - w->v_vm[reg]);
+  if (w->v_lgkm[reg] > w->lgkm_done)
+    return emu_fault(w, -1, "%s is used while an LDS load to it is in flight: 's_waitcnt lgkmcnt(%u)' or less must come"
+                     " first", name, w->lgkm_issued - w->v_lgkm[reg]);
+  uint64_t missing = lanes & ~w->v_init[reg];
+  if (missing)
+    return emu_fault(w, __builtin_ctzll(missing), "read of uninitialised register %s (%d of the %d lanes read were"
+                     " never written)", name, __builtin_popcountll(missing), __builtin_popcountll(lanes));
+  return true;
+}
+
+static void sreg_name(unsigned reg, char out[16]) {
+  static const struct { uint8_t reg; const char *name; } special[] = {
+    {EMU_VCC, "vcc_lo"}, {EMU_VCC + 1, "vcc_hi"}, {EMU_M0, "m0"}, {EMU_EXEC, "exec_lo"}, {EMU_EXEC + 1, "exec_hi"},
+    {EMU_FLAT_SCRATCH, "flat_scratch_lo"}, {EMU_FLAT_SCRATCH + 1, "flat_scratch_hi"}};
+  snprintf(out, 16, "s%u", reg);
+  for (size_t i = 0; i < sizeof special / sizeof *special; i++)
+    if (special[i].reg == reg) snprintf(out, 16, "%s", special[i].name);
+}
+
+bool emu_sreg_bad(emu_wave *w, unsigned reg) {
+  char name[16];
+  sreg_name(reg, name);
+  if (w->s_lgkm[reg] > w->smem_done)
+    return emu_fault(w, -1, "%s is used while a scalar load to it is in flight: scalar loads return in any order, so only"
+                     " 's_waitcnt lgkmcnt(0)' covers it", name);
+  return emu_fault(w, -1, "read of uninitialised register %s", name);
+}

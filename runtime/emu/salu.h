@@ -1,0 +1,29 @@
+/* Between the scalar ALU's files. */
+#ifndef MLAF_EMU_SALU_H
+#define MLAF_EMU_SALU_H
+
+#include "emu/emu.h"
+
+/* Write a scalar destination; false after emu_fault(). */
+bool emu_swrite32(emu_wave *w, const emu_operand *o, uint32_t v);
+bool emu_swrite64(emu_wave *w, const emu_operand *o, uint64_t v);
+
+/* ops_sopp.c: program control */
+bool emu_s_branch(emu_wave *w, const emu_inst *in);
+bool emu_s_cbranch(emu_wave *w, const emu_inst *in); /* dtype: what decides */
+bool emu_s_endpgm(emu_wave *w, const emu_inst *in);
+bool emu_s_barrier(emu_wave *w, const emu_inst *in);
+bool emu_s_waitcnt(emu_wave *w, const emu_inst *in);
+bool emu_s_nothing(emu_wave *w, const emu_inst *in);
+bool emu_s_trap(emu_wave *w, const emu_inst *in);
+bool emu_s_getpc(emu_wave *w, const emu_inst *in);
+bool emu_s_setpc(emu_wave *w, const emu_inst *in);
+bool emu_s_swappc(emu_wave *w, const emu_inst *in);
+bool emu_s_call(emu_wave *w, const emu_inst *in);
+bool emu_s_getreg(emu_wave *w, const emu_inst *in);
+bool emu_s_setreg(emu_wave *w, const emu_inst *in);
+bool emu_s_sendmsg(emu_wave *w, const emu_inst *in);
+
+enum { EMU_CB_SCC0, EMU_CB_SCC1, EMU_CB_VCCZ, EMU_CB_VCCNZ, EMU_CB_EXECZ, EMU_CB_EXECNZ };
+
+#endif
