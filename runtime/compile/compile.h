@@ -39,6 +39,8 @@ void mlaf_compile_job_clear(mlaf_compile_job *job);
 /* Cheap: no process is started and no library is loaded before the first real compile. */
 mlaf_status mlaf_compiler_open(const mlaf_compiler_opts *opts, const mlaf_log *log, mlaf_compiler **out, mlaf_err *err);
 void mlaf_compiler_close(mlaf_compiler *c);
+/* The cache's directory, NULL when there is no cache. Lives as long as the compiler. */
+const char *mlaf_compiler_cache_dir(const mlaf_compiler *c);
 /* Identity of the compiler ("hiprtc 6.4.43484 LLVM 21.1 build-id ..."), part of every cache key. */
 mlaf_status mlaf_compiler_identity(mlaf_compiler *c, const char **id, mlaf_err *err);
 

@@ -122,7 +122,7 @@ mlaf_status mlaf_bench_create(mlaf_device *dev, const mlaf_problem *p, const mla
   b->args.total_q = (int64_t)p->batch * p->q_len;
   b->args.scale = (float)(sqrt(3.0) / sqrt(p->rank + p->rope)); /* 1/sqrt(192) for 512 + 64, as DeepSeek-V3 has it */
   mlaf_rng rng = {opts ? opts->seed : 1};
-  int64_t pages, bytes;
+  int64_t pages = 0, bytes = 0;
   mlaf_status st = plan_cache(b, opts, &pages, &bytes, err);
   if (!st) st = alloc_data(b, bytes, &rng, err);
   if (!st) st = alloc_tables(b, pages, &rng, err);

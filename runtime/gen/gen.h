@@ -50,5 +50,8 @@ mlaf_status mlaf_gen_render(mlaf_gen *g, const mlaf_kernel_desc *k, const char *
 mlaf_status mlaf_gen_options(mlaf_gen *g, const char *target, const char *const **options, mlaf_err *err);
 /* Targets that have an arch table, NULL-terminated, owned by g. */
 const char *const *mlaf_gen_targets(mlaf_gen *g);
+/* SHA-256 over the paths and bytes of all gen/ and templates/ files under `root` (NULL: the embedded ones). Opens no Lua
+ * state: whoever knows a template's hash for this stamp need not ask the generator again. */
+mlaf_status mlaf_gen_stamp(const char *root, char out[MLAF_HASH_HEX], mlaf_err *err);
 
 #endif
