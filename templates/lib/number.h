@@ -6,6 +6,7 @@
 
 MLAF_DEV float exp2_fast(float x) { return __builtin_amdgcn_exp2f(x); } // -inf -> 0; results below 2^-126 flush to 0
 MLAF_DEV float log2_fast(float x) { return __builtin_amdgcn_logf(x); }  // 0 -> -inf
+constexpr float LN_2 = 0.693147180559945f;
 MLAF_DEV float minus_inf() { return -__builtin_inff(); }
 
 // The upper half of the result is x in bf16.

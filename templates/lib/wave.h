@@ -29,21 +29,18 @@ MLAF_DEV u64 uniform(u64 x) {
 
 MLAF_DEV bool any_lane(bool x) { return __builtin_amdgcn_ballot_w64(x) != 0; }
 
-// The value of lane l ^ 16 and of lane l ^ 32, through the LDS crossbar (no LDS memory is touched).
-MLAF_DEV float lane_xor16(float x) {
-  return float_of(__builtin_amdgcn_ds_swizzle((int)bits_of(x), 0x401f)); // bit mode: and 0x1f, or 0, xor 0x10
-}
-MLAF_DEV float lane_xor32(float x, int lane) {
-  return float_of(__builtin_amdgcn_ds_bpermute((lane ^ 32) << 2, (int)bits_of(x)));
+// The value of lane l ^ d, through the LDS crossbar (no LDS memory is touched).
+MLAF_DEV float lane_xor(float x, int lane, int d) {
+  return float_of(__builtin_amdgcn_ds_bpermute((lane ^ d) << 2, (int)bits_of(x)));
 }
 // Reductions over the four lanes l, l^16, l^32, l^48, which hold the same column of an MFMA result.
 MLAF_DEV float max_over_groups(float x, int lane) {
-  x = __builtin_fmaxf(x, lane_xor16(x));
-  return __builtin_fmaxf(x, lane_xor32(x, lane));
+  x = __builtin_fmaxf(x, lane_xor(x, lane, 16));
+  return __builtin_fmaxf(x, lane_xor(x, lane, 32));
 }
 MLAF_DEV float sum_over_groups(float x, int lane) {
-  x += lane_xor16(x);
-  return x + lane_xor32(x, lane);
+  x += lane_xor(x, lane, 16);
+  return x + lane_xor(x, lane, 32);
 }
 
 // Lane 4*(l/4)+R's value, R = 0..3: full-rate DPP, no LDS.
