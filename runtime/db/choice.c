@@ -83,13 +83,18 @@ static mlaf_status read_candidates(mlaf_db *db, int64_t device, int64_t problem,
   return status;
 }
 
+/* A modelled time is never compared with a measured one: the better source goes first. Equal times are common in a
+ * model: then the name decides, so that the order of tuning does not. */
+static bool before(const candidate *a, const candidate *b) {
+  if (a->source != b->source) return a->source < b->source;
+  return a->ns != b->ns ? a->ns < b->ns : strcmp(a->variant, b->variant) < 0;
+}
+
 static const candidate *fastest(const candidates *c, const candidate *except) {
   const candidate *best = NULL;
   for (size_t i = 0; i < c->n; i++) {
     const candidate *x = &c->list[i];
-    if (!x->usable || x == except) continue;
-    /* equal times are common in a model: the name decides, so that the order of tuning does not */
-    if (!best || x->ns < best->ns || (x->ns == best->ns && strcmp(x->variant, best->variant) < 0)) best = x;
+    if (x->usable && x != except && (!best || before(x, best))) best = x;
   }
   return best;
 }
@@ -130,7 +135,8 @@ static const candidate *decide(const candidates *c, const standing *old) {
   const candidate *best = fastest(c, NULL), *incumbent = NULL;
   for (size_t i = 0; best && i < c->n; i++)
     if (c->list[i].usable && strcmp(c->list[i].variant, old->incumbent) == 0) incumbent = &c->list[i];
-  return incumbent && !clearly_better(best, incumbent) ? incumbent : best;
+  bool comparable = incumbent && incumbent->source == best->source;
+  return comparable && !clearly_better(best, incumbent) ? incumbent : best;
 }
 
 static mlaf_status store(mlaf_db *db, const candidates *c, const candidate *chosen, const standing *old, mlaf_err *err) {
@@ -138,7 +144,7 @@ static mlaf_status store(mlaf_db *db, const candidates *c, const candidate *chos
   if (!s) return MLAF_E_DB;
   const candidate *second = fastest(c, chosen);
   sqlite3_bind_int64(s, 1, chosen->id);
-  sqlite3_bind_double(s, 2, second ? second->ns / chosen->ns - 1 : 0);
+  sqlite3_bind_double(s, 2, second && second->source == chosen->source ? second->ns / chosen->ns - 1 : 0);
   sqlite3_bind_int64(s, 3, db->run);
   sqlite3_bind_text(s, 4, old->incumbent, -1, SQLITE_TRANSIENT);
   return mlaf_db_run(db, s, "recording a choice", err);

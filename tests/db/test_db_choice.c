@@ -1,0 +1,281 @@
+/* The choice rule, nearest buckets, HARD and SOFT matching, misses. */
+#include "db/db_fixture.h"
+
+static mlaf_choice choose(mlaf_db *db, const mlaf_device_info *dev, const mlaf_problem *p, mlaf_rung *rung) {
+  mlaf_choice c = {0};
+  mlaf_err err = {0};
+  if (mlaf_db_choose(db, dev, TOOLCHAIN, p, &c, rung, &err) != MLAF_OK) fail_msg("choose: %s", err.text);
+  return c;
+}
+
+static void assert_chosen(mlaf_db *db, const mlaf_device_info *dev, const mlaf_problem *p, const char *variant) {
+  mlaf_rung rung;
+  mlaf_choice c = choose(db, dev, p, &rung);
+  assert_string_equal(c.variant, variant);
+  assert_int_equal(rung, MLAF_RUNG_EXACT);
+}
+
+static void what_goes_in_comes_out(void **state) {
+  mlaf_db *db = open_db(((db_dir *)*state)->path);
+  mlaf_device_info dev = make_device("gfx942:sramecc+:xnack-|cu304|xcc8|SPX|NPS1");
+  mlaf_problem p = make_problem(16, 4, 1024);
+  mlaf_sample in = make_sample("reg:waves=4/s4", 5000, "v1"), *out = NULL;
+  snprintf(in.timing.detail, sizeof in.timing.detail, "20 repeats");
+  add_sample(db, &dev, &p, &in);
+  mlaf_sample bad = make_sample("lds:waves=8/s2", 0, "v1");
+  bad.outcome = MLAF_OUT_RESOURCES;
+  bad.scratch = 720;
+  bad.combine = (mlaf_kernel_ref){0};
+  snprintf(bad.detail, sizeof bad.detail, "263 spills\tand a tab");
+  add_sample(db, &dev, &p, &bad);
+  size_t n = 0;
+  mlaf_err err = {0};
+  assert_int_equal(mlaf_db_samples(db, &dev, &p, &out, &n, &err), MLAF_OK);
+  assert_int_equal(n, 2);
+  assert_string_equal(out[0].variant, in.variant);
+  assert_memory_equal(&out[0].decode, &in.decode, sizeof in.decode);
+  assert_memory_equal(&out[0].combine, &in.combine, sizeof in.combine);
+  assert_memory_equal(&out[0].timing, &in.timing, sizeof in.timing);
+  assert_true(out[0].error == in.error && out[0].vgpr == 400 && out[0].agpr == 128 && out[0].lds == 1024);
+  assert_int_equal(out[1].outcome, MLAF_OUT_RESOURCES);
+  assert_int_equal(out[1].scratch, 720);
+  assert_string_equal(out[1].detail, bad.detail);
+  assert_string_equal(out[1].combine.template_name, "");
+  assert_true(out[1].timing.ns == 0);
+  free(out);
+  assert_chosen(db, &dev, &p, "reg:waves=4/s4");
+  mlaf_db_counts c = count(db);
+  assert_true(c.devices == 1 && c.problems == 1 && c.samples == 2 && c.failures == 1 && c.choices == 1 && c.misses == 0);
+  mlaf_db_close(db);
+}
+
+static void impossible_samples_are_refused(void **state) {
+  mlaf_db *db = open_db(((db_dir *)*state)->path);
+  mlaf_device_info dev = make_device("d");
+  mlaf_problem p = make_problem(16, 4, 1024);
+  mlaf_err err = {0};
+  mlaf_sample s = make_sample("a", -5, "v1");
+  assert_int_equal(mlaf_db_add_sample(db, &dev, TOOLCHAIN, &p, &s, &err), MLAF_E_ARG);
+  s = make_sample("a", 5, "v1");
+  s.decode.template_name[0] = 0;
+  assert_int_equal(mlaf_db_add_sample(db, &dev, TOOLCHAIN, &p, &s, &err), MLAF_E_ARG);
+  s = make_sample("", 5, "v1");
+  assert_int_equal(mlaf_db_add_sample(db, &dev, TOOLCHAIN, &p, &s, NULL), MLAF_E_ARG);
+  assert_int_equal(count(db).samples, 0);
+  mlaf_db_close(db);
+}
+
+/* Within one run only the times count, in whatever order they come. */
+static void lowest_median_whatever_the_order(void **state) {
+  db_dir *d = *state;
+  mlaf_device_info dev = make_device("d");
+  static const int orders[][3] = {{0, 1, 2}, {2, 1, 0}, {1, 2, 0}};
+  static const double ns[] = {1000, 990, 980.5}; /* each step is below the switch margin */
+  for (int o = 0; o < 3; o++) {
+    mlaf_db *db = open_db(d->path);
+    mlaf_problem p = make_problem(16, 1, 100 + o);
+    for (int i = 0; i < 3; i++) {
+      char name[8];
+      snprintf(name, sizeof name, "v%d", orders[o][i]);
+      mlaf_sample s = make_sample(name, ns[orders[o][i]], "v1");
+      add_sample(db, &dev, &p, &s);
+    }
+    assert_chosen(db, &dev, &p, "v2");
+    mlaf_rung rung;
+    double margin = choose(db, &dev, &p, &rung).margin;
+    assert_true(margin > 0.0096 && margin < 0.0098);
+    mlaf_db_close(db);
+  }
+}
+
+/* A later run: the incumbent yields only above max(2 %, 3 MAD). */
+static void incumbent_yields_to_a_clear_win_only(void **state) {
+  static const struct {
+    double challenger, mad;
+    bool yields;
+  } cases[] = {{985, 0, false}, {980.1, 0, false}, {979.9, 0, true}, {950, 20, false}, {939, 20, true}, {961, 12.9, true},
+               {961, 13.1, false}};
+  mlaf_device_info dev = make_device("d");
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    mlaf_problem p = make_problem(16, 1, 1000 + (int)i);
+    mlaf_db *db = open_db(((db_dir *)*state)->path);
+    mlaf_sample s = make_sample("incumbent", 1000, "v1");
+    add_sample(db, &dev, &p, &s);
+    mlaf_db_close(db);
+    db = open_db(((db_dir *)*state)->path);
+    s = make_sample("challenger", cases[i].challenger, "v1");
+    s.timing.mad_ns = cases[i].mad;
+    add_sample(db, &dev, &p, &s);
+    assert_chosen(db, &dev, &p, cases[i].yields ? "challenger" : "incumbent");
+    /* and it is still judged against the incumbent by a third candidate of this run */
+    s = make_sample("third", 984, "v1");
+    add_sample(db, &dev, &p, &s);
+    assert_chosen(db, &dev, &p, cases[i].yields ? "challenger" : "incumbent");
+    mlaf_db_close(db);
+  }
+}
+
+static void failures_and_noise_are_never_chosen(void **state) {
+  mlaf_db *db = open_db(((db_dir *)*state)->path);
+  mlaf_device_info dev = make_device("d");
+  mlaf_problem p = make_problem(16, 1, 1024);
+  mlaf_sample s = make_sample("noisy", 10, "v1");
+  s.outcome = MLAF_OUT_NOISY;
+  add_sample(db, &dev, &p, &s);
+  mlaf_choice c;
+  mlaf_rung rung;
+  mlaf_err err = {0};
+  assert_int_equal(mlaf_db_choose(db, &dev, NULL, &p, &c, &rung, &err), MLAF_E_NOT_TUNED);
+  assert_has(err.text, "mlaforge tune 'mla_decode:h16,r512,p64,q1,bf16,page64,b1,s1024'");
+  s = make_sample("good", 100, "v1");
+  add_sample(db, &dev, &p, &s);
+  s = make_sample("better", 50, "v1");
+  add_sample(db, &dev, &p, &s);
+  assert_chosen(db, &dev, &p, "better");
+  s.outcome = MLAF_OUT_INCORRECT; /* the newest sample of a variant counts */
+  add_sample(db, &dev, &p, &s);
+  assert_chosen(db, &dev, &p, "good");
+  s = make_sample("good", 100, "v1");
+  s.outcome = MLAF_OUT_FAULT;
+  add_sample(db, &dev, &p, &s);
+  assert_int_equal(mlaf_db_choose(db, &dev, NULL, &p, &c, &rung, &err), MLAF_E_NOT_TUNED);
+  mlaf_db_close(db);
+}
+
+static void samples_of_an_edited_template_do_not_count(void **state) {
+  mlaf_db *db = open_db(((db_dir *)*state)->path);
+  mlaf_device_info dev = make_device("d");
+  mlaf_problem p = make_problem(16, 1, 1024);
+  mlaf_sample s = make_sample("fast-but-old", 10, "v1");
+  add_sample(db, &dev, &p, &s);
+  mlaf_sample other = make_sample("other-template", 60, "lds-v1");
+  snprintf(other.decode.template_name, sizeof other.decode.template_name, "mla_decode_lds");
+  add_sample(db, &dev, &p, &other);
+  s = make_sample("new", 100, "v2");
+  add_sample(db, &dev, &p, &s);
+  assert_chosen(db, &dev, &p, "other-template"); /* editing one template does not discard the other's samples */
+  mlaf_db_close(db);
+}
+
+static bool refuse_version_1(void *user, const mlaf_choice *c) {
+  char hash[MLAF_HASH_HEX];
+  fake_hash(hash, "v1");
+  ++*(int *)user;
+  return strcmp(c->decode.template_hash, hash) != 0;
+}
+
+static void nearest_bucket_by_log_distance(void **state) {
+  mlaf_db *db = open_db(((db_dir *)*state)->path);
+  mlaf_device_info dev = make_device("d"), other = make_device("e");
+  static const struct {
+    int batch, ctx;
+    const char *name, *version;
+  } tuned[] = {{1, 1024, "b1", "v1"}, {4, 1024, "b4", "v1"}, {64, 8192, "b64", "v2"}};
+  for (int i = 0; i < 3; i++) {
+    mlaf_problem p = make_problem(16, tuned[i].batch, tuned[i].ctx);
+    mlaf_sample s = make_sample(tuned[i].name, 100, tuned[i].version);
+    add_sample(db, &dev, &p, &s);
+  }
+  static const struct {
+    int batch, ctx;
+    const char *name;
+  } asked[] = {{1, 700, "b1"}, {3, 1024, "b4"}, {16, 1500, "b4"}, {16, 4096, "b64"}, {65536, 16777216, "b64"}};
+  mlaf_rung rung;
+  for (int i = 0; i < 5; i++) {
+    mlaf_problem p = make_problem(16, asked[i].batch, asked[i].ctx);
+    assert_string_equal(choose(db, &dev, &p, &rung).variant, asked[i].name);
+    assert_int_equal(rung, MLAF_RUNG_NEAREST);
+  }
+  mlaf_choice c;
+  mlaf_err err;
+  mlaf_problem p = make_problem(16, 2, 1024);
+  int calls = 0;
+  assert_int_equal(mlaf_db_choose_if(db, &dev, NULL, &p, refuse_version_1, &calls, &c, &rung, &err), MLAF_OK);
+  assert_string_equal(c.variant, "b64"); /* the nearer two were refused */
+  assert_int_equal(calls, 3);
+  p = make_problem(8, 1, 1024); /* heads are no bucket */
+  assert_int_equal(mlaf_db_choose(db, &dev, NULL, &p, &c, &rung, &err), MLAF_E_NOT_TUNED);
+  p = make_problem(16, 1, 1024); /* the device is HARD */
+  assert_int_equal(mlaf_db_choose(db, &other, NULL, &p, &c, &rung, &err), MLAF_E_NOT_TUNED);
+  mlaf_db_close(db);
+}
+
+static void soft_fields_flag_but_do_not_refuse(void **state) {
+  mlaf_db *db = open_db(((db_dir *)*state)->path);
+  mlaf_device_info dev = make_device("d");
+  mlaf_problem p = make_problem(16, 1, 1024);
+  mlaf_sample s = make_sample("a", 100, "v1");
+  add_sample(db, &dev, &p, &s);
+  mlaf_rung rung;
+  mlaf_choice c = choose(db, &dev, &p, &rung);
+  assert_false(c.stale);
+  mlaf_err err;
+  assert_int_equal(mlaf_db_choose(db, &dev, "hiprtc 7", &p, &c, &rung, &err), MLAF_OK);
+  assert_true(c.stale);
+  assert_has(c.stale_why, "compiler");
+  assert_int_equal(mlaf_db_choose(db, &dev, NULL, &p, &c, &rung, &err), MLAF_OK);
+  assert_false(c.stale);
+  snprintf(dev.driver, sizeof dev.driver, "7.0");
+  assert_has(choose(db, &dev, &p, &rung).stale_why, "driver '6.4.3', now '7.0'");
+  dev = make_device("d");
+  dev.clock_mhz = 1400;
+  assert_has(choose(db, &dev, &p, &rung).stale_why, "clock 2100 MHz, now 1400");
+  dev = make_device("d");
+  dev.mem_clock_mhz = 900;
+  assert_true(choose(db, &dev, &p, &rung).stale);
+  mlaf_db_close(db);
+}
+
+typedef struct miss_log {
+  int n;
+  char first[MLAF_PROBLEM_TEXT_MAX];
+  int64_t count;
+} miss_log;
+static bool note_miss(void *user, const char *device, const char *problem, int64_t n) {
+  miss_log *log = user;
+  if (log->n++ == 0) {
+    snprintf(log->first, sizeof log->first, "%s", problem);
+    log->count = n;
+  }
+  return true;
+}
+
+static void misses_are_remembered_until_tuned(void **state) {
+  mlaf_db *db = open_db(((db_dir *)*state)->path);
+  mlaf_device_info dev = make_device("d");
+  mlaf_problem p = make_problem(16, 1, 1024), q = make_problem(16, 2, 1024);
+  mlaf_choice c;
+  mlaf_rung rung;
+  mlaf_err err;
+  for (int i = 0; i < 3; i++) assert_int_equal(mlaf_db_choose(db, &dev, NULL, &p, &c, &rung, &err), MLAF_E_NOT_TUNED);
+  assert_int_equal(mlaf_db_choose(db, &dev, NULL, &q, &c, &rung, &err), MLAF_E_NOT_TUNED);
+  miss_log log = {0};
+  assert_int_equal(mlaf_db_each_miss(db, note_miss, &log, &err), MLAF_OK);
+  assert_int_equal(log.n, 2);
+  assert_int_equal(log.count, 3);
+  assert_string_equal(log.first, "mla_decode:h16,r512,p64,q1,bf16,page64,b1,s1024");
+  mlaf_sample s = make_sample("a", 100, "v1");
+  add_sample(db, &dev, &p, &s);
+  assert_chosen(db, &dev, &p, "a");
+  log = (miss_log){0};
+  assert_int_equal(mlaf_db_each_miss(db, note_miss, &log, &err), MLAF_OK);
+  assert_int_equal(log.n, 1); /* q still waits */
+  mlaf_db_close(db);
+  assert_int_equal(mlaf_db_open(((db_dir *)*state)->path, true, NULL, &db, &err), MLAF_OK);
+  assert_int_equal(mlaf_db_choose(db, &dev, NULL, &q, &c, &rung, &err), MLAF_OK); /* nearest, and not recorded */
+  assert_int_equal(rung, MLAF_RUNG_NEAREST);
+  assert_int_equal(mlaf_db_add_sample(db, &dev, TOOLCHAIN, &p, &s, &err), MLAF_E_DB);
+  assert_has(err.text, "read-only");
+  mlaf_db_close(db);
+}
+
+int main(void) {
+#define T(f) cmocka_unit_test_setup_teardown(f, db_dir_setup, db_dir_teardown)
+  const struct CMUnitTest tests[] = {
+      T(what_goes_in_comes_out), T(impossible_samples_are_refused), T(lowest_median_whatever_the_order),
+      T(incumbent_yields_to_a_clear_win_only), T(failures_and_noise_are_never_chosen),
+      T(samples_of_an_edited_template_do_not_count), T(nearest_bucket_by_log_distance), T(soft_fields_flag_but_do_not_refuse),
+      T(misses_are_remembered_until_tuned),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

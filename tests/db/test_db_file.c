@@ -1,0 +1,341 @@
+/* Files that are not what they should be: each is named, nothing is lost, and the caller can go on without one. */
+#include <fcntl.h>
+#include <signal.h>
+#include <sqlite3.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+#include "db/db_fixture.h"
+
+static void write_file(const char *path, const void *data, size_t n) {
+  FILE *f = fopen(path, "wb");
+  assert_non_null(f);
+  assert_int_equal(fwrite(data, 1, n, f), n);
+  assert_int_equal(fclose(f), 0);
+}
+
+static char *read_file(const char *path, size_t *n) {
+  void *data = NULL;
+  assert_int_equal(mlaf_file_read(path, 64 << 20, &data, n, NULL), MLAF_OK);
+  return data;
+}
+
+static void run_sql(const char *path, const char *sql) {
+  sqlite3 *raw;
+  assert_int_equal(sqlite3_open(path, &raw), SQLITE_OK);
+  char *message = NULL;
+  if (sqlite3_exec(raw, sql, NULL, NULL, &message) != SQLITE_OK) fail_msg("%s: %s", sql, message);
+  assert_int_equal(sqlite3_close(raw), SQLITE_OK);
+}
+
+static void expect_refusal(const char *path, mlaf_status status, const char *text) {
+  mlaf_db *db = (mlaf_db *)path; /* out-params stay untouched */
+  mlaf_err err = {0};
+  size_t before = 0, after = 0;
+  char *old = read_file(path, &before);
+  assert_int_equal(mlaf_db_open(path, false, NULL, &db, &err), status);
+  assert_ptr_equal(db, path);
+  assert_has(err.text, text);
+  assert_has(err.text, path);
+  char *new = read_file(path, &after);
+  assert_int_equal(before, after);
+  assert_memory_equal(old, new, before); /* and so does the file */
+  free(old);
+  free(new);
+}
+
+static void fill(const char *path, int samples) {
+  mlaf_db *db = open_db(path);
+  mlaf_device_info dev = make_device("d");
+  for (int i = 0; i < samples; i++) {
+    mlaf_problem p = make_problem(16, 1 + i % 7, 1024);
+    char name[32];
+    snprintf(name, sizeof name, "variant-%d", i);
+    mlaf_sample s = make_sample(name, 1000 + i, "v1");
+    add_sample(db, &dev, &p, &s);
+  }
+  mlaf_db_close(db);
+}
+
+static void files_of_others_are_refused_and_named(void **state) {
+  db_dir *d = *state;
+  write_file(d->path, "\x7f" "ELF\2\1\1", 7);
+  expect_refusal(d->path, MLAF_E_DB, "an ELF object");
+  write_file(d->path, "device\tproblem\n", 15);
+  expect_refusal(d->path, MLAF_E_DB, "mlaforge db import");
+  write_file(d->path, "\1\2\3\4", 4);
+  expect_refusal(d->path, MLAF_E_DB, "binary data");
+  unlink(d->path);
+  run_sql(d->path, "PRAGMA application_id=0x12345678; CREATE TABLE bookmarks(url)");
+  expect_refusal(d->path, MLAF_E_DB, "another program (application id 0x12345678, tables: bookmarks)");
+  unlink(d->path);
+  run_sql(d->path, "PRAGMA journal_mode=WAL; CREATE TABLE bookmarks(url); INSERT INTO bookmarks VALUES('x')");
+  expect_refusal(d->path, MLAF_E_DB, "another program");
+  mlaf_db *db;
+  mlaf_err err;
+  assert_int_equal(mlaf_db_open(d->dir, false, NULL, &db, &err), MLAF_E_DB);
+  assert_has(err.text, "not a regular file");
+}
+
+static void missing_files(void **state) {
+  db_dir *d = *state;
+  mlaf_db *db;
+  mlaf_err err;
+  assert_int_equal(mlaf_db_open(d->path, true, NULL, &db, &err), MLAF_E_IO);
+  assert_has(err.text, "there is no tuning database");
+  assert_int_equal(access(d->path, F_OK), -1);
+  write_file(d->path, "", 0); /* an empty file is a new one, but not for a reader */
+  assert_int_equal(mlaf_db_open(d->path, true, NULL, &db, &err), MLAF_E_DB);
+  assert_has(err.text, "empty");
+  db = open_db(d->path);
+  mlaf_db_close(db);
+  char deep[160];
+  snprintf(deep, sizeof deep, "%s/a/b/t.db", d->dir);
+  db = open_db(deep); /* directories are made */
+  assert_string_equal(mlaf_db_path(db), deep);
+  mlaf_db_close(db);
+  unlink(deep);
+  snprintf(deep, sizeof deep, "%s/a/b", d->dir);
+  rmdir(deep);
+  snprintf(deep, sizeof deep, "%s/a", d->dir);
+  rmdir(deep);
+}
+
+static int warnings(void *user) { return *(int *)user; }
+static void count_warning(void *user, mlaf_log_level level, const char *line) { *(int *)user += level == MLAF_LOG_WARN; }
+
+static void newer_schema_opens_for_reading(void **state) {
+  db_dir *d = *state;
+  fill(d->path, 3);
+  run_sql(d->path, "PRAGMA user_version=99; ALTER TABLE choice ADD COLUMN future TEXT");
+  int warned = 0;
+  mlaf_log log = {count_warning, &warned, MLAF_LOG_WARN};
+  mlaf_db *db;
+  mlaf_err err;
+  assert_int_equal(mlaf_db_open(d->path, false, &log, &db, &err), MLAF_OK);
+  assert_int_equal(warnings(&warned), 1);
+  mlaf_device_info dev = make_device("d");
+  mlaf_problem p = make_problem(16, 1, 1024), unknown = make_problem(5, 1, 1);
+  mlaf_sample s = make_sample("new", 1, "v1");
+  assert_int_equal(mlaf_db_add_sample(db, &dev, TOOLCHAIN, &p, &s, &err), MLAF_E_DB);
+  assert_has(err.text, "newer mlaforge");
+  assert_int_equal(mlaf_db_import(db, "# mlaforge tuning text 1\n", NULL, &err), MLAF_E_DB);
+  mlaf_choice c;
+  mlaf_rung rung;
+  assert_int_equal(mlaf_db_choose(db, &dev, NULL, &p, &c, &rung, &err), MLAF_OK);
+  assert_int_equal(mlaf_db_choose(db, &dev, NULL, &unknown, &c, &rung, &err), MLAF_E_NOT_TUNED);
+  assert_int_equal(count(db).misses, 0);
+  mlaf_db_close(db);
+  run_sql(d->path, "ALTER TABLE choice RENAME COLUMN margin TO edge"); /* a schema this build cannot read at all */
+  assert_int_equal(mlaf_db_open(d->path, false, NULL, &db, &err), MLAF_OK);
+  assert_int_equal(mlaf_db_choose(db, &dev, NULL, &p, &c, &rung, &err), MLAF_E_NOT_TUNED);
+  mlaf_text text = MLAF_TEXT_INIT(1 << 20);
+  assert_int_equal(mlaf_db_export(db, NULL, &text, &err), MLAF_E_DB);
+  assert_has(err.text, "needs a newer mlaforge");
+  mlaf_text_free(&text);
+  mlaf_db_close(db);
+}
+
+static void older_schema_is_brought_forward(void **state) {
+  db_dir *d = *state;
+  fill(d->path, 3);
+  run_sql(d->path, "DROP TABLE miss; PRAGMA user_version=1");
+  mlaf_db *db;
+  mlaf_err err;
+  assert_int_equal(mlaf_db_open(d->path, true, NULL, &db, &err), MLAF_OK); /* read-only: as it is */
+  assert_int_equal(count(db).samples, 3);
+  mlaf_db_close(db);
+  db = open_db(d->path);
+  assert_int_equal(count(db).samples, 3);
+  mlaf_device_info dev = make_device("d");
+  mlaf_problem p = make_problem(5, 1, 1);
+  mlaf_choice c;
+  mlaf_rung rung;
+  mlaf_db_choose(db, &dev, NULL, &p, &c, &rung, &err);
+  assert_int_equal(count(db).misses, 1);
+  mlaf_db_close(db);
+}
+
+/* Whatever is cut off or overwritten: an error that names the fix, or an answer from what is left. Never a crash. */
+static void use_damaged(const char *path, int *refused) {
+  mlaf_db *db = NULL;
+  mlaf_err err = {0};
+  mlaf_device_info dev = make_device("d");
+  mlaf_status status = mlaf_db_open(path, false, NULL, &db, &err);
+  for (int i = 0; status == MLAF_OK && i < 7; i++) {
+    mlaf_problem p = make_problem(16, 1 + i, 1024);
+    mlaf_choice c;
+    mlaf_rung rung;
+    mlaf_sample s = make_sample("after", 500, "v1"), *list = NULL;
+    size_t n;
+    status = mlaf_db_choose(db, &dev, NULL, &p, &c, &rung, &err);
+    if (status == MLAF_OK) assert_true(c.ns > 0 && c.splits > 0);
+    if (status == MLAF_OK || status == MLAF_E_NOT_TUNED) status = mlaf_db_samples(db, &dev, &p, &list, &n, &err);
+    if (status == MLAF_OK) free(list);
+    if (status == MLAF_OK) status = mlaf_db_add_sample(db, &dev, TOOLCHAIN, &p, &s, &err);
+  }
+  if (status != MLAF_OK) {
+    ++*refused;
+    assert_int_equal(status, MLAF_E_DB);
+    if (strstr(err.text, "damaged")) assert_has(err.text, "mv '");
+    else assert_has(err.text, "another program"); /* the bytes that say whose it is were hit */
+  }
+  mlaf_db_close(db);
+}
+
+static void remove_side_files(const char *path) {
+  char side[128];
+  snprintf(side, sizeof side, "%s-wal", path);
+  unlink(side);
+  snprintf(side, sizeof side, "%s-shm", path);
+  unlink(side);
+}
+
+static void truncated_and_overwritten_files(void **state) {
+  db_dir *d = *state;
+  fill(d->path, 120);
+  size_t size;
+  char *good = read_file(d->path, &size);
+  int refused = 0;
+  uint32_t random = 12345;
+  for (int i = 0; i < 60; i++) {
+    random = random * 1664525u + 1013904223u;
+    size_t cut = 1 + random % (size - 1);
+    remove_side_files(d->path);
+    write_file(d->path, good, cut);
+    use_damaged(d->path, &refused);
+  }
+  assert_int_equal(refused, 60); /* SQLite knows its page count: no cut goes unnoticed */
+  for (int i = 0; i < 60; i++) {
+    char *bad = malloc(size);
+    memcpy(bad, good, size);
+    random = random * 1664525u + 1013904223u;
+    size_t at = random % (size - 64);
+    for (int k = 0; k < 64; k++) bad[at + (size_t)k] = (char)(random >> (k % 24));
+    remove_side_files(d->path);
+    write_file(d->path, bad, size);
+    free(bad);
+    use_damaged(d->path, &refused);
+  }
+  free(good);
+}
+
+/* Root is not stopped by permissions: the child drops to another user first. */
+static int as_nobody(const char *path, int (*check)(const char *path)) {
+  pid_t child = fork();
+  if (child == 0) {
+    if (geteuid() == 0 && setuid(65534) != 0) _exit(90);
+    _exit(check(path));
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 99;
+}
+
+static int read_in_sealed_directory(const char *path) {
+  int warned = 0;
+  mlaf_log log = {count_warning, &warned, MLAF_LOG_WARN};
+  mlaf_db *db;
+  mlaf_err err;
+  if (mlaf_db_open(path, false, &log, &db, &err) != MLAF_OK) return 1;
+  mlaf_device_info dev = make_device("d");
+  mlaf_problem p = make_problem(16, 1, 1024);
+  mlaf_choice c;
+  mlaf_rung rung;
+  if (mlaf_db_choose(db, &dev, NULL, &p, &c, &rung, &err) != MLAF_OK) return 2;
+  mlaf_sample s = make_sample("new", 1, "v1");
+  if (mlaf_db_add_sample(db, &dev, TOOLCHAIN, &p, &s, &err) != MLAF_E_DB || !strstr(err.text, "not writable")) return 3;
+  mlaf_db_close(db);
+  return warned == 1 ? 0 : 4;
+}
+
+static int create_in_sealed_directory(const char *path) {
+  mlaf_db *db;
+  mlaf_err err;
+  if (mlaf_db_open(path, false, NULL, &db, &err) != MLAF_E_IO) return 1;
+  return strstr(err.text, "--db") ? 0 : 2;
+}
+
+static void read_only_directory(void **state) {
+  db_dir *d = *state;
+  fill(d->path, 9);
+  remove_side_files(d->path);
+  assert_int_equal(chmod(d->path, 0444), 0);
+  assert_int_equal(chmod(d->dir, 0555), 0);
+  int seen = as_nobody(d->path, read_in_sealed_directory);
+  char none[128];
+  snprintf(none, sizeof none, "%s/none.db", d->dir);
+  int made = as_nobody(none, create_in_sealed_directory);
+  chmod(d->dir, 0755);
+  assert_int_equal(seen, 0);
+  assert_int_equal(made, 0);
+}
+
+/* The disk fills up while samples are written: a clear error, and everything that was committed stays. */
+static int fill_the_disk(const char *path) {
+  signal(SIGXFSZ, SIG_IGN);
+  mlaf_db *db;
+  mlaf_err err = {0};
+  if (mlaf_db_open(path, false, NULL, &db, &err) != MLAF_OK) return 90;
+  setrlimit(RLIMIT_FSIZE, &(struct rlimit){300000, 300000});
+  mlaf_device_info dev = make_device("d");
+  mlaf_problem p = make_problem(16, 1, 1024);
+  int done = 0;
+  for (; done < 80; done++) {
+    char name[32];
+    snprintf(name, sizeof name, "full-%d", done);
+    mlaf_sample s = make_sample(name, 100, "v1");
+    if (mlaf_db_add_sample(db, &dev, TOOLCHAIN, &p, &s, &err) != MLAF_OK) break;
+  }
+  if (done == 80 || done == 0) return 91;
+  if (err.status != MLAF_E_IO || !strstr(err.text, "nothing committed is lost") || !strstr(err.text, "free some space")) return 92;
+  mlaf_db_counts c;
+  if (mlaf_db_count(db, &c, &err) != MLAF_OK || c.samples != done) return 93; /* the handle is still good for reading */
+  mlaf_db_close(db);
+  return done;
+}
+
+static void full_disk_loses_nothing(void **state) {
+  db_dir *d = *state;
+  mlaf_db_close(open_db(d->path));
+  pid_t child = fork();
+  if (child == 0) _exit(fill_the_disk(d->path));
+  int status = -1;
+  waitpid(child, &status, 0);
+  assert_true(WIFEXITED(status));
+  int done = WEXITSTATUS(status);
+  assert_in_range(done, 1, 79);
+  mlaf_db *db = open_db(d->path);
+  assert_int_equal(count(db).samples, done);
+  mlaf_device_info dev = make_device("d");
+  mlaf_problem p = make_problem(16, 1, 1024);
+  mlaf_sample s = make_sample("later", 90, "v1");
+  add_sample(db, &dev, &p, &s); /* space again: it goes on */
+  mlaf_db_close(db);
+}
+
+static void default_path_follows_the_environment(void **state) {
+  db_dir *d = *state;
+  setenv("MLAF_DB", d->path, 1);
+  mlaf_db *db = open_db(NULL);
+  assert_string_equal(mlaf_db_path(db), d->path);
+  mlaf_db_close(db);
+  unsetenv("MLAF_DB");
+  setenv("XDG_DATA_HOME", "relative", 1); /* the standard: a relative value is ignored */
+  setenv("HOME", d->dir, 1);
+  mlaf_err err;
+  char expect[160];
+  snprintf(expect, sizeof expect, "%s/.local/share/mlaforge/tuning.db", d->dir);
+  assert_int_equal(mlaf_db_open(NULL, true, NULL, &db, &err), MLAF_E_IO);
+  assert_has(err.text, expect);
+}
+
+int main(void) {
+#define T(f) cmocka_unit_test_setup_teardown(f, db_dir_setup, db_dir_teardown)
+  const struct CMUnitTest tests[] = {
+      T(files_of_others_are_refused_and_named), T(missing_files), T(newer_schema_opens_for_reading),
+      T(older_schema_is_brought_forward), T(truncated_and_overwritten_files), T(read_only_directory),
+      T(full_disk_loses_nothing), T(default_path_follows_the_environment),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
