@@ -47,7 +47,8 @@ local function text_line(path, n, line)
     if not close then fail(path, n, "unclosed ${ (it must close on its own line)") end
     local expr = line:sub(open + 2, close - 1)
     -- Checked alone so that an expression cannot reach out of its braces ("a) (b") and to name the right culprit.
-    local ok, why = load("return (" .. expr .. ")", "=expr", "t")
+    local ok, why = load("return " .. expr, "=expr", "t")
+    if ok then ok, why = load("return (" .. expr .. ")", "=expr", "t") end
     if not ok or not expr:find("%S") then
       fail(path, n, "bad expression ${%s}: %s", expr, (why or "it is empty"):gsub("^expr:%d+: ", ""))
     end
@@ -55,7 +56,7 @@ local function text_line(path, n, line)
     at = close + 1
   end
   args[#args + 1] = ("%q"):format(line:sub(at)):gsub('"$', '\\n"')
-  return "__write(" .. table.concat(args, ", ") .. ")"
+  return "do __write(" .. table.concat(args, ", ") .. ") end" -- do: never valid inside an unfinished expression
 end
 
 -- A //@ line as Lua. Long brackets could swallow following text lines unseen, so they are not allowed.
@@ -106,7 +107,7 @@ local function printable(value, what)
   if kind == "boolean" then return tostring(value) end
   if kind == "nil" then error(what .. " is nil", 3) end
   if kind == "float" then
-    error(("%s is the float %s: use // for integer division, or f32() or fmt() for a literal"):format(what, value), 3)
+    error(what .. " is the float " .. tostring(value) .. ": use // for integer division, f32() or fmt() for a literal", 3)
   end
   error(what .. " is a " .. kind .. ", which has no text form", 3)
 end

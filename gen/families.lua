@@ -1,5 +1,6 @@
--- The kernel families of the space, as data. A family names its template, the parameters it may take with their values,
--- which fields of the problem its source depends on, and what one choice of parameters costs.
+-- The kernel families of the space, as data. A family names its template, the architecture families it is written for
+-- (arch.isa.family), the parameters it may take with their values, which fields of the problem its source depends on, and
+-- what one choice of parameters costs.
 --
 -- cost(p, v) returns
 --   threads, rows_per_wg, lds_bytes   how it is launched; the template declares the same, a test compares
@@ -25,6 +26,7 @@ local function o_regs(p) return ceil_div(p.rank, 128) * 32 end
 -- of a workgroup take turns on the tokens of the same rows and merge their O through LDS at the end.
 families.reg = {
   template = "mla_decode_reg",
+  arch = { cdna3 = true },
   problem = DECODE_FIELDS,
   params = {
     blocks = { 1, 2 },                  -- 16-row blocks per wave
@@ -67,6 +69,7 @@ families.reg = {
 -- Shared tile: one row-major K tile in LDS serves K and V^T of all waves; each wave owns its own rows.
 families.lds = {
   template = "mla_decode_lds",
+  arch = { cdna3 = true },
   problem = DECODE_FIELDS,
   params = {
     blocks = { 1, 2 },
@@ -93,13 +96,26 @@ families.lds = {
   end,
 }
 
--- Merges the splits of each row through their LSE.
+-- Merges the splits of each row through their LSE: `team` waves per row, `rows` rows per workgroup.
 families.combine = {
   template = "mla_combine",
+  arch = { cdna3 = true },
   problem = { "dtype", "rank" },
-  params = { rows = { 1, 2, 4 } },      -- rows per workgroup, one wave each
+  params = { rows = { 1, 2, 4, 8 }, team = { 1, 2, 4, 8 } },
+  rules = {
+    function(_, v)
+      if v.rows * v.team > 16 then return ("%d waves > 16"):format(v.rows * v.team) end
+    end,
+  },
   cost = function(p, v)
-    return { threads = 64 * v.rows, rows_per_wg = v.rows, lds_bytes = 0, regs = { { "o", 2 * o_regs(p) // 16 }, { "rest", 48 } } }
+    local vectors = ceil_div(p.rank, 256)
+    return {
+      threads = 64 * v.rows * v.team,
+      rows_per_wg = v.rows,
+      lds_bytes = v.team > 1 and 4 * p.rank * v.rows * v.team or 0,
+      regs = { { "loads", 64 }, { "o", 4 * vectors }, { "rest", 40 } },
+      team = v.team, depth = 16 // vectors, -- splits a wave has in flight
+    }
   end,
 }
 

@@ -12,7 +12,7 @@ local loader = { host = host }
 local real_next = next
 
 -- Keys of a table in a fixed order (integers first, then strings): the only iteration the generator has, because the
--- order of pairs() differs from run to run and would leak into names, hashes and text.
+-- order of Lua's own iteration differs from run to run and would leak into names, hashes and text.
 local function sorted(t)
   if type(t) ~= "table" then error("sorted(): table expected, got " .. type(t), 2) end
   local keys = {}
@@ -35,7 +35,7 @@ end
 loader.sorted = sorted
 
 local function banned_pairs()
-  error("pairs() and next() have no fixed order: use sorted(t), or ipairs(t) for lists", 2)
+  error("pairs and next have no fixed order: use sorted(t), or ipairs(t) for lists", 2)
 end
 loader.banned_pairs = banned_pairs
 
@@ -79,6 +79,9 @@ end
 globals.require = loader.require
 
 local texts = {}
+
+-- A build may leave a kernel out (another architecture's, one in the making): its family then has no variants.
+function loader.has_kernel(name) return host.read("templates/" .. name .. ".hip.in") ~= nil end
 
 -- Text of a template or partial, path relative to templates/.
 function loader.template(path)

@@ -68,17 +68,17 @@ local function decode_ns(p, cost, arch, splits)
   return m.wg_start_ns + math.max(compute, memory) + OVERLAP_LOSS * math.min(compute, memory)
 end
 
--- Time of the combine kernel alone.
+-- Time of the combine kernel alone: rounds of workgroups, each a few latencies long, or the bytes.
 function model.combine_ns(p, cost, arch, splits)
   if splits == 1 then return 0 end
   local m = arch.model
-  local rows = p.batch * p.q_len * p.heads
-  local wgs = ceil_div(rows, cost.rows_per_wg)
+  local wgs = ceil_div(p.batch * p.q_len * p.heads, cost.rows_per_wg)
+  local slots = arch.device.cus * budget.resident(cost, arch)
+  local trips = 2 + ceil_div(splits, cost.team * cost.depth) + (cost.team > 1 and 0.25 or 0)
+  local latency = ceil_div(wgs, slots) * trips * m.hbm_latency_ns
   local bytes = partial_bytes(p, splits)
-  local waves = math.min(wgs, arch.device.cus * budget.resident(cost, arch)) * cost.rows_per_wg
-  local draw = waves * (p.rank * PARTIAL_BYTES) * 4 / m.hbm_latency_ns * 1000 -- about four splits in flight per row
-  local rate = math.min(bytes > m.llc_bytes and m.hbm_bytes_per_us or m.llc_bytes_per_us, draw)
-  return m.launch_ns / 2 + 20 * ceil_div(wgs, arch.device.cus) + 1000 * bytes / rate
+  local rate = bytes > m.llc_bytes and m.hbm_bytes_per_us or m.llc_bytes_per_us
+  return m.launch_ns / 2 + math.max(latency, 1000 * bytes / rate) + 10 * cost.threads // 64
 end
 
 -- Whole estimate. `combine` is nil when splits is 1.

@@ -2,7 +2,7 @@
 -- split counts worth trying, ranked by the model.
 --
 -- A variant's name rebuilds it: "FAMILY:params/sSPLITS" and, when there is more than one split, the combine kernel's
--- parameters behind it: "reg:blocks=1,kvload=nt,rescale=lazy,waves=4/s8,rows=2".
+-- parameters behind it: "reg:blocks=1,kvload=nt,rescale=lazy,waves=4/s8,rows=2,team=1".
 local loader = ...
 local params = require("params")
 local families = require("families")
@@ -42,18 +42,27 @@ local function family_points(name)
   return points[name]
 end
 
--- The kernel of a family at a point: what C calls mlaf_kernel_desc, plus its cost.
-local function kernel(p, name, point, target, arch)
+-- A family's kernel at a point: its parameter text and what it costs. `finish` adds what only candidates need.
+local function kernel(p, name, point, arch)
   local family = families[name]
   local all = params.merge(point)
   for _, field in ipairs(family.problem) do all[field] = p[field] end
-  local text, cost = params.print(all), family.cost(p, point)
+  local cost = family.cost(p, point)
   return {
-    template = family.template, params = text, symbol = emit.symbol(family.template, text, target),
-    template_hash = loader.template_hash(family.template, target),
-    threads = cost.threads, rows_per_wg = cost.rows_per_wg, lds_bytes = cost.lds_bytes,
-    vgpr_budget = budget.registers(cost, arch), cost = cost,
+    template = family.template, params = params.print(all), cost = cost, threads = cost.threads,
+    rows_per_wg = cost.rows_per_wg, lds_bytes = cost.lds_bytes, vgpr_budget = budget.registers(cost, arch),
+    symbol = "", template_hash = "",
   }
+end
+
+local function finish(k, target)
+  k.symbol = emit.symbol(k.template, k.params, target)
+  k.template_hash = loader.template_hash(k.template, target)
+  return k
+end
+
+local function available(name, arch)
+  return families[name].arch[arch.isa.family] and loader.has_kernel(families[name].template)
 end
 
 -- The stated reason why a point cannot serve a problem, or nil.
@@ -120,11 +129,11 @@ end
 -- Best combine kernel for a problem and split count by the model; all of them, best first.
 local function combines(p, splits, target, arch)
   local list = {}
-  for _, point in ipairs(family_points("combine")) do
-    local k = kernel(p, "combine", point.values, target, arch)
+  for _, point in ipairs(available("combine", arch) and family_points("combine") or {}) do
+    local k = kernel(p, "combine", point.values, arch)
     local why = reject_point(p, "combine", point.values, k.cost, arch)
     if not why then
-      list[#list + 1] = { kernel = k, text = point.text, ns = model.combine_ns(p, k.cost, arch, splits) }
+      list[#list + 1] = { kernel = finish(k, target), text = point.text, ns = model.combine_ns(p, k.cost, arch, splits) }
     end
   end
   table.sort(list, function(a, b)
@@ -154,16 +163,20 @@ function space.variants(p, target)
   local list, combine_of = {}, {}
   local best = {} -- split count -> best candidate, to try the other combine kernels with
   for _, family in ipairs(families.decode) do
-    for _, point in ipairs(family_points(family)) do
-      local k = kernel(p, family, point.values, target, arch)
+    for _, point in ipairs(available(family, arch) and family_points(family) or {}) do
+      local k = kernel(p, family, point.values, arch)
       local why = reject_point(p, family, point.values, k.cost, arch)
       if why then
         list[#list + 1] = { name = variant_name(family, point.text, 1), rejected = why, splits = 1, decode = k, model_ns = 0 }
       else
+        finish(k, target)
         for _, splits in ipairs(split_counts(p, k.cost, arch)) do
           combine_of[splits] = combine_of[splits] or splits > 1 and combines(p, splits, target, arch) or {}
-          local v = candidate(p, arch, family, point, k, splits, combine_of[splits][1])
-          v.rejected = reject_splits(p, k.cost, splits)
+          local combine = combine_of[splits][1]
+          local no = splits > 1 and not combine and splits .. " splits, and no combine kernel for this target"
+            or reject_splits(p, k.cost, splits)
+          local v = no and { name = variant_name(family, point.text, splits), rejected = no, splits = splits, decode = k,
+            model_ns = 0 } or candidate(p, arch, family, point, k, splits, combine)
           list[#list + 1] = v
           if not v.rejected and (not best[splits] or by_model(v, best[splits].v)) then
             best[splits] = { v = v, family = family, point = point, kernel = k }
@@ -202,35 +215,36 @@ function space.variant(p, target, name)
   for _, f in ipairs(families.decode) do is_decode = is_decode or f == family end
   if not is_decode then error(("variant '%s': no family '%s'"):format(name, family), 0) end
   check_point(family, values, name)
-  local k = kernel(p, family, values, target, arch)
+  local k = kernel(p, family, values, arch)
   local why = reject_point(p, family, values, k.cost, arch)
   if not why and splits > MAX_SPLITS then why = ("%d splits > %d"):format(splits, MAX_SPLITS) end
   local combine
   if splits > 1 then
-    if not combine_values then error(("variant '%s': %d splits need a combine kernel, e.g. /s%d,rows=1")
+    if not combine_values then error(("variant '%s': %d splits need a combine kernel, e.g. /s%d,rows=1,team=1")
       :format(name, splits, splits), 0) end
     check_point("combine", combine_values, name)
-    local c = kernel(p, "combine", combine_values, target, arch)
+    local c = kernel(p, "combine", combine_values, arch)
     why = why or reject_point(p, "combine", combine_values, c.cost, arch)
-    combine = { kernel = c, text = params.print(combine_values) }
+    combine = { kernel = finish(c, target), text = params.print(combine_values) }
   elseif combine_values then
     error(("variant '%s': one split has no combine kernel"):format(name), 0)
   end
   if why then error(("variant '%s' is not in the space of %s: %s"):format(name, require("problem").print(p), why), 0) end
-  return candidate(p, arch, family, { text = params.print(values) }, k, splits, combine)
+  return candidate(p, arch, family, { text = params.print(values) }, finish(k, target), splits, combine)
 end
 
 -- The baseline's name for a problem: fixed kernel, split count by the model.
 function space.baseline(p, target)
   local arch = loader.require("arch/" .. target)
   local b = families.baseline
-  local k = kernel(p, b.family, b.params, target, arch)
+  local k = kernel(p, b.family, b.params, arch)
   local why = reject_point(p, b.family, b.params, k.cost, arch)
   if why then error("the baseline variant does not fit " .. require("problem").print(p) .. ": " .. why, 0) end
+  finish(k, target)
   local best
   for _, splits in ipairs(split_counts(p, k.cost, arch)) do
-    if not reject_splits(p, k.cost, splits) then
-      local combine = splits > 1 and combines(p, splits, target, arch)[1] or nil
+    local combine = splits > 1 and combines(p, splits, target, arch)[1] or nil
+    if not reject_splits(p, k.cost, splits) and (combine or splits == 1) then
       local v = candidate(p, arch, b.family, { text = params.print(b.params) }, k, splits, combine)
       if not best or by_model(v, best) then best = v end
     end

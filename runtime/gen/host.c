@@ -80,7 +80,8 @@ mlaf_status mlaf_gen_call(mlaf_gen *g, lua_CFunction fn, void *ctx, mlaf_err *er
   const char *message = lua_tostring(L, -1);
   mlaf_status st;
   if (g->over_memory)
-    st = mlaf_fail(err, MLAF_E_TEMPLATE, "the generator needed more than %zu MiB: does a template build text in an endless loop? (%s)",
+    st = mlaf_fail(err, MLAF_E_TEMPLATE,
+                   "the generator needed more than %zu MiB: does a template build text in an endless loop? (%s)",
                    g->memory_max >> 20, message ? message : "no detail");
   else if (rc == LUA_ERRMEM)
     st = mlaf_fail(err, MLAF_E_NOMEM, "out of memory in the generator");

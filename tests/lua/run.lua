@@ -1,0 +1,98 @@
+-- lua5.4 tests/lua/run.lua [FILE-PATTERN]: the generator's tests. Prints failures and a count; exits 1 on any failure.
+local here = arg[0]:match("^(.*)/[^/]*$") or "."
+local root = os.getenv("MLAF_SOURCE_DIR") or here .. "/../.."
+local T = { root = root }
+
+local real_host = dofile(root .. "/gen/host.lua")
+
+-- A loader over the real gen/ with its templates replaced by a table of name -> text (nil: the real templates).
+function T.loader(templates, extra)
+  local loader = real_host(root)
+  if not templates then return loader end
+  local host, read = loader.host, loader.host.read
+  host.read = function(path)
+    if extra and extra[path] then return extra[path] end
+    if path:find("^templates/") then return templates[path:sub(11)] end
+    return read(path)
+  end
+  return loader
+end
+
+function T.read(path)
+  local f = io.open(root .. "/" .. path, "rb")
+  if not f then return nil end
+  local text = f:read("a")
+  f:close()
+  return text
+end
+
+function T.lines(path)
+  local out = {}
+  for line in (T.read(path) or ""):gmatch("([^\n]*)\n") do
+    if line ~= "" and line:sub(1, 1) ~= "#" then out[#out + 1] = line end
+  end
+  return out
+end
+
+local function show(v) return type(v) == "string" and ("%q"):format(v) or tostring(v) end
+
+function T.eq(got, want, what)
+  if got ~= want then
+    error(("%s: got %s, want %s"):format(what or "value", show(got), show(want)), 2)
+  end
+end
+
+function T.ok(cond, what, ...)
+  if not cond then error(select("#", ...) > 0 and what:format(...) or what or "condition is false", 2) end
+end
+
+-- fn must fail with a message that contains every given piece of plain text.
+function T.raises(fn, ...)
+  local ok, why = pcall(fn)
+  if ok then error("no error, wanted: " .. table.concat({ ... }, " ... "), 2) end
+  for _, piece in ipairs({ ... }) do
+    if not tostring(why):find(piece, 1, true) then
+      error(("error is %q, wanted it to contain %q"):format(tostring(why), piece), 2)
+    end
+  end
+end
+
+-- Unified diff of two texts, by diff(1).
+function T.diff(want, got, name)
+  local a, b = os.tmpname(), os.tmpname()
+  for path, text in pairs({ [a] = want, [b] = got }) do
+    local f = assert(io.open(path, "wb"))
+    f:write(text)
+    f:close()
+  end
+  local pipe = io.popen(("diff -u --label golden/%s --label rendered/%s %s %s | head -60"):format(name, name, a, b))
+  local text = pipe:read("a")
+  pipe:close()
+  os.remove(a)
+  os.remove(b)
+  return text
+end
+
+local tests = {}
+function T.test(name, fn) tests[#tests + 1] = { name = name, fn = fn } end
+
+for _, file in ipairs({ "engine", "loader", "params", "arch", "budget", "model", "space", "render", "golden" }) do
+  if not arg[1] or file:find(arg[1]) then
+    local first = #tests
+    assert(loadfile(here .. "/test_" .. file .. ".lua"))(T)
+    for i = first + 1, #tests do tests[i].name = file .. ": " .. tests[i].name end
+  end
+end
+
+local failed, start = 0, os.clock()
+for _, t in ipairs(tests) do
+  local ok, why = xpcall(t.fn, function(e)
+    return os.getenv("MLAF_TRACE") and debug.traceback(e, 2) or tostring(e)
+  end)
+  if not ok then
+    failed = failed + 1
+    print(("FAIL %s\n     %s"):format(t.name, (why:gsub("\n", "\n     "))))
+  end
+end
+print(("%d tests, %d failed, %.2f s"):format(#tests, failed, os.clock() - start))
+os.exit(failed == 0 and 0 or 1)

@@ -1,0 +1,136 @@
+-- The space: names, reasons, and that for every problem of the grid there is enough to tune.
+local T = ...
+local test, eq, ok, raises = T.test, T.eq, T.ok, T.raises
+local loader = T.loader()
+-- Ten thousands of names are hashed here and none is looked at: a cheap mix instead of SHA-256 in Lua keeps this in seconds.
+loader.host.sha256 = function(text)
+  local h = #text
+  for i = 1, #text do h = (h ~ text:byte(i)) * 0x100000001b3 end
+  return ("%016x"):format(h):rep(4)
+end
+local space, problem, families, params = loader.require("space"), loader.require("problem"), loader.require("families"),
+  loader.require("params")
+
+-- The issue's grid: heads x q_len x (rank, rope), page sizes and dtypes taken in turn.
+local function grid()
+  local out, pages, n = {}, { 1, 16, 64 }, 0
+  for _, h in ipairs({ 1, 5, 8, 16, 20, 40, 64, 128 }) do
+    for _, q in ipairs({ 1, 2, 3, 5, 8 }) do
+      for _, rp in ipairs({ { 512, 64 }, { 512, 0 }, { 256, 64 }, { 256, 32 } }) do
+        n = n + 1
+        out[#out + 1] = problem.check({ heads = h, q_len = q, rank = rp[1], rope = rp[2], causal = n % 2, batch = 64,
+          ctx = 512, page_size = pages[n % 3 + 1], dtype = n % 5 == 0 and "f16" or "bf16" })
+      end
+    end
+  end
+  return out
+end
+T.grid = grid
+
+test("at least 24 distinct decode kernels per problem of the grid", function()
+  for _, p in ipairs(grid()) do
+    local kernels, n = {}, 0
+    for _, v in ipairs(space.variants(p, "gfx942")) do
+      local key = v.decode.template .. " " .. v.decode.params
+      if not v.rejected and not kernels[key] then
+        kernels[key] = true
+        n = n + 1
+      end
+    end
+    ok(n >= 24, "%s: %d", problem.print(p), n)
+  end
+end)
+
+test("every rejected point states a reason with a number, every candidate none", function()
+  local seen = {}
+  for i, p in ipairs(grid()) do
+    if i % 7 == 0 then
+      for _, v in ipairs(space.variants(p, "gfx942")) do
+        if v.rejected then
+          ok(v.rejected:find("%d"), "%s: %q", v.name, v.rejected)
+          seen[v.rejected:match("^%a+") or v.rejected:match("%a+")] = true
+        end
+      end
+    end
+  end
+  ok(seen.registers, "no point was rejected for registers")
+end)
+
+test("names are unique and rebuild their variant", function()
+  for _, text in ipairs({ "mla_decode:h16,b64,s4096", "mla_decode:h128,q2,causal,b1,s1000,r256,p32,page3" }) do
+    local p, seen = problem.parse(text), {}
+    for _, v in ipairs(space.variants(p, "gfx942")) do
+      ok(not seen[v.name], "%s twice", v.name)
+      ok(#v.name < 256, "name of %d bytes", #v.name)
+      seen[v.name] = true
+      if not v.rejected then
+        local w = space.variant(p, "gfx942", v.name)
+        for _, field in ipairs({ "name", "splits", "model_ns" }) do eq(w[field], v[field], field) end
+        for _, k in ipairs({ "decode", "combine" }) do
+          eq(v[k] == nil, w[k] == nil, k)
+          for field, value in pairs(v[k] or {}) do
+            if field ~= "cost" then eq(w[k][field], value, k .. "." .. field) end
+          end
+        end
+        eq((v.combine ~= nil), v.splits > 1, "combine with more than one split")
+      end
+    end
+  end
+end)
+
+test("splits: each has work, and the fills are there", function()
+  local p = problem.parse("mla_decode:h16,b1,s131072")
+  local most = 0
+  for _, v in ipairs(space.variants(p, "gfx942")) do
+    if not v.rejected then most = math.max(most, v.splits) end
+  end
+  ok(most >= 128, "B=1 ctx=128K is split %d ways at most", most)
+  for _, v in ipairs(space.variants(problem.parse("mla_decode:h16,b1,s1"), "gfx942")) do
+    ok(v.rejected or v.splits == 1, "%s for one token", v.name)
+  end
+end)
+
+test("parameters hold what the source depends on and nothing of the launch", function()
+  local p, q = problem.parse("mla_decode:h16,b64,s4096"), problem.parse("mla_decode:h16,b3,s777")
+  local name = "/s1"
+  for _, v in ipairs(space.variants(p, "gfx942")) do
+    if not v.rejected and v.splits == 1 then name = v.name break end
+  end
+  eq(space.variant(p, "gfx942", name).decode.params, space.variant(q, "gfx942", name).decode.params)
+  eq(params.print(params.parse(space.variant(p, "gfx942", name).decode.params)), space.variant(p, "gfx942", name).decode.params)
+end)
+
+test("bad names", function()
+  local p = problem.parse("mla_decode:h16,b64,s4096")
+  local function bad(name, ...) local pieces = { ... } raises(function() space.variant(p, "gfx942", name) end, table.unpack(pieces)) end
+  local base = params.print(families.baseline.params)
+  bad("nonsense", "FAMILY:k=v")
+  bad("warp:" .. base .. "/s1", "no family 'warp'")
+  bad("combine:rows=1,team=1/s1", "no family 'combine'")
+  bad("reg:" .. base .. ",zeal=1/s1", "no zeal=1")
+  bad("reg:" .. base:gsub("waves=4", "waves=5") .. "/s1", "no waves=5")
+  bad("reg:" .. base:gsub(",waves=4", "") .. "/s1", "waves is missing")
+  bad("reg:" .. base .. "/s0", "FAMILY:k=v")
+  bad("reg:" .. base .. "/s4", "combine kernel")
+  bad("reg:" .. base .. "/s1,rows=1,team=1", "no combine kernel")
+  bad("reg:" .. base:gsub("blocks=1", "blocks=2") .. "/s1", "not in the space of mla_decode:h16", "registers")
+end)
+
+test("the baseline exists for every problem of the grid and the corners", function()
+  local corners = { "mla_decode:h1,r32,p0,q1,f16,page1,b1,s1", "mla_decode:h128,r512,p64,q8,causal,bf16,page65536,b65536,s16777216",
+    "mla_decode:h128,r32,p64,q8,bf16,page3,b1,s1" }
+  for _, p in ipairs(grid()) do ok(not space.baseline(p, "gfx942").rejected) end
+  for _, text in ipairs(corners) do
+    local v = space.baseline(problem.parse(text), "gfx942")
+    ok(v.name and not v.rejected, text)
+  end
+end)
+
+test("any rank and rope in multiples of 32 has candidates", function()
+  for rank = 32, 512, 32 do
+    for rope = 0, 64, 32 do
+      local list = space.variants(problem.parse(("mla_decode:h16,r%d,p%d,b8,s2048"):format(rank, rope)), "gfx942")
+      ok(#list > 0 and not list[1].rejected, "rank %d rope %d", rank, rope)
+    end
+  end
+end)
