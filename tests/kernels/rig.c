@@ -1,0 +1,168 @@
+#include "rig.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmocka_all.h"
+#include "core/buffers.h"
+#include "core/numeric.h"
+
+#define ok(call, err) do { if ((call) != MLAF_OK) fail_msg("%s", (err).text); } while (0)
+
+bool rig_open(rig *r) {
+  mlaf_err err = {MLAF_OK, ""};
+  *r = (rig){NULL, NULL, NULL};
+  ok(mlaf_gen_open(NULL, &r->gen, &err), err);
+  ok(mlaf_compiler_open(&(mlaf_compiler_opts){.timeout_s = 120}, NULL, &r->compiler, &err), err);
+  const char *identity;
+  if (mlaf_compiler_identity(r->compiler, &identity, &err) != MLAF_OK) {
+    rig_close(r);
+    if (getenv("MLAF_REQUIRE_ROCM")) fail_msg("%s", err.text);
+    print_message("skipped: %s\n", err.text);
+    return false;
+  }
+  ok(mlaf_device_open("emu:gfx942", NULL, &r->dev, &err), err);
+  return true;
+}
+
+void rig_close(rig *r) {
+  if (r->dev) mlaf_device_close(r->dev);
+  mlaf_compiler_close(r->compiler);
+  mlaf_gen_close(r->gen);
+}
+
+mlaf_problem rig_problem(const char *text) {
+  mlaf_problem p;
+  char why[256];
+  if (mlaf_problem_parse(text, &p, why, sizeof why)) fail_msg("%s: %s", text, why);
+  return p;
+}
+
+void rig_candidates_make(rig *r, const mlaf_problem *p, rig_candidates *out) {
+  mlaf_err err;
+  *out = (rig_candidates){NULL, 0, NULL, 0};
+  ok(mlaf_gen_space(r->gen, p, "gfx942", &out->all, &out->n_all, &err), err);
+  out->distinct = calloc(out->n_all + 1, sizeof *out->distinct);
+  for (size_t i = 0; i < out->n_all; i++) {
+    const mlaf_variant *v = &out->all[i];
+    bool seen = v->rejected != NULL;
+    for (size_t j = 0; !seen && j < out->n; j++)
+      seen = !strcmp(out->distinct[j]->decode.symbol, v->decode.symbol);
+    if (!seen) out->distinct[out->n++] = v;
+  }
+}
+
+void rig_candidates_free(rig_candidates *c) {
+  mlaf_variants_free(c->all, c->n_all);
+  free(c->distinct);
+}
+
+static mlaf_kernel_ref ref_of(const mlaf_kernel_desc *k) {
+  mlaf_kernel_ref ref = {.threads = k->threads, .rows_per_wg = k->rows_per_wg};
+  snprintf(ref.template_name, sizeof ref.template_name, "%s", k->template_name ? k->template_name : "");
+  snprintf(ref.params, sizeof ref.params, "%s", k->params ? k->params : "");
+  snprintf(ref.symbol, sizeof ref.symbol, "%s", k->symbol);
+  return ref;
+}
+
+/* What the issue promises of every variant: nothing spilled, nothing in scratch, LDS as the budget says. */
+static void require_clean(const mlaf_kernel_desc *k, const mlaf_compile_job *job) {
+  mlaf_err err;
+  mlaf_kernel_meta meta;
+  size_t n = 0;
+  ok(mlaf_code_meta(job->code, job->code_size, &meta, 1, &n, &err), err);
+  assert_int_equal(n, 1);
+  if (meta.scratch_bytes || meta.vgpr_spills || meta.sgpr_spills || meta.lds_bytes != k->lds_bytes)
+    fail_msg("%s %s: scratch %u, spills %u/%u, LDS %u (budget %u)", k->template_name, k->params, meta.scratch_bytes,
+             meta.vgpr_spills, meta.sgpr_spills, meta.lds_bytes, k->lds_bytes);
+}
+
+mlaf_loaded *rig_load(rig *r, const mlaf_problem *p, const mlaf_variant *v) {
+  const mlaf_kernel_desc *kernels[2] = {&v->decode, &v->combine};
+  mlaf_compile_job jobs[2] = {{NULL}};
+  mlaf_kernel_ref refs[2];
+  char *sources[2] = {NULL, NULL}, hash[MLAF_HASH_HEX];
+  const char *const *options;
+  mlaf_err err = {MLAF_OK, ""};
+  size_t n = v->combine.template_name ? 2 : 1;
+  ok(mlaf_gen_options(r->gen, "gfx942", &options, &err), err);
+  for (size_t i = 0; i < 2; i++) {
+    refs[i] = ref_of(kernels[i]);
+    if (i >= n) continue;
+    ok(mlaf_gen_render(r->gen, kernels[i], "gfx942", &sources[i], hash, &err), err);
+    jobs[i] = (mlaf_compile_job){
+        .source = sources[i], .options = options, .target = "gfx942", .name = kernels[i]->symbol};
+  }
+  ok(mlaf_compile(r->compiler, jobs, n, NULL, NULL, &err), err);
+  for (size_t i = 0; i < n; i++) {
+    if (jobs[i].status) fail_msg("%s: %s", kernels[i]->params, jobs[i].log ? jobs[i].log : mlaf_status_text(jobs[i].status));
+    require_clean(kernels[i], &jobs[i]);
+  }
+  mlaf_loaded *loaded = NULL;
+  mlaf_loaded_desc desc = {.name = v->name, .decode = &refs[0], .decode_code = {jobs[0].code, jobs[0].code_size},
+                           .combine = &refs[1], .combine_code = {jobs[1].code, jobs[1].code_size}, .splits = v->splits};
+  ok(mlaf_loaded_open(r->dev, p, &desc, &loaded, &err), err);
+  for (size_t i = 0; i < n; i++) {
+    mlaf_compile_job_clear(&jobs[i]);
+    free(sources[i]);
+  }
+  return loaded;
+}
+
+rig_output rig_run(rig *r, const mlaf_loaded *l, const mlaf_testcase *t, uint32_t splits) {
+  const mlaf_batch *x = &t->batch;
+  const size_t rows = (size_t)x->total_q * (size_t)x->problem.heads, o_bytes = rows * (size_t)x->problem.rank * 2;
+  rig_output out = {malloc(o_bytes), malloc(rows * 4), rows};
+  mlaf_buffers set = {.dev = r->dev};
+  mlaf_execute_args args = MLAF_EXECUTE_ARGS_INIT;
+  mlaf_err err = {MLAF_OK, ""};
+  args.batch = x->batch;
+  args.total_q = x->total_q;
+  args.num_pages = x->num_pages;
+  args.ckv_row_stride = x->ckv_row_stride;
+  args.scale = (float)x->scale;
+  args.workspace_size = mlaf_workspace_size(&x->problem, splits, x->total_q);
+  const struct {
+    const char *name;
+    const void *input;
+    size_t size;
+    void **to;
+  } all[] = {
+      {"q", t->q, t->q_count * 2, (void **)&args.q},
+      {"ckv", t->ckv, t->ckv_count * 2, (void **)&args.ckv},
+      {"qo_indptr", x->qo_indptr, ((size_t)x->batch + 1) * 4, (void **)&args.qo_indptr},
+      {"kv_indptr", x->kv_indptr, ((size_t)x->batch + 1) * 4, (void **)&args.kv_indptr},
+      {"kv_indices", x->kv_indices, (size_t)t->total_pages * 4, (void **)&args.kv_indices},
+      {"kv_last_page_lens", x->kv_last_page_lens, (size_t)x->batch * 4, (void **)&args.kv_last_page_lens},
+      {"o", NULL, o_bytes, (void **)&args.o},
+      {"lse", NULL, rows * 4, (void **)&args.lse},
+      {"workspace", NULL, args.workspace_size, &args.workspace},
+  };
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+    if (all[i].size)
+      ok(mlaf_buffers_add(&set, all[i].name, all[i].input, all[i].size, 0xff, all[i].to == &args.workspace, all[i].to, &err),
+         err);
+  ok(mlaf_loaded_launch(l, splits, &args, NULL, &err), err);
+  ok(mlaf_ops(r->dev)->sync(r->dev, NULL, &err), err);
+  ok(mlaf_ops(r->dev)->mem_read(r->dev, out.o, args.o, o_bytes, &err), err);
+  ok(mlaf_ops(r->dev)->mem_read(r->dev, out.lse, args.lse, rows * 4, &err), err);
+  mlaf_buffers_free(&set);
+  return out;
+}
+
+void rig_output_free(rig_output *o) {
+  free(o->o);
+  free(o->lse);
+}
+
+double rig_distance(const rig_output *a, const rig_output *b, const mlaf_problem *p) {
+  double num = 0, den = 0;
+  for (size_t i = 0; i < a->rows * (size_t)p->rank; i++) {
+    double x = mlaf_decode16(p->dtype, a->o[i]), y = mlaf_decode16(p->dtype, b->o[i]);
+    num += (x - y) * (x - y);
+    den += y * y;
+  }
+  return sqrt(num / den);
+}

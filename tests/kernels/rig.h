@@ -1,0 +1,47 @@
+/* What the whole-kernel tests share: generate, compile and load a variant, and run it on one batch in host memory. */
+#ifndef MLAF_TEST_RIG_H
+#define MLAF_TEST_RIG_H
+
+#include "compile/compile.h"
+#include "core/loaded.h"
+#include "core/testcase.h"
+#include "gen/gen.h"
+
+typedef struct rig {
+  mlaf_device *dev;
+  mlaf_gen *gen;
+  mlaf_compiler *compiler;
+} rig;
+
+/* Emulator, embedded generator, compiler. False: no ROCm here and MLAF_REQUIRE_ROCM unset (the test skips). */
+bool rig_open(rig *r);
+void rig_close(rig *r);
+
+mlaf_problem rig_problem(const char *text);
+
+/* The candidates of a problem that differ in their decode kernel, in the space's order. */
+typedef struct rig_candidates {
+  mlaf_variant *all;
+  size_t n_all;
+  const mlaf_variant **distinct;
+  size_t n;
+} rig_candidates;
+void rig_candidates_make(rig *r, const mlaf_problem *p, rig_candidates *out);
+void rig_candidates_free(rig_candidates *c);
+
+/* Compile both kernels, require scratch 0, no spills and the budgeted LDS, and load. */
+mlaf_loaded *rig_load(rig *r, const mlaf_problem *p, const mlaf_variant *v);
+
+typedef struct rig_output {
+  uint16_t *o; /* [T, H, R] */
+  float *lse;  /* [T, H] */
+  size_t rows;
+} rig_output;
+/* Run on `x` with `splits` splits; asserts success. x must be in a combined cache whose `ckv` has ckv_count elements. */
+rig_output rig_run(rig *r, const mlaf_loaded *l, const mlaf_testcase *t, uint32_t splits);
+void rig_output_free(rig_output *o);
+
+/* Relative Frobenius distance of a to b, both in the problem's 16-bit type. */
+double rig_distance(const rig_output *a, const rig_output *b, const mlaf_problem *p);
+
+#endif

@@ -1,0 +1,87 @@
+/* Whole kernels on the emulator: variants of both families over a covering set of problems, each verified against fp64
+ * (ragged lengths with 0 and 1, random page order, poisons, canaries, several split counts; see core/verify.h).
+ * MLAF_KERNEL_VARIANTS=N verifies N variants of each problem instead of two; "all" every distinct kernel. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmocka_all.h"
+#include "core/verify.h"
+#include "rig.h"
+
+/* Heads x q_len x (rank, rope) x page size x mask x type, so that every value meets the ones it could quarrel with. */
+static const char *const problems[] = {
+    "mla_decode:h1,r512,p64,q1,bf16,page64,b4,s1024",         "mla_decode:h5,r256,p32,q3,causal,bf16,page1,b4,s1024",
+    "mla_decode:h8,r512,p64,q2,causal,bf16,page16,b4,s1024",  "mla_decode:h16,r512,p64,q1,bf16,page1,b4,s1024",
+    "mla_decode:h16,r512,p0,q5,bf16,page16,b4,s1024",         "mla_decode:h20,r512,p64,q1,f16,page64,b4,s1024",
+    "mla_decode:h40,r256,p64,q2,causal,bf16,page3,b4,s1024",  "mla_decode:h64,r256,p32,q1,bf16,page16,b4,s1024",
+    "mla_decode:h128,r512,p64,q1,bf16,page64,b4,s1024",       "mla_decode:h128,r512,p0,q1,f16,page1,b4,s1024",
+    "mla_decode:h5,r256,p64,q8,causal,bf16,page64,b4,s1024",  "mla_decode:h16,r96,p32,q1,bf16,page48,b4,s1024",
+};
+
+static size_t wanted_variants(size_t n) {
+  const char *text = getenv("MLAF_KERNEL_VARIANTS");
+  size_t wanted = !text ? 2 : !strcmp(text, "all") ? n : strtoul(text, NULL, 10);
+  return wanted < n ? wanted : n;
+}
+
+static void every_sampled_variant_is_correct(void **state) {
+  rig r;
+  if (!rig_open(&r)) skip();
+  size_t verified = 0;
+  for (size_t i = 0; i < sizeof problems / sizeof *problems; i++) {
+    mlaf_problem p = rig_problem(problems[i]);
+    rig_candidates c;
+    mlaf_suite *suite;
+    mlaf_err err;
+    rig_candidates_make(&r, &p, &c);
+    if (c.n < 24) fail_msg("%s: %zu distinct variants; 24 are promised", problems[i], c.n);
+    assert_int_equal(mlaf_suite_create(&p, 7 + i, MLAF_INJECT_NONE, &suite, &err), MLAF_OK);
+    size_t wanted = wanted_variants(c.n);
+    for (size_t k = 0; k < wanted; k++) {
+      const mlaf_variant *v = c.distinct[(i + k * c.n / wanted) % c.n]; /* spread over the space, other places each time */
+      mlaf_loaded *l = rig_load(&r, &p, v);
+      mlaf_verify_result result;
+      if (mlaf_suite_run(suite, l, &result, &err)) fail_msg("%s\n%s\n%s", problems[i], v->name, err.text);
+      mlaf_loaded_close(l);
+      verified++;
+    }
+    mlaf_suite_free(suite);
+    rig_candidates_free(&c);
+  }
+  print_message("%zu kernels verified\n", verified);
+  rig_close(&r);
+}
+
+/* NaN in one Q row stays in that row; a page id outside the cache makes its request NaN and faults nobody. */
+static void injected_faults_stay_where_they_are(void **state) {
+  static const char *const some[] = {"mla_decode:h16,r512,p64,q1,bf16,page3,b4,s1024",
+                                     "mla_decode:h128,r512,p64,q1,bf16,page64,b4,s1024"};
+  rig r;
+  if (!rig_open(&r)) skip();
+  for (size_t i = 0; i < 4; i++) {
+    mlaf_problem p = rig_problem(some[i / 2]);
+    rig_candidates c;
+    mlaf_suite *suite;
+    mlaf_err err;
+    rig_candidates_make(&r, &p, &c);
+    assert_int_equal(mlaf_suite_create(&p, 3, i % 2 ? MLAF_INJECT_NAN_Q : MLAF_INJECT_OOB_PAGE, &suite, &err), MLAF_OK);
+    for (size_t k = 0; k < 2; k++) {
+      mlaf_loaded *l = rig_load(&r, &p, c.distinct[k * (c.n - 1)]);
+      mlaf_verify_result result;
+      if (mlaf_suite_run(suite, l, &result, &err)) fail_msg("%s", err.text);
+      mlaf_loaded_close(l);
+    }
+    mlaf_suite_free(suite);
+    rig_candidates_free(&c);
+  }
+  rig_close(&r);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(every_sampled_variant_is_correct),
+      cmocka_unit_test(injected_faults_stay_where_they_are),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,158 @@
+/* Properties of attention that need no reference: a kernel that breaks one is wrong whatever the tolerance.
+ * Each runs on the first variant of both families, one and several splits. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmocka_all.h"
+#include "core/numeric.h"
+#include "rig.h"
+
+static rig shared;
+static bool have_rig;
+
+static int open_rig(void **state) {
+  have_rig = rig_open(&shared);
+  return 0;
+}
+static int close_rig(void **state) {
+  if (have_rig) rig_close(&shared);
+  return 0;
+}
+
+static mlaf_testcase *make_case(const mlaf_problem *p) {
+  mlaf_case_spec spec = {.name = "property", .problem = *p, .seed = 11, .n = 3, .q_lens = {1, 1, 1}, .kv_lens = {213, 64, 1},
+                         .unused_pages = 2, .score_std = 1.5};
+  mlaf_testcase *t;
+  mlaf_err err;
+  if (mlaf_testcase_make(&spec, MLAF_INJECT_NONE, &t, &err)) fail_msg("%s", err.text);
+  return t;
+}
+
+typedef void (*property)(const mlaf_problem *p, const mlaf_loaded *l, uint32_t splits);
+
+static void for_both_families(property check) {
+  if (!have_rig) skip();
+  static const char *const texts[] = {"mla_decode:h16,r512,p64,q1,bf16,page16,b3,s4096",
+                                      "mla_decode:h128,r512,p64,q1,bf16,page16,b3,s4096"};
+  for (size_t i = 0; i < 2; i++) {
+    mlaf_problem p = rig_problem(texts[i]);
+    rig_candidates c;
+    rig_candidates_make(&shared, &p, &c);
+    const char *family[] = {"reg:", "lds:"};
+    const mlaf_variant *v = NULL; /* with a combine kernel, so that every split count can be launched */
+    for (size_t k = 0; !v && k < c.n_all; k++)
+      if (!c.all[k].rejected && c.all[k].splits > 1 && !strncmp(c.all[k].name, family[i], 4)) v = &c.all[k];
+    assert_non_null(v);
+    mlaf_loaded *l = rig_load(&shared, &p, v);
+    check(&p, l, 1);
+    check(&p, l, 3);
+    mlaf_loaded_close(l);
+    rig_candidates_free(&c);
+  }
+}
+
+/* Same input, same bits. */
+static void check_repeatable(const mlaf_problem *p, const mlaf_loaded *l, uint32_t splits) {
+  mlaf_testcase *t = make_case(p);
+  rig_output a = rig_run(&shared, l, t, splits), b = rig_run(&shared, l, t, splits);
+  assert_memory_equal(a.o, b.o, a.rows * (size_t)p->rank * 2);
+  assert_memory_equal(a.lse, b.lse, a.rows * 4);
+  rig_output_free(&a), rig_output_free(&b), mlaf_testcase_free(t);
+}
+
+/* Where a page lies in memory is nobody's business: moving pages (and the table with them) changes no bit. */
+static void check_page_permutation(const mlaf_problem *p, const mlaf_loaded *l, uint32_t splits) {
+  mlaf_testcase *t = make_case(p);
+  rig_output a = rig_run(&shared, l, t, splits);
+  const int32_t pages = t->batch.num_pages;
+  const size_t page_elements = (size_t)p->page_size * (size_t)t->batch.ckv_row_stride;
+  assert_int_equal(t->ckv_count, (size_t)pages * page_elements);
+  uint16_t *moved = malloc(t->ckv_count * 2);
+  int32_t *indices = (int32_t *)t->batch.kv_indices;
+  for (int32_t i = 0; i < pages; i++) /* reverse the cache */
+    memcpy(moved + (size_t)(pages - 1 - i) * page_elements, t->ckv + (size_t)i * page_elements, page_elements * 2);
+  for (int64_t i = 0; i < t->total_pages; i++) indices[i] = pages - 1 - indices[i];
+  memcpy(t->ckv, moved, t->ckv_count * 2);
+  free(moved);
+  rig_output b = rig_run(&shared, l, t, splits);
+  assert_memory_equal(a.o, b.o, a.rows * (size_t)p->rank * 2);
+  assert_memory_equal(a.lse, b.lse, a.rows * 4);
+  rig_output_free(&a), rig_output_free(&b), mlaf_testcase_free(t);
+}
+
+/* Splitting the sequence changes rounding only. */
+static void check_split_equals_unsplit(const mlaf_problem *p, const mlaf_loaded *l, uint32_t splits) {
+  if (splits == 1) return;
+  mlaf_testcase *t = make_case(p);
+  rig_output a = rig_run(&shared, l, t, splits), b = rig_run(&shared, l, t, 1);
+  double d = rig_distance(&a, &b, p);
+  if (d > 2.5e-3) fail_msg("split and unsplit differ by %g", d);
+  for (size_t i = 0; i < a.rows; i++) assert_true(fabsf(a.lse[i] - b.lse[i]) <= 1e-4f * (1 + fabsf(b.lse[i])));
+  rig_output_free(&a), rig_output_free(&b), mlaf_testcase_free(t);
+}
+
+/* Doubling Q's scale factor is halving Q: a power of two commutes with every rounding, so no bit changes. */
+static void check_scale_moves_into_q(const mlaf_problem *p, const mlaf_loaded *l, uint32_t splits) {
+  mlaf_testcase *t = make_case(p);
+  rig_output a = rig_run(&shared, l, t, splits);
+  t->batch.scale *= 2;
+  for (size_t i = 0; i < t->q_count; i++) t->q[i] = mlaf_bf16_encode(mlaf_bf16_decode(t->q[i]) * 0.5f);
+  rig_output b = rig_run(&shared, l, t, splits);
+  assert_memory_equal(a.o, b.o, a.rows * (size_t)p->rank * 2);
+  assert_memory_equal(a.lse, b.lse, a.rows * 4);
+  rig_output_free(&a), rig_output_free(&b), mlaf_testcase_free(t);
+}
+
+/* Adding one constant to every score of a row leaves O alone and moves LSE by it: the rope columns of all cached rows
+ * get a vector e, which adds scale * q_rope.e to each score of the row. */
+static void check_score_shift(const mlaf_problem *p, const mlaf_loaded *l, uint32_t splits) {
+  mlaf_testcase *t = make_case(p);
+  const size_t d = (size_t)(p->rank + p->rope);
+  for (size_t i = 0; i < t->ckv_count; i++) /* rope columns 0 at first, so that adding e is exact */
+    if (i % d >= (size_t)p->rank) t->ckv[i] = 0;
+  rig_output a = rig_run(&shared, l, t, splits);
+  for (size_t i = 0; i < t->ckv_count; i++)
+    if (i % d >= (size_t)p->rank) t->ckv[i] = mlaf_bf16_encode(0.25f);
+  rig_output b = rig_run(&shared, l, t, splits);
+  double distance = rig_distance(&b, &a, p);
+  if (distance > 2.5e-3) fail_msg("a score shift moved O by %g", distance);
+  for (size_t row = 0; row < a.rows; row++) {
+    double shift = 0;
+    for (size_t c = (size_t)p->rank; c < d; c++) shift += 0.25 * mlaf_bf16_decode(t->q[row * d + c]) * t->batch.scale;
+    if (fabs(b.lse[row] - (a.lse[row] + shift)) > 1e-4 * (1 + fabs(a.lse[row])))
+      fail_msg("row %zu: lse %g, shifted by %g it should be %g", row, b.lse[row], shift, a.lse[row] + shift);
+  }
+  rig_output_free(&a), rig_output_free(&b), mlaf_testcase_free(t);
+}
+
+/* With Q zero every visible token weighs the same: lse = log(n), and O is linear in V: doubling V doubles O, bit by bit. */
+static void check_linear_in_v(const mlaf_problem *p, const mlaf_loaded *l, uint32_t splits) {
+  mlaf_testcase *t = make_case(p);
+  memset(t->q, 0, t->q_count * 2);
+  rig_output a = rig_run(&shared, l, t, splits);
+  for (size_t i = 0; i < t->ckv_count; i++) t->ckv[i] = mlaf_bf16_encode(mlaf_bf16_decode(t->ckv[i]) * 2);
+  rig_output b = rig_run(&shared, l, t, splits);
+  for (size_t i = 0; i < a.rows * (size_t)p->rank; i++)
+    assert_true(mlaf_bf16_decode(b.o[i]) == 2 * mlaf_bf16_decode(a.o[i]));
+  for (size_t row = 0; row < a.rows; row++) {
+    int32_t n = (int32_t[]){213, 64, 1}[row / (size_t)p->heads];
+    assert_true(fabs(a.lse[row] - log(n)) < 1e-5);
+  }
+  rig_output_free(&a), rig_output_free(&b), mlaf_testcase_free(t);
+}
+
+static void repeatable(void **state) { for_both_families(check_repeatable); }
+static void page_permutation(void **state) { for_both_families(check_page_permutation); }
+static void split_equals_unsplit(void **state) { for_both_families(check_split_equals_unsplit); }
+static void scale_moves_into_q(void **state) { for_both_families(check_scale_moves_into_q); }
+static void score_shift(void **state) { for_both_families(check_score_shift); }
+static void linear_in_v(void **state) { for_both_families(check_linear_in_v); }
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(repeatable),         cmocka_unit_test(page_permutation), cmocka_unit_test(split_equals_unsplit),
+      cmocka_unit_test(scale_moves_into_q), cmocka_unit_test(score_shift),      cmocka_unit_test(linear_in_v),
+  };
+  return cmocka_run_group_tests(tests, open_rig, close_rig);
+}
