@@ -115,7 +115,8 @@ loads() {
   for lib in libamd_comgr.so.? libhiprtc.so.?; do
     # shellcheck disable=SC2086
     list=$("$1"/ld-linux-x86-64.so.2 --library-path "$1" --list "$1"/$lib 2>&1) || return 1
-    case $list in *'not found'*) return 1 ;; esac
+    # a library missing here might be found in the system: not good enough, that one is of another libc
+    if grep '=>' <<<"$list" | grep -vqF "=> $1/"; then return 1; fi
   done
 }
 
@@ -155,6 +156,7 @@ unpack_archives() { # work folder
   {
     echo "format $stamp_format"
     echo "suite $suite"
+    # shellcheck disable=SC2016  # dpkg expands these
     for deb in "$1"/cache/archives/*.deb; do dpkg-deb -W --showformat '${Package} ${Version}\n' "$deb"; done
   } >"$root/mlaforge-setup"
 }
@@ -166,7 +168,7 @@ private_rocm() {
     command -v $tool >/dev/null || die "no ROCm here, and no $tool to unpack Debian's: install ROCm (hiprtc, comgr) and set MLAF_ROCM to its prefix"
   done
   [ -r $keyring ] || die "no $keyring: install debian-archive-keyring, or install ROCm and set MLAF_ROCM"
-  mb=$(df -Pm "$deps" | awk 'NR == 2 { print $4 }')
+  mb=$(stat -f -c '%a %S' "$deps" | awk '{ printf "%d", $1 * $2 / 1048576 }') # df wants /proc, which a bare chroot lacks
   [ "$mb" -ge $need_mb ] || die "$deps has $mb MB free and $need_mb MB are needed while unpacking"
   work=$(mktemp -d "$deps/tmp.XXXXXX")
   # shellcheck disable=SC2064
