@@ -1,0 +1,436 @@
+/* LDS shadow, race detection and bank conflicts. The rules are in lds.h. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "emu/lds.h"
+
+#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
+#else
+#define CLONES
+#endif
+
+enum { EPOCH_MAX = 65535, DMA_SEQ_BITS = 28 };
+
+bool emu_lds_group_init(emu_group *g) {
+  emu_lds *l = calloc(1, sizeof *l);
+  if (!l) return false;
+  size_t bytes = (g->lds_bytes + 15u) & ~15u;
+  l->epoch = 1;
+  g->lds_shadow = l;
+  if (bytes == 0) return true;
+  l->valid = calloc(1, bytes);
+  l->written = calloc(1, bytes);
+  l->read = calloc(1, bytes);
+  if (l->valid && l->written && l->read) return true;
+  emu_lds_group_free(g);
+  return false;
+}
+
+void emu_lds_group_free(emu_group *g) {
+  emu_lds *l = g->lds_shadow;
+  if (!l) return;
+  for (int i = 0; i < EMU_LDS_WAVES; i++) free(l->waves[i].ring), free(l->waves[i].scratch);
+  free(l->valid);
+  free(l->written);
+  free(l->read);
+  free(l->atomic);
+  free(l->dma);
+  free(l->written1);
+  free(l->read1);
+  free(l);
+  g->lds_shadow = NULL;
+}
+
+/* Shadows that most kernels never need. */
+static bool need(uint32_t **shadow, size_t entries) {
+  if (!*shadow) *shadow = calloc(entries, sizeof **shadow);
+  return *shadow != NULL;
+}
+
+static bool prepare(emu_wave *w, emu_lds_kind kind, unsigned bytes) {
+  emu_lds *l = w->group->lds_shadow;
+  size_t size = (w->group->lds_bytes + 15u) & ~15u;
+  if (w->index >= EMU_LDS_WAVES) return emu_fault(w, -1, "a workgroup of more than %d waves cannot use LDS", EMU_LDS_WAVES);
+  emu_lds_wave *mine = &l->waves[w->index];
+  bool ok = mine->ring || (mine->ring = calloc(EMU_LDS_RING, sizeof *mine->ring));
+  if (kind == EMU_LDS_ATOMIC) ok = ok && need(&l->atomic, size / 4);
+  if (kind == EMU_LDS_DMA) ok = ok && need(&l->dma, size / 4);
+  if (bytes < 4) ok = ok && need(&l->written1, size) && need(&l->read1, size);
+  return ok || emu_fault(w, -1, "no host memory for the LDS shadow");
+}
+
+/* --- tags --- */
+
+/* A write tag of this epoch by another wave. */
+static inline bool foreign_write(uint32_t tag, uint32_t mine) { return (tag ^ mine) - 1 < 255; }
+/* A reader (or atomic) tag of this epoch with a wave other than mine. */
+static inline bool foreign_read(uint32_t tag, uint32_t epoch, uint32_t bit) { return ((tag ^ epoch << 16) & ~bit) - 1 < 65535; }
+static inline uint32_t add_reader(uint32_t tag, uint32_t epoch, uint32_t bit) {
+  return (tag > epoch << 16 ? tag : epoch << 16) | bit;
+}
+
+/* --- messages: the exact cause, found again the slow way --- */
+
+static const emu_lds_op *find_op(const emu_lds *l, int wave, uint32_t byte, unsigned kinds) {
+  const emu_lds_wave *lw = &l->waves[wave];
+  for (uint32_t n = 0; n < EMU_LDS_RING && n < lw->n_ops; n++) {
+    const emu_lds_op *op = &lw->ring[(lw->n_ops - 1 - n) % EMU_LDS_RING];
+    if (!(kinds >> op->kind & 1)) continue;
+    for (int i = 0; i < EMU_LANES; i++)
+      if (op->lanes >> i & 1 && byte - op->addr[i] < op->bytes) return op;
+  }
+  return NULL;
+}
+
+static bool op_done(const emu_wave *w, const emu_lds_op *op) {
+  return op->seq <= (op->kind == EMU_LDS_DMA ? w->vm_done : w->lgkm_done);
+}
+
+static const char *const kind_names[] = {"read", "write", "atomic", "direct-to-LDS load"};
+
+static bool fault_race(emu_wave *w, int lane, uint32_t byte, emu_lds_kind kind, int other, unsigned other_kinds) {
+  const emu_lds *l = w->group->lds_shadow;
+  const emu_lds_op *op = find_op(l, other, byte, other_kinds);
+  char where[200] = "";
+  if (op) snprintf(where, sizeof where, " at pc 0x%x '%.120s'", op->inst->pc, op->inst->text ? op->inst->text : "");
+  const char *what = op ? kind_names[op->kind] : "access";
+  if (op && op->kind == EMU_LDS_DMA && !op_done(&w->group->waves[other], op))
+    return emu_fault(w, lane, "LDS race: %s of byte 0x%x while the direct-to-LDS load of wave %d%s is in flight: that wave must "
+                     "wait vmcnt, then all waves pass a barrier", kind_names[kind], byte, other, where);
+  if (op && !op_done(&w->group->waves[other], op) && w->group->waves[other].state == EMU_RUNNING && other != w->index &&
+      l->epoch > 1 && op->kind != EMU_LDS_DMA)
+    return emu_fault(w, lane, "LDS race: %s of byte 0x%x and %s by wave %d%s with no barrier after that wave's s_waitcnt lgkmcnt(0)",
+                     kind_names[kind], byte, what, other, where);
+  return emu_fault(w, lane, "LDS race: %s of byte 0x%x and %s by wave %d%s with no barrier between them%s", kind_names[kind], byte,
+                   what, other, where,
+                   op && !op_done(&w->group->waves[other], op) ? " that it completed before (s_waitcnt lgkmcnt(0) is missing)" : "");
+}
+
+static int first_wave(uint32_t mask) { return __builtin_ctz(mask); }
+
+/* Look at one byte's tags; true when nothing is wrong. */
+static bool explain_byte(emu_wave *w, emu_lds_kind kind, int lane, uint32_t byte) {
+  const emu_lds *l = w->group->lds_shadow;
+  uint32_t d = byte / 4, mine = l->epoch << 8 | (uint32_t)w->index, bit = 1u << w->index;
+  unsigned writers = 1u << EMU_LDS_WRITE | 1u << EMU_LDS_DMA;
+  if (l->dma && l->dma[d] >> DMA_SEQ_BITS == (uint32_t)w->index && (l->dma[d] & ((1u << DMA_SEQ_BITS) - 1)) > w->vm_done) {
+    const emu_lds_op *op = find_op(l, w->index, byte, 1u << EMU_LDS_DMA);
+    return emu_fault(w, lane, "%s of LDS byte 0x%x while this wave's own direct-to-LDS load at pc 0x%x is in flight: s_waitcnt vmcnt "
+                     "must cover it first", kind_names[kind], byte, op ? op->inst->pc : 0);
+  }
+  if (foreign_write(l->written[d], mine)) return fault_race(w, lane, byte, kind, (int)(l->written[d] & 255), writers);
+  if (l->written1 && foreign_write(l->written1[byte], mine))
+    return fault_race(w, lane, byte, kind, (int)(l->written1[byte] & 255), writers);
+  if (kind != EMU_LDS_ATOMIC && l->atomic && foreign_read(l->atomic[d], l->epoch, bit))
+    return fault_race(w, lane, byte, kind, first_wave(l->atomic[d] & 0xffff & ~bit), 1u << EMU_LDS_ATOMIC);
+  if (kind == EMU_LDS_READ) return true;
+  if (foreign_read(l->read[d], l->epoch, bit))
+    return fault_race(w, lane, byte, kind, first_wave(l->read[d] & 0xffff & ~bit), 1u << EMU_LDS_READ);
+  if (l->read1 && foreign_read(l->read1[byte], l->epoch, bit))
+    return fault_race(w, lane, byte, kind, first_wave(l->read1[byte] & 0xffff & ~bit), 1u << EMU_LDS_READ);
+  return true;
+}
+
+static bool explain(emu_wave *w, emu_lds_kind kind, const uint32_t *addr, unsigned bytes, uint64_t lanes) {
+  const emu_lds *l = w->group->lds_shadow;
+  for (int i = 0; i < EMU_LANES; i++) {
+    if (!(lanes >> i & 1)) continue;
+    for (uint32_t b = addr[i]; b < addr[i] + bytes; b++) {
+      if ((kind == EMU_LDS_READ || kind == EMU_LDS_ATOMIC) && !l->valid[b])
+        return emu_fault(w, i, "%s of LDS byte 0x%x that nothing has written", kind_names[kind], b);
+      if (!explain_byte(w, kind, i, b)) return false;
+    }
+  }
+  return emu_fault(w, -1, "internal: LDS check failed without a cause");
+}
+
+/* --- the checks, fast: nonzero when any dword of the access needs explaining --- */
+
+typedef struct view {
+  uint32_t *written, *read;
+  uint8_t *valid;
+  uint32_t mine, epoch, bit;
+} view;
+
+static inline __attribute__((always_inline)) uint32_t read_dwords(const view *v, const uint32_t *addr, uint64_t lanes, unsigned n) {
+  uint32_t bad = 0;
+  for (int i = 0; i < EMU_LANES; i++) {
+    if (!(lanes >> i & 1)) continue;
+    uint32_t d = addr[i] / 4;
+    for (unsigned k = 0; k < n; k++) {
+      uint32_t ok4;
+      memcpy(&ok4, v->valid + 4 * (d + k), 4);
+      bad |= (uint32_t)foreign_write(v->written[d + k], v->mine) | ~ok4;
+      v->read[d + k] = add_reader(v->read[d + k], v->epoch, v->bit);
+    }
+  }
+  return bad;
+}
+
+static inline __attribute__((always_inline)) uint32_t write_dwords(const view *v, const uint32_t *addr, uint64_t lanes, unsigned n) {
+  uint32_t bad = 0;
+  for (int i = 0; i < EMU_LANES; i++) {
+    if (!(lanes >> i & 1)) continue;
+    uint32_t d = addr[i] / 4;
+    for (unsigned k = 0; k < n; k++) {
+      bad |= (uint32_t)foreign_write(v->written[d + k], v->mine) | (uint32_t)foreign_read(v->read[d + k], v->epoch, v->bit);
+      if (bad) return bad; /* tags must still show the other side */
+      v->written[d + k] = v->mine;
+      memset(v->valid + 4 * (d + k), 0xff, 4);
+    }
+  }
+  return bad;
+}
+
+/* Width known to the compiler: the inner loop becomes one 16-byte operation. */
+CLONES static uint32_t check_read(const view *v, const uint32_t *addr, uint64_t lanes, unsigned dwords) {
+  switch (dwords) {
+    case 1: return read_dwords(v, addr, lanes, 1);
+    case 2: return read_dwords(v, addr, lanes, 2);
+    case 3: return read_dwords(v, addr, lanes, 3);
+    default: return read_dwords(v, addr, lanes, 4);
+  }
+}
+
+CLONES static uint32_t check_write(const view *v, const uint32_t *addr, uint64_t lanes, unsigned dwords) {
+  switch (dwords) {
+    case 1: return write_dwords(v, addr, lanes, 1);
+    case 2: return write_dwords(v, addr, lanes, 2);
+    case 3: return write_dwords(v, addr, lanes, 3);
+    default: return write_dwords(v, addr, lanes, 4);
+  }
+}
+
+/* Shadows few kernels have: atomics, DMA, single bytes. Runs before the tags of this access are set. */
+static bool check_rare(emu_wave *w, emu_lds_kind kind, const uint32_t *addr, unsigned bytes, uint64_t lanes) {
+  const emu_lds *l = w->group->lds_shadow;
+  uint32_t mine = l->epoch << 8 | (uint32_t)w->index, bit = 1u << w->index;
+  uint32_t dma_lo = ((uint32_t)w->index << DMA_SEQ_BITS | w->vm_done) + 1, dma_n = (1u << DMA_SEQ_BITS) - 1 - w->vm_done;
+  bool bad = false;
+  for (int i = 0; i < EMU_LANES; i++) {
+    if (!(lanes >> i & 1)) continue;
+    for (uint32_t d = addr[i] / 4; d < (addr[i] + bytes + 3) / 4; d++) {
+      if (l->dma) bad |= l->dma[d] - dma_lo < dma_n;
+      if (l->atomic && kind != EMU_LDS_ATOMIC) bad |= foreign_read(l->atomic[d], l->epoch, bit);
+    }
+    if (!l->written1) continue;
+    for (uint32_t b = addr[i]; b < addr[i] + bytes; b++) {
+      bad |= foreign_write(l->written1[b], mine);
+      if (kind != EMU_LDS_READ) bad |= foreign_read(l->read1[b], l->epoch, bit);
+    }
+  }
+  return !bad || explain(w, kind, addr, bytes, lanes);
+}
+
+static bool access_bytes(emu_wave *w, emu_lds_kind kind, const uint32_t *addr, unsigned bytes, uint64_t lanes) {
+  emu_lds *l = w->group->lds_shadow;
+  for (int i = 0; i < EMU_LANES; i++) {
+    if (!(lanes >> i & 1)) continue;
+    for (uint32_t b = addr[i]; b < addr[i] + bytes; b++) {
+      if (kind == EMU_LDS_READ && !l->valid[b])
+        return emu_fault(w, i, "read of LDS byte 0x%x that nothing has written", b);
+      if (!explain_byte(w, kind, i, b)) return false;
+      if (kind == EMU_LDS_READ) l->read1[b] = add_reader(l->read1[b], l->epoch, 1u << w->index);
+      else l->written1[b] = l->epoch << 8 | (uint32_t)w->index, l->valid[b] = 0xff;
+    }
+  }
+  return true;
+}
+
+static bool access_atomic(emu_wave *w, const uint32_t *addr, unsigned bytes, uint64_t lanes) {
+  emu_lds *l = w->group->lds_shadow;
+  for (int i = 0; i < EMU_LANES; i++) {
+    if (!(lanes >> i & 1)) continue;
+    for (uint32_t b = addr[i]; b < addr[i] + bytes; b += 4) {
+      for (uint32_t k = b; k < b + 4; k++)
+        if (!l->valid[k]) return emu_fault(w, i, "atomic on LDS byte 0x%x that nothing has written", k);
+      if (!explain_byte(w, EMU_LDS_ATOMIC, i, b)) return false;
+      l->atomic[b / 4] = add_reader(l->atomic[b / 4], l->epoch, 1u << w->index);
+    }
+  }
+  return true;
+}
+
+/* A DMA must not land on bytes that a read of this wave, not yet waited for, may still want. */
+static bool dma_over_own_read(emu_wave *w, const uint32_t *addr, uint64_t lanes) {
+  const emu_lds *l = w->group->lds_shadow;
+  const emu_lds_wave *lw = &l->waves[w->index];
+  for (uint32_t n = 0; n < EMU_LDS_RING && n < lw->n_ops; n++) {
+    const emu_lds_op *op = &lw->ring[(lw->n_ops - 1 - n) % EMU_LDS_RING];
+    if (op->kind == EMU_LDS_DMA) continue;
+    if (op->seq <= w->lgkm_done) break; /* in order: older ones are done too */
+    for (int i = 0; i < EMU_LANES; i++)
+      for (int j = 0; j < EMU_LANES && op->lanes >> i & 1; j++)
+        if (lanes >> j & 1 && addr[j] < op->addr[i] + op->bytes && op->addr[i] < addr[j] + 4)
+          return emu_fault(w, j, "direct-to-LDS load over LDS byte 0x%x while this wave's %s at pc 0x%x is outstanding: s_waitcnt "
+                           "lgkmcnt must cover it first", addr[j], kind_names[op->kind], op->inst->pc), true;
+  }
+  return false;
+}
+
+static void remember(emu_wave *w, const emu_inst *in, emu_lds_kind kind, const uint32_t *addr, unsigned bytes, uint64_t lanes) {
+  emu_lds *l = w->group->lds_shadow;
+  emu_lds_wave *lw = &l->waves[w->index];
+  emu_lds_op *op = &lw->ring[lw->n_ops++ % EMU_LDS_RING];
+  op->seq = kind == EMU_LDS_DMA ? w->vm_issued : w->lgkm_issued;
+  op->kind = (uint8_t)kind;
+  op->bytes = (uint8_t)bytes;
+  op->inst = in;
+  op->lanes = lanes;
+  memcpy(op->addr, addr, sizeof op->addr);
+}
+
+/* Largest end and the OR of all low bits, over active lanes. */
+CLONES static uint32_t extent(const uint32_t *addr, uint64_t lanes, uint32_t *low_bits) {
+  uint32_t top = 0, low = 0;
+  for (int i = 0; i < EMU_LANES; i++) {
+    uint32_t on = lanes >> i & 1 ? ~0u : 0, a = addr[i] & on;
+    top = a > top ? a : top;
+    low |= a;
+  }
+  *low_bits = low;
+  return top;
+}
+
+/* Whole dwords must be dword-aligned, which is what wide accesses need in the unaligned mode ROCm runs in (they then pay
+ * bank conflicts); a 16-bit access must be 2-aligned. gfx942 would also take odd dwords: refused, the shadow is by dword. */
+static bool check_place(emu_wave *w, const uint32_t *addr, unsigned bytes, uint64_t lanes) {
+  uint32_t low, size = w->group->lds_bytes, align = bytes > 4 ? 4 : bytes;
+  uint32_t top = extent(addr, lanes, &low);
+  if ((low & (align - 1)) == 0 && size >= bytes && top <= size - bytes) return true;
+  for (int i = 0; i < EMU_LANES; i++) {
+    if (!(lanes >> i & 1)) continue;
+    if (addr[i] > size || size - addr[i] < bytes)
+      return emu_fault(w, i, "LDS access of %u bytes at 0x%x is outside the workgroup's %u bytes", bytes, addr[i], size);
+    if (addr[i] & (align - 1))
+      return emu_fault(w, i, "LDS access of %u bytes at 0x%x is not aligned to %u bytes", bytes, addr[i], align);
+  }
+  return true; /* only inactive lanes were out of place */
+}
+
+bool emu_lds_access(emu_wave *w, const emu_inst *in, emu_lds_kind kind, const uint32_t addr[EMU_LANES], unsigned bytes,
+                    uint64_t lanes) {
+  if (!lanes) return true;
+  if (!check_place(w, addr, bytes, lanes) || !prepare(w, kind, bytes)) return false;
+  emu_lds *l = w->group->lds_shadow;
+  remember(w, in, kind, addr, bytes, lanes);
+  if (bytes < 4) return access_bytes(w, kind, addr, bytes, lanes);
+  if (kind == EMU_LDS_ATOMIC) return access_atomic(w, addr, bytes, lanes);
+  if ((l->atomic || l->dma || l->written1) && !check_rare(w, kind, addr, bytes, lanes)) return false;
+  view v = {l->written, l->read, l->valid, l->epoch << 8 | (uint32_t)w->index, l->epoch, 1u << w->index};
+  if (kind == EMU_LDS_READ) return !check_read(&v, addr, lanes, bytes / 4) || explain(w, kind, addr, bytes, lanes);
+  if (kind == EMU_LDS_DMA && dma_over_own_read(w, addr, lanes)) return false;
+  if (check_write(&v, addr, lanes, bytes / 4)) return explain(w, kind, addr, bytes, lanes);
+  if (kind == EMU_LDS_DMA)
+    for (int i = 0; i < EMU_LANES; i++)
+      if (lanes >> i & 1) l->dma[addr[i] / 4] = (uint32_t)w->index << DMA_SEQ_BITS | (w->vm_issued & ((1u << DMA_SEQ_BITS) - 1));
+  return true;
+}
+
+/* --- barrier: what its wave did not wait for happens in the next epoch too --- */
+
+static void carry(emu_lds *l, const emu_wave *w, const emu_lds_op *op) {
+  uint32_t tag = l->epoch << 8 | (uint32_t)w->index, bit = 1u << w->index;
+  for (int i = 0; i < EMU_LANES; i++) {
+    if (!(op->lanes >> i & 1)) continue;
+    for (uint32_t b = op->addr[i]; b < op->addr[i] + op->bytes; b++) {
+      bool whole = op->bytes >= 4;
+      if (op->kind == EMU_LDS_READ && whole) l->read[b / 4] = add_reader(l->read[b / 4], l->epoch, bit);
+      else if (op->kind == EMU_LDS_READ) l->read1[b] = add_reader(l->read1[b], l->epoch, bit);
+      else if (op->kind == EMU_LDS_ATOMIC) l->atomic[b / 4] = add_reader(l->atomic[b / 4], l->epoch, bit);
+      else if (whole) l->written[b / 4] = tag;
+      else l->written1[b] = tag;
+    }
+  }
+}
+
+void emu_lds_barrier(emu_group *g) {
+  emu_lds *l = g->lds_shadow;
+  if (!l || !l->written) return;
+  size_t bytes = (g->lds_bytes + 15u) & ~15u;
+  if (l->epoch++ == EPOCH_MAX) {
+    memset(l->written, 0, bytes);
+    memset(l->read, 0, bytes);
+    if (l->atomic) memset(l->atomic, 0, bytes);
+    if (l->written1) memset(l->written1, 0, 4 * bytes), memset(l->read1, 0, 4 * bytes);
+    l->epoch = 1;
+  }
+  for (int i = 0; i < g->n_waves && i < EMU_LDS_WAVES; i++) {
+    const emu_wave *w = &g->waves[i];
+    const emu_lds_wave *lw = &l->waves[i];
+    if (w->lgkm_done == w->lgkm_issued && w->vm_done == w->vm_issued) continue;
+    for (uint32_t n = 0; n < EMU_LDS_RING && n < lw->n_ops; n++) {
+      const emu_lds_op *op = &lw->ring[(lw->n_ops - 1 - n) % EMU_LDS_RING];
+      if (!op_done(w, op)) carry(l, w, op);
+    }
+  }
+}
+
+/* --- bank conflicts --- */
+
+/* Lanes served together. 128-bit reads go in the order AMD published; everything else in consecutive lanes that make up
+ * 128 bytes (b32: 32 lanes, b64: 16). The b64 rule is undocumented for gfx942: consecutive lanes are assumed. */
+static const uint8_t read128_order[EMU_LANES] = {
+    0,  1,  2,  3,  20, 21, 22, 23, 4,  5,  6,  7,  16, 17, 18, 19, 8,  9,  10, 11, 28, 29, 30, 31, 12, 13, 14, 15, 24, 25, 26, 27,
+    32, 33, 34, 35, 52, 53, 54, 55, 36, 37, 38, 39, 48, 49, 50, 51, 40, 41, 42, 43, 60, 61, 62, 63, 44, 45, 46, 47, 56, 57, 58, 59};
+
+static const uint8_t in_order[EMU_LANES] = {
+    0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31,
+    32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43, 44, 45, 46, 47, 48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 63};
+
+/* Most distinct dwords any bank must deliver in one phase. */
+static unsigned phase_clocks(const uint32_t *dword, unsigned n) {
+  uint32_t seen = 0;
+  unsigned distinct = 0;
+  for (unsigned i = 0; i < n; i++) {
+    uint32_t bit = 1u << (dword[i] & 31);
+    distinct += !(seen & bit);
+    seen |= bit;
+  }
+  if (distinct == n) return n ? 1 : 0;
+  uint8_t count[32] = {0};
+  unsigned most = 0;
+  for (unsigned i = 0; i < n; i++) {
+    bool again = false;
+    for (unsigned j = 0; j < i && !again; j++) again = dword[j] == dword[i]; /* one dword to several lanes is one access */
+    if (again) continue;
+    unsigned c = ++count[dword[i] & 31];
+    most = c > most ? c : most;
+  }
+  return most;
+}
+
+/* Dwords of the lanes of one phase, in any order. */
+static unsigned gather(uint32_t dword[32], const uint32_t *addr, const uint8_t *order, unsigned per, unsigned words, uint64_t lanes) {
+  unsigned n = 0;
+  for (unsigned i = 0; i < per; i++) {
+    unsigned l = order[i];
+    if (!(lanes >> l & 1)) continue;
+    for (unsigned k = 0; k < words; k++) dword[n++] = addr[l] / 4 + k;
+  }
+  return n;
+}
+
+/* The common case of 128-bit accesses: aligned lanes, each in its own group of four banks. */
+static bool conflict_free128(const uint32_t *addr, const uint8_t *order, uint64_t lanes) {
+  unsigned seen = 0, low = 0;
+  for (int i = 0; i < 8; i++) seen |= 1u << (addr[order[i]] >> 4 & 7), low |= addr[order[i]];
+  return lanes == ~0ull && seen == 0xff && (low & 15) == 0;
+}
+
+unsigned emu_lds_clocks(emu_lds_kind kind, const uint32_t addr[EMU_LANES], unsigned bytes, uint64_t lanes, unsigned *ideal) {
+  const uint8_t *order = bytes >= 12 && kind == EMU_LDS_READ ? read128_order : in_order;
+  unsigned clk = 0, phases = bytes >= 12 ? 8 : bytes == 8 ? 4 : 2, per = EMU_LANES / phases;
+  *ideal = 0;
+  for (unsigned p = 0; p < phases; p++, order += per) {
+    uint32_t dword[32];
+    unsigned c = 1;
+    if (bytes != 16 || !conflict_free128(addr, order, lanes))
+      c = phase_clocks(dword, gather(dword, addr, order, per, (bytes + 3) / 4, lanes));
+    clk += c;
+    *ideal += c != 0;
+  }
+  return clk;
+}

@@ -1,0 +1,53 @@
+/* LDS with its race detector, from inside: lds.c, ops_ds.c and the direct-to-LDS loads of ops_vmem.c.
+ *
+ * Shadow of every dword: who wrote it and who read it since the last barrier. Two accesses of different waves, at
+ * least one a write, in the same epoch (interval between barriers) are a race. An operation still outstanding when its
+ * wave arrives at a barrier is carried into the next epoch, as if it happened there: that is what a missing s_waitcnt
+ * before s_barrier means. Bytes of sub-dword accesses have their own shadow, made when the first one happens. */
+#ifndef MLAF_EMU_LDS_H
+#define MLAF_EMU_LDS_H
+
+#include "emu/emu.h"
+#include "emu/memory.h"
+
+typedef enum emu_lds_kind { EMU_LDS_READ, EMU_LDS_WRITE, EMU_LDS_ATOMIC, EMU_LDS_DMA } emu_lds_kind;
+
+enum { EMU_LDS_RING = 64, EMU_LDS_WAVES = 16 };
+
+/* The latest LDS operations of a wave: what the barrier carries over and where messages find the other pc. */
+typedef struct emu_lds_op {
+  uint32_t seq; /* w->lgkm_issued (DS) or w->vm_issued (DMA) after its issue */
+  uint8_t kind, bytes;
+  const emu_inst *inst;
+  uint64_t lanes;
+  uint32_t addr[EMU_LANES];
+} emu_lds_op;
+
+typedef struct emu_lds_wave {
+  uint32_t n_ops; /* ring position; ring[(n_ops - 1) % EMU_LDS_RING] is the latest */
+  emu_lds_op *ring;
+  uint8_t *scratch; /* private memory of the wave's lanes, lane after lane; NULL until used */
+} emu_lds_wave;
+
+typedef struct emu_lds {
+  uint32_t epoch;    /* 1..65535, wraps with a clean shadow */
+  uint8_t *valid;    /* [bytes] 0xff once written */
+  uint32_t *written; /* [dwords] epoch << 8 | wave of the last whole-dword write */
+  uint32_t *read;    /* [dwords] epoch << 16 | mask of waves that read it whole in that epoch */
+  uint32_t *atomic;  /* [dwords] same for atomics; NULL until the first */
+  uint32_t *dma;     /* [dwords] wave << 28 | vm sequence of the last direct-to-LDS write; NULL until the first */
+  uint32_t *written1, *read1; /* [bytes] as written and read, for sub-dword accesses; NULL until the first */
+  emu_lds_wave waves[EMU_LDS_WAVES];
+  emu_span hit[4];   /* allocations that vector memory hit last */
+  unsigned next_hit;
+} emu_lds;
+
+/* Check one wave-wide access and record it: bounds, alignment, initialised (reads), races. addr[l] valid for lanes set
+ * in `lanes`. `bytes` 1, 2, 4, 8, 12 or 16 per lane. False after emu_fault. */
+bool emu_lds_access(emu_wave *w, const emu_inst *in, emu_lds_kind kind, const uint32_t addr[EMU_LANES], unsigned bytes,
+                    uint64_t lanes);
+
+/* LDS port clocks of an access and the least it could take, from the phase rule of the bank table. */
+unsigned emu_lds_clocks(emu_lds_kind kind, const uint32_t addr[EMU_LANES], unsigned bytes, uint64_t lanes, unsigned *ideal);
+
+#endif

@@ -1,0 +1,85 @@
+/* What atomics compute. Float additions keep subnormals and round to nearest even; packed halves are added one by one. */
+#pragma GCC optimize("fp-contract=off")
+#include <math.h>
+#include <string.h>
+
+#include "emu/vmem.h"
+
+unsigned emu_atomic_operands(emu_atomic op) { return op == EMU_CMPSWAP || op == EMU_FCMPSWAP ? 2 : 1; }
+
+static float as_float(uint64_t x) {
+  uint32_t u = (uint32_t)x;
+  float f;
+  memcpy(&f, &u, sizeof f);
+  return f;
+}
+static uint64_t float_bits(float f) {
+  uint32_t u;
+  memcpy(&u, &f, sizeof u);
+  return u;
+}
+static double as_double(uint64_t x) {
+  double f;
+  memcpy(&f, &x, sizeof f);
+  return f;
+}
+static uint64_t double_bits(double f) {
+  uint64_t u;
+  memcpy(&u, &f, sizeof u);
+  return u;
+}
+
+static uint64_t apply_float(emu_atomic op, unsigned words, uint64_t mem, uint64_t data) {
+  if (words == 2) {
+    double a = as_double(mem), b = as_double(data);
+    return double_bits(op == EMU_FADD ? a + b : op == EMU_FMIN ? fmin(a, b) : fmax(a, b));
+  }
+  float a = as_float(mem), b = as_float(data);
+  return float_bits(op == EMU_FADD ? a + b : op == EMU_FMIN ? fminf(a, b) : fmaxf(a, b));
+}
+
+static uint16_t add_half(uint16_t a, uint16_t b) {
+  _Float16 x, y;
+  memcpy(&x, &a, 2);
+  memcpy(&y, &b, 2);
+  x = (_Float16)((float)x + (float)y); /* fp32 holds the sum of two halves exactly enough: one rounding */
+  memcpy(&a, &x, 2);
+  return a;
+}
+
+static uint16_t add_bf16(uint16_t a, uint16_t b) {
+  float s = as_float((uint32_t)a << 16) + as_float((uint32_t)b << 16);
+  uint32_t u = (uint32_t)float_bits(s);
+  if (s != s) return (uint16_t)(u >> 16 | 0x40);
+  return (uint16_t)((u + 0x7fff + (u >> 16 & 1)) >> 16);
+}
+
+uint64_t emu_atomic_apply(emu_atomic op, unsigned words, uint64_t mem, uint64_t data, uint64_t cmp) {
+  uint64_t mask = words == 2 ? ~0ull : 0xffffffffull, r = 0;
+  int64_t sm = words == 2 ? (int64_t)mem : (int32_t)mem, sd = words == 2 ? (int64_t)data : (int32_t)data;
+  switch (op) {
+    case EMU_SWAP: r = data; break;
+    case EMU_CMPSWAP: r = mem == cmp ? data : mem; break;
+    case EMU_FCMPSWAP: r = as_float(mem) == as_float(cmp) ? data : mem; break;
+    case EMU_ADD: r = mem + data; break;
+    case EMU_SUB: r = mem - data; break;
+    case EMU_RSUB: r = data - mem; break;
+    case EMU_SMIN: r = sm < sd ? mem : data; break;
+    case EMU_UMIN: r = mem < data ? mem : data; break;
+    case EMU_SMAX: r = sm > sd ? mem : data; break;
+    case EMU_UMAX: r = mem > data ? mem : data; break;
+    case EMU_AND: r = mem & data; break;
+    case EMU_OR: r = mem | data; break;
+    case EMU_XOR: r = mem ^ data; break;
+    case EMU_INC: r = mem >= data ? 0 : mem + 1; break;
+    case EMU_DEC: r = mem == 0 || mem > data ? data : mem - 1; break;
+    case EMU_FADD: case EMU_FMIN: case EMU_FMAX: r = apply_float(op, words, mem, data); break;
+    case EMU_PK_ADD_F16:
+      r = (uint64_t)add_half((uint16_t)(mem >> 16), (uint16_t)(data >> 16)) << 16 | add_half((uint16_t)mem, (uint16_t)data);
+      break;
+    case EMU_PK_ADD_BF16:
+      r = (uint64_t)add_bf16((uint16_t)(mem >> 16), (uint16_t)(data >> 16)) << 16 | add_bf16((uint16_t)mem, (uint16_t)data);
+      break;
+  }
+  return r & mask;
+}

@@ -1,0 +1,399 @@
+/* Vector memory: global_, flat_, buffer_ and scratch_ loads, stores and atomics, and loads that go straight to LDS.
+ *
+ * Data moves at issue. A load's destination stays "in flight" under the wave's vmcnt sequence until an s_waitcnt vmcnt
+ * covers it; stores and LDS loads take a place in that sequence too. flat_ instructions count in vmcnt and lgkmcnt.
+ *
+ * Buffer descriptors: base 48 bits, stride 14, num_records, word 3. Linear addressing only (a swizzled or add-tid
+ * descriptor is refused by name): offset = index * stride + voffset + inst_offset; a dword with
+ * offset + soffset + 4 > num_records reads as 0 and is not written. Loads to LDS: dword per lane at
+ * M0[15:0] + inst_offset + 4 * lane id, sub-dword data extended to the dword; inactive lanes leave their dword alone. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "emu/lds.h"
+#include "emu/timing.h"
+#include "emu/vmem.h"
+
+typedef enum space { GLOBAL, FLAT, BUFFER, SCRATCH } space;
+typedef enum conv { RAW, U8, I8, U16, I16, U8_LO, U8_HI, I8_LO, I8_HI, U16_LO, U16_HI, ST8, ST16, ST8_HI, ST16_HI } conv;
+
+typedef struct vm_op {
+  uint8_t space, conv, bytes;
+  bool lds; /* global_load_lds_*: always; buffer_load_*: by its lds flag */
+} vm_op;
+
+/* Where the lanes of one instruction access. */
+typedef struct place {
+  uint64_t addr[EMU_LANES];
+  uint64_t lanes; /* active */
+  uint64_t whole; /* active and completely in range */
+  uint32_t room[EMU_LANES]; /* bytes in range, for lanes that are active and not whole */
+} place;
+
+/* --- addresses --- */
+
+static bool pair_base(emu_wave *w, const emu_operand *s, uint64_t *base) {
+  *base = 0;
+  if (s->kind != EMU_O_SREG) return true; /* off */
+  if (!emu_sreg_check(w, s->reg, 2)) return false;
+  *base = (uint64_t)w->s[s->reg + 1] << 32 | w->s[s->reg];
+  return true;
+}
+
+static bool locate_flat(emu_wave *w, const emu_inst *in, const emu_operand *vaddr, const emu_operand *saddr, place *p) {
+  bool wide = !saddr || saddr->kind != EMU_O_SREG;
+  uint64_t base;
+  if (!emu_vreg_check(w, vaddr->reg, wide ? 2 : 1, p->lanes)) return false;
+  if (saddr ? !pair_base(w, saddr, &base) : (base = 0, false)) return false;
+  base += (uint64_t)(int64_t)in->offset;
+  const uint32_t *lo = w->v[vaddr->reg], *hi = w->v[vaddr->reg + 1];
+  if (wide)
+    for (int l = 0; l < EMU_LANES; l++) p->addr[l] = ((uint64_t)hi[l] << 32 | lo[l]) + base;
+  else
+    for (int l = 0; l < EMU_LANES; l++) p->addr[l] = lo[l] + base;
+  p->whole = p->lanes;
+  return true;
+}
+
+typedef struct descriptor {
+  uint64_t base;
+  uint32_t stride, records;
+} descriptor;
+
+static bool read_descriptor(emu_wave *w, const emu_operand *s, descriptor *d) {
+  if (s->kind != EMU_O_SREG) return emu_fault(w, -1, "a buffer instruction needs its descriptor in four SGPRs");
+  if (!emu_sreg_check(w, s->reg, 4)) return false;
+  const uint32_t *r = &w->s[s->reg];
+  d->base = (uint64_t)(r[1] & 0xffff) << 32 | r[0];
+  d->stride = r[1] >> 16 & 0x3fff;
+  d->records = r[2];
+  if (r[1] >> 31) return emu_fault(w, -1, "unimplemented: swizzled buffer descriptor (word 1 is 0x%08x)", r[1]);
+  if (r[3] >> 23 & 1) return emu_fault(w, -1, "unimplemented: add-tid buffer descriptor (word 3 is 0x%08x)", r[3]);
+  if (r[3] >> 30) return emu_fault(w, -1, "word 3 of the buffer descriptor is 0x%08x: type bits 31:30 must be 0", r[3]);
+  if ((r[3] >> 15 & 15) == 0)
+    return emu_fault(w, -1, "word 3 of the buffer descriptor is 0x%08x: data format 0 marks it unbound, use 0x00020000", r[3]);
+  return true;
+}
+
+static bool scalar_value(emu_wave *w, const emu_operand *s, uint32_t *value) {
+  if (s->kind == EMU_O_SREG) {
+    if (!emu_sreg_check(w, s->reg, 1)) return false;
+    *value = w->s[s->reg];
+  } else {
+    *value = s->kind == EMU_O_CONST ? (uint32_t)s->value : 0;
+  }
+  return true;
+}
+
+/* a[0] vaddr, a[1] descriptor, a[2] soffset. */
+static bool locate_buffer(emu_wave *w, const emu_inst *in, const emu_operand *a, unsigned bytes, place *p) {
+  descriptor d = {0, 0, 0};
+  uint32_t soffset = 0;
+  if (!read_descriptor(w, &a[1], &d) || !scalar_value(w, &a[2], &soffset)) return false;
+  bool idx = in->flags & EMU_F_IDXEN, off = in->flags & EMU_F_OFFEN;
+  if ((idx || off) && !emu_vreg_check(w, a[0].reg, idx && off ? 2 : 1, p->lanes)) return false;
+  p->whole = 0;
+  for (int l = 0; l < EMU_LANES; l++) {
+    if (!(p->lanes >> l & 1)) continue;
+    uint64_t index = idx ? w->v[a[0].reg][l] : 0;
+    uint64_t voffset = off ? w->v[a[0].reg + (idx ? 1 : 0)][l] : 0;
+    uint64_t offset = index * d.stride + voffset + (uint64_t)(int64_t)in->offset, end = offset + soffset;
+    p->addr[l] = d.base + end;
+    uint64_t room = end < d.records ? d.records - end : 0;
+    if (room >= bytes) p->whole |= 1ull << l;
+    else p->room[l] = bytes >= 4 ? (uint32_t)room / 4 * 4 : 0; /* range is checked dword by dword */
+  }
+  return true;
+}
+
+/* Private memory: per lane, bounds from the kernel's private_segment_fixed_size. */
+static bool locate_scratch(emu_wave *w, const emu_inst *in, const emu_operand *vaddr, const emu_operand *saddr, unsigned bytes,
+                           place *p) {
+  uint32_t size = w->group->kernel->scratch_bytes, base;
+  if (!scalar_value(w, saddr, &base)) return false;
+  if (vaddr->kind == EMU_O_VREG && !emu_vreg_check(w, vaddr->reg, 1, p->lanes)) return false;
+  emu_lds *l = w->group->lds_shadow;
+  if (w->index >= EMU_LDS_WAVES) return emu_fault(w, -1, "unimplemented: scratch in a workgroup of more than %d waves", EMU_LDS_WAVES);
+  uint8_t **mem = &l->waves[w->index].scratch;
+  if (!*mem && size && !(*mem = calloc(EMU_LANES, size))) return emu_fault(w, -1, "no host memory for scratch");
+  for (int i = 0; i < EMU_LANES; i++) {
+    if (!(p->lanes >> i & 1)) continue;
+    uint32_t at = base + (uint32_t)in->offset + (vaddr->kind == EMU_O_VREG ? w->v[vaddr->reg][i] : 0);
+    if (at > size || size - at < bytes)
+      return emu_fault(w, i, "scratch access of %u bytes at 0x%x is outside the kernel's %u bytes per lane", bytes, at, size);
+    p->addr[i] = (uint64_t)(uintptr_t)*mem + (uint64_t)i * size + at;
+  }
+  p->whole = p->lanes;
+  return true;
+}
+
+/* --- bounds: every byte inside one live allocation --- */
+
+static bool in_span(const emu_span *s, uint64_t lo, uint64_t hi) { return lo >= s->lo && hi <= s->hi && lo <= hi; }
+
+static bool check_lane(emu_wave *w, int lane, uint64_t addr, uint32_t n, const char *what) {
+  if (n == 0 || emu_mem_find(w->group->dev, addr, n)) return true;
+  char why[320];
+  emu_mem_describe(w->group->dev, addr, n, why, sizeof why);
+  return emu_fault(w, lane, "%s outside every allocation: %s", what, why);
+}
+
+/* One test for the wave when all lanes hit an allocation it hit lately; else lane by lane. */
+static bool check_memory(emu_wave *w, const place *p, unsigned bytes, const char *what) {
+  emu_lds *cache = w->group->lds_shadow;
+  uint64_t lo = UINT64_MAX, hi = 0;
+  for (int l = 0; l < EMU_LANES; l++) {
+    if (!(p->whole >> l & 1)) continue;
+    lo = p->addr[l] < lo ? p->addr[l] : lo;
+    hi = p->addr[l] > hi ? p->addr[l] : hi;
+  }
+  if (p->whole) {
+    bool ok = false;
+    for (int i = 0; i < 4 && !ok; i++) ok = in_span(&cache->hit[i], lo, hi + bytes);
+    const emu_span *s = ok ? NULL : emu_mem_find(w->group->dev, lo, 1);
+    if (s && in_span(s, lo, hi + bytes)) {
+      cache->hit[cache->next_hit++ % 4] = *s;
+      ok = true;
+    }
+    for (int l = 0; l < EMU_LANES && !ok; l++)
+      if (p->whole >> l & 1 && !check_lane(w, l, p->addr[l], bytes, what)) return false;
+  }
+  for (int l = 0; l < EMU_LANES && p->whole != p->lanes; l++)
+    if (p->lanes >> l & 1 && !(p->whole >> l & 1) && !check_lane(w, l, p->addr[l], p->room[l], what)) return false;
+  return true;
+}
+
+/* --- data --- */
+
+static inline __attribute__((always_inline)) void load_words(emu_wave *w, unsigned dst, const place *p, unsigned n) {
+  for (int l = 0; l < EMU_LANES; l++) {
+    if (!(p->whole >> l & 1)) continue;
+    uint32_t x[4];
+    memcpy(x, (const void *)(uintptr_t)p->addr[l], 4 * n);
+    for (unsigned k = 0; k < n; k++) w->v[dst + k][l] = x[k];
+  }
+}
+
+static inline __attribute__((always_inline)) void store_words(emu_wave *w, unsigned src, const place *p, unsigned n) {
+  for (int l = 0; l < EMU_LANES; l++) {
+    if (!(p->whole >> l & 1)) continue;
+    uint32_t x[4];
+    for (unsigned k = 0; k < n; k++) x[k] = w->v[src + k][l];
+    memcpy((void *)(uintptr_t)p->addr[l], x, 4 * n);
+  }
+}
+
+static void load_lanes(emu_wave *w, unsigned dst, const place *p, unsigned words) {
+  switch (words) {
+    case 1: load_words(w, dst, p, 1); break;
+    case 2: load_words(w, dst, p, 2); break;
+    case 3: load_words(w, dst, p, 3); break;
+    default: load_words(w, dst, p, 4); break;
+  }
+  for (int l = 0; l < EMU_LANES && p->whole != p->lanes; l++) {
+    if (!(p->lanes & ~p->whole & 1ull << l)) continue;
+    for (unsigned k = 0; k < words; k++) {
+      uint32_t x = 0;
+      if (4 * k + 4 <= p->room[l]) memcpy(&x, (const void *)(uintptr_t)(p->addr[l] + 4 * k), 4);
+      w->v[dst + k][l] = x;
+    }
+  }
+}
+
+static void store_lanes(emu_wave *w, unsigned src, const place *p, unsigned words) {
+  switch (words) {
+    case 1: store_words(w, src, p, 1); break;
+    case 2: store_words(w, src, p, 2); break;
+    case 3: store_words(w, src, p, 3); break;
+    default: store_words(w, src, p, 4); break;
+  }
+  for (int l = 0; l < EMU_LANES && p->whole != p->lanes; l++) {
+    if (!(p->lanes & ~p->whole & 1ull << l)) continue;
+    for (unsigned k = 0; 4 * k + 4 <= p->room[l]; k++) memcpy((void *)(uintptr_t)(p->addr[l] + 4 * k), &w->v[src + k][l], 4);
+  }
+}
+
+/* One lane of a load, extended or merged as `c` says. */
+static uint32_t narrow(conv c, const place *p, int l, unsigned bytes, uint32_t old) {
+  uint32_t x = 0;
+  if (p->whole >> l & 1) memcpy(&x, (const void *)(uintptr_t)p->addr[l], bytes);
+  switch (c) {
+    case I8: return (uint32_t)(int8_t)x;
+    case I16: return (uint32_t)(int16_t)x;
+    case U8_LO: case U16_LO: return (old & 0xffff0000u) | x;
+    case U8_HI: case U16_HI: return (old & 0xffff) | x << 16;
+    case I8_LO: return (old & 0xffff0000u) | (uint16_t)(int8_t)x;
+    case I8_HI: return (old & 0xffff) | (uint32_t)(uint16_t)(int8_t)x << 16;
+    default: return x; /* RAW, U8, U16 */
+  }
+}
+
+static void in_flight(emu_wave *w, const vm_op *op, unsigned reg, unsigned n, uint64_t lanes) {
+  for (unsigned r = reg; r < reg + n; r++) {
+    w->v_init[r] |= lanes;
+    w->v_vm[r] = w->vm_issued;
+    if (op->space == FLAT) w->v_lgkm[r] = w->lgkm_issued;
+  }
+}
+
+static bool issue(emu_wave *w, const vm_op *op, const emu_operand *dst, unsigned n) {
+  w->vm_issued++;
+  if (op->space == FLAT) w->lgkm_issued++;
+  /* An LDS load in flight to the same register is not ordered with this one. */
+  for (unsigned r = dst ? dst->reg : 0; dst && r < dst->reg + n; r++)
+    if (w->v_lgkm[r] > w->lgkm_done) return emu_vreg_bad(w, r, emu_exec_mask(w));
+  return true;
+}
+
+static void charge(emu_wave *w, const vm_op *op, const place *p, unsigned bytes, emu_traffic kind) {
+  uint64_t moved = (uint64_t)__builtin_popcountll(p->whole) * bytes;
+  if (kind == EMU_TRAFFIC_STORE) w->counts.vmem_bytes_stored += moved;
+  else w->counts.vmem_bytes_loaded += moved;
+  if (op->space != SCRATCH) emu_timing_memory(w, p->addr, p->whole, bytes, kind);
+}
+
+static bool locate(emu_wave *w, const emu_inst *in, const vm_op *op, const emu_operand *vaddr, const emu_operand *rest,
+                   unsigned bytes, place *p) {
+  p->lanes = emu_exec_mask(w);
+  switch ((space)op->space) {
+    case GLOBAL: return locate_flat(w, in, vaddr, rest, p);
+    case FLAT: return locate_flat(w, in, vaddr, NULL, p);
+    case SCRATCH: return locate_scratch(w, in, vaddr, rest, bytes, p);
+    default: return locate_buffer(w, in, vaddr, bytes, p);
+  }
+}
+
+/* --- instructions --- */
+
+static bool to_lds(emu_wave *w, const emu_inst *in, const vm_op *op, const place *p) {
+  if (!emu_sreg_check(w, EMU_M0, 1)) return false;
+  uint32_t at[EMU_LANES], base = (w->s[EMU_M0] & 0xffff) + (uint32_t)in->offset;
+  for (uint32_t l = 0; l < EMU_LANES; l++) at[l] = base + 4 * l;
+  if (!issue(w, op, NULL, 0) || !emu_lds_access(w, in, EMU_LDS_DMA, at, 4, p->lanes)) return false;
+  for (int l = 0; l < EMU_LANES; l++) {
+    if (!(p->lanes >> l & 1)) continue;
+    uint32_t x = narrow((conv)op->conv, p, l, op->bytes, 0);
+    memcpy(w->group->lds + at[l], &x, 4);
+  }
+  unsigned ideal;
+  w->counts.lds_clk += emu_lds_clocks(EMU_LDS_WRITE, at, 4, p->lanes, &ideal);
+  return true;
+}
+
+static bool exec_load(emu_wave *w, const emu_inst *in) {
+  const vm_op *op = in->aux;
+  bool lds = op->lds || in->flags & EMU_F_LDS;
+  unsigned words = (op->bytes + 3u) / 4;
+  place p;
+  if (!locate(w, in, op, &in->src[0], &in->src[1], op->bytes, &p)) return false;
+  if (op->space != SCRATCH && !check_memory(w, &p, op->bytes, "load")) return false;
+  charge(w, op, &p, op->bytes, lds ? EMU_TRAFFIC_LDS : EMU_TRAFFIC_LOAD);
+  if (lds) return to_lds(w, in, op, &p);
+  unsigned dst = in->dst[0].reg;
+  if (!issue(w, op, &in->dst[0], words)) return false;
+  if (op->conv == RAW) {
+    load_lanes(w, dst, &p, words);
+  } else {
+    for (int l = 0; l < EMU_LANES; l++)
+      if (p.lanes >> l & 1) w->v[dst][l] = narrow((conv)op->conv, &p, l, op->bytes, w->v[dst][l]);
+  }
+  in_flight(w, op, dst, words, p.lanes);
+  return true;
+}
+
+static bool exec_store(emu_wave *w, const emu_inst *in) {
+  const vm_op *op = in->aux;
+  bool buffer = op->space == BUFFER;
+  unsigned words = (op->bytes + 3u) / 4, src = in->src[buffer ? 0 : 1].reg;
+  place p;
+  if (!locate(w, in, op, &in->src[buffer ? 1 : 0], &in->src[2], op->bytes, &p)) return false;
+  if (!emu_vreg_check(w, src, words, p.lanes)) return false;
+  if (op->space != SCRATCH && !check_memory(w, &p, op->bytes, "store")) return false;
+  charge(w, op, &p, op->bytes, EMU_TRAFFIC_STORE);
+  if (!issue(w, op, NULL, 0)) return false;
+  if (op->conv == RAW) {
+    store_lanes(w, src, &p, words);
+    return true;
+  }
+  unsigned shift = op->conv == ST8_HI || op->conv == ST16_HI ? 16 : 0;
+  for (int l = 0; l < EMU_LANES; l++) {
+    uint32_t x = w->v[src][l] >> shift;
+    if (p.whole >> l & 1) memcpy((void *)(uintptr_t)p.addr[l], &x, op->bytes);
+  }
+  return true;
+}
+
+static uint64_t swap_memory(emu_atomic op, unsigned words, uint64_t addr, uint64_t data, uint64_t cmp) {
+  if (words == 1) {
+    uint32_t *m = (uint32_t *)(uintptr_t)addr, old = __atomic_load_n(m, __ATOMIC_RELAXED);
+    while (!__atomic_compare_exchange_n(m, &old, (uint32_t)emu_atomic_apply(op, 1, old, data, cmp), false, __ATOMIC_SEQ_CST,
+                                        __ATOMIC_RELAXED)) {}
+    return old;
+  }
+  uint64_t *m = (uint64_t *)(uintptr_t)addr, old = __atomic_load_n(m, __ATOMIC_RELAXED);
+  while (!__atomic_compare_exchange_n(m, &old, emu_atomic_apply(op, 2, old, data, cmp), false, __ATOMIC_SEQ_CST,
+                                      __ATOMIC_RELAXED)) {}
+  return old;
+}
+
+static uint64_t lane_value(const emu_wave *w, unsigned reg, unsigned words, int l) {
+  return words == 2 ? (uint64_t)w->v[reg + 1][l] << 32 | w->v[reg][l] : w->v[reg][l];
+}
+
+/* in->dtype is the emu_atomic, in->dwords its words, aux the addressing. cmpswap data: new value, then comparand. */
+static bool exec_atomic(emu_wave *w, const emu_inst *in) {
+  const vm_op *op = in->aux;
+  bool buffer = op->space == BUFFER, rtn = in->n_dst == 1;
+  unsigned words = in->dwords, bytes = 4 * words, n_data = emu_atomic_operands((emu_atomic)in->dtype);
+  const emu_operand *s = in->src, *data = buffer ? (rtn ? &in->dst[0] : s) : &s[1];
+  const emu_operand *vaddr = buffer && !rtn ? &s[1] : &s[0];
+  place p;
+  if (!locate(w, in, op, vaddr, &s[2], bytes, &p)) return false;
+  if (!emu_vreg_check(w, data->reg, words * n_data, p.lanes) || !check_memory(w, &p, bytes, "atomic")) return false;
+  charge(w, op, &p, bytes, EMU_TRAFFIC_ATOMIC);
+  if (!issue(w, op, rtn ? &in->dst[0] : NULL, words)) return false;
+  for (int l = 0; l < EMU_LANES; l++) {
+    if (!(p.lanes >> l & 1)) continue;
+    uint64_t old = 0;
+    if (p.whole >> l & 1) {
+      if (p.addr[l] % bytes) return emu_fault(w, l, "atomic at 0x%" PRIx64 " is not aligned to %u bytes", p.addr[l], bytes);
+      uint64_t cmp = n_data == 2 ? lane_value(w, data->reg + words, words, l) : 0;
+      old = swap_memory((emu_atomic)in->dtype, words, p.addr[l], lane_value(w, data->reg, words, l), cmp);
+    }
+    if (!rtn) continue;
+    w->v[in->dst[0].reg][l] = (uint32_t)old;
+    if (words == 2) w->v[in->dst[0].reg + 1][l] = (uint32_t)(old >> 32);
+  }
+  if (rtn) in_flight(w, op, in->dst[0].reg, words, p.lanes);
+  return true;
+}
+
+/* --- table --- */
+
+#define AUX(...) &(const vm_op){__VA_ARGS__}
+#define LD(p, sp, name, c, bytes) {p "_load_" name, exec_load, EMU_C_VMEM_LOAD, 0, 0, AUX(sp, c, bytes, false)}
+#define ST(p, sp, name, c, bytes) {p "_store_" name, exec_store, EMU_C_VMEM_STORE, 0, 0, AUX(sp, c, bytes, false)}
+#define LOADS(p, sp) LD(p, sp, "ubyte", U8, 1), LD(p, sp, "sbyte", I8, 1), LD(p, sp, "ushort", U16, 2), LD(p, sp, "sshort", I16, 2), \
+    LD(p, sp, "dword", RAW, 4), LD(p, sp, "dwordx2", RAW, 8), LD(p, sp, "dwordx3", RAW, 12), LD(p, sp, "dwordx4", RAW, 16), \
+    LD(p, sp, "ubyte_d16", U8_LO, 1), LD(p, sp, "ubyte_d16_hi", U8_HI, 1), LD(p, sp, "sbyte_d16", I8_LO, 1), \
+    LD(p, sp, "sbyte_d16_hi", I8_HI, 1), LD(p, sp, "short_d16", U16_LO, 2), LD(p, sp, "short_d16_hi", U16_HI, 2)
+#define STORES(p, sp) ST(p, sp, "byte", ST8, 1), ST(p, sp, "short", ST16, 2), ST(p, sp, "byte_d16_hi", ST8_HI, 1), \
+    ST(p, sp, "short_d16_hi", ST16_HI, 2), ST(p, sp, "dword", RAW, 4), ST(p, sp, "dwordx2", RAW, 8), \
+    ST(p, sp, "dwordx3", RAW, 12), ST(p, sp, "dwordx4", RAW, 16)
+#define AT(p, sp, name, op, words) {p "_atomic_" name, exec_atomic, EMU_C_VMEM_ATOMIC, op, words, AUX(sp, RAW, 4 * (words), false)}
+#define AT2(p, sp, name, op) AT(p, sp, name, op, 1), AT(p, sp, name "_x2", op, 2)
+#define ATOMICS(p, sp) AT2(p, sp, "swap", EMU_SWAP), AT2(p, sp, "cmpswap", EMU_CMPSWAP), AT2(p, sp, "add", EMU_ADD), \
+    AT2(p, sp, "sub", EMU_SUB), AT2(p, sp, "smin", EMU_SMIN), AT2(p, sp, "umin", EMU_UMIN), AT2(p, sp, "smax", EMU_SMAX), \
+    AT2(p, sp, "umax", EMU_UMAX), AT2(p, sp, "and", EMU_AND), AT2(p, sp, "or", EMU_OR), AT2(p, sp, "xor", EMU_XOR), \
+    AT2(p, sp, "inc", EMU_INC), AT2(p, sp, "dec", EMU_DEC), AT(p, sp, "add_f32", EMU_FADD, 1), \
+    AT(p, sp, "pk_add_f16", EMU_PK_ADD_F16, 1), AT(p, sp, "pk_add_bf16", EMU_PK_ADD_BF16, 1), AT(p, sp, "add_f64", EMU_FADD, 2), \
+    AT(p, sp, "min_f64", EMU_FMIN, 2), AT(p, sp, "max_f64", EMU_FMAX, 2)
+#define LDS_LD(name, c, bytes) {"global_load_lds_" name, exec_load, EMU_C_VMEM_LOAD, 0, 0, AUX(GLOBAL, c, bytes, true)}
+const emu_op emu_ops_vmem[] = {
+    LOADS("global", GLOBAL), LOADS("flat", FLAT), LOADS("buffer", BUFFER), LOADS("scratch", SCRATCH),
+    STORES("global", GLOBAL), STORES("flat", FLAT), STORES("buffer", BUFFER), STORES("scratch", SCRATCH),
+    ATOMICS("global", GLOBAL), ATOMICS("flat", FLAT), ATOMICS("buffer", BUFFER),
+    LDS_LD("ubyte", U8, 1), LDS_LD("sbyte", I8, 1), LDS_LD("ushort", U16, 2), LDS_LD("sshort", I16, 2), LDS_LD("dword", RAW, 4),
+    {NULL, NULL, 0, 0, 0, NULL},
+};

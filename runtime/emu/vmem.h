@@ -1,0 +1,17 @@
+/* Atomic read-modify-write operations, the same for LDS and memory: ops_atomic.c. */
+#ifndef MLAF_EMU_VMEM_H
+#define MLAF_EMU_VMEM_H
+
+#include <stdint.h>
+
+typedef enum emu_atomic {
+  EMU_SWAP, EMU_CMPSWAP, EMU_FCMPSWAP, EMU_ADD, EMU_SUB, EMU_RSUB, EMU_SMIN, EMU_UMIN, EMU_SMAX, EMU_UMAX, EMU_AND, EMU_OR,
+  EMU_XOR, EMU_INC, EMU_DEC, EMU_FADD, EMU_FMIN, EMU_FMAX, EMU_PK_ADD_F16, EMU_PK_ADD_BF16
+} emu_atomic;
+
+/* Data operands: 2 for compare-and-swap, else 1. */
+unsigned emu_atomic_operands(emu_atomic op);
+/* The new memory value; `cmp` is used by compare-and-swap only. words is 1 or 2 dwords. */
+uint64_t emu_atomic_apply(emu_atomic op, unsigned words, uint64_t mem, uint64_t data, uint64_t cmp);
+
+#endif
