@@ -11,13 +11,15 @@ MLAF_DEV f32x4 mfma16(u32x2 a, u32x2 b, f32x4 c) {
 }
 
 // The same with a chosen register file for each operand ("v" or "a"), for kernels whose pressure the compiler cannot
-// place. Inline assembly is invisible to the hazard recogniser: before anything but an MFMA accumulating into the same
-// registers touches the result, the kernel must spend the wait states itself (MFMA_SETTLE).
+// place. Inline assembly is invisible to the hazard recogniser, so the kernel keeps its rules itself:
+//   A and B must not come straight from VALU (2 wait states); loads are fine, the compiler waits for those;
+//   before anything but an MFMA accumulating into the same registers touches a result: MFMA_SETTLE (7 wait states).
 #if MLAF_BF16
 #define MFMA16_NAME "v_mfma_f32_16x16x16_bf16"
 #else
 #define MFMA16_NAME "v_mfma_f32_16x16x16_f16"
 #endif
 #define MFMA16_ASM(ca, cb, cc, a, b, c) asm(MFMA16_NAME " %0, %1, %2, %0" : "+" cc(c) : ca(a), cb(b))
-// 7 wait states from the last 4-pass MFMA to a VALU, memory or LDS read of its result. `c` orders it behind that MFMA.
+#define MFMA16_ASM_FIRST(ca, cb, cc, a, b, c) asm(MFMA16_NAME " %0, %1, %2, 0" : "=&" cc(c) : ca(a), cb(b))
+// Volatile, and tied to the result: it stays behind the MFMA that makes `c` and in front of all that read it.
 #define MFMA_SETTLE(cc, c) asm volatile("s_nop 6" : "+" cc(c))
