@@ -123,12 +123,26 @@ mlaf_status mlaf_build_check_resources(const mlaf_build *b, mlaf_err *err) {
   return MLAF_OK;
 }
 
-mlaf_status mlaf_build_now(mlaf_build *b, mlaf_gen *g, mlaf_compiler *c, const char *target, int *compiles, mlaf_err *err) {
+/* What the compiler would make, looked up only: fills the jobs as if they had run. */
+static mlaf_status look_up(mlaf_compiler *c, mlaf_compile_job jobs[2], size_t n, mlaf_err *err) {
+  mlaf_status st = MLAF_OK;
+  for (size_t i = 0; !st && i < n; i++) {
+    st = mlaf_compile_key(c, &jobs[i], err);
+    if (!st) st = mlaf_cache_get(c, jobs[i].key, &jobs[i].code, &jobs[i].code_size, err);
+    jobs[i].cached = true;
+    /* Without a compiler its identity is unknown, and with it the key: for the caller that is "not compiled". */
+    if (st == MLAF_E_NO_COMPILER) st = mlaf_fail_prefix(err, MLAF_E_NOT_COMPILED, "%s", jobs[i].name);
+  }
+  return st;
+}
+
+mlaf_status mlaf_build_now(mlaf_build *b, mlaf_gen *g, mlaf_compiler *c, const char *target, bool may_compile, int *compiles,
+                           mlaf_err *err) {
   mlaf_compile_job jobs[2] = {{.source = NULL}};
   size_t n = 0;
   mlaf_status st = mlaf_build_jobs(b, g, target, jobs, &n, err);
-  if (!st && n) st = mlaf_compile(c, jobs, n, NULL, NULL, err);
-  for (size_t i = 0; !st && i < n; i++) *compiles += jobs[i].status == MLAF_OK && !jobs[i].cached;
+  if (!st && n) st = may_compile ? mlaf_compile(c, jobs, n, NULL, NULL, err) : look_up(c, jobs, n, err);
+  for (size_t i = 0; i < n; i++) *compiles += jobs[i].code && !jobs[i].cached;
   if (!st) st = mlaf_build_finish(b, jobs, n, err);
   for (size_t i = 0; i < n; i++) mlaf_compile_job_clear(&jobs[i]);
   return st ? st : mlaf_build_check_resources(b, err);

@@ -37,8 +37,10 @@ mlaf_status mlaf_build_finish(mlaf_build *b, mlaf_compile_job jobs[2], size_t n,
 mlaf_status mlaf_build_take_cached(mlaf_build *b, mlaf_compiler *c, mlaf_err *err);
 /* E_TEMPLATE (with figures) when a kernel uses scratch or spills: such a kernel is never offered. Needs the metadata. */
 mlaf_status mlaf_build_check_resources(const mlaf_build *b, mlaf_err *err);
-/* Everything in one: cached code if there, else render and compile. compiler runs are counted in *compiles. */
-mlaf_status mlaf_build_now(mlaf_build *b, mlaf_gen *g, mlaf_compiler *c, const char *target, int *compiles, mlaf_err *err);
+/* Everything in one: render, then cached code if there is, else compile (`may_compile`) or E_NOT_COMPILED. Compiler runs
+ * are added to *compiles. Resources are checked. */
+mlaf_status mlaf_build_now(mlaf_build *b, mlaf_gen *g, mlaf_compiler *c, const char *target, bool may_compile, int *compiles,
+                           mlaf_err *err);
 
 mlaf_status mlaf_build_load(const mlaf_build *b, mlaf_device *dev, const mlaf_problem *p, mlaf_loaded **out, mlaf_err *err);
 

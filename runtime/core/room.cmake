@@ -7,3 +7,6 @@ add_custom_command(
   DEPENDS ${CMAKE_SOURCE_DIR}/tuning/models.tsv embed-models
   VERBATIM)
 target_sources(mlaf_core PRIVATE ${MLAF_MODELS_C})
+if("tune" IN_LIST MLAF_ROOMS AND EXISTS ${CMAKE_SOURCE_DIR}/runtime/tune/tune.h)
+  target_compile_definitions(mlaf_core PRIVATE MLAF_HAVE_TUNE) # without it effort MEASURE is refused
+endif()

@@ -1,0 +1,296 @@
+/* exact -> nearest -> default (database) -> model -> baseline. Every rung that is passed over leaves a note. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/build.h"
+#include "core/planner.h"
+#ifdef MLAF_HAVE_TUNE
+#include "tune/tune.h"
+#endif
+
+enum { REFUSED_MAX = 8, MODEL_TRIES = 3, NOTES_MAX = 4096 };
+
+typedef struct planner {
+  mlaf_ctx *ctx;
+  const mlaf_problem *problem;
+  const mlaf_plan_opts *opts;
+  mlaf_planned *out;
+  mlaf_text notes;
+  mlaf_err last; /* why the latest rung failed: what the caller hears if none holds */
+  int n_refused;
+  struct { char problem[MLAF_PROBLEM_TEXT_MAX], variant[256]; } refused[REFUSED_MAX];
+} planner;
+
+static const mlaf_device_info *info(const planner *p) { return mlaf_info(mlaf_ctx_device(p->ctx)); }
+static bool may_compile(const planner *p) { return !(p->opts->flags & MLAF_PLAN_NO_COMPILE); }
+
+/* A rung does not hold: say so, remember why. */
+static void MLAF_PRINTF(3, 4) pass_over(planner *p, const mlaf_err *why, const char *fmt, ...) {
+  char what[512];
+  va_list ap;
+  va_start(ap, fmt);
+  vsnprintf(what, sizeof what, fmt, ap);
+  va_end(ap);
+  p->last = *why;
+  mlaf_text_fmt(&p->notes, "%s%s: %.400s", p->notes.len ? "; " : "", what, why->text);
+  mlaf_log_line(&p->ctx->log, MLAF_LOG_WARN, "plan: passing over %s: %s", what, why->text);
+}
+
+/* Load what was built and say who it is. */
+static mlaf_status stand_on(planner *p, const mlaf_build *b, mlaf_rung rung, const char *source, mlaf_err *err) {
+  mlaf_status st = mlaf_build_load(b, mlaf_ctx_device(p->ctx), p->problem, &p->out->loaded, err);
+  if (st) return st;
+  p->out->rung = rung;
+  p->out->source = source;
+  snprintf(p->out->variant, sizeof p->out->variant, "%s", b->name);
+  return MLAF_OK;
+}
+
+/* --- the database's rungs --- */
+
+/* Ask the generator for the hashes of a variant's templates; it may also say that there is no such variant any more. */
+static mlaf_status learn_hashes(planner *p, const mlaf_choice *choice, mlaf_err *err) {
+  mlaf_gen *gen;
+  mlaf_problem at;
+  mlaf_variant v = {.name = NULL};
+  char why[256] = "";
+  mlaf_status st = mlaf_problem_parse(choice->problem, &at, why, sizeof why);
+  if (st) return mlaf_fail(err, st, "its problem string is damaged: %s", why);
+  st = mlaf_ctx_gen(p->ctx, &gen, err);
+  if (!st) st = mlaf_gen_variant(gen, &at, info(p)->target, choice->variant, &v, err);
+  if (st) return st;
+  const mlaf_kernel_desc *kernels[] = {&v.decode, &v.combine};
+  for (int i = 0; i < 2; i++)
+    if (kernels[i]->template_name)
+      mlaf_hashes_add(&p->ctx->hashes, info(p)->target, kernels[i]->template_name, kernels[i]->template_hash);
+  mlaf_variant_clear(&v);
+  return MLAF_OK;
+}
+
+/* A choice is void when a template it was made with has changed since. */
+static mlaf_status check_hash(planner *p, const mlaf_choice *choice, const mlaf_kernel_ref *ref, mlaf_err *err) {
+  if (!ref->template_name[0]) return MLAF_OK;
+  const char *now = mlaf_hashes_find(&p->ctx->hashes, info(p)->target, ref->template_name);
+  if (!now) {
+    mlaf_status st = learn_hashes(p, choice, err);
+    if (st) return st;
+    now = mlaf_hashes_find(&p->ctx->hashes, info(p)->target, ref->template_name);
+  }
+  if (now && !strcmp(now, ref->template_hash)) return MLAF_OK;
+  return mlaf_fail(err, MLAF_E_NOT_TUNED, "template %s changed since it was tuned: tune again", ref->template_name);
+}
+
+static bool is_refused(const planner *p, const mlaf_choice *c) {
+  for (int i = 0; i < p->n_refused; i++)
+    if (!strcmp(p->refused[i].variant, c->variant) && !strcmp(p->refused[i].problem, c->problem)) return true;
+  return false;
+}
+
+static void refuse(planner *p, const mlaf_choice *c, const mlaf_err *why) {
+  if (p->n_refused < REFUSED_MAX) {
+    memcpy(p->refused[p->n_refused].problem, c->problem, sizeof c->problem);
+    memcpy(p->refused[p->n_refused++].variant, c->variant, sizeof c->variant);
+  }
+  pass_over(p, why, "choice %s of %s", c->variant, c->problem);
+}
+
+/* Called by the database in order of preference. */
+static bool accept_choice(void *user, const mlaf_choice *c) {
+  planner *p = user;
+  mlaf_err why = {MLAF_OK, ""};
+  if (is_refused(p, c) || p->n_refused == REFUSED_MAX) return false;
+  mlaf_status st = check_hash(p, c, &c->decode, &why);
+  if (!st) st = check_hash(p, c, &c->combine, &why);
+  if (!st) return true;
+  why.status = MLAF_E_NOT_TUNED; /* whatever the reason, there is no valid choice here */
+  refuse(p, c, &why);
+  return false;
+}
+
+static mlaf_status try_choice(planner *p, const mlaf_choice *choice, mlaf_rung rung, mlaf_err *err) {
+  mlaf_build b;
+  mlaf_gen *gen;
+  mlaf_build_from_choice(choice, &b);
+  mlaf_status st = mlaf_build_take_cached(&b, p->ctx->compiler, err);
+  /* Not under the stored key: another compiler may have made it since, or may make it now. */
+  if (st == MLAF_E_NOT_COMPILED && !mlaf_ctx_gen(p->ctx, &gen, err))
+    st = mlaf_build_now(&b, gen, p->ctx->compiler, info(p)->target, may_compile(p), &p->out->compiles, err);
+  if (!st) st = mlaf_build_check_resources(&b, err);
+  if (!st) st = stand_on(p, &b, rung, mlaf_source_name(choice->source), err);
+  if (!st) {
+    p->out->ns = choice->ns;
+    p->out->error = choice->error;
+    memcpy(p->out->tuned_for, choice->problem, sizeof p->out->tuned_for);
+    snprintf(p->out->stale, sizeof p->out->stale, "%s", choice->stale ? choice->stale_why : "");
+  }
+  mlaf_build_clear(&b);
+  return st;
+}
+
+/* The best usable choice, or NOT_TUNED; a database that fails is passed over like one that is empty. */
+static mlaf_status choose(planner *p, mlaf_choice *choice, mlaf_rung *rung) {
+  mlaf_err why = {MLAF_OK, ""};
+  if (!p->ctx->db) {
+    mlaf_fail(&p->last, MLAF_E_NOT_TUNED, "no tuning database: %.4000s", p->ctx->db_why.text);
+    return MLAF_E_NOT_TUNED;
+  }
+  mlaf_status st = mlaf_db_choose_if(p->ctx->db, info(p), mlaf_ctx_toolchain(p->ctx), p->problem, accept_choice, p, choice,
+                                     rung, &why);
+  if (st && st != MLAF_E_NOT_TUNED) {
+    why.status = MLAF_E_NOT_TUNED;
+    pass_over(p, &why, "the database");
+  } else if (st && !p->n_refused) {
+    p->last = why;
+  }
+  return st ? MLAF_E_NOT_TUNED : MLAF_OK;
+}
+
+static mlaf_status from_database(planner *p) {
+  mlaf_choice choice;
+  mlaf_rung rung;
+  mlaf_hashes_load(&p->ctx->hashes, mlaf_compiler_cache_dir(p->ctx->compiler), p->ctx->gen_root);
+  while (p->n_refused < REFUSED_MAX && !choose(p, &choice, &rung)) {
+    mlaf_err why = {MLAF_OK, ""};
+    mlaf_status st = try_choice(p, &choice, rung, &why);
+    if (!st) return MLAF_OK;
+    why.status = st;
+    refuse(p, &choice, &why);
+  }
+  return MLAF_E_NOT_TUNED;
+}
+
+/* --- the generator's rungs --- */
+
+static mlaf_status try_variant(planner *p, mlaf_gen *gen, const mlaf_variant *v, mlaf_rung rung, mlaf_err *err) {
+  mlaf_build b;
+  mlaf_status st = mlaf_build_init(v, &b, err);
+  if (st) return st;
+  st = mlaf_build_now(&b, gen, p->ctx->compiler, info(p)->target, may_compile(p), &p->out->compiles, err);
+  if (!st) st = stand_on(p, &b, rung, "none", err);
+  if (!st) {
+    p->out->ns = v->model_ns;
+    mlaf_problem_print(p->problem, p->out->tuned_for, sizeof p->out->tuned_for);
+  }
+  mlaf_build_clear(&b);
+  return st;
+}
+
+/* The tuner has tried it on this very problem and it failed. */
+static bool known_bad(const mlaf_sample *samples, size_t n, const char *variant) {
+  for (size_t i = 0; i < n; i++)
+    if (!strcmp(samples[i].variant, variant)) return samples[i].outcome != MLAF_OUT_OK && samples[i].outcome != MLAF_OUT_NOISY;
+  return false;
+}
+
+static mlaf_status from_model(planner *p, mlaf_gen *gen) {
+  mlaf_err why = {MLAF_OK, ""};
+  mlaf_variant *list = NULL;
+  mlaf_sample *samples = NULL;
+  size_t n = 0, n_samples = 0;
+  mlaf_status st = mlaf_gen_space(gen, p->problem, info(p)->target, &list, &n, &why);
+  if (st) {
+    pass_over(p, &why, "the model");
+    return st;
+  }
+  if (p->ctx->db && mlaf_db_samples(p->ctx->db, info(p), p->problem, &samples, &n_samples, NULL)) n_samples = 0;
+  st = MLAF_E_NOT_TUNED;
+  for (size_t i = 0, tries = 0; st && i < n && tries < MODEL_TRIES && !list[i].rejected; i++) {
+    if (known_bad(samples, n_samples, list[i].name)) continue;
+    tries++;
+    st = try_variant(p, gen, &list[i], MLAF_RUNG_MODEL, &why);
+    if (!st) break;
+    why.status = st;
+    pass_over(p, &why, "model's %s", list[i].name);
+    if (st == MLAF_E_NO_COMPILER) break; /* the next candidate will not find one either */
+  }
+  free(samples);
+  mlaf_variants_free(list, n);
+  return st;
+}
+
+static mlaf_status from_baseline(planner *p, mlaf_gen *gen) {
+  mlaf_err why = {MLAF_OK, ""};
+  mlaf_variant v = {.name = NULL};
+  mlaf_status st = mlaf_gen_baseline(gen, p->problem, info(p)->target, &v, &why);
+  if (!st) st = try_variant(p, gen, &v, MLAF_RUNG_BASELINE, &why);
+  why.status = st;
+  if (st) pass_over(p, &why, "the baseline");
+  mlaf_variant_clear(&v);
+  return st;
+}
+
+static mlaf_status from_generator(planner *p) {
+  mlaf_err why = {MLAF_OK, ""};
+  mlaf_gen *gen;
+  mlaf_status st = mlaf_ctx_gen(p->ctx, &gen, &why);
+  if (st) {
+    pass_over(p, &why, "the generator");
+    return st;
+  }
+  return from_model(p, gen) ? from_baseline(p, gen) : MLAF_OK;
+}
+
+/* --- MEASURE --- */
+
+/* Is what we stand on already as good as tuning here would make it? */
+static bool is_tuned_here(const planner *p) {
+  return p->out->loaded && p->out->rung == MLAF_RUNG_EXACT && !p->out->stale[0];
+}
+
+static mlaf_status measure(planner *p, mlaf_err *err) {
+#ifdef MLAF_HAVE_TUNE
+  return mlaf_tune_for_plan(p->ctx, p->problem, p->opts, err);
+#else
+  return mlaf_fail(err, MLAF_E_ARG, "this build has no tuner: use effort ESTIMATE or DB_ONLY");
+#endif
+}
+
+static void forget(planner *p) {
+  mlaf_loaded_close(p->out->loaded);
+  p->out->loaded = NULL;
+  p->n_refused = 0;
+}
+
+static mlaf_status run_ladder(planner *p) {
+  const bool want_measured = p->opts->effort == MLAF_EFFORT_MEASURE;
+  mlaf_err why = {MLAF_OK, ""};
+  mlaf_status st = from_database(p);
+  if (want_measured && !is_tuned_here(p)) {
+    forget(p);
+    mlaf_status tuned = measure(p, &why);
+    why.status = tuned;
+    /* Stopped early is fine as long as something was finished; anything else is what the caller asked to hear. */
+    st = from_database(p);
+    if (tuned && tuned != MLAF_E_CANCELLED && tuned != MLAF_E_TIMEOUT && !is_tuned_here(p)) {
+      forget(p);
+      p->last = why;
+      return tuned;
+    }
+  }
+  if (!st || p->opts->effort == MLAF_EFFORT_DB_ONLY) return st;
+  return from_generator(p);
+}
+
+mlaf_status mlaf_planner_run(mlaf_ctx *ctx, const mlaf_problem *problem, const mlaf_plan_opts *opts, mlaf_planned *out,
+                             mlaf_err *err) {
+  planner *p = calloc(1, sizeof *p); /* the refused list is too large for a small thread stack */
+  if (!p) return mlaf_fail(err, MLAF_E_NOMEM, "no memory to plan");
+  *out = (mlaf_planned){.source = "none"};
+  p->ctx = ctx;
+  p->problem = problem;
+  p->opts = opts;
+  p->out = out;
+  p->notes = MLAF_TEXT_INIT(NOTES_MAX);
+  p->last = (mlaf_err){MLAF_E_NOT_TUNED, "no usable choice"};
+  mlaf_status st = run_ladder(p);
+  if (st) {
+    st = p->last.status ? p->last.status : st;
+    mlaf_fail(err, st, "%s", p->last.text);
+    mlaf_text_free(&p->notes);
+  } else {
+    out->notes = mlaf_text_take(&p->notes);
+  }
+  free(p);
+  return st;
+}
