@@ -238,35 +238,35 @@ static bool is_tuned_here(const planner *p) {
   return p->out->loaded && p->out->rung == MLAF_RUNG_EXACT && !p->out->stale[0];
 }
 
+/* Tune, and stand on what the tuner chose: its result, not the database, because a run may have had nowhere to write. */
 static mlaf_status measure(planner *p, mlaf_err *err) {
 #ifdef MLAF_HAVE_TUNE
-  return mlaf_tune_for_plan(p->ctx, p->problem, p->opts, err);
+  mlaf_gen *gen;
+  mlaf_tuner_result r = {.items = NULL};
+  mlaf_status st = mlaf_ctx_gen(p->ctx, &gen, err);
+  if (st) return st;
+  const mlaf_tuner_env env = {
+      .device = mlaf_ctx_device(p->ctx), .db = p->ctx->db, .gen = gen, .compiler = p->ctx->compiler, .log = &p->ctx->log};
+  const mlaf_tuner_opts opts = {.time_limit_s = p->opts->time_limit_s};
+  st = mlaf_tuner_run(&env, p->problem, &opts, &r, err);
+  p->out->compiles += (int)r.compiles;
+  if (!st || r.has_choice) st = try_choice(p, &r.choice, MLAF_RUNG_EXACT, err);
+  mlaf_tuner_result_clear(&r);
+  return st;
 #else
   return mlaf_fail(err, MLAF_E_ARG, "this build has no tuner: use effort ESTIMATE or DB_ONLY");
 #endif
 }
 
-static void forget(planner *p) {
-  mlaf_loaded_close(p->out->loaded);
-  p->out->loaded = NULL;
-  p->n_refused = 0;
-}
-
 static mlaf_status run_ladder(planner *p) {
-  const bool want_measured = p->opts->effort == MLAF_EFFORT_MEASURE;
-  mlaf_err why = {MLAF_OK, ""};
   mlaf_status st = from_database(p);
-  if (want_measured && !is_tuned_here(p)) {
-    forget(p);
-    mlaf_status tuned = measure(p, &why);
-    why.status = tuned;
-    /* Stopped early is fine as long as something was finished; anything else is what the caller asked to hear. */
-    st = from_database(p);
-    if (tuned && tuned != MLAF_E_CANCELLED && tuned != MLAF_E_TIMEOUT && !is_tuned_here(p)) {
-      forget(p);
-      p->last = why;
-      return tuned;
-    }
+  if (p->opts->effort == MLAF_EFFORT_MEASURE && !is_tuned_here(p)) {
+    mlaf_loaded_close(p->out->loaded);
+    p->out->loaded = NULL;
+    st = measure(p, &p->last);
+    /* Whoever asks for a measurement and cannot have it wants to know, not to run something else. */
+    p->last.status = st;
+    return st;
   }
   if (!st || p->opts->effort == MLAF_EFFORT_DB_ONLY) return st;
   return from_generator(p);
