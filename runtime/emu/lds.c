@@ -31,7 +31,7 @@ bool emu_lds_group_init(emu_group *g) {
 void emu_lds_group_free(emu_group *g) {
   emu_lds *l = g->lds_shadow;
   if (!l) return;
-  for (int i = 0; i < EMU_LDS_WAVES; i++) free(l->waves[i].ring), free(l->waves[i].scratch);
+  for (int i = 0; i < EMU_LDS_WAVES; i++) free(l->waves[i].ring);
   free(l->valid);
   free(l->written);
   free(l->read);

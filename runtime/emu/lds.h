@@ -26,7 +26,6 @@ typedef struct emu_lds_op {
 typedef struct emu_lds_wave {
   uint32_t n_ops; /* ring position; ring[(n_ops - 1) % EMU_LDS_RING] is the latest */
   emu_lds_op *ring;
-  uint8_t *scratch; /* private memory of the wave's lanes, lane after lane; NULL until used */
 } emu_lds_wave;
 
 typedef struct emu_lds {

@@ -1,4 +1,5 @@
-/* Vector memory: global_, flat_, buffer_ and scratch_ loads, stores and atomics, and loads that go straight to LDS.
+/* Vector memory: global_, flat_ and buffer_ loads, stores and atomics, and loads that go straight to LDS. scratch_ is not
+ * here: a launch refuses kernels that have scratch.
  *
  * Data moves at issue. A load's destination stays "in flight" under the wave's vmcnt sequence until an s_waitcnt vmcnt
  * covers it; stores and LDS loads take a place in that sequence too. flat_ instructions count in vmcnt and lgkmcnt.
@@ -8,14 +9,13 @@
  * offset + soffset + 4 > num_records reads as 0 and is not written. Loads to LDS: dword per lane at
  * M0[15:0] + inst_offset + 4 * lane id, sub-dword data extended to the dword; inactive lanes leave their dword alone. */
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "emu/lds.h"
 #include "emu/timing.h"
 #include "emu/vmem.h"
 
-typedef enum space { GLOBAL, FLAT, BUFFER, SCRATCH } space;
+typedef enum space { GLOBAL, FLAT, BUFFER } space;
 typedef enum conv { RAW, U8, I8, U16, I16, U8_LO, U8_HI, I8_LO, I8_HI, U16_LO, U16_HI, ST8, ST16, ST8_HI, ST16_HI } conv;
 
 typedef struct vm_op {
@@ -104,27 +104,6 @@ static bool locate_buffer(emu_wave *w, const emu_inst *in, const emu_operand *a,
     if (room >= bytes) p->whole |= 1ull << l;
     else p->room[l] = bytes >= 4 ? (uint32_t)room / 4 * 4 : 0; /* range is checked dword by dword */
   }
-  return true;
-}
-
-/* Private memory: per lane, bounds from the kernel's private_segment_fixed_size. */
-static bool locate_scratch(emu_wave *w, const emu_inst *in, const emu_operand *vaddr, const emu_operand *saddr, unsigned bytes,
-                           place *p) {
-  uint32_t size = w->group->kernel->scratch_bytes, base;
-  if (!scalar_value(w, saddr, &base)) return false;
-  if (vaddr->kind == EMU_O_VREG && !emu_vreg_check(w, vaddr->reg, 1, p->lanes)) return false;
-  emu_lds *l = w->group->lds_shadow;
-  if (w->index >= EMU_LDS_WAVES) return emu_fault(w, -1, "unimplemented: scratch in a workgroup of more than %d waves", EMU_LDS_WAVES);
-  uint8_t **mem = &l->waves[w->index].scratch;
-  if (!*mem && size && !(*mem = calloc(EMU_LANES, size))) return emu_fault(w, -1, "no host memory for scratch");
-  for (int i = 0; i < EMU_LANES; i++) {
-    if (!(p->lanes >> i & 1)) continue;
-    uint32_t at = base + (uint32_t)in->offset + (vaddr->kind == EMU_O_VREG ? w->v[vaddr->reg][i] : 0);
-    if (at > size || size - at < bytes)
-      return emu_fault(w, i, "scratch access of %u bytes at 0x%x is outside the kernel's %u bytes per lane", bytes, at, size);
-    p->addr[i] = (uint64_t)(uintptr_t)*mem + (uint64_t)i * size + at;
-  }
-  p->whole = p->lanes;
   return true;
 }
 
@@ -250,7 +229,7 @@ static void charge(emu_wave *w, const vm_op *op, const place *p, unsigned bytes,
   uint64_t moved = (uint64_t)__builtin_popcountll(p->whole) * bytes;
   if (kind == EMU_TRAFFIC_STORE) w->counts.vmem_bytes_stored += moved;
   else w->counts.vmem_bytes_loaded += moved;
-  if (op->space != SCRATCH) emu_timing_memory(w, p->addr, p->whole, bytes, kind);
+  emu_timing_memory(w, p->addr, p->whole, bytes, kind);
 }
 
 static bool locate(emu_wave *w, const emu_inst *in, const vm_op *op, const emu_operand *vaddr, const emu_operand *rest,
@@ -259,7 +238,6 @@ static bool locate(emu_wave *w, const emu_inst *in, const vm_op *op, const emu_o
   switch ((space)op->space) {
     case GLOBAL: return locate_flat(w, in, vaddr, rest, p);
     case FLAT: return locate_flat(w, in, vaddr, NULL, p);
-    case SCRATCH: return locate_scratch(w, in, vaddr, rest, bytes, p);
     default: return locate_buffer(w, in, vaddr, bytes, p);
   }
 }
@@ -287,7 +265,7 @@ static bool exec_load(emu_wave *w, const emu_inst *in) {
   unsigned words = (op->bytes + 3u) / 4;
   place p;
   if (!locate(w, in, op, &in->src[0], &in->src[1], op->bytes, &p)) return false;
-  if (op->space != SCRATCH && !check_memory(w, &p, op->bytes, "load")) return false;
+  if (!check_memory(w, &p, op->bytes, "load")) return false;
   charge(w, op, &p, op->bytes, lds ? EMU_TRAFFIC_LDS : EMU_TRAFFIC_LOAD);
   if (lds) return to_lds(w, in, op, &p);
   unsigned dst = in->dst[0].reg;
@@ -309,7 +287,7 @@ static bool exec_store(emu_wave *w, const emu_inst *in) {
   place p;
   if (!locate(w, in, op, &in->src[buffer ? 1 : 0], &in->src[2], op->bytes, &p)) return false;
   if (!emu_vreg_check(w, src, words, p.lanes)) return false;
-  if (op->space != SCRATCH && !check_memory(w, &p, op->bytes, "store")) return false;
+  if (!check_memory(w, &p, op->bytes, "store")) return false;
   charge(w, op, &p, op->bytes, EMU_TRAFFIC_STORE);
   if (!issue(w, op, NULL, 0)) return false;
   if (op->conv == RAW) {
@@ -391,8 +369,8 @@ static bool exec_atomic(emu_wave *w, const emu_inst *in) {
     AT(p, sp, "min_f64", EMU_FMIN, 2), AT(p, sp, "max_f64", EMU_FMAX, 2)
 #define LDS_LD(name, c, bytes) {"global_load_lds_" name, exec_load, EMU_C_VMEM_LOAD, 0, 0, AUX(GLOBAL, c, bytes, true)}
 const emu_op emu_ops_vmem[] = {
-    LOADS("global", GLOBAL), LOADS("flat", FLAT), LOADS("buffer", BUFFER), LOADS("scratch", SCRATCH),
-    STORES("global", GLOBAL), STORES("flat", FLAT), STORES("buffer", BUFFER), STORES("scratch", SCRATCH),
+    LOADS("global", GLOBAL), LOADS("flat", FLAT), LOADS("buffer", BUFFER),
+    STORES("global", GLOBAL), STORES("flat", FLAT), STORES("buffer", BUFFER),
     ATOMICS("global", GLOBAL), ATOMICS("flat", FLAT), ATOMICS("buffer", BUFFER),
     LDS_LD("ubyte", U8, 1), LDS_LD("sbyte", I8, 1), LDS_LD("ushort", U16, 2), LDS_LD("sshort", I16, 2), LDS_LD("dword", RAW, 4),
     {NULL, NULL, 0, 0, 0, NULL},
