@@ -15,11 +15,11 @@ function emit.symbol(template, text, target)
 end
 
 -- What stands in front of every output. No date, host or path: equal inputs give equal bytes.
-local function preamble(template, target, values, symbol)
+local function preamble(template, target, values, symbol, template_hash)
   local command = { "lua5.4 gen/cli.lua render " .. template .. " target=" .. target }
   local lines = {
     "// Generated from templates/" .. template .. ".hip.in by mlaforge. Do not edit: change the template.",
-    "// template_hash: " .. loader.template_hash(template, target),
+    "// template_hash: " .. template_hash,
     "// target: " .. target,
     "// symbol: " .. symbol,
     "// parameters:",
@@ -32,17 +32,36 @@ local function preamble(template, target, values, symbol)
   return table.concat(lines, "\n") .. "\n"
 end
 
+local function run(template, target, values, symbol, opts)
+  local arch = loader.require("arch/" .. target) -- by value: see loader.template_hash
+  local names = { arch = arch.isa, symbol = symbol, target = target, template = template }
+  opts.allowed = loader.closure(template).has
+  return engine.render(loader, template .. ".hip.in", values, names, opts)
+end
+
+-- What the template declares for these parameters; an error if its contract refuses them. Emits nothing: cheap enough to
+-- ask for every point of a space.
+function emit.check(template, text, target)
+  local _, declared = run(template, target, params.parse(text), "symbol", { dry = true })
+  return declared
+end
+
 -- Source text, its SHA-256, and what the template declared of itself (threads, rows_per_wg, lds_bytes).
 function emit.render(template, text, target)
   local values = params.parse(text)
   local canonical = params.print(values)
   local symbol = emit.symbol(template, canonical, target)
-  local arch = loader.require("arch/" .. target) -- by value: see loader.template_hash
-  local names = { arch = arch.isa, symbol = symbol, target = target, template = template }
-  local allowed = loader.closure(template).has
-  local body, declared = engine.render(loader, template .. ".hip.in", values, names, allowed)
-  local source = preamble(template, target, values, symbol) .. body
+  local body, declared = run(template, target, values, symbol, {})
+  local source = preamble(template, target, values, symbol, loader.template_hash(template, target)) .. body
   return source, host.sha256(source), declared, symbol
+end
+
+-- The text as goldens hold it: without the closure's hash, which moves with every edit anywhere, and with plain partials
+-- folded to their names, since such a file is its own golden.
+function emit.golden(template, text, target)
+  local values = params.parse(text)
+  local symbol = emit.symbol(template, params.print(values), target)
+  return preamble(template, target, values, symbol, "(not part of a golden)") .. run(template, target, values, symbol, { fold = true })
 end
 
 return emit

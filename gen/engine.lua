@@ -8,6 +8,7 @@ local engine = {}
 
 local MAX_OUTPUT = 8 << 20 -- bytes; a template that emits more is in a loop
 local MAX_DEPTH = 16       -- nested includes
+local STOP = {}            -- error value that ends a dry run
 
 -- ---------------------------------------------------------------------------------------------------------------
 -- Translation
@@ -218,6 +219,7 @@ end
 
 -- The error message, extended by the innermost template line when it arose in a helper or a gen/ module.
 local function with_template_line(message)
+  if message == STOP then return message end
   message = tostring(message)
   if message:find("^templates/") then return message end
   for level = 2, 60 do
@@ -253,9 +255,11 @@ end
 -- Render templates/<path>.
 --   params  table of integers and strings, read by the template as names; each must be read at least once
 --   names   further read-only names (arch, symbol, ...)
---   allowed set of paths the template may pull in (its closure)
+--   opts.allowed  set of paths the template may pull in (its closure)
+--   opts.dry      stop behind declares{}: check the contract, emit nothing
+--   opts.fold     show plain partials (text without Lua) as one line naming them
 -- Returns the text and the table the template passed to declares{}.
-function engine.render(loader, path, params, names, allowed)
+function engine.render(loader, path, params, names, opts)
   local out, size, declared, used = {}, 0, {}, {}
   local base = base_names(loader)
   local stack = {}
@@ -292,14 +296,19 @@ function engine.render(loader, path, params, names, allowed)
       need_int("declares: " .. tostring(k), v)
       declared[k] = v
     end
+    if opts.dry then error(STOP, 0) end
   end
   base.require = function(name)
-    if allowed and not allowed["gen/" .. name .. ".lua"] then error("require of a name outside the closure", 2) end
+    if opts.allowed and not opts.allowed["gen/" .. name .. ".lua"] then error("require of a name outside the closure", 2) end
     return loader.require(name)
   end
   local layers = { params, names, base }
   base.include = function(file, args)
-    if allowed and not allowed["templates/" .. file] then error("include of a name outside the closure", 2) end
+    if opts.allowed and not opts.allowed["templates/" .. file] then error("include of a name outside the closure", 2) end
+    if opts.fold and not loader.template(file):find("//@", 1, true) and not loader.template(file):find("${", 1, true) then
+      write("// [templates/" .. file .. "]\n")
+      return nil
+    end
     local result = run(file, args and { args, table.unpack(layers) } or layers)
     return result
   end
@@ -315,7 +324,8 @@ function engine.render(loader, path, params, names, allowed)
   string_meta.__index = strict_string
   local ok, why = xpcall(run, with_template_line, path, layers)
   string_meta.__index = plain
-  if not ok then error(why, 0) end
+  if not ok and why ~= STOP then error(why, 0) end
+  if why == STOP then return "", declared end
   for name in loader.sorted(params) do
     if not used[name] then
       error(("templates/%s:1: parameter '%s' is never read: a parameter that changes nothing makes equal kernels "

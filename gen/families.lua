@@ -8,7 +8,7 @@
 --   step     cached tokens one round of a workgroup covers
 --   wave     per wave and round: mfma and other instructions, LDS bytes read
 --   wg       per workgroup and round: LDS bytes written, barriers; tail_clk once at the end
---   inflight bytes of loads outstanding per wave
+--   inflight bytes of loads outstanding per wave; streaming: the cache's loads ask not to be kept
 local families = {}
 
 -- Fields of the problem in every decode kernel's source.
@@ -52,7 +52,7 @@ families.reg = {
       rows_per_wg = 16 * v.blocks,
       lds_bytes = math.max(merge, v.qsrc == "lds" and 1024 * nk * v.blocks or 0),
       regs = { { "q", v.qsrc == "reg" and q_regs(p) * v.blocks or 16 }, { "o", o_regs(p) * v.blocks },
-        { "k and v", subs * (4 * nk + 16 * nj) }, { "s", 4 * subs * v.blocks }, { "rest", 48 } },
+        { "k and v", subs * (4 * nk + 16 * nj) }, { "s", 4 * subs * v.blocks }, { "rest", 64 } },
       step = v.tile * v.waves,
       wave = {
         mfma = subs * v.blocks * mfma_per_tile(p, v.psplit),
@@ -62,6 +62,7 @@ families.reg = {
       },
       wg = { lds_write = 0, barriers = 0, tail_clk = 400 + 8 * nj * v.waves * v.blocks * 16 },
       inflight = subs * (nk + 4 * nj) * 1024,
+      streaming = v.kvload == "nt",
     }
   end,
 }

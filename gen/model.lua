@@ -11,6 +11,7 @@ local model = {}
 
 local STALL_CLK = 260  -- per tile: QK chain tail, max over lanes, exp, with one wave per SIMD and nothing to hide it
 local PARTIAL_BYTES = 4
+local CACHE_POLICY = 1.01
 local OVERLAP_LOSS = 0.1 -- share of the smaller of compute and memory that does not hide behind the larger
 
 local function ceil_div(a, b) return -(-a // b) end
@@ -42,6 +43,10 @@ local function memory_ns(p, cost, arch, groups_x, splits, wgs)
   local kv = p.batch * p.ctx * (p.rank + p.rope) * 2
   local rows = p.batch * p.q_len * p.heads
   local q_o = rows * (p.rank + p.rope + p.rank) * 2 * splits
+  -- A cache that fits the last-level cache may still be there from the last step: streaming loads would give that away.
+  -- One that does not fit only displaces what could stay. A tie-breaker, not a measured factor.
+  local fits = kv <= m.llc_bytes
+  if cost.streaming ~= nil and cost.streaming == fits then kv = kv * CACHE_POLICY end
   local repeats = (groups_x - 1) * kv + partial_bytes(p, splits)
   return 1000 * ((kv + q_o) / rate + repeats / math.min(m.llc_bytes_per_us, draw, l1))
 end

@@ -42,14 +42,31 @@ local function family_points(name)
   return points[name]
 end
 
+local key_lists = {}
+
+-- All parameter names of a family's kernels, sorted once: spaces have a thousand points.
+local function keys_of(name)
+  if not key_lists[name] then
+    local set, list = {}, {}
+    for key in sorted(families[name].params) do set[key] = true end
+    for _, field in ipairs(families[name].problem) do set[field] = true end
+    for key in sorted(set) do list[#list + 1] = key end
+    key_lists[name] = list
+  end
+  return key_lists[name]
+end
+
 -- A family's kernel at a point: its parameter text and what it costs. `finish` adds what only candidates need.
 local function kernel(p, name, point, arch)
-  local family = families[name]
-  local all = params.merge(point)
-  for _, field in ipairs(family.problem) do all[field] = p[field] end
+  local family, items = families[name], {}
+  for i, key in ipairs(keys_of(name)) do
+    local value = point[key]
+    if value == nil then value = p[key] end
+    items[i] = key .. "=" .. value
+  end
   local cost = family.cost(p, point)
   return {
-    template = family.template, params = params.print(all), cost = cost, threads = cost.threads,
+    template = family.template, params = table.concat(items, ","), cost = cost, threads = cost.threads,
     rows_per_wg = cost.rows_per_wg, lds_bytes = cost.lds_bytes, vgpr_budget = budget.registers(cost, arch),
     symbol = "", template_hash = "",
   }
@@ -126,15 +143,23 @@ function space.parse_name(name)
   return family, params.parse(point), splits, rest ~= "" and params.parse(rest:sub(2)) or nil
 end
 
+-- The combine kernels of a problem that fit: list of { kernel, text }.
+function space.combine_kernels(p, target)
+  local arch, list = loader.require("arch/" .. target), {}
+  for _, point in ipairs(available("combine", arch) and family_points("combine") or {}) do
+    local k = kernel(p, "combine", point.values, arch)
+    if not reject_point(p, "combine", point.values, k.cost, arch) then
+      list[#list + 1] = { kernel = k, text = point.text }
+    end
+  end
+  return list
+end
+
 -- Best combine kernel for a problem and split count by the model; all of them, best first.
 local function combines(p, splits, target, arch)
   local list = {}
-  for _, point in ipairs(available("combine", arch) and family_points("combine") or {}) do
-    local k = kernel(p, "combine", point.values, arch)
-    local why = reject_point(p, "combine", point.values, k.cost, arch)
-    if not why then
-      list[#list + 1] = { kernel = finish(k, target), text = point.text, ns = model.combine_ns(p, k.cost, arch, splits) }
-    end
+  for i, c in ipairs(space.combine_kernels(p, target)) do
+    list[i] = { kernel = finish(c.kernel, target), text = c.text, ns = model.combine_ns(p, c.kernel.cost, arch, splits) }
   end
   table.sort(list, function(a, b)
     if a.ns ~= b.ns then return a.ns < b.ns end
@@ -151,10 +176,27 @@ local function candidate(p, arch, family, point, k, splits, combine)
   }
 end
 
+local function rejection(item, splits, why)
+  return { name = item.name .. "/s" .. splits, rejected = why, splits = splits, decode = item.kernel, model_ns = 0 }
+end
+
 local function by_model(a, b)
   if not a.rejected ~= not b.rejected then return not a.rejected end
   if a.model_ns ~= b.model_ns then return a.model_ns < b.model_ns end
   return a.name < b.name
+end
+
+-- The decode kernels of a problem without regard to splits: list of { name, family, point, kernel, rejected }.
+function space.kernels(p, target)
+  local arch, list = loader.require("arch/" .. target), {}
+  for _, family in ipairs(families.decode) do
+    for _, point in ipairs(available(family, arch) and family_points(family) or {}) do
+      local k = kernel(p, family, point.values, arch)
+      list[#list + 1] = { name = family .. ":" .. point.text, family = family, point = point, kernel = k,
+        rejected = reject_point(p, family, point.values, k.cost, arch) }
+    end
+  end
+  return list
 end
 
 -- The space of a problem, candidates first, best estimate first; then the rejected points with their reasons.
@@ -162,25 +204,21 @@ function space.variants(p, target)
   local arch = loader.require("arch/" .. target)
   local list, combine_of = {}, {}
   local best = {} -- split count -> best candidate, to try the other combine kernels with
-  for _, family in ipairs(families.decode) do
-    for _, point in ipairs(available(family, arch) and family_points(family) or {}) do
-      local k = kernel(p, family, point.values, arch)
-      local why = reject_point(p, family, point.values, k.cost, arch)
-      if why then
-        list[#list + 1] = { name = variant_name(family, point.text, 1), rejected = why, splits = 1, decode = k, model_ns = 0 }
-      else
-        finish(k, target)
-        for _, splits in ipairs(split_counts(p, k.cost, arch)) do
-          combine_of[splits] = combine_of[splits] or splits > 1 and combines(p, splits, target, arch) or {}
-          local combine = combine_of[splits][1]
-          local no = splits > 1 and not combine and splits .. " splits, and no combine kernel for this target"
-            or reject_splits(p, k.cost, splits)
-          local v = no and { name = variant_name(family, point.text, splits), rejected = no, splits = splits, decode = k,
-            model_ns = 0 } or candidate(p, arch, family, point, k, splits, combine)
-          list[#list + 1] = v
-          if not v.rejected and (not best[splits] or by_model(v, best[splits].v)) then
-            best[splits] = { v = v, family = family, point = point, kernel = k }
-          end
+  for _, item in ipairs(space.kernels(p, target)) do
+    local k, family, point = item.kernel, item.family, item.point
+    if item.rejected then
+      list[#list + 1] = rejection(item, 1, item.rejected)
+    else
+      finish(k, target)
+      for _, splits in ipairs(split_counts(p, k.cost, arch)) do
+        combine_of[splits] = combine_of[splits] or splits > 1 and combines(p, splits, target, arch) or {}
+        local combine = combine_of[splits][1]
+        local why = splits > 1 and not combine and splits .. " splits, and no combine kernel for this target"
+          or reject_splits(p, k.cost, splits)
+        local v = why and rejection(item, splits, why) or candidate(p, arch, family, point, k, splits, combine)
+        list[#list + 1] = v
+        if not why and (not best[splits] or by_model(v, best[splits].v)) then
+          best[splits] = { v = v, family = family, point = point, kernel = k }
         end
       end
     end

@@ -34,7 +34,10 @@ function T.lines(path)
   return out
 end
 
-local function show(v) return type(v) == "string" and ("%q"):format(v) or tostring(v) end
+local function show(v)
+  local text = type(v) == "string" and ("%q"):format(v) or tostring(v)
+  return #text > 400 and text:sub(1, 400) .. " ... (" .. #text .. " bytes)" or text
+end
 
 function T.eq(got, want, what)
   if got ~= want then
@@ -71,6 +74,21 @@ function T.diff(want, got, name)
   os.remove(a)
   os.remove(b)
   return text
+end
+
+-- The issue's grid: heads x q_len x (rank, rope), with causal, page sizes and dtypes taken in turn.
+function T.grid(problem)
+  local out, pages, n = {}, { 1, 16, 64 }, 0
+  for _, h in ipairs({ 1, 5, 8, 16, 20, 40, 64, 128 }) do
+    for _, q in ipairs({ 1, 2, 3, 5, 8 }) do
+      for _, rp in ipairs({ { 512, 64 }, { 512, 0 }, { 256, 64 }, { 256, 32 } }) do
+        n = n + 1
+        out[#out + 1] = problem.check({ heads = h, q_len = q, rank = rp[1], rope = rp[2], causal = n % 2, batch = 64,
+          ctx = 512, page_size = pages[n % 3 + 1], dtype = n % 5 == 0 and "f16" or "bf16" })
+      end
+    end
+  end
+  return out
 end
 
 local tests = {}

@@ -1,1 +1,55 @@
+-- Goldens: tests/golden/<template>/<case>.params + .hip, and the manifest of source hashes. tools/golden-update.lua makes
+-- them; nothing here writes.
 local T = ...
+local test, eq, ok = T.test, T.eq, T.ok
+local loader = T.loader()
+local emit, golden = loader.require("emit"), dofile(T.root .. "/tools/golden.lua")
+
+test("every golden matches what its template renders now", function()
+  local cases, seen, diffs = golden.cases(T.root), {}, {}
+  for _, c in ipairs(cases) do
+    seen[c.template] = (seen[c.template] or 0) + 1
+    local want, good, got = T.read(c.path .. ".hip"), pcall(emit.golden, c.template, c.params, "gfx942")
+    ok(good, "%s: %s", c.name, tostring(got))
+    if want ~= got and #diffs < 3 then diffs[#diffs + 1] = T.diff(want or "", got, c.name) end
+  end
+  eq(table.concat(diffs, "\n"), "", "goldens differ (after a wanted change: lua5.4 tools/golden-update.lua)\n" .. table.concat(diffs, "\n"))
+  for _, name in ipairs(loader.kernels()) do ok(seen[name], "template %s has no golden", name) end
+  ok(#cases >= 15 and #cases <= 30, "%d goldens, 15 to 30 wanted", #cases)
+end)
+
+test("goldens show every value of every parameter", function()
+  local params, families = loader.require("params"), loader.require("families")
+  local seen = {}
+  for _, c in ipairs(golden.cases(T.root)) do
+    for k, v in pairs(params.parse(c.params)) do seen[c.template .. " " .. k .. "=" .. v] = true end
+  end
+  for _, family in pairs(families) do
+    if type(family) == "table" and family.template then
+      for name, values in pairs(family.params) do
+        for _, value in ipairs(values) do
+          ok(seen[family.template .. " " .. name .. "=" .. value], "no golden of %s with %s=%s", family.template, name, value)
+        end
+      end
+    end
+  end
+end)
+
+test("the manifest lists exactly the kernels of its problems, sorted", function()
+  local want, got = golden.kernels(loader, T.root), T.lines("tests/golden/manifest.tsv")
+  eq(#got, #want, "entries")
+  for i, line in ipairs(got) do
+    eq(line:match("^(.-\t.-)\t"), want[i].template .. "\t" .. want[i].params, "entry " .. i)
+    ok(line:find("\t%x+$") and #line:match("\t(%x+)$") == 64, "entry %d has no hash", i)
+  end
+end)
+
+-- All of them are checked by tests/gen/test_gen.c, where SHA-256 is fast; here a spread.
+test("manifest hashes", function()
+  local got = T.lines("tests/golden/manifest.tsv")
+  for i = 1, #got, math.max(1, #got // 40) do
+    local template, params, hash = got[i]:match("^(.-)\t(.-)\t(%x+)$")
+    local _, now = emit.render(template, params, "gfx942")
+    eq(now, hash, ("source of %s %s changed (if wanted: lua5.4 tools/golden-update.lua); hash"):format(template, params))
+  end
+end)

@@ -1,1 +1,130 @@
+-- The shipped templates over the whole space: contracts, launch facts, determinism, clean text.
 local T = ...
+local test, eq, ok = T.test, T.eq, T.ok
+local loader = T.loader()
+local space, emit, families, params, problem = loader.require("space"), loader.require("emit"), loader.require("families"),
+  loader.require("params"), loader.require("problem")
+local TARGET = "gfx942"
+
+local function agree(k, declared, what)
+  eq(declared.threads, k.threads, what .. ": threads")
+  eq(declared.rows_per_wg, k.rows_per_wg, what .. ": rows_per_wg")
+  eq(declared.lds_bytes, k.lds_bytes, what .. ": lds_bytes")
+end
+
+test("every family's template is there, and every kernel template has a family", function()
+  local of = {}
+  for name, family in pairs(families) do
+    if type(family) == "table" and family.template then
+      ok(loader.has_kernel(family.template), "%s: no template %s", name, family.template)
+      of[family.template] = true
+    end
+  end
+  for _, name in ipairs(loader.kernels()) do ok(of[name], "template %s is in no family", name) end
+end)
+
+-- Points of the space whose contracts were checked, by parameter text: problems share many.
+test("no contract refuses a point of the space, and both sides agree on threads, rows and LDS", function()
+  local n = 0
+  for i, p in ipairs(T.grid(problem)) do
+    -- Every problem of the grid, a shifting third of its points: each point is met under many problems.
+    for j, item in ipairs(space.kernels(p, TARGET)) do
+      if not item.rejected and (i + j) % 3 == 0 then
+        n = n + 1
+        local good, declared = pcall(emit.check, item.kernel.template, item.kernel.params, TARGET)
+        ok(good, "%s: %s: %s", problem.print(p), item.name, tostring(declared))
+        agree(item.kernel, declared, item.name)
+      end
+    end
+  end
+  ok(n > 1000, "only %d points", n)
+end)
+
+test("odd ranks, rope 0 and any page size pass the contracts too", function()
+  for rank = 32, 512, 32 do
+    for rope = 0, 64, 32 do
+      for _, page in ipairs({ 1, 3, 48, 65536 }) do
+        local p = problem.parse(("mla_decode:h17,r%d,p%d,q%d,page%d,b8,s2048"):format(rank, rope, 1 + page % 8, page))
+        for j, item in ipairs(space.kernels(p, TARGET)) do
+          if not item.rejected and (j + rank // 32 + page) % 23 == 0 then
+            local good, declared = pcall(emit.check, item.kernel.template, item.kernel.params, TARGET)
+            ok(good, "%s: %s: %s", problem.print(p), item.name, tostring(declared))
+            agree(item.kernel, declared, item.name)
+          end
+        end
+      end
+    end
+  end
+end)
+
+test("every combine kernel passes its contract", function()
+  for rank = 32, 512, 32 do
+    for _, c in ipairs(space.combine_kernels(problem.parse("mla_decode:h16,r" .. rank), TARGET)) do
+      local v = c.kernel
+      agree(v, emit.check(v.template, v.params, TARGET), v.params)
+    end
+  end
+end)
+
+local function sample()
+  local list = {}
+  for i, p in ipairs(T.grid(problem)) do
+    if i % 16 == 1 then
+      local at = 0
+      for _, item in ipairs(space.kernels(p, TARGET)) do
+        if not item.rejected then
+          at = at + 1
+          if at % 17 == i % 17 then list[#list + 1] = item.kernel end
+        end
+      end
+    end
+  end
+  return list
+end
+
+test("rendered text is clean: no markers left, LF, balanced, one kernel with its own symbol", function()
+  for _, k in ipairs(sample()) do
+    local text, _, _, symbol = emit.render(k.template, k.params, TARGET)
+    local body = text:gsub("//[^\n]*", "")
+    ok(not text:find("${", 1, true) and not text:find("//@", 1, true), "%s: marker left in %s", k.template, k.params)
+    ok(not text:find("[\r\t]"), "%s: CR or tab", k.template)
+    ok(text:sub(-1) == "\n", "no final newline")
+    for _, pair in ipairs({ "{}", "()", "[]" }) do
+      local opened = select(2, body:gsub("%" .. pair:sub(1, 1), ""))
+      local closed = select(2, body:gsub("%" .. pair:sub(2, 2), ""))
+      eq(opened, closed, k.params .. ": " .. pair)
+    end
+    eq(select(2, body:gsub("__global__", "")), 1, "kernels in one source")
+    eq(select(2, body:gsub(symbol, "")), 1, "symbol in code")
+    ok(not text:find(T.root, 1, true) or T.root == ".", "a path of this machine in the text")
+  end
+end)
+
+test("symbols differ wherever parameters differ", function()
+  local by = {}
+  for _, k in ipairs(sample()) do
+    local symbol = emit.symbol(k.template, k.params, TARGET)
+    ok(not by[symbol] or by[symbol] == k.params, "%s and %s share %s", k.params, by[symbol], symbol)
+    by[symbol] = k.params
+  end
+end)
+
+test("two processes in two directories give the same bytes", function()
+  local v = space.baseline(problem.parse("mla_decode:h16,b64,s4096"), TARGET)
+  local args = v.decode.template .. " target=" .. TARGET .. " " .. v.decode.params:gsub(",", " ")
+  local copy = os.tmpname()
+  os.remove(copy)
+  local function run(cmd)
+    local pipe = io.popen(cmd)
+    local text = pipe:read("a")
+    ok(pipe:close(), "failed: %s", cmd)
+    return text
+  end
+  run(("mkdir -p %s && cp -R %s/gen %s/templates %s/"):format(copy, T.root, T.root, copy))
+  local here = run(("lua5.4 %s/gen/cli.lua render %s"):format(T.root, args))
+  local there = run(("cd %s && lua5.4 gen/cli.lua render %s"):format(copy, args))
+  run("rm -rf " .. copy)
+  ok(#here > 1000, "short output")
+  eq(there, here)
+  eq(T.loader().require("emit").render(v.decode.template, v.decode.params, TARGET), here)
+end)

@@ -2,7 +2,7 @@
 local T = ...
 local test, eq, ok, raises = T.test, T.eq, T.ok, T.raises
 local loader = T.loader()
--- Ten thousands of names are hashed here and none is looked at: a cheap mix instead of SHA-256 in Lua keeps this in seconds.
+-- Thousands of names are hashed here and none is looked at: a cheap mix instead of SHA-256 in Lua keeps this in seconds.
 loader.host.sha256 = function(text)
   local h = #text
   for i = 1, #text do h = (h ~ text:byte(i)) * 0x100000001b3 end
@@ -11,29 +11,15 @@ end
 local space, problem, families, params = loader.require("space"), loader.require("problem"), loader.require("families"),
   loader.require("params")
 
--- The issue's grid: heads x q_len x (rank, rope), page sizes and dtypes taken in turn.
-local function grid()
-  local out, pages, n = {}, { 1, 16, 64 }, 0
-  for _, h in ipairs({ 1, 5, 8, 16, 20, 40, 64, 128 }) do
-    for _, q in ipairs({ 1, 2, 3, 5, 8 }) do
-      for _, rp in ipairs({ { 512, 64 }, { 512, 0 }, { 256, 64 }, { 256, 32 } }) do
-        n = n + 1
-        out[#out + 1] = problem.check({ heads = h, q_len = q, rank = rp[1], rope = rp[2], causal = n % 2, batch = 64,
-          ctx = 512, page_size = pages[n % 3 + 1], dtype = n % 5 == 0 and "f16" or "bf16" })
-      end
-    end
-  end
-  return out
-end
-T.grid = grid
+local function grid() return T.grid(problem) end
 
 test("at least 24 distinct decode kernels per problem of the grid", function()
   for _, p in ipairs(grid()) do
-    local kernels, n = {}, 0
-    for _, v in ipairs(space.variants(p, "gfx942")) do
-      local key = v.decode.template .. " " .. v.decode.params
-      if not v.rejected and not kernels[key] then
-        kernels[key] = true
+    local seen, n = {}, 0
+    for _, item in ipairs(space.kernels(p, "gfx942")) do
+      local key = item.kernel.template .. " " .. item.kernel.params
+      if not item.rejected and not seen[key] then
+        seen[key] = true
         n = n + 1
       end
     end

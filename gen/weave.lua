@@ -1,0 +1,236 @@
+-- Weaves instruction streams into one in-order listing for inline assembly, and keeps the rules the compiler cannot keep
+-- there: it does not see inside, so it neither waits for loads nor spaces dependent matrix instructions (guide 1.6).
+--
+-- An op is a table { asm = text, at = position, need = {tags}, give = tag, note = text }. Registers are read from the text: the first
+-- operand is written (but for stores, DMA, waits), the rest is read; %[name] counts as one register. Added on the way:
+--   s_waitcnt lgkmcnt(n)  before the first use of what a ds_read brings (LDS returns in order: n = younger ones)
+--   s_nop n               where a producer stands closer than the hardware allows
+-- Checked on the way: no use of a global load that no s_waitcnt vmcnt covers, no op in front of what it needs.
+local weave = {}
+
+-- Wait states from producer to consumer (LLVM GCNHazardRecognizer, gfx940). MFMA: 4 passes.
+local XDL_TO_OTHER, XDL_TO_SRCC, VALU_TO_MFMA, TRANS_TO_VALU = 7, 5, 2, 1
+local VALU_SGPR_TO_VMEM, VALU_SGPR_TO_VALU, VALU_TO_LANE, SALU_M0_TO_DMA = 5, 2, 1, 1
+local MAX_LGKM = 15
+
+local function kind_of(name)
+  if name:find("^v_mfma") then return "mfma" end
+  if name:find("^v_exp") or name:find("^v_log") or name:find("^v_rcp") then return "trans" end
+  if name:find("^v_") then return "valu" end
+  if name:find("^ds_") then return "ds" end
+  if name:find("^global_") then return "vmem" end
+  if name:find("^s_waitcnt") or name == "s_nop" then return "wait" end
+  if name:find("^s_") then return "salu" end
+  error("weave: unknown instruction " .. name)
+end
+
+-- Registers of one operand: "v[4:5]" -> {"v4", "v5"}; "%[x]" -> {"%x"}; constants and modifiers -> {}.
+local function registers(operand)
+  local file, first, last = operand:match("^%-?([vas])%[(%d+):(%d+)%]")
+  if not file then
+    file, first = operand:match("^%-?([vas])(%d+)")
+    last = first
+  end
+  if file then
+    local list = {}
+    for i = math.tointeger(tonumber(first)), math.tointeger(tonumber(last)) do list[#list + 1] = file .. i end
+    return list
+  end
+  local name = operand:match("^%-?%%%[([%w_]+)%]")
+  if name then return { "%" .. name } end
+  if operand:find("^m0") or operand:find("^vcc") then return { operand:match("^%w+") } end
+  return {}
+end
+
+local function split_operands(text)
+  local list = {}
+  for item in (text .. ","):gmatch("%s*([^,]*),") do
+    if item ~= "" then list[#list + 1] = item end
+  end
+  return list
+end
+
+-- How many leading operands an instruction writes.
+local function written(name, kind)
+  if kind == "wait" or name == "s_barrier" or name == "s_setprio" or name:find("^s_cmp") then return 0 end
+  if name:find("^ds_write") or name:find("^global_load_lds") or name:find("^global_store") then return 0 end
+  return name:find("^v_mad_u64") and 2 or 1
+end
+
+local parsed = {}
+local function parse(asm)
+  if parsed[asm] then return parsed[asm] end
+  local name, rest = asm:match("^([%w_]+)%s*(.*)$")
+  local p = { name = name, kind = kind_of(name), reads = {}, writes = {}, srcc = {}, dma = name:find("^global_load_lds") ~= nil }
+  if p.kind ~= "wait" then
+    for i, operand in ipairs(split_operands(rest)) do
+      local list = i <= written(name, p.kind) and p.writes or (p.kind == "mfma" and i == 4) and p.srcc or p.reads
+      for _, r in ipairs(registers(operand)) do list[#list + 1] = r end
+    end
+    if p.dma then p.reads[#p.reads + 1] = "m0" end
+  end
+  p.vmcnt = math.tointeger(tonumber(asm:match("vmcnt%((%d+)%)")))
+  p.lgkmcnt = math.tointeger(tonumber(asm:match("lgkmcnt%((%d+)%)")))
+  p.nop = name == "s_nop" and math.tointeger(tonumber(rest)) or 0
+  parsed[asm] = p
+  return p
+end
+
+-- What is known at a point of the listing: who wrote a register when, which loads are on their way, which tags exist.
+function weave.state()
+  return { clock = 0, writer = {}, ds = {}, vm = {}, given = {} }
+end
+
+-- Everything older is done, as behind a wait for all and a barrier; tags stay.
+function weave.settle(state)
+  state.writer, state.ds, state.vm = {}, {}, {}
+end
+
+local SCALAR = { s = true, m = true }
+local function is_scalar(register, scalars) return SCALAR[register:sub(1, 1)] or scalars[register] end
+
+-- Wait states still missing before `p` may issue.
+local function missing_states(state, p, scalars)
+  local missing = 0
+  local function want(register, states)
+    local w = state.writer[register]
+    if w then missing = math.max(missing, states - (state.clock - w.clock - 1)) end
+  end
+  local function source(r, accumulates)
+    local w = state.writer[r]
+    if not w then return end
+    if w.kind == "mfma" then
+      if not accumulates then want(r, accumulates == false and XDL_TO_SRCC or XDL_TO_OTHER) end
+    elseif w.kind == "valu" or w.kind == "trans" then
+      if is_scalar(r, scalars) then
+        want(r, p.kind == "vmem" and VALU_SGPR_TO_VMEM or (p.kind == "valu" or p.kind == "trans") and VALU_SGPR_TO_VALU or 0)
+      elseif p.kind == "mfma" then
+        want(r, VALU_TO_MFMA)
+      elseif w.kind == "trans" and p.kind == "valu" then
+        want(r, TRANS_TO_VALU)
+      elseif p.name:find("^v_read") then
+        want(r, VALU_TO_LANE)
+      end
+    elseif w.kind == "salu" and r == "m0" and p.dma then
+      want(r, SALU_M0_TO_DMA)
+    end
+  end
+  for _, r in ipairs(p.reads) do source(r) end
+  if p.kind == "mfma" then
+    local same = table.concat(p.srcc, " ") == table.concat(p.writes, " ")
+    for _, r in ipairs(p.srcc) do
+      local w = state.writer[r]
+      source(r, w and w.kind == "mfma" and same and w.set == table.concat(p.writes, " "))
+    end
+  else
+    for _, r in ipairs(p.writes) do
+      local w = state.writer[r]
+      if w and w.kind == "mfma" then want(r, XDL_TO_OTHER) end
+    end
+  end
+  return missing
+end
+
+-- LDS operations that may stay outstanding while `p` issues, nil when none it touches is on its way.
+local function lgkm_limit(state, p)
+  local limit
+  for i, op in ipairs(state.ds) do
+    for _, list in ipairs({ p.reads, p.writes, p.srcc }) do
+      for _, r in ipairs(list) do
+        if op[r] then limit = #state.ds - i end
+      end
+    end
+  end
+  if p.kind == "ds" and #state.ds >= MAX_LGKM and not limit then limit = MAX_LGKM - 1 end
+  return limit
+end
+
+local function check_vm(state, p, asm)
+  for _, op in ipairs(state.vm) do
+    for _, list in ipairs({ p.reads, p.writes, p.srcc }) do
+      for _, r in ipairs(list) do
+        if op[r] then error("weave: " .. asm .. ": the load of " .. r .. " is not waited for") end
+      end
+    end
+  end
+end
+
+local function drop_oldest(list, keep)
+  while #list > keep do table.remove(list, 1) end
+end
+
+local function issue(state, p)
+  if p.kind == "ds" or p.kind == "vmem" then
+    local set = {}
+    for _, r in ipairs(p.writes) do set[r] = true end
+    local list = p.kind == "ds" and state.ds or state.vm
+    list[#list + 1] = set
+  elseif p.kind == "wait" then
+    if p.vmcnt then drop_oldest(state.vm, p.vmcnt) end
+    if p.lgkmcnt then drop_oldest(state.ds, p.lgkmcnt) end
+  end
+  if p.kind ~= "wait" then
+    for _, r in ipairs(p.writes) do
+      state.writer[r] = { kind = p.kind, clock = state.clock, set = table.concat(p.writes, " ") }
+    end
+  end
+  state.clock = state.clock + 1 + p.nop
+end
+
+-- The listing of `ops` in the order given, with waits and wait states put in. `scalars` names the %[operands] that are scalar.
+-- Returns the lines and how many instructions of each kind they hold.
+function weave.listing(ops, state, scalars)
+  local lines, count = {}, { mfma = 0, valu = 0, trans = 0, ds = 0, vmem = 0, salu = 0, wait = 0 }
+  local set = {}
+  for _, name in ipairs(scalars or {}) do set["%" .. name] = true end
+  local function put(asm, note)
+    local p = parse(asm)
+    lines[#lines + 1] = note and ("%-56s ; %s"):format(asm, note) or asm
+    count[p.kind] = count[p.kind] + 1
+    issue(state, p)
+  end
+  for _, op in ipairs(ops) do
+    local p = parse(op.asm)
+    for _, tag in ipairs(op.need or {}) do
+      if not state.given[tag] then error("weave: " .. op.asm .. ": stands in front of " .. tag) end
+    end
+    local limit = lgkm_limit(state, p)
+    if limit then put(("s_waitcnt lgkmcnt(%d)"):format(limit)) end
+    check_vm(state, p, op.asm)
+    local missing = missing_states(state, p, set)
+    while missing > 0 do
+      put(("s_nop %d"):format(math.min(missing, 8) - 1))
+      missing = missing_states(state, p, set)
+    end
+    put(op.asm, op.note)
+    if op.give then state.given[op.give] = true end
+  end
+  return lines, count
+end
+
+-- Spread a stream evenly over positions [from, to) of the main stream; `at` counts in 1/1024 of one main op.
+function weave.spread(ops, from, to)
+  for i, op in ipairs(ops) do op.at = from * 1024 + ((2 * i - 1) * (to - from) * 512) // #ops end
+  return ops
+end
+
+-- Main stream (op i at position i, from 0) and others by position; on a tie the streams' own order.
+function weave.merge(main, streams)
+  local all = {}
+  for i, op in ipairs(main) do
+    all[#all + 1] = { at = (i - 1) * 1024, stream = 0, index = i, op = op }
+  end
+  for s, stream in ipairs(streams) do
+    for i, op in ipairs(stream) do all[#all + 1] = { at = op.at, stream = s, index = i, op = op } end
+  end
+  table.sort(all, function(a, b)
+    if a.at ~= b.at then return a.at < b.at end
+    if a.stream ~= b.stream then return a.stream < b.stream end
+    return a.index < b.index
+  end)
+  local out = {}
+  for i, item in ipairs(all) do out[i] = item.op end
+  return out
+end
+
+return weave

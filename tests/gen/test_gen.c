@@ -1,0 +1,361 @@
+/* The generator through its C interface: same bytes as plain Lua, errors with file and line, limits that hold. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cmocka_all.h"
+#include "gen/host.h"
+
+/* Sanitizers cost time that is not the generator's. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+enum { SLOWDOWN = 20 };
+#else
+enum { SLOWDOWN = 1 };
+#endif
+
+static const char *source_dir(void) {
+  const char *dir = getenv("MLAF_SOURCE_DIR");
+  return dir ? dir : ".";
+}
+
+static mlaf_problem problem_of(const char *text) {
+  mlaf_problem p;
+  char why[256] = "";
+  if (mlaf_problem_parse(text, &p, why, sizeof why)) fail_msg("%s: %s", text, why);
+  return p;
+}
+
+/* A directory with the real gen/ and one template "x" of the given text. */
+typedef struct world {
+  char dir[64];
+} world;
+
+static void world_write(const world *w, const char *name, const char *text) {
+  char path[160];
+  snprintf(path, sizeof path, "%s/templates/%s", w->dir, name);
+  FILE *f = fopen(path, "wb");
+  assert_non_null(f);
+  assert_int_equal(fwrite(text, 1, strlen(text), f), strlen(text));
+  assert_int_equal(fclose(f), 0);
+}
+
+static world world_make(const char *text) {
+  world w = {"/tmp/mlaf-gen-XXXXXX"};
+  char path[160], gen[512];
+  assert_non_null(mkdtemp(w.dir));
+  snprintf(path, sizeof path, "%s/templates", w.dir);
+  assert_int_equal(mkdir(path, 0700), 0);
+  snprintf(path, sizeof path, "%s/gen", w.dir);
+  snprintf(gen, sizeof gen, "%s/gen", source_dir());
+  assert_int_equal(symlink(gen, path), 0);
+  world_write(&w, "x.hip.in", text);
+  return w;
+}
+
+static void world_remove(const world *w) {
+  char path[160];
+  snprintf(path, sizeof path, "%s/templates/x.hip.in", w->dir);
+  unlink(path);
+  snprintf(path, sizeof path, "%s/templates", w->dir);
+  rmdir(path);
+  snprintf(path, sizeof path, "%s/gen", w->dir);
+  unlink(path);
+  rmdir(w->dir);
+}
+
+static mlaf_gen *open_gen(const char *root) {
+  mlaf_gen *g = NULL;
+  mlaf_err err = {0};
+  if (mlaf_gen_open(root, &g, &err)) fail_msg("open: %s", err.text);
+  return g;
+}
+
+/* Renders template x of a world and expects E_TEMPLATE with every given piece in the detail. */
+static void expect_bad(const char *text, const char *piece1, const char *piece2) {
+  world w = world_make(text);
+  mlaf_gen *g = open_gen(w.dir);
+  mlaf_kernel_desc k = {.template_name = (char *)"x", .params = (char *)""};
+  char *source = (char *)"untouched", hash[MLAF_HASH_HEX] = "untouched";
+  mlaf_err err = {0};
+  double start = mlaf_now();
+  assert_int_equal(mlaf_gen_render(g, &k, "gfx942", &source, hash, &err), MLAF_E_TEMPLATE);
+  assert_true(mlaf_now() - start < 60);
+  if (!strstr(err.text, piece1) || !strstr(err.text, piece2)) fail_msg("'%s' or '%s' not in: %s", piece1, piece2, err.text);
+  assert_string_equal(source, "untouched");
+  assert_string_equal(hash, "untouched");
+  mlaf_variant v = {0};
+  mlaf_problem p = problem_of("mla_decode:h16");
+  assert_int_equal(mlaf_gen_variant(g, &p, "gfx942", "nonsense", &v, &err), MLAF_E_TEMPLATE); /* the state survives */
+  assert_non_null(strstr(err.text, "nonsense"));
+  world_write(&w, "x.hip.in", "fine\n");
+  mlaf_gen *again = open_gen(w.dir);
+  assert_int_equal(mlaf_gen_render(again, &k, "gfx942", &source, hash, &err), MLAF_OK);
+  assert_non_null(strstr(source, "\nfine\n"));
+  free(source);
+  mlaf_gen_close(again);
+  mlaf_gen_close(g);
+  world_remove(&w);
+}
+
+static void bad_template_names_file_and_line(void **state) {
+  (void)state;
+  expect_bad("one\ntwo ${nope}\n", "templates/x.hip.in:2:", "undefined name 'nope'");
+  expect_bad("one\n\n//@ local = 1\n", "templates/x.hip.in:3:", "near '='");
+  expect_bad("one ${64 / 2}\n", "templates/x.hip.in:1:", "float 32.0");
+  expect_bad("//@ contract(false, \"too big: %d\", 7)\n", "templates/x.hip.in:1:", "contract: too big: 7");
+  expect_bad("//@ include(\"lib/none.h\")\n", "templates/lib/none.h", "x");
+  expect_bad("//@ include(\"../../etc/passwd\")\n", "no file templates/../../etc/passwd", "x");
+}
+
+static void runaway_loop_is_stopped(void **state) {
+  (void)state;
+  expect_bad("one\n//@ while true do end\n", "templates/x.hip.in:2:", "does this loop end?");
+  expect_bad("//@ local function f(x) return f(x) end\n//@ f(1)\n", "templates/x.hip.in:1:", "does this loop end?");
+}
+
+static void runaway_recursion_is_stopped(void **state) {
+  (void)state;
+  expect_bad("one\n//@ local function f(x) return 1 + f(x) end\n//@ f(1)\n", "templates/x.hip.in:2:", "stack overflow");
+}
+
+static void memory_is_limited(void **state) {
+  (void)state;
+  expect_bad("//@ local s = \"x\"\n//@ while true do s = s .. s end\n", "MiB", "not enough memory");
+  expect_bad("//@ local t = {}\n//@ for i = 1, 1000000000 do t[i] = fmt(\"%d\", i) end\n", "MiB", "not enough memory");
+}
+
+/* Every allocation limit from "nothing works" to "all works": an error each time, never a crash, a leak or a wrong result. */
+static void memory_limit_anywhere(void **state) {
+  (void)state;
+  mlaf_problem p = problem_of("mla_decode:h16,b64,s4096");
+  int failed = 0;
+  for (size_t limit = 300 << 10; ; limit += limit / 6) {
+    mlaf_gen *g = open_gen(NULL);
+    g->memory_max = limit;
+    mlaf_err err = {0};
+    mlaf_variant v = {0};
+    mlaf_status st = mlaf_gen_baseline(g, &p, "gfx942", &v, &err);
+    if (st) {
+      assert_int_equal(st, MLAF_E_TEMPLATE);
+      assert_null(v.name);
+      assert_non_null(strstr(err.text, "needed more than"));
+      g->memory_max = MLAF_GEN_MEMORY_MAX; /* the state survives */
+      failed++;
+    }
+    if (st && mlaf_gen_baseline(g, &p, "gfx942", &v, &err)) fail_msg("after a failure at %zu: %s", limit, err.text);
+    assert_non_null(v.name);
+    mlaf_variant_clear(&v);
+    mlaf_gen_close(g);
+    if (!st) break;
+  }
+  assert_true(failed > 0);
+}
+
+static void open_is_fast_and_says_what_is_missing(void **state) {
+  (void)state;
+  double best = 1;
+  for (int i = 0; i < 10; i++) {
+    double start = mlaf_now();
+    mlaf_gen *g = open_gen(NULL);
+    double t = mlaf_now() - start;
+    if (t < best) best = t;
+    mlaf_gen_close(g);
+  }
+  print_message("open: %.3f ms\n", best * 1e3);
+  assert_true(best < 0.003 * SLOWDOWN);
+  mlaf_gen *g = (mlaf_gen *)&g;
+  mlaf_gen *const before = g;
+  mlaf_err err = {0};
+  assert_int_equal(mlaf_gen_open("/nonexistent", &g, &err), MLAF_E_TEMPLATE);
+  assert_non_null(strstr(err.text, "/nonexistent"));
+  assert_ptr_equal(g, before);
+}
+
+static void targets_and_options(void **state) {
+  (void)state;
+  mlaf_gen *g = open_gen(NULL);
+  const char *const *targets = mlaf_gen_targets(g);
+  bool found = false;
+  for (size_t i = 0; targets[i]; i++) found |= !strcmp(targets[i], "gfx942");
+  assert_true(found);
+  const char *const *options = NULL, *const *again = NULL;
+  mlaf_err err = {0};
+  assert_int_equal(mlaf_gen_options(g, "gfx942", &options, &err), MLAF_OK);
+  assert_string_equal(options[0], "-O3");
+  assert_int_equal(mlaf_gen_options(g, "gfx942", &again, &err), MLAF_OK);
+  assert_ptr_equal(options, again);
+  assert_int_equal(mlaf_gen_options(g, "gfx000", &again, &err), MLAF_E_TEMPLATE);
+  assert_non_null(strstr(err.text, "gfx000"));
+  mlaf_gen_close(g);
+}
+
+static void space_is_ordered_and_rebuilds(void **state) {
+  (void)state;
+  mlaf_gen *g = open_gen(NULL);
+  mlaf_problem p = problem_of("mla_decode:h16,b64,s4096");
+  mlaf_variant *list = NULL;
+  size_t n = 0, candidates = 0;
+  mlaf_err err = {0};
+  double start = mlaf_now();
+  if (mlaf_gen_space(g, &p, "gfx942", &list, &n, &err)) fail_msg("%s", err.text);
+  print_message("space: %zu variants in %.1f ms\n", n, (mlaf_now() - start) * 1e3);
+  for (size_t i = 0; i < n; i++) {
+    const mlaf_variant *v = &list[i];
+    assert_true(!v->rejected || v->rejected[0]);
+    assert_true(i == 0 || !list[i - 1].rejected || v->rejected);
+    if (v->rejected) continue;
+    candidates++;
+    assert_true(v->model_ns > 0 && (i == 0 || list[i - 1].model_ns <= v->model_ns));
+    assert_true(v->splits >= 1 && (v->splits > 1) == (v->combine.template_name != NULL));
+    assert_int_equal(strlen(v->decode.template_hash), MLAF_HASH_HEX - 1);
+    assert_int_equal(strncmp(v->decode.symbol, "mlaf_mla_decode_", 16), 0);
+    if (i % 41) continue;
+    mlaf_variant w = {0};
+    if (mlaf_gen_variant(g, &p, "gfx942", v->name, &w, &err)) fail_msg("%s", err.text);
+    assert_string_equal(w.name, v->name);
+    assert_string_equal(w.decode.params, v->decode.params);
+    assert_string_equal(w.decode.symbol, v->decode.symbol);
+    assert_int_equal(w.decode.lds_bytes, v->decode.lds_bytes);
+    assert_true(w.model_ns == v->model_ns);
+    mlaf_variant_clear(&w);
+  }
+  assert_true(candidates >= 24);
+  mlaf_variants_free(list, n);
+  mlaf_gen_close(g);
+}
+
+static void bad_requests(void **state) {
+  (void)state;
+  mlaf_gen *g = open_gen(NULL);
+  mlaf_problem p = problem_of("mla_decode:h16,b64,s4096");
+  mlaf_variant v = {0}, *list = NULL;
+  size_t n = 7;
+  mlaf_err err = {0};
+  assert_int_equal(mlaf_gen_variant(g, &p, "gfx942", "nonsense", &v, &err), MLAF_E_TEMPLATE);
+  assert_non_null(strstr(err.text, "nonsense"));
+  assert_int_equal(mlaf_gen_space(g, &p, "gfx000", &list, &n, &err), MLAF_E_TEMPLATE);
+  p.rank = 100;
+  assert_int_equal(mlaf_gen_space(g, &p, "gfx942", &list, &n, &err), MLAF_E_PROBLEM);
+  assert_non_null(strstr(err.text, "100"));
+  assert_null(list);
+  assert_int_equal(n, 7);
+  assert_null(v.name);
+  mlaf_kernel_desc none = {0};
+  char *source = NULL, hash[MLAF_HASH_HEX];
+  assert_int_equal(mlaf_gen_render(g, &none, "gfx942", &source, hash, &err), MLAF_E_ARG);
+  mlaf_gen_close(g);
+}
+
+/* A rejected point comes back as an error that carries the space's own reason. */
+static void rejected_variant_says_why(void **state) {
+  (void)state;
+  mlaf_gen *g = open_gen(NULL);
+  mlaf_problem p = problem_of("mla_decode:h16,b64,s4096");
+  mlaf_variant *list = NULL, v = {0};
+  size_t n = 0, tried = 0;
+  mlaf_err err = {0};
+  assert_int_equal(mlaf_gen_space(g, &p, "gfx942", &list, &n, &err), MLAF_OK);
+  for (size_t i = n; i-- > 0 && list[i].rejected && tried < 5;) {
+    if (list[i].splits > 1) continue;
+    tried++;
+    assert_int_equal(mlaf_gen_variant(g, &p, "gfx942", list[i].name, &v, &err), MLAF_E_TEMPLATE);
+    assert_non_null(strstr(err.text, list[i].rejected));
+  }
+  assert_true(tried > 0);
+  mlaf_variants_free(list, n);
+  mlaf_gen_close(g);
+}
+
+/* Every line of the manifest, from the embedded files: the binary renders what the checkout says it renders. */
+static void manifest_hashes(void **state) {
+  (void)state;
+  char path[512], line[1024];
+  snprintf(path, sizeof path, "%s/tests/golden/manifest.tsv", source_dir());
+  FILE *f = fopen(path, "rb");
+  assert_non_null(f);
+  mlaf_gen *g = open_gen(NULL);
+  int lines = 0;
+  double start = mlaf_now();
+  while (fgets(line, sizeof line, f)) {
+    if (line[0] == '#') continue;
+    char *save = NULL, *template_name = strtok_r(line, "\t", &save), *params = strtok_r(NULL, "\t", &save);
+    char *want = strtok_r(NULL, "\n", &save);
+    assert_non_null(want);
+    mlaf_kernel_desc k = {.template_name = template_name, .params = params};
+    char *source = NULL, hash[MLAF_HASH_HEX];
+    mlaf_err err = {0};
+    if (mlaf_gen_render(g, &k, "gfx942", &source, hash, &err)) fail_msg("%s %s: %s", template_name, params, err.text);
+    free(source);
+    if (strcmp(hash, want)) fail_msg("%s %s: source changed (if wanted: lua5.4 tools/golden-update.lua)", template_name, params);
+    lines++;
+  }
+  fclose(f);
+  print_message("%d kernels, %.2f ms each\n", lines, (mlaf_now() - start) * 1e3 / lines);
+  assert_true(lines > 100);
+  mlaf_gen_close(g);
+}
+
+static void embedded_equals_directory(void **state) {
+  (void)state;
+  mlaf_gen *a = open_gen(NULL), *b = open_gen(source_dir());
+  mlaf_problem p = problem_of("mla_decode:h128,r256,p32,q2,causal,f16,page3,b1,s777");
+  mlaf_variant va = {0}, vb = {0};
+  mlaf_err err = {0};
+  assert_int_equal(mlaf_gen_baseline(a, &p, "gfx942", &va, &err), MLAF_OK);
+  double start = mlaf_now();
+  assert_int_equal(mlaf_gen_baseline(b, &p, "gfx942", &vb, &err), MLAF_OK);
+  print_message("baseline from a directory, first call: %.2f ms\n", (mlaf_now() - start) * 1e3);
+  assert_string_equal(va.name, vb.name);
+  assert_string_equal(va.decode.template_hash, vb.decode.template_hash);
+  char *sa = NULL, *sb = NULL, ha[MLAF_HASH_HEX], hb[MLAF_HASH_HEX], hex[MLAF_HASH_HEX];
+  assert_int_equal(mlaf_gen_render(a, &va.decode, "gfx942", &sa, ha, &err), MLAF_OK);
+  assert_int_equal(mlaf_gen_render(b, &vb.decode, "gfx942", &sb, hb, &err), MLAF_OK);
+  assert_string_equal(sa, sb);
+  assert_string_equal(ha, hb);
+  mlaf_sha256_hex(sa, strlen(sa), hex);
+  assert_string_equal(ha, hex);
+  assert_non_null(strstr(sa, va.decode.symbol));
+  free(sa);
+  free(sb);
+  mlaf_variant_clear(&va);
+  mlaf_variant_clear(&vb);
+  mlaf_gen_close(a);
+  mlaf_gen_close(b);
+}
+
+/* The Lua and the C side agree on what a problem string means. */
+static void lua_problem_strings_agree(void **state) {
+  (void)state;
+  static const char *const texts[] = {"mla_decode:h16,b64,s4096", "mla_decode:h128,r256,p32,q8,causal,f16,page1,b1,s1",
+                                      "mla_decode:h5,r32,p0,q2,page3,b65536,s16777216"};
+  for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+    mlaf_problem p = problem_of(texts[i]);
+    char want[MLAF_PROBLEM_TEXT_MAX], command[1024], got[256] = "";
+    assert_int_equal(mlaf_problem_print(&p, want, sizeof want), MLAF_OK);
+    snprintf(command, sizeof command,
+             "cd '%s' && lua5.4 -e 'local p = dofile(\"gen/host.lua\")(\".\").require(\"problem\") "
+             "print(p.print(p.parse(\"%s\")))'",
+             source_dir(), texts[i]);
+    FILE *pipe = popen(command, "r");
+    assert_non_null(pipe);
+    assert_non_null(fgets(got, sizeof got, pipe));
+    assert_int_equal(pclose(pipe), 0);
+    got[strcspn(got, "\n")] = 0;
+    assert_string_equal(got, want);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(bad_template_names_file_and_line), cmocka_unit_test(runaway_loop_is_stopped),
+      cmocka_unit_test(runaway_recursion_is_stopped),     cmocka_unit_test(memory_is_limited),
+      cmocka_unit_test(memory_limit_anywhere),            cmocka_unit_test(open_is_fast_and_says_what_is_missing),
+      cmocka_unit_test(targets_and_options),              cmocka_unit_test(space_is_ordered_and_rebuilds),
+      cmocka_unit_test(bad_requests),                     cmocka_unit_test(rejected_variant_says_why),
+      cmocka_unit_test(embedded_equals_directory),        cmocka_unit_test(manifest_hashes),
+      cmocka_unit_test(lua_problem_strings_agree),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,25 @@
+-- lua5.4 tools/golden-update.lua: renders every golden and the manifest again, and prints what changed as a unified diff.
+-- Run by hand after a wanted change, never by a test; the diff belongs into the review.
+local root = arg[0]:match("^(.*)/tools/[^/]*$") or "."
+local loader = dofile(root .. "/gen/host.lua")(root)
+local golden = dofile(root .. "/tools/golden.lua")
+local emit = loader.require("emit")
+
+local function replace(path, text)
+  local full = root .. "/" .. path
+  local f = assert(io.open(full .. ".new", "wb"))
+  assert(f:write(text))
+  assert(f:close())
+  os.execute(("diff -u -N --label a/%s --label b/%s '%s' '%s.new'"):format(path, path, full, full))
+  assert(os.rename(full .. ".new", full))
+end
+
+for _, c in ipairs(golden.cases(root)) do replace(c.path .. ".hip", emit.golden(c.template, c.params, "gfx942")) end
+
+local lines = { "# template, parameters, SHA-256 of the source: every kernel of the problems in problems.txt. Made by tools/golden-update.lua." }
+for _, k in ipairs(golden.kernels(loader, root)) do
+  local _, hash = emit.render(k.template, k.params, "gfx942")
+  lines[#lines + 1] = k.template .. "\t" .. k.params .. "\t" .. hash
+end
+replace("tests/golden/manifest.tsv", table.concat(lines, "\n") .. "\n")
+io.stderr:write(#lines - 1, " kernels in the manifest\n")
