@@ -10,10 +10,12 @@
 #ifndef MLAF_EMU_H
 #define MLAF_EMU_H
 
+#include <stdatomic.h>
+
 #include "base/base.h"
 #include "device/device.h"
 
-enum { EMU_LANES = 64, EMU_VREGS = 512, EMU_AGPR0 = 256, EMU_SREGS = 128, EMU_LDS_MAX = 65536 };
+enum { EMU_LANES = 64, EMU_VREGS = 512, EMU_AGPR0 = 256, EMU_SREGS = 128, EMU_LDS_MAX = 65536, EMU_MAX_WAVES = 16 };
 /* Scalar register numbers with a name (ISA encoding). Pairs are little-endian. SCC lives in its own field. */
 /* Where flat addresses see LDS and scratch (src_shared_base, src_private_base). */
 #define EMU_SHARED_BASE (UINT64_C(1) << 48)
@@ -116,6 +118,7 @@ struct emu_wave {
   uint32_t smem_issued, smem_done; /* SMEM and messages: out of order, only lgkmcnt(0) proves them */
   uint32_t mode;                   /* MODE register: [3:0] rounding, [7:4] denormals, 8 dx10_clamp, 9 ieee */
   uint64_t wait_states;            /* issue clock for hazards: +1 per instruction, + n+1 for s_nop n */
+  uint64_t executed;               /* instructions, in whole slices */
   emu_wave_state state;
   int32_t index;                   /* wave in the workgroup */
   const emu_inst *inst;            /* current */
@@ -261,14 +264,26 @@ mlaf_status emu_code_place(emu_code *code, void *at, size_t span, mlaf_err *err)
 void emu_code_close(emu_code *code);
 const emu_inst *emu_code_at(const emu_code *code, uint32_t pc);
 
-/* --- wave.c: run one workgroup to its end; false after a fault (err holds it) --- */
-typedef struct emu_run_opts {
-  uint64_t max_insts; /* per wave; more is "does not terminate" */
-} emu_run_opts;
+/* --- wave.c: run one workgroup to its end --- */
 typedef struct emu_grid {
   uint32_t grid[3], block[3];
 } emu_grid;
-bool emu_group_run(emu_device *dev, const emu_code *code, const emu_kernel *k, const emu_grid *grid, const uint32_t id[3],
-                   const uint8_t *kernarg, const emu_run_opts *opts, emu_counts *counts, mlaf_err *err);
+/* What all workgroups of a launch share. */
+typedef struct emu_dispatch {
+  emu_device *dev;
+  const emu_code *code;
+  const emu_kernel *kernel;
+  const emu_grid *grid;
+  const uint8_t *kernarg;     /* in device memory, kernel->kernarg_bytes long */
+  uint64_t packet;            /* device address of the AQL dispatch packet */
+  uint64_t max_insts;         /* per wave; more is "does not terminate" */
+  const atomic_bool *stop;    /* set by another thread's fault: give up quietly; may be NULL */
+} emu_dispatch;
+/* Registers and LDS of one workgroup, reused by a host thread from group to group. */
+typedef struct emu_arena emu_arena;
+emu_arena *emu_arena_new(void);
+void emu_arena_free(emu_arena *arena);
+/* False after a fault (err holds it) or a stop; counts are added to. */
+bool emu_group_run(emu_arena *arena, const emu_dispatch *d, const uint32_t id[3], emu_counts *counts, mlaf_err *err);
 
 #endif

@@ -23,6 +23,7 @@ struct mlaf_module {
   emu_device *dev;
   emu_code *code;
   mlaf_function *functions; /* one per kernel, same order as code->kernels */
+  void *image;              /* the loadable segments in device memory */
   bool decoded;
 };
 struct mlaf_function {
@@ -39,6 +40,10 @@ mlaf_status emu_mem_free(emu_device *dev, void *ptr, mlaf_err *err);
 mlaf_status emu_mem_write(emu_device *dev, void *dst, const void *src, size_t bytes, mlaf_err *err);
 mlaf_status emu_mem_read(emu_device *dev, void *dst, const void *src, size_t bytes, mlaf_err *err);
 mlaf_status emu_mem_fill(emu_device *dev, void *dst, int byte, size_t bytes, mlaf_err *err);
+
+/* --- device.c --- */
+/* Disassemble and decode a module once; safe to call from several threads. */
+mlaf_status emu_module_decode(mlaf_module *module, mlaf_err *err);
 
 /* --- launch.c --- */
 /* Which workgroups of a grid to run: NULL runs all. Called on the worker threads. */

@@ -222,6 +222,10 @@ mlaf_status emu_code_decode(emu_code *code, char *disasm, mlaf_err *err) {
   size_t lines = 1, words = code->text_size / 4 + 1;
   for (const char *s = disasm; *s; s++) lines += *s == '\n';
   lookup *t = lookup_new();
+  free(code->disasm); /* of an earlier attempt that failed */
+  free(code->insts);
+  free(code->index_of);
+  code->n_insts = 0;
   code->disasm = disasm; /* owned from here on: the instructions point into it */
   code->insts = calloc(lines + 1, sizeof *code->insts);
   code->index_of = malloc(words * sizeof *code->index_of);

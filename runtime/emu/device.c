@@ -1,0 +1,178 @@
+/* emu:gfx942 behind the device vtable. Opening needs no ROCm: the disassembler is wanted at a module's first launch. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "emu/emu_launch.h"
+
+/* What an MI300X says of itself (guide 1.1), SPX/NPS1. Memory is host memory; its size here is only what is reported. */
+static const mlaf_device_info mi300x = {
+  .id = "emu:gfx942|cu304|xcc8|SPX|NPS1",
+  .name = "AMD Instinct MI300X (emulated)",
+  .target = "gfx942",
+  .full_target = "gfx942:sramecc+:xnack-",
+  .compute_units = 304,
+  .xcc = 8,
+  .wave_size = 64,
+  .lds_bytes = 65536,
+  .max_threads = 1024,
+  .mem_bytes = INT64_C(192) << 30,
+  .l2_bytes = INT64_C(4) << 20,
+  .llc_bytes = INT64_C(256) << 20,
+  .clock_mhz = 2100,
+  .mem_clock_mhz = 1300,
+  .driver = "mlaforge emulator 1",
+};
+
+static emu_device *self(mlaf_device *dev) { return (emu_device *)dev; }
+
+static int host_threads(void) {
+  const char *env = getenv("MLAF_EMU_THREADS");
+  long n = env ? strtol(env, NULL, 10) : 0;
+  if (n <= 0) n = sysconf(_SC_NPROCESSORS_ONLN);
+  return n < 1 ? 1 : n > 256 ? 256 : (int)n;
+}
+
+static mlaf_status emu_open(int ordinal, const mlaf_log *log, mlaf_device **out, mlaf_err *err) {
+  if (ordinal != 0) return mlaf_fail(err, MLAF_E_NO_DEVICE, "emu:gfx942 has one device, 0; %d was asked for", ordinal);
+  emu_device *d = calloc(1, sizeof *d);
+  if (!d) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for the emulated device");
+  d->base.ops = &mlaf_emu_ops;
+  d->base.info = mi300x;
+  if (log) d->log = *log;
+  d->threads = host_threads();
+  if (pthread_mutex_init(&d->lock, NULL) != 0) {
+    free(d);
+    return mlaf_fail(err, MLAF_E_NOMEM, "cannot create the emulated device's lock");
+  }
+  mlaf_status st = emu_memory_open(d, err);
+  if (st != MLAF_OK) {
+    pthread_mutex_destroy(&d->lock);
+    free(d);
+    return st;
+  }
+  *out = (mlaf_device *)d;
+  return MLAF_OK;
+}
+
+static void emu_close(mlaf_device *dev) {
+  emu_device *d = self(dev);
+  if (!d) return;
+  if (d->compiler) mlaf_compiler_close(d->compiler);
+  emu_memory_close(d);
+  pthread_mutex_destroy(&d->lock);
+  free(d);
+}
+
+/* --- modules --- */
+static void module_free(mlaf_module *m) {
+  if (m->image) emu_mem_free(m->dev, m->image, NULL);
+  emu_code_close(m->code);
+  free(m->functions);
+  free(m);
+}
+
+static mlaf_status place_image(mlaf_module *m, mlaf_err *err) {
+  size_t span = emu_code_span(m->code);
+  if (span == 0) return mlaf_fail(err, MLAF_E_ARG, "code object with nothing to load: the file is damaged; recompile it");
+  mlaf_status st = emu_mem_alloc(m->dev, span, &m->image, err);
+  return st != MLAF_OK ? st : emu_code_place(m->code, m->image, span, err);
+}
+
+static mlaf_status emu_module_load(mlaf_device *dev, const void *code, size_t size, mlaf_module **out, mlaf_err *err) {
+  mlaf_module *m = calloc(1, sizeof *m);
+  if (!m) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for a module");
+  m->dev = self(dev);
+  mlaf_status st = emu_code_open(code, size, &m->code, err);
+  if (st == MLAF_OK) st = place_image(m, err);
+  if (st == MLAF_OK && !(m->functions = calloc(m->code->n_kernels + 1, sizeof *m->functions)))
+    st = mlaf_fail(err, MLAF_E_NOMEM, "no memory for the functions of a module");
+  if (st != MLAF_OK) {
+    module_free(m);
+    return st;
+  }
+  for (size_t i = 0; i < m->code->n_kernels; i++) m->functions[i] = (mlaf_function){m, &m->code->kernels[i]};
+  *out = m;
+  return MLAF_OK;
+}
+
+static void emu_module_unload(mlaf_device *dev, mlaf_module *module) {
+  if (module) module_free(module);
+}
+
+static mlaf_status emu_function_get(mlaf_device *dev, mlaf_module *module, const char *symbol, mlaf_function **out,
+                                    mlaf_err *err) {
+  for (size_t i = 0; i < module->code->n_kernels; i++)
+    if (strcmp(module->code->kernels[i].symbol, symbol) == 0) {
+      *out = &module->functions[i];
+      return MLAF_OK;
+    }
+  return mlaf_fail(err, MLAF_E_ARG, "no kernel '%s' in the code object (%zu kernels, first '%s')", symbol,
+                   module->code->n_kernels, module->code->n_kernels ? module->code->kernels[0].symbol : "");
+}
+
+/* Under the device's lock. A decode that failed stays failed: half-built instruction lists are never run. */
+static mlaf_status decode_locked(mlaf_module *m, mlaf_err *err) {
+  emu_device *d = m->dev;
+  char *text;
+  mlaf_status st = MLAF_OK;
+  if (!d->compiler) st = mlaf_compiler_open(NULL, &d->log, &d->compiler, err);
+  if (st == MLAF_OK) st = mlaf_disassemble(d->compiler, "gfx942", m->code->image, m->code->size, &text, err);
+  if (st != MLAF_OK) return mlaf_fail_prefix(err, st, "the emulator needs comgr's disassembler");
+  return emu_code_decode(m->code, text, err);
+}
+
+mlaf_status emu_module_decode(mlaf_module *module, mlaf_err *err) {
+  emu_device *d = module->dev;
+  pthread_mutex_lock(&d->lock);
+  mlaf_status st = module->decoded ? MLAF_OK : decode_locked(module, err);
+  if (st == MLAF_OK) module->decoded = true;
+  pthread_mutex_unlock(&d->lock);
+  return st;
+}
+
+/* --- the rest of the vtable: launches run to their end before returning, so streams have nothing to order --- */
+static mlaf_status op_alloc(mlaf_device *dev, size_t n, void **p, mlaf_err *err) { return emu_mem_alloc(self(dev), n, p, err); }
+static mlaf_status op_free(mlaf_device *dev, void *p, mlaf_err *err) { return emu_mem_free(self(dev), p, err); }
+static mlaf_status op_write(mlaf_device *dev, void *dst, const void *src, size_t n, mlaf_err *err) {
+  return emu_mem_write(self(dev), dst, src, n, err);
+}
+static mlaf_status op_read(mlaf_device *dev, void *dst, const void *src, size_t n, mlaf_err *err) {
+  return emu_mem_read(self(dev), dst, src, n, err);
+}
+static mlaf_status op_fill(mlaf_device *dev, void *dst, int byte, size_t n, mlaf_err *err) {
+  return emu_mem_fill(self(dev), dst, byte, n, err);
+}
+static mlaf_status op_launch(mlaf_device *dev, void *stream, const mlaf_launch *launch, mlaf_err *err) {
+  return emu_launch_run(self(dev), launch, NULL, NULL, NULL, err);
+}
+static mlaf_status op_sync(mlaf_device *dev, void *stream, mlaf_err *err) { return MLAF_OK; }
+static mlaf_status op_stream_create(mlaf_device *dev, void **stream, mlaf_err *err) {
+  *stream = dev; /* any non-NULL token */
+  return MLAF_OK;
+}
+static void op_stream_destroy(mlaf_device *dev, void *stream) { (void)stream; }
+static mlaf_status op_time(mlaf_device *dev, const mlaf_launch *launches, size_t n, const mlaf_time_opts *opts,
+                           mlaf_timing *out, mlaf_err *err) {
+  return emu_time(self(dev), launches, n, opts, out, err);
+}
+
+const mlaf_device_ops mlaf_emu_ops = {
+  .name = "emu:gfx942",
+  .open = emu_open,
+  .close = emu_close,
+  .mem_alloc = op_alloc,
+  .mem_free = op_free,
+  .mem_write = op_write,
+  .mem_read = op_read,
+  .mem_fill = op_fill,
+  .module_load = emu_module_load,
+  .module_unload = emu_module_unload,
+  .function_get = emu_function_get,
+  .launch = op_launch,
+  .sync = op_sync,
+  .stream_create = op_stream_create,
+  .stream_destroy = op_stream_destroy,
+  .time = op_time,
+};
