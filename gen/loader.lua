@@ -94,35 +94,46 @@ function loader.template(path)
   return text
 end
 
--- Lines of a file that are Lua: all of a module, the //@ and ${} lines of a template. Only these can pull files in.
-local function lua_lines(path, text)
-  local is_module, n = path:find("^gen/") ~= nil, 0
-  local next_line = text:gmatch("([^\n]*)\n?")
+-- Lines of a text that contain a word, with their numbers. Searching for the word first keeps a closure below a millisecond.
+local function lines_with(text, word)
+  local at, n, counted = 1, 1, 1
   return function()
-    for line in next_line do
-      n = n + 1
-      if is_module or line:find("^%s*//@") or line:find("${", 1, true) then return line, n end
-    end
+    local hit = text:find(word, at, true)
+    if not hit then return nil end
+    local stop = text:find("\n", hit, true) or #text + 1
+    local start = hit
+    while start > 1 and text:byte(start - 1) ~= 10 do start = start - 1 end
+    n = n + select(2, text:sub(counted, start - 1):gsub("\n", ""))
+    at, counted = stop, start
+    return text:sub(start, stop - 1), n
   end
 end
 
--- Files that one file names by include("...") (templates only) and require("..."). A name that is not a literal string
--- would make the closure depend on parameters, so it is an error. loader.require() is for data, hashed by value.
+local reference_cache = {}
+
+-- Files that one file names by include("...") (templates only) and require("..."). Only Lua can pull files in: all of a
+-- module, the //@ and ${} lines of a template. A name that is not a literal string would make the closure depend on
+-- parameters, so it is an error. loader.require() is for data, hashed by value.
 local function references(path, text)
-  local found, is_template = {}, path:find("^templates/")
-  for line, n in lua_lines(path, text) do
-    local code = line:gsub("%-%-.*$", "")
-    for before, word, at in (" " .. code):gmatch("([^%w_])(%a+)%s*()%(") do
-      if before:find("[^%.:]") and (word == "require" or is_template and word == "include") then
-        local name = (" " .. code):match('^%(%s*"([^"]+)"', at)
-        if not name then
-          error(("%s:%d: %s needs a literal name in double quotes: the closure must not depend on parameters")
-            :format(path, n, word), 0)
+  if reference_cache[path] then return reference_cache[path] end
+  local found, is_template = {}, path:find("^templates/") ~= nil
+  for _, word in ipairs(is_template and { "include", "require" } or { "require" }) do
+    for line, n in lines_with(text, word) do
+      local code = " " .. line:gsub("%-%-.*$", "")
+      local is_lua = not is_template or line:find("^%s*//@") or line:find("${", 1, true)
+      for before, at in code:gmatch("([^%w_])" .. word .. "%s*()%(") do
+        if is_lua and before:find("[^%.:]") then
+          local name = code:match('^%(%s*"([^"]+)"', at)
+          if not name then
+            error(("%s:%d: %s needs a literal name in double quotes: the closure must not depend on parameters")
+              :format(path, n, word), 0)
+          end
+          found[#found + 1] = word == "include" and "templates/" .. name or "gen/" .. name .. ".lua"
         end
-        found[#found + 1] = word == "include" and "templates/" .. name or "gen/" .. name .. ".lua"
       end
     end
   end
+  reference_cache[path] = found
   return found
 end
 
