@@ -68,6 +68,7 @@ const char *mlaf_rung_name(mlaf_rung r);
 mlaf_status mlaf_db_open(const char *path, bool read_only, const mlaf_log *log, mlaf_db **out, mlaf_err *err);
 void mlaf_db_close(mlaf_db *db);
 const char *mlaf_db_path(const mlaf_db *db);
+bool mlaf_db_is_read_only(const mlaf_db *db); /* asked for, or forced by permissions or a newer schema */
 
 /* Commit one finished candidate; recomputes the problem's choice in the same transaction (lowest median among OK
  * samples of this protocol and of the newest hash of each template; an incumbent is only replaced above max(2 %, 3 x MAD)).

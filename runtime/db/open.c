@@ -286,3 +286,5 @@ void mlaf_db_close(mlaf_db *db) {
 }
 
 const char *mlaf_db_path(const mlaf_db *db) { return db->path; }
+
+bool mlaf_db_is_read_only(const mlaf_db *db) { return db->read_only; }

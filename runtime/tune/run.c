@@ -1,0 +1,222 @@
+/* The run: rounds of candidates, each recorded as it finishes, then the choice. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tune/tune_internal.h"
+
+enum { ROUNDS = 3 };
+
+bool tune_cancelled(const tuner *t) { return t->opts.cancel && atomic_load(t->opts.cancel); }
+
+static bool out_of_time(const tuner *t) { return t->deadline && mlaf_now() >= t->deadline; }
+
+bool tune_stop(const tuner *t) { return tune_cancelled(t) || out_of_time(t); }
+
+void tune_report(tuner *t, const char *activity, const tune_candidate *c) {
+  if (!t->opts.progress) return;
+  const tune_candidate *best = t->best < 0 ? NULL : &t->list[t->best];
+  pthread_mutex_lock(&t->compiler.lock);
+  size_t compiled = t->compiler.done, kernels = t->compiler.n;
+  pthread_mutex_unlock(&t->compiler.lock);
+  mlaf_tuner_progress p = {
+      .activity = activity,
+      .variant = c ? c->item.sample.variant : "",
+      .total = t->selected,
+      .done = t->done,
+      .failed = t->failed,
+      .kernels = kernels,
+      .kernels_done = compiled,
+      .best_ns = best ? best->item.sample.timing.ns : 0,
+      .best = best ? best->item.sample.variant : "",
+      .elapsed_s = mlaf_now() - t->start,
+      .limit_s = t->opts.time_limit_s,
+  };
+  t->opts.progress(t->opts.progress_user, &p);
+}
+
+static mlaf_status record(tuner *t, const tune_candidate *c, mlaf_err *err) {
+  if (!t->record) return MLAF_OK;
+  mlaf_status status = mlaf_db_add_sample(t->env->db, t->info, t->toolchain, t->problem, &c->item.sample, err);
+  if (status != MLAF_OK) return mlaf_fail_prefix(err, status, "tuning stopped, because results can no longer be recorded");
+  return MLAF_OK;
+}
+
+static mlaf_status finish_one(tuner *t, tune_candidate *c, mlaf_err *err) {
+  mlaf_status tried = tune_try(t, c, err);
+  if (c->state != TUNE_DONE) return tried;
+  t->done++;
+  const mlaf_sample *s = &c->item.sample;
+  if (s->outcome != MLAF_OUT_OK) {
+    t->failed++;
+    mlaf_log_line(t->env->log, MLAF_LOG_INFO, "%s: %s: %s", s->variant, mlaf_outcome_name(s->outcome), s->detail);
+  } else if (t->best < 0 || s->timing.ns < t->list[t->best].item.sample.timing.ns) {
+    t->best = (int)(c - t->list);
+  }
+  mlaf_err why;
+  mlaf_status recorded = record(t, c, &why);
+  if (tried == MLAF_OK && recorded != MLAF_OK && err) *err = why;
+  return tried != MLAF_OK ? tried : recorded;
+}
+
+static mlaf_status one_round(tuner *t, mlaf_err *err) {
+  mlaf_status status = tune_compile_start(t, err);
+  for (size_t i = 0; status == MLAF_OK && i < t->n && !tune_stop(t); i++) {
+    tune_candidate *c = &t->list[i];
+    if (c->state != TUNE_SELECTED) continue;
+    if (!tune_compile_wait(t, c)) break; /* stopped, or the compiler failed as a whole: the join says which */
+    status = finish_one(t, c, err);
+  }
+  bool stop = status != MLAF_OK || tune_stop(t);
+  mlaf_status compiled = tune_compile_end(t, stop, stop ? NULL : err);
+  return stop ? status : compiled;
+}
+
+static mlaf_status all_rounds(tuner *t, mlaf_err *err) {
+  mlaf_status status = MLAF_OK;
+  for (int round = 1; round <= ROUNDS && status == MLAF_OK && !tune_stop(t); round++)
+    if (tune_select(t, round)) status = one_round(t, err);
+  if (tune_cancelled(t) && (status == MLAF_OK || status == MLAF_E_CANCELLED)) {
+    snprintf(t->out->stopped, sizeof t->out->stopped, "cancelled");
+    return mlaf_fail(err, MLAF_E_CANCELLED, "stopped on request after %zu of %zu candidates; finished ones are kept", t->done,
+                     t->selected);
+  }
+  if (out_of_time(t) && (status == MLAF_OK || status == MLAF_E_CANCELLED)) {
+    snprintf(t->out->stopped, sizeof t->out->stopped, "time limit");
+    return MLAF_OK;
+  }
+  return status;
+}
+
+/* --- the result --- */
+static int rank(const mlaf_sample *s) { return s->outcome == MLAF_OUT_OK ? 0 : s->outcome == MLAF_OUT_NOISY ? 1 : 2; }
+
+static int best_first(const void *left, const void *right) {
+  const mlaf_sample *a = &((const mlaf_tuner_item *)left)->sample, *b = &((const mlaf_tuner_item *)right)->sample;
+  if (rank(a) != rank(b)) return rank(a) - rank(b);
+  if (rank(a) < 2 && a->timing.ns != b->timing.ns) return a->timing.ns < b->timing.ns ? -1 : 1;
+  return strcmp(a->variant, b->variant);
+}
+
+static mlaf_status collect(tuner *t, mlaf_err *err) {
+  mlaf_tuner_result *out = t->out;
+  out->items = calloc(t->n + 1, sizeof *out->items);
+  if (!out->items) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for the results");
+  for (size_t i = 0; i < t->n; i++) {
+    const tune_candidate *c = &t->list[i];
+    if (c->state != TUNE_DONE || !t->counted[i]) continue;
+    out->items[out->n++] = c->item;
+    out->resumed += c->item.resumed;
+    out->failed += c->item.sample.outcome != MLAF_OUT_OK;
+  }
+  qsort(out->items, out->n, sizeof *out->items, best_first);
+  return MLAF_OK;
+}
+
+/* Without a database: the best of this run. */
+static void choose_here(tuner *t) {
+  mlaf_tuner_result *out = t->out;
+  const mlaf_sample *s = &out->items[0].sample;
+  if (!out->n || s->outcome != MLAF_OUT_OK) return;
+  const mlaf_sample *second = out->n > 1 && out->items[1].sample.outcome == MLAF_OUT_OK ? &out->items[1].sample : NULL;
+  out->choice = (mlaf_choice){.splits = s->splits, .decode = s->decode, .combine = s->combine, .source = s->source,
+                              .ns = s->timing.ns, .margin = second ? second->timing.ns / s->timing.ns - 1 : 0, .error = s->error};
+  mlaf_problem_print(t->problem, out->choice.problem, sizeof out->choice.problem);
+  memcpy(out->choice.variant, s->variant, sizeof out->choice.variant);
+  out->has_choice = true;
+}
+
+/* The database's rule, if its choice is exact and of today's templates. It need not be one of this run's candidates: an
+ * earlier run may have tried more. */
+static bool of_this_space(void *user, const mlaf_choice *c) {
+  const tuner *t = user;
+  char problem[MLAF_PROBLEM_TEXT_MAX];
+  mlaf_problem_print(t->problem, problem, sizeof problem);
+  for (size_t i = 0; i < t->n && strcmp(problem, c->problem) == 0; i++) {
+    const mlaf_sample *s = &t->list[i].item.sample;
+    if (strcmp(s->variant, c->variant) == 0)
+      return strcmp(s->decode.template_hash, c->decode.template_hash) == 0 &&
+             strcmp(s->combine.template_hash, c->combine.template_hash) == 0;
+  }
+  return false;
+}
+
+static void choose(tuner *t) {
+  mlaf_tuner_result *out = t->out;
+  mlaf_rung rung;
+  mlaf_err ignored;
+  if (t->env->db && out->n && out->items[0].sample.outcome == MLAF_OUT_OK)
+    out->recorded = out->has_choice = mlaf_db_choose_if(t->env->db, t->info, t->toolchain, t->problem, of_this_space, t, &out->choice,
+                                                        &rung, &ignored) == MLAF_OK;
+  if (!out->has_choice) choose_here(t);
+}
+
+static mlaf_status explain_failure(const tuner *t, mlaf_err *err) {
+  size_t counts[MLAF_OUT_COUNT] = {0};
+  mlaf_text text = MLAF_TEXT_INIT(1024);
+  for (size_t i = 0; i < t->out->n; i++) counts[t->out->items[i].sample.outcome]++;
+  for (int o = 0; o < MLAF_OUT_COUNT; o++)
+    if (counts[o]) mlaf_text_fmt(&text, "%s%zu %s", text.len ? ", " : "", counts[o], mlaf_outcome_name((mlaf_outcome)o));
+  const mlaf_sample *s = t->out->n ? &t->out->items[0].sample : NULL;
+  mlaf_status status =
+      s ? mlaf_fail(err, MLAF_E_NOT_TUNED, "none of %zu candidates passed (%s); the first: %s: %s", t->out->n,
+                    text.data ? text.data : "", s->variant, s->detail)
+        : mlaf_fail(err, MLAF_E_NOT_TUNED, "no candidate was finished%s%s: allow more time", t->out->stopped[0] ? ": " : "", t->out->stopped);
+  mlaf_text_free(&text);
+  return status;
+}
+
+static mlaf_status prepare(tuner *t, mlaf_err *err) {
+  mlaf_status status = t->steps->identity(t->env->compiler, &t->toolchain, err);
+  if (status == MLAF_OK) status = t->steps->options(t->env->gen, t->info->target, &t->options, err);
+  if (status == MLAF_OK) status = tune_space_read(t, err);
+  if (status == MLAF_OK) status = tune_resume(t, err);
+  return status;
+}
+
+static void tear_down(tuner *t) {
+  if (t->suite) t->steps->suite_free(t->suite);
+  if (t->bench) t->steps->bench_free(t->bench);
+  tune_kernels_free(t);
+  tune_space_free(t);
+  pthread_mutex_destroy(&t->compiler.lock);
+  pthread_cond_destroy(&t->compiler.changed);
+}
+
+static void set_up(tuner *t, const mlaf_tuner_opts *opts) {
+  if (opts) t->opts = *opts;
+  if (!t->opts.seed) t->opts.seed = 1;
+  t->start = mlaf_now();
+  t->deadline = t->opts.time_limit_s > 0 ? t->start + t->opts.time_limit_s : 0;
+  t->limit = t->opts.max_candidates;
+  bool emulated = strncmp(mlaf_ops(t->env->device)->name, "emu", 3) == 0;
+  if (!t->limit) t->limit = emulated ? MLAF_TUNER_EMU_CANDIDATES : SIZE_MAX;
+  t->modelled = emulated; /* until a time says so itself */
+  t->record = t->env->db && !mlaf_db_is_read_only(t->env->db);
+  t->best = -1;
+  pthread_mutex_init(&t->compiler.lock, NULL);
+  pthread_cond_init(&t->compiler.changed, NULL);
+}
+
+mlaf_status mlaf_tuner_run(const mlaf_tuner_env *env, const mlaf_problem *p, const mlaf_tuner_opts *opts, mlaf_tuner_result *out,
+                           mlaf_err *err) {
+  *out = (mlaf_tuner_result){.n = 0};
+  tuner t = {.env = env, .steps = env->steps ? env->steps : &mlaf_tuner_real_steps, .problem = p, .info = mlaf_info(env->device),
+             .out = out};
+  set_up(&t, opts);
+  mlaf_status status = prepare(&t, err);
+  if (status == MLAF_OK) status = all_rounds(&t, err);
+  mlaf_err ignored;
+  mlaf_status collected = collect(&t, status == MLAF_OK ? err : &ignored);
+  if (status == MLAF_OK) status = collected;
+  if (collected == MLAF_OK) choose(&t);
+  if (status == MLAF_OK && !out->has_choice) status = explain_failure(&t, err);
+  out->seconds = mlaf_now() - t.start;
+  tear_down(&t);
+  return status;
+}
+
+void mlaf_tuner_result_clear(mlaf_tuner_result *r) {
+  free(r->items);
+  *r = (mlaf_tuner_result){.n = 0};
+}

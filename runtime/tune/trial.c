@@ -1,0 +1,164 @@
+/* One candidate: its code, its resources, is it correct, how fast is it. */
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "core/launch.h"
+#include "tune/tune_internal.h"
+
+#define GIVE_UP 3.0      /* timing stops early above this many times the best */
+#define NOISY_RATIO 1.3  /* p90 / p10 of a measurement above this says nothing */
+#define NOISY_SAMPLES 5  /* nor do fewer samples */
+
+/* The first line of a detail, as the database keeps it. */
+static void set_outcome(tune_candidate *c, mlaf_outcome outcome, const char *text) {
+  mlaf_sample *s = &c->item.sample;
+  s->outcome = outcome;
+  snprintf(s->detail, sizeof s->detail, "%.*s", (int)strcspn(text, "\n"), text);
+}
+
+/* A status of the device or the verifier as a candidate's outcome; MLAF_OUT_COUNT: not the candidate's fault. */
+static mlaf_outcome outcome_of(mlaf_status status) {
+  switch (status) {
+    case MLAF_E_FAULT: return MLAF_OUT_FAULT;
+    case MLAF_E_INCORRECT: return MLAF_OUT_INCORRECT;
+    case MLAF_E_TIMEOUT: return MLAF_OUT_TIMEOUT;
+    case MLAF_E_DEVICE:
+    case MLAF_E_ARG: return MLAF_OUT_LAUNCH;
+    default: return MLAF_OUT_COUNT;
+  }
+}
+
+/* The candidate failed on the device. If the device did not survive it, the run ends here: with this candidate blamed. */
+static mlaf_status failed_on_device(tuner *t, tune_candidate *c, const mlaf_err *why, mlaf_err *err) {
+  mlaf_outcome outcome = outcome_of(why->status);
+  if (outcome == MLAF_OUT_COUNT) {
+    if (err) *err = *why;
+    return why->status;
+  }
+  set_outcome(c, outcome, why->text);
+  mlaf_err dead;
+  if (outcome == MLAF_OUT_INCORRECT || t->steps->alive(t->env->device, &dead) == MLAF_OK) return MLAF_OK;
+  c->state = TUNE_DONE; /* recorded by the caller before it returns the error */
+  return mlaf_fail(err, MLAF_E_DEVICE, "the device stopped working (%.300s) after variant '%s' (%.1000s); that variant is "
+                   "recorded as failed, run again to go on with the others", dead.text, c->item.sample.variant, why->text);
+}
+
+/* *usable: there is code to go on with. */
+static mlaf_status check_code(tuner *t, tune_candidate *c, int index, size_t kernarg, bool *usable, mlaf_kernel_meta *meta,
+                              mlaf_err *err) {
+  const tune_kernel *k = &t->kernels[index];
+  mlaf_err why = {MLAF_OK, ""};
+  *usable = false;
+  if (k->trouble) {
+    set_outcome(c, MLAF_OUT_COMPILE, k->trouble_text);
+    return MLAF_OK;
+  }
+  switch (k->job.status) {
+    case MLAF_OK: break;
+    case MLAF_E_CRASH: { /* Ctrl-C reaches a worker a moment before our own handler has run: do not blame the kernel */
+      nanosleep(&(struct timespec){0, 50000000L}, NULL);
+      if (tune_cancelled(t)) return mlaf_fail(err, MLAF_E_CANCELLED, "stopped on request");
+      set_outcome(c, MLAF_OUT_COMPILE, k->job.log ? k->job.log : "the compiler crashed");
+      return MLAF_OK;
+    }
+    case MLAF_E_COMPILE:
+      set_outcome(c, MLAF_OUT_COMPILE, k->job.log ? k->job.log : "compile error");
+      return MLAF_OK;
+    case MLAF_E_TIMEOUT:
+      set_outcome(c, MLAF_OUT_TIMEOUT, k->job.log ? k->job.log : "the compiler took too long");
+      return MLAF_OK;
+    default: return mlaf_fail(err, k->job.status, "%s: %.2000s", k->desc->symbol, k->job.log ? k->job.log : "not compiled");
+  }
+  mlaf_status status = mlaf_resources_of(t->steps, k->desc, k->job.code, k->job.code_size, meta, &why);
+  if (status == MLAF_OK) status = mlaf_resources_check(k->desc, meta, kernarg, &why);
+  if (status == MLAF_E_NOMEM) return mlaf_fail(err, status, "%s", why.text);
+  if (status != MLAF_OK) set_outcome(c, MLAF_OUT_RESOURCES, why.text);
+  *usable = status == MLAF_OK;
+  return MLAF_OK;
+}
+
+static mlaf_status check_codes(tuner *t, tune_candidate *c, bool *usable, mlaf_err *err) {
+  mlaf_kernel_meta meta = {.vgpr_count = 0}, combine = {.vgpr_count = 0};
+  mlaf_status status = check_code(t, c, c->decode, sizeof(mlaf_decode_args), usable, &meta, err);
+  mlaf_sample *s = &c->item.sample;
+  s->vgpr = mlaf_resources_vgpr(&meta);
+  s->agpr = meta.agpr_count;
+  s->lds = meta.lds_bytes;
+  s->scratch = meta.scratch_bytes;
+  if (status == MLAF_OK && *usable && c->combine >= 0)
+    status = check_code(t, c, c->combine, sizeof(mlaf_combine_args), usable, &combine, err);
+  return status;
+}
+
+static mlaf_status open_variant(tuner *t, const tune_candidate *c, mlaf_loaded **out, mlaf_err *err) {
+  const tune_kernel *d = &t->kernels[c->decode], *m = c->combine < 0 ? NULL : &t->kernels[c->combine];
+  mlaf_loaded_desc desc = {.name = c->item.sample.variant, .decode = &c->item.sample.decode, .splits = c->item.sample.splits};
+  desc.decode_code = (mlaf_code){d->job.code, d->job.code_size};
+  if (m) {
+    desc.combine = &c->item.sample.combine;
+    desc.combine_code = (mlaf_code){m->job.code, m->job.code_size};
+  }
+  return t->steps->open(t->env->device, t->problem, &desc, out, err);
+}
+
+static mlaf_time_opts time_opts(const tuner *t) {
+  mlaf_time_opts o = mlaf_bench_time_opts();
+  if (t->best >= 0) o.give_up_ns = GIVE_UP * t->list[t->best].item.sample.timing.ns;
+  double left = t->deadline ? t->deadline - mlaf_now() : o.limit_s;
+  if (left < o.limit_s) o.limit_s = left > 0.1 ? left : 0.1;
+  return o;
+}
+
+static bool is_noisy(const mlaf_timing *timing, const mlaf_time_opts *opts) {
+  if (timing->source == MLAF_TIME_MODELLED) return false; /* a model repeats itself exactly */
+  if (opts->give_up_ns > 0 && timing->ns > opts->give_up_ns) return false; /* given up early: slow, whatever the spread */
+  return timing->samples < NOISY_SAMPLES || timing->p90_ns > NOISY_RATIO * timing->p10_ns;
+}
+
+static mlaf_status time_variant(tuner *t, tune_candidate *c, const mlaf_loaded *l, mlaf_err *err) {
+  mlaf_sample *s = &c->item.sample;
+  mlaf_time_opts opts = time_opts(t);
+  mlaf_err why = {MLAF_OK, ""};
+  int lock = -1;
+  tune_report(t, "timing", c);
+  mlaf_status status = mlaf_tuner_lock(t->info, t->env->log, t->opts.cancel, t->deadline, &lock, err);
+  if (status != MLAF_OK) return status == MLAF_E_TIMEOUT ? MLAF_E_CANCELLED : status; /* the time limit ran out waiting */
+  status = t->steps->time(t->bench, l, &opts, &s->timing, &why);
+  if (status == MLAF_OK && is_noisy(&s->timing, &opts)) status = t->steps->time(t->bench, l, &opts, &s->timing, &why);
+  mlaf_tuner_unlock(lock);
+  if (status != MLAF_OK) return failed_on_device(t, c, &why, err);
+  t->modelled = s->timing.source == MLAF_TIME_MODELLED;
+  s->source = t->modelled ? MLAF_SRC_MODELLED : MLAF_SRC_MEASURED;
+  bool noisy = is_noisy(&s->timing, &opts);
+  set_outcome(c, noisy ? MLAF_OUT_NOISY : MLAF_OUT_OK, noisy ? "the spread of the samples is too large to rank it" : "");
+  return MLAF_OK;
+}
+
+static mlaf_status verify_and_time(tuner *t, tune_candidate *c, mlaf_err *err) {
+  mlaf_loaded *loaded = NULL;
+  mlaf_verify_result verified = {.error = 0};
+  mlaf_err why = {MLAF_OK, ""};
+  tune_report(t, "verifying", c);
+  mlaf_status status = open_variant(t, c, &loaded, &why);
+  if (status == MLAF_OK) status = t->steps->verify(t->suite, loaded, &verified, &why);
+  c->item.sample.error = verified.error == verified.error && verified.error < 1e30 ? verified.error : 0;
+  status = status == MLAF_OK ? time_variant(t, c, loaded, err) : failed_on_device(t, c, &why, err);
+  if (loaded) t->steps->close(loaded);
+  return status;
+}
+
+mlaf_status tune_try(tuner *t, tune_candidate *c, mlaf_err *err) {
+  bool usable = false;
+  c->item.sample.source = t->modelled ? MLAF_SRC_MODELLED : MLAF_SRC_MEASURED;
+  mlaf_status status = check_codes(t, c, &usable, err);
+  if (status != MLAF_OK) return status;
+  if (usable && !t->suite) status = t->steps->suite(t->problem, t->opts.seed, MLAF_INJECT_NONE, &t->suite, err);
+  if (usable && status == MLAF_OK && !t->bench) {
+    mlaf_bench_opts opts = {.seed = t->opts.seed};
+    status = t->steps->bench(t->env->device, t->problem, &opts, &t->bench, err);
+  }
+  if (usable && status == MLAF_OK) status = verify_and_time(t, c, err);
+  if (status == MLAF_OK) c->state = TUNE_DONE;
+  return status;
+}

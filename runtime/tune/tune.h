@@ -1,0 +1,118 @@
+/* The tuner: candidates of a problem are compiled, checked, verified, timed and recorded, and one is chosen. The CLI and
+ * planning with effort MEASURE both call mlaf_tuner_run. The order is fixed: nothing is timed that was not verified
+ * against the fp64 reference with its own split count on this device, and each finished candidate is in the database
+ * before the next one begins, so that an interrupted run goes on where it stopped. */
+#ifndef MLAF_TUNE_H
+#define MLAF_TUNE_H
+
+#include <stdatomic.h>
+
+#include "base/base.h"
+#include "compile/compile.h"
+#include "core/bench.h"
+#include "core/verify.h"
+#include "db/db.h"
+#include "device/device.h"
+#include "gen/gen.h"
+
+/* What the tuner calls in other rooms, so that tests can script them. NULL in the env: the real ones. */
+typedef struct mlaf_tuner_steps {
+  mlaf_status (*space)(mlaf_gen *g, const mlaf_problem *p, const char *target, mlaf_variant **list, size_t *n, mlaf_err *err);
+  mlaf_status (*render)(mlaf_gen *g, const mlaf_kernel_desc *k, const char *target, char **source,
+                        char src_hash[MLAF_HASH_HEX], mlaf_err *err);
+  mlaf_status (*options)(mlaf_gen *g, const char *target, const char *const **options, mlaf_err *err);
+  mlaf_status (*identity)(mlaf_compiler *c, const char **id, mlaf_err *err);
+  mlaf_status (*key)(mlaf_compiler *c, mlaf_compile_job *job, mlaf_err *err);
+  mlaf_status (*compile)(mlaf_compiler *c, mlaf_compile_job *jobs, size_t n, mlaf_compile_progress progress, void *user,
+                         mlaf_err *err);
+  mlaf_status (*meta)(const void *code, size_t size, mlaf_kernel_meta *out, size_t max, size_t *n, mlaf_err *err);
+  mlaf_status (*open)(mlaf_device *dev, const mlaf_problem *p, const mlaf_loaded_desc *desc, mlaf_loaded **out, mlaf_err *err);
+  void (*close)(mlaf_loaded *l);
+  mlaf_status (*suite)(const mlaf_problem *p, uint64_t seed, mlaf_inject inject, mlaf_suite **out, mlaf_err *err);
+  void (*suite_free)(mlaf_suite *s);
+  mlaf_status (*verify)(const mlaf_suite *s, const mlaf_loaded *l, mlaf_verify_result *out, mlaf_err *err);
+  mlaf_status (*bench)(mlaf_device *dev, const mlaf_problem *p, const mlaf_bench_opts *opts, mlaf_bench **out, mlaf_err *err);
+  void (*bench_free)(mlaf_bench *b);
+  mlaf_status (*time)(mlaf_bench *b, const mlaf_loaded *l, const mlaf_time_opts *opts, mlaf_timing *out, mlaf_err *err);
+  mlaf_status (*alive)(mlaf_device *dev, mlaf_err *err); /* does the device still answer after a failed launch? */
+} mlaf_tuner_steps;
+extern const mlaf_tuner_steps mlaf_tuner_real_steps;
+
+typedef struct mlaf_tuner_env {
+  mlaf_device *device;
+  mlaf_db *db; /* NULL or read-only: nothing is remembered */
+  mlaf_gen *gen;
+  mlaf_compiler *compiler; /* used from one other thread during the run: lend it to nobody meanwhile */
+  const mlaf_log *log;
+  const mlaf_tuner_steps *steps; /* NULL: the real ones */
+} mlaf_tuner_env;
+
+typedef struct mlaf_tuner_progress {
+  const char *activity;           /* "compiling", "verifying", "timing", "waiting for another tuner" */
+  const char *variant;            /* being worked on, "" while compiling */
+  size_t total, done, failed;     /* candidates so far planned (grows with the later rounds), finished, and failed ones */
+  size_t kernels, kernels_done;   /* of the round under way */
+  double best_ns;                 /* 0: none yet */
+  const char *best;               /* "" */
+  double elapsed_s, limit_s;
+} mlaf_tuner_progress;
+/* Called on the calling thread, often; the receiver decides how often to print. */
+typedef void (*mlaf_tuner_progress_fn)(void *user, const mlaf_tuner_progress *p);
+
+#define MLAF_TUNER_EMU_CANDIDATES 40 /* what max_candidates 0 means where times are modelled */
+
+typedef struct mlaf_tuner_opts {
+  size_t max_candidates; /* 0: all that the rounds select; on an emulator MLAF_TUNER_EMU_CANDIDATES */
+  double time_limit_s;   /* 0: none. Checked between candidates; what was compiled for nothing stays in the cache */
+  uint64_t seed;         /* of verification and timing data; 0 = 1 */
+  bool no_resume;        /* do everything again although the database has it */
+  mlaf_tuner_progress_fn progress;
+  void *progress_user;
+  const atomic_bool *cancel; /* NULL, or a flag that a signal handler may set */
+} mlaf_tuner_opts;
+
+/* One candidate that was tried, now or in an earlier run. */
+typedef struct mlaf_tuner_item {
+  mlaf_sample sample;
+  double model_ns; /* the generator's closed-form estimate, 0 = none */
+  bool resumed;    /* taken from the database */
+} mlaf_tuner_item;
+
+typedef struct mlaf_tuner_result {
+  mlaf_tuner_item *items; /* best first, failures last */
+  size_t n;
+  size_t space, rejected;    /* candidates of the space, and points the budgets rejected */
+  size_t resumed, failed;    /* of n */
+  size_t kernels;            /* distinct kernels this run asked the compiler for */
+  size_t compiles, cached;   /* of them: compiler runs, cache hits */
+  bool has_choice, recorded; /* recorded: the database holds the choice */
+  mlaf_choice choice;
+  char stopped[64];          /* "": complete; "time limit", "cancelled" */
+  double seconds;
+} mlaf_tuner_result;
+void mlaf_tuner_result_clear(mlaf_tuner_result *r);
+
+/* `out` must be cleared by the caller whatever is returned; it holds what was finished.
+ * OK: there is a choice (look at `stopped` for a time limit). E_CANCELLED: the flag was set; run again to go on.
+ * E_NOT_TUNED: no candidate passed, the detail says what became of them. Others: nothing could be tuned at all
+ * (E_NO_COMPILER, E_TEMPLATE, E_DEVICE, E_DB, E_IO, E_NOMEM); what was finished before is recorded. */
+mlaf_status mlaf_tuner_run(const mlaf_tuner_env *env, const mlaf_problem *p, const mlaf_tuner_opts *opts,
+                           mlaf_tuner_result *out, mlaf_err *err);
+
+/* What a code object must obey before it may run: no scratch, no spills, LDS and registers within the variant's budget,
+ * and the argument block the runtime passes. MLAF_E_INCORRECT names the figure. Shared with `mlaforge compile`. */
+mlaf_status mlaf_resources_check(const mlaf_kernel_desc *k, const mlaf_kernel_meta *meta, size_t kernarg_bytes, mlaf_err *err);
+/* Metadata of the kernel `symbol` in a code object. */
+mlaf_status mlaf_resources_of(const mlaf_tuner_steps *steps, const mlaf_kernel_desc *k, const void *code, size_t size,
+                              mlaf_kernel_meta *out, mlaf_err *err);
+/* Registers split as the kernel descriptor has them: vgpr without the AGPRs. */
+uint32_t mlaf_resources_vgpr(const mlaf_kernel_meta *meta);
+
+/* One tuner at a time on one device: an flock on a file named after the device, released by the kernel when the holder
+ * dies. Waits until `deadline` (mlaf_now) or the cancel flag; announces the wait after two seconds. *fd -1: locking is
+ * not possible here (a warning was logged) and timing goes on without. */
+mlaf_status mlaf_tuner_lock(const mlaf_device_info *dev, const mlaf_log *log, const atomic_bool *cancel, double deadline, int *fd,
+                            mlaf_err *err);
+void mlaf_tuner_unlock(int fd);
+
+#endif

@@ -1,0 +1,105 @@
+/* Inside the tuner: the candidate table, the kernel table with its compile thread, and one candidate's trial. */
+#ifndef MLAF_TUNE_INTERNAL_H
+#define MLAF_TUNE_INTERNAL_H
+
+#include <pthread.h>
+
+#include "tune/tune.h"
+
+/* A distinct kernel of the space: splits of one decode kernel share it, and all share a few combine kernels. */
+typedef struct tune_kernel {
+  const mlaf_kernel_desc *desc; /* of the variant that named it first */
+  char *source;
+  char src_hash[MLAF_HASH_HEX], code_key[MLAF_HASH_HEX];
+  bool prepared;       /* source and key are there, or trouble says why not */
+  mlaf_status trouble; /* of rendering */
+  char trouble_text[512];
+  bool asked;          /* the compile thread has it or had it */
+  bool ready;          /* job has its outcome; guarded by the compile thread's lock */
+  mlaf_compile_job job;
+} tune_kernel;
+
+typedef enum tune_state { TUNE_PENDING, TUNE_SELECTED, TUNE_DONE } tune_state;
+
+typedef struct tune_candidate {
+  mlaf_variant *variant;
+  int decode, combine; /* kernel indices; combine -1: none */
+  int group;           /* candidates of one decode kernel */
+  tune_state state;
+  mlaf_tuner_item item;
+} tune_candidate;
+
+/* Compiles run on their own thread so that the device works meanwhile; `ready` flags pass finished jobs over. */
+typedef struct tune_compiler {
+  pthread_t thread;
+  bool running;
+  pthread_mutex_t lock;
+  pthread_cond_t changed;
+  bool finished, stop;    /* stop: the run gives up (cancel, time limit) */
+  mlaf_compile_job *jobs; /* of this round, in order */
+  int *kernel_of;         /* kernel index of each job */
+  size_t n, done;
+  mlaf_status status;
+  mlaf_err err;
+} tune_compiler;
+
+typedef struct tuner {
+  const mlaf_tuner_env *env;
+  const mlaf_tuner_steps *steps;
+  mlaf_tuner_opts opts;
+  const mlaf_problem *problem;
+  const mlaf_device_info *info;
+  const char *toolchain;
+  const char *const *options;
+  mlaf_variant *space;
+  size_t n_space;
+  tune_candidate *list; /* accepted variants, in the generator's order: best estimate first */
+  bool *counted;        /* of each: it belongs to this run, done now or earlier */
+  size_t n;
+  int n_groups;
+  tune_kernel *kernels;
+  size_t n_kernels;
+  tune_compiler compiler;
+  mlaf_suite *suite;
+  mlaf_bench *bench;
+  double start, deadline; /* deadline 0: none */
+  size_t limit;           /* candidates */
+  size_t selected, done, failed;
+  int best;               /* candidate with the lowest OK time, -1 */
+  bool modelled;          /* the device's times are; known after the first one */
+  bool record;            /* samples go to the database */
+  mlaf_tuner_result *out;
+} tuner;
+
+/* --- space.c --- */
+mlaf_status tune_space_read(tuner *t, mlaf_err *err);
+void tune_space_free(tuner *t);
+/* Take over what an earlier run finished with the same code. */
+mlaf_status tune_resume(tuner *t, mlaf_err *err);
+/* Mark the candidates of round 1, 2, 3; false: nothing (left) to do in it. */
+bool tune_select(tuner *t, int round);
+
+/* --- kernels.c --- */
+/* Render and hash a kernel once. Its own failure stays with it; not OK: no memory, no compiler. */
+mlaf_status tune_kernel_prepare(tuner *t, int kernel, mlaf_err *err);
+/* The same for both kernels of a candidate, and put hashes and keys into its sample. */
+mlaf_status tune_candidate_prepare(tuner *t, tune_candidate *c, mlaf_err *err);
+void tune_kernels_free(tuner *t);
+/* Start compiling what the selected candidates need, in their order. */
+mlaf_status tune_compile_start(tuner *t, mlaf_err *err);
+/* Wait until both kernels of a candidate have their outcome; false: the run is to stop, or the compiler failed as a whole. */
+bool tune_compile_wait(tuner *t, const tune_candidate *c);
+/* Stop (when the run gives up) and join. */
+mlaf_status tune_compile_end(tuner *t, bool stop, mlaf_err *err);
+
+/* --- trial.c --- */
+/* Compile outcome, resources, load, verify, time: fills c->item. Not OK: the run must end (device lost, out of memory,
+ * cancelled); a candidate's own failure is an outcome and returns OK. */
+mlaf_status tune_try(tuner *t, tune_candidate *c, mlaf_err *err);
+
+/* --- run.c --- */
+bool tune_stop(const tuner *t); /* cancelled or out of time */
+bool tune_cancelled(const tuner *t);
+void tune_report(tuner *t, const char *activity, const tune_candidate *c);
+
+#endif
