@@ -87,14 +87,21 @@ end
 
 local chunks = {}
 
-local function compile(path, text, env)
-  local source = chunks[path] and chunks[path].text == text and chunks[path].source
-  if not source then
-    source = engine.translate(path, text)
-    chunks[path] = { text = text, source = source }
+local function compile(path, text, env, reuse)
+  local entry = chunks[path]
+  if not entry or entry.text ~= text then
+    entry = { text = text, source = engine.translate(path, text) }
+    chunks[path] = entry
   end
-  local chunk, why = load(source, "@" .. path, "t", env)
+  -- A dry run ends with its chunk, so the same function can serve the next one with another environment (its upvalue 1).
+  -- In a full render functions of a partial may outlive their chunk: each gets its own.
+  if reuse and entry.chunk then
+    debug.setupvalue(entry.chunk, 1, env)
+    return entry.chunk
+  end
+  local chunk, why = load(entry.source, "@" .. path, "t", env)
   if not chunk then error(why, 0) end
+  if reuse then entry.chunk = chunk end
   return chunk
 end
 
@@ -284,7 +291,7 @@ function engine.render(loader, path, params, names, opts)
     end
     if #stack >= MAX_DEPTH then error("includes nested deeper than " .. MAX_DEPTH, 3) end
     stack[#stack + 1] = file
-    local chunk = compile("templates/" .. file, loader.template(file), environment(layers, used))
+    local chunk = compile("templates/" .. file, loader.template(file), environment(layers, used), opts.dry)
     local result = chunk(write, value)
     stack[#stack] = nil
     return result

@@ -43,7 +43,7 @@ loader.banned_pairs = banned_pairs
 local globals = {
   assert = assert, error = error, ipairs = ipairs, select = select, setmetatable = setmetatable, rawget = rawget,
   getmetatable = getmetatable, tonumber = tonumber, tostring = tostring, type = type, pcall = pcall, xpcall = xpcall,
-  debug = { getinfo = debug.getinfo, traceback = debug.traceback }, load = load,
+  debug = { getinfo = debug.getinfo, setupvalue = debug.setupvalue }, load = load,
   string = string, table = table, sorted = sorted, pairs = banned_pairs, next = banned_pairs, host = host,
   math = { type = math.type, floor = math.floor, ceil = math.ceil, max = math.max, min = math.min, abs = math.abs,
     tointeger = math.tointeger, maxinteger = math.maxinteger, huge = math.huge, sqrt = math.sqrt, exp = math.exp,

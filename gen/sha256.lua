@@ -9,8 +9,7 @@ do -- fractional parts of the cube roots of the first 64 primes, by integer sear
       if n % d == 0 then prime = false break end
     end
     if prime then
-      -- floor(cbrt(n) * 2^32) by bisection with exact integer comparison in two 64-bit halves is overkill: the double
-      -- cube root refined by Newton is exact to 2^-50, far below 2^-32, and the digests below are tested.
+      -- A double cube root refined by Newton is exact to 2^-50, far below the 2^-32 needed; the digests are tested.
       local r = n ^ (1 / 3)
       r = r - (r * r * r - n) / (3 * r * r)
       count = count + 1
@@ -21,19 +20,22 @@ do -- fractional parts of the cube roots of the first 64 primes, by integer sear
 end
 local H0 = { 0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19 }
 
-local function rotr(x, n) return (x >> n | x << (32 - n)) & 0xffffffff end
-
+-- A 32-bit rotation is a shift of the word written twice: x | x << 32. Bits above 32 are dropped at each sum.
 local function block(h, w, text, at)
-  for i = 1, 16 do w[i] = string.unpack(">I4", text, at + 4 * (i - 1)) end
+  w[1], w[2], w[3], w[4], w[5], w[6], w[7], w[8], w[9], w[10], w[11], w[12], w[13], w[14], w[15], w[16] =
+    string.unpack(">I4I4I4I4I4I4I4I4I4I4I4I4I4I4I4I4", text, at)
   for i = 17, 64 do
     local a, b = w[i - 15], w[i - 2]
-    w[i] = w[i - 16] + (rotr(a, 7) ~ rotr(a, 18) ~ a >> 3) + w[i - 7] + (rotr(b, 17) ~ rotr(b, 19) ~ b >> 10) & 0xffffffff
+    local aa, bb = a | a << 32, b | b << 32
+    w[i] = w[i - 16] + w[i - 7] + ((aa >> 7 ~ aa >> 18 ~ a >> 3) & 0xffffffff) + ((bb >> 17 ~ bb >> 19 ~ b >> 10) & 0xffffffff)
+      & 0xffffffff
   end
-  local a, b, c, d, e, f, g, hh = table.unpack(h)
+  local a, b, c, d, e, f, g, hh = h[1], h[2], h[3], h[4], h[5], h[6], h[7], h[8]
   for i = 1, 64 do
-    local t1 = hh + (rotr(e, 6) ~ rotr(e, 11) ~ rotr(e, 25)) + (e & f ~ (~e & g)) + K[i] + w[i]
-    local t2 = (rotr(a, 2) ~ rotr(a, 13) ~ rotr(a, 22)) + (a & b ~ a & c ~ b & c)
-    hh, g, f, e, d, c, b, a = g, f, e, d + t1 & 0xffffffff, c, b, a, t1 + t2 & 0xffffffff
+    local ee, aa = e | e << 32, a | a << 32
+    local t = hh + ((ee >> 6 ~ ee >> 11 ~ ee >> 25) & 0xffffffff) + (g ~ e & (f ~ g)) + K[i] + w[i]
+    hh, g, f, e = g, f, e, d + t & 0xffffffff
+    d, c, b, a = c, b, a, t + ((aa >> 2 ~ aa >> 13 ~ aa >> 22) & 0xffffffff) + (a & b ~ a & c ~ b & c) & 0xffffffff
   end
   h[1], h[2], h[3], h[4] = h[1] + a & 0xffffffff, h[2] + b & 0xffffffff, h[3] + c & 0xffffffff, h[4] + d & 0xffffffff
   h[5], h[6], h[7], h[8] = h[5] + e & 0xffffffff, h[6] + f & 0xffffffff, h[7] + g & 0xffffffff, h[8] + hh & 0xffffffff

@@ -104,6 +104,7 @@ end
 
 local failed, start = 0, os.clock()
 for _, t in ipairs(tests) do
+  local began = os.clock()
   local ok, why = xpcall(t.fn, function(e)
     return os.getenv("MLAF_TRACE") and debug.traceback(e, 2) or tostring(e)
   end)
@@ -111,6 +112,7 @@ for _, t in ipairs(tests) do
     failed = failed + 1
     print(("FAIL %s\n     %s"):format(t.name, (why:gsub("\n", "\n     "))))
   end
+  if os.getenv("MLAF_TIMES") then print(("%6.2f s  %s"):format(os.clock() - began, t.name)) end
 end
 print(("%d tests, %d failed, %.2f s"):format(#tests, failed, os.clock() - start))
 os.exit(failed == 0 and 0 or 1)
