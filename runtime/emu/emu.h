@@ -84,6 +84,7 @@ struct emu_inst {
   uint8_t dtype;             /* private to the op's file */
   uint16_t dwords;           /* memory: dwords (or, for sub-dword, 1) per lane; private to the op's file */
   const void *aux;           /* emu_op.aux */
+  uint32_t hazard;           /* hazard.c: what kind of producer and consumer this is */
 };
 
 /* MODE bits that arithmetic looks at. */
@@ -205,6 +206,8 @@ const emu_op *emu_ops_valu(void);
 /* After parsing an MFMA: fill passes, check operand widths and even alignment. */
 bool emu_mfma_bind(emu_inst *in, mlaf_err *err);
 
+/* --- hazard.c: the parser calls bind on every instruction it understood --- */
+void emu_hazard_bind(emu_inst *in);
 /* --- hazard.c: called by wave.c around every instruction; it owns w->wait_states. wave.c counts counts.issued. --- */
 bool emu_hazard_before(emu_wave *w, const emu_inst *in); /* false after emu_fault */
 void emu_hazard_after(emu_wave *w, const emu_inst *in);

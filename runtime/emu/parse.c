@@ -174,6 +174,7 @@ static void parse_line(const lookup *t, const char *text, emu_inst *in) {
   if (!parse_rest(rest, &l, in) || !place_operands(op, &l, in)) return;
   in->exec = op->exec;
   if (!bind(op, in)) in->exec = unimplemented;
+  emu_hazard_bind(in);
 }
 
 /* --- the whole text --- */
