@@ -67,7 +67,8 @@ static uint32_t bind_valu(const emu_inst *in) {
   if (starts(m, "v_readlane")) h |= HZ_READLANE | HZ_LANE_SEL | HZ_RWLANE;
   if (starts(m, "v_readfirstlane")) h |= HZ_READLANE | HZ_RWLANE;
   if (starts(m, "v_writelane")) h |= HZ_LANE_SEL | HZ_RWLANE;
-  if (in->flags & EMU_F_SDWA ? in->sdwa_dst != 6 : (in->op_sel & 8) != 0) h |= HZ_DSTSEL;
+  /* VOP3 prints one op_sel bit per source, then the destination's */
+  if (in->flags & EMU_F_SDWA ? in->sdwa_dst != 6 : in->op_sel >> in->n_src != 0) h |= HZ_DSTSEL;
   if (op && op->flags & VF_READS_DST) h |= HZ_READS_DST;
   return h;
 }
