@@ -1,0 +1,60 @@
+/* Tuning from a program: what `mlaforge tune` does, on a context. */
+#ifndef MLAFORGE_TUNE_H
+#define MLAFORGE_TUNE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "mlaforge/context.h"
+#include "mlaforge/problem.h"
+
+/* Where a run stands; strings live during the call only. */
+typedef struct mlaf_tune_progress {
+  uint32_t struct_size;   /* set by the library */
+  int32_t total;          /* candidates so far planned; grows when a later round begins */
+  int32_t done, failed;
+  const char *activity;   /* "compiling", "verifying", "timing" */
+  const char *variant;    /* being worked on, "" if none */
+  const char *best;       /* fastest so far, "" if none */
+  double best_ns;
+  double elapsed_s;
+} mlaf_tune_progress;
+/* Called on the calling thread, several times a second. Return 0 to go on, anything else to stop. */
+typedef int (*mlaf_tune_progress_fn)(void *user, const mlaf_tune_progress *progress);
+
+enum { MLAF_TUNE_NO_RESUME = 1u << 0 /* try everything again although the database knows it */ };
+
+typedef struct mlaf_tune_opts {
+  uint32_t struct_size;   /* sizeof(mlaf_tune_opts), set by MLAF_TUNE_OPTS_INIT */
+  uint32_t flags;         /* MLAF_TUNE_* */
+  int32_t max_candidates; /* 0: what the rounds select (on an emulator: the best 40 of them) */
+  int32_t reserved;       /* must be 0 */
+  double time_limit_s;    /* 0: none */
+  uint64_t seed;          /* of verification and timing data; 0: 1 */
+  mlaf_tune_progress_fn progress;
+  void *progress_user;
+} mlaf_tune_opts;
+#define MLAF_TUNE_OPTS_INIT \
+  { sizeof(mlaf_tune_opts), 0, 0, 0, 0.0, 0, NULL, NULL }
+
+typedef struct mlaf_tune_result {
+  uint32_t struct_size;                  /* in: sizeof(mlaf_tune_result); only that many bytes are written */
+  int32_t candidates, failed, resumed;   /* tried in all, of them failed, of them known from earlier runs */
+  int32_t compiles;                      /* compiler runs */
+  int32_t splits;
+  char variant[256];                     /* the choice */
+  char source[16];                       /* of its time: "measured", "modelled" */
+  double ns, margin, error;              /* time, lead over the second best as a ratio - 1, relative error against fp64 */
+  char stopped[64];                      /* "": complete; else why not */
+  double seconds;
+} mlaf_tune_result;
+#define MLAF_TUNE_RESULT_INIT \
+  { sizeof(mlaf_tune_result), 0, 0, 0, 0, 0, "", "", 0.0, 0.0, 0.0, "", 0.0 }
+
+/* Compile, verify and time the candidates of `problem` on the context's device and record them in its database; an
+ * interrupted run goes on where it stopped. Blocks for seconds to minutes; other planning calls on the context wait.
+ * Errors: E_CANCELLED (progress said stop; finished work is kept), E_NOT_TUNED (no candidate passed), E_PROBLEM,
+ * E_NO_COMPILER, E_DEVICE, E_DB, E_IO, E_NOMEM; the detail is in mlaf_ctx_last_message. `out` may be NULL. */
+MLAF_API mlaf_status mlaf_tune(mlaf_ctx *ctx, const mlaf_problem *problem, const mlaf_tune_opts *opts, mlaf_tune_result *out);
+
+#endif
