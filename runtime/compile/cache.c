@@ -99,12 +99,12 @@ static const char *suffix_of(mlaf_cache_kind kind) { return kind == MLAF_CACHE_C
 /* What is wrong with an entry's bytes, NULL if nothing. */
 static const char *entry_fault(const void *file, size_t size, const mlaf_cache_label *l) {
   const entry_header *h = file;
-  char sha[MLAF_HASH_HEX];
+  char sha[sizeof h->header_sha] = ""; /* with the field's padding, so that no byte of a header goes unchecked */
   if (size < sizeof *h) return "shorter than its header";
   if (memcmp(h->magic, magic, sizeof magic) != 0) return "not a cache file";
   if (h->format != FORMAT || h->header_size != sizeof *h) return "of another format";
   mlaf_sha256_hex(h, offsetof(entry_header, header_sha), sha);
-  if (!sha[0] || memcmp(sha, h->header_sha, MLAF_HASH_HEX) != 0) return "its header is damaged";
+  if (!sha[0] || memcmp(sha, h->header_sha, sizeof sha) != 0) return "its header is damaged";
   if (h->kind != (uint32_t)l->kind || memcmp(h->key, l->key, MLAF_HASH_HEX) != 0) return "it is another entry's file";
   if (h->payload_size != size - sizeof *h) return "its size is wrong";
   mlaf_sha256_hex(h + 1, size - sizeof *h, sha);

@@ -176,6 +176,14 @@ mlaf_status mlaf_code_meta(const void *code, size_t size, mlaf_kernel_meta *out,
   if (elf.machine != EM_AMDGPU)
     return mlaf_fail(err, MLAF_E_ARG, "an ELF file for machine %u, not an AMD GPU code object", elf.machine);
   if (!elf.shnum) return torn(err, "it has no section headers");
-  return mlaf_elf_note_find(&elf, "AMDGPU", NOTE_METADATA, &note) ? from_note(&elf, &note, out, max, n, err)
-                                                                  : from_descriptors(&elf, out, max, n, err);
+  /* twice: all of it is checked before the first of the caller's entries is written */
+  size_t count = 0;
+  bool noted = mlaf_elf_note_find(&elf, "AMDGPU", NOTE_METADATA, &note);
+  for (size_t room = 0;; room = max) {
+    status = noted ? from_note(&elf, &note, out, room, &count, err) : from_descriptors(&elf, out, room, &count, err);
+    if (status != MLAF_OK) return status;
+    if (room == max) break;
+  }
+  *n = count;
+  return MLAF_OK;
 }

@@ -3,7 +3,7 @@
 add_executable(mlaforge-worker runtime/compile/worker_main.c runtime/compile/rocm.c runtime/compile/elf.c
                                runtime/compile/wire.c runtime/base/text.c runtime/base/error.c)
 target_include_directories(mlaforge-worker PRIVATE include runtime)
-target_link_libraries(mlaforge-worker PRIVATE ${CMAKE_DL_LIBS})
+target_link_libraries(mlaforge-worker PRIVATE ${CMAKE_DL_LIBS} Threads::Threads)
 set_target_properties(mlaforge-worker PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR} LINK_OPTIONS "")
 if(MLAF_SANITIZE)
   target_compile_options(mlaforge-worker PRIVATE -fno-sanitize=all)

@@ -4,6 +4,8 @@
  *
  *   mlaforge-worker [--lib-dir DIR]     DIR is searched for libhiprtc and libamd_comgr before the loader's path */
 #include <errno.h>
+#include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -100,7 +102,7 @@ static bool answer(int fd, const reply *a, const char *detail) {
   return ok;
 }
 
-/* The parent kills us at its deadline; this is the net under it, should the parent itself be gone. */
+/* The parent kills us at its deadline; this is the net under it, should the parent be there but stuck. */
 static void arm(const mlaf_wire_field *limit) {
   double seconds = 0;
   if (limit->size == sizeof seconds) memcpy(&seconds, limit->data, sizeof seconds);
@@ -132,6 +134,14 @@ static bool serve_one(int in, int out, const char *lib_dir, mlaf_rocm **r) {
   return ok;
 }
 
+/* A parent that was killed cannot kill us: end as soon as its end of the socket closes, in mid-compile or not. */
+static void *watch_parent(void *unused) {
+  struct pollfd p = {STDIN_FILENO, POLLRDHUP, 0};
+  while (poll(&p, 1, -1) < 0 || !(p.revents & (POLLRDHUP | POLLHUP | POLLERR | POLLNVAL))) continue;
+  _exit(0);
+  return unused;
+}
+
 int main(int argc, char **argv) {
   const char *lib_dir = NULL;
   for (int i = 1; i + 1 < argc; i += 2)
@@ -141,6 +151,8 @@ int main(int argc, char **argv) {
   /* Compilers print to stdout when they feel like it: keep the reply channel to ourselves. */
   int out = dup2(STDOUT_FILENO, STDERR_FILENO + 1);
   if (out < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0) return 4;
+  pthread_t watcher;
+  if (pthread_create(&watcher, NULL, watch_parent, NULL) != 0) return 4;
   mlaf_rocm *r = NULL;
   while (serve_one(STDIN_FILENO, out, lib_dir, &r)) continue;
   fflush(NULL);

@@ -1,0 +1,575 @@
+/* The code-object cache: hits without a compiler, damage healed, faults of the disk survived, one compile per key. */
+#include <errno.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+
+#include "compile/cache.h"
+#include "compile_fixture.h"
+
+static mlaf_cache_label code_label(const char *key) {
+  return (mlaf_cache_label){MLAF_CACHE_CODE, "gfx942", key, "test compiler", "scale"};
+}
+
+/* A cache with one entry of `size` bytes in it, no compiler involved. */
+static char *cache_with_entry(mlaf_cache *c, const mlaf_log *log, char key[MLAF_HASH_HEX], void *payload, size_t size) {
+  char *folder = make_folder();
+  assert_int_equal(mlaf_cache_open(c, folder, false, log, NULL), MLAF_OK);
+  mlaf_sha256_hex(payload, size, key);
+  mlaf_cache_label label = code_label(key);
+  mlaf_cache_store(c, &label, payload, size);
+  return folder;
+}
+
+static void fill(unsigned char *p, size_t n) {
+  uint32_t x = 12345;
+  for (size_t i = 0; i < n; i++) p[i] = (unsigned char)((x = x * 1664525u + 1013904223u) >> 24);
+}
+
+static void what_was_stored_comes_back(void **state) {
+  unsigned char payload[5000];
+  fill(payload, sizeof payload);
+  mlaf_cache c;
+  char key[MLAF_HASH_HEX];
+  char *folder = cache_with_entry(&c, NULL, key, payload, sizeof payload);
+  mlaf_cache_label label = code_label(key);
+  void *data;
+  size_t size;
+  for (int any = 0; any < 2; any++) { /* with the target, and by key alone */
+    if (any) label.target = NULL;
+    assert_int_equal(mlaf_cache_load(&c, &label, &data, &size, NULL), MLAF_OK);
+    assert_int_equal(size, sizeof payload);
+    assert_memory_equal(data, payload, size);
+    assert_int_equal(((char *)data)[size], 0);
+    free(data);
+  }
+  struct stat st;
+  char *v1 = mlaf_format("%s/v1", folder);
+  assert_int_equal(stat(v1, &st), 0);
+  assert_int_equal(st.st_mode & 0777, 0700); /* cached code is executed: nobody else may put some there */
+  label = code_label(key);
+  label.kind = MLAF_CACHE_TEXT; /* the same key as another kind is another entry */
+  mlaf_err err = {MLAF_OK, ""};
+  assert_int_equal(mlaf_cache_load(&c, &label, &data, &size, &err), MLAF_E_NOT_COMPILED);
+  free(v1);
+  mlaf_cache_close(&c);
+  remove_tree(folder);
+}
+
+/* Write `size` bytes over an entry's file. */
+static void overwrite(const char *folder, const char *key, const void *data, size_t size) {
+  char *path = mlaf_format("%s/v1/gfx942/%.2s/%s.co", folder, key, key);
+  assert_int_equal(mlaf_file_publish(path, data, size, NULL), MLAF_OK);
+  free(path);
+}
+
+static void every_flipped_bit_and_every_torn_length_is_noticed(void **state) {
+  unsigned char payload[700];
+  fill(payload, sizeof payload);
+  mlaf_cache c;
+  char key[MLAF_HASH_HEX];
+  log_lines lines = {0};
+  mlaf_log log = {keep_line, &lines, MLAF_LOG_DEBUG};
+  char *folder = cache_with_entry(&c, &log, key, payload, sizeof payload);
+  char *path = mlaf_format("%s/v1/gfx942/%.2s/%s.co", folder, key, key);
+  mlaf_cache_label label = code_label(key);
+  void *file, *data;
+  size_t size, n;
+  assert_int_equal(mlaf_file_read(path, 1 << 20, &file, &size, NULL), MLAF_OK);
+  unsigned char *bytes = file;
+  uint64_t damaged = 0;
+  for (size_t i = 0; i < size; i += 7) { /* 7 is prime to the header's fields: all of them are hit */
+    bytes[i] ^= (unsigned char)(1u << (i % 8));
+    overwrite(folder, key, bytes, size);
+    bytes[i] ^= (unsigned char)(1u << (i % 8));
+    if (mlaf_cache_load(&c, &label, &data, &n, NULL) != MLAF_E_NOT_COMPILED) fail_msg("a flipped bit in byte %zu passed", i);
+    assert_int_equal(access(path, F_OK), -1); /* removed, so that it is rebuilt */
+    damaged++;
+  }
+  static const size_t cuts[] = {0, 1, 8, 1023, 1024, 1025};
+  for (size_t i = 0; i < sizeof cuts / sizeof *cuts; i++, damaged++) {
+    overwrite(folder, key, bytes, cuts[i]);
+    assert_int_equal(mlaf_cache_load(&c, &label, &data, &n, NULL), MLAF_E_NOT_COMPILED);
+  }
+  assert_int_equal(c.healed, damaged);
+  assert_non_null(strstr(lines.last, key)); /* said, with the file's name */
+  overwrite(folder, key, bytes, size);
+  assert_int_equal(mlaf_cache_load(&c, &label, &data, &n, NULL), MLAF_OK);
+  free(data);
+  char other[MLAF_HASH_HEX]; /* a valid file under another entry's name is not that entry */
+  mlaf_sha256_hex("other", 5, other);
+  mlaf_cache_label wrong = code_label(other);
+  char *other_dir = mlaf_format("%s/v1/gfx942/%.2s", folder, other);
+  assert_int_equal(mlaf_dir_make(other_dir, NULL), MLAF_OK);
+  overwrite(folder, other, bytes, size);
+  assert_int_equal(mlaf_cache_load(&c, &wrong, &data, &n, NULL), MLAF_E_NOT_COMPILED);
+  free(other_dir);
+  free(file);
+  free(path);
+  mlaf_cache_close(&c);
+  remove_tree(folder);
+}
+
+static int by_value(const void *a, const void *b) {
+  double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+static void a_hit_starts_and_loads_nothing(void **state) {
+  need_rocm();
+  char *folder = make_folder();
+  mlaf_compiler *c = open_compiler(folder, 1, 0, NULL);
+  mlaf_compile_job job = compile_one(c, KERNEL);
+  assert_compiled(&job);
+  assert_false(job.cached);
+  mlaf_compiler_close(c);
+
+  c = open_compiler(folder, 1, 0, NULL);
+  mlaf_compile_job again = compile_one(c, KERNEL);
+  assert_compiled(&again);
+  assert_true(again.cached);
+  assert_string_equal(again.key, job.key);
+  assert_int_equal(again.code_size, job.code_size);
+  assert_memory_equal(again.code, job.code, job.code_size);
+  assert_int_equal(count_children(NULL), 0);
+  assert_int_equal(stats_of(c).compiled, 0);
+  assert_int_equal(stats_of(c).cache_hits, 1);
+  void *maps, *code;
+  size_t size;
+  FILE *f = fopen("/proc/self/maps", "r");
+  maps = calloc(1, 1 << 20);
+  size = fread(maps, 1, (1 << 20) - 1, f);
+  fclose(f);
+  assert_true(size > 0);
+  assert_null(strstr(maps, "libhiprtc"));
+  assert_null(strstr(maps, "libamd_comgr"));
+  free(maps);
+  assert_int_equal(mlaf_cache_get(c, job.key, &code, &size, NULL), MLAF_OK);
+  assert_memory_equal(code, job.code, job.code_size);
+  free(code);
+  job.key[3] = job.key[3] == '0' ? '1' : '0';
+  assert_int_equal(mlaf_cache_get(c, job.key, &code, &size, NULL), MLAF_E_NOT_COMPILED);
+  assert_int_equal(mlaf_cache_get(c, "../../etc/passwd", &code, &size, NULL), MLAF_E_ARG);
+  mlaf_compile_job_clear(&job);
+  mlaf_compile_job_clear(&again);
+  mlaf_compiler_close(c);
+  remove_tree(folder);
+}
+
+static void a_hit_of_30_kb_is_quick(void **state) {
+  enum { SIZE = 30000, RUNS = 201 };
+  unsigned char *payload = malloc(SIZE);
+  fill(payload, SIZE);
+  mlaf_cache c;
+  char key[MLAF_HASH_HEX];
+  char *folder = cache_with_entry(&c, NULL, key, payload, SIZE);
+  mlaf_cache_label label = code_label(key);
+  double times[RUNS];
+  for (int i = 0; i < RUNS; i++) {
+    void *data;
+    size_t size;
+    double start = mlaf_now();
+    assert_int_equal(mlaf_cache_load(&c, &label, &data, &size, NULL), MLAF_OK);
+    times[i] = mlaf_now() - start;
+    free(data);
+  }
+  qsort(times, RUNS, sizeof *times, by_value);
+  print_message("cache hit of a 30 KB object: median %.3f ms\n", 1e3 * times[RUNS / 2]);
+  assert_true(times[RUNS / 2] < 5e-3); /* generous: sanitizers and shared machines; a process start takes 20 times that */
+  free(payload);
+  mlaf_cache_close(&c);
+  remove_tree(folder);
+}
+
+static void a_torn_entry_is_rebuilt_once(void **state) {
+  need_rocm();
+  char *folder = make_folder();
+  log_lines lines = {0};
+  mlaf_compiler *c = open_compiler(folder, 1, 0, &lines);
+  mlaf_compile_job job = compile_one(c, KERNEL);
+  assert_compiled(&job);
+  char *path = entry_of(folder, &job);
+  assert_int_equal(truncate(path, 1500), 0);
+  mlaf_compile_job again = compile_one(c, KERNEL), third = compile_one(c, KERNEL);
+  assert_compiled(&again);
+  assert_false(again.cached);
+  assert_true(third.cached);
+  assert_memory_equal(third.code, job.code, job.code_size);
+  mlaf_compile_stats s = stats_of(c);
+  assert_int_equal(s.cache_healed, 1);
+  assert_int_equal(s.compiled, 2);
+  assert_int_equal(lines.count, 1);
+  free(path);
+  mlaf_compile_job_clear(&job);
+  mlaf_compile_job_clear(&again);
+  mlaf_compile_job_clear(&third);
+  mlaf_compiler_close(c);
+  remove_tree(folder);
+}
+
+static void the_key_covers_all_that_decides_the_code(void **state) {
+  need_rocm();
+  static const char *const o2[] = {"-O2", NULL}, *const joined[] = {"-O", "3", NULL}, *const more[] = {"-O3", "-g", NULL};
+  mlaf_compile_job jobs[7];
+  for (int i = 0; i < 7; i++) jobs[i] = make_job(KERNEL);
+  jobs[1].source = KERNEL " ";
+  jobs[2].options = o2;
+  jobs[3].options = joined;
+  jobs[4].options = more;
+  jobs[5].target = "gfx942:xnack-";
+  jobs[6].name = "another name"; /* for messages only: the same key */
+  mlaf_compiler *c = open_compiler(NULL, 1, 0, NULL);
+  for (int i = 0; i < 7; i++) assert_int_equal(mlaf_compile_key(c, &jobs[i], NULL), MLAF_OK);
+  for (int i = 0; i < 6; i++)
+    for (int j = 0; j < i; j++) assert_string_not_equal(jobs[i].key, jobs[j].key);
+  assert_string_equal(jobs[6].key, jobs[0].key);
+  jobs[0].target = "../gfx942";
+  mlaf_err err = {MLAF_OK, ""};
+  assert_int_equal(mlaf_compile_key(c, &jobs[0], &err), MLAF_E_ARG);
+  const char *id;
+  assert_int_equal(mlaf_compiler_identity(c, &id, NULL), MLAF_OK);
+  assert_memory_equal(id, "hiprtc ", 7);
+  assert_non_null(strstr(id, "build-id "));
+  mlaf_compiler_close(c);
+}
+
+/* A different compiler is a different key: the same folder of libraries with one byte more in one of them. */
+static void the_key_follows_the_compiler(void **state) {
+  char *folder = make_folder();
+  static const char *const names[] = {"libhiprtc.so.6", "libamd_comgr.so.3"};
+  char identity[2][256] = {"", ""};
+  for (int round = 0; round < 2; round++) {
+    for (int i = 0; i < 2; i++) {
+      char *path = mlaf_format("%s/%s", folder, names[i]);
+      assert_int_equal(mlaf_file_publish(path, "library?", round && i ? 8 : 7, NULL), MLAF_OK);
+      free(path);
+    }
+    mlaf_toolchain t;
+    assert_int_equal(mlaf_toolchain_find(folder, &t, NULL), MLAF_OK);
+    snprintf(identity[round], sizeof identity[round], "%s", t.identity);
+    mlaf_toolchain_clear(&t);
+  }
+  assert_string_not_equal(identity[0], identity[1]);
+  remove_tree(folder);
+}
+
+/* The cache cannot be written: the compile succeeds, is warned of once, and leaves no rubbish. */
+static void assert_compiles_uncached(mlaf_compiler *c, log_lines *lines) {
+  for (int i = 0; i < 2; i++) {
+    mlaf_compile_job job = compile_one(c, KERNEL);
+    assert_compiled(&job);
+    assert_false(job.cached);
+    mlaf_compile_job_clear(&job);
+  }
+  if (lines->count != 1) fail_msg("%d warnings, the last: %s", lines->count, lines->last);
+}
+
+static void an_unusable_directory_costs_one_warning(void **state) {
+  need_rocm();
+  char *folder = make_folder();
+  char *file = mlaf_format("%s/file", folder), *below = mlaf_format("%s/file/cache", folder);
+  assert_int_equal(mlaf_file_publish(file, "x", 1, NULL), MLAF_OK);
+  log_lines lines = {0};
+  mlaf_compiler *c = open_compiler(below, 1, 0, &lines); /* below a file: nobody, not even root, can make that */
+  assert_compiles_uncached(c, &lines);
+  mlaf_compiler_close(c);
+
+  assert_int_equal(chmod(folder, 0777), 0); /* open to everybody: not trusted, neither read nor written */
+  lines.count = 0;
+  c = open_compiler(folder, 1, 0, &lines);
+  assert_compiles_uncached(c, &lines);
+  assert_non_null(strstr(lines.last, "chmod 700"));
+  mlaf_compiler_close(c);
+  free(file);
+  free(below);
+  remove_tree(folder);
+}
+
+/* Run `body` in a child, so that what it does to mounts, limits and users ends with it. Returns its exit status. */
+static int in_child(int (*body)(const char *folder), const char *folder) {
+  fflush(NULL);
+  pid_t pid = fork();
+  if (pid == 0) _exit(body(folder));
+  int status = -1;
+  assert_int_equal(waitpid(pid, &status, 0), pid);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 100 + WTERMSIG(status);
+}
+
+/* As assert_compiles_uncached, by exit status: cmocka's asserts must not unwind into the parent's tests. */
+static int compiles_uncached(mlaf_compiler *c, log_lines *lines) {
+  for (int i = 0; i < 2; i++) {
+    mlaf_compile_job job = make_job(KERNEL);
+    if (mlaf_compile(c, &job, 1, NULL, NULL, NULL) != MLAF_OK || job.status != MLAF_OK) return 2;
+    if (job.cached) return 3;
+    mlaf_compile_job_clear(&job);
+  }
+  return lines->count == 1 ? 0 : 4;
+}
+
+enum { CANNOT = 77 }; /* this machine does not allow what the child needs */
+
+static int read_only_body(const char *folder) {
+  if (geteuid() == 0 && (setgid(65534) != 0 || setuid(65534) != 0)) return CANNOT; /* root ignores modes */
+  log_lines lines = {0};
+  mlaf_compiler *c = open_compiler(folder, 1, 0, &lines);
+  int rc = compiles_uncached(c, &lines);
+  if (rc) fprintf(stderr, "%d warnings, the last: %s\n", lines.count, lines.last);
+  /* what is in a read-only cache is still used */
+  mlaf_compile_job job = make_job(KERNEL "// shipped\n");
+  if (!rc && (mlaf_compile(c, &job, 1, NULL, NULL, NULL) != MLAF_OK || job.status != MLAF_OK || !job.cached)) rc = 5;
+  mlaf_compile_job_clear(&job);
+  mlaf_compiler_close(c);
+  return rc;
+}
+
+static int make_readable(const char *path, const struct stat *st, int type, struct FTW *ftw) {
+  return chmod(path, type == FTW_F ? 0444 : 0555);
+}
+
+static void a_read_only_directory_serves_hits_and_compiles_the_rest(void **state) {
+  need_rocm();
+  char *folder = make_folder();
+  mlaf_compiler *c = open_compiler(folder, 1, 0, NULL);
+  mlaf_compile_job job = compile_one(c, KERNEL "// shipped\n");
+  assert_compiled(&job);
+  mlaf_compile_job_clear(&job);
+  mlaf_compiler_close(c);
+  assert_int_equal(nftw(folder, make_readable, 16, FTW_PHYS | FTW_DEPTH), 0);
+  int rc = in_child(read_only_body, folder);
+  remove_tree(folder);
+  if (rc == CANNOT) skip();
+  assert_int_equal(rc, 0);
+}
+
+static int full_mount_body(const char *folder) {
+  if (unshare(CLONE_NEWNS) != 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
+      mount("none", folder, "tmpfs", 0, "size=4k,mode=0700") != 0)
+    return CANNOT;
+  log_lines lines = {0};
+  mlaf_compiler *c = open_compiler(folder, 1, 0, &lines);
+  int rc = compiles_uncached(c, &lines);
+  if (!rc && !strstr(lines.last, "No space left")) rc = 6;
+  if (rc) fprintf(stderr, "%d warnings, the last: %s\n", lines.count, lines.last);
+  mlaf_compiler_close(c);
+  return rc;
+}
+
+static int file_limit_body(const char *folder) {
+  log_lines lines = {0};
+  mlaf_compiler *c = open_compiler(folder, 1, 0, &lines);
+  mlaf_compile_job first = make_job(KERNEL "// start the worker before the limit, which it would inherit\n");
+  if (mlaf_compile(c, &first, 1, NULL, NULL, NULL) != MLAF_OK || first.status != MLAF_OK) return 7;
+  mlaf_compile_job_clear(&first);
+  signal(SIGXFSZ, SIG_IGN);
+  struct rlimit limit = {512, 512};
+  if (setrlimit(RLIMIT_FSIZE, &limit) != 0) return CANNOT;
+  int rc = compiles_uncached(c, &lines);
+  if (!rc && !strstr(lines.last, "File too large")) rc = 6;
+  mlaf_compiler_close(c);
+  return rc;
+}
+
+/* Names that hold `part` anywhere below a folder. */
+static int found;
+static const char *wanted_part;
+static int count_part(const char *path, const struct stat *st, int type, struct FTW *ftw) {
+  found += type == FTW_F && strstr(path + ftw->base, wanted_part) != NULL;
+  return 0;
+}
+static int files_named(const char *folder, const char *part) {
+  found = 0;
+  wanted_part = part;
+  nftw(folder, count_part, 16, FTW_PHYS);
+  return found;
+}
+
+static void a_full_disk_costs_one_warning(void **state) {
+  need_rocm();
+  char *folder = make_folder();
+  int mounted = in_child(full_mount_body, folder);
+  int limited = in_child(file_limit_body, folder);
+  int rubbish = files_named(folder, ".tmp.");
+  remove_tree(folder);
+  if (mounted == CANNOT) print_message("a full tmpfs could not be tried (needs root): only the file-size limit was\n");
+  if (mounted != CANNOT) assert_int_equal(mounted, 0);
+  assert_int_equal(limited, 0);
+  assert_int_equal(rubbish, 0);
+}
+
+/* Each child compiles the same slow key and says in its exit status how often the compiler ran and whether it hit. */
+static int same_key_body(const char *folder) {
+  mlaf_compiler *c = open_compiler(folder, 1, 60, NULL);
+  mlaf_compile_job job = make_job(KERNEL "//MLAF_TEST_NAP\n");
+  if (mlaf_compile(c, &job, 1, NULL, NULL, NULL) != MLAF_OK || job.status != MLAF_OK) return 50;
+  mlaf_compile_stats s = stats_of(c);
+  mlaf_compile_job_clear(&job);
+  mlaf_compiler_close(c);
+  return (int)(s.compiled * 10 + s.cache_hits);
+}
+
+static void processes_compile_a_key_once(void **state) {
+  enum { N = 4 };
+  need_rocm();
+  char *folder = make_folder();
+  pid_t pids[N];
+  fflush(NULL);
+  for (int i = 0; i < N; i++)
+    if ((pids[i] = fork()) == 0) _exit(same_key_body(folder));
+  int compiled = 0, hits = 0;
+  for (int i = 0; i < N; i++) {
+    int status;
+    assert_int_equal(waitpid(pids[i], &status, 0), pids[i]);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) < 50);
+    compiled += WEXITSTATUS(status) / 10;
+    hits += WEXITSTATUS(status) % 10;
+  }
+  assert_int_equal(compiled, 1);
+  assert_int_equal(hits, N - 1);
+  assert_int_equal(files_named(folder, ".lock"), 0);
+  assert_int_equal(files_named(folder, ".co"), 1);
+  remove_tree(folder);
+}
+
+static void equal_jobs_of_one_call_compile_once(void **state) {
+  need_rocm();
+  char *folder = make_folder();
+  mlaf_compiler *c = open_compiler(folder, 2, 0, NULL);
+  mlaf_compile_job jobs[3] = {make_job(KERNEL), make_job(KERNEL), make_job(KERNEL)};
+  assert_int_equal(mlaf_compile(c, jobs, 3, NULL, NULL, NULL), MLAF_OK);
+  for (int i = 0; i < 3; i++) {
+    assert_compiled(&jobs[i]);
+    mlaf_compile_job_clear(&jobs[i]);
+  }
+  assert_int_equal(stats_of(c).compiled, 1);
+  mlaf_compiler_close(c);
+  remove_tree(folder);
+}
+
+static int hang_body(const char *folder) {
+  mlaf_compiler *c = open_compiler(folder, 1, 60, NULL);
+  mlaf_compile_job job = make_job(KERNEL "//MLAF_TEST_HANG\n");
+  mlaf_compile(c, &job, 1, NULL, NULL, NULL);
+  return 0; /* never: it is killed in mid-compile */
+}
+
+/* A process that dies with the lock, in mid-compile, blocks nobody, and its worker dies with it. */
+static void a_killed_holder_frees_its_lock(void **state) {
+  need_rocm();
+  char *folder = make_folder();
+  fflush(NULL);
+  pid_t pid = fork();
+  if (pid == 0) _exit(hang_body(folder));
+  for (int i = 0; i < 500 && files_named(folder, ".lock") == 0; i++) usleep(10000);
+  usleep(300000);
+  assert_int_equal(files_named(folder, ".lock"), 1);
+  kill(pid, SIGKILL);
+  waitpid(pid, NULL, 0);
+  mlaf_compiler *c = open_compiler(folder, 1, 1, NULL);
+  double start = mlaf_now();
+  mlaf_compile_job job = compile_one(c, KERNEL "//MLAF_TEST_HANG\n");
+  assert_int_equal(job.status, MLAF_E_TIMEOUT); /* it got the lock, and then the source hung on it too */
+  assert_true(mlaf_now() - start < 1.8);        /* one limit, not two: no waiting for the dead */
+  mlaf_compile_job_clear(&job);
+  mlaf_compiler_close(c);
+  remove_tree(folder);
+}
+
+/* A lock that is held for longer than a compile may take is not waited for any longer: compile without it. */
+static void a_lock_that_never_comes_is_given_up(void **state) {
+  need_rocm();
+  char *folder = make_folder();
+  log_lines lines = {0};
+  mlaf_compiler *c = open_compiler(folder, 1, 3, &lines);
+  mlaf_compile_job job = make_job(KERNEL);
+  assert_int_equal(mlaf_compile_key(c, &job, NULL), MLAF_OK);
+  mlaf_cache other;
+  long holder = 0;
+  assert_int_equal(mlaf_cache_open(&other, folder, false, NULL, NULL), MLAF_OK);
+  mlaf_cache_label label = code_label(job.key);
+  int lock = mlaf_cache_try_lock(&other, &label, &holder);
+  assert_true(lock >= 0);
+  assert_int_equal(mlaf_cache_try_lock(&other, &label, &holder), MLAF_LOCK_BUSY);
+  assert_int_equal(holder, getpid());
+  double start = mlaf_now();
+  assert_int_equal(mlaf_compile(c, &job, 1, NULL, NULL, NULL), MLAF_OK);
+  assert_compiled(&job);
+  assert_in_range((int)(mlaf_now() - start), 3, 20);
+  assert_int_equal(lines.count, 1);
+  assert_non_null(strstr(lines.last, "compiling without"));
+  mlaf_cache_unlock(&other, &label, lock);
+  mlaf_cache_close(&other);
+  mlaf_compile_job_clear(&job);
+  mlaf_compiler_close(c);
+  remove_tree(folder);
+}
+
+static void disassembly_is_cached_by_content(void **state) {
+  need_rocm();
+  char *folder = make_folder();
+  mlaf_compiler *c = open_compiler(folder, 1, 0, NULL);
+  mlaf_compile_job job = compile_one(c, KERNEL);
+  assert_compiled(&job);
+  char *first, *second;
+  assert_int_equal(mlaf_disassemble(c, "gfx942", job.code, job.code_size, &first, NULL), MLAF_OK);
+  mlaf_compiler_close(c);
+  /* a machine without any compiler can still read what was disassembled once: an emulator needs no comgr for that */
+  mlaf_compiler_opts opts = {.cache_dir = folder, .rocm_prefix = "/nonexistent"};
+  assert_int_equal(mlaf_compiler_open(&opts, NULL, &c, NULL), MLAF_OK);
+  assert_int_equal(mlaf_disassemble(c, "gfx942", job.code, job.code_size, &second, NULL), MLAF_OK);
+  assert_string_equal(first, second);
+  free(second);
+  ((char *)job.code)[job.code_size - 1] ^= 1;
+  assert_int_equal(mlaf_disassemble(c, "gfx942", job.code, job.code_size, &second, NULL), MLAF_E_NO_COMPILER);
+  free(first);
+  mlaf_compile_job_clear(&job);
+  mlaf_compiler_close(c);
+  remove_tree(folder);
+}
+
+static void old_leftovers_are_swept(void **state) {
+  char payload[10] = "payload", key[MLAF_HASH_HEX];
+  mlaf_cache c;
+  char *folder = cache_with_entry(&c, NULL, key, payload, sizeof payload);
+  char *old = mlaf_format("%s/v1/gfx942/%.2s/x.co.tmp.1.abcdef", folder, key);
+  char *young = mlaf_format("%s/v1/gfx942/%.2s/y.co.tmp.2.abcdef", folder, key);
+  assert_int_equal(mlaf_file_publish(old, "x", 1, NULL), MLAF_OK);
+  assert_int_equal(mlaf_file_publish(young, "x", 1, NULL), MLAF_OK);
+  struct timespec times[2] = {{time(NULL) - 200000, 0}, {time(NULL) - 200000, 0}};
+  assert_int_equal(utimensat(AT_FDCWD, old, times, 0), 0);
+  mlaf_cache_label label = code_label(key);
+  mlaf_cache_store(&c, &label, payload, sizeof payload);
+  assert_int_equal(access(old, F_OK), -1);
+  assert_int_equal(access(young, F_OK), 0); /* may be a process at work */
+  free(old);
+  free(young);
+  mlaf_cache_close(&c);
+  remove_tree(folder);
+}
+
+int main(void) {
+  setenv("MLAF_WORKER_TEST", "1", 1);
+  char *scratch = make_folder();
+  chmod(scratch, 01777); /* one test compiles as another user */
+  setenv("TMPDIR", scratch, 1);
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(what_was_stored_comes_back),
+      cmocka_unit_test(every_flipped_bit_and_every_torn_length_is_noticed),
+      cmocka_unit_test(a_hit_starts_and_loads_nothing),
+      cmocka_unit_test(a_hit_of_30_kb_is_quick),
+      cmocka_unit_test(a_torn_entry_is_rebuilt_once),
+      cmocka_unit_test(the_key_covers_all_that_decides_the_code),
+      cmocka_unit_test(the_key_follows_the_compiler),
+      cmocka_unit_test(an_unusable_directory_costs_one_warning),
+      cmocka_unit_test(a_read_only_directory_serves_hits_and_compiles_the_rest),
+      cmocka_unit_test(a_full_disk_costs_one_warning),
+      cmocka_unit_test(processes_compile_a_key_once),
+      cmocka_unit_test(equal_jobs_of_one_call_compile_once),
+      cmocka_unit_test(a_killed_holder_frees_its_lock),
+      cmocka_unit_test(a_lock_that_never_comes_is_given_up),
+      cmocka_unit_test(disassembly_is_cached_by_content),
+      cmocka_unit_test(old_leftovers_are_swept),
+  };
+  int failed = cmocka_run_group_tests(tests, NULL, NULL);
+  remove_tree(scratch);
+  return failed;
+}
