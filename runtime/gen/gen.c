@@ -204,3 +204,32 @@ mlaf_status mlaf_gen_render(mlaf_gen *g, const mlaf_kernel_desc *k, const char *
   if (src_hash) memcpy(src_hash, c.hash, sizeof c.hash);
   return MLAF_OK;
 }
+
+typedef struct roofline_call {
+  mlaf_gen *g;
+  const char *target;
+  double bytes, flops, memory_ns, compute_ns;
+} roofline_call;
+
+static int call_roofline(lua_State *L) {
+  roofline_call *c = lua_touserdata(L, 1);
+  lua_rawgeti(L, LUA_REGISTRYINDEX, c->g->api);
+  lua_getfield(L, -1, "roofline");
+  lua_pushstring(L, c->target);
+  lua_pushnumber(L, c->bytes);
+  lua_pushnumber(L, c->flops);
+  lua_call(L, 3, 2);
+  c->memory_ns = luaL_checknumber(L, -2);
+  c->compute_ns = luaL_checknumber(L, -1);
+  return 0;
+}
+
+mlaf_status mlaf_gen_roofline(mlaf_gen *g, const char *target, double bytes, double flops, double *memory_ns,
+                              double *compute_ns, mlaf_err *err) {
+  roofline_call c = {.g = g, .target = target, .bytes = bytes, .flops = flops};
+  mlaf_status st = mlaf_gen_call(g, call_roofline, &c, err);
+  if (st) return st;
+  *memory_ns = c.memory_ns;
+  *compute_ns = c.compute_ns;
+  return MLAF_OK;
+}

@@ -48,6 +48,10 @@ mlaf_status mlaf_gen_render(mlaf_gen *g, const mlaf_kernel_desc *k, const char *
                             char src_hash[MLAF_HASH_HEX], mlaf_err *err);
 /* Compiler options of the target, NULL-terminated, owned by g. */
 mlaf_status mlaf_gen_options(mlaf_gen *g, const char *target, const char *const **options, mlaf_err *err);
+/* What the arch table says a perfect kernel would need: ns to move `bytes` from HBM (achievable bandwidth) and to compute
+ * `flops` with dense 16-bit MFMA (boost clock). */
+mlaf_status mlaf_gen_roofline(mlaf_gen *g, const char *target, double bytes, double flops, double *memory_ns,
+                              double *compute_ns, mlaf_err *err);
 /* Targets that have an arch table, NULL-terminated, owned by g. */
 const char *const *mlaf_gen_targets(mlaf_gen *g);
 /* SHA-256 over the paths and bytes of all gen/ and templates/ files under `root` (NULL: the embedded ones). Opens no Lua
