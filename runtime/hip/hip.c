@@ -1,0 +1,201 @@
+/* The real HIP runtime behind the device vtable. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "hip/hip_device.h"
+
+/* What mlaf_module and mlaf_function point to is HIP's own object: nothing to add, nothing to free. */
+static void *raw(const void *handle) { return (void *)(uintptr_t)handle; }
+
+mlaf_status mlaf_hip_enter(mlaf_hip *h, int *previous, mlaf_err *err) {
+  *previous = h->ordinal;
+  int code = h->api.hipGetDevice(previous);
+  if (!code && *previous != h->ordinal) code = h->api.hipSetDevice(h->ordinal);
+  return mlaf_hip_check(&h->api, code, "hipSetDevice", err);
+}
+
+void mlaf_hip_leave(mlaf_hip *h, int previous) {
+  if (previous != h->ordinal) h->api.hipSetDevice(previous);
+}
+
+/* Run one HIP call on our device. `call` is an expression that may use h. */
+#define ON_DEVICE(h, err, name, call)                       \
+  int previous_;                                            \
+  mlaf_status st_ = mlaf_hip_enter(h, &previous_, err);     \
+  if (st_) return st_;                                      \
+  st_ = mlaf_hip_check(&(h)->api, call, name, err);         \
+  mlaf_hip_leave(h, previous_);                             \
+  return st_
+
+/* --- open and close --- */
+
+static mlaf_status count_devices(mlaf_hip *h, int *count, mlaf_err *err) {
+  int code = h->api.hipInit(0);
+  if (!code) code = h->api.hipGetDeviceCount(count);
+  mlaf_status st = mlaf_hip_check(&h->api, code, "hipGetDeviceCount", err);
+  if (!st && *count > 0) return MLAF_OK;
+  if (!st) mlaf_fail(err, MLAF_E_NO_DEVICE, "hipGetDeviceCount: 0 devices");
+  mlaf_fail_prefix(err, MLAF_E_NO_DEVICE, "%s", h->api.library);
+  /* The usual reasons, in the order they are met. */
+  char detail[MLAF_ERR_MAX];
+  if (err) {
+    memcpy(detail, err->text, sizeof detail);
+    mlaf_fail(err, MLAF_E_NO_DEVICE, "%.3500s; is there an AMD GPU, is /dev/kfd readable (group render), is ROCR_VISIBLE_DEVICES "
+              "or HIP_VISIBLE_DEVICES hiding it?", detail);
+  }
+  return MLAF_E_NO_DEVICE;
+}
+
+static mlaf_status hip_open(int ordinal, const mlaf_log *log, mlaf_device **out, mlaf_err *err) {
+  int count = 0;
+  mlaf_hip *h = calloc(1, sizeof *h);
+  if (!h) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for a device");
+  h->base.ops = &mlaf_hip_ops;
+  h->ordinal = ordinal;
+  mlaf_status st = mlaf_hip_load(&h->api, err);
+  if (!st) st = count_devices(h, &count, err);
+  if (!st && ordinal >= count)
+    st = mlaf_fail(err, MLAF_E_NO_DEVICE, "hip:%d asked for, %s has %d device%s", ordinal, h->api.library, count,
+                   count == 1 ? "" : "s");
+  if (!st) st = mlaf_hip_identify(h, "/sys", err);
+  if (st) {
+    free(h);
+    return st;
+  }
+  mlaf_log_line(log, MLAF_LOG_DEBUG, "hip: %s, %s, %s", h->api.library, h->base.info.id, h->base.info.driver);
+  *out = (mlaf_device *)h;
+  return MLAF_OK;
+}
+
+static void hip_close(mlaf_device *dev) { free(mlaf_hip_of(dev)); }
+
+/* --- memory --- */
+
+static mlaf_status hip_mem_alloc(mlaf_device *dev, size_t bytes, void **ptr, mlaf_err *err) {
+  mlaf_hip *h = mlaf_hip_of(dev);
+  int previous;
+  void *p = NULL;
+  mlaf_status st = mlaf_hip_enter(h, &previous, err);
+  if (st) return st;
+  /* hipMalloc(0) yields NULL, which callers here take for "none". */
+  st = mlaf_hip_check(&h->api, h->api.hipMalloc(&p, bytes ? bytes : 1), "hipMalloc", err);
+  mlaf_hip_leave(h, previous);
+  if (st) return mlaf_fail_prefix(err, st, "%zu bytes", bytes);
+  *ptr = p;
+  return MLAF_OK;
+}
+
+static mlaf_status hip_mem_free(mlaf_device *dev, void *ptr, mlaf_err *err) {
+  mlaf_hip *h = mlaf_hip_of(dev);
+  ON_DEVICE(h, err, "hipFree", h->api.hipFree(ptr));
+}
+
+static mlaf_status hip_mem_write(mlaf_device *dev, void *dst, const void *src, size_t bytes, mlaf_err *err) {
+  mlaf_hip *h = mlaf_hip_of(dev);
+  ON_DEVICE(h, err, "hipMemcpy to the device", h->api.hipMemcpy(dst, src, bytes, HIP_HOST_TO_DEVICE));
+}
+
+static mlaf_status hip_mem_read(mlaf_device *dev, void *dst, const void *src, size_t bytes, mlaf_err *err) {
+  mlaf_hip *h = mlaf_hip_of(dev);
+  ON_DEVICE(h, err, "hipMemcpy from the device", h->api.hipMemcpy(dst, src, bytes, HIP_DEVICE_TO_HOST));
+}
+
+/* hipMemset may return before it is done, and streams that do not block with the default one would overtake it. */
+static mlaf_status hip_mem_fill(mlaf_device *dev, void *dst, int byte, size_t bytes, mlaf_err *err) {
+  mlaf_hip *h = mlaf_hip_of(dev);
+  int previous;
+  mlaf_status st = mlaf_hip_enter(h, &previous, err);
+  if (st) return st;
+  st = mlaf_hip_check(&h->api, h->api.hipMemset(dst, byte, bytes), "hipMemset", err);
+  if (!st) st = mlaf_hip_check(&h->api, h->api.hipDeviceSynchronize(), "hipDeviceSynchronize", err);
+  mlaf_hip_leave(h, previous);
+  return st;
+}
+
+/* --- modules --- */
+
+static mlaf_status hip_module_load(mlaf_device *dev, const void *code, size_t size, mlaf_module **out, mlaf_err *err) {
+  mlaf_hip *h = mlaf_hip_of(dev);
+  int previous;
+  void *module = NULL;
+  if (size < 64 || memcmp(code, "\177ELF", 4)) return mlaf_fail(err, MLAF_E_ARG, "hipModuleLoadData: not a code object");
+  mlaf_status st = mlaf_hip_enter(h, &previous, err);
+  if (st) return st;
+  int rc = h->api.hipModuleLoadData(&module, code);
+  mlaf_hip_leave(h, previous);
+  st = mlaf_hip_check(&h->api, rc, "hipModuleLoadData", err);
+  if (rc == HIP_NO_BINARY_FOR_GPU)
+    mlaf_fail_prefix(err, st, "the code object is not for %s", h->base.info.full_target);
+  if (!st) *out = module;
+  return st;
+}
+
+static void hip_module_unload(mlaf_device *dev, mlaf_module *module) {
+  mlaf_hip *h = mlaf_hip_of(dev);
+  int previous;
+  if (mlaf_hip_enter(h, &previous, NULL)) return;
+  h->api.hipModuleUnload(raw(module));
+  mlaf_hip_leave(h, previous);
+}
+
+static mlaf_status hip_function_get(mlaf_device *dev, mlaf_module *module, const char *symbol, mlaf_function **out,
+                                    mlaf_err *err) {
+  mlaf_hip *h = mlaf_hip_of(dev);
+  int previous;
+  void *function = NULL;
+  mlaf_status st = mlaf_hip_enter(h, &previous, err);
+  if (st) return st;
+  st = mlaf_hip_check(&h->api, h->api.hipModuleGetFunction(&function, raw(module), symbol), "hipModuleGetFunction", err);
+  mlaf_hip_leave(h, previous);
+  if (st) return mlaf_fail_prefix(err, st, "%s", symbol);
+  *out = function;
+  return MLAF_OK;
+}
+
+/* --- launches and streams --- */
+
+mlaf_status mlaf_hip_launch(mlaf_device *dev, void *stream, const mlaf_launch *l, mlaf_err *err) {
+  mlaf_hip *h = mlaf_hip_of(dev);
+  size_t size = l->args_size;
+  void *extra[] = {HIP_PARAM_POINTER, raw(l->args), HIP_PARAM_SIZE, &size, HIP_PARAM_END};
+  ON_DEVICE(h, err, "hipModuleLaunchKernel",
+            h->api.hipModuleLaunchKernel(raw(l->fn), l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1], l->block[2],
+                                         0, stream, NULL, extra));
+}
+
+static mlaf_status hip_sync(mlaf_device *dev, void *stream, mlaf_err *err) {
+  mlaf_hip *h = mlaf_hip_of(dev);
+  ON_DEVICE(h, err, "hipStreamSynchronize", h->api.hipStreamSynchronize(stream));
+}
+
+static mlaf_status hip_stream_create(mlaf_device *dev, void **stream, mlaf_err *err) {
+  mlaf_hip *h = mlaf_hip_of(dev);
+  ON_DEVICE(h, err, "hipStreamCreateWithFlags", h->api.hipStreamCreateWithFlags(stream, HIP_STREAM_NON_BLOCKING));
+}
+
+static void hip_stream_destroy(mlaf_device *dev, void *stream) {
+  mlaf_hip *h = mlaf_hip_of(dev);
+  int previous;
+  if (!stream || mlaf_hip_enter(h, &previous, NULL)) return;
+  h->api.hipStreamDestroy(stream);
+  mlaf_hip_leave(h, previous);
+}
+
+const mlaf_device_ops mlaf_hip_ops = {
+    .name = "hip",
+    .open = hip_open,
+    .close = hip_close,
+    .mem_alloc = hip_mem_alloc,
+    .mem_free = hip_mem_free,
+    .mem_write = hip_mem_write,
+    .mem_read = hip_mem_read,
+    .mem_fill = hip_mem_fill,
+    .module_load = hip_module_load,
+    .module_unload = hip_module_unload,
+    .function_get = hip_function_get,
+    .launch = mlaf_hip_launch,
+    .sync = hip_sync,
+    .stream_create = hip_stream_create,
+    .stream_destroy = hip_stream_destroy,
+    .time = mlaf_hip_time,
+};

@@ -1,0 +1,38 @@
+/* The hip back end from inside. */
+#ifndef MLAF_HIP_DEVICE_H
+#define MLAF_HIP_DEVICE_H
+
+#include "device/device.h"
+#include "hip/hip_api.h"
+
+typedef struct mlaf_hip {
+  mlaf_device_base base; /* first: mlaf_device points here */
+  mlaf_hip_api api;
+  int ordinal;
+} mlaf_hip;
+
+static inline mlaf_hip *mlaf_hip_of(mlaf_device *dev) { return (mlaf_hip *)dev; }
+
+/* HIP's current device is a property of the calling thread, and the thread is the application's: every operation enters our
+ * device and leaves the thread as it found it. No lock, no allocation; legal during capture. */
+mlaf_status mlaf_hip_enter(mlaf_hip *h, int *previous, mlaf_err *err);
+void mlaf_hip_leave(mlaf_hip *h, int previous);
+
+/* Fill base.info from the runtime and, for what it does not tell (partitions, XCC count, last-level cache), from the
+ * kernel's files under `sysfs` ("/sys"; tests use a copy). What cannot be read is "?" in the id and 0 elsewhere. */
+mlaf_status mlaf_hip_identify(mlaf_hip *h, const char *sysfs, mlaf_err *err);
+
+/* What sysfs knows of the GPU at a PCI address such as "0000:c1:00.0". */
+typedef struct mlaf_hip_sysfs {
+  char compute[16], memory[16]; /* "SPX", "NPS1"; "?" when not readable */
+  int xcc;                      /* 0: unknown */
+  int64_t llc_bytes;            /* 0: unknown */
+  char driver[32];              /* amdgpu module version, "" unknown */
+} mlaf_hip_sysfs;
+void mlaf_hip_read_sysfs(const char *sysfs, const char *pci, mlaf_hip_sysfs *out);
+
+mlaf_status mlaf_hip_launch(mlaf_device *dev, void *stream, const mlaf_launch *launch, mlaf_err *err);
+mlaf_status mlaf_hip_time(mlaf_device *dev, const mlaf_launch *launches, size_t n, const mlaf_time_opts *opts,
+                          mlaf_timing *out, mlaf_err *err);
+
+#endif
