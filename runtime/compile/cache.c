@@ -196,7 +196,8 @@ void mlaf_cache_store(mlaf_cache *c, const mlaf_cache_label *l, const void *data
       sweep(folder, ".tmp.", 1);
       mlaf_file_publish(path, h, sizeof *h + size, &why);
     }
-    if (why.status != MLAF_OK) warn_once(c, "the cache cannot be written, kernels are compiled anew each time: %s%s", why.text, "");
+    if (why.status != MLAF_OK)
+      warn_once(c, "the cache cannot be written, kernels are compiled anew each time: %s%s", why.text, "");
   }
   free(h);
   free(path);

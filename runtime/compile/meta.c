@@ -169,7 +169,8 @@ mlaf_status mlaf_code_meta(const void *code, size_t size, mlaf_kernel_meta *out,
   size_t image_size;
   mlaf_elf elf;
   mlaf_elf_note note;
-  if (!code || !n || (max && !out)) return mlaf_fail(err, MLAF_E_ARG, "mlaf_code_meta needs a code object and room for its answer");
+  if (!code || !n || (max && !out))
+    return mlaf_fail(err, MLAF_E_ARG, "mlaf_code_meta needs a code object and room for its answer");
   mlaf_status status = mlaf_code_object_find(NULL, code, size, &image, &image_size, err);
   if (status == MLAF_OK) status = mlaf_elf_open(image, image_size, &elf, err);
   if (status != MLAF_OK) return status;

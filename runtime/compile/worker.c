@@ -135,7 +135,8 @@ mlaf_status mlaf_worker_send(mlaf_worker *w, mlaf_wire_kind kind, const mlaf_wir
   w->got = 0;
   free(w->payload);
   w->payload = NULL;
-  if (ftruncate(w->words, 0) != 0) return mlaf_fail(err, MLAF_E_INTERNAL, "cannot empty the worker's stderr: %s", strerror(errno));
+  if (ftruncate(w->words, 0) != 0)
+    return mlaf_fail(err, MLAF_E_INTERNAL, "cannot empty the worker's stderr: %s", strerror(errno));
   mlaf_wire_encode(&w->out, kind, 0, all, 4);
   if (w->out.failed) {
     mlaf_text_free(&w->out);

@@ -109,8 +109,8 @@ static inline char *entry_of(const char *cache, const mlaf_compile_job *job) {
   return mlaf_format("%s/v1/%s/%.2s/%s.co", cache, job->target, job->key, job->key);
 }
 
-/* Children of this process (running or zombie), the first of them in *first. */
-static inline int count_children(pid_t *first) {
+/* Children of a process (running or zombie), the first of them in *first. */
+static inline int count_children_of(pid_t of, pid_t *first) {
   DIR *proc = opendir("/proc");
   int n = 0;
   for (struct dirent *d; (d = readdir(proc));) {
@@ -124,12 +124,14 @@ static inline int count_children(pid_t *first) {
     fclose(f);
     text[got] = 0;
     char *end = strrchr(text, ')');
-    if (!end || sscanf(end + 1, " %*c %ld", &parent) != 1 || parent != getpid()) continue;
+    if (!end || sscanf(end + 1, " %*c %ld", &parent) != 1 || parent != of) continue;
     if (!n++ && first) *first = (pid_t)pid;
   }
   closedir(proc);
   return n;
 }
+
+static inline int count_children(pid_t *first) { return count_children_of(getpid(), first); }
 
 static inline int count_descriptors(void) {
   DIR *d = opendir("/proc/self/fd");
