@@ -143,7 +143,7 @@ struct emu_group {
   void *lds_shadow;       /* lds.c */
   uint32_t epoch;         /* barriers passed */
   const uint8_t *kernarg; /* guest address = host address of this buffer */
-  void *timing;           /* timing.c, per workgroup */
+  void *timing;           /* emu_dispatch.recorder */
   mlaf_err *err;          /* first fault of the launch goes here */
 };
 
@@ -281,6 +281,7 @@ typedef struct emu_dispatch {
   uint64_t packet;            /* device address of the AQL dispatch packet */
   uint64_t max_insts;         /* per wave; more is "does not terminate" */
   const atomic_bool *stop;    /* set by another thread's fault: give up quietly; may be NULL */
+  void *recorder;             /* timing.c, NULL: nobody is timing */
 } emu_dispatch;
 /* Registers and LDS of one workgroup, reused by a host thread from group to group. */
 typedef struct emu_arena emu_arena;

@@ -58,6 +58,7 @@ typedef struct emu_launch_opts {
   void *ctx;
   int threads;        /* 0: dev->threads */
   uint64_t max_insts; /* per wave; 0: 2^33 */
+  void *recorder;     /* timing.c's, becomes emu_group.timing */
 } emu_launch_opts;
 mlaf_status emu_launch_run(emu_device *dev, const mlaf_launch *launch, const emu_launch_opts *opts, emu_counts *total,
                            uint64_t *ran, mlaf_err *err);

@@ -161,7 +161,8 @@ mlaf_status emu_launch_run(emu_device *dev, const mlaf_launch *launch, const emu
   job j = {.opts = opts, .n_groups = (uint64_t)grid.grid[0] * grid.grid[1] * grid.grid[2],
            .lock = PTHREAD_MUTEX_INITIALIZER, .err = &fault};
   emu_dispatch d = {.dev = dev, .code = module->code, .kernel = k, .grid = &grid, .kernarg = kernarg, .packet = packet,
-                    .max_insts = opts->max_insts ? opts->max_insts : DEFAULT_MAX_INSTS, .stop = &j.stop};
+                    .max_insts = opts->max_insts ? opts->max_insts : DEFAULT_MAX_INSTS, .stop = &j.stop,
+                    .recorder = opts->recorder};
   j.dispatch = &d;
   run_job(&j, opts->threads > 0 ? opts->threads : dev->threads);
   pthread_mutex_destroy(&j.lock);

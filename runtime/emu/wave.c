@@ -178,7 +178,8 @@ bool emu_group_run(emu_arena *arena, const emu_dispatch *d, const uint32_t id[3]
   uint64_t threads = (uint64_t)d->grid->block[0] * d->grid->block[1] * d->grid->block[2];
   emu_group g = {.dev = d->dev, .code = d->code, .kernel = d->kernel, .id = {id[0], id[1], id[2]}, .waves = arena->waves,
                  .n_waves = (int32_t)((threads + EMU_LANES - 1) / EMU_LANES), .lds = arena->lds,
-                 .lds_bytes = d->kernel->lds_bytes, .kernarg = d->kernarg, .err = err};
+                 .lds_bytes = d->kernel->lds_bytes, .kernarg = d->kernarg, .timing = d->recorder,
+                 .err = err};
   g.linear_id = ((uint64_t)id[2] * d->grid->grid[1] + id[1]) * d->grid->grid[0] + id[0];
   bool ok = emu_lds_group_init(&g);
   if (!ok) mlaf_fail(err, MLAF_E_NOMEM, "no host memory for the LDS of a workgroup");
