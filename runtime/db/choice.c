@@ -6,7 +6,7 @@
 #include "db/db_internal.h"
 
 #define SWITCH_RATIO 0.02 /* an incumbent yields only above this part of its time ... */
-#define SWITCH_MADS 3.0   /* ... and above this many median absolute deviations: whichever is more */
+#define SWITCH_MADS  3.0  /* ... and above this many median absolute deviations: whichever is more */
 
 /* A variant's newest sample. */
 typedef struct candidate {
@@ -30,7 +30,8 @@ typedef struct candidates {
 } candidates;
 
 static bool current_template(candidates *c, sqlite3_stmt *s, int column) {
-  const char *name = (const char *)sqlite3_column_text(s, column), *hash = (const char *)sqlite3_column_text(s, column + 1);
+  const char *name = (const char *)sqlite3_column_text(s, column),
+             *hash = (const char *)sqlite3_column_text(s, column + 1);
   if (!name) return true; /* the variant needs no such kernel */
   for (size_t i = 0; i < c->n_seen; i++)
     if (strcmp(c->seen[i].name, name) == 0) return hash && strcmp(c->seen[i].hash, hash) == 0;
@@ -59,7 +60,7 @@ static bool add_row(candidates *c, sqlite3_stmt *s) {
     c->cap = cap;
   }
   candidate *x = &c->list[c->n];
-  *x = (candidate){sqlite3_column_int64(s, 0), mlaf_strdup(variant), strcmp(outcome, "ok") == 0, 0,
+  *x = (candidate){sqlite3_column_int64(s, 0),  mlaf_strdup(variant),       strcmp(outcome, "ok") == 0, 0,
                    sqlite3_column_double(s, 4), sqlite3_column_double(s, 5)};
   x->source = mlaf_source_find((const char *)sqlite3_column_text(s, 3));
   x->usable = x->usable && x->source >= 0 && x->ns > 0 && isfinite(x->ns);
@@ -76,7 +77,7 @@ static mlaf_status read_candidates(mlaf_db *db, int64_t device, int64_t problem,
   int rc;
   bool memory = true;
   while (memory && (rc = sqlite3_step(s)) == SQLITE_ROW) memory = add_row(c, s);
-  mlaf_status status = !memory ? mlaf_fail(err, MLAF_E_NOMEM, "no memory for the samples of a problem")
+  mlaf_status status = !memory             ? mlaf_fail(err, MLAF_E_NOMEM, "no memory for the samples of a problem")
                        : rc == SQLITE_DONE ? MLAF_OK
                                            : mlaf_db_fail(db, err, "reading samples");
   sqlite3_reset(s);
@@ -139,7 +140,8 @@ static const candidate *decide(const candidates *c, const standing *old) {
   return comparable && !clearly_better(best, incumbent) ? incumbent : best;
 }
 
-static mlaf_status store(mlaf_db *db, const candidates *c, const candidate *chosen, const standing *old, mlaf_err *err) {
+static mlaf_status store(mlaf_db *db, const candidates *c, const candidate *chosen, const standing *old,
+                         mlaf_err *err) {
   sqlite3_stmt *s = mlaf_db_prepare(db, MLAF_S_CHOOSE_SAMPLE, err);
   if (!s) return MLAF_E_DB;
   const candidate *second = fastest(c, chosen);

@@ -15,7 +15,9 @@
 typedef struct mlaf_db mlaf_db;
 
 /* Where a time came from. Precedence at equal specificity: measured > imported > default > modelled. */
-typedef enum mlaf_source { MLAF_SRC_MEASURED, MLAF_SRC_IMPORTED, MLAF_SRC_DEFAULT, MLAF_SRC_MODELLED, MLAF_SRC_COUNT } mlaf_source;
+typedef enum mlaf_source {
+  MLAF_SRC_MEASURED, MLAF_SRC_IMPORTED, MLAF_SRC_DEFAULT, MLAF_SRC_MODELLED, MLAF_SRC_COUNT
+} mlaf_source;
 const char *mlaf_source_name(mlaf_source s);
 
 /* What became of a candidate. Failures are stored so that they are not tried again. */

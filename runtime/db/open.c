@@ -13,7 +13,8 @@
 #define QUICK_CHECK_MAX (512 * 1024) /* bytes: below this a whole check costs about a millisecond */
 
 static const char fix_damaged[] =
-    "move it aside with: mv '%s' '%s.damaged'; rm -f '%s-wal' '%s-shm' (mlaforge then starts a new one; shipped choices "
+    "move it aside with: mv '%s' '%s.damaged'; rm -f '%s-wal' '%s-shm' (mlaforge then starts a new one; shipped "
+    "choices "
     "come back with: mlaforge db import FILE.tsv)";
 
 static mlaf_status fail_damaged(const char *path, const char *cause, mlaf_err *err) {
@@ -27,41 +28,49 @@ mlaf_status mlaf_db_fail(mlaf_db *db, mlaf_err *err, const char *what) {
   const char *text = sqlite3_errmsg(db->sql), *path = db->path;
   switch (code & 0xff) {
     case SQLITE_CORRUPT:
-    case SQLITE_NOTADB:
-      return fail_damaged(path, text, err);
+    case SQLITE_NOTADB: return fail_damaged(path, text, err);
     case SQLITE_ERROR: /* our own SQL on our own schema: only a damaged or hand-edited file gets here */
     case SQLITE_CONSTRAINT:
       if (db->newer)
-        return mlaf_fail(err, MLAF_E_DB, "tuning database '%s' needs a newer mlaforge (%s while %s): use that one, or name "
-                         "another file with --db", path, text, what);
+        return mlaf_fail(err, MLAF_E_DB,
+                         "tuning database '%s' needs a newer mlaforge (%s while %s): use that one, or name "
+                         "another file with --db",
+                         path, text, what);
       return fail_damaged(path, text, err);
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
-      return mlaf_fail(err, MLAF_E_DB, "tuning database '%s' stayed locked by another process for %d s while %s: wait for it, "
-                       "or find it with: fuser '%s'", path, MLAF_DB_BUSY_MS / 1000, what, path);
+      return mlaf_fail(err, MLAF_E_DB,
+                       "tuning database '%s' stayed locked by another process for %d s while %s: wait for it, "
+                       "or find it with: fuser '%s'",
+                       path, MLAF_DB_BUSY_MS / 1000, what, path);
     case SQLITE_READONLY:
     case SQLITE_PERM:
-      return mlaf_fail(err, MLAF_E_DB, "tuning database '%s' cannot be written while %s (%s): check the permissions of the "
-                       "file and its directory, or name another with --db", path, what, text);
+      return mlaf_fail(err, MLAF_E_DB,
+                       "tuning database '%s' cannot be written while %s (%s): check the permissions of the "
+                       "file and its directory, or name another with --db",
+                       path, what, text);
     case SQLITE_FULL:
     case SQLITE_IOERR:
-      return mlaf_fail(err, MLAF_E_IO, "tuning database '%s' could not be written while %s (%s%s%s): nothing committed is lost; "
-                       "free some space or name a file elsewhere with --db", path, what, text,
-                       sqlite3_system_errno(db->sql) ? ", " : "",
+      return mlaf_fail(err, MLAF_E_IO,
+                       "tuning database '%s' could not be written while %s (%s%s%s): nothing committed is lost; "
+                       "free some space or name a file elsewhere with --db",
+                       path, what, text, sqlite3_system_errno(db->sql) ? ", " : "",
                        sqlite3_system_errno(db->sql) ? strerror(sqlite3_system_errno(db->sql)) : "");
     case SQLITE_CANTOPEN:
-      return mlaf_fail(err, MLAF_E_IO, "tuning database '%s' cannot be opened while %s (%s): check that the directory exists "
-                       "and is writable, or name another with --db", path, what, text);
-    case SQLITE_NOMEM:
-      return mlaf_fail(err, MLAF_E_NOMEM, "no memory while %s in '%s'", what, path);
+      return mlaf_fail(err, MLAF_E_IO,
+                       "tuning database '%s' cannot be opened while %s (%s): check that the directory exists "
+                       "and is writable, or name another with --db",
+                       path, what, text);
+    case SQLITE_NOMEM: return mlaf_fail(err, MLAF_E_NOMEM, "no memory while %s in '%s'", what, path);
     default:
       return mlaf_fail(err, MLAF_E_INTERNAL, "tuning database '%s': %s (code %d) while %s", path, text, code, what);
   }
 }
 
 mlaf_status mlaf_db_refuse_write(const mlaf_db *db, mlaf_err *err) {
-  return mlaf_fail(err, MLAF_E_DB, "tuning database '%s' is open read-only (%s): nothing is recorded; name another with --db",
-                   db->path, db->read_only_why);
+  return mlaf_fail(err, MLAF_E_DB,
+                   "tuning database '%s' is open read-only (%s): nothing is recorded; name another with --db", db->path,
+                   db->read_only_why);
 }
 
 /* --- where --- */
@@ -82,9 +91,9 @@ static char *parent_of(const char *path) {
 
 /* WAL needs shared memory of one host. Unknown file systems count as remote: a rollback journal works everywhere. */
 static bool on_local_fs(const char *dir) {
-  static const long local[] = {0xEF53 /* ext */, 0x58465342 /* xfs */, 0x9123683E /* btrfs */, 0x01021994 /* tmpfs */,
-                               0x794c7630 /* overlay */, 0xF2F52010 /* f2fs */, 0x2FC12FC1 /* zfs */, 0x858458F6 /* ramfs */,
-                               0xCA451A4E /* bcachefs */};
+  static const long local[] = {0xEF53 /* ext */,       0x58465342 /* xfs */,     0x9123683E /* btrfs */,
+                               0x01021994 /* tmpfs */, 0x794c7630 /* overlay */, 0xF2F52010 /* f2fs */,
+                               0x2FC12FC1 /* zfs */,   0x858458F6 /* ramfs */,   0xCA451A4E /* bcachefs */};
   struct statfs fs;
   if (statfs(dir, &fs) != 0) return false;
   for (size_t i = 0; i < sizeof local / sizeof *local; i++)
@@ -98,8 +107,14 @@ static const char *guess_format(const unsigned char *head, size_t n) {
     const char *magic;
     size_t n;
     const char *what;
-  } known[] = {{"\x7f" "ELF", 4, "an ELF object"}, {"\x1f\x8b", 2, "gzip data"},      {"PK\3\4", 4, "a zip archive"},
-               {"%PDF", 4, "a PDF"},               {"\x28\xb5\x2f\xfd", 4, "zstd data"}, {"#!", 2, "a script"}};
+  } known[] = {{"\x7f"
+                "ELF",
+                4, "an ELF object"},
+               {"\x1f\x8b", 2, "gzip data"},
+               {"PK\3\4", 4, "a zip archive"},
+               {"%PDF", 4, "a PDF"},
+               {"\x28\xb5\x2f\xfd", 4, "zstd data"},
+               {"#!", 2, "a script"}};
   for (size_t i = 0; i < sizeof known / sizeof *known; i++)
     if (n >= known[i].n && memcmp(head, known[i].magic, known[i].n) == 0) return known[i].what;
   for (size_t i = 0; i < n; i++)
@@ -112,7 +127,8 @@ static mlaf_status inspect_raw(const char *path, bool *suspect, mlaf_err *err) {
   unsigned char head[100] = {0};
   int fd = open(path, O_RDONLY | O_CLOEXEC);
   if (fd < 0)
-    return mlaf_fail(err, MLAF_E_IO, "cannot read the tuning database '%s': %s; name another with --db", path, strerror(errno));
+    return mlaf_fail(err, MLAF_E_IO, "cannot read the tuning database '%s': %s; name another with --db", path,
+                     strerror(errno));
   struct stat st;
   ssize_t n = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) ? read(fd, head, sizeof head) : -1;
   close(fd);
@@ -122,8 +138,9 @@ static mlaf_status inspect_raw(const char *path, bool *suspect, mlaf_err *err) {
   if ((size_t)n < sizeof head && memcmp(head, "SQLite format 3", (size_t)n < 15 ? (size_t)n : 15) == 0)
     return fail_damaged(path, "cut short inside its header", err);
   if (memcmp(head, "SQLite format 3", 16) != 0)
-    return mlaf_fail(err, MLAF_E_DB, "'%s' is not a tuning database but %s: name another file with --db; it was not touched",
-                     path, guess_format(head, (size_t)n));
+    return mlaf_fail(err, MLAF_E_DB,
+                     "'%s' is not a tuning database but %s: name another file with --db; it was not touched", path,
+                     guess_format(head, (size_t)n));
   uint32_t id = (uint32_t)head[68] << 24 | (uint32_t)head[69] << 16 | (uint32_t)head[70] << 8 | head[71];
   *suspect = id != MLAF_DB_APPLICATION_ID;
   return MLAF_OK;
@@ -135,7 +152,8 @@ static void list_tables(sqlite3 *sql, char *out, size_t size) {
   out[0] = 0;
   if (sqlite3_prepare_v2(sql, "SELECT name FROM sqlite_master WHERE type = 'table' LIMIT 6", -1, &s, NULL) == SQLITE_OK)
     while (sqlite3_step(s) == SQLITE_ROW && used < size)
-      used += (size_t)snprintf(out + used, size - used, "%s%s", used ? ", " : "", (const char *)sqlite3_column_text(s, 0));
+      used += (size_t)snprintf(out + used, size - used, "%s%s", used ? ", " : "",
+                               (const char *)sqlite3_column_text(s, 0));
   sqlite3_finalize(s);
 }
 
@@ -148,8 +166,10 @@ static mlaf_status identify(mlaf_db *db, bool *blank, mlaf_err *err) {
   if (*blank || id == MLAF_DB_APPLICATION_ID) return MLAF_OK;
   char names[200];
   list_tables(db->sql, names, sizeof names);
-  return mlaf_fail(err, MLAF_E_DB, "'%s' is a SQLite database of another program (application id 0x%08x, tables: %s): name "
-                   "another file with --db; it was not touched", db->path, (unsigned)id, names[0] ? names : "none");
+  return mlaf_fail(err, MLAF_E_DB,
+                   "'%s' is a SQLite database of another program (application id 0x%08x, tables: %s): name "
+                   "another file with --db; it was not touched",
+                   db->path, (unsigned)id, names[0] ? names : "none");
 }
 
 /* --- how --- */
@@ -223,7 +243,8 @@ static mlaf_status settle(mlaf_db *db, off_t size, mlaf_err *err) {
   if (version < 0) return mlaf_db_fail(db, err, "reading the schema version");
   if (version > MLAF_DB_SCHEMA) {
     char why[128];
-    snprintf(why, sizeof why, "a newer mlaforge wrote it (schema %lld, this one knows %d)", (long long)version, MLAF_DB_SCHEMA);
+    snprintf(why, sizeof why, "a newer mlaforge wrote it (schema %lld, this one knows %d)", (long long)version,
+             MLAF_DB_SCHEMA);
     sqlite3_exec(db->sql, "PRAGMA query_only=1", NULL, NULL, NULL);
     go_read_only(db, true, why);
     db->newer = true;
@@ -245,7 +266,8 @@ static mlaf_status open_read_only(mlaf_db *db, mlaf_err *err) {
   mlaf_status status = connect_read_only(db, err);
   if (status == MLAF_OK) status = identify(db, &blank, err);
   if (status == MLAF_OK && blank)
-    status = mlaf_fail(err, MLAF_E_DB, "tuning database '%s' is empty and cannot be written: %s", db->path, db->read_only_why);
+    status = mlaf_fail(err, MLAF_E_DB, "tuning database '%s' is empty and cannot be written: %s", db->path,
+                       db->read_only_why);
   return status;
 }
 
@@ -253,8 +275,10 @@ static mlaf_status open_at(mlaf_db *db, const char *dir, bool read_only, mlaf_er
   struct stat st;
   bool exists = stat(db->path, &st) == 0, suspect = false;
   if (!exists && read_only)
-    return mlaf_fail(err, MLAF_E_IO, "there is no tuning database at '%s': tune something, import a tuning text, or name "
-                     "another with --db", db->path);
+    return mlaf_fail(err, MLAF_E_IO,
+                     "there is no tuning database at '%s': tune something, import a tuning text, or name "
+                     "another with --db",
+                     db->path);
   mlaf_status status = exists ? inspect_raw(db->path, &suspect, err) : mlaf_dir_make(dir, err);
   if (status != MLAF_OK) return status;
   if (read_only) go_read_only(db, false, "opened for reading");

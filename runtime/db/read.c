@@ -7,8 +7,10 @@
 #include "db/db_internal.h"
 
 static mlaf_status damaged_row(mlaf_db *db, const char *what, mlaf_err *err) {
-  return mlaf_fail(err, MLAF_E_DB, "tuning database '%s' is damaged (a %s holds values no mlaforge writes): move it aside with: "
-                   "mv '%s' '%s.damaged'", db->path, what, db->path, db->path);
+  return mlaf_fail(err, MLAF_E_DB,
+                   "tuning database '%s' is damaged (a %s holds values no mlaforge writes): move it aside with: "
+                   "mv '%s' '%s.damaged'",
+                   db->path, what, db->path, db->path);
 }
 
 static mlaf_status collect_samples(mlaf_db *db, sqlite3_stmt *s, mlaf_sample **list, size_t *n, mlaf_err *err) {
@@ -35,8 +37,8 @@ static mlaf_status collect_samples(mlaf_db *db, sqlite3_stmt *s, mlaf_sample **l
   return MLAF_OK;
 }
 
-mlaf_status mlaf_db_samples(mlaf_db *db, const mlaf_device_info *dev, const mlaf_problem *p, mlaf_sample **list, size_t *n,
-                            mlaf_err *err) {
+mlaf_status mlaf_db_samples(mlaf_db *db, const mlaf_device_info *dev, const mlaf_problem *p, mlaf_sample **list,
+                            size_t *n, mlaf_err *err) {
   char canonical[MLAF_PROBLEM_TEXT_MAX];
   if (mlaf_problem_print(p, canonical, sizeof canonical) != MLAF_OK)
     return mlaf_fail(err, MLAF_E_PROBLEM, "a problem that does not pass mlaf_problem_check has no samples");
@@ -110,7 +112,7 @@ static mlaf_status find_near(mlaf_db *db, const char *device, const mlaf_problem
   int rc;
   bool memory = true;
   while (memory && (rc = sqlite3_step(s)) == SQLITE_ROW) memory = near_row(s, p, list);
-  mlaf_status status = !memory ? mlaf_fail(err, MLAF_E_NOMEM, "no memory for the choices of a problem")
+  mlaf_status status = !memory             ? mlaf_fail(err, MLAF_E_NOMEM, "no memory for the choices of a problem")
                        : rc == SQLITE_DONE ? MLAF_OK
                                            : mlaf_db_fail(db, err, "looking for a choice");
   sqlite3_reset(s);
@@ -165,7 +167,8 @@ typedef struct search {
 } search;
 
 /* NOT_TUNED: nothing on this device. */
-static mlaf_status choose_on(mlaf_db *db, const search *q, const char *device, mlaf_choice *out, bool *exact, mlaf_err *err) {
+static mlaf_status choose_on(mlaf_db *db, const search *q, const char *device, mlaf_choice *out, bool *exact,
+                             mlaf_err *err) {
   near_list list = {0};
   mlaf_status status = find_near(db, device, q->problem, &list, err);
   mlaf_status found = MLAF_E_NOT_TUNED;
@@ -220,7 +223,8 @@ mlaf_status mlaf_db_choose_if(mlaf_db *db, const mlaf_device_info *dev, const ch
   if (status != MLAF_OK) {
     char text[MLAF_PROBLEM_TEXT_MAX] = "?";
     mlaf_problem_print(p, text, sizeof text);
-    return mlaf_fail(err, MLAF_E_NOT_TUNED, "no tuned choice for %s on %s; tune it with: mlaforge tune '%s'", text, dev->id, text);
+    return mlaf_fail(err, MLAF_E_NOT_TUNED, "no tuned choice for %s on %s; tune it with: mlaforge tune '%s'", text,
+                     dev->id, text);
   }
   *out = found;
   *rung = arch ? MLAF_RUNG_DEFAULT : exact ? MLAF_RUNG_EXACT : MLAF_RUNG_NEAREST;

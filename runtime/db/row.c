@@ -58,7 +58,8 @@ bool mlaf_db_choice_row(sqlite3_stmt *s, mlaf_choice_row *out) {
   bool ok = mlaf_db_text(s, 0, out->device, sizeof out->device) && mlaf_db_text(s, 1, c->problem, sizeof c->problem);
   ok = ok && number(s, 2, 0, INT32_MAX, &protocol) && mlaf_db_text(s, 3, c->variant, sizeof c->variant);
   ok = ok && number(s, 4, 1, 65535, &splits) && mlaf_db_text(s, 5, source, sizeof source);
-  ok = ok && mlaf_db_text(s, 10, out->toolchain, sizeof out->toolchain) && mlaf_db_text(s, 11, out->driver, sizeof out->driver);
+  ok = ok && mlaf_db_text(s, 10, out->toolchain, sizeof out->toolchain) &&
+       mlaf_db_text(s, 11, out->driver, sizeof out->driver);
   ok = ok && number(s, 12, -1, INT32_MAX, &clock) && number(s, 13, -1, INT32_MAX, &mem_clock);
   ok = ok && kernel_row(s, 14, &c->decode) && kernel_row(s, 22, &c->combine);
   int named = ok ? mlaf_source_find(source) : -1;

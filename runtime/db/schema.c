@@ -74,7 +74,8 @@ static const char *const statements[MLAF_S_COUNT] = {
         " ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29)",
     /* Newest first: the first row of a variant is the one that counts. */
     [MLAF_S_NEWEST] = "SELECT s.id, s.variant, s.outcome, s.source, s.ns, s.mad_ns, d.template, d.template_hash, m.template,"
-                      " m.template_hash FROM sample s LEFT JOIN kernel d ON d.id = s.decode LEFT JOIN kernel m ON m.id = s.combine"
+                      " m.template_hash FROM sample s LEFT JOIN kernel d ON d.id = s.decode LEFT JOIN kernel m"
+                      " ON m.id = s.combine"
                       " WHERE s.device = ?1 AND s.problem = ?2 AND s.protocol = ?3 ORDER BY s.id DESC",
     [MLAF_S_SAMPLES] =
         "SELECT s.variant, s.splits, s.outcome, s.source, s.ns, s.p10_ns, s.p90_ns, s.mad_ns, s.n, s.clock, s.parts, s.bound,"
@@ -91,8 +92,8 @@ static const char *const statements[MLAF_S_COUNT] = {
                       " driver, clock_mhz, mem_clock_mhz, ?3, ?4 FROM sample WHERE id = ?1",
     [MLAF_S_DROP_CHOICE] = "DELETE FROM choice WHERE device = ?1 AND problem = ?2",
     /* Everything of the problem's family; the caller orders it by distance. */
-    [MLAF_S_NEAR] = "SELECT c.id, p.batch, p.ctx, c.source, c.imported, p.canonical FROM problem p JOIN choice c ON c.problem = p.id"
-                    " JOIN device v ON v.id = c.device WHERE p.heads = ?1 AND p.rank = ?2 AND p.rope = ?3 AND p.q_len = ?4"
+    [MLAF_S_NEAR] = "SELECT c.id, p.batch, p.ctx, c.source, c.imported, p.canonical FROM problem p JOIN choice c"
+                    " ON c.problem = p.id JOIN device v ON v.id = c.device WHERE p.heads = ?1 AND p.rank = ?2 AND p.rope = ?3 AND p.q_len = ?4"
                     " AND p.causal = ?5 AND p.dtype = ?6 AND p.page_size = ?7 AND v.canonical = ?8 AND c.protocol = ?9",
     [MLAF_S_CHOICE_BY_ID] = "SELECT " CHOICE_COLUMNS CHOICE_FROM "WHERE c.id = ?1",
     [MLAF_S_EACH_CHOICE] = "SELECT " CHOICE_COLUMNS CHOICE_FROM "ORDER BY v.canonical, p.canonical",

@@ -28,12 +28,14 @@ typedef struct column {
 } column;
 
 #define FIELD(f) offsetof(mlaf_choice_row, f), sizeof(((mlaf_choice_row *)0)->f)
-#define KERNEL(k, kind, least)                                                                                       \
-  {#k ".template", kind, FIELD(choice.k.template_name), 0, 0}, {#k ".params", TEXT, FIELD(choice.k.params), 0, 0},   \
-      {#k ".symbol", kind, FIELD(choice.k.symbol), 0, 0}, {#k ".template_hash", HASH, FIELD(choice.k.template_hash), 0, 0}, \
-      {#k ".src_hash", HASH, FIELD(choice.k.src_hash), 0, 0}, {#k ".code_key", HASH, FIELD(choice.k.code_key), 0, 0}, \
-      {#k ".threads", COUNT, FIELD(choice.k.threads), least, 1024},                                                  \
-      {#k ".rows_per_wg", COUNT, FIELD(choice.k.rows_per_wg), least ? 1 : 0, 65536}
+#define KERNEL(k, kind, least)                                                                                         \
+  {#k ".template", kind, FIELD(choice.k.template_name), 0, 0}, {#k ".params", TEXT, FIELD(choice.k.params), 0, 0},     \
+      {#k ".symbol", kind, FIELD(choice.k.symbol), 0, 0},                                                              \
+      {#k ".template_hash", HASH, FIELD(choice.k.template_hash), 0, 0},                                                \
+      {#k ".src_hash", HASH, FIELD(choice.k.src_hash), 0, 0}, {#k ".code_key", HASH, FIELD(choice.k.code_key), 0, 0},  \
+      {#k ".threads", COUNT, FIELD(choice.k.threads), least, 1024}, {                                                  \
+#k ".rows_per_wg", COUNT, FIELD(choice.k.rows_per_wg), least ? 1 : 0, 65536                                        \
+  }
 
 /* The first two columns are the sort key. */
 static const column columns[] = {
@@ -72,21 +74,14 @@ static void print_text(mlaf_text *t, const char *text) {
 static void print_field(mlaf_text *t, const column *c, const mlaf_choice_row *row) {
   const char *field = (const char *)row + c->offset;
   switch (c->kind) {
-    case COUNT:
-      mlaf_text_fmt(t, "%u", *(const uint32_t *)field);
-      break;
+    case COUNT: mlaf_text_fmt(t, "%u", *(const uint32_t *)field); break;
     case CLOCK:
       if (*(const int32_t *)field < 0) mlaf_text_str(t, "*");
       else mlaf_text_fmt(t, "%d", *(const int32_t *)field);
       break;
-    case REAL:
-      mlaf_text_fmt(t, "%.6g", *(const double *)field);
-      break;
-    case SOURCE:
-      mlaf_text_str(t, mlaf_source_name(*(const mlaf_source *)field));
-      break;
-    default:
-      print_text(t, field);
+    case REAL: mlaf_text_fmt(t, "%.6g", *(const double *)field); break;
+    case SOURCE: mlaf_text_str(t, mlaf_source_name(*(const mlaf_source *)field)); break;
+    default: print_text(t, field);
   }
 }
 
@@ -104,8 +99,10 @@ mlaf_status mlaf_db_export(mlaf_db *db, const char *device_id, mlaf_text *out, m
   while (status == MLAF_OK && (rc = sqlite3_step(s)) == SQLITE_ROW) {
     mlaf_choice_row row;
     if (!mlaf_db_choice_row(s, &row)) {
-      status = mlaf_fail(err, MLAF_E_DB, "tuning database '%s' is damaged (choice of '%s' on '%s'); move it aside with: "
-                         "mv '%s' '%s.damaged'", db->path, row.choice.problem, row.device, db->path, db->path);
+      status = mlaf_fail(err, MLAF_E_DB,
+                         "tuning database '%s' is damaged (choice of '%s' on '%s'); move it aside with: "
+                         "mv '%s' '%s.damaged'",
+                         db->path, row.choice.problem, row.device, db->path, db->path);
       continue;
     }
     if (device_id && strcmp(device_id, row.device) != 0) continue;
@@ -134,7 +131,8 @@ typedef struct parser {
 } parser;
 
 static mlaf_status complain(const parser *p, const column *c, const char *field, int length, const char *why) {
-  return mlaf_fail(p->err, MLAF_E_ARG, "line %zu, column '%s': '%.*s' %s", p->line, c->name, length > 80 ? 80 : length, field, why);
+  return mlaf_fail(p->err, MLAF_E_ARG, "line %zu, column '%s': '%.*s' %s", p->line, c->name, length > 80 ? 80 : length,
+                   field, why);
 }
 
 /* Undoes print_text into a fixed buffer; NULL or what is wrong. */
@@ -162,7 +160,8 @@ static const char *parse_number(const char *field, size_t n, const column *c, bo
   memcpy(copy, field, n);
   copy[n] = 0;
   /* strtod takes spaces, hex and "inf"; a reviewed text has none of these */
-  if (strspn(copy, whole ? "0123456789" : "0123456789+-.e") != n) return whole ? "is not a whole number" : "is not a number";
+  if (strspn(copy, whole ? "0123456789" : "0123456789+-.e") != n)
+    return whole ? "is not a whole number" : "is not a number";
   *out = strtod(copy, &end);
   if (*end || !isfinite(*out)) return "is not a number";
   return *out < c->low || *out > c->high ? "is out of range" : NULL;
@@ -204,9 +203,7 @@ static mlaf_status parse_field(parser *p, const column *c, const char *field, si
       bad = parse_text(field, n, at, c->size);
       if (!bad && c->kind == NAME && !*at) bad = "must not be empty";
       break;
-    case HASH:
-      bad = parse_hash(field, n, at);
-      break;
+    case HASH: bad = parse_hash(field, n, at); break;
     case COUNT:
       bad = parse_number(field, n, c, true, &number);
       *(uint32_t *)at = (uint32_t)number;
@@ -216,18 +213,14 @@ static mlaf_status parse_field(parser *p, const column *c, const char *field, si
       else bad = parse_number(field, n, c, true, &number);
       *(int32_t *)at = (int32_t)number;
       break;
-    case REAL:
-      bad = parse_number(field, n, c, false, (double *)at);
-      break;
+    case REAL: bad = parse_number(field, n, c, false, (double *)at); break;
     case SOURCE:
       bad = parse_text(field, n, word, sizeof word);
       source = bad ? -1 : mlaf_source_find(word);
       if (source < 0) bad = "is not a source (measured, imported, default, modelled)";
       else *(mlaf_source *)at = (mlaf_source)source;
       break;
-    case PROBLEM:
-      bad = parse_problem(field, n, at, c->size, &out->problem, why, sizeof why);
-      break;
+    case PROBLEM: bad = parse_problem(field, n, at, c->size, &out->problem, why, sizeof why); break;
   }
   return bad ? complain(p, c, field, (int)n, bad) : MLAF_OK;
 }
@@ -264,11 +257,14 @@ static bool starts(const char *line, size_t n, const char *with) {
 
 static mlaf_status parse_line(parser *p, const char *line, size_t n, const char *names) {
   if (n && line[n - 1] == '\r')
-    return mlaf_fail(p->err, MLAF_E_ARG, "line %zu ends in a carriage return: convert the file to LF line ends", p->line);
+    return mlaf_fail(p->err, MLAF_E_ARG, "line %zu ends in a carriage return: convert the file to LF line ends",
+                     p->line);
   if (p->line == 1 && (n != strlen(first_line) || !starts(line, n, first_line)))
-    return mlaf_fail(p->err, MLAF_E_ARG, "line 1 is not '%s': this is no tuning text of a version known here", first_line);
+    return mlaf_fail(p->err, MLAF_E_ARG, "line 1 is not '%s': this is no tuning text of a version known here",
+                     first_line);
   if (p->line == 2 && (n != strlen(names) || !starts(line, n, names)))
-    return mlaf_fail(p->err, MLAF_E_ARG, "line 2 does not name the %zu columns of this version; they are: %s", COLUMNS, names);
+    return mlaf_fail(p->err, MLAF_E_ARG, "line 2 does not name the %zu columns of this version; they are: %s", COLUMNS,
+                     names);
   if (p->line <= 2 || n == 0 || line[0] == '#') return MLAF_OK;
   if (starts(line, n, "<<<<<<<") || starts(line, n, "=======") || starts(line, n, ">>>>>>>"))
     return mlaf_fail(p->err, MLAF_E_ARG, "line %zu is a merge-conflict marker: resolve the conflict first", p->line);
@@ -293,12 +289,14 @@ static mlaf_status parse_all(parser *p, const char *text) {
   }
   mlaf_text_free(&names);
   if (status != MLAF_OK) return status;
-  if (p->line < 2) return mlaf_fail(p->err, MLAF_E_ARG, "line %zu: the text ends before its two header lines", p->line + 1);
+  if (p->line < 2)
+    return mlaf_fail(p->err, MLAF_E_ARG, "line %zu: the text ends before its two header lines", p->line + 1);
   if (p->n) qsort(p->rows, p->n, sizeof *p->rows, by_key);
   for (size_t i = 1; i < p->n; i++) {
     size_t a = p->rows[i - 1].line, b = p->rows[i].line;
     if (by_key(&p->rows[i - 1], &p->rows[i]) == 0)
-      return mlaf_fail(p->err, MLAF_E_ARG, "line %zu repeats line %zu: one choice per device and problem", a > b ? a : b, a > b ? b : a);
+      return mlaf_fail(p->err, MLAF_E_ARG, "line %zu repeats line %zu: one choice per device and problem",
+                       a > b ? a : b, a > b ? b : a);
   }
   return MLAF_OK;
 }
@@ -353,7 +351,8 @@ mlaf_status mlaf_db_import(mlaf_db *db, const char *text, size_t *n_choices, mla
     status = mlaf_db_end(db, status, err);
   }
   if (status == MLAF_OK && kept)
-    mlaf_log_line(&db->log, MLAF_LOG_INFO, "%zu of %zu imported choices not taken: this database has its own", kept, p.n);
+    mlaf_log_line(&db->log, MLAF_LOG_INFO, "%zu of %zu imported choices not taken: this database has its own", kept,
+                  p.n);
   if (status == MLAF_OK && n_choices) *n_choices = p.n;
   free(p.rows);
   return status;

@@ -53,13 +53,15 @@ static mlaf_status describe_device(mlaf_db *db, int64_t id, const mlaf_device_in
   sqlite3_bind_int64(s, 1, id);
   bind_text(s, 2, dev->target);
   bind_text(s, 3, dev->name);
-  const int64_t facts[] = {dev->compute_units, dev->xcc, dev->wave_size, dev->lds_bytes, dev->mem_bytes, dev->l2_bytes, dev->llc_bytes};
+  const int64_t facts[] = {dev->compute_units, dev->xcc,      dev->wave_size, dev->lds_bytes,
+                           dev->mem_bytes,     dev->l2_bytes, dev->llc_bytes};
   for (int i = 0; i < 7; i++) sqlite3_bind_int64(s, 4 + i, facts[i]);
   return mlaf_db_run(db, s, "recording a device", err);
 }
 
 mlaf_status mlaf_db_put_toolchain(mlaf_db *db, const char *identity, int64_t *id, mlaf_err *err) {
-  sqlite3_stmt *put = mlaf_db_prepare(db, MLAF_S_PUT_TOOLCHAIN, err), *get = mlaf_db_prepare(db, MLAF_S_GET_TOOLCHAIN, err);
+  sqlite3_stmt *put = mlaf_db_prepare(db, MLAF_S_PUT_TOOLCHAIN, err),
+               *get = mlaf_db_prepare(db, MLAF_S_GET_TOOLCHAIN, err);
   if (!put || !get) return MLAF_E_DB;
   bind_text(put, 1, identity ? identity : "");
   mlaf_status status = mlaf_db_run(db, put, "recording a toolchain", err);
@@ -170,7 +172,8 @@ static mlaf_status check_sample(const mlaf_sample *s, mlaf_err *err) {
   if (timed && !(s->timing.ns > 0 && isfinite(s->timing.ns)))
     return mlaf_fail(err, MLAF_E_ARG, "sample of '%s': a time of %g ns cannot be true", s->variant, s->timing.ns);
   if (timed && (!s->splits || !s->decode.template_name[0] || !(s->error >= 0 && isfinite(s->error))))
-    return mlaf_fail(err, MLAF_E_ARG, "sample of '%s': a timed sample needs its kernel, splits and verified error", s->variant);
+    return mlaf_fail(err, MLAF_E_ARG, "sample of '%s': a timed sample needs its kernel, splits and verified error",
+                     s->variant);
   return MLAF_OK;
 }
 

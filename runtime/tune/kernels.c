@@ -8,14 +8,15 @@
 
 enum { WAIT_MS = 100 };
 
-mlaf_status tune_kernel_prepare(tuner *t, int index, mlaf_err *err) {
+mlaf_status mlaf_tuner_kernel_prepare(tuner *t, int index, mlaf_err *err) {
   tune_kernel *k = &t->kernels[index];
   if (k->prepared) return MLAF_OK;
   mlaf_err why = {MLAF_OK, ""};
   k->trouble = t->steps->render(t->env->gen, k->desc, t->info->target, &k->source, k->src_hash, &why);
   snprintf(k->trouble_text, sizeof k->trouble_text, "%.500s", k->trouble ? why.text : "");
   if (k->trouble == MLAF_E_NOMEM) return mlaf_fail(err, k->trouble, "%s", why.text);
-  k->job = (mlaf_compile_job){.source = k->source, .options = t->options, .target = t->info->target, .name = k->desc->symbol};
+  k->job = (mlaf_compile_job){
+      .source = k->source, .options = t->options, .target = t->info->target, .name = k->desc->symbol};
   if (k->trouble == MLAF_OK) {
     mlaf_status status = t->steps->key(t->env->compiler, &k->job, err);
     if (status != MLAF_OK) return status;
@@ -25,11 +26,11 @@ mlaf_status tune_kernel_prepare(tuner *t, int index, mlaf_err *err) {
   return MLAF_OK;
 }
 
-mlaf_status tune_candidate_prepare(tuner *t, tune_candidate *c, mlaf_err *err) {
+mlaf_status mlaf_tuner_candidate_prepare(tuner *t, tune_candidate *c, mlaf_err *err) {
   const int kernels[] = {c->decode, c->combine};
   mlaf_kernel_ref *const refs[] = {&c->item.sample.decode, &c->item.sample.combine};
   for (int i = 0; i < 2 && kernels[i] >= 0; i++) {
-    mlaf_status status = tune_kernel_prepare(t, kernels[i], err);
+    mlaf_status status = mlaf_tuner_kernel_prepare(t, kernels[i], err);
     if (status != MLAF_OK) return status;
     memcpy(refs[i]->src_hash, t->kernels[kernels[i]].src_hash, sizeof refs[i]->src_hash);
     memcpy(refs[i]->code_key, t->kernels[kernels[i]].code_key, sizeof refs[i]->code_key);
@@ -37,7 +38,7 @@ mlaf_status tune_candidate_prepare(tuner *t, tune_candidate *c, mlaf_err *err) {
   return MLAF_OK;
 }
 
-void tune_kernels_free(tuner *t) {
+void mlaf_tuner_kernels_free(tuner *t) {
   for (size_t i = 0; i < t->n_kernels; i++) {
     mlaf_compile_job_clear(&t->kernels[i].job);
     free(t->kernels[i].source);
@@ -59,7 +60,7 @@ static bool on_job(void *user, size_t done, size_t total, const mlaf_compile_job
   tune_compiler *c = &t->compiler;
   pthread_mutex_lock(&c->lock);
   hand_over(t, (size_t)(job - c->jobs));
-  bool go_on = !c->stop && !tune_cancelled(t);
+  bool go_on = !c->stop && !mlaf_tuner_cancelled(t);
   pthread_cond_broadcast(&c->changed);
   pthread_mutex_unlock(&c->lock);
   return go_on;
@@ -88,7 +89,7 @@ static void ask_for(tuner *t, int index) {
   c->jobs[c->n++] = k->job;
 }
 
-mlaf_status tune_compile_start(tuner *t, mlaf_err *err) {
+mlaf_status mlaf_tuner_compile_start(tuner *t, mlaf_err *err) {
   tune_compiler *c = &t->compiler;
   c->jobs = calloc(t->n_kernels + 1, sizeof *c->jobs);
   c->kernel_of = calloc(t->n_kernels + 1, sizeof *c->kernel_of);
@@ -99,7 +100,7 @@ mlaf_status tune_compile_start(tuner *t, mlaf_err *err) {
   for (size_t i = 0; i < t->n; i++) {
     tune_candidate *x = &t->list[i];
     if (x->state != TUNE_SELECTED) continue;
-    mlaf_status status = tune_candidate_prepare(t, x, err);
+    mlaf_status status = mlaf_tuner_candidate_prepare(t, x, err);
     if (status != MLAF_OK) return status;
     ask_for(t, x->decode);
     ask_for(t, x->combine);
@@ -115,12 +116,14 @@ mlaf_status tune_compile_start(tuner *t, mlaf_err *err) {
   return MLAF_OK;
 }
 
-static bool is_ready(const tuner *t, int index) { return index < 0 || t->kernels[index].ready || t->kernels[index].trouble; }
+static bool is_ready(const tuner *t, int index) {
+  return index < 0 || t->kernels[index].ready || t->kernels[index].trouble;
+}
 
-bool tune_compile_wait(tuner *t, const tune_candidate *x) {
+bool mlaf_tuner_compile_wait(tuner *t, const tune_candidate *x) {
   tune_compiler *c = &t->compiler;
   bool ready = false;
-  while (!ready && !tune_stop(t)) {
+  while (!ready && !mlaf_tuner_stop(t)) {
     struct timespec until;
     clock_gettime(CLOCK_REALTIME, &until);
     until.tv_nsec += WAIT_MS * 1000000L;
@@ -134,12 +137,12 @@ bool tune_compile_wait(tuner *t, const tune_candidate *x) {
     if (!ready && !over) pthread_cond_timedwait(&c->changed, &c->lock, &until);
     pthread_mutex_unlock(&c->lock);
     if (!ready && over) return false;
-    if (!ready) tune_report(t, "compiling", NULL);
+    if (!ready) mlaf_tuner_report(t, "compiling", NULL);
   }
   return ready;
 }
 
-mlaf_status tune_compile_end(tuner *t, bool stop, mlaf_err *err) {
+mlaf_status mlaf_tuner_compile_end(tuner *t, bool stop, mlaf_err *err) {
   tune_compiler *c = &t->compiler;
   if (c->running) {
     pthread_mutex_lock(&c->lock);

@@ -26,19 +26,22 @@ static int open_lock_file(const mlaf_device_info *dev, char *path, size_t size) 
   return fd;
 }
 
-mlaf_status mlaf_tuner_lock(const mlaf_device_info *dev, const mlaf_log *log, const atomic_bool *cancel, double deadline, int *fd,
-                            mlaf_err *err) {
+mlaf_status mlaf_tuner_lock(const mlaf_device_info *dev, const mlaf_log *log, const atomic_bool *cancel,
+                            double deadline, int *fd, mlaf_err *err) {
   char path[64];
   int lock = open_lock_file(dev, path, sizeof path);
   *fd = -1;
   if (lock < 0) {
-    mlaf_log_line(log, MLAF_LOG_WARN, "cannot open the lock '%s' (%s): another tuner on this device would disturb the times", path,
+    mlaf_log_line(log, MLAF_LOG_WARN,
+                  "cannot open the lock '%s' (%s): another tuner on this device would disturb the times", path,
                   strerror(errno));
     return MLAF_OK;
   }
   bool announced = false;
   for (double start = mlaf_now(); flock(lock, LOCK_EX | LOCK_NB) != 0;) {
-    mlaf_status stop = cancel && atomic_load(cancel) ? MLAF_E_CANCELLED : deadline && mlaf_now() > deadline ? MLAF_E_TIMEOUT : MLAF_OK;
+    mlaf_status stop = cancel && atomic_load(cancel)       ? MLAF_E_CANCELLED
+                       : deadline && mlaf_now() > deadline ? MLAF_E_TIMEOUT
+                                                           : MLAF_OK;
     if (errno != EWOULDBLOCK && errno != EINTR) {
       mlaf_log_line(log, MLAF_LOG_WARN, "cannot lock '%s' (%s): going on without", path, strerror(errno));
       close(lock);
@@ -49,7 +52,8 @@ mlaf_status mlaf_tuner_lock(const mlaf_device_info *dev, const mlaf_log *log, co
       return mlaf_fail(err, stop, "stopped while another tuner was timing on this device (lock '%s')", path);
     }
     if (!announced && mlaf_now() - start > announce_after_s) {
-      mlaf_log_line(log, MLAF_LOG_INFO, "waiting: another tuner is timing on this device (find it with: fuser '%s')", path);
+      mlaf_log_line(log, MLAF_LOG_INFO, "waiting: another tuner is timing on this device (find it with: fuser '%s')",
+                    path);
       announced = true;
     }
     nanosleep(&(struct timespec){0, POLL_MS * 1000000L}, NULL);

@@ -26,8 +26,8 @@ typedef struct relay {
 
 static void on_progress(void *user, const mlaf_tuner_progress *p) {
   relay *r = user;
-  mlaf_tune_progress out = {sizeof out, (int32_t)p->total, (int32_t)p->done, (int32_t)p->failed, p->activity, p->variant, p->best,
-                            p->best_ns, p->elapsed_s};
+  mlaf_tune_progress out = {sizeof out, (int32_t)p->total, (int32_t)p->done, (int32_t)p->failed, p->activity,
+                            p->variant, p->best,           p->best_ns,       p->elapsed_s};
   if (r->fn(r->user, &out) != 0) atomic_store(&r->cancel, true);
 }
 
@@ -35,12 +35,14 @@ static mlaf_status read_opts(const mlaf_tune_opts *in, mlaf_tune_opts *out, mlaf
   *out = (mlaf_tune_opts)MLAF_TUNE_OPTS_INIT;
   if (!in) return MLAF_OK;
   if (in->struct_size < sizeof *in || in->struct_size > 4096)
-    return mlaf_fail(err, MLAF_E_ARG, "mlaf_tune_opts: struct_size is %u, must be at least %zu: start from MLAF_TUNE_OPTS_INIT",
+    return mlaf_fail(err, MLAF_E_ARG,
+                     "mlaf_tune_opts: struct_size is %u, must be at least %zu: start from MLAF_TUNE_OPTS_INIT",
                      in->struct_size, sizeof *in);
   for (const char *s = (const char *)(in + 1), *end = (const char *)in + in->struct_size; s < end; s++)
     if (*s) return mlaf_fail(err, MLAF_E_ARG, "mlaf_tune_opts: a field this library does not know is set");
   if (in->flags & ~(uint32_t)MLAF_TUNE_NO_RESUME || in->reserved)
-    return mlaf_fail(err, MLAF_E_ARG, "mlaf_tune_opts: unknown flags 0x%x or reserved %d not 0", in->flags, in->reserved);
+    return mlaf_fail(err, MLAF_E_ARG, "mlaf_tune_opts: unknown flags 0x%x or reserved %d not 0", in->flags,
+                     in->reserved);
   if (in->max_candidates < 0 || !(in->time_limit_s >= 0))
     return mlaf_fail(err, MLAF_E_ARG, "mlaf_tune_opts: max_candidates is %d, time_limit_s %g; both must be 0 or more",
                      in->max_candidates, in->time_limit_s);
@@ -50,8 +52,19 @@ static mlaf_status read_opts(const mlaf_tune_opts *in, mlaf_tune_opts *out, mlaf
 
 static void fill_result(const mlaf_tuner_result *r, mlaf_tune_result *out) {
   uint32_t size = out->struct_size;
-  mlaf_tune_result full = {sizeof full, (int32_t)r->n, (int32_t)r->failed, (int32_t)r->resumed, (int32_t)r->compiles,
-                           (int32_t)r->choice.splits, "", "", r->choice.ns, r->choice.margin, r->choice.error, "", r->seconds};
+  mlaf_tune_result full = {sizeof full,
+                           (int32_t)r->n,
+                           (int32_t)r->failed,
+                           (int32_t)r->resumed,
+                           (int32_t)r->compiles,
+                           (int32_t)r->choice.splits,
+                           "",
+                           "",
+                           r->choice.ns,
+                           r->choice.margin,
+                           r->choice.error,
+                           "",
+                           r->seconds};
   memcpy(full.variant, r->choice.variant, sizeof full.variant);
   if (r->has_choice) snprintf(full.source, sizeof full.source, "%s", mlaf_source_name(r->choice.source));
   memcpy(full.stopped, r->stopped, sizeof full.stopped);
@@ -59,12 +72,17 @@ static void fill_result(const mlaf_tuner_result *r, mlaf_tune_result *out) {
   out->struct_size = size;
 }
 
-static mlaf_status run(mlaf_ctx *ctx, const mlaf_problem *p, const mlaf_tune_opts *o, mlaf_tune_result *out, mlaf_err *err) {
+static mlaf_status run(mlaf_ctx *ctx, const mlaf_problem *p, const mlaf_tune_opts *o, mlaf_tune_result *out,
+                       mlaf_err *err) {
   relay r = {.fn = o->progress, .user = o->progress_user};
   atomic_init(&r.cancel, false);
-  mlaf_tuner_opts opts = {.max_candidates = (size_t)o->max_candidates, .time_limit_s = o->time_limit_s, .seed = o->seed,
-                          .no_resume = o->flags & MLAF_TUNE_NO_RESUME, .progress = o->progress ? on_progress : NULL,
-                          .progress_user = &r, .cancel = &r.cancel};
+  mlaf_tuner_opts opts = {.max_candidates = (size_t)o->max_candidates,
+                          .time_limit_s = o->time_limit_s,
+                          .seed = o->seed,
+                          .no_resume = o->flags & MLAF_TUNE_NO_RESUME,
+                          .progress = o->progress ? on_progress : NULL,
+                          .progress_user = &r,
+                          .cancel = &r.cancel};
   mlaf_gen *gen = NULL;
   pthread_mutex_lock(&ctx->lock);
   mlaf_status status = mlaf_ctx_gen(ctx, &gen, err);
@@ -85,7 +103,8 @@ mlaf_status mlaf_tune(mlaf_ctx *ctx, const mlaf_problem *problem, const mlaf_tun
   char why[512];
   if (!ctx) return MLAF_E_ARG;
   if (!problem || problem->struct_size != sizeof *problem || (out && out->struct_size < offsetof(mlaf_tune_result, ns)))
-    return finish(ctx, mlaf_fail(&err, MLAF_E_ARG, "mlaf_tune: a problem and results start from their _INIT macros"), &err);
+    return finish(ctx, mlaf_fail(&err, MLAF_E_ARG, "mlaf_tune: a problem and results start from their _INIT macros"),
+                  &err);
   mlaf_problem p = *problem;
   mlaf_status status = mlaf_problem_check(&p, why, sizeof why);
   if (status != MLAF_OK) return finish(ctx, mlaf_fail(&err, status, "%s", why), &err);

@@ -11,7 +11,8 @@ mlaf_status mlaf_resources_of(const mlaf_tuner_steps *steps, const mlaf_kernel_d
                               mlaf_kernel_meta *out, mlaf_err *err) {
   mlaf_kernel_meta list[8];
   size_t n = 0;
-  mlaf_status status = (steps ? steps : &mlaf_tuner_real_steps)->meta(code, size, list, sizeof list / sizeof *list, &n, err);
+  mlaf_status status =
+      (steps ? steps : &mlaf_tuner_real_steps)->meta(code, size, list, sizeof list / sizeof *list, &n, err);
   if (status != MLAF_OK) return status;
   for (size_t i = 0; i < n && i < sizeof list / sizeof *list; i++)
     if (strcmp(list[i].symbol, k->symbol) == 0) {
@@ -21,22 +22,26 @@ mlaf_status mlaf_resources_of(const mlaf_tuner_steps *steps, const mlaf_kernel_d
   return mlaf_fail(err, MLAF_E_INCORRECT, "the code object has no kernel '%s'", k->symbol);
 }
 
-mlaf_status mlaf_resources_check(const mlaf_kernel_desc *k, const mlaf_kernel_meta *m, size_t kernarg_bytes, mlaf_err *err) {
+mlaf_status mlaf_resources_check(const mlaf_kernel_desc *k, const mlaf_kernel_meta *m, size_t kernarg_bytes,
+                                 mlaf_err *err) {
   const char *name = k->template_name;
   if (m->scratch_bytes)
     return mlaf_fail(err, MLAF_E_INCORRECT, "%s uses %u bytes of scratch; 0 is allowed", name, m->scratch_bytes);
   if (m->vgpr_spills || m->sgpr_spills)
-    return mlaf_fail(err, MLAF_E_INCORRECT, "%s spills %u vector and %u scalar registers", name, m->vgpr_spills, m->sgpr_spills);
+    return mlaf_fail(err, MLAF_E_INCORRECT, "%s spills %u vector and %u scalar registers", name, m->vgpr_spills,
+                     m->sgpr_spills);
   if (m->lds_bytes != k->lds_bytes)
-    return mlaf_fail(err, MLAF_E_INCORRECT, "%s takes %u bytes of LDS where its budget says %u", name, m->lds_bytes, k->lds_bytes);
+    return mlaf_fail(err, MLAF_E_INCORRECT, "%s takes %u bytes of LDS where its budget says %u", name, m->lds_bytes,
+                     k->lds_bytes);
   /* The budget is what the occupancy was planned with: more registers mean fewer waves than the plan has. */
   if (k->vgpr_budget && m->vgpr_count > k->vgpr_budget)
-    return mlaf_fail(err, MLAF_E_INCORRECT, "%s takes %u registers (%u of them accumulation registers), budget %u", name,
-                     m->vgpr_count, m->agpr_count, k->vgpr_budget);
+    return mlaf_fail(err, MLAF_E_INCORRECT, "%s takes %u registers (%u of them accumulation registers), budget %u",
+                     name, m->vgpr_count, m->agpr_count, k->vgpr_budget);
   if (m->max_threads < k->threads)
-    return mlaf_fail(err, MLAF_E_INCORRECT, "%s was compiled for %u threads, %u are launched", name, m->max_threads, k->threads);
+    return mlaf_fail(err, MLAF_E_INCORRECT, "%s was compiled for %u threads, %u are launched", name, m->max_threads,
+                     k->threads);
   if (kernarg_bytes && m->kernarg_bytes != kernarg_bytes)
-    return mlaf_fail(err, MLAF_E_INCORRECT, "%s takes %u bytes of arguments, the runtime passes %zu", name, m->kernarg_bytes,
-                     kernarg_bytes);
+    return mlaf_fail(err, MLAF_E_INCORRECT, "%s takes %u bytes of arguments, the runtime passes %zu", name,
+                     m->kernarg_bytes, kernarg_bytes);
   return MLAF_OK;
 }

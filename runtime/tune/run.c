@@ -7,13 +7,13 @@
 
 enum { ROUNDS = 3 };
 
-bool tune_cancelled(const tuner *t) { return t->opts.cancel && atomic_load(t->opts.cancel); }
+bool mlaf_tuner_cancelled(const tuner *t) { return t->opts.cancel && atomic_load(t->opts.cancel); }
 
 static bool out_of_time(const tuner *t) { return t->deadline && mlaf_now() >= t->deadline; }
 
-bool tune_stop(const tuner *t) { return tune_cancelled(t) || out_of_time(t); }
+bool mlaf_tuner_stop(const tuner *t) { return mlaf_tuner_cancelled(t) || out_of_time(t); }
 
-void tune_report(tuner *t, const char *activity, const tune_candidate *c) {
+void mlaf_tuner_report(tuner *t, const char *activity, const tune_candidate *c) {
   if (!t->opts.progress) return;
   const tune_candidate *best = t->best < 0 ? NULL : &t->list[t->best];
   pthread_mutex_lock(&t->compiler.lock);
@@ -38,12 +38,13 @@ void tune_report(tuner *t, const char *activity, const tune_candidate *c) {
 static mlaf_status record(tuner *t, const tune_candidate *c, mlaf_err *err) {
   if (!t->record) return MLAF_OK;
   mlaf_status status = mlaf_db_add_sample(t->env->db, t->info, t->toolchain, t->problem, &c->item.sample, err);
-  if (status != MLAF_OK) return mlaf_fail_prefix(err, status, "tuning stopped, because results can no longer be recorded");
+  if (status != MLAF_OK)
+    return mlaf_fail_prefix(err, status, "tuning stopped, because results can no longer be recorded");
   return MLAF_OK;
 }
 
 static mlaf_status finish_one(tuner *t, tune_candidate *c, mlaf_err *err) {
-  mlaf_status tried = tune_try(t, c, err);
+  mlaf_status tried = mlaf_tuner_try(t, c, err);
   if (c->state != TUNE_DONE) return tried;
   t->done++;
   const mlaf_sample *s = &c->item.sample;
@@ -60,26 +61,26 @@ static mlaf_status finish_one(tuner *t, tune_candidate *c, mlaf_err *err) {
 }
 
 static mlaf_status one_round(tuner *t, mlaf_err *err) {
-  mlaf_status status = tune_compile_start(t, err);
-  for (size_t i = 0; status == MLAF_OK && i < t->n && !tune_stop(t); i++) {
+  mlaf_status status = mlaf_tuner_compile_start(t, err);
+  for (size_t i = 0; status == MLAF_OK && i < t->n && !mlaf_tuner_stop(t); i++) {
     tune_candidate *c = &t->list[i];
     if (c->state != TUNE_SELECTED) continue;
-    if (!tune_compile_wait(t, c)) break; /* stopped, or the compiler failed as a whole: the join says which */
+    if (!mlaf_tuner_compile_wait(t, c)) break; /* stopped, or the compiler failed as a whole: the join says which */
     status = finish_one(t, c, err);
   }
-  bool stop = status != MLAF_OK || tune_stop(t);
-  mlaf_status compiled = tune_compile_end(t, stop, stop ? NULL : err);
+  bool stop = status != MLAF_OK || mlaf_tuner_stop(t);
+  mlaf_status compiled = mlaf_tuner_compile_end(t, stop, stop ? NULL : err);
   return stop ? status : compiled;
 }
 
 static mlaf_status all_rounds(tuner *t, mlaf_err *err) {
   mlaf_status status = MLAF_OK;
-  for (int round = 1; round <= ROUNDS && status == MLAF_OK && !tune_stop(t); round++)
-    if (tune_select(t, round)) status = one_round(t, err);
-  if (tune_cancelled(t) && (status == MLAF_OK || status == MLAF_E_CANCELLED)) {
+  for (int round = 1; round <= ROUNDS && status == MLAF_OK && !mlaf_tuner_stop(t); round++)
+    if (mlaf_tuner_select(t, round)) status = one_round(t, err);
+  if (mlaf_tuner_cancelled(t) && (status == MLAF_OK || status == MLAF_E_CANCELLED)) {
     snprintf(t->out->stopped, sizeof t->out->stopped, "cancelled");
-    return mlaf_fail(err, MLAF_E_CANCELLED, "stopped on request after %zu of %zu candidates; finished ones are kept", t->done,
-                     t->selected);
+    return mlaf_fail(err, MLAF_E_CANCELLED, "stopped on request after %zu of %zu candidates; finished ones are kept",
+                     t->done, t->selected);
   }
   if (out_of_time(t) && (status == MLAF_OK || status == MLAF_E_CANCELLED)) {
     snprintf(t->out->stopped, sizeof t->out->stopped, "time limit");
@@ -119,8 +120,13 @@ static void choose_here(tuner *t) {
   const mlaf_sample *s = &out->items[0].sample;
   if (!out->n || s->outcome != MLAF_OUT_OK) return;
   const mlaf_sample *second = out->n > 1 && out->items[1].sample.outcome == MLAF_OUT_OK ? &out->items[1].sample : NULL;
-  out->choice = (mlaf_choice){.splits = s->splits, .decode = s->decode, .combine = s->combine, .source = s->source,
-                              .ns = s->timing.ns, .margin = second ? second->timing.ns / s->timing.ns - 1 : 0, .error = s->error};
+  out->choice = (mlaf_choice){.splits = s->splits,
+                              .decode = s->decode,
+                              .combine = s->combine,
+                              .source = s->source,
+                              .ns = s->timing.ns,
+                              .margin = second ? second->timing.ns / s->timing.ns - 1 : 0,
+                              .error = s->error};
   mlaf_problem_print(t->problem, out->choice.problem, sizeof out->choice.problem);
   memcpy(out->choice.variant, s->variant, sizeof out->choice.variant);
   out->has_choice = true;
@@ -146,8 +152,8 @@ static void choose(tuner *t) {
   mlaf_rung rung;
   mlaf_err ignored;
   if (t->env->db && out->n && out->items[0].sample.outcome == MLAF_OUT_OK)
-    out->recorded = out->has_choice = mlaf_db_choose_if(t->env->db, t->info, t->toolchain, t->problem, of_this_space, t, &out->choice,
-                                                        &rung, &ignored) == MLAF_OK;
+    out->recorded = out->has_choice = mlaf_db_choose_if(t->env->db, t->info, t->toolchain, t->problem, of_this_space, t,
+                                                        &out->choice, &rung, &ignored) == MLAF_OK;
   if (!out->has_choice) choose_here(t);
 }
 
@@ -156,12 +162,13 @@ static mlaf_status explain_failure(const tuner *t, mlaf_err *err) {
   mlaf_text text = MLAF_TEXT_INIT(1024);
   for (size_t i = 0; i < t->out->n; i++) counts[t->out->items[i].sample.outcome]++;
   for (int o = 0; o < MLAF_OUT_COUNT; o++)
-    if (counts[o]) mlaf_text_fmt(&text, "%s%zu %s", text.len ? ", " : "", counts[o], mlaf_outcome_name((mlaf_outcome)o));
+    if (counts[o])
+      mlaf_text_fmt(&text, "%s%zu %s", text.len ? ", " : "", counts[o], mlaf_outcome_name((mlaf_outcome)o));
   const mlaf_sample *s = t->out->n ? &t->out->items[0].sample : NULL;
-  mlaf_status status =
-      s ? mlaf_fail(err, MLAF_E_NOT_TUNED, "none of %zu candidates passed (%s); the first: %s: %s", t->out->n,
-                    text.data ? text.data : "", s->variant, s->detail)
-        : mlaf_fail(err, MLAF_E_NOT_TUNED, "no candidate was finished%s%s: allow more time", t->out->stopped[0] ? ": " : "", t->out->stopped);
+  mlaf_status status = s ? mlaf_fail(err, MLAF_E_NOT_TUNED, "none of %zu candidates passed (%s); the first: %s: %s",
+                                     t->out->n, text.data ? text.data : "", s->variant, s->detail)
+                         : mlaf_fail(err, MLAF_E_NOT_TUNED, "no candidate was finished%s%s: allow more time",
+                                     t->out->stopped[0] ? ": " : "", t->out->stopped);
   mlaf_text_free(&text);
   return status;
 }
@@ -169,16 +176,16 @@ static mlaf_status explain_failure(const tuner *t, mlaf_err *err) {
 static mlaf_status prepare(tuner *t, mlaf_err *err) {
   mlaf_status status = t->steps->identity(t->env->compiler, &t->toolchain, err);
   if (status == MLAF_OK) status = t->steps->options(t->env->gen, t->info->target, &t->options, err);
-  if (status == MLAF_OK) status = tune_space_read(t, err);
-  if (status == MLAF_OK) status = tune_resume(t, err);
+  if (status == MLAF_OK) status = mlaf_tuner_space_read(t, err);
+  if (status == MLAF_OK) status = mlaf_tuner_resume(t, err);
   return status;
 }
 
 static void tear_down(tuner *t) {
   if (t->suite) t->steps->suite_free(t->suite);
   if (t->bench) t->steps->bench_free(t->bench);
-  tune_kernels_free(t);
-  tune_space_free(t);
+  mlaf_tuner_kernels_free(t);
+  mlaf_tuner_space_free(t);
   pthread_mutex_destroy(&t->compiler.lock);
   pthread_cond_destroy(&t->compiler.changed);
 }
@@ -198,10 +205,13 @@ static void set_up(tuner *t, const mlaf_tuner_opts *opts) {
   pthread_cond_init(&t->compiler.changed, NULL);
 }
 
-mlaf_status mlaf_tuner_run(const mlaf_tuner_env *env, const mlaf_problem *p, const mlaf_tuner_opts *opts, mlaf_tuner_result *out,
-                           mlaf_err *err) {
+mlaf_status mlaf_tuner_run(const mlaf_tuner_env *env, const mlaf_problem *p, const mlaf_tuner_opts *opts,
+                           mlaf_tuner_result *out, mlaf_err *err) {
   *out = (mlaf_tuner_result){.n = 0};
-  tuner t = {.env = env, .steps = env->steps ? env->steps : &mlaf_tuner_real_steps, .problem = p, .info = mlaf_info(env->device),
+  tuner t = {.env = env,
+             .steps = env->steps ? env->steps : &mlaf_tuner_real_steps,
+             .problem = p,
+             .info = mlaf_info(env->device),
              .out = out};
   set_up(&t, opts);
   mlaf_status status = prepare(&t, err);

@@ -9,13 +9,14 @@
 #include "core/build.h"
 #include "tune/tune_internal.h"
 
-#define NEAR_SPLITS 1.25        /* round 2 looks at kernels within this of the best */
-#define NEAR_COMBINES 1.05      /* round 3 */
-#define MODELLED_SPLITS 2       /* further split counts of a kernel where timing one is slow */
+#define NEAR_SPLITS     1.25 /* round 2 looks at kernels within this of the best */
+#define NEAR_COMBINES   1.05 /* round 3 */
+#define MODELLED_SPLITS 2    /* further split counts of a kernel where timing one is slow */
 
 static int kernel_index(tuner *t, const mlaf_kernel_desc *k) {
   for (size_t i = 0; i < t->n_kernels; i++)
-    if (strcmp(t->kernels[i].desc->symbol, k->symbol) == 0 && strcmp(t->kernels[i].desc->params, k->params) == 0) return (int)i;
+    if (strcmp(t->kernels[i].desc->symbol, k->symbol) == 0 && strcmp(t->kernels[i].desc->params, k->params) == 0)
+      return (int)i;
   t->kernels[t->n_kernels].desc = k;
   return (int)t->n_kernels++;
 }
@@ -41,13 +42,14 @@ static mlaf_status start_sample(tune_candidate *c, mlaf_err *err) {
   return MLAF_OK;
 }
 
-mlaf_status tune_space_read(tuner *t, mlaf_err *err) {
+mlaf_status mlaf_tuner_space_read(tuner *t, mlaf_err *err) {
   mlaf_status status = t->steps->space(t->env->gen, t->problem, t->info->target, &t->space, &t->n_space, err);
   if (status != MLAF_OK) return status;
   t->list = calloc(t->n_space + 1, sizeof *t->list);
   t->counted = calloc(t->n_space + 1, sizeof *t->counted);
   t->kernels = calloc(2 * t->n_space + 1, sizeof *t->kernels);
-  if (!t->list || !t->counted || !t->kernels) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for a space of %zu variants", t->n_space);
+  if (!t->list || !t->counted || !t->kernels)
+    return mlaf_fail(err, MLAF_E_NOMEM, "no memory for a space of %zu variants", t->n_space);
   for (size_t i = 0; status == MLAF_OK && i < t->n_space; i++) {
     mlaf_variant *v = &t->space[i];
     if (v->rejected) {
@@ -65,12 +67,13 @@ mlaf_status tune_space_read(tuner *t, mlaf_err *err) {
   }
   t->out->space = t->n;
   if (status == MLAF_OK && t->n == 0)
-    status = mlaf_fail(err, MLAF_E_NOT_TUNED, "no variant of the space fits this problem on %s: `--dry-run` lists the reasons",
+    status = mlaf_fail(err, MLAF_E_NOT_TUNED,
+                       "no variant of the space fits this problem on %s: `--dry-run` lists the reasons",
                        t->info->target);
   return status;
 }
 
-void tune_space_free(tuner *t) {
+void mlaf_tuner_space_free(tuner *t) {
   mlaf_variants_free(t->space, t->n_space);
   free(t->list);
   free(t->counted);
@@ -90,15 +93,16 @@ static mlaf_status resume_one(tuner *t, tune_candidate *c, const mlaf_sample *s,
   mlaf_sample *mine = &c->item.sample;
   if (c->state != TUNE_PENDING || strcmp(s->variant, mine->variant) != 0) return MLAF_OK;
   if (!same_template(&s->decode, &mine->decode) || !same_template(&s->combine, &mine->combine)) return MLAF_OK;
-  mlaf_status status = tune_candidate_prepare(t, c, err);
-  if (status != MLAF_OK || !same_code(&s->decode, &mine->decode) || !same_code(&s->combine, &mine->combine)) return status;
+  mlaf_status status = mlaf_tuner_candidate_prepare(t, c, err);
+  if (status != MLAF_OK || !same_code(&s->decode, &mine->decode) || !same_code(&s->combine, &mine->combine))
+    return status;
   *mine = *s;
   c->item.resumed = true;
   c->state = TUNE_DONE;
   return MLAF_OK;
 }
 
-mlaf_status tune_resume(tuner *t, mlaf_err *err) {
+mlaf_status mlaf_tuner_resume(tuner *t, mlaf_err *err) {
   mlaf_sample *samples = NULL;
   size_t n = 0;
   if (!t->env->db || t->opts.no_resume) return MLAF_OK;
@@ -135,7 +139,8 @@ static bool take(selection *s, size_t i) {
     s->t->done++;
     s->t->failed += c->item.sample.outcome != MLAF_OUT_OK;
     if (usable(c)) s->t->modelled = c->item.sample.source == MLAF_SRC_MODELLED;
-    if (usable(c) && (s->t->best < 0 || c->item.sample.timing.ns < s->t->list[s->t->best].item.sample.timing.ns)) s->t->best = (int)i;
+    if (usable(c) && (s->t->best < 0 || c->item.sample.timing.ns < s->t->list[s->t->best].item.sample.timing.ns))
+      s->t->best = (int)i;
   }
   return true;
 }
@@ -205,7 +210,7 @@ static void further_combines(selection *s, int group) {
     if (s->t->list[i].group == group && s->t->list[i].item.sample.splits == splits && !take(s, i)) return;
 }
 
-bool tune_select(tuner *t, int round) {
+bool mlaf_tuner_select(tuner *t, int round) {
   selection s = {t, round == 1 && t->limit > 2 ? t->limit - t->limit / 3 : t->limit, false, t->counted};
   if (round == 1) {
     first_round(&s);

@@ -14,7 +14,8 @@ static mlaf_status device_alive(mlaf_device *dev, mlaf_err *err) {
   if (!st) st = ops->mem_read(dev, in, memory, sizeof in, err);
   if (!st) st = ops->sync(dev, NULL, err);
   if (memory) ops->mem_free(dev, memory, NULL);
-  if (!st && memcmp(in, out, sizeof in) != 0) st = mlaf_fail(err, MLAF_E_DEVICE, "device memory does not keep what is written");
+  if (!st && memcmp(in, out, sizeof in) != 0)
+    st = mlaf_fail(err, MLAF_E_DEVICE, "device memory does not keep what is written");
   return st;
 }
 

@@ -6,9 +6,9 @@
 #include "core/launch.h"
 #include "tune/tune_internal.h"
 
-#define GIVE_UP 3.0      /* timing stops early above this many times the best */
-#define NOISY_RATIO 1.3  /* p90 / p10 of a measurement above this says nothing */
-#define NOISY_SAMPLES 5  /* nor do fewer samples */
+#define GIVE_UP       3.0 /* timing stops early above this many times the best */
+#define NOISY_RATIO   1.3 /* p90 / p10 of a measurement above this says nothing */
+#define NOISY_SAMPLES 5   /* nor do fewer samples */
 
 /* The first line of a detail, as the database keeps it. */
 static void set_outcome(tune_candidate *c, mlaf_outcome outcome, const char *text) {
@@ -40,13 +40,15 @@ static mlaf_status failed_on_device(tuner *t, tune_candidate *c, const mlaf_err 
   mlaf_err dead;
   if (outcome == MLAF_OUT_INCORRECT || t->steps->alive(t->env->device, &dead) == MLAF_OK) return MLAF_OK;
   c->state = TUNE_DONE; /* recorded by the caller before it returns the error */
-  return mlaf_fail(err, MLAF_E_DEVICE, "the device stopped working (%.300s) after variant '%s' (%.1000s); that variant is "
-                   "recorded as failed, run again to go on with the others", dead.text, c->item.sample.variant, why->text);
+  return mlaf_fail(err, MLAF_E_DEVICE,
+                   "the device stopped working (%.300s) after variant '%s' (%.1000s); that variant is "
+                   "recorded as failed, run again to go on with the others",
+                   dead.text, c->item.sample.variant, why->text);
 }
 
 /* *usable: there is code to go on with. */
-static mlaf_status check_code(tuner *t, tune_candidate *c, int index, size_t kernarg, bool *usable, mlaf_kernel_meta *meta,
-                              mlaf_err *err) {
+static mlaf_status check_code(tuner *t, tune_candidate *c, int index, size_t kernarg, bool *usable,
+                              mlaf_kernel_meta *meta, mlaf_err *err) {
   const tune_kernel *k = &t->kernels[index];
   mlaf_err why = {MLAF_OK, ""};
   *usable = false;
@@ -58,17 +60,16 @@ static mlaf_status check_code(tuner *t, tune_candidate *c, int index, size_t ker
     case MLAF_OK: break;
     case MLAF_E_CRASH: { /* Ctrl-C reaches a worker a moment before our own handler has run: do not blame the kernel */
       nanosleep(&(struct timespec){0, 50000000L}, NULL);
-      if (tune_cancelled(t)) return mlaf_fail(err, MLAF_E_CANCELLED, "stopped on request");
+      if (mlaf_tuner_cancelled(t)) return mlaf_fail(err, MLAF_E_CANCELLED, "stopped on request");
       set_outcome(c, MLAF_OUT_COMPILE, k->job.log ? k->job.log : "the compiler crashed");
       return MLAF_OK;
     }
-    case MLAF_E_COMPILE:
-      set_outcome(c, MLAF_OUT_COMPILE, k->job.log ? k->job.log : "compile error");
-      return MLAF_OK;
+    case MLAF_E_COMPILE: set_outcome(c, MLAF_OUT_COMPILE, k->job.log ? k->job.log : "compile error"); return MLAF_OK;
     case MLAF_E_TIMEOUT:
       set_outcome(c, MLAF_OUT_TIMEOUT, k->job.log ? k->job.log : "the compiler took too long");
       return MLAF_OK;
-    default: return mlaf_fail(err, k->job.status, "%s: %.2000s", k->desc->symbol, k->job.log ? k->job.log : "not compiled");
+    default:
+      return mlaf_fail(err, k->job.status, "%s: %.2000s", k->desc->symbol, k->job.log ? k->job.log : "not compiled");
   }
   mlaf_status status = mlaf_resources_of(t->steps, k->desc, k->job.code, k->job.code_size, meta, &why);
   if (status == MLAF_OK) status = mlaf_resources_check(k->desc, meta, kernarg, &why);
@@ -93,7 +94,8 @@ static mlaf_status check_codes(tuner *t, tune_candidate *c, bool *usable, mlaf_e
 
 static mlaf_status open_variant(tuner *t, const tune_candidate *c, mlaf_loaded **out, mlaf_err *err) {
   const tune_kernel *d = &t->kernels[c->decode], *m = c->combine < 0 ? NULL : &t->kernels[c->combine];
-  mlaf_loaded_desc desc = {.name = c->item.sample.variant, .decode = &c->item.sample.decode, .splits = c->item.sample.splits};
+  mlaf_loaded_desc desc = {
+      .name = c->item.sample.variant, .decode = &c->item.sample.decode, .splits = c->item.sample.splits};
   desc.decode_code = (mlaf_code){d->job.code, d->job.code_size};
   if (m) {
     desc.combine = &c->item.sample.combine;
@@ -112,7 +114,8 @@ static mlaf_time_opts time_opts(const tuner *t) {
 
 static bool is_noisy(const mlaf_timing *timing, const mlaf_time_opts *opts) {
   if (timing->source == MLAF_TIME_MODELLED) return false; /* a model repeats itself exactly */
-  if (opts->give_up_ns > 0 && timing->ns > opts->give_up_ns) return false; /* given up early: slow, whatever the spread */
+  if (opts->give_up_ns > 0 && timing->ns > opts->give_up_ns)
+    return false; /* given up early: slow, whatever the spread */
   return timing->samples < NOISY_SAMPLES || timing->p90_ns > NOISY_RATIO * timing->p10_ns;
 }
 
@@ -121,9 +124,10 @@ static mlaf_status time_variant(tuner *t, tune_candidate *c, const mlaf_loaded *
   mlaf_time_opts opts = time_opts(t);
   mlaf_err why = {MLAF_OK, ""};
   int lock = -1;
-  tune_report(t, "timing", c);
+  mlaf_tuner_report(t, "timing", c);
   mlaf_status status = mlaf_tuner_lock(t->info, t->env->log, t->opts.cancel, t->deadline, &lock, err);
-  if (status != MLAF_OK) return status == MLAF_E_TIMEOUT ? MLAF_E_CANCELLED : status; /* the time limit ran out waiting */
+  if (status != MLAF_OK)
+    return status == MLAF_E_TIMEOUT ? MLAF_E_CANCELLED : status; /* the time limit ran out waiting */
   status = t->steps->time(t->bench, l, &opts, &s->timing, &why);
   if (status == MLAF_OK && is_noisy(&s->timing, &opts)) status = t->steps->time(t->bench, l, &opts, &s->timing, &why);
   mlaf_tuner_unlock(lock);
@@ -131,7 +135,8 @@ static mlaf_status time_variant(tuner *t, tune_candidate *c, const mlaf_loaded *
   t->modelled = s->timing.source == MLAF_TIME_MODELLED;
   s->source = t->modelled ? MLAF_SRC_MODELLED : MLAF_SRC_MEASURED;
   bool noisy = is_noisy(&s->timing, &opts);
-  set_outcome(c, noisy ? MLAF_OUT_NOISY : MLAF_OUT_OK, noisy ? "the spread of the samples is too large to rank it" : "");
+  set_outcome(c, noisy ? MLAF_OUT_NOISY : MLAF_OUT_OK,
+              noisy ? "the spread of the samples is too large to rank it" : "");
   return MLAF_OK;
 }
 
@@ -139,7 +144,7 @@ static mlaf_status verify_and_time(tuner *t, tune_candidate *c, mlaf_err *err) {
   mlaf_loaded *loaded = NULL;
   mlaf_verify_result verified = {.error = 0};
   mlaf_err why = {MLAF_OK, ""};
-  tune_report(t, "verifying", c);
+  mlaf_tuner_report(t, "verifying", c);
   mlaf_status status = open_variant(t, c, &loaded, &why);
   if (status == MLAF_OK) status = t->steps->verify(t->suite, loaded, &verified, &why);
   c->item.sample.error = verified.error == verified.error && verified.error < 1e30 ? verified.error : 0;
@@ -148,7 +153,7 @@ static mlaf_status verify_and_time(tuner *t, tune_candidate *c, mlaf_err *err) {
   return status;
 }
 
-mlaf_status tune_try(tuner *t, tune_candidate *c, mlaf_err *err) {
+mlaf_status mlaf_tuner_try(tuner *t, tune_candidate *c, mlaf_err *err) {
   bool usable = false;
   c->item.sample.source = t->modelled ? MLAF_SRC_MODELLED : MLAF_SRC_MEASURED;
   mlaf_status status = check_codes(t, c, &usable, err);

@@ -17,7 +17,8 @@
 
 /* What the tuner calls in other rooms, so that tests can script them. NULL in the env: the real ones. */
 typedef struct mlaf_tuner_steps {
-  mlaf_status (*space)(mlaf_gen *g, const mlaf_problem *p, const char *target, mlaf_variant **list, size_t *n, mlaf_err *err);
+  mlaf_status (*space)(mlaf_gen *g, const mlaf_problem *p, const char *target, mlaf_variant **list, size_t *n,
+                       mlaf_err *err);
   mlaf_status (*render)(mlaf_gen *g, const mlaf_kernel_desc *k, const char *target, char **source,
                         char src_hash[MLAF_HASH_HEX], mlaf_err *err);
   mlaf_status (*options)(mlaf_gen *g, const char *target, const char *const **options, mlaf_err *err);
@@ -26,12 +27,14 @@ typedef struct mlaf_tuner_steps {
   mlaf_status (*compile)(mlaf_compiler *c, mlaf_compile_job *jobs, size_t n, mlaf_compile_progress progress, void *user,
                          mlaf_err *err);
   mlaf_status (*meta)(const void *code, size_t size, mlaf_kernel_meta *out, size_t max, size_t *n, mlaf_err *err);
-  mlaf_status (*open)(mlaf_device *dev, const mlaf_problem *p, const mlaf_loaded_desc *desc, mlaf_loaded **out, mlaf_err *err);
+  mlaf_status (*open)(mlaf_device *dev, const mlaf_problem *p, const mlaf_loaded_desc *desc, mlaf_loaded **out,
+                      mlaf_err *err);
   void (*close)(mlaf_loaded *l);
   mlaf_status (*suite)(const mlaf_problem *p, uint64_t seed, mlaf_inject inject, mlaf_suite **out, mlaf_err *err);
   void (*suite_free)(mlaf_suite *s);
   mlaf_status (*verify)(const mlaf_suite *s, const mlaf_loaded *l, mlaf_verify_result *out, mlaf_err *err);
-  mlaf_status (*bench)(mlaf_device *dev, const mlaf_problem *p, const mlaf_bench_opts *opts, mlaf_bench **out, mlaf_err *err);
+  mlaf_status (*bench)(mlaf_device *dev, const mlaf_problem *p, const mlaf_bench_opts *opts, mlaf_bench **out,
+                       mlaf_err *err);
   void (*bench_free)(mlaf_bench *b);
   mlaf_status (*time)(mlaf_bench *b, const mlaf_loaded *l, const mlaf_time_opts *opts, mlaf_timing *out, mlaf_err *err);
   mlaf_status (*alive)(mlaf_device *dev, mlaf_err *err); /* does the device still answer after a failed launch? */
@@ -48,12 +51,12 @@ typedef struct mlaf_tuner_env {
 } mlaf_tuner_env;
 
 typedef struct mlaf_tuner_progress {
-  const char *activity;           /* "compiling", "verifying", "timing", "waiting for another tuner" */
-  const char *variant;            /* being worked on, "" while compiling */
-  size_t total, done, failed;     /* candidates so far planned (grows with the later rounds), finished, and failed ones */
-  size_t kernels, kernels_done;   /* of the round under way */
-  double best_ns;                 /* 0: none yet */
-  const char *best;               /* "" */
+  const char *activity;         /* "compiling", "verifying", "timing", "waiting for another tuner" */
+  const char *variant;          /* being worked on, "" while compiling */
+  size_t total, done, failed;   /* candidates so far planned (grows with the later rounds), finished, and failed ones */
+  size_t kernels, kernels_done; /* of the round under way */
+  double best_ns;               /* 0: none yet */
+  const char *best;             /* "" */
   double elapsed_s, limit_s;
 } mlaf_tuner_progress;
 /* Called on the calling thread, often; the receiver decides how often to print. */
@@ -87,7 +90,7 @@ typedef struct mlaf_tuner_result {
   size_t compiles, cached;   /* of them: compiler runs, cache hits */
   bool has_choice, recorded; /* recorded: the database holds the choice */
   mlaf_choice choice;
-  char stopped[64];          /* "": complete; "time limit", "cancelled" */
+  char stopped[64]; /* "": complete; "time limit", "cancelled" */
   double seconds;
 } mlaf_tuner_result;
 void mlaf_tuner_result_clear(mlaf_tuner_result *r);
@@ -101,7 +104,8 @@ mlaf_status mlaf_tuner_run(const mlaf_tuner_env *env, const mlaf_problem *p, con
 
 /* What a code object must obey before it may run: no scratch, no spills, LDS and registers within the variant's budget,
  * and the argument block the runtime passes. MLAF_E_INCORRECT names the figure. Shared with `mlaforge compile`. */
-mlaf_status mlaf_resources_check(const mlaf_kernel_desc *k, const mlaf_kernel_meta *meta, size_t kernarg_bytes, mlaf_err *err);
+mlaf_status mlaf_resources_check(const mlaf_kernel_desc *k, const mlaf_kernel_meta *meta, size_t kernarg_bytes,
+                                 mlaf_err *err);
 /* Metadata of the kernel `symbol` in a code object. */
 mlaf_status mlaf_resources_of(const mlaf_tuner_steps *steps, const mlaf_kernel_desc *k, const void *code, size_t size,
                               mlaf_kernel_meta *out, mlaf_err *err);
@@ -111,8 +115,8 @@ uint32_t mlaf_resources_vgpr(const mlaf_kernel_meta *meta);
 /* One tuner at a time on one device: an flock on a file named after the device, released by the kernel when the holder
  * dies. Waits until `deadline` (mlaf_now) or the cancel flag; announces the wait after two seconds. *fd -1: locking is
  * not possible here (a warning was logged) and timing goes on without. */
-mlaf_status mlaf_tuner_lock(const mlaf_device_info *dev, const mlaf_log *log, const atomic_bool *cancel, double deadline, int *fd,
-                            mlaf_err *err);
+mlaf_status mlaf_tuner_lock(const mlaf_device_info *dev, const mlaf_log *log, const atomic_bool *cancel,
+                            double deadline, int *fd, mlaf_err *err);
 void mlaf_tuner_unlock(int fd);
 
 #endif

@@ -14,8 +14,8 @@ typedef struct tune_kernel {
   bool prepared;       /* source and key are there, or trouble says why not */
   mlaf_status trouble; /* of rendering */
   char trouble_text[512];
-  bool asked;          /* the compile thread has it or had it */
-  bool ready;          /* job has its outcome; guarded by the compile thread's lock */
+  bool asked; /* the compile thread has it or had it */
+  bool ready; /* job has its outcome; guarded by the compile thread's lock */
   mlaf_compile_job job;
 } tune_kernel;
 
@@ -65,41 +65,41 @@ typedef struct tuner {
   double start, deadline; /* deadline 0: none */
   size_t limit;           /* candidates */
   size_t selected, done, failed;
-  int best;               /* candidate with the lowest OK time, -1 */
-  bool modelled;          /* the device's times are; known after the first one */
-  bool record;            /* samples go to the database */
+  int best;      /* candidate with the lowest OK time, -1 */
+  bool modelled; /* the device's times are; known after the first one */
+  bool record;   /* samples go to the database */
   mlaf_tuner_result *out;
 } tuner;
 
 /* --- space.c --- */
-mlaf_status tune_space_read(tuner *t, mlaf_err *err);
-void tune_space_free(tuner *t);
+mlaf_status mlaf_tuner_space_read(tuner *t, mlaf_err *err);
+void mlaf_tuner_space_free(tuner *t);
 /* Take over what an earlier run finished with the same code. */
-mlaf_status tune_resume(tuner *t, mlaf_err *err);
+mlaf_status mlaf_tuner_resume(tuner *t, mlaf_err *err);
 /* Mark the candidates of round 1, 2, 3; false: nothing (left) to do in it. */
-bool tune_select(tuner *t, int round);
+bool mlaf_tuner_select(tuner *t, int round);
 
 /* --- kernels.c --- */
 /* Render and hash a kernel once. Its own failure stays with it; not OK: no memory, no compiler. */
-mlaf_status tune_kernel_prepare(tuner *t, int kernel, mlaf_err *err);
+mlaf_status mlaf_tuner_kernel_prepare(tuner *t, int kernel, mlaf_err *err);
 /* The same for both kernels of a candidate, and put hashes and keys into its sample. */
-mlaf_status tune_candidate_prepare(tuner *t, tune_candidate *c, mlaf_err *err);
-void tune_kernels_free(tuner *t);
+mlaf_status mlaf_tuner_candidate_prepare(tuner *t, tune_candidate *c, mlaf_err *err);
+void mlaf_tuner_kernels_free(tuner *t);
 /* Start compiling what the selected candidates need, in their order. */
-mlaf_status tune_compile_start(tuner *t, mlaf_err *err);
+mlaf_status mlaf_tuner_compile_start(tuner *t, mlaf_err *err);
 /* Wait until both kernels of a candidate have their outcome; false: the run is to stop, or the compiler failed as a whole. */
-bool tune_compile_wait(tuner *t, const tune_candidate *c);
+bool mlaf_tuner_compile_wait(tuner *t, const tune_candidate *c);
 /* Stop (when the run gives up) and join. */
-mlaf_status tune_compile_end(tuner *t, bool stop, mlaf_err *err);
+mlaf_status mlaf_tuner_compile_end(tuner *t, bool stop, mlaf_err *err);
 
 /* --- trial.c --- */
 /* Compile outcome, resources, load, verify, time: fills c->item. Not OK: the run must end (device lost, out of memory,
  * cancelled); a candidate's own failure is an outcome and returns OK. */
-mlaf_status tune_try(tuner *t, tune_candidate *c, mlaf_err *err);
+mlaf_status mlaf_tuner_try(tuner *t, tune_candidate *c, mlaf_err *err);
 
 /* --- run.c --- */
-bool tune_stop(const tuner *t); /* cancelled or out of time */
-bool tune_cancelled(const tuner *t);
-void tune_report(tuner *t, const char *activity, const tune_candidate *c);
+bool mlaf_tuner_stop(const tuner *t); /* cancelled or out of time */
+bool mlaf_tuner_cancelled(const tuner *t);
+void mlaf_tuner_report(tuner *t, const char *activity, const tune_candidate *c);
 
 #endif

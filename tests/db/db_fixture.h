@@ -49,8 +49,8 @@ static inline mlaf_db *open_db(const char *path) {
 }
 
 static inline mlaf_device_info make_device(const char *id) {
-  mlaf_device_info dev = {.compute_units = 304, .xcc = 8, .wave_size = 64, .lds_bytes = 65536, .clock_mhz = 2100,
-                          .mem_clock_mhz = 1300};
+  mlaf_device_info dev = {
+      .compute_units = 304, .xcc = 8, .wave_size = 64, .lds_bytes = 65536, .clock_mhz = 2100, .mem_clock_mhz = 1300};
   snprintf(dev.id, sizeof dev.id, "%s", id);
   snprintf(dev.name, sizeof dev.name, "test device");
   snprintf(dev.target, sizeof dev.target, "gfx942");
@@ -70,22 +70,33 @@ static inline void fake_hash(char out[MLAF_HASH_HEX], const char *seed) { mlaf_s
 
 /* An OK, measured sample of variant `name`; template_hash is made from `version`. */
 static inline mlaf_sample make_sample(const char *name, double ns, const char *version) {
-  mlaf_sample s = {.splits = 4, .outcome = MLAF_OUT_OK, .source = MLAF_SRC_MEASURED, .error = 1.9e-3, .vgpr = 400, .agpr = 128,
+  mlaf_sample s = {.splits = 4,
+                   .outcome = MLAF_OUT_OK,
+                   .source = MLAF_SRC_MEASURED,
+                   .error = 1.9e-3,
+                   .vgpr = 400,
+                   .agpr = 128,
                    .lds = 1024};
   snprintf(s.variant, sizeof s.variant, "%s", name);
   mlaf_kernel_ref *kernels[] = {&s.decode, &s.combine};
   for (int i = 0; i < 2; i++) {
     snprintf(kernels[i]->template_name, sizeof kernels[i]->template_name, i ? "mla_combine" : "mla_decode_reg");
     snprintf(kernels[i]->params, sizeof kernels[i]->params, i ? "rank=512" : "heads=16,waves=4");
-    snprintf(kernels[i]->symbol, sizeof kernels[i]->symbol, i ? "mlaf_mla_combine_00000001" : "mlaf_mla_decode_00000001");
+    snprintf(kernels[i]->symbol, sizeof kernels[i]->symbol,
+             i ? "mlaf_mla_combine_00000001" : "mlaf_mla_decode_00000001");
     fake_hash(kernels[i]->template_hash, i ? "combine" : version);
     fake_hash(kernels[i]->src_hash, name);
     fake_hash(kernels[i]->code_key, name);
     kernels[i]->threads = 256;
     kernels[i]->rows_per_wg = 16;
   }
-  s.timing = (mlaf_timing){.source = MLAF_TIME_MEASURED, .ns = ns, .p10_ns = ns * 0.99, .p90_ns = ns * 1.01, .samples = 20,
-                           .clock_mhz = 2100, .n_parts = 2};
+  s.timing = (mlaf_timing){.source = MLAF_TIME_MEASURED,
+                           .ns = ns,
+                           .p10_ns = ns * 0.99,
+                           .p90_ns = ns * 1.01,
+                           .samples = 20,
+                           .clock_mhz = 2100,
+                           .n_parts = 2};
   snprintf(s.timing.parts[0].name, sizeof s.timing.parts[0].name, "hbm");
   s.timing.parts[0].ns = 1234.5;
   snprintf(s.timing.parts[1].name, sizeof s.timing.parts[1].name, "mfma");
@@ -106,9 +117,9 @@ static inline mlaf_db_counts count(mlaf_db *db) {
   return c;
 }
 
-#define assert_has(text, part)                                                                        \
-  do {                                                                                                \
-    if (!strstr((text), (part))) fail_msg("expected \"%s\" in:\n%s", (part), (text));                 \
+#define assert_has(text, part)                                                                                         \
+  do {                                                                                                                 \
+    if (!strstr((text), (part))) fail_msg("expected \"%s\" in:\n%s", (part), (text));                                  \
   } while (0)
 
 #endif

@@ -45,7 +45,8 @@ static void what_goes_in_comes_out(void **state) {
   free(out);
   assert_chosen(db, &dev, &p, "reg:waves=4/s4");
   mlaf_db_counts c = count(db);
-  assert_true(c.devices == 1 && c.problems == 1 && c.samples == 2 && c.failures == 1 && c.choices == 1 && c.misses == 0);
+  assert_true(c.devices == 1 && c.problems == 1 && c.samples == 2 && c.failures == 1 && c.choices == 1 &&
+              c.misses == 0);
   mlaf_db_close(db);
 }
 
@@ -93,8 +94,8 @@ static void incumbent_yields_to_a_clear_win_only(void **state) {
   static const struct {
     double challenger, mad;
     bool yields;
-  } cases[] = {{985, 0, false}, {980.1, 0, false}, {979.9, 0, true}, {950, 20, false}, {939, 20, true}, {961, 12.9, true},
-               {961, 13.1, false}};
+  } cases[] = {{985, 0, false}, {980.1, 0, false}, {979.9, 0, true},  {950, 20, false},
+               {939, 20, true}, {961, 12.9, true}, {961, 13.1, false}};
   mlaf_device_info dev = make_device("d");
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     mlaf_problem p = make_problem(16, 1, 1000 + (int)i);
@@ -272,9 +273,14 @@ static void misses_are_remembered_until_tuned(void **state) {
 int main(void) {
 #define T(f) cmocka_unit_test_setup_teardown(f, db_dir_setup, db_dir_teardown)
   const struct CMUnitTest tests[] = {
-      T(what_goes_in_comes_out), T(impossible_samples_are_refused), T(lowest_median_whatever_the_order),
-      T(incumbent_yields_to_a_clear_win_only), T(failures_and_noise_are_never_chosen),
-      T(samples_of_an_edited_template_do_not_count), T(nearest_bucket_by_log_distance), T(soft_fields_flag_but_do_not_refuse),
+      T(what_goes_in_comes_out),
+      T(impossible_samples_are_refused),
+      T(lowest_median_whatever_the_order),
+      T(incumbent_yields_to_a_clear_win_only),
+      T(failures_and_noise_are_never_chosen),
+      T(samples_of_an_edited_template_do_not_count),
+      T(nearest_bucket_by_log_distance),
+      T(soft_fields_flag_but_do_not_refuse),
       T(misses_are_remembered_until_tuned),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -59,7 +59,10 @@ static void fill(const char *path, int samples) {
 
 static void files_of_others_are_refused_and_named(void **state) {
   db_dir *d = *state;
-  write_file(d->path, "\x7f" "ELF\2\1\1", 7);
+  write_file(d->path,
+             "\x7f"
+             "ELF\2\1\1",
+             7);
   expect_refusal(d->path, MLAF_E_DB, "an ELF object");
   write_file(d->path, "device\tproblem\n", 15);
   expect_refusal(d->path, MLAF_E_DB, "mlaforge db import");
@@ -102,7 +105,9 @@ static void missing_files(void **state) {
 }
 
 static int warnings(void *user) { return *(int *)user; }
-static void count_warning(void *user, mlaf_log_level level, const char *line) { *(int *)user += level == MLAF_LOG_WARN; }
+static void count_warning(void *user, mlaf_log_level level, const char *line) {
+  *(int *)user += level == MLAF_LOG_WARN;
+}
 
 static void newer_schema_opens_for_reading(void **state) {
   db_dir *d = *state;
@@ -288,7 +293,8 @@ static int fill_the_disk(const char *path) {
     if (mlaf_db_add_sample(db, &dev, TOOLCHAIN, &p, &s, &err) != MLAF_OK) break;
   }
   if (done == 80 || done == 0) return 91;
-  if (err.status != MLAF_E_IO || !strstr(err.text, "nothing committed is lost") || !strstr(err.text, "free some space")) return 92;
+  if (err.status != MLAF_E_IO || !strstr(err.text, "nothing committed is lost") || !strstr(err.text, "free some space"))
+    return 92;
   mlaf_db_counts c;
   if (mlaf_db_count(db, &c, &err) != MLAF_OK || c.samples != done) return 93; /* the handle is still good for reading */
   mlaf_db_close(db);
@@ -333,9 +339,14 @@ static void default_path_follows_the_environment(void **state) {
 int main(void) {
 #define T(f) cmocka_unit_test_setup_teardown(f, db_dir_setup, db_dir_teardown)
   const struct CMUnitTest tests[] = {
-      T(files_of_others_are_refused_and_named), T(missing_files), T(newer_schema_opens_for_reading),
-      T(older_schema_is_brought_forward), T(truncated_and_overwritten_files), T(read_only_directory),
-      T(full_disk_loses_nothing), T(default_path_follows_the_environment),
+      T(files_of_others_are_refused_and_named),
+      T(missing_files),
+      T(newer_schema_opens_for_reading),
+      T(older_schema_is_brought_forward),
+      T(truncated_and_overwritten_files),
+      T(read_only_directory),
+      T(full_disk_loses_nothing),
+      T(default_path_follows_the_environment),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -235,7 +235,7 @@ static void arch_defaults_and_waived_fields(void **state) {
 int main(void) {
 #define T(f) cmocka_unit_test_setup_teardown(f, db_dir_setup, db_dir_teardown)
   const struct CMUnitTest tests[] = {
-      T(export_of_import_is_identity), T(lines_are_sorted_and_free_of_time), T(errors_name_their_line),
+      T(export_of_import_is_identity),        T(lines_are_sorted_and_free_of_time), T(errors_name_their_line),
       T(imported_choices_serve_and_give_way), T(arch_defaults_and_waived_fields),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
