@@ -61,7 +61,8 @@ end
 function emit.golden(template, text, target)
   local values = params.parse(text)
   local symbol = emit.symbol(template, params.print(values), target)
-  return preamble(template, target, values, symbol, "(not part of a golden)") .. run(template, target, values, symbol, { fold = true })
+  local body = run(template, target, values, symbol, { fold = true })
+  return preamble(template, target, values, symbol, "(not part of a golden)") .. body
 end
 
 return emit

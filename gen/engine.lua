@@ -259,18 +259,9 @@ local function environment(layers, used)
   })
 end
 
--- Render templates/<path>.
---   params  table of integers and strings, read by the template as names; each must be read at least once
---   names   further read-only names (arch, symbol, ...)
---   opts.allowed  set of paths the template may pull in (its closure)
---   opts.dry      stop behind declares{}: check the contract, emit nothing
---   opts.fold     show plain partials (text without Lua) as one line naming them
--- Returns the text and the table the template passed to declares{}.
-function engine.render(loader, path, params, names, opts)
-  local out, size, declared, used = {}, 0, {}, {}
-  local base = base_names(loader)
-  local stack = {}
-
+-- Collects output; write() is what text lines call, text() joins.
+local function collector()
+  local out, size = {}, 0
   local function write(...)
     for i = 1, select("#", ...) do
       local s = select(i, ...)
@@ -279,67 +270,106 @@ function engine.render(loader, path, params, names, opts)
     end
     if size > MAX_OUTPUT then error(("more than %d bytes of output"):format(MAX_OUTPUT), 2) end
   end
-  -- Not a tail call: printable() counts stack levels to find the template's line.
-  local function value(v, expr)
-    local s = printable(v, "${" .. expr .. "}")
-    return s
-  end
+  return write, function() return table.concat(out) end
+end
 
-  local function run(file, layers)
-    for _, open in ipairs(stack) do
-      if open == file then error("include of " .. file .. " inside itself", 3) end
-    end
-    if #stack >= MAX_DEPTH then error("includes nested deeper than " .. MAX_DEPTH, 3) end
-    stack[#stack + 1] = file
-    local chunk = compile("templates/" .. file, loader.template(file), environment(layers, used), opts.dry)
-    local result = chunk(write, value)
-    stack[#stack] = nil
-    return result
-  end
+-- What ${} calls. Not a tail call: printable() counts stack levels to find the template's line.
+local function interpolate(v, expr)
+  local s = printable(v, "${" .. expr .. "}")
+  return s
+end
 
-  base.emit = function(v) write(printable(v, "emit: argument"), "\n") end
+local function is_plain(text) return not text:find("//@", 1, true) and not text:find("${", 1, true) end
+
+-- The functions of one rendering that templates see: emit, declares, require, include. `run(file, layers)` renders a file.
+local function add_functions(base, layers, r, run)
+  local function check_closure(path)
+    if r.opts.allowed and not r.opts.allowed[path] then error(path .. " is outside the template's closure", 3) end
+  end
+  base.emit = function(v) r.write(printable(v, "emit: argument"), "\n") end
   base.declares = function(t)
-    for k, v in loader.sorted(t) do
+    for k, v in r.loader.sorted(t) do
       need_int("declares: " .. tostring(k), v)
-      declared[k] = v
+      r.declared[k] = v
     end
-    if opts.dry then error(STOP, 0) end
+    if r.opts.dry then error(STOP, 0) end
   end
   base.require = function(name)
-    if opts.allowed and not opts.allowed["gen/" .. name .. ".lua"] then error("require of a name outside the closure", 2) end
-    return loader.require(name)
+    check_closure("gen/" .. name .. ".lua")
+    return r.loader.require(name)
   end
-  local layers = { params, names, base }
   base.include = function(file, args)
-    if opts.allowed and not opts.allowed["templates/" .. file] then error("include of a name outside the closure", 2) end
-    if opts.fold and not loader.template(file):find("//@", 1, true) and not loader.template(file):find("${", 1, true) then
-      write("// [templates/" .. file .. "]\n")
+    check_closure("templates/" .. file)
+    if r.opts.fold and is_plain(r.loader.template(file)) then
+      r.write("// [templates/" .. file .. "]\n")
       return nil
     end
     local result = run(file, args and { args, table.unpack(layers) } or layers)
     return result
   end
+end
 
+-- Runs fn with string methods made strict: ("..."):format() goes through the string metatable, not the environment.
+local function with_strict_strings(fn, ...)
+  local meta = getmetatable("")
+  local plain = meta.__index
+  meta.__index = strict_string
+  local ok, why = xpcall(fn, with_template_line, ...)
+  meta.__index = plain
+  return ok, why
+end
+
+local function check_names(loader, path, params, ...)
   for name in loader.sorted(params) do
-    if base[name] ~= nil or names[name] ~= nil then
-      error(("templates/%s:1: parameter '%s' hides a name of the engine"):format(path, name), 0)
+    for i = 1, select("#", ...) do
+      if select(i, ...)[name] ~= nil then
+        error(("templates/%s:1: parameter '%s' hides a name of the engine"):format(path, name), 0)
+      end
     end
   end
-  -- Methods of strings ("..."):format() go through the string metatable, not through the environment.
-  local string_meta = getmetatable("")
-  local plain = string_meta.__index
-  string_meta.__index = strict_string
-  local ok, why = xpcall(run, with_template_line, path, layers)
-  string_meta.__index = plain
-  if not ok and why ~= STOP then error(why, 0) end
-  if why == STOP then return "", declared end
+end
+
+local function check_used(loader, path, params, used)
   for name in loader.sorted(params) do
     if not used[name] then
       error(("templates/%s:1: parameter '%s' is never read: a parameter that changes nothing makes equal kernels "
         .. "look different"):format(path, name), 0)
     end
   end
-  return table.concat(out), declared
+end
+
+-- Render templates/<path>.
+--   params  table of integers and strings, read by the template as names; each must be read at least once
+--   names   further read-only names (arch, symbol, ...)
+--   opts.allowed  set of paths the template may pull in (its closure)
+--   opts.dry      stop behind declares{}: check the contract, emit nothing
+--   opts.fold     show plain partials (text without Lua) as one line naming them
+-- Returns the text and the table the template passed to declares{}.
+function engine.render(loader, path, params, names, opts)
+  local write, text = collector()
+  local r = { loader = loader, opts = opts, write = write, declared = {} }
+  local used, open_files, base = {}, {}, base_names(loader)
+  local layers = { params, names, base }
+
+  local function run(file, file_layers)
+    for _, open in ipairs(open_files) do
+      if open == file then error("include of " .. file .. " inside itself", 3) end
+    end
+    if #open_files >= MAX_DEPTH then error("includes nested deeper than " .. MAX_DEPTH, 3) end
+    open_files[#open_files + 1] = file
+    local chunk = compile("templates/" .. file, loader.template(file), environment(file_layers, used), opts.dry)
+    local result = chunk(write, interpolate)
+    open_files[#open_files] = nil
+    return result
+  end
+
+  add_functions(base, layers, r, run)
+  check_names(loader, path, params, base, names)
+  local ok, why = with_strict_strings(run, path, layers)
+  if not ok and why == STOP then return "", r.declared end
+  if not ok then error(why, 0) end
+  check_used(loader, path, params, used)
+  return text(), r.declared
 end
 
 return engine

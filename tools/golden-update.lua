@@ -16,7 +16,9 @@ end
 
 for _, c in ipairs(golden.cases(root)) do replace(c.path .. ".hip", emit.golden(c.template, c.params, "gfx942")) end
 
-local lines = { "# template, parameters, SHA-256 of the source: every kernel of the problems in problems.txt. Made by tools/golden-update.lua." }
+local lines = {
+  "# Template, parameters, SHA-256 of the source: every kernel of the problems in problems.txt (tools/golden-update.lua).",
+}
 for _, k in ipairs(golden.kernels(loader, root)) do
   local _, hash = emit.render(k.template, k.params, "gfx942")
   lines[#lines + 1] = k.template .. "\t" .. k.params .. "\t" .. hash

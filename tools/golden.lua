@@ -21,7 +21,8 @@ function golden.cases(root)
   for _, file in ipairs(capture(("cd '%s' && LC_ALL=C find tests/golden -name '*.params' | LC_ALL=C sort"):format(root))) do
     local path = file:gsub("%.params$", "")
     local template, name = path:match("^tests/golden/([%w_]+)/([%w_%-]+)$")
-    out[#out + 1] = { template = template, name = template .. "/" .. name, path = path, params = slurp(root .. "/" .. file):match("^[^\n]*") }
+    local params = slurp(root .. "/" .. file):match("^[^\n]*")
+    out[#out + 1] = { template = template, name = template .. "/" .. name, path = path, params = params }
   end
   return out
 end

@@ -30,7 +30,7 @@ end)
 
 test("closure: an alias cannot reach outside", function()
   local loader = T.loader({ ["x.hip.in"] = '//@ local f = include\n//@ f("lib/a.h")\n', ["lib/a.h"] = "a\n" })
-  raises(function() loader.require("emit").render("x", "", "gfx942") end, "outside the closure")
+  raises(function() loader.require("emit").render("x", "", "gfx942") end, "outside the template's closure")
 end)
 
 local function hash(templates, extra) return T.loader(templates, extra).template_hash("x", "gfx942") end
