@@ -6,7 +6,9 @@
 #include "core/numeric.h"
 #include "core/testcase.h"
 
-enum { SPLIT_PAD = 8, OOB_PAGE_STEP = 1000003 };
+/* Poison: NaN in both types; with a page outside the cache a small number, so that a kernel that reads some other page in its
+ * place does not come by the right answer, NaN, by accident. */
+enum { SPLIT_PAD = 8, OOB_PAGE_STEP = 1000003, POISON = 0xff, POISON_OOB = 0x3c };
 
 static int64_t pages_of(const mlaf_case_spec *s, int32_t b) {
   return ((int64_t)s->kv_lens[b] + s->problem.page_size - 1) / s->problem.page_size;
@@ -22,7 +24,7 @@ static mlaf_status check_spec(const mlaf_case_spec *s, mlaf_err *err) {
   return MLAF_OK;
 }
 
-static mlaf_status allocate(mlaf_testcase *t, const mlaf_case_spec *s, mlaf_err *err) {
+static mlaf_status allocate(mlaf_testcase *t, const mlaf_case_spec *s, int poison, mlaf_err *err) {
   const mlaf_problem *p = &s->problem;
   const bool split = s->layout == MLAF_CACHE_SPLIT;
   mlaf_batch *x = &t->batch;
@@ -45,9 +47,9 @@ static mlaf_status allocate(mlaf_testcase *t, const mlaf_case_spec *s, mlaf_err 
   t->tables = calloc((size_t)(3 * s->n + 2 + t->total_pages), sizeof *t->tables);
   if (!t->q || !t->ckv || (split && !t->kpe) || !t->tables)
     return mlaf_fail(err, MLAF_E_NOMEM, "case %s: no memory for %lld cache rows", s->name, (long long)rows);
-  memset(t->q, 0xff, t->q_count * sizeof *t->q);
-  memset(t->ckv, 0xff, t->ckv_count * sizeof *t->ckv);
-  if (split) memset(t->kpe, 0xff, t->kpe_count * sizeof *t->kpe);
+  memset(t->q, poison, t->q_count * sizeof *t->q);
+  memset(t->ckv, poison, t->ckv_count * sizeof *t->ckv);
+  if (split) memset(t->kpe, poison, t->kpe_count * sizeof *t->kpe);
   x->q = t->q;
   x->ckv = t->ckv;
   x->kpe = split ? t->kpe : t->ckv + p->rank;
@@ -137,7 +139,7 @@ mlaf_status mlaf_testcase_make(const mlaf_case_spec *s, mlaf_inject inject, mlaf
   if (!t) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for case %s", s->name);
   snprintf(t->name, sizeof t->name, "%s", s->name);
   mlaf_rng rng = {s->seed};
-  st = allocate(t, s, err);
+  st = allocate(t, s, inject == MLAF_INJECT_OOB_PAGE ? POISON_OOB : POISON, err);
   if (!st) st = make_tables(t, s, &rng, err);
   if (!st) {
     /* q.k of two standard normal rows has the standard deviation sqrt(R+P). A float, as the kernels get it. */

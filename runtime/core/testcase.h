@@ -28,7 +28,8 @@ typedef struct mlaf_case_spec {
 typedef enum mlaf_inject { MLAF_INJECT_NONE, MLAF_INJECT_NAN_Q, MLAF_INJECT_OOB_PAGE } mlaf_inject;
 
 /* Owns every array `batch` points to. Everything the reference may not look at is NaN: pages that no request owns,
- * tokens behind the last one of a page, padding between rows. Page tables are in random order. */
+ * tokens behind the last one of a page, padding between rows (a small number with OOB_PAGE). Page tables are in random
+ * order. */
 typedef struct mlaf_testcase {
   char name[48];
   mlaf_batch batch;
