@@ -1,6 +1,8 @@
 /* Start, talk to and bury one worker process. */
 #include "compile/worker.h"
 
+#include "compile/scratch.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -28,17 +30,19 @@ static void close_fd(int fd) {
   if (fd >= 0) close(fd);
 }
 
-/* The parent's environment, less what would push foreign libraries into a process with another libc. malloc'ed vector
- * of borrowed strings. */
-static char **worker_environment(bool own_loader) {
+/* The parent's environment, less what would push foreign libraries into a process with another libc, and with a TMPDIR
+ * of its own (`tmpdir` is "TMPDIR=..." or NULL). malloc'ed vector of borrowed strings. */
+static char **worker_environment(bool own_loader, char *tmpdir) {
   size_t n = 0, k = 0;
   while (environ[n]) n++;
-  char **env = calloc(n + 1, sizeof *env);
+  char **env = calloc(n + 2, sizeof *env);
   for (size_t i = 0; env && i < n; i++) {
     bool loader = strncmp(environ[i], "LD_PRELOAD=", 11) == 0 || strncmp(environ[i], "LD_LIBRARY_PATH=", 16) == 0 ||
                   strncmp(environ[i], "LD_AUDIT=", 9) == 0;
-    if (!(own_loader && loader)) env[k++] = environ[i];
+    bool temp = tmpdir && strncmp(environ[i], "TMPDIR=", 7) == 0;
+    if (!(own_loader && loader) && !temp) env[k++] = environ[i];
   }
+  if (env && tmpdir) env[k++] = tmpdir;
   return env;
 }
 
@@ -70,18 +74,19 @@ static int spawn(pid_t *pid, char *const *argv, char *const *env, int channel, i
   return rc;
 }
 
-mlaf_status mlaf_worker_start(const mlaf_toolchain *t, const char *executable, mlaf_worker **out, mlaf_err *err) {
+/* Everything of a started worker but the process. */
+static void release(mlaf_worker *w) {
+  close_fd(w->fd);
+  close_fd(w->words);
+  mlaf_text_free(&w->out);
+  free(w->payload);
+  free(w->scratch);
+  free(w);
+}
+
+/* Socket, stderr file and process. 0 or an errno value; `w` is left for release() either way. */
+static int launch(mlaf_worker *w, char *const *argv, char *const *env) {
   int ends[2] = {-1, -1};
-  mlaf_worker *w = calloc(1, sizeof *w);
-  char **env = worker_environment(t->loader != NULL);
-  if (!w || !env) {
-    free(w);
-    free(env);
-    return mlaf_fail(err, MLAF_E_NOMEM, "no memory for a compile worker");
-  }
-  /* ld.so --library-path DIR PROGRAM ...: runs the worker in the prefix's libc without patching anything */
-  char *via[] = {t->loader, "--library-path", t->lib_dir, (char *)executable, "--lib-dir", t->lib_dir, NULL};
-  w->out = MLAF_TEXT_INIT(MLAF_WIRE_MAX + 4096);
   /* a socket, because send() can be told not to raise SIGPIPE in the host */
   int rc = socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0 ? errno : 0;
   w->fd = above_stdio(ends[0]);
@@ -89,16 +94,31 @@ mlaf_status mlaf_worker_start(const mlaf_toolchain *t, const char *executable, m
   w->words = above_stdio(memfd_create("mlaforge-worker-stderr", MFD_CLOEXEC));
   if (!rc && (w->fd < 0 || child < 0 || w->words < 0)) rc = errno ? errno : EMFILE;
   if (!rc && (fcntl(w->fd, F_SETFL, O_NONBLOCK) != 0 || fcntl(w->words, F_SETFL, O_APPEND) != 0)) rc = errno;
-  if (!rc) rc = spawn(&w->pid, t->loader ? via : via + 3, env, child, w->words);
+  if (!rc) rc = spawn(&w->pid, argv, env, child, w->words);
   close_fd(child);
+  return rc;
+}
+
+mlaf_status mlaf_worker_start(const mlaf_toolchain *t, const char *executable, mlaf_worker **out, mlaf_err *err) {
+  mlaf_worker *w = calloc(1, sizeof *w);
+  if (!w) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for a compile worker");
+  w->out = MLAF_TEXT_INIT(MLAF_WIRE_MAX + 4096);
+  w->fd = w->words = -1;
+  w->owner = getpid();
+  w->scratch = mlaf_scratch_make();
+  char *tmpdir = w->scratch ? mlaf_format("TMPDIR=%s", w->scratch) : NULL;
+  char **env = worker_environment(t->loader != NULL, tmpdir);
+  /* ld.so --library-path DIR PROGRAM ...: runs the worker in the prefix's libc without patching anything */
+  char *argv[] = {t->loader, "--library-path", t->lib_dir, (char *)executable, "--lib-dir", t->lib_dir,
+                  w->scratch ? "--temp" : NULL, w->scratch, NULL};
+  int rc = env ? launch(w, t->loader ? argv : argv + 3, env) : ENOMEM;
   free(env);
+  free(tmpdir);
   if (rc) {
-    close_fd(w->fd);
-    close_fd(w->words);
-    free(w);
+    mlaf_scratch_remove(w->scratch);
+    release(w);
     return mlaf_fail(err, MLAF_E_NO_COMPILER, "cannot start %s: %s", t->loader ? t->loader : executable, strerror(rc));
   }
-  w->owner = getpid();
   *out = w;
   return MLAF_OK;
 }
@@ -111,12 +131,9 @@ int mlaf_worker_stop(mlaf_worker *w) {
     kill(w->pid, SIGKILL); /* it owns nothing that needs an orderly end; after SIGKILL the wait is bounded */
     do got = waitpid(w->pid, &status, 0);
     while (got < 0 && errno == EINTR);
+    mlaf_scratch_remove(w->scratch);
   }
-  close(w->fd);
-  close(w->words);
-  mlaf_text_free(&w->out);
-  free(w->payload);
-  free(w);
+  release(w);
   return got > 0 ? status : -1;
 }
 

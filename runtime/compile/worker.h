@@ -12,6 +12,7 @@ typedef struct mlaf_worker {
   pid_t pid, owner; /* owner: the process that started it; a fork of that process must leave it alone */
   int fd;      /* our end of the socket that is the worker's stdin and stdout */
   int words;   /* memory file that is its stderr: what it said before it died */
+  char *scratch; /* its TMPDIR, removed with it; NULL if none could be made */
   mlaf_text out;
   size_t sent;
   mlaf_wire_header header;

@@ -2,7 +2,10 @@
  * ends. It exists so that a compiler that crashes or hangs takes nobody with it, so that compiles run in parallel, and
  * so that a ROCm with another libc can be used (the parent starts it through that ROCm's own loader).
  *
- *   mlaforge-worker [--lib-dir DIR]     DIR is searched for libhiprtc and libamd_comgr before the loader's path */
+ *   mlaforge-worker [--lib-dir DIR] [--temp DIR]
+ *
+ * --lib-dir is searched for libhiprtc and libamd_comgr before the loader's path; --temp is the TMPDIR
+ * that the parent made for this worker alone: the worker removes it when it finds the parent gone. */
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
@@ -13,6 +16,7 @@
 #include <unistd.h>
 
 #include "compile/rocm.h"
+#include "compile/scratch.h"
 #include "compile/wire.h"
 
 typedef struct reply {
@@ -134,25 +138,29 @@ static bool serve_one(int in, int out, const char *lib_dir, mlaf_rocm **r) {
   return ok;
 }
 
-/* A parent that was killed cannot kill us: end as soon as its end of the socket closes, in mid-compile or not. */
-static void *watch_parent(void *unused) {
+/* A parent that was killed can neither kill us nor clean up: end as soon as its end of the socket closes, in mid-compile
+ * or not. */
+static void *watch_parent(void *temp) {
   struct pollfd p = {STDIN_FILENO, POLLRDHUP, 0};
   while (poll(&p, 1, -1) < 0 || !(p.revents & (POLLRDHUP | POLLHUP | POLLERR | POLLNVAL))) continue;
+  mlaf_scratch_remove(temp);
   _exit(0);
-  return unused;
+  return NULL;
 }
 
 int main(int argc, char **argv) {
-  const char *lib_dir = NULL;
-  for (int i = 1; i + 1 < argc; i += 2)
+  const char *lib_dir = NULL, *temp = NULL;
+  for (int i = 1; i + 1 < argc; i += 2) {
     if (strcmp(argv[i], "--lib-dir") == 0) lib_dir = argv[i + 1];
+    if (strcmp(argv[i], "--temp") == 0) temp = argv[i + 1];
+  }
   signal(SIGINT, SIG_IGN); /* Ctrl-C reaches the whole process group; the parent decides what ends */
   signal(SIGPIPE, SIG_IGN);
   /* Compilers print to stdout when they feel like it: keep the reply channel to ourselves. */
   int out = dup2(STDOUT_FILENO, STDERR_FILENO + 1);
   if (out < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0) return 4;
   pthread_t watcher;
-  if (pthread_create(&watcher, NULL, watch_parent, NULL) != 0) return 4;
+  if (pthread_create(&watcher, NULL, watch_parent, (void *)temp) != 0) return 4;
   mlaf_rocm *r = NULL;
   while (serve_one(STDIN_FILENO, out, lib_dir, &r)) continue;
   fflush(NULL);

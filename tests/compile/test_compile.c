@@ -162,6 +162,9 @@ static void a_worker_killed_in_mid_compile_is_a_crash(void **state) {
   assert_non_null(strstr(job.log, "signal 9"));
   assert_true(mlaf_now() - start < 15); /* noticed at once, not at the deadline */
   mlaf_compile_job_clear(&job);
+  DIR *d = opendir(getenv("TMPDIR")); /* what it had in its temporary folder is gone with it */
+  for (struct dirent *e; (e = readdir(d));) assert_null(strstr(e->d_name, "mlaforge-worker"));
+  closedir(d);
   mlaf_compiler_close(c);
 }
 
