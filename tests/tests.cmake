@@ -4,3 +4,13 @@ add_test(NAME lua/generator COMMAND ${MLAF_LUA} ${CMAKE_SOURCE_DIR}/tests/lua/ru
 add_test(NAME style COMMAND ${CMAKE_SOURCE_DIR}/tools/check-style.sh)
 set_tests_properties(lua/generator style PROPERTIES LABELS t0 TIMEOUT 120
   ENVIRONMENT "MLAF_SOURCE_DIR=${CMAKE_SOURCE_DIR};MLAF_BUILD_DIR=${CMAKE_BINARY_DIR}")
+
+# Needs two rooms at once, so that neither can be built alone with it.
+if("gen" IN_LIST MLAF_ROOMS AND "compile" IN_LIST MLAF_ROOMS)
+  add_executable(gen_resources ${CMAKE_SOURCE_DIR}/tests/gen/resources.c)
+  target_include_directories(gen_resources PRIVATE ${CMAKE_SOURCE_DIR}/tests)
+  target_link_libraries(gen_resources PRIVATE mlaf_rooms PkgConfig::CMOCKA)
+  add_test(NAME gen/resources COMMAND gen_resources)
+  set_tests_properties(gen/resources PROPERTIES LABELS t1 TIMEOUT 300
+    ENVIRONMENT "MLAF_SOURCE_DIR=${CMAKE_SOURCE_DIR};MLAF_BUILD_DIR=${CMAKE_BINARY_DIR}")
+endif()
