@@ -10,6 +10,7 @@
 
 typedef enum emu_vtype {
   VT_NO, VT_U32, VT_I32, VT_F32, VT_U16, VT_I16, VT_F16, VT_U64, VT_I64, VT_F64,
+  VT_B32, VT_H16, VT_B64, /* f32, f16, f64 as bit patterns: float modifiers, integer expression */
   VT_PK,   /* two 16-bit halves, integer */
   VT_PKF,  /* two f16 halves */
   VT_PK32, /* two dwords, f32 */
@@ -28,13 +29,14 @@ enum {
   VF_FLUSH = 1 << 5,     /* flushes f32 denormals whatever MODE says (exp, log, rcp, rsq, sqrt) */
   VF_RAW_SRC = 1 << 6,   /* bit pattern in, no denormal flush and no NaN rule (class, frexp, ldexp's exponent) */
   VF_MINMAX = 1 << 7,    /* NaN rule of its own: min, max, med3 */
-  VF_OPSEL_DST_BYTE = 1 << 8, /* op_sel picks the destination byte or half itself (cvt_pk_fp8 ...) */
-  VF_OPSEL3_PK = 1 << 9  /* packed: op_sel/op_sel_hi/neg_lo/neg_hi select halves */
+  VF_HIGH_HALF = 1 << 8, /* the 16-bit result goes to the high half (mixhi) */
+  VF_PACKED = 1 << 9     /* op_sel, op_sel_hi, neg_lo, neg_hi work on halves (VOP3P) */
 };
 
 typedef struct emu_valu_op {
+  emu_exec fast;            /* executor for plain operands, of the same host ISA; NULL: op.exec is the only one */
   emu_lane_fn fn, fn_clamp; /* fn_clamp: saturating integer form; NULL: clamp is the float clamp, or an error */
-  uint8_t n_dst, n_src;     /* operands as the disassembler prints them; n_src may be 3 + 1 for addc's carry-in */
+  uint8_t n_dst, n_src;     /* operands as the disassembler prints them */
   uint8_t dst, src[3];      /* emu_vtype */
   uint16_t flags;
 } emu_valu_op;

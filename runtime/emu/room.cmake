@@ -1,0 +1,9 @@
+# The emulator is what tests and tuning wait for: optimise it harder than the rest. No contraction (the ISA says where an
+# fma is), no errno or traps (they stop the 64-lane loops from vectorising).
+target_compile_options(mlaf_emu PRIVATE -O3 -ffp-contract=off -fno-math-errno -fno-trapping-math)
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  target_compile_definitions(mlaf_emu PRIVATE EMU_HOST_X86)
+  set_source_files_properties(runtime/emu/ops_valu_v3.c PROPERTIES COMPILE_OPTIONS "-march=x86-64-v3")
+  set_source_files_properties(runtime/emu/ops_valu_v4.c PROPERTIES COMPILE_OPTIONS
+                              "-march=x86-64-v4;-mprefer-vector-width=512")
+endif()

@@ -1,0 +1,188 @@
+/* The vector ALU for one host instruction set: included once by each of ops_valu_v1.c, ops_valu_v3.c and ops_valu_v4.c, which
+ * differ in compiler options only. The valu_ops_*.h lists are read twice: once for the lane loops, once for the table. */
+#include "emu/valu_exec.h"
+#include "emu/valu_math.h"
+
+/* --- how each operand type is read from and written to the lane arrays --- */
+#define CT_NO int
+#define CT_U32 uint32_t
+#define CT_B32 uint32_t
+#define CT_I32 int32_t
+#define CT_F32 float
+#define CT_U16 uint32_t
+#define CT_H16 uint32_t
+#define CT_I16 int32_t
+#define CT_F16 float
+#define CT_U64 uint64_t
+#define CT_B64 uint64_t
+#define CT_I64 int64_t
+#define CT_F64 double
+#define CT_MIX float
+#define CT_MASK uint32_t
+#define CT_PK uint32_t
+#define CT_PKF uint32_t
+#define PAIR(p, i) ((uint64_t)p[EMU_LANES + i] << 32 | p[i])
+#define LD_NO(p, i) 0
+#define LD_U32(p, i) p[i]
+#define LD_B32(p, i) p[i]
+#define LD_I32(p, i) (int32_t)p[i]
+#define LD_F32(p, i) asf(p[i])
+#define LD_U16(p, i) (p[i] & 0xffff)
+#define LD_H16(p, i) (p[i] & 0xffff)
+#define LD_I16(p, i) (int16_t)p[i]
+#define LD_F16(p, i) f16_to_f32(p[i] & 0xffff)
+#define LD_U64(p, i) PAIR(p, i)
+#define LD_B64(p, i) PAIR(p, i)
+#define LD_I64(p, i) (int64_t)PAIR(p, i)
+#define LD_F64(p, i) asd(PAIR(p, i))
+#define LD_MIX(p, i) asf(p[i])
+#define LD_MASK(p, i) p[i]
+#define LD_PK(p, i) p[i]
+#define LD_PKF(p, i) p[i]
+#define ST_U32(d, i, v) d[i] = (v)
+#define ST_I32(d, i, v) d[i] = (uint32_t)(v)
+#define ST_F32(d, i, v) d[i] = asu(v)
+#define ST_U16(d, i, v) d[i] = (v)&0xffff
+#define ST_I16(d, i, v) d[i] = (uint32_t)(v)&0xffff
+#define ST_H16(d, i, v) d[i] = (v)
+#define ST_F16(d, i, v) d[i] = f32_to_f16(v)
+#define ST_MASK(d, i, v) d[i] = (v) ? ~0u : 0
+#define ST_U64(d, i, v) \
+  uint64_t r_ = (v);    \
+  d[i] = (uint32_t)r_;  \
+  d[EMU_LANES + i] = (uint32_t)(r_ >> 32)
+#define ST_F64(d, i, v) ST_U64(d, i, asq(v))
+#define N_U64 2
+#define N_F64 2
+#define N_U32 1
+#define N_F32 1
+
+/* --- first reading: the loops --- */
+#define LOOP(fn, A, B, C, statement)                                                                        \
+  static void fn(uint32_t *restrict d, const uint32_t *restrict a, const uint32_t *restrict b,              \
+                 const uint32_t *restrict c) {                                                              \
+    for (int i = 0; i < EMU_LANES; i++) {                                                                   \
+      const CT_##A x = LD_##A(a, i);                                                                        \
+      const CT_##B y = LD_##B(b, i);                                                                        \
+      const CT_##C z = LD_##C(c, i);                                                                        \
+      (void)x, (void)y, (void)z;                                                                            \
+      statement;                                                                                            \
+    }                                                                                                       \
+  }
+/* Both halves of a dword: h shifts. */
+#define LOOP_PK(fn, D, A, B, C, expr)                                                                       \
+  static void fn(uint32_t *restrict d, const uint32_t *restrict a, const uint32_t *restrict b,              \
+                 const uint32_t *restrict c) {                                                              \
+    for (int i = 0; i < EMU_LANES; i++) {                                                                   \
+      uint32_t both = 0;                                                                                    \
+      for (int h = 0; h < 32; h += 16) {                                                                    \
+        const uint32_t ah[1] = {a[i] >> h}, bh[1] = {b[i] >> h};                                            \
+        const CT_##A x = LD_##A(ah, 0);                                                                     \
+        const CT_##B y = LD_##B(bh, 0);                                                                     \
+        const CT_##C z = LD_PK_##C(c, i, h);                                                                \
+        uint32_t r[1];                                                                                      \
+        (void)x, (void)y, (void)z;                                                                          \
+        ST_##D(r, 0, (expr));                                                                               \
+        both |= (r[0] & 0xffff) << h;                                                                       \
+      }                                                                                                     \
+      d[i] = both;                                                                                          \
+    }                                                                                                       \
+  }
+#define LD_PK_NO(p, i, h) 0
+#define LD_PK_U16(p, i, h) (p[i] >> h & 0xffff)
+#define LD_PK_I16(p, i, h) (int16_t)(p[i] >> h)
+#define LD_PK_F16(p, i, h) f16_to_f32(p[i] >> h & 0xffff)
+#define LD_PK_H16(p, i, h) (p[i] >> h & 0xffff)
+
+#define OP(name, flags, D, A, B, C, expr) LOOP(l_##name, A, B, C, ST_##D(d, i, (expr)))
+#define OPT(name, flags, D, A, expr) LOOP(l_##name, A, NO, NO, ST_##D(d, i, (expr)))
+#define OPS(name, flags, D, A, B, C, expr, saturated)  \
+  LOOP(l_##name, A, B, C, ST_##D(d, i, (expr)))        \
+  LOOP(sat_##name, A, B, C, ST_##D(d, i, (saturated)))
+#define OPC(name, D, A, B, C, expr, carry) \
+  LOOP(l_##name, A, B, C, ST_##D(d, i, (expr)); d[N_##D * EMU_LANES + i] = (carry) ? ~0u : 0)
+#define OPM(name, D, A, B, C, expr) \
+  LOOP(l_##name, A, B, C, bool mask; ST_##D(d, i, (expr)); d[N_##D * EMU_LANES + i] = mask ? ~0u : 0)
+#define PK(name, flags, T, A, B, C, expr, saturated) \
+  LOOP_PK(l_##name, T, A, B, C, expr)                \
+  LOOP_PK(sat_##name, T, A, B, C, saturated)
+#define PK32(name, D, A, B, C, expr)                                                                        \
+  static void l_##name(uint32_t *restrict d, const uint32_t *restrict a, const uint32_t *restrict b,        \
+                       const uint32_t *restrict c) {                                                        \
+    for (int i = 0; i < LANES2; i++) {                                                                      \
+      const CT_##A x = LD_##A(a, i), y = LD_##B(b, i);                                                      \
+      const CT_##C z = LD_##C(c, i);                                                                        \
+      (void)z;                                                                                              \
+      d[i] = asu(expr);                                                                                     \
+    }                                                                                                       \
+  }
+#define DOT(name, flags, D, P, Z, expr, saturated)  \
+  LOOP(l_##name, P, P, U32, d[i] = (expr))          \
+  LOOP(sat_##name, P, P, U32, d[i] = (saturated))
+#include "emu/valu_ops_all.h"
+#undef OP
+#undef OPT
+#undef OPS
+#undef OPC
+#undef OPM
+#undef PK
+#undef PK32
+#undef DOT
+
+/* --- second reading: the table --- */
+#define COUNT_NO 0
+#define COUNT_U32 1
+#define COUNT_B32 1
+#define COUNT_I32 1
+#define COUNT_F32 1
+#define COUNT_U16 1
+#define COUNT_H16 1
+#define COUNT_I16 1
+#define COUNT_F16 1
+#define COUNT_U64 1
+#define COUNT_B64 1
+#define COUNT_I64 1
+#define COUNT_F64 1
+#define COUNT_MIX 1
+#define COUNT_MASK 1
+/* A source that is the destination is not an operand of the text. */
+#define N_SRC(A, B, C, flags) (COUNT_##A + COUNT_##B + (COUNT_##C && !((flags)&VF_READS_DST)))
+#define ENTRY(name, cls, ...) {"v_" #name, exec_any, cls, 0, 0, &(const emu_valu_op){__VA_ARGS__}},
+/* Float types whose name is that of a packed operand. */
+#define PKT_U16 VT_PK
+#define PKT_I16 VT_PK
+#define PKT_F16 VT_PKF
+#define PKT_H16 VT_PKF
+#define PKT_NO VT_NO
+#define OP(name, flags, D, A, B, C, expr) \
+  ENTRY(name, EMU_C_VALU, exec_fast, l_##name, NULL, 1, N_SRC(A, B, C, flags), VT_##D, {VT_##A, VT_##B, VT_##C}, flags)
+#define OPT(name, flags, D, A, expr) \
+  ENTRY(name, EMU_C_TRANS, exec_fast, l_##name, NULL, 1, 1, VT_##D, {VT_##A, VT_NO, VT_NO}, flags)
+#define OPS(name, flags, D, A, B, C, expr, saturated) \
+  ENTRY(name, EMU_C_VALU, exec_fast, l_##name, sat_##name, 1, N_SRC(A, B, C, flags), VT_##D, {VT_##A, VT_##B, VT_##C}, flags)
+#define OPC(name, D, A, B, C, expr, carry) \
+  ENTRY(name, EMU_C_VALU, exec_fast, l_##name, NULL, 2, N_SRC(A, B, C, 0), VT_##D, {VT_##A, VT_##B, VT_##C}, VF_MASK2)
+#define OPM(name, D, A, B, C, expr) OPC(name, D, A, B, C, expr, 0)
+#define PK(name, flags, T, A, B, C, expr, saturated)                                                        \
+  ENTRY(name, EMU_C_VALU, exec_fast, l_##name, PKT_##T == VT_PK ? sat_##name : NULL, 1, N_SRC(A, B, C, flags), PKT_##T, \
+        {PKT_##A, PKT_##B, PKT_##C}, VF_PACKED | (flags))
+#define PK32(name, D, A, B, C, expr) \
+  ENTRY(name, EMU_C_VALU, exec_fast, l_##name, NULL, 1, N_SRC(A, B, C, 0), VT_PK32, {VT_PK32, VT_PK32, C_PK32_##C}, VF_PACKED)
+#define C_PK32_NO VT_NO
+#define C_PK32_F32 VT_PK32
+#define DOT(name, flags, D, P, Z, expr, saturated)                                                          \
+  ENTRY(name, EMU_C_VALU, exec_fast, l_##name, VT_##D == VT_F32 ? NULL : sat_##name, 1, (flags)&VF_READS_DST ? 2 : 3, VT_##D, \
+        {VT_##P, VT_##P, VT_##Z}, VF_PACKED | (flags))
+/* Executors of their own: no lane loop, operands checked there. */
+#define SPECIAL(name, exec, n_dst, n_src) \
+  {"v_" #name, exec, EMU_C_VALU, 0, 0, &(const emu_valu_op){NULL, NULL, NULL, n_dst, n_src, VT_U32, {VT_U32, VT_U32, VT_NO}, 0}},
+
+const emu_op EMU_VALU_TABLE[] = {
+#include "emu/valu_ops_all.h"
+  SPECIAL(readlane_b32, v_readlane, 1, 2)
+  SPECIAL(readfirstlane_b32, v_readfirstlane, 1, 1)
+  SPECIAL(writelane_b32, v_writelane, 1, 2)
+  SPECIAL(swap_b32, v_swap, 1, 1)
+  SPECIAL(pk_mov_b32, v_pk_mov, 1, 2)
+  SPECIAL(nop, v_nothing, 0, 0)
+  {NULL, NULL, 0, 0, 0, NULL}};

@@ -1,0 +1,314 @@
+/* Executors of the vector ALU: fetch, call the lane loop, write under EXEC. exec_fast takes what compilers emit nearly
+ * always (plain operands, denormals on); exec_any takes every modifier. */
+#ifndef MLAF_EMU_VALU_EXEC_H
+#define MLAF_EMU_VALU_EXEC_H
+
+#if defined(__SSE2__)
+#include <immintrin.h>
+#endif
+
+#include "emu/valu_fetch.h"
+
+/* Result of a lane loop: up to two dwords a lane, then the lane mask of VF_MASK2 or VF_VCC_SRC. */
+enum { OUT_DWORDS = 3 * EMU_LANES };
+
+/* Lanes whose dword is not 0; the lane loops store 0 or ~0. */
+static inline uint64_t gather_mask(const uint32_t *p) {
+  uint64_t m = 0;
+#if defined(__AVX512DQ__)
+  for (int i = 0; i < 4; i++) m |= (uint64_t)_mm512_movepi32_mask(_mm512_loadu_si512(p + 16 * i)) << (16 * i);
+#elif defined(__AVX__)
+  for (int i = 0; i < 8; i++) m |= (uint64_t)(uint32_t)_mm256_movemask_ps(_mm256_loadu_ps((const float *)p + 8 * i)) << (8 * i);
+#elif defined(__SSE2__)
+  for (int i = 0; i < 16; i++) m |= (uint64_t)(uint32_t)_mm_movemask_ps(_mm_loadu_ps((const float *)p + 4 * i)) << (4 * i);
+#else
+  for (int i = 0; i < EMU_LANES; i++) m |= (uint64_t)(p[i] >> 31) << i;
+#endif
+  return m;
+}
+
+static inline void store_lanes(uint32_t *dst, const uint32_t *src, uint64_t lanes) {
+  if (lanes == ~UINT64_C(0)) {
+    memcpy(dst, src, EMU_LANES * 4);
+    return;
+  }
+#if defined(__AVX512F__)
+  for (int i = 0; i < 4; i++)
+    _mm512_mask_storeu_epi32(dst + 16 * i, (__mmask16)(lanes >> (16 * i)), _mm512_loadu_si512(src + 16 * i));
+#else
+  uint32_t on[EMU_LANES];
+  spread_mask(on, lanes);
+  for (int i = 0; i < EMU_LANES; i++) dst[i] = (src[i] & on[i]) | (dst[i] & ~on[i]);
+#endif
+}
+
+/* --- NaN results: the first NaN operand, quieted, else the default quiet NaN (positive; x86's is negative) --- */
+static inline bool any_nan(const uint32_t *out, unsigned type) {
+  uint32_t bad = 0;
+  switch (type) {
+    case VT_F32:
+      for (int i = 0; i < EMU_LANES; i++) bad |= (out[i] & 0x7fffffff) > 0x7f800000;
+      break;
+    case VT_PK32:
+      for (int i = 0; i < LANES2; i++) bad |= (out[i] & 0x7fffffff) > 0x7f800000;
+      break;
+    case VT_F16:
+      for (int i = 0; i < EMU_LANES; i++) bad |= (out[i] & 0x7fff) > 0x7c00;
+      break;
+    case VT_PKF:
+      for (int i = 0; i < EMU_LANES; i++) bad |= ((out[i] & 0x7fff) > 0x7c00) | ((out[i] >> 16 & 0x7fff) > 0x7c00);
+      break;
+    case VT_F64: /* or an infinity: the repair looks closer */
+      for (int i = 0; i < EMU_LANES; i++) bad |= (out[EMU_LANES + i] & 0x7ff00000) == 0x7ff00000;
+      break;
+    default: break;
+  }
+  return bad != 0;
+}
+
+static void repair32(uint32_t *out, int lane, const emu_valu_op *op, unsigned type, const uint32_t *const p[3]) {
+  uint32_t r = 0x7fc00000;
+  if (!nan32(out[lane])) return;
+  for (int k = 2; k >= 0; k--)
+    if (p[k] && (op->src[k] == type || op->src[k] == VT_MIX) && nan32(p[k][lane])) r = p[k][lane] | 0x400000;
+  out[lane] = r;
+}
+
+static void repair16(uint32_t *out, int lane, unsigned shift, const emu_valu_op *op, unsigned type, const uint32_t *const p[3]) {
+  uint32_t r = 0x7e00;
+  if (!nan16(out[lane] >> shift & 0xffff)) return;
+  for (int k = 2; k >= 0; k--)
+    if (p[k] && op->src[k] == type && nan16(p[k][lane] >> shift & 0xffff)) r = (p[k][lane] >> shift & 0xffff) | 0x200;
+  out[lane] = (out[lane] & ~(0xffffu << shift)) | r << shift;
+}
+
+static inline uint64_t pair_at(const uint32_t *p, int lane) { return (uint64_t)p[EMU_LANES + lane] << 32 | p[lane]; }
+
+static void repair64(uint32_t *out, int lane, const emu_valu_op *op, const uint32_t *const p[3]) {
+  const uint64_t inf = UINT64_C(0x7ff) << 52, quiet = UINT64_C(1) << 51;
+  uint64_t r = inf | quiet;
+  if ((pair_at(out, lane) & INT64_MAX) <= inf) return;
+  for (int k = 2; k >= 0; k--)
+    if (p[k] && op->src[k] == VT_F64 && (pair_at(p[k], lane) & INT64_MAX) > inf) r = pair_at(p[k], lane) | quiet;
+  out[lane] = (uint32_t)r;
+  out[EMU_LANES + lane] = (uint32_t)(r >> 32);
+}
+
+/* Conversions carry their NaN themselves: the rule needs a source of the result's type. */
+static void __attribute__((noinline)) repair_nans(uint32_t *out, const emu_valu_op *op, const uint32_t *const p[3]) {
+  unsigned t = op->dst;
+  if (op->src[0] != t && op->src[0] != VT_MIX && !(op->flags & VF_PACKED)) return;
+  if (op->src[0] == VT_MIX && t == VT_F16) return;
+  for (int lane = 0; lane < EMU_LANES; lane++) {
+    if (t == VT_F32 || t == VT_PK32) repair32(out, lane, op, t, p);
+    if (t == VT_F16 || t == VT_PKF) repair16(out, lane, 0, op, t, p);
+    if (t == VT_PKF) repair16(out, lane, 16, op, t, p);
+    if (t == VT_F64) repair64(out, lane, op, p);
+  }
+  if (t != VT_PK32) return;
+  const uint32_t *hi[3];
+  for (int k = 0; k < 3; k++) hi[k] = p[k] ? p[k] + EMU_LANES : NULL;
+  for (int lane = 0; lane < EMU_LANES; lane++) repair32(out + EMU_LANES, lane, op, t, hi);
+}
+
+/* --- results --- */
+static bool write_mask(emu_wave *w, const emu_inst *in, const emu_valu_op *op, uint64_t mask) {
+  const emu_operand *o = &in->dst[op->dst == VT_MASK ? 0 : 1];
+  if (o->kind != EMU_O_SREG || o->reg + 1 >= EMU_SREGS) return emu_fault(w, -1, "lane-mask destination that is no SGPR pair");
+  if (!emu_sreg_write(w, o->reg, (uint32_t)mask) || !emu_sreg_write(w, o->reg + 1u, (uint32_t)(mask >> 32))) return false;
+  if (op->flags & VF_CMPX) {
+    w->s[EMU_EXEC] = (uint32_t)mask;
+    w->s[EMU_EXEC + 1] = (uint32_t)(mask >> 32);
+  }
+  return true;
+}
+
+/* EXEC is 0: nothing is read and no vector register written, but a lane mask still becomes 0. */
+static bool no_lanes(emu_wave *w, const emu_inst *in, const emu_valu_op *op) {
+  return op->dst == VT_MASK || (op->flags & VF_MASK2) ? write_mask(w, in, op, 0) : true;
+}
+
+static inline bool finish(emu_wave *w, const emu_inst *in, const emu_valu_op *op, const uint32_t *out, uint64_t lanes) {
+  if (op->dst == VT_MASK) return write_mask(w, in, op, gather_mask(out) & lanes);
+  unsigned n = vt_dwords(op->dst), reg = in->dst[0].reg;
+  if (!emu_vreg_written(w, reg, n, lanes)) return false;
+  store_lanes(w->v[reg], out, lanes);
+  if (n == 2) store_lanes(w->v[reg + 1], out + EMU_LANES, lanes);
+  return op->flags & VF_MASK2 ? write_mask(w, in, op, gather_mask(out + n * EMU_LANES) & lanes) : true;
+}
+
+static inline bool nan_rule(const emu_valu_op *op) { return !(op->flags & (VF_RAW_SRC | VF_MINMAX)); }
+
+static bool exec_any(emu_wave *w, const emu_inst *in);
+
+static bool exec_fast(emu_wave *w, const emu_inst *in) {
+  const emu_valu_op *op = in->aux;
+  uint64_t exec = emu_exec_mask(w);
+  uint32_t buf[3][LANES2] __attribute__((aligned(64))), out[OUT_DWORDS] __attribute__((aligned(64)));
+  const uint32_t *p[3] = {NULL, NULL, NULL};
+  if ((w->mode & (EMU_MODE_DENORM32 | EMU_MODE_DENORM16_64 | EMU_MODE_IEEE)) !=
+      (EMU_MODE_DENORM32 | EMU_MODE_DENORM16_64 | EMU_MODE_IEEE))
+    return exec_any(w, in);
+  if (exec == 0) return no_lanes(w, in, op);
+  for (int k = 0; k < op->n_src; k++)
+    if (!(p[k] = fetch_plain(w, &in->src[k], op->src[k], buf[k], exec))) return false;
+  if (op->flags & VF_READS_DST && !(p[2] = fetch_plain(w, &in->dst[0], op->src[2], buf[2], exec))) return false;
+  op->fn(out, p[0], p[1], p[2]);
+  if (nan_rule(op) && any_nan(out, op->dst)) repair_nans(out, op, p);
+  return finish(w, in, op, out, exec);
+}
+
+/* --- output modifiers --- */
+static float clamp01(float x, bool dx10) { return x != x ? (dx10 ? 0.0f : x) : x > 0.0f ? x < 1.0f ? x : 1.0f : 0.0f; }
+static double clamp01_d(double x, bool dx10) { return x != x ? (dx10 ? 0.0 : x) : x > 0.0 ? x < 1.0 ? x : 1.0 : 0.0; }
+
+static void clamp_lanes(uint32_t *out, unsigned type, bool dx10) {
+  for (int i = 0; i < EMU_LANES; i++) {
+    if (type == VT_F32 || type == VT_PK32) out[i] = asu(clamp01(asf(out[i]), dx10));
+    if (type == VT_PK32) out[EMU_LANES + i] = asu(clamp01(asf(out[EMU_LANES + i]), dx10));
+    if (type == VT_F16 || type == VT_H16) out[i] = f32_to_f16(clamp01(f16_to_f32(out[i] & 0xffff), dx10));
+    if (type == VT_PKF)
+      out[i] = f32_to_f16(clamp01(f16_to_f32(out[i] & 0xffff), dx10)) | f32_to_f16(clamp01(f16_to_f32(out[i] >> 16), dx10)) << 16;
+    if (type == VT_F64) {
+      uint64_t r = asq(clamp01_d(asd(pair_at(out, i)), dx10));
+      out[i] = (uint32_t)r;
+      out[EMU_LANES + i] = (uint32_t)(r >> 32);
+    }
+  }
+}
+
+/* The hardware ignores omod where denormal results are on. A kernel that carries one then does not do what it says. */
+static bool scale_lanes(emu_wave *w, const emu_inst *in, uint32_t *out, unsigned type) {
+  static const float factor[] = {1.0f, 2.0f, 4.0f, 0.5f};
+  if (type != VT_F32 && type != VT_F16) return emu_fault(w, -1, "output modifier on a type that is not emulated");
+  if (w->mode & (type == VT_F32 ? 0x20 : 0x80) || w->mode & EMU_MODE_IEEE)
+    return emu_fault(w, -1, "output modifier with denormal results or IEEE mode on: the hardware ignores it");
+  for (int i = 0; i < EMU_LANES; i++)
+    out[i] = type == VT_F32 ? asu(asf(out[i]) * factor[in->omod]) : f32_to_f16(f16_to_f32(out[i] & 0xffff) * factor[in->omod]);
+  return true;
+}
+
+/* Where a result narrower than its register goes: op_sel's half, SDWA's byte or word, and what the rest becomes. */
+static void place_result(uint32_t *out, const emu_inst *in, const emu_valu_op *op, const uint32_t *old) {
+  bool high = (op->flags & VF_HIGH_HALF) || (vt_half(op->dst) && in->op_sel & 8);
+  bool keep = (op->flags & VF_KEEP_HI) || high;
+  if (in->flags & EMU_F_SDWA && in->sdwa_dst < 6) {
+    unsigned bits = in->sdwa_dst < 4 ? 8 : 16, shift = in->sdwa_dst < 4 ? 8u * in->sdwa_dst : 16u * (in->sdwa_dst - 4u);
+    uint32_t mask = low_mask(bits) << shift;
+    for (int i = 0; i < EMU_LANES; i++) {
+      uint32_t v = out[i] << shift & mask;
+      if (in->sdwa_unused == 1) v = (uint32_t)((int32_t)(out[i] << (32 - bits)) >> (32 - bits)) << shift;
+      if (in->sdwa_unused == 2) v |= old[i] & ~mask;
+      out[i] = v;
+    }
+    return;
+  }
+  if (!vt_half(op->dst) || !keep) return;
+  for (int i = 0; i < EMU_LANES; i++)
+    out[i] = high ? (out[i] & 0xffff) << 16 | (old[i] & 0xffff) : (out[i] & 0xffff) | (old[i] & 0xffff0000);
+}
+
+/* Does the result depend on what the destination held? Then those lanes must have been written. Instructions that keep a
+ * half are let off: compilers use them on fresh registers and never look at the other half. */
+static bool keeps_old(const emu_inst *in) {
+  return in->flags & EMU_F_SDWA && in->sdwa_dst < 6 && in->sdwa_unused == 2;
+}
+
+static bool exec_any(emu_wave *w, const emu_inst *in) {
+  const emu_valu_op *op = in->aux;
+  uint64_t exec = emu_exec_mask(w), lanes = exec;
+  uint32_t buf[3][LANES2] __attribute__((aligned(64))), out[OUT_DWORDS] __attribute__((aligned(64)));
+  const uint32_t *p[3] = {NULL, NULL, NULL};
+  dpp_map map, *dpp = NULL;
+  if (exec == 0) return no_lanes(w, in, op);
+  if (in->flags & EMU_F_DPP) {
+    dpp_prepare(in, exec, &map);
+    dpp = &map;
+    lanes = map.write;
+  }
+  for (int k = 0; k < op->n_src; k++)
+    if (!(p[k] = fetch_any(w, in, &in->src[k], k, op, buf[k], exec, dpp))) return false;
+  if (op->flags & VF_READS_DST && !(p[2] = fetch_any(w, in, &in->dst[0], 2, op, buf[2], exec, dpp))) return false;
+  if (op->flags & VF_VCC_SRC) {
+    if (!emu_sreg_check(w, EMU_VCC, 2)) return false;
+    spread_mask(out + LANES2, (uint64_t)w->s[EMU_VCC + 1] << 32 | w->s[EMU_VCC]);
+  }
+  if (op->flags & VF_FLUSH) flush_f32(buf[0], EMU_LANES);
+  bool clamp = in->flags & EMU_F_CLAMP;
+  (clamp && op->fn_clamp ? op->fn_clamp : op->fn)(out, p[0], p[1], p[2]);
+  if (nan_rule(op) && any_nan(out, op->dst)) repair_nans(out, op, p);
+  if (op->flags & VF_FLUSH) flush_f32(out, EMU_LANES);
+  else if (!(op->flags & VF_RAW_SRC)) flush_type(out, op->dst, w->mode & 0x20, w->mode & 0x80);
+  if (in->omod && !scale_lanes(w, in, out, op->dst)) return false;
+  if (clamp && !op->fn_clamp) clamp_lanes(out, op->dst, w->mode & EMU_MODE_DX10_CLAMP);
+  if (op->dst != VT_MASK) {
+    if (keeps_old(in) && !emu_vreg_check(w, in->dst[0].reg, 1, lanes)) return false;
+    place_result(out, in, op, w->v[in->dst[0].reg]);
+  }
+  return finish(w, in, op, out, lanes);
+}
+
+/* --- instructions that move between lanes and scalars --- */
+static bool lane_operand(emu_wave *w, const emu_operand *o, unsigned *lane) {
+  uint32_t v;
+  if (!emu_sread32(w, o, &v)) return false;
+  *lane = v & 63;
+  return true;
+}
+
+static bool v_readlane(emu_wave *w, const emu_inst *in) {
+  unsigned lane, reg = in->src[0].reg;
+  if (in->src[0].kind != EMU_O_VREG) return emu_fault(w, -1, "readlane of an operand that is no vector register");
+  return lane_operand(w, &in->src[1], &lane) && emu_vreg_check(w, reg, 1, UINT64_C(1) << lane) &&
+         emu_sreg_write(w, in->dst[0].reg, w->v[reg][lane]);
+}
+
+/* The first active lane, or lane 0 when there is none. */
+static bool v_readfirstlane(emu_wave *w, const emu_inst *in) {
+  uint64_t exec = emu_exec_mask(w);
+  unsigned lane = exec ? (unsigned)__builtin_ctzll(exec) : 0, reg = in->src[0].reg;
+  if (in->src[0].kind != EMU_O_VREG) return emu_fault(w, -1, "readfirstlane of an operand that is no vector register");
+  return emu_vreg_check(w, reg, 1, UINT64_C(1) << lane) && emu_sreg_write(w, in->dst[0].reg, w->v[reg][lane]);
+}
+
+static bool v_writelane(emu_wave *w, const emu_inst *in) {
+  unsigned lane, reg = in->dst[0].reg;
+  uint32_t v;
+  if (!emu_sread32(w, &in->src[0], &v) || !lane_operand(w, &in->src[1], &lane)) return false;
+  if (!emu_vreg_written(w, reg, 1, UINT64_C(1) << lane)) return false;
+  w->v[reg][lane] = v;
+  return true;
+}
+
+static bool v_swap(emu_wave *w, const emu_inst *in) {
+  uint64_t exec = emu_exec_mask(w);
+  unsigned a = in->dst[0].reg, b = in->src[0].reg;
+  uint32_t t[EMU_LANES];
+  if (exec == 0) return true;
+  if (!emu_vreg_check(w, a, 1, exec) || !emu_vreg_check(w, b, 1, exec)) return false;
+  memcpy(t, w->v[a], sizeof t);
+  store_lanes(w->v[a], w->v[b], exec);
+  store_lanes(w->v[b], t, exec);
+  return true;
+}
+
+/* Each result dword from either source, as op_sel says: bit 0 picks src0's dword for the low half, bit 1 src1's for the high. */
+static bool v_pk_mov(emu_wave *w, const emu_inst *in) {
+  uint64_t exec = emu_exec_mask(w);
+  uint32_t buf[2][LANES2] __attribute__((aligned(64))), out[LANES2];
+  const uint32_t *p[2];
+  unsigned reg = in->dst[0].reg;
+  if (exec == 0) return true;
+  for (int k = 0; k < 2; k++)
+    if (!(p[k] = fetch_plain(w, &in->src[k], VT_PK32, buf[k], exec))) return false;
+  memcpy(out, p[0] + (in->op_sel & 1 ? EMU_LANES : 0), EMU_LANES * 4);
+  memcpy(out + EMU_LANES, p[1] + (in->op_sel & 2 ? EMU_LANES : 0), EMU_LANES * 4);
+  if (!emu_vreg_written(w, reg, 2, exec)) return false;
+  store_lanes(w->v[reg], out, exec);
+  store_lanes(w->v[reg + 1], out + EMU_LANES, exec);
+  return true;
+}
+
+static bool v_nothing(emu_wave *w, const emu_inst *in) { return true; }
+
+#endif

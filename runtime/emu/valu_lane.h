@@ -1,0 +1,193 @@
+/* What the per-lane statements of valu_ops_*.h are made of: operand types and number formats. Everything is branch-free
+ * integer or float C, so that a compiler turns the 64-lane loops into vector code for whatever host it builds for. */
+#ifndef MLAF_EMU_VALU_LANE_H
+#define MLAF_EMU_VALU_LANE_H
+
+#include <math.h>
+#include <string.h>
+
+#include "emu/valu.h"
+
+static inline float asf(uint32_t u) {
+  float f;
+  memcpy(&f, &u, 4);
+  return f;
+}
+static inline uint32_t asu(float f) {
+  uint32_t u;
+  memcpy(&u, &f, 4);
+  return u;
+}
+static inline double asd(uint64_t u) {
+  double d;
+  memcpy(&d, &u, 8);
+  return d;
+}
+static inline uint64_t asq(double d) {
+  uint64_t u;
+  memcpy(&u, &d, 8);
+  return u;
+}
+
+/* --- f16 --- */
+/* Exact; a signalling NaN comes out quiet. */
+static inline uint32_t f16_to_f32_bits(uint32_t h) {
+  uint32_t sign = (h & 0x8000) << 16, em = h & 0x7fff;
+  uint32_t normal = (em << 13) + 0x38000000;
+  uint32_t special = em << 13 | (em > 0x7c00 ? 0x7fc00000 : 0x7f800000);
+  uint32_t tiny = asu((float)(int32_t)em * 0x1p-24f);
+  return sign | (em >= 0x7c00 ? special : em < 0x400 ? tiny : normal);
+}
+static inline float f16_to_f32(uint32_t h) { return asf(f16_to_f32_bits(h)); }
+
+/* Round to nearest even. Below 2^-14 the sum with 0.5 does the rounding: 0.5's last bit is f16's smallest number. */
+static inline uint32_t f32_to_f16(float f) {
+  uint32_t u = asu(f), sign = u >> 16 & 0x8000, a = u & 0x7fffffff;
+  uint32_t normal = (a - 0x38000000 + 0xfff + (a >> 13 & 1)) >> 13;
+  uint32_t tiny = asu(asf(a < 0x38800000 ? a : 0) + 0.5f) - 0x3f000000;
+  uint32_t special = a > 0x7f800000 ? 0x7e00 | (a >> 13 & 0x3ff) : 0x7c00;
+  return sign | (a >= 0x47800000 ? special : a < 0x38800000 ? tiny : normal);
+}
+
+/* Round toward zero: finite values never become infinite. */
+static inline uint32_t f32_to_f16_rtz(float f) {
+  uint32_t u = asu(f), sign = u >> 16 & 0x8000, a = u & 0x7fffffff;
+  uint32_t normal = (a - 0x38000000) >> 13;
+  uint32_t tiny = (uint32_t)(int32_t)(asf(a < 0x38800000 ? a : 0) * 0x1p24f);
+  uint32_t special = a > 0x7f800000 ? 0x7e00 | (a >> 13 & 0x3ff) : a == 0x7f800000 ? 0x7c00 : 0x7bff;
+  return sign | (a >= 0x47800000 ? special : a < 0x38800000 ? tiny : normal);
+}
+
+/* f16 fma with one rounding: product exact in f32 (22 bits), the sum rounded to odd (24 >= 11 + 2 bits), then to f16. */
+static inline float fma_f16_odd(float x, float y, float z) {
+  float p = x * y, s = p + z, t = s - p, e = (p - (s - t)) + (z - t);
+  uint32_t u = asu(s), step = ((asu(e) ^ u) >> 31) ? (uint32_t)-1 : 1u;
+  bool odd = (e != 0.0f) & !(u & 1) & ((u & 0x7f800000) != 0x7f800000);
+  return asf(u + (odd ? step : 0));
+}
+
+/* --- integers --- */
+static inline int32_t clamp_i64(int64_t v, int64_t lo, int64_t hi) { return (int32_t)(v < lo ? lo : v > hi ? hi : v); }
+static inline uint32_t low_mask(uint32_t n) { return n >= 32 ? ~0u : (1u << n) - 1; }
+static inline int32_t sext24(uint32_t v) { return (int32_t)(v << 8) >> 8; }
+static inline uint32_t bfe_i(uint32_t v, uint32_t offset, uint32_t width) {
+  uint32_t n = width > 32 - offset ? 32 - offset : width, up = 32 - n;
+  uint32_t field = v >> offset;
+  return n == 0 ? 0 : (uint32_t)((int32_t)(field << (up & 31)) >> (up & 31));
+}
+static inline uint32_t clz(uint32_t v) { return v ? (uint32_t)__builtin_clz(v) : ~0u; }
+static inline uint32_t ctz(uint32_t v) { return v ? (uint32_t)__builtin_ctz(v) : ~0u; }
+static inline uint32_t bitrev(uint32_t v) {
+  v = (v >> 1 & 0x55555555) | (v & 0x55555555) << 1;
+  v = (v >> 2 & 0x33333333) | (v & 0x33333333) << 2;
+  v = (v >> 4 & 0x0f0f0f0f) | (v & 0x0f0f0f0f) << 4;
+  return __builtin_bswap32(v);
+}
+static inline uint32_t popcount(uint32_t v) {
+  v -= v >> 1 & 0x55555555;
+  v = (v & 0x33333333) + (v >> 2 & 0x33333333);
+  return ((v + (v >> 4)) & 0x0f0f0f0f) * 0x01010101 >> 24;
+}
+/* One byte of v_perm_b32: 0-7 a byte of {hi, lo}, 8-11 a sign, 12 zero, above all ones. */
+static inline uint32_t perm_byte(uint32_t hi, uint32_t lo, uint32_t sel) {
+  uint32_t v = sel & 4 ? hi : lo, byte = v >> (8 * (sel & 3)) & 0xff;
+  uint32_t s = sel & 2 ? hi : lo, sign = (uint32_t)((int32_t)(sel & 1 ? s : s << 16) >> 31) & 0xff;
+  return sel < 8 ? byte : sel < 12 ? sign : sel == 12 ? 0 : 0xff;
+}
+static inline uint32_t perm(uint32_t hi, uint32_t lo, uint32_t sel) {
+  return perm_byte(hi, lo, sel & 0xff) | perm_byte(hi, lo, sel >> 8 & 0xff) << 8 |
+         perm_byte(hi, lo, sel >> 16 & 0xff) << 16 | perm_byte(hi, lo, sel >> 24) << 24;
+}
+static inline uint32_t absdiff(uint32_t a, uint32_t b) { return a > b ? a - b : b - a; }
+static inline uint32_t sad_u8(uint32_t a, uint32_t b) {
+  uint32_t sum = 0;
+  for (int s = 0; s < 32; s += 8) sum += absdiff(a >> s & 0xff, b >> s & 0xff);
+  return sum;
+}
+/* Bytes of b that are 0 are masked out. */
+static inline uint32_t msad_u8(uint32_t a, uint32_t b) {
+  uint32_t sum = 0;
+  for (int s = 0; s < 32; s += 8) sum += b >> s & 0xff ? absdiff(a >> s & 0xff, b >> s & 0xff) : 0;
+  return sum;
+}
+/* Sum of products of the `bits`-wide parts of two dwords, plus z. */
+static inline int64_t dot_i(uint32_t x, uint32_t y, uint32_t z, int bits) {
+  int64_t sum = (int32_t)z;
+  for (int s = 0; s < 32; s += bits)
+    sum += (int64_t)((int32_t)(x << (32 - bits - s)) >> (32 - bits)) * ((int32_t)(y << (32 - bits - s)) >> (32 - bits));
+  return sum;
+}
+static inline uint64_t dot_u(uint32_t x, uint32_t y, uint32_t z, int bits) {
+  uint64_t sum = z;
+  uint32_t mask = low_mask((uint32_t)bits);
+  for (int s = 0; s < 32; s += bits) sum += (uint64_t)(x >> s & mask) * (y >> s & mask);
+  return sum;
+}
+#define MIN(a, b) ((a) < (b) ? (a) : (b))
+#define MAX(a, b) ((a) > (b) ? (a) : (b))
+#define MED3(a, b, c) MAX(MIN(a, b), MIN(MAX(a, b), c))
+
+/* --- float min/max, IEEE minNum as the hardware does it: a signalling NaN wins (quieted), a quiet one loses; -0 < +0 --- */
+static inline uint32_t order32(uint32_t u) { return u & 0x80000000 ? ~u : u | 0x80000000; }
+static inline bool nan32(uint32_t u) { return (u & 0x7fffffff) > 0x7f800000; }
+static inline bool snan32(uint32_t u) { return nan32(u) & !(u & 0x400000); }
+static inline uint32_t minmax32(uint32_t a, uint32_t b, bool max) {
+  uint32_t pick = (order32(a) < order32(b)) != max ? a : b;
+  pick = nan32(b) ? a : pick;
+  pick = nan32(a) ? b : pick;
+  pick = nan32(a) & nan32(b) ? a | 0x400000 : pick;
+  pick = snan32(b) & !snan32(a) ? b | 0x400000 : pick;
+  return snan32(a) ? a | 0x400000 : pick;
+}
+static inline uint32_t med32(uint32_t a, uint32_t b, uint32_t c) {
+  uint32_t lo = minmax32(a, b, false), hi = minmax32(a, b, true);
+  uint32_t med = minmax32(lo, minmax32(hi, c, false), true);
+  return nan32(a) | nan32(b) | nan32(c) ? minmax32(lo, c, false) : med;
+}
+static inline uint32_t order16(uint32_t u) { return u & 0x8000 ? ~u & 0xffff : u | 0x8000; }
+static inline bool nan16(uint32_t u) { return (u & 0x7fff) > 0x7c00; }
+static inline bool snan16(uint32_t u) { return nan16(u) & !(u & 0x200); }
+static inline uint32_t minmax16(uint32_t a, uint32_t b, bool max) {
+  uint32_t pick = (order16(a) < order16(b)) != max ? a : b;
+  pick = nan16(b) ? a : pick;
+  pick = nan16(a) ? b : pick;
+  pick = nan16(a) & nan16(b) ? a | 0x200 : pick;
+  pick = snan16(b) & !snan16(a) ? b | 0x200 : pick;
+  return snan16(a) ? a | 0x200 : pick;
+}
+static inline uint32_t med16(uint32_t a, uint32_t b, uint32_t c) {
+  uint32_t lo = minmax16(a, b, false), hi = minmax16(a, b, true);
+  uint32_t med = minmax16(lo, minmax16(hi, c, false), true);
+  return nan16(a) | nan16(b) | nan16(c) ? minmax16(lo, c, false) : med;
+}
+static inline uint64_t minmax64(uint64_t a, uint64_t b, bool max) {
+  const uint64_t inf = UINT64_C(0x7ff) << 52, quiet = UINT64_C(1) << 51, top = UINT64_C(1) << 63;
+  bool na = (a & ~top) > inf, nb = (b & ~top) > inf, sa = na & !(a & quiet), sb = nb & !(b & quiet);
+  uint64_t oa = a & top ? ~a : a | top, ob = b & top ? ~b : b | top;
+  uint64_t pick = (oa < ob) != max ? a : b;
+  pick = nb ? a : pick;
+  pick = na ? b : pick;
+  pick = na & nb ? a | quiet : pick;
+  pick = sb & !sa ? b | quiet : pick;
+  return sa ? a | quiet : pick;
+}
+
+/* v_cmp_class: which of the ten classes the number is in, as the mask's bit. */
+static inline uint32_t class_bit(bool sign, bool zero, bool denorm, bool inf, bool nan, bool quiet) {
+  uint32_t finite = zero ? (sign ? 0x20 : 0x40) : denorm ? (sign ? 0x10 : 0x80) : (sign ? 0x8 : 0x100);
+  return nan ? (quiet ? 2 : 1) : inf ? (sign ? 4 : 0x200) : finite;
+}
+static inline uint32_t class32(uint32_t u) {
+  uint32_t a = u & 0x7fffffff;
+  return class_bit(u >> 31, a == 0, a < 0x800000, a == 0x7f800000, a > 0x7f800000, u & 0x400000);
+}
+static inline uint32_t class16(uint32_t u) {
+  uint32_t a = u & 0x7fff;
+  return class_bit(u >> 15 & 1, a == 0, a < 0x400, a == 0x7c00, a > 0x7c00, u & 0x200);
+}
+static inline uint32_t class64(uint64_t u) {
+  uint64_t a = u & INT64_MAX, inf = UINT64_C(0x7ff) << 52;
+  return class_bit(u >> 63, a == 0, a < UINT64_C(1) << 52, a == inf, a > inf, u >> 51 & 1);
+}
+
+#endif
