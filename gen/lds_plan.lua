@@ -37,8 +37,9 @@ local function geometry(p, v)
   g.segments = g.nj // g.halves -- of 128 columns, per unit
   -- Waves without a unit in the last turn copy into a place of their own that nobody reads.
   g.spare = g.dma and g.units * g.waves - 8 or 0
-  g.spare_bytes = g.spare > 0 and 2 * g.row_bytes + (g.rope > 0 and 256 or 0) or 0
-  g.lds_bytes = g.stages * g.stage_bytes + g.spare * g.spare_bytes
+  -- Spare copies keep the distance of 4 rows between a pair's rows, so they lie interleaved.
+  local spare_bytes = g.spare > 0 and (4 + g.spare) * g.row_bytes + g.spare * (g.rope > 0 and 256 or 0) or 0
+  g.lds_bytes = g.stages * g.stage_bytes + spare_bytes
   g.lead = g.dma and g.stages - 1 or g.stages -- tiles between copying and computing
   return g
 end
@@ -66,7 +67,8 @@ function plan.make(p, v)
   g.p = take(2 * g.blocks)
   g.s = take(4 * g.blocks)
   g.x = g.ahead and take(4 * g.blocks) or g.s -- scores scaled to base 2; a second place where S of the next tile is under way
-  g.tmp = take(2)
+  g.tmp = take(2)  -- of the softmax
+  g.ctmp = take(2) -- of the copies
   g.n_idx = g.whole and 1 or g.units
   g.idx = take(g.n_idx + g.n_idx % 2)
   -- Pages smaller than a tile: row addresses, per unit.
@@ -91,10 +93,8 @@ function plan.make(p, v)
   g.o_v = take(4 * g.o_in_v)
   g.o_a = g.q_regs
   g.vgprs, g.agprs = used(), g.q_regs + 4 * (g.o_quads - g.o_in_v)
-  if ceil_div(g.vgprs, 4) * 4 + g.agprs > limit then
-    g.o_in_v = g.o_in_v -- unreachable by construction; kept as a stated reason rather than a wrong kernel
-    return nil, ("registers: %d v + %d a > %d"):format(g.vgprs, g.agprs, limit)
-  end
+  g.total = ceil_div(g.vgprs, 4) * 4 + g.agprs
+  if g.total > limit or g.agprs > 256 then return nil, ("registers: %d v + %d a > %d"):format(g.vgprs, g.agprs, limit) end
   return g
 end
 

@@ -229,7 +229,10 @@ function weave.merge(main, streams)
     return a.index < b.index
   end)
   local out = {}
-  for i, item in ipairs(all) do out[i] = item.op end
+  for i, item in ipairs(all) do
+    out[i] = item.op
+    if item.stream == 0 then item.op.position = item.index - 1 end
+  end
   return out
 end
 

@@ -1,0 +1,587 @@
+-- Instruction streams of mla_decode_lds and how they are laid over each other. Positions count matrix instructions.
+--
+-- order=plain   one tile:   [ QK(t) + copies of a later tile ] border [ softmax(t), PV(t) ]
+-- order=ahead   one tile:   [ rest of PV(t-1), QK(t+1) begins + copies ] border [ QK(t+1) ends + softmax(t), PV(t) but its rest ]
+-- The border is where compiled code stands that is seldom needed: masking and rescaling. What crosses an iteration in ahead: S (scores
+-- of the next tile), P and the V rows of the rest (the last 128 columns), which keep the matrix pipe busy behind the barrier.
+local weave = require("weave")
+local plan = require("lds_plan")
+
+local loop = {}
+
+local UNIT = 1024 -- weave's fraction of one position
+
+local function op(format, ...) return { asm = format:format(...) } end
+-- ---- matrix instructions ---------------------------------------------------------------------------------------------------------
+local function mfma(g, d, a, b, c)
+  return op("v_mfma_f32_16x16x16_%s %s, %s, %s, %s", g.f16 and "f16" or "bf16", d, a, b, c)
+end
+
+-- S^T = K Q^T: fragment f of K serves all blocks; its two halves are two MFMAs.
+local function add_qk(g, main, use)
+  for f = 0, g.nk - 1 do
+    use.k[f] = { first = #main, last = #main + 2 * g.blocks - 1 }
+    for h = 0, 1 do
+      for b = 0, g.blocks - 1 do
+        main[#main + 1] = { qk = { f = f, h = h, b = b } } -- its registers follow once the quads are placed
+      end
+    end
+  end
+end
+
+-- O^T += V^T P^T over columns 128j ..: operand c serves all blocks. kept: the V rows came with the iteration before.
+local function add_pv(g, main, use, j, kept)
+  local group = { j = j, index = #use.v + 1, kept = kept, at = {} }
+  use.v[group.index] = group
+  for c = 0, 7 do
+    group.at[c] = #main
+    for b = 0, g.blocks - 1 do
+      local slot = plan.op(g, c)
+      local m = mfma(g, plan.o(g, b, j, c), ("v[%d:%d]"):format(slot, slot + 1), plan.p(g, b), plan.o(g, b, j, c))
+      m.need = { ("op%d.%d"):format(group.index, c), not kept and "P" .. b or nil }
+      main[#main + 1] = m
+    end
+  end
+end
+
+-- ---- LDS reads and where they land -----------------------------------------------------------------------------------------------
+-- Address register and offset of K fragment f: columns 32f .. 32f+31 of all 16 rows.
+local function k_source(g, f)
+  if f < g.nk_c then return "ka" .. f % 2, 64 * (f - f % 2) end
+  local i = f - g.nk_c
+  return "kr" .. i % 2, 64 * (i - i % 2)
+end
+
+-- Places reads in the pool: each gets a quad that is free by the time it is wanted, else it waits for the first to become free.
+-- requests: { need =, free =, want =, quad = forced or nil, make = function(quad) }; busy[q]: position until which a quad is taken.
+local function place(g, requests, busy)
+  for i, r in ipairs(requests) do r.index = i end
+  table.sort(requests, function(a, b)
+    if a.want ~= b.want then return a.want < b.want end
+    return a.index < b.index
+  end)
+  local out = {}
+  for _, r in ipairs(requests) do
+    local best = r.quad
+    if not best then
+      for q = 0, g.quads - 1 do
+        -- Among those free in time the one freed last; else the one freed first.
+        if not best then best = q
+        elseif busy[best] <= r.want then
+          if busy[q] <= r.want and busy[q] > busy[best] then best = q end
+        elseif busy[q] < busy[best] then best = q end
+      end
+    end
+    local o = r.make(best)
+    o.at = math.max(r.want, busy[best] + 1)
+    if o.at >= r.need then error(("lds_loop: a read at %d comes too late for its use at %d"):format(o.at, r.need)) end
+    busy[best] = r.free
+    out[#out + 1] = o
+  end
+  table.sort(out, function(a, b)
+    if a.at ~= b.at then return a.at < b.at end
+    return a.asm < b.asm
+  end)
+  return out
+end
+
+-- Position of the join (v_perm) number i of operand (j, c).
+local function join_at(g, first_mfma, i)
+  local from = (first_mfma - 2 * g.blocks) * UNIT
+  return from + (2 * i + 1) * g.blocks * UNIT // 4
+end
+
+local function joins(g, use)
+  local out = {}
+  for _, group in ipairs(use.v) do
+    for c = 0, 7 do
+      local slot, d = plan.op(g, c), c // 2
+      for i = 0, 1 do
+        local first, second = g.pool + 4 * group.quads[2 * i] + d, g.pool + 4 * group.quads[2 * i + 1] + d
+        local o = op("v_perm_b32 v%d, v%d, v%d, %%[%s]", slot + i, second, first, c % 2 == 0 and "lo" or "hi")
+        o.at = join_at(g, group.at[c], i)
+        if not group.kept then o.need = { ("V%d.%d"):format(group.index, 2 * i), ("V%d.%d"):format(group.index, 2 * i + 1) } end
+        o.give = i == 1 and ("op%d.%d"):format(group.index, c) or nil
+        out[#out + 1] = o
+      end
+    end
+  end
+  return out
+end
+
+local function read_v(g, quad, r, j, tag)
+  local o = op("ds_read_b128 %s, %%[va%d] offset:%d", plan.quad(g, quad), r, 256 * j)
+  o.give = tag
+  return o
+end
+
+-- Requests for the V rows of a group, or of the columns kept for the next iteration (in quads 0..3).
+local function request_v(g, requests, group, from, before)
+  for r = 0, 3 do
+    local need = join_at(g, group.at[0], r // 2)
+    requests[#requests + 1] = {
+      need = need, free = join_at(g, group.at[7], 1), want = math.max(from, need - before + r),
+      make = function(q)
+        group.quads[r] = q
+        return read_v(g, q, r, group.j, ("V%d.%d"):format(group.index, r))
+      end,
+    }
+  end
+end
+
+-- All reads of an iteration, placed, none before position `from`. keep: columns whose V rows the next iteration joins.
+local function reads(g, main, use, from, keep)
+  local requests, busy, fragment = {}, {}, {}
+  for q = 0, g.quads - 1 do busy[q] = from - 1 end
+  for f, u in sorted(use.k) do
+    requests[#requests + 1] = {
+      need = u.first * UNIT, free = u.last * UNIT, want = math.max(from, (u.first - math.max(12, 6 * g.blocks)) * UNIT),
+      make = function(q)
+        fragment[f] = q
+        local name, offset = k_source(g, f)
+        local o = op("ds_read_b128 %s, %%[%s] offset:%d", plan.quad(g, q), name, offset)
+        o.give = "K" .. f
+        return o
+      end,
+    }
+  end
+  for _, group in ipairs(use.v) do
+    group.quads = {}
+    if group.kept then
+      for r = 0, 3 do
+        group.quads[r] = r
+        busy[r] = join_at(g, group.at[7], 1)
+      end
+    else
+      request_v(g, requests, group, from, 10 * g.blocks * UNIT)
+    end
+  end
+  if keep then
+    local last = #main * UNIT
+    for r = 0, 3 do
+      requests[#requests + 1] = {
+        need = last, free = last, want = math.max(from, last - 10 * g.blocks * UNIT + r), quad = r,
+        make = function(q) return read_v(g, q, r, keep) end,
+      }
+    end
+  end
+  local list = place(g, requests, busy)
+  for i, m in ipairs(main) do
+    if m.qk then
+      local reg, d = g.pool + 4 * fragment[m.qk.f] + 2 * m.qk.h, plan.s(g, m.qk.b)
+      main[i] = mfma(g, d, ("v[%d:%d]"):format(reg, reg + 1), plan.q(g, m.qk.b, m.qk.f, m.qk.h), m.qk.f + m.qk.h == 0 and "0" or d)
+      main[i].need = { "K" .. m.qk.f }
+    end
+  end
+  return list
+end
+
+-- ---- softmax ---------------------------------------------------------------------------------------------------------------------
+-- Scores in base 2, and whether any exceeds its row's m by more than the slack.
+local function scale_ops(g)
+  local list = {}
+  for b = 0, g.blocks - 1 do
+    for r = 0, 3 do list[#list + 1] = op("v_mul_f32 v%d, %%[scale], v%d", g.x + 4 * b + r, g.s + 4 * b + r) end
+  end
+  return list
+end
+
+local function test_ops(g)
+  local list, t = {}, g.tmp
+  for b = 0, g.blocks - 1 do
+    local x, d = g.x + 4 * b, b == 0 and t or t + 1
+    list[#list + 1] = op("v_max3_f32 v%d, v%d, v%d, v%d", d, x, x + 1, x + 2)
+    list[#list + 1] = op("v_max_f32 v%d, v%d, v%d", d, d, x + 3)
+    list[#list + 1] = op("v_sub_f32 v%d, v%d, %%[m%d]", d, d, b)
+    if b > 0 then list[#list + 1] = op("v_max_f32 v%d, v%d, v%d", t, t, d) end
+  end
+  list[#list + 1] = op("v_cmp_lt_f32 %%[rise], %%[slack], v%d", t)
+  return list
+end
+
+-- exp2(x - m), row sums, P packed. The blocks' streams are dealt in turn, so that results have time to arrive.
+local function softmax_block(g, b)
+  local list, x, p = {}, g.x + 4 * b, g.p + 2 * b
+  for r = 0, 3 do list[#list + 1] = op("v_sub_f32 v%d, v%d, %%[m%d]", x + r, x + r, b) end
+  for r = 0, 3 do list[#list + 1] = op("v_exp_f32 v%d, v%d", x + r, x + r) end
+  for r = 0, 3 do
+    list[#list + 1] = op("v_add_f32 %%[l%d], %%[l%d], v%d", b, b, x + r)
+    if g.f16 then
+      list[#list + 1] = op("v_cvt_f16_f32 v%d, v%d", x + r, x + r)
+    else -- to nearest even: add 0x7fff and the lowest bit kept
+      local t = g.tmp + r % 2
+      list[#list + 1] = op("v_bfe_u32 v%d, v%d, 16, 1", t, x + r)
+      list[#list + 1] = op("v_add3_u32 v%d, v%d, v%d, %%[half]", x + r, x + r, t)
+    end
+  end
+  for i = 0, 1 do
+    if g.f16 then list[#list + 1] = op("v_pack_b32_f16 v%d, v%d, v%d", p + i, x + 2 * i, x + 2 * i + 1)
+    else list[#list + 1] = op("v_perm_b32 v%d, v%d, v%d, %%[hi]", p + i, x + 2 * i + 1, x + 2 * i) end
+  end
+  list[#list].give = "P" .. b
+  return list
+end
+
+local function softmax_ops(g)
+  local list = {}
+  for b = 0, g.blocks - 1 do
+    for _, o in ipairs(softmax_block(g, b)) do list[#list + 1] = o end
+  end
+  return list
+end
+
+-- ---- copies from the cache to LDS ------------------------------------------------------------------------------------------------
+local function add(list, format, ...) list[#list + 1] = op(format, ...) end
+
+-- Exact unsigned division of x < 2^31 by d > 1, not a power of two: mulhi(x, magic) >> shift.
+function loop.magic(d)
+  local shift = 0
+  while 2 << shift <= d do shift = shift + 1 end
+  return ((1 << (32 + shift)) + d - 1) // d, shift
+end
+
+local function log2(n)
+  local k = 0
+  while 1 << k < n do k = k + 1 end
+  return 1 << k == n and k or nil
+end
+
+-- dst = page of token x (in place), times `scale` 4 for the byte offset of its id.
+local function page_offset(g, list, x)
+  local k = log2(g.page)
+  if not k then
+    local _, shift = loop.magic(g.page)
+    add(list, "v_mul_hi_u32 v%d, v%d, %%[magic]", x, x)
+    k = shift
+  end
+  if k > 0 then add(list, "v_lshrrev_b32 v%d, %d, v%d", x, k, x) end
+  add(list, "v_lshlrev_b32 v%d, 2, v%d", x, x)
+end
+
+-- Pages smaller than a tile: cache row of this lane's token of unit u into v<t>.
+local function row_ops(g, list, u)
+  local id, t = g.idx + u, g.ctmp
+  add(list, "v_max_u32 %%[bad], %%[bad], v%d", id)
+  add(list, "v_min_u32 v%d, %%[maxid], v%d", t, id)
+  if g.page > 1 then
+    local k, x, q = log2(g.page), t + 1, g.addr
+    add(list, "v_add_u32 v%d, %%[tok], %%[row%d]", x, u)
+    add(list, "v_min_u32 v%d, %%[last], v%d", x, x)
+    if k then
+      add(list, "v_and_b32 v%d, %d, v%d", x, g.page - 1, x)
+      add(list, "v_lshl_or_b32 v%d, v%d, %d, v%d", t, t, k, x)
+    else
+      local _, shift = loop.magic(g.page)
+      add(list, "v_mul_hi_u32 v%d, v%d, %%[magic]", q, x)
+      if shift > 0 then add(list, "v_lshrrev_b32 v%d, %d, v%d", q, shift, q) end
+      add(list, "v_mul_lo_u32 v%d, v%d, %%[page]", q, q)
+      add(list, "v_sub_u32 v%d, v%d, v%d", x, x, q)
+      add(list, "v_mul_lo_u32 v%d, v%d, %%[page]", t, t)
+      add(list, "v_add_u32 v%d, v%d, v%d", t, t, x)
+    end
+  end
+end
+
+-- The page ids of the next tile to copy; whole pages: one id, else one per lane and unit.
+local function next_id(g, list, u)
+  local x = g.ctmp + 1
+  if g.whole then
+    add(list, "v_mov_b32 v%d, %%[pgo]", x)
+  else
+    add(list, "v_add_u32 v%d, %%[tokn], %%[row%d]", x, u)
+    add(list, "v_min_u32 v%d, %%[last], v%d", x, x)
+    page_offset(g, list, x)
+  end
+  add(list, "global_load_dword v%d, v%d, %%[pages]", g.idx + u, x)
+end
+
+-- Whole pages: the tile's first row as a scalar address, s64 (latent) and s66 (rope).
+local function tile_base(g, list)
+  add(list, "v_readfirstlane_b32 s68, v%d", g.idx)
+  add(list, "s_max_u32 %%[bad], %%[bad], s68")
+  add(list, "s_min_u32 s68, s68, %%[maxid]")
+  local k = log2(g.page)
+  if k then add(list, "s_lshl_b32 s68, s68, %d", k) else add(list, "s_mul_i32 s68, s68, %d", g.page) end
+  add(list, "s_add_u32 s68, s68, %%[pos]")
+  add(list, "s_mul_i32 s64, s68, %%[cs]")
+  add(list, "s_mul_hi_u32 s65, s68, %%[cs]")
+  add(list, "s_add_u32 s64, s64, %%[ckl]")
+  add(list, "s_addc_u32 s65, s65, %%[ckh]")
+  if g.rope > 0 then
+    add(list, "s_mul_i32 s66, s68, %%[ks]")
+    add(list, "s_mul_hi_u32 s67, s68, %%[ks]")
+    add(list, "s_add_u32 s66, s66, %%[kpl]")
+    add(list, "s_addc_u32 s67, s67, %%[kph]")
+  end
+end
+
+local function dma_unit(g, list, u)
+  local v, rope = g.addr, nil
+  if not g.whole then
+    row_ops(g, list, u)
+    next_id(g, list, u)
+    add(list, "v_mad_u64_u32 v[%d:%d], vcc, v%d, %%[vcs], %%[ckv]", v, v + 1, g.ctmp)
+    if g.rope > 0 then
+      add(list, "v_mad_u64_u32 v[%d:%d], vcc, v%d, %%[vks], %%[kp%d]", v + 2, v + 3, g.ctmp, u)
+      rope = ("v[%d:%d], off"):format(v + 2, v + 3)
+    end
+    for h = 0, 1 do
+      add(list, "v_readlane_b32 s%d, v%d, %d", 64 + 2 * h, v, 32 * h)
+      add(list, "v_readlane_b32 s%d, v%d, %d", 65 + 2 * h, v + 1, 32 * h)
+    end
+  elseif g.rope > 0 then
+    rope = ("%%[lr%d], s[66:67]"):format(u)
+  end
+  for h = 0, 1 do
+    if h == 0 then add(list, "s_mov_b32 m0, %%[ml%d]", u) else add(list, "s_add_u32 m0, %%[ml%d], %d", u, 4 * g.row_bytes) end
+    for s = 0, g.nj - 1 do
+      if g.whole then add(list, "global_load_lds_dword %%[la%d], s[64:65] offset:%d", 2 * u + h, 256 * s)
+      else add(list, "global_load_lds_dword %%[la%d], s[%d:%d] offset:%d", u, 64 + 2 * h, 65 + 2 * h, 256 * s) end
+    end
+  end
+  if rope then
+    add(list, "s_mov_b32 m0, %%[mr%d]", u)
+    add(list, "global_load_lds_dword %s", rope)
+  end
+end
+
+-- Registers of a staged load.
+local function staged(g, u, s)
+  local per_unit = 4 * g.segments + (g.rope > 0 and g.rope // (32 * g.halves) or 0)
+  local base = g.staged + u * per_unit + 4 * s
+  if s < g.segments then return ("v[%d:%d]"):format(base, base + 3), "dwordx4", "b128" end
+  if g.rope == 64 and g.halves == 1 then return ("v[%d:%d]"):format(base, base + 1), "dwordx2", "b64" end
+  return "v" .. base, "dword", "b32"
+end
+
+local function load_unit(g, list, u)
+  local latent, rope = ("%%[la%d], s[64:65]"):format(u), ("%%[lr%d], s[66:67]"):format(u)
+  if not g.whole then
+    local v = g.addr
+    row_ops(g, list, u)
+    next_id(g, list, u)
+    add(list, "v_mad_u64_u32 v[%d:%d], vcc, v%d, %%[vcs], %%[cka]", v, v + 1, g.ctmp)
+    latent = ("v[%d:%d], off"):format(v, v + 1)
+    if g.rope > 0 then
+      add(list, "v_mad_u64_u32 v[%d:%d], vcc, v%d, %%[vks], %%[kpa]", v + 2, v + 3, g.ctmp)
+      rope = ("v[%d:%d], off"):format(v + 2, v + 3)
+    end
+  end
+  for s = 0, g.segments - (g.rope > 0 and 0 or 1) do
+    local regs, width = staged(g, u, s)
+    if s < g.segments then add(list, "global_load_%s %s, %s offset:%d", width, regs, latent, 256 * s)
+    else add(list, "global_load_%s %s, %s", width, regs, rope) end
+  end
+end
+
+-- Registers -> LDS. Groups of 4 rows: unit u of wave w holds rows 4(w + waves*u) ..
+local function store_ops(g)
+  local list = {}
+  for u = 0, g.units - 1 do
+    local group = g.waves * u
+    for s = 0, g.segments - (g.rope > 0 and 0 or 1) do
+      local regs, _, width = staged(g, u, s)
+      if s < g.segments then add(list, "ds_write_%s %%[wa], %s offset:%d", width, regs, 256 * s + 4 * group * g.row_bytes)
+      else add(list, "ds_write_%s %%[wr], %s offset:%d", width, regs, 128 * (8 * (group // 2) + group % 2)) end
+    end
+  end
+  return list
+end
+
+-- The ids of a tile alone: where the pipeline starts.
+local function id_ops(g)
+  local list = {}
+  for u = 0, g.n_idx - 1 do next_id(g, list, u) end
+  return list
+end
+
+-- One tile on its way: addresses from the ids at hand, the ids of the next tile, the data. An id is fetched as soon as its register
+-- is free, so that a wait for it can leave the data behind it under way. Returns the list and how many loads that is.
+local function copy_ops(g)
+  local list, behind = {}, 0
+  if g.whole then
+    tile_base(g, list)
+    next_id(g, list, 0)
+  end
+  for u = 0, g.units - 1 do
+    if g.dma then dma_unit(g, list, u) else load_unit(g, list, u) end
+  end
+  for _, o in ipairs(list) do
+    if o.asm:find("%[pages%]") then behind = 0 elseif o.asm:find("^global_") then behind = behind + 1 end
+  end
+  return list, behind
+end
+
+-- ---- blocks ----------------------------------------------------------------------------------------------------------------------
+local SCALARS = { "scale", "slack", "rise", "lo", "hi", "half", "pgo", "pages", "maxid", "pos", "cs", "ks", "ckl", "ckh", "kpl", "kph",
+  "tok", "tokn", "last", "magic", "page", "ckv", "kd", "vd", "wd" }
+local function scalars(g)
+  local list = {}
+  for _, n in ipairs(SCALARS) do list[#list + 1] = n end
+  for u = 0, 7 do
+    list[#list + 1] = "ml" .. u
+    list[#list + 1] = "mr" .. u
+  end
+  if g.whole then list[#list + 1] = "bad" end
+  return list
+end
+
+-- Addresses step to the next stage; K's and V's may stand in different ones.
+local function step_ops(g, k, v, w)
+  local list = {}
+  local function step(name, delta) add(list, "v_add_u32 %%[%s], %%[%s], %%[%s]", name, delta, name) end
+  if k then
+    step("ka0", "kd")
+    step("ka1", "kd")
+    if g.rope > 0 then step("kr0", "kd") end
+    if g.rope > 32 then step("kr1", "kd") end
+  end
+  if v then
+    for r = 0, 3 do step("va" .. r, "vd") end
+  end
+  if w and not g.dma then
+    step("wa", "wd")
+    if g.rope > 0 then step("wr", "wd") end
+  end
+  return list
+end
+
+-- One iteration in two parts, on either side of the border.
+--   qk: scores of a tile; pv: P V of a tile, all of it or (rest) without the last columns, which come first (tail) in the next iteration;
+--   copy: fetches a later tile
+local function iteration(g, what)
+  local main, use, last = {}, { k = {}, v = {} }, g.nj - 1
+  if what.tail then add_pv(g, main, use, last, true) end
+  local tail = #main
+  if what.qk then add_qk(g, main, use) end
+  local scores_end, border = #main, #main
+  if what.tail and what.qk then border = tail + 2 * g.blocks * (g.nk // 3) end
+  if what.pv then
+    for j = 0, what.rest and last - 1 or last do add_pv(g, main, use, j, false) end
+  end
+  local from = what.tail and 0 or -64 * UNIT -- where the barrier stands
+  local streams = { reads(g, main, use, from, what.rest and last or nil), joins(g, use) }
+  local function stream(ops, first, behind) streams[#streams + 1] = weave.spread(ops, first, behind) end
+  local function exactly(ops, position)
+    for _, o in ipairs(ops) do o.at = position end
+    streams[#streams + 1] = ops
+  end
+  local cut = border * UNIT - 2
+  if what.tail then
+    stream(scale_ops(g), 0, tail - 1)
+    if what.qk then stream(test_ops(g), tail, border) else exactly(test_ops(g), cut - 1) end
+  elseif what.pv then
+    exactly(scale_ops(g), cut - 1)
+    exactly(test_ops(g), cut - 1)
+  end
+  if what.pv then
+    if what.tail and what.qk then stream(softmax_ops(g), border, scores_end - 1) else exactly(softmax_ops(g), cut) end
+  end
+  if what.copy then
+    if not g.dma then stream(store_ops(g), 0, border // 3) end
+    stream(copy_ops(g), g.dma and 0 or border // 3, border - 1)
+  end
+  exactly(step_ops(g, what.step_k, what.step_v, what.copy), #main * UNIT)
+  local first, second = {}, {}
+  for _, o in ipairs(weave.merge(main, streams)) do
+    local part = o.at and o.at >= cut and second or not o.at and o.position >= border and second or first
+    part[#part + 1] = o
+  end
+  return first, second, from
+end
+
+-- What a block of assembly is for the template: its lines, operands and clobbers.
+local ARRAYS = { ka = "u", kr = "u", va = "u", la = "u", lr = "u", row = "u", kp = "u", ml = "u", mr = "u", m = "f", l = "f" }
+local VECTORS = { ka = 1, kr = 1, va = 1, la = 1, lr = 1, row = 1, kp = 1, m = 1, l = 1, wa = 1, wr = 1, vcs = 1, vks = 1, cka = 1, kpa = 1 }
+
+local function operand(g, name, lines)
+  local base, index = name:match("^(%a+)(%d)$")
+  local expr = base and ARRAYS[base] and ("%s[%s]"):format(base, index) or name
+  local class = (VECTORS[base or name] or name == "bad" and not g.whole) and "v" or "s"
+  local out = false
+  for _, line in ipairs(lines) do
+    local first = line:match("^%S+ ([^,]*)")
+    if first == "%[" .. name .. "]" and not line:find("^ds_write") and not line:find("^global") then out = true end
+  end
+  return ('[%s] "%s%s"(%s)'):format(name, out and (name == "rise" and "=" or "+") or "", class, expr), out
+end
+
+-- The compiler may use accumulation registers below `frame`; ours there are named, those above are reserved.
+local function clobbers(g, lines)
+  local list = { '"memory"', '"vcc"', '"scc"' }
+  local text = table.concat(lines, "\n")
+  for s = 64, 68 do
+    if text:find("s" .. s, 1, true) or text:find(("s[%d:"):format(s), 1, true) or text:find((":%d]"):format(s), 1, true) then
+      list[#list + 1] = ('"s%d"'):format(s)
+    end
+  end
+  for i = 0, math.min(g.frame, g.agprs) - 1 do list[#list + 1] = ('"a%d"'):format(i) end
+  return table.concat(list, ", ")
+end
+
+local function block(g, ops, state)
+  local lines, count = weave.listing(ops, state, scalars(g))
+  local seen, outs, ins = {}, {}, {}
+  for _, line in ipairs(lines) do
+    for name in line:gmatch("%%%[([%w_]+)%]") do
+      if not seen[name] then
+        seen[name] = true
+        local text, out = operand(g, name, lines)
+        local list = out and outs or ins
+        list[#list + 1] = text
+      end
+    end
+  end
+  return { lines = lines, outs = table.concat(outs, ", "), ins = table.concat(ins, ", "), clobbers = clobbers(g, lines), count = count }
+end
+
+-- In front of an iteration: everything this wave fetched or wrote is there, then everything all waves did.
+local function entry(vmcnt)
+  return { op("s_waitcnt vmcnt(%d) lgkmcnt(0)", vmcnt), op("s_barrier") }
+end
+
+-- Blocks of an iteration. The loop's are listed twice and taken the second time, so that they also hold behind themselves.
+local function iteration_blocks(g, what, vmcnt, passes)
+  local result
+  local state = weave.state()
+  for _ = 1, passes do
+    state.given = {}
+    local first, second, from = iteration(g, what)
+    local head, wait = {}, entry(vmcnt)
+    if what.tail then head[1] = op("s_waitcnt lgkmcnt(0)") end -- the V rows kept
+    local placed = false
+    for _, o in ipairs(first) do
+      if not placed and not (o.at and o.at < from) then
+        for _, w in ipairs(wait) do head[#head + 1] = w end
+        placed = true
+      end
+      head[#head + 1] = o
+    end
+    result = { block(g, head, state), block(g, second, state) }
+  end
+  return result
+end
+
+local function plain_block(g, ops)
+  return block(g, ops, weave.state())
+end
+
+-- All blocks of a kernel.
+function loop.build(g)
+  local _, behind = copy_ops(g)
+  local leave = g.dma and not g.ahead and g.stages == 3 and behind or 0
+  local out = { leave = leave }
+  out.ids = plain_block(g, id_ops(g))
+  out.copy = plain_block(g, (copy_ops(g)))
+  if not g.dma then out.store = plain_block(g, store_ops(g)) end
+  if g.ahead then
+    out.first = iteration_blocks(g, { qk = true, step_k = true }, 0, 1)
+    out.body = iteration_blocks(g, { tail = true, qk = true, pv = true, rest = true, copy = true, step_k = true, step_v = true }, leave, 2)
+    out.final = iteration_blocks(g, { tail = true, pv = true }, 0, 1)
+  else
+    out.body = iteration_blocks(g, { qk = true, pv = true, copy = true, step_k = true, step_v = true }, leave, 2)
+  end
+  return out
+end
+
+return loop
