@@ -88,8 +88,8 @@ static uint64_t double_bits(uint32_t v) {
   if (w->scc > 1) return emu_fault(w, -1, "SCC is read before anything wrote it")
 #define OP2(name, D, A, B, statement)                                                                    \
   static bool name(emu_wave *w, const emu_inst *in) {                                                    \
-    uint##A##_t a;                                                                                       \
-    uint##B##_t b;                                                                                       \
+    uint##A##_t a = 0;                                                                                     \
+    uint##B##_t b = 0;                                                                                     \
     uint##D##_t d = 0;                                                                                   \
     uint32_t scc = w->scc;                                                                               \
     if (!emu_sread##A(w, &in->src[0], &a) || !emu_sread##B(w, &in->src[1], &b)) return false;            \
@@ -100,7 +100,7 @@ static uint64_t double_bits(uint32_t v) {
   }
 #define OP1(name, D, A, statement)                                                                       \
   static bool name(emu_wave *w, const emu_inst *in) {                                                    \
-    uint##A##_t a;                                                                                       \
+    uint##A##_t a = 0;                                                                                     \
     uint##D##_t d = 0;                                                                                   \
     uint32_t scc = w->scc;                                                                               \
     if (!emu_sread##A(w, &in->src[0], &a)) return false;                                                 \
@@ -114,8 +114,8 @@ static uint64_t double_bits(uint32_t v) {
   if (!emu_sread##D(w, &in->dst[0], &d)) return false
 #define CMP(name, A, B, condition)                                                                       \
   static bool name(emu_wave *w, const emu_inst *in) {                                                    \
-    uint##A##_t a;                                                                                       \
-    uint##B##_t b;                                                                                       \
+    uint##A##_t a = 0;                                                                                     \
+    uint##B##_t b = 0;                                                                                     \
     if (!emu_sread##A(w, &in->src[0], &a) || !emu_sread##B(w, &in->src[1], &b)) return false;            \
     w->scc = (condition);                                                                                \
     return true;                                                                                         \
@@ -123,7 +123,7 @@ static uint64_t double_bits(uint32_t v) {
 /* EXEC-writing forms: the new EXEC from s (operand) and e (EXEC); the destination gets the old or the new one. */
 #define SAVEEXEC(name, expr, result)                                                                     \
   static bool name(emu_wave *w, const emu_inst *in) {                                                    \
-    uint64_t s, e = exec_of(w), n;                                                                       \
+    uint64_t s = 0, e = exec_of(w), n;                                                                      \
     if (!emu_sread64(w, &in->src[0], &s)) return false;                                                  \
     n = (expr);                                                                                          \
     if (!emu_swrite64(w, &in->dst[0], (result))) return false;                                           \
