@@ -2,13 +2,16 @@
 -- (arch.isa.family), the parameters it may take with their values, which fields of the problem its source depends on, and
 -- what one choice of parameters costs.
 --
--- cost(p, v) returns
+-- cost(p, v), asked only when no rule objects, returns { refused = reason } or
 --   threads, rows_per_wg, lds_bytes   how it is launched; the template declares the same, a test compares
 --   regs     list of { what, registers per lane }; the sum is the budget
 --   step     cached tokens one round of a workgroup covers
 --   wave     per wave and round: mfma and other instructions, LDS bytes read
 --   wg       per workgroup and round: LDS bytes written, barriers; tail_clk once at the end
+--   stall_clk  per round, when better or worse than the model's default
 --   inflight bytes of loads outstanding per wave; streaming: the cache's loads ask not to be kept
+local lds_plan = require("lds_plan")
+
 local families = {}
 
 -- Fields of the problem in every decode kernel's source.
@@ -67,32 +70,58 @@ families.reg = {
   end,
 }
 
--- Shared tile: one row-major K tile in LDS serves K and V^T of all waves; each wave owns its own rows.
+-- Shared tile: one row-major tile of 16 tokens in LDS serves K and V^T of all waves; each wave owns its own rows. Registers
+-- and LDS are laid out by gen/lds_plan.lua, for the template and for this table alike.
 families.lds = {
   template = "mla_decode_lds",
   arch = { cdna3 = true },
   problem = DECODE_FIELDS,
   params = {
-    blocks = { 1, 2 },
+    blocks = { 1, 2, 4 },               -- 16-row blocks per wave
     load = { "dma", "vgpr" },           -- direct-to-LDS copies, or through registers
+    order = { "plain", "ahead" },       -- ahead: QK of the next tile before PV of this one
     rescale = { "always", "lazy" },
     stages = { 2, 3 },                  -- tiles in the LDS ring
-    waves = { 2, 4, 8 },
+    waves = { 1, 2, 3, 4, 6, 8 },
+  },
+  rules = {
+    function(p)
+      if p.rank % 128 ~= 0 then return ("rank %d is not a multiple of 128"):format(p.rank) end
+    end,
+    function(p, v)
+      if v.load == "vgpr" and v.waves ~= 8 and 4 % v.waves ~= 0 then
+        return ("load=vgpr deals rows to 1, 2, 4 or 8 waves, not %d"):format(v.waves)
+      end
+      if v.load == "vgpr" and v.waves == 8 and (p.rank % 256 ~= 0 or p.rope == 32) then
+        return ("load=vgpr halves rows for 8 waves: rank %d must be a multiple of 256 and rope %d not 32"):format(p.rank, p.rope)
+      end
+    end,
+    function(_, v)
+      if v.order == "ahead" and v.stages ~= 3 then return ("order=ahead needs 3 stages, not %d"):format(v.stages) end
+      if v.order == "plain" and v.load == "vgpr" and v.stages ~= 2 then
+        return ("order=plain with load=vgpr uses 2 stages, not %d"):format(v.stages)
+      end
+    end,
   },
   cost = function(p, v)
-    local cols, mfma = p.rank + p.rope, mfma_per_tile(p, 1) * v.blocks
-    local tile = 16 * cols * 2
+    local g, why = lds_plan.make(p, v)
+    if not g then return { refused = why } end
+    local cols, nj, tile = p.rank + p.rope, p.rank // 128, 32 * (p.rank + p.rope)
+    local rescale = v.rescale == "always" and o_regs(p) * v.blocks or 4
     return {
       threads = 64 * v.waves,
-      rows_per_wg = 16 * v.blocks * v.waves,
-      lds_bytes = v.stages * tile,
-      regs = { { "q", q_regs(p) * v.blocks }, { "o", o_regs(p) * v.blocks }, { "k and v", 48 },
-        { "stage", v.load == "vgpr" and tile // (256 * v.waves) or 0 }, { "rest", 32 + 12 * v.blocks } },
+      rows_per_wg = g.rows,
+      lds_bytes = g.lds_bytes,
+      regs = { { "v", ceil_div(g.vgprs, 4) * 4 }, { "a", g.agprs } },
       step = 16,
-      wave = { mfma = mfma, lds_read = (cols + p.rank) * 32,
-        issue = p.rank // 8 + (cols + p.rank) // 32 + 40 * v.blocks + (v.rescale == "always" and o_regs(p) * v.blocks or 4) },
+      wave = {
+        mfma = mfma_per_tile(p, 1) * v.blocks,
+        issue = 16 * nj + g.nk + 4 * nj + 40 * v.blocks + rescale + 3 * tile // (v.waves * (v.load == "dma" and 256 or 1024)) + 30,
+        lds_read = (cols + p.rank) * 32,
+      },
       wg = { lds_write = tile, barriers = 1, tail_clk = 0 },
-      inflight = (v.stages - 1) * tile // v.waves,
+      stall_clk = v.order == "ahead" and 80 or nil,
+      inflight = (v.load == "dma" and v.stages - 1 or 1) * tile // v.waves,
     }
   end,
 }

@@ -24,7 +24,7 @@ local function round_clocks(cost, arch)
   local issue = per_simd * 4 * (cost.wave.mfma + cost.wave.issue)
   local lds = (waves * cost.wave.lds_read + cost.wg.lds_write) / m.lds_bytes_per_clk
   local busy = math.max(mfma, issue, lds)
-  return busy, STALL_CLK / per_simd + cost.wg.barriers * m.barrier_clk, mfma
+  return busy, (cost.stall_clk or STALL_CLK) / per_simd + cost.wg.barriers * m.barrier_clk, mfma
 end
 
 -- Bytes of fp32 partials all splits write and the combine kernel reads back.
@@ -63,11 +63,12 @@ local function decode_ns(p, cost, arch, splits)
   local function batch_clk(r) return rounds * math.max(r * busy, busy + stall) + cost.wg.tail_clk end
   local clk = full * batch_clk(resident)
   if rest > 0 then clk = clk + batch_clk(ceil_div(rest, arch.device.cus)) end
-  local boost_ns = clk * 1000 / m.clock_mhz
   local memory = memory_ns(p, cost, arch, groups_x, splits, wgs)
-  -- How much of the sustained clock applies: share of MFMA in the run, times how far the run is into throttling.
-  local share = mfma / (busy + stall) * math.min(1, boost_ns / math.max(memory, 1))
-  local heat = share * math.min(1, math.max(boost_ns, memory) / (m.throttle_from_us * 1000))
+  -- How far the clock falls: share of MFMA in the busy time (all of it when compute at the sustained clock would outlast
+  -- memory), times how far the run is into throttling.
+  local sustained_ns = clk * 1000 / m.clock_mfma_mhz
+  local share = mfma / (busy + stall) * math.min(1, sustained_ns / math.max(memory, 1))
+  local heat = share * math.min(1, math.max(sustained_ns, memory) / (m.throttle_from_us * 1000))
   local clock = m.clock_mhz - (m.clock_mhz - m.clock_mfma_mhz) * heat
   local compute = clk * 1000 / clock
   return m.wg_start_ns + math.max(compute, memory) + OVERLAP_LOSS * math.min(compute, memory)

@@ -56,7 +56,26 @@ local function keys_of(name)
   return key_lists[name]
 end
 
--- A family's kernel at a point: its parameter text and what it costs. `finish` adds what only candidates need.
+-- The stated reason why a family's parameters cannot serve a problem, before anything is computed from them.
+local function reject_by_rule(p, family, point, arch)
+  for _, rule in ipairs(family.rules or {}) do
+    local why = rule(p, point, arch)
+    if why then return why end
+  end
+end
+
+-- The stated reason why a cost does not fit the target or the problem.
+local function reject_by_cost(p, cost, arch)
+  local why = cost.refused or budget.reject(cost, arch)
+  if why then return why end
+  local rows = ceil_div(p.heads * p.q_len, 16) * 16
+  if cost.rows_per_wg > WASTE * rows and cost.rows_per_wg > 16 then
+    return ("rows per workgroup %d > %d times the %d rows there are"):format(cost.rows_per_wg, WASTE, rows)
+  end
+end
+
+-- A family's kernel at a point: its parameter text and what it costs, and the reason when the point cannot serve the
+-- problem. `finish` adds what only candidates need.
 local function kernel(p, name, point, arch)
   local family, items = families[name], {}
   for i, key in ipairs(keys_of(name)) do
@@ -64,12 +83,16 @@ local function kernel(p, name, point, arch)
     if value == nil then value = p[key] end
     items[i] = key .. "=" .. value
   end
+  local k = { template = family.template, params = table.concat(items, ","), symbol = "", template_hash = "", threads = 0,
+    rows_per_wg = 0, lds_bytes = 0, vgpr_budget = 0 }
+  local why = reject_by_rule(p, family, point, arch)
+  if why then return k, why end
   local cost = family.cost(p, point)
-  return {
-    template = family.template, params = table.concat(items, ","), cost = cost, threads = cost.threads,
-    rows_per_wg = cost.rows_per_wg, lds_bytes = cost.lds_bytes, vgpr_budget = budget.registers(cost, arch),
-    symbol = "", template_hash = "",
-  }
+  why = reject_by_cost(p, cost, arch)
+  if cost.refused then return k, why end
+  k.cost, k.threads, k.rows_per_wg, k.lds_bytes = cost, cost.threads, cost.rows_per_wg, cost.lds_bytes
+  k.vgpr_budget = budget.registers(cost, arch)
+  return k, why
 end
 
 local function finish(k, target)
@@ -80,21 +103,6 @@ end
 
 local function available(name, arch)
   return families[name].arch[arch.isa.family] and loader.has_kernel(families[name].template)
-end
-
--- The stated reason why a point cannot serve a problem, or nil.
-local function reject_point(p, name, point, cost, arch)
-  local family = families[name]
-  for _, rule in ipairs(family.rules or {}) do
-    local why = rule(p, point, arch)
-    if why then return why end
-  end
-  local why = budget.reject(cost, arch)
-  if why then return why end
-  local rows = ceil_div(p.heads * p.q_len, 16) * 16
-  if cost.rows_per_wg > WASTE * rows and cost.rows_per_wg > 16 then
-    return ("rows per workgroup %d > %d times the %d rows there are"):format(cost.rows_per_wg, WASTE, rows)
-  end
 end
 
 -- The stated reason why a split count makes no sense for this context, or nil.
@@ -147,10 +155,8 @@ end
 function space.combine_kernels(p, target)
   local arch, list = loader.require("arch/" .. target), {}
   for _, point in ipairs(available("combine", arch) and family_points("combine") or {}) do
-    local k = kernel(p, "combine", point.values, arch)
-    if not reject_point(p, "combine", point.values, k.cost, arch) then
-      list[#list + 1] = { kernel = k, text = point.text }
-    end
+    local k, why = kernel(p, "combine", point.values, arch)
+    if not why then list[#list + 1] = { kernel = k, text = point.text } end
   end
   return list
 end
@@ -191,9 +197,8 @@ function space.kernels(p, target)
   local arch, list = loader.require("arch/" .. target), {}
   for _, family in ipairs(families.decode) do
     for _, point in ipairs(available(family, arch) and family_points(family) or {}) do
-      local k = kernel(p, family, point.values, arch)
-      list[#list + 1] = { name = family .. ":" .. point.text, family = family, point = point, kernel = k,
-        rejected = reject_point(p, family, point.values, k.cost, arch) }
+      local k, why = kernel(p, family, point.values, arch)
+      list[#list + 1] = { name = family .. ":" .. point.text, family = family, point = point, kernel = k, rejected = why }
     end
   end
   return list
@@ -253,16 +258,15 @@ function space.variant(p, target, name)
   for _, f in ipairs(families.decode) do is_decode = is_decode or f == family end
   if not is_decode then error(("variant '%s': no family '%s'"):format(name, family), 0) end
   check_point(family, values, name)
-  local k = kernel(p, family, values, arch)
-  local why = reject_point(p, family, values, k.cost, arch)
+  local k, why = kernel(p, family, values, arch)
   if not why and splits > MAX_SPLITS then why = ("%d splits > %d"):format(splits, MAX_SPLITS) end
   local combine
   if splits > 1 then
     if not combine_values then error(("variant '%s': %d splits need a combine kernel, e.g. /s%d,rows=1,team=1")
       :format(name, splits, splits), 0) end
     check_point("combine", combine_values, name)
-    local c = kernel(p, "combine", combine_values, arch)
-    why = why or reject_point(p, "combine", combine_values, c.cost, arch)
+    local c, combine_why = kernel(p, "combine", combine_values, arch)
+    why = why or combine_why
     combine = { kernel = finish(c, target), text = params.print(combine_values) }
   elseif combine_values then
     error(("variant '%s': one split has no combine kernel"):format(name), 0)
@@ -275,8 +279,7 @@ end
 function space.baseline(p, target)
   local arch = loader.require("arch/" .. target)
   local b = families.baseline
-  local k = kernel(p, b.family, b.params, arch)
-  local why = reject_point(p, b.family, b.params, k.cost, arch)
+  local k, why = kernel(p, b.family, b.params, arch)
   if why then error("the baseline variant does not fit " .. require("problem").print(p) .. ": " .. why, 0) end
   finish(k, target)
   local best
