@@ -49,12 +49,12 @@ local globals = {
     tointeger = math.tointeger, maxinteger = math.maxinteger, huge = math.huge, sqrt = math.sqrt, exp = math.exp,
     ult = math.ult },
 }
+setmetatable(globals, {
+  __index = function(_, name) error("undefined name '" .. tostring(name) .. "'", 2) end,
+})
+-- Empty, so that every write is seen; reads go through a table, not a function: modules read globals in their inner loops.
 local module_env = setmetatable({}, {
-  __index = function(_, name)
-    local value = globals[name]
-    if value == nil then error("undefined name '" .. tostring(name) .. "'", 2) end
-    return value
-  end,
+  __index = globals,
   __newindex = function(_, name) error("write to global '" .. tostring(name) .. "'", 2) end,
 })
 
