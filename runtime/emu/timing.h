@@ -1,13 +1,110 @@
-/* The timing model's ears: what memory instructions report while a workgroup runs. */
+/* The timing model. Three steps:
+ *   timing.c       records, while sampled workgroups execute, what each wave issued and which cache lines it touched;
+ *   timing_cu.c    replays the traces of one workgroup (and its co-residents) on a model of a compute unit;
+ *   timing_model.c chooses the sample, measures sharing between workgroups, and composes CUs into a launch. */
 #ifndef MLAF_EMU_TIMING_H
 #define MLAF_EMU_TIMING_H
 
+#include "emu/arch_gfx942.h"
 #include "emu/emu.h"
+#include "emu/memory.h"
+
+/* --- recording --- */
 
 typedef enum emu_traffic { EMU_TRAFFIC_LOAD, EMU_TRAFFIC_STORE, EMU_TRAFFIC_ATOMIC, EMU_TRAFFIC_LDS } emu_traffic;
 
 /* One vector-memory instruction: the lanes' addresses and bytes each. Adds to w->counts and, when the wave is being
  * timed, remembers the cache lines for the step that follows. */
 void emu_timing_memory(emu_wave *w, const uint64_t addr[EMU_LANES], uint64_t lanes, unsigned bytes, emu_traffic kind);
+
+/* One executed instruction. */
+typedef struct emu_event {
+  uint32_t inst;  /* index in code->insts */
+  uint16_t clk;   /* LDS port clocks, or L1 address clocks of vector memory */
+  uint16_t lines; /* cache lines, next in emu_trace.line */
+} emu_event;
+
+typedef struct emu_trace {
+  emu_event *event;
+  size_t n, cap;
+  uint32_t *line; /* line numbers: allocations laid end to end in the order of the span table */
+  size_t n_lines, cap_lines;
+  uint64_t lds_clk;              /* w->counts.lds_clk at the last step */
+  uint16_t pending_clk;
+  size_t pending_from;
+  uint32_t span;                 /* index of the span hit last */
+  bool failed;                   /* out of memory */
+} emu_trace;
+
+/* One sampled workgroup. */
+typedef struct emu_sample {
+  uint64_t id; /* dispatch order */
+  int n_waves;
+  emu_trace *wave;
+} emu_sample;
+
+/* A device allocation in line numbers. */
+typedef struct emu_region {
+  emu_span span;
+  uint32_t first, lines;
+  bool written; /* by an earlier launch of this sequence: its lines are in the Infinity Cache */
+} emu_region;
+
+typedef struct emu_recorder {
+  emu_region *region;
+  size_t n_regions;
+  emu_sample *sample; /* sorted by id */
+  size_t n_samples;
+} emu_recorder;
+
+mlaf_status emu_recorder_open(emu_device *dev, emu_recorder *r, mlaf_err *err);
+/* Which region a line number lies in; n_regions when none. */
+size_t emu_recorder_region(const emu_recorder *r, uint32_t line);
+void emu_sample_clear(emu_sample *s);
+void emu_recorder_close(emu_recorder *r);
+
+/* --- the sample and what its workgroups share --- */
+
+typedef struct emu_sharing {
+  double *l2_hit;   /* [n_regions + 1] share of a workgroup's first touches that a sibling on its XCD made before */
+  double *mall_hit; /* [n_regions + 1] of the rest, share that some workgroup of the launch, or an earlier launch, made */
+} emu_sharing;
+
+/* Run a deterministic choice of the launch's workgroups (at least 8, at most 24, all of a small grid) and record them. */
+mlaf_status emu_sample_run(emu_device *dev, const mlaf_launch *l, emu_recorder *r, mlaf_err *err);
+mlaf_status emu_sample_sharing(const emu_recorder *r, const mlaf_launch *l, emu_sharing *out, mlaf_err *err);
+void emu_sharing_free(emu_sharing *s);
+/* Sample that stands for workgroup `id`: nearest in (y, x, z), y first because splits differ most. */
+size_t emu_sample_for(const emu_recorder *r, const uint32_t grid[3], uint64_t id);
+
+/* --- one compute unit --- */
+
+typedef enum emu_part {
+  EMU_PART_ISSUE, EMU_PART_MFMA, EMU_PART_LDS, EMU_PART_L1, EMU_PART_L2, EMU_PART_HBM, EMU_PART_BARRIER, EMU_PART_LATENCY,
+  EMU_PART_IDLE, EMU_PART_LAUNCH, EMU_PART_COUNT
+} emu_part;
+
+/* What the rest of the chip leaves this CU, and where its lines are found. */
+typedef struct emu_cu_env {
+  const emu_arch *arch;
+  const emu_code *code;
+  const emu_recorder *rec;
+  const double *l2_hit;   /* [n_regions + 1] share of first touches that another CU of the XCD brought into L2 */
+  const double *mall_hit; /* [n_regions + 1] of the rest, share found in the Infinity Cache */
+  double clock_mhz;
+  int residents;          /* copies of the workgroup on the CU */
+  double l2_bpc, mall_bpc, hbm_bpc; /* this CU's share, bytes per clk */
+  uint64_t l2_reuse_lines;          /* a line comes back from L2 when fewer misses than this lie between */
+} emu_cu_env;
+
+typedef struct emu_cu_result {
+  uint64_t clk;                    /* from start to the end of the last resident */
+  double part[EMU_PART_COUNT];     /* clk of the average wave; sums to its lifetime */
+  double mfma_busy;                /* matrix-pipe clocks of all SIMDs */
+  double l2_bytes, mall_bytes, hbm_bytes;
+} emu_cu_result;
+
+/* False when out of memory. */
+bool emu_cu_run(const emu_cu_env *env, const emu_sample *s, emu_cu_result *out);
 
 #endif

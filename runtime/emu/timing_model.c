@@ -1,0 +1,285 @@
+/* The device's `time`: sampled workgroups, replayed on one CU under what the rest of the chip leaves it, list-scheduled
+ * over 8 XCDs x 38 CUs.
+ *
+ * Bandwidth is shared equally by the workgroups in flight. The clock follows power: fp32-accumulating MFMA at mfma_busy of
+ * the matrix pipes sustains mfma_mhz, power goes with the cube of the clock, so busy fraction u allows
+ * mfma_mhz * (mfma_busy / u)^(1/3), at most boost; a launch of T sees boost at its start and the sustained clock in the
+ * long run, weighted T / (T + throttle_ns). Two passes: the second has the clock and the concurrency the first one found.
+ * Caches are cold, except that what an earlier launch of the sequence wrote is in the Infinity Cache. */
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "emu/timing.h"
+
+enum { MAX_THREADS = 64, PASSES = 3 };
+
+/* One launch being modelled. */
+typedef struct model {
+  const emu_arch *arch;
+  const mlaf_launch *launch;
+  const emu_recorder *rec;
+  const emu_sharing *share;
+  uint64_t groups, slots; /* workgroups; how many the chip holds at once */
+  int residents;          /* per CU while the chip is full */
+  double clock_mhz;
+  double in_flight;       /* workgroups that share the bandwidth */
+  emu_cu_result *full, *tail; /* per sample: while the chip is full; in the last, partial round (NULL: same) */
+  uint64_t tail_groups;
+  int threads;
+} model;
+
+typedef struct outcome {
+  double clk, busy, idle_clk;
+  double part[EMU_PART_COUNT];
+  double in_flight; /* average */
+} outcome;
+
+/* --- occupancy --- */
+
+static int resident_groups(const emu_arch *a, const emu_kernel *k, int waves) {
+  unsigned granule = (unsigned)a->vgpr_granule, regs = ((k->vgprs ? k->vgprs : 1) + granule - 1) / granule * granule;
+  int per_simd = regs > (unsigned)a->vgprs ? 1 : a->vgprs / (int)regs;
+  if (per_simd > a->waves_per_simd) per_simd = a->waves_per_simd;
+  int by_waves = waves >= a->simds ? per_simd / ((waves + a->simds - 1) / a->simds) : per_simd * a->simds / waves;
+  int by_lds = k->lds_bytes ? a->lds_bytes / (int)((k->lds_bytes + 511) / 512 * 512) : a->max_wgs_per_cu;
+  int n = by_waves < by_lds ? by_waves : by_lds;
+  if (n > a->max_wgs_per_cu) n = a->max_wgs_per_cu;
+  if (n * waves > 32) n = 32 / waves; /* the replay's limit and the hardware's */
+  return n < 1 ? 1 : n;
+}
+
+/* --- replay of all samples, on the host's threads --- */
+
+typedef struct replay {
+  const model *m;
+  emu_cu_env env;
+  emu_cu_result *out;
+  size_t next;
+  pthread_mutex_t lock;
+  bool failed;
+} replay;
+
+static void *replay_worker(void *arg) {
+  replay *r = arg;
+  for (;;) {
+    pthread_mutex_lock(&r->lock);
+    size_t i = r->next++;
+    pthread_mutex_unlock(&r->lock);
+    if (i >= r->m->rec->n_samples) return NULL;
+    if (emu_cu_run(&r->env, &r->m->rec->sample[i], &r->out[i])) continue;
+    pthread_mutex_lock(&r->lock);
+    r->failed = true;
+    pthread_mutex_unlock(&r->lock);
+  }
+}
+
+static double per_cu(double bytes_per_second, double clock_mhz, double share, double most) {
+  double bpc = bytes_per_second / (clock_mhz * 1e6) * share;
+  return bpc > most ? most : bpc;
+}
+
+static emu_cu_env environment(const model *m, int residents, double in_flight) {
+  const emu_arch *a = m->arch;
+  double share = residents / in_flight, cus = in_flight / residents, per_xcd = cus / a->xccs;
+  if (share > 1) share = 1;
+  if (per_xcd < 1) per_xcd = 1;
+  double l2 = a->l2_bpc_xcd / per_xcd;
+  return (emu_cu_env){
+      .arch = a, .code = m->launch->fn->module->code, .rec = m->rec, .l2_hit = m->share->l2_hit, .mall_hit = m->share->mall_hit,
+      .clock_mhz = m->clock_mhz, .residents = residents,
+      .l2_bpc = l2 > a->l1_fill_bpc ? a->l1_fill_bpc : l2,
+      .mall_bpc = per_cu(a->mall_bps, m->clock_mhz, share, a->l1_fill_bpc),
+      .hbm_bpc = per_cu(a->hbm_bps, m->clock_mhz, share, a->l1_fill_bpc),
+      .l2_reuse_lines = (uint64_t)(a->l2_bytes / a->l1_line / per_xcd)};
+}
+
+static bool replay_all(const model *m, int residents, double in_flight, emu_cu_result *out) {
+  replay r = {.m = m, .env = environment(m, residents, in_flight), .out = out, .lock = PTHREAD_MUTEX_INITIALIZER};
+  pthread_t tid[MAX_THREADS];
+  int started = 0, want = m->threads < MAX_THREADS ? m->threads : MAX_THREADS;
+  while (started < want - 1 && pthread_create(&tid[started], NULL, replay_worker, &r) == 0) started++;
+  replay_worker(&r);
+  for (int i = 0; i < started; i++) pthread_join(tid[i], NULL);
+  pthread_mutex_destroy(&r.lock);
+  return !r.failed;
+}
+
+/* --- dispatch: the earliest free slot of the workgroup's XCD --- */
+
+static void sift(double *heap, size_t n) {
+  for (size_t i = 0;;) {
+    size_t c = 2 * i + 1;
+    if (c >= n) return;
+    if (c + 1 < n && heap[c + 1] < heap[c]) c++;
+    if (heap[i] <= heap[c]) return;
+    double t = heap[i];
+    heap[i] = heap[c], heap[c] = t;
+    i = c;
+  }
+}
+
+static bool schedule(const model *m, outcome *o) {
+  const emu_arch *a = m->arch;
+  size_t per_xcd = (size_t)(a->cus / a->xccs * m->residents);
+  double *heap = calloc(per_xcd * (size_t)a->xccs, sizeof *heap), work = 0, busy = 0;
+  if (!heap) return false;
+  *o = (outcome){0};
+  for (uint64_t id = 0; id < m->groups; id++) {
+    bool tail = m->tail && id >= m->groups - m->tail_groups;
+    const emu_cu_result *r = &(tail ? m->tail : m->full)[emu_sample_for(m->rec, m->launch->grid, id)];
+    double *h = heap + id % (uint64_t)a->xccs * per_xcd, clk = (double)r->clk + a->wg_start_clk;
+    h[0] += clk;
+    if (h[0] > o->clk) o->clk = h[0];
+    sift(h, per_xcd);
+    work += clk;
+    busy += r->mfma_busy / (tail ? 1 : m->residents);
+    for (int p = 0; p < EMU_PART_COUNT; p++) o->part[p] += r->part[p];
+    o->part[EMU_PART_LAUNCH] += a->wg_start_clk;
+  }
+  free(heap);
+  double used = (double)(m->groups < m->slots ? m->groups : m->slots), sum = 0;
+  for (int p = 0; p < EMU_PART_COUNT; p++) o->part[p] /= used, sum += o->part[p];
+  o->part[EMU_PART_IDLE] = o->clk > sum ? o->clk - sum : 0;
+  o->in_flight = work / o->clk;
+  o->busy = busy / (o->clk * a->cus * a->simds);
+  return true;
+}
+
+static double clock_for(const emu_arch *a, double busy, double ns) {
+  double sustained = busy > 0 ? a->mfma_mhz * cbrt(a->mfma_busy / busy) : a->boost_mhz;
+  if (sustained > a->boost_mhz) sustained = a->boost_mhz;
+  return a->boost_mhz - (a->boost_mhz - sustained) * ns / (ns + a->throttle_ns);
+}
+
+static bool converge(model *m, outcome *o) {
+  m->clock_mhz = m->arch->boost_mhz;
+  m->in_flight = (double)(m->groups < m->slots ? m->groups : m->slots);
+  for (int pass = 0;; pass++) {
+    if (!replay_all(m, m->residents, m->in_flight, m->full)) return false;
+    int tail_residents = (int)((m->tail_groups + (uint64_t)m->arch->cus - 1) / (uint64_t)m->arch->cus);
+    if (m->tail && !replay_all(m, tail_residents, (double)m->tail_groups, m->tail)) return false;
+    if (!schedule(m, o)) return false;
+    double clock = clock_for(m->arch, o->busy, o->clk / m->clock_mhz * 1000);
+    double in_flight = m->tail ? m->in_flight : o->in_flight;
+    bool settled = fabs(clock / m->clock_mhz - 1) < 0.01 && in_flight > 0.9 * m->in_flight;
+    if (settled || pass + 1 == PASSES) return true;
+    m->clock_mhz = clock;
+    m->in_flight = in_flight < m->residents ? m->residents : in_flight;
+  }
+}
+
+/* --- launches --- */
+
+typedef struct sequence {
+  uint64_t *written; /* addresses of allocations earlier launches stored to */
+  size_t n_written, cap;
+  double ns, kernel_ns, clock_ns; /* clock_ns: sum of clock x kernel time */
+  double part[EMU_PART_COUNT];
+  char detail[128];
+} sequence;
+
+static bool remember_stores(sequence *q, const emu_recorder *r, const emu_code *code) {
+  for (size_t i = 0; i < r->n_samples; i++)
+    for (int w = 0; w < r->sample[i].n_waves; w++) {
+      const emu_trace *t = &r->sample[i].wave[w];
+      size_t at = 0, last = SIZE_MAX;
+      for (size_t k = 0; k < t->n; at += t->event[k++].lines) {
+        uint8_t cls = code->insts[t->event[k].inst].cls;
+        if ((cls != EMU_C_VMEM_STORE && cls != EMU_C_VMEM_ATOMIC) || !t->event[k].lines) continue;
+        size_t g = emu_recorder_region(r, t->line[at]);
+        if (g == last || g == r->n_regions) continue;
+        last = g;
+        bool known = false;
+        for (size_t j = 0; j < q->n_written; j++) known |= q->written[j] == r->region[g].span.lo;
+        if (known) continue;
+        if (q->n_written == q->cap) {
+          uint64_t *p = realloc(q->written, (q->cap = q->cap ? 2 * q->cap : 16) * sizeof *p);
+          if (!p) return false;
+          q->written = p;
+        }
+        q->written[q->n_written++] = r->region[g].span.lo;
+      }
+    }
+  return true;
+}
+
+static void mark_written(const sequence *q, emu_recorder *r, const emu_arch *a) {
+  uint64_t bytes = 0;
+  for (size_t i = 0; i < r->n_regions; i++)
+    for (size_t j = 0; j < q->n_written; j++)
+      if (q->written[j] == r->region[i].span.lo) r->region[i].written = true, bytes += r->region[i].span.hi - r->region[i].span.lo;
+  if ((double)bytes <= a->mall_bytes) return;
+  for (size_t i = 0; i < r->n_regions; i++) r->region[i].written = false; /* more than the Infinity Cache holds */
+}
+
+static void add_launch(sequence *q, const model *m, const outcome *o, size_t index) {
+  double to_ns = 1000 / m->clock_mhz, ns = o->clk * to_ns;
+  double launch = index == 0 ? m->arch->launch_ns : m->arch->next_launch_ns;
+  for (int p = 0; p < EMU_PART_COUNT; p++) q->part[p] += o->part[p] * to_ns;
+  q->part[EMU_PART_LAUNCH] += launch;
+  q->ns += ns + launch;
+  q->kernel_ns += ns;
+  q->clock_ns += m->clock_mhz * ns;
+  if (index == 0)
+    snprintf(q->detail, sizeof q->detail, "simulated %zu of %llu workgroups, %d per CU, matrix pipes %.0f %% busy", m->rec->n_samples,
+             (unsigned long long)m->groups, m->residents, 100 * o->busy);
+}
+
+static mlaf_status model_launch(emu_device *dev, const mlaf_launch *l, size_t index, sequence *q, mlaf_err *err) {
+  const emu_arch *a = &emu_gfx942;
+  emu_recorder rec;
+  emu_sharing share = {NULL, NULL};
+  mlaf_status st = emu_recorder_open(dev, &rec, err);
+  if (st != MLAF_OK) return st;
+  mark_written(q, &rec, a);
+  st = emu_sample_run(dev, l, &rec, err);
+  if (st == MLAF_OK) st = emu_sample_sharing(&rec, l, &share, err);
+  if (st == MLAF_OK) {
+    uint64_t groups = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2], per_cu_groups = (groups + (uint64_t)a->cus - 1) / (uint64_t)a->cus;
+    int waves = rec.sample[0].n_waves, fit = resident_groups(a, l->fn->kernel, waves);
+    model m = {.arch = a, .launch = l, .rec = &rec, .share = &share, .groups = groups, .threads = dev->threads,
+               .residents = per_cu_groups < (uint64_t)fit ? (int)per_cu_groups : fit};
+    m.slots = (uint64_t)(a->cus * m.residents);
+    m.tail_groups = groups > m.slots ? groups % m.slots : 0;
+    m.full = calloc(2 * rec.n_samples, sizeof *m.full);
+    m.tail = m.full && m.tail_groups ? m.full + rec.n_samples : NULL;
+    outcome o;
+    if (m.full && converge(&m, &o) && remember_stores(q, &rec, l->fn->module->code)) add_launch(q, &m, &o, index);
+    else st = mlaf_fail(err, MLAF_E_NOMEM, "no host memory for the timing model");
+    free(m.full);
+  }
+  emu_sharing_free(&share);
+  emu_recorder_close(&rec);
+  return st;
+}
+
+static void fill_timing(const sequence *q, mlaf_timing *out) {
+  static const char *const names[EMU_PART_COUNT] = {"issue", "mfma", "lds", "l1", "l2", "hbm", "barrier", "latency", "idle", "launch"};
+  memset(out, 0, sizeof *out);
+  out->source = MLAF_TIME_MODELLED;
+  out->ns = out->p10_ns = out->p90_ns = q->ns;
+  out->samples = 1;
+  out->n_parts = EMU_PART_COUNT;
+  int most = 0;
+  for (int p = 0; p < EMU_PART_COUNT; p++) {
+    snprintf(out->parts[p].name, sizeof out->parts[p].name, "%s", names[p]);
+    out->parts[p].ns = q->part[p];
+    if (q->part[p] > q->part[most]) most = p;
+  }
+  out->clock_mhz = q->kernel_ns > 0 ? q->clock_ns / q->kernel_ns : emu_gfx942.boost_mhz;
+  snprintf(out->bound, sizeof out->bound, "%s", names[most]);
+  snprintf(out->detail, sizeof out->detail, "%s", q->detail);
+}
+
+mlaf_status emu_time(emu_device *dev, const mlaf_launch *launches, size_t n, const mlaf_time_opts *opts, mlaf_timing *out,
+                     mlaf_err *err) {
+  sequence q = {0};
+  mlaf_status st = n ? MLAF_OK : mlaf_fail(err, MLAF_E_ARG, "no launch to time");
+  for (size_t i = 0; i < n && st == MLAF_OK; i++) st = model_launch(dev, &launches[i], i, &q, err);
+  if (st == MLAF_OK) fill_timing(&q, out);
+  free(q.written);
+  return st;
+}
