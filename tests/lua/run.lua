@@ -1,7 +1,7 @@
 -- lua5.4 tests/lua/run.lua [FILE-PATTERN]: the generator's tests. Prints failures and a count; exits 1 on any failure.
 local here = arg[0]:match("^(.*)/[^/]*$") or "."
 local root = os.getenv("MLAF_SOURCE_DIR") or here .. "/../.."
-local T = { root = root }
+local T = { root = root, lua = arg[-1] or "lua5.4" } -- the interpreter that runs us
 
 local real_host = dofile(root .. "/gen/host.lua")
 

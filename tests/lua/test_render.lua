@@ -121,8 +121,8 @@ test("two processes in two directories give the same bytes", function()
     return text
   end
   run(("mkdir -p %s && cp -R %s/gen %s/templates %s/"):format(copy, T.root, T.root, copy))
-  local here = run(("lua5.4 %s/gen/cli.lua render %s"):format(T.root, args))
-  local there = run(("cd %s && lua5.4 gen/cli.lua render %s"):format(copy, args))
+  local here = run(("'%s' %s/gen/cli.lua render %s"):format(T.lua, T.root, args))
+  local there = run(("cd %s && '%s' gen/cli.lua render %s"):format(copy, T.lua, args))
   run("rm -rf " .. copy)
   ok(#here > 1000, "short output")
   eq(there, here)
