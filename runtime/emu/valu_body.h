@@ -101,6 +101,7 @@
   LOOP(sat_##name, A, B, C, ST_##D(d, i, (saturated)))
 #define OPC(name, D, A, B, C, expr, carry) \
   LOOP(l_##name, A, B, C, ST_##D(d, i, (expr)); d[N_##D * EMU_LANES + i] = (carry) ? ~0u : 0)
+#define OPH OPC
 #define OPM(name, D, A, B, C, expr) \
   LOOP(l_##name, A, B, C, bool mask; ST_##D(d, i, (expr)); d[N_##D * EMU_LANES + i] = mask ? ~0u : 0)
 #define PK(name, flags, T, A, B, C, expr, saturated) \
@@ -124,6 +125,7 @@
 #undef OPT
 #undef OPS
 #undef OPC
+#undef OPH
 #undef OPM
 #undef PK
 #undef PK32
@@ -162,6 +164,8 @@
   ENTRY(name, EMU_C_VALU, exec_fast, l_##name, sat_##name, 1, N_SRC(A, B, C, flags), VT_##D, {VT_##A, VT_##B, VT_##C}, flags)
 #define OPC(name, D, A, B, C, expr, carry) \
   ENTRY(name, EMU_C_VALU, exec_fast, l_##name, NULL, 2, N_SRC(A, B, C, 0), VT_##D, {VT_##A, VT_##B, VT_##C}, VF_MASK2)
+#define OPH(name, D, A, B, C, expr, carry) \
+  ENTRY(name, EMU_C_VALU, exec_addend_hi, l_##name, NULL, 2, N_SRC(A, B, C, 0), VT_##D, {VT_##A, VT_##B, VT_##C}, VF_MASK2)
 #define OPM(name, D, A, B, C, expr) OPC(name, D, A, B, C, expr, 0)
 #define PK(name, flags, T, A, B, C, expr, saturated)                                                        \
   ENTRY(name, EMU_C_VALU, exec_fast, l_##name, PKT_##T == VT_PK ? sat_##name : NULL, 1, N_SRC(A, B, C, flags), PKT_##T, \

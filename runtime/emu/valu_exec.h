@@ -158,6 +158,21 @@ static bool exec_fast(emu_wave *w, const emu_inst *in) {
   return finish(w, in, op, out, exec);
 }
 
+/* 32x32+64 multiply-add as compilers use it within a 64x64 product: the addend's high dword may never have been written,
+ * because they look at the low dword of the result only. Such lanes' high result dword stays unwritten. (They do not look at
+ * the carry either; a scalar cannot be half unwritten.) */
+static bool exec_addend_hi(emu_wave *w, const emu_inst *in) {
+  const emu_operand *z = &in->src[2];
+  if (z->kind != EMU_O_VREG) return exec_fast(w, in);
+  unsigned hi = z->reg + 1u, result_hi = in->dst[0].reg + 1u;
+  uint64_t unwritten = emu_exec_mask(w) & ~w->v_init[hi];
+  w->v_init[hi] |= unwritten;
+  bool ok = exec_fast(w, in);
+  w->v_init[hi] &= ~unwritten;
+  w->v_init[result_hi] &= ~unwritten;
+  return ok;
+}
+
 /* --- output modifiers --- */
 static float clamp01(float x, bool dx10) { return x != x ? (dx10 ? 0.0f : x) : x > 0.0f ? x < 1.0f ? x : 1.0f : 0.0f; }
 static double clamp01_d(double x, bool dx10) { return x != x ? (dx10 ? 0.0 : x) : x > 0.0 ? x < 1.0 ? x : 1.0 : 0.0; }

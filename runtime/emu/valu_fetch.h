@@ -206,8 +206,16 @@ static inline const uint32_t *fetch_any(emu_wave *w, const emu_inst *in, const e
   if (type == VT_MIX && o->is_float && (in->flags & EMU_F_OP_SEL_HI) && (in->op_sel_hi >> k & 1))
     as.value = constant_bits(o, VT_F16) * 0x10001u;
   if (permuted && o->kind != EMU_O_VREG) permuted = false;
-  const uint32_t *p = fetch_plain(w, &as, type, tmp, permuted ? dpp->read : dpp ? dpp->write : exec);
+  /* A packed fp32 operand whose halves both select one dword does not read the other. */
+  bool same = type == VT_PK32 && o->kind != EMU_O_CONST && (in->op_sel >> k & 1) == (in->op_sel_hi >> k & 1);
+  if (same) as.reg = (uint16_t)(o->reg + (in->op_sel >> k & 1));
+  const uint32_t *p = fetch_plain(w, &as, same ? VT_U32 : type, tmp, permuted ? dpp->read : dpp ? dpp->write : exec);
   if (!p) return NULL;
+  if (same) {
+    if (p != tmp) memcpy(tmp, p, EMU_LANES * 4);
+    memcpy(tmp + EMU_LANES, tmp, EMU_LANES * 4);
+    p = tmp;
+  }
   if (type == VT_MASK) {
     memcpy(buf, p, EMU_LANES * 4);
     return buf;

@@ -1,5 +1,6 @@
 /* Integer instructions of the vector ALU: OP(name, flags, destination, sources 0..2, expression in x, y, z).
- * OPS adds the saturating expression that `clamp` selects; OPC the carry-out. CDNA3 ISA, VOP1/VOP2/VOP3 tables. */
+ * OPS adds the saturating expression that `clamp` selects; OPC the carry-out; OPH too, and
+ * lets the high dword of the addend be unwritten. CDNA3 ISA, VOP1/VOP2/VOP3 tables. */
 /* clang-format off */
 OP(mov_b32,          0, U32, U32, NO, NO, x)
 OP(mov_b64,          0, U64, U64, NO, NO, x)
@@ -23,7 +24,7 @@ OPC(subrev_co_u32,  U32, U32, U32, NO,   y - x, y < x)
 OPC(addc_co_u32,    U32, U32, U32, MASK, x + y + (z & 1), ((uint64_t)x + y + (z & 1)) >> 32)
 OPC(subb_co_u32,    U32, U32, U32, MASK, x - y - (z & 1), (uint64_t)y + (z & 1) > x)
 OPC(subbrev_co_u32, U32, U32, U32, MASK, y - x - (z & 1), (uint64_t)x + (z & 1) > y)
-OPC(mad_u64_u32,    U64, U32, U32, U64,  (uint64_t)x * y + z, (uint64_t)x * y + z < z)
+OPH(mad_u64_u32,    U64, U32, U32, U64,  (uint64_t)x * y + z, (uint64_t)x * y + z < z)
 OPC(mad_i64_i32,    U64, I32, I32, U64,  (uint64_t)((int64_t)x * y) + z,
     ((~((uint64_t)((int64_t)x * y) ^ z) & (z ^ ((uint64_t)((int64_t)x * y) + z))) >> 63))
 
