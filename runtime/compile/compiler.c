@@ -1,4 +1,5 @@
 /* The compiler object: opening, identity, keys, and the stock of worker processes. */
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -7,6 +8,13 @@
 
 /* Part of every key: raise it when the meaning of a cached code object changes. */
 #define KEY_EPOCH "mlaforge code object 1"
+
+/* CPUs this process may use: fewer than the machine has in a container or under taskset. */
+static int usable_cpus(void) {
+  cpu_set_t set;
+  long n = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : sysconf(_SC_NPROCESSORS_ONLN);
+  return n < 1 ? 1 : n > MLAF_JOBS_MAX ? MLAF_JOBS_MAX : (int)n;
+}
 
 mlaf_status mlaf_compiler_open(const mlaf_compiler_opts *opts, const mlaf_log *log, mlaf_compiler **out, mlaf_err *err) {
   static const mlaf_compiler_opts none = {0};
@@ -18,8 +26,7 @@ mlaf_status mlaf_compiler_open(const mlaf_compiler_opts *opts, const mlaf_log *l
   mlaf_compiler *c = calloc(1, sizeof *c);
   if (!c) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for a compiler");
   if (log) c->log = *log;
-  long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-  c->jobs = opts->jobs ? opts->jobs : cpus < 1 ? 1 : cpus > MLAF_JOBS_MAX ? MLAF_JOBS_MAX : (int)cpus;
+  c->jobs = opts->jobs ? opts->jobs : usable_cpus();
   c->timeout_s = opts->timeout_s > 0 ? opts->timeout_s : 120;
   c->in_process = opts->in_process;
   c->prefix = mlaf_strdup(opts->rocm_prefix);

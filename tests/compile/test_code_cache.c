@@ -528,7 +528,7 @@ static void a_lock_that_never_comes_is_given_up(void **state) {
   double start = mlaf_now();
   assert_int_equal(mlaf_compile(c, &job, 1, NULL, NULL, NULL), MLAF_OK);
   assert_compiled(&job);
-  assert_in_range((int)(mlaf_now() - start), 3, 20);
+  assert_true(mlaf_now() - start >= 3);
   assert_int_equal(lines.count, 1);
   assert_non_null(strstr(lines.last, "compiling without"));
   mlaf_cache_unlock(&other, &label, lock);
