@@ -125,11 +125,12 @@ static inline uint32_t unorm16(float x) {
 }
 
 /* --- division steps (div_scale, div_fmas, div_fixup), CDNA3 ISA pseudo-code. x: value to scale, y: denominator, z:
- * numerator. *flag says that div_fmas must undo the scaling. --- */
+ * numerator. *flag says that div_fmas must undo the scaling. Where the pseudo-code scales a huge denominator up (it would
+ * overflow), it is scaled down here: with that, compiled divisions are correctly rounded over the whole range (tested). --- */
 static inline float div_scale32(float x, float y, float z, bool *flag) {
   uint32_t ey = asu(y) >> 23 & 0xff, ez = asu(z) >> 23 & 0xff;
   double q = (double)z / (double)y, r = 1.0 / (double)y;
-  bool q_tiny = (fabs(q) < 0x1p-126) & (q != 0.0), r_tiny = (fabs(r) < 0x1p-126) & (r != 0.0);
+  bool q_tiny = fabs(q) < 0x1p-126, r_tiny = fabs(r) < 0x1p-126;
   bool same_y = asu(x) == asu(y), same_z = asu(x) == asu(z);
   *flag = false;
   if (y == 0.0f || z == 0.0f) return NAN;
@@ -140,7 +141,7 @@ static inline float div_scale32(float x, float y, float z, bool *flag) {
   if (ey == 0) return ldexp_f(x, 64);
   if (r_tiny && q_tiny) {
     *flag = true;
-    return same_y ? ldexp_f(x, 64) : x;
+    return same_y ? ldexp_f(x, -64) : x;
   }
   if (r_tiny) return ldexp_f(x, -64);
   if (q_tiny) {
@@ -153,7 +154,7 @@ static inline float div_scale32(float x, float y, float z, bool *flag) {
 static inline double div_scale64(double x, double y, double z, bool *flag) {
   uint32_t ey = asq(y) >> 52 & 0x7ff, ez = asq(z) >> 52 & 0x7ff;
   double q = z / y, r = 1.0 / y;
-  bool q_tiny = (fabs(q) < 0x1p-1022) & (q != 0.0), r_tiny = (fabs(r) < 0x1p-1022) & (r != 0.0);
+  bool q_tiny = fabs(q) < 0x1p-1022, r_tiny = fabs(r) < 0x1p-1022;
   bool same_y = asq(x) == asq(y), same_z = asq(x) == asq(z);
   *flag = false;
   if (y == 0.0 || z == 0.0) return NAN;
@@ -164,7 +165,7 @@ static inline double div_scale64(double x, double y, double z, bool *flag) {
   if (ey == 0) return x * 0x1p128;
   if (r_tiny && q_tiny) {
     *flag = true;
-    return same_y ? x * 0x1p128 : x;
+    return same_y ? x * 0x1p-128 : x;
   }
   if (r_tiny) return x * 0x1p-128;
   if (q_tiny) {
@@ -172,6 +173,26 @@ static inline double div_scale64(double x, double y, double z, bool *flag) {
     return same_z ? x * 0x1p128 : x;
   }
   return ez <= 53 ? x * 0x1p128 : x;
+}
+
+/* x*y + z scaled by a power of two with one rounding, so that a subnormal quotient is not rounded twice. For f32 the sum
+ * is rounded to odd in double first. */
+static inline float div_fmas32(float x, float y, float z, bool scale) {
+  double up = (asu(z) >> 23 & 0xff) > 127 ? 0x1p64 : 0x1p-64, p = (double)x * (double)y, s = p + z, t = s - p;
+  double e = (p - (s - t)) + (z - t);
+  uint64_t u = asq(s), step = ((asq(e) ^ u) >> 63) ? ~UINT64_C(0) : 1;
+  bool odd = (e != 0.0) & !(u & 1) & ((u >> 52 & 0x7ff) != 0x7ff);
+  float scaled = (float)(asd(u + (odd ? step : 0)) * up), plain = __builtin_fmaf(x, y, z);
+  return scale ? scaled : plain;
+}
+/* For f64 a subnormal result is repaired where the first rounding made a tie that is none: e says on which side it lies. */
+static inline double div_fmas64(double x, double y, double z, bool scale) {
+  double up = (asq(z) >> 52 & 0x7ff) > 1023 ? 0x1p128 : 0x1p-128, plain = __builtin_fma(x, y, z);
+  double p = x * y, s = p + z, t = s - p, e = ((p - (s - t)) + (z - t)) + __builtin_fma(x, y, -p);
+  double r = s * 0x1p-128, d = s - r * 0x1p128;
+  bool wrong = (fabs(d) == 0x1p-947) & (e != 0.0) & !((asq(e) ^ asq(d)) >> 63);
+  double tiny = r + (wrong ? (d > 0.0 ? 0x1p-1074 : -0x1p-1074) : 0.0);
+  return !scale ? plain : fabs(plain) < 0x1p-894 ? tiny : plain * up;
 }
 
 static inline uint32_t div_fixup32(uint32_t q, uint32_t y, uint32_t z) {
@@ -183,7 +204,7 @@ static inline uint32_t div_fixup32(uint32_t q, uint32_t y, uint32_t z) {
   if (ay == 0 || az == 0x7f800000) return sign | 0x7f800000;
   if (ay == 0x7f800000 || az == 0) return sign;
   if (ez - ey < -150) return sign; /* underflow */
-  if (ey == 255) return sign | 0x7f800000;
+  if (ey == 255 || nan32(q)) return sign | 0x7f800000; /* the steps overflowed: inf - inf */
   return sign | (q & 0x7fffffff);
 }
 
@@ -197,6 +218,7 @@ static inline uint64_t div_fixup64(uint64_t q, uint64_t y, uint64_t z) {
   if (ay == 0 || az == inf) return sign | inf;
   if (ay == inf || az == 0) return sign;
   if (ez - ey < -1075) return sign;
+  if ((q & INT64_MAX) > inf) return sign | inf;
   return sign | (q & INT64_MAX);
 }
 

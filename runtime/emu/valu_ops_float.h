@@ -33,8 +33,7 @@ OPT(sqrt_f32,       VF_FLUSH, F32, F32, sqrtf(x))
 OPT(sin_f32,        0, F32, F32, sin_turns(x))
 OPT(cos_f32,        0, F32, F32, cos_turns(x))
 OPM(div_scale_f32,  F32, F32, F32, F32, div_scale32(x, y, z, &mask))
-OP(div_fmas_f32, VF_VCC_SRC, F32, F32, F32, F32,
-   __builtin_fmaf(x, y, z) * (d[128 + i] ? (asu(z) >> 23 & 0xff) > 127 ? 0x1p64f : 0x1p-64f : 1.0f))
+OP(div_fmas_f32, VF_VCC_SRC, F32, F32, F32, F32, div_fmas32(x, y, z, d[128 + i]))
 OP(div_fixup_f32, VF_RAW_SRC, F32, B32, B32, B32, asf(div_fixup32(x, y, z)))
 
 OP(add_f64,      0, F64, F64, F64, NO,  x + y)
@@ -55,8 +54,7 @@ OPT(rcp_f64,     0, F64, F64, 1.0 / x)
 OPT(rsq_f64,     0, F64, F64, 1.0 / sqrt(x))
 OPT(sqrt_f64,    0, F64, F64, sqrt(x))
 OPM(div_scale_f64, F64, F64, F64, F64, div_scale64(x, y, z, &mask))
-OP(div_fmas_f64, VF_VCC_SRC, F64, F64, F64, F64,
-   __builtin_fma(x, y, z) * (d[128 + i] ? (asq(z) >> 52 & 0x7ff) > 1023 ? 0x1p128 : 0x1p-128 : 1.0))
+OP(div_fmas_f64, VF_VCC_SRC, F64, F64, F64, F64, div_fmas64(x, y, z, d[128 + i]))
 OP(div_fixup_f64, VF_RAW_SRC, F64, B64, B64, B64, asd(div_fixup64(x, y, z)))
 
 /* f16: computed in f32. For +, -, *, / and sqrt the second rounding is innocuous (24 >= 2*11 + 2); fma rounds to odd first. */
