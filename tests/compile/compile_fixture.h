@@ -52,6 +52,14 @@ static inline void need_rocm(void) {
   skip();
 }
 
+/* Some tests look at processes and descriptors from outside, which a chroot without /proc cannot show. */
+static inline void need_proc(void) {
+  need_rocm();
+  if (access("/proc/self/stat", R_OK) == 0) return;
+  print_message("no /proc here (mount -t proc proc /proc)\n");
+  skip();
+}
+
 /* A fresh folder under $TMPDIR; the caller removes it with remove_tree. */
 static inline char *make_folder(void) {
   const char *tmp = getenv("TMPDIR");

@@ -118,7 +118,7 @@ static int by_value(const void *a, const void *b) {
 }
 
 static void a_hit_starts_and_loads_nothing(void **state) {
-  need_rocm();
+  need_proc();
   char *folder = make_folder();
   mlaf_compiler *c = open_compiler(folder, 1, 0, NULL);
   mlaf_compile_job job = compile_one(c, KERNEL);
@@ -483,7 +483,7 @@ static bool is_zombie(pid_t pid) {
 
 /* A process that dies with the lock, in mid-compile, blocks nobody, and its worker dies with it. */
 static void a_killed_holder_frees_its_lock(void **state) {
-  need_rocm();
+  need_proc();
   char *folder = make_folder();
   fflush(NULL);
   pid_t pid = fork();

@@ -1,4 +1,6 @@
 /* Kernel resources from code objects, and what damaged ones do: an error, never a crash. Run under ASan in CI. */
+#include <elf.h>
+
 #include "compile/elf.h"
 #include "compile/msgpack.h"
 #include "compile/wire.h"
@@ -163,14 +165,12 @@ static void offload_bundles_are_opened(void **state) {
 }
 
 static void other_files_are_named_for_what_they_are(void **state) {
-  void *self;
-  size_t size, n;
+  size_t n;
   mlaf_kernel_meta m;
   mlaf_err err = {MLAF_OK, ""};
-  assert_int_equal(mlaf_file_read("/proc/self/exe", (size_t)1 << 30, &self, &size, NULL), MLAF_OK);
-  assert_int_equal(mlaf_code_meta(self, size, &m, 1, &n, &err), MLAF_E_ARG);
+  Elf64_Ehdr host = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB}, .e_machine = EM_X86_64};
+  assert_int_equal(mlaf_code_meta(&host, sizeof host, &m, 1, &n, &err), MLAF_E_ARG);
   assert_non_null(strstr(err.text, "machine 62"));
-  free(self);
   assert_int_equal(mlaf_code_meta("", 0, &m, 1, &n, &err), MLAF_E_ARG);
   assert_int_equal(mlaf_code_meta("CCOB0000", 8, &m, 1, &n, &err), MLAF_E_ARG);
   assert_non_null(strstr(err.text, "compressed"));

@@ -113,7 +113,7 @@ static void misbehaving_workers_are_named_and_replaced(void **state) {
       {KERNEL "//MLAF_TEST_SAY\n", MLAF_E_CRASH, "last words of the compiler"},
       {KERNEL "//MLAF_TEST_HANG\n", MLAF_E_TIMEOUT, "longer than 1 s"},
   };
-  need_rocm();
+  need_proc();
   char *cache = make_folder();
   mlaf_compiler *c = open_compiler(cache, 1, 1, NULL);
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -150,7 +150,7 @@ static void *kill_the_worker(void *user) {
 }
 
 static void a_worker_killed_in_mid_compile_is_a_crash(void **state) {
-  need_rocm();
+  need_proc();
   mlaf_compiler *c = open_compiler(NULL, 1, 30, NULL);
   killer k = {SIGKILL, 0};
   pthread_t thread;
@@ -169,7 +169,7 @@ static void a_worker_killed_in_mid_compile_is_a_crash(void **state) {
 }
 
 static void a_stopped_worker_times_out(void **state) {
-  need_rocm();
+  need_proc();
   mlaf_compiler *c = open_compiler(NULL, 1, 2, NULL);
   killer k = {SIGSTOP, 0};
   pthread_t thread;
@@ -183,7 +183,7 @@ static void a_stopped_worker_times_out(void **state) {
 }
 
 static void a_worker_that_died_idle_is_nobodys_fault(void **state) {
-  need_rocm();
+  need_proc();
   mlaf_compiler *c = open_compiler(NULL, 1, 0, NULL);
   mlaf_compile_job job = compile_one(c, KERNEL);
   assert_compiled(&job);
@@ -207,7 +207,7 @@ static bool stop_after_two(void *user, size_t done, size_t total, const mlaf_com
 }
 
 static void cancelling_stops_the_rest_at_once(void **state) {
-  need_rocm();
+  need_proc();
   mlaf_compiler *c = open_compiler(NULL, 2, 60, NULL);
   mlaf_compile_job jobs[5];
   static const char *const sources[5] = {KERNEL, KERNEL "// b\n", KERNEL "//MLAF_TEST_HANG 1\n",
@@ -242,7 +242,7 @@ static bool disassemble_it(void *user, size_t done, size_t total, const mlaf_com
 }
 
 static void calls_from_the_progress_function_do_not_deadlock(void **state) {
-  need_rocm();
+  need_proc();
   mlaf_compiler *c = open_compiler(NULL, 1, 0, NULL);
   mlaf_compile_job jobs[3] = {make_job(KERNEL), make_job(KERNEL "// b\n"), make_job(KERNEL "// c\n")};
   assert_int_equal(mlaf_compile(c, jobs, 3, disassemble_it, c, NULL), MLAF_OK);
@@ -283,7 +283,7 @@ static void threads_may_share_a_compiler(void **state) {
 }
 
 static void nothing_is_leaked(void **state) {
-  need_rocm();
+  need_proc();
   int before = count_descriptors();
   for (int round = 0; round < 3; round++) {
     mlaf_compiler *c = open_compiler(NULL, 2, 0, NULL);
@@ -399,7 +399,7 @@ static int compile_in_process(void) {
 }
 
 static void both_transports_give_the_same_bytes(void **state) {
-  need_rocm();
+  need_proc();
   mlaf_toolchain t;
   assert_int_equal(mlaf_toolchain_find(NULL, &t, NULL), MLAF_OK);
   if (sanitized && t.loader) {
