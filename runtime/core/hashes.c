@@ -14,8 +14,8 @@ static bool hash_ok(const char *s) { return strlen(s) == MLAF_HASH_HEX - 1 && st
 static bool put(mlaf_hashes *h, const char *target, const char *name, const char *hash) {
   if (h->n == MLAF_HASHES_MAX || !hash_ok(hash) || mlaf_hashes_find(h, target, name)) return false;
   if (strlen(target) >= sizeof h->rows->target || strlen(name) >= sizeof h->rows->name) return false;
-  strcpy(h->rows[h->n].target, target);
-  strcpy(h->rows[h->n].name, name);
+  snprintf(h->rows[h->n].target, sizeof h->rows->target, "%s", target);
+  snprintf(h->rows[h->n].name, sizeof h->rows->name, "%s", name);
   memcpy(h->rows[h->n].hash, hash, MLAF_HASH_HEX);
   h->n++;
   return true;

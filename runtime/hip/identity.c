@@ -68,7 +68,7 @@ void mlaf_hip_read_sysfs(const char *sysfs, const char *pci, mlaf_hip_sysfs *out
     char text[16];
     snprintf(path, sizeof path, "%s/bus/pci/devices/%04x:%02x:%02x.%x/%s", sysfs, domain, bus, slot, function,
              partitions[i].file);
-    if (read_line(text, sizeof text, path)) strcpy(partitions[i].to, text);
+    if (read_line(text, sizeof text, path)) memcpy(partitions[i].to, text, sizeof text);
   }
   read_kfd(sysfs, domain, bus << 8 | slot << 3 | function, out);
 }
@@ -83,7 +83,7 @@ static mlaf_status read_arch(mlaf_hip *h, char *out, size_t size, mlaf_err *err)
   if (!st) {
     char *arch = props + (r0600 ? ARCH_AT_R0600 : ARCH_AT_R0000);
     arch[ARCH_SIZE - 1] = 0;
-    if (!strncmp(arch, "gfx", 3) && strlen(arch) < size) strcpy(out, arch);
+    if (!strncmp(arch, "gfx", 3) && strlen(arch) < size) snprintf(out, size, "%s", arch);
     else st = mlaf_fail(err, MLAF_E_DEVICE, "%s: hipGetDeviceProperties has an unknown layout: no \"gfx\" where the arch is",
                         h->api.library);
   }

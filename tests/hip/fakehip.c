@@ -1,0 +1,349 @@
+/* A HIP runtime for tests: the calls the hip back end makes, over the gfx942 emulator. It is built as libamdhip64.so.6 and
+ * loaded by MLAF_HIP_LIBRARY, so that the back end really copies memory, loads code objects and runs kernels.
+ *
+ *   FAKEHIP_DEVICES=n      devices it claims to have (default 1); 0: hipErrorNoDevice as on a machine without a GPU
+ *   FAKEHIP_FAIL=name:k:e  the k-th call of `name` from now on returns error e
+ *   fakehip_calls(name)    how often a function was called; fakehip_reset() forgets
+ */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "device/device.h"
+
+#define EXPORT __attribute__((visibility("default")))
+
+enum { SUCCESS = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NO_DEVICE = 100, INVALID_DEVICE = 101, NO_BINARY = 209, INVALID_HANDLE = 400,
+       NOT_FOUND = 500, LAUNCH_FAILURE = 719 };
+enum { MAX_NAMES = 64 };
+
+typedef struct handle { /* streams and events */
+  uint32_t magic;
+  double when;
+} handle;
+enum { STREAM = 0x5354, EVENT = 0x4556 };
+
+typedef struct module {
+  uint32_t magic;
+  mlaf_module *inner;
+  mlaf_function *functions[8];
+  int n;
+} module;
+enum { MODULE = 0x4d4f };
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static mlaf_device *device;
+static struct { char name[40]; int calls; } counted[MAX_NAMES];
+static __thread int current;
+
+/* --- counting and failing --- */
+
+static int *counter(const char *name) {
+  int i = 0;
+  while (i < MAX_NAMES - 1 && counted[i].name[0] && strcmp(counted[i].name, name)) i++;
+  snprintf(counted[i].name, sizeof counted[i].name, "%s", name);
+  return &counted[i].calls;
+}
+
+/* Count this call; the error that the environment wants it to return, or 0. */
+static int enter(const char *name) {
+  char wanted[40] = "";
+  int k = 1, code = 999;
+  pthread_mutex_lock(&lock);
+  int calls = ++*counter(name);
+  pthread_mutex_unlock(&lock);
+  const char *env = getenv("FAKEHIP_FAIL");
+  if (!env || sscanf(env, "%39[^:]:%d:%d", wanted, &k, &code) < 1 || strcmp(wanted, name)) return SUCCESS;
+  return calls == k ? code : SUCCESS;
+}
+#define ENTER                       \
+  int forced_ = enter(__func__);    \
+  if (forced_) return forced_
+
+EXPORT int fakehip_calls(const char *name);
+int fakehip_calls(const char *name) { return *counter(name); }
+EXPORT void fakehip_reset(void);
+void fakehip_reset(void) { memset(counted, 0, sizeof counted); }
+
+static int device_count(void) {
+  const char *env = getenv("FAKEHIP_DEVICES");
+  return env ? (int)strtol(env, NULL, 10) : 1;
+}
+
+static mlaf_device *emulator(void) {
+  pthread_mutex_lock(&lock);
+  if (!device && mlaf_emu_ops.open(0, NULL, &device, NULL)) device = NULL;
+  pthread_mutex_unlock(&lock);
+  return device;
+}
+static const mlaf_device_ops *ops(void) { return &mlaf_emu_ops; }
+
+static int code_of(mlaf_status st) {
+  return st == MLAF_OK ? SUCCESS : st == MLAF_E_NOMEM ? OUT_OF_MEMORY : st == MLAF_E_FAULT ? LAUNCH_FAILURE : INVALID_VALUE;
+}
+
+/* --- device --- */
+
+EXPORT int hipInit(unsigned flags);
+int hipInit(unsigned flags) {
+  ENTER;
+  return flags ? INVALID_VALUE : device_count() > 0 ? SUCCESS : NO_DEVICE;
+}
+EXPORT int hipGetDeviceCount(int *count);
+int hipGetDeviceCount(int *count) {
+  ENTER;
+  *count = device_count();
+  return *count > 0 ? SUCCESS : NO_DEVICE;
+}
+EXPORT int hipGetDevice(int *d);
+int hipGetDevice(int *d) {
+  ENTER;
+  *d = current;
+  return SUCCESS;
+}
+EXPORT int hipSetDevice(int d);
+int hipSetDevice(int d) {
+  ENTER;
+  if (d < 0 || d >= device_count()) return INVALID_DEVICE;
+  current = d;
+  return SUCCESS;
+}
+EXPORT int hipDeviceGetName(char *name, int size, int d);
+int hipDeviceGetName(char *name, int size, int d) {
+  ENTER;
+  snprintf(name, (size_t)size, "Fake Instinct");
+  return SUCCESS;
+}
+EXPORT int hipDeviceGetAttribute(int *value, int attribute, int d);
+int hipDeviceGetAttribute(int *value, int attribute, int d) {
+  ENTER;
+  const mlaf_device_info *info = mlaf_info(emulator());
+  const struct { int attribute, value; } known[] = {
+      {5, info->clock_mhz * 1000}, {19, (int)info->l2_bytes},      {56, info->max_threads}, {60, info->mem_clock_mhz * 1000},
+      {63, info->compute_units},   {74, info->lds_bytes},          {87, info->wave_size},
+#ifndef FAKEHIP_ROCM5
+      {10018, info->xcc},
+#endif
+  };
+  for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+    if (known[i].attribute == attribute) {
+      *value = known[i].value;
+      return SUCCESS;
+    }
+  return INVALID_VALUE;
+}
+EXPORT int hipDeviceGetPCIBusId(char *id, int size, int d);
+int hipDeviceGetPCIBusId(char *id, int size, int d) {
+  ENTER;
+  snprintf(id, (size_t)size, "0000:c1:00.0");
+  return SUCCESS;
+}
+EXPORT int hipDeviceTotalMem(size_t *bytes, int d);
+int hipDeviceTotalMem(size_t *bytes, int d) {
+  ENTER;
+  *bytes = (size_t)mlaf_info(emulator())->mem_bytes;
+  return SUCCESS;
+}
+EXPORT int hipDeviceSynchronize(void);
+int hipDeviceSynchronize(void) {
+  ENTER;
+  return SUCCESS;
+}
+EXPORT int hipDriverGetVersion(int *version);
+int hipDriverGetVersion(int *version) {
+  ENTER;
+  *version = 60443484;
+  return SUCCESS;
+}
+EXPORT int hipRuntimeGetVersion(int *version);
+int hipRuntimeGetVersion(int *version) {
+  ENTER;
+  *version = 60443484;
+  return SUCCESS;
+}
+
+/* The two layouts of the properties: only the arch name is looked at. */
+static void put_arch(char *props, size_t size, size_t at) {
+  memset(props, 0x11, size);
+  snprintf(props + at, 256, "%s", mlaf_info(emulator())->full_target);
+}
+#ifdef FAKEHIP_ROCM5
+EXPORT int hipGetDeviceProperties(char *props, int d);
+int hipGetDeviceProperties(char *props, int d) {
+  ENTER;
+  put_arch(props, 792, 396);
+  return SUCCESS;
+}
+#else
+EXPORT int hipGetDevicePropertiesR0600(char *props, int d);
+int hipGetDevicePropertiesR0600(char *props, int d) {
+  ENTER;
+  put_arch(props, 1472, 1160);
+  return SUCCESS;
+}
+#endif
+
+/* --- memory --- */
+
+EXPORT int hipMalloc(void **ptr, size_t bytes);
+int hipMalloc(void **ptr, size_t bytes) {
+  ENTER;
+  return code_of(ops()->mem_alloc(emulator(), bytes, ptr, NULL));
+}
+EXPORT int hipFree(void *ptr);
+int hipFree(void *ptr) {
+  ENTER;
+  return ptr ? code_of(ops()->mem_free(emulator(), ptr, NULL)) : SUCCESS;
+}
+EXPORT int hipMemcpy(void *dst, const void *src, size_t bytes, int kind);
+int hipMemcpy(void *dst, const void *src, size_t bytes, int kind) {
+  ENTER;
+  if (kind == 1) return code_of(ops()->mem_write(emulator(), dst, src, bytes, NULL));
+  return kind == 2 ? code_of(ops()->mem_read(emulator(), dst, src, bytes, NULL)) : INVALID_VALUE;
+}
+EXPORT int hipMemset(void *dst, int value, size_t bytes);
+int hipMemset(void *dst, int value, size_t bytes) {
+  ENTER;
+  return code_of(ops()->mem_fill(emulator(), dst, value, bytes, NULL));
+}
+
+/* --- modules --- */
+
+/* The size of an ELF file from its headers: hipModuleLoadData is given none. */
+static size_t elf_size(const unsigned char *elf) {
+  uint64_t section_table;
+  uint16_t entry, count;
+  memcpy(&section_table, elf + 0x28, 8);
+  memcpy(&entry, elf + 0x3a, 2);
+  memcpy(&count, elf + 0x3c, 2);
+  return (size_t)section_table + (size_t)entry * count;
+}
+EXPORT int hipModuleLoadData(void **out, const void *image);
+int hipModuleLoadData(void **out, const void *image) {
+  ENTER;
+  module *m = calloc(1, sizeof *m);
+  if (!m) return OUT_OF_MEMORY;
+  m->magic = MODULE;
+  if (ops()->module_load(emulator(), image, elf_size(image), &m->inner, NULL)) {
+    free(m);
+    return NO_BINARY;
+  }
+  *out = m;
+  return SUCCESS;
+}
+EXPORT int hipModuleUnload(void *handle_);
+int hipModuleUnload(void *handle_) {
+  ENTER;
+  module *m = handle_;
+  if (!m || m->magic != MODULE) return INVALID_HANDLE;
+  ops()->module_unload(emulator(), m->inner);
+  m->magic = 0;
+  free(m);
+  return SUCCESS;
+}
+EXPORT int hipModuleGetFunction(void **out, void *handle_, const char *name);
+int hipModuleGetFunction(void **out, void *handle_, const char *name) {
+  ENTER;
+  module *m = handle_;
+  mlaf_function *f;
+  if (!m || m->magic != MODULE) return INVALID_HANDLE;
+  if (ops()->function_get(emulator(), m->inner, name, &f, NULL)) return NOT_FOUND;
+  *out = f;
+  return SUCCESS;
+}
+
+static int check_stream(const void *stream) { return !stream || ((const handle *)stream)->magic == STREAM; }
+
+EXPORT int hipModuleLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+                                 unsigned lds, void *stream, void **params, void **extra);
+int hipModuleLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+                          unsigned lds, void *stream, void **params, void **extra) {
+  ENTER;
+  /* Exactly the form of the public documentation: {1, pointer, 2, size pointer, 3}. */
+  if (!function || params || !extra || extra[0] != (void *)1 || extra[2] != (void *)2 || extra[4] != (void *)3 || lds) return INVALID_VALUE;
+  if (!check_stream(stream) || !gx || !gy || !gz || !bx || !by || !bz) return INVALID_VALUE;
+  const mlaf_launch l = {
+      .fn = function, .grid = {gx, gy, gz}, .block = {bx, by, bz}, .args = extra[1], .args_size = *(const size_t *)extra[3]};
+  mlaf_err err = {MLAF_OK, ""};
+  mlaf_status st = ops()->launch(emulator(), NULL, &l, &err);
+  if (st) fprintf(stderr, "fakehip: %s\n", err.text);
+  return code_of(st);
+}
+
+/* --- streams and events --- */
+
+static int make(void **out, uint32_t magic) {
+  handle *h = calloc(1, sizeof *h);
+  if (!h) return OUT_OF_MEMORY;
+  h->magic = magic;
+  *out = h;
+  return SUCCESS;
+}
+static int destroy(void *handle_, uint32_t magic) {
+  handle *h = handle_;
+  if (!h || h->magic != magic) return INVALID_HANDLE;
+  h->magic = 0;
+  free(h);
+  return SUCCESS;
+}
+EXPORT int hipStreamCreateWithFlags(void **stream, unsigned flags);
+int hipStreamCreateWithFlags(void **stream, unsigned flags) {
+  ENTER;
+  return make(stream, STREAM);
+}
+EXPORT int hipStreamDestroy(void *stream);
+int hipStreamDestroy(void *stream) {
+  ENTER;
+  return destroy(stream, STREAM);
+}
+EXPORT int hipStreamSynchronize(void *stream);
+int hipStreamSynchronize(void *stream) {
+  ENTER;
+  return check_stream(stream) ? SUCCESS : INVALID_HANDLE;
+}
+EXPORT int hipEventCreate(void **event);
+int hipEventCreate(void **event) {
+  ENTER;
+  return make(event, EVENT);
+}
+EXPORT int hipEventDestroy(void *event);
+int hipEventDestroy(void *event) {
+  ENTER;
+  return destroy(event, EVENT);
+}
+EXPORT int hipEventRecord(void *event, void *stream);
+int hipEventRecord(void *event, void *stream) {
+  ENTER;
+  handle *e = event;
+  if (!e || e->magic != EVENT || !check_stream(stream)) return INVALID_HANDLE;
+  e->when = mlaf_now(); /* launches are synchronous here: now is when everything before is done */
+  return SUCCESS;
+}
+EXPORT int hipEventSynchronize(void *event);
+int hipEventSynchronize(void *event) {
+  ENTER;
+  return event && ((handle *)event)->magic == EVENT ? SUCCESS : INVALID_HANDLE;
+}
+EXPORT int hipEventElapsedTime(float *ms, void *start, void *stop);
+int hipEventElapsedTime(float *ms, void *start, void *stop) {
+  ENTER;
+  if (((handle *)start)->magic != EVENT || ((handle *)stop)->magic != EVENT) return INVALID_HANDLE;
+  *ms = (float)((((handle *)stop)->when - ((handle *)start)->when) * 1e3);
+  return SUCCESS;
+}
+
+/* --- errors --- */
+
+EXPORT const char *hipGetErrorName(int code);
+const char *hipGetErrorName(int code) {
+  static const struct { int code; const char *name; } names[] = {
+      {SUCCESS, "hipSuccess"}, {INVALID_VALUE, "hipErrorInvalidValue"}, {OUT_OF_MEMORY, "hipErrorOutOfMemory"},
+      {NO_DEVICE, "hipErrorNoDevice"}, {INVALID_DEVICE, "hipErrorInvalidDevice"}, {NO_BINARY, "hipErrorNoBinaryForGpu"},
+      {INVALID_HANDLE, "hipErrorInvalidHandle"}, {NOT_FOUND, "hipErrorNotFound"}, {LAUNCH_FAILURE, "hipErrorLaunchFailure"}};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    if (names[i].code == code) return names[i].name;
+  return "hipErrorUnknown";
+}
+EXPORT const char *hipGetErrorString(int code);
+const char *hipGetErrorString(int code) { return code == NO_DEVICE ? "no ROCm-capable device is detected" : "fake error"; }
