@@ -105,6 +105,9 @@ mlaf_status mlaf_db_each_choice(mlaf_db *db, mlaf_db_row_fn fn, void *user, mlaf
 /* Problems asked for and still without a choice of their own, most wanted first. */
 typedef bool (*mlaf_db_miss_fn)(void *user, const char *device_id, const char *problem, int64_t count);
 mlaf_status mlaf_db_each_miss(mlaf_db *db, mlaf_db_miss_fn fn, void *user, mlaf_err *err);
+/* Identities of all devices the database knows, sorted. */
+typedef bool (*mlaf_db_device_fn)(void *user, const char *device_id);
+mlaf_status mlaf_db_each_device(mlaf_db *db, mlaf_db_device_fn fn, void *user, mlaf_err *err);
 typedef struct mlaf_db_counts { int64_t devices, problems, samples, failures, choices, misses; } mlaf_db_counts;
 mlaf_status mlaf_db_count(mlaf_db *db, mlaf_db_counts *out, mlaf_err *err);
 

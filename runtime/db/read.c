@@ -257,6 +257,20 @@ mlaf_status mlaf_db_each_choice(mlaf_db *db, mlaf_db_row_fn fn, void *user, mlaf
   return status;
 }
 
+mlaf_status mlaf_db_each_device(mlaf_db *db, mlaf_db_device_fn fn, void *user, mlaf_err *err) {
+  sqlite3_stmt *s = mlaf_db_prepare(db, MLAF_S_EACH_DEVICE, err);
+  if (!s) return MLAF_E_DB;
+  int rc;
+  bool more = true;
+  while (more && (rc = sqlite3_step(s)) == SQLITE_ROW) {
+    const char *device = (const char *)sqlite3_column_text(s, 0);
+    more = fn(user, device ? device : "");
+  }
+  mlaf_status status = !more || rc == SQLITE_DONE ? MLAF_OK : mlaf_db_fail(db, err, "listing devices");
+  sqlite3_reset(s);
+  return status;
+}
+
 mlaf_status mlaf_db_each_miss(mlaf_db *db, mlaf_db_miss_fn fn, void *user, mlaf_err *err) {
   if (!db->has_misses) return MLAF_OK;
   sqlite3_stmt *s = mlaf_db_prepare(db, MLAF_S_EACH_MISS, err);

@@ -93,10 +93,11 @@ static const char *const statements[MLAF_S_COUNT] = {
     [MLAF_S_DROP_CHOICE] = "DELETE FROM choice WHERE device = ?1 AND problem = ?2",
     /* Everything of the problem's family; the caller orders it by distance. */
     [MLAF_S_NEAR] = "SELECT c.id, p.batch, p.ctx, c.source, c.imported, p.canonical FROM problem p JOIN choice c"
-                    " ON c.problem = p.id JOIN device v ON v.id = c.device WHERE p.heads = ?1 AND p.rank = ?2 AND p.rope = ?3 AND p.q_len = ?4"
-                    " AND p.causal = ?5 AND p.dtype = ?6 AND p.page_size = ?7 AND v.canonical = ?8 AND c.protocol = ?9",
+                    " ON c.problem = p.id JOIN device v ON v.id = c.device WHERE p.heads = ?1 AND p.rank = ?2"
+                    " AND p.rope = ?3 AND p.q_len = ?4 AND p.causal = ?5 AND p.dtype = ?6 AND p.page_size = ?7 AND v.canonical = ?8 AND c.protocol = ?9",
     [MLAF_S_CHOICE_BY_ID] = "SELECT " CHOICE_COLUMNS CHOICE_FROM "WHERE c.id = ?1",
     [MLAF_S_EACH_CHOICE] = "SELECT " CHOICE_COLUMNS CHOICE_FROM "ORDER BY v.canonical, p.canonical",
+    [MLAF_S_EACH_DEVICE] = "SELECT canonical FROM device ORDER BY canonical",
     [MLAF_S_ADD_MISS] = "INSERT INTO miss(device, problem, count) VALUES(?1, ?2, 1)"
                         " ON CONFLICT DO UPDATE SET count = count + 1",
     [MLAF_S_EACH_MISS] = "SELECT v.canonical, p.canonical, m.count FROM miss m JOIN device v ON v.id = m.device"

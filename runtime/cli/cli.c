@@ -1,0 +1,237 @@
+/* What all commands share: the command table, problems, contexts, errors, progress. */
+#include "cli/cli.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SHAPE  O_HEADS, O_RANK, O_ROPE, O_Q_LEN, O_BATCH, O_CTX, O_PAGE_SIZE, O_CAUSAL, O_DTYPE, O_MODEL, O_TP
+#define COMMON O_GEN_ROOT, O_VERBOSE, O_JSON, O_HELP
+static const cli_opt tune_options[] = {SHAPE,        O_DEVICE,         O_DB,     O_CACHE,     O_SEED,    O_JOBS,
+                                       O_TIME_LIMIT, O_MAX_CANDIDATES, O_RESUME, O_NO_RESUME, O_DRY_RUN, COMMON,
+                                       O_COUNT};
+static const cli_opt verify_options[] = {SHAPE,     O_DEVICE, O_DB,     O_CACHE, O_SEED, O_JOBS, O_MAX_CANDIDATES,
+                                         O_VARIANT, O_ALL,    O_INJECT, COMMON,  O_COUNT};
+static const cli_opt bench_options[] = {SHAPE, O_DEVICE, O_DB, O_CACHE, O_SEED, O_VARIANT, COMMON, O_COUNT};
+static const cli_opt generate_options[] = {SHAPE, O_TARGET, O_VARIANT, O_OUT, COMMON, O_COUNT};
+static const cli_opt compile_options[] = {SHAPE, O_TARGET,   O_CACHE, O_JOBS, O_VARIANT,
+                                          O_OUT, O_EVIDENCE, COMMON,  O_COUNT};
+static const cli_opt db_options[] = {O_DB, O_OUT, O_DEVICE_ID, O_MISSES, O_SAMPLES, O_VERBOSE, O_JSON, O_HELP, O_COUNT};
+static const cli_opt env_options[] = {O_DEVICE, O_DB, O_CACHE, COMMON, O_COUNT};
+static const cli_opt devices_options[] = {O_VERBOSE, O_JSON, O_HELP, O_COUNT};
+
+const cli_command mlaf_cli_commands[] = {
+    {"tune", "[PROBLEM] [OPTIONS]", "compile, verify and time the candidates of a problem, remember the best",
+     "Every candidate is verified against an fp64 reference before it is timed, and recorded when it is finished, so "
+     "an\n"
+     "interrupted run goes on where it stopped. Candidates of a finished run are not tried again.",
+     tune_options, true, 1, mlaf_cli_tune},
+    {"verify", "[PROBLEM] [OPTIONS]", "compare a variant's output with the fp64 reference",
+     "Without --variant or --all: the variant that a plan of the problem would run.", verify_options, true, 1,
+     mlaf_cli_verify},
+    {"bench", "[PROBLEM] [OPTIONS]", "time the planned variant and put a roofline beside it", NULL, bench_options, true,
+     1, mlaf_cli_bench},
+    {"generate", "[PROBLEM] [OPTIONS]", "render kernel sources; needs neither a device nor a compiler",
+     "With --out DIR one file a kernel and manifest.tsv with its hashes; without, and with one kernel, the source on "
+     "stdout.\n"
+     "Without --variant: every kernel of the problem's space.",
+     generate_options, true, 1, mlaf_cli_generate},
+    {"compile", "[PROBLEM] [OPTIONS]", "compile kernels and show their registers, LDS and scratch; needs no device",
+     "Without --variant: every kernel of the problem's space. With --out DIR the code objects are written there. Exit "
+     "code 1 when\n"
+     "a kernel does not compile or takes more than its variant's budget.",
+     compile_options, true, 1, mlaf_cli_compile},
+    {"db", "show [PROBLEM] | export | import FILE [OPTIONS]",
+     "look into the tuning database, write and read tuning text",
+     "show: the choices, or with --samples and a problem every candidate tried, or with --misses what to tune next.\n"
+     "export: all choices as sorted text on stdout or into --out FILE. import: such a text (- for stdin), all of it or "
+     "nothing.",
+     db_options, false, 2, mlaf_cli_db},
+    {"env", "[OPTIONS]", "versions, paths, variables, compiler, devices: what a bug report needs", NULL, env_options,
+     false, 0, mlaf_cli_env},
+    {"devices", "[OPTIONS]", "the devices that work here, and why others do not", NULL, devices_options, false, 0,
+     mlaf_cli_devices},
+    {NULL, NULL, NULL, NULL, NULL, false, 0, NULL},
+};
+
+/* --- errors --- */
+int mlaf_cli_exit(mlaf_status status) {
+  switch (status) {
+    case MLAF_OK: return CLI_OK;
+    case MLAF_E_ARG:
+    case MLAF_E_PROBLEM: return CLI_USAGE;
+    case MLAF_E_INCORRECT:
+    case MLAF_E_FAULT:
+    case MLAF_E_NOT_TUNED:
+    case MLAF_E_CANCELLED:
+    case MLAF_E_COMPILE: return CLI_FINDINGS;
+    case MLAF_E_INTERNAL:
+    case MLAF_E_TEMPLATE: return CLI_INTERNAL;
+    default: return CLI_ENVIRONMENT;
+  }
+}
+
+int mlaf_cli_fail(cli *c) {
+  int code = mlaf_cli_exit(c->err.status);
+  mlaf_cli_progress_end(c);
+  fprintf(stderr, "mlaforge: %s: %s\n", mlaf_status_text(c->err.status), c->err.text);
+  if (c->json) {
+    cJSON *e = mlaf_cli_event("error");
+    cJSON_AddStringToObject(e, "status", mlaf_status_name(c->err.status));
+    cJSON_AddStringToObject(e, "message", c->err.text);
+    cJSON_AddNumberToObject(e, "exit", code);
+    mlaf_cli_emit(e);
+  }
+  return code;
+}
+
+int mlaf_cli_usage(cli *c, const char *fmt, ...) {
+  char text[600];
+  va_list ap;
+  va_start(ap, fmt);
+  vsnprintf(text, sizeof text, fmt, ap);
+  va_end(ap);
+  const char *name = c->command ? c->command->name : NULL;
+  mlaf_fail(&c->err, MLAF_E_ARG, "%s (see: mlaforge %s%s--help)", text, name ? name : "", name ? " " : "");
+  return mlaf_cli_fail(c);
+}
+
+/* --- problems --- */
+static mlaf_status from_model(cli *c, mlaf_problem *p) {
+  const mlaf_model *m = mlaf_model_find(c->given[O_MODEL]);
+  int tp = (int)mlaf_cli_int(c, O_TP, 1);
+  if (!m) {
+    mlaf_text names = MLAF_TEXT_INIT(2000);
+    for (size_t i = 0; mlaf_model_at(i); i++) mlaf_text_fmt(&names, "%s%s", i ? ", " : "", mlaf_model_at(i)->name);
+    mlaf_fail(&c->err, MLAF_E_PROBLEM, "no shipped model is called '%s'; known are: %s", c->given[O_MODEL],
+              names.data ? names.data : "none");
+    mlaf_text_free(&names);
+    return MLAF_E_PROBLEM;
+  }
+  if (m->heads % tp)
+    return mlaf_fail(&c->err, MLAF_E_PROBLEM, "%s has %d heads, which --tp %d does not divide", m->name, m->heads, tp);
+  p->heads = m->heads / tp;
+  p->rank = m->rank;
+  p->rope = m->rope;
+  return MLAF_OK;
+}
+
+static mlaf_status from_options(cli *c, mlaf_problem *p) {
+  const struct {
+    cli_opt option;
+    int32_t *field;
+  } fields[] = {{O_HEADS, &p->heads}, {O_RANK, &p->rank}, {O_ROPE, &p->rope},          {O_Q_LEN, &p->q_len},
+                {O_BATCH, &p->batch}, {O_CTX, &p->ctx},   {O_PAGE_SIZE, &p->page_size}};
+  for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+    *fields[i].field = (int32_t)mlaf_cli_int(c, fields[i].option, *fields[i].field);
+  if (mlaf_cli_has(c, O_CAUSAL)) p->causal = 1;
+  const char *dtype = c->given[O_DTYPE];
+  if (!dtype) return MLAF_OK;
+  if (strcmp(dtype, "bf16") == 0) p->dtype = MLAF_BF16;
+  else if (strcmp(dtype, "f16") == 0) p->dtype = MLAF_F16;
+  else return mlaf_fail(&c->err, MLAF_E_PROBLEM, "--dtype is '%s'; accepted are bf16 and f16", dtype);
+  return MLAF_OK;
+}
+
+mlaf_status mlaf_cli_problem(cli *c, mlaf_problem *out) {
+  char why[512] = "";
+  mlaf_problem p = MLAF_PROBLEM_INIT;
+  const char *text = c->n_arguments ? c->arguments[c->n_arguments - 1] : NULL;
+  if (!text && !mlaf_cli_has(c, O_MODEL) && !mlaf_cli_has(c, O_HEADS))
+    return mlaf_fail(&c->err, MLAF_E_PROBLEM,
+                     "which problem? Give --heads N, --model NAME, or a problem string "
+                     "('mla_decode:h16,r512,p64,q1,bf16,page64,b4,s1024')");
+  if (mlaf_cli_has(c, O_TP) && !mlaf_cli_has(c, O_MODEL))
+    return mlaf_fail(&c->err, MLAF_E_PROBLEM,
+                     "--tp divides the heads of a --model; with --heads give those of this rank");
+  if (text && mlaf_problem_parse(text, &p, why, sizeof why) != MLAF_OK)
+    return mlaf_fail(&c->err, MLAF_E_PROBLEM, "'%s': %s", text, why);
+  mlaf_status status = mlaf_cli_has(c, O_MODEL) ? from_model(c, &p) : MLAF_OK;
+  if (status == MLAF_OK) status = from_options(c, &p);
+  if (status == MLAF_OK && mlaf_problem_check(&p, why, sizeof why) != MLAF_OK)
+    status = mlaf_fail(&c->err, MLAF_E_PROBLEM, "%s", why);
+  if (status == MLAF_OK) *out = p;
+  return status;
+}
+
+/* --- logs and progress --- */
+static void on_log(void *user, mlaf_log_level level, const char *line) {
+  static const char *const names[] = {"error: ", "warning: ", "", ""};
+  cli *c = user;
+  mlaf_cli_progress_end(c);
+  fprintf(stderr, "mlaforge: %s%s\n", names[level], line);
+}
+
+void mlaf_cli_progress(cli *c, const char *fmt, ...) {
+  bool tty = isatty(STDERR_FILENO);
+  va_list ap;
+  va_start(ap, fmt);
+  if (tty) fprintf(stderr, "\r\033[K");
+  vfprintf(stderr, fmt, ap);
+  if (!tty) fputc('\n', stderr);
+  va_end(ap);
+  fflush(stderr);
+  c->progress_shown = tty;
+}
+
+void mlaf_cli_progress_end(cli *c) {
+  if (c->progress_shown) fprintf(stderr, "\r\033[K");
+  c->progress_shown = false;
+}
+
+/* --- contexts --- */
+uint64_t mlaf_cli_seed(const cli *c) {
+  long long seed = mlaf_cli_int(c, O_SEED, 1);
+  return seed > 0 ? (uint64_t)seed : 1;
+}
+
+const char *mlaf_cli_target(const cli *c) {
+  if (c->given[O_TARGET]) return c->given[O_TARGET];
+  return c->ctx ? mlaf_ctx_target(c->ctx) : "gfx942";
+}
+
+mlaf_status mlaf_cli_open(cli *c) {
+  mlaf_ctx_opts o = MLAF_CTX_OPTS_INIT;
+  char why[MLAF_ERR_MAX] = "";
+  o.device = c->given[O_DEVICE];
+  o.db_path = c->given[O_DB];
+  o.cache_dir = c->given[O_CACHE];
+  o.gen_root = c->given[O_GEN_ROOT];
+  o.jobs = (int32_t)mlaf_cli_int(c, O_JOBS, 0);
+  o.log = c->log.fn;
+  o.log_user = c->log.user;
+  o.log_level = c->log.level;
+  mlaf_status status = mlaf_ctx_create(&o, &c->ctx, why, sizeof why);
+  if (status != MLAF_OK) return mlaf_fail(&c->err, status, "%s", why);
+  pthread_mutex_lock(&c->ctx->lock);
+  return MLAF_OK;
+}
+
+mlaf_status mlaf_cli_open_db(cli *c, bool read_only, mlaf_db **out) {
+  return mlaf_db_open(c->given[O_DB], read_only, &c->log, out, &c->err);
+}
+
+static void close_context(cli *c) {
+  if (!c->ctx) return;
+  pthread_mutex_unlock(&c->ctx->lock);
+  mlaf_ctx_destroy(c->ctx);
+}
+
+/* Results that could not be written are no results, whatever the command found. */
+static int check_stdout(cli *c, int code) {
+  if (fflush(stdout) == 0 && !ferror(stdout)) return code;
+  fprintf(stderr, "mlaforge: the results could not be written to stdout: free some space or keep its reader alive\n");
+  return code == CLI_OK || code == CLI_FINDINGS ? CLI_ENVIRONMENT : code;
+}
+
+int mlaf_cli_main(int argc, char **argv, const atomic_bool *cancel) {
+  cli c = {.cancel = cancel};
+  int code = mlaf_cli_parse(&c, argc, argv);
+  if (code == -1) return check_stdout(&c, CLI_OK);
+  if (code != CLI_OK) return check_stdout(&c, code);
+  c.log = (mlaf_log){on_log, &c, c.verbose > 1 ? MLAF_LOG_DEBUG : c.verbose ? MLAF_LOG_INFO : MLAF_LOG_WARN};
+  code = c.command->run(&c);
+  mlaf_cli_progress_end(&c);
+  close_context(&c);
+  return check_stdout(&c, code);
+}

@@ -1,0 +1,143 @@
+/* The mlaforge command: one table of commands and options drives parsing and help; each command is one file.
+ * stdout carries results only (tables, or JSON Lines with --json); progress, logs and errors go to stderr. */
+#ifndef MLAF_CLI_H
+#define MLAF_CLI_H
+
+#include <cjson/cJSON.h>
+#include <stdatomic.h>
+#include <stdio.h>
+
+#include "base/base.h"
+#include "core/ctx.h"
+#include "mlaforge/mlaforge.h"
+#include "tune/tune.h"
+
+#define MLAF_CLI_JSON_VERSION 1 /* of every JSON line; raised when a field changes its meaning */
+
+/* What the process returns. */
+enum { CLI_OK = 0, CLI_FINDINGS = 1, CLI_USAGE = 2, CLI_ENVIRONMENT = 3, CLI_INTERNAL = 4 };
+
+typedef enum cli_opt {
+  O_HEADS, O_RANK, O_ROPE, O_Q_LEN, O_BATCH, O_CTX, O_PAGE_SIZE, O_CAUSAL, O_DTYPE, O_MODEL, O_TP, O_DEVICE, O_TARGET, O_DB,
+  O_CACHE, O_GEN_ROOT, O_SEED, O_JOBS, O_TIME_LIMIT, O_MAX_CANDIDATES, O_RESUME, O_NO_RESUME, O_DRY_RUN, O_VARIANT, O_ALL,
+  O_INJECT, O_OUT, O_EVIDENCE, O_MISSES, O_SAMPLES, O_DEVICE_ID, O_VERBOSE, O_JSON, O_HELP, O_COUNT
+} cli_opt;
+
+typedef struct cli cli;
+
+typedef struct cli_command {
+  const char *name, *arguments, *summary;
+  const char *details; /* further help, NULL if none */
+  const cli_opt *options; /* ended by O_COUNT */
+  bool takes_problem;
+  int max_arguments; /* positional ones, the problem among them */
+  int (*run)(cli *c);
+} cli_command;
+
+struct cli {
+  const cli_command *command;
+  const char *given[O_COUNT]; /* text of an option with a value, "" of a flag, NULL when absent */
+  const char *arguments[4];
+  int n_arguments;
+  int verbose; /* times -v was given */
+  bool json;
+  bool progress_shown; /* a progress line is on the terminal and must be cleared first */
+  mlaf_log log;
+  const atomic_bool *cancel;
+  mlaf_ctx *ctx; /* NULL until a command opens it */
+  mlaf_err err;
+};
+
+extern const cli_command mlaf_cli_commands[]; /* ended by name NULL */
+
+/* --- options.c --- */
+/* CLI_OK: c is filled. Else an exit code, with the message printed; -1: help was printed, exit 0. */
+int mlaf_cli_parse(cli *c, int argc, char **argv);
+void mlaf_cli_help(FILE *to, const cli_command *command); /* NULL: the overview */
+bool mlaf_cli_has(const cli *c, cli_opt o);
+/* Values were checked while parsing. */
+long long mlaf_cli_int(const cli *c, cli_opt o, long long otherwise);
+double mlaf_cli_real(const cli *c, cli_opt o, double otherwise);
+
+/* --- cli.c --- */
+int mlaf_cli_main(int argc, char **argv, const atomic_bool *cancel);
+/* The exit code that belongs to a status; a problem that cannot be is usage, a wrong result is a finding. */
+int mlaf_cli_exit(mlaf_status status);
+/* Print c->err (and, with --json, an error line) and return its exit code. */
+int mlaf_cli_fail(cli *c);
+int mlaf_cli_usage(cli *c, const char *fmt, ...) MLAF_PRINTF(2, 3);
+/* The problem of the shape options, the model or the positional string, checked. */
+mlaf_status mlaf_cli_problem(cli *c, mlaf_problem *out);
+/* Open c->ctx from the common options and take its lock, which the command keeps. */
+mlaf_status mlaf_cli_open(cli *c);
+mlaf_status mlaf_cli_open_db(cli *c, bool read_only, mlaf_db **out);
+uint64_t mlaf_cli_seed(const cli *c);
+/* The target to generate for: --target, else the device's. */
+const char *mlaf_cli_target(const cli *c);
+void mlaf_cli_progress(cli *c, const char *fmt, ...) MLAF_PRINTF(2, 3); /* replaces the line on a terminal */
+void mlaf_cli_progress_end(cli *c);
+
+/* --- output.c --- */
+typedef struct cli_table cli_table;
+/* Columns as "name" or ">name" (right-aligned); ended by NULL. */
+cli_table *mlaf_cli_table_new(const char *const *columns);
+void mlaf_cli_table_cell(cli_table *t, const char *fmt, ...) MLAF_PRINTF(2, 3);
+/* Prints to stdout and frees. */
+void mlaf_cli_table_end(cli_table *t);
+/* {"schema": "mlaforge.<name>", "version": 1} */
+cJSON *mlaf_cli_event(const char *name);
+/* Prints one line and frees. */
+void mlaf_cli_emit(cJSON *event);
+void mlaf_cli_json_kernel(cJSON *to, const char *name, const mlaf_kernel_ref *k);
+void mlaf_cli_json_timing(cJSON *to, const mlaf_timing *t);
+void mlaf_cli_json_sample(cJSON *to, const mlaf_sample *s);
+/* "hbm 8.1 + launch 6.0 us": the parts of a time, largest first, those below 1 % left out. */
+void mlaf_cli_parts(const mlaf_timing *t, char *out, size_t size);
+
+/* --- select.c --- */
+/* Variants a command works on. */
+typedef struct cli_variants {
+  mlaf_variant *list;
+  size_t n, rejected;
+} cli_variants;
+/* --variant: that one. Else all candidates of the space (rejected ones dropped and counted). */
+mlaf_status mlaf_cli_variants(cli *c, mlaf_gen *g, const mlaf_problem *p, const char *target, cli_variants *out);
+/* Keep the model's best variant for each pair of kernels: splits are launch-time only. */
+void mlaf_cli_distinct_pairs(cli_variants *v);
+void mlaf_cli_variants_free(cli_variants *v);
+
+/* A distinct kernel of some variants, rendered. */
+typedef struct cli_kernel {
+  const mlaf_kernel_desc *desc;
+  const char *variant; /* the first that uses it */
+  size_t variants;     /* that use it */
+  bool combine;
+  char *source;
+  char src_hash[MLAF_HASH_HEX];
+} cli_kernel;
+mlaf_status mlaf_cli_kernels(cli *c, mlaf_gen *g, const char *target, const cli_variants *v, cli_kernel **out, size_t *n);
+void mlaf_cli_kernels_free(cli_kernel *k, size_t n);
+
+/* --- evidence.c --- */
+/* What the hot loop is made of, read from the disassembly: the innermost loop with the most MFMAs. */
+typedef struct cli_evidence {
+  unsigned mfma, valu, ds, vmem, smem, salu, waitcnt, nop, barrier, branch;
+  unsigned instructions;
+  unsigned loops;        /* in the kernel */
+  unsigned start, end;   /* byte offsets of the hot loop, 0 when there is none */
+  unsigned load_bytes;   /* vector-memory loads of one wave in one round */
+} cli_evidence;
+/* `text` is mlaf_disassemble's; `symbol` names no range there, so one kernel a code object is assumed. */
+bool mlaf_cli_evidence(const char *text, cli_evidence *out);
+
+/* --- the commands --- */
+int mlaf_cli_tune(cli *c);
+int mlaf_cli_verify(cli *c);
+int mlaf_cli_bench(cli *c);
+int mlaf_cli_generate(cli *c);
+int mlaf_cli_compile(cli *c);
+int mlaf_cli_db(cli *c);
+int mlaf_cli_env(cli *c);
+int mlaf_cli_devices(cli *c);
+
+#endif

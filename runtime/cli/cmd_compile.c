@@ -1,0 +1,181 @@
+/* `mlaforge compile`: code objects of a problem's kernels and what they say of themselves. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "core/launch.h"
+
+typedef struct work {
+  cli *c;
+  mlaf_compiler *compiler;
+  const char *target;
+  cli_kernel *kernels;
+  mlaf_compile_job *jobs;
+  size_t n, findings;
+  double last_report;
+  cli_table *table;
+} work;
+
+static bool on_job(void *user, size_t done, size_t total, const mlaf_compile_job *job) {
+  work *w = user;
+  double now = mlaf_now();
+  if (now - w->last_report >= 1) {
+    mlaf_cli_progress(w->c, "compiled %zu of %zu kernels", done, total);
+    w->last_report = now;
+  }
+  return !atomic_load(w->c->cancel);
+}
+
+static mlaf_status compile_all(work *w, mlaf_gen *g) {
+  const char *const *options = NULL;
+  mlaf_status status = mlaf_gen_options(g, w->target, &options, &w->c->err);
+  if (status != MLAF_OK) return status;
+  w->jobs = calloc(w->n + 1, sizeof *w->jobs);
+  if (!w->jobs) return mlaf_fail(&w->c->err, MLAF_E_NOMEM, "no memory for %zu compile jobs", w->n);
+  for (size_t i = 0; i < w->n; i++)
+    w->jobs[i] = (mlaf_compile_job){
+        .source = w->kernels[i].source, .options = options, .target = w->target, .name = w->kernels[i].desc->symbol};
+  status = mlaf_compile(w->compiler, w->jobs, w->n, on_job, w, &w->c->err);
+  mlaf_cli_progress_end(w->c);
+  return status;
+}
+
+static mlaf_status write_code(work *w, const cli_kernel *k, const mlaf_compile_job *job) {
+  const char *dir = w->c->given[O_OUT];
+  if (!dir) return MLAF_OK;
+  char *path = mlaf_format("%s/%s.co", dir, k->desc->symbol);
+  if (!path) return mlaf_fail(&w->c->err, MLAF_E_NOMEM, "no memory for a path");
+  mlaf_status status = mlaf_file_publish(path, job->code, job->code_size, &w->c->err);
+  free(path);
+  return status;
+}
+
+static void json_evidence(cJSON *to, const cli_evidence *e) {
+  const struct {
+    const char *name;
+    unsigned value;
+  } fields[] = {{"loops", e->loops},
+                {"start", e->start},
+                {"end", e->end},
+                {"instructions", e->instructions},
+                {"mfma", e->mfma},
+                {"valu", e->valu},
+                {"ds", e->ds},
+                {"vmem", e->vmem},
+                {"smem", e->smem},
+                {"salu", e->salu},
+                {"nop", e->nop},
+                {"waitcnt", e->waitcnt},
+                {"barrier", e->barrier},
+                {"branch", e->branch},
+                {"load_bytes_per_wave", e->load_bytes}};
+  cJSON *o = cJSON_AddObjectToObject(to, "hot_loop");
+  for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+    cJSON_AddNumberToObject(o, fields[i].name, fields[i].value);
+}
+
+static void table_evidence(work *w, const cli_evidence *e) {
+  const unsigned fields[] = {e->mfma, e->valu, e->ds, e->vmem, e->waitcnt, e->nop, e->barrier};
+  for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) mlaf_cli_table_cell(w->table, "%u", fields[i]);
+  if (e->mfma) mlaf_cli_table_cell(w->table, "%.2f", (double)(e->instructions - e->mfma) / e->mfma);
+  else mlaf_cli_table_cell(w->table, "-");
+  mlaf_cli_table_cell(w->table, "%.1f", e->load_bytes / 1e3);
+}
+
+static void report(work *w, const cli_kernel *k, const mlaf_compile_job *job, const mlaf_kernel_meta *m,
+                   const char *finding, const cli_evidence *evidence) {
+  if (w->c->json) {
+    cJSON *e = mlaf_cli_event("kernel");
+    cJSON_AddStringToObject(e, "symbol", k->desc->symbol);
+    cJSON_AddStringToObject(e, "template", k->desc->template_name);
+    cJSON_AddStringToObject(e, "params", k->desc->params);
+    cJSON_AddStringToObject(e, "variant", k->variant);
+    cJSON_AddStringToObject(e, "status", mlaf_status_name(job->status));
+    cJSON_AddStringToObject(e, "finding", finding);
+    cJSON_AddStringToObject(e, "code_key", job->key);
+    cJSON_AddNumberToObject(e, "code_bytes", (double)job->code_size);
+    cJSON_AddBoolToObject(e, "cached", job->cached);
+    cJSON_AddNumberToObject(e, "seconds", job->seconds);
+    cJSON_AddNumberToObject(e, "vgpr", mlaf_resources_vgpr(m));
+    cJSON_AddNumberToObject(e, "agpr", m->agpr_count);
+    cJSON_AddNumberToObject(e, "sgpr", m->sgpr_count);
+    cJSON_AddNumberToObject(e, "spills", m->vgpr_spills + m->sgpr_spills);
+    cJSON_AddNumberToObject(e, "lds_bytes", m->lds_bytes);
+    cJSON_AddNumberToObject(e, "scratch_bytes", m->scratch_bytes);
+    if (mlaf_cli_has(w->c, O_EVIDENCE)) json_evidence(e, evidence);
+    mlaf_cli_emit(e);
+    return;
+  }
+  mlaf_cli_table_cell(w->table, "%s", k->desc->symbol);
+  const unsigned resources[] = {mlaf_resources_vgpr(m), m->agpr_count, m->sgpr_count, m->lds_bytes, m->scratch_bytes};
+  for (size_t i = 0; i < sizeof resources / sizeof *resources; i++) mlaf_cli_table_cell(w->table, "%u", resources[i]);
+  mlaf_cli_table_cell(w->table, "%zu", job->code_size);
+  mlaf_cli_table_cell(w->table, job->cached ? "cached" : "%.2f", job->seconds);
+  if (mlaf_cli_has(w->c, O_EVIDENCE)) table_evidence(w, evidence);
+  mlaf_cli_table_cell(w->table, "%s%s%s %s", finding[0] ? "FINDING: " : "", finding, finding[0] ? ";" : "",
+                      k->desc->params);
+}
+
+/* What is wrong with one kernel goes to its row; not OK: the command itself cannot go on. */
+static mlaf_status look_at(work *w, const cli_kernel *k, const mlaf_compile_job *job) {
+  mlaf_kernel_meta meta = {.vgpr_count = 0};
+  cli_evidence evidence = {0};
+  mlaf_err why = {MLAF_OK, ""};
+  mlaf_status status = job->status;
+  if (status == MLAF_OK) {
+    status = mlaf_resources_of(NULL, k->desc, job->code, job->code_size, &meta, &why);
+    size_t kernarg = k->combine ? sizeof(mlaf_combine_args) : sizeof(mlaf_decode_args);
+    if (status == MLAF_OK) status = mlaf_resources_check(k->desc, &meta, kernarg, &why);
+  } else {
+    const char *log = job->log ? job->log : "";
+    mlaf_fail(&why, status, "%s: %.*s", mlaf_status_text(status), (int)strcspn(log, "\n"), log);
+  }
+  w->findings += status != MLAF_OK;
+  if (job->status == MLAF_OK && mlaf_cli_has(w->c, O_EVIDENCE)) {
+    char *text = NULL;
+    mlaf_status read = mlaf_disassemble(w->compiler, w->target, job->code, job->code_size, &text, &w->c->err);
+    if (read != MLAF_OK) return read;
+    bool counted = mlaf_cli_evidence(text, &evidence);
+    free(text);
+    if (!counted) return mlaf_fail(&w->c->err, MLAF_E_NOMEM, "no memory for a disassembly");
+  }
+  report(w, k, job, &meta, why.text, &evidence);
+  return job->status == MLAF_OK ? write_code(w, k, job) : MLAF_OK;
+}
+
+static mlaf_status run(work *w, mlaf_gen *g) {
+  static const char *const plain[] = {"symbol",   ">vgpr",  ">agpr", ">sgpr",  ">lds",
+                                      ">scratch", ">bytes", ">s",    "params", NULL};
+  static const char *const full[] = {"symbol",   ">vgpr",       ">agpr",    ">sgpr",  ">lds",  ">scratch", ">bytes",
+                                     ">s",       ">mfma",       ">valu",    ">ds",    ">vmem", ">wait",    ">nop",
+                                     ">barrier", ">other/mfma", ">load KB", "params", NULL};
+  if (!w->c->json) w->table = mlaf_cli_table_new(mlaf_cli_has(w->c, O_EVIDENCE) ? full : plain);
+  mlaf_status status = compile_all(w, g);
+  if (status == MLAF_OK && w->c->given[O_OUT]) status = mlaf_dir_make(w->c->given[O_OUT], &w->c->err);
+  for (size_t i = 0; status == MLAF_OK && i < w->n; i++) status = look_at(w, &w->kernels[i], &w->jobs[i]);
+  mlaf_cli_table_end(w->table);
+  for (size_t i = 0; w->jobs && i < w->n; i++) mlaf_compile_job_clear(&w->jobs[i]);
+  free(w->jobs);
+  return status;
+}
+
+int mlaf_cli_compile(cli *c) {
+  mlaf_problem p;
+  mlaf_gen *g = NULL;
+  cli_variants v = {NULL, 0, 0};
+  work w = {.c = c, .target = mlaf_cli_target(c), .last_report = mlaf_now()};
+  mlaf_compiler_opts opts = {.cache_dir = c->given[O_CACHE], .jobs = (int)mlaf_cli_int(c, O_JOBS, 0)};
+  mlaf_status status = mlaf_cli_problem(c, &p);
+  if (status == MLAF_OK) status = mlaf_compiler_open(&opts, &c->log, &w.compiler, &c->err);
+  if (status == MLAF_OK) status = mlaf_gen_open(c->given[O_GEN_ROOT], &g, &c->err);
+  if (status == MLAF_OK) status = mlaf_cli_variants(c, g, &p, w.target, &v);
+  if (status == MLAF_OK) status = mlaf_cli_kernels(c, g, w.target, &v, &w.kernels, &w.n);
+  if (status == MLAF_OK) status = run(&w, g);
+  mlaf_cli_kernels_free(w.kernels, w.n);
+  mlaf_cli_variants_free(&v);
+  mlaf_gen_close(g);
+  mlaf_compiler_close(w.compiler);
+  if (status != MLAF_OK) return mlaf_cli_fail(c);
+  if (w.findings) fprintf(stderr, "mlaforge: %zu of %zu kernels have findings\n", w.findings, w.n);
+  return w.findings ? CLI_FINDINGS : CLI_OK;
+}

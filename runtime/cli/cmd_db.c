@@ -1,0 +1,198 @@
+/* `mlaforge db show|export|import`. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+#define TEXT_MAX ((size_t)256 << 20)
+
+/* --- show --- */
+typedef struct listing {
+  const cli *c;
+  cli_table *table;
+  const char *problem; /* canonical, NULL: all */
+  long long rows;
+} listing;
+
+static bool show_choice(void *user, const char *device, const mlaf_choice *x) {
+  listing *l = user;
+  const char *only = l->c->given[O_DEVICE_ID];
+  if ((only && strcmp(only, device) != 0) || (l->problem && strcmp(l->problem, x->problem) != 0)) return true;
+  l->rows++;
+  if (l->c->json) {
+    cJSON *e = mlaf_cli_event("choice");
+    cJSON_AddStringToObject(e, "device", device);
+    cJSON_AddStringToObject(e, "problem", x->problem);
+    cJSON_AddStringToObject(e, "variant", x->variant);
+    cJSON_AddNumberToObject(e, "splits", x->splits);
+    cJSON_AddStringToObject(e, "source", mlaf_source_name(x->source));
+    cJSON_AddNumberToObject(e, "ns", x->ns);
+    cJSON_AddNumberToObject(e, "margin", x->margin);
+    cJSON_AddNumberToObject(e, "error", x->error);
+    mlaf_cli_json_kernel(e, "decode", &x->decode);
+    mlaf_cli_json_kernel(e, "combine", &x->combine);
+    mlaf_cli_emit(e);
+  } else {
+    mlaf_cli_table_cell(l->table, "%s", device);
+    mlaf_cli_table_cell(l->table, "%s", x->problem);
+    mlaf_cli_table_cell(l->table, "%.2f", x->ns / 1e3);
+    mlaf_cli_table_cell(l->table, "%s", mlaf_source_name(x->source));
+    mlaf_cli_table_cell(l->table, "%+.1f%%", 100 * x->margin);
+    mlaf_cli_table_cell(l->table, "%.2e", x->error);
+    mlaf_cli_table_cell(l->table, "%s", x->variant);
+  }
+  return true;
+}
+
+static bool show_miss(void *user, const char *device, const char *problem, int64_t count) {
+  listing *l = user;
+  const char *only = l->c->given[O_DEVICE_ID];
+  if (only && strcmp(only, device) != 0) return true;
+  l->rows++;
+  if (l->c->json) {
+    cJSON *e = mlaf_cli_event("miss");
+    cJSON_AddStringToObject(e, "device", device);
+    cJSON_AddStringToObject(e, "problem", problem);
+    cJSON_AddNumberToObject(e, "count", (double)count);
+    mlaf_cli_emit(e);
+  } else {
+    mlaf_cli_table_cell(l->table, "%lld", (long long)count);
+    mlaf_cli_table_cell(l->table, "%s", device);
+    mlaf_cli_table_cell(l->table, "%s", problem);
+  }
+  return true;
+}
+
+static void sample_row(const listing *l, const char *device, const mlaf_sample *s) {
+  if (l->c->json) {
+    cJSON *e = mlaf_cli_event("sample");
+    cJSON_AddStringToObject(e, "device", device);
+    cJSON_AddStringToObject(e, "problem", l->problem);
+    mlaf_cli_json_sample(e, s);
+    mlaf_cli_emit(e);
+    return;
+  }
+  bool timed = s->outcome == MLAF_OUT_OK || s->outcome == MLAF_OUT_NOISY;
+  if (timed) mlaf_cli_table_cell(l->table, "%.2f", s->timing.ns / 1e3);
+  else mlaf_cli_table_cell(l->table, "-");
+  mlaf_cli_table_cell(l->table, "%s", mlaf_outcome_name(s->outcome));
+  mlaf_cli_table_cell(l->table, "%s", mlaf_source_name(s->source));
+  mlaf_cli_table_cell(l->table, "%s", s->variant);
+  mlaf_cli_table_cell(l->table, "%s", s->detail);
+}
+
+typedef struct sample_query {
+  listing *listing;
+  mlaf_db *db;
+  const mlaf_problem *problem;
+  mlaf_status status;
+  mlaf_err *err;
+} sample_query;
+
+static bool device_samples(void *user, const char *device) {
+  sample_query *q = user;
+  const char *only = q->listing->c->given[O_DEVICE_ID];
+  if (only && strcmp(only, device) != 0) return true;
+  mlaf_device_info info = {.compute_units = 0};
+  mlaf_sample *list = NULL;
+  size_t n = 0;
+  snprintf(info.id, sizeof info.id, "%s", device);
+  q->status = mlaf_db_samples(q->db, &info, q->problem, &list, &n, q->err);
+  for (size_t i = 0; q->status == MLAF_OK && i < n; i++) sample_row(q->listing, device, &list[i]);
+  q->listing->rows += (long long)n;
+  free(list);
+  return q->status == MLAF_OK;
+}
+
+static int show(cli *c) {
+  static const char *const choice_columns[] = {"device", "problem", ">us",     "source",
+                                               ">lead",  ">error",  "variant", NULL};
+  static const char *const miss_columns[] = {">asked", "device", "problem", NULL};
+  static const char *const sample_columns[] = {">us", "outcome", "source", "variant", "detail", NULL};
+  bool misses = mlaf_cli_has(c, O_MISSES), samples = mlaf_cli_has(c, O_SAMPLES);
+  const char *text = c->n_arguments > 1 ? c->arguments[1] : NULL;
+  char canonical[MLAF_PROBLEM_TEXT_MAX], why[512];
+  mlaf_problem p;
+  mlaf_db *db = NULL;
+  if (samples && !text) return mlaf_cli_usage(c, "db show --samples wants a problem string");
+  if (text && mlaf_problem_parse(text, &p, why, sizeof why) != MLAF_OK) return mlaf_cli_usage(c, "'%s': %s", text, why);
+  if (text) mlaf_problem_print(&p, canonical, sizeof canonical);
+  if (mlaf_cli_open_db(c, true, &db) != MLAF_OK) return mlaf_cli_fail(c);
+  listing l = {c, NULL, text ? canonical : NULL, 0};
+  if (!c->json) l.table = mlaf_cli_table_new(misses ? miss_columns : samples ? sample_columns : choice_columns);
+  sample_query q = {&l, db, &p, MLAF_OK, &c->err};
+  mlaf_status status = misses    ? mlaf_db_each_miss(db, show_miss, &l, &c->err)
+                       : samples ? mlaf_db_each_device(db, device_samples, &q, &c->err)
+                                 : mlaf_db_each_choice(db, show_choice, &l, &c->err);
+  if (status == MLAF_OK) status = q.status;
+  if (l.rows || status != MLAF_OK) mlaf_cli_table_end(l.table);
+  else {
+    mlaf_cli_table_end(mlaf_cli_table_new((const char *const[]){"nothing to show", NULL}));
+  }
+  mlaf_db_close(db);
+  return status == MLAF_OK ? CLI_OK : mlaf_cli_fail(c);
+}
+
+/* --- export and import --- */
+static int export_text(cli *c) {
+  mlaf_db *db = NULL;
+  mlaf_text text = MLAF_TEXT_INIT(TEXT_MAX);
+  mlaf_status status = mlaf_cli_open_db(c, true, &db);
+  if (status == MLAF_OK) status = mlaf_db_export(db, c->given[O_DEVICE_ID], &text, &c->err);
+  if (status == MLAF_OK && c->given[O_OUT]) status = mlaf_file_publish(c->given[O_OUT], text.data, text.len, &c->err);
+  else if (status == MLAF_OK) fwrite(text.data, 1, text.len, stdout);
+  mlaf_text_free(&text);
+  mlaf_db_close(db);
+  return status == MLAF_OK ? CLI_OK : mlaf_cli_fail(c);
+}
+
+static mlaf_status read_stdin(char **out, mlaf_err *err) {
+  mlaf_text text = MLAF_TEXT_INIT(TEXT_MAX);
+  char block[65536];
+  size_t n;
+  while ((n = fread(block, 1, sizeof block, stdin)) > 0) mlaf_text_add(&text, block, n);
+  if (ferror(stdin)) {
+    mlaf_text_free(&text);
+    return mlaf_fail(err, MLAF_E_IO, "stdin could not be read");
+  }
+  *out = mlaf_text_take(&text);
+  return *out ? MLAF_OK : mlaf_fail(err, MLAF_E_NOMEM, "more than %zu MiB on stdin", TEXT_MAX >> 20);
+}
+
+static int import_text(cli *c) {
+  const char *path = c->arguments[1];
+  mlaf_db *db = NULL;
+  void *text = NULL;
+  size_t size, n = 0;
+  mlaf_status status = strcmp(path, "-") == 0 ? read_stdin((char **)&text, &c->err)
+                                              : mlaf_file_read(path, TEXT_MAX, &text, &size, &c->err);
+  if (status == MLAF_OK) status = mlaf_cli_open_db(c, false, &db);
+  if (status == MLAF_OK) status = mlaf_db_import(db, text, &n, &c->err);
+  free(text);
+  if (status == MLAF_OK && c->json) {
+    cJSON *e = mlaf_cli_event("import");
+    cJSON_AddStringToObject(e, "file", path);
+    cJSON_AddStringToObject(e, "database", mlaf_db_path(db));
+    cJSON_AddNumberToObject(e, "choices", (double)n);
+    mlaf_cli_emit(e);
+  } else if (status == MLAF_OK) {
+    printf("%zu choices read from %s into %s\n", n, path, mlaf_db_path(db));
+  }
+  mlaf_db_close(db);
+  if (status == MLAF_OK) return CLI_OK;
+  /* what is wrong is the file's content, a finding; nothing of it was taken */
+  int code = status == MLAF_E_ARG ? CLI_FINDINGS : mlaf_cli_exit(status);
+  if (status == MLAF_E_ARG) mlaf_fail_prefix(&c->err, MLAF_E_ARG, "%s", path);
+  mlaf_cli_fail(c);
+  return code;
+}
+
+int mlaf_cli_db(cli *c) {
+  const char *what = c->n_arguments ? c->arguments[0] : NULL;
+  if (!what) return mlaf_cli_usage(c, "db wants one of: show, export, import FILE");
+  if (strcmp(what, "show") == 0) return show(c);
+  if (strcmp(what, "export") == 0 && c->n_arguments == 1) return export_text(c);
+  if (strcmp(what, "import") == 0)
+    return c->n_arguments == 2 ? import_text(c) : mlaf_cli_usage(c, "db import wants a file (- for stdin)");
+  return mlaf_cli_usage(c, "'%s' is nothing db can do: show, export, import FILE", what);
+}

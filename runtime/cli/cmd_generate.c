@@ -1,0 +1,79 @@
+/* `mlaforge generate`: sources and a manifest, from the generator alone. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+static mlaf_status write_sources(cli *c, const char *dir, const cli_kernel *k, size_t n, const char *target) {
+  mlaf_text manifest = MLAF_TEXT_INIT((size_t)16 << 20);
+  mlaf_text_str(&manifest, "# file\ttarget\ttemplate\tparams\ttemplate_hash\tsrc_hash\n");
+  mlaf_status status = mlaf_dir_make(dir, &c->err);
+  for (size_t i = 0; status == MLAF_OK && i < n; i++) {
+    char *path = mlaf_format("%s/%s.hip", dir, k[i].desc->symbol);
+    status = path ? mlaf_file_publish(path, k[i].source, strlen(k[i].source), &c->err)
+                  : mlaf_fail(&c->err, MLAF_E_NOMEM, "no memory for a path");
+    free(path);
+    mlaf_text_fmt(&manifest, "%s.hip\t%s\t%s\t%s\t%s\t%s\n", k[i].desc->symbol, target, k[i].desc->template_name,
+                  k[i].desc->params, k[i].desc->template_hash, k[i].src_hash);
+  }
+  /* last: a manifest names only files that are there */
+  char *path = mlaf_format("%s/manifest.tsv", dir);
+  if (status == MLAF_OK && (!path || manifest.failed))
+    status = mlaf_fail(&c->err, MLAF_E_NOMEM, "no memory for the manifest");
+  if (status == MLAF_OK) status = mlaf_file_publish(path, manifest.data, manifest.len, &c->err);
+  free(path);
+  mlaf_text_free(&manifest);
+  return status;
+}
+
+static void list_kernels(const cli *c, const cli_kernel *k, size_t n, const char *target) {
+  static const char *const columns[] = {"symbol", "template", ">bytes", "src_hash", "params", NULL};
+  cli_table *t = c->json ? NULL : mlaf_cli_table_new(columns);
+  for (size_t i = 0; i < n; i++) {
+    if (c->json) {
+      cJSON *e = mlaf_cli_event("source");
+      cJSON_AddStringToObject(e, "symbol", k[i].desc->symbol);
+      cJSON_AddStringToObject(e, "target", target);
+      cJSON_AddStringToObject(e, "template", k[i].desc->template_name);
+      cJSON_AddStringToObject(e, "params", k[i].desc->params);
+      cJSON_AddStringToObject(e, "template_hash", k[i].desc->template_hash);
+      cJSON_AddStringToObject(e, "src_hash", k[i].src_hash);
+      cJSON_AddStringToObject(e, "variant", k[i].variant);
+      if (!c->given[O_OUT]) cJSON_AddStringToObject(e, "source", k[i].source);
+      mlaf_cli_emit(e);
+      continue;
+    }
+    mlaf_cli_table_cell(t, "%s", k[i].desc->symbol);
+    mlaf_cli_table_cell(t, "%s", k[i].desc->template_name);
+    mlaf_cli_table_cell(t, "%zu", strlen(k[i].source));
+    mlaf_cli_table_cell(t, "%.16s", k[i].src_hash);
+    mlaf_cli_table_cell(t, "%s", k[i].desc->params);
+  }
+  mlaf_cli_table_end(t);
+}
+
+/* One variant without a directory: its sources as they are, to be piped on. */
+static void print_sources(const cli_kernel *k, size_t n) {
+  for (size_t i = 0; i < n; i++) fputs(k[i].source, stdout);
+}
+
+int mlaf_cli_generate(cli *c) {
+  mlaf_problem p;
+  mlaf_gen *g = NULL;
+  cli_variants v = {NULL, 0, 0};
+  cli_kernel *kernels = NULL;
+  size_t n = 0;
+  const char *target = mlaf_cli_target(c), *out = c->given[O_OUT];
+  mlaf_status status = mlaf_cli_problem(c, &p);
+  if (status == MLAF_OK) status = mlaf_gen_open(c->given[O_GEN_ROOT], &g, &c->err);
+  if (status == MLAF_OK) status = mlaf_cli_variants(c, g, &p, target, &v);
+  if (status == MLAF_OK) status = mlaf_cli_kernels(c, g, target, &v, &kernels, &n);
+  if (status == MLAF_OK && out) status = write_sources(c, out, kernels, n, target);
+  if (status == MLAF_OK && !out && !c->json && c->given[O_VARIANT]) print_sources(kernels, n);
+  else if (status == MLAF_OK) list_kernels(c, kernels, n, target);
+  if (status == MLAF_OK && out) fprintf(stderr, "mlaforge: %zu sources and manifest.tsv written to %s\n", n, out);
+  mlaf_cli_kernels_free(kernels, n);
+  mlaf_cli_variants_free(&v);
+  mlaf_gen_close(g);
+  return status == MLAF_OK ? CLI_OK : mlaf_cli_fail(c);
+}

@@ -1,0 +1,202 @@
+/* `mlaforge verify`: variants against the fp64 reference. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "core/build.h"
+#include "core/planner.h"
+
+enum { SUITES = 3 };
+
+static const struct {
+  mlaf_inject inject;
+  const char *name;
+} kinds[SUITES] = {{MLAF_INJECT_NONE, "random"}, {MLAF_INJECT_NAN_Q, "nan-q"}, {MLAF_INJECT_OOB_PAGE, "oob-page"}};
+
+typedef struct job {
+  cli *c;
+  mlaf_problem problem;
+  mlaf_gen *gen;
+  mlaf_suite *suites[SUITES]; /* NULL: not asked for */
+  cli_table *table;
+  size_t total, done, wrong;
+} job;
+
+/* "nan-q,oob-page" */
+static mlaf_status parse_inject(cli *c, bool wanted[SUITES]) {
+  wanted[0] = true;
+  for (const char *at = c->given[O_INJECT]; at && *at;) {
+    size_t n = strcspn(at, ",");
+    bool found = false;
+    for (int i = 1; i < SUITES; i++) {
+      bool same = strlen(kinds[i].name) == n && strncmp(at, kinds[i].name, n) == 0;
+      wanted[i] = wanted[i] || same;
+      found = found || same;
+    }
+    if (!found) return mlaf_fail(&c->err, MLAF_E_ARG, "--inject '%.*s': known are nan-q and oob-page", (int)n, at);
+    at += n + (at[n] == ',');
+  }
+  return MLAF_OK;
+}
+
+static mlaf_status make_suites(job *j) {
+  bool wanted[SUITES] = {false};
+  mlaf_status status = parse_inject(j->c, wanted);
+  for (int i = 0; status == MLAF_OK && i < SUITES; i++)
+    if (wanted[i])
+      status = mlaf_suite_create(&j->problem, mlaf_cli_seed(j->c), kinds[i].inject, &j->suites[i], &j->c->err);
+  return status;
+}
+
+static void report(job *j, const char *variant, const char *suite, const mlaf_verify_result *r, mlaf_status status,
+                   const char *why) {
+  if (j->c->json) {
+    cJSON *e = mlaf_cli_event("verify");
+    cJSON_AddStringToObject(e, "variant", variant);
+    cJSON_AddStringToObject(e, "cases", suite);
+    cJSON_AddBoolToObject(e, "correct", status == MLAF_OK);
+    cJSON_AddStringToObject(e, "status", mlaf_status_name(status));
+    cJSON_AddStringToObject(e, "detail", why);
+    cJSON_AddNumberToObject(e, "runs", r->cases);
+    cJSON_AddNumberToObject(e, "rows", (double)r->rows);
+    /* JSON has no infinity: an error that is one stays away, `correct` says it all */
+    if (isfinite(r->error)) cJSON_AddNumberToObject(e, "error", r->error);
+    if (isfinite(r->row_error)) cJSON_AddNumberToObject(e, "row_error", r->row_error);
+    if (isfinite(r->lse_ratio)) cJSON_AddNumberToObject(e, "lse_of_bound", r->lse_ratio);
+    cJSON_AddStringToObject(e, "command", r->command);
+    mlaf_cli_emit(e);
+    return;
+  }
+  mlaf_cli_table_cell(j->table, "%s", status == MLAF_OK ? "correct" : "WRONG");
+  mlaf_cli_table_cell(j->table, "%s", suite);
+  mlaf_cli_table_cell(j->table, "%lld", (long long)r->rows);
+  mlaf_cli_table_cell(j->table, "%.2e", r->error);
+  mlaf_cli_table_cell(j->table, "%.2e", r->row_error);
+  mlaf_cli_table_cell(j->table, "%.3f", r->lse_ratio);
+  mlaf_cli_table_cell(j->table, "%s%s%s", variant, status == MLAF_OK ? "" : ": ", status == MLAF_OK ? "" : why);
+}
+
+/* A wrong result or a refused launch is a finding; anything else ends the command. */
+static bool is_finding(mlaf_status s) {
+  return s == MLAF_E_INCORRECT || s == MLAF_E_FAULT || s == MLAF_E_DEVICE || s == MLAF_E_TIMEOUT;
+}
+
+static mlaf_status run_suites(job *j, const mlaf_loaded *l) {
+  bool wrong = false;
+  mlaf_status status = MLAF_OK;
+  for (int i = 0; status == MLAF_OK && i < SUITES; i++) {
+    if (!j->suites[i]) continue;
+    mlaf_verify_result r;
+    mlaf_err why = {MLAF_OK, ""};
+    mlaf_status ran = mlaf_suite_run(j->suites[i], l, &r, &why);
+    if (ran != MLAF_OK && !is_finding(ran)) {
+      j->c->err = why;
+      return ran;
+    }
+    report(j, mlaf_loaded_name(l), kinds[i].name, &r, ran, why.text);
+    wrong = wrong || ran != MLAF_OK;
+    if (ran == MLAF_E_DEVICE) { /* a lost device fails everything behind it */
+      j->c->err = why;
+      status = ran;
+    }
+  }
+  j->wrong += wrong;
+  j->done++;
+  return status;
+}
+
+static mlaf_status verify_planned(job *j) {
+  mlaf_planned planned;
+  mlaf_plan_opts opts = MLAF_PLAN_OPTS_INIT;
+  mlaf_status status = mlaf_planner_run(j->c->ctx, &j->problem, &opts, &planned, &j->c->err);
+  if (status != MLAF_OK) return status;
+  j->total = 1;
+  status = run_suites(j, planned.loaded);
+  mlaf_loaded_close(planned.loaded);
+  free(planned.notes);
+  return status;
+}
+
+static mlaf_status verify_one(job *j, const mlaf_variant *v) {
+  mlaf_build build = {.n = 0};
+  mlaf_loaded *loaded = NULL;
+  int compiles = 0;
+  const char *target = mlaf_ctx_target(j->c->ctx);
+  mlaf_cli_progress(j->c, "verifying %zu of %zu: %s", j->done + 1, j->total, v->name);
+  mlaf_status status = mlaf_build_init(v, &build, &j->c->err);
+  if (status == MLAF_OK) status = mlaf_build_now(&build, j->gen, j->c->ctx->compiler, target, true, &compiles, &j->c->err);
+  if (status == MLAF_OK) status = mlaf_build_load(&build, mlaf_ctx_device(j->c->ctx), &j->problem, &loaded, &j->c->err);
+  if (status == MLAF_OK) status = run_suites(j, loaded);
+  mlaf_loaded_close(loaded);
+  mlaf_build_clear(&build);
+  return status;
+}
+
+static bool keep_compiling(void *user, size_t done, size_t total, const mlaf_compile_job *one) {
+  job *j = user;
+  if (done % 4 == 0 || done == total) mlaf_cli_progress(j->c, "compiled %zu of %zu kernels", done, total);
+  return !atomic_load(j->c->cancel);
+}
+
+/* All kernels over the pool of workers; the single builds that follow find them in the cache. */
+static mlaf_status warm_cache(job *j, const cli_variants *v) {
+  const char *target = mlaf_ctx_target(j->c->ctx), *const *options = NULL;
+  cli_kernel *kernels = NULL;
+  size_t n = 0;
+  mlaf_status status = mlaf_cli_kernels(j->c, j->gen, target, v, &kernels, &n);
+  if (status == MLAF_OK) status = mlaf_gen_options(j->gen, target, &options, &j->c->err);
+  mlaf_compile_job *jobs = status == MLAF_OK ? calloc(n + 1, sizeof *jobs) : NULL;
+  for (size_t i = 0; jobs && i < n; i++)
+    jobs[i] = (mlaf_compile_job){
+        .source = kernels[i].source, .options = options, .target = target, .name = kernels[i].desc->symbol};
+  if (jobs) status = mlaf_compile(j->c->ctx->compiler, jobs, n, keep_compiling, j, &j->c->err);
+  for (size_t i = 0; jobs && i < n; i++) mlaf_compile_job_clear(&jobs[i]);
+  free(jobs);
+  mlaf_cli_kernels_free(kernels, n);
+  return status;
+}
+
+static mlaf_status verify_many(job *j) {
+  cli_variants v = {NULL, 0, 0};
+  mlaf_status status = mlaf_cli_variants(j->c, j->gen, &j->problem, mlaf_ctx_target(j->c->ctx), &v);
+  if (status == MLAF_OK) mlaf_cli_distinct_pairs(&v);
+  size_t limit = (size_t)mlaf_cli_int(j->c, O_MAX_CANDIDATES, (long long)v.n);
+  while (v.n > limit) mlaf_variant_clear(&v.list[--v.n]);
+  j->total = v.n;
+  if (status == MLAF_OK && v.n > 1) status = warm_cache(j, &v);
+  for (size_t i = 0; status == MLAF_OK && i < v.n; i++) {
+    status = verify_one(j, &v.list[i]);
+    if (status == MLAF_OK && i + 1 < v.n && atomic_load(j->c->cancel))
+      status = mlaf_fail(&j->c->err, MLAF_E_CANCELLED, "stopped on request after %zu of %zu variants", j->done,
+                         j->total);
+  }
+  mlaf_cli_progress_end(j->c);
+  mlaf_cli_variants_free(&v);
+  return status;
+}
+
+int mlaf_cli_verify(cli *c) {
+  static const char *const columns[] = {"verdict",    "cases",      ">rows",   ">error",
+                                        ">worst row", ">lse/bound", "variant", NULL};
+  job j = {.c = c};
+  char problem[MLAF_PROBLEM_TEXT_MAX];
+  if (c->given[O_VARIANT] && mlaf_cli_has(c, O_ALL)) return mlaf_cli_usage(c, "--variant and --all exclude each other");
+  mlaf_status status = mlaf_cli_problem(c, &j.problem);
+  if (status == MLAF_OK) status = mlaf_cli_open(c);
+  if (status == MLAF_OK) status = mlaf_ctx_gen(c->ctx, &j.gen, &c->err);
+  if (status == MLAF_OK) status = make_suites(&j);
+  if (status == MLAF_OK) {
+    mlaf_problem_print(&j.problem, problem, sizeof problem);
+    if (!c->json)
+      printf("problem  %s\ndevice   %s\nbound    %.2e relative Frobenius error against fp64\n", problem,
+             mlaf_ctx_device_id(c->ctx), mlaf_error_bound((mlaf_dtype)j.problem.dtype));
+    if (!c->json) j.table = mlaf_cli_table_new(columns);
+    status = c->given[O_VARIANT] || mlaf_cli_has(c, O_ALL) ? verify_many(&j) : verify_planned(&j);
+    mlaf_cli_table_end(j.table);
+  }
+  for (int i = 0; i < SUITES; i++) mlaf_suite_free(j.suites[i]);
+  if (status != MLAF_OK) return mlaf_cli_fail(c);
+  if (!c->json) printf("%zu of %zu variants correct\n", j.done - j.wrong, j.done);
+  return j.wrong ? CLI_FINDINGS : CLI_OK;
+}

@@ -1,0 +1,195 @@
+/* Options: one table for all commands; parsing, checks and help text come from it. */
+#include <errno.h>
+#include <getopt.h>
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+typedef enum kind { FLAG, TEXT, WHOLE, REAL } kind;
+
+typedef struct option_row {
+  const char *name, *value; /* value: what the help calls it, NULL for a flag */
+  kind kind;
+  double low, high;
+  const char *help;
+} option_row;
+
+static const option_row table[O_COUNT] = {
+    [O_HEADS] = {"heads", "N", WHOLE, INT_MIN, INT_MAX, "query heads on this rank, 1..128"},
+    [O_RANK] = {"rank", "N", WHOLE, INT_MIN, INT_MAX, "kv_lora_rank, a multiple of 32 up to 512 (512)"},
+    [O_ROPE] = {"rope", "N", WHOLE, INT_MIN, INT_MAX, "rope dim: 0, 32 or 64 (64)"},
+    [O_Q_LEN] = {"q-len", "N", WHOLE, INT_MIN, INT_MAX, "query tokens of a request, 1..8 (1)"},
+    [O_BATCH] = {"batch", "N", WHOLE, INT_MIN, INT_MAX, "requests (1)"},
+    [O_CTX] = {"ctx", "N", WHOLE, INT_MIN, INT_MAX, "cached tokens of a request (1024)"},
+    [O_PAGE_SIZE] = {"page-size", "N", WHOLE, INT_MIN, INT_MAX, "tokens of a page (64)"},
+    [O_CAUSAL] = {"causal", NULL, FLAG, 0, 0, "query tokens of a request see the cache up to themselves"},
+    [O_DTYPE] = {"dtype", "T", TEXT, 0, 0, "bf16 or f16 (bf16)"},
+    [O_MODEL] = {"model", "NAME", TEXT, 0, 0, "heads, rank and rope of a shipped model (tuning/models.tsv)"},
+    [O_TP] = {"tp", "N", WHOLE, 1, 1024, "tensor-parallel ranks the model's heads are divided by (1)"},
+    [O_DEVICE] = {"device", "D", TEXT, 0, 0, "auto, hip, hip:1, emu:gfx942 (auto)"},
+    [O_TARGET] = {"target", "T", TEXT, 0, 0, "architecture to generate for; needs no device (gfx942)"},
+    [O_DB] = {"db", "FILE", TEXT, 0, 0, "tuning database ($MLAF_DB, else ~/.local/share/mlaforge/tuning.db)"},
+    [O_CACHE] = {"cache", "DIR", TEXT, 0, 0, "code-object cache ($MLAF_CACHE_DIR, else ~/.cache/mlaforge)"},
+    [O_GEN_ROOT] = {"gen-root", "DIR", TEXT, 0, 0, "directory with gen/ and templates/ (those embedded in the binary)"},
+    [O_SEED] = {"seed", "N", WHOLE, 0, 9007199254740992.0, "seed of verification and timing data (1)"},
+    [O_JOBS] = {"jobs", "N", WHOLE, 1, 1024, "parallel compiles (one a CPU)"},
+    [O_TIME_LIMIT] = {"time-limit", "S", REAL, 0.001, 1e9, "stop after S seconds and keep the best so far"},
+    [O_MAX_CANDIDATES] = {"max-candidates", "N", WHOLE, 1, 1e9, "try at most N candidates"},
+    [O_RESUME] = {"resume", NULL, FLAG, 0, 0, "go on where an earlier run stopped (the default)"},
+    [O_NO_RESUME] = {"no-resume", NULL, FLAG, 0, 0, "try everything again although the database knows it"},
+    [O_DRY_RUN] = {"dry-run", NULL, FLAG, 0, 0, "print the space with estimates and reasons for rejection, do nothing"},
+    [O_VARIANT] = {"variant", "NAME", TEXT, 0, 0, "one variant by its name"},
+    [O_ALL] = {"all", NULL, FLAG, 0, 0, "every pair of kernels in the space"},
+    [O_INJECT] = {"inject", "LIST", TEXT, 0, 0, "broken inputs too: nan-q, oob-page (comma separated)"},
+    [O_OUT] = {"out", "PATH", TEXT, 0, 0, "where the output goes"},
+    [O_EVIDENCE] = {"evidence", NULL, FLAG, 0, 0, "count what the hot loop is made of"},
+    [O_MISSES] = {"misses", NULL, FLAG, 0, 0, "problems asked for and not tuned"},
+    [O_SAMPLES] = {"samples", NULL, FLAG, 0, 0, "every finished candidate of one problem"},
+    [O_DEVICE_ID] = {"device-id", "ID", TEXT, 0, 0, "only this device of the database"},
+    [O_VERBOSE] = {"verbose", NULL, FLAG, 0, 0, "more log lines; twice for debugging (-v)"},
+    [O_JSON] = {"json", NULL, FLAG, 0, 0, "JSON Lines on stdout instead of tables"},
+    [O_HELP] = {"help", NULL, FLAG, 0, 0, "this text (-h)"},
+};
+
+bool mlaf_cli_has(const cli *c, cli_opt o) { return c->given[o] != NULL; }
+
+long long mlaf_cli_int(const cli *c, cli_opt o, long long otherwise) {
+  return c->given[o] ? strtoll(c->given[o], NULL, 10) : otherwise;
+}
+
+double mlaf_cli_real(const cli *c, cli_opt o, double otherwise) {
+  return c->given[o] ? strtod(c->given[o], NULL) : otherwise;
+}
+
+static bool accepts(const cli_command *command, cli_opt o) {
+  for (const cli_opt *p = command->options; *p != O_COUNT; p++)
+    if (*p == o) return true;
+  return false;
+}
+
+/* --- help --- */
+static void option_help(FILE *to, const cli_command *command) {
+  for (int o = 0; o < O_COUNT; o++) {
+    if (!accepts(command, (cli_opt)o)) continue;
+    char left[40];
+    snprintf(left, sizeof left, "--%s%s%s", table[o].name, table[o].value ? " " : "",
+             table[o].value ? table[o].value : "");
+    fprintf(to, "  %-22s %s\n", left, table[o].help);
+  }
+}
+
+void mlaf_cli_help(FILE *to, const cli_command *command) {
+  if (command) {
+    fprintf(to, "usage: mlaforge %s %s\n\n%s\n", command->name, command->arguments, command->summary);
+    if (command->takes_problem)
+      fprintf(to,
+              "\nThe problem is given as a string, e.g. 'mla_decode:h16,r512,p64,q1,bf16,page64,b4,s1024', or by shape "
+              "options,\nor as --model NAME --tp N; shape options override the others.\n");
+    if (command->details) fprintf(to, "\n%s\n", command->details);
+    fprintf(to, "\noptions:\n");
+    option_help(to, command);
+  } else {
+    fprintf(to,
+            "usage: mlaforge COMMAND [OPTIONS]\n\nSpecialised Multi-head Latent Attention decode kernels: generated, "
+            "compiled, "
+            "verified, tuned.\n\ncommands:\n");
+    for (const cli_command *x = mlaf_cli_commands; x->name; x++) fprintf(to, "  %-10s %s\n", x->name, x->summary);
+    fprintf(to, "\n`mlaforge COMMAND --help` explains one. --version prints the version.\n");
+  }
+  fprintf(to, "\nexit codes: 0 ok, 1 findings, 2 usage, 3 environment, 4 internal\n");
+}
+
+/* --- parsing --- */
+static int check_value(cli *c, cli_opt o) {
+  const option_row *row = &table[o];
+  const char *text = c->given[o];
+  char *end;
+  errno = 0;
+  double value = row->kind == WHOLE ? (double)strtoll(text, &end, 10) : row->kind == REAL ? strtod(text, &end) : 0;
+  if (row->kind != WHOLE && row->kind != REAL) return CLI_OK;
+  if (!*text || *end || errno || !isfinite(value))
+    return mlaf_cli_usage(c, "--%s wants a %snumber, not '%s'", row->name, row->kind == WHOLE ? "whole " : "", text);
+  if (value < row->low || value > row->high)
+    return mlaf_cli_usage(c, "--%s is %s; accepted are %.10g to %.10g", row->name, text, row->low, row->high);
+  return CLI_OK;
+}
+
+static int take(cli *c, int o, const char *value) {
+  if (o == O_VERBOSE) c->verbose++;
+  if (c->given[o] && table[o].kind != FLAG) return mlaf_cli_usage(c, "--%s is given twice", table[o].name);
+  c->given[o] = value ? value : "";
+  c->json = c->json || o == O_JSON;
+  return check_value(c, (cli_opt)o);
+}
+
+static const cli_command *find_command(const char *name) {
+  for (const cli_command *x = mlaf_cli_commands; x->name; x++)
+    if (strcmp(x->name, name) == 0) return x;
+  return NULL;
+}
+
+static int positional(cli *c, const char *text) {
+  int room = c->command->max_arguments;
+  if (c->n_arguments >= room) return mlaf_cli_usage(c, "'%s' is one argument too many (options start with --)", text);
+  c->arguments[c->n_arguments++] = text;
+  return CLI_OK;
+}
+
+/* Long options of one command, getopt's way. */
+static void list_options(const cli_command *command, struct option *out) {
+  int n = 0;
+  for (const cli_opt *p = command->options; *p != O_COUNT; p++)
+    out[n++] = (struct option){table[*p].name, table[*p].value ? required_argument : no_argument, NULL, 256 + (int)*p};
+  out[n] = (struct option){NULL, 0, NULL, 0};
+}
+
+static int parse_options(cli *c, int argc, char **argv) {
+  struct option list[O_COUNT + 1];
+  list_options(c->command, list);
+  int code = CLI_OK;
+  optind = 0; /* glibc: start afresh */
+  opterr = 0;
+  while (code == CLI_OK) {
+    int at = optind ? optind : 1;
+    int o = getopt_long(argc, argv, "-:hv", list, NULL);
+    if (o == -1) break;
+    if (o == 1) code = positional(c, optarg);
+    else if (o == 'h') c->given[O_HELP] = "";
+    else if (o == 'v') code = take(c, O_VERBOSE, NULL);
+    else if (o == ':') code = mlaf_cli_usage(c, "%s wants a value", argv[optind - 1]);
+    else if (o >= 256) code = take(c, o - 256, optarg);
+    else
+      code = mlaf_cli_usage(c, "'%s' is not an option of `mlaforge %s`", argv[at < argc ? at : argc - 1],
+                            c->command->name);
+  }
+  while (code == CLI_OK && optind < argc) code = positional(c, argv[optind++]); /* behind a lone -- */
+  return code;
+}
+
+int mlaf_cli_parse(cli *c, int argc, char **argv) {
+  const char *word = argc > 1 ? argv[1] : NULL;
+  if (!word) {
+    mlaf_cli_help(stderr, NULL);
+    return CLI_USAGE;
+  }
+  if (strcmp(word, "--version") == 0) {
+    printf("mlaforge %s\n", mlaf_version());
+    return -1;
+  }
+  if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0) {
+    const cli_command *about = argc > 2 && strcmp(word, "help") == 0 ? find_command(argv[2]) : NULL;
+    mlaf_cli_help(stdout, about);
+    return -1;
+  }
+  c->command = find_command(word);
+  if (!c->command) return mlaf_cli_usage(c, "there is no command '%s'; `mlaforge --help` lists them", word);
+  int code = parse_options(c, argc - 1, argv + 1);
+  if (code == CLI_OK && mlaf_cli_has(c, O_HELP)) {
+    mlaf_cli_help(stdout, c->command);
+    return -1;
+  }
+  return code;
+}

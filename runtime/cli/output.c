@@ -1,0 +1,148 @@
+/* Tables and JSON lines. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+struct cli_table {
+  const char *const *columns;
+  int n_columns;
+  char **cells;
+  size_t n, cap;
+};
+
+cli_table *mlaf_cli_table_new(const char *const *columns) {
+  cli_table *t = calloc(1, sizeof *t);
+  if (!t) return NULL;
+  t->columns = columns;
+  while (columns[t->n_columns]) t->n_columns++;
+  return t;
+}
+
+void mlaf_cli_table_cell(cli_table *t, const char *fmt, ...) {
+  if (!t) return;
+  if (t->n == t->cap) {
+    size_t cap = t->cap ? 2 * t->cap : 128;
+    char **grown = realloc(t->cells, cap * sizeof *grown);
+    if (!grown) return;
+    t->cells = grown;
+    t->cap = cap;
+  }
+  va_list ap;
+  va_start(ap, fmt);
+  if (vasprintf(&t->cells[t->n], fmt, ap) >= 0) t->n++;
+  va_end(ap);
+}
+
+static const char *title(const cli_table *t, int column) {
+  const char *name = t->columns[column];
+  return name[0] == '>' ? name + 1 : name;
+}
+
+/* The last column is never padded: nothing stands behind it. */
+static void print_cell(const cli_table *t, int column, int width, const char *text) {
+  bool last = column + 1 == t->n_columns;
+  if (t->columns[column][0] == '>') printf("%*s%s", width, text, last ? "\n" : "  ");
+  else if (last) printf("%s\n", text);
+  else printf("%-*s  ", width, text);
+}
+
+void mlaf_cli_table_end(cli_table *t) {
+  if (!t) return;
+  int *widths = calloc((size_t)t->n_columns, sizeof *widths);
+  for (int i = 0; widths && i < t->n_columns; i++) widths[i] = (int)strlen(title(t, i));
+  for (size_t i = 0; widths && i < t->n; i++) {
+    int *w = &widths[i % (size_t)t->n_columns], have = (int)strlen(t->cells[i]);
+    if (have > *w) *w = have;
+  }
+  for (int i = 0; widths && i < t->n_columns; i++) print_cell(t, i, widths[i], title(t, i));
+  for (size_t i = 0; widths && i < t->n; i++) {
+    int column = (int)(i % (size_t)t->n_columns);
+    print_cell(t, column, widths[column], t->cells[i]);
+  }
+  for (size_t i = 0; i < t->n; i++) free(t->cells[i]);
+  free(t->cells);
+  free(widths);
+  free(t);
+}
+
+cJSON *mlaf_cli_event(const char *name) {
+  cJSON *event = cJSON_CreateObject();
+  char schema[64];
+  snprintf(schema, sizeof schema, "mlaforge.%s", name);
+  cJSON_AddStringToObject(event, "schema", schema);
+  cJSON_AddNumberToObject(event, "version", MLAF_CLI_JSON_VERSION);
+  return event;
+}
+
+void mlaf_cli_emit(cJSON *event) {
+  char *line = cJSON_PrintUnformatted(event);
+  if (line) printf("%s\n", line);
+  fflush(stdout); /* a reader at the other end of a pipe sees each event when it happens */
+  cJSON_free(line);
+  cJSON_Delete(event);
+}
+
+void mlaf_cli_json_kernel(cJSON *to, const char *name, const mlaf_kernel_ref *k) {
+  if (!k->template_name[0]) {
+    cJSON_AddNullToObject(to, name);
+    return;
+  }
+  cJSON *o = cJSON_AddObjectToObject(to, name);
+  cJSON_AddStringToObject(o, "template", k->template_name);
+  cJSON_AddStringToObject(o, "params", k->params);
+  cJSON_AddStringToObject(o, "symbol", k->symbol);
+  cJSON_AddStringToObject(o, "template_hash", k->template_hash);
+  cJSON_AddStringToObject(o, "src_hash", k->src_hash);
+  cJSON_AddStringToObject(o, "code_key", k->code_key);
+  cJSON_AddNumberToObject(o, "threads", k->threads);
+  cJSON_AddNumberToObject(o, "rows_per_wg", k->rows_per_wg);
+}
+
+void mlaf_cli_json_timing(cJSON *to, const mlaf_timing *t) {
+  cJSON *o = cJSON_AddObjectToObject(to, "timing");
+  cJSON_AddStringToObject(o, "source", t->source == MLAF_TIME_MODELLED ? "modelled" : "measured");
+  cJSON_AddNumberToObject(o, "ns", t->ns);
+  cJSON_AddNumberToObject(o, "p10_ns", t->p10_ns);
+  cJSON_AddNumberToObject(o, "p90_ns", t->p90_ns);
+  cJSON_AddNumberToObject(o, "mad_ns", t->mad_ns);
+  cJSON_AddNumberToObject(o, "samples", t->samples);
+  cJSON_AddNumberToObject(o, "clock_mhz", t->clock_mhz);
+  cJSON_AddStringToObject(o, "bound", t->bound);
+  cJSON_AddStringToObject(o, "detail", t->detail);
+  cJSON *parts = cJSON_AddObjectToObject(o, "parts_ns");
+  for (int i = 0; i < t->n_parts && i < MLAF_TIME_PARTS; i++)
+    cJSON_AddNumberToObject(parts, t->parts[i].name, t->parts[i].ns);
+}
+
+void mlaf_cli_json_sample(cJSON *to, const mlaf_sample *s) {
+  cJSON_AddStringToObject(to, "variant", s->variant);
+  cJSON_AddNumberToObject(to, "splits", s->splits);
+  cJSON_AddStringToObject(to, "outcome", mlaf_outcome_name(s->outcome));
+  cJSON_AddStringToObject(to, "detail", s->detail);
+  cJSON_AddNumberToObject(to, "vgpr", s->vgpr);
+  cJSON_AddNumberToObject(to, "agpr", s->agpr);
+  cJSON_AddNumberToObject(to, "lds_bytes", s->lds);
+  cJSON_AddNumberToObject(to, "scratch_bytes", s->scratch);
+  if (s->outcome == MLAF_OUT_OK || s->outcome == MLAF_OUT_NOISY) {
+    cJSON_AddNumberToObject(to, "error", s->error);
+    mlaf_cli_json_timing(to, &s->timing);
+  }
+  mlaf_cli_json_kernel(to, "decode", &s->decode);
+  mlaf_cli_json_kernel(to, "combine", &s->combine);
+}
+
+void mlaf_cli_parts(const mlaf_timing *t, char *out, size_t size) {
+  bool used[MLAF_TIME_PARTS] = {false};
+  size_t at = 0;
+  out[0] = 0;
+  for (int k = 0; k < t->n_parts && k < MLAF_TIME_PARTS && at < size; k++) {
+    int best = -1;
+    for (int i = 0; i < t->n_parts && i < MLAF_TIME_PARTS; i++)
+      if (!used[i] && (best < 0 || t->parts[i].ns > t->parts[best].ns)) best = i;
+    used[best] = true;
+    if (t->parts[best].ns < 0.01 * t->ns) break;
+    at += (size_t)snprintf(out + at, size - at, "%s%s %.1f", at ? ", " : "", t->parts[best].name,
+                           t->parts[best].ns / 1e3);
+  }
+}

@@ -1,0 +1,86 @@
+/* Which variants and kernels a command works on. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+mlaf_status mlaf_cli_variants(cli *c, mlaf_gen *g, const mlaf_problem *p, const char *target, cli_variants *out) {
+  *out = (cli_variants){NULL, 0, 0};
+  if (c->given[O_VARIANT]) {
+    out->list = calloc(1, sizeof *out->list);
+    if (!out->list) return mlaf_fail(&c->err, MLAF_E_NOMEM, "no memory for a variant");
+    mlaf_status status = mlaf_gen_variant(g, p, target, c->given[O_VARIANT], &out->list[0], &c->err);
+    if (status == MLAF_OK) out->n = 1;
+    /* the name came from the command line: what is wrong with it is a matter of usage */
+    return status == MLAF_E_TEMPLATE ? mlaf_fail_prefix(&c->err, MLAF_E_ARG, "--variant '%s'", c->given[O_VARIANT])
+                                     : status;
+  }
+  mlaf_status status = mlaf_gen_space(g, p, target, &out->list, &out->n, &c->err);
+  size_t kept = 0;
+  for (size_t i = 0; status == MLAF_OK && i < out->n; i++) {
+    if (out->list[i].rejected) mlaf_variant_clear(&out->list[i]);
+    else if (kept++ != i) out->list[kept - 1] = out->list[i];
+  }
+  out->rejected = out->n - kept;
+  out->n = kept;
+  if (status == MLAF_OK && !kept)
+    status = mlaf_fail(&c->err, MLAF_E_NOT_TUNED,
+                       "no variant of the space fits this problem on %s; `mlaforge tune --dry-run` "
+                       "lists the reasons",
+                       target);
+  return status;
+}
+
+static bool same_pair(const mlaf_variant *a, const mlaf_variant *b) {
+  return strcmp(a->decode.symbol, b->decode.symbol) == 0 && strcmp(a->combine.symbol, b->combine.symbol) == 0;
+}
+
+void mlaf_cli_distinct_pairs(cli_variants *v) {
+  size_t kept = 0;
+  for (size_t i = 0; i < v->n; i++) {
+    bool seen = false;
+    for (size_t k = 0; k < kept && !seen; k++) seen = same_pair(&v->list[k], &v->list[i]);
+    if (seen) mlaf_variant_clear(&v->list[i]);
+    else if (kept++ != i) v->list[kept - 1] = v->list[i];
+  }
+  v->n = kept;
+}
+
+void mlaf_cli_variants_free(cli_variants *v) {
+  mlaf_variants_free(v->list, v->n);
+  *v = (cli_variants){NULL, 0, 0};
+}
+
+static void add_kernel(cli_kernel *list, size_t *n, const mlaf_kernel_desc *k, const char *variant, bool combine) {
+  if (!k->template_name) return;
+  for (size_t i = 0; i < *n; i++)
+    if (strcmp(list[i].desc->symbol, k->symbol) == 0) {
+      list[i].variants++;
+      return;
+    }
+  list[(*n)++] = (cli_kernel){.desc = k, .variant = variant, .variants = 1, .combine = combine};
+}
+
+mlaf_status mlaf_cli_kernels(cli *c, mlaf_gen *g, const char *target, const cli_variants *v, cli_kernel **out,
+                             size_t *n) {
+  cli_kernel *list = calloc(2 * v->n + 1, sizeof *list);
+  size_t have = 0;
+  if (!list) return mlaf_fail(&c->err, MLAF_E_NOMEM, "no memory for %zu kernels", 2 * v->n);
+  for (size_t i = 0; i < v->n; i++) add_kernel(list, &have, &v->list[i].decode, v->list[i].name, false);
+  for (size_t i = 0; i < v->n; i++) add_kernel(list, &have, &v->list[i].combine, v->list[i].name, true);
+  mlaf_status status = MLAF_OK;
+  for (size_t i = 0; status == MLAF_OK && i < have; i++)
+    status = mlaf_gen_render(g, list[i].desc, target, &list[i].source, list[i].src_hash, &c->err);
+  if (status != MLAF_OK) {
+    mlaf_cli_kernels_free(list, have);
+    return status;
+  }
+  *out = list;
+  *n = have;
+  return MLAF_OK;
+}
+
+void mlaf_cli_kernels_free(cli_kernel *k, size_t n) {
+  for (size_t i = 0; k && i < n; i++) free(k[i].source);
+  free(k);
+}
