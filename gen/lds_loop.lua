@@ -30,8 +30,8 @@ local function add_qk(g, main, use)
 end
 
 -- O^T += V^T P^T over columns 128j ..: operand c serves all blocks. kept: the V rows came with the iteration before.
-local function add_pv(g, main, use, j, kept)
-  local group = { j = j, index = #use.v + 1, kept = kept, at = {} }
+local function add_pv(g, main, use, j, kept, floor)
+  local group = { j = j, index = #use.v + 1, kept = kept, at = {}, floor = floor }
   use.v[group.index] = group
   for c = 0, 7 do
     group.at[c] = #main
@@ -85,10 +85,11 @@ local function place(g, requests, busy)
   return out
 end
 
--- Position of the join (v_perm) number i of operand (j, c).
-local function join_at(g, first_mfma, i)
-  local from = (first_mfma - 2 * g.blocks) * UNIT
-  return from + (2 * i + 1) * g.blocks * UNIT // 4
+-- Position of the join (v_perm) number i of a group's operand c: up to two operands ahead of its first MFMA, not before the group's
+-- floor.
+local function join_at(g, group, c, i)
+  local from = (group.at[c] - 2 * g.blocks) * UNIT
+  return math.max(from + (2 * i + 1) * g.blocks * UNIT // 4, group.floor or from)
 end
 
 local function joins(g, use)
@@ -99,7 +100,7 @@ local function joins(g, use)
       for i = 0, 1 do
         local first, second = g.pool + 4 * group.quads[2 * i] + d, g.pool + 4 * group.quads[2 * i + 1] + d
         local o = op("v_perm_b32 v%d, v%d, v%d, %%[%s]", slot + i, second, first, c % 2 == 0 and "lo" or "hi")
-        o.at = join_at(g, group.at[c], i)
+        o.at = join_at(g, group, c, i)
         if not group.kept then o.need = { ("V%d.%d"):format(group.index, 2 * i), ("V%d.%d"):format(group.index, 2 * i + 1) } end
         o.give = i == 1 and ("op%d.%d"):format(group.index, c) or nil
         out[#out + 1] = o
@@ -118,9 +119,9 @@ end
 -- Requests for the V rows of a group, or of the columns kept for the next iteration (in quads 0..3).
 local function request_v(g, requests, group, from, before)
   for r = 0, 3 do
-    local need = join_at(g, group.at[0], r // 2)
+    local need = join_at(g, group, 0, r // 2)
     requests[#requests + 1] = {
-      need = need, free = join_at(g, group.at[7], 1), want = math.max(from, need - before + r),
+      need = need, free = join_at(g, group, 7, r // 2), want = math.max(from, need - before + r),
       make = function(q)
         group.quads[r] = q
         return read_v(g, q, r, group.j, ("V%d.%d"):format(group.index, r))
@@ -150,7 +151,7 @@ local function reads(g, main, use, from, keep)
     if group.kept then
       for r = 0, 3 do
         group.quads[r] = r
-        busy[r] = join_at(g, group.at[7], 1)
+        busy[r] = join_at(g, group, 7, r // 2)
       end
     else
       request_v(g, requests, group, from, 10 * g.blocks * UNIT)
@@ -219,6 +220,26 @@ local function softmax_block(g, b)
     else list[#list + 1] = op("v_perm_b32 v%d, v%d, v%d, %%[hi]", p + i, x + 2 * i + 1, x + 2 * i) end
   end
   list[#list].give = "P" .. b
+  return list
+end
+
+-- The sum of what was packed: O is divided by this one, so that the rounding of a heavy weight cancels.
+local function packed_sum_ops(g)
+  local list = {}
+  for b = 0, g.blocks - 1 do
+    for i = 0, 1 do
+      local p, t = g.p + 2 * b + i, g.tmp + i
+      if g.f16 then
+        list[#list + 1] = op("v_dot2_f32_f16 %%[n%d], v%d, %%[ones], %%[n%d]", b, p, b)
+      else
+        list[#list + 1] = op("v_lshlrev_b32 v%d, 16, v%d", t, p)
+        list[#list + 1] = op("v_add_f32 %%[n%d], %%[n%d], v%d", b, b, t)
+        list[#list + 1] = op("v_and_b32 v%d, 0xffff0000, v%d", t, p)
+        list[#list + 1] = op("v_add_f32 %%[n%d], %%[n%d], v%d", b, b, t)
+      end
+      list[#list].need = { "P" .. b }
+    end
+  end
   return list
 end
 
@@ -413,7 +434,7 @@ local function copy_ops(g)
 end
 
 -- ---- blocks ----------------------------------------------------------------------------------------------------------------------
-local SCALARS = { "scale", "slack", "rise", "lo", "hi", "half", "pgo", "pages", "maxid", "pos", "cs", "ks", "ckl", "ckh", "kpl", "kph",
+local SCALARS = { "scale", "slack", "rise", "lo", "hi", "half", "ones", "pgo", "pages", "maxid", "pos", "cs", "ks", "ckl", "ckh", "kpl", "kph",
   "tok", "tokn", "last", "magic", "page", "ckv", "kd", "vd", "wd" }
 local function scalars(g)
   local list = {}
@@ -457,7 +478,8 @@ local function iteration(g, what)
   local scores_end, border = #main, #main
   if what.tail and what.qk then border = tail + 2 * g.blocks * (g.nk // 3) end
   if what.pv then
-    for j = 0, what.rest and last - 1 or last do add_pv(g, main, use, j, false) end
+    local floor = not what.tail and border * UNIT - 1 or nil -- plain: joins wait for the softmax, K's quads for the scores
+    for j = 0, what.rest and last - 1 or last do add_pv(g, main, use, j, false, floor) end
   end
   local from = what.tail and 0 or -64 * UNIT -- where the barrier stands
   local streams = { reads(g, main, use, from, what.rest and last or nil), joins(g, use) }
@@ -476,10 +498,11 @@ local function iteration(g, what)
   end
   if what.pv then
     if what.tail and what.qk then stream(softmax_ops(g), border, scores_end - 1) else exactly(softmax_ops(g), cut) end
+    stream(packed_sum_ops(g), scores_end, math.max(scores_end + 1, #main))
   end
   if what.copy then
     if not g.dma then stream(store_ops(g), 0, border // 3) end
-    stream(copy_ops(g), g.dma and 0 or border // 3, border - 1)
+    stream(copy_ops(g), g.dma and 0 or border // 3, border - 3 * g.blocks)
   end
   exactly(step_ops(g, what.step_k, what.step_v, what.copy), #main * UNIT)
   local first, second = {}, {}
@@ -491,8 +514,8 @@ local function iteration(g, what)
 end
 
 -- What a block of assembly is for the template: its lines, operands and clobbers.
-local ARRAYS = { ka = "u", kr = "u", va = "u", la = "u", lr = "u", row = "u", kp = "u", ml = "u", mr = "u", m = "f", l = "f" }
-local VECTORS = { ka = 1, kr = 1, va = 1, la = 1, lr = 1, row = 1, kp = 1, m = 1, l = 1, wa = 1, wr = 1, vcs = 1, vks = 1, cka = 1, kpa = 1 }
+local ARRAYS = { ka = "u", kr = "u", va = "u", la = "u", lr = "u", row = "u", kp = "u", ml = "u", mr = "u", m = "f", l = "f", n = "f" }
+local VECTORS = { ka = 1, kr = 1, va = 1, la = 1, lr = 1, row = 1, kp = 1, m = 1, l = 1, n = 1, wa = 1, wr = 1, vcs = 1, vks = 1, cka = 1, kpa = 1 }
 
 local function operand(g, name, lines)
   local base, index = name:match("^(%a+)(%d)$")

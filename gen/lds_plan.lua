@@ -44,15 +44,16 @@ local function geometry(p, v)
   return g
 end
 
--- Registers the compiler needs at the blocks' borders: addresses, m, l and what it computes with between them.
-local function frame_size(g)
+-- Registers the compiler needs at the blocks' borders: addresses, m, l, n, and what it computes with between them.
+local function frame_size(g, spare)
   local addresses = 2 + (g.rope > 32 and 2 or g.rope > 0 and 1 or 0) + 4
-  local copy
-  if g.dma and g.whole then copy = (2 + (g.rope > 0 and 1 or 0)) * g.units
-  elseif g.dma then copy = (2 + (g.rope > 0 and 2 or 0)) * g.units + 2
-  else copy = 2 + (g.whole and 2 or 7) * g.units end
-  local n = addresses + copy + 2 * g.blocks + 10
-  return math.max(24, n + n % 2)
+  local rope, copy = g.rope > 0 and 1 or 0, nil
+  if g.dma and g.whole then copy = (2 + rope) * g.units
+  elseif g.dma then copy = (2 + 2 * rope) * g.units + 2 + rope
+  elseif g.whole then copy = (1 + rope) * (g.units + 1)
+  else copy = (1 + rope) * 4 + g.units + 1 end
+  local n = addresses + copy + 3 * g.blocks + spare
+  return n + n % 2
 end
 
 -- nil and the reason when the registers do not suffice.
@@ -60,20 +61,22 @@ function plan.make(p, v)
   local g = geometry(p, v)
   local per_simd = ceil_div(g.waves, 4)
   local limit = LIMIT[per_simd]
-  local take, used = counter(frame_size(g))
+  local tight = limit < 512
+  local take, used = counter(frame_size(g, tight and 8 or 12))
   g.frame = used()
-  g.n_ops = g.blocks == 1 and limit == 256 and 3 or 4
+  g.n_ops = tight and g.blocks == 1 and 2 or 4
   g.ops = take(2 * g.n_ops)
   g.p = take(2 * g.blocks)
   g.s = take(4 * g.blocks)
   g.x = g.ahead and take(4 * g.blocks) or g.s -- scores scaled to base 2; a second place where S of the next tile is under way
-  g.tmp = take(2)  -- of the softmax
-  g.ctmp = take(2) -- of the copies
+  g.tmp = take(2)                         -- of the softmax
+  -- Of the copies. In order=plain these are over before the softmax and the joins begin.
+  g.ctmp = g.ahead and take(2) or g.tmp
+  g.addr = g.whole and 0 or g.ahead and take(4) or g.ops -- pages smaller than a tile: row addresses
   g.n_idx = g.whole and 1 or g.units
-  g.idx = take(g.n_idx + g.n_idx % 2)
-  -- Pages smaller than a tile: row addresses, per unit.
-  g.addr = not g.whole and take(4) or 0
+  g.idx = take(g.n_idx)
   g.stage_regs = g.dma and 0 or g.units * (4 * g.segments + (g.rope > 32 and 2 or g.rope > 0 and 1 or 0))
+  if used() % 2 == 1 then take(1) end -- tuples start even
   g.staged = g.stage_regs > 0 and take(g.stage_regs + g.stage_regs % 2) or 0
   local fixed = used()
   g.q_regs = 4 * g.nk * g.blocks
