@@ -44,6 +44,10 @@ families.reg = {
     function(p, v)
       if v.psplit == 2 and p.dtype ~= "bf16" then return "psplit 2 recovers bf16 rounding: no use for " .. p.dtype end
     end,
+    function(p, v, arch)
+      local loads = v.tile // 16 * ((p.rank + p.rope) // 32 + 4 * ceil_div(p.rank, 128) + 2)
+      if loads > arch.isa.vmcnt_max then return ("%d loads in flight > %d that vmcnt counts"):format(loads, arch.isa.vmcnt_max) end
+    end,
   },
   cost = function(p, v)
     local nk, nj, subs = (p.rank + p.rope) // 32, ceil_div(p.rank, 128), v.tile // 16
