@@ -7,3 +7,8 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   set_source_files_properties(runtime/emu/ops_valu_v4.c PROPERTIES COMPILE_OPTIONS
                               "-march=x86-64-v4;-mprefer-vector-width=512")
 endif()
+if(MLAF_TESTS)
+  add_executable(emu-bench tests/emu/bench_emu.c)
+  target_include_directories(emu-bench PRIVATE tests/emu)
+  target_link_libraries(emu-bench PRIVATE mlaf_rooms)
+endif()
