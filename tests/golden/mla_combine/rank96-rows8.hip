@@ -50,12 +50,13 @@ mlaf_mla_combine_a96c702c(mlaf_combine_args a) {
   const int lane = thread_id() & 63, wave = uniform(thread_id() >> 6), mate = wave % TEAM;
   const i64 row = (i64)group_x() * ROWS + wave / TEAM;
   const bool exists = row < a.rows; // a team without a row still meets the others at the barrier
+  const u64 rows = (u32)a.rows;     // of one split; far below 2^32, which makes its products cheap
   const gptr lses = global(a.part_lse) + 4 * row, os = global(a.part_o) + 4 * row * R;
 
   // LSE of split 64c + lane; no split there: -inf.
   auto lse_of = [&](int first) {
     const int s = first + lane;
-    return exists && s < a.splits ? *(const MLAF_GLOBAL float*)(lses + 4 * (i64)s * a.rows) : minus_inf();
+    return exists && s < a.splits ? *(const MLAF_GLOBAL float*)(lses + rows * (u32)s * 4) : minus_inf();
   };
   float top = minus_inf();
   for (int first = 0; first < a.splits; first += 64) top = __builtin_fmaxf(top, lse_of(first));
@@ -83,7 +84,7 @@ mlaf_mla_combine_a96c702c(mlaf_combine_args a) {
 #pragma unroll
         for (int i = 0; i < VECTORS; i++) {
           const int column = 4 * (lane + 64 * i);
-          x[k][i] = *(const MLAF_GLOBAL f32x4*)(os + (i64)(first + s) * a.rows * (4 * R) + 4 * smaller(column, R - 4));
+          x[k][i] = *(const MLAF_GLOBAL f32x4*)(os + rows * (u32)(first + s) * (4 * R) + 4 * smaller(column, R - 4));
         }
       }
       __builtin_amdgcn_sched_barrier(0); // all loads leave before the first is waited for
