@@ -154,6 +154,19 @@ static inline uint64_t emu_exec_mask(const emu_wave *w) { return (uint64_t)w->s[
  * wave's state and returns false, so that `return emu_fault(...)` is the idiom. */
 bool emu_fault(emu_wave *w, int lane, const char *fmt, ...) MLAF_PRINTF(3, 4);
 
+/* One more operation under vmcnt or lgkmcnt. Counters of 6 and 4 bits: an instruction that would take one past its
+ * maximum is not issued before the oldest operation is done, and LLVM counts on that (it emits no wait for a load with
+ * 63 younger ones). LDS operations return in order among themselves, whatever scalar loads are under way. */
+enum { EMU_VMCNT_MAX = 63, EMU_LGKMCNT_MAX = 15 };
+static inline void emu_vm_issue(emu_wave *w) {
+  w->vm_issued++;
+  if (w->vm_issued - w->vm_done > EMU_VMCNT_MAX) w->vm_done = w->vm_issued - EMU_VMCNT_MAX;
+}
+static inline void emu_lgkm_issue(emu_wave *w) {
+  w->lgkm_issued++;
+  if (w->lgkm_issued - w->lgkm_done > EMU_LGKMCNT_MAX) w->lgkm_done = w->lgkm_issued - EMU_LGKMCNT_MAX;
+}
+
 /* Slow path of the checks below: works out which rule was broken and reports it. */
 bool emu_vreg_bad(emu_wave *w, unsigned reg, uint64_t lanes);
 /* Every read of a vector register by any instruction goes through this (n consecutive registers, lanes = EXEC, or ~0 for

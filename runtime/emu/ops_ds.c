@@ -19,7 +19,7 @@ typedef struct ds_op {
 /* --- in flight --- */
 
 static bool begin(emu_wave *w, const emu_operand *dst, unsigned n) {
-  w->lgkm_issued++;
+  emu_lgkm_issue(w);
   /* Two counters do not order each other: a vector-memory load still in flight to this register may land later. */
   for (unsigned r = dst->reg; dst->kind == EMU_O_VREG && r < dst->reg + n; r++)
     if (w->v_vm[r] > w->vm_done) return emu_vreg_bad(w, r, emu_exec_mask(w));
@@ -135,7 +135,7 @@ static bool exec_write(emu_wave *w, const emu_inst *in) {
   unsigned words = (d->bytes + 3u) / 4;
   if (!emu_vreg_check(w, in->src[0].reg, 1, lanes) || !emu_vreg_check(w, in->src[1].reg, words, lanes)) return false;
   if (d->pair && !emu_vreg_check(w, in->src[2].reg, words, lanes)) return false;
-  w->lgkm_issued++;
+  emu_lgkm_issue(w);
   uint32_t addr[EMU_LANES];
   addresses(w, &in->src[0], (uint32_t)in->offset * (d->pair ? d->pair : 1), addr);
   for (int part = 0; part < (d->pair ? 2 : 1); part++) {
@@ -162,7 +162,7 @@ static bool exec_addtid(emu_wave *w, const emu_inst *in) {
   uint64_t lanes = emu_exec_mask(w);
   if (!emu_sreg_check(w, EMU_M0, 1)) return false;
   if (load ? !begin(w, &in->dst[0], 1) : !emu_vreg_check(w, in->src[0].reg, 1, lanes)) return false;
-  if (!load) w->lgkm_issued++;
+  if (!load) emu_lgkm_issue(w);
   uint32_t addr[EMU_LANES];
   for (uint32_t l = 0; l < EMU_LANES; l++) addr[l] = (w->s[EMU_M0] & 0xffff) + (uint32_t)in->offset + 4 * l;
   emu_lds_kind kind = load ? EMU_LDS_READ : EMU_LDS_WRITE;
@@ -241,7 +241,7 @@ static bool exec_atomic(emu_wave *w, const emu_inst *in) {
   if (!emu_vreg_check(w, in->src[0].reg, 1, lanes)) return false;
   for (unsigned k = 0; k < n_data; k++)
     if (!emu_vreg_check(w, in->src[1 + k].reg, words, lanes)) return false;
-  if (rtn ? !begin(w, &in->dst[0], words) : (w->lgkm_issued++, false)) return false;
+  if (rtn ? !begin(w, &in->dst[0], words) : (emu_lgkm_issue(w), false)) return false;
   uint32_t addr[EMU_LANES];
   addresses(w, &in->src[0], (uint32_t)in->offset, addr);
   if (!emu_lds_access(w, in, EMU_LDS_ATOMIC, addr, 4 * words, lanes)) return false;

@@ -217,8 +217,8 @@ static void in_flight(emu_wave *w, const vm_op *op, unsigned reg, unsigned n, ui
 }
 
 static bool issue(emu_wave *w, const vm_op *op, const emu_operand *dst, unsigned n) {
-  w->vm_issued++;
-  if (op->space == FLAT) w->lgkm_issued++;
+  emu_vm_issue(w);
+  if (op->space == FLAT) emu_lgkm_issue(w);
   /* An LDS load in flight to the same register is not ordered with this one. */
   for (unsigned r = dst ? dst->reg : 0; dst && r < dst->reg + n; r++)
     if (w->v_lgkm[r] > w->lgkm_done) return emu_vreg_bad(w, r, emu_exec_mask(w));
