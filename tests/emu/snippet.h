@@ -1,7 +1,7 @@
 /* Runs a few lines of gfx942 assembly in the emulator: assembled by comgr, loaded and launched as any code object is.
  *
  * The body starts with s[4:5] = input buffer, s[6:7] = output buffer, s8 = wave in the workgroup, v0 = thread,
- * v1 = 4 * thread, v2 = 4 * lane, s[10:13] = a buffer descriptor of the input's first 4096 bytes. Nothing else is
+ * v1 = 4 * thread, v2 = 4 * lane, s[12:15] = a buffer descriptor of the input's first 4096 bytes. Nothing else is
  * initialised, EXEC is all ones, and no wait state is pending. */
 #ifndef MLAF_TEST_EMU_SNIPPET_H
 #define MLAF_TEST_EMU_SNIPPET_H
@@ -31,7 +31,7 @@ static const char snip_head[] =
     "s_load_dwordx4 s[4:7], s[0:1], 0x0\n"
     "v_lshrrev_b32 v1, 6, v0\ns_nop 3\nv_readfirstlane_b32 s8, v1\nv_lshlrev_b32 v1, 2, v0\nv_and_b32 v2, 63, v0\n"
     "v_lshlrev_b32 v2, 2, v2\ns_waitcnt lgkmcnt(0)\n"
-    "s_mov_b32 s10, s4\ns_mov_b32 s11, s5\ns_mov_b32 s12, 4096\ns_mov_b32 s13, 0x20000\ns_nop 7\n";
+    "s_mov_b32 s12, s4\ns_mov_b32 s13, s5\ns_mov_b32 s14, 4096\ns_mov_b32 s15, 0x20000\ns_nop 7\n";
 static const char snip_tail[] =
     "\ns_endpgm\n.section .rodata\n.p2align 6\n.amdhsa_kernel snip\n.amdhsa_next_free_vgpr %d\n.amdhsa_next_free_sgpr 96\n"
     ".amdhsa_accum_offset %d\n.amdhsa_group_segment_fixed_size %d\n.amdhsa_kernarg_size 16\n"

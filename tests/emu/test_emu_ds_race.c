@@ -1,0 +1,118 @@
+/* LDS races: every way two waves, or a wave and its own direct-to-LDS load, can step on each other, and the nearest
+ * program that does not. Waves run one after another in the emulator, so none of these would fail by its result. */
+#include "emu/snippet.h"
+
+#define WAIT "s_waitcnt lgkmcnt(0)\n"
+#define BAR "s_barrier\n"
+/* Waves 0 and 1 of two: the first argument runs in wave 0, the second in wave 1. */
+#define BOTH(zero, one, label)                                                                              \
+  "s_cmp_eq_u32 s8, 0\ns_cbranch_scc0 one" label "\n" zero "s_branch end" label "\none" label ":\n" one "end" label ":\n"
+#define PRE "v_mov_b32 v9, 1\n"
+
+static void write_then_read(void **state) {
+  snip *s = *state;
+  FAULT(s, 2, 256, PRE BOTH("ds_write_b32 v2, v9\n" WAIT, "ds_read_b32 v10, v2\n" WAIT, "a"), "LDS race", "read of byte 0x0",
+        "write by wave 0", "pc 0x", "ds_write_b32", "wave 1", "no barrier");
+  snip_ok(s, 2, 256, PRE BOTH("ds_write_b32 v2, v9\n" WAIT, "", "a") BAR BOTH("", "ds_read_b32 v10, v2\n" WAIT, "b"));
+}
+
+static void read_then_write(void **state) {
+  snip *s = *state;
+  /* Both waves may read what was there before; then wave 1 overwrites. */
+  const char *fill = PRE BOTH("ds_write_b32 v2, v9\n" WAIT, "", "f") BAR;
+  char body[1024];
+  snprintf(body, sizeof body, "%s%s", fill, BOTH("ds_read_b32 v10, v2\n" WAIT, "ds_write_b32 v2, v9\n" WAIT, "a"));
+  FAULT(s, 2, 256, body, "LDS race", "write of byte", "read by wave 0", "ds_read_b32", "no barrier");
+  snprintf(body, sizeof body, "%s%s", fill,
+           BOTH("ds_read_b32 v10, v2\n" WAIT, "ds_read_b32 v10, v2\n" WAIT, "a") BAR BOTH("", "ds_write_b32 v2, v9\n" WAIT, "b"));
+  snip_ok(s, 2, 256, body);
+}
+
+static void write_then_write(void **state) {
+  snip *s = *state;
+  FAULT(s, 2, 256, PRE "ds_write_b32 v2, v9\n" WAIT, "LDS race", "write of byte 0x0", "write by wave 0");
+  /* Different dwords, and different halves of a dword, are nobody's business. */
+  snip_ok(s, 2, 512, PRE "v_lshlrev_b32 v3, 2, v0\nds_write_b32 v3, v9\n" WAIT);
+  snip_ok(s, 2, 256, PRE "v_lshl_add_u32 v3, s8, 1, v2\nds_write_b16 v3, v9\n" WAIT BAR "ds_read_b32 v10, v2\n" WAIT);
+  FAULT(s, 2, 256, PRE "ds_write_b16 v2, v9\n" WAIT, "LDS race", "write by wave 0", "ds_write_b16");
+  FAULT(s, 2, 256, PRE BOTH("ds_write_b8 v2, v9 offset:1\n" WAIT, "ds_write_b32 v2, v9\n" WAIT, "a"), "LDS race", "wave 0");
+  FAULT(s, 2, 256, PRE BOTH("ds_write_b32 v2, v9\n" WAIT, "ds_read_u8 v10, v2 offset:3\n" WAIT, "a"), "LDS race", "wave 0");
+}
+
+static void barrier_without_wait(void **state) {
+  snip *s = *state;
+  FAULT(s, 2, 256, PRE BOTH("ds_write_b32 v2, v9\n", "", "a") BAR BOTH("", "ds_read_b32 v10, v2\n" WAIT, "b"), "LDS race",
+        "read of byte", "write by wave 0", "lgkmcnt(0)", "ds_write_b32");
+  /* A read still outstanding at the barrier, overwritten by the other wave behind it. */
+  FAULT(s, 2, 256, PRE BOTH("ds_write_b32 v2, v9\nds_read_b32 v10, v2\n", "", "a") BAR BOTH("", "ds_write_b32 v2, v9\n" WAIT, "b"),
+        "LDS race", "by wave 0", "lgkmcnt(0)");
+  FAULT(s, 2, 256, PRE BOTH("ds_write_b32 v2, v9\n" WAIT, "", "f") BAR BOTH("ds_read_b32 v10, v2\n", "", "a")
+        BAR BOTH("", "ds_write_b32 v2, v9\n" WAIT, "b"), "LDS race", "read by wave 0", "lgkmcnt(0)");
+  /* A later wait and a second barrier make it good. */
+  snip_ok(s, 2, 256, PRE BOTH("ds_write_b32 v2, v9\n", "", "a") BAR WAIT BAR BOTH("", "ds_read_b32 v10, v2\n" WAIT, "b"));
+  /* Waiting for all but the youngest is enough for the older ones. */
+  snip_ok(s, 2, 512, PRE BOTH("ds_write_b32 v2, v9\nds_write_b32 v2, v9 offset:256\ns_waitcnt lgkmcnt(1)\n", "", "a") BAR
+          BOTH("", "ds_read_b32 v10, v2\n" WAIT, "b"));
+  FAULT(s, 2, 512, PRE BOTH("ds_write_b32 v2, v9\nds_write_b32 v2, v9 offset:256\ns_waitcnt lgkmcnt(1)\n", "", "a") BAR
+        BOTH("", "ds_read_b32 v10, v2 offset:256\n" WAIT, "b"), "LDS race", "lgkmcnt(0)");
+}
+
+static void own_wave_is_in_order(void **state) {
+  snip *s = *state;
+  snip_ok(s, 1, 256, PRE "ds_write_b32 v2, v9\nds_read_b32 v10, v2\nds_write_b32 v2, v9\nds_read_b32 v11, v2\n" WAIT);
+}
+
+static void atomics(void **state) {
+  snip *s = *state;
+  const char *fill = PRE BOTH("ds_write_b32 v2, v9\n" WAIT, "", "f") BAR;
+  char body[1024];
+  snprintf(body, sizeof body, "%sds_add_u32 v2, v9\n" WAIT, fill);
+  snip_ok(s, 2, 256, body); /* atomics of two waves on one dword */
+  snprintf(body, sizeof body, "%s%s", fill, BOTH("ds_add_u32 v2, v9\n" WAIT, "ds_read_b32 v10, v2\n" WAIT, "a"));
+  FAULT(s, 2, 256, body, "LDS race", "atomic by wave 0");
+  snprintf(body, sizeof body, "%s%s", fill, BOTH("ds_read_b32 v10, v2\n" WAIT, "ds_add_u32 v2, v9\n" WAIT, "a"));
+  FAULT(s, 2, 256, body, "LDS race", "atomic of byte", "read by wave 0");
+}
+
+#define DMA "s_mov_b32 m0, 0\ns_nop 0\nbuffer_load_dword v2, s[12:15], 0 offen lds\n"
+
+static void direct_to_lds(void **state) {
+  snip *s = *state;
+  for (uint32_t i = 0; i < 64; i++) s->in[i] = 3 * i;
+  /* The wave itself: not before its s_waitcnt vmcnt. */
+  FAULT(s, 1, 256, DMA "ds_read_b32 v9, v2\n", "direct-to-LDS load", "in flight", "vmcnt", "ds_read_b32");
+  snip_ok(s, 1, 256, DMA "s_waitcnt vmcnt(0)\nds_read_b32 v9, v2\n" WAIT "global_store_dword v1, v9, s[6:7]\n");
+  for (uint32_t i = 0; i < 64; i++) assert_int_equal(s->out[i], 3 * i);
+  /* Other waves: not before a barrier that came after that wait. */
+  FAULT(s, 2, 256, BOTH(DMA, "", "a") BAR BOTH("", "ds_read_b32 v9, v2\n" WAIT, "b"), "LDS race", "direct-to-LDS load of wave 0",
+        "in flight", "buffer_load_dword");
+  FAULT(s, 2, 256, BOTH(DMA, "", "a") BAR "s_waitcnt vmcnt(0)\n" BOTH("", "ds_read_b32 v9, v2\n" WAIT, "b"), "LDS race",
+        "direct-to-LDS load");
+  snip_ok(s, 2, 256, BOTH(DMA "s_waitcnt vmcnt(0)\n", "", "a") BAR BOTH("", "ds_read_b32 v9, v2\n" WAIT, "b"));
+  /* vmcnt(1) covers the older of two. */
+  snip_ok(s, 1, 512, DMA "s_mov_b32 m0, 256\ns_nop 0\nbuffer_load_dword v2, s[12:15], 0 offen lds\ns_waitcnt vmcnt(1)\nds_read_b32 v9, v2\n" WAIT);
+  FAULT(s, 1, 512, DMA "s_mov_b32 m0, 256\ns_nop 0\nbuffer_load_dword v2, s[12:15], 0 offen lds\ns_waitcnt vmcnt(1)\n"
+                   "ds_read_b32 v9, v2 offset:256\n", "in flight", "vmcnt");
+  /* Over bytes that are still being read: by another wave, by this one. */
+  FAULT(s, 2, 256, PRE BOTH("ds_write_b32 v2, v9\n" WAIT, "", "f") BAR BOTH("ds_read_b32 v10, v2\n" WAIT, DMA "s_waitcnt vmcnt(0)\n", "a"),
+        "LDS race", "direct-to-LDS load of byte", "read by wave 0");
+  FAULT(s, 1, 256, PRE "ds_write_b32 v2, v9\nds_read_b32 v10, v2\n" DMA, "direct-to-LDS load over LDS byte", "outstanding", "lgkmcnt");
+  FAULT(s, 1, 256, DMA PRE "ds_write_b32 v2, v9\n", "write of LDS byte", "in flight", "vmcnt");
+}
+
+static void many_barriers(void **state) {
+  snip *s = *state;
+  /* More epochs than 16 bits hold: the shadow starts over without forgetting what is initialised. */
+  snip_ok(s, 2, 256, PRE BOTH("ds_write_b32 v2, v9\n" WAIT, "", "f") "s_mov_b32 s20, 70000\nloop:\ns_barrier\ns_sub_u32 s20, s20, 1\n"
+                     "s_cmp_lg_u32 s20, 0\ns_cbranch_scc1 loop\nds_read_b32 v10, v2\n" WAIT);
+  FAULT(s, 2, 256, PRE "s_mov_b32 s20, 70000\nloop:\ns_barrier\ns_sub_u32 s20, s20, 1\ns_cmp_lg_u32 s20, 0\ns_cbranch_scc1 loop\n"
+                   BOTH("ds_write_b32 v2, v9\n" WAIT, "ds_read_b32 v10, v2\n" WAIT, "a"), "LDS race");
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(write_then_read), cmocka_unit_test(read_then_write), cmocka_unit_test(write_then_write),
+      cmocka_unit_test(barrier_without_wait), cmocka_unit_test(own_wave_is_in_order), cmocka_unit_test(atomics),
+      cmocka_unit_test(direct_to_lds), cmocka_unit_test(many_barriers)};
+  return cmocka_run_group_tests(tests, snip_open, snip_close);
+}
