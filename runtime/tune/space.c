@@ -1,5 +1,6 @@
 /* Which candidates are tried, and in which order.
- *   round 1: each decode kernel with the split count the model likes best, kernels in the model's order;
+ *   round 1: each decode kernel with the split count the model likes best, kernels in the model's order (each template
+ *            gets a share of the room);
  *   round 2: further split counts of the kernels that came out near the best;
  *   round 3: further combine kernels for the best split counts.
  * A limit on candidates leaves a third of it to the later rounds: a good kernel with a bad split count looks like a bad one. */
@@ -145,13 +146,33 @@ static bool take(selection *s, size_t i) {
   return true;
 }
 
+/* In model order, so a group's first candidate is its best. Groups of `template` only, `most` of them; NULL: all. */
+static void best_of_groups(selection *s, const char *template, size_t most) {
+  for (int group = 0; group < s->t->n_groups && most; group++)
+    for (size_t i = 0; i < s->t->n; i++) {
+      if (s->t->list[i].group != group) continue;
+      if (template && strcmp(template, s->t->list[i].variant->decode.template_name) != 0) break;
+      if (!take(s, i)) return;
+      most--;
+      break;
+    }
+}
+
+static bool first_of_template(const tuner *t, size_t index) {
+  for (size_t i = 0; i < index; i++)
+    if (strcmp(t->list[i].variant->decode.template_name, t->list[index].variant->decode.template_name) == 0)
+      return false;
+  return true;
+}
+
+/* Half the room is shared out evenly between the templates: where a model errs, it errs for a whole family at once. */
 static void first_round(selection *s) {
-  for (int group = 0; group < s->t->n_groups; group++)
-    for (size_t i = 0; i < s->t->n; i++)
-      if (s->t->list[i].group == group) { /* in model order, so the group's first is its best */
-        if (!take(s, i)) return;
-        break;
-      }
+  size_t templates = 0;
+  for (size_t i = 0; i < s->t->n; i++) templates += first_of_template(s->t, i);
+  size_t share = templates ? s->limit / (2 * templates) : 0;
+  for (size_t i = 0; i < s->t->n && templates > 1; i++)
+    if (first_of_template(s->t, i)) best_of_groups(s, s->t->list[i].variant->decode.template_name, share ? share : 1);
+  best_of_groups(s, NULL, SIZE_MAX);
 }
 
 static double group_best(const selection *s, int group, uint32_t *splits) {
