@@ -100,6 +100,12 @@ families.lds = {
         return ("load=vgpr halves rows for 8 waves: rank %d must be a multiple of 256 and rope %d not 32"):format(p.rank, p.rope)
       end
     end,
+    function(p, v)
+      if v.load == "dma" and v.waves == 1 then return "load=dma with 1 wave needs 16 copy addresses, the block has operands for 8" end
+      if v.load == "vgpr" and v.waves < 4 and p.rope == 32 then
+        return ("load=vgpr with %d waves stages rope 32 in single registers, tuples start even"):format(v.waves)
+      end
+    end,
     function(_, v)
       if v.order == "ahead" and v.stages ~= 3 then return ("order=ahead needs 3 stages, not %d"):format(v.stages) end
       if v.order == "plain" and v.load == "vgpr" and v.stages ~= 2 then
@@ -110,6 +116,9 @@ families.lds = {
   cost = function(p, v)
     local g, why = lds_plan.make(p, v)
     if not g then return { refused = why } end
+    if g.quads < 5 and v.blocks > 1 then
+      return { refused = ("registers: %d quads for K and V, %d blocks need 5"):format(g.quads, v.blocks) }
+    end
     local cols, nj, tile = p.rank + p.rope, p.rank // 128, 32 * (p.rank + p.rope)
     local rescale = v.rescale == "always" and o_regs(p) * v.blocks or 4
     return {
