@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# The main job, from a fresh clone: set up, build, tune DeepSeek-V3's decode attention at TP8 (16 heads) and TP1 (128 heads) for
+# a small batch on the emulated MI300X, then plan both again from the database, with no compile at all.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+tools/setup.sh
+cmake --preset release >/dev/null
+cmake --build build -j "$(nproc)" --target mlaforge mlaforge-worker >/dev/null
+# The demo's own database and cache: nothing of the user's is touched, and a second run starts from what the first one learned.
+export MLAF_DB=${MLAF_DB:-build/demo/tuning.db} MLAF_CACHE_DIR=${MLAF_CACHE_DIR:-build/demo/cache}
+mkdir -p build/demo
+
+step() { printf '\n== %s\n' "$*"; }
+shape=(--model deepseek-v3 --batch 2 --ctx 1024 --device emu:gfx942)
+for tp in 8 1; do
+  step "tune DeepSeek-V3 at TP$tp: mlaforge tune ${shape[*]} --tp $tp"
+  build/mlaforge tune "${shape[@]}" --tp "$tp"
+done
+for tp in 8 1; do
+  step "plan DeepSeek-V3 at TP$tp again, from the database: mlaforge bench ${shape[*]} --tp $tp"
+  build/mlaforge bench "${shape[@]}" --tp "$tp"
+done
+step "what the database holds now"
+build/mlaforge db show
