@@ -81,6 +81,7 @@ static inline void emu_asm_kernel(emu_asm *a, const char *name, int ends, unsign
   mlaf_text_fmt(t, "  .section .rodata,\"a\",@progbits\n  .p2align 6\n  .amdhsa_kernel %s\n"
                    "    .amdhsa_group_segment_fixed_size %u\n    .amdhsa_kernarg_size 64\n    .amdhsa_user_sgpr_count 2\n"
                    "    .amdhsa_user_sgpr_kernarg_segment_ptr 1\n    .amdhsa_system_sgpr_workgroup_id_x 1\n"
+                   "    .amdhsa_float_denorm_mode_32 3\n" /* as hiprtc sets it */
                    "    .amdhsa_next_free_vgpr 512\n    .amdhsa_accum_offset 256\n    .amdhsa_next_free_sgpr 100\n"
                    "  .end_amdhsa_kernel\n  .text\n", name, lds);
 }
