@@ -1,0 +1,358 @@
+/* The tuner's logic against a scripted generator, compiler and device. */
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "db/db_fixture.h"
+#include "tune/fake_steps.h"
+
+static mlaf_problem problem(void) { return make_problem(16, 4, 1024); }
+
+static mlaf_status tune(fake *f, mlaf_db *db, mlaf_tuner_opts opts, mlaf_tuner_result *r, mlaf_err *err) {
+  mlaf_tuner_env env = {(mlaf_device *)f, db, (mlaf_gen *)f, (mlaf_compiler *)f, NULL, &fake_steps};
+  mlaf_problem p = problem();
+  opts.cancel = &f->cancel;
+  f->log[0] = 0;
+  mlaf_status status = mlaf_tuner_run(&env, &p, &opts, r, err);
+  assert_int_equal(f->opened, f->closed);
+  return status;
+}
+
+static mlaf_tuner_result tune_ok(fake *f, mlaf_db *db, mlaf_tuner_opts opts) {
+  mlaf_tuner_result r;
+  mlaf_err err = {MLAF_OK, ""};
+  if (tune(f, db, opts, &r, &err) != MLAF_OK) fail_msg("tune: %s", err.text);
+  return r;
+}
+
+static const mlaf_tuner_item *item(const mlaf_tuner_result *r, const char *variant) {
+  for (size_t i = 0; i < r->n; i++)
+    if (strcmp(r->items[i].sample.variant, variant) == 0) return &r->items[i];
+  fail_msg("%s was not tried", variant);
+  return r->items;
+}
+
+/* Each timing in the log stands right behind the verification of the very same variant and split count. */
+static void assert_verified_before_timed(const char *log) {
+  int timings = 0;
+  for (const char *t = strstr(log, "t:"); t; t = strstr(t + 1, "t:")) {
+    char verified[64];
+    size_t n = strcspn(t, " ");
+    snprintf(verified, sizeof verified, "v:%.*s %.*s", (int)n - 2, t + 2, (int)n, t);
+    const char *expect = t - (strlen(verified) - n);
+    if (expect < log || strncmp(expect, verified, strlen(verified)) != 0)
+      fail_msg("'%.20s' without verification in '%s'", t, log);
+    timings++;
+  }
+  assert_true(timings > 0);
+}
+
+static void finds_the_best_and_records_all(void **state) {
+  mlaf_db *db = open_db(((db_dir *)*state)->path);
+  fake *f = fake_new(4, 4);
+  mlaf_tuner_result r = tune_ok(f, db, (mlaf_tuner_opts){0});
+  assert_verified_before_timed(f->log);
+  assert_true(r.has_choice && r.recorded);
+  assert_string_equal(r.choice.variant, "k0/s2"); /* the model ranks s1 first: round 2 has found it */
+  assert_true(r.choice.ns == 900);
+  assert_int_equal(r.choice.source, MLAF_SRC_MEASURED);
+  assert_int_equal(r.space, 16);
+  assert_int_equal(r.rejected, 1);
+  assert_string_equal(r.stopped, "");
+  assert_string_equal(r.items[0].sample.variant, "k0/s2"); /* best first */
+  /* 4 decode kernels and one combine kernel, whatever the number of splits */
+  assert_int_equal(atomic_load(&f->compiles), 5);
+  assert_int_equal(r.compiles, 5);
+  assert_int_equal(count(db).samples, (int)r.n);
+  mlaf_problem p = problem();
+  mlaf_choice c;
+  mlaf_rung rung;
+  mlaf_err err;
+  assert_int_equal(mlaf_db_choose(db, &f->device.info, f->compiler, &p, &c, &rung, &err), MLAF_OK);
+  assert_string_equal(c.variant, "k0/s2");
+  assert_false(c.stale);
+  assert_int_equal(strlen(c.decode.code_key), 64);
+  mlaf_tuner_result_clear(&r);
+  mlaf_db_close(db);
+  free(f);
+}
+
+static void near_kernels_get_all_splits_far_ones_do_not(void **state) {
+  fake *f = fake_new(5, 4);
+  f->k[4].ns = f->k[4].model_ns = 5000;
+  mlaf_tuner_result r = tune_ok(f, NULL, (mlaf_tuner_opts){0});
+  assert_false(r.recorded);
+  assert_string_equal(r.choice.variant, "k0/s2");
+  item(&r, "k0/s4");
+  for (size_t i = 0; i < r.n; i++)
+    if (strncmp(r.items[i].sample.variant, "k4", 2) == 0) assert_string_equal(r.items[i].sample.variant, "k4/s1");
+  assert_true(f->give_up_ns == 3 * 900); /* the last timing was told when to give up */
+  mlaf_tuner_result_clear(&r);
+  free(f);
+}
+
+static void failures_are_outcomes(void **state) {
+  mlaf_db *db = open_db(((db_dir *)*state)->path);
+  fake *f = fake_new(8, 2);
+  f->k[0].compile = MLAF_E_COMPILE;
+  f->k[1].scratch = 720;
+  f->k[2].verify = MLAF_E_INCORRECT;
+  f->k[3].verify = MLAF_E_FAULT;
+  f->k[4].time = MLAF_E_DEVICE;
+  f->k[5].noisy = true;
+  f->k[6].compile = MLAF_E_TIMEOUT;
+  mlaf_tuner_result r = tune_ok(f, db, (mlaf_tuner_opts){0});
+  assert_string_equal(r.choice.variant, "k7/s2");
+  static const mlaf_outcome expect[] = {MLAF_OUT_COMPILE, MLAF_OUT_RESOURCES, MLAF_OUT_INCORRECT, MLAF_OUT_FAULT,
+                                        MLAF_OUT_LAUNCH,  MLAF_OUT_NOISY,     MLAF_OUT_TIMEOUT,   MLAF_OUT_OK};
+  for (int k = 0; k < 8; k++) {
+    char name[16];
+    snprintf(name, sizeof name, "k%d/s1", k);
+    assert_int_equal(item(&r, name)->sample.outcome, expect[k]);
+  }
+  assert_string_equal(item(&r, "k0/s1")->sample.detail, "x.hip:3: error: it will not do");
+  assert_has(item(&r, "k1/s1")->sample.detail, "720 bytes of scratch");
+  assert_int_equal(item(&r, "k1/s1")->sample.scratch, 720);
+  assert_has(item(&r, "k2/s1")->sample.detail, "row 3 is wrong");
+  assert_null(strstr(f->log, "t:k2"));                /* what is wrong is not timed */
+  assert_null(strstr(f->log, "v:k1"));                /* and what spills does not even run */
+  assert_non_null(strstr(f->log, "t:k5/s1 t:k5/s1")); /* noise gets one more chance */
+  assert_int_equal(r.failed, 7);
+  assert_int_equal(count(db).failures, 7);
+  mlaf_tuner_result_clear(&r);
+  int before = atomic_load(&f->compiles);
+  r = tune_ok(f, db, (mlaf_tuner_opts){0}); /* failures are not retried */
+  assert_int_equal(atomic_load(&f->compiles), before);
+  assert_string_equal(f->log, "");
+  assert_int_equal(r.failed, 7);
+  mlaf_tuner_result_clear(&r);
+  mlaf_db_close(db);
+  free(f);
+}
+
+static void a_second_run_answers_from_the_database(void **state) {
+  mlaf_db *db = open_db(((db_dir *)*state)->path);
+  fake *f = fake_new(4, 4);
+  mlaf_tuner_result first = tune_ok(f, db, (mlaf_tuner_opts){0});
+  atomic_store(&f->compiles, 0);
+  mlaf_tuner_result r = tune_ok(f, db, (mlaf_tuner_opts){0});
+  assert_int_equal(atomic_load(&f->compile_calls), 2); /* rounds 1 and 2 of the first run */
+  assert_int_equal(r.compiles + r.kernels, 0);
+  assert_int_equal(r.n, first.n);
+  assert_int_equal(r.resumed, r.n);
+  assert_string_equal(r.choice.variant, first.choice.variant);
+  assert_string_equal(f->log, "");
+  mlaf_tuner_result_clear(&r);
+  f->compiler = "fake compiler 2"; /* other code: everything again */
+  r = tune_ok(f, db, (mlaf_tuner_opts){0});
+  assert_int_equal(r.resumed, 0);
+  assert_int_equal(atomic_load(&f->compiles), 5);
+  mlaf_tuner_result_clear(&r);
+  f->version = "v2"; /* another template */
+  r = tune_ok(f, db, (mlaf_tuner_opts){0});
+  assert_int_equal(r.resumed, 0);
+  mlaf_tuner_result_clear(&r);
+  r = tune_ok(f, db, (mlaf_tuner_opts){.no_resume = true});
+  assert_int_equal(r.resumed, 0);
+  mlaf_tuner_result_clear(&r);
+  mlaf_tuner_result_clear(&first);
+  mlaf_db_close(db);
+  free(f);
+}
+
+static void a_cancelled_run_goes_on(void **state) {
+  mlaf_db *db = open_db(((db_dir *)*state)->path);
+  fake *whole = fake_new(6, 4);
+  mlaf_tuner_result all = tune_ok(whole, NULL, (mlaf_tuner_opts){0});
+  fake *f = fake_new(6, 4);
+  size_t seen = 0;
+  mlaf_err err;
+  for (int stop = 1; seen < all.n; stop++) {
+    mlaf_tuner_result r;
+    f->timings = 0;
+    f->cancel_after = stop;
+    atomic_store(&f->cancel, false);
+    mlaf_status status = tune(f, db, (mlaf_tuner_opts){0}, &r, &err);
+    assert_true(r.n > seen); /* each run goes on where the last one stopped */
+    assert_int_equal(r.resumed, seen);
+    assert_int_equal(count(db).samples, (int)r.n);
+    if (status == MLAF_E_CANCELLED) {
+      assert_string_equal(r.stopped, "cancelled");
+      assert_has(err.text, "finished ones are kept");
+    } else {
+      assert_int_equal(status, MLAF_OK);
+    }
+    seen = r.n;
+    mlaf_tuner_result_clear(&r);
+  }
+  atomic_store(&f->cancel, false);
+  f->cancel_after = 0;
+  mlaf_tuner_result r = tune_ok(f, db, (mlaf_tuner_opts){0});
+  assert_int_equal(r.n, all.n); /* the same candidates as an undisturbed run */
+  assert_int_equal(r.resumed, r.n);
+  assert_string_equal(r.choice.variant, all.choice.variant);
+  mlaf_tuner_result_clear(&r);
+  mlaf_tuner_result_clear(&all);
+  mlaf_db_close(db);
+  free(f);
+  free(whole);
+}
+
+static void limits_leave_room_for_splits_and_templates(void **state) {
+  fake *f = fake_new(12, 4);
+  for (int k = 6; k < 12; k++) { /* a family the model dislikes, and wrongly so */
+    f->k[k].template_name = "fake_other";
+    f->k[k].model_ns = 9000 + k;
+    f->k[k].ns = 500 + k;
+  }
+  mlaf_tuner_result r = tune_ok(f, NULL, (mlaf_tuner_opts){.max_candidates = 9});
+  assert_int_equal(r.n, 9);
+  assert_string_equal(r.choice.variant, "k6/s2");
+  mlaf_tuner_result_clear(&r);
+  f->device.ops = &fake_emulated_ops; /* a modelled device has a limit of its own, and fewer splits of each kernel */
+  f->modelled = true;
+  r = tune_ok(f, NULL, (mlaf_tuner_opts){0});
+  assert_true(r.n <= MLAF_TUNER_EMU_CANDIDATES);
+  assert_int_equal(r.choice.source, MLAF_SRC_MODELLED);
+  mlaf_tuner_result_clear(&r);
+  free(f);
+}
+
+static void a_dead_device_ends_the_run_with_the_culprit_named(void **state) {
+  mlaf_db *db = open_db(((db_dir *)*state)->path);
+  fake *f = fake_new(4, 2);
+  f->k[1].verify = MLAF_E_DEVICE;
+  f->k[1].kills_device = true;
+  mlaf_tuner_result r;
+  mlaf_err err;
+  assert_int_equal(tune(f, db, (mlaf_tuner_opts){0}, &r, &err), MLAF_E_DEVICE);
+  assert_has(err.text, "stopped working");
+  assert_has(err.text, "k1/s1");
+  assert_int_equal(r.n, 2);
+  assert_int_equal(count(db).failures, 1);
+  mlaf_tuner_result_clear(&r);
+  f->dead = false; /* the next process: goes on with the others, and leaves the culprit alone */
+  r = tune_ok(f, db, (mlaf_tuner_opts){0});
+  assert_string_equal(r.choice.variant, "k0/s2");
+  assert_null(strstr(f->log, "k1/s1"));
+  mlaf_tuner_result_clear(&r);
+  mlaf_db_close(db);
+  free(f);
+}
+
+static void nothing_passes_or_nothing_compiles(void **state) {
+  fake *f = fake_new(2, 1);
+  mlaf_tuner_result r;
+  mlaf_err err;
+  f->k[0].compile = MLAF_E_COMPILE;
+  f->k[1].verify = MLAF_E_INCORRECT;
+  assert_int_equal(tune(f, NULL, (mlaf_tuner_opts){0}, &r, &err), MLAF_E_NOT_TUNED);
+  assert_has(err.text, "none of 2 candidates passed (1 compile, 1 incorrect)");
+  mlaf_tuner_result_clear(&r);
+  f->no_compiler = true;
+  assert_int_equal(tune(f, NULL, (mlaf_tuner_opts){0}, &r, &err), MLAF_E_NO_COMPILER);
+  assert_int_equal(r.n, 0);
+  mlaf_tuner_result_clear(&r);
+  free(f);
+}
+
+static void a_time_limit_keeps_the_best_so_far(void **state) {
+  fake *f = fake_new(12, 4);
+  f->timing_ms = 200;
+  mlaf_tuner_result r = tune_ok(f, NULL, (mlaf_tuner_opts){.time_limit_s = 0.5});
+  assert_string_equal(r.stopped, "time limit");
+  assert_in_range(r.n, 1, 4);
+  assert_string_equal(r.choice.variant, "k0/s1");
+  mlaf_tuner_result_clear(&r);
+  free(f);
+}
+
+static void a_read_only_database_is_used_but_not_written(void **state) {
+  db_dir *d = *state;
+  fake *f = fake_new(3, 2);
+  mlaf_db_close(open_db(d->path));
+  mlaf_db *db;
+  mlaf_err err;
+  assert_int_equal(mlaf_db_open(d->path, true, NULL, &db, &err), MLAF_OK);
+  mlaf_tuner_result r = tune_ok(f, db, (mlaf_tuner_opts){0});
+  assert_true(r.has_choice && !r.recorded);
+  assert_int_equal(count(db).samples, 0);
+  mlaf_tuner_result_clear(&r);
+  mlaf_db_close(db);
+  free(f);
+}
+
+/* Another process holds the device: the tuner waits for it, and gives up waiting when told to. */
+static void two_tuners_do_not_time_together(void **state) {
+  fake *f = fake_new(1, 1);
+  mlaf_err err;
+  int ready[2], lock = -1;
+  assert_int_equal(pipe(ready), 0);
+  pid_t child = fork();
+  if (child == 0) {
+    if (mlaf_tuner_lock(&f->device.info, NULL, NULL, 0, &lock, NULL) != MLAF_OK || lock < 0) _exit(1);
+    if (write(ready[1], "x", 1) != 1) _exit(2);
+    nanosleep(&(struct timespec){0, 400000000L}, NULL);
+    _exit(0); /* the kernel releases the lock of the dead */
+  }
+  char byte;
+  assert_int_equal(read(ready[0], &byte, 1), 1);
+  double start = mlaf_now();
+  assert_int_equal(mlaf_tuner_lock(&f->device.info, NULL, NULL, start + 0.1, &lock, &err), MLAF_E_TIMEOUT);
+  atomic_bool cancel = true;
+  assert_int_equal(mlaf_tuner_lock(&f->device.info, NULL, &cancel, 0, &lock, &err), MLAF_E_CANCELLED);
+  assert_int_equal(lock, -1);
+  mlaf_tuner_result r = tune_ok(f, NULL, (mlaf_tuner_opts){0});
+  assert_true(mlaf_now() - start > 0.3);
+  mlaf_tuner_result_clear(&r);
+  int status;
+  waitpid(child, &status, 0);
+  assert_int_equal(status, 0);
+  free(f);
+}
+
+static void resources_are_held_to_the_budget(void **state) {
+  mlaf_kernel_desc k = {(char *)"t", (char *)"", "s", "", 256, 16, 1024, 400};
+  mlaf_kernel_meta good = {
+      .vgpr_count = 400, .agpr_count = 128, .lds_bytes = 1024, .max_threads = 256, .kernarg_bytes = 64};
+  mlaf_err err;
+  assert_int_equal(mlaf_resources_check(&k, &good, 64, &err), MLAF_OK);
+  assert_int_equal(mlaf_resources_vgpr(&good), 272);
+  const struct {
+    size_t offset;
+    uint32_t value;
+    const char *expect;
+  } cases[] = {{offsetof(mlaf_kernel_meta, scratch_bytes), 4, "4 bytes of scratch"},
+               {offsetof(mlaf_kernel_meta, vgpr_spills), 1, "spills 1 vector"},
+               {offsetof(mlaf_kernel_meta, sgpr_spills), 2, "2 scalar"},
+               {offsetof(mlaf_kernel_meta, lds_bytes), 2048, "2048 bytes of LDS"},
+               {offsetof(mlaf_kernel_meta, vgpr_count), 408, "408 registers"},
+               {offsetof(mlaf_kernel_meta, max_threads), 128, "128 threads"},
+               {offsetof(mlaf_kernel_meta, kernarg_bytes), 72, "72 bytes of arguments"}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    mlaf_kernel_meta bad = good;
+    *(uint32_t *)((char *)&bad + cases[i].offset) = cases[i].value;
+    assert_int_equal(mlaf_resources_check(&k, &bad, 64, &err), MLAF_E_INCORRECT);
+    assert_has(err.text, cases[i].expect);
+  }
+}
+
+int main(void) {
+#define T(f) cmocka_unit_test_setup_teardown(f, db_dir_setup, db_dir_teardown)
+  const struct CMUnitTest tests[] = {
+      T(finds_the_best_and_records_all),
+      T(near_kernels_get_all_splits_far_ones_do_not),
+      T(failures_are_outcomes),
+      T(a_second_run_answers_from_the_database),
+      T(a_cancelled_run_goes_on),
+      T(limits_leave_room_for_splits_and_templates),
+      T(a_dead_device_ends_the_run_with_the_culprit_named),
+      T(nothing_passes_or_nothing_compiles),
+      T(a_time_limit_keeps_the_best_so_far),
+      T(a_read_only_database_is_used_but_not_written),
+      T(two_tuners_do_not_time_together),
+      cmocka_unit_test(resources_are_held_to_the_budget),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
