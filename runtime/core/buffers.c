@@ -15,7 +15,7 @@ mlaf_status mlaf_buffers_add(mlaf_buffers *set, const char *name, const void *in
   const size_t front = !set->canaries ? 0 : aligned ? ALIGNED_CANARY : MLAF_CANARY;
   const size_t back = set->canaries ? MLAF_CANARY : 0;
   void *base = NULL;
-  mlaf_status st = ops->mem_alloc(set->dev, front + size + back, &base, err);
+  mlaf_status st = ops->mem_alloc(set->dev, front + size + back ? front + size + back : 1, &base, err);
   if (st) return mlaf_fail_prefix(err, st, "buffer %s", name);
   mlaf_buffer *b = &set->at[set->n++];
   *b = (mlaf_buffer){base, (char *)base + front, size, input, name};

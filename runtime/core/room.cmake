@@ -8,5 +8,5 @@ add_custom_command(
   VERBATIM)
 target_sources(mlaf_core PRIVATE ${MLAF_MODELS_C})
 if("tune" IN_LIST MLAF_ROOMS AND EXISTS ${CMAKE_SOURCE_DIR}/runtime/tune/tune.h)
-  target_compile_definitions(mlaf_core PRIVATE MLAF_HAVE_TUNE) # without it effort MEASURE is refused
+  target_compile_definitions(mlaf_core PUBLIC MLAF_HAVE_TUNE) # without it effort MEASURE is refused
 endif()

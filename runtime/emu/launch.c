@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "emu/emu_launch.h"
+#include "emu/memory.h"
 
 enum { MAX_HOST_THREADS = 256, IMPLICIT_ARGS = 256, PACKET_BYTES = 64, MAX_BLOCK = 1024 };
 static const uint64_t DEFAULT_MAX_INSTS = UINT64_C(1) << 33;
@@ -164,7 +165,9 @@ mlaf_status emu_launch_run(emu_device *dev, const mlaf_launch *launch, const emu
                     .max_insts = opts->max_insts ? opts->max_insts : DEFAULT_MAX_INSTS, .stop = &j.stop,
                     .recorder = opts->recorder};
   j.dispatch = &d;
+  emu_mem_pin(dev); /* another thread of the application may allocate meanwhile */
   run_job(&j, opts->threads > 0 ? opts->threads : dev->threads);
+  emu_mem_unpin(dev);
   pthread_mutex_destroy(&j.lock);
   st = emu_mem_free(dev, kernarg, err);
   if (j.failed) return mlaf_fail(err, fault.status, "%s", fault.text);

@@ -16,7 +16,7 @@
 enum { PAGE = 4096, GUARD = 16 * PAGE, FREED_KEPT = 32 };
 
 struct emu_memory {
-  pthread_mutex_t lock;
+  pthread_rwlock_t lock; /* a launch holds it for reading from begin to end: spans stay where they are while kernels run */
   emu_span *live; /* sorted by lo */
   size_t n, cap;
   emu_span freed[FREED_KEPT]; /* ring, for messages only */
@@ -26,7 +26,7 @@ struct emu_memory {
 mlaf_status emu_memory_open(emu_device *dev, mlaf_err *err) {
   emu_memory *m = calloc(1, sizeof *m);
   if (!m) return mlaf_fail(err, MLAF_E_NOMEM, "no host memory for the emulator's allocation table");
-  if (pthread_mutex_init(&m->lock, NULL) != 0) {
+  if (pthread_rwlock_init(&m->lock, NULL) != 0) {
     free(m);
     return mlaf_fail(err, MLAF_E_NOMEM, "cannot create the lock of the emulator's allocation table");
   }
@@ -46,10 +46,13 @@ void emu_memory_close(emu_device *dev) {
   if (!m) return;
   for (size_t i = 0; i < m->n; i++) unmap(&m->live[i]);
   free(m->live);
-  pthread_mutex_destroy(&m->lock);
+  pthread_rwlock_destroy(&m->lock);
   free(m);
   dev->memory = NULL;
 }
+
+void emu_mem_pin(emu_device *dev) { pthread_rwlock_rdlock(&dev->memory->lock); }
+void emu_mem_unpin(emu_device *dev) { pthread_rwlock_unlock(&dev->memory->lock); }
 
 /* Index of the first allocation that begins above addr. */
 static size_t upper(const emu_memory *m, uint64_t addr) {
@@ -132,9 +135,9 @@ mlaf_status emu_mem_alloc(emu_device *dev, size_t bytes, void **ptr, mlaf_err *e
     return mlaf_fail(err, MLAF_E_NOMEM, "cannot map %zu bytes of emulated device memory: %s", bytes, strerror(why));
   }
   emu_span s = {(uint64_t)(uintptr_t)(base + GUARD), (uint64_t)(uintptr_t)(base + GUARD) + bytes};
-  pthread_mutex_lock(&dev->memory->lock);
+  pthread_rwlock_wrlock(&dev->memory->lock);
   mlaf_status st = insert(dev->memory, s, err);
-  pthread_mutex_unlock(&dev->memory->lock);
+  pthread_rwlock_unlock(&dev->memory->lock);
   if (st != MLAF_OK) unmap(&s);
   else *ptr = base + GUARD;
   return st;
@@ -144,12 +147,12 @@ mlaf_status emu_mem_free(emu_device *dev, void *ptr, mlaf_err *err) {
   if (!ptr) return MLAF_OK;
   emu_memory *m = dev->memory;
   uint64_t addr = (uint64_t)(uintptr_t)ptr;
-  pthread_mutex_lock(&m->lock);
+  pthread_rwlock_wrlock(&m->lock);
   size_t i = upper(m, addr);
   if (i == 0 || m->live[i - 1].lo != addr) {
     char why[256];
     emu_mem_describe(dev, addr, 1, why, sizeof why);
-    pthread_mutex_unlock(&m->lock);
+    pthread_rwlock_unlock(&m->lock);
     return mlaf_fail(err, MLAF_E_ARG, "free of %p, which no allocation starts at (%s): pass the pointer alloc returned, once",
                      ptr, why);
   }
@@ -158,7 +161,7 @@ mlaf_status emu_mem_free(emu_device *dev, void *ptr, mlaf_err *err) {
   m->n--;
   m->freed[m->n_freed++ % FREED_KEPT] = s;
   unmap(&s);
-  pthread_mutex_unlock(&m->lock);
+  pthread_rwlock_unlock(&m->lock);
   return MLAF_OK;
 }
 
@@ -166,11 +169,11 @@ mlaf_status emu_mem_free(emu_device *dev, void *ptr, mlaf_err *err) {
 static mlaf_status check(emu_device *dev, const void *p, size_t bytes, const char *what, mlaf_err *err) {
   if (bytes == 0) return MLAF_OK;
   emu_memory *m = dev->memory;
-  pthread_mutex_lock(&m->lock);
+  pthread_rwlock_rdlock(&m->lock);
   bool ok = emu_mem_find(dev, (uint64_t)(uintptr_t)p, bytes) != NULL;
   char why[256] = "";
   if (!ok) emu_mem_describe(dev, (uint64_t)(uintptr_t)p, bytes, why, sizeof why);
-  pthread_mutex_unlock(&m->lock);
+  pthread_rwlock_unlock(&m->lock);
   return ok ? MLAF_OK : mlaf_fail(err, MLAF_E_ARG, "%s of device memory out of bounds: %s", what, why);
 }
 

@@ -10,10 +10,13 @@ typedef struct emu_span {
 } emu_span;
 
 /* The allocation that holds [addr, addr + n) whole, NULL when none does. The pointer is good until the next
- * alloc or free; a launch makes neither. */
+ * alloc or free; a launch makes neither and holds off those of other threads (pin). */
 const emu_span *emu_mem_find(const emu_device *dev, uint64_t addr, uint64_t n);
 /* "0x... is 16 bytes past the end of the 4096-byte allocation at 0x...": says where a bad access points. */
 void emu_mem_describe(const emu_device *dev, uint64_t addr, uint64_t n, char *why, size_t why_size);
+/* Between the two no allocation comes, goes or moves in the table: alloc and free wait. Any number of pins at once. */
+void emu_mem_pin(emu_device *dev);
+void emu_mem_unpin(emu_device *dev);
 /* All live allocations in address order. */
 const emu_span *emu_mem_spans(const emu_device *dev, size_t *n);
 

@@ -28,8 +28,9 @@ static inline void built_close(built *b) {
   mlaf_gen_close(b->gen);
 }
 
-/* The candidate `at` of the space (NULL name) or the named variant. False: no ROCm here and MLAF_REQUIRE_ROCM unset, skip. */
-static inline bool built_open(built *b, const char *problem, const char *name) {
+/* The baseline variant (NULL name) or the named variant. Without ROCm the calling test is skipped, or fails if
+ * MLAF_REQUIRE_ROCM is set. */
+static inline void built_open(built *b, const char *problem, const char *name) {
   mlaf_err err = {MLAF_OK, ""};
   mlaf_variant v = {.name = NULL};
   int compiles = 0;
@@ -42,7 +43,7 @@ static inline bool built_open(built *b, const char *problem, const char *name) {
     built_close(b);
     if (getenv("MLAF_REQUIRE_ROCM")) fail_msg("%s", err.text);
     print_message("skipped: %s\n", err.text);
-    return false;
+    skip(); /* does not return */
   }
   mlaf_status st = name ? mlaf_gen_variant(b->gen, &b->problem, "gfx942", name, &v, &err)
                         : mlaf_gen_baseline(b->gen, &b->problem, "gfx942", &v, &err);
@@ -50,7 +51,6 @@ static inline bool built_open(built *b, const char *problem, const char *name) {
   if (!st) st = mlaf_build_now(&b->build, b->gen, b->compiler, "gfx942", true, &compiles, &err);
   if (st) fail_msg("%s", err.text);
   mlaf_variant_clear(&v);
-  return true;
 }
 
 #endif
