@@ -135,6 +135,7 @@ bool emu_parse_modifier(const char *word, emu_inst *in) {
     return parse_bits(v, &in->op_sel_hi);
   }
   if (n == 6 && strncmp(word, "neg_lo", n) == 0) return parse_bits(v, &in->neg_lo);
+  if (n == 3 && strncmp(word, "neg", n) == 0) return parse_bits(v, &in->neg_lo); /* v_mfma_f64_* */
   if (n == 6 && strncmp(word, "neg_hi", n) == 0) return parse_bits(v, &in->neg_hi);
   if (n == 9 && strncmp(word, "quad_perm", n) == 0) return parse_quad_perm(v, in);
   if (strncmp(v, "swizzle(", 8) == 0) return parse_swizzle(v + 8, in);
