@@ -29,7 +29,7 @@ static bool read_offset(emu_wave *w, const emu_inst *in, int64_t *out) {
 
 static bool s_load(emu_wave *w, const emu_inst *in) {
   uint64_t base;
-  int64_t offset;
+  int64_t offset = 0;
   char why[256];
   uint32_t data[16], n = in->dwords;
   if (!emu_sread64(w, &in->src[0], &base) || !read_offset(w, in, &offset)) return false;
@@ -43,7 +43,7 @@ static bool s_load(emu_wave *w, const emu_inst *in) {
 /* Through a buffer descriptor: what lies beyond num_records reads as zero, by definition and not by accident. */
 static bool s_buffer_load(emu_wave *w, const emu_inst *in) {
   uint32_t data[16] = {0}, n = in->dwords;
-  int64_t offset;
+  int64_t offset = 0;
   char why[256];
   unsigned r = in->src[0].reg;
   if (in->src[0].kind != EMU_O_SREG || in->src[0].count != 4) return emu_fault(w, -1, "buffer descriptor is not s[n:n+3]");

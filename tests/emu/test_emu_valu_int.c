@@ -1,0 +1,20 @@
+/* Integer, lane, DPP and SDWA instructions against C. */
+#include "valu_diff.h"
+
+#define NAME2(line) expect_##line
+#define NAME(line) NAME2(line)
+#define CASE(kind, ulp, text, ...) \
+  static void NAME(__LINE__)(const lane_in *in, lane_out *out) { __VA_ARGS__; }
+#include "valu_cases_int.h"
+#undef CASE
+#define CASE(kind, ulp, text, ...) {text, kind, ulp, NAME(__LINE__)},
+static const diff_case cases[] = {
+#include "valu_cases_int.h"
+};
+
+static void integer_instructions(void **state) { diff_run(cases, sizeof cases / sizeof *cases); }
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(integer_instructions)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
