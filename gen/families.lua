@@ -86,7 +86,7 @@ families.lds = {
     order = { "plain", "ahead" },       -- ahead: QK of the next tile before PV of this one
     rescale = { "always", "lazy" },
     stages = { 2, 3 },                  -- tiles in the LDS ring
-    waves = { 1, 2, 3, 4, 6, 8 },
+    waves = { 1, 2, 3, 4, 5, 6, 8 },
   },
   rules = {
     function(p)
@@ -101,9 +101,9 @@ families.lds = {
       end
     end,
     function(p, v)
-      if v.load == "dma" and v.waves == 1 then return "load=dma with 1 wave needs 16 copy addresses, the block has operands for 8" end
-      if v.load == "vgpr" and v.waves < 4 and p.rope == 32 then
-        return ("load=vgpr with %d waves stages rope 32 in single registers, tuples start even"):format(v.waves)
+      if v.load == "dma" and v.waves == 1 then return "load=dma: the 16 copy addresses of 1 wave exceed its scalar registers" end
+      if v.load == "dma" and v.order == "plain" and v.stages == 3 and 8 % v.waves ~= 0 then
+        return ("order=plain keeps 2 copies in flight: %d waves copy into spare places"):format(v.waves)
       end
     end,
     function(_, v)
@@ -116,9 +116,6 @@ families.lds = {
   cost = function(p, v)
     local g, why = lds_plan.make(p, v)
     if not g then return { refused = why } end
-    if g.quads < 5 and v.blocks > 1 then
-      return { refused = ("registers: %d quads for K and V, %d blocks need 5"):format(g.quads, v.blocks) }
-    end
     local cols, nj, tile = p.rank + p.rope, p.rank // 128, 32 * (p.rank + p.rope)
     local rescale = v.rescale == "always" and o_regs(p) * v.blocks or 4
     return {

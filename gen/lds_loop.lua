@@ -57,7 +57,7 @@ end
 local function place(g, requests, busy)
   for i, r in ipairs(requests) do r.index = i end
   table.sort(requests, function(a, b)
-    if a.want ~= b.want then return a.want < b.want end
+    if a.need ~= b.need then return a.need < b.need end
     return a.index < b.index
   end)
   local out = {}
@@ -368,8 +368,7 @@ end
 
 -- Registers of a staged load.
 local function staged(g, u, s)
-  local per_unit = 4 * g.segments + (g.rope > 0 and g.rope // (32 * g.halves) or 0)
-  local base = g.staged + u * per_unit + 4 * s
+  local base = g.staged + u * g.stage_unit + 4 * s
   if s < g.segments then return ("v[%d:%d]"):format(base, base + 3), "dwordx4", "b128" end
   if g.rope == 64 and g.halves == 1 then return ("v[%d:%d]"):format(base, base + 1), "dwordx2", "b64" end
   return "v" .. base, "dword", "b32"
@@ -518,7 +517,7 @@ local ARRAYS = { ka = "u", kr = "u", va = "u", la = "u", lr = "u", row = "u", kp
 local VECTORS = { ka = 1, kr = 1, va = 1, la = 1, lr = 1, row = 1, kp = 1, m = 1, l = 1, n = 1, wa = 1, wr = 1, vcs = 1, vks = 1, cka = 1, kpa = 1 }
 
 local function operand(g, name, lines)
-  local base, index = name:match("^(%a+)(%d)$")
+  local base, index = name:match("^(%a+)(%d+)$")
   local expr = base and ARRAYS[base] and ("%s[%s]"):format(base, index) or name
   local class = (VECTORS[base or name] or name == "bad" and not g.whole) and "v" or "s"
   local out = false
@@ -592,7 +591,7 @@ end
 -- All blocks of a kernel.
 function loop.build(g)
   local _, behind = copy_ops(g)
-  local leave = g.dma and not g.ahead and g.stages == 3 and behind or 0
+  local leave = g.dma and not g.ahead and g.stages == 3 and math.min(behind, 63) or 0 -- 6 bits in the instruction
   local out = { leave = leave }
   out.ids = plain_block(g, id_ops(g))
   out.copy = plain_block(g, (copy_ops(g)))

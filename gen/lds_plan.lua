@@ -75,9 +75,10 @@ function plan.make(p, v)
   g.addr = g.whole and 0 or g.ahead and take(4) or g.ops -- pages smaller than a tile: row addresses
   g.n_idx = g.whole and 1 or g.units
   g.idx = take(g.n_idx)
-  g.stage_regs = g.dma and 0 or g.units * (4 * g.segments + (g.rope > 32 and 2 or g.rope > 0 and 1 or 0))
+  -- Registers of a unit's staged loads: the latent quads, then a pair or a single of rope; tuples start even.
+  g.stage_unit = g.dma and 0 or 4 * g.segments + (g.rope > 0 and 2 or 0)
   if used() % 2 == 1 then take(1) end -- tuples start even
-  g.staged = g.stage_regs > 0 and take(g.stage_regs + g.stage_regs % 2) or 0
+  g.staged = take(g.units * g.stage_unit)
   local fixed = used()
   g.q_regs = 4 * g.nk * g.blocks
   g.o_quads = 8 * g.nj * g.blocks
