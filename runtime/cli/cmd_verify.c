@@ -125,7 +125,8 @@ static mlaf_status verify_one(job *j, const mlaf_variant *v) {
   const char *target = mlaf_ctx_target(j->c->ctx);
   mlaf_cli_progress(j->c, "verifying %zu of %zu: %s", j->done + 1, j->total, v->name);
   mlaf_status status = mlaf_build_init(v, &build, &j->c->err);
-  if (status == MLAF_OK) status = mlaf_build_now(&build, j->gen, j->c->ctx->compiler, target, true, &compiles, &j->c->err);
+  if (status == MLAF_OK)
+    status = mlaf_build_now(&build, j->gen, j->c->ctx->compiler, target, true, &compiles, &j->c->err);
   if (status == MLAF_OK) status = mlaf_build_load(&build, mlaf_ctx_device(j->c->ctx), &j->problem, &loaded, &j->c->err);
   if (status == MLAF_OK) status = run_suites(j, loaded);
   mlaf_loaded_close(loaded);

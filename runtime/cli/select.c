@@ -4,16 +4,35 @@
 
 #include "cli/cli.h"
 
+/* A target without an arch table is a slip on the command line, not a broken generator. */
+static mlaf_status check_target(cli *c, mlaf_gen *g, const char *target) {
+  mlaf_text names = MLAF_TEXT_INIT(1024);
+  bool found = false;
+  for (const char *const *t = mlaf_gen_targets(g); t && *t; t++) {
+    found = found || strcmp(*t, target) == 0;
+    mlaf_text_fmt(&names, "%s%s", names.len ? ", " : "", *t);
+  }
+  mlaf_status status = found
+                           ? MLAF_OK
+                           : mlaf_fail(&c->err, MLAF_E_ARG, "there is no arch table for the target '%s'; there are: %s",
+                                       target, names.data ? names.data : "none");
+  mlaf_text_free(&names);
+  return status;
+}
+
 mlaf_status mlaf_cli_variants(cli *c, mlaf_gen *g, const mlaf_problem *p, const char *target, cli_variants *out) {
   *out = (cli_variants){NULL, 0, 0};
+  if (check_target(c, g, target) != MLAF_OK) return c->err.status;
   if (c->given[O_VARIANT]) {
     out->list = calloc(1, sizeof *out->list);
     if (!out->list) return mlaf_fail(&c->err, MLAF_E_NOMEM, "no memory for a variant");
     mlaf_status status = mlaf_gen_variant(g, p, target, c->given[O_VARIANT], &out->list[0], &c->err);
     if (status == MLAF_OK) out->n = 1;
-    /* the name came from the command line: what is wrong with it is a matter of usage */
-    return status == MLAF_E_TEMPLATE ? mlaf_fail_prefix(&c->err, MLAF_E_ARG, "--variant '%s'", c->given[O_VARIANT])
-                                     : status;
+    if (status != MLAF_E_TEMPLATE) return status;
+    /* the name came from the command line: what is wrong with it is a matter of usage, and the traceback is of no use */
+    char *trace = strstr(c->err.text, "\nstack traceback");
+    if (trace) *trace = 0;
+    return mlaf_fail_prefix(&c->err, MLAF_E_ARG, "--variant '%s'", c->given[O_VARIANT]);
   }
   mlaf_status status = mlaf_gen_space(g, p, target, &out->list, &out->n, &c->err);
   size_t kept = 0;

@@ -1,0 +1,282 @@
+/* The command without a compiler: help, usage errors, JSON, generated files, database commands, unwritable outputs. */
+#include "cli/cli_fixture.h"
+#include "cli/cli.h"
+
+static void help_of_every_command(void **state) {
+  const cli_dir *d = *state;
+  cli_result r = RUN(d, "--help");
+  assert_exit(r, 0);
+  for (const cli_command *x = mlaf_cli_commands; x->name; x++) assert_has(r.out, x->summary);
+  release(&r);
+  for (const cli_command *x = mlaf_cli_commands; x->name; x++) {
+    r = RUN(d, x->name, "--help");
+    assert_exit(r, 0);
+    assert_has(r.out, x->summary);
+    assert_has(r.out, "--json");
+    assert_has(r.out, "exit codes: 0 ok");
+    assert_string_equal(r.err, "");
+    cli_result again = RUN(d, "help", x->name);
+    assert_string_equal(r.out, again.out);
+    release(&r);
+    release(&again);
+  }
+  r = RUN(d, "--version");
+  assert_exit(r, 0);
+  assert_has(r.out, "mlaforge 0.");
+  release(&r);
+}
+
+static void usage_errors(void **state) {
+  static const struct {
+    const char *args[6], *expect;
+  } cases[] = {
+      {{"frobnicate"}, "there is no command 'frobnicate'"},
+      {{"tune"}, "which problem?"},
+      {{"tune", "--heads"}, "--heads wants a value"},
+      {{"tune", "--heads", "many"}, "--heads wants a whole number, not 'many'"},
+      {{"tune", "--heads", "0"}, "heads"},
+      {{"tune", "--heads", "129"}, "128"},
+      {{"tune", "--heads", "16", "--rank", "100"}, "rank"},
+      {{"tune", "--heads", "16", "--page-size", "0"}, "page"},
+      {{"tune", "--heads", "16", "--heads", "8"}, "given twice"},
+      {{"tune", "--heads=16", "--dtype", "fp8"}, "'fp8'; accepted are bf16 and f16"},
+      {{"tune", "--heads=16", "--frob"}, "'--frob' is not an option of `mlaforge tune`"},
+      {{"tune", "--heads=16", "-x"}, "'-x' is not an option"},
+      {{"tune", "--heads=16", "--time-limit", "-3"}, "--time-limit is -3"},
+      {{"tune", "--heads=16", "--resume", "--no-resume"}, "exclude each other"},
+      {{"tune", "mla_decode:h16", "mla_decode:h8"}, "one argument too many"},
+      {{"tune", "mla_decode:h16,z9"}, "z9"},
+      {{"tune", "--model", "gpt-2"}, "deepseek-v3"},
+      {{"tune", "--model", "deepseek-v3", "--tp", "3"}, "128 heads, which --tp 3 does not divide"},
+      {{"tune", "--heads", "16", "--tp", "2"}, "--tp divides the heads of a --model"},
+      {{"verify", "--heads=16", "--inject", "nan-k"}, "known are nan-q and oob-page"},
+      {{"verify", "--heads=16", "--all", "--variant", "x"}, "exclude each other"},
+      {{"generate", "--heads=16", "--variant", "nonsense"}, "--variant 'nonsense'"},
+      {{"generate", "--heads=16", "--target", "gfx000"}, "gfx000"},
+      {{"db"}, "show, export, import FILE"},
+      {{"db", "vacuum"}, "'vacuum'"},
+      {{"db", "import"}, "wants a file"},
+      {{"db", "show", "--samples"}, "wants a problem"},
+      {{"env", "extra"}, "one argument too many"},
+  };
+  const cli_dir *d = *state;
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    cli_result r = finish(d, start(d, cases[i].args, NULL));
+    if (r.exit != 2) fail_msg("case %zu: exit %d\n%s", i, r.exit, r.err);
+    assert_has(r.err, cases[i].expect);
+    assert_string_equal(r.out, ""); /* stdout is for results */
+    release(&r);
+  }
+}
+
+static void no_arguments_at_all(void **state) {
+  cli_result r = finish(*state, start(*state, (const char *const[]){NULL}, NULL));
+  assert_exit(r, 2);
+  assert_has(r.err, "usage: mlaforge COMMAND");
+  release(&r);
+}
+
+static void errors_are_json_too(void **state) {
+  cli_result r = RUN(*state, "tune", "--json", "--heads", "0");
+  assert_exit(r, 2);
+  cJSON *o = cJSON_Parse(r.out);
+  assert_string_equal(cJSON_GetObjectItem(o, "schema")->valuestring, "mlaforge.error");
+  assert_string_equal(cJSON_GetObjectItem(o, "status")->valuestring, "MLAF_E_PROBLEM");
+  assert_int_equal(cJSON_GetObjectItem(o, "exit")->valueint, 2);
+  cJSON_Delete(o);
+  release(&r);
+}
+
+typedef struct tally {
+  int rows, rejected, works;
+} tally;
+static void count_space(void *user, const char *schema, const cJSON *o) {
+  tally *t = user;
+  assert_string_equal(schema, "space");
+  t->rows++;
+  bool rejected = cJSON_GetObjectItem(o, "rejected") != NULL;
+  t->rejected += rejected;
+  assert_true(rejected || cJSON_GetObjectItem(o, "model_ns")->valuedouble > 0);
+}
+
+static void dry_run_prints_the_space(void **state) {
+  tally t = {0};
+  cli_result r = RUN(*state, "tune", "--heads", "16", "--batch", "4", "--dry-run", "--json", "--device", "emu:gfx942");
+  assert_exit(r, 0);
+  each_json(r.out, count_space, &t);
+  assert_true(t.rows - t.rejected >= 24);
+  assert_true(t.rejected > 0);
+  release(&r);
+  r = RUN(*state, "tune", "--model", "deepseek-v3", "--tp", "8", "--dry-run", "--device", "emu:gfx942");
+  assert_exit(r, 0);
+  assert_has(r.out, "rejected because");
+  assert_has(r.out, "nothing was compiled");
+  release(&r);
+}
+
+static void count_devices(void *user, const char *schema, const cJSON *o) {
+  tally *t = user;
+  if (strcmp(schema, "device") == 0) {
+    t->rows++;
+    t->works += cJSON_IsTrue(cJSON_GetObjectItem(o, "works"));
+  }
+}
+
+static void devices_and_env_as_json(void **state) {
+  tally t = {0};
+  cli_result r = RUN(*state, "devices", "--json");
+  assert_exit(r, 0);
+  each_json(r.out, count_devices, &t);
+  assert_true(t.works >= 1); /* the emulator works everywhere */
+  release(&r);
+  r = RUN(*state, "env", "--json");
+  assert_true(r.exit == 0 || r.exit == 3); /* 3: no compiler, and it says so */
+  assert_true(each_json(r.out, NULL, NULL) >= 2);
+  assert_has(r.out, "\"MLAF_DB\":");
+  release(&r);
+  r = RUN(*state, "tune", "--heads=16", "--device", "hip:99");
+  assert_exit(r, 3);
+  release(&r);
+}
+
+static void generated_files_match_their_manifest(void **state) {
+  cli_dir *d = *state;
+  char out[128], path[256];
+  snprintf(out, sizeof out, "%s/src", d->dir);
+  cli_result r = RUN(d, "generate", "--heads", "16", "--out", out);
+  assert_exit(r, 0);
+  release(&r);
+  snprintf(path, sizeof path, "%s/manifest.tsv", out);
+  char *manifest = slurp(path), *save = NULL, first[64] = "";
+  int n = 0;
+  for (char *line = strtok_r(manifest, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+    char file[64], hash[MLAF_HASH_HEX];
+    if (line[0] == '#') continue;
+    snprintf(file, sizeof file, "%.*s", (int)strcspn(line, "\t"), line);
+    snprintf(path, sizeof path, "%s/%s", out, file);
+    char *source = slurp(path);
+    mlaf_sha256_hex(source, strlen(source), hash);
+    assert_has(line, hash);
+    free(source);
+    if (!n++) snprintf(first, sizeof first, "%s", file);
+  }
+  assert_true(n >= 24);
+  free(manifest);
+  r = RUN(d, "generate", "--heads", "16", "--json");
+  assert_exit(r, 0);
+  assert_int_equal(each_json(r.out, NULL, NULL), n);
+  release(&r);
+  /* one variant alone goes to stdout, with the same bytes */
+  r = RUN(d, "tune", "--heads", "16", "--dry-run", "--json", "--device", "emu:gfx942");
+  cJSON *o = cJSON_ParseWithLength(r.out, strcspn(r.out, "\n"));
+  cli_result one = RUN(d, "generate", "--heads", "16", "--variant", cJSON_GetObjectItem(o, "variant")->valuestring);
+  assert_exit(one, 0);
+  assert_has(one.out, "__global__");
+  cJSON_Delete(o);
+  release(&r);
+  release(&one);
+}
+
+static void nothing_partial_is_left_behind(void **state) {
+  cli_dir *d = *state;
+  char in_the_way[128];
+  snprintf(in_the_way, sizeof in_the_way, "%s/file", d->dir);
+  fclose(fopen(in_the_way, "w"));
+  cli_result r = RUN(d, "generate", "--heads", "16", "--out", in_the_way);
+  assert_exit(r, 3);
+  assert_has(r.err, in_the_way);
+  release(&r);
+  r = finish(d, start(d, (const char *const[]){"tune", "--heads", "16", "--dry-run", "--device", "emu:gfx942", NULL},
+                      "/dev/full"));
+  assert_exit(r, 3); /* a full disk under stdout */
+  assert_has(r.err, "could not be written");
+  release(&r);
+}
+
+static void database_commands(void **state) {
+  cli_dir *d = *state;
+  char path[128];
+  cli_result r = RUN(d, "db", "show");
+  assert_exit(r, 3);
+  assert_has(r.err, "there is no tuning database");
+  release(&r);
+  snprintf(path, sizeof path, "%s/bad.tsv", d->dir);
+  FILE *f = fopen(path, "w");
+  fputs("# mlaforge tuning text 1\nnonsense\n", f);
+  fclose(f);
+  r = RUN(d, "db", "import", path);
+  assert_exit(r, 1);
+  assert_has(r.err, "line 2");
+  assert_has(r.err, path);
+  release(&r);
+  r = RUN(d, "db", "export"); /* the import made an empty database */
+  assert_exit(r, 0);
+  assert_has(r.out, "# mlaforge tuning text 1\ndevice\tproblem\t");
+  char *header = mlaf_strdup(r.out);
+  release(&r);
+  snprintf(path, sizeof path, "%s/good.tsv", d->dir);
+  mlaf_text text = MLAF_TEXT_INIT(65536);
+  char hash[MLAF_HASH_HEX];
+  mlaf_sha256_hex("x", 1, hash);
+  mlaf_text_str(&text, header);
+  mlaf_text_fmt(&text,
+                "arch:gfx942\tmla_decode:h16,r512,p64,q1,bf16,page64,b4,s1024\treg:x=1/"
+                "s1\t1\tdefault\t20000\t0.05\t0.0019\t1\t*\t*\t*\t*"
+                "\tmla_decode_reg\tx=1\tmlaf_mla_decode_00000000\t%s\t%s\t-\t256\t16\t-\t-\t-\t-\t-\t-\t0\t0\n",
+                hash, hash);
+  assert_int_equal(mlaf_file_publish(path, text.data, text.len, NULL), MLAF_OK);
+  r = RUN(d, "db", "import", path, "--json");
+  assert_exit(r, 0);
+  assert_has(r.out, "\"choices\":1");
+  release(&r);
+  char out[128];
+  snprintf(out, sizeof out, "%s/again.tsv", d->dir);
+  r = RUN(d, "db", "export", "--out", out);
+  assert_exit(r, 0);
+  assert_string_equal(r.out, "");
+  char *again = slurp(out);
+  assert_string_equal(again, text.data);
+  release(&r);
+  r = RUN(d, "db", "show", "--json");
+  assert_int_equal(each_json(r.out, NULL, NULL), 1);
+  release(&r);
+  free(again);
+  free(header);
+  mlaf_text_free(&text);
+}
+
+static void a_database_of_another_program(void **state) {
+  cli_dir *d = *state;
+  FILE *f = fopen(d->db, "w");
+  fputs(
+      "\x7f"
+      "ELF, or so it seems",
+      f);
+  fclose(f);
+  static const char *const commands[][4] = {
+      {"db", "show"}, {"db", "export"}, {"tune", "--heads=16", "--device=emu:gfx942"}};
+  for (int i = 0; i < 3; i++) {
+    cli_result r = finish(d, start(d, commands[i], NULL));
+    assert_exit(r, 3);
+    assert_has(r.err, "an ELF object");
+    assert_has(r.err, "--db");
+    release(&r);
+  }
+}
+
+int main(void) {
+#define T(f) cmocka_unit_test_setup_teardown(f, cli_dir_setup, cli_dir_teardown)
+  const struct CMUnitTest tests[] = {
+      T(help_of_every_command),
+      T(usage_errors),
+      T(no_arguments_at_all),
+      T(errors_are_json_too),
+      T(dry_run_prints_the_space),
+      T(devices_and_env_as_json),
+      T(generated_files_match_their_manifest),
+      T(nothing_partial_is_left_behind),
+      T(database_commands),
+      T(a_database_of_another_program),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,194 @@
+/* The command with a compiler and the emulator: tune, stop, go on, plan again, verify, bench, compile. */
+#include "cli/cli_fixture.h"
+#include "db/db.h"
+
+#define PROBLEM "mla_decode:h16,r512,p64,q1,bf16,page64,b2,s512"
+#define EMU     "--device", "emu:gfx942"
+
+typedef struct tune_seen {
+  int candidates, ok, resumed, compiles, chosen;
+  double worst_error;
+  char variant[256];
+} tune_seen;
+
+static void read_tune(void *user, const char *schema, const cJSON *o) {
+  tune_seen *t = user;
+  if (strcmp(schema, "candidate") == 0) {
+    bool ok = strcmp(cJSON_GetObjectItem(o, "outcome")->valuestring, "ok") == 0;
+    t->candidates++;
+    t->ok += ok;
+    double error = ok ? cJSON_GetObjectItem(o, "error")->valuedouble : 0;
+    if (error > t->worst_error) t->worst_error = error;
+    assert_int_equal(cJSON_GetObjectItem(o, "scratch_bytes")->valueint, 0);
+    if (ok)
+      assert_string_equal(cJSON_GetObjectItem(cJSON_GetObjectItem(o, "timing"), "source")->valuestring, "modelled");
+  } else if (strcmp(schema, "tune") == 0) {
+    const cJSON *choice = cJSON_GetObjectItem(o, "choice");
+    t->resumed = cJSON_GetObjectItem(o, "resumed")->valueint;
+    t->compiles = cJSON_GetObjectItem(o, "compiles")->valueint;
+    t->chosen = cJSON_IsObject(choice);
+    if (t->chosen) snprintf(t->variant, sizeof t->variant, "%s", cJSON_GetObjectItem(choice, "variant")->valuestring);
+  }
+}
+
+static tune_seen tune(const cli_dir *d, const char *max, const char *extra) {
+  cli_result r = extra ? RUN(d, "tune", PROBLEM, EMU, "--json", "--max-candidates", max, extra)
+                       : RUN(d, "tune", PROBLEM, EMU, "--json", "--max-candidates", max);
+  assert_exit(r, 0);
+  tune_seen t = {0};
+  each_json(r.out, read_tune, &t);
+  release(&r);
+  return t;
+}
+
+static void tune_then_answer_from_the_database(void **state) {
+  const cli_dir *d = *state;
+  if (!have_compiler(d)) skip();
+  tune_seen first = tune(d, "6", NULL);
+  assert_int_equal(first.candidates, 6);
+  assert_true(first.ok >= 1 && first.chosen && first.compiles > 0);
+  assert_true(first.worst_error > 1e-5 && first.worst_error < 2.5e-3);
+  tune_seen again = tune(d, "6", NULL);
+  assert_int_equal(again.compiles, 0);
+  assert_int_equal(again.resumed, 6);
+  assert_string_equal(again.variant, first.variant);
+  tune_seen forced = tune(d, "6", "--no-resume"); /* done again, but the kernels come from the cache */
+  assert_int_equal(forced.resumed, 0);
+  assert_int_equal(forced.compiles, 0);
+  cli_result r = RUN(d, "bench", PROBLEM, EMU, "--json");
+  assert_exit(r, 0);
+  cJSON *o = cJSON_Parse(r.out);
+  assert_string_equal(cJSON_GetObjectItem(o, "rung")->valuestring, "exact");
+  assert_string_equal(cJSON_GetObjectItem(o, "variant")->valuestring, first.variant);
+  double ratio = cJSON_GetObjectItem(o, "roofline_ratio")->valuedouble;
+  assert_true(ratio > 0 && ratio < 1);
+  cJSON_Delete(o);
+  release(&r);
+  r = RUN(d, "db", "show", PROBLEM, "--samples", "--json");
+  assert_exit(r, 0);
+  assert_int_equal(each_json(r.out, NULL, NULL), 6);
+  release(&r);
+}
+
+static int64_t samples_in(const char *path) {
+  mlaf_db *db = NULL;
+  mlaf_db_counts n = {0};
+  if (mlaf_db_open(path, true, NULL, &db, NULL) != MLAF_OK) return 0;
+  mlaf_db_count(db, &n, NULL);
+  mlaf_db_close(db);
+  return n.samples;
+}
+
+static void interrupted_tuning_goes_on(void **state) {
+  const cli_dir *d = *state;
+  if (!have_compiler(d)) skip();
+  static const char *const args[] = {"tune", PROBLEM, EMU, "--json", "--max-candidates", "14", NULL};
+  pid_t child = start(d, args, NULL);
+  for (double until = mlaf_now() + 120; samples_in(d->db) < 2 && mlaf_now() < until;)
+    nanosleep(&(struct timespec){0, 20000000L}, NULL);
+  kill(child, SIGINT);
+  cli_result r = finish(d, child);
+  assert_exit(r, 1);
+  assert_has(r.err, "to go on: mlaforge tune '" PROBLEM "'");
+  assert_has(r.err, "--max-candidates '14'");
+  tune_seen cut = {0};
+  each_json(r.out, read_tune, &cut);
+  release(&r);
+  int64_t kept = samples_in(d->db);
+  assert_in_range(kept, 2, 13);
+  assert_int_equal(cut.candidates, kept); /* what was printed is what was kept */
+  tune_seen rest = tune(d, "14", NULL);
+  assert_int_equal(rest.candidates, 14);
+  assert_int_equal(rest.resumed, kept);
+  assert_true(rest.chosen);
+  assert_int_equal(samples_in(d->db), 14);
+}
+
+static void killed_tuning_goes_on_too(void **state) {
+  const cli_dir *d = *state;
+  if (!have_compiler(d)) skip();
+  static const char *const args[] = {"tune", PROBLEM, EMU, "--json", "--max-candidates", "8", NULL};
+  pid_t child = start(d, args, NULL);
+  for (double until = mlaf_now() + 120; samples_in(d->db) < 1 && mlaf_now() < until;)
+    nanosleep(&(struct timespec){0, 5000000L}, NULL);
+  kill(child, SIGKILL);
+  cli_result r = finish(d, child);
+  release(&r);
+  int64_t kept = samples_in(d->db);
+  assert_true(kept >= 1);
+  tune_seen rest = tune(d, "8", NULL);
+  assert_int_equal(rest.candidates, 8);
+  assert_true(rest.resumed >= 1);
+}
+
+static void count_correct(void *user, const char *schema, const cJSON *o) {
+  assert_string_equal(schema, "verify");
+  if (!cJSON_IsTrue(cJSON_GetObjectItem(o, "correct"))) fail_msg("%s", cJSON_GetObjectItem(o, "detail")->valuestring);
+  ++*(int *)user;
+}
+
+static void verify_planned_and_injected(void **state) {
+  const cli_dir *d = *state;
+  if (!have_compiler(d)) skip();
+  int correct = 0;
+  cli_result r = RUN(d, "verify", "--heads", "20", "--q-len", "3", "--causal", "--page-size", "3", "--ctx", "200", EMU,
+                     "--json", "--inject", "nan-q,oob-page");
+  assert_exit(r, 0);
+  each_json(r.out, count_correct, &correct);
+  assert_int_equal(correct, 3);
+  release(&r);
+  correct = 0;
+  r = RUN(d, "verify", PROBLEM, EMU, "--json", "--all", "--max-candidates", "3");
+  assert_exit(r, 0);
+  each_json(r.out, count_correct, &correct);
+  assert_int_equal(correct, 3);
+  release(&r);
+}
+
+typedef struct kernels_seen {
+  int kernels, with_loop;
+} kernels_seen;
+static void read_kernel(void *user, const char *schema, const cJSON *o) {
+  kernels_seen *k = user;
+  assert_string_equal(schema, "kernel");
+  assert_string_equal(cJSON_GetObjectItem(o, "status")->valuestring, "MLAF_OK");
+  assert_string_equal(cJSON_GetObjectItem(o, "finding")->valuestring, "");
+  assert_int_equal(cJSON_GetObjectItem(o, "scratch_bytes")->valueint, 0);
+  const cJSON *loop = cJSON_GetObjectItem(o, "hot_loop");
+  k->kernels++;
+  if (cJSON_GetObjectItem(loop, "mfma")->valueint == 0) return;
+  k->with_loop++;
+  /* 16 heads: 36 MFMAs for the scores and 32 for the values of each 16 tokens */
+  assert_int_equal(cJSON_GetObjectItem(loop, "mfma")->valueint % 68, 0);
+  assert_true(cJSON_GetObjectItem(loop, "load_bytes_per_wave")->valueint >= 18432);
+  assert_true(cJSON_GetObjectItem(loop, "waitcnt")->valueint > 0);
+}
+
+static void compile_shows_the_evidence(void **state) {
+  cli_dir *d = *state;
+  if (!have_compiler(d)) skip();
+  char out[128];
+  snprintf(out, sizeof out, "%s/code", d->dir);
+  const char *variant = "reg:blocks=1,kvload=nt,psplit=1,qsrc=reg,rescale=lazy,tile=16,waves=4/s4,rows=1,team=1";
+  cli_result r = RUN(d, "compile", PROBLEM, "--variant", variant, "--evidence", "--json", "--out", out);
+  assert_exit(r, 0);
+  kernels_seen k = {0};
+  each_json(r.out, read_kernel, &k);
+  assert_int_equal(k.kernels, 2);
+  assert_int_equal(k.with_loop, 1);
+  release(&r);
+  DIR *dir = opendir(out);
+  int files = 0;
+  for (struct dirent *e; (e = readdir(dir));) files += strstr(e->d_name, ".co") != NULL;
+  closedir(dir);
+  assert_int_equal(files, 2);
+}
+
+int main(void) {
+#define T(f) cmocka_unit_test_setup_teardown(f, cli_dir_setup, cli_dir_teardown)
+  const struct CMUnitTest tests[] = {
+      T(tune_then_answer_from_the_database), T(interrupted_tuning_goes_on), T(killed_tuning_goes_on_too),
+      T(verify_planned_and_injected),        T(compile_shows_the_evidence),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
