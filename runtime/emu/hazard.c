@@ -281,7 +281,6 @@ static bool check_scalars(emu_wave *w, const hazards *h, const emu_inst *in) {
     if (f & HZ_LANE_SEL && i == 1 && !sgpr_wait(w, h, s->reg, n, 4, "VALU-written lane select")) return false;
     if (f & HZ_VALU && !sgpr_wait(w, h, s->reg, n, 2, "VALU-written SGPR or VCC read by VALU")) return false;
   }
-  if (f & HZ_VMEM && f & HZ_READS_M0 && !sgpr_wait(w, h, EMU_M0, 1, 5, "VALU-written M0 read by a load to LDS")) return false;
   if (f & HZ_DIVFMAS && !sgpr_wait(w, h, EMU_VCC, 2, 4, "VALU write of VCC before v_div_fmas")) return false;
   if (f & HZ_DPP && !sgpr_wait(w, h, EMU_EXEC, 2, 5, "VALU write of EXEC before DPP")) return false;
   return !(f & HZ_RWLANE) || sgpr_wait(w, h, EMU_EXEC, 2, 4, "VALU write of EXEC before v_readlane or v_writelane");

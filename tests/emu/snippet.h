@@ -81,7 +81,7 @@ static inline mlaf_function *snip_load(snip *s, int vgprs, int lds, const char *
   snip_need(s);
   int n = snprintf(source, sizeof source, "%s%s", snip_head, body);
   snprintf(source + n, sizeof source - (size_t)n, snip_tail, vgprs, vgprs > 256 ? 256 : vgprs, lds);
-  if (mlaf_assemble(s->compiler, "gfx942", source, &code, &size, &s->err) != MLAF_OK) fail_msg("%s\n%s", body, s->err.text);
+  if (mlaf_assemble(s->compiler, "gfx942", source, &code, &size, &s->err) != MLAF_OK) fail_msg("%s\nin:\n%s", s->err.text, body);
   if (mlaf_emu_ops.module_load(s->dev, code, size, m, &s->err) != MLAF_OK) fail_msg("%s", s->err.text);
   free(code);
   if (mlaf_emu_ops.function_get(s->dev, *m, "snip", &fn, &s->err) != MLAF_OK) fail_msg("%s", s->err.text);
