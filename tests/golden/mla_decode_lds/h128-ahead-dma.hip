@@ -1,0 +1,2443 @@
+// Generated from templates/mla_decode_lds.hip.in by mlaforge. Do not edit: change the template.
+// template_hash: (not part of a golden)
+// target: gfx942
+// symbol: mlaf_mla_decode_e1618aec
+// parameters:
+//   blocks = 2
+//   causal = 0
+//   dtype = bf16
+//   heads = 128
+//   load = dma
+//   order = ahead
+//   page_size = 64
+//   q_len = 1
+//   rank = 512
+//   rescale = lazy
+//   rope = 64
+//   stages = 3
+//   waves = 4
+// regenerate: lua5.4 gen/cli.lua render mla_decode_lds target=gfx942 blocks=2 causal=0 dtype=bf16 heads=128 load=dma order=ahead page_size=64 q_len=1 rank=512 rescale=lazy rope=64 stages=3 waves=4
+// MLA decode for many heads: a tile of KV in LDS, shared by all waves of a workgroup, serves K and V; MFMA throughput binds.
+//
+// A workgroup owns ROWS = 16*waves*blocks query rows (head-major within a token) of one request and one KV split. Wave w owns the
+// rows [16*blocks*w, + 16*blocks) for everything: their Q, their running O^T, their m and l. All waves together copy the tiles of 16
+// tokens into a ring of LDS stages, each tile once per workgroup, and meet at one barrier per tile.
+//
+//   LDS stage: 16 latent rows of 2*rank bytes | 16 rope rows of 128 bytes (rope 32 uses half), 16-byte chunks XOR-swizzled:
+//       row t holds chunk c at place c ^ 2*(t & 3).   With rows a multiple of 128 bytes apart that is free of bank conflicts both
+//       for K (lane l: row l%16, chunk 4f + l/16) and for V (lane l: row 4(l/16)+r, chunk 16j + l%16).
+//       Rope rows lie in the order in which pairs of them are copied: slot 2*((t&3) + 4*(t>>3)) + (t>>2 & 1).
+//
+//   S^T = K Q^T      A = K fragment f (one ds_read_b128: columns 32f + 8(l/16) .. +7, two MFMAs), B = Q from accumulation registers.
+//                    One fragment serves all blocks of the wave.
+//   P                S^T in D layout (lane l, register r: token 4(l/16)+r, row l%16) is, after exp2 and packing, B of the next product.
+//   O^T += V^T P^T   A = V^T by v_perm from four row reads, one per token 4(l/16)+r: the eight columns 128j + 8(l%16) + c of a lane are
+//                    eight operands; each serves all blocks. O^T block (j,c), lane l, register r: column 128j + 8(4(l/16)+r) + c.
+//
+// Inner blocks are assembly with fixed registers, because no compiler version places 450 live registers without spilling. The
+// listings come from gen/lds_loop.lua: streams of instructions (MFMA, LDS reads, joins, softmax, copies, addresses) laid over each
+// other by position and woven by gen/weave.lua, which also puts in every wait and wait state. The compiler owns v0 .. v<frame-1>
+// and the code between the blocks.
+//
+//   order=plain  [wait, barrier | QK(t), copy] mask? rescale? [softmax(t), PV(t)]            2 stages; 3 with dma keep two copies in flight
+//   order=ahead  [wait, barrier | PV(t-1) rest, QK(t+1) begins, copy] mask? rescale? [QK(t+1) ends, softmax(t), PV(t) but its rest]
+//                3 stages: softmax in the shadow of QK, and MFMAs to issue while the barrier's LDS reads are on their way
+//
+//   load=dma     direct-to-LDS copies: 64 lanes bring 256 bytes of one row, lane i the dword whose place is i: the swizzle is in the address
+//   load=vgpr    16-byte loads into registers, written to LDS one iteration later
+//
+// Numbers: as in mla_decode_reg. rescale=lazy: O is rescaled when a score exceeds its row's m by more than 8 in base 2; always: in
+// every tile. Rows of the last tile beyond the end repeat the request's last token. A page id outside the cache is replaced by the last
+// page for the copy and turns the workgroup's result into NaN.
+//
+// Limits: row strides below 4 GiB, fewer than 2^32 cache rows.
+
+
+
+#define MLAF_BF16 1
+// [templates/lib/wave.h]
+// [templates/lib/number.h]
+// [templates/lib/args.h]
+// [templates/lib/grid.h]
+// [templates/lib/paging.h]
+
+constexpr int H = 128, Q_LEN = 1, R = 512, P = 64, PAGE = 64;
+constexpr bool CAUSAL = 0, LAZY = true;
+constexpr int WAVES = 4, BLOCKS = 2, ROWS = 128, NJ = 4;
+constexpr u32 STAGES = 3, STAGE_BYTES = 18432, LATENT_BYTES = 16384, ROW_BYTES = 1024;
+constexpr int UNITS = 2, LEAD = 2;
+
+// The lane number, made anew where it is seldom needed, so that nothing derived from it occupies a register in the loop.
+MLAF_DEV int lane_again() {
+  int x;
+  asm volatile("v_mbcnt_lo_u32_b32 %0, -1, 0\nv_mbcnt_hi_u32_b32 %0, -1, %0" : "=v"(x));
+  return x;
+}
+
+// ---- Which rows, which tokens -----------------------------------------------------------------------------------------------------
+struct rows_and_tokens {
+  i64 row;                // first row of this workgroup, counted over all requests
+  int rows;               // rows of the request from there on
+  int first_row;          // within the request
+  int n;                  // query tokens of the request
+  int tokens, begin, tiles; // cached tokens; this split's first and its number of tiles
+};
+
+// Tokens that a row sees.
+MLAF_DEV int visible(const rows_and_tokens& w, int row) {
+  return CAUSAL ? w.tokens - (w.n - 1 - (w.first_row + row) / H) : w.tokens;
+}
+
+// ---- Copy addresses ---------------------------------------------------------------------------------------------------------------
+// Where the lanes of unit u copy from, relative to the tile's first row (whole pages) or to their own row. dma: unit u of wave w is
+// the pair of rows t, t+4 with t = (i & 3) + 8*(i >> 2), i = w + WAVES*u; vgpr: rows 4i + l/16, i = w + WAVES*u.
+MLAF_DEV int unit_of(int wave, int u) { return (wave + WAVES * u) & 7; } // & 7: spare turns repeat a pair
+MLAF_DEV int pair_row(int i) { return (i & 3) + 8 * (i >> 2); }
+MLAF_DEV u32 latent_column(int i, int lane) { return 16 * ((lane >> 2) ^ 2 * (i & 3)) + 4 * (lane & 3); }
+MLAF_DEV u32 rope_column(int i, int lane) { return 16 * ((((lane & 31) >> 2) ^ 2 * (i & 3)) & (P / 8 - 1)) + 4 * (lane & 3); }
+
+// Byte offsets from the tile's first row; rows behind `last` repeat it.
+MLAF_DEV void tile_offsets(u32 last, u32 cs, u32 ks, int wave, int lane, u32 (&la)[4], u32 (&lr)[UNITS]) {
+#pragma unroll
+  for (int u = 0; u < UNITS; u++) {
+    const int i = unit_of(wave, u);
+    const u32 t = pair_row(i);
+    la[2 * u] = smaller(t, last) * cs + latent_column(i, lane);
+    la[2 * u + 1] = smaller(t + 4, last) * cs + latent_column(i, lane);
+    lr[u] = smaller(t + 4 * (lane >> 5), last) * ks + rope_column(i, lane);
+  }
+}
+
+// Eight columns of a row.
+MLAF_DEV void write_o(const mlaf_decode_args& a, bool final, i64 part_at, i64 at, const float (&x)[8], float weight) {
+  if (final) {
+    u32x4 packed;
+#pragma unroll
+    for (int i = 0; i < 4; i++) packed[i] = pack2(x[2 * i] * weight, x[2 * i + 1] * weight);
+    *(MLAF_GLOBAL u32x4*)(global(a.o) + 2 * at) = packed;
+  } else {
+    MLAF_GLOBAL f32x4* to = (MLAF_GLOBAL f32x4*)(global(a.part_o) + 4 * part_at);
+    to[0] = f32x4{x[0] * weight, x[1] * weight, x[2] * weight, x[3] * weight};
+    to[1] = f32x4{x[4] * weight, x[5] * weight, x[6] * weight, x[7] * weight};
+  }
+}
+
+// ---- The kernel -------------------------------------------------------------------------------------------------------------------
+extern "C" __global__ __attribute__((amdgpu_flat_work_group_size(256, 256), amdgpu_num_vgpr(32))) void
+mlaf_mla_decode_e1618aec(mlaf_decode_args a) {
+  __shared__ __attribute__((aligned(128))) char lds[55296];
+  const work mine = my_work<1>(a.splits, a.batch);
+  const int request = mine.request, split = mine.split, wave = uniform(thread_id() >> 6);
+  const bool final = a.splits == 1;
+
+  rows_and_tokens w;
+  const int q_begin = constants(a.qo_indptr)[request];
+  w.n = smaller(constants(a.qo_indptr)[request + 1] - q_begin, Q_LEN);
+  w.first_row = mine.rows * ROWS;
+  w.rows = w.n * H - w.first_row;
+  if (w.rows <= 0) return;
+  w.row = (i64)q_begin * H + w.first_row;
+  int first_page, end;
+  w.tokens = cached_tokens<PAGE>(a, request, first_page);
+  split_range(w.tokens, 16, a.splits, split, w.begin, end);
+  const i64 part = (i64)split * a.total_q * H;
+  if (w.begin >= end && !final) { // nothing to do, and to say so
+    for (int i = thread_id(); i < ROWS && i < w.rows; i += 256) a.part_lse[part + w.row + i] = minus_inf();
+    return;
+  }
+  const bool no_cache = a.num_pages <= 0 && w.begin < end; // nothing may be read
+  w.tiles = no_cache ? 0 : (end - w.begin + 15) / 16;
+
+  // Q, O = 0; behind the first tile no more than needed.
+  float m[BLOCKS], l[BLOCKS], n[BLOCKS];
+#pragma unroll
+  for (int b = 0; b < BLOCKS; b++) {
+    m[b] = -3.402823466e38f;
+    l[b] = n[b] = 0.0f;
+  }
+  asm volatile(
+      "v_mov_b32 v98, 0\n"
+      "v_mov_b32 v99, 0\n"
+      "v_mov_b32 v100, 0\n"
+      "v_mov_b32 v101, 0\n"
+      "v_mov_b32 v102, 0\n"
+      "v_mov_b32 v103, 0\n"
+      "v_mov_b32 v104, 0\n"
+      "v_mov_b32 v105, 0\n"
+      "v_mov_b32 v106, 0\n"
+      "v_mov_b32 v107, 0\n"
+      "v_mov_b32 v108, 0\n"
+      "v_mov_b32 v109, 0\n"
+      "v_mov_b32 v110, 0\n"
+      "v_mov_b32 v111, 0\n"
+      "v_mov_b32 v112, 0\n"
+      "v_mov_b32 v113, 0\n"
+      "v_mov_b32 v114, 0\n"
+      "v_mov_b32 v115, 0\n"
+      "v_mov_b32 v116, 0\n"
+      "v_mov_b32 v117, 0\n"
+      "v_mov_b32 v118, 0\n"
+      "v_mov_b32 v119, 0\n"
+      "v_mov_b32 v120, 0\n"
+      "v_mov_b32 v121, 0\n"
+      "v_mov_b32 v122, 0\n"
+      "v_mov_b32 v123, 0\n"
+      "v_mov_b32 v124, 0\n"
+      "v_mov_b32 v125, 0\n"
+      "v_mov_b32 v126, 0\n"
+      "v_mov_b32 v127, 0\n"
+      "v_mov_b32 v128, 0\n"
+      "v_mov_b32 v129, 0\n"
+      "v_mov_b32 v130, 0\n"
+      "v_mov_b32 v131, 0\n"
+      "v_mov_b32 v132, 0\n"
+      "v_mov_b32 v133, 0\n"
+      "v_mov_b32 v134, 0\n"
+      "v_mov_b32 v135, 0\n"
+      "v_mov_b32 v136, 0\n"
+      "v_mov_b32 v137, 0\n"
+      "v_mov_b32 v138, 0\n"
+      "v_mov_b32 v139, 0\n"
+      "v_mov_b32 v140, 0\n"
+      "v_mov_b32 v141, 0\n"
+      "v_mov_b32 v142, 0\n"
+      "v_mov_b32 v143, 0\n"
+      "v_mov_b32 v144, 0\n"
+      "v_mov_b32 v145, 0\n"
+      "v_mov_b32 v146, 0\n"
+      "v_mov_b32 v147, 0\n"
+      "v_mov_b32 v148, 0\n"
+      "v_mov_b32 v149, 0\n"
+      "v_mov_b32 v150, 0\n"
+      "v_mov_b32 v151, 0\n"
+      "v_mov_b32 v152, 0\n"
+      "v_mov_b32 v153, 0\n"
+      "v_mov_b32 v154, 0\n"
+      "v_mov_b32 v155, 0\n"
+      "v_mov_b32 v156, 0\n"
+      "v_mov_b32 v157, 0\n"
+      "v_mov_b32 v158, 0\n"
+      "v_mov_b32 v159, 0\n"
+      "v_mov_b32 v160, 0\n"
+      "v_mov_b32 v161, 0\n"
+      "v_mov_b32 v162, 0\n"
+      "v_mov_b32 v163, 0\n"
+      "v_mov_b32 v164, 0\n"
+      "v_mov_b32 v165, 0\n"
+      "v_mov_b32 v166, 0\n"
+      "v_mov_b32 v167, 0\n"
+      "v_mov_b32 v168, 0\n"
+      "v_mov_b32 v169, 0\n"
+      "v_mov_b32 v170, 0\n"
+      "v_mov_b32 v171, 0\n"
+      "v_mov_b32 v172, 0\n"
+      "v_mov_b32 v173, 0\n"
+      "v_mov_b32 v174, 0\n"
+      "v_mov_b32 v175, 0\n"
+      "v_mov_b32 v176, 0\n"
+      "v_mov_b32 v177, 0\n"
+      "v_mov_b32 v178, 0\n"
+      "v_mov_b32 v179, 0\n"
+      "v_mov_b32 v180, 0\n"
+      "v_mov_b32 v181, 0\n"
+      "v_mov_b32 v182, 0\n"
+      "v_mov_b32 v183, 0\n"
+      "v_mov_b32 v184, 0\n"
+      "v_mov_b32 v185, 0\n"
+      "v_mov_b32 v186, 0\n"
+      "v_mov_b32 v187, 0\n"
+      "v_mov_b32 v188, 0\n"
+      "v_mov_b32 v189, 0\n"
+      "v_mov_b32 v190, 0\n"
+      "v_mov_b32 v191, 0\n"
+      "v_mov_b32 v192, 0\n"
+      "v_mov_b32 v193, 0\n"
+      "v_mov_b32 v194, 0\n"
+      "v_mov_b32 v195, 0\n"
+      "v_mov_b32 v196, 0\n"
+      "v_mov_b32 v197, 0\n"
+      "v_mov_b32 v198, 0\n"
+      "v_mov_b32 v199, 0\n"
+      "v_mov_b32 v200, 0\n"
+      "v_mov_b32 v201, 0\n"
+      "v_mov_b32 v202, 0\n"
+      "v_mov_b32 v203, 0\n"
+      "v_mov_b32 v204, 0\n"
+      "v_mov_b32 v205, 0\n"
+      "v_mov_b32 v206, 0\n"
+      "v_mov_b32 v207, 0\n"
+      "v_mov_b32 v208, 0\n"
+      "v_mov_b32 v209, 0\n"
+      "v_mov_b32 v210, 0\n"
+      "v_mov_b32 v211, 0\n"
+      "v_mov_b32 v212, 0\n"
+      "v_mov_b32 v213, 0\n"
+      "v_mov_b32 v214, 0\n"
+      "v_mov_b32 v215, 0\n"
+      "v_mov_b32 v216, 0\n"
+      "v_mov_b32 v217, 0\n"
+      "v_mov_b32 v218, 0\n"
+      "v_mov_b32 v219, 0\n"
+      "v_mov_b32 v220, 0\n"
+      "v_mov_b32 v221, 0\n"
+      "v_mov_b32 v222, 0\n"
+      "v_mov_b32 v223, 0\n"
+      "v_mov_b32 v224, 0\n"
+      "v_mov_b32 v225, 0\n"
+      "v_mov_b32 v226, 0\n"
+      "v_mov_b32 v227, 0\n"
+      "v_mov_b32 v228, 0\n"
+      "v_mov_b32 v229, 0\n"
+      "v_mov_b32 v230, 0\n"
+      "v_mov_b32 v231, 0\n"
+      "v_mov_b32 v232, 0\n"
+      "v_mov_b32 v233, 0\n"
+      "v_mov_b32 v234, 0\n"
+      "v_mov_b32 v235, 0\n"
+      "v_mov_b32 v236, 0\n"
+      "v_mov_b32 v237, 0\n"
+      "v_mov_b32 v238, 0\n"
+      "v_mov_b32 v239, 0\n"
+      "v_mov_b32 v240, 0\n"
+      "v_mov_b32 v241, 0\n"
+      "v_mov_b32 v242, 0\n"
+      "v_mov_b32 v243, 0\n"
+      "v_mov_b32 v244, 0\n"
+      "v_mov_b32 v245, 0\n"
+      "v_mov_b32 v246, 0\n"
+      "v_mov_b32 v247, 0\n"
+      "v_mov_b32 v248, 0\n"
+      "v_mov_b32 v249, 0\n"
+      "v_mov_b32 v250, 0\n"
+      "v_mov_b32 v251, 0\n"
+      "v_mov_b32 v252, 0\n"
+      "v_mov_b32 v253, 0\n"
+      "v_accvgpr_write_b32 a144, 0\n"
+      "v_accvgpr_write_b32 a145, 0\n"
+      "v_accvgpr_write_b32 a146, 0\n"
+      "v_accvgpr_write_b32 a147, 0\n"
+      "v_accvgpr_write_b32 a148, 0\n"
+      "v_accvgpr_write_b32 a149, 0\n"
+      "v_accvgpr_write_b32 a150, 0\n"
+      "v_accvgpr_write_b32 a151, 0\n"
+      "v_accvgpr_write_b32 a152, 0\n"
+      "v_accvgpr_write_b32 a153, 0\n"
+      "v_accvgpr_write_b32 a154, 0\n"
+      "v_accvgpr_write_b32 a155, 0\n"
+      "v_accvgpr_write_b32 a156, 0\n"
+      "v_accvgpr_write_b32 a157, 0\n"
+      "v_accvgpr_write_b32 a158, 0\n"
+      "v_accvgpr_write_b32 a159, 0\n"
+      "v_accvgpr_write_b32 a160, 0\n"
+      "v_accvgpr_write_b32 a161, 0\n"
+      "v_accvgpr_write_b32 a162, 0\n"
+      "v_accvgpr_write_b32 a163, 0\n"
+      "v_accvgpr_write_b32 a164, 0\n"
+      "v_accvgpr_write_b32 a165, 0\n"
+      "v_accvgpr_write_b32 a166, 0\n"
+      "v_accvgpr_write_b32 a167, 0\n"
+      "v_accvgpr_write_b32 a168, 0\n"
+      "v_accvgpr_write_b32 a169, 0\n"
+      "v_accvgpr_write_b32 a170, 0\n"
+      "v_accvgpr_write_b32 a171, 0\n"
+      "v_accvgpr_write_b32 a172, 0\n"
+      "v_accvgpr_write_b32 a173, 0\n"
+      "v_accvgpr_write_b32 a174, 0\n"
+      "v_accvgpr_write_b32 a175, 0\n"
+      "v_accvgpr_write_b32 a176, 0\n"
+      "v_accvgpr_write_b32 a177, 0\n"
+      "v_accvgpr_write_b32 a178, 0\n"
+      "v_accvgpr_write_b32 a179, 0\n"
+      "v_accvgpr_write_b32 a180, 0\n"
+      "v_accvgpr_write_b32 a181, 0\n"
+      "v_accvgpr_write_b32 a182, 0\n"
+      "v_accvgpr_write_b32 a183, 0\n"
+      "v_accvgpr_write_b32 a184, 0\n"
+      "v_accvgpr_write_b32 a185, 0\n"
+      "v_accvgpr_write_b32 a186, 0\n"
+      "v_accvgpr_write_b32 a187, 0\n"
+      "v_accvgpr_write_b32 a188, 0\n"
+      "v_accvgpr_write_b32 a189, 0\n"
+      "v_accvgpr_write_b32 a190, 0\n"
+      "v_accvgpr_write_b32 a191, 0\n"
+      "v_accvgpr_write_b32 a192, 0\n"
+      "v_accvgpr_write_b32 a193, 0\n"
+      "v_accvgpr_write_b32 a194, 0\n"
+      "v_accvgpr_write_b32 a195, 0\n"
+      "v_accvgpr_write_b32 a196, 0\n"
+      "v_accvgpr_write_b32 a197, 0\n"
+      "v_accvgpr_write_b32 a198, 0\n"
+      "v_accvgpr_write_b32 a199, 0\n"
+      "v_accvgpr_write_b32 a200, 0\n"
+      "v_accvgpr_write_b32 a201, 0\n"
+      "v_accvgpr_write_b32 a202, 0\n"
+      "v_accvgpr_write_b32 a203, 0\n"
+      "v_accvgpr_write_b32 a204, 0\n"
+      "v_accvgpr_write_b32 a205, 0\n"
+      "v_accvgpr_write_b32 a206, 0\n"
+      "v_accvgpr_write_b32 a207, 0\n"
+      "v_accvgpr_write_b32 a208, 0\n"
+      "v_accvgpr_write_b32 a209, 0\n"
+      "v_accvgpr_write_b32 a210, 0\n"
+      "v_accvgpr_write_b32 a211, 0\n"
+      "v_accvgpr_write_b32 a212, 0\n"
+      "v_accvgpr_write_b32 a213, 0\n"
+      "v_accvgpr_write_b32 a214, 0\n"
+      "v_accvgpr_write_b32 a215, 0\n"
+      "v_accvgpr_write_b32 a216, 0\n"
+      "v_accvgpr_write_b32 a217, 0\n"
+      "v_accvgpr_write_b32 a218, 0\n"
+      "v_accvgpr_write_b32 a219, 0\n"
+      "v_accvgpr_write_b32 a220, 0\n"
+      "v_accvgpr_write_b32 a221, 0\n"
+      "v_accvgpr_write_b32 a222, 0\n"
+      "v_accvgpr_write_b32 a223, 0\n"
+      "v_accvgpr_write_b32 a224, 0\n"
+      "v_accvgpr_write_b32 a225, 0\n"
+      "v_accvgpr_write_b32 a226, 0\n"
+      "v_accvgpr_write_b32 a227, 0\n"
+      "v_accvgpr_write_b32 a228, 0\n"
+      "v_accvgpr_write_b32 a229, 0\n"
+      "v_accvgpr_write_b32 a230, 0\n"
+      "v_accvgpr_write_b32 a231, 0\n"
+      "v_accvgpr_write_b32 a232, 0\n"
+      "v_accvgpr_write_b32 a233, 0\n"
+      "v_accvgpr_write_b32 a234, 0\n"
+      "v_accvgpr_write_b32 a235, 0\n"
+      "v_accvgpr_write_b32 a236, 0\n"
+      "v_accvgpr_write_b32 a237, 0\n"
+      "v_accvgpr_write_b32 a238, 0\n"
+      "v_accvgpr_write_b32 a239, 0\n"
+      "v_accvgpr_write_b32 a240, 0\n"
+      "v_accvgpr_write_b32 a241, 0\n"
+      "v_accvgpr_write_b32 a242, 0\n"
+      "v_accvgpr_write_b32 a243, 0\n"
+      "v_mov_b32 v66, 0\n"
+      "v_mov_b32 v67, 0\n"
+      "v_mov_b32 v68, 0\n"
+      "v_mov_b32 v69, 0\n"
+      "v_mov_b32 v70, 0\n"
+      "v_mov_b32 v71, 0\n"
+      "v_mov_b32 v72, 0\n"
+      "v_mov_b32 v73, 0\n"
+      "v_mov_b32 v74, 0\n"
+      "v_mov_b32 v75, 0\n"
+      "v_mov_b32 v76, 0\n"
+      "v_mov_b32 v77, 0\n"
+      "v_mov_b32 v78, 0\n"
+      "v_mov_b32 v79, 0\n"
+      "v_mov_b32 v80, 0\n"
+      "v_mov_b32 v81, 0\n"
+      "v_mov_b32 v40, 0\n"
+      "v_mov_b32 v41, 0\n"
+      "v_mov_b32 v42, 0\n"
+      "v_mov_b32 v43, 0\n"
+      ::: "memory", "v253", "a243"); // the highest registers: the kernel's allocation covers all below
+  u32 bad = 0; // the largest page id seen, as unsigned
+  if (w.tiles > 0) {
+    const int lane = thread_id() & 63;
+    const float scale = a.scale_log2e, slack = 8.0f;
+    const u32 lo = 0x05040100, hi = 0x07060302, half = 0x7fff, ones = 0x3c003c00; // v_perm: low halves, high halves; bf16 rounding; f16 1, 1
+    const u32 maxid = a.num_pages - 1, last = w.tokens - 1;
+    const u32 cs = (u32)(2 * a.ckv_row_stride), ks = (u32)(2 * a.kpe_row_stride);
+    const u64 pages = (u64)(a.kv_indices + first_page);
+    const u32 base = (u32)(u64)(__attribute__((address_space(3))) char*)lds;
+
+    // LDS addresses of K fragments (even and odd), V rows.
+    u32 ka[2], kr[2], va[4];
+    const u32 t = lane & 15, q = lane >> 4, slot = 2 * ((t & 3) + 4 * (t >> 3)) + (t >> 2 & 1);
+#pragma unroll
+    for (int p = 0; p < 2; p++) {
+      const u32 place = 16 * ((4 * p + q) ^ 2 * (t & 3));
+      ka[p] = base + t * ROW_BYTES + place;
+      kr[p] = base + LATENT_BYTES + slot * 128 + place;
+    }
+#pragma unroll
+    for (int r = 0; r < 4; r++) va[r] = base + (4 * q + r) * ROW_BYTES + 16 * (t ^ 2 * r);
+
+    // Copies: sources.
+    const u32 ckl = (u32)(u64)a.ckv, ckh = (u32)((u64)a.ckv >> 32), kpl = (u32)(u64)a.kpe, kph = (u32)((u64)a.kpe >> 32);
+    u32 la[4], lr[UNITS], pos, pgo;
+    tile_offsets(15, cs, ks, wave, lane, la, lr);
+    // Copies: places in LDS, of the stage to be filled next.
+    u32 ml[UNITS], mr[UNITS];
+#pragma unroll
+    for (int u = 0; u < UNITS; u++) {
+      const int i = wave + WAVES * u;
+      ml[u] = base + (i < 8 ? pair_row(i) * ROW_BYTES : STAGES * STAGE_BYTES + (i - 8) * ROW_BYTES);
+      mr[u] = base + (i < 8 ? LATENT_BYTES + 256 * i : STAGES * STAGE_BYTES + 4 * ROW_BYTES + 256 * (i - 8));
+    }
+    u32 fill = 0, fill_at = 0; // step to the stage after the one just filled, its number
+    auto next_fill = [&] {
+      fill_at = fill_at == STAGES - 1 ? 0 : fill_at + 1;
+      fill = fill_at == 0 ? 0u - (STAGES - 1) * STAGE_BYTES : STAGE_BYTES;
+#pragma unroll
+      for (int u = 0; u < UNITS; u++)
+        if (WAVES * u + wave < 8) {
+          ml[u] += fill;
+          mr[u] += fill;
+        }
+    };
+    // What the copy of tile i and the look-up of tile i+1 need; both stop at the last tile.
+    auto aim = [&](int i) {
+      const u32 here = w.begin + 16 * smaller(i, w.tiles - 1), next = w.begin + 16 * smaller(i + 1, w.tiles - 1);
+      pos = here % PAGE;
+      pgo = next / PAGE * 4;
+      if (here + 15 > last) tile_offsets(last - here, cs, ks, wave, lane_again(), la, lr);
+    };
+
+    aim(-1); // the look-up of tile 0
+    asm volatile(
+        "v_mov_b32 v63, %[pgo]\n"
+        "global_load_dword v64, v63, %[pages]\n"
+        :  : [pgo] "s"(pgo), [pages] "s"(pages) : "memory", "vcc", "scc", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31");
+    asm volatile("s_waitcnt vmcnt(0)" ::: "memory");
+    aim(0);
+    asm volatile(
+        "v_readfirstlane_b32 s68, v64\n"
+        "s_max_u32 %[bad], %[bad], s68\n"
+        "s_min_u32 s68, s68, %[maxid]\n"
+        "s_lshl_b32 s68, s68, 6\n"
+        "s_add_u32 s68, s68, %[pos]\n"
+        "s_mul_i32 s64, s68, %[cs]\n"
+        "s_mul_hi_u32 s65, s68, %[cs]\n"
+        "s_add_u32 s64, s64, %[ckl]\n"
+        "s_addc_u32 s65, s65, %[ckh]\n"
+        "s_mul_i32 s66, s68, %[ks]\n"
+        "s_mul_hi_u32 s67, s68, %[ks]\n"
+        "s_add_u32 s66, s66, %[kpl]\n"
+        "s_addc_u32 s67, s67, %[kph]\n"
+        "v_mov_b32 v63, %[pgo]\n"
+        "global_load_dword v64, v63, %[pages]\n"
+        "s_mov_b32 m0, %[ml0]\n"
+        "s_nop 0\n"
+        "global_load_lds_dword %[la0], s[64:65] offset:0\n"
+        "global_load_lds_dword %[la0], s[64:65] offset:256\n"
+        "global_load_lds_dword %[la0], s[64:65] offset:512\n"
+        "global_load_lds_dword %[la0], s[64:65] offset:768\n"
+        "s_add_u32 m0, %[ml0], 4096\n"
+        "s_nop 0\n"
+        "global_load_lds_dword %[la1], s[64:65] offset:0\n"
+        "global_load_lds_dword %[la1], s[64:65] offset:256\n"
+        "global_load_lds_dword %[la1], s[64:65] offset:512\n"
+        "global_load_lds_dword %[la1], s[64:65] offset:768\n"
+        "s_mov_b32 m0, %[mr0]\n"
+        "s_nop 0\n"
+        "global_load_lds_dword %[lr0], s[66:67]\n"
+        "s_mov_b32 m0, %[ml1]\n"
+        "s_nop 0\n"
+        "global_load_lds_dword %[la2], s[64:65] offset:0\n"
+        "global_load_lds_dword %[la2], s[64:65] offset:256\n"
+        "global_load_lds_dword %[la2], s[64:65] offset:512\n"
+        "global_load_lds_dword %[la2], s[64:65] offset:768\n"
+        "s_add_u32 m0, %[ml1], 4096\n"
+        "s_nop 0\n"
+        "global_load_lds_dword %[la3], s[64:65] offset:0\n"
+        "global_load_lds_dword %[la3], s[64:65] offset:256\n"
+        "global_load_lds_dword %[la3], s[64:65] offset:512\n"
+        "global_load_lds_dword %[la3], s[64:65] offset:768\n"
+        "s_mov_b32 m0, %[mr1]\n"
+        "s_nop 0\n"
+        "global_load_lds_dword %[lr1], s[66:67]\n"
+        : [bad] "+s"(bad) : [maxid] "s"(maxid), [pos] "s"(pos), [cs] "s"(cs), [ckl] "s"(ckl), [ckh] "s"(ckh), [ks] "s"(ks), [kpl] "s"(kpl), [kph] "s"(kph), [pgo] "s"(pgo), [pages] "s"(pages), [ml0] "s"(ml[0]), [la0] "v"(la[0]), [la1] "v"(la[1]), [mr0] "s"(mr[0]), [lr0] "v"(lr[0]), [ml1] "s"(ml[1]), [la2] "v"(la[2]), [la3] "v"(la[3]), [mr1] "s"(mr[1]), [lr1] "v"(lr[1]) : "memory", "vcc", "scc", "s64", "s65", "s66", "s67", "s68", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31");
+    // Q of row l%16 of each block, columns 32f + 8(l/16) .. +7. Rows that do not exist repeat the last that does; nobody stores them.
+    {
+      const int at = smaller((wave * BLOCKS + 0) * 16 + (int)t, w.rows - 1);
+      const u64 from = (u64)a.q + (u64)(w.row + at) * (2 * (R + P)) + 16 * q;
+      asm volatile(
+          "global_load_dwordx4 a[0:3], %0, off offset:0\n"
+          "global_load_dwordx4 a[4:7], %0, off offset:64\n"
+          "global_load_dwordx4 a[8:11], %0, off offset:128\n"
+          "global_load_dwordx4 a[12:15], %0, off offset:192\n"
+          "global_load_dwordx4 a[16:19], %0, off offset:256\n"
+          "global_load_dwordx4 a[20:23], %0, off offset:320\n"
+          "global_load_dwordx4 a[24:27], %0, off offset:384\n"
+          "global_load_dwordx4 a[28:31], %0, off offset:448\n"
+          "global_load_dwordx4 a[32:35], %0, off offset:512\n"
+          "global_load_dwordx4 a[36:39], %0, off offset:576\n"
+          "global_load_dwordx4 a[40:43], %0, off offset:640\n"
+          "global_load_dwordx4 a[44:47], %0, off offset:704\n"
+          "global_load_dwordx4 a[48:51], %0, off offset:768\n"
+          "global_load_dwordx4 a[52:55], %0, off offset:832\n"
+          "global_load_dwordx4 a[56:59], %0, off offset:896\n"
+          "global_load_dwordx4 a[60:63], %0, off offset:960\n"
+          "global_load_dwordx4 a[64:67], %0, off offset:1024\n"
+          "global_load_dwordx4 a[68:71], %0, off offset:1088\n"
+          :: "v"(from) : "memory");
+    }
+    {
+      const int at = smaller((wave * BLOCKS + 1) * 16 + (int)t, w.rows - 1);
+      const u64 from = (u64)a.q + (u64)(w.row + at) * (2 * (R + P)) + 16 * q;
+      asm volatile(
+          "global_load_dwordx4 a[72:75], %0, off offset:0\n"
+          "global_load_dwordx4 a[76:79], %0, off offset:64\n"
+          "global_load_dwordx4 a[80:83], %0, off offset:128\n"
+          "global_load_dwordx4 a[84:87], %0, off offset:192\n"
+          "global_load_dwordx4 a[88:91], %0, off offset:256\n"
+          "global_load_dwordx4 a[92:95], %0, off offset:320\n"
+          "global_load_dwordx4 a[96:99], %0, off offset:384\n"
+          "global_load_dwordx4 a[100:103], %0, off offset:448\n"
+          "global_load_dwordx4 a[104:107], %0, off offset:512\n"
+          "global_load_dwordx4 a[108:111], %0, off offset:576\n"
+          "global_load_dwordx4 a[112:115], %0, off offset:640\n"
+          "global_load_dwordx4 a[116:119], %0, off offset:704\n"
+          "global_load_dwordx4 a[120:123], %0, off offset:768\n"
+          "global_load_dwordx4 a[124:127], %0, off offset:832\n"
+          "global_load_dwordx4 a[128:131], %0, off offset:896\n"
+          "global_load_dwordx4 a[132:135], %0, off offset:960\n"
+          "global_load_dwordx4 a[136:139], %0, off offset:1024\n"
+          "global_load_dwordx4 a[140:143], %0, off offset:1088\n"
+          :: "v"(from) : "memory");
+    }
+    asm volatile("s_waitcnt vmcnt(0)" ::: "memory");
+    next_fill();
+    aim(1);
+    asm volatile(
+        "v_readfirstlane_b32 s68, v64\n"
+        "s_max_u32 %[bad], %[bad], s68\n"
+        "s_min_u32 s68, s68, %[maxid]\n"
+        "s_lshl_b32 s68, s68, 6\n"
+        "s_add_u32 s68, s68, %[pos]\n"
+        "s_mul_i32 s64, s68, %[cs]\n"
+        "s_mul_hi_u32 s65, s68, %[cs]\n"
+        "s_add_u32 s64, s64, %[ckl]\n"
+        "s_addc_u32 s65, s65, %[ckh]\n"
+        "s_mul_i32 s66, s68, %[ks]\n"
+        "s_mul_hi_u32 s67, s68, %[ks]\n"
+        "s_add_u32 s66, s66, %[kpl]\n"
+        "s_addc_u32 s67, s67, %[kph]\n"
+        "v_mov_b32 v63, %[pgo]\n"
+        "global_load_dword v64, v63, %[pages]\n"
+        "s_mov_b32 m0, %[ml0]\n"
+        "s_nop 0\n"
+        "global_load_lds_dword %[la0], s[64:65] offset:0\n"
+        "global_load_lds_dword %[la0], s[64:65] offset:256\n"
+        "global_load_lds_dword %[la0], s[64:65] offset:512\n"
+        "global_load_lds_dword %[la0], s[64:65] offset:768\n"
+        "s_add_u32 m0, %[ml0], 4096\n"
+        "s_nop 0\n"
+        "global_load_lds_dword %[la1], s[64:65] offset:0\n"
+        "global_load_lds_dword %[la1], s[64:65] offset:256\n"
+        "global_load_lds_dword %[la1], s[64:65] offset:512\n"
+        "global_load_lds_dword %[la1], s[64:65] offset:768\n"
+        "s_mov_b32 m0, %[mr0]\n"
+        "s_nop 0\n"
+        "global_load_lds_dword %[lr0], s[66:67]\n"
+        "s_mov_b32 m0, %[ml1]\n"
+        "s_nop 0\n"
+        "global_load_lds_dword %[la2], s[64:65] offset:0\n"
+        "global_load_lds_dword %[la2], s[64:65] offset:256\n"
+        "global_load_lds_dword %[la2], s[64:65] offset:512\n"
+        "global_load_lds_dword %[la2], s[64:65] offset:768\n"
+        "s_add_u32 m0, %[ml1], 4096\n"
+        "s_nop 0\n"
+        "global_load_lds_dword %[la3], s[64:65] offset:0\n"
+        "global_load_lds_dword %[la3], s[64:65] offset:256\n"
+        "global_load_lds_dword %[la3], s[64:65] offset:512\n"
+        "global_load_lds_dword %[la3], s[64:65] offset:768\n"
+        "s_mov_b32 m0, %[mr1]\n"
+        "s_nop 0\n"
+        "global_load_lds_dword %[lr1], s[66:67]\n"
+        : [bad] "+s"(bad) : [maxid] "s"(maxid), [pos] "s"(pos), [cs] "s"(cs), [ckl] "s"(ckl), [ckh] "s"(ckh), [ks] "s"(ks), [kpl] "s"(kpl), [kph] "s"(kph), [pgo] "s"(pgo), [pages] "s"(pages), [ml0] "s"(ml[0]), [la0] "v"(la[0]), [la1] "v"(la[1]), [mr0] "s"(mr[0]), [lr0] "v"(lr[0]), [ml1] "s"(ml[1]), [la2] "v"(la[2]), [la3] "v"(la[3]), [mr1] "s"(mr[1]), [lr1] "v"(lr[1]) : "memory", "vcc", "scc", "s64", "s65", "s66", "s67", "s68", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31");
+    next_fill();
+
+    // The step from a stage to the next, for K and V reads.
+    u32 k_at = 0, kd = 0, v_at = 0, vd = 0, wd = 0;
+    auto next = [](u32& at, u32& delta) {
+      at = at == STAGES - 1 ? 0 : at + 1;
+      delta = at == 0 ? 0u - (STAGES - 1) * STAGE_BYTES : STAGE_BYTES;
+    };
+    u64 rise;
+    // Between the two parts of an iteration: scores of tile i stand in v[52..], scaled to base 2.
+    auto mask = [&](int i) {
+      const int at = w.begin + 16 * i;
+      if (at + 15 < visible(w, 0)) return;
+      const int lane = lane_again();
+      const float none = minus_inf();
+      {
+        const int left = visible(w, (wave * BLOCKS + 0) * 16 + (lane & 15)) - at - 4 * (lane >> 4);
+        asm volatile(
+            "v_cmp_lt_i32 vcc, 0, %0\n"
+            "s_nop 1\n"
+            "v_cndmask_b32 v52, %1, v52, vcc\n"
+            "v_cmp_lt_i32 vcc, 1, %0\n"
+            "s_nop 1\n"
+            "v_cndmask_b32 v53, %1, v53, vcc\n"
+            "v_cmp_lt_i32 vcc, 2, %0\n"
+            "s_nop 1\n"
+            "v_cndmask_b32 v54, %1, v54, vcc\n"
+            "v_cmp_lt_i32 vcc, 3, %0\n"
+            "s_nop 1\n"
+            "v_cndmask_b32 v55, %1, v55, vcc\n"
+            :: "v"(left), "v"(none) : "vcc");
+      }
+      {
+        const int left = visible(w, (wave * BLOCKS + 1) * 16 + (lane & 15)) - at - 4 * (lane >> 4);
+        asm volatile(
+            "v_cmp_lt_i32 vcc, 0, %0\n"
+            "s_nop 1\n"
+            "v_cndmask_b32 v56, %1, v56, vcc\n"
+            "v_cmp_lt_i32 vcc, 1, %0\n"
+            "s_nop 1\n"
+            "v_cndmask_b32 v57, %1, v57, vcc\n"
+            "v_cmp_lt_i32 vcc, 2, %0\n"
+            "s_nop 1\n"
+            "v_cndmask_b32 v58, %1, v58, vcc\n"
+            "v_cmp_lt_i32 vcc, 3, %0\n"
+            "s_nop 1\n"
+            "v_cndmask_b32 v59, %1, v59, vcc\n"
+            :: "v"(left), "v"(none) : "vcc");
+      }
+    };
+    auto rescale = [&] {
+      if (LAZY && rise == 0) return;
+      const int lane = lane_again();
+      {
+        float top;
+        asm volatile("v_max3_f32 %0, v52, v53, v54\n"
+                     "v_max_f32 %0, %0, v55" : "=v"(top));
+        const float now = __builtin_fmaxf(m[0], max_over_groups(top, lane)), factor = exp2_fast(m[0] - now);
+        m[0] = now;
+        l[0] *= factor;
+        n[0] *= factor;
+        asm volatile("s_nop 7\n" // O's last MFMAs
+            "v_mul_f32 v98, %0, v98\n"
+            "v_mul_f32 v99, %0, v99\n"
+            "v_mul_f32 v100, %0, v100\n"
+            "v_mul_f32 v101, %0, v101\n"
+            "v_mul_f32 v102, %0, v102\n"
+            "v_mul_f32 v103, %0, v103\n"
+            "v_mul_f32 v104, %0, v104\n"
+            "v_mul_f32 v105, %0, v105\n"
+            "v_mul_f32 v106, %0, v106\n"
+            "v_mul_f32 v107, %0, v107\n"
+            "v_mul_f32 v108, %0, v108\n"
+            "v_mul_f32 v109, %0, v109\n"
+            "v_mul_f32 v110, %0, v110\n"
+            "v_mul_f32 v111, %0, v111\n"
+            "v_mul_f32 v112, %0, v112\n"
+            "v_mul_f32 v113, %0, v113\n"
+            "v_mul_f32 v114, %0, v114\n"
+            "v_mul_f32 v115, %0, v115\n"
+            "v_mul_f32 v116, %0, v116\n"
+            "v_mul_f32 v117, %0, v117\n"
+            "v_mul_f32 v118, %0, v118\n"
+            "v_mul_f32 v119, %0, v119\n"
+            "v_mul_f32 v120, %0, v120\n"
+            "v_mul_f32 v121, %0, v121\n"
+            "v_mul_f32 v122, %0, v122\n"
+            "v_mul_f32 v123, %0, v123\n"
+            "v_mul_f32 v124, %0, v124\n"
+            "v_mul_f32 v125, %0, v125\n"
+            "v_mul_f32 v126, %0, v126\n"
+            "v_mul_f32 v127, %0, v127\n"
+            "v_mul_f32 v128, %0, v128\n"
+            "v_mul_f32 v129, %0, v129\n"
+            "v_mul_f32 v130, %0, v130\n"
+            "v_mul_f32 v131, %0, v131\n"
+            "v_mul_f32 v132, %0, v132\n"
+            "v_mul_f32 v133, %0, v133\n"
+            "v_mul_f32 v134, %0, v134\n"
+            "v_mul_f32 v135, %0, v135\n"
+            "v_mul_f32 v136, %0, v136\n"
+            "v_mul_f32 v137, %0, v137\n"
+            "v_mul_f32 v138, %0, v138\n"
+            "v_mul_f32 v139, %0, v139\n"
+            "v_mul_f32 v140, %0, v140\n"
+            "v_mul_f32 v141, %0, v141\n"
+            "v_mul_f32 v142, %0, v142\n"
+            "v_mul_f32 v143, %0, v143\n"
+            "v_mul_f32 v144, %0, v144\n"
+            "v_mul_f32 v145, %0, v145\n"
+            "v_mul_f32 v146, %0, v146\n"
+            "v_mul_f32 v147, %0, v147\n"
+            "v_mul_f32 v148, %0, v148\n"
+            "v_mul_f32 v149, %0, v149\n"
+            "v_mul_f32 v150, %0, v150\n"
+            "v_mul_f32 v151, %0, v151\n"
+            "v_mul_f32 v152, %0, v152\n"
+            "v_mul_f32 v153, %0, v153\n"
+            "v_mul_f32 v154, %0, v154\n"
+            "v_mul_f32 v155, %0, v155\n"
+            "v_mul_f32 v156, %0, v156\n"
+            "v_mul_f32 v157, %0, v157\n"
+            "v_mul_f32 v158, %0, v158\n"
+            "v_mul_f32 v159, %0, v159\n"
+            "v_mul_f32 v160, %0, v160\n"
+            "v_mul_f32 v161, %0, v161\n"
+            "v_mul_f32 v162, %0, v162\n"
+            "v_mul_f32 v163, %0, v163\n"
+            "v_mul_f32 v164, %0, v164\n"
+            "v_mul_f32 v165, %0, v165\n"
+            "v_mul_f32 v166, %0, v166\n"
+            "v_mul_f32 v167, %0, v167\n"
+            "v_mul_f32 v168, %0, v168\n"
+            "v_mul_f32 v169, %0, v169\n"
+            "v_mul_f32 v170, %0, v170\n"
+            "v_mul_f32 v171, %0, v171\n"
+            "v_mul_f32 v172, %0, v172\n"
+            "v_mul_f32 v173, %0, v173\n"
+            "v_mul_f32 v174, %0, v174\n"
+            "v_mul_f32 v175, %0, v175\n"
+            "v_mul_f32 v176, %0, v176\n"
+            "v_mul_f32 v177, %0, v177\n"
+            "v_mul_f32 v178, %0, v178\n"
+            "v_mul_f32 v179, %0, v179\n"
+            "v_mul_f32 v180, %0, v180\n"
+            "v_mul_f32 v181, %0, v181\n"
+            "v_mul_f32 v182, %0, v182\n"
+            "v_mul_f32 v183, %0, v183\n"
+            "v_mul_f32 v184, %0, v184\n"
+            "v_mul_f32 v185, %0, v185\n"
+            "v_mul_f32 v186, %0, v186\n"
+            "v_mul_f32 v187, %0, v187\n"
+            "v_mul_f32 v188, %0, v188\n"
+            "v_mul_f32 v189, %0, v189\n"
+            "v_mul_f32 v190, %0, v190\n"
+            "v_mul_f32 v191, %0, v191\n"
+            "v_mul_f32 v192, %0, v192\n"
+            "v_mul_f32 v193, %0, v193\n"
+            "v_mul_f32 v194, %0, v194\n"
+            "v_mul_f32 v195, %0, v195\n"
+            "v_mul_f32 v196, %0, v196\n"
+            "v_mul_f32 v197, %0, v197\n"
+            "v_mul_f32 v198, %0, v198\n"
+            "v_mul_f32 v199, %0, v199\n"
+            "v_mul_f32 v200, %0, v200\n"
+            "v_mul_f32 v201, %0, v201\n"
+            "v_mul_f32 v202, %0, v202\n"
+            "v_mul_f32 v203, %0, v203\n"
+            "v_mul_f32 v204, %0, v204\n"
+            "v_mul_f32 v205, %0, v205\n"
+            "v_mul_f32 v206, %0, v206\n"
+            "v_mul_f32 v207, %0, v207\n"
+            "v_mul_f32 v208, %0, v208\n"
+            "v_mul_f32 v209, %0, v209\n"
+            "v_mul_f32 v210, %0, v210\n"
+            "v_mul_f32 v211, %0, v211\n"
+            "v_mul_f32 v212, %0, v212\n"
+            "v_mul_f32 v213, %0, v213\n"
+            "v_mul_f32 v214, %0, v214\n"
+            "v_mul_f32 v215, %0, v215\n"
+            "v_mul_f32 v216, %0, v216\n"
+            "v_mul_f32 v217, %0, v217\n"
+            "v_mul_f32 v218, %0, v218\n"
+            "v_mul_f32 v219, %0, v219\n"
+            "v_mul_f32 v220, %0, v220\n"
+            "v_mul_f32 v221, %0, v221\n"
+            "v_mul_f32 v222, %0, v222\n"
+            "v_mul_f32 v223, %0, v223\n"
+            "v_mul_f32 v224, %0, v224\n"
+            "v_mul_f32 v225, %0, v225\n"
+            "s_nop 1" :: "v"(factor) : "memory");
+      }
+      {
+        float top;
+        asm volatile("v_max3_f32 %0, v56, v57, v58\n"
+                     "v_max_f32 %0, %0, v59" : "=v"(top));
+        const float now = __builtin_fmaxf(m[1], max_over_groups(top, lane)), factor = exp2_fast(m[1] - now);
+        m[1] = now;
+        l[1] *= factor;
+        n[1] *= factor;
+        asm volatile("s_nop 7\n" // O's last MFMAs
+            "v_mul_f32 v226, %0, v226\n"
+            "v_mul_f32 v227, %0, v227\n"
+            "v_mul_f32 v228, %0, v228\n"
+            "v_mul_f32 v229, %0, v229\n"
+            "v_mul_f32 v230, %0, v230\n"
+            "v_mul_f32 v231, %0, v231\n"
+            "v_mul_f32 v232, %0, v232\n"
+            "v_mul_f32 v233, %0, v233\n"
+            "v_mul_f32 v234, %0, v234\n"
+            "v_mul_f32 v235, %0, v235\n"
+            "v_mul_f32 v236, %0, v236\n"
+            "v_mul_f32 v237, %0, v237\n"
+            "v_mul_f32 v238, %0, v238\n"
+            "v_mul_f32 v239, %0, v239\n"
+            "v_mul_f32 v240, %0, v240\n"
+            "v_mul_f32 v241, %0, v241\n"
+            "v_mul_f32 v242, %0, v242\n"
+            "v_mul_f32 v243, %0, v243\n"
+            "v_mul_f32 v244, %0, v244\n"
+            "v_mul_f32 v245, %0, v245\n"
+            "v_mul_f32 v246, %0, v246\n"
+            "v_mul_f32 v247, %0, v247\n"
+            "v_mul_f32 v248, %0, v248\n"
+            "v_mul_f32 v249, %0, v249\n"
+            "v_mul_f32 v250, %0, v250\n"
+            "v_mul_f32 v251, %0, v251\n"
+            "v_mul_f32 v252, %0, v252\n"
+            "v_mul_f32 v253, %0, v253\n"
+            "v_accvgpr_read_b32 v60, a144\n"
+            "v_mul_f32 v60, %0, v60\n"
+            "v_accvgpr_write_b32 a144, v60\n"
+            "v_accvgpr_read_b32 v60, a145\n"
+            "v_mul_f32 v60, %0, v60\n"
+            "v_accvgpr_write_b32 a145, v60\n"
+            "v_accvgpr_read_b32 v60, a146\n"
+            "v_mul_f32 v60, %0, v60\n"
+            "v_accvgpr_write_b32 a146, v60\n"
+            "v_accvgpr_read_b32 v60, a147\n"
+            "v_mul_f32 v60, %0, v60\n"
+            "v_accvgpr_write_b32 a147, v60\n"
+            "v_accvgpr_read_b32 v60, a148\n"
+            "v_mul_f32 v60, %0, v60\n"
+            "v_accvgpr_write_b32 a148, v60\n"
+            "v_accvgpr_read_b32 v60, a149\n"
+            "v_mul_f32 v60, %0, v60\n"
+            "v_accvgpr_write_b32 a149, v60\n"
+            "v_accvgpr_read_b32 v60, a150\n"
+            "v_mul_f32 v60, %0, v60\n"
+            "v_accvgpr_write_b32 a150, v60\n"
+            "v_accvgpr_read_b32 v60, a151\n"
+            "v_mul_f32 v60, %0, v60\n"
+            "v_accvgpr_write_b32 a151, v60\n"
+            "v_accvgpr_read_b32 v60, a152\n"
+            "v_mul_f32 v60, %0, v60\n"
+            "v_accvgpr_write_b32 a152, v60\n"
+            "v_accvgpr_read_b32 v60, a153\n"
+            "v_mul_f32 v60, %0, v60\n"
+            "v_accvgpr_write_b32 a153, v60\n"
+            "v_accvgpr_read_b32 v60, a154\n"
+            "v_mul_f32 v60, %0, v60\n"
+            "v_accvgpr_write_b32 a154, v60\n"
+            "v_accvgpr_read_b32 v60, a155\n"
+            "v_mul_f32 v60, %0, v60\n"
+            "v_accvgpr_write_b32 a155, v60\n"
+            "v_accvgpr_read_b32 v60, a156\n"
+            "v_mul_f32 v60, %0, v60\n"
+            "v_accvgpr_write_b32 a156, v60\n"
+            "v_accvgpr_read_b32 v60, a157\n"
+            "v_mul_f32 v60, %0, v60\n"
+            "v_accvgpr_write_b32 a157, v60\n"
+            "v_accvgpr_read_b32 v60, a158\n"
+            "v_mul_f32 v60, %0, v60\n"
+            "v_accvgpr_write_b32 a158, v60\n"
+            "v_accvgpr_read_b32 v60, a159\n"
+            "v_mul_f32 v60, %0, v60\n"
+            "v_accvgpr_write_b32 a159, v60\n"
+            "v_accvgpr_read_b32 v60, a160\n"
+            "v_mul_f32 v60, %0, v60\n"
+            "v_accvgpr_write_b32 a160, v60\n"
+            "v_accvgpr_read_b32 v60, a161\n"
+            "v_mul_f32 v60, %0, v60\n"
+            "v_accvgpr_write_b32 a161, v60\n"
+            "v_accvgpr_read_b32 v60, a162\n"
+            "v_mul_f32 v60, %0, v60\n"
+            "v_accvgpr_write_b32 a162, v60\n"
+            "v_accvgpr_read_b32 v60, a163\n"
+            "v_mul_f32 v60, %0, v60\n"
+            "v_accvgpr_write_b32 a163, v60\n"
+            "v_accvgpr_read_b32 v60, a164\n"
+            "v_mul_f32 v60, %0, v60\n"
+            "v_accvgpr_write_b32 a164, v60\n"
+            "v_accvgpr_read_b32 v60, a165\n"
+            "v_mul_f32 v60, %0, v60\n"
+            "v_accvgpr_write_b32 a165, v60\n"
+            "v_accvgpr_read_b32 v60, a166\n"
+            "v_mul_f32 v60, %0, v60\n"
+            "v_accvgpr_write_b32 a166, v60\n"
+            "v_accvgpr_read_b32 v60, a167\n"
+            "v_mul_f32 v60, %0, v60\n"
+            "v_accvgpr_write_b32 a167, v60\n"
+            "v_accvgpr_read_b32 v60, a168\n"
+            "v_mul_f32 v60, %0, v60\n"
+            "v_accvgpr_write_b32 a168, v60\n"
+            "v_accvgpr_read_b32 v60, a169\n"
+            "v_mul_f32 v60, %0, v60\n"
+            "v_accvgpr_write_b32 a169, v60\n"
+            "v_accvgpr_read_b32 v60, a170\n"
+            "v_mul_f32 v60, %0, v60\n"
+            "v_accvgpr_write_b32 a170, v60\n"
+            "v_accvgpr_read_b32 v60, a171\n"
+            "v_mul_f32 v60, %0, v60\n"
+            "v_accvgpr_write_b32 a171, v60\n"
+            "v_accvgpr_read_b32 v60, a172\n"
+            "v_mul_f32 v60, %0, v60\n"
+            "v_accvgpr_write_b32 a172, v60\n"
+            "v_accvgpr_read_b32 v60, a173\n"
+            "v_mul_f32 v60, %0, v60\n"
+            "v_accvgpr_write_b32 a173, v60\n"
+            "v_accvgpr_read_b32 v60, a174\n"
+            "v_mul_f32 v60, %0, v60\n"
+            "v_accvgpr_write_b32 a174, v60\n"
+            "v_accvgpr_read_b32 v60, a175\n"
+            "v_mul_f32 v60, %0, v60\n"
+            "v_accvgpr_write_b32 a175, v60\n"
+            "v_accvgpr_read_b32 v60, a176\n"
+            "v_mul_f32 v60, %0, v60\n"
+            "v_accvgpr_write_b32 a176, v60\n"
+            "v_accvgpr_read_b32 v60, a177\n"
+            "v_mul_f32 v60, %0, v60\n"
+            "v_accvgpr_write_b32 a177, v60\n"
+            "v_accvgpr_read_b32 v60, a178\n"
+            "v_mul_f32 v60, %0, v60\n"
+            "v_accvgpr_write_b32 a178, v60\n"
+            "v_accvgpr_read_b32 v60, a179\n"
+            "v_mul_f32 v60, %0, v60\n"
+            "v_accvgpr_write_b32 a179, v60\n"
+            "v_accvgpr_read_b32 v60, a180\n"
+            "v_mul_f32 v60, %0, v60\n"
+            "v_accvgpr_write_b32 a180, v60\n"
+            "v_accvgpr_read_b32 v60, a181\n"
+            "v_mul_f32 v60, %0, v60\n"
+            "v_accvgpr_write_b32 a181, v60\n"
+            "v_accvgpr_read_b32 v60, a182\n"
+            "v_mul_f32 v60, %0, v60\n"
+            "v_accvgpr_write_b32 a182, v60\n"
+            "v_accvgpr_read_b32 v60, a183\n"
+            "v_mul_f32 v60, %0, v60\n"
+            "v_accvgpr_write_b32 a183, v60\n"
+            "v_accvgpr_read_b32 v60, a184\n"
+            "v_mul_f32 v60, %0, v60\n"
+            "v_accvgpr_write_b32 a184, v60\n"
+            "v_accvgpr_read_b32 v60, a185\n"
+            "v_mul_f32 v60, %0, v60\n"
+            "v_accvgpr_write_b32 a185, v60\n"
+            "v_accvgpr_read_b32 v60, a186\n"
+            "v_mul_f32 v60, %0, v60\n"
+            "v_accvgpr_write_b32 a186, v60\n"
+            "v_accvgpr_read_b32 v60, a187\n"
+            "v_mul_f32 v60, %0, v60\n"
+            "v_accvgpr_write_b32 a187, v60\n"
+            "v_accvgpr_read_b32 v60, a188\n"
+            "v_mul_f32 v60, %0, v60\n"
+            "v_accvgpr_write_b32 a188, v60\n"
+            "v_accvgpr_read_b32 v60, a189\n"
+            "v_mul_f32 v60, %0, v60\n"
+            "v_accvgpr_write_b32 a189, v60\n"
+            "v_accvgpr_read_b32 v60, a190\n"
+            "v_mul_f32 v60, %0, v60\n"
+            "v_accvgpr_write_b32 a190, v60\n"
+            "v_accvgpr_read_b32 v60, a191\n"
+            "v_mul_f32 v60, %0, v60\n"
+            "v_accvgpr_write_b32 a191, v60\n"
+            "v_accvgpr_read_b32 v60, a192\n"
+            "v_mul_f32 v60, %0, v60\n"
+            "v_accvgpr_write_b32 a192, v60\n"
+            "v_accvgpr_read_b32 v60, a193\n"
+            "v_mul_f32 v60, %0, v60\n"
+            "v_accvgpr_write_b32 a193, v60\n"
+            "v_accvgpr_read_b32 v60, a194\n"
+            "v_mul_f32 v60, %0, v60\n"
+            "v_accvgpr_write_b32 a194, v60\n"
+            "v_accvgpr_read_b32 v60, a195\n"
+            "v_mul_f32 v60, %0, v60\n"
+            "v_accvgpr_write_b32 a195, v60\n"
+            "v_accvgpr_read_b32 v60, a196\n"
+            "v_mul_f32 v60, %0, v60\n"
+            "v_accvgpr_write_b32 a196, v60\n"
+            "v_accvgpr_read_b32 v60, a197\n"
+            "v_mul_f32 v60, %0, v60\n"
+            "v_accvgpr_write_b32 a197, v60\n"
+            "v_accvgpr_read_b32 v60, a198\n"
+            "v_mul_f32 v60, %0, v60\n"
+            "v_accvgpr_write_b32 a198, v60\n"
+            "v_accvgpr_read_b32 v60, a199\n"
+            "v_mul_f32 v60, %0, v60\n"
+            "v_accvgpr_write_b32 a199, v60\n"
+            "v_accvgpr_read_b32 v60, a200\n"
+            "v_mul_f32 v60, %0, v60\n"
+            "v_accvgpr_write_b32 a200, v60\n"
+            "v_accvgpr_read_b32 v60, a201\n"
+            "v_mul_f32 v60, %0, v60\n"
+            "v_accvgpr_write_b32 a201, v60\n"
+            "v_accvgpr_read_b32 v60, a202\n"
+            "v_mul_f32 v60, %0, v60\n"
+            "v_accvgpr_write_b32 a202, v60\n"
+            "v_accvgpr_read_b32 v60, a203\n"
+            "v_mul_f32 v60, %0, v60\n"
+            "v_accvgpr_write_b32 a203, v60\n"
+            "v_accvgpr_read_b32 v60, a204\n"
+            "v_mul_f32 v60, %0, v60\n"
+            "v_accvgpr_write_b32 a204, v60\n"
+            "v_accvgpr_read_b32 v60, a205\n"
+            "v_mul_f32 v60, %0, v60\n"
+            "v_accvgpr_write_b32 a205, v60\n"
+            "v_accvgpr_read_b32 v60, a206\n"
+            "v_mul_f32 v60, %0, v60\n"
+            "v_accvgpr_write_b32 a206, v60\n"
+            "v_accvgpr_read_b32 v60, a207\n"
+            "v_mul_f32 v60, %0, v60\n"
+            "v_accvgpr_write_b32 a207, v60\n"
+            "v_accvgpr_read_b32 v60, a208\n"
+            "v_mul_f32 v60, %0, v60\n"
+            "v_accvgpr_write_b32 a208, v60\n"
+            "v_accvgpr_read_b32 v60, a209\n"
+            "v_mul_f32 v60, %0, v60\n"
+            "v_accvgpr_write_b32 a209, v60\n"
+            "v_accvgpr_read_b32 v60, a210\n"
+            "v_mul_f32 v60, %0, v60\n"
+            "v_accvgpr_write_b32 a210, v60\n"
+            "v_accvgpr_read_b32 v60, a211\n"
+            "v_mul_f32 v60, %0, v60\n"
+            "v_accvgpr_write_b32 a211, v60\n"
+            "v_accvgpr_read_b32 v60, a212\n"
+            "v_mul_f32 v60, %0, v60\n"
+            "v_accvgpr_write_b32 a212, v60\n"
+            "v_accvgpr_read_b32 v60, a213\n"
+            "v_mul_f32 v60, %0, v60\n"
+            "v_accvgpr_write_b32 a213, v60\n"
+            "v_accvgpr_read_b32 v60, a214\n"
+            "v_mul_f32 v60, %0, v60\n"
+            "v_accvgpr_write_b32 a214, v60\n"
+            "v_accvgpr_read_b32 v60, a215\n"
+            "v_mul_f32 v60, %0, v60\n"
+            "v_accvgpr_write_b32 a215, v60\n"
+            "v_accvgpr_read_b32 v60, a216\n"
+            "v_mul_f32 v60, %0, v60\n"
+            "v_accvgpr_write_b32 a216, v60\n"
+            "v_accvgpr_read_b32 v60, a217\n"
+            "v_mul_f32 v60, %0, v60\n"
+            "v_accvgpr_write_b32 a217, v60\n"
+            "v_accvgpr_read_b32 v60, a218\n"
+            "v_mul_f32 v60, %0, v60\n"
+            "v_accvgpr_write_b32 a218, v60\n"
+            "v_accvgpr_read_b32 v60, a219\n"
+            "v_mul_f32 v60, %0, v60\n"
+            "v_accvgpr_write_b32 a219, v60\n"
+            "v_accvgpr_read_b32 v60, a220\n"
+            "v_mul_f32 v60, %0, v60\n"
+            "v_accvgpr_write_b32 a220, v60\n"
+            "v_accvgpr_read_b32 v60, a221\n"
+            "v_mul_f32 v60, %0, v60\n"
+            "v_accvgpr_write_b32 a221, v60\n"
+            "v_accvgpr_read_b32 v60, a222\n"
+            "v_mul_f32 v60, %0, v60\n"
+            "v_accvgpr_write_b32 a222, v60\n"
+            "v_accvgpr_read_b32 v60, a223\n"
+            "v_mul_f32 v60, %0, v60\n"
+            "v_accvgpr_write_b32 a223, v60\n"
+            "v_accvgpr_read_b32 v60, a224\n"
+            "v_mul_f32 v60, %0, v60\n"
+            "v_accvgpr_write_b32 a224, v60\n"
+            "v_accvgpr_read_b32 v60, a225\n"
+            "v_mul_f32 v60, %0, v60\n"
+            "v_accvgpr_write_b32 a225, v60\n"
+            "v_accvgpr_read_b32 v60, a226\n"
+            "v_mul_f32 v60, %0, v60\n"
+            "v_accvgpr_write_b32 a226, v60\n"
+            "v_accvgpr_read_b32 v60, a227\n"
+            "v_mul_f32 v60, %0, v60\n"
+            "v_accvgpr_write_b32 a227, v60\n"
+            "v_accvgpr_read_b32 v60, a228\n"
+            "v_mul_f32 v60, %0, v60\n"
+            "v_accvgpr_write_b32 a228, v60\n"
+            "v_accvgpr_read_b32 v60, a229\n"
+            "v_mul_f32 v60, %0, v60\n"
+            "v_accvgpr_write_b32 a229, v60\n"
+            "v_accvgpr_read_b32 v60, a230\n"
+            "v_mul_f32 v60, %0, v60\n"
+            "v_accvgpr_write_b32 a230, v60\n"
+            "v_accvgpr_read_b32 v60, a231\n"
+            "v_mul_f32 v60, %0, v60\n"
+            "v_accvgpr_write_b32 a231, v60\n"
+            "v_accvgpr_read_b32 v60, a232\n"
+            "v_mul_f32 v60, %0, v60\n"
+            "v_accvgpr_write_b32 a232, v60\n"
+            "v_accvgpr_read_b32 v60, a233\n"
+            "v_mul_f32 v60, %0, v60\n"
+            "v_accvgpr_write_b32 a233, v60\n"
+            "v_accvgpr_read_b32 v60, a234\n"
+            "v_mul_f32 v60, %0, v60\n"
+            "v_accvgpr_write_b32 a234, v60\n"
+            "v_accvgpr_read_b32 v60, a235\n"
+            "v_mul_f32 v60, %0, v60\n"
+            "v_accvgpr_write_b32 a235, v60\n"
+            "v_accvgpr_read_b32 v60, a236\n"
+            "v_mul_f32 v60, %0, v60\n"
+            "v_accvgpr_write_b32 a236, v60\n"
+            "v_accvgpr_read_b32 v60, a237\n"
+            "v_mul_f32 v60, %0, v60\n"
+            "v_accvgpr_write_b32 a237, v60\n"
+            "v_accvgpr_read_b32 v60, a238\n"
+            "v_mul_f32 v60, %0, v60\n"
+            "v_accvgpr_write_b32 a238, v60\n"
+            "v_accvgpr_read_b32 v60, a239\n"
+            "v_mul_f32 v60, %0, v60\n"
+            "v_accvgpr_write_b32 a239, v60\n"
+            "v_accvgpr_read_b32 v60, a240\n"
+            "v_mul_f32 v60, %0, v60\n"
+            "v_accvgpr_write_b32 a240, v60\n"
+            "v_accvgpr_read_b32 v60, a241\n"
+            "v_mul_f32 v60, %0, v60\n"
+            "v_accvgpr_write_b32 a241, v60\n"
+            "v_accvgpr_read_b32 v60, a242\n"
+            "v_mul_f32 v60, %0, v60\n"
+            "v_accvgpr_write_b32 a242, v60\n"
+            "v_accvgpr_read_b32 v60, a243\n"
+            "v_mul_f32 v60, %0, v60\n"
+            "v_accvgpr_write_b32 a243, v60\n"
+            "s_nop 1" :: "v"(factor) : "memory");
+      }
+    };
+
+    next(k_at, kd);
+    asm volatile(
+        "s_waitcnt vmcnt(0) lgkmcnt(0)\n"
+        "s_barrier\n"
+        "ds_read_b128 v[66:69], %[ka0] offset:0\n"
+        "ds_read_b128 v[70:73], %[ka1] offset:0\n"
+        "ds_read_b128 v[74:77], %[ka0] offset:128\n"
+        "s_waitcnt lgkmcnt(2)\n"
+        "v_mfma_f32_16x16x16_bf16 v[44:47], v[66:67], a[0:1], 0\n"
+        "ds_read_b128 v[78:81], %[ka1] offset:128\n"
+        "v_mfma_f32_16x16x16_bf16 v[48:51], v[66:67], a[72:73], 0\n"
+        "v_mfma_f32_16x16x16_bf16 v[44:47], v[68:69], a[2:3], v[44:47]\n"
+        "v_mfma_f32_16x16x16_bf16 v[48:51], v[68:69], a[74:75], v[48:51]\n"
+        "s_waitcnt lgkmcnt(2)\n"
+        "v_mfma_f32_16x16x16_bf16 v[44:47], v[70:71], a[4:5], v[44:47]\n"
+        "ds_read_b128 v[66:69], %[ka0] offset:256\n"
+        "v_mfma_f32_16x16x16_bf16 v[48:51], v[70:71], a[76:77], v[48:51]\n"
+        "v_mfma_f32_16x16x16_bf16 v[44:47], v[72:73], a[6:7], v[44:47]\n"
+        "v_mfma_f32_16x16x16_bf16 v[48:51], v[72:73], a[78:79], v[48:51]\n"
+        "s_waitcnt lgkmcnt(2)\n"
+        "v_mfma_f32_16x16x16_bf16 v[44:47], v[74:75], a[8:9], v[44:47]\n"
+        "ds_read_b128 v[70:73], %[ka1] offset:256\n"
+        "v_mfma_f32_16x16x16_bf16 v[48:51], v[74:75], a[80:81], v[48:51]\n"
+        "v_mfma_f32_16x16x16_bf16 v[44:47], v[76:77], a[10:11], v[44:47]\n"
+        "v_mfma_f32_16x16x16_bf16 v[48:51], v[76:77], a[82:83], v[48:51]\n"
+        "s_waitcnt lgkmcnt(2)\n"
+        "v_mfma_f32_16x16x16_bf16 v[44:47], v[78:79], a[12:13], v[44:47]\n"
+        "ds_read_b128 v[74:77], %[ka0] offset:384\n"
+        "v_mfma_f32_16x16x16_bf16 v[48:51], v[78:79], a[84:85], v[48:51]\n"
+        "v_mfma_f32_16x16x16_bf16 v[44:47], v[80:81], a[14:15], v[44:47]\n"
+        "v_mfma_f32_16x16x16_bf16 v[48:51], v[80:81], a[86:87], v[48:51]\n"
+        "s_waitcnt lgkmcnt(2)\n"
+        "v_mfma_f32_16x16x16_bf16 v[44:47], v[66:67], a[16:17], v[44:47]\n"
+        "ds_read_b128 v[78:81], %[ka1] offset:384\n"
+        "v_mfma_f32_16x16x16_bf16 v[48:51], v[66:67], a[88:89], v[48:51]\n"
+        "v_mfma_f32_16x16x16_bf16 v[44:47], v[68:69], a[18:19], v[44:47]\n"
+        "v_mfma_f32_16x16x16_bf16 v[48:51], v[68:69], a[90:91], v[48:51]\n"
+        "s_waitcnt lgkmcnt(2)\n"
+        "v_mfma_f32_16x16x16_bf16 v[44:47], v[70:71], a[20:21], v[44:47]\n"
+        "ds_read_b128 v[66:69], %[ka0] offset:512\n"
+        "v_mfma_f32_16x16x16_bf16 v[48:51], v[70:71], a[92:93], v[48:51]\n"
+        "v_mfma_f32_16x16x16_bf16 v[44:47], v[72:73], a[22:23], v[44:47]\n"
+        "v_mfma_f32_16x16x16_bf16 v[48:51], v[72:73], a[94:95], v[48:51]\n"
+        "s_waitcnt lgkmcnt(2)\n"
+        "v_mfma_f32_16x16x16_bf16 v[44:47], v[74:75], a[24:25], v[44:47]\n"
+        "ds_read_b128 v[70:73], %[ka1] offset:512\n"
+        "v_mfma_f32_16x16x16_bf16 v[48:51], v[74:75], a[96:97], v[48:51]\n"
+        "v_mfma_f32_16x16x16_bf16 v[44:47], v[76:77], a[26:27], v[44:47]\n"
+        "v_mfma_f32_16x16x16_bf16 v[48:51], v[76:77], a[98:99], v[48:51]\n"
+        "s_waitcnt lgkmcnt(2)\n"
+        "v_mfma_f32_16x16x16_bf16 v[44:47], v[78:79], a[28:29], v[44:47]\n"
+        "ds_read_b128 v[74:77], %[ka0] offset:640\n"
+        "v_mfma_f32_16x16x16_bf16 v[48:51], v[78:79], a[100:101], v[48:51]\n"
+        "v_mfma_f32_16x16x16_bf16 v[44:47], v[80:81], a[30:31], v[44:47]\n"
+        "v_mfma_f32_16x16x16_bf16 v[48:51], v[80:81], a[102:103], v[48:51]\n"
+        "s_waitcnt lgkmcnt(2)\n"
+        "v_mfma_f32_16x16x16_bf16 v[44:47], v[66:67], a[32:33], v[44:47]\n"
+        "ds_read_b128 v[78:81], %[ka1] offset:640\n"
+        "v_mfma_f32_16x16x16_bf16 v[48:51], v[66:67], a[104:105], v[48:51]\n"
+        "v_mfma_f32_16x16x16_bf16 v[44:47], v[68:69], a[34:35], v[44:47]\n"
+        "v_mfma_f32_16x16x16_bf16 v[48:51], v[68:69], a[106:107], v[48:51]\n"
+        "s_waitcnt lgkmcnt(2)\n"
+        "v_mfma_f32_16x16x16_bf16 v[44:47], v[70:71], a[36:37], v[44:47]\n"
+        "ds_read_b128 v[66:69], %[ka0] offset:768\n"
+        "v_mfma_f32_16x16x16_bf16 v[48:51], v[70:71], a[108:109], v[48:51]\n"
+        "v_mfma_f32_16x16x16_bf16 v[44:47], v[72:73], a[38:39], v[44:47]\n"
+        "v_mfma_f32_16x16x16_bf16 v[48:51], v[72:73], a[110:111], v[48:51]\n"
+        "s_waitcnt lgkmcnt(2)\n"
+        "v_mfma_f32_16x16x16_bf16 v[44:47], v[74:75], a[40:41], v[44:47]\n"
+        "ds_read_b128 v[70:73], %[ka1] offset:768\n"
+        "v_mfma_f32_16x16x16_bf16 v[48:51], v[74:75], a[112:113], v[48:51]\n"
+        "v_mfma_f32_16x16x16_bf16 v[44:47], v[76:77], a[42:43], v[44:47]\n"
+        "v_mfma_f32_16x16x16_bf16 v[48:51], v[76:77], a[114:115], v[48:51]\n"
+        "s_waitcnt lgkmcnt(2)\n"
+        "v_mfma_f32_16x16x16_bf16 v[44:47], v[78:79], a[44:45], v[44:47]\n"
+        "ds_read_b128 v[74:77], %[ka0] offset:896\n"
+        "v_mfma_f32_16x16x16_bf16 v[48:51], v[78:79], a[116:117], v[48:51]\n"
+        "v_mfma_f32_16x16x16_bf16 v[44:47], v[80:81], a[46:47], v[44:47]\n"
+        "v_mfma_f32_16x16x16_bf16 v[48:51], v[80:81], a[118:119], v[48:51]\n"
+        "s_waitcnt lgkmcnt(2)\n"
+        "v_mfma_f32_16x16x16_bf16 v[44:47], v[66:67], a[48:49], v[44:47]\n"
+        "ds_read_b128 v[78:81], %[ka1] offset:896\n"
+        "v_mfma_f32_16x16x16_bf16 v[48:51], v[66:67], a[120:121], v[48:51]\n"
+        "v_mfma_f32_16x16x16_bf16 v[44:47], v[68:69], a[50:51], v[44:47]\n"
+        "v_mfma_f32_16x16x16_bf16 v[48:51], v[68:69], a[122:123], v[48:51]\n"
+        "s_waitcnt lgkmcnt(2)\n"
+        "v_mfma_f32_16x16x16_bf16 v[44:47], v[70:71], a[52:53], v[44:47]\n"
+        "ds_read_b128 v[66:69], %[kr0] offset:0\n"
+        "v_mfma_f32_16x16x16_bf16 v[48:51], v[70:71], a[124:125], v[48:51]\n"
+        "v_mfma_f32_16x16x16_bf16 v[44:47], v[72:73], a[54:55], v[44:47]\n"
+        "v_mfma_f32_16x16x16_bf16 v[48:51], v[72:73], a[126:127], v[48:51]\n"
+        "s_waitcnt lgkmcnt(2)\n"
+        "v_mfma_f32_16x16x16_bf16 v[44:47], v[74:75], a[56:57], v[44:47]\n"
+        "ds_read_b128 v[70:73], %[kr1] offset:0\n"
+        "v_mfma_f32_16x16x16_bf16 v[48:51], v[74:75], a[128:129], v[48:51]\n"
+        "v_mfma_f32_16x16x16_bf16 v[44:47], v[76:77], a[58:59], v[44:47]\n"
+        "v_mfma_f32_16x16x16_bf16 v[48:51], v[76:77], a[130:131], v[48:51]\n"
+        "s_waitcnt lgkmcnt(2)\n"
+        "v_mfma_f32_16x16x16_bf16 v[44:47], v[78:79], a[60:61], v[44:47]\n"
+        "v_mfma_f32_16x16x16_bf16 v[48:51], v[78:79], a[132:133], v[48:51]\n"
+        "v_mfma_f32_16x16x16_bf16 v[44:47], v[80:81], a[62:63], v[44:47]\n"
+        "v_mfma_f32_16x16x16_bf16 v[48:51], v[80:81], a[134:135], v[48:51]\n"
+        "s_waitcnt lgkmcnt(1)\n"
+        "v_mfma_f32_16x16x16_bf16 v[44:47], v[66:67], a[64:65], v[44:47]\n"
+        "v_mfma_f32_16x16x16_bf16 v[48:51], v[66:67], a[136:137], v[48:51]\n"
+        "v_mfma_f32_16x16x16_bf16 v[44:47], v[68:69], a[66:67], v[44:47]\n"
+        "v_mfma_f32_16x16x16_bf16 v[48:51], v[68:69], a[138:139], v[48:51]\n"
+        "s_waitcnt lgkmcnt(0)\n"
+        "v_mfma_f32_16x16x16_bf16 v[44:47], v[70:71], a[68:69], v[44:47]\n"
+        "v_mfma_f32_16x16x16_bf16 v[48:51], v[70:71], a[140:141], v[48:51]\n"
+        "v_mfma_f32_16x16x16_bf16 v[44:47], v[72:73], a[70:71], v[44:47]\n"
+        "v_mfma_f32_16x16x16_bf16 v[48:51], v[72:73], a[142:143], v[48:51]\n"
+        :  : [ka0] "v"(ka[0]), [ka1] "v"(ka[1]), [kr0] "v"(kr[0]), [kr1] "v"(kr[1]) : "memory", "vcc", "scc", "s65", "s67", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31");
+    asm volatile(
+        "v_add_u32 %[ka0], %[kd], %[ka0]\n"
+        "v_add_u32 %[ka1], %[kd], %[ka1]\n"
+        "v_add_u32 %[kr0], %[kd], %[kr0]\n"
+        "v_add_u32 %[kr1], %[kd], %[kr1]\n"
+        : [ka0] "+v"(ka[0]), [ka1] "+v"(ka[1]), [kr0] "+v"(kr[0]), [kr1] "+v"(kr[1]) : [kd] "s"(kd) : "memory", "vcc", "scc", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31");
+    asm volatile("s_nop 7");
+    for (int i = 0; i < w.tiles - 1; i++) {
+      aim(i + LEAD);
+    asm volatile(
+        "s_waitcnt lgkmcnt(0)\n"
+        "v_perm_b32 v32, v70, v66, %[lo]\n"
+        "v_perm_b32 v33, v78, v74, %[lo]\n"
+        "v_perm_b32 v34, v70, v66, %[hi]\n"
+        "v_perm_b32 v35, v78, v74, %[hi]\n"
+        "s_waitcnt vmcnt(0) lgkmcnt(0)\n"
+        "s_barrier\n"
+        "v_mfma_f32_16x16x16_bf16 v[194:197], v[32:33], v[40:41], v[194:197]\n"
+        "v_readfirstlane_b32 s68, v64\n"
+        "v_perm_b32 v36, v71, v67, %[lo]\n"
+        "v_mul_f32 v52, %[scale], v44\n"
+        "v_mfma_f32_16x16x16_bf16 a[212:215], v[32:33], v[42:43], a[212:215]\n"
+        "s_max_u32 %[bad], %[bad], s68\n"
+        "v_perm_b32 v37, v79, v75, %[lo]\n"
+        "v_mfma_f32_16x16x16_bf16 v[198:201], v[34:35], v[40:41], v[198:201]\n"
+        "s_min_u32 s68, s68, %[maxid]\n"
+        "v_perm_b32 v38, v71, v67, %[hi]\n"
+        "v_mul_f32 v53, %[scale], v45\n"
+        "v_mfma_f32_16x16x16_bf16 a[216:219], v[34:35], v[42:43], a[216:219]\n"
+        "s_lshl_b32 s68, s68, 6\n"
+        "v_perm_b32 v39, v79, v75, %[hi]\n"
+        "s_add_u32 s68, s68, %[pos]\n"
+        "v_mfma_f32_16x16x16_bf16 v[202:205], v[36:37], v[40:41], v[202:205]\n"
+        "ds_read_b128 v[82:85], %[ka0] offset:0\n"
+        "v_perm_b32 v32, v72, v68, %[lo]\n"
+        "v_mul_f32 v54, %[scale], v46\n"
+        "s_mul_i32 s64, s68, %[cs]\n"
+        "v_mfma_f32_16x16x16_bf16 a[220:223], v[36:37], v[42:43], a[220:223]\n"
+        "v_perm_b32 v33, v80, v76, %[lo]\n"
+        "s_mul_hi_u32 s65, s68, %[cs]\n"
+        "v_mfma_f32_16x16x16_bf16 v[206:209], v[38:39], v[40:41], v[206:209]\n"
+        "v_perm_b32 v34, v72, v68, %[hi]\n"
+        "s_add_u32 s64, s64, %[ckl]\n"
+        "v_mul_f32 v55, %[scale], v47\n"
+        "v_mfma_f32_16x16x16_bf16 a[224:227], v[38:39], v[42:43], a[224:227]\n"
+        "s_addc_u32 s65, s65, %[ckh]\n"
+        "v_perm_b32 v35, v80, v76, %[hi]\n"
+        "v_mfma_f32_16x16x16_bf16 v[210:213], v[32:33], v[40:41], v[210:213]\n"
+        "ds_read_b128 v[86:89], %[ka1] offset:0\n"
+        "s_mul_i32 s66, s68, %[ks]\n"
+        "v_mul_f32 v56, %[scale], v48\n"
+        "v_perm_b32 v36, v73, v69, %[lo]\n"
+        "v_mfma_f32_16x16x16_bf16 a[228:231], v[32:33], v[42:43], a[228:231]\n"
+        "s_mul_hi_u32 s67, s68, %[ks]\n"
+        "v_perm_b32 v37, v81, v77, %[lo]\n"
+        "v_mfma_f32_16x16x16_bf16 v[214:217], v[34:35], v[40:41], v[214:217]\n"
+        "s_add_u32 s66, s66, %[kpl]\n"
+        "v_mul_f32 v57, %[scale], v49\n"
+        "v_perm_b32 v38, v73, v69, %[hi]\n"
+        "s_addc_u32 s67, s67, %[kph]\n"
+        "v_mfma_f32_16x16x16_bf16 a[232:235], v[34:35], v[42:43], a[232:235]\n"
+        "v_perm_b32 v39, v81, v77, %[hi]\n"
+        "v_mov_b32 v63, %[pgo]\n"
+        "v_mfma_f32_16x16x16_bf16 v[218:221], v[36:37], v[40:41], v[218:221]\n"
+        "ds_read_b128 v[74:77], %[ka0] offset:128\n"
+        "v_mul_f32 v58, %[scale], v50\n"
+        "global_load_dword v64, v63, %[pages]\n"
+        "v_mfma_f32_16x16x16_bf16 a[236:239], v[36:37], v[42:43], a[236:239]\n"
+        "s_mov_b32 m0, %[ml0]\n"
+        "v_mfma_f32_16x16x16_bf16 v[222:225], v[38:39], v[40:41], v[222:225]\n"
+        "v_mul_f32 v59, %[scale], v51\n"
+        "global_load_lds_dword %[la0], s[64:65] offset:0\n"
+        "v_mfma_f32_16x16x16_bf16 a[240:243], v[38:39], v[42:43], a[240:243]\n"
+        "global_load_lds_dword %[la0], s[64:65] offset:256\n"
+        "s_waitcnt lgkmcnt(2)\n"
+        "v_mfma_f32_16x16x16_bf16 v[44:47], v[82:83], a[0:1], 0\n"
+        "ds_read_b128 v[78:81], %[ka1] offset:128\n"
+        "global_load_lds_dword %[la0], s[64:65] offset:512\n"
+        "v_mfma_f32_16x16x16_bf16 v[48:51], v[82:83], a[72:73], 0\n"
+        "global_load_lds_dword %[la0], s[64:65] offset:768\n"
+        "v_max3_f32 v60, v52, v53, v54\n"
+        "s_add_u32 m0, %[ml0], 4096\n"
+        "v_mfma_f32_16x16x16_bf16 v[44:47], v[84:85], a[2:3], v[44:47]\n"
+        "global_load_lds_dword %[la1], s[64:65] offset:0\n"
+        "v_mfma_f32_16x16x16_bf16 v[48:51], v[84:85], a[74:75], v[48:51]\n"
+        "global_load_lds_dword %[la1], s[64:65] offset:256\n"
+        "s_waitcnt lgkmcnt(2)\n"
+        "v_mfma_f32_16x16x16_bf16 v[44:47], v[86:87], a[4:5], v[44:47]\n"
+        "ds_read_b128 v[82:85], %[ka0] offset:256\n"
+        "global_load_lds_dword %[la1], s[64:65] offset:512\n"
+        "v_max_f32 v60, v60, v55\n"
+        "v_mfma_f32_16x16x16_bf16 v[48:51], v[86:87], a[76:77], v[48:51]\n"
+        "global_load_lds_dword %[la1], s[64:65] offset:768\n"
+        "v_mfma_f32_16x16x16_bf16 v[44:47], v[88:89], a[6:7], v[44:47]\n"
+        "s_mov_b32 m0, %[mr0]\n"
+        "v_mfma_f32_16x16x16_bf16 v[48:51], v[88:89], a[78:79], v[48:51]\n"
+        "global_load_lds_dword %[lr0], s[66:67]\n"
+        "v_sub_f32 v60, v60, %[m0]\n"
+        "s_mov_b32 m0, %[ml1]\n"
+        "s_waitcnt lgkmcnt(2)\n"
+        "v_mfma_f32_16x16x16_bf16 v[44:47], v[74:75], a[8:9], v[44:47]\n"
+        "ds_read_b128 v[86:89], %[ka1] offset:256\n"
+        "global_load_lds_dword %[la2], s[64:65] offset:0\n"
+        "v_mfma_f32_16x16x16_bf16 v[48:51], v[74:75], a[80:81], v[48:51]\n"
+        "global_load_lds_dword %[la2], s[64:65] offset:256\n"
+        "v_mfma_f32_16x16x16_bf16 v[44:47], v[76:77], a[10:11], v[44:47]\n"
+        "v_max3_f32 v61, v56, v57, v58\n"
+        "global_load_lds_dword %[la2], s[64:65] offset:512\n"
+        "v_mfma_f32_16x16x16_bf16 v[48:51], v[76:77], a[82:83], v[48:51]\n"
+        "global_load_lds_dword %[la2], s[64:65] offset:768\n"
+        "s_waitcnt lgkmcnt(2)\n"
+        "v_mfma_f32_16x16x16_bf16 v[44:47], v[78:79], a[12:13], v[44:47]\n"
+        "ds_read_b128 v[74:77], %[ka0] offset:384\n"
+        "s_add_u32 m0, %[ml1], 4096\n"
+        "v_mfma_f32_16x16x16_bf16 v[48:51], v[78:79], a[84:85], v[48:51]\n"
+        "global_load_lds_dword %[la3], s[64:65] offset:0\n"
+        "v_max_f32 v61, v61, v59\n"
+        "v_mfma_f32_16x16x16_bf16 v[44:47], v[80:81], a[14:15], v[44:47]\n"
+        "global_load_lds_dword %[la3], s[64:65] offset:256\n"
+        "global_load_lds_dword %[la3], s[64:65] offset:512\n"
+        "v_mfma_f32_16x16x16_bf16 v[48:51], v[80:81], a[86:87], v[48:51]\n"
+        "global_load_lds_dword %[la3], s[64:65] offset:768\n"
+        "s_waitcnt lgkmcnt(2)\n"
+        "v_mfma_f32_16x16x16_bf16 v[44:47], v[82:83], a[16:17], v[44:47]\n"
+        "ds_read_b128 v[78:81], %[ka1] offset:384\n"
+        "v_sub_f32 v61, v61, %[m1]\n"
+        "s_mov_b32 m0, %[mr1]\n"
+        "v_mfma_f32_16x16x16_bf16 v[48:51], v[82:83], a[88:89], v[48:51]\n"
+        "global_load_lds_dword %[lr1], s[66:67]\n"
+        "v_mfma_f32_16x16x16_bf16 v[44:47], v[84:85], a[18:19], v[44:47]\n"
+        "v_mfma_f32_16x16x16_bf16 v[48:51], v[84:85], a[90:91], v[48:51]\n"
+        "v_max_f32 v60, v60, v61\n"
+        "s_waitcnt lgkmcnt(2)\n"
+        "v_mfma_f32_16x16x16_bf16 v[44:47], v[86:87], a[20:21], v[44:47]\n"
+        "ds_read_b128 v[82:85], %[ka0] offset:512\n"
+        "v_mfma_f32_16x16x16_bf16 v[48:51], v[86:87], a[92:93], v[48:51]\n"
+        "v_mfma_f32_16x16x16_bf16 v[44:47], v[88:89], a[22:23], v[44:47]\n"
+        "v_cmp_lt_f32 %[rise], %[slack], v60\n"
+        "v_mfma_f32_16x16x16_bf16 v[48:51], v[88:89], a[94:95], v[48:51]\n"
+        : [bad] "+s"(bad), [rise] "=s"(rise) : [lo] "s"(lo), [hi] "s"(hi), [scale] "s"(scale), [maxid] "s"(maxid), [pos] "s"(pos), [ka0] "v"(ka[0]), [cs] "s"(cs), [ckl] "s"(ckl), [ckh] "s"(ckh), [ka1] "v"(ka[1]), [ks] "s"(ks), [kpl] "s"(kpl), [kph] "s"(kph), [pgo] "s"(pgo), [pages] "s"(pages), [ml0] "s"(ml[0]), [la0] "v"(la[0]), [la1] "v"(la[1]), [mr0] "s"(mr[0]), [lr0] "v"(lr[0]), [m0] "v"(m[0]), [ml1] "s"(ml[1]), [la2] "v"(la[2]), [la3] "v"(la[3]), [m1] "v"(m[1]), [mr1] "s"(mr[1]), [lr1] "v"(lr[1]), [slack] "s"(slack) : "memory", "vcc", "scc", "s64", "s65", "s66", "s67", "s68", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31");
+      mask(i);
+      rescale();
+      next(k_at, kd);
+      next(v_at, vd);
+      next_fill();
+      wd = fill;
+    asm volatile(
+        "s_waitcnt lgkmcnt(2)\n"
+        "v_mfma_f32_16x16x16_bf16 v[44:47], v[74:75], a[24:25], v[44:47]\n"
+        "ds_read_b128 v[86:89], %[ka1] offset:512\n"
+        "v_sub_f32 v52, v52, %[m0]\n"
+        "v_mfma_f32_16x16x16_bf16 v[48:51], v[74:75], a[96:97], v[48:51]\n"
+        "v_sub_f32 v53, v53, %[m0]\n"
+        "v_mfma_f32_16x16x16_bf16 v[44:47], v[76:77], a[26:27], v[44:47]\n"
+        "v_sub_f32 v54, v54, %[m0]\n"
+        "v_mfma_f32_16x16x16_bf16 v[48:51], v[76:77], a[98:99], v[48:51]\n"
+        "v_sub_f32 v55, v55, %[m0]\n"
+        "s_waitcnt lgkmcnt(2)\n"
+        "v_mfma_f32_16x16x16_bf16 v[44:47], v[78:79], a[28:29], v[44:47]\n"
+        "ds_read_b128 v[74:77], %[ka0] offset:640\n"
+        "v_exp_f32 v52, v52\n"
+        "v_mfma_f32_16x16x16_bf16 v[48:51], v[78:79], a[100:101], v[48:51]\n"
+        "v_exp_f32 v53, v53\n"
+        "v_mfma_f32_16x16x16_bf16 v[44:47], v[80:81], a[30:31], v[44:47]\n"
+        "v_exp_f32 v54, v54\n"
+        "v_mfma_f32_16x16x16_bf16 v[48:51], v[80:81], a[102:103], v[48:51]\n"
+        "s_waitcnt lgkmcnt(2)\n"
+        "v_mfma_f32_16x16x16_bf16 v[44:47], v[82:83], a[32:33], v[44:47]\n"
+        "ds_read_b128 v[78:81], %[ka1] offset:640\n"
+        "v_exp_f32 v55, v55\n"
+        "v_mfma_f32_16x16x16_bf16 v[48:51], v[82:83], a[104:105], v[48:51]\n"
+        "v_add_f32 %[l0], %[l0], v52\n"
+        "v_mfma_f32_16x16x16_bf16 v[44:47], v[84:85], a[34:35], v[44:47]\n"
+        "v_bfe_u32 v60, v52, 16, 1\n"
+        "v_mfma_f32_16x16x16_bf16 v[48:51], v[84:85], a[106:107], v[48:51]\n"
+        "v_add3_u32 v52, v52, v60, %[half]\n"
+        "s_waitcnt lgkmcnt(2)\n"
+        "v_mfma_f32_16x16x16_bf16 v[44:47], v[86:87], a[36:37], v[44:47]\n"
+        "ds_read_b128 v[82:85], %[ka0] offset:768\n"
+        "v_add_f32 %[l0], %[l0], v53\n"
+        "v_mfma_f32_16x16x16_bf16 v[48:51], v[86:87], a[108:109], v[48:51]\n"
+        "v_bfe_u32 v61, v53, 16, 1\n"
+        "v_mfma_f32_16x16x16_bf16 v[44:47], v[88:89], a[38:39], v[44:47]\n"
+        "v_add3_u32 v53, v53, v61, %[half]\n"
+        "v_mfma_f32_16x16x16_bf16 v[48:51], v[88:89], a[110:111], v[48:51]\n"
+        "v_add_f32 %[l0], %[l0], v54\n"
+        "s_waitcnt lgkmcnt(2)\n"
+        "v_mfma_f32_16x16x16_bf16 v[44:47], v[74:75], a[40:41], v[44:47]\n"
+        "ds_read_b128 v[86:89], %[ka1] offset:768\n"
+        "v_bfe_u32 v60, v54, 16, 1\n"
+        "v_mfma_f32_16x16x16_bf16 v[48:51], v[74:75], a[112:113], v[48:51]\n"
+        "v_add3_u32 v54, v54, v60, %[half]\n"
+        "v_mfma_f32_16x16x16_bf16 v[44:47], v[76:77], a[42:43], v[44:47]\n"
+        "v_add_f32 %[l0], %[l0], v55\n"
+        "v_mfma_f32_16x16x16_bf16 v[48:51], v[76:77], a[114:115], v[48:51]\n"
+        "v_bfe_u32 v61, v55, 16, 1\n"
+        "s_waitcnt lgkmcnt(2)\n"
+        "v_mfma_f32_16x16x16_bf16 v[44:47], v[78:79], a[44:45], v[44:47]\n"
+        "ds_read_b128 v[74:77], %[ka0] offset:896\n"
+        "v_add3_u32 v55, v55, v61, %[half]\n"
+        "v_mfma_f32_16x16x16_bf16 v[48:51], v[78:79], a[116:117], v[48:51]\n"
+        "v_perm_b32 v40, v53, v52, %[hi]\n"
+        "v_mfma_f32_16x16x16_bf16 v[44:47], v[80:81], a[46:47], v[44:47]\n"
+        "v_perm_b32 v41, v55, v54, %[hi]\n"
+        "v_mfma_f32_16x16x16_bf16 v[48:51], v[80:81], a[118:119], v[48:51]\n"
+        "s_waitcnt lgkmcnt(2)\n"
+        "v_mfma_f32_16x16x16_bf16 v[44:47], v[82:83], a[48:49], v[44:47]\n"
+        "ds_read_b128 v[78:81], %[ka1] offset:896\n"
+        "v_sub_f32 v56, v56, %[m1]\n"
+        "ds_read_b128 v[66:69], %[va0] offset:0\n"
+        "ds_read_b128 v[70:73], %[va1] offset:0\n"
+        "v_mfma_f32_16x16x16_bf16 v[48:51], v[82:83], a[120:121], v[48:51]\n"
+        "v_sub_f32 v57, v57, %[m1]\n"
+        "ds_read_b128 v[90:93], %[va2] offset:0\n"
+        "ds_read_b128 v[94:97], %[va3] offset:0\n"
+        "v_mfma_f32_16x16x16_bf16 v[44:47], v[84:85], a[50:51], v[44:47]\n"
+        "v_sub_f32 v58, v58, %[m1]\n"
+        "v_mfma_f32_16x16x16_bf16 v[48:51], v[84:85], a[122:123], v[48:51]\n"
+        "v_sub_f32 v59, v59, %[m1]\n"
+        "s_waitcnt lgkmcnt(6)\n"
+        "v_mfma_f32_16x16x16_bf16 v[44:47], v[86:87], a[52:53], v[44:47]\n"
+        "ds_read_b128 v[82:85], %[kr0] offset:0\n"
+        "v_exp_f32 v56, v56\n"
+        "v_mfma_f32_16x16x16_bf16 v[48:51], v[86:87], a[124:125], v[48:51]\n"
+        "v_exp_f32 v57, v57\n"
+        "v_mfma_f32_16x16x16_bf16 v[44:47], v[88:89], a[54:55], v[44:47]\n"
+        "v_exp_f32 v58, v58\n"
+        "v_mfma_f32_16x16x16_bf16 v[48:51], v[88:89], a[126:127], v[48:51]\n"
+        "v_exp_f32 v59, v59\n"
+        "s_waitcnt lgkmcnt(6)\n"
+        "v_mfma_f32_16x16x16_bf16 v[44:47], v[74:75], a[56:57], v[44:47]\n"
+        "ds_read_b128 v[86:89], %[kr1] offset:0\n"
+        "v_add_f32 %[l1], %[l1], v56\n"
+        "v_mfma_f32_16x16x16_bf16 v[48:51], v[74:75], a[128:129], v[48:51]\n"
+        "v_bfe_u32 v60, v56, 16, 1\n"
+        "v_mfma_f32_16x16x16_bf16 v[44:47], v[76:77], a[58:59], v[44:47]\n"
+        "v_add3_u32 v56, v56, v60, %[half]\n"
+        "v_mfma_f32_16x16x16_bf16 v[48:51], v[76:77], a[130:131], v[48:51]\n"
+        "v_add_f32 %[l1], %[l1], v57\n"
+        "s_waitcnt lgkmcnt(6)\n"
+        "v_mfma_f32_16x16x16_bf16 v[44:47], v[78:79], a[60:61], v[44:47]\n"
+        "v_bfe_u32 v61, v57, 16, 1\n"
+        "v_mfma_f32_16x16x16_bf16 v[48:51], v[78:79], a[132:133], v[48:51]\n"
+        "v_add3_u32 v57, v57, v61, %[half]\n"
+        "v_mfma_f32_16x16x16_bf16 v[44:47], v[80:81], a[62:63], v[44:47]\n"
+        "v_add_f32 %[l1], %[l1], v58\n"
+        "v_mfma_f32_16x16x16_bf16 v[48:51], v[80:81], a[134:135], v[48:51]\n"
+        "s_waitcnt lgkmcnt(1)\n"
+        "v_mfma_f32_16x16x16_bf16 v[44:47], v[82:83], a[64:65], v[44:47]\n"
+        "v_bfe_u32 v60, v58, 16, 1\n"
+        "ds_read_b128 v[78:81], %[va0] offset:256\n"
+        "ds_read_b128 v[74:77], %[va1] offset:256\n"
+        "v_mfma_f32_16x16x16_bf16 v[48:51], v[82:83], a[136:137], v[48:51]\n"
+        "v_add3_u32 v58, v58, v60, %[half]\n"
+        "v_mfma_f32_16x16x16_bf16 v[44:47], v[84:85], a[66:67], v[44:47]\n"
+        "v_add_f32 %[l1], %[l1], v59\n"
+        "v_mfma_f32_16x16x16_bf16 v[48:51], v[84:85], a[138:139], v[48:51]\n"
+        "ds_read_b128 v[82:85], %[va2] offset:256\n"
+        "v_bfe_u32 v61, v59, 16, 1\n"
+        "s_waitcnt lgkmcnt(3)\n"
+        "v_mfma_f32_16x16x16_bf16 v[44:47], v[86:87], a[68:69], v[44:47]\n"
+        "v_add3_u32 v59, v59, v61, %[half]\n"
+        "v_perm_b32 v32, v70, v66, %[lo]\n"
+        "v_mfma_f32_16x16x16_bf16 v[48:51], v[86:87], a[140:141], v[48:51]\n"
+        "v_perm_b32 v42, v57, v56, %[hi]\n"
+        "v_perm_b32 v33, v94, v90, %[lo]\n"
+        "v_mfma_f32_16x16x16_bf16 v[44:47], v[88:89], a[70:71], v[44:47]\n"
+        "v_perm_b32 v43, v59, v58, %[hi]\n"
+        "v_perm_b32 v34, v70, v66, %[hi]\n"
+        "v_mfma_f32_16x16x16_bf16 v[48:51], v[88:89], a[142:143], v[48:51]\n"
+        "ds_read_b128 v[86:89], %[va3] offset:256\n"
+        "v_perm_b32 v35, v94, v90, %[hi]\n"
+        "v_mfma_f32_16x16x16_bf16 v[98:101], v[32:33], v[40:41], v[98:101]\n"
+        "v_perm_b32 v36, v71, v67, %[lo]\n"
+        "v_mfma_f32_16x16x16_bf16 v[226:229], v[32:33], v[42:43], v[226:229]\n"
+        "v_perm_b32 v37, v95, v91, %[lo]\n"
+        "v_lshlrev_b32 v60, 16, v40\n"
+        "v_mfma_f32_16x16x16_bf16 v[102:105], v[34:35], v[40:41], v[102:105]\n"
+        "v_perm_b32 v38, v71, v67, %[hi]\n"
+        "v_mfma_f32_16x16x16_bf16 v[230:233], v[34:35], v[42:43], v[230:233]\n"
+        "v_perm_b32 v39, v95, v91, %[hi]\n"
+        "v_mfma_f32_16x16x16_bf16 v[106:109], v[36:37], v[40:41], v[106:109]\n"
+        "v_perm_b32 v32, v72, v68, %[lo]\n"
+        "v_add_f32 %[n0], %[n0], v60\n"
+        "v_mfma_f32_16x16x16_bf16 v[234:237], v[36:37], v[42:43], v[234:237]\n"
+        "v_perm_b32 v33, v96, v92, %[lo]\n"
+        "v_mfma_f32_16x16x16_bf16 v[110:113], v[38:39], v[40:41], v[110:113]\n"
+        "v_perm_b32 v34, v72, v68, %[hi]\n"
+        "v_mfma_f32_16x16x16_bf16 v[238:241], v[38:39], v[42:43], v[238:241]\n"
+        "v_perm_b32 v35, v96, v92, %[hi]\n"
+        "v_and_b32 v60, 0xffff0000, v40\n"
+        "v_mfma_f32_16x16x16_bf16 v[114:117], v[32:33], v[40:41], v[114:117]\n"
+        "v_perm_b32 v36, v73, v69, %[lo]\n"
+        "v_mfma_f32_16x16x16_bf16 v[242:245], v[32:33], v[42:43], v[242:245]\n"
+        "v_perm_b32 v37, v97, v93, %[lo]\n"
+        "v_mfma_f32_16x16x16_bf16 v[118:121], v[34:35], v[40:41], v[118:121]\n"
+        "v_perm_b32 v38, v73, v69, %[hi]\n"
+        "v_add_f32 %[n0], %[n0], v60\n"
+        "ds_read_b128 v[66:69], %[va0] offset:512\n"
+        "ds_read_b128 v[70:73], %[va1] offset:512\n"
+        "v_mfma_f32_16x16x16_bf16 v[246:249], v[34:35], v[42:43], v[246:249]\n"
+        "v_perm_b32 v39, v97, v93, %[hi]\n"
+        "ds_read_b128 v[90:93], %[va2] offset:512\n"
+        "ds_read_b128 v[94:97], %[va3] offset:512\n"
+        "v_mfma_f32_16x16x16_bf16 v[122:125], v[36:37], v[40:41], v[122:125]\n"
+        "s_waitcnt lgkmcnt(6)\n"
+        "v_perm_b32 v32, v74, v78, %[lo]\n"
+        "v_mfma_f32_16x16x16_bf16 v[250:253], v[36:37], v[42:43], v[250:253]\n"
+        "s_waitcnt lgkmcnt(4)\n"
+        "v_perm_b32 v33, v86, v82, %[lo]\n"
+        "v_lshlrev_b32 v61, 16, v41\n"
+        "v_mfma_f32_16x16x16_bf16 v[126:129], v[38:39], v[40:41], v[126:129]\n"
+        "v_perm_b32 v34, v74, v78, %[hi]\n"
+        "v_mfma_f32_16x16x16_bf16 a[144:147], v[38:39], v[42:43], a[144:147]\n"
+        "v_perm_b32 v35, v86, v82, %[hi]\n"
+        "v_mfma_f32_16x16x16_bf16 v[130:133], v[32:33], v[40:41], v[130:133]\n"
+        "v_perm_b32 v36, v75, v79, %[lo]\n"
+        "v_add_f32 %[n0], %[n0], v61\n"
+        "v_mfma_f32_16x16x16_bf16 a[148:151], v[32:33], v[42:43], a[148:151]\n"
+        "v_perm_b32 v37, v87, v83, %[lo]\n"
+        "v_mfma_f32_16x16x16_bf16 v[134:137], v[34:35], v[40:41], v[134:137]\n"
+        "v_perm_b32 v38, v75, v79, %[hi]\n"
+        "v_mfma_f32_16x16x16_bf16 a[152:155], v[34:35], v[42:43], a[152:155]\n"
+        "v_perm_b32 v39, v87, v83, %[hi]\n"
+        "v_and_b32 v61, 0xffff0000, v41\n"
+        "v_mfma_f32_16x16x16_bf16 v[138:141], v[36:37], v[40:41], v[138:141]\n"
+        "v_perm_b32 v32, v76, v80, %[lo]\n"
+        "v_mfma_f32_16x16x16_bf16 a[156:159], v[36:37], v[42:43], a[156:159]\n"
+        "v_perm_b32 v33, v88, v84, %[lo]\n"
+        "v_mfma_f32_16x16x16_bf16 v[142:145], v[38:39], v[40:41], v[142:145]\n"
+        "v_perm_b32 v34, v76, v80, %[hi]\n"
+        "v_add_f32 %[n0], %[n0], v61\n"
+        "v_mfma_f32_16x16x16_bf16 a[160:163], v[38:39], v[42:43], a[160:163]\n"
+        "v_perm_b32 v35, v88, v84, %[hi]\n"
+        "v_mfma_f32_16x16x16_bf16 v[146:149], v[32:33], v[40:41], v[146:149]\n"
+        "v_perm_b32 v36, v77, v81, %[lo]\n"
+        "v_mfma_f32_16x16x16_bf16 a[164:167], v[32:33], v[42:43], a[164:167]\n"
+        "v_perm_b32 v37, v89, v85, %[lo]\n"
+        "v_lshlrev_b32 v60, 16, v42\n"
+        "v_mfma_f32_16x16x16_bf16 v[150:153], v[34:35], v[40:41], v[150:153]\n"
+        "v_perm_b32 v38, v77, v81, %[hi]\n"
+        "v_mfma_f32_16x16x16_bf16 a[168:171], v[34:35], v[42:43], a[168:171]\n"
+        "v_perm_b32 v39, v89, v85, %[hi]\n"
+        "v_mfma_f32_16x16x16_bf16 v[154:157], v[36:37], v[40:41], v[154:157]\n"
+        "ds_read_b128 v[74:77], %[va2] offset:768\n"
+        "ds_read_b128 v[78:81], %[va3] offset:768\n"
+        "s_waitcnt lgkmcnt(4)\n"
+        "v_perm_b32 v32, v70, v66, %[lo]\n"
+        "v_add_f32 %[n1], %[n1], v60\n"
+        "v_mfma_f32_16x16x16_bf16 a[172:175], v[36:37], v[42:43], a[172:175]\n"
+        "s_waitcnt lgkmcnt(2)\n"
+        "v_perm_b32 v33, v94, v90, %[lo]\n"
+        "v_mfma_f32_16x16x16_bf16 v[158:161], v[38:39], v[40:41], v[158:161]\n"
+        "v_perm_b32 v34, v70, v66, %[hi]\n"
+        "v_mfma_f32_16x16x16_bf16 a[176:179], v[38:39], v[42:43], a[176:179]\n"
+        "v_perm_b32 v35, v94, v90, %[hi]\n"
+        "v_and_b32 v60, 0xffff0000, v42\n"
+        "v_mfma_f32_16x16x16_bf16 v[162:165], v[32:33], v[40:41], v[162:165]\n"
+        "v_perm_b32 v36, v71, v67, %[lo]\n"
+        "v_mfma_f32_16x16x16_bf16 a[180:183], v[32:33], v[42:43], a[180:183]\n"
+        "v_perm_b32 v37, v95, v91, %[lo]\n"
+        "v_mfma_f32_16x16x16_bf16 v[166:169], v[34:35], v[40:41], v[166:169]\n"
+        "v_perm_b32 v38, v71, v67, %[hi]\n"
+        "v_add_f32 %[n1], %[n1], v60\n"
+        "v_mfma_f32_16x16x16_bf16 a[184:187], v[34:35], v[42:43], a[184:187]\n"
+        "v_perm_b32 v39, v95, v91, %[hi]\n"
+        "v_mfma_f32_16x16x16_bf16 v[170:173], v[36:37], v[40:41], v[170:173]\n"
+        "v_perm_b32 v32, v72, v68, %[lo]\n"
+        "v_mfma_f32_16x16x16_bf16 a[188:191], v[36:37], v[42:43], a[188:191]\n"
+        "v_perm_b32 v33, v96, v92, %[lo]\n"
+        "v_lshlrev_b32 v61, 16, v43\n"
+        "v_mfma_f32_16x16x16_bf16 v[174:177], v[38:39], v[40:41], v[174:177]\n"
+        "v_perm_b32 v34, v72, v68, %[hi]\n"
+        "v_mfma_f32_16x16x16_bf16 a[192:195], v[38:39], v[42:43], a[192:195]\n"
+        "v_perm_b32 v35, v96, v92, %[hi]\n"
+        "v_mfma_f32_16x16x16_bf16 v[178:181], v[32:33], v[40:41], v[178:181]\n"
+        "v_perm_b32 v36, v73, v69, %[lo]\n"
+        "v_add_f32 %[n1], %[n1], v61\n"
+        "v_mfma_f32_16x16x16_bf16 a[196:199], v[32:33], v[42:43], a[196:199]\n"
+        "v_perm_b32 v37, v97, v93, %[lo]\n"
+        "v_mfma_f32_16x16x16_bf16 v[182:185], v[34:35], v[40:41], v[182:185]\n"
+        "v_perm_b32 v38, v73, v69, %[hi]\n"
+        "ds_read_b128 v[66:69], %[va0] offset:768\n"
+        "ds_read_b128 v[70:73], %[va1] offset:768\n"
+        "v_mfma_f32_16x16x16_bf16 a[200:203], v[34:35], v[42:43], a[200:203]\n"
+        "v_perm_b32 v39, v97, v93, %[hi]\n"
+        "v_and_b32 v61, 0xffff0000, v43\n"
+        "v_mfma_f32_16x16x16_bf16 v[186:189], v[36:37], v[40:41], v[186:189]\n"
+        "v_mfma_f32_16x16x16_bf16 a[204:207], v[36:37], v[42:43], a[204:207]\n"
+        "v_mfma_f32_16x16x16_bf16 v[190:193], v[38:39], v[40:41], v[190:193]\n"
+        "v_add_f32 %[n1], %[n1], v61\n"
+        "v_mfma_f32_16x16x16_bf16 a[208:211], v[38:39], v[42:43], a[208:211]\n"
+        "v_add_u32 %[ka0], %[kd], %[ka0]\n"
+        "v_add_u32 %[ka1], %[kd], %[ka1]\n"
+        "v_add_u32 %[kr0], %[kd], %[kr0]\n"
+        "v_add_u32 %[kr1], %[kd], %[kr1]\n"
+        "v_add_u32 %[va0], %[vd], %[va0]\n"
+        "v_add_u32 %[va1], %[vd], %[va1]\n"
+        "v_add_u32 %[va2], %[vd], %[va2]\n"
+        "v_add_u32 %[va3], %[vd], %[va3]\n"
+        : [ka1] "+v"(ka[1]), [ka0] "+v"(ka[0]), [l0] "+v"(l[0]), [va0] "+v"(va[0]), [va1] "+v"(va[1]), [va2] "+v"(va[2]), [va3] "+v"(va[3]), [kr0] "+v"(kr[0]), [kr1] "+v"(kr[1]), [l1] "+v"(l[1]), [n0] "+v"(n[0]), [n1] "+v"(n[1]) : [m0] "v"(m[0]), [half] "s"(half), [hi] "s"(hi), [m1] "v"(m[1]), [lo] "s"(lo), [kd] "s"(kd), [vd] "s"(vd) : "memory", "vcc", "scc", "s65", "s67", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31");
+    }
+    {
+    asm volatile(
+        "s_waitcnt lgkmcnt(0)\n"
+        "v_perm_b32 v32, v70, v66, %[lo]\n"
+        "v_perm_b32 v33, v78, v74, %[lo]\n"
+        "v_perm_b32 v34, v70, v66, %[hi]\n"
+        "v_perm_b32 v35, v78, v74, %[hi]\n"
+        "s_waitcnt vmcnt(0) lgkmcnt(0)\n"
+        "s_barrier\n"
+        "v_mfma_f32_16x16x16_bf16 v[194:197], v[32:33], v[40:41], v[194:197]\n"
+        "ds_read_b128 v[82:85], %[va0] offset:0\n"
+        "ds_read_b128 v[86:89], %[va1] offset:0\n"
+        "ds_read_b128 v[90:93], %[va2] offset:0\n"
+        "ds_read_b128 v[94:97], %[va3] offset:0\n"
+        "v_perm_b32 v36, v71, v67, %[lo]\n"
+        "v_mul_f32 v52, %[scale], v44\n"
+        "v_mfma_f32_16x16x16_bf16 a[212:215], v[32:33], v[42:43], a[212:215]\n"
+        "v_perm_b32 v37, v79, v75, %[lo]\n"
+        "v_mfma_f32_16x16x16_bf16 v[198:201], v[34:35], v[40:41], v[198:201]\n"
+        "v_perm_b32 v38, v71, v67, %[hi]\n"
+        "v_mul_f32 v53, %[scale], v45\n"
+        "v_mfma_f32_16x16x16_bf16 a[216:219], v[34:35], v[42:43], a[216:219]\n"
+        "v_perm_b32 v39, v79, v75, %[hi]\n"
+        "v_mfma_f32_16x16x16_bf16 v[202:205], v[36:37], v[40:41], v[202:205]\n"
+        "v_perm_b32 v32, v72, v68, %[lo]\n"
+        "v_mul_f32 v54, %[scale], v46\n"
+        "v_mfma_f32_16x16x16_bf16 a[220:223], v[36:37], v[42:43], a[220:223]\n"
+        "v_perm_b32 v33, v80, v76, %[lo]\n"
+        "v_mfma_f32_16x16x16_bf16 v[206:209], v[38:39], v[40:41], v[206:209]\n"
+        "v_perm_b32 v34, v72, v68, %[hi]\n"
+        "v_mul_f32 v55, %[scale], v47\n"
+        "v_mfma_f32_16x16x16_bf16 a[224:227], v[38:39], v[42:43], a[224:227]\n"
+        "v_perm_b32 v35, v80, v76, %[hi]\n"
+        "v_mfma_f32_16x16x16_bf16 v[210:213], v[32:33], v[40:41], v[210:213]\n"
+        "v_mul_f32 v56, %[scale], v48\n"
+        "v_perm_b32 v36, v73, v69, %[lo]\n"
+        "v_mfma_f32_16x16x16_bf16 a[228:231], v[32:33], v[42:43], a[228:231]\n"
+        "v_perm_b32 v37, v81, v77, %[lo]\n"
+        "v_mfma_f32_16x16x16_bf16 v[214:217], v[34:35], v[40:41], v[214:217]\n"
+        "v_mul_f32 v57, %[scale], v49\n"
+        "v_perm_b32 v38, v73, v69, %[hi]\n"
+        "ds_read_b128 v[66:69], %[va0] offset:256\n"
+        "ds_read_b128 v[70:73], %[va1] offset:256\n"
+        "v_mfma_f32_16x16x16_bf16 a[232:235], v[34:35], v[42:43], a[232:235]\n"
+        "v_perm_b32 v39, v81, v77, %[hi]\n"
+        "ds_read_b128 v[74:77], %[va2] offset:256\n"
+        "ds_read_b128 v[78:81], %[va3] offset:256\n"
+        "v_mfma_f32_16x16x16_bf16 v[218:221], v[36:37], v[40:41], v[218:221]\n"
+        "v_mul_f32 v58, %[scale], v50\n"
+        "s_waitcnt lgkmcnt(6)\n"
+        "v_perm_b32 v32, v86, v82, %[lo]\n"
+        "v_mfma_f32_16x16x16_bf16 a[236:239], v[36:37], v[42:43], a[236:239]\n"
+        "s_waitcnt lgkmcnt(4)\n"
+        "v_perm_b32 v33, v94, v90, %[lo]\n"
+        "v_mfma_f32_16x16x16_bf16 v[222:225], v[38:39], v[40:41], v[222:225]\n"
+        "v_mul_f32 v59, %[scale], v51\n"
+        "v_perm_b32 v34, v86, v82, %[hi]\n"
+        "v_mfma_f32_16x16x16_bf16 a[240:243], v[38:39], v[42:43], a[240:243]\n"
+        "v_perm_b32 v35, v94, v90, %[hi]\n"
+        "v_max3_f32 v60, v52, v53, v54\n"
+        "v_max_f32 v60, v60, v55\n"
+        "v_sub_f32 v60, v60, %[m0]\n"
+        "v_max3_f32 v61, v56, v57, v58\n"
+        "v_max_f32 v61, v61, v59\n"
+        "v_sub_f32 v61, v61, %[m1]\n"
+        "v_max_f32 v60, v60, v61\n"
+        "v_cmp_lt_f32 %[rise], %[slack], v60\n"
+        : [rise] "=s"(rise) : [lo] "s"(lo), [hi] "s"(hi), [va0] "v"(va[0]), [va1] "v"(va[1]), [va2] "v"(va[2]), [va3] "v"(va[3]), [scale] "s"(scale), [m0] "v"(m[0]), [m1] "v"(m[1]), [slack] "s"(slack) : "memory", "vcc", "scc", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31");
+      mask(w.tiles - 1);
+      rescale();
+    asm volatile(
+        "v_sub_f32 v52, v52, %[m0]\n"
+        "v_sub_f32 v53, v53, %[m0]\n"
+        "v_sub_f32 v54, v54, %[m0]\n"
+        "v_sub_f32 v55, v55, %[m0]\n"
+        "v_exp_f32 v52, v52\n"
+        "v_exp_f32 v53, v53\n"
+        "v_exp_f32 v54, v54\n"
+        "v_exp_f32 v55, v55\n"
+        "v_add_f32 %[l0], %[l0], v52\n"
+        "v_bfe_u32 v60, v52, 16, 1\n"
+        "v_add3_u32 v52, v52, v60, %[half]\n"
+        "v_add_f32 %[l0], %[l0], v53\n"
+        "v_bfe_u32 v61, v53, 16, 1\n"
+        "v_add3_u32 v53, v53, v61, %[half]\n"
+        "v_add_f32 %[l0], %[l0], v54\n"
+        "v_bfe_u32 v60, v54, 16, 1\n"
+        "v_add3_u32 v54, v54, v60, %[half]\n"
+        "v_add_f32 %[l0], %[l0], v55\n"
+        "v_bfe_u32 v61, v55, 16, 1\n"
+        "v_add3_u32 v55, v55, v61, %[half]\n"
+        "v_perm_b32 v40, v53, v52, %[hi]\n"
+        "v_perm_b32 v41, v55, v54, %[hi]\n"
+        "v_sub_f32 v56, v56, %[m1]\n"
+        "v_sub_f32 v57, v57, %[m1]\n"
+        "v_sub_f32 v58, v58, %[m1]\n"
+        "v_sub_f32 v59, v59, %[m1]\n"
+        "v_exp_f32 v56, v56\n"
+        "v_exp_f32 v57, v57\n"
+        "v_exp_f32 v58, v58\n"
+        "v_exp_f32 v59, v59\n"
+        "v_add_f32 %[l1], %[l1], v56\n"
+        "v_bfe_u32 v60, v56, 16, 1\n"
+        "v_add3_u32 v56, v56, v60, %[half]\n"
+        "v_add_f32 %[l1], %[l1], v57\n"
+        "v_bfe_u32 v61, v57, 16, 1\n"
+        "v_add3_u32 v57, v57, v61, %[half]\n"
+        "v_add_f32 %[l1], %[l1], v58\n"
+        "v_bfe_u32 v60, v58, 16, 1\n"
+        "v_add3_u32 v58, v58, v60, %[half]\n"
+        "v_add_f32 %[l1], %[l1], v59\n"
+        "v_bfe_u32 v61, v59, 16, 1\n"
+        "v_add3_u32 v59, v59, v61, %[half]\n"
+        "v_perm_b32 v42, v57, v56, %[hi]\n"
+        "v_perm_b32 v43, v59, v58, %[hi]\n"
+        "v_mfma_f32_16x16x16_bf16 v[98:101], v[32:33], v[40:41], v[98:101]\n"
+        "v_perm_b32 v36, v87, v83, %[lo]\n"
+        "v_mfma_f32_16x16x16_bf16 v[226:229], v[32:33], v[42:43], v[226:229]\n"
+        "v_perm_b32 v37, v95, v91, %[lo]\n"
+        "v_mfma_f32_16x16x16_bf16 v[102:105], v[34:35], v[40:41], v[102:105]\n"
+        "v_lshlrev_b32 v60, 16, v40\n"
+        "v_perm_b32 v38, v87, v83, %[hi]\n"
+        "v_mfma_f32_16x16x16_bf16 v[230:233], v[34:35], v[42:43], v[230:233]\n"
+        "v_perm_b32 v39, v95, v91, %[hi]\n"
+        "v_mfma_f32_16x16x16_bf16 v[106:109], v[36:37], v[40:41], v[106:109]\n"
+        "v_perm_b32 v32, v88, v84, %[lo]\n"
+        "v_mfma_f32_16x16x16_bf16 v[234:237], v[36:37], v[42:43], v[234:237]\n"
+        "v_perm_b32 v33, v96, v92, %[lo]\n"
+        "v_mfma_f32_16x16x16_bf16 v[110:113], v[38:39], v[40:41], v[110:113]\n"
+        "v_add_f32 %[n0], %[n0], v60\n"
+        "v_perm_b32 v34, v88, v84, %[hi]\n"
+        "v_mfma_f32_16x16x16_bf16 v[238:241], v[38:39], v[42:43], v[238:241]\n"
+        "v_perm_b32 v35, v96, v92, %[hi]\n"
+        "v_mfma_f32_16x16x16_bf16 v[114:117], v[32:33], v[40:41], v[114:117]\n"
+        "v_perm_b32 v36, v89, v85, %[lo]\n"
+        "v_mfma_f32_16x16x16_bf16 v[242:245], v[32:33], v[42:43], v[242:245]\n"
+        "v_perm_b32 v37, v97, v93, %[lo]\n"
+        "v_mfma_f32_16x16x16_bf16 v[118:121], v[34:35], v[40:41], v[118:121]\n"
+        "v_and_b32 v60, 0xffff0000, v40\n"
+        "v_perm_b32 v38, v89, v85, %[hi]\n"
+        "ds_read_b128 v[82:85], %[va0] offset:512\n"
+        "ds_read_b128 v[86:89], %[va1] offset:512\n"
+        "v_mfma_f32_16x16x16_bf16 v[246:249], v[34:35], v[42:43], v[246:249]\n"
+        "v_perm_b32 v39, v97, v93, %[hi]\n"
+        "ds_read_b128 v[90:93], %[va2] offset:512\n"
+        "ds_read_b128 v[94:97], %[va3] offset:512\n"
+        "v_mfma_f32_16x16x16_bf16 v[122:125], v[36:37], v[40:41], v[122:125]\n"
+        "s_waitcnt lgkmcnt(6)\n"
+        "v_perm_b32 v32, v70, v66, %[lo]\n"
+        "v_mfma_f32_16x16x16_bf16 v[250:253], v[36:37], v[42:43], v[250:253]\n"
+        "s_waitcnt lgkmcnt(4)\n"
+        "v_perm_b32 v33, v78, v74, %[lo]\n"
+        "v_mfma_f32_16x16x16_bf16 v[126:129], v[38:39], v[40:41], v[126:129]\n"
+        "v_add_f32 %[n0], %[n0], v60\n"
+        "v_perm_b32 v34, v70, v66, %[hi]\n"
+        "v_mfma_f32_16x16x16_bf16 a[144:147], v[38:39], v[42:43], a[144:147]\n"
+        "v_perm_b32 v35, v78, v74, %[hi]\n"
+        "v_mfma_f32_16x16x16_bf16 v[130:133], v[32:33], v[40:41], v[130:133]\n"
+        "v_perm_b32 v36, v71, v67, %[lo]\n"
+        "v_mfma_f32_16x16x16_bf16 a[148:151], v[32:33], v[42:43], a[148:151]\n"
+        "v_perm_b32 v37, v79, v75, %[lo]\n"
+        "v_mfma_f32_16x16x16_bf16 v[134:137], v[34:35], v[40:41], v[134:137]\n"
+        "v_lshlrev_b32 v61, 16, v41\n"
+        "v_perm_b32 v38, v71, v67, %[hi]\n"
+        "v_mfma_f32_16x16x16_bf16 a[152:155], v[34:35], v[42:43], a[152:155]\n"
+        "v_perm_b32 v39, v79, v75, %[hi]\n"
+        "v_mfma_f32_16x16x16_bf16 v[138:141], v[36:37], v[40:41], v[138:141]\n"
+        "v_perm_b32 v32, v72, v68, %[lo]\n"
+        "v_mfma_f32_16x16x16_bf16 a[156:159], v[36:37], v[42:43], a[156:159]\n"
+        "v_perm_b32 v33, v80, v76, %[lo]\n"
+        "v_mfma_f32_16x16x16_bf16 v[142:145], v[38:39], v[40:41], v[142:145]\n"
+        "v_add_f32 %[n0], %[n0], v61\n"
+        "v_perm_b32 v34, v72, v68, %[hi]\n"
+        "v_mfma_f32_16x16x16_bf16 a[160:163], v[38:39], v[42:43], a[160:163]\n"
+        "v_perm_b32 v35, v80, v76, %[hi]\n"
+        "v_mfma_f32_16x16x16_bf16 v[146:149], v[32:33], v[40:41], v[146:149]\n"
+        "v_perm_b32 v36, v73, v69, %[lo]\n"
+        "v_mfma_f32_16x16x16_bf16 a[164:167], v[32:33], v[42:43], a[164:167]\n"
+        "v_perm_b32 v37, v81, v77, %[lo]\n"
+        "v_mfma_f32_16x16x16_bf16 v[150:153], v[34:35], v[40:41], v[150:153]\n"
+        "v_and_b32 v61, 0xffff0000, v41\n"
+        "v_perm_b32 v38, v73, v69, %[hi]\n"
+        "ds_read_b128 v[66:69], %[va0] offset:768\n"
+        "ds_read_b128 v[70:73], %[va1] offset:768\n"
+        "v_mfma_f32_16x16x16_bf16 a[168:171], v[34:35], v[42:43], a[168:171]\n"
+        "v_perm_b32 v39, v81, v77, %[hi]\n"
+        "ds_read_b128 v[74:77], %[va2] offset:768\n"
+        "ds_read_b128 v[78:81], %[va3] offset:768\n"
+        "v_mfma_f32_16x16x16_bf16 v[154:157], v[36:37], v[40:41], v[154:157]\n"
+        "s_waitcnt lgkmcnt(6)\n"
+        "v_perm_b32 v32, v86, v82, %[lo]\n"
+        "v_mfma_f32_16x16x16_bf16 a[172:175], v[36:37], v[42:43], a[172:175]\n"
+        "s_waitcnt lgkmcnt(4)\n"
+        "v_perm_b32 v33, v94, v90, %[lo]\n"
+        "v_mfma_f32_16x16x16_bf16 v[158:161], v[38:39], v[40:41], v[158:161]\n"
+        "v_add_f32 %[n0], %[n0], v61\n"
+        "v_perm_b32 v34, v86, v82, %[hi]\n"
+        "v_mfma_f32_16x16x16_bf16 a[176:179], v[38:39], v[42:43], a[176:179]\n"
+        "v_perm_b32 v35, v94, v90, %[hi]\n"
+        "v_mfma_f32_16x16x16_bf16 v[162:165], v[32:33], v[40:41], v[162:165]\n"
+        "v_perm_b32 v36, v87, v83, %[lo]\n"
+        "v_mfma_f32_16x16x16_bf16 a[180:183], v[32:33], v[42:43], a[180:183]\n"
+        "v_perm_b32 v37, v95, v91, %[lo]\n"
+        "v_mfma_f32_16x16x16_bf16 v[166:169], v[34:35], v[40:41], v[166:169]\n"
+        "v_lshlrev_b32 v60, 16, v42\n"
+        "v_perm_b32 v38, v87, v83, %[hi]\n"
+        "v_mfma_f32_16x16x16_bf16 a[184:187], v[34:35], v[42:43], a[184:187]\n"
+        "v_perm_b32 v39, v95, v91, %[hi]\n"
+        "v_mfma_f32_16x16x16_bf16 v[170:173], v[36:37], v[40:41], v[170:173]\n"
+        "v_perm_b32 v32, v88, v84, %[lo]\n"
+        "v_mfma_f32_16x16x16_bf16 a[188:191], v[36:37], v[42:43], a[188:191]\n"
+        "v_perm_b32 v33, v96, v92, %[lo]\n"
+        "v_mfma_f32_16x16x16_bf16 v[174:177], v[38:39], v[40:41], v[174:177]\n"
+        "v_add_f32 %[n1], %[n1], v60\n"
+        "v_perm_b32 v34, v88, v84, %[hi]\n"
+        "v_mfma_f32_16x16x16_bf16 a[192:195], v[38:39], v[42:43], a[192:195]\n"
+        "v_perm_b32 v35, v96, v92, %[hi]\n"
+        "v_mfma_f32_16x16x16_bf16 v[178:181], v[32:33], v[40:41], v[178:181]\n"
+        "v_perm_b32 v36, v89, v85, %[lo]\n"
+        "v_mfma_f32_16x16x16_bf16 a[196:199], v[32:33], v[42:43], a[196:199]\n"
+        "v_perm_b32 v37, v97, v93, %[lo]\n"
+        "v_mfma_f32_16x16x16_bf16 v[182:185], v[34:35], v[40:41], v[182:185]\n"
+        "v_and_b32 v60, 0xffff0000, v42\n"
+        "v_perm_b32 v38, v89, v85, %[hi]\n"
+        "v_mfma_f32_16x16x16_bf16 a[200:203], v[34:35], v[42:43], a[200:203]\n"
+        "v_perm_b32 v39, v97, v93, %[hi]\n"
+        "v_mfma_f32_16x16x16_bf16 v[186:189], v[36:37], v[40:41], v[186:189]\n"
+        "s_waitcnt lgkmcnt(2)\n"
+        "v_perm_b32 v32, v70, v66, %[lo]\n"
+        "v_mfma_f32_16x16x16_bf16 a[204:207], v[36:37], v[42:43], a[204:207]\n"
+        "s_waitcnt lgkmcnt(0)\n"
+        "v_perm_b32 v33, v78, v74, %[lo]\n"
+        "v_mfma_f32_16x16x16_bf16 v[190:193], v[38:39], v[40:41], v[190:193]\n"
+        "v_add_f32 %[n1], %[n1], v60\n"
+        "v_perm_b32 v34, v70, v66, %[hi]\n"
+        "v_mfma_f32_16x16x16_bf16 a[208:211], v[38:39], v[42:43], a[208:211]\n"
+        "v_perm_b32 v35, v78, v74, %[hi]\n"
+        "v_mfma_f32_16x16x16_bf16 v[194:197], v[32:33], v[40:41], v[194:197]\n"
+        "v_perm_b32 v36, v71, v67, %[lo]\n"
+        "v_mfma_f32_16x16x16_bf16 a[212:215], v[32:33], v[42:43], a[212:215]\n"
+        "v_perm_b32 v37, v79, v75, %[lo]\n"
+        "v_mfma_f32_16x16x16_bf16 v[198:201], v[34:35], v[40:41], v[198:201]\n"
+        "v_lshlrev_b32 v61, 16, v43\n"
+        "v_perm_b32 v38, v71, v67, %[hi]\n"
+        "v_mfma_f32_16x16x16_bf16 a[216:219], v[34:35], v[42:43], a[216:219]\n"
+        "v_perm_b32 v39, v79, v75, %[hi]\n"
+        "v_mfma_f32_16x16x16_bf16 v[202:205], v[36:37], v[40:41], v[202:205]\n"
+        "v_perm_b32 v32, v72, v68, %[lo]\n"
+        "v_mfma_f32_16x16x16_bf16 a[220:223], v[36:37], v[42:43], a[220:223]\n"
+        "v_perm_b32 v33, v80, v76, %[lo]\n"
+        "v_mfma_f32_16x16x16_bf16 v[206:209], v[38:39], v[40:41], v[206:209]\n"
+        "v_add_f32 %[n1], %[n1], v61\n"
+        "v_perm_b32 v34, v72, v68, %[hi]\n"
+        "v_mfma_f32_16x16x16_bf16 a[224:227], v[38:39], v[42:43], a[224:227]\n"
+        "v_perm_b32 v35, v80, v76, %[hi]\n"
+        "v_mfma_f32_16x16x16_bf16 v[210:213], v[32:33], v[40:41], v[210:213]\n"
+        "v_perm_b32 v36, v73, v69, %[lo]\n"
+        "v_mfma_f32_16x16x16_bf16 a[228:231], v[32:33], v[42:43], a[228:231]\n"
+        "v_perm_b32 v37, v81, v77, %[lo]\n"
+        "v_mfma_f32_16x16x16_bf16 v[214:217], v[34:35], v[40:41], v[214:217]\n"
+        "v_and_b32 v61, 0xffff0000, v43\n"
+        "v_perm_b32 v38, v73, v69, %[hi]\n"
+        "v_mfma_f32_16x16x16_bf16 a[232:235], v[34:35], v[42:43], a[232:235]\n"
+        "v_perm_b32 v39, v81, v77, %[hi]\n"
+        "v_mfma_f32_16x16x16_bf16 v[218:221], v[36:37], v[40:41], v[218:221]\n"
+        "v_mfma_f32_16x16x16_bf16 a[236:239], v[36:37], v[42:43], a[236:239]\n"
+        "v_mfma_f32_16x16x16_bf16 v[222:225], v[38:39], v[40:41], v[222:225]\n"
+        "v_add_f32 %[n1], %[n1], v61\n"
+        "v_mfma_f32_16x16x16_bf16 a[240:243], v[38:39], v[42:43], a[240:243]\n"
+        : [l0] "+v"(l[0]), [l1] "+v"(l[1]), [n0] "+v"(n[0]), [n1] "+v"(n[1]) : [m0] "v"(m[0]), [half] "s"(half), [hi] "s"(hi), [m1] "v"(m[1]), [lo] "s"(lo), [va0] "v"(va[0]), [va1] "v"(va[1]), [va2] "v"(va[2]), [va3] "v"(va[3]) : "memory", "vcc", "scc", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31");
+    }
+    asm volatile("s_nop 7\ns_waitcnt vmcnt(0)" ::: "memory"); // O's last MFMAs; copies nobody waited for
+  }
+
+  // ---- The result ----
+  const int lane = lane_again();
+  bool broken = no_cache || bad >= (u32)a.num_pages && w.tiles > 0;
+  {
+    const int row = (wave * BLOCKS + 0) * 16 + (lane & 15);
+    float sum = sum_over_groups(l[0], lane);
+    if (broken) sum = __builtin_nanf("");
+    const float total = broken ? sum : sum_over_groups(n[0], lane);
+    const float weight = sum == 0.0f ? 0.0f : 1.0f / total; // no token seen: O = 0. NaN stays
+    const float lse2 = m[0] + log2_fast(sum);
+    const bool exists = row < w.rows;
+    if (exists && lane < 16) {
+      if (!final) a.part_lse[part + w.row + row] = lse2;
+      else if (a.lse) a.lse[w.row + row] = lse2 * 0.69314718f;
+    }
+    const i64 at = (w.row + row) * R + 32 * (lane >> 4);
+    {
+      float x[8];
+      asm volatile(
+          "v_mov_b32 %0, v98\n"
+          "v_mov_b32 %1, v102\n"
+          "v_mov_b32 %2, v106\n"
+          "v_mov_b32 %3, v110\n"
+          "v_mov_b32 %4, v114\n"
+          "v_mov_b32 %5, v118\n"
+          "v_mov_b32 %6, v122\n"
+          "v_mov_b32 %7, v126\n"
+          : "=v"(x[0]), "=v"(x[1]), "=v"(x[2]), "=v"(x[3]), "=v"(x[4]), "=v"(x[5]), "=v"(x[6]), "=v"(x[7]));
+      if (exists) write_o(a, final, part * R + at + 0, at + 0, x, weight);
+    }
+    {
+      float x[8];
+      asm volatile(
+          "v_mov_b32 %0, v99\n"
+          "v_mov_b32 %1, v103\n"
+          "v_mov_b32 %2, v107\n"
+          "v_mov_b32 %3, v111\n"
+          "v_mov_b32 %4, v115\n"
+          "v_mov_b32 %5, v119\n"
+          "v_mov_b32 %6, v123\n"
+          "v_mov_b32 %7, v127\n"
+          : "=v"(x[0]), "=v"(x[1]), "=v"(x[2]), "=v"(x[3]), "=v"(x[4]), "=v"(x[5]), "=v"(x[6]), "=v"(x[7]));
+      if (exists) write_o(a, final, part * R + at + 8, at + 8, x, weight);
+    }
+    {
+      float x[8];
+      asm volatile(
+          "v_mov_b32 %0, v100\n"
+          "v_mov_b32 %1, v104\n"
+          "v_mov_b32 %2, v108\n"
+          "v_mov_b32 %3, v112\n"
+          "v_mov_b32 %4, v116\n"
+          "v_mov_b32 %5, v120\n"
+          "v_mov_b32 %6, v124\n"
+          "v_mov_b32 %7, v128\n"
+          : "=v"(x[0]), "=v"(x[1]), "=v"(x[2]), "=v"(x[3]), "=v"(x[4]), "=v"(x[5]), "=v"(x[6]), "=v"(x[7]));
+      if (exists) write_o(a, final, part * R + at + 16, at + 16, x, weight);
+    }
+    {
+      float x[8];
+      asm volatile(
+          "v_mov_b32 %0, v101\n"
+          "v_mov_b32 %1, v105\n"
+          "v_mov_b32 %2, v109\n"
+          "v_mov_b32 %3, v113\n"
+          "v_mov_b32 %4, v117\n"
+          "v_mov_b32 %5, v121\n"
+          "v_mov_b32 %6, v125\n"
+          "v_mov_b32 %7, v129\n"
+          : "=v"(x[0]), "=v"(x[1]), "=v"(x[2]), "=v"(x[3]), "=v"(x[4]), "=v"(x[5]), "=v"(x[6]), "=v"(x[7]));
+      if (exists) write_o(a, final, part * R + at + 24, at + 24, x, weight);
+    }
+    {
+      float x[8];
+      asm volatile(
+          "v_mov_b32 %0, v130\n"
+          "v_mov_b32 %1, v134\n"
+          "v_mov_b32 %2, v138\n"
+          "v_mov_b32 %3, v142\n"
+          "v_mov_b32 %4, v146\n"
+          "v_mov_b32 %5, v150\n"
+          "v_mov_b32 %6, v154\n"
+          "v_mov_b32 %7, v158\n"
+          : "=v"(x[0]), "=v"(x[1]), "=v"(x[2]), "=v"(x[3]), "=v"(x[4]), "=v"(x[5]), "=v"(x[6]), "=v"(x[7]));
+      if (exists) write_o(a, final, part * R + at + 128, at + 128, x, weight);
+    }
+    {
+      float x[8];
+      asm volatile(
+          "v_mov_b32 %0, v131\n"
+          "v_mov_b32 %1, v135\n"
+          "v_mov_b32 %2, v139\n"
+          "v_mov_b32 %3, v143\n"
+          "v_mov_b32 %4, v147\n"
+          "v_mov_b32 %5, v151\n"
+          "v_mov_b32 %6, v155\n"
+          "v_mov_b32 %7, v159\n"
+          : "=v"(x[0]), "=v"(x[1]), "=v"(x[2]), "=v"(x[3]), "=v"(x[4]), "=v"(x[5]), "=v"(x[6]), "=v"(x[7]));
+      if (exists) write_o(a, final, part * R + at + 136, at + 136, x, weight);
+    }
+    {
+      float x[8];
+      asm volatile(
+          "v_mov_b32 %0, v132\n"
+          "v_mov_b32 %1, v136\n"
+          "v_mov_b32 %2, v140\n"
+          "v_mov_b32 %3, v144\n"
+          "v_mov_b32 %4, v148\n"
+          "v_mov_b32 %5, v152\n"
+          "v_mov_b32 %6, v156\n"
+          "v_mov_b32 %7, v160\n"
+          : "=v"(x[0]), "=v"(x[1]), "=v"(x[2]), "=v"(x[3]), "=v"(x[4]), "=v"(x[5]), "=v"(x[6]), "=v"(x[7]));
+      if (exists) write_o(a, final, part * R + at + 144, at + 144, x, weight);
+    }
+    {
+      float x[8];
+      asm volatile(
+          "v_mov_b32 %0, v133\n"
+          "v_mov_b32 %1, v137\n"
+          "v_mov_b32 %2, v141\n"
+          "v_mov_b32 %3, v145\n"
+          "v_mov_b32 %4, v149\n"
+          "v_mov_b32 %5, v153\n"
+          "v_mov_b32 %6, v157\n"
+          "v_mov_b32 %7, v161\n"
+          : "=v"(x[0]), "=v"(x[1]), "=v"(x[2]), "=v"(x[3]), "=v"(x[4]), "=v"(x[5]), "=v"(x[6]), "=v"(x[7]));
+      if (exists) write_o(a, final, part * R + at + 152, at + 152, x, weight);
+    }
+    {
+      float x[8];
+      asm volatile(
+          "v_mov_b32 %0, v162\n"
+          "v_mov_b32 %1, v166\n"
+          "v_mov_b32 %2, v170\n"
+          "v_mov_b32 %3, v174\n"
+          "v_mov_b32 %4, v178\n"
+          "v_mov_b32 %5, v182\n"
+          "v_mov_b32 %6, v186\n"
+          "v_mov_b32 %7, v190\n"
+          : "=v"(x[0]), "=v"(x[1]), "=v"(x[2]), "=v"(x[3]), "=v"(x[4]), "=v"(x[5]), "=v"(x[6]), "=v"(x[7]));
+      if (exists) write_o(a, final, part * R + at + 256, at + 256, x, weight);
+    }
+    {
+      float x[8];
+      asm volatile(
+          "v_mov_b32 %0, v163\n"
+          "v_mov_b32 %1, v167\n"
+          "v_mov_b32 %2, v171\n"
+          "v_mov_b32 %3, v175\n"
+          "v_mov_b32 %4, v179\n"
+          "v_mov_b32 %5, v183\n"
+          "v_mov_b32 %6, v187\n"
+          "v_mov_b32 %7, v191\n"
+          : "=v"(x[0]), "=v"(x[1]), "=v"(x[2]), "=v"(x[3]), "=v"(x[4]), "=v"(x[5]), "=v"(x[6]), "=v"(x[7]));
+      if (exists) write_o(a, final, part * R + at + 264, at + 264, x, weight);
+    }
+    {
+      float x[8];
+      asm volatile(
+          "v_mov_b32 %0, v164\n"
+          "v_mov_b32 %1, v168\n"
+          "v_mov_b32 %2, v172\n"
+          "v_mov_b32 %3, v176\n"
+          "v_mov_b32 %4, v180\n"
+          "v_mov_b32 %5, v184\n"
+          "v_mov_b32 %6, v188\n"
+          "v_mov_b32 %7, v192\n"
+          : "=v"(x[0]), "=v"(x[1]), "=v"(x[2]), "=v"(x[3]), "=v"(x[4]), "=v"(x[5]), "=v"(x[6]), "=v"(x[7]));
+      if (exists) write_o(a, final, part * R + at + 272, at + 272, x, weight);
+    }
+    {
+      float x[8];
+      asm volatile(
+          "v_mov_b32 %0, v165\n"
+          "v_mov_b32 %1, v169\n"
+          "v_mov_b32 %2, v173\n"
+          "v_mov_b32 %3, v177\n"
+          "v_mov_b32 %4, v181\n"
+          "v_mov_b32 %5, v185\n"
+          "v_mov_b32 %6, v189\n"
+          "v_mov_b32 %7, v193\n"
+          : "=v"(x[0]), "=v"(x[1]), "=v"(x[2]), "=v"(x[3]), "=v"(x[4]), "=v"(x[5]), "=v"(x[6]), "=v"(x[7]));
+      if (exists) write_o(a, final, part * R + at + 280, at + 280, x, weight);
+    }
+    {
+      float x[8];
+      asm volatile(
+          "v_mov_b32 %0, v194\n"
+          "v_mov_b32 %1, v198\n"
+          "v_mov_b32 %2, v202\n"
+          "v_mov_b32 %3, v206\n"
+          "v_mov_b32 %4, v210\n"
+          "v_mov_b32 %5, v214\n"
+          "v_mov_b32 %6, v218\n"
+          "v_mov_b32 %7, v222\n"
+          : "=v"(x[0]), "=v"(x[1]), "=v"(x[2]), "=v"(x[3]), "=v"(x[4]), "=v"(x[5]), "=v"(x[6]), "=v"(x[7]));
+      if (exists) write_o(a, final, part * R + at + 384, at + 384, x, weight);
+    }
+    {
+      float x[8];
+      asm volatile(
+          "v_mov_b32 %0, v195\n"
+          "v_mov_b32 %1, v199\n"
+          "v_mov_b32 %2, v203\n"
+          "v_mov_b32 %3, v207\n"
+          "v_mov_b32 %4, v211\n"
+          "v_mov_b32 %5, v215\n"
+          "v_mov_b32 %6, v219\n"
+          "v_mov_b32 %7, v223\n"
+          : "=v"(x[0]), "=v"(x[1]), "=v"(x[2]), "=v"(x[3]), "=v"(x[4]), "=v"(x[5]), "=v"(x[6]), "=v"(x[7]));
+      if (exists) write_o(a, final, part * R + at + 392, at + 392, x, weight);
+    }
+    {
+      float x[8];
+      asm volatile(
+          "v_mov_b32 %0, v196\n"
+          "v_mov_b32 %1, v200\n"
+          "v_mov_b32 %2, v204\n"
+          "v_mov_b32 %3, v208\n"
+          "v_mov_b32 %4, v212\n"
+          "v_mov_b32 %5, v216\n"
+          "v_mov_b32 %6, v220\n"
+          "v_mov_b32 %7, v224\n"
+          : "=v"(x[0]), "=v"(x[1]), "=v"(x[2]), "=v"(x[3]), "=v"(x[4]), "=v"(x[5]), "=v"(x[6]), "=v"(x[7]));
+      if (exists) write_o(a, final, part * R + at + 400, at + 400, x, weight);
+    }
+    {
+      float x[8];
+      asm volatile(
+          "v_mov_b32 %0, v197\n"
+          "v_mov_b32 %1, v201\n"
+          "v_mov_b32 %2, v205\n"
+          "v_mov_b32 %3, v209\n"
+          "v_mov_b32 %4, v213\n"
+          "v_mov_b32 %5, v217\n"
+          "v_mov_b32 %6, v221\n"
+          "v_mov_b32 %7, v225\n"
+          : "=v"(x[0]), "=v"(x[1]), "=v"(x[2]), "=v"(x[3]), "=v"(x[4]), "=v"(x[5]), "=v"(x[6]), "=v"(x[7]));
+      if (exists) write_o(a, final, part * R + at + 408, at + 408, x, weight);
+    }
+  }
+  {
+    const int row = (wave * BLOCKS + 1) * 16 + (lane & 15);
+    float sum = sum_over_groups(l[1], lane);
+    if (broken) sum = __builtin_nanf("");
+    const float total = broken ? sum : sum_over_groups(n[1], lane);
+    const float weight = sum == 0.0f ? 0.0f : 1.0f / total; // no token seen: O = 0. NaN stays
+    const float lse2 = m[1] + log2_fast(sum);
+    const bool exists = row < w.rows;
+    if (exists && lane < 16) {
+      if (!final) a.part_lse[part + w.row + row] = lse2;
+      else if (a.lse) a.lse[w.row + row] = lse2 * 0.69314718f;
+    }
+    const i64 at = (w.row + row) * R + 32 * (lane >> 4);
+    {
+      float x[8];
+      asm volatile(
+          "v_mov_b32 %0, v226\n"
+          "v_mov_b32 %1, v230\n"
+          "v_mov_b32 %2, v234\n"
+          "v_mov_b32 %3, v238\n"
+          "v_mov_b32 %4, v242\n"
+          "v_mov_b32 %5, v246\n"
+          "v_mov_b32 %6, v250\n"
+          "v_accvgpr_read_b32 %7, a144\n"
+          : "=v"(x[0]), "=v"(x[1]), "=v"(x[2]), "=v"(x[3]), "=v"(x[4]), "=v"(x[5]), "=v"(x[6]), "=v"(x[7]));
+      if (exists) write_o(a, final, part * R + at + 0, at + 0, x, weight);
+    }
+    {
+      float x[8];
+      asm volatile(
+          "v_mov_b32 %0, v227\n"
+          "v_mov_b32 %1, v231\n"
+          "v_mov_b32 %2, v235\n"
+          "v_mov_b32 %3, v239\n"
+          "v_mov_b32 %4, v243\n"
+          "v_mov_b32 %5, v247\n"
+          "v_mov_b32 %6, v251\n"
+          "v_accvgpr_read_b32 %7, a145\n"
+          : "=v"(x[0]), "=v"(x[1]), "=v"(x[2]), "=v"(x[3]), "=v"(x[4]), "=v"(x[5]), "=v"(x[6]), "=v"(x[7]));
+      if (exists) write_o(a, final, part * R + at + 8, at + 8, x, weight);
+    }
+    {
+      float x[8];
+      asm volatile(
+          "v_mov_b32 %0, v228\n"
+          "v_mov_b32 %1, v232\n"
+          "v_mov_b32 %2, v236\n"
+          "v_mov_b32 %3, v240\n"
+          "v_mov_b32 %4, v244\n"
+          "v_mov_b32 %5, v248\n"
+          "v_mov_b32 %6, v252\n"
+          "v_accvgpr_read_b32 %7, a146\n"
+          : "=v"(x[0]), "=v"(x[1]), "=v"(x[2]), "=v"(x[3]), "=v"(x[4]), "=v"(x[5]), "=v"(x[6]), "=v"(x[7]));
+      if (exists) write_o(a, final, part * R + at + 16, at + 16, x, weight);
+    }
+    {
+      float x[8];
+      asm volatile(
+          "v_mov_b32 %0, v229\n"
+          "v_mov_b32 %1, v233\n"
+          "v_mov_b32 %2, v237\n"
+          "v_mov_b32 %3, v241\n"
+          "v_mov_b32 %4, v245\n"
+          "v_mov_b32 %5, v249\n"
+          "v_mov_b32 %6, v253\n"
+          "v_accvgpr_read_b32 %7, a147\n"
+          : "=v"(x[0]), "=v"(x[1]), "=v"(x[2]), "=v"(x[3]), "=v"(x[4]), "=v"(x[5]), "=v"(x[6]), "=v"(x[7]));
+      if (exists) write_o(a, final, part * R + at + 24, at + 24, x, weight);
+    }
+    {
+      float x[8];
+      asm volatile(
+          "v_accvgpr_read_b32 %0, a148\n"
+          "v_accvgpr_read_b32 %1, a152\n"
+          "v_accvgpr_read_b32 %2, a156\n"
+          "v_accvgpr_read_b32 %3, a160\n"
+          "v_accvgpr_read_b32 %4, a164\n"
+          "v_accvgpr_read_b32 %5, a168\n"
+          "v_accvgpr_read_b32 %6, a172\n"
+          "v_accvgpr_read_b32 %7, a176\n"
+          : "=v"(x[0]), "=v"(x[1]), "=v"(x[2]), "=v"(x[3]), "=v"(x[4]), "=v"(x[5]), "=v"(x[6]), "=v"(x[7]));
+      if (exists) write_o(a, final, part * R + at + 128, at + 128, x, weight);
+    }
+    {
+      float x[8];
+      asm volatile(
+          "v_accvgpr_read_b32 %0, a149\n"
+          "v_accvgpr_read_b32 %1, a153\n"
+          "v_accvgpr_read_b32 %2, a157\n"
+          "v_accvgpr_read_b32 %3, a161\n"
+          "v_accvgpr_read_b32 %4, a165\n"
+          "v_accvgpr_read_b32 %5, a169\n"
+          "v_accvgpr_read_b32 %6, a173\n"
+          "v_accvgpr_read_b32 %7, a177\n"
+          : "=v"(x[0]), "=v"(x[1]), "=v"(x[2]), "=v"(x[3]), "=v"(x[4]), "=v"(x[5]), "=v"(x[6]), "=v"(x[7]));
+      if (exists) write_o(a, final, part * R + at + 136, at + 136, x, weight);
+    }
+    {
+      float x[8];
+      asm volatile(
+          "v_accvgpr_read_b32 %0, a150\n"
+          "v_accvgpr_read_b32 %1, a154\n"
+          "v_accvgpr_read_b32 %2, a158\n"
+          "v_accvgpr_read_b32 %3, a162\n"
+          "v_accvgpr_read_b32 %4, a166\n"
+          "v_accvgpr_read_b32 %5, a170\n"
+          "v_accvgpr_read_b32 %6, a174\n"
+          "v_accvgpr_read_b32 %7, a178\n"
+          : "=v"(x[0]), "=v"(x[1]), "=v"(x[2]), "=v"(x[3]), "=v"(x[4]), "=v"(x[5]), "=v"(x[6]), "=v"(x[7]));
+      if (exists) write_o(a, final, part * R + at + 144, at + 144, x, weight);
+    }
+    {
+      float x[8];
+      asm volatile(
+          "v_accvgpr_read_b32 %0, a151\n"
+          "v_accvgpr_read_b32 %1, a155\n"
+          "v_accvgpr_read_b32 %2, a159\n"
+          "v_accvgpr_read_b32 %3, a163\n"
+          "v_accvgpr_read_b32 %4, a167\n"
+          "v_accvgpr_read_b32 %5, a171\n"
+          "v_accvgpr_read_b32 %6, a175\n"
+          "v_accvgpr_read_b32 %7, a179\n"
+          : "=v"(x[0]), "=v"(x[1]), "=v"(x[2]), "=v"(x[3]), "=v"(x[4]), "=v"(x[5]), "=v"(x[6]), "=v"(x[7]));
+      if (exists) write_o(a, final, part * R + at + 152, at + 152, x, weight);
+    }
+    {
+      float x[8];
+      asm volatile(
+          "v_accvgpr_read_b32 %0, a180\n"
+          "v_accvgpr_read_b32 %1, a184\n"
+          "v_accvgpr_read_b32 %2, a188\n"
+          "v_accvgpr_read_b32 %3, a192\n"
+          "v_accvgpr_read_b32 %4, a196\n"
+          "v_accvgpr_read_b32 %5, a200\n"
+          "v_accvgpr_read_b32 %6, a204\n"
+          "v_accvgpr_read_b32 %7, a208\n"
+          : "=v"(x[0]), "=v"(x[1]), "=v"(x[2]), "=v"(x[3]), "=v"(x[4]), "=v"(x[5]), "=v"(x[6]), "=v"(x[7]));
+      if (exists) write_o(a, final, part * R + at + 256, at + 256, x, weight);
+    }
+    {
+      float x[8];
+      asm volatile(
+          "v_accvgpr_read_b32 %0, a181\n"
+          "v_accvgpr_read_b32 %1, a185\n"
+          "v_accvgpr_read_b32 %2, a189\n"
+          "v_accvgpr_read_b32 %3, a193\n"
+          "v_accvgpr_read_b32 %4, a197\n"
+          "v_accvgpr_read_b32 %5, a201\n"
+          "v_accvgpr_read_b32 %6, a205\n"
+          "v_accvgpr_read_b32 %7, a209\n"
+          : "=v"(x[0]), "=v"(x[1]), "=v"(x[2]), "=v"(x[3]), "=v"(x[4]), "=v"(x[5]), "=v"(x[6]), "=v"(x[7]));
+      if (exists) write_o(a, final, part * R + at + 264, at + 264, x, weight);
+    }
+    {
+      float x[8];
+      asm volatile(
+          "v_accvgpr_read_b32 %0, a182\n"
+          "v_accvgpr_read_b32 %1, a186\n"
+          "v_accvgpr_read_b32 %2, a190\n"
+          "v_accvgpr_read_b32 %3, a194\n"
+          "v_accvgpr_read_b32 %4, a198\n"
+          "v_accvgpr_read_b32 %5, a202\n"
+          "v_accvgpr_read_b32 %6, a206\n"
+          "v_accvgpr_read_b32 %7, a210\n"
+          : "=v"(x[0]), "=v"(x[1]), "=v"(x[2]), "=v"(x[3]), "=v"(x[4]), "=v"(x[5]), "=v"(x[6]), "=v"(x[7]));
+      if (exists) write_o(a, final, part * R + at + 272, at + 272, x, weight);
+    }
+    {
+      float x[8];
+      asm volatile(
+          "v_accvgpr_read_b32 %0, a183\n"
+          "v_accvgpr_read_b32 %1, a187\n"
+          "v_accvgpr_read_b32 %2, a191\n"
+          "v_accvgpr_read_b32 %3, a195\n"
+          "v_accvgpr_read_b32 %4, a199\n"
+          "v_accvgpr_read_b32 %5, a203\n"
+          "v_accvgpr_read_b32 %6, a207\n"
+          "v_accvgpr_read_b32 %7, a211\n"
+          : "=v"(x[0]), "=v"(x[1]), "=v"(x[2]), "=v"(x[3]), "=v"(x[4]), "=v"(x[5]), "=v"(x[6]), "=v"(x[7]));
+      if (exists) write_o(a, final, part * R + at + 280, at + 280, x, weight);
+    }
+    {
+      float x[8];
+      asm volatile(
+          "v_accvgpr_read_b32 %0, a212\n"
+          "v_accvgpr_read_b32 %1, a216\n"
+          "v_accvgpr_read_b32 %2, a220\n"
+          "v_accvgpr_read_b32 %3, a224\n"
+          "v_accvgpr_read_b32 %4, a228\n"
+          "v_accvgpr_read_b32 %5, a232\n"
+          "v_accvgpr_read_b32 %6, a236\n"
+          "v_accvgpr_read_b32 %7, a240\n"
+          : "=v"(x[0]), "=v"(x[1]), "=v"(x[2]), "=v"(x[3]), "=v"(x[4]), "=v"(x[5]), "=v"(x[6]), "=v"(x[7]));
+      if (exists) write_o(a, final, part * R + at + 384, at + 384, x, weight);
+    }
+    {
+      float x[8];
+      asm volatile(
+          "v_accvgpr_read_b32 %0, a213\n"
+          "v_accvgpr_read_b32 %1, a217\n"
+          "v_accvgpr_read_b32 %2, a221\n"
+          "v_accvgpr_read_b32 %3, a225\n"
+          "v_accvgpr_read_b32 %4, a229\n"
+          "v_accvgpr_read_b32 %5, a233\n"
+          "v_accvgpr_read_b32 %6, a237\n"
+          "v_accvgpr_read_b32 %7, a241\n"
+          : "=v"(x[0]), "=v"(x[1]), "=v"(x[2]), "=v"(x[3]), "=v"(x[4]), "=v"(x[5]), "=v"(x[6]), "=v"(x[7]));
+      if (exists) write_o(a, final, part * R + at + 392, at + 392, x, weight);
+    }
+    {
+      float x[8];
+      asm volatile(
+          "v_accvgpr_read_b32 %0, a214\n"
+          "v_accvgpr_read_b32 %1, a218\n"
+          "v_accvgpr_read_b32 %2, a222\n"
+          "v_accvgpr_read_b32 %3, a226\n"
+          "v_accvgpr_read_b32 %4, a230\n"
+          "v_accvgpr_read_b32 %5, a234\n"
+          "v_accvgpr_read_b32 %6, a238\n"
+          "v_accvgpr_read_b32 %7, a242\n"
+          : "=v"(x[0]), "=v"(x[1]), "=v"(x[2]), "=v"(x[3]), "=v"(x[4]), "=v"(x[5]), "=v"(x[6]), "=v"(x[7]));
+      if (exists) write_o(a, final, part * R + at + 400, at + 400, x, weight);
+    }
+    {
+      float x[8];
+      asm volatile(
+          "v_accvgpr_read_b32 %0, a215\n"
+          "v_accvgpr_read_b32 %1, a219\n"
+          "v_accvgpr_read_b32 %2, a223\n"
+          "v_accvgpr_read_b32 %3, a227\n"
+          "v_accvgpr_read_b32 %4, a231\n"
+          "v_accvgpr_read_b32 %5, a235\n"
+          "v_accvgpr_read_b32 %6, a239\n"
+          "v_accvgpr_read_b32 %7, a243\n"
+          : "=v"(x[0]), "=v"(x[1]), "=v"(x[2]), "=v"(x[3]), "=v"(x[4]), "=v"(x[5]), "=v"(x[6]), "=v"(x[7]));
+      if (exists) write_o(a, final, part * R + at + 408, at + 408, x, weight);
+    }
+  }
+}

@@ -1,0 +1,685 @@
+// Generated from templates/mla_decode_lds.hip.in by mlaforge. Do not edit: change the template.
+// template_hash: (not part of a golden)
+// target: gfx942
+// symbol: mlaf_mla_decode_eacf719f
+// parameters:
+//   blocks = 1
+//   causal = 0
+//   dtype = f16
+//   heads = 32
+//   load = dma
+//   order = plain
+//   page_size = 64
+//   q_len = 1
+//   rank = 128
+//   rescale = lazy
+//   rope = 64
+//   stages = 3
+//   waves = 2
+// regenerate: lua5.4 gen/cli.lua render mla_decode_lds target=gfx942 blocks=1 causal=0 dtype=f16 heads=32 load=dma order=plain page_size=64 q_len=1 rank=128 rescale=lazy rope=64 stages=3 waves=2
+// MLA decode for many heads: a tile of KV in LDS, shared by all waves of a workgroup, serves K and V; MFMA throughput binds.
+//
+// A workgroup owns ROWS = 16*waves*blocks query rows (head-major within a token) of one request and one KV split. Wave w owns the
+// rows [16*blocks*w, + 16*blocks) for everything: their Q, their running O^T, their m and l. All waves together copy the tiles of 16
+// tokens into a ring of LDS stages, each tile once per workgroup, and meet at one barrier per tile.
+//
+//   LDS stage: 16 latent rows of 2*rank bytes | 16 rope rows of 128 bytes (rope 32 uses half), 16-byte chunks XOR-swizzled:
+//       row t holds chunk c at place c ^ 2*(t & 3).   With rows a multiple of 128 bytes apart that is free of bank conflicts both
+//       for K (lane l: row l%16, chunk 4f + l/16) and for V (lane l: row 4(l/16)+r, chunk 16j + l%16).
+//       Rope rows lie in the order in which pairs of them are copied: slot 2*((t&3) + 4*(t>>3)) + (t>>2 & 1).
+//
+//   S^T = K Q^T      A = K fragment f (one ds_read_b128: columns 32f + 8(l/16) .. +7, two MFMAs), B = Q from accumulation registers.
+//                    One fragment serves all blocks of the wave.
+//   P                S^T in D layout (lane l, register r: token 4(l/16)+r, row l%16) is, after exp2 and packing, B of the next product.
+//   O^T += V^T P^T   A = V^T by v_perm from four row reads, one per token 4(l/16)+r: the eight columns 128j + 8(l%16) + c of a lane are
+//                    eight operands; each serves all blocks. O^T block (j,c), lane l, register r: column 128j + 8(4(l/16)+r) + c.
+//
+// Inner blocks are assembly with fixed registers, because no compiler version places 450 live registers without spilling. The
+// listings come from gen/lds_loop.lua: streams of instructions (MFMA, LDS reads, joins, softmax, copies, addresses) laid over each
+// other by position and woven by gen/weave.lua, which also puts in every wait and wait state. The compiler owns v0 .. v<frame-1>
+// and the code between the blocks.
+//
+//   order=plain  [wait, barrier | QK(t), copy] mask? rescale? [softmax(t), PV(t)]            2 stages; 3 with dma keep two copies in flight
+//   order=ahead  [wait, barrier | PV(t-1) rest, QK(t+1) begins, copy] mask? rescale? [QK(t+1) ends, softmax(t), PV(t) but its rest]
+//                3 stages: softmax in the shadow of QK, and MFMAs to issue while the barrier's LDS reads are on their way
+//
+//   load=dma     direct-to-LDS copies: 64 lanes bring 256 bytes of one row, lane i the dword whose place is i: the swizzle is in the address
+//   load=vgpr    16-byte loads into registers, written to LDS one iteration later
+//
+// Numbers: as in mla_decode_reg. rescale=lazy: O is rescaled when a score exceeds its row's m by more than 8 in base 2; always: in
+// every tile. Rows of the last tile beyond the end repeat the request's last token. A page id outside the cache is replaced by the last
+// page for the copy and turns the workgroup's result into NaN.
+//
+// Limits: row strides below 4 GiB, fewer than 2^32 cache rows.
+
+
+
+#define MLAF_BF16 0
+// [templates/lib/wave.h]
+// [templates/lib/number.h]
+// [templates/lib/args.h]
+// [templates/lib/grid.h]
+// [templates/lib/paging.h]
+
+constexpr int H = 32, Q_LEN = 1, R = 128, P = 64, PAGE = 64;
+constexpr bool CAUSAL = 0, LAZY = true;
+constexpr int WAVES = 2, BLOCKS = 1, ROWS = 32, NJ = 1;
+constexpr u32 STAGES = 3, STAGE_BYTES = 6144, LATENT_BYTES = 4096, ROW_BYTES = 256;
+constexpr int UNITS = 4, LEAD = 2;
+
+// The lane number, made anew where it is seldom needed, so that nothing derived from it occupies a register in the loop.
+MLAF_DEV int lane_again() {
+  int x;
+  asm volatile("v_mbcnt_lo_u32_b32 %0, -1, 0\nv_mbcnt_hi_u32_b32 %0, -1, %0" : "=v"(x));
+  return x;
+}
+
+// ---- Which rows, which tokens -----------------------------------------------------------------------------------------------------
+struct rows_and_tokens {
+  i64 row;                // first row of this workgroup, counted over all requests
+  int rows;               // rows of the request from there on
+  int first_row;          // within the request
+  int n;                  // query tokens of the request
+  int tokens, begin, tiles; // cached tokens; this split's first and its number of tiles
+};
+
+// Tokens that a row sees.
+MLAF_DEV int visible(const rows_and_tokens& w, int row) {
+  return CAUSAL ? w.tokens - (w.n - 1 - (w.first_row + row) / H) : w.tokens;
+}
+
+// ---- Copy addresses ---------------------------------------------------------------------------------------------------------------
+// Where the lanes of unit u copy from, relative to the tile's first row (whole pages) or to their own row. dma: unit u of wave w is
+// the pair of rows t, t+4 with t = (i & 3) + 8*(i >> 2), i = w + WAVES*u; vgpr: rows 4i + l/16, i = w + WAVES*u.
+MLAF_DEV int unit_of(int wave, int u) { return (wave + WAVES * u) & 7; } // & 7: spare turns repeat a pair
+MLAF_DEV int pair_row(int i) { return (i & 3) + 8 * (i >> 2); }
+MLAF_DEV u32 latent_column(int i, int lane) { return 16 * ((lane >> 2) ^ 2 * (i & 3)) + 4 * (lane & 3); }
+MLAF_DEV u32 rope_column(int i, int lane) { return 16 * ((((lane & 31) >> 2) ^ 2 * (i & 3)) & (P / 8 - 1)) + 4 * (lane & 3); }
+
+// Byte offsets from the tile's first row; rows behind `last` repeat it.
+MLAF_DEV void tile_offsets(u32 last, u32 cs, u32 ks, int wave, int lane, u32 (&la)[8], u32 (&lr)[UNITS]) {
+#pragma unroll
+  for (int u = 0; u < UNITS; u++) {
+    const int i = unit_of(wave, u);
+    const u32 t = pair_row(i);
+    la[2 * u] = smaller(t, last) * cs + latent_column(i, lane);
+    la[2 * u + 1] = smaller(t + 4, last) * cs + latent_column(i, lane);
+    lr[u] = smaller(t + 4 * (lane >> 5), last) * ks + rope_column(i, lane);
+  }
+}
+
+// Eight columns of a row.
+MLAF_DEV void write_o(const mlaf_decode_args& a, bool final, i64 part_at, i64 at, const float (&x)[8], float weight) {
+  if (final) {
+    u32x4 packed;
+#pragma unroll
+    for (int i = 0; i < 4; i++) packed[i] = pack2(x[2 * i] * weight, x[2 * i + 1] * weight);
+    *(MLAF_GLOBAL u32x4*)(global(a.o) + 2 * at) = packed;
+  } else {
+    MLAF_GLOBAL f32x4* to = (MLAF_GLOBAL f32x4*)(global(a.part_o) + 4 * part_at);
+    to[0] = f32x4{x[0] * weight, x[1] * weight, x[2] * weight, x[3] * weight};
+    to[1] = f32x4{x[4] * weight, x[5] * weight, x[6] * weight, x[7] * weight};
+  }
+}
+
+// ---- The kernel -------------------------------------------------------------------------------------------------------------------
+extern "C" __global__ __attribute__((amdgpu_flat_work_group_size(128, 128), amdgpu_num_vgpr(36))) void
+mlaf_mla_decode_eacf719f(mlaf_decode_args a) {
+  __shared__ __attribute__((aligned(128))) char lds[18432];
+  const work mine = my_work<1>(a.splits, a.batch);
+  const int request = mine.request, split = mine.split, wave = uniform(thread_id() >> 6);
+  const bool final = a.splits == 1;
+
+  rows_and_tokens w;
+  const int q_begin = constants(a.qo_indptr)[request];
+  w.n = smaller(constants(a.qo_indptr)[request + 1] - q_begin, Q_LEN);
+  w.first_row = mine.rows * ROWS;
+  w.rows = w.n * H - w.first_row;
+  if (w.rows <= 0) return;
+  w.row = (i64)q_begin * H + w.first_row;
+  int first_page, end;
+  w.tokens = cached_tokens<PAGE>(a, request, first_page);
+  split_range(w.tokens, 16, a.splits, split, w.begin, end);
+  const i64 part = (i64)split * a.total_q * H;
+  if (w.begin >= end && !final) { // nothing to do, and to say so
+    for (int i = thread_id(); i < ROWS && i < w.rows; i += 128) a.part_lse[part + w.row + i] = minus_inf();
+    return;
+  }
+  const bool no_cache = a.num_pages <= 0 && w.begin < end; // nothing may be read
+  w.tiles = no_cache ? 0 : (end - w.begin + 15) / 16;
+
+  // Q, O = 0; behind the first tile no more than needed.
+  float m[BLOCKS], l[BLOCKS], n[BLOCKS];
+#pragma unroll
+  for (int b = 0; b < BLOCKS; b++) {
+    m[b] = -3.402823466e38f;
+    l[b] = n[b] = 0.0f;
+  }
+  asm volatile(
+      "v_mov_b32 v102, 0\n"
+      "v_mov_b32 v103, 0\n"
+      "v_mov_b32 v104, 0\n"
+      "v_mov_b32 v105, 0\n"
+      "v_mov_b32 v106, 0\n"
+      "v_mov_b32 v107, 0\n"
+      "v_mov_b32 v108, 0\n"
+      "v_mov_b32 v109, 0\n"
+      "v_mov_b32 v110, 0\n"
+      "v_mov_b32 v111, 0\n"
+      "v_mov_b32 v112, 0\n"
+      "v_mov_b32 v113, 0\n"
+      "v_mov_b32 v114, 0\n"
+      "v_mov_b32 v115, 0\n"
+      "v_mov_b32 v116, 0\n"
+      "v_mov_b32 v117, 0\n"
+      "v_mov_b32 v118, 0\n"
+      "v_mov_b32 v119, 0\n"
+      "v_mov_b32 v120, 0\n"
+      "v_mov_b32 v121, 0\n"
+      "v_mov_b32 v122, 0\n"
+      "v_mov_b32 v123, 0\n"
+      "v_mov_b32 v124, 0\n"
+      "v_mov_b32 v125, 0\n"
+      "v_mov_b32 v126, 0\n"
+      "v_mov_b32 v127, 0\n"
+      "v_mov_b32 v128, 0\n"
+      "v_mov_b32 v129, 0\n"
+      "v_mov_b32 v130, 0\n"
+      "v_mov_b32 v131, 0\n"
+      "v_mov_b32 v132, 0\n"
+      "v_mov_b32 v133, 0\n"
+      ::: "memory", "v133", "a23"); // the highest registers: the kernel's allocation covers all below
+  u32 bad = 0; // the largest page id seen, as unsigned
+  if (w.tiles > 0) {
+    const int lane = thread_id() & 63;
+    const float scale = a.scale_log2e, slack = 8.0f;
+    const u32 lo = 0x05040100, hi = 0x07060302, half = 0x7fff, ones = 0x3c003c00; // v_perm: low halves, high halves; bf16 rounding; f16 1, 1
+    const u32 maxid = a.num_pages - 1, last = w.tokens - 1;
+    const u32 cs = (u32)(2 * a.ckv_row_stride), ks = (u32)(2 * a.kpe_row_stride);
+    const u64 pages = (u64)(a.kv_indices + first_page);
+    const u32 base = (u32)(u64)(__attribute__((address_space(3))) char*)lds;
+
+    // LDS addresses of K fragments (even and odd), V rows.
+    u32 ka[2], kr[2], va[4];
+    const u32 t = lane & 15, q = lane >> 4, slot = 2 * ((t & 3) + 4 * (t >> 3)) + (t >> 2 & 1);
+#pragma unroll
+    for (int p = 0; p < 2; p++) {
+      const u32 place = 16 * ((4 * p + q) ^ 2 * (t & 3));
+      ka[p] = base + t * ROW_BYTES + place;
+      kr[p] = base + LATENT_BYTES + slot * 128 + place;
+    }
+#pragma unroll
+    for (int r = 0; r < 4; r++) va[r] = base + (4 * q + r) * ROW_BYTES + 16 * (t ^ 2 * r);
+
+    // Copies: sources.
+    const u32 ckl = (u32)(u64)a.ckv, ckh = (u32)((u64)a.ckv >> 32), kpl = (u32)(u64)a.kpe, kph = (u32)((u64)a.kpe >> 32);
+    u32 la[8], lr[UNITS], pos, pgo;
+    tile_offsets(15, cs, ks, wave, lane, la, lr);
+    // Copies: places in LDS, of the stage to be filled next.
+    u32 ml[UNITS], mr[UNITS];
+#pragma unroll
+    for (int u = 0; u < UNITS; u++) {
+      const int i = wave + WAVES * u;
+      ml[u] = base + (i < 8 ? pair_row(i) * ROW_BYTES : STAGES * STAGE_BYTES + (i - 8) * ROW_BYTES);
+      mr[u] = base + (i < 8 ? LATENT_BYTES + 256 * i : STAGES * STAGE_BYTES + 4 * ROW_BYTES + 256 * (i - 8));
+    }
+    u32 fill = 0, fill_at = 0; // step to the stage after the one just filled, its number
+    auto next_fill = [&] {
+      fill_at = fill_at == STAGES - 1 ? 0 : fill_at + 1;
+      fill = fill_at == 0 ? 0u - (STAGES - 1) * STAGE_BYTES : STAGE_BYTES;
+#pragma unroll
+      for (int u = 0; u < UNITS; u++)
+        if (WAVES * u + wave < 8) {
+          ml[u] += fill;
+          mr[u] += fill;
+        }
+    };
+    // What the copy of tile i and the look-up of tile i+1 need; both stop at the last tile.
+    auto aim = [&](int i) {
+      const u32 here = w.begin + 16 * smaller(i, w.tiles - 1), next = w.begin + 16 * smaller(i + 1, w.tiles - 1);
+      pos = here % PAGE;
+      pgo = next / PAGE * 4;
+      if (here + 15 > last) tile_offsets(last - here, cs, ks, wave, lane_again(), la, lr);
+    };
+
+    aim(-1); // the look-up of tile 0
+    asm volatile(
+        "v_mov_b32 v51, %[pgo]\n"
+        "global_load_dword v52, v51, %[pages]\n"
+        :  : [pgo] "s"(pgo), [pages] "s"(pages) : "memory", "vcc", "scc", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23");
+    asm volatile("s_waitcnt vmcnt(0)" ::: "memory");
+    aim(0);
+    asm volatile(
+        "v_readfirstlane_b32 s68, v52\n"
+        "s_max_u32 %[bad], %[bad], s68\n"
+        "s_min_u32 s68, s68, %[maxid]\n"
+        "s_lshl_b32 s68, s68, 6\n"
+        "s_add_u32 s68, s68, %[pos]\n"
+        "s_mul_i32 s64, s68, %[cs]\n"
+        "s_mul_hi_u32 s65, s68, %[cs]\n"
+        "s_add_u32 s64, s64, %[ckl]\n"
+        "s_addc_u32 s65, s65, %[ckh]\n"
+        "s_mul_i32 s66, s68, %[ks]\n"
+        "s_mul_hi_u32 s67, s68, %[ks]\n"
+        "s_add_u32 s66, s66, %[kpl]\n"
+        "s_addc_u32 s67, s67, %[kph]\n"
+        "v_mov_b32 v51, %[pgo]\n"
+        "global_load_dword v52, v51, %[pages]\n"
+        "s_mov_b32 m0, %[ml0]\n"
+        "s_nop 0\n"
+        "global_load_lds_dword %[la0], s[64:65] offset:0\n"
+        "s_add_u32 m0, %[ml0], 1024\n"
+        "s_nop 0\n"
+        "global_load_lds_dword %[la1], s[64:65] offset:0\n"
+        "s_mov_b32 m0, %[mr0]\n"
+        "s_nop 0\n"
+        "global_load_lds_dword %[lr0], s[66:67]\n"
+        "s_mov_b32 m0, %[ml1]\n"
+        "s_nop 0\n"
+        "global_load_lds_dword %[la2], s[64:65] offset:0\n"
+        "s_add_u32 m0, %[ml1], 1024\n"
+        "s_nop 0\n"
+        "global_load_lds_dword %[la3], s[64:65] offset:0\n"
+        "s_mov_b32 m0, %[mr1]\n"
+        "s_nop 0\n"
+        "global_load_lds_dword %[lr1], s[66:67]\n"
+        "s_mov_b32 m0, %[ml2]\n"
+        "s_nop 0\n"
+        "global_load_lds_dword %[la4], s[64:65] offset:0\n"
+        "s_add_u32 m0, %[ml2], 1024\n"
+        "s_nop 0\n"
+        "global_load_lds_dword %[la5], s[64:65] offset:0\n"
+        "s_mov_b32 m0, %[mr2]\n"
+        "s_nop 0\n"
+        "global_load_lds_dword %[lr2], s[66:67]\n"
+        "s_mov_b32 m0, %[ml3]\n"
+        "s_nop 0\n"
+        "global_load_lds_dword %[la6], s[64:65] offset:0\n"
+        "s_add_u32 m0, %[ml3], 1024\n"
+        "s_nop 0\n"
+        "global_load_lds_dword %[la7], s[64:65] offset:0\n"
+        "s_mov_b32 m0, %[mr3]\n"
+        "s_nop 0\n"
+        "global_load_lds_dword %[lr3], s[66:67]\n"
+        : [bad] "+s"(bad) : [maxid] "s"(maxid), [pos] "s"(pos), [cs] "s"(cs), [ckl] "s"(ckl), [ckh] "s"(ckh), [ks] "s"(ks), [kpl] "s"(kpl), [kph] "s"(kph), [pgo] "s"(pgo), [pages] "s"(pages), [ml0] "s"(ml[0]), [la0] "v"(la[0]), [la1] "v"(la[1]), [mr0] "s"(mr[0]), [lr0] "v"(lr[0]), [ml1] "s"(ml[1]), [la2] "v"(la[2]), [la3] "v"(la[3]), [mr1] "s"(mr[1]), [lr1] "v"(lr[1]), [ml2] "s"(ml[2]), [la4] "v"(la[4]), [la5] "v"(la[5]), [mr2] "s"(mr[2]), [lr2] "v"(lr[2]), [ml3] "s"(ml[3]), [la6] "v"(la[6]), [la7] "v"(la[7]), [mr3] "s"(mr[3]), [lr3] "v"(lr[3]) : "memory", "vcc", "scc", "s64", "s65", "s66", "s67", "s68", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23");
+    // Q of row l%16 of each block, columns 32f + 8(l/16) .. +7. Rows that do not exist repeat the last that does; nobody stores them.
+    {
+      const int at = smaller((wave * BLOCKS + 0) * 16 + (int)t, w.rows - 1);
+      const u64 from = (u64)a.q + (u64)(w.row + at) * (2 * (R + P)) + 16 * q;
+      asm volatile(
+          "global_load_dwordx4 a[0:3], %0, off offset:0\n"
+          "global_load_dwordx4 a[4:7], %0, off offset:64\n"
+          "global_load_dwordx4 a[8:11], %0, off offset:128\n"
+          "global_load_dwordx4 a[12:15], %0, off offset:192\n"
+          "global_load_dwordx4 a[16:19], %0, off offset:256\n"
+          "global_load_dwordx4 a[20:23], %0, off offset:320\n"
+          :: "v"(from) : "memory");
+    }
+    asm volatile("s_waitcnt vmcnt(0)" ::: "memory");
+    next_fill();
+    aim(1);
+    asm volatile(
+        "v_readfirstlane_b32 s68, v52\n"
+        "s_max_u32 %[bad], %[bad], s68\n"
+        "s_min_u32 s68, s68, %[maxid]\n"
+        "s_lshl_b32 s68, s68, 6\n"
+        "s_add_u32 s68, s68, %[pos]\n"
+        "s_mul_i32 s64, s68, %[cs]\n"
+        "s_mul_hi_u32 s65, s68, %[cs]\n"
+        "s_add_u32 s64, s64, %[ckl]\n"
+        "s_addc_u32 s65, s65, %[ckh]\n"
+        "s_mul_i32 s66, s68, %[ks]\n"
+        "s_mul_hi_u32 s67, s68, %[ks]\n"
+        "s_add_u32 s66, s66, %[kpl]\n"
+        "s_addc_u32 s67, s67, %[kph]\n"
+        "v_mov_b32 v51, %[pgo]\n"
+        "global_load_dword v52, v51, %[pages]\n"
+        "s_mov_b32 m0, %[ml0]\n"
+        "s_nop 0\n"
+        "global_load_lds_dword %[la0], s[64:65] offset:0\n"
+        "s_add_u32 m0, %[ml0], 1024\n"
+        "s_nop 0\n"
+        "global_load_lds_dword %[la1], s[64:65] offset:0\n"
+        "s_mov_b32 m0, %[mr0]\n"
+        "s_nop 0\n"
+        "global_load_lds_dword %[lr0], s[66:67]\n"
+        "s_mov_b32 m0, %[ml1]\n"
+        "s_nop 0\n"
+        "global_load_lds_dword %[la2], s[64:65] offset:0\n"
+        "s_add_u32 m0, %[ml1], 1024\n"
+        "s_nop 0\n"
+        "global_load_lds_dword %[la3], s[64:65] offset:0\n"
+        "s_mov_b32 m0, %[mr1]\n"
+        "s_nop 0\n"
+        "global_load_lds_dword %[lr1], s[66:67]\n"
+        "s_mov_b32 m0, %[ml2]\n"
+        "s_nop 0\n"
+        "global_load_lds_dword %[la4], s[64:65] offset:0\n"
+        "s_add_u32 m0, %[ml2], 1024\n"
+        "s_nop 0\n"
+        "global_load_lds_dword %[la5], s[64:65] offset:0\n"
+        "s_mov_b32 m0, %[mr2]\n"
+        "s_nop 0\n"
+        "global_load_lds_dword %[lr2], s[66:67]\n"
+        "s_mov_b32 m0, %[ml3]\n"
+        "s_nop 0\n"
+        "global_load_lds_dword %[la6], s[64:65] offset:0\n"
+        "s_add_u32 m0, %[ml3], 1024\n"
+        "s_nop 0\n"
+        "global_load_lds_dword %[la7], s[64:65] offset:0\n"
+        "s_mov_b32 m0, %[mr3]\n"
+        "s_nop 0\n"
+        "global_load_lds_dword %[lr3], s[66:67]\n"
+        : [bad] "+s"(bad) : [maxid] "s"(maxid), [pos] "s"(pos), [cs] "s"(cs), [ckl] "s"(ckl), [ckh] "s"(ckh), [ks] "s"(ks), [kpl] "s"(kpl), [kph] "s"(kph), [pgo] "s"(pgo), [pages] "s"(pages), [ml0] "s"(ml[0]), [la0] "v"(la[0]), [la1] "v"(la[1]), [mr0] "s"(mr[0]), [lr0] "v"(lr[0]), [ml1] "s"(ml[1]), [la2] "v"(la[2]), [la3] "v"(la[3]), [mr1] "s"(mr[1]), [lr1] "v"(lr[1]), [ml2] "s"(ml[2]), [la4] "v"(la[4]), [la5] "v"(la[5]), [mr2] "s"(mr[2]), [lr2] "v"(lr[2]), [ml3] "s"(ml[3]), [la6] "v"(la[6]), [la7] "v"(la[7]), [mr3] "s"(mr[3]), [lr3] "v"(lr[3]) : "memory", "vcc", "scc", "s64", "s65", "s66", "s67", "s68", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23");
+    next_fill();
+
+    // The step from a stage to the next, for K and V reads.
+    u32 k_at = 0, kd = 0, v_at = 0, vd = 0, wd = 0;
+    auto next = [](u32& at, u32& delta) {
+      at = at == STAGES - 1 ? 0 : at + 1;
+      delta = at == 0 ? 0u - (STAGES - 1) * STAGE_BYTES : STAGE_BYTES;
+    };
+    u64 rise;
+    // Between the two parts of an iteration: scores of tile i stand in v[46..], scaled to base 2.
+    auto mask = [&](int i) {
+      const int at = w.begin + 16 * i;
+      if (at + 15 < visible(w, 0)) return;
+      const int lane = lane_again();
+      const float none = minus_inf();
+      {
+        const int left = visible(w, (wave * BLOCKS + 0) * 16 + (lane & 15)) - at - 4 * (lane >> 4);
+        asm volatile(
+            "v_cmp_lt_i32 vcc, 0, %0\n"
+            "s_nop 1\n"
+            "v_cndmask_b32 v46, %1, v46, vcc\n"
+            "v_cmp_lt_i32 vcc, 1, %0\n"
+            "s_nop 1\n"
+            "v_cndmask_b32 v47, %1, v47, vcc\n"
+            "v_cmp_lt_i32 vcc, 2, %0\n"
+            "s_nop 1\n"
+            "v_cndmask_b32 v48, %1, v48, vcc\n"
+            "v_cmp_lt_i32 vcc, 3, %0\n"
+            "s_nop 1\n"
+            "v_cndmask_b32 v49, %1, v49, vcc\n"
+            :: "v"(left), "v"(none) : "vcc");
+      }
+    };
+    auto rescale = [&] {
+      if (LAZY && rise == 0) return;
+      const int lane = lane_again();
+      {
+        float top;
+        asm volatile("v_max3_f32 %0, v46, v47, v48\n"
+                     "v_max_f32 %0, %0, v49" : "=v"(top));
+        const float now = __builtin_fmaxf(m[0], max_over_groups(top, lane)), factor = exp2_fast(m[0] - now);
+        m[0] = now;
+        l[0] *= factor;
+        n[0] *= factor;
+        asm volatile("s_nop 7\n" // O's last MFMAs
+            "v_mul_f32 v102, %0, v102\n"
+            "v_mul_f32 v103, %0, v103\n"
+            "v_mul_f32 v104, %0, v104\n"
+            "v_mul_f32 v105, %0, v105\n"
+            "v_mul_f32 v106, %0, v106\n"
+            "v_mul_f32 v107, %0, v107\n"
+            "v_mul_f32 v108, %0, v108\n"
+            "v_mul_f32 v109, %0, v109\n"
+            "v_mul_f32 v110, %0, v110\n"
+            "v_mul_f32 v111, %0, v111\n"
+            "v_mul_f32 v112, %0, v112\n"
+            "v_mul_f32 v113, %0, v113\n"
+            "v_mul_f32 v114, %0, v114\n"
+            "v_mul_f32 v115, %0, v115\n"
+            "v_mul_f32 v116, %0, v116\n"
+            "v_mul_f32 v117, %0, v117\n"
+            "v_mul_f32 v118, %0, v118\n"
+            "v_mul_f32 v119, %0, v119\n"
+            "v_mul_f32 v120, %0, v120\n"
+            "v_mul_f32 v121, %0, v121\n"
+            "v_mul_f32 v122, %0, v122\n"
+            "v_mul_f32 v123, %0, v123\n"
+            "v_mul_f32 v124, %0, v124\n"
+            "v_mul_f32 v125, %0, v125\n"
+            "v_mul_f32 v126, %0, v126\n"
+            "v_mul_f32 v127, %0, v127\n"
+            "v_mul_f32 v128, %0, v128\n"
+            "v_mul_f32 v129, %0, v129\n"
+            "v_mul_f32 v130, %0, v130\n"
+            "v_mul_f32 v131, %0, v131\n"
+            "v_mul_f32 v132, %0, v132\n"
+            "v_mul_f32 v133, %0, v133\n"
+            "s_nop 1" :: "v"(factor) : "memory");
+      }
+    };
+
+    for (int i = 0; i < w.tiles; i++) {
+      aim(i + LEAD);
+    asm volatile(
+        "s_waitcnt vmcnt(12) lgkmcnt(0)\n"
+        "s_barrier\n"
+        "ds_read_b128 v[54:57], %[ka0] offset:0\n"
+        "ds_read_b128 v[58:61], %[ka1] offset:0\n"
+        "ds_read_b128 v[62:65], %[ka0] offset:128\n"
+        "ds_read_b128 v[66:69], %[ka1] offset:128\n"
+        "ds_read_b128 v[70:73], %[kr0] offset:0\n"
+        "ds_read_b128 v[74:77], %[kr1] offset:0\n"
+        "s_waitcnt lgkmcnt(5)\n"
+        "v_mfma_f32_16x16x16_f16 v[46:49], v[54:55], a[0:1], 0\n"
+        "v_readfirstlane_b32 s68, v52\n"
+        "s_max_u32 %[bad], %[bad], s68\n"
+        "s_min_u32 s68, s68, %[maxid]\n"
+        "s_lshl_b32 s68, s68, 6\n"
+        "v_mfma_f32_16x16x16_f16 v[46:49], v[56:57], a[2:3], v[46:49]\n"
+        "s_add_u32 s68, s68, %[pos]\n"
+        "s_mul_i32 s64, s68, %[cs]\n"
+        "s_mul_hi_u32 s65, s68, %[cs]\n"
+        "s_add_u32 s64, s64, %[ckl]\n"
+        "s_addc_u32 s65, s65, %[ckh]\n"
+        "ds_read_b128 v[54:57], %[va0] offset:0\n"
+        "s_waitcnt lgkmcnt(5)\n"
+        "v_mfma_f32_16x16x16_f16 v[46:49], v[58:59], a[4:5], v[46:49]\n"
+        "ds_read_b128 v[78:81], %[va1] offset:0\n"
+        "ds_read_b128 v[82:85], %[va2] offset:0\n"
+        "ds_read_b128 v[86:89], %[va3] offset:0\n"
+        "s_mul_i32 s66, s68, %[ks]\n"
+        "s_mul_hi_u32 s67, s68, %[ks]\n"
+        "s_add_u32 s66, s66, %[kpl]\n"
+        "s_addc_u32 s67, s67, %[kph]\n"
+        "v_mfma_f32_16x16x16_f16 v[46:49], v[60:61], a[6:7], v[46:49]\n"
+        "v_mov_b32 v51, %[pgo]\n"
+        "global_load_dword v52, v51, %[pages]\n"
+        "s_mov_b32 m0, %[ml0]\n"
+        "s_nop 0\n"
+        "global_load_lds_dword %[la0], s[64:65] offset:0\n"
+        "s_waitcnt lgkmcnt(7)\n"
+        "v_mfma_f32_16x16x16_f16 v[46:49], v[62:63], a[8:9], v[46:49]\n"
+        "s_add_u32 m0, %[ml0], 1024\n"
+        "s_nop 0\n"
+        "global_load_lds_dword %[la1], s[64:65] offset:0\n"
+        "s_mov_b32 m0, %[mr0]\n"
+        "s_nop 0\n"
+        "global_load_lds_dword %[lr0], s[66:67]\n"
+        "s_mov_b32 m0, %[ml1]\n"
+        "v_mfma_f32_16x16x16_f16 v[46:49], v[64:65], a[10:11], v[46:49]\n"
+        "global_load_lds_dword %[la2], s[64:65] offset:0\n"
+        "s_add_u32 m0, %[ml1], 1024\n"
+        "s_nop 0\n"
+        "global_load_lds_dword %[la3], s[64:65] offset:0\n"
+        "s_mov_b32 m0, %[mr1]\n"
+        "s_waitcnt lgkmcnt(6)\n"
+        "v_mfma_f32_16x16x16_f16 v[46:49], v[66:67], a[12:13], v[46:49]\n"
+        "global_load_lds_dword %[lr1], s[66:67]\n"
+        "s_mov_b32 m0, %[ml2]\n"
+        "s_nop 0\n"
+        "global_load_lds_dword %[la4], s[64:65] offset:0\n"
+        "s_add_u32 m0, %[ml2], 1024\n"
+        "v_mfma_f32_16x16x16_f16 v[46:49], v[68:69], a[14:15], v[46:49]\n"
+        "global_load_lds_dword %[la5], s[64:65] offset:0\n"
+        "s_mov_b32 m0, %[mr2]\n"
+        "s_nop 0\n"
+        "global_load_lds_dword %[lr2], s[66:67]\n"
+        "s_mov_b32 m0, %[ml3]\n"
+        "s_nop 0\n"
+        "global_load_lds_dword %[la6], s[64:65] offset:0\n"
+        "s_waitcnt lgkmcnt(5)\n"
+        "v_mfma_f32_16x16x16_f16 v[46:49], v[70:71], a[16:17], v[46:49]\n"
+        "s_add_u32 m0, %[ml3], 1024\n"
+        "s_nop 0\n"
+        "global_load_lds_dword %[la7], s[64:65] offset:0\n"
+        "s_mov_b32 m0, %[mr3]\n"
+        "s_nop 0\n"
+        "global_load_lds_dword %[lr3], s[66:67]\n"
+        "v_mfma_f32_16x16x16_f16 v[46:49], v[72:73], a[18:19], v[46:49]\n"
+        "s_waitcnt lgkmcnt(4)\n"
+        "v_mfma_f32_16x16x16_f16 v[46:49], v[74:75], a[20:21], v[46:49]\n"
+        "v_mfma_f32_16x16x16_f16 v[46:49], v[76:77], a[22:23], v[46:49]\n"
+        "s_nop 6\n"
+        "v_mul_f32 v46, %[scale], v46\n"
+        "v_mul_f32 v47, %[scale], v47\n"
+        "v_mul_f32 v48, %[scale], v48\n"
+        "v_mul_f32 v49, %[scale], v49\n"
+        "v_max3_f32 v50, v46, v47, v48\n"
+        "v_max_f32 v50, v50, v49\n"
+        "v_sub_f32 v50, v50, %[m0]\n"
+        "v_cmp_lt_f32 %[rise], %[slack], v50\n"
+        : [bad] "+s"(bad), [rise] "=s"(rise) : [ka0] "v"(ka[0]), [ka1] "v"(ka[1]), [kr0] "v"(kr[0]), [kr1] "v"(kr[1]), [maxid] "s"(maxid), [pos] "s"(pos), [cs] "s"(cs), [ckl] "s"(ckl), [ckh] "s"(ckh), [va0] "v"(va[0]), [va1] "v"(va[1]), [va2] "v"(va[2]), [va3] "v"(va[3]), [ks] "s"(ks), [kpl] "s"(kpl), [kph] "s"(kph), [pgo] "s"(pgo), [pages] "s"(pages), [ml0] "s"(ml[0]), [la0] "v"(la[0]), [la1] "v"(la[1]), [mr0] "s"(mr[0]), [lr0] "v"(lr[0]), [ml1] "s"(ml[1]), [la2] "v"(la[2]), [la3] "v"(la[3]), [mr1] "s"(mr[1]), [lr1] "v"(lr[1]), [ml2] "s"(ml[2]), [la4] "v"(la[4]), [la5] "v"(la[5]), [mr2] "s"(mr[2]), [lr2] "v"(lr[2]), [ml3] "s"(ml[3]), [la6] "v"(la[6]), [la7] "v"(la[7]), [mr3] "s"(mr[3]), [lr3] "v"(lr[3]), [scale] "s"(scale), [m0] "v"(m[0]), [slack] "s"(slack) : "memory", "vcc", "scc", "s64", "s65", "s66", "s67", "s68", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23");
+      mask(i);
+      rescale();
+      next(k_at, kd);
+      vd = kd;
+      next_fill();
+      wd = fill;
+    asm volatile(
+        "v_sub_f32 v46, v46, %[m0]\n"
+        "v_sub_f32 v47, v47, %[m0]\n"
+        "v_sub_f32 v48, v48, %[m0]\n"
+        "v_sub_f32 v49, v49, %[m0]\n"
+        "v_exp_f32 v46, v46\n"
+        "v_exp_f32 v47, v47\n"
+        "v_exp_f32 v48, v48\n"
+        "v_exp_f32 v49, v49\n"
+        "v_add_f32 %[l0], %[l0], v46\n"
+        "v_cvt_f16_f32 v46, v46\n"
+        "v_add_f32 %[l0], %[l0], v47\n"
+        "v_cvt_f16_f32 v47, v47\n"
+        "v_add_f32 %[l0], %[l0], v48\n"
+        "v_cvt_f16_f32 v48, v48\n"
+        "v_add_f32 %[l0], %[l0], v49\n"
+        "v_cvt_f16_f32 v49, v49\n"
+        "v_pack_b32_f16 v44, v46, v47\n"
+        "v_pack_b32_f16 v45, v48, v49\n"
+        "s_waitcnt lgkmcnt(2)\n"
+        "v_perm_b32 v36, v78, v54, %[lo]\n"
+        "s_waitcnt lgkmcnt(0)\n"
+        "v_perm_b32 v37, v86, v82, %[lo]\n"
+        "v_perm_b32 v38, v78, v54, %[hi]\n"
+        "v_perm_b32 v39, v86, v82, %[hi]\n"
+        "v_mfma_f32_16x16x16_f16 v[102:105], v[36:37], v[44:45], v[102:105]\n"
+        "v_perm_b32 v40, v79, v55, %[lo]\n"
+        "v_perm_b32 v41, v87, v83, %[lo]\n"
+        "v_mfma_f32_16x16x16_f16 v[106:109], v[38:39], v[44:45], v[106:109]\n"
+        "v_perm_b32 v42, v79, v55, %[hi]\n"
+        "v_perm_b32 v43, v87, v83, %[hi]\n"
+        "v_mfma_f32_16x16x16_f16 v[110:113], v[40:41], v[44:45], v[110:113]\n"
+        "v_dot2_f32_f16 %[n0], v44, %[ones], %[n0]\n"
+        "v_perm_b32 v36, v80, v56, %[lo]\n"
+        "v_perm_b32 v37, v88, v84, %[lo]\n"
+        "v_mfma_f32_16x16x16_f16 v[114:117], v[42:43], v[44:45], v[114:117]\n"
+        "v_perm_b32 v38, v80, v56, %[hi]\n"
+        "v_perm_b32 v39, v88, v84, %[hi]\n"
+        "v_mfma_f32_16x16x16_f16 v[118:121], v[36:37], v[44:45], v[118:121]\n"
+        "v_perm_b32 v40, v81, v57, %[lo]\n"
+        "v_perm_b32 v41, v89, v85, %[lo]\n"
+        "v_mfma_f32_16x16x16_f16 v[122:125], v[38:39], v[44:45], v[122:125]\n"
+        "v_perm_b32 v42, v81, v57, %[hi]\n"
+        "v_perm_b32 v43, v89, v85, %[hi]\n"
+        "v_mfma_f32_16x16x16_f16 v[126:129], v[40:41], v[44:45], v[126:129]\n"
+        "v_dot2_f32_f16 %[n0], v45, %[ones], %[n0]\n"
+        "v_mfma_f32_16x16x16_f16 v[130:133], v[42:43], v[44:45], v[130:133]\n"
+        "v_add_u32 %[ka0], %[kd], %[ka0]\n"
+        "v_add_u32 %[ka1], %[kd], %[ka1]\n"
+        "v_add_u32 %[kr0], %[kd], %[kr0]\n"
+        "v_add_u32 %[kr1], %[kd], %[kr1]\n"
+        "v_add_u32 %[va0], %[vd], %[va0]\n"
+        "v_add_u32 %[va1], %[vd], %[va1]\n"
+        "v_add_u32 %[va2], %[vd], %[va2]\n"
+        "v_add_u32 %[va3], %[vd], %[va3]\n"
+        : [l0] "+v"(l[0]), [n0] "+v"(n[0]), [ka0] "+v"(ka[0]), [ka1] "+v"(ka[1]), [kr0] "+v"(kr[0]), [kr1] "+v"(kr[1]), [va0] "+v"(va[0]), [va1] "+v"(va[1]), [va2] "+v"(va[2]), [va3] "+v"(va[3]) : [m0] "v"(m[0]), [lo] "s"(lo), [hi] "s"(hi), [ones] "s"(ones), [kd] "s"(kd), [vd] "s"(vd) : "memory", "vcc", "scc", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23");
+    }
+    asm volatile("s_nop 7\ns_waitcnt vmcnt(0)" ::: "memory"); // O's last MFMAs; copies nobody waited for
+  }
+
+  // ---- The result ----
+  const int lane = lane_again();
+  bool broken = no_cache || bad >= (u32)a.num_pages && w.tiles > 0;
+  {
+    const int row = (wave * BLOCKS + 0) * 16 + (lane & 15);
+    float sum = sum_over_groups(l[0], lane);
+    if (broken) sum = __builtin_nanf("");
+    const float total = broken ? sum : sum_over_groups(n[0], lane);
+    const float weight = sum == 0.0f ? 0.0f : 1.0f / total; // no token seen: O = 0. NaN stays
+    const float lse2 = m[0] + log2_fast(sum);
+    const bool exists = row < w.rows;
+    if (exists && lane < 16) {
+      if (!final) a.part_lse[part + w.row + row] = lse2;
+      else if (a.lse) a.lse[w.row + row] = lse2 * 0.69314718f;
+    }
+    const i64 at = (w.row + row) * R + 32 * (lane >> 4);
+    {
+      float x[8];
+      asm volatile(
+          "v_mov_b32 %0, v102\n"
+          "v_mov_b32 %1, v106\n"
+          "v_mov_b32 %2, v110\n"
+          "v_mov_b32 %3, v114\n"
+          "v_mov_b32 %4, v118\n"
+          "v_mov_b32 %5, v122\n"
+          "v_mov_b32 %6, v126\n"
+          "v_mov_b32 %7, v130\n"
+          : "=v"(x[0]), "=v"(x[1]), "=v"(x[2]), "=v"(x[3]), "=v"(x[4]), "=v"(x[5]), "=v"(x[6]), "=v"(x[7]));
+      if (exists) write_o(a, final, part * R + at + 0, at + 0, x, weight);
+    }
+    {
+      float x[8];
+      asm volatile(
+          "v_mov_b32 %0, v103\n"
+          "v_mov_b32 %1, v107\n"
+          "v_mov_b32 %2, v111\n"
+          "v_mov_b32 %3, v115\n"
+          "v_mov_b32 %4, v119\n"
+          "v_mov_b32 %5, v123\n"
+          "v_mov_b32 %6, v127\n"
+          "v_mov_b32 %7, v131\n"
+          : "=v"(x[0]), "=v"(x[1]), "=v"(x[2]), "=v"(x[3]), "=v"(x[4]), "=v"(x[5]), "=v"(x[6]), "=v"(x[7]));
+      if (exists) write_o(a, final, part * R + at + 8, at + 8, x, weight);
+    }
+    {
+      float x[8];
+      asm volatile(
+          "v_mov_b32 %0, v104\n"
+          "v_mov_b32 %1, v108\n"
+          "v_mov_b32 %2, v112\n"
+          "v_mov_b32 %3, v116\n"
+          "v_mov_b32 %4, v120\n"
+          "v_mov_b32 %5, v124\n"
+          "v_mov_b32 %6, v128\n"
+          "v_mov_b32 %7, v132\n"
+          : "=v"(x[0]), "=v"(x[1]), "=v"(x[2]), "=v"(x[3]), "=v"(x[4]), "=v"(x[5]), "=v"(x[6]), "=v"(x[7]));
+      if (exists) write_o(a, final, part * R + at + 16, at + 16, x, weight);
+    }
+    {
+      float x[8];
+      asm volatile(
+          "v_mov_b32 %0, v105\n"
+          "v_mov_b32 %1, v109\n"
+          "v_mov_b32 %2, v113\n"
+          "v_mov_b32 %3, v117\n"
+          "v_mov_b32 %4, v121\n"
+          "v_mov_b32 %5, v125\n"
+          "v_mov_b32 %6, v129\n"
+          "v_mov_b32 %7, v133\n"
+          : "=v"(x[0]), "=v"(x[1]), "=v"(x[2]), "=v"(x[3]), "=v"(x[4]), "=v"(x[5]), "=v"(x[6]), "=v"(x[7]));
+      if (exists) write_o(a, final, part * R + at + 24, at + 24, x, weight);
+    }
+  }
+}
