@@ -102,13 +102,15 @@ static bool read_descriptor(const mlaf_elf *e, uint64_t address, descriptor *d) 
   return entry >= text.addr && entry - text.addr < text.size;
 }
 
-/* The note is what people read, the descriptor is what the hardware obeys: where both state a thing they must agree. */
+/* The note is what people read, the descriptor is what the hardware obeys: where both state a thing they must agree. A
+ * descriptor's kernarg size of 0 states nothing (LLVM AMDGPUUsage, KERNARG_SIZE): hand-written kernels leave it out. */
 static const char *check_descriptor(const mlaf_elf *e, const kernel *k) {
   mlaf_elf_symbol symbol;
   descriptor d;
   if (!find_symbol(e, k->symbol, &symbol)) return "a kernel of the metadata has no descriptor symbol";
   if (!read_descriptor(e, symbol.value, &d)) return "a kernel descriptor lies outside the file or points outside .text";
-  bool same = d.lds == k->meta.lds_bytes && d.scratch == k->meta.scratch_bytes && d.kernarg == k->meta.kernarg_bytes;
+  bool same = d.lds == k->meta.lds_bytes && d.scratch == k->meta.scratch_bytes &&
+              (d.kernarg == 0 || d.kernarg == k->meta.kernarg_bytes);
   return same ? NULL : "metadata and kernel descriptor disagree on LDS, scratch or kernarg size";
 }
 

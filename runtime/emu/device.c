@@ -80,11 +80,32 @@ static mlaf_status place_image(mlaf_module *m, mlaf_err *err) {
   return st != MLAF_OK ? st : emu_code_place(m->code, m->image, span, err);
 }
 
+/* Hand-written kernels leave the kernarg size out of the descriptor (0, "not specified"); runtimes then go by the metadata
+ * note. Without either, a launch may pass any size. */
+static mlaf_status find_kernarg_sizes(mlaf_module *m, mlaf_err *err) {
+  emu_code *c = m->code;
+  size_t n = 0, open = 0;
+  for (size_t i = 0; i < c->n_kernels; i++) open += c->kernels[i].kernarg_open = c->kernels[i].kernarg_bytes == 0;
+  if (open == 0) return MLAF_OK;
+  mlaf_kernel_meta *meta = calloc(c->n_kernels, sizeof *meta);
+  if (!meta) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for the metadata of %zu kernels", c->n_kernels);
+  if (mlaf_code_meta(c->image, c->size, meta, c->n_kernels, &n, NULL) != MLAF_OK) n = 0; /* assembled without a note */
+  for (size_t i = 0; i < c->n_kernels; i++)
+    for (size_t k = 0; k < n && k < c->n_kernels && c->kernels[i].kernarg_open; k++)
+      if (strcmp(meta[k].symbol, c->kernels[i].symbol) == 0) {
+        c->kernels[i].kernarg_bytes = meta[k].kernarg_bytes;
+        c->kernels[i].kernarg_open = false;
+      }
+  free(meta);
+  return MLAF_OK;
+}
+
 static mlaf_status emu_module_load(mlaf_device *dev, const void *code, size_t size, mlaf_module **out, mlaf_err *err) {
   mlaf_module *m = calloc(1, sizeof *m);
   if (!m) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for a module");
   m->dev = self(dev);
   mlaf_status st = emu_code_open(code, size, &m->code, err);
+  if (st == MLAF_OK) st = find_kernarg_sizes(m, err);
   if (st == MLAF_OK) st = place_image(m, err);
   if (st == MLAF_OK && !(m->functions = calloc(m->code->n_kernels + 1, sizeof *m->functions)))
     st = mlaf_fail(err, MLAF_E_NOMEM, "no memory for the functions of a module");

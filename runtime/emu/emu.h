@@ -248,6 +248,7 @@ typedef struct emu_kernel {
   char symbol[128];
   uint32_t entry;         /* byte offset in .text */
   uint32_t lds_bytes, scratch_bytes, kernarg_bytes;
+  bool kernarg_open;      /* neither descriptor nor metadata says how large: it is what a launch passes */
   uint32_t vgprs, accum_offset; /* accum_offset: first AGPR in the unified file */
   uint32_t user_sgprs;
   bool sgpr_private_buffer, sgpr_dispatch_ptr, sgpr_queue_ptr, sgpr_kernarg_ptr, sgpr_dispatch_id, sgpr_flat_scratch,

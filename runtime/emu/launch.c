@@ -113,7 +113,7 @@ static mlaf_status check_launch(const mlaf_launch *l, const emu_kernel *k, mlaf_
   if (threads > MAX_BLOCK)
     return mlaf_fail(err, MLAF_E_ARG, "kernel %s: block of %llu work-items; at most %d", k->symbol,
                      (unsigned long long)threads, MAX_BLOCK);
-  if (l->args_size > k->kernarg_bytes || (l->args_size && !l->args))
+  if ((l->args_size > k->kernarg_bytes && !k->kernarg_open) || (l->args_size && !l->args))
     return mlaf_fail(err, MLAF_E_ARG, "kernel %s takes %u bytes of arguments; %zu were given", k->symbol,
                      k->kernarg_bytes, l->args_size);
   if (k->lds_bytes > EMU_LDS_MAX)
@@ -129,7 +129,8 @@ static mlaf_status check_launch(const mlaf_launch *l, const emu_kernel *k, mlaf_
  * kernel declares, so that a wide scalar load of the last argument stays inside. */
 static mlaf_status make_kernarg(emu_device *dev, const mlaf_launch *l, const emu_kernel *k, uint8_t **kernarg,
                                 uint64_t *packet, mlaf_err *err) {
-  size_t args = ((size_t)k->kernarg_bytes + 63) & ~(size_t)63, implicit = (l->args_size + 7) & ~(size_t)7;
+  size_t declared = l->args_size > k->kernarg_bytes ? l->args_size : k->kernarg_bytes;
+  size_t args = (declared + 63) & ~(size_t)63, implicit = (l->args_size + 7) & ~(size_t)7;
   void *p;
   mlaf_status st = emu_mem_alloc(dev, args + PACKET_BYTES, &p, err);
   if (st != MLAF_OK) return st;
