@@ -14,9 +14,11 @@
 
 #include "mlaforge/context.h"
 #include "mlaforge/database.h"
+#include "mlaforge/database.h"
 #include "mlaforge/plan.h"
 #include "mlaforge/problem.h"
 #include "mlaforge/status.h"
+#include "mlaforge/tune.h"
 #include "mlaforge/tune.h"
 
 #define MLAF_VERSION_NUMBER 100 /* major*10000 + minor*100 + patch */

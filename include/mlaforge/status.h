@@ -4,11 +4,16 @@
 
 #include <stdint.h>
 
+#if defined(__cplusplus)
+#define MLAF_EXTERN_C extern "C"
+#else
+#define MLAF_EXTERN_C
+#endif
 #if defined(__GNUC__)
-#define MLAF_API __attribute__((visibility("default")))
+#define MLAF_API MLAF_EXTERN_C __attribute__((visibility("default")))
 #define MLAF_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
 #else
-#define MLAF_API
+#define MLAF_API MLAF_EXTERN_C
 #define MLAF_PRINTF(fmt, args)
 #endif
 

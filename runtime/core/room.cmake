@@ -10,3 +10,22 @@ target_sources(mlaf_core PRIVATE ${MLAF_MODELS_C})
 if("tune" IN_LIST MLAF_ROOMS AND EXISTS ${CMAKE_SOURCE_DIR}/runtime/tune/tune.h)
   target_compile_definitions(mlaf_core PUBLIC MLAF_HAVE_TUNE) # without it effort MEASURE is refused
 endif()
+# libmlaforge.so: the sum of the rooms, exporting what include/ declares and nothing else (tests/abi.txt). The public
+# functions live in base, core and tune; the other rooms come in as far as those need them.
+set(mlaf_shared_rooms base core device compile gen db emu hip tune)
+set(mlaf_shared_complete TRUE)
+foreach(needed IN LISTS mlaf_shared_rooms)
+  if(NOT needed IN_LIST MLAF_ROOMS)
+    set(mlaf_shared_complete FALSE)
+  endif()
+endforeach()
+if(mlaf_shared_complete)
+  add_library(mlaforge_shared SHARED $<TARGET_OBJECTS:mlaf_core> $<TARGET_OBJECTS:mlaf_base> $<TARGET_OBJECTS:mlaf_tune>)
+  target_link_libraries(mlaforge_shared PRIVATE mlaf_rooms)
+  set_target_properties(mlaforge_shared PROPERTIES OUTPUT_NAME mlaforge VERSION ${PROJECT_VERSION} SOVERSION 0)
+  if(NOT MLAF_SANITIZE)
+    target_link_options(mlaforge_shared PRIVATE -Wl,--no-undefined) # sanitizer symbols come from the executable
+  endif()
+  install(TARGETS mlaforge_shared LIBRARY DESTINATION lib)
+  install(DIRECTORY include/mlaforge DESTINATION include)
+endif()
