@@ -1,0 +1,156 @@
+/* What a kernel may not do: each faulty kernel must be refused, and the message must say what, where and in which lane.
+ * Beside each stands the correct twin, so that a checker which refuses everything fails too. */
+#include "cmocka_all.h"
+#include "emu_asm.h"
+
+typedef struct faulty {
+  const char *name, *body;
+  const char *says[4]; /* parts of the message; all NULL: must run */
+  unsigned block;
+} faulty;
+
+static const faulty kernels[] = {
+  {"vgpr_unwritten", "v_add_u32 v2, v7, v0\ns_endpgm", {"uninitialised register v7", "v_add_u32", "wave 0", "lane 0"}, 64},
+  {"agpr_unwritten", "v_accvgpr_read_b32 v2, a9\ns_endpgm", {"uninitialised register a9", "v_accvgpr_read"}, 64},
+  {"vgpr_half_written", "s_mov_b64 exec, 0xff\nv_mov_b32 v1, 1\ns_mov_b64 exec, -1\nv_add_u32 v2, v1, v0\ns_endpgm",
+   {"uninitialised register v1", "56 of the 64 lanes", "lane 8"}, 64},
+  {"vgpr_half_written_ok", "s_mov_b64 exec, 0xff\nv_mov_b32 v1, 1\nv_add_u32 v2, v1, v0\ns_endpgm", {NULL}, 64},
+  {"sgpr_unwritten", "s_add_u32 s10, s11, 1\ns_endpgm", {"uninitialised register s11", "s_add_u32 s10, s11, 1"}, 64},
+  {"vcc_unwritten", "s_mov_b64 s[10:11], vcc\ns_endpgm", {"uninitialised register vcc_lo"}, 64},
+  {"m0_unwritten", "s_mov_b32 s10, m0\ns_endpgm", {"uninitialised register m0"}, 64},
+  {"scc_unwritten", "s_cselect_b32 s10, 1, 0\ns_endpgm", {"SCC"}, 64},
+  {"vector_reads_sgpr_unwritten", "v_mov_b32 v1, s77\ns_endpgm", {"uninitialised register s77"}, 64},
+  {"vcc_of_cndmask_unwritten", "v_cndmask_b32_e32 v1, v0, v0, vcc\ns_endpgm", {"uninitialised register vcc"}, 64},
+  {"smem_no_wait", "s_load_dwordx2 s[4:5], s[0:1], 0x0\ns_add_u32 s6, s4, 1\ns_endpgm", {"s4", "in flight", "lgkmcnt(0)"}, 64},
+  {"smem_part_wait", "s_load_dword s4, s[0:1], 0x0\ns_load_dword s5, s[0:1], 0x4\ns_waitcnt lgkmcnt(1)\ns_add_u32 s6, s4, 1\n"
+   "s_endpgm", {"s4", "any order", "lgkmcnt(0)"}, 64},
+  {"smem_wait_ok", "s_load_dwordx2 s[4:5], s[0:1], 0x0\ns_waitcnt lgkmcnt(0)\ns_add_u32 s6, s4, 1\ns_endpgm", {NULL}, 64},
+  {"smem_overwrite", "s_load_dwordx2 s[4:5], s[0:1], 0x0\ns_mov_b32 s5, 1\ns_endpgm", {"s5", "in flight"}, 64},
+  {"vmem_no_wait", "s_load_dwordx2 s[4:5], s[0:1], 0x0\nv_lshlrev_b32 v1, 2, v0\ns_waitcnt lgkmcnt(0)\n"
+   "global_load_dword v2, v1, s[4:5]\nglobal_load_dword v3, v1, s[4:5]\ns_waitcnt vmcnt(1)\nv_add_u32 v4, v2, v3\ns_endpgm",
+   {"v3", "in flight", "vmcnt(0)"}, 64},
+  {"vmem_wait_ok", "s_load_dwordx2 s[4:5], s[0:1], 0x0\nv_lshlrev_b32 v1, 2, v0\ns_waitcnt lgkmcnt(0)\n"
+   "global_load_dword v2, v1, s[4:5]\nglobal_load_dword v3, v1, s[4:5]\ns_waitcnt vmcnt(1)\nv_add_u32 v4, v2, v2\ns_endpgm",
+   {NULL}, 64},
+  {"vmem_overwrite", "s_load_dwordx2 s[4:5], s[0:1], 0x0\nv_lshlrev_b32 v1, 2, v0\ns_waitcnt lgkmcnt(0)\n"
+   "global_load_dword v2, v1, s[4:5]\nv_mov_b32 v2, 0\ns_endpgm", {"v2", "in flight"}, 64},
+  {"lds_no_wait", "v_lshlrev_b32 v1, 2, v0\nds_write_b32 v1, v0\nds_read_b32 v2, v1\nv_add_u32 v3, v2, v0\ns_endpgm",
+   {"v2", "in flight", "lgkmcnt(0)"}, 64},
+  {"unimplemented", "v_cubeid_f32 v1, v0, v0, v0\ns_endpgm", {"unimplemented instruction", "v_cubeid_f32 v1, v0, v0, v0"}, 64},
+  {"unimplemented_unreached", "s_branch 1f\nv_cubeid_f32 v1, v0, v0, v0\n1:\ns_endpgm", {NULL}, 64},
+  {"smem_outside", "s_mov_b64 s[4:5], 0x1000\ns_load_dword s6, s[4:5], 0x0\ns_endpgm", {"scalar load of 4 bytes at 0x1000"}, 64},
+  {"no_end", "v_mov_b32 v1, 0", {"ran past the end"}, 64}, /* last kernel's tail: see build order below */
+  {"endless", "1:\ns_branch 1b", {"does not terminate"}, 64},
+  {"trap", "s_trap 2", {"trapped"}, 64},
+  {"rounding", "s_setreg_imm32_b32 hwreg(HW_REG_MODE, 0, 4), 3\ns_endpgm", {"rounding mode 0x3"}, 64},
+  {"hwreg", "s_getreg_b32 s4, hwreg(HW_REG_LDS_ALLOC)\ns_endpgm", {"hardware register 6 is not emulated"}, 64},
+  {"omod_ignored", "v_mul_f32_e64 v1, 1.0, v0 mul:2\ns_endpgm", {"output modifier", "ignores"}, 64},
+  {"jump_out", "s_mov_b64 s[4:5], 64\ns_setpc_b64 s[4:5]", {"jump to 0x40", "not an instruction"}, 64},
+  /* waves 0 and 1 take different barriers */
+  {"divergent_barrier", "v_readfirstlane_b32 s4, v0\ns_nop 3\ns_cmp_lg_u32 s4, 0\ns_cbranch_scc1 1f\ns_barrier\ns_endpgm\n1:\n"
+   "s_barrier\ns_endpgm", {"divergent barrier", "wave 1", "wave 0"}, 128},
+  {"same_barrier", "v_readfirstlane_b32 s4, v0\ns_barrier\ns_endpgm", {NULL}, 128},
+  /* an ended wave counts as arrived, as on silicon */
+  {"ended_before_barrier", "v_readfirstlane_b32 s4, v0\ns_nop 3\ns_cmp_lg_u32 s4, 0\ns_cbranch_scc1 1f\ns_barrier\n1:\ns_endpgm",
+   {NULL}, 128},
+  {"barrier_partial_exec", "s_mov_b64 exec, 1\ns_barrier\ns_endpgm", {NULL}, 128},
+  {"work_items_2d", "v_and_b32 v1, 0x3ff, v0\ns_endpgm", {NULL}, 100},
+};
+enum { N = sizeof kernels / sizeof *kernels };
+
+static bool contains_all(const char *text, const char *const says[4]) {
+  for (int i = 0; i < 4; i++)
+    if (says[i] && !strstr(text, says[i])) return false;
+  return true;
+}
+
+static void faults_name_the_cause(void **state) {
+  emu_asm a;
+  int bad = 0;
+  if (!emu_asm_open(&a)) fail_msg("%s", a.err.text);
+  for (int i = 0; i < N; i++)
+    if (strcmp(kernels[i].name, "no_end") != 0) emu_asm_kernel(&a, kernels[i].name, EMU_ASM_RAW, 1024, kernels[i].body);
+  /* The compiler pads .text behind a kernel with s_nop; only the last kernel of a text can run out of it. */
+  emu_asm_kernel(&a, "no_end", EMU_ASM_RAW, 0, "v_mov_b32 v1, 0");
+  if (!emu_asm_build(&a)) fail_msg("%s", a.err.text);
+  uint32_t data[256] = {0};
+  void *arg = emu_asm_buffer(&a, data, sizeof data);
+  for (int i = 0; i < N; i++) {
+    const faulty *k = &kernels[i];
+    emu_launch_opts opts = {.max_insts = 100000};
+    mlaf_err err = {MLAF_OK, ""};
+    char name[64];
+    snprintf(name, sizeof name, "kernel %s, pc 0x", k->name);
+    mlaf_status st = emu_asm_launch(&a, k->name, 1, k->block, &arg, sizeof arg, &opts, NULL, &err);
+    bool should_fault = k->says[0] != NULL;
+    bool ok = should_fault ? st == MLAF_E_FAULT && contains_all(err.text, k->says) && strstr(err.text, name) &&
+                                 strstr(err.text, "workgroup (0,0,0), wave ")
+                           : st == MLAF_OK;
+    if (!ok) {
+      print_error("%s: %s: %s\n", k->name, mlaf_status_name(st), err.text);
+      bad++;
+    }
+  }
+  emu_asm_close(&a);
+  assert_int_equal(bad, 0);
+}
+
+/* One faulty workgroup among many: its id is in the message, whatever the number of threads. */
+static void the_faulty_workgroup_is_named(void **state) {
+  emu_asm a;
+  if (!emu_asm_open(&a)) fail_msg("%s", a.err.text);
+  emu_asm_kernel(&a, "k", EMU_ASM_RAW, 0, "s_cmp_lg_u32 s2, 37\ns_cbranch_scc1 1f\nv_mov_b32 v1, v9\n1:\ns_endpgm");
+  if (!emu_asm_build(&a)) fail_msg("%s", a.err.text);
+  for (int threads = 1; threads <= 4; threads++) {
+    emu_launch_opts opts = {.threads = threads};
+    mlaf_err err = {MLAF_OK, ""};
+    assert_int_equal(emu_asm_launch(&a, "k", 100, 64, NULL, 0, &opts, NULL, &err), MLAF_E_FAULT);
+    assert_non_null(strstr(err.text, "workgroup (37,0,0)"));
+    assert_int_equal(emu_asm_launch(&a, "k", 37, 64, NULL, 0, &opts, NULL, &err), MLAF_OK);
+  }
+  emu_asm_close(&a);
+}
+
+/* A wave that spins on what another writes must let it run: slices, not run-to-completion. */
+static void spinning_waves_make_progress(void **state) {
+  emu_asm a;
+  if (!emu_asm_open(&a)) fail_msg("%s", a.err.text);
+  emu_asm_kernel(&a, "k", EMU_ASM_RAW, 0,
+                 "s_load_dwordx2 s[4:5], s[0:1], 0x0\nv_mov_b32 v1, 0\nv_readfirstlane_b32 s6, v0\ns_waitcnt lgkmcnt(0)\n"
+                 "s_cmp_lg_u32 s6, 0\ns_cbranch_scc1 2f\n"
+                 "1:\nglobal_load_dword v2, v1, s[4:5] sc0 sc1\ns_waitcnt vmcnt(0)\nv_readfirstlane_b32 s7, v2\n"
+                 "s_cmp_eq_u32 s7, 0\ns_cbranch_scc1 1b\ns_endpgm\n"
+                 "2:\nv_mov_b32 v3, 1\nglobal_store_dword v1, v3, s[4:5] sc0 sc1\ns_endpgm");
+  if (!emu_asm_build(&a)) fail_msg("%s", a.err.text);
+  uint32_t flag = 0;
+  void *arg = emu_asm_buffer(&a, &flag, sizeof flag);
+  mlaf_err err = {MLAF_OK, ""};
+  emu_launch_opts opts = {.max_insts = 10000000};
+  if (emu_asm_launch(&a, "k", 1, 128, &arg, sizeof arg, &opts, NULL, &err) != MLAF_OK) fail_msg("%s", err.text);
+  emu_asm_close(&a);
+}
+
+static void launches_are_checked(void **state) {
+  emu_asm a;
+  if (!emu_asm_open(&a)) fail_msg("%s", a.err.text);
+  emu_asm_kernel(&a, "k", EMU_ASM_RAW, 0, "s_endpgm");
+  if (!emu_asm_build(&a)) fail_msg("%s", a.err.text);
+  mlaf_err err = {MLAF_OK, ""};
+  char args[128] = {0};
+  mlaf_function *fn;
+  assert_int_equal(emu_asm_run(&a, "k", 0, 64, NULL, 0, &err), MLAF_E_ARG);
+  assert_non_null(strstr(err.text, "grid 0x1x1"));
+  assert_int_equal(emu_asm_run(&a, "k", 1, 1025, NULL, 0, &err), MLAF_E_ARG);
+  assert_int_equal(emu_asm_run(&a, "k", 1, 64, args, sizeof args, &err), MLAF_E_ARG);
+  assert_non_null(strstr(err.text, "takes 64 bytes of arguments; 128 were given"));
+  assert_int_equal(mlaf_emu_ops.function_get(a.dev, a.module, "nope", &fn, &err), MLAF_E_ARG);
+  assert_non_null(strstr(err.text, "no kernel 'nope'"));
+  emu_asm_close(&a);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(faults_name_the_cause), cmocka_unit_test(the_faulty_workgroup_is_named),
+    cmocka_unit_test(spinning_waves_make_progress), cmocka_unit_test(launches_are_checked)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
