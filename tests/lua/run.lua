@@ -68,7 +68,7 @@ function T.diff(want, got, name)
     f:write(text)
     f:close()
   end
-  local pipe = io.popen(("diff -u --label golden/%s --label rendered/%s %s %s | head -60"):format(name, name, a, b))
+  local pipe = io.popen(("diff -u --label golden/%s --label rendered/%s %s %s | head -40"):format(name, name, a, b))
   local text = pipe:read("a")
   pipe:close()
   os.remove(a)

@@ -11,7 +11,7 @@ test("every golden matches what its template renders now", function()
     seen[c.template] = (seen[c.template] or 0) + 1
     local want, good, got = T.read(c.path .. ".hip"), pcall(emit.golden, c.template, c.params, "gfx942")
     ok(good, "%s: %s", c.name, tostring(got))
-    if want ~= got and #diffs < 3 then diffs[#diffs + 1] = T.diff(want or "", got, c.name) end
+    if want ~= got and #diffs < 1 then diffs[#diffs + 1] = T.diff(want or "", got, c.name) end
   end
   ok(#diffs == 0, "goldens differ (after a wanted change: lua5.4 tools/golden-update.lua)\n%s", table.concat(diffs, "\n"))
   for _, name in ipairs(loader.kernels()) do ok(seen[name], "template %s has no golden", name) end
@@ -47,7 +47,7 @@ end)
 -- All of them are checked by tests/gen/test_gen.c, where SHA-256 is fast; here a spread.
 test("manifest hashes", function()
   local got = T.lines("tests/golden/manifest.tsv")
-  for i = 1, #got, math.max(1, #got // 40) do
+  for i = 1, #got, math.max(1, #got // 16) do
     local template, params, hash = got[i]:match("^(.-)\t(.-)\t(%x+)$")
     local _, now = emit.render(template, params, "gfx942")
     eq(now, hash, ("source of %s %s changed (if wanted: lua5.4 tools/golden-update.lua); hash"):format(template, params))
