@@ -1,13 +1,19 @@
 /* Which build of the vector ALU this host runs, and what an instruction needs to take the fast executor. */
+#include <stdlib.h>
+
 #include "emu/valu.h"
 
+/* The widest build this host can run, or the one MLAF_EMU_ISA (v1, v3, v4) names if that is narrower: for tests, which must
+ * see all three give the same bits, and for telling a compiler's bug from ours. */
 const emu_op *emu_ops_valu(void) {
 #if defined(EMU_HOST_X86)
+  const char *named = getenv("MLAF_EMU_ISA");
+  int limit = named && named[0] == 'v' ? named[1] - '0' : 4;
   __builtin_cpu_init();
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
-      __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("fma"))
+  if (limit >= 4 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+      __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("fma"))
     return emu_ops_valu_v4;
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2"))
+  if (limit >= 3 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2"))
     return emu_ops_valu_v3;
 #endif
   return emu_ops_valu_v1;

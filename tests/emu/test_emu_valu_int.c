@@ -12,7 +12,7 @@ static const diff_case cases[] = {
 #include "valu_cases_int.h"
 };
 
-static void integer_instructions(void **state) { diff_run(cases, sizeof cases / sizeof *cases); }
+static void integer_instructions(void **state) { diff_run_all(cases, sizeof cases / sizeof *cases); }
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(integer_instructions)};

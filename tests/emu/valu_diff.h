@@ -181,6 +181,17 @@ static inline int diff_check(const diff_case *c, const uint32_t *in, const uint3
   return bad;
 }
 
+/* The same cases for each host build of the vector ALU that this machine can run (a wider one than it has is clipped). */
+static inline void diff_run(const diff_case *cases, int n);
+static inline void diff_run_all(const diff_case *cases, int n) {
+  static const char *const isas[] = {"v1", "v3", "v4"};
+  for (int i = 0; i < 3; i++) {
+    setenv("MLAF_EMU_ISA", isas[i], 1);
+    diff_run(cases, n);
+  }
+  unsetenv("MLAF_EMU_ISA");
+}
+
 /* Bodies that use scalar outputs must write all of s[40:43] themselves; the harness zeroes them first. */
 static inline void diff_run(const diff_case *cases, int n) {
   emu_asm a;
