@@ -23,7 +23,7 @@ typedef struct mlaf_ctx_opts {
   uint32_t struct_size;     /* sizeof(mlaf_ctx_opts), set by MLAF_CTX_OPTS_INIT */
   uint32_t flags;           /* MLAF_CTX_* */
   const char *device;       /* "auto" (default): the first that works; "hip", "hip:1", "emu:gfx942" */
-  const char *db_path;      /* $MLAF_DB, else $XDG_DATA_HOME/mlaforge/tuning.db, else ~/.local/share/mlaforge/tuning.db */
+  const char *db_path;      /* $MLAF_DB, else $XDG_DATA_HOME/mlaforge/tuning.db, else that under ~/.local/share */
   const char *cache_dir;    /* $MLAF_CACHE_DIR, else $XDG_CACHE_HOME/mlaforge, else ~/.cache/mlaforge */
   const char *gen_root;     /* a directory holding gen/ and templates/; default: the ones embedded in the library */
   const char *rocm_prefix;  /* $MLAF_ROCM, else a system ROCm, else the prefix tools/setup.sh made */
@@ -43,7 +43,8 @@ typedef struct mlaf_ctx_opts {
  * and no Lua state opened before the first call that needs one.
  * `why` (may be NULL) receives the detail of a failure, as there is no context yet to ask.
  * Errors: E_ARG (bad struct or option), E_NO_DEVICE, E_NOMEM. `*out` is untouched on failure.
- *   mlaf_ctx *ctx; mlaf_ctx_opts o = MLAF_CTX_OPTS_INIT; o.device = "emu:gfx942"; mlaf_ctx_create(&o, &ctx, why, sizeof why); */
+ *   mlaf_ctx *ctx; mlaf_ctx_opts o = MLAF_CTX_OPTS_INIT; o.device = "emu:gfx942";
+ *   mlaf_ctx_create(&o, &ctx, why, sizeof why); */
 MLAF_API mlaf_status mlaf_ctx_create(const mlaf_ctx_opts *opts, mlaf_ctx **out, char *why, size_t why_size);
 
 /* Drop the caller's reference. Plans that are still held keep the device (not the database or the compiler) alive and

@@ -42,7 +42,7 @@ MLAF_API mlaf_status mlaf_plan_create(mlaf_ctx *ctx, const mlaf_problem *problem
                                       mlaf_plan **out);
 /* One more reference; returns its argument. Thread-safe. */
 MLAF_API mlaf_plan *mlaf_plan_retain(mlaf_plan *plan);
-/* One reference less; the last one unloads the kernels. No launch of the plan may be in flight then. NULL is allowed. */
+/* One reference less; the last one unloads the kernels. None of its launches may be in flight then. NULL is allowed. */
 MLAF_API void mlaf_plan_release(mlaf_plan *plan);
 
 /* Where a plan came from. Strings live as long as the plan. */
@@ -51,7 +51,7 @@ typedef struct mlaf_plan_info {
   int32_t splits;        /* KV splits of every request; 1: no combine kernel, no workspace */
   const char *problem;   /* canonical problem string */
   const char *rung;      /* "exact", "nearest", "default", "model", "baseline" */
-  const char *source;    /* of the choice's time: "measured", "modelled", "imported", "default"; "none" off the database */
+  const char *source;    /* of the choice's time: "measured", "modelled", "imported", "default"; "none": no database */
   const char *variant;   /* the name that rebuilds the variant */
   const char *tuned_for; /* the problem string of the choice; differs from `problem` on the nearest rung */
   const char *code;      /* "cache": nothing was compiled; "compiled" */
@@ -71,14 +71,14 @@ MLAF_API mlaf_status mlaf_plan_query(const mlaf_plan *plan, mlaf_plan_info *info
 MLAF_API size_t mlaf_plan_workspace_size(const mlaf_plan *plan, int64_t total_q);
 
 /* One execution. Pointers are device pointers of the plan's device and must stay valid until the launch has finished;
- * shapes in elements, strides in elements of the problem's dtype. Symbols: T total_q, H heads, R rank, P rope, B batch. */
+ * shapes in elements, strides in elements of the problem's dtype. T total_q, H heads, R rank, P rope, B batch. */
 typedef struct mlaf_execute_args {
   uint32_t struct_size;             /* sizeof(mlaf_execute_args), set by MLAF_EXECUTE_ARGS_INIT */
   int32_t batch;                    /* B: 0..65536 */
   int64_t total_q;                  /* T: qo_indptr[B], 0..B*q_len */
   const void *q;                    /* [T, H, R+P] dense, 16-byte aligned */
-  const void *ckv;                  /* row j at ckv + j*ckv_row_stride: R+P elements if kpe is NULL, else R; 16-byte aligned */
-  const void *kpe;                  /* NULL: combined cache. Row j at kpe + j*kpe_row_stride, P elements; 16-byte aligned */
+  const void *ckv;                  /* row j at ckv + j*ckv_row_stride: R+P elements if kpe is NULL, else R; 16 B al. */
+  const void *kpe;                  /* NULL: combined cache. Row j at kpe + j*kpe_row_stride, P elements; 16-byte al. */
   int64_t ckv_row_stride;           /* multiple of 8; 0: dense (R+P if kpe is NULL, else R) */
   int64_t kpe_row_stride;           /* multiple of 8; 0: dense (P). Not looked at if kpe is NULL */
   const int32_t *qo_indptr;         /* [B+1] query tokens */

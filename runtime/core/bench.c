@@ -6,7 +6,9 @@
 #include "core/bench.h"
 #include "core/numeric.h"
 
-enum { BLOCK_ELEMENTS = 4 * 1000 * 1000 + 1237 }; /* of random data; coprime to row sizes, so that no two rows line up */
+enum {
+  BLOCK_ELEMENTS = 4 * 1000 * 1000 + 1237
+}; /* of random data; coprime to row sizes, so that no two rows line up */
 
 struct mlaf_bench {
   mlaf_device *dev;
@@ -93,10 +95,13 @@ static mlaf_status alloc_tables(mlaf_bench *b, int64_t pages, mlaf_rng *rng, mla
   return st;
 }
 
-static mlaf_status plan_cache(mlaf_bench *b, const mlaf_bench_opts *opts, int64_t *pages, int64_t *bytes, mlaf_err *err) {
+static mlaf_status plan_cache(mlaf_bench *b, const mlaf_bench_opts *opts, int64_t *pages, int64_t *bytes,
+                              mlaf_err *err) {
   const mlaf_problem *p = &b->problem;
   const int64_t page_bytes = (int64_t)p->page_size * (p->rank + p->rope) * 2, mem = mlaf_info(b->dev)->mem_bytes;
-  const int64_t limit = opts && opts->cache_limit ? opts->cache_limit : is_emulator(b->dev) ? (int64_t)1 << 30 : INT64_MAX;
+  const int64_t limit = opts && opts->cache_limit ? opts->cache_limit
+                        : is_emulator(b->dev)     ? (int64_t)1 << 30
+                                                  : INT64_MAX;
   *pages = (int64_t)p->batch * (((int64_t)p->ctx + p->page_size - 1) / p->page_size);
   if (*pages > INT32_MAX)
     return mlaf_fail(err, MLAF_E_ARG, "batch %d of ctx %d needs %lld pages; page ids are 32-bit", p->batch, p->ctx,
@@ -105,8 +110,9 @@ static mlaf_status plan_cache(mlaf_bench *b, const mlaf_bench_opts *opts, int64_
   if (physical > limit / page_bytes) physical = limit / page_bytes ? limit / page_bytes : 1;
   *bytes = physical * page_bytes;
   if (mem && *bytes > mem - mem / 8)
-    return mlaf_fail(err, MLAF_E_ARG, "batch %d of ctx %d needs a cache of %.1f GiB, %s has %.1f GiB: time a smaller batch",
-                     p->batch, p->ctx, (double)*bytes / 0x1p30, mlaf_info(b->dev)->name, (double)mem / 0x1p30);
+    return mlaf_fail(err, MLAF_E_ARG,
+                     "batch %d of ctx %d needs a cache of %.1f GiB, %s has %.1f GiB: time a smaller batch", p->batch,
+                     p->ctx, (double)*bytes / 0x1p30, mlaf_info(b->dev)->name, (double)mem / 0x1p30);
   b->args.num_pages = (int32_t)physical;
   return MLAF_OK;
 }
@@ -152,7 +158,8 @@ static mlaf_status grow_workspace(mlaf_bench *b, size_t need, mlaf_err *err) {
   return st;
 }
 
-mlaf_status mlaf_bench_time(mlaf_bench *b, const mlaf_loaded *l, const mlaf_time_opts *time, mlaf_timing *out, mlaf_err *err) {
+mlaf_status mlaf_bench_time(mlaf_bench *b, const mlaf_loaded *l, const mlaf_time_opts *time, mlaf_timing *out,
+                            mlaf_err *err) {
   const mlaf_time_opts defaults = mlaf_bench_time_opts();
   const uint32_t splits = mlaf_loaded_splits(l);
   mlaf_prepared prepared;

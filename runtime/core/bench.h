@@ -9,7 +9,7 @@ typedef struct mlaf_bench mlaf_bench; /* device buffers of one problem, shared b
 typedef struct mlaf_bench_opts {
   uint64_t seed;
   /* At most this many bytes of KV cache; a larger problem's pages then share rows. 0: whole on real devices (where
-   * sharing would turn HBM traffic into cache hits), 1 GiB on emulators (four times the largest cache of any target). */
+   * sharing would turn HBM traffic into cache hits), 1 GiB on emulators (4 times the largest cache of any target). */
   int64_t cache_limit;
 } mlaf_bench_opts;
 
@@ -21,7 +21,8 @@ void mlaf_bench_free(mlaf_bench *b);
 
 /* Time decode and, with more than one split, combine as one sequence. The variant must be of the same problem. The
  * workspace grows as variants need it, outside the timing. time NULL: mlaf_bench_time_opts. */
-mlaf_status mlaf_bench_time(mlaf_bench *b, const mlaf_loaded *l, const mlaf_time_opts *time, mlaf_timing *out, mlaf_err *err);
+mlaf_status mlaf_bench_time(mlaf_bench *b, const mlaf_loaded *l, const mlaf_time_opts *time, mlaf_timing *out,
+                            mlaf_err *err);
 
 /* Warm-up, windows and sample counts of the measurement protocol (MLAF_DB_PROTOCOL). */
 mlaf_time_opts mlaf_bench_time_opts(void);

@@ -50,8 +50,8 @@ static mlaf_status render(mlaf_build *b, int i, mlaf_gen *g, const char *target,
   if (st) return st;
   /* A stored choice was verified and timed with one exact text; another text needs another verification. */
   if (ref->src_hash[0] && strcmp(ref->src_hash, hash))
-    return mlaf_fail(err, MLAF_E_TEMPLATE, "%s: the generator makes another source today than when it was tuned; tune again",
-                     ref->symbol);
+    return mlaf_fail(err, MLAF_E_TEMPLATE,
+                     "%s: the generator makes another source today than when it was tuned; tune again", ref->symbol);
   memcpy(ref->src_hash, hash, sizeof hash);
   return MLAF_OK;
 }
@@ -66,8 +66,8 @@ mlaf_status mlaf_build_jobs(mlaf_build *b, mlaf_gen *g, const char *target, mlaf
     st = render(b, i, g, target, err);
     /* The bare target, not the device's full id: a build machine without a GPU then makes the same cache keys. */
     if (!st)
-      jobs[count++] = (mlaf_compile_job){
-          .source = b->source[i], .options = options, .target = target, .name = b->refs[i].symbol};
+      jobs[count++] =
+          (mlaf_compile_job){.source = b->source[i], .options = options, .target = target, .name = b->refs[i].symbol};
   }
   if (!st) *n = count;
   return st;
@@ -117,8 +117,8 @@ mlaf_status mlaf_build_check_resources(const mlaf_build *b, mlaf_err *err) {
   for (int i = 0; i < b->n; i++) {
     const mlaf_kernel_meta *m = &b->meta[i];
     if (m->scratch_bytes || m->vgpr_spills || m->sgpr_spills)
-      return mlaf_fail(err, MLAF_E_TEMPLATE, "%s uses %u bytes of scratch, spills %u vector and %u scalar registers", m->symbol,
-                       m->scratch_bytes, m->vgpr_spills, m->sgpr_spills);
+      return mlaf_fail(err, MLAF_E_TEMPLATE, "%s uses %u bytes of scratch, spills %u vector and %u scalar registers",
+                       m->symbol, m->scratch_bytes, m->vgpr_spills, m->sgpr_spills);
   }
   return MLAF_OK;
 }
@@ -136,8 +136,8 @@ static mlaf_status look_up(mlaf_compiler *c, mlaf_compile_job jobs[2], size_t n,
   return st;
 }
 
-mlaf_status mlaf_build_now(mlaf_build *b, mlaf_gen *g, mlaf_compiler *c, const char *target, bool may_compile, int *compiles,
-                           mlaf_err *err) {
+mlaf_status mlaf_build_now(mlaf_build *b, mlaf_gen *g, mlaf_compiler *c, const char *target, bool may_compile,
+                           int *compiles, mlaf_err *err) {
   mlaf_compile_job jobs[2] = {{.source = NULL}};
   size_t n = 0;
   mlaf_status st = mlaf_build_jobs(b, g, target, jobs, &n, err);
@@ -148,7 +148,8 @@ mlaf_status mlaf_build_now(mlaf_build *b, mlaf_gen *g, mlaf_compiler *c, const c
   return st ? st : mlaf_build_check_resources(b, err);
 }
 
-mlaf_status mlaf_build_load(const mlaf_build *b, mlaf_device *dev, const mlaf_problem *p, mlaf_loaded **out, mlaf_err *err) {
+mlaf_status mlaf_build_load(const mlaf_build *b, mlaf_device *dev, const mlaf_problem *p, mlaf_loaded **out,
+                            mlaf_err *err) {
   const mlaf_loaded_desc desc = {
       .name = b->name,
       .decode = &b->refs[0],

@@ -26,8 +26,9 @@ mlaf_status mlaf_build_init(const mlaf_variant *v, mlaf_build *out, mlaf_err *er
 void mlaf_build_from_choice(const mlaf_choice *choice, mlaf_build *out);
 void mlaf_build_clear(mlaf_build *b);
 
-/* Render what is not rendered yet and fill one compile job per kernel that has no code. Jobs borrow the build's sources and
- * the generator's options. E_TEMPLATE when a stored src_hash is not what the generator makes today. *n: 0..2. */
+/* Render what is not rendered yet and fill one compile job per kernel that has no code. Jobs borrow the build's
+ * sources and the generator's options.
+ * E_TEMPLATE when a stored src_hash is not what the generator makes today. *n: 0..2. */
 mlaf_status mlaf_build_jobs(mlaf_build *b, mlaf_gen *g, const char *target, mlaf_compile_job jobs[2], size_t *n,
                             mlaf_err *err);
 /* Take the code of finished jobs (all succeeded) and read its metadata. Call with the jobs of the call above. */
@@ -35,13 +36,14 @@ mlaf_status mlaf_build_finish(mlaf_build *b, mlaf_compile_job jobs[2], size_t n,
 
 /* Code from the cache by the refs' keys; E_NOT_COMPILED when one is missing. */
 mlaf_status mlaf_build_take_cached(mlaf_build *b, mlaf_compiler *c, mlaf_err *err);
-/* E_TEMPLATE (with figures) when a kernel uses scratch or spills: such a kernel is never offered. Needs the metadata. */
+/* E_TEMPLATE (with figures) when a kernel uses scratch or spills: such a kernel is never offered. */
 mlaf_status mlaf_build_check_resources(const mlaf_build *b, mlaf_err *err);
-/* Everything in one: render, then cached code if there is, else compile (`may_compile`) or E_NOT_COMPILED. Compiler runs
- * are added to *compiles. Resources are checked. */
-mlaf_status mlaf_build_now(mlaf_build *b, mlaf_gen *g, mlaf_compiler *c, const char *target, bool may_compile, int *compiles,
-                           mlaf_err *err);
+/* Everything in one: render, then cached code if there is, else compile (`may_compile`) or E_NOT_COMPILED. Compiler
+ * runs are added to *compiles. Resources are checked. */
+mlaf_status mlaf_build_now(mlaf_build *b, mlaf_gen *g, mlaf_compiler *c, const char *target, bool may_compile,
+                           int *compiles, mlaf_err *err);
 
-mlaf_status mlaf_build_load(const mlaf_build *b, mlaf_device *dev, const mlaf_problem *p, mlaf_loaded **out, mlaf_err *err);
+mlaf_status mlaf_build_load(const mlaf_build *b, mlaf_device *dev, const mlaf_problem *p, mlaf_loaded **out,
+                            mlaf_err *err);
 
 #endif

@@ -7,8 +7,8 @@
 #include "core/numeric.h"
 
 double mlaf_error_bound(mlaf_dtype dtype) {
-  /* bf16: published kernels reach 1.7e-3 to 2.4e-3; 1.85e-3 is what rounding P and O costs. f16 keeps 3 bits more in P and
-   * in O, the only two places that round to 16 bits, so its bound is 8 times tighter (rounding costs 2.3e-4). */
+  /* bf16: published kernels reach 1.7e-3 to 2.4e-3; 1.85e-3 is what rounding P and O costs. f16 keeps 3 bits more in P
+   * and in O, the only two places that round to 16 bits, so its bound is 8 times tighter (rounding costs 2.3e-4). */
   return dtype == MLAF_F16 ? 2.5e-3 / 8 : 2.5e-3;
 }
 
@@ -33,8 +33,8 @@ static place locate(const mlaf_batch *x, int64_t row) {
   return at;
 }
 
-/* What is wrong with a row, as error over bound: above 1 is a failure. The worst of a case is what gets reported, O before
- * LSE: when both are wrong, the element of O tells more. */
+/* What is wrong with a row, as error over bound: above 1 is a failure. The worst of a case is what gets reported, O
+ * before LSE: when both are wrong, the element of O tells more. */
 typedef enum kind { ROW_ERROR, WANT_NAN, WANT_ZERO, LSE_ERROR, WANT_LSE_NAN, WANT_LSE_EMPTY, CASE_ERROR } kind;
 typedef struct finding {
   double ratio;
@@ -107,16 +107,22 @@ static void describe(const mlaf_expected *w, const uint16_t *o, const float *lse
   switch (f->kind) {
     case ROW_ERROR:
     case CASE_ERROR:
-      snprintf(what, sizeof what, "column %d: o is %g, reference %g; relative error of the %s %.3g, bound %.3g", f->column,
-               o_got, o_want, f->kind == ROW_ERROR ? "row" : "case", f->kind == ROW_ERROR ? f->ratio * bound : relative, bound);
+      snprintf(what, sizeof what, "column %d: o is %g, reference %g; relative error of the %s %.3g, bound %.3g",
+               f->column, o_got, o_want, f->kind == ROW_ERROR ? "row" : "case",
+               f->kind == ROW_ERROR ? f->ratio * bound : relative, bound);
       break;
     case WANT_NAN: snprintf(what, sizeof what, "column %d: o is %g, must be NaN", f->column, o_got); break;
-    case WANT_ZERO: snprintf(what, sizeof what, "column %d: o is %g, must be 0: no token is visible", f->column, o_got); break;
+    case WANT_ZERO:
+      snprintf(what, sizeof what, "column %d: o is %g, must be 0: no token is visible", f->column, o_got);
+      break;
     case LSE_ERROR:
-      snprintf(what, sizeof what, "lse is %.9g, reference %.9g, %.3g times its bound", (double)lse[f->row], w->lse[f->row], f->ratio);
+      snprintf(what, sizeof what, "lse is %.9g, reference %.9g, %.3g times its bound", (double)lse[f->row],
+               w->lse[f->row], f->ratio);
       break;
     case WANT_LSE_NAN: snprintf(what, sizeof what, "lse is %g, must be NaN", (double)lse[f->row]); break;
-    case WANT_LSE_EMPTY: snprintf(what, sizeof what, "lse is %g, must be -inf: no token is visible", (double)lse[f->row]); break;
+    case WANT_LSE_EMPTY:
+      snprintf(what, sizeof what, "lse is %g, must be -inf: no token is visible", (double)lse[f->row]);
+      break;
   }
   snprintf(out->detail, sizeof out->detail, "case %s: request %d (kv %lld, %lld visible), token %d, head %d, %s",
            w->data->name, at.request, (long long)at.kv_len, (long long)at.visible, at.token, at.head, what);

@@ -51,14 +51,16 @@ static mlaf_status read_opts(const mlaf_ctx_opts *in, mlaf_ctx_opts *out, mlaf_e
   *out = (mlaf_ctx_opts)MLAF_CTX_OPTS_INIT;
   if (!in) return MLAF_OK;
   if (in->struct_size < sizeof *in || in->struct_size > 4096)
-    return mlaf_fail(err, MLAF_E_ARG, "mlaf_ctx_opts: struct_size is %u, must be at least %zu: start from MLAF_CTX_OPTS_INIT",
+    return mlaf_fail(err, MLAF_E_ARG,
+                     "mlaf_ctx_opts: struct_size is %u, must be at least %zu: start from MLAF_CTX_OPTS_INIT",
                      in->struct_size, sizeof *in);
   for (const char *s = (const char *)(in + 1), *end = (const char *)in + in->struct_size; s < end; s++)
     if (*s) return mlaf_fail(err, MLAF_E_ARG, "mlaf_ctx_opts: a field this library does not know is set");
   const uint32_t known = MLAF_CTX_NO_DB | MLAF_CTX_DB_READ_ONLY | MLAF_CTX_NO_CACHE;
   if (in->flags & ~known) return mlaf_fail(err, MLAF_E_ARG, "mlaf_ctx_opts: unknown flags 0x%x", in->flags & ~known);
   if ((unsigned)in->log_level > MLAF_LOG_DEBUG)
-    return mlaf_fail(err, MLAF_E_ARG, "mlaf_ctx_opts: log_level is %d, must be 0..%d", (int)in->log_level, MLAF_LOG_DEBUG);
+    return mlaf_fail(err, MLAF_E_ARG, "mlaf_ctx_opts: log_level is %d, must be 0..%d", (int)in->log_level,
+                     MLAF_LOG_DEBUG);
   *out = *in;
   return MLAF_OK;
 }
@@ -179,19 +181,22 @@ mlaf_status mlaf_mem_free(mlaf_ctx *ctx, void *ptr) {
 mlaf_status mlaf_mem_write(mlaf_ctx *ctx, void *dst, const void *src, size_t bytes) {
   mlaf_err err = {MLAF_OK, ""};
   if (!ctx || (bytes && (!dst || !src))) return null_argument(ctx, "mlaf_mem_write");
-  return bytes ? done(ctx, mlaf_ops(mlaf_ctx_device(ctx))->mem_write(mlaf_ctx_device(ctx), dst, src, bytes, &err), &err) : MLAF_OK;
+  return bytes ? done(ctx, mlaf_ops(mlaf_ctx_device(ctx))->mem_write(mlaf_ctx_device(ctx), dst, src, bytes, &err), &err)
+               : MLAF_OK;
 }
 
 mlaf_status mlaf_mem_read(mlaf_ctx *ctx, void *dst, const void *src, size_t bytes) {
   mlaf_err err = {MLAF_OK, ""};
   if (!ctx || (bytes && (!dst || !src))) return null_argument(ctx, "mlaf_mem_read");
-  return bytes ? done(ctx, mlaf_ops(mlaf_ctx_device(ctx))->mem_read(mlaf_ctx_device(ctx), dst, src, bytes, &err), &err) : MLAF_OK;
+  return bytes ? done(ctx, mlaf_ops(mlaf_ctx_device(ctx))->mem_read(mlaf_ctx_device(ctx), dst, src, bytes, &err), &err)
+               : MLAF_OK;
 }
 
 mlaf_status mlaf_mem_fill(mlaf_ctx *ctx, void *dst, int byte, size_t bytes) {
   mlaf_err err = {MLAF_OK, ""};
   if (!ctx || (bytes && !dst)) return null_argument(ctx, "mlaf_mem_fill");
-  return bytes ? done(ctx, mlaf_ops(mlaf_ctx_device(ctx))->mem_fill(mlaf_ctx_device(ctx), dst, byte, bytes, &err), &err) : MLAF_OK;
+  return bytes ? done(ctx, mlaf_ops(mlaf_ctx_device(ctx))->mem_fill(mlaf_ctx_device(ctx), dst, byte, bytes, &err), &err)
+               : MLAF_OK;
 }
 
 mlaf_status mlaf_sync(mlaf_ctx *ctx, void *stream) {

@@ -1,5 +1,5 @@
-/* File: <cache>/generator/<first 32 hex digits of the stamp>.tsv, lines "target\ttemplate\thash". The stamp covers every
- * byte the hashes are computed from, so an entry cannot go stale. */
+/* File: <cache>/generator/<first 32 hex digits of the stamp>.tsv, lines "target\ttemplate\thash". The stamp covers
+ * every byte the hashes are computed from, so an entry cannot go stale. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,9 @@
 
 enum { FILE_MAX = 64 * 1024 };
 
-static bool hash_ok(const char *s) { return strlen(s) == MLAF_HASH_HEX - 1 && strspn(s, "0123456789abcdef") == MLAF_HASH_HEX - 1; }
+static bool hash_ok(const char *s) {
+  return strlen(s) == MLAF_HASH_HEX - 1 && strspn(s, "0123456789abcdef") == MLAF_HASH_HEX - 1;
+}
 
 static bool put(mlaf_hashes *h, const char *target, const char *name, const char *hash) {
   if (h->n == MLAF_HASHES_MAX || !hash_ok(hash) || mlaf_hashes_find(h, target, name)) return false;

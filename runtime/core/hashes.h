@@ -1,5 +1,5 @@
-/* Which hash each template has in the generator at hand: asked of Lua once, remembered in a file beside the code objects
- * under the stamp of the generator's files, so that a warm plan opens no Lua state. */
+/* Which hash each template has in the generator at hand: asked of Lua once, remembered in a file beside the code
+ * objects under the stamp of the generator's files, so that a warm plan opens no Lua state. */
 #ifndef MLAF_HASHES_H
 #define MLAF_HASHES_H
 

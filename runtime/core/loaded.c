@@ -73,8 +73,7 @@ bool mlaf_loaded_has_combine(const mlaf_loaded *l) { return l->combine.fn != NUL
 static bool part_lse_offset(const mlaf_problem *p, uint32_t splits, int64_t total_q, size_t *offset) {
   size_t bytes;
   if (total_q < 0 || __builtin_mul_overflow((size_t)total_q, (size_t)splits, &bytes) ||
-      __builtin_mul_overflow(bytes, (size_t)p->heads * (size_t)p->rank * sizeof(float), &bytes) ||
-      bytes > SIZE_MAX / 2)
+      __builtin_mul_overflow(bytes, (size_t)p->heads * (size_t)p->rank * sizeof(float), &bytes) || bytes > SIZE_MAX / 2)
     return false;
   *offset = (bytes + WORKSPACE_ALIGN - 1) / WORKSPACE_ALIGN * WORKSPACE_ALIGN;
   return true;
@@ -109,7 +108,8 @@ static mlaf_status check_pointers(const mlaf_problem *p, const mlaf_execute_args
   }
   if (a->kpe && p->rope && (uintptr_t)a->kpe % POINTER_ALIGN)
     return mlaf_fail(err, MLAF_E_ARG, "kpe is %p, must be %d-byte aligned", a->kpe, POINTER_ALIGN);
-  if ((uintptr_t)a->lse % sizeof(float)) return mlaf_fail(err, MLAF_E_ARG, "lse is %p, must be 4-byte aligned", (void *)a->lse);
+  if ((uintptr_t)a->lse % sizeof(float))
+    return mlaf_fail(err, MLAF_E_ARG, "lse is %p, must be 4-byte aligned", (void *)a->lse);
   return MLAF_OK;
 }
 
@@ -133,9 +133,9 @@ static mlaf_status check_strides(const mlaf_problem *p, const mlaf_execute_args 
   for (size_t i = 0; i < 2; i++)
     if (strides[i].value < strides[i].min || strides[i].value % STRIDE_MULTIPLE ||
         strides[i].value > INT64_MAX / (int64_t)sizeof(uint16_t) / rows)
-      return mlaf_fail(err, MLAF_E_ARG, "%s is %lld, must be a multiple of %d, at least %lld, and fit %d pages in 64 bits",
-                       strides[i].name, (long long)strides[i].value, STRIDE_MULTIPLE, (long long)strides[i].min,
-                       a->num_pages);
+      return mlaf_fail(
+          err, MLAF_E_ARG, "%s is %lld, must be a multiple of %d, at least %lld, and fit %d pages in 64 bits",
+          strides[i].name, (long long)strides[i].value, STRIDE_MULTIPLE, (long long)strides[i].min, a->num_pages);
   return MLAF_OK;
 }
 
@@ -146,8 +146,8 @@ static mlaf_status check_workspace(const mlaf_problem *p, uint32_t splits, const
     return mlaf_fail(err, MLAF_E_ARG, "workspace is %p, must be a %d-byte aligned buffer of %zu bytes", a->workspace,
                      WORKSPACE_ALIGN, need);
   if (a->workspace_size < need)
-    return mlaf_fail(err, MLAF_E_ARG, "workspace_size is %zu, %u splits of %lld tokens need %zu", a->workspace_size, splits,
-                     (long long)a->total_q, need);
+    return mlaf_fail(err, MLAF_E_ARG, "workspace_size is %zu, %u splits of %lld tokens need %zu", a->workspace_size,
+                     splits, (long long)a->total_q, need);
   return MLAF_OK;
 }
 
@@ -155,7 +155,8 @@ static mlaf_status check_workspace(const mlaf_problem *p, uint32_t splits, const
 static mlaf_status check_struct(const mlaf_execute_args *a, mlaf_err *err) {
   if (a->struct_size == sizeof *a) return MLAF_OK;
   if (a->struct_size < sizeof *a || a->struct_size > 4096)
-    return mlaf_fail(err, MLAF_E_ARG, "mlaf_execute_args: struct_size is %u, must be %zu: start from MLAF_EXECUTE_ARGS_INIT",
+    return mlaf_fail(err, MLAF_E_ARG,
+                     "mlaf_execute_args: struct_size is %u, must be %zu: start from MLAF_EXECUTE_ARGS_INIT",
                      a->struct_size, sizeof *a);
   for (const char *s = (const char *)(a + 1), *end = (const char *)a + a->struct_size; s < end; s++)
     if (*s) return mlaf_fail(err, MLAF_E_ARG, "mlaf_execute_args: a field this library does not know is set");
@@ -186,7 +187,9 @@ static void fill_decode(const mlaf_loaded *l, uint32_t splits, const mlaf_execut
   *d = (mlaf_decode_args){
       .q = a->q,
       .ckv = a->ckv,
-      .kpe = a->kpe ? a->kpe : a->ckv ? (const uint16_t *)a->ckv + p->rank : NULL,
+      .kpe = a->kpe   ? a->kpe
+             : a->ckv ? (const uint16_t *)a->ckv + p->rank
+                      : NULL,
       .qo_indptr = a->qo_indptr,
       .kv_indptr = a->kv_indptr,
       .kv_indices = a->kv_indices,

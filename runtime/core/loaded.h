@@ -40,7 +40,7 @@ bool mlaf_loaded_has_combine(const mlaf_loaded *l);
  * next 256-byte boundary. 0 for one split; SIZE_MAX when it does not fit size_t. */
 size_t mlaf_workspace_size(const mlaf_problem *p, uint32_t splits, int64_t total_q);
 
-/* Everything a launch needs, filled from validated arguments: no allocation, no failure. `n` is 0 (nothing to do), 1 or 2. */
+/* Everything a launch needs, filled from validated arguments: no allocation, no failure. `n` is 0 (no work), 1 or 2. */
 typedef struct mlaf_prepared {
   mlaf_decode_args decode;
   mlaf_combine_args combine;
@@ -49,7 +49,8 @@ typedef struct mlaf_prepared {
 } mlaf_prepared;
 /* Host-visible checks of mlaf_execute, for `splits` splits; E_ARG names the argument, its value and what is wanted. */
 mlaf_status mlaf_args_check(const mlaf_problem *p, uint32_t splits, const mlaf_execute_args *args, mlaf_err *err);
-/* `splits` is a launch-time choice: verification launches a variant with others than its own. Above 1 needs a combine kernel. */
+/* `splits` is a launch-time choice: verification launches a variant with others than its own. Above 1 needs a
+ * combine kernel. */
 void mlaf_loaded_prepare(const mlaf_loaded *l, uint32_t splits, const mlaf_execute_args *args, mlaf_prepared *out);
 /* Check, prepare and launch asynchronously on `stream`. */
 mlaf_status mlaf_loaded_launch(const mlaf_loaded *l, uint32_t splits, const mlaf_execute_args *args, void *stream,

@@ -1,4 +1,4 @@
-/* Host-side 16-bit floats and the test data generator. Exact integer arithmetic, so every machine makes the same bits. */
+/* Host-side 16-bit floats and the test data generator. Exact arithmetic: every machine makes the same bits. */
 #ifndef MLAF_NUMERIC_H
 #define MLAF_NUMERIC_H
 

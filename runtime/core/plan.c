@@ -17,12 +17,14 @@ static mlaf_status read_opts(const mlaf_plan_opts *in, mlaf_plan_opts *out, mlaf
   *out = (mlaf_plan_opts)MLAF_PLAN_OPTS_INIT;
   if (!in) return MLAF_OK;
   if (in->struct_size < sizeof *in || in->struct_size > 4096)
-    return mlaf_fail(err, MLAF_E_ARG, "mlaf_plan_opts: struct_size is %u, must be at least %zu: start from MLAF_PLAN_OPTS_INIT",
+    return mlaf_fail(err, MLAF_E_ARG,
+                     "mlaf_plan_opts: struct_size is %u, must be at least %zu: start from MLAF_PLAN_OPTS_INIT",
                      in->struct_size, sizeof *in);
   for (const char *s = (const char *)(in + 1), *end = (const char *)in + in->struct_size; s < end; s++)
     if (*s) return mlaf_fail(err, MLAF_E_ARG, "mlaf_plan_opts: a field this library does not know is set");
   if (in->flags & ~(uint32_t)MLAF_PLAN_NO_COMPILE)
-    return mlaf_fail(err, MLAF_E_ARG, "mlaf_plan_opts: unknown flags 0x%x", in->flags & ~(uint32_t)MLAF_PLAN_NO_COMPILE);
+    return mlaf_fail(err, MLAF_E_ARG, "mlaf_plan_opts: unknown flags 0x%x",
+                     in->flags & ~(uint32_t)MLAF_PLAN_NO_COMPILE);
   if ((unsigned)in->effort > MLAF_EFFORT_MEASURE || in->reserved)
     return mlaf_fail(err, MLAF_E_ARG, "mlaf_plan_opts: effort is %d (0..%d), reserved is %d (0)", in->effort,
                      MLAF_EFFORT_MEASURE, in->reserved);
@@ -60,9 +62,11 @@ mlaf_status mlaf_plan_create(mlaf_ctx *ctx, const mlaf_problem *problem, const m
   mlaf_problem checked = MLAF_PROBLEM_INIT;
   char why[256] = "";
   if (!ctx) return MLAF_E_ARG;
-  mlaf_status st = problem && out ? read_opts(opts, &o, &err) : mlaf_fail(&err, MLAF_E_ARG, "mlaf_plan_create: a pointer is NULL");
+  mlaf_status st =
+      problem && out ? read_opts(opts, &o, &err) : mlaf_fail(&err, MLAF_E_ARG, "mlaf_plan_create: a pointer is NULL");
   if (!st && problem->struct_size < sizeof checked)
-    st = mlaf_fail(&err, MLAF_E_PROBLEM, "mlaf_problem: struct_size is %u: start from MLAF_PROBLEM_INIT", problem->struct_size);
+    st = mlaf_fail(&err, MLAF_E_PROBLEM, "mlaf_problem: struct_size is %u: start from MLAF_PROBLEM_INIT",
+                   problem->struct_size);
   if (!st) {
     /* The check canonicalises, so it needs a copy; a longer struct's tail was the caller's to zero. */
     checked = *problem;
@@ -116,8 +120,9 @@ size_t mlaf_plan_workspace_size(const mlaf_plan *plan, int64_t total_q) {
 mlaf_status mlaf_execute(const mlaf_plan *plan, const mlaf_execute_args *args, void *stream) {
   mlaf_err err; /* 4 KB that only a failure writes to */
   if (!plan) return MLAF_E_ARG;
-  mlaf_status st = args ? mlaf_loaded_launch(plan->from.loaded, mlaf_loaded_splits(plan->from.loaded), args, stream, &err)
-                        : mlaf_fail(&err, MLAF_E_ARG, "mlaf_execute: args is NULL");
+  mlaf_status st =
+      args ? mlaf_loaded_launch(plan->from.loaded, mlaf_loaded_splits(plan->from.loaded), args, stream, &err)
+           : mlaf_fail(&err, MLAF_E_ARG, "mlaf_execute: args is NULL");
   if (!st) return MLAF_OK;
   err.status = st;
   return mlaf_shared_report(plan->shared, &err);

@@ -19,7 +19,9 @@ typedef struct planner {
   mlaf_text notes;
   mlaf_err last; /* why the latest rung failed: what the caller hears if none holds */
   int n_refused;
-  struct { char problem[MLAF_PROBLEM_TEXT_MAX], variant[256]; } refused[REFUSED_MAX];
+  struct {
+    char problem[MLAF_PROBLEM_TEXT_MAX], variant[256];
+  } refused[REFUSED_MAX];
 } planner;
 
 static const mlaf_device_info *info(const planner *p) { return mlaf_info(mlaf_ctx_device(p->ctx)); }
@@ -135,8 +137,8 @@ static mlaf_status choose(planner *p, mlaf_choice *choice, mlaf_rung *rung) {
     mlaf_fail(&p->last, MLAF_E_NOT_TUNED, "no tuning database: %.4000s", p->ctx->db_why.text);
     return MLAF_E_NOT_TUNED;
   }
-  mlaf_status st = mlaf_db_choose_if(p->ctx->db, info(p), mlaf_ctx_toolchain(p->ctx), p->problem, accept_choice, p, choice,
-                                     rung, &why);
+  mlaf_status st = mlaf_db_choose_if(p->ctx->db, info(p), mlaf_ctx_toolchain(p->ctx), p->problem, accept_choice, p,
+                                     choice, rung, &why);
   if (st && st != MLAF_E_NOT_TUNED) {
     why.status = MLAF_E_NOT_TUNED;
     pass_over(p, &why, "the database");
@@ -179,7 +181,8 @@ static mlaf_status try_variant(planner *p, mlaf_gen *gen, const mlaf_variant *v,
 /* The tuner has tried it on this very problem and it failed. */
 static bool known_bad(const mlaf_sample *samples, size_t n, const char *variant) {
   for (size_t i = 0; i < n; i++)
-    if (!strcmp(samples[i].variant, variant)) return samples[i].outcome != MLAF_OUT_OK && samples[i].outcome != MLAF_OUT_NOISY;
+    if (!strcmp(samples[i].variant, variant))
+      return samples[i].outcome != MLAF_OUT_OK && samples[i].outcome != MLAF_OUT_NOISY;
   return false;
 }
 
@@ -238,15 +241,19 @@ static bool is_tuned_here(const planner *p) {
   return p->out->loaded && p->out->rung == MLAF_RUNG_EXACT && !p->out->stale[0];
 }
 
-/* Tune, and stand on what the tuner chose: its result, not the database, because a run may have had nowhere to write. */
+/* Tune, and stand on what the tuner chose: its result, not the database, because a run may have had nowhere to write.
+ */
 static mlaf_status measure(planner *p, mlaf_err *err) {
 #ifdef MLAF_HAVE_TUNE
   mlaf_gen *gen;
   mlaf_tuner_result r = {.items = NULL};
   mlaf_status st = mlaf_ctx_gen(p->ctx, &gen, err);
   if (st) return st;
-  const mlaf_tuner_env env = {
-      .device = mlaf_ctx_device(p->ctx), .db = p->ctx->db, .gen = gen, .compiler = p->ctx->compiler, .log = &p->ctx->log};
+  const mlaf_tuner_env env = {.device = mlaf_ctx_device(p->ctx),
+                              .db = p->ctx->db,
+                              .gen = gen,
+                              .compiler = p->ctx->compiler,
+                              .log = &p->ctx->log};
   const mlaf_tuner_opts opts = {.time_limit_s = p->opts->time_limit_s};
   st = mlaf_tuner_run(&env, p->problem, &opts, &r, err);
   p->out->compiles += (int)r.compiles;

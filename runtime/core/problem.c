@@ -57,7 +57,8 @@ static mlaf_status check_size(const mlaf_problem *p, char *why, size_t why_size)
   if (p->struct_size > 4096) return bad(why, why_size, "struct_size is %u: not set?", p->struct_size);
   for (size_t i = 0; i < p->struct_size - sizeof *p; i++)
     if (tail[i])
-      return bad(why, why_size, "byte %zu behind the fields this library knows is not 0: it is older than its caller", i);
+      return bad(why, why_size, "byte %zu behind the fields this library knows is not 0: it is older than its caller",
+                 i);
   return MLAF_OK;
 }
 
@@ -67,10 +68,10 @@ mlaf_status mlaf_problem_check(mlaf_problem *p, char *why, size_t why_size) {
   if (st) return st;
   for (const field *f = fields; f < fields + N_FIELDS; f++) {
     int32_t v = field_get(p, f);
-    if (v < f->min || v > f->max)
-      return bad(why, why_size, "%s is %d, must be %d..%d", f->name, v, f->min, f->max);
+    if (v < f->min || v > f->max) return bad(why, why_size, "%s is %d, must be %d..%d", f->name, v, f->min, f->max);
     if (v % f->multiple)
-      return bad(why, why_size, "%s is %d, must be a multiple of %d in %d..%d", f->name, v, f->multiple, f->min, f->max);
+      return bad(why, why_size, "%s is %d, must be a multiple of %d in %d..%d", f->name, v, f->multiple, f->min,
+                 f->max);
   }
   if (p->causal != 0 && p->causal != 1) return bad(why, why_size, "causal is %d, must be 0 or 1", p->causal);
   if (p->dtype < 0 || p->dtype >= MLAF_DTYPE_COUNT)

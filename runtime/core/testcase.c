@@ -6,8 +6,8 @@
 #include "core/numeric.h"
 #include "core/testcase.h"
 
-/* Poison: NaN in both types; with a page outside the cache a small number, so that a kernel that reads some other page in its
- * place does not come by the right answer, NaN, by accident. */
+/* Poison: NaN in both types; with a page outside the cache a small number, so that a kernel that reads some other page
+ * in its place does not come by the right answer, NaN, by accident. */
 enum { SPLIT_PAD = 8, OOB_PAGE_STEP = 1000003, POISON = 0xff, POISON_OOB = 0x3c };
 
 static int64_t pages_of(const mlaf_case_spec *s, int32_t b) {
@@ -19,8 +19,8 @@ static mlaf_status check_spec(const mlaf_case_spec *s, mlaf_err *err) {
     return mlaf_fail(err, MLAF_E_ARG, "case %s: %d requests, must be 0..%d", s->name, s->n, MLAF_CASE_REQUESTS);
   for (int32_t b = 0; b < s->n; b++)
     if (s->q_lens[b] < 0 || s->q_lens[b] > s->problem.q_len || s->kv_lens[b] < 0 || s->kv_lens[b] > 1 << 20)
-      return mlaf_fail(err, MLAF_E_ARG, "case %s: request %d has q %d (0..%d), kv %d (0..2^20)", s->name, b, s->q_lens[b],
-                       s->problem.q_len, s->kv_lens[b]);
+      return mlaf_fail(err, MLAF_E_ARG, "case %s: request %d has q %d (0..%d), kv %d (0..2^20)", s->name, b,
+                       s->q_lens[b], s->problem.q_len, s->kv_lens[b]);
   return MLAF_OK;
 }
 

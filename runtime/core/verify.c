@@ -59,8 +59,8 @@ static mlaf_case_spec spec_deep(const mlaf_problem *p, uint64_t seed) {
   return s;
 }
 
-/* Scores so far apart that the running maximum keeps rising by more than any lazy-rescale threshold, in the cache layout
- * with ckv and kpe apart. */
+/* Scores so far apart that the running maximum keeps rising by more than any lazy-rescale threshold, in the cache
+ * layout with ckv and kpe apart. */
 static mlaf_case_spec spec_sharp(const mlaf_problem *p, uint64_t seed) {
   mlaf_case_spec s = {.name = "sharp", .problem = *p, .seed = seed + 2, .score_std = 14, .layout = MLAF_CACHE_SPLIT};
   static const int32_t kv[] = {190, 77, 3};
@@ -86,7 +86,8 @@ void mlaf_suite_free(mlaf_suite *s) {
 
 size_t mlaf_suite_cases(const mlaf_suite *s) { return s->n; }
 
-static mlaf_status add_case(mlaf_suite *s, mlaf_case_spec spec, split_rule rule, bool second_without_lse, mlaf_err *err) {
+static mlaf_status add_case(mlaf_suite *s, mlaf_case_spec spec, split_rule rule, bool second_without_lse,
+                            mlaf_err *err) {
   suite_case *c = &s->cases[s->n++]; /* counted first, so that a half-made case is freed with the suite */
   c->splits = rule;
   c->second_without_lse = second_without_lse;
@@ -102,7 +103,8 @@ static mlaf_status add_case(mlaf_suite *s, mlaf_case_spec spec, split_rule rule,
   return mlaf_reference(x, c->want.o, c->want.lse, c->want.magnitude, err);
 }
 
-mlaf_status mlaf_suite_create(const mlaf_problem *p, uint64_t seed, mlaf_inject inject, mlaf_suite **out, mlaf_err *err) {
+mlaf_status mlaf_suite_create(const mlaf_problem *p, uint64_t seed, mlaf_inject inject, mlaf_suite **out,
+                              mlaf_err *err) {
   mlaf_suite *s = calloc(1, sizeof *s);
   if (!s) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for a verification suite");
   s->problem = *p;
@@ -167,8 +169,8 @@ static void free_trial(trial *t) {
   free(t->lse);
 }
 
-static mlaf_status run_trial(const mlaf_loaded *l, const mlaf_testcase *data, uint32_t splits, bool canaries, bool with_lse,
-                             trial *t, mlaf_err *err) {
+static mlaf_status run_trial(const mlaf_loaded *l, const mlaf_testcase *data, uint32_t splits, bool canaries,
+                             bool with_lse, trial *t, mlaf_err *err) {
   const mlaf_batch *x = &data->batch;
   mlaf_device *dev = mlaf_loaded_device(l);
   const size_t rows = (size_t)x->total_q * (size_t)x->problem.heads, o_bytes = rows * (size_t)x->problem.rank * 2;
@@ -191,14 +193,15 @@ static mlaf_status run_trial(const mlaf_loaded *l, const mlaf_testcase *data, ui
   return st;
 }
 
-static bool same_bits(const mlaf_expected *want, const trial *a, const trial *b, bool with_lse, mlaf_verify_result *out) {
+static bool same_bits(const mlaf_expected *want, const trial *a, const trial *b, bool with_lse,
+                      mlaf_verify_result *out) {
   const mlaf_batch *x = &want->data->batch;
   const int64_t rows = x->total_q * x->problem.heads, n = rows * x->problem.rank;
   for (int64_t i = 0; i < n; i++)
     if (a->o[i] != b->o[i]) {
-      snprintf(out->detail, sizeof out->detail, "case %s: two runs differ: row %lld of %lld, column %lld: bits %04x and %04x",
-               want->data->name, (long long)(i / x->problem.rank), (long long)rows, (long long)(i % x->problem.rank),
-               a->o[i], b->o[i]);
+      snprintf(out->detail, sizeof out->detail,
+               "case %s: two runs differ: row %lld of %lld, column %lld: bits %04x and %04x", want->data->name,
+               (long long)(i / x->problem.rank), (long long)rows, (long long)(i % x->problem.rank), a->o[i], b->o[i]);
       return false;
     }
   if (with_lse && memcmp(a->lse, b->lse, (size_t)rows * sizeof(float))) {
@@ -234,7 +237,8 @@ mlaf_status mlaf_suite_run(const mlaf_suite *s, const mlaf_loaded *l, mlaf_verif
   mlaf_problem_print(&s->problem, problem, sizeof problem);
   *out = (mlaf_verify_result){0};
   snprintf(out->command, sizeof out->command, "mlaforge verify '%s' --device %s --variant '%s' --seed %llu%s", problem,
-           mlaf_ops(mlaf_loaded_device(l))->name, mlaf_loaded_name(l), (unsigned long long)s->seed, inject_option(s->inject));
+           mlaf_ops(mlaf_loaded_device(l))->name, mlaf_loaded_name(l), (unsigned long long)s->seed,
+           inject_option(s->inject));
   mlaf_status st = MLAF_OK;
   for (size_t i = 0; !st && i < s->n; i++) {
     st = run_case(&s->cases[i], l, out, &local);

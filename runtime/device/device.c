@@ -43,7 +43,8 @@ static mlaf_status open_auto(const mlaf_log *log, mlaf_device **out, mlaf_err *e
     mlaf_log_line(log, MLAF_LOG_INFO, "device auto: not %s: %s", (*b)->name, why.text);
     mlaf_text_fmt(&reasons, "%s%s: %s", reasons.len ? "; " : "", (*b)->name, why.text);
   }
-  mlaf_fail(err, MLAF_E_NO_DEVICE, "no device works here: %s", reasons.data ? reasons.data : "this build has no back end");
+  mlaf_fail(err, MLAF_E_NO_DEVICE, "no device works here: %s",
+            reasons.data ? reasons.data : "this build has no back end");
   mlaf_text_free(&reasons);
   return MLAF_E_NO_DEVICE;
 }

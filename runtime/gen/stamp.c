@@ -19,11 +19,13 @@ static mlaf_status add_dir(mlaf_text *lines, const char *root, const char *dir, 
 static mlaf_status add_entry(mlaf_text *lines, const char *root, const char *path, bool is_dir, int depth, int *files,
                              mlaf_err *err) {
   if (is_dir) return depth < MAX_DEPTH ? add_dir(lines, root, path, depth + 1, files, err) : MLAF_OK;
-  if (++*files > MAX_FILES) return mlaf_fail(err, MLAF_E_IO, "more than %d files under %s: not a generator?", MAX_FILES, root);
+  if (++*files > MAX_FILES)
+    return mlaf_fail(err, MLAF_E_IO, "more than %d files under %s: not a generator?", MAX_FILES, root);
   void *text = NULL;
   size_t size = 0;
   char *full = mlaf_format("%s/%s", root, path);
-  mlaf_status st = full ? mlaf_file_read(full, MLAF_GEN_FILE_MAX, &text, &size, err) : mlaf_fail(err, MLAF_E_NOMEM, "stamp");
+  mlaf_status st =
+      full ? mlaf_file_read(full, MLAF_GEN_FILE_MAX, &text, &size, err) : mlaf_fail(err, MLAF_E_NOMEM, "stamp");
   if (!st) add_file(lines, path, text, size);
   free(text);
   free(full);

@@ -19,12 +19,12 @@ void mlaf_hip_leave(mlaf_hip *h, int previous) {
 }
 
 /* Run one HIP call on our device. `call` is an expression that may use h. */
-#define ON_DEVICE(h, err, name, call)                       \
-  int previous_;                                            \
-  mlaf_status st_ = mlaf_hip_enter(h, &previous_, err);     \
-  if (st_) return st_;                                      \
-  st_ = mlaf_hip_check(&(h)->api, call, name, err);         \
-  mlaf_hip_leave(h, previous_);                             \
+#define ON_DEVICE(h, err, name, call)                   \
+  int previous_;                                        \
+  mlaf_status st_ = mlaf_hip_enter(h, &previous_, err); \
+  if (st_) return st_;                                  \
+  st_ = mlaf_hip_check(&(h)->api, call, name, err);     \
+  mlaf_hip_leave(h, previous_);                         \
   return st_
 
 /* --- open and close --- */
@@ -40,8 +40,10 @@ static mlaf_status count_devices(mlaf_hip *h, int *count, mlaf_err *err) {
   char detail[MLAF_ERR_MAX];
   if (err) {
     memcpy(detail, err->text, sizeof detail);
-    mlaf_fail(err, MLAF_E_NO_DEVICE, "%.3500s; is there an AMD GPU, is /dev/kfd readable (group render), is ROCR_VISIBLE_DEVICES "
-              "or HIP_VISIBLE_DEVICES hiding it?", detail);
+    mlaf_fail(err, MLAF_E_NO_DEVICE,
+              "%.3500s; is there an AMD GPU, is /dev/kfd readable (group render), is ROCR_VISIBLE_DEVICES "
+              "or HIP_VISIBLE_DEVICES hiding it?",
+              detail);
   }
   return MLAF_E_NO_DEVICE;
 }
@@ -118,14 +120,14 @@ static mlaf_status hip_module_load(mlaf_device *dev, const void *code, size_t si
   mlaf_hip *h = mlaf_hip_of(dev);
   int previous;
   void *module = NULL;
-  if (size < 64 || memcmp(code, "\177ELF", 4)) return mlaf_fail(err, MLAF_E_ARG, "hipModuleLoadData: not a code object");
+  if (size < 64 || memcmp(code, "\177ELF", 4))
+    return mlaf_fail(err, MLAF_E_ARG, "hipModuleLoadData: not a code object");
   mlaf_status st = mlaf_hip_enter(h, &previous, err);
   if (st) return st;
   int rc = h->api.hipModuleLoadData(&module, code);
   mlaf_hip_leave(h, previous);
   st = mlaf_hip_check(&h->api, rc, "hipModuleLoadData", err);
-  if (rc == HIP_NO_BINARY_FOR_GPU)
-    mlaf_fail_prefix(err, st, "the code object is not for %s", h->base.info.full_target);
+  if (rc == HIP_NO_BINARY_FOR_GPU) mlaf_fail_prefix(err, st, "the code object is not for %s", h->base.info.full_target);
   if (!st) *out = module;
   return st;
 }
@@ -145,7 +147,8 @@ static mlaf_status hip_function_get(mlaf_device *dev, mlaf_module *module, const
   void *function = NULL;
   mlaf_status st = mlaf_hip_enter(h, &previous, err);
   if (st) return st;
-  st = mlaf_hip_check(&h->api, h->api.hipModuleGetFunction(&function, raw(module), symbol), "hipModuleGetFunction", err);
+  st =
+      mlaf_hip_check(&h->api, h->api.hipModuleGetFunction(&function, raw(module), symbol), "hipModuleGetFunction", err);
   mlaf_hip_leave(h, previous);
   if (st) return mlaf_fail_prefix(err, st, "%s", symbol);
   *out = function;
@@ -159,8 +162,8 @@ mlaf_status mlaf_hip_launch(mlaf_device *dev, void *stream, const mlaf_launch *l
   size_t size = l->args_size;
   void *extra[] = {HIP_PARAM_POINTER, raw(l->args), HIP_PARAM_SIZE, &size, HIP_PARAM_END};
   ON_DEVICE(h, err, "hipModuleLaunchKernel",
-            h->api.hipModuleLaunchKernel(raw(l->fn), l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1], l->block[2],
-                                         0, stream, NULL, extra));
+            h->api.hipModuleLaunchKernel(raw(l->fn), l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1],
+                                         l->block[2], 0, stream, NULL, extra));
 }
 
 static mlaf_status hip_sync(mlaf_device *dev, void *stream, mlaf_err *err) {

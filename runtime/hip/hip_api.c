@@ -27,8 +27,8 @@ static const char *const candidates[] = {
     "/opt/rocm/lib/libamdhip64.so",
 };
 
-/* The first candidate that loads. A library that exists and does not load (a missing dependency) is worth reporting; names
- * that are not there are not. */
+/* The first candidate that loads. A library that exists and does not load (a missing dependency) is worth reporting;
+ * names that are not there are not. */
 static void *open_library(char *name, size_t size, mlaf_err *err) {
   const char *forced = getenv("MLAF_HIP_LIBRARY");
   if (forced && *forced) {
@@ -49,10 +49,11 @@ static void *open_library(char *name, size_t size, mlaf_err *err) {
     bool absent = why && !strncmp(why, candidates[i], n) && strstr(why, "No such file");
     if (why && !absent && !broken[0]) snprintf(broken, sizeof broken, " (%s)", why);
   }
-  mlaf_fail(err, MLAF_E_NO_DEVICE,
-            "libamdhip64.so.6 not found on the loader's path or in /opt/rocm/lib%s; install ROCm, set MLAF_HIP_LIBRARY, or "
-            "use --device emu:gfx942",
-            broken);
+  mlaf_fail(
+      err, MLAF_E_NO_DEVICE,
+      "libamdhip64.so.6 not found on the loader's path or in /opt/rocm/lib%s; install ROCm, set MLAF_HIP_LIBRARY, or "
+      "use --device emu:gfx942",
+      broken);
   return NULL;
 }
 
@@ -75,7 +76,8 @@ mlaf_status mlaf_hip_load(mlaf_hip_api *out, mlaf_err *err) {
   if (!find(handle, "hipGetErrorName", &api.hipGetErrorName)) missing = "hipGetErrorName";
   if (!find(handle, "hipGetErrorString", &api.hipGetErrorString)) missing = "hipGetErrorString";
   if (missing)
-    return mlaf_fail(err, MLAF_E_NO_DEVICE, "%s has no function %s: not a HIP runtime of ROCm 5 or later", api.library, missing);
+    return mlaf_fail(err, MLAF_E_NO_DEVICE, "%s has no function %s: not a HIP runtime of ROCm 5 or later", api.library,
+                     missing);
   if (!find(handle, "hipGetDevicePropertiesR0600", &api.properties_r0600) &&
       !find(handle, "hipGetDeviceProperties", &api.properties_r0000))
     return mlaf_fail(err, MLAF_E_NO_DEVICE, "%s has no hipGetDeviceProperties", api.library);

@@ -1,5 +1,5 @@
-/* The part of the HIP runtime API that is used here, found at run time. Declared by hand because HIP headers are not there
- * when this is built; numbers and layouts are those of HIP 5 to 7, which keep them for binary compatibility. */
+/* The part of the HIP runtime API that is used here, found at run time. Declared by hand because HIP headers are not
+ * there when this is built; numbers and layouts are those of HIP 5 to 7, which keep them for binary compatibility. */
 #ifndef MLAF_HIP_API_H
 #define MLAF_HIP_API_H
 
@@ -41,8 +41,8 @@ enum {
   X(hipModuleLoadData, (void **module, const void *image))                                                           \
   X(hipModuleUnload, (void *module))                                                                                 \
   X(hipModuleGetFunction, (void **function, void *module, const char *name))                                         \
-  X(hipModuleLaunchKernel, (void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, \
-                            unsigned lds, void *stream, void **params, void **extra))                                \
+  X(hipModuleLaunchKernel, (void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,    \
+                            unsigned bz, unsigned lds, void *stream, void **params, void **extra))                   \
   X(hipStreamCreateWithFlags, (void **stream, unsigned flags))                                                       \
   X(hipStreamDestroy, (void *stream))                                                                                \
   X(hipStreamSynchronize, (void *stream))                                                                            \

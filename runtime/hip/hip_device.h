@@ -13,8 +13,8 @@ typedef struct mlaf_hip {
 
 static inline mlaf_hip *mlaf_hip_of(mlaf_device *dev) { return (mlaf_hip *)dev; }
 
-/* HIP's current device is a property of the calling thread, and the thread is the application's: every operation enters our
- * device and leaves the thread as it found it. No lock, no allocation; legal during capture. */
+/* HIP's current device is a property of the calling thread, and the thread is the application's: every operation enters
+ * our device and leaves the thread as it found it. No lock, no allocation; legal during capture. */
 mlaf_status mlaf_hip_enter(mlaf_hip *h, int *previous, mlaf_err *err);
 void mlaf_hip_leave(mlaf_hip *h, int previous);
 

@@ -84,8 +84,9 @@ static mlaf_status read_arch(mlaf_hip *h, char *out, size_t size, mlaf_err *err)
     char *arch = props + (r0600 ? ARCH_AT_R0600 : ARCH_AT_R0000);
     arch[ARCH_SIZE - 1] = 0;
     if (!strncmp(arch, "gfx", 3) && strlen(arch) < size) snprintf(out, size, "%s", arch);
-    else st = mlaf_fail(err, MLAF_E_DEVICE, "%s: hipGetDeviceProperties has an unknown layout: no \"gfx\" where the arch is",
-                        h->api.library);
+    else
+      st = mlaf_fail(err, MLAF_E_DEVICE,
+                     "%s: hipGetDeviceProperties has an unknown layout: no \"gfx\" where the arch is", h->api.library);
   }
   free(props);
   return st;
@@ -129,8 +130,8 @@ static void write_driver(mlaf_hip *h, const char *module) {
   int runtime = 0, driver = 0;
   h->api.hipRuntimeGetVersion(&runtime); /* both are for the record only: 0 when not told */
   h->api.hipDriverGetVersion(&driver);
-  snprintf(h->base.info.driver, sizeof h->base.info.driver, "hip %d driver %d%s%s", runtime, driver, *module ? " amdgpu " : "",
-           module);
+  snprintf(h->base.info.driver, sizeof h->base.info.driver, "hip %d driver %d%s%s", runtime, driver,
+           *module ? " amdgpu " : "", module);
 }
 
 mlaf_status mlaf_hip_identify(mlaf_hip *h, const char *sysfs, mlaf_err *err) {

@@ -14,7 +14,9 @@ typedef struct timer {
   void *stream, *start, *stop;
 } timer;
 
-static mlaf_status call(timer *t, int code, const char *name, mlaf_err *err) { return mlaf_hip_check(&t->h->api, code, name, err); }
+static mlaf_status call(timer *t, int code, const char *name, mlaf_err *err) {
+  return mlaf_hip_check(&t->h->api, code, name, err);
+}
 
 static mlaf_status run(timer *t, int repeats, mlaf_err *err) {
   mlaf_status st = MLAF_OK;
@@ -32,7 +34,8 @@ static mlaf_status sample(timer *t, int repeats, double *ns, mlaf_err *err) {
   if (!st) st = call(t, api->hipEventRecord(t->stop, t->stream), "hipEventRecord", err);
   if (!st) st = call(t, api->hipEventSynchronize(t->stop), "hipEventSynchronize", err);
   if (!st) st = call(t, api->hipEventElapsedTime(&ms, t->start, t->stop), "hipEventElapsedTime", err);
-  if (!st && !(ms >= 0)) st = mlaf_fail(err, MLAF_E_DEVICE, "hipEventElapsedTime: %g ms, time ran backwards", (double)ms);
+  if (!st && !(ms >= 0))
+    st = mlaf_fail(err, MLAF_E_DEVICE, "hipEventElapsedTime: %g ms, time ran backwards", (double)ms);
   if (!st) *ns = (double)ms * 1e6;
   return st;
 }
@@ -60,9 +63,10 @@ static void summarise(double *ns, int n, mlaf_timing *out) {
   out->samples = n;
 }
 
-/* Repeats per sample: doubled until a sample is as long as the window, so that the events' resolution does not matter. A
- * candidate that is hopeless already here is given up without more samples. */
-static mlaf_status calibrate(timer *t, const mlaf_time_opts *o, double deadline, int *repeats, double *ns, mlaf_err *err) {
+/* Repeats per sample: doubled until a sample is as long as the window, so that the events' resolution does not matter.
+ * A candidate that is hopeless already here is given up without more samples. */
+static mlaf_status calibrate(timer *t, const mlaf_time_opts *o, double deadline, int *repeats, double *ns,
+                             mlaf_err *err) {
   mlaf_status st = MLAF_OK;
   for (*repeats = 1;; *repeats *= 2) {
     st = sample(t, *repeats, ns, err);
@@ -92,13 +96,16 @@ static mlaf_status measure(timer *t, const mlaf_time_opts *o, double *ns, mlaf_t
   if (st) return st;
   summarise(ns, n, out);
   snprintf(out->detail, sizeof out->detail, "%d samples of %d sequences%s", n, repeats,
-           hopeless ? ", given up early" : n < o->min_samples ? ", time limit" : "");
+           hopeless             ? ", given up early"
+           : n < o->min_samples ? ", time limit"
+                                : "");
   return MLAF_OK;
 }
 
 static mlaf_status prepare(timer *t, mlaf_err *err) {
   const mlaf_hip_api *api = &t->h->api;
-  mlaf_status st = call(t, api->hipStreamCreateWithFlags(&t->stream, HIP_STREAM_NON_BLOCKING), "hipStreamCreateWithFlags", err);
+  mlaf_status st =
+      call(t, api->hipStreamCreateWithFlags(&t->stream, HIP_STREAM_NON_BLOCKING), "hipStreamCreateWithFlags", err);
   if (!st) st = call(t, api->hipEventCreate(&t->start), "hipEventCreate", err);
   if (!st) st = call(t, api->hipEventCreate(&t->stop), "hipEventCreate", err);
   return st;

@@ -38,7 +38,8 @@ static inline void built_open(built *b, const char *problem, const char *name) {
   *b = (built){.gen = NULL};
   built_cache();
   assert_int_equal(mlaf_problem_parse(problem, &b->problem, err.text, sizeof err.text), MLAF_OK);
-  if (mlaf_gen_open(NULL, &b->gen, &err) || mlaf_compiler_open(NULL, NULL, &b->compiler, &err)) fail_msg("%s", err.text);
+  if (mlaf_gen_open(NULL, &b->gen, &err) || mlaf_compiler_open(NULL, NULL, &b->compiler, &err))
+    fail_msg("%s", err.text);
   if (mlaf_compiler_identity(b->compiler, &identity, &err)) {
     built_close(b);
     if (getenv("MLAF_REQUIRE_ROCM")) fail_msg("%s", err.text);

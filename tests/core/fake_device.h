@@ -1,5 +1,6 @@
-/* A device for tests of what stands above devices: "kernels" are host functions that work as the real ones do (fp32 scores,
- * softmax in base 2, P rounded to 16 bits, split-KV with a combine), and that can be given one bug at a time. */
+/* A device for tests of what stands above devices: "kernels" are host functions that work as the real ones do (fp32
+ * scores, softmax in base 2, P rounded to 16 bits, split-KV with a combine), and that can be given one bug at a time.
+ */
 #ifndef MLAF_TEST_FAKE_DEVICE_H
 #define MLAF_TEST_FAKE_DEVICE_H
 
@@ -11,9 +12,28 @@
 #include "core/numeric.h"
 
 typedef enum fake_bug {
-  BUG_NONE, BUG_EXTRA_TOKEN, BUG_DROP_TOKEN, BUG_NO_CAUSAL, BUG_HEAD_ORDER, BUG_WRITE_BEHIND, BUG_WRITE_BEFORE, BUG_WRITE_INPUT,
-  BUG_RANDOM, BUG_COARSE_P, BUG_LSE_BASE2, BUG_EMPTY_LSE, BUG_EMPTY_O, BUG_COMBINE_EMPTY, BUG_SWALLOW_NAN, BUG_CLAMP_PAGE,
-  BUG_PAGE_STRIDE, BUG_UNWRITTEN, BUG_LAUNCH_FAILS, BUG_SPREAD_NAN, BUG_LSE_P16, BUG_COUNT
+  BUG_NONE,
+  BUG_EXTRA_TOKEN,
+  BUG_DROP_TOKEN,
+  BUG_NO_CAUSAL,
+  BUG_HEAD_ORDER,
+  BUG_WRITE_BEHIND,
+  BUG_WRITE_BEFORE,
+  BUG_WRITE_INPUT,
+  BUG_RANDOM,
+  BUG_COARSE_P,
+  BUG_LSE_BASE2,
+  BUG_EMPTY_LSE,
+  BUG_EMPTY_O,
+  BUG_COMBINE_EMPTY,
+  BUG_SWALLOW_NAN,
+  BUG_CLAMP_PAGE,
+  BUG_PAGE_STRIDE,
+  BUG_UNWRITTEN,
+  BUG_LAUNCH_FAILS,
+  BUG_SPREAD_NAN,
+  BUG_LSE_P16,
+  BUG_COUNT
 } fake_bug;
 
 typedef struct fake_device {
@@ -49,15 +69,18 @@ static int64_t fake_cache_row(const fake_device *f, const mlaf_decode_args *a, i
 
 static float fake_score(const fake_device *f, const mlaf_decode_args *a, const uint16_t *q, int64_t row) {
   const int32_t r = f->problem.rank, p = f->problem.rope;
-  const uint16_t *ckv = (const uint16_t *)a->ckv + row * a->ckv_row_stride, *kpe = (const uint16_t *)a->kpe + row * a->kpe_row_stride;
+  const uint16_t *ckv = (const uint16_t *)a->ckv + row * a->ckv_row_stride,
+                 *kpe = (const uint16_t *)a->kpe + row * a->kpe_row_stride;
   float s = 0;
   for (int32_t c = 0; c < r; c++) s += mlaf_decode16(f->problem.dtype, q[c]) * mlaf_decode16(f->problem.dtype, ckv[c]);
-  for (int32_t c = 0; c < p; c++) s += mlaf_decode16(f->problem.dtype, q[r + c]) * mlaf_decode16(f->problem.dtype, kpe[c]);
+  for (int32_t c = 0; c < p; c++)
+    s += mlaf_decode16(f->problem.dtype, q[r + c]) * mlaf_decode16(f->problem.dtype, kpe[c]);
   if (f->bug == BUG_SWALLOW_NAN && isnan(s)) s = 0;
   return s * a->scale_log2e;
 }
 
-static void fake_token(const fake_device *f, const mlaf_decode_args *a, fake_row *w, const uint16_t *q, int32_t b, int64_t t) {
+static void fake_token(const fake_device *f, const mlaf_decode_args *a, fake_row *w, const uint16_t *q, int32_t b,
+                       int64_t t) {
   const int32_t r = f->problem.rank;
   int64_t row = fake_cache_row(f, a, b, t);
   float s = row < 0 ? NAN : fake_score(f, a, q, row);
@@ -73,7 +96,8 @@ static void fake_token(const fake_device *f, const mlaf_decode_args *a, fake_row
   }
 }
 
-static void fake_store(fake_device *f, const mlaf_decode_args *a, const fake_row *w, int64_t row, int32_t split, bool nobody) {
+static void fake_store(fake_device *f, const mlaf_decode_args *a, const fake_row *w, int64_t row, int32_t split,
+                       bool nobody) {
   const int32_t r = f->problem.rank;
   const int64_t rows = a->total_q * f->problem.heads;
   const bool empty = w->m == -INFINITY && !isnan(w->l);
@@ -87,10 +111,12 @@ static void fake_store(fake_device *f, const mlaf_decode_args *a, const fake_row
   }
   (void)nobody;
   uint16_t *o = (uint16_t *)a->o + row * r;
-  for (int32_t c = 0; c < r; c++) o[c] = mlaf_encode16(f->problem.dtype, empty ? (f->bug == BUG_EMPTY_O ? 1e-6f : 0) : w->acc[c] / w->l);
+  for (int32_t c = 0; c < r; c++)
+    o[c] = mlaf_encode16(f->problem.dtype, empty ? (f->bug == BUG_EMPTY_O ? 1e-6f : 0) : w->acc[c] / w->l);
   if (f->bug == BUG_RANDOM && row == 3) o[1] ^= (uint16_t)(f->noise++ & 1);
   if (f->bug == BUG_UNWRITTEN && row == 2) memset(o, 0x5a, 2);
-  float lse = empty ? (f->bug == BUG_EMPTY_LSE ? -1e30f : -INFINITY) : lse2 * (f->bug == BUG_LSE_BASE2 ? 1 : (float)M_LN2);
+  float lse =
+      empty ? (f->bug == BUG_EMPTY_LSE ? -1e30f : -INFINITY) : lse2 * (f->bug == BUG_LSE_BASE2 ? 1 : (float)M_LN2);
   if (a->lse) a->lse[row] = lse;
 }
 
@@ -173,7 +199,8 @@ static mlaf_status fake_module_load(mlaf_device *d, const void *code, size_t n, 
 }
 static void fake_module_unload(mlaf_device *d, mlaf_module *m) { free(m); }
 static fake_function fake_functions[2];
-static mlaf_status fake_function_get(mlaf_device *d, mlaf_module *m, const char *symbol, mlaf_function **out, mlaf_err *err) {
+static mlaf_status fake_function_get(mlaf_device *d, mlaf_module *m, const char *symbol, mlaf_function **out,
+                                     mlaf_err *err) {
   fake_function *f = &fake_functions[!strcmp(symbol, "combine")];
   *f = (fake_function){fake_of(d), !strcmp(symbol, "combine")};
   *out = (mlaf_function *)f;
@@ -188,20 +215,31 @@ static mlaf_status fake_launch(mlaf_device *d, void *stream, const mlaf_launch *
   return MLAF_OK;
 }
 static mlaf_status fake_sync(mlaf_device *d, void *stream, mlaf_err *err) { return MLAF_OK; }
-static mlaf_status fake_time(mlaf_device *d, const mlaf_launch *l, size_t n, const mlaf_time_opts *o, mlaf_timing *out, mlaf_err *err) {
+static mlaf_status fake_time(mlaf_device *d, const mlaf_launch *l, size_t n, const mlaf_time_opts *o, mlaf_timing *out,
+                             mlaf_err *err) {
   *out = (mlaf_timing){.source = MLAF_TIME_MODELLED, .ns = 1000.0 * (double)n, .samples = o->min_samples};
   return MLAF_OK;
 }
 
-static const mlaf_device_ops fake_ops = {
-    .name = "fake", .close = fake_close, .mem_alloc = fake_alloc, .mem_free = fake_free, .mem_write = fake_copy,
-    .mem_read = fake_copy, .mem_fill = fake_fill, .module_load = fake_module_load, .module_unload = fake_module_unload,
-    .function_get = fake_function_get, .launch = fake_launch, .sync = fake_sync, .time = fake_time};
+static const mlaf_device_ops fake_ops = {.name = "fake",
+                                         .close = fake_close,
+                                         .mem_alloc = fake_alloc,
+                                         .mem_free = fake_free,
+                                         .mem_write = fake_copy,
+                                         .mem_read = fake_copy,
+                                         .mem_fill = fake_fill,
+                                         .module_load = fake_module_load,
+                                         .module_unload = fake_module_unload,
+                                         .function_get = fake_function_get,
+                                         .launch = fake_launch,
+                                         .sync = fake_sync,
+                                         .time = fake_time};
 
 static inline fake_device fake_make(const mlaf_problem *p, fake_bug bug) {
   fake_device f = {.problem = *p, .bug = bug};
   f.base.ops = &fake_ops;
-  f.base.info = (mlaf_device_info){.id = "fake|cu1", .name = "fake", .target = "gfx942", .max_threads = 1024, .mem_bytes = (int64_t)1 << 34};
+  f.base.info = (mlaf_device_info){
+      .id = "fake|cu1", .name = "fake", .target = "gfx942", .max_threads = 1024, .mem_bytes = (int64_t)1 << 34};
   return f;
 }
 

@@ -65,7 +65,8 @@ static void exported_symbols(void **state) {
   if (strcmp(got, want)) {
     report_missing(got, want, "exported and not listed");
     report_missing(want, got, "listed and not exported");
-    fail_msg("the exported symbols changed; if that is meant: nm -D --defined-only %s | awk '{print $3}' | LC_ALL=C sort > tests/abi.txt",
+    fail_msg("the exported symbols changed; if that is meant: nm -D --defined-only %s | awk '{print $3}' | LC_ALL=C "
+             "sort > tests/abi.txt",
              path);
   }
   free(got);
@@ -93,19 +94,21 @@ static void loads_alone(void **state) {
 
 static void headers_stand_alone(void **state) {
   static const char *const headers[] = {"context", "database", "mlaforge", "plan", "problem", "status", "tune"};
-  static const char *const compilers[] = {"cc -std=c11 -Wall -Wextra -pedantic -Werror -x c", "c++ -std=c++11 -Wall -Wextra -Werror -x c++"};
+  static const char *const compilers[] = {"cc -std=c11 -Wall -Wextra -pedantic -Werror -x c",
+                                          "c++ -std=c++11 -Wall -Wextra -Werror -x c++"};
   for (int c = 0; c < 2; c++) {
     if (system(c ? "command -v c++ >/dev/null" : "command -v cc >/dev/null")) continue;
     for (size_t i = 0; i < sizeof headers / sizeof *headers; i++) {
       char cmd[800];
-      snprintf(cmd, sizeof cmd, "echo '#include \"mlaforge/%s.h\"' | %s -fsyntax-only -I'%s/include' -", headers[i], compilers[c],
-               getenv("MLAF_SOURCE_DIR"));
+      snprintf(cmd, sizeof cmd, "echo '#include \"mlaforge/%s.h\"' | %s -fsyntax-only -I'%s/include' -", headers[i],
+               compilers[c], getenv("MLAF_SOURCE_DIR"));
       if (system(cmd)) fail_msg("mlaforge/%s.h does not stand alone: %s", headers[i], cmd);
     }
   }
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(exported_symbols), cmocka_unit_test(loads_alone), cmocka_unit_test(headers_stand_alone)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(exported_symbols), cmocka_unit_test(loads_alone),
+                                     cmocka_unit_test(headers_stand_alone)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

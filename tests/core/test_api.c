@@ -8,7 +8,11 @@
 #include "mlaforge/mlaforge.h"
 
 /* A struct of a newer header: more fields behind the ones this library knows. */
-#define NEWER(type) struct { type known; int64_t later; }
+#define NEWER(type) \
+  struct {          \
+    type known;     \
+    int64_t later;  \
+  }
 
 static mlaf_ctx *emulator_ctx(void) {
   mlaf_ctx *ctx = NULL;
@@ -111,7 +115,8 @@ static void messages_and_memory(void **state) {
   mlaf_ctx_destroy(ctx);
 }
 
-static void expect_no_plan(mlaf_ctx *ctx, const mlaf_problem *p, const mlaf_plan_opts *o, mlaf_status want, const char *says) {
+static void expect_no_plan(mlaf_ctx *ctx, const mlaf_problem *p, const mlaf_plan_opts *o, mlaf_status want,
+                           const char *says) {
   mlaf_plan *plan = (mlaf_plan *)&plan, *untouched = plan;
   char why[500] = "";
   mlaf_status st = mlaf_plan_create(ctx, p, o, &plan);
@@ -196,13 +201,14 @@ static void execute_arguments(void **state) {
   mlaf_execute_args a = good_args();
   mlaf_err err;
   assert_int_equal(mlaf_args_check(&p, 3, &a, &err), MLAF_OK);
-#define BAD(change, says)                                                                                        \
-  do {                                                                                                           \
-    a = good_args();                                                                                             \
-    change;                                                                                                      \
-    err = (mlaf_err){MLAF_OK, ""};                                                                               \
-    mlaf_status st_ = mlaf_loaded_launch(l, 3, &a, NULL, &err);                                                  \
-    if (st_ != MLAF_E_ARG || !strstr(err.text, says)) fail_msg(#change ": %d '%s' does not say '%s'", st_, err.text, says); \
+#define BAD(change, says)                                                   \
+  do {                                                                      \
+    a = good_args();                                                        \
+    change;                                                                 \
+    err = (mlaf_err){MLAF_OK, ""};                                          \
+    mlaf_status st_ = mlaf_loaded_launch(l, 3, &a, NULL, &err);             \
+    if (st_ != MLAF_E_ARG || !strstr(err.text, says))                       \
+      fail_msg(#change ": %d '%s' does not say '%s'", st_, err.text, says); \
   } while (0)
   BAD(a.struct_size = 0, "struct_size is 0");
   BAD(a.struct_size = 1u << 30, "struct_size");
@@ -310,24 +316,25 @@ static void tables(void **state) {
   int32_t qo[4], kv[4], ids[5], last[3];
   mlaf_host_tables t;
   char why[300];
-#define RESET                                                             \
-  do {                                                                    \
-    memcpy(qo, (int32_t[]){0, 2, 2, 3}, sizeof qo);                       \
-    memcpy(kv, (int32_t[]){0, 3, 3, 5}, sizeof kv);                       \
-    memcpy(ids, (int32_t[]){4, 0, 2, 1, 3}, sizeof ids);                  \
-    memcpy(last, (int32_t[]){16, 77, 1}, sizeof last);                    \
-    t = (mlaf_host_tables){sizeof t, 3, 3, 5, 0, qo, kv, ids, last};      \
+#define RESET                                                        \
+  do {                                                               \
+    memcpy(qo, (int32_t[]){0, 2, 2, 3}, sizeof qo);                  \
+    memcpy(kv, (int32_t[]){0, 3, 3, 5}, sizeof kv);                  \
+    memcpy(ids, (int32_t[]){4, 0, 2, 1, 3}, sizeof ids);             \
+    memcpy(last, (int32_t[]){16, 77, 1}, sizeof last);               \
+    t = (mlaf_host_tables){sizeof t, 3, 3, 5, 0, qo, kv, ids, last}; \
   } while (0)
   RESET;
-  assert_int_equal(mlaf_check_tables(&p, &t, why, sizeof why), MLAF_OK); /* the last length of a request without pages is free */
-#define BAD(change, says)                                                                                       \
-  do {                                                                                                          \
-    RESET;                                                                                                      \
-    change;                                                                                                     \
-    why[0] = 0;                                                                                                 \
-    mlaf_status st_ = mlaf_check_tables(&p, &t, why, sizeof why);                                               \
+  assert_int_equal(mlaf_check_tables(&p, &t, why, sizeof why),
+                   MLAF_OK); /* the last length of a request without pages is free */
+#define BAD(change, says)                                                                                         \
+  do {                                                                                                            \
+    RESET;                                                                                                        \
+    change;                                                                                                       \
+    why[0] = 0;                                                                                                   \
+    mlaf_status st_ = mlaf_check_tables(&p, &t, why, sizeof why);                                                 \
     if (st_ != MLAF_E_ARG || !strstr(why, says)) fail_msg(#change ": %d '%s' does not say '%s'", st_, why, says); \
-    assert_int_equal(mlaf_check_tables(&p, &t, NULL, 0), MLAF_E_ARG);                                           \
+    assert_int_equal(mlaf_check_tables(&p, &t, NULL, 0), MLAF_E_ARG);                                             \
   } while (0)
   BAD(ids[3] = 5, "kv_indices[3] (page 0 of request 2) is 5, must be 0..4");
   BAD(ids[0] = -1, "kv_indices[0] (page 0 of request 0) is -1");
@@ -356,8 +363,9 @@ static void tables(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(contexts),          cmocka_unit_test(messages_and_memory), cmocka_unit_test(plans),
-      cmocka_unit_test(execute_arguments), cmocka_unit_test(launches),            cmocka_unit_test(tables),
+      cmocka_unit_test(contexts), cmocka_unit_test(messages_and_memory),
+      cmocka_unit_test(plans),    cmocka_unit_test(execute_arguments),
+      cmocka_unit_test(launches), cmocka_unit_test(tables),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -57,7 +57,8 @@ static mlaf_ctx *open_ctx(fixture *f) {
   return ctx;
 }
 
-static mlaf_plan *plan_with(mlaf_ctx *ctx, const mlaf_problem *p, mlaf_effort effort, uint32_t flags, mlaf_plan_info *info) {
+static mlaf_plan *plan_with(mlaf_ctx *ctx, const mlaf_problem *p, mlaf_effort effort, uint32_t flags,
+                            mlaf_plan_info *info) {
   mlaf_plan *plan = NULL;
   char why[4000];
   mlaf_plan_opts o = MLAF_PLAN_OPTS_INIT;
@@ -72,7 +73,8 @@ static mlaf_plan *plan_with(mlaf_ctx *ctx, const mlaf_problem *p, mlaf_effort ef
   return plan;
 }
 
-static void expect_failure(mlaf_ctx *ctx, const mlaf_problem *p, mlaf_effort effort, uint32_t flags, mlaf_status want, const char *says) {
+static void expect_failure(mlaf_ctx *ctx, const mlaf_problem *p, mlaf_effort effort, uint32_t flags, mlaf_status want,
+                           const char *says) {
   mlaf_plan *plan = (mlaf_plan *)&plan, *untouched = plan;
   char why[4000] = "";
   mlaf_plan_opts o = MLAF_PLAN_OPTS_INIT;
@@ -92,8 +94,12 @@ static void record(fixture *f, const char *problem, const char *template_hash, c
   mlaf_device *dev = NULL;
   const char *toolchain = NULL;
   assert_int_equal(mlaf_problem_parse(problem, &p, NULL, 0), MLAF_OK);
-  mlaf_sample s = {.splits = f->b.build.splits, .decode = f->b.build.refs[0], .outcome = MLAF_OUT_OK, .source = MLAF_SRC_MODELLED,
-                   .timing = {.source = MLAF_TIME_MODELLED, .ns = 1234, .samples = 7}, .error = 0.001};
+  mlaf_sample s = {.splits = f->b.build.splits,
+                   .decode = f->b.build.refs[0],
+                   .outcome = MLAF_OUT_OK,
+                   .source = MLAF_SRC_MODELLED,
+                   .timing = {.source = MLAF_TIME_MODELLED, .ns = 1234, .samples = 7},
+                   .error = 0.001};
   if (f->b.build.n == 2) s.combine = f->b.build.refs[1];
   snprintf(s.variant, sizeof s.variant, "%s", f->b.build.name);
   if (template_hash) snprintf(s.decode.template_hash, sizeof s.decode.template_hash, "%s", template_hash);
@@ -102,7 +108,8 @@ static void record(fixture *f, const char *problem, const char *template_hash, c
     memset(s.decode.code_key, 'a', MLAF_HASH_HEX - 1); /* and its code object is nowhere */
   }
   if (mlaf_device_open("emu:gfx942", NULL, &dev, &err) || mlaf_db_open(f->db, false, NULL, &db, &err) ||
-      mlaf_compiler_identity(f->b.compiler, &toolchain, &err) || mlaf_db_add_sample(db, mlaf_info(dev), toolchain, &p, &s, &err))
+      mlaf_compiler_identity(f->b.compiler, &toolchain, &err) ||
+      mlaf_db_add_sample(db, mlaf_info(dev), toolchain, &p, &s, &err))
     fail_msg("%s", err.text);
   mlaf_db_close(db);
   mlaf_device_close(dev);
@@ -110,16 +117,31 @@ static void record(fixture *f, const char *problem, const char *template_hash, c
 
 /* Execute a plan on random data through the public API alone and compare with the reference. */
 static void execute_and_compare(mlaf_ctx *ctx, const mlaf_plan *plan, const mlaf_problem *p, void *stream) {
-  mlaf_case_spec spec = {.name = "api", .problem = *p, .seed = 9, .n = 3, .q_lens = {p->q_len, 0, 1}, .kv_lens = {70, 20, 33},
-                         .unused_pages = 1, .score_std = 1.5};
+  mlaf_case_spec spec = {.name = "api",
+                         .problem = *p,
+                         .seed = 9,
+                         .n = 3,
+                         .q_lens = {p->q_len, 0, 1},
+                         .kv_lens = {70, 20, 33},
+                         .unused_pages = 1,
+                         .score_std = 1.5};
   mlaf_testcase *t = NULL;
   assert_int_equal(mlaf_testcase_make(&spec, MLAF_INJECT_NONE, &t, NULL), MLAF_OK);
   const mlaf_batch *x = &t->batch;
   size_t rows = (size_t)(x->total_q * p->heads), elements = rows * (size_t)p->rank;
-  struct { const void *host; size_t size; void *device; } in[] = {
-      {t->q, t->q_count * 2, NULL}, {t->ckv, t->ckv_count * 2, NULL}, {x->qo_indptr, 16, NULL}, {x->kv_indptr, 16, NULL},
-      {x->kv_indices, (size_t)t->total_pages * 4, NULL}, {x->kv_last_page_lens, 12, NULL}, {NULL, elements * 2, NULL}, {NULL, rows * 4, NULL},
-      {NULL, mlaf_plan_workspace_size(plan, x->total_q), NULL}};
+  struct {
+    const void *host;
+    size_t size;
+    void *device;
+  } in[] = {{t->q, t->q_count * 2, NULL},
+            {t->ckv, t->ckv_count * 2, NULL},
+            {x->qo_indptr, 16, NULL},
+            {x->kv_indptr, 16, NULL},
+            {x->kv_indices, (size_t)t->total_pages * 4, NULL},
+            {x->kv_last_page_lens, 12, NULL},
+            {NULL, elements * 2, NULL},
+            {NULL, rows * 4, NULL},
+            {NULL, mlaf_plan_workspace_size(plan, x->total_q), NULL}};
   for (size_t i = 0; i < 9; i++) {
     assert_int_equal(mlaf_mem_alloc(ctx, in[i].size, &in[i].device), MLAF_OK);
     if (in[i].host) assert_int_equal(mlaf_mem_write(ctx, in[i].device, in[i].host, in[i].size), MLAF_OK);
@@ -242,7 +264,8 @@ static void warm_plans_are_cheap(void **state) {
 #endif
   /* A damaged file of remembered hashes costs a Lua state, nothing else. */
   char cmd[256];
-  snprintf(cmd, sizeof cmd, "for f in %s/generator/*; do printf 'gfx942\\tmla_decode_reg\\tzzz\\n\\tgarbage' > $f; done", f->cache);
+  snprintf(cmd, sizeof cmd,
+           "for f in %s/generator/*; do printf 'gfx942\\tmla_decode_reg\\tzzz\\n\\tgarbage' > $f; done", f->cache);
   assert_int_equal(system(cmd), 0);
   ctx = open_ctx(f);
   mlaf_plan_release(plan_with(ctx, &f->b.problem, MLAF_EFFORT_DB_ONLY, MLAF_PLAN_NO_COMPILE, &info));
@@ -301,7 +324,8 @@ static void a_torn_cache_file_heals(void **state) {
 static void broken_databases(void **state) {
   static const char *const makers[] = {
       "echo 'this is no database, but it is longer than the sixteen bytes of a header' > %s",
-      "python3 -c \"import sqlite3,sys; c=sqlite3.connect(sys.argv[1]); c.execute('create table notes(x)'); c.commit()\" %s",
+      "python3 -c \"import sqlite3,sys; c=sqlite3.connect(sys.argv[1]); c.execute('create table notes(x)'); "
+      "c.commit()\" %s",
       "mkdir %s",
       "head -c 4096 /dev/urandom > %s",
   };

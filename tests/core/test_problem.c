@@ -128,7 +128,8 @@ static void bad_strings(void **state) {
     memset(&p, 0x77, sizeof p);
     untouched = p;
     mlaf_status st = mlaf_problem_parse(bad[i].text, &p, why, sizeof why);
-    if (st != MLAF_E_PROBLEM || !strstr(why, bad[i].says)) fail_msg("'%s': %d '%s' does not say '%s'", bad[i].text, st, why, bad[i].says);
+    if (st != MLAF_E_PROBLEM || !strstr(why, bad[i].says))
+      fail_msg("'%s': %d '%s' does not say '%s'", bad[i].text, st, why, bad[i].says);
     assert_memory_equal(&p, &untouched, sizeof p);
     assert_int_equal(mlaf_problem_parse(bad[i].text, &p, NULL, 0), MLAF_E_PROBLEM);
     char tiny[4];
@@ -233,8 +234,8 @@ static void sixteen_bit_floats(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(round_trip),  cmocka_unit_test(order_does_not_matter), cmocka_unit_test(canonical_form),
-      cmocka_unit_test(bad_strings), cmocka_unit_test(bad_structs),           cmocka_unit_test(models),
+      cmocka_unit_test(round_trip),         cmocka_unit_test(order_does_not_matter), cmocka_unit_test(canonical_form),
+      cmocka_unit_test(bad_strings),        cmocka_unit_test(bad_structs),           cmocka_unit_test(models),
       cmocka_unit_test(sixteen_bit_floats),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -36,19 +36,25 @@ static void result_free(result *r) {
 static double k_at(const mlaf_batch *x, int b, int t, int c) {
   int page = x->problem.page_size, rank = x->problem.rank;
   long row = (long)x->kv_indices[x->kv_indptr[b] + t / page] * page + t % page;
-  return mlaf_decode16(x->problem.dtype, c < rank ? x->ckv[row * x->ckv_row_stride + c] : x->kpe[row * x->kpe_row_stride + c - rank]);
+  return mlaf_decode16(x->problem.dtype,
+                       c < rank ? x->ckv[row * x->ckv_row_stride + c] : x->kpe[row * x->kpe_row_stride + c - rank]);
 }
 
 /* Three loops in long double, no shared code, no blocking. */
 static void obvious(const mlaf_batch *x, int b, int i, int head, long double *o, long double *lse) {
   int n = x->qo_indptr[b + 1] - x->qo_indptr[b], pages = x->kv_indptr[b + 1] - x->kv_indptr[b];
-  int kv = pages ? (pages - 1) * x->problem.page_size + x->kv_last_page_lens[b] : 0, d = x->problem.rank + x->problem.rope;
+  int kv = pages ? (pages - 1) * x->problem.page_size + x->kv_last_page_lens[b] : 0,
+      d = x->problem.rank + x->problem.rope;
   if (x->problem.causal) kv -= n - 1 - i;
   long double max = -INFINITY, sum = 0;
   long double *s = calloc((size_t)(kv > 0 ? kv : 1), sizeof *s);
   for (int t = 0; t < kv; t++) {
     for (int c = 0; c < d; c++)
-      s[t] += (long double)mlaf_decode16(x->problem.dtype, x->q[((size_t)(x->qo_indptr[b] + i) * (size_t)x->problem.heads + (size_t)head) * (size_t)d + (size_t)c]) * k_at(x, b, t, c);
+      s[t] +=
+          (long double)mlaf_decode16(
+              x->problem.dtype,
+              x->q[((size_t)(x->qo_indptr[b] + i) * (size_t)x->problem.heads + (size_t)head) * (size_t)d + (size_t)c]) *
+          k_at(x, b, t, c);
     s[t] *= x->scale;
     if (s[t] > max) max = s[t];
   }
@@ -66,13 +72,22 @@ static void agrees_with_the_obvious(void **state) {
     const char *problem;
     mlaf_cache_layout layout;
   } cases[] = {
-      {"mla_decode:h3,r64,p32,q3,causal,bf16,page16,b1,s1", MLAF_CACHE_COMBINED}, {"mla_decode:h3,r64,p32,q3,bf16,page16,b1,s1", MLAF_CACHE_SPLIT},
-      {"mla_decode:h1,r32,p0,q1,f16,page1,b1,s1", MLAF_CACHE_SPLIT},               {"mla_decode:h2,r512,p64,q2,causal,f16,page7,b1,s1", MLAF_CACHE_COMBINED},
+      {"mla_decode:h3,r64,p32,q3,causal,bf16,page16,b1,s1", MLAF_CACHE_COMBINED},
+      {"mla_decode:h3,r64,p32,q3,bf16,page16,b1,s1", MLAF_CACHE_SPLIT},
+      {"mla_decode:h1,r32,p0,q1,f16,page1,b1,s1", MLAF_CACHE_SPLIT},
+      {"mla_decode:h2,r512,p64,q2,causal,f16,page7,b1,s1", MLAF_CACHE_COMBINED},
   };
   for (size_t i = 0; i < 4; i++) {
     mlaf_problem p = parse(cases[i].problem);
-    mlaf_case_spec spec = {.name = "r", .problem = p, .seed = i, .n = 4, .q_lens = {p.q_len, 1, 0, p.q_len}, .kv_lens = {35, 0, 9, 2},
-                           .layout = cases[i].layout, .unused_pages = 2, .score_std = 2};
+    mlaf_case_spec spec = {.name = "r",
+                           .problem = p,
+                           .seed = i,
+                           .n = 4,
+                           .q_lens = {p.q_len, 1, 0, p.q_len},
+                           .kv_lens = {35, 0, 9, 2},
+                           .layout = cases[i].layout,
+                           .unused_pages = 2,
+                           .score_std = 2};
     mlaf_testcase *t = NULL;
     assert_int_equal(mlaf_testcase_make(&spec, MLAF_INJECT_NONE, &t, NULL), MLAF_OK);
     result r = reference(&t->batch);
@@ -109,9 +124,20 @@ static void simple_make(simple *s, const char *problem, int32_t q_len, int32_t t
   s->tables[3] = pages;
   for (int i = 0; i < pages; i++) s->tables[4 + i] = i;
   s->tables[4 + pages] = (tokens - 1) % p.page_size + 1;
-  s->x = (mlaf_batch){.problem = p, .batch = 1, .num_pages = pages, .total_q = q_len, .q = s->q, .ckv = s->kv, .kpe = s->kv + p.rank,
-                      .ckv_row_stride = d, .kpe_row_stride = d, .qo_indptr = s->tables, .kv_indptr = s->tables + 2,
-                      .kv_indices = s->tables + 4, .kv_last_page_lens = s->tables + 4 + pages, .scale = 0.2};
+  s->x = (mlaf_batch){.problem = p,
+                      .batch = 1,
+                      .num_pages = pages,
+                      .total_q = q_len,
+                      .q = s->q,
+                      .ckv = s->kv,
+                      .kpe = s->kv + p.rank,
+                      .ckv_row_stride = d,
+                      .kpe_row_stride = d,
+                      .qo_indptr = s->tables,
+                      .kv_indptr = s->tables + 2,
+                      .kv_indices = s->tables + 4,
+                      .kv_last_page_lens = s->tables + 4 + pages,
+                      .scale = 0.2};
 }
 
 static void simple_free(simple *s) {
@@ -123,10 +149,12 @@ static void simple_free(simple *s) {
 static void score_shift(void **state) {
   simple s;
   simple_make(&s, "mla_decode:h4,r64,p32,q2,bf16,page8,b1,s1", 2, 29, 1);
-  for (int i = 0; i < 29 * 96; i++) s.kv[i] = mlaf_bf16_encode((float)((i * 37) % 17 - 8)); /* small integers: sums are exact */
+  for (int i = 0; i < 29 * 96; i++)
+    s.kv[i] = mlaf_bf16_encode((float)((i * 37) % 17 - 8)); /* small integers: sums are exact */
   result before = reference(&s.x);
   for (int t = 0; t < 29; t++)
-    for (int c = 64; c < 96; c++) s.kv[t * 96 + c] = mlaf_bf16_encode(mlaf_bf16_decode(s.kv[t * 96 + c]) + (float)(c % 5));
+    for (int c = 64; c < 96; c++)
+      s.kv[t * 96 + c] = mlaf_bf16_encode(mlaf_bf16_decode(s.kv[t * 96 + c]) + (float)(c % 5));
   result after = reference(&s.x);
   for (size_t row = 0; row < before.rows; row++) {
     double shift = 0;
@@ -219,7 +247,8 @@ static void nan_and_bad_pages(void **state) {
   mlaf_problem p = parse("mla_decode:h2,r64,p32,q2,causal,bf16,page4,b1,s1");
   for (int inject = MLAF_INJECT_NAN_Q; inject <= MLAF_INJECT_OOB_PAGE; inject++)
     for (uint64_t seed = 0; seed < 20; seed++) {
-      mlaf_case_spec spec = {.name = "n", .problem = p, .seed = seed, .n = 3, .q_lens = {2, 2, 2}, .kv_lens = {1, 9, 5}, .score_std = 1};
+      mlaf_case_spec spec = {
+          .name = "n", .problem = p, .seed = seed, .n = 3, .q_lens = {2, 2, 2}, .kv_lens = {1, 9, 5}, .score_std = 1};
       mlaf_testcase *t = NULL;
       assert_int_equal(mlaf_testcase_make(&spec, (mlaf_inject)inject, &t, NULL), MLAF_OK);
       result r = reference(&t->batch);

@@ -10,8 +10,8 @@ static mlaf_problem parse(const char *text) {
   return p;
 }
 
-static mlaf_status verify(const mlaf_problem *p, mlaf_inject inject, fake_bug bug, uint32_t splits, mlaf_verify_result *out,
-                          mlaf_err *err) {
+static mlaf_status verify(const mlaf_problem *p, mlaf_inject inject, fake_bug bug, uint32_t splits,
+                          mlaf_verify_result *out, mlaf_err *err) {
   mlaf_suite *suite = NULL;
   fake_device dev = fake_make(p, bug);
   assert_int_equal(mlaf_suite_create(p, 7, inject, &suite, err), MLAF_OK);
@@ -36,19 +36,21 @@ static void right_kernels_pass(void **state) {
       mlaf_problem p = parse(problems[i]);
       mlaf_verify_result r;
       mlaf_err err = {MLAF_OK, ""};
-      if (verify(&p, MLAF_INJECT_NONE, BUG_NONE, splits, &r, &err)) fail_msg("%s, %u splits: %s", problems[i], splits, err.text);
+      if (verify(&p, MLAF_INJECT_NONE, BUG_NONE, splits, &r, &err))
+        fail_msg("%s, %u splits: %s", problems[i], splits, err.text);
       assert_int_equal(r.cases, 3);
       assert_true(r.error > 0 && r.error < mlaf_error_bound((mlaf_dtype)p.dtype));
       assert_true(r.lse_ratio < 1);
       assert_string_equal(r.detail, "");
-      print_message("%s s%u: error %.3g of %.3g, row %.3g, lse %.2g (%.2g of its bound)\n", problems[i], splits, r.error,
-                    mlaf_error_bound((mlaf_dtype)p.dtype), r.row_error, r.lse_error, r.lse_ratio);
+      print_message("%s s%u: error %.3g of %.3g, row %.3g, lse %.2g (%.2g of its bound)\n", problems[i], splits,
+                    r.error, mlaf_error_bound((mlaf_dtype)p.dtype), r.row_error, r.lse_error, r.lse_ratio);
     }
 }
 
 /* The bound must be of use: what correct rounding costs is more than a quarter of it, for both types. */
 static void bounds_are_tight(void **state) {
-  static const char *const problems[] = {"mla_decode:h16,r512,p64,q1,bf16,page16,b1,s100", "mla_decode:h16,r512,p64,q1,f16,page16,b1,s100"};
+  static const char *const problems[] = {"mla_decode:h16,r512,p64,q1,bf16,page16,b1,s100",
+                                         "mla_decode:h16,r512,p64,q1,f16,page16,b1,s100"};
   for (int i = 0; i < 2; i++) {
     mlaf_problem p = parse(problems[i]);
     mlaf_verify_result r;
@@ -68,26 +70,42 @@ typedef struct bug_case {
 } bug_case;
 
 static const bug_case bugs[] = {
-    {BUG_EXTRA_TOKEN, "mla_decode:h4,r64,p32,q1,bf16,page16,b1,s9", 1, MLAF_INJECT_NONE, MLAF_E_INCORRECT, "nan, reference"},
-    {BUG_DROP_TOKEN, "mla_decode:h4,r64,p32,q1,bf16,page16,b1,s9", 1, MLAF_INJECT_NONE, MLAF_E_INCORRECT, "relative error"},
-    {BUG_NO_CAUSAL, "mla_decode:h4,r64,p32,q3,causal,bf16,page16,b1,s9", 1, MLAF_INJECT_NONE, MLAF_E_INCORRECT, "no token is visible"},
+    {BUG_EXTRA_TOKEN, "mla_decode:h4,r64,p32,q1,bf16,page16,b1,s9", 1, MLAF_INJECT_NONE, MLAF_E_INCORRECT,
+     "nan, reference"},
+    {BUG_DROP_TOKEN, "mla_decode:h4,r64,p32,q1,bf16,page16,b1,s9", 1, MLAF_INJECT_NONE, MLAF_E_INCORRECT,
+     "relative error"},
+    {BUG_NO_CAUSAL, "mla_decode:h4,r64,p32,q3,causal,bf16,page16,b1,s9", 1, MLAF_INJECT_NONE, MLAF_E_INCORRECT,
+     "no token is visible"},
     {BUG_HEAD_ORDER, "mla_decode:h4,r64,p32,q1,bf16,page16,b1,s9", 1, MLAF_INJECT_NONE, MLAF_E_INCORRECT, "head"},
-    {BUG_WRITE_BEHIND, "mla_decode:h4,r64,p32,q1,bf16,page16,b1,s9", 1, MLAF_INJECT_NONE, MLAF_E_INCORRECT, "behind the end of buffer o"},
-    {BUG_WRITE_BEFORE, "mla_decode:h4,r64,p32,q1,bf16,page16,b1,s9", 1, MLAF_INJECT_NONE, MLAF_E_INCORRECT, "before buffer o"},
-    {BUG_WRITE_INPUT, "mla_decode:h4,r64,p32,q1,bf16,page16,b1,s9", 1, MLAF_INJECT_NONE, MLAF_E_INCORRECT, "wrote to input q"},
-    {BUG_RANDOM, "mla_decode:h4,r64,p32,q1,bf16,page16,b1,s9", 1, MLAF_INJECT_NONE, MLAF_E_INCORRECT, "two runs differ"},
-    {BUG_COARSE_P, "mla_decode:h4,r64,p32,q1,bf16,page16,b1,s9", 1, MLAF_INJECT_NONE, MLAF_E_INCORRECT, "relative error"},
+    {BUG_WRITE_BEHIND, "mla_decode:h4,r64,p32,q1,bf16,page16,b1,s9", 1, MLAF_INJECT_NONE, MLAF_E_INCORRECT,
+     "behind the end of buffer o"},
+    {BUG_WRITE_BEFORE, "mla_decode:h4,r64,p32,q1,bf16,page16,b1,s9", 1, MLAF_INJECT_NONE, MLAF_E_INCORRECT,
+     "before buffer o"},
+    {BUG_WRITE_INPUT, "mla_decode:h4,r64,p32,q1,bf16,page16,b1,s9", 1, MLAF_INJECT_NONE, MLAF_E_INCORRECT,
+     "wrote to input q"},
+    {BUG_RANDOM, "mla_decode:h4,r64,p32,q1,bf16,page16,b1,s9", 1, MLAF_INJECT_NONE, MLAF_E_INCORRECT,
+     "two runs differ"},
+    {BUG_COARSE_P, "mla_decode:h4,r64,p32,q1,bf16,page16,b1,s9", 1, MLAF_INJECT_NONE, MLAF_E_INCORRECT,
+     "relative error"},
     {BUG_LSE_BASE2, "mla_decode:h4,r64,p32,q1,bf16,page16,b1,s9", 1, MLAF_INJECT_NONE, MLAF_E_INCORRECT, "lse is"},
     {BUG_LSE_P16, "mla_decode:h4,r64,p32,q1,bf16,page16,b1,s9", 1, MLAF_INJECT_NONE, MLAF_E_INCORRECT, "lse is"},
-    {BUG_EMPTY_LSE, "mla_decode:h4,r64,p32,q1,bf16,page16,b1,s9", 1, MLAF_INJECT_NONE, MLAF_E_INCORRECT, "must be -inf"},
+    {BUG_EMPTY_LSE, "mla_decode:h4,r64,p32,q1,bf16,page16,b1,s9", 1, MLAF_INJECT_NONE, MLAF_E_INCORRECT,
+     "must be -inf"},
     {BUG_EMPTY_O, "mla_decode:h4,r64,p32,q1,bf16,page16,b1,s9", 1, MLAF_INJECT_NONE, MLAF_E_INCORRECT, "must be 0"},
-    {BUG_COMBINE_EMPTY, "mla_decode:h4,r64,p32,q1,bf16,page16,b1,s9", 16, MLAF_INJECT_NONE, MLAF_E_INCORRECT, "nan, reference"},
-    {BUG_PAGE_STRIDE, "mla_decode:h4,r64,p32,q1,bf16,page16,b1,s9", 1, MLAF_INJECT_NONE, MLAF_E_INCORRECT, "relative error"},
-    {BUG_UNWRITTEN, "mla_decode:h4,r64,p32,q1,bf16,page16,b1,s9", 1, MLAF_INJECT_NONE, MLAF_E_INCORRECT, "column 0: o is"},
-    {BUG_LAUNCH_FAILS, "mla_decode:h4,r64,p32,q1,bf16,page16,b1,s9", 1, MLAF_INJECT_NONE, MLAF_E_FAULT, "the fake refuses"},
-    {BUG_SWALLOW_NAN, "mla_decode:h4,r64,p32,q1,bf16,page16,b1,s9", 1, MLAF_INJECT_NAN_Q, MLAF_E_INCORRECT, "must be NaN"},
-    {BUG_SPREAD_NAN, "mla_decode:h4,r64,p32,q1,bf16,page16,b1,s9", 1, MLAF_INJECT_NAN_Q, MLAF_E_INCORRECT, "nan, reference"},
-    {BUG_CLAMP_PAGE, "mla_decode:h4,r64,p32,q1,bf16,page16,b1,s9", 1, MLAF_INJECT_OOB_PAGE, MLAF_E_INCORRECT, "must be NaN"},
+    {BUG_COMBINE_EMPTY, "mla_decode:h4,r64,p32,q1,bf16,page16,b1,s9", 16, MLAF_INJECT_NONE, MLAF_E_INCORRECT,
+     "nan, reference"},
+    {BUG_PAGE_STRIDE, "mla_decode:h4,r64,p32,q1,bf16,page16,b1,s9", 1, MLAF_INJECT_NONE, MLAF_E_INCORRECT,
+     "relative error"},
+    {BUG_UNWRITTEN, "mla_decode:h4,r64,p32,q1,bf16,page16,b1,s9", 1, MLAF_INJECT_NONE, MLAF_E_INCORRECT,
+     "column 0: o is"},
+    {BUG_LAUNCH_FAILS, "mla_decode:h4,r64,p32,q1,bf16,page16,b1,s9", 1, MLAF_INJECT_NONE, MLAF_E_FAULT,
+     "the fake refuses"},
+    {BUG_SWALLOW_NAN, "mla_decode:h4,r64,p32,q1,bf16,page16,b1,s9", 1, MLAF_INJECT_NAN_Q, MLAF_E_INCORRECT,
+     "must be NaN"},
+    {BUG_SPREAD_NAN, "mla_decode:h4,r64,p32,q1,bf16,page16,b1,s9", 1, MLAF_INJECT_NAN_Q, MLAF_E_INCORRECT,
+     "nan, reference"},
+    {BUG_CLAMP_PAGE, "mla_decode:h4,r64,p32,q1,bf16,page16,b1,s9", 1, MLAF_INJECT_OOB_PAGE, MLAF_E_INCORRECT,
+     "must be NaN"},
 };
 
 static void every_bug_is_found(void **state) {
@@ -108,7 +126,8 @@ static void every_bug_is_found(void **state) {
 }
 
 static void injections_pass_on_right_kernels(void **state) {
-  static const char *const problems[] = {"mla_decode:h4,r64,p32,q1,bf16,page16,b1,s9", "mla_decode:h3,r64,p32,q4,causal,f16,page1,b1,s9"};
+  static const char *const problems[] = {"mla_decode:h4,r64,p32,q1,bf16,page16,b1,s9",
+                                         "mla_decode:h3,r64,p32,q4,causal,f16,page1,b1,s9"};
   static const mlaf_inject injects[] = {MLAF_INJECT_NAN_Q, MLAF_INJECT_OOB_PAGE};
   for (int i = 0; i < 4; i++)
     for (uint32_t splits = 1; splits <= 9; splits += 4) {
@@ -123,7 +142,14 @@ static void injections_pass_on_right_kernels(void **state) {
 /* Two suites of one seed are the same data; another seed is other data. */
 static void deterministic_by_seed(void **state) {
   mlaf_problem p = parse("mla_decode:h4,r64,p32,q2,causal,bf16,page16,b1,s9");
-  mlaf_case_spec spec = {.name = "x", .problem = p, .seed = 5, .n = 2, .q_lens = {2, 1}, .kv_lens = {40, 17}, .unused_pages = 2, .score_std = 1};
+  mlaf_case_spec spec = {.name = "x",
+                         .problem = p,
+                         .seed = 5,
+                         .n = 2,
+                         .q_lens = {2, 1},
+                         .kv_lens = {40, 17},
+                         .unused_pages = 2,
+                         .score_std = 1};
   mlaf_testcase *a = NULL, *b = NULL, *c = NULL;
   assert_int_equal(mlaf_testcase_make(&spec, MLAF_INJECT_NONE, &a, NULL), MLAF_OK);
   assert_int_equal(mlaf_testcase_make(&spec, MLAF_INJECT_NONE, &b, NULL), MLAF_OK);
@@ -149,8 +175,9 @@ static void deterministic_by_seed(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(right_kernels_pass),     cmocka_unit_test(bounds_are_tight),      cmocka_unit_test(every_bug_is_found),
-      cmocka_unit_test(injections_pass_on_right_kernels), cmocka_unit_test(deterministic_by_seed),
+      cmocka_unit_test(right_kernels_pass),    cmocka_unit_test(bounds_are_tight),
+      cmocka_unit_test(every_bug_is_found),    cmocka_unit_test(injections_pass_on_right_kernels),
+      cmocka_unit_test(deterministic_by_seed),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

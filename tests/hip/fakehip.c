@@ -1,5 +1,5 @@
-/* A HIP runtime for tests: the calls the hip back end makes, over the gfx942 emulator. It is built as libamdhip64.so.6 and
- * loaded by MLAF_HIP_LIBRARY, so that the back end really copies memory, loads code objects and runs kernels.
+/* A HIP runtime for tests: the calls the hip back end makes, over the gfx942 emulator. It is built as libamdhip64.so.6
+ * and loaded by MLAF_HIP_LIBRARY, so that the back end really copies memory, loads code objects and runs kernels.
  *
  *   FAKEHIP_DEVICES=n      devices it claims to have (default 1); 0: hipErrorNoDevice as on a machine without a GPU
  *   FAKEHIP_FAIL=name:k:e  the k-th call of `name` from now on returns error e
@@ -14,8 +14,17 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-enum { SUCCESS = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NO_DEVICE = 100, INVALID_DEVICE = 101, NO_BINARY = 209, INVALID_HANDLE = 400,
-       NOT_FOUND = 500, LAUNCH_FAILURE = 719 };
+enum {
+  SUCCESS = 0,
+  INVALID_VALUE = 1,
+  OUT_OF_MEMORY = 2,
+  NO_DEVICE = 100,
+  INVALID_DEVICE = 101,
+  NO_BINARY = 209,
+  INVALID_HANDLE = 400,
+  NOT_FOUND = 500,
+  LAUNCH_FAILURE = 719
+};
 enum { MAX_NAMES = 64 };
 
 typedef struct handle { /* streams and events */
@@ -34,7 +43,10 @@ enum { MODULE = 0x4d4f };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static mlaf_device *device;
-static struct { char name[40]; int calls; } counted[MAX_NAMES];
+static struct {
+  char name[40];
+  int calls;
+} counted[MAX_NAMES];
 static __thread int current;
 
 /* --- counting and failing --- */
@@ -57,8 +69,8 @@ static int enter(const char *name) {
   if (!env || sscanf(env, "%39[^:]:%d:%d", wanted, &k, &code) < 1 || strcmp(wanted, name)) return SUCCESS;
   return calls == k ? code : SUCCESS;
 }
-#define ENTER                       \
-  int forced_ = enter(__func__);    \
+#define ENTER                    \
+  int forced_ = enter(__func__); \
   if (forced_) return forced_
 
 EXPORT int fakehip_calls(const char *name);
@@ -80,7 +92,10 @@ static mlaf_device *emulator(void) {
 static const mlaf_device_ops *ops(void) { return &mlaf_emu_ops; }
 
 static int code_of(mlaf_status st) {
-  return st == MLAF_OK ? SUCCESS : st == MLAF_E_NOMEM ? OUT_OF_MEMORY : st == MLAF_E_FAULT ? LAUNCH_FAILURE : INVALID_VALUE;
+  return st == MLAF_OK        ? SUCCESS
+         : st == MLAF_E_NOMEM ? OUT_OF_MEMORY
+         : st == MLAF_E_FAULT ? LAUNCH_FAILURE
+                              : INVALID_VALUE;
 }
 
 /* --- device --- */
@@ -119,9 +134,11 @@ EXPORT int hipDeviceGetAttribute(int *value, int attribute, int d);
 int hipDeviceGetAttribute(int *value, int attribute, int d) {
   ENTER;
   const mlaf_device_info *info = mlaf_info(emulator());
-  const struct { int attribute, value; } known[] = {
-      {5, info->clock_mhz * 1000}, {19, (int)info->l2_bytes},      {56, info->max_threads}, {60, info->mem_clock_mhz * 1000},
-      {63, info->compute_units},   {74, info->lds_bytes},          {87, info->wave_size},
+  const struct {
+    int attribute, value;
+  } known[] = {
+      {5, info->clock_mhz * 1000}, {19, (int)info->l2_bytes}, {56, info->max_threads}, {60, info->mem_clock_mhz * 1000},
+      {63, info->compute_units},   {74, info->lds_bytes},     {87, info->wave_size},
 #ifndef FAKEHIP_ROCM5
       {10018, info->xcc},
 #endif
@@ -255,16 +272,20 @@ int hipModuleGetFunction(void **out, void *handle_, const char *name) {
 
 static int check_stream(const void *stream) { return !stream || ((const handle *)stream)->magic == STREAM; }
 
-EXPORT int hipModuleLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
-                                 unsigned lds, void *stream, void **params, void **extra);
+EXPORT int hipModuleLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+                                 unsigned bz, unsigned lds, void *stream, void **params, void **extra);
 int hipModuleLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
                           unsigned lds, void *stream, void **params, void **extra) {
   ENTER;
   /* Exactly the form of the public documentation: {1, pointer, 2, size pointer, 3}. */
-  if (!function || params || !extra || extra[0] != (void *)1 || extra[2] != (void *)2 || extra[4] != (void *)3 || lds) return INVALID_VALUE;
+  if (!function || params || !extra || extra[0] != (void *)1 || extra[2] != (void *)2 || extra[4] != (void *)3 || lds)
+    return INVALID_VALUE;
   if (!check_stream(stream) || !gx || !gy || !gz || !bx || !by || !bz) return INVALID_VALUE;
-  const mlaf_launch l = {
-      .fn = function, .grid = {gx, gy, gz}, .block = {bx, by, bz}, .args = extra[1], .args_size = *(const size_t *)extra[3]};
+  const mlaf_launch l = {.fn = function,
+                         .grid = {gx, gy, gz},
+                         .block = {bx, by, bz},
+                         .args = extra[1],
+                         .args_size = *(const size_t *)extra[3]};
   mlaf_err err = {MLAF_OK, ""};
   mlaf_status st = ops()->launch(emulator(), NULL, &l, &err);
   if (st) fprintf(stderr, "fakehip: %s\n", err.text);
@@ -337,13 +358,23 @@ int hipEventElapsedTime(float *ms, void *start, void *stop) {
 
 EXPORT const char *hipGetErrorName(int code);
 const char *hipGetErrorName(int code) {
-  static const struct { int code; const char *name; } names[] = {
-      {SUCCESS, "hipSuccess"}, {INVALID_VALUE, "hipErrorInvalidValue"}, {OUT_OF_MEMORY, "hipErrorOutOfMemory"},
-      {NO_DEVICE, "hipErrorNoDevice"}, {INVALID_DEVICE, "hipErrorInvalidDevice"}, {NO_BINARY, "hipErrorNoBinaryForGpu"},
-      {INVALID_HANDLE, "hipErrorInvalidHandle"}, {NOT_FOUND, "hipErrorNotFound"}, {LAUNCH_FAILURE, "hipErrorLaunchFailure"}};
+  static const struct {
+    int code;
+    const char *name;
+  } names[] = {{SUCCESS, "hipSuccess"},
+               {INVALID_VALUE, "hipErrorInvalidValue"},
+               {OUT_OF_MEMORY, "hipErrorOutOfMemory"},
+               {NO_DEVICE, "hipErrorNoDevice"},
+               {INVALID_DEVICE, "hipErrorInvalidDevice"},
+               {NO_BINARY, "hipErrorNoBinaryForGpu"},
+               {INVALID_HANDLE, "hipErrorInvalidHandle"},
+               {NOT_FOUND, "hipErrorNotFound"},
+               {LAUNCH_FAILURE, "hipErrorLaunchFailure"}};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
     if (names[i].code == code) return names[i].name;
   return "hipErrorUnknown";
 }
 EXPORT const char *hipGetErrorString(int code);
-const char *hipGetErrorString(int code) { return code == NO_DEVICE ? "no ROCm-capable device is detected" : "fake error"; }
+const char *hipGetErrorString(int code) {
+  return code == NO_DEVICE ? "no ROCm-capable device is detected" : "fake error";
+}

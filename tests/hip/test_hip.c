@@ -86,9 +86,12 @@ static void no_gpu(void **state) {
 }
 
 static void specs(void **state) {
-  static const struct { const char *spec; mlaf_status status; } bad[] = {
-      {"hip:", MLAF_E_ARG}, {"hip:x", MLAF_E_ARG}, {"hip:-1", MLAF_E_ARG}, {"hip:1234", MLAF_E_ARG}, {"hipp", MLAF_E_NO_DEVICE},
-      {"", MLAF_E_NO_DEVICE}, {"cuda", MLAF_E_NO_DEVICE}, {"emu", MLAF_E_NO_DEVICE}, {"emu:gfx900", MLAF_E_NO_DEVICE}};
+  static const struct {
+    const char *spec;
+    mlaf_status status;
+  } bad[] = {{"hip:", MLAF_E_ARG},       {"hip:x", MLAF_E_ARG},      {"hip:-1", MLAF_E_ARG},
+             {"hip:1234", MLAF_E_ARG},   {"hipp", MLAF_E_NO_DEVICE}, {"", MLAF_E_NO_DEVICE},
+             {"cuda", MLAF_E_NO_DEVICE}, {"emu", MLAF_E_NO_DEVICE},  {"emu:gfx900", MLAF_E_NO_DEVICE}};
   use_fake("fakehip6");
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
     mlaf_device *dev = NULL;
@@ -105,7 +108,9 @@ static void specs(void **state) {
   }
 }
 
-typedef struct lines { char text[4096]; } lines;
+typedef struct lines {
+  char text[4096];
+} lines;
 static void keep_line(void *user, mlaf_log_level level, const char *line) {
   lines *l = user;
   snprintf(l->text + strlen(l->text), sizeof l->text - strlen(l->text), "%s\n", line);
@@ -151,8 +156,10 @@ static void partitions_from_sysfs(void **state) {
   write_file(root, "bus/pci/devices/0000:c1:00.0/current_memory_partition", "NPS4\n");
   write_file(root, "module/amdgpu/version", "6.8.5\n");
   write_file(root, "class/kfd/kfd/topology/nodes/0/properties", "cpu_cores_count 96\nlocation_id 0\n");
-  write_file(root, "class/kfd/kfd/topology/nodes/1/properties", "location_id 41472\ndomain 0\nnum_xcc 8\n"); /* a2:00.0 */
-  write_file(root, "class/kfd/kfd/topology/nodes/2/properties", "num_xcc 1\nlocation_id 49408\ndomain 0\n"); /* c1:00.0 */
+  write_file(root, "class/kfd/kfd/topology/nodes/1/properties",
+             "location_id 41472\ndomain 0\nnum_xcc 8\n"); /* a2:00.0 */
+  write_file(root, "class/kfd/kfd/topology/nodes/2/properties",
+             "num_xcc 1\nlocation_id 49408\ndomain 0\n"); /* c1:00.0 */
   write_file(root, "class/kfd/kfd/topology/nodes/2/caches/0/properties", "level 2\nsize 4096\n");
   write_file(root, "class/kfd/kfd/topology/nodes/2/caches/1/properties", "level 3\nsize 262144\n");
   mlaf_hip_read_sysfs(root, "0000:c1:00.0", &s);
@@ -172,7 +179,8 @@ static void identity(void **state) {
     use_fake(rocm5 ? "fakehip5" : "fakehip6");
     mlaf_device *dev = open_device("hip");
     const mlaf_device_info *info = mlaf_info(dev);
-    assert_string_equal(info->id, rocm5 ? "gfx942:sramecc+:xnack-|cu304|xcc?|?|?" : "gfx942:sramecc+:xnack-|cu304|xcc8|?|?");
+    assert_string_equal(info->id,
+                        rocm5 ? "gfx942:sramecc+:xnack-|cu304|xcc?|?|?" : "gfx942:sramecc+:xnack-|cu304|xcc8|?|?");
     assert_string_equal(info->target, "gfx942");
     assert_string_equal(info->full_target, "gfx942:sramecc+:xnack-");
     assert_string_equal(info->name, "Fake Instinct");
@@ -215,11 +223,12 @@ static mlaf_status whole_life(const built *b, mlaf_err *err) {
   return st;
 }
 
-/* Every call of the runtime, failing at its first and at its third use: the error names the call and the code, whatever was
- * made before is given back (the sanitizer build looks), and the next try works. */
+/* Every call of the runtime, failing at its first and at its third use: the error names the call and the code, whatever
+ * was made before is given back (the sanitizer build looks), and the next try works. */
 static void every_call_may_fail(void **state) {
-  static const char *const harmless[] = {"hipDeviceGetName", "hipDeviceGetPCIBusId", "hipDriverGetVersion", "hipRuntimeGetVersion",
-                                         "hipStreamDestroy", "hipEventDestroy", "hipModuleUnload", "hipFree"};
+  static const char *const harmless[] = {
+      "hipDeviceGetName", "hipDeviceGetPCIBusId", "hipDriverGetVersion", "hipRuntimeGetVersion",
+      "hipStreamDestroy", "hipEventDestroy",      "hipModuleUnload",     "hipFree"};
   built b;
   mlaf_err err;
   use_fake("fakehip6");
@@ -275,7 +284,8 @@ static void kernels_run(void **state) {
   assert_true(t.ns > 0 && t.p10_ns <= t.ns && t.ns <= t.p90_ns && t.mad_ns >= 0);
   assert_non_null(strstr(t.detail, "5 samples of"));
   /* A candidate that is hopeless is given up after its first sample. */
-  const mlaf_time_opts give_up = {.warmup = 0, .min_samples = 5, .max_samples = 5, .min_window_ns = 1, .limit_s = 20, .give_up_ns = 1};
+  const mlaf_time_opts give_up = {
+      .warmup = 0, .min_samples = 5, .max_samples = 5, .min_window_ns = 1, .limit_s = 20, .give_up_ns = 1};
   assert_int_equal(mlaf_bench_time(bench, l, &give_up, &t, &err), MLAF_OK);
   assert_int_equal(t.samples, 1);
   assert_non_null(strstr(t.detail, "given up"));
@@ -377,9 +387,12 @@ static bool exports(const char *elf, const char *name) {
 
 static bool find_real(char *out, size_t size) {
   const char *rocm = getenv("MLAF_ROCM"), *source = getenv("MLAF_SOURCE_DIR");
-  const struct { const char *root, *rest; } places[] = {
-      {rocm, "usr/lib/x86_64-linux-gnu/libamdhip64.so.*"}, {rocm, "lib/libamdhip64.so.*"},
-      {source, ".deps/rocm/usr/lib/x86_64-linux-gnu/libamdhip64.so.*"}, {"/opt/rocm", "lib/libamdhip64.so.*"}};
+  const struct {
+    const char *root, *rest;
+  } places[] = {{rocm, "usr/lib/x86_64-linux-gnu/libamdhip64.so.*"},
+                {rocm, "lib/libamdhip64.so.*"},
+                {source, ".deps/rocm/usr/lib/x86_64-linux-gnu/libamdhip64.so.*"},
+                {"/opt/rocm", "lib/libamdhip64.so.*"}};
   for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
     char pattern[600];
     glob_t found;
@@ -414,10 +427,17 @@ static void real_library_has_every_symbol(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(absent_or_foreign_library), cmocka_unit_test(no_gpu),       cmocka_unit_test(specs),
-      cmocka_unit_test(auto_without_gpu),          cmocka_unit_test(partitions_from_sysfs), cmocka_unit_test(identity),
-      cmocka_unit_test(every_call_may_fail),       cmocka_unit_test(kernels_run),  cmocka_unit_test(a_launch_is_only_a_launch),
-      cmocka_unit_test(bad_code_objects),          cmocka_unit_test(real_library_has_every_symbol),
+      cmocka_unit_test(absent_or_foreign_library),
+      cmocka_unit_test(no_gpu),
+      cmocka_unit_test(specs),
+      cmocka_unit_test(auto_without_gpu),
+      cmocka_unit_test(partitions_from_sysfs),
+      cmocka_unit_test(identity),
+      cmocka_unit_test(every_call_may_fail),
+      cmocka_unit_test(kernels_run),
+      cmocka_unit_test(a_launch_is_only_a_launch),
+      cmocka_unit_test(bad_code_objects),
+      cmocka_unit_test(real_library_has_every_symbol),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
