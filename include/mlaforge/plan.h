@@ -27,7 +27,8 @@ typedef struct mlaf_plan_opts {
   uint32_t flags;       /* MLAF_PLAN_* */
   int32_t effort;       /* mlaf_effort */
   int32_t reserved;     /* must be 0 */
-  double time_limit_s;  /* MEASURE: stop tuning after this long and use the best so far; 0 = no limit */
+  double time_limit_s;  /* MEASURE: stop tuning after this long and use the best so far (a lower rung if nothing was
+                        * finished by then); 0 = no limit */
 } mlaf_plan_opts;
 
 #define MLAF_PLAN_OPTS_INIT \

@@ -243,7 +243,7 @@ static bool is_tuned_here(const planner *p) {
 
 /* Tune, and stand on what the tuner chose: its result, not the database, because a run may have had nowhere to write.
  */
-static mlaf_status measure(planner *p, mlaf_err *err) {
+static mlaf_status measure(planner *p, bool *out_of_time, mlaf_err *err) {
 #ifdef MLAF_HAVE_TUNE
   mlaf_gen *gen;
   mlaf_tuner_result r = {.items = NULL};
@@ -257,6 +257,7 @@ static mlaf_status measure(planner *p, mlaf_err *err) {
   const mlaf_tuner_opts opts = {.time_limit_s = p->opts->time_limit_s};
   st = mlaf_tuner_run(&env, p->problem, &opts, &r, err);
   p->out->compiles += (int)r.compiles;
+  *out_of_time = st && !r.has_choice && r.stopped[0] && st != MLAF_E_CANCELLED;
   if (!st || r.has_choice) st = try_choice(p, &r.choice, MLAF_RUNG_EXACT, err);
   mlaf_tuner_result_clear(&r);
   return st;
@@ -266,14 +267,19 @@ static mlaf_status measure(planner *p, mlaf_err *err) {
 }
 
 static mlaf_status run_ladder(planner *p) {
+  bool out_of_time = false;
   mlaf_status st = from_database(p);
   if (p->opts->effort == MLAF_EFFORT_MEASURE && !is_tuned_here(p)) {
+    mlaf_err why = {MLAF_OK, ""};
     mlaf_loaded_close(p->out->loaded);
     p->out->loaded = NULL;
-    st = measure(p, &p->last);
-    /* Whoever asks for a measurement and cannot have it wants to know, not to run something else. */
-    p->last.status = st;
-    return st;
+    why.status = st = measure(p, &out_of_time, &why);
+    if (st) pass_over(p, &why, "tuning");
+    /* Whoever asks for a measurement and cannot have it wants to know, not to run something else. A limit that was too
+     * short for even one candidate is what the caller chose: then the lower rungs have to do. */
+    if (!out_of_time) return st;
+    p->n_refused = 0;
+    st = from_database(p);
   }
   if (!st || p->opts->effort == MLAF_EFFORT_DB_ONLY) return st;
   return from_generator(p);
