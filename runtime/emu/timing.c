@@ -9,22 +9,30 @@ enum { LINE = 128, LINE_ALIGN = 32 /* regions start at a multiple, so that L1 se
 
 /* --- regions --- */
 
-mlaf_status emu_recorder_open(emu_device *dev, emu_recorder *r, mlaf_err *err) {
-  size_t n;
-  const emu_span *span = emu_mem_spans(dev, &n);
-  memset(r, 0, sizeof *r);
-  r->region = calloc(n + 1, sizeof *r->region);
-  if (!r->region) return mlaf_fail(err, MLAF_E_NOMEM, "no host memory for the timing model");
+static bool number_regions(emu_recorder *r, const emu_span *span, size_t n) {
   uint64_t at = LINE_ALIGN;
-  for (size_t i = 0; i < n; i++) {
+  r->region = calloc(n + 1, sizeof *r->region);
+  for (size_t i = 0; i < n && r->region; i++) {
     uint64_t lines = (span[i].hi - span[i].lo + LINE - 1) / LINE;
-    if (at + lines > UINT32_MAX / 2)
-      return emu_recorder_close(r), mlaf_fail(err, MLAF_E_NOMEM, "more than 256 GiB allocated: the timing model cannot number the cache lines");
+    if (at + lines > UINT32_MAX / 2) return false;
     r->region[i] = (emu_region){.span = span[i], .first = (uint32_t)at, .lines = (uint32_t)lines};
     at += (lines + LINE_ALIGN - 1) / LINE_ALIGN * LINE_ALIGN;
   }
   r->n_regions = n;
-  return MLAF_OK;
+  return r->region != NULL;
+}
+
+mlaf_status emu_recorder_open(emu_device *dev, emu_recorder *r, mlaf_err *err) {
+  size_t n;
+  memset(r, 0, sizeof *r);
+  emu_mem_pin(dev);
+  const emu_span *span = emu_mem_spans(dev, &n);
+  bool ok = number_regions(r, span, n);
+  emu_mem_unpin(dev);
+  if (ok) return MLAF_OK;
+  emu_recorder_close(r);
+  return mlaf_fail(err, MLAF_E_NOMEM, "the timing model cannot number the cache lines of the device's allocations: no host memory, "
+                   "or more than 256 GiB allocated");
 }
 
 void emu_sample_clear(emu_sample *s) {
@@ -115,6 +123,7 @@ void emu_timing_step(emu_wave *w, const emu_inst *in) {
 
 /* --- cache lines --- */
 
+/* Allocations start at pages, so a line lies in one of them. */
 static uint32_t line_number(const emu_recorder *r, emu_trace *t, uint64_t addr) {
   const emu_region *g = &r->region[t->span];
   if (t->span >= r->n_regions || addr < g->span.lo || addr >= g->span.hi) {
@@ -143,25 +152,35 @@ static void add_line(emu_trace *t, uint32_t line) {
   t->line[t->n_lines++] = line;
 }
 
-/* L1 takes 64 bytes of lanes a clock, and one more clock for every further line they touch. */
+/* Lines of one group of lanes, each once. */
+typedef struct group_lines {
+  uint64_t line[2 * 16];
+  unsigned n, bank[4]; /* lines per tag bank, address bits 7-8 */
+} group_lines;
+
+static void touch(group_lines *g, uint64_t line) {
+  for (unsigned i = g->n; i-- > 0;)
+    if (g->line[i] == line) return;
+  g->line[g->n++] = line;
+  g->bank[line & 3]++;
+}
+
+/* L1 takes 64 bytes of lanes a clock: a dword from 16 lanes, four from 4. Each of its four tag banks looks up one line a
+ * clock, so lines of one group that share a bank follow one another: strides of 512 bytes cost four times. */
 void emu_timing_memory(emu_wave *w, const uint64_t addr[EMU_LANES], uint64_t lanes, unsigned bytes, emu_traffic kind) {
   emu_trace *t = w->timing;
-  unsigned per_clk = bytes >= 12 ? 4 : bytes == 8 ? 8 : 16, clk = 0, touches = 0;
+  unsigned per_clk = bytes >= 12 ? 4 : bytes == 8 ? 8 : 16, clk = 0;
   for (unsigned first = 0; first < EMU_LANES; first += per_clk) {
-    uint64_t last = UINT64_MAX;
-    unsigned here = 0;
+    group_lines g = {.n = 0};
     for (unsigned l = first; l < first + per_clk; l++) {
       if (!(lanes >> l & 1)) continue;
-      for (uint64_t a = addr[l] / LINE; a <= (addr[l] + bytes - 1) / LINE; a++) {
-        if (a == last) continue;
-        last = a;
-        here++;
-        if (t) add_line(t, line_number(w->group->timing, t, a * LINE < addr[l] ? addr[l] : a * LINE));
-      }
+      for (uint64_t a = addr[l] / LINE; a <= (addr[l] + bytes - 1) / LINE; a++) touch(&g, a);
     }
-    touches += here;
-    clk += here ? here : 1;
+    unsigned most = 1;
+    for (int b = 0; b < 4; b++) most = g.bank[b] > most ? g.bank[b] : most;
+    clk += most;
+    w->counts.l1_lines += g.n;
+    for (unsigned i = 0; t && i < g.n; i++) add_line(t, line_number(w->group->timing, t, g.line[i] * LINE));
   }
-  w->counts.l1_lines += touches;
   if (t) t->pending_clk = (uint16_t)(t->pending_clk + clk);
 }

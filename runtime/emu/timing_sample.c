@@ -1,8 +1,9 @@
 /* Which workgroups stand for a launch, and how much of memory they share.
  *
  * Consecutive workgroups go round robin over the XCDs, so ids 8 apart share an L2. The sample is made of chains
- * b, b+8, b+16, b+24, and the x-neighbour of b: overlap within a chain is what L2 saves, overlap between x-neighbours (the
- * head groups of one request) what the Infinity Cache saves. Chain starts follow the golden ratio over the grid, so that
+ * b, b+8, b+16, b+24, and the x-neighbour of b: overlap of neighbours in a chain is what L2 saves (of m siblings m-1
+ * hit, and m-1 of m neighbours are siblings), overlap between x-neighbours (the head groups of one request) what the
+ * Infinity Cache saves. Chain starts follow the golden ratio over the grid, so that
  * no stride of the grid's shape aliases with them. */
 #include <stdlib.h>
 #include <string.h>
@@ -30,9 +31,12 @@ static uint64_t chain_start(const mlaf_launch *l, int k) {
   return (uint64_t)((f - (int)f) * n);
 }
 
+/* Chain k begins at a workgroup that is the k-th of four on its XCD: sibling groups of 2 or 4 are then cut at all phases,
+ * and the share of neighbours that overlap comes out right on average. */
 static void chain_ids(const mlaf_launch *l, int k, uint64_t id[PER_CHAIN]) {
   uint64_t n = grid_size(l), b = chain_start(l, k), reach = 8 * (CHAIN - 1);
-  if (b + reach >= n) b = n > reach ? n - reach - 1 : 0;
+  b = b / (8 * CHAIN) * (8 * CHAIN) + 8u * (unsigned)k + b % 8;
+  if (b + reach >= n) b = n > reach + 8 * CHAIN ? b - 8 * CHAIN : n > reach ? n - reach - 1 : 0;
   for (int i = 0; i < CHAIN; i++) id[i] = (b + 8u * (unsigned)i) % n;
   uint64_t x = b % l->grid[0];
   id[CHAIN] = b - x + (x + 1) % l->grid[0];
@@ -139,19 +143,20 @@ static void measure(const emu_recorder *r, const emu_code *code, const uint64_t 
 
 typedef struct counts {
   uint64_t *own, *joint, *x_own, *x_joint;
+  uint64_t members; /* workgroups in own, with repeats */
 } counts;
 
-/* own / joint says how often a line is touched by the members; over `most` members it cannot be more. */
+/* From overlaps to hit rates. own counts each member of a pair, so own / 2 is one workgroup. */
 static void settle(const emu_recorder *r, const mlaf_launch *l, const counts *c, emu_sharing *out) {
   double groups = (double)grid_size(l);
   bool all = r->n_samples == grid_size(l);
   for (size_t i = 0; i <= r->n_regions; i++) {
     double own = (double)c->own[i], joint = (double)c->joint[i];
     if (own == 0) continue;
-    if (!all || groups > 8) out->l2_hit[i] = 1 - joint / own;
+    out->l2_hit[i] = (1 - joint / own) * (all ? 1 : 2);
     if (i == r->n_regions) continue;
     /* Lines asked of the Infinity Cache by the whole launch, and how many of them are different. */
-    double per_group = own / (double)r->n_samples, asked = per_group * groups * (1 - out->l2_hit[i]);
+    double per_group = own / (double)c->members, asked = per_group * groups * (1 - out->l2_hit[i]);
     double overlap = c->x_own[i] ? 2 * (1 - (double)c->x_joint[i] / (double)c->x_own[i]) : 0;
     double distinct = asked / (1 + overlap * (l->grid[0] - 1.0));
     if (distinct > r->region[i].lines) distinct = r->region[i].lines;
@@ -167,6 +172,7 @@ static void measure_all(const emu_recorder *r, const mlaf_launch *l, const emu_c
     for (uint64_t x = 0; x < 8 && x < r->n_samples; x++) { /* members of XCD x */
       uint64_t two[2] = {x, x + 8 < r->n_samples ? x + 8 : x};
       measure(r, code, two, 2, b, c->own, c->joint);
+      c->members += two[0] == two[1] ? 1 : 2;
     }
     for (uint64_t i = 0; i + 1 < r->n_samples && l->grid[0] > 1; i++)
       if (i % l->grid[0] + 1 < l->grid[0]) measure(r, code, &all[i], 2, b, c->x_own, c->x_joint);
@@ -175,7 +181,10 @@ static void measure_all(const emu_recorder *r, const mlaf_launch *l, const emu_c
   for (int k = 0; k < MAX_CHAINS; k++) {
     chain_ids(l, k, id);
     if (!sample_of(r, id[0])) continue;
-    measure(r, code, id, CHAIN, b, c->own, c->joint);
+    for (int i = 0; i + 1 < CHAIN; i++) {
+      measure(r, code, &id[i], 2, b, c->own, c->joint);
+      c->members += 2;
+    }
     if (l->grid[0] < 2) continue;
     const uint64_t pair[2] = {id[0], id[CHAIN]};
     measure(r, code, pair, 2, b, c->x_own, c->x_joint);
@@ -197,7 +206,7 @@ mlaf_status emu_sample_sharing(const emu_recorder *r, const mlaf_launch *l, emu_
   out->mall_hit = calloc(n, sizeof *out->mall_hit);
   bool ok = b.bits && sums && out->l2_hit && out->mall_hit;
   if (ok) {
-    counts c = {sums, sums + n, sums + 2 * n, sums + 3 * n};
+    counts c = {sums, sums + n, sums + 2 * n, sums + 3 * n, 0};
     measure_all(r, l, l->fn->module->code, &b, &c);
     settle(r, l, &c, out);
   } else {
