@@ -117,7 +117,7 @@ static mlaf_status find_near(mlaf_db *db, const char *device, const mlaf_problem
                                            : mlaf_db_fail(db, err, "looking for a choice");
   sqlite3_reset(s);
   sqlite3_clear_bindings(s);
-  if (status == MLAF_OK) qsort(list->items, list->n, sizeof *list->items, by_distance);
+  if (status == MLAF_OK && list->n) qsort(list->items, list->n, sizeof *list->items, by_distance);
   return status;
 }
 

@@ -94,7 +94,8 @@ static const char *const statements[MLAF_S_COUNT] = {
     /* Everything of the problem's family; the caller orders it by distance. */
     [MLAF_S_NEAR] = "SELECT c.id, p.batch, p.ctx, c.source, c.imported, p.canonical FROM problem p JOIN choice c"
                     " ON c.problem = p.id JOIN device v ON v.id = c.device WHERE p.heads = ?1 AND p.rank = ?2"
-                    " AND p.rope = ?3 AND p.q_len = ?4 AND p.causal = ?5 AND p.dtype = ?6 AND p.page_size = ?7 AND v.canonical = ?8 AND c.protocol = ?9",
+                    " AND p.rope = ?3 AND p.q_len = ?4 AND p.causal = ?5 AND p.dtype = ?6 AND p.page_size = ?7"
+                    " AND v.canonical = ?8 AND c.protocol = ?9",
     [MLAF_S_CHOICE_BY_ID] = "SELECT " CHOICE_COLUMNS CHOICE_FROM "WHERE c.id = ?1",
     [MLAF_S_EACH_CHOICE] = "SELECT " CHOICE_COLUMNS CHOICE_FROM "ORDER BY v.canonical, p.canonical",
     [MLAF_S_EACH_DEVICE] = "SELECT canonical FROM device ORDER BY canonical",
