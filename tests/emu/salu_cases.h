@@ -33,7 +33,7 @@ CASE(BITS, 0, "s_bfm_b32 s40, s16, s17", SO(0) = ((1u << S(16) % 32) - 1) << S(1
 CASE(BITS, 0, "s_bfm_b64 s[40:41], s16, s17",
      uint64_t t = ((UINT64_C(1) << S(16) % 64) - 1) << S(17) % 64; SO(0) = (uint32_t)t; SO(1) = (uint32_t)(t >> 32))
 CASE(BITS, 0, "s_bfe_u32 s40, s16, 0x70005" SC, R32(S(16) >> 5 & 0x7f, (S(16) >> 5 & 0x7f) != 0))
-CASE(BITS, 0, "s_bfe_i32 s40, s16, 0x70005" SC, R32(J(16) << 20 >> 25, J(16) << 20 >> 25 != 0))
+CASE(BITS, 0, "s_bfe_i32 s40, s16, 0x70005" SC, R32(SX(S(16) >> 5, 7), SX(S(16) >> 5, 7) != 0))
 CASE(BITS, 0, "s_bfe_u64 s[40:41], s[16:17], 0x210010" SC,
      uint64_t t = SQ(16) >> 16 & ((UINT64_C(1) << 33) - 1); R64(t, t != 0))
 CASE(BITS, 0, "s_bfe_i64 s[40:41], s[16:17], 0x210010" SC, int64_t t = (int64_t)(SQ(16) << 15) >> 31; R64(t, t != 0))

@@ -1,6 +1,6 @@
 /* Runs a few lines of gfx942 assembly in the emulator: assembled by comgr, loaded and launched as any code object is.
  *
- * The body starts with s[4:5] = input buffer, s[6:7] = output buffer, s8 = wave in the workgroup, v0 = thread,
+ * The body starts with s[4:5] = input buffer, s[6:7] = output buffer, s2 = workgroup, s8 = wave in it, v0 = thread,
  * v1 = 4 * thread, v2 = 4 * lane, s[12:15] = a buffer descriptor of the input's first 4096 bytes. Nothing else is
  * initialised, EXEC is all ones, and no wait state is pending. */
 #ifndef MLAF_TEST_EMU_SNIPPET_H
@@ -35,7 +35,7 @@ static const char snip_head[] =
 static const char snip_tail[] =
     "\ns_endpgm\n.section .rodata\n.p2align 6\n.amdhsa_kernel snip\n.amdhsa_next_free_vgpr %d\n.amdhsa_next_free_sgpr 96\n"
     ".amdhsa_accum_offset %d\n.amdhsa_group_segment_fixed_size %d\n.amdhsa_kernarg_size 16\n"
-    ".amdhsa_user_sgpr_kernarg_segment_ptr 1\n.end_amdhsa_kernel\n";
+    ".amdhsa_user_sgpr_kernarg_segment_ptr 1\n.amdhsa_system_sgpr_workgroup_id_x 1\n.end_amdhsa_kernel\n";
 
 static inline int snip_open(void **state) {
   snip *s = calloc(1, sizeof *s);

@@ -47,7 +47,7 @@ static const faulty kernels[] = {
   {"omod_ignored", "v_mul_f32_e64 v1, 1.0, v0 mul:2\ns_endpgm", {"output modifier", "ignores"}, 64},
   {"jump_out", "s_mov_b64 s[4:5], 64\ns_setpc_b64 s[4:5]", {"jump to 0x40", "not an instruction"}, 64},
   /* waves 0 and 1 take different barriers */
-  {"divergent_barrier", "v_readfirstlane_b32 s4, v0\ns_nop 3\ns_cmp_lg_u32 s4, 0\ns_cbranch_scc1 1f\ns_barrier\ns_endpgm\n1:\n"
+  {"divergent_barrier", "v_readfirstlane_b32 s4, v0\ns_nop 3\ns_cmp_lg_u32 s4, 0\ns_cbranch_scc1 1f\ns_barrier\n1:\n"
    "s_barrier\ns_endpgm", {"divergent barrier", "wave 1", "wave 0"}, 128},
   {"same_barrier", "v_readfirstlane_b32 s4, v0\ns_barrier\ns_endpgm", {NULL}, 128},
   /* an ended wave counts as arrived, as on silicon */

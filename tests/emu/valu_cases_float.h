@@ -105,7 +105,7 @@ CASE(BITS, 0, "v_cvt_flr_i32_f32_e32 v16, v1",
 CASE(NUM32, 0, "v_cvt_f32_ubyte0_e32 v16, v1", OF((float)(V(1) & 255)))
 CASE(NUM32, 0, "v_cvt_f32_ubyte2_e32 v16, v1", OF((float)(V(1) >> 16 & 255)))
 CASE(NUM32, 0, "v_cvt_f32_ubyte3_e32 v16, v1", OF((float)(V(1) >> 24)))
-CASE(NUM32, 0, "v_cvt_off_f32_i4_e32 v16, v1", OF((float)(I(1) << 28 >> 28) / 16))
+CASE(NUM32, 0, "v_cvt_off_f32_i4_e32 v16, v1", OF((float)(SX(V(1), 4)) / 16))
 CASE(NUM64, 0, "v_cvt_f64_i32_e32 v[16:17], v1", OD((double)I(1)))
 CASE(NUM64, 0, "v_cvt_f64_u32_e32 v[16:17], v1", OD((double)V(1)))
 CASE(NUM64, 0, "v_cvt_f64_f32_e32 v[16:17], v1", OD((double)F(1)))

@@ -60,11 +60,11 @@ CASE(BITS, 0, "v_cndmask_b32_e64 v16, -v1, |v2|, s[18:19]",
 CASE(BITS, 0, "v_mul_lo_u32 v16, v1, v2", O(0) = V(1) * V(2))
 CASE(BITS, 0, "v_mul_hi_u32 v16, v1, v2", O(0) = (uint32_t)((uint64_t)V(1) * V(2) >> 32))
 CASE(BITS, 0, "v_mul_hi_i32 v16, v1, v2", O(0) = (uint32_t)((int64_t)I(1) * I(2) >> 32))
-CASE(BITS, 0, "v_mul_i32_i24_e32 v16, v1, v2", O(0) = (uint32_t)((int64_t)(I(1) << 8 >> 8) * (I(2) << 8 >> 8)))
+CASE(BITS, 0, "v_mul_i32_i24_e32 v16, v1, v2", O(0) = (uint32_t)((int64_t)(SX(V(1), 24)) * (SX(V(2), 24))))
 CASE(BITS, 0, "v_mul_u32_u24_e32 v16, v1, v2", O(0) = (V(1) & 0xffffff) * (V(2) & 0xffffff))
-CASE(BITS, 0, "v_mul_hi_i32_i24_e32 v16, v1, v2", O(0) = (uint32_t)((int64_t)(I(1) << 8 >> 8) * (I(2) << 8 >> 8) >> 32))
+CASE(BITS, 0, "v_mul_hi_i32_i24_e32 v16, v1, v2", O(0) = (uint32_t)((int64_t)(SX(V(1), 24)) * (SX(V(2), 24)) >> 32))
 CASE(BITS, 0, "v_mul_hi_u32_u24_e32 v16, v1, v2", O(0) = (uint32_t)((uint64_t)(V(1) & 0xffffff) * (V(2) & 0xffffff) >> 32))
-CASE(BITS, 0, "v_mad_i32_i24 v16, v1, v2, v3", O(0) = (uint32_t)((int64_t)(I(1) << 8 >> 8) * (I(2) << 8 >> 8) + I(3)))
+CASE(BITS, 0, "v_mad_i32_i24 v16, v1, v2, v3", O(0) = (uint32_t)((int64_t)(SX(V(1), 24)) * (SX(V(2), 24)) + I(3)))
 CASE(BITS, 0, "v_mad_u32_u24 v16, v1, v2, v3", O(0) = (V(1) & 0xffffff) * (V(2) & 0xffffff) + V(3))
 CASE(BITS, 0, "v_mad_u32_u16 v16, v1, v2, v3", O(0) = U16(1) * U16(2) + V(3))
 CASE(BITS, 0, "v_mad_u32_u16 v16, v1, v2, v3 op_sel:[1,0,0,0]", O(0) = (V(1) >> 16) * U16(2) + V(3))
@@ -81,7 +81,7 @@ CASE(BITS, 0, "v_med3_i32 v16, v1, v2, v3",
 CASE(BITS, 0, "v_med3_u32 v16, v1, v2, v3",
      uint32_t a = V(1), b = V(2), c = V(3), lo = a < b ? a : b, hi = a < b ? b : a; O(0) = c < lo ? lo : c > hi ? hi : c)
 CASE(BITS, 0, "v_bfe_u32 v16, v1, v2, v3", O(0) = (uint32_t)(V(1) >> (V(2) % 32) & ((UINT64_C(1) << (V(3) % 32)) - 1)))
-CASE(BITS, 0, "v_bfe_i32 v16, v1, 5, 7", O(0) = (uint32_t)(I(1) << 20 >> 25))
+CASE(BITS, 0, "v_bfe_i32 v16, v1, 5, 7", O(0) = (uint32_t)(SX(V(1) >> 5, 7)))
 CASE(BITS, 0, "v_bfe_i32 v16, v1, v2, v3",
      unsigned off = V(2) % 32, n = V(3) % 32, top = off + n > 32 ? 32 : off + n;
      O(0) = n == 0 ? 0 : (uint32_t)((int64_t)((uint64_t)V(1) << (64 - top)) >> (64 - (top - off))))

@@ -52,6 +52,7 @@ typedef struct diff_case {
 #define OH(x) (O(0) = h_of(x))     /* float -> f16 in the low half, 0 above */
 #define BIT(x) (out->bit = (x), out->has_bit = true)
 #define LANE (in->lane)
+#define SX(x, bits) ((int32_t)((uint32_t)(x) << (32 - (bits))) >> (32 - (bits))) /* low bits as a signed number */
 
 static inline float f32_of(uint32_t u) {
   float f;
