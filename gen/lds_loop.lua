@@ -38,7 +38,9 @@ local function add_pv(g, main, use, j, kept, floor)
     for b = 0, g.blocks - 1 do
       local slot = plan.op(g, c)
       local m = mfma(g, plan.o(g, b, j, c), ("v[%d:%d]"):format(slot, slot + 1), plan.p(g, b), plan.o(g, b, j, c))
-      m.need = { ("op%d.%d"):format(group.index, c), not kept and "P" .. b or nil }
+      m.need = {}
+      if not kept or c >= 2 then m.need[1] = ("op%d.%d"):format(group.index, c) end
+      if not kept then m.need[#m.need + 1] = "P" .. b end
       main[#main + 1] = m
     end
   end
@@ -92,19 +94,34 @@ local function join_at(g, group, c, i)
   return math.max(from + (2 * i + 1) * g.blocks * UNIT // 4, group.floor or from)
 end
 
-local function joins(g, use)
+local function join_op(g, quads, c, i)
+  local slot, d = plan.op(g, c), c // 2
+  return op("v_perm_b32 v%d, v%d, v%d, %%[%s]", slot + i, g.pool + 4 * quads[2 * i + 1] + d, g.pool + 4 * quads[2 * i] + d,
+    c % 2 == 0 and "lo" or "hi")
+end
+
+local EARLY = 2 -- operands of the kept columns that are joined before the iteration ends
+
+local function joins(g, use, main_end, keep)
   local out = {}
   for _, group in ipairs(use.v) do
-    for c = 0, 7 do
-      local slot, d = plan.op(g, c), c // 2
+    for c = group.kept and EARLY or 0, 7 do
       for i = 0, 1 do
-        local first, second = g.pool + 4 * group.quads[2 * i] + d, g.pool + 4 * group.quads[2 * i + 1] + d
-        local o = op("v_perm_b32 v%d, v%d, v%d, %%[%s]", slot + i, second, first, c % 2 == 0 and "lo" or "hi")
+        local o = join_op(g, group.quads, c, i)
         o.at = join_at(g, group, c, i)
         if not group.kept then o.need = { ("V%d.%d"):format(group.index, 2 * i), ("V%d.%d"):format(group.index, 2 * i + 1) } end
         o.give = i == 1 and ("op%d.%d"):format(group.index, c) or nil
         out[#out + 1] = o
       end
+    end
+  end
+  -- Kept columns: their first operands, as if their MFMAs followed here.
+  for c = 0, keep and EARLY - 1 or -1 do
+    for i = 0, 1 do
+      local o = join_op(g, { [0] = 0, 1, 2, 3 }, c, i)
+      o.at = join_at(g, { at = { [c] = main_end + c * g.blocks } }, c, i)
+      o.need = { ("kept%d"):format(2 * i), ("kept%d"):format(2 * i + 1) }
+      out[#out + 1] = o
     end
   end
   return out
@@ -158,11 +175,11 @@ local function reads(g, main, use, from, keep)
     end
   end
   if keep then
-    local last = #main * UNIT
+    local last = (#main - 2 * g.blocks) * UNIT
     for r = 0, 3 do
       requests[#requests + 1] = {
-        need = last, free = last, want = math.max(from, last - 10 * g.blocks * UNIT + r), quad = r,
-        make = function(q) return read_v(g, q, r, keep) end,
+        need = last, free = #main * UNIT, want = math.max(from, last - 10 * g.blocks * UNIT + r), quad = r,
+        make = function(q) return read_v(g, q, r, keep, "kept" .. r) end,
       }
     end
   end
@@ -434,7 +451,7 @@ end
 
 -- ---- blocks ----------------------------------------------------------------------------------------------------------------------
 local SCALARS = { "scale", "slack", "rise", "lo", "hi", "half", "ones", "pgo", "pages", "maxid", "pos", "cs", "ks", "ckl", "ckh", "kpl", "kph",
-  "tok", "tokn", "last", "magic", "page", "ckv", "kd", "vd", "wd" }
+  "tok", "tokn", "last", "magic", "page", "ckv", "kd", "vd", "wd", "ws" }
 local function scalars(g)
   local list = {}
   for _, n in ipairs(SCALARS) do list[#list + 1] = n end
@@ -446,22 +463,34 @@ local function scalars(g)
   return list
 end
 
--- Addresses step to the next stage; K's and V's may stand in different ones.
-local function step_ops(g, k, v, w)
+-- Addresses step to the next stage; K, V and the copies stand in different ones.
+local function step(list, name, delta, unit)
+  add(list, "%s_add_u32 %%[%s], %%[%s], %%[%s]", unit, name, delta, name)
+end
+local function k_steps(g)
   local list = {}
-  local function step(name, delta) add(list, "v_add_u32 %%[%s], %%[%s], %%[%s]", name, delta, name) end
-  if k then
-    step("ka0", "kd")
-    step("ka1", "kd")
-    if g.rope > 0 then step("kr0", "kd") end
-    if g.rope > 32 then step("kr1", "kd") end
-  end
-  if v then
-    for r = 0, 3 do step("va" .. r, "vd") end
-  end
-  if w and not g.dma then
-    step("wa", "wd")
-    if g.rope > 0 then step("wr", "wd") end
+  step(list, "ka0", "kd", "v")
+  step(list, "ka1", "kd", "v")
+  if g.rope > 0 then step(list, "kr0", "kd", "v") end
+  if g.rope > 32 then step(list, "kr1", "kd", "v") end
+  return list
+end
+local function v_steps()
+  local list = {}
+  for r = 0, 3 do step(list, "va" .. r, "vd", "v") end
+  return list
+end
+local function copy_steps(g)
+  local list = {}
+  if g.dma then
+    for u = 0, g.units - 1 do -- a spare place stays where it is
+      local delta = g.spare > 0 and u == g.units - 1 and "ws" or "wd"
+      step(list, "ml" .. u, delta, "s")
+      if g.rope > 0 then step(list, "mr" .. u, delta, "s") end
+    end
+  else
+    step(list, "wa", "wd", "v")
+    if g.rope > 0 then step(list, "wr", "wd", "v") end
   end
   return list
 end
@@ -481,7 +510,9 @@ local function iteration(g, what)
     for j = 0, what.rest and last - 1 or last do add_pv(g, main, use, j, false, floor) end
   end
   local from = what.tail and 0 or -64 * UNIT -- where the barrier stands
-  local streams = { reads(g, main, use, from, what.rest and last or nil), joins(g, use) }
+  local keep = what.rest and last or nil
+  local fetch = reads(g, main, use, from, keep)
+  local streams = { fetch, joins(g, use, #main, keep) }
   local function stream(ops, first, behind) streams[#streams + 1] = weave.spread(ops, first, behind) end
   local function exactly(ops, position)
     for _, o in ipairs(ops) do o.at = position end
@@ -503,7 +534,13 @@ local function iteration(g, what)
     if not g.dma then stream(store_ops(g), 0, border // 3) end
     stream(copy_ops(g), g.dma and 0 or border // 3, border - 3 * g.blocks)
   end
-  exactly(step_ops(g, what.step_k, what.step_v, what.copy), #main * UNIT)
+  if what.step then
+    local last_read = 0
+    for _, o in ipairs(streams[1]) do last_read = math.max(last_read, o.at) end
+    stream(k_steps(g), scores_end, #main)
+    stream(copy_steps(g), scores_end, #main)
+    stream(v_steps(), math.min(#main, last_read // UNIT + 1), #main)
+  end
   local first, second = {}, {}
   for _, o in ipairs(weave.merge(main, streams)) do
     local part = o.at and o.at >= cut and second or not o.at and o.position >= border and second or first
@@ -570,7 +607,6 @@ local function iteration_blocks(g, what, vmcnt, passes)
     state.given = {}
     local first, second, from = iteration(g, what)
     local head, wait = {}, entry(vmcnt)
-    if what.tail then head[1] = op("s_waitcnt lgkmcnt(0)") end -- the V rows kept
     local placed = false
     for _, o in ipairs(first) do
       if not placed and not (o.at and o.at < from) then
@@ -597,11 +633,11 @@ function loop.build(g)
   out.copy = plain_block(g, (copy_ops(g)))
   if not g.dma then out.store = plain_block(g, store_ops(g)) end
   if g.ahead then
-    out.first = iteration_blocks(g, { qk = true, step_k = true }, 0, 1)
-    out.body = iteration_blocks(g, { tail = true, qk = true, pv = true, rest = true, copy = true, step_k = true, step_v = true }, leave, 2)
+    out.first = iteration_blocks(g, { qk = true }, 0, 1)
+    out.body = iteration_blocks(g, { tail = true, qk = true, pv = true, rest = true, copy = true, step = true }, leave, 2)
     out.final = iteration_blocks(g, { tail = true, pv = true }, 0, 1)
   else
-    out.body = iteration_blocks(g, { qk = true, pv = true, copy = true, step_k = true, step_v = true }, leave, 2)
+    out.body = iteration_blocks(g, { qk = true, pv = true, copy = true, step = true }, leave, 2)
   end
   return out
 end

@@ -41,6 +41,9 @@ local function geometry(p, v)
   local spare_bytes = g.spare > 0 and (4 + g.spare) * g.row_bytes + g.spare * (g.rope > 0 and 256 or 0) or 0
   g.lds_bytes = g.stages * g.stage_bytes + spare_bytes
   g.lead = g.dma and g.stages - 1 or g.stages -- tiles between copying and computing
+  -- Stages at work in iteration t, counted from that of tile t: scores of, LDS writes into.
+  g.k_stage = g.ahead and 1 or 0
+  g.w_stage = g.stages - 1
   return g
 end
 
