@@ -58,7 +58,7 @@ bool emu_valu_bind(emu_inst *in) {
     in->op_sel = (uint8_t)(src_bits | dst_bit << 3);
   }
   bool plain = !(in->flags & (EMU_F_DPP | EMU_F_SDWA | EMU_F_CLAMP)) && !in->omod && !in->op_sel && in->op_sel_hi == 7 &&
-               !in->neg_lo && !in->neg_hi && !(op->flags & (VF_KEEP_HI | VF_HIGH_HALF | VF_VCC_SRC | VF_FLUSH)) &&
+               !in->neg_lo && !in->neg_hi && !(op->flags & (VF_KEEP_HI | VF_HIGH_HALF | VF_VCC_SRC)) &&
                op->src[0] != VT_MIX;
   for (int k = 0; k < op->n_src; k++) plain = plain && !in->src[k].neg && !in->src[k].abs && !in->src[k].sext;
   if (plain) in->exec = op->fast;

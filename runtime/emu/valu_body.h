@@ -1,6 +1,7 @@
 /* The vector ALU for one host instruction set: included once by each of ops_valu_v1.c, ops_valu_v3.c and ops_valu_v4.c, which
  * differ in compiler options only. The valu_ops_*.h lists are read twice: once for the lane loops, once for the table. */
 #include "emu/valu_exec.h"
+#include "emu/valu_loops.h"
 #include "emu/valu_math.h"
 
 /* --- how each operand type is read from and written to the lane arrays --- */
@@ -96,6 +97,8 @@
 
 #define OP(name, flags, D, A, B, C, expr) LOOP(l_##name, A, B, C, ST_##D(d, i, (expr)))
 #define OPT(name, flags, D, A, expr) LOOP(l_##name, A, NO, NO, ST_##D(d, i, (expr)))
+#define OPL(name, flags, D, A, B, C, loop) \
+  static void l_##name(uint32_t *d, const uint32_t *a, const uint32_t *b, const uint32_t *c) { loop(d, a, b, c); }
 #define OPS(name, flags, D, A, B, C, expr, saturated)  \
   LOOP(l_##name, A, B, C, ST_##D(d, i, (expr)))        \
   LOOP(sat_##name, A, B, C, ST_##D(d, i, (saturated)))
@@ -123,6 +126,7 @@
 #include "emu/valu_ops_all.h"
 #undef OP
 #undef OPT
+#undef OPL
 #undef OPS
 #undef OPC
 #undef OPH
@@ -158,8 +162,9 @@
 #define PKT_NO VT_NO
 #define OP(name, flags, D, A, B, C, expr) \
   ENTRY(name, EMU_C_VALU, exec_fast, l_##name, NULL, 1, N_SRC(A, B, C, flags), VT_##D, {VT_##A, VT_##B, VT_##C}, flags)
+#define OPL OP
 #define OPT(name, flags, D, A, expr) \
-  ENTRY(name, EMU_C_TRANS, exec_fast, l_##name, NULL, 1, 1, VT_##D, {VT_##A, VT_NO, VT_NO}, flags)
+  ENTRY(name, EMU_C_TRANS, (flags)&VF_FLUSH ? exec_flush : exec_fast, l_##name, NULL, 1, 1, VT_##D, {VT_##A, VT_NO, VT_NO}, flags)
 #define OPS(name, flags, D, A, B, C, expr, saturated) \
   ENTRY(name, EMU_C_VALU, exec_fast, l_##name, sat_##name, 1, N_SRC(A, B, C, flags), VT_##D, {VT_##A, VT_##B, VT_##C}, flags)
 #define OPC(name, D, A, B, C, expr, carry) \

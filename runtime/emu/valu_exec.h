@@ -43,27 +43,29 @@ static inline void store_lanes(uint32_t *dst, const uint32_t *src, uint64_t lane
 }
 
 /* --- NaN results: the first NaN operand, quieted, else the default quiet NaN (positive; x86's is negative) --- */
-static inline bool any_nan(const uint32_t *out, unsigned type) {
-  uint32_t bad = 0;
-  switch (type) {
-    case VT_F32:
-      for (int i = 0; i < EMU_LANES; i++) bad |= (out[i] & 0x7fffffff) > 0x7f800000;
-      break;
-    case VT_PK32:
-      for (int i = 0; i < LANES2; i++) bad |= (out[i] & 0x7fffffff) > 0x7f800000;
-      break;
-    case VT_F16:
-      for (int i = 0; i < EMU_LANES; i++) bad |= (out[i] & 0x7fff) > 0x7c00;
-      break;
-    case VT_PKF:
-      for (int i = 0; i < EMU_LANES; i++) bad |= ((out[i] & 0x7fff) > 0x7c00) | ((out[i] >> 16 & 0x7fff) > 0x7c00);
-      break;
-    case VT_F64: /* or an infinity: the repair looks closer */
-      for (int i = 0; i < EMU_LANES; i++) bad |= (out[EMU_LANES + i] & 0x7ff00000) == 0x7ff00000;
-      break;
-    default: break;
-  }
+/* Is any of n dwords, masked, above `bound`? */
+static inline bool any_above(const uint32_t *p, int n, uint32_t mask, uint32_t bound) {
+#if defined(__AVX512F__)
+  const __m512i m = _mm512_set1_epi32((int)mask), b = _mm512_set1_epi32((int)bound);
+  __mmask16 bad = 0;
+  for (int i = 0; i < n; i += 16) bad |= _mm512_cmpgt_epu32_mask(_mm512_and_si512(_mm512_loadu_si512(p + i), m), b);
   return bad != 0;
+#else
+  int32_t bad = 0; /* masked values are below 2^31: a signed comparison will do */
+  for (int i = 0; i < n; i++) bad |= (int32_t)(p[i] & mask) > (int32_t)bound;
+  return bad != 0;
+#endif
+}
+
+static inline bool any_nan(const uint32_t *out, unsigned type) {
+  switch (type) {
+    case VT_F32: return any_above(out, EMU_LANES, 0x7fffffff, 0x7f800000);
+    case VT_PK32: return any_above(out, LANES2, 0x7fffffff, 0x7f800000);
+    case VT_F16: return any_above(out, EMU_LANES, 0x7fff, 0x7c00);
+    case VT_PKF: return any_above(out, EMU_LANES, 0x7fff, 0x7c00) || any_above(out, EMU_LANES, 0x7fff0000, 0x7c00ffff);
+    case VT_F64: return any_above(out + EMU_LANES, EMU_LANES, 0x7fffffff, 0x7fefffff); /* infinities too: repair looks closer */
+    default: return false;
+  }
 }
 
 static void repair32(uint32_t *out, int lane, const emu_valu_op *op, unsigned type, const uint32_t *const p[3]) {
@@ -171,6 +173,23 @@ static bool exec_addend_hi(emu_wave *w, const emu_inst *in) {
   w->v_init[hi] &= ~unwritten;
   w->v_init[result_hi] &= ~unwritten;
   return ok;
+}
+
+/* Plain operands of the functions that flush f32 denormals themselves (exp, log, rcp, rsq, sqrt). */
+static bool exec_flush(emu_wave *w, const emu_inst *in) {
+  const emu_valu_op *op = in->aux;
+  uint64_t exec = emu_exec_mask(w);
+  uint32_t buf[LANES2] __attribute__((aligned(64))), out[OUT_DWORDS] __attribute__((aligned(64)));
+  const uint32_t *p[3] = {NULL, NULL, NULL};
+  if (exec == 0) return no_lanes(w, in, op);
+  if (!(p[0] = fetch_plain(w, &in->src[0], op->src[0], buf, exec))) return false;
+  if (p[0] != buf) memcpy(buf, p[0], EMU_LANES * 4);
+  p[0] = buf;
+  flush_f32(buf, EMU_LANES);
+  op->fn(out, buf, NULL, NULL);
+  if (any_nan(out, op->dst)) repair_nans(out, op, p);
+  flush_f32(out, EMU_LANES);
+  return finish(w, in, op, out, exec);
 }
 
 /* --- output modifiers --- */

@@ -1,6 +1,6 @@
 /* Integer instructions of the vector ALU: OP(name, flags, destination, sources 0..2, expression in x, y, z).
  * OPS adds the saturating expression that `clamp` selects; OPC the carry-out; OPH too, and
- * lets the high dword of the addend be unwritten. CDNA3 ISA, VOP1/VOP2/VOP3 tables. */
+ * lets the high dword of the addend be unwritten; OPL names a loop. CDNA3 ISA, VOP1/VOP2/VOP3 tables. */
 /* clang-format off */
 OP(mov_b32,          0, U32, U32, NO, NO, x)
 OP(mov_b64,          0, U64, U64, NO, NO, x)
@@ -81,7 +81,7 @@ OP(bfi_b32,        0, U32, U32, U32, U32, (x & y) | (~x & z))
 OP(bfm_b32,        0, U32, U32, U32, NO,  low_mask(x & 31) << (y & 31))
 OP(alignbit_b32,   0, U32, U32, U32, U32, (uint32_t)(((uint64_t)x << 32 | y) >> (z & 31)))
 OP(alignbyte_b32,  0, U32, U32, U32, U32, (uint32_t)(((uint64_t)x << 32 | y) >> (8 * (z & 3))))
-OP(perm_b32,       0, U32, U32, U32, U32, perm(x, y, z))
+OPL(perm_b32,      0, U32, U32, U32, U32, perm_lanes)
 OP(bcnt_u32_b32,   0, U32, U32, U32, NO,  popcount(x) + y)
 OP(mbcnt_lo_u32_b32, 0, U32, U32, U32, NO, popcount(x & low_mask((uint32_t)i)) + y)
 OP(mbcnt_hi_u32_b32, 0, U32, U32, U32, NO, popcount(x & low_mask((uint32_t)(i < 32 ? 0 : i - 32))) + y)

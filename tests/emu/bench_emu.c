@@ -1,5 +1,5 @@
 /* emu-bench: how fast the emulator is, per host thread, with two, and per CPU second (which a busy machine distorts less). Each line is one instruction mix in a loop, every
- * check on; MFMA and LDS lines issue what a kernel's inner loop issues. */
+ * check on; MFMA and LDS lines issue what a kernel's inner loop issues. `emu-bench exp` runs the lines that contain "exp". */
 #include <time.h>
 
 #include "emu_asm.h"
@@ -75,7 +75,7 @@ static double rate(emu_asm *a, const bench *b, const char *name, int threads, do
   return best;
 }
 
-int main(void) {
+int main(int argc, char **argv) {
   emu_asm a;
   bool ok = emu_asm_open(&a);
   char name[16];
@@ -87,6 +87,7 @@ int main(void) {
   ok = ok && emu_asm_build(&a);
   if (!ok) fprintf(stderr, "emu-bench: %s\n", a.err.text);
   for (int i = 0; ok && i < N; i++) {
+    if (argc > 1 && !strstr(benches[i].name, argv[1])) continue;
     snprintf(name, sizeof name, "b%d", i);
     double cpu = 0, ignored = 0, one = rate(&a, &benches[i], name, 1, &cpu), two = rate(&a, &benches[i], name, 2, &ignored);
     printf("%-20s 1 thread %6.2f M, 2 threads %6.2f M (x%.2f), per CPU second %6.2f M %s\n", benches[i].name, one / 1e6,
