@@ -44,6 +44,16 @@ test("the manifest lists exactly the kernels of its problems, sorted", function(
   end
 end)
 
+test("no two kernels of the manifest share a symbol", function()
+  local by = {}
+  for _, line in ipairs(T.lines("tests/golden/manifest.tsv")) do
+    local template, params = line:match("^(.-)\t(.-)\t")
+    local symbol = emit.symbol(template, params, "gfx942")
+    ok(not by[symbol], "%s: %s and %s", symbol, params, by[symbol])
+    by[symbol] = params
+  end
+end)
+
 -- All of them are checked by tests/gen/test_gen.c, where SHA-256 is fast; here a spread.
 test("manifest hashes", function()
   local got = T.lines("tests/golden/manifest.tsv")

@@ -100,15 +100,6 @@ test("rendered text is clean: no markers left, LF, balanced, one kernel with its
   end
 end)
 
-test("symbols differ wherever parameters differ", function()
-  local by = {}
-  for _, k in ipairs(sample()) do
-    local symbol = emit.symbol(k.template, k.params, TARGET)
-    ok(not by[symbol] or by[symbol] == k.params, "%s and %s share %s", k.params, by[symbol], symbol)
-    by[symbol] = k.params
-  end
-end)
-
 test("two processes in two directories give the same bytes", function()
   local v = space.baseline(problem.parse("mla_decode:h16,b64,s4096"), TARGET)
   local args = v.decode.template .. " target=" .. TARGET .. " " .. v.decode.params:gsub(",", " ")
