@@ -210,8 +210,8 @@ int hipMalloc(void **ptr, size_t bytes) {
 }
 EXPORT int hipFree(void *ptr);
 int hipFree(void *ptr) {
-  ENTER;
-  return ptr ? code_of(ops()->mem_free(emulator(), ptr, NULL)) : SUCCESS;
+  int forced = enter(__func__), code = ptr ? code_of(ops()->mem_free(emulator(), ptr, NULL)) : SUCCESS;
+  return forced ? forced : code;
 }
 EXPORT int hipMemcpy(void *dst, const void *src, size_t bytes, int kind);
 int hipMemcpy(void *dst, const void *src, size_t bytes, int kind) {
@@ -251,13 +251,13 @@ int hipModuleLoadData(void **out, const void *image) {
 }
 EXPORT int hipModuleUnload(void *handle_);
 int hipModuleUnload(void *handle_) {
-  ENTER;
+  int forced = enter(__func__); /* what is told to fail to destroy does destroy: nothing here may leak */
   module *m = handle_;
   if (!m || m->magic != MODULE) return INVALID_HANDLE;
   ops()->module_unload(emulator(), m->inner);
   m->magic = 0;
   free(m);
-  return SUCCESS;
+  return forced;
 }
 EXPORT int hipModuleGetFunction(void **out, void *handle_, const char *name);
 int hipModuleGetFunction(void **out, void *handle_, const char *name) {
@@ -315,8 +315,8 @@ int hipStreamCreateWithFlags(void **stream, unsigned flags) {
 }
 EXPORT int hipStreamDestroy(void *stream);
 int hipStreamDestroy(void *stream) {
-  ENTER;
-  return destroy(stream, STREAM);
+  int forced = enter(__func__), code = destroy(stream, STREAM);
+  return forced ? forced : code;
 }
 EXPORT int hipStreamSynchronize(void *stream);
 int hipStreamSynchronize(void *stream) {
@@ -330,8 +330,8 @@ int hipEventCreate(void **event) {
 }
 EXPORT int hipEventDestroy(void *event);
 int hipEventDestroy(void *event) {
-  ENTER;
-  return destroy(event, EVENT);
+  int forced = enter(__func__), code = destroy(event, EVENT);
+  return forced ? forced : code;
 }
 EXPORT int hipEventRecord(void *event, void *stream);
 int hipEventRecord(void *event, void *stream) {
