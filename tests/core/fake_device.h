@@ -41,6 +41,8 @@ typedef struct fake_device {
   mlaf_problem problem;
   fake_bug bug;
   int launches, allocations;
+  mlaf_decode_args timed; /* of the latest timing */
+  size_t timed_launches;
   uint64_t noise;
 } fake_device;
 
@@ -217,6 +219,8 @@ static mlaf_status fake_launch(mlaf_device *d, void *stream, const mlaf_launch *
 static mlaf_status fake_sync(mlaf_device *d, void *stream, mlaf_err *err) { return MLAF_OK; }
 static mlaf_status fake_time(mlaf_device *d, const mlaf_launch *l, size_t n, const mlaf_time_opts *o, mlaf_timing *out,
                              mlaf_err *err) {
+  fake_of(d)->timed = *(const mlaf_decode_args *)l[0].args;
+  fake_of(d)->timed_launches = n;
   *out = (mlaf_timing){.source = MLAF_TIME_MODELLED, .ns = 1000.0 * (double)n, .samples = o->min_samples};
   return MLAF_OK;
 }
