@@ -19,7 +19,7 @@ struct emu_memory {
   pthread_rwlock_t lock; /* a launch holds it for reading from begin to end: spans stay where they are while kernels run */
   emu_span *live; /* sorted by lo */
   size_t n, cap;
-  emu_span freed[FREED_KEPT]; /* ring, for messages only */
+  emu_span freed[FREED_KEPT]; /* ring: still reserved, not accessible */
   size_t n_freed;
 };
 
@@ -45,6 +45,8 @@ void emu_memory_close(emu_device *dev) {
   emu_memory *m = dev->memory;
   if (!m) return;
   for (size_t i = 0; i < m->n; i++) unmap(&m->live[i]);
+  for (size_t i = 0; i < FREED_KEPT; i++)
+    if (m->freed[i].hi) unmap(&m->freed[i]);
   free(m->live);
   pthread_rwlock_destroy(&m->lock);
   free(m);
@@ -108,6 +110,15 @@ uint8_t *emu_mem_at(emu_device *dev, uint64_t addr, uint32_t n, char *why, size_
   return NULL;
 }
 
+/* Give the pages back but keep the addresses until FREED_KEPT later frees, so that a use after free is one. */
+static void quarantine(emu_memory *m, emu_span s) {
+  emu_span *oldest = &m->freed[m->n_freed++ % FREED_KEPT];
+  if (oldest->hi) unmap(oldest);
+  *oldest = s;
+  mmap((void *)(uintptr_t)(s.lo - GUARD), mapped_bytes(&s), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED,
+       -1, 0);
+}
+
 static mlaf_status insert(emu_memory *m, emu_span s, mlaf_err *err) {
   if (m->n == m->cap) {
     size_t cap = m->cap ? 2 * m->cap : 64;
@@ -159,8 +170,7 @@ mlaf_status emu_mem_free(emu_device *dev, void *ptr, mlaf_err *err) {
   emu_span s = m->live[i - 1];
   memmove(&m->live[i - 1], &m->live[i], (m->n - i) * sizeof s);
   m->n--;
-  m->freed[m->n_freed++ % FREED_KEPT] = s;
-  unmap(&s);
+  quarantine(m, s);
   pthread_rwlock_unlock(&m->lock);
   return MLAF_OK;
 }

@@ -46,7 +46,9 @@ static void charge(emu_wave *w, emu_lds_kind kind, const uint32_t *addr, unsigne
 
 /* --- data movement --- */
 
-static inline __attribute__((always_inline)) void read_words(emu_wave *w, unsigned dst, const uint32_t *addr, uint64_t lanes, unsigned n) {
+#define INLINE inline __attribute__((always_inline))
+
+static INLINE void read_words(emu_wave *w, unsigned dst, const uint32_t *addr, uint64_t lanes, unsigned n) {
   const uint8_t *lds = w->group->lds;
   for (int l = 0; l < EMU_LANES; l++) {
     if (!(lanes >> l & 1)) continue;
@@ -56,7 +58,7 @@ static inline __attribute__((always_inline)) void read_words(emu_wave *w, unsign
   }
 }
 
-static inline __attribute__((always_inline)) void write_words(emu_wave *w, unsigned src, const uint32_t *addr, uint64_t lanes, unsigned n) {
+static INLINE void write_words(emu_wave *w, unsigned src, const uint32_t *addr, uint64_t lanes, unsigned n) {
   uint8_t *lds = w->group->lds;
   for (int l = 0; l < EMU_LANES; l++) {
     if (!(lanes >> l & 1)) continue;

@@ -346,10 +346,12 @@ static const mfma xf32_16 = {16, 8, 1, IN_XF32, IN_XF32, 2, 4, 4, false, false};
 static const mfma xf32_32 = {32, 4, 1, IN_XF32, IN_XF32, 2, 16, 8, false, false};
 static const mfma f64_16 = {16, 4, 1, IN_F64, IN_F64, 2, 8, 8, false, true};
 static const mfma f64_4 = {4, 4, 4, IN_F64, IN_F64, 2, 2, 4, false, true};
-static const mfma fp8_16[4] = {{16, 32, 1, IN_FP8, IN_FP8, 2, 4, 4, false, false}, {16, 32, 1, IN_FP8, IN_BF8, 2, 4, 4, false, false},
-                               {16, 32, 1, IN_BF8, IN_FP8, 2, 4, 4, false, false}, {16, 32, 1, IN_BF8, IN_BF8, 2, 4, 4, false, false}};
-static const mfma fp8_32[4] = {{32, 16, 1, IN_FP8, IN_FP8, 2, 16, 8, false, false}, {32, 16, 1, IN_FP8, IN_BF8, 2, 16, 8, false, false},
-                               {32, 16, 1, IN_BF8, IN_FP8, 2, 16, 8, false, false}, {32, 16, 1, IN_BF8, IN_BF8, 2, 16, 8, false, false}};
+static const mfma fp8_16[4] = {
+    {16, 32, 1, IN_FP8, IN_FP8, 2, 4, 4, false, false}, {16, 32, 1, IN_FP8, IN_BF8, 2, 4, 4, false, false},
+    {16, 32, 1, IN_BF8, IN_FP8, 2, 4, 4, false, false}, {16, 32, 1, IN_BF8, IN_BF8, 2, 4, 4, false, false}};
+static const mfma fp8_32[4] = {
+    {32, 16, 1, IN_FP8, IN_FP8, 2, 16, 8, false, false}, {32, 16, 1, IN_FP8, IN_BF8, 2, 16, 8, false, false},
+    {32, 16, 1, IN_BF8, IN_FP8, 2, 16, 8, false, false}, {32, 16, 1, IN_BF8, IN_BF8, 2, 16, 8, false, false}};
 
 #define OP(name, desc) {"v_mfma_" name, exec_mfma, EMU_C_MFMA, 0, 0, &desc}
 #define OP64(name, desc) {"v_mfma_" name, exec_f64, EMU_C_MFMA, 0, 0, &desc}

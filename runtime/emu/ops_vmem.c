@@ -352,14 +352,16 @@ static bool exec_atomic(emu_wave *w, const emu_inst *in) {
 #define AUX(...) &(const vm_op){__VA_ARGS__}
 #define LD(p, sp, name, c, bytes) {p "_load_" name, exec_load, EMU_C_VMEM_LOAD, 0, 0, AUX(sp, c, bytes, false)}
 #define ST(p, sp, name, c, bytes) {p "_store_" name, exec_store, EMU_C_VMEM_STORE, 0, 0, AUX(sp, c, bytes, false)}
-#define LOADS(p, sp) LD(p, sp, "ubyte", U8, 1), LD(p, sp, "sbyte", I8, 1), LD(p, sp, "ushort", U16, 2), LD(p, sp, "sshort", I16, 2), \
+#define LOADS(p, sp) \
+    LD(p, sp, "ubyte", U8, 1), LD(p, sp, "sbyte", I8, 1), LD(p, sp, "ushort", U16, 2), LD(p, sp, "sshort", I16, 2), \
     LD(p, sp, "dword", RAW, 4), LD(p, sp, "dwordx2", RAW, 8), LD(p, sp, "dwordx3", RAW, 12), LD(p, sp, "dwordx4", RAW, 16), \
     LD(p, sp, "ubyte_d16", U8_LO, 1), LD(p, sp, "ubyte_d16_hi", U8_HI, 1), LD(p, sp, "sbyte_d16", I8_LO, 1), \
     LD(p, sp, "sbyte_d16_hi", I8_HI, 1), LD(p, sp, "short_d16", U16_LO, 2), LD(p, sp, "short_d16_hi", U16_HI, 2)
 #define STORES(p, sp) ST(p, sp, "byte", ST8, 1), ST(p, sp, "short", ST16, 2), ST(p, sp, "byte_d16_hi", ST8_HI, 1), \
     ST(p, sp, "short_d16_hi", ST16_HI, 2), ST(p, sp, "dword", RAW, 4), ST(p, sp, "dwordx2", RAW, 8), \
     ST(p, sp, "dwordx3", RAW, 12), ST(p, sp, "dwordx4", RAW, 16)
-#define AT(p, sp, name, op, words) {p "_atomic_" name, exec_atomic, EMU_C_VMEM_ATOMIC, op, words, AUX(sp, RAW, 4 * (words), false)}
+#define AT(p, sp, name, op, words) \
+    {p "_atomic_" name, exec_atomic, EMU_C_VMEM_ATOMIC, op, words, AUX(sp, RAW, 4 * (words), false)}
 #define AT2(p, sp, name, op) AT(p, sp, name, op, 1), AT(p, sp, name "_x2", op, 2)
 #define ATOMICS(p, sp) AT2(p, sp, "swap", EMU_SWAP), AT2(p, sp, "cmpswap", EMU_CMPSWAP), AT2(p, sp, "add", EMU_ADD), \
     AT2(p, sp, "sub", EMU_SUB), AT2(p, sp, "smin", EMU_SMIN), AT2(p, sp, "umin", EMU_UMIN), AT2(p, sp, "smax", EMU_SMAX), \

@@ -31,7 +31,8 @@ mlaf_status emu_recorder_open(emu_device *dev, emu_recorder *r, mlaf_err *err) {
   emu_mem_unpin(dev);
   if (ok) return MLAF_OK;
   emu_recorder_close(r);
-  return mlaf_fail(err, MLAF_E_NOMEM, "the timing model cannot number the cache lines of the device's allocations: no host memory, "
+  return mlaf_fail(err, MLAF_E_NOMEM,
+      "the timing model cannot number the cache lines of the device's allocations: no host memory, "
                    "or more than 256 GiB allocated");
 }
 

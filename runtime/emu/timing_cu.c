@@ -13,8 +13,8 @@
 enum { MAX_WAVES = 64, VM_RING = 64, LGKM_RING = 16, SIMDS = 4 };
 
 typedef enum unit {
-  U_OTHER, U_NOP, U_SALU, U_SMEM, U_VALU, U_PACKED, U_MFMA, U_MFMA_ALONE, U_LOAD, U_LDS_LOAD, U_STORE, U_DS_READ, U_DS_WRITE, U_DS_CROSS,
-  U_WAIT, U_BARRIER, U_BRANCH, U_SLEEP, U_PRIO, U_END
+  U_OTHER, U_NOP, U_SALU, U_SMEM, U_VALU, U_PACKED, U_MFMA, U_MFMA_ALONE, U_LOAD, U_LDS_LOAD, U_STORE, U_DS_READ, U_DS_WRITE,
+  U_DS_CROSS, U_WAIT, U_BARRIER, U_BRANCH, U_SLEEP, U_PRIO, U_END
 } unit;
 
 /* What the replay needs of an instruction. */
@@ -271,7 +271,8 @@ static void run_ds(cu *c, wave *w, const op *o, const emu_event *e) {
   double start = later(later((double)w->t, c->lds_free), c->lds_simd_free[w->simd]);
   c->lds_free = start + clk;
   c->lds_simd_free[w->simd] = start + (o->unit == U_DS_CROSS ? clk : later(wide, clk));
-  int latency = o->unit == U_DS_CROSS ? a->lds_crossbar_latency : read ? a->lds_latency_read[o->latency] : a->lds_latency_write[o->latency];
+  int latency = read ? a->lds_latency_read[o->latency] : a->lds_latency_write[o->latency];
+  if (o->unit == U_DS_CROSS) latency = a->lds_crossbar_latency;
   double done = start + clk + latency;
   push(w->lgkm, LGKM_RING, &w->lgkm_issued, done, start + clk - (double)w->t > latency ? EMU_PART_LDS : EMU_PART_LATENCY);
   spend(w, (uint64_t)a->issue_clk, EMU_PART_ISSUE);
@@ -280,7 +281,8 @@ static void run_ds(cu *c, wave *w, const op *o, const emu_event *e) {
 static void run_vmem(cu *c, wave *w, const op *o, const emu_event *e) {
   const emu_arch *a = c->env->arch;
   drain(w, w->vm, VM_RING, w->vm_issued, &w->vm_waited, VM_RING - 1);
-  if (c->ta_free > (double)w->t + a->vmem_backlog_clk) stall(w, (uint64_t)c->ta_free - (uint64_t)a->vmem_backlog_clk, EMU_PART_L1);
+  if (c->ta_free > (double)w->t + a->vmem_backlog_clk)
+    stall(w, (uint64_t)c->ta_free - (uint64_t)a->vmem_backlog_clk, EMU_PART_L1);
   double start = later((double)w->t, c->ta_free), done = start + a->l1_latency_clk;
   uint8_t part = EMU_PART_LATENCY;
   for (unsigned i = 0; i < e->lines && !c->failed; i++) {
@@ -354,6 +356,7 @@ static void step(cu *c, wave *w) {
   const emu_event *e = &w->trace->event[w->at++];
   const op *o = &c->ops[e->inst];
   uint64_t issue = (uint64_t)a->issue_clk;
+  bool taken;
   switch ((unit)o->unit) {
     case U_VALU: case U_PACKED: case U_MFMA: case U_MFMA_ALONE: run_valu(c, w, o); break;
     case U_SALU:
@@ -370,7 +373,8 @@ static void step(cu *c, wave *w) {
     case U_WAIT: run_wait(w, o, a->issue_clk); break;
     case U_BARRIER: spend(w, issue, EMU_PART_ISSUE), run_barrier(c, w); break;
     case U_BRANCH: /* taken when the next event is not the next instruction */
-      spend(w, w->at < w->trace->n && w->trace->event[w->at].inst != e->inst + 1 ? (uint64_t)a->branch_clk : issue, EMU_PART_ISSUE);
+      taken = w->at < w->trace->n && w->trace->event[w->at].inst != e->inst + 1;
+      spend(w, taken ? (uint64_t)a->branch_clk : issue, EMU_PART_ISSUE);
       break;
     case U_NOP: spend(w, issue * o->clk, EMU_PART_ISSUE); break;
     case U_SLEEP: spend(w, issue + (uint64_t)a->sleep_clk * o->clk, EMU_PART_LATENCY); break;

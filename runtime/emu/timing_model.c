@@ -210,7 +210,10 @@ static void mark_written(const sequence *q, emu_recorder *r, const emu_arch *a) 
   uint64_t bytes = 0;
   for (size_t i = 0; i < r->n_regions; i++)
     for (size_t j = 0; j < q->n_written; j++)
-      if (q->written[j] == r->region[i].span.lo) r->region[i].written = true, bytes += r->region[i].span.hi - r->region[i].span.lo;
+      if (q->written[j] == r->region[i].span.lo && !r->region[i].written) {
+        r->region[i].written = true;
+        bytes += r->region[i].span.hi - r->region[i].span.lo;
+      }
   if ((double)bytes <= a->mall_bytes) return;
   for (size_t i = 0; i < r->n_regions; i++) r->region[i].written = false; /* more than the Infinity Cache holds */
 }
@@ -224,7 +227,8 @@ static void add_launch(sequence *q, const model *m, const outcome *o, size_t ind
   q->kernel_ns += ns;
   q->clock_ns += m->clock_mhz * ns;
   if (index == 0)
-    snprintf(q->detail, sizeof q->detail, "simulated %zu of %llu workgroups, %d per CU, matrix pipes %.0f %% busy", m->rec->n_samples,
+    snprintf(q->detail, sizeof q->detail, "simulated %zu of %llu workgroups, %d per CU, matrix pipes %.0f %% busy",
+        m->rec->n_samples,
              (unsigned long long)m->groups, m->residents, 100 * o->busy);
 }
 
@@ -238,7 +242,8 @@ static mlaf_status model_launch(emu_device *dev, const mlaf_launch *l, size_t in
   st = emu_sample_run(dev, l, &rec, err);
   if (st == MLAF_OK) st = emu_sample_sharing(&rec, l, &share, err);
   if (st == MLAF_OK) {
-    uint64_t groups = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2], per_cu_groups = (groups + (uint64_t)a->cus - 1) / (uint64_t)a->cus;
+    uint64_t groups = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2];
+    uint64_t per_cu_groups = (groups + (uint64_t)a->cus - 1) / (uint64_t)a->cus;
     int waves = rec.sample[0].n_waves, fit = resident_groups(a, l->fn->kernel, waves);
     model m = {.arch = a, .launch = l, .rec = &rec, .share = &share, .groups = groups, .threads = dev->threads,
                .residents = per_cu_groups < (uint64_t)fit ? (int)per_cu_groups : fit};
@@ -257,7 +262,8 @@ static mlaf_status model_launch(emu_device *dev, const mlaf_launch *l, size_t in
 }
 
 static void fill_timing(const sequence *q, mlaf_timing *out) {
-  static const char *const names[EMU_PART_COUNT] = {"issue", "mfma", "lds", "l1", "l2", "hbm", "barrier", "latency", "idle", "launch"};
+  static const char *const names[EMU_PART_COUNT] = {"issue",   "mfma",    "lds",  "l1",    "l2", "hbm",
+                                                    "barrier", "latency", "idle", "launch"};
   memset(out, 0, sizeof *out);
   out->source = MLAF_TIME_MODELLED;
   out->ns = out->p10_ns = out->p90_ns = q->ns;

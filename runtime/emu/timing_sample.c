@@ -126,7 +126,8 @@ static const emu_sample *sample_of(const emu_recorder *r, uint64_t id) {
 }
 
 /* Distinct lines per region: summed over the members one by one (own) and of their union (joint). */
-static void measure(const emu_recorder *r, const emu_code *code, const uint64_t *id, int n, bitmap *b, uint64_t *own, uint64_t *joint) {
+static void measure(const emu_recorder *r, const emu_code *code, const uint64_t *id, int n, bitmap *b, uint64_t *own,
+    uint64_t *joint) {
   const emu_sample *s;
   for (int i = 0; i < n; i++) {
     bool repeat = false;

@@ -107,7 +107,8 @@ static inline void snip_ok(snip *s, int waves, int lds, const char *body) {
 /* The fault must say every one of the words (NULL-terminated). */
 static inline void snip_fault(snip *s, int waves, int lds, const char *body, const char *const *words) {
   mlaf_status st = snip_run(s, waves, lds, body);
-  if (st != MLAF_E_FAULT) fail_msg("expected a fault with '%s', got %s %s\nin:\n%s", words[0], mlaf_status_name(st), s->err.text, body);
+  if (st != MLAF_E_FAULT)
+    fail_msg("expected a fault with '%s', got %s %s\nin:\n%s", words[0], mlaf_status_name(st), s->err.text, body);
   for (; *words; words++)
     if (!strstr(s->err.text, *words)) fail_msg("'%s' lacks '%s'\nin:\n%s", s->err.text, *words, body);
 }

@@ -9,7 +9,8 @@ static void every_width_round_trips(void **state) {
   snip *s = *state;
   for (int i = 0; i < 4; i++) {
     char body[1024];
-    const char *regs[] = {"", "v10", "v[10:11]", "v[10:12]", "v[10:13]"}, *back[] = {"", "v20", "v[20:21]", "v[20:22]", "v[20:23]"};
+    const char *regs[] = {"", "v10", "v[10:11]", "v[10:12]", "v[10:13]"};
+    const char *back[] = {"", "v20", "v[20:21]", "v[20:22]", "v[20:23]"};
     const char *width[] = {"", "dword", "dwordx2", "dwordx3", "dwordx4"};
     snprintf(body, sizeof body,
              "v_lshlrev_b32 v3, 4, v0\nglobal_load_dwordx4 v[10:13], v3, s[4:5]\ns_waitcnt vmcnt(0)\n"
@@ -49,13 +50,15 @@ static void narrow_forms_extend_and_merge(void **state) {
   snip *s = *state;
   for (size_t i = 0; i < sizeof t / sizeof t[0]; i++) {
     char body[512];
-    snprintf(body, sizeof body, "v_mov_b32 v10, 0x7a6b8b9c\nv_mov_b32 v9, 0x%x\nds_write_b32 v2, v10\n%s\ns_waitcnt lgkmcnt(0)\n" STORE,
+    snprintf(body, sizeof body,
+        "v_mov_b32 v10, 0x7a6b8b9c\nv_mov_b32 v9, 0x%x\nds_write_b32 v2, v10\n%s\ns_waitcnt lgkmcnt(0)\n" STORE,
              t[i].old, t[i].op);
     snip_ok(s, 1, 256, body);
     for (int l = 0; l < 64; l++) assert_int_equal(s->out[l], t[i].want);
   }
   snip_ok(s, 1, 256, "v_mov_b32 v10, 0x11223344\nv_mov_b32 v11, 0xaabbccdd\nds_write_b32 v2, v10\nds_write_b8 v2, v11 offset:1\n"
-                     "ds_write_b8_d16_hi v2, v11\nds_write_b16_d16_hi v2, v11 offset:2\nds_read_b32 v9, v2\ns_waitcnt lgkmcnt(0)\n" STORE);
+                     "ds_write_b8_d16_hi v2, v11\nds_write_b16_d16_hi v2, v11 offset:2\nds_read_b32 v9, v2\n"
+                         "s_waitcnt lgkmcnt(0)\n" STORE);
   for (int l = 0; l < 64; l++) assert_int_equal(s->out[l], 0xaabbddbb);
 }
 
@@ -66,7 +69,8 @@ static void swizzle_in_all_modes(void **state) {
                                       "0xe000" /* FFT: bit reversal */};
   for (int m = 0; m < 7; m++) {
     char body[256];
-    snprintf(body, sizeof body, "v_add_u32 v10, 100, v0\nds_swizzle_b32 v9, v10 offset:%s\ns_waitcnt lgkmcnt(0)\n" STORE, modes[m]);
+    snprintf(body, sizeof body, "v_add_u32 v10, 100, v0\nds_swizzle_b32 v9, v10 offset:%s\ns_waitcnt lgkmcnt(0)\n" STORE,
+        modes[m]);
     snip_ok(s, 1, 0, body);
     for (int l = 0; l < 64; l++) {
       static const int quad[4] = {2, 3, 1, 0};
@@ -119,7 +123,8 @@ static void atomics_return_the_old_value(void **state) {
     }
   }
   /* All 64 lanes on one dword; compare-and-store takes the comparand first; 64-bit. */
-  snip_ok(s, 1, 64, "v_mov_b32 v3, 0\nv_mov_b32 v10, 0\nv_mov_b32 v11, 3\nv_mov_b32 v12, 100\nv_mov_b32 v14, 0\nv_mov_b32 v15, 0\n"
+  snip_ok(s, 1, 64, "v_mov_b32 v3, 0\nv_mov_b32 v10, 0\nv_mov_b32 v11, 3\nv_mov_b32 v12, 100\nv_mov_b32 v14, 0\n"
+      "v_mov_b32 v15, 0\n"
                     "ds_write_b32 v3, v10\nds_add_u32 v3, v11\nds_cmpst_b32 v3, v10, v12\nds_read_b32 v9, v3\n"
                     "v_mov_b32 v10, -1\nds_write_b64 v3, v[14:15] offset:8\nds_add_u64 v3, v[10:11] offset:8\n"
                     "ds_read_b64 v[20:21], v3 offset:8\ns_waitcnt lgkmcnt(0)\nglobal_store_dword v1, v9, s[6:7]\n"

@@ -42,19 +42,20 @@ static void write_then_write(void **state) {
 static void barrier_without_wait(void **state) {
   snip *s = *state;
   FAULT(s, 2, 256, PRE BOTH("ds_write_b32 v2, v9\n", "", "a") BAR BOTH("", "ds_read_b32 v10, v2\n" WAIT, "b"), "LDS race",
-        "read of byte", "write by wave 0", "lgkmcnt(0)", "ds_write_b32");
+        "read of byte", "write by wave 0", "s_waitcnt lgkmcnt", "ds_write_b32");
   /* A read still outstanding at the barrier, overwritten by the other wave behind it. */
-  FAULT(s, 2, 256, PRE BOTH("ds_write_b32 v2, v9\nds_read_b32 v10, v2\n", "", "a") BAR BOTH("", "ds_write_b32 v2, v9\n" WAIT, "b"),
-        "LDS race", "by wave 0", "lgkmcnt(0)");
+  FAULT(s, 2, 256,
+        PRE BOTH("ds_write_b32 v2, v9\nds_read_b32 v10, v2\n", "", "a") BAR BOTH("", "ds_write_b32 v2, v9\n" WAIT, "b"),
+        "LDS race", "by wave 0", "s_waitcnt lgkmcnt");
   FAULT(s, 2, 256, PRE BOTH("ds_write_b32 v2, v9\n" WAIT, "", "f") BAR BOTH("ds_read_b32 v10, v2\n", "", "a")
-        BAR BOTH("", "ds_write_b32 v2, v9\n" WAIT, "b"), "LDS race", "read by wave 0", "lgkmcnt(0)");
+        BAR BOTH("", "ds_write_b32 v2, v9\n" WAIT, "b"), "LDS race", "read by wave 0", "s_waitcnt lgkmcnt");
   /* A later wait and a second barrier make it good. */
   snip_ok(s, 2, 256, PRE BOTH("ds_write_b32 v2, v9\n", "", "a") BAR WAIT BAR BOTH("", "ds_read_b32 v10, v2\n" WAIT, "b"));
   /* Waiting for all but the youngest is enough for the older ones. */
   snip_ok(s, 2, 512, PRE BOTH("ds_write_b32 v2, v9\nds_write_b32 v2, v9 offset:256\ns_waitcnt lgkmcnt(1)\n", "", "a") BAR
           BOTH("", "ds_read_b32 v10, v2\n" WAIT, "b"));
   FAULT(s, 2, 512, PRE BOTH("ds_write_b32 v2, v9\nds_write_b32 v2, v9 offset:256\ns_waitcnt lgkmcnt(1)\n", "", "a") BAR
-        BOTH("", "ds_read_b32 v10, v2 offset:256\n" WAIT, "b"), "LDS race", "lgkmcnt(0)");
+        BOTH("", "ds_read_b32 v10, v2 offset:256\n" WAIT, "b"), "LDS race", "s_waitcnt lgkmcnt");
 }
 
 static void own_wave_is_in_order(void **state) {
@@ -90,20 +91,24 @@ static void direct_to_lds(void **state) {
         "direct-to-LDS load");
   snip_ok(s, 2, 256, BOTH(DMA "s_waitcnt vmcnt(0)\n", "", "a") BAR BOTH("", "ds_read_b32 v9, v2\n" WAIT, "b"));
   /* vmcnt(1) covers the older of two. */
-  snip_ok(s, 1, 512, DMA "s_mov_b32 m0, 256\ns_nop 0\nbuffer_load_dword v2, s[12:15], 0 offen lds\ns_waitcnt vmcnt(1)\nds_read_b32 v9, v2\n" WAIT);
+  snip_ok(s, 1, 512, DMA "s_mov_b32 m0, 256\ns_nop 0\nbuffer_load_dword v2, s[12:15], 0 offen lds\ns_waitcnt vmcnt(1)\n"
+      "ds_read_b32 v9, v2\n" WAIT);
   FAULT(s, 1, 512, DMA "s_mov_b32 m0, 256\ns_nop 0\nbuffer_load_dword v2, s[12:15], 0 offen lds\ns_waitcnt vmcnt(1)\n"
                    "ds_read_b32 v9, v2 offset:256\n", "in flight", "vmcnt");
   /* Over bytes that are still being read: by another wave, by this one. */
-  FAULT(s, 2, 256, PRE BOTH("ds_write_b32 v2, v9\n" WAIT, "", "f") BAR BOTH("ds_read_b32 v10, v2\n" WAIT, DMA "s_waitcnt vmcnt(0)\n", "a"),
+  FAULT(s, 2, 256, PRE BOTH("ds_write_b32 v2, v9\n" WAIT, "", "f") BAR
+        BOTH("ds_read_b32 v10, v2\n" WAIT, DMA "s_waitcnt vmcnt(0)\n", "a"),
         "LDS race", "direct-to-LDS load of byte", "read by wave 0");
-  FAULT(s, 1, 256, PRE "ds_write_b32 v2, v9\nds_read_b32 v10, v2\n" DMA, "direct-to-LDS load over LDS byte", "outstanding", "lgkmcnt");
+  FAULT(s, 1, 256, PRE "ds_write_b32 v2, v9\nds_read_b32 v10, v2\n" DMA, "direct-to-LDS load over LDS byte", "outstanding",
+      "lgkmcnt");
   FAULT(s, 1, 256, DMA PRE "ds_write_b32 v2, v9\n", "write of LDS byte", "in flight", "vmcnt");
 }
 
 static void many_barriers(void **state) {
   snip *s = *state;
   /* More epochs than 16 bits hold: the shadow starts over without forgetting what is initialised. */
-  snip_ok(s, 2, 256, PRE BOTH("ds_write_b32 v2, v9\n" WAIT, "", "f") "s_mov_b32 s20, 70000\nloop:\ns_barrier\ns_sub_u32 s20, s20, 1\n"
+  snip_ok(s, 2, 256, PRE BOTH("ds_write_b32 v2, v9\n" WAIT, "", "f")
+                     "s_mov_b32 s20, 70000\nloop:\ns_barrier\ns_sub_u32 s20, s20, 1\n"
                      "s_cmp_lg_u32 s20, 0\ns_cbranch_scc1 loop\nds_read_b32 v10, v2\n" WAIT);
   FAULT(s, 2, 256, PRE "s_mov_b32 s20, 70000\nloop:\ns_barrier\ns_sub_u32 s20, s20, 1\ns_cmp_lg_u32 s20, 0\ns_cbranch_scc1 loop\n"
                    BOTH("ds_write_b32 v2, v9\n" WAIT, "ds_read_b32 v10, v2\n" WAIT, "a"), "LDS race");

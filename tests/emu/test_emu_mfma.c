@@ -241,10 +241,12 @@ static int program(char *out, size_t size, const shape *s, const char *modifiers
   char a[16], b[16];
   snprintf(a, sizeof a, ab > 1 ? "%s[10:%d]" : "%s10", ra, 10 + ab - 1);
   snprintf(b, sizeof b, ab > 1 ? "v[20:%d]" : "v20", 20 + ab - 1);
-  n += snprintf(out + n, size - (size_t)n, "s_waitcnt vmcnt(0)\nv_mfma_%s %s[32:%d], %s, %s, %s[32:%d]%s\ns_nop 15\ns_nop 3\n", s->name, ra,
+  n += snprintf(out + n, size - (size_t)n,
+      "s_waitcnt vmcnt(0)\nv_mfma_%s %s[32:%d], %s, %s, %s[32:%d]%s\ns_nop 15\ns_nop 3\n", s->name, ra,
                 32 + d - 1, a, b, ra, 32 + d - 1, modifiers);
   for (int r = 0; r < d; r++)
-    n += snprintf(out + n, size - (size_t)n, "v_add_u32 v3, 0x%x, v2\nglobal_store_dword v3, %s%d, s[6:7]\n", 256 * r, ra, 32 + r);
+    n += snprintf(out + n, size - (size_t)n, "v_add_u32 v3, 0x%x, v2\nglobal_store_dword v3, %s%d, s[6:7]\n", 256 * r, ra,
+        32 + r);
   return n;
 }
 
@@ -281,10 +283,12 @@ static void check(snip *t, const job *q, double tolerance, bool agpr, const char
     for (int i = 0; i < s->m; i++)
       for (int j = 0; j < s->m; j++) {
         uint64_t cu = q->c[(blk * s->m + i) * s->m + j];
-        double want = (s->a == I8 ? (int32_t)cu : s->a == F64 ? decode(F64, cu) : f32_of((uint32_t)cu)) * (neg & 4 ? -1 : 1), size = fabs(want);
+        double want = s->a == I8 ? (int32_t)cu : s->a == F64 ? decode(F64, cu) : f32_of((uint32_t)cu), size = fabs(want);
+        if (neg & 4) want = -want;
         for (int k = 0; k < s->k; k++) {
           int ablk = (blk >> q->cbsz << q->cbsz) + q->abid;
-          double x = decode(s->a, q->a[(ablk * s->m + i) * s->k + k]) * b_value(q, blk, k, j) * ((neg & 1) != (neg >> 1 & 1) ? -1 : 1);
+          double x = decode(s->a, q->a[(ablk * s->m + i) * s->k + k]) * b_value(q, blk, k, j);
+          if ((neg & 1) != (neg >> 1 & 1)) x = -x;
           want += x;
           size += fabs(x);
         }
@@ -333,8 +337,9 @@ static void random_products(void **state) {
 
 static void broadcast_and_lane_modifiers(void **state) {
   static const struct { const char *name; int cbsz, abid, blgp; } m[] = {
-      {"f32_32x32x4_2b_bf16", 1, 0, 0}, {"f32_32x32x4_2b_bf16", 1, 1, 1}, {"f32_32x32x4_2b_f16", 0, 0, 2}, {"f32_16x16x4_4b_f16", 1, 1, 3},
-      {"f32_16x16x4_4b_bf16", 2, 3, 4}, {"f32_16x16x1_4b_f32", 2, 0, 5}, {"i32_16x16x4_4b_i8", 1, 0, 6}, {"f32_4x4x4_16b_bf16", 4, 11, 7},
+      {"f32_32x32x4_2b_bf16", 1, 0, 0}, {"f32_32x32x4_2b_bf16", 1, 1, 1}, {"f32_32x32x4_2b_f16", 0, 0, 2},
+      {"f32_16x16x4_4b_f16", 1, 1, 3}, {"f32_16x16x4_4b_bf16", 2, 3, 4}, {"f32_16x16x1_4b_f32", 2, 0, 5},
+      {"i32_16x16x4_4b_i8", 1, 0, 6}, {"f32_4x4x4_16b_bf16", 4, 11, 7},
       {"f32_4x4x1_16b_f32", 3, 5, 3}, {"i32_4x4x4_16b_i8", 2, 2, 1}, {"f32_32x32x1_2b_f32", 1, 1, 7}};
   static job q;
   for (size_t n = 0; n < sizeof m / sizeof m[0]; n++)
@@ -379,7 +384,8 @@ static void fp8_codes(void **state) {
       snip_ok(t, 1, 0, body);
       for (int i = 0; i < 16; i++) {
         double want = decode(s->a, (uint64_t)(16 * round + i)), got = f32_of(t->out[64 * (i % 4) + 16 * (i / 4)]);
-        if (!(got == want || (isnan(got) && isnan(want)))) fail_msg("%s code 0x%02x: %g, expected %g", s->name, 16 * round + i, got, want);
+        if (!(got == want || (isnan(got) && isnan(want))))
+          fail_msg("%s code 0x%02x: %g, expected %g", s->name, 16 * round + i, got, want);
       }
     }
   }
@@ -419,7 +425,8 @@ static void constants_and_exec(void **state) {
                    "v_mfma_f32_16x16x16_bf16 v[32:35], v[10:11], v[10:11], 2.0\ns_mov_b64 exec, -1\ns_nop 7\n"
                    "global_store_dword v1, v33, s[6:7]\n");
   for (int l = 0; l < 64; l++) assert_true(f32_of(t->out[l]) == 2.0f);
-  snip_ok(t, 1, 0, "v_mov_b32 v10, 0\nv_mov_b32 v11, 0\ns_nop 1\nv_mfma_i32_16x16x32_i8 a[32:35], v[10:11], v[10:11], -5\ns_nop 7\n"
+  snip_ok(t, 1, 0, "v_mov_b32 v10, 0\nv_mov_b32 v11, 0\ns_nop 1\nv_mfma_i32_16x16x32_i8 a[32:35], v[10:11], v[10:11], -5\n"
+      "s_nop 7\n"
                    "global_store_dword v1, a35, s[6:7]\n");
   for (int l = 0; l < 64; l++) assert_int_equal((int32_t)t->out[l], -5);
 }
@@ -427,11 +434,13 @@ static void constants_and_exec(void **state) {
 static void operands_are_checked(void **state) {
   snip *t = *state;
   FAULT(t, 1, 0, "v_mov_b32 v10, 0\ns_nop 1\nv_mfma_f32_16x16x16_bf16 v[32:35], v[10:11], v[10:11], 0\n", "uninitialised", "v11");
-  FAULT(t, 1, 0, "global_load_dwordx2 v[10:11], v1, s[4:5]\nv_mfma_f32_16x16x16_bf16 v[32:35], v[10:11], v[10:11], 0\n", "v10", "vmcnt");
+  FAULT(t, 1, 0, "global_load_dwordx2 v[10:11], v1, s[4:5]\nv_mfma_f32_16x16x16_bf16 v[32:35], v[10:11], v[10:11], 0\n",
+      "v10", "vmcnt");
   FAULT(t, 1, 0, "v_mov_b32 v10, 0\nv_mov_b32 v11, 0\ns_mov_b64 exec, 1\nv_mov_b32 v12, 0\nv_mov_b32 v13, 0\ns_nop 7\n"
                  "v_mfma_f32_16x16x16_bf16 v[32:35], v[10:11], v[12:13], 0\n", "uninitialised", "v12", "lane 1");
   /* A 16-register result over its own inputs. */
-  FAULT(t, 1, 0, "v_mov_b32 v10, 0\nv_mov_b32 v11, 0\ns_nop 1\nv_mfma_f32_32x32x8_bf16 v[10:25], v[10:11], v[10:11], 0\n", "32x32x8");
+  FAULT(t, 1, 0, "v_mov_b32 v10, 0\nv_mov_b32 v11, 0\ns_nop 1\nv_mfma_f32_32x32x8_bf16 v[10:25], v[10:11], v[10:11], 0\n",
+      "32x32x8");
 }
 
 int main(void) {

@@ -1,0 +1,267 @@
+/* The timing model: bank conflicts against the published table, and that what should be faster is faster. */
+#include <math.h>
+
+#include "emu/lds.h"
+#include "emu/snippet.h"
+#include "emu/timing.h"
+
+/* --- bank conflicts of a row-major 16 x 576 bf16 tile --- */
+
+/* Worst phase of a 128-bit read: clocks over the 8 phases it takes at best. */
+static unsigned ways(const uint32_t addr[64]) {
+  unsigned ideal, clk = emu_lds_clocks(EMU_LDS_READ, addr, 16, ~0ull, &ideal);
+  assert_int_equal(ideal, 8);
+  assert_int_equal(clk % 8, 0);
+  return clk / 8;
+}
+
+typedef uint32_t (*layout)(uint32_t row, uint32_t chunk);
+static uint32_t plain(uint32_t row, uint32_t chunk) { return row * 1152 + 16 * chunk; }
+static uint32_t pad16(uint32_t row, uint32_t chunk) { return row * 1168 + 16 * chunk; }
+static uint32_t pad32(uint32_t row, uint32_t chunk) { return row * 1184 + 16 * chunk; }
+static uint32_t pad64(uint32_t row, uint32_t chunk) { return row * 1216 + 16 * chunk; }
+static uint32_t xor_row7(uint32_t row, uint32_t chunk) { return row * 1152 + 16 * (chunk ^ (row & 7)); }
+static uint32_t xor_2row3(uint32_t row, uint32_t chunk) { return row * 1152 + 16 * (chunk ^ 2 * (row & 3)); }
+
+static void conflicts_are_the_published_table(void **state) {
+  static const struct { const char *name; layout at; unsigned k, v; } t[] = {
+      {"plain 1152", plain, 4, 1}, {"pad 16", pad16, 2, 2}, {"pad 32", pad32, 1, 1}, {"pad 64", pad64, 2, 1},
+      {"xor row & 7", xor_row7, 1, 2}, {"xor 2 (row & 3)", xor_2row3, 1, 1}};
+  for (size_t i = 0; i < sizeof t / sizeof t[0]; i++) {
+    unsigned k_ways = 0, v_ways = 0;
+    for (uint32_t step = 0; step < 18; step++) { /* K: row l % 16, chunk 4k + l / 16 */
+      uint32_t a[64];
+      for (uint32_t l = 0; l < 64; l++) a[l] = t[i].at(l % 16, 4 * step + l / 16);
+      if (ways(a) > k_ways) k_ways = ways(a);
+    }
+    for (uint32_t r = 0; r < 4; r++) /* V: row 4 (l / 16) + r, chunk 16 j + l % 16 */
+      for (uint32_t j = 0; j < 4; j++) {
+        uint32_t a[64];
+        for (uint32_t l = 0; l < 64; l++) a[l] = t[i].at(4 * (l / 16) + r, 16 * j + l % 16);
+        if (ways(a) > v_ways) v_ways = ways(a);
+      }
+    if (k_ways != t[i].k || v_ways != t[i].v) fail_msg("%s: K %u-way, V %u-way", t[i].name, k_ways, v_ways);
+  }
+}
+
+static void conflicts_of_other_widths(void **state) {
+  uint32_t a[64];
+  unsigned ideal;
+  for (uint32_t l = 0; l < 64; l++) a[l] = 4 * l;
+  assert_int_equal(emu_lds_clocks(EMU_LDS_READ, a, 4, ~0ull, &ideal), 2);
+  for (uint32_t l = 0; l < 64; l++) a[l] = 8 * l; /* every second bank */
+  assert_int_equal(emu_lds_clocks(EMU_LDS_READ, a, 4, ~0ull, &ideal), 4);
+  assert_int_equal(emu_lds_clocks(EMU_LDS_READ, a, 8, ~0ull, &ideal), 4);
+  assert_int_equal(ideal, 4);
+  for (uint32_t l = 0; l < 64; l++) a[l] = 128 * l; /* one bank */
+  assert_int_equal(emu_lds_clocks(EMU_LDS_READ, a, 4, ~0ull, &ideal), 64);
+  assert_int_equal(ideal, 2);
+  for (uint32_t l = 0; l < 64; l++) a[l] = 64; /* one dword to all: a broadcast */
+  assert_int_equal(emu_lds_clocks(EMU_LDS_READ, a, 4, ~0ull, &ideal), 2);
+  for (uint32_t l = 0; l < 64; l++) a[l] = 16 * l;
+  assert_int_equal(emu_lds_clocks(EMU_LDS_WRITE, a, 16, ~0ull, &ideal), 8);
+  assert_int_equal(emu_lds_clocks(EMU_LDS_WRITE, a, 16, 0xff, &ideal), 1); /* idle phases cost nothing */
+  for (uint32_t l = 0; l < 64; l++) a[l] = 8 + 16 * l; /* wide but not aligned: the same banks, shifted */
+  assert_int_equal(emu_lds_clocks(EMU_LDS_WRITE, a, 16, ~0ull, &ideal), 8);
+}
+
+/* --- launches --- */
+
+typedef struct kernel {
+  mlaf_module *module;
+  mlaf_function *fn;
+} kernel;
+
+static mlaf_timing time_of(snip *s, int vgprs, int lds, uint32_t groups, int waves, const char *body) {
+  kernel k;
+  k.fn = snip_load(s, vgprs, lds, body, &k.module);
+  void *args[2] = {s->in, s->out};
+  mlaf_launch l = {.fn = k.fn, .grid = {groups, 1, 1}, .block = {64u * (uint32_t)waves, 1, 1}, .args = args,
+      .args_size = sizeof args};
+  mlaf_timing t;
+  mlaf_time_opts opts = {0};
+  if (mlaf_emu_ops.time(s->dev, &l, 1, &opts, &t, &s->err) != MLAF_OK) fail_msg("%s\nin:\n%s", s->err.text, body);
+  mlaf_emu_ops.module_unload(s->dev, k.module);
+  return t;
+}
+
+static double part(const mlaf_timing *t, const char *name) {
+  for (int i = 0; i < t->n_parts; i++)
+    if (strcmp(t->parts[i].name, name) == 0) return t->parts[i].ns;
+  fail_msg("no part '%s'", name);
+  return 0;
+}
+
+static const char loop_end[] = "s_sub_u32 s20, s20, 1\ns_cmp_lg_u32 s20, 0\ns_cbranch_scc1 loop\n";
+
+/* A loop of `n` rounds of `text`, after `head`. */
+static const char *loop(const char *head, int n, const char *text) {
+  static char body[1 << 16];
+  snprintf(body, sizeof body, "%s\ns_mov_b32 s20, %d\nloop:\n%s\n%s", head, n, text, loop_end);
+  return body;
+}
+
+static void result_is_whole(void **state) {
+  snip *s = *state;
+  mlaf_timing t = time_of(s, 64, 0, 608, 4, loop("v_mov_b32 v9, 0", 100, "v_add_u32 v9, v9, v9"));
+  double sum = 0;
+  for (int i = 0; i < t.n_parts; i++) sum += t.parts[i].ns;
+  assert_int_equal(t.source, MLAF_TIME_MODELLED);
+  assert_true(fabs(sum - t.ns) < 1e-3 * t.ns);
+  assert_true(t.ns == t.p10_ns && t.ns == t.p90_ns && t.mad_ns == 0);
+  assert_true(t.clock_mhz >= 1200 && t.clock_mhz <= 2100);
+  assert_non_null(strstr(t.detail, "of 608 workgroups"));
+  assert_true(t.bound[0] != 0);
+}
+
+static void matrix_time(void **state) {
+  snip *s = *state;
+  char eight[2048] = "";
+  for (int i = 0; i < 8; i++)
+    snprintf(eight + strlen(eight), sizeof eight - strlen(eight),
+        "v_mfma_f32_16x16x16_bf16 a[%d:%d], v[10:11], v[10:11], 0\n", 4 * i, 4 * i + 3);
+  const char *head = "v_mov_b32 v10, 0\nv_mov_b32 v11, 0\ns_nop 1";
+  mlaf_timing one = time_of(s, 512, 0, 304, 4, loop(head, 500, eight)), two = time_of(s, 512, 0, 304, 4, loop(head, 1000, eight));
+  /* 8 of them take 128 clk of the pipe; loop overhead hides behind the last one. */
+  double clk_one = (one.ns - emu_gfx942.launch_ns) * one.clock_mhz / 1000,
+      clk_two = (two.ns - emu_gfx942.launch_ns) * two.clock_mhz / 1000;
+  double clk = (clk_two - clk_one) / 500;
+  assert_true(clk > 127 && clk < 145);
+  assert_string_equal(two.bound, "mfma");
+  assert_true(two.clock_mhz < one.clock_mhz && one.clock_mhz < 2100);
+  mlaf_timing few = time_of(s, 512, 0, 16, 4, loop(head, 1000, eight)); /* 16 CUs do not heat the chip */
+  assert_true(few.clock_mhz > two.clock_mhz && few.ns < two.ns);
+}
+
+static void lds_conflicts_cost(void **state) {
+  snip *s = *state;
+  static const char *const stride[] = {"v_lshlrev_b32 v3, 4, v0", "v_lshlrev_b32 v3, 5, v0", "v_lshlrev_b32 v3, 6, v0",
+      "v_lshlrev_b32 v3, 7, v0"};
+  double last = 0;
+  for (int i = 0; i < 4; i++) {
+    char head[4096], reads[512] = "";
+    int n = snprintf(head, sizeof head,
+        "%s\nv_and_b32 v3, 0x1fff, v3\nv_mov_b32 v10, 0\nv_mov_b32 v11, 0\nv_mov_b32 v12, 0\nv_mov_b32 v13, 0\n"
+                     "v_lshlrev_b32 v4, 4, v0\nv_mov_b32 v5, v4\n", stride[i]);
+    for (int k = 0; k < 8; k++) n += snprintf(head + n, sizeof head - (size_t)n, "ds_write_b128 v5, v[10:13] offset:%d\n",
+        4096 * k);
+    snprintf(head + n, sizeof head - (size_t)n, "s_waitcnt lgkmcnt(0)\ns_barrier");
+    for (int k = 0; k < 4; k++) snprintf(reads + strlen(reads), sizeof reads - strlen(reads), "ds_read_b128 v[%d:%d], v3\n",
+        20 + 4 * k, 23 + 4 * k);
+    strcat(reads, "s_waitcnt lgkmcnt(0)");
+    mlaf_timing t = time_of(s, 128, 32768, 8, 4, loop(head, 200, reads));
+    assert_true(t.ns > last * 1.05); /* 1-, 2-, 4- and 8-way */
+    if (i == 3) assert_string_equal(t.bound, "lds");
+    last = t.ns;
+  }
+}
+
+static void more_bytes_take_longer(void **state) {
+  snip *s = *state;
+  void *big;
+  const size_t bytes = 64u << 20;
+  if (mlaf_emu_ops.mem_alloc(s->dev, bytes, &big, &s->err) != MLAF_OK) fail_msg("%s", s->err.text);
+  uint32_t *in = s->in;
+  s->in = big;
+  /* Each of 608 workgroups reads its own 64 or 96 KB, 8 loads in flight. s2 is no workgroup id here: use the hardware's. */
+  double last = 0;
+  static const char *const rounds[] = {"16", "24"};
+  for (int i = 0; i < 2; i++) {
+    char body[2048];
+    int n = snprintf(body, sizeof body,
+        "s_mul_i32 s16, s2, 0x18000\ns_mul_hi_u32 s17, s2, 0x18000\ns_add_u32 s4, s4, s16\ns_addc_u32 s5, s5, s17\n"
+                     "v_lshlrev_b32 v3, 4, v0\ns_mov_b32 s20, %s\nloop:\n", rounds[i]);
+    for (int k = 0; k < 4; k++)
+      n += snprintf(body + n, sizeof body - (size_t)n, "global_load_dwordx4 v[%d:%d], v3, s[4:5]\nv_add_u32 v3, 0x400, v3\n",
+          20 + 4 * k, 23 + 4 * k);
+    snprintf(body + n, sizeof body - (size_t)n, "s_waitcnt vmcnt(0)\n%s", loop_end);
+    mlaf_timing t = time_of(s, 64, 0, 608, 1, body);
+    assert_true(t.ns > 1.2 * last);
+    assert_true(part(&t, "latency") + part(&t, "hbm") > 0.5 * (t.ns - part(&t, "launch")));
+    last = t.ns;
+  }
+  s->in = in;
+  mlaf_emu_ops.mem_free(s->dev, big, &s->err);
+}
+
+static void overlap_pays(void **state) {
+  snip *s = *state;
+  const char *head = "v_lshlrev_b32 v3, 4, v0";
+  char serial[1024] = "", parallel[1024] = "";
+  for (int k = 0; k < 4; k++) {
+    snprintf(serial + strlen(serial), sizeof serial - strlen(serial),
+        "global_load_dwordx4 v[%d:%d], v3, s[4:5] offset:%d\ns_waitcnt vmcnt(0)\n", 20 + 4 * k, 23 + 4 * k, 1024 * k);
+    snprintf(parallel + strlen(parallel), sizeof parallel - strlen(parallel),
+        "global_load_dwordx4 v[%d:%d], v3, s[4:5] offset:%d\n", 20 + 4 * k, 23 + 4 * k, 1024 * k);
+  }
+  strcat(parallel, "s_waitcnt vmcnt(0)\n");
+  double a = time_of(s, 64, 0, 8, 1, loop(head, 50, serial)).ns, b = time_of(s, 64, 0, 8, 1, loop(head, 50, parallel)).ns;
+  assert_true(b < 0.7 * a);
+  /* Two resident workgroups hide each other's latency: half the registers, less time. */
+  double full = time_of(s, 512, 0, 608, 4, loop(head, 50, serial)).ns, half = time_of(s, 256, 0, 608, 4, loop(head, 50,
+      serial)).ns;
+  assert_true(half < 0.8 * full);
+}
+
+static void uncoalesced_loads_cost(void **state) {
+  snip *s = *state;
+  const char *near = "v_lshlrev_b32 v3, 2, v0", *far = "v_lshlrev_b32 v3, 9, v0"; /* 512 bytes apart: one tag bank */
+  const char *text = "global_load_dword v20, v3, s[4:5]\nglobal_load_dword v21, v3, s[4:5] offset:4\ns_waitcnt vmcnt(0)";
+  mlaf_timing a = time_of(s, 64, 0, 8, 1, loop(near, 200, text)), b = time_of(s, 64, 0, 8, 1, loop(far, 200, text));
+  assert_true(b.ns > 1.5 * a.ns);
+}
+
+static void same_answer_on_any_number_of_threads(void **state) {
+  snip *s = *state;
+  const char *head = "v_lshlrev_b32 v3, 4, v0\ns_and_b32 s21, s2, 31\ns_add_u32 s21, s21, 3\ns_mov_b32 s20, s21\n";
+  char body[2048];
+  /* Ragged: 3 to 34 rounds by workgroup. */
+  snprintf(body, sizeof body,
+      "%sloop:\nglobal_load_dwordx4 v[20:23], v3, s[4:5]\ns_waitcnt vmcnt(0)\nv_mul_f32 v9, v20, v21\n%s", head, loop_end);
+  int threads = ((emu_device *)s->dev)->threads;
+  ((emu_device *)s->dev)->threads = 1;
+  mlaf_timing one = time_of(s, 64, 0, 500, 4, body);
+  ((emu_device *)s->dev)->threads = 5;
+  mlaf_timing five = time_of(s, 64, 0, 500, 4, body), again = time_of(s, 64, 0, 500, 4, body);
+  ((emu_device *)s->dev)->threads = threads;
+  assert_true(one.ns == five.ns && five.ns == again.ns);
+  for (int i = 0; i < one.n_parts; i++) assert_true(one.parts[i].ns == five.parts[i].ns);
+}
+
+static void sequences_add_launches_and_reuse_caches(void **state) {
+  snip *s = *state;
+  kernel k;
+  k.fn = snip_load(s, 64, 0, "global_load_dword v9, v1, s[6:7]\ns_waitcnt vmcnt(0)\nglobal_store_dword v1, v9, s[6:7]\n",
+      &k.module);
+  void *args[2] = {s->in, s->out};
+  mlaf_launch l = {.fn = k.fn, .grid = {8, 1, 1}, .block = {256, 1, 1}, .args = args, .args_size = sizeof args};
+  mlaf_launch two[2] = {l, l};
+  mlaf_timing a, b;
+  mlaf_time_opts opts = {0};
+  assert_int_equal(mlaf_emu_ops.time(s->dev, two, 1, &opts, &a, &s->err), MLAF_OK);
+  assert_int_equal(mlaf_emu_ops.time(s->dev, two, 2, &opts, &b, &s->err), MLAF_OK);
+  /* The second launch finds what the first one wrote in the Infinity Cache. */
+  double second = b.ns - a.ns, first = a.ns - emu_gfx942.launch_ns + emu_gfx942.next_launch_ns;
+  assert_true(second > emu_gfx942.next_launch_ns && second < first);
+  mlaf_emu_ops.module_unload(s->dev, k.module);
+}
+
+static void few_workgroups_take_the_device_longer(void **state) {
+  snip *s = *state;
+  const char *body = loop("v_mov_b32 v9, 0", 500, "v_add_u32 v9, v9, v9");
+  double one = time_of(s, 512, 0, 304, 4, body).ns, two = time_of(s, 512, 0, 305, 4, body).ns, full = time_of(s, 512, 0, 608,
+      4, body).ns;
+  assert_true(two > one * 1.3); /* the 305th needs a second round */
+  assert_true(fabs(full - two) < 0.1 * two);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(conflicts_are_the_published_table), cmocka_unit_test(conflicts_of_other_widths),
+          cmocka_unit_test(result_is_whole),
+      cmocka_unit_test(matrix_time), cmocka_unit_test(lds_conflicts_cost), cmocka_unit_test(more_bytes_take_longer),
+      cmocka_unit_test(overlap_pays), cmocka_unit_test(uncoalesced_loads_cost),
+          cmocka_unit_test(same_answer_on_any_number_of_threads),
+      cmocka_unit_test(sequences_add_launches_and_reuse_caches), cmocka_unit_test(few_workgroups_take_the_device_longer)};
+  return cmocka_run_group_tests(tests, snip_open, snip_close);
+}
