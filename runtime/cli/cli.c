@@ -164,6 +164,9 @@ static void on_log(void *user, mlaf_log_level level, const char *line) {
 
 void mlaf_cli_progress(cli *c, const char *fmt, ...) {
   bool tty = isatty(STDERR_FILENO);
+  double now = mlaf_now();
+  if (now - c->progress_at < (tty ? 1 : 10)) return;
+  c->progress_at = now;
   va_list ap;
   va_start(ap, fmt);
   if (tty) fprintf(stderr, "\r\033[K");
@@ -225,7 +228,7 @@ static int check_stdout(cli *c, int code) {
 }
 
 int mlaf_cli_main(int argc, char **argv, const atomic_bool *cancel) {
-  cli c = {.cancel = cancel};
+  cli c = {.cancel = cancel, .progress_at = mlaf_now()};
   int code = mlaf_cli_parse(&c, argc, argv);
   if (code == -1) return check_stdout(&c, CLI_OK);
   if (code != CLI_OK) return check_stdout(&c, code);

@@ -42,6 +42,7 @@ struct cli {
   int verbose; /* times -v was given */
   bool json;
   bool progress_shown; /* a progress line is on the terminal and must be cleared first */
+  double progress_at;  /* when the last one was printed */
   mlaf_log log;
   const atomic_bool *cancel;
   mlaf_ctx *ctx; /* NULL until a command opens it */
@@ -74,7 +75,8 @@ mlaf_status mlaf_cli_open_db(cli *c, bool read_only, mlaf_db **out);
 uint64_t mlaf_cli_seed(const cli *c);
 /* The target to generate for: --target, else the device's. */
 const char *mlaf_cli_target(const cli *c);
-void mlaf_cli_progress(cli *c, const char *fmt, ...) MLAF_PRINTF(2, 3); /* replaces the line on a terminal */
+/* One line, which the next one replaces: at most once a second on a terminal, once in ten seconds in a log file. */
+void mlaf_cli_progress(cli *c, const char *fmt, ...) MLAF_PRINTF(2, 3);
 void mlaf_cli_progress_end(cli *c);
 
 /* --- output.c --- */
@@ -119,13 +121,14 @@ mlaf_status mlaf_cli_kernels(cli *c, mlaf_gen *g, const char *target, const cli_
 void mlaf_cli_kernels_free(cli_kernel *k, size_t n);
 
 /* --- evidence.c --- */
-/* What the hot loop is made of, read from the disassembly: the innermost loop with the most MFMAs. */
+/* What one round of the hot loop is made of, read from the disassembly: see evidence.c. */
 typedef struct cli_evidence {
   unsigned mfma, valu, ds, vmem, smem, salu, waitcnt, nop, barrier, branch;
-  unsigned instructions;
-  unsigned loops;        /* in the kernel */
-  unsigned start, end;   /* byte offsets of the hot loop, 0 when there is none */
-  unsigned load_bytes;   /* vector-memory loads of one wave in one round */
+  unsigned instructions;      /* of the round: the sum of the above and a few others */
+  unsigned loop_instructions; /* of the whole loop, seldom-taken paths included */
+  unsigned loops;             /* in the kernel */
+  unsigned start;             /* byte offset of the loop's header */
+  unsigned load_bytes;        /* vector-memory loads of one wave in one round */
 } cli_evidence;
 /* `text` is mlaf_disassemble's; `symbol` names no range there, so one kernel a code object is assumed. */
 bool mlaf_cli_evidence(const char *text, cli_evidence *out);

@@ -12,17 +12,12 @@ typedef struct work {
   cli_kernel *kernels;
   mlaf_compile_job *jobs;
   size_t n, findings;
-  double last_report;
   cli_table *table;
 } work;
 
 static bool on_job(void *user, size_t done, size_t total, const mlaf_compile_job *job) {
   work *w = user;
-  double now = mlaf_now();
-  if (now - w->last_report >= 1) {
-    mlaf_cli_progress(w->c, "compiled %zu of %zu kernels", done, total);
-    w->last_report = now;
-  }
+  mlaf_cli_progress(w->c, "compiled %zu of %zu kernels", done, total);
   return !atomic_load(w->c->cancel);
 }
 
@@ -56,7 +51,7 @@ static void json_evidence(cJSON *to, const cli_evidence *e) {
     unsigned value;
   } fields[] = {{"loops", e->loops},
                 {"start", e->start},
-                {"end", e->end},
+                {"loop_instructions", e->loop_instructions},
                 {"instructions", e->instructions},
                 {"mfma", e->mfma},
                 {"valu", e->valu},
@@ -163,7 +158,7 @@ int mlaf_cli_compile(cli *c) {
   mlaf_problem p;
   mlaf_gen *g = NULL;
   cli_variants v = {NULL, 0, 0};
-  work w = {.c = c, .target = mlaf_cli_target(c), .last_report = mlaf_now()};
+  work w = {.c = c, .target = mlaf_cli_target(c)};
   mlaf_compiler_opts opts = {.cache_dir = c->given[O_CACHE], .jobs = (int)mlaf_cli_int(c, O_JOBS, 0)};
   mlaf_status status = mlaf_cli_problem(c, &p);
   if (status == MLAF_OK) status = mlaf_compiler_open(&opts, &c->log, &w.compiler, &c->err);

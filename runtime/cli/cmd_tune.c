@@ -1,28 +1,18 @@
 /* `mlaforge tune`: the tuner with progress, its table of candidates and its choice. */
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cli/cli.h"
 
 enum { SHOWN_VARIANT = 110 };
 
-typedef struct reporter {
-  cli *c;
-  double last, every;
-} reporter;
-
-/* Once a second on a terminal, once in ten seconds in a log file. */
 static void on_progress(void *user, const mlaf_tuner_progress *p) {
-  reporter *r = user;
-  double now = mlaf_now();
-  if (now - r->last < r->every) return;
-  r->last = now;
+  cli *c = user;
   char best[64] = "", limit[32] = "", what[64];
   if (p->best_ns > 0) snprintf(best, sizeof best, ", best %.2f us", p->best_ns / 1e3);
   if (p->limit_s > 0) snprintf(limit, sizeof limit, " of %.0f", p->limit_s);
   snprintf(what, sizeof what, "%s", p->activity);
-  mlaf_cli_progress(r->c, "%zu/%zu candidates, %zu failed, %zu/%zu kernels compiled%s, %.0f%s s: %s %.*s", p->done,
+  mlaf_cli_progress(c, "%zu/%zu candidates, %zu failed, %zu/%zu kernels compiled%s, %.0f%s s: %s %.*s", p->done,
                     p->total, p->failed, p->kernels_done, p->kernels, best, p->elapsed_s, limit, what, SHOWN_VARIANT,
                     p->variant);
 }
@@ -191,14 +181,13 @@ static mlaf_status run(cli *c, const mlaf_problem *p, mlaf_tuner_result *r) {
   }
   mlaf_status status = mlaf_ctx_gen(c->ctx, &g, &c->err);
   if (status != MLAF_OK) return status;
-  reporter report = {c, 0, isatty(STDERR_FILENO) ? 1 : 10};
   mlaf_tuner_env env = {mlaf_ctx_device(c->ctx), c->ctx->db, g, c->ctx->compiler, &c->log, NULL};
   mlaf_tuner_opts opts = {.max_candidates = (size_t)mlaf_cli_int(c, O_MAX_CANDIDATES, 0),
                           .time_limit_s = mlaf_cli_real(c, O_TIME_LIMIT, 0),
                           .seed = mlaf_cli_seed(c),
                           .no_resume = mlaf_cli_has(c, O_NO_RESUME),
                           .progress = on_progress,
-                          .progress_user = &report,
+                          .progress_user = c,
                           .cancel = c->cancel};
   return mlaf_tuner_run(&env, p, &opts, r, &c->err);
 }

@@ -136,7 +136,7 @@ static mlaf_status verify_one(job *j, const mlaf_variant *v) {
 
 static bool keep_compiling(void *user, size_t done, size_t total, const mlaf_compile_job *one) {
   job *j = user;
-  if (done % 4 == 0 || done == total) mlaf_cli_progress(j->c, "compiled %zu of %zu kernels", done, total);
+  mlaf_cli_progress(j->c, "compiled %zu of %zu kernels", done, total);
   return !atomic_load(j->c->cancel);
 }
 
