@@ -90,7 +90,8 @@ OP(sad_hi_u8,      0, U32, U32, U32, U32, (sad_u8(x, y) << 16) + z)
 OP(sad_u16,        0, U32, U32, U32, U32, absdiff(x & 0xffff, y & 0xffff) + absdiff(x >> 16, y >> 16) + z)
 OP(sad_u32,        0, U32, U32, U32, U32, absdiff(x, y) + z)
 OP(msad_u8,        0, U32, U32, U32, U32, msad_u8(x, y) + z)
-OP(lerp_u8,        0, U32, U32, U32, U32, ((x >> 1 & 0x7f7f7f7f) + (y >> 1 & 0x7f7f7f7f)) + (((x & y) | ((x ^ y) & z)) & 0x01010101))
+OP(lerp_u8,        0, U32, U32, U32, U32,
+   (x >> 1 & 0x7f7f7f7f) + (y >> 1 & 0x7f7f7f7f) + (((x & y) | ((x ^ y) & z)) & 0x01010101))
 
 /* 16 bits: the other half of the register becomes 0, or stays for the instructions that came with gfx9 (VF_KEEP_HI). */
 OPS(add_u16,    0, U16, U16, U16, NO, x + y, MIN(x + y, 0xffffu))

@@ -1,4 +1,5 @@
-/* emu-bench: how fast the emulator is, per host thread, with two, and per CPU second (which a busy machine distorts less). Each line is one instruction mix in a loop, every
+/* emu-bench: how fast the emulator is, per host thread, with two, and per CPU second (which
+ * a busy machine distorts less). Each line is one instruction mix in a loop, every
  * check on; MFMA and LDS lines issue what a kernel's inner loop issues. `emu-bench exp` runs the lines that contain "exp". */
 #include <time.h>
 

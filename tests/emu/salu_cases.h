@@ -15,7 +15,8 @@ CASE(BITS, 0, "s_min_i32 s40, s16, s17" SC, R32(J(16) < J(17) ? J(16) : J(17), J
 CASE(BITS, 0, "s_max_i32 s40, s16, s17" SC, R32(J(16) > J(17) ? J(16) : J(17), J(16) > J(17)))
 CASE(BITS, 0, "s_min_u32 s40, s16, s17" SC, R32(S(16) < S(17) ? S(16) : S(17), S(16) < S(17)))
 CASE(BITS, 0, "s_max_u32 s40, s16, s17" SC, R32(S(16) > S(17) ? S(16) : S(17), S(16) > S(17)))
-CASE(BITS, 0, "s_cmp_gt_i32 s18, s19\ns_cselect_b64 s[40:41], s[16:17], s[20:21]" SC, R64(J(18) > J(19) ? SQ(16) : SQ(20), J(18) > J(19)))
+CASE(BITS, 0, "s_cmp_gt_i32 s18, s19\ns_cselect_b64 s[40:41], s[16:17], s[20:21]" SC,
+     R64(J(18) > J(19) ? SQ(16) : SQ(20), J(18) > J(19)))
 CASE(BITS, 0, "s_and_b32 s40, s16, s17" SC, R32(S(16) & S(17), (S(16) & S(17)) != 0))
 CASE(BITS, 0, "s_or_b64 s[40:41], s[16:17], s[18:19]" SC, R64(SQ(16) | SQ(18), (SQ(16) | SQ(18)) != 0))
 CASE(BITS, 0, "s_xor_b64 s[40:41], s[16:17], s[16:17]" SC, R64(UINT64_C(0), 0))
@@ -53,12 +54,14 @@ CASE(BITS, 0, "s_mov_b64 s[40:41], 0x89abcdef", SO(0) = 0x89abcdef; SO(1) = 0)
 CASE(BITS, 0, "s_mov_b64 s[40:41], src_shared_base", SO(0) = 0; SO(1) = EMU_SHARED_BASE >> 32)
 CASE(BITS, 0, "s_mov_b32 s40, 9\ns_cmp_eq_u32 s16, s17\ns_cmov_b32 s40, s18", SO(0) = S(16) == S(17) ? S(18) : 9)
 CASE(BITS, 0, "s_not_b64 s[40:41], s[16:17]" SC, R64(~SQ(16), ~SQ(16) != 0))
-CASE(BITS, 0, "s_wqm_b32 s40, s16" SC, uint32_t t = 0; for (int k = 0; k < 32; k += 4) t |= S(16) >> k & 15 ? 15u << k : 0; R32(t, t != 0))
+CASE(BITS, 0, "s_wqm_b32 s40, s16" SC,
+     uint32_t t = 0; for (int k = 0; k < 32; k += 4) t |= S(16) >> k & 15 ? 15u << k : 0; R32(t, t != 0))
 CASE(BITS, 0, "s_quadmask_b64 s[40:41], s[16:17]" SC,
      uint64_t t = 0; for (int k = 0; k < 16; k++) t |= SQ(16) >> (4 * k) & 15 ? UINT64_C(1) << k : 0; R64(t, t != 0))
 CASE(BITS, 0, "s_brev_b32 s40, s16", uint32_t t = 0; for (int k = 0; k < 32; k++) t |= (S(16) >> k & 1) << (31 - k); SO(0) = t)
 CASE(BITS, 0, "s_brev_b64 s[40:41], s[16:17]",
-     uint64_t t = 0; for (int k = 0; k < 64; k++) t |= (SQ(16) >> k & 1) << (63 - k); SO(0) = (uint32_t)t; SO(1) = (uint32_t)(t >> 32))
+     uint64_t t = 0; for (int k = 0; k < 64; k++) t |= (SQ(16) >> k & 1) << (63 - k); SO(0) = (uint32_t)t;
+       SO(1) = (uint32_t)(t >> 32))
 CASE(BITS, 0, "s_bcnt1_i32_b64 s40, s[16:17]" SC, int t = __builtin_popcountll(SQ(16)); R32(t, t != 0))
 CASE(BITS, 0, "s_bcnt0_i32_b32 s40, s16" SC, int t = 32 - __builtin_popcount(S(16)); R32(t, t != 0))
 CASE(BITS, 0, "s_ff1_i32_b64 s40, s[16:17]", SO(0) = (uint32_t)(__builtin_ffsll((long long)SQ(16)) - 1))
@@ -72,7 +75,8 @@ CASE(BITS, 0, "s_bitset1_b32 s40, s16", SO(0) = 1u << S(16) % 32)
 CASE(BITS, 0, "s_mov_b64 s[40:41], -1\ns_bitset0_b64 s[40:41], s16",
      uint64_t t = ~(UINT64_C(1) << S(16) % 64); SO(0) = (uint32_t)t; SO(1) = (uint32_t)(t >> 32))
 CASE(BITS, 0, "s_bitreplicate_b64_b32 s[40:41], s16",
-     uint64_t t = 0; for (int k = 0; k < 64; k++) t |= (uint64_t)(S(16) >> (k / 2) & 1) << k; SO(0) = (uint32_t)t; SO(1) = (uint32_t)(t >> 32))
+     uint64_t t = 0; for (int k = 0; k < 64; k++) t |= (uint64_t)(S(16) >> (k / 2) & 1) << k; SO(0) = (uint32_t)t;
+       SO(1) = (uint32_t)(t >> 32))
 CASE(BITS, 0, "s_abs_i32 s40, s16" SC, uint32_t t = J(16) < 0 ? -S(16) : S(16); R32(t, t != 0))
 CASE(BITS, 0, "s_movk_i32 s40, 0x8001", SO(0) = 0xffff8001)
 CASE(BITS, 0, "s_mov_b32 s40, s16\ns_addk_i32 s40, 0xfff0" SC, int64_t t = (int64_t)J(16) - 16; R32(t, t != (int32_t)t))
@@ -100,18 +104,29 @@ CASE(BITS, 0, SAVE("nor", ~(s | e)))
 CASE(BITS, 0, SAVE("xnor", ~(s ^ e)))
 CASE(BITS, 0, SAVE("andn1", ~s & e))
 CASE(BITS, 0, SAVE("orn1", ~s | e))
-CASE(BITS, 0, "s_mov_b64 exec, s[18:19]\ns_andn1_wrexec_b64 s[40:41], s[16:17]" SC "\ns_mov_b64 exec, -1", R64(~SQ(16) & SQ(18), (~SQ(16) & SQ(18)) != 0))
-CASE(BITS, 0, "s_mov_b64 exec, s[18:19]\ns_andn2_wrexec_b64 s[40:41], s[16:17]" SC "\ns_mov_b64 exec, -1", R64(SQ(16) & ~SQ(18), (SQ(16) & ~SQ(18)) != 0))
+CASE(BITS, 0, "s_mov_b64 exec, s[18:19]\ns_andn1_wrexec_b64 s[40:41], s[16:17]" SC "\ns_mov_b64 exec, -1",
+     R64(~SQ(16) & SQ(18), (~SQ(16) & SQ(18)) != 0))
+CASE(BITS, 0, "s_mov_b64 exec, s[18:19]\ns_andn2_wrexec_b64 s[40:41], s[16:17]" SC "\ns_mov_b64 exec, -1",
+     R64(SQ(16) & ~SQ(18), (SQ(16) & ~SQ(18)) != 0))
 /* program flow */
-CASE(BITS, 0, "s_mov_b32 s20, 5\n1:\ns_add_u32 s40, s40, s20\ns_sub_u32 s20, s20, 1\ns_cmp_lg_u32 s20, 0\ns_cbranch_scc1 1b", SO(0) = 15)
-CASE(BITS, 0, "s_cmp_lt_u32 s16, s17\ns_cbranch_scc0 2f\ns_mov_b32 s40, 1\n2:\ns_or_b32 s40, s40, 2", SO(0) = S(16) < S(17) ? 3 : 2)
+CASE(BITS, 0, "s_mov_b32 s20, 5\n1:\ns_add_u32 s40, s40, s20\ns_sub_u32 s20, s20, 1\ns_cmp_lg_u32 s20, 0\ns_cbranch_scc1 1b",
+     SO(0) = 15)
+CASE(BITS, 0, "s_cmp_lt_u32 s16, s17\ns_cbranch_scc0 2f\ns_mov_b32 s40, 1\n2:\ns_or_b32 s40, s40, 2",
+     SO(0) = S(16) < S(17) ? 3 : 2)
 CASE(BITS, 0, "s_and_b64 vcc, s[16:17], s[18:19]\ns_cbranch_vccz 3f\ns_mov_b32 s40, 1\n3:", SO(0) = (SQ(16) & SQ(18)) != 0)
 CASE(BITS, 0, "s_mov_b64 exec, s[18:19]\ns_cbranch_execnz 4f\ns_mov_b32 s40, 1\n4:\ns_mov_b64 exec, -1", SO(0) = SQ(18) == 0)
-CASE(BITS, 0, "s_getpc_b64 s[20:21]\ns_add_u32 s20, s20, 12\ns_addc_u32 s21, s21, 0\ns_setpc_b64 s[20:21]\ns_mov_b32 s40, 1", SO(0) = 1)
-CASE(BITS, 0, "s_getpc_b64 s[20:21]\ns_add_u32 s20, s20, 16\ns_addc_u32 s21, s21, 0\ns_setpc_b64 s[20:21]\ns_mov_b32 s40, 1\ns_mov_b32 s41, 1", SO(1) = 1)
-CASE(BITS, 0, "s_call_b64 s[20:21], 5f\ns_mov_b32 s41, 7\ns_branch 6f\n5:\ns_mov_b32 s40, 3\ns_setpc_b64 s[20:21]\n6:", SO(0) = 3; SO(1) = 7)
-CASE(BITS, 0, "s_getreg_b32 s40, hwreg(HW_REG_MODE, 4, 4)\ns_nop 1\ns_setreg_imm32_b32 hwreg(HW_REG_MODE, 6, 2), 1\ns_nop 1\ns_getreg_b32 s41, hwreg(HW_REG_MODE, 4, 4)", SO(0) = 15; SO(1) = 7)
+CASE(BITS, 0, "s_getpc_b64 s[20:21]\ns_add_u32 s20, s20, 12\ns_addc_u32 s21, s21, 0\ns_setpc_b64 s[20:21]\ns_mov_b32 s40, 1",
+     SO(0) = 1)
+CASE(BITS, 0, "s_getpc_b64 s[20:21]\ns_add_u32 s20, s20, 16\ns_addc_u32 s21, s21, 0\ns_setpc_b64 s[20:21]\n"
+     "s_mov_b32 s40, 1\ns_mov_b32 s41, 1",
+     SO(1) = 1)
+CASE(BITS, 0, "s_call_b64 s[20:21], 5f\ns_mov_b32 s41, 7\ns_branch 6f\n5:\ns_mov_b32 s40, 3\ns_setpc_b64 s[20:21]\n6:",
+     SO(0) = 3; SO(1) = 7)
+CASE(BITS, 0, "s_getreg_b32 s40, hwreg(HW_REG_MODE, 4, 4)\ns_nop 1\n"
+     "s_setreg_imm32_b32 hwreg(HW_REG_MODE, 6, 2), 1\ns_nop 1\ns_getreg_b32 s41, hwreg(HW_REG_MODE, 4, 4)",
+     SO(0) = 15; SO(1) = 7)
 /* a buffer of 12 bytes over the scalars: the fourth dword reads as 0 */
 CASE(BITS, 0, "s_add_u32 s44, s4, 0xc00\ns_addc_u32 s45, s5, 0\ns_mov_b32 s46, 12\ns_mov_b32 s47, 0x27000\n"
-     "s_buffer_load_dwordx4 s[40:43], s[44:47], 0x0\ns_waitcnt lgkmcnt(0)", SO(0) = S(16); SO(1) = S(17); SO(2) = S(18); SO(3) = 0)
+     "s_buffer_load_dwordx4 s[40:43], s[44:47], 0x0\ns_waitcnt lgkmcnt(0)", SO(0) = S(16); SO(1) = S(17); SO(2) = S(18);
+       SO(3) = 0)
 CASE(BITS, 0, "s_mov_b32 s20, 0xc04\ns_load_dwordx2 s[40:41], s[4:5], s20\ns_waitcnt lgkmcnt(0)", SO(0) = S(17); SO(1) = S(18))

@@ -13,20 +13,23 @@ static const char source[] =
   "  const float *r = x + (size_t)blockIdx.x * n; float m = -1e30f, t = 0;\n"
   "  for (int i = threadIdx.x; i < n; i += blockDim.x) m = fmaxf(m, r[i]);\n"
   "  red[threadIdx.x] = m; __syncthreads();\n"
-  "  for (int s = 128; s > 0; s >>= 1) { if (threadIdx.x < s) red[threadIdx.x] = fmaxf(red[threadIdx.x], red[threadIdx.x + s]); __syncthreads(); }\n"
+  "  for (int s = 128; s > 0; "
+  "  s >>= 1) { if (threadIdx.x < s) red[threadIdx.x] = fmaxf(red[threadIdx.x], red[threadIdx.x + s]); __syncthreads(); }\n"
   "  m = red[0]; __syncthreads();\n"
   "  for (int i = threadIdx.x; i < n; i += blockDim.x) t += expf(r[i] - m);\n"
   "  red[threadIdx.x] = t; __syncthreads();\n"
   "  for (int s = 128; s > 0; s >>= 1) { if (threadIdx.x < s) red[threadIdx.x] += red[threadIdx.x + s]; __syncthreads(); }\n"
   "  t = red[0];\n"
   "  for (int i = threadIdx.x; i < n; i += blockDim.x) o[(size_t)blockIdx.x * n + i] = expf(r[i] - m) / t; }\n"
-  "extern \"C\" __global__ void divide(float *o, double *od, const float *x, const float *y, const double *dx, const double *dy) {\n"
+  "extern \"C\" __global__ void divide(float *o, double *od, const float *x, const float *y, const double *dx,\n"
+  "    const double *dy) {\n"
   "  int i = blockIdx.x * blockDim.x + threadIdx.x; o[i] = x[i] / y[i]; od[i] = dx[i] / dy[i]; }\n"
   "extern \"C\" __global__ void roots(float *o, double *od, const float *x, const double *dx) {\n"
   "  int i = blockIdx.x * blockDim.x + threadIdx.x; o[i] = sqrtf(x[i]); od[i] = sqrt(dx[i]); }\n"
   "extern \"C\" __global__ void whole(unsigned long long *o, const unsigned long long *x, const unsigned long long *y) {\n"
   "  int i = blockIdx.x * blockDim.x + threadIdx.x; o += 4 * (size_t)i;\n"
-  "  o[0] = x[i] / y[i]; o[1] = (long long)x[i] % (long long)y[i]; o[2] = x[i] * y[i]; o[3] = (unsigned)x[i] / (unsigned)y[i]; }\n"
+  "  o[0] = x[i] / y[i]; o[1] = (long long)x[i] % (long long)y[i]; o[2] = x[i] * y[i]; "
+  "  o[3] = (unsigned)x[i] / (unsigned)y[i]; }\n"
   "__constant__ int table[8] = {3, 1, 4, 1, 5, 9, 2, 6};\n"
   "extern \"C\" __global__ void ids(int *o, int n) {\n"
   "  int i = ((blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x) * (blockDim.x * blockDim.y * blockDim.z)\n"
@@ -136,8 +139,8 @@ static void division_is_correctly_rounded(void **state) {
   static float q[N];
   static double dq[N];
   for (int i = 0; i < N; i++) x[i] = bits32(i), y[i] = bits32(i / 16), dx[i] = bits64(i), dy[i] = bits64(i / 16);
-  void *args[] = {upload(NULL, sizeof q), upload(NULL, sizeof dq), upload(x, sizeof x), upload(y, sizeof y), upload(dx, sizeof dx),
-                  upload(dy, sizeof dy)};
+  void *args[] = {upload(NULL, sizeof q), upload(NULL, sizeof dq), upload(x, sizeof x), upload(y, sizeof y),
+                  upload(dx, sizeof dx), upload(dy, sizeof dy)};
   launch("divide", (mlaf_launch){NULL, {N / 256, 1, 1}, {256, 1, 1}, NULL, 0}, args, sizeof args);
   CHECK(mlaf_emu_ops.mem_read(f.dev, q, args[0], sizeof q, &f.err));
   CHECK(mlaf_emu_ops.mem_read(f.dev, dq, args[1], sizeof dq, &f.err));
@@ -178,7 +181,8 @@ static void integer_division(void **state) {
   launch("whole", (mlaf_launch){NULL, {N / 256, 1, 1}, {256, 1, 1}, NULL, 0}, args, sizeof args);
   CHECK(mlaf_emu_ops.mem_read(f.dev, o, args[0], sizeof o, &f.err));
   for (int i = 0; i < N; i++) {
-    uint64_t want[4] = {x[i] / y[i], (uint64_t)((int64_t)x[i] % (int64_t)y[i]), x[i] * y[i], (uint32_t)x[i] / (uint32_t)y[i]};
+    uint64_t rest = (uint64_t)((int64_t)x[i] % (int64_t)y[i]), low = (uint32_t)x[i] / (uint32_t)y[i];
+    uint64_t want[4] = {x[i] / y[i], rest, x[i] * y[i], low};
     if (memcmp(want, o + 4 * i, sizeof want) != 0) fail_msg("%llu and %llu", (unsigned long long)x[i], (unsigned long long)y[i]);
   }
 }
@@ -240,7 +244,8 @@ static void torn_code_objects(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(softmax), cmocka_unit_test(division_is_correctly_rounded), cmocka_unit_test(square_roots_are_correctly_rounded),
+    cmocka_unit_test(softmax), cmocka_unit_test(division_is_correctly_rounded),
+    cmocka_unit_test(square_roots_are_correctly_rounded),
     cmocka_unit_test(integer_division), cmocka_unit_test(ids), cmocka_unit_test(identity), cmocka_unit_test(torn_code_objects)};
   return cmocka_run_group_tests(tests, setup, teardown);
 }

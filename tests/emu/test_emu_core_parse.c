@@ -52,10 +52,11 @@ static void operands(void **state) {
     bool same = o.kind == t[i].kind && o.reg == t[i].reg && o.count == t[i].count && o.neg == t[i].neg &&
                 o.abs == t[i].abs && o.sext == t[i].sext && o.is_literal == t[i].literal &&
                 (o.kind != EMU_O_CONST || o.value == t[i].value);
-    if (!same) fail_msg("%s: kind %d reg %d count %d value %llx", t[i].word, o.kind, o.reg, o.count, (unsigned long long)o.value);
+    if (!same)
+      fail_msg("%s: kind %d reg %d count %d value %llx", t[i].word, o.kind, o.reg, o.count, (unsigned long long)o.value);
   }
-  static const char *const bad[] = {"", "v", "v256", "v[3:1]", "v[0:3", "v[0:99]", "s102", "w1", "1.0x", "0x", "-", "|v1", "neg(v1",
-                                    "v1v", "v-1", "1e", "sext()", "||", "neg()"};
+  static const char *const bad[] = {"", "v", "v256", "v[3:1]", "v[0:3", "v[0:99]", "s102", "w1", "1.0x", "0x", "-", "|v1",
+                                    "neg(v1", "v1v", "v-1", "1e", "sext()", "||", "neg()"};
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
     emu_operand o;
     if (emu_parse_operand(bad[i], &o)) fail_msg("'%s' parses", bad[i]);
@@ -150,7 +151,8 @@ static void waits_and_immediates(void **state) {
   }
   static const struct { const char *line; uint32_t imm; } imms[] = {
     {"s_nop 7", 7}, {"s_movk_i32 s0, 0xff00", 0xff00}, {"s_setprio 3", 3}, {"s_sleep 1", 1},
-    {"s_getreg_b32 s0, hwreg(HW_REG_HW_ID, 8, 4)", 4 | 8 << 6 | 3 << 11}, {"s_getreg_b32 s0, hwreg(HW_REG_XCC_ID)", 20 | 31 << 11},
+    {"s_getreg_b32 s0, hwreg(HW_REG_HW_ID, 8, 4)", 4 | 8 << 6 | 3 << 11},
+    {"s_getreg_b32 s0, hwreg(HW_REG_XCC_ID)", 20 | 31 << 11},
     {"s_getreg_b32 s0, hwreg(33, 1, 2)", 33 | 1 << 6 | 1 << 11},
     {"s_setreg_imm32_b32 hwreg(HW_REG_MODE, 4, 2), 3", 1 | 4 << 6 | 1 << 11},
     {"ds_swizzle_b32 v0, v1 offset:swizzle(SWAP,16)", 0x401f}, {"ds_swizzle_b32 v0, v1 offset:swizzle(REVERSE,8)", 0x1c1f},
@@ -178,9 +180,10 @@ static void branches(void **state) {
 
 /* Lines nobody can understand decode (to a fault on execution); text out of sequence does not. */
 static void damaged_text(void **state) {
-  static const char *const odd[] = {"v_add_u32_e32 v0, v1", "v_add_u32_e32 v0, v1, v2, v3, v4, v5, v6, v7", "v_add_u32_e32 v0, v1, w2",
-                                    "v_add_u32_e32 v0,, v1", "", "v_bogus v1", "v_add_u32_e32 v0, v1, v2 bogus:3", "s_waitcnt foo(1)",
-                                    ".long", "v_mov_b64_e32 v[0:1], v2", "v_add_f64 v[0:1], v[2:5], v[4:5]", ", , ,"};
+  static const char *const odd[] = {
+    "v_add_u32_e32 v0, v1", "v_add_u32_e32 v0, v1, v2, v3, v4, v5, v6, v7", "v_add_u32_e32 v0, v1, w2",
+    "v_add_u32_e32 v0,, v1", "", "v_bogus v1", "v_add_u32_e32 v0, v1, v2 bogus:3", "s_waitcnt foo(1)", ".long",
+    "v_mov_b64_e32 v[0:1], v2", "v_add_f64 v[0:1], v[2:5], v[4:5]", ", , ,"};
   emu_code *c = decode(odd, sizeof odd / sizeof *odd);
   emu_code *good = one("v_add_u32_e32 v0, v1, v2");
   emu_exec unimplemented = c->insts[5].exec;
@@ -190,8 +193,8 @@ static void damaged_text(void **state) {
   emu_code_close(good);
   emu_code_close(c);
 
-  static const char *const broken[] = {"0 8 s_nop 0\n4 8 s_nop 0\n", "x\n", "0 8\n", "0 3 s_nop 0\n", "0 8 s_nop 0\n8 8 s_nop 0\n10 8 s_nop 0\n",
-                                       "0 0 s_nop 0\n"};
+  static const char *const broken[] = {"0 8 s_nop 0\n4 8 s_nop 0\n", "x\n", "0 8\n", "0 3 s_nop 0\n", "0 0 s_nop 0\n",
+                                       "0 8 s_nop 0\n8 8 s_nop 0\n10 8 s_nop 0\n"};
   for (size_t i = 0; i < sizeof broken / sizeof *broken; i++) {
     mlaf_err err = {MLAF_OK, ""};
     emu_code *b = calloc(1, sizeof *b);

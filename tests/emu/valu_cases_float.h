@@ -47,8 +47,12 @@ CASE(NUM32, 1, "v_rcp_f32_e32 v16, v1", float r = 1.0f / FTZ(F(1)); OF(FTZ(r)))
 CASE(NUM32, 1, "v_rsq_f32_e32 v16, v1", OF((float)(1.0L / sqrtl(FTZ(F(1))))))
 CASE(NUM32, 1, "v_sqrt_f32_e32 v16, v1", OF(sqrtf(FTZ(F(1)))))
 CASE(NUM32, 1, "v_exp_f32_e64 v16, -v1", float r = (float)exp2l(-FTZ(F(1))); OF(FTZ(r)))
-CASE(NUM32, 1, "v_fract_f32 v16, v1\nv_sin_f32_e32 v16, v16", float r = F(1) - floorf(F(1)); if (r >= 1) r = nextafterf(1, 0); OF((float)sinl(2 * M_PIl * (long double)r)); if (r == 0.5f) O(0) = u32_of((float)sin(M_PI)))
-CASE(NUM32, 1, "v_fract_f32 v16, v1\nv_cos_f32_e32 v16, v16", float r = F(1) - floorf(F(1)); if (r >= 1) r = nextafterf(1, 0); OF((float)cosl(2 * M_PIl * (long double)r)); if (r == 0.25f || r == 0.75f) O(0) = u32_of((float)cos(2 * M_PI * r)))
+CASE(NUM32, 1, "v_fract_f32 v16, v1\nv_sin_f32_e32 v16, v16",
+     float r = F(1) - floorf(F(1)); if (r >= 1) r = nextafterf(1, 0); OF((float)sinl(2 * M_PIl * (long double)r));
+     if (r == 0.5f) O(0) = u32_of((float)sin(M_PI)))
+CASE(NUM32, 1, "v_fract_f32 v16, v1\nv_cos_f32_e32 v16, v16",
+     float r = F(1) - floorf(F(1)); if (r >= 1) r = nextafterf(1, 0); OF((float)cosl(2 * M_PIl * (long double)r));
+     if (r == 0.25f || r == 0.75f) O(0) = u32_of((float)cos(2 * M_PI * r)))
 /* f64 */
 CASE(NUM64, 0, "v_add_f64 v[16:17], v[2:3], v[4:5]", OD(D(2) + D(4)))
 CASE(NUM64, 0, "v_add_f64 v[16:17], v[2:3], -v[4:5]", OD(D(2) - D(4)))
@@ -111,8 +115,10 @@ CASE(NUM64, 0, "v_cvt_f64_u32_e32 v[16:17], v1", OD((double)V(1)))
 CASE(NUM64, 0, "v_cvt_f64_f32_e32 v[16:17], v1", OD((double)F(1)))
 CASE(NUM32, 0, "v_cvt_f32_f64_e32 v16, v[2:3]", OF((float)D(2)))
 CASE(BITS, 0, "v_cvt_i32_f64_e32 v16, v[2:3]",
-     double x = trunc(D(2)); O(0) = isnan(x) ? 0 : x > 2147483647.0 ? 0x7fffffff : x < -2147483648.0 ? 0x80000000 : (uint32_t)(int32_t)x)
-CASE(BITS, 0, "v_cvt_u32_f64_e32 v16, v[2:3]", double x = trunc(D(2)); O(0) = !(x > 0) ? 0 : x > 4294967295.0 ? 0xffffffff : (uint32_t)x)
+     double x = trunc(D(2));
+       O(0) = isnan(x) ? 0 : x > 2147483647.0 ? 0x7fffffff : x < -2147483648.0 ? 0x80000000 : (uint32_t)(int32_t)x)
+CASE(BITS, 0, "v_cvt_u32_f64_e32 v16, v[2:3]",
+     double x = trunc(D(2)); O(0) = !(x > 0) ? 0 : x > 4294967295.0 ? 0xffffffff : (uint32_t)x)
 CASE(NUM16, 0, "v_cvt_f16_f32_e32 v16, v1", OH(F(1)))
 CASE(NUM32, 0, "v_cvt_f32_f16_e32 v16, v1", OF(H(1)))
 CASE(NUM32, 0, "v_cvt_f32_f16_sdwa v16, v1 dst_sel:DWORD dst_unused:UNUSED_PAD src0_sel:WORD_1", OF(HH(1)))
@@ -137,8 +143,13 @@ CASE(BITS, 0, "v_cvt_pknorm_i16_f32 v16, v1, v2",
        O(0) |= ((uint32_t)(int32_t)roundevenf(x * 32767) & 0xffff) << (16 * k);
      })
 /* 8-bit floats, FNUZ */
-#define FP8(b) ((b) == 0x80 ? NAN : copysignf((b) >> 3 & 15 ? ldexpf(8 + ((b)&7), ((b) >> 3 & 15) - 11) : ldexpf((b)&7, -10), (b)&0x80 ? -1.0f : 1.0f))
-#define BF8(b) ((b) == 0x80 ? NAN : copysignf((b) >> 2 & 31 ? ldexpf(4 + ((b)&3), ((b) >> 2 & 31) - 18) : ldexpf((b)&3, -17), (b)&0x80 ? -1.0f : 1.0f))
+#define FLOAT8(b, m, bias, top)                                                                                 \
+  ((b) == 0x80 ? NAN                                                                                           \
+               : copysignf((b)&0x7f & ~top ? ldexpf((float)((1 << m) + ((b)&top)), (int)((b) >> m & (0x7f >> m)) - bias - m) \
+                                           : ldexpf((float)((b)&top), 1 - bias - m),                           \
+                           (b)&0x80 ? -1.0f : 1.0f))
+#define FP8(b) FLOAT8(b, 3, 8, 7u)
+#define BF8(b) FLOAT8(b, 2, 16, 3u)
 CASE(NUM32, 0, "v_cvt_f32_fp8_e32 v16, v1", OF(FP8(V(1) & 255)))
 CASE(NUM32, 0, "v_cvt_f32_fp8_sdwa v16, v1 src0_sel:BYTE_3", OF(FP8(V(1) >> 24)))
 CASE(NUM32, 0, "v_cvt_f32_bf8_e32 v16, v1", OF(BF8(V(1) & 255)))
@@ -156,13 +167,19 @@ CASE(NUM32X2, 0, "v_cvt_pk_f32_bf8_sdwa v[16:17], v1 src0_sel:WORD_1", OF(BF8(V(
     if (r != 0x80 && fabsf(x) - DEC(0x7f) >= (DEC(0x7f) - DEC(0x7e)) / 2) r = 0x80;                  \
     if (r != 0x80 && r && signbit(x)) r |= 0x80;                                                     \
   } while (0)
-CASE(BITS, 0, "v_cvt_pk_fp8_f32 v16, v1, v2", float x = F(1), y = F(2); uint32_t a, b; NEAREST8(x, FP8, a); NEAREST8(y, FP8, b); O(0) = 0xa5a50000 | a | b << 8)
-CASE(BITS, 0, "v_cvt_pk_fp8_f32 v16, v1, v2 op_sel:[0,0,1]", float x = F(1), y = F(2); uint32_t a, b; NEAREST8(x, FP8, a); NEAREST8(y, FP8, b); O(0) = a << 16 | b << 24)
-CASE(BITS, 0, "v_cvt_pk_bf8_f32 v16, v1, v2", float x = F(1), y = F(2); uint32_t a, b; NEAREST8(x, BF8, a); NEAREST8(y, BF8, b); O(0) = 0xa5a50000 | a | b << 8)
+CASE(BITS, 0, "v_cvt_pk_fp8_f32 v16, v1, v2",
+     float x = F(1), y = F(2); uint32_t a, b; NEAREST8(x, FP8, a); NEAREST8(y, FP8, b); O(0) = 0xa5a50000 | a | b << 8)
+CASE(BITS, 0, "v_cvt_pk_fp8_f32 v16, v1, v2 op_sel:[0,0,1]",
+     float x = F(1), y = F(2); uint32_t a, b; NEAREST8(x, FP8, a); NEAREST8(y, FP8, b); O(0) = a << 16 | b << 24)
+CASE(BITS, 0, "v_cvt_pk_bf8_f32 v16, v1, v2",
+     float x = F(1), y = F(2); uint32_t a, b; NEAREST8(x, BF8, a); NEAREST8(y, BF8, b); O(0) = 0xa5a50000 | a | b << 8)
 /* packed */
-CASE(NUM32X2, 0, "v_pk_fma_f32 v[16:17], v[2:3], v[4:5], v[6:7]", OF(fmaf(F(2), F(4), F(6))); O(1) = u32_of(fmaf(F(3), F(5), F(7))))
-CASE(NUM32X2, 0, "v_pk_mul_f32 v[16:17], v[2:3], v[4:5] op_sel:[0,1] op_sel_hi:[1,0]", OF(F(2) * F(5)); O(1) = u32_of(F(3) * F(4)))
-CASE(NUM32X2, 0, "v_pk_mul_f32 v[16:17], v[2:3], s[16:17] op_sel_hi:[1,0]", OF(F(2) * f32_of(S(16))); O(1) = u32_of(F(3) * f32_of(S(16))))
+CASE(NUM32X2, 0, "v_pk_fma_f32 v[16:17], v[2:3], v[4:5], v[6:7]",
+     OF(fmaf(F(2), F(4), F(6))); O(1) = u32_of(fmaf(F(3), F(5), F(7))))
+CASE(NUM32X2, 0, "v_pk_mul_f32 v[16:17], v[2:3], v[4:5] op_sel:[0,1] op_sel_hi:[1,0]",
+     OF(F(2) * F(5)); O(1) = u32_of(F(3) * F(4)))
+CASE(NUM32X2, 0, "v_pk_mul_f32 v[16:17], v[2:3], s[16:17] op_sel_hi:[1,0]",
+     OF(F(2) * f32_of(S(16))); O(1) = u32_of(F(3) * f32_of(S(16))))
 CASE(NUM32X2, 0, "v_pk_add_f32 v[16:17], v[2:3], v[4:5] neg_lo:[0,1] neg_hi:[1,0]", OF(F(2) - F(4)); O(1) = u32_of(F(5) - F(3)))
 CASE(NUMPK16, 0, "v_pk_add_f16 v16, v1, v2", O(0) = h_of(H(1) + H(2)) | h_of(HH(1) + HH(2)) << 16)
 CASE(NUMPK16, 0, "v_pk_mul_f16 v16, v1, v2 op_sel:[1,0] op_sel_hi:[0,1]", O(0) = h_of(HH(1) * H(2)) | h_of(H(1) * HH(2)) << 16)
@@ -174,7 +191,8 @@ CASE(NUM16, 0, "v_fma_mixlo_f16 v16, v1, v2, v3 op_sel_hi:[1,0,0]", O(0) = 0xa5a
 CASE(NUMPK16, 0, "v_mov_b32 v16, 0x3c00\nv_fma_mixhi_f16 v16, v1, v2, v3", O(0) = 0x3c00 | h_of(fmaf(F(1), F(2), F(3))) << 16)
 /* NaN payloads, exactly: the first NaN operand made quiet, or the positive default */
 CASE(BITS, 0, "v_add_f32 v16, v1, v2",
-     OF(F(1) + F(2)); O(0) = isnan(F(1)) ? V(1) | 0x400000 : isnan(F(2)) ? V(2) | 0x400000 : isnan(f32_of(O(0))) ? 0x7fc00000 : O(0))
+     OF(F(1) + F(2)); O(0) = isnan(F(1)) ? V(1) | 0x400000 : isnan(F(2)) ? V(2) | 0x400000 : isnan(f32_of(O(0)))
+       ? 0x7fc00000 : O(0))
 CASE(BITS, 0, "v_mul_f16 v16, v1, v2",
      OH(H(1) * H(2)); O(0) = isnan(H(1)) ? U16(1) | 0x200 : isnan(H(2)) ? U16(2) | 0x200 : isnan(H(1) * H(2)) ? 0x7e00 : O(0))
 CASE(BITS, 0, "v_mul_f64 v[16:17], v[2:3], v[4:5]",
@@ -188,7 +206,8 @@ CASE(BITS, 0, "v_cmp_class_f64_e64 s[40:41], v[2:3], v4",
      int s = signbit(D(2)) != 0, k = fpclassify(D(2)), c = k == FP_NAN ? !!(V(3) & 0x80000) : k == FP_INFINITE ? (s ? 2 : 9)
        : k == FP_NORMAL ? (s ? 3 : 8) : k == FP_SUBNORMAL ? (s ? 4 : 7) : (s ? 5 : 6); BIT(V(4) >> c & 1))
 /* MODE: f32 denormals flushed in and out when the kernel says so */
-CASE(NUM32, 0, "s_setreg_imm32_b32 hwreg(HW_REG_MODE, 4, 2), 0\nv_mul_f32 v16, v1, v2", float r = FTZ(F(1)) * FTZ(F(2)); OF(FTZ(r)))
+CASE(NUM32, 0, "s_setreg_imm32_b32 hwreg(HW_REG_MODE, 4, 2), 0\nv_mul_f32 v16, v1, v2",
+     float r = FTZ(F(1)) * FTZ(F(2)); OF(FTZ(r)))
 CASE(NUM32, 0, "s_setreg_imm32_b32 hwreg(HW_REG_MODE, 4, 2), 1\nv_add_f32 v16, v1, v2", float r = F(1) + F(2); OF(FTZ(r)))
 CASE(NUM32, 0, "s_setreg_imm32_b32 hwreg(HW_REG_MODE, 4, 2), 0\ns_nop 1\ns_setreg_imm32_b32 hwreg(HW_REG_MODE, 9, 1), 0\n"
      "v_mul_f32_e64 v16, v1, v2 mul:2", float r = FTZ(F(1)) * FTZ(F(2)); r = FTZ(r) * 2; OF(r))

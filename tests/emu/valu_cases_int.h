@@ -109,7 +109,8 @@ CASE(BITS, 0, "v_sad_u32 v16, v1, v2, v3", O(0) = (V(1) > V(2) ? V(1) - V(2) : V
 CASE(BITS, 0, "v_sad_u16 v16, v1, v2, v3",
      O(0) = V(3) + (uint32_t)abs((int)U16(1) - (int)U16(2)) + (uint32_t)abs((int)(V(1) >> 16) - (int)(V(2) >> 16)))
 CASE(BITS, 0, "v_lerp_u8 v16, v1, v2, v3",
-     uint32_t r = 0; for (int k = 0; k < 32; k += 8) r |= ((V(1) >> k & 255) + (V(2) >> k & 255) + (V(3) >> k & 1)) / 2 << k; O(0) = r)
+     uint32_t r = 0; for (int k = 0; k < 32; k += 8) r |= ((V(1) >> k & 255) + (V(2) >> k & 255) + (V(3) >> k & 1)) / 2 << k;
+       O(0) = r)
 /* 16 bits */
 CASE(BITS, 0, "v_add_u16_e32 v16, v1, v2", O(0) = (V(1) + V(2)) & 0xffff)
 CASE(BITS, 0, "v_sub_u16_e32 v16, v1, v2", O(0) = (V(1) - V(2)) & 0xffff)
@@ -139,7 +140,8 @@ CASE(BITS, 0, "v_pk_max_i16 v16, v1, v2",
 CASE(BITS, 0, "v_pk_lshlrev_b16 v16, v1, v2",
      O(0) = ((V(2) << (V(1) % 16)) & 0xffff) | (V(2) >> 16) << (V(1) >> 16 & 15) << 16)
 CASE(BITS, 0, "v_pk_add_u16 v16, v1, v2 clamp",
-     uint32_t l = U16(1) + U16(2), h = (V(1) >> 16) + (V(2) >> 16); O(0) = (l > 0xffff ? 0xffff : l) | (h > 0xffff ? 0xffff : h) << 16)
+     uint32_t l = U16(1) + U16(2), h = (V(1) >> 16) + (V(2) >> 16);
+       O(0) = (l > 0xffff ? 0xffff : l) | (h > 0xffff ? 0xffff : h) << 16)
 CASE(BITS, 0, "v_dot4_i32_i8 v16, v1, v2, v3",
      int64_t t = I(3); for (int k = 0; k < 32; k += 8) t += (int8_t)(V(1) >> k) * (int8_t)(V(2) >> k); O(0) = (uint32_t)t)
 CASE(BITS, 0, "v_dot4_u32_u8 v16, v1, v2, v3",
@@ -162,13 +164,15 @@ CASE(BITS, 0, "s_mov_b64 exec, 0\nv_add_u32 v16, v1, v200\ns_mov_b64 exec, -1", 
 CASE(BITS, 0, "v_mov_b32_dpp v16, v1 quad_perm:[3,1,0,2] row_mask:0xf bank_mask:0xf",
      static const int p[] = {3, 1, 0, 2}; O(0) = in->v[LANE / 4 * 4 + p[LANE % 4]])
 CASE(BITS, 0, "v_mov_b32_dpp v16, v1 row_shl:3 row_mask:0xf bank_mask:0xf", if (LANE % 16 < 13) O(0) = in->v[LANE + 3])
-CASE(BITS, 0, "v_mov_b32_dpp v16, v1 row_shl:3 row_mask:0xf bank_mask:0xf bound_ctrl:0", O(0) = LANE % 16 < 13 ? in->v[LANE + 3] : 0)
+CASE(BITS, 0, "v_mov_b32_dpp v16, v1 row_shl:3 row_mask:0xf bank_mask:0xf bound_ctrl:0",
+     O(0) = LANE % 16 < 13 ? in->v[LANE + 3] : 0)
 CASE(BITS, 0, "v_mov_b32_dpp v16, v1 row_shr:1 row_mask:0xf bank_mask:0xf", if (LANE % 16 >= 1) O(0) = in->v[LANE - 1])
 CASE(BITS, 0, "v_mov_b32_dpp v16, v1 row_ror:5 row_mask:0xf bank_mask:0xf", O(0) = in->v[LANE / 16 * 16 + (LANE % 16 + 11) % 16])
 CASE(BITS, 0, "v_mov_b32_dpp v16, v1 row_mirror row_mask:0xf bank_mask:0xf", O(0) = in->v[LANE / 16 * 16 + 15 - LANE % 16])
 CASE(BITS, 0, "v_mov_b32_dpp v16, v1 row_half_mirror row_mask:0xf bank_mask:0xf", O(0) = in->v[LANE / 8 * 8 + 7 - LANE % 8])
 CASE(BITS, 0, "v_mov_b32_dpp v16, v1 row_newbcast:6 row_mask:0xf bank_mask:0xf", O(0) = in->v[LANE / 16 * 16 + 6])
-CASE(BITS, 0, "v_mov_b32_dpp v16, v1 row_bcast:15 row_mask:0xa bank_mask:0xf", if (LANE / 16 % 2) O(0) = in->v[LANE / 16 * 16 - 1])
+CASE(BITS, 0, "v_mov_b32_dpp v16, v1 row_bcast:15 row_mask:0xa bank_mask:0xf",
+     if (LANE / 16 % 2) O(0) = in->v[LANE / 16 * 16 - 1])
 CASE(BITS, 0, "v_mov_b32_dpp v16, v1 row_bcast:31 row_mask:0xc bank_mask:0xf", if (LANE >= 32) O(0) = in->v[31])
 CASE(BITS, 0, "v_mov_b32_dpp v16, v1 wave_shr:1 row_mask:0xf bank_mask:0xf", if (LANE) O(0) = in->v[LANE - 1])
 CASE(BITS, 0, "v_mov_b32_dpp v16, v1 wave_rol:1 row_mask:0xf bank_mask:0xf", O(0) = in->v[(LANE + 1) % 64])

@@ -131,7 +131,8 @@ static inline uint32_t diff_value(void) {
 /* --- comparison --- */
 static inline bool near32(uint32_t a, uint32_t b, int ulp) {
   if (isnan(f32_of(a)) && isnan(f32_of(b))) return true;
-  int64_t x = a & 0x80000000 ? -(int64_t)(a & 0x7fffffff) : (int64_t)a, y = b & 0x80000000 ? -(int64_t)(b & 0x7fffffff) : (int64_t)b;
+  int64_t x = a & 0x80000000 ? -(int64_t)(a & 0x7fffffff) : (int64_t)a,
+    y = b & 0x80000000 ? -(int64_t)(b & 0x7fffffff) : (int64_t)b;
   return a == b || (ulp && llabs(x - y) <= ulp);
 }
 static inline bool near16(uint32_t a, uint32_t b, int ulp) {
