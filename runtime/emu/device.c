@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "emu/emu_launch.h"
+#include "emu/strict.h"
 
 /* What an MI300X says of itself (guide 1.1), SPX/NPS1. Memory is host memory; its size here is only what is reported. */
 static const mlaf_device_info mi300x = {
@@ -46,7 +46,8 @@ static mlaf_status emu_open(int ordinal, const mlaf_log *log, mlaf_device **out,
     free(d);
     return mlaf_fail(err, MLAF_E_NOMEM, "cannot create the emulated device's lock");
   }
-  mlaf_status st = emu_memory_open(d, err);
+  mlaf_status st = emu_strict_parse(getenv("MLAF_EMU_STRICT"), &d->forgiven, err);
+  if (st == MLAF_OK) st = emu_memory_open(d, err);
   if (st != MLAF_OK) {
     pthread_mutex_destroy(&d->lock);
     free(d);

@@ -88,7 +88,8 @@ struct emu_inst {
 };
 
 /* MODE bits that arithmetic looks at. */
-enum { EMU_MODE_ROUND = 0xf, EMU_MODE_DENORM32 = 0x30, EMU_MODE_DENORM16_64 = 0xc0, EMU_MODE_DX10_CLAMP = 0x100, EMU_MODE_IEEE = 0x200 };
+enum { EMU_MODE_ROUND = 0xf, EMU_MODE_DENORM32 = 0x30, EMU_MODE_DENORM16_64 = 0xc0, EMU_MODE_DX10_CLAMP = 0x100, EMU_MODE_IEEE = 0x200,
+       EMU_MODE_GPR_IDX = 1 << 27 };
 
 typedef enum emu_wave_state { EMU_RUNNING, EMU_AT_BARRIER, EMU_ENDED, EMU_FAULTED } emu_wave_state;
 
@@ -128,6 +129,8 @@ struct emu_wave {
   emu_counts counts;
   void *hazard;                    /* hazard.c */
   void *timing;                    /* timing.c */
+  emu_inst *indexed;               /* gpr_idx.c: instructions with M0 added to their registers, NULL before the first */
+  uint32_t n_indexed;
 };
 
 struct emu_group {
@@ -142,8 +145,11 @@ struct emu_group {
   uint32_t lds_bytes;
   void *lds_shadow;       /* lds.c */
   uint32_t epoch;         /* barriers passed */
+  const emu_inst *split[2]; /* the first barrier that waves passed at two different instructions, NULL: none did */
+  int32_t split_wave[2];
   const uint8_t *kernarg; /* guest address = host address of this buffer */
   void *timing;           /* emu_dispatch.recorder */
+  struct emu_warnings *warnings; /* strict.h; NULL: nobody counts */
   mlaf_err *err;          /* first fault of the launch goes here */
 };
 
@@ -167,14 +173,14 @@ static inline void emu_lgkm_issue(emu_wave *w) {
   if (w->lgkm_issued - w->lgkm_done > EMU_LGKMCNT_MAX) w->lgkm_done = w->lgkm_issued - EMU_LGKMCNT_MAX;
 }
 
-/* Slow path of the checks below: works out which rule was broken and reports it. */
+/* Slow path of the checks below: works out which rule was broken and reports it. True when it is to be forgiven. */
 bool emu_vreg_bad(emu_wave *w, unsigned reg, uint64_t lanes);
 /* Every read of a vector register by any instruction goes through this (n consecutive registers, lanes = EXEC, or ~0 for
  * MFMA): initialised, no load in flight. */
 static inline bool emu_vreg_check(emu_wave *w, unsigned reg, unsigned n, uint64_t lanes) {
   for (unsigned i = reg; i < reg + n; i++)
     if ((w->v_init[i] & lanes) != lanes || w->v_vm[i] > w->vm_done || w->v_lgkm[i] > w->lgkm_done)
-      return emu_vreg_bad(w, i, lanes);
+      if (!emu_vreg_bad(w, i, lanes)) return false;
   return true;
 }
 /* Every write by VALU/MFMA: a load still in flight to the register would overwrite it later (WAW). */
@@ -187,9 +193,11 @@ static inline bool emu_vreg_written(emu_wave *w, unsigned reg, unsigned n, uint6
 }
 /* Scalar operands of any instruction: written since launch, no scalar load in flight. */
 bool emu_sreg_bad(emu_wave *w, unsigned reg);
+bool emu_scc_bad(emu_wave *w);
 static inline bool emu_sreg_check(emu_wave *w, unsigned reg, unsigned n) {
   for (unsigned i = reg; i < reg + n; i++)
-    if (!w->s_init[i] || w->s_lgkm[i] > w->smem_done) return emu_sreg_bad(w, i);
+    if (!w->s_init[i] || w->s_lgkm[i] > w->smem_done)
+      if (!emu_sreg_bad(w, i)) return false;
   return true;
 }
 /* A scalar write by anything but the load itself. */
@@ -218,6 +226,10 @@ extern const emu_op emu_ops_salu[], emu_ops_smem[], emu_ops_mfma[], emu_ops_vmem
 const emu_op *emu_ops_valu(void);
 /* After parsing an MFMA: fill passes, check operand widths and even alignment. */
 bool emu_mfma_bind(emu_inst *in, mlaf_err *err);
+
+/* --- gpr_idx.c: in VGPR indexing mode (MODE.gpr_idx_en), the instruction with M0 added to its registers. NULL after
+ * emu_fault. Good for the next 64 instructions of the wave. */
+const emu_inst *emu_gpr_indexed(emu_wave *w, const emu_inst *in);
 
 /* --- hazard.c: the parser calls bind on every instruction it understood --- */
 void emu_hazard_bind(emu_inst *in);
@@ -296,6 +308,7 @@ typedef struct emu_dispatch {
   uint64_t max_insts;         /* per wave; more is "does not terminate" */
   const atomic_bool *stop;    /* set by another thread's fault: give up quietly; may be NULL */
   void *recorder;             /* timing.c, NULL: nobody is timing */
+  struct emu_warnings *warnings; /* strict.h */
 } emu_dispatch;
 /* Registers and LDS of one workgroup, reused by a host thread from group to group. */
 typedef struct emu_arena emu_arena;

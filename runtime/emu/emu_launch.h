@@ -8,6 +8,7 @@
 #include "emu/emu.h"
 
 typedef struct emu_memory emu_memory; /* memory.c */
+typedef struct emu_warnings emu_warnings; /* strict.h */
 
 struct emu_device {
   mlaf_device_base base; /* first: a mlaf_device is one of these */
@@ -16,6 +17,7 @@ struct emu_device {
   pthread_mutex_t lock;     /* guards lazy decoding and the compiler handle */
   mlaf_compiler *compiler;  /* opened at the first decode: only its disassembler is used */
   int threads;              /* MLAF_EMU_THREADS, else online CPUs */
+  uint32_t forgiven;        /* MLAF_EMU_STRICT: bit per emu_rule */
 };
 
 /* A loaded code object. Decoded at its first launch. */

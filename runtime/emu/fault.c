@@ -1,7 +1,7 @@
 /* What a fault says, and the slow path that finds out which rule a register access broke. */
 #include <stdio.h>
 
-#include "emu/emu.h"
+#include "emu/strict.h"
 
 bool emu_fault(emu_wave *w, int lane, const char *fmt, ...) {
   char what[1024], where[64] = "";
@@ -35,9 +35,12 @@ bool emu_vreg_bad(emu_wave *w, unsigned reg, uint64_t lanes) {
     return emu_fault(w, -1, "%s is used while an LDS load to it is in flight: 's_waitcnt lgkmcnt(%u)' or less must come"
                      " first", name, w->lgkm_issued - w->v_lgkm[reg]);
   uint64_t missing = lanes & ~w->v_init[reg];
-  if (missing)
-    return emu_fault(w, __builtin_ctzll(missing), "read of uninitialised register %s (%d of the %d lanes read were"
-                     " never written)", name, __builtin_popcountll(missing), __builtin_popcountll(lanes));
+  if (!missing) return true;
+  if (!emu_broken(w, EMU_RULE_REGISTERS, __builtin_ctzll(missing), "read of uninitialised register %s (%d of the %d lanes"
+                  " read were never written)", name, __builtin_popcountll(missing), __builtin_popcountll(lanes))) return false;
+  for (int l = 0; l < EMU_LANES; l++)
+    if (missing >> l & 1) w->v[reg][l] = ~0u;
+  w->v_init[reg] |= missing;
   return true;
 }
 
@@ -56,5 +59,13 @@ bool emu_sreg_bad(emu_wave *w, unsigned reg) {
   if (w->s_lgkm[reg] > w->smem_done)
     return emu_fault(w, -1, "%s is used while a scalar load to it is in flight: scalar loads return in any order, so only"
                      " 's_waitcnt lgkmcnt(0)' covers it", name);
-  return emu_fault(w, -1, "read of uninitialised register %s", name);
+  if (!emu_broken(w, EMU_RULE_REGISTERS, -1, "read of uninitialised register %s", name)) return false;
+  w->s[reg] = ~0u;
+  return w->s_init[reg] = true;
+}
+
+bool emu_scc_bad(emu_wave *w) {
+  if (!emu_broken(w, EMU_RULE_REGISTERS, -1, "SCC is read before anything wrote it")) return false;
+  w->scc = 1;
+  return true;
 }

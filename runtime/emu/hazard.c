@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "emu/emu.h"
+#include "emu/strict.h"
 #include "emu/valu.h"
 
 enum {
@@ -137,8 +137,9 @@ static bool need(emu_wave *w, const issued *p, unsigned states, const char *rule
   uint64_t since = w->wait_states - p->at - 1;
   if (since >= states) return true;
   unsigned missing = (unsigned)(states - since);
-  return emu_fault(w, -1, "hazard: needs %u more wait state%s after pc 0x%x: '%s' (%s: %u in all; put s_nop %u before this)", missing,
-                   missing == 1 ? "" : "s", p->inst->pc, p->inst->text ? p->inst->text : "", rule, states, missing - 1);
+  return emu_broken(w, EMU_RULE_WAIT_STATES, -1,
+                    "hazard: needs %u more wait state%s after pc 0x%x: '%s' (%s: %u in all; put s_nop %u before this)", missing,
+                    missing == 1 ? "" : "s", p->inst->pc, p->inst->text ? p->inst->text : "", rule, states, missing - 1);
 }
 
 /* --- overlaps --- */
@@ -249,7 +250,8 @@ static bool check_history(emu_wave *w, hazards *h, const emu_inst *in) {
     if (in->hazard & HZ_MFMA && valu && !(p->hazard & HZ_DOT) && use && !need(w, prev, 2, "VALU result read by an MFMA"))
       return false;
     if (in->hazard & HZ_DPP && use && !need(w, prev, 2, "DPP of a register just written")) return false;
-    if (alu && p->hazard & HZ_TRANS && !(in->hazard & HZ_TRANS) && use && !need(w, prev, 1, "transcendental result")) return false;
+    if (alu && p->hazard & HZ_TRANS && !(in->hazard & HZ_TRANS) && use && !need(w, prev, 1, "result of a transcendental"))
+      return false;
     if (alu && p->hazard & HZ_DSTSEL && use && !need(w, prev, 1, "partly written register")) return false;
     if (in->hazard & HZ_READLANE && valu && use && !need(w, prev, 1, "v_readlane of a VALU result")) return false;
     if (alu && p->hazard & HZ_BIGSTORE && in->n_dst && overlaps(&p->src[data_index(p)], &in->dst[0]) &&
@@ -270,6 +272,13 @@ static bool sgpr_wait(emu_wave *w, const hazards *h, unsigned reg, unsigned n, u
   return true;
 }
 
+/* Read per lane, as a carry or a selection: forwarded (CDNA3 ISA 4.5: "as constant" 2 wait states, "as carry-in" 0). LLVM
+ * does not tell the two apart and waits for both. */
+static bool is_lane_mask(const emu_inst *in, int i) {
+  const emu_valu_op *op = in->aux;
+  return op && i < 3 && op->src[i] == VT_MASK;
+}
+
 static bool check_scalars(emu_wave *w, const hazards *h, const emu_inst *in) {
   uint32_t f = in->hazard;
   if (f & HZ_MFMA) return sgpr_wait(w, h, EMU_EXEC, 2, 4, "VALU write of EXEC before an MFMA");
@@ -279,7 +288,8 @@ static bool check_scalars(emu_wave *w, const hazards *h, const emu_inst *in) {
     unsigned n = s->count ? s->count : 1u;
     if (f & HZ_VMEM && !sgpr_wait(w, h, s->reg, n, 5, "VALU-written SGPR read by vector memory")) return false;
     if (f & HZ_LANE_SEL && i == 1 && !sgpr_wait(w, h, s->reg, n, 4, "VALU-written lane select")) return false;
-    if (f & HZ_VALU && !sgpr_wait(w, h, s->reg, n, 2, "VALU-written SGPR or VCC read by VALU")) return false;
+    if (f & HZ_VALU && !is_lane_mask(in, i) && !sgpr_wait(w, h, s->reg, n, 2, "VALU-written SGPR or VCC read by VALU"))
+      return false;
   }
   if (f & HZ_DIVFMAS && !sgpr_wait(w, h, EMU_VCC, 2, 4, "VALU write of VCC before v_div_fmas")) return false;
   if (f & HZ_DPP && !sgpr_wait(w, h, EMU_EXEC, 2, 5, "VALU write of EXEC before DPP")) return false;

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "emu/emu_launch.h"
+#include "emu/strict.h"
 #include "emu/memory.h"
 
 enum { MAX_HOST_THREADS = 256, IMPLICIT_ARGS = 256, PACKET_BYTES = 64, MAX_BLOCK = 1024 };
@@ -160,16 +160,19 @@ mlaf_status emu_launch_run(emu_device *dev, const mlaf_launch *launch, const emu
   memcpy(grid.grid, launch->grid, sizeof grid.grid);
   memcpy(grid.block, launch->block, sizeof grid.block);
   mlaf_err fault = {MLAF_OK, ""};
+  emu_warnings warnings = {.lock = PTHREAD_MUTEX_INITIALIZER};
   job j = {.opts = opts, .n_groups = (uint64_t)grid.grid[0] * grid.grid[1] * grid.grid[2],
            .lock = PTHREAD_MUTEX_INITIALIZER, .err = &fault};
   emu_dispatch d = {.dev = dev, .code = module->code, .kernel = k, .grid = &grid, .kernarg = kernarg, .packet = packet,
                     .max_insts = opts->max_insts ? opts->max_insts : DEFAULT_MAX_INSTS, .stop = &j.stop,
-                    .recorder = opts->recorder};
+                    .recorder = opts->recorder, .warnings = &warnings};
   j.dispatch = &d;
   emu_mem_pin(dev); /* another thread of the application may allocate meanwhile */
   run_job(&j, opts->threads > 0 ? opts->threads : dev->threads);
   emu_mem_unpin(dev);
   pthread_mutex_destroy(&j.lock);
+  pthread_mutex_destroy(&warnings.lock);
+  emu_warnings_log(&warnings, k, &dev->log);
   st = emu_mem_free(dev, kernarg, err);
   if (j.failed) return mlaf_fail(err, fault.status, "%s", fault.text);
   if (st != MLAF_OK) return st;

@@ -18,6 +18,7 @@ enum { EMU_LDS_RING = 64, EMU_LDS_WAVES = 16 };
 typedef struct emu_lds_op {
   uint32_t seq; /* w->lgkm_issued (DS) or w->vm_issued (DMA) after its issue */
   uint8_t kind, bytes;
+  bool carried; /* a barrier was passed before it was waited for */
   const emu_inst *inst;
   uint64_t lanes;
   uint32_t addr[EMU_LANES];

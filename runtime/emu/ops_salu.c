@@ -12,7 +12,7 @@ bool emu_sread32(emu_wave *w, const emu_operand *o, uint32_t *out) {
       return true;
     case EMU_O_CONST: *out = (uint32_t)o->value; return true;
     case EMU_O_SCC:
-      if (w->scc > 1) return emu_fault(w, -1, "SCC is read before anything wrote it");
+      if (!emu_scc_check(w)) return false;
       *out = w->scc;
       return true;
     default: return emu_fault(w, -1, "scalar operand of a kind that is not emulated");
@@ -85,7 +85,8 @@ static uint64_t double_bits(uint32_t v) {
 
 /* --- bodies: result type, source types, statement. `scc` starts as the old SCC. --- */
 #define READS_SCC \
-  if (w->scc > 1) return emu_fault(w, -1, "SCC is read before anything wrote it")
+  if (!emu_scc_check(w)) return false; \
+  scc = w->scc
 #define OP2(name, D, A, B, statement)                                                                    \
   static bool name(emu_wave *w, const emu_inst *in) {                                                    \
     uint##A##_t a = 0;                                                                                     \
@@ -274,6 +275,10 @@ const emu_op emu_ops_salu[] = {
   {"s_getreg_b32", emu_s_getreg, EMU_C_SALU, 0, 0, NULL},
   {"s_setreg_b32", emu_s_setreg, EMU_C_SALU, 0, 0, NULL},
   {"s_setreg_imm32_b32", emu_s_setreg, EMU_C_SALU, 0, 0, NULL},
+  {"s_set_gpr_idx_on", emu_s_set_gpr_idx, EMU_C_SALU, EMU_GPR_IDX_ON, 0, NULL},
+  {"s_set_gpr_idx_off", emu_s_set_gpr_idx, EMU_C_SALU, EMU_GPR_IDX_OFF, 0, NULL},
+  {"s_set_gpr_idx_mode", emu_s_set_gpr_idx, EMU_C_SALU, EMU_GPR_IDX_MODE, 0, NULL},
+  {"s_set_gpr_idx_idx", emu_s_set_gpr_idx, EMU_C_SALU, EMU_GPR_IDX_IDX, 0, NULL},
   {"s_getpc_b64", emu_s_getpc, EMU_C_BRANCH, 0, 0, NULL},
   {"s_setpc_b64", emu_s_setpc, EMU_C_BRANCH, 0, 0, NULL},
   {"s_swappc_b64", emu_s_swappc, EMU_C_BRANCH, 0, 0, NULL},

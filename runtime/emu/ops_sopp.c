@@ -7,14 +7,12 @@ bool emu_s_branch(emu_wave *w, const emu_inst *in) {
   return true;
 }
 
-static bool scc_known(emu_wave *w) { return w->scc <= 1 || emu_fault(w, -1, "SCC is read before anything wrote it"); }
-
 bool emu_s_cbranch(emu_wave *w, const emu_inst *in) {
   bool take = false;
   switch (in->dtype) {
     case EMU_CB_SCC0:
     case EMU_CB_SCC1:
-      if (!scc_known(w)) return false;
+      if (!emu_scc_check(w)) return false;
       take = w->scc == (in->dtype == EMU_CB_SCC1);
       break;
     case EMU_CB_VCCZ:

@@ -111,7 +111,8 @@ static bool parse_swizzle(const char *s, emu_inst *in) {
   a = (unsigned)strtoul(arg + 1, &end, 10);
   if (strncmp(s, "SWAP,", 5) == 0) in->imm = 0x1f | a << 10;
   else if (strncmp(s, "REVERSE,", 8) == 0) in->imm = 0x1f | (a - 1) << 10;
-  else if (strncmp(s, "BROADCAST,", 10) == 0 && *end == ',') in->imm = (32 - a) | (unsigned)strtoul(end + 1, &end, 10) << 5;
+  else if (strncmp(s, "BROADCAST,", 10) == 0 && *end == ',')
+    in->imm = (32 - a) | (unsigned)strtoul(end + 1, &end, 10) << 5;
   else if (strncmp(s, "FFT,", 4) == 0) in->imm = 0xe000 | (a & 31);
   else if (strncmp(s, "ROTATE,", 7) == 0 && *end == ',') in->imm = 0xc000 | (a & 1) << 10 | ((unsigned)strtoul(end + 1, &end, 10) & 31) << 5;
   else return false;
@@ -159,8 +160,24 @@ static const struct { const char *name; unsigned id; } hwregs[] = {
   {"HW_REG_MODE", 1}, {"HW_REG_STATUS", 2}, {"HW_REG_TRAPSTS", 3}, {"HW_REG_HW_ID", 4}, {"HW_REG_GPR_ALLOC", 5},
   {"HW_REG_LDS_ALLOC", 6}, {"HW_REG_IB_STS", 7}, {"HW_REG_SH_MEM_BASES", 15}, {"HW_REG_XCC_ID", 20}};
 
+/* gpr_idx(SRC0,DST): the mask of s_set_gpr_idx_on and s_set_gpr_idx_mode; () is no bit. */
+static bool parse_gpr_idx(const char *s, emu_inst *in) {
+  static const char *const names[] = {"SRC0", "SRC1", "SRC2", "DST"};
+  in->imm = 0;
+  while (*s && *s != ')') {
+    size_t n = strcspn(s, ",)");
+    unsigned bit = 0;
+    while (bit < 4 && (strlen(names[bit]) != n || strncmp(s, names[bit], n) != 0)) bit++;
+    if (bit == 4) return false;
+    in->imm |= 1u << bit;
+    s += n + (s[n] == ',');
+  }
+  return strcmp(s, ")") == 0;
+}
+
 bool emu_parse_imm_word(const char *word, emu_inst *in) {
   if (strncmp(word, "sendmsg(", 8) == 0) return true; /* the message itself has no meaning to a compute wave */
+  if (strncmp(word, "gpr_idx(", 8) == 0) return parse_gpr_idx(word + 8, in);
   if (strncmp(word, "hwreg(", 6) != 0) return false;
   const char *s = word + 6;
   char *end = NULL;

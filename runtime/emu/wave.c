@@ -111,12 +111,13 @@ static void run_slice(emu_wave *w, uint64_t max_insts) {
     const emu_inst *in = w->next;
     w->inst = in;
     w->next = in + 1;
+    if (w->mode & EMU_MODE_GPR_IDX && !(in = emu_gpr_indexed(w, in))) return;
     if (!emu_hazard_before(w, in)) return;
     bool go = in->exec(w, in);
     if (w->state == EMU_FAULTED) return;
     w->counts.issued[in->cls]++;
     emu_hazard_after(w, in);
-    emu_timing_step(w, in);
+    emu_timing_step(w, w->inst);
     if (!go) return;
   }
   w->executed += SLICE;
@@ -124,20 +125,39 @@ static void run_slice(emu_wave *w, uint64_t max_insts) {
     emu_fault(w, -1, "the wave does not terminate: %llu instructions and no s_endpgm", (unsigned long long)w->executed);
 }
 
-static uint32_t barrier_pc(const emu_wave *w) { return w->inst->pc; }
-
-/* Every live wave stands at a barrier: one and the same, or the workgroup diverged. (An ended wave counts as arrived, as
- * on silicon.) */
-static bool pass_barrier(emu_group *g) {
-  emu_wave *first = NULL;
-  for (int i = 0; i < g->n_waves; i++) {
-    emu_wave *w = &g->waves[i];
+/* Hardware counts arrivals, whatever the instruction: waves that run different copies of a loop may meet at different
+ * s_barriers. Remember the first time they did, for a wave that later waits in vain. */
+static void note_split(emu_group *g) {
+  const emu_wave *first = NULL;
+  for (int i = 0; i < g->n_waves && !g->split[0]; i++) {
+    const emu_wave *w = &g->waves[i];
     if (w->state != EMU_AT_BARRIER) continue;
-    if (first && barrier_pc(w) != barrier_pc(first))
-      return emu_fault(w, -1, "divergent barrier: wave %d waits at the s_barrier at pc 0x%x while wave %d waits at 0x%x",
-                       w->index, barrier_pc(w), first->index, barrier_pc(first));
     if (!first) first = w;
+    if (w->inst == first->inst) continue;
+    g->split[0] = first->inst, g->split[1] = w->inst;
+    g->split_wave[0] = first->index, g->split_wave[1] = w->index;
   }
+}
+
+/* An ended wave counts as arrived, as on silicon. But when barriers were met at different instructions before, a wave that
+ * ended after fewer of them means that the waves disagree about how many there are: what they guarded was not guarded. */
+static bool check_split(emu_group *g) {
+  const emu_wave *ended = NULL, *waits = NULL;
+  for (int i = 0; i < g->n_waves; i++) {
+    if (g->waves[i].state == EMU_ENDED) ended = &g->waves[i];
+    else waits = &g->waves[i];
+  }
+  if (!ended || !g->split[0]) return true;
+  return emu_fault(&g->waves[waits->index], -1, "divergent barrier: wave %d waits at its %u. s_barrier while wave %d has ended after"
+                   " %llu; before, wave %d at pc 0x%x and wave %d at pc 0x%x passed one barrier together", waits->index,
+                   g->epoch + 1, ended->index, (unsigned long long)ended->counts.barriers, g->split_wave[0], g->split[0]->pc,
+                   g->split_wave[1], g->split[1]->pc);
+}
+
+/* Every live wave stands at a barrier. */
+static bool pass_barrier(emu_group *g) {
+  note_split(g);
+  if (!check_split(g)) return false;
   emu_timing_barrier(g);
   g->epoch++;
   emu_lds_barrier(g);
@@ -178,7 +198,7 @@ bool emu_group_run(emu_arena *arena, const emu_dispatch *d, const uint32_t id[3]
   uint64_t threads = (uint64_t)d->grid->block[0] * d->grid->block[1] * d->grid->block[2];
   emu_group g = {.dev = d->dev, .code = d->code, .kernel = d->kernel, .id = {id[0], id[1], id[2]}, .waves = arena->waves,
                  .n_waves = (int32_t)((threads + EMU_LANES - 1) / EMU_LANES), .lds = arena->lds,
-                 .lds_bytes = d->kernel->lds_bytes, .kernarg = d->kernarg, .timing = d->recorder,
+                 .lds_bytes = d->kernel->lds_bytes, .kernarg = d->kernarg, .timing = d->recorder, .warnings = d->warnings,
                  .err = err};
   g.linear_id = ((uint64_t)id[2] * d->grid->grid[1] + id[1]) * d->grid->grid[0] + id[0];
   bool ok = emu_lds_group_init(&g);
@@ -193,6 +213,7 @@ bool emu_group_run(emu_arena *arena, const emu_dispatch *d, const uint32_t id[3]
     if (ok) emu_counts_add(counts, &g.waves[i].counts);
     emu_hazard_wave_free(&g.waves[i]);
     emu_timing_wave_free(&g.waves[i]);
+    free(g.waves[i].indexed);
   }
   emu_lds_group_free(&g);
   return ok;

@@ -21,7 +21,8 @@ typedef struct rule {
 #define AS_B "v_mfma_f32_16x16x16_bf16 v[72:75], v[12:13], v[32:33], 0"
 
 static const rule mfma_results[] = {
-    {X4, READ, 7}, {X8, READ, 11}, {X16, READ, 19}, {X2, READ, 5}, {S8, READ, 10}, {S16, READ, 18}, {D16, READ, 11}, {D4, READ, 6},
+    {X4, READ, 7}, {X8, READ, 11}, {X16, READ, 19}, {X2, READ, 5}, {S8, READ, 10}, {S16, READ, 18}, {D16, READ, 11},
+    {D4, READ, 6},
     {X4, SAVE, 7}, {X8, SAVE, 11}, {D16, SAVE, 18}, {D4, SAVE, 9}, {X4, "ds_write_b32 v2, v33", 7},
     {X4, "global_load_dword v70, v33, s[4:5]", 7}, {X8, "buffer_store_dword v33, v2, s[12:15], 0 offen", 11},
     {X4, AS_A, 7}, {X8, AS_A, 11}, {X16, AS_B, 19}, {X2, AS_B, 5}, {S8, AS_A, 10}, {D16, AS_A, 11}, {D4, AS_B, 6},
@@ -65,14 +66,21 @@ static const rule into_mfma[] = {
 };
 static const rule valu[] = {
     {"v_exp_f32 v70, v10", "v_add_f32 v71, v70, v70", 1}, {"v_rcp_f32 v70, v10", "v_exp_f32 v71, v70", 0},
-    {"v_add_u32_sdwa v70, v10, v11 dst_sel:BYTE_0 dst_unused:UNUSED_PRESERVE src0_sel:DWORD src1_sel:DWORD", "v_mov_b32 v71, v70", 1},
-    {"v_cvt_pk_fp8_f32 v70, v10, v11 op_sel:[0,0,1]", "v_mov_b32 v71, v70", 1}, {"v_cvt_pk_fp8_f32 v70, v10, v11", "v_mov_b32 v71, v70", 0},
+    {"v_add_u32_sdwa v70, v10, v11 dst_sel:BYTE_0 dst_unused:UNUSED_PRESERVE src0_sel:DWORD src1_sel:DWORD",
+        "v_mov_b32 v71, v70", 1},
+    {"v_cvt_pk_fp8_f32 v70, v10, v11 op_sel:[0,0,1]", "v_mov_b32 v71, v70", 1},
+    {"v_cvt_pk_fp8_f32 v70, v10, v11", "v_mov_b32 v71, v70", 0},
     {"v_readfirstlane_b32 s20, v10", "v_mov_b32 v70, s20", 2}, {"v_readfirstlane_b32 s20, v10", "s_mov_b32 s21, s20", 0},
-    {"v_cmp_eq_u32 vcc, v10, v11", "v_cndmask_b32 v70, v10, v11, vcc", 2},
-    {"v_cmp_eq_u32 s[20:21], v10, v11", "v_cndmask_b32 v70, v10, v11, s[20:21]", 2},
-    {"v_add_co_u32 v70, vcc, v10, v11", "v_addc_co_u32 v71, vcc, v10, v11, vcc", 2},
+    /* a mask read per lane is forwarded, the same registers as a constant are not */
+    {"v_cmp_eq_u32 vcc, v10, v11", "v_cndmask_b32 v70, v10, v11, vcc", 0},
+    {"v_cmp_eq_u32 s[20:21], v10, v11", "v_cndmask_b32 v70, v10, v11, s[20:21]", 0},
+    {"v_add_co_u32 v70, vcc, v10, v11", "v_addc_co_u32 v71, vcc, v10, v11, vcc", 0},
+    {"v_cmp_eq_u32 vcc, v10, v11", "v_and_b32 v70, vcc_lo, v10", 2},
+    {"v_cmp_eq_u32 s[20:21], v10, v11", "v_cndmask_b32 v70, v10, v11, vcc", 0},
+    {"v_cmp_eq_u32 s[20:21], v10, v11", "v_add_u32 v70, s21, v11", 2},
     {"v_mov_b32 v70, 0", "v_readfirstlane_b32 s20, v70", 1}, {"v_mov_b32 v70, 0", "v_readlane_b32 s20, v70, 3", 1},
-    {"v_cmpx_eq_u32 vcc, v10, v10", "v_readfirstlane_b32 s20, v11", 4}, {"v_cmpx_eq_u32 vcc, v10, v10", "v_writelane_b32 v70, 1, 2", 4},
+    {"v_cmpx_eq_u32 vcc, v10, v10", "v_readfirstlane_b32 s20, v11", 4},
+    {"v_cmpx_eq_u32 vcc, v10, v10", "v_writelane_b32 v70, 1, 2", 4},
     {"v_readfirstlane_b32 s20, v10", "v_readlane_b32 s21, v11, s20", 4},
     {"v_readfirstlane_b32 s20, v10", "v_writelane_b32 v70, 1, s20", 4},
     {"v_mov_b32 v70, 1", "v_mov_b32_dpp v71, v70 row_shl:1 row_mask:0xf bank_mask:0xf", 2},
@@ -88,7 +96,8 @@ static const rule memory[] = {
     {"s_mov_b32 m0, 0", "buffer_load_dword v2, s[12:15], 0 offen lds", 1},
     {"s_mov_b32 m0, 0", "global_load_lds_dword v2, s[4:5]", 1},
     {"s_setreg_imm32_b32 hwreg(HW_REG_MODE, 4, 2), 3", "s_getreg_b32 s20, hwreg(HW_REG_MODE, 0, 8)", 2},
-    {"global_store_dwordx4 v21, v[40:43], s[6:7]", "v_mov_b32 v42, 0", 2}, {"global_store_dwordx3 v21, v[40:42], s[6:7]", "v_mov_b32 v41, 0", 2},
+    {"global_store_dwordx4 v21, v[40:43], s[6:7]", "v_mov_b32 v42, 0", 2},
+    {"global_store_dwordx3 v21, v[40:42], s[6:7]", "v_mov_b32 v41, 0", 2},
     {"global_store_dwordx2 v21, v[40:41], s[6:7]", "v_mov_b32 v41, 0", 0},
     {"buffer_store_dwordx4 v[40:43], v21, s[12:15], 0 offen", "v_mov_b32 v40, 0", 2},
     {"buffer_store_dwordx4 v[40:43], v21, s[12:15], s9 offen", "v_mov_b32 v40, 0", 0},
@@ -100,7 +109,8 @@ static int set_up(char *out, size_t size) {
   int n = snprintf(out, size, "s_mov_b32 s9, 0\n");
   for (int v = 10; v < 80; v++) n += snprintf(out + n, size - (size_t)n, "v_mov_b32 v%d, 0\n", v);
   n += snprintf(out + n, size - (size_t)n, "v_mov_b32 v20, 0x1000\nv_lshlrev_b32 v21, 2, v2\nv_accvgpr_write_b32 a10, v10\n"
-                "v_accvgpr_write_b32 a11, v10\nds_write_b32 v2, v10\ns_mov_b64 vcc, 0\ns_waitcnt lgkmcnt(0)\ns_nop 15\ns_nop 15\n");
+                "v_accvgpr_write_b32 a11, v10\nds_write_b32 v2, v10\ns_mov_b64 vcc, 0\ns_waitcnt lgkmcnt(0)\ns_nop 15\n"
+                    "s_nop 15\n");
   return n;
 }
 

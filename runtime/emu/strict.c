@@ -1,0 +1,69 @@
+/* Rules that a kernel can break without a wrong result on silicon: reading what nothing wrote and then not using it, LDS
+ * data that is not waited for but arrives in time. All are errors unless MLAF_EMU_STRICT takes a rule off the list; then
+ * each break is counted, and the launch logs how often and where first. What was never written reads as all ones (NaN in
+ * every float format but fp8), so that a result which depends on it does not pass for a number. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "emu/strict.h"
+
+static const char *const names[EMU_RULE_COUNT] = {
+  [EMU_RULE_REGISTERS] = "registers", [EMU_RULE_LDS_UNWRITTEN] = "lds-unwritten", [EMU_RULE_LDS_ORDER] = "lds-order",
+  [EMU_RULE_WAIT_STATES] = "wait-states"};
+
+static mlaf_status unknown(const char *word, mlaf_err *err) {
+  return mlaf_fail(err, MLAF_E_ARG, "MLAF_EMU_STRICT: '%s' is no rule: 'all' (the default), 'none', or a list such as"
+                   " '-lds-order,-registers' of the rules to count instead of refuse: registers, lds-unwritten, lds-order,"
+                   " wait-states", word);
+}
+
+mlaf_status emu_strict_parse(const char *text, uint32_t *forgiven, mlaf_err *err) {
+  char copy[128], *save = NULL;
+  *forgiven = 0;
+  if (!text || !*text || strcmp(text, "all") == 0) return MLAF_OK;
+  if (strcmp(text, "none") == 0) {
+    *forgiven = (1u << EMU_RULE_COUNT) - 1;
+    return MLAF_OK;
+  }
+  if (strlen(text) >= sizeof copy) return unknown(text, err);
+  memcpy(copy, text, strlen(text) + 1);
+  for (char *word = strtok_r(copy, ",", &save); word; word = strtok_r(NULL, ",", &save)) {
+    int rule = 0;
+    while (rule < EMU_RULE_COUNT && (*word != '-' || strcmp(word + 1, names[rule]) != 0)) rule++;
+    if (rule == EMU_RULE_COUNT) return unknown(word, err);
+    *forgiven |= 1u << rule;
+  }
+  return MLAF_OK;
+}
+
+static bool forgiven(const emu_wave *w, emu_rule rule) { return w->group->dev->forgiven >> rule & 1; }
+
+static void count(emu_wave *w, emu_rule rule, const char *what) {
+  emu_warnings *all = w->group->warnings;
+  if (!all) return;
+  pthread_mutex_lock(&all->lock);
+  if (all->count[rule]++ == 0)
+    snprintf(all->first[rule], sizeof all->first[rule], "%s (pc 0x%x: '%s', workgroup (%u,%u,%u), wave %d)", what, w->inst->pc,
+             w->inst->text, w->group->id[0], w->group->id[1], w->group->id[2], w->index);
+  pthread_mutex_unlock(&all->lock);
+}
+
+bool emu_broken(emu_wave *w, emu_rule rule, int lane, const char *fmt, ...) {
+  char what[640];
+  va_list ap;
+  va_start(ap, fmt);
+  vsnprintf(what, sizeof what, fmt, ap);
+  va_end(ap);
+  if (!forgiven(w, rule))
+    return emu_fault(w, lane, "%s [rule %s: MLAF_EMU_STRICT=-%s counts instead]", what, names[rule], names[rule]);
+  count(w, rule, what);
+  return true;
+}
+
+void emu_warnings_log(const emu_warnings *all, const emu_kernel *k, const mlaf_log *log) {
+  for (int i = 0; i < EMU_RULE_COUNT; i++)
+    if (all->count[i])
+      mlaf_log_line(log, MLAF_LOG_WARN, "kernel %s broke the rule %s %llu times, first: %s", k->symbol, names[i],
+                    (unsigned long long)all->count[i], all->first[i]);
+}

@@ -1,0 +1,28 @@
+/* Rules whose breach MLAF_EMU_STRICT can turn from an error into a counted warning. */
+#ifndef MLAF_EMU_STRICT_H
+#define MLAF_EMU_STRICT_H
+
+#include "emu/emu_launch.h"
+
+typedef enum emu_rule {
+  EMU_RULE_REGISTERS,     /* a register that nothing wrote is read */
+  EMU_RULE_LDS_UNWRITTEN, /* an LDS byte that nothing wrote is read */
+  EMU_RULE_LDS_ORDER,     /* an LDS access conflicts with another wave's, issued before the barrier but not waited for */
+  EMU_RULE_WAIT_STATES,   /* an s_nop is missing */
+  EMU_RULE_COUNT
+} emu_rule;
+
+/* What one launch was forgiven. */
+struct emu_warnings {
+  pthread_mutex_t lock;
+  uint64_t count[EMU_RULE_COUNT];
+  char first[EMU_RULE_COUNT][1024];
+};
+
+/* MLAF_EMU_STRICT's value (NULL: unset) to a mask of forgiven rules. E_ARG with the accepted words otherwise. */
+mlaf_status emu_strict_parse(const char *text, uint32_t *forgiven, mlaf_err *err);
+/* A rule was broken: emu_fault (false), or count it (true). */
+bool emu_broken(emu_wave *w, emu_rule rule, int lane, const char *fmt, ...) MLAF_PRINTF(4, 5);
+void emu_warnings_log(const emu_warnings *all, const emu_kernel *k, const mlaf_log *log);
+
+#endif
