@@ -1,6 +1,6 @@
 /* The kernel argument blocks: the contract between every template and the runtime that launches it.
- * Templates declare the same structs in templates/lib/args.h; tests/unit/test_launch.c compares offsets through the
- * code object's metadata. Passed by value, so the bytes below are the kernarg segment. All device pointers. */
+ * Templates declare the same structs in templates/lib/args.h; tests/core/test_launch.c compares the two. Passed by value, so
+ * the bytes below are the kernarg segment. All device pointers. */
 #ifndef MLAF_LAUNCH_H
 #define MLAF_LAUNCH_H
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/planner.h"
+#include "core/problem.h"
 
 struct mlaf_plan {
   atomic_int refs;
@@ -59,21 +60,12 @@ static mlaf_status plan_new(mlaf_ctx *ctx, const mlaf_problem *problem, const ml
 mlaf_status mlaf_plan_create(mlaf_ctx *ctx, const mlaf_problem *problem, const mlaf_plan_opts *opts, mlaf_plan **out) {
   mlaf_err err = {MLAF_OK, ""};
   mlaf_plan_opts o;
-  mlaf_problem checked = MLAF_PROBLEM_INIT;
+  mlaf_problem checked;
   char why[256] = "";
   if (!ctx) return MLAF_E_ARG;
   mlaf_status st =
       problem && out ? read_opts(opts, &o, &err) : mlaf_fail(&err, MLAF_E_ARG, "mlaf_plan_create: a pointer is NULL");
-  if (!st && problem->struct_size < sizeof checked)
-    st = mlaf_fail(&err, MLAF_E_PROBLEM, "mlaf_problem: struct_size is %u: start from MLAF_PROBLEM_INIT",
-                   problem->struct_size);
-  if (!st) {
-    /* The check canonicalises, so it needs a copy; a longer struct's tail was the caller's to zero. */
-    checked = *problem;
-    checked.struct_size = sizeof checked;
-    st = mlaf_problem_check(&checked, why, sizeof why);
-    if (st) mlaf_fail(&err, st, "%s", why);
-  }
+  if (!st && (st = mlaf_problem_take(problem, &checked, why, sizeof why))) mlaf_fail(&err, st, "%s", why);
   if (!st) st = plan_new(ctx, &checked, &o, out, &err);
   err.status = st;
   return st ? mlaf_shared_report(ctx->shared, &err) : MLAF_OK;

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/base.h"
-#include "mlaforge/problem.h"
+#include "core/problem.h"
 
 #define PREFIX "mla_decode:"
 #define EXAMPLE PREFIX "h16,r512,p64,q1,bf16,page64,b64,s4096"
@@ -62,10 +62,8 @@ static mlaf_status check_size(const mlaf_problem *p, char *why, size_t why_size)
   return MLAF_OK;
 }
 
-mlaf_status mlaf_problem_check(mlaf_problem *p, char *why, size_t why_size) {
-  if (!p) return MLAF_E_ARG;
-  mlaf_status st = check_size(p, why, why_size);
-  if (st) return st;
+/* The fields we know, whatever struct_size says. */
+static mlaf_status check_fields(mlaf_problem *p, char *why, size_t why_size) {
   for (const field *f = fields; f < fields + N_FIELDS; f++) {
     int32_t v = field_get(p, f);
     if (v < f->min || v > f->max) return bad(why, why_size, "%s is %d, must be %d..%d", f->name, v, f->min, f->max);
@@ -79,6 +77,22 @@ mlaf_status mlaf_problem_check(mlaf_problem *p, char *why, size_t why_size) {
   /* One query token sees everything either way: one name for one computation. */
   if (p->q_len == 1) p->causal = 0;
   return MLAF_OK;
+}
+
+mlaf_status mlaf_problem_check(mlaf_problem *p, char *why, size_t why_size) {
+  if (!p) return MLAF_E_ARG;
+  mlaf_status st = check_size(p, why, why_size);
+  return st ? st : check_fields(p, why, why_size);
+}
+
+mlaf_status mlaf_problem_take(const mlaf_problem *in, mlaf_problem *out, char *why, size_t why_size) {
+  mlaf_status st = check_size(in, why, why_size);
+  if (st) return st;
+  mlaf_problem p = *in;
+  p.struct_size = sizeof p;
+  st = check_fields(&p, why, why_size);
+  if (!st) *out = p;
+  return st;
 }
 
 mlaf_status mlaf_problem_print(const mlaf_problem *p, char *out, size_t out_size) {

@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "base/base.h"
+#include "core/problem.h"
 #include "mlaforge/plan.h"
 
 /* Where a failed check writes to. */
@@ -61,9 +62,8 @@ static mlaf_status check_struct(const mlaf_host_tables *t, const report *r) {
 mlaf_status mlaf_check_tables(const mlaf_problem *problem, const mlaf_host_tables *t, char *why, size_t why_size) {
   const report r = {why, why_size};
   if (!problem || !t) return bad(&r, "mlaf_check_tables: a pointer is NULL");
-  mlaf_problem p = *problem;
-  p.struct_size = sizeof p;
-  mlaf_status st = mlaf_problem_check(&p, why, why_size);
+  mlaf_problem p;
+  mlaf_status st = mlaf_problem_take(problem, &p, why, why_size);
   if (!st) st = check_struct(t, &r);
   if (st) return st;
   if (!t->qo_indptr || !t->kv_indptr || !t->kv_last_page_lens)

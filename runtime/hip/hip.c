@@ -30,22 +30,16 @@ void mlaf_hip_leave(mlaf_hip *h, int previous) {
 /* --- open and close --- */
 
 static mlaf_status count_devices(mlaf_hip *h, int *count, mlaf_err *err) {
-  int code = h->api.hipInit(0);
-  if (!code) code = h->api.hipGetDeviceCount(count);
-  mlaf_status st = mlaf_hip_check(&h->api, code, "hipGetDeviceCount", err);
+  mlaf_err why = {MLAF_OK, ""};
+  mlaf_status st = mlaf_hip_check(&h->api, h->api.hipInit(0), "hipInit", &why);
+  if (!st) st = mlaf_hip_check(&h->api, h->api.hipGetDeviceCount(count), "hipGetDeviceCount", &why);
   if (!st && *count > 0) return MLAF_OK;
-  if (!st) mlaf_fail(err, MLAF_E_NO_DEVICE, "hipGetDeviceCount: 0 devices");
-  mlaf_fail_prefix(err, MLAF_E_NO_DEVICE, "%s", h->api.library);
+  if (!st) mlaf_fail(&why, MLAF_E_NO_DEVICE, "hipGetDeviceCount: 0 devices");
   /* The usual reasons, in the order they are met. */
-  char detail[MLAF_ERR_MAX];
-  if (err) {
-    memcpy(detail, err->text, sizeof detail);
-    mlaf_fail(err, MLAF_E_NO_DEVICE,
-              "%.3500s; is there an AMD GPU, is /dev/kfd readable (group render), is ROCR_VISIBLE_DEVICES "
-              "or HIP_VISIBLE_DEVICES hiding it?",
-              detail);
-  }
-  return MLAF_E_NO_DEVICE;
+  return mlaf_fail(err, MLAF_E_NO_DEVICE,
+                   "%s: %.3500s; is there an AMD GPU, is /dev/kfd readable (group render), is ROCR_VISIBLE_DEVICES or "
+                   "HIP_VISIBLE_DEVICES hiding it?",
+                   h->api.library, why.text);
 }
 
 static mlaf_status hip_open(int ordinal, const mlaf_log *log, mlaf_device **out, mlaf_err *err) {

@@ -139,6 +139,11 @@ static void plans(void **state) {
   p = good;
   p.struct_size = 0;
   expect_no_plan(ctx, &p, &o, MLAF_E_PROBLEM, "MLAF_PROBLEM_INIT");
+  NEWER(mlaf_problem) longer = {MLAF_PROBLEM_INIT, 1};
+  longer.known.struct_size = sizeof longer;
+  expect_no_plan(ctx, &longer.known, &o, MLAF_E_PROBLEM, "older than its caller");
+  longer.later = 0;
+  expect_no_plan(ctx, &longer.known, &o, MLAF_E_NOT_TUNED, "no tuning database");
   expect_no_plan(ctx, NULL, &o, MLAF_E_ARG, "NULL");
   expect_no_plan(ctx, &good, &o, MLAF_E_NOT_TUNED, "no tuning database");
   o.effort = 3;

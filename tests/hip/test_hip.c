@@ -425,7 +425,41 @@ static void real_library_has_every_symbol(void **state) {
   free(elf);
 }
 
-int main(void) {
+/* The real runtime, in its own prefix through its own loader, opened by this back end: without a GPU it says so in its
+ * own words. With one it opens. */
+static void real_runtime_is_asked(void **state) {
+  char lib[600], self[512], command[2400], answer[4096];
+  if (!find_real(lib, sizeof lib)) skip();
+  *strrchr(lib, '/') = 0;
+  snprintf(command, sizeof command, "%s/ld-linux-x86-64.so.2", lib);
+  ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+  if (access(command, X_OK) || n < 0) skip(); /* a system ROCm: the tests above went through it if there is a GPU */
+  self[n] = 0;
+  unsetenv("MLAF_HIP_LIBRARY");
+  snprintf(
+      command, sizeof command,
+      "'%s/ld-linux-x86-64.so.2' --library-path '%s:/lib/x86_64-linux-gnu:/usr/lib/x86_64-linux-gnu' '%s' probe 2>&1",
+      lib, lib, self);
+  FILE *p = popen(command, "r");
+  assert_non_null(p);
+  answer[fread(answer, 1, sizeof answer - 1, p)] = 0;
+  pclose(p);
+  print_message("%s", answer);
+  assert_true(strstr(answer, "hipErrorNoDevice (100)") || strstr(answer, "opened gfx"));
+  assert_non_null(strstr(answer, "libamdhip64.so"));
+}
+
+static int probe(void) {
+  mlaf_device *dev = NULL;
+  mlaf_err err = {MLAF_OK, ""};
+  if (mlaf_device_open("hip", NULL, &dev, &err)) return printf("%s\n", err.text) < 0;
+  printf("opened %s through %s\n", mlaf_info(dev)->id, mlaf_hip_of(dev)->api.library);
+  mlaf_device_close(dev);
+  return 0;
+}
+
+int main(int argc, char **argv) {
+  if (argc == 2 && !strcmp(argv[1], "probe")) return probe();
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(absent_or_foreign_library),
       cmocka_unit_test(no_gpu),
@@ -438,6 +472,7 @@ int main(void) {
       cmocka_unit_test(a_launch_is_only_a_launch),
       cmocka_unit_test(bad_code_objects),
       cmocka_unit_test(real_library_has_every_symbol),
+      cmocka_unit_test(real_runtime_is_asked),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
