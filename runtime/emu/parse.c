@@ -50,6 +50,11 @@ static bool ran_off_the_end(emu_wave *w, const emu_inst *in) {
   return emu_fault(w, -1, "execution ran past the end of .text: s_endpgm is missing");
 }
 
+static bool outside_allocation(emu_wave *w, const emu_inst *in) {
+  const emu_kernel *k = w->group->kernel;
+  return emu_fault(w, -1, "register outside the kernel's allocation (%u registers, AGPRs from %u on)", k->vgprs, k->accum_offset);
+}
+
 static void split_mnemonic(const char *word, size_t n, emu_line *l) {
   static const struct { const char *suffix; bool dpp, sdwa; } suffixes[] = {
     {"_e64_dpp", true, false}, {"_e32", false, false}, {"_e64", false, false}, {"_dpp", true, false}, {"_sdwa", false, true}};
@@ -199,6 +204,28 @@ static void resolve_targets(emu_code *c) {
   }
 }
 
+static bool allocated(const emu_kernel *k, const emu_operand *o) {
+  unsigned last = o->reg + (o->count ? o->count : 1u) - 1, v = k->vgprs < k->accum_offset ? k->vgprs : k->accum_offset;
+  if (o->kind != EMU_O_VREG) return true;
+  return o->reg < EMU_AGPR0 ? last < v : last - EMU_AGPR0 < k->vgprs - v;
+}
+
+/* The registers that a kernel's descriptor does not allocate belong to another wave on silicon: asm that names them, with
+ * a clobber list that does not, faults when it runs. A kernel's code ends where the next one begins. */
+static void check_allocation(emu_code *c, const emu_kernel *k) {
+  uint32_t end = UINT32_MAX;
+  int32_t first = c->index_of[k->entry / 4];
+  for (size_t i = 0; i < c->n_kernels; i++)
+    if (c->kernels[i].entry > k->entry && c->kernels[i].entry < end) end = c->kernels[i].entry;
+  for (size_t i = first < 0 ? c->n_insts : (size_t)first; i < c->n_insts && c->insts[i].pc < end; i++) {
+    emu_inst *in = &c->insts[i];
+    bool ok = true;
+    for (int n = 0; n < in->n_dst; n++) ok = ok && allocated(k, &in->dst[n]);
+    for (int n = 0; n < in->n_src; n++) ok = ok && allocated(k, &in->src[n]);
+    if (!ok && in->exec != unimplemented) in->exec = outside_allocation;
+  }
+}
+
 static mlaf_status decode_lines(emu_code *c, const lookup *t, char *disasm, mlaf_err *err) {
   uint64_t pc_end = 0;
   for (char *s = disasm; *s;) {
@@ -236,6 +263,7 @@ mlaf_status emu_code_decode(emu_code *code, char *disasm, mlaf_err *err) {
   for (size_t i = 0; st == MLAF_OK && i < words; i++) code->index_of[i] = -1;
   if (st == MLAF_OK) st = decode_lines(code, t, disasm, err);
   if (st == MLAF_OK) resolve_targets(code);
+  for (size_t i = 0; st == MLAF_OK && i < code->n_kernels; i++) check_allocation(code, &code->kernels[i]);
   free(t);
   return st;
 }

@@ -32,10 +32,13 @@ typedef struct emu_asm {
   mlaf_module *module;
   mlaf_text text;
   mlaf_err err;
+  unsigned vgprs, accum_offset; /* what the next kernels allocate; 512 and 256 */
 } emu_asm;
 
 static inline bool emu_asm_open(emu_asm *a) {
   memset(a, 0, sizeof *a);
+  a->vgprs = 512;
+  a->accum_offset = 256;
   a->text = MLAF_TEXT_INIT(8u << 20);
   mlaf_text_str(&a->text, "  .amdgcn_target \"amdgcn-amd-amdhsa--gfx942\"\n  .text\n");
   return mlaf_compiler_open(NULL, NULL, &a->compiler, &a->err) == MLAF_OK &&
@@ -71,7 +74,7 @@ static inline void emu_asm_epilogue(mlaf_text *t, bool scalars) {
   mlaf_text_str(t, "  s_endpgm\n");
 }
 
-/* One kernel. `lds`: bytes of LDS. Every VGPR, AGPR and SGPR is allocated. */
+/* One kernel. `lds`: bytes of LDS. Allocates a->vgprs registers, every SGPR. */
 static inline void emu_asm_kernel(emu_asm *a, const char *name, int ends, unsigned lds, const char *body) {
   mlaf_text *t = &a->text;
   mlaf_text_fmt(t, "  .globl %s\n  .p2align 8\n  .type %s,@function\n%s:\n", name, name, name);
@@ -82,8 +85,8 @@ static inline void emu_asm_kernel(emu_asm *a, const char *name, int ends, unsign
                    "    .amdhsa_group_segment_fixed_size %u\n    .amdhsa_kernarg_size 64\n    .amdhsa_user_sgpr_count 2\n"
                    "    .amdhsa_user_sgpr_kernarg_segment_ptr 1\n    .amdhsa_system_sgpr_workgroup_id_x 1\n"
                    "    .amdhsa_float_denorm_mode_32 3\n" /* as hiprtc sets it */
-                   "    .amdhsa_next_free_vgpr 512\n    .amdhsa_accum_offset 256\n    .amdhsa_next_free_sgpr 100\n"
-                   "  .end_amdhsa_kernel\n  .text\n", name, lds);
+                   "    .amdhsa_next_free_vgpr %u\n    .amdhsa_accum_offset %u\n    .amdhsa_next_free_sgpr 100\n"
+                   "  .end_amdhsa_kernel\n  .text\n", name, lds, a->vgprs, a->accum_offset);
 }
 
 static inline bool emu_asm_build(emu_asm *a) {

@@ -130,6 +130,27 @@ static void spinning_waves_make_progress(void **state) {
   emu_asm_close(&a);
 }
 
+/* 24 registers, AGPRs from 16 on: v0..v15 and a0..a7. */
+static void registers_outside_the_allocation(void **state) {
+  static const struct { const char *name, *body; bool ok; } t[] = {
+    {"v15", "v_mov_b32 v15, 0\ns_endpgm", true},           {"v16", "v_mov_b32 v16, 0\ns_endpgm", false},
+    {"a7", "v_accvgpr_write_b32 a7, 0\ns_endpgm", true},   {"a8", "v_accvgpr_write_b32 a8, 0\ns_endpgm", false},
+    {"pair", "v_mov_b64 v[14:15], 0\ns_endpgm", true},     {"pair_out", "v_mov_b64 v[16:17], 0\ns_endpgm", false},
+    {"unreached", "s_branch 1f\nv_mov_b32 v99, 0\n1:\ns_endpgm", true}};
+  emu_asm a;
+  if (!emu_asm_open(&a)) fail_msg("%s", a.err.text);
+  a.vgprs = 24;
+  a.accum_offset = 16;
+  for (size_t i = 0; i < sizeof t / sizeof *t; i++) emu_asm_kernel(&a, t[i].name, EMU_ASM_RAW, 0, t[i].body);
+  if (!emu_asm_build(&a)) fail_msg("%s", a.err.text);
+  for (size_t i = 0; i < sizeof t / sizeof *t; i++) {
+    mlaf_err err = {MLAF_OK, ""};
+    assert_int_equal(emu_asm_run(&a, t[i].name, 1, 64, NULL, 0, &err), t[i].ok ? MLAF_OK : MLAF_E_FAULT);
+    assert_true(t[i].ok || strstr(err.text, "outside the kernel's allocation (24 registers, AGPRs from 16 on)"));
+  }
+  emu_asm_close(&a);
+}
+
 static void launches_are_checked(void **state) {
   emu_asm a;
   if (!emu_asm_open(&a)) fail_msg("%s", a.err.text);
@@ -151,6 +172,7 @@ static void launches_are_checked(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(faults_name_the_cause), cmocka_unit_test(the_faulty_workgroup_is_named),
-    cmocka_unit_test(spinning_waves_make_progress), cmocka_unit_test(launches_are_checked)};
+    cmocka_unit_test(spinning_waves_make_progress), cmocka_unit_test(registers_outside_the_allocation),
+    cmocka_unit_test(launches_are_checked)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
