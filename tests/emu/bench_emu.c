@@ -1,5 +1,5 @@
-/* emu-bench: how fast the emulator is, per host thread, with two, and per CPU second (which
- * a busy machine distorts less). Each line is one instruction mix in a loop, every
+/* emu-bench: how fast the emulator is, per host thread, with two, and per CPU second of both (which a busy machine distorts
+ * less: equal figures mean that the threads do not disturb each other). Each line is one instruction mix in a loop, every
  * check on; MFMA and LDS lines issue what a kernel's inner loop issues. `emu-bench exp` runs the lines that contain "exp". */
 #include <time.h>
 
@@ -90,9 +90,9 @@ int main(int argc, char **argv) {
   for (int i = 0; ok && i < N; i++) {
     if (argc > 1 && !strstr(benches[i].name, argv[1])) continue;
     snprintf(name, sizeof name, "b%d", i);
-    double cpu = 0, ignored = 0, one = rate(&a, &benches[i], name, 1, &cpu), two = rate(&a, &benches[i], name, 2, &ignored);
-    printf("%-20s 1 thread %6.2f M, 2 threads %6.2f M (x%.2f), per CPU second %6.2f M %s\n", benches[i].name, one / 1e6,
-           two / 1e6, one > 0 ? two / one : 0, cpu / 1e6, benches[i].unit);
+    double cpu = 0, cpu2 = 0, one = rate(&a, &benches[i], name, 1, &cpu), two = rate(&a, &benches[i], name, 2, &cpu2);
+    printf("%-20s 1 thread %6.2f M, 2 threads %6.2f M (x%.2f); per CPU second %6.2f M, %6.2f M %s\n", benches[i].name,
+           one / 1e6, two / 1e6, one > 0 ? two / one : 0, cpu / 1e6, cpu2 / 1e6, benches[i].unit);
     ok = one > 0;
   }
   emu_asm_close(&a);
