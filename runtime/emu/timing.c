@@ -168,8 +168,7 @@ static void touch(group_lines *g, uint64_t line) {
 
 /* L1 takes 64 bytes of lanes a clock: a dword from 16 lanes, four from 4. Each of its four tag banks looks up one line a
  * clock, so lines of one group that share a bank follow one another: strides of 512 bytes cost four times. */
-void emu_timing_memory(emu_wave *w, const uint64_t addr[EMU_LANES], uint64_t lanes, unsigned bytes, emu_traffic kind) {
-  emu_trace *t = w->timing;
+static unsigned record_lines(const emu_recorder *r, emu_trace *t, const uint64_t *addr, uint64_t lanes, unsigned bytes) {
   unsigned per_clk = bytes >= 12 ? 4 : bytes == 8 ? 8 : 16, clk = 0;
   for (unsigned first = 0; first < EMU_LANES; first += per_clk) {
     group_lines g = {.n = 0};
@@ -180,8 +179,19 @@ void emu_timing_memory(emu_wave *w, const uint64_t addr[EMU_LANES], uint64_t lan
     unsigned most = 1;
     for (int b = 0; b < 4; b++) most = g.bank[b] > most ? g.bank[b] : most;
     clk += most;
-    w->counts.l1_lines += g.n;
-    for (unsigned i = 0; t && i < g.n; i++) add_line(t, line_number(w->group->timing, t, g.line[i] * LINE));
+    for (unsigned i = 0; i < g.n; i++) add_line(t, line_number(r, t, g.line[i] * LINE));
   }
-  if (t) t->pending_clk = (uint16_t)(t->pending_clk + clk);
+  return clk;
+}
+
+void emu_timing_memory(emu_wave *w, const uint64_t addr[EMU_LANES], uint64_t lanes, unsigned bytes, emu_traffic kind) {
+  emu_trace *t = w->timing;
+  uint64_t last = UINT64_MAX;
+  for (int l = 0; l < EMU_LANES; l++) { /* touches: neighbouring lanes in one line are one */
+    if (!(lanes >> l & 1)) continue;
+    uint64_t a = addr[l] / LINE, b = (addr[l] + bytes - 1) / LINE;
+    w->counts.l1_lines += (a != last) + (b != a);
+    last = b;
+  }
+  if (t) t->pending_clk = (uint16_t)(t->pending_clk + record_lines(w->group->timing, t, addr, lanes, bytes));
 }
