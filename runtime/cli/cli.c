@@ -193,12 +193,13 @@ const char *mlaf_cli_target(const cli *c) {
   return c->ctx ? mlaf_ctx_target(c->ctx) : "gfx942";
 }
 
-mlaf_status mlaf_cli_open(cli *c) {
+mlaf_status mlaf_cli_open(cli *c, bool need_db) {
   mlaf_ctx_opts o = MLAF_CTX_OPTS_INIT;
   char why[MLAF_ERR_MAX] = "";
   o.device = c->given[O_DEVICE];
   o.db_path = c->given[O_DB];
   o.cache_dir = c->given[O_CACHE];
+  o.flags = need_db ? MLAF_CTX_NO_DB : 0; /* opened below, where a failure is an error */
   o.gen_root = c->given[O_GEN_ROOT];
   o.jobs = (int32_t)mlaf_cli_int(c, O_JOBS, 0);
   o.log = c->log.fn;
@@ -207,7 +208,7 @@ mlaf_status mlaf_cli_open(cli *c) {
   mlaf_status status = mlaf_ctx_create(&o, &c->ctx, why, sizeof why);
   if (status != MLAF_OK) return mlaf_fail(&c->err, status, "%s", why);
   pthread_mutex_lock(&c->ctx->lock);
-  return MLAF_OK;
+  return need_db ? mlaf_cli_open_db(c, false, &c->ctx->db) : MLAF_OK;
 }
 
 mlaf_status mlaf_cli_open_db(cli *c, bool read_only, mlaf_db **out) {

@@ -69,8 +69,9 @@ int mlaf_cli_fail(cli *c);
 int mlaf_cli_usage(cli *c, const char *fmt, ...) MLAF_PRINTF(2, 3);
 /* The problem of the shape options, the model or the positional string, checked. */
 mlaf_status mlaf_cli_problem(cli *c, mlaf_problem *out);
-/* Open c->ctx from the common options and take its lock, which the command keeps. */
-mlaf_status mlaf_cli_open(cli *c);
+/* Open c->ctx from the common options and take its lock, which the command keeps. need_db: no database, no command;
+ * else one that cannot be used is a warning. */
+mlaf_status mlaf_cli_open(cli *c, bool need_db);
 mlaf_status mlaf_cli_open_db(cli *c, bool read_only, mlaf_db **out);
 uint64_t mlaf_cli_seed(const cli *c);
 /* The target to generate for: --target, else the device's. */

@@ -112,7 +112,7 @@ int mlaf_cli_bench(cli *c) {
   figures f = {.memory_ns = 0};
   char problem[MLAF_PROBLEM_TEXT_MAX];
   mlaf_status status = mlaf_cli_problem(c, &p);
-  if (status == MLAF_OK) status = mlaf_cli_open(c);
+  if (status == MLAF_OK) status = mlaf_cli_open(c, false);
   if (status == MLAF_OK) status = mlaf_ctx_gen(c->ctx, &g, &c->err);
   if (status == MLAF_OK) status = c->given[O_VARIANT] ? load_named(c, &p, g, &s) : load_planned(c, &p, &s);
   if (status == MLAF_OK) status = time_it(c, &p, g, &s, &f);

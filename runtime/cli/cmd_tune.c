@@ -174,11 +174,6 @@ static void how_to_resume(const cli *c, const char *problem, const mlaf_tuner_re
 
 static mlaf_status run(cli *c, const mlaf_problem *p, mlaf_tuner_result *r) {
   mlaf_gen *g = NULL;
-  /* A tuner that remembers nothing is a waste of minutes: an unusable database is an error here, unlike in planning. */
-  if (!c->ctx->db) {
-    c->err = c->ctx->db_why;
-    return c->err.status;
-  }
   mlaf_status status = mlaf_ctx_gen(c->ctx, &g, &c->err);
   if (status != MLAF_OK) return status;
   mlaf_tuner_env env = {mlaf_ctx_device(c->ctx), c->ctx->db, g, c->ctx->compiler, &c->log, NULL};
@@ -200,7 +195,8 @@ int mlaf_cli_tune(cli *c) {
     return mlaf_cli_usage(c, "--resume and --no-resume exclude each other");
   if (mlaf_cli_problem(c, &p) != MLAF_OK) return mlaf_cli_fail(c);
   if (mlaf_cli_has(c, O_DRY_RUN)) return dry_run(c, &p);
-  mlaf_status status = mlaf_cli_open(c);
+  /* A tuner that remembers nothing is a waste of minutes: an unusable database is an error here, unlike in planning. */
+  mlaf_status status = mlaf_cli_open(c, true);
   if (status == MLAF_OK) status = run(c, &p, &r);
   mlaf_cli_progress_end(c);
   mlaf_problem_print(&p, problem, sizeof problem);

@@ -184,7 +184,7 @@ int mlaf_cli_verify(cli *c) {
   char problem[MLAF_PROBLEM_TEXT_MAX];
   if (c->given[O_VARIANT] && mlaf_cli_has(c, O_ALL)) return mlaf_cli_usage(c, "--variant and --all exclude each other");
   mlaf_status status = mlaf_cli_problem(c, &j.problem);
-  if (status == MLAF_OK) status = mlaf_cli_open(c);
+  if (status == MLAF_OK) status = mlaf_cli_open(c, false);
   if (status == MLAF_OK) status = mlaf_ctx_gen(c->ctx, &j.gen, &c->err);
   if (status == MLAF_OK) status = make_suites(&j);
   if (status == MLAF_OK) {

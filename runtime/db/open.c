@@ -58,9 +58,9 @@ mlaf_status mlaf_db_fail(mlaf_db *db, mlaf_err *err, const char *what) {
                        sqlite3_system_errno(db->sql) ? strerror(sqlite3_system_errno(db->sql)) : "");
     case SQLITE_CANTOPEN:
       return mlaf_fail(err, MLAF_E_IO,
-                       "tuning database '%s' cannot be opened while %s (%s): check that the directory exists "
-                       "and is writable, or name another with --db",
-                       path, what, text);
+                       "tuning database '%s' cannot be opened or created (%s): check that its directory exists and is "
+                       "writable, or name another with --db",
+                       path, text);
     case SQLITE_NOMEM: return mlaf_fail(err, MLAF_E_NOMEM, "no memory while %s in '%s'", what, path);
     default:
       return mlaf_fail(err, MLAF_E_INTERNAL, "tuning database '%s': %s (code %d) while %s", path, text, code, what);

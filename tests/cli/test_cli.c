@@ -259,6 +259,7 @@ static void a_database_of_another_program(void **state) {
     cli_result r = finish(d, start(d, commands[i], NULL));
     assert_exit(r, 3);
     assert_has(r.err, "an ELF object");
+    assert_null(strstr(r.err, "going on without")); /* it does not go on */
     assert_has(r.err, "--db");
     release(&r);
   }
