@@ -79,6 +79,29 @@ static void require_clean(const mlaf_kernel_desc *k, const mlaf_compile_job *job
              meta.vgpr_spills, meta.sgpr_spills, meta.lds_bytes, k->lds_bytes);
 }
 
+void rig_compile(rig *r, const mlaf_variant *const *v, size_t n) {
+  mlaf_compile_job *jobs = calloc(2 * n + 1, sizeof *jobs);
+  char **sources = calloc(2 * n + 1, sizeof *sources), hash[MLAF_HASH_HEX];
+  const char *const *options;
+  mlaf_err err = {MLAF_OK, ""};
+  size_t count = 0;
+  ok(mlaf_gen_options(r->gen, "gfx942", &options, &err), err);
+  for (size_t i = 0; i < n; i++)
+    for (int k = 0; k < (v[i]->combine.template_name ? 2 : 1); k++) {
+      const mlaf_kernel_desc *d = k ? &v[i]->combine : &v[i]->decode;
+      ok(mlaf_gen_render(r->gen, d, "gfx942", &sources[count], hash, &err), err);
+      jobs[count] = (mlaf_compile_job){.source = sources[count], .options = options, .target = "gfx942", .name = d->symbol};
+      count++;
+    }
+  ok(mlaf_compile(r->compiler, jobs, count, NULL, NULL, &err), err);
+  for (size_t i = 0; i < count; i++) { /* a failed compile is reported by rig_load, which names the variant */
+    mlaf_compile_job_clear(&jobs[i]);
+    free(sources[i]);
+  }
+  free(jobs);
+  free(sources);
+}
+
 mlaf_loaded *rig_load(rig *r, const mlaf_problem *p, const mlaf_variant *v) {
   const mlaf_kernel_desc *kernels[2] = {&v->decode, &v->combine};
   mlaf_compile_job jobs[2] = {{NULL}};

@@ -29,6 +29,9 @@ typedef struct rig_candidates {
 void rig_candidates_make(rig *r, const mlaf_problem *p, rig_candidates *out);
 void rig_candidates_free(rig_candidates *c);
 
+/* Compile the kernels of all these variants at once, over the worker pool: rig_load then finds them in the cache. */
+void rig_compile(rig *r, const mlaf_variant *const *v, size_t n);
+
 /* Compile both kernels, require scratch 0, no spills and the budgeted LDS, and load. */
 mlaf_loaded *rig_load(rig *r, const mlaf_problem *p, const mlaf_variant *v);
 

@@ -25,31 +25,64 @@ static size_t wanted_variants(size_t n) {
   return wanted < n ? wanted : n;
 }
 
+/* Verify a spread of the problem's variants, another spread for each `turn`. Returns how many. */
+static size_t verify_problem(rig *r, const char *text, size_t turn, double *worst) {
+  mlaf_problem p = rig_problem(text);
+  rig_candidates c;
+  mlaf_suite *suite;
+  mlaf_err err = {MLAF_OK, ""};
+  rig_candidates_make(r, &p, &c);
+  if (c.n < 24) fail_msg("%s: %zu distinct variants; 24 are promised", text, c.n);
+  if (mlaf_suite_create(&p, 7 + turn, MLAF_INJECT_NONE, &suite, &err)) fail_msg("%s: %s", text, err.text);
+  const size_t wanted = wanted_variants(c.n);
+  const mlaf_variant **chosen = calloc(wanted + 1, sizeof *chosen);
+  for (size_t k = 0; k < wanted; k++) chosen[k] = c.distinct[(turn + k * c.n / wanted) % c.n];
+  rig_compile(r, chosen, wanted);
+  *worst = 0;
+  for (size_t k = 0; k < wanted; k++) {
+    mlaf_loaded *l = rig_load(r, &p, chosen[k]);
+    mlaf_verify_result result;
+    if (mlaf_suite_run(suite, l, &result, &err)) fail_msg("%s\n%s\n%s", text, chosen[k]->name, err.text);
+    if (result.error > *worst) *worst = result.error;
+    mlaf_loaded_close(l);
+  }
+  free(chosen);
+  mlaf_suite_free(suite);
+  rig_candidates_free(&c);
+  return wanted;
+}
+
 static void every_sampled_variant_is_correct(void **state) {
   rig r;
-  if (!rig_open(&r)) skip();
+  if (getenv("MLAF_KERNEL_GRID") || !rig_open(&r)) skip();
   size_t verified = 0;
-  for (size_t i = 0; i < sizeof problems / sizeof *problems; i++) {
-    mlaf_problem p = rig_problem(problems[i]);
-    rig_candidates c;
-    mlaf_suite *suite;
-    mlaf_err err;
-    rig_candidates_make(&r, &p, &c);
-    if (c.n < 24) fail_msg("%s: %zu distinct variants; 24 are promised", problems[i], c.n);
-    assert_int_equal(mlaf_suite_create(&p, 7 + i, MLAF_INJECT_NONE, &suite, &err), MLAF_OK);
-    size_t wanted = wanted_variants(c.n);
-    for (size_t k = 0; k < wanted; k++) {
-      const mlaf_variant *v = c.distinct[(i + k * c.n / wanted) % c.n]; /* spread over the space, other places each time */
-      mlaf_loaded *l = rig_load(&r, &p, v);
-      mlaf_verify_result result;
-      if (mlaf_suite_run(suite, l, &result, &err)) fail_msg("%s\n%s\n%s", problems[i], v->name, err.text);
-      mlaf_loaded_close(l);
-      verified++;
-    }
-    mlaf_suite_free(suite);
-    rig_candidates_free(&c);
-  }
+  double worst;
+  for (size_t i = 0; i < sizeof problems / sizeof *problems; i++) verified += verify_problem(&r, problems[i], i, &worst);
   print_message("%zu kernels verified\n", verified);
+  rig_close(&r);
+}
+
+/* Every heads x q_len pair, each with one of the four (rank, rope) pairs, page sizes and masks in rotation, so that all
+ * values of any two of heads, q_len and (rank, rope) meet. Long: only with MLAF_KERNEL_GRID set (tools/verify-grid.sh). */
+static void covering_grid(void **state) {
+  static const int heads[] = {1, 5, 8, 16, 20, 40, 64, 128}, q_lens[] = {1, 2, 3, 5, 8}, pages[] = {64, 1, 16};
+  static const char *const dims[] = {"r512,p64", "r512,p0", "r256,p64", "r256,p32"};
+  rig r;
+  if (!getenv("MLAF_KERNEL_GRID") || !rig_open(&r)) skip();
+  size_t verified = 0;
+  double worst = 0, error;
+  for (size_t i = 0; i < 8; i++)
+    for (size_t j = 0; j < 5; j++) {
+      char text[MLAF_PROBLEM_TEXT_MAX];
+      snprintf(text, sizeof text, "mla_decode:h%d,%s,q%d%s,bf16,page%d,b4,s1024", heads[i], dims[(i + j) % 4], q_lens[j],
+               q_lens[j] > 1 && (i + j) % 2 == 0 ? ",causal" : "", pages[(2 * i + j) % 3]);
+      size_t n = verify_problem(&r, text, 5 * i + j, &error);
+      printf("%-58s %3zu variants, worst error %.2e\n", text, n, error);
+      fflush(stdout);
+      verified += n;
+      worst = error > worst ? error : worst;
+    }
+  printf("40 problems, %zu variants compiled, executed and verified, worst error %.2e\n", verified, worst);
   rig_close(&r);
 }
 
@@ -58,7 +91,7 @@ static void injected_faults_stay_where_they_are(void **state) {
   static const char *const some[] = {"mla_decode:h16,r512,p64,q1,bf16,page3,b4,s1024",
                                      "mla_decode:h128,r512,p64,q1,bf16,page64,b4,s1024"};
   rig r;
-  if (!rig_open(&r)) skip();
+  if (getenv("MLAF_KERNEL_GRID") || !rig_open(&r)) skip();
   for (size_t i = 0; i < 4; i++) {
     mlaf_problem p = rig_problem(some[i / 2]);
     rig_candidates c;
@@ -81,6 +114,7 @@ static void injected_faults_stay_where_they_are(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_sampled_variant_is_correct),
+      cmocka_unit_test(covering_grid),
       cmocka_unit_test(injected_faults_stay_where_they_are),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
