@@ -116,6 +116,7 @@ static mlaf_status from_model(cli *c, mlaf_problem *p) {
   return MLAF_OK;
 }
 
+/* Only what was given: the rest keeps the value of the string, the model or the defaults. */
 static mlaf_status from_options(cli *c, mlaf_problem *p) {
   const struct {
     cli_opt option;

@@ -15,6 +15,7 @@ typedef struct subject {
   char *notes;
 } subject;
 
+/* --variant: whatever the database says, so that two variants can be compared by hand. */
 static mlaf_status load_named(cli *c, const mlaf_problem *p, mlaf_gen *g, subject *s) {
   cli_variants v = {NULL, 0, 0};
   mlaf_build build = {.n = 0};
@@ -32,6 +33,7 @@ static mlaf_status load_named(cli *c, const mlaf_problem *p, mlaf_gen *g, subjec
   return status;
 }
 
+/* The same ladder a program's mlaf_plan_create climbs, so the figure is what that program gets. */
 static mlaf_status load_planned(cli *c, const mlaf_problem *p, subject *s) {
   mlaf_planned planned;
   mlaf_plan_opts opts = MLAF_PLAN_OPTS_INIT;
@@ -51,6 +53,7 @@ typedef struct figures {
   double memory_ns, compute_ns;
 } figures;
 
+/* Under the device lock, like the tuner: a bench beside a tuning run would spoil both. */
 static mlaf_status time_it(cli *c, const mlaf_problem *p, mlaf_gen *g, const subject *s, figures *f) {
   mlaf_bench *bench = NULL;
   mlaf_bench_opts opts = {.seed = mlaf_cli_seed(c)};

@@ -12,15 +12,18 @@ typedef struct work {
   cli_kernel *kernels;
   mlaf_compile_job *jobs;
   size_t n, findings;
+  const char *culprit; /* variant of the first finding */
   cli_table *table;
 } work;
 
+/* Also where a stop is noticed: the pool asks after every kernel. */
 static bool on_job(void *user, size_t done, size_t total, const mlaf_compile_job *job) {
   work *w = user;
   mlaf_cli_progress(w->c, "compiled %zu of %zu kernels", done, total);
   return !atomic_load(w->c->cancel);
 }
 
+/* One batch over the worker pool; kernels already in the cache cost no compiler run. */
 static mlaf_status compile_all(work *w, mlaf_gen *g) {
   const char *const *options = NULL;
   mlaf_status status = mlaf_gen_options(g, w->target, &options, &w->c->err);
@@ -69,6 +72,7 @@ static void json_evidence(cJSON *to, const cli_evidence *e) {
     cJSON_AddNumberToObject(o, fields[i].name, fields[i].value);
 }
 
+/* The columns behind the resources. "other/mfma" is what the guide's tables call non-MFMA instructions per MFMA. */
 static void table_evidence(work *w, const cli_evidence *e) {
   const unsigned fields[] = {e->mfma, e->valu, e->ds, e->vmem, e->waitcnt, e->nop, e->barrier};
   for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) mlaf_cli_table_cell(w->table, "%u", fields[i]);
@@ -77,6 +81,7 @@ static void table_evidence(work *w, const cli_evidence *e) {
   mlaf_cli_table_cell(w->table, "%.1f", e->load_bytes / 1e3);
 }
 
+/* One row or one JSON line. A kernel that did not compile has zeros and its finding. */
 static void report(work *w, const cli_kernel *k, const mlaf_compile_job *job, const mlaf_kernel_meta *m,
                    const char *finding, const cli_evidence *evidence) {
   if (w->c->json) {
@@ -125,7 +130,7 @@ static mlaf_status look_at(work *w, const cli_kernel *k, const mlaf_compile_job 
     const char *log = job->log ? job->log : "";
     mlaf_fail(&why, status, "%s: %.*s", mlaf_status_text(status), (int)strcspn(log, "\n"), log);
   }
-  w->findings += status != MLAF_OK;
+  if (status != MLAF_OK && !w->findings++) w->culprit = k->variant;
   if (job->status == MLAF_OK && mlaf_cli_has(w->c, O_EVIDENCE)) {
     char *text = NULL;
     mlaf_status read = mlaf_disassemble(w->compiler, w->target, job->code, job->code_size, &text, &w->c->err);
@@ -166,11 +171,18 @@ int mlaf_cli_compile(cli *c) {
   if (status == MLAF_OK) status = mlaf_cli_variants(c, g, &p, w.target, &v);
   if (status == MLAF_OK) status = mlaf_cli_kernels(c, g, w.target, &v, &w.kernels, &w.n);
   if (status == MLAF_OK) status = run(&w, g);
+  if (status == MLAF_OK && w.findings) {
+    char problem[MLAF_PROBLEM_TEXT_MAX];
+    mlaf_problem_print(&p, problem, sizeof problem);
+    fprintf(stderr,
+            "mlaforge: %zu of %zu kernels have findings; the first again: mlaforge compile '%s' --target %s --variant "
+            "'%s'\n",
+            w.findings, w.n, problem, w.target, w.culprit);
+  }
   mlaf_cli_kernels_free(w.kernels, w.n);
   mlaf_cli_variants_free(&v);
   mlaf_gen_close(g);
   mlaf_compiler_close(w.compiler);
   if (status != MLAF_OK) return mlaf_cli_fail(c);
-  if (w.findings) fprintf(stderr, "mlaforge: %zu of %zu kernels have findings\n", w.findings, w.n);
   return w.findings ? CLI_FINDINGS : CLI_OK;
 }

@@ -38,6 +38,7 @@ static void print_device(const cli *c, const mlaf_device_ops *ops, int ordinal, 
   }
 }
 
+/* Ordinals are tried until one fails; the first failure of a back end says why it is not here. */
 static int list_devices(cli *c) {
   int working = 0;
   for (const mlaf_device_ops *const *b = mlaf_backends; *b; b++) {
@@ -94,6 +95,7 @@ static void variable_facts(const cli *c, cJSON *e) {
   }
 }
 
+/* The identity is part of every cache key, so two machines that disagree here share no code objects. */
 static void compiler_facts(const cli *c, cJSON *e, bool *found) {
   mlaf_compiler_opts o = {.cache_dir = c->given[O_CACHE]};
   mlaf_compiler *compiler = NULL;
@@ -123,6 +125,7 @@ static void database_facts(cli *c, cJSON *e) {
   mlaf_db_close(db);
 }
 
+/* The stamp covers gen/ and templates/: equal stamps generate equal sources. */
 static void generator_facts(const cli *c, cJSON *e) {
   char stamp[MLAF_HASH_HEX] = "";
   mlaf_err why = {MLAF_OK, ""};

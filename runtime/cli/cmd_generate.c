@@ -26,6 +26,7 @@ static mlaf_status write_sources(cli *c, const char *dir, const cli_kernel *k, s
   return status;
 }
 
+/* JSON carries the source itself when no directory takes it. */
 static void list_kernels(const cli *c, const cli_kernel *k, size_t n, const char *target) {
   static const char *const columns[] = {"symbol", "template", ">bytes", "src_hash", "params", NULL};
   cli_table *t = c->json ? NULL : mlaf_cli_table_new(columns);

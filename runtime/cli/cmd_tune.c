@@ -39,6 +39,7 @@ static void space_row(const cli *c, cli_table *t, const mlaf_variant *v) {
   mlaf_cli_table_cell(t, "%s", v->rejected ? v->rejected : "");
 }
 
+/* Needs the device for its target only: nothing is compiled, loaded or recorded. */
 static int dry_run(cli *c, const mlaf_problem *p) {
   static const char *const columns[] = {">model us", ">threads", ">regs", ">lds", "variant", "rejected because", NULL};
   mlaf_gen *g = NULL;
@@ -71,6 +72,7 @@ static void candidate_json(const mlaf_tuner_item *item) {
   mlaf_cli_emit(e);
 }
 
+/* Failures keep their place in the table: what was tried and why it was not taken is half of the result. */
 static void candidate_row(cli_table *t, const mlaf_tuner_item *item) {
   const mlaf_sample *s = &item->sample;
   bool timed = s->outcome == MLAF_OUT_OK || s->outcome == MLAF_OUT_NOISY;
@@ -117,6 +119,7 @@ static void summary_json(const cli *c, const char *problem, const mlaf_tuner_res
   mlaf_cli_emit(e);
 }
 
+/* The choice and where it is kept, then what it cost: "0 compiles" is how a second run shows that it remembered. */
 static void summary_text(const cli *c, const mlaf_tuner_result *r) {
   if (r->has_choice)
     printf("choice    %s\n          %.2f us %s, %+.1f %% ahead of the second, error %.2e; %s%s\n", r->choice.variant,

@@ -40,6 +40,7 @@ static mlaf_status parse_inject(cli *c, bool wanted[SUITES]) {
   return MLAF_OK;
 }
 
+/* References are computed once and serve every variant. */
 static mlaf_status make_suites(job *j) {
   bool wanted[SUITES] = {false};
   mlaf_status status = parse_inject(j->c, wanted);
@@ -82,6 +83,7 @@ static bool is_finding(mlaf_status s) {
   return s == MLAF_E_INCORRECT || s == MLAF_E_FAULT || s == MLAF_E_DEVICE || s == MLAF_E_TIMEOUT;
 }
 
+/* Every suite runs even when an earlier one failed: which cases fail tells what is wrong. */
 static mlaf_status run_suites(job *j, const mlaf_loaded *l) {
   bool wrong = false;
   mlaf_status status = MLAF_OK;
@@ -106,6 +108,7 @@ static mlaf_status run_suites(job *j, const mlaf_loaded *l) {
   return status;
 }
 
+/* What a program would run: the database's choice, else the model's, else the baseline. */
 static mlaf_status verify_planned(job *j) {
   mlaf_planned planned;
   mlaf_plan_opts opts = MLAF_PLAN_OPTS_INIT;

@@ -117,6 +117,7 @@ static bool ends_block(const char *text) {
   return starts(text, "s_cbranch_") || starts(text, "s_branch ") || starts(text, "s_endpgm") || starts(text, "s_setpc");
 }
 
+/* A block starts at a branch target or behind a branch, and ends in front of the next start. */
 static void find_blocks(graph *g) {
   bool leader = true;
   for (size_t i = 0; i < g->n_lines; i++) g->block_of[i] = 0;
@@ -137,6 +138,7 @@ static void find_blocks(graph *g) {
     for (size_t i = g->blocks[k].first; i <= g->blocks[k].last; i++) g->block_of[i] = k;
 }
 
+/* Successors: where the branch goes, and what follows unless the branch is unconditional or the program ends. */
 static void link_blocks(graph *g) {
   for (int k = 0; k < g->n; k++) {
     block *b = &g->blocks[k];
@@ -176,6 +178,7 @@ static bool number_blocks(graph *g) {
   return ok;
 }
 
+/* Nearest common dominator: climb from whichever block is later in the order. */
 static int meet(const graph *g, int a, int b) {
   while (a != b) {
     while (g->blocks[a].order > g->blocks[b].order) a = g->blocks[a].idom;
@@ -292,6 +295,7 @@ static void count_block(const graph *g, const block *b, cli_evidence *out) {
   }
 }
 
+/* The whole loop's size beside the round's tells how much of it is seldom executed. */
 static void count_hot_loop(graph *g, cli_evidence *out) {
   int header = find_hot_loop(g, &out->loops);
   if (header < 0) return;

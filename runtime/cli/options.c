@@ -117,6 +117,7 @@ static int check_value(cli *c, cli_opt o) {
   return CLI_OK;
 }
 
+/* A value given twice is more likely a slip than an override. */
 static int take(cli *c, int o, const char *value) {
   if (o == O_VERBOSE) c->verbose++;
   if (c->given[o] && table[o].kind != FLAG) return mlaf_cli_usage(c, "--%s is given twice", table[o].name);

@@ -47,6 +47,7 @@ static void print_cell(const cli_table *t, int column, int width, const char *te
   else printf("%-*s  ", width, text);
 }
 
+/* Widths come from all rows, so a table is printed at its end; long runs show progress on stderr meanwhile. */
 void mlaf_cli_table_end(cli_table *t) {
   if (!t) return;
   int *widths = calloc((size_t)t->n_columns, sizeof *widths);
@@ -115,6 +116,7 @@ void mlaf_cli_json_timing(cJSON *to, const mlaf_timing *t) {
     cJSON_AddNumberToObject(parts, t->parts[i].name, t->parts[i].ns);
 }
 
+/* Times and errors of a candidate that was not timed are left out rather than printed as 0. */
 void mlaf_cli_json_sample(cJSON *to, const mlaf_sample *s) {
   cJSON_AddStringToObject(to, "variant", s->variant);
   cJSON_AddNumberToObject(to, "splits", s->splits);

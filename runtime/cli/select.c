@@ -70,6 +70,7 @@ void mlaf_cli_variants_free(cli_variants *v) {
   *v = (cli_variants){NULL, 0, 0};
 }
 
+/* Variants share kernels: splits are a launch argument, and all splits share a few combine kernels. */
 static void add_kernel(cli_kernel *list, size_t *n, const mlaf_kernel_desc *k, const char *variant, bool combine) {
   if (!k->template_name) return;
   for (size_t i = 0; i < *n; i++)
@@ -80,6 +81,7 @@ static void add_kernel(cli_kernel *list, size_t *n, const mlaf_kernel_desc *k, c
   list[(*n)++] = (cli_kernel){.desc = k, .variant = variant, .variants = 1, .combine = combine};
 }
 
+/* Decode kernels first, in the model's order, then the combine kernels. */
 mlaf_status mlaf_cli_kernels(cli *c, mlaf_gen *g, const char *target, const cli_variants *v, cli_kernel **out,
                              size_t *n) {
   cli_kernel *list = calloc(2 * v->n + 1, sizeof *list);

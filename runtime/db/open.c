@@ -146,6 +146,7 @@ static mlaf_status inspect_raw(const char *path, bool *suspect, mlaf_err *err) {
   return MLAF_OK;
 }
 
+/* Enough for a person to recognise the file by. */
 static void list_tables(sqlite3 *sql, char *out, size_t size) {
   sqlite3_stmt *s = NULL;
   size_t used = 0;
@@ -185,6 +186,7 @@ static char *immutable_uri(const char *path) {
   return mlaf_text_take(&t);
 }
 
+/* The file may come from anywhere: no functions of its schema are trusted, every page is checked as it is read. */
 static mlaf_status connect(mlaf_db *db, const char *name, int flags, mlaf_err *err) {
   if (db->sql) sqlite3_close(db->sql);
   db->sql = NULL;
@@ -199,6 +201,7 @@ static mlaf_status connect(mlaf_db *db, const char *name, int flags, mlaf_err *e
   return MLAF_OK;
 }
 
+/* SQLite wants to create the shared memory of a WAL file even for reading; where it may not, nobody else writes either. */
 static mlaf_status connect_read_only(mlaf_db *db, mlaf_err *err) {
   mlaf_status status = connect(db, db->path, SQLITE_OPEN_READONLY, err);
   if (status != MLAF_OK || mlaf_db_pragma(db, "PRAGMA schema_version") >= 0) return status;

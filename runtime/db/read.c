@@ -73,10 +73,12 @@ static int by_distance(const void *left, const void *right) {
   return strcmp(a->problem, b->problem);
 }
 
+/* In doublings: batch 4 is as far from 8 as from 2. */
 static double distance(const mlaf_problem *p, double batch, double ctx) {
   return fabs(log2(batch / p->batch)) + fabs(log2(ctx / p->ctx));
 }
 
+/* Somebody else's measurement ranks below one's own. */
 static mlaf_source effective(int source, bool imported) {
   return source == MLAF_SRC_MEASURED && imported ? MLAF_SRC_IMPORTED : (mlaf_source)source;
 }
@@ -286,6 +288,7 @@ mlaf_status mlaf_db_each_miss(mlaf_db *db, mlaf_db_miss_fn fn, void *user, mlaf_
   return status;
 }
 
+/* For people and tests; planning never counts. */
 mlaf_status mlaf_db_count(mlaf_db *db, mlaf_db_counts *out, mlaf_err *err) {
   sqlite3_stmt *s = mlaf_db_prepare(db, MLAF_S_COUNTS, err);
   if (!s) return MLAF_E_DB;

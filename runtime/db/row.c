@@ -30,6 +30,7 @@ bool mlaf_db_text(sqlite3_stmt *s, int column, char *out, size_t size) {
   return n >= 0 && (size_t)n < size;
 }
 
+/* Range-checked: a flipped bit in the file must not become a launch size. */
 static bool number(sqlite3_stmt *s, int column, int64_t low, int64_t high, int64_t *out) {
   *out = sqlite3_column_int64(s, column); /* NULL reads as 0 */
   return *out >= low && *out <= high;

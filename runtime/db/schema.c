@@ -128,6 +128,7 @@ int64_t mlaf_db_pragma(mlaf_db *db, const char *sql) {
   return sqlite3_finalize(s) == SQLITE_OK ? value : -1;
 }
 
+/* All steps and the stamp are one transaction: a file is never half migrated. */
 static mlaf_status apply(mlaf_db *db, int from, mlaf_err *err) {
   for (int v = from; v < MLAF_DB_SCHEMA; v++)
     if (sqlite3_exec(db->sql, migrations[v], NULL, NULL, NULL) != SQLITE_OK)

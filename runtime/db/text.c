@@ -130,6 +130,7 @@ typedef struct parser {
   mlaf_err *err;
 } parser;
 
+/* Line, column and the text itself: an import error is fixed in an editor. */
 static mlaf_status complain(const parser *p, const column *c, const char *field, int length, const char *why) {
   return mlaf_fail(p->err, MLAF_E_ARG, "line %zu, column '%s': '%.*s' %s", p->line, c->name, length > 80 ? 80 : length,
                    field, why);
@@ -277,6 +278,7 @@ static int by_key(const void *left, const void *right) {
   return order ? order : strcmp(a->row.choice.problem, b->row.choice.problem);
 }
 
+/* Duplicates are found after sorting; the message names the later line first. */
 static mlaf_status parse_all(parser *p, const char *text) {
   mlaf_text names = MLAF_TEXT_INIT(4096);
   for (size_t i = 0; i < COLUMNS; i++) mlaf_text_fmt(&names, "%s%s", i ? "\t" : "", columns[i].name);

@@ -108,6 +108,7 @@ static void bind_id(sqlite3_stmt *s, int at, int64_t id) {
   else sqlite3_bind_null(s, at);
 }
 
+/* One row for each handle that writes: the choice rule tells this run's candidates from what stood before it. */
 static mlaf_status open_run(mlaf_db *db, int64_t device, mlaf_err *err) {
   if (db->run) return MLAF_OK;
   sqlite3_stmt *s = mlaf_db_prepare(db, MLAF_S_ADD_RUN, err);
@@ -165,6 +166,7 @@ static mlaf_status insert_sample(mlaf_db *db, const mlaf_device_info *dev, const
   return status;
 }
 
+/* What cannot be true never gets in, so that readers need not wonder. */
 static mlaf_status check_sample(const mlaf_sample *s, mlaf_err *err) {
   if ((unsigned)s->outcome >= MLAF_OUT_COUNT || (unsigned)s->source >= MLAF_SRC_COUNT || !s->variant[0])
     return mlaf_fail(err, MLAF_E_ARG, "a sample needs a variant, an outcome and a source");
@@ -177,6 +179,7 @@ static mlaf_status check_sample(const mlaf_sample *s, mlaf_err *err) {
   return MLAF_OK;
 }
 
+/* Sample and choice change together or not at all. */
 mlaf_status mlaf_db_add_sample(mlaf_db *db, const mlaf_device_info *dev, const char *toolchain, const mlaf_problem *p,
                                const mlaf_sample *x, mlaf_err *err) {
   mlaf_err local;

@@ -55,6 +55,7 @@ static void hand_over(tuner *t, size_t i) {
   c->done++;
 }
 
+/* On the compile thread. Returning false makes the pool drop what it has not started. */
 static bool on_job(void *user, size_t done, size_t total, const mlaf_compile_job *job) {
   tuner *t = user;
   tune_compiler *c = &t->compiler;
@@ -80,6 +81,7 @@ static void *compile_all(void *user) {
   return NULL;
 }
 
+/* In the order of the candidates: the first one can be verified while the rest is being compiled. */
 static void ask_for(tuner *t, int index) {
   tune_compiler *c = &t->compiler;
   tune_kernel *k = index < 0 ? NULL : &t->kernels[index];
@@ -120,6 +122,7 @@ static bool is_ready(const tuner *t, int index) {
   return index < 0 || t->kernels[index].ready || t->kernels[index].trouble;
 }
 
+/* Wakes up ten times a second to notice a cancel and to keep the progress line alive. */
 bool mlaf_tuner_compile_wait(tuner *t, const tune_candidate *x) {
   tune_compiler *c = &t->compiler;
   bool ready = false;
@@ -142,6 +145,7 @@ bool mlaf_tuner_compile_wait(tuner *t, const tune_candidate *x) {
   return ready;
 }
 
+/* The run's figures count what really happened: a cancelled job never reached a compiler. */
 mlaf_status mlaf_tuner_compile_end(tuner *t, bool stop, mlaf_err *err) {
   tune_compiler *c = &t->compiler;
   if (c->running) {

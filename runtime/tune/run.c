@@ -35,6 +35,7 @@ void mlaf_tuner_report(tuner *t, const char *activity, const tune_candidate *c) 
   t->opts.progress(t->opts.progress_user, &p);
 }
 
+/* A full disk ends the run: hours of results that nobody keeps help nobody. What is recorded stays. */
 static mlaf_status record(tuner *t, const tune_candidate *c, mlaf_err *err) {
   if (!t->record) return MLAF_OK;
   mlaf_status status = mlaf_db_add_sample(t->env->db, t->info, t->toolchain, t->problem, &c->item.sample, err);
@@ -43,6 +44,7 @@ static mlaf_status record(tuner *t, const tune_candidate *c, mlaf_err *err) {
   return MLAF_OK;
 }
 
+/* The candidate is in the database before the next one begins, its failure too. */
 static mlaf_status finish_one(tuner *t, tune_candidate *c, mlaf_err *err) {
   mlaf_status tried = mlaf_tuner_try(t, c, err);
   if (c->state != TUNE_DONE) return tried;
@@ -60,6 +62,7 @@ static mlaf_status finish_one(tuner *t, tune_candidate *c, mlaf_err *err) {
   return tried != MLAF_OK ? tried : recorded;
 }
 
+/* The compile thread is always joined here, whatever ends the round. */
 static mlaf_status one_round(tuner *t, mlaf_err *err) {
   mlaf_status status = mlaf_tuner_compile_start(t, err);
   for (size_t i = 0; status == MLAF_OK && i < t->n && !mlaf_tuner_stop(t); i++) {
@@ -73,6 +76,7 @@ static mlaf_status one_round(tuner *t, mlaf_err *err) {
   return stop ? status : compiled;
 }
 
+/* A stop is told apart from a failure: a time limit is no error, a cancel is its own status, and both keep their results. */
 static mlaf_status all_rounds(tuner *t, mlaf_err *err) {
   mlaf_status status = MLAF_OK;
   for (int round = 1; round <= ROUNDS && status == MLAF_OK && !mlaf_tuner_stop(t); round++)
@@ -99,6 +103,7 @@ static int best_first(const void *left, const void *right) {
   return strcmp(a->variant, b->variant);
 }
 
+/* Only candidates of this run: what an earlier run with a larger limit tried is in the database, not in this table. */
 static mlaf_status collect(tuner *t, mlaf_err *err) {
   mlaf_tuner_result *out = t->out;
   out->items = calloc(t->n + 1, sizeof *out->items);
@@ -147,6 +152,7 @@ static bool of_this_space(void *user, const mlaf_choice *c) {
   return false;
 }
 
+/* The database's rule decides where there is one, so that CLI, planner and export agree. */
 static void choose(tuner *t) {
   mlaf_tuner_result *out = t->out;
   mlaf_rung rung;
@@ -157,6 +163,7 @@ static void choose(tuner *t) {
   if (!out->has_choice) choose_here(t);
 }
 
+/* Nothing passed: say what became of all, and of the first in full. */
 static mlaf_status explain_failure(const tuner *t, mlaf_err *err) {
   size_t counts[MLAF_OUT_COUNT] = {0};
   mlaf_text text = MLAF_TEXT_INIT(1024);

@@ -175,6 +175,7 @@ static void first_round(selection *s) {
   best_of_groups(s, NULL, SIZE_MAX);
 }
 
+/* 0 when nothing of the group passed. */
 static double group_best(const selection *s, int group, uint32_t *splits) {
   double best = 0;
   for (size_t i = 0; i < s->t->n; i++) {
@@ -214,6 +215,7 @@ static int near_groups(const selection *s, double within, int *order, double *ti
   return n;
 }
 
+/* In model order. Where timing is slow only a few more are tried. */
 static void further_splits(selection *s, int group) {
   int taken = 0;
   for (size_t i = 0; i < s->t->n; i++) {
@@ -224,6 +226,7 @@ static void further_splits(selection *s, int group) {
   }
 }
 
+/* Decode and combine times add up, so other combine kernels are tried at the best split count only. */
 static void further_combines(selection *s, int group) {
   uint32_t splits = 0;
   group_best(s, group, &splits);

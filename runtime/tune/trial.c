@@ -79,6 +79,7 @@ static mlaf_status check_code(tuner *t, tune_candidate *c, int index, size_t ker
   return MLAF_OK;
 }
 
+/* The decode kernel's resources are the candidate's: the combine kernel is small and shared. */
 static mlaf_status check_codes(tuner *t, tune_candidate *c, bool *usable, mlaf_err *err) {
   mlaf_kernel_meta meta = {.vgpr_count = 0}, combine = {.vgpr_count = 0};
   mlaf_status status = check_code(t, c, c->decode, sizeof(mlaf_decode_args), usable, &meta, err);
@@ -104,6 +105,7 @@ static mlaf_status open_variant(tuner *t, const tune_candidate *c, mlaf_loaded *
   return t->steps->open(t->env->device, t->problem, &desc, out, err);
 }
 
+/* A candidate three times slower than the best needs no exact time; and none may outlast the run's limit. */
 static mlaf_time_opts time_opts(const tuner *t) {
   mlaf_time_opts o = mlaf_bench_time_opts();
   if (t->best >= 0) o.give_up_ns = GIVE_UP * t->list[t->best].item.sample.timing.ns;
@@ -119,6 +121,7 @@ static bool is_noisy(const mlaf_timing *timing, const mlaf_time_opts *opts) {
   return timing->samples < NOISY_SAMPLES || timing->p90_ns > NOISY_RATIO * timing->p10_ns;
 }
 
+/* Only the timing itself holds the device lock: two tuners may verify side by side. */
 static mlaf_status time_variant(tuner *t, tune_candidate *c, const mlaf_loaded *l, mlaf_err *err) {
   mlaf_sample *s = &c->item.sample;
   mlaf_time_opts opts = time_opts(t);
@@ -140,6 +143,7 @@ static mlaf_status time_variant(tuner *t, tune_candidate *c, const mlaf_loaded *
   return MLAF_OK;
 }
 
+/* Verified with the very split count it will be timed and chosen with. */
 static mlaf_status verify_and_time(tuner *t, tune_candidate *c, mlaf_err *err) {
   mlaf_loaded *loaded = NULL;
   mlaf_verify_result verified = {.error = 0};
@@ -153,6 +157,7 @@ static mlaf_status verify_and_time(tuner *t, tune_candidate *c, mlaf_err *err) {
   return status;
 }
 
+/* Suite and bench are made by the first candidate that needs them: a resumed run with nothing to do allocates neither. */
 mlaf_status mlaf_tuner_try(tuner *t, tune_candidate *c, mlaf_err *err) {
   bool usable = false;
   c->item.sample.source = t->modelled ? MLAF_SRC_MODELLED : MLAF_SRC_MEASURED;
