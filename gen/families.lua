@@ -8,7 +8,7 @@
 --   step     cached tokens one round of a workgroup covers
 --   wave     per wave and round: mfma and other instructions, LDS bytes read
 --   wg       per workgroup and round: LDS bytes written, barriers; tail_clk once at the end
---   stall_clk  per round, when better or worse than the model's default
+--   stall_clk, overlap_loss  when better or worse than the model's defaults
 --   inflight bytes of loads outstanding per wave; streaming: the cache's loads ask not to be kept
 local lds_plan = require("lds_plan")
 
@@ -24,6 +24,8 @@ local function mfma_per_tile(p, psplit) return (p.rank + p.rope) // 16 + psplit 
 -- bf16 Q of a block in registers per lane (16 x cols over 64 lanes, two per register); fp32 O in groups of 128 columns.
 local function q_regs(p) return (p.rank + p.rope) // 8 end
 local function o_regs(p) return ceil_div(p.rank, 128) * 32 end
+
+local REG_STALL = 600
 
 -- Register-only: a wave takes `tile` tokens x all columns from global memory, no LDS and no barrier in the loop. The waves
 -- of a workgroup take turns on the tokens of the same rows and merge their O through LDS at the end.
@@ -53,7 +55,7 @@ families.reg = {
     local nk, nj, subs = (p.rank + p.rope) // 32, ceil_div(p.rank, 128), v.tile // 16
     local piece = v.waves <= 4 and 4 or 2 -- registers of an O block that one merge step takes
     local merge = 4 * v.waves * 16 * (32 * piece + 4) + 12 * v.waves * 16 * v.blocks
-    local rescale = v.rescale == "always" and o_regs(p) * v.blocks or 4
+    local rescale = v.rescale == "always" and 5 * o_regs(p) * v.blocks // 2 or 4 -- O lives in accumulators: out, times, in
     return {
       threads = 64 * v.waves,
       rows_per_wg = 16 * v.blocks,
@@ -70,6 +72,7 @@ families.reg = {
       wg = { lds_write = 0, barriers = 0, tail_clk = 400 + 8 * nj * v.waves * v.blocks * 16 },
       inflight = subs * (nk + 4 * nj) * 1024,
       streaming = v.kvload == "nt",
+      stall_clk = REG_STALL + (v.qsrc == "lds" and 120 or 0), -- one tile of each form in flight: loads are waited for
     }
   end,
 }
@@ -131,6 +134,7 @@ families.lds = {
       },
       wg = { lds_write = tile, barriers = 1, tail_clk = 0 },
       stall_clk = v.order == "ahead" and 80 or nil,
+      overlap_loss = 0.5, -- waves meet at every tile: whoever waits for memory makes all wait
       inflight = (v.load == "dma" and v.stages - 1 or 1) * tile // v.waves,
     }
   end,

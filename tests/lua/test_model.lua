@@ -77,3 +77,24 @@ test("few heads: bound by memory, within 2x of the bytes at sustained bandwidth"
   local ns = best("mla_decode:h16,b128,s8192").model_ns
   ok(ns > 250e3 and ns < 600e3, "guide 3.2: 289 us realistic, got %g us", ns / 1000)
 end)
+
+-- Pairs of variants of one problem whose times differ by more than 2 %: how many does the model put in the same order?
+test("ranks like the emulator's timing model", function()
+  local rows, same, all = {}, 0, 0
+  for _, line in ipairs(T.lines("tests/lua/emulator_times.tsv")) do
+    local text, name, us = line:match("^(.-)\t(.-)\t(.*)$")
+    local good, v = pcall(space.variant, problem.parse(text), "gfx942", name)
+    if good then rows[#rows + 1] = { problem = text, us = tonumber(us), ns = v.model_ns } end
+  end
+  ok(#rows >= 40, "only %d of the recorded variants are still in the space: record new times", #rows)
+  for i, a in ipairs(rows) do
+    for j = i + 1, #rows do
+      local b = rows[j]
+      if a.problem == b.problem and math.abs(a.us - b.us) > 0.02 * a.us then
+        all = all + 1
+        if (a.us - b.us) * (a.ns - b.ns) > 0 then same = same + 1 end
+      end
+    end
+  end
+  ok(same >= 0.85 * all, "%d of %d pairs in the emulator's order", same, all)
+end)
