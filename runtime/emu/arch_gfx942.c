@@ -3,7 +3,7 @@
  *   llvm    LLVM SISchedule.td, GCNSubtarget    maf     AMD blog "Measuring max achievable FLOPs", part 2
  *   ubench  carlushuang/gcnasm (MI308X, the same CU and HBM; 1420 MHz)
  *   cc      chipsandcheese.com, MI300X          lds     AMD blog "LDS bank conflicts"
- *   pr2039  ROCm/aiter PR 2039: decode + reduce at ctx 21, B = 1: 12.5 to 15.5 us
+ *   pr2039  ROCm/aiter PR 2039: decode and reduce kernels at ctx 21, B = 1: 12.5 to 15.5 us together
  *   assumed no public figure: chosen, and only the order of results may lean on it */
 #include "emu/arch_gfx942.h"
 
@@ -16,7 +16,9 @@ const emu_arch emu_gfx942 = {
     .boost_mhz = 2100,                           /* wp */
     .mfma_mhz = 1207,                            /* maf: dense bf16, random data, 750 W */
     .mfma_busy = 0.94,                           /* maf: 708 TF at 1207 MHz is 94 % of the peak at that clock */
-    .throttle_ns = 100e3,                        /* maf: 20-60 us kernels still see 1.7 to 2.1 GHz */
+    .mfma_power = 0.9, .valu_power = 0.35,       /* assumed: shares of the 750 W that full matrix and vector pipes draw at
+                                                    mfma_mhz; VALU alone then sustains 1.7 GHz */
+    .throttle_ns = 60e3,                         /* maf: 20-60 us kernels still see 1.7 to 2.1 GHz */
 
     .issue_clk = 4,                              /* isa: a wave issues at most every 4 clk; a wave64 VALU takes 4 */
     .trans_clk = 16,                             /* llvm: WriteTrans32, a quarter of the rate */
@@ -39,11 +41,13 @@ const emu_arch emu_gfx942 = {
     .l2_bpc_xcd = 2048, .l2_bytes = 4 << 20,     /* wp: per XCD */
 
     .mall_bytes = 256 << 20,                     /* wp */
-    .mall_bps = 8.0e12,                          /* between cc 11.9 and AMD origami 7.3 TB/s */
+    .mall_bps = 6.5e12,                          /* cc 11.9, AMD origami 7.3; AITER's 16-head kernel, whose 8 head groups read
+                                                    the cache through it, drew 5.2 to 6.2 TB/s (TileLang's figure) */
     .mall_latency_ns = 218,                      /* cc */
     .hbm_bps = 4.2e12,                           /* ubench 4.31-4.56, membench 4.17, origami 4.0 TB/s of 5.3 */
     .hbm_latency_ns = 438,                       /* ubench: 622 clk at 1420 MHz, idle; queueing is simulated */
 
-    .launch_ns = 5000, .next_launch_ns = 3500,   /* pr2039, less about 2 us of each kernel's own work */
+    .launch_ns = 4000, .next_launch_ns = 3000,   /* assumed: packet to first wave, end of kernel to the next; pr2039 has
+                                                    kernel durations only, and the replay of its stage 1 gives 11 of 15 us */
     .wg_start_clk = 500,                         /* assumed: dispatch, register initialisation, first instruction fetch */
 };

@@ -4,7 +4,7 @@
 
 typedef struct emu_arch {
   int cus, xccs, simds, waves_per_simd, lds_bytes, vgprs, vgpr_granule, max_wgs_per_cu;
-  double boost_mhz, mfma_mhz, mfma_busy, throttle_ns;
+  double boost_mhz, mfma_mhz, mfma_busy, mfma_power, valu_power, throttle_ns;
   int issue_clk, trans_clk, branch_clk, barrier_clk, sleep_clk, smem_latency_clk, vmem_backlog_clk;
   double lds_read_bpc, lds_write_bpc;
   int lds_latency_read[3], lds_latency_write[3], lds_crossbar_latency;

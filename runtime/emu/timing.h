@@ -100,7 +100,7 @@ typedef struct emu_cu_env {
 typedef struct emu_cu_result {
   uint64_t clk;                    /* from start to the end of the last resident */
   double part[EMU_PART_COUNT];     /* clk of the average wave; sums to its lifetime */
-  double mfma_busy;                /* matrix-pipe clocks of all SIMDs */
+  double mfma_busy, valu_busy;     /* pipe clocks of all SIMDs */
   double l2_bytes, mall_bytes, hbm_bytes;
 } emu_cu_result;
 

@@ -260,6 +260,7 @@ static void run_valu(cu *c, wave *w, const op *o) {
   *valu = w->t + (o->unit == U_MFMA ? (uint64_t)issue : o->clk);
   if (o->unit != U_VALU) *mfma = w->t + o->clk;
   if (matrix) c->out->mfma_busy += o->clk;
+  else c->out->valu_busy += o->clk;
   spend(w, (uint64_t)issue, matrix ? EMU_PART_MFMA : EMU_PART_ISSUE);
 }
 

@@ -1,10 +1,10 @@
 /* The device's `time`: sampled workgroups, replayed on one CU under what the rest of the chip leaves it, list-scheduled
  * over 8 XCDs x 38 CUs.
  *
- * Bandwidth is shared equally by the workgroups in flight. The clock follows power: fp32-accumulating MFMA at mfma_busy of
- * the matrix pipes sustains mfma_mhz, power goes with the cube of the clock, so busy fraction u allows
- * mfma_mhz * (mfma_busy / u)^(1/3), at most boost; a launch of T sees boost at its start and the sustained clock in the
- * long run, weighted T / (T + throttle_ns). Two passes: the second has the clock and the concurrency the first one found.
+ * Bandwidth is shared equally by the workgroups in flight. The clock follows power: dense MFMA, mfma_busy of the matrix
+ * pipes, sustains mfma_mhz. Power goes with the cube of the clock, so matrix pipes busy u and vector pipes busy v allow
+ * mfma_mhz / (mfma_power u / mfma_busy + valu_power v)^(1/3), at most boost. A launch of T sees boost at its start and
+ * the sustained clock in the long run, weighted T / (T + throttle_ns). Passes repeat until clock and concurrency settle.
  * Caches are cold, except that what an earlier launch of the sequence wrote is in the Infinity Cache. */
 #include <math.h>
 #include <pthread.h>
@@ -28,11 +28,12 @@ typedef struct model {
   double in_flight;       /* workgroups that share the bandwidth */
   emu_cu_result *full, *tail; /* per sample: while the chip is full; in the last, partial round (NULL: same) */
   uint64_t tail_groups;
+  int tail_residents;
   int threads;
 } model;
 
 typedef struct outcome {
-  double clk, busy, idle_clk;
+  double clk, busy, valu; /* valu, busy: share of the chip's vector and matrix pipes in use */
   double part[EMU_PART_COUNT];
   double in_flight; /* average */
 } outcome;
@@ -124,7 +125,7 @@ static void sift(double *heap, size_t n) {
 static bool schedule(const model *m, outcome *o) {
   const emu_arch *a = m->arch;
   size_t per_xcd = (size_t)(a->cus / a->xccs * m->residents);
-  double *heap = calloc(per_xcd * (size_t)a->xccs, sizeof *heap), work = 0, busy = 0;
+  double *heap = calloc(per_xcd * (size_t)a->xccs, sizeof *heap), work = 0, busy = 0, valu = 0;
   if (!heap) return false;
   *o = (outcome){0};
   for (uint64_t id = 0; id < m->groups; id++) {
@@ -135,7 +136,8 @@ static bool schedule(const model *m, outcome *o) {
     if (h[0] > o->clk) o->clk = h[0];
     sift(h, per_xcd);
     work += clk;
-    busy += r->mfma_busy / (tail ? 1 : m->residents);
+    busy += r->mfma_busy / (tail ? m->tail_residents : m->residents);
+    valu += r->valu_busy / (tail ? m->tail_residents : m->residents);
     for (int p = 0; p < EMU_PART_COUNT; p++) o->part[p] += r->part[p];
     o->part[EMU_PART_LAUNCH] += a->wg_start_clk;
   }
@@ -145,11 +147,13 @@ static bool schedule(const model *m, outcome *o) {
   o->part[EMU_PART_IDLE] = o->clk > sum ? o->clk - sum : 0;
   o->in_flight = work / o->clk;
   o->busy = busy / (o->clk * a->cus * a->simds);
+  o->valu = valu / (o->clk * a->cus * a->simds);
   return true;
 }
 
-static double clock_for(const emu_arch *a, double busy, double ns) {
-  double sustained = busy > 0 ? a->mfma_mhz * cbrt(a->mfma_busy / busy) : a->boost_mhz;
+static double clock_for(const emu_arch *a, const outcome *o, double ns) {
+  double power = a->mfma_power * o->busy / a->mfma_busy + a->valu_power * o->valu;
+  double sustained = power > 0 ? a->mfma_mhz / cbrt(power) : a->boost_mhz;
   if (sustained > a->boost_mhz) sustained = a->boost_mhz;
   return a->boost_mhz - (a->boost_mhz - sustained) * ns / (ns + a->throttle_ns);
 }
@@ -159,10 +163,9 @@ static bool converge(model *m, outcome *o) {
   m->in_flight = (double)(m->groups < m->slots ? m->groups : m->slots);
   for (int pass = 0;; pass++) {
     if (!replay_all(m, m->residents, m->in_flight, m->full)) return false;
-    int tail_residents = (int)((m->tail_groups + (uint64_t)m->arch->cus - 1) / (uint64_t)m->arch->cus);
-    if (m->tail && !replay_all(m, tail_residents, (double)m->tail_groups, m->tail)) return false;
+    if (m->tail && !replay_all(m, m->tail_residents, (double)m->tail_groups, m->tail)) return false;
     if (!schedule(m, o)) return false;
-    double clock = clock_for(m->arch, o->busy, o->clk / m->clock_mhz * 1000);
+    double clock = clock_for(m->arch, o, o->clk / m->clock_mhz * 1000);
     double in_flight = m->tail ? m->in_flight : o->in_flight;
     bool settled = fabs(clock / m->clock_mhz - 1) < 0.01 && in_flight > 0.9 * m->in_flight;
     if (settled || pass + 1 == PASSES) return true;
@@ -249,6 +252,7 @@ static mlaf_status model_launch(emu_device *dev, const mlaf_launch *l, size_t in
                .residents = per_cu_groups < (uint64_t)fit ? (int)per_cu_groups : fit};
     m.slots = (uint64_t)(a->cus * m.residents);
     m.tail_groups = groups > m.slots ? groups % m.slots : 0;
+    m.tail_residents = (int)((m.tail_groups + (uint64_t)a->cus - 1) / (uint64_t)a->cus);
     m.full = calloc(2 * rec.n_samples, sizeof *m.full);
     m.tail = m.full && m.tail_groups ? m.full + rec.n_samples : NULL;
     outcome o;
