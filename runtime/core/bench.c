@@ -158,18 +158,21 @@ static mlaf_status grow_workspace(mlaf_bench *b, size_t need, mlaf_err *err) {
   return st;
 }
 
-mlaf_status mlaf_bench_time(mlaf_bench *b, const mlaf_loaded *l, const mlaf_time_opts *time, mlaf_timing *out,
-                            mlaf_err *err) {
-  const mlaf_time_opts defaults = mlaf_bench_time_opts();
-  const uint32_t splits = mlaf_loaded_splits(l);
-  mlaf_prepared prepared;
+mlaf_status mlaf_bench_prepare(mlaf_bench *b, const mlaf_loaded *l, uint32_t splits, mlaf_prepared *out, mlaf_err *err) {
   if (mlaf_loaded_device(l) != b->dev) return mlaf_fail(err, MLAF_E_ARG, "bench and variant are on different devices");
   mlaf_status st = grow_workspace(b, mlaf_workspace_size(&b->problem, splits, b->args.total_q), err);
   if (!st) st = mlaf_args_check(&b->problem, splits, &b->args, err);
-  if (st) return st;
-  mlaf_loaded_prepare(l, splits, &b->args, &prepared);
+  if (!st) mlaf_loaded_prepare(l, splits, &b->args, out);
+  return st;
+}
+
+mlaf_status mlaf_bench_time(mlaf_bench *b, const mlaf_loaded *l, const mlaf_time_opts *time, mlaf_timing *out,
+                            mlaf_err *err) {
+  const mlaf_time_opts defaults = mlaf_bench_time_opts();
+  mlaf_prepared prepared;
   mlaf_timing timing = {0};
-  st = mlaf_ops(b->dev)->time(b->dev, prepared.launches, prepared.n, time ? time : &defaults, &timing, err);
+  mlaf_status st = mlaf_bench_prepare(b, l, mlaf_loaded_splits(l), &prepared, err);
+  if (!st) st = mlaf_ops(b->dev)->time(b->dev, prepared.launches, prepared.n, time ? time : &defaults, &timing, err);
   if (!st) *out = timing;
   return st;
 }

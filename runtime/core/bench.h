@@ -24,6 +24,9 @@ void mlaf_bench_free(mlaf_bench *b);
 mlaf_status mlaf_bench_time(mlaf_bench *b, const mlaf_loaded *l, const mlaf_time_opts *time, mlaf_timing *out,
                             mlaf_err *err);
 
+/* The launches that mlaf_bench_time would time, on the bench's buffers: for who runs them in another way (the profile). */
+mlaf_status mlaf_bench_prepare(mlaf_bench *b, const mlaf_loaded *l, uint32_t splits, mlaf_prepared *out, mlaf_err *err);
+
 /* Warm-up, windows and sample counts of the measurement protocol (MLAF_DB_PROTOCOL). */
 mlaf_time_opts mlaf_bench_time_opts(void);
 

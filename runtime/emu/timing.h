@@ -95,6 +95,7 @@ typedef struct emu_cu_env {
   int residents;          /* copies of the workgroup on the CU */
   double l2_bpc, mall_bpc, hbm_bpc; /* this CU's share, bytes per clk */
   uint64_t l2_reuse_lines;          /* a line comes back from L2 when fewer misses than this lie between */
+  struct emu_cu_log *log;           /* cu_log.h: opened and filled when not NULL; the caller closes it */
 } emu_cu_env;
 
 typedef struct emu_cu_result {
@@ -106,5 +107,24 @@ typedef struct emu_cu_result {
 
 /* False when out of memory. */
 bool emu_cu_run(const emu_cu_env *env, const emu_sample *s, emu_cu_result *out);
+
+/* --- a launch, as the model settled it: what the profile looks at --- */
+
+typedef struct emu_settled {
+  size_t index; /* of the launch in its sequence */
+  const mlaf_launch *launch;
+  const emu_recorder *rec;
+  emu_cu_env env;              /* of a CU while the chip is full */
+  const emu_cu_result *result; /* [rec->n_samples] with env */
+  uint64_t groups;
+  int residents;
+  const char *limit;           /* what keeps more workgroups from a CU */
+  double clk, mfma_busy;       /* of the kernel on the chip; share of all matrix pipes */
+  double launch_ns;            /* before the kernel starts */
+} emu_settled;
+/* Called once per launch, before its recording is freed; false: stop, with *err filled. */
+typedef bool (*emu_observer)(void *user, const emu_settled *s, mlaf_err *err);
+mlaf_status emu_time_observed(emu_device *dev, const mlaf_launch *launches, size_t n, emu_observer observer, void *user,
+                              mlaf_timing *out, mlaf_err *err);
 
 #endif

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "emu/cu_log.h"
 #include "emu/timing.h"
 
 enum { MAX_WAVES = 64, VM_RING = 64, LGKM_RING = 16, SIMDS = 4 };
@@ -28,6 +29,7 @@ typedef struct op {
 
 typedef struct pending {
   uint64_t done;
+  uint32_t conflict; /* clk later than without bank conflicts */
   uint8_t part;
 } pending;
 
@@ -42,6 +44,7 @@ typedef struct wave {
   pending vm[VM_RING], lgkm[LGKM_RING];
   uint64_t smem_done;
   double part[EMU_PART_COUNT];
+  emu_cu_wave *log; /* NULL: no profile */
 } wave;
 
 typedef struct seen {
@@ -55,6 +58,7 @@ typedef struct cu {
   wave *w;
   int n_waves;
   uint64_t valu_free[SIMDS], salu_free[SIMDS], mfma_free[SIMDS];
+  double lds_ideal, lds_simd_ideal[SIMDS]; /* lds_free, lds_simd_free without bank conflicts: the profile only */
   double lds_free, lds_simd_free[SIMDS], ta_free, l2_free, mall_free, hbm_free;
   seen *table;
   size_t table_size, table_used;
@@ -121,33 +125,35 @@ static op decode(const emu_inst *in, const emu_arch *a) {
 
 /* --- time of a wave --- */
 
-static void stall(wave *w, uint64_t until, emu_part part) {
+static void stall(wave *w, uint64_t until, emu_part part, emu_why why) {
   if (until <= w->t) return;
   w->part[part] += (double)(until - w->t);
   w->t = until;
+  if (w->log) emu_cu_log_add(w->log, until, why);
 }
 
 static void spend(wave *w, uint64_t clk, emu_part part) {
   w->part[part] += (double)clk;
   w->t += clk;
+  if (w->log) emu_cu_log_add(w->log, w->t, EMU_WHY_ISSUE);
 }
 
 static double later(double a, double b) { return a > b ? a : b; }
 
-static void push(pending *ring, unsigned size, uint32_t *issued, double done, uint8_t part) {
-  uint64_t t = (uint64_t)done;
-  if (*issued && ring[(*issued - 1) % size].done >= t) { /* returns in order: held by the older one */
-    t = ring[(*issued - 1) % size].done;
-    part = ring[(*issued - 1) % size].part;
-  }
-  ring[(*issued)++ % size] = (pending){t, part};
+static void push(pending *ring, unsigned size, uint32_t *issued, double done, uint8_t part, double conflict) {
+  pending p = {(uint64_t)done, (uint32_t)(conflict > 0 ? conflict : 0), part};
+  const pending *older = &ring[(*issued - 1) % size];
+  if (*issued && older->done >= p.done) p = *older; /* returns in order: held by the older one */
+  ring[(*issued)++ % size] = p;
 }
 
 /* Wait until at most `left` operations are outstanding. */
-static void drain(wave *w, const pending *ring, unsigned size, uint32_t issued, uint32_t *waited, uint32_t left) {
+static void drain(wave *w, const pending *ring, unsigned size, uint32_t issued, uint32_t *waited, uint32_t left,
+                  emu_why why) {
   if (issued - *waited <= left) return;
   const pending *p = &ring[(issued - left - 1) % size];
-  stall(w, p->done, (emu_part)p->part);
+  stall(w, p->done - p->conflict, (emu_part)p->part, why);
+  stall(w, p->done, (emu_part)p->part, EMU_WHY_CONFLICT);
   *waited = issued - left;
 }
 
@@ -255,8 +261,8 @@ static void run_valu(cu *c, wave *w, const op *o) {
   uint64_t *valu = &c->valu_free[w->simd], *mfma = &c->mfma_free[w->simd];
   int issue = c->env->arch->issue_clk;
   bool matrix = o->unit == U_MFMA || o->unit == U_MFMA_ALONE;
-  if (o->unit != U_VALU) stall(w, *mfma, EMU_PART_MFMA);
-  stall(w, *valu, o->unit == U_MFMA ? EMU_PART_MFMA : EMU_PART_ISSUE);
+  if (o->unit != U_VALU) stall(w, *mfma, EMU_PART_MFMA, EMU_WHY_MFMA);
+  stall(w, *valu, o->unit == U_MFMA ? EMU_PART_MFMA : EMU_PART_ISSUE, EMU_WHY_VALU);
   *valu = w->t + (o->unit == U_MFMA ? (uint64_t)issue : o->clk);
   if (o->unit != U_VALU) *mfma = w->t + o->clk;
   if (matrix) c->out->mfma_busy += o->clk;
@@ -264,26 +270,40 @@ static void run_valu(cu *c, wave *w, const op *o) {
   spend(w, (uint64_t)issue, matrix ? EMU_PART_MFMA : EMU_PART_ISSUE);
 }
 
+/* How much later this access leaves the LDS port than if neither it nor those before it had bank conflicts. */
+static double conflict_delay(cu *c, const wave *w, const op *o, double wide, double clk, double end) {
+  double least = o->unit == U_DS_CROSS ? clk : o->bytes / 128.0; /* the port's width; fewer when lanes are masked */
+  if (least > clk) least = clk;
+  double start = later(later((double)w->t, c->lds_ideal), c->lds_simd_ideal[w->simd]);
+  c->lds_ideal = start + least;
+  c->lds_simd_ideal[w->simd] = start + (o->unit == U_DS_CROSS ? least : later(wide, least));
+  c->env->log->lds_clk += clk;
+  c->env->log->lds_conflict_clk += clk - least;
+  return end - c->lds_ideal;
+}
+
 static void run_ds(cu *c, wave *w, const op *o, const emu_event *e) {
   const emu_arch *a = c->env->arch;
   bool read = o->unit == U_DS_READ;
   double wide = o->bytes / (read ? a->lds_read_bpc : a->lds_write_bpc), clk = e->clk ? e->clk : 1;
-  drain(w, w->lgkm, LGKM_RING, w->lgkm_issued, &w->lgkm_waited, LGKM_RING - 1); /* the counter saturates at 15 */
+  drain(w, w->lgkm, LGKM_RING, w->lgkm_issued, &w->lgkm_waited, LGKM_RING - 1, EMU_WHY_QUEUE); /* the counter saturates at 15 */
   double start = later(later((double)w->t, c->lds_free), c->lds_simd_free[w->simd]);
   c->lds_free = start + clk;
   c->lds_simd_free[w->simd] = start + (o->unit == U_DS_CROSS ? clk : later(wide, clk));
   int latency = read ? a->lds_latency_read[o->latency] : a->lds_latency_write[o->latency];
   if (o->unit == U_DS_CROSS) latency = a->lds_crossbar_latency;
-  double done = start + clk + latency;
-  push(w->lgkm, LGKM_RING, &w->lgkm_issued, done, start + clk - (double)w->t > latency ? EMU_PART_LDS : EMU_PART_LATENCY);
+  double done = start + clk + latency, conflict = 0;
+  if (c->env->log) conflict = conflict_delay(c, w, o, wide, clk, start + clk);
+  push(w->lgkm, LGKM_RING, &w->lgkm_issued, done, start + clk - (double)w->t > latency ? EMU_PART_LDS : EMU_PART_LATENCY,
+       conflict);
   spend(w, (uint64_t)a->issue_clk, EMU_PART_ISSUE);
 }
 
 static void run_vmem(cu *c, wave *w, const op *o, const emu_event *e) {
   const emu_arch *a = c->env->arch;
-  drain(w, w->vm, VM_RING, w->vm_issued, &w->vm_waited, VM_RING - 1);
+  drain(w, w->vm, VM_RING, w->vm_issued, &w->vm_waited, VM_RING - 1, EMU_WHY_QUEUE);
   if (c->ta_free > (double)w->t + a->vmem_backlog_clk)
-    stall(w, (uint64_t)c->ta_free - (uint64_t)a->vmem_backlog_clk, EMU_PART_L1);
+    stall(w, (uint64_t)c->ta_free - (uint64_t)a->vmem_backlog_clk, EMU_PART_L1, EMU_WHY_QUEUE);
   double start = later((double)w->t, c->ta_free), done = start + a->l1_latency_clk;
   uint8_t part = EMU_PART_LATENCY;
   for (unsigned i = 0; i < e->lines && !c->failed; i++) {
@@ -303,18 +323,22 @@ static void run_vmem(cu *c, wave *w, const op *o, const emu_event *e) {
     if (ready > done) done = ready, part = why;
   }
   c->ta_free = start + (e->clk ? e->clk : 1);
+  if (c->env->log) c->env->log->address_clk += e->clk ? e->clk : 1;
   done = later(done, c->ta_free + a->l1_latency_clk);
   if (start - (double)w->t > a->l1_latency_clk && part == EMU_PART_LATENCY) part = EMU_PART_L1;
-  if (o->unit == U_LDS_LOAD) c->lds_free = later(c->lds_free, (double)w->t) + 2; /* 256 bytes through the LDS port */
-  push(w->vm, VM_RING, &w->vm_issued, done, part);
+  if (o->unit == U_LDS_LOAD) { /* 256 bytes through the LDS port */
+    c->lds_free = later(c->lds_free, (double)w->t) + 2;
+    c->lds_ideal = later(c->lds_ideal, (double)w->t) + 2;
+  }
+  push(w->vm, VM_RING, &w->vm_issued, done, part, 0);
   spend(w, (uint64_t)a->issue_clk, EMU_PART_ISSUE);
 }
 
 static void run_wait(wave *w, const op *o, int issue) {
-  if (o->vm != 0xff) drain(w, w->vm, VM_RING, w->vm_issued, &w->vm_waited, o->vm);
+  if (o->vm != 0xff) drain(w, w->vm, VM_RING, w->vm_issued, &w->vm_waited, o->vm, EMU_WHY_VMCNT);
   if (o->lgkm != 0xff) {
-    drain(w, w->lgkm, LGKM_RING, w->lgkm_issued, &w->lgkm_waited, o->lgkm);
-    stall(w, w->smem_done, EMU_PART_LATENCY);
+    drain(w, w->lgkm, LGKM_RING, w->lgkm_issued, &w->lgkm_waited, o->lgkm, EMU_WHY_LGKM);
+    stall(w, w->smem_done, EMU_PART_LATENCY, EMU_WHY_SMEM);
   }
   spend(w, (uint64_t)issue, EMU_PART_ISSUE);
 }
@@ -334,7 +358,7 @@ static void run_barrier(cu *c, wave *w) {
     wave *o = &c->w[i];
     if (o->group != w->group || !o->waiting) continue;
     o->waiting = false;
-    stall(o, latest + (uint64_t)c->env->arch->barrier_clk, EMU_PART_BARRIER);
+    stall(o, latest + (uint64_t)c->env->arch->barrier_clk, EMU_PART_BARRIER, EMU_WHY_BARRIER);
   }
 }
 
@@ -358,10 +382,11 @@ static void step(cu *c, wave *w) {
   const op *o = &c->ops[e->inst];
   uint64_t issue = (uint64_t)a->issue_clk;
   bool taken;
+  if (w->log) w->log->inst = e->inst;
   switch ((unit)o->unit) {
     case U_VALU: case U_PACKED: case U_MFMA: case U_MFMA_ALONE: run_valu(c, w, o); break;
     case U_SALU:
-      stall(w, c->salu_free[w->simd], EMU_PART_ISSUE);
+      stall(w, c->salu_free[w->simd], EMU_PART_ISSUE, EMU_WHY_SALU);
       c->salu_free[w->simd] = w->t + issue;
       spend(w, issue, EMU_PART_ISSUE);
       break;
@@ -375,10 +400,17 @@ static void step(cu *c, wave *w) {
     case U_BARRIER: spend(w, issue, EMU_PART_ISSUE), run_barrier(c, w); break;
     case U_BRANCH: /* taken when the next event is not the next instruction */
       taken = w->at < w->trace->n && w->trace->event[w->at].inst != e->inst + 1;
-      spend(w, taken ? (uint64_t)a->branch_clk : issue, EMU_PART_ISSUE);
+      spend(w, issue, EMU_PART_ISSUE);
+      if (taken) stall(w, w->t - issue + (uint64_t)a->branch_clk, EMU_PART_ISSUE, EMU_WHY_BRANCH);
       break;
-    case U_NOP: spend(w, issue * o->clk, EMU_PART_ISSUE); break;
-    case U_SLEEP: spend(w, issue + (uint64_t)a->sleep_clk * o->clk, EMU_PART_LATENCY); break;
+    case U_NOP:
+      spend(w, issue, EMU_PART_ISSUE);
+      stall(w, w->t + issue * (o->clk - 1u), EMU_PART_ISSUE, EMU_WHY_HAZARD);
+      break;
+    case U_SLEEP:
+      spend(w, issue, EMU_PART_LATENCY);
+      stall(w, w->t + (uint64_t)a->sleep_clk * o->clk, EMU_PART_LATENCY, EMU_WHY_SLEEP);
+      break;
     case U_PRIO: w->prio = o->clk, spend(w, issue, EMU_PART_ISSUE); break;
     case U_END: end_wave(c, w); break;
     default: spend(w, issue, EMU_PART_ISSUE); break;
@@ -395,6 +427,24 @@ static wave *next_wave(cu *c) {
     if (!best || w->t < best->t || (w->t == best->t && w->prio > best->prio)) best = w;
   }
   return best;
+}
+
+static bool set_up_log(cu *c) {
+  emu_cu_log *log = c->env->log;
+  size_t n = c->env->code->n_insts;
+  if (!emu_cu_log_open(log, c->n_waves, n)) return false;
+  for (int i = 0; i < c->n_waves; i++) {
+    log->wave[i].simd = c->w[i].simd;
+    log->wave[i].group = c->w[i].group;
+    c->w[i].log = &log->wave[i];
+  }
+  for (size_t i = 0; i < n; i++) { /* as run_valu has it */
+    const op *o = &c->ops[i];
+    bool matrix = o->unit == U_MFMA || o->unit == U_MFMA_ALONE;
+    if (matrix) log->pipe[i].mfma_clk = o->clk;
+    else if (o->unit == U_VALU || o->unit == U_PACKED) log->pipe[i].valu_clk = o->clk;
+  }
+  return true;
 }
 
 static bool set_up(cu *c, const emu_sample *s) {
@@ -415,7 +465,7 @@ static bool set_up(cu *c, const emu_sample *s) {
     w->simd = i % SIMDS;
     w->copy = (uint64_t)w->group << 32;
   }
-  return true;
+  return !e->log || set_up_log(c);
 }
 
 bool emu_cu_run(const emu_cu_env *env, const emu_sample *s, emu_cu_result *out) {

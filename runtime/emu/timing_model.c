@@ -40,15 +40,16 @@ typedef struct outcome {
 
 /* --- occupancy --- */
 
-static int resident_groups(const emu_arch *a, const emu_kernel *k, int waves) {
+static int resident_groups(const emu_arch *a, const emu_kernel *k, int waves, const char **limit) {
   unsigned granule = (unsigned)a->vgpr_granule, regs = ((k->vgprs ? k->vgprs : 1) + granule - 1) / granule * granule;
   int per_simd = regs > (unsigned)a->vgprs ? 1 : a->vgprs / (int)regs;
   if (per_simd > a->waves_per_simd) per_simd = a->waves_per_simd;
   int by_waves = waves >= a->simds ? per_simd / ((waves + a->simds - 1) / a->simds) : per_simd * a->simds / waves;
   int by_lds = k->lds_bytes ? a->lds_bytes / (int)((k->lds_bytes + 511) / 512 * 512) : a->max_wgs_per_cu;
   int n = by_waves < by_lds ? by_waves : by_lds;
-  if (n > a->max_wgs_per_cu) n = a->max_wgs_per_cu;
-  if (n * waves > 32) n = 32 / waves; /* the replay's limit and the hardware's */
+  *limit = by_lds < by_waves ? "LDS" : per_simd < a->waves_per_simd ? "registers" : "waves";
+  if (n > a->max_wgs_per_cu) n = a->max_wgs_per_cu, *limit = "workgroups";
+  if (n * waves > 32) n = 32 / waves, *limit = "waves"; /* the replay's limit and the hardware's */
   return n < 1 ? 1 : n;
 }
 
@@ -235,7 +236,23 @@ static void add_launch(sequence *q, const model *m, const outcome *o, size_t ind
              (unsigned long long)m->groups, m->residents, 100 * o->busy);
 }
 
-static mlaf_status model_launch(emu_device *dev, const mlaf_launch *l, size_t index, sequence *q, mlaf_err *err) {
+/* Somebody who wants to see how each launch settled. */
+typedef struct spectator {
+  emu_observer look;
+  void *user;
+} spectator;
+
+static mlaf_status show(const spectator *to, const model *m, const outcome *o, size_t index, const char *limit, mlaf_err *err) {
+  const emu_arch *a = m->arch;
+  emu_settled s = {.index = index, .launch = m->launch, .rec = m->rec, .env = environment(m, m->residents, m->in_flight),
+                   .result = m->full, .groups = m->groups, .residents = m->residents, .limit = limit, .clk = o->clk,
+                   .mfma_busy = o->busy, .launch_ns = index == 0 ? a->launch_ns : a->next_launch_ns};
+  if (!to->look || to->look(to->user, &s, err)) return MLAF_OK;
+  return err && err->status != MLAF_OK ? err->status : mlaf_fail(err, MLAF_E_NOMEM, "no host memory for a profile");
+}
+
+static mlaf_status model_launch(emu_device *dev, const mlaf_launch *l, size_t index, const spectator *to, sequence *q,
+                                mlaf_err *err) {
   const emu_arch *a = &emu_gfx942;
   emu_recorder rec;
   emu_sharing share = {NULL, NULL};
@@ -247,7 +264,9 @@ static mlaf_status model_launch(emu_device *dev, const mlaf_launch *l, size_t in
   if (st == MLAF_OK) {
     uint64_t groups = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2];
     uint64_t per_cu_groups = (groups + (uint64_t)a->cus - 1) / (uint64_t)a->cus;
-    int waves = rec.sample[0].n_waves, fit = resident_groups(a, l->fn->kernel, waves);
+    const char *limit;
+    int waves = rec.sample[0].n_waves, fit = resident_groups(a, l->fn->kernel, waves, &limit);
+    if (per_cu_groups < (uint64_t)fit) limit = "grid";
     model m = {.arch = a, .launch = l, .rec = &rec, .share = &share, .groups = groups, .threads = dev->threads,
                .residents = per_cu_groups < (uint64_t)fit ? (int)per_cu_groups : fit};
     m.slots = (uint64_t)(a->cus * m.residents);
@@ -256,8 +275,10 @@ static mlaf_status model_launch(emu_device *dev, const mlaf_launch *l, size_t in
     m.full = calloc(2 * rec.n_samples, sizeof *m.full);
     m.tail = m.full && m.tail_groups ? m.full + rec.n_samples : NULL;
     outcome o;
-    if (m.full && converge(&m, &o) && remember_stores(q, &rec, l->fn->module->code)) add_launch(q, &m, &o, index);
-    else st = mlaf_fail(err, MLAF_E_NOMEM, "no host memory for the timing model");
+    if (m.full && converge(&m, &o) && remember_stores(q, &rec, l->fn->module->code)) {
+      add_launch(q, &m, &o, index);
+      st = show(to, &m, &o, index, limit, err);
+    } else st = mlaf_fail(err, MLAF_E_NOMEM, "no host memory for the timing model");
     free(m.full);
   }
   emu_sharing_free(&share);
@@ -284,12 +305,18 @@ static void fill_timing(const sequence *q, mlaf_timing *out) {
   snprintf(out->detail, sizeof out->detail, "%s", q->detail);
 }
 
-mlaf_status emu_time(emu_device *dev, const mlaf_launch *launches, size_t n, const mlaf_time_opts *opts, mlaf_timing *out,
-                     mlaf_err *err) {
+mlaf_status emu_time_observed(emu_device *dev, const mlaf_launch *launches, size_t n, emu_observer observer, void *user,
+                              mlaf_timing *out, mlaf_err *err) {
+  const spectator to = {observer, user};
   sequence q = {0};
   mlaf_status st = n ? MLAF_OK : mlaf_fail(err, MLAF_E_ARG, "no launch to time");
-  for (size_t i = 0; i < n && st == MLAF_OK; i++) st = model_launch(dev, &launches[i], i, &q, err);
+  for (size_t i = 0; i < n && st == MLAF_OK; i++) st = model_launch(dev, &launches[i], i, &to, &q, err);
   if (st == MLAF_OK) fill_timing(&q, out);
   free(q.written);
   return st;
+}
+
+mlaf_status emu_time(emu_device *dev, const mlaf_launch *launches, size_t n, const mlaf_time_opts *opts, mlaf_timing *out,
+                     mlaf_err *err) {
+  return emu_time_observed(dev, launches, n, NULL, NULL, out, err);
 }
