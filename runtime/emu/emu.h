@@ -74,7 +74,8 @@ struct emu_inst {
   uint32_t imm;              /* SOPP/SOPK immediate, waitcnt fields, swizzle pattern, sleep length */
   int32_t target;            /* branch: index of the target instruction */
   uint32_t flags;
-  uint8_t op_sel, op_sel_hi, neg_lo, neg_hi; /* bit i = source i; op_sel bit 3 = destination half. op_sel_hi default 7 for VOP3P */
+  /* bit i = source i; op_sel bit 3 = destination half; op_sel_hi is 7 where nothing is written */
+  uint8_t op_sel, op_sel_hi, neg_lo, neg_hi;
   uint8_t omod;              /* 0 none, 1 *2, 2 *4, 3 /2 */
   uint8_t cbsz, abid, blgp;  /* MFMA */
   uint16_t dpp_ctrl; uint8_t row_mask, bank_mask;
@@ -88,8 +89,10 @@ struct emu_inst {
 };
 
 /* MODE bits that arithmetic looks at. */
-enum { EMU_MODE_ROUND = 0xf, EMU_MODE_DENORM32 = 0x30, EMU_MODE_DENORM16_64 = 0xc0, EMU_MODE_DX10_CLAMP = 0x100, EMU_MODE_IEEE = 0x200,
-       EMU_MODE_GPR_IDX = 1 << 27 };
+enum {
+  EMU_MODE_ROUND = 0xf, EMU_MODE_DENORM32 = 0x30, EMU_MODE_DENORM16_64 = 0xc0, EMU_MODE_DX10_CLAMP = 0x100,
+  EMU_MODE_IEEE = 0x200, EMU_MODE_GPR_IDX = 1 << 27
+};
 
 typedef enum emu_wave_state { EMU_RUNNING, EMU_AT_BARRIER, EMU_ENDED, EMU_FAULTED } emu_wave_state;
 
@@ -129,6 +132,7 @@ struct emu_wave {
   emu_counts counts;
   void *hazard;                    /* hazard.c */
   void *timing;                    /* timing.c */
+  struct emu_clock *clock;         /* clock.h; NULL: time forgives nothing */
   emu_inst *indexed;               /* gpr_idx.c: instructions with M0 added to their registers, NULL before the first */
   uint32_t n_indexed;
 };
@@ -186,7 +190,8 @@ static inline bool emu_vreg_check(emu_wave *w, unsigned reg, unsigned n, uint64_
 /* Every write by VALU/MFMA: a load still in flight to the register would overwrite it later (WAW). */
 static inline bool emu_vreg_written(emu_wave *w, unsigned reg, unsigned n, uint64_t lanes) {
   for (unsigned i = reg; i < reg + n; i++) {
-    if (w->v_vm[i] > w->vm_done || w->v_lgkm[i] > w->lgkm_done) return emu_vreg_bad(w, i, lanes);
+    if (w->v_vm[i] > w->vm_done || w->v_lgkm[i] > w->lgkm_done)
+      if (!emu_vreg_bad(w, i, 0)) return false;
     w->v_init[i] |= lanes;
   }
   return true;
@@ -202,7 +207,7 @@ static inline bool emu_sreg_check(emu_wave *w, unsigned reg, unsigned n) {
 }
 /* A scalar write by anything but the load itself. */
 static inline bool emu_sreg_write(emu_wave *w, unsigned reg, uint32_t value) {
-  if (w->s_lgkm[reg] > w->smem_done) return emu_sreg_bad(w, reg);
+  if (w->s_lgkm[reg] > w->smem_done && !emu_sreg_bad(w, reg)) return false;
   w->s[reg] = value;
   w->s_init[reg] = true;
   return true;

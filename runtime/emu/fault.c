@@ -1,6 +1,7 @@
 /* What a fault says, and the slow path that finds out which rule a register access broke. */
 #include <stdio.h>
 
+#include "emu/clock.h"
 #include "emu/strict.h"
 
 bool emu_fault(emu_wave *w, int lane, const char *fmt, ...) {
@@ -24,16 +25,31 @@ static void vreg_name(unsigned reg, char out[16]) {
   snprintf(out, 16, "%c%u", reg < EMU_AGPR0 ? 'v' : 'a', reg % EMU_AGPR0);
 }
 
+/* A register of a load that nobody waited for: forgivable only once the load has had the time it takes. */
+static bool MLAF_PRINTF(3, 4) in_flight(emu_wave *w, bool by_time, const char *fmt, ...) {
+  char what[400];
+  va_list ap;
+  va_start(ap, fmt);
+  vsnprintf(what, sizeof what, fmt, ap);
+  va_end(ap);
+  if (!by_time && w->clock) return emu_fault(w, -1, "%s", what);
+  return emu_broken(w, EMU_RULE_WAITCNT, -1, "%s", what);
+}
+
 bool emu_vreg_bad(emu_wave *w, unsigned reg, uint64_t lanes) {
   char name[16];
   vreg_name(reg, name);
-  if (w->v_vm[reg] > w->vm_done)
-    return emu_fault(w, -1, "%s is used while a vector-memory load to it is in flight: %u younger vector-memory"
-                     " instruction(s) are allowed to be outstanding, so 's_waitcnt vmcnt(%u)' or less must come first",
-                     name, w->vm_issued - w->v_vm[reg], w->vm_issued - w->v_vm[reg]);
-  if (w->v_lgkm[reg] > w->lgkm_done)
-    return emu_fault(w, -1, "%s is used while an LDS load to it is in flight: 's_waitcnt lgkmcnt(%u)' or less must come"
-                     " first", name, w->lgkm_issued - w->v_lgkm[reg]);
+  if (w->v_vm[reg] > w->vm_done) {
+    if (!in_flight(w, emu_clock_vm_done(w, w->v_vm[reg]), "%s is used while a vector-memory load to it is in flight: %u younger"
+                   " vector-memory instruction(s) are allowed to be outstanding, so 's_waitcnt vmcnt(%u)' or less must come first",
+                   name, w->vm_issued - w->v_vm[reg], w->vm_issued - w->v_vm[reg])) return false;
+    w->v_vm[reg] = 0;
+  }
+  if (w->v_lgkm[reg] > w->lgkm_done) {
+    if (!in_flight(w, emu_clock_lgkm_done(w, w->v_lgkm[reg]), "%s is used while an LDS load to it is in flight: 's_waitcnt"
+                   " lgkmcnt(%u)' or less must come first", name, w->lgkm_issued - w->v_lgkm[reg])) return false;
+    w->v_lgkm[reg] = 0;
+  }
   uint64_t missing = lanes & ~w->v_init[reg];
   if (!missing) return true;
   if (!emu_broken(w, EMU_RULE_REGISTERS, __builtin_ctzll(missing), "read of uninitialised register %s (%d of the %d lanes"
@@ -56,9 +72,12 @@ static void sreg_name(unsigned reg, char out[16]) {
 bool emu_sreg_bad(emu_wave *w, unsigned reg) {
   char name[16];
   sreg_name(reg, name);
-  if (w->s_lgkm[reg] > w->smem_done)
-    return emu_fault(w, -1, "%s is used while a scalar load to it is in flight: scalar loads return in any order, so only"
-                     " 's_waitcnt lgkmcnt(0)' covers it", name);
+  if (w->s_lgkm[reg] > w->smem_done) {
+    if (!in_flight(w, emu_clock_smem_done(w), "%s is used while a scalar load to it is in flight: scalar loads return in any"
+                   " order, so only 's_waitcnt lgkmcnt(0)' covers it", name)) return false;
+    w->s_lgkm[reg] = 0;
+  }
+  if (w->s_init[reg]) return true;
   if (!emu_broken(w, EMU_RULE_REGISTERS, -1, "read of uninitialised register %s", name)) return false;
   w->s[reg] = ~0u;
   return w->s_init[reg] = true;

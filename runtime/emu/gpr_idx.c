@@ -49,7 +49,7 @@ bool emu_s_set_gpr_idx(emu_wave *w, const emu_inst *in) {
   bool has_index = in->dtype == EMU_GPR_IDX_ON || in->dtype == EMU_GPR_IDX_IDX;
   bool has_mask = in->dtype == EMU_GPR_IDX_ON || in->dtype == EMU_GPR_IDX_MODE;
   if (has_index && !emu_sread32(w, &in->src[0], &index)) return false;
-  if (w->s_lgkm[EMU_M0] > w->smem_done) return emu_sreg_bad(w, EMU_M0);
+  if (w->s_lgkm[EMU_M0] > w->smem_done && !emu_sreg_bad(w, EMU_M0)) return false;
   if (has_index) set_m0(w, 0xff, index);
   if (has_mask) set_m0(w, 0xf000, in->imm << 12);
   if (in->dtype == EMU_GPR_IDX_ON) w->mode |= EMU_MODE_GPR_IDX;

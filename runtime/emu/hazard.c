@@ -21,6 +21,7 @@ enum {
   HZ_LANE_SEL = 1 << 12 /* readlane, writelane: src 1 selects the lane */, HZ_RWLANE = 1 << 13 /* read(first)lane, writelane */,
   HZ_DIVFMAS = 1 << 14, HZ_CMPX = 1 << 15, HZ_FMA64 = 1 << 16, HZ_SETREG = 1 << 17, HZ_GETREG = 1 << 18,
   HZ_READS_M0 = 1 << 19, HZ_DSTSEL = 1 << 20, HZ_BIGSTORE = 1 << 21, HZ_READS_DST = 1 << 22,
+  HZ_M0_FORWARDED = 1 << 23 /* a SALU write of M0 needs no wait state */,
   HZ_VECTOR = HZ_VALU | HZ_MFMA | HZ_VMEM | HZ_DS,
   HZ_CHECKED = HZ_VECTOR | HZ_SETREG | HZ_GETREG | HZ_READS_M0
 };
@@ -89,6 +90,9 @@ static uint32_t bind_memory(const emu_inst *in) {
   uint32_t h = in->cls >= EMU_C_DS_READ && in->cls <= EMU_C_DS_OTHER ? HZ_DS : HZ_VMEM;
   if (in->flags & EMU_F_LDS || strstr(in->mnemonic, "_lds_") || strstr(in->mnemonic, "addtid") || in->flags & EMU_F_GDS)
     h |= HZ_READS_M0;
+  /* CDNA3 ISA 4.5 asks for a wait state between a SALU write of M0 and add-TID, buffer_store_lds, global and scratch loads
+   * to LDS. Buffer loads are not on that list, and production kernels set M0 right in front of every one of them. */
+  if (starts(in->mnemonic, "buffer_load")) h |= HZ_M0_FORWARDED;
   return h | (is_big_store(in) ? HZ_BIGSTORE : 0);
 }
 
@@ -297,7 +301,7 @@ static bool check_scalars(emu_wave *w, const hazards *h, const emu_inst *in) {
 }
 
 static bool check_special(emu_wave *w, const hazards *h, const emu_inst *in) {
-  if (in->hazard & HZ_READS_M0 && h->m0_inst) {
+  if (in->hazard & HZ_READS_M0 && !(in->hazard & HZ_M0_FORWARDED) && h->m0_inst) {
     const issued p = {h->m0_written, h->m0_inst};
     if (!need(w, &p, 1, "M0 just written")) return false;
   }

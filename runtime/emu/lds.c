@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "emu/clock.h"
 #include "emu/lds.h"
 #include "emu/strict.h"
 
@@ -34,7 +35,7 @@ bool emu_lds_group_init(emu_group *g) {
 void emu_lds_group_free(emu_group *g) {
   emu_lds *l = g->lds_shadow;
   if (!l) return;
-  for (int i = 0; i < EMU_LDS_WAVES; i++) free(l->waves[i].ring);
+  for (int i = 0; i < EMU_LDS_WAVES; i++) free(l->waves[i].ds.op), free(l->waves[i].dma.op);
   free(l->valid);
   free(l->written);
   free(l->read);
@@ -56,8 +57,8 @@ static bool prepare(emu_wave *w, emu_lds_kind kind, unsigned bytes) {
   emu_lds *l = w->group->lds_shadow;
   size_t size = (w->group->lds_bytes + 15u) & ~15u;
   if (w->index >= EMU_LDS_WAVES) return emu_fault(w, -1, "a workgroup of more than %d waves cannot use LDS", EMU_LDS_WAVES);
-  emu_lds_wave *mine = &l->waves[w->index];
-  bool ok = mine->ring || (mine->ring = calloc(EMU_LDS_RING, sizeof *mine->ring));
+  emu_lds_ring *r = kind == EMU_LDS_DMA ? &l->waves[w->index].dma : &l->waves[w->index].ds;
+  bool ok = r->op || (r->op = calloc(EMU_LDS_RING, sizeof *r->op));
   if (kind == EMU_LDS_ATOMIC) ok = ok && need(&l->atomic, size / 4);
   if (kind == EMU_LDS_DMA) ok = ok && need(&l->dma, size / 4);
   if (bytes < 4) ok = ok && need(&l->written1, size) && need(&l->read1, size);
@@ -78,16 +79,24 @@ static inline uint32_t add_reader(uint32_t tag, uint32_t epoch, uint32_t bit) {
 
 static const char *const kind_names[] = {"read", "write", "atomic", "direct-to-LDS load"};
 
-/* Two conflicts may be forgiven (strict.h). Forgetting the other side's tag lets the access go on. */
+/* Does time order the other wave's access before this one? The LDS serves accesses in the order of their issue, and so does
+ * the L1 cache that direct-to-LDS loads come from; between the two lies the latency of such a load. */
+static bool ordered_by_time(const emu_wave *w, emu_lds_kind kind, const emu_wave *other, const emu_lds_op *op) {
+  if (!w->clock || !other->clock) return false;
+  uint64_t arrives = w->clock->now + (kind == EMU_LDS_DMA ? EMU_CLOCK_VMEM : 0);
+  return op->at + (op->kind == EMU_LDS_DMA ? EMU_CLOCK_VMEM : 0) + EMU_CLOCK_LDS_ORDER <= arrives;
+}
+
+/* A conflict that time decides may be forgiven (strict.h). Forgetting the other side's tag lets the access go on. */
 static bool forget_op(emu_wave *w, uint32_t byte, int lane, emu_lds_kind kind, int other, const emu_lds_op *op) {
   emu_lds *l = w->group->lds_shadow;
   uint32_t d = byte / 4;
-  if (!op || !op->carried || op->kind == EMU_LDS_DMA) return false; /* a load from memory may take arbitrarily long */
-  if (!emu_broken(w, EMU_RULE_LDS_ORDER, lane, "LDS race: %s of byte 0x%x and %s by wave %d at pc 0x%x '%.120s', which was issued"
-                  " before the barrier but not waited for: s_waitcnt lgkmcnt must cover it before s_barrier", kind_names[kind], byte,
-                  kind_names[op->kind], other, op->inst->pc, op->inst->text ? op->inst->text : "")) return false;
+  if (!op || !ordered_by_time(w, kind, &w->group->waves[other], op)) return false;
+  if (!emu_broken(w, EMU_RULE_LDS_ORDER, lane, "LDS race: %s of byte 0x%x and %s by wave %d at pc 0x%x '%.120s': only time orders"
+                  " them", kind_names[kind], byte, kind_names[op->kind], other, op->inst->pc, op->inst->text ? op->inst->text : ""))
+    return false;
   uint32_t bit = 1u << other;
-  if (op->kind == EMU_LDS_WRITE) {
+  if (op->kind == EMU_LDS_WRITE || op->kind == EMU_LDS_DMA) {
     l->written[d] = 0;
     if (l->written1) l->written1[byte] = 0;
   } else if (op->kind == EMU_LDS_READ) {
@@ -108,15 +117,22 @@ static bool fill_unwritten(emu_wave *w, uint32_t byte, int lane, emu_lds_kind ki
   return true;
 }
 
-static const emu_lds_op *find_op(const emu_lds *l, int wave, uint32_t byte, unsigned kinds) {
-  const emu_lds_wave *lw = &l->waves[wave];
-  for (uint32_t n = 0; n < EMU_LDS_RING && n < lw->n_ops; n++) {
-    const emu_lds_op *op = &lw->ring[(lw->n_ops - 1 - n) % EMU_LDS_RING];
-    if (!(kinds >> op->kind & 1)) continue;
-    for (int i = 0; i < EMU_LANES; i++)
+/* The n-th latest of a ring, NULL past its end. */
+static emu_lds_op *recent(const emu_lds_ring *r, uint32_t n) {
+  return n < r->n && n < EMU_LDS_RING ? &r->op[(r->n - 1 - n) % EMU_LDS_RING] : NULL;
+}
+
+static const emu_lds_op *find_in(const emu_lds_ring *r, uint32_t byte, unsigned kinds) {
+  const emu_lds_op *op;
+  for (uint32_t n = 0; (op = recent(r, n)) != NULL; n++)
+    for (int i = 0; i < EMU_LANES && kinds >> op->kind & 1; i++)
       if (op->lanes >> i & 1 && byte - op->addr[i] < op->bytes) return op;
-  }
   return NULL;
+}
+
+static const emu_lds_op *find_op(const emu_lds *l, int wave, uint32_t byte, unsigned kinds) {
+  const emu_lds_op *op = find_in(&l->waves[wave].ds, byte, kinds);
+  return op ? op : find_in(&l->waves[wave].dma, byte, kinds);
 }
 
 static bool op_done(const emu_wave *w, const emu_lds_op *op) {
@@ -129,14 +145,27 @@ static bool fault_race(emu_wave *w, int lane, uint32_t byte, emu_lds_kind kind, 
   char where[200] = "";
   if (op) snprintf(where, sizeof where, " at pc 0x%x '%.120s'", op->inst->pc, op->inst->text ? op->inst->text : "");
   const char *what = op ? kind_names[op->kind] : "access";
+  if (forget_op(w, byte, lane, kind, other, op)) return true;
+  if (w->state == EMU_FAULTED) return false;
   if (op && op->kind == EMU_LDS_DMA && !op_done(&w->group->waves[other], op))
     return emu_fault(w, lane, "LDS race: %s of byte 0x%x while the direct-to-LDS load of wave %d%s is in flight: that wave must "
                      "wait vmcnt, then all waves pass a barrier", kind_names[kind], byte, other, where);
-  if (forget_op(w, byte, lane, kind, other, op)) return true;
-  if (w->state == EMU_FAULTED) return false;
   bool unwaited = op && !op_done(&w->group->waves[other], op);
   return emu_fault(w, lane, "LDS race: %s of byte 0x%x and %s by wave %d%s with no barrier between them%s", kind_names[kind], byte,
                    what, other, where, unwaited ? " that it completed before (s_waitcnt lgkmcnt(0) is missing)" : "");
+}
+
+/* This wave's own direct-to-LDS load is in flight: forgivable once it has had its time. */
+static bool own_dma_done(emu_wave *w, int lane, uint32_t byte, emu_lds_kind kind) {
+  emu_lds *l = w->group->lds_shadow;
+  const emu_lds_op *op = find_op(l, w->index, byte, 1u << EMU_LDS_DMA);
+  static const char what[] = "%s of LDS byte 0x%x while this wave's own direct-to-LDS load at pc 0x%x is in flight: s_waitcnt vmcnt"
+                             " must cover it first";
+  unsigned pc = op ? op->inst->pc : 0;
+  if (w->clock && op && op->at + EMU_CLOCK_VMEM > w->clock->now) return emu_fault(w, lane, what, kind_names[kind], byte, pc);
+  if (!emu_broken(w, EMU_RULE_WAITCNT, lane, what, kind_names[kind], byte, pc)) return false;
+  l->dma[byte / 4] = 0;
+  return true;
 }
 
 static int first_wave(uint32_t mask) { return __builtin_ctz(mask); }
@@ -146,12 +175,8 @@ static bool explain_byte(emu_wave *w, emu_lds_kind kind, int lane, uint32_t byte
   const emu_lds *l = w->group->lds_shadow;
   uint32_t d = byte / 4, mine = l->epoch << 8 | (uint32_t)w->index, bit = 1u << w->index;
   unsigned writers = 1u << EMU_LDS_WRITE | 1u << EMU_LDS_DMA;
-  if (l->dma && l->dma[d] >> DMA_SEQ_BITS == (uint32_t)w->index && (l->dma[d] & ((1u << DMA_SEQ_BITS) - 1)) > w->vm_done) {
-    const emu_lds_op *op = find_op(l, w->index, byte, 1u << EMU_LDS_DMA);
-    return emu_fault(w, lane,
-        "%s of LDS byte 0x%x while this wave's own direct-to-LDS load at pc 0x%x is in flight: s_waitcnt vmcnt "
-                     "must cover it first", kind_names[kind], byte, op ? op->inst->pc : 0);
-  }
+  if (l->dma && l->dma[d] >> DMA_SEQ_BITS == (uint32_t)w->index && (l->dma[d] & ((1u << DMA_SEQ_BITS) - 1)) > w->vm_done &&
+      !own_dma_done(w, lane, byte, kind)) return false;
   if (foreign_write(l->written[d], mine)) return fault_race(w, lane, byte, kind, (int)(l->written[d] & 255), writers);
   if (l->written1 && foreign_write(l->written1[byte], mine))
     return fault_race(w, lane, byte, kind, (int)(l->written1[byte] & 255), writers);
@@ -300,55 +325,58 @@ static bool access_atomic(emu_wave *w, const uint32_t *addr, unsigned bytes, uin
   return true;
 }
 
-/* A DMA must not land on bytes that a read of this wave, not yet waited for, may still want. */
+/* Least, largest and the OR of all addresses of active lanes. */
+CLONES static void extent(const uint32_t *addr, uint64_t lanes, uint32_t out[3]) {
+  uint32_t least = ~0u, most = 0, any = 0;
+  for (int i = 0; i < EMU_LANES; i++) {
+    uint32_t on = lanes >> i & 1 ? ~0u : 0, a = addr[i] & on, b = addr[i] | ~on;
+    most = a > most ? a : most;
+    least = b < least ? b : least;
+    any |= a;
+  }
+  out[0] = least, out[1] = most, out[2] = any;
+}
+
+/* A DMA, dwords from lane 0's address on, must not land on bytes that a read of this wave, not yet waited for, may want. */
 static bool dma_over_own_read(emu_wave *w, const uint32_t *addr, uint64_t lanes) {
+  static const char over[] = "direct-to-LDS load over LDS byte 0x%x while this wave's %s at pc 0x%x is outstanding: s_waitcnt lgkmcnt"
+                             " must cover it first";
   const emu_lds *l = w->group->lds_shadow;
-  const emu_lds_wave *lw = &l->waves[w->index];
-  for (uint32_t n = 0; n < EMU_LDS_RING && n < lw->n_ops; n++) {
-    const emu_lds_op *op = &lw->ring[(lw->n_ops - 1 - n) % EMU_LDS_RING];
-    if (op->kind == EMU_LDS_DMA) continue;
-    if (op->seq <= w->lgkm_done) break; /* in order: older ones are done too */
+  const emu_lds_op *op;
+  for (uint32_t n = 0; (op = recent(&l->waves[w->index].ds, n)) != NULL && op->seq > w->lgkm_done; n++) {
+    if (op->hi + op->bytes <= addr[0] || op->lo >= addr[EMU_LANES - 1] + 4) continue;
     for (int i = 0; i < EMU_LANES; i++)
-      for (int j = 0; j < EMU_LANES && op->lanes >> i & 1; j++)
-        if (lanes >> j & 1 && addr[j] < op->addr[i] + op->bytes && op->addr[i] < addr[j] + 4)
-          return emu_fault(w, j,
-              "direct-to-LDS load over LDS byte 0x%x while this wave's %s at pc 0x%x is outstanding: s_waitcnt "
-                           "lgkmcnt must cover it first", addr[j], kind_names[op->kind], op->inst->pc), true;
+      for (uint32_t b = op->addr[i]; op->lanes >> i & 1 && b < op->addr[i] + op->bytes; b++) {
+        uint32_t lane = (b - addr[0]) / 4;
+        if (lane >= EMU_LANES || !(lanes >> lane & 1)) continue;
+        if (w->clock && !ordered_by_time(w, EMU_LDS_DMA, w, op))
+          return emu_fault(w, (int)lane, over, b, kind_names[op->kind], op->inst->pc), true;
+        if (!emu_broken(w, EMU_RULE_WAITCNT, (int)lane, over, b, kind_names[op->kind], op->inst->pc)) return true;
+      }
   }
   return false;
 }
 
-static void remember(emu_wave *w, const emu_inst *in, emu_lds_kind kind, const uint32_t *addr, unsigned bytes, uint64_t lanes) {
+static void remember(emu_wave *w, const emu_inst *in, emu_lds_kind kind, const uint32_t *addr, unsigned bytes, uint64_t lanes,
+                     const uint32_t range[3]) {
   emu_lds *l = w->group->lds_shadow;
-  emu_lds_wave *lw = &l->waves[w->index];
-  emu_lds_op *op = &lw->ring[lw->n_ops++ % EMU_LDS_RING];
+  emu_lds_ring *r = kind == EMU_LDS_DMA ? &l->waves[w->index].dma : &l->waves[w->index].ds;
+  emu_lds_op *op = &r->op[r->n++ % EMU_LDS_RING];
   op->seq = kind == EMU_LDS_DMA ? w->vm_issued : w->lgkm_issued;
   op->kind = (uint8_t)kind;
   op->bytes = (uint8_t)bytes;
-  op->carried = false;
+  op->at = emu_clock_now(w);
   op->inst = in;
   op->lanes = lanes;
+  op->lo = range[0], op->hi = range[1];
   memcpy(op->addr, addr, sizeof op->addr);
-}
-
-/* Largest end and the OR of all low bits, over active lanes. */
-CLONES static uint32_t extent(const uint32_t *addr, uint64_t lanes, uint32_t *low_bits) {
-  uint32_t top = 0, low = 0;
-  for (int i = 0; i < EMU_LANES; i++) {
-    uint32_t on = lanes >> i & 1 ? ~0u : 0, a = addr[i] & on;
-    top = a > top ? a : top;
-    low |= a;
-  }
-  *low_bits = low;
-  return top;
 }
 
 /* Whole dwords must be dword-aligned, which is what wide accesses need in the unaligned mode ROCm runs in (they then pay
  * bank conflicts); a 16-bit access must be 2-aligned. gfx942 would also take odd dwords: refused, the shadow is by dword. */
-static bool check_place(emu_wave *w, const uint32_t *addr, unsigned bytes, uint64_t lanes) {
-  uint32_t low, size = w->group->lds_bytes, align = bytes > 4 ? 4 : bytes;
-  uint32_t top = extent(addr, lanes, &low);
-  if ((low & (align - 1)) == 0 && size >= bytes && top <= size - bytes) return true;
+static bool check_place(emu_wave *w, const uint32_t *addr, unsigned bytes, uint64_t lanes, const uint32_t range[3]) {
+  uint32_t size = w->group->lds_bytes, align = bytes > 4 ? 4 : bytes;
+  if ((range[2] & (align - 1)) == 0 && size >= bytes && range[1] <= size - bytes) return true;
   for (int i = 0; i < EMU_LANES; i++) {
     if (!(lanes >> i & 1)) continue;
     if (addr[i] > size || size - addr[i] < bytes)
@@ -362,9 +390,11 @@ static bool check_place(emu_wave *w, const uint32_t *addr, unsigned bytes, uint6
 bool emu_lds_access(emu_wave *w, const emu_inst *in, emu_lds_kind kind, const uint32_t addr[EMU_LANES], unsigned bytes,
                     uint64_t lanes) {
   if (!lanes) return true;
-  if (!check_place(w, addr, bytes, lanes) || !prepare(w, kind, bytes)) return false;
+  uint32_t range[3];
+  extent(addr, lanes, range);
+  if (!check_place(w, addr, bytes, lanes, range) || !prepare(w, kind, bytes)) return false;
   emu_lds *l = w->group->lds_shadow;
-  remember(w, in, kind, addr, bytes, lanes);
+  remember(w, in, kind, addr, bytes, lanes, range);
   if (bytes < 4) return access_bytes(w, kind, addr, bytes, lanes);
   if (kind == EMU_LDS_ATOMIC) return access_atomic(w, addr, bytes, lanes);
   if ((l->atomic || l->written1) && !check_rare(w, kind, addr, bytes, lanes)) return false;
@@ -372,7 +402,7 @@ bool emu_lds_access(emu_wave *w, const emu_inst *in, emu_lds_kind kind, const ui
             l->dma, ((uint32_t)w->index << DMA_SEQ_BITS | w->vm_done) + 1, (1u << DMA_SEQ_BITS) - 1 - w->vm_done};
   if (kind == EMU_LDS_READ) return !check_read(&v, addr, lanes, bytes / 4) || explain(w, kind, addr, bytes, lanes);
   if (kind == EMU_LDS_DMA && dma_over_own_read(w, addr, lanes)) return false;
-  while (check_write(&v, addr, lanes, bytes / 4)) /* at most twice: what is forgiven is also forgotten */
+  while (check_write(&v, addr, lanes, bytes / 4)) /* what is forgiven is also forgotten, so that this ends */
     if (!explain(w, kind, addr, bytes, lanes)) return false;
   if (kind == EMU_LDS_DMA)
     for (int i = 0; i < EMU_LANES; i++)
@@ -397,6 +427,12 @@ static void carry(emu_lds *l, const emu_wave *w, const emu_lds_op *op) {
   }
 }
 
+/* Both kinds complete in the order they were issued. */
+static void carry_ring(emu_lds *l, const emu_wave *w, const emu_lds_ring *r) {
+  const emu_lds_op *op;
+  for (uint32_t n = 0; (op = recent(r, n)) != NULL && !op_done(w, op); n++) carry(l, w, op);
+}
+
 void emu_lds_barrier(emu_group *g) {
   emu_lds *l = g->lds_shadow;
   if (!l || !l->written) return;
@@ -409,15 +445,8 @@ void emu_lds_barrier(emu_group *g) {
     l->epoch = 1;
   }
   for (int i = 0; i < g->n_waves && i < EMU_LDS_WAVES; i++) {
-    const emu_wave *w = &g->waves[i];
-    const emu_lds_wave *lw = &l->waves[i];
-    if (w->lgkm_done == w->lgkm_issued && w->vm_done == w->vm_issued) continue;
-    for (uint32_t n = 0; n < EMU_LDS_RING && n < lw->n_ops; n++) {
-      emu_lds_op *op = &lw->ring[(lw->n_ops - 1 - n) % EMU_LDS_RING];
-      if (op_done(w, op)) continue;
-      carry(l, w, op);
-      op->carried = true;
-    }
+    carry_ring(l, &g->waves[i], &l->waves[i].ds);
+    carry_ring(l, &g->waves[i], &l->waves[i].dma);
   }
 }
 

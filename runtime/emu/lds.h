@@ -18,15 +18,21 @@ enum { EMU_LDS_RING = 64, EMU_LDS_WAVES = 16 };
 typedef struct emu_lds_op {
   uint32_t seq; /* w->lgkm_issued (DS) or w->vm_issued (DMA) after its issue */
   uint8_t kind, bytes;
-  bool carried; /* a barrier was passed before it was waited for */
+  bool carried;   /* a barrier was passed before it was waited for */
+  uint64_t at; /* on the wave's clock (clock.h): when it was issued */
   const emu_inst *inst;
   uint64_t lanes;
+  uint32_t lo, hi; /* of the addresses below */
   uint32_t addr[EMU_LANES];
 } emu_lds_op;
 
+/* Rings of their own, because loads to LDS stay outstanding (vmcnt up to 63) over many DS operations (lgkmcnt up to 15). */
+typedef struct emu_lds_ring {
+  uint32_t n; /* op[(n - 1) % EMU_LDS_RING] is the latest */
+  emu_lds_op *op;
+} emu_lds_ring;
 typedef struct emu_lds_wave {
-  uint32_t n_ops; /* ring position; ring[(n_ops - 1) % EMU_LDS_RING] is the latest */
-  emu_lds_op *ring;
+  emu_lds_ring ds, dma;
 } emu_lds_wave;
 
 typedef struct emu_lds {

@@ -22,7 +22,7 @@ static bool begin(emu_wave *w, const emu_operand *dst, unsigned n) {
   emu_lgkm_issue(w);
   /* Two counters do not order each other: a vector-memory load still in flight to this register may land later. */
   for (unsigned r = dst->reg; dst->kind == EMU_O_VREG && r < dst->reg + n; r++)
-    if (w->v_vm[r] > w->vm_done) return emu_vreg_bad(w, r, emu_exec_mask(w));
+    if (w->v_vm[r] > w->vm_done && !emu_vreg_bad(w, r, 0)) return false;
   return true;
 }
 

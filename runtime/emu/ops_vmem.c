@@ -221,7 +221,7 @@ static bool issue(emu_wave *w, const vm_op *op, const emu_operand *dst, unsigned
   if (op->space == FLAT) emu_lgkm_issue(w);
   /* An LDS load in flight to the same register is not ordered with this one. */
   for (unsigned r = dst ? dst->reg : 0; dst && r < dst->reg + n; r++)
-    if (w->v_lgkm[r] > w->lgkm_done) return emu_vreg_bad(w, r, emu_exec_mask(w));
+    if (w->v_lgkm[r] > w->lgkm_done && !emu_vreg_bad(w, r, 0)) return false;
   return true;
 }
 

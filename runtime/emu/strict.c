@@ -10,12 +10,12 @@
 
 static const char *const names[EMU_RULE_COUNT] = {
   [EMU_RULE_REGISTERS] = "registers", [EMU_RULE_LDS_UNWRITTEN] = "lds-unwritten", [EMU_RULE_LDS_ORDER] = "lds-order",
-  [EMU_RULE_WAIT_STATES] = "wait-states"};
+  [EMU_RULE_WAITCNT] = "waitcnt", [EMU_RULE_WAIT_STATES] = "wait-states"};
 
 static mlaf_status unknown(const char *word, mlaf_err *err) {
   return mlaf_fail(err, MLAF_E_ARG, "MLAF_EMU_STRICT: '%s' is no rule: 'all' (the default), 'none', or a list such as"
                    " '-lds-order,-registers' of the rules to count instead of refuse: registers, lds-unwritten, lds-order,"
-                   " wait-states", word);
+                   " waitcnt, wait-states", word);
 }
 
 mlaf_status emu_strict_parse(const char *text, uint32_t *forgiven, mlaf_err *err) {

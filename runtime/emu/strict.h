@@ -7,7 +7,8 @@
 typedef enum emu_rule {
   EMU_RULE_REGISTERS,     /* a register that nothing wrote is read */
   EMU_RULE_LDS_UNWRITTEN, /* an LDS byte that nothing wrote is read */
-  EMU_RULE_LDS_ORDER,     /* an LDS access conflicts with another wave's, issued before the barrier but not waited for */
+  EMU_RULE_LDS_ORDER,     /* LDS accesses of two waves conflict and only time orders them */
+  EMU_RULE_WAITCNT,       /* data of a load is used without an s_waitcnt, after the time the load takes */
   EMU_RULE_WAIT_STATES,   /* an s_nop is missing */
   EMU_RULE_COUNT
 } emu_rule;
@@ -23,6 +24,8 @@ struct emu_warnings {
 mlaf_status emu_strict_parse(const char *text, uint32_t *forgiven, mlaf_err *err);
 /* A rule was broken: emu_fault (false), or count it (true). */
 bool emu_broken(emu_wave *w, emu_rule rule, int lane, const char *fmt, ...) MLAF_PRINTF(4, 5);
+/* The rules that need the waves' clocks. */
+static inline bool emu_strict_timed(const emu_device *d) { return d->forgiven >> EMU_RULE_LDS_ORDER & 3; }
 void emu_warnings_log(const emu_warnings *all, const emu_kernel *k, const mlaf_log *log);
 
 #endif

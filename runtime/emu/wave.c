@@ -3,7 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "emu/emu_launch.h"
+#include "emu/clock.h"
+#include "emu/strict.h"
 
 enum { SLICE = 20000 }; /* instructions: long enough to keep a wave's registers in the host's cache */
 
@@ -101,13 +102,14 @@ static bool init_wave(emu_wave *w, emu_group *g, int index, uint32_t (*vregs)[EM
   if (w->mode & EMU_MODE_ROUND) return emu_fault(w, -1, "rounding mode 0x%x is not emulated", w->mode & EMU_MODE_ROUND);
   if (!init_sgprs(w, d)) return emu_fault(w, -1, "the kernel descriptor asks for more SGPRs than it declares");
   init_vgprs(w, d->grid);
+  if (emu_strict_timed(w->group->dev) && !emu_clock_init(w)) return emu_fault(w, -1, "out of host memory");
   if (!emu_hazard_wave_init(w) || !emu_timing_wave_init(w)) return emu_fault(w, -1, "out of host memory");
   return true;
 }
 
 /* Run until the wave blocks, ends, faults or its slice is over. */
-static void run_slice(emu_wave *w, uint64_t max_insts) {
-  for (int n = 0; n < SLICE; n++) {
+static void run_slice(emu_wave *w, int slice, uint64_t max_insts) {
+  for (int n = 0; n < slice; n++) {
     const emu_inst *in = w->next;
     w->inst = in;
     w->next = in + 1;
@@ -118,9 +120,10 @@ static void run_slice(emu_wave *w, uint64_t max_insts) {
     w->counts.issued[in->cls]++;
     emu_hazard_after(w, in);
     emu_timing_step(w, w->inst);
+    if (w->clock) emu_clock_step(w, in);
     if (!go) return;
   }
-  w->executed += SLICE;
+  w->executed += (uint64_t)slice;
   if (w->executed >= max_insts)
     emu_fault(w, -1, "the wave does not terminate: %llu instructions and no s_endpgm", (unsigned long long)w->executed);
 }
@@ -161,6 +164,7 @@ static bool pass_barrier(emu_group *g) {
   emu_timing_barrier(g);
   g->epoch++;
   emu_lds_barrier(g);
+  emu_clock_barrier(g);
   for (int i = 0; i < g->n_waves; i++) {
     emu_wave *w = &g->waves[i];
     if (w->state == EMU_FAULTED) return false;
@@ -171,12 +175,24 @@ static bool pass_barrier(emu_group *g) {
   return true;
 }
 
+/* One instruction of the wave that is furthest behind. */
+static void run_in_time(emu_group *g, uint64_t max_insts) {
+  emu_wave *next = NULL;
+  for (int i = 0; i < g->n_waves; i++) {
+    emu_wave *w = &g->waves[i];
+    if (w->state == EMU_RUNNING && (!next || w->clock->now < next->clock->now)) next = w;
+  }
+  if (next) run_slice(next, 1, max_insts);
+}
+
 static bool run_waves(emu_group *g, uint64_t max_insts, const atomic_bool *stop) {
   for (;;) {
     int ended = 0, waiting = 0;
+    bool timed = emu_strict_timed(g->dev);
+    if (timed) run_in_time(g, max_insts);
     for (int i = 0; i < g->n_waves; i++) {
       emu_wave *w = &g->waves[i];
-      if (w->state == EMU_RUNNING) run_slice(w, max_insts);
+      if (w->state == EMU_RUNNING && !timed) run_slice(w, SLICE, max_insts);
       if (w->state == EMU_FAULTED) return false;
       ended += w->state == EMU_ENDED;
       waiting += w->state == EMU_AT_BARRIER;
@@ -213,6 +229,7 @@ bool emu_group_run(emu_arena *arena, const emu_dispatch *d, const uint32_t id[3]
     if (ok) emu_counts_add(counts, &g.waves[i].counts);
     emu_hazard_wave_free(&g.waves[i]);
     emu_timing_wave_free(&g.waves[i]);
+    emu_clock_free(&g.waves[i]);
     free(g.waves[i].indexed);
   }
   emu_lds_group_free(&g);

@@ -93,7 +93,7 @@ static const rule valu[] = {
 static const rule memory[] = {
     {"v_readfirstlane_b32 s20, v10", "buffer_load_dword v70, v2, s[12:15], s20 offen", 5},
     {"v_readfirstlane_b32 s14, v20", "buffer_load_dword v70, v2, s[12:15], 0 offen", 5},
-    {"s_mov_b32 m0, 0", "buffer_load_dword v2, s[12:15], 0 offen lds", 1},
+    {"s_mov_b32 m0, 0", "buffer_load_dword v2, s[12:15], 0 offen lds", 0},
     {"s_mov_b32 m0, 0", "global_load_lds_dword v2, s[4:5]", 1},
     {"s_setreg_imm32_b32 hwreg(HW_REG_MODE, 4, 2), 3", "s_getreg_b32 s20, hwreg(HW_REG_MODE, 0, 8)", 2},
     {"global_store_dwordx4 v21, v[40:43], s[6:7]", "v_mov_b32 v42, 0", 2},
