@@ -13,20 +13,23 @@ typedef struct subject {
   char variant[256];
   const char *rung, *source;
   char *notes;
+  int compiles;  /* compiler runs it took to have it loaded */
+  double plan_s; /* wall clock from the problem to loaded kernels */
 } subject;
 
 /* --variant: whatever the database says, so that two variants can be compared by hand. */
 static mlaf_status load_named(cli *c, const mlaf_problem *p, mlaf_gen *g, subject *s) {
   cli_variants v = {NULL, 0, 0};
   mlaf_build build = {.n = 0};
-  int compiles = 0;
+  const double start = mlaf_now();
   mlaf_status status = mlaf_cli_variants(c, g, p, mlaf_ctx_target(c->ctx), &v);
   if (status == MLAF_OK) status = mlaf_build_init(&v.list[0], &build, &c->err);
   if (status == MLAF_OK)
-    status = mlaf_build_now(&build, g, c->ctx->compiler, mlaf_ctx_target(c->ctx), true, &compiles, &c->err);
+    status = mlaf_build_now(&build, g, c->ctx->compiler, mlaf_ctx_target(c->ctx), true, &s->compiles, &c->err);
   if (status == MLAF_OK) status = mlaf_build_load(&build, mlaf_ctx_device(c->ctx), p, &s->loaded, &c->err);
   snprintf(s->variant, sizeof s->variant, "%s", build.name);
   s->rung = "named";
+  s->plan_s = mlaf_now() - start;
   s->source = "none";
   mlaf_build_clear(&build);
   mlaf_cli_variants_free(&v);
@@ -37,8 +40,11 @@ static mlaf_status load_named(cli *c, const mlaf_problem *p, mlaf_gen *g, subjec
 static mlaf_status load_planned(cli *c, const mlaf_problem *p, subject *s) {
   mlaf_planned planned;
   mlaf_plan_opts opts = MLAF_PLAN_OPTS_INIT;
+  const double start = mlaf_now();
   mlaf_status status = mlaf_planner_run(c->ctx, p, &opts, &planned, &c->err);
   if (status != MLAF_OK) return status;
+  s->plan_s = mlaf_now() - start;
+  s->compiles = planned.compiles;
   s->loaded = planned.loaded;
   s->rung = mlaf_rung_name(planned.rung);
   s->source = planned.source;
@@ -77,6 +83,8 @@ static void print_json(const cli *c, const char *problem, const subject *s, cons
   cJSON_AddStringToObject(e, "device", mlaf_ctx_device_id(c->ctx));
   cJSON_AddStringToObject(e, "variant", s->variant);
   cJSON_AddStringToObject(e, "rung", s->rung);
+  cJSON_AddNumberToObject(e, "compiles", s->compiles);
+  cJSON_AddNumberToObject(e, "plan_ms", s->plan_s * 1e3);
   cJSON_AddNumberToObject(e, "splits", mlaf_loaded_splits(s->loaded));
   mlaf_cli_json_timing(e, &f->timing);
   cJSON_AddNumberToObject(e, "tflops", f->work.flops / f->timing.ns / 1e3);
@@ -94,9 +102,9 @@ static void print_text(const cli *c, const char *problem, const subject *s, cons
   char parts[256];
   mlaf_cli_parts(t, parts, sizeof parts);
   printf("problem   %s\ndevice    %s\nvariant   %s\n", problem, mlaf_ctx_device_id(c->ctx), s->variant);
-  printf("plan      %s%s%s%s\n", s->rung, strcmp(s->source, "none") ? ", its time " : "",
-         strcmp(s->source, "none") ? s->source : "",
-         s->notes && s->notes[0] ? " (other rungs passed over, see --verbose)" : "");
+  printf("plan      %s, %d compiles, %.1f ms", s->rung, s->compiles, s->plan_s * 1e3);
+  if (strcmp(s->source, "none")) printf("; the choice's time was %s", s->source);
+  printf("%s\n", s->notes && s->notes[0] ? " (other rungs passed over, see --verbose)" : "");
   printf("time      %.2f us %s", t->ns / 1e3, how);
   if (t->source == MLAF_TIME_MEASURED)
     printf(" (p10 %.2f, p90 %.2f, %d samples)", t->p10_ns / 1e3, t->p90_ns / 1e3, t->samples);
