@@ -225,11 +225,11 @@ static bool issue(emu_wave *w, const vm_op *op, const emu_operand *dst, unsigned
   return true;
 }
 
-static void charge(emu_wave *w, const vm_op *op, const place *p, unsigned bytes, emu_traffic kind) {
+static void charge(emu_wave *w, const place *p, unsigned bytes, bool store) {
   uint64_t moved = (uint64_t)__builtin_popcountll(p->whole) * bytes;
-  if (kind == EMU_TRAFFIC_STORE) w->counts.vmem_bytes_stored += moved;
+  if (store) w->counts.vmem_bytes_stored += moved;
   else w->counts.vmem_bytes_loaded += moved;
-  emu_timing_memory(w, p->addr, p->whole, bytes, kind);
+  emu_timing_memory(w, p->addr, p->whole, bytes);
 }
 
 static bool locate(emu_wave *w, const emu_inst *in, const vm_op *op, const emu_operand *vaddr, const emu_operand *rest,
@@ -266,7 +266,7 @@ static bool exec_load(emu_wave *w, const emu_inst *in) {
   place p;
   if (!locate(w, in, op, &in->src[0], &in->src[1], op->bytes, &p)) return false;
   if (!check_memory(w, &p, op->bytes, "load")) return false;
-  charge(w, op, &p, op->bytes, lds ? EMU_TRAFFIC_LDS : EMU_TRAFFIC_LOAD);
+  charge(w, &p, op->bytes, false);
   if (lds) return to_lds(w, in, op, &p);
   unsigned dst = in->dst[0].reg;
   if (!issue(w, op, &in->dst[0], words)) return false;
@@ -288,7 +288,7 @@ static bool exec_store(emu_wave *w, const emu_inst *in) {
   if (!locate(w, in, op, &in->src[buffer ? 1 : 0], &in->src[2], op->bytes, &p)) return false;
   if (!emu_vreg_check(w, src, words, p.lanes)) return false;
   if (!check_memory(w, &p, op->bytes, "store")) return false;
-  charge(w, op, &p, op->bytes, EMU_TRAFFIC_STORE);
+  charge(w, &p, op->bytes, true);
   if (!issue(w, op, NULL, 0)) return false;
   if (op->conv == RAW) {
     store_lanes(w, src, &p, words);
@@ -329,7 +329,7 @@ static bool exec_atomic(emu_wave *w, const emu_inst *in) {
   place p;
   if (!locate(w, in, op, vaddr, &s[2], bytes, &p)) return false;
   if (!emu_vreg_check(w, data->reg, words * n_data, p.lanes) || !check_memory(w, &p, bytes, "atomic")) return false;
-  charge(w, op, &p, bytes, EMU_TRAFFIC_ATOMIC);
+  charge(w, &p, bytes, false);
   if (!issue(w, op, rtn ? &in->dst[0] : NULL, words)) return false;
   for (int l = 0; l < EMU_LANES; l++) {
     if (!(p.lanes >> l & 1)) continue;

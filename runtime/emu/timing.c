@@ -184,7 +184,7 @@ static unsigned record_lines(const emu_recorder *r, emu_trace *t, const uint64_t
   return clk;
 }
 
-void emu_timing_memory(emu_wave *w, const uint64_t addr[EMU_LANES], uint64_t lanes, unsigned bytes, emu_traffic kind) {
+void emu_timing_memory(emu_wave *w, const uint64_t addr[EMU_LANES], uint64_t lanes, unsigned bytes) {
   emu_trace *t = w->timing;
   uint64_t last = UINT64_MAX;
   for (int l = 0; l < EMU_LANES; l++) { /* touches: neighbouring lanes in one line are one */

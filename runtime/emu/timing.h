@@ -11,11 +11,9 @@
 
 /* --- recording --- */
 
-typedef enum emu_traffic { EMU_TRAFFIC_LOAD, EMU_TRAFFIC_STORE, EMU_TRAFFIC_ATOMIC, EMU_TRAFFIC_LDS } emu_traffic;
-
 /* One vector-memory instruction: the lanes' addresses and bytes each. Adds to w->counts and, when the wave is being
  * timed, remembers the cache lines for the step that follows. */
-void emu_timing_memory(emu_wave *w, const uint64_t addr[EMU_LANES], uint64_t lanes, unsigned bytes, emu_traffic kind);
+void emu_timing_memory(emu_wave *w, const uint64_t addr[EMU_LANES], uint64_t lanes, unsigned bytes);
 
 /* One executed instruction. */
 typedef struct emu_event {
