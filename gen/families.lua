@@ -109,7 +109,10 @@ families.lds = {
         return ("order=plain keeps 2 copies in flight: %d waves copy into spare places"):format(v.waves)
       end
     end,
-    function(_, v)
+    function(p, v)
+      if v.order == "ahead" and p.rank < 256 then
+        return ("order=ahead keeps the last 128 columns for the next round: rank %d"):format(p.rank)
+      end
       if v.order == "ahead" and v.stages ~= 3 then return ("order=ahead needs 3 stages, not %d"):format(v.stages) end
       if v.order == "plain" and v.load == "vgpr" and v.stages ~= 2 then
         return ("order=plain with load=vgpr uses 2 stages, not %d"):format(v.stages)

@@ -210,7 +210,7 @@ local function test_ops(g)
     local x, d = g.x + 4 * b, b == 0 and t or t + 1
     list[#list + 1] = op("v_max3_f32 v%d, v%d, v%d, v%d", d, x, x + 1, x + 2)
     list[#list + 1] = op("v_max_f32 v%d, v%d, v%d", d, d, x + 3)
-    list[#list + 1] = op("v_sub_f32 v%d, v%d, %%[m%d]", d, d, b)
+    list[#list + 1] = op("v_sub_f32 v%d, v%d, v%d", d, d, g.m + b)
     if b > 0 then list[#list + 1] = op("v_max_f32 v%d, v%d, v%d", t, t, d) end
   end
   list[#list + 1] = op("v_cmp_lt_f32 %%[rise], %%[slack], v%d", t)
@@ -220,10 +220,10 @@ end
 -- exp2(x - m), row sums, P packed. The blocks' streams are dealt in turn, so that results have time to arrive.
 local function softmax_block(g, b)
   local list, x, p = {}, g.x + 4 * b, g.p + 2 * b
-  for r = 0, 3 do list[#list + 1] = op("v_sub_f32 v%d, v%d, %%[m%d]", x + r, x + r, b) end
+  for r = 0, 3 do list[#list + 1] = op("v_sub_f32 v%d, v%d, v%d", x + r, x + r, g.m + b) end
   for r = 0, 3 do list[#list + 1] = op("v_exp_f32 v%d, v%d", x + r, x + r) end
   for r = 0, 3 do
-    list[#list + 1] = op("v_add_f32 %%[l%d], %%[l%d], v%d", b, b, x + r)
+    list[#list + 1] = op("v_add_f32 v%d, v%d, v%d", g.l + b, g.l + b, x + r)
     if g.f16 then
       list[#list + 1] = op("v_cvt_f16_f32 v%d, v%d", x + r, x + r)
     else -- to nearest even: add 0x7fff and the lowest bit kept
@@ -245,14 +245,14 @@ local function packed_sum_ops(g)
   local list = {}
   for b = 0, g.blocks - 1 do
     for i = 0, 1 do
-      local p, t = g.p + 2 * b + i, g.tmp + i
+      local p, t, n = g.p + 2 * b + i, g.tmp + i, g.n + b
       if g.f16 then
-        list[#list + 1] = op("v_dot2_f32_f16 %%[n%d], v%d, %%[ones], %%[n%d]", b, p, b)
+        list[#list + 1] = op("v_dot2_f32_f16 v%d, v%d, %%[ones], v%d", n, p, n)
       else
         list[#list + 1] = op("v_lshlrev_b32 v%d, 16, v%d", t, p)
-        list[#list + 1] = op("v_add_f32 %%[n%d], %%[n%d], v%d", b, b, t)
+        list[#list + 1] = op("v_add_f32 v%d, v%d, v%d", n, n, t)
         list[#list + 1] = op("v_and_b32 v%d, 0xffff0000, v%d", t, p)
-        list[#list + 1] = op("v_add_f32 %%[n%d], %%[n%d], v%d", b, b, t)
+        list[#list + 1] = op("v_add_f32 v%d, v%d, v%d", n, n, t)
       end
       list[#list].need = { "P" .. b }
     end
@@ -449,6 +449,35 @@ local function copy_ops(g)
   return list, behind
 end
 
+-- ---- Q --------------------------------------------------------------------------------------------------------------------------
+-- Q's rows are fetched as rows (8 lanes: 128 bytes of one) and turned into B operands (lane l: row l%16) through LDS, 16 rows x 64
+-- columns at a time: one place per wave, LDS keeps a wave's accesses in order.
+local function q_load_ops(g, b)
+  local list = {}
+  for unit = 0, (g.nk - 1) // 2 do
+    local half = 2 * unit + 1 >= g.nk -- 32 columns left: lanes beyond repeat them
+    for i = 0, 1 do
+      local to = plan.q_landing(g, b, unit, i)
+      if half then add(list, "global_load_dwordx4 %s, %%[qt%d], off", to, i)
+      else add(list, "global_load_dwordx4 %s, %%[qa%d], off offset:%d", to, i, 128 * unit) end
+    end
+  end
+  return list
+end
+
+local function q_turn_ops(g, b)
+  local list = {}
+  for unit = 0, (g.nk - 1) // 2 do
+    for i = 0, 1 do add(list, "ds_write_b128 %%[qw], %s offset:%d", (plan.q_landing(g, b, unit, i)), 1024 * i) end
+    for h = 0, math.min(1, g.nk - 1 - 2 * unit) do
+      local at_reg = (b * g.nk + 2 * unit + h) * 4
+      add(list, "ds_read_b128 a[%d:%d], %%[qr%d]", at_reg, at_reg + 3, h)
+    end
+  end
+  add(list, "s_waitcnt lgkmcnt(0)")
+  return list
+end
+
 -- ---- blocks ----------------------------------------------------------------------------------------------------------------------
 local SCALARS = { "scale", "slack", "rise", "lo", "hi", "half", "ones", "pgo", "pages", "maxid", "pos", "cs", "ks", "ckl", "ckh", "kpl", "kph",
   "tok", "tokn", "last", "magic", "page", "ckv", "kd", "vd", "wd", "ws" }
@@ -550,8 +579,9 @@ local function iteration(g, what)
 end
 
 -- What a block of assembly is for the template: its lines, operands and clobbers.
-local ARRAYS = { ka = "u", kr = "u", va = "u", la = "u", lr = "u", row = "u", kp = "u", ml = "u", mr = "u", m = "f", l = "f", n = "f" }
-local VECTORS = { ka = 1, kr = 1, va = 1, la = 1, lr = 1, row = 1, kp = 1, m = 1, l = 1, n = 1, wa = 1, wr = 1, vcs = 1, vks = 1, cka = 1, kpa = 1 }
+local ARRAYS = { ka = "u", kr = "u", va = "u", la = "u", lr = "u", row = "u", kp = "u", ml = "u", mr = "u", qa = "q", qt = "q", qr = "u" }
+local VECTORS = { ka = 1, kr = 1, va = 1, la = 1, lr = 1, row = 1, kp = 1, wa = 1, wr = 1, vcs = 1, vks = 1, cka = 1, kpa = 1,
+  qa = 1, qt = 1, qr = 1, qw = 1 }
 
 local function operand(g, name, lines)
   local base, index = name:match("^(%a+)(%d+)$")
@@ -565,20 +595,51 @@ local function operand(g, name, lines)
   return ('[%s] "%s%s"(%s)'):format(name, out and (name == "rise" and "=" or "+") or "", class, expr), out
 end
 
--- The compiler may use accumulation registers below `frame`; ours there are named, those above are reserved.
-local function clobbers(g, lines)
-  local list = { '"memory"', '"vcc"', '"scc"' }
-  local text = table.concat(lines, "\n")
-  for s = 64, 68 do
-    if text:find("s" .. s, 1, true) or text:find(("s[%d:"):format(s), 1, true) or text:find((":%d]"):format(s), 1, true) then
-      list[#list + 1] = ('"s%d"'):format(s)
-    end
-  end
-  for i = 0, math.min(g.frame, g.agprs) - 1 do list[#list + 1] = ('"a%d"'):format(i) end
-  return table.concat(list, ", ")
+-- Every block claims the registers that live across it besides its own, so that nothing of the compiler's can be there: what does not
+-- fit is spilled, and a kernel that spills is never offered. phase: "prologue" (ids, staged loads, Q, O, m, l, n), "loop" (all) or
+-- "epilogue" (O, m, l, n). Registers from 129 on are out of the compiler's reach: with one wave per SIMD, and LDS allows no more, LLVM takes
+-- amdgpu_num_vgpr for at least half of 257.
+local REACH = 128
+local function claim(set, file, from, count)
+  for i = from, math.min(REACH, from + count - 1) do set[("%s%03d"):format(file, i)] = ('"%s%d"'):format(file, i) end
 end
 
-local function block(g, ops, state)
+local function live(g, phase)
+  local set = {}
+  if phase == "loop" then
+    claim(set, "v", g.frame, g.vgprs - g.frame)
+    claim(set, "a", 0, g.agprs)
+    return set
+  end
+  claim(set, "v", g.o_v, 4 * g.o_in_v)
+  for _, at in ipairs({ g.m, g.l, g.n }) do claim(set, "v", at, g.blocks) end
+  claim(set, "a", g.o_a, g.agprs - g.o_a)
+  if phase == "prologue" then
+    claim(set, "v", g.idx, g.n_idx)
+    claim(set, "v", g.staged, g.units * g.stage_unit)
+    claim(set, "a", 0, g.q_regs)
+  end
+  return set
+end
+
+local function names(set)
+  local list = {}
+  for _, text in sorted(set) do list[#list + 1] = text end
+  return table.concat(list, ", ")
+end
+-- The same as text, for the template's own statements.
+function loop.claimed(g, phase) return names(live(g, phase)) end
+
+local function clobbers(g, lines, phase)
+  local set = live(g, phase)
+  for _, line in ipairs(lines) do
+    for file, first, last in line:gmatch("%f[%w]([vas])%[(%d+):(%d+)%]") do claim(set, file, tonumber(first) // 1, last - first + 1) end
+    for file, at in line:gmatch("%f[%w]([vas])(%d+)%f[%W]") do claim(set, file, tonumber(at) // 1, 1) end
+  end
+  return '"memory", "vcc", "scc", ' .. names(set)
+end
+
+local function block(g, ops, state, phase)
   local lines, count = weave.listing(ops, state, scalars(g))
   local seen, outs, ins = {}, {}, {}
   for _, line in ipairs(lines) do
@@ -591,7 +652,7 @@ local function block(g, ops, state)
       end
     end
   end
-  return { lines = lines, outs = table.concat(outs, ", "), ins = table.concat(ins, ", "), clobbers = clobbers(g, lines), count = count }
+  return { lines = lines, outs = table.concat(outs, ", "), ins = table.concat(ins, ", "), clobbers = clobbers(g, lines, phase), count = count }
 end
 
 -- In front of an iteration: everything this wave fetched or wrote is there, then everything all waves did.
@@ -615,13 +676,13 @@ local function iteration_blocks(g, what, vmcnt, passes)
       end
       head[#head + 1] = o
     end
-    result = { block(g, head, state), block(g, second, state) }
+    result = { block(g, head, state, "loop"), block(g, second, state, "loop") }
   end
   return result
 end
 
 local function plain_block(g, ops)
-  return block(g, ops, weave.state())
+  return block(g, ops, weave.state(), "prologue")
 end
 
 -- All blocks of a kernel.
@@ -632,6 +693,12 @@ function loop.build(g)
   out.ids = plain_block(g, id_ops(g))
   out.copy = plain_block(g, (copy_ops(g)))
   if not g.dma then out.store = plain_block(g, store_ops(g)) end
+  out.q_load, out.q_turn = {}, {}
+  for b = 0, g.blocks - 1 do
+    out.q_load[b], out.q_turn[b] = plain_block(g, q_load_ops(g, b)), plain_block(g, q_turn_ops(g, b))
+  end
+  local _, all = plan.q_landing(g, 0, 0, 0)
+  out.q_at_once = all
   if g.ahead then
     out.first = iteration_blocks(g, { qk = true }, 0, 1)
     out.body = iteration_blocks(g, { tail = true, qk = true, pv = true, rest = true, copy = true, step = true }, leave, 2)

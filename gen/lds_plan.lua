@@ -1,7 +1,7 @@
 -- Geometry, LDS layout and register plan of mla_decode_lds: one place for the template and for the space's budget.
 --
 -- The kernel's inner blocks are inline assembly with registers fixed here, because the compiler cannot place this pressure
--- (guide 5.2). The compiler keeps v0 .. v(frame-1) (attribute amdgpu_num_vgpr) and no accumulation register; all above is ours:
+-- (guide 5.2). The compiler keeps v0 .. v(frame-1) and no accumulation register; all above is ours:
 --   v: frame | pool of 16-byte quads (K fragments, V rows) | V^T operands | P | S | scores | temporaries | staged loads | O
 --   a: Q | rest of O
 local plan = {}
@@ -35,11 +35,13 @@ local function geometry(p, v)
   g.units = g.dma and ceil_div(8, g.waves) or math.max(1, 4 // g.waves)
   g.halves = not g.dma and g.waves == 8 and 2 or 1
   g.segments = g.nj // g.halves -- of 128 columns, per unit
-  -- Waves without a unit in the last turn copy into a place of their own that nobody reads.
+  -- Q on its way in is transposed in the last stage, which the first copies leave free: 2 KiB per wave.
+  g.q_place = (g.stages - 1) * g.stage_bytes
+  g.spare_place = math.max(g.stages * g.stage_bytes, g.q_place + 2048 * g.waves)
+  -- Waves without a unit in the last turn copy into a place of their own that nobody reads. A pair's rows are 4 rows apart there
+  -- too, so the places lie interleaved.
   g.spare = g.dma and g.units * g.waves - 8 or 0
-  -- Spare copies keep the distance of 4 rows between a pair's rows, so they lie interleaved.
-  local spare_bytes = g.spare > 0 and (4 + g.spare) * g.row_bytes + g.spare * (g.rope > 0 and 256 or 0) or 0
-  g.lds_bytes = g.stages * g.stage_bytes + spare_bytes
+  g.lds_bytes = g.spare_place + (g.spare > 0 and (4 + g.spare) * g.row_bytes + g.spare * (g.rope > 0 and 256 or 0) or 0)
   g.lead = g.dma and g.stages - 1 or g.stages -- tiles between copying and computing
   -- Stages at work in iteration t, counted from that of tile t: scores of, LDS writes into.
   g.k_stage = g.ahead and 1 or 0
@@ -47,7 +49,7 @@ local function geometry(p, v)
   return g
 end
 
--- Registers the compiler needs at the blocks' borders: addresses, m, l, n, and what it computes with between them.
+-- Registers the compiler needs at the blocks' borders: addresses, and what it computes with between them.
 local function frame_size(g, spare)
   local addresses = 2 + (g.rope > 32 and 2 or g.rope > 0 and 1 or 0) + 4
   local rope, copy = g.rope > 0 and 1 or 0, nil
@@ -55,7 +57,7 @@ local function frame_size(g, spare)
   elseif g.dma then copy = (2 + 2 * rope) * g.units + 2 + rope
   elseif g.whole then copy = (1 + rope) * (g.units + 1)
   else copy = (1 + rope) * 4 + g.units + 1 end
-  local n = addresses + copy + 3 * g.blocks + spare
+  local n = addresses + copy + spare
   return n + n % 2
 end
 
@@ -78,6 +80,7 @@ function plan.make(p, v)
   g.addr = g.whole and 0 or g.ahead and take(4) or g.ops -- pages smaller than a tile: row addresses
   g.n_idx = g.whole and 1 or g.units
   g.idx = take(g.n_idx)
+  g.m, g.l, g.n = take(g.blocks), take(g.blocks), take(g.blocks) -- running maximum, sum of P, sum of packed P
   -- Registers of a unit's staged loads: the latent quads, then a pair or a single of rope; tuples start even.
   g.stage_unit = g.dma and 0 or 4 * g.segments + (g.rope > 0 and 2 or 0)
   if used() % 2 == 1 then take(1) end -- tuples start even
@@ -100,9 +103,18 @@ function plan.make(p, v)
   g.o_v = take(4 * g.o_in_v)
   g.o_a = g.q_regs
   g.vgprs, g.agprs = used(), g.q_regs + 4 * (g.o_quads - g.o_in_v)
+  if 4 * g.o_in_v < 8 * ceil_div(g.nk, 2) then return nil, ("registers: %d of O in v, Q lands in %d"):format(4 * g.o_in_v, 4 * g.nk) end
   g.total = ceil_div(g.vgprs, 4) * 4 + g.agprs
   if g.total > limit or g.agprs > 256 then return nil, ("registers: %d v + %d a > %d"):format(g.vgprs, g.agprs, limit) end
   return g
+end
+
+-- Landing place of Q on its way in, before O lives there: units of 64 columns, 8 registers each; all blocks at once if they fit.
+function plan.q_landing(g, b, unit, i)
+  local units = ceil_div(g.nk, 2)
+  local all = 8 * units * g.blocks <= 4 * g.o_in_v
+  local at = g.o_v + (all and 8 * units * b or 0) + 8 * unit + 4 * i
+  return ("v[%d:%d]"):format(at, at + 3), all
 end
 
 -- Register names.
