@@ -92,9 +92,9 @@ static bool forget_op(emu_wave *w, uint32_t byte, int lane, emu_lds_kind kind, i
   emu_lds *l = w->group->lds_shadow;
   uint32_t d = byte / 4;
   if (!op || !ordered_by_time(w, kind, &w->group->waves[other], op)) return false;
+  const char *text = op->inst->text ? op->inst->text : "";
   if (!emu_broken(w, EMU_RULE_LDS_ORDER, lane, "LDS race: %s of byte 0x%x and %s by wave %d at pc 0x%x '%.120s': only time orders"
-                  " them", kind_names[kind], byte, kind_names[op->kind], other, op->inst->pc, op->inst->text ? op->inst->text : ""))
-    return false;
+                  " them", kind_names[kind], byte, kind_names[op->kind], other, op->inst->pc, text)) return false;
   uint32_t bit = 1u << other;
   if (op->kind == EMU_LDS_WRITE || op->kind == EMU_LDS_DMA) {
     l->written[d] = 0;
@@ -151,16 +151,16 @@ static bool fault_race(emu_wave *w, int lane, uint32_t byte, emu_lds_kind kind, 
     return emu_fault(w, lane, "LDS race: %s of byte 0x%x while the direct-to-LDS load of wave %d%s is in flight: that wave must "
                      "wait vmcnt, then all waves pass a barrier", kind_names[kind], byte, other, where);
   bool unwaited = op && !op_done(&w->group->waves[other], op);
-  return emu_fault(w, lane, "LDS race: %s of byte 0x%x and %s by wave %d%s with no barrier between them%s", kind_names[kind], byte,
-                   what, other, where, unwaited ? " that it completed before (s_waitcnt lgkmcnt(0) is missing)" : "");
+  return emu_fault(w, lane, "LDS race: %s of byte 0x%x and %s by wave %d%s with no barrier between them%s", kind_names[kind],
+                   byte, what, other, where, unwaited ? " that it completed before (s_waitcnt lgkmcnt(0) is missing)" : "");
 }
 
 /* This wave's own direct-to-LDS load is in flight: forgivable once it has had its time. */
 static bool own_dma_done(emu_wave *w, int lane, uint32_t byte, emu_lds_kind kind) {
   emu_lds *l = w->group->lds_shadow;
   const emu_lds_op *op = find_op(l, w->index, byte, 1u << EMU_LDS_DMA);
-  static const char what[] = "%s of LDS byte 0x%x while this wave's own direct-to-LDS load at pc 0x%x is in flight: s_waitcnt vmcnt"
-                             " must cover it first";
+  static const char what[] = "%s of LDS byte 0x%x while this wave's own direct-to-LDS load at pc 0x%x is in flight: "
+                             "s_waitcnt vmcnt must cover it first";
   unsigned pc = op ? op->inst->pc : 0;
   if (w->clock && op && op->at + EMU_CLOCK_VMEM > w->clock->now) return emu_fault(w, lane, what, kind_names[kind], byte, pc);
   if (!emu_broken(w, EMU_RULE_WAITCNT, lane, what, kind_names[kind], byte, pc)) return false;
@@ -339,8 +339,8 @@ CLONES static void extent(const uint32_t *addr, uint64_t lanes, uint32_t out[3])
 
 /* A DMA, dwords from lane 0's address on, must not land on bytes that a read of this wave, not yet waited for, may want. */
 static bool dma_over_own_read(emu_wave *w, const uint32_t *addr, uint64_t lanes) {
-  static const char over[] = "direct-to-LDS load over LDS byte 0x%x while this wave's %s at pc 0x%x is outstanding: s_waitcnt lgkmcnt"
-                             " must cover it first";
+  static const char over[] = "direct-to-LDS load over LDS byte 0x%x while this wave's %s at pc 0x%x is outstanding: "
+                             "s_waitcnt lgkmcnt must cover it first";
   const emu_lds *l = w->group->lds_shadow;
   const emu_lds_op *op;
   for (uint32_t n = 0; (op = recent(&l->waves[w->index].ds, n)) != NULL && op->seq > w->lgkm_done; n++) {
