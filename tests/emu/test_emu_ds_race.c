@@ -104,6 +104,20 @@ static void direct_to_lds(void **state) {
   FAULT(s, 1, 256, DMA PRE "ds_write_b32 v2, v9\n", "write of LDS byte", "in flight", "vmcnt");
 }
 
+/* A load to LDS stays outstanding over any number of DS operations. */
+static void direct_to_lds_is_not_forgotten(void **state) {
+  snip *s = *state;
+  const char *busy = "v_mov_b32 v9, 1\nv_mov_b32 v3, 0x200\nv_add_u32 v3, v3, v2\ns_mov_b32 s20, 40\nloop:\nds_write_b32 v3, v9\n"
+                     "ds_read_b32 v10, v3\n" WAIT "s_sub_u32 s20, s20, 1\ns_cmp_lg_u32 s20, 0\ns_cbranch_scc1 loop\n";
+  char body[2048];
+  snprintf(body, sizeof body, "s_cmp_eq_u32 s8, 0\ns_cbranch_scc0 meet\n" DMA "%smeet:\n" BAR BOTH("", "ds_read_b32 v9, v2\n" WAIT, "b"),
+           busy);
+  FAULT(s, 2, 1024, body, "LDS race", "direct-to-LDS load of wave 0", "in flight");
+  snprintf(body, sizeof body, "s_cmp_eq_u32 s8, 0\ns_cbranch_scc0 meet\n" DMA "%ss_waitcnt vmcnt(0)\nmeet:\n" BAR
+           BOTH("", "ds_read_b32 v9, v2\n" WAIT, "b"), busy);
+  snip_ok(s, 2, 1024, body);
+}
+
 static void many_barriers(void **state) {
   snip *s = *state;
   /* More epochs than 16 bits hold: the shadow starts over without forgetting what is initialised. */
@@ -118,6 +132,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(write_then_read), cmocka_unit_test(read_then_write), cmocka_unit_test(write_then_write),
       cmocka_unit_test(barrier_without_wait), cmocka_unit_test(own_wave_is_in_order), cmocka_unit_test(atomics),
-      cmocka_unit_test(direct_to_lds), cmocka_unit_test(many_barriers)};
+      cmocka_unit_test(direct_to_lds), cmocka_unit_test(direct_to_lds_is_not_forgotten),
+      cmocka_unit_test(many_barriers)};
   return cmocka_run_group_tests(tests, snip_open, snip_close);
 }
