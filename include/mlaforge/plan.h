@@ -80,8 +80,8 @@ typedef struct mlaf_execute_args {
   const void *q;                    /* [T, H, R+P] dense, 16-byte aligned */
   const void *ckv;                  /* row j at ckv + j*ckv_row_stride: R+P elements if kpe is NULL, else R; 16 B al. */
   const void *kpe;                  /* NULL: combined cache. Row j at kpe + j*kpe_row_stride, P elements; 16-byte al. */
-  int64_t ckv_row_stride;           /* multiple of 8; 0: dense (R+P if kpe is NULL, else R) */
-  int64_t kpe_row_stride;           /* multiple of 8; 0: dense (P). Not looked at if kpe is NULL */
+  int64_t ckv_row_stride;           /* multiple of 8, at most 2^27; 0: dense (R+P if kpe is NULL, else R) */
+  int64_t kpe_row_stride;           /* same; 0: dense (P). Not looked at if kpe is NULL */
   const int32_t *qo_indptr;         /* [B+1] query tokens */
   const int32_t *kv_indptr;         /* [B+1] pages */
   const int32_t *kv_indices;        /* [kv_indptr[B]] page ids; an id outside [0, num_pages) makes its request NaN */
@@ -90,7 +90,7 @@ typedef struct mlaf_execute_args {
   float *lse;                       /* [T, H] natural log; may be NULL */
   void *workspace;                  /* mlaf_plan_workspace_size bytes, 256-byte aligned; contents do not matter */
   size_t workspace_size;            /* bytes behind `workspace` */
-  int32_t num_pages;                /* pages in the cache, 0..2^31-1 */
+  int32_t num_pages;                /* pages in the cache, 0..2^31-1; num_pages * page_size below 2^32 */
   float scale;                      /* softmax scale, e.g. 1/sqrt(qk_nope + rope); finite */
 } mlaf_execute_args;
 #define MLAF_EXECUTE_ARGS_INIT                                                                                        \

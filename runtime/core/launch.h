@@ -6,6 +6,11 @@
 
 #include <stdint.h>
 
+/* Limits that mlaf_execute checks and kernels stand on: rows and row bytes are 32-bit factors of 64-bit offsets, and 16
+ * rows' bytes fit 32 bits. More rows than this are beyond any device's memory. */
+#define MLAF_ROW_STRIDE_MAX (INT64_C(1) << 27) /* elements of 2 bytes */
+#define MLAF_CACHE_ROWS_MAX (INT64_C(1) << 32) /* num_pages * page_size stays below */
+
 /* Decode kernel, grid (ceil(q_len*H / rows_per_wg), splits, batch), block (threads,1,1).
  * Rows of request b: r in [0, n*H), n = qo_indptr[b+1]-qo_indptr[b] (n <= q_len, may be 0), token qo_indptr[b] + r/H,
  * head r%H: contiguous in Q and O. kv_len(b) = pages(b) ? (pages(b)-1)*page_size + kv_last_page_lens[b] : 0.

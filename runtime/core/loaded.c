@@ -122,7 +122,10 @@ static int64_t kpe_stride(const mlaf_problem *p, const mlaf_execute_args *a) {
 }
 
 static mlaf_status check_strides(const mlaf_problem *p, const mlaf_execute_args *a, mlaf_err *err) {
-  const int64_t rows = (int64_t)a->num_pages * p->page_size + 1;
+  const int64_t rows = (int64_t)a->num_pages * p->page_size;
+  if (rows >= MLAF_CACHE_ROWS_MAX)
+    return mlaf_fail(err, MLAF_E_ARG, "num_pages is %d: with %d tokens a page that is %lld rows, 2^32 or more", a->num_pages,
+                     p->page_size, (long long)rows);
   const struct {
     const char *name;
     int64_t value, min;
@@ -132,10 +135,10 @@ static mlaf_status check_strides(const mlaf_problem *p, const mlaf_execute_args 
   };
   for (size_t i = 0; i < 2; i++)
     if (strides[i].value < strides[i].min || strides[i].value % STRIDE_MULTIPLE ||
-        strides[i].value > INT64_MAX / (int64_t)sizeof(uint16_t) / rows)
-      return mlaf_fail(
-          err, MLAF_E_ARG, "%s is %lld, must be a multiple of %d, at least %lld, and fit %d pages in 64 bits",
-          strides[i].name, (long long)strides[i].value, STRIDE_MULTIPLE, (long long)strides[i].min, a->num_pages);
+        strides[i].value > MLAF_ROW_STRIDE_MAX)
+      return mlaf_fail(err, MLAF_E_ARG, "%s is %lld, must be a multiple of %d in %lld..%lld", strides[i].name,
+                       (long long)strides[i].value, STRIDE_MULTIPLE, (long long)strides[i].min,
+                       (long long)MLAF_ROW_STRIDE_MAX);
   return MLAF_OK;
 }
 

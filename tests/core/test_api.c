@@ -237,12 +237,13 @@ static void execute_arguments(void **state) {
   BAD(a.kv_indices = NULL, "kv_indices is NULL");
   BAD(a.kv_last_page_lens = NULL, "kv_last_page_lens is NULL");
   BAD(a.kv_indptr = (int32_t *)((char *)a.kv_indptr + 1), "kv_indptr is");
-  BAD(a.ckv_row_stride = 88, "ckv_row_stride is 88, must be a multiple of 8, at least 96");
+  BAD(a.ckv_row_stride = 88, "ckv_row_stride is 88, must be a multiple of 8 in 96");
   BAD(a.ckv_row_stride = 100, "ckv_row_stride is 100");
   BAD(a.ckv_row_stride = -96, "ckv_row_stride is -96");
-  BAD(a.ckv_row_stride = INT64_MAX / 8 * 8, "fit 4 pages in 64 bits");
-  BAD((a.kpe = a.ckv, a.ckv_row_stride = 56), "ckv_row_stride is 56, must be a multiple of 8, at least 64");
-  BAD((a.kpe = a.ckv, a.kpe_row_stride = 24), "kpe_row_stride is 24, must be a multiple of 8, at least 32");
+  BAD(a.ckv_row_stride = (1 << 27) + 8, "134217736, must be a multiple of 8 in");
+  BAD(a.num_pages = INT32_MAX, "2^32 or more");
+  BAD((a.kpe = a.ckv, a.ckv_row_stride = 56), "ckv_row_stride is 56, must be a multiple of 8 in 64");
+  BAD((a.kpe = a.ckv, a.kpe_row_stride = 24), "kpe_row_stride is 24, must be a multiple of 8 in 32");
   BAD(a.workspace = NULL, "workspace is");
   BAD(a.workspace = (char *)a.workspace + 16, "256-byte aligned");
   BAD(a.workspace_size = mlaf_workspace_size(&p, 3, 3) - 1, "3 splits of 3 tokens need");
