@@ -110,8 +110,8 @@ static void direct_to_lds_is_not_forgotten(void **state) {
   const char *busy = "v_mov_b32 v9, 1\nv_mov_b32 v3, 0x200\nv_add_u32 v3, v3, v2\ns_mov_b32 s20, 40\nloop:\nds_write_b32 v3, v9\n"
                      "ds_read_b32 v10, v3\n" WAIT "s_sub_u32 s20, s20, 1\ns_cmp_lg_u32 s20, 0\ns_cbranch_scc1 loop\n";
   char body[2048];
-  snprintf(body, sizeof body, "s_cmp_eq_u32 s8, 0\ns_cbranch_scc0 meet\n" DMA "%smeet:\n" BAR BOTH("", "ds_read_b32 v9, v2\n" WAIT, "b"),
-           busy);
+  snprintf(body, sizeof body, "s_cmp_eq_u32 s8, 0\ns_cbranch_scc0 meet\n" DMA "%smeet:\n" BAR
+           BOTH("", "ds_read_b32 v9, v2\n" WAIT, "b"), busy);
   FAULT(s, 2, 1024, body, "LDS race", "direct-to-LDS load of wave 0", "in flight");
   snprintf(body, sizeof body, "s_cmp_eq_u32 s8, 0\ns_cbranch_scc0 meet\n" DMA "%ss_waitcnt vmcnt(0)\nmeet:\n" BAR
            BOTH("", "ds_read_b32 v9, v2\n" WAIT, "b"), busy);
