@@ -25,14 +25,16 @@
 //
 //   LDS stage: 16 latent rows of 2*rank bytes | 16 rope rows of 128 bytes (rope 32 uses half), 16-byte chunks XOR-swizzled:
 //       row t holds chunk c at place c ^ 2*(t & 3).   With rows a multiple of 128 bytes apart that is free of bank conflicts both
-//       for K (lane l: row l%16, chunk 4f + l/16) and for V (lane l: row 4(l/16)+r, chunk 16j + l%16).
+//       for K (lane l: row l%16, chunk 4f + l/16) and for V (lane l: row 4(l/16)+r, chunk 16j + (l%16, permuted)).
 //       Rope rows lie in the order in which pairs of them are copied: slot 2*((t&3) + 4*(t>>3)) + (t>>2 & 1).
 //
 //   S^T = K Q^T      A = K fragment f (one ds_read_b128: columns 32f + 8(l/16) .. +7, two MFMAs), B = Q from accumulation registers.
 //                    One fragment serves all blocks of the wave.
 //   P                S^T in D layout (lane l, register r: token 4(l/16)+r, row l%16) is, after exp2 and packing, B of the next product.
-//   O^T += V^T P^T   A = V^T by v_perm from four row reads, one per token 4(l/16)+r: the eight columns 128j + 8(l%16) + c of a lane are
-//                    eight operands; each serves all blocks. O^T block (j,c), lane l, register r: column 128j + 8(4(l/16)+r) + c.
+//   O^T += V^T P^T   A = V^T by v_perm from four row reads, one per token 4(l/16)+r: the eight columns of a lane's 16 bytes are
+//                    eight operands; each serves all blocks. Lane l%16 = i takes chunk 4(i%4) + (i/4 ^ (i & 2)), so that
+//                    O^T block (j,c), lane l, register r is column 128j + 32r + 8(l/16 ^ (r & 2)) + c: a store of eight c covers 64
+//                    bytes of a row, and any 8 lanes that LDS serves at once still read 8 different bank groups.
 //
 // Inner blocks are assembly with fixed registers, because no compiler version places 450 live registers without spilling. The
 // listings come from gen/lds_loop.lua: streams of instructions (MFMA, LDS reads, joins, softmax, copies, addresses) laid over each
@@ -54,6 +56,7 @@
 
 
 
+#pragma clang diagnostic ignored "-Winline-asm" // naming registers beyond the compiler's reach is the point
 #define MLAF_BF16 0
 // [templates/lib/wave.h]
 // [templates/lib/number.h]
@@ -97,22 +100,51 @@ MLAF_DEV u32 latent_column(int i, int lane) { return 16 * ((lane >> 2) ^ 2 * (i 
 MLAF_DEV u32 rope_column(int i, int lane) { return 16 * ((((lane & 31) >> 2) ^ 2 * (i & 3)) & (P / 8 - 1)) + 4 * (lane & 3); }
 
 
-// Eight columns of a row.
-MLAF_DEV void write_o(const mlaf_decode_args& a, bool final, i64 part_at, i64 at, const float (&x)[8], float weight) {
+// Where this lane stores: 16 bytes of a row and of the row 8 below.
+struct output {
+  MLAF_GLOBAL char *upper, *lower;
+  bool has_upper, has_lower;
+};
+MLAF_DEV output output_at(const mlaf_decode_args& a, bool final, i64 part_row, i64 row, int lane, int rows_left) {
+  char* const base = final ? a.o + row * (2 * R) : (char*)a.part_o + part_row * (4 * R);
+  MLAF_GLOBAL char* const upper = (MLAF_GLOBAL char*)(u64)base + 16 * (lane & 7);
+  return {upper, upper + (final ? 16 * R : 32 * R), rows_left > 0, rows_left > 8};
+}
+
+// Register r of eight O blocks: columns `column` + 8*place .. of this lane's row. 16-bit output: two r make 128 bytes of a row.
+template <int r>
+MLAF_DEV void write_o(const output& out, bool final, char* put, const char* get, u32 key, u32 place, int column, const float (&x)[8]) {
   if (final) {
-    u32x4 packed;
-#pragma unroll
-    for (int i = 0; i < 4; i++) packed[i] = pack2(x[2 * i] * weight, x[2 * i + 1] * weight);
-    *(MLAF_GLOBAL u32x4*)(global(a.o) + 2 * at) = packed;
+    *(u32x4*)(put + 16 * ((4 * (r & 1) + place) ^ key)) = u32x4{pack2(x[0], x[1]), pack2(x[2], x[3]), pack2(x[4], x[5]), pack2(x[6], x[7])};
+    if (r % 2 == 0) return;
   } else {
-    MLAF_GLOBAL f32x4* to = (MLAF_GLOBAL f32x4*)(global(a.part_o) + 4 * part_at);
-    to[0] = f32x4{x[0] * weight, x[1] * weight, x[2] * weight, x[3] * weight};
-    to[1] = f32x4{x[4] * weight, x[5] * weight, x[6] * weight, x[7] * weight};
+    *(f32x4*)(put + 16 * (2 * place ^ key)) = f32x4{x[0], x[1], x[2], x[3]};
+    *(f32x4*)(put + 16 * ((2 * place + 1) ^ key)) = f32x4{x[4], x[5], x[6], x[7]};
   }
+  asm volatile("" ::: "memory"); // other lanes' values are read: the compiler must not see through
+  const u32x4 upper = *(const u32x4*)get, lower = *(const u32x4*)(get + 1024);
+  asm volatile("" ::: "memory");
+  const int at = final ? 2 * (column - 32) : 4 * column;
+  if (out.has_upper) *(MLAF_GLOBAL u32x4*)(out.upper + at) = upper;
+  if (out.has_lower) *(MLAF_GLOBAL u32x4*)(out.lower + at) = lower;
+}
+
+// A workgroup without tokens (0: O = 0, and a split leaves O alone) or without a cache (NaN).
+MLAF_DEV void write_constant(const mlaf_decode_args& a, bool final, const rows_and_tokens& w, i64 part, float value) {
+  const int rows = smaller(ROWS, w.rows);
+  const float lse = value == 0.0f ? minus_inf() : value;
+  for (int i = thread_id(); i < rows; i += 64 * WAVES) {
+    if (!final) a.part_lse[part + w.row + i] = lse;
+    else if (a.lse) a.lse[w.row + i] = lse;
+  }
+  if (!final && value == 0.0f) return;
+  MLAF_GLOBAL char* const to = (MLAF_GLOBAL char*)(u64)(final ? a.o + w.row * (2 * R) : (char*)(a.part_o + (part + w.row) * R));
+  const u32 pair = pack2(value, value), bits = final ? pair : bits_of(value);
+  for (int i = thread_id(); i < rows * (final ? R / 8 : R / 4); i += 64 * WAVES) *(MLAF_GLOBAL u32x4*)(to + 16 * i) = u32x4{bits, bits, bits, bits};
 }
 
 // ---- The kernel -------------------------------------------------------------------------------------------------------------------
-extern "C" __global__ __attribute__((amdgpu_flat_work_group_size(128, 128), amdgpu_num_vgpr(50))) void
+extern "C" __global__ __attribute__((amdgpu_flat_work_group_size(128, 128), amdgpu_num_vgpr(38))) void
 mlaf_mla_decode_5c2d3d88(mlaf_decode_args a) {
   __shared__ __attribute__((aligned(128))) char lds[12288];
   const work mine = my_work<2>(a.splits, a.batch);
@@ -129,153 +161,17 @@ mlaf_mla_decode_5c2d3d88(mlaf_decode_args a) {
   int first_page, end;
   w.tokens = cached_tokens<PAGE>(a, request, first_page);
   split_range(w.tokens, 16, a.splits, split, w.begin, end);
+  w.begin = uniform(w.begin); // the division went through vector registers; assembly wants what follows in scalar ones
+  end = uniform(end);
   const i64 part = (i64)split * a.total_q * H;
-  if (w.begin >= end && !final) { // nothing to do, and to say so
-    for (int i = thread_id(); i < ROWS && i < w.rows; i += 128) a.part_lse[part + w.row + i] = minus_inf();
+  w.tiles = (end - w.begin + 15) / 16;
+  const bool no_cache = a.num_pages <= 0; // then nothing may be read
+  if (w.tiles == 0 || no_cache) {
+    write_constant(a, final, w, part, w.tiles == 0 ? 0.0f : __builtin_nanf(""));
     return;
   }
-  const bool no_cache = a.num_pages <= 0 && w.begin < end; // nothing may be read
-  w.tiles = no_cache ? 0 : (end - w.begin + 15) / 16;
-
-  // Q, O = 0; behind the first tile no more than needed.
-  float m[BLOCKS], l[BLOCKS], n[BLOCKS];
-#pragma unroll
-  for (int b = 0; b < BLOCKS; b++) {
-    m[b] = -3.402823466e38f;
-    l[b] = n[b] = 0.0f;
-  }
-  asm volatile(
-      "v_mov_b32 v120, 0\n"
-      "v_mov_b32 v121, 0\n"
-      "v_mov_b32 v122, 0\n"
-      "v_mov_b32 v123, 0\n"
-      "v_mov_b32 v124, 0\n"
-      "v_mov_b32 v125, 0\n"
-      "v_mov_b32 v126, 0\n"
-      "v_mov_b32 v127, 0\n"
-      "v_mov_b32 v128, 0\n"
-      "v_mov_b32 v129, 0\n"
-      "v_mov_b32 v130, 0\n"
-      "v_mov_b32 v131, 0\n"
-      "v_mov_b32 v132, 0\n"
-      "v_mov_b32 v133, 0\n"
-      "v_mov_b32 v134, 0\n"
-      "v_mov_b32 v135, 0\n"
-      "v_mov_b32 v136, 0\n"
-      "v_mov_b32 v137, 0\n"
-      "v_mov_b32 v138, 0\n"
-      "v_mov_b32 v139, 0\n"
-      "v_mov_b32 v140, 0\n"
-      "v_mov_b32 v141, 0\n"
-      "v_mov_b32 v142, 0\n"
-      "v_mov_b32 v143, 0\n"
-      "v_mov_b32 v144, 0\n"
-      "v_mov_b32 v145, 0\n"
-      "v_mov_b32 v146, 0\n"
-      "v_mov_b32 v147, 0\n"
-      "v_mov_b32 v148, 0\n"
-      "v_mov_b32 v149, 0\n"
-      "v_mov_b32 v150, 0\n"
-      "v_mov_b32 v151, 0\n"
-      "v_mov_b32 v152, 0\n"
-      "v_mov_b32 v153, 0\n"
-      "v_mov_b32 v154, 0\n"
-      "v_mov_b32 v155, 0\n"
-      "v_mov_b32 v156, 0\n"
-      "v_mov_b32 v157, 0\n"
-      "v_mov_b32 v158, 0\n"
-      "v_mov_b32 v159, 0\n"
-      "v_mov_b32 v160, 0\n"
-      "v_mov_b32 v161, 0\n"
-      "v_mov_b32 v162, 0\n"
-      "v_mov_b32 v163, 0\n"
-      "v_mov_b32 v164, 0\n"
-      "v_mov_b32 v165, 0\n"
-      "v_mov_b32 v166, 0\n"
-      "v_mov_b32 v167, 0\n"
-      "v_mov_b32 v168, 0\n"
-      "v_mov_b32 v169, 0\n"
-      "v_mov_b32 v170, 0\n"
-      "v_mov_b32 v171, 0\n"
-      "v_mov_b32 v172, 0\n"
-      "v_mov_b32 v173, 0\n"
-      "v_mov_b32 v174, 0\n"
-      "v_mov_b32 v175, 0\n"
-      "v_mov_b32 v176, 0\n"
-      "v_mov_b32 v177, 0\n"
-      "v_mov_b32 v178, 0\n"
-      "v_mov_b32 v179, 0\n"
-      "v_mov_b32 v180, 0\n"
-      "v_mov_b32 v181, 0\n"
-      "v_mov_b32 v182, 0\n"
-      "v_mov_b32 v183, 0\n"
-      "v_mov_b32 v184, 0\n"
-      "v_mov_b32 v185, 0\n"
-      "v_mov_b32 v186, 0\n"
-      "v_mov_b32 v187, 0\n"
-      "v_mov_b32 v188, 0\n"
-      "v_mov_b32 v189, 0\n"
-      "v_mov_b32 v190, 0\n"
-      "v_mov_b32 v191, 0\n"
-      "v_mov_b32 v192, 0\n"
-      "v_mov_b32 v193, 0\n"
-      "v_mov_b32 v194, 0\n"
-      "v_mov_b32 v195, 0\n"
-      "v_mov_b32 v196, 0\n"
-      "v_mov_b32 v197, 0\n"
-      "v_mov_b32 v198, 0\n"
-      "v_mov_b32 v199, 0\n"
-      "v_mov_b32 v200, 0\n"
-      "v_mov_b32 v201, 0\n"
-      "v_mov_b32 v202, 0\n"
-      "v_mov_b32 v203, 0\n"
-      "v_mov_b32 v204, 0\n"
-      "v_mov_b32 v205, 0\n"
-      "v_mov_b32 v206, 0\n"
-      "v_mov_b32 v207, 0\n"
-      "v_mov_b32 v208, 0\n"
-      "v_mov_b32 v209, 0\n"
-      "v_mov_b32 v210, 0\n"
-      "v_mov_b32 v211, 0\n"
-      "v_mov_b32 v212, 0\n"
-      "v_mov_b32 v213, 0\n"
-      "v_mov_b32 v214, 0\n"
-      "v_mov_b32 v215, 0\n"
-      "v_mov_b32 v216, 0\n"
-      "v_mov_b32 v217, 0\n"
-      "v_mov_b32 v218, 0\n"
-      "v_mov_b32 v219, 0\n"
-      "v_mov_b32 v220, 0\n"
-      "v_mov_b32 v221, 0\n"
-      "v_mov_b32 v222, 0\n"
-      "v_mov_b32 v223, 0\n"
-      "v_mov_b32 v224, 0\n"
-      "v_mov_b32 v225, 0\n"
-      "v_mov_b32 v226, 0\n"
-      "v_mov_b32 v227, 0\n"
-      "v_mov_b32 v228, 0\n"
-      "v_mov_b32 v229, 0\n"
-      "v_mov_b32 v230, 0\n"
-      "v_mov_b32 v231, 0\n"
-      "v_mov_b32 v232, 0\n"
-      "v_mov_b32 v233, 0\n"
-      "v_mov_b32 v234, 0\n"
-      "v_mov_b32 v235, 0\n"
-      "v_mov_b32 v236, 0\n"
-      "v_mov_b32 v237, 0\n"
-      "v_mov_b32 v238, 0\n"
-      "v_mov_b32 v239, 0\n"
-      "v_mov_b32 v240, 0\n"
-      "v_mov_b32 v241, 0\n"
-      "v_mov_b32 v242, 0\n"
-      "v_mov_b32 v243, 0\n"
-      "v_mov_b32 v244, 0\n"
-      "v_mov_b32 v245, 0\n"
-      "v_mov_b32 v246, 0\n"
-      "v_mov_b32 v247, 0\n"
-      ::: "memory", "v247", "a79"); // the highest registers: the kernel's allocation covers all below
   u32 bad = 0; // the largest page id seen, as unsigned
-  if (w.tiles > 0) {
+  {
     const int lane = thread_id() & 63;
     const float scale = a.scale_log2e, slack = 8.0f;
     const u32 lo = 0x05040100, hi = 0x07060302, half = 0x7fff, ones = 0x3c003c00; // v_perm: low halves, high halves; bf16 rounding; f16 1, 1
@@ -294,7 +190,7 @@ mlaf_mla_decode_5c2d3d88(mlaf_decode_args a) {
       kr[p] = base + LATENT_BYTES + slot * 128 + place;
     }
 #pragma unroll
-    for (int r = 0; r < 4; r++) va[r] = base + (4 * q + r) * ROW_BYTES + 16 * (t ^ 2 * r);
+    for (int r = 0; r < 4; r++) va[r] = base + (4 * q + r) * ROW_BYTES + 16 * ((4 * (t & 3) + ((t >> 2) ^ (t & 2))) ^ 2 * r);
 
     // Copies: sources.
     const u32 magic = 0u, page = PAGE;
@@ -312,64 +208,126 @@ mlaf_mla_decode_5c2d3d88(mlaf_decode_args a) {
     }
     // Copies: places in LDS, of the stage to be filled next.
     u32 ml[UNITS], mr[UNITS];
+    const bool spare = WAVES * (UNITS - 1) + wave >= 8; // this wave's last unit has no place in the ring
+    auto step_copies = [&] {
+#pragma unroll
+      for (int u = 0; u < UNITS; u++)
+        if (u < UNITS - 1 || !spare) {
+          ml[u] += STAGE_BYTES;
+          mr[u] += STAGE_BYTES;
+        }
+    };
 #pragma unroll
     for (int u = 0; u < UNITS; u++) {
       const int i = wave + WAVES * u;
-      ml[u] = base + (i < 8 ? pair_row(i) * ROW_BYTES : STAGES * STAGE_BYTES + (i - 8) * ROW_BYTES);
-      mr[u] = base + (i < 8 ? LATENT_BYTES + 256 * i : STAGES * STAGE_BYTES + 4 * ROW_BYTES + 256 * (i - 8));
+      ml[u] = base + (i < 8 ? pair_row(i) * ROW_BYTES : 12288 + (i - 8) * ROW_BYTES);
+      mr[u] = base + (i < 8 ? LATENT_BYTES + 256 * i : 13312 + 256 * (i - 8));
     }
-    u32 fill = 0, fill_at = 0; // step to the stage after the one just filled, its number
-    auto next_fill = [&] {
-      fill_at = fill_at == STAGES - 1 ? 0 : fill_at + 1;
-      fill = fill_at == 0 ? 0u - (STAGES - 1) * STAGE_BYTES : STAGE_BYTES;
-#pragma unroll
-      for (int u = 0; u < UNITS; u++)
-        if (WAVES * u + wave < 8) {
-          ml[u] += fill;
-          mr[u] += fill;
-        }
-    };
-    // What the copy of tile i and the look-up of tile i+1 need; both stop at the last tile.
-    auto aim = [&](int i) {
-      const u32 here = w.begin + 16 * smaller(i, w.tiles - 1), next = w.begin + 16 * smaller(i + 1, w.tiles - 1);
+    // What the copy of a tile and the look-up of the next need; both stop at the last tile.
+    const u32 last_tile = w.begin + 16 * (w.tiles - 1);
+    u32 here, next = w.begin;
+    auto aim = [&] {
+      here = next;
+      next = smaller(next + 16, last_tile);
       tok = here;
       tokn = next;
     };
 
-    aim(-1); // the look-up of tile 0
+    tokn = next;
     asm volatile(
-        "v_add_u32 v83, %[tokn], %[row0]\n"
-        "v_min_u32 v83, %[last], v83\n"
-        "v_lshlrev_b32 v83, 2, v83\n"
-        "global_load_dword v84, v83, %[pages]\n"
-        "v_add_u32 v83, %[tokn], %[row1]\n"
-        "v_min_u32 v83, %[last], v83\n"
-        "v_lshlrev_b32 v83, 2, v83\n"
-        "global_load_dword v85, v83, %[pages]\n"
-        "v_add_u32 v83, %[tokn], %[row2]\n"
-        "v_min_u32 v83, %[last], v83\n"
-        "v_lshlrev_b32 v83, 2, v83\n"
-        "global_load_dword v86, v83, %[pages]\n"
-        "v_add_u32 v83, %[tokn], %[row3]\n"
-        "v_min_u32 v83, %[last], v83\n"
-        "v_lshlrev_b32 v83, 2, v83\n"
-        "global_load_dword v87, v83, %[pages]\n"
-        :  : [tokn] "s"(tokn), [row0] "v"(row[0]), [last] "s"(last), [pages] "s"(pages), [row1] "v"(row[1]), [row2] "v"(row[2]), [row3] "v"(row[3]) : "memory", "vcc", "scc", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "a40", "a41", "a42", "a43", "a44", "a45", "a46", "a47", "a48", "a49");
+        "v_add_u32 v71, %[tokn], %[row0]\n"
+        "v_min_u32 v71, %[last], v71\n"
+        "v_lshlrev_b32 v71, 2, v71\n"
+        "global_load_dword v72, v71, %[pages]\n"
+        "v_add_u32 v71, %[tokn], %[row1]\n"
+        "v_min_u32 v71, %[last], v71\n"
+        "v_lshlrev_b32 v71, 2, v71\n"
+        "global_load_dword v73, v71, %[pages]\n"
+        "v_add_u32 v71, %[tokn], %[row2]\n"
+        "v_min_u32 v71, %[last], v71\n"
+        "v_lshlrev_b32 v71, 2, v71\n"
+        "global_load_dword v74, v71, %[pages]\n"
+        "v_add_u32 v71, %[tokn], %[row3]\n"
+        "v_min_u32 v71, %[last], v71\n"
+        "v_lshlrev_b32 v71, 2, v71\n"
+        "global_load_dword v75, v71, %[pages]\n"
+        :  : [tokn] "s"(tokn), [row0] "v"(row[0]), [last] "s"(last), [pages] "s"(pages), [row1] "v"(row[1]), [row2] "v"(row[2]), [row3] "v"(row[3]) : "memory", "vcc", "scc", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "a40", "a41", "a42", "a43", "a44", "a45", "a46", "a47", "a48", "a49", "a50", "a51", "a52", "a53", "a54", "a55", "a56", "a57", "a58", "a59", "a60", "a61", "a62", "a63", "a64", "a65", "a66", "a67", "a68", "a69", "a70", "a71", "a72", "a73", "a74", "a75", "a76", "a77", "a78", "a79", "v71", "v72", "v73", "v74", "v75", "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+    // Q: lane l fetches chunk l%8 of row l/8 (+ 8) of a block; LDS turns 64 columns at a time into the layout of B. Rows that do not
+    // exist repeat the last that does; nobody stores what they compute.
+    const u32 qw = base + 6144 + 2048 * wave + 128 * (lane >> 3) + 16 * ((lane & 7) ^ (lane >> 3));
+    const u32 qr[2] = {base + 6144 + 2048 * wave + 128 * t + 16 * (q ^ (t & 7)),
+                       base + 6144 + 2048 * wave + 128 * t + 16 * ((4 + q) ^ (t & 7))};
+    auto q_row = [&](int b, int i) {
+      const int at = smaller((wave * BLOCKS + b) * 16 + 8 * i + (lane >> 3), w.rows - 1);
+      return (u64)a.q + (u64)(w.row + at) * (2 * (R + P));
+    };
+    {
+      const u64 qa[2] = {q_row(0, 0) + 16 * (lane & 7), q_row(0, 1) + 16 * (lane & 7)};
+      const u32 tail = 2 * (R + P) - 64 + 16 * (lane & 3);
+      const u64 qt[2] = {q_row(0, 0) + tail, q_row(0, 1) + tail};
+    asm volatile(
+        "global_load_dwordx4 v[120:123], %[qa0], off offset:0\n"
+        "global_load_dwordx4 v[124:127], %[qa1], off offset:0\n"
+        "global_load_dwordx4 v[128:131], %[qa0], off offset:128\n"
+        "global_load_dwordx4 v[132:135], %[qa1], off offset:128\n"
+        "global_load_dwordx4 v[136:139], %[qt0], off\n"
+        "global_load_dwordx4 v[140:143], %[qt1], off\n"
+        :  : [qa0] "v"(qa[0]), [qa1] "v"(qa[1]), [qt0] "v"(qt[0]), [qt1] "v"(qt[1]) : "memory", "vcc", "scc", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "a40", "a41", "a42", "a43", "a44", "a45", "a46", "a47", "a48", "a49", "a50", "a51", "a52", "a53", "a54", "a55", "a56", "a57", "a58", "a59", "a60", "a61", "a62", "a63", "a64", "a65", "a66", "a67", "a68", "a69", "a70", "a71", "a72", "a73", "a74", "a75", "a76", "a77", "a78", "a79", "v72", "v73", "v74", "v75", "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+    }
+    {
+      const u64 qa[2] = {q_row(1, 0) + 16 * (lane & 7), q_row(1, 1) + 16 * (lane & 7)};
+      const u32 tail = 2 * (R + P) - 64 + 16 * (lane & 3);
+      const u64 qt[2] = {q_row(1, 0) + tail, q_row(1, 1) + tail};
+    asm volatile(
+        "global_load_dwordx4 v[144:147], %[qa0], off offset:0\n"
+        "global_load_dwordx4 v[148:151], %[qa1], off offset:0\n"
+        "global_load_dwordx4 v[152:155], %[qa0], off offset:128\n"
+        "global_load_dwordx4 v[156:159], %[qa1], off offset:128\n"
+        "global_load_dwordx4 v[160:163], %[qt0], off\n"
+        "global_load_dwordx4 v[164:167], %[qt1], off\n"
+        :  : [qa0] "v"(qa[0]), [qa1] "v"(qa[1]), [qt0] "v"(qt[0]), [qt1] "v"(qt[1]) : "memory", "vcc", "scc", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "a40", "a41", "a42", "a43", "a44", "a45", "a46", "a47", "a48", "a49", "a50", "a51", "a52", "a53", "a54", "a55", "a56", "a57", "a58", "a59", "a60", "a61", "a62", "a63", "a64", "a65", "a66", "a67", "a68", "a69", "a70", "a71", "a72", "a73", "a74", "a75", "a76", "a77", "a78", "a79", "v72", "v73", "v74", "v75", "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+    }
+    {
+      const u64 qa[2] = {q_row(2, 0) + 16 * (lane & 7), q_row(2, 1) + 16 * (lane & 7)};
+      const u32 tail = 2 * (R + P) - 64 + 16 * (lane & 3);
+      const u64 qt[2] = {q_row(2, 0) + tail, q_row(2, 1) + tail};
+    asm volatile(
+        "global_load_dwordx4 v[168:171], %[qa0], off offset:0\n"
+        "global_load_dwordx4 v[172:175], %[qa1], off offset:0\n"
+        "global_load_dwordx4 v[176:179], %[qa0], off offset:128\n"
+        "global_load_dwordx4 v[180:183], %[qa1], off offset:128\n"
+        "global_load_dwordx4 v[184:187], %[qt0], off\n"
+        "global_load_dwordx4 v[188:191], %[qt1], off\n"
+        :  : [qa0] "v"(qa[0]), [qa1] "v"(qa[1]), [qt0] "v"(qt[0]), [qt1] "v"(qt[1]) : "memory", "vcc", "scc", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "a40", "a41", "a42", "a43", "a44", "a45", "a46", "a47", "a48", "a49", "a50", "a51", "a52", "a53", "a54", "a55", "a56", "a57", "a58", "a59", "a60", "a61", "a62", "a63", "a64", "a65", "a66", "a67", "a68", "a69", "a70", "a71", "a72", "a73", "a74", "a75", "a76", "a77", "a78", "a79", "v72", "v73", "v74", "v75", "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+    }
+    {
+      const u64 qa[2] = {q_row(3, 0) + 16 * (lane & 7), q_row(3, 1) + 16 * (lane & 7)};
+      const u32 tail = 2 * (R + P) - 64 + 16 * (lane & 3);
+      const u64 qt[2] = {q_row(3, 0) + tail, q_row(3, 1) + tail};
+    asm volatile(
+        "global_load_dwordx4 v[192:195], %[qa0], off offset:0\n"
+        "global_load_dwordx4 v[196:199], %[qa1], off offset:0\n"
+        "global_load_dwordx4 v[200:203], %[qa0], off offset:128\n"
+        "global_load_dwordx4 v[204:207], %[qa1], off offset:128\n"
+        "global_load_dwordx4 v[208:211], %[qt0], off\n"
+        "global_load_dwordx4 v[212:215], %[qt1], off\n"
+        :  : [qa0] "v"(qa[0]), [qa1] "v"(qa[1]), [qt0] "v"(qt[0]), [qt1] "v"(qt[1]) : "memory", "vcc", "scc", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "a40", "a41", "a42", "a43", "a44", "a45", "a46", "a47", "a48", "a49", "a50", "a51", "a52", "a53", "a54", "a55", "a56", "a57", "a58", "a59", "a60", "a61", "a62", "a63", "a64", "a65", "a66", "a67", "a68", "a69", "a70", "a71", "a72", "a73", "a74", "a75", "a76", "a77", "a78", "a79", "v72", "v73", "v74", "v75", "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+    }
     asm volatile("s_waitcnt vmcnt(0)" ::: "memory");
-    aim(0);
+    aim();
     asm volatile(
-        "v_max_u32 %[bad], %[bad], v84\n"
-        "v_min_u32 v82, %[maxid], v84\n"
-        "v_add_u32 v83, %[tokn], %[row0]\n"
-        "v_min_u32 v83, %[last], v83\n"
-        "v_lshlrev_b32 v83, 2, v83\n"
-        "global_load_dword v84, v83, %[pages]\n"
-        "v_mad_u64_u32 v[50:51], vcc, v82, %[vcs], %[ckv]\n"
-        "v_mad_u64_u32 v[52:53], vcc, v82, %[vks], %[kp0]\n"
-        "v_readlane_b32 s64, v50, 0\n"
-        "v_readlane_b32 s65, v51, 0\n"
-        "v_readlane_b32 s66, v50, 32\n"
-        "v_readlane_b32 s67, v51, 32\n"
+        "v_max_u32 %[bad], %[bad], v72\n"
+        "v_min_u32 v70, %[maxid], v72\n"
+        "v_add_u32 v71, %[tokn], %[row0]\n"
+        "v_min_u32 v71, %[last], v71\n"
+        "v_lshlrev_b32 v71, 2, v71\n"
+        "global_load_dword v72, v71, %[pages]\n"
+        "v_mad_u64_u32 v[38:39], vcc, v70, %[vcs], %[ckv]\n"
+        "v_mad_u64_u32 v[40:41], vcc, v70, %[vks], %[kp0]\n"
+        "v_readlane_b32 s64, v38, 0\n"
+        "v_readlane_b32 s65, v39, 0\n"
+        "v_readlane_b32 s66, v38, 32\n"
+        "v_readlane_b32 s67, v39, 32\n"
         "s_mov_b32 m0, %[ml0]\n"
         "s_nop 1\n"
         "global_load_lds_dword %[la0], s[64:65] offset:0\n"
@@ -378,19 +336,19 @@ mlaf_mla_decode_5c2d3d88(mlaf_decode_args a) {
         "global_load_lds_dword %[la0], s[66:67] offset:0\n"
         "s_mov_b32 m0, %[mr0]\n"
         "s_nop 0\n"
-        "global_load_lds_dword v[52:53], off\n"
-        "v_max_u32 %[bad], %[bad], v85\n"
-        "v_min_u32 v82, %[maxid], v85\n"
-        "v_add_u32 v83, %[tokn], %[row1]\n"
-        "v_min_u32 v83, %[last], v83\n"
-        "v_lshlrev_b32 v83, 2, v83\n"
-        "global_load_dword v85, v83, %[pages]\n"
-        "v_mad_u64_u32 v[50:51], vcc, v82, %[vcs], %[ckv]\n"
-        "v_mad_u64_u32 v[52:53], vcc, v82, %[vks], %[kp1]\n"
-        "v_readlane_b32 s64, v50, 0\n"
-        "v_readlane_b32 s65, v51, 0\n"
-        "v_readlane_b32 s66, v50, 32\n"
-        "v_readlane_b32 s67, v51, 32\n"
+        "global_load_lds_dword v[40:41], off\n"
+        "v_max_u32 %[bad], %[bad], v73\n"
+        "v_min_u32 v70, %[maxid], v73\n"
+        "v_add_u32 v71, %[tokn], %[row1]\n"
+        "v_min_u32 v71, %[last], v71\n"
+        "v_lshlrev_b32 v71, 2, v71\n"
+        "global_load_dword v73, v71, %[pages]\n"
+        "v_mad_u64_u32 v[38:39], vcc, v70, %[vcs], %[ckv]\n"
+        "v_mad_u64_u32 v[40:41], vcc, v70, %[vks], %[kp1]\n"
+        "v_readlane_b32 s64, v38, 0\n"
+        "v_readlane_b32 s65, v39, 0\n"
+        "v_readlane_b32 s66, v38, 32\n"
+        "v_readlane_b32 s67, v39, 32\n"
         "s_mov_b32 m0, %[ml1]\n"
         "s_nop 1\n"
         "global_load_lds_dword %[la1], s[64:65] offset:0\n"
@@ -399,19 +357,19 @@ mlaf_mla_decode_5c2d3d88(mlaf_decode_args a) {
         "global_load_lds_dword %[la1], s[66:67] offset:0\n"
         "s_mov_b32 m0, %[mr1]\n"
         "s_nop 0\n"
-        "global_load_lds_dword v[52:53], off\n"
-        "v_max_u32 %[bad], %[bad], v86\n"
-        "v_min_u32 v82, %[maxid], v86\n"
-        "v_add_u32 v83, %[tokn], %[row2]\n"
-        "v_min_u32 v83, %[last], v83\n"
-        "v_lshlrev_b32 v83, 2, v83\n"
-        "global_load_dword v86, v83, %[pages]\n"
-        "v_mad_u64_u32 v[50:51], vcc, v82, %[vcs], %[ckv]\n"
-        "v_mad_u64_u32 v[52:53], vcc, v82, %[vks], %[kp2]\n"
-        "v_readlane_b32 s64, v50, 0\n"
-        "v_readlane_b32 s65, v51, 0\n"
-        "v_readlane_b32 s66, v50, 32\n"
-        "v_readlane_b32 s67, v51, 32\n"
+        "global_load_lds_dword v[40:41], off\n"
+        "v_max_u32 %[bad], %[bad], v74\n"
+        "v_min_u32 v70, %[maxid], v74\n"
+        "v_add_u32 v71, %[tokn], %[row2]\n"
+        "v_min_u32 v71, %[last], v71\n"
+        "v_lshlrev_b32 v71, 2, v71\n"
+        "global_load_dword v74, v71, %[pages]\n"
+        "v_mad_u64_u32 v[38:39], vcc, v70, %[vcs], %[ckv]\n"
+        "v_mad_u64_u32 v[40:41], vcc, v70, %[vks], %[kp2]\n"
+        "v_readlane_b32 s64, v38, 0\n"
+        "v_readlane_b32 s65, v39, 0\n"
+        "v_readlane_b32 s66, v38, 32\n"
+        "v_readlane_b32 s67, v39, 32\n"
         "s_mov_b32 m0, %[ml2]\n"
         "s_nop 1\n"
         "global_load_lds_dword %[la2], s[64:65] offset:0\n"
@@ -420,19 +378,19 @@ mlaf_mla_decode_5c2d3d88(mlaf_decode_args a) {
         "global_load_lds_dword %[la2], s[66:67] offset:0\n"
         "s_mov_b32 m0, %[mr2]\n"
         "s_nop 0\n"
-        "global_load_lds_dword v[52:53], off\n"
-        "v_max_u32 %[bad], %[bad], v87\n"
-        "v_min_u32 v82, %[maxid], v87\n"
-        "v_add_u32 v83, %[tokn], %[row3]\n"
-        "v_min_u32 v83, %[last], v83\n"
-        "v_lshlrev_b32 v83, 2, v83\n"
-        "global_load_dword v87, v83, %[pages]\n"
-        "v_mad_u64_u32 v[50:51], vcc, v82, %[vcs], %[ckv]\n"
-        "v_mad_u64_u32 v[52:53], vcc, v82, %[vks], %[kp3]\n"
-        "v_readlane_b32 s64, v50, 0\n"
-        "v_readlane_b32 s65, v51, 0\n"
-        "v_readlane_b32 s66, v50, 32\n"
-        "v_readlane_b32 s67, v51, 32\n"
+        "global_load_lds_dword v[40:41], off\n"
+        "v_max_u32 %[bad], %[bad], v75\n"
+        "v_min_u32 v70, %[maxid], v75\n"
+        "v_add_u32 v71, %[tokn], %[row3]\n"
+        "v_min_u32 v71, %[last], v71\n"
+        "v_lshlrev_b32 v71, 2, v71\n"
+        "global_load_dword v75, v71, %[pages]\n"
+        "v_mad_u64_u32 v[38:39], vcc, v70, %[vcs], %[ckv]\n"
+        "v_mad_u64_u32 v[40:41], vcc, v70, %[vks], %[kp3]\n"
+        "v_readlane_b32 s64, v38, 0\n"
+        "v_readlane_b32 s65, v39, 0\n"
+        "v_readlane_b32 s66, v38, 32\n"
+        "v_readlane_b32 s67, v39, 32\n"
         "s_mov_b32 m0, %[ml3]\n"
         "s_nop 1\n"
         "global_load_lds_dword %[la3], s[64:65] offset:0\n"
@@ -441,71 +399,282 @@ mlaf_mla_decode_5c2d3d88(mlaf_decode_args a) {
         "global_load_lds_dword %[la3], s[66:67] offset:0\n"
         "s_mov_b32 m0, %[mr3]\n"
         "s_nop 0\n"
-        "global_load_lds_dword v[52:53], off\n"
-        : [bad] "+v"(bad) : [maxid] "s"(maxid), [tokn] "s"(tokn), [row0] "v"(row[0]), [last] "s"(last), [pages] "s"(pages), [vcs] "v"(vcs), [ckv] "s"(ckv), [vks] "v"(vks), [kp0] "v"(kp[0]), [ml0] "s"(ml[0]), [la0] "v"(la[0]), [mr0] "s"(mr[0]), [row1] "v"(row[1]), [kp1] "v"(kp[1]), [ml1] "s"(ml[1]), [la1] "v"(la[1]), [mr1] "s"(mr[1]), [row2] "v"(row[2]), [kp2] "v"(kp[2]), [ml2] "s"(ml[2]), [la2] "v"(la[2]), [mr2] "s"(mr[2]), [row3] "v"(row[3]), [kp3] "v"(kp[3]), [ml3] "s"(ml[3]), [la3] "v"(la[3]), [mr3] "s"(mr[3]) : "memory", "vcc", "scc", "s64", "s65", "s66", "s67", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "a40", "a41", "a42", "a43", "a44", "a45", "a46", "a47", "a48", "a49");
-    // Q of row l%16 of each block, columns 32f + 8(l/16) .. +7. Rows that do not exist repeat the last that does; nobody stores them.
-    {
-      const int at = smaller((wave * BLOCKS + 0) * 16 + (int)t, w.rows - 1);
-      const u64 from = (u64)a.q + (u64)(w.row + at) * (2 * (R + P)) + 16 * q;
-      asm volatile(
-          "global_load_dwordx4 a[0:3], %0, off offset:0\n"
-          "global_load_dwordx4 a[4:7], %0, off offset:64\n"
-          "global_load_dwordx4 a[8:11], %0, off offset:128\n"
-          "global_load_dwordx4 a[12:15], %0, off offset:192\n"
-          "global_load_dwordx4 a[16:19], %0, off offset:256\n"
-          :: "v"(from) : "memory");
-    }
-    {
-      const int at = smaller((wave * BLOCKS + 1) * 16 + (int)t, w.rows - 1);
-      const u64 from = (u64)a.q + (u64)(w.row + at) * (2 * (R + P)) + 16 * q;
-      asm volatile(
-          "global_load_dwordx4 a[20:23], %0, off offset:0\n"
-          "global_load_dwordx4 a[24:27], %0, off offset:64\n"
-          "global_load_dwordx4 a[28:31], %0, off offset:128\n"
-          "global_load_dwordx4 a[32:35], %0, off offset:192\n"
-          "global_load_dwordx4 a[36:39], %0, off offset:256\n"
-          :: "v"(from) : "memory");
-    }
-    {
-      const int at = smaller((wave * BLOCKS + 2) * 16 + (int)t, w.rows - 1);
-      const u64 from = (u64)a.q + (u64)(w.row + at) * (2 * (R + P)) + 16 * q;
-      asm volatile(
-          "global_load_dwordx4 a[40:43], %0, off offset:0\n"
-          "global_load_dwordx4 a[44:47], %0, off offset:64\n"
-          "global_load_dwordx4 a[48:51], %0, off offset:128\n"
-          "global_load_dwordx4 a[52:55], %0, off offset:192\n"
-          "global_load_dwordx4 a[56:59], %0, off offset:256\n"
-          :: "v"(from) : "memory");
-    }
-    {
-      const int at = smaller((wave * BLOCKS + 3) * 16 + (int)t, w.rows - 1);
-      const u64 from = (u64)a.q + (u64)(w.row + at) * (2 * (R + P)) + 16 * q;
-      asm volatile(
-          "global_load_dwordx4 a[60:63], %0, off offset:0\n"
-          "global_load_dwordx4 a[64:67], %0, off offset:64\n"
-          "global_load_dwordx4 a[68:71], %0, off offset:128\n"
-          "global_load_dwordx4 a[72:75], %0, off offset:192\n"
-          "global_load_dwordx4 a[76:79], %0, off offset:256\n"
-          :: "v"(from) : "memory");
-    }
+        "global_load_lds_dword v[40:41], off\n"
+        : [bad] "+v"(bad) : [maxid] "s"(maxid), [tokn] "s"(tokn), [row0] "v"(row[0]), [last] "s"(last), [pages] "s"(pages), [vcs] "v"(vcs), [ckv] "s"(ckv), [vks] "v"(vks), [kp0] "v"(kp[0]), [ml0] "s"(ml[0]), [la0] "v"(la[0]), [mr0] "s"(mr[0]), [row1] "v"(row[1]), [kp1] "v"(kp[1]), [ml1] "s"(ml[1]), [la1] "v"(la[1]), [mr1] "s"(mr[1]), [row2] "v"(row[2]), [kp2] "v"(kp[2]), [ml2] "s"(ml[2]), [la2] "v"(la[2]), [mr2] "s"(mr[2]), [row3] "v"(row[3]), [kp3] "v"(kp[3]), [ml3] "s"(ml[3]), [la3] "v"(la[3]), [mr3] "s"(mr[3]) : "memory", "vcc", "scc", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "a40", "a41", "a42", "a43", "a44", "a45", "a46", "a47", "a48", "a49", "a50", "a51", "a52", "a53", "a54", "a55", "a56", "a57", "a58", "a59", "a60", "a61", "a62", "a63", "a64", "a65", "a66", "a67", "a68", "a69", "a70", "a71", "a72", "a73", "a74", "a75", "a76", "a77", "a78", "a79", "s64", "s65", "s66", "s67", "v38", "v39", "v40", "v41", "v70", "v71", "v72", "v73", "v74", "v75", "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+    asm volatile(
+        "ds_write_b128 %[qw], v[120:123] offset:0\n"
+        "ds_write_b128 %[qw], v[124:127] offset:1024\n"
+        "ds_read_b128 a[0:3], %[qr0]\n"
+        "ds_read_b128 a[4:7], %[qr1]\n"
+        "ds_write_b128 %[qw], v[128:131] offset:0\n"
+        "ds_write_b128 %[qw], v[132:135] offset:1024\n"
+        "ds_read_b128 a[8:11], %[qr0]\n"
+        "ds_read_b128 a[12:15], %[qr1]\n"
+        "ds_write_b128 %[qw], v[136:139] offset:0\n"
+        "ds_write_b128 %[qw], v[140:143] offset:1024\n"
+        "ds_read_b128 a[16:19], %[qr0]\n"
+        "s_waitcnt lgkmcnt(0)\n"
+        :  : [qw] "v"(qw), [qr0] "v"(qr[0]), [qr1] "v"(qr[1]) : "memory", "vcc", "scc", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "a40", "a41", "a42", "a43", "a44", "a45", "a46", "a47", "a48", "a49", "a50", "a51", "a52", "a53", "a54", "a55", "a56", "a57", "a58", "a59", "a60", "a61", "a62", "a63", "a64", "a65", "a66", "a67", "a68", "a69", "a70", "a71", "a72", "a73", "a74", "a75", "a76", "a77", "a78", "a79", "v72", "v73", "v74", "v75", "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+    asm volatile(
+        "ds_write_b128 %[qw], v[144:147] offset:0\n"
+        "ds_write_b128 %[qw], v[148:151] offset:1024\n"
+        "ds_read_b128 a[20:23], %[qr0]\n"
+        "ds_read_b128 a[24:27], %[qr1]\n"
+        "ds_write_b128 %[qw], v[152:155] offset:0\n"
+        "ds_write_b128 %[qw], v[156:159] offset:1024\n"
+        "ds_read_b128 a[28:31], %[qr0]\n"
+        "ds_read_b128 a[32:35], %[qr1]\n"
+        "ds_write_b128 %[qw], v[160:163] offset:0\n"
+        "ds_write_b128 %[qw], v[164:167] offset:1024\n"
+        "ds_read_b128 a[36:39], %[qr0]\n"
+        "s_waitcnt lgkmcnt(0)\n"
+        :  : [qw] "v"(qw), [qr0] "v"(qr[0]), [qr1] "v"(qr[1]) : "memory", "vcc", "scc", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "a40", "a41", "a42", "a43", "a44", "a45", "a46", "a47", "a48", "a49", "a50", "a51", "a52", "a53", "a54", "a55", "a56", "a57", "a58", "a59", "a60", "a61", "a62", "a63", "a64", "a65", "a66", "a67", "a68", "a69", "a70", "a71", "a72", "a73", "a74", "a75", "a76", "a77", "a78", "a79", "v72", "v73", "v74", "v75", "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+    asm volatile(
+        "ds_write_b128 %[qw], v[168:171] offset:0\n"
+        "ds_write_b128 %[qw], v[172:175] offset:1024\n"
+        "ds_read_b128 a[40:43], %[qr0]\n"
+        "ds_read_b128 a[44:47], %[qr1]\n"
+        "ds_write_b128 %[qw], v[176:179] offset:0\n"
+        "ds_write_b128 %[qw], v[180:183] offset:1024\n"
+        "ds_read_b128 a[48:51], %[qr0]\n"
+        "ds_read_b128 a[52:55], %[qr1]\n"
+        "ds_write_b128 %[qw], v[184:187] offset:0\n"
+        "ds_write_b128 %[qw], v[188:191] offset:1024\n"
+        "ds_read_b128 a[56:59], %[qr0]\n"
+        "s_waitcnt lgkmcnt(0)\n"
+        :  : [qw] "v"(qw), [qr0] "v"(qr[0]), [qr1] "v"(qr[1]) : "memory", "vcc", "scc", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "a40", "a41", "a42", "a43", "a44", "a45", "a46", "a47", "a48", "a49", "a50", "a51", "a52", "a53", "a54", "a55", "a56", "a57", "a58", "a59", "a60", "a61", "a62", "a63", "a64", "a65", "a66", "a67", "a68", "a69", "a70", "a71", "a72", "a73", "a74", "a75", "a76", "a77", "a78", "a79", "v72", "v73", "v74", "v75", "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+    asm volatile(
+        "ds_write_b128 %[qw], v[192:195] offset:0\n"
+        "ds_write_b128 %[qw], v[196:199] offset:1024\n"
+        "ds_read_b128 a[60:63], %[qr0]\n"
+        "ds_read_b128 a[64:67], %[qr1]\n"
+        "ds_write_b128 %[qw], v[200:203] offset:0\n"
+        "ds_write_b128 %[qw], v[204:207] offset:1024\n"
+        "ds_read_b128 a[68:71], %[qr0]\n"
+        "ds_read_b128 a[72:75], %[qr1]\n"
+        "ds_write_b128 %[qw], v[208:211] offset:0\n"
+        "ds_write_b128 %[qw], v[212:215] offset:1024\n"
+        "ds_read_b128 a[76:79], %[qr0]\n"
+        "s_waitcnt lgkmcnt(0)\n"
+        :  : [qw] "v"(qw), [qr0] "v"(qr[0]), [qr1] "v"(qr[1]) : "memory", "vcc", "scc", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "a40", "a41", "a42", "a43", "a44", "a45", "a46", "a47", "a48", "a49", "a50", "a51", "a52", "a53", "a54", "a55", "a56", "a57", "a58", "a59", "a60", "a61", "a62", "a63", "a64", "a65", "a66", "a67", "a68", "a69", "a70", "a71", "a72", "a73", "a74", "a75", "a76", "a77", "a78", "a79", "v72", "v73", "v74", "v75", "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+    // m, l, n, O
+    asm volatile(
+      "v_mov_b32 v76, 0xff7fffff\n" // -FLT_MAX
+      "v_mov_b32 v80, 0\n"
+      "v_mov_b32 v84, 0\n"
+        "v_mov_b32 v120, 0\n"
+        "v_mov_b32 v121, 0\n"
+        "v_mov_b32 v122, 0\n"
+        "v_mov_b32 v123, 0\n"
+        "v_mov_b32 v124, 0\n"
+        "v_mov_b32 v125, 0\n"
+        "v_mov_b32 v126, 0\n"
+        "v_mov_b32 v127, 0\n"
+        "v_mov_b32 v128, 0\n"
+        "v_mov_b32 v129, 0\n"
+        "v_mov_b32 v130, 0\n"
+        "v_mov_b32 v131, 0\n"
+        "v_mov_b32 v132, 0\n"
+        "v_mov_b32 v133, 0\n"
+        "v_mov_b32 v134, 0\n"
+        "v_mov_b32 v135, 0\n"
+        "v_mov_b32 v136, 0\n"
+        "v_mov_b32 v137, 0\n"
+        "v_mov_b32 v138, 0\n"
+        "v_mov_b32 v139, 0\n"
+        "v_mov_b32 v140, 0\n"
+        "v_mov_b32 v141, 0\n"
+        "v_mov_b32 v142, 0\n"
+        "v_mov_b32 v143, 0\n"
+        "v_mov_b32 v144, 0\n"
+        "v_mov_b32 v145, 0\n"
+        "v_mov_b32 v146, 0\n"
+        "v_mov_b32 v147, 0\n"
+        "v_mov_b32 v148, 0\n"
+        "v_mov_b32 v149, 0\n"
+        "v_mov_b32 v150, 0\n"
+        "v_mov_b32 v151, 0\n"
+      "v_mov_b32 v77, 0xff7fffff\n" // -FLT_MAX
+      "v_mov_b32 v81, 0\n"
+      "v_mov_b32 v85, 0\n"
+        "v_mov_b32 v152, 0\n"
+        "v_mov_b32 v153, 0\n"
+        "v_mov_b32 v154, 0\n"
+        "v_mov_b32 v155, 0\n"
+        "v_mov_b32 v156, 0\n"
+        "v_mov_b32 v157, 0\n"
+        "v_mov_b32 v158, 0\n"
+        "v_mov_b32 v159, 0\n"
+        "v_mov_b32 v160, 0\n"
+        "v_mov_b32 v161, 0\n"
+        "v_mov_b32 v162, 0\n"
+        "v_mov_b32 v163, 0\n"
+        "v_mov_b32 v164, 0\n"
+        "v_mov_b32 v165, 0\n"
+        "v_mov_b32 v166, 0\n"
+        "v_mov_b32 v167, 0\n"
+        "v_mov_b32 v168, 0\n"
+        "v_mov_b32 v169, 0\n"
+        "v_mov_b32 v170, 0\n"
+        "v_mov_b32 v171, 0\n"
+        "v_mov_b32 v172, 0\n"
+        "v_mov_b32 v173, 0\n"
+        "v_mov_b32 v174, 0\n"
+        "v_mov_b32 v175, 0\n"
+        "v_mov_b32 v176, 0\n"
+        "v_mov_b32 v177, 0\n"
+        "v_mov_b32 v178, 0\n"
+        "v_mov_b32 v179, 0\n"
+        "v_mov_b32 v180, 0\n"
+        "v_mov_b32 v181, 0\n"
+        "v_mov_b32 v182, 0\n"
+        "v_mov_b32 v183, 0\n"
+      "v_mov_b32 v78, 0xff7fffff\n" // -FLT_MAX
+      "v_mov_b32 v82, 0\n"
+      "v_mov_b32 v86, 0\n"
+        "v_mov_b32 v184, 0\n"
+        "v_mov_b32 v185, 0\n"
+        "v_mov_b32 v186, 0\n"
+        "v_mov_b32 v187, 0\n"
+        "v_mov_b32 v188, 0\n"
+        "v_mov_b32 v189, 0\n"
+        "v_mov_b32 v190, 0\n"
+        "v_mov_b32 v191, 0\n"
+        "v_mov_b32 v192, 0\n"
+        "v_mov_b32 v193, 0\n"
+        "v_mov_b32 v194, 0\n"
+        "v_mov_b32 v195, 0\n"
+        "v_mov_b32 v196, 0\n"
+        "v_mov_b32 v197, 0\n"
+        "v_mov_b32 v198, 0\n"
+        "v_mov_b32 v199, 0\n"
+        "v_mov_b32 v200, 0\n"
+        "v_mov_b32 v201, 0\n"
+        "v_mov_b32 v202, 0\n"
+        "v_mov_b32 v203, 0\n"
+        "v_mov_b32 v204, 0\n"
+        "v_mov_b32 v205, 0\n"
+        "v_mov_b32 v206, 0\n"
+        "v_mov_b32 v207, 0\n"
+        "v_mov_b32 v208, 0\n"
+        "v_mov_b32 v209, 0\n"
+        "v_mov_b32 v210, 0\n"
+        "v_mov_b32 v211, 0\n"
+        "v_mov_b32 v212, 0\n"
+        "v_mov_b32 v213, 0\n"
+        "v_mov_b32 v214, 0\n"
+        "v_mov_b32 v215, 0\n"
+      "v_mov_b32 v79, 0xff7fffff\n" // -FLT_MAX
+      "v_mov_b32 v83, 0\n"
+      "v_mov_b32 v87, 0\n"
+        "v_mov_b32 v216, 0\n"
+        "v_mov_b32 v217, 0\n"
+        "v_mov_b32 v218, 0\n"
+        "v_mov_b32 v219, 0\n"
+        "v_mov_b32 v220, 0\n"
+        "v_mov_b32 v221, 0\n"
+        "v_mov_b32 v222, 0\n"
+        "v_mov_b32 v223, 0\n"
+        "v_mov_b32 v224, 0\n"
+        "v_mov_b32 v225, 0\n"
+        "v_mov_b32 v226, 0\n"
+        "v_mov_b32 v227, 0\n"
+        "v_mov_b32 v228, 0\n"
+        "v_mov_b32 v229, 0\n"
+        "v_mov_b32 v230, 0\n"
+        "v_mov_b32 v231, 0\n"
+        "v_mov_b32 v232, 0\n"
+        "v_mov_b32 v233, 0\n"
+        "v_mov_b32 v234, 0\n"
+        "v_mov_b32 v235, 0\n"
+        "v_mov_b32 v236, 0\n"
+        "v_mov_b32 v237, 0\n"
+        "v_mov_b32 v238, 0\n"
+        "v_mov_b32 v239, 0\n"
+        "v_mov_b32 v240, 0\n"
+        "v_mov_b32 v241, 0\n"
+        "v_mov_b32 v242, 0\n"
+        "v_mov_b32 v243, 0\n"
+        "v_mov_b32 v244, 0\n"
+        "v_mov_b32 v245, 0\n"
+        "v_mov_b32 v246, 0\n"
+        "v_mov_b32 v247, 0\n"
+      ::: "memory", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "a40", "a41", "a42", "a43", "a44", "a45", "a46", "a47", "a48", "a49", "a50", "a51", "a52", "a53", "a54", "a55", "a56", "a57", "a58", "a59", "a60", "a61", "a62", "a63", "a64", "a65", "a66", "a67", "a68", "a69", "a70", "a71", "a72", "a73", "a74", "a75", "a76", "a77", "a78", "a79", "v72", "v73", "v74", "v75", "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128", "v247", "a79"); // the highest: the kernel's allocation covers all below
     asm volatile("s_waitcnt vmcnt(0)" ::: "memory");
-    next_fill();
+    step_copies();
 
-    // The step from a stage to the next, for K and V reads.
-    u32 k_at = 0, kd = 0, v_at = 0, vd = 0, wd = 0;
-    auto next = [](u32& at, u32& delta) {
-      at = at == STAGES - 1 ? 0 : at + 1;
-      delta = at == 0 ? 0u - (STAGES - 1) * STAGE_BYTES : STAGE_BYTES;
+    // Steps from a stage to the next; steps[k] is that of the stage k behind the present tile's.
+    u32 steps[STAGES];
+#pragma unroll
+    for (u32 k = 0; k < STAGES; k++) steps[k] = k == STAGES - 1 ? 0u - (STAGES - 1) * STAGE_BYTES : STAGE_BYTES;
+    u32 &vd = steps[0], &kd = steps[0], &wd = steps[1];
+    auto turn = [&] {
+      const u32 first = steps[0];
+#pragma unroll
+      for (u32 k = 0; k + 1 < STAGES; k++) steps[k] = steps[k + 1];
+      steps[STAGES - 1] = first;
     };
     u64 rise;
-    // Between the two parts of an iteration: scores of tile i stand in v[66..], scaled to base 2.
-    auto mask = [&](int i) {
-      const int at = w.begin + 16 * i;
-      if (at + 15 < visible(w, 0)) return;
+    // Between the two parts of an iteration: scores of the tile that begins at token `at` stand in v[54..], scaled to base 2.
+    int at = w.begin;
+    const int all_see = visible(w, 0) - 15; // a tile that begins below: every row sees all of it
+    auto mask = [&] {
+      if (__builtin_expect(at < all_see, 1)) return;
       const int lane = lane_again();
       const float none = minus_inf();
       {
         const int left = visible(w, (wave * BLOCKS + 0) * 16 + (lane & 15)) - at - 4 * (lane >> 4);
+        asm volatile(
+            "v_cmp_lt_i32 vcc, 0, %0\n"
+            "s_nop 1\n"
+            "v_cndmask_b32 v54, %1, v54, vcc\n"
+            "v_cmp_lt_i32 vcc, 1, %0\n"
+            "s_nop 1\n"
+            "v_cndmask_b32 v55, %1, v55, vcc\n"
+            "v_cmp_lt_i32 vcc, 2, %0\n"
+            "s_nop 1\n"
+            "v_cndmask_b32 v56, %1, v56, vcc\n"
+            "v_cmp_lt_i32 vcc, 3, %0\n"
+            "s_nop 1\n"
+            "v_cndmask_b32 v57, %1, v57, vcc\n"
+            :: "v"(left), "v"(none) : "vcc", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "a40", "a41", "a42", "a43", "a44", "a45", "a46", "a47", "a48", "a49", "a50", "a51", "a52", "a53", "a54", "a55", "a56", "a57", "a58", "a59", "a60", "a61", "a62", "a63", "a64", "a65", "a66", "a67", "a68", "a69", "a70", "a71", "a72", "a73", "a74", "a75", "a76", "a77", "a78", "a79", "v38", "v39", "v40", "v41", "v42", "v43", "v44", "v45", "v46", "v47", "v48", "v49", "v50", "v51", "v52", "v53", "v54", "v55", "v56", "v57", "v58", "v59", "v60", "v61", "v62", "v63", "v64", "v65", "v66", "v67", "v68", "v69", "v70", "v71", "v72", "v73", "v74", "v75", "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v88", "v89", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+      }
+      {
+        const int left = visible(w, (wave * BLOCKS + 1) * 16 + (lane & 15)) - at - 4 * (lane >> 4);
+        asm volatile(
+            "v_cmp_lt_i32 vcc, 0, %0\n"
+            "s_nop 1\n"
+            "v_cndmask_b32 v58, %1, v58, vcc\n"
+            "v_cmp_lt_i32 vcc, 1, %0\n"
+            "s_nop 1\n"
+            "v_cndmask_b32 v59, %1, v59, vcc\n"
+            "v_cmp_lt_i32 vcc, 2, %0\n"
+            "s_nop 1\n"
+            "v_cndmask_b32 v60, %1, v60, vcc\n"
+            "v_cmp_lt_i32 vcc, 3, %0\n"
+            "s_nop 1\n"
+            "v_cndmask_b32 v61, %1, v61, vcc\n"
+            :: "v"(left), "v"(none) : "vcc", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "a40", "a41", "a42", "a43", "a44", "a45", "a46", "a47", "a48", "a49", "a50", "a51", "a52", "a53", "a54", "a55", "a56", "a57", "a58", "a59", "a60", "a61", "a62", "a63", "a64", "a65", "a66", "a67", "a68", "a69", "a70", "a71", "a72", "a73", "a74", "a75", "a76", "a77", "a78", "a79", "v38", "v39", "v40", "v41", "v42", "v43", "v44", "v45", "v46", "v47", "v48", "v49", "v50", "v51", "v52", "v53", "v54", "v55", "v56", "v57", "v58", "v59", "v60", "v61", "v62", "v63", "v64", "v65", "v66", "v67", "v68", "v69", "v70", "v71", "v72", "v73", "v74", "v75", "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v88", "v89", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+      }
+      {
+        const int left = visible(w, (wave * BLOCKS + 2) * 16 + (lane & 15)) - at - 4 * (lane >> 4);
+        asm volatile(
+            "v_cmp_lt_i32 vcc, 0, %0\n"
+            "s_nop 1\n"
+            "v_cndmask_b32 v62, %1, v62, vcc\n"
+            "v_cmp_lt_i32 vcc, 1, %0\n"
+            "s_nop 1\n"
+            "v_cndmask_b32 v63, %1, v63, vcc\n"
+            "v_cmp_lt_i32 vcc, 2, %0\n"
+            "s_nop 1\n"
+            "v_cndmask_b32 v64, %1, v64, vcc\n"
+            "v_cmp_lt_i32 vcc, 3, %0\n"
+            "s_nop 1\n"
+            "v_cndmask_b32 v65, %1, v65, vcc\n"
+            :: "v"(left), "v"(none) : "vcc", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "a40", "a41", "a42", "a43", "a44", "a45", "a46", "a47", "a48", "a49", "a50", "a51", "a52", "a53", "a54", "a55", "a56", "a57", "a58", "a59", "a60", "a61", "a62", "a63", "a64", "a65", "a66", "a67", "a68", "a69", "a70", "a71", "a72", "a73", "a74", "a75", "a76", "a77", "a78", "a79", "v38", "v39", "v40", "v41", "v42", "v43", "v44", "v45", "v46", "v47", "v48", "v49", "v50", "v51", "v52", "v53", "v54", "v55", "v56", "v57", "v58", "v59", "v60", "v61", "v62", "v63", "v64", "v65", "v66", "v67", "v68", "v69", "v70", "v71", "v72", "v73", "v74", "v75", "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v88", "v89", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+      }
+      {
+        const int left = visible(w, (wave * BLOCKS + 3) * 16 + (lane & 15)) - at - 4 * (lane >> 4);
         asm volatile(
             "v_cmp_lt_i32 vcc, 0, %0\n"
             "s_nop 1\n"
@@ -519,72 +688,26 @@ mlaf_mla_decode_5c2d3d88(mlaf_decode_args a) {
             "v_cmp_lt_i32 vcc, 3, %0\n"
             "s_nop 1\n"
             "v_cndmask_b32 v69, %1, v69, vcc\n"
-            :: "v"(left), "v"(none) : "vcc");
-      }
-      {
-        const int left = visible(w, (wave * BLOCKS + 1) * 16 + (lane & 15)) - at - 4 * (lane >> 4);
-        asm volatile(
-            "v_cmp_lt_i32 vcc, 0, %0\n"
-            "s_nop 1\n"
-            "v_cndmask_b32 v70, %1, v70, vcc\n"
-            "v_cmp_lt_i32 vcc, 1, %0\n"
-            "s_nop 1\n"
-            "v_cndmask_b32 v71, %1, v71, vcc\n"
-            "v_cmp_lt_i32 vcc, 2, %0\n"
-            "s_nop 1\n"
-            "v_cndmask_b32 v72, %1, v72, vcc\n"
-            "v_cmp_lt_i32 vcc, 3, %0\n"
-            "s_nop 1\n"
-            "v_cndmask_b32 v73, %1, v73, vcc\n"
-            :: "v"(left), "v"(none) : "vcc");
-      }
-      {
-        const int left = visible(w, (wave * BLOCKS + 2) * 16 + (lane & 15)) - at - 4 * (lane >> 4);
-        asm volatile(
-            "v_cmp_lt_i32 vcc, 0, %0\n"
-            "s_nop 1\n"
-            "v_cndmask_b32 v74, %1, v74, vcc\n"
-            "v_cmp_lt_i32 vcc, 1, %0\n"
-            "s_nop 1\n"
-            "v_cndmask_b32 v75, %1, v75, vcc\n"
-            "v_cmp_lt_i32 vcc, 2, %0\n"
-            "s_nop 1\n"
-            "v_cndmask_b32 v76, %1, v76, vcc\n"
-            "v_cmp_lt_i32 vcc, 3, %0\n"
-            "s_nop 1\n"
-            "v_cndmask_b32 v77, %1, v77, vcc\n"
-            :: "v"(left), "v"(none) : "vcc");
-      }
-      {
-        const int left = visible(w, (wave * BLOCKS + 3) * 16 + (lane & 15)) - at - 4 * (lane >> 4);
-        asm volatile(
-            "v_cmp_lt_i32 vcc, 0, %0\n"
-            "s_nop 1\n"
-            "v_cndmask_b32 v78, %1, v78, vcc\n"
-            "v_cmp_lt_i32 vcc, 1, %0\n"
-            "s_nop 1\n"
-            "v_cndmask_b32 v79, %1, v79, vcc\n"
-            "v_cmp_lt_i32 vcc, 2, %0\n"
-            "s_nop 1\n"
-            "v_cndmask_b32 v80, %1, v80, vcc\n"
-            "v_cmp_lt_i32 vcc, 3, %0\n"
-            "s_nop 1\n"
-            "v_cndmask_b32 v81, %1, v81, vcc\n"
-            :: "v"(left), "v"(none) : "vcc");
+            :: "v"(left), "v"(none) : "vcc", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "a40", "a41", "a42", "a43", "a44", "a45", "a46", "a47", "a48", "a49", "a50", "a51", "a52", "a53", "a54", "a55", "a56", "a57", "a58", "a59", "a60", "a61", "a62", "a63", "a64", "a65", "a66", "a67", "a68", "a69", "a70", "a71", "a72", "a73", "a74", "a75", "a76", "a77", "a78", "a79", "v38", "v39", "v40", "v41", "v42", "v43", "v44", "v45", "v46", "v47", "v48", "v49", "v50", "v51", "v52", "v53", "v54", "v55", "v56", "v57", "v58", "v59", "v60", "v61", "v62", "v63", "v64", "v65", "v66", "v67", "v68", "v69", "v70", "v71", "v72", "v73", "v74", "v75", "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v88", "v89", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
       }
     };
     auto rescale = [&] {
-      if (LAZY && rise == 0) return;
+      if (LAZY && __builtin_expect(rise == 0, 1)) return;
       const int lane = lane_again();
       {
-        float top;
-        asm volatile("v_max3_f32 %0, v66, v67, v68\n"
-                     "v_max_f32 %0, %0, v69" : "=v"(top));
-        const float now = __builtin_fmaxf(m[0], max_over_groups(top, lane)), factor = exp2_fast(m[0] - now);
-        m[0] = now;
-        l[0] *= factor;
-        n[0] *= factor;
-        asm volatile("s_nop 7\n" // O's last MFMAs
+        float top, old, step;
+        asm volatile("v_max3_f32 %0, v54, v55, v56\n"
+                     "v_max_f32 %0, %0, v57" : "=v"(top) :: "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "a40", "a41", "a42", "a43", "a44", "a45", "a46", "a47", "a48", "a49", "a50", "a51", "a52", "a53", "a54", "a55", "a56", "a57", "a58", "a59", "a60", "a61", "a62", "a63", "a64", "a65", "a66", "a67", "a68", "a69", "a70", "a71", "a72", "a73", "a74", "a75", "a76", "a77", "a78", "a79", "v38", "v39", "v40", "v41", "v42", "v43", "v44", "v45", "v46", "v47", "v48", "v49", "v50", "v51", "v52", "v53", "v54", "v55", "v56", "v57", "v58", "v59", "v60", "v61", "v62", "v63", "v64", "v65", "v66", "v67", "v68", "v69", "v70", "v71", "v72", "v73", "v74", "v75", "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v88", "v89", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+        top = max_over_groups(top, lane);
+        asm volatile("v_mov_b32 %0, v76\n"
+                     "v_max_f32 v76, %0, %2\n"
+                     "v_sub_f32 %1, %0, v76" : "=&v"(old), "=&v"(step) : "v"(top) : "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "a40", "a41", "a42", "a43", "a44", "a45", "a46", "a47", "a48", "a49", "a50", "a51", "a52", "a53", "a54", "a55", "a56", "a57", "a58", "a59", "a60", "a61", "a62", "a63", "a64", "a65", "a66", "a67", "a68", "a69", "a70", "a71", "a72", "a73", "a74", "a75", "a76", "a77", "a78", "a79", "v38", "v39", "v40", "v41", "v42", "v43", "v44", "v45", "v46", "v47", "v48", "v49", "v50", "v51", "v52", "v53", "v54", "v55", "v56", "v57", "v58", "v59", "v60", "v61", "v62", "v63", "v64", "v65", "v66", "v67", "v68", "v69", "v70", "v71", "v72", "v73", "v74", "v75", "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v88", "v89", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+        const float factor = exp2_fast(step);
+        const bool started = any_lane(old > -3e38f); // else O = 0
+        asm volatile("s_nop 0\n"
+                     "v_mul_f32 v80, %0, v80\n"
+                     "v_mul_f32 v84, %0, v84" :: "v"(factor) : "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "a40", "a41", "a42", "a43", "a44", "a45", "a46", "a47", "a48", "a49", "a50", "a51", "a52", "a53", "a54", "a55", "a56", "a57", "a58", "a59", "a60", "a61", "a62", "a63", "a64", "a65", "a66", "a67", "a68", "a69", "a70", "a71", "a72", "a73", "a74", "a75", "a76", "a77", "a78", "a79", "v38", "v39", "v40", "v41", "v42", "v43", "v44", "v45", "v46", "v47", "v48", "v49", "v50", "v51", "v52", "v53", "v54", "v55", "v56", "v57", "v58", "v59", "v60", "v61", "v62", "v63", "v64", "v65", "v66", "v67", "v68", "v69", "v70", "v71", "v72", "v73", "v74", "v75", "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v88", "v89", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+        if (started) asm volatile("s_nop 7\n" // O's last MFMAs
             "v_mul_f32 v120, %0, v120\n"
             "v_mul_f32 v121, %0, v121\n"
             "v_mul_f32 v122, %0, v122\n"
@@ -617,17 +740,22 @@ mlaf_mla_decode_5c2d3d88(mlaf_decode_args a) {
             "v_mul_f32 v149, %0, v149\n"
             "v_mul_f32 v150, %0, v150\n"
             "v_mul_f32 v151, %0, v151\n"
-            "s_nop 1" :: "v"(factor) : "memory");
+            "s_nop 1" :: "v"(factor) : "memory", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "a40", "a41", "a42", "a43", "a44", "a45", "a46", "a47", "a48", "a49", "a50", "a51", "a52", "a53", "a54", "a55", "a56", "a57", "a58", "a59", "a60", "a61", "a62", "a63", "a64", "a65", "a66", "a67", "a68", "a69", "a70", "a71", "a72", "a73", "a74", "a75", "a76", "a77", "a78", "a79", "v38", "v39", "v40", "v41", "v42", "v43", "v44", "v45", "v46", "v47", "v48", "v49", "v50", "v51", "v52", "v53", "v54", "v55", "v56", "v57", "v58", "v59", "v60", "v61", "v62", "v63", "v64", "v65", "v66", "v67", "v68", "v69", "v70", "v71", "v72", "v73", "v74", "v75", "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v88", "v89", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
       }
       {
-        float top;
-        asm volatile("v_max3_f32 %0, v70, v71, v72\n"
-                     "v_max_f32 %0, %0, v73" : "=v"(top));
-        const float now = __builtin_fmaxf(m[1], max_over_groups(top, lane)), factor = exp2_fast(m[1] - now);
-        m[1] = now;
-        l[1] *= factor;
-        n[1] *= factor;
-        asm volatile("s_nop 7\n" // O's last MFMAs
+        float top, old, step;
+        asm volatile("v_max3_f32 %0, v58, v59, v60\n"
+                     "v_max_f32 %0, %0, v61" : "=v"(top) :: "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "a40", "a41", "a42", "a43", "a44", "a45", "a46", "a47", "a48", "a49", "a50", "a51", "a52", "a53", "a54", "a55", "a56", "a57", "a58", "a59", "a60", "a61", "a62", "a63", "a64", "a65", "a66", "a67", "a68", "a69", "a70", "a71", "a72", "a73", "a74", "a75", "a76", "a77", "a78", "a79", "v38", "v39", "v40", "v41", "v42", "v43", "v44", "v45", "v46", "v47", "v48", "v49", "v50", "v51", "v52", "v53", "v54", "v55", "v56", "v57", "v58", "v59", "v60", "v61", "v62", "v63", "v64", "v65", "v66", "v67", "v68", "v69", "v70", "v71", "v72", "v73", "v74", "v75", "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v88", "v89", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+        top = max_over_groups(top, lane);
+        asm volatile("v_mov_b32 %0, v77\n"
+                     "v_max_f32 v77, %0, %2\n"
+                     "v_sub_f32 %1, %0, v77" : "=&v"(old), "=&v"(step) : "v"(top) : "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "a40", "a41", "a42", "a43", "a44", "a45", "a46", "a47", "a48", "a49", "a50", "a51", "a52", "a53", "a54", "a55", "a56", "a57", "a58", "a59", "a60", "a61", "a62", "a63", "a64", "a65", "a66", "a67", "a68", "a69", "a70", "a71", "a72", "a73", "a74", "a75", "a76", "a77", "a78", "a79", "v38", "v39", "v40", "v41", "v42", "v43", "v44", "v45", "v46", "v47", "v48", "v49", "v50", "v51", "v52", "v53", "v54", "v55", "v56", "v57", "v58", "v59", "v60", "v61", "v62", "v63", "v64", "v65", "v66", "v67", "v68", "v69", "v70", "v71", "v72", "v73", "v74", "v75", "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v88", "v89", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+        const float factor = exp2_fast(step);
+        const bool started = any_lane(old > -3e38f); // else O = 0
+        asm volatile("s_nop 0\n"
+                     "v_mul_f32 v81, %0, v81\n"
+                     "v_mul_f32 v85, %0, v85" :: "v"(factor) : "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "a40", "a41", "a42", "a43", "a44", "a45", "a46", "a47", "a48", "a49", "a50", "a51", "a52", "a53", "a54", "a55", "a56", "a57", "a58", "a59", "a60", "a61", "a62", "a63", "a64", "a65", "a66", "a67", "a68", "a69", "a70", "a71", "a72", "a73", "a74", "a75", "a76", "a77", "a78", "a79", "v38", "v39", "v40", "v41", "v42", "v43", "v44", "v45", "v46", "v47", "v48", "v49", "v50", "v51", "v52", "v53", "v54", "v55", "v56", "v57", "v58", "v59", "v60", "v61", "v62", "v63", "v64", "v65", "v66", "v67", "v68", "v69", "v70", "v71", "v72", "v73", "v74", "v75", "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v88", "v89", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+        if (started) asm volatile("s_nop 7\n" // O's last MFMAs
             "v_mul_f32 v152, %0, v152\n"
             "v_mul_f32 v153, %0, v153\n"
             "v_mul_f32 v154, %0, v154\n"
@@ -660,17 +788,22 @@ mlaf_mla_decode_5c2d3d88(mlaf_decode_args a) {
             "v_mul_f32 v181, %0, v181\n"
             "v_mul_f32 v182, %0, v182\n"
             "v_mul_f32 v183, %0, v183\n"
-            "s_nop 1" :: "v"(factor) : "memory");
+            "s_nop 1" :: "v"(factor) : "memory", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "a40", "a41", "a42", "a43", "a44", "a45", "a46", "a47", "a48", "a49", "a50", "a51", "a52", "a53", "a54", "a55", "a56", "a57", "a58", "a59", "a60", "a61", "a62", "a63", "a64", "a65", "a66", "a67", "a68", "a69", "a70", "a71", "a72", "a73", "a74", "a75", "a76", "a77", "a78", "a79", "v38", "v39", "v40", "v41", "v42", "v43", "v44", "v45", "v46", "v47", "v48", "v49", "v50", "v51", "v52", "v53", "v54", "v55", "v56", "v57", "v58", "v59", "v60", "v61", "v62", "v63", "v64", "v65", "v66", "v67", "v68", "v69", "v70", "v71", "v72", "v73", "v74", "v75", "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v88", "v89", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
       }
       {
-        float top;
-        asm volatile("v_max3_f32 %0, v74, v75, v76\n"
-                     "v_max_f32 %0, %0, v77" : "=v"(top));
-        const float now = __builtin_fmaxf(m[2], max_over_groups(top, lane)), factor = exp2_fast(m[2] - now);
-        m[2] = now;
-        l[2] *= factor;
-        n[2] *= factor;
-        asm volatile("s_nop 7\n" // O's last MFMAs
+        float top, old, step;
+        asm volatile("v_max3_f32 %0, v62, v63, v64\n"
+                     "v_max_f32 %0, %0, v65" : "=v"(top) :: "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "a40", "a41", "a42", "a43", "a44", "a45", "a46", "a47", "a48", "a49", "a50", "a51", "a52", "a53", "a54", "a55", "a56", "a57", "a58", "a59", "a60", "a61", "a62", "a63", "a64", "a65", "a66", "a67", "a68", "a69", "a70", "a71", "a72", "a73", "a74", "a75", "a76", "a77", "a78", "a79", "v38", "v39", "v40", "v41", "v42", "v43", "v44", "v45", "v46", "v47", "v48", "v49", "v50", "v51", "v52", "v53", "v54", "v55", "v56", "v57", "v58", "v59", "v60", "v61", "v62", "v63", "v64", "v65", "v66", "v67", "v68", "v69", "v70", "v71", "v72", "v73", "v74", "v75", "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v88", "v89", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+        top = max_over_groups(top, lane);
+        asm volatile("v_mov_b32 %0, v78\n"
+                     "v_max_f32 v78, %0, %2\n"
+                     "v_sub_f32 %1, %0, v78" : "=&v"(old), "=&v"(step) : "v"(top) : "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "a40", "a41", "a42", "a43", "a44", "a45", "a46", "a47", "a48", "a49", "a50", "a51", "a52", "a53", "a54", "a55", "a56", "a57", "a58", "a59", "a60", "a61", "a62", "a63", "a64", "a65", "a66", "a67", "a68", "a69", "a70", "a71", "a72", "a73", "a74", "a75", "a76", "a77", "a78", "a79", "v38", "v39", "v40", "v41", "v42", "v43", "v44", "v45", "v46", "v47", "v48", "v49", "v50", "v51", "v52", "v53", "v54", "v55", "v56", "v57", "v58", "v59", "v60", "v61", "v62", "v63", "v64", "v65", "v66", "v67", "v68", "v69", "v70", "v71", "v72", "v73", "v74", "v75", "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v88", "v89", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+        const float factor = exp2_fast(step);
+        const bool started = any_lane(old > -3e38f); // else O = 0
+        asm volatile("s_nop 0\n"
+                     "v_mul_f32 v82, %0, v82\n"
+                     "v_mul_f32 v86, %0, v86" :: "v"(factor) : "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "a40", "a41", "a42", "a43", "a44", "a45", "a46", "a47", "a48", "a49", "a50", "a51", "a52", "a53", "a54", "a55", "a56", "a57", "a58", "a59", "a60", "a61", "a62", "a63", "a64", "a65", "a66", "a67", "a68", "a69", "a70", "a71", "a72", "a73", "a74", "a75", "a76", "a77", "a78", "a79", "v38", "v39", "v40", "v41", "v42", "v43", "v44", "v45", "v46", "v47", "v48", "v49", "v50", "v51", "v52", "v53", "v54", "v55", "v56", "v57", "v58", "v59", "v60", "v61", "v62", "v63", "v64", "v65", "v66", "v67", "v68", "v69", "v70", "v71", "v72", "v73", "v74", "v75", "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v88", "v89", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+        if (started) asm volatile("s_nop 7\n" // O's last MFMAs
             "v_mul_f32 v184, %0, v184\n"
             "v_mul_f32 v185, %0, v185\n"
             "v_mul_f32 v186, %0, v186\n"
@@ -703,17 +836,22 @@ mlaf_mla_decode_5c2d3d88(mlaf_decode_args a) {
             "v_mul_f32 v213, %0, v213\n"
             "v_mul_f32 v214, %0, v214\n"
             "v_mul_f32 v215, %0, v215\n"
-            "s_nop 1" :: "v"(factor) : "memory");
+            "s_nop 1" :: "v"(factor) : "memory", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "a40", "a41", "a42", "a43", "a44", "a45", "a46", "a47", "a48", "a49", "a50", "a51", "a52", "a53", "a54", "a55", "a56", "a57", "a58", "a59", "a60", "a61", "a62", "a63", "a64", "a65", "a66", "a67", "a68", "a69", "a70", "a71", "a72", "a73", "a74", "a75", "a76", "a77", "a78", "a79", "v38", "v39", "v40", "v41", "v42", "v43", "v44", "v45", "v46", "v47", "v48", "v49", "v50", "v51", "v52", "v53", "v54", "v55", "v56", "v57", "v58", "v59", "v60", "v61", "v62", "v63", "v64", "v65", "v66", "v67", "v68", "v69", "v70", "v71", "v72", "v73", "v74", "v75", "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v88", "v89", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
       }
       {
-        float top;
-        asm volatile("v_max3_f32 %0, v78, v79, v80\n"
-                     "v_max_f32 %0, %0, v81" : "=v"(top));
-        const float now = __builtin_fmaxf(m[3], max_over_groups(top, lane)), factor = exp2_fast(m[3] - now);
-        m[3] = now;
-        l[3] *= factor;
-        n[3] *= factor;
-        asm volatile("s_nop 7\n" // O's last MFMAs
+        float top, old, step;
+        asm volatile("v_max3_f32 %0, v66, v67, v68\n"
+                     "v_max_f32 %0, %0, v69" : "=v"(top) :: "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "a40", "a41", "a42", "a43", "a44", "a45", "a46", "a47", "a48", "a49", "a50", "a51", "a52", "a53", "a54", "a55", "a56", "a57", "a58", "a59", "a60", "a61", "a62", "a63", "a64", "a65", "a66", "a67", "a68", "a69", "a70", "a71", "a72", "a73", "a74", "a75", "a76", "a77", "a78", "a79", "v38", "v39", "v40", "v41", "v42", "v43", "v44", "v45", "v46", "v47", "v48", "v49", "v50", "v51", "v52", "v53", "v54", "v55", "v56", "v57", "v58", "v59", "v60", "v61", "v62", "v63", "v64", "v65", "v66", "v67", "v68", "v69", "v70", "v71", "v72", "v73", "v74", "v75", "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v88", "v89", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+        top = max_over_groups(top, lane);
+        asm volatile("v_mov_b32 %0, v79\n"
+                     "v_max_f32 v79, %0, %2\n"
+                     "v_sub_f32 %1, %0, v79" : "=&v"(old), "=&v"(step) : "v"(top) : "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "a40", "a41", "a42", "a43", "a44", "a45", "a46", "a47", "a48", "a49", "a50", "a51", "a52", "a53", "a54", "a55", "a56", "a57", "a58", "a59", "a60", "a61", "a62", "a63", "a64", "a65", "a66", "a67", "a68", "a69", "a70", "a71", "a72", "a73", "a74", "a75", "a76", "a77", "a78", "a79", "v38", "v39", "v40", "v41", "v42", "v43", "v44", "v45", "v46", "v47", "v48", "v49", "v50", "v51", "v52", "v53", "v54", "v55", "v56", "v57", "v58", "v59", "v60", "v61", "v62", "v63", "v64", "v65", "v66", "v67", "v68", "v69", "v70", "v71", "v72", "v73", "v74", "v75", "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v88", "v89", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+        const float factor = exp2_fast(step);
+        const bool started = any_lane(old > -3e38f); // else O = 0
+        asm volatile("s_nop 0\n"
+                     "v_mul_f32 v83, %0, v83\n"
+                     "v_mul_f32 v87, %0, v87" :: "v"(factor) : "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "a40", "a41", "a42", "a43", "a44", "a45", "a46", "a47", "a48", "a49", "a50", "a51", "a52", "a53", "a54", "a55", "a56", "a57", "a58", "a59", "a60", "a61", "a62", "a63", "a64", "a65", "a66", "a67", "a68", "a69", "a70", "a71", "a72", "a73", "a74", "a75", "a76", "a77", "a78", "a79", "v38", "v39", "v40", "v41", "v42", "v43", "v44", "v45", "v46", "v47", "v48", "v49", "v50", "v51", "v52", "v53", "v54", "v55", "v56", "v57", "v58", "v59", "v60", "v61", "v62", "v63", "v64", "v65", "v66", "v67", "v68", "v69", "v70", "v71", "v72", "v73", "v74", "v75", "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v88", "v89", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+        if (started) asm volatile("s_nop 7\n" // O's last MFMAs
             "v_mul_f32 v216, %0, v216\n"
             "v_mul_f32 v217, %0, v217\n"
             "v_mul_f32 v218, %0, v218\n"
@@ -746,12 +884,12 @@ mlaf_mla_decode_5c2d3d88(mlaf_decode_args a) {
             "v_mul_f32 v245, %0, v245\n"
             "v_mul_f32 v246, %0, v246\n"
             "v_mul_f32 v247, %0, v247\n"
-            "s_nop 1" :: "v"(factor) : "memory");
+            "s_nop 1" :: "v"(factor) : "memory", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "a40", "a41", "a42", "a43", "a44", "a45", "a46", "a47", "a48", "a49", "a50", "a51", "a52", "a53", "a54", "a55", "a56", "a57", "a58", "a59", "a60", "a61", "a62", "a63", "a64", "a65", "a66", "a67", "a68", "a69", "a70", "a71", "a72", "a73", "a74", "a75", "a76", "a77", "a78", "a79", "v38", "v39", "v40", "v41", "v42", "v43", "v44", "v45", "v46", "v47", "v48", "v49", "v50", "v51", "v52", "v53", "v54", "v55", "v56", "v57", "v58", "v59", "v60", "v61", "v62", "v63", "v64", "v65", "v66", "v67", "v68", "v69", "v70", "v71", "v72", "v73", "v74", "v75", "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v88", "v89", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
       }
     };
 
-    for (int i = 0; i < w.tiles; i++) {
-      aim(i + LEAD);
+    for (; at <= (int)last_tile; at += 16) {
+      aim();
     asm volatile(
         "s_waitcnt vmcnt(0) lgkmcnt(0)\n"
         "s_barrier\n"
@@ -760,601 +898,625 @@ mlaf_mla_decode_5c2d3d88(mlaf_decode_args a) {
         "ds_read_b128 v[96:99], %[ka0] offset:128\n"
         "ds_read_b128 v[104:107], %[va0] offset:0\n"
         "s_waitcnt lgkmcnt(3)\n"
-        "v_mfma_f32_16x16x16_f16 v[66:69], v[88:89], a[0:1], 0\n"
+        "v_mfma_f32_16x16x16_f16 v[54:57], v[88:89], a[0:1], 0\n"
         "ds_read_b128 v[100:103], %[ka1] offset:128\n"
         "ds_read_b128 v[108:111], %[va1] offset:0\n"
         "ds_read_b128 v[112:115], %[va2] offset:0\n"
         "ds_read_b128 v[116:119], %[va3] offset:0\n"
-        "v_max_u32 %[bad], %[bad], v84\n"
-        "v_min_u32 v82, %[maxid], v84\n"
-        "v_add_u32 v83, %[tokn], %[row0]\n"
-        "v_mfma_f32_16x16x16_f16 v[70:73], v[88:89], a[20:21], 0\n"
-        "v_min_u32 v83, %[last], v83\n"
-        "v_lshlrev_b32 v83, 2, v83\n"
-        "v_mfma_f32_16x16x16_f16 v[74:77], v[88:89], a[40:41], 0\n"
-        "global_load_dword v84, v83, %[pages]\n"
-        "v_mad_u64_u32 v[50:51], vcc, v82, %[vcs], %[ckv]\n"
-        "v_mad_u64_u32 v[52:53], vcc, v82, %[vks], %[kp0]\n"
-        "v_mfma_f32_16x16x16_f16 v[78:81], v[88:89], a[60:61], 0\n"
-        "v_readlane_b32 s64, v50, 0\n"
-        "v_readlane_b32 s65, v51, 0\n"
-        "v_mfma_f32_16x16x16_f16 v[66:69], v[90:91], a[2:3], v[66:69]\n"
-        "v_readlane_b32 s66, v50, 32\n"
-        "v_readlane_b32 s67, v51, 32\n"
+        "v_max_u32 %[bad], %[bad], v72\n"
+        "v_min_u32 v70, %[maxid], v72\n"
+        "v_add_u32 v71, %[tokn], %[row0]\n"
+        "v_mfma_f32_16x16x16_f16 v[58:61], v[88:89], a[20:21], 0\n"
+        "v_min_u32 v71, %[last], v71\n"
+        "v_lshlrev_b32 v71, 2, v71\n"
+        "v_mfma_f32_16x16x16_f16 v[62:65], v[88:89], a[40:41], 0\n"
+        "global_load_dword v72, v71, %[pages]\n"
+        "v_mad_u64_u32 v[38:39], vcc, v70, %[vcs], %[ckv]\n"
+        "v_mad_u64_u32 v[40:41], vcc, v70, %[vks], %[kp0]\n"
+        "v_mfma_f32_16x16x16_f16 v[66:69], v[88:89], a[60:61], 0\n"
+        "v_readlane_b32 s64, v38, 0\n"
+        "v_readlane_b32 s65, v39, 0\n"
+        "v_mfma_f32_16x16x16_f16 v[54:57], v[90:91], a[2:3], v[54:57]\n"
+        "v_readlane_b32 s66, v38, 32\n"
+        "v_readlane_b32 s67, v39, 32\n"
         "s_mov_b32 m0, %[ml0]\n"
-        "v_mfma_f32_16x16x16_f16 v[70:73], v[90:91], a[22:23], v[70:73]\n"
+        "v_mfma_f32_16x16x16_f16 v[58:61], v[90:91], a[22:23], v[58:61]\n"
         "global_load_lds_dword %[la0], s[64:65] offset:0\n"
         "s_add_u32 m0, %[ml0], 1024\n"
-        "v_mfma_f32_16x16x16_f16 v[74:77], v[90:91], a[42:43], v[74:77]\n"
+        "v_mfma_f32_16x16x16_f16 v[62:65], v[90:91], a[42:43], v[62:65]\n"
         "global_load_lds_dword %[la0], s[66:67] offset:0\n"
         "s_mov_b32 m0, %[mr0]\n"
         "s_nop 0\n"
-        "global_load_lds_dword v[52:53], off\n"
-        "v_mfma_f32_16x16x16_f16 v[78:81], v[90:91], a[62:63], v[78:81]\n"
-        "v_max_u32 %[bad], %[bad], v85\n"
-        "v_min_u32 v82, %[maxid], v85\n"
-        "v_add_u32 v83, %[tokn], %[row1]\n"
+        "global_load_lds_dword v[40:41], off\n"
+        "v_mfma_f32_16x16x16_f16 v[66:69], v[90:91], a[62:63], v[66:69]\n"
+        "v_max_u32 %[bad], %[bad], v73\n"
+        "v_min_u32 v70, %[maxid], v73\n"
+        "v_add_u32 v71, %[tokn], %[row1]\n"
         "s_waitcnt lgkmcnt(6)\n"
-        "v_mfma_f32_16x16x16_f16 v[66:69], v[92:93], a[4:5], v[66:69]\n"
+        "v_mfma_f32_16x16x16_f16 v[54:57], v[92:93], a[4:5], v[54:57]\n"
         "ds_read_b128 v[88:91], %[kr0] offset:0\n"
-        "v_min_u32 v83, %[last], v83\n"
-        "v_lshlrev_b32 v83, 2, v83\n"
-        "v_mfma_f32_16x16x16_f16 v[70:73], v[92:93], a[24:25], v[70:73]\n"
-        "global_load_dword v85, v83, %[pages]\n"
-        "v_mad_u64_u32 v[50:51], vcc, v82, %[vcs], %[ckv]\n"
-        "v_mad_u64_u32 v[52:53], vcc, v82, %[vks], %[kp1]\n"
-        "v_mfma_f32_16x16x16_f16 v[74:77], v[92:93], a[44:45], v[74:77]\n"
-        "v_readlane_b32 s64, v50, 0\n"
-        "v_readlane_b32 s65, v51, 0\n"
-        "v_mfma_f32_16x16x16_f16 v[78:81], v[92:93], a[64:65], v[78:81]\n"
-        "v_readlane_b32 s66, v50, 32\n"
-        "v_readlane_b32 s67, v51, 32\n"
+        "v_min_u32 v71, %[last], v71\n"
+        "v_lshlrev_b32 v71, 2, v71\n"
+        "v_mfma_f32_16x16x16_f16 v[58:61], v[92:93], a[24:25], v[58:61]\n"
+        "global_load_dword v73, v71, %[pages]\n"
+        "v_mad_u64_u32 v[38:39], vcc, v70, %[vcs], %[ckv]\n"
+        "v_mad_u64_u32 v[40:41], vcc, v70, %[vks], %[kp1]\n"
+        "v_mfma_f32_16x16x16_f16 v[62:65], v[92:93], a[44:45], v[62:65]\n"
+        "v_readlane_b32 s64, v38, 0\n"
+        "v_readlane_b32 s65, v39, 0\n"
+        "v_mfma_f32_16x16x16_f16 v[66:69], v[92:93], a[64:65], v[66:69]\n"
+        "v_readlane_b32 s66, v38, 32\n"
+        "v_readlane_b32 s67, v39, 32\n"
         "s_mov_b32 m0, %[ml1]\n"
-        "v_mfma_f32_16x16x16_f16 v[66:69], v[94:95], a[6:7], v[66:69]\n"
+        "v_mfma_f32_16x16x16_f16 v[54:57], v[94:95], a[6:7], v[54:57]\n"
         "global_load_lds_dword %[la1], s[64:65] offset:0\n"
         "s_add_u32 m0, %[ml1], 1024\n"
-        "v_mfma_f32_16x16x16_f16 v[70:73], v[94:95], a[26:27], v[70:73]\n"
+        "v_mfma_f32_16x16x16_f16 v[58:61], v[94:95], a[26:27], v[58:61]\n"
         "global_load_lds_dword %[la1], s[66:67] offset:0\n"
         "s_mov_b32 m0, %[mr1]\n"
         "s_nop 0\n"
-        "global_load_lds_dword v[52:53], off\n"
-        "v_mfma_f32_16x16x16_f16 v[74:77], v[94:95], a[46:47], v[74:77]\n"
-        "v_max_u32 %[bad], %[bad], v86\n"
-        "v_min_u32 v82, %[maxid], v86\n"
-        "v_add_u32 v83, %[tokn], %[row2]\n"
-        "v_mfma_f32_16x16x16_f16 v[78:81], v[94:95], a[66:67], v[78:81]\n"
-        "v_min_u32 v83, %[last], v83\n"
-        "v_lshlrev_b32 v83, 2, v83\n"
+        "global_load_lds_dword v[40:41], off\n"
+        "v_mfma_f32_16x16x16_f16 v[62:65], v[94:95], a[46:47], v[62:65]\n"
+        "v_max_u32 %[bad], %[bad], v74\n"
+        "v_min_u32 v70, %[maxid], v74\n"
+        "v_add_u32 v71, %[tokn], %[row2]\n"
+        "v_mfma_f32_16x16x16_f16 v[66:69], v[94:95], a[66:67], v[66:69]\n"
+        "v_min_u32 v71, %[last], v71\n"
+        "v_lshlrev_b32 v71, 2, v71\n"
         "s_waitcnt lgkmcnt(6)\n"
-        "v_mfma_f32_16x16x16_f16 v[66:69], v[96:97], a[8:9], v[66:69]\n"
-        "global_load_dword v86, v83, %[pages]\n"
-        "v_mad_u64_u32 v[50:51], vcc, v82, %[vcs], %[ckv]\n"
-        "v_mad_u64_u32 v[52:53], vcc, v82, %[vks], %[kp2]\n"
-        "v_mfma_f32_16x16x16_f16 v[70:73], v[96:97], a[28:29], v[70:73]\n"
-        "v_readlane_b32 s64, v50, 0\n"
-        "v_readlane_b32 s65, v51, 0\n"
-        "v_mfma_f32_16x16x16_f16 v[74:77], v[96:97], a[48:49], v[74:77]\n"
-        "v_readlane_b32 s66, v50, 32\n"
-        "v_readlane_b32 s67, v51, 32\n"
+        "v_mfma_f32_16x16x16_f16 v[54:57], v[96:97], a[8:9], v[54:57]\n"
+        "global_load_dword v74, v71, %[pages]\n"
+        "v_mad_u64_u32 v[38:39], vcc, v70, %[vcs], %[ckv]\n"
+        "v_add_u32 %[va0], %[vd], %[va0]\n"
+        "v_mad_u64_u32 v[40:41], vcc, v70, %[vks], %[kp2]\n"
+        "v_mfma_f32_16x16x16_f16 v[58:61], v[96:97], a[28:29], v[58:61]\n"
+        "v_readlane_b32 s64, v38, 0\n"
+        "v_readlane_b32 s65, v39, 0\n"
+        "v_mfma_f32_16x16x16_f16 v[62:65], v[96:97], a[48:49], v[62:65]\n"
+        "v_readlane_b32 s66, v38, 32\n"
+        "v_readlane_b32 s67, v39, 32\n"
         "s_mov_b32 m0, %[ml2]\n"
-        "v_mfma_f32_16x16x16_f16 v[78:81], v[96:97], a[68:69], v[78:81]\n"
+        "v_mfma_f32_16x16x16_f16 v[66:69], v[96:97], a[68:69], v[66:69]\n"
         "global_load_lds_dword %[la2], s[64:65] offset:0\n"
         "s_add_u32 m0, %[ml2], 1024\n"
-        "v_mfma_f32_16x16x16_f16 v[66:69], v[98:99], a[10:11], v[66:69]\n"
+        "v_mfma_f32_16x16x16_f16 v[54:57], v[98:99], a[10:11], v[54:57]\n"
         "global_load_lds_dword %[la2], s[66:67] offset:0\n"
         "s_mov_b32 m0, %[mr2]\n"
         "s_nop 0\n"
-        "global_load_lds_dword v[52:53], off\n"
-        "v_mfma_f32_16x16x16_f16 v[70:73], v[98:99], a[30:31], v[70:73]\n"
-        "v_max_u32 %[bad], %[bad], v87\n"
-        "v_min_u32 v82, %[maxid], v87\n"
-        "v_add_u32 v83, %[tokn], %[row3]\n"
-        "v_mfma_f32_16x16x16_f16 v[74:77], v[98:99], a[50:51], v[74:77]\n"
-        "v_min_u32 v83, %[last], v83\n"
-        "v_lshlrev_b32 v83, 2, v83\n"
-        "v_mfma_f32_16x16x16_f16 v[78:81], v[98:99], a[70:71], v[78:81]\n"
-        "global_load_dword v87, v83, %[pages]\n"
-        "v_mad_u64_u32 v[50:51], vcc, v82, %[vcs], %[ckv]\n"
-        "v_mad_u64_u32 v[52:53], vcc, v82, %[vks], %[kp3]\n"
+        "global_load_lds_dword v[40:41], off\n"
+        "v_mfma_f32_16x16x16_f16 v[58:61], v[98:99], a[30:31], v[58:61]\n"
+        "v_max_u32 %[bad], %[bad], v75\n"
+        "v_min_u32 v70, %[maxid], v75\n"
+        "v_add_u32 v71, %[tokn], %[row3]\n"
+        "v_mfma_f32_16x16x16_f16 v[62:65], v[98:99], a[50:51], v[62:65]\n"
+        "v_min_u32 v71, %[last], v71\n"
+        "v_lshlrev_b32 v71, 2, v71\n"
+        "v_mfma_f32_16x16x16_f16 v[66:69], v[98:99], a[70:71], v[66:69]\n"
+        "global_load_dword v75, v71, %[pages]\n"
+        "v_mad_u64_u32 v[38:39], vcc, v70, %[vcs], %[ckv]\n"
+        "v_mad_u64_u32 v[40:41], vcc, v70, %[vks], %[kp3]\n"
         "s_waitcnt lgkmcnt(4)\n"
-        "v_mfma_f32_16x16x16_f16 v[66:69], v[100:101], a[12:13], v[66:69]\n"
-        "v_readlane_b32 s64, v50, 0\n"
-        "v_readlane_b32 s65, v51, 0\n"
-        "v_mfma_f32_16x16x16_f16 v[70:73], v[100:101], a[32:33], v[70:73]\n"
-        "v_readlane_b32 s66, v50, 32\n"
-        "v_readlane_b32 s67, v51, 32\n"
+        "v_mfma_f32_16x16x16_f16 v[54:57], v[100:101], a[12:13], v[54:57]\n"
+        "v_readlane_b32 s64, v38, 0\n"
+        "v_readlane_b32 s65, v39, 0\n"
+        "v_mfma_f32_16x16x16_f16 v[58:61], v[100:101], a[32:33], v[58:61]\n"
+        "v_readlane_b32 s66, v38, 32\n"
+        "v_readlane_b32 s67, v39, 32\n"
         "s_mov_b32 m0, %[ml3]\n"
-        "v_mfma_f32_16x16x16_f16 v[74:77], v[100:101], a[52:53], v[74:77]\n"
+        "v_mfma_f32_16x16x16_f16 v[62:65], v[100:101], a[52:53], v[62:65]\n"
         "global_load_lds_dword %[la3], s[64:65] offset:0\n"
         "s_add_u32 m0, %[ml3], 1024\n"
-        "v_mfma_f32_16x16x16_f16 v[78:81], v[100:101], a[72:73], v[78:81]\n"
+        "v_mfma_f32_16x16x16_f16 v[66:69], v[100:101], a[72:73], v[66:69]\n"
         "global_load_lds_dword %[la3], s[66:67] offset:0\n"
         "s_mov_b32 m0, %[mr3]\n"
         "s_nop 0\n"
-        "global_load_lds_dword v[52:53], off\n"
-        "v_mfma_f32_16x16x16_f16 v[66:69], v[102:103], a[14:15], v[66:69]\n"
-        "v_mfma_f32_16x16x16_f16 v[70:73], v[102:103], a[34:35], v[70:73]\n"
-        "v_mfma_f32_16x16x16_f16 v[74:77], v[102:103], a[54:55], v[74:77]\n"
-        "v_mfma_f32_16x16x16_f16 v[78:81], v[102:103], a[74:75], v[78:81]\n"
+        "global_load_lds_dword v[40:41], off\n"
+        "v_mfma_f32_16x16x16_f16 v[54:57], v[102:103], a[14:15], v[54:57]\n"
+        "v_mfma_f32_16x16x16_f16 v[58:61], v[102:103], a[34:35], v[58:61]\n"
+        "v_mfma_f32_16x16x16_f16 v[62:65], v[102:103], a[54:55], v[62:65]\n"
+        "v_mfma_f32_16x16x16_f16 v[66:69], v[102:103], a[74:75], v[66:69]\n"
         "s_waitcnt lgkmcnt(0)\n"
-        "v_mfma_f32_16x16x16_f16 v[66:69], v[88:89], a[16:17], v[66:69]\n"
-        "v_mfma_f32_16x16x16_f16 v[70:73], v[88:89], a[36:37], v[70:73]\n"
-        "v_mfma_f32_16x16x16_f16 v[74:77], v[88:89], a[56:57], v[74:77]\n"
-        "v_mfma_f32_16x16x16_f16 v[78:81], v[88:89], a[76:77], v[78:81]\n"
-        "v_mfma_f32_16x16x16_f16 v[66:69], v[90:91], a[18:19], v[66:69]\n"
-        "v_mfma_f32_16x16x16_f16 v[70:73], v[90:91], a[38:39], v[70:73]\n"
-        "v_mfma_f32_16x16x16_f16 v[74:77], v[90:91], a[58:59], v[74:77]\n"
-        "v_mfma_f32_16x16x16_f16 v[78:81], v[90:91], a[78:79], v[78:81]\n"
+        "v_mfma_f32_16x16x16_f16 v[54:57], v[88:89], a[16:17], v[54:57]\n"
+        "v_add_u32 %[va1], %[vd], %[va1]\n"
+        "v_mfma_f32_16x16x16_f16 v[58:61], v[88:89], a[36:37], v[58:61]\n"
+        "v_mfma_f32_16x16x16_f16 v[62:65], v[88:89], a[56:57], v[62:65]\n"
+        "v_mfma_f32_16x16x16_f16 v[66:69], v[88:89], a[76:77], v[66:69]\n"
+        "v_mfma_f32_16x16x16_f16 v[54:57], v[90:91], a[18:19], v[54:57]\n"
+        "v_mfma_f32_16x16x16_f16 v[58:61], v[90:91], a[38:39], v[58:61]\n"
+        "v_mfma_f32_16x16x16_f16 v[62:65], v[90:91], a[58:59], v[62:65]\n"
+        "v_mfma_f32_16x16x16_f16 v[66:69], v[90:91], a[78:79], v[66:69]\n"
         "s_nop 3\n"
+        "v_mul_f32 v54, %[scale], v54\n"
+        "v_mul_f32 v55, %[scale], v55\n"
+        "v_mul_f32 v56, %[scale], v56\n"
+        "v_mul_f32 v57, %[scale], v57\n"
+        "v_mul_f32 v58, %[scale], v58\n"
+        "v_mul_f32 v59, %[scale], v59\n"
+        "v_mul_f32 v60, %[scale], v60\n"
+        "v_mul_f32 v61, %[scale], v61\n"
+        "v_mul_f32 v62, %[scale], v62\n"
+        "v_mul_f32 v63, %[scale], v63\n"
+        "v_mul_f32 v64, %[scale], v64\n"
+        "v_mul_f32 v65, %[scale], v65\n"
         "v_mul_f32 v66, %[scale], v66\n"
         "v_mul_f32 v67, %[scale], v67\n"
         "v_mul_f32 v68, %[scale], v68\n"
         "v_mul_f32 v69, %[scale], v69\n"
-        "v_mul_f32 v70, %[scale], v70\n"
-        "v_mul_f32 v71, %[scale], v71\n"
-        "v_mul_f32 v72, %[scale], v72\n"
-        "v_mul_f32 v73, %[scale], v73\n"
-        "v_mul_f32 v74, %[scale], v74\n"
-        "v_mul_f32 v75, %[scale], v75\n"
-        "v_mul_f32 v76, %[scale], v76\n"
-        "v_mul_f32 v77, %[scale], v77\n"
-        "v_mul_f32 v78, %[scale], v78\n"
-        "v_mul_f32 v79, %[scale], v79\n"
-        "v_mul_f32 v80, %[scale], v80\n"
-        "v_mul_f32 v81, %[scale], v81\n"
-        "v_max3_f32 v82, v66, v67, v68\n"
-        "v_max_f32 v82, v82, v69\n"
-        "v_sub_f32 v82, v82, %[m0]\n"
-        "v_max3_f32 v83, v70, v71, v72\n"
-        "v_max_f32 v83, v83, v73\n"
-        "v_sub_f32 v83, v83, %[m1]\n"
-        "v_max_f32 v82, v82, v83\n"
-        "v_max3_f32 v83, v74, v75, v76\n"
-        "v_max_f32 v83, v83, v77\n"
-        "v_sub_f32 v83, v83, %[m2]\n"
-        "v_max_f32 v82, v82, v83\n"
-        "v_max3_f32 v83, v78, v79, v80\n"
-        "v_max_f32 v83, v83, v81\n"
-        "v_sub_f32 v83, v83, %[m3]\n"
-        "v_max_f32 v82, v82, v83\n"
-        "v_cmp_lt_f32 %[rise], %[slack], v82\n"
-        : [bad] "+v"(bad), [rise] "=s"(rise) : [ka0] "v"(ka[0]), [ka1] "v"(ka[1]), [va0] "v"(va[0]), [va1] "v"(va[1]), [va2] "v"(va[2]), [va3] "v"(va[3]), [maxid] "s"(maxid), [tokn] "s"(tokn), [row0] "v"(row[0]), [last] "s"(last), [pages] "s"(pages), [vcs] "v"(vcs), [ckv] "s"(ckv), [vks] "v"(vks), [kp0] "v"(kp[0]), [ml0] "s"(ml[0]), [la0] "v"(la[0]), [mr0] "s"(mr[0]), [row1] "v"(row[1]), [kr0] "v"(kr[0]), [kp1] "v"(kp[1]), [ml1] "s"(ml[1]), [la1] "v"(la[1]), [mr1] "s"(mr[1]), [row2] "v"(row[2]), [kp2] "v"(kp[2]), [ml2] "s"(ml[2]), [la2] "v"(la[2]), [mr2] "s"(mr[2]), [row3] "v"(row[3]), [kp3] "v"(kp[3]), [ml3] "s"(ml[3]), [la3] "v"(la[3]), [mr3] "s"(mr[3]), [scale] "s"(scale), [m0] "v"(m[0]), [m1] "v"(m[1]), [m2] "v"(m[2]), [m3] "v"(m[3]), [slack] "s"(slack) : "memory", "vcc", "scc", "s64", "s65", "s66", "s67", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "a40", "a41", "a42", "a43", "a44", "a45", "a46", "a47", "a48", "a49");
-      mask(i);
+        "v_max3_f32 v70, v54, v55, v56\n"
+        "v_max_f32 v70, v70, v57\n"
+        "v_sub_f32 v70, v70, v76\n"
+        "v_max3_f32 v71, v58, v59, v60\n"
+        "v_max_f32 v71, v71, v61\n"
+        "v_sub_f32 v71, v71, v77\n"
+        "v_max_f32 v70, v70, v71\n"
+        "v_max3_f32 v71, v62, v63, v64\n"
+        "v_max_f32 v71, v71, v65\n"
+        "v_sub_f32 v71, v71, v78\n"
+        "v_max_f32 v70, v70, v71\n"
+        "v_max3_f32 v71, v66, v67, v68\n"
+        "v_max_f32 v71, v71, v69\n"
+        "v_sub_f32 v71, v71, v79\n"
+        "v_max_f32 v70, v70, v71\n"
+        "v_cmp_lt_f32 %[rise], %[slack], v70\n"
+        : [va0] "+v"(va[0]), [va1] "+v"(va[1]), [bad] "+v"(bad), [rise] "=s"(rise) : [ka0] "v"(ka[0]), [ka1] "v"(ka[1]), [va2] "v"(va[2]), [va3] "v"(va[3]), [maxid] "s"(maxid), [tokn] "s"(tokn), [row0] "v"(row[0]), [last] "s"(last), [pages] "s"(pages), [vcs] "v"(vcs), [ckv] "s"(ckv), [vks] "v"(vks), [kp0] "v"(kp[0]), [ml0] "s"(ml[0]), [la0] "v"(la[0]), [mr0] "s"(mr[0]), [row1] "v"(row[1]), [kr0] "v"(kr[0]), [kp1] "v"(kp[1]), [ml1] "s"(ml[1]), [la1] "v"(la[1]), [mr1] "s"(mr[1]), [row2] "v"(row[2]), [vd] "s"(vd), [kp2] "v"(kp[2]), [ml2] "s"(ml[2]), [la2] "v"(la[2]), [mr2] "s"(mr[2]), [row3] "v"(row[3]), [kp3] "v"(kp[3]), [ml3] "s"(ml[3]), [la3] "v"(la[3]), [mr3] "s"(mr[3]), [scale] "s"(scale), [slack] "s"(slack) : "memory", "vcc", "scc", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "a40", "a41", "a42", "a43", "a44", "a45", "a46", "a47", "a48", "a49", "a50", "a51", "a52", "a53", "a54", "a55", "a56", "a57", "a58", "a59", "a60", "a61", "a62", "a63", "a64", "a65", "a66", "a67", "a68", "a69", "a70", "a71", "a72", "a73", "a74", "a75", "a76", "a77", "a78", "a79", "s64", "s65", "s66", "s67", "v38", "v39", "v40", "v41", "v42", "v43", "v44", "v45", "v46", "v47", "v48", "v49", "v50", "v51", "v52", "v53", "v54", "v55", "v56", "v57", "v58", "v59", "v60", "v61", "v62", "v63", "v64", "v65", "v66", "v67", "v68", "v69", "v70", "v71", "v72", "v73", "v74", "v75", "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v88", "v89", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+      mask();
       rescale();
-      next(k_at, kd);
-      vd = kd;
-      next_fill();
-      wd = fill;
     asm volatile(
-        "v_sub_f32 v66, v66, %[m0]\n"
-        "v_sub_f32 v67, v67, %[m0]\n"
-        "v_sub_f32 v68, v68, %[m0]\n"
-        "v_sub_f32 v69, v69, %[m0]\n"
+        "v_sub_f32 v54, v54, v76\n"
+        "v_sub_f32 v55, v55, v76\n"
+        "v_sub_f32 v56, v56, v76\n"
+        "v_sub_f32 v57, v57, v76\n"
+        "v_exp_f32 v54, v54\n"
+        "v_exp_f32 v55, v55\n"
+        "v_exp_f32 v56, v56\n"
+        "v_exp_f32 v57, v57\n"
+        "v_add_f32 v80, v80, v54\n"
+        "v_cvt_f16_f32 v54, v54\n"
+        "v_add_f32 v80, v80, v55\n"
+        "v_cvt_f16_f32 v55, v55\n"
+        "v_add_f32 v80, v80, v56\n"
+        "v_cvt_f16_f32 v56, v56\n"
+        "v_add_f32 v80, v80, v57\n"
+        "v_cvt_f16_f32 v57, v57\n"
+        "v_pack_b32_f16 v46, v54, v55\n"
+        "v_pack_b32_f16 v47, v56, v57\n"
+        "v_sub_f32 v58, v58, v77\n"
+        "v_sub_f32 v59, v59, v77\n"
+        "v_sub_f32 v60, v60, v77\n"
+        "v_sub_f32 v61, v61, v77\n"
+        "v_exp_f32 v58, v58\n"
+        "v_exp_f32 v59, v59\n"
+        "v_exp_f32 v60, v60\n"
+        "v_exp_f32 v61, v61\n"
+        "v_add_f32 v81, v81, v58\n"
+        "v_cvt_f16_f32 v58, v58\n"
+        "v_add_f32 v81, v81, v59\n"
+        "v_cvt_f16_f32 v59, v59\n"
+        "v_add_f32 v81, v81, v60\n"
+        "v_cvt_f16_f32 v60, v60\n"
+        "v_add_f32 v81, v81, v61\n"
+        "v_cvt_f16_f32 v61, v61\n"
+        "v_pack_b32_f16 v48, v58, v59\n"
+        "v_pack_b32_f16 v49, v60, v61\n"
+        "v_sub_f32 v62, v62, v78\n"
+        "v_sub_f32 v63, v63, v78\n"
+        "v_sub_f32 v64, v64, v78\n"
+        "v_sub_f32 v65, v65, v78\n"
+        "v_exp_f32 v62, v62\n"
+        "v_exp_f32 v63, v63\n"
+        "v_exp_f32 v64, v64\n"
+        "v_exp_f32 v65, v65\n"
+        "v_add_f32 v82, v82, v62\n"
+        "v_cvt_f16_f32 v62, v62\n"
+        "v_add_f32 v82, v82, v63\n"
+        "v_cvt_f16_f32 v63, v63\n"
+        "v_add_f32 v82, v82, v64\n"
+        "v_cvt_f16_f32 v64, v64\n"
+        "v_add_f32 v82, v82, v65\n"
+        "v_cvt_f16_f32 v65, v65\n"
+        "v_pack_b32_f16 v50, v62, v63\n"
+        "v_pack_b32_f16 v51, v64, v65\n"
+        "v_sub_f32 v66, v66, v79\n"
+        "v_sub_f32 v67, v67, v79\n"
+        "v_sub_f32 v68, v68, v79\n"
+        "v_sub_f32 v69, v69, v79\n"
         "v_exp_f32 v66, v66\n"
         "v_exp_f32 v67, v67\n"
         "v_exp_f32 v68, v68\n"
         "v_exp_f32 v69, v69\n"
-        "v_add_f32 %[l0], %[l0], v66\n"
+        "v_add_f32 v83, v83, v66\n"
         "v_cvt_f16_f32 v66, v66\n"
-        "v_add_f32 %[l0], %[l0], v67\n"
+        "v_add_f32 v83, v83, v67\n"
         "v_cvt_f16_f32 v67, v67\n"
-        "v_add_f32 %[l0], %[l0], v68\n"
+        "v_add_f32 v83, v83, v68\n"
         "v_cvt_f16_f32 v68, v68\n"
-        "v_add_f32 %[l0], %[l0], v69\n"
+        "v_add_f32 v83, v83, v69\n"
         "v_cvt_f16_f32 v69, v69\n"
-        "v_pack_b32_f16 v58, v66, v67\n"
-        "v_pack_b32_f16 v59, v68, v69\n"
-        "v_sub_f32 v70, v70, %[m1]\n"
-        "v_sub_f32 v71, v71, %[m1]\n"
-        "v_sub_f32 v72, v72, %[m1]\n"
-        "v_sub_f32 v73, v73, %[m1]\n"
-        "v_exp_f32 v70, v70\n"
-        "v_exp_f32 v71, v71\n"
-        "v_exp_f32 v72, v72\n"
-        "v_exp_f32 v73, v73\n"
-        "v_add_f32 %[l1], %[l1], v70\n"
-        "v_cvt_f16_f32 v70, v70\n"
-        "v_add_f32 %[l1], %[l1], v71\n"
-        "v_cvt_f16_f32 v71, v71\n"
-        "v_add_f32 %[l1], %[l1], v72\n"
-        "v_cvt_f16_f32 v72, v72\n"
-        "v_add_f32 %[l1], %[l1], v73\n"
-        "v_cvt_f16_f32 v73, v73\n"
-        "v_pack_b32_f16 v60, v70, v71\n"
-        "v_pack_b32_f16 v61, v72, v73\n"
-        "v_sub_f32 v74, v74, %[m2]\n"
-        "v_sub_f32 v75, v75, %[m2]\n"
-        "v_sub_f32 v76, v76, %[m2]\n"
-        "v_sub_f32 v77, v77, %[m2]\n"
-        "v_exp_f32 v74, v74\n"
-        "v_exp_f32 v75, v75\n"
-        "v_exp_f32 v76, v76\n"
-        "v_exp_f32 v77, v77\n"
-        "v_add_f32 %[l2], %[l2], v74\n"
-        "v_cvt_f16_f32 v74, v74\n"
-        "v_add_f32 %[l2], %[l2], v75\n"
-        "v_cvt_f16_f32 v75, v75\n"
-        "v_add_f32 %[l2], %[l2], v76\n"
-        "v_cvt_f16_f32 v76, v76\n"
-        "v_add_f32 %[l2], %[l2], v77\n"
-        "v_cvt_f16_f32 v77, v77\n"
-        "v_pack_b32_f16 v62, v74, v75\n"
-        "v_pack_b32_f16 v63, v76, v77\n"
-        "v_sub_f32 v78, v78, %[m3]\n"
-        "v_sub_f32 v79, v79, %[m3]\n"
-        "v_sub_f32 v80, v80, %[m3]\n"
-        "v_sub_f32 v81, v81, %[m3]\n"
-        "v_exp_f32 v78, v78\n"
-        "v_exp_f32 v79, v79\n"
-        "v_exp_f32 v80, v80\n"
-        "v_exp_f32 v81, v81\n"
-        "v_add_f32 %[l3], %[l3], v78\n"
-        "v_cvt_f16_f32 v78, v78\n"
-        "v_add_f32 %[l3], %[l3], v79\n"
-        "v_cvt_f16_f32 v79, v79\n"
-        "v_add_f32 %[l3], %[l3], v80\n"
-        "v_cvt_f16_f32 v80, v80\n"
-        "v_add_f32 %[l3], %[l3], v81\n"
-        "v_cvt_f16_f32 v81, v81\n"
-        "v_pack_b32_f16 v64, v78, v79\n"
-        "v_pack_b32_f16 v65, v80, v81\n"
-        "v_perm_b32 v50, v108, v104, %[lo]\n"
-        "v_perm_b32 v51, v116, v112, %[lo]\n"
-        "v_perm_b32 v52, v108, v104, %[hi]\n"
-        "v_perm_b32 v53, v116, v112, %[hi]\n"
-        "v_mfma_f32_16x16x16_f16 v[120:123], v[50:51], v[58:59], v[120:123]\n"
-        "v_mfma_f32_16x16x16_f16 v[152:155], v[50:51], v[60:61], v[152:155]\n"
-        "v_perm_b32 v54, v109, v105, %[lo]\n"
-        "v_mfma_f32_16x16x16_f16 v[184:187], v[50:51], v[62:63], v[184:187]\n"
-        "v_dot2_f32_f16 %[n0], v58, %[ones], %[n0]\n"
-        "v_mfma_f32_16x16x16_f16 v[216:219], v[50:51], v[64:65], v[216:219]\n"
-        "v_perm_b32 v55, v117, v113, %[lo]\n"
-        "v_mfma_f32_16x16x16_f16 v[124:127], v[52:53], v[58:59], v[124:127]\n"
-        "v_mfma_f32_16x16x16_f16 v[156:159], v[52:53], v[60:61], v[156:159]\n"
-        "v_perm_b32 v56, v109, v105, %[hi]\n"
-        "v_mfma_f32_16x16x16_f16 v[188:191], v[52:53], v[62:63], v[188:191]\n"
-        "v_dot2_f32_f16 %[n0], v59, %[ones], %[n0]\n"
-        "v_mfma_f32_16x16x16_f16 v[220:223], v[52:53], v[64:65], v[220:223]\n"
-        "v_perm_b32 v57, v117, v113, %[hi]\n"
-        "v_mfma_f32_16x16x16_f16 v[128:131], v[54:55], v[58:59], v[128:131]\n"
-        "v_mfma_f32_16x16x16_f16 v[160:163], v[54:55], v[60:61], v[160:163]\n"
-        "v_perm_b32 v50, v110, v106, %[lo]\n"
-        "v_mfma_f32_16x16x16_f16 v[192:195], v[54:55], v[62:63], v[192:195]\n"
-        "v_dot2_f32_f16 %[n1], v60, %[ones], %[n1]\n"
-        "v_mfma_f32_16x16x16_f16 v[224:227], v[54:55], v[64:65], v[224:227]\n"
-        "v_perm_b32 v51, v118, v114, %[lo]\n"
-        "v_mfma_f32_16x16x16_f16 v[132:135], v[56:57], v[58:59], v[132:135]\n"
-        "v_mfma_f32_16x16x16_f16 v[164:167], v[56:57], v[60:61], v[164:167]\n"
-        "v_perm_b32 v52, v110, v106, %[hi]\n"
-        "v_mfma_f32_16x16x16_f16 v[196:199], v[56:57], v[62:63], v[196:199]\n"
-        "v_dot2_f32_f16 %[n1], v61, %[ones], %[n1]\n"
-        "v_mfma_f32_16x16x16_f16 v[228:231], v[56:57], v[64:65], v[228:231]\n"
-        "v_perm_b32 v53, v118, v114, %[hi]\n"
-        "v_mfma_f32_16x16x16_f16 v[136:139], v[50:51], v[58:59], v[136:139]\n"
-        "v_mfma_f32_16x16x16_f16 v[168:171], v[50:51], v[60:61], v[168:171]\n"
-        "v_perm_b32 v54, v111, v107, %[lo]\n"
-        "v_mfma_f32_16x16x16_f16 v[200:203], v[50:51], v[62:63], v[200:203]\n"
-        "v_dot2_f32_f16 %[n2], v62, %[ones], %[n2]\n"
-        "v_mfma_f32_16x16x16_f16 v[232:235], v[50:51], v[64:65], v[232:235]\n"
-        "v_perm_b32 v55, v119, v115, %[lo]\n"
-        "v_mfma_f32_16x16x16_f16 v[140:143], v[52:53], v[58:59], v[140:143]\n"
-        "v_mfma_f32_16x16x16_f16 v[172:175], v[52:53], v[60:61], v[172:175]\n"
-        "v_perm_b32 v56, v111, v107, %[hi]\n"
-        "v_mfma_f32_16x16x16_f16 v[204:207], v[52:53], v[62:63], v[204:207]\n"
-        "v_dot2_f32_f16 %[n2], v63, %[ones], %[n2]\n"
-        "v_mfma_f32_16x16x16_f16 v[236:239], v[52:53], v[64:65], v[236:239]\n"
-        "v_perm_b32 v57, v119, v115, %[hi]\n"
-        "v_mfma_f32_16x16x16_f16 v[144:147], v[54:55], v[58:59], v[144:147]\n"
-        "v_mfma_f32_16x16x16_f16 v[176:179], v[54:55], v[60:61], v[176:179]\n"
-        "v_mfma_f32_16x16x16_f16 v[208:211], v[54:55], v[62:63], v[208:211]\n"
-        "v_dot2_f32_f16 %[n3], v64, %[ones], %[n3]\n"
-        "v_mfma_f32_16x16x16_f16 v[240:243], v[54:55], v[64:65], v[240:243]\n"
-        "v_mfma_f32_16x16x16_f16 v[148:151], v[56:57], v[58:59], v[148:151]\n"
-        "v_mfma_f32_16x16x16_f16 v[180:183], v[56:57], v[60:61], v[180:183]\n"
-        "v_mfma_f32_16x16x16_f16 v[212:215], v[56:57], v[62:63], v[212:215]\n"
-        "v_dot2_f32_f16 %[n3], v65, %[ones], %[n3]\n"
-        "v_mfma_f32_16x16x16_f16 v[244:247], v[56:57], v[64:65], v[244:247]\n"
+        "v_pack_b32_f16 v52, v66, v67\n"
+        "v_pack_b32_f16 v53, v68, v69\n"
+        "v_perm_b32 v38, v108, v104, %[lo]\n"
+        "v_perm_b32 v39, v116, v112, %[lo]\n"
+        "v_perm_b32 v40, v108, v104, %[hi]\n"
+        "v_perm_b32 v41, v116, v112, %[hi]\n"
+        "v_mfma_f32_16x16x16_f16 v[120:123], v[38:39], v[46:47], v[120:123]\n"
+        "v_mfma_f32_16x16x16_f16 v[152:155], v[38:39], v[48:49], v[152:155]\n"
+        "v_perm_b32 v42, v109, v105, %[lo]\n"
+        "v_mfma_f32_16x16x16_f16 v[184:187], v[38:39], v[50:51], v[184:187]\n"
+        "v_dot2_f32_f16 v84, v46, %[ones], v84\n"
+        "s_add_u32 %[ml0], %[wd], %[ml0]\n"
+        "v_mfma_f32_16x16x16_f16 v[216:219], v[38:39], v[52:53], v[216:219]\n"
+        "v_perm_b32 v43, v117, v113, %[lo]\n"
+        "v_mfma_f32_16x16x16_f16 v[124:127], v[40:41], v[46:47], v[124:127]\n"
+        "v_mfma_f32_16x16x16_f16 v[156:159], v[40:41], v[48:49], v[156:159]\n"
+        "v_perm_b32 v44, v109, v105, %[hi]\n"
         "v_add_u32 %[ka0], %[kd], %[ka0]\n"
-        "v_add_u32 %[ka1], %[kd], %[ka1]\n"
-        "v_add_u32 %[kr0], %[kd], %[kr0]\n"
-        "v_add_u32 %[va0], %[vd], %[va0]\n"
-        "v_add_u32 %[va1], %[vd], %[va1]\n"
+        "v_mfma_f32_16x16x16_f16 v[188:191], v[40:41], v[50:51], v[188:191]\n"
+        "v_dot2_f32_f16 v84, v47, %[ones], v84\n"
+        "s_add_u32 %[mr0], %[wd], %[mr0]\n"
+        "v_mfma_f32_16x16x16_f16 v[220:223], v[40:41], v[52:53], v[220:223]\n"
+        "v_perm_b32 v45, v117, v113, %[hi]\n"
+        "v_mfma_f32_16x16x16_f16 v[128:131], v[42:43], v[46:47], v[128:131]\n"
         "v_add_u32 %[va2], %[vd], %[va2]\n"
+        "v_mfma_f32_16x16x16_f16 v[160:163], v[42:43], v[48:49], v[160:163]\n"
+        "v_perm_b32 v38, v110, v106, %[lo]\n"
+        "v_mfma_f32_16x16x16_f16 v[192:195], v[42:43], v[50:51], v[192:195]\n"
+        "v_dot2_f32_f16 v85, v48, %[ones], v85\n"
+        "s_add_u32 %[ml1], %[wd], %[ml1]\n"
+        "v_mfma_f32_16x16x16_f16 v[224:227], v[42:43], v[52:53], v[224:227]\n"
+        "v_perm_b32 v39, v118, v114, %[lo]\n"
+        "v_mfma_f32_16x16x16_f16 v[132:135], v[44:45], v[46:47], v[132:135]\n"
+        "v_mfma_f32_16x16x16_f16 v[164:167], v[44:45], v[48:49], v[164:167]\n"
+        "v_perm_b32 v40, v110, v106, %[hi]\n"
+        "v_mfma_f32_16x16x16_f16 v[196:199], v[44:45], v[50:51], v[196:199]\n"
+        "v_dot2_f32_f16 v85, v49, %[ones], v85\n"
+        "s_add_u32 %[mr1], %[wd], %[mr1]\n"
+        "v_mfma_f32_16x16x16_f16 v[228:231], v[44:45], v[52:53], v[228:231]\n"
+        "v_perm_b32 v41, v118, v114, %[hi]\n"
+        "v_mfma_f32_16x16x16_f16 v[136:139], v[38:39], v[46:47], v[136:139]\n"
+        "v_add_u32 %[ka1], %[kd], %[ka1]\n"
+        "v_mfma_f32_16x16x16_f16 v[168:171], v[38:39], v[48:49], v[168:171]\n"
+        "v_perm_b32 v42, v111, v107, %[lo]\n"
+        "v_mfma_f32_16x16x16_f16 v[200:203], v[38:39], v[50:51], v[200:203]\n"
+        "v_dot2_f32_f16 v86, v50, %[ones], v86\n"
+        "s_add_u32 %[ml2], %[wd], %[ml2]\n"
+        "v_mfma_f32_16x16x16_f16 v[232:235], v[38:39], v[52:53], v[232:235]\n"
+        "v_perm_b32 v43, v119, v115, %[lo]\n"
+        "v_mfma_f32_16x16x16_f16 v[140:143], v[40:41], v[46:47], v[140:143]\n"
+        "v_mfma_f32_16x16x16_f16 v[172:175], v[40:41], v[48:49], v[172:175]\n"
+        "v_perm_b32 v44, v111, v107, %[hi]\n"
+        "v_mfma_f32_16x16x16_f16 v[204:207], v[40:41], v[50:51], v[204:207]\n"
+        "v_dot2_f32_f16 v86, v51, %[ones], v86\n"
+        "s_add_u32 %[mr2], %[wd], %[mr2]\n"
+        "v_mfma_f32_16x16x16_f16 v[236:239], v[40:41], v[52:53], v[236:239]\n"
+        "v_perm_b32 v45, v119, v115, %[hi]\n"
+        "v_mfma_f32_16x16x16_f16 v[144:147], v[42:43], v[46:47], v[144:147]\n"
         "v_add_u32 %[va3], %[vd], %[va3]\n"
-        : [l0] "+v"(l[0]), [l1] "+v"(l[1]), [l2] "+v"(l[2]), [l3] "+v"(l[3]), [n0] "+v"(n[0]), [n1] "+v"(n[1]), [n2] "+v"(n[2]), [n3] "+v"(n[3]), [ka0] "+v"(ka[0]), [ka1] "+v"(ka[1]), [kr0] "+v"(kr[0]), [va0] "+v"(va[0]), [va1] "+v"(va[1]), [va2] "+v"(va[2]), [va3] "+v"(va[3]) : [m0] "v"(m[0]), [m1] "v"(m[1]), [m2] "v"(m[2]), [m3] "v"(m[3]), [lo] "s"(lo), [hi] "s"(hi), [ones] "s"(ones), [kd] "s"(kd), [vd] "s"(vd) : "memory", "vcc", "scc", "s65", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "a40", "a41", "a42", "a43", "a44", "a45", "a46", "a47", "a48", "a49");
+        "v_mfma_f32_16x16x16_f16 v[176:179], v[42:43], v[48:49], v[176:179]\n"
+        "v_mfma_f32_16x16x16_f16 v[208:211], v[42:43], v[50:51], v[208:211]\n"
+        "v_dot2_f32_f16 v87, v52, %[ones], v87\n"
+        "s_add_u32 %[ml3], %[wd], %[ml3]\n"
+        "v_add_u32 %[kr0], %[kd], %[kr0]\n"
+        "v_mfma_f32_16x16x16_f16 v[240:243], v[42:43], v[52:53], v[240:243]\n"
+        "v_mfma_f32_16x16x16_f16 v[148:151], v[44:45], v[46:47], v[148:151]\n"
+        "v_mfma_f32_16x16x16_f16 v[180:183], v[44:45], v[48:49], v[180:183]\n"
+        "v_mfma_f32_16x16x16_f16 v[212:215], v[44:45], v[50:51], v[212:215]\n"
+        "v_dot2_f32_f16 v87, v53, %[ones], v87\n"
+        "s_add_u32 %[mr3], %[wd], %[mr3]\n"
+        "v_mfma_f32_16x16x16_f16 v[244:247], v[44:45], v[52:53], v[244:247]\n"
+        : [ml0] "+s"(ml[0]), [ka0] "+v"(ka[0]), [mr0] "+s"(mr[0]), [va2] "+v"(va[2]), [ml1] "+s"(ml[1]), [mr1] "+s"(mr[1]), [ka1] "+v"(ka[1]), [ml2] "+s"(ml[2]), [mr2] "+s"(mr[2]), [va3] "+v"(va[3]), [ml3] "+s"(ml[3]), [kr0] "+v"(kr[0]), [mr3] "+s"(mr[3]) : [lo] "s"(lo), [hi] "s"(hi), [ones] "s"(ones), [wd] "s"(wd), [kd] "s"(kd), [vd] "s"(vd) : "memory", "vcc", "scc", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "a40", "a41", "a42", "a43", "a44", "a45", "a46", "a47", "a48", "a49", "a50", "a51", "a52", "a53", "a54", "a55", "a56", "a57", "a58", "a59", "a60", "a61", "a62", "a63", "a64", "a65", "a66", "a67", "a68", "a69", "a70", "a71", "a72", "a73", "a74", "a75", "a76", "a77", "a78", "a79", "v38", "v39", "v40", "v41", "v42", "v43", "v44", "v45", "v46", "v47", "v48", "v49", "v50", "v51", "v52", "v53", "v54", "v55", "v56", "v57", "v58", "v59", "v60", "v61", "v62", "v63", "v64", "v65", "v66", "v67", "v68", "v69", "v70", "v71", "v72", "v73", "v74", "v75", "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v88", "v89", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+      turn();
     }
     asm volatile("s_nop 7\ns_waitcnt vmcnt(0)" ::: "memory"); // O's last MFMAs; copies nobody waited for
   }
 
   // ---- The result ----
   const int lane = lane_again();
-  bool broken = no_cache || bad >= (u32)a.num_pages && w.tiles > 0;
+  __syncthreads(); // all have read the last tile: LDS is free
+  bool broken = bad >= (u32)a.num_pages;
   { // each wave saw the ids of its own rows only
     int* const flags = (int*)lds;
     const bool seen = any_lane(broken);
-    __syncthreads();
     if (lane == 0) flags[wave] = seen;
     __syncthreads();
     for (int i = 0; i < WAVES; i++) broken |= flags[i] != 0;
+    __syncthreads();
   }
+  // 16 rows x 128 bytes of O at a time go through a place of this wave's in LDS, from columns of one row per lane to stores of 128
+  // consecutive bytes by 8 lanes; chunk c of row t lies at c ^ (t & 7).
+  char* const turn = lds + 2048 * wave;
+  char* const put = turn + 128 * (lane & 15);
+  const char* const get = turn + 128 * (lane >> 3) + 16 * ((lane & 7) ^ (lane >> 3)); // and 8 rows below
+  const u32 key = lane & 7, group = lane >> 4;
   {
-    const int row = (wave * BLOCKS + 0) * 16 + (lane & 15);
-    float sum = sum_over_groups(l[0], lane);
-    if (broken) sum = __builtin_nanf("");
-    const float total = broken ? sum : sum_over_groups(n[0], lane);
+    constexpr int FIRST = 0;
+    const int row = wave * BLOCKS * 16 + FIRST + (lane & 15);
+    float top, sum, total;
+    asm volatile("v_mov_b32 %0, v76\nv_mov_b32 %1, v80\nv_mov_b32 %2, v84"
+                 : "=v"(top), "=v"(sum), "=v"(total) :: "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+    sum = broken ? __builtin_nanf("") : sum_over_groups(sum, lane);
+    total = broken ? sum : sum_over_groups(total, lane);
     const float weight = sum == 0.0f ? 0.0f : 1.0f / total; // no token seen: O = 0. NaN stays
-    const float lse2 = m[0] + log2_fast(sum);
-    const bool exists = row < w.rows;
-    if (exists && lane < 16) {
+    const float lse2 = top + log2_fast(sum);
+    if (row < w.rows && lane < 16) {
       if (!final) a.part_lse[part + w.row + row] = lse2;
       else if (a.lse) a.lse[w.row + row] = lse2 * 0.69314718f;
     }
-    const i64 at = (w.row + row) * R + 32 * (lane >> 4);
+    const int first = wave * BLOCKS * 16 + FIRST + (lane >> 3);
+    const output out = output_at(a, final, part + w.row + first, w.row + first, lane, w.rows - first);
     {
       float x[8];
       asm volatile(
-          "v_mov_b32 %0, v120\n"
-          "v_mov_b32 %1, v124\n"
-          "v_mov_b32 %2, v128\n"
-          "v_mov_b32 %3, v132\n"
-          "v_mov_b32 %4, v136\n"
-          "v_mov_b32 %5, v140\n"
-          "v_mov_b32 %6, v144\n"
-          "v_mov_b32 %7, v148\n"
-          : "=v"(x[0]), "=v"(x[1]), "=v"(x[2]), "=v"(x[3]), "=v"(x[4]), "=v"(x[5]), "=v"(x[6]), "=v"(x[7]));
-      if (exists) write_o(a, final, part * R + at + 0, at + 0, x, weight);
+          "v_mul_f32 %0, v120, %8\n"
+          "v_mul_f32 %1, v124, %8\n"
+          "v_mul_f32 %2, v128, %8\n"
+          "v_mul_f32 %3, v132, %8\n"
+          "v_mul_f32 %4, v136, %8\n"
+          "v_mul_f32 %5, v140, %8\n"
+          "v_mul_f32 %6, v144, %8\n"
+          "v_mul_f32 %7, v148, %8\n"
+          : "=&v"(x[0]), "=&v"(x[1]), "=&v"(x[2]), "=&v"(x[3]), "=&v"(x[4]), "=&v"(x[5]), "=&v"(x[6]), "=&v"(x[7]) : "v"(weight) : "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+      write_o<0>(out, final, put, get, key, group ^ 0, 0, x);
     }
     {
       float x[8];
       asm volatile(
-          "v_mov_b32 %0, v121\n"
-          "v_mov_b32 %1, v125\n"
-          "v_mov_b32 %2, v129\n"
-          "v_mov_b32 %3, v133\n"
-          "v_mov_b32 %4, v137\n"
-          "v_mov_b32 %5, v141\n"
-          "v_mov_b32 %6, v145\n"
-          "v_mov_b32 %7, v149\n"
-          : "=v"(x[0]), "=v"(x[1]), "=v"(x[2]), "=v"(x[3]), "=v"(x[4]), "=v"(x[5]), "=v"(x[6]), "=v"(x[7]));
-      if (exists) write_o(a, final, part * R + at + 8, at + 8, x, weight);
+          "v_mul_f32 %0, v121, %8\n"
+          "v_mul_f32 %1, v125, %8\n"
+          "v_mul_f32 %2, v129, %8\n"
+          "v_mul_f32 %3, v133, %8\n"
+          "v_mul_f32 %4, v137, %8\n"
+          "v_mul_f32 %5, v141, %8\n"
+          "v_mul_f32 %6, v145, %8\n"
+          "v_mul_f32 %7, v149, %8\n"
+          : "=&v"(x[0]), "=&v"(x[1]), "=&v"(x[2]), "=&v"(x[3]), "=&v"(x[4]), "=&v"(x[5]), "=&v"(x[6]), "=&v"(x[7]) : "v"(weight) : "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+      write_o<1>(out, final, put, get, key, group ^ 0, 32, x);
     }
     {
       float x[8];
       asm volatile(
-          "v_mov_b32 %0, v122\n"
-          "v_mov_b32 %1, v126\n"
-          "v_mov_b32 %2, v130\n"
-          "v_mov_b32 %3, v134\n"
-          "v_mov_b32 %4, v138\n"
-          "v_mov_b32 %5, v142\n"
-          "v_mov_b32 %6, v146\n"
-          "v_mov_b32 %7, v150\n"
-          : "=v"(x[0]), "=v"(x[1]), "=v"(x[2]), "=v"(x[3]), "=v"(x[4]), "=v"(x[5]), "=v"(x[6]), "=v"(x[7]));
-      if (exists) write_o(a, final, part * R + at + 16, at + 16, x, weight);
+          "v_mul_f32 %0, v122, %8\n"
+          "v_mul_f32 %1, v126, %8\n"
+          "v_mul_f32 %2, v130, %8\n"
+          "v_mul_f32 %3, v134, %8\n"
+          "v_mul_f32 %4, v138, %8\n"
+          "v_mul_f32 %5, v142, %8\n"
+          "v_mul_f32 %6, v146, %8\n"
+          "v_mul_f32 %7, v150, %8\n"
+          : "=&v"(x[0]), "=&v"(x[1]), "=&v"(x[2]), "=&v"(x[3]), "=&v"(x[4]), "=&v"(x[5]), "=&v"(x[6]), "=&v"(x[7]) : "v"(weight) : "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+      write_o<2>(out, final, put, get, key, group ^ 2, 64, x);
     }
     {
       float x[8];
       asm volatile(
-          "v_mov_b32 %0, v123\n"
-          "v_mov_b32 %1, v127\n"
-          "v_mov_b32 %2, v131\n"
-          "v_mov_b32 %3, v135\n"
-          "v_mov_b32 %4, v139\n"
-          "v_mov_b32 %5, v143\n"
-          "v_mov_b32 %6, v147\n"
-          "v_mov_b32 %7, v151\n"
-          : "=v"(x[0]), "=v"(x[1]), "=v"(x[2]), "=v"(x[3]), "=v"(x[4]), "=v"(x[5]), "=v"(x[6]), "=v"(x[7]));
-      if (exists) write_o(a, final, part * R + at + 24, at + 24, x, weight);
+          "v_mul_f32 %0, v123, %8\n"
+          "v_mul_f32 %1, v127, %8\n"
+          "v_mul_f32 %2, v131, %8\n"
+          "v_mul_f32 %3, v135, %8\n"
+          "v_mul_f32 %4, v139, %8\n"
+          "v_mul_f32 %5, v143, %8\n"
+          "v_mul_f32 %6, v147, %8\n"
+          "v_mul_f32 %7, v151, %8\n"
+          : "=&v"(x[0]), "=&v"(x[1]), "=&v"(x[2]), "=&v"(x[3]), "=&v"(x[4]), "=&v"(x[5]), "=&v"(x[6]), "=&v"(x[7]) : "v"(weight) : "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+      write_o<3>(out, final, put, get, key, group ^ 2, 96, x);
     }
   }
   {
-    const int row = (wave * BLOCKS + 1) * 16 + (lane & 15);
-    float sum = sum_over_groups(l[1], lane);
-    if (broken) sum = __builtin_nanf("");
-    const float total = broken ? sum : sum_over_groups(n[1], lane);
+    constexpr int FIRST = 16;
+    const int row = wave * BLOCKS * 16 + FIRST + (lane & 15);
+    float top, sum, total;
+    asm volatile("v_mov_b32 %0, v77\nv_mov_b32 %1, v81\nv_mov_b32 %2, v85"
+                 : "=v"(top), "=v"(sum), "=v"(total) :: "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+    sum = broken ? __builtin_nanf("") : sum_over_groups(sum, lane);
+    total = broken ? sum : sum_over_groups(total, lane);
     const float weight = sum == 0.0f ? 0.0f : 1.0f / total; // no token seen: O = 0. NaN stays
-    const float lse2 = m[1] + log2_fast(sum);
-    const bool exists = row < w.rows;
-    if (exists && lane < 16) {
+    const float lse2 = top + log2_fast(sum);
+    if (row < w.rows && lane < 16) {
       if (!final) a.part_lse[part + w.row + row] = lse2;
       else if (a.lse) a.lse[w.row + row] = lse2 * 0.69314718f;
     }
-    const i64 at = (w.row + row) * R + 32 * (lane >> 4);
+    const int first = wave * BLOCKS * 16 + FIRST + (lane >> 3);
+    const output out = output_at(a, final, part + w.row + first, w.row + first, lane, w.rows - first);
     {
       float x[8];
       asm volatile(
-          "v_mov_b32 %0, v152\n"
-          "v_mov_b32 %1, v156\n"
-          "v_mov_b32 %2, v160\n"
-          "v_mov_b32 %3, v164\n"
-          "v_mov_b32 %4, v168\n"
-          "v_mov_b32 %5, v172\n"
-          "v_mov_b32 %6, v176\n"
-          "v_mov_b32 %7, v180\n"
-          : "=v"(x[0]), "=v"(x[1]), "=v"(x[2]), "=v"(x[3]), "=v"(x[4]), "=v"(x[5]), "=v"(x[6]), "=v"(x[7]));
-      if (exists) write_o(a, final, part * R + at + 0, at + 0, x, weight);
+          "v_mul_f32 %0, v152, %8\n"
+          "v_mul_f32 %1, v156, %8\n"
+          "v_mul_f32 %2, v160, %8\n"
+          "v_mul_f32 %3, v164, %8\n"
+          "v_mul_f32 %4, v168, %8\n"
+          "v_mul_f32 %5, v172, %8\n"
+          "v_mul_f32 %6, v176, %8\n"
+          "v_mul_f32 %7, v180, %8\n"
+          : "=&v"(x[0]), "=&v"(x[1]), "=&v"(x[2]), "=&v"(x[3]), "=&v"(x[4]), "=&v"(x[5]), "=&v"(x[6]), "=&v"(x[7]) : "v"(weight) : "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+      write_o<0>(out, final, put, get, key, group ^ 0, 0, x);
     }
     {
       float x[8];
       asm volatile(
-          "v_mov_b32 %0, v153\n"
-          "v_mov_b32 %1, v157\n"
-          "v_mov_b32 %2, v161\n"
-          "v_mov_b32 %3, v165\n"
-          "v_mov_b32 %4, v169\n"
-          "v_mov_b32 %5, v173\n"
-          "v_mov_b32 %6, v177\n"
-          "v_mov_b32 %7, v181\n"
-          : "=v"(x[0]), "=v"(x[1]), "=v"(x[2]), "=v"(x[3]), "=v"(x[4]), "=v"(x[5]), "=v"(x[6]), "=v"(x[7]));
-      if (exists) write_o(a, final, part * R + at + 8, at + 8, x, weight);
+          "v_mul_f32 %0, v153, %8\n"
+          "v_mul_f32 %1, v157, %8\n"
+          "v_mul_f32 %2, v161, %8\n"
+          "v_mul_f32 %3, v165, %8\n"
+          "v_mul_f32 %4, v169, %8\n"
+          "v_mul_f32 %5, v173, %8\n"
+          "v_mul_f32 %6, v177, %8\n"
+          "v_mul_f32 %7, v181, %8\n"
+          : "=&v"(x[0]), "=&v"(x[1]), "=&v"(x[2]), "=&v"(x[3]), "=&v"(x[4]), "=&v"(x[5]), "=&v"(x[6]), "=&v"(x[7]) : "v"(weight) : "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+      write_o<1>(out, final, put, get, key, group ^ 0, 32, x);
     }
     {
       float x[8];
       asm volatile(
-          "v_mov_b32 %0, v154\n"
-          "v_mov_b32 %1, v158\n"
-          "v_mov_b32 %2, v162\n"
-          "v_mov_b32 %3, v166\n"
-          "v_mov_b32 %4, v170\n"
-          "v_mov_b32 %5, v174\n"
-          "v_mov_b32 %6, v178\n"
-          "v_mov_b32 %7, v182\n"
-          : "=v"(x[0]), "=v"(x[1]), "=v"(x[2]), "=v"(x[3]), "=v"(x[4]), "=v"(x[5]), "=v"(x[6]), "=v"(x[7]));
-      if (exists) write_o(a, final, part * R + at + 16, at + 16, x, weight);
+          "v_mul_f32 %0, v154, %8\n"
+          "v_mul_f32 %1, v158, %8\n"
+          "v_mul_f32 %2, v162, %8\n"
+          "v_mul_f32 %3, v166, %8\n"
+          "v_mul_f32 %4, v170, %8\n"
+          "v_mul_f32 %5, v174, %8\n"
+          "v_mul_f32 %6, v178, %8\n"
+          "v_mul_f32 %7, v182, %8\n"
+          : "=&v"(x[0]), "=&v"(x[1]), "=&v"(x[2]), "=&v"(x[3]), "=&v"(x[4]), "=&v"(x[5]), "=&v"(x[6]), "=&v"(x[7]) : "v"(weight) : "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+      write_o<2>(out, final, put, get, key, group ^ 2, 64, x);
     }
     {
       float x[8];
       asm volatile(
-          "v_mov_b32 %0, v155\n"
-          "v_mov_b32 %1, v159\n"
-          "v_mov_b32 %2, v163\n"
-          "v_mov_b32 %3, v167\n"
-          "v_mov_b32 %4, v171\n"
-          "v_mov_b32 %5, v175\n"
-          "v_mov_b32 %6, v179\n"
-          "v_mov_b32 %7, v183\n"
-          : "=v"(x[0]), "=v"(x[1]), "=v"(x[2]), "=v"(x[3]), "=v"(x[4]), "=v"(x[5]), "=v"(x[6]), "=v"(x[7]));
-      if (exists) write_o(a, final, part * R + at + 24, at + 24, x, weight);
+          "v_mul_f32 %0, v155, %8\n"
+          "v_mul_f32 %1, v159, %8\n"
+          "v_mul_f32 %2, v163, %8\n"
+          "v_mul_f32 %3, v167, %8\n"
+          "v_mul_f32 %4, v171, %8\n"
+          "v_mul_f32 %5, v175, %8\n"
+          "v_mul_f32 %6, v179, %8\n"
+          "v_mul_f32 %7, v183, %8\n"
+          : "=&v"(x[0]), "=&v"(x[1]), "=&v"(x[2]), "=&v"(x[3]), "=&v"(x[4]), "=&v"(x[5]), "=&v"(x[6]), "=&v"(x[7]) : "v"(weight) : "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+      write_o<3>(out, final, put, get, key, group ^ 2, 96, x);
     }
   }
   {
-    const int row = (wave * BLOCKS + 2) * 16 + (lane & 15);
-    float sum = sum_over_groups(l[2], lane);
-    if (broken) sum = __builtin_nanf("");
-    const float total = broken ? sum : sum_over_groups(n[2], lane);
+    constexpr int FIRST = 32;
+    const int row = wave * BLOCKS * 16 + FIRST + (lane & 15);
+    float top, sum, total;
+    asm volatile("v_mov_b32 %0, v78\nv_mov_b32 %1, v82\nv_mov_b32 %2, v86"
+                 : "=v"(top), "=v"(sum), "=v"(total) :: "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+    sum = broken ? __builtin_nanf("") : sum_over_groups(sum, lane);
+    total = broken ? sum : sum_over_groups(total, lane);
     const float weight = sum == 0.0f ? 0.0f : 1.0f / total; // no token seen: O = 0. NaN stays
-    const float lse2 = m[2] + log2_fast(sum);
-    const bool exists = row < w.rows;
-    if (exists && lane < 16) {
+    const float lse2 = top + log2_fast(sum);
+    if (row < w.rows && lane < 16) {
       if (!final) a.part_lse[part + w.row + row] = lse2;
       else if (a.lse) a.lse[w.row + row] = lse2 * 0.69314718f;
     }
-    const i64 at = (w.row + row) * R + 32 * (lane >> 4);
+    const int first = wave * BLOCKS * 16 + FIRST + (lane >> 3);
+    const output out = output_at(a, final, part + w.row + first, w.row + first, lane, w.rows - first);
     {
       float x[8];
       asm volatile(
-          "v_mov_b32 %0, v184\n"
-          "v_mov_b32 %1, v188\n"
-          "v_mov_b32 %2, v192\n"
-          "v_mov_b32 %3, v196\n"
-          "v_mov_b32 %4, v200\n"
-          "v_mov_b32 %5, v204\n"
-          "v_mov_b32 %6, v208\n"
-          "v_mov_b32 %7, v212\n"
-          : "=v"(x[0]), "=v"(x[1]), "=v"(x[2]), "=v"(x[3]), "=v"(x[4]), "=v"(x[5]), "=v"(x[6]), "=v"(x[7]));
-      if (exists) write_o(a, final, part * R + at + 0, at + 0, x, weight);
+          "v_mul_f32 %0, v184, %8\n"
+          "v_mul_f32 %1, v188, %8\n"
+          "v_mul_f32 %2, v192, %8\n"
+          "v_mul_f32 %3, v196, %8\n"
+          "v_mul_f32 %4, v200, %8\n"
+          "v_mul_f32 %5, v204, %8\n"
+          "v_mul_f32 %6, v208, %8\n"
+          "v_mul_f32 %7, v212, %8\n"
+          : "=&v"(x[0]), "=&v"(x[1]), "=&v"(x[2]), "=&v"(x[3]), "=&v"(x[4]), "=&v"(x[5]), "=&v"(x[6]), "=&v"(x[7]) : "v"(weight) : "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+      write_o<0>(out, final, put, get, key, group ^ 0, 0, x);
     }
     {
       float x[8];
       asm volatile(
-          "v_mov_b32 %0, v185\n"
-          "v_mov_b32 %1, v189\n"
-          "v_mov_b32 %2, v193\n"
-          "v_mov_b32 %3, v197\n"
-          "v_mov_b32 %4, v201\n"
-          "v_mov_b32 %5, v205\n"
-          "v_mov_b32 %6, v209\n"
-          "v_mov_b32 %7, v213\n"
-          : "=v"(x[0]), "=v"(x[1]), "=v"(x[2]), "=v"(x[3]), "=v"(x[4]), "=v"(x[5]), "=v"(x[6]), "=v"(x[7]));
-      if (exists) write_o(a, final, part * R + at + 8, at + 8, x, weight);
+          "v_mul_f32 %0, v185, %8\n"
+          "v_mul_f32 %1, v189, %8\n"
+          "v_mul_f32 %2, v193, %8\n"
+          "v_mul_f32 %3, v197, %8\n"
+          "v_mul_f32 %4, v201, %8\n"
+          "v_mul_f32 %5, v205, %8\n"
+          "v_mul_f32 %6, v209, %8\n"
+          "v_mul_f32 %7, v213, %8\n"
+          : "=&v"(x[0]), "=&v"(x[1]), "=&v"(x[2]), "=&v"(x[3]), "=&v"(x[4]), "=&v"(x[5]), "=&v"(x[6]), "=&v"(x[7]) : "v"(weight) : "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+      write_o<1>(out, final, put, get, key, group ^ 0, 32, x);
     }
     {
       float x[8];
       asm volatile(
-          "v_mov_b32 %0, v186\n"
-          "v_mov_b32 %1, v190\n"
-          "v_mov_b32 %2, v194\n"
-          "v_mov_b32 %3, v198\n"
-          "v_mov_b32 %4, v202\n"
-          "v_mov_b32 %5, v206\n"
-          "v_mov_b32 %6, v210\n"
-          "v_mov_b32 %7, v214\n"
-          : "=v"(x[0]), "=v"(x[1]), "=v"(x[2]), "=v"(x[3]), "=v"(x[4]), "=v"(x[5]), "=v"(x[6]), "=v"(x[7]));
-      if (exists) write_o(a, final, part * R + at + 16, at + 16, x, weight);
+          "v_mul_f32 %0, v186, %8\n"
+          "v_mul_f32 %1, v190, %8\n"
+          "v_mul_f32 %2, v194, %8\n"
+          "v_mul_f32 %3, v198, %8\n"
+          "v_mul_f32 %4, v202, %8\n"
+          "v_mul_f32 %5, v206, %8\n"
+          "v_mul_f32 %6, v210, %8\n"
+          "v_mul_f32 %7, v214, %8\n"
+          : "=&v"(x[0]), "=&v"(x[1]), "=&v"(x[2]), "=&v"(x[3]), "=&v"(x[4]), "=&v"(x[5]), "=&v"(x[6]), "=&v"(x[7]) : "v"(weight) : "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+      write_o<2>(out, final, put, get, key, group ^ 2, 64, x);
     }
     {
       float x[8];
       asm volatile(
-          "v_mov_b32 %0, v187\n"
-          "v_mov_b32 %1, v191\n"
-          "v_mov_b32 %2, v195\n"
-          "v_mov_b32 %3, v199\n"
-          "v_mov_b32 %4, v203\n"
-          "v_mov_b32 %5, v207\n"
-          "v_mov_b32 %6, v211\n"
-          "v_mov_b32 %7, v215\n"
-          : "=v"(x[0]), "=v"(x[1]), "=v"(x[2]), "=v"(x[3]), "=v"(x[4]), "=v"(x[5]), "=v"(x[6]), "=v"(x[7]));
-      if (exists) write_o(a, final, part * R + at + 24, at + 24, x, weight);
+          "v_mul_f32 %0, v187, %8\n"
+          "v_mul_f32 %1, v191, %8\n"
+          "v_mul_f32 %2, v195, %8\n"
+          "v_mul_f32 %3, v199, %8\n"
+          "v_mul_f32 %4, v203, %8\n"
+          "v_mul_f32 %5, v207, %8\n"
+          "v_mul_f32 %6, v211, %8\n"
+          "v_mul_f32 %7, v215, %8\n"
+          : "=&v"(x[0]), "=&v"(x[1]), "=&v"(x[2]), "=&v"(x[3]), "=&v"(x[4]), "=&v"(x[5]), "=&v"(x[6]), "=&v"(x[7]) : "v"(weight) : "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+      write_o<3>(out, final, put, get, key, group ^ 2, 96, x);
     }
   }
   {
-    const int row = (wave * BLOCKS + 3) * 16 + (lane & 15);
-    float sum = sum_over_groups(l[3], lane);
-    if (broken) sum = __builtin_nanf("");
-    const float total = broken ? sum : sum_over_groups(n[3], lane);
+    constexpr int FIRST = 48;
+    const int row = wave * BLOCKS * 16 + FIRST + (lane & 15);
+    float top, sum, total;
+    asm volatile("v_mov_b32 %0, v79\nv_mov_b32 %1, v83\nv_mov_b32 %2, v87"
+                 : "=v"(top), "=v"(sum), "=v"(total) :: "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+    sum = broken ? __builtin_nanf("") : sum_over_groups(sum, lane);
+    total = broken ? sum : sum_over_groups(total, lane);
     const float weight = sum == 0.0f ? 0.0f : 1.0f / total; // no token seen: O = 0. NaN stays
-    const float lse2 = m[3] + log2_fast(sum);
-    const bool exists = row < w.rows;
-    if (exists && lane < 16) {
+    const float lse2 = top + log2_fast(sum);
+    if (row < w.rows && lane < 16) {
       if (!final) a.part_lse[part + w.row + row] = lse2;
       else if (a.lse) a.lse[w.row + row] = lse2 * 0.69314718f;
     }
-    const i64 at = (w.row + row) * R + 32 * (lane >> 4);
+    const int first = wave * BLOCKS * 16 + FIRST + (lane >> 3);
+    const output out = output_at(a, final, part + w.row + first, w.row + first, lane, w.rows - first);
     {
       float x[8];
       asm volatile(
-          "v_mov_b32 %0, v216\n"
-          "v_mov_b32 %1, v220\n"
-          "v_mov_b32 %2, v224\n"
-          "v_mov_b32 %3, v228\n"
-          "v_mov_b32 %4, v232\n"
-          "v_mov_b32 %5, v236\n"
-          "v_mov_b32 %6, v240\n"
-          "v_mov_b32 %7, v244\n"
-          : "=v"(x[0]), "=v"(x[1]), "=v"(x[2]), "=v"(x[3]), "=v"(x[4]), "=v"(x[5]), "=v"(x[6]), "=v"(x[7]));
-      if (exists) write_o(a, final, part * R + at + 0, at + 0, x, weight);
+          "v_mul_f32 %0, v216, %8\n"
+          "v_mul_f32 %1, v220, %8\n"
+          "v_mul_f32 %2, v224, %8\n"
+          "v_mul_f32 %3, v228, %8\n"
+          "v_mul_f32 %4, v232, %8\n"
+          "v_mul_f32 %5, v236, %8\n"
+          "v_mul_f32 %6, v240, %8\n"
+          "v_mul_f32 %7, v244, %8\n"
+          : "=&v"(x[0]), "=&v"(x[1]), "=&v"(x[2]), "=&v"(x[3]), "=&v"(x[4]), "=&v"(x[5]), "=&v"(x[6]), "=&v"(x[7]) : "v"(weight) : "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+      write_o<0>(out, final, put, get, key, group ^ 0, 0, x);
     }
     {
       float x[8];
       asm volatile(
-          "v_mov_b32 %0, v217\n"
-          "v_mov_b32 %1, v221\n"
-          "v_mov_b32 %2, v225\n"
-          "v_mov_b32 %3, v229\n"
-          "v_mov_b32 %4, v233\n"
-          "v_mov_b32 %5, v237\n"
-          "v_mov_b32 %6, v241\n"
-          "v_mov_b32 %7, v245\n"
-          : "=v"(x[0]), "=v"(x[1]), "=v"(x[2]), "=v"(x[3]), "=v"(x[4]), "=v"(x[5]), "=v"(x[6]), "=v"(x[7]));
-      if (exists) write_o(a, final, part * R + at + 8, at + 8, x, weight);
+          "v_mul_f32 %0, v217, %8\n"
+          "v_mul_f32 %1, v221, %8\n"
+          "v_mul_f32 %2, v225, %8\n"
+          "v_mul_f32 %3, v229, %8\n"
+          "v_mul_f32 %4, v233, %8\n"
+          "v_mul_f32 %5, v237, %8\n"
+          "v_mul_f32 %6, v241, %8\n"
+          "v_mul_f32 %7, v245, %8\n"
+          : "=&v"(x[0]), "=&v"(x[1]), "=&v"(x[2]), "=&v"(x[3]), "=&v"(x[4]), "=&v"(x[5]), "=&v"(x[6]), "=&v"(x[7]) : "v"(weight) : "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+      write_o<1>(out, final, put, get, key, group ^ 0, 32, x);
     }
     {
       float x[8];
       asm volatile(
-          "v_mov_b32 %0, v218\n"
-          "v_mov_b32 %1, v222\n"
-          "v_mov_b32 %2, v226\n"
-          "v_mov_b32 %3, v230\n"
-          "v_mov_b32 %4, v234\n"
-          "v_mov_b32 %5, v238\n"
-          "v_mov_b32 %6, v242\n"
-          "v_mov_b32 %7, v246\n"
-          : "=v"(x[0]), "=v"(x[1]), "=v"(x[2]), "=v"(x[3]), "=v"(x[4]), "=v"(x[5]), "=v"(x[6]), "=v"(x[7]));
-      if (exists) write_o(a, final, part * R + at + 16, at + 16, x, weight);
+          "v_mul_f32 %0, v218, %8\n"
+          "v_mul_f32 %1, v222, %8\n"
+          "v_mul_f32 %2, v226, %8\n"
+          "v_mul_f32 %3, v230, %8\n"
+          "v_mul_f32 %4, v234, %8\n"
+          "v_mul_f32 %5, v238, %8\n"
+          "v_mul_f32 %6, v242, %8\n"
+          "v_mul_f32 %7, v246, %8\n"
+          : "=&v"(x[0]), "=&v"(x[1]), "=&v"(x[2]), "=&v"(x[3]), "=&v"(x[4]), "=&v"(x[5]), "=&v"(x[6]), "=&v"(x[7]) : "v"(weight) : "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+      write_o<2>(out, final, put, get, key, group ^ 2, 64, x);
     }
     {
       float x[8];
       asm volatile(
-          "v_mov_b32 %0, v219\n"
-          "v_mov_b32 %1, v223\n"
-          "v_mov_b32 %2, v227\n"
-          "v_mov_b32 %3, v231\n"
-          "v_mov_b32 %4, v235\n"
-          "v_mov_b32 %5, v239\n"
-          "v_mov_b32 %6, v243\n"
-          "v_mov_b32 %7, v247\n"
-          : "=v"(x[0]), "=v"(x[1]), "=v"(x[2]), "=v"(x[3]), "=v"(x[4]), "=v"(x[5]), "=v"(x[6]), "=v"(x[7]));
-      if (exists) write_o(a, final, part * R + at + 24, at + 24, x, weight);
+          "v_mul_f32 %0, v219, %8\n"
+          "v_mul_f32 %1, v223, %8\n"
+          "v_mul_f32 %2, v227, %8\n"
+          "v_mul_f32 %3, v231, %8\n"
+          "v_mul_f32 %4, v235, %8\n"
+          "v_mul_f32 %5, v239, %8\n"
+          "v_mul_f32 %6, v243, %8\n"
+          "v_mul_f32 %7, v247, %8\n"
+          : "=&v"(x[0]), "=&v"(x[1]), "=&v"(x[2]), "=&v"(x[3]), "=&v"(x[4]), "=&v"(x[5]), "=&v"(x[6]), "=&v"(x[7]) : "v"(weight) : "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+      write_o<3>(out, final, put, get, key, group ^ 2, 96, x);
     }
   }
 }

@@ -25,14 +25,16 @@
 //
 //   LDS stage: 16 latent rows of 2*rank bytes | 16 rope rows of 128 bytes (rope 32 uses half), 16-byte chunks XOR-swizzled:
 //       row t holds chunk c at place c ^ 2*(t & 3).   With rows a multiple of 128 bytes apart that is free of bank conflicts both
-//       for K (lane l: row l%16, chunk 4f + l/16) and for V (lane l: row 4(l/16)+r, chunk 16j + l%16).
+//       for K (lane l: row l%16, chunk 4f + l/16) and for V (lane l: row 4(l/16)+r, chunk 16j + (l%16, permuted)).
 //       Rope rows lie in the order in which pairs of them are copied: slot 2*((t&3) + 4*(t>>3)) + (t>>2 & 1).
 //
 //   S^T = K Q^T      A = K fragment f (one ds_read_b128: columns 32f + 8(l/16) .. +7, two MFMAs), B = Q from accumulation registers.
 //                    One fragment serves all blocks of the wave.
 //   P                S^T in D layout (lane l, register r: token 4(l/16)+r, row l%16) is, after exp2 and packing, B of the next product.
-//   O^T += V^T P^T   A = V^T by v_perm from four row reads, one per token 4(l/16)+r: the eight columns 128j + 8(l%16) + c of a lane are
-//                    eight operands; each serves all blocks. O^T block (j,c), lane l, register r: column 128j + 8(4(l/16)+r) + c.
+//   O^T += V^T P^T   A = V^T by v_perm from four row reads, one per token 4(l/16)+r: the eight columns of a lane's 16 bytes are
+//                    eight operands; each serves all blocks. Lane l%16 = i takes chunk 4(i%4) + (i/4 ^ (i & 2)), so that
+//                    O^T block (j,c), lane l, register r is column 128j + 32r + 8(l/16 ^ (r & 2)) + c: a store of eight c covers 64
+//                    bytes of a row, and any 8 lanes that LDS serves at once still read 8 different bank groups.
 //
 // Inner blocks are assembly with fixed registers, because no compiler version places 450 live registers without spilling. The
 // listings come from gen/lds_loop.lua: streams of instructions (MFMA, LDS reads, joins, softmax, copies, addresses) laid over each
@@ -54,6 +56,7 @@
 
 
 
+#pragma clang diagnostic ignored "-Winline-asm" // naming registers beyond the compiler's reach is the point
 #define MLAF_BF16 0
 // [templates/lib/wave.h]
 // [templates/lib/number.h]
@@ -108,22 +111,51 @@ MLAF_DEV void tile_offsets(u32 last, u32 cs, u32 ks, int wave, int lane, u32 (&l
   }
 }
 
-// Eight columns of a row.
-MLAF_DEV void write_o(const mlaf_decode_args& a, bool final, i64 part_at, i64 at, const float (&x)[8], float weight) {
+// Where this lane stores: 16 bytes of a row and of the row 8 below.
+struct output {
+  MLAF_GLOBAL char *upper, *lower;
+  bool has_upper, has_lower;
+};
+MLAF_DEV output output_at(const mlaf_decode_args& a, bool final, i64 part_row, i64 row, int lane, int rows_left) {
+  char* const base = final ? a.o + row * (2 * R) : (char*)a.part_o + part_row * (4 * R);
+  MLAF_GLOBAL char* const upper = (MLAF_GLOBAL char*)(u64)base + 16 * (lane & 7);
+  return {upper, upper + (final ? 16 * R : 32 * R), rows_left > 0, rows_left > 8};
+}
+
+// Register r of eight O blocks: columns `column` + 8*place .. of this lane's row. 16-bit output: two r make 128 bytes of a row.
+template <int r>
+MLAF_DEV void write_o(const output& out, bool final, char* put, const char* get, u32 key, u32 place, int column, const float (&x)[8]) {
   if (final) {
-    u32x4 packed;
-#pragma unroll
-    for (int i = 0; i < 4; i++) packed[i] = pack2(x[2 * i] * weight, x[2 * i + 1] * weight);
-    *(MLAF_GLOBAL u32x4*)(global(a.o) + 2 * at) = packed;
+    *(u32x4*)(put + 16 * ((4 * (r & 1) + place) ^ key)) = u32x4{pack2(x[0], x[1]), pack2(x[2], x[3]), pack2(x[4], x[5]), pack2(x[6], x[7])};
+    if (r % 2 == 0) return;
   } else {
-    MLAF_GLOBAL f32x4* to = (MLAF_GLOBAL f32x4*)(global(a.part_o) + 4 * part_at);
-    to[0] = f32x4{x[0] * weight, x[1] * weight, x[2] * weight, x[3] * weight};
-    to[1] = f32x4{x[4] * weight, x[5] * weight, x[6] * weight, x[7] * weight};
+    *(f32x4*)(put + 16 * (2 * place ^ key)) = f32x4{x[0], x[1], x[2], x[3]};
+    *(f32x4*)(put + 16 * ((2 * place + 1) ^ key)) = f32x4{x[4], x[5], x[6], x[7]};
   }
+  asm volatile("" ::: "memory"); // other lanes' values are read: the compiler must not see through
+  const u32x4 upper = *(const u32x4*)get, lower = *(const u32x4*)(get + 1024);
+  asm volatile("" ::: "memory");
+  const int at = final ? 2 * (column - 32) : 4 * column;
+  if (out.has_upper) *(MLAF_GLOBAL u32x4*)(out.upper + at) = upper;
+  if (out.has_lower) *(MLAF_GLOBAL u32x4*)(out.lower + at) = lower;
+}
+
+// A workgroup without tokens (0: O = 0, and a split leaves O alone) or without a cache (NaN).
+MLAF_DEV void write_constant(const mlaf_decode_args& a, bool final, const rows_and_tokens& w, i64 part, float value) {
+  const int rows = smaller(ROWS, w.rows);
+  const float lse = value == 0.0f ? minus_inf() : value;
+  for (int i = thread_id(); i < rows; i += 64 * WAVES) {
+    if (!final) a.part_lse[part + w.row + i] = lse;
+    else if (a.lse) a.lse[w.row + i] = lse;
+  }
+  if (!final && value == 0.0f) return;
+  MLAF_GLOBAL char* const to = (MLAF_GLOBAL char*)(u64)(final ? a.o + w.row * (2 * R) : (char*)(a.part_o + (part + w.row) * R));
+  const u32 pair = pack2(value, value), bits = final ? pair : bits_of(value);
+  for (int i = thread_id(); i < rows * (final ? R / 8 : R / 4); i += 64 * WAVES) *(MLAF_GLOBAL u32x4*)(to + 16 * i) = u32x4{bits, bits, bits, bits};
 }
 
 // ---- The kernel -------------------------------------------------------------------------------------------------------------------
-extern "C" __global__ __attribute__((amdgpu_flat_work_group_size(128, 128), amdgpu_num_vgpr(36))) void
+extern "C" __global__ __attribute__((amdgpu_flat_work_group_size(128, 128), amdgpu_num_vgpr(32))) void
 mlaf_mla_decode_eacf719f(mlaf_decode_args a) {
   __shared__ __attribute__((aligned(128))) char lds[18432];
   const work mine = my_work<1>(a.splits, a.batch);
@@ -140,57 +172,17 @@ mlaf_mla_decode_eacf719f(mlaf_decode_args a) {
   int first_page, end;
   w.tokens = cached_tokens<PAGE>(a, request, first_page);
   split_range(w.tokens, 16, a.splits, split, w.begin, end);
+  w.begin = uniform(w.begin); // the division went through vector registers; assembly wants what follows in scalar ones
+  end = uniform(end);
   const i64 part = (i64)split * a.total_q * H;
-  if (w.begin >= end && !final) { // nothing to do, and to say so
-    for (int i = thread_id(); i < ROWS && i < w.rows; i += 128) a.part_lse[part + w.row + i] = minus_inf();
+  w.tiles = (end - w.begin + 15) / 16;
+  const bool no_cache = a.num_pages <= 0; // then nothing may be read
+  if (w.tiles == 0 || no_cache) {
+    write_constant(a, final, w, part, w.tiles == 0 ? 0.0f : __builtin_nanf(""));
     return;
   }
-  const bool no_cache = a.num_pages <= 0 && w.begin < end; // nothing may be read
-  w.tiles = no_cache ? 0 : (end - w.begin + 15) / 16;
-
-  // Q, O = 0; behind the first tile no more than needed.
-  float m[BLOCKS], l[BLOCKS], n[BLOCKS];
-#pragma unroll
-  for (int b = 0; b < BLOCKS; b++) {
-    m[b] = -3.402823466e38f;
-    l[b] = n[b] = 0.0f;
-  }
-  asm volatile(
-      "v_mov_b32 v102, 0\n"
-      "v_mov_b32 v103, 0\n"
-      "v_mov_b32 v104, 0\n"
-      "v_mov_b32 v105, 0\n"
-      "v_mov_b32 v106, 0\n"
-      "v_mov_b32 v107, 0\n"
-      "v_mov_b32 v108, 0\n"
-      "v_mov_b32 v109, 0\n"
-      "v_mov_b32 v110, 0\n"
-      "v_mov_b32 v111, 0\n"
-      "v_mov_b32 v112, 0\n"
-      "v_mov_b32 v113, 0\n"
-      "v_mov_b32 v114, 0\n"
-      "v_mov_b32 v115, 0\n"
-      "v_mov_b32 v116, 0\n"
-      "v_mov_b32 v117, 0\n"
-      "v_mov_b32 v118, 0\n"
-      "v_mov_b32 v119, 0\n"
-      "v_mov_b32 v120, 0\n"
-      "v_mov_b32 v121, 0\n"
-      "v_mov_b32 v122, 0\n"
-      "v_mov_b32 v123, 0\n"
-      "v_mov_b32 v124, 0\n"
-      "v_mov_b32 v125, 0\n"
-      "v_mov_b32 v126, 0\n"
-      "v_mov_b32 v127, 0\n"
-      "v_mov_b32 v128, 0\n"
-      "v_mov_b32 v129, 0\n"
-      "v_mov_b32 v130, 0\n"
-      "v_mov_b32 v131, 0\n"
-      "v_mov_b32 v132, 0\n"
-      "v_mov_b32 v133, 0\n"
-      ::: "memory", "v133", "a23"); // the highest registers: the kernel's allocation covers all below
   u32 bad = 0; // the largest page id seen, as unsigned
-  if (w.tiles > 0) {
+  {
     const int lane = thread_id() & 63;
     const float scale = a.scale_log2e, slack = 8.0f;
     const u32 lo = 0x05040100, hi = 0x07060302, half = 0x7fff, ones = 0x3c003c00; // v_perm: low halves, high halves; bf16 rounding; f16 1, 1
@@ -209,7 +201,7 @@ mlaf_mla_decode_eacf719f(mlaf_decode_args a) {
       kr[p] = base + LATENT_BYTES + slot * 128 + place;
     }
 #pragma unroll
-    for (int r = 0; r < 4; r++) va[r] = base + (4 * q + r) * ROW_BYTES + 16 * (t ^ 2 * r);
+    for (int r = 0; r < 4; r++) va[r] = base + (4 * q + r) * ROW_BYTES + 16 * ((4 * (t & 3) + ((t >> 2) ^ (t & 2))) ^ 2 * r);
 
     // Copies: sources.
     const u32 ckl = (u32)(u64)a.ckv, ckh = (u32)((u64)a.ckv >> 32), kpl = (u32)(u64)a.kpe, kph = (u32)((u64)a.kpe >> 32);
@@ -217,109 +209,61 @@ mlaf_mla_decode_eacf719f(mlaf_decode_args a) {
     tile_offsets(15, cs, ks, wave, lane, la, lr);
     // Copies: places in LDS, of the stage to be filled next.
     u32 ml[UNITS], mr[UNITS];
+    const bool spare = WAVES * (UNITS - 1) + wave >= 8; // this wave's last unit has no place in the ring
+    auto step_copies = [&] {
+#pragma unroll
+      for (int u = 0; u < UNITS; u++)
+        if (u < UNITS - 1 || !spare) {
+          ml[u] += STAGE_BYTES;
+          mr[u] += STAGE_BYTES;
+        }
+    };
 #pragma unroll
     for (int u = 0; u < UNITS; u++) {
       const int i = wave + WAVES * u;
-      ml[u] = base + (i < 8 ? pair_row(i) * ROW_BYTES : STAGES * STAGE_BYTES + (i - 8) * ROW_BYTES);
-      mr[u] = base + (i < 8 ? LATENT_BYTES + 256 * i : STAGES * STAGE_BYTES + 4 * ROW_BYTES + 256 * (i - 8));
+      ml[u] = base + (i < 8 ? pair_row(i) * ROW_BYTES : 18432 + (i - 8) * ROW_BYTES);
+      mr[u] = base + (i < 8 ? LATENT_BYTES + 256 * i : 19456 + 256 * (i - 8));
     }
-    u32 fill = 0, fill_at = 0; // step to the stage after the one just filled, its number
-    auto next_fill = [&] {
-      fill_at = fill_at == STAGES - 1 ? 0 : fill_at + 1;
-      fill = fill_at == 0 ? 0u - (STAGES - 1) * STAGE_BYTES : STAGE_BYTES;
-#pragma unroll
-      for (int u = 0; u < UNITS; u++)
-        if (WAVES * u + wave < 8) {
-          ml[u] += fill;
-          mr[u] += fill;
-        }
-    };
-    // What the copy of tile i and the look-up of tile i+1 need; both stop at the last tile.
-    auto aim = [&](int i) {
-      const u32 here = w.begin + 16 * smaller(i, w.tiles - 1), next = w.begin + 16 * smaller(i + 1, w.tiles - 1);
+    // What the copy of a tile and the look-up of the next need; both stop at the last tile.
+    const u32 last_tile = w.begin + 16 * (w.tiles - 1);
+    u32 here, next = w.begin;
+    auto aim = [&] {
+      here = next;
+      next = smaller(next + 16, last_tile);
       pos = here % PAGE;
       pgo = next / PAGE * 4;
-      if (here + 15 > last) tile_offsets(last - here, cs, ks, wave, lane_again(), la, lr);
+      if (__builtin_expect(here + 15 > last, 0)) tile_offsets(last - here, cs, ks, wave, lane_again(), la, lr);
     };
 
-    aim(-1); // the look-up of tile 0
+    pgo = next / PAGE * 4;
     asm volatile(
-        "v_mov_b32 v51, %[pgo]\n"
-        "global_load_dword v52, v51, %[pages]\n"
-        :  : [pgo] "s"(pgo), [pages] "s"(pages) : "memory", "vcc", "scc", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23");
-    asm volatile("s_waitcnt vmcnt(0)" ::: "memory");
-    aim(0);
-    asm volatile(
-        "v_readfirstlane_b32 s68, v52\n"
-        "s_max_u32 %[bad], %[bad], s68\n"
-        "s_min_u32 s68, s68, %[maxid]\n"
-        "s_lshl_b32 s68, s68, 6\n"
-        "s_add_u32 s68, s68, %[pos]\n"
-        "s_mul_i32 s64, s68, %[cs]\n"
-        "s_mul_hi_u32 s65, s68, %[cs]\n"
-        "s_add_u32 s64, s64, %[ckl]\n"
-        "s_addc_u32 s65, s65, %[ckh]\n"
-        "s_mul_i32 s66, s68, %[ks]\n"
-        "s_mul_hi_u32 s67, s68, %[ks]\n"
-        "s_add_u32 s66, s66, %[kpl]\n"
-        "s_addc_u32 s67, s67, %[kph]\n"
-        "v_mov_b32 v51, %[pgo]\n"
-        "global_load_dword v52, v51, %[pages]\n"
-        "s_mov_b32 m0, %[ml0]\n"
-        "s_nop 0\n"
-        "global_load_lds_dword %[la0], s[64:65] offset:0\n"
-        "s_add_u32 m0, %[ml0], 1024\n"
-        "s_nop 0\n"
-        "global_load_lds_dword %[la1], s[64:65] offset:0\n"
-        "s_mov_b32 m0, %[mr0]\n"
-        "s_nop 0\n"
-        "global_load_lds_dword %[lr0], s[66:67]\n"
-        "s_mov_b32 m0, %[ml1]\n"
-        "s_nop 0\n"
-        "global_load_lds_dword %[la2], s[64:65] offset:0\n"
-        "s_add_u32 m0, %[ml1], 1024\n"
-        "s_nop 0\n"
-        "global_load_lds_dword %[la3], s[64:65] offset:0\n"
-        "s_mov_b32 m0, %[mr1]\n"
-        "s_nop 0\n"
-        "global_load_lds_dword %[lr1], s[66:67]\n"
-        "s_mov_b32 m0, %[ml2]\n"
-        "s_nop 0\n"
-        "global_load_lds_dword %[la4], s[64:65] offset:0\n"
-        "s_add_u32 m0, %[ml2], 1024\n"
-        "s_nop 0\n"
-        "global_load_lds_dword %[la5], s[64:65] offset:0\n"
-        "s_mov_b32 m0, %[mr2]\n"
-        "s_nop 0\n"
-        "global_load_lds_dword %[lr2], s[66:67]\n"
-        "s_mov_b32 m0, %[ml3]\n"
-        "s_nop 0\n"
-        "global_load_lds_dword %[la6], s[64:65] offset:0\n"
-        "s_add_u32 m0, %[ml3], 1024\n"
-        "s_nop 0\n"
-        "global_load_lds_dword %[la7], s[64:65] offset:0\n"
-        "s_mov_b32 m0, %[mr3]\n"
-        "s_nop 0\n"
-        "global_load_lds_dword %[lr3], s[66:67]\n"
-        : [bad] "+s"(bad) : [maxid] "s"(maxid), [pos] "s"(pos), [cs] "s"(cs), [ckl] "s"(ckl), [ckh] "s"(ckh), [ks] "s"(ks), [kpl] "s"(kpl), [kph] "s"(kph), [pgo] "s"(pgo), [pages] "s"(pages), [ml0] "s"(ml[0]), [la0] "v"(la[0]), [la1] "v"(la[1]), [mr0] "s"(mr[0]), [lr0] "v"(lr[0]), [ml1] "s"(ml[1]), [la2] "v"(la[2]), [la3] "v"(la[3]), [mr1] "s"(mr[1]), [lr1] "v"(lr[1]), [ml2] "s"(ml[2]), [la4] "v"(la[4]), [la5] "v"(la[5]), [mr2] "s"(mr[2]), [lr2] "v"(lr[2]), [ml3] "s"(ml[3]), [la6] "v"(la[6]), [la7] "v"(la[7]), [mr3] "s"(mr[3]), [lr3] "v"(lr[3]) : "memory", "vcc", "scc", "s64", "s65", "s66", "s67", "s68", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23");
-    // Q of row l%16 of each block, columns 32f + 8(l/16) .. +7. Rows that do not exist repeat the last that does; nobody stores them.
+        "v_mov_b32 v47, %[pgo]\n"
+        "global_load_dword v48, v47, %[pages]\n"
+        :  : [pgo] "s"(pgo), [pages] "s"(pages) : "memory", "vcc", "scc", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "v47", "v48", "v49", "v50", "v51", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+    // Q: lane l fetches chunk l%8 of row l/8 (+ 8) of a block; LDS turns 64 columns at a time into the layout of B. Rows that do not
+    // exist repeat the last that does; nobody stores what they compute.
+    const u32 qw = base + 12288 + 2048 * wave + 128 * (lane >> 3) + 16 * ((lane & 7) ^ (lane >> 3));
+    const u32 qr[2] = {base + 12288 + 2048 * wave + 128 * t + 16 * (q ^ (t & 7)),
+                       base + 12288 + 2048 * wave + 128 * t + 16 * ((4 + q) ^ (t & 7))};
+    auto q_row = [&](int b, int i) {
+      const int at = smaller((wave * BLOCKS + b) * 16 + 8 * i + (lane >> 3), w.rows - 1);
+      return (u64)a.q + (u64)(w.row + at) * (2 * (R + P));
+    };
     {
-      const int at = smaller((wave * BLOCKS + 0) * 16 + (int)t, w.rows - 1);
-      const u64 from = (u64)a.q + (u64)(w.row + at) * (2 * (R + P)) + 16 * q;
-      asm volatile(
-          "global_load_dwordx4 a[0:3], %0, off offset:0\n"
-          "global_load_dwordx4 a[4:7], %0, off offset:64\n"
-          "global_load_dwordx4 a[8:11], %0, off offset:128\n"
-          "global_load_dwordx4 a[12:15], %0, off offset:192\n"
-          "global_load_dwordx4 a[16:19], %0, off offset:256\n"
-          "global_load_dwordx4 a[20:23], %0, off offset:320\n"
-          :: "v"(from) : "memory");
+      const u64 qa[2] = {q_row(0, 0) + 16 * (lane & 7), q_row(0, 1) + 16 * (lane & 7)};
+    asm volatile(
+        "global_load_dwordx4 v[100:103], %[qa0], off offset:0\n"
+        "global_load_dwordx4 v[104:107], %[qa1], off offset:0\n"
+        "global_load_dwordx4 v[108:111], %[qa0], off offset:128\n"
+        "global_load_dwordx4 v[112:115], %[qa1], off offset:128\n"
+        "global_load_dwordx4 v[116:119], %[qa0], off offset:256\n"
+        "global_load_dwordx4 v[120:123], %[qa1], off offset:256\n"
+        :  : [qa0] "v"(qa[0]), [qa1] "v"(qa[1]) : "memory", "vcc", "scc", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "v48", "v49", "v50", "v51", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
     }
     asm volatile("s_waitcnt vmcnt(0)" ::: "memory");
-    next_fill();
-    aim(1);
+    aim();
     asm volatile(
-        "v_readfirstlane_b32 s68, v52\n"
+        "v_readfirstlane_b32 s68, v48\n"
         "s_max_u32 %[bad], %[bad], s68\n"
         "s_min_u32 s68, s68, %[maxid]\n"
         "s_lshl_b32 s68, s68, 6\n"
@@ -332,8 +276,8 @@ mlaf_mla_decode_eacf719f(mlaf_decode_args a) {
         "s_mul_hi_u32 s67, s68, %[ks]\n"
         "s_add_u32 s66, s66, %[kpl]\n"
         "s_addc_u32 s67, s67, %[kph]\n"
-        "v_mov_b32 v51, %[pgo]\n"
-        "global_load_dword v52, v51, %[pages]\n"
+        "v_mov_b32 v47, %[pgo]\n"
+        "global_load_dword v48, v47, %[pages]\n"
         "s_mov_b32 m0, %[ml0]\n"
         "s_nop 0\n"
         "global_load_lds_dword %[la0], s[64:65] offset:0\n"
@@ -370,20 +314,135 @@ mlaf_mla_decode_eacf719f(mlaf_decode_args a) {
         "s_mov_b32 m0, %[mr3]\n"
         "s_nop 0\n"
         "global_load_lds_dword %[lr3], s[66:67]\n"
-        : [bad] "+s"(bad) : [maxid] "s"(maxid), [pos] "s"(pos), [cs] "s"(cs), [ckl] "s"(ckl), [ckh] "s"(ckh), [ks] "s"(ks), [kpl] "s"(kpl), [kph] "s"(kph), [pgo] "s"(pgo), [pages] "s"(pages), [ml0] "s"(ml[0]), [la0] "v"(la[0]), [la1] "v"(la[1]), [mr0] "s"(mr[0]), [lr0] "v"(lr[0]), [ml1] "s"(ml[1]), [la2] "v"(la[2]), [la3] "v"(la[3]), [mr1] "s"(mr[1]), [lr1] "v"(lr[1]), [ml2] "s"(ml[2]), [la4] "v"(la[4]), [la5] "v"(la[5]), [mr2] "s"(mr[2]), [lr2] "v"(lr[2]), [ml3] "s"(ml[3]), [la6] "v"(la[6]), [la7] "v"(la[7]), [mr3] "s"(mr[3]), [lr3] "v"(lr[3]) : "memory", "vcc", "scc", "s64", "s65", "s66", "s67", "s68", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23");
-    next_fill();
+        : [bad] "+s"(bad) : [maxid] "s"(maxid), [pos] "s"(pos), [cs] "s"(cs), [ckl] "s"(ckl), [ckh] "s"(ckh), [ks] "s"(ks), [kpl] "s"(kpl), [kph] "s"(kph), [pgo] "s"(pgo), [pages] "s"(pages), [ml0] "s"(ml[0]), [la0] "v"(la[0]), [la1] "v"(la[1]), [mr0] "s"(mr[0]), [lr0] "v"(lr[0]), [ml1] "s"(ml[1]), [la2] "v"(la[2]), [la3] "v"(la[3]), [mr1] "s"(mr[1]), [lr1] "v"(lr[1]), [ml2] "s"(ml[2]), [la4] "v"(la[4]), [la5] "v"(la[5]), [mr2] "s"(mr[2]), [lr2] "v"(lr[2]), [ml3] "s"(ml[3]), [la6] "v"(la[6]), [la7] "v"(la[7]), [mr3] "s"(mr[3]), [lr3] "v"(lr[3]) : "memory", "vcc", "scc", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "s64", "s65", "s66", "s67", "s68", "v47", "v48", "v49", "v50", "v51", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+    asm volatile(
+        "ds_write_b128 %[qw], v[100:103] offset:0\n"
+        "ds_write_b128 %[qw], v[104:107] offset:1024\n"
+        "ds_read_b128 a[0:3], %[qr0]\n"
+        "ds_read_b128 a[4:7], %[qr1]\n"
+        "ds_write_b128 %[qw], v[108:111] offset:0\n"
+        "ds_write_b128 %[qw], v[112:115] offset:1024\n"
+        "ds_read_b128 a[8:11], %[qr0]\n"
+        "ds_read_b128 a[12:15], %[qr1]\n"
+        "ds_write_b128 %[qw], v[116:119] offset:0\n"
+        "ds_write_b128 %[qw], v[120:123] offset:1024\n"
+        "ds_read_b128 a[16:19], %[qr0]\n"
+        "ds_read_b128 a[20:23], %[qr1]\n"
+        "s_waitcnt lgkmcnt(0)\n"
+        :  : [qw] "v"(qw), [qr0] "v"(qr[0]), [qr1] "v"(qr[1]) : "memory", "vcc", "scc", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "v48", "v49", "v50", "v51", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+    // m, l, n, O
+    asm volatile(
+      "v_mov_b32 v49, 0xff7fffff\n" // -FLT_MAX
+      "v_mov_b32 v50, 0\n"
+      "v_mov_b32 v51, 0\n"
+        "v_mov_b32 v100, 0\n"
+        "v_mov_b32 v101, 0\n"
+        "v_mov_b32 v102, 0\n"
+        "v_mov_b32 v103, 0\n"
+        "v_mov_b32 v104, 0\n"
+        "v_mov_b32 v105, 0\n"
+        "v_mov_b32 v106, 0\n"
+        "v_mov_b32 v107, 0\n"
+        "v_mov_b32 v108, 0\n"
+        "v_mov_b32 v109, 0\n"
+        "v_mov_b32 v110, 0\n"
+        "v_mov_b32 v111, 0\n"
+        "v_mov_b32 v112, 0\n"
+        "v_mov_b32 v113, 0\n"
+        "v_mov_b32 v114, 0\n"
+        "v_mov_b32 v115, 0\n"
+        "v_mov_b32 v116, 0\n"
+        "v_mov_b32 v117, 0\n"
+        "v_mov_b32 v118, 0\n"
+        "v_mov_b32 v119, 0\n"
+        "v_mov_b32 v120, 0\n"
+        "v_mov_b32 v121, 0\n"
+        "v_mov_b32 v122, 0\n"
+        "v_mov_b32 v123, 0\n"
+        "v_mov_b32 v124, 0\n"
+        "v_mov_b32 v125, 0\n"
+        "v_mov_b32 v126, 0\n"
+        "v_mov_b32 v127, 0\n"
+        "v_mov_b32 v128, 0\n"
+        "v_mov_b32 v129, 0\n"
+        "v_mov_b32 v130, 0\n"
+        "v_mov_b32 v131, 0\n"
+      ::: "memory", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "v48", "v49", "v50", "v51", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128", "v131", "a23"); // the highest: the kernel's allocation covers all below
+    asm volatile("s_waitcnt vmcnt(0)" ::: "memory");
+    step_copies();
+    aim();
+    asm volatile(
+        "v_readfirstlane_b32 s68, v48\n"
+        "s_max_u32 %[bad], %[bad], s68\n"
+        "s_min_u32 s68, s68, %[maxid]\n"
+        "s_lshl_b32 s68, s68, 6\n"
+        "s_add_u32 s68, s68, %[pos]\n"
+        "s_mul_i32 s64, s68, %[cs]\n"
+        "s_mul_hi_u32 s65, s68, %[cs]\n"
+        "s_add_u32 s64, s64, %[ckl]\n"
+        "s_addc_u32 s65, s65, %[ckh]\n"
+        "s_mul_i32 s66, s68, %[ks]\n"
+        "s_mul_hi_u32 s67, s68, %[ks]\n"
+        "s_add_u32 s66, s66, %[kpl]\n"
+        "s_addc_u32 s67, s67, %[kph]\n"
+        "v_mov_b32 v47, %[pgo]\n"
+        "global_load_dword v48, v47, %[pages]\n"
+        "s_mov_b32 m0, %[ml0]\n"
+        "s_nop 0\n"
+        "global_load_lds_dword %[la0], s[64:65] offset:0\n"
+        "s_add_u32 m0, %[ml0], 1024\n"
+        "s_nop 0\n"
+        "global_load_lds_dword %[la1], s[64:65] offset:0\n"
+        "s_mov_b32 m0, %[mr0]\n"
+        "s_nop 0\n"
+        "global_load_lds_dword %[lr0], s[66:67]\n"
+        "s_mov_b32 m0, %[ml1]\n"
+        "s_nop 0\n"
+        "global_load_lds_dword %[la2], s[64:65] offset:0\n"
+        "s_add_u32 m0, %[ml1], 1024\n"
+        "s_nop 0\n"
+        "global_load_lds_dword %[la3], s[64:65] offset:0\n"
+        "s_mov_b32 m0, %[mr1]\n"
+        "s_nop 0\n"
+        "global_load_lds_dword %[lr1], s[66:67]\n"
+        "s_mov_b32 m0, %[ml2]\n"
+        "s_nop 0\n"
+        "global_load_lds_dword %[la4], s[64:65] offset:0\n"
+        "s_add_u32 m0, %[ml2], 1024\n"
+        "s_nop 0\n"
+        "global_load_lds_dword %[la5], s[64:65] offset:0\n"
+        "s_mov_b32 m0, %[mr2]\n"
+        "s_nop 0\n"
+        "global_load_lds_dword %[lr2], s[66:67]\n"
+        "s_mov_b32 m0, %[ml3]\n"
+        "s_nop 0\n"
+        "global_load_lds_dword %[la6], s[64:65] offset:0\n"
+        "s_add_u32 m0, %[ml3], 1024\n"
+        "s_nop 0\n"
+        "global_load_lds_dword %[la7], s[64:65] offset:0\n"
+        "s_mov_b32 m0, %[mr3]\n"
+        "s_nop 0\n"
+        "global_load_lds_dword %[lr3], s[66:67]\n"
+        : [bad] "+s"(bad) : [maxid] "s"(maxid), [pos] "s"(pos), [cs] "s"(cs), [ckl] "s"(ckl), [ckh] "s"(ckh), [ks] "s"(ks), [kpl] "s"(kpl), [kph] "s"(kph), [pgo] "s"(pgo), [pages] "s"(pages), [ml0] "s"(ml[0]), [la0] "v"(la[0]), [la1] "v"(la[1]), [mr0] "s"(mr[0]), [lr0] "v"(lr[0]), [ml1] "s"(ml[1]), [la2] "v"(la[2]), [la3] "v"(la[3]), [mr1] "s"(mr[1]), [lr1] "v"(lr[1]), [ml2] "s"(ml[2]), [la4] "v"(la[4]), [la5] "v"(la[5]), [mr2] "s"(mr[2]), [lr2] "v"(lr[2]), [ml3] "s"(ml[3]), [la6] "v"(la[6]), [la7] "v"(la[7]), [mr3] "s"(mr[3]), [lr3] "v"(lr[3]) : "memory", "vcc", "scc", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "s64", "s65", "s66", "s67", "s68", "v47", "v48", "v49", "v50", "v51", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+    step_copies();
 
-    // The step from a stage to the next, for K and V reads.
-    u32 k_at = 0, kd = 0, v_at = 0, vd = 0, wd = 0;
-    auto next = [](u32& at, u32& delta) {
-      at = at == STAGES - 1 ? 0 : at + 1;
-      delta = at == 0 ? 0u - (STAGES - 1) * STAGE_BYTES : STAGE_BYTES;
+    // Steps from a stage to the next; steps[k] is that of the stage k behind the present tile's.
+    u32 steps[STAGES];
+#pragma unroll
+    for (u32 k = 0; k < STAGES; k++) steps[k] = k == STAGES - 1 ? 0u - (STAGES - 1) * STAGE_BYTES : STAGE_BYTES;
+    u32 &vd = steps[0], &kd = steps[0], &wd = steps[2];
+    auto turn = [&] {
+      const u32 first = steps[0];
+#pragma unroll
+      for (u32 k = 0; k + 1 < STAGES; k++) steps[k] = steps[k + 1];
+      steps[STAGES - 1] = first;
     };
     u64 rise;
-    // Between the two parts of an iteration: scores of tile i stand in v[46..], scaled to base 2.
-    auto mask = [&](int i) {
-      const int at = w.begin + 16 * i;
-      if (at + 15 < visible(w, 0)) return;
+    // Between the two parts of an iteration: scores of the tile that begins at token `at` stand in v[42..], scaled to base 2.
+    int at = w.begin;
+    const int all_see = visible(w, 0) - 15; // a tile that begins below: every row sees all of it
+    auto mask = [&] {
+      if (__builtin_expect(at < all_see, 1)) return;
       const int lane = lane_again();
       const float none = minus_inf();
       {
@@ -391,31 +450,38 @@ mlaf_mla_decode_eacf719f(mlaf_decode_args a) {
         asm volatile(
             "v_cmp_lt_i32 vcc, 0, %0\n"
             "s_nop 1\n"
-            "v_cndmask_b32 v46, %1, v46, vcc\n"
+            "v_cndmask_b32 v42, %1, v42, vcc\n"
             "v_cmp_lt_i32 vcc, 1, %0\n"
             "s_nop 1\n"
-            "v_cndmask_b32 v47, %1, v47, vcc\n"
+            "v_cndmask_b32 v43, %1, v43, vcc\n"
             "v_cmp_lt_i32 vcc, 2, %0\n"
             "s_nop 1\n"
-            "v_cndmask_b32 v48, %1, v48, vcc\n"
+            "v_cndmask_b32 v44, %1, v44, vcc\n"
             "v_cmp_lt_i32 vcc, 3, %0\n"
             "s_nop 1\n"
-            "v_cndmask_b32 v49, %1, v49, vcc\n"
-            :: "v"(left), "v"(none) : "vcc");
+            "v_cndmask_b32 v45, %1, v45, vcc\n"
+            :: "v"(left), "v"(none) : "vcc", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "v32", "v33", "v34", "v35", "v36", "v37", "v38", "v39", "v40", "v41", "v42", "v43", "v44", "v45", "v46", "v47", "v48", "v49", "v50", "v51", "v52", "v53", "v54", "v55", "v56", "v57", "v58", "v59", "v60", "v61", "v62", "v63", "v64", "v65", "v66", "v67", "v68", "v69", "v70", "v71", "v72", "v73", "v74", "v75", "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v88", "v89", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
       }
     };
     auto rescale = [&] {
-      if (LAZY && rise == 0) return;
+      if (LAZY && __builtin_expect(rise == 0, 1)) return;
       const int lane = lane_again();
       {
-        float top;
-        asm volatile("v_max3_f32 %0, v46, v47, v48\n"
-                     "v_max_f32 %0, %0, v49" : "=v"(top));
-        const float now = __builtin_fmaxf(m[0], max_over_groups(top, lane)), factor = exp2_fast(m[0] - now);
-        m[0] = now;
-        l[0] *= factor;
-        n[0] *= factor;
-        asm volatile("s_nop 7\n" // O's last MFMAs
+        float top, old, step;
+        asm volatile("v_max3_f32 %0, v42, v43, v44\n"
+                     "v_max_f32 %0, %0, v45" : "=v"(top) :: "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "v32", "v33", "v34", "v35", "v36", "v37", "v38", "v39", "v40", "v41", "v42", "v43", "v44", "v45", "v46", "v47", "v48", "v49", "v50", "v51", "v52", "v53", "v54", "v55", "v56", "v57", "v58", "v59", "v60", "v61", "v62", "v63", "v64", "v65", "v66", "v67", "v68", "v69", "v70", "v71", "v72", "v73", "v74", "v75", "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v88", "v89", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+        top = max_over_groups(top, lane);
+        asm volatile("v_mov_b32 %0, v49\n"
+                     "v_max_f32 v49, %0, %2\n"
+                     "v_sub_f32 %1, %0, v49" : "=&v"(old), "=&v"(step) : "v"(top) : "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "v32", "v33", "v34", "v35", "v36", "v37", "v38", "v39", "v40", "v41", "v42", "v43", "v44", "v45", "v46", "v47", "v48", "v49", "v50", "v51", "v52", "v53", "v54", "v55", "v56", "v57", "v58", "v59", "v60", "v61", "v62", "v63", "v64", "v65", "v66", "v67", "v68", "v69", "v70", "v71", "v72", "v73", "v74", "v75", "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v88", "v89", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+        const float factor = exp2_fast(step);
+        const bool started = any_lane(old > -3e38f); // else O = 0
+        asm volatile("s_nop 0\n"
+                     "v_mul_f32 v50, %0, v50\n"
+                     "v_mul_f32 v51, %0, v51" :: "v"(factor) : "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "v32", "v33", "v34", "v35", "v36", "v37", "v38", "v39", "v40", "v41", "v42", "v43", "v44", "v45", "v46", "v47", "v48", "v49", "v50", "v51", "v52", "v53", "v54", "v55", "v56", "v57", "v58", "v59", "v60", "v61", "v62", "v63", "v64", "v65", "v66", "v67", "v68", "v69", "v70", "v71", "v72", "v73", "v74", "v75", "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v88", "v89", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+        if (started) asm volatile("s_nop 7\n" // O's last MFMAs
+            "v_mul_f32 v100, %0, v100\n"
+            "v_mul_f32 v101, %0, v101\n"
             "v_mul_f32 v102, %0, v102\n"
             "v_mul_f32 v103, %0, v103\n"
             "v_mul_f32 v104, %0, v104\n"
@@ -446,53 +512,51 @@ mlaf_mla_decode_eacf719f(mlaf_decode_args a) {
             "v_mul_f32 v129, %0, v129\n"
             "v_mul_f32 v130, %0, v130\n"
             "v_mul_f32 v131, %0, v131\n"
-            "v_mul_f32 v132, %0, v132\n"
-            "v_mul_f32 v133, %0, v133\n"
-            "s_nop 1" :: "v"(factor) : "memory");
+            "s_nop 1" :: "v"(factor) : "memory", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "v32", "v33", "v34", "v35", "v36", "v37", "v38", "v39", "v40", "v41", "v42", "v43", "v44", "v45", "v46", "v47", "v48", "v49", "v50", "v51", "v52", "v53", "v54", "v55", "v56", "v57", "v58", "v59", "v60", "v61", "v62", "v63", "v64", "v65", "v66", "v67", "v68", "v69", "v70", "v71", "v72", "v73", "v74", "v75", "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v88", "v89", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
       }
     };
 
-    for (int i = 0; i < w.tiles; i++) {
-      aim(i + LEAD);
+    for (; at <= (int)last_tile; at += 16) {
+      aim();
     asm volatile(
         "s_waitcnt vmcnt(12) lgkmcnt(0)\n"
         "s_barrier\n"
-        "ds_read_b128 v[54:57], %[ka0] offset:0\n"
-        "ds_read_b128 v[58:61], %[ka1] offset:0\n"
-        "ds_read_b128 v[62:65], %[ka0] offset:128\n"
-        "ds_read_b128 v[66:69], %[ka1] offset:128\n"
-        "ds_read_b128 v[70:73], %[kr0] offset:0\n"
-        "ds_read_b128 v[74:77], %[kr1] offset:0\n"
+        "ds_read_b128 v[52:55], %[ka0] offset:0\n"
+        "ds_read_b128 v[56:59], %[ka1] offset:0\n"
+        "ds_read_b128 v[60:63], %[ka0] offset:128\n"
+        "ds_read_b128 v[64:67], %[ka1] offset:128\n"
+        "ds_read_b128 v[68:71], %[kr0] offset:0\n"
+        "ds_read_b128 v[72:75], %[kr1] offset:0\n"
         "s_waitcnt lgkmcnt(5)\n"
-        "v_mfma_f32_16x16x16_f16 v[46:49], v[54:55], a[0:1], 0\n"
-        "v_readfirstlane_b32 s68, v52\n"
+        "v_mfma_f32_16x16x16_f16 v[42:45], v[52:53], a[0:1], 0\n"
+        "v_readfirstlane_b32 s68, v48\n"
         "s_max_u32 %[bad], %[bad], s68\n"
         "s_min_u32 s68, s68, %[maxid]\n"
         "s_lshl_b32 s68, s68, 6\n"
-        "v_mfma_f32_16x16x16_f16 v[46:49], v[56:57], a[2:3], v[46:49]\n"
+        "v_mfma_f32_16x16x16_f16 v[42:45], v[54:55], a[2:3], v[42:45]\n"
         "s_add_u32 s68, s68, %[pos]\n"
         "s_mul_i32 s64, s68, %[cs]\n"
         "s_mul_hi_u32 s65, s68, %[cs]\n"
         "s_add_u32 s64, s64, %[ckl]\n"
         "s_addc_u32 s65, s65, %[ckh]\n"
-        "ds_read_b128 v[54:57], %[va0] offset:0\n"
+        "ds_read_b128 v[52:55], %[va0] offset:0\n"
         "s_waitcnt lgkmcnt(5)\n"
-        "v_mfma_f32_16x16x16_f16 v[46:49], v[58:59], a[4:5], v[46:49]\n"
-        "ds_read_b128 v[78:81], %[va1] offset:0\n"
-        "ds_read_b128 v[82:85], %[va2] offset:0\n"
-        "ds_read_b128 v[86:89], %[va3] offset:0\n"
+        "v_mfma_f32_16x16x16_f16 v[42:45], v[56:57], a[4:5], v[42:45]\n"
+        "ds_read_b128 v[76:79], %[va1] offset:0\n"
+        "ds_read_b128 v[80:83], %[va2] offset:0\n"
+        "ds_read_b128 v[84:87], %[va3] offset:0\n"
         "s_mul_i32 s66, s68, %[ks]\n"
         "s_mul_hi_u32 s67, s68, %[ks]\n"
         "s_add_u32 s66, s66, %[kpl]\n"
         "s_addc_u32 s67, s67, %[kph]\n"
-        "v_mfma_f32_16x16x16_f16 v[46:49], v[60:61], a[6:7], v[46:49]\n"
-        "v_mov_b32 v51, %[pgo]\n"
-        "global_load_dword v52, v51, %[pages]\n"
+        "v_mfma_f32_16x16x16_f16 v[42:45], v[58:59], a[6:7], v[42:45]\n"
+        "v_mov_b32 v47, %[pgo]\n"
+        "global_load_dword v48, v47, %[pages]\n"
         "s_mov_b32 m0, %[ml0]\n"
         "s_nop 0\n"
         "global_load_lds_dword %[la0], s[64:65] offset:0\n"
         "s_waitcnt lgkmcnt(7)\n"
-        "v_mfma_f32_16x16x16_f16 v[46:49], v[62:63], a[8:9], v[46:49]\n"
+        "v_mfma_f32_16x16x16_f16 v[42:45], v[60:61], a[8:9], v[42:45]\n"
         "s_add_u32 m0, %[ml0], 1024\n"
         "s_nop 0\n"
         "global_load_lds_dword %[la1], s[64:65] offset:0\n"
@@ -500,20 +564,21 @@ mlaf_mla_decode_eacf719f(mlaf_decode_args a) {
         "s_nop 0\n"
         "global_load_lds_dword %[lr0], s[66:67]\n"
         "s_mov_b32 m0, %[ml1]\n"
-        "v_mfma_f32_16x16x16_f16 v[46:49], v[64:65], a[10:11], v[46:49]\n"
+        "v_mfma_f32_16x16x16_f16 v[42:45], v[62:63], a[10:11], v[42:45]\n"
+        "v_add_u32 %[va0], %[vd], %[va0]\n"
         "global_load_lds_dword %[la2], s[64:65] offset:0\n"
         "s_add_u32 m0, %[ml1], 1024\n"
         "s_nop 0\n"
         "global_load_lds_dword %[la3], s[64:65] offset:0\n"
         "s_mov_b32 m0, %[mr1]\n"
         "s_waitcnt lgkmcnt(6)\n"
-        "v_mfma_f32_16x16x16_f16 v[46:49], v[66:67], a[12:13], v[46:49]\n"
+        "v_mfma_f32_16x16x16_f16 v[42:45], v[64:65], a[12:13], v[42:45]\n"
         "global_load_lds_dword %[lr1], s[66:67]\n"
         "s_mov_b32 m0, %[ml2]\n"
         "s_nop 0\n"
         "global_load_lds_dword %[la4], s[64:65] offset:0\n"
         "s_add_u32 m0, %[ml2], 1024\n"
-        "v_mfma_f32_16x16x16_f16 v[46:49], v[68:69], a[14:15], v[46:49]\n"
+        "v_mfma_f32_16x16x16_f16 v[42:45], v[66:67], a[14:15], v[42:45]\n"
         "global_load_lds_dword %[la5], s[64:65] offset:0\n"
         "s_mov_b32 m0, %[mr2]\n"
         "s_nop 0\n"
@@ -522,164 +587,178 @@ mlaf_mla_decode_eacf719f(mlaf_decode_args a) {
         "s_nop 0\n"
         "global_load_lds_dword %[la6], s[64:65] offset:0\n"
         "s_waitcnt lgkmcnt(5)\n"
-        "v_mfma_f32_16x16x16_f16 v[46:49], v[70:71], a[16:17], v[46:49]\n"
+        "v_mfma_f32_16x16x16_f16 v[42:45], v[68:69], a[16:17], v[42:45]\n"
         "s_add_u32 m0, %[ml3], 1024\n"
         "s_nop 0\n"
         "global_load_lds_dword %[la7], s[64:65] offset:0\n"
         "s_mov_b32 m0, %[mr3]\n"
         "s_nop 0\n"
         "global_load_lds_dword %[lr3], s[66:67]\n"
-        "v_mfma_f32_16x16x16_f16 v[46:49], v[72:73], a[18:19], v[46:49]\n"
-        "s_waitcnt lgkmcnt(4)\n"
-        "v_mfma_f32_16x16x16_f16 v[46:49], v[74:75], a[20:21], v[46:49]\n"
-        "v_mfma_f32_16x16x16_f16 v[46:49], v[76:77], a[22:23], v[46:49]\n"
-        "s_nop 6\n"
-        "v_mul_f32 v46, %[scale], v46\n"
-        "v_mul_f32 v47, %[scale], v47\n"
-        "v_mul_f32 v48, %[scale], v48\n"
-        "v_mul_f32 v49, %[scale], v49\n"
-        "v_max3_f32 v50, v46, v47, v48\n"
-        "v_max_f32 v50, v50, v49\n"
-        "v_sub_f32 v50, v50, %[m0]\n"
-        "v_cmp_lt_f32 %[rise], %[slack], v50\n"
-        : [bad] "+s"(bad), [rise] "=s"(rise) : [ka0] "v"(ka[0]), [ka1] "v"(ka[1]), [kr0] "v"(kr[0]), [kr1] "v"(kr[1]), [maxid] "s"(maxid), [pos] "s"(pos), [cs] "s"(cs), [ckl] "s"(ckl), [ckh] "s"(ckh), [va0] "v"(va[0]), [va1] "v"(va[1]), [va2] "v"(va[2]), [va3] "v"(va[3]), [ks] "s"(ks), [kpl] "s"(kpl), [kph] "s"(kph), [pgo] "s"(pgo), [pages] "s"(pages), [ml0] "s"(ml[0]), [la0] "v"(la[0]), [la1] "v"(la[1]), [mr0] "s"(mr[0]), [lr0] "v"(lr[0]), [ml1] "s"(ml[1]), [la2] "v"(la[2]), [la3] "v"(la[3]), [mr1] "s"(mr[1]), [lr1] "v"(lr[1]), [ml2] "s"(ml[2]), [la4] "v"(la[4]), [la5] "v"(la[5]), [mr2] "s"(mr[2]), [lr2] "v"(lr[2]), [ml3] "s"(ml[3]), [la6] "v"(la[6]), [la7] "v"(la[7]), [mr3] "s"(mr[3]), [lr3] "v"(lr[3]), [scale] "s"(scale), [m0] "v"(m[0]), [slack] "s"(slack) : "memory", "vcc", "scc", "s64", "s65", "s66", "s67", "s68", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23");
-      mask(i);
-      rescale();
-      next(k_at, kd);
-      vd = kd;
-      next_fill();
-      wd = fill;
-    asm volatile(
-        "v_sub_f32 v46, v46, %[m0]\n"
-        "v_sub_f32 v47, v47, %[m0]\n"
-        "v_sub_f32 v48, v48, %[m0]\n"
-        "v_sub_f32 v49, v49, %[m0]\n"
-        "v_exp_f32 v46, v46\n"
-        "v_exp_f32 v47, v47\n"
-        "v_exp_f32 v48, v48\n"
-        "v_exp_f32 v49, v49\n"
-        "v_add_f32 %[l0], %[l0], v46\n"
-        "v_cvt_f16_f32 v46, v46\n"
-        "v_add_f32 %[l0], %[l0], v47\n"
-        "v_cvt_f16_f32 v47, v47\n"
-        "v_add_f32 %[l0], %[l0], v48\n"
-        "v_cvt_f16_f32 v48, v48\n"
-        "v_add_f32 %[l0], %[l0], v49\n"
-        "v_cvt_f16_f32 v49, v49\n"
-        "v_pack_b32_f16 v44, v46, v47\n"
-        "v_pack_b32_f16 v45, v48, v49\n"
-        "s_waitcnt lgkmcnt(2)\n"
-        "v_perm_b32 v36, v78, v54, %[lo]\n"
-        "s_waitcnt lgkmcnt(0)\n"
-        "v_perm_b32 v37, v86, v82, %[lo]\n"
-        "v_perm_b32 v38, v78, v54, %[hi]\n"
-        "v_perm_b32 v39, v86, v82, %[hi]\n"
-        "v_mfma_f32_16x16x16_f16 v[102:105], v[36:37], v[44:45], v[102:105]\n"
-        "v_perm_b32 v40, v79, v55, %[lo]\n"
-        "v_perm_b32 v41, v87, v83, %[lo]\n"
-        "v_mfma_f32_16x16x16_f16 v[106:109], v[38:39], v[44:45], v[106:109]\n"
-        "v_perm_b32 v42, v79, v55, %[hi]\n"
-        "v_perm_b32 v43, v87, v83, %[hi]\n"
-        "v_mfma_f32_16x16x16_f16 v[110:113], v[40:41], v[44:45], v[110:113]\n"
-        "v_dot2_f32_f16 %[n0], v44, %[ones], %[n0]\n"
-        "v_perm_b32 v36, v80, v56, %[lo]\n"
-        "v_perm_b32 v37, v88, v84, %[lo]\n"
-        "v_mfma_f32_16x16x16_f16 v[114:117], v[42:43], v[44:45], v[114:117]\n"
-        "v_perm_b32 v38, v80, v56, %[hi]\n"
-        "v_perm_b32 v39, v88, v84, %[hi]\n"
-        "v_mfma_f32_16x16x16_f16 v[118:121], v[36:37], v[44:45], v[118:121]\n"
-        "v_perm_b32 v40, v81, v57, %[lo]\n"
-        "v_perm_b32 v41, v89, v85, %[lo]\n"
-        "v_mfma_f32_16x16x16_f16 v[122:125], v[38:39], v[44:45], v[122:125]\n"
-        "v_perm_b32 v42, v81, v57, %[hi]\n"
-        "v_perm_b32 v43, v89, v85, %[hi]\n"
-        "v_mfma_f32_16x16x16_f16 v[126:129], v[40:41], v[44:45], v[126:129]\n"
-        "v_dot2_f32_f16 %[n0], v45, %[ones], %[n0]\n"
-        "v_mfma_f32_16x16x16_f16 v[130:133], v[42:43], v[44:45], v[130:133]\n"
-        "v_add_u32 %[ka0], %[kd], %[ka0]\n"
-        "v_add_u32 %[ka1], %[kd], %[ka1]\n"
-        "v_add_u32 %[kr0], %[kd], %[kr0]\n"
-        "v_add_u32 %[kr1], %[kd], %[kr1]\n"
-        "v_add_u32 %[va0], %[vd], %[va0]\n"
+        "v_mfma_f32_16x16x16_f16 v[42:45], v[70:71], a[18:19], v[42:45]\n"
         "v_add_u32 %[va1], %[vd], %[va1]\n"
+        "s_waitcnt lgkmcnt(4)\n"
+        "v_mfma_f32_16x16x16_f16 v[42:45], v[72:73], a[20:21], v[42:45]\n"
+        "v_mfma_f32_16x16x16_f16 v[42:45], v[74:75], a[22:23], v[42:45]\n"
+        "s_nop 6\n"
+        "v_mul_f32 v42, %[scale], v42\n"
+        "v_mul_f32 v43, %[scale], v43\n"
+        "v_mul_f32 v44, %[scale], v44\n"
+        "v_mul_f32 v45, %[scale], v45\n"
+        "v_max3_f32 v46, v42, v43, v44\n"
+        "v_max_f32 v46, v46, v45\n"
+        "v_sub_f32 v46, v46, v49\n"
+        "v_cmp_lt_f32 %[rise], %[slack], v46\n"
+        : [bad] "+s"(bad), [va0] "+v"(va[0]), [va1] "+v"(va[1]), [rise] "=s"(rise) : [ka0] "v"(ka[0]), [ka1] "v"(ka[1]), [kr0] "v"(kr[0]), [kr1] "v"(kr[1]), [maxid] "s"(maxid), [pos] "s"(pos), [cs] "s"(cs), [ckl] "s"(ckl), [ckh] "s"(ckh), [va2] "v"(va[2]), [va3] "v"(va[3]), [ks] "s"(ks), [kpl] "s"(kpl), [kph] "s"(kph), [pgo] "s"(pgo), [pages] "s"(pages), [ml0] "s"(ml[0]), [la0] "v"(la[0]), [la1] "v"(la[1]), [mr0] "s"(mr[0]), [lr0] "v"(lr[0]), [ml1] "s"(ml[1]), [vd] "s"(vd), [la2] "v"(la[2]), [la3] "v"(la[3]), [mr1] "s"(mr[1]), [lr1] "v"(lr[1]), [ml2] "s"(ml[2]), [la4] "v"(la[4]), [la5] "v"(la[5]), [mr2] "s"(mr[2]), [lr2] "v"(lr[2]), [ml3] "s"(ml[3]), [la6] "v"(la[6]), [la7] "v"(la[7]), [mr3] "s"(mr[3]), [lr3] "v"(lr[3]), [scale] "s"(scale), [slack] "s"(slack) : "memory", "vcc", "scc", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "s64", "s65", "s66", "s67", "s68", "v32", "v33", "v34", "v35", "v36", "v37", "v38", "v39", "v40", "v41", "v42", "v43", "v44", "v45", "v46", "v47", "v48", "v49", "v50", "v51", "v52", "v53", "v54", "v55", "v56", "v57", "v58", "v59", "v60", "v61", "v62", "v63", "v64", "v65", "v66", "v67", "v68", "v69", "v70", "v71", "v72", "v73", "v74", "v75", "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v88", "v89", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+      mask();
+      rescale();
+    asm volatile(
+        "v_sub_f32 v42, v42, v49\n"
+        "v_sub_f32 v43, v43, v49\n"
+        "v_sub_f32 v44, v44, v49\n"
+        "v_sub_f32 v45, v45, v49\n"
+        "v_exp_f32 v42, v42\n"
+        "v_exp_f32 v43, v43\n"
+        "v_exp_f32 v44, v44\n"
+        "v_exp_f32 v45, v45\n"
+        "v_add_f32 v50, v50, v42\n"
+        "v_cvt_f16_f32 v42, v42\n"
+        "v_add_f32 v50, v50, v43\n"
+        "v_cvt_f16_f32 v43, v43\n"
+        "v_add_f32 v50, v50, v44\n"
+        "v_cvt_f16_f32 v44, v44\n"
+        "v_add_f32 v50, v50, v45\n"
+        "v_cvt_f16_f32 v45, v45\n"
+        "v_pack_b32_f16 v40, v42, v43\n"
+        "v_pack_b32_f16 v41, v44, v45\n"
+        "s_waitcnt lgkmcnt(2)\n"
+        "v_perm_b32 v32, v76, v52, %[lo]\n"
+        "s_waitcnt lgkmcnt(0)\n"
+        "v_perm_b32 v33, v84, v80, %[lo]\n"
+        "v_perm_b32 v34, v76, v52, %[hi]\n"
+        "v_perm_b32 v35, v84, v80, %[hi]\n"
+        "v_mfma_f32_16x16x16_f16 v[100:103], v[32:33], v[40:41], v[100:103]\n"
+        "v_perm_b32 v36, v77, v53, %[lo]\n"
+        "s_add_u32 %[ml0], %[wd], %[ml0]\n"
+        "v_perm_b32 v37, v85, v81, %[lo]\n"
+        "v_mfma_f32_16x16x16_f16 v[104:107], v[34:35], v[40:41], v[104:107]\n"
+        "v_add_u32 %[ka0], %[kd], %[ka0]\n"
+        "v_perm_b32 v38, v77, v53, %[hi]\n"
+        "s_add_u32 %[mr0], %[wd], %[mr0]\n"
         "v_add_u32 %[va2], %[vd], %[va2]\n"
+        "v_perm_b32 v39, v85, v81, %[hi]\n"
+        "v_mfma_f32_16x16x16_f16 v[108:111], v[36:37], v[40:41], v[108:111]\n"
+        "v_dot2_f32_f16 v51, v40, %[ones], v51\n"
+        "v_perm_b32 v32, v78, v54, %[lo]\n"
+        "s_add_u32 %[ml1], %[wd], %[ml1]\n"
+        "v_perm_b32 v33, v86, v82, %[lo]\n"
+        "v_mfma_f32_16x16x16_f16 v[112:115], v[38:39], v[40:41], v[112:115]\n"
+        "v_add_u32 %[ka1], %[kd], %[ka1]\n"
+        "v_perm_b32 v34, v78, v54, %[hi]\n"
+        "s_add_u32 %[mr1], %[wd], %[mr1]\n"
+        "v_perm_b32 v35, v86, v82, %[hi]\n"
+        "v_mfma_f32_16x16x16_f16 v[116:119], v[32:33], v[40:41], v[116:119]\n"
+        "v_perm_b32 v36, v79, v55, %[lo]\n"
+        "s_add_u32 %[ml2], %[wd], %[ml2]\n"
+        "v_perm_b32 v37, v87, v83, %[lo]\n"
+        "v_mfma_f32_16x16x16_f16 v[120:123], v[34:35], v[40:41], v[120:123]\n"
+        "v_add_u32 %[kr0], %[kd], %[kr0]\n"
+        "v_perm_b32 v38, v79, v55, %[hi]\n"
+        "s_add_u32 %[mr2], %[wd], %[mr2]\n"
+        "v_perm_b32 v39, v87, v83, %[hi]\n"
         "v_add_u32 %[va3], %[vd], %[va3]\n"
-        : [l0] "+v"(l[0]), [n0] "+v"(n[0]), [ka0] "+v"(ka[0]), [ka1] "+v"(ka[1]), [kr0] "+v"(kr[0]), [kr1] "+v"(kr[1]), [va0] "+v"(va[0]), [va1] "+v"(va[1]), [va2] "+v"(va[2]), [va3] "+v"(va[3]) : [m0] "v"(m[0]), [lo] "s"(lo), [hi] "s"(hi), [ones] "s"(ones), [kd] "s"(kd), [vd] "s"(vd) : "memory", "vcc", "scc", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23");
+        "v_mfma_f32_16x16x16_f16 v[124:127], v[36:37], v[40:41], v[124:127]\n"
+        "v_dot2_f32_f16 v51, v41, %[ones], v51\n"
+        "s_add_u32 %[ml3], %[wd], %[ml3]\n"
+        "v_mfma_f32_16x16x16_f16 v[128:131], v[38:39], v[40:41], v[128:131]\n"
+        "v_add_u32 %[kr1], %[kd], %[kr1]\n"
+        "s_add_u32 %[mr3], %[wd], %[mr3]\n"
+        : [ml0] "+s"(ml[0]), [ka0] "+v"(ka[0]), [mr0] "+s"(mr[0]), [va2] "+v"(va[2]), [ml1] "+s"(ml[1]), [ka1] "+v"(ka[1]), [mr1] "+s"(mr[1]), [ml2] "+s"(ml[2]), [kr0] "+v"(kr[0]), [mr2] "+s"(mr[2]), [va3] "+v"(va[3]), [ml3] "+s"(ml[3]), [kr1] "+v"(kr[1]), [mr3] "+s"(mr[3]) : [lo] "s"(lo), [hi] "s"(hi), [wd] "s"(wd), [kd] "s"(kd), [vd] "s"(vd), [ones] "s"(ones) : "memory", "vcc", "scc", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "v32", "v33", "v34", "v35", "v36", "v37", "v38", "v39", "v40", "v41", "v42", "v43", "v44", "v45", "v46", "v47", "v48", "v49", "v50", "v51", "v52", "v53", "v54", "v55", "v56", "v57", "v58", "v59", "v60", "v61", "v62", "v63", "v64", "v65", "v66", "v67", "v68", "v69", "v70", "v71", "v72", "v73", "v74", "v75", "v76", "v77", "v78", "v79", "v80", "v81", "v82", "v83", "v84", "v85", "v86", "v87", "v88", "v89", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+      turn();
     }
     asm volatile("s_nop 7\ns_waitcnt vmcnt(0)" ::: "memory"); // O's last MFMAs; copies nobody waited for
   }
 
   // ---- The result ----
   const int lane = lane_again();
-  bool broken = no_cache || bad >= (u32)a.num_pages && w.tiles > 0;
+  __syncthreads(); // all have read the last tile: LDS is free
+  bool broken = bad >= (u32)a.num_pages;
+  // 16 rows x 128 bytes of O at a time go through a place of this wave's in LDS, from columns of one row per lane to stores of 128
+  // consecutive bytes by 8 lanes; chunk c of row t lies at c ^ (t & 7).
+  char* const turn = lds + 2048 * wave;
+  char* const put = turn + 128 * (lane & 15);
+  const char* const get = turn + 128 * (lane >> 3) + 16 * ((lane & 7) ^ (lane >> 3)); // and 8 rows below
+  const u32 key = lane & 7, group = lane >> 4;
   {
-    const int row = (wave * BLOCKS + 0) * 16 + (lane & 15);
-    float sum = sum_over_groups(l[0], lane);
-    if (broken) sum = __builtin_nanf("");
-    const float total = broken ? sum : sum_over_groups(n[0], lane);
+    constexpr int FIRST = 0;
+    const int row = wave * BLOCKS * 16 + FIRST + (lane & 15);
+    float top, sum, total;
+    asm volatile("v_mov_b32 %0, v49\nv_mov_b32 %1, v50\nv_mov_b32 %2, v51"
+                 : "=v"(top), "=v"(sum), "=v"(total) :: "v49", "v50", "v51", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+    sum = broken ? __builtin_nanf("") : sum_over_groups(sum, lane);
+    total = broken ? sum : sum_over_groups(total, lane);
     const float weight = sum == 0.0f ? 0.0f : 1.0f / total; // no token seen: O = 0. NaN stays
-    const float lse2 = m[0] + log2_fast(sum);
-    const bool exists = row < w.rows;
-    if (exists && lane < 16) {
+    const float lse2 = top + log2_fast(sum);
+    if (row < w.rows && lane < 16) {
       if (!final) a.part_lse[part + w.row + row] = lse2;
       else if (a.lse) a.lse[w.row + row] = lse2 * 0.69314718f;
     }
-    const i64 at = (w.row + row) * R + 32 * (lane >> 4);
+    const int first = wave * BLOCKS * 16 + FIRST + (lane >> 3);
+    const output out = output_at(a, final, part + w.row + first, w.row + first, lane, w.rows - first);
     {
       float x[8];
       asm volatile(
-          "v_mov_b32 %0, v102\n"
-          "v_mov_b32 %1, v106\n"
-          "v_mov_b32 %2, v110\n"
-          "v_mov_b32 %3, v114\n"
-          "v_mov_b32 %4, v118\n"
-          "v_mov_b32 %5, v122\n"
-          "v_mov_b32 %6, v126\n"
-          "v_mov_b32 %7, v130\n"
-          : "=v"(x[0]), "=v"(x[1]), "=v"(x[2]), "=v"(x[3]), "=v"(x[4]), "=v"(x[5]), "=v"(x[6]), "=v"(x[7]));
-      if (exists) write_o(a, final, part * R + at + 0, at + 0, x, weight);
+          "v_mul_f32 %0, v100, %8\n"
+          "v_mul_f32 %1, v104, %8\n"
+          "v_mul_f32 %2, v108, %8\n"
+          "v_mul_f32 %3, v112, %8\n"
+          "v_mul_f32 %4, v116, %8\n"
+          "v_mul_f32 %5, v120, %8\n"
+          "v_mul_f32 %6, v124, %8\n"
+          "v_mul_f32 %7, v128, %8\n"
+          : "=&v"(x[0]), "=&v"(x[1]), "=&v"(x[2]), "=&v"(x[3]), "=&v"(x[4]), "=&v"(x[5]), "=&v"(x[6]), "=&v"(x[7]) : "v"(weight) : "v49", "v50", "v51", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+      write_o<0>(out, final, put, get, key, group ^ 0, 0, x);
     }
     {
       float x[8];
       asm volatile(
-          "v_mov_b32 %0, v103\n"
-          "v_mov_b32 %1, v107\n"
-          "v_mov_b32 %2, v111\n"
-          "v_mov_b32 %3, v115\n"
-          "v_mov_b32 %4, v119\n"
-          "v_mov_b32 %5, v123\n"
-          "v_mov_b32 %6, v127\n"
-          "v_mov_b32 %7, v131\n"
-          : "=v"(x[0]), "=v"(x[1]), "=v"(x[2]), "=v"(x[3]), "=v"(x[4]), "=v"(x[5]), "=v"(x[6]), "=v"(x[7]));
-      if (exists) write_o(a, final, part * R + at + 8, at + 8, x, weight);
+          "v_mul_f32 %0, v101, %8\n"
+          "v_mul_f32 %1, v105, %8\n"
+          "v_mul_f32 %2, v109, %8\n"
+          "v_mul_f32 %3, v113, %8\n"
+          "v_mul_f32 %4, v117, %8\n"
+          "v_mul_f32 %5, v121, %8\n"
+          "v_mul_f32 %6, v125, %8\n"
+          "v_mul_f32 %7, v129, %8\n"
+          : "=&v"(x[0]), "=&v"(x[1]), "=&v"(x[2]), "=&v"(x[3]), "=&v"(x[4]), "=&v"(x[5]), "=&v"(x[6]), "=&v"(x[7]) : "v"(weight) : "v49", "v50", "v51", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+      write_o<1>(out, final, put, get, key, group ^ 0, 32, x);
     }
     {
       float x[8];
       asm volatile(
-          "v_mov_b32 %0, v104\n"
-          "v_mov_b32 %1, v108\n"
-          "v_mov_b32 %2, v112\n"
-          "v_mov_b32 %3, v116\n"
-          "v_mov_b32 %4, v120\n"
-          "v_mov_b32 %5, v124\n"
-          "v_mov_b32 %6, v128\n"
-          "v_mov_b32 %7, v132\n"
-          : "=v"(x[0]), "=v"(x[1]), "=v"(x[2]), "=v"(x[3]), "=v"(x[4]), "=v"(x[5]), "=v"(x[6]), "=v"(x[7]));
-      if (exists) write_o(a, final, part * R + at + 16, at + 16, x, weight);
+          "v_mul_f32 %0, v102, %8\n"
+          "v_mul_f32 %1, v106, %8\n"
+          "v_mul_f32 %2, v110, %8\n"
+          "v_mul_f32 %3, v114, %8\n"
+          "v_mul_f32 %4, v118, %8\n"
+          "v_mul_f32 %5, v122, %8\n"
+          "v_mul_f32 %6, v126, %8\n"
+          "v_mul_f32 %7, v130, %8\n"
+          : "=&v"(x[0]), "=&v"(x[1]), "=&v"(x[2]), "=&v"(x[3]), "=&v"(x[4]), "=&v"(x[5]), "=&v"(x[6]), "=&v"(x[7]) : "v"(weight) : "v49", "v50", "v51", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+      write_o<2>(out, final, put, get, key, group ^ 2, 64, x);
     }
     {
       float x[8];
       asm volatile(
-          "v_mov_b32 %0, v105\n"
-          "v_mov_b32 %1, v109\n"
-          "v_mov_b32 %2, v113\n"
-          "v_mov_b32 %3, v117\n"
-          "v_mov_b32 %4, v121\n"
-          "v_mov_b32 %5, v125\n"
-          "v_mov_b32 %6, v129\n"
-          "v_mov_b32 %7, v133\n"
-          : "=v"(x[0]), "=v"(x[1]), "=v"(x[2]), "=v"(x[3]), "=v"(x[4]), "=v"(x[5]), "=v"(x[6]), "=v"(x[7]));
-      if (exists) write_o(a, final, part * R + at + 24, at + 24, x, weight);
+          "v_mul_f32 %0, v103, %8\n"
+          "v_mul_f32 %1, v107, %8\n"
+          "v_mul_f32 %2, v111, %8\n"
+          "v_mul_f32 %3, v115, %8\n"
+          "v_mul_f32 %4, v119, %8\n"
+          "v_mul_f32 %5, v123, %8\n"
+          "v_mul_f32 %6, v127, %8\n"
+          "v_mul_f32 %7, v131, %8\n"
+          : "=&v"(x[0]), "=&v"(x[1]), "=&v"(x[2]), "=&v"(x[3]), "=&v"(x[4]), "=&v"(x[5]), "=&v"(x[6]), "=&v"(x[7]) : "v"(weight) : "v49", "v50", "v51", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+      write_o<3>(out, final, put, get, key, group ^ 2, 96, x);
     }
   }
 }

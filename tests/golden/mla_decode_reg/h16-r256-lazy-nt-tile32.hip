@@ -41,10 +41,11 @@
 //        row 4g+3   | d0 d1 | ...
 //   O^T block (j,c), lane l, register r = column 128j + 8(4(l/16)+r) + c of query row l%16.
 //
-// In the end the waves merge (m, l, O) through LDS, a piece of O at a time, and write whole rows.
+// In the end the waves merge their rows' maximum, sums and O through LDS, a piece of O at a time, and write whole rows.
 //
-// Numbers: scores, softmax (base 2) and sums in fp32; P is rounded to 16 bits for the MFMA, to nearest. With psplit=2 the
-// rounding error of P goes through a second MFMA, which leaves the output's own rounding as the only one that matters.
+// Numbers: scores, softmax (base 2) and sums in fp32; P is rounded to 16 bits for the MFMA, to nearest, and O is divided by the
+// sum of the rounded P. With psplit=2 the rounding error of P goes through a second MFMA, which leaves the output's own
+// rounding as the only one that matters.
 // Masked scores are -inf and m starts at -FLT_MAX, so no inf - inf arises; rows of the last tile beyond the end are
 // clamped to the last token, so no memory is read that the request does not own and no 0 * NaN arises.
 //
@@ -140,13 +141,23 @@ MLAF_DEV void multiply_k(u32x2 k, u32x2 q, f32x4& s, bool first) {
   s = mfma16(k, q, first ? f32x4{0.0f, 0.0f, 0.0f, 0.0f} : s);
 }
 
-// Four exponentials of one block and part: row sum, and P as B operand (psplit 2: and the error of its rounding).
-MLAF_DEV void pack_p(f32x4 p, u32x2 (&out)[PSPLIT]) {
+// What a row has gathered: running maximum; sum of 2^(score - m), which makes the LSE; and the same sum of the P that the
+// MFMAs saw, which divides O: a heavy token's rounding error then cancels. Both sums are this lane's tokens' only.
+struct row_state {
+  float m, sum, weight;
+};
+
+// P of four tokens as B operand (psplit 2: and the error of its rounding).
+MLAF_DEV void pack_p(f32x4 p, u32x2 (&out)[PSPLIT], row_state& row) {
   out[0] = u32x2{pack2(p[0], p[1]), pack2(p[2], p[3])};
+  const f32x4 seen = {unpack_lo(out[0].x), unpack_hi(out[0].x), unpack_lo(out[0].y), unpack_hi(out[0].y)};
+  row.sum += (p[0] + p[1]) + (p[2] + p[3]);
   if (PSPLIT == 2) {
-    f32x4 rest = {p[0] - unpack_lo(out[0].x), p[1] - unpack_hi(out[0].x), p[2] - unpack_lo(out[0].y),
-                  p[3] - unpack_hi(out[0].y)};
+    const f32x4 rest = p - seen;
     out[PSPLIT - 1] = u32x2{pack2(rest[0], rest[1]), pack2(rest[2], rest[3])};
+    row.weight = row.sum;
+  } else {
+    row.weight += (seen[0] + seen[1]) + (seen[2] + seen[3]);
   }
 }
 
@@ -161,9 +172,9 @@ MLAF_DEV void rescale(o_blocks& o, float factor) {
     }
 }
 
-// Scores of one block against the tile's first `visible` tokens (counted from this lane's first) -> P; m, l and O follow.
+// Scores of one block against the tile's first `visible` tokens (counted from this lane's first) -> P; the row and O follow.
 // `fresh`: O is still zero.
-MLAF_DEV void softmax(f32x4 (&s)[SUBS], float scale, int visible, bool fresh, int lane, float& m, float& l, o_blocks& o,
+MLAF_DEV void softmax(f32x4 (&s)[SUBS], float scale, int visible, bool fresh, int lane, row_state& row, o_blocks& o,
                       u32x2 (&p)[SUBS][PSPLIT]) {
   float top = minus_inf();
 #pragma unroll
@@ -173,21 +184,17 @@ MLAF_DEV void softmax(f32x4 (&s)[SUBS], float scale, int visible, bool fresh, in
       s[u][r] = 16 * u + r < visible ? s[u][r] * scale : minus_inf();
       top = __builtin_fmaxf(top, s[u][r]);
     }
-  if (any_lane(top > m + LAZY_LIMIT)) {
-    const float now = __builtin_fmaxf(m, max_over_groups(top, lane)), factor = exp2_fast(m - now);
-    m = now;
-    l *= factor;
+  if (any_lane(top > row.m + LAZY_LIMIT)) {
+    const float now = __builtin_fmaxf(row.m, max_over_groups(top, lane)), factor = exp2_fast(row.m - now);
+    row = {now, row.sum * factor, row.weight * factor};
     if (!fresh) rescale(o, factor);
   }
 #pragma unroll
   for (int u = 0; u < SUBS; u++) {
     f32x4 e;
 #pragma unroll
-    for (int r = 0; r < 4; r++) {
-      e[r] = exp2_fast(s[u][r] - m);
-      l += e[r];
-    }
-    pack_p(e, p[u]);
+    for (int r = 0; r < 4; r++) e[r] = exp2_fast(s[u][r] - row.m);
+    pack_p(e, p[u], row);
   }
 }
 
@@ -229,34 +236,36 @@ MLAF_DEV void write_o(const mlaf_decode_args& a, const target& to, int row, int 
   else *(MLAF_GLOBAL f32x4*)(global(a.part_o) + 4 * (to.part * R + at)) = x;
 }
 
-// Merge the waves' (m, l, O) and write. LDS: O pieces [wave][16 rows][PIECE_STRIDE], then m and l [wave][ROWS].
-MLAF_DEV void finish(const mlaf_decode_args& a, const target& to, char* lds, int lane, int wave, const float (&m)[BLOCKS],
-                     const float (&l)[BLOCKS], o_blocks (&o)[BLOCKS]) {
+// Merge the waves' rows and write. LDS: O pieces [wave][16 rows][PIECE_STRIDE], then row_state [wave][ROWS].
+MLAF_DEV void finish(const mlaf_decode_args& a, const target& to, char* lds, int lane, int wave, row_state (&mine)[BLOCKS],
+                     o_blocks (&o)[BLOCKS]) {
   float* const pieces = (float*)lds;
-  float* const ms = pieces + WAVES * 16 * PIECE_STRIDE;
-  float* const ls = ms + WAVES * ROWS;
+  row_state* const rows = (row_state*)(pieces + WAVES * 16 * PIECE_STRIDE);
   const int column = lane & 15, group = lane >> 4;
 #pragma unroll
   for (int b = 0; b < BLOCKS; b++) {
-    const float sum = sum_over_groups(l[b], lane);
-    if (group == 0) {
-      ms[wave * ROWS + 16 * b + column] = m[b];
-      ls[wave * ROWS + 16 * b + column] = sum;
-    }
+    mine[b].sum = sum_over_groups(mine[b].sum, lane);
+    mine[b].weight = sum_over_groups(mine[b].weight, lane);
+    if (group == 0) rows[wave * ROWS + 16 * b + column] = mine[b];
   }
   __syncthreads();
 #pragma unroll
   for (int b = 0; b < BLOCKS; b++) {
-    float top = ms[16 * b + column], sum = 0.0f;
-    for (int w = 1; w < WAVES; w++) top = __builtin_fmaxf(top, ms[w * ROWS + 16 * b + column]);
-    for (int w = 0; w < WAVES; w++) sum += ls[w * ROWS + 16 * b + column] * exp2_fast(ms[w * ROWS + 16 * b + column] - top);
-    if (wave == 0 && group == 0) write_lse(a, to, 16 * b + column, top + log2_fast(sum));
-    const float weight = sum == 0.0f ? 0.0f : exp2_fast(m[b] - top) / sum; // no token seen: O = 0. NaN stays
+    row_state all = {rows[16 * b + column].m, 0.0f, 0.0f};
+    for (int w = 1; w < WAVES; w++) all.m = __builtin_fmaxf(all.m, rows[w * ROWS + 16 * b + column].m);
+    for (int w = 0; w < WAVES; w++) {
+      const row_state one = rows[w * ROWS + 16 * b + column];
+      const float factor = exp2_fast(one.m - all.m);
+      all.sum += one.sum * factor;
+      all.weight += one.weight * factor;
+    }
+    if (wave == 0 && group == 0) write_lse(a, to, 16 * b + column, all.m + log2_fast(all.sum));
+    const float weight = all.sum == 0.0f ? 0.0f : exp2_fast(mine[b].m - all.m) / all.weight; // no token seen: O = 0
 #pragma unroll
     for (int j = 0; j < NJ; j++)
 #pragma unroll
       for (int half = 0; half < 4 / PIECE; half++) {
-        float* const mine = pieces + (wave * 16 + column) * PIECE_STRIDE + group * PIECE * 8;
+        float* const to_lds = pieces + (wave * 16 + column) * PIECE_STRIDE + group * PIECE * 8;
 #pragma unroll
         for (int r = 0; r < PIECE; r++)
 #pragma unroll
@@ -264,7 +273,7 @@ MLAF_DEV void finish(const mlaf_decode_args& a, const target& to, char* lds, int
             f32x4 x;
 #pragma unroll
             for (int i = 0; i < 4; i++) x[i] = o[b][j][c + i][half * PIECE + r] * weight;
-            *(f32x4*)(mine + r * 8 + c) = x;
+            *(f32x4*)(to_lds + r * 8 + c) = x;
           }
         __syncthreads();
         for (u32 unit = wave * 64 + lane; unit < 16 * PIECE_COLS / 4; unit += 64 * WAVES) {
@@ -290,7 +299,7 @@ MLAF_DEV u32x4 load_q(const mlaf_decode_args& a, const target& to, int b, int i,
 extern "C" __global__ __attribute__((amdgpu_flat_work_group_size(128, 128),
                                      amdgpu_waves_per_eu(1, 1))) void
 mlaf_mla_decode_f53d45fd(mlaf_decode_args a) {
-  __shared__ __attribute__((aligned(16))) char lds[17152];
+  __shared__ __attribute__((aligned(16))) char lds[17280];
   const int lane = thread_id() & 63, wave = uniform(thread_id() >> 6);
   const work mine = my_work<(Q_LEN * H + ROWS - 1) / ROWS>(a.splits, a.batch);
   const int request = mine.request, split = mine.split, row0 = mine.rows * ROWS;
@@ -324,13 +333,12 @@ mlaf_mla_decode_f53d45fd(mlaf_decode_args a) {
       for (int i = 0; i < NK; i++) q[b][Q_IN_LDS ? 0 : i] = load_q(a, to, b, i, lane);
   }
 
-  float m[BLOCKS], l[BLOCKS];
+  row_state row[BLOCKS];
   int limit[BLOCKS]; // tokens that this lane's row sees, counted from this lane's first token of a tile
   o_blocks o[BLOCKS];
 #pragma unroll
   for (int b = 0; b < BLOCKS; b++) {
-    m[b] = -3.402823466e38f;
-    l[b] = 0.0f;
+    row[b] = {-3.402823466e38f, 0.0f, 0.0f};
     const int token = (row0 + 16 * b + (lane & 15)) / H;
     limit[b] = (CAUSAL ? tokens - (n - 1 - token) : tokens) - 4 * (lane >> 4);
 #pragma unroll
@@ -398,7 +406,7 @@ mlaf_mla_decode_f53d45fd(mlaf_decode_args a) {
       const bool fresh = t == begin + TILE * wave + step;
       u32x2 p[BLOCKS][SUBS][PSPLIT];
 #pragma unroll
-      for (int b = 0; b < BLOCKS; b++) softmax(s[b], a.scale_log2e, limit[b] - (t - step), fresh, lane, m[b], l[b], o[b], p[b]);
+      for (int b = 0; b < BLOCKS; b++) softmax(s[b], a.scale_log2e, limit[b] - (t - step), fresh, lane, row[b], o[b], p[b]);
 #pragma unroll
       for (int u = 0; u < SUBS; u++)
 #pragma unroll
@@ -412,8 +420,8 @@ mlaf_mla_decode_f53d45fd(mlaf_decode_args a) {
 
   if (any_lane(bad)) {
 #pragma unroll
-    for (int b = 0; b < BLOCKS; b++) l[b] = __builtin_nanf("");
+    for (int b = 0; b < BLOCKS; b++) row[b].sum = row[b].weight = __builtin_nanf("");
   }
   if (Q_IN_LDS) __syncthreads(); // Q has been read by all: its place becomes the merge buffer
-  finish(a, to, lds, lane, wave, m, l, o);
+  finish(a, to, lds, lane, wave, row, o);
 }
