@@ -5,6 +5,7 @@
 -- cost(p, v), asked only when no rule objects, returns { refused = reason } or
 --   threads, rows_per_wg, lds_bytes   how it is launched; the template declares the same, a test compares
 --   regs     list of { what, registers per lane }; the sum is the budget
+--   slack    registers the compiler takes beyond the sum where the limit leaves room
 --   step     cached tokens one round of a workgroup covers
 --   wave     per wave and round: mfma and other instructions, LDS bytes read
 --   wg       per workgroup and round: LDS bytes written, barriers; tail_clk once at the end
@@ -62,6 +63,7 @@ families.reg = {
       lds_bytes = math.max(merge, v.qsrc == "lds" and 1024 * nk * v.blocks or 0),
       regs = { { "q", v.qsrc == "reg" and q_regs(p) * v.blocks or 16 }, { "o", o_regs(p) * v.blocks },
         { "k and v", subs * (4 * nk + 16 * nj) }, { "s", 4 * subs * v.blocks }, { "rest", 64 } },
+      slack = v.blocks * subs == 4 and 24 or 0, -- four S tiles at once: seen up to 16 above the sum
       step = v.tile * v.waves,
       wave = {
         mfma = subs * v.blocks * mfma_per_tile(p, v.psplit),
