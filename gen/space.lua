@@ -91,7 +91,8 @@ local function kernel(p, name, point, arch)
   why = reject_by_cost(p, cost, arch)
   if cost.refused then return k, why end
   k.cost, k.threads, k.rows_per_wg, k.lds_bytes = cost, cost.threads, cost.rows_per_wg, cost.lds_bytes
-  k.vgpr_budget = math.min(budget.registers(cost, arch) + (cost.slack or 0), budget.register_limit(cost.threads, arch))
+  local limit = budget.register_limit(cost.threads, arch)
+  k.vgpr_budget = math.min(budget.registers(cost, arch) + (cost.slack or 0), limit)
   return k, why
 end
 

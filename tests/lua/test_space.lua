@@ -19,6 +19,9 @@ test("at least 24 distinct decode kernels per problem of the grid", function()
     for _, item in ipairs(space.kernels(p, "gfx942")) do
       local key = item.kernel.template .. " " .. item.kernel.params
       if not item.rejected and not seen[key] then
+        local limit = loader.require("budget").register_limit(item.kernel.threads, loader.require("arch/gfx942"))
+        ok(item.kernel.vgpr_budget >= 64 and item.kernel.vgpr_budget <= limit, "%s: budget of %d registers, limit %d",
+          item.name, item.kernel.vgpr_budget, limit)
         seen[key] = true
         n = n + 1
       end
