@@ -102,18 +102,16 @@ void rig_compile(rig *r, const mlaf_variant *const *v, size_t n) {
   free(sources);
 }
 
-mlaf_loaded *rig_load(rig *r, const mlaf_problem *p, const mlaf_variant *v) {
+void rig_build(rig *r, const mlaf_variant *v, rig_code *out) {
   const mlaf_kernel_desc *kernels[2] = {&v->decode, &v->combine};
   mlaf_compile_job jobs[2] = {{NULL}};
-  mlaf_kernel_ref refs[2];
   char *sources[2] = {NULL, NULL}, hash[MLAF_HASH_HEX];
   const char *const *options;
   mlaf_err err = {MLAF_OK, ""};
   size_t n = v->combine.template_name ? 2 : 1;
   ok(mlaf_gen_options(r->gen, "gfx942", &options, &err), err);
-  for (size_t i = 0; i < 2; i++) {
-    refs[i] = ref_of(kernels[i]);
-    if (i >= n) continue;
+  *out = (rig_code){.variant = v, .refs = {ref_of(kernels[0]), ref_of(kernels[1])}};
+  for (size_t i = 0; i < n; i++) {
     ok(mlaf_gen_render(r->gen, kernels[i], "gfx942", &sources[i], hash, &err), err);
     jobs[i] = (mlaf_compile_job){
         .source = sources[i], .options = options, .target = "gfx942", .name = kernels[i]->symbol};
@@ -123,18 +121,35 @@ mlaf_loaded *rig_load(rig *r, const mlaf_problem *p, const mlaf_variant *v) {
     if (jobs[i].status) fail_msg("%s: %s", kernels[i]->params, jobs[i].log ? jobs[i].log : mlaf_status_text(jobs[i].status));
     require_clean(kernels[i], &jobs[i]);
   }
-  mlaf_loaded *loaded = NULL;
-  mlaf_loaded_desc desc = {.name = v->name, .decode = &refs[0], .decode_code = {jobs[0].code, jobs[0].code_size},
-                           .combine = &refs[1], .combine_code = {jobs[1].code, jobs[1].code_size}, .splits = v->splits};
-  ok(mlaf_loaded_open(r->dev, p, &desc, &loaded, &err), err);
   for (size_t i = 0; i < n; i++) {
+    out->code[i] = (mlaf_code){jobs[i].code, jobs[i].code_size};
+    jobs[i].code = NULL;
     mlaf_compile_job_clear(&jobs[i]);
     free(sources[i]);
   }
+}
+
+void rig_code_free(rig_code *c) {
+  for (int i = 0; i < 2; i++) free((void *)c->code[i].bytes);
+}
+
+mlaf_status rig_open_code(rig *r, const mlaf_problem *p, const rig_code *c, mlaf_loaded **out, mlaf_err *err) {
+  mlaf_loaded_desc desc = {.name = c->variant->name, .decode = &c->refs[0], .decode_code = c->code[0], .combine = &c->refs[1],
+                           .combine_code = c->code[1], .splits = c->variant->splits};
+  return mlaf_loaded_open(r->dev, p, &desc, out, err);
+}
+
+mlaf_loaded *rig_load(rig *r, const mlaf_problem *p, const mlaf_variant *v) {
+  rig_code code;
+  mlaf_loaded *loaded = NULL;
+  mlaf_err err = {MLAF_OK, ""};
+  rig_build(r, v, &code);
+  ok(rig_open_code(r, p, &code, &loaded, &err), err);
+  rig_code_free(&code);
   return loaded;
 }
 
-rig_output rig_run(rig *r, const mlaf_loaded *l, const mlaf_testcase *t, uint32_t splits) {
+mlaf_status rig_try(rig *r, const mlaf_loaded *l, const mlaf_testcase *t, uint32_t splits, rig_output *result, mlaf_err *fault) {
   const mlaf_batch *x = &t->batch;
   const size_t rows = (size_t)x->total_q * (size_t)x->problem.heads, o_bytes = rows * (size_t)x->problem.rank * 2;
   rig_output out = {malloc(o_bytes), malloc(rows * 4), rows};
@@ -167,11 +182,19 @@ rig_output rig_run(rig *r, const mlaf_loaded *l, const mlaf_testcase *t, uint32_
     if (all[i].size)
       ok(mlaf_buffers_add(&set, all[i].name, all[i].input, all[i].size, 0xff, all[i].to == &args.workspace, all[i].to, &err),
          err);
-  ok(mlaf_loaded_launch(l, splits, &args, NULL, &err), err);
-  ok(mlaf_ops(r->dev)->sync(r->dev, NULL, &err), err);
+  mlaf_status st = mlaf_loaded_launch(l, splits, &args, NULL, fault);
+  if (!st) st = mlaf_ops(r->dev)->sync(r->dev, NULL, fault);
   ok(mlaf_ops(r->dev)->mem_read(r->dev, out.o, args.o, o_bytes, &err), err);
   ok(mlaf_ops(r->dev)->mem_read(r->dev, out.lse, args.lse, rows * 4, &err), err);
   mlaf_buffers_free(&set);
+  *result = out;
+  return st;
+}
+
+rig_output rig_run(rig *r, const mlaf_loaded *l, const mlaf_testcase *t, uint32_t splits) {
+  rig_output out;
+  mlaf_err err = {MLAF_OK, ""};
+  ok(rig_try(r, l, t, splits, &out, &err), err);
   return out;
 }
 

@@ -32,7 +32,17 @@ void rig_candidates_free(rig_candidates *c);
 /* Compile the kernels of all these variants at once, over the worker pool: rig_load then finds them in the cache. */
 void rig_compile(rig *r, const mlaf_variant *const *v, size_t n);
 
-/* Compile both kernels, require scratch 0, no spills and the budgeted LDS, and load. */
+/* The code objects of a variant: decode, combine (bytes NULL: none). */
+typedef struct rig_code {
+  const mlaf_variant *variant;
+  mlaf_kernel_ref refs[2];
+  mlaf_code code[2];
+} rig_code;
+/* Compile both kernels, require scratch 0, no spills and the budgeted LDS. */
+void rig_build(rig *r, const mlaf_variant *v, rig_code *out);
+void rig_code_free(rig_code *c);
+mlaf_status rig_open_code(rig *r, const mlaf_problem *p, const rig_code *c, mlaf_loaded **out, mlaf_err *err);
+/* Both at once. */
 mlaf_loaded *rig_load(rig *r, const mlaf_problem *p, const mlaf_variant *v);
 
 typedef struct rig_output {
@@ -40,7 +50,9 @@ typedef struct rig_output {
   float *lse;  /* [T, H] */
   size_t rows;
 } rig_output;
-/* Run on `x` with `splits` splits; asserts success. x must be in a combined cache whose `ckv` has ckv_count elements. */
+/* Run on `x` with `splits` splits. x must be in a combined cache whose `ckv` has ckv_count elements. rig_run asserts success;
+ * rig_try returns the launch's status and error. The output must be freed either way. */
+mlaf_status rig_try(rig *r, const mlaf_loaded *l, const mlaf_testcase *t, uint32_t splits, rig_output *result, mlaf_err *fault);
 rig_output rig_run(rig *r, const mlaf_loaded *l, const mlaf_testcase *t, uint32_t splits);
 void rig_output_free(rig_output *o);
 
