@@ -5,8 +5,12 @@
 
 #include "emu/emu.h"
 
-enum { EMU_CLOCK_OPS = 64, EMU_CLOCK_LDS = 16 /* slots an LDS access takes, 64 clk */,
-       EMU_CLOCK_LDS_ORDER = 4 /* the LDS serves accesses issued this far apart in the order of their issue */, EMU_CLOCK_VMEM = 150 };
+enum {
+  EMU_CLOCK_OPS = 64,
+  EMU_CLOCK_LDS = 16,      /* slots an LDS access takes, 64 clk */
+  EMU_CLOCK_LDS_ORDER = 4, /* the LDS serves accesses issued this far apart in the order of their issue */
+  EMU_CLOCK_VMEM = 150
+};
 
 typedef struct emu_clock {
   uint64_t now;

@@ -91,7 +91,7 @@ struct emu_inst {
 /* MODE bits that arithmetic looks at. */
 enum {
   EMU_MODE_ROUND = 0xf, EMU_MODE_DENORM32 = 0x30, EMU_MODE_DENORM16_64 = 0xc0, EMU_MODE_DX10_CLAMP = 0x100,
-  EMU_MODE_IEEE = 0x200, EMU_MODE_GPR_IDX = 1 << 27
+  EMU_MODE_IEEE = 0x200, EMU_MODE_GPR_IDX = 1 << 27, EMU_MODE_VSKIP = 1 << 28
 };
 
 typedef enum emu_wave_state { EMU_RUNNING, EMU_AT_BARRIER, EMU_ENDED, EMU_FAULTED } emu_wave_state;
@@ -133,7 +133,7 @@ struct emu_wave {
   void *hazard;                    /* hazard.c */
   void *timing;                    /* timing.c */
   struct emu_clock *clock;         /* clock.h; NULL: time forgives nothing */
-  emu_inst *indexed;               /* gpr_idx.c: instructions with M0 added to their registers, NULL before the first */
+  emu_inst *indexed;               /* mode.c: instructions with M0 added to their registers, NULL before the first */
   uint32_t n_indexed;
 };
 
@@ -232,9 +232,9 @@ const emu_op *emu_ops_valu(void);
 /* After parsing an MFMA: fill passes, check operand widths and even alignment. */
 bool emu_mfma_bind(emu_inst *in, mlaf_err *err);
 
-/* --- gpr_idx.c: in VGPR indexing mode (MODE.gpr_idx_en), the instruction with M0 added to its registers. NULL after
+/* --- mode.c: what MODE.gpr_idx_en and MODE.vskip make of an instruction: M0 added to its registers, or nothing. NULL after
  * emu_fault. Good for the next 64 instructions of the wave. */
-const emu_inst *emu_gpr_indexed(emu_wave *w, const emu_inst *in);
+const emu_inst *emu_mode_changed(emu_wave *w, const emu_inst *in);
 
 /* --- hazard.c: the parser calls bind on every instruction it understood --- */
 void emu_hazard_bind(emu_inst *in);

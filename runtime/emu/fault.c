@@ -40,9 +40,10 @@ bool emu_vreg_bad(emu_wave *w, unsigned reg, uint64_t lanes) {
   char name[16];
   vreg_name(reg, name);
   if (w->v_vm[reg] > w->vm_done) {
-    if (!in_flight(w, emu_clock_vm_done(w, w->v_vm[reg]), "%s is used while a vector-memory load to it is in flight: %u younger"
-                   " vector-memory instruction(s) are allowed to be outstanding, so 's_waitcnt vmcnt(%u)' or less must come first",
-                   name, w->vm_issued - w->v_vm[reg], w->vm_issued - w->v_vm[reg])) return false;
+    uint32_t younger = w->vm_issued - w->v_vm[reg];
+    if (!in_flight(w, emu_clock_vm_done(w, w->v_vm[reg]), "%s is used while a vector-memory load to it is in flight:"
+                   " %u younger vector-memory instruction(s) are allowed to be outstanding, so 's_waitcnt vmcnt(%u)' or"
+                   " less must come first", name, younger, younger)) return false;
     w->v_vm[reg] = 0;
   }
   if (w->v_lgkm[reg] > w->lgkm_done) {
@@ -52,8 +53,9 @@ bool emu_vreg_bad(emu_wave *w, unsigned reg, uint64_t lanes) {
   }
   uint64_t missing = lanes & ~w->v_init[reg];
   if (!missing) return true;
-  if (!emu_broken(w, EMU_RULE_REGISTERS, __builtin_ctzll(missing), "read of uninitialised register %s (%d of the %d lanes"
-                  " read were never written)", name, __builtin_popcountll(missing), __builtin_popcountll(lanes))) return false;
+  if (!emu_broken(w, EMU_RULE_REGISTERS, __builtin_ctzll(missing), "read of uninitialised register %s (%d of the %d"
+                  " lanes read were never written)", name, __builtin_popcountll(missing), __builtin_popcountll(lanes)))
+    return false;
   for (int l = 0; l < EMU_LANES; l++)
     if (missing >> l & 1) w->v[reg][l] = ~0u;
   w->v_init[reg] |= missing;
@@ -73,8 +75,8 @@ bool emu_sreg_bad(emu_wave *w, unsigned reg) {
   char name[16];
   sreg_name(reg, name);
   if (w->s_lgkm[reg] > w->smem_done) {
-    if (!in_flight(w, emu_clock_smem_done(w), "%s is used while a scalar load to it is in flight: scalar loads return in any"
-                   " order, so only 's_waitcnt lgkmcnt(0)' covers it", name)) return false;
+    if (!in_flight(w, emu_clock_smem_done(w), "%s is used while a scalar load to it is in flight: scalar loads return"
+                   " in any order, so only 's_waitcnt lgkmcnt(0)' covers it", name)) return false;
     w->s_lgkm[reg] = 0;
   }
   if (w->s_init[reg]) return true;

@@ -162,7 +162,8 @@ static bool own_dma_done(emu_wave *w, int lane, uint32_t byte, emu_lds_kind kind
   static const char what[] = "%s of LDS byte 0x%x while this wave's own direct-to-LDS load at pc 0x%x is in flight: "
                              "s_waitcnt vmcnt must cover it first";
   unsigned pc = op ? op->inst->pc : 0;
-  if (w->clock && op && op->at + EMU_CLOCK_VMEM > w->clock->now) return emu_fault(w, lane, what, kind_names[kind], byte, pc);
+  bool early = w->clock && op && op->at + EMU_CLOCK_VMEM > w->clock->now;
+  if (early) return emu_fault(w, lane, what, kind_names[kind], byte, pc);
   if (!emu_broken(w, EMU_RULE_WAITCNT, lane, what, kind_names[kind], byte, pc)) return false;
   l->dma[byte / 4] = 0;
   return true;

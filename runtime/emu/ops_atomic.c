@@ -1,6 +1,7 @@
 /* What atomics compute. Float additions keep subnormals and round to nearest even; packed halves are added one by one. */
 #pragma GCC optimize("fp-contract=off")
 #include <math.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "emu/vmem.h"
@@ -82,4 +83,17 @@ uint64_t emu_atomic_apply(emu_atomic op, unsigned words, uint64_t mem, uint64_t 
       break;
   }
   return r & mask;
+}
+
+uint64_t emu_atomic_memory(emu_atomic op, unsigned words, uint64_t addr, uint64_t data, uint64_t cmp) {
+  if (words == 1) {
+    uint32_t *m = (uint32_t *)(uintptr_t)addr, old = __atomic_load_n(m, __ATOMIC_RELAXED);
+    while (!__atomic_compare_exchange_n(m, &old, (uint32_t)emu_atomic_apply(op, 1, old, data, cmp), false, __ATOMIC_SEQ_CST,
+                                        __ATOMIC_RELAXED)) {}
+    return old;
+  }
+  uint64_t *m = (uint64_t *)(uintptr_t)addr, old = __atomic_load_n(m, __ATOMIC_RELAXED);
+  while (!__atomic_compare_exchange_n(m, &old, emu_atomic_apply(op, 2, old, data, cmp), false, __ATOMIC_SEQ_CST,
+                                      __ATOMIC_RELAXED)) {}
+  return old;
 }

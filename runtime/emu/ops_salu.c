@@ -275,6 +275,7 @@ const emu_op emu_ops_salu[] = {
   {"s_getreg_b32", emu_s_getreg, EMU_C_SALU, 0, 0, NULL},
   {"s_setreg_b32", emu_s_setreg, EMU_C_SALU, 0, 0, NULL},
   {"s_setreg_imm32_b32", emu_s_setreg, EMU_C_SALU, 0, 0, NULL},
+  {"s_setvskip", emu_s_setvskip, EMU_C_SALU, 0, 0, NULL},
   {"s_set_gpr_idx_on", emu_s_set_gpr_idx, EMU_C_SALU, EMU_GPR_IDX_ON, 0, NULL},
   {"s_set_gpr_idx_off", emu_s_set_gpr_idx, EMU_C_SALU, EMU_GPR_IDX_OFF, 0, NULL},
   {"s_set_gpr_idx_mode", emu_s_set_gpr_idx, EMU_C_SALU, EMU_GPR_IDX_MODE, 0, NULL},

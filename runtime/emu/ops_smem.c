@@ -1,13 +1,14 @@
-/* Scalar memory: loads, the clock, cache control. A load's registers are unreadable until lgkmcnt(0). */
+/* Scalar memory: loads, stores, atomics, the clock, cache control. A load's registers are unreadable until lgkmcnt(0). */
 #include <string.h>
 
 #include "emu/emu.h"
+#include "emu/vmem.h"
 
 /* Mark n destination registers as loaded by the newest scalar operation. Two loads in flight to one register are a
  * race, because scalar loads return in any order. */
-static bool load_done(emu_wave *w, const emu_inst *in, const uint32_t *data, unsigned n) {
-  unsigned reg = in->dst[0].reg;
-  if (in->dst[0].kind != EMU_O_SREG || reg + n > EMU_SREGS || in->dst[0].count != n)
+static bool load_into(emu_wave *w, const emu_operand *dst, const uint32_t *data, unsigned n) {
+  unsigned reg = dst->reg;
+  if (dst->kind != EMU_O_SREG || reg + n > EMU_SREGS || dst->count != n)
     return emu_fault(w, -1, "scalar load of %u dwords into an operand that does not hold them", n);
   w->smem_issued++;
   for (unsigned i = 0; i < n; i++) {
@@ -17,15 +18,21 @@ static bool load_done(emu_wave *w, const emu_inst *in, const uint32_t *data, uns
   return true;
 }
 
-/* Byte offset of the last operands: an immediate, a register, or a register plus offset:imm. */
-static bool read_offset(emu_wave *w, const emu_inst *in, int64_t *out) {
+static bool load_done(emu_wave *w, const emu_inst *in, const uint32_t *data, unsigned n) {
+  return load_into(w, &in->dst[0], data, n);
+}
+
+/* Byte offset behind the base, which is operand i: an immediate, a register, or a register plus offset:imm. */
+static bool offset_behind(emu_wave *w, const emu_inst *in, int i, int64_t *out) {
   uint32_t reg;
-  if (in->n_src < 2) return emu_fault(w, -1, "scalar load without an offset operand");
-  if (in->src[1].kind == EMU_O_CONST) *out = (int64_t)in->src[1].value;
-  else if (!emu_sread32(w, &in->src[1], &reg)) return false;
+  if (in->n_src < i + 2) return emu_fault(w, -1, "scalar memory access without an offset operand");
+  if (in->src[i + 1].kind == EMU_O_CONST) *out = (int64_t)in->src[i + 1].value;
+  else if (!emu_sread32(w, &in->src[i + 1], &reg)) return false;
   else *out = (int64_t)reg + in->offset;
   return true;
 }
+
+static bool read_offset(emu_wave *w, const emu_inst *in, int64_t *out) { return offset_behind(w, in, 0, out); }
 
 static bool s_load(emu_wave *w, const emu_inst *in) {
   uint64_t base;
@@ -61,6 +68,52 @@ static bool s_buffer_load(emu_wave *w, const emu_inst *in) {
   return load_done(w, in, data, n);
 }
 
+/* Stores and atomics: operand 0 is the data, 1 the base. They count in lgkmcnt like loads do. */
+static uint8_t *data_place(emu_wave *w, const emu_inst *in, unsigned bytes) {
+  uint64_t base = 0;
+  int64_t offset = 0;
+  char why[256];
+  if (!emu_sread64(w, &in->src[1], &base) || !offset_behind(w, in, 1, &offset)) return NULL;
+  uint64_t address = (base + (uint64_t)offset) & ~UINT64_C(3);
+  uint8_t *p = emu_mem_at(w->group->dev, address, bytes, why, sizeof why);
+  if (!p) emu_fault(w, -1, "scalar store or atomic of %u bytes at 0x%llx: %s", bytes, (unsigned long long)address, why);
+  return p;
+}
+
+static bool s_store(emu_wave *w, const emu_inst *in) {
+  unsigned n = in->dwords;
+  if (in->src[0].kind != EMU_O_SREG || in->src[0].count != n)
+    return emu_fault(w, -1, "scalar store of %u dwords from an operand that does not hold them", n);
+  if (!emu_sreg_check(w, in->src[0].reg, n)) return false;
+  uint8_t *p = data_place(w, in, 4 * n);
+  if (!p) return false;
+  memcpy(p, &w->s[in->src[0].reg], 4 * n);
+  w->smem_issued++;
+  return true;
+}
+
+/* With glc the old value comes back to the data register. Compare-and-swap: new value, then comparand. */
+static bool s_atomic(emu_wave *w, const emu_inst *in) {
+  unsigned words = in->dwords, n = emu_atomic_operands((emu_atomic)in->dtype), reg = in->src[0].reg;
+  uint64_t value[2] = {0, 0};
+  if (in->src[0].kind != EMU_O_SREG || in->src[0].count != words * n)
+    return emu_fault(w, -1, "scalar atomic on an operand of another size");
+  if (!emu_sreg_check(w, reg, words * n)) return false;
+  memcpy(value, &w->s[reg], 4 * words);
+  if (n == 2) memcpy(&value[1], &w->s[reg + words], 4 * words);
+  uint8_t *p = data_place(w, in, 4 * words);
+  if (!p) return false;
+  uint64_t at = (uint64_t)(uintptr_t)p;
+  if (at % (4 * words)) return emu_fault(w, -1, "scalar atomic at 0x%llx is not aligned", (unsigned long long)at);
+  uint64_t old = emu_atomic_memory((emu_atomic)in->dtype, words, at, value[0], value[1]);
+  const uint32_t data[2] = {(uint32_t)old, (uint32_t)(old >> 32)};
+  emu_operand dst = in->src[0];
+  dst.count = (uint8_t)words;
+  if (in->flags & EMU_F_SC0) return load_into(w, &dst, data, words);
+  w->smem_issued++;
+  return true;
+}
+
 /* A clock that moves with execution and is the same in every run: the wave's own issue clock. */
 static bool s_memtime(emu_wave *w, const emu_inst *in) {
   uint64_t clock = w->wait_states * 4;
@@ -74,11 +127,18 @@ static bool cache_control(emu_wave *w, const emu_inst *in) { return true; }
 
 #define LOAD(name, n) {name, s_load, EMU_C_SMEM, 0, n, NULL}
 #define BUFFER(name, n) {name, s_buffer_load, EMU_C_SMEM, 0, n, NULL}
+#define STORE(name, n) {name, s_store, EMU_C_SMEM, 0, n, NULL}
+#define ATOMIC(name, op) \
+  {"s_atomic_" name, s_atomic, EMU_C_SMEM, op, 1, NULL}, {"s_atomic_" name "_x2", s_atomic, EMU_C_SMEM, op, 2, NULL}
 const emu_op emu_ops_smem[] = {
   LOAD("s_load_dword", 1), LOAD("s_load_dwordx2", 2), LOAD("s_load_dwordx4", 4), LOAD("s_load_dwordx8", 8),
   LOAD("s_load_dwordx16", 16),
   BUFFER("s_buffer_load_dword", 1), BUFFER("s_buffer_load_dwordx2", 2), BUFFER("s_buffer_load_dwordx4", 4),
   BUFFER("s_buffer_load_dwordx8", 8), BUFFER("s_buffer_load_dwordx16", 16),
+  STORE("s_store_dword", 1), STORE("s_store_dwordx2", 2), STORE("s_store_dwordx4", 4),
+  ATOMIC("swap", EMU_SWAP), ATOMIC("cmpswap", EMU_CMPSWAP), ATOMIC("add", EMU_ADD), ATOMIC("sub", EMU_SUB),
+  ATOMIC("smin", EMU_SMIN), ATOMIC("umin", EMU_UMIN), ATOMIC("smax", EMU_SMAX), ATOMIC("umax", EMU_UMAX),
+  ATOMIC("and", EMU_AND), ATOMIC("or", EMU_OR), ATOMIC("xor", EMU_XOR), ATOMIC("inc", EMU_INC), ATOMIC("dec", EMU_DEC),
   {"s_memtime", s_memtime, EMU_C_SMEM, 0, 2, NULL},
   {"s_memrealtime", s_memtime, EMU_C_SMEM, 0, 2, NULL},
   {"s_dcache_inv", cache_control, EMU_C_NOP, 0, 0, NULL},

@@ -302,19 +302,6 @@ static bool exec_store(emu_wave *w, const emu_inst *in) {
   return true;
 }
 
-static uint64_t swap_memory(emu_atomic op, unsigned words, uint64_t addr, uint64_t data, uint64_t cmp) {
-  if (words == 1) {
-    uint32_t *m = (uint32_t *)(uintptr_t)addr, old = __atomic_load_n(m, __ATOMIC_RELAXED);
-    while (!__atomic_compare_exchange_n(m, &old, (uint32_t)emu_atomic_apply(op, 1, old, data, cmp), false, __ATOMIC_SEQ_CST,
-                                        __ATOMIC_RELAXED)) {}
-    return old;
-  }
-  uint64_t *m = (uint64_t *)(uintptr_t)addr, old = __atomic_load_n(m, __ATOMIC_RELAXED);
-  while (!__atomic_compare_exchange_n(m, &old, emu_atomic_apply(op, 2, old, data, cmp), false, __ATOMIC_SEQ_CST,
-                                      __ATOMIC_RELAXED)) {}
-  return old;
-}
-
 static uint64_t lane_value(const emu_wave *w, unsigned reg, unsigned words, int l) {
   return words == 2 ? (uint64_t)w->v[reg + 1][l] << 32 | w->v[reg][l] : w->v[reg][l];
 }
@@ -337,7 +324,7 @@ static bool exec_atomic(emu_wave *w, const emu_inst *in) {
     if (p.whole >> l & 1) {
       if (p.addr[l] % bytes) return emu_fault(w, l, "atomic at 0x%" PRIx64 " is not aligned to %u bytes", p.addr[l], bytes);
       uint64_t cmp = n_data == 2 ? lane_value(w, data->reg + words, words, l) : 0;
-      old = swap_memory((emu_atomic)in->dtype, words, p.addr[l], lane_value(w, data->reg, words, l), cmp);
+      old = emu_atomic_memory((emu_atomic)in->dtype, words, p.addr[l], lane_value(w, data->reg, words, l), cmp);
     }
     if (!rtn) continue;
     w->v[in->dst[0].reg][l] = (uint32_t)old;

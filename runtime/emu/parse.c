@@ -114,7 +114,7 @@ static int count_dsts(const emu_op *op, const emu_inst *in) {
   const char *m = op->mnemonic;
   switch ((emu_class)op->cls) {
     case EMU_C_SALU:
-      return !starts(m, "s_cmp") && !starts(m, "s_bitcmp") && !starts(m, "s_setreg") && !starts(m, "s_set_gpr") &&
+      return !starts(m, "s_cmp") && !starts(m, "s_bitcmp") && !starts(m, "s_set") && /* s_setreg, s_set_gpr_idx, s_setvskip */
              in->n_src > 0;
     case EMU_C_SMEM: return starts(m, "s_load") || starts(m, "s_buffer_load") || starts(m, "s_mem") ||
                             starts(m, "s_scratch_load");

@@ -35,7 +35,8 @@ static bool parse_quad_perm(const char *s, emu_inst *in) {
 
 /* Words that are one flag, or one DPP control without a number. */
 static const struct { const char *word; uint32_t flag; uint16_t dpp; } plain[] = {
-  {"sc0", EMU_F_SC0, 0},   {"sc1", EMU_F_SC1, 0},       {"nt", EMU_F_NT, 0},       {"lds", EMU_F_LDS, 0},
+  {"sc0", EMU_F_SC0, 0},   {"glc", EMU_F_SC0, 0} /* scalar memory's name for it */,
+    {"sc1", EMU_F_SC1, 0},       {"nt", EMU_F_NT, 0},       {"lds", EMU_F_LDS, 0},
   {"gds", EMU_F_GDS, 0},   {"offen", EMU_F_OFFEN, 0},   {"idxen", EMU_F_IDXEN, 0}, {"clamp", EMU_F_CLAMP, 0},
   {"row_mirror", 0, 0x140}, {"row_half_mirror", 0, 0x141},
 };

@@ -27,7 +27,8 @@ bool emu_s_getreg(emu_wave *w, const emu_inst *in);
 bool emu_s_setreg(emu_wave *w, const emu_inst *in);
 bool emu_s_sendmsg(emu_wave *w, const emu_inst *in);
 
-bool emu_s_set_gpr_idx(emu_wave *w, const emu_inst *in); /* gpr_idx.c; dtype: which of the four */
+bool emu_s_setvskip(emu_wave *w, const emu_inst *in);
+bool emu_s_set_gpr_idx(emu_wave *w, const emu_inst *in); /* mode.c; dtype: which of the four */
 
 enum { EMU_GPR_IDX_ON, EMU_GPR_IDX_OFF, EMU_GPR_IDX_MODE, EMU_GPR_IDX_IDX };
 enum { EMU_CB_SCC0, EMU_CB_SCC1, EMU_CB_VCCZ, EMU_CB_VCCNZ, EMU_CB_EXECZ, EMU_CB_EXECNZ };

@@ -44,8 +44,8 @@ static void count(emu_wave *w, emu_rule rule, const char *what) {
   if (!all) return;
   pthread_mutex_lock(&all->lock);
   if (all->count[rule]++ == 0)
-    snprintf(all->first[rule], sizeof all->first[rule], "%s (pc 0x%x: '%s', workgroup (%u,%u,%u), wave %d)", what, w->inst->pc,
-             w->inst->text, w->group->id[0], w->group->id[1], w->group->id[2], w->index);
+    snprintf(all->first[rule], sizeof all->first[rule], "%s (pc 0x%x: '%s', workgroup (%u,%u,%u), wave %d)", what,
+             w->inst->pc, w->inst->text, w->group->id[0], w->group->id[1], w->group->id[2], w->index);
   pthread_mutex_unlock(&all->lock);
 }
 

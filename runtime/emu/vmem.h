@@ -13,5 +13,7 @@ typedef enum emu_atomic {
 unsigned emu_atomic_operands(emu_atomic op);
 /* The new memory value; `cmp` is used by compare-and-swap only. words is 1 or 2 dwords. */
 uint64_t emu_atomic_apply(emu_atomic op, unsigned words, uint64_t mem, uint64_t data, uint64_t cmp);
+/* Apply it to memory, atomically among the host's threads; the old value. `addr` is aligned. */
+uint64_t emu_atomic_memory(emu_atomic op, unsigned words, uint64_t addr, uint64_t data, uint64_t cmp);
 
 #endif

@@ -113,7 +113,7 @@ static void run_slice(emu_wave *w, int slice, uint64_t max_insts) {
     const emu_inst *in = w->next;
     w->inst = in;
     w->next = in + 1;
-    if (w->mode & EMU_MODE_GPR_IDX && !(in = emu_gpr_indexed(w, in))) return;
+    if (w->mode & (EMU_MODE_GPR_IDX | EMU_MODE_VSKIP) && !(in = emu_mode_changed(w, in))) return;
     if (!emu_hazard_before(w, in)) return;
     bool go = in->exec(w, in);
     if (w->state == EMU_FAULTED) return;
@@ -151,10 +151,10 @@ static bool check_split(emu_group *g) {
     else waits = &g->waves[i];
   }
   if (!ended || !g->split[0]) return true;
-  return emu_fault(&g->waves[waits->index], -1, "divergent barrier: wave %d waits at its %u. s_barrier while wave %d has ended after"
-                   " %llu; before, wave %d at pc 0x%x and wave %d at pc 0x%x passed one barrier together", waits->index,
-                   g->epoch + 1, ended->index, (unsigned long long)ended->counts.barriers, g->split_wave[0], g->split[0]->pc,
-                   g->split_wave[1], g->split[1]->pc);
+  return emu_fault(&g->waves[waits->index], -1, "divergent barrier: wave %d waits at its %u. s_barrier while wave %d has"
+                   " ended after %llu; before, wave %d at pc 0x%x and wave %d at pc 0x%x passed one barrier together",
+                   waits->index, g->epoch + 1, ended->index, (unsigned long long)ended->counts.barriers, g->split_wave[0],
+                   g->split[0]->pc, g->split_wave[1], g->split[1]->pc);
 }
 
 /* Every live wave stands at a barrier. */

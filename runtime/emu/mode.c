@@ -1,6 +1,11 @@
-/* VGPR indexing mode: between s_set_gpr_idx_on and s_set_gpr_idx_off, VALU instructions add M0[7:0] to the vector registers
+/* Two bits of MODE that change what instructions do.
+ *
+ * VGPR indexing mode: between s_set_gpr_idx_on and s_set_gpr_idx_off, VALU instructions add M0[7:0] to the vector registers
  * that M0[15:12] names (bits src0, src1, src2, dst). Memory instructions are not affected; what AMD leaves open (matrix and
- * lane-access instructions, a destination that is also read) is a named fault. */
+ * lane-access instructions, a destination that is also read) is a named fault.
+ *
+ * Vector skip: between an s_setvskip of a 1 and one of a 0, vector instructions of every kind are issued but do nothing,
+ * and count in no counter. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,7 +22,7 @@ static bool add_index(emu_wave *w, emu_operand *o, unsigned index) {
   return true;
 }
 
-const emu_inst *emu_gpr_indexed(emu_wave *w, const emu_inst *in) {
+static const emu_inst *indexed(emu_wave *w, const emu_inst *in) {
   if (in->cls != EMU_C_VALU && in->cls != EMU_C_TRANS && in->cls != EMU_C_MFMA) return in;
   unsigned index = w->s[EMU_M0] & 0xff, which = w->s[EMU_M0] >> 12 & 15;
   const emu_valu_op *op = in->cls == EMU_C_MFMA ? NULL : in->aux;
@@ -38,6 +43,15 @@ const emu_inst *emu_gpr_indexed(emu_wave *w, const emu_inst *in) {
   return copy;
 }
 
+static bool nothing(emu_wave *w, const emu_inst *in) { return true; }
+static const emu_inst skipped = {
+  .exec = nothing, .mnemonic = "v_nop", .text = "skipped vector instruction", .size = 4, .cls = EMU_C_NOP};
+
+const emu_inst *emu_mode_changed(emu_wave *w, const emu_inst *in) {
+  if (w->mode & EMU_MODE_VSKIP && in->cls >= EMU_C_VALU && in->cls <= EMU_C_DS_OTHER) return &skipped;
+  return w->mode & EMU_MODE_GPR_IDX ? indexed(w, in) : in;
+}
+
 /* M0 holds the index and the mask; the rest of it stays. */
 static void set_m0(emu_wave *w, uint32_t mask, uint32_t value) {
   w->s[EMU_M0] = (w->s[EMU_M0] & ~mask) | (value & mask);
@@ -54,5 +68,12 @@ bool emu_s_set_gpr_idx(emu_wave *w, const emu_inst *in) {
   if (has_mask) set_m0(w, 0xf000, in->imm << 12);
   if (in->dtype == EMU_GPR_IDX_ON) w->mode |= EMU_MODE_GPR_IDX;
   if (in->dtype == EMU_GPR_IDX_OFF) w->mode &= ~(uint32_t)EMU_MODE_GPR_IDX;
+  return true;
+}
+
+bool emu_s_setvskip(emu_wave *w, const emu_inst *in) {
+  uint32_t word, bit;
+  if (!emu_sread32(w, &in->src[0], &word) || !emu_sread32(w, &in->src[1], &bit)) return false;
+  w->mode = (w->mode & ~(uint32_t)EMU_MODE_VSKIP) | (word >> (bit & 31) & 1 ? EMU_MODE_VSKIP : 0);
   return true;
 }
