@@ -13,6 +13,8 @@ static const cli_opt tune_options[] = {SHAPE,        O_DEVICE,         O_DB,    
 static const cli_opt verify_options[] = {SHAPE,     O_DEVICE, O_DB,     O_CACHE, O_SEED, O_JOBS, O_MAX_CANDIDATES,
                                          O_VARIANT, O_ALL,    O_INJECT, COMMON,  O_COUNT};
 static const cli_opt bench_options[] = {SHAPE, O_DEVICE, O_DB, O_CACHE, O_SEED, O_VARIANT, COMMON, O_COUNT};
+static const cli_opt profile_options[] = {SHAPE, O_DEVICE, O_DB,  O_CACHE, O_SEED, O_VARIANT, O_CODE, O_ARGS,
+                                          O_ALL, O_TOP,    O_TRACE, COMMON,  O_COUNT};
 static const cli_opt generate_options[] = {SHAPE, O_TARGET, O_VARIANT, O_OUT, COMMON, O_COUNT};
 static const cli_opt compile_options[] = {SHAPE, O_TARGET,   O_CACHE, O_JOBS, O_VARIANT,
                                           O_OUT, O_EVIDENCE, COMMON,  O_COUNT};
@@ -31,6 +33,11 @@ const cli_command mlaf_cli_commands[] = {
      mlaf_cli_verify},
     {"bench", "[PROBLEM] [OPTIONS]", "time the planned variant and put a roofline beside it", NULL, bench_options, true,
      1, mlaf_cli_bench},
+    {"profile", "[PROBLEM] [OPTIONS]", "show where the cycles of a launch go, by the emulator's timing model",
+     "Of the planned variant, or --variant, or any kernel with --code and --args. Annotates the hot path; --all the "
+     "whole\n"
+     "kernel, --top N the N most expensive instructions. Everything it prints is modelled (docs/profile.md).",
+     profile_options, true, 1, mlaf_cli_profile},
     {"generate", "[PROBLEM] [OPTIONS]", "render kernel sources; needs neither a device nor a compiler",
      "With --out DIR one file a kernel and manifest.tsv with its hashes; without, and with one kernel, the source on "
      "stdout.\n"

@@ -20,7 +20,8 @@ enum { CLI_OK = 0, CLI_FINDINGS = 1, CLI_USAGE = 2, CLI_ENVIRONMENT = 3, CLI_INT
 typedef enum cli_opt {
   O_HEADS, O_RANK, O_ROPE, O_Q_LEN, O_BATCH, O_CTX, O_PAGE_SIZE, O_CAUSAL, O_DTYPE, O_MODEL, O_TP, O_DEVICE, O_TARGET, O_DB,
   O_CACHE, O_GEN_ROOT, O_SEED, O_JOBS, O_TIME_LIMIT, O_MAX_CANDIDATES, O_RESUME, O_NO_RESUME, O_DRY_RUN, O_VARIANT, O_ALL,
-  O_INJECT, O_OUT, O_EVIDENCE, O_MISSES, O_SAMPLES, O_DEVICE_ID, O_VERBOSE, O_JSON, O_HELP, O_COUNT
+  O_INJECT, O_OUT, O_EVIDENCE, O_MISSES, O_SAMPLES, O_DEVICE_ID, O_CODE, O_ARGS, O_TOP, O_TRACE,
+  O_VERBOSE, O_JSON, O_HELP, O_COUNT
 } cli_opt;
 
 typedef struct cli cli;
@@ -121,8 +122,35 @@ typedef struct cli_kernel {
 mlaf_status mlaf_cli_kernels(cli *c, mlaf_gen *g, const char *target, const cli_variants *v, cli_kernel **out, size_t *n);
 void mlaf_cli_kernels_free(cli_kernel *k, size_t n);
 
+/* --- subject.c --- */
+/* The variant that a command runs, loaded, and where it comes from. */
+typedef struct cli_subject {
+  struct mlaf_loaded *loaded;
+  char variant[256];
+  const char *rung, *source;
+  char *notes;
+  int compiles;  /* compiler runs it took to have it loaded */
+  double plan_s; /* wall clock from the problem to loaded kernels */
+} cli_subject;
+mlaf_status mlaf_cli_subject(cli *c, const mlaf_problem *p, mlaf_gen *g, cli_subject *out);
+void mlaf_cli_subject_clear(cli_subject *s);
+
+/* --- code_args.c --- */
+/* One launch of any code object, as a JSON text describes it: docs/profile.md. */
+typedef struct cli_code {
+  mlaf_device *dev;
+  struct mlaf_module *module;
+  void *buffers[64];
+  int n_buffers;
+  uint8_t args[4096];
+  mlaf_launch launch; /* args point into this struct: do not copy it */
+} cli_code;
+mlaf_status mlaf_cli_code_open(mlaf_device *dev, const char *code_path, const char *args_path, uint64_t seed,
+                               cli_code *out, mlaf_err *err);
+void mlaf_cli_code_close(cli_code *code);
+
 /* --- evidence.c --- */
-/* What one round of the hot loop is made of, read from the disassembly: see evidence.c. */
+/* What one round of the hot loop is made of: read from the disassembly, or counted while it ran in the emulator. */
 typedef struct cli_evidence {
   unsigned mfma, valu, ds, vmem, smem, salu, waitcnt, nop, barrier, branch;
   unsigned instructions;      /* of the round: the sum of the above and a few others */
@@ -130,14 +158,33 @@ typedef struct cli_evidence {
   unsigned loops;             /* in the kernel */
   unsigned start;             /* byte offset of the loop's header */
   unsigned load_bytes;        /* vector-memory loads of one wave in one round */
+  double other_per_mfma;      /* instructions of the round that are no MFMA, over those that are; 0 without MFMA */
+  bool executed;              /* counted by execution: averages, rounded */
 } cli_evidence;
 /* `text` is mlaf_disassemble's; `symbol` names no range there, so one kernel a code object is assumed. */
 bool mlaf_cli_evidence(const char *text, cli_evidence *out);
+struct emu_profile;
+/* The same from counts of executions: a round is what is executed at least half as often as the most executed MFMA. */
+void mlaf_cli_evidence_executed(const struct emu_profile *p, cli_evidence *out);
 
+/* --- evidence_run.c --- */
+typedef struct cli_rig cli_rig;
+/* An emulator with a small case of the problem in it: one request of 1024 tokens. E_ARG when no emulator is like `target`. */
+mlaf_status mlaf_cli_rig_open(const mlaf_problem *p, const char *target, const mlaf_log *log, uint64_t seed, cli_rig **out,
+                              mlaf_err *err);
+void mlaf_cli_rig_close(cli_rig *rig);
+/* Run a decode kernel once and count. */
+mlaf_status mlaf_cli_rig_count(cli_rig *rig, const mlaf_kernel_desc *desc, const void *code, size_t size, cli_evidence *out,
+                               mlaf_err *err);
+
+/* --- profile_trace.c --- */
+/* A Chrome trace of the waves of one CU, at most about 16 MB; one process per launch. */
+mlaf_status mlaf_cli_trace(const char *path, const struct emu_profile *p, size_t n, mlaf_err *err);
 /* --- the commands --- */
 int mlaf_cli_tune(cli *c);
 int mlaf_cli_verify(cli *c);
 int mlaf_cli_bench(cli *c);
+int mlaf_cli_profile(cli *c);
 int mlaf_cli_generate(cli *c);
 int mlaf_cli_compile(cli *c);
 int mlaf_cli_db(cli *c);

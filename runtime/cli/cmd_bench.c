@@ -4,54 +4,6 @@
 
 #include "cli/cli.h"
 #include "core/bench.h"
-#include "core/build.h"
-#include "core/planner.h"
-
-/* The variant under test and where it comes from. */
-typedef struct subject {
-  mlaf_loaded *loaded;
-  char variant[256];
-  const char *rung, *source;
-  char *notes;
-  int compiles;  /* compiler runs it took to have it loaded */
-  double plan_s; /* wall clock from the problem to loaded kernels */
-} subject;
-
-/* --variant: whatever the database says, so that two variants can be compared by hand. */
-static mlaf_status load_named(cli *c, const mlaf_problem *p, mlaf_gen *g, subject *s) {
-  cli_variants v = {NULL, 0, 0};
-  mlaf_build build = {.n = 0};
-  const double start = mlaf_now();
-  mlaf_status status = mlaf_cli_variants(c, g, p, mlaf_ctx_target(c->ctx), &v);
-  if (status == MLAF_OK) status = mlaf_build_init(&v.list[0], &build, &c->err);
-  if (status == MLAF_OK)
-    status = mlaf_build_now(&build, g, c->ctx->compiler, mlaf_ctx_target(c->ctx), true, &s->compiles, &c->err);
-  if (status == MLAF_OK) status = mlaf_build_load(&build, mlaf_ctx_device(c->ctx), p, &s->loaded, &c->err);
-  snprintf(s->variant, sizeof s->variant, "%s", build.name);
-  s->rung = "named";
-  s->plan_s = mlaf_now() - start;
-  s->source = "none";
-  mlaf_build_clear(&build);
-  mlaf_cli_variants_free(&v);
-  return status;
-}
-
-/* The same ladder a program's mlaf_plan_create climbs, so the figure is what that program gets. */
-static mlaf_status load_planned(cli *c, const mlaf_problem *p, subject *s) {
-  mlaf_planned planned;
-  mlaf_plan_opts opts = MLAF_PLAN_OPTS_INIT;
-  const double start = mlaf_now();
-  mlaf_status status = mlaf_planner_run(c->ctx, p, &opts, &planned, &c->err);
-  if (status != MLAF_OK) return status;
-  s->plan_s = mlaf_now() - start;
-  s->compiles = planned.compiles;
-  s->loaded = planned.loaded;
-  s->rung = mlaf_rung_name(planned.rung);
-  s->source = planned.source;
-  s->notes = planned.notes;
-  memcpy(s->variant, planned.variant, sizeof s->variant);
-  return MLAF_OK;
-}
 
 typedef struct figures {
   mlaf_timing timing;
@@ -60,7 +12,7 @@ typedef struct figures {
 } figures;
 
 /* Under the device lock, like the tuner: a bench beside a tuning run would spoil both. */
-static mlaf_status time_it(cli *c, const mlaf_problem *p, mlaf_gen *g, const subject *s, figures *f) {
+static mlaf_status time_it(cli *c, const mlaf_problem *p, mlaf_gen *g, const cli_subject *s, figures *f) {
   mlaf_bench *bench = NULL;
   mlaf_bench_opts opts = {.seed = mlaf_cli_seed(c)};
   int lock = -1;
@@ -76,7 +28,7 @@ static mlaf_status time_it(cli *c, const mlaf_problem *p, mlaf_gen *g, const sub
   return status;
 }
 
-static void print_json(const cli *c, const char *problem, const subject *s, const figures *f) {
+static void print_json(const cli *c, const char *problem, const cli_subject *s, const figures *f) {
   double floor_ns = f->memory_ns > f->compute_ns ? f->memory_ns : f->compute_ns;
   cJSON *e = mlaf_cli_event("bench");
   cJSON_AddStringToObject(e, "problem", problem);
@@ -95,7 +47,7 @@ static void print_json(const cli *c, const char *problem, const subject *s, cons
   mlaf_cli_emit(e);
 }
 
-static void print_text(const cli *c, const char *problem, const subject *s, const figures *f) {
+static void print_text(const cli *c, const char *problem, const cli_subject *s, const figures *f) {
   const mlaf_timing *t = &f->timing;
   bool memory = f->memory_ns > f->compute_ns;
   const char *how = t->source == MLAF_TIME_MODELLED ? "modelled" : "measured";
@@ -119,20 +71,19 @@ static void print_text(const cli *c, const char *problem, const subject *s, cons
 int mlaf_cli_bench(cli *c) {
   mlaf_problem p;
   mlaf_gen *g = NULL;
-  subject s = {.loaded = NULL};
+  cli_subject s = {.loaded = NULL};
   figures f = {.memory_ns = 0};
   char problem[MLAF_PROBLEM_TEXT_MAX];
   mlaf_status status = mlaf_cli_problem(c, &p);
   if (status == MLAF_OK) status = mlaf_cli_open(c, false);
   if (status == MLAF_OK) status = mlaf_ctx_gen(c->ctx, &g, &c->err);
-  if (status == MLAF_OK) status = c->given[O_VARIANT] ? load_named(c, &p, g, &s) : load_planned(c, &p, &s);
+  if (status == MLAF_OK) status = mlaf_cli_subject(c, &p, g, &s);
   if (status == MLAF_OK) status = time_it(c, &p, g, &s, &f);
   if (status == MLAF_OK) {
     mlaf_problem_print(&p, problem, sizeof problem);
     if (s.notes && s.notes[0]) mlaf_log_line(&c->log, MLAF_LOG_INFO, "plan: %s", s.notes);
     (c->json ? print_json : print_text)(c, problem, &s, &f);
   }
-  mlaf_loaded_close(s.loaded);
-  free(s.notes);
+  mlaf_cli_subject_clear(&s);
   return status == MLAF_OK ? CLI_OK : mlaf_cli_fail(c);
 }

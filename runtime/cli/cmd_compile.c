@@ -14,6 +14,7 @@ typedef struct work {
   size_t n, findings;
   const char *culprit; /* variant of the first finding */
   cli_table *table;
+  cli_rig *rig; /* NULL: evidence is static */
 } work;
 
 /* Also where a stop is noticed: the pool asks after every kernel. */
@@ -70,15 +71,18 @@ static void json_evidence(cJSON *to, const cli_evidence *e) {
   cJSON *o = cJSON_AddObjectToObject(to, "hot_loop");
   for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
     cJSON_AddNumberToObject(o, fields[i].name, fields[i].value);
+  cJSON_AddNumberToObject(o, "other_per_mfma", e->other_per_mfma);
+  cJSON_AddStringToObject(o, "source", e->executed ? "executed" : "static");
 }
 
 /* The columns behind the resources. "other/mfma" is what the guide's tables call non-MFMA instructions per MFMA. */
 static void table_evidence(work *w, const cli_evidence *e) {
   const unsigned fields[] = {e->mfma, e->valu, e->ds, e->vmem, e->waitcnt, e->nop, e->barrier};
   for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) mlaf_cli_table_cell(w->table, "%u", fields[i]);
-  if (e->mfma) mlaf_cli_table_cell(w->table, "%.2f", (double)(e->instructions - e->mfma) / e->mfma);
+  if (e->mfma) mlaf_cli_table_cell(w->table, "%.2f", e->other_per_mfma);
   else mlaf_cli_table_cell(w->table, "-");
   mlaf_cli_table_cell(w->table, "%.1f", e->load_bytes / 1e3);
+  mlaf_cli_table_cell(w->table, "%s", e->executed ? "executed" : "static");
 }
 
 /* One row or one JSON line. A kernel that did not compile has zeros and its finding. */
@@ -116,6 +120,28 @@ static void report(work *w, const cli_kernel *k, const mlaf_compile_job *job, co
                       k->desc->params);
 }
 
+/* By execution where an emulator can run the kernel, else from the text. */
+static mlaf_status find_evidence(work *w, const cli_kernel *k, const mlaf_compile_job *job, cli_evidence *out) {
+  char *text = NULL;
+  mlaf_err why = {MLAF_OK, ""};
+  if (w->rig && !k->combine && mlaf_cli_rig_count(w->rig, k->desc, job->code, job->code_size, out, &why) == MLAF_OK)
+    return MLAF_OK;
+  if (why.status != MLAF_OK)
+    mlaf_log_line(&w->c->log, MLAF_LOG_WARN, "%s is counted statically: %s", k->desc->symbol, why.text);
+  mlaf_status status = mlaf_disassemble(w->compiler, w->target, job->code, job->code_size, &text, &w->c->err);
+  if (status != MLAF_OK) return status;
+  bool counted = mlaf_cli_evidence(text, out);
+  free(text);
+  return counted ? MLAF_OK : mlaf_fail(&w->c->err, MLAF_E_NOMEM, "no memory for a disassembly");
+}
+
+static void open_rig(work *w, const mlaf_problem *p) {
+  mlaf_err why = {MLAF_OK, ""};
+  if (!mlaf_cli_has(w->c, O_EVIDENCE)) return;
+  if (mlaf_cli_rig_open(p, w->target, &w->c->log, 1, &w->rig, &why) != MLAF_OK)
+    mlaf_log_line(&w->c->log, MLAF_LOG_WARN, "evidence is static: %s", why.text);
+}
+
 /* What is wrong with one kernel goes to its row; not OK: the command itself cannot go on. */
 static mlaf_status look_at(work *w, const cli_kernel *k, const mlaf_compile_job *job) {
   mlaf_kernel_meta meta = {.vgpr_count = 0};
@@ -132,12 +158,8 @@ static mlaf_status look_at(work *w, const cli_kernel *k, const mlaf_compile_job 
   }
   if (status != MLAF_OK && !w->findings++) w->culprit = k->variant;
   if (job->status == MLAF_OK && mlaf_cli_has(w->c, O_EVIDENCE)) {
-    char *text = NULL;
-    mlaf_status read = mlaf_disassemble(w->compiler, w->target, job->code, job->code_size, &text, &w->c->err);
+    mlaf_status read = find_evidence(w, k, job, &evidence);
     if (read != MLAF_OK) return read;
-    bool counted = mlaf_cli_evidence(text, &evidence);
-    free(text);
-    if (!counted) return mlaf_fail(&w->c->err, MLAF_E_NOMEM, "no memory for a disassembly");
   }
   report(w, k, job, &meta, why.text, &evidence);
   return job->status == MLAF_OK ? write_code(w, k, job) : MLAF_OK;
@@ -148,7 +170,8 @@ static mlaf_status run(work *w, mlaf_gen *g) {
                                       ">scratch", ">bytes", ">s",    "params", NULL};
   static const char *const full[] = {"symbol",   ">vgpr",       ">agpr",    ">sgpr",  ">lds",  ">scratch", ">bytes",
                                      ">s",       ">mfma",       ">valu",    ">ds",    ">vmem", ">wait",    ">nop",
-                                     ">barrier", ">other/mfma", ">load KB", "params", NULL};
+                                     ">barrier", ">other/mfma", ">load KB", "counted",
+                                     "params", NULL};
   if (!w->c->json) w->table = mlaf_cli_table_new(mlaf_cli_has(w->c, O_EVIDENCE) ? full : plain);
   mlaf_status status = compile_all(w, g);
   if (status == MLAF_OK && w->c->given[O_OUT]) status = mlaf_dir_make(w->c->given[O_OUT], &w->c->err);
@@ -170,7 +193,9 @@ int mlaf_cli_compile(cli *c) {
   if (status == MLAF_OK) status = mlaf_gen_open(c->given[O_GEN_ROOT], &g, &c->err);
   if (status == MLAF_OK) status = mlaf_cli_variants(c, g, &p, w.target, &v);
   if (status == MLAF_OK) status = mlaf_cli_kernels(c, g, w.target, &v, &w.kernels, &w.n);
+  if (status == MLAF_OK) open_rig(&w, &p);
   if (status == MLAF_OK) status = run(&w, g);
+  mlaf_cli_rig_close(w.rig);
   if (status == MLAF_OK && w.findings) {
     char problem[MLAF_PROBLEM_TEXT_MAX];
     mlaf_problem_print(&p, problem, sizeof problem);

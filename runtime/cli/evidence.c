@@ -1,4 +1,5 @@
-/* Static evidence: what a kernel's hot loop is made of, by mnemonic.
+/* Evidence: what a kernel's hot loop is made of, by mnemonic. Executed counts come from the emulator (below, last); where
+ * none runs the kernel, it is static:
  * Basic blocks, dominators (Cooper, Harvey, Kennedy), natural loops; the hot loop is the one with the most MFMAs among those
  * that hold no other loop with MFMAs. Counted is one round along the path that executes the most MFMAs in the fewest
  * instructions, so that what a round seldom does (rescaling, a last partial page) does not blur the picture. */
@@ -6,6 +7,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "emu/profile.h"
 
 typedef struct line {
   unsigned offset, size;
@@ -332,6 +334,33 @@ bool mlaf_cli_evidence(const char *text, cli_evidence *out) {
   free(g.blocks);
   free(g.block_of);
   free(g.rpo);
+  if (found.mfma) found.other_per_mfma = (double)(found.instructions - found.mfma) / found.mfma;
   if (ok) *out = found;
   return ok;
+}
+
+void mlaf_cli_evidence_executed(const emu_profile *p, cli_evidence *out) {
+  uint64_t sums[sizeof(cli_evidence) / sizeof(unsigned)] = {0}, all = 0, bytes = 0;
+  const size_t mfma = offsetof(cli_evidence, mfma) / sizeof(unsigned);
+  cli_evidence found = {.executed = true};
+  bool begun = false;
+  for (size_t i = 0; i < p->n_insts; i++) {
+    const emu_profile_inst *x = &p->inst[i];
+    if (!x->hot) continue;
+    size_t at = class_of(x->inst->text);
+    if (!begun) found.start = x->inst->pc;
+    begun = true;
+    if (at != SIZE_MAX) sums[at / sizeof(unsigned)] += x->executed;
+    all += x->executed;
+    bytes += x->executed * load_bytes(x->inst->text);
+    found.loop_instructions++;
+  }
+  if (!p->base) return;
+  for (size_t i = 0; i < sizeof classes / sizeof *classes; i++)
+    *(unsigned *)((char *)&found + classes[i].counter) =
+        (unsigned)((sums[classes[i].counter / sizeof(unsigned)] + p->base / 2) / p->base);
+  found.instructions = (unsigned)((all + p->base / 2) / p->base);
+  found.load_bytes = (unsigned)((bytes + p->base / 2) / p->base);
+  if (sums[mfma]) found.other_per_mfma = (double)(all - sums[mfma]) / (double)sums[mfma];
+  *out = found;
 }

@@ -1,0 +1,60 @@
+/* Evidence by execution: each decode kernel runs one small case in the emulator. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "core/bench.h"
+#include "emu/profile.h"
+
+enum { SMALL_CTX = 1024 }; /* enough rounds that what happens once a launch is below half of them */
+
+struct cli_rig {
+  mlaf_device *dev;
+  mlaf_problem problem;
+  mlaf_bench *bench;
+};
+
+mlaf_status mlaf_cli_rig_open(const mlaf_problem *p, const char *target, const mlaf_log *log, uint64_t seed, cli_rig **out,
+                              mlaf_err *err) {
+  *out = NULL;
+  cli_rig *rig = calloc(1, sizeof *rig);
+  if (!rig) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for an emulator");
+  rig->problem = *p;
+  rig->problem.batch = 1;
+  rig->problem.ctx = SMALL_CTX;
+  mlaf_status st = mlaf_device_open("emu:gfx942", log, &rig->dev, err);
+  if (st == MLAF_OK && strcmp(mlaf_info(rig->dev)->target, target) != 0)
+    st = mlaf_fail(err, MLAF_E_ARG, "the emulator is a %s, the kernels are for %s", mlaf_info(rig->dev)->target, target);
+  mlaf_bench_opts opts = {.seed = seed};
+  if (st == MLAF_OK) st = mlaf_bench_create(rig->dev, &rig->problem, &opts, &rig->bench, err);
+  if (st == MLAF_OK) *out = rig;
+  else mlaf_cli_rig_close(rig);
+  return st;
+}
+
+void mlaf_cli_rig_close(cli_rig *rig) {
+  if (!rig) return;
+  mlaf_bench_free(rig->bench);
+  if (rig->dev) mlaf_device_close(rig->dev);
+  free(rig);
+}
+
+mlaf_status mlaf_cli_rig_count(cli_rig *rig, const mlaf_kernel_desc *desc, const void *code, size_t size, cli_evidence *out,
+                               mlaf_err *err) {
+  mlaf_kernel_ref ref = {.threads = desc->threads, .rows_per_wg = desc->rows_per_wg};
+  mlaf_loaded_desc how = {.name = desc->symbol, .decode = &ref, .decode_code = {code, size}, .splits = 1};
+  mlaf_loaded *loaded = NULL;
+  mlaf_prepared prepared;
+  emu_profile p;
+  memcpy(ref.symbol, desc->symbol, sizeof ref.symbol);
+  mlaf_status st = mlaf_loaded_open(rig->dev, &rig->problem, &how, &loaded, err);
+  if (st != MLAF_OK) return st;
+  st = mlaf_bench_prepare(rig->bench, loaded, 1, &prepared, err);
+  if (st == MLAF_OK) st = emu_profile_count(rig->dev, &prepared.launches[0], &p, err);
+  if (st == MLAF_OK) {
+    mlaf_cli_evidence_executed(&p, out);
+    emu_profile_clear(&p);
+  }
+  mlaf_loaded_close(loaded);
+  return st;
+}
