@@ -1,8 +1,9 @@
 -- Geometry, LDS layout and register plan of mla_decode_lds: one place for the template and for the space's budget.
 --
--- The kernel's inner blocks are inline assembly with registers fixed here, because the compiler cannot place this pressure
--- (guide 5.2). The compiler keeps v0 .. v(frame-1) and no accumulation register; all above is ours:
---   v: frame | pool of 16-byte quads (K fragments, V rows) | V^T operands | P | S | scores | temporaries | staged loads | O
+-- The kernel's inner blocks are inline assembly with registers fixed here, because the compiler cannot place this
+-- pressure (guide 5.2). The compiler keeps v0 .. v(frame-1) and no accumulation register; all above is ours:
+--   v: frame | V^T operands | P | S | scores | temporaries | ids | m, l, n | staged loads | pool of 16-byte quads (K
+--      fragments, V rows) | O
 --   a: Q | rest of O
 local plan = {}
 
@@ -38,8 +39,8 @@ local function geometry(p, v)
   -- Q on its way in is transposed in the last stage, which the first copies leave free: 2 KiB per wave.
   g.q_place = (g.stages - 1) * g.stage_bytes
   g.spare_place = math.max(g.stages * g.stage_bytes, g.q_place + 2048 * g.waves)
-  -- Waves without a unit in the last turn copy into a place of their own that nobody reads. A pair's rows are 4 rows apart there
-  -- too, so the places lie interleaved.
+  -- Waves without a unit in the last turn copy into a place of their own that nobody reads. A pair's rows are 4 rows
+  -- apart there too, so the places lie interleaved.
   g.spare = g.dma and g.units * g.waves - 8 or 0
   g.lds_bytes = g.spare_place + (g.spare > 0 and (4 + g.spare) * g.row_bytes + g.spare * (g.rope > 0 and 256 or 0) or 0)
   g.lead = g.dma and g.stages - 1 or g.stages -- tiles between copying and computing
@@ -73,7 +74,8 @@ function plan.make(p, v)
   g.ops = take(2 * g.n_ops)
   g.p = take(2 * g.blocks)
   g.s = take(4 * g.blocks)
-  g.x = g.ahead and take(4 * g.blocks) or g.s -- scores scaled to base 2; a second place where S of the next tile is under way
+  -- Scores scaled to base 2: a place of their own where S of the next tile is under way.
+  g.x = g.ahead and take(4 * g.blocks) or g.s
   g.tmp = take(2)                         -- of the softmax
   -- Of the copies. In order=plain these are over before the softmax and the joins begin.
   g.ctmp = g.ahead and take(2) or g.tmp
@@ -103,13 +105,17 @@ function plan.make(p, v)
   g.o_v = take(4 * g.o_in_v)
   g.o_a = g.q_regs
   g.vgprs, g.agprs = used(), g.q_regs + 4 * (g.o_quads - g.o_in_v)
-  if 4 * g.o_in_v < 8 * ceil_div(g.nk, 2) then return nil, ("registers: %d of O in v, Q lands in %d"):format(4 * g.o_in_v, 4 * g.nk) end
+  local landing = 8 * ceil_div(g.nk, 2)
+  if 4 * g.o_in_v < landing then return nil, ("registers: %d of O in v, Q lands in %d"):format(4 * g.o_in_v, landing) end
   g.total = ceil_div(g.vgprs, 4) * 4 + g.agprs
-  if g.total > limit or g.agprs > 256 then return nil, ("registers: %d v + %d a > %d"):format(g.vgprs, g.agprs, limit) end
+  if g.total > limit or g.agprs > 256 then
+    return nil, ("registers: %d v + %d a > %d"):format(g.vgprs, g.agprs, limit)
+  end
   return g
 end
 
--- Landing place of Q on its way in, before O lives there: units of 64 columns, 8 registers each; all blocks at once if they fit.
+-- Landing place of Q on its way in, before O lives there: units of 64 columns, 8 registers each; all blocks at once if
+-- they fit.
 function plan.q_landing(g, b, unit, i)
   local units = ceil_div(g.nk, 2)
   local all = 8 * units * g.blocks <= 4 * g.o_in_v

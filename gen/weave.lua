@@ -1,12 +1,14 @@
--- Weaves instruction streams into one in-order listing for inline assembly, and keeps the rules the compiler cannot keep
--- there: it does not see inside, so it neither waits for loads nor spaces dependent matrix instructions (guide 1.6).
+-- Weaves instruction streams into one in-order listing for inline assembly, and keeps the rules the compiler cannot
+-- keep there: it does not see inside, so it neither waits for loads nor spaces dependent matrix instructions (guide
+-- 1.6).
 --
--- An op is a table { asm = text, at = position, need = {tags}, give = tag, note = text }. Registers are read from the text: the first
--- operand is written (but for stores, DMA, waits), the rest is read; %[name] counts as one register. Added on the way:
+-- An op is a table { asm = text, at = position, need = {tags}, give = tag, note = text }. Registers are read from the
+-- text: the first operand is written (but for stores, DMA, waits), the rest is read; %[name] counts as one register.
+-- Added on the way:
 --   s_waitcnt lgkmcnt(n)  before the first use of what a ds_read brings (LDS returns in order: n = younger ones)
 --   s_nop n               where a producer stands closer than the hardware allows
 -- Checked on the way: no use of a global load that no s_waitcnt vmcnt covers, no op in front of what it needs.
-local weave = {}
+local weave = { UNIT = 1024 } -- positions count in 1/UNIT of an op of the main stream
 
 -- Wait states from producer to consumer (LLVM GCNHazardRecognizer, gfx940). MFMA: 4 passes.
 local XDL_TO_OTHER, XDL_TO_SRCC, VALU_TO_MFMA, TRANS_TO_VALU = 7, 5, 2, 1
@@ -61,7 +63,8 @@ local parsed = {}
 local function parse(asm)
   if parsed[asm] then return parsed[asm] end
   local name, rest = asm:match("^([%w_]+)%s*(.*)$")
-  local p = { name = name, kind = kind_of(name), reads = {}, writes = {}, srcc = {}, dma = name:find("^global_load_lds") ~= nil }
+  local dma = name:find("^global_load_lds") ~= nil
+  local p = { name = name, kind = kind_of(name), reads = {}, writes = {}, srcc = {}, dma = dma }
   if p.kind ~= "wait" then
     for i, operand in ipairs(split_operands(rest)) do
       local list = i <= written(name, p.kind) and p.writes or (p.kind == "mfma" and i == 4) and p.srcc or p.reads
@@ -103,7 +106,8 @@ local function missing_states(state, p, scalars)
       if not accumulates then want(r, accumulates == false and XDL_TO_SRCC or XDL_TO_OTHER) end
     elseif w.kind == "valu" or w.kind == "trans" then
       if is_scalar(r, scalars) then
-        want(r, p.kind == "vmem" and VALU_SGPR_TO_VMEM or (p.kind == "valu" or p.kind == "trans") and VALU_SGPR_TO_VALU or 0)
+        local vector = p.kind == "valu" or p.kind == "trans"
+        want(r, p.kind == "vmem" and VALU_SGPR_TO_VMEM or vector and VALU_SGPR_TO_VALU or 0)
       elseif p.kind == "mfma" then
         want(r, VALU_TO_MFMA)
       elseif w.kind == "trans" and p.kind == "valu" then
@@ -177,8 +181,8 @@ local function issue(state, p)
   state.clock = state.clock + 1 + p.nop
 end
 
--- The listing of `ops` in the order given, with waits and wait states put in. `scalars` names the %[operands] that are scalar.
--- Returns the lines and how many instructions of each kind they hold.
+-- The listing of `ops` in the order given, with waits and wait states put in. `scalars` names the %[operands] that are
+-- scalar. Returns the lines and how many instructions of each kind they hold.
 function weave.listing(ops, state, scalars)
   local lines, count = {}, { mfma = 0, valu = 0, trans = 0, ds = 0, vmem = 0, salu = 0, wait = 0 }
   local set = {}
@@ -208,9 +212,9 @@ function weave.listing(ops, state, scalars)
   return lines, count
 end
 
--- Spread a stream evenly over positions [from, to) of the main stream; `at` counts in 1/1024 of one main op.
+-- Spread a stream evenly over positions [from, to) of the main stream.
 function weave.spread(ops, from, to)
-  for i, op in ipairs(ops) do op.at = from * 1024 + ((2 * i - 1) * (to - from) * 512) // #ops end
+  for i, op in ipairs(ops) do op.at = from * weave.UNIT + (2 * i - 1) * (to - from) * (weave.UNIT // 2) // #ops end
   return ops
 end
 
@@ -218,7 +222,7 @@ end
 function weave.merge(main, streams)
   local all = {}
   for i, op in ipairs(main) do
-    all[#all + 1] = { at = (i - 1) * 1024, stream = 0, index = i, op = op }
+    all[#all + 1] = { at = (i - 1) * weave.UNIT, stream = 0, index = i, op = op }
   end
   for s, stream in ipairs(streams) do
     for i, op in ipairs(stream) do all[#all + 1] = { at = op.at, stream = s, index = i, op = op } end
