@@ -1,0 +1,170 @@
+-- The shared-tile kernel's generator side: weave's waits and refusals, LDS banks, register map, instruction counts.
+local T = ...
+local test, eq, ok, raises = T.test, T.eq, T.ok, T.raises
+local loader = T.loader()
+local weave, plan, loop = loader.require("weave"), loader.require("lds_plan"), loader.require("lds_loop")
+local copy, sorted = loader.require("lds_copy"), loader.sorted
+
+local function lines(asm, scalars)
+  local ops = {}
+  for i, text in ipairs(asm) do ops[i] = type(text) == "table" and text or { asm = text } end
+  return table.concat((weave.listing(ops, weave.state(), scalars)), "\n")
+end
+
+test("an LDS read is waited for where it is used, younger ones stay out", function()
+  eq(lines({ "ds_read_b128 v[0:3], %[a]", "ds_read_b128 v[4:7], %[a] offset:64", "v_add_f32 v8, v1, v1" }),
+    "ds_read_b128 v[0:3], %[a]\nds_read_b128 v[4:7], %[a] offset:64\ns_waitcnt lgkmcnt(1)\nv_add_f32 v8, v1, v1")
+  ok(lines({ "ds_read_b128 v[0:3], %[a]", "v_mov_b32 v2, 0" }):find("lgkmcnt(0)", 1, true), "overwriting waits too")
+end)
+
+test("wait states: VALU to MFMA, MFMA to VALU, accumulation, exp, m0, scalar made by VALU", function()
+  local mfma = "v_mfma_f32_16x16x16_bf16 v[0:3], v[4:5], a[0:1], v[0:3]"
+  eq(lines({ "v_mov_b32 v4, 0", mfma }), "v_mov_b32 v4, 0\ns_nop 1\n" .. mfma)
+  eq(lines({ mfma, "v_mov_b32 v9, v0" }), mfma .. "\ns_nop 6\nv_mov_b32 v9, v0")
+  eq(lines({ mfma, mfma }), mfma .. "\n" .. mfma)
+  local other = "v_mfma_f32_16x16x16_bf16 v[8:11], v[4:5], a[0:1], v[0:3]"
+  eq(lines({ mfma, other }), mfma .. "\ns_nop 4\n" .. other)
+  eq(lines({ "v_exp_f32 v0, v1", "v_add_f32 v2, v0, v0" }), "v_exp_f32 v0, v1\ns_nop 0\nv_add_f32 v2, v0, v0")
+  local dma = "global_load_lds_dword %[v], s[64:65]"
+  eq(lines({ "s_mov_b32 m0, %[m]", dma }, { "m" }), "s_mov_b32 m0, %[m]\ns_nop 0\n" .. dma)
+  eq(lines({ "v_readlane_b32 s64, %[v], 0", dma }), "v_readlane_b32 s64, %[v], 0\ns_nop 4\n" .. dma)
+end)
+
+test("a global load without its wait, and an op in front of what it needs, are refused", function()
+  raises(function() lines({ "global_load_dword v0, v1, %[p]", "v_mov_b32 v2, v0" }) end, "load of v0 is not waited for")
+  eq(lines({ "global_load_dword v0, v1, %[p]", "s_waitcnt vmcnt(0)", "v_mov_b32 v2, v0" }):match("[^\n]+$"), "v_mov_b32 v2, v0")
+  raises(function() lines({ { asm = "v_mov_b32 v0, v1", need = { "K0" } } }) end, "stands in front of K0")
+end)
+
+test("division by a constant is exact up to 2^31", function()
+  for _, d in ipairs({ 3, 5, 6, 7, 48, 100, 1000, 65535 }) do
+    local magic, shift = copy.magic(d)
+    ok(magic < 1 << 32, "magic of %d has 33 bits", d)
+    for _, x in ipairs({ 0, 1, d - 1, d, d + 1, 7 * d - 1, 7 * d, (1 << 31) - 1, (1 << 31) - d, ((1 << 31) // d) * d - 1 }) do
+      eq((x * magic >> 32) >> shift, x // d, x .. "/" .. d)
+    end
+  end
+end)
+
+-- 8 lanes that LDS serves at once (guide 1.3), and the bank groups (16 bytes) their places fall into.
+local PHASES = { { 0, 1, 2, 3, 20, 21, 22, 23 }, { 4, 5, 6, 7, 16, 17, 18, 19 }, { 8, 9, 10, 11, 28, 29, 30, 31 },
+  { 12, 13, 14, 15, 24, 25, 26, 27 } }
+local function conflicts(place, phases)
+  local worst = 0
+  for half = 0, 32, 32 do
+    for _, phase in ipairs(phases) do
+      local seen = {}
+      for _, lane in ipairs(phase) do
+        local bank = place(lane + half) // 16 % 8
+        seen[bank] = (seen[bank] or 0) + 1
+        if seen[bank] > worst then worst = seen[bank] end
+      end
+    end
+  end
+  return worst
+end
+
+test("K, V and rope reads, Q's and O's turn: no bank conflict", function()
+  for p = 0, 1 do
+    eq(conflicts(function(l) return (l % 16) * 1024 + 16 * ((4 * p + l // 16) ~ 2 * (l & 3)) end, PHASES), 1, "K")
+    eq(conflicts(function(l)
+      local t = l % 16
+      local slot = 2 * ((t & 3) + 4 * (t >> 3)) + (t >> 2 & 1)
+      return slot * 128 + 16 * ((4 * p + l // 16) ~ 2 * (t & 3))
+    end, PHASES), 1, "rope")
+    eq(conflicts(function(l) return 128 * (l % 16) + 16 * ((4 * p + l // 16) ~ (l & 7)) end, PHASES), 1, "Q out")
+  end
+  for r = 0, 3 do
+    eq(conflicts(function(l)
+      local t = l % 16
+      return (4 * (l // 16) + r) * 1024 + 16 * ((4 * (t & 3) + ((t >> 2) ~ (t & 2))) ~ 2 * r)
+    end, PHASES), 1, "V")
+  end
+  eq(conflicts(function(l) return 128 * (l >> 3) + 16 * ((l & 7) ~ (l >> 3)) end, PHASES), 1, "O out")
+  -- Without the swizzle the check must object.
+  ok(conflicts(function(l) return (l % 16) * 1024 + 16 * (l // 16) end, PHASES) > 1, "plain rows conflict")
+end)
+
+local SHAPES = {
+  { rank = 512, rope = 64 }, { rank = 512, rope = 0 }, { rank = 256, rope = 64 }, { rank = 256, rope = 32 }, { rank = 384, rope = 64 },
+}
+local function each(fn)
+  for _, shape in ipairs(SHAPES) do
+    for _, page in ipairs({ 1, 3, 64 }) do
+      for _, v in ipairs({ { 4, 2, 3, "ahead", "dma" }, { 4, 2, 3, "ahead", "vgpr" }, { 8, 1, 2, "plain", "dma" },
+        { 4, 1, 3, "plain", "dma" }, { 2, 2, 2, "plain", "vgpr" }, { 6, 1, 3, "ahead", "dma" } }) do
+        local p = { rank = shape.rank, rope = shape.rope, page_size = page, dtype = "bf16" }
+        local g, why = plan.make(p, { waves = v[1], blocks = v[2], stages = v[3], order = v[4], load = v[5] })
+        fn(g, why, ("%d/%d page %d %dx%d %s %s"):format(shape.rank, shape.rope, page, v[1], v[2], v[4], v[5]))
+      end
+    end
+  end
+end
+
+test("no register has two owners, tuples start even, the total is within the limit", function()
+  local made = 0
+  each(function(g, why, name)
+    if not g then return ok(why:find("%d"), "%s: %q", name, why) end
+    made = made + 1
+    local owner = {}
+    local function own(what, from, count)
+      for i = from, from + count - 1 do
+        ok(not owner[i], "%s: v%d belongs to %s and %s", name, i, owner[i] or "", what)
+        owner[i] = what
+      end
+    end
+    own("frame", 0, g.frame)
+    own("ops", g.ops, 2 * g.n_ops)
+    own("p", g.p, 2 * g.blocks)
+    own("s", g.s, 4 * g.blocks)
+    if g.ahead then
+      own("x", g.x, 4 * g.blocks)
+      own("ctmp", g.ctmp, 2)
+    end
+    own("tmp", g.tmp, 2)
+    if g.ahead and not g.whole then own("addr", g.addr, 4) end
+    own("idx", g.idx, g.n_idx)
+    for _, at in ipairs({ g.m, g.l, g.n }) do own("m, l, n", at, g.blocks) end
+    own("staged", g.staged, g.units * g.stage_unit)
+    own("pool", g.pool, 4 * g.quads)
+    own("o", g.o_v, 4 * g.o_in_v)
+    for _, at in ipairs({ g.ops, g.p, g.s, g.pool, g.staged, g.o_v, g.o_a, g.addr }) do eq(at % 2, 0, name) end
+    ok(g.vgprs <= 256 and g.agprs <= 256 and g.total <= (g.waves > 4 and 256 or 512), "%s: %d + %d", name, g.vgprs, g.agprs)
+  end)
+  ok(made > 60, "only %d plans", made)
+end)
+
+local function total(blocks)
+  local sum = {}
+  for _, b in ipairs(blocks) do
+    for kind, n in sorted(b.count) do sum[kind] = (sum[kind] or 0) + n end
+  end
+  local other = 0
+  for kind, n in sorted(sum) do other = other + (kind == "mfma" and 0 or n) end
+  return sum, other
+end
+test("H=128, rank 512: 136 MFMA, 34 LDS reads, at most 2.3 other instructions per MFMA", function()
+  for _, load in ipairs({ "dma", "vgpr" }) do
+    local g = plan.make({ rank = 512, rope = 64, page_size = 64, dtype = "bf16" },
+      { waves = 4, blocks = 2, stages = 3, order = "ahead", load = load })
+    local sum, other = total(loop.build(g).body)
+    eq(sum.mfma, 136)
+    eq(sum.ds, load == "dma" and 34 or 39)
+    eq(sum.vmem, load == "dma" and 19 or 6)
+    eq(sum.trans, 8)
+    ok(other <= 2.2 * 136, "%s: %d others", load, other) -- the rest is for the compiler's part of the loop
+  end
+end)
+
+test("every plan's listings build; copies bring a tile exactly once", function()
+  each(function(g, _, name)
+    if not g then return end
+    local code = loop.build(g)
+    eq(total(code.body).mfma, g.blocks * (2 * g.nk + 8 * g.nj), name)
+    if g.dma then
+      local words = 0
+      for _, line in ipairs(code.copy.lines) do words = words + (line:find("^global_load_lds") and 64 or 0) end
+      eq(words * g.waves * 4, 16 * 2 * g.rank + (g.rope > 0 and 2048 or 0) + g.spare * (2 * g.row_bytes + (g.rope > 0 and 256 or 0)), name)
+    end
+  end)
+end)
