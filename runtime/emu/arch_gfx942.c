@@ -46,6 +46,8 @@ const emu_arch emu_gfx942 = {
     .mall_latency_ns = 218,                      /* cc */
     .hbm_bps = 4.2e12,                           /* ubench 4.31-4.56, membench 4.17, origami 4.0 TB/s of 5.3 */
     .hbm_latency_ns = 438,                       /* ubench: 622 clk at 1420 MHz, idle; queueing is simulated */
+    .burst_clk = 1500,                           /* assumed: CUs burst at different times, so one that asked for less than its
+                                                    share of HBM or Infinity Cache lately may take more, this far back */
 
     .launch_ns = 4000, .next_launch_ns = 3000,   /* assumed: packet to first wave, end of kernel to the next; pr2039 has
                                                     kernel durations only, and the replay of its stage 1 gives 11 of 15 us */

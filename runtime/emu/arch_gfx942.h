@@ -10,7 +10,7 @@ typedef struct emu_arch {
   int lds_latency_read[3], lds_latency_write[3], lds_crossbar_latency;
   int l1_line, l1_sets, l1_ways, l1_latency_clk, l2_latency_clk, store_latency_clk;
   double l1_fill_bpc, l2_bpc_xcd, l2_bytes;
-  double mall_bytes, mall_bps, mall_latency_ns, hbm_bps, hbm_latency_ns;
+  double mall_bytes, mall_bps, mall_latency_ns, hbm_bps, hbm_latency_ns, burst_clk;
   double launch_ns, next_launch_ns, wg_start_clk;
 } emu_arch;
 

@@ -228,6 +228,12 @@ static level look_up(cu *c, uint64_t line) {
   return lv;
 }
 
+/* A level shared with the other CUs: at most the share over time, but what was not used in the last burst_clk is kept. */
+static double shared(double *queue, double t, double bytes, double bpc, double burst) {
+  *queue = later(*queue, t - burst) + bytes / bpc;
+  return *queue;
+}
+
 /* Time one line arrives when asked for at t; *part says what held it: the queue of its level, or plain latency. */
 static double fetch(cu *c, uint64_t line, double t, uint8_t *part) {
   const emu_cu_env *e = c->env;
@@ -235,20 +241,20 @@ static double fetch(cu *c, uint64_t line, double t, uint8_t *part) {
   level lv = look_up(c, line);
   *part = EMU_PART_LATENCY;
   if (lv == IN_L1) return t + a->l1_latency_clk;
-  double bytes = a->l1_line, ns = e->clock_mhz / 1000, latency = a->l2_latency_clk, from;
+  double bytes = a->l1_line, ns = e->clock_mhz / 1000, latency = a->l2_latency_clk, from, outer;
   c->l2_free = later(c->l2_free, t) + bytes / e->l2_bpc;
   c->out->l2_bytes += bytes;
   from = c->l2_free;
   uint8_t queue = EMU_PART_L2;
   if (lv == IN_MALL) {
-    c->mall_free = later(c->mall_free, t) + bytes / e->mall_bpc;
+    outer = shared(&c->mall_free, t, bytes, e->mall_bpc, a->burst_clk);
     c->out->mall_bytes += bytes;
-    if (c->mall_free > from) from = c->mall_free;
+    if (outer > from) from = outer;
     latency = later(latency, a->mall_latency_ns * ns);
   } else if (lv == IN_HBM) {
-    c->hbm_free = later(c->hbm_free, t) + bytes / e->hbm_bpc;
+    outer = shared(&c->hbm_free, t, bytes, e->hbm_bpc, a->burst_clk);
     c->out->hbm_bytes += bytes;
-    if (c->hbm_free > from) from = c->hbm_free, queue = EMU_PART_HBM;
+    if (outer > from) from = outer, queue = EMU_PART_HBM;
     latency = later(latency, a->hbm_latency_ns * ns);
   }
   if (from - t > 0.5 * latency) *part = queue;
@@ -312,10 +318,10 @@ static void run_vmem(cu *c, wave *w, const op *o, const emu_event *e) {
     if (o->unit == U_STORE) {
       /* written through to L2; what leaves it later is absorbed by the Infinity Cache */
       c->l2_free = later(c->l2_free, at) + a->l1_line / c->env->l2_bpc;
-      c->mall_free = later(c->mall_free, at) + a->l1_line / c->env->mall_bpc;
+      double outer = shared(&c->mall_free, at, a->l1_line, c->env->mall_bpc, a->burst_clk);
       c->out->l2_bytes += a->l1_line;
       c->out->mall_bytes += a->l1_line;
-      done = later(done, later(c->l2_free, c->mall_free) + a->store_latency_clk);
+      done = later(done, later(c->l2_free, outer) + a->store_latency_clk);
       continue;
     }
     uint8_t why;
