@@ -49,7 +49,9 @@ families.reg = {
     end,
     function(p, v, arch)
       local loads = v.tile // 16 * ((p.rank + p.rope) // 32 + 4 * ceil_div(p.rank, 128) + 2)
-      if loads > arch.isa.vmcnt_max then return ("%d loads in flight > %d that vmcnt counts"):format(loads, arch.isa.vmcnt_max) end
+      if loads > arch.isa.vmcnt_max then
+        return ("%d loads in flight > %d that vmcnt counts"):format(loads, arch.isa.vmcnt_max)
+      end
     end,
   },
   cost = function(p, v)
@@ -134,7 +136,8 @@ families.lds = {
       step = 16,
       wave = {
         mfma = mfma_per_tile(p, 1) * v.blocks,
-        issue = 16 * nj + g.nk + 4 * nj + 40 * v.blocks + rescale + 3 * tile // (v.waves * (v.load == "dma" and 256 or 1024)) + 30,
+        issue = 16 * nj + g.nk + 4 * nj + 40 * v.blocks + rescale + 30
+          + 3 * tile // (v.waves * (v.load == "dma" and 256 or 1024)),
         lds_read = (cols + p.rank) * 32,
       },
       wg = { lds_write = tile, barriers = 1, tail_clk = 0 },

@@ -76,7 +76,8 @@ local function decode_ns(p, cost, arch, splits)
   -- memory) of the CUs at work, times how far the run is into throttling.
   local sustained_ns = clk * 1000 / m.clock_mfma_mhz
   local share = mfma / (busy + stall) * math.min(1, sustained_ns / math.max(memory, 1))
-  local heat = share * math.min(1, wgs / arch.device.cus) * math.min(1, math.max(sustained_ns, memory) / (m.throttle_from_us * 1000))
+  local length = math.min(1, math.max(sustained_ns, memory) / (m.throttle_from_us * 1000))
+  local heat = share * math.min(1, wgs / arch.device.cus) * length
   local clock = m.clock_mhz - (m.clock_mhz - m.clock_mfma_mhz) * heat
   local compute = clk * 1000 / clock
   local loss = cost.overlap_loss or OVERLAP_LOSS

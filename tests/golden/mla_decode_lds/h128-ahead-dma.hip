@@ -17,40 +17,47 @@
 //   stages = 3
 //   waves = 4
 // regenerate: lua5.4 gen/cli.lua render mla_decode_lds target=gfx942 blocks=2 causal=0 dtype=bf16 heads=128 load=dma order=ahead page_size=64 q_len=1 rank=512 rescale=lazy rope=64 stages=3 waves=4
-// MLA decode for many heads: a tile of KV in LDS, shared by all waves of a workgroup, serves K and V; MFMA throughput binds.
+// MLA decode for many heads: a tile of KV in LDS, shared by all waves of a workgroup, serves K and V; MFMA throughput
+// binds.
 //
-// A workgroup owns ROWS = 16*waves*blocks query rows (head-major within a token) of one request and one KV split. Wave w owns the
-// rows [16*blocks*w, + 16*blocks) for everything: their Q, their running O^T, their m and l. All waves together copy the tiles of 16
-// tokens into a ring of LDS stages, each tile once per workgroup, and meet at one barrier per tile.
+// A workgroup owns ROWS = 16*waves*blocks query rows (head-major within a token) of one request and one KV split. Wave w
+// owns the rows [16*blocks*w, + 16*blocks) for everything: their Q, their running O^T, their m and l. All waves together
+// copy the tiles of 16 tokens into a ring of LDS stages, each tile once per workgroup, and meet at one barrier per tile.
 //
-//   LDS stage: 16 latent rows of 2*rank bytes | 16 rope rows of 128 bytes (rope 32 uses half), 16-byte chunks XOR-swizzled:
-//       row t holds chunk c at place c ^ 2*(t & 3).   With rows a multiple of 128 bytes apart that is free of bank conflicts both
-//       for K (lane l: row l%16, chunk 4f + l/16) and for V (lane l: row 4(l/16)+r, chunk 16j + (l%16, permuted)).
+//   LDS stage: 16 latent rows of 2*rank bytes | 16 rope rows of 128 bytes (rope 32 uses half); 16-byte chunks swizzled:
+//       row t holds chunk c at place c ^ 2*(t & 3). With rows a multiple of 128 bytes apart that is free of bank conflicts
+//       both for K (lane l: row l%16, chunk 4f + l/16) and for V (lane l: row 4(l/16)+r, chunk 16j + (l%16, permuted)).
 //       Rope rows lie in the order in which pairs of them are copied: slot 2*((t&3) + 4*(t>>3)) + (t>>2 & 1).
 //
-//   S^T = K Q^T      A = K fragment f (one ds_read_b128: columns 32f + 8(l/16) .. +7, two MFMAs), B = Q from accumulation registers.
-//                    One fragment serves all blocks of the wave.
-//   P                S^T in D layout (lane l, register r: token 4(l/16)+r, row l%16) is, after exp2 and packing, B of the next product.
-//   O^T += V^T P^T   A = V^T by v_perm from four row reads, one per token 4(l/16)+r: the eight columns of a lane's 16 bytes are
-//                    eight operands; each serves all blocks. Lane l%16 = i takes chunk 4(i%4) + (i/4 ^ (i & 2)), so that
-//                    O^T block (j,c), lane l, register r is column 128j + 32r + 8(l/16 ^ (r & 2)) + c: a store of eight c covers 64
-//                    bytes of a row, and any 8 lanes that LDS serves at once still read 8 different bank groups.
+//   S^T = K Q^T      A = K fragment f (one ds_read_b128: columns 32f + 8(l/16) .. +7, two MFMAs), B = Q, which stays in
+//                    accumulation registers. One fragment serves all blocks of the wave.
+//   P                S^T in D layout (lane l, register r: token 4(l/16)+r, row l%16) is, after exp2 and packing, B of the
+//                    next product: P never leaves its lane.
+//   O^T += V^T P^T   A = V^T by v_perm from four row reads, one per token 4(l/16)+r: the eight columns of a lane's 16
+//                    bytes are eight operands; each serves all blocks. Lane l%16 = i takes chunk 4(i%4) + (i/4 ^ (i & 2)),
+//                    so that O^T block (j,c), lane l, register r is column 128j + 32r + 8(l/16 ^ (r & 2)) + c: four lanes
+//                    then hold 64 consecutive bytes of a row, and any 8 lanes that LDS serves at once still read 8
+//                    different bank groups.
 //
-// Inner blocks are assembly with fixed registers, because no compiler version places 450 live registers without spilling. The
-// listings come from gen/lds_loop.lua: streams of instructions (MFMA, LDS reads, joins, softmax, copies, addresses) laid over each
-// other by position and woven by gen/weave.lua, which also puts in every wait and wait state. The compiler owns v0 .. v<frame-1>
-// and the code between the blocks.
+// The inner blocks are assembly with fixed registers, because no compiler version places 450 live registers without
+// spilling. The listings come from gen/lds_loop.lua: streams of instructions (MFMA, LDS reads, joins, softmax, copies,
+// addresses) laid over each other by position and woven by gen/weave.lua, which also puts in every wait and wait state.
+// The compiler owns v0 .. v<frame-1> and the code between the blocks; gen/lds_plan.lua deals the rest.
 //
-//   order=plain  [wait, barrier | QK(t), copy] mask? rescale? [softmax(t), PV(t)]            2 stages; 3 with dma keep two copies in flight
-//   order=ahead  [wait, barrier | PV(t-1) rest, QK(t+1) begins, copy] mask? rescale? [QK(t+1) ends, softmax(t), PV(t) but its rest]
-//                3 stages: softmax in the shadow of QK, and MFMAs to issue while the barrier's LDS reads are on their way
+//   order=plain  [wait, barrier | QK(t), copy] mask? rescale? [softmax(t), PV(t)]
+//                2 stages; 3 with dma keep two copies in flight
+//   order=ahead  [wait, barrier | PV(t-1) rest, QK(t+1) begins, copy] mask? rescale? [QK(t+1) ends, softmax(t), PV(t) but
+//                its rest]. 3 stages: softmax in the shadow of QK, and MFMAs to issue behind the barrier while the first
+//                LDS reads are on their way
 //
-//   load=dma     direct-to-LDS copies: 64 lanes bring 256 bytes of one row, lane i the dword whose place is i: the swizzle is in the address
+//   load=dma     direct-to-LDS copies: 64 lanes bring 256 bytes of one row, lane i the dword whose place is i: the
+//                swizzle is in the address
 //   load=vgpr    16-byte loads into registers, written to LDS one iteration later
 //
-// Numbers: as in mla_decode_reg. rescale=lazy: O is rescaled when a score exceeds its row's m by more than 8 in base 2; always: in
-// every tile. Rows of the last tile beyond the end repeat the request's last token. A page id outside the cache is replaced by the last
-// page for the copy and turns the workgroup's result into NaN.
+// Numbers: as in mla_decode_reg, but O is divided by the sum of P as packed, so that the rounding of a heavy weight cancels.
+// rescale=lazy: O is rescaled when a score exceeds its row's m by more than 8 in base 2; always: in every tile. Rows of the
+// last tile beyond the end repeat the request's last token. A page id outside the cache is replaced by the last page for
+// the copy and turns the workgroup's result into NaN.
 //
 // Limits: row strides below 4 GiB, fewer than 2^32 cache rows.
 
@@ -67,7 +74,8 @@
 constexpr int H = 128, Q_LEN = 1, R = 512, P = 64, PAGE = 64;
 constexpr bool CAUSAL = 0, LAZY = true;
 constexpr int WAVES = 4, BLOCKS = 2, ROWS = 128, NJ = 4;
-constexpr u32 STAGES = 3, STAGE_BYTES = 18432, LATENT_BYTES = 16384, ROW_BYTES = 1024;
+constexpr u32 STAGES = 3, STAGE_BYTES = 18432;
+constexpr u32 LATENT_BYTES = 16384, ROW_BYTES = 1024;
 constexpr int UNITS = 2, LEAD = 2;
 
 // The lane number, made anew where it is seldom needed, so that nothing derived from it occupies a register in the loop.
@@ -77,7 +85,7 @@ MLAF_DEV int lane_again() {
   return x;
 }
 
-// ---- Which rows, which tokens -----------------------------------------------------------------------------------------------------
+// ---- Which rows, which tokens ----------------------------------------------------------------------------------------
 struct rows_and_tokens {
   i64 row;                // first row of this workgroup, counted over all requests
   int rows;               // rows of the request from there on
@@ -91,16 +99,19 @@ MLAF_DEV int visible(const rows_and_tokens& w, int row) {
   return CAUSAL ? w.tokens - (w.n - 1 - (w.first_row + row) / H) : w.tokens;
 }
 
-// ---- Copy addresses ---------------------------------------------------------------------------------------------------------------
-// Where the lanes of unit u copy from, relative to the tile's first row (whole pages) or to their own row. dma: unit u of wave w is
-// the pair of rows t, t+4 with t = (i & 3) + 8*(i >> 2), i = w + WAVES*u; vgpr: rows 4i + l/16, i = w + WAVES*u.
+// ---- Copy addresses ------------------------------------------------------------------------------------------------
+// Where the lanes of unit u copy from, relative to the tile's first row (whole pages) or to their own row. dma: unit u of
+// wave w is the pair of rows t, t+4 with t = (i & 3) + 8*(i >> 2), i = w + WAVES*u; vgpr: rows 4i + l/16, i = w + WAVES*u.
 MLAF_DEV int unit_of(int wave, int u) { return (wave + WAVES * u) & 7; } // & 7: spare turns repeat a pair
 MLAF_DEV int pair_row(int i) { return (i & 3) + 8 * (i >> 2); }
 MLAF_DEV u32 latent_column(int i, int lane) { return 16 * ((lane >> 2) ^ 2 * (i & 3)) + 4 * (lane & 3); }
-MLAF_DEV u32 rope_column(int i, int lane) { return 16 * ((((lane & 31) >> 2) ^ 2 * (i & 3)) & (P / 8 - 1)) + 4 * (lane & 3); }
+MLAF_DEV u32 rope_column(int i, int lane) {
+  return 16 * ((((lane & 31) >> 2) ^ 2 * (i & 3)) & (P / 8 - 1)) + 4 * (lane & 3);
+}
 
 // Byte offsets from the tile's first row; rows behind `last` repeat it.
-MLAF_DEV void tile_offsets(u32 last, u32 cs, u32 ks, int wave, int lane, u32 (&la)[4], u32 (&lr)[UNITS]) {
+MLAF_DEV void tile_offsets(u32 last, u32 cs, u32 ks, int wave, int lane, u32 (&la)[4],
+                           u32 (&lr)[UNITS]) {
 #pragma unroll
   for (int u = 0; u < UNITS; u++) {
     const int i = unit_of(wave, u);
@@ -122,11 +133,13 @@ MLAF_DEV output output_at(const mlaf_decode_args& a, bool final, i64 part_row, i
   return {upper, upper + (final ? 16 * R : 32 * R), rows_left > 0, rows_left > 8};
 }
 
-// Register r of eight O blocks: columns `column` + 8*place .. of this lane's row. 16-bit output: two r make 128 bytes of a row.
+// Register r of eight O blocks: columns `column` + 8*place .. of this lane's row. 16-bit output: two r make 128 bytes.
 template <int r>
-MLAF_DEV void write_o(const output& out, bool final, char* put, const char* get, u32 key, u32 place, int column, const float (&x)[8]) {
+MLAF_DEV void write_o(const output& out, bool final, char* put, const char* get, u32 key, u32 place, int column,
+                      const float (&x)[8]) {
   if (final) {
-    *(u32x4*)(put + 16 * ((4 * (r & 1) + place) ^ key)) = u32x4{pack2(x[0], x[1]), pack2(x[2], x[3]), pack2(x[4], x[5]), pack2(x[6], x[7])};
+    const u32x4 packed = {pack2(x[0], x[1]), pack2(x[2], x[3]), pack2(x[4], x[5]), pack2(x[6], x[7])};
+    *(u32x4*)(put + 16 * ((4 * (r & 1) + place) ^ key)) = packed;
     if (r % 2 == 0) return;
   } else {
     *(f32x4*)(put + 16 * (2 * place ^ key)) = f32x4{x[0], x[1], x[2], x[3]};
@@ -149,13 +162,16 @@ MLAF_DEV void write_constant(const mlaf_decode_args& a, bool final, const rows_a
     else if (a.lse) a.lse[w.row + i] = lse;
   }
   if (!final && value == 0.0f) return;
-  MLAF_GLOBAL char* const to = (MLAF_GLOBAL char*)(u64)(final ? a.o + w.row * (2 * R) : (char*)(a.part_o + (part + w.row) * R));
+  char* const base = final ? a.o + w.row * (2 * R) : (char*)(a.part_o + (part + w.row) * R);
+  MLAF_GLOBAL char* const to = (MLAF_GLOBAL char*)(u64)base;
   const u32 pair = pack2(value, value), bits = final ? pair : bits_of(value);
-  for (int i = thread_id(); i < rows * (final ? R / 8 : R / 4); i += 64 * WAVES) *(MLAF_GLOBAL u32x4*)(to + 16 * i) = u32x4{bits, bits, bits, bits};
+  for (int i = thread_id(); i < rows * (final ? R / 8 : R / 4); i += 64 * WAVES)
+    *(MLAF_GLOBAL u32x4*)(to + 16 * i) = u32x4{bits, bits, bits, bits};
 }
 
-// ---- The kernel -------------------------------------------------------------------------------------------------------------------
-extern "C" __global__ __attribute__((amdgpu_flat_work_group_size(256, 256), amdgpu_num_vgpr(26))) void
+// ---- The kernel ----------------------------------------------------------------------------------------------------
+extern "C" __global__ __attribute__((amdgpu_flat_work_group_size(256, 256),
+                                     amdgpu_num_vgpr(26))) void
 mlaf_mla_decode_e1618aec(mlaf_decode_args a) {
   __shared__ __attribute__((aligned(128))) char lds[55296];
   const work mine = my_work<1>(a.splits, a.batch);
@@ -185,7 +201,8 @@ mlaf_mla_decode_e1618aec(mlaf_decode_args a) {
   {
     const int lane = thread_id() & 63;
     const float scale = a.scale_log2e, slack = 8.0f;
-    const u32 lo = 0x05040100, hi = 0x07060302, half = 0x7fff, ones = 0x3c003c00; // v_perm: low halves, high halves; bf16 rounding; f16 1, 1
+    const u32 lo = 0x05040100, hi = 0x07060302; // v_perm: low halves, high halves
+    const u32 half = 0x7fff, ones = 0x3c003c00; // bf16 rounding; 1, 1 in f16
     const u32 maxid = a.num_pages - 1, last = w.tokens - 1;
     const u32 cs = (u32)(2 * a.ckv_row_stride), ks = (u32)(2 * a.kpe_row_stride);
     const u64 pages = (u64)(a.kv_indices + first_page);
@@ -201,10 +218,14 @@ mlaf_mla_decode_e1618aec(mlaf_decode_args a) {
       kr[p] = base + LATENT_BYTES + slot * 128 + place;
     }
 #pragma unroll
-    for (int r = 0; r < 4; r++) va[r] = base + (4 * q + r) * ROW_BYTES + 16 * ((4 * (t & 3) + ((t >> 2) ^ (t & 2))) ^ 2 * r);
+    for (int r = 0; r < 4; r++) {
+      const u32 chunk = 4 * (t & 3) + ((t >> 2) ^ (t & 2));
+      va[r] = base + (4 * q + r) * ROW_BYTES + 16 * (chunk ^ 2 * r);
+    }
 
     // Copies: sources.
-    const u32 ckl = (u32)(u64)a.ckv, ckh = (u32)((u64)a.ckv >> 32), kpl = (u32)(u64)a.kpe, kph = (u32)((u64)a.kpe >> 32);
+    const u32 ckl = (u32)(u64)a.ckv, ckh = (u32)((u64)a.ckv >> 32);
+    const u32 kpl = (u32)(u64)a.kpe, kph = (u32)((u64)a.kpe >> 32);
     u32 la[4], lr[UNITS], pos, pgo;
     tile_offsets(15, cs, ks, wave, lane, la, lr);
     // Copies: places in LDS, of the stage to be filled next.
@@ -240,8 +261,8 @@ mlaf_mla_decode_e1618aec(mlaf_decode_args a) {
         "v_mov_b32 v57, %[pgo]\n"
         "global_load_dword v58, v57, %[pages]\n"
         :  : [pgo] "s"(pgo), [pages] "s"(pages) : "memory", "vcc", "scc", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "a40", "a41", "a42", "a43", "a44", "a45", "a46", "a47", "a48", "a49", "a50", "a51", "a52", "a53", "a54", "a55", "a56", "a57", "a58", "a59", "a60", "a61", "a62", "a63", "a64", "a65", "a66", "a67", "a68", "a69", "a70", "a71", "a72", "a73", "a74", "a75", "a76", "a77", "a78", "a79", "a80", "a81", "a82", "a83", "a84", "a85", "a86", "a87", "a88", "a89", "a90", "a91", "a92", "a93", "a94", "a95", "a96", "a97", "a98", "a99", "a100", "a101", "a102", "a103", "a104", "a105", "a106", "a107", "a108", "a109", "a110", "a111", "a112", "a113", "a114", "a115", "a116", "a117", "a118", "a119", "a120", "a121", "a122", "a123", "a124", "a125", "a126", "a127", "a128", "v57", "v58", "v59", "v60", "v61", "v62", "v63", "v64", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
-    // Q: lane l fetches chunk l%8 of row l/8 (+ 8) of a block; LDS turns 64 columns at a time into the layout of B. Rows that do not
-    // exist repeat the last that does; nobody stores what they compute.
+    // Q: lane l fetches chunk l%8 of row l/8 (+ 8) of a block; LDS turns 64 columns at a time into the layout of B. Rows
+    // that do not exist repeat the last that does; nobody stores what they compute.
     const u32 qw = base + 36864 + 2048 * wave + 128 * (lane >> 3) + 16 * ((lane & 7) ^ (lane >> 3));
     const u32 qr[2] = {base + 36864 + 2048 * wave + 128 * t + 16 * (q ^ (t & 7)),
                        base + 36864 + 2048 * wave + 128 * t + 16 * ((4 + q) ^ (t & 7))};
@@ -728,7 +749,8 @@ mlaf_mla_decode_e1618aec(mlaf_decode_args a) {
         "v_accvgpr_write_b32 a241, 0\n"
         "v_accvgpr_write_b32 a242, 0\n"
         "v_accvgpr_write_b32 a243, 0\n"
-      ::: "memory", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "a40", "a41", "a42", "a43", "a44", "a45", "a46", "a47", "a48", "a49", "a50", "a51", "a52", "a53", "a54", "a55", "a56", "a57", "a58", "a59", "a60", "a61", "a62", "a63", "a64", "a65", "a66", "a67", "a68", "a69", "a70", "a71", "a72", "a73", "a74", "a75", "a76", "a77", "a78", "a79", "a80", "a81", "a82", "a83", "a84", "a85", "a86", "a87", "a88", "a89", "a90", "a91", "a92", "a93", "a94", "a95", "a96", "a97", "a98", "a99", "a100", "a101", "a102", "a103", "a104", "a105", "a106", "a107", "a108", "a109", "a110", "a111", "a112", "a113", "a114", "a115", "a116", "a117", "a118", "a119", "a120", "a121", "a122", "a123", "a124", "a125", "a126", "a127", "a128", "v58", "v59", "v60", "v61", "v62", "v63", "v64", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128", "v253", "a243"); // the highest: the kernel's allocation covers all below
+      // The highest registers: the kernel's allocation covers all below.
+      ::: "memory", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "a40", "a41", "a42", "a43", "a44", "a45", "a46", "a47", "a48", "a49", "a50", "a51", "a52", "a53", "a54", "a55", "a56", "a57", "a58", "a59", "a60", "a61", "a62", "a63", "a64", "a65", "a66", "a67", "a68", "a69", "a70", "a71", "a72", "a73", "a74", "a75", "a76", "a77", "a78", "a79", "a80", "a81", "a82", "a83", "a84", "a85", "a86", "a87", "a88", "a89", "a90", "a91", "a92", "a93", "a94", "a95", "a96", "a97", "a98", "a99", "a100", "a101", "a102", "a103", "a104", "a105", "a106", "a107", "a108", "a109", "a110", "a111", "a112", "a113", "a114", "a115", "a116", "a117", "a118", "a119", "a120", "a121", "a122", "a123", "a124", "a125", "a126", "a127", "a128", "v58", "v59", "v60", "v61", "v62", "v63", "v64", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128", "v253", "a243");
     asm volatile("s_waitcnt vmcnt(0)" ::: "memory");
     step_copies();
     aim();
@@ -793,7 +815,8 @@ mlaf_mla_decode_e1618aec(mlaf_decode_args a) {
       steps[STAGES - 1] = first;
     };
     u64 rise;
-    // Between the two parts of an iteration: scores of the tile that begins at token `at` stand in v[46..], scaled to base 2.
+    // Between the two parts of an iteration: the scores of the tile that begins at token `at`, scaled to base 2, stand in
+    // v[46..].
     int at = w.begin;
     const int all_see = visible(w, 0) - 15; // a tile that begins below: every row sees all of it
     auto mask = [&] {
@@ -2140,8 +2163,8 @@ mlaf_mla_decode_e1618aec(mlaf_decode_args a) {
   const int lane = lane_again();
   __syncthreads(); // all have read the last tile: LDS is free
   bool broken = bad >= (u32)a.num_pages;
-  // 16 rows x 128 bytes of O at a time go through a place of this wave's in LDS, from columns of one row per lane to stores of 128
-  // consecutive bytes by 8 lanes; chunk c of row t lies at c ^ (t & 7).
+  // 16 rows x 128 bytes of O at a time go through a place of this wave's in LDS, from columns of one row per lane to
+  // stores of 128 consecutive bytes by 8 lanes; chunk c of row t lies at c ^ (t & 7).
   char* const turn = lds + 2048 * wave;
   char* const put = turn + 128 * (lane & 15);
   const char* const get = turn + 128 * (lane >> 3) + 16 * ((lane & 7) ^ (lane >> 3)); // and 8 rows below
@@ -2173,7 +2196,8 @@ mlaf_mla_decode_e1618aec(mlaf_decode_args a) {
           "v_mul_f32 %5, v118, %8\n"
           "v_mul_f32 %6, v122, %8\n"
           "v_mul_f32 %7, v126, %8\n"
-          : "=&v"(x[0]), "=&v"(x[1]), "=&v"(x[2]), "=&v"(x[3]), "=&v"(x[4]), "=&v"(x[5]), "=&v"(x[6]), "=&v"(x[7]) : "v"(weight) : "v59", "v60", "v61", "v62", "v63", "v64", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+          : "=&v"(x[0]), "=&v"(x[1]), "=&v"(x[2]), "=&v"(x[3]), "=&v"(x[4]), "=&v"(x[5]), "=&v"(x[6]), "=&v"(x[7])
+          : "v"(weight) : "v59", "v60", "v61", "v62", "v63", "v64", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
       write_o<0>(out, final, put, get, key, group ^ 0, 0, x);
     }
     {
@@ -2187,7 +2211,8 @@ mlaf_mla_decode_e1618aec(mlaf_decode_args a) {
           "v_mul_f32 %5, v119, %8\n"
           "v_mul_f32 %6, v123, %8\n"
           "v_mul_f32 %7, v127, %8\n"
-          : "=&v"(x[0]), "=&v"(x[1]), "=&v"(x[2]), "=&v"(x[3]), "=&v"(x[4]), "=&v"(x[5]), "=&v"(x[6]), "=&v"(x[7]) : "v"(weight) : "v59", "v60", "v61", "v62", "v63", "v64", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+          : "=&v"(x[0]), "=&v"(x[1]), "=&v"(x[2]), "=&v"(x[3]), "=&v"(x[4]), "=&v"(x[5]), "=&v"(x[6]), "=&v"(x[7])
+          : "v"(weight) : "v59", "v60", "v61", "v62", "v63", "v64", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
       write_o<1>(out, final, put, get, key, group ^ 0, 32, x);
     }
     {
@@ -2201,7 +2226,8 @@ mlaf_mla_decode_e1618aec(mlaf_decode_args a) {
           "v_mul_f32 %5, v120, %8\n"
           "v_mul_f32 %6, v124, %8\n"
           "v_mul_f32 %7, v128, %8\n"
-          : "=&v"(x[0]), "=&v"(x[1]), "=&v"(x[2]), "=&v"(x[3]), "=&v"(x[4]), "=&v"(x[5]), "=&v"(x[6]), "=&v"(x[7]) : "v"(weight) : "v59", "v60", "v61", "v62", "v63", "v64", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+          : "=&v"(x[0]), "=&v"(x[1]), "=&v"(x[2]), "=&v"(x[3]), "=&v"(x[4]), "=&v"(x[5]), "=&v"(x[6]), "=&v"(x[7])
+          : "v"(weight) : "v59", "v60", "v61", "v62", "v63", "v64", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
       write_o<2>(out, final, put, get, key, group ^ 2, 64, x);
     }
     {
@@ -2215,7 +2241,8 @@ mlaf_mla_decode_e1618aec(mlaf_decode_args a) {
           "v_mul_f32 %5, v121, %8\n"
           "v_mul_f32 %6, v125, %8\n"
           "v_mul_f32 %7, v129, %8\n"
-          : "=&v"(x[0]), "=&v"(x[1]), "=&v"(x[2]), "=&v"(x[3]), "=&v"(x[4]), "=&v"(x[5]), "=&v"(x[6]), "=&v"(x[7]) : "v"(weight) : "v59", "v60", "v61", "v62", "v63", "v64", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+          : "=&v"(x[0]), "=&v"(x[1]), "=&v"(x[2]), "=&v"(x[3]), "=&v"(x[4]), "=&v"(x[5]), "=&v"(x[6]), "=&v"(x[7])
+          : "v"(weight) : "v59", "v60", "v61", "v62", "v63", "v64", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
       write_o<3>(out, final, put, get, key, group ^ 2, 96, x);
     }
     {
@@ -2229,7 +2256,8 @@ mlaf_mla_decode_e1618aec(mlaf_decode_args a) {
           "v_mul_f32 %5, v150, %8\n"
           "v_mul_f32 %6, v154, %8\n"
           "v_mul_f32 %7, v158, %8\n"
-          : "=&v"(x[0]), "=&v"(x[1]), "=&v"(x[2]), "=&v"(x[3]), "=&v"(x[4]), "=&v"(x[5]), "=&v"(x[6]), "=&v"(x[7]) : "v"(weight) : "v59", "v60", "v61", "v62", "v63", "v64", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+          : "=&v"(x[0]), "=&v"(x[1]), "=&v"(x[2]), "=&v"(x[3]), "=&v"(x[4]), "=&v"(x[5]), "=&v"(x[6]), "=&v"(x[7])
+          : "v"(weight) : "v59", "v60", "v61", "v62", "v63", "v64", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
       write_o<0>(out, final, put, get, key, group ^ 0, 128, x);
     }
     {
@@ -2243,7 +2271,8 @@ mlaf_mla_decode_e1618aec(mlaf_decode_args a) {
           "v_mul_f32 %5, v151, %8\n"
           "v_mul_f32 %6, v155, %8\n"
           "v_mul_f32 %7, v159, %8\n"
-          : "=&v"(x[0]), "=&v"(x[1]), "=&v"(x[2]), "=&v"(x[3]), "=&v"(x[4]), "=&v"(x[5]), "=&v"(x[6]), "=&v"(x[7]) : "v"(weight) : "v59", "v60", "v61", "v62", "v63", "v64", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+          : "=&v"(x[0]), "=&v"(x[1]), "=&v"(x[2]), "=&v"(x[3]), "=&v"(x[4]), "=&v"(x[5]), "=&v"(x[6]), "=&v"(x[7])
+          : "v"(weight) : "v59", "v60", "v61", "v62", "v63", "v64", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
       write_o<1>(out, final, put, get, key, group ^ 0, 160, x);
     }
     {
@@ -2257,7 +2286,8 @@ mlaf_mla_decode_e1618aec(mlaf_decode_args a) {
           "v_mul_f32 %5, v152, %8\n"
           "v_mul_f32 %6, v156, %8\n"
           "v_mul_f32 %7, v160, %8\n"
-          : "=&v"(x[0]), "=&v"(x[1]), "=&v"(x[2]), "=&v"(x[3]), "=&v"(x[4]), "=&v"(x[5]), "=&v"(x[6]), "=&v"(x[7]) : "v"(weight) : "v59", "v60", "v61", "v62", "v63", "v64", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+          : "=&v"(x[0]), "=&v"(x[1]), "=&v"(x[2]), "=&v"(x[3]), "=&v"(x[4]), "=&v"(x[5]), "=&v"(x[6]), "=&v"(x[7])
+          : "v"(weight) : "v59", "v60", "v61", "v62", "v63", "v64", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
       write_o<2>(out, final, put, get, key, group ^ 2, 192, x);
     }
     {
@@ -2271,7 +2301,8 @@ mlaf_mla_decode_e1618aec(mlaf_decode_args a) {
           "v_mul_f32 %5, v153, %8\n"
           "v_mul_f32 %6, v157, %8\n"
           "v_mul_f32 %7, v161, %8\n"
-          : "=&v"(x[0]), "=&v"(x[1]), "=&v"(x[2]), "=&v"(x[3]), "=&v"(x[4]), "=&v"(x[5]), "=&v"(x[6]), "=&v"(x[7]) : "v"(weight) : "v59", "v60", "v61", "v62", "v63", "v64", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+          : "=&v"(x[0]), "=&v"(x[1]), "=&v"(x[2]), "=&v"(x[3]), "=&v"(x[4]), "=&v"(x[5]), "=&v"(x[6]), "=&v"(x[7])
+          : "v"(weight) : "v59", "v60", "v61", "v62", "v63", "v64", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
       write_o<3>(out, final, put, get, key, group ^ 2, 224, x);
     }
     {
@@ -2285,7 +2316,8 @@ mlaf_mla_decode_e1618aec(mlaf_decode_args a) {
           "v_mul_f32 %5, v182, %8\n"
           "v_mul_f32 %6, v186, %8\n"
           "v_mul_f32 %7, v190, %8\n"
-          : "=&v"(x[0]), "=&v"(x[1]), "=&v"(x[2]), "=&v"(x[3]), "=&v"(x[4]), "=&v"(x[5]), "=&v"(x[6]), "=&v"(x[7]) : "v"(weight) : "v59", "v60", "v61", "v62", "v63", "v64", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+          : "=&v"(x[0]), "=&v"(x[1]), "=&v"(x[2]), "=&v"(x[3]), "=&v"(x[4]), "=&v"(x[5]), "=&v"(x[6]), "=&v"(x[7])
+          : "v"(weight) : "v59", "v60", "v61", "v62", "v63", "v64", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
       write_o<0>(out, final, put, get, key, group ^ 0, 256, x);
     }
     {
@@ -2299,7 +2331,8 @@ mlaf_mla_decode_e1618aec(mlaf_decode_args a) {
           "v_mul_f32 %5, v183, %8\n"
           "v_mul_f32 %6, v187, %8\n"
           "v_mul_f32 %7, v191, %8\n"
-          : "=&v"(x[0]), "=&v"(x[1]), "=&v"(x[2]), "=&v"(x[3]), "=&v"(x[4]), "=&v"(x[5]), "=&v"(x[6]), "=&v"(x[7]) : "v"(weight) : "v59", "v60", "v61", "v62", "v63", "v64", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+          : "=&v"(x[0]), "=&v"(x[1]), "=&v"(x[2]), "=&v"(x[3]), "=&v"(x[4]), "=&v"(x[5]), "=&v"(x[6]), "=&v"(x[7])
+          : "v"(weight) : "v59", "v60", "v61", "v62", "v63", "v64", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
       write_o<1>(out, final, put, get, key, group ^ 0, 288, x);
     }
     {
@@ -2313,7 +2346,8 @@ mlaf_mla_decode_e1618aec(mlaf_decode_args a) {
           "v_mul_f32 %5, v184, %8\n"
           "v_mul_f32 %6, v188, %8\n"
           "v_mul_f32 %7, v192, %8\n"
-          : "=&v"(x[0]), "=&v"(x[1]), "=&v"(x[2]), "=&v"(x[3]), "=&v"(x[4]), "=&v"(x[5]), "=&v"(x[6]), "=&v"(x[7]) : "v"(weight) : "v59", "v60", "v61", "v62", "v63", "v64", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+          : "=&v"(x[0]), "=&v"(x[1]), "=&v"(x[2]), "=&v"(x[3]), "=&v"(x[4]), "=&v"(x[5]), "=&v"(x[6]), "=&v"(x[7])
+          : "v"(weight) : "v59", "v60", "v61", "v62", "v63", "v64", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
       write_o<2>(out, final, put, get, key, group ^ 2, 320, x);
     }
     {
@@ -2327,7 +2361,8 @@ mlaf_mla_decode_e1618aec(mlaf_decode_args a) {
           "v_mul_f32 %5, v185, %8\n"
           "v_mul_f32 %6, v189, %8\n"
           "v_mul_f32 %7, v193, %8\n"
-          : "=&v"(x[0]), "=&v"(x[1]), "=&v"(x[2]), "=&v"(x[3]), "=&v"(x[4]), "=&v"(x[5]), "=&v"(x[6]), "=&v"(x[7]) : "v"(weight) : "v59", "v60", "v61", "v62", "v63", "v64", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+          : "=&v"(x[0]), "=&v"(x[1]), "=&v"(x[2]), "=&v"(x[3]), "=&v"(x[4]), "=&v"(x[5]), "=&v"(x[6]), "=&v"(x[7])
+          : "v"(weight) : "v59", "v60", "v61", "v62", "v63", "v64", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
       write_o<3>(out, final, put, get, key, group ^ 2, 352, x);
     }
     {
@@ -2341,7 +2376,8 @@ mlaf_mla_decode_e1618aec(mlaf_decode_args a) {
           "v_mul_f32 %5, v214, %8\n"
           "v_mul_f32 %6, v218, %8\n"
           "v_mul_f32 %7, v222, %8\n"
-          : "=&v"(x[0]), "=&v"(x[1]), "=&v"(x[2]), "=&v"(x[3]), "=&v"(x[4]), "=&v"(x[5]), "=&v"(x[6]), "=&v"(x[7]) : "v"(weight) : "v59", "v60", "v61", "v62", "v63", "v64", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+          : "=&v"(x[0]), "=&v"(x[1]), "=&v"(x[2]), "=&v"(x[3]), "=&v"(x[4]), "=&v"(x[5]), "=&v"(x[6]), "=&v"(x[7])
+          : "v"(weight) : "v59", "v60", "v61", "v62", "v63", "v64", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
       write_o<0>(out, final, put, get, key, group ^ 0, 384, x);
     }
     {
@@ -2355,7 +2391,8 @@ mlaf_mla_decode_e1618aec(mlaf_decode_args a) {
           "v_mul_f32 %5, v215, %8\n"
           "v_mul_f32 %6, v219, %8\n"
           "v_mul_f32 %7, v223, %8\n"
-          : "=&v"(x[0]), "=&v"(x[1]), "=&v"(x[2]), "=&v"(x[3]), "=&v"(x[4]), "=&v"(x[5]), "=&v"(x[6]), "=&v"(x[7]) : "v"(weight) : "v59", "v60", "v61", "v62", "v63", "v64", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+          : "=&v"(x[0]), "=&v"(x[1]), "=&v"(x[2]), "=&v"(x[3]), "=&v"(x[4]), "=&v"(x[5]), "=&v"(x[6]), "=&v"(x[7])
+          : "v"(weight) : "v59", "v60", "v61", "v62", "v63", "v64", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
       write_o<1>(out, final, put, get, key, group ^ 0, 416, x);
     }
     {
@@ -2369,7 +2406,8 @@ mlaf_mla_decode_e1618aec(mlaf_decode_args a) {
           "v_mul_f32 %5, v216, %8\n"
           "v_mul_f32 %6, v220, %8\n"
           "v_mul_f32 %7, v224, %8\n"
-          : "=&v"(x[0]), "=&v"(x[1]), "=&v"(x[2]), "=&v"(x[3]), "=&v"(x[4]), "=&v"(x[5]), "=&v"(x[6]), "=&v"(x[7]) : "v"(weight) : "v59", "v60", "v61", "v62", "v63", "v64", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+          : "=&v"(x[0]), "=&v"(x[1]), "=&v"(x[2]), "=&v"(x[3]), "=&v"(x[4]), "=&v"(x[5]), "=&v"(x[6]), "=&v"(x[7])
+          : "v"(weight) : "v59", "v60", "v61", "v62", "v63", "v64", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
       write_o<2>(out, final, put, get, key, group ^ 2, 448, x);
     }
     {
@@ -2383,7 +2421,8 @@ mlaf_mla_decode_e1618aec(mlaf_decode_args a) {
           "v_mul_f32 %5, v217, %8\n"
           "v_mul_f32 %6, v221, %8\n"
           "v_mul_f32 %7, v225, %8\n"
-          : "=&v"(x[0]), "=&v"(x[1]), "=&v"(x[2]), "=&v"(x[3]), "=&v"(x[4]), "=&v"(x[5]), "=&v"(x[6]), "=&v"(x[7]) : "v"(weight) : "v59", "v60", "v61", "v62", "v63", "v64", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+          : "=&v"(x[0]), "=&v"(x[1]), "=&v"(x[2]), "=&v"(x[3]), "=&v"(x[4]), "=&v"(x[5]), "=&v"(x[6]), "=&v"(x[7])
+          : "v"(weight) : "v59", "v60", "v61", "v62", "v63", "v64", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
       write_o<3>(out, final, put, get, key, group ^ 2, 480, x);
     }
   }
@@ -2415,7 +2454,8 @@ mlaf_mla_decode_e1618aec(mlaf_decode_args a) {
           "v_mul_f32 %6, v250, %8\n"
           "v_accvgpr_read_b32 %7, a144\n"
           "v_mul_f32 %7, %7, %8\n"
-          : "=&v"(x[0]), "=&v"(x[1]), "=&v"(x[2]), "=&v"(x[3]), "=&v"(x[4]), "=&v"(x[5]), "=&v"(x[6]), "=&v"(x[7]) : "v"(weight) : "v59", "v60", "v61", "v62", "v63", "v64", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+          : "=&v"(x[0]), "=&v"(x[1]), "=&v"(x[2]), "=&v"(x[3]), "=&v"(x[4]), "=&v"(x[5]), "=&v"(x[6]), "=&v"(x[7])
+          : "v"(weight) : "v59", "v60", "v61", "v62", "v63", "v64", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
       write_o<0>(out, final, put, get, key, group ^ 0, 0, x);
     }
     {
@@ -2430,7 +2470,8 @@ mlaf_mla_decode_e1618aec(mlaf_decode_args a) {
           "v_mul_f32 %6, v251, %8\n"
           "v_accvgpr_read_b32 %7, a145\n"
           "v_mul_f32 %7, %7, %8\n"
-          : "=&v"(x[0]), "=&v"(x[1]), "=&v"(x[2]), "=&v"(x[3]), "=&v"(x[4]), "=&v"(x[5]), "=&v"(x[6]), "=&v"(x[7]) : "v"(weight) : "v59", "v60", "v61", "v62", "v63", "v64", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+          : "=&v"(x[0]), "=&v"(x[1]), "=&v"(x[2]), "=&v"(x[3]), "=&v"(x[4]), "=&v"(x[5]), "=&v"(x[6]), "=&v"(x[7])
+          : "v"(weight) : "v59", "v60", "v61", "v62", "v63", "v64", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
       write_o<1>(out, final, put, get, key, group ^ 0, 32, x);
     }
     {
@@ -2445,7 +2486,8 @@ mlaf_mla_decode_e1618aec(mlaf_decode_args a) {
           "v_mul_f32 %6, v252, %8\n"
           "v_accvgpr_read_b32 %7, a146\n"
           "v_mul_f32 %7, %7, %8\n"
-          : "=&v"(x[0]), "=&v"(x[1]), "=&v"(x[2]), "=&v"(x[3]), "=&v"(x[4]), "=&v"(x[5]), "=&v"(x[6]), "=&v"(x[7]) : "v"(weight) : "v59", "v60", "v61", "v62", "v63", "v64", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+          : "=&v"(x[0]), "=&v"(x[1]), "=&v"(x[2]), "=&v"(x[3]), "=&v"(x[4]), "=&v"(x[5]), "=&v"(x[6]), "=&v"(x[7])
+          : "v"(weight) : "v59", "v60", "v61", "v62", "v63", "v64", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
       write_o<2>(out, final, put, get, key, group ^ 2, 64, x);
     }
     {
@@ -2460,7 +2502,8 @@ mlaf_mla_decode_e1618aec(mlaf_decode_args a) {
           "v_mul_f32 %6, v253, %8\n"
           "v_accvgpr_read_b32 %7, a147\n"
           "v_mul_f32 %7, %7, %8\n"
-          : "=&v"(x[0]), "=&v"(x[1]), "=&v"(x[2]), "=&v"(x[3]), "=&v"(x[4]), "=&v"(x[5]), "=&v"(x[6]), "=&v"(x[7]) : "v"(weight) : "v59", "v60", "v61", "v62", "v63", "v64", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+          : "=&v"(x[0]), "=&v"(x[1]), "=&v"(x[2]), "=&v"(x[3]), "=&v"(x[4]), "=&v"(x[5]), "=&v"(x[6]), "=&v"(x[7])
+          : "v"(weight) : "v59", "v60", "v61", "v62", "v63", "v64", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
       write_o<3>(out, final, put, get, key, group ^ 2, 96, x);
     }
     {
@@ -2482,7 +2525,8 @@ mlaf_mla_decode_e1618aec(mlaf_decode_args a) {
           "v_mul_f32 %6, %6, %8\n"
           "v_accvgpr_read_b32 %7, a176\n"
           "v_mul_f32 %7, %7, %8\n"
-          : "=&v"(x[0]), "=&v"(x[1]), "=&v"(x[2]), "=&v"(x[3]), "=&v"(x[4]), "=&v"(x[5]), "=&v"(x[6]), "=&v"(x[7]) : "v"(weight) : "v59", "v60", "v61", "v62", "v63", "v64", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+          : "=&v"(x[0]), "=&v"(x[1]), "=&v"(x[2]), "=&v"(x[3]), "=&v"(x[4]), "=&v"(x[5]), "=&v"(x[6]), "=&v"(x[7])
+          : "v"(weight) : "v59", "v60", "v61", "v62", "v63", "v64", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
       write_o<0>(out, final, put, get, key, group ^ 0, 128, x);
     }
     {
@@ -2504,7 +2548,8 @@ mlaf_mla_decode_e1618aec(mlaf_decode_args a) {
           "v_mul_f32 %6, %6, %8\n"
           "v_accvgpr_read_b32 %7, a177\n"
           "v_mul_f32 %7, %7, %8\n"
-          : "=&v"(x[0]), "=&v"(x[1]), "=&v"(x[2]), "=&v"(x[3]), "=&v"(x[4]), "=&v"(x[5]), "=&v"(x[6]), "=&v"(x[7]) : "v"(weight) : "v59", "v60", "v61", "v62", "v63", "v64", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+          : "=&v"(x[0]), "=&v"(x[1]), "=&v"(x[2]), "=&v"(x[3]), "=&v"(x[4]), "=&v"(x[5]), "=&v"(x[6]), "=&v"(x[7])
+          : "v"(weight) : "v59", "v60", "v61", "v62", "v63", "v64", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
       write_o<1>(out, final, put, get, key, group ^ 0, 160, x);
     }
     {
@@ -2526,7 +2571,8 @@ mlaf_mla_decode_e1618aec(mlaf_decode_args a) {
           "v_mul_f32 %6, %6, %8\n"
           "v_accvgpr_read_b32 %7, a178\n"
           "v_mul_f32 %7, %7, %8\n"
-          : "=&v"(x[0]), "=&v"(x[1]), "=&v"(x[2]), "=&v"(x[3]), "=&v"(x[4]), "=&v"(x[5]), "=&v"(x[6]), "=&v"(x[7]) : "v"(weight) : "v59", "v60", "v61", "v62", "v63", "v64", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+          : "=&v"(x[0]), "=&v"(x[1]), "=&v"(x[2]), "=&v"(x[3]), "=&v"(x[4]), "=&v"(x[5]), "=&v"(x[6]), "=&v"(x[7])
+          : "v"(weight) : "v59", "v60", "v61", "v62", "v63", "v64", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
       write_o<2>(out, final, put, get, key, group ^ 2, 192, x);
     }
     {
@@ -2548,7 +2594,8 @@ mlaf_mla_decode_e1618aec(mlaf_decode_args a) {
           "v_mul_f32 %6, %6, %8\n"
           "v_accvgpr_read_b32 %7, a179\n"
           "v_mul_f32 %7, %7, %8\n"
-          : "=&v"(x[0]), "=&v"(x[1]), "=&v"(x[2]), "=&v"(x[3]), "=&v"(x[4]), "=&v"(x[5]), "=&v"(x[6]), "=&v"(x[7]) : "v"(weight) : "v59", "v60", "v61", "v62", "v63", "v64", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+          : "=&v"(x[0]), "=&v"(x[1]), "=&v"(x[2]), "=&v"(x[3]), "=&v"(x[4]), "=&v"(x[5]), "=&v"(x[6]), "=&v"(x[7])
+          : "v"(weight) : "v59", "v60", "v61", "v62", "v63", "v64", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
       write_o<3>(out, final, put, get, key, group ^ 2, 224, x);
     }
     {
@@ -2570,7 +2617,8 @@ mlaf_mla_decode_e1618aec(mlaf_decode_args a) {
           "v_mul_f32 %6, %6, %8\n"
           "v_accvgpr_read_b32 %7, a208\n"
           "v_mul_f32 %7, %7, %8\n"
-          : "=&v"(x[0]), "=&v"(x[1]), "=&v"(x[2]), "=&v"(x[3]), "=&v"(x[4]), "=&v"(x[5]), "=&v"(x[6]), "=&v"(x[7]) : "v"(weight) : "v59", "v60", "v61", "v62", "v63", "v64", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+          : "=&v"(x[0]), "=&v"(x[1]), "=&v"(x[2]), "=&v"(x[3]), "=&v"(x[4]), "=&v"(x[5]), "=&v"(x[6]), "=&v"(x[7])
+          : "v"(weight) : "v59", "v60", "v61", "v62", "v63", "v64", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
       write_o<0>(out, final, put, get, key, group ^ 0, 256, x);
     }
     {
@@ -2592,7 +2640,8 @@ mlaf_mla_decode_e1618aec(mlaf_decode_args a) {
           "v_mul_f32 %6, %6, %8\n"
           "v_accvgpr_read_b32 %7, a209\n"
           "v_mul_f32 %7, %7, %8\n"
-          : "=&v"(x[0]), "=&v"(x[1]), "=&v"(x[2]), "=&v"(x[3]), "=&v"(x[4]), "=&v"(x[5]), "=&v"(x[6]), "=&v"(x[7]) : "v"(weight) : "v59", "v60", "v61", "v62", "v63", "v64", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+          : "=&v"(x[0]), "=&v"(x[1]), "=&v"(x[2]), "=&v"(x[3]), "=&v"(x[4]), "=&v"(x[5]), "=&v"(x[6]), "=&v"(x[7])
+          : "v"(weight) : "v59", "v60", "v61", "v62", "v63", "v64", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
       write_o<1>(out, final, put, get, key, group ^ 0, 288, x);
     }
     {
@@ -2614,7 +2663,8 @@ mlaf_mla_decode_e1618aec(mlaf_decode_args a) {
           "v_mul_f32 %6, %6, %8\n"
           "v_accvgpr_read_b32 %7, a210\n"
           "v_mul_f32 %7, %7, %8\n"
-          : "=&v"(x[0]), "=&v"(x[1]), "=&v"(x[2]), "=&v"(x[3]), "=&v"(x[4]), "=&v"(x[5]), "=&v"(x[6]), "=&v"(x[7]) : "v"(weight) : "v59", "v60", "v61", "v62", "v63", "v64", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+          : "=&v"(x[0]), "=&v"(x[1]), "=&v"(x[2]), "=&v"(x[3]), "=&v"(x[4]), "=&v"(x[5]), "=&v"(x[6]), "=&v"(x[7])
+          : "v"(weight) : "v59", "v60", "v61", "v62", "v63", "v64", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
       write_o<2>(out, final, put, get, key, group ^ 2, 320, x);
     }
     {
@@ -2636,7 +2686,8 @@ mlaf_mla_decode_e1618aec(mlaf_decode_args a) {
           "v_mul_f32 %6, %6, %8\n"
           "v_accvgpr_read_b32 %7, a211\n"
           "v_mul_f32 %7, %7, %8\n"
-          : "=&v"(x[0]), "=&v"(x[1]), "=&v"(x[2]), "=&v"(x[3]), "=&v"(x[4]), "=&v"(x[5]), "=&v"(x[6]), "=&v"(x[7]) : "v"(weight) : "v59", "v60", "v61", "v62", "v63", "v64", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+          : "=&v"(x[0]), "=&v"(x[1]), "=&v"(x[2]), "=&v"(x[3]), "=&v"(x[4]), "=&v"(x[5]), "=&v"(x[6]), "=&v"(x[7])
+          : "v"(weight) : "v59", "v60", "v61", "v62", "v63", "v64", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
       write_o<3>(out, final, put, get, key, group ^ 2, 352, x);
     }
     {
@@ -2658,7 +2709,8 @@ mlaf_mla_decode_e1618aec(mlaf_decode_args a) {
           "v_mul_f32 %6, %6, %8\n"
           "v_accvgpr_read_b32 %7, a240\n"
           "v_mul_f32 %7, %7, %8\n"
-          : "=&v"(x[0]), "=&v"(x[1]), "=&v"(x[2]), "=&v"(x[3]), "=&v"(x[4]), "=&v"(x[5]), "=&v"(x[6]), "=&v"(x[7]) : "v"(weight) : "v59", "v60", "v61", "v62", "v63", "v64", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+          : "=&v"(x[0]), "=&v"(x[1]), "=&v"(x[2]), "=&v"(x[3]), "=&v"(x[4]), "=&v"(x[5]), "=&v"(x[6]), "=&v"(x[7])
+          : "v"(weight) : "v59", "v60", "v61", "v62", "v63", "v64", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
       write_o<0>(out, final, put, get, key, group ^ 0, 384, x);
     }
     {
@@ -2680,7 +2732,8 @@ mlaf_mla_decode_e1618aec(mlaf_decode_args a) {
           "v_mul_f32 %6, %6, %8\n"
           "v_accvgpr_read_b32 %7, a241\n"
           "v_mul_f32 %7, %7, %8\n"
-          : "=&v"(x[0]), "=&v"(x[1]), "=&v"(x[2]), "=&v"(x[3]), "=&v"(x[4]), "=&v"(x[5]), "=&v"(x[6]), "=&v"(x[7]) : "v"(weight) : "v59", "v60", "v61", "v62", "v63", "v64", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+          : "=&v"(x[0]), "=&v"(x[1]), "=&v"(x[2]), "=&v"(x[3]), "=&v"(x[4]), "=&v"(x[5]), "=&v"(x[6]), "=&v"(x[7])
+          : "v"(weight) : "v59", "v60", "v61", "v62", "v63", "v64", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
       write_o<1>(out, final, put, get, key, group ^ 0, 416, x);
     }
     {
@@ -2702,7 +2755,8 @@ mlaf_mla_decode_e1618aec(mlaf_decode_args a) {
           "v_mul_f32 %6, %6, %8\n"
           "v_accvgpr_read_b32 %7, a242\n"
           "v_mul_f32 %7, %7, %8\n"
-          : "=&v"(x[0]), "=&v"(x[1]), "=&v"(x[2]), "=&v"(x[3]), "=&v"(x[4]), "=&v"(x[5]), "=&v"(x[6]), "=&v"(x[7]) : "v"(weight) : "v59", "v60", "v61", "v62", "v63", "v64", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+          : "=&v"(x[0]), "=&v"(x[1]), "=&v"(x[2]), "=&v"(x[3]), "=&v"(x[4]), "=&v"(x[5]), "=&v"(x[6]), "=&v"(x[7])
+          : "v"(weight) : "v59", "v60", "v61", "v62", "v63", "v64", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
       write_o<2>(out, final, put, get, key, group ^ 2, 448, x);
     }
     {
@@ -2724,7 +2778,8 @@ mlaf_mla_decode_e1618aec(mlaf_decode_args a) {
           "v_mul_f32 %6, %6, %8\n"
           "v_accvgpr_read_b32 %7, a243\n"
           "v_mul_f32 %7, %7, %8\n"
-          : "=&v"(x[0]), "=&v"(x[1]), "=&v"(x[2]), "=&v"(x[3]), "=&v"(x[4]), "=&v"(x[5]), "=&v"(x[6]), "=&v"(x[7]) : "v"(weight) : "v59", "v60", "v61", "v62", "v63", "v64", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+          : "=&v"(x[0]), "=&v"(x[1]), "=&v"(x[2]), "=&v"(x[3]), "=&v"(x[4]), "=&v"(x[5]), "=&v"(x[6]), "=&v"(x[7])
+          : "v"(weight) : "v59", "v60", "v61", "v62", "v63", "v64", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
       write_o<3>(out, final, put, get, key, group ^ 2, 480, x);
     }
   }

@@ -17,40 +17,47 @@
 //   stages = 2
 //   waves = 8
 // regenerate: lua5.4 gen/cli.lua render mla_decode_lds target=gfx942 blocks=1 causal=0 dtype=bf16 heads=128 load=vgpr order=plain page_size=16 q_len=1 rank=256 rescale=lazy rope=64 stages=2 waves=8
-// MLA decode for many heads: a tile of KV in LDS, shared by all waves of a workgroup, serves K and V; MFMA throughput binds.
+// MLA decode for many heads: a tile of KV in LDS, shared by all waves of a workgroup, serves K and V; MFMA throughput
+// binds.
 //
-// A workgroup owns ROWS = 16*waves*blocks query rows (head-major within a token) of one request and one KV split. Wave w owns the
-// rows [16*blocks*w, + 16*blocks) for everything: their Q, their running O^T, their m and l. All waves together copy the tiles of 16
-// tokens into a ring of LDS stages, each tile once per workgroup, and meet at one barrier per tile.
+// A workgroup owns ROWS = 16*waves*blocks query rows (head-major within a token) of one request and one KV split. Wave w
+// owns the rows [16*blocks*w, + 16*blocks) for everything: their Q, their running O^T, their m and l. All waves together
+// copy the tiles of 16 tokens into a ring of LDS stages, each tile once per workgroup, and meet at one barrier per tile.
 //
-//   LDS stage: 16 latent rows of 2*rank bytes | 16 rope rows of 128 bytes (rope 32 uses half), 16-byte chunks XOR-swizzled:
-//       row t holds chunk c at place c ^ 2*(t & 3).   With rows a multiple of 128 bytes apart that is free of bank conflicts both
-//       for K (lane l: row l%16, chunk 4f + l/16) and for V (lane l: row 4(l/16)+r, chunk 16j + (l%16, permuted)).
+//   LDS stage: 16 latent rows of 2*rank bytes | 16 rope rows of 128 bytes (rope 32 uses half); 16-byte chunks swizzled:
+//       row t holds chunk c at place c ^ 2*(t & 3). With rows a multiple of 128 bytes apart that is free of bank conflicts
+//       both for K (lane l: row l%16, chunk 4f + l/16) and for V (lane l: row 4(l/16)+r, chunk 16j + (l%16, permuted)).
 //       Rope rows lie in the order in which pairs of them are copied: slot 2*((t&3) + 4*(t>>3)) + (t>>2 & 1).
 //
-//   S^T = K Q^T      A = K fragment f (one ds_read_b128: columns 32f + 8(l/16) .. +7, two MFMAs), B = Q from accumulation registers.
-//                    One fragment serves all blocks of the wave.
-//   P                S^T in D layout (lane l, register r: token 4(l/16)+r, row l%16) is, after exp2 and packing, B of the next product.
-//   O^T += V^T P^T   A = V^T by v_perm from four row reads, one per token 4(l/16)+r: the eight columns of a lane's 16 bytes are
-//                    eight operands; each serves all blocks. Lane l%16 = i takes chunk 4(i%4) + (i/4 ^ (i & 2)), so that
-//                    O^T block (j,c), lane l, register r is column 128j + 32r + 8(l/16 ^ (r & 2)) + c: a store of eight c covers 64
-//                    bytes of a row, and any 8 lanes that LDS serves at once still read 8 different bank groups.
+//   S^T = K Q^T      A = K fragment f (one ds_read_b128: columns 32f + 8(l/16) .. +7, two MFMAs), B = Q, which stays in
+//                    accumulation registers. One fragment serves all blocks of the wave.
+//   P                S^T in D layout (lane l, register r: token 4(l/16)+r, row l%16) is, after exp2 and packing, B of the
+//                    next product: P never leaves its lane.
+//   O^T += V^T P^T   A = V^T by v_perm from four row reads, one per token 4(l/16)+r: the eight columns of a lane's 16
+//                    bytes are eight operands; each serves all blocks. Lane l%16 = i takes chunk 4(i%4) + (i/4 ^ (i & 2)),
+//                    so that O^T block (j,c), lane l, register r is column 128j + 32r + 8(l/16 ^ (r & 2)) + c: four lanes
+//                    then hold 64 consecutive bytes of a row, and any 8 lanes that LDS serves at once still read 8
+//                    different bank groups.
 //
-// Inner blocks are assembly with fixed registers, because no compiler version places 450 live registers without spilling. The
-// listings come from gen/lds_loop.lua: streams of instructions (MFMA, LDS reads, joins, softmax, copies, addresses) laid over each
-// other by position and woven by gen/weave.lua, which also puts in every wait and wait state. The compiler owns v0 .. v<frame-1>
-// and the code between the blocks.
+// The inner blocks are assembly with fixed registers, because no compiler version places 450 live registers without
+// spilling. The listings come from gen/lds_loop.lua: streams of instructions (MFMA, LDS reads, joins, softmax, copies,
+// addresses) laid over each other by position and woven by gen/weave.lua, which also puts in every wait and wait state.
+// The compiler owns v0 .. v<frame-1> and the code between the blocks; gen/lds_plan.lua deals the rest.
 //
-//   order=plain  [wait, barrier | QK(t), copy] mask? rescale? [softmax(t), PV(t)]            2 stages; 3 with dma keep two copies in flight
-//   order=ahead  [wait, barrier | PV(t-1) rest, QK(t+1) begins, copy] mask? rescale? [QK(t+1) ends, softmax(t), PV(t) but its rest]
-//                3 stages: softmax in the shadow of QK, and MFMAs to issue while the barrier's LDS reads are on their way
+//   order=plain  [wait, barrier | QK(t), copy] mask? rescale? [softmax(t), PV(t)]
+//                2 stages; 3 with dma keep two copies in flight
+//   order=ahead  [wait, barrier | PV(t-1) rest, QK(t+1) begins, copy] mask? rescale? [QK(t+1) ends, softmax(t), PV(t) but
+//                its rest]. 3 stages: softmax in the shadow of QK, and MFMAs to issue behind the barrier while the first
+//                LDS reads are on their way
 //
-//   load=dma     direct-to-LDS copies: 64 lanes bring 256 bytes of one row, lane i the dword whose place is i: the swizzle is in the address
+//   load=dma     direct-to-LDS copies: 64 lanes bring 256 bytes of one row, lane i the dword whose place is i: the
+//                swizzle is in the address
 //   load=vgpr    16-byte loads into registers, written to LDS one iteration later
 //
-// Numbers: as in mla_decode_reg. rescale=lazy: O is rescaled when a score exceeds its row's m by more than 8 in base 2; always: in
-// every tile. Rows of the last tile beyond the end repeat the request's last token. A page id outside the cache is replaced by the last
-// page for the copy and turns the workgroup's result into NaN.
+// Numbers: as in mla_decode_reg, but O is divided by the sum of P as packed, so that the rounding of a heavy weight cancels.
+// rescale=lazy: O is rescaled when a score exceeds its row's m by more than 8 in base 2; always: in every tile. Rows of the
+// last tile beyond the end repeat the request's last token. A page id outside the cache is replaced by the last page for
+// the copy and turns the workgroup's result into NaN.
 //
 // Limits: row strides below 4 GiB, fewer than 2^32 cache rows.
 
@@ -67,7 +74,8 @@
 constexpr int H = 128, Q_LEN = 1, R = 256, P = 64, PAGE = 16;
 constexpr bool CAUSAL = 0, LAZY = true;
 constexpr int WAVES = 8, BLOCKS = 1, ROWS = 128, NJ = 2;
-constexpr u32 STAGES = 2, STAGE_BYTES = 10240, LATENT_BYTES = 8192, ROW_BYTES = 512;
+constexpr u32 STAGES = 2, STAGE_BYTES = 10240;
+constexpr u32 LATENT_BYTES = 8192, ROW_BYTES = 512;
 constexpr int UNITS = 1, LEAD = 2;
 
 // The lane number, made anew where it is seldom needed, so that nothing derived from it occupies a register in the loop.
@@ -77,7 +85,7 @@ MLAF_DEV int lane_again() {
   return x;
 }
 
-// ---- Which rows, which tokens -----------------------------------------------------------------------------------------------------
+// ---- Which rows, which tokens ----------------------------------------------------------------------------------------
 struct rows_and_tokens {
   i64 row;                // first row of this workgroup, counted over all requests
   int rows;               // rows of the request from there on
@@ -91,9 +99,9 @@ MLAF_DEV int visible(const rows_and_tokens& w, int row) {
   return CAUSAL ? w.tokens - (w.n - 1 - (w.first_row + row) / H) : w.tokens;
 }
 
-// ---- Copy addresses ---------------------------------------------------------------------------------------------------------------
-// Where the lanes of unit u copy from, relative to the tile's first row (whole pages) or to their own row. dma: unit u of wave w is
-// the pair of rows t, t+4 with t = (i & 3) + 8*(i >> 2), i = w + WAVES*u; vgpr: rows 4i + l/16, i = w + WAVES*u.
+// ---- Copy addresses ------------------------------------------------------------------------------------------------
+// Where the lanes of unit u copy from, relative to the tile's first row (whole pages) or to their own row. dma: unit u of
+// wave w is the pair of rows t, t+4 with t = (i & 3) + 8*(i >> 2), i = w + WAVES*u; vgpr: rows 4i + l/16, i = w + WAVES*u.
 MLAF_DEV int unit_of(int wave, int u) { return (wave + WAVES * u) & 7; } // & 7: spare turns repeat a pair
 constexpr u32 HALVES = 2, ROPE_LANE = P / (8 * HALVES); // bytes of a rope row that a lane copies
 MLAF_DEV int group_row(int wave, int u, int lane) { return 4 * ((wave & 3) + WAVES * u) + (lane >> 4); }
@@ -101,7 +109,8 @@ MLAF_DEV u32 latent_column(int wave, int lane) { return (u32)(wave >> 2) * (R / 
 MLAF_DEV u32 rope_column(int wave, int lane) { return (u32)(wave >> 2) * 64 + ROPE_LANE * (lane & 15); }
 
 // Byte offsets from the tile's first row; rows behind `last` repeat it.
-MLAF_DEV void tile_offsets(u32 last, u32 cs, u32 ks, int wave, int lane, u32 (&la)[1], u32 (&lr)[UNITS]) {
+MLAF_DEV void tile_offsets(u32 last, u32 cs, u32 ks, int wave, int lane, u32 (&la)[1],
+                           u32 (&lr)[UNITS]) {
 #pragma unroll
   for (int u = 0; u < UNITS; u++) {
     const u32 t = smaller((u32)group_row(wave, u, lane), last);
@@ -121,11 +130,13 @@ MLAF_DEV output output_at(const mlaf_decode_args& a, bool final, i64 part_row, i
   return {upper, upper + (final ? 16 * R : 32 * R), rows_left > 0, rows_left > 8};
 }
 
-// Register r of eight O blocks: columns `column` + 8*place .. of this lane's row. 16-bit output: two r make 128 bytes of a row.
+// Register r of eight O blocks: columns `column` + 8*place .. of this lane's row. 16-bit output: two r make 128 bytes.
 template <int r>
-MLAF_DEV void write_o(const output& out, bool final, char* put, const char* get, u32 key, u32 place, int column, const float (&x)[8]) {
+MLAF_DEV void write_o(const output& out, bool final, char* put, const char* get, u32 key, u32 place, int column,
+                      const float (&x)[8]) {
   if (final) {
-    *(u32x4*)(put + 16 * ((4 * (r & 1) + place) ^ key)) = u32x4{pack2(x[0], x[1]), pack2(x[2], x[3]), pack2(x[4], x[5]), pack2(x[6], x[7])};
+    const u32x4 packed = {pack2(x[0], x[1]), pack2(x[2], x[3]), pack2(x[4], x[5]), pack2(x[6], x[7])};
+    *(u32x4*)(put + 16 * ((4 * (r & 1) + place) ^ key)) = packed;
     if (r % 2 == 0) return;
   } else {
     *(f32x4*)(put + 16 * (2 * place ^ key)) = f32x4{x[0], x[1], x[2], x[3]};
@@ -148,13 +159,16 @@ MLAF_DEV void write_constant(const mlaf_decode_args& a, bool final, const rows_a
     else if (a.lse) a.lse[w.row + i] = lse;
   }
   if (!final && value == 0.0f) return;
-  MLAF_GLOBAL char* const to = (MLAF_GLOBAL char*)(u64)(final ? a.o + w.row * (2 * R) : (char*)(a.part_o + (part + w.row) * R));
+  char* const base = final ? a.o + w.row * (2 * R) : (char*)(a.part_o + (part + w.row) * R);
+  MLAF_GLOBAL char* const to = (MLAF_GLOBAL char*)(u64)base;
   const u32 pair = pack2(value, value), bits = final ? pair : bits_of(value);
-  for (int i = thread_id(); i < rows * (final ? R / 8 : R / 4); i += 64 * WAVES) *(MLAF_GLOBAL u32x4*)(to + 16 * i) = u32x4{bits, bits, bits, bits};
+  for (int i = thread_id(); i < rows * (final ? R / 8 : R / 4); i += 64 * WAVES)
+    *(MLAF_GLOBAL u32x4*)(to + 16 * i) = u32x4{bits, bits, bits, bits};
 }
 
-// ---- The kernel -------------------------------------------------------------------------------------------------------------------
-extern "C" __global__ __attribute__((amdgpu_flat_work_group_size(512, 512), amdgpu_num_vgpr(20))) void
+// ---- The kernel ----------------------------------------------------------------------------------------------------
+extern "C" __global__ __attribute__((amdgpu_flat_work_group_size(512, 512),
+                                     amdgpu_num_vgpr(20))) void
 mlaf_mla_decode_6b3191c1(mlaf_decode_args a) {
   __shared__ __attribute__((aligned(128))) char lds[26624];
   const work mine = my_work<1>(a.splits, a.batch);
@@ -184,7 +198,8 @@ mlaf_mla_decode_6b3191c1(mlaf_decode_args a) {
   {
     const int lane = thread_id() & 63;
     const float scale = a.scale_log2e, slack = 8.0f;
-    const u32 lo = 0x05040100, hi = 0x07060302, half = 0x7fff, ones = 0x3c003c00; // v_perm: low halves, high halves; bf16 rounding; f16 1, 1
+    const u32 lo = 0x05040100, hi = 0x07060302; // v_perm: low halves, high halves
+    const u32 half = 0x7fff, ones = 0x3c003c00; // bf16 rounding; 1, 1 in f16
     const u32 maxid = a.num_pages - 1, last = w.tokens - 1;
     const u32 cs = (u32)(2 * a.ckv_row_stride), ks = (u32)(2 * a.kpe_row_stride);
     const u64 pages = (u64)(a.kv_indices + first_page);
@@ -200,10 +215,14 @@ mlaf_mla_decode_6b3191c1(mlaf_decode_args a) {
       kr[p] = base + LATENT_BYTES + slot * 128 + place;
     }
 #pragma unroll
-    for (int r = 0; r < 4; r++) va[r] = base + (4 * q + r) * ROW_BYTES + 16 * ((4 * (t & 3) + ((t >> 2) ^ (t & 2))) ^ 2 * r);
+    for (int r = 0; r < 4; r++) {
+      const u32 chunk = 4 * (t & 3) + ((t >> 2) ^ (t & 2));
+      va[r] = base + (4 * q + r) * ROW_BYTES + 16 * (chunk ^ 2 * r);
+    }
 
     // Copies: sources.
-    const u32 ckl = (u32)(u64)a.ckv, ckh = (u32)((u64)a.ckv >> 32), kpl = (u32)(u64)a.kpe, kph = (u32)((u64)a.kpe >> 32);
+    const u32 ckl = (u32)(u64)a.ckv, ckh = (u32)((u64)a.ckv >> 32);
+    const u32 kpl = (u32)(u64)a.kpe, kph = (u32)((u64)a.kpe >> 32);
     u32 la[1], lr[UNITS], pos, pgo;
     tile_offsets(15, cs, ks, wave, lane, la, lr);
     // Copies: places in LDS, of the stage to be filled next.
@@ -226,8 +245,8 @@ mlaf_mla_decode_6b3191c1(mlaf_decode_args a) {
         "v_mov_b32 v31, %[pgo]\n"
         "global_load_dword v32, v31, %[pages]\n"
         :  : [pgo] "s"(pgo), [pages] "s"(pages) : "memory", "vcc", "scc", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "v31", "v32", "v33", "v34", "v35", "v36", "v37", "v38", "v39", "v40", "v41", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
-    // Q: lane l fetches chunk l%8 of row l/8 (+ 8) of a block; LDS turns 64 columns at a time into the layout of B. Rows that do not
-    // exist repeat the last that does; nobody stores what they compute.
+    // Q: lane l fetches chunk l%8 of row l/8 (+ 8) of a block; LDS turns 64 columns at a time into the layout of B. Rows
+    // that do not exist repeat the last that does; nobody stores what they compute.
     const u32 qw = base + 10240 + 2048 * wave + 128 * (lane >> 3) + 16 * ((lane & 7) ^ (lane >> 3));
     const u32 qr[2] = {base + 10240 + 2048 * wave + 128 * t + 16 * (q ^ (t & 7)),
                        base + 10240 + 2048 * wave + 128 * t + 16 * ((4 + q) ^ (t & 7))};
@@ -368,7 +387,8 @@ mlaf_mla_decode_6b3191c1(mlaf_decode_args a) {
         "v_mov_b32 v151, 0\n"
         "v_mov_b32 v152, 0\n"
         "v_mov_b32 v153, 0\n"
-      ::: "memory", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "v32", "v33", "v34", "v35", "v36", "v37", "v38", "v39", "v40", "v41", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128", "v153", "a39"); // the highest: the kernel's allocation covers all below
+      // The highest registers: the kernel's allocation covers all below.
+      ::: "memory", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "v32", "v33", "v34", "v35", "v36", "v37", "v38", "v39", "v40", "v41", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128", "v153", "a39");
     asm volatile("s_waitcnt vmcnt(0)" ::: "memory");
     asm volatile(
         "ds_write_b128 %[wa], v[36:39] offset:0\n"
@@ -409,7 +429,8 @@ mlaf_mla_decode_6b3191c1(mlaf_decode_args a) {
       steps[STAGES - 1] = first;
     };
     u64 rise;
-    // Between the two parts of an iteration: scores of the tile that begins at token `at` stand in v[26..], scaled to base 2.
+    // Between the two parts of an iteration: the scores of the tile that begins at token `at`, scaled to base 2, stand in
+    // v[26..].
     int at = w.begin;
     const int all_see = visible(w, 0) - 15; // a tile that begins below: every row sees all of it
     auto mask = [&] {
@@ -706,8 +727,8 @@ mlaf_mla_decode_6b3191c1(mlaf_decode_args a) {
   const int lane = lane_again();
   __syncthreads(); // all have read the last tile: LDS is free
   bool broken = bad >= (u32)a.num_pages;
-  // 16 rows x 128 bytes of O at a time go through a place of this wave's in LDS, from columns of one row per lane to stores of 128
-  // consecutive bytes by 8 lanes; chunk c of row t lies at c ^ (t & 7).
+  // 16 rows x 128 bytes of O at a time go through a place of this wave's in LDS, from columns of one row per lane to
+  // stores of 128 consecutive bytes by 8 lanes; chunk c of row t lies at c ^ (t & 7).
   char* const turn = lds + 2048 * wave;
   char* const put = turn + 128 * (lane & 15);
   const char* const get = turn + 128 * (lane >> 3) + 16 * ((lane & 7) ^ (lane >> 3)); // and 8 rows below
@@ -739,7 +760,8 @@ mlaf_mla_decode_6b3191c1(mlaf_decode_args a) {
           "v_mul_f32 %5, v110, %8\n"
           "v_mul_f32 %6, v114, %8\n"
           "v_mul_f32 %7, v118, %8\n"
-          : "=&v"(x[0]), "=&v"(x[1]), "=&v"(x[2]), "=&v"(x[3]), "=&v"(x[4]), "=&v"(x[5]), "=&v"(x[6]), "=&v"(x[7]) : "v"(weight) : "v33", "v34", "v35", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+          : "=&v"(x[0]), "=&v"(x[1]), "=&v"(x[2]), "=&v"(x[3]), "=&v"(x[4]), "=&v"(x[5]), "=&v"(x[6]), "=&v"(x[7])
+          : "v"(weight) : "v33", "v34", "v35", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
       write_o<0>(out, final, put, get, key, group ^ 0, 0, x);
     }
     {
@@ -753,7 +775,8 @@ mlaf_mla_decode_6b3191c1(mlaf_decode_args a) {
           "v_mul_f32 %5, v111, %8\n"
           "v_mul_f32 %6, v115, %8\n"
           "v_mul_f32 %7, v119, %8\n"
-          : "=&v"(x[0]), "=&v"(x[1]), "=&v"(x[2]), "=&v"(x[3]), "=&v"(x[4]), "=&v"(x[5]), "=&v"(x[6]), "=&v"(x[7]) : "v"(weight) : "v33", "v34", "v35", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+          : "=&v"(x[0]), "=&v"(x[1]), "=&v"(x[2]), "=&v"(x[3]), "=&v"(x[4]), "=&v"(x[5]), "=&v"(x[6]), "=&v"(x[7])
+          : "v"(weight) : "v33", "v34", "v35", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
       write_o<1>(out, final, put, get, key, group ^ 0, 32, x);
     }
     {
@@ -767,7 +790,8 @@ mlaf_mla_decode_6b3191c1(mlaf_decode_args a) {
           "v_mul_f32 %5, v112, %8\n"
           "v_mul_f32 %6, v116, %8\n"
           "v_mul_f32 %7, v120, %8\n"
-          : "=&v"(x[0]), "=&v"(x[1]), "=&v"(x[2]), "=&v"(x[3]), "=&v"(x[4]), "=&v"(x[5]), "=&v"(x[6]), "=&v"(x[7]) : "v"(weight) : "v33", "v34", "v35", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+          : "=&v"(x[0]), "=&v"(x[1]), "=&v"(x[2]), "=&v"(x[3]), "=&v"(x[4]), "=&v"(x[5]), "=&v"(x[6]), "=&v"(x[7])
+          : "v"(weight) : "v33", "v34", "v35", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
       write_o<2>(out, final, put, get, key, group ^ 2, 64, x);
     }
     {
@@ -781,7 +805,8 @@ mlaf_mla_decode_6b3191c1(mlaf_decode_args a) {
           "v_mul_f32 %5, v113, %8\n"
           "v_mul_f32 %6, v117, %8\n"
           "v_mul_f32 %7, v121, %8\n"
-          : "=&v"(x[0]), "=&v"(x[1]), "=&v"(x[2]), "=&v"(x[3]), "=&v"(x[4]), "=&v"(x[5]), "=&v"(x[6]), "=&v"(x[7]) : "v"(weight) : "v33", "v34", "v35", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+          : "=&v"(x[0]), "=&v"(x[1]), "=&v"(x[2]), "=&v"(x[3]), "=&v"(x[4]), "=&v"(x[5]), "=&v"(x[6]), "=&v"(x[7])
+          : "v"(weight) : "v33", "v34", "v35", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
       write_o<3>(out, final, put, get, key, group ^ 2, 96, x);
     }
     {
@@ -795,7 +820,8 @@ mlaf_mla_decode_6b3191c1(mlaf_decode_args a) {
           "v_mul_f32 %5, v142, %8\n"
           "v_mul_f32 %6, v146, %8\n"
           "v_mul_f32 %7, v150, %8\n"
-          : "=&v"(x[0]), "=&v"(x[1]), "=&v"(x[2]), "=&v"(x[3]), "=&v"(x[4]), "=&v"(x[5]), "=&v"(x[6]), "=&v"(x[7]) : "v"(weight) : "v33", "v34", "v35", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+          : "=&v"(x[0]), "=&v"(x[1]), "=&v"(x[2]), "=&v"(x[3]), "=&v"(x[4]), "=&v"(x[5]), "=&v"(x[6]), "=&v"(x[7])
+          : "v"(weight) : "v33", "v34", "v35", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
       write_o<0>(out, final, put, get, key, group ^ 0, 128, x);
     }
     {
@@ -809,7 +835,8 @@ mlaf_mla_decode_6b3191c1(mlaf_decode_args a) {
           "v_mul_f32 %5, v143, %8\n"
           "v_mul_f32 %6, v147, %8\n"
           "v_mul_f32 %7, v151, %8\n"
-          : "=&v"(x[0]), "=&v"(x[1]), "=&v"(x[2]), "=&v"(x[3]), "=&v"(x[4]), "=&v"(x[5]), "=&v"(x[6]), "=&v"(x[7]) : "v"(weight) : "v33", "v34", "v35", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+          : "=&v"(x[0]), "=&v"(x[1]), "=&v"(x[2]), "=&v"(x[3]), "=&v"(x[4]), "=&v"(x[5]), "=&v"(x[6]), "=&v"(x[7])
+          : "v"(weight) : "v33", "v34", "v35", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
       write_o<1>(out, final, put, get, key, group ^ 0, 160, x);
     }
     {
@@ -823,7 +850,8 @@ mlaf_mla_decode_6b3191c1(mlaf_decode_args a) {
           "v_mul_f32 %5, v144, %8\n"
           "v_mul_f32 %6, v148, %8\n"
           "v_mul_f32 %7, v152, %8\n"
-          : "=&v"(x[0]), "=&v"(x[1]), "=&v"(x[2]), "=&v"(x[3]), "=&v"(x[4]), "=&v"(x[5]), "=&v"(x[6]), "=&v"(x[7]) : "v"(weight) : "v33", "v34", "v35", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+          : "=&v"(x[0]), "=&v"(x[1]), "=&v"(x[2]), "=&v"(x[3]), "=&v"(x[4]), "=&v"(x[5]), "=&v"(x[6]), "=&v"(x[7])
+          : "v"(weight) : "v33", "v34", "v35", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
       write_o<2>(out, final, put, get, key, group ^ 2, 192, x);
     }
     {
@@ -837,7 +865,8 @@ mlaf_mla_decode_6b3191c1(mlaf_decode_args a) {
           "v_mul_f32 %5, v145, %8\n"
           "v_mul_f32 %6, v149, %8\n"
           "v_mul_f32 %7, v153, %8\n"
-          : "=&v"(x[0]), "=&v"(x[1]), "=&v"(x[2]), "=&v"(x[3]), "=&v"(x[4]), "=&v"(x[5]), "=&v"(x[6]), "=&v"(x[7]) : "v"(weight) : "v33", "v34", "v35", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
+          : "=&v"(x[0]), "=&v"(x[1]), "=&v"(x[2]), "=&v"(x[3]), "=&v"(x[4]), "=&v"(x[5]), "=&v"(x[6]), "=&v"(x[7])
+          : "v"(weight) : "v33", "v34", "v35", "v90", "v91", "v92", "v93", "v94", "v95", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
       write_o<3>(out, final, put, get, key, group ^ 2, 224, x);
     }
   }
