@@ -1,0 +1,183 @@
+/* The CUDA driver behind the device vtable. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cuda/cuda_device.h"
+
+mlaf_status mlaf_cuda_enter(mlaf_cuda *c, bool *pushed, mlaf_err *err) {
+  void *current = NULL;
+  *pushed = false;
+  int code = c->api.cuCtxGetCurrent(&current);
+  if (code) return mlaf_cuda_check(&c->api, code, "cuCtxGetCurrent", err);
+  if (current == c->context) return MLAF_OK;
+  code = c->api.cuCtxPushCurrent_v2(c->context);
+  *pushed = code == CUDA_OK;
+  return mlaf_cuda_check(&c->api, code, "cuCtxPushCurrent", err);
+}
+
+void mlaf_cuda_leave(mlaf_cuda *c, bool pushed) {
+  void *ours;
+  if (pushed) c->api.cuCtxPopCurrent_v2(&ours);
+}
+
+/* Run one CUDA call in our context. `call` is an expression that may use c. */
+#define IN_CONTEXT(c, err, name, call)                \
+  bool pushed_;                                       \
+  mlaf_status st_ = mlaf_cuda_enter(c, &pushed_, err); \
+  if (st_) return st_;                                \
+  st_ = mlaf_cuda_check(&(c)->api, call, name, err);  \
+  mlaf_cuda_leave(c, pushed_);                        \
+  return st_
+
+static cuda_ptr address(const void *p) { return (cuda_ptr)(uintptr_t)p; }
+
+/* --- open and close --- */
+
+static mlaf_status count_devices(mlaf_cuda *c, int *count, mlaf_err *err) {
+  mlaf_err why = {MLAF_OK, ""};
+  mlaf_status st = mlaf_cuda_check(&c->api, c->api.cuInit(0), "cuInit", &why);
+  if (!st) st = mlaf_cuda_check(&c->api, c->api.cuDeviceGetCount(count), "cuDeviceGetCount", &why);
+  if (!st && *count > 0) return MLAF_OK;
+  if (!st) mlaf_fail(&why, MLAF_E_NO_DEVICE, "cuDeviceGetCount: 0 devices");
+  /* The usual reasons, in the order they are met. */
+  return mlaf_fail(err, MLAF_E_NO_DEVICE,
+                   "%s: %.3500s; is there an NVIDIA GPU, are /dev/nvidiactl and /dev/nvidia0 there (in a container: "
+                   "--gpus all), is CUDA_VISIBLE_DEVICES hiding it, is the kernel module loaded and of this version?",
+                   c->api.library, why.text);
+}
+
+static mlaf_status open_ordinal(mlaf_cuda *c, int ordinal, mlaf_err *err) {
+  int count = 0;
+  mlaf_status st = mlaf_cuda_load(&c->api, err);
+  if (!st) st = count_devices(c, &count, err);
+  if (!st && ordinal >= count)
+    st = mlaf_fail(err, MLAF_E_NO_DEVICE, "cuda:%d asked for, %s has %d device%s", ordinal, c->api.library, count,
+                   count == 1 ? "" : "s");
+  if (!st) st = mlaf_cuda_check(&c->api, c->api.cuDeviceGet(&c->device, ordinal), "cuDeviceGet", err);
+  if (!st) st = mlaf_cuda_identify(c, "/sys", err);
+  if (!st)
+    st = mlaf_cuda_check(&c->api, c->api.cuDevicePrimaryCtxRetain(&c->context, c->device), "cuDevicePrimaryCtxRetain",
+                         err);
+  return st;
+}
+
+static mlaf_status cuda_open(int ordinal, const mlaf_log *log, mlaf_device **out, mlaf_err *err) {
+  mlaf_cuda *c = calloc(1, sizeof *c);
+  if (!c) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for a device");
+  c->base.ops = &mlaf_cuda_ops;
+  mlaf_status st = open_ordinal(c, ordinal, err);
+  if (st) {
+    free(c);
+    return st;
+  }
+  mlaf_log_line(log, MLAF_LOG_DEBUG, "cuda: %s, %s, %s", c->api.library, c->base.info.id, c->base.info.driver);
+  *out = (mlaf_device *)c;
+  return MLAF_OK;
+}
+
+static void cuda_close(mlaf_device *dev) {
+  mlaf_cuda *c = mlaf_cuda_of(dev);
+  c->api.cuDevicePrimaryCtxRelease_v2(c->device); /* the context goes when the application's last user lets go, too */
+  free(c);
+}
+
+/* --- memory --- */
+
+static mlaf_status cuda_mem_alloc(mlaf_device *dev, size_t bytes, void **ptr, mlaf_err *err) {
+  mlaf_cuda *c = mlaf_cuda_of(dev);
+  bool pushed;
+  cuda_ptr p = 0;
+  mlaf_status st = mlaf_cuda_enter(c, &pushed, err);
+  if (st) return st;
+  st = mlaf_cuda_check(&c->api, c->api.cuMemAlloc_v2(&p, bytes ? bytes : 1), "cuMemAlloc", err); /* 0 is an error there */
+  mlaf_cuda_leave(c, pushed);
+  if (st) return mlaf_fail_prefix(err, st, "%zu bytes", bytes);
+  *ptr = (void *)(uintptr_t)p;
+  return MLAF_OK;
+}
+
+static mlaf_status cuda_mem_free(mlaf_device *dev, void *ptr, mlaf_err *err) {
+  mlaf_cuda *c = mlaf_cuda_of(dev);
+  if (!ptr) return MLAF_OK;
+  IN_CONTEXT(c, err, "cuMemFree", c->api.cuMemFree_v2(address(ptr)));
+}
+
+/* Copies to the device and fills may return before the last byte has landed (a copy from pageable memory is staged),
+ * and streams that do not block with the default one would overtake them: wait. */
+static mlaf_status landed(mlaf_cuda *c, int code, const char *call, mlaf_err *err) {
+  mlaf_status st = mlaf_cuda_check(&c->api, code, call, err);
+  return st ? st : mlaf_cuda_check(&c->api, c->api.cuStreamSynchronize(NULL), "cuStreamSynchronize", err);
+}
+
+static mlaf_status cuda_mem_write(mlaf_device *dev, void *dst, const void *src, size_t bytes, mlaf_err *err) {
+  mlaf_cuda *c = mlaf_cuda_of(dev);
+  bool pushed;
+  mlaf_status st = mlaf_cuda_enter(c, &pushed, err);
+  if (st) return st;
+  st = landed(c, c->api.cuMemcpyHtoD_v2(address(dst), src, bytes), "cuMemcpyHtoD", err);
+  mlaf_cuda_leave(c, pushed);
+  return st;
+}
+
+static mlaf_status cuda_mem_read(mlaf_device *dev, void *dst, const void *src, size_t bytes, mlaf_err *err) {
+  mlaf_cuda *c = mlaf_cuda_of(dev);
+  IN_CONTEXT(c, err, "cuMemcpyDtoH", c->api.cuMemcpyDtoH_v2(dst, address(src), bytes));
+}
+
+static mlaf_status cuda_mem_fill(mlaf_device *dev, void *dst, int byte, size_t bytes, mlaf_err *err) {
+  mlaf_cuda *c = mlaf_cuda_of(dev);
+  bool pushed;
+  mlaf_status st = mlaf_cuda_enter(c, &pushed, err);
+  if (st) return st;
+  st = landed(c, c->api.cuMemsetD8_v2(address(dst), (unsigned char)byte, bytes), "cuMemsetD8", err);
+  mlaf_cuda_leave(c, pushed);
+  return st;
+}
+
+/* --- launches and streams --- */
+
+mlaf_status mlaf_cuda_launch(mlaf_device *dev, void *stream, const mlaf_launch *l, mlaf_err *err) {
+  mlaf_cuda *c = mlaf_cuda_of(dev);
+  size_t size = l->args_size;
+  void *extra[] = {CUDA_PARAM_POINTER, (void *)(uintptr_t)l->args, CUDA_PARAM_SIZE, &size, CUDA_PARAM_END};
+  IN_CONTEXT(c, err, "cuLaunchKernel",
+             c->api.cuLaunchKernel(l->fn->raw, l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1], l->block[2],
+                                   l->fn->dynamic_shared, stream, NULL, extra));
+}
+
+static mlaf_status cuda_sync(mlaf_device *dev, void *stream, mlaf_err *err) {
+  mlaf_cuda *c = mlaf_cuda_of(dev);
+  IN_CONTEXT(c, err, "cuStreamSynchronize", c->api.cuStreamSynchronize(stream));
+}
+
+static mlaf_status cuda_stream_create(mlaf_device *dev, void **stream, mlaf_err *err) {
+  mlaf_cuda *c = mlaf_cuda_of(dev);
+  IN_CONTEXT(c, err, "cuStreamCreate", c->api.cuStreamCreate(stream, CUDA_STREAM_NON_BLOCKING));
+}
+
+static void cuda_stream_destroy(mlaf_device *dev, void *stream) {
+  mlaf_cuda *c = mlaf_cuda_of(dev);
+  bool pushed;
+  if (!stream || mlaf_cuda_enter(c, &pushed, NULL)) return;
+  c->api.cuStreamDestroy_v2(stream);
+  mlaf_cuda_leave(c, pushed);
+}
+
+const mlaf_device_ops mlaf_cuda_ops = {
+    .name = "cuda",
+    .open = cuda_open,
+    .close = cuda_close,
+    .mem_alloc = cuda_mem_alloc,
+    .mem_free = cuda_mem_free,
+    .mem_write = cuda_mem_write,
+    .mem_read = cuda_mem_read,
+    .mem_fill = cuda_mem_fill,
+    .module_load = mlaf_cuda_module_load,
+    .module_unload = mlaf_cuda_module_unload,
+    .function_get = mlaf_cuda_function_get,
+    .launch = mlaf_cuda_launch,
+    .sync = cuda_sync,
+    .stream_create = cuda_stream_create,
+    .stream_destroy = cuda_stream_destroy,
+    .time = mlaf_cuda_time,
+};

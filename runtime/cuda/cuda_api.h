@@ -1,0 +1,92 @@
+/* The part of the CUDA driver API that is used here, found at run time. Declared by hand because CUDA headers are not
+ * there when this is built; names carry the _v2 that cuda.h hides, numbers are frozen by the driver's ABI. */
+#ifndef MLAF_CUDA_API_H
+#define MLAF_CUDA_API_H
+
+#include "base/base.h"
+
+/* CUresult values that mean something to us. */
+enum { CUDA_OK = 0, CUDA_OUT_OF_MEMORY = 2, CUDA_STUB_LIBRARY = 34, CUDA_NO_DEVICE = 100, CUDA_INVALID_DEVICE = 101,
+       CUDA_INVALID_IMAGE = 200, CUDA_NO_BINARY_FOR_GPU = 209, CUDA_NOT_FOUND = 500, CUDA_ILLEGAL_ADDRESS = 700,
+       CUDA_LAUNCH_TIMEOUT = 702, CUDA_ASSERT = 710, CUDA_HARDWARE_STACK = 714, CUDA_LAUNCH_FAILED = 719 };
+enum { CUDA_STREAM_NON_BLOCKING = 1, CUDA_CAPTURE_THREAD_LOCAL = 1 };
+/* CUdevice_attribute. */
+enum {
+  CUDA_ATTR_MAX_THREADS = 1, CUDA_ATTR_WARP_SIZE = 10, CUDA_ATTR_CLOCK_KHZ = 13, CUDA_ATTR_SM_COUNT = 16,
+  CUDA_ATTR_MEM_CLOCK_KHZ = 36, CUDA_ATTR_BUS_BITS = 37, CUDA_ATTR_L2_BYTES = 38, CUDA_ATTR_CC_MAJOR = 75,
+  CUDA_ATTR_CC_MINOR = 76, CUDA_ATTR_SHARED_OPTIN = 97
+};
+/* CUfunction_attribute. */
+enum { CUDA_FUNC_STATIC_SHARED = 1, CUDA_FUNC_MAX_DYNAMIC_SHARED = 8 };
+/* CUjit_option: where the driver writes what it thinks of a module. */
+enum { CUDA_JIT_INFO_LOG = 3, CUDA_JIT_INFO_LOG_SIZE = 4, CUDA_JIT_ERROR_LOG = 5, CUDA_JIT_ERROR_LOG_SIZE = 6 };
+/* Kernel arguments as one block: the `extra` array of cuLaunchKernel. */
+#define CUDA_PARAM_END ((void *)0)
+#define CUDA_PARAM_POINTER ((void *)1)
+#define CUDA_PARAM_SIZE ((void *)2)
+
+typedef uint64_t cuda_ptr; /* CUdeviceptr */
+
+/* X(name, (parameters)): every entry returns CUresult (int) and must exist, or the library is not used. */
+#define MLAF_CUDA_FUNCTIONS(X)                                                                                        \
+  X(cuInit, (unsigned flags))                                                                                         \
+  X(cuDriverGetVersion, (int *version))                                                                               \
+  X(cuDeviceGetCount, (int *count))                                                                                   \
+  X(cuDeviceGet, (int *device, int ordinal))                                                                          \
+  X(cuDeviceGetName, (char *name, int size, int device))                                                              \
+  X(cuDeviceGetAttribute, (int *value, int attribute, int device))                                                    \
+  X(cuDeviceTotalMem_v2, (size_t *bytes, int device))                                                                 \
+  X(cuDevicePrimaryCtxRetain, (void **context, int device))                                                           \
+  X(cuDevicePrimaryCtxRelease_v2, (int device))                                                                       \
+  X(cuCtxGetCurrent, (void **context))                                                                                \
+  X(cuCtxPushCurrent_v2, (void *context))                                                                             \
+  X(cuCtxPopCurrent_v2, (void **context))                                                                             \
+  X(cuMemAlloc_v2, (cuda_ptr *ptr, size_t bytes))                                                                     \
+  X(cuMemFree_v2, (cuda_ptr ptr))                                                                                     \
+  X(cuMemcpyHtoD_v2, (cuda_ptr dst, const void *src, size_t bytes))                                                   \
+  X(cuMemcpyDtoH_v2, (void *dst, cuda_ptr src, size_t bytes))                                                         \
+  X(cuMemsetD8_v2, (cuda_ptr dst, unsigned char value, size_t bytes))                                                 \
+  X(cuModuleLoadDataEx, (void **module, const void *image, unsigned n, const int *options, void **values))            \
+  X(cuModuleUnload, (void *module))                                                                                   \
+  X(cuModuleGetFunction, (void **function, void *module, const char *name))                                           \
+  X(cuModuleGetGlobal_v2, (cuda_ptr *ptr, size_t *bytes, void *module, const char *name))                             \
+  X(cuFuncGetAttribute, (int *value, int attribute, void *function))                                                  \
+  X(cuFuncSetAttribute, (void *function, int attribute, int value))                                                   \
+  X(cuLaunchKernel, (void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,    \
+                     unsigned shared, void *stream, void **params, void **extra))                                     \
+  X(cuStreamCreate, (void **stream, unsigned flags))                                                                  \
+  X(cuStreamDestroy_v2, (void *stream))                                                                               \
+  X(cuStreamSynchronize, (void *stream))                                                                              \
+  X(cuStreamBeginCapture_v2, (void *stream, int mode))                                                                \
+  X(cuStreamEndCapture, (void *stream, void **graph))                                                                 \
+  X(cuGraphInstantiateWithFlags, (void **exec, void *graph, unsigned long long flags))                                \
+  X(cuGraphUpload, (void *exec, void *stream))                                                                        \
+  X(cuGraphLaunch, (void *exec, void *stream))                                                                        \
+  X(cuGraphExecDestroy, (void *exec))                                                                                 \
+  X(cuGraphDestroy, (void *graph))                                                                                    \
+  X(cuEventCreate, (void **event, unsigned flags))                                                                    \
+  X(cuEventDestroy_v2, (void *event))                                                                                 \
+  X(cuEventRecord, (void *event, void *stream))                                                                       \
+  X(cuEventSynchronize, (void *event))                                                                                \
+  X(cuEventElapsedTime, (float *ms, void *start, void *stop))
+
+typedef struct mlaf_cuda_api {
+#define X(name, parameters) int(*name) parameters;
+  MLAF_CUDA_FUNCTIONS(X)
+#undef X
+  int (*cuGetErrorName)(int error, const char **text);
+  int (*cuGetErrorString)(int error, const char **text);
+  char library[256]; /* what was loaded */
+} mlaf_cuda_api;
+
+/* Names of everything above, NULL-terminated (a test looks them up in a real library). */
+extern const char *const mlaf_cuda_symbols[];
+
+/* $MLAF_CUDA_LIBRARY (a path; nothing else is tried then), else libcuda.so.1 by the loader's search path, else where
+ * containers and WSL put it. E_NO_DEVICE says what was tried. The library stays loaded for good: a driver does not
+ * survive being unloaded. */
+mlaf_status mlaf_cuda_load(mlaf_cuda_api *out, mlaf_err *err);
+/* "cuMemAlloc: CUDA_ERROR_OUT_OF_MEMORY (2): out of memory", behind a status that fits the code. OK for CUDA_OK. */
+mlaf_status mlaf_cuda_check(const mlaf_cuda_api *api, int code, const char *call, mlaf_err *err);
+
+#endif

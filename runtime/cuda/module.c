@@ -1,0 +1,135 @@
+/* Cubins and the kernels in them. */
+#include <elf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cuda/cuda_device.h"
+
+enum { LOG_SIZE = 2048, MACHINE_CUDA = 190 /* EM_CUDA */ };
+
+/* A code object of another kind of GPU is a mistake worth naming before the driver calls it "invalid". */
+static mlaf_status check_image(const void *code, size_t size, mlaf_err *err) {
+  Elf64_Ehdr h;
+  if (size < sizeof h || memcmp(code, ELFMAG, SELFMAG))
+    return mlaf_fail(err, MLAF_E_ARG, "cuModuleLoadDataEx: not a cubin (no ELF of %zu bytes)", sizeof h);
+  memcpy(&h, code, sizeof h);
+  if (h.e_machine != MACHINE_CUDA)
+    return mlaf_fail(err, MLAF_E_ARG, "cuModuleLoadDataEx: not a cubin: ELF machine %u, CUDA's is %d", h.e_machine,
+                     MACHINE_CUDA);
+  return MLAF_OK;
+}
+
+/* The driver's own words, on one line. */
+static void one_line(char *log) {
+  size_t n = strlen(log);
+  while (n && (log[n - 1] == '\n' || log[n - 1] == ' ')) log[--n] = 0;
+  for (char *p = log; *p; p++)
+    if (*p == '\n') *p = '|';
+}
+
+static mlaf_status load(mlaf_cuda *c, const void *code, void **raw, mlaf_err *err) {
+  char info[LOG_SIZE] = "", errors[LOG_SIZE] = "";
+  const int options[] = {CUDA_JIT_INFO_LOG, CUDA_JIT_INFO_LOG_SIZE, CUDA_JIT_ERROR_LOG, CUDA_JIT_ERROR_LOG_SIZE};
+  const void *size = (void *)(uintptr_t)(LOG_SIZE - 1); /* sizes travel in the pointer itself */
+  void *values[] = {info, (void *)(uintptr_t)size, errors, (void *)(uintptr_t)size};
+  int rc = c->api.cuModuleLoadDataEx(raw, code, sizeof options / sizeof *options, options, values);
+  mlaf_status st = mlaf_cuda_check(&c->api, rc, "cuModuleLoadDataEx", err);
+  if (rc == CUDA_NO_BINARY_FOR_GPU || rc == CUDA_INVALID_IMAGE)
+    mlaf_fail_prefix(err, st, "the cubin is damaged or not for %s", c->base.info.full_target);
+  const char *said = errors[0] ? errors : info;
+  one_line(errors);
+  one_line(info);
+  if (st && *said) {
+    char first[1024];
+    snprintf(first, sizeof first, "%.1000s", err ? err->text : "");
+    mlaf_fail(err, st, "%s; the driver says: %s", first, said);
+  }
+  return st;
+}
+
+mlaf_status mlaf_cuda_module_load(mlaf_device *dev, const void *code, size_t size, mlaf_module **out, mlaf_err *err) {
+  mlaf_cuda *c = mlaf_cuda_of(dev);
+  bool pushed;
+  mlaf_status st = check_image(code, size, err);
+  if (st) return st;
+  mlaf_module *m = calloc(1, sizeof *m);
+  if (!m) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for a module");
+  st = mlaf_cuda_enter(c, &pushed, err);
+  if (!st) {
+    st = load(c, code, &m->raw, err);
+    mlaf_cuda_leave(c, pushed);
+  }
+  if (st) free(m);
+  else
+    *out = m;
+  return st;
+}
+
+void mlaf_cuda_module_unload(mlaf_device *dev, mlaf_module *module) {
+  mlaf_cuda *c = mlaf_cuda_of(dev);
+  bool pushed;
+  if (!module) return;
+  if (!mlaf_cuda_enter(c, &pushed, NULL)) {
+    c->api.cuModuleUnload(module->raw);
+    mlaf_cuda_leave(c, pushed);
+  }
+  for (mlaf_function *f = module->functions, *next; f; f = next) {
+    next = f->next;
+    free(f);
+  }
+  free(module);
+}
+
+/* How much dynamic shared memory the module says a kernel wants; none if it says nothing. */
+static mlaf_status read_dynamic_shared(mlaf_cuda *c, void *module, const char *symbol, uint32_t *bytes, mlaf_err *err) {
+  char name[300];
+  cuda_ptr at = 0;
+  size_t size = 0;
+  if ((size_t)snprintf(name, sizeof name, "%s" MLAF_CUDA_SHARED_SUFFIX, symbol) >= sizeof name)
+    return mlaf_fail(err, MLAF_E_ARG, "a kernel's name has at most %zu characters", sizeof name - 1);
+  int rc = c->api.cuModuleGetGlobal_v2(&at, &size, module, name);
+  if (rc == CUDA_NOT_FOUND) return MLAF_OK;
+  mlaf_status st = mlaf_cuda_check(&c->api, rc, "cuModuleGetGlobal", err);
+  if (!st && size != sizeof *bytes)
+    st = mlaf_fail(err, MLAF_E_ARG, "%s has %zu bytes, want an unsigned", name, size);
+  if (!st) st = mlaf_cuda_check(&c->api, c->api.cuMemcpyDtoH_v2(bytes, at, size), "cuMemcpyDtoH", err);
+  return st;
+}
+
+/* More than 48 KiB must be asked for once per kernel. Asking also makes a driver that loads lazily load the kernel now,
+ * not at its first launch, which may be inside a capture. */
+static mlaf_status prepare(mlaf_cuda *c, const mlaf_function *f, mlaf_err *err) {
+  int fixed = 0, limit = c->base.info.lds_bytes;
+  int rc = c->api.cuFuncGetAttribute(&fixed, CUDA_FUNC_STATIC_SHARED, f->raw);
+  if (rc) return mlaf_cuda_check(&c->api, rc, "cuFuncGetAttribute", err);
+  if (f->dynamic_shared > (uint32_t)(limit - fixed))
+    return mlaf_fail(err, MLAF_E_ARG, "wants %u bytes of dynamic and %d of static shared memory, %s has %d",
+                     f->dynamic_shared, fixed, c->base.info.full_target, limit);
+  if (!f->dynamic_shared) return MLAF_OK;
+  rc = c->api.cuFuncSetAttribute(f->raw, CUDA_FUNC_MAX_DYNAMIC_SHARED, (int)f->dynamic_shared);
+  return mlaf_cuda_check(&c->api, rc, "cuFuncSetAttribute", err);
+}
+
+mlaf_status mlaf_cuda_function_get(mlaf_device *dev, mlaf_module *module, const char *symbol, mlaf_function **out,
+                                   mlaf_err *err) {
+  mlaf_cuda *c = mlaf_cuda_of(dev);
+  bool pushed;
+  mlaf_function *f = calloc(1, sizeof *f);
+  if (!f) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for a kernel");
+  mlaf_status st = mlaf_cuda_enter(c, &pushed, err);
+  if (!st) {
+    st = mlaf_cuda_check(&c->api, c->api.cuModuleGetFunction(&f->raw, module->raw, symbol), "cuModuleGetFunction", err);
+    if (!st) st = read_dynamic_shared(c, module->raw, symbol, &f->dynamic_shared, err);
+    if (!st) st = prepare(c, f, err);
+    mlaf_cuda_leave(c, pushed);
+  }
+  if (st) {
+    free(f);
+    return mlaf_fail_prefix(err, st, "%.200s", symbol);
+  }
+  f->next = module->functions;
+  module->functions = f;
+  *out = f;
+  return MLAF_OK;
+}

@@ -1,0 +1,6 @@
+# The CUDA tests run this back end against a driver of our own over host memory.
+if(MLAF_TESTS AND EXISTS ${CMAKE_SOURCE_DIR}/tests/cuda/fakecuda.c)
+  add_library(fakecuda SHARED tests/cuda/fakecuda.c)
+  target_include_directories(fakecuda PRIVATE tests)
+  set_target_properties(fakecuda PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/fakecuda)
+endif()

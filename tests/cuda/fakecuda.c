@@ -1,0 +1,516 @@
+/* A CUDA driver for tests: the calls the cuda back end makes, over host memory and a clock of its own in which every
+ * kernel takes FAKE_KERNEL_NS. It is loaded by MLAF_CUDA_LIBRARY. A cubin is any ELF of machine 190; it holds the
+ * kernels "fill" (really run), "big" (wants FAKE_SHARED bytes of dynamic shared memory), "huge" (more than there is).
+ *
+ *   FAKECUDA_DEVICES=n      devices it claims to have (default 1); 0: CUDA_ERROR_NO_DEVICE as without a GPU
+ *   FAKECUDA_FAIL=name:k:e  the k-th call of `name` from now on returns error e
+ *   FAKECUDA_SM=major.minor compute capability (default 9.0)
+ *   fakecuda_calls(name)    how often a function was called; fakecuda_reset() forgets
+ *   fakecuda_leaks()        live allocations, modules, streams, events, graphs and contexts
+ *
+ * Like the real one it refuses calls made without a current context, a fill that was not waited for does not land, and
+ * inside a capture nothing runs. */
+#include "cuda/fakecuda.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define EXPORT __attribute__((visibility("default")))
+
+enum { SUCCESS = 0, INVALID_VALUE = 1, NO_DEVICE = 100, INVALID_DEVICE = 101, INVALID_IMAGE = 200, INVALID_CONTEXT = 201,
+       INVALID_HANDLE = 400, NOT_FOUND = 500, CAPTURE_INVALIDATED = 901 };
+enum { MAX_NAMES = 64, MAX_NODES = 256, STREAM = 0x5354, EVENT = 0x4556, MODULE = 0x4d4f, GRAPH = 0x4752, EXEC = 0x4558 };
+
+typedef struct node {
+  int kernel;
+  fake_launch shape;
+  unsigned char args[256];
+} node;
+typedef struct handle {
+  uint32_t magic;
+  double when;      /* event */
+  int capturing, n; /* stream, graph */
+  node *nodes;
+} handle;
+typedef struct kernel {
+  const char *name;
+  uint32_t dynamic; /* what NAME_dynamic_shared says; 0: no such variable */
+  int granted;      /* by cuFuncSetAttribute */
+} kernel;
+
+static kernel kernels[] = {{"fill", 0, 0}, {"big", FAKE_SHARED, 0}, {"huge", 300000, 0}};
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct {
+  char name[40];
+  int calls;
+} counted[MAX_NAMES];
+/* All that is alive. What the back end could not give back because its context was refused is found here, too, so that
+ * a leak checker sees only what is lost for another reason. */
+static void *alive[4096];
+static int live;
+static fake_launch last;
+static double now_ns;
+static int contexts[8];
+static int retained[8];
+static __thread void *stack[8];
+static __thread int depth;
+/* A copy or fill that has not landed. */
+static struct {
+  void *to, *bytes;
+  size_t n;
+} pending;
+
+static int *counter(const char *name) {
+  int i = 0;
+  while (i < MAX_NAMES - 1 && counted[i].name[0] && strcmp(counted[i].name, name)) i++;
+  snprintf(counted[i].name, sizeof counted[i].name, "%s", name);
+  return &counted[i].calls;
+}
+
+/* Count this call; the error that the environment wants it to return, or 0. */
+static int enter(const char *name) {
+  char wanted[40] = "";
+  int k = 1, code = 999;
+  pthread_mutex_lock(&lock);
+  int calls = ++*counter(name);
+  pthread_mutex_unlock(&lock);
+  const char *env = getenv("FAKECUDA_FAIL");
+  if (!env || sscanf(env, "%39[^:]:%d:%d", wanted, &k, &code) < 1 || strcmp(wanted, name)) return SUCCESS;
+  return calls == k ? code : SUCCESS;
+}
+#define ENTER                    \
+  int forced_ = enter(__func__); \
+  if (forced_) return forced_
+#define ENTER_CONTEXT \
+  ENTER;              \
+  if (!depth) return INVALID_CONTEXT
+
+EXPORT int fakecuda_calls(const char *name);
+int fakecuda_calls(const char *name) { return *counter(name); }
+EXPORT void fakecuda_reset(void);
+void fakecuda_reset(void) {
+  memset(counted, 0, sizeof counted);
+  memset(&last, 0, sizeof last);
+}
+EXPORT int fakecuda_leaks(void);
+int fakecuda_leaks(void) {
+  int n = live;
+  for (int i = 0; i < 8; i++) n += retained[i];
+  return n;
+}
+EXPORT int fakecuda_depth(void);
+int fakecuda_depth(void) { return depth; }
+EXPORT fake_launch fakecuda_last(void);
+fake_launch fakecuda_last(void) { return last; }
+
+static void *keep(void *p) {
+  if (p && live < (int)(sizeof alive / sizeof *alive)) alive[live++] = p;
+  return p;
+}
+static int forget(const void *p) {
+  int i = 0;
+  while (i < live && alive[i] != p) i++;
+  if (i == live) return 0;
+  alive[i] = alive[--live];
+  return 1;
+}
+
+static int device_count(void) {
+  const char *env = getenv("FAKECUDA_DEVICES");
+  return env ? (int)strtol(env, NULL, 10) : 1;
+}
+
+static void land(void) {
+  if (pending.bytes) memcpy(pending.to, pending.bytes, pending.n);
+  free(pending.bytes);
+  pending.bytes = NULL;
+}
+static int post(void *to, const void *from, int byte, size_t n) {
+  land();
+  pending.bytes = malloc(n ? n : 1);
+  if (!pending.bytes) return INVALID_VALUE;
+  if (from) memcpy(pending.bytes, from, n);
+  else
+    memset(pending.bytes, byte, n);
+  pending.to = to;
+  pending.n = n;
+  return SUCCESS;
+}
+
+/* --- device and context --- */
+
+EXPORT int cuInit(unsigned flags);
+int cuInit(unsigned flags) {
+  ENTER;
+  return flags ? INVALID_VALUE : device_count() > 0 ? SUCCESS : NO_DEVICE;
+}
+EXPORT int cuDriverGetVersion(int *version);
+int cuDriverGetVersion(int *version) {
+  ENTER;
+  *version = 13000;
+  return SUCCESS;
+}
+EXPORT int cuDeviceGetCount(int *count);
+int cuDeviceGetCount(int *count) {
+  ENTER;
+  *count = device_count();
+  return SUCCESS;
+}
+EXPORT int cuDeviceGet(int *device, int ordinal);
+int cuDeviceGet(int *device, int ordinal) {
+  ENTER;
+  if (ordinal < 0 || ordinal >= device_count()) return INVALID_DEVICE;
+  *device = ordinal;
+  return SUCCESS;
+}
+EXPORT int cuDeviceGetName(char *name, int size, int device);
+int cuDeviceGetName(char *name, int size, int device) {
+  ENTER;
+  snprintf(name, (size_t)size, "Fake Hopper");
+  return SUCCESS;
+}
+EXPORT int cuDeviceGetAttribute(int *value, int attribute, int device);
+int cuDeviceGetAttribute(int *value, int attribute, int device) {
+  ENTER;
+  int major = 9, minor = 0;
+  const char *sm = getenv("FAKECUDA_SM");
+  if (sm) sscanf(sm, "%d.%d", &major, &minor);
+  const int known[][2] = {{1, 1024},     {10, 32},   {13, 1980000}, {16, 132},   {36, 3201000},
+                          {37, 6144},    {38, 60 << 20}, {75, major},   {76, minor}, {97, 232448}};
+  for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+    if (known[i][0] == attribute) {
+      *value = known[i][1];
+      return SUCCESS;
+    }
+  return INVALID_VALUE;
+}
+EXPORT int cuDeviceTotalMem_v2(size_t *bytes, int device);
+int cuDeviceTotalMem_v2(size_t *bytes, int device) {
+  ENTER;
+  *bytes = (size_t)139 << 30;
+  return SUCCESS;
+}
+EXPORT int cuDevicePrimaryCtxRetain(void **context, int device);
+int cuDevicePrimaryCtxRetain(void **context, int device) {
+  ENTER;
+  retained[device]++;
+  *context = &contexts[device];
+  return SUCCESS;
+}
+EXPORT int cuDevicePrimaryCtxRelease_v2(int device);
+int cuDevicePrimaryCtxRelease_v2(int device) {
+  int forced = enter(__func__);
+  if (!retained[device]) return INVALID_CONTEXT;
+  retained[device]--;
+  return forced;
+}
+EXPORT int cuCtxGetCurrent(void **context);
+int cuCtxGetCurrent(void **context) {
+  ENTER;
+  *context = depth ? stack[depth - 1] : NULL;
+  return SUCCESS;
+}
+EXPORT int cuCtxPushCurrent_v2(void *context);
+int cuCtxPushCurrent_v2(void *context) {
+  ENTER;
+  if (!context || depth == 8) return INVALID_VALUE;
+  stack[depth++] = context;
+  return SUCCESS;
+}
+EXPORT int cuCtxPopCurrent_v2(void **context);
+int cuCtxPopCurrent_v2(void **context) {
+  int forced = enter(__func__);
+  if (!depth) return INVALID_CONTEXT;
+  *context = stack[--depth];
+  return forced;
+}
+
+/* --- memory --- */
+
+EXPORT int cuMemAlloc_v2(uint64_t *ptr, size_t bytes);
+int cuMemAlloc_v2(uint64_t *ptr, size_t bytes) {
+  ENTER_CONTEXT;
+  if (!bytes) return INVALID_VALUE;
+  *ptr = (uint64_t)(uintptr_t)keep(calloc(1, bytes));
+  return *ptr ? SUCCESS : INVALID_VALUE;
+}
+EXPORT int cuMemFree_v2(uint64_t ptr);
+int cuMemFree_v2(uint64_t ptr) {
+  int forced = enter(__func__); /* what is told to fail to free does free: nothing here may leak */
+  if (!depth) return INVALID_CONTEXT;
+  land();
+  if (!forget((void *)(uintptr_t)ptr)) return INVALID_VALUE;
+  free((void *)(uintptr_t)ptr);
+  return forced;
+}
+EXPORT int cuMemcpyHtoD_v2(uint64_t dst, const void *src, size_t bytes);
+int cuMemcpyHtoD_v2(uint64_t dst, const void *src, size_t bytes) {
+  ENTER_CONTEXT;
+  return post((void *)(uintptr_t)dst, src, 0, bytes);
+}
+EXPORT int cuMemsetD8_v2(uint64_t dst, unsigned char value, size_t bytes);
+int cuMemsetD8_v2(uint64_t dst, unsigned char value, size_t bytes) {
+  ENTER_CONTEXT;
+  return post((void *)(uintptr_t)dst, NULL, value, bytes);
+}
+EXPORT int cuMemcpyDtoH_v2(void *dst, uint64_t src, size_t bytes);
+int cuMemcpyDtoH_v2(void *dst, uint64_t src, size_t bytes) {
+  ENTER_CONTEXT;
+  memcpy(dst, (void *)(uintptr_t)src, bytes);
+  return SUCCESS;
+}
+
+/* --- modules --- */
+
+static handle *make(uint32_t magic) {
+  handle *h = calloc(1, sizeof *h);
+  if (!h) return NULL;
+  h->magic = magic;
+  return keep(h);
+}
+static int destroy(void *handle_, uint32_t magic) {
+  handle *h = handle_;
+  if (!h || h->magic != magic) return INVALID_HANDLE;
+  forget(h);
+  h->magic = 0;
+  free(h->nodes);
+  free(h);
+  return SUCCESS;
+}
+static int is(const void *h, uint32_t magic) { return h && ((const handle *)h)->magic == magic; }
+
+EXPORT int cuModuleLoadDataEx(void **module, const void *image, unsigned n, const int *options, void **values);
+int cuModuleLoadDataEx(void **module, const void *image, unsigned n, const int *options, void **values) {
+  ENTER_CONTEXT;
+  char *errors = NULL;
+  size_t size = 0;
+  for (unsigned i = 0; i < n; i++) {
+    if (options[i] == 5) errors = values[i];
+    if (options[i] == 6) size = (size_t)(uintptr_t)values[i];
+  }
+  if (((const unsigned char *)image)[7] == 0x77) { /* a mark that the test puts there: a cubin for something else */
+    if (errors) snprintf(errors, size, "ptxas fatal: wrong GPU\nsecond line\n");
+    return 209;
+  }
+  *module = make(MODULE);
+  return SUCCESS;
+}
+EXPORT int cuModuleUnload(void *module);
+int cuModuleUnload(void *module) {
+  int forced = enter(__func__), code = depth ? destroy(module, MODULE) : INVALID_CONTEXT;
+  return forced ? forced : code;
+}
+EXPORT int cuModuleGetFunction(void **function, void *module, const char *name);
+int cuModuleGetFunction(void **function, void *module, const char *name) {
+  ENTER_CONTEXT;
+  if (!is(module, MODULE)) return INVALID_HANDLE;
+  for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++)
+    if (!strcmp(name, kernels[i].name)) {
+      *function = &kernels[i];
+      kernels[i].granted = 0;
+      return SUCCESS;
+    }
+  return NOT_FOUND;
+}
+EXPORT int cuModuleGetGlobal_v2(uint64_t *ptr, size_t *bytes, void *module, const char *name);
+int cuModuleGetGlobal_v2(uint64_t *ptr, size_t *bytes, void *module, const char *name) {
+  ENTER_CONTEXT;
+  if (!is(module, MODULE)) return INVALID_HANDLE;
+  for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++) {
+    char wanted[64];
+    snprintf(wanted, sizeof wanted, "%s_dynamic_shared", kernels[i].name);
+    if (!kernels[i].dynamic || strcmp(name, wanted)) continue;
+    *ptr = (uint64_t)(uintptr_t)&kernels[i].dynamic;
+    *bytes = sizeof kernels[i].dynamic;
+    return SUCCESS;
+  }
+  return NOT_FOUND;
+}
+EXPORT int cuFuncGetAttribute(int *value, int attribute, void *function);
+int cuFuncGetAttribute(int *value, int attribute, void *function) {
+  ENTER_CONTEXT;
+  if (attribute != 1) return INVALID_VALUE;
+  *value = FAKE_STATIC;
+  return SUCCESS;
+}
+EXPORT int cuFuncSetAttribute(void *function, int attribute, int value);
+int cuFuncSetAttribute(void *function, int attribute, int value) {
+  ENTER_CONTEXT;
+  if (attribute != 8 || value + FAKE_STATIC > 232448) return INVALID_VALUE;
+  ((kernel *)function)->granted = value;
+  return SUCCESS;
+}
+
+/* --- kernels --- */
+
+static void run_node(const node *k) {
+  uint64_t total = last.total + 1;
+  last = k->shape;
+  last.total = total;
+  now_ns += FAKE_KERNEL_NS;
+  if (k->kernel != 0 || last.args_size != sizeof(fake_fill)) return;
+  fake_fill f;
+  memcpy(&f, k->args, sizeof f);
+  for (uint32_t i = 0; i < f.n; i++) f.to[i] = f.value;
+}
+EXPORT int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+                          unsigned shared, void *stream, void **params, void **extra);
+int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+                   unsigned shared, void *stream, void **params, void **extra) {
+  ENTER_CONTEXT;
+  kernel *f = function;
+  handle *s = stream;
+  /* Exactly the form of cuda.h: {POINTER = 1, pointer, SIZE = 2, size pointer, END = 0}. */
+  if (params || !extra || extra[0] != (void *)1 || extra[2] != (void *)2 || extra[4]) return INVALID_VALUE;
+  if (!gx || !gy || !gz || !bx || !by || !bz || bx * by * bz > 1024 || gy > 65535 || gz > 65535) return INVALID_VALUE;
+  if (stream && !is(stream, STREAM)) return INVALID_HANDLE;
+  if (shared > 49152 && shared > (unsigned)f->granted) return INVALID_VALUE;
+  node k = {(int)(f - kernels), {{gx, gy, gz}, {bx, by, bz}, shared, *(const size_t *)extra[3], 0}, {0}};
+  if (k.shape.args_size > sizeof k.args) return INVALID_VALUE;
+  memcpy(k.args, extra[1], k.shape.args_size);
+  if (!s || !s->capturing) {
+    run_node(&k);
+    return SUCCESS;
+  }
+  if (s->n == MAX_NODES) return INVALID_VALUE;
+  s->nodes[s->n++] = k;
+  return SUCCESS;
+}
+
+/* --- streams, graphs, events --- */
+
+EXPORT int cuStreamCreate(void **stream, unsigned flags);
+int cuStreamCreate(void **stream, unsigned flags) {
+  ENTER_CONTEXT;
+  if (flags != 1) return INVALID_VALUE;
+  *stream = make(STREAM);
+  return SUCCESS;
+}
+EXPORT int cuStreamDestroy_v2(void *stream);
+int cuStreamDestroy_v2(void *stream) {
+  int forced = enter(__func__), code = depth ? destroy(stream, STREAM) : INVALID_CONTEXT;
+  return forced ? forced : code;
+}
+EXPORT int cuStreamSynchronize(void *stream);
+int cuStreamSynchronize(void *stream) {
+  ENTER_CONTEXT;
+  if (stream && (!is(stream, STREAM) || ((handle *)stream)->capturing)) return INVALID_HANDLE;
+  land();
+  return SUCCESS;
+}
+EXPORT int cuStreamBeginCapture_v2(void *stream, int mode);
+int cuStreamBeginCapture_v2(void *stream, int mode) {
+  ENTER_CONTEXT;
+  handle *s = stream;
+  if (!is(s, STREAM) || s->capturing || mode != 1) return INVALID_VALUE;
+  s->capturing = 1;
+  s->n = 0;
+  if (!s->nodes) s->nodes = calloc(MAX_NODES, sizeof(node));
+  return SUCCESS;
+}
+EXPORT int cuStreamEndCapture(void *stream, void **graph);
+int cuStreamEndCapture(void *stream, void **graph) {
+  int forced = enter(__func__);
+  handle *s = stream, *g;
+  if (!depth || !is(s, STREAM) || !s->capturing) return INVALID_VALUE;
+  s->capturing = 0;
+  if (forced) return forced;
+  *graph = g = make(GRAPH);
+  g->n = s->n;
+  g->nodes = s->nodes;
+  s->nodes = NULL;
+  return SUCCESS;
+}
+EXPORT int cuGraphInstantiateWithFlags(void **exec, void *graph, unsigned long long flags);
+int cuGraphInstantiateWithFlags(void **exec, void *graph, unsigned long long flags) {
+  ENTER_CONTEXT;
+  if (!is(graph, GRAPH) || flags) return INVALID_VALUE;
+  handle *from = graph, *to = make(EXEC);
+  to->n = from->n;
+  to->nodes = calloc(MAX_NODES, sizeof(node));
+  memcpy(to->nodes, from->nodes, (size_t)from->n * sizeof(node));
+  *exec = to;
+  return SUCCESS;
+}
+EXPORT int cuGraphUpload(void *exec, void *stream);
+int cuGraphUpload(void *exec, void *stream) {
+  ENTER_CONTEXT;
+  return is(exec, EXEC) && is(stream, STREAM) ? SUCCESS : INVALID_HANDLE;
+}
+EXPORT int cuGraphLaunch(void *exec, void *stream);
+int cuGraphLaunch(void *exec, void *stream) {
+  ENTER_CONTEXT;
+  const handle *e = exec;
+  if (!is(e, EXEC) || !is(stream, STREAM)) return INVALID_HANDLE;
+  for (int i = 0; i < e->n; i++) run_node(&e->nodes[i]);
+  return SUCCESS;
+}
+EXPORT int cuGraphExecDestroy(void *exec);
+int cuGraphExecDestroy(void *exec) {
+  int forced = enter(__func__), code = destroy(exec, EXEC);
+  return forced ? forced : code;
+}
+EXPORT int cuGraphDestroy(void *graph);
+int cuGraphDestroy(void *graph) {
+  int forced = enter(__func__), code = destroy(graph, GRAPH);
+  return forced ? forced : code;
+}
+EXPORT int cuEventCreate(void **event, unsigned flags);
+int cuEventCreate(void **event, unsigned flags) {
+  ENTER_CONTEXT;
+  if (flags) return INVALID_VALUE; /* an event without timing would be of no use */
+  *event = make(EVENT);
+  return SUCCESS;
+}
+EXPORT int cuEventDestroy_v2(void *event);
+int cuEventDestroy_v2(void *event) {
+  int forced = enter(__func__), code = destroy(event, EVENT);
+  return forced ? forced : code;
+}
+EXPORT int cuEventRecord(void *event, void *stream);
+int cuEventRecord(void *event, void *stream) {
+  ENTER_CONTEXT;
+  handle *e = event;
+  if (!is(e, EVENT) || !is(stream, STREAM) || ((handle *)stream)->capturing) return INVALID_HANDLE;
+  e->when = now_ns;
+  return SUCCESS;
+}
+EXPORT int cuEventSynchronize(void *event);
+int cuEventSynchronize(void *event) {
+  ENTER_CONTEXT;
+  return is(event, EVENT) ? SUCCESS : INVALID_HANDLE;
+}
+EXPORT int cuEventElapsedTime(float *ms, void *start, void *stop);
+int cuEventElapsedTime(float *ms, void *start, void *stop) {
+  ENTER_CONTEXT;
+  if (!is(start, EVENT) || !is(stop, EVENT)) return INVALID_HANDLE;
+  *ms = (float)((((handle *)stop)->when - ((handle *)start)->when) * 1e-6);
+  return SUCCESS;
+}
+
+/* --- errors --- */
+
+static const struct {
+  int code;
+  const char *name, *text;
+} errors[] = {{SUCCESS, "CUDA_SUCCESS", "no error"},
+              {INVALID_VALUE, "CUDA_ERROR_INVALID_VALUE", "invalid argument"},
+              {NO_DEVICE, "CUDA_ERROR_NO_DEVICE", "no CUDA-capable device is detected"},
+              {209, "CUDA_ERROR_NO_BINARY_FOR_GPU", "no kernel image is available for execution on the device"},
+              {NOT_FOUND, "CUDA_ERROR_NOT_FOUND", "named symbol not found"},
+              {700, "CUDA_ERROR_ILLEGAL_ADDRESS", "an illegal memory access was encountered"}};
+
+static int look_up(int code, const char **out, int name) {
+  for (size_t i = 0; i < sizeof errors / sizeof *errors; i++)
+    if (errors[i].code == code) {
+      *out = name ? errors[i].name : errors[i].text;
+      return SUCCESS;
+    }
+  return INVALID_VALUE;
+}
+EXPORT int cuGetErrorName(int code, const char **text);
+int cuGetErrorName(int code, const char **text) { return look_up(code, text, 1); }
+EXPORT int cuGetErrorString(int code, const char **text);
+int cuGetErrorString(int code, const char **text) { return look_up(code, text, 0); }

@@ -1,0 +1,412 @@
+/* The cuda back end against a driver over host memory (fakecuda.c), and its symbols against a real library. */
+#include <dlfcn.h>
+#include <elf.h>
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cmocka_all.h"
+#include "cuda/cuda_device.h"
+#include "cuda/fakecuda.h"
+
+static void use_fake(void) {
+  char path[512];
+  snprintf(path, sizeof path, "%s/fakecuda/libfakecuda.so", getenv("MLAF_BUILD_DIR"));
+  if (access(path, R_OK)) fail_msg("%s is not built", path);
+  setenv("MLAF_CUDA_LIBRARY", path, 1);
+  unsetenv("FAKECUDA_FAIL");
+  unsetenv("FAKECUDA_DEVICES");
+  unsetenv("FAKECUDA_SM");
+}
+
+/* A function of the fake that the back end has loaded, copied into *slot. */
+static void fake_symbol(const char *name, void *slot) {
+  void *handle = dlopen(getenv("MLAF_CUDA_LIBRARY"), RTLD_NOW | RTLD_NOLOAD);
+  assert_non_null(handle);
+  void *symbol = dlsym(handle, name);
+  assert_non_null(symbol);
+  memcpy(slot, &symbol, sizeof symbol);
+  dlclose(handle);
+}
+static int fake_calls(const char *name) {
+  int (*calls)(const char *);
+  fake_symbol("fakecuda_calls", &calls);
+  return calls(name);
+}
+static void fake_reset(void) {
+  void (*reset)(void);
+  fake_symbol("fakecuda_reset", &reset);
+  reset();
+}
+static int fake_int(const char *name) {
+  int (*get)(void);
+  fake_symbol(name, &get);
+  return get();
+}
+static fake_launch fake_last(void) {
+  fake_launch (*get)(void);
+  fake_symbol("fakecuda_last", &get);
+  return get();
+}
+
+static mlaf_device *open_device(const char *spec) {
+  mlaf_device *dev = NULL;
+  mlaf_err err = {MLAF_OK, ""};
+  if (mlaf_device_open(spec, NULL, &dev, &err)) fail_msg("%s: %s", spec, err.text);
+  return dev;
+}
+
+static void expect_no_device(const char *spec, const char *says) {
+  mlaf_device *dev = (mlaf_device *)&dev, *untouched = dev;
+  mlaf_err err = {MLAF_OK, ""};
+  assert_int_equal(mlaf_device_open(spec, NULL, &dev, &err), MLAF_E_NO_DEVICE);
+  if (!strstr(err.text, says)) fail_msg("'%s' does not say '%s'", err.text, says);
+  assert_ptr_equal(dev, untouched);
+}
+
+/* The least that passes for a cubin. */
+static void make_cubin(unsigned char out[64], unsigned machine) {
+  memset(out, 0, 64);
+  memcpy(out, ELFMAG, SELFMAG);
+  out[18] = (unsigned char)machine;
+}
+
+static void absent_or_foreign_library(void **state) {
+  setenv("MLAF_CUDA_LIBRARY", "/nonexistent/libcuda.so.1", 1);
+  expect_no_device("cuda", "MLAF_CUDA_LIBRARY: /nonexistent");
+  setenv("MLAF_CUDA_LIBRARY", "libm.so.6", 1);
+  expect_no_device("cuda", "libm.so.6 has no function cu");
+  unsetenv("MLAF_CUDA_LIBRARY");
+  if (dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL)) return; /* a machine with a driver: nothing is absent here */
+  expect_no_device("cuda", "libcuda.so.1 not found");
+  expect_no_device("cuda", "install the NVIDIA driver");
+}
+
+static void no_gpu(void **state) {
+  use_fake();
+  setenv("FAKECUDA_DEVICES", "0", 1);
+  expect_no_device("cuda", "CUDA_ERROR_NO_DEVICE (100): no CUDA-capable device is detected");
+  expect_no_device("cuda", "CUDA_VISIBLE_DEVICES");
+  setenv("FAKECUDA_DEVICES", "2", 1);
+  expect_no_device("cuda:2", "cuda:2 asked for");
+  expect_no_device("cuda:2", "2 devices");
+  mlaf_device_close(open_device("cuda:1"));
+  assert_int_equal(fake_int("fakecuda_leaks"), 0);
+}
+
+static void identity(void **state) {
+  use_fake();
+  mlaf_device *dev = open_device("cuda");
+  const mlaf_device_info *info = mlaf_info(dev);
+  assert_string_equal(mlaf_ops(dev)->name, "cuda");
+  assert_string_equal(info->id, "sm_90|sm132|l2_60M|bus6144");
+  assert_string_equal(info->target, "sm_90a");
+  assert_string_equal(info->full_target, "sm_90a");
+  assert_string_equal(info->name, "Fake Hopper");
+  assert_int_equal(info->wave_size, 32);
+  assert_int_equal(info->compute_units, 132);
+  assert_int_equal(info->lds_bytes, 232448);
+  assert_int_equal(info->max_threads, 1024);
+  assert_int_equal(info->clock_mhz, 1980);
+  assert_int_equal(info->mem_clock_mhz, 3201);
+  assert_int_equal(info->mem_bytes, INT64_C(139) << 30);
+  assert_int_equal(info->l2_bytes, 60 << 20);
+  assert_non_null(strstr(info->driver, "cuda 13.0"));
+  mlaf_device_close(dev);
+  setenv("FAKECUDA_SM", "8.6", 1);
+  dev = open_device("cuda:0");
+  assert_string_equal(mlaf_info(dev)->id, "sm_86|sm132|l2_60M|bus6144");
+  assert_string_equal(mlaf_info(dev)->target, "sm_86");
+  mlaf_device_close(dev);
+}
+
+static void kernel_module_version(void **state) {
+  char root[] = "/tmp/mlaf-sysfs-XXXXXX", path[256], clean[64];
+  use_fake();
+  assert_non_null(mkdtemp(root));
+  for (int i = 0; i < 2; i++) {
+    snprintf(path, sizeof path, "%s/module%s", root, i ? "/nvidia" : "");
+    assert_int_equal(mkdir(path, 0700), 0);
+  }
+  snprintf(path, sizeof path, "%s/module/nvidia/version", root);
+  assert_int_equal(mlaf_file_publish(path, "580.95.05\n", 10, NULL), MLAF_OK);
+  mlaf_device *dev = open_device("cuda");
+  assert_int_equal(mlaf_cuda_identify(mlaf_cuda_of(dev), root, NULL), MLAF_OK);
+  assert_string_equal(mlaf_info(dev)->driver, "cuda 13.0 nvidia 580.95.05");
+  mlaf_device_close(dev);
+  snprintf(clean, sizeof clean, "rm -rf '%s'", root);
+  assert_int_equal(system(clean), 0);
+}
+
+/* Memory, a kernel with a struct by value, and its timing: one pass through everything the back end does. */
+static mlaf_status use_kernel(mlaf_device *dev, uint32_t *mem, void *stream, mlaf_err *err) {
+  const mlaf_device_ops *ops = mlaf_ops(dev);
+  unsigned char cubin[64];
+  uint32_t back[16] = {0};
+  mlaf_module *m = NULL;
+  mlaf_function *fill = NULL, *big = NULL;
+  mlaf_timing timing;
+  const mlaf_time_opts once = {.warmup = 1, .min_samples = 1, .max_samples = 1, .min_window_ns = 1e4, .limit_s = 1};
+  make_cubin(cubin, 190);
+  mlaf_status st = ops->module_load(dev, cubin, sizeof cubin, &m, err);
+  if (!st) st = ops->function_get(dev, m, "fill", &fill, err);
+  if (!st) st = ops->function_get(dev, m, "big", &big, err);
+  const fake_fill args = {mem + 3, 77, 5};
+  const mlaf_launch l[2] = {{.fn = fill, .grid = {2, 3, 4}, .block = {32, 1, 1}, .args = &args, .args_size = sizeof args},
+                            {.fn = big, .grid = {1, 1, 1}, .block = {64, 1, 1}, .args = &args, .args_size = 8}};
+  if (!st) st = ops->launch(dev, stream, &l[0], err);
+  if (!st) st = ops->sync(dev, stream, err);
+  if (!st) st = ops->mem_read(dev, back, mem, sizeof back, err);
+  for (int i = 0; !st && i < 16; i++) assert_int_equal(back[i], i >= 3 && i < 8 ? 77 : 0x01010101);
+  if (!st) st = ops->time(dev, l, 2, &once, &timing, err);
+  if (m) ops->module_unload(dev, m);
+  return st;
+}
+
+static mlaf_status whole_life(mlaf_err *err) {
+  mlaf_device *dev = NULL;
+  void *stream = NULL, *mem = NULL;
+  uint32_t first[2] = {5, 6}, back[2] = {0, 0};
+  mlaf_status st = mlaf_device_open("cuda", NULL, &dev, err);
+  if (st) return st;
+  const mlaf_device_ops *ops = mlaf_ops(dev);
+  st = ops->mem_alloc(dev, 64, &mem, err);
+  if (!st) st = ops->mem_write(dev, mem, first, sizeof first, err);
+  if (!st) st = ops->mem_read(dev, back, mem, sizeof back, err);
+  if (!st) assert_memory_equal(first, back, sizeof first); /* landed before write returned: the fake is lazy */
+  if (!st) st = ops->mem_fill(dev, mem, 1, 64, err);
+  if (!st) st = ops->stream_create(dev, &stream, err);
+  if (!st) st = use_kernel(dev, mem, stream, err);
+  ops->stream_destroy(dev, stream);
+  if (mem) {
+    mlaf_status freed = ops->mem_free(dev, mem, st ? NULL : err);
+    if (!st) st = freed;
+  }
+  mlaf_device_close(dev);
+  return st;
+}
+
+/* Every call of the driver, failing at its first and at its third use: the error names the call and the code, whatever
+ * was made before is given back, the thread's context stack is as before, and the next try works. */
+static void every_call_may_fail(void **state) {
+  static const char *const harmless[] = {
+      "cuDeviceGetName", "cuDriverGetVersion", "cuDevicePrimaryCtxRelease_v2", "cuCtxPopCurrent_v2", "cuModuleUnload",
+      "cuStreamDestroy_v2", "cuGraphExecDestroy", "cuGraphDestroy", "cuEventDestroy_v2", "cuGetErrorName",
+      "cuGetErrorString"};
+  mlaf_err err = {MLAF_OK, ""};
+  use_fake();
+  if (whole_life(&err)) fail_msg("%s", err.text);
+  for (size_t i = 0; mlaf_cuda_symbols[i]; i++) {
+    const char *name = mlaf_cuda_symbols[i];
+    bool optional = false;
+    for (size_t h = 0; h < sizeof harmless / sizeof *harmless; h++) optional |= !strcmp(name, harmless[h]);
+    fake_reset();
+    assert_int_equal(whole_life(&err), MLAF_OK);
+    int calls = fake_calls(name);
+    if (!calls && strncmp(name, "cuGetError", 10)) fail_msg("%s is never called", name);
+    for (int k = 1; k <= calls; k++) {
+      char spec[80];
+      fake_reset();
+      snprintf(spec, sizeof spec, "%s:%d:777", name, k);
+      setenv("FAKECUDA_FAIL", spec, 1);
+      const int before = fake_int("fakecuda_leaks");
+      err = (mlaf_err){MLAF_OK, ""};
+      mlaf_status st = whole_life(&err);
+      unsetenv("FAKECUDA_FAIL");
+      /* the two clock rates are not needed (calls 8 and 9), nor is what finish() waits for: its work is done by then */
+      bool forgiven = optional || (!strcmp(name, "cuDeviceGetAttribute") && (k == 8 || k == 9)) ||
+                      (!strcmp(name, "cuStreamSynchronize") && k == calls) ||
+                      ((!strcmp(name, "cuCtxGetCurrent") || !strcmp(name, "cuCtxPushCurrent_v2")) && st == MLAF_OK);
+      if (st == MLAF_OK && !forgiven) fail_msg("call %d of %s failed and nobody noticed", k, name);
+      if (st != MLAF_OK && !strstr(err.text, "777")) fail_msg("%s: '%s' does not name the code", name, err.text);
+      assert_int_equal(fake_int("fakecuda_depth"), 0);
+      /* What could not enter the context could not give back either; nothing else may leak. */
+      if (strncmp(name, "cuCtx", 5) && fake_int("fakecuda_leaks") != before) fail_msg("call %d of %s: leaks", k, name);
+      assert_int_equal(whole_life(&err), MLAF_OK);
+    }
+  }
+}
+
+/* The timing counts sequences, whatever the graph holds: the fake's kernels take 2 us each. */
+static void timing_by_graphs(void **state) {
+  use_fake();
+  mlaf_device_close(open_device("cuda")); /* loads the fake */
+  const int before = fake_int("fakecuda_leaks");
+  mlaf_device *dev = open_device("cuda");
+  const mlaf_device_ops *ops = mlaf_ops(dev);
+  unsigned char cubin[64];
+  uint32_t *mem = NULL;
+  mlaf_module *m = NULL;
+  mlaf_function *fill = NULL;
+  mlaf_timing t = {.ns = 0};
+  make_cubin(cubin, 190);
+  assert_int_equal(ops->mem_alloc(dev, 64, (void **)&mem, NULL), MLAF_OK);
+  assert_int_equal(ops->module_load(dev, cubin, sizeof cubin, &m, NULL), MLAF_OK);
+  assert_int_equal(ops->function_get(dev, m, "fill", &fill, NULL), MLAF_OK);
+  const fake_fill args = {mem, 1, 2};
+  const mlaf_launch one = {.fn = fill, .grid = {1, 1, 1}, .block = {32, 1, 1}, .args = &args, .args_size = sizeof args};
+  const mlaf_launch l[3] = {one, one, one};
+  mlaf_time_opts opts = {.warmup = 2, .min_samples = 5, .max_samples = 7, .min_window_ns = 1e6, .limit_s = 20};
+  fake_reset();
+  assert_int_equal(ops->time(dev, l, 3, &opts, &t, NULL), MLAF_OK);
+  assert_int_equal(t.source, MLAF_TIME_MEASURED);
+  assert_int_equal(t.samples, 7);
+  assert_true(t.ns > 5999 && t.ns < 6001 && t.p10_ns <= t.ns && t.ns <= t.p90_ns && t.mad_ns < 1);
+  assert_string_equal(t.detail, "7 samples of 256 sequences, graph of 64");
+  assert_int_equal(fake_last().total, 3 * (2 + 511 + 7 * 256)); /* warm-up, doubling up to 1.5 ms, samples */
+  opts.give_up_ns = 1;
+  assert_int_equal(ops->time(dev, l, 3, &opts, &t, NULL), MLAF_OK);
+  assert_int_equal(t.samples, 1);
+  assert_non_null(strstr(t.detail, "given up"));
+  /* An error inside a capture is reported as what it is, and the capture is ended. */
+  setenv("FAKECUDA_FAIL", "cuLaunchKernel:8:700", 1); /* after the six warm-up launches */
+  fake_reset();
+  mlaf_err err = {MLAF_OK, ""};
+  assert_int_equal(ops->time(dev, l, 3, &opts, &t, &err), MLAF_E_DEVICE);
+  unsetenv("FAKECUDA_FAIL");
+  assert_non_null(strstr(err.text, "cuLaunchKernel: CUDA_ERROR_ILLEGAL_ADDRESS (700)"));
+  assert_non_null(strstr(err.text, "cannot use the device any more"));
+  assert_int_equal(fake_calls("cuStreamEndCapture"), 1);
+  assert_int_equal(fake_int("fakecuda_leaks"), before + 3); /* the context, the memory, the module */
+  ops->module_unload(dev, m);
+  ops->mem_free(dev, mem, NULL);
+  mlaf_device_close(dev);
+  assert_int_equal(fake_int("fakecuda_leaks"), before);
+}
+
+static void dynamic_shared_memory(void **state) {
+  use_fake();
+  mlaf_device *dev = open_device("cuda");
+  const mlaf_device_ops *ops = mlaf_ops(dev);
+  unsigned char cubin[64];
+  mlaf_module *m = NULL;
+  mlaf_function *f = NULL, *none = NULL;
+  mlaf_err err = {MLAF_OK, ""};
+  make_cubin(cubin, 190);
+  assert_int_equal(ops->module_load(dev, cubin, sizeof cubin, &m, NULL), MLAF_OK);
+  for (int big = 0; big < 2; big++) {
+    assert_int_equal(ops->function_get(dev, m, big ? "big" : "fill", &f, NULL), MLAF_OK);
+    const mlaf_launch l = {.fn = f, .grid = {5, 6, 7}, .block = {8, 9, 10}, .args = &(int){0}, .args_size = 4};
+    assert_int_equal(ops->launch(dev, NULL, &l, NULL), MLAF_OK);
+    fake_launch seen = fake_last();
+    assert_int_equal(seen.shared, big ? FAKE_SHARED : 0);
+    assert_memory_equal(seen.grid, l.grid, sizeof l.grid);
+    assert_memory_equal(seen.block, l.block, sizeof l.block);
+    assert_int_equal(seen.args_size, 4);
+  }
+  assert_int_equal(ops->function_get(dev, m, "huge", &none, &err), MLAF_E_ARG);
+  assert_non_null(strstr(err.text, "huge: wants 300000 bytes of dynamic and 1024 of static"));
+  assert_int_equal(ops->function_get(dev, m, "absent", &none, &err), MLAF_E_DEVICE);
+  assert_non_null(strstr(err.text, "absent: cuModuleGetFunction: CUDA_ERROR_NOT_FOUND (500)"));
+  assert_null(none);
+  ops->module_unload(dev, m);
+  mlaf_device_close(dev);
+}
+
+/* A launch asks for the context and launches: nothing that allocates or waits, so it is legal inside capture. */
+static void a_launch_is_only_a_launch(void **state) {
+  use_fake();
+  mlaf_device *dev = open_device("cuda");
+  unsigned char cubin[64];
+  mlaf_module *m = NULL;
+  mlaf_function *f = NULL;
+  int (*push)(void *), (*pop)(void **);
+  void *popped;
+  make_cubin(cubin, 190);
+  assert_int_equal(mlaf_ops(dev)->module_load(dev, cubin, sizeof cubin, &m, NULL), MLAF_OK);
+  assert_int_equal(mlaf_ops(dev)->function_get(dev, m, "fill", &f, NULL), MLAF_OK);
+  const mlaf_launch l = {.fn = f, .grid = {1, 1, 1}, .block = {1, 1, 1}, .args = &(int){0}, .args_size = 4};
+  fake_symbol("cuCtxPushCurrent_v2", &push);
+  fake_symbol("cuCtxPopCurrent_v2", &pop);
+  for (int current = 0; current < 2; current++) { /* a thread without a context, and one that has ours */
+    if (current) push(mlaf_cuda_of(dev)->context);
+    fake_reset();
+    assert_int_equal(mlaf_ops(dev)->launch(dev, NULL, &l, NULL), MLAF_OK);
+    for (size_t i = 0; mlaf_cuda_symbols[i]; i++) {
+      const char *name = mlaf_cuda_symbols[i];
+      bool switches = !strcmp(name, "cuCtxPushCurrent_v2") || !strcmp(name, "cuCtxPopCurrent_v2");
+      bool always = !strcmp(name, "cuLaunchKernel") || !strcmp(name, "cuCtxGetCurrent");
+      assert_int_equal(fake_calls(name), always || (switches && !current));
+    }
+  }
+  assert_int_equal(fake_int("fakecuda_depth"), 1);
+  pop(&popped);
+  mlaf_ops(dev)->module_unload(dev, m);
+  mlaf_device_close(dev);
+}
+
+static void bad_cubins(void **state) {
+  use_fake();
+  mlaf_device *dev = open_device("cuda");
+  mlaf_module *m = NULL;
+  mlaf_err err = {MLAF_OK, ""};
+  unsigned char junk[64] = "not an elf";
+  assert_int_equal(mlaf_ops(dev)->module_load(dev, junk, sizeof junk, &m, &err), MLAF_E_ARG);
+  assert_int_equal(mlaf_ops(dev)->module_load(dev, junk, 3, &m, &err), MLAF_E_ARG);
+  make_cubin(junk, 224);
+  assert_int_equal(mlaf_ops(dev)->module_load(dev, junk, sizeof junk, &m, &err), MLAF_E_ARG);
+  assert_non_null(strstr(err.text, "ELF machine 224"));
+  make_cubin(junk, 190);
+  junk[7] = 0x77;
+  assert_int_equal(mlaf_ops(dev)->module_load(dev, junk, sizeof junk, &m, &err), MLAF_E_DEVICE);
+  assert_non_null(strstr(err.text, "not for sm_90a"));
+  assert_non_null(strstr(err.text, "CUDA_ERROR_NO_BINARY_FOR_GPU (209)"));
+  assert_non_null(strstr(err.text, "the driver says: ptxas fatal: wrong GPU|second line"));
+  assert_null(m);
+  mlaf_device_close(dev);
+}
+
+/* --- a real library --- */
+
+static bool find_stub(char *out, size_t size) {
+  static const char *const patterns[] = {"/usr/local/cuda*/lib*/stubs/libcuda.so",
+                                         "/usr/local/cuda*/targets/*/lib/stubs/libcuda.so",
+                                         "/usr/lib/x86_64-linux-gnu/stubs/libcuda.so"};
+  for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++) {
+    glob_t found;
+    bool ok = !glob(patterns[i], 0, NULL, &found) && found.gl_pathc;
+    if (ok) snprintf(out, size, "%s", found.gl_pathv[0]);
+    globfree(&found);
+    if (ok) return true;
+  }
+  return false;
+}
+
+/* The toolkit's stub has every symbol of the driver and answers each call with "I am a stub". */
+static void real_stub_has_every_symbol(void **state) {
+  char path[600];
+  int n = 0;
+  if (!find_stub(path, sizeof path)) {
+    print_message("skipped: no CUDA toolkit with a stub of libcuda at hand\n");
+    skip();
+  }
+  void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  if (!handle) fail_msg("%s", dlerror());
+  for (; mlaf_cuda_symbols[n]; n++)
+    if (!dlsym(handle, mlaf_cuda_symbols[n])) fail_msg("%s has no %s", path, mlaf_cuda_symbols[n]);
+  assert_null(dlsym(handle, "cuNoSuchFunction"));
+  print_message("%d symbols found in %s\n", n, path);
+  dlclose(handle);
+  setenv("MLAF_CUDA_LIBRARY", path, 1);
+  expect_no_device("cuda", "cuInit: ");
+  expect_no_device("cuda", "(34)");
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(absent_or_foreign_library),
+      cmocka_unit_test(no_gpu),
+      cmocka_unit_test(identity),
+      cmocka_unit_test(kernel_module_version),
+      cmocka_unit_test(every_call_may_fail),
+      cmocka_unit_test(timing_by_graphs),
+      cmocka_unit_test(dynamic_shared_memory),
+      cmocka_unit_test(a_launch_is_only_a_launch),
+      cmocka_unit_test(bad_cubins),
+      cmocka_unit_test(real_stub_has_every_symbol),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
