@@ -9,6 +9,9 @@ const mlaf_device_ops *const mlaf_backends[] = {
 #ifdef MLAF_HAVE_HIP
     &mlaf_hip_ops,
 #endif
+#ifdef MLAF_HAVE_CUDA
+    &mlaf_cuda_ops,
+#endif
 #ifdef MLAF_HAVE_EMU
     &mlaf_emu_ops,
 #endif

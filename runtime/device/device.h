@@ -1,4 +1,4 @@
-/* One vtable per back end (hip, emu:gfx942, later cuda). Nothing above this line knows what runs below it. */
+/* One vtable per back end (hip, cuda, emu:gfx942). Nothing above this line knows what runs below it. */
 #ifndef MLAF_DEVICE_H
 #define MLAF_DEVICE_H
 
@@ -52,7 +52,7 @@ typedef struct mlaf_time_opts {
 } mlaf_time_opts;
 
 typedef struct mlaf_device_ops {
-  const char *name; /* "hip", "emu:gfx942" */
+  const char *name; /* "hip", "cuda", "emu:gfx942" */
   /* Open `ordinal`; MLAF_E_NO_DEVICE with the reason when there is none here. */
   mlaf_status (*open)(int ordinal, const mlaf_log *log, mlaf_device **out, mlaf_err *err);
   void (*close)(mlaf_device *dev);
@@ -66,7 +66,7 @@ typedef struct mlaf_device_ops {
   mlaf_status (*function_get)(mlaf_device *dev, mlaf_module *module, const char *symbol, mlaf_function **out,
                               mlaf_err *err);
   /* Asynchronous on `stream` (NULL = default) where the back end has streams; the emulator runs it before returning.
-   * No allocation, lock, log or synchronisation on hip: legal inside graph capture. */
+   * No allocation, lock, log or synchronisation on hip and cuda: legal inside graph capture. */
   mlaf_status (*launch)(mlaf_device *dev, void *stream, const mlaf_launch *launch, mlaf_err *err);
   mlaf_status (*sync)(mlaf_device *dev, void *stream, mlaf_err *err);
   mlaf_status (*stream_create)(mlaf_device *dev, void **stream, mlaf_err *err);
@@ -90,9 +90,10 @@ static inline const mlaf_device_info *mlaf_info(const mlaf_device *dev) {
 /* Back ends in the order `--device auto` tries them; NULL-terminated. */
 extern const mlaf_device_ops *const mlaf_backends[];
 extern const mlaf_device_ops mlaf_hip_ops;
+extern const mlaf_device_ops mlaf_cuda_ops;
 extern const mlaf_device_ops mlaf_emu_ops;
 
-/* "auto", "hip", "hip:1", "emu:gfx942". */
+/* "auto", "hip", "hip:1", "cuda", "emu:gfx942". */
 mlaf_status mlaf_device_open(const char *spec, const mlaf_log *log, mlaf_device **out, mlaf_err *err);
 void mlaf_device_close(mlaf_device *dev);
 

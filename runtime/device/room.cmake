@@ -1,5 +1,5 @@
 # Only back ends whose room is in this build are in the registry.
-foreach(backend_file hip/hip.c emu/device.c)
+foreach(backend_file hip/hip.c cuda/cuda.c emu/device.c)
   get_filename_component(backend ${backend_file} DIRECTORY)
   if(backend IN_LIST MLAF_ROOMS AND EXISTS ${CMAKE_SOURCE_DIR}/runtime/${backend_file})
     string(TOUPPER ${backend} backend_upper)

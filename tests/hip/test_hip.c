@@ -20,6 +20,7 @@ static void use_fake(const char *which) {
   snprintf(path, sizeof path, "%s/fakehip/libamdhip64_%s.so", getenv("MLAF_BUILD_DIR"), which);
   if (access(path, R_OK)) fail_msg("%s is not built", path);
   setenv("MLAF_HIP_LIBRARY", path, 1);
+  setenv("MLAF_CUDA_LIBRARY", "/nonexistent", 1); /* "auto" is tested here without an NVIDIA GPU, on any machine */
   unsetenv("FAKEHIP_FAIL");
   unsetenv("FAKEHIP_DEVICES");
 }
@@ -91,7 +92,7 @@ static void specs(void **state) {
     mlaf_status status;
   } bad[] = {{"hip:", MLAF_E_ARG},       {"hip:x", MLAF_E_ARG},      {"hip:-1", MLAF_E_ARG},
              {"hip:1234", MLAF_E_ARG},   {"hipp", MLAF_E_NO_DEVICE}, {"", MLAF_E_NO_DEVICE},
-             {"cuda", MLAF_E_NO_DEVICE}, {"emu", MLAF_E_NO_DEVICE},  {"emu:gfx900", MLAF_E_NO_DEVICE}};
+             {"none", MLAF_E_NO_DEVICE}, {"emu", MLAF_E_NO_DEVICE},  {"emu:gfx900", MLAF_E_NO_DEVICE}};
   use_fake("fakehip6");
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
     mlaf_device *dev = NULL;
