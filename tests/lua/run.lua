@@ -91,6 +91,17 @@ function T.grid(problem)
   return out
 end
 
+-- { problem, its decode kernels } for the whole grid; made once for all test files.
+local grid_kernels
+function T.grid_kernels(loader)
+  if not grid_kernels then
+    local space = loader.require("space")
+    grid_kernels = {}
+    for i, p in ipairs(T.grid(loader.require("problem"))) do grid_kernels[i] = { p, space.kernels(p, "gfx942") } end
+  end
+  return grid_kernels
+end
+
 local tests = {}
 function T.test(name, fn) tests[#tests + 1] = { name = name, fn = fn } end
 

@@ -14,9 +14,9 @@ local space, problem, families, params = loader.require("space"), loader.require
 local function grid() return T.grid(problem) end
 
 test("at least 24 distinct decode kernels per problem of the grid", function()
-  for _, p in ipairs(grid()) do
-    local seen, n = {}, 0
-    for _, item in ipairs(space.kernels(p, "gfx942")) do
+  for _, entry in ipairs(T.grid_kernels(loader)) do
+    local p, seen, n = entry[1], {}, 0
+    for _, item in ipairs(entry[2]) do
       local key = item.kernel.template .. " " .. item.kernel.params
       if not item.rejected and not seen[key] then
         local limit = loader.require("budget").register_limit(item.kernel.threads, loader.require("arch/gfx942"))
