@@ -1,0 +1,215 @@
+/* mlaforge profile: what it prints adds up, traces are JSON, code objects come with a description whose errors name the field. */
+#include "cli/cli_fixture.h"
+
+#define PROBLEM "mla_decode:h16,r512,p64,q1,bf16,page64,b2,s1024"
+
+static void write_text(const char *path, const char *text) {
+  mlaf_err err = {MLAF_OK, ""};
+  if (mlaf_file_publish(path, text, strlen(text), &err) != MLAF_OK) fail_msg("%s", err.text);
+}
+
+typedef struct seen {
+  int launches, instructions;
+  double clk, mfma_per_round;
+} seen;
+
+static double number(const cJSON *o, const char *name) {
+  const cJSON *v = cJSON_GetObjectItem(o, name);
+  if (!cJSON_IsNumber(v)) fail_msg("no number '%s'", name);
+  return v->valuedouble;
+}
+
+static void read_profile(void *user, const char *schema, const cJSON *o) {
+  seen *s = user;
+  if (strcmp(schema, "profile_instruction") == 0) {
+    const cJSON *reason;
+    double sum = 0;
+    cJSON_ArrayForEach(reason, cJSON_GetObjectItem(o, "clk_by_reason")) sum += reason->valuedouble;
+    assert_true(sum == number(o, "clk"));
+    s->instructions++;
+    return;
+  }
+  assert_string_equal(schema, "profile");
+  assert_string_equal(cJSON_GetObjectItem(o, "source")->valuestring, "modelled");
+  const cJSON *simd, *state;
+  cJSON_ArrayForEach(simd, cJSON_GetObjectItem(o, "simds")) {
+    double sum = -number(simd, "valu under mfma");
+    cJSON_ArrayForEach(state, simd) sum += state->valuedouble;
+    double off = sum - number(o, "clk");
+    assert_true(off < 1e-3 && off > -1e-3);
+  }
+  assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItem(o, "simds")), 4);
+  if (!s->launches++) s->mfma_per_round = number(cJSON_GetObjectItem(o, "hot_path"), "mfma");
+  s->clk += number(o, "clk");
+}
+
+static void of_the_planned_variant(void **state) {
+  const cli_dir *d = *state;
+  if (!have_compiler(d)) skip();
+  char trace[128];
+  snprintf(trace, sizeof trace, "%s/trace.json", d->dir);
+  cli_result r = RUN(d, "profile", PROBLEM, "--json", "--trace", trace);
+  assert_exit(r, 0);
+  seen s = {0};
+  each_json(r.out, read_profile, &s);
+  assert_true(s.launches >= 1 && s.instructions > 100 && s.mfma_per_round >= 68);
+  cli_result again = RUN(d, "profile", PROBLEM, "--json");
+  assert_string_equal(r.out, again.out);
+  release(&again);
+  release(&r);
+  char *text = slurp(trace);
+  assert_in_range(strlen(text), 1000, 20 << 20);
+  cJSON *o = cJSON_Parse(text);
+  assert_non_null(o);
+  assert_true(cJSON_IsTrue(cJSON_GetObjectItem(cJSON_GetObjectItem(o, "otherData"), "modelled")));
+  double last = 0;
+  int tid = -1;
+  const cJSON *e;
+  cJSON_ArrayForEach(e, cJSON_GetObjectItem(o, "traceEvents")) { /* spans of one wave follow one another */
+    if (strcmp(cJSON_GetObjectItem(e, "ph")->valuestring, "X") != 0) {
+      last = 0;
+      continue;
+    }
+    assert_true(number(e, "ts") > last - 1e-3);
+    last = number(e, "ts") + number(e, "dur");
+    tid = (int)number(e, "tid");
+  }
+  assert_true(tid >= 0);
+  cJSON_Delete(o);
+  free(text);
+}
+
+static int lines(const char *text) {
+  int n = 0;
+  for (; *text; text++) n += *text == '\n';
+  return n;
+}
+
+static void as_text(void **state) {
+  const cli_dir *d = *state;
+  if (!have_compiler(d)) skip();
+  cli_result hot = RUN(d, "profile", PROBLEM), all = RUN(d, "profile", PROBLEM, "--all"), top = RUN(d, "profile", PROBLEM, "--top", "3");
+  assert_exit(hot, 0);
+  assert_has(hot.out, "us modelled");
+  assert_has(hot.out, "others per MFMA (executed)");
+  assert_has(hot.out, "occupancy");
+  assert_has(hot.out, "Infinity Cache");
+  assert_has(all.out, "s_endpgm");
+  assert_true(lines(all.out) > lines(hot.out) && lines(hot.out) > lines(top.out));
+  release(&hot);
+  release(&all);
+  release(&top);
+}
+
+/* The one combine kernel of the space's first split variant, as a code object of its own. */
+static char *combine_code(const cli_dir *d, char symbol[64]) {
+  char dir[128];
+  snprintf(dir, sizeof dir, "%s/code", d->dir);
+  cli_result r = RUN(d, "compile", PROBLEM, "--variant", "reg:blocks=1,kvload=temporal,psplit=1,qsrc=reg,rescale=lazy,tile=16,waves=2/s4,rows=1,team=4",
+                     "--out", dir, "--json");
+  assert_exit(r, 0);
+  symbol[0] = 0;
+  for (const char *line = r.out; *line; line += strcspn(line, "\n"), line += *line == '\n') {
+    cJSON *o = cJSON_ParseWithLength(line, strcspn(line, "\n"));
+    if (strcmp(cJSON_GetObjectItem(o, "template")->valuestring, "mla_combine") == 0)
+      snprintf(symbol, 64, "%s", cJSON_GetObjectItem(o, "symbol")->valuestring);
+    cJSON_Delete(o);
+  }
+  release(&r);
+  assert_true(symbol[0] != 0);
+  return mlaf_format("%s/%s.co", dir, symbol);
+}
+
+/* 32 rows of 512, 4 splits: the combine kernel's arguments, one of them placed by hand. */
+static const char good[] =
+    "{\"kernel\": \"%s\", \"grid\": [32], \"block\": [256, 1, 1], \"args\": [\n"
+    "{\"buffer\": 262144, \"fill\": \"random_f32\", \"name\": \"part_o\"}, {\"buffer\": 512, \"fill\": \"random_f32\"},\n"
+    "{\"buffer\": 32768}, {\"buffer\": 128, \"values_i32\": [1, 2]}, {\"i64\": 32}, {\"i32\": 4}, {\"u32\": 0, \"at\": 44}]}";
+
+static void of_a_code_object(void **state) {
+  const cli_dir *d = *state;
+  if (!have_compiler(d)) skip();
+  char symbol[64], path[128], text[2048];
+  char *code = combine_code(d, symbol);
+  snprintf(path, sizeof path, "%s/args.json", d->dir);
+  snprintf(text, sizeof text, good, symbol);
+  write_text(path, text);
+  cli_result r = RUN(d, "profile", "--code", code, "--args", path, "--json", "--all");
+  assert_exit(r, 0);
+  seen s = {0};
+  each_json(r.out, read_profile, &s);
+  assert_int_equal(s.launches, 1);
+  assert_true(s.instructions > 20);
+  release(&r);
+
+  static const struct {
+    const char *from, *to, *expect;
+  } cases[] = {
+      {"\"kernel\"", "\"kernle\"", "top level: there is no field 'kernle'"},
+      {"mlaf_mla", "nobody_mla", "kernel: no kernel 'nobody"},
+      {"[32]", "[]", "grid: must be a list of one to three"},
+      {"[256, 1, 1]", "[256, 0, 1]", "block: element 1"},
+      {"262144", "-1", "args[0].buffer: must be a number of bytes"},
+      {"\"random_f32\", \"name\"", "\"randm\", \"name\"", "args[0].fill: 'randm' is none of zero"},
+      {"\"random_f32\"}", "\"file:/nonexistent\"}", "args[1].fill"},
+      {"[1, 2]", "[1, 2.5]", "args[3].values_i32: element 1"},
+      {"\"i64\": 32", "\"int\": 32", "args[4]: there is no field 'int'"},
+      {"\"i64\": 32", "\"pointer\": \"qq\"", "args[4].pointer: 'qq' is the \"name\" of no earlier buffer"},
+      {"\"i32\": 4", "\"i32\": 4e9", "args[5].i32: must be a whole number that fits i32"},
+      {"\"at\": 44", "\"at\": 42", "args[6].at: byte 42 belongs to an earlier argument"},
+      {"\"at\": 44", "\"at\": 4094", "args[6].at"},
+      {"]}", "]", "no JSON: something is wrong near line 3"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    const char *at = strstr(text, cases[i].from);
+    assert_non_null(at);
+    char *broken = mlaf_format("%.*s%s%s", (int)(at - text), text, cases[i].to, at + strlen(cases[i].from));
+    write_text(path, broken);
+    r = RUN(d, "profile", "--code", code, "--args", path);
+    if (r.exit == 0 || !strstr(r.err, cases[i].expect)) fail_msg("%s: exit %d, %s", cases[i].expect, r.exit, r.err);
+    release(&r);
+    free(broken);
+  }
+  free(code);
+}
+
+static void usage(void **state) {
+  const cli_dir *d = *state;
+  static const struct {
+    const char *args[6], *expect;
+  } cases[] = {{{"profile", "--code", "x.co"}, "--code and --args go together"},
+               {{"profile", PROBLEM, "--code=x", "--args=y"}, "--code takes no problem"},
+               {{"profile", PROBLEM, "--all", "--top=3"}, "exclude each other"},
+               {{"profile"}, "which problem?"},
+               {{"profile", PROBLEM, "--top", "0"}, "--top is 0"}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    cli_result r = finish(d, start(d, cases[i].args, NULL));
+    assert_exit(r, 2);
+    assert_has(r.err, cases[i].expect);
+    release(&r);
+  }
+}
+
+/* Executed evidence of both families: what a round needs, not what its rare paths hold. */
+static void evidence_by_execution(void **state) {
+  const cli_dir *d = *state;
+  if (!have_compiler(d)) skip();
+  static const char *const variants[] = {"reg:blocks=1,kvload=temporal,psplit=1,qsrc=reg,rescale=lazy,tile=16,waves=2/s4,rows=1,team=4"};
+  for (size_t i = 0; i < sizeof variants / sizeof *variants; i++) {
+    cli_result r = RUN(d, "compile", PROBLEM, "--variant", variants[i], "--evidence", "--json");
+    assert_exit(r, 0);
+    cJSON *o = cJSON_ParseWithLength(r.out, strcspn(r.out, "\n"));
+    const cJSON *e = cJSON_GetObjectItem(o, "hot_loop");
+    assert_string_equal(cJSON_GetObjectItem(e, "source")->valuestring, "executed");
+    assert_true(number(e, "mfma") >= 68 && number(e, "other_per_mfma") > 1 && number(e, "other_per_mfma") < 5);
+    assert_has(r.out, "\"source\":\"static\""); /* the combine kernel has no matrix work to count by */
+    cJSON_Delete(o);
+    release(&r);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(of_the_planned_variant), cmocka_unit_test(as_text), cmocka_unit_test(of_a_code_object),
+                                     cmocka_unit_test(usage), cmocka_unit_test(evidence_by_execution)};
+  return cmocka_run_group_tests(tests, cli_dir_setup, cli_dir_teardown);
+}
