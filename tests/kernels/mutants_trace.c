@@ -111,6 +111,7 @@ typedef struct replay {
   size_t n;
   size_t first_open; /* all flights before are complete */
   char *why;
+  uint64_t effect; /* times the mutated wait would have done more */
 } replay;
 
 enum { OPEN = UINT32_MAX };
@@ -138,6 +139,9 @@ static void wait_for(replay *r, uint32_t *done, uint32_t issued, uint32_t may_st
 
 static void waitcnt(replay *r, const emu_inst *in, bool mutated) {
   uint32_t vm = in->vmcnt == 0xff ? OPEN : in->vmcnt, lgkm = in->lgkmcnt == 0xff ? OPEN : in->lgkmcnt;
+  bool smem = lgkm == 0 && r->smem_done < r->smem, wait_vm = r->vm - r->vm_done > vm, wait_lgkm = r->lgkm - r->lgkm_done > lgkm;
+  if (mutated && r->m->kind != MU_WAIT_VM) r->effect += smem || wait_lgkm || (wait_vm && r->m->kind == MU_WAIT_DROP);
+  if (mutated && r->m->kind == MU_WAIT_VM) r->effect += wait_vm;
   if (mutated && r->m->kind == MU_WAIT_DROP) return;
   if (mutated && r->m->kind == MU_WAIT_VM) vm++;
   if (mutated && r->m->kind == MU_WAIT_LGKM) lgkm++;
@@ -171,12 +175,13 @@ static bool same_dword(const mu_access *a, const mu_access *b) {
   return hit;
 }
 
-/* The wave's own accesses under the other counter: nothing orders them but a wait. */
+/* The wave's own accesses under the other counter: nothing orders them but a wait. Nor do we count on the order in which two
+ * direct-to-LDS loads write the same place. */
 static void check_own_lds(replay *r, const emu_inst *in, const mu_access *a) {
   for (size_t i = r->first_open; i < r->n; i++) {
     const flight *f = &r->flight[i];
-    if (f->to == OPEN && f->access->dma != a->dma && (f->access->write || a->write) && same_dword(f->access, a))
-      complain(r, in, "an LDS access of the wave under the other counter is under way");
+    if (f->to == OPEN && (f->access->dma || a->dma) && (f->access->write || a->write) && same_dword(f->access, a))
+      complain(r, in, "an LDS access of the wave that only a wait orders is under way");
   }
 }
 
@@ -245,7 +250,8 @@ static void judge_group(const mu_trace *t, const replay *r, const mu_wave *v, si
   free(from);
 }
 
-void mu_trace_judge(const mu_trace *t, const mutant *m, char why[256]) {
+static uint64_t judge(const mu_trace *t, const mutant *m, char why[256]) {
+  uint64_t effect = 0;
   *why = 0;
   for (size_t i = 0, waves; i < t->n && !*why; i += waves) {
     for (waves = 1; i + waves < t->n && t->wave[i + waves].group == t->wave[i].group;) waves++;
@@ -256,7 +262,15 @@ void mu_trace_judge(const mu_trace *t, const mutant *m, char why[256]) {
       replay_wave(&r[w], &t->wave[i + w]);
     }
     if (!*why) judge_group(t, r, &t->wave[i], waves, why);
-    for (size_t w = 0; w < waves; w++) free(r[w].flight);
+    for (size_t w = 0; w < waves; w++) effect += r[w].effect, free(r[w].flight);
     free(r);
   }
+  return effect;
+}
+
+void mu_trace_judge(const mu_trace *t, const mutant *m, char why[256]) { judge(t, m, why); }
+
+uint64_t mu_trace_effect(const mu_trace *t, const mutant *m) {
+  char why[256];
+  return judge(t, m, why);
 }
