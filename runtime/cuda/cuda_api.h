@@ -7,7 +7,7 @@
 
 /* CUresult values that mean something to us. */
 enum { CUDA_OK = 0, CUDA_OUT_OF_MEMORY = 2, CUDA_STUB_LIBRARY = 34, CUDA_NO_DEVICE = 100, CUDA_INVALID_DEVICE = 101,
-       CUDA_INVALID_IMAGE = 200, CUDA_NO_BINARY_FOR_GPU = 209, CUDA_NOT_FOUND = 500, CUDA_ILLEGAL_ADDRESS = 700,
+       CUDA_INVALID_IMAGE = 200, CUDA_NO_BINARY_FOR_GPU = 209, CUDA_ILLEGAL_ADDRESS = 700,
        CUDA_LAUNCH_TIMEOUT = 702, CUDA_ASSERT = 710, CUDA_HARDWARE_STACK = 714, CUDA_LAUNCH_FAILED = 719 };
 enum { CUDA_STREAM_NON_BLOCKING = 1, CUDA_CAPTURE_THREAD_LOCAL = 1 };
 /* CUdevice_attribute. */
@@ -49,7 +49,6 @@ typedef uint64_t cuda_ptr; /* CUdeviceptr */
   X(cuModuleLoadDataEx, (void **module, const void *image, unsigned n, const int *options, void **values))            \
   X(cuModuleUnload, (void *module))                                                                                   \
   X(cuModuleGetFunction, (void **function, void *module, const char *name))                                           \
-  X(cuModuleGetGlobal_v2, (cuda_ptr *ptr, size_t *bytes, void *module, const char *name))                             \
   X(cuFuncGetAttribute, (int *value, int attribute, void *function))                                                  \
   X(cuFuncSetAttribute, (void *function, int attribute, int value))                                                   \
   X(cuLaunchKernel, (void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,    \

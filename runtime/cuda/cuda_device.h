@@ -13,7 +13,8 @@ typedef struct mlaf_cuda {
 } mlaf_cuda;
 
 /* Dynamic shared memory is a launch parameter in CUDA. Here it belongs to the code object, like LDS on AMD: a kernel K
- * that wants some is accompanied by `extern "C" __device__ const unsigned K_dynamic_shared = BYTES;`. */
+ * that wants some is accompanied by `extern "C" __device__ const unsigned K_dynamic_shared = BYTES;`, which is read from
+ * the cubin's symbol table (compilers make it a local symbol, and no driver promises to look those up). */
 #define MLAF_CUDA_SHARED_SUFFIX "_dynamic_shared"
 
 struct mlaf_function {
@@ -21,8 +22,14 @@ struct mlaf_function {
   uint32_t dynamic_shared;
   struct mlaf_function *next;
 };
+typedef struct mlaf_cuda_want {
+  char kernel[128];
+  uint32_t bytes;
+} mlaf_cuda_want;
 struct mlaf_module {
   void *raw;                /* CUmodule */
+  mlaf_cuda_want *wants;    /* kernels with dynamic shared memory */
+  size_t n_wants;
   mlaf_function *functions; /* handed out, freed with the module */
 };
 

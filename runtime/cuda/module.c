@@ -1,23 +1,50 @@
 /* Cubins and the kernels in them. */
-#include <elf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "compile/elf.h"
 #include "cuda/cuda_device.h"
 
 enum { LOG_SIZE = 2048, MACHINE_CUDA = 190 /* EM_CUDA */ };
 
-/* A code object of another kind of GPU is a mistake worth naming before the driver calls it "invalid". */
-static mlaf_status check_image(const void *code, size_t size, mlaf_err *err) {
-  Elf64_Ehdr h;
-  if (size < sizeof h || memcmp(code, ELFMAG, SELFMAG))
-    return mlaf_fail(err, MLAF_E_ARG, "cuModuleLoadDataEx: not a cubin (no ELF of %zu bytes)", sizeof h);
-  memcpy(&h, code, sizeof h);
-  if (h.e_machine != MACHINE_CUDA)
-    return mlaf_fail(err, MLAF_E_ARG, "cuModuleLoadDataEx: not a cubin: ELF machine %u, CUDA's is %d", h.e_machine,
-                     MACHINE_CUDA);
+/* The bytes of dynamic shared memory that one symbol states; false if it states nothing of the kind. */
+static bool read_want(const mlaf_elf *elf, const mlaf_elf_symbol *symbol, mlaf_cuda_want *out) {
+  const size_t suffix = strlen(MLAF_CUDA_SHARED_SUFFIX), n = strlen(symbol->name);
+  mlaf_elf_section home;
+  if (n <= suffix || n - suffix >= sizeof out->kernel || strcmp(symbol->name + n - suffix, MLAF_CUDA_SHARED_SUFFIX) ||
+      symbol->size != sizeof out->bytes || !mlaf_elf_section_at(elf, symbol->section, &home))
+    return false;
+  if (home.size < sizeof out->bytes || symbol->value > home.size - sizeof out->bytes) return false;
+  snprintf(out->kernel, sizeof out->kernel, "%.*s", (int)(n - suffix), symbol->name);
+  out->bytes = 0; /* .bss: a zero */
+  if (home.data) memcpy(&out->bytes, home.data + symbol->value, sizeof out->bytes); /* values are section offsets */
+  return true;
+}
+
+static mlaf_status read_wants(const mlaf_elf *elf, mlaf_module *m, mlaf_err *err) {
+  mlaf_elf_section table;
+  mlaf_elf_symbol symbol;
+  mlaf_cuda_want want;
+  if (!mlaf_elf_section_find(elf, ".symtab", &table)) return MLAF_OK;
+  for (uint64_t i = 0; mlaf_elf_symbol_at(elf, &table, i, &symbol); i++) {
+    if (!read_want(elf, &symbol, &want)) continue;
+    mlaf_cuda_want *more = realloc(m->wants, (m->n_wants + 1) * sizeof *more);
+    if (!more) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for a module");
+    m->wants = more;
+    m->wants[m->n_wants++] = want;
+  }
   return MLAF_OK;
+}
+
+/* A code object of another kind of GPU is a mistake worth naming before the driver calls it "invalid". */
+static mlaf_status read_image(const void *code, size_t size, mlaf_module *m, mlaf_err *err) {
+  mlaf_elf elf;
+  mlaf_status st = mlaf_elf_open(code, size, &elf, err);
+  if (!st && elf.machine != MACHINE_CUDA)
+    st = mlaf_fail(err, MLAF_E_ARG, "ELF machine %u, CUDA's is %d", elf.machine, MACHINE_CUDA);
+  if (st) return mlaf_fail_prefix(err, st, "not a cubin");
+  return read_wants(&elf, m, err);
 }
 
 /* The driver's own words, on one line. */
@@ -48,19 +75,27 @@ static mlaf_status load(mlaf_cuda *c, const void *code, void **raw, mlaf_err *er
   return st;
 }
 
+static void free_module(mlaf_module *m) {
+  for (mlaf_function *f = m->functions, *next; f; f = next) {
+    next = f->next;
+    free(f);
+  }
+  free(m->wants);
+  free(m);
+}
+
 mlaf_status mlaf_cuda_module_load(mlaf_device *dev, const void *code, size_t size, mlaf_module **out, mlaf_err *err) {
   mlaf_cuda *c = mlaf_cuda_of(dev);
   bool pushed;
-  mlaf_status st = check_image(code, size, err);
-  if (st) return st;
   mlaf_module *m = calloc(1, sizeof *m);
   if (!m) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for a module");
-  st = mlaf_cuda_enter(c, &pushed, err);
+  mlaf_status st = read_image(code, size, m, err);
+  if (!st) st = mlaf_cuda_enter(c, &pushed, err);
   if (!st) {
     st = load(c, code, &m->raw, err);
     mlaf_cuda_leave(c, pushed);
   }
-  if (st) free(m);
+  if (st) free_module(m);
   else
     *out = m;
   return st;
@@ -74,27 +109,13 @@ void mlaf_cuda_module_unload(mlaf_device *dev, mlaf_module *module) {
     c->api.cuModuleUnload(module->raw);
     mlaf_cuda_leave(c, pushed);
   }
-  for (mlaf_function *f = module->functions, *next; f; f = next) {
-    next = f->next;
-    free(f);
-  }
-  free(module);
+  free_module(module);
 }
 
-/* How much dynamic shared memory the module says a kernel wants; none if it says nothing. */
-static mlaf_status read_dynamic_shared(mlaf_cuda *c, void *module, const char *symbol, uint32_t *bytes, mlaf_err *err) {
-  char name[300];
-  cuda_ptr at = 0;
-  size_t size = 0;
-  if ((size_t)snprintf(name, sizeof name, "%s" MLAF_CUDA_SHARED_SUFFIX, symbol) >= sizeof name)
-    return mlaf_fail(err, MLAF_E_ARG, "a kernel's name has at most %zu characters", sizeof name - 1);
-  int rc = c->api.cuModuleGetGlobal_v2(&at, &size, module, name);
-  if (rc == CUDA_NOT_FOUND) return MLAF_OK;
-  mlaf_status st = mlaf_cuda_check(&c->api, rc, "cuModuleGetGlobal", err);
-  if (!st && size != sizeof *bytes)
-    st = mlaf_fail(err, MLAF_E_ARG, "%s has %zu bytes, want an unsigned", name, size);
-  if (!st) st = mlaf_cuda_check(&c->api, c->api.cuMemcpyDtoH_v2(bytes, at, size), "cuMemcpyDtoH", err);
-  return st;
+static uint32_t dynamic_shared(const mlaf_module *m, const char *symbol) {
+  for (size_t i = 0; i < m->n_wants; i++)
+    if (!strcmp(m->wants[i].kernel, symbol)) return m->wants[i].bytes;
+  return 0;
 }
 
 /* More than 48 KiB must be asked for once per kernel. Asking also makes a driver that loads lazily load the kernel now,
@@ -117,10 +138,10 @@ mlaf_status mlaf_cuda_function_get(mlaf_device *dev, mlaf_module *module, const 
   bool pushed;
   mlaf_function *f = calloc(1, sizeof *f);
   if (!f) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for a kernel");
+  f->dynamic_shared = dynamic_shared(module, symbol);
   mlaf_status st = mlaf_cuda_enter(c, &pushed, err);
   if (!st) {
     st = mlaf_cuda_check(&c->api, c->api.cuModuleGetFunction(&f->raw, module->raw, symbol), "cuModuleGetFunction", err);
-    if (!st) st = read_dynamic_shared(c, module->raw, symbol, &f->dynamic_shared, err);
     if (!st) st = prepare(c, f, err);
     mlaf_cuda_leave(c, pushed);
   }

@@ -1,3 +1,4 @@
+# Reads cubins with the ELF reader of the compile room, which must be in the build too.
 # The CUDA tests run this back end against a driver of our own over host memory.
 if(MLAF_TESTS AND EXISTS ${CMAKE_SOURCE_DIR}/tests/cuda/fakecuda.c)
   add_library(fakecuda SHARED tests/cuda/fakecuda.c)

@@ -1,6 +1,6 @@
 /* A CUDA driver for tests: the calls the cuda back end makes, over host memory and a clock of its own in which every
- * kernel takes FAKE_KERNEL_NS. It is loaded by MLAF_CUDA_LIBRARY. A cubin is any ELF of machine 190; it holds the
- * kernels "fill" (really run), "big" (wants FAKE_SHARED bytes of dynamic shared memory), "huge" (more than there is).
+ * kernel takes FAKE_KERNEL_NS. It is loaded by MLAF_CUDA_LIBRARY. A cubin is any ELF; it holds the kernels
+ * "fill" (really run), "big" and "huge".
  *
  *   FAKECUDA_DEVICES=n      devices it claims to have (default 1); 0: CUDA_ERROR_NO_DEVICE as without a GPU
  *   FAKECUDA_FAIL=name:k:e  the k-th call of `name` from now on returns error e
@@ -36,11 +36,10 @@ typedef struct handle {
 } handle;
 typedef struct kernel {
   const char *name;
-  uint32_t dynamic; /* what NAME_dynamic_shared says; 0: no such variable */
-  int granted;      /* by cuFuncSetAttribute */
+  int granted; /* dynamic shared memory, by cuFuncSetAttribute */
 } kernel;
 
-static kernel kernels[] = {{"fill", 0, 0}, {"big", FAKE_SHARED, 0}, {"huge", 300000, 0}};
+static kernel kernels[] = {{"fill", 0}, {"big", 0}, {"huge", 0}};
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct {
   char name[40];
@@ -312,20 +311,6 @@ int cuModuleGetFunction(void **function, void *module, const char *name) {
       kernels[i].granted = 0;
       return SUCCESS;
     }
-  return NOT_FOUND;
-}
-EXPORT int cuModuleGetGlobal_v2(uint64_t *ptr, size_t *bytes, void *module, const char *name);
-int cuModuleGetGlobal_v2(uint64_t *ptr, size_t *bytes, void *module, const char *name) {
-  ENTER_CONTEXT;
-  if (!is(module, MODULE)) return INVALID_HANDLE;
-  for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++) {
-    char wanted[64];
-    snprintf(wanted, sizeof wanted, "%s_dynamic_shared", kernels[i].name);
-    if (!kernels[i].dynamic || strcmp(name, wanted)) continue;
-    *ptr = (uint64_t)(uintptr_t)&kernels[i].dynamic;
-    *bytes = sizeof kernels[i].dynamic;
-    return SUCCESS;
-  }
   return NOT_FOUND;
 }
 EXPORT int cuFuncGetAttribute(int *value, int attribute, void *function);

@@ -67,11 +67,44 @@ static void expect_no_device(const char *spec, const char *says) {
   assert_ptr_equal(dev, untouched);
 }
 
-/* The least that passes for a cubin. */
-static void make_cubin(unsigned char out[64], unsigned machine) {
-  memset(out, 0, 64);
-  memcpy(out, ELFMAG, SELFMAG);
-  out[18] = (unsigned char)machine;
+/* The least that passes for a cubin: sections null, names, data and symbols, which say how much dynamic shared memory
+ * "big" and "huge" want. */
+typedef struct cubin {
+  Elf64_Ehdr head;
+  Elf64_Shdr sections[4];
+  Elf64_Sym symbols[3];
+  uint32_t data[2];
+  char names[96];
+} cubin;
+
+static uint32_t put_name(cubin *c, size_t *used, const char *name) {
+  uint32_t at = (uint32_t)*used;
+  *used += (size_t)snprintf(c->names + at, sizeof c->names - at, "%s", name) + 1;
+  return at;
+}
+
+static void make_cubin(cubin *c, unsigned machine) {
+  size_t used = 1;
+  memset(c, 0, sizeof *c);
+  c->head = (Elf64_Ehdr){.e_type = ET_EXEC, .e_machine = (Elf64_Half)machine, .e_version = 1, .e_ehsize = sizeof c->head,
+                         .e_shoff = offsetof(cubin, sections), .e_shentsize = sizeof(Elf64_Shdr), .e_shnum = 4,
+                         .e_shstrndx = 1};
+  memcpy(c->head.e_ident, ELFMAG, SELFMAG);
+  c->head.e_ident[EI_CLASS] = ELFCLASS64;
+  c->head.e_ident[EI_DATA] = ELFDATA2LSB;
+  c->head.e_ident[EI_VERSION] = 1;
+  c->data[0] = FAKE_SHARED;
+  c->data[1] = 300000;
+  for (unsigned i = 0; i < 2; i++)
+    c->symbols[1 + i] = (Elf64_Sym){.st_name = put_name(c, &used, i ? "huge_dynamic_shared" : "big_dynamic_shared"),
+                                    .st_info = STT_OBJECT, .st_shndx = 2, .st_value = 4 * i, .st_size = 4};
+  c->sections[2] = (Elf64_Shdr){.sh_name = put_name(c, &used, ".nv.global.init"), .sh_type = SHT_PROGBITS,
+                                .sh_offset = offsetof(cubin, data), .sh_size = sizeof c->data};
+  c->sections[3] = (Elf64_Shdr){.sh_name = put_name(c, &used, ".symtab"), .sh_type = SHT_SYMTAB, .sh_link = 1,
+                                .sh_offset = offsetof(cubin, symbols), .sh_size = sizeof c->symbols,
+                                .sh_entsize = sizeof(Elf64_Sym)};
+  c->sections[1] = (Elf64_Shdr){.sh_name = put_name(c, &used, ".strtab"), .sh_type = SHT_STRTAB,
+                                .sh_offset = offsetof(cubin, names), .sh_size = sizeof c->names};
 }
 
 static void absent_or_foreign_library(void **state) {
@@ -144,14 +177,14 @@ static void kernel_module_version(void **state) {
 /* Memory, a kernel with a struct by value, and its timing: one pass through everything the back end does. */
 static mlaf_status use_kernel(mlaf_device *dev, uint32_t *mem, void *stream, mlaf_err *err) {
   const mlaf_device_ops *ops = mlaf_ops(dev);
-  unsigned char cubin[64];
+  cubin code;
   uint32_t back[16] = {0};
   mlaf_module *m = NULL;
   mlaf_function *fill = NULL, *big = NULL;
   mlaf_timing timing;
   const mlaf_time_opts once = {.warmup = 1, .min_samples = 1, .max_samples = 1, .min_window_ns = 1e4, .limit_s = 1};
-  make_cubin(cubin, 190);
-  mlaf_status st = ops->module_load(dev, cubin, sizeof cubin, &m, err);
+  make_cubin(&code, 190);
+  mlaf_status st = ops->module_load(dev, &code, sizeof code, &m, err);
   if (!st) st = ops->function_get(dev, m, "fill", &fill, err);
   if (!st) st = ops->function_get(dev, m, "big", &big, err);
   const fake_fill args = {mem + 3, 77, 5};
@@ -237,14 +270,14 @@ static void timing_by_graphs(void **state) {
   const int before = fake_int("fakecuda_leaks");
   mlaf_device *dev = open_device("cuda");
   const mlaf_device_ops *ops = mlaf_ops(dev);
-  unsigned char cubin[64];
+  cubin code;
   uint32_t *mem = NULL;
   mlaf_module *m = NULL;
   mlaf_function *fill = NULL;
   mlaf_timing t = {.ns = 0};
-  make_cubin(cubin, 190);
+  make_cubin(&code, 190);
   assert_int_equal(ops->mem_alloc(dev, 64, (void **)&mem, NULL), MLAF_OK);
-  assert_int_equal(ops->module_load(dev, cubin, sizeof cubin, &m, NULL), MLAF_OK);
+  assert_int_equal(ops->module_load(dev, &code, sizeof code, &m, NULL), MLAF_OK);
   assert_int_equal(ops->function_get(dev, m, "fill", &fill, NULL), MLAF_OK);
   const fake_fill args = {mem, 1, 2};
   const mlaf_launch one = {.fn = fill, .grid = {1, 1, 1}, .block = {32, 1, 1}, .args = &args, .args_size = sizeof args};
@@ -281,12 +314,12 @@ static void dynamic_shared_memory(void **state) {
   use_fake();
   mlaf_device *dev = open_device("cuda");
   const mlaf_device_ops *ops = mlaf_ops(dev);
-  unsigned char cubin[64];
+  cubin code;
   mlaf_module *m = NULL;
   mlaf_function *f = NULL, *none = NULL;
   mlaf_err err = {MLAF_OK, ""};
-  make_cubin(cubin, 190);
-  assert_int_equal(ops->module_load(dev, cubin, sizeof cubin, &m, NULL), MLAF_OK);
+  make_cubin(&code, 190);
+  assert_int_equal(ops->module_load(dev, &code, sizeof code, &m, NULL), MLAF_OK);
   for (int big = 0; big < 2; big++) {
     assert_int_equal(ops->function_get(dev, m, big ? "big" : "fill", &f, NULL), MLAF_OK);
     const mlaf_launch l = {.fn = f, .grid = {5, 6, 7}, .block = {8, 9, 10}, .args = &(int){0}, .args_size = 4};
@@ -310,13 +343,13 @@ static void dynamic_shared_memory(void **state) {
 static void a_launch_is_only_a_launch(void **state) {
   use_fake();
   mlaf_device *dev = open_device("cuda");
-  unsigned char cubin[64];
+  cubin code;
   mlaf_module *m = NULL;
   mlaf_function *f = NULL;
   int (*push)(void *), (*pop)(void **);
   void *popped;
-  make_cubin(cubin, 190);
-  assert_int_equal(mlaf_ops(dev)->module_load(dev, cubin, sizeof cubin, &m, NULL), MLAF_OK);
+  make_cubin(&code, 190);
+  assert_int_equal(mlaf_ops(dev)->module_load(dev, &code, sizeof code, &m, NULL), MLAF_OK);
   assert_int_equal(mlaf_ops(dev)->function_get(dev, m, "fill", &f, NULL), MLAF_OK);
   const mlaf_launch l = {.fn = f, .grid = {1, 1, 1}, .block = {1, 1, 1}, .args = &(int){0}, .args_size = 4};
   fake_symbol("cuCtxPushCurrent_v2", &push);
@@ -343,15 +376,27 @@ static void bad_cubins(void **state) {
   mlaf_device *dev = open_device("cuda");
   mlaf_module *m = NULL;
   mlaf_err err = {MLAF_OK, ""};
-  unsigned char junk[64] = "not an elf";
-  assert_int_equal(mlaf_ops(dev)->module_load(dev, junk, sizeof junk, &m, &err), MLAF_E_ARG);
-  assert_int_equal(mlaf_ops(dev)->module_load(dev, junk, 3, &m, &err), MLAF_E_ARG);
-  make_cubin(junk, 224);
-  assert_int_equal(mlaf_ops(dev)->module_load(dev, junk, sizeof junk, &m, &err), MLAF_E_ARG);
-  assert_non_null(strstr(err.text, "ELF machine 224"));
-  make_cubin(junk, 190);
-  junk[7] = 0x77;
-  assert_int_equal(mlaf_ops(dev)->module_load(dev, junk, sizeof junk, &m, &err), MLAF_E_DEVICE);
+  cubin junk;
+  make_cubin(&junk, 224);
+  assert_int_equal(mlaf_ops(dev)->module_load(dev, &junk, sizeof junk, &m, &err), MLAF_E_ARG);
+  assert_non_null(strstr(err.text, "not a cubin: ELF machine 224"));
+  make_cubin(&junk, 190);
+  assert_int_equal(mlaf_ops(dev)->module_load(dev, &junk, 3, &m, &err), MLAF_E_ARG);
+  for (size_t size = 4; size < sizeof junk; size += 4) { /* cut anywhere: refused or without the wants, never a crash */
+    void *cut = malloc(size);
+    memcpy(cut, &junk, size);
+    if (!mlaf_ops(dev)->module_load(dev, cut, size, &m, NULL)) mlaf_ops(dev)->module_unload(dev, m);
+    free(cut);
+  }
+  m = NULL;
+  junk.symbols[1].st_value = (Elf64_Addr)-2; /* a damaged symbol is as good as none */
+  junk.symbols[2].st_shndx = 99;
+  assert_int_equal(mlaf_ops(dev)->module_load(dev, &junk, sizeof junk, &m, &err), MLAF_OK);
+  assert_int_equal(m->n_wants, 0);
+  mlaf_ops(dev)->module_unload(dev, m);
+  m = NULL;
+  junk.head.e_ident[EI_OSABI] = 0x77;
+  assert_int_equal(mlaf_ops(dev)->module_load(dev, &junk, sizeof junk, &m, &err), MLAF_E_DEVICE);
   assert_non_null(strstr(err.text, "not for sm_90a"));
   assert_non_null(strstr(err.text, "CUDA_ERROR_NO_BINARY_FOR_GPU (209)"));
   assert_non_null(strstr(err.text, "the driver says: ptxas fatal: wrong GPU|second line"));
