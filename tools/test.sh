@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Set up, build and run every test: T0 (generator, goldens, data), T1 (C units, emulator, compiler, faults), and the C
+# Set up, build and run every test: T0 (style, generator, goldens), T1 (C units, emulator, compiler, faults), and the C
 # tests again under the address and undefined-behaviour sanitizers. Usage: tools/test.sh [t0|t1|asan|all]
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -11,8 +11,6 @@ jobs=$(nproc)
 export MLAF_REQUIRE_ROCM=1
 step() { printf '\n== %s\n' "$*"; }
 
-step "style"
-tools/check-style.sh
 step "build (release)"
 cmake --preset release >/dev/null
 cmake --build build -j "$jobs" -- --no-print-directory | grep -vE '^\[ *[0-9]+%\]' || true
