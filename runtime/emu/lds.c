@@ -124,9 +124,11 @@ static emu_lds_op *recent(const emu_lds_ring *r, uint32_t n) {
 
 static const emu_lds_op *find_in(const emu_lds_ring *r, uint32_t byte, unsigned kinds) {
   const emu_lds_op *op;
-  for (uint32_t n = 0; (op = recent(r, n)) != NULL; n++)
-    for (int i = 0; i < EMU_LANES && kinds >> op->kind & 1; i++)
+  for (uint32_t n = 0; (op = recent(r, n)) != NULL; n++) {
+    if (!(kinds >> op->kind & 1) || byte < op->lo || byte - op->lo >= op->hi - op->lo + op->bytes) continue;
+    for (int i = 0; i < EMU_LANES; i++)
       if (op->lanes >> i & 1 && byte - op->addr[i] < op->bytes) return op;
+  }
   return NULL;
 }
 
@@ -197,7 +199,8 @@ static bool explain(emu_wave *w, emu_lds_kind kind, const uint32_t *addr, unsign
     if (!(lanes >> i & 1)) continue;
     for (uint32_t b = addr[i]; b < addr[i] + bytes; b++) {
       if ((kind == EMU_LDS_READ || kind == EMU_LDS_ATOMIC) && !l->valid[b] && !fill_unwritten(w, b, i, kind)) return false;
-      if (!explain_byte(w, kind, i, b)) return false;
+      bool again = b > addr[i] && b % 4 && !l->written1; /* tags are by dword unless there are bytes */
+      if (!again && !explain_byte(w, kind, i, b)) return false;
     }
   }
   return true; /* everything was forgiven */

@@ -37,28 +37,34 @@ mlaf_status emu_strict_parse(const char *text, uint32_t *forgiven, mlaf_err *err
   return MLAF_OK;
 }
 
-static bool forgiven(const emu_wave *w, emu_rule rule) { return w->group->dev->forgiven >> rule & 1; }
-
-static void count(emu_wave *w, emu_rule rule, const char *what) {
-  emu_warnings *all = w->group->warnings;
-  if (!all) return;
+/* Count one more; true for the first, whose text is kept. */
+static bool first_of(emu_warnings *all, emu_rule rule) {
+  if (!all) return false;
   pthread_mutex_lock(&all->lock);
-  if (all->count[rule]++ == 0)
-    snprintf(all->first[rule], sizeof all->first[rule], "%s (pc 0x%x: '%s', workgroup (%u,%u,%u), wave %d)", what,
-             w->inst->pc, w->inst->text, w->group->id[0], w->group->id[1], w->group->id[2], w->index);
+  bool first = all->count[rule]++ == 0;
+  pthread_mutex_unlock(&all->lock);
+  return first;
+}
+
+static void keep(emu_wave *w, emu_rule rule, const char *what) {
+  emu_warnings *all = w->group->warnings;
+  const uint32_t *id = w->group->id;
+  pthread_mutex_lock(&all->lock);
+  snprintf(all->first[rule], sizeof all->first[rule], "%s (pc 0x%x: '%s', workgroup (%u,%u,%u), wave %d)", what, w->inst->pc,
+           w->inst->text, id[0], id[1], id[2], w->index);
   pthread_mutex_unlock(&all->lock);
 }
 
 bool emu_broken(emu_wave *w, emu_rule rule, int lane, const char *fmt, ...) {
+  bool fine = w->group->dev->forgiven >> rule & 1;
+  if (fine && !first_of(w->group->warnings, rule)) return true;
   char what[640];
   va_list ap;
   va_start(ap, fmt);
   vsnprintf(what, sizeof what, fmt, ap);
   va_end(ap);
-  if (!forgiven(w, rule))
-    return emu_fault(w, lane, "%s [rule %s: MLAF_EMU_STRICT=-%s counts instead]", what, names[rule], names[rule]);
-  count(w, rule, what);
-  return true;
+  if (fine) return keep(w, rule, what), true;
+  return emu_fault(w, lane, "%s [rule %s: MLAF_EMU_STRICT=-%s counts instead]", what, names[rule], names[rule]);
 }
 
 void emu_warnings_log(const emu_warnings *all, const emu_kernel *k, const mlaf_log *log) {
