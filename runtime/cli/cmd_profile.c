@@ -106,10 +106,11 @@ static void print_head(const target *t, const mlaf_timing *timing) {
 
 static void print_launch(const emu_profile *p, size_t index) {
   printf("\nlaunch %zu   %s\n", index + 1, p->kernel);
-  printf("grid       %u x %u x %u of %u work-items: %llu workgroups, %zu recorded, number %llu replayed\n", p->grid[0], p->grid[1],
-         p->grid[2], p->block[0] * p->block[1] * p->block[2], (unsigned long long)p->groups, p->samples,
+  printf("grid       %u x %u x %u of %u work-items: %llu workgroups, %zu recorded, number %llu replayed\n",
+         p->grid[0], p->grid[1], p->grid[2], p->block[0] * p->block[1] * p->block[2], (unsigned long long)p->groups, p->samples,
          (unsigned long long)p->sample_id);
-  printf("time       kernel %.2f us, launch %.2f us modelled at %.0f MHz\n", p->kernel_ns / 1e3, p->launch_ns / 1e3, p->clock_mhz);
+  printf("time       kernel %.2f us, launch %.2f us modelled at %.0f MHz\n", p->kernel_ns / 1e3,
+         p->launch_ns / 1e3, p->clock_mhz);
   printf("occupancy  %d workgroup%s of %d wave%s a CU, %.2g waves a SIMD; limited by %s (%u registers, %u bytes of LDS)\n\n",
          p->residents, p->residents == 1 ? "" : "s", p->waves, p->waves == 1 ? "" : "s",
          (double)p->residents * p->waves / p->simds, p->limit, p->vgprs, p->lds_bytes);
@@ -134,8 +135,8 @@ static void print_states(const emu_profile *p) {
   mlaf_cli_table_end(t);
   double hidden = 0;
   for (int k = 0; k < 4; k++) hidden += p->valu_hidden[k];
-  printf("VALU under MFMA: %.0f clk a SIMD; LDS bank conflicts: %.0f of the port's %.0f clk\n\n", hidden / 4, p->lds_conflict_clk,
-         p->lds_clk);
+  printf("VALU under MFMA: %.0f clk a SIMD; LDS bank conflicts: %.0f of the port's %.0f clk\n\n", hidden / 4,
+         p->lds_conflict_clk, p->lds_clk);
 }
 
 static void print_use(const emu_profile *p) {
@@ -156,11 +157,14 @@ static void print_use(const emu_profile *p) {
 static void print_mix(const emu_profile *p) {
   cli_evidence e = {.mfma = 0};
   mlaf_cli_evidence_executed(p, &e);
-  printf("\nhot path   %u instructions a round: %u mfma, %u valu, %u salu, %u ds, %u vmem, %u smem, %u waits, %u nop, %u barrier,"
-         " %u branch",
+  printf("\nhot path   %u instructions a round: %u mfma, %u valu, %u salu, %u ds, %u vmem, %u smem, %u waits, %u nop,"
+         " %u barrier, %u branch",
          e.instructions, e.mfma, e.valu, e.salu, e.ds, e.vmem, e.smem, e.waitcnt, e.nop, e.barrier, e.branch);
   if (e.other_per_mfma > 0) printf("; %.2f others per MFMA", e.other_per_mfma);
-  printf(" (executed)\n\n");
+  printf(" (executed)\n");
+  if (p->base <= p->samples * (uint64_t)p->waves)
+    printf("           no wave passes it more than once at this shape: prologue and epilogue are in it\n");
+  printf("\n");
 }
 
 static void print_instructions(const cli *c, const emu_profile *p) {
@@ -222,7 +226,8 @@ static void json_mix(cJSON *to, const emu_profile *p) {
                 {"ds", e.ds},                     {"vmem", e.vmem}, {"smem", e.smem},       {"waitcnt", e.waitcnt},
                 {"nop", e.nop},                   {"barrier", e.barrier}, {"branch", e.branch}};
   cJSON *o = cJSON_AddObjectToObject(to, "hot_path");
-  for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) cJSON_AddNumberToObject(o, fields[i].name, fields[i].value);
+  for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+    cJSON_AddNumberToObject(o, fields[i].name, fields[i].value);
   cJSON_AddNumberToObject(o, "other_per_mfma", e.other_per_mfma);
 }
 
@@ -247,6 +252,11 @@ static void json_instructions(const cli *c, const emu_profile *p, size_t index) 
   free(list);
 }
 
+static void json_extent(cJSON *to, const char *name, const uint32_t extent[3]) {
+  const int values[] = {(int)extent[0], (int)extent[1], (int)extent[2]};
+  cJSON_AddItemToObject(to, name, cJSON_CreateIntArray(values, 3));
+}
+
 static void print_json(const cli *c, const target *t, const emu_profile *p, size_t index, const mlaf_timing *timing) {
   cJSON *e = mlaf_cli_event("profile");
   cJSON_AddStringToObject(e, "source", "modelled");
@@ -257,8 +267,8 @@ static void print_json(const cli *c, const target *t, const emu_profile *p, size
     cJSON_AddStringToObject(e, "rung", t->subject.rung);
   }
   cJSON_AddStringToObject(e, "kernel", p->kernel);
-  cJSON_AddItemToObject(e, "grid", cJSON_CreateIntArray((const int[]){(int)p->grid[0], (int)p->grid[1], (int)p->grid[2]}, 3));
-  cJSON_AddItemToObject(e, "block", cJSON_CreateIntArray((const int[]){(int)p->block[0], (int)p->block[1], (int)p->block[2]}, 3));
+  json_extent(e, "grid", p->grid);
+  json_extent(e, "block", p->block);
   cJSON_AddNumberToObject(e, "workgroups_recorded", (double)p->samples);
   cJSON_AddNumberToObject(e, "workgroup_replayed", (double)p->sample_id);
   cJSON_AddNumberToObject(e, "kernel_ns", p->kernel_ns);

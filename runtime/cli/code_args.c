@@ -143,7 +143,8 @@ static mlaf_status place(reader *r, const char *where, const cJSON *arg, const v
   char field[96];
   int64_t offset = (int64_t)((r->size + n - 1) / n * n);
   snprintf(field, sizeof field, "%s.at", where);
-  if (at && !whole(at, 0, sizeof r->code->args, &offset)) return bad(r, field, "must be a byte offset below %zu", sizeof r->code->args);
+  if (at && !whole(at, 0, sizeof r->code->args, &offset))
+    return bad(r, field, "must be a byte offset below %zu", sizeof r->code->args);
   if ((size_t)offset + n > sizeof r->code->args)
     return bad(r, field, "the argument ends at byte %zu; at most %zu are supported", (size_t)offset + n, sizeof r->code->args);
   for (size_t i = 0; i < n; i++) {
@@ -177,7 +178,8 @@ static mlaf_status add_buffer(reader *r, const char *where, const cJSON *arg, ui
 }
 
 static mlaf_status add_pointer(reader *r, const char *where, const cJSON *arg, uint64_t *address) {
-  const cJSON *name = cJSON_GetObjectItemCaseSensitive(arg, "pointer"), *offset = cJSON_GetObjectItemCaseSensitive(arg, "offset");
+  const cJSON *name = cJSON_GetObjectItemCaseSensitive(arg, "pointer");
+  const cJSON *offset = cJSON_GetObjectItemCaseSensitive(arg, "offset");
   char field[96];
   int64_t by = 0;
   snprintf(field, sizeof field, "%s.offset", where);

@@ -62,8 +62,8 @@ static void put_launch(FILE *f, const emu_profile *p, size_t pid, uint32_t cut) 
   fputs("}}", f);
   for (int i = 0; i < p->log.n_waves; i++) {
     const emu_cu_wave *w = &p->log.wave[i];
-    fprintf(f, ",\n{\"ph\":\"M\",\"pid\":%zu,\"tid\":%d,\"name\":\"thread_name\",\"args\":{\"name\":\"workgroup %d wave %d, SIMD %d\"}}",
-            pid, i, w->group, i % p->waves, w->simd);
+    fprintf(f, ",\n{\"ph\":\"M\",\"pid\":%zu,\"tid\":%d,\"name\":\"thread_name\",\"args\":"
+            "{\"name\":\"workgroup %d wave %d, SIMD %d\"}}", pid, i, w->group, i % p->waves, w->simd);
     uint32_t from = 0;
     for (size_t k = 0; k < w->n && from < cut; from = w->span[k++].end)
       put_span(f, p, pid, i, from, w->span[k].end < cut ? w->span[k].end : cut, &w->span[k]);
@@ -84,7 +84,8 @@ mlaf_status mlaf_cli_trace(const char *path, const emu_profile *p, size_t n, mla
   fputs("},\n\"traceEvents\":[", f);
   for (size_t i = 0; i < n && i < 4; i++) put_launch(f, &p[i], i, cut[i]);
   fputs("\n]}\n", f);
-  mlaf_status st = fclose(f) == 0 ? mlaf_file_publish(path, text, size, err) : mlaf_fail(err, MLAF_E_NOMEM, "no memory for a trace");
+  mlaf_status st = fclose(f) == 0 ? mlaf_file_publish(path, text, size, err)
+                                  : mlaf_fail(err, MLAF_E_NOMEM, "no memory for a trace");
   free(text);
   return st;
 }

@@ -2,6 +2,8 @@
 #include "cli/cli_fixture.h"
 
 #define PROBLEM "mla_decode:h16,r512,p64,q1,bf16,page64,b2,s1024"
+#define REG     "reg:blocks=1,kvload=temporal,psplit=1,qsrc=reg,rescale=lazy,tile=16,waves=2/s4,rows=1,team=4"
+#define LDS     "lds:blocks=1,load=vgpr,order=plain,rescale=lazy,stages=2,waves=2/s4,rows=1,team=4"
 
 static void write_text(const char *path, const char *text) {
   mlaf_err err = {MLAF_OK, ""};
@@ -88,7 +90,8 @@ static int lines(const char *text) {
 static void as_text(void **state) {
   const cli_dir *d = *state;
   if (!have_compiler(d)) skip();
-  cli_result hot = RUN(d, "profile", PROBLEM), all = RUN(d, "profile", PROBLEM, "--all"), top = RUN(d, "profile", PROBLEM, "--top", "3");
+  cli_result hot = RUN(d, "profile", PROBLEM), all = RUN(d, "profile", PROBLEM, "--all");
+  cli_result top = RUN(d, "profile", PROBLEM, "--top", "3");
   assert_exit(hot, 0);
   assert_has(hot.out, "us modelled");
   assert_has(hot.out, "others per MFMA (executed)");
@@ -105,8 +108,7 @@ static void as_text(void **state) {
 static char *combine_code(const cli_dir *d, char symbol[64]) {
   char dir[128];
   snprintf(dir, sizeof dir, "%s/code", d->dir);
-  cli_result r = RUN(d, "compile", PROBLEM, "--variant", "reg:blocks=1,kvload=temporal,psplit=1,qsrc=reg,rescale=lazy,tile=16,waves=2/s4,rows=1,team=4",
-                     "--out", dir, "--json");
+  cli_result r = RUN(d, "compile", PROBLEM, "--variant", REG, "--out", dir, "--json");
   assert_exit(r, 0);
   symbol[0] = 0;
   for (const char *line = r.out; *line; line += strcspn(line, "\n"), line += *line == '\n') {
@@ -194,7 +196,7 @@ static void usage(void **state) {
 static void evidence_by_execution(void **state) {
   const cli_dir *d = *state;
   if (!have_compiler(d)) skip();
-  static const char *const variants[] = {"reg:blocks=1,kvload=temporal,psplit=1,qsrc=reg,rescale=lazy,tile=16,waves=2/s4,rows=1,team=4"};
+  static const char *const variants[] = {REG, LDS};
   for (size_t i = 0; i < sizeof variants / sizeof *variants; i++) {
     cli_result r = RUN(d, "compile", PROBLEM, "--variant", variants[i], "--evidence", "--json");
     assert_exit(r, 0);
@@ -209,7 +211,7 @@ static void evidence_by_execution(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(of_the_planned_variant), cmocka_unit_test(as_text), cmocka_unit_test(of_a_code_object),
-                                     cmocka_unit_test(usage), cmocka_unit_test(evidence_by_execution)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(of_the_planned_variant), cmocka_unit_test(as_text),
+                                     cmocka_unit_test(of_a_code_object), cmocka_unit_test(usage), cmocka_unit_test(evidence_by_execution)};
   return cmocka_run_group_tests(tests, cli_dir_setup, cli_dir_teardown);
 }
