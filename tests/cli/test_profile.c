@@ -1,4 +1,4 @@
-/* mlaforge profile: what it prints adds up, traces are JSON, code objects come with a description whose errors name the field. */
+/* mlaforge profile: what it prints adds up, traces are JSON, descriptions of code objects have errors that name the field. */
 #include "cli/cli_fixture.h"
 
 #define PROBLEM "mla_decode:h16,r512,p64,q1,bf16,page64,b2,s1024"
@@ -212,6 +212,7 @@ static void evidence_by_execution(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(of_the_planned_variant), cmocka_unit_test(as_text),
-                                     cmocka_unit_test(of_a_code_object), cmocka_unit_test(usage), cmocka_unit_test(evidence_by_execution)};
+                                     cmocka_unit_test(of_a_code_object), cmocka_unit_test(usage),
+                                     cmocka_unit_test(evidence_by_execution)};
   return cmocka_run_group_tests(tests, cli_dir_setup, cli_dir_teardown);
 }

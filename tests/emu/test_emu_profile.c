@@ -14,7 +14,8 @@ static run profile(snip *s, int vgprs, int lds, uint32_t groups, int waves, cons
   run r = {.module = NULL};
   mlaf_function *fn = snip_load(s, vgprs, lds, body, &r.module);
   void *args[2] = {s->in, s->out};
-  mlaf_launch l = {.fn = fn, .grid = {groups, 1, 1}, .block = {64u * (uint32_t)waves, 1, 1}, .args = args, .args_size = sizeof args};
+  mlaf_launch l = {.fn = fn, .grid = {groups, 1, 1}, .block = {64u * (uint32_t)waves, 1, 1}, .args = args,
+                   .args_size = sizeof args};
   if (emu_profile_run(s->dev, &l, 1, &r.p, &r.timing, &s->err) != MLAF_OK) fail_msg("%s\nin:\n%s", s->err.text, body);
   mlaf_timing plain;
   mlaf_time_opts opts = {0};
@@ -36,7 +37,8 @@ static void assert_whole(const emu_profile *p) {
       assert_true(p->state[k][i] >= 0);
       sum += p->state[k][i];
     }
-    if (fabs(sum - (double)p->clk) > 1e-6 * (double)p->clk) fail_msg("SIMD %d: %.3f of %llu clk", k, sum, (unsigned long long)p->clk);
+    if (fabs(sum - (double)p->clk) > 1e-6 * (double)p->clk)
+      fail_msg("SIMD %d: %.3f of %llu clk", k, sum, (unsigned long long)p->clk);
     assert_true(p->valu_hidden[k] <= p->state[k][EMU_S_MFMA]);
   }
   double lives = 0, booked = 0;
@@ -48,8 +50,8 @@ static void assert_whole(const emu_profile *p) {
 
 static const char *loop(const char *head, int n, const char *text) {
   static char body[1 << 16];
-  snprintf(body, sizeof body, "%s\ns_mov_b32 s20, %d\nloop:\n%s\ns_sub_u32 s20, s20, 1\ns_cmp_lg_u32 s20, 0\ns_cbranch_scc1 loop\n",
-           head, n, text);
+  snprintf(body, sizeof body, "%s\ns_mov_b32 s20, %d\nloop:\n%s\ns_sub_u32 s20, s20, 1\ns_cmp_lg_u32 s20, 0\n"
+           "s_cbranch_scc1 loop\n", head, n, text);
   return body;
 }
 
@@ -66,7 +68,8 @@ static void executions_and_the_hot_path(void **state) {
   run r = profile(*state, 512, 0, 4, 2, loop("v_mov_b32 v10, 0\nv_mov_b32 v11, 0\nv_mov_b32 v20, 0\ns_nop 1", 64,
       "v_mfma_f32_32x32x8_bf16 v[32:47], v[10:11], v[10:11], 0\n"
       "v_mfma_f32_32x32x8_bf16 v[48:63], v[10:11], v[10:11], 0\n"
-      "s_and_b32 s21, s20, 7\ns_cmp_eq_u32 s21, 0\ns_cbranch_scc0 seldom\nv_xor_b32 v20, 1, v20\nseldom:\nv_or_b32 v21, 1, v20"));
+      "s_and_b32 s21, s20, 7\ns_cmp_eq_u32 s21, 0\ns_cbranch_scc0 seldom\nv_xor_b32 v20, 1, v20\nseldom:\n"
+      "v_or_b32 v21, 1, v20"));
   const emu_profile *p = &r.p;
   assert_whole(p);
   assert_int_equal(p->samples, 4); /* a small grid is recorded whole */
@@ -88,21 +91,24 @@ static void executions_and_the_hot_path(void **state) {
 }
 
 static void vector_work_and_issue(void **state) {
-  run r = profile(*state, 64, 0, 1, 4, loop("v_mov_b32 v9, 0", 200, "v_add_u32 v9, v9, v9\nv_exp_f32 v10, v9\nv_add_u32 v9, v9, v9"));
+  run r = profile(*state, 64, 0, 1, 4, loop("v_mov_b32 v9, 0", 200,
+                  "v_add_u32 v9, v9, v9\nv_exp_f32 v10, v9\nv_add_u32 v9, v9, v9"));
   assert_whole(&r.p);
   assert_true(share(&r.p, EMU_S_VALU) > 0.4);
   assert_true(share(&r.p, EMU_S_BRANCH) > 0.1);
   assert_true(find(&r.p, "v_exp_f32")->hot);
   assert_true(share(&r.p, EMU_S_MFMA) == 0);
   done(&r);
-  r = profile(*state, 64, 0, 1, 4, loop("", 200, "s_mov_b32 s21, 1\ns_mov_b32 s22, 1\ns_mov_b32 s23, 1\ns_mov_b32 s24, 1"));
+  r = profile(*state, 64, 0, 1, 4, loop("", 200,
+              "s_mov_b32 s21, 1\ns_mov_b32 s22, 1\ns_mov_b32 s23, 1\ns_mov_b32 s24, 1"));
   assert_whole(&r.p);
   assert_true(share(&r.p, EMU_S_ISSUE) > 0.5);
   done(&r);
 }
 
 static void waits(void **state) {
-  run r = profile(*state, 64, 0, 8, 1, loop("v_lshlrev_b32 v3, 4, v0", 50, "global_load_dwordx4 v[20:23], v3, s[4:5]\ns_waitcnt vmcnt(0)"));
+  run r = profile(*state, 64, 0, 8, 1, loop("v_lshlrev_b32 v3, 4, v0", 50,
+                  "global_load_dwordx4 v[20:23], v3, s[4:5]\ns_waitcnt vmcnt(0)"));
   assert_whole(&r.p);
   assert_true(share(&r.p, EMU_S_VMCNT) > 0.6);
   const emu_profile_inst *wait = find(&r.p, "s_waitcnt vmcnt(0)");
@@ -129,7 +135,8 @@ static void lds_conflicts(void **state) {
     char head[1024];
     int n = snprintf(head, sizeof head, "%s\nv_and_b32 v3, 0x1fff, v3\nv_mov_b32 v10, 0\nv_mov_b32 v11, 0\nv_mov_b32 v12, 0\n"
                                         "v_mov_b32 v13, 0\nv_lshlrev_b32 v4, 4, v0\n", stride[i]);
-    for (int k = 0; k < 2; k++) n += snprintf(head + n, sizeof head - (size_t)n, "ds_write_b128 v4, v[10:13] offset:%d\n", 4096 * k);
+    for (int k = 0; k < 2; k++)
+      n += snprintf(head + n, sizeof head - (size_t)n, "ds_write_b128 v4, v[10:13] offset:%d\n", 4096 * k);
     snprintf(head + n, sizeof head - (size_t)n, "s_waitcnt lgkmcnt(0)\ns_barrier");
     run r = profile(*state, 128, 32768, 1, 4, loop(head, 50, "ds_read_b128 v[20:23], v3\ns_waitcnt lgkmcnt(0)"));
     assert_whole(&r.p);
@@ -144,14 +151,15 @@ static void lds_conflicts(void **state) {
 }
 
 static void repeats_exactly(void **state) {
-  static const char body[] = "v_lshlrev_b32 v3, 4, v0\nglobal_load_dwordx4 v[20:23], v3, s[4:5]\ns_waitcnt vmcnt(0)\nv_add_u32 v9, v20, v21\n"
-                             "s_barrier\ns_nop 3";
+  static const char body[] = "v_lshlrev_b32 v3, 4, v0\nglobal_load_dwordx4 v[20:23], v3, s[4:5]\ns_waitcnt vmcnt(0)\n"
+                             "v_add_u32 v9, v20, v21\ns_barrier\ns_nop 3";
   run a = profile(*state, 64, 0, 700, 4, body), b = profile(*state, 64, 0, 700, 4, body);
   assert_whole(&a.p);
   assert_memory_equal(a.p.state, b.p.state, sizeof a.p.state);
   assert_int_equal(a.p.sample_id, b.p.sample_id);
   assert_int_equal(a.p.clk, b.p.clk);
-  for (int i = 0; i < EMU_USE_COUNT; i++) assert_true(a.p.use[i].bytes == b.p.use[i].bytes && a.p.use[i].achieved == b.p.use[i].achieved);
+  for (int i = 0; i < EMU_USE_COUNT; i++)
+    assert_true(a.p.use[i].bytes == b.p.use[i].bytes && a.p.use[i].achieved == b.p.use[i].achieved);
   for (size_t i = 0; i < a.p.n_insts; i++) assert_memory_equal(a.p.inst[i].clk, b.p.inst[i].clk, sizeof a.p.inst[i].clk);
   /* 700 workgroups read the same 4 KB: L2 sees far more than HBM */
   assert_true(a.p.use[EMU_USE_L1].bytes >= 700 * 4096.0);
