@@ -95,7 +95,7 @@ static mlaf_status find_kernarg_sizes(mlaf_module *m, mlaf_err *err) {
     for (size_t k = 0; k < n && k < c->n_kernels && c->kernels[i].kernarg_open; k++)
       if (strcmp(meta[k].symbol, c->kernels[i].symbol) == 0) {
         c->kernels[i].kernarg_bytes = meta[k].kernarg_bytes;
-        c->kernels[i].kernarg_open = false;
+        c->kernels[i].kernarg_open = meta[k].kernarg_bytes == 0;
       }
   free(meta);
   return MLAF_OK;

@@ -2,8 +2,9 @@
  *
  * Rooms: elf.c (code object -> kernels) · parse.c (disassembly text -> emu_inst) · ops_*.c (what instructions do, one
  * table of {mnemonic, exec} per file) · wave.c (run waves and barriers of a workgroup) · launch.c (grid over threads) ·
- * memory.c (allocations) · lds.c (LDS and its race detector) · hazard.c (wait states) · timing.c + arch_gfx942.c (model)
- * · device.c (the mlaf_device_ops).
+ * memory.c (allocations) · lds.c (LDS and its race detector) · hazard.c (wait states) · mode.c (VGPR indexing, vector skip) ·
+ * strict.c (rules that MLAF_EMU_STRICT relaxes) · clock.c (time, for those) · timing.c + arch_gfx942.c (model) · device.c (the
+ * mlaf_device_ops).
  *
  * Strict by design: reading what was never written, before its s_waitcnt, outside an allocation, or inside a
  * hazard window is an error that names pc, instruction, wave and lane (emu_fault), never a wrong number. */

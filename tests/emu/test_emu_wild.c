@@ -20,7 +20,8 @@ static void indexing_adds_m0_to_the_chosen_registers(void **state) {
   };
   for (size_t i = 0; i < sizeof t / sizeof *t; i++) {
     char body[1024];
-    snprintf(body, sizeof body, "%ss_set_gpr_idx_on s20, %s\nv_add_u32 v9, v20, v21\ns_set_gpr_idx_off\n" STORE9, set, t[i].mask);
+    snprintf(body, sizeof body, "%ss_set_gpr_idx_on s20, %s\nv_add_u32 v9, v20, v21\ns_set_gpr_idx_off\n" STORE9, set,
+             t[i].mask);
     snip_ok(s, 1, 0, body);
     IN_LANES(s, t[i].want);
   }
@@ -76,8 +77,9 @@ static void vector_skip(void **state) {
 
 static void scalar_stores_and_atomics(void **state) {
   static const struct { const char *op; uint32_t mem, data, want; } t[] = {
-    {"add", 7, 5, 12}, {"sub", 7, 5, 2}, {"inc", 7, 9, 8}, {"inc", 9, 9, 0}, {"dec", 7, 9, 6}, {"dec", 0, 9, 9}, {"swap", 7, 5, 5},
-    {"smin", 0xffffffff, 5, 0xffffffff}, {"umin", 0xffffffff, 5, 5}, {"and", 12, 10, 8}, {"or", 12, 10, 14}, {"xor", 12, 10, 6}};
+    {"add", 7, 5, 12}, {"sub", 7, 5, 2}, {"inc", 7, 9, 8}, {"inc", 9, 9, 0}, {"dec", 7, 9, 6}, {"dec", 0, 9, 9},
+    {"swap", 7, 5, 5}, {"smin", 0xffffffff, 5, 0xffffffff}, {"umin", 0xffffffff, 5, 5},
+    {"and", 12, 10, 8}, {"or", 12, 10, 14}, {"xor", 12, 10, 6}};
   snip *s = *state;
   for (size_t i = 0; i < sizeof t / sizeof *t; i++) {
     char body[512];
@@ -97,7 +99,8 @@ static void scalar_stores_and_atomics(void **state) {
   assert_int_equal(s->out[67], 1);
   assert_int_equal(s->out[68], 5);
   assert_int_equal(s->out[69], 7);
-  FAULT(s, 1, 0, "s_mov_b32 s20, 5\ns_atomic_add s20, s[6:7], 0x100 glc\nv_mov_b32 v9, s20\n", "s20", "in flight", "lgkmcnt(0)");
+  FAULT(s, 1, 0, "s_mov_b32 s20, 5\ns_atomic_add s20, s[6:7], 0x100 glc\nv_mov_b32 v9, s20\n", "s20", "in flight",
+        "lgkmcnt(0)");
   FAULT(s, 1, 0, "s_mov_b32 s20, 5\ns_mov_b64 s[22:23], 0x40\ns_store_dword s20, s[22:23], 0x0\n", "scalar store", "0x40");
   FAULT(s, 1, 0, "s_store_dword s20, s[6:7], 0x0\n", "uninitialised register s20");
 }
@@ -113,14 +116,56 @@ static void barriers_count_arrivals(void **state) {
   snprintf(body, sizeof body, "%s" COPIES("s_barrier\n", "s_nop 3\ns_barrier\n") "%s", write, read);
   snip_ok(s, 2, 512, body);
   for (uint32_t t = 0; t < 128; t++) assert_int_equal(s->out[t], 100 + 127 - t);
-  FAULT(s, 2, 512, COPIES("s_barrier\n", "s_barrier\ns_barrier\n"), "divergent barrier", "wave 1", "wave 0", "has ended after 1");
+  FAULT(s, 2, 512, COPIES("s_barrier\n", "s_barrier\ns_barrier\n"), "divergent barrier", "wave 1", "wave 0",
+        "has ended after 1");
 }
 
 static void a_mask_read_per_lane_needs_no_wait_state(void **state) {
   snip *s = *state;
-  snip_ok(s, 1, 0, "v_mov_b32 v9, 5\nv_mov_b32 v10, 6\nv_cmp_eq_u32 s[20:21], v9, v9\nv_cndmask_b32 v9, v9, v10, s[20:21]\n" STORE9);
+  snip_ok(s, 1, 0, "v_mov_b32 v9, 5\nv_mov_b32 v10, 6\nv_cmp_eq_u32 s[20:21], v9, v9\n"
+                   "v_cndmask_b32 v9, v9, v10, s[20:21]\n" STORE9);
   IN_LANES(s, 6);
   FAULT(s, 1, 0, "v_cmp_eq_u32 s[20:21], v1, v1\nv_mov_b32 v9, s20\n", "hazard", "2 in all");
+}
+
+/* A descriptor may leave the kernarg size out. The metadata's counts then; without metadata, what a launch passes. */
+static mlaf_status launch_unsized(snip *s, const char *note, size_t args_size) {
+  static const char source[] =
+      ".amdgcn_target \"amdgcn-amd-amdhsa--gfx942\"\n.text\n.globl k\n.p2align 8\n.type k,@function\nk:\n"
+      "s_load_dwordx2 s[4:5], s[0:1], 0x8\nv_lshlrev_b32 v0, 2, v0\nv_mov_b32 v1, 7\ns_waitcnt lgkmcnt(0)\n"
+      "global_store_dword v0, v1, s[4:5]\ns_endpgm\n.section .rodata\n.p2align 6\n.amdhsa_kernel k\n"
+      ".amdhsa_next_free_vgpr 8\n.amdhsa_next_free_sgpr 16\n.amdhsa_accum_offset 8\n"
+      ".amdhsa_user_sgpr_kernarg_segment_ptr 1\n.end_amdhsa_kernel\n%s";
+  char text[4096];
+  void *code, *args[4] = {s->in, s->out, NULL, NULL};
+  size_t size;
+  mlaf_module *m;
+  mlaf_function *fn;
+  snip_need(s);
+  snprintf(text, sizeof text, source, note);
+  if (mlaf_assemble(s->compiler, "gfx942", text, &code, &size, &s->err) != MLAF_OK) fail_msg("%s", s->err.text);
+  if (mlaf_emu_ops.module_load(s->dev, code, size, &m, &s->err) != MLAF_OK) fail_msg("%s", s->err.text);
+  free(code);
+  assert_int_equal(mlaf_emu_ops.function_get(s->dev, m, "k", &fn, &s->err), MLAF_OK);
+  mlaf_launch l = {.fn = fn, .grid = {1, 1, 1}, .block = {64, 1, 1}, .args = args, .args_size = args_size};
+  mlaf_status st = mlaf_emu_ops.launch(s->dev, NULL, &l, &s->err);
+  mlaf_emu_ops.module_unload(s->dev, m);
+  return st;
+}
+
+static void kernarg_size_from_metadata(void **state) {
+  static const char note[] =
+      ".amdgpu_metadata\n---\namdhsa.version: [1, 2]\namdhsa.kernels:\n  - .name: k\n    .symbol: k.kd\n"
+      "    .kernarg_segment_size: 16\n    .kernarg_segment_align: 8\n    .group_segment_fixed_size: 0\n"
+      "    .private_segment_fixed_size: 0\n    .wavefront_size: 64\n    .sgpr_count: 16\n    .vgpr_count: 8\n"
+      "    .max_flat_workgroup_size: 64\n...\n.end_amdgpu_metadata\n";
+  snip *s = *state;
+  for (int with = 0; with < 2; with++) {
+    memset(s->out, 0, 256);
+    if (launch_unsized(s, with ? note : "", 16) != MLAF_OK) fail_msg("%d: %s", with, s->err.text);
+    IN_LANES(s, 7);
+    assert_int_equal(launch_unsized(s, with ? note : "", 32), with ? MLAF_E_ARG : MLAF_OK);
+  }
 }
 
 /* --- MLAF_EMU_STRICT --- */
@@ -244,10 +289,17 @@ static void lds_accesses_that_time_orders(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(indexing_adds_m0_to_the_chosen_registers), cmocka_unit_test(indexing_leaves_memory_and_constants_alone),
-    cmocka_unit_test(vector_skip), cmocka_unit_test(scalar_stores_and_atomics), cmocka_unit_test(barriers_count_arrivals),
-    cmocka_unit_test(a_mask_read_per_lane_needs_no_wait_state), cmocka_unit_test(strictness_is_named),
-    cmocka_unit_test(unwritten_registers_read_as_ones), cmocka_unit_test(unwritten_lds_reads_as_ones),
-    cmocka_unit_test(loads_that_have_had_their_time), cmocka_unit_test(lds_accesses_that_time_orders)};
+    cmocka_unit_test(indexing_adds_m0_to_the_chosen_registers),
+    cmocka_unit_test(indexing_leaves_memory_and_constants_alone),
+    cmocka_unit_test(vector_skip),
+    cmocka_unit_test(scalar_stores_and_atomics),
+    cmocka_unit_test(barriers_count_arrivals),
+    cmocka_unit_test(a_mask_read_per_lane_needs_no_wait_state),
+    cmocka_unit_test(kernarg_size_from_metadata),
+    cmocka_unit_test(strictness_is_named),
+    cmocka_unit_test(unwritten_registers_read_as_ones),
+    cmocka_unit_test(unwritten_lds_reads_as_ones),
+    cmocka_unit_test(loads_that_have_had_their_time),
+    cmocka_unit_test(lds_accesses_that_time_orders)};
   return cmocka_run_group_tests(tests, snip_open, snip_close);
 }
