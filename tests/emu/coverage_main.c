@@ -1,0 +1,216 @@
+/* emu-coverage: which instructions of gfx942 the emulator implements, which its tests contain, and which were seen in kernels.
+ *   emu-coverage --update TABLE CACHE [--seen FILE] [--wild FILE]   write the table; a column without a file is kept
+ *   emu-coverage --check TABLE CACHE                                are implemented and tested up to date?
+ *   emu-coverage --mnemonics CODE_OBJECT...                         what code objects contain: for --seen and --wild
+ * CACHE is a code cache that only tests/emu ran with: tools/emu-coverage.sh does that and then calls this program.
+ * tests/emu/isa_gfx942.txt names the ISA: what LLVM's assembler accepts for gfx942, less spellings it never prints. */
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "compile/compile.h"
+#include "emu/emu.h"
+
+enum { MAX_ROWS = 4096, NAME = 48, IMPLEMENTED = 1, TESTED = 2, SEEN = 4, WILD = 8 };
+
+typedef struct row { char name[NAME]; unsigned flags; } row;
+typedef struct table { row row[MAX_ROWS]; size_t n; } table;
+
+static const struct { const char *title, *prefix; } groups[] = {
+    {"Scalar", "s_"}, {"Matrix", "v_mfma"}, {"Sparse matrix", "v_smfmac"}, {"Vector", "v_"}, {"LDS", "ds_"},
+    {"Global", "global_"}, {"Flat", "flat_"}, {"Scratch", "scratch_"}, {"Buffer", "buffer_"}};
+enum { N_GROUPS = sizeof groups / sizeof *groups };
+
+static int by_name(const void *a, const void *b) { return strcmp(((const row *)a)->name, ((const row *)b)->name); }
+
+static row *find(table *t, const char *name, bool add) {
+  for (size_t i = 0; i < t->n; i++)
+    if (strcmp(t->row[i].name, name) == 0) return &t->row[i];
+  if (!add || t->n == MAX_ROWS || strlen(name) >= NAME) return NULL;
+  row *r = &t->row[t->n++];
+  *r = (row){.flags = 0};
+  memcpy(r->name, name, strlen(name) + 1);
+  return r;
+}
+
+/* Without the encoding's suffix. */
+static void strip(char *name) {
+  static const char *const suffixes[] = {"_e64_dpp", "_e32", "_e64", "_dpp", "_sdwa"};
+  size_t n = strlen(name);
+  for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++)
+    if (n > strlen(suffixes[i]) && strcmp(name + n - strlen(suffixes[i]), suffixes[i]) == 0) {
+      name[n - strlen(suffixes[i])] = 0;
+      return;
+    }
+}
+
+static bool is_word(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'; }
+
+/* Mark every instruction whose name is a word of the file. False: it cannot be read. */
+static bool mark_words(table *t, const char *path, unsigned flag, bool add) {
+  FILE *f = fopen(path, "r");
+  char word[256];
+  size_t n = 0;
+  if (!f) return fprintf(stderr, "emu-coverage: cannot read %s\n", path), false;
+  for (int c = fgetc(f);; c = fgetc(f)) {
+    bool part = c != EOF && is_word((char)c);
+    if (part && n + 1 < sizeof word) word[n++] = (char)c;
+    if (part) continue;
+    word[n] = 0;
+    if (n > 2) strip(word);
+    row *r = n > 2 ? find(t, word, add) : NULL;
+    if (r) r->flags |= flag;
+    n = 0;
+    if (c == EOF) break;
+  }
+  fclose(f);
+  return true;
+}
+
+static void mark_implemented(table *t) {
+  const emu_op *const tables[] = {emu_ops_salu, emu_ops_smem, emu_ops_valu(), emu_ops_mfma, emu_ops_vmem, emu_ops_ds};
+  for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
+    for (const emu_op *op = tables[i]; op->mnemonic; op++) {
+      row *r = find(t, op->mnemonic, false); /* spellings of other targets are no rows */
+      if (r) r->flags |= IMPLEMENTED;
+    }
+}
+
+/* Disassembly that test runs left in a fresh code cache: what they executed, however their sources spell it. */
+static bool mark_tested(table *t, const char *cache) {
+  char pattern[1024];
+  glob_t g;
+  snprintf(pattern, sizeof pattern, "%s/v1/gfx942/*/*.s", cache);
+  if (glob(pattern, 0, NULL, &g) != 0) return fprintf(stderr, "emu-coverage: no disassembly under %s\n", cache), false;
+  bool ok = true;
+  for (size_t i = 0; i < g.gl_pathc; i++) ok = mark_words(t, g.gl_pathv[i], TESTED, false) && ok;
+  globfree(&g);
+  for (size_t i = 0; i < t->n; i++) /* an instruction that only shows its named fault is not tested */
+    if (!(t->row[i].flags & IMPLEMENTED)) t->row[i].flags &= ~(unsigned)TESTED;
+  return ok;
+}
+
+/* Rows of a table written before: "| `name` | yes | yes | ours, wild |". */
+static void read_table(table *t, const char *path) {
+  FILE *f = fopen(path, "r");
+  char line[512];
+  while (f && fgets(line, sizeof line, f)) {
+    char name[NAME], implemented[8], tested[8], seen[32];
+    if (sscanf(line, "| `%47[a-z0-9_]` | %7[a-z-] | %7[a-z-] | %31[a-z, -] |", name, implemented, tested, seen) != 4) continue;
+    row *r = find(t, name, true);
+    if (r) r->flags = (*implemented == 'y') * IMPLEMENTED | (*tested == 'y') * TESTED | (strstr(seen, "ours") != NULL) * SEEN |
+                      (strstr(seen, "wild") != NULL) * WILD;
+  }
+  if (f) fclose(f);
+}
+
+static size_t group_of(const char *name) {
+  size_t g = 0;
+  while (g + 1 < N_GROUPS && strncmp(name, groups[g].prefix, strlen(groups[g].prefix)) != 0) g++;
+  return g;
+}
+
+static size_t count(const table *t, size_t group, unsigned flags) {
+  size_t n = 0;
+  for (size_t i = 0; i < t->n; i++)
+    n += (group == N_GROUPS || group_of(t->row[i].name) == group) && (t->row[i].flags & flags) == flags;
+  return n;
+}
+
+static void write_counts(FILE *f, const table *t) {
+  fprintf(f, "| | instructions | implemented | tested | in our kernels | in the wild | in the wild, implemented |\n"
+             "|---|---|---|---|---|---|---|\n");
+  for (size_t g = 0; g <= N_GROUPS; g++)
+    fprintf(f, "| %s | %zu | %zu | %zu | %zu | %zu | %zu |\n", g < N_GROUPS ? groups[g].title : "all", count(t, g, 0),
+            count(t, g, IMPLEMENTED), count(t, g, TESTED), count(t, g, SEEN), count(t, g, WILD), count(t, g, WILD | IMPLEMENTED));
+}
+
+static bool write_table(const table *t, const char *path) {
+  static const char *const seen[] = {"-", "ours", "wild", "ours, wild"};
+  FILE *f = fopen(path, "w");
+  if (!f) return fprintf(stderr, "emu-coverage: cannot write %s\n", path), false;
+  fprintf(f, "# Instructions of gfx942 in the emulator\n\nGenerated: `tools/emu-coverage.sh BUILD_DIR --update`. What is not implemented"
+             " faults by name when it is executed,\nand not before. Tested: tests/emu executes it or checks its fault. Seen:"
+             " in our compiled kernels (ours), or in\nothers' gfx942 attention and GEMM kernels (wild).\n\n");
+  write_counts(f, t);
+  for (size_t g = 0; g < N_GROUPS; g++) {
+    fprintf(f, "\n## %s\n\n| instruction | implemented | tested | seen |\n|---|---|---|---|\n", groups[g].title);
+    for (size_t i = 0; i < t->n; i++)
+      if (group_of(t->row[i].name) == g)
+        fprintf(f, "| `%s` | %s | %s | %s |\n", t->row[i].name, t->row[i].flags & IMPLEMENTED ? "yes" : "-",
+                t->row[i].flags & TESTED ? "yes" : "-", seen[t->row[i].flags / SEEN & 3]);
+  }
+  return fclose(f) == 0;
+}
+
+static int check(const table *now, const char *path) {
+  static table old;
+  int wrong = 0;
+  read_table(&old, path);
+  for (size_t i = 0; i < now->n; i++) {
+    const row *r = find(&old, now->row[i].name, false);
+    const unsigned both = IMPLEMENTED | TESTED;
+    if (r && (r->flags & both) == (now->row[i].flags & both)) continue;
+    if (wrong++ < 10) printf("%s: %s\n", now->row[i].name, r ? "implemented or tested has changed" : "not in the table");
+  }
+  if (wrong) printf("%d rows of %s are out of date: run tools/emu-coverage.sh BUILD_DIR --update\n", wrong, path);
+  return wrong != 0;
+}
+
+/* First words of the disassembly. */
+static int print_mnemonics(char **paths) {
+  static table t;
+  mlaf_compiler *c;
+  mlaf_err err;
+  if (mlaf_compiler_open(NULL, NULL, &c, &err)) return fprintf(stderr, "%s\n", err.text), 1;
+  for (; *paths; paths++) {
+    char *data = malloc(64 << 20), *text, name[NAME];
+    FILE *f = fopen(*paths, "rb");
+    size_t n = f && data ? fread(data, 1, 64 << 20, f) : 0;
+    if (f) fclose(f);
+    char *elf = memmem(data, n, "\177ELF", 4); /* entries of our code cache have a header */
+    if (!elf) elf = data;
+    if (mlaf_disassemble(c, "gfx942", elf, n - (size_t)(elf - data), &text, &err) == MLAF_OK) {
+      for (char *s = text; s && *s; s = strchr(s, '\n') ? strchr(s, '\n') + 1 : NULL)
+        if (sscanf(s, "%*x %*x %47[a-z0-9_]", name) == 1) strip(name), find(&t, name, true);
+      free(text);
+    } else {
+      fprintf(stderr, "%s: %s\n", *paths, err.text);
+    }
+    free(data);
+  }
+  qsort(t.row, t.n, sizeof *t.row, by_name);
+  for (size_t i = 0; i < t.n; i++) puts(t.row[i].name);
+  mlaf_compiler_close(c);
+  return 0;
+}
+
+int main(int argc, char **argv) {
+  static table now, old;
+  const char *root = getenv("MLAF_SOURCE_DIR"), *path = argc > 3 ? argv[2] : NULL;
+  char isa[1024];
+  if (argc > 2 && strcmp(argv[1], "--mnemonics") == 0) return print_mnemonics(argv + 2);
+  if (!path || (strcmp(argv[1], "--update") != 0 && strcmp(argv[1], "--check") != 0))
+    return fprintf(stderr, "emu-coverage --update|--check TABLE CACHE [--seen FILE] [--wild FILE], or --mnemonics CODE_OBJECT...\n"), 2;
+  if (!root) root = ".";
+  snprintf(isa, sizeof isa, "%s/tests/emu/isa_gfx942.txt", root);
+  if (!mark_words(&now, isa, 0, true)) return 1;
+  qsort(now.row, now.n, sizeof *now.row, by_name);
+  mark_implemented(&now);
+  if (!mark_tested(&now, argv[3])) return 1;
+  if (strcmp(argv[1], "--check") == 0) return check(&now, path);
+  read_table(&old, path);
+  unsigned keep = SEEN | WILD;
+  for (int i = 4; i + 1 < argc; i += 2) {
+    unsigned flag = strcmp(argv[i], "--seen") == 0 ? SEEN : WILD;
+    keep &= ~flag;
+    if (!mark_words(&now, argv[i + 1], flag, false)) return 1;
+  }
+  for (size_t i = 0; i < old.n; i++) {
+    row *r = find(&now, old.row[i].name, false);
+    if (r) r->flags |= old.row[i].flags & keep;
+  }
+  return write_table(&now, path) ? 0 : 1;
+}
