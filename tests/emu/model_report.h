@@ -1,0 +1,21 @@
+/* model-report: the timing model against published figures. Its three parts. */
+#ifndef MLAF_MODEL_REPORT_H
+#define MLAF_MODEL_REPORT_H
+
+#include "emu_asm.h"
+
+/* One line of docs/published-mi300x.tsv. */
+typedef struct report_point {
+  char id[32], use[8], subject[96], unit[12], source[96];
+  int heads, batch, ctx, ctx_from, splits; /* ctx_from: the shorter of two runs whose difference is the figure, or 0 */
+  double published, modelled;
+  double us[2];                            /* published and modelled time of a kernel point */
+  bool ran;
+} report_point;
+
+/* model_report_micro.c: assemble, run and time one microbenchmark, in the point's unit. */
+bool report_micro(emu_asm *a, const char *name, double *value);
+/* model_report_aiter.c: modelled microseconds of stage 1 and merge of one of AITER's decode kernels. */
+bool report_aiter(emu_asm *a, const char *folder, const report_point *p, int ctx, double *us);
+
+#endif
