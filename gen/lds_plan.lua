@@ -62,13 +62,13 @@ local function frame_size(g, spare)
   return n + n % 2
 end
 
--- nil and the reason when the registers do not suffice.
-function plan.make(p, v)
+-- nil and the reason when the registers do not suffice with `spare` registers for what the compiler computes with.
+local function attempt(p, v, spare)
   local g = geometry(p, v)
   local per_simd = ceil_div(g.waves, 4)
   local limit = LIMIT[per_simd]
   local tight = limit < 512
-  local take, used = counter(frame_size(g, tight and 8 or 12))
+  local take, used = counter(frame_size(g, spare))
   g.frame = used()
   g.n_ops = tight and g.blocks == 1 and 2 or 4
   g.ops = take(2 * g.n_ops)
@@ -112,6 +112,13 @@ function plan.make(p, v)
     return nil, ("registers: %d v + %d a > %d"):format(g.vgprs, g.agprs, limit)
   end
   return g
+end
+
+-- 8 are the least that compiles without spills; with 12 the rare paths need fewer moves.
+function plan.make(p, v)
+  local g = v.waves <= 4 and attempt(p, v, 12)
+  if g then return g end
+  return attempt(p, v, 8)
 end
 
 -- Landing place of Q on its way in, before O lives there: units of 64 columns, 8 registers each; all blocks at once if
