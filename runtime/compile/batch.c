@@ -32,8 +32,10 @@ typedef struct batch {
   mlaf_err *err;
 } batch;
 
+static mlaf_tool tool_of(const mlaf_compile_job *job) { return mlaf_tool_of(job->target, strlen(job->target)); }
+
 static mlaf_cache_label label_of(const batch *b, const mlaf_compile_job *job) {
-  return (mlaf_cache_label){MLAF_CACHE_CODE, job->target, job->key, b->c->toolchain.identity, job->name};
+  return (mlaf_cache_label){MLAF_CACHE_CODE, job->target, job->key, b->c->toolchain[tool_of(job)].identity, job->name};
 }
 
 /* A job's outcome is known: release what it held and tell the caller. */
@@ -150,9 +152,10 @@ static bool start_on(batch *b, task *t, mlaf_worker *w) {
   return true;
 }
 
-static void fail_waiting(batch *b, mlaf_status status, const mlaf_err *why) {
+/* There is no compiler for these: the other toolchain's may still work. */
+static void fail_waiting(batch *b, mlaf_tool tool, mlaf_status status, const mlaf_err *why) {
   for (size_t i = 0; i < b->n && !b->cancelled; i++)
-    if (b->tasks[i].state == WAITING) finish_failed(b, &b->tasks[i], status, why);
+    if (b->tasks[i].state == WAITING && tool_of(b->tasks[i].job) == tool) finish_failed(b, &b->tasks[i], status, why);
 }
 
 /* Start what can be started. Returns false if some task waits for a lock while a worker would be free. */
@@ -162,13 +165,17 @@ static bool start_ready(batch *b) {
   for (size_t i = 0; i < b->n && !b->cancelled; i++) {
     task *t = &b->tasks[i];
     if (t->state != WAITING) continue;
+    if (spare && spare->tool != tool_of(t->job)) {
+      mlaf_compiler_give_worker(b->c, spare);
+      spare = NULL;
+    }
     if (!spare) {
       mlaf_err why = {MLAF_OK, ""};
       bool must = b->running == 0;
-      mlaf_status status = mlaf_compiler_take_worker(b->c, must, &spare, &why);
+      mlaf_status status = mlaf_compiler_take_worker(b->c, tool_of(t->job), must, &spare, &why);
       if (status != MLAF_OK && must) {
-        fail_waiting(b, status, &why);
-        break;
+        fail_waiting(b, tool_of(t->job), status, &why);
+        continue;
       }
       if (!spare) break; /* all busy (or no process to be had just now): the running ones will free one */
     }
@@ -314,7 +321,10 @@ mlaf_status mlaf_compile(mlaf_compiler *c, mlaf_compile_job *jobs, size_t n, mla
   }
   answer_from_cache(&b);
   if (b.done < n && !b.cancelled) {
-    (mlaf_compiler_runs_here(c, n - b.done == 1) ? run_here : run_pool)(&b);
+    size_t first = 0;
+    while (b.tasks[first].state != WAITING) first++;
+    bool here = mlaf_compiler_runs_here(c, tool_of(b.tasks[first].job), n - b.done == 1);
+    (here ? run_here : run_pool)(&b);
   }
   if (b.done < n) {
     b.status = mlaf_fail(err, MLAF_E_CANCELLED, "stopped on request, %zu of %zu kernels not compiled", n - b.done, n);

@@ -24,7 +24,7 @@ typedef struct mlaf_compiler_opts {
 typedef struct mlaf_compile_job {
   const char *source;
   const char *const *options; /* NULL-terminated, order matters, without the arch */
-  const char *target;         /* "gfx942" or a full target id */
+  const char *target;         /* "gfx942" or a full target id; "sm_90a" goes to NVRTC and gives a cubin */
   const char *name;           /* for messages: the kernel symbol */
   mlaf_status status;         /* OK, E_COMPILE, E_TIMEOUT, E_CRASH, E_NO_COMPILER, E_IO */
   void *code;
@@ -43,6 +43,9 @@ void mlaf_compiler_close(mlaf_compiler *c);
 const char *mlaf_compiler_cache_dir(const mlaf_compiler *c);
 /* Identity of the compiler ("hiprtc 6.4.43484 LLVM 21.1 build-id ..."), part of every cache key. */
 mlaf_status mlaf_compiler_identity(mlaf_compiler *c, const char **id, mlaf_err *err);
+/* The same for the compiler of `target`: NVRTC ("nvrtc 13.0 build-id ...") for "sm_*", which $MLAF_NVRTC, $CUDA_HOME or
+ * the system has, hiprtc for all others. Each is looked for only when a target of its own comes along. */
+mlaf_status mlaf_compiler_identity_for(mlaf_compiler *c, const char *target, const char **id, mlaf_err *err);
 
 /* Compile n jobs over the worker pool; each job carries its own status. `progress` (may be NULL) is called on the
  * calling thread after each finished job; returning false cancels the rest (status E_CANCELLED). */

@@ -48,8 +48,9 @@ void mlaf_compiler_close(mlaf_compiler *c) {
   if (!c) return;
   for (int i = 0; i < c->n_idle; i++) mlaf_worker_stop(c->idle[i]);
   mlaf_rocm_free(c->rocm);
+  mlaf_nvrtc_free(c->nvrtc);
   mlaf_cache_close(&c->cache);
-  mlaf_toolchain_clear(&c->toolchain);
+  for (int i = 0; i < MLAF_TOOLS; i++) mlaf_toolchain_clear(&c->toolchain[i]);
   pthread_mutex_destroy(&c->mutex);
   pthread_mutex_destroy(&c->rocm_mutex);
   free(c->worker);
@@ -76,20 +77,26 @@ void mlaf_compiler_stats(const mlaf_compiler *c, mlaf_compile_stats *out) {
   pthread_mutex_unlock(&m->cache.mutex);
 }
 
-mlaf_status mlaf_compiler_toolchain(mlaf_compiler *c, const mlaf_toolchain **out, mlaf_err *err) {
+mlaf_status mlaf_compiler_toolchain(mlaf_compiler *c, mlaf_tool tool, const mlaf_toolchain **out, mlaf_err *err) {
+  mlaf_toolchain *t = &c->toolchain[tool];
+  mlaf_status status = MLAF_OK;
   pthread_mutex_lock(&c->mutex);
-  mlaf_status status = c->found ? MLAF_OK : mlaf_toolchain_find(c->prefix, &c->toolchain, err);
-  c->found = status == MLAF_OK; /* a failure is looked at again next time: the user may have run setup meanwhile */
+  if (!c->found[tool]) status = tool == MLAF_TOOL_NVRTC ? mlaf_nvrtc_find(t, err) : mlaf_toolchain_find(c->prefix, t, err);
+  c->found[tool] = status == MLAF_OK; /* a failure is looked at again next time: the user may have run setup meanwhile */
   pthread_mutex_unlock(&c->mutex);
-  if (status == MLAF_OK) *out = &c->toolchain;
+  if (status == MLAF_OK) *out = t;
+  return status;
+}
+
+mlaf_status mlaf_compiler_identity_for(mlaf_compiler *c, const char *target, const char **id, mlaf_err *err) {
+  const mlaf_toolchain *t;
+  mlaf_status status = mlaf_compiler_toolchain(c, mlaf_tool_of(target, strlen(target)), &t, err);
+  if (status == MLAF_OK) *id = t->identity;
   return status;
 }
 
 mlaf_status mlaf_compiler_identity(mlaf_compiler *c, const char **id, mlaf_err *err) {
-  const mlaf_toolchain *t;
-  mlaf_status status = mlaf_compiler_toolchain(c, &t, err);
-  if (status == MLAF_OK) *id = t->identity;
-  return status;
+  return mlaf_compiler_identity_for(c, "", id, err);
 }
 
 mlaf_status mlaf_compile_key(mlaf_compiler *c, mlaf_compile_job *job, mlaf_err *err) {
@@ -97,7 +104,7 @@ mlaf_status mlaf_compile_key(mlaf_compiler *c, mlaf_compile_job *job, mlaf_err *
   if (!job->source || !job->target || !mlaf_cache_target_ok(job->target))
     return mlaf_fail(err, MLAF_E_ARG, "a compile job needs a source and a target such as gfx942, not '%s'",
                      job->target ? job->target : "");
-  mlaf_status status = mlaf_compiler_identity(c, &identity, err);
+  mlaf_status status = mlaf_compiler_identity_for(c, job->target, &identity, err);
   if (status != MLAF_OK) return status;
   size_t n = 4;
   for (size_t i = 0; job->options && job->options[i]; i++) n++;
@@ -145,28 +152,38 @@ static mlaf_status worker_executable(mlaf_compiler *c, mlaf_err *err) {
   return status;
 }
 
-bool mlaf_compiler_runs_here(mlaf_compiler *c, bool single) {
+bool mlaf_compiler_runs_here(mlaf_compiler *c, mlaf_tool tool, bool single) {
   if (worker_executable(c, NULL) != MLAF_OK) return true;
   if (!c->in_process || !single) return false;
   pthread_mutex_lock(&c->rocm_mutex);
-  bool loads = mlaf_compiler_rocm(c, NULL) == MLAF_OK;
+  bool loads = mlaf_compiler_load(c, tool, NULL) == MLAF_OK;
   pthread_mutex_unlock(&c->rocm_mutex);
   return loads;
 }
 
-mlaf_status mlaf_compiler_take_worker(mlaf_compiler *c, bool must, mlaf_worker **out, mlaf_err *err) {
-  const mlaf_toolchain *t;
-  mlaf_status status = mlaf_compiler_toolchain(c, &t, err);
-  if (status == MLAF_OK) status = worker_executable(c, err);
-  if (status != MLAF_OK) return status;
-  mlaf_worker *w = NULL;
-  pthread_mutex_lock(&c->mutex);
-  while (!w && c->n_idle) {
-    w = c->idle[--c->n_idle];
-    if (mlaf_worker_alive(w)) break;
+/* Take an idle worker of this toolchain out of the stock; NULL if there is none. With the mutex held. */
+static mlaf_worker *take_idle(mlaf_compiler *c, mlaf_tool tool) {
+  for (int i = c->n_idle - 1; i >= 0; i--) {
+    mlaf_worker *w = c->idle[i];
+    if (w->tool != tool) continue;
+    c->idle[i] = c->idle[--c->n_idle];
+    if (mlaf_worker_alive(w)) return w;
     mlaf_worker_stop(w); /* died while nobody asked it anything: nobody's fault, take another */
     c->n_live--;
-    w = NULL;
+  }
+  return NULL;
+}
+
+mlaf_status mlaf_compiler_take_worker(mlaf_compiler *c, mlaf_tool tool, bool must, mlaf_worker **out, mlaf_err *err) {
+  const mlaf_toolchain *t;
+  mlaf_status status = mlaf_compiler_toolchain(c, tool, &t, err);
+  if (status == MLAF_OK) status = worker_executable(c, err);
+  if (status != MLAF_OK) return status;
+  pthread_mutex_lock(&c->mutex);
+  mlaf_worker *w = take_idle(c, tool);
+  if (!w && c->n_live >= c->jobs && c->n_idle) { /* an idle one of the other toolchain makes room */
+    mlaf_worker_stop(c->idle[--c->n_idle]);
+    c->n_live--;
   }
   bool start = !w && (must || c->n_live < c->jobs);
   if (start) c->n_live++;
@@ -175,6 +192,7 @@ mlaf_status mlaf_compiler_take_worker(mlaf_compiler *c, bool must, mlaf_worker *
     mlaf_compiler_give_worker(c, NULL);
     return status;
   }
+  if (w) w->tool = tool;
   *out = w;
   return MLAF_OK;
 }
@@ -191,12 +209,12 @@ void mlaf_compiler_give_worker(mlaf_compiler *c, mlaf_worker *w) {
   if (!keep) mlaf_worker_stop(w);
 }
 
-mlaf_status mlaf_compiler_rocm(mlaf_compiler *c, mlaf_err *err) {
-  if (c->rocm) return MLAF_OK;
+mlaf_status mlaf_compiler_load(mlaf_compiler *c, mlaf_tool tool, mlaf_err *err) {
+  if (tool == MLAF_TOOL_NVRTC ? c->nvrtc != NULL : c->rocm != NULL) return MLAF_OK;
   const mlaf_toolchain *t;
-  mlaf_status status = mlaf_compiler_toolchain(c, &t, err);
+  mlaf_status status = mlaf_compiler_toolchain(c, tool, &t, err);
   if (status != MLAF_OK) return status;
-  status = mlaf_rocm_load(t->lib_dir, &c->rocm, err);
+  status = tool == MLAF_TOOL_NVRTC ? mlaf_nvrtc_load(t->lib_dir, &c->nvrtc, err) : mlaf_rocm_load(t->lib_dir, &c->rocm, err);
   if (status != MLAF_OK && worker_executable(c, NULL) != MLAF_OK)
     mlaf_fail_prefix(err, status, "mlaforge-worker is not beside the program (name it with MLAF_WORKER), and in this process");
   return status;

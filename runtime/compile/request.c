@@ -38,10 +38,12 @@ mlaf_status mlaf_compiler_answer(const mlaf_worker *w, mlaf_answer *out, mlaf_er
   return status;
 }
 
+static mlaf_tool tool_of(const mlaf_wire_field *target) { return mlaf_tool_of(target->data, target->size); }
+
 static mlaf_status request_worker(mlaf_compiler *c, mlaf_wire_kind kind, const mlaf_wire_field fields[3], mlaf_answer *out,
                                   mlaf_err *err) {
   mlaf_worker *w = NULL;
-  mlaf_status status = mlaf_compiler_take_worker(c, true, &w, err);
+  mlaf_status status = mlaf_compiler_take_worker(c, tool_of(&fields[0]), true, &w, err);
   if (status != MLAF_OK) return status;
   status = mlaf_worker_send(w, kind, fields, c->timeout_s, err);
   if (status != MLAF_OK) {
@@ -73,8 +75,10 @@ static mlaf_status request_here(mlaf_compiler *c, mlaf_wire_kind kind, const mla
   mlaf_status status = target && source ? MLAF_OK : mlaf_fail(err, MLAF_E_NOMEM, "no memory for a compile request");
   pthread_mutex_lock(&c->rocm_mutex);
   double start = mlaf_now();
-  if (status == MLAF_OK) status = mlaf_compiler_rocm(c, err);
-  if (status == MLAF_OK && kind == MLAF_WIRE_COMPILE)
+  if (status == MLAF_OK) status = mlaf_compiler_load(c, tool_of(&f[0]), err);
+  if (status == MLAF_OK && kind == MLAF_WIRE_COMPILE && tool_of(&f[0]) == MLAF_TOOL_NVRTC)
+    status = mlaf_nvrtc_compile(c->nvrtc, target, f[1].data, f[1].size, source, &a.payload, &a.size, &a.log, err);
+  else if (status == MLAF_OK && kind == MLAF_WIRE_COMPILE)
     status = mlaf_rocm_compile(c->rocm, target, f[1].data, f[1].size, source, &a.payload, &a.size, &a.log, err);
   else if (status == MLAF_OK && kind == MLAF_WIRE_DISASSEMBLE)
     status = mlaf_rocm_disassemble(c->rocm, target, f[1].data, f[1].size, &a.payload, &a.size, &a.log, err);
@@ -90,13 +94,19 @@ static mlaf_status request_here(mlaf_compiler *c, mlaf_wire_kind kind, const mla
 
 mlaf_status mlaf_compiler_request(mlaf_compiler *c, mlaf_wire_kind kind, const mlaf_wire_field fields[3], mlaf_answer *out,
                                   mlaf_err *err) {
-  return (mlaf_compiler_runs_here(c, true) ? request_here : request_worker)(c, kind, fields, out, err);
+  return (mlaf_compiler_runs_here(c, tool_of(&fields[0]), true) ? request_here : request_worker)(c, kind, fields, out, err);
+}
+
+/* NVRTC has no disassembler and no assembler. */
+static mlaf_status only_compiles(const char *target, mlaf_err *err) {
+  return mlaf_fail(err, MLAF_E_ARG, "%.40s has no disassembler or assembler here; `cuobjdump -sass` shows a cubin", target);
 }
 
 mlaf_status mlaf_disassemble(mlaf_compiler *c, const char *target, const void *code, size_t size, char **text,
                              mlaf_err *err) {
   if (!target || !mlaf_cache_target_ok(target) || !code)
     return mlaf_fail(err, MLAF_E_ARG, "disassembly needs a code object and a target such as gfx942");
+  if (mlaf_tool_of(target, strlen(target)) == MLAF_TOOL_NVRTC) return only_compiles(target, err);
   const void *parts[] = {DISASSEMBLY_EPOCH, target, code};
   size_t sizes[] = {strlen(DISASSEMBLY_EPOCH), strlen(target), size};
   char key[MLAF_HASH_HEX];
@@ -129,6 +139,7 @@ mlaf_status mlaf_assemble(mlaf_compiler *c, const char *target, const char *sour
                           mlaf_err *err) {
   if (!target || !mlaf_cache_target_ok(target) || !source)
     return mlaf_fail(err, MLAF_E_ARG, "assembling needs a source and a target such as gfx942");
+  if (mlaf_tool_of(target, strlen(target)) == MLAF_TOOL_NVRTC) return only_compiles(target, err);
   mlaf_wire_field fields[3] = {{target, strlen(target)}, {"", 0}, {source, strlen(source)}};
   mlaf_answer a = {NULL, 0, NULL, 0};
   mlaf_status status = mlaf_compiler_request(c, MLAF_WIRE_ASSEMBLE, fields, &a, err);

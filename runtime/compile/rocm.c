@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "compile/elf.h"
+#include "compile/rtc_text.h"
 
 #define LOG_MAX ((size_t)4 << 20)
 #define TEXT_MAX ((size_t)128 << 20)
@@ -160,30 +161,10 @@ static void cut_temp_paths(char *log) {
   }
 }
 
-/* The line a reader needs: the first that holds "error". Returns its length, 0 if there is none. */
-static size_t first_error(const char *log, const char **line) {
-  for (const char *p = log; *p;) {
-    size_t n = strcspn(p, "\n");
-    if (memmem(p, n, "error:", 6) || memmem(p, n, "Error:", 6)) {
-      *line = p;
-      return n;
-    }
-    p += n + (p[n] != 0);
-  }
-  return 0;
-}
-
 /* Cleaned log with the first error line on top. Takes ownership of `raw`, which may be NULL. */
 static char *tidy_log(char *raw) {
-  if (!raw) return mlaf_strdup("");
-  cut_temp_paths(raw);
-  const char *line = raw;
-  size_t n = first_error(raw, &line);
-  if (!n || line == raw) return raw;
-  char *out = mlaf_format("%.*s\n%s", (int)n, line, raw);
-  if (!out) return raw;
-  free(raw);
-  return out;
+  if (raw) cut_temp_paths(raw);
+  return mlaf_rtc_error_first(raw);
 }
 
 static char *rtc_log(mlaf_rocm *r, void *prog) {
@@ -192,19 +173,6 @@ static char *rtc_log(mlaf_rocm *r, void *prog) {
   char *raw = calloc(1, size + 1);
   if (raw && r->f.rtc_log(prog, raw) != 0) raw[0] = 0;
   return tidy_log(raw);
-}
-
-/* `options` as an argument vector, arch first. NULL without memory. */
-static const char **option_vector(const char *arch, const char *options, size_t size, int *n) {
-  size_t count = 1;
-  for (size_t i = 0; i < size; i++) count += options[i] == 0;
-  const char **v = calloc(count + 1, sizeof *v);
-  if (!v) return NULL;
-  int k = 0;
-  v[k++] = arch;
-  for (size_t i = 0; i < size; i += strlen(options + i) + 1) v[k++] = options + i;
-  *n = k;
-  return v;
 }
 
 static mlaf_status take_code(mlaf_rocm *r, void *prog, const char *target, void **out, size_t *size, mlaf_err *err) {
@@ -233,7 +201,8 @@ mlaf_status mlaf_rocm_compile(mlaf_rocm *r, const char *target, const char *opti
   snprintf(arch, sizeof arch, "--offload-arch=%s", target);
   if (options_size && options[options_size - 1] != 0) return mlaf_fail(err, MLAF_E_ARG, "options do not end in NUL");
   int n = 0;
-  const char **argv = option_vector(arch, options, options_size, &n);
+  const char *first = arch;
+  const char **argv = mlaf_rtc_options(&first, 1, options, options_size, &n);
   if (!argv) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for compiler options");
   void *prog = NULL;
   mlaf_status status = MLAF_OK;
@@ -246,7 +215,7 @@ mlaf_status mlaf_rocm_compile(mlaf_rocm *r, const char *target, const char *opti
   *log = rtc_log(r, prog);
   if (rc != 0) {
     const char *line = "";
-    size_t len = *log ? first_error(*log, &line) : 0;
+    size_t len = *log ? mlaf_rtc_first_error(*log, &line) : 0;
     status = mlaf_fail(err, MLAF_E_COMPILE, "%s%s%.*s", r->f.rtc_error(rc), len ? ": " : "", (int)len, line);
   } else {
     status = take_code(r, prog, target, out, size, err);
@@ -388,7 +357,7 @@ static mlaf_status act(mlaf_rocm *r, int kind, const char *what, const char *isa
   *log = tidy_log(take_data(r, result, DATA_LOG, NULL));
   r->f.destroy_set(result);
   const char *line = "";
-  size_t n = *log ? first_error(*log, &line) : 0;
+  size_t n = *log ? mlaf_rtc_first_error(*log, &line) : 0;
   if (n) return mlaf_fail(err, MLAF_E_COMPILE, "%s: %.*s", what, (int)n, line);
   return comgr_fail(r, what, rc, err);
 }

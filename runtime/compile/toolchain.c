@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 #include <elf.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -253,6 +254,88 @@ mlaf_status mlaf_toolchain_find(const char *prefix, mlaf_toolchain *out, mlaf_er
                      "tools/setup.sh, or name one with MLAF_ROCM");
   }
   mlaf_status status = identify(&t, err);
+  if (status != MLAF_OK) {
+    mlaf_toolchain_clear(&t);
+    return status;
+  }
+  *out = t;
+  return MLAF_OK;
+}
+
+/* ---- NVRTC ---- */
+
+static const char *const nvrtc_names[] = {"libnvrtc.so.13", "libnvrtc.so.12", NULL};
+static const char *const cuda_dirs[] = {"lib64", "lib", "targets/x86_64-linux/lib", ".", NULL};
+
+static bool has_nvrtc(const char *dir) {
+  char *path = first_in(dir, nvrtc_names);
+  free(path);
+  return path != NULL;
+}
+
+/* A CUDA toolkit at `root`, or the folder of the library itself. */
+static bool use_cuda(const char *root, mlaf_toolchain *out) {
+  for (int i = 0; root && *root && cuda_dirs[i] && !out->lib_dir; i++) {
+    char *dir = i == 3 ? mlaf_strdup(root) : mlaf_format("%s/%s", root, cuda_dirs[i]);
+    if (dir && has_nvrtc(dir)) out->lib_dir = dir;
+    else
+      free(dir);
+  }
+  return out->lib_dir != NULL;
+}
+
+static bool use_cuda_paths(const char *paths, mlaf_toolchain *out) {
+  char *copy = mlaf_strdup(paths), *save = NULL;
+  for (char *dir = copy ? strtok_r(copy, ":", &save) : NULL; dir && !out->lib_dir; dir = strtok_r(NULL, ":", &save))
+    if (dir[0] == '/' && has_nvrtc(dir)) out->lib_dir = mlaf_strdup(dir);
+  free(copy);
+  return out->lib_dir != NULL;
+}
+
+/* The header-like code that NVRTC compiles into every kernel is a library of its own, named by its full version. */
+static char *nvrtc_builtins(const char *dir) {
+  char *found = NULL;
+  glob_t list;
+  char *pattern = mlaf_format("%s/libnvrtc-builtins.so.*", dir);
+  if (pattern && !glob(pattern, 0, NULL, &list)) {
+    found = mlaf_strdup(list.gl_pathv[list.gl_pathc - 1]);
+    globfree(&list);
+  }
+  free(pattern);
+  return found;
+}
+
+static mlaf_status identify_nvrtc(mlaf_toolchain *t, mlaf_err *err) {
+  char *paths[2] = {first_in(t->lib_dir, nvrtc_names), nvrtc_builtins(t->lib_dir)};
+  char version[64] = "?", digest[MLAF_HASH_HEX];
+  mlaf_text details = MLAF_TEXT_INIT(8192);
+  for (int i = 0; i < 2; i++) {
+    mapped m;
+    if (!paths[i] || !map_file(paths[i], &m)) continue;
+    version_of(paths[i], version, sizeof version); /* the builtins' name has more of it */
+    describe_library(paths[i], &m, &details);
+    munmap(m.data, m.size);
+  }
+  mlaf_sha256_hex(details.data ? details.data : "", details.len, digest);
+  if (!details.failed && details.len) t->identity = mlaf_format("nvrtc %s build-id %.16s", version, digest);
+  mlaf_text_free(&details);
+  for (int i = 0; i < 2; i++) free(paths[i]);
+  return t->identity ? MLAF_OK : mlaf_fail(err, MLAF_E_NO_COMPILER, "cannot read libnvrtc in %s", t->lib_dir);
+}
+
+mlaf_status mlaf_nvrtc_find(mlaf_toolchain *out, mlaf_err *err) {
+  mlaf_toolchain t = {NULL, NULL, NULL};
+  const char *named = getenv("MLAF_NVRTC"), *paths = getenv("LD_LIBRARY_PATH");
+  if (named && *named) {
+    if (!use_cuda(named, &t))
+      return mlaf_fail(err, MLAF_E_NO_COMPILER, "'%s' (from MLAF_NVRTC) holds no libnvrtc.so.13 or .12: name a CUDA "
+                       "toolkit such as /usr/local/cuda, or unset it", named);
+  } else if (!use_cuda(getenv("CUDA_HOME"), &t) && !(paths && use_cuda_paths(paths, &t)) && !use_cuda("/usr/local/cuda", &t) &&
+             !use_cuda_paths("/usr/lib/x86_64-linux-gnu:/usr/lib64", &t)) {
+    return mlaf_fail(err, MLAF_E_NO_COMPILER, "no libnvrtc.so.13 or .12 found: install the CUDA toolkit, or name one with "
+                     "MLAF_NVRTC");
+  }
+  mlaf_status status = identify_nvrtc(&t, err);
   if (status != MLAF_OK) {
     mlaf_toolchain_clear(&t);
     return status;

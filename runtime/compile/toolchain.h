@@ -13,6 +13,9 @@ typedef struct mlaf_toolchain {
 /* `prefix` NULL: $MLAF_ROCM, then a system ROCm, then the prefix that tools/setup.sh makes. A prefix that was named
  * but holds no ROCm is an error, never silently replaced by another. */
 mlaf_status mlaf_toolchain_find(const char *prefix, mlaf_toolchain *out, mlaf_err *err);
+/* The folder of libnvrtc, loaded by the system's loader: $MLAF_NVRTC (nothing else is tried then), $CUDA_HOME,
+ * LD_LIBRARY_PATH, /usr/local/cuda, the system. */
+mlaf_status mlaf_nvrtc_find(mlaf_toolchain *out, mlaf_err *err);
 void mlaf_toolchain_clear(mlaf_toolchain *t);
 /* malloc'ed path of the worker executable; E_NO_COMPILER if there is none. */
 mlaf_status mlaf_worker_find(const char *path, char **out, mlaf_err *err);

@@ -3,12 +3,14 @@
 #define MLAF_WORKER_H
 
 #include "base/base.h"
+#include "compile/nvrtc.h"
 #include "compile/toolchain.h"
 #include "compile/wire.h"
 
 #include <sys/types.h>
 
 typedef struct mlaf_worker {
+  mlaf_tool tool; /* whose loader and libraries it runs with */
   pid_t pid, owner; /* owner: the process that started it; a fork of that process must leave it alone */
   int fd;      /* our end of the socket that is the worker's stdin and stdout */
   int words;   /* memory file that is its stderr: what it said before it died */

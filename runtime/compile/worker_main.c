@@ -4,7 +4,7 @@
  *
  *   mlaforge-worker [--lib-dir DIR] [--temp DIR]
  *
- * --lib-dir is searched for libhiprtc and libamd_comgr before the loader's path; --temp is the TMPDIR
+ * --lib-dir is searched for libhiprtc and libamd_comgr before the loader's path, and is where libnvrtc lies; --temp is the TMPDIR
  * that the parent made for this worker alone: the worker removes it when it finds the parent gone. */
 #include <errno.h>
 #include <poll.h>
@@ -15,6 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "compile/nvrtc.h"
 #include "compile/rocm.h"
 #include "compile/scratch.h"
 #include "compile/wire.h"
@@ -69,6 +70,29 @@ static void misbehave(const char *source) {
   while (strstr(source, "//MLAF_TEST_HANG")) sleep(1);
 }
 
+/* Whatever was loaded so far: each library on the first request that needs it. */
+typedef struct libraries {
+  const char *dir;
+  mlaf_rocm *rocm;
+  mlaf_nvrtc *nvrtc;
+} libraries;
+
+static mlaf_status handle_cuda(libraries *l, uint32_t kind, const mlaf_wire_field *f, reply *a, mlaf_err *err) {
+  mlaf_status status = l->nvrtc ? MLAF_OK : mlaf_nvrtc_load(l->dir, &l->nvrtc, err);
+  if (status != MLAF_OK) return status;
+  if (kind != MLAF_WIRE_COMPILE) return mlaf_fail(err, MLAF_E_INTERNAL, "request %u is none for NVRTC", kind);
+  char *target = text_of(&f[0]), *source = text_of(&f[2]);
+  if (target && source) {
+    misbehave(source);
+    status = mlaf_nvrtc_compile(l->nvrtc, target, f[1].data, f[1].size, source, &a->payload, &a->size, &a->log, err);
+  } else {
+    status = mlaf_fail(err, MLAF_E_NOMEM, "the worker is out of memory");
+  }
+  free(target);
+  free(source);
+  return status;
+}
+
 static mlaf_status handle(mlaf_rocm *r, uint32_t kind, const mlaf_wire_field *f, reply *a, mlaf_err *err) {
   char *target = text_of(&f[0]), *source = text_of(&f[2]);
   mlaf_status status = MLAF_E_NOMEM;
@@ -114,7 +138,7 @@ static void arm(const mlaf_wire_field *limit) {
 }
 
 /* One request from `in`. False when the parent is gone or talks nonsense. */
-static bool serve_one(int in, int out, const char *lib_dir, mlaf_rocm **r) {
+static bool serve_one(int in, int out, libraries *l) {
   mlaf_wire_header h;
   mlaf_wire_field fields[MLAF_WIRE_FIELDS];
   if (!read_all(in, &h, sizeof h) || !mlaf_wire_header_ok(&h)) return false;
@@ -127,8 +151,12 @@ static bool serve_one(int in, int out, const char *lib_dir, mlaf_rocm **r) {
   mlaf_err err = {MLAF_OK, ""};
   reply a = {MLAF_OK, NULL, 0, NULL, 0};
   double start = mlaf_now();
-  if (!*r) a.status = mlaf_rocm_load(lib_dir, r, &err);
-  if (*r) a.status = handle(*r, h.kind, fields, &a, &err);
+  if (mlaf_tool_of(fields[0].data, fields[0].size) == MLAF_TOOL_NVRTC) {
+    a.status = handle_cuda(l, h.kind, fields, &a, &err);
+  } else {
+    if (!l->rocm) a.status = mlaf_rocm_load(l->dir, &l->rocm, &err);
+    if (l->rocm) a.status = handle(l->rocm, h.kind, fields, &a, &err);
+  }
   a.seconds = mlaf_now() - start;
   alarm(0);
   bool ok = answer(out, &a, err.text);
@@ -161,8 +189,8 @@ int main(int argc, char **argv) {
   if (out < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0) return 4;
   pthread_t watcher;
   if (pthread_create(&watcher, NULL, watch_parent, (void *)temp) != 0) return 4;
-  mlaf_rocm *r = NULL;
-  while (serve_one(STDIN_FILENO, out, lib_dir, &r)) continue;
+  libraries l = {lib_dir, NULL, NULL};
+  while (serve_one(STDIN_FILENO, out, &l)) continue;
   fflush(NULL);
   _exit(0); /* no destructors: LLVM's take longer than the whole rest of the exit */
 }

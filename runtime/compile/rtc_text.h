@@ -1,0 +1,14 @@
+/* What the two run-time compilers have in common: options in, log out. */
+#ifndef MLAF_RTC_TEXT_H
+#define MLAF_RTC_TEXT_H
+
+#include "base/base.h"
+
+/* The line a reader needs: the first that holds "error". Returns its length, 0 if there is none. */
+size_t mlaf_rtc_first_error(const char *log, const char **line);
+/* The log with its first error line on top. Takes ownership of `raw`, which may be NULL. */
+char *mlaf_rtc_error_first(char *raw);
+/* `options` (NUL-terminated strings in a row) as an argument vector behind the `n_first` of `first`. NULL without memory. */
+const char **mlaf_rtc_options(const char *const *first, int n_first, const char *options, size_t size, int *n);
+
+#endif

@@ -1,0 +1,169 @@
+/* NVRTC behind mlaf_compile: targets "sm_*" become cubins, by a worker or in this process, cached under NVRTC's own
+ * identity, beside AMD kernels in one batch. Skipped where there is no NVRTC. */
+#include "compile/compile_fixture.h"
+#include "compile/elf.h"
+
+enum { MACHINE_CUDA = 190 };
+
+/* wgmma exists on sm_90a alone: sm_90 and a forgotten "a" are refused. */
+#define HOPPER                                                                                   \
+  "struct args { float* o; const float* a; float f; };\n"                                        \
+  "extern \"C\" __device__ const unsigned scale_dynamic_shared = 1024;\n"                        \
+  "extern \"C\" __global__ void scale(const args p) {\n"                                         \
+  "  extern __shared__ float t[];\n"                                                             \
+  "  asm volatile(\"wgmma.fence.sync.aligned;\" ::: \"memory\");\n"                              \
+  "  t[threadIdx.x] = p.a[threadIdx.x];\n"                                                       \
+  "  __syncthreads();\n"                                                                         \
+  "  p.o[threadIdx.x] = p.f * t[blockDim.x - 1 - threadIdx.x];\n}\n"
+
+static const char *const cuda_options[] = {"--std=c++17", NULL};
+
+static void need_nvrtc(void) {
+  mlaf_toolchain t;
+  mlaf_err err = {MLAF_OK, ""};
+  if (mlaf_nvrtc_find(&t, &err) == MLAF_OK) {
+    mlaf_toolchain_clear(&t);
+    return;
+  }
+  print_message("skipped: %s\n", err.text);
+  skip();
+}
+
+static mlaf_compile_job cuda_job(const char *source, const char *target) {
+  return (mlaf_compile_job){.source = source, .options = cuda_options, .target = target, .name = "scale"};
+}
+
+static bool has_symbol(const mlaf_compile_job *job, const char *name) {
+  mlaf_elf elf;
+  mlaf_elf_section table;
+  mlaf_elf_symbol s;
+  assert_int_equal(mlaf_elf_open(job->code, job->code_size, &elf, NULL), MLAF_OK);
+  assert_int_equal(elf.machine, MACHINE_CUDA);
+  assert_true(mlaf_elf_section_find(&elf, ".symtab", &table));
+  for (uint64_t i = 0; mlaf_elf_symbol_at(&elf, &table, i, &s); i++)
+    if (!strcmp(s.name, name)) return true;
+  return false;
+}
+
+static void a_cubin_comes_out_and_is_cached(void **state) {
+  need_nvrtc();
+  char *cache = make_folder();
+  mlaf_compiler *c = open_compiler(cache, 2, 0, NULL);
+  mlaf_compile_job first = cuda_job(HOPPER, "sm_90a"), again = first, other = cuda_job(HOPPER, "sm_90");
+  assert_int_equal(mlaf_compile(c, &first, 1, NULL, NULL, NULL), MLAF_OK);
+  assert_compiled(&first);
+  assert_false(first.cached);
+  assert_true(has_symbol(&first, "scale"));
+  assert_true(has_symbol(&first, "scale_dynamic_shared")); /* nobody refers to it, and it must stay */
+  assert_int_equal(mlaf_compile(c, &again, 1, NULL, NULL, NULL), MLAF_OK);
+  assert_true(again.cached);
+  assert_string_equal(first.key, again.key);
+  assert_int_equal(first.code_size, again.code_size);
+  assert_memory_equal(first.code, again.code, first.code_size);
+  assert_int_equal(mlaf_compile(c, &other, 1, NULL, NULL, NULL), MLAF_OK);
+  assert_int_equal(other.status, MLAF_E_COMPILE);
+  assert_non_null(strstr(other.log, "wgmma"));
+  assert_int_equal(stats_of(c).compiled, 1);
+  mlaf_compile_job_clear(&first);
+  mlaf_compile_job_clear(&again);
+  mlaf_compile_job_clear(&other);
+  mlaf_compiler_close(c);
+  remove_tree(cache);
+}
+
+/* The same bytes and the same key, whether a worker compiles or this process. */
+static void in_this_process(void **state) {
+  need_nvrtc();
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  skip(); /* what NVRTC does with memory is not ours to judge */
+#endif
+  mlaf_compiler *here = NULL, *there = open_compiler(NULL, 1, 0, NULL);
+  const mlaf_compiler_opts opts = {.no_cache = true, .in_process = true};
+  assert_int_equal(mlaf_compiler_open(&opts, NULL, &here, NULL), MLAF_OK);
+  mlaf_compile_job a = cuda_job(HOPPER, "sm_90a"), b = a;
+  assert_int_equal(mlaf_compile(here, &a, 1, NULL, NULL, NULL), MLAF_OK);
+  assert_int_equal(mlaf_compile(there, &b, 1, NULL, NULL, NULL), MLAF_OK);
+  assert_compiled(&a);
+  assert_compiled(&b);
+  assert_string_equal(a.key, b.key);
+  assert_int_equal(a.code_size, b.code_size);
+  assert_memory_equal(a.code, b.code, a.code_size);
+  mlaf_compile_job_clear(&a);
+  mlaf_compile_job_clear(&b);
+  mlaf_compiler_close(here);
+  mlaf_compiler_close(there);
+}
+
+static void errors_are_the_compilers_own(void **state) {
+  need_nvrtc();
+  static const char *const strange[] = {"--no-such-option", NULL};
+  mlaf_compiler *c = open_compiler(NULL, 2, 0, NULL);
+  mlaf_compile_job jobs[3] = {cuda_job("extern \"C\" __global__ void f() { undefined_thing(); }\n", "sm_90a"),
+                              cuda_job(HOPPER, "sm_90a"), cuda_job(HOPPER, "sm_nothing")};
+  jobs[1].options = strange;
+  assert_int_equal(mlaf_compile(c, jobs, 3, NULL, NULL, NULL), MLAF_OK);
+  static const char *const says[] = {"kernel.cu(1): error: identifier \"undefined_thing\"", "no-such-option", "arch"};
+  for (int i = 0; i < 3; i++) {
+    assert_int_equal(jobs[i].status, MLAF_E_COMPILE);
+    if (!strstr(jobs[i].log, says[i])) fail_msg("'%s' does not say '%s'", jobs[i].log, says[i]);
+    assert_null(jobs[i].code);
+    mlaf_compile_job_clear(&jobs[i]);
+  }
+  mlaf_err err = {MLAF_OK, ""};
+  char *text = NULL;
+  assert_int_equal(mlaf_disassemble(c, "sm_90a", "code", 4, &text, &err), MLAF_E_ARG);
+  assert_non_null(strstr(err.text, "cuobjdump"));
+  mlaf_compiler_close(c);
+}
+
+/* Kernels of both vendors in one batch with one worker process: each gets its own compiler. */
+static void both_vendors_in_one_batch(void **state) {
+  need_nvrtc();
+  need_rocm();
+  for (int jobs = 1; jobs <= 2; jobs++) {
+    mlaf_compiler *c = open_compiler(NULL, jobs, 0, NULL);
+    mlaf_compile_job all[4] = {cuda_job(HOPPER, "sm_90a"), make_job(KERNEL), cuda_job("// 2\n" HOPPER, "sm_90a"),
+                               make_job("// 2\n" KERNEL)};
+    mlaf_err err = {MLAF_OK, ""};
+    if (mlaf_compile(c, all, 4, NULL, NULL, &err)) fail_msg("%s", err.text);
+    for (int i = 0; i < 4; i++) {
+      mlaf_elf elf;
+      assert_compiled(&all[i]);
+      assert_int_equal(mlaf_elf_open(all[i].code, all[i].code_size, &elf, NULL), MLAF_OK);
+      assert_int_equal(elf.machine, i % 2 ? 224 : MACHINE_CUDA);
+      mlaf_compile_job_clear(&all[i]);
+    }
+    assert_int_equal(stats_of(c).compiled, 4);
+    mlaf_compiler_close(c);
+  }
+}
+
+static void identity_and_absence(void **state) {
+  const char *id = NULL;
+  mlaf_err err = {MLAF_OK, ""};
+  mlaf_compiler *c = open_compiler(NULL, 1, 0, NULL);
+  setenv("MLAF_NVRTC", "/nonexistent", 1);
+  assert_int_equal(mlaf_compiler_identity_for(c, "sm_90a", &id, &err), MLAF_E_NO_COMPILER);
+  assert_non_null(strstr(err.text, "'/nonexistent' (from MLAF_NVRTC)"));
+  mlaf_compile_job job = cuda_job(HOPPER, "sm_90a");
+  assert_int_equal(mlaf_compile(c, &job, 1, NULL, NULL, &err), MLAF_E_NO_COMPILER);
+  assert_int_equal(job.status, MLAF_E_NO_COMPILER);
+  mlaf_compile_job_clear(&job);
+  unsetenv("MLAF_NVRTC");
+  assert_null(id);
+  if (mlaf_compiler_identity_for(c, "sm_90a", &id, NULL) == MLAF_OK) {
+    print_message("%s\n", id);
+    assert_memory_equal(id, "nvrtc 1", 7);
+    assert_non_null(strstr(id, " build-id "));
+  }
+  mlaf_compiler_close(c);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(a_cubin_comes_out_and_is_cached), cmocka_unit_test(in_this_process),
+      cmocka_unit_test(errors_are_the_compilers_own),    cmocka_unit_test(both_vendors_in_one_batch),
+      cmocka_unit_test(identity_and_absence),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
