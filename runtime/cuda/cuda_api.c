@@ -86,6 +86,7 @@ mlaf_status mlaf_cuda_check(const mlaf_cuda_api *api, int code, const char *call
   const char *name = NULL, *text = NULL;
   if (api->cuGetErrorName(code, &name)) name = NULL; /* an unknown code is itself an error */
   if (api->cuGetErrorString(code, &text)) text = NULL;
+  if (code == CUDA_STUB_LIBRARY && !text) text = "this is a toolkit's stub, not a driver"; /* it cannot say so itself */
   mlaf_status st = code == CUDA_NO_DEVICE || code == CUDA_INVALID_DEVICE ? MLAF_E_NO_DEVICE
                    : code == CUDA_LAUNCH_TIMEOUT                         ? MLAF_E_TIMEOUT
                                                                          : MLAF_E_DEVICE;

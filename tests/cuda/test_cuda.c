@@ -438,6 +438,7 @@ static void real_stub_has_every_symbol(void **state) {
   setenv("MLAF_CUDA_LIBRARY", path, 1);
   expect_no_device("cuda", "cuInit: ");
   expect_no_device("cuda", "(34)");
+  expect_no_device("cuda", "stub");
 }
 
 int main(void) {
