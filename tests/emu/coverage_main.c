@@ -100,8 +100,9 @@ static void read_table(table *t, const char *path) {
     char name[NAME], implemented[8], tested[8], seen[32];
     if (sscanf(line, "| `%47[a-z0-9_]` | %7[a-z-] | %7[a-z-] | %31[a-z, -] |", name, implemented, tested, seen) != 4) continue;
     row *r = find(t, name, true);
-    if (r) r->flags = (*implemented == 'y') * IMPLEMENTED | (*tested == 'y') * TESTED | (strstr(seen, "ours") != NULL) * SEEN |
-                      (strstr(seen, "wild") != NULL) * WILD;
+    if (!r) continue;
+    r->flags = (*implemented == 'y' ? IMPLEMENTED : 0) | (*tested == 'y' ? TESTED : 0) | (strstr(seen, "ours") ? SEEN : 0) |
+               (strstr(seen, "wild") ? WILD : 0);
   }
   if (f) fclose(f);
 }
@@ -131,7 +132,8 @@ static bool write_table(const table *t, const char *path) {
   static const char *const seen[] = {"-", "ours", "wild", "ours, wild"};
   FILE *f = fopen(path, "w");
   if (!f) return fprintf(stderr, "emu-coverage: cannot write %s\n", path), false;
-  fprintf(f, "# Instructions of gfx942 in the emulator\n\nGenerated: `tools/emu-coverage.sh BUILD_DIR --update`. What is not implemented"
+  fprintf(f, "# Instructions of gfx942 in the emulator\n\n"
+             "Generated: `tools/emu-coverage.sh BUILD_DIR --update`. What is not implemented"
              " faults by name when it is executed,\nand not before. Tested: tests/emu executes it or checks its fault. Seen:"
              " in our compiled kernels (ours), or in\nothers' gfx942 attention and GEMM kernels (wild).\n\n");
   write_counts(f, t);
@@ -193,7 +195,8 @@ int main(int argc, char **argv) {
   char isa[1024];
   if (argc > 2 && strcmp(argv[1], "--mnemonics") == 0) return print_mnemonics(argv + 2);
   if (!path || (strcmp(argv[1], "--update") != 0 && strcmp(argv[1], "--check") != 0))
-    return fprintf(stderr, "emu-coverage --update|--check TABLE CACHE [--seen FILE] [--wild FILE], or --mnemonics CODE_OBJECT...\n"), 2;
+    return fprintf(stderr,
+                   "emu-coverage --update|--check TABLE CACHE [--seen FILE] [--wild FILE], or --mnemonics CODE_OBJECT...\n"), 2;
   if (!root) root = ".";
   snprintf(isa, sizeof isa, "%s/tests/emu/isa_gfx942.txt", root);
   if (!mark_words(&now, isa, 0, true)) return 1;

@@ -12,7 +12,7 @@ typedef struct broken {
 static const broken kernels[] = {
     {"uninitialised VGPR", 1, 0, "v_add_f32 v10, v11, v0\n", {"uninitialised register v11"}},
     {"uninitialised SGPR", 1, 0, "s_add_u32 s40, s41, s4\n", {"uninitialised register s41"}},
-    {"uninitialised LDS", 1, 1024, "v_mov_b32 v10, 0\nds_read_b32 v11, v2\ns_waitcnt lgkmcnt(0)\n", {"LDS byte 0x0", "nothing has written"}},
+    {"uninitialised LDS", 1, 1024, "ds_read_b32 v11, v2\ns_waitcnt lgkmcnt(0)\n", {"LDS byte 0x0", "nothing has written"}},
     {"global access out of bounds", 1, 0, "v_mov_b32 v10, 0x10000\nglobal_load_dword v11, v10, s[4:5]\ns_waitcnt vmcnt(0)\n",
      {"outside every allocation", "past its end"}},
     {"missing vmcnt", 1, 0, "global_load_dword v10, v1, s[4:5]\nv_add_u32 v11, v10, v1\n", {"s_waitcnt vmcnt(0)", "v10"}},
@@ -20,7 +20,8 @@ static const broken kernels[] = {
     {"LDS race", 2, 1024, "ds_write_b32 v2, v0\ns_waitcnt lgkmcnt(0)\n",
      {"LDS race", "no barrier"}},
     {"missing MFMA wait states", 1, 0,
-     "v_mov_b32 v10, 0\nv_mov_b32 v11, 0\ns_nop 1\nv_mfma_f32_16x16x16_bf16 v[12:15], v[10:11], v[10:11], 0\nv_add_f32 v16, v12, v12\n",
+     "v_mov_b32 v10, 0\nv_mov_b32 v11, 0\ns_nop 1\n"
+     "v_mfma_f32_16x16x16_bf16 v[12:15], v[10:11], v[10:11], 0\nv_add_f32 v16, v12, v12\n",
      {"hazard", "more wait states", "s_nop"}},
     {"divergent barrier", 2, 0,
      "s_cmp_eq_u32 s8, 0\ns_cbranch_scc1 1f\ns_barrier\ns_barrier\ns_branch 2f\n1: s_barrier\n2:\n", {"divergent barrier"}},

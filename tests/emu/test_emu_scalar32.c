@@ -19,16 +19,21 @@ static uint32_t reversed(uint32_t a) {
 
 #define FN(name, e) static uint32_t name(uint32_t a, uint32_t b) { return (uint32_t)(e); }
 #define S(x) ((int32_t)(x))
-FN(f_andn2, a & ~b) FN(f_orn2, a | ~b) FN(f_nand, ~(a & b)) FN(f_nor, ~(a | b)) FN(f_xnor, ~(a ^ b)) FN(f_xor, a ^ b) FN(f_not, ~a)
-FN(f_lshr, a >> (b & 31)) FN(f_lshl1, (a << 1) + b) FN(f_lshl2, (a << 2) + b) FN(f_lshl3, (a << 3) + b) FN(f_lshl4, (a << 4) + b)
+FN(f_andn2, a & ~b) FN(f_orn2, a | ~b) FN(f_nand, ~(a & b))
+FN(f_nor, ~(a | b)) FN(f_xnor, ~(a ^ b)) FN(f_xor, a ^ b) FN(f_not, ~a)
+FN(f_lshr, a >> (b & 31)) FN(f_lshl1, (a << 1) + b)
+FN(f_lshl2, (a << 2) + b) FN(f_lshl3, (a << 3) + b) FN(f_lshl4, (a << 4) + b)
 FN(f_maxi, S(a) > S(b) ? a : b) FN(f_maxu, a > b ? a : b) FN(f_mulhi, (uint64_t)((int64_t)S(a) * S(b)) >> 32)
 FN(f_sext8, (int8_t)a) FN(f_sext16, (int16_t)a) FN(f_abs, S(a) < 0 ? 0u - a : a) FN(f_brev, reversed(a))
 FN(f_bcnt1, __builtin_popcount(a)) FN(f_bcnt0, 32 - __builtin_popcount(a)) FN(f_ff1, a ? __builtin_ctz(a) : -1)
 FN(f_ff0, ~a ? __builtin_ctz(~a) : -1) FN(f_flbit, a ? __builtin_clz(a) : -1)
 FN(f_pll, (a & 0xffff) | b << 16) FN(f_plh, (a & 0xffff) | (b & 0xffff0000u)) FN(f_phh, a >> 16 | (b & 0xffff0000u))
-FN(c_eq, a == b) FN(c_lg, a != b) FN(c_gti, S(a) > S(b)) FN(c_gei, S(a) >= S(b)) FN(c_lti, S(a) < S(b)) FN(c_lei, S(a) <= S(b))
-FN(c_gtu, a > b) FN(c_geu, a >= b) FN(c_ltu, a < b) FN(c_leu, a <= b) FN(c_bit0, !(a >> (b & 31) & 1)) FN(c_bit1, a >> (b & 31) & 1)
-FN(k_eq, a == 0x7fff) FN(k_ltu, a < 0x8000u) FN(k_gei, S(a) >= -32768) FN(k_lei, S(a) <= 31) FN(k_gtu, a > 31u) FN(k_lg, S(a) != -1)
+FN(c_eq, a == b) FN(c_lg, a != b) FN(c_gti, S(a) > S(b))
+FN(c_gei, S(a) >= S(b)) FN(c_lti, S(a) < S(b)) FN(c_lei, S(a) <= S(b))
+FN(c_gtu, a > b) FN(c_geu, a >= b) FN(c_ltu, a < b)
+FN(c_leu, a <= b) FN(c_bit0, !(a >> (b & 31) & 1)) FN(c_bit1, a >> (b & 31) & 1)
+FN(k_eq, a == 0x7fff) FN(k_ltu, a < 0x8000u) FN(k_gei, S(a) >= -32768)
+FN(k_lei, S(a) <= 31) FN(k_gtu, a > 31u) FN(k_lg, S(a) != -1)
 static uint32_t nonzero(uint32_t a, uint32_t b, uint32_t d) { return d != 0; }
 static uint32_t carry1(uint32_t a, uint32_t b, uint32_t d) { return ((uint64_t)a << 1) + b > 0xffffffffu; }
 static uint32_t carry2(uint32_t a, uint32_t b, uint32_t d) { return ((uint64_t)a << 2) + b > 0xffffffffu; }
@@ -56,7 +61,8 @@ static const op32 ops[] = {
     {"s_cmp_eq_u32 s20, s21", c_eq, NULL}, {"s_cmp_lg_u32 s20, s21", c_lg, NULL}, {"s_cmp_gt_u32 s20, s21", c_gtu, NULL},
     {"s_cmp_ge_u32 s20, s21", c_geu, NULL}, {"s_cmp_lt_u32 s20, s21", c_ltu, NULL}, {"s_cmp_le_u32 s20, s21", c_leu, NULL},
     {"s_bitcmp0_b32 s20, s21", c_bit0, NULL}, {"s_bitcmp1_b32 s20, s21", c_bit1, NULL},
-    {"s_cmpk_eq_u32 s20, 0x7fff", k_eq, NULL}, {"s_cmpk_eq_i32 s20, 0x7fff", k_eq, NULL}, {"s_cmpk_lt_u32 s20, 0x8000", k_ltu, NULL},
+    {"s_cmpk_eq_u32 s20, 0x7fff", k_eq, NULL}, {"s_cmpk_eq_i32 s20, 0x7fff", k_eq, NULL},
+    {"s_cmpk_lt_u32 s20, 0x8000", k_ltu, NULL},
     {"s_cmpk_ge_i32 s20, 0x8000", k_gei, NULL}, {"s_cmpk_le_i32 s20, 31", k_lei, NULL}, {"s_cmpk_gt_u32 s20, 31", k_gtu, NULL},
     {"s_cmpk_lg_i32 s20, 0xffff", k_lg, NULL},
 };
@@ -70,7 +76,8 @@ static void every_pair(void **state) {
     mlaf_text t = MLAF_TEXT_INIT(1 << 20);
     for (unsigned i = 0; i < N * N; i++) /* SCC stays what it was, 1, where an instruction does not write it */
       mlaf_text_fmt(&t, "s_mov_b32 s20, 0x%x\ns_mov_b32 s21, 0x%x\ns_cmp_eq_u32 s20, s20\n%s\ns_cselect_b32 s41, 1, 0\n"
-                        "v_mov_b32 v10, %s\nv_mov_b32 v11, s41\nv_mov_b32 v12, 0x%x\nglobal_store_dwordx2 v12, v[10:11], s[6:7]\n",
+                        "v_mov_b32 v10, %s\nv_mov_b32 v11, s41\n"
+                        "v_mov_b32 v12, 0x%x\nglobal_store_dwordx2 v12, v[10:11], s[6:7]\n",
                     values[i / N], values[i % N], o->text, compares(o) ? "s41" : "s40", i * 8);
     snip_ok(s, 1, 0, t.data);
     mlaf_text_free(&t);

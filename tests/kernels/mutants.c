@@ -8,7 +8,9 @@
 #include "cmocka_all.h"
 
 /* SOPP encodings (CDNA3 ISA 12.5): the opcode in [22:16], the immediate below. */
-enum { S_NOP = 0xbf800000, S_BARRIER = 0xbf8a0000, S_WAITCNT = 0xbf8c0000, SOPP_MASK = 0xffff0000, VMCNT_MAX = 63, LGKMCNT_MAX = 15 };
+enum {
+  S_NOP = 0xbf800000, S_BARRIER = 0xbf8a0000, S_WAITCNT = 0xbf8c0000, SOPP_MASK = 0xffff0000, VMCNT_MAX = 63, LGKMCNT_MAX = 15
+};
 
 const char *mutation_name(mutation kind) {
   static const char *const names[MU_KINDS] = {

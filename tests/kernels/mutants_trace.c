@@ -30,14 +30,19 @@ static bool is_dma(const emu_inst *in) { return in->flags & EMU_F_LDS || strstr(
 /* Bytes per lane and access, from the mnemonic. */
 static uint8_t width(const char *m) {
   static const struct { const char *name; uint8_t bytes; } widths[] = {
-      {"b128", 16}, {"b96", 12}, {"b64", 8}, {"u64", 8}, {"f64", 8}, {"b16", 2}, {"u16", 2}, {"i16", 2}, {"b8", 1}, {"u8", 1}, {"i8", 1}};
+      {"b128", 16}, {"b96", 12}, {"b64", 8}, {"u64", 8}, {"f64", 8},
+      {"b16", 2}, {"u16", 2}, {"i16", 2}, {"b8", 1}, {"u8", 1}, {"i8", 1}};
   for (size_t i = 0; i < sizeof widths / sizeof *widths; i++)
     if (strstr(m, widths[i].name)) return widths[i].bytes;
   return 4;
 }
 
-static void add_access(mu_wave *v, const emu_wave *w, const uint32_t *base, uint32_t offset, uint8_t bytes, bool write, bool dma) {
-  if (v->n_access == v->cap_access) v->access = realloc(v->access, (v->cap_access = 2 * v->cap_access + 64) * sizeof *v->access);
+static void add_access(mu_wave *v, const emu_wave *w, const uint32_t *base, uint32_t offset, uint8_t bytes, bool write,
+                       bool dma) {
+  if (v->n_access == v->cap_access) {
+    v->cap_access = 2 * v->cap_access + 64;
+    v->access = realloc(v->access, v->cap_access * sizeof *v->access);
+  }
   mu_access *a = &v->access[v->n_access++];
   a->bytes = bytes;
   a->write = write;
@@ -72,7 +77,9 @@ static bool hook(emu_wave *w, const emu_inst *in) {
 }
 
 void mu_trace_start(mu_trace *t, emu_code *code) {
-  *t = (mu_trace){.code = code, .exec = calloc(code->n_insts, sizeof(emu_exec)), .executed = calloc(code->n_insts, sizeof(uint64_t))};
+  *t = (mu_trace){.code = code};
+  t->exec = calloc(code->n_insts, sizeof *t->exec);
+  t->executed = calloc(code->n_insts, sizeof *t->executed);
   for (size_t i = 0; i < code->n_insts; i++) {
     t->exec[i] = code->insts[i].exec;
     code->insts[i].exec = hook;
@@ -116,6 +123,9 @@ typedef struct replay {
 
 enum { OPEN = UINT32_MAX };
 
+static bool is_vm(const emu_inst *in) { return in->cls >= EMU_C_VMEM_LOAD && in->cls <= EMU_C_VMEM_ATOMIC; }
+static bool is_ds(const emu_inst *in) { return in->cls >= EMU_C_DS_READ && in->cls <= EMU_C_DS_OTHER; }
+
 static void complain(replay *r, const emu_inst *in, const char *what) {
   if (!*r->why) snprintf(r->why, 256, "pc 0x%x '%.80s': %s", in->pc, in->text, what);
 }
@@ -152,14 +162,15 @@ static void waitcnt(replay *r, const emu_inst *in, bool mutated) {
 
 /* Registers that an instruction names, against what is on its way to them. */
 static void check_registers(replay *r, const emu_inst *in) {
-  bool vm = in->cls >= EMU_C_VMEM_LOAD && in->cls <= EMU_C_VMEM_ATOMIC, ds = in->cls >= EMU_C_DS_READ && in->cls <= EMU_C_DS_OTHER;
+  bool vm = is_vm(in), ds = is_ds(in);
   for (int k = 0; k < in->n_dst + in->n_src; k++) {
     bool dst = k < in->n_dst;
     const emu_operand *o = dst ? &in->dst[k] : &in->src[k - in->n_dst];
     for (unsigned i = o->reg; i < o->reg + (o->count ? o->count : 1u); i++) {
-      if (o->kind == EMU_O_VREG && r->reg.vm[i] > r->vm_done && !(dst && vm)) complain(r, in, "a vector load is under way to a register");
-      if (o->kind == EMU_O_VREG && r->reg.lgkm[i] > r->lgkm_done && !(dst && ds)) complain(r, in, "an LDS load is under way to a register");
-      if (o->kind == EMU_O_SREG && i < EMU_SREGS && r->reg.smem[i] > r->smem_done) complain(r, in, "a scalar load is under way to a register");
+      bool v = o->kind == EMU_O_VREG, s = o->kind == EMU_O_SREG && i < EMU_SREGS;
+      if (v && r->reg.vm[i] > r->vm_done && !(dst && vm)) complain(r, in, "a vector load to a register is under way");
+      if (v && r->reg.lgkm[i] > r->lgkm_done && !(dst && ds)) complain(r, in, "an LDS load to a register is under way");
+      if (s && r->reg.smem[i] > r->smem_done) complain(r, in, "a scalar load to a register is under way");
     }
   }
 }
@@ -169,9 +180,11 @@ static bool same_dword(const mu_access *a, const mu_access *b) {
   bool hit = false;
   memset(seen, 0, sizeof seen);
   for (int l = 0; l < EMU_LANES; l++)
-    for (uint32_t d = a->addr[l] / 4; a->addr[l] != ~0u && d <= (a->addr[l] + a->bytes - 1) / 4; d++) seen[d / 64] |= 1ull << d % 64;
+    for (uint32_t d = a->addr[l] / 4; a->addr[l] != ~0u && d <= (a->addr[l] + a->bytes - 1) / 4; d++)
+      seen[d / 64] |= UINT64_C(1) << d % 64;
   for (int l = 0; l < EMU_LANES; l++)
-    for (uint32_t d = b->addr[l] / 4; b->addr[l] != ~0u && d <= (b->addr[l] + b->bytes - 1) / 4; d++) hit |= seen[d / 64] >> d % 64 & 1;
+    for (uint32_t d = b->addr[l] / 4; b->addr[l] != ~0u && d <= (b->addr[l] + b->bytes - 1) / 4; d++)
+      hit |= seen[d / 64] >> d % 64 & 1;
   return hit;
 }
 
@@ -186,7 +199,7 @@ static void check_own_lds(replay *r, const emu_inst *in, const mu_access *a) {
 }
 
 static void issue(replay *r, const emu_inst *in, const mu_wave *v, const mu_event *e) {
-  bool vm = in->cls >= EMU_C_VMEM_LOAD && in->cls <= EMU_C_VMEM_ATOMIC, ds = in->cls >= EMU_C_DS_READ && in->cls <= EMU_C_DS_OTHER;
+  bool vm = is_vm(in), ds = is_ds(in);
   for (uint32_t i = 0; i < e->n_access; i++) check_own_lds(r, in, &v->access[e->access + i]);
   r->vm += vm;
   r->lgkm += ds;

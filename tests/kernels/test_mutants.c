@@ -32,8 +32,8 @@ static const subject subjects[] = {
 /* Survivors: the path of this batch does not have the instruction; whatever it waits for was already complete each time; what
  * it orders, another wait or barrier also orders before anybody looks; no rule of the ISA asks for the wait state. */
 typedef enum fate { FAULTED, WRONG, NOT_EXECUTED, NO_EFFECT, COVERED, NO_RULE, MISSED, FATES } fate;
-static const char *const fate_names[FATES] = {"faulted", "wrong output", "not on the path", "without effect", "covered", "no rule",
-                                              "MISSED"};
+static const char *const fate_names[FATES] = {"faulted", "wrong output", "not on the path", "without effect",
+                                              "covered", "no rule", "MISSED"};
 
 /* A subject ready to run. */
 typedef struct bench {
@@ -94,8 +94,8 @@ static void prepare(bench *b, const subject *s) {
   b->problem = rig_problem(s->problem);
   rig_candidates_make(&b->r, &b->problem, &b->candidates);
   rig_build(&b->r, choose(&b->candidates, s), &b->code);
-  mlaf_case_spec spec = {.name = "mutants", .problem = b->problem, .seed = 5, .n = 2, .q_lens = {b->problem.q_len, b->problem.q_len},
-                         .kv_lens = {s->kv_lens[0], s->kv_lens[1]}, .unused_pages = 1, .score_std = 2};
+  mlaf_case_spec spec = {.name = "mutants", .problem = b->problem, .seed = 5, .n = 2,
+                         .q_lens = {b->problem.q_len, b->problem.q_len}, .kv_lens = {s->kv_lens[0], s->kv_lens[1]}, .unused_pages = 1, .score_std = 2};
   if (mlaf_testcase_make(&spec, MLAF_INJECT_NONE, &b->data, &err)) fail_msg("%s", err.text);
   if (rig_open_code(&b->r, &b->problem, &b->code, &b->loaded, &err)) fail_msg("%s", err.text);
   mlaf_module *m = module_of(b, b->loaded);
