@@ -5,6 +5,7 @@
 
 #include "compile/compile.h"
 #include "compile/elf.h"
+#include "compile/meta_cuda.h"
 #include "compile/msgpack.h"
 
 #ifndef EM_AMDGPU
@@ -176,6 +177,7 @@ mlaf_status mlaf_code_meta(const void *code, size_t size, mlaf_kernel_meta *out,
   mlaf_status status = mlaf_code_object_find(NULL, code, size, &image, &image_size, err);
   if (status == MLAF_OK) status = mlaf_elf_open(image, image_size, &elf, err);
   if (status != MLAF_OK) return status;
+  if (elf.machine == MLAF_MACHINE_CUDA) return mlaf_cubin_meta(&elf, out, max, n, err);
   if (elf.machine != EM_AMDGPU)
     return mlaf_fail(err, MLAF_E_ARG, "an ELF file for machine %u, not an AMD GPU code object", elf.machine);
   if (!elf.shnum) return torn(err, "it has no section headers");

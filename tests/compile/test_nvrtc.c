@@ -71,6 +71,50 @@ static void a_cubin_comes_out_and_is_cached(void **state) {
   remove_tree(cache);
 }
 
+/* What the cubin says of a kernel that uses some of everything. */
+static void resources_of_a_cubin(void **state) {
+  need_nvrtc();
+  static const char *const source =
+      "struct args { float* o; const int* i; int n; };\n"
+      "extern \"C\" __global__ void __launch_bounds__(96) greedy(const args p) {\n"
+      "  __shared__ float t[300]; float big[500];\n"
+      "  for (int k = 0; k < p.n; k++) big[p.i[k]] = p.o[k];\n"
+      "  t[threadIdx.x] = big[p.i[threadIdx.x]]; __syncthreads();\n"
+      "  p.o[threadIdx.x] = t[95 - threadIdx.x] + big[p.i[7]];\n}\n"
+      "extern \"C\" __global__ void modest(int* o) { *o = 1; }\n";
+  static const char *const targets[] = {"sm_90a", "sm_80"};
+  mlaf_compiler *c = open_compiler(NULL, 1, 0, NULL);
+  for (int i = 0; i < 2; i++) {
+    mlaf_compile_job job = cuda_job(source, targets[i]);
+    mlaf_kernel_meta m[2];
+    size_t n = 0;
+    assert_int_equal(mlaf_compile(c, &job, 1, NULL, NULL, NULL), MLAF_OK);
+    assert_compiled(&job);
+    assert_int_equal(mlaf_code_meta(job.code, job.code_size, m, 2, &n, NULL), MLAF_OK);
+    assert_int_equal(n, 2);
+    const int first = strcmp(m[0].symbol, "greedy") != 0; /* in whatever order */
+    const mlaf_kernel_meta *greedy = &m[first], *modest = &m[!first];
+    assert_string_equal(greedy->symbol, "greedy");
+    assert_string_equal(modest->symbol, "modest");
+    assert_int_equal(greedy->lds_bytes, 1200);
+    assert_int_equal(greedy->scratch_bytes, 2000);
+    assert_int_equal(greedy->kernarg_bytes, 24);
+    assert_int_equal(greedy->max_threads, 96);
+    assert_true(greedy->vgpr_count > modest->vgpr_count && greedy->vgpr_count <= 255 && modest->vgpr_count > 0);
+    assert_int_equal(modest->lds_bytes, 0);
+    assert_int_equal(modest->scratch_bytes, 0);
+    assert_int_equal(modest->kernarg_bytes, 8);
+    for (size_t size = 0; size < job.code_size; size += 61) { /* cut anywhere: refused or fewer, never a crash */
+      void *cut = malloc(size + 1);
+      memcpy(cut, job.code, size);
+      mlaf_code_meta(cut, size, m, 2, &n, NULL);
+      free(cut);
+    }
+    mlaf_compile_job_clear(&job);
+  }
+  mlaf_compiler_close(c);
+}
+
 /* The same bytes and the same key, whether a worker compiles or this process. */
 static void in_this_process(void **state) {
   need_nvrtc();
@@ -162,6 +206,7 @@ static void identity_and_absence(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_cubin_comes_out_and_is_cached), cmocka_unit_test(in_this_process),
+      cmocka_unit_test(resources_of_a_cubin),
       cmocka_unit_test(errors_are_the_compilers_own),    cmocka_unit_test(both_vendors_in_one_batch),
       cmocka_unit_test(identity_and_absence),
   };
