@@ -95,7 +95,8 @@ static void prepare(bench *b, const subject *s) {
   rig_candidates_make(&b->r, &b->problem, &b->candidates);
   rig_build(&b->r, choose(&b->candidates, s), &b->code);
   mlaf_case_spec spec = {.name = "mutants", .problem = b->problem, .seed = 5, .n = 2,
-                         .q_lens = {b->problem.q_len, b->problem.q_len}, .kv_lens = {s->kv_lens[0], s->kv_lens[1]}, .unused_pages = 1, .score_std = 2};
+                         .q_lens = {b->problem.q_len, b->problem.q_len}, .kv_lens = {s->kv_lens[0], s->kv_lens[1]},
+                         .unused_pages = 1, .score_std = 2};
   if (mlaf_testcase_make(&spec, MLAF_INJECT_NONE, &b->data, &err)) fail_msg("%s", err.text);
   if (rig_open_code(&b->r, &b->problem, &b->code, &b->loaded, &err)) fail_msg("%s", err.text);
   mlaf_module *m = module_of(b, b->loaded);
