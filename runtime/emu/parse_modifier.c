@@ -115,7 +115,8 @@ static bool parse_swizzle(const char *s, emu_inst *in) {
   else if (strncmp(s, "BROADCAST,", 10) == 0 && *end == ',')
     in->imm = (32 - a) | (unsigned)strtoul(end + 1, &end, 10) << 5;
   else if (strncmp(s, "FFT,", 4) == 0) in->imm = 0xe000 | (a & 31);
-  else if (strncmp(s, "ROTATE,", 7) == 0 && *end == ',') in->imm = 0xc000 | (a & 1) << 10 | ((unsigned)strtoul(end + 1, &end, 10) & 31) << 5;
+  else if (strncmp(s, "ROTATE,", 7) == 0 && *end == ',')
+    in->imm = 0xc000 | (a & 1) << 10 | ((unsigned)strtoul(end + 1, &end, 10) & 31) << 5;
   else return false;
   return *end == ')';
 }

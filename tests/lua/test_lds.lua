@@ -86,7 +86,8 @@ test("K, V and rope reads, Q's and O's turn: no bank conflict", function()
 end)
 
 local SHAPES = {
-  { rank = 512, rope = 64 }, { rank = 512, rope = 0 }, { rank = 256, rope = 64 }, { rank = 256, rope = 32 }, { rank = 384, rope = 64 },
+  { rank = 512, rope = 64 }, { rank = 512, rope = 0 }, { rank = 256, rope = 64 }, { rank = 256, rope = 32 },
+  { rank = 384, rope = 64 },
 }
 local function each(fn)
   for _, shape in ipairs(SHAPES) do
@@ -164,7 +165,8 @@ test("every plan's listings build; copies bring a tile exactly once", function()
     if g.dma then
       local words = 0
       for _, line in ipairs(code.copy.lines) do words = words + (line:find("^global_load_lds") and 64 or 0) end
-      eq(words * g.waves * 4, 16 * 2 * g.rank + (g.rope > 0 and 2048 or 0) + g.spare * (2 * g.row_bytes + (g.rope > 0 and 256 or 0)), name)
+      eq(words * g.waves * 4,
+        16 * 2 * g.rank + (g.rope > 0 and 2048 or 0) + g.spare * (2 * g.row_bytes + (g.rope > 0 and 256 or 0)), name)
     end
   end)
 end)
