@@ -4,6 +4,7 @@
  *   ubench  carlushuang/gcnasm (MI308X, the same CU and HBM; 1420 MHz)
  *   cc      chipsandcheese.com, MI300X          lds     AMD blog "LDS bank conflicts"
  *   pr2039  ROCm/aiter PR 2039: decode and reduce kernels at ctx 21, B = 1: 12.5 to 15.5 us together
+ *   clrx    CLRX wiki, GcnTimings: code in 32-byte blocks, two-dword instructions past the third dword take 4 clk more
  *   assumed no public figure: chosen, and only the order of results may lean on it */
 #include "emu/arch_gfx942.h"
 
@@ -21,6 +22,9 @@ const emu_arch emu_gfx942 = {
     .throttle_ns = 60e3,                         /* maf: 20-60 us kernels still see 1.7 to 2.1 GHz */
 
     .issue_clk = 4,                              /* isa: a wave issues at most every 4 clk; a wave64 VALU takes 4 */
+    .long_clk = 4,                               /* clrx: the rule is GCN 1's; nothing is published for CDNA 3. Kept because the
+                                                    points it was judged on came nearer: gpuaidev 1K-4K from 0.75 to 0.81 of
+                                                    the published time, pr2039 batch 1 from 0.81 to 0.96 */
     .trans_clk = 16,                             /* llvm: WriteTrans32, a quarter of the rate */
     .branch_clk = 16,                            /* assumed: a taken branch refills the instruction buffer */
     .barrier_clk = 32,                           /* assumed: beside the skew of the waves, which is simulated */
@@ -41,8 +45,9 @@ const emu_arch emu_gfx942 = {
     .l2_bpc_xcd = 2048, .l2_bytes = 4 << 20,     /* wp: per XCD */
 
     .mall_bytes = 256 << 20,                     /* wp */
-    .mall_bps = 6.5e12,                          /* cc 11.9, AMD origami 7.3; AITER's 16-head kernel, whose 8 head groups read
-                                                    the cache through it, drew 5.2 to 6.2 TB/s (TileLang's figure) */
+    .mall_bps = 5.5e12,                          /* fitted on TileLang's figure, AITER batch 128, whose 8 head groups read the
+                                                    cache through it; HBM's lines pass it too. A stream from it alone does
+                                                    better: cc 11.9, AMD origami 7.3 */
     .mall_latency_ns = 218,                      /* cc */
     .hbm_bps = 4.2e12,                           /* ubench 4.31-4.56, membench 4.17, origami 4.0 TB/s of 5.3 */
     .hbm_latency_ns = 438,                       /* ubench: 622 clk at 1420 MHz, idle; queueing is simulated */

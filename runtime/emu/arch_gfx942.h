@@ -5,7 +5,7 @@
 typedef struct emu_arch {
   int cus, xccs, simds, waves_per_simd, lds_bytes, vgprs, vgpr_granule, max_wgs_per_cu;
   double boost_mhz, mfma_mhz, mfma_busy, mfma_power, valu_power, throttle_ns;
-  int issue_clk, trans_clk, branch_clk, barrier_clk, sleep_clk, smem_latency_clk, vmem_backlog_clk;
+  int issue_clk, long_clk, trans_clk, branch_clk, barrier_clk, sleep_clk, smem_latency_clk, vmem_backlog_clk;
   double lds_read_bpc, lds_write_bpc;
   int lds_latency_read[3], lds_latency_write[3], lds_crossbar_latency;
   int l1_line, l1_sets, l1_ways, l1_latency_clk, l2_latency_clk, store_latency_clk;

@@ -17,6 +17,7 @@ typedef enum emu_why {
   EMU_WHY_BARRIER,
   EMU_WHY_HAZARD,   /* s_nop: wait states that a dependency demands */
   EMU_WHY_QUEUE,    /* memory instruction held back: address queue or counter full */
+  EMU_WHY_FETCH,    /* an instruction of two dwords late in its 32-byte block */
   EMU_WHY_BRANCH,   /* a taken branch refills the instruction buffer */
   EMU_WHY_SLEEP, EMU_WHY_COUNT
 } emu_why;

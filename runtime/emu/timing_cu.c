@@ -4,7 +4,8 @@
  * VALU port and the matrix pipe of their SIMD, and the LDS port, the address unit, L1 and the CU's share of L2, Infinity
  * Cache and HBM bandwidth. Results of memory are waited for where the program waits: at s_waitcnt. Every clock of a wave is
  * booked on the part that held it: what it waited for, or issue. An MFMA that feeds the next one's accumulator is taken to
- * be forwarded (0 wait states by LLVM's rules); other MFMA dependencies cost the s_nop that the program must carry. */
+ * be forwarded (0 wait states by LLVM's rules); other MFMA dependencies cost the s_nop that the program must carry. An
+ * instruction of two dwords that does not start in the first three of its 32-byte block costs its wave another issue slot. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,6 +26,7 @@ typedef struct op {
   uint16_t clk;      /* pipe occupancy, s_nop states, s_sleep units, priority */
   uint16_t bytes;    /* LDS bytes of the whole wave */
   uint8_t latency;   /* index into the LDS latency tables */
+  uint8_t fetch;     /* clk that its place in the code costs a wave */
 } op;
 
 typedef struct pending {
@@ -251,7 +253,9 @@ static double fetch(cu *c, uint64_t line, double t, uint8_t *part) {
     c->out->mall_bytes += bytes;
     if (outer > from) from = outer;
     latency = later(latency, a->mall_latency_ns * ns);
-  } else if (lv == IN_HBM) {
+  } else if (lv == IN_HBM) { /* the Infinity Cache lies between: its rate bounds HBM's lines too */
+    double through = shared(&c->mall_free, t, bytes, e->mall_bpc, a->burst_clk);
+    if (through > from) from = through;
     outer = shared(&c->hbm_free, t, bytes, e->hbm_bpc, a->burst_clk);
     c->out->hbm_bytes += bytes;
     if (outer > from) from = outer, queue = EMU_PART_HBM;
@@ -298,7 +302,8 @@ static void run_ds(cu *c, wave *w, const op *o, const emu_event *e) {
   c->lds_simd_free[w->simd] = start + (o->unit == U_DS_CROSS ? clk : later(wide, clk));
   int latency = read ? a->lds_latency_read[o->latency] : a->lds_latency_write[o->latency];
   if (o->unit == U_DS_CROSS) latency = a->lds_crossbar_latency;
-  double done = start + clk + latency, conflict = 0;
+  /* the published latencies hold the port's clocks of an access without conflicts */
+  double least = o->bytes / 128.0, done = start + latency + (clk > least ? clk - least : 0), conflict = 0;
   if (c->env->log) conflict = conflict_delay(c, w, o, wide, clk, start + clk);
   push(w->lgkm, LGKM_RING, &w->lgkm_issued, done, start + clk - (double)w->t > latency ? EMU_PART_LDS : EMU_PART_LATENCY,
        conflict);
@@ -389,6 +394,7 @@ static void step(cu *c, wave *w) {
   uint64_t issue = (uint64_t)a->issue_clk;
   bool taken;
   if (w->log) w->log->inst = e->inst;
+  stall(w, w->t + o->fetch, EMU_PART_ISSUE, EMU_WHY_FETCH);
   switch ((unit)o->unit) {
     case U_VALU: case U_PACKED: case U_MFMA: case U_MFMA_ALONE: run_valu(c, w, o); break;
     case U_SALU:
@@ -463,7 +469,11 @@ static bool set_up(cu *c, const emu_sample *s) {
   c->l2_credit = calloc(n, sizeof *c->l2_credit);
   c->mall_credit = calloc(n, sizeof *c->mall_credit);
   if (!ops || !c->w || !c->l2_credit || !c->mall_credit || !grow(c)) return false;
-  for (size_t i = 0; i < e->code->n_insts; i++) ops[i] = decode(&e->code->insts[i], e->arch);
+  for (size_t i = 0; i < e->code->n_insts; i++) {
+    const emu_inst *in = &e->code->insts[i];
+    ops[i] = decode(in, e->arch);
+    if (in->size > 4 && in->pc % 32 >= 12) ops[i].fetch = (uint8_t)e->arch->long_clk;
+  }
   for (int i = 0; i < c->n_waves; i++) {
     wave *w = &c->w[i];
     w->group = i / s->n_waves;
