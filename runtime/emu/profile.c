@@ -8,20 +8,23 @@ const char *const emu_state_names[EMU_S_COUNT] = {
     [EMU_S_MFMA] = "mfma",       [EMU_S_VALU] = "valu",         [EMU_S_ISSUE] = "issue",
     [EMU_S_VMCNT] = "vmcnt",     [EMU_S_LGKM] = "lgkmcnt",      [EMU_S_CONFLICT] = "lds conflict",
     [EMU_S_BARRIER] = "barrier", [EMU_S_HAZARD] = "hazard",     [EMU_S_QUEUE] = "memory queue",
-    [EMU_S_FETCH] = "fetch", [EMU_S_BRANCH] = "branch",   [EMU_S_SLEEP] = "sleep",       [EMU_S_IDLE] = "idle"};
+    [EMU_S_FETCH] = "fetch",
+    [EMU_S_BRANCH] = "branch",   [EMU_S_SLEEP] = "sleep",       [EMU_S_IDLE] = "idle"};
 
 const char *const emu_why_names[EMU_WHY_COUNT] = {
     [EMU_WHY_ISSUE] = "issue",   [EMU_WHY_MFMA] = "mfma pipe", [EMU_WHY_VALU] = "valu",
     [EMU_WHY_SALU] = "salu",     [EMU_WHY_VMCNT] = "vmcnt",    [EMU_WHY_LGKM] = "lgkmcnt",
     [EMU_WHY_SMEM] = "smem",     [EMU_WHY_CONFLICT] = "lds conflict", [EMU_WHY_BARRIER] = "barrier",
-    [EMU_WHY_HAZARD] = "hazard", [EMU_WHY_QUEUE] = "memory queue", [EMU_WHY_FETCH] = "fetch", [EMU_WHY_BRANCH] = "branch",
+    [EMU_WHY_HAZARD] = "hazard", [EMU_WHY_QUEUE] = "memory queue", [EMU_WHY_FETCH] = "fetch",
+    [EMU_WHY_BRANCH] = "branch",
     [EMU_WHY_SLEEP] = "sleep"};
 
 static const uint8_t state_of[EMU_WHY_COUNT] = {
     [EMU_WHY_ISSUE] = EMU_S_ISSUE,   [EMU_WHY_MFMA] = EMU_S_MFMA,   [EMU_WHY_VALU] = EMU_S_VALU,
     [EMU_WHY_SALU] = EMU_S_ISSUE,    [EMU_WHY_VMCNT] = EMU_S_VMCNT, [EMU_WHY_LGKM] = EMU_S_LGKM,
     [EMU_WHY_SMEM] = EMU_S_LGKM,     [EMU_WHY_CONFLICT] = EMU_S_CONFLICT, [EMU_WHY_BARRIER] = EMU_S_BARRIER,
-    [EMU_WHY_HAZARD] = EMU_S_HAZARD, [EMU_WHY_QUEUE] = EMU_S_QUEUE, [EMU_WHY_FETCH] = EMU_S_FETCH, [EMU_WHY_BRANCH] = EMU_S_BRANCH,
+    [EMU_WHY_HAZARD] = EMU_S_HAZARD, [EMU_WHY_QUEUE] = EMU_S_QUEUE, [EMU_WHY_FETCH] = EMU_S_FETCH,
+    [EMU_WHY_BRANCH] = EMU_S_BRANCH,
     [EMU_WHY_SLEEP] = EMU_S_SLEEP};
 
 /* --- the clocks of one SIMD --- */

@@ -14,8 +14,8 @@ typedef enum emu_state {
   EMU_S_MFMA,  /* matrix pipe busy */
   EMU_S_VALU,  /* vector ALU busy, matrix pipe not */
   EMU_S_ISSUE, /* a wave issues something else: scalar, memory, waits, branches */
-  EMU_S_VMCNT, EMU_S_LGKM /* and scalar loads */, EMU_S_CONFLICT, EMU_S_BARRIER, EMU_S_HAZARD, EMU_S_QUEUE, EMU_S_FETCH, EMU_S_BRANCH,
-  EMU_S_SLEEP,
+  EMU_S_VMCNT, EMU_S_LGKM /* and scalar loads */, EMU_S_CONFLICT, EMU_S_BARRIER, EMU_S_HAZARD, EMU_S_QUEUE,
+  EMU_S_FETCH, EMU_S_BRANCH, EMU_S_SLEEP,
   EMU_S_IDLE,  /* no wave left, or none was there */
   EMU_S_COUNT
 } emu_state;
