@@ -23,7 +23,7 @@ const emu_arch emu_gfx942 = {
 
     .issue_clk = 4,                              /* isa: a wave issues at most every 4 clk; a wave64 VALU takes 4 */
     .long_clk = 4,                               /* clrx: the rule is GCN 1's; nothing is published for CDNA 3. Kept because the
-                                                    points it was judged on came nearer: gpuaidev 1K-4K from 0.75 to 0.81 of
+                                                    points it was judged on came nearer: gpuaidev 1K-4K from 0.77 to 0.84 of
                                                     the published time, pr2039 batch 1 from 0.81 to 0.96 */
     .trans_clk = 16,                             /* llvm: WriteTrans32, a quarter of the rate */
     .branch_clk = 16,                            /* assumed: a taken branch refills the instruction buffer */
