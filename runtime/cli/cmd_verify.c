@@ -172,7 +172,7 @@ static mlaf_status verify_many(job *j) {
   for (size_t i = 0; status == MLAF_OK && i < v.n; i++) {
     status = verify_one(j, &v.list[i]);
     if (status == MLAF_OK && i + 1 < v.n && atomic_load(j->c->cancel))
-      status = mlaf_fail(&j->c->err, MLAF_E_CANCELLED, "stopped on request after %zu of %zu variants", j->done,
+      status = mlaf_fail(&j->c->err, MLAF_E_CANCELLED, "after %zu of %zu variants", j->done,
                          j->total);
   }
   mlaf_cli_progress_end(j->c);

@@ -327,7 +327,7 @@ mlaf_status mlaf_compile(mlaf_compiler *c, mlaf_compile_job *jobs, size_t n, mla
     (here ? run_here : run_pool)(&b);
   }
   if (b.done < n) {
-    b.status = mlaf_fail(err, MLAF_E_CANCELLED, "stopped on request, %zu of %zu kernels not compiled", n - b.done, n);
+    b.status = mlaf_fail(err, MLAF_E_CANCELLED, "%zu of %zu kernels not compiled", n - b.done, n);
     abandon(&b, MLAF_E_CANCELLED, "cancelled");
   }
   free(b.tasks);

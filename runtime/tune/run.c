@@ -83,7 +83,7 @@ static mlaf_status all_rounds(tuner *t, mlaf_err *err) {
     if (mlaf_tuner_select(t, round)) status = one_round(t, err);
   if (mlaf_tuner_cancelled(t) && (status == MLAF_OK || status == MLAF_E_CANCELLED)) {
     snprintf(t->out->stopped, sizeof t->out->stopped, "cancelled");
-    return mlaf_fail(err, MLAF_E_CANCELLED, "stopped on request after %zu of %zu candidates; finished ones are kept",
+    return mlaf_fail(err, MLAF_E_CANCELLED, "after %zu of %zu candidates; finished ones are kept",
                      t->done, t->selected);
   }
   if (out_of_time(t) && (status == MLAF_OK || status == MLAF_E_CANCELLED)) {
