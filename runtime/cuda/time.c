@@ -1,12 +1,12 @@
-/* Timing by graph replays between two events: warm up, double the repeats until a sample fills its window, medians.
- * Graphs, because a decode kernel may take less time than the call that launches it. */
-#include <math.h>
+/* Timing by graph replays between two events; the protocol is device/measure.c's. Graphs,
+ * because a decode kernel may take less time than the call that launches it. */
 #include <stdio.h>
-#include <stdlib.h>
+#include <string.h>
 
 #include "cuda/cuda_device.h"
+#include "device/measure.h"
 
-enum { MAX_SAMPLES = 1000, MAX_REPEATS = 1 << 20, GRAPH_SEQUENCES = 64 };
+enum { GRAPH_SEQUENCES = 64 };
 
 typedef struct timer {
   mlaf_cuda *c;
@@ -56,7 +56,8 @@ static mlaf_status have_graph(timer *t, int sequences, mlaf_err *err) {
 }
 
 /* Nanoseconds of `repeats` sequences (a power of two) between two events of one stream. */
-static mlaf_status sample(timer *t, int repeats, double *ns, mlaf_err *err) {
+static mlaf_status sample(void *user, int repeats, double *ns, mlaf_err *err) {
+  timer *t = user;
   const mlaf_cuda_api *api = &t->c->api;
   const int sequences = repeats < GRAPH_SEQUENCES ? repeats : GRAPH_SEQUENCES;
   float ms = 0;
@@ -71,68 +72,6 @@ static mlaf_status sample(timer *t, int repeats, double *ns, mlaf_err *err) {
     st = mlaf_fail(err, MLAF_E_DEVICE, "cuEventElapsedTime: %g ms, time ran backwards", (double)ms);
   if (!st) *ns = (double)ms * 1e6;
   return st;
-}
-
-static int compare(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
-/* Linear interpolation in a sorted list. */
-static double quantile(const double *sorted, int n, double q) {
-  double at = q * (n - 1);
-  int i = (int)at;
-  return i + 1 < n ? sorted[i] + (at - i) * (sorted[i + 1] - sorted[i]) : sorted[n - 1];
-}
-
-static void summarise(double *ns, int n, mlaf_timing *out) {
-  qsort(ns, (size_t)n, sizeof *ns, compare);
-  out->ns = quantile(ns, n, 0.5);
-  out->p10_ns = quantile(ns, n, 0.1);
-  out->p90_ns = quantile(ns, n, 0.9);
-  for (int i = 0; i < n; i++) ns[i] = fabs(ns[i] - out->ns);
-  qsort(ns, (size_t)n, sizeof *ns, compare);
-  out->mad_ns = quantile(ns, n, 0.5);
-  out->samples = n;
-}
-
-/* Repeats per sample: doubled until a sample is as long as the window, so that the events' resolution (half a
- * microsecond) and the first launch's latency do not matter. A candidate that is hopeless already here is given up. */
-static mlaf_status calibrate(timer *t, const mlaf_time_opts *o, double deadline, int *repeats, double *ns,
-                             mlaf_err *err) {
-  mlaf_status st = MLAF_OK;
-  for (*repeats = 1;; *repeats *= 2) {
-    st = sample(t, *repeats, ns, err);
-    if (st || *ns >= o->min_window_ns || *repeats >= MAX_REPEATS || mlaf_now() > deadline) break;
-    if (o->give_up_ns > 0 && *repeats >= 4 && *ns / *repeats > o->give_up_ns) break;
-  }
-  *ns /= *repeats;
-  return st;
-}
-
-static mlaf_status measure(timer *t, const mlaf_time_opts *o, double *ns, mlaf_timing *out, mlaf_err *err) {
-  /* At the deadline a timing with enough samples ends; at three times it any does. */
-  const double begin = mlaf_now(), limit = o->limit_s > 0 ? o->limit_s : 10, deadline = begin + limit;
-  const int most = o->max_samples < 1 ? 1 : o->max_samples < MAX_SAMPLES ? o->max_samples : MAX_SAMPLES;
-  int repeats = 1, n = 0;
-  double first = 0;
-  mlaf_status st = enqueue(t, o->warmup, err);
-  if (!st) st = calibrate(t, o, deadline, &repeats, &first, err);
-  bool hopeless = !st && o->give_up_ns > 0 && first > o->give_up_ns;
-  if (hopeless) ns[n++] = first;
-  while (!st && !hopeless && n < most) {
-    double sum;
-    st = sample(t, repeats, &sum, err);
-    if (!st) ns[n++] = sum / repeats;
-    if (mlaf_now() > (n >= o->min_samples ? deadline : begin + 3 * limit)) break;
-  }
-  if (st) return st;
-  summarise(ns, n, out);
-  snprintf(out->detail, sizeof out->detail, "%d samples of %d sequences, graph of %d%s", n, repeats, t->in_graph,
-           hopeless             ? ", given up early"
-           : n < o->min_samples ? ", time limit"
-                                : "");
-  return MLAF_OK;
 }
 
 static mlaf_status prepare(timer *t, mlaf_err *err) {
@@ -157,16 +96,16 @@ mlaf_status mlaf_cuda_time(mlaf_device *dev, const mlaf_launch *launches, size_t
   timer t = {.c = mlaf_cuda_of(dev), .launches = launches, .n = n};
   mlaf_timing timing = {.source = MLAF_TIME_MEASURED, .clock_mhz = t.c->base.info.clock_mhz};
   bool pushed;
-  double *ns = malloc(MAX_SAMPLES * sizeof *ns);
-  if (!ns) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for samples");
   mlaf_status st = mlaf_cuda_enter(t.c, &pushed, err);
   if (!st) {
     st = prepare(&t, err);
-    if (!st) st = measure(&t, opts, ns, &timing, err);
+    if (!st) st = enqueue(&t, opts->warmup, err);
+    if (!st) st = mlaf_measure(sample, &t, opts, &timing, err);
+    const size_t said = strlen(timing.detail);
+    snprintf(timing.detail + said, sizeof timing.detail - said, ", graph of %d", t.in_graph);
     finish(&t);
     mlaf_cuda_leave(t.c, pushed);
   }
-  free(ns);
   if (!st) *out = timing;
   return st;
 }
