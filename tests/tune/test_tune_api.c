@@ -67,6 +67,7 @@ static void tune_stop_and_export(void **state) {
   o.max_candidates = 3;
   mlaf_status status = mlaf_tune(ctx, &p, &o, &r);
   if (status == MLAF_E_NO_COMPILER) {
+    if (getenv("MLAF_REQUIRE_ROCM")) fail_msg("MLAF_REQUIRE_ROCM is set and there is no compiler");
     print_message("skipped: no hiprtc here; run tools/setup.sh\n");
     mlaf_ctx_destroy(ctx);
     skip();
