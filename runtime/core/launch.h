@@ -1,6 +1,10 @@
 /* The kernel argument blocks: the contract between every template and the runtime that launches it.
  * Templates declare the same structs in templates/lib/args.h; tests/core/test_launch.c compares the two. Passed by value, so
- * the bytes below are the kernarg segment. All device pointers. */
+ * the bytes below are the kernarg segment. All device pointers.
+ *
+ * What a kernel K wants of its launch beyond threads and rows it says itself, in its code object: a constant K_launch of type
+ * mlaf_kernel_launch (below). So a plan from the database, a bundle and a fresh compile launch it alike. No such constant
+ * means: no dynamic shared memory, no cluster, no tensor maps, schedule "splits". */
 #ifndef MLAF_LAUNCH_H
 #define MLAF_LAUNCH_H
 
@@ -38,7 +42,18 @@ typedef struct mlaf_decode_args {
   int32_t batch;                    /* B = gridDim.z before any remap */
 } mlaf_decode_args;
 
-/* Combine kernel, grid (ceil(T*H / rows_per_wg), 1, 1): merges the splits of a row through their LSE.
+/* Schedule "balanced" (mlaf_kernel_launch.schedule of the decode kernel): grid (row groups, parts, 1), row groups =
+ * ceil(q_len*H / rows_per_wg), args.splits = parts. The blocks with blockIdx.y = p walk part p of all tokens of the batch, laid end to end
+ * in tiles, request after request: tiles [p*n/parts, (p+1)*n/parts) of n. A request that lies whole in one part goes straight to
+ * o and lse. Only a part's first and last request may be shared with other parts: those go to the part's slots.
+ *   part_o   [parts][2][group_rows][R] fp32   slot 0: the part's first request (also when it is its only one), 1: its last
+ *   part_lse [parts][2][group_rows] fp32      base 2; group_rows = row groups * rows_per_wg, row r of the request at r
+ *   part_info [parts][4] int32                what the kernels tell each other; free for their use
+ * each from the next 256-byte boundary, part_info found behind part_lse by the kernels. The combine kernel of a balanced decode
+ * (its own K_launch says schedule 1 too) takes mlaf_decode_args, grid (ceil(T*H / rows_per_wg), 1, 1), and leaves rows alone
+ * that a part has finished. parts == 1: no combine, no workspace. */
+
+/* Combine kernel, schedule "splits", grid (ceil(T*H / rows_per_wg), 1, 1): merges the splits of a row through their LSE.
  * part_o of a split whose part_lse is -inf is never read into the result (it may hold anything). */
 typedef struct mlaf_combine_args {
   const float *part_o;
@@ -49,5 +64,40 @@ typedef struct mlaf_combine_args {
   int32_t splits;
   int32_t reserved;
 } mlaf_combine_args;
+
+/* --- what a kernel says of its launch --- */
+
+#define MLAF_LAUNCH_SUFFIX "_launch"
+#define MLAF_LAUNCH_MAGIC 0x314b4c4du /* "MLK1" */
+enum { MLAF_MAPS_MAX = 8, MLAF_MAP_BYTES = 128 };
+typedef enum mlaf_schedule { MLAF_SCHEDULE_SPLITS, MLAF_SCHEDULE_BALANCED } mlaf_schedule;
+/* Kernel flags. OVERLAPS: it executes griddepcontrol.wait, in every thread that touches global memory, before the first such
+ * access, so that it may be launched while the launch before it still runs. */
+enum { MLAF_KERNEL_OVERLAPS = 1 };
+
+/* A tensor map (TMA) the runtime encodes for every launch: two dimensions of 16-bit elements, the inner one dense.
+ *   CKV  num_pages*page_size rows of R columns, ckv_row_stride apart      Q  T*H rows of R+P columns
+ *   KPE  num_pages*page_size rows of P columns, kpe_row_stride apart      O  T*H rows of R columns
+ * A coordinate outside reads zeros and writes nothing. A tensor without a byte (KPE at rope 0, a cache of 0 pages) leaves the
+ * map zero: a kernel does not use it then. */
+typedef enum mlaf_map_of { MLAF_MAP_CKV = 1, MLAF_MAP_KPE, MLAF_MAP_Q, MLAF_MAP_O } mlaf_map_of;
+typedef struct mlaf_map_want {
+  uint32_t of;         /* mlaf_map_of */
+  uint32_t cols, rows; /* the box one copy moves: cols*2 bytes at most the swizzle's, rows 1..256 */
+  uint32_t swizzle;    /* bytes: 0 (none), 32, 64, 128 */
+} mlaf_map_want;
+
+/* The constant K_launch. With maps, the parameter block is mlaf_decode_args followed by n_maps maps of 128 bytes, 64-byte aligned:
+ * one struct parameter (templates/lib/launch.h declares it), __grid_constant__. */
+typedef struct mlaf_kernel_launch {
+  uint32_t magic, size;    /* MLAF_LAUNCH_MAGIC, sizeof(mlaf_kernel_launch) */
+  uint32_t dynamic_shared; /* bytes */
+  uint32_t cluster[3];     /* blocks; 0 or 1: none. Each grid dimension is rounded up to a multiple of it: a block beyond the
+                              row groups, splits or batch of the arguments has no work */
+  uint32_t flags, schedule;
+  uint32_t reserved[3];    /* 0 */
+  uint32_t n_maps;
+  mlaf_map_want maps[MLAF_MAPS_MAX];
+} mlaf_kernel_launch;
 
 #endif
