@@ -124,12 +124,11 @@ static mlaf_status from_model(cli *c, mlaf_problem *p) {
 }
 
 /* Only what was given: the rest keeps the value of the string, the model or the defaults. */
-static mlaf_status from_options(cli *c, mlaf_problem *p) {
+mlaf_status mlaf_cli_shape(cli *c, mlaf_problem *p) {
   const struct {
     cli_opt option;
     int32_t *field;
-  } fields[] = {{O_HEADS, &p->heads}, {O_RANK, &p->rank}, {O_ROPE, &p->rope},          {O_Q_LEN, &p->q_len},
-                {O_BATCH, &p->batch}, {O_CTX, &p->ctx},   {O_PAGE_SIZE, &p->page_size}};
+  } fields[] = {{O_HEADS, &p->heads}, {O_RANK, &p->rank}, {O_ROPE, &p->rope}, {O_Q_LEN, &p->q_len}, {O_PAGE_SIZE, &p->page_size}};
   for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
     *fields[i].field = (int32_t)mlaf_cli_int(c, fields[i].option, *fields[i].field);
   if (mlaf_cli_has(c, O_CAUSAL)) p->causal = 1;
@@ -141,21 +140,27 @@ static mlaf_status from_options(cli *c, mlaf_problem *p) {
   return MLAF_OK;
 }
 
-mlaf_status mlaf_cli_problem(cli *c, mlaf_problem *out) {
-  char why[512] = "";
-  mlaf_problem p = MLAF_PROBLEM_INIT;
-  const char *text = c->n_arguments ? c->arguments[c->n_arguments - 1] : NULL;
+mlaf_status mlaf_cli_named(cli *c, const char *text) {
   if (!text && !mlaf_cli_has(c, O_MODEL) && !mlaf_cli_has(c, O_HEADS))
     return mlaf_fail(&c->err, MLAF_E_PROBLEM,
                      "which problem? Give --heads N, --model NAME, or a problem string "
                      "('mla_decode:h16,r512,p64,q1,bf16,page64,b4,s1024')");
   if (mlaf_cli_has(c, O_TP) && !mlaf_cli_has(c, O_MODEL))
-    return mlaf_fail(&c->err, MLAF_E_PROBLEM,
-                     "--tp divides the heads of a --model; with --heads give those of this rank");
+    return mlaf_fail(&c->err, MLAF_E_PROBLEM, "--tp divides the heads of a --model; with --heads give those of this rank");
+  return MLAF_OK;
+}
+
+mlaf_status mlaf_cli_problem(cli *c, mlaf_problem *out) {
+  char why[512] = "";
+  mlaf_problem p = MLAF_PROBLEM_INIT;
+  const char *text = c->n_arguments ? c->arguments[c->n_arguments - 1] : NULL;
+  if (mlaf_cli_named(c, text) != MLAF_OK) return c->err.status;
   if (text && mlaf_problem_parse(text, &p, why, sizeof why) != MLAF_OK)
     return mlaf_fail(&c->err, MLAF_E_PROBLEM, "'%s': %s", text, why);
   mlaf_status status = mlaf_cli_has(c, O_MODEL) ? from_model(c, &p) : MLAF_OK;
-  if (status == MLAF_OK) status = from_options(c, &p);
+  if (status == MLAF_OK) status = mlaf_cli_shape(c, &p);
+  p.batch = (int32_t)mlaf_cli_int(c, O_BATCH, p.batch);
+  p.ctx = (int32_t)mlaf_cli_int(c, O_CTX, p.ctx);
   if (status == MLAF_OK && mlaf_problem_check(&p, why, sizeof why) != MLAF_OK)
     status = mlaf_fail(&c->err, MLAF_E_PROBLEM, "%s", why);
   if (status == MLAF_OK) *out = p;

@@ -26,11 +26,14 @@ typedef enum cli_opt {
 
 typedef struct cli cli;
 
+/* What a command's positional argument and shape options name. */
+enum { CLI_NO_PROBLEM, CLI_ONE_PROBLEM, CLI_PROBLEM_GRID /* --model, --tp, --batch and --ctx may be lists and ranges */ };
+
 typedef struct cli_command {
   const char *name, *arguments, *summary;
   const char *details; /* further help, NULL if none */
   const cli_opt *options; /* ended by O_COUNT */
-  bool takes_problem;
+  int takes_problem;
   int max_arguments; /* positional ones, the problem among them */
   int (*run)(cli *c);
 } cli_command;
@@ -70,6 +73,10 @@ int mlaf_cli_fail(cli *c);
 int mlaf_cli_usage(cli *c, const char *fmt, ...) MLAF_PRINTF(2, 3);
 /* The problem of the shape options, the model or the positional string, checked. */
 mlaf_status mlaf_cli_problem(cli *c, mlaf_problem *out);
+/* E_PROBLEM when neither `text` nor options say which heads, or --tp stands without --model. */
+mlaf_status mlaf_cli_named(cli *c, const char *text);
+/* Shape options over *p, those of a grid (batch, ctx, tp, model) left out. */
+mlaf_status mlaf_cli_shape(cli *c, mlaf_problem *p);
 /* Open c->ctx from the common options and take its lock, which the command keeps. need_db: no database, no command;
  * else one that cannot be used is a warning. */
 mlaf_status mlaf_cli_open(cli *c, bool need_db);
@@ -80,6 +87,30 @@ const char *mlaf_cli_target(const cli *c);
 /* One line, which the next one replaces: at most once a second on a terminal, once in ten seconds in a log file. */
 void mlaf_cli_progress(cli *c, const char *fmt, ...) MLAF_PRINTF(2, 3);
 void mlaf_cli_progress_end(cli *c);
+
+/* --- grid.c --- */
+/* Ascending and distinct; values are malloc'ed. */
+typedef struct cli_axis {
+  int32_t *values;
+  size_t n;
+} cli_axis;
+/* "1,8,64:256": numbers and doubling ranges. `name` is the option's, for the error. */
+mlaf_status mlaf_cli_axis(const char *name, const char *text, long long low, long long high, cli_axis *out, mlaf_err *err);
+enum { CLI_MODELS_MAX = 64 };
+typedef struct cli_models {
+  const mlaf_model *list[CLI_MODELS_MAX];
+  size_t n;
+} cli_models;
+/* --model: names separated by commas, or @FILE. */
+mlaf_status mlaf_cli_models(cli *c, cli_models *out);
+/* Every problem of the command line's grid, once, small ones first. A model that a --tp does not divide is left out with a
+ * warning, unless it is the only pair. */
+typedef struct cli_problems {
+  mlaf_problem *list;
+  size_t n;
+} cli_problems;
+mlaf_status mlaf_cli_problems(cli *c, cli_problems *out);
+void mlaf_cli_problems_free(cli_problems *g);
 
 /* --- output.c --- */
 typedef struct cli_table cli_table;

@@ -8,7 +8,7 @@
 
 #include "cli/cli.h"
 
-typedef enum kind { FLAG, TEXT, WHOLE, REAL } kind;
+typedef enum kind { FLAG, TEXT, WHOLE, REAL, AXIS /* a whole number; of a command that takes a grid: a list */ } kind;
 
 typedef struct option_row {
   const char *name, *value; /* value: what the help calls it, NULL for a flag */
@@ -22,13 +22,13 @@ static const option_row table[O_COUNT] = {
     [O_RANK] = {"rank", "N", WHOLE, INT_MIN, INT_MAX, "kv_lora_rank, a multiple of 32 up to 512 (512)"},
     [O_ROPE] = {"rope", "N", WHOLE, INT_MIN, INT_MAX, "rope dim: 0, 32 or 64 (64)"},
     [O_Q_LEN] = {"q-len", "N", WHOLE, INT_MIN, INT_MAX, "query tokens of a request, 1..8 (1)"},
-    [O_BATCH] = {"batch", "N", WHOLE, INT_MIN, INT_MAX, "requests (1)"},
-    [O_CTX] = {"ctx", "N", WHOLE, INT_MIN, INT_MAX, "cached tokens of a request (1024)"},
+    [O_BATCH] = {"batch", "N", AXIS, INT_MIN, INT_MAX, "requests (1)"},
+    [O_CTX] = {"ctx", "N", AXIS, INT_MIN, INT_MAX, "cached tokens of a request (1024)"},
     [O_PAGE_SIZE] = {"page-size", "N", WHOLE, INT_MIN, INT_MAX, "tokens of a page (64)"},
     [O_CAUSAL] = {"causal", NULL, FLAG, 0, 0, "query tokens of a request see the cache up to themselves"},
     [O_DTYPE] = {"dtype", "T", TEXT, 0, 0, "bf16 or f16 (bf16)"},
     [O_MODEL] = {"model", "NAME", TEXT, 0, 0, "heads, rank and rope of a shipped model (tuning/models.tsv)"},
-    [O_TP] = {"tp", "N", WHOLE, 1, 1024, "tensor-parallel ranks the model's heads are divided by (1)"},
+    [O_TP] = {"tp", "N", AXIS, 1, 1024, "tensor-parallel ranks the model's heads are divided by (1)"},
     [O_DEVICE] = {"device", "D", TEXT, 0, 0, "auto, hip, hip:1, emu:gfx942 (auto)"},
     [O_TARGET] = {"target", "T", TEXT, 0, 0, "architecture to generate for; needs no device (gfx942)"},
     [O_DB] = {"db", "FILE", TEXT, 0, 0, "tuning database ($MLAF_DB, else ~/.local/share/mlaforge/tuning.db)"},
@@ -92,6 +92,10 @@ void mlaf_cli_help(FILE *to, const cli_command *command) {
       fprintf(to,
               "\nThe problem is given as a string, e.g. 'mla_decode:h16,r512,p64,q1,bf16,page64,b4,s1024', or by shape "
               "options,\nor as --model NAME --tp N; shape options override the others.\n");
+    if (command->takes_problem == CLI_PROBLEM_GRID)
+      fprintf(to,
+              "\nA grid of problems: --model A,B (or @FILE), --tp, --batch and --ctx take lists, in which A:B doubles from A up "
+              "to B:\n--tp 1,8 --batch 1,8,64:256 --ctx 1024:131072.\n");
     if (command->details) fprintf(to, "\n%s\n", command->details);
     fprintf(to, "\noptions:\n");
     option_help(to, command);
@@ -112,10 +116,17 @@ static int check_value(cli *c, cli_opt o) {
   const char *text = c->given[o];
   char *end;
   errno = 0;
-  double value = row->kind == WHOLE ? (double)strtoll(text, &end, 10) : row->kind == REAL ? strtod(text, &end) : 0;
-  if (row->kind != WHOLE && row->kind != REAL) return CLI_OK;
+  if (row->kind == AXIS && c->command->takes_problem == CLI_PROBLEM_GRID) { /* its range is checked with the problem's */
+    cli_axis axis;
+    if (mlaf_cli_axis(row->name, text, 0, INT_MAX, &axis, &c->err) != MLAF_OK) return mlaf_cli_fail(c);
+    free(axis.values);
+    return CLI_OK;
+  }
+  bool is_whole = row->kind == WHOLE || row->kind == AXIS;
+  double value = is_whole ? (double)strtoll(text, &end, 10) : row->kind == REAL ? strtod(text, &end) : 0;
+  if (!is_whole && row->kind != REAL) return CLI_OK;
   if (!*text || *end || errno || !isfinite(value))
-    return mlaf_cli_usage(c, "--%s wants a %snumber, not '%s'", row->name, row->kind == WHOLE ? "whole " : "", text);
+    return mlaf_cli_usage(c, "--%s wants a %snumber, not '%s'", row->name, is_whole ? "whole " : "", text);
   if (value < row->low || value > row->high)
     return mlaf_cli_usage(c, "--%s is %s; accepted are %.10g to %.10g", row->name, text, row->low, row->high);
   return CLI_OK;
