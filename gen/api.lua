@@ -14,13 +14,15 @@ end
 
 function api.template_hash(template, target) return loader.template_hash(template, target) end
 function api.options(target) return loader.require("arch/" .. target).options end
+-- ".hip" or ".cu": what a file with this kernel's source is called.
+function api.suffix(template) return loader.suffix(template) end
 function api.targets() return loader.targets() end
 
--- Nanoseconds that moving `bytes` from HBM and computing `flops` with dense MFMA take at least, by the arch table.
+-- Nanoseconds that moving `bytes` from HBM and computing `flops` with dense 16-bit matrix instructions take at
+-- least, by the arch table.
 function api.roofline(target, bytes, flops)
-  local arch = loader.require("arch/" .. target)
-  local flops_per_clk = 2 * 16 * 16 * 16 / (4 * arch.isa.mfma.m16n16k16.passes) * arch.isa.simds * arch.device.cus
-  return bytes / arch.model.hbm_bytes_per_us * 1000, flops / (flops_per_clk * arch.model.clock_mhz) * 1000
+  local m = loader.require("arch/" .. target).model
+  return bytes / m.hbm_bytes_per_us * 1000, flops / m.flops_per_us * 1000
 end
 
 return api

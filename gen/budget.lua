@@ -49,7 +49,7 @@ function budget.resident(cost, arch)
     if regs <= row[1] then per_simd = row[2] break end
   end
   local by_regs = math.max(1, per_simd * isa.simds // waves)
-  local by_lds = cost.lds_bytes > 0 and isa.lds_bytes // cost.lds_bytes or by_regs
+  local by_lds = cost.lds_bytes > 0 and isa.lds_cu_bytes // (cost.lds_bytes + isa.lds_reserved) or by_regs
   return math.max(1, math.min(by_regs, by_lds))
 end
 

@@ -18,7 +18,7 @@ end
 local function preamble(template, target, values, symbol, template_hash)
   local command = { "lua5.4 gen/cli.lua render " .. template .. " target=" .. target }
   local lines = {
-    "// Generated from templates/" .. template .. ".hip.in by mlaforge. Do not edit: change the template.",
+    "// Generated from templates/" .. loader.kernel_file(template) .. " by mlaforge. Do not edit: change the template.",
     "// template_hash: " .. template_hash,
     "// target: " .. target,
     "// symbol: " .. symbol,
@@ -36,7 +36,7 @@ local function run(template, target, values, symbol, opts)
   local arch = loader.require("arch/" .. target) -- by value: see loader.template_hash
   local names = { arch = arch.isa, symbol = symbol, target = target, template = template }
   opts.allowed = loader.closure(template).has
-  return engine.render(loader, template .. ".hip.in", values, names, opts)
+  return engine.render(loader, loader.kernel_file(template), values, names, opts)
 end
 
 -- What the template declares for these parameters; an error if its contract refuses them. Emits nothing: cheap enough to

@@ -80,8 +80,25 @@ globals.require = loader.require
 
 local texts = {}
 
+-- Kernel templates end in one of these, which says what compiles them: HIP or CUDA.
+loader.suffixes = { ".hip", ".cu" }
+
+-- The suffix of a kernel's source, nil when there is no such kernel.
+function loader.suffix(name)
+  for _, suffix in ipairs(loader.suffixes) do
+    if host.read("templates/" .. name .. suffix .. ".in") then return suffix end
+  end
+end
+
+-- File name of a kernel's template, relative to templates/.
+function loader.kernel_file(name)
+  local suffix = loader.suffix(name)
+  if not suffix then error("no template file templates/" .. name .. ".hip.in or .cu.in", 0) end
+  return name .. suffix .. ".in"
+end
+
 -- A build may leave a kernel out (another architecture's, one in the making): its family then has no variants.
-function loader.has_kernel(name) return host.read("templates/" .. name .. ".hip.in") ~= nil end
+function loader.has_kernel(name) return loader.suffix(name) ~= nil end
 
 -- Text of a template or partial, path relative to templates/.
 function loader.template(path)
@@ -145,7 +162,7 @@ local closures = {}
 -- Sorted paths of everything that decides what template `name` emits.
 function loader.closure(name)
   if closures[name] then return closures[name] end
-  local seen, todo = {}, { "templates/" .. name .. ".hip.in" }
+  local seen, todo = {}, { "templates/" .. loader.kernel_file(name) }
   for _, path in ipairs(loader.core) do todo[#todo + 1] = path end
   while #todo > 0 do
     local path = table.remove(todo)
@@ -201,8 +218,10 @@ end
 function loader.kernels()
   local out = {}
   for _, path in ipairs(host.list("templates/")) do
-    local name = path:match("^templates/([%w_]+)%.hip%.in$")
-    if name then out[#out + 1] = name end
+    for _, suffix in ipairs(loader.suffixes) do
+      local name = path:match("^templates/([%w_]+)%" .. suffix .. "%.in$")
+      if name then out[#out + 1] = name end
+    end
   end
   return out
 end

@@ -13,7 +13,6 @@
 local budget = require("budget")
 local model = {}
 
-local STALL_CLK = 260  -- per tile: QK chain tail, max over lanes, exp, with one wave per SIMD and nothing to hide it
 local PARTIAL_BYTES = 4
 local CACHE_POLICY = 1.01
 local OVERLAP_LOSS = 0.1 -- share of the smaller of compute and memory that does not hide behind the larger
@@ -25,18 +24,19 @@ local function ceil_div(a, b) return -(-a // b) end
 local function round_clocks(cost, arch)
   local m, waves = arch.model, cost.threads // arch.isa.wave
   local per_simd = ceil_div(waves, arch.isa.simds)
-  local mfma = per_simd * cost.wave.mfma * 16
-  local issue = per_simd * 4 * (cost.wave.mfma + cost.wave.issue)
+  local mfma = per_simd * cost.wave.mfma * (cost.mfma_clk or m.mfma_clk)
+  local issue = per_simd * m.issue_clk * (cost.wave.mfma + cost.wave.issue)
   local lds = (waves * cost.wave.lds_read + cost.wg.lds_write) / m.lds_bytes_per_clk
   local most = math.max(mfma, issue, lds)
   local least = math.min(mfma, issue, lds)
   local busy = most + SECOND_LOSS * (mfma + issue + lds - most - least)
-  return busy, (cost.stall_clk or STALL_CLK) / per_simd + cost.wg.barriers * m.barrier_clk, mfma
+  return busy, (cost.stall_clk or m.stall_clk) / per_simd + cost.wg.barriers * m.barrier_clk, mfma
 end
 
--- Bytes of fp32 partials all splits write and the combine kernel reads back.
-local function partial_bytes(p, splits)
-  return splits > 1 and splits * p.batch * p.q_len * p.heads * (p.rank + 1) * PARTIAL_BYTES or 0
+-- Bytes of fp32 partials all splits write and the combine kernel reads back. Of a balanced schedule's parts, two requests each.
+local function partial_bytes(p, cost, splits)
+  local rows = splits * p.q_len * p.heads * (cost.schedule == "balanced" and 2 or p.batch)
+  return splits > 1 and rows * (p.rank + 1) * PARTIAL_BYTES or 0
 end
 
 -- Time of the cache's bytes, and of what comes before and behind the loop.
@@ -51,7 +51,7 @@ local function memory_ns(p, cost, arch, groups_x, splits, wgs)
   local near = math.min(m.llc_bytes_per_us, draw, l1)
   local kv = p.batch * p.ctx * (p.rank + p.rope) * 2
   local rows = p.batch * p.q_len * p.heads
-  local q, o = rows * (p.rank + p.rope) * 2, splits > 1 and partial_bytes(p, splits) or rows * p.rank * 2
+  local q, o = rows * (p.rank + p.rope) * 2, splits > 1 and partial_bytes(p, cost, splits) or rows * p.rank * 2
   -- A cache that fits the last-level cache may still be there from the last step: streaming loads would give that away.
   -- One that does not fit only displaces what could stay. A tie-breaker, not a measured factor.
   if cost.streaming ~= nil and cost.streaming == (kv <= m.llc_bytes) then kv = kv * CACHE_POLICY end
@@ -60,10 +60,12 @@ local function memory_ns(p, cost, arch, groups_x, splits, wgs)
 end
 
 local function decode_ns(p, cost, arch, splits)
+  if cost.ns then return cost.ns(splits) end
   local m = arch.model
   local groups_x = ceil_div(p.q_len * p.heads, cost.rows_per_wg)
-  local wgs = groups_x * splits * p.batch
-  local rounds = ceil_div(ceil_div(p.ctx, cost.step), splits)
+  local balanced = cost.schedule == "balanced"
+  local wgs = groups_x * splits * (balanced and 1 or p.batch)
+  local rounds = ceil_div(ceil_div(p.ctx, cost.step) * (balanced and p.batch or 1), splits)
   local busy, stall, mfma = round_clocks(cost, arch)
   local resident = budget.resident(cost, arch)
   local full, rest = wgs // (arch.device.cus * resident), wgs % (arch.device.cus * resident)
@@ -85,22 +87,22 @@ local function decode_ns(p, cost, arch, splits)
 end
 
 -- Time of the combine kernel alone: rounds of workgroups, each a few latencies long, or the bytes.
-function model.combine_ns(p, cost, arch, splits)
+function model.combine_ns(p, decode, cost, arch, splits)
   if splits == 1 then return 0 end
   local m = arch.model
   local wgs = ceil_div(p.batch * p.q_len * p.heads, cost.rows_per_wg)
   local slots = arch.device.cus * budget.resident(cost, arch)
   local trips = 2 + ceil_div(splits, cost.team * cost.depth) + (cost.team > 1 and 0.25 or 0)
   local latency = ceil_div(wgs, slots) * trips * m.hbm_latency_ns
-  local bytes = partial_bytes(p, splits)
+  local bytes = partial_bytes(p, decode, splits)
   local rate = bytes > m.llc_bytes and m.hbm_bytes_per_us or m.llc_bytes_per_us
-  return m.launch_ns / 2 + math.max(latency, 1000 * bytes / rate) + 10 * cost.threads // 64
+  return m.combine_launch_ns + math.max(latency, 1000 * bytes / rate) + 10 * (cost.threads // arch.isa.wave)
 end
 
 -- Whole estimate. `combine` is nil when splits is 1.
 function model.estimate(p, arch, decode, splits, combine)
   local ns = arch.model.launch_ns + decode_ns(p, decode, arch, splits)
-  if splits > 1 then ns = ns + model.combine_ns(p, combine, arch, splits) end
+  if splits > 1 then ns = ns + model.combine_ns(p, decode, combine, arch, splits) end
   return ns
 end
 

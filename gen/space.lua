@@ -13,6 +13,7 @@ local emit = require("emit")
 local space = {}
 
 local MAX_SPLITS = 256
+local MAX_PARTS = 4096 -- of the balanced schedule
 local WASTE = 4 -- a workgroup may have this many times the rows there are, rounded up to one MFMA block
 
 local function ceil_div(a, b) return -(-a // b) end
@@ -87,7 +88,7 @@ local function kernel(p, name, point, arch)
     rows_per_wg = 0, lds_bytes = 0, vgpr_budget = 0 }
   local why = reject_by_rule(p, family, point, arch)
   if why then return k, why end
-  local cost = family.cost(p, point)
+  local cost = family.cost(p, point, arch)
   why = reject_by_cost(p, cost, arch)
   if cost.refused then return k, why end
   k.cost, k.threads, k.rows_per_wg, k.lds_bytes = cost, cost.threads, cost.rows_per_wg, cost.lds_bytes
@@ -106,9 +107,16 @@ local function available(name, arch)
   return families[name].arch[arch.isa.family] and loader.has_kernel(families[name].template)
 end
 
--- The stated reason why a split count makes no sense for this context, or nil.
+-- The family of the combine kernels that merge what a decode kernel leaves.
+local function combine_family(name, cost) return cost.combine or families[name].combine or "combine" end
+
+-- The stated reason why a split count (balanced: a part count) makes no sense for this context, or nil.
 local function reject_splits(p, cost, splits)
   local rounds = ceil_div(p.ctx, cost.step)
+  if cost.schedule == "balanced" then
+    local tiles = p.batch * rounds
+    return splits > tiles and ("%d parts > %d tiles of %d tokens"):format(splits, tiles, cost.step) or nil
+  end
   if splits > rounds then
     return ("%d splits > %d rounds of %d tokens"):format(splits, rounds, cost.step)
   end
@@ -118,8 +126,20 @@ local function reject_splits(p, cost, splits)
   end
 end
 
+-- Part counts to try: those that fill the CUs once, twice or four times, with all row groups together.
+local function part_counts(p, cost, arch)
+  local groups, tiles = ceil_div(p.heads * p.q_len, cost.rows_per_wg), p.batch * ceil_div(p.ctx, cost.step)
+  local set, out = {}, {}
+  for _, fill in ipairs({ 1, 2, 4 }) do
+    set[math.max(1, math.min(MAX_PARTS, tiles, fill * arch.device.cus // groups))] = true
+  end
+  for n in sorted(set) do out[#out + 1] = n end
+  return out
+end
+
 -- Split counts to try: powers of two, and those that fill the CUs once, twice or four times.
 local function split_counts(p, cost, arch)
+  if cost.schedule == "balanced" then return part_counts(p, cost, arch) end
   local set, base = { [1] = true }, ceil_div(p.heads * p.q_len, cost.rows_per_wg) * p.batch -- base: workgroups of a split
   local most = math.max(1, math.min(MAX_SPLITS, ceil_div(p.ctx, cost.step)))
   local enough = math.max(1, 4 * arch.device.cus // base)
@@ -152,21 +172,25 @@ function space.parse_name(name)
   return family, params.parse(point), splits, rest ~= "" and params.parse(rest:sub(2)) or nil
 end
 
--- The combine kernels of a problem that fit: list of { kernel, text }.
-function space.combine_kernels(p, target)
+-- The combine kernels of a family that fit a problem, of all combine families when none is named: list of
+-- { kernel, text, family }.
+function space.combine_kernels(p, target, family)
   local arch, list = loader.require("arch/" .. target), {}
-  for _, point in ipairs(available("combine", arch) and family_points("combine") or {}) do
-    local k, why = kernel(p, "combine", point.values, arch)
-    if not why then list[#list + 1] = { kernel = k, text = point.text } end
+  for _, name in ipairs(family and { family } or families.combines) do
+    for _, point in ipairs(available(name, arch) and family_points(name) or {}) do
+      local k, why = kernel(p, name, point.values, arch)
+      if not why then list[#list + 1] = { kernel = k, text = point.text, family = name } end
+    end
   end
   return list
 end
 
--- Best combine kernel for a problem and split count by the model; all of them, best first.
-local function combines(p, splits, target, arch)
+-- Best combine kernel of a family for a problem and split count by the model; all of them, best first.
+local function combines(p, decode, splits, target, arch, family)
   local list = {}
-  for i, c in ipairs(space.combine_kernels(p, target)) do
-    list[i] = { kernel = finish(c.kernel, target), text = c.text, ns = model.combine_ns(p, c.kernel.cost, arch, splits) }
+  for i, c in ipairs(space.combine_kernels(p, target, family)) do
+    list[i] = { kernel = finish(c.kernel, target), text = c.text,
+      ns = model.combine_ns(p, decode, c.kernel.cost, arch, splits) }
   end
   table.sort(list, function(a, b)
     if a.ns ~= b.ns then return a.ns < b.ns end
@@ -209,7 +233,7 @@ end
 function space.variants(p, target)
   local arch = loader.require("arch/" .. target)
   local list, combine_of = {}, {}
-  local best = {} -- split count -> best candidate, to try the other combine kernels with
+  local best = {} -- split count and combine family -> best candidate, to try the other combine kernels with
   for _, item in ipairs(space.kernels(p, target)) do
     local k, family, point = item.kernel, item.family, item.point
     if item.rejected then
@@ -217,22 +241,24 @@ function space.variants(p, target)
     else
       finish(k, target)
       for _, splits in ipairs(split_counts(p, k.cost, arch)) do
-        combine_of[splits] = combine_of[splits] or splits > 1 and combines(p, splits, target, arch) or {}
-        local combine = combine_of[splits][1]
+        local merge = combine_family(family, k.cost)
+        local key = merge .. "/" .. splits
+        combine_of[key] = combine_of[key] or splits > 1 and combines(p, k.cost, splits, target, arch, merge) or {}
+        local combine = combine_of[key][1]
         local why = splits > 1 and not combine and splits .. " splits, and no combine kernel for this target"
           or reject_splits(p, k.cost, splits)
         local v = why and rejection(item, splits, why) or candidate(p, arch, family, point, k, splits, combine)
         list[#list + 1] = v
-        if not why and (not best[splits] or by_model(v, best[splits].v)) then
-          best[splits] = { v = v, family = family, point = point, kernel = k }
+        if not why and (not best[key] or by_model(v, best[key].v)) then
+          best[key] = { v = v, family = family, point = point, kernel = k, splits = splits }
         end
       end
     end
   end
   -- Decode and combine times add up, so the other combine kernels need only one decode kernel each.
-  for splits, b in sorted(best) do
-    for i = 2, #combine_of[splits] do
-      list[#list + 1] = candidate(p, arch, b.family, b.point, b.kernel, splits, combine_of[splits][i])
+  for key, b in sorted(best) do
+    for i = 2, #combine_of[key] do
+      list[#list + 1] = candidate(p, arch, b.family, b.point, b.kernel, b.splits, combine_of[key][i])
     end
   end
   table.sort(list, by_model)
@@ -259,17 +285,20 @@ function space.variant(p, target, name)
   for _, f in ipairs(families.decode) do is_decode = is_decode or f == family end
   if not is_decode then error(("variant '%s': no family '%s'"):format(name, family), 0) end
   check_point(family, values, name)
+  if not available(family, arch) then error(("variant '%s': family %s is not for %s"):format(name, family, target), 0) end
   local k, why = kernel(p, family, values, arch)
-  if not why and splits > MAX_SPLITS then why = ("%d splits > %d"):format(splits, MAX_SPLITS) end
+  local most = k.cost and k.cost.schedule == "balanced" and MAX_PARTS or MAX_SPLITS
+  if not why and splits > most then why = ("%d splits > %d"):format(splits, most) end
   local combine
-  if splits > 1 then
-    if not combine_values then error(("variant '%s': %d splits need a combine kernel, e.g. /s%d,rows=1,team=1")
-      :format(name, splits, splits), 0) end
-    check_point("combine", combine_values, name)
-    local c, combine_why = kernel(p, "combine", combine_values, arch)
+  if splits > 1 and not why then
+    local merge = combine_family(family, k.cost)
+    if not combine_values then error(("variant '%s': %d splits need a combine kernel, e.g. /s%d,%s")
+      :format(name, splits, splits, family_points(merge)[1].text), 0) end
+    check_point(merge, combine_values, name)
+    local c, combine_why = kernel(p, merge, combine_values, arch)
     why = why or combine_why
     combine = { kernel = finish(c, target), text = params.print(combine_values) }
-  elseif combine_values then
+  elseif combine_values and splits == 1 then
     error(("variant '%s': one split has no combine kernel"):format(name), 0)
   end
   if why then error(("variant '%s' is not in the space of %s: %s"):format(name, require("problem").print(p), why), 0) end
@@ -279,13 +308,15 @@ end
 -- The baseline's name for a problem: fixed kernel, split count by the model.
 function space.baseline(p, target)
   local arch = loader.require("arch/" .. target)
-  local b = families.baseline
+  local b
+  for _, one in ipairs(families.baselines) do b = b or available(one.family, arch) and one or nil end
+  if not b then error("no baseline family for " .. target, 0) end
   local k, why = kernel(p, b.family, b.params, arch)
   if why then error("the baseline variant does not fit " .. require("problem").print(p) .. ": " .. why, 0) end
   finish(k, target)
   local best
   for _, splits in ipairs(split_counts(p, k.cost, arch)) do
-    local combine = splits > 1 and combines(p, splits, target, arch)[1] or nil
+    local combine = splits > 1 and combines(p, k.cost, splits, target, arch, combine_family(b.family, k.cost))[1] or nil
     if not reject_splits(p, k.cost, splits) and (combine or splits == 1) then
       local v = candidate(p, arch, b.family, { text = params.print(b.params) }, k, splits, combine)
       if not best or by_model(v, best) then best = v end

@@ -14,14 +14,14 @@ local function replace(path, text)
   assert(os.rename(full .. ".new", full))
 end
 
-for _, c in ipairs(golden.cases(root)) do replace(c.path .. ".hip", emit.golden(c.template, c.params, "gfx942")) end
+for _, c in ipairs(golden.cases(loader, root)) do replace(c.file, emit.golden(c.template, c.params, c.target)) end
 
 local lines = {
-  "# Template, parameters, SHA-256 of the source: every kernel of the problems in problems.txt (tools/golden-update.lua).",
+  "# Target, template, parameters, SHA-256 of the source: every kernel of the problems in problems.txt (tools/golden-update.lua).",
 }
 for _, k in ipairs(golden.kernels(loader, root)) do
-  local _, hash = emit.render(k.template, k.params, "gfx942")
-  lines[#lines + 1] = k.template .. "\t" .. k.params .. "\t" .. hash
+  local _, hash = emit.render(k.template, k.params, k.target)
+  lines[#lines + 1] = k.target .. "\t" .. k.template .. "\t" .. k.params .. "\t" .. hash
 end
 replace("tests/golden/manifest.tsv", table.concat(lines, "\n") .. "\n")
 io.stderr:write(#lines - 1, " kernels in the manifest\n")

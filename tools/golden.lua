@@ -15,40 +15,49 @@ local function slurp(path)
   return text
 end
 
--- { template, name, params, path without suffix relative to the root }, sorted. A case's .params file is one line "k=v,...".
-function golden.cases(root)
+-- Targets whose kernels the manifest lists: one per kind of template.
+golden.targets = { "gfx942", "sm_90a" }
+
+-- { template, name, params, target, file: its text, relative to the root }, sorted. A case's .params file is one line
+-- "k=v,..."; a second line names another target than its template's usual one.
+function golden.cases(loader, root)
   local out = {}
   for _, file in ipairs(capture(("cd '%s' && LC_ALL=C find tests/golden -name '*.params' | LC_ALL=C sort"):format(root))) do
     local path = file:gsub("%.params$", "")
     local template, name = path:match("^tests/golden/([%w_]+)/([%w_%-]+)$")
-    local params = slurp(root .. "/" .. file):match("^[^\n]*")
-    out[#out + 1] = { template = template, name = template .. "/" .. name, path = path, params = params }
+    local params, target = slurp(root .. "/" .. file):match("^([^\n]*)\n?([^\n]*)")
+    local suffix = loader.suffix(template) or error("no template for the golden " .. file)
+    if target == "" then target = suffix == ".cu" and "sm_90a" or "gfx942" end
+    out[#out + 1] = { template = template, name = template .. "/" .. name, params = params, target = target,
+      file = path .. suffix }
   end
   return out
 end
 
--- Every kernel the space offers for the problems of tests/golden/problems.txt: { template, params }, sorted, once each.
+-- Every kernel the space offers for the problems of tests/golden/problems.txt: { target, template, params }, sorted, once each.
 function golden.kernels(loader, root)
   local space, problem = loader.require("space"), loader.require("problem")
   local seen, keys, out = {}, {}, {}
-  local function add(k)
-    local key = k.template .. "\t" .. k.params
+  local function add(target, k)
+    local key = target .. "\t" .. k.template .. "\t" .. k.params
     if not seen[key] then
-      seen[key] = k
+      seen[key] = { target = target, template = k.template, params = k.params }
       keys[#keys + 1] = key
     end
   end
   for line in slurp(root .. "/tests/golden/problems.txt"):gmatch("[^\n]+") do
     if line:sub(1, 1) ~= "#" then
       local p = problem.parse(line)
-      for _, item in ipairs(space.kernels(p, "gfx942")) do
-        if not item.rejected then add(item.kernel) end
+      for _, target in ipairs(golden.targets) do
+        for _, item in ipairs(space.kernels(p, target)) do
+          if not item.rejected then add(target, item.kernel) end
+        end
+        for _, item in ipairs(space.combine_kernels(p, target)) do add(target, item.kernel) end
       end
-      for _, item in ipairs(space.combine_kernels(p, "gfx942")) do add(item.kernel) end
     end
   end
   table.sort(keys)
-  for i, key in ipairs(keys) do out[i] = { template = seen[key].template, params = seen[key].params } end
+  for i, key in ipairs(keys) do out[i] = seen[key] end
   return out
 end
 

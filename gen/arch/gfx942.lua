@@ -13,9 +13,12 @@ return {
   isa = {
     family = "cdna3",
     wave = 64,             -- wp
-    lds_bytes = 65536,     -- wp; static LDS beyond it is a compile error
+    lds_bytes = 65536,     -- wp; of a workgroup: static LDS beyond it is a compile error
+    lds_cu_bytes = 65536,  -- wp; of all workgroups of a CU
+    lds_reserved = 0,      -- bytes a workgroup takes beyond its own
     lds_banks = 32,        -- lds; 4 bytes each
     vgprs = 512,           -- llvm; per lane, one file: 256 addressable as v, 256 as a
+    vgpr_file = 512,       -- llvm; registers per lane that the waves of a SIMD share
     vgpr_granule = 8,      -- llvm
     vgpr_addressable = 256, -- llvm; of each kind
     sgprs = 102,           -- llvm
@@ -50,6 +53,11 @@ return {
 
   -- Constants of gen/model.lua. Not part of any template_hash: recalibrating them invalidates no choice.
   model = {
+    mfma_clk = 16,            -- mic; one 16x16x16 MFMA
+    issue_clk = 4,            -- isa; one instruction of a wave
+    flops_per_us = 1307443200, -- wp; 512 flop per clock and SIMD x 4 x 304 x 2100 MHz
+    stall_clk = 260,          -- per tile: QK chain tail, max over lanes, exp, with one wave per SIMD and nothing to hide it
+    combine_launch_ns = 3000, -- half of launch_ns
     clock_mhz = 2100,         -- wp; boost
     clock_mfma_mhz = 1207,    -- maf; sustained under dense bf16 MFMA at 750 W
     throttle_from_us = 100,   -- maf; shorter runs stay above the sustained clock

@@ -280,13 +280,14 @@ static void manifest_hashes(void **state) {
   double start = mlaf_now();
   while (fgets(line, sizeof line, f)) {
     if (line[0] == '#') continue;
-    char *save = NULL, *template_name = strtok_r(line, "\t", &save), *params = strtok_r(NULL, "\t", &save);
+    char *save = NULL, *target = strtok_r(line, "\t", &save), *template_name = strtok_r(NULL, "\t", &save);
+    char *params = strtok_r(NULL, "\t", &save);
     char *want = strtok_r(NULL, "\n", &save);
     assert_non_null(want);
     mlaf_kernel_desc k = {.template_name = template_name, .params = params};
     char *source = NULL, hash[MLAF_HASH_HEX];
     mlaf_err err = {0};
-    if (mlaf_gen_render(g, &k, "gfx942", &source, hash, &err)) fail_msg("%s %s: %s", template_name, params, err.text);
+    if (mlaf_gen_render(g, &k, target, &source, hash, &err)) fail_msg("%s %s: %s", template_name, params, err.text);
     free(source);
     if (strcmp(hash, want)) fail_msg("%s %s: source changed (if wanted: lua5.4 tools/golden-update.lua)", template_name, params);
     lines++;

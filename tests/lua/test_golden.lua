@@ -1,4 +1,4 @@
--- Goldens: tests/golden/<template>/<case>.params + .hip, and the manifest of source hashes. tools/golden-update.lua makes
+-- Goldens: tests/golden/<template>/<case>.params + .hip or .cu, and the manifest of source hashes. tools/golden-update.lua makes
 -- them; nothing here writes.
 local T = ...
 local test, eq, ok = T.test, T.eq, T.ok
@@ -6,22 +6,22 @@ local loader = T.loader()
 local emit, golden = loader.require("emit"), dofile(T.root .. "/tools/golden.lua")
 
 test("every golden matches what its template renders now", function()
-  local cases, seen, diffs = golden.cases(T.root), {}, {}
+  local cases, seen, diffs = golden.cases(loader, T.root), {}, {}
   for _, c in ipairs(cases) do
     seen[c.template] = (seen[c.template] or 0) + 1
-    local want, good, got = T.read(c.path .. ".hip"), pcall(emit.golden, c.template, c.params, "gfx942")
+    local want, good, got = T.read(c.file), pcall(emit.golden, c.template, c.params, c.target)
     ok(good, "%s: %s", c.name, tostring(got))
     if want ~= got and #diffs < 1 then diffs[#diffs + 1] = T.diff(want or "", got, c.name) end
   end
   ok(#diffs == 0, "goldens differ (after a wanted change: lua5.4 tools/golden-update.lua)\n%s", table.concat(diffs, "\n"))
   for _, name in ipairs(loader.kernels()) do ok(seen[name], "template %s has no golden", name) end
-  ok(#cases >= 15 and #cases <= 30, "%d goldens, 15 to 30 wanted", #cases)
+  ok(#cases >= 15 and #cases <= 60, "%d goldens, 15 to 60 wanted", #cases)
 end)
 
 test("goldens show every value of every parameter", function()
   local params, families = loader.require("params"), loader.require("families")
   local seen = {}
-  for _, c in ipairs(golden.cases(T.root)) do
+  for _, c in ipairs(golden.cases(loader, T.root)) do
     for k, v in pairs(params.parse(c.params)) do seen[c.template .. " " .. k .. "=" .. v] = true end
   end
   for _, family in pairs(families) do
@@ -39,7 +39,7 @@ test("the manifest lists exactly the kernels of its problems, sorted", function(
   local want, got = golden.kernels(loader, T.root), T.lines("tests/golden/manifest.tsv")
   eq(#got, #want, "entries")
   for i, line in ipairs(got) do
-    eq(line:match("^(.-\t.-)\t"), want[i].template .. "\t" .. want[i].params, "entry " .. i)
+    eq(line:match("^(.-\t.-\t.-)\t"), want[i].target .. "\t" .. want[i].template .. "\t" .. want[i].params, "entry " .. i)
     ok(line:find("\t%x+$") and #line:match("\t(%x+)$") == 64, "entry %d has no hash", i)
   end
 end)
@@ -47,8 +47,8 @@ end)
 test("no two kernels of the manifest share a symbol", function()
   local by = {}
   for _, line in ipairs(T.lines("tests/golden/manifest.tsv")) do
-    local template, params = line:match("^(.-)\t(.-)\t")
-    local symbol = emit.symbol(template, params, "gfx942")
+    local target, template, params = line:match("^(.-)\t(.-)\t(.-)\t")
+    local symbol = emit.symbol(template, params, target)
     ok(not by[symbol], "%s: %s and %s", symbol, params, by[symbol])
     by[symbol] = params
   end
@@ -58,8 +58,8 @@ end)
 test("manifest hashes", function()
   local got = T.lines("tests/golden/manifest.tsv")
   for i = 1, #got, math.max(1, #got // 16) do
-    local template, params, hash = got[i]:match("^(.-)\t(.-)\t(%x+)$")
-    local _, now = emit.render(template, params, "gfx942")
+    local target, template, params, hash = got[i]:match("^(.-)\t(.-)\t(.-)\t(%x+)$")
+    local _, now = emit.render(template, params, target)
     eq(now, hash, ("source of %s %s changed (if wanted: lua5.4 tools/golden-update.lua); hash"):format(template, params))
   end
 end)

@@ -93,7 +93,7 @@ end)
 test("bad names", function()
   local p = problem.parse("mla_decode:h16,b64,s4096")
   local function bad(name, ...) raises(function() space.variant(p, "gfx942", name) end, ...) end
-  local base = params.print(families.baseline.params)
+  local base = params.print(families.baselines[1].params)
   bad("nonsense", "FAMILY:k=v")
   bad("warp:" .. base .. "/s1", "no family 'warp'")
   bad("combine:rows=1,team=1/s1", "no family 'combine'")

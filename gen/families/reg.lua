@@ -1,0 +1,58 @@
+-- Register-only decode for CDNA3. Fields: gen/families.lua.
+local shape = require("families/shape")
+local ceil_div, q_regs, o_regs, mfma_per_tile = shape.ceil_div, shape.q_regs, shape.o_regs, shape.mfma_per_tile
+
+local REG_STALL = 600
+
+-- Register-only: a wave takes `tile` tokens x all columns from global memory, no LDS and no barrier in the loop. The waves
+-- of a workgroup take turns on the tokens of the same rows and merge their O through LDS at the end.
+return {
+  template = "mla_decode_reg",
+  arch = { cdna3 = true },
+  problem = shape.DECODE_FIELDS,
+  params = {
+    blocks = { 1, 2 },                  -- 16-row blocks per wave
+    kvload = { "temporal", "nt" },      -- cache policy of the cache's loads
+    psplit = { 1, 2 },                  -- 2: the rounding error of P goes through a second MFMA
+    qsrc = { "reg", "lds" },            -- where Q lives during the loop
+    rescale = { "always", "lazy" },     -- rescale O each tile, or only when the maximum grew by more than 8
+    tile = { 16, 32 },                  -- tokens of a wave's step
+    waves = { 1, 2, 4, 8 },             -- waves per workgroup, each with its own tokens
+  },
+  rules = {
+    function(p, v)
+      if v.psplit == 2 and p.dtype ~= "bf16" then return "psplit 2 recovers bf16 rounding: no use for " .. p.dtype end
+    end,
+    function(p, v, arch)
+      local loads = v.tile // 16 * ((p.rank + p.rope) // 32 + 4 * ceil_div(p.rank, 128) + 2)
+      if loads > arch.isa.vmcnt_max then
+        return ("%d loads in flight > %d that vmcnt counts"):format(loads, arch.isa.vmcnt_max)
+      end
+    end,
+  },
+  cost = function(p, v)
+    local nk, nj, subs = (p.rank + p.rope) // 32, ceil_div(p.rank, 128), v.tile // 16
+    local piece = v.waves <= 4 and 4 or 2 -- registers of an O block that one merge step takes
+    local merge = 4 * v.waves * 16 * (32 * piece + 4) + 12 * v.waves * 16 * v.blocks
+    local rescale = v.rescale == "always" and 5 * o_regs(p) * v.blocks // 2 or 4 -- O lives in accumulators: out, times, in
+    return {
+      threads = 64 * v.waves,
+      rows_per_wg = 16 * v.blocks,
+      lds_bytes = math.max(merge, v.qsrc == "lds" and 1024 * nk * v.blocks or 0),
+      regs = { { "q", v.qsrc == "reg" and q_regs(p) * v.blocks or 16 }, { "o", o_regs(p) * v.blocks },
+        { "k and v", subs * (4 * nk + 16 * nj) }, { "s", 4 * subs * v.blocks }, { "rest", 64 } },
+      slack = v.blocks * subs == 4 and 24 or 0, -- four S tiles at once: seen up to 16 above the sum
+      step = v.tile * v.waves,
+      wave = {
+        mfma = subs * v.blocks * mfma_per_tile(p, v.psplit),
+        issue = subs * (64 * nj // 4 + nk + 4 * nj + (40 + 8 * v.psplit) * v.blocks) + rescale
+          + (v.qsrc == "lds" and nk * v.blocks or 0),
+        lds_read = v.qsrc == "lds" and 1024 * nk * v.blocks or 0,
+      },
+      wg = { lds_write = 0, barriers = 0, tail_clk = 400 + 8 * nj * v.waves * v.blocks * 16 },
+      inflight = subs * (nk + 4 * nj) * 1024,
+      streaming = v.kvload == "nt",
+      stall_clk = REG_STALL + (v.qsrc == "lds" and 120 or 0), -- one tile of each form in flight: loads are waited for
+    }
+  end,
+}
