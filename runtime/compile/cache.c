@@ -104,11 +104,11 @@ static const char *entry_fault(const void *file, size_t size, const mlaf_cache_l
   if (memcmp(h->magic, magic, sizeof magic) != 0) return "not a cache file";
   if (h->format != FORMAT || h->header_size != sizeof *h) return "of another format";
   mlaf_sha256_hex(h, offsetof(entry_header, header_sha), sha);
-  if (!sha[0] || memcmp(sha, h->header_sha, sizeof sha) != 0) return "its header is damaged";
+  if (memcmp(sha, h->header_sha, sizeof sha) != 0) return "its header is damaged";
   if (h->kind != (uint32_t)l->kind || memcmp(h->key, l->key, MLAF_HASH_HEX) != 0) return "it is another entry's file";
   if (h->payload_size != size - sizeof *h) return "its size is wrong";
   mlaf_sha256_hex(h + 1, size - sizeof *h, sha);
-  return sha[0] && memcmp(sha, h->payload_sha, MLAF_HASH_HEX) == 0 ? NULL : "its payload is damaged";
+  return memcmp(sha, h->payload_sha, MLAF_HASH_HEX) == 0 ? NULL : "its payload is damaged";
 }
 
 static mlaf_status absent(const mlaf_cache_label *l, mlaf_err *err) {
@@ -120,9 +120,10 @@ static mlaf_status load_file(mlaf_cache *c, const mlaf_cache_label *l, void **da
   char *path = entry_path(c, l, suffix_of(l->kind));
   void *file;
   size_t n;
-  if (!path || mlaf_file_read(path, ENTRY_MAX, &file, &n, NULL) != MLAF_OK) {
+  mlaf_status status = path ? mlaf_file_read(path, ENTRY_MAX, &file, &n, NULL) : MLAF_E_NOMEM;
+  if (status != MLAF_OK) {
     free(path);
-    return absent(l, err);
+    return status == MLAF_E_NOMEM ? mlaf_fail(err, status, "no memory to read cache entry %.16s...", l->key) : absent(l, err);
   }
   const char *fault = entry_fault(file, n, l);
   if (fault) {
@@ -155,6 +156,7 @@ mlaf_status mlaf_cache_load(mlaf_cache *c, const mlaf_cache_label *l, void **dat
     if (d->d_name[0] != '.') status = load_file(c, &one, data, size, NULL);
   }
   if (targets) closedir(targets);
+  if (!root) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for a path of the cache");
   free(root);
   return status == MLAF_OK ? MLAF_OK : absent(l, err);
 }
