@@ -64,7 +64,8 @@ MLAF_DEV i64 schedule_start(int page, int request, int page_size) {
   return (i64)page * page_size + (i64)request * SCHEDULE_FIXED;
 }
 
-// Tokens before a cut that lies `x` positions behind the request's first.
+// Tokens before a cut that lies `x` positions behind the request's first: rounded up, so that a cut at or behind the request's
+// end, where its last page may hold fewer than it could, has all of them before it.
 MLAF_DEV int schedule_cut(i64 x, int tokens) {
   if (x <= SCHEDULE_FIXED) return 0;
   const i64 t = (x - SCHEDULE_FIXED + SCHEDULE_GRAIN - 1) / SCHEDULE_GRAIN * SCHEDULE_GRAIN;
@@ -143,7 +144,7 @@ MLAF_DEV int part_next(const struct mlaf_decode_args* a, int page_size, struct m
     p->page = next_page;
     p->start = schedule_start(next_page, b + 1, page_size);
     const int begin = schedule_cut(p->lo - start, tokens);
-    const int end = p->hi >= p->start ? tokens : schedule_cut(p->hi - start, tokens);
+    const int end = schedule_cut(p->hi - start, tokens);
     if (q_tokens <= 0 || (tokens > 0 ? begin >= end : start < p->lo)) continue;
     x->request = b;
     x->qo = qo;
@@ -164,9 +165,9 @@ MLAF_DEV void request_parts(struct mlaf_shares s, i64 start, i64 end, int* first
   *last = schedule_part_at(s, end - 1);
 }
 
-// The slot of part `id` that holds a piece of the request of `tokens` at [start, end); -1: it holds none, or all of it.
-MLAF_DEV int request_slot(struct mlaf_shares s, i64 start, i64 end, int tokens, int id) {
+// The slot of part `id` that holds a piece of the request of `tokens` at `start`; -1: it holds none, or all of it.
+MLAF_DEV int request_slot(struct mlaf_shares s, i64 start, int tokens, int id) {
   const i64 lo = schedule_bound(s, id), hi = schedule_bound(s, id + 1);
-  const int from = schedule_cut(lo - start, tokens), to = hi >= end ? tokens : schedule_cut(hi - start, tokens);
+  const int from = schedule_cut(lo - start, tokens), to = schedule_cut(hi - start, tokens);
   return from >= to || to - from == tokens ? -1 : 2 * id + (start < lo ? 0 : 1);
 }

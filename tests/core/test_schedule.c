@@ -102,7 +102,7 @@ static void check_request(const batch *x, int b, const seen *s) {
   request_parts(shares, start, end, &first, &last);
   assert_true(0 <= first && first <= last && last < x->a.splits);
   for (int id = first; id <= last; id++) {
-    const int slot = request_slot(shares, start, end, x->tokens[b], id);
+    const int slot = request_slot(shares, start, x->tokens[b], id);
     if (slot < 0) continue;
     assert_int_equal(s->slots[slot], b);
     pieces++;
