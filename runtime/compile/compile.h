@@ -6,6 +6,7 @@
 #define MLAF_COMPILE_H
 
 #include "base/base.h"
+#include "core/launch.h" /* types only */
 
 typedef struct mlaf_compiler mlaf_compiler;
 
@@ -69,12 +70,16 @@ typedef struct mlaf_kernel_meta {
   uint32_t vgpr_count, agpr_count, sgpr_count; /* vgpr_count: total of the unified file as .vgpr_count states it */
   uint32_t vgpr_spills, sgpr_spills;
   uint32_t scratch_bytes;  /* .private_segment_fixed_size */
-  uint32_t lds_bytes;      /* .group_segment_fixed_size */
+  uint32_t lds_bytes;      /* .group_segment_fixed_size; CUDA: static and dynamic shared memory */
   uint32_t kernarg_bytes;
   uint32_t max_threads;    /* .max_flat_workgroup_size */
+  mlaf_kernel_launch launch;
 } mlaf_kernel_meta;
 /* Fills the first `max` kernels; *n is how many the code object has. Damaged input is E_ARG, never a crash. */
 mlaf_status mlaf_code_meta(const void *code, size_t size, mlaf_kernel_meta *out, size_t max, size_t *n, mlaf_err *err);
+/* What kernel `symbol` says of its launch (core/launch.h); without a word of its own, or no ELF image: no wishes. E_ARG when
+ * damaged or of another version. */
+mlaf_status mlaf_code_launch(const void *code, size_t size, const char *symbol, mlaf_kernel_launch *out, mlaf_err *err);
 
 /* Disassembly of the .text section by comgr, one line per instruction: "<hex offset in .text> <hex size> <text>\n",
  * e.g. "1c40 8 v_mfma_f32_16x16x16_bf16 a[0:3], v[2:3], v[4:5], a[0:3]". Cached by content beside the code object.

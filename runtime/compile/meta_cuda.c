@@ -71,6 +71,9 @@ mlaf_status mlaf_cubin_meta(const mlaf_elf *elf, mlaf_kernel_meta *out, size_t m
     if (e.attribute != ATTR_REGISTERS || !mlaf_elf_symbol_at(elf, &table, e.words[0], &symbol)) continue;
     if ((size_t)snprintf(m.symbol, sizeof m.symbol, "%s", symbol.name) >= sizeof m.symbol || !read_kernel(elf, &m)) continue;
     m.scratch_bytes = stack_of(&info, e.words[0]);
+    mlaf_status st = mlaf_code_launch(elf->data, elf->size, m.symbol, &m.launch, err);
+    if (st) return st;
+    m.lds_bytes += m.launch.dynamic_shared;
     if (count < max) out[count] = m;
     count++;
   }

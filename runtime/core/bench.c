@@ -160,10 +160,9 @@ static mlaf_status grow_workspace(mlaf_bench *b, size_t need, mlaf_err *err) {
 
 mlaf_status mlaf_bench_prepare(mlaf_bench *b, const mlaf_loaded *l, uint32_t splits, mlaf_prepared *out, mlaf_err *err) {
   if (mlaf_loaded_device(l) != b->dev) return mlaf_fail(err, MLAF_E_ARG, "bench and variant are on different devices");
-  mlaf_status st = grow_workspace(b, mlaf_workspace_size(&b->problem, splits, b->args.total_q), err);
-  if (!st) st = mlaf_args_check(&b->problem, splits, &b->args, err);
-  if (!st) mlaf_loaded_prepare(l, splits, &b->args, out);
-  return st;
+  mlaf_status st = grow_workspace(b, mlaf_loaded_workspace_size(l, splits, b->args.total_q), err);
+  if (!st) st = mlaf_loaded_check(l, splits, &b->args, err);
+  return st ? st : mlaf_loaded_prepare(l, splits, &b->args, out, err);
 }
 
 mlaf_status mlaf_bench_time(mlaf_bench *b, const mlaf_loaded *l, const mlaf_time_opts *time, mlaf_timing *out,

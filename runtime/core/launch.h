@@ -100,4 +100,10 @@ typedef struct mlaf_kernel_launch {
   mlaf_map_want maps[MLAF_MAPS_MAX];
 } mlaf_kernel_launch;
 
+/* Bytes of the parameter block of a kernel that takes `args_size` bytes under schedule "splits". */
+static inline uint32_t mlaf_launch_block_size(const mlaf_kernel_launch *l, uint32_t args_size) {
+  if (l->schedule == MLAF_SCHEDULE_BALANCED) args_size = sizeof(mlaf_decode_args);
+  return args_size + l->n_maps * MLAF_MAP_BYTES;
+}
+
 #endif

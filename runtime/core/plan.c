@@ -106,7 +106,7 @@ mlaf_status mlaf_plan_query(const mlaf_plan *plan, mlaf_plan_info *info) {
 }
 
 size_t mlaf_plan_workspace_size(const mlaf_plan *plan, int64_t total_q) {
-  return plan ? mlaf_workspace_size(&plan->problem, mlaf_loaded_splits(plan->from.loaded), total_q) : 0;
+  return plan ? mlaf_loaded_workspace_size(plan->from.loaded, mlaf_loaded_splits(plan->from.loaded), total_q) : 0;
 }
 
 mlaf_status mlaf_execute(const mlaf_plan *plan, const mlaf_execute_args *args, void *stream) {

@@ -132,11 +132,11 @@ typedef struct trial {
   float *lse;
 } trial;
 
-static mlaf_status upload(trial *t, const mlaf_testcase *data, uint32_t splits, int poison, bool with_lse,
-                          mlaf_execute_args *args, mlaf_err *err) {
+static mlaf_status upload(trial *t, const mlaf_loaded *l, const mlaf_testcase *data, uint32_t splits, int poison,
+                          bool with_lse, mlaf_execute_args *args, mlaf_err *err) {
   const mlaf_batch *x = &data->batch;
   const size_t rows = (size_t)x->total_q * (size_t)x->problem.heads, tables = (size_t)x->batch;
-  args->workspace_size = mlaf_workspace_size(&x->problem, splits, x->total_q);
+  args->workspace_size = mlaf_loaded_workspace_size(l, splits, x->total_q);
   const struct {
     const char *name;
     const void *input;
@@ -184,7 +184,7 @@ static mlaf_status run_trial(const mlaf_loaded *l, const mlaf_testcase *data, ui
   *t = (trial){.set = {.dev = dev, .canaries = canaries}, .o = malloc(o_bytes + 1), .lse = malloc(rows * 4 + 1)};
   if (!t->o || !t->lse) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for %zu rows of output", rows);
   /* 0xff is NaN; 0x5a is a large ordinary number. An output nobody writes is wrong under one of the two. */
-  mlaf_status st = upload(t, data, splits, canaries ? 0xff : 0x5a, with_lse, &args, err);
+  mlaf_status st = upload(t, l, data, splits, canaries ? 0xff : 0x5a, with_lse, &args, err);
   if (!st) st = mlaf_loaded_launch(l, splits, &args, NULL, err);
   if (!st) st = mlaf_ops(dev)->sync(dev, NULL, err);
   if (!st) st = mlaf_ops(dev)->mem_read(dev, t->o, args.o, o_bytes, err);

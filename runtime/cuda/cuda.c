@@ -136,13 +136,51 @@ static mlaf_status cuda_mem_fill(mlaf_device *dev, void *dst, int byte, size_t b
 
 /* --- launches and streams --- */
 
+/* Clusters and overlap need the newer call. */
+static int launch_extended(mlaf_cuda *c, void *stream, const mlaf_launch *l, bool clustered, void **extra) {
+  cuda_launch_attribute attributes[2] = {{.id = 0}};
+  cuda_launch_config config = {.shared = l->fn->dynamic_shared, .stream = stream, .attributes = attributes};
+  memcpy(config.grid, l->grid, sizeof config.grid);
+  memcpy(config.block, l->block, sizeof config.block);
+  if (clustered) {
+    attributes[config.n_attributes].id = CUDA_LAUNCH_CLUSTER;
+    memcpy(attributes[config.n_attributes++].value.cluster, l->cluster, sizeof l->cluster);
+  }
+  if (l->flags & MLAF_LAUNCH_OVERLAPS && c->can_overlap)
+    attributes[config.n_attributes++] = (cuda_launch_attribute){.id = CUDA_LAUNCH_OVERLAP, .value.overlap = 1};
+  return c->api.cuLaunchKernelEx(&config, l->fn->raw, NULL, extra);
+}
+
 mlaf_status mlaf_cuda_launch(mlaf_device *dev, void *stream, const mlaf_launch *l, mlaf_err *err) {
   mlaf_cuda *c = mlaf_cuda_of(dev);
+  const bool clustered = l->cluster[0] > 1 || l->cluster[1] > 1 || l->cluster[2] > 1;
   size_t size = l->args_size;
   void *extra[] = {CUDA_PARAM_POINTER, (void *)(uintptr_t)l->args, CUDA_PARAM_SIZE, &size, CUDA_PARAM_END};
+  if (clustered && !c->api.cuLaunchKernelEx)
+    return mlaf_fail(err, MLAF_E_DEVICE, "%s has no cuLaunchKernelEx: clusters need a driver of 12.0 or later", c->api.library);
+  if (c->api.cuLaunchKernelEx && (clustered || l->flags & MLAF_LAUNCH_OVERLAPS)) {
+    IN_CONTEXT(c, err, "cuLaunchKernelEx", launch_extended(c, stream, l, clustered, extra));
+  }
   IN_CONTEXT(c, err, "cuLaunchKernel",
              c->api.cuLaunchKernel(l->fn->raw, l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1], l->block[2],
                                    l->fn->dynamic_shared, stream, NULL, extra));
+}
+
+mlaf_status mlaf_cuda_tensor_map(mlaf_device *dev, const mlaf_tensor *t, void *map, mlaf_err *err) {
+  mlaf_cuda *c = mlaf_cuda_of(dev);
+  const uint64_t dims[] = {t->cols, t->rows}, strides[] = {t->row_stride};
+  const uint32_t box[] = {t->box_cols, t->box_rows}, ones[] = {1, 1};
+  const int swizzle = t->swizzle == 128 ? 3 : t->swizzle == 64 ? 2 : t->swizzle == 32 ? 1 : 0;
+  if (!c->api.cuTensorMapEncodeTiled)
+    return mlaf_fail(err, MLAF_E_DEVICE, "%s has no cuTensorMapEncodeTiled: tensor maps need a driver of 12.0 or later",
+                     c->api.library);
+  int rc = c->api.cuTensorMapEncodeTiled(map, CUDA_TENSOR_UINT16, 2, (void *)(uintptr_t)t->data, dims, strides, box, ones,
+                                         CUDA_TENSOR_NO_INTERLEAVE, swizzle, CUDA_TENSOR_L2_256, CUDA_TENSOR_OOB_ZEROS);
+  if (!rc) return MLAF_OK;
+  mlaf_status st = mlaf_cuda_check(&c->api, rc, "cuTensorMapEncodeTiled", err);
+  return mlaf_fail_prefix(err, st, "%llu rows of %llu columns at %p, %llu bytes apart, box %ux%u, swizzle %u",
+                          (unsigned long long)t->rows, (unsigned long long)t->cols, t->data,
+                          (unsigned long long)t->row_stride, t->box_rows, t->box_cols, t->swizzle);
 }
 
 static mlaf_status cuda_sync(mlaf_device *dev, void *stream, mlaf_err *err) {
@@ -180,4 +218,6 @@ const mlaf_device_ops mlaf_cuda_ops = {
     .stream_create = cuda_stream_create,
     .stream_destroy = cuda_stream_destroy,
     .time = mlaf_cuda_time,
+    .features = MLAF_DEVICE_CLUSTERS,
+    .tensor_map_encode = mlaf_cuda_tensor_map,
 };

@@ -5,7 +5,7 @@
 
 const char *const mlaf_cuda_symbols[] = {
 #define X(name, parameters) #name,
-    MLAF_CUDA_FUNCTIONS(X)
+    MLAF_CUDA_FUNCTIONS(X) MLAF_CUDA_NEW_FUNCTIONS(X)
 #undef X
         "cuGetErrorName",
     "cuGetErrorString",
@@ -31,6 +31,10 @@ mlaf_status mlaf_cuda_load(mlaf_cuda_api *out, mlaf_err *err) {
 #define X(name, parameters) \
   if (!mlaf_library_find(handle, #name, &api.name)) missing = #name;
   MLAF_CUDA_FUNCTIONS(X)
+#undef X
+#define X(name, parameters) \
+  if (!mlaf_library_find(handle, #name, &api.name)) api.name = NULL;
+  MLAF_CUDA_NEW_FUNCTIONS(X)
 #undef X
   if (!mlaf_library_find(handle, "cuGetErrorName", &api.cuGetErrorName)) missing = "cuGetErrorName";
   if (!mlaf_library_find(handle, "cuGetErrorString", &api.cuGetErrorString)) missing = "cuGetErrorString";

@@ -17,7 +17,7 @@ enum {
   CUDA_ATTR_CC_MINOR = 76, CUDA_ATTR_SHARED_OPTIN = 97
 };
 /* CUfunction_attribute. */
-enum { CUDA_FUNC_STATIC_SHARED = 1, CUDA_FUNC_MAX_DYNAMIC_SHARED = 8 };
+enum { CUDA_FUNC_STATIC_SHARED = 1, CUDA_FUNC_MAX_DYNAMIC_SHARED = 8, CUDA_FUNC_WIDE_CLUSTER = 14 };
 /* CUjit_option: where the driver writes what it thinks of a module. */
 enum { CUDA_JIT_INFO_LOG = 3, CUDA_JIT_INFO_LOG_SIZE = 4, CUDA_JIT_ERROR_LOG = 5, CUDA_JIT_ERROR_LOG_SIZE = 6 };
 /* Kernel arguments as one block: the `extra` array of cuLaunchKernel. */
@@ -26,6 +26,28 @@ enum { CUDA_JIT_INFO_LOG = 3, CUDA_JIT_INFO_LOG_SIZE = 4, CUDA_JIT_ERROR_LOG = 5
 #define CUDA_PARAM_SIZE ((void *)2)
 
 typedef uint64_t cuda_ptr; /* CUdeviceptr */
+
+/* CUlaunchAttribute and CUlaunchConfig. */
+enum { CUDA_LAUNCH_CLUSTER = 4, CUDA_LAUNCH_OVERLAP = 6 /* PROGRAMMATIC_STREAM_SERIALIZATION */ };
+typedef struct cuda_launch_attribute {
+  int id;
+  char pad[4];
+  union {
+    char bytes[64];
+    unsigned cluster[3];
+    int overlap;
+  } value;
+} cuda_launch_attribute;
+typedef struct cuda_launch_config {
+  unsigned grid[3], block[3], shared;
+  void *stream;
+  cuda_launch_attribute *attributes;
+  unsigned n_attributes;
+} cuda_launch_config;
+_Static_assert(sizeof(cuda_launch_attribute) == 72 && sizeof(cuda_launch_config) == 56, "not the driver's layout");
+
+/* cuTensorMapEncodeTiled's enumerations. */
+enum { CUDA_TENSOR_UINT16 = 1, CUDA_TENSOR_NO_INTERLEAVE = 0, CUDA_TENSOR_L2_256 = 3, CUDA_TENSOR_OOB_ZEROS = 0 };
 
 /* X(name, (parameters)): every entry returns CUresult (int) and must exist, or the library is not used. */
 #define MLAF_CUDA_FUNCTIONS(X)                                                                                        \
@@ -69,9 +91,17 @@ typedef uint64_t cuda_ptr; /* CUdeviceptr */
   X(cuEventSynchronize, (void *event))                                                                                \
   X(cuEventElapsedTime, (float *ms, void *start, void *stop))
 
+/* The same of a driver of 12.0 or later; NULL with an older one. */
+#define MLAF_CUDA_NEW_FUNCTIONS(X)                                                                                    \
+  X(cuLaunchKernelEx, (const cuda_launch_config *config, void *function, void **params, void **extra))                \
+  X(cuTensorMapEncodeTiled, (void *map, int type, uint32_t rank, void *data, const uint64_t *dims,                    \
+                             const uint64_t *strides, const uint32_t *box, const uint32_t *element_strides,           \
+                             int interleave, int swizzle, int l2, int oob))
+
 typedef struct mlaf_cuda_api {
 #define X(name, parameters) int(*name) parameters;
   MLAF_CUDA_FUNCTIONS(X)
+  MLAF_CUDA_NEW_FUNCTIONS(X)
 #undef X
   int (*cuGetErrorName)(int error, const char **text);
   int (*cuGetErrorString)(int error, const char **text);

@@ -10,26 +10,20 @@ typedef struct mlaf_cuda {
   mlaf_cuda_api api;
   int device;    /* CUdevice */
   void *context; /* the primary context: the one the application's runtime API uses */
+  bool can_overlap; /* compute capability 9.0 or later: programmatic dependent launch */
 } mlaf_cuda;
 
-/* Dynamic shared memory is a launch parameter in CUDA. Here it belongs to the code object, like LDS on AMD: a kernel K
- * that wants some is accompanied by `extern "C" __device__ const unsigned K_dynamic_shared = BYTES;`, which is read from
- * the cubin's symbol table (compilers make it a local symbol, and no driver promises to look those up). */
-#define MLAF_CUDA_SHARED_SUFFIX "_dynamic_shared"
-
+/* Dynamic shared memory is a launch parameter in CUDA. Here it belongs to the code object, like LDS on AMD: a kernel's
+ * K_launch says it (core/launch.h). */
 struct mlaf_function {
   void *raw; /* CUfunction */
   uint32_t dynamic_shared;
   struct mlaf_function *next;
 };
-typedef struct mlaf_cuda_want {
-  char kernel[128];
-  uint32_t bytes;
-} mlaf_cuda_want;
 struct mlaf_module {
   void *raw;                /* CUmodule */
-  mlaf_cuda_want *wants;    /* kernels with dynamic shared memory */
-  size_t n_wants;
+  void *code;               /* a copy of the cubin: what its kernels want is read when they are asked for */
+  size_t size;
   mlaf_function *functions; /* handed out, freed with the module */
 };
 
@@ -48,6 +42,7 @@ mlaf_status mlaf_cuda_module_load(mlaf_device *dev, const void *code, size_t siz
 void mlaf_cuda_module_unload(mlaf_device *dev, mlaf_module *module);
 mlaf_status mlaf_cuda_function_get(mlaf_device *dev, mlaf_module *module, const char *symbol, mlaf_function **out,
                                    mlaf_err *err);
+mlaf_status mlaf_cuda_tensor_map(mlaf_device *dev, const mlaf_tensor *t, void *map, mlaf_err *err);
 mlaf_status mlaf_cuda_launch(mlaf_device *dev, void *stream, const mlaf_launch *launch, mlaf_err *err);
 mlaf_status mlaf_cuda_time(mlaf_device *dev, const mlaf_launch *launches, size_t n, const mlaf_time_opts *opts,
                            mlaf_timing *out, mlaf_err *err);

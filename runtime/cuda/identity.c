@@ -70,6 +70,7 @@ mlaf_status mlaf_cuda_identify(mlaf_cuda *c, const char *sysfs, mlaf_err *err) {
   if (!st) st = mlaf_cuda_check(&c->api, c->api.cuDeviceTotalMem_v2(&mem, c->device), "cuDeviceTotalMem", err);
   if (st) return st;
   write_target(info, &f);
+  c->can_overlap = f.major >= 9;
   info->xcc = 1;
   info->mem_bytes = (int64_t)mem;
   info->l2_bytes = f.l2;

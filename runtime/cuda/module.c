@@ -3,39 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compile/compile.h"
 #include "compile/elf.h"
 #include "cuda/cuda_device.h"
 
 enum { LOG_SIZE = 2048, MACHINE_CUDA = 190 /* EM_CUDA */ };
-
-/* The bytes of dynamic shared memory that one symbol states; false if it states nothing of the kind. */
-static bool read_want(const mlaf_elf *elf, const mlaf_elf_symbol *symbol, mlaf_cuda_want *out) {
-  const size_t suffix = strlen(MLAF_CUDA_SHARED_SUFFIX), n = strlen(symbol->name);
-  mlaf_elf_section home;
-  if (n <= suffix || n - suffix >= sizeof out->kernel || strcmp(symbol->name + n - suffix, MLAF_CUDA_SHARED_SUFFIX) ||
-      symbol->size != sizeof out->bytes || !mlaf_elf_section_at(elf, symbol->section, &home))
-    return false;
-  if (home.size < sizeof out->bytes || symbol->value > home.size - sizeof out->bytes) return false;
-  snprintf(out->kernel, sizeof out->kernel, "%.*s", (int)(n - suffix), symbol->name);
-  out->bytes = 0; /* .bss: a zero */
-  if (home.data) memcpy(&out->bytes, home.data + symbol->value, sizeof out->bytes); /* values are section offsets */
-  return true;
-}
-
-static mlaf_status read_wants(const mlaf_elf *elf, mlaf_module *m, mlaf_err *err) {
-  mlaf_elf_section table;
-  mlaf_elf_symbol symbol;
-  mlaf_cuda_want want;
-  if (!mlaf_elf_section_find(elf, ".symtab", &table)) return MLAF_OK;
-  for (uint64_t i = 0; mlaf_elf_symbol_at(elf, &table, i, &symbol); i++) {
-    if (!read_want(elf, &symbol, &want)) continue;
-    mlaf_cuda_want *more = realloc(m->wants, (m->n_wants + 1) * sizeof *more);
-    if (!more) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for a module");
-    m->wants = more;
-    m->wants[m->n_wants++] = want;
-  }
-  return MLAF_OK;
-}
 
 /* A code object of another kind of GPU is a mistake worth naming before the driver calls it "invalid". */
 static mlaf_status read_image(const void *code, size_t size, mlaf_module *m, mlaf_err *err) {
@@ -44,7 +16,11 @@ static mlaf_status read_image(const void *code, size_t size, mlaf_module *m, mla
   if (!st && elf.machine != MACHINE_CUDA)
     st = mlaf_fail(err, MLAF_E_ARG, "ELF machine %u, CUDA's is %d", elf.machine, MACHINE_CUDA);
   if (st) return mlaf_fail_prefix(err, st, "not a cubin");
-  return read_wants(&elf, m, err);
+  m->code = malloc(size);
+  if (!m->code) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for a module");
+  memcpy(m->code, code, size);
+  m->size = size;
+  return MLAF_OK;
 }
 
 /* The driver's own words, on one line. */
@@ -80,7 +56,7 @@ static void free_module(mlaf_module *m) {
     next = f->next;
     free(f);
   }
-  free(m->wants);
+  free(m->code);
   free(m);
 }
 
@@ -112,21 +88,20 @@ void mlaf_cuda_module_unload(mlaf_device *dev, mlaf_module *module) {
   free_module(module);
 }
 
-static uint32_t dynamic_shared(const mlaf_module *m, const char *symbol) {
-  for (size_t i = 0; i < m->n_wants; i++)
-    if (!strcmp(m->wants[i].kernel, symbol)) return m->wants[i].bytes;
-  return 0;
-}
-
 /* More than 48 KiB must be asked for once per kernel. Asking also makes a driver that loads lazily load the kernel now,
  * not at its first launch, which may be inside a capture. */
-static mlaf_status prepare(mlaf_cuda *c, const mlaf_function *f, mlaf_err *err) {
+static mlaf_status prepare(mlaf_cuda *c, const mlaf_function *f, const mlaf_kernel_launch *want, mlaf_err *err) {
   int fixed = 0, limit = c->base.info.lds_bytes;
   int rc = c->api.cuFuncGetAttribute(&fixed, CUDA_FUNC_STATIC_SHARED, f->raw);
   if (rc) return mlaf_cuda_check(&c->api, rc, "cuFuncGetAttribute", err);
   if (f->dynamic_shared > (uint32_t)(limit - fixed))
     return mlaf_fail(err, MLAF_E_ARG, "wants %u bytes of dynamic and %d of static shared memory, %s has %d",
                      f->dynamic_shared, fixed, c->base.info.full_target, limit);
+  /* More than 8 blocks in a cluster is more than every GPU of the architecture promises: it must be asked for. */
+  if (want->cluster[0] * want->cluster[1] * want->cluster[2] > 8) {
+    rc = c->api.cuFuncSetAttribute(f->raw, CUDA_FUNC_WIDE_CLUSTER, 1);
+    if (rc) return mlaf_cuda_check(&c->api, rc, "cuFuncSetAttribute(NON_PORTABLE_CLUSTER_SIZE_ALLOWED)", err);
+  }
   if (!f->dynamic_shared) return MLAF_OK;
   rc = c->api.cuFuncSetAttribute(f->raw, CUDA_FUNC_MAX_DYNAMIC_SHARED, (int)f->dynamic_shared);
   return mlaf_cuda_check(&c->api, rc, "cuFuncSetAttribute", err);
@@ -136,13 +111,16 @@ mlaf_status mlaf_cuda_function_get(mlaf_device *dev, mlaf_module *module, const 
                                    mlaf_err *err) {
   mlaf_cuda *c = mlaf_cuda_of(dev);
   bool pushed;
+  mlaf_kernel_launch want;
+  mlaf_status st = mlaf_code_launch(module->code, module->size, symbol, &want, err);
+  if (st) return st;
   mlaf_function *f = calloc(1, sizeof *f);
   if (!f) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for a kernel");
-  f->dynamic_shared = dynamic_shared(module, symbol);
-  mlaf_status st = mlaf_cuda_enter(c, &pushed, err);
+  f->dynamic_shared = want.dynamic_shared;
+  st = mlaf_cuda_enter(c, &pushed, err);
   if (!st) {
     st = mlaf_cuda_check(&c->api, c->api.cuModuleGetFunction(&f->raw, module->raw, symbol), "cuModuleGetFunction", err);
-    if (!st) st = prepare(c, f, err);
+    if (!st) st = prepare(c, f, &want, err);
     mlaf_cuda_leave(c, pushed);
   }
   if (st) {

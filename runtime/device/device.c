@@ -4,17 +4,17 @@
 
 #include "device/device.h"
 
-/* A build may leave rooms out (MLAF_ROOMS); room.cmake says which back ends are there. cuda stands behind the emulator, which
- * always opens, so that "auto" does not pick a device for which gen/ has no arch table and no templates yet. */
+/* A build may leave rooms out (MLAF_ROOMS); room.cmake says which back ends are there. Real devices stand before the emulator,
+ * which always opens. */
 const mlaf_device_ops *const mlaf_backends[] = {
 #ifdef MLAF_HAVE_HIP
     &mlaf_hip_ops,
 #endif
-#ifdef MLAF_HAVE_EMU
-    &mlaf_emu_ops,
-#endif
 #ifdef MLAF_HAVE_CUDA
     &mlaf_cuda_ops,
+#endif
+#ifdef MLAF_HAVE_EMU
+    &mlaf_emu_ops,
 #endif
     NULL,
 };

@@ -26,9 +26,22 @@ typedef enum mlaf_time_source { MLAF_TIME_MEASURED, MLAF_TIME_MODELLED } mlaf_ti
 typedef struct mlaf_launch {
   const mlaf_function *fn;
   uint32_t grid[3], block[3];
-  const void *args; /* kernarg bytes, copied by launch */
+  const void *args; /* kernarg bytes, copied by launch; 64-byte aligned where they hold tensor maps */
   size_t args_size;
+  uint32_t cluster[3]; /* blocks; 0 or 1: none. Only for back ends with MLAF_DEVICE_CLUSTERS */
+  uint32_t flags;
 } mlaf_launch;
+/* The kernel waits itself for the launch before it, so it may start earlier. A permission: ignored where it means nothing. */
+enum { MLAF_LAUNCH_OVERLAPS = 1 };
+
+/* A two-dimensional tensor of 16-bit elements in device memory and the box that one copy moves (core/launch.h). */
+typedef struct mlaf_tensor {
+  const void *data;           /* 16-byte aligned */
+  uint64_t cols, rows;
+  uint64_t row_stride;        /* bytes, a multiple of 16 */
+  uint32_t box_cols, box_rows;
+  uint32_t swizzle;           /* bytes: 0, 32, 64, 128 */
+} mlaf_tensor;
 
 #define MLAF_TIME_PARTS 12
 /* Time of a sequence of launches. parts: where a modelled time goes (issue, mfma, lds, l1, hbm, barrier, launch, ...). */
@@ -50,6 +63,8 @@ typedef struct mlaf_time_opts {
   double limit_s;           /* wall-clock limit */
   double give_up_ns;        /* stop early when the median exceeds this; 0 = never */
 } mlaf_time_opts;
+
+enum { MLAF_DEVICE_CLUSTERS = 1 }; /* mlaf_device_ops.features */
 
 typedef struct mlaf_device_ops {
   const char *name; /* "hip", "cuda", "emu:gfx942" */
@@ -74,6 +89,10 @@ typedef struct mlaf_device_ops {
   /* Time `n` launches as one sequence. */
   mlaf_status (*time)(mlaf_device *dev, const mlaf_launch *launches, size_t n, const mlaf_time_opts *opts,
                       mlaf_timing *out, mlaf_err *err);
+  uint32_t features;
+  /* Encode a tensor map into 128 bytes, 64-byte aligned. Host work only: no allocation, lock or synchronisation, legal inside
+   * capture. NULL: this back end has no such copies. */
+  mlaf_status (*tensor_map_encode)(mlaf_device *dev, const mlaf_tensor *tensor, void *map, mlaf_err *err);
 } mlaf_device_ops;
 
 /* First member of every back end's device. */

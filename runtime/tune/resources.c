@@ -40,8 +40,9 @@ mlaf_status mlaf_resources_check(const mlaf_kernel_desc *k, const mlaf_kernel_me
   if (m->max_threads < k->threads)
     return mlaf_fail(err, MLAF_E_INCORRECT, "%s was compiled for %u threads, %u are launched", name, m->max_threads,
                      k->threads);
-  if (kernarg_bytes && m->kernarg_bytes != kernarg_bytes)
-    return mlaf_fail(err, MLAF_E_INCORRECT, "%s takes %u bytes of arguments, the runtime passes %zu", name,
-                     m->kernarg_bytes, kernarg_bytes);
+  const uint32_t passed = mlaf_launch_block_size(&m->launch, (uint32_t)kernarg_bytes);
+  if (kernarg_bytes && m->kernarg_bytes != passed)
+    return mlaf_fail(err, MLAF_E_INCORRECT, "%s takes %u bytes of arguments, the runtime passes %u", name, m->kernarg_bytes,
+                     passed);
   return MLAF_OK;
 }

@@ -279,7 +279,7 @@ static void launches(void **state) {
   mlaf_execute_args a = good_args();
   mlaf_prepared r;
   a.total_q = 6;
-  mlaf_loaded_prepare(l, 7, &a, &r);
+  assert_int_equal(mlaf_loaded_prepare(l, 7, &a, &r, NULL), MLAF_OK);
   assert_int_equal(r.n, 2);
   assert_int_equal(r.launches[0].grid[0], 1); /* 15 rows */
   assert_int_equal(r.launches[0].grid[1], 7);
@@ -301,13 +301,13 @@ static void launches(void **state) {
   assert_true(fabs(r.decode.scale_log2e - 0.1 * 1.4426950408889634) < 1e-8);
   /* Apart: own strides, dense by default. One split: one launch, no workspace. */
   a.kpe = a.q;
-  mlaf_loaded_prepare(l, 1, &a, &r);
+  assert_int_equal(mlaf_loaded_prepare(l, 1, &a, &r, NULL), MLAF_OK);
   assert_int_equal(r.n, 1);
   assert_int_equal(r.decode.ckv_row_stride, 64);
   assert_int_equal(r.decode.kpe_row_stride, 32);
   assert_null(r.decode.part_o);
   a.kpe_row_stride = 40;
-  mlaf_loaded_prepare(l, 1, &a, &r);
+  assert_int_equal(mlaf_loaded_prepare(l, 1, &a, &r, NULL), MLAF_OK);
   assert_int_equal(r.decode.kpe_row_stride, 40);
   assert_ptr_equal(r.decode.kpe, a.q);
   assert_int_equal(mlaf_workspace_size(&p, 1, 6), 0);

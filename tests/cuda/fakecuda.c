@@ -340,19 +340,18 @@ static void run_node(const node *k) {
   memcpy(&f, k->args, sizeof f);
   for (uint32_t i = 0; i < f.n; i++) f.to[i] = f.value;
 }
-EXPORT int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
-                          unsigned shared, void *stream, void **params, void **extra);
-int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
-                   unsigned shared, void *stream, void **params, void **extra) {
-  ENTER_CONTEXT;
-  kernel *f = function;
+static int launch(kernel *f, const unsigned grid[3], const unsigned block[3], unsigned shared, void *stream, void **params,
+                  void **extra, const node *attributes) {
+  const unsigned gx = grid[0], gy = grid[1], gz = grid[2], bx = block[0], by = block[1], bz = block[2];
   handle *s = stream;
   /* Exactly the form of cuda.h: {POINTER = 1, pointer, SIZE = 2, size pointer, END = 0}. */
   if (params || !extra || extra[0] != (void *)1 || extra[2] != (void *)2 || extra[4]) return INVALID_VALUE;
   if (!gx || !gy || !gz || !bx || !by || !bz || bx * by * bz > 1024 || gy > 65535 || gz > 65535) return INVALID_VALUE;
   if (stream && !is(stream, STREAM)) return INVALID_HANDLE;
   if (shared > 49152 && shared > (unsigned)f->granted) return INVALID_VALUE;
-  node k = {(int)(f - kernels), {{gx, gy, gz}, {bx, by, bz}, shared, *(const size_t *)extra[3], 0}, {0}};
+  node k = {(int)(f - kernels), {{gx, gy, gz}, {bx, by, bz}, shared, *(const size_t *)extra[3], 0, {0}, 0}, {0}};
+  memcpy(k.shape.cluster, attributes->shape.cluster, sizeof k.shape.cluster);
+  k.shape.overlaps = attributes->shape.overlaps;
   if (k.shape.args_size > sizeof k.args) return INVALID_VALUE;
   memcpy(k.args, extra[1], k.shape.args_size);
   if (!s || !s->capturing) {
@@ -361,6 +360,63 @@ int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsign
   }
   if (s->n == MAX_NODES) return INVALID_VALUE;
   s->nodes[s->n++] = k;
+  return SUCCESS;
+}
+
+EXPORT int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+                          unsigned shared, void *stream, void **params, void **extra);
+int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+                   unsigned shared, void *stream, void **params, void **extra) {
+  ENTER_CONTEXT;
+  const unsigned grid[] = {gx, gy, gz}, block[] = {bx, by, bz};
+  static const node plain;
+  return launch(function, grid, block, shared, stream, params, extra, &plain);
+}
+
+/* CUlaunchConfig and CUlaunchAttribute as cuda.h has them. */
+typedef struct launch_attribute {
+  int id; /* 4: cluster, 6: programmatic stream serialization */
+  int pad;
+  uint32_t value[16];
+} launch_attribute;
+typedef struct launch_config {
+  unsigned grid[3], block[3], shared;
+  void *stream;
+  const launch_attribute *attributes;
+  unsigned n;
+} launch_config;
+EXPORT int cuLaunchKernelEx(const launch_config *config, void *function, void **params, void **extra);
+int cuLaunchKernelEx(const launch_config *config, void *function, void **params, void **extra) {
+  ENTER_CONTEXT;
+  node with = {.kernel = 0};
+  for (unsigned i = 0; i < config->n; i++) {
+    const launch_attribute *a = &config->attributes[i];
+    if (a->id == 4) memcpy(with.shape.cluster, a->value, sizeof with.shape.cluster);
+    else if (a->id == 6) with.shape.overlaps = a->value[0];
+    else
+      return INVALID_VALUE;
+  }
+  for (int i = 0; i < 3; i++)
+    if (with.shape.cluster[i] && config->grid[i] % with.shape.cluster[i]) return INVALID_VALUE;
+  return launch(function, config->grid, config->block, config->shared, config->stream, params, extra, &with);
+}
+EXPORT int cuTensorMapEncodeTiled(uint64_t *map, int type, uint32_t rank, void *data, const uint64_t *dims,
+                                  const uint64_t *strides, const uint32_t *box, const uint32_t *element_strides,
+                                  int interleave, int swizzle, int l2, int oob);
+int cuTensorMapEncodeTiled(uint64_t *map, int type, uint32_t rank, void *data, const uint64_t *dims,
+                           const uint64_t *strides, const uint32_t *box, const uint32_t *element_strides, int interleave,
+                           int swizzle, int l2, int oob) {
+  static const unsigned widest[] = {512, 32, 64, 128}; /* bytes of a box's row, by swizzle */
+  int forced = enter(__func__); /* host work: no context */
+  if (forced) return forced;
+  if ((uintptr_t)map % 64 || (uintptr_t)data % 16 || type != 1 || rank != 2 || !dims[0] || !dims[1] || strides[0] % 16 ||
+      strides[0] < 2 * dims[0] || !box[0] || box[0] > 256 || !box[1] || box[1] > 256 || box[0] * 2 % 16 ||
+      element_strides[0] != 1 || element_strides[1] != 1 || interleave || swizzle < 0 || swizzle > 3 ||
+      box[0] * 2 > widest[swizzle] || l2 != 3 || oob)
+    return INVALID_VALUE;
+  memset(map, 0, 128);
+  map[0] = (uintptr_t)data;
+  map[1] = dims[0], map[2] = dims[1], map[3] = strides[0], map[4] = box[0], map[5] = box[1], map[6] = (uint64_t)swizzle;
   return SUCCESS;
 }
 

@@ -18,6 +18,7 @@ typedef struct fake_launch {
   uint32_t grid[3], block[3], shared;
   size_t args_size;
   uint64_t total; /* kernels run since the reset */
+  uint32_t cluster[3], overlaps; /* launch attributes, 0 without them */
 } fake_launch;
 
 #endif

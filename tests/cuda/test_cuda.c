@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "cmocka_all.h"
+#include "core/launch.h"
 #include "cuda/cuda_device.h"
 #include "cuda/fakecuda.h"
 
@@ -67,13 +68,13 @@ static void expect_no_device(const char *spec, const char *says) {
   assert_ptr_equal(dev, untouched);
 }
 
-/* The least that passes for a cubin: sections null, names, data and symbols, which say how much dynamic shared memory
- * "big" and "huge" want. */
+/* The least that passes for a cubin: sections null, names, data and symbols, which say what "big" and "huge" want of their
+ * launch. */
 typedef struct cubin {
   Elf64_Ehdr head;
   Elf64_Shdr sections[4];
   Elf64_Sym symbols[3];
-  uint32_t data[2];
+  mlaf_kernel_launch data[2];
   char names[96];
 } cubin;
 
@@ -93,11 +94,13 @@ static void make_cubin(cubin *c, unsigned machine) {
   c->head.e_ident[EI_CLASS] = ELFCLASS64;
   c->head.e_ident[EI_DATA] = ELFDATA2LSB;
   c->head.e_ident[EI_VERSION] = 1;
-  c->data[0] = FAKE_SHARED;
-  c->data[1] = 300000;
-  for (unsigned i = 0; i < 2; i++)
-    c->symbols[1 + i] = (Elf64_Sym){.st_name = put_name(c, &used, i ? "huge_dynamic_shared" : "big_dynamic_shared"),
-                                    .st_info = STT_OBJECT, .st_shndx = 2, .st_value = 4 * i, .st_size = 4};
+  for (unsigned i = 0; i < 2; i++) {
+    c->data[i] = (mlaf_kernel_launch){.magic = MLAF_LAUNCH_MAGIC, .size = sizeof *c->data,
+                                      .dynamic_shared = i ? 300000 : FAKE_SHARED};
+    c->symbols[1 + i] = (Elf64_Sym){.st_name = put_name(c, &used, i ? "huge" MLAF_LAUNCH_SUFFIX : "big" MLAF_LAUNCH_SUFFIX),
+                                    .st_info = STT_OBJECT, .st_shndx = 2, .st_value = i * sizeof *c->data,
+                                    .st_size = sizeof *c->data};
+  }
   c->sections[2] = (Elf64_Shdr){.sh_name = put_name(c, &used, ".nv.global.init"), .sh_type = SHT_PROGBITS,
                                 .sh_offset = offsetof(cubin, data), .sh_size = sizeof c->data};
   c->sections[3] = (Elf64_Shdr){.sh_name = put_name(c, &used, ".symtab"), .sh_type = SHT_SYMTAB, .sh_link = 1,
@@ -194,6 +197,12 @@ static mlaf_status use_kernel(mlaf_device *dev, uint32_t *mem, void *stream, mla
   if (!st) st = ops->sync(dev, stream, err);
   if (!st) st = ops->mem_read(dev, back, mem, sizeof back, err);
   for (int i = 0; !st && i < 16; i++) assert_int_equal(back[i], i >= 3 && i < 8 ? 77 : 0x01010101);
+  mlaf_launch wide = l[1];
+  wide.flags = MLAF_LAUNCH_OVERLAPS;
+  _Alignas(64) unsigned char map[MLAF_MAP_BYTES];
+  const mlaf_tensor tensor = {.data = mem, .cols = 16, .rows = 2, .row_stride = 32, .box_cols = 16, .box_rows = 2, .swizzle = 32};
+  if (!st) st = ops->launch(dev, stream, &wide, err);
+  if (!st) st = ops->tensor_map_encode(dev, &tensor, map, err);
   if (!st) st = ops->time(dev, l, 2, &once, &timing, err);
   if (m) ops->module_unload(dev, m);
   return st;
@@ -339,6 +348,56 @@ static void dynamic_shared_memory(void **state) {
   mlaf_device_close(dev);
 }
 
+/* Clusters and overlap travel as launch attributes; an older GPU is not asked to overlap. */
+static void launch_attributes(void **state) {
+  for (int old = 0; old < 2; old++) {
+    use_fake();
+    setenv("FAKECUDA_SM", old ? "8.0" : "9.0", 1);
+    mlaf_device *dev = open_device("cuda");
+    const mlaf_device_ops *ops = mlaf_ops(dev);
+    cubin code;
+    mlaf_module *m = NULL;
+    mlaf_function *f = NULL;
+    make_cubin(&code, 190);
+    assert_int_equal(ops->module_load(dev, &code, sizeof code, &m, NULL), MLAF_OK);
+    assert_int_equal(ops->function_get(dev, m, "big", &f, NULL), MLAF_OK);
+    mlaf_launch l = {.fn = f, .grid = {4, 6, 1}, .block = {64, 1, 1}, .args = &(int){0}, .args_size = 4};
+    l.flags = MLAF_LAUNCH_OVERLAPS;
+    assert_int_equal(ops->launch(dev, NULL, &l, NULL), MLAF_OK);
+    fake_launch seen = fake_last();
+    assert_int_equal(seen.overlaps, !old);
+    assert_int_equal(seen.cluster[0], 0);
+    assert_int_equal(seen.shared, FAKE_SHARED);
+    assert_memory_equal(seen.grid, l.grid, sizeof l.grid);
+    l.flags = 0;
+    l.cluster[0] = 2, l.cluster[1] = 3, l.cluster[2] = 1;
+    assert_int_equal(ops->launch(dev, NULL, &l, NULL), MLAF_OK);
+    seen = fake_last();
+    assert_int_equal(seen.overlaps, 0);
+    assert_memory_equal(seen.cluster, l.cluster, sizeof l.cluster);
+    ops->module_unload(dev, m);
+    mlaf_device_close(dev);
+  }
+  unsetenv("FAKECUDA_SM");
+}
+
+static void tensor_maps(void **state) {
+  use_fake();
+  mlaf_device *dev = open_device("cuda");
+  mlaf_err err = {MLAF_OK, ""};
+  _Alignas(64) uint64_t map[16];
+  mlaf_tensor t = {.data = (void *)0x1000, .cols = 512, .rows = 640, .row_stride = 1152, .box_cols = 64, .box_rows = 64,
+                   .swizzle = 128};
+  assert_int_equal(mlaf_ops(dev)->tensor_map_encode(dev, &t, map, &err), MLAF_OK);
+  const uint64_t want[7] = {0x1000, 512, 640, 1152, 64, 64, 3};
+  assert_memory_equal(map, want, sizeof want);
+  t.box_cols = 128;
+  assert_int_equal(mlaf_ops(dev)->tensor_map_encode(dev, &t, map, &err), MLAF_E_DEVICE);
+  assert_non_null(strstr(err.text, "640 rows of 512 columns"));
+  assert_non_null(strstr(err.text, "box 64x128, swizzle 128: cuTensorMapEncodeTiled"));
+  mlaf_device_close(dev);
+}
+
 /* A launch asks for the context and launches: nothing that allocates or waits, so it is legal inside capture. */
 static void a_launch_is_only_a_launch(void **state) {
   use_fake();
@@ -389,10 +448,13 @@ static void bad_cubins(void **state) {
     free(cut);
   }
   m = NULL;
-  junk.symbols[1].st_value = (Elf64_Addr)-2; /* a damaged symbol is as good as none */
+  junk.symbols[1].st_value = (Elf64_Addr)-2; /* a kernel whose wishes are damaged is not launched without them */
   junk.symbols[2].st_shndx = 99;
+  mlaf_function *f = NULL;
   assert_int_equal(mlaf_ops(dev)->module_load(dev, &junk, sizeof junk, &m, &err), MLAF_OK);
-  assert_int_equal(m->n_wants, 0);
+  assert_int_equal(mlaf_ops(dev)->function_get(dev, m, "big", &f, &err), MLAF_E_ARG);
+  assert_non_null(strstr(err.text, "compile it again"));
+  assert_int_equal(mlaf_ops(dev)->function_get(dev, m, "huge", &f, &err), MLAF_E_ARG);
   mlaf_ops(dev)->module_unload(dev, m);
   m = NULL;
   junk.head.e_ident[EI_OSABI] = 0x77;
@@ -450,6 +512,8 @@ int main(void) {
       cmocka_unit_test(every_call_may_fail),
       cmocka_unit_test(timing_by_graphs),
       cmocka_unit_test(dynamic_shared_memory),
+      cmocka_unit_test(launch_attributes),
+      cmocka_unit_test(tensor_maps),
       cmocka_unit_test(a_launch_is_only_a_launch),
       cmocka_unit_test(bad_cubins),
       cmocka_unit_test(real_stub_has_every_symbol),

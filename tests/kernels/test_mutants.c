@@ -56,7 +56,7 @@ static mlaf_module *module_of(bench *b, const mlaf_loaded *l) {
   mlaf_prepared p;
   args.batch = b->data->batch.batch;
   args.total_q = b->data->batch.total_q;
-  mlaf_loaded_prepare(l, b->s->splits, &args, &p);
+  assert_int_equal(mlaf_loaded_prepare(l, b->s->splits, &args, &p, NULL), MLAF_OK);
   assert_true(p.n > (size_t)b->s->kernel);
   return p.launches[b->s->kernel].fn->module;
 }

@@ -1,0 +1,46 @@
+/* The constant K_launch of a kernel K in its code object. */
+#include <stdio.h>
+#include <string.h>
+
+#include "compile/compile.h"
+#include "compile/elf.h"
+
+/* Compilers make the constant a local symbol and drivers look up global ones only: hence the symbol table, not the driver. */
+static bool find(const mlaf_elf *elf, const char *name, mlaf_elf_symbol *out) {
+  mlaf_elf_section table;
+  if (!mlaf_elf_section_find(elf, ".symtab", &table)) return false;
+  for (uint64_t i = 0; mlaf_elf_symbol_at(elf, &table, i, out); i++)
+    if (!strcmp(out->name, name)) return true;
+  return false;
+}
+
+static mlaf_status check(const mlaf_kernel_launch *l, const char *symbol, mlaf_err *err) {
+  bool good = l->magic == MLAF_LAUNCH_MAGIC && l->size == sizeof *l && l->n_maps <= MLAF_MAPS_MAX &&
+              l->schedule <= MLAF_SCHEDULE_BALANCED && !(l->flags & ~(uint32_t)MLAF_KERNEL_OVERLAPS);
+  for (uint32_t i = 0; good && i < l->n_maps; i++) good = l->maps[i].of >= MLAF_MAP_CKV && l->maps[i].of <= MLAF_MAP_O;
+  for (int i = 0; good && i < 3; i++) good = l->cluster[i] <= 16 && !l->reserved[i];
+  return good ? MLAF_OK
+              : mlaf_fail(err, MLAF_E_ARG, "%s" MLAF_LAUNCH_SUFFIX " is not what this library reads: the code object was made by "
+                          "another version; compile it again", symbol);
+}
+
+mlaf_status mlaf_code_launch(const void *code, size_t size, const char *symbol, mlaf_kernel_launch *out, mlaf_err *err) {
+  mlaf_elf elf;
+  mlaf_elf_symbol found;
+  mlaf_elf_section home;
+  mlaf_kernel_launch l;
+  char name[160];
+  *out = (mlaf_kernel_launch){.magic = MLAF_LAUNCH_MAGIC, .size = sizeof *out};
+  if ((size_t)snprintf(name, sizeof name, "%s" MLAF_LAUNCH_SUFFIX, symbol) >= sizeof name)
+    return mlaf_fail(err, MLAF_E_ARG, "kernel name '%s' is too long", symbol);
+  /* What is no ELF image says nothing; whether a device takes it is that device's business. */
+  if (mlaf_elf_open(code, size, &elf, NULL) || !find(&elf, name, &found)) return MLAF_OK;
+  if (!mlaf_elf_section_at(&elf, found.section, &home) || !home.data || found.size != sizeof l || home.size < sizeof l ||
+      found.value > home.size - sizeof l) /* values are section offsets in the relocatable ELF that cubins are */
+    return mlaf_fail(err, MLAF_E_ARG, "%s has %llu bytes where %zu are expected: compile it again", name,
+                     (unsigned long long)found.size, sizeof l);
+  memcpy(&l, home.data + found.value, sizeof l);
+  mlaf_status st = check(&l, symbol, err);
+  if (!st) *out = l;
+  return st;
+}

@@ -1,0 +1,161 @@
+/* Workspaces, and filling the launches of a variant. */
+#include <math.h>
+#include <string.h>
+
+#include "core/loaded_impl.h"
+
+/* --- workspaces --- */
+
+static bool align_up(size_t *at) {
+  if (*at > SIZE_MAX - MLAF_WORKSPACE_ALIGN) return false;
+  *at = (*at + MLAF_WORKSPACE_ALIGN - 1) / MLAF_WORKSPACE_ALIGN * MLAF_WORKSPACE_ALIGN;
+  return true;
+}
+
+/* Partial results of `rows` rows: part_o [rows][R] fp32, then part_lse [rows] fp32. */
+static bool layout(const mlaf_problem *p, uint64_t rows, mlaf_workspace *out) {
+  size_t bytes;
+  if (__builtin_mul_overflow(rows, (uint64_t)p->rank * sizeof(float), &bytes) || bytes > SIZE_MAX / 2) return false;
+  *out = (mlaf_workspace){.part_lse = bytes};
+  if (!align_up(&out->part_lse)) return false;
+  out->size = out->part_lse + rows * sizeof(float); /* rank >= 32 times less than part_o: fits */
+  return true;
+}
+
+static bool split_rows(const mlaf_problem *p, uint32_t splits, int64_t total_q, uint64_t *rows) {
+  return total_q >= 0 && !__builtin_mul_overflow((uint64_t)total_q, (uint64_t)splits, rows) &&
+         !__builtin_mul_overflow(*rows, (uint64_t)p->heads, rows);
+}
+
+static uint32_t groups(int64_t rows, uint32_t per_group) { return (uint32_t)((rows + per_group - 1) / per_group); }
+static uint32_t row_groups(const mlaf_loaded *l) {
+  return groups((int64_t)l->problem.q_len * l->problem.heads, l->decode.rows_per_wg);
+}
+
+bool mlaf_loaded_workspace(const mlaf_loaded *l, uint32_t splits, int64_t total_q, mlaf_workspace *out) {
+  uint64_t rows;
+  *out = (mlaf_workspace){0};
+  if (splits <= 1 || total_q <= 0) return true;
+  if (l->decode.launch.schedule != MLAF_SCHEDULE_BALANCED)
+    return split_rows(&l->problem, splits, total_q, &rows) && layout(&l->problem, rows, out);
+  if (!layout(&l->problem, (uint64_t)splits * 2 * row_groups(l) * l->decode.rows_per_wg, out) || !align_up(&out->size))
+    return false;
+  out->size += (size_t)splits * 4 * sizeof(int32_t); /* part_info */
+  return true;
+}
+
+size_t mlaf_loaded_workspace_size(const mlaf_loaded *l, uint32_t splits, int64_t total_q) {
+  mlaf_workspace w;
+  return mlaf_loaded_workspace(l, splits, total_q, &w) ? w.size : SIZE_MAX;
+}
+
+size_t mlaf_workspace_size(const mlaf_problem *p, uint32_t splits, int64_t total_q) {
+  mlaf_workspace w = {0};
+  uint64_t rows;
+  if (splits <= 1 || total_q <= 0) return 0;
+  return split_rows(p, splits, total_q, &rows) && layout(p, rows, &w) ? w.size : SIZE_MAX;
+}
+
+/* --- launches --- */
+
+static void fill_decode(const mlaf_loaded *l, uint32_t splits, const mlaf_execute_args *a, mlaf_decode_args *d) {
+  const mlaf_problem *p = &l->problem;
+  mlaf_workspace w;
+  *d = (mlaf_decode_args){
+      .q = a->q,
+      .ckv = a->ckv,
+      .kpe = a->kpe   ? a->kpe
+             : a->ckv ? (const uint16_t *)a->ckv + p->rank
+                      : NULL,
+      .qo_indptr = a->qo_indptr,
+      .kv_indptr = a->kv_indptr,
+      .kv_indices = a->kv_indices,
+      .kv_last_page_lens = a->kv_last_page_lens,
+      .o = a->o,
+      .lse = a->lse,
+      .ckv_row_stride = mlaf_ckv_stride(p, a),
+      .kpe_row_stride = mlaf_kpe_stride(p, a),
+      .total_q = a->total_q,
+      .num_pages = a->num_pages,
+      .splits = (int32_t)splits,
+      .scale_log2e = (float)((double)a->scale * M_LOG2E),
+      .batch = a->batch,
+  };
+  if (mlaf_loaded_workspace(l, splits, a->total_q, &w) && w.size) {
+    d->part_o = a->workspace;
+    d->part_lse = (float *)((char *)a->workspace + w.part_lse);
+  }
+}
+
+/* The tensor a map wants; no data: there is nothing to copy. */
+static mlaf_tensor tensor_of(const mlaf_problem *p, const mlaf_execute_args *a, const mlaf_decode_args *d,
+                             const mlaf_map_want *want) {
+  const uint64_t cached = (uint64_t)a->num_pages * (uint64_t)p->page_size, rows = (uint64_t)(a->total_q * p->heads);
+  const uint64_t rank = (uint64_t)p->rank, rope = (uint64_t)p->rope;
+  const mlaf_tensor of[] = {
+      [MLAF_MAP_CKV] = {.data = d->ckv, .cols = rank, .rows = cached, .row_stride = (uint64_t)d->ckv_row_stride * 2},
+      [MLAF_MAP_KPE] = {.data = d->kpe, .cols = rope, .rows = cached, .row_stride = (uint64_t)d->kpe_row_stride * 2},
+      [MLAF_MAP_Q] = {.data = d->q, .cols = rank + rope, .rows = rows, .row_stride = (rank + rope) * 2},
+      [MLAF_MAP_O] = {.data = d->o, .cols = rank, .rows = rows, .row_stride = rank * 2},
+  };
+  mlaf_tensor t = of[want->of]; /* checked when the code object was read */
+  if (!t.cols || !t.rows) t.data = NULL;
+  t.box_cols = want->cols;
+  t.box_rows = want->rows;
+  t.swizzle = want->swizzle;
+  return t;
+}
+
+static mlaf_status fill_maps(const mlaf_loaded *l, const mlaf_execute_args *a, mlaf_prepared *out, mlaf_err *err) {
+  const mlaf_kernel_launch *k = &l->decode.launch;
+  mlaf_status st = MLAF_OK;
+  for (uint32_t i = 0; !st && i < k->n_maps; i++) {
+    const mlaf_tensor t = tensor_of(&l->problem, a, &out->decode, &k->maps[i]);
+    if (!t.data) memset(out->maps[i], 0, sizeof out->maps[i]);
+    else
+      st = mlaf_ops(l->dev)->tensor_map_encode(l->dev, &t, out->maps[i], err);
+  }
+  return st;
+}
+
+static void add_launch(const mlaf_loaded_kernel *k, const uint32_t grid[3], const void *args, uint32_t args_size,
+                       mlaf_prepared *out) {
+  mlaf_launch *x = &out->launches[out->n++];
+  *x = (mlaf_launch){.fn = k->fn,
+                     .block = {k->threads, 1, 1},
+                     .args = args,
+                     .args_size = mlaf_launch_block_size(&k->launch, args_size),
+                     .flags = k->launch.flags & MLAF_KERNEL_OVERLAPS ? MLAF_LAUNCH_OVERLAPS : 0};
+  for (int i = 0; i < 3; i++) {
+    const uint32_t c = x->cluster[i] = k->launch.cluster[i] ? k->launch.cluster[i] : 1;
+    x->grid[i] = (grid[i] + c - 1) / c * c;
+  }
+}
+
+mlaf_status mlaf_loaded_prepare(const mlaf_loaded *l, uint32_t splits, const mlaf_execute_args *a, mlaf_prepared *out,
+                                mlaf_err *err) {
+  const bool balanced = l->decode.launch.schedule == MLAF_SCHEDULE_BALANCED;
+  out->n = 0;
+  if (!a->total_q) return MLAF_OK;
+  fill_decode(l, splits, a, &out->decode);
+  mlaf_status st = fill_maps(l, a, out, err);
+  if (st) return st;
+  add_launch(&l->decode, (uint32_t[]){row_groups(l), splits, balanced ? 1 : (uint32_t)a->batch}, &out->decode,
+             sizeof out->decode, out);
+  if (splits == 1) return MLAF_OK;
+  const int64_t rows = a->total_q * l->problem.heads;
+  out->combine = (mlaf_combine_args){out->decode.part_o, out->decode.part_lse, a->o, a->lse, rows, (int32_t)splits, 0};
+  add_launch(&l->combine, (uint32_t[]){groups(rows, l->combine.rows_per_wg), 1, 1},
+             balanced ? (const void *)&out->decode : &out->combine, sizeof out->combine, out);
+  return MLAF_OK;
+}
+
+mlaf_status mlaf_loaded_launch(const mlaf_loaded *l, uint32_t splits, const mlaf_execute_args *a, void *stream,
+                               mlaf_err *err) {
+  mlaf_prepared prepared;
+  mlaf_status st = mlaf_loaded_check(l, splits, a, err);
+  if (!st) st = mlaf_loaded_prepare(l, splits, a, &prepared, err);
+  for (size_t i = 0; !st && i < prepared.n; i++)
+    st = mlaf_ops(l->dev)->launch(l->dev, stream, &prepared.launches[i], err);
+  return st;
+}

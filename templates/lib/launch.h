@@ -1,0 +1,34 @@
+// What this kernel wants of its launch, for the runtime to read from the code object, and its parameter block. The includer
+// hands over `launch`: shared (bytes of dynamic shared memory), and where wanted cluster ({x, y, z}, or x), overlaps and balanced
+// (0 or 1), maps (list of { of, cols, rows, swizzle }). runtime/core/launch.h says what each means.
+//@ local OF, FIELDS = { ckv = 1, kpe = 2, q = 3, o = 4 }, { shared = 1, cluster = 1, overlaps = 1, balanced = 1, maps = 1 }
+//@ for key in sorted(launch) do contract(FIELDS[key] ~= nil, "launch has no field %s", key) end
+//@ local cluster, maps, wants = launch.cluster or 1, launch.maps or {}, {}
+//@ if type(cluster) ~= "table" then cluster = { cluster, 1, 1 } end
+//@ contract(#maps <= 8, "%d tensor maps, 8 is the most", #maps)
+//@ for _, m in ipairs(maps) do
+//@   contract(OF[m.of] ~= nil, "no tensor '%s' to map", m.of)
+//@   contract(m.swizzle == 0 or m.swizzle == 32 or m.swizzle == 64 or m.swizzle == 128, "swizzle %d", m.swizzle)
+//@   contract(m.cols * 2 % 16 == 0 and m.cols <= 256 and (m.swizzle == 0 or m.cols * 2 <= m.swizzle), "box of %d columns", m.cols)
+//@   contract(m.rows >= 1 and m.rows <= 256, "box of %d rows", m.rows)
+//@   wants[#wants + 1] = ("{%d, %d, %d, %d}"):format(OF[m.of], m.cols, m.rows, m.swizzle)
+//@ end
+struct mlaf_map_want {
+  u32 of, cols, rows, swizzle;
+};
+struct mlaf_kernel_launch {
+  u32 magic, size, dynamic_shared, cluster[3], flags, schedule, reserved[3], n_maps;
+  mlaf_map_want maps[8];
+};
+extern "C" __device__ const mlaf_kernel_launch ${symbol}_launch = {0x314b4c4du, sizeof(mlaf_kernel_launch), ${launch.shared},
+    {${cluster[1]}, ${cluster[2]}, ${cluster[3]}}, ${launch.overlaps or 0}, ${launch.balanced or 0}, {}, ${#maps},
+    {${join(wants, ", ")}}};
+struct __align__(64) mlaf_tensor_map {
+  u64 opaque[16];
+};
+struct mlaf_decode_params {
+  mlaf_decode_args a;
+//@ if #maps > 0 then
+  mlaf_tensor_map maps[${#maps}];
+//@ end
+};
