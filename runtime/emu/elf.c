@@ -69,6 +69,7 @@ static bool read_descriptor(const emu_code *c, const uint8_t *kd, uint64_t kd_ad
   k->sgpr_dispatch_id = bit(props, 4);
   k->sgpr_flat_scratch = bit(props, 5);
   k->sgpr_private_size = bit(props, 6);
+  k->dynamic_stack = bit(props, 11);
   for (int i = 0; i < 3; i++) k->sgpr_wg[i] = bit(k->rsrc2, 7 + i);
   k->sgpr_wg_info = bit(k->rsrc2, 10);
   k->vgpr_workitem = k->rsrc2 >> 11 & 3;

@@ -1,10 +1,10 @@
 /* emu:gfx942 from inside: instructions, waves, workgroups, and the rules every instruction's implementation keeps.
  *
- * Rooms: elf.c (code object -> kernels) · parse.c (disassembly text -> emu_inst) · ops_*.c (what instructions do, one
- * table of {mnemonic, exec} per file) · wave.c (run waves and barriers of a workgroup) · launch.c (grid over threads) ·
- * memory.c (allocations) · lds.c (LDS and its race detector) · hazard.c (wait states) · mode.c (VGPR indexing, vector skip) ·
- * strict.c (rules that MLAF_EMU_STRICT relaxes) · clock.c (time, for those) · timing.c + arch_gfx942.c (model) · device.c (the
- * mlaf_device_ops).
+ * Rooms: elf.c (code object -> kernels) · parse.c (disassembly text -> emu_inst) · ops_*.c (what instructions do, a table of
+ * {mnemonic, exec} per file; ops_apart.c: private memory, flat apertures) · wave.c (run waves and barriers of a workgroup) ·
+ * launch.c (grid over threads) · memory.c (allocations) · lds.c (LDS and its race detector) · hazard.c (wait states) ·
+ * mode.c (VGPR indexing, vector skip) · strict.c (rules that MLAF_EMU_STRICT relaxes) · clock.c (time, for those) ·
+ * timing.c + arch_gfx942.c (model) · device.c (the mlaf_device_ops).
  *
  * Strict by design: reading what was never written, before its s_waitcnt, outside an allocation, or inside a
  * hazard window is an error that names pc, instruction, wave and lane (emu_fault), never a wrong number. */
@@ -92,7 +92,7 @@ struct emu_inst {
 /* MODE bits that arithmetic looks at. */
 enum {
   EMU_MODE_ROUND = 0xf, EMU_MODE_DENORM32 = 0x30, EMU_MODE_DENORM16_64 = 0xc0, EMU_MODE_DX10_CLAMP = 0x100,
-  EMU_MODE_IEEE = 0x200, EMU_MODE_GPR_IDX = 1 << 27, EMU_MODE_VSKIP = 1 << 28
+  EMU_MODE_IEEE = 0x200, EMU_MODE_FP16_OVFL = 1 << 23, EMU_MODE_GPR_IDX = 1 << 27, EMU_MODE_VSKIP = 1 << 28
 };
 
 typedef enum emu_wave_state { EMU_RUNNING, EMU_AT_BARRIER, EMU_ENDED, EMU_FAULTED } emu_wave_state;
@@ -122,7 +122,7 @@ struct emu_wave {
   uint32_t vm_issued, vm_done;     /* vmcnt: loads, stores and LDS-DMA in issue order; outstanding = issued - done */
   uint32_t lgkm_issued, lgkm_done; /* in-order part (LDS) */
   uint32_t smem_issued, smem_done; /* SMEM and messages: out of order, only lgkmcnt(0) proves them */
-  uint32_t mode;                   /* MODE register: [3:0] rounding, [7:4] denormals, 8 dx10_clamp, 9 ieee */
+  uint32_t mode;                   /* MODE: [1:0] rounding of f32, [3:2] of f64 and f16, [7:4] denormals, 8 dx10_clamp, 9 ieee */
   uint64_t wait_states;            /* issue clock for hazards: +1 per instruction, + n+1 for s_nop n */
   uint64_t executed;               /* instructions, in whole slices */
   emu_wave_state state;
@@ -136,6 +136,8 @@ struct emu_wave {
   struct emu_clock *clock;         /* clock.h; NULL: time forgives nothing */
   emu_inst *indexed;               /* mode.c: instructions with M0 added to their registers, NULL before the first */
   uint32_t n_indexed;
+  uint8_t *priv, *priv_valid;      /* private memory of the lanes, interleaved, and which bytes were written: ops_apart.c */
+  uint32_t priv_bytes;             /* a lane */
 };
 
 struct emu_group {
@@ -148,6 +150,7 @@ struct emu_group {
   emu_wave *waves;
   uint8_t *lds;
   uint32_t lds_bytes;
+  uint8_t *priv;          /* of all waves; NULL: the kernel has none */
   void *lds_shadow;       /* lds.c */
   uint32_t epoch;         /* barriers passed */
   const emu_inst *split[2]; /* the first barrier that waves passed at two different instructions, NULL: none did */
@@ -272,6 +275,7 @@ typedef struct emu_kernel {
   bool sgpr_private_buffer, sgpr_dispatch_ptr, sgpr_queue_ptr, sgpr_kernarg_ptr, sgpr_dispatch_id, sgpr_flat_scratch,
       sgpr_private_size;
   bool sgpr_wg[3], sgpr_wg_info;
+  bool dynamic_stack;     /* the compiler could not bound scratch_bytes: calls it cannot see through, alloca */
   uint32_t kernarg_preload_len, kernarg_preload_offset;
   uint8_t vgpr_workitem; /* 0 x, 1 xy, 2 xyz: packed in v0 on gfx942 */
   uint32_t rsrc1, rsrc2, rsrc3;

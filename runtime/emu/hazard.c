@@ -88,7 +88,8 @@ static bool is_big_store(const emu_inst *in) {
 
 static uint32_t bind_memory(const emu_inst *in) {
   uint32_t h = in->cls >= EMU_C_DS_READ && in->cls <= EMU_C_DS_OTHER ? HZ_DS : HZ_VMEM;
-  if (in->flags & EMU_F_LDS || strstr(in->mnemonic, "_lds_") || strstr(in->mnemonic, "addtid") || in->flags & EMU_F_GDS)
+  if (in->flags & EMU_F_LDS || strstr(in->mnemonic, "_lds_") || strstr(in->mnemonic, "addtid") ||
+      starts(in->mnemonic, "ds_append") || starts(in->mnemonic, "ds_consume") || in->flags & EMU_F_GDS)
     h |= HZ_READS_M0;
   /* CDNA3 ISA 4.5 asks for a wait state between a SALU write of M0 and add-TID, buffer_store_lds, global and scratch loads
    * to LDS. Buffer loads are not on that list, and production kernels set M0 right in front of every one of them. */
@@ -110,7 +111,8 @@ void emu_hazard_bind(emu_inst *in) {
   switch ((emu_class)in->cls) {
     case EMU_C_VALU: case EMU_C_TRANS: in->hazard = bind_valu(in); break;
     case EMU_C_MFMA:
-      in->hazard = HZ_MFMA | (strstr(in->mnemonic, "_f64") ? HZ_DGEMM : 0);
+      in->hazard = HZ_MFMA | (starts(in->mnemonic, "v_smfmac") ? HZ_READS_DST : 0) |
+                   (strstr(in->mnemonic, "_f64") ? HZ_DGEMM : 0);
       /* f32 inputs run outside the XDL pipe; xf32 inside it */
       if (!(in->hazard & HZ_DGEMM) && (strstr(in->mnemonic, "_xf32") || !strstr(in->mnemonic + 10, "_f32"))) in->hazard |= HZ_XDL;
       break;
@@ -158,6 +160,9 @@ static bool reads(const emu_inst *in, const emu_operand *r) {
   return in->hazard & HZ_READS_DST && overlaps(&in->dst[0], r);
 }
 
+/* The accumulator that comes in: SrcC, or D itself of a sparse multiply, whose third source is the index. */
+static const emu_operand *acc_of(const emu_inst *mfma) { return mfma->hazard & HZ_READS_DST ? &mfma->dst[0] : &mfma->src[2]; }
+
 /* --- results of MFMA --- */
 
 /* Wait states from an MFMA to a reader or writer that is no MFMA. */
@@ -176,7 +181,8 @@ static unsigned mfma_to_ab(const emu_inst *p) {
 }
 
 static unsigned mfma_to_c(const emu_inst *p, const emu_inst *in) {
-  bool same = p->dst[0].reg == in->src[2].reg && p->dst[0].count == in->src[2].count;
+  const emu_operand *c = acc_of(in);
+  bool same = p->dst[0].reg == c->reg && p->dst[0].count == c->count;
   if (same && p->mnemonic == in->mnemonic) {
     if (p->hazard & HZ_DGEMM) return p->passes == 4 ? 4 : 0;
     return p->passes == 2 ? 2 : 0;
@@ -216,15 +222,17 @@ static bool check_c_still_read(emu_wave *w, hazards *h, const emu_operand *r) {
     for (uint32_t k = 1; k <= MFMA_KEPT && k <= h->n_mfma; k++) {
       const issued *p = &h->mfma[(h->n_mfma - k) % MFMA_KEPT];
       const emu_operand one = {.kind = EMU_O_VREG, .reg = (uint16_t)v, .count = 1};
-      if (overlaps(&p->inst->src[2], &one) && !need(w, p, c_read_states(p->inst), "overwriting SrcC of an MFMA")) return false;
+      if (overlaps(acc_of(p->inst), &one) && !need(w, p, c_read_states(p->inst), "overwriting SrcC of an MFMA")) return false;
     }
   }
   return true;
 }
 
 static bool check_mfma_shadows(emu_wave *w, hazards *h, const emu_inst *in) {
+  bool sparse = in->hazard & HZ_MFMA && in->hazard & HZ_READS_DST;
   for (int i = 0; i < in->n_src; i++)
-    if (!check_mfma_result(w, h, in, &in->src[i], i)) return false;
+    if (!check_mfma_result(w, h, in, &in->src[i], sparse && i == 2 ? 1 : i)) return false;
+  if (sparse && !check_mfma_result(w, h, in, &in->dst[0], 2)) return false;
   if (in->hazard & HZ_MFMA) return true; /* MFMA over MFMA results: the pipe keeps them in order */
   if (in->hazard & HZ_READS_DST && !check_mfma_result(w, h, in, &in->dst[0], 2)) return false;
   if (in->n_dst == 0 || in->dst[0].kind != EMU_O_VREG) return true;
@@ -342,8 +350,9 @@ static void record_mfma(emu_wave *w, hazards *h, const emu_inst *in) {
     h->owner[v] = (uint8_t)slot;
   }
   uint64_t c = w->wait_states + 1 + c_read_states(in);
-  if (in->src[2].kind == EMU_O_VREG)
-    for (unsigned v = in->src[2].reg; v < in->src[2].reg + in->src[2].count; v++) later(&h->c_until[v], c);
+  const emu_operand *acc = acc_of(in);
+  if (acc->kind == EMU_O_VREG)
+    for (unsigned v = acc->reg; v < acc->reg + acc->count; v++) later(&h->c_until[v], c);
   later(&h->vector_until, until);
 }
 

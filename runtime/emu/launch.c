@@ -5,7 +5,7 @@
 #include "emu/strict.h"
 #include "emu/memory.h"
 
-enum { MAX_HOST_THREADS = 256, IMPLICIT_ARGS = 256, PACKET_BYTES = 64, MAX_BLOCK = 1024 };
+enum { MAX_HOST_THREADS = 256, IMPLICIT_ARGS = 256, PACKET_BYTES = 64, MAX_BLOCK = 1024, MAX_SCRATCH = 1 << 17 };
 static const uint64_t DEFAULT_MAX_INSTS = UINT64_C(1) << 33;
 
 /* Shared by the host threads of one launch. */
@@ -119,9 +119,9 @@ static mlaf_status check_launch(const mlaf_launch *l, const emu_kernel *k, mlaf_
   if (k->lds_bytes > EMU_LDS_MAX)
     return mlaf_fail(err, MLAF_E_ARG, "kernel %s needs %u bytes of LDS; a compute unit has %d", k->symbol, k->lds_bytes,
                      EMU_LDS_MAX);
-  if (k->scratch_bytes)
-    return mlaf_fail(err, MLAF_E_FAULT, "kernel %s uses %u bytes of scratch per work-item; the emulator has none:"
-                     " a kernel that spills or indexes registers dynamically is rejected", k->symbol, k->scratch_bytes);
+  if (k->scratch_bytes > MAX_SCRATCH)
+    return mlaf_fail(err, MLAF_E_ARG, "kernel %s asks for %u bytes of scratch per work-item; the emulator gives at most %d",
+                     k->symbol, k->scratch_bytes, MAX_SCRATCH);
   return MLAF_OK;
 }
 

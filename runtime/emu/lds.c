@@ -53,7 +53,7 @@ static bool need(uint32_t **shadow, size_t entries) {
   return *shadow != NULL;
 }
 
-static bool prepare(emu_wave *w, emu_lds_kind kind, unsigned bytes) {
+static bool prepare(emu_wave *w, emu_lds_kind kind, bool by_byte) {
   emu_lds *l = w->group->lds_shadow;
   size_t size = (w->group->lds_bytes + 15u) & ~15u;
   if (w->index >= EMU_LDS_WAVES) return emu_fault(w, -1, "a workgroup of more than %d waves cannot use LDS", EMU_LDS_WAVES);
@@ -61,7 +61,7 @@ static bool prepare(emu_wave *w, emu_lds_kind kind, unsigned bytes) {
   bool ok = r->op || (r->op = calloc(EMU_LDS_RING, sizeof *r->op));
   if (kind == EMU_LDS_ATOMIC) ok = ok && need(&l->atomic, size / 4);
   if (kind == EMU_LDS_DMA) ok = ok && need(&l->dma, size / 4);
-  if (bytes < 4) ok = ok && need(&l->written1, size) && need(&l->read1, size);
+  if (by_byte) ok = ok && need(&l->written1, size) && need(&l->read1, size);
   return ok || emu_fault(w, -1, "no host memory for the LDS shadow");
 }
 
@@ -362,13 +362,14 @@ static bool dma_over_own_read(emu_wave *w, const uint32_t *addr, uint64_t lanes)
 }
 
 static void remember(emu_wave *w, const emu_inst *in, emu_lds_kind kind, const uint32_t *addr, unsigned bytes, uint64_t lanes,
-                     const uint32_t range[3]) {
+                     const uint32_t range[3], bool by_byte) {
   emu_lds *l = w->group->lds_shadow;
   emu_lds_ring *r = kind == EMU_LDS_DMA ? &l->waves[w->index].dma : &l->waves[w->index].ds;
   emu_lds_op *op = &r->op[r->n++ % EMU_LDS_RING];
   op->seq = kind == EMU_LDS_DMA ? w->vm_issued : w->lgkm_issued;
   op->kind = (uint8_t)kind;
   op->bytes = (uint8_t)bytes;
+  op->by_byte = by_byte;
   op->at = emu_clock_now(w);
   op->inst = in;
   op->lanes = lanes;
@@ -376,10 +377,11 @@ static void remember(emu_wave *w, const emu_inst *in, emu_lds_kind kind, const u
   memcpy(op->addr, addr, sizeof op->addr);
 }
 
-/* Whole dwords must be dword-aligned, which is what wide accesses need in the unaligned mode ROCm runs in (they then pay
- * bank conflicts); a 16-bit access must be 2-aligned. gfx942 would also take odd dwords: refused, the shadow is by dword. */
-static bool check_place(emu_wave *w, const uint32_t *addr, unsigned bytes, uint64_t lanes, const uint32_t range[3]) {
-  uint32_t size = w->group->lds_bytes, align = bytes > 4 ? 4 : bytes;
+/* ROCm runs gfx942 with SH_MEM_CONFIG.alignment_mode = unaligned: reads and writes of any width may start at any byte (LLVM's
+ * unaligned-access-mode counts on it). Atomics must be naturally aligned, loads to LDS write whole dwords. */
+static bool check_place(emu_wave *w, emu_lds_kind kind, const uint32_t *addr, unsigned bytes, uint64_t lanes,
+                        const uint32_t range[3]) {
+  uint32_t size = w->group->lds_bytes, align = kind == EMU_LDS_ATOMIC ? bytes : kind == EMU_LDS_DMA ? 4 : 1;
   if ((range[2] & (align - 1)) == 0 && size >= bytes && range[1] <= size - bytes) return true;
   for (int i = 0; i < EMU_LANES; i++) {
     if (!(lanes >> i & 1)) continue;
@@ -396,10 +398,11 @@ bool emu_lds_access(emu_wave *w, const emu_inst *in, emu_lds_kind kind, const ui
   if (!lanes) return true;
   uint32_t range[3];
   extent(addr, lanes, range);
-  if (!check_place(w, addr, bytes, lanes, range) || !prepare(w, kind, bytes)) return false;
+  bool by_byte = bytes < 4 || range[2] & 3; /* the shadow of whole dwords does not fit */
+  if (!check_place(w, kind, addr, bytes, lanes, range) || !prepare(w, kind, by_byte)) return false;
   emu_lds *l = w->group->lds_shadow;
-  remember(w, in, kind, addr, bytes, lanes, range);
-  if (bytes < 4) return access_bytes(w, kind, addr, bytes, lanes);
+  remember(w, in, kind, addr, bytes, lanes, range, by_byte);
+  if (by_byte) return access_bytes(w, kind, addr, bytes, lanes);
   if (kind == EMU_LDS_ATOMIC) return access_atomic(w, addr, bytes, lanes);
   if ((l->atomic || l->written1) && !check_rare(w, kind, addr, bytes, lanes)) return false;
   view v = {l->written, l->read, l->valid, l->epoch << 8 | (uint32_t)w->index, l->epoch, 1u << w->index,
@@ -421,7 +424,7 @@ static void carry(emu_lds *l, const emu_wave *w, const emu_lds_op *op) {
   for (int i = 0; i < EMU_LANES; i++) {
     if (!(op->lanes >> i & 1)) continue;
     for (uint32_t b = op->addr[i]; b < op->addr[i] + op->bytes; b++) {
-      bool whole = op->bytes >= 4;
+      bool whole = !op->by_byte;
       if (op->kind == EMU_LDS_READ && whole) l->read[b / 4] = add_reader(l->read[b / 4], l->epoch, bit);
       else if (op->kind == EMU_LDS_READ) l->read1[b] = add_reader(l->read1[b], l->epoch, bit);
       else if (op->kind == EMU_LDS_ATOMIC) l->atomic[b / 4] = add_reader(l->atomic[b / 4], l->epoch, bit);

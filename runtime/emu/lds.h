@@ -18,6 +18,7 @@ enum { EMU_LDS_RING = 64, EMU_LDS_WAVES = 16 };
 typedef struct emu_lds_op {
   uint32_t seq; /* w->lgkm_issued (DS) or w->vm_issued (DMA) after its issue */
   uint8_t kind, bytes;
+  bool by_byte;   /* narrower than a dword, or not at a dword's place */
   bool carried;   /* a barrier was passed before it was waited for */
   uint64_t at; /* on the wave's clock (clock.h): when it was issued */
   const emu_inst *inst;

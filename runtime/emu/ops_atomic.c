@@ -6,7 +6,9 @@
 
 #include "emu/vmem.h"
 
-unsigned emu_atomic_operands(emu_atomic op) { return op == EMU_CMPSWAP || op == EMU_FCMPSWAP ? 2 : 1; }
+unsigned emu_atomic_operands(emu_atomic op) { 
+  return op == EMU_CMPSWAP || op == EMU_FCMPSWAP || op == EMU_MSKOR || op == EMU_WRAP ? 2 : 1;
+}
 
 static float as_float(uint64_t x) {
   uint32_t u = (uint32_t)x;
@@ -61,7 +63,16 @@ uint64_t emu_atomic_apply(emu_atomic op, unsigned words, uint64_t mem, uint64_t 
   switch (op) {
     case EMU_SWAP: r = data; break;
     case EMU_CMPSWAP: r = mem == cmp ? data : mem; break;
-    case EMU_FCMPSWAP: r = as_float(mem) == as_float(cmp) ? data : mem; break;
+    case EMU_FCMPSWAP:
+      r = (words == 2 ? as_double(mem) == as_double(cmp) : as_float(mem) == as_float(cmp)) ? data : mem;
+      break;
+    case EMU_MSKOR: r = (mem & ~cmp) | data; break;
+    case EMU_WRAP: r = mem >= cmp ? mem - cmp : mem + data; break;
+    case EMU_CONDXCHG: /* each dword by its own top bit */
+      r = mem;
+      for (int s = 0; s < 64; s += 32)
+        if (data >> (s + 31) & 1) r = (r & ~(UINT64_C(0xffffffff) << s)) | (data & UINT64_C(0x7fffffff) << s);
+      break;
     case EMU_ADD: r = mem + data; break;
     case EMU_SUB: r = mem - data; break;
     case EMU_RSUB: r = data - mem; break;

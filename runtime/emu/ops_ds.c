@@ -268,10 +268,58 @@ static bool exec_atomic(emu_wave *w, const emu_inst *in) {
   return true;
 }
 
+/* Exchange at two addresses: both old values come back. */
+static bool exec_exchange2(emu_wave *w, const emu_inst *in) {
+  const ds_op *d = in->aux;
+  uint64_t lanes = emu_exec_mask(w);
+  unsigned words = d->bytes / 4u, dst = in->dst[0].reg;
+  uint32_t addr[EMU_LANES], old[2][2][EMU_LANES];
+  for (int k = 0; k < 3; k++)
+    if (!emu_vreg_check(w, in->src[k].reg, k ? words : 1, lanes)) return false;
+  if (!begin(w, &in->dst[0], 2 * words)) return false;
+  for (int part = 0; part < 2; part++) {
+    addresses(w, &in->src[0], (uint32_t)(part ? in->offset2 : in->offset) * d->pair, addr);
+    if (!emu_lds_access(w, in, EMU_LDS_ATOMIC, addr, d->bytes, lanes)) return false;
+    charge(w, EMU_LDS_ATOMIC, addr, d->bytes, lanes);
+    for (int l = 0; l < EMU_LANES; l++)
+      for (unsigned k = 0; lanes >> l & 1 && k < words; k++) {
+        memcpy(&old[part][k][l], w->group->lds + addr[l] + 4 * k, 4);
+        memcpy(w->group->lds + addr[l] + 4 * k, &w->v[in->src[1 + part].reg + k][l], 4);
+      }
+  }
+  for (unsigned k = 0; k < 2 * words; k++)
+    for (int l = 0; l < EMU_LANES; l++)
+      if (lanes >> l & 1) w->v[dst + k][l] = old[k / words][k % words][l];
+  in_flight(w, dst, 2 * words, lanes);
+  return true;
+}
+
+/* ds_append, ds_consume: the dword at M0 + offset counts active lanes up or down once for the wave; all get its old value. */
+static bool exec_count(emu_wave *w, const emu_inst *in) {
+  uint64_t lanes = emu_exec_mask(w);
+  uint32_t n = (uint32_t)__builtin_popcountll(lanes), addr[EMU_LANES], old, next;
+  if (!emu_sreg_check(w, EMU_M0, 1) || !begin(w, &in->dst[0], 1)) return false;
+  if (!lanes) return true;
+  for (int l = 0; l < EMU_LANES; l++) addr[l] = (w->s[EMU_M0] & 0xffff) + (uint32_t)in->offset;
+  uint64_t first = lanes & -lanes;
+  if (!emu_lds_access(w, in, EMU_LDS_ATOMIC, addr, 4, first)) return false;
+  charge(w, EMU_LDS_ATOMIC, addr, 4, first);
+  memcpy(&old, w->group->lds + addr[0], 4);
+  next = in->dtype ? old + n : old - n;
+  memcpy(w->group->lds + addr[0], &next, 4);
+  for (int l = 0; l < EMU_LANES; l++)
+    if (lanes >> l & 1) w->v[in->dst[0].reg][l] = old;
+  in_flight(w, in->dst[0].reg, 1, lanes);
+  return true;
+}
+
+static bool exec_nothing(emu_wave *w, const emu_inst *in) { return true; }
+
 /* --- table --- */
 
 #define R(name, bytes, conv, pair) {"ds_read" name, exec_read, EMU_C_DS_READ, 0, 0, &(const ds_op){bytes, conv, pair}}
 #define W(name, bytes, conv, pair) {"ds_write" name, exec_write, EMU_C_DS_WRITE, 0, 0, &(const ds_op){bytes, conv, pair}}
+#define X2(name, bytes, pair) {"ds_wrxchg" name, exec_exchange2, EMU_C_DS_OTHER, 0, 0, &(const ds_op){bytes, RAW, pair}}
 #define A32(name, op) {"ds_" name, exec_atomic, EMU_C_DS_OTHER, op, 1, NULL}
 #define A64(name, op) {"ds_" name, exec_atomic, EMU_C_DS_OTHER, op, 2, NULL}
 #define BOTH32(name, suffix, op) A32(name "_" suffix, op), A32(name "_rtn_" suffix, op)
@@ -300,6 +348,12 @@ const emu_op emu_ops_ds[] = {
     BOTH64("dec", "u64", EMU_DEC), BOTH64("min", "i64", EMU_SMIN), BOTH64("max", "i64", EMU_SMAX), BOTH64("min", "u64", EMU_UMIN),
     BOTH64("max", "u64", EMU_UMAX), BOTH64("and", "b64", EMU_AND), BOTH64("or", "b64", EMU_OR), BOTH64("xor", "b64", EMU_XOR),
     BOTH64("cmpst", "b64", EMU_CMPSWAP), BOTH64("min", "f64", EMU_FMIN), BOTH64("max", "f64", EMU_FMAX),
-    BOTH64("add", "f64", EMU_FADD), A64("wrxchg_rtn_b64", EMU_SWAP),
+    BOTH64("add", "f64", EMU_FADD), A64("wrxchg_rtn_b64", EMU_SWAP), BOTH64("cmpst", "f64", EMU_FCMPSWAP),
+    BOTH32("mskor", "b32", EMU_MSKOR), BOTH64("mskor", "b64", EMU_MSKOR), A32("wrap_rtn_b32", EMU_WRAP),
+    A64("condxchg32_rtn_b64", EMU_CONDXCHG), X2("2_rtn_b32", 4, 4), X2("2st64_rtn_b32", 4, 256), X2("2_rtn_b64", 8, 8),
+    X2("2st64_rtn_b64", 8, 512),
+    {"ds_append", exec_count, EMU_C_DS_OTHER, 1, 0, NULL},
+    {"ds_consume", exec_count, EMU_C_DS_OTHER, 0, 0, NULL},
+    {"ds_nop", exec_nothing, EMU_C_NOP, 0, 0, NULL},
     {NULL, NULL, 0, 0, 0, NULL},
 };

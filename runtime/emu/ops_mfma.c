@@ -1,4 +1,4 @@
-/* The matrix instructions of gfx942: v_mfma_*.
+/* The matrix instructions of gfx942: v_mfma_* and, at the end, v_smfmac_*, whose A is 4:2 sparse.
  *
  * Lane maps (public matrix-instruction calculator, cdna3). An instruction multiplies `blocks` pairs A[M][K] B[K][M].
  * With G = 64 / (M * blocks) groups of lanes along k and P = K / G elements of k per lane:
@@ -319,6 +319,44 @@ static bool exec_f64(emu_wave *w, const emu_inst *in) {
   return true;
 }
 
+/* --- sparse A: of every four k, two are stored, and a register of 2-bit positions says which ---
+ *
+ * One block; G = 64 / M groups of lanes along k, each lane with k/G consecutive k of B and half as many of A. The positions of a
+ * lane's elements are its bits of the index register from 2 * element on, in set abid (cbsz 0) or the first set (else): 8 bits a
+ * set for 16-bit inputs, 16 for 8-bit ones. D is also the accumulator. */
+static bool exec_smfmac(emu_wave *w, const emu_inst *in) {
+  const mfma *d = in->aux;
+  uint32_t index[EMU_LANES];
+  int groups = EMU_LANES / d->m, stored = d->k / groups / 2; /* elements of A in a lane */
+  unsigned shift = in->cbsz ? 0 : in->abid * (unsigned)stored * 2;
+  if (!emu_vreg_check(w, in->src[0].reg, 2, ~0ull) || !emu_vreg_check(w, in->src[1].reg, 4, ~0ull) ||
+      !emu_vreg_check(w, in->src[2].reg, 1, ~0ull) || !emu_vreg_check(w, in->dst[0].reg, d->d_regs, ~0ull) ||
+      !emu_vreg_written(w, in->dst[0].reg, d->d_regs, ~0ull)) return false;
+  memcpy(index, w->v[in->src[2].reg], sizeof index);
+  unpacked a, b[2];
+  unpack(&a, w->v + in->src[0].reg, 2, d->a);
+  unpack(&b[0], w->v + in->src[1].reg, 2, d->b);
+  unpack(&b[1], w->v + in->src[1].reg + 2, 2, d->b);
+  for (int i = 0; i < d->m; i++)
+    for (int j = 0; j < d->m; j++) {
+      int reg = d->m == 32 ? 4 * (i / 8) + i % 4 : i % 4, lane = d->m == 32 ? 32 * (i / 4 % 2) + j : 16 * (i / 4) + j;
+      uint32_t *acc = &w->v[in->dst[0].reg + reg][lane];
+      float f = bits_float(*acc);
+      int32_t n = (int32_t)*acc;
+      for (int g = 0; g < groups; g++)
+        for (int e = 0; e < stored; e++) {
+          int al = g * d->m + i, k = 4 * (e / 2) + (int)(index[al] >> (shift + 2 * (unsigned)e) & 3);
+          const reg64 *be = &b[k / stored].e[k % stored];
+          if (d->a == IN_I8) n += a.e[e].i[al] * be->i[g * d->m + j];
+          else f += a.e[e].f[al] * be->f[g * d->m + j];
+        }
+      *acc = d->a == IN_I8 ? (uint32_t)n : float_bits(f);
+    }
+  w->counts.mfma_passes += d->passes;
+  w->counts.mfma_flops += 2ull * d->m * d->m * d->k; /* as the dense shape counts them */
+  return true;
+}
+
 /* --- tables --- */
 
 /* m k blocks a b ab_regs d_regs passes cbsz blgp */
@@ -353,6 +391,20 @@ static const mfma fp8_32[4] = {
     {32, 16, 1, IN_FP8, IN_FP8, 2, 16, 8, false, false}, {32, 16, 1, IN_FP8, IN_BF8, 2, 16, 8, false, false},
     {32, 16, 1, IN_BF8, IN_FP8, 2, 16, 8, false, false}, {32, 16, 1, IN_BF8, IN_BF8, 2, 16, 8, false, false}};
 
+static const mfma sparse_bf16[2] = {{16, 32, 1, IN_BF16, IN_BF16, 2, 4, 4, true, false},
+                                    {32, 16, 1, IN_BF16, IN_BF16, 2, 16, 8, true, false}};
+static const mfma sparse_f16[2] = {{16, 32, 1, IN_F16, IN_F16, 2, 4, 4, true, false},
+                                   {32, 16, 1, IN_F16, IN_F16, 2, 16, 8, true, false}};
+static const mfma sparse_i8[2] = {{16, 64, 1, IN_I8, IN_I8, 2, 4, 4, true, false},
+                                  {32, 32, 1, IN_I8, IN_I8, 2, 16, 8, true, false}};
+static const mfma sparse_fp8_16[4] = {
+    {16, 64, 1, IN_FP8, IN_FP8, 2, 4, 4, true, false}, {16, 64, 1, IN_FP8, IN_BF8, 2, 4, 4, true, false},
+    {16, 64, 1, IN_BF8, IN_FP8, 2, 4, 4, true, false}, {16, 64, 1, IN_BF8, IN_BF8, 2, 4, 4, true, false}};
+static const mfma sparse_fp8_32[4] = {
+    {32, 32, 1, IN_FP8, IN_FP8, 2, 16, 8, true, false}, {32, 32, 1, IN_FP8, IN_BF8, 2, 16, 8, true, false},
+    {32, 32, 1, IN_BF8, IN_FP8, 2, 16, 8, true, false}, {32, 32, 1, IN_BF8, IN_BF8, 2, 16, 8, true, false}};
+
+#define SPARSE(name, desc) {"v_smfmac_" name, exec_smfmac, EMU_C_MFMA, 1, 0, &desc}
 #define OP(name, desc) {"v_mfma_" name, exec_mfma, EMU_C_MFMA, 0, 0, &desc}
 #define OP64(name, desc) {"v_mfma_" name, exec_f64, EMU_C_MFMA, 0, 0, &desc}
 const emu_op emu_ops_mfma[] = {
@@ -370,6 +422,13 @@ const emu_op emu_ops_mfma[] = {
     OP("f32_16x16x32_bf8_fp8", fp8_16[2]), OP("f32_16x16x32_bf8_bf8", fp8_16[3]),
     OP("f32_32x32x16_fp8_fp8", fp8_32[0]), OP("f32_32x32x16_fp8_bf8", fp8_32[1]),
     OP("f32_32x32x16_bf8_fp8", fp8_32[2]), OP("f32_32x32x16_bf8_bf8", fp8_32[3]),
+    SPARSE("f32_16x16x32_bf16", sparse_bf16[0]), SPARSE("f32_32x32x16_bf16", sparse_bf16[1]),
+    SPARSE("f32_16x16x32_f16", sparse_f16[0]), SPARSE("f32_32x32x16_f16", sparse_f16[1]),
+    SPARSE("i32_16x16x64_i8", sparse_i8[0]), SPARSE("i32_32x32x32_i8", sparse_i8[1]),
+    SPARSE("f32_16x16x64_fp8_fp8", sparse_fp8_16[0]), SPARSE("f32_16x16x64_fp8_bf8", sparse_fp8_16[1]),
+    SPARSE("f32_16x16x64_bf8_fp8", sparse_fp8_16[2]), SPARSE("f32_16x16x64_bf8_bf8", sparse_fp8_16[3]),
+    SPARSE("f32_32x32x32_fp8_fp8", sparse_fp8_32[0]), SPARSE("f32_32x32x32_fp8_bf8", sparse_fp8_32[1]),
+    SPARSE("f32_32x32x32_bf8_fp8", sparse_fp8_32[2]), SPARSE("f32_32x32x32_bf8_bf8", sparse_fp8_32[3]),
     {NULL, NULL, 0, 0, 0, NULL},
 };
 
@@ -377,8 +436,26 @@ static bool overlap(unsigned a, unsigned na, unsigned b, unsigned nb) { return a
 
 /* Source widths, even alignment of tuples, and the overlaps the hardware does not support: a result of more than four
  * registers is written while A, B and other parts of C are still being read. */
+static bool bind_sparse(emu_inst *in, mlaf_err *err) {
+  const mfma *d = in->aux;
+  static const uint8_t want[3] = {2, 4, 1};
+  unsigned sets = d->k / (EMU_LANES / d->m) == 8 ? 4 : 2;
+  bool ok = in->n_dst == 1 && in->n_src == 3 && in->dst[0].kind == EMU_O_VREG && in->dst[0].count == d->d_regs &&
+            in->dst[0].reg % 2 == 0 && !in->blgp && (in->cbsz || in->abid < sets);
+  for (int i = 0; ok && i < 3; i++) {
+    const emu_operand *s = &in->src[i];
+    ok = s->kind == EMU_O_VREG && s->count == want[i] && (want[i] == 1 || s->reg % 2 == 0) &&
+         (d->d_regs <= 4 || !overlap(s->reg, want[i], in->dst[0].reg, d->d_regs));
+  }
+  in->passes = d->passes;
+  return ok || (mlaf_fail(err, MLAF_E_FAULT, "pc 0x%x: '%s': a sparse multiply takes D, which it adds to, A in 2, B in 4 and the"
+                          " positions in 1 register, none of them in a D of 16, and abid below %u", in->pc, in->text, sets),
+                false);
+}
+
 bool emu_mfma_bind(emu_inst *in, mlaf_err *err) {
   const mfma *d = in->aux;
+  if (in->dtype) return bind_sparse(in, err);
   if (in->n_dst != 1 || in->n_src != 3 || in->dst[0].kind != EMU_O_VREG || in->src[0].kind != EMU_O_VREG ||
       in->src[1].kind != EMU_O_VREG || (in->src[2].kind != EMU_O_VREG && in->src[2].kind != EMU_O_CONST))
     return mlaf_fail(err, MLAF_E_FAULT, "pc 0x%x: '%s': an MFMA takes a register D, registers A and B, and C as registers or an "

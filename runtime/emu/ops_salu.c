@@ -254,6 +254,26 @@ CMP(s_bitcmp1_b32, 32, 32, a >> (b & 31) & 1)
 CMP(s_bitcmp0_b64, 64, 32, !(a >> (b & 63) & 1))
 CMP(s_bitcmp1_b64, 64, 32, a >> (b & 63) & 1)
 
+/* M0 added to a register number. */
+static bool relative(emu_wave *w, const emu_operand *o, unsigned dwords, unsigned *reg) {
+  if (!emu_sreg_check(w, EMU_M0, 1)) return false;
+  *reg = o->reg + w->s[EMU_M0];
+  if (o->kind == EMU_O_SREG && *reg + dwords <= 102 && w->s[EMU_M0] < 102 && *reg % dwords == 0) return true;
+  return emu_fault(w, -1, "s%u plus M0 = %u is no register of %u dwords", o->reg, w->s[EMU_M0], dwords);
+}
+static bool s_movrel(emu_wave *w, const emu_inst *in) { /* dwords: of the move; dtype: the destination is relative */
+  emu_operand d = in->dst[0], s = in->src[0];
+  unsigned reg;
+  uint64_t v = 0;
+  uint32_t low = 0;
+  if (!relative(w, in->dtype ? &d : &s, in->dwords, &reg)) return false;
+  (in->dtype ? &d : &s)->reg = (uint16_t)reg;
+  if (in->dwords == 2) return emu_sread64(w, &s, &v) && emu_swrite64(w, &d, v);
+  return emu_sread32(w, &s, &low) && emu_swrite32(w, &d, low);
+}
+/* The conditional debug bits of STATUS are 0 unless a debugger set them. */
+static bool s_never(emu_wave *w, const emu_inst *in) { return true; }
+
 #define S(name) {#name, name, EMU_C_SALU, 0, 0, NULL}
 #define S_SIZES(name) S(name##_b32), S(name##_b64)
 #define S_COMPARE(op) S(s_cmp_##op##_i32), S(s_cmp_##op##_u32), S(s_cmpk_##op##_i32), S(s_cmpk_##op##_u32)
@@ -291,6 +311,14 @@ const emu_op emu_ops_salu[] = {
   {"s_cbranch_vccnz", emu_s_cbranch, EMU_C_BRANCH, EMU_CB_VCCNZ, 0, NULL},
   {"s_cbranch_execz", emu_s_cbranch, EMU_C_BRANCH, EMU_CB_EXECZ, 0, NULL},
   {"s_cbranch_execnz", emu_s_cbranch, EMU_C_BRANCH, EMU_CB_EXECNZ, 0, NULL},
+  {"s_movrels_b32", s_movrel, EMU_C_SALU, 0, 1, NULL},
+  {"s_movrels_b64", s_movrel, EMU_C_SALU, 0, 2, NULL},
+  {"s_movreld_b32", s_movrel, EMU_C_SALU, 1, 1, NULL},
+  {"s_movreld_b64", s_movrel, EMU_C_SALU, 1, 2, NULL},
+  {"s_cbranch_cdbgsys", s_never, EMU_C_BRANCH, 0, 0, NULL},
+  {"s_cbranch_cdbguser", s_never, EMU_C_BRANCH, 0, 0, NULL},
+  {"s_cbranch_cdbgsys_or_user", s_never, EMU_C_BRANCH, 0, 0, NULL},
+  {"s_cbranch_cdbgsys_and_user", s_never, EMU_C_BRANCH, 0, 0, NULL},
   {"s_nop", emu_s_nothing, EMU_C_NOP, 0, 0, NULL},
   {"s_sleep", emu_s_nothing, EMU_C_NOP, 0, 0, NULL},
   {"s_setprio", emu_s_nothing, EMU_C_NOP, 0, 0, NULL},
@@ -301,6 +329,7 @@ const emu_op emu_ops_salu[] = {
   {"s_ttracedata", emu_s_nothing, EMU_C_NOP, 0, 0, NULL},
   {"s_sendmsg", emu_s_sendmsg, EMU_C_SALU, 0, 0, NULL},
   {"s_trap", emu_s_trap, EMU_C_END, 0, 0, NULL},
+  {"s_sendmsghalt", emu_s_trap, EMU_C_END, 0, 0, NULL},
   {"s_sethalt", emu_s_trap, EMU_C_END, 0, 0, NULL},
   {"s_endpgm", emu_s_endpgm, EMU_C_END, 0, 0, NULL},
   {"s_barrier", emu_s_barrier, EMU_C_BARRIER, 0, 0, NULL},

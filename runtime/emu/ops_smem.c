@@ -68,15 +68,27 @@ static bool s_buffer_load(emu_wave *w, const emu_inst *in) {
   return load_done(w, in, data, n);
 }
 
-/* Stores and atomics: operand 0 is the data, 1 the base. They count in lgkmcnt like loads do. */
-static uint8_t *data_place(emu_wave *w, const emu_inst *in, unsigned bytes) {
+/* Stores and atomics: operand 0 is the data, 1 the base or a descriptor. They count in lgkmcnt like loads do. *bytes becomes
+ * what lies in range: beyond num_records nothing is written and atomics return 0. NULL after emu_fault. */
+static uint8_t *data_place(emu_wave *w, const emu_inst *in, unsigned *bytes) {
+  static uint8_t nowhere[16];
   uint64_t base = 0;
   int64_t offset = 0;
   char why[256];
-  if (!emu_sread64(w, &in->src[1], &base) || !offset_behind(w, in, 1, &offset)) return NULL;
+  const emu_operand *s = &in->src[1];
+  if (s->count == 4 ? !emu_sreg_check(w, s->reg, 4) : !emu_sread64(w, s, &base)) return NULL;
+  if (!offset_behind(w, in, 1, &offset)) return NULL;
+  offset &= ~INT64_C(3);
+  if (s->count == 4) {
+    uint64_t stride = w->s[s->reg + 1] >> 16 & 0x3fff, limit = (uint64_t)w->s[s->reg + 2] * (stride ? stride : 1);
+    base = (uint64_t)(w->s[s->reg + 1] & 0xffff) << 32 | w->s[s->reg];
+    uint64_t room = (uint64_t)offset < limit ? limit - (uint64_t)offset : 0;
+    if (room < *bytes) *bytes = (unsigned)room / 4 * 4;
+    if (*bytes == 0) return nowhere;
+  }
   uint64_t address = (base + (uint64_t)offset) & ~UINT64_C(3);
-  uint8_t *p = emu_mem_at(w->group->dev, address, bytes, why, sizeof why);
-  if (!p) emu_fault(w, -1, "scalar store or atomic of %u bytes at 0x%llx: %s", bytes, (unsigned long long)address, why);
+  uint8_t *p = emu_mem_at(w->group->dev, address, *bytes, why, sizeof why);
+  if (!p) emu_fault(w, -1, "scalar store or atomic of %u bytes at 0x%llx: %s", *bytes, (unsigned long long)address, why);
   return p;
 }
 
@@ -85,9 +97,10 @@ static bool s_store(emu_wave *w, const emu_inst *in) {
   if (in->src[0].kind != EMU_O_SREG || in->src[0].count != n)
     return emu_fault(w, -1, "scalar store of %u dwords from an operand that does not hold them", n);
   if (!emu_sreg_check(w, in->src[0].reg, n)) return false;
-  uint8_t *p = data_place(w, in, 4 * n);
+  unsigned bytes = 4 * n;
+  uint8_t *p = data_place(w, in, &bytes);
   if (!p) return false;
-  memcpy(p, &w->s[in->src[0].reg], 4 * n);
+  memcpy(p, &w->s[in->src[0].reg], bytes);
   w->smem_issued++;
   return true;
 }
@@ -101,11 +114,13 @@ static bool s_atomic(emu_wave *w, const emu_inst *in) {
   if (!emu_sreg_check(w, reg, words * n)) return false;
   memcpy(value, &w->s[reg], 4 * words);
   if (n == 2) memcpy(&value[1], &w->s[reg + words], 4 * words);
-  uint8_t *p = data_place(w, in, 4 * words);
+  unsigned bytes = 4 * words;
+  uint8_t *p = data_place(w, in, &bytes);
   if (!p) return false;
   uint64_t at = (uint64_t)(uintptr_t)p;
-  if (at % (4 * words)) return emu_fault(w, -1, "scalar atomic at 0x%llx is not aligned", (unsigned long long)at);
-  uint64_t old = emu_atomic_memory((emu_atomic)in->dtype, words, at, value[0], value[1]);
+  if (bytes && at % (4 * words)) return emu_fault(w, -1, "scalar atomic at 0x%llx is not aligned", (unsigned long long)at);
+  uint64_t old = 0;
+  if (bytes == 4 * words) old = emu_atomic_memory((emu_atomic)in->dtype, words, at, value[0], value[1]);
   const uint32_t data[2] = {(uint32_t)old, (uint32_t)(old >> 32)};
   emu_operand dst = in->src[0];
   dst.count = (uint8_t)words;
@@ -129,18 +144,22 @@ static bool cache_control(emu_wave *w, const emu_inst *in) { return true; }
 #define BUFFER(name, n) {name, s_buffer_load, EMU_C_SMEM, 0, n, NULL}
 #define STORE(name, n) {name, s_store, EMU_C_SMEM, 0, n, NULL}
 #define ATOMIC(name, op) \
-  {"s_atomic_" name, s_atomic, EMU_C_SMEM, op, 1, NULL}, {"s_atomic_" name "_x2", s_atomic, EMU_C_SMEM, op, 2, NULL}
+  {"s_atomic_" name, s_atomic, EMU_C_SMEM, op, 1, NULL}, {"s_atomic_" name "_x2", s_atomic, EMU_C_SMEM, op, 2, NULL}, \
+  {"s_buffer_atomic_" name, s_atomic, EMU_C_SMEM, op, 1, NULL}, {"s_buffer_atomic_" name "_x2", s_atomic, EMU_C_SMEM, op, 2, NULL}
 const emu_op emu_ops_smem[] = {
   LOAD("s_load_dword", 1), LOAD("s_load_dwordx2", 2), LOAD("s_load_dwordx4", 4), LOAD("s_load_dwordx8", 8),
   LOAD("s_load_dwordx16", 16),
   BUFFER("s_buffer_load_dword", 1), BUFFER("s_buffer_load_dwordx2", 2), BUFFER("s_buffer_load_dwordx4", 4),
   BUFFER("s_buffer_load_dwordx8", 8), BUFFER("s_buffer_load_dwordx16", 16),
   STORE("s_store_dword", 1), STORE("s_store_dwordx2", 2), STORE("s_store_dwordx4", 4),
+  STORE("s_buffer_store_dword", 1), STORE("s_buffer_store_dwordx2", 2), STORE("s_buffer_store_dwordx4", 4),
   ATOMIC("swap", EMU_SWAP), ATOMIC("cmpswap", EMU_CMPSWAP), ATOMIC("add", EMU_ADD), ATOMIC("sub", EMU_SUB),
   ATOMIC("smin", EMU_SMIN), ATOMIC("umin", EMU_UMIN), ATOMIC("smax", EMU_SMAX), ATOMIC("umax", EMU_UMAX),
   ATOMIC("and", EMU_AND), ATOMIC("or", EMU_OR), ATOMIC("xor", EMU_XOR), ATOMIC("inc", EMU_INC), ATOMIC("dec", EMU_DEC),
   {"s_memtime", s_memtime, EMU_C_SMEM, 0, 2, NULL},
   {"s_memrealtime", s_memtime, EMU_C_SMEM, 0, 2, NULL},
+  {"s_atc_probe", cache_control, EMU_C_NOP, 0, 0, NULL}, /* a hint to translate an address early */
+  {"s_atc_probe_buffer", cache_control, EMU_C_NOP, 0, 0, NULL},
   {"s_dcache_inv", cache_control, EMU_C_NOP, 0, 0, NULL},
   {"s_dcache_inv_vol", cache_control, EMU_C_NOP, 0, 0, NULL},
   {"s_dcache_wb", cache_control, EMU_C_NOP, 0, 0, NULL},

@@ -106,7 +106,5 @@ bool emu_s_setreg(emu_wave *w, const emu_inst *in) {
   if (!emu_sread32(w, &in->src[0], &v)) return false;
   if (id != HWREG_MODE) return emu_fault(w, -1, "writing hardware register %u is not emulated (MODE is)", id);
   w->mode = (w->mode & ~mask) | (v << offset & mask);
-  if (w->mode & EMU_MODE_ROUND)
-    return emu_fault(w, -1, "rounding mode 0x%x is not emulated (only to-nearest-even, 0, is)", w->mode & EMU_MODE_ROUND);
   return true;
 }

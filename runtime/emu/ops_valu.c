@@ -49,6 +49,13 @@ bool emu_valu_bind(emu_inst *in) {
   if (!operands_fit(in, op)) return false;
   if (!op->fn) return !(in->flags & (EMU_F_DPP | EMU_F_SDWA | EMU_F_CLAMP));
   if (!clamp_known(in, op)) return false;
+  if (op->flags & VF_BYTE_DST) { /* the same as SDWA's choice of a byte that leaves the others alone */
+    if (in->flags & (EMU_F_SDWA | EMU_F_DPP) || in->op_sel & 3) return false;
+    in->sdwa_dst = in->op_sel >> 2 & 3;
+    in->sdwa_unused = 2;
+    in->op_sel = 0;
+    in->flags |= EMU_F_SDWA;
+  }
   /* op_sel lists the sources, then the destination: with two sources the third bit is the destination's. */
   if (!(op->flags & VF_PACKED) && op->src[0] != VT_MIX && in->op_sel) {
     unsigned dst_bit = in->op_sel >> op->n_src & 1, src_bits = in->op_sel & ((1u << op->n_src) - 1);

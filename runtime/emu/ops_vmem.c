@@ -1,35 +1,23 @@
-/* Vector memory: global_, flat_ and buffer_ loads, stores and atomics, and loads that go straight to LDS. scratch_ is not
- * here: a launch refuses kernels that have scratch.
+/* Vector memory: global_, flat_, scratch_ and buffer_ loads, stores and atomics, and loads that go straight to LDS.
  *
  * Data moves at issue. A load's destination stays "in flight" under the wave's vmcnt sequence until an s_waitcnt vmcnt
- * covers it; stores and LDS loads take a place in that sequence too. flat_ instructions count in vmcnt and lgkmcnt.
+ * covers it; stores and LDS loads take a place in that sequence too. flat_ instructions count in vmcnt and lgkmcnt; their
+ * addresses inside the LDS or private aperture go to ops_apart.c, as scratch_ instructions do.
  *
- * Buffer descriptors: base 48 bits, stride 14, num_records, word 3. Linear addressing only (a swizzled or add-tid
- * descriptor is refused by name): offset = index * stride + voffset + inst_offset; a dword with
- * offset + soffset + 4 > num_records reads as 0 and is not written. Loads to LDS: dword per lane at
+ * Buffer descriptors: base 48 bits, stride 14, num_records, word 3. offset = index * stride + voffset + inst_offset; a dword
+ * with offset + soffset + 4 > num_records reads as 0 and is not written. Swizzled descriptors interleave index_stride
+ * records by element_size and bound the index instead; add-tid adds the lane to the index. Loads to LDS: dword per lane at
  * M0[15:0] + inst_offset + 4 * lane id, sub-dword data extended to the dword; inactive lanes leave their dword alone. */
 #include <inttypes.h>
 #include <string.h>
 
 #include "emu/lds.h"
+#include "emu/place.h"
 #include "emu/timing.h"
 #include "emu/vmem.h"
 
-typedef enum space { GLOBAL, FLAT, BUFFER } space;
-typedef enum conv { RAW, U8, I8, U16, I16, U8_LO, U8_HI, I8_LO, I8_HI, U16_LO, U16_HI, ST8, ST16, ST8_HI, ST16_HI } conv;
-
-typedef struct vm_op {
-  uint8_t space, conv, bytes;
-  bool lds; /* global_load_lds_*: always; buffer_load_*: by its lds flag */
-} vm_op;
-
-/* Where the lanes of one instruction access. */
-typedef struct place {
-  uint64_t addr[EMU_LANES];
-  uint64_t lanes; /* active */
-  uint64_t whole; /* active and completely in range */
-  uint32_t room[EMU_LANES]; /* bytes in range, for lanes that are active and not whole */
-} place;
+typedef emu_place place;
+typedef emu_vm_op vm_op;
 
 /* --- addresses --- */
 
@@ -38,6 +26,33 @@ static bool pair_base(emu_wave *w, const emu_operand *s, uint64_t *base) {
   if (s->kind != EMU_O_SREG) return true; /* off */
   if (!emu_sreg_check(w, s->reg, 2)) return false;
   *base = (uint64_t)w->s[s->reg + 1] << 32 | w->s[s->reg];
+  return true;
+}
+
+/* Lanes whose address lies in an aperture: the low half is their offset there. */
+static void split_apertures(place *p) {
+  for (int l = 0; l < EMU_LANES; l++) {
+    uint64_t bit = 1ull << l, top = p->addr[l] >> 32 << 32;
+    if (!(p->lanes & bit) || (top != EMU_SHARED_BASE && top != EMU_PRIVATE_BASE)) continue;
+    *(top == EMU_SHARED_BASE ? &p->lds : &p->priv) |= bit;
+    p->lanes &= ~bit;
+    p->addr[l] &= 0xffffffff;
+  }
+  p->whole = p->lanes;
+}
+
+/* Private memory: a lane offset, a scalar offset, both or neither. */
+static bool locate_scratch(emu_wave *w, const emu_inst *in, const emu_operand *vaddr, const emu_operand *saddr, place *p) {
+  uint32_t base = 0;
+  if (vaddr->kind == EMU_O_VREG && !emu_vreg_check(w, vaddr->reg, 1, p->lanes)) return false;
+  if (saddr->kind == EMU_O_SREG) {
+    if (!emu_sreg_check(w, saddr->reg, 1)) return false;
+    base = w->s[saddr->reg];
+  }
+  base += (uint32_t)in->offset;
+  for (int l = 0; l < EMU_LANES; l++) p->addr[l] = (vaddr->kind == EMU_O_VREG ? w->v[vaddr->reg][l] : 0) + base;
+  p->priv = p->lanes;
+  p->lanes = p->whole = 0;
   return true;
 }
 
@@ -59,6 +74,8 @@ static bool locate_flat(emu_wave *w, const emu_inst *in, const emu_operand *vadd
 typedef struct descriptor {
   uint64_t base;
   uint32_t stride, records;
+  uint32_t index_stride, element; /* swizzled: records interleaved and bytes kept together; 0: linear */
+  bool add_tid;
 } descriptor;
 
 static bool read_descriptor(emu_wave *w, const emu_operand *s, descriptor *d) {
@@ -68,10 +85,12 @@ static bool read_descriptor(emu_wave *w, const emu_operand *s, descriptor *d) {
   d->base = (uint64_t)(r[1] & 0xffff) << 32 | r[0];
   d->stride = r[1] >> 16 & 0x3fff;
   d->records = r[2];
-  if (r[1] >> 31) return emu_fault(w, -1, "unimplemented: swizzled buffer descriptor (word 1 is 0x%08x)", r[1]);
-  if (r[3] >> 23 & 1) return emu_fault(w, -1, "unimplemented: add-tid buffer descriptor (word 3 is 0x%08x)", r[3]);
+  d->index_stride = r[1] >> 31 ? 8u << (r[3] >> 21 & 3) : 0;
+  d->element = 2u << (r[3] >> 19 & 3);
+  d->add_tid = r[3] >> 23 & 1;
+  if (d->add_tid) d->stride |= (r[3] >> 15 & 15) << 14; /* the data format's bits extend the stride */
   if (r[3] >> 30) return emu_fault(w, -1, "word 3 of the buffer descriptor is 0x%08x: type bits 31:30 must be 0", r[3]);
-  if ((r[3] >> 15 & 15) == 0)
+  if ((r[3] >> 15 & 15) == 0 && !d->add_tid)
     return emu_fault(w, -1, "word 3 of the buffer descriptor is 0x%08x: data format 0 marks it unbound, use 0x00020000", r[3]);
   return true;
 }
@@ -86,9 +105,14 @@ static bool scalar_value(emu_wave *w, const emu_operand *s, uint32_t *value) {
   return true;
 }
 
+static uint64_t swizzled(const descriptor *d, uint64_t index, uint64_t offset) {
+  uint64_t n = d->index_stride, e = d->element;
+  return (index / n * d->stride + offset / e * e) * n + index % n * e + offset % e;
+}
+
 /* a[0] vaddr, a[1] descriptor, a[2] soffset. */
 static bool locate_buffer(emu_wave *w, const emu_inst *in, const emu_operand *a, unsigned bytes, place *p) {
-  descriptor d = {0, 0, 0};
+  descriptor d = {0};
   uint32_t soffset = 0;
   if (!read_descriptor(w, &a[1], &d) || !scalar_value(w, &a[2], &soffset)) return false;
   bool idx = in->flags & EMU_F_IDXEN, off = in->flags & EMU_F_OFFEN;
@@ -96,11 +120,12 @@ static bool locate_buffer(emu_wave *w, const emu_inst *in, const emu_operand *a,
   p->whole = 0;
   for (int l = 0; l < EMU_LANES; l++) {
     if (!(p->lanes >> l & 1)) continue;
-    uint64_t index = idx ? w->v[a[0].reg][l] : 0;
-    uint64_t voffset = off ? w->v[a[0].reg + (idx ? 1 : 0)][l] : 0;
-    uint64_t offset = index * d.stride + voffset + (uint64_t)(int64_t)in->offset, end = offset + soffset;
+    uint64_t index = (idx ? w->v[a[0].reg][l] : 0) + (d.add_tid ? (uint64_t)l : 0);
+    uint64_t within = (off ? w->v[a[0].reg + (idx ? 1 : 0)][l] : 0) + (uint64_t)(int64_t)in->offset;
+    uint64_t end = (d.index_stride ? swizzled(&d, index, within) : index * d.stride + within) + soffset;
     p->addr[l] = d.base + end;
     uint64_t room = end < d.records ? d.records - end : 0;
+    if (d.index_stride && d.stride) room = index < d.records ? bytes : 0; /* records counts records */
     if (room >= bytes) p->whole |= 1ull << l;
     else p->room[l] = bytes >= 4 ? (uint32_t)room / 4 * 4 : 0; /* range is checked dword by dword */
   }
@@ -119,7 +144,7 @@ static bool check_lane(emu_wave *w, int lane, uint64_t addr, uint32_t n, const c
 }
 
 /* One test for the wave when all lanes hit an allocation it hit lately; else lane by lane. */
-static bool check_memory(emu_wave *w, const place *p, unsigned bytes, const char *what) {
+bool emu_place_check(emu_wave *w, const place *p, unsigned bytes, const char *what) {
   emu_lds *cache = w->group->lds_shadow;
   uint64_t lo = UINT64_MAX, hi = 0;
   for (int l = 0; l < EMU_LANES; l++) {
@@ -193,69 +218,74 @@ static void store_lanes(emu_wave *w, unsigned src, const place *p, unsigned word
   }
 }
 
-/* One lane of a load, extended or merged as `c` says. */
-static uint32_t narrow(conv c, const place *p, int l, unsigned bytes, uint32_t old) {
+static uint32_t lane_word(const place *p, int l, unsigned bytes) {
   uint32_t x = 0;
   if (p->whole >> l & 1) memcpy(&x, (const void *)(uintptr_t)p->addr[l], bytes);
+  return x;
+}
+
+uint32_t emu_narrow(emu_conv c, uint32_t x, uint32_t old) {
   switch (c) {
-    case I8: return (uint32_t)(int8_t)x;
-    case I16: return (uint32_t)(int16_t)x;
-    case U8_LO: case U16_LO: return (old & 0xffff0000u) | x;
-    case U8_HI: case U16_HI: return (old & 0xffff) | x << 16;
-    case I8_LO: return (old & 0xffff0000u) | (uint16_t)(int8_t)x;
-    case I8_HI: return (old & 0xffff) | (uint32_t)(uint16_t)(int8_t)x << 16;
-    default: return x; /* RAW, U8, U16 */
+    case EMU_I8: return (uint32_t)(int8_t)x;
+    case EMU_I16: return (uint32_t)(int16_t)x;
+    case EMU_U8_LO: case EMU_U16_LO: return (old & 0xffff0000u) | x;
+    case EMU_U8_HI: case EMU_U16_HI: return (old & 0xffff) | x << 16;
+    case EMU_I8_LO: return (old & 0xffff0000u) | (uint16_t)(int8_t)x;
+    case EMU_I8_HI: return (old & 0xffff) | (uint32_t)(uint16_t)(int8_t)x << 16;
+    default: return x; /* EMU_RAW, EMU_U8, EMU_U16 */
   }
 }
 
-static void in_flight(emu_wave *w, const vm_op *op, unsigned reg, unsigned n, uint64_t lanes) {
+void emu_vm_in_flight(emu_wave *w, const vm_op *op, unsigned reg, unsigned n, uint64_t lanes) {
   for (unsigned r = reg; r < reg + n; r++) {
     w->v_init[r] |= lanes;
     w->v_vm[r] = w->vm_issued;
-    if (op->space == FLAT) w->v_lgkm[r] = w->lgkm_issued;
+    if (op->space == EMU_FLAT) w->v_lgkm[r] = w->lgkm_issued;
   }
 }
 
-static bool issue(emu_wave *w, const vm_op *op, const emu_operand *dst, unsigned n) {
+bool emu_vm_begin(emu_wave *w, const vm_op *op, const emu_operand *dst, unsigned n) {
   emu_vm_issue(w);
-  if (op->space == FLAT) emu_lgkm_issue(w);
+  if (op->space == EMU_FLAT) emu_lgkm_issue(w);
   /* An LDS load in flight to the same register is not ordered with this one. */
   for (unsigned r = dst ? dst->reg : 0; dst && r < dst->reg + n; r++)
     if (w->v_lgkm[r] > w->lgkm_done && !emu_vreg_bad(w, r, 0)) return false;
   return true;
 }
 
-static void charge(emu_wave *w, const place *p, unsigned bytes, bool store) {
+void emu_place_charge(emu_wave *w, const place *p, unsigned bytes, bool store) {
   uint64_t moved = (uint64_t)__builtin_popcountll(p->whole) * bytes;
   if (store) w->counts.vmem_bytes_stored += moved;
   else w->counts.vmem_bytes_loaded += moved;
   emu_timing_memory(w, p->addr, p->whole, bytes);
 }
 
-static bool locate(emu_wave *w, const emu_inst *in, const vm_op *op, const emu_operand *vaddr, const emu_operand *rest,
-                   unsigned bytes, place *p) {
+bool emu_locate(emu_wave *w, const emu_inst *in, const vm_op *op, const emu_operand *vaddr, const emu_operand *rest,
+                unsigned bytes, place *p) {
   p->lanes = emu_exec_mask(w);
-  switch ((space)op->space) {
-    case GLOBAL: return locate_flat(w, in, vaddr, rest, p);
-    case FLAT: return locate_flat(w, in, vaddr, NULL, p);
-    default: return locate_buffer(w, in, vaddr, bytes, p);
+  p->lds = p->priv = 0;
+  switch ((emu_space)op->space) {
+    case EMU_GLOBAL: return locate_flat(w, in, vaddr, rest, p);
+    case EMU_SCRATCH: return locate_scratch(w, in, vaddr, rest, p);
+    case EMU_BUFFER: return locate_buffer(w, in, vaddr, bytes, p);
+    default: break;
   }
+  if (!locate_flat(w, in, vaddr, NULL, p)) return false;
+  split_apertures(p);
+  return true;
 }
 
 /* --- instructions --- */
 
-static bool to_lds(emu_wave *w, const emu_inst *in, const vm_op *op, const place *p) {
+bool emu_to_lds(emu_wave *w, const emu_inst *in, const vm_op *op, uint64_t lanes, const uint32_t data[EMU_LANES]) {
   if (!emu_sreg_check(w, EMU_M0, 1)) return false;
   uint32_t at[EMU_LANES], base = (w->s[EMU_M0] & 0xffff) + (uint32_t)in->offset;
   for (uint32_t l = 0; l < EMU_LANES; l++) at[l] = base + 4 * l;
-  if (!issue(w, op, NULL, 0) || !emu_lds_access(w, in, EMU_LDS_DMA, at, 4, p->lanes)) return false;
-  for (int l = 0; l < EMU_LANES; l++) {
-    if (!(p->lanes >> l & 1)) continue;
-    uint32_t x = narrow((conv)op->conv, p, l, op->bytes, 0);
-    memcpy(w->group->lds + at[l], &x, 4);
-  }
+  if (!emu_vm_begin(w, op, NULL, 0) || !emu_lds_access(w, in, EMU_LDS_DMA, at, 4, lanes)) return false;
+  for (int l = 0; l < EMU_LANES; l++)
+    if (lanes >> l & 1) memcpy(w->group->lds + at[l], &data[l], 4);
   unsigned ideal;
-  w->counts.lds_clk += emu_lds_clocks(EMU_LDS_WRITE, at, 4, p->lanes, &ideal);
+  w->counts.lds_clk += emu_lds_clocks(EMU_LDS_WRITE, at, 4, lanes, &ideal);
   return true;
 }
 
@@ -264,37 +294,43 @@ static bool exec_load(emu_wave *w, const emu_inst *in) {
   bool lds = op->lds || in->flags & EMU_F_LDS;
   unsigned words = (op->bytes + 3u) / 4;
   place p;
-  if (!locate(w, in, op, &in->src[0], &in->src[1], op->bytes, &p)) return false;
-  if (!check_memory(w, &p, op->bytes, "load")) return false;
-  charge(w, &p, op->bytes, false);
-  if (lds) return to_lds(w, in, op, &p);
+  if (!emu_locate(w, in, op, &in->src[0], &in->src[1], op->bytes, &p)) return false;
+  if (p.lds | p.priv) return emu_apart_load(w, in, op, &p);
+  if (!emu_place_check(w, &p, op->bytes, "load")) return false;
+  emu_place_charge(w, &p, op->bytes, false);
+  if (lds) {
+    uint32_t data[EMU_LANES];
+    for (int l = 0; l < EMU_LANES; l++) data[l] = emu_narrow((emu_conv)op->conv, lane_word(&p, l, op->bytes), 0);
+    return emu_to_lds(w, in, op, p.lanes, data);
+  }
   unsigned dst = in->dst[0].reg;
-  if (!issue(w, op, &in->dst[0], words)) return false;
-  if (op->conv == RAW) {
+  if (!emu_vm_begin(w, op, &in->dst[0], words)) return false;
+  if (op->conv == EMU_RAW) {
     load_lanes(w, dst, &p, words);
   } else {
     for (int l = 0; l < EMU_LANES; l++)
-      if (p.lanes >> l & 1) w->v[dst][l] = narrow((conv)op->conv, &p, l, op->bytes, w->v[dst][l]);
+      if (p.lanes >> l & 1) w->v[dst][l] = emu_narrow((emu_conv)op->conv, lane_word(&p, l, op->bytes), w->v[dst][l]);
   }
-  in_flight(w, op, dst, words, p.lanes);
+  emu_vm_in_flight(w, op, dst, words, p.lanes);
   return true;
 }
 
 static bool exec_store(emu_wave *w, const emu_inst *in) {
   const vm_op *op = in->aux;
-  bool buffer = op->space == BUFFER;
+  bool buffer = op->space == EMU_BUFFER;
   unsigned words = (op->bytes + 3u) / 4, src = in->src[buffer ? 0 : 1].reg;
   place p;
-  if (!locate(w, in, op, &in->src[buffer ? 1 : 0], &in->src[2], op->bytes, &p)) return false;
+  if (!emu_locate(w, in, op, &in->src[buffer ? 1 : 0], &in->src[2], op->bytes, &p)) return false;
+  if (p.lds | p.priv) return emu_apart_store(w, in, op, &p, src);
   if (!emu_vreg_check(w, src, words, p.lanes)) return false;
-  if (!check_memory(w, &p, op->bytes, "store")) return false;
-  charge(w, &p, op->bytes, true);
-  if (!issue(w, op, NULL, 0)) return false;
-  if (op->conv == RAW) {
+  if (!emu_place_check(w, &p, op->bytes, "store")) return false;
+  emu_place_charge(w, &p, op->bytes, true);
+  if (!emu_vm_begin(w, op, NULL, 0)) return false;
+  if (op->conv == EMU_RAW) {
     store_lanes(w, src, &p, words);
     return true;
   }
-  unsigned shift = op->conv == ST8_HI || op->conv == ST16_HI ? 16 : 0;
+  unsigned shift = op->conv == EMU_ST8_HI || op->conv == EMU_ST16_HI ? 16 : 0;
   for (int l = 0; l < EMU_LANES; l++) {
     uint32_t x = w->v[src][l] >> shift;
     if (p.whole >> l & 1) memcpy((void *)(uintptr_t)p.addr[l], &x, op->bytes);
@@ -309,15 +345,16 @@ static uint64_t lane_value(const emu_wave *w, unsigned reg, unsigned words, int 
 /* in->dtype is the emu_atomic, in->dwords its words, aux the addressing. cmpswap data: new value, then comparand. */
 static bool exec_atomic(emu_wave *w, const emu_inst *in) {
   const vm_op *op = in->aux;
-  bool buffer = op->space == BUFFER, rtn = in->n_dst == 1;
+  bool buffer = op->space == EMU_BUFFER, rtn = in->n_dst == 1;
   unsigned words = in->dwords, bytes = 4 * words, n_data = emu_atomic_operands((emu_atomic)in->dtype);
   const emu_operand *s = in->src, *data = buffer ? (rtn ? &in->dst[0] : s) : &s[1];
   const emu_operand *vaddr = buffer && !rtn ? &s[1] : &s[0];
   place p;
-  if (!locate(w, in, op, vaddr, &s[2], bytes, &p)) return false;
-  if (!emu_vreg_check(w, data->reg, words * n_data, p.lanes) || !check_memory(w, &p, bytes, "atomic")) return false;
-  charge(w, &p, bytes, false);
-  if (!issue(w, op, rtn ? &in->dst[0] : NULL, words)) return false;
+  if (!emu_locate(w, in, op, vaddr, &s[2], bytes, &p)) return false;
+  if (p.lds | p.priv) return emu_apart_atomic(w, in, op, &p, data, rtn);
+  if (!emu_vreg_check(w, data->reg, words * n_data, p.lanes) || !emu_place_check(w, &p, bytes, "atomic")) return false;
+  emu_place_charge(w, &p, bytes, false);
+  if (!emu_vm_begin(w, op, rtn ? &in->dst[0] : NULL, words)) return false;
   for (int l = 0; l < EMU_LANES; l++) {
     if (!(p.lanes >> l & 1)) continue;
     uint64_t old = 0;
@@ -330,7 +367,7 @@ static bool exec_atomic(emu_wave *w, const emu_inst *in) {
     w->v[in->dst[0].reg][l] = (uint32_t)old;
     if (words == 2) w->v[in->dst[0].reg + 1][l] = (uint32_t)(old >> 32);
   }
-  if (rtn) in_flight(w, op, in->dst[0].reg, words, p.lanes);
+  if (rtn) emu_vm_in_flight(w, op, in->dst[0].reg, words, p.lanes);
   return true;
 }
 
@@ -340,15 +377,16 @@ static bool exec_atomic(emu_wave *w, const emu_inst *in) {
 #define LD(p, sp, name, c, bytes) {p "_load_" name, exec_load, EMU_C_VMEM_LOAD, 0, 0, AUX(sp, c, bytes, false)}
 #define ST(p, sp, name, c, bytes) {p "_store_" name, exec_store, EMU_C_VMEM_STORE, 0, 0, AUX(sp, c, bytes, false)}
 #define LOADS(p, sp) \
-    LD(p, sp, "ubyte", U8, 1), LD(p, sp, "sbyte", I8, 1), LD(p, sp, "ushort", U16, 2), LD(p, sp, "sshort", I16, 2), \
-    LD(p, sp, "dword", RAW, 4), LD(p, sp, "dwordx2", RAW, 8), LD(p, sp, "dwordx3", RAW, 12), LD(p, sp, "dwordx4", RAW, 16), \
-    LD(p, sp, "ubyte_d16", U8_LO, 1), LD(p, sp, "ubyte_d16_hi", U8_HI, 1), LD(p, sp, "sbyte_d16", I8_LO, 1), \
-    LD(p, sp, "sbyte_d16_hi", I8_HI, 1), LD(p, sp, "short_d16", U16_LO, 2), LD(p, sp, "short_d16_hi", U16_HI, 2)
-#define STORES(p, sp) ST(p, sp, "byte", ST8, 1), ST(p, sp, "short", ST16, 2), ST(p, sp, "byte_d16_hi", ST8_HI, 1), \
-    ST(p, sp, "short_d16_hi", ST16_HI, 2), ST(p, sp, "dword", RAW, 4), ST(p, sp, "dwordx2", RAW, 8), \
-    ST(p, sp, "dwordx3", RAW, 12), ST(p, sp, "dwordx4", RAW, 16)
+    LD(p, sp, "ubyte", EMU_U8, 1), LD(p, sp, "sbyte", EMU_I8, 1), LD(p, sp, "ushort", EMU_U16, 2), \
+    LD(p, sp, "sshort", EMU_I16, 2), LD(p, sp, "dword", EMU_RAW, 4), LD(p, sp, "dwordx2", EMU_RAW, 8), \
+    LD(p, sp, "dwordx3", EMU_RAW, 12), LD(p, sp, "dwordx4", EMU_RAW, 16), \
+    LD(p, sp, "ubyte_d16", EMU_U8_LO, 1), LD(p, sp, "ubyte_d16_hi", EMU_U8_HI, 1), LD(p, sp, "sbyte_d16", EMU_I8_LO, 1), \
+    LD(p, sp, "sbyte_d16_hi", EMU_I8_HI, 1), LD(p, sp, "short_d16", EMU_U16_LO, 2), LD(p, sp, "short_d16_hi", EMU_U16_HI, 2)
+#define STORES(p, sp) ST(p, sp, "byte", EMU_ST8, 1), ST(p, sp, "short", EMU_ST16, 2), ST(p, sp, "byte_d16_hi", EMU_ST8_HI, 1), \
+    ST(p, sp, "short_d16_hi", EMU_ST16_HI, 2), ST(p, sp, "dword", EMU_RAW, 4), ST(p, sp, "dwordx2", EMU_RAW, 8), \
+    ST(p, sp, "dwordx3", EMU_RAW, 12), ST(p, sp, "dwordx4", EMU_RAW, 16)
 #define AT(p, sp, name, op, words) \
-    {p "_atomic_" name, exec_atomic, EMU_C_VMEM_ATOMIC, op, words, AUX(sp, RAW, 4 * (words), false)}
+    {p "_atomic_" name, exec_atomic, EMU_C_VMEM_ATOMIC, op, words, AUX(sp, EMU_RAW, 4 * (words), false)}
 #define AT2(p, sp, name, op) AT(p, sp, name, op, 1), AT(p, sp, name "_x2", op, 2)
 #define ATOMICS(p, sp) AT2(p, sp, "swap", EMU_SWAP), AT2(p, sp, "cmpswap", EMU_CMPSWAP), AT2(p, sp, "add", EMU_ADD), \
     AT2(p, sp, "sub", EMU_SUB), AT2(p, sp, "smin", EMU_SMIN), AT2(p, sp, "umin", EMU_UMIN), AT2(p, sp, "smax", EMU_SMAX), \
@@ -356,11 +394,14 @@ static bool exec_atomic(emu_wave *w, const emu_inst *in) {
     AT2(p, sp, "inc", EMU_INC), AT2(p, sp, "dec", EMU_DEC), AT(p, sp, "add_f32", EMU_FADD, 1), \
     AT(p, sp, "pk_add_f16", EMU_PK_ADD_F16, 1), AT(p, sp, "pk_add_bf16", EMU_PK_ADD_BF16, 1), AT(p, sp, "add_f64", EMU_FADD, 2), \
     AT(p, sp, "min_f64", EMU_FMIN, 2), AT(p, sp, "max_f64", EMU_FMAX, 2)
-#define LDS_LD(name, c, bytes) {"global_load_lds_" name, exec_load, EMU_C_VMEM_LOAD, 0, 0, AUX(GLOBAL, c, bytes, true)}
+#define LDS_LD(name, c, bytes)                                                                        \
+    {"global_load_lds_" name, exec_load, EMU_C_VMEM_LOAD, 0, 0, AUX(EMU_GLOBAL, c, bytes, true)},     \
+    {"scratch_load_lds_" name, exec_load, EMU_C_VMEM_LOAD, 0, 0, AUX(EMU_SCRATCH, c, bytes, true)}
 const emu_op emu_ops_vmem[] = {
-    LOADS("global", GLOBAL), LOADS("flat", FLAT), LOADS("buffer", BUFFER),
-    STORES("global", GLOBAL), STORES("flat", FLAT), STORES("buffer", BUFFER),
-    ATOMICS("global", GLOBAL), ATOMICS("flat", FLAT), ATOMICS("buffer", BUFFER),
-    LDS_LD("ubyte", U8, 1), LDS_LD("sbyte", I8, 1), LDS_LD("ushort", U16, 2), LDS_LD("sshort", I16, 2), LDS_LD("dword", RAW, 4),
+    LOADS("global", EMU_GLOBAL), LOADS("flat", EMU_FLAT), LOADS("buffer", EMU_BUFFER), LOADS("scratch", EMU_SCRATCH),
+    STORES("global", EMU_GLOBAL), STORES("flat", EMU_FLAT), STORES("buffer", EMU_BUFFER), STORES("scratch", EMU_SCRATCH),
+    ATOMICS("global", EMU_GLOBAL), ATOMICS("flat", EMU_FLAT), ATOMICS("buffer", EMU_BUFFER),
+    LDS_LD("ubyte", EMU_U8, 1), LDS_LD("sbyte", EMU_I8, 1), LDS_LD("ushort", EMU_U16, 2), LDS_LD("sshort", EMU_I16, 2),
+    LDS_LD("dword", EMU_RAW, 4),
     {NULL, NULL, 0, 0, 0, NULL},
 };

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "emu/parse.h"
+#include "emu/place.h"
 #include "emu/valu.h"
 
 /* --- mnemonic lookup: an open-addressing hash of every table's entries, built for one decode --- */
@@ -38,7 +39,8 @@ static void lookup_add(lookup *t, const emu_op *table) {
 
 static lookup *lookup_new(void) {
   lookup *t = calloc(1, sizeof *t);
-  const emu_op *const tables[] = {emu_ops_salu, emu_ops_smem, emu_ops_valu(), emu_ops_mfma, emu_ops_vmem, emu_ops_ds};
+  const emu_op *const tables[] = {
+    emu_ops_salu, emu_ops_smem, emu_ops_valu(), emu_ops_mfma, emu_ops_vmem, emu_ops_format, emu_ops_ds};
   for (size_t i = 0; t && i < sizeof tables / sizeof *tables; i++) lookup_add(t, tables[i]);
   return t;
 }

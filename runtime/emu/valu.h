@@ -30,12 +30,15 @@ enum {
   VF_RAW_SRC = 1 << 6,   /* bit pattern in, no denormal flush and no NaN rule (class, frexp, ldexp's exponent) */
   VF_MINMAX = 1 << 7,    /* NaN rule of its own: min, max, med3 */
   VF_HIGH_HALF = 1 << 8, /* the 16-bit result goes to the high half (mixhi) */
+  VF_ROUND = 1 << 10,    /* f32 or f64 result that MODE's rounding applies to; f16 ones always do */
+  VF_BYTE_DST = 1 << 11, /* op_sel[3:2] is the byte of the destination that is written */
   VF_PACKED = 1 << 9     /* op_sel, op_sel_hi, neg_lo, neg_hi work on halves (VOP3P) */
 };
 
 typedef struct emu_valu_op {
   emu_exec fast;            /* executor for plain operands, of the same host ISA; NULL: op.exec is the only one */
   emu_lane_fn fn, fn_clamp; /* fn_clamp: saturating integer form; NULL: clamp is the float clamp, or an error */
+  emu_lane_fn fn_round;     /* for MODE.round other than to nearest even; NULL: the result is not rounded, or always so */
   uint8_t n_dst, n_src;     /* operands as the disassembler prints them */
   uint8_t dst, src[3];      /* emu_vtype */
   uint16_t flags;

@@ -95,8 +95,60 @@
 #define LD_PK_F16(p, i, h) f16_to_f32(p[i] >> h & 0xffff)
 #define LD_PK_H16(p, i, h) (p[i] >> h & 0xffff)
 
-#define OP(name, flags, D, A, B, C, expr) LOOP(l_##name, A, B, C, ST_##D(d, i, (expr)))
-#define OPT(name, flags, D, A, expr) LOOP(l_##name, A, NO, NO, ST_##D(d, i, (expr)))
+/* f16 results once more, exact in double and then rounded as MODE says: for modes other than to nearest even. */
+#define RT_NO int
+#define RT_F16 double
+#define RT_F32 double
+#define RT_MIX double
+#define RT_I16 int32_t
+#define RT_U16 uint32_t
+#define LOOP_R(fn, A, B, C, expr)                                                                           \
+  static void fn(uint32_t *restrict d, const uint32_t *restrict a, const uint32_t *restrict b,              \
+                 const uint32_t *restrict c) {                                                              \
+    for (int i = 0; i < EMU_LANES; i++) {                                                                   \
+      const RT_##A x = LD_##A(a, i);                                                                        \
+      const RT_##B y = LD_##B(b, i);                                                                        \
+      const RT_##C z = LD_##C(c, i);                                                                        \
+      (void)x, (void)y, (void)z;                                                                            \
+      d[i] = f64_to_f16(expr);                                                                              \
+    }                                                                                                       \
+  }
+#define LOOP_PK_R(fn, A, B, C, expr)                                                                        \
+  static void fn(uint32_t *restrict d, const uint32_t *restrict a, const uint32_t *restrict b,              \
+                 const uint32_t *restrict c) {                                                              \
+    for (int i = 0; i < EMU_LANES; i++) {                                                                   \
+      uint32_t both = 0;                                                                                    \
+      for (int h = 0; h < 32; h += 16) {                                                                    \
+        const RT_##A x = LD_PK_##A(a, i, h);                                                                \
+        const RT_##B y = LD_PK_##B(b, i, h);                                                                \
+        const RT_##C z = LD_PK_##C(c, i, h);                                                                \
+        (void)x, (void)y, (void)z;                                                                          \
+        both |= f64_to_f16(expr) << h;                                                                      \
+      }                                                                                                     \
+      d[i] = both;                                                                                          \
+    }                                                                                                       \
+  }
+#define DEF_R_F16(name, A, B, C, expr) LOOP_R(r_##name, A, B, C, expr)
+#define DEF_R_F32(name, A, B, C, expr)
+#define DEF_R_F64(name, A, B, C, expr)
+#define DEF_R_U32(name, A, B, C, expr)
+#define DEF_R_I32(name, A, B, C, expr)
+#define DEF_R_U16(name, A, B, C, expr)
+#define DEF_R_I16(name, A, B, C, expr)
+#define DEF_R_H16(name, A, B, C, expr)
+#define DEF_R_U64(name, A, B, C, expr)
+#define DEF_R_MASK(name, A, B, C, expr)
+#define DEF_PKR_F16(name, A, B, C, expr) LOOP_PK_R(r_##name, A, B, C, expr)
+#define DEF_PKR_H16(name, A, B, C, expr)
+#define DEF_PKR_U16(name, A, B, C, expr)
+#define DEF_PKR_I16(name, A, B, C, expr)
+
+#define OP(name, flags, D, A, B, C, expr)          \
+  LOOP(l_##name, A, B, C, ST_##D(d, i, (expr)))    \
+  DEF_R_##D(name, A, B, C, expr)
+#define OPT(name, flags, D, A, expr)               \
+  LOOP(l_##name, A, NO, NO, ST_##D(d, i, (expr)))  \
+  DEF_R_##D(name, A, NO, NO, expr)
 #define OPL(name, flags, D, A, B, C, loop) \
   static void l_##name(uint32_t *d, const uint32_t *a, const uint32_t *b, const uint32_t *c) { loop(d, a, b, c); }
 #define OPS(name, flags, D, A, B, C, expr, saturated)  \
@@ -109,7 +161,8 @@
   LOOP(l_##name, A, B, C, bool mask; ST_##D(d, i, (expr)); d[N_##D * EMU_LANES + i] = mask ? ~0u : 0)
 #define PK(name, flags, T, A, B, C, expr, saturated) \
   LOOP_PK(l_##name, T, A, B, C, expr)                \
-  LOOP_PK(sat_##name, T, A, B, C, saturated)
+  LOOP_PK(sat_##name, T, A, B, C, saturated)         \
+  DEF_PKR_##T(name, A, B, C, expr)
 #define PK32(name, D, A, B, C, expr)                                                                        \
   static void l_##name(uint32_t *restrict d, const uint32_t *restrict a, const uint32_t *restrict b,        \
                        const uint32_t *restrict c) {                                                        \
@@ -160,31 +213,48 @@
 #define PKT_F16 VT_PKF
 #define PKT_H16 VT_PKF
 #define PKT_NO VT_NO
+/* What runs when MODE rounds otherwise: the f16 loop above, the same loop under the host's rounding, or nothing special. */
+#define ROUND_F16(name, flags) r_##name
+#define ROUND_F32(name, flags) (flags) & VF_ROUND ? l_##name : NULL
+#define ROUND_F64 ROUND_F32
+#define ROUND_U32(name, flags) NULL
+#define ROUND_I32 ROUND_U32
+#define ROUND_U16 ROUND_U32
+#define ROUND_I16 ROUND_U32
+#define ROUND_H16 ROUND_U32
+#define ROUND_U64 ROUND_U32
+#define ROUND_MASK ROUND_U32
 #define OP(name, flags, D, A, B, C, expr) \
-  ENTRY(name, EMU_C_VALU, exec_fast, l_##name, NULL, 1, N_SRC(A, B, C, flags), VT_##D, {VT_##A, VT_##B, VT_##C}, flags)
+  ENTRY(name, EMU_C_VALU, exec_fast, l_##name, NULL, ROUND_##D(name, flags), 1, N_SRC(A, B, C, flags), VT_##D, \
+        {VT_##A, VT_##B, VT_##C}, flags)
 #define OPL OP
 #define OPT(name, flags, D, A, expr) \
-  ENTRY(name, EMU_C_TRANS, (flags)&VF_FLUSH ? exec_flush : exec_fast, l_##name, NULL, 1, 1, VT_##D, {VT_##A, VT_NO, VT_NO}, flags)
+  ENTRY(name, EMU_C_TRANS, (flags)&VF_FLUSH ? exec_flush : exec_fast, l_##name, NULL, ROUND_##D(name, flags), 1, 1, VT_##D, \
+        {VT_##A, VT_NO, VT_NO}, flags)
 #define OPS(name, flags, D, A, B, C, expr, saturated) \
-  ENTRY(name, EMU_C_VALU, exec_fast, l_##name, sat_##name, 1, N_SRC(A, B, C, flags), VT_##D, {VT_##A, VT_##B, VT_##C}, flags)
+  ENTRY(name, EMU_C_VALU, exec_fast, l_##name, sat_##name, NULL, 1, N_SRC(A, B, C, flags), VT_##D, \
+        {VT_##A, VT_##B, VT_##C}, flags)
 #define OPC(name, D, A, B, C, expr, carry) \
-  ENTRY(name, EMU_C_VALU, exec_fast, l_##name, NULL, 2, N_SRC(A, B, C, 0), VT_##D, {VT_##A, VT_##B, VT_##C}, VF_MASK2)
+  ENTRY(name, EMU_C_VALU, exec_fast, l_##name, NULL, NULL, 2, N_SRC(A, B, C, 0), VT_##D, {VT_##A, VT_##B, VT_##C}, VF_MASK2)
 #define OPH(name, D, A, B, C, expr, carry) \
-  ENTRY(name, EMU_C_VALU, exec_addend_hi, l_##name, NULL, 2, N_SRC(A, B, C, 0), VT_##D, {VT_##A, VT_##B, VT_##C}, VF_MASK2)
+  ENTRY(name, EMU_C_VALU, exec_addend_hi, l_##name, NULL, NULL, 2, N_SRC(A, B, C, 0), VT_##D, {VT_##A, VT_##B, VT_##C}, VF_MASK2)
 #define OPM(name, D, A, B, C, expr) OPC(name, D, A, B, C, expr, 0)
 #define PK(name, flags, T, A, B, C, expr, saturated)                                                        \
-  ENTRY(name, EMU_C_VALU, exec_fast, l_##name, PKT_##T == VT_PK ? sat_##name : NULL, 1, N_SRC(A, B, C, flags), PKT_##T, \
-        {PKT_##A, PKT_##B, PKT_##C}, VF_PACKED | (flags))
+  ENTRY(name, EMU_C_VALU, exec_fast, l_##name, PKT_##T == VT_PK ? sat_##name : NULL, ROUND_##T(name, flags), 1, \
+        N_SRC(A, B, C, flags), PKT_##T, {PKT_##A, PKT_##B, PKT_##C}, VF_PACKED | (flags))
 #define PK32(name, D, A, B, C, expr) \
-  ENTRY(name, EMU_C_VALU, exec_fast, l_##name, NULL, 1, N_SRC(A, B, C, 0), VT_PK32, {VT_PK32, VT_PK32, C_PK32_##C}, VF_PACKED)
+  ENTRY(name, EMU_C_VALU, exec_fast, l_##name, NULL, l_##name, 1, N_SRC(A, B, C, 0), VT_PK32, \
+        {VT_PK32, VT_PK32, C_PK32_##C}, VF_PACKED)
 #define C_PK32_NO VT_NO
 #define C_PK32_F32 VT_PK32
 #define DOT(name, flags, D, P, Z, expr, saturated)                                                          \
-  ENTRY(name, EMU_C_VALU, exec_fast, l_##name, VT_##D == VT_F32 ? NULL : sat_##name, 1, (flags)&VF_READS_DST ? 2 : 3, VT_##D, \
+  ENTRY(name, EMU_C_VALU, exec_fast, l_##name, VT_##D == VT_F32 ? NULL : sat_##name, NULL, 1, \
+        (flags)&VF_READS_DST ? 2 : 3, VT_##D, \
         {VT_##P, VT_##P, VT_##Z}, VF_PACKED | (flags))
 /* Executors of their own: no lane loop, operands checked there. */
 #define SPECIAL(name, exec, n_dst, n_src) \
-  {"v_" #name, exec, EMU_C_VALU, 0, 0, &(const emu_valu_op){NULL, NULL, NULL, n_dst, n_src, VT_U32, {VT_U32, VT_U32, VT_NO}, 0}},
+  {"v_" #name, exec, EMU_C_VALU, 0, 0, \
+   &(const emu_valu_op){NULL, NULL, NULL, NULL, n_dst, n_src, VT_U32, {VT_U32, VT_U32, VT_NO}, 0}},
 
 const emu_op EMU_VALU_TABLE[] = {
 #include "emu/valu_ops_all.h"
@@ -193,5 +263,7 @@ const emu_op EMU_VALU_TABLE[] = {
   SPECIAL(writelane_b32, v_writelane, 1, 2)
   SPECIAL(swap_b32, v_swap, 1, 1)
   SPECIAL(pk_mov_b32, v_pk_mov, 1, 2)
+  SPECIAL(mqsad_u32_u8, v_mqsad_u32, 1, 3)
   SPECIAL(nop, v_nothing, 0, 0)
+  SPECIAL(clrexcp, v_nothing, 0, 0)
   {NULL, NULL, 0, 0, 0, NULL}};

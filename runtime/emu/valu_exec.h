@@ -7,6 +7,8 @@
 #include <immintrin.h>
 #endif
 
+#include <fenv.h>
+
 #include "emu/valu_fetch.h"
 
 /* Result of a lane loop: up to two dwords a lane, then the lane mask of VF_MASK2 or VF_VCC_SRC. */
@@ -148,7 +150,7 @@ static bool exec_fast(emu_wave *w, const emu_inst *in) {
   uint64_t exec = emu_exec_mask(w);
   uint32_t buf[3][LANES2] __attribute__((aligned(64))), out[OUT_DWORDS] __attribute__((aligned(64)));
   const uint32_t *p[3] = {NULL, NULL, NULL};
-  if ((w->mode & (EMU_MODE_DENORM32 | EMU_MODE_DENORM16_64 | EMU_MODE_IEEE)) !=
+  if ((w->mode & (EMU_MODE_DENORM32 | EMU_MODE_DENORM16_64 | EMU_MODE_IEEE | EMU_MODE_ROUND | EMU_MODE_FP16_OVFL)) !=
       (EMU_MODE_DENORM32 | EMU_MODE_DENORM16_64 | EMU_MODE_IEEE))
     return exec_any(w, in);
   if (exec == 0) return no_lanes(w, in, op);
@@ -248,6 +250,21 @@ static bool keeps_old(const emu_inst *in) {
   return in->flags & EMU_F_SDWA && in->sdwa_dst < 6 && in->sdwa_unused == 2;
 }
 
+/* The lane loop under MODE's rounding. f16 loops round themselves; for the rest the host does. */
+static void __attribute__((noinline)) round_as_told(const emu_wave *w, const emu_valu_op *op, uint32_t *out,
+                                                    const uint32_t *const p[3]) {
+  static const int host[4] = {FE_TONEAREST, FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO};
+  bool half = op->dst == VT_F16 || op->dst == VT_PKF;
+  unsigned round = w->mode >> (op->dst == VT_F64 || half ? 2 : 0) & 3;
+  half_mode.round = round;
+  half_mode.ovfl = w->mode & EMU_MODE_FP16_OVFL;
+  if (round && op->fn_round && !half) fesetround(host[round]);
+  (op->fn_round ? op->fn_round : op->fn)(out, p[0], p[1], p[2]);
+  if (round && op->fn_round && !half) fesetround(FE_TONEAREST);
+  half_mode.round = 0;
+  half_mode.ovfl = false;
+}
+
 static bool exec_any(emu_wave *w, const emu_inst *in) {
   const emu_valu_op *op = in->aux;
   uint64_t exec = emu_exec_mask(w), lanes = exec;
@@ -269,14 +286,16 @@ static bool exec_any(emu_wave *w, const emu_inst *in) {
   }
   if (op->flags & VF_FLUSH) flush_f32(buf[0], EMU_LANES);
   bool clamp = in->flags & EMU_F_CLAMP;
-  (clamp && op->fn_clamp ? op->fn_clamp : op->fn)(out, p[0], p[1], p[2]);
+  if (clamp && op->fn_clamp) op->fn_clamp(out, p[0], p[1], p[2]);
+  else if (w->mode & (EMU_MODE_ROUND | EMU_MODE_FP16_OVFL)) round_as_told(w, op, out, p);
+  else op->fn(out, p[0], p[1], p[2]);
   if (nan_rule(op) && any_nan(out, op->dst)) repair_nans(out, op, p);
   if (op->flags & VF_FLUSH) flush_f32(out, EMU_LANES);
   else if (!(op->flags & VF_RAW_SRC)) flush_type(out, op->dst, w->mode & 0x20, w->mode & 0x80);
   if (in->omod && !scale_lanes(w, in, out, op->dst)) return false;
   if (clamp && !op->fn_clamp) clamp_lanes(out, op->dst, w->mode & EMU_MODE_DX10_CLAMP);
   if (op->dst != VT_MASK) {
-    if (keeps_old(in) && !emu_vreg_check(w, in->dst[0].reg, 1, lanes)) return false;
+    if (keeps_old(in) && !(op->flags & VF_BYTE_DST) && !emu_vreg_check(w, in->dst[0].reg, 1, lanes)) return false;
     place_result(out, in, op, w->v[in->dst[0].reg]);
   }
   return finish(w, in, op, out, lanes);
@@ -340,6 +359,24 @@ static bool v_pk_mov(emu_wave *w, const emu_inst *in) {
   if (!emu_vreg_written(w, reg, 2, exec)) return false;
   store_lanes(w->v[reg], out, exec);
   store_lanes(w->v[reg + 1], out + EMU_LANES, exec);
+  return true;
+}
+
+/* Four sums of absolute differences over windows of a register pair, on four accumulators. */
+static bool v_mqsad_u32(emu_wave *w, const emu_inst *in) {
+  uint64_t exec = emu_exec_mask(w);
+  uint32_t buf[2][LANES2] __attribute__((aligned(64))), out[4][EMU_LANES];
+  const emu_operand *acc = &in->src[2];
+  if (in->dst[0].kind != EMU_O_VREG || in->dst[0].count != 4 || acc->kind != EMU_O_VREG || acc->count != 4)
+    return emu_fault(w, -1, "v_mqsad_u32_u8 takes four registers as accumulator and result");
+  if (exec == 0) return true;
+  const uint32_t *a = fetch_plain(w, &in->src[0], VT_U64, buf[0], exec), *b = fetch_plain(w, &in->src[1], VT_U32, buf[1], exec);
+  if (!a || !b || !emu_vreg_check(w, acc->reg, 4, exec)) return false;
+  for (int k = 0; k < 4; k++)
+    for (int i = 0; i < EMU_LANES; i++)
+      out[k][i] = msad_u8((uint32_t)(pair_at(a, i) >> (8 * k)), b[i]) + w->v[acc->reg + k][i];
+  if (!emu_vreg_written(w, in->dst[0].reg, 4, exec)) return false;
+  for (int k = 0; k < 4; k++) store_lanes(w->v[in->dst[0].reg + k], out[k], exec);
   return true;
 }
 

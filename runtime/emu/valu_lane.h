@@ -66,6 +66,52 @@ static inline float fma_f16_odd(float x, float y, float z) {
   return asf(u + (odd ? step : 0));
 }
 
+/* a + b rounded to odd: what is rounded once more, to at least two bits less, comes out as if rounded once. */
+static inline double add_odd(double p, double z) {
+  double s = p + z, t = s - p, e = (p - (s - t)) + (z - t);
+  uint64_t u = asq(s), step = ((asq(e) ^ u) >> 63) ? ~UINT64_C(0) : 1;
+  bool odd = (e != 0.0) & !(u & 1) & ((u >> 52 & 0x7ff) != 0x7ff);
+  return asd(u + (odd ? step : 0));
+}
+
+/* MODE.round of f16 (0 nearest even, 1 up, 2 down, 3 toward zero) and MODE.fp16_ovfl, set around a lane loop. */
+static __thread struct { uint32_t round; bool ovfl; } half_mode;
+
+/* Any rounding, with one step; finite values that overflow become the largest number where the direction or ovfl says so. */
+static inline uint32_t f64_to_f16(double v) {
+  uint64_t u = asq(v), a = u & INT64_MAX;
+  uint32_t sign = (uint32_t)(u >> 48) & 0x8000, mode = half_mode.round;
+  if (a > UINT64_C(0x7ff) << 52) return sign | 0x7e00;
+  if (a == UINT64_C(0x7ff) << 52) return sign | 0x7c00;
+  int e = (int)(a >> 52) - 1023, drop = 42 + (e < -14 ? -14 - e : 0);
+  uint64_t mant = (a & ((UINT64_C(1) << 52) - 1)) | (a >> 52 ? UINT64_C(1) << 52 : 0);
+  if (drop > 60) drop = 60; /* all of it is below the last bit */
+  uint64_t kept = mant >> drop, rest = mant & ((UINT64_C(1) << drop) - 1), half = UINT64_C(1) << (drop - 1);
+  bool away = mode == 0 ? rest > half || (rest == half && kept & 1) : rest && (mode == 1 ? !sign : mode == 2 ? sign != 0 : false);
+  uint32_t r = (uint32_t)kept + away + (e < -14 ? 0 : (uint32_t)(e + 14) << 10);
+  bool stays = half_mode.ovfl || mode == 3 || (mode == 1 && sign) || (mode == 2 && !sign);
+  return sign | (e > 15 || r >= 0x7c00 ? (stays ? 0x7bff : 0x7c00) : r);
+}
+
+/* Both forms of an expression: in f32 for rounding to nearest even, in double for every mode. */
+static inline float mad_half_f(float x, float y, float z) {
+  float p = f16_to_f32(f32_to_f16(x * y)), s;
+  p = fabsf(p) < 0x1p-14f ? copysignf(0.0f, p) : p;
+  z = fabsf(z) < 0x1p-14f ? copysignf(0.0f, z) : z;
+  s = p + z;
+  return fabsf(s) < 0x1p-14f ? copysignf(0.0f, s) : s;
+}
+static inline double mad_half_d(double x, double y, double z) {
+  double p = f16_to_f32(f64_to_f16(x * y)), s;
+  p = fabs(p) < 0x1p-14 ? copysign(0.0, p) : p;
+  z = fabs(z) < 0x1p-14 ? copysign(0.0, z) : z;
+  s = p + z;
+  return fabs(s) < 0x1p-14 ? copysign(0.0, s) : s;
+}
+static inline double fma_half_d(double x, double y, double z) { return add_odd(x * y, z); }
+#define fma_half(x, y, z) _Generic((x), double: fma_half_d, float: fma_f16_odd)(x, y, z)
+#define mad_half(x, y, z) _Generic((x), double: mad_half_d, float: mad_half_f)(x, y, z)
+
 /* --- integers --- */
 static inline int32_t clamp_i64(int64_t v, int64_t lo, int64_t hi) { return (int32_t)(v < lo ? lo : v > hi ? hi : v); }
 static inline uint32_t low_mask(uint32_t n) { return n >= 32 ? ~0u : (1u << n) - 1; }
@@ -109,6 +155,19 @@ static inline uint32_t msad_u8(uint32_t a, uint32_t b) {
   uint32_t sum = 0;
   for (int s = 0; s < 32; s += 8) sum += b >> s & 0xff ? absdiff(a >> s & 0xff, b >> s & 0xff) : 0;
   return sum;
+}
+/* Four sums over windows of x that begin at each byte, each on its own 16 bits of z. */
+static inline uint64_t qsad(uint64_t x, uint32_t y, uint64_t z, bool masked) {
+  uint64_t r = 0;
+  for (int k = 0; k < 4; k++) {
+    uint32_t w = (uint32_t)(x >> (8 * k)), sum = masked ? msad_u8(w, y) : sad_u8(w, y);
+    r |= (uint64_t)((sum + (uint32_t)(z >> (16 * k))) & 0xffff) << (16 * k);
+  }
+  return r;
+}
+static inline uint32_t insert_byte(uint32_t old, uint32_t at, uint32_t byte) {
+  uint32_t shift = 8 * (at & 3);
+  return (old & ~(0xffu << shift)) | byte << shift;
 }
 /* Sum of products of the `bits`-wide parts of two dwords, plus z. */
 static inline int64_t dot_i(uint32_t x, uint32_t y, uint32_t z, int bits) {

@@ -114,6 +114,8 @@ static inline uint32_t f64_to_u32(double x) {
   uint32_t v = (uint32_t)((x > 0.0) & (x < 0x1p32) ? x : 0.0);
   return x >= 0x1p32 ? UINT32_MAX : v;
 }
+/* Truncated and saturated. */
+static inline uint32_t f32_to_u8(float x) { return x > 0.0f ? x < 255.0f ? (uint32_t)(int32_t)x : 255 : 0; }
 /* Fixed point in [-1, 1] and [0, 1], to nearest even. */
 static inline int32_t snorm16(float x) {
   float c = x > -1.0f ? x < 1.0f ? x : 1.0f : -1.0f;
@@ -251,7 +253,41 @@ static inline uint32_t f32_to_f8(float f, int m, int bias) {
   if (drop > 25) return 0; /* below half of the smallest number, f32 subnormals too */
   uint32_t r = (mant + (1u << (drop - 1)) - 1 + (mant >> drop & 1)) >> drop; /* kept mantissa with its leading bit */
   uint32_t out = e < lowest ? r : r + ((uint32_t)(e - lowest) << m);
-  return out > 0x7f ? 0x80 : out ? sign | out : 0;
+  return out > 0x7f ? (half_mode.ovfl ? sign | 0x7f : 0x80) : out ? sign | out : 0;
+}
+
+/* Stochastic rounding: random bits below the mantissa's last one are added, then the rest is cut off. */
+static inline uint32_t f32_to_f8_random(float f, uint32_t random, int m, int bias) {
+  uint32_t u = asu(f), a = u & 0x7fffffff;
+  if (a >= 0x7f800000) return 0x80;
+  a += random >> (9 + m); /* 23 - m bits */
+  int e = (int)(a >> 23) - 127, lowest = 1 - bias, drop = 23 - m + (e < lowest ? lowest - e : 0);
+  uint32_t r = drop > 31 ? 0 : ((a & 0x7fffff) | 0x800000) >> drop, out = e < lowest ? r : r + ((uint32_t)(e - lowest) << m);
+  return out > 0x7f ? (half_mode.ovfl ? (u >> 24 & 0x80) | 0x7f : 0x80) : out ? (u >> 24 & 0x80) | out : 0;
+}
+
+/* --- cube map coordinates: which axis is the largest, and what that face calls s and t --- */
+static inline float cube_pick(float x, float y, float z, float if_x, float if_y, float if_z) {
+  bool zz = (fabsf(z) >= fabsf(x)) & (fabsf(z) >= fabsf(y)), yy = fabsf(y) >= fabsf(x);
+  return zz ? if_z : yy ? if_y : if_x;
+}
+static inline float cube_face(float x, float y, float z) {
+  return cube_pick(x, y, z, x < 0.0f ? 1.0f : 0.0f, y < 0.0f ? 3.0f : 2.0f, z < 0.0f ? 5.0f : 4.0f);
+}
+
+/* v_trig_preop_f64: 53 bits of 2/pi, from where segment y of an argument as large as x needs them. */
+static inline double trig_preop(uint64_t x, uint32_t y) {
+  static const uint64_t two_over_pi[20] = { /* 0.b b b ...: 1201 bits */
+    0xa2f9836e4e441529, 0xfc2757d1f534ddc0, 0xdb6295993c439041, 0xfe5163abdebbc561, 0xb7246e3a424dd2e0, 0x06492eea09d1921c,
+    0xfe1deb1cb129a73e, 0xe88235f52ebb4484, 0xe99c7026b45f7e41, 0x3991d639835339f4, 0x9c845f8bbdf9283b, 0x1ff897ffde05980f,
+    0xef2f118b5a0a6d1f, 0x6d367ecf27cb09b7, 0x4f463f669e5fea2d, 0x7527bac7ebe5f17b, 0x3d0739f78a5292ea, 0x6bfb5fb11f8d5d08,
+    0x56033046fc7b0000, 0};
+  uint32_t e = (uint32_t)(x >> 52) & 0x7ff, shift = (y & 31) * 53 + (e > 1077 ? e - 1077 : 0), word = shift / 64,
+           bit = shift % 64;
+  uint64_t bits = 0;
+  if (word < 19) bits = two_over_pi[word] << bit | (bit ? two_over_pi[word + 1] >> (64 - bit) : 0);
+  int32_t scale = -53 - (int32_t)shift + (e >= 1968 ? 128 : 0);
+  return ldexp((double)(bits >> 11), scale);
 }
 
 #endif

@@ -1,7 +1,7 @@
 /* Conversions, one line each as in valu_ops_int.h. Float to integer truncates and saturates; NaN gives 0. */
 /* clang-format off */
-OP(cvt_f32_i32,    0, F32, I32, NO, NO, (float)x)
-OP(cvt_f32_u32,    0, F32, U32, NO, NO, (float)x)
+OP(cvt_f32_i32, VF_ROUND, F32, I32, NO, NO, (float)x)
+OP(cvt_f32_u32, VF_ROUND, F32, U32, NO, NO, (float)x)
 OP(cvt_i32_f32,    0, I32, F32, NO, NO, f32_to_i32(x))
 OP(cvt_u32_f32,    0, U32, F32, NO, NO, f32_to_u32(x))
 OP(cvt_rpi_i32_f32, 0, I32, F32, NO, NO, f32_to_i32(floorf(x + 0.5f)))
@@ -16,7 +16,7 @@ OP(cvt_f64_u32,    0, F64, U32, NO, NO, (double)x)
 OP(cvt_i32_f64,    0, I32, F64, NO, NO, f64_to_i32(x))
 OP(cvt_u32_f64,    0, U32, F64, NO, NO, f64_to_u32(x))
 OP(cvt_f64_f32,    0, F64, F32, NO, NO, (double)x)
-OP(cvt_f32_f64,    0, F32, F64, NO, NO, (float)x)
+OP(cvt_f32_f64, VF_ROUND, F32, F64, NO, NO, (float)x)
 OP(cvt_f16_f32,    0, F16, F32, NO, NO, x)
 OP(cvt_f32_f16,    0, F32, F16, NO, NO, x)
 OP(cvt_f16_u16,    0, F16, U16, NO, NO, (float)(int32_t)x)
@@ -43,4 +43,8 @@ OP(cvt_pk_f32_bf8, 0, U64, U32, NO, NO,
    asu(f8_to_f32(x & 0xff, 2, 16)) | (uint64_t)asu(f8_to_f32(x >> 8 & 0xff, 2, 16)) << 32)
 OP(cvt_pk_fp8_f32, VF_KEEP_HI, U16, F32, F32, NO, f32_to_f8(x, 3, 8) | f32_to_f8(y, 3, 8) << 8)
 OP(cvt_pk_bf8_f32, VF_KEEP_HI, U16, F32, F32, NO, f32_to_f8(x, 2, 16) | f32_to_f8(y, 2, 16) << 8)
+OP(cvt_sr_fp8_f32, VF_BYTE_DST, U32, F32, U32, NO, f32_to_f8_random(x, y, 3, 8))
+OP(cvt_sr_bf8_f32, VF_BYTE_DST, U32, F32, U32, NO, f32_to_f8_random(x, y, 2, 16))
+OP(cvt_pk_u8_f32,  0, U32, F32, U32, U32, insert_byte(z, y, f32_to_u8(x)))
+OP(cvt_pkaccum_u8_f32, VF_READS_DST, U32, F32, U32, U32, insert_byte(z, y, f32_to_u8(x)))
 /* clang-format on */

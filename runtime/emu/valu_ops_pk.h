@@ -4,8 +4,8 @@
 /* clang-format off */
 PK(pk_add_f16,  0, F16, F16, F16, NO,  x + y, 0)
 PK(pk_mul_f16,  0, F16, F16, F16, NO,  x * y, 0)
-PK(pk_fma_f16,  0, F16, F16, F16, F16, fma_f16_odd(x, y, z), 0)
-PK(pk_fmac_f16, VF_READS_DST, F16, F16, F16, F16, fma_f16_odd(x, y, z), 0)
+PK(pk_fma_f16,  0, F16, F16, F16, F16, fma_half(x, y, z), 0)
+PK(pk_fmac_f16, VF_READS_DST, F16, F16, F16, F16, fma_half(x, y, z), 0)
 PK(pk_min_f16, VF_MINMAX, H16, H16, H16, NO, minmax16(x, y, false), 0)
 PK(pk_max_f16, VF_MINMAX, H16, H16, H16, NO, minmax16(x, y, true), 0)
 PK(pk_add_u16,  0, U16, U16, U16, NO, x + y, MIN(x + y, 0xffffu))

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "emu/clock.h"
+#include "emu/place.h"
 #include "emu/strict.h"
 
 enum { SLICE = 20000 }; /* instructions: long enough to keep a wave's registers in the host's cache */
@@ -51,7 +52,7 @@ static bool init_sgprs(emu_wave *w, const emu_dispatch *d) {
   const emu_kernel *k = g->kernel;
   unsigned at = 0;
   bool ok = true;
-  if (k->sgpr_private_buffer) at += 4; /* no scratch: left uninitialised, a read faults */
+  if (k->sgpr_private_buffer) at += 4; /* flat scratch is architected: left uninitialised, a read faults */
   if (k->sgpr_dispatch_ptr) ok &= set_sgpr(w, &at, d->packet, 2);
   if (k->sgpr_queue_ptr) at += 2;
   if (k->sgpr_kernarg_ptr) ok &= set_sgpr(w, &at, (uint64_t)(uintptr_t)g->kernarg, 2);
@@ -95,11 +96,11 @@ static bool init_wave(emu_wave *w, emu_group *g, int index, uint32_t (*vregs)[EM
   w->group = g;
   w->index = index;
   w->scc = 2;
-  w->mode = (k->rsrc1 >> 12 & 0xff) | (k->rsrc1 >> 21 & 1) << 8 | (k->rsrc1 >> 23 & 1) << 9;
+  w->mode = (k->rsrc1 >> 12 & 0xff) | (k->rsrc1 >> 21 & 1) << 8 | (k->rsrc1 >> 23 & 1) << 9 |
+            (k->rsrc1 >> 26 & 1 ? EMU_MODE_FP16_OVFL : 0);
   uint32_t entry = k->entry + (k->kernarg_preload_len ? 256 : 0); /* behind the loads for firmware that cannot preload */
   w->next = w->inst = emu_code_at(g->code, entry);
   if (!w->next) return emu_fault(w, -1, "entry point 0x%x is not an instruction", entry);
-  if (w->mode & EMU_MODE_ROUND) return emu_fault(w, -1, "rounding mode 0x%x is not emulated", w->mode & EMU_MODE_ROUND);
   if (!init_sgprs(w, d)) return emu_fault(w, -1, "the kernel descriptor asks for more SGPRs than it declares");
   init_vgprs(w, d->grid);
   if (emu_strict_timed(w->group->dev) && !emu_clock_init(w)) return emu_fault(w, -1, "out of host memory");
@@ -224,6 +225,7 @@ bool emu_group_run(emu_arena *arena, const emu_dispatch *d, const uint32_t id[3]
     ok = init_wave(&g.waves[started], &g, started, arena->vregs + (size_t)started * EMU_VREGS, d);
     started++;
   }
+  if (ok && !emu_private_init(&g)) ok = false, mlaf_fail(err, MLAF_E_NOMEM, "no host memory for a workgroup's private memory");
   ok = ok && run_waves(&g, d->max_insts, d->stop);
   for (int i = 0; i < started; i++) {
     if (ok) emu_counts_add(counts, &g.waves[i].counts);
@@ -232,6 +234,7 @@ bool emu_group_run(emu_arena *arena, const emu_dispatch *d, const uint32_t id[3]
     emu_clock_free(&g.waves[i]);
     free(g.waves[i].indexed);
   }
+  emu_private_free(&g);
   emu_lds_group_free(&g);
   return ok;
 }

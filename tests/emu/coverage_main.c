@@ -12,6 +12,7 @@
 #include "base/base.h"
 #include "compile/compile.h"
 #include "emu/emu.h"
+#include "emu/place.h"
 
 enum { MAX_ROWS = 4096, NAME = 48, IMPLEMENTED = 1, TESTED = 2, SEEN = 4, WILD = 8 };
 
@@ -70,7 +71,8 @@ static bool mark_words(table *t, const char *path, unsigned flag, bool add) {
 }
 
 static void mark_implemented(table *t) {
-  const emu_op *const tables[] = {emu_ops_salu, emu_ops_smem, emu_ops_valu(), emu_ops_mfma, emu_ops_vmem, emu_ops_ds};
+  const emu_op *const tables[] = {
+    emu_ops_salu, emu_ops_smem, emu_ops_valu(), emu_ops_mfma, emu_ops_vmem, emu_ops_format, emu_ops_ds};
   for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
     for (const emu_op *op = tables[i]; op->mnemonic; op++) {
       row *r = find(t, op->mnemonic, false); /* spellings of other targets are no rows */

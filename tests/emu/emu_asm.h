@@ -105,7 +105,7 @@ static inline mlaf_status emu_asm_launch(emu_asm *a, const char *name, uint32_t 
   mlaf_function *fn;
   mlaf_status st = mlaf_emu_ops.function_get(a->dev, a->module, name, &fn, err);
   if (st != MLAF_OK) return st;
-  mlaf_launch l = {fn, {groups, 1, 1}, {block, 1, 1}, args, args_size};
+  mlaf_launch l = {.fn = fn, .grid = {groups, 1, 1}, .block = {block, 1, 1}, .args = args, .args_size = args_size};
   return emu_launch_run((emu_device *)a->dev, &l, opts, counts, NULL, err);
 }
 

@@ -140,7 +140,7 @@ static void checks_name_what_is_wrong(void **state) {
   FAULT(s, 1, 256, "ds_read_b32 v9, v2\n", "read of LDS byte 0x0 that nothing has written", "lane 0", "ds_read_b32");
   FAULT(s, 1, 256, "v_mov_b32 v9, 0\nds_write_b16 v2, v9\nds_read_b32 v9, v2\n", "LDS byte 0x2 that nothing has written");
   FAULT(s, 1, 256, "v_mov_b32 v9, 0\nds_write_b32 v2, v9 offset:4\n", "outside the workgroup's 256 bytes", "lane 63", "0x100");
-  FAULT(s, 1, 256, "v_mov_b32 v9, 0\nv_mov_b32 v3, 2\nds_write_b32 v3, v9\n", "not aligned to 4 bytes");
+  FAULT(s, 1, 256, "v_mov_b32 v9, 0\nv_mov_b32 v3, 2\nds_add_u32 v3, v9\n", "not aligned to 4 bytes");
   FAULT(s, 1, 256, "ds_write_b32 v2, v9\n", "uninitialised", "v9");
   FAULT(s, 1, 256, "v_mov_b32 v9, 0\nds_write_b32 v2, v9\nds_read_b32 v10, v2\nv_mov_b32 v11, v10\n", "v10", "lgkmcnt");
   FAULT(s, 1, 256, "v_mov_b32 v9, 0\nds_write_b32 v2, v9\nds_read_b32 v10, v2\nds_read_b32 v11, v2\ns_waitcnt lgkmcnt(1)\n"

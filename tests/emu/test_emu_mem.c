@@ -111,7 +111,6 @@ static void outside_allocations_is_a_fault(void **state) {
   FAULT(s, 1, 0, "s_mov_b32 s14, -1\nv_mov_b32 v3, 0x10000\nbuffer_load_dword v9, v3, s[12:15], 0 offen\n",
       "outside every allocation");
   FAULT(s, 1, 0, "s_mov_b32 s15, 0\nbuffer_load_dword v9, v1, s[12:15], 0 offen\n", "word 3", "0x00020000");
-  FAULT(s, 1, 0, "s_or_b32 s13, s13, 0x80000000\nbuffer_load_dword v9, v1, s[12:15], 0 offen\n", "unimplemented", "swizzled");
   /* Lanes that are off may point anywhere. */
   snip_ok(s, 1, 0, "v_lshlrev_b32 v3, 20, v0\ns_mov_b64 exec, 1\nglobal_load_dword v9, v3, s[4:5]\n" WAIT);
 }
