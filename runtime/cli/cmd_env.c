@@ -84,9 +84,9 @@ static void host_facts(const cli *c, cJSON *e) {
 }
 
 static void variable_facts(const cli *c, cJSON *e) {
-  static const char *const names[] = {"MLAF_DB",       "MLAF_CACHE_DIR",   "MLAF_ROCM",
-                                      "MLAF_WORKER",   "MLAF_HIP_LIBRARY", "MLAF_EMU_THREADS",
-                                      "XDG_DATA_HOME", "XDG_CACHE_HOME",   "HOME"};
+  static const char *const names[] = {"MLAF_DB",           "MLAF_CACHE_DIR",   "MLAF_ROCM",     "MLAF_NVRTC",     "MLAF_WORKER",
+                                      "MLAF_HIP_LIBRARY",  "MLAF_CUDA_LIBRARY", "MLAF_EMU_THREADS",
+                                      "XDG_DATA_HOME",     "XDG_CACHE_HOME",   "HOME"};
   cJSON *object = c->json ? cJSON_AddObjectToObject(e, "variables") : NULL;
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     const char *value = getenv(names[i]);
@@ -101,10 +101,15 @@ static void compiler_facts(const cli *c, cJSON *e, bool *found) {
   mlaf_compiler *compiler = NULL;
   mlaf_err why = {MLAF_OK, ""};
   const char *id = NULL;
+  static const struct {
+    const char *name, *target;
+  } both[] = {{"hiprtc", "gfx942"}, {"nvrtc", "sm_90a"}};
   mlaf_status status = mlaf_compiler_open(&o, &c->log, &compiler, &why);
-  if (status == MLAF_OK) status = mlaf_compiler_identity(compiler, &id, &why);
-  *found = status == MLAF_OK;
-  fact(c, e, "compiler", *found ? id : why.text);
+  for (int i = 0; i < 2; i++) {
+    if (compiler) status = mlaf_compiler_identity_for(compiler, both[i].target, &id, &why);
+    *found |= status == MLAF_OK;
+    fact(c, e, both[i].name, status == MLAF_OK ? id : why.text);
+  }
   const char *cache = compiler ? mlaf_compiler_cache_dir(compiler) : NULL;
   fact(c, e, "cache", cache ? cache : "(none)");
   mlaf_compiler_close(compiler);

@@ -147,7 +147,7 @@ mlaf_status mlaf_ctx_gen(mlaf_ctx *ctx, mlaf_gen **out, mlaf_err *err) {
 
 const char *mlaf_ctx_toolchain(mlaf_ctx *ctx) {
   const char *id = NULL;
-  return mlaf_compiler_identity(ctx->compiler, &id, NULL) ? NULL : id;
+  return mlaf_compiler_identity_for(ctx->compiler, mlaf_ctx_target(ctx), &id, NULL) ? NULL : id;
 }
 
 /* --- device memory --- */

@@ -181,7 +181,7 @@ static mlaf_status explain_failure(const tuner *t, mlaf_err *err) {
 }
 
 static mlaf_status prepare(tuner *t, mlaf_err *err) {
-  mlaf_status status = t->steps->identity(t->env->compiler, &t->toolchain, err);
+  mlaf_status status = t->steps->identity(t->env->compiler, mlaf_info(t->env->device)->target, &t->toolchain, err);
   if (status == MLAF_OK) status = t->steps->options(t->env->gen, t->info->target, &t->options, err);
   if (status == MLAF_OK) status = mlaf_tuner_space_read(t, err);
   if (status == MLAF_OK) status = mlaf_tuner_resume(t, err);

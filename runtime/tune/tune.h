@@ -22,7 +22,7 @@ typedef struct mlaf_tuner_steps {
   mlaf_status (*render)(mlaf_gen *g, const mlaf_kernel_desc *k, const char *target, char **source,
                         char src_hash[MLAF_HASH_HEX], mlaf_err *err);
   mlaf_status (*options)(mlaf_gen *g, const char *target, const char *const **options, mlaf_err *err);
-  mlaf_status (*identity)(mlaf_compiler *c, const char **id, mlaf_err *err);
+  mlaf_status (*identity)(mlaf_compiler *c, const char *target, const char **id, mlaf_err *err);
   mlaf_status (*key)(mlaf_compiler *c, mlaf_compile_job *job, mlaf_err *err);
   mlaf_status (*compile)(mlaf_compiler *c, mlaf_compile_job *jobs, size_t n, mlaf_compile_progress progress, void *user,
                          mlaf_err *err);

@@ -97,7 +97,7 @@ static mlaf_status fake_options(mlaf_gen *g, const char *target, const char *con
   return MLAF_OK;
 }
 
-static mlaf_status fake_identity(mlaf_compiler *c, const char **id, mlaf_err *err) {
+static mlaf_status fake_identity(mlaf_compiler *c, const char *target, const char **id, mlaf_err *err) {
   *id = ((fake *)c)->compiler;
   return MLAF_OK;
 }
