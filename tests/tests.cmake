@@ -17,3 +17,13 @@ if("gen" IN_LIST MLAF_ROOMS AND "compile" IN_LIST MLAF_ROOMS)
   set_tests_properties(gen/resources PROPERTIES LABELS t1 TIMEOUT 300
     ENVIRONMENT "MLAF_SOURCE_DIR=${CMAKE_SOURCE_DIR};MLAF_BUILD_DIR=${CMAKE_BINARY_DIR}")
 endif()
+
+# The timing model: extrapolation from a sample of workgroups, and the report against published figures.
+if(TARGET mlaf_emu AND TARGET mlaf_gen AND TARGET mlaf_core)
+  add_executable(test_extrapolation ${CMAKE_SOURCE_DIR}/tests/kernels/test_extrapolation.c
+                 ${CMAKE_SOURCE_DIR}/tests/kernels/rig.c)
+  target_include_directories(test_extrapolation PRIVATE ${CMAKE_SOURCE_DIR}/tests)
+  target_link_libraries(test_extrapolation PRIVATE mlaf_rooms PkgConfig::CMOCKA)
+  add_test(NAME kernels/test_extrapolation COMMAND test_extrapolation)
+  set_tests_properties(kernels/test_extrapolation PROPERTIES LABELS t1 TIMEOUT 300)
+endif()

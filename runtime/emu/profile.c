@@ -137,13 +137,14 @@ typedef struct traffic {
 static traffic launch_traffic(const emu_settled *s) {
   traffic t = {0, 0, 0, 0};
   for (uint64_t id = 0; id < s->groups; id++) {
-    size_t i = emu_sample_for(s->rec, s->launch->grid, id);
+    double scale;
+    size_t i = emu_sample_for(s->rec, s->launch->grid, id, &scale);
     const emu_cu_result *r = &s->result[i];
     const emu_sample *sample = &s->rec->sample[i];
-    for (int w = 0; w < sample->n_waves; w++) t.l1 += (double)sample->wave[w].n_lines * s->env.arch->l1_line;
-    t.l2 += r->l2_bytes / s->residents;
-    t.mall += r->mall_bytes / s->residents;
-    t.hbm += r->hbm_bytes / s->residents;
+    for (int w = 0; w < sample->n_waves; w++) t.l1 += scale * (double)sample->wave[w].n_lines * s->env.arch->l1_line;
+    t.l2 += scale * r->l2_bytes / s->residents;
+    t.mall += scale * r->mall_bytes / s->residents;
+    t.hbm += scale * r->hbm_bytes / s->residents;
   }
   return t;
 }
@@ -229,7 +230,8 @@ mlaf_status emu_profile_run(mlaf_device *dev, const mlaf_launch *launches, size_
                             mlaf_err *err) {
   memset(out, 0, n * sizeof *out);
   mlaf_status st = check_device(dev, err);
-  if (st == MLAF_OK) st = emu_time_observed((emu_device *)dev, launches, n, look, out, timing, err);
+  const emu_time_how how = {.observer = look, .user = out};
+  if (st == MLAF_OK) st = emu_time_how_to((emu_device *)dev, launches, n, &how, timing, err);
   for (size_t i = 0; i < n && st != MLAF_OK; i++) emu_profile_clear(&out[i]);
   return st;
 }

@@ -5,6 +5,8 @@
 
 #include "emu/timing.h"
 
+static const uint64_t EVENT_BUDGET = 16u << 20; /* two seconds of recording, and the memory of one `time` call */
+
 enum { LINE = 128, LINE_ALIGN = 32 /* regions start at a multiple, so that L1 sets do not depend on the host's addresses */ };
 
 /* --- regions --- */
@@ -25,6 +27,7 @@ static bool number_regions(emu_recorder *r, const emu_span *span, size_t n) {
 mlaf_status emu_recorder_open(emu_device *dev, emu_recorder *r, mlaf_err *err) {
   size_t n;
   memset(r, 0, sizeof *r);
+  r->budget = EVENT_BUDGET;
   emu_mem_pin(dev);
   const emu_span *span = emu_mem_spans(dev, &n);
   bool ok = number_regions(r, span, n);
@@ -45,6 +48,7 @@ void emu_sample_clear(emu_sample *s) {
 void emu_recorder_close(emu_recorder *r) {
   for (size_t i = 0; i < r->n_samples; i++) emu_sample_clear(&r->sample[i]);
   free(r->sample);
+  free(r->work);
   free(r->region);
   memset(r, 0, sizeof *r);
 }

@@ -53,6 +53,13 @@ typedef struct emu_recorder {
   size_t n_regions;
   emu_sample *sample; /* sorted by id */
   size_t n_samples;
+  uint64_t n_groups;
+  float *work;        /* [n_groups] instructions of each workgroup; NULL: those that were looked at are alike */
+  size_t counted;     /* workgroups whose work was counted; others in `work` have that of one of them */
+  bool all;           /* record the whole grid */
+  uint64_t budget;    /* instructions to record, and as many to count */
+  double deadline;    /* mlaf_now() at which no further workgroup is begun, 0: none */
+  bool cut;           /* it was reached */
 } emu_recorder;
 
 mlaf_status emu_recorder_open(emu_device *dev, emu_recorder *r, mlaf_err *err);
@@ -68,12 +75,14 @@ typedef struct emu_sharing {
   double *mall_hit; /* [n_regions + 1] of the rest, share that some workgroup of the launch, or an earlier launch, made */
 } emu_sharing;
 
-/* Run a deterministic choice of the launch's workgroups (at least 8, at most 24, all of a small grid) and record them. */
+/* Run a deterministic choice of the launch's workgroups (at least 5, at most 28, all of a small grid) and record them. Where
+ * they differ in length, or counting is cheap, the others are run without recording, to know how long each is. */
 mlaf_status emu_sample_run(emu_device *dev, const mlaf_launch *l, emu_recorder *r, mlaf_err *err);
 mlaf_status emu_sample_sharing(const emu_recorder *r, const mlaf_launch *l, emu_sharing *out, mlaf_err *err);
 void emu_sharing_free(emu_sharing *s);
-/* Sample that stands for workgroup `id`: nearest in (y, x, z), y first because splits differ most. */
-size_t emu_sample_for(const emu_recorder *r, const uint32_t grid[3], uint64_t id);
+/* Sample that stands for workgroup `id`: nearest in work where that is known, then in (y, x, z), y first because splits differ
+ * most. *scale: work of the workgroup over that of the sample. */
+size_t emu_sample_for(const emu_recorder *r, const uint32_t grid[3], uint64_t id, double *scale);
 
 /* --- one compute unit --- */
 
@@ -122,7 +131,17 @@ typedef struct emu_settled {
 } emu_settled;
 /* Called once per launch, before its recording is freed; false: stop, with *err filled. */
 typedef bool (*emu_observer)(void *user, const emu_settled *s, mlaf_err *err);
-mlaf_status emu_time_observed(emu_device *dev, const mlaf_launch *launches, size_t n, emu_observer observer, void *user,
-                              mlaf_timing *out, mlaf_err *err);
+
+typedef struct emu_time_how {
+  emu_observer observer; /* may be NULL */
+  void *user;
+  double limit_s;        /* as mlaf_time_opts: fixes how many instructions are recorded (8 M for each second; 0: 2 s), so that
+                            the result does not depend on the host's speed; at three times it no workgroup is begun any more,
+                            and nothing is repeated */
+  double give_up_ns;     /* a launch, or what came before it, that takes clearly longer is not worked out further; 0: never */
+  bool all;              /* record every workgroup: what extrapolation is judged by */
+} emu_time_how;
+mlaf_status emu_time_how_to(emu_device *dev, const mlaf_launch *launches, size_t n, const emu_time_how *how, mlaf_timing *out,
+                            mlaf_err *err);
 
 #endif

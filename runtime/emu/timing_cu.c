@@ -12,7 +12,7 @@
 #include "emu/cu_log.h"
 #include "emu/timing.h"
 
-enum { MAX_WAVES = 64, VM_RING = 64, LGKM_RING = 16, SIMDS = 4 };
+enum { MAX_WAVES = 64, VM_RING = 64, LGKM_RING = 16, SIMDS = 4, MAX_TLB = 64 };
 
 typedef enum unit {
   U_OTHER, U_NOP, U_SALU, U_SMEM, U_VALU, U_PACKED, U_MFMA, U_MFMA_ALONE, U_LOAD, U_LDS_LOAD, U_STORE, U_DS_READ, U_DS_WRITE,
@@ -27,6 +27,8 @@ typedef struct op {
   uint16_t bytes;    /* LDS bytes of the whole wave */
   uint8_t latency;   /* index into the LDS latency tables */
   uint8_t fetch;     /* clk that its place in the code costs a wave */
+  bool nt;           /* streams: what it brings stays in no cache behind L1 */
+  uint32_t code;     /* line of the instruction cache */
 } op;
 
 typedef struct pending {
@@ -40,6 +42,7 @@ typedef struct wave {
   size_t at, line;
   uint64_t t, arrived;
   uint64_t copy;       /* resident, in bits above a line number: residents share no lines */
+  uint32_t code;       /* instruction-cache line it executes from, + 1 */
   int group, simd, prio;
   bool waiting, ended;
   uint32_t vm_issued, vm_waited, lgkm_issued, lgkm_waited;
@@ -66,6 +69,9 @@ typedef struct cu {
   size_t table_size, table_used;
   uint32_t l1_inserts[8]; /* per set */
   uint32_t misses;
+  uint32_t *code_stamp, code_inserts; /* per instruction-cache line: the count of inserts at its last use, + 1; 0 never */
+  uint64_t tlb[MAX_TLB];              /* page + 1, replaced in turn */
+  unsigned tlb_next, tlb_last;
   double *l2_credit, *mall_credit; /* error diffusion of the shares in env, per region */
   uint32_t last_region;
   bool failed;
@@ -206,7 +212,8 @@ static bool draw(double *credit, double share) {
 
 typedef enum level { IN_L1, IN_L2, IN_MALL, IN_HBM } level;
 
-static level look_up(cu *c, uint64_t line) {
+/* `nt`: the line is not kept in the Infinity Cache, nor in L2 for longer than siblings need that ask for it at once. */
+static level look_up(cu *c, uint64_t line, bool nt) {
   const emu_arch *a = c->env->arch;
   unsigned set = (unsigned)(line % (unsigned)a->l1_sets);
   seen *s = find(c, line);
@@ -221,9 +228,11 @@ static level look_up(cu *c, uint64_t line) {
     size_t r = region_of(c, (uint32_t)line);
     c->table_used++;
     s->key = line + 1;
-    if (!draw(&c->l2_credit[r], c->env->l2_hit[r])) lv = draw(&c->mall_credit[r], c->env->mall_hit[r]) ? IN_MALL : IN_HBM;
-  } else if (c->misses - s->miss_stamp >= c->env->l2_reuse_lines) {
-    lv = IN_MALL;
+    bool kept = !nt || (r < c->env->rec->n_regions && c->env->rec->region[r].written);
+    if (!draw(&c->l2_credit[r], c->env->l2_hit[r]))
+      lv = draw(&c->mall_credit[r], c->env->mall_hit[r]) && kept ? IN_MALL : IN_HBM;
+  } else if (nt || c->misses - s->miss_stamp >= c->env->l2_reuse_lines) {
+    lv = nt ? IN_HBM : IN_MALL;
   }
   s->l1_stamp = ++c->l1_inserts[set];
   s->miss_stamp = c->misses++;
@@ -236,11 +245,28 @@ static double shared(double *queue, double t, double bytes, double bpc, double b
   return *queue;
 }
 
+/* Clk the translation of a line's page takes: misses of the CU's TLB are answered by the next level and overlap. */
+static double translate(cu *c, uint64_t line) {
+  const emu_arch *a = c->env->arch;
+  uint64_t page = line / ((unsigned)a->tlb_page / (unsigned)a->l1_line) + 1;
+  unsigned n = a->tlb_entries < MAX_TLB ? (unsigned)a->tlb_entries : MAX_TLB;
+  if (c->tlb[c->tlb_last] == page) return 0;
+  for (unsigned i = 0; i < n; i++)
+    if (c->tlb[i] == page) {
+      c->tlb_last = i;
+      return 0;
+    }
+  c->tlb_last = c->tlb_next;
+  c->tlb[c->tlb_next] = page;
+  c->tlb_next = (c->tlb_next + 1) % n;
+  return a->tlb_miss_clk;
+}
+
 /* Time one line arrives when asked for at t; *part says what held it: the queue of its level, or plain latency. */
-static double fetch(cu *c, uint64_t line, double t, uint8_t *part) {
+static double fetch(cu *c, uint64_t line, bool nt, double t, uint8_t *part) {
   const emu_cu_env *e = c->env;
   const emu_arch *a = e->arch;
-  level lv = look_up(c, line);
+  level lv = look_up(c, line, nt);
   *part = EMU_PART_LATENCY;
   if (lv == IN_L1) return t + a->l1_latency_clk;
   double bytes = a->l1_line, ns = e->clock_mhz / 1000, latency = a->l2_latency_clk, from, outer;
@@ -319,7 +345,7 @@ static void run_vmem(cu *c, wave *w, const op *o, const emu_event *e) {
   uint8_t part = EMU_PART_LATENCY;
   for (unsigned i = 0; i < e->lines && !c->failed; i++) {
     uint64_t line = w->copy | w->trace->line[w->line++];
-    double at = start + (double)e->clk * i / e->lines;
+    double at = start + (double)e->clk * i / e->lines + translate(c, line);
     if (o->unit == U_STORE) {
       /* written through to L2; what leaves it later is absorbed by the Infinity Cache */
       c->l2_free = later(c->l2_free, at) + a->l1_line / c->env->l2_bpc;
@@ -330,7 +356,7 @@ static void run_vmem(cu *c, wave *w, const op *o, const emu_event *e) {
       continue;
     }
     uint8_t why;
-    double ready = fetch(c, line, at, &why);
+    double ready = fetch(c, line, o->nt, at, &why);
     if (ready > done) done = ready, part = why;
   }
   c->ta_free = start + (e->clk ? e->clk : 1);
@@ -383,6 +409,21 @@ static void end_wave(cu *c, wave *w) {
     }
 }
 
+/* Code that fits the instruction cache is there: a decode step's kernels run over and over. A loop that does not fit brings
+ * each line back from L2, to all waves of the CU that wait for it. */
+static void fetch_code(cu *c, wave *w, uint32_t line) {
+  const emu_arch *a = c->env->arch;
+  uint32_t lines = (uint32_t)(a->icache_bytes / a->icache_line), *stamp = &c->code_stamp[line];
+  w->code = line + 1;
+  if (*stamp && c->code_inserts - (*stamp - 1) < lines) {
+    *stamp = c->code_inserts + 1; /* about LRU, as in L1 */
+    return;
+  }
+  bool warm = !*stamp && c->code_inserts < lines;
+  *stamp = ++c->code_inserts + 1;
+  if (!warm) stall(w, w->t + (uint64_t)a->l2_latency_clk, EMU_PART_ISSUE, EMU_WHY_FETCH);
+}
+
 static void step(cu *c, wave *w) {
   const emu_arch *a = c->env->arch;
   if (w->at == w->trace->n) {
@@ -394,6 +435,7 @@ static void step(cu *c, wave *w) {
   uint64_t issue = (uint64_t)a->issue_clk;
   bool taken;
   if (w->log) w->log->inst = e->inst;
+  if (o->code + 1 != w->code) fetch_code(c, w, o->code);
   stall(w, w->t + o->fetch, EMU_PART_ISSUE, EMU_WHY_FETCH);
   switch ((unit)o->unit) {
     case U_VALU: case U_PACKED: case U_MFMA: case U_MFMA_ALONE: run_valu(c, w, o); break;
@@ -468,10 +510,13 @@ static bool set_up(cu *c, const emu_sample *s) {
   c->w = calloc((size_t)c->n_waves, sizeof *c->w);
   c->l2_credit = calloc(n, sizeof *c->l2_credit);
   c->mall_credit = calloc(n, sizeof *c->mall_credit);
-  if (!ops || !c->w || !c->l2_credit || !c->mall_credit || !grow(c)) return false;
+  c->code_stamp = calloc(e->code->text_size / (unsigned)e->arch->icache_line + 2, sizeof *c->code_stamp);
+  if (!ops || !c->w || !c->l2_credit || !c->mall_credit || !c->code_stamp || !grow(c)) return false;
   for (size_t i = 0; i < e->code->n_insts; i++) {
     const emu_inst *in = &e->code->insts[i];
     ops[i] = decode(in, e->arch);
+    ops[i].nt = (in->flags & EMU_F_NT) != 0;
+    ops[i].code = in->pc / (unsigned)e->arch->icache_line;
     if (in->size > 4 && in->pc % 32 >= 12) ops[i].fetch = (uint8_t)e->arch->long_clk;
   }
   for (int i = 0; i < c->n_waves; i++) {
@@ -500,6 +545,7 @@ bool emu_cu_run(const emu_cu_env *env, const emu_sample *s, emu_cu_result *out) 
   free(c.w);
   free(c.l2_credit);
   free(c.mall_credit);
+  free(c.code_stamp);
   free(c.table);
   return ok;
 }

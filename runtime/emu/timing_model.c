@@ -12,9 +12,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/base.h"
 #include "emu/timing.h"
 
 enum { MAX_THREADS = 64, PASSES = 3 };
+static const double EVENTS_PER_SECOND = 8 << 20; /* recorded by a slow host: what a limit in seconds buys */
+static const double PATIENCE = 3;                /* times the limit, as for the samples of real devices */
+static const double CLEARLY = 1.5; /* over the limit after a first pass at boost clock: the others will not bring it back */
 
 /* One launch being modelled. */
 typedef struct model {
@@ -30,6 +34,7 @@ typedef struct model {
   uint64_t tail_groups;
   int tail_residents;
   int threads;
+  double hurry_at, give_up_ns; /* mlaf_now() from which nothing is repeated, 0: never; see emu_time_how */
 } model;
 
 typedef struct outcome {
@@ -131,15 +136,16 @@ static bool schedule(const model *m, outcome *o) {
   *o = (outcome){0};
   for (uint64_t id = 0; id < m->groups; id++) {
     bool tail = m->tail && id >= m->groups - m->tail_groups;
-    const emu_cu_result *r = &(tail ? m->tail : m->full)[emu_sample_for(m->rec, m->launch->grid, id)];
-    double *h = heap + id % (uint64_t)a->xccs * per_xcd, clk = (double)r->clk + a->wg_start_clk;
+    double scale;
+    const emu_cu_result *r = &(tail ? m->tail : m->full)[emu_sample_for(m->rec, m->launch->grid, id, &scale)];
+    double *h = heap + id % (uint64_t)a->xccs * per_xcd, clk = scale * (double)r->clk + a->wg_start_clk;
     h[0] += clk;
     if (h[0] > o->clk) o->clk = h[0];
     sift(h, per_xcd);
     work += clk;
-    busy += r->mfma_busy / (tail ? m->tail_residents : m->residents);
-    valu += r->valu_busy / (tail ? m->tail_residents : m->residents);
-    for (int p = 0; p < EMU_PART_COUNT; p++) o->part[p] += r->part[p];
+    busy += scale * r->mfma_busy / (tail ? m->tail_residents : m->residents);
+    valu += scale * r->valu_busy / (tail ? m->tail_residents : m->residents);
+    for (int p = 0; p < EMU_PART_COUNT; p++) o->part[p] += scale * r->part[p];
     o->part[EMU_PART_LAUNCH] += a->wg_start_clk;
   }
   free(heap);
@@ -168,7 +174,9 @@ static bool converge(model *m, outcome *o) {
     if (!schedule(m, o)) return false;
     double clock = clock_for(m->arch, o, o->clk / m->clock_mhz * 1000);
     double in_flight = m->tail ? m->in_flight : o->in_flight;
-    bool settled = fabs(clock / m->clock_mhz - 1) < 0.01 && in_flight > 0.9 * m->in_flight;
+    bool enough = (m->hurry_at > 0 && mlaf_now() > m->hurry_at) ||
+                  (m->give_up_ns > 0 && o->clk / m->clock_mhz * 1000 > CLEARLY * m->give_up_ns);
+    bool settled = enough || (fabs(clock / m->clock_mhz - 1) < 0.01 && in_flight > 0.9 * m->in_flight);
     if (settled || pass + 1 == PASSES) return true;
     m->clock_mhz = clock;
     m->in_flight = in_flight < m->residents ? m->residents : in_flight;
@@ -182,7 +190,8 @@ typedef struct sequence {
   size_t n_written, cap;
   double ns, kernel_ns, clock_ns; /* clock_ns: sum of clock x kernel time */
   double part[EMU_PART_COUNT];
-  char detail[128];
+  double deadline; /* mlaf_now() at which the caller's patience ends, 0: never */
+  char detail[100];
 } sequence;
 
 static bool remember_stores(sequence *q, const emu_recorder *r, const emu_code *code) {
@@ -193,6 +202,7 @@ static bool remember_stores(sequence *q, const emu_recorder *r, const emu_code *
       for (size_t k = 0; k < t->n; at += t->event[k++].lines) {
         uint8_t cls = code->insts[t->event[k].inst].cls;
         if ((cls != EMU_C_VMEM_STORE && cls != EMU_C_VMEM_ATOMIC) || !t->event[k].lines) continue;
+        if (code->insts[t->event[k].inst].flags & EMU_F_NT) continue; /* streams past the Infinity Cache */
         size_t g = emu_recorder_region(r, t->line[at]);
         if (g == last || g == r->n_regions) continue;
         last = g;
@@ -231,53 +241,55 @@ static void add_launch(sequence *q, const model *m, const outcome *o, size_t ind
   q->kernel_ns += ns;
   q->clock_ns += m->clock_mhz * ns;
   if (index == 0)
-    snprintf(q->detail, sizeof q->detail, "simulated %zu of %llu workgroups, %d per CU, matrix pipes %.0f %% busy",
-        m->rec->n_samples,
-             (unsigned long long)m->groups, m->residents, 100 * o->busy);
+    snprintf(q->detail, sizeof q->detail, "simulated %zu of %llu workgroups%s, %d per CU, matrix pipes %.0f %% busy",
+             m->rec->n_samples, (unsigned long long)m->groups, m->rec->work ? " by length" : "", m->residents, 100 * o->busy);
 }
 
-/* Somebody who wants to see how each launch settled. */
-typedef struct spectator {
-  emu_observer look;
-  void *user;
-} spectator;
-
-static mlaf_status show(const spectator *to, const model *m, const outcome *o, size_t index, const char *limit, mlaf_err *err) {
+static mlaf_status show(const emu_time_how *to, const model *m, const outcome *o, size_t index, const char *limit,
+                        mlaf_err *err) {
   const emu_arch *a = m->arch;
   emu_settled s = {.index = index, .launch = m->launch, .rec = m->rec, .env = environment(m, m->residents, m->in_flight),
                    .result = m->full, .groups = m->groups, .residents = m->residents, .limit = limit, .clk = o->clk,
                    .mfma_busy = o->busy, .launch_ns = index == 0 ? a->launch_ns : a->next_launch_ns};
-  if (!to->look || to->look(to->user, &s, err)) return MLAF_OK;
+  if (!to->observer || to->observer(to->user, &s, err)) return MLAF_OK;
   return err && err->status != MLAF_OK ? err->status : mlaf_fail(err, MLAF_E_NOMEM, "no host memory for a profile");
 }
 
-static mlaf_status model_launch(emu_device *dev, const mlaf_launch *l, size_t index, const spectator *to, sequence *q,
+/* Occupancy and rounds of a recorded launch. */
+static const char *fill_slots(model *m, const emu_kernel *k) {
+  const emu_arch *a = m->arch;
+  const char *limit;
+  uint64_t per_cu = (m->groups + (uint64_t)a->cus - 1) / (uint64_t)a->cus;
+  int fit = resident_groups(a, k, m->rec->sample[0].n_waves, &limit);
+  m->residents = per_cu < (uint64_t)fit ? (int)per_cu : fit;
+  m->slots = (uint64_t)(a->cus * m->residents);
+  m->tail_groups = m->groups > m->slots ? m->groups % m->slots : 0;
+  m->tail_residents = (int)((m->tail_groups + (uint64_t)a->cus - 1) / (uint64_t)a->cus);
+  return per_cu < (uint64_t)fit ? "grid" : limit;
+}
+
+static mlaf_status model_launch(emu_device *dev, const mlaf_launch *l, size_t index, const emu_time_how *how, sequence *q,
                                 mlaf_err *err) {
   const emu_arch *a = &emu_gfx942;
   emu_recorder rec;
   emu_sharing share = {NULL, NULL};
   mlaf_status st = emu_recorder_open(dev, &rec, err);
   if (st != MLAF_OK) return st;
+  rec.all = how->all;
+  if (how->limit_s > 0) rec.budget = (uint64_t)(how->limit_s * EVENTS_PER_SECOND), rec.deadline = q->deadline;
   mark_written(q, &rec, a);
   st = emu_sample_run(dev, l, &rec, err);
   if (st == MLAF_OK) st = emu_sample_sharing(&rec, l, &share, err);
   if (st == MLAF_OK) {
-    uint64_t groups = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2];
-    uint64_t per_cu_groups = (groups + (uint64_t)a->cus - 1) / (uint64_t)a->cus;
-    const char *limit;
-    int waves = rec.sample[0].n_waves, fit = resident_groups(a, l->fn->kernel, waves, &limit);
-    if (per_cu_groups < (uint64_t)fit) limit = "grid";
-    model m = {.arch = a, .launch = l, .rec = &rec, .share = &share, .groups = groups, .threads = dev->threads,
-               .residents = per_cu_groups < (uint64_t)fit ? (int)per_cu_groups : fit};
-    m.slots = (uint64_t)(a->cus * m.residents);
-    m.tail_groups = groups > m.slots ? groups % m.slots : 0;
-    m.tail_residents = (int)((m.tail_groups + (uint64_t)a->cus - 1) / (uint64_t)a->cus);
+    model m = {.arch = a, .launch = l, .rec = &rec, .share = &share, .groups = rec.n_groups, .threads = dev->threads,
+               .hurry_at = q->deadline, .give_up_ns = how->give_up_ns};
+    const char *limit = fill_slots(&m, l->fn->kernel);
     m.full = calloc(2 * rec.n_samples, sizeof *m.full);
     m.tail = m.full && m.tail_groups ? m.full + rec.n_samples : NULL;
     outcome o;
     if (m.full && converge(&m, &o) && remember_stores(q, &rec, l->fn->module->code)) {
       add_launch(q, &m, &o, index);
-      st = show(to, &m, &o, index, limit, err);
+      st = show(how, &m, &o, index, limit, err);
     } else st = mlaf_fail(err, MLAF_E_NOMEM, "no host memory for the timing model");
     free(m.full);
   }
@@ -305,18 +317,24 @@ static void fill_timing(const sequence *q, mlaf_timing *out) {
   snprintf(out->detail, sizeof out->detail, "%s", q->detail);
 }
 
-mlaf_status emu_time_observed(emu_device *dev, const mlaf_launch *launches, size_t n, emu_observer observer, void *user,
-                              mlaf_timing *out, mlaf_err *err) {
-  const spectator to = {observer, user};
-  sequence q = {0};
+mlaf_status emu_time_how_to(emu_device *dev, const mlaf_launch *launches, size_t n, const emu_time_how *how, mlaf_timing *out,
+                            mlaf_err *err) {
+  sequence q = {.deadline = how->limit_s > 0 ? mlaf_now() + PATIENCE * how->limit_s : 0};
   mlaf_status st = n ? MLAF_OK : mlaf_fail(err, MLAF_E_ARG, "no launch to time");
-  for (size_t i = 0; i < n && st == MLAF_OK; i++) st = model_launch(dev, &launches[i], i, &to, &q, err);
+  bool hopeless = false;
+  for (size_t i = 0; i < n && st == MLAF_OK && !hopeless; i++) {
+    st = model_launch(dev, &launches[i], i, how, &q, err);
+    hopeless = how->give_up_ns > 0 && q.ns > CLEARLY * how->give_up_ns;
+  }
   if (st == MLAF_OK) fill_timing(&q, out);
+  const char *note = hopeless ? ", given up early" : q.deadline > 0 && mlaf_now() > q.deadline ? ", time limit" : "";
+  if (st == MLAF_OK) snprintf(out->detail, sizeof out->detail, "%s%s", q.detail, note);
   free(q.written);
   return st;
 }
 
 mlaf_status emu_time(emu_device *dev, const mlaf_launch *launches, size_t n, const mlaf_time_opts *opts, mlaf_timing *out,
                      mlaf_err *err) {
-  return emu_time_observed(dev, launches, n, NULL, NULL, out, err);
+  const emu_time_how how = {.limit_s = opts->limit_s, .give_up_ns = opts->give_up_ns};
+  return emu_time_how_to(dev, launches, n, &how, out, err);
 }

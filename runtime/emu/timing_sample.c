@@ -4,14 +4,21 @@
  * b, b+8, b+16, b+24, and the x-neighbour of b: overlap of neighbours in a chain is what L2 saves (of m siblings m-1
  * hit, and m-1 of m neighbours are siblings), overlap between x-neighbours (the head groups of one request) what the
  * Infinity Cache saves. Chain starts follow the golden ratio over the grid, so that
- * no stride of the grid's shape aliases with them. */
+ * no stride of the grid's shape aliases with them.
+ *
+ * Ragged batches and persistent grids hold workgroups of different length. Their instructions are counted in a run without
+ * recording, and the sample is filled up until no workgroup is far from all of it. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/base.h"
 #include "emu/timing.h"
 
-enum { CHAIN = 4, MAX_CHAINS = 4, MIN_CHAINS = 2, SMALL_GRID = 16, PER_CHAIN = CHAIN + 1 };
-static const uint64_t EVENT_BUDGET = 16u << 20; /* instructions recorded: time and memory of one `time` call */
+enum { CHAIN = 4, MAX_CHAINS = 4, MIN_CHAINS = 2, SMALL_GRID = 16, PER_CHAIN = CHAIN + 1, MAX_EXTRA = 8 };
+static const double ALIKE = 1.1; /* work of the longest over that of the shortest: the sample stands well for all */
+static const double CHEAP = 1 << 20; /* instructions of all workgroups: counting takes a fraction of a second */
+static const double NEAR = 1.15;  /* a sample stands for work up to this factor away, where it can be had */
 
 static uint64_t grid_size(const mlaf_launch *l) { return (uint64_t)l->grid[0] * l->grid[1] * l->grid[2]; }
 
@@ -42,50 +49,184 @@ static void chain_ids(const mlaf_launch *l, int k, uint64_t id[PER_CHAIN]) {
   id[CHAIN] = b - x + (x + 1) % l->grid[0];
 }
 
+/* A run over part of a grid. */
+typedef struct pass {
+  emu_recorder *r;
+  const mlaf_launch *l;
+  bool count;       /* the workgroups of `pick`, unrecorded; else the samples not recorded yet */
+  const bool *pick; /* [n_groups] */
+} pass;
+
+static uint64_t linear_id(const mlaf_launch *l, const uint32_t id[3]) {
+  return ((uint64_t)id[2] * l->grid[1] + id[1]) * l->grid[0] + id[0];
+}
+
 static bool wanted(void *ctx, const uint32_t id[3]) {
-  const emu_recorder *r = ((void **)ctx)[0];
-  const mlaf_launch *l = ((void **)ctx)[1];
-  uint64_t linear = ((uint64_t)id[2] * l->grid[1] + id[1]) * l->grid[0] + id[0];
-  for (size_t i = 0; i < r->n_samples; i++)
-    if (r->sample[i].id == linear) return r->sample[i].wave == NULL; /* not one recorded before */
+  const pass *p = ctx;
+  emu_recorder *r = p->r;
+  uint64_t linear = linear_id(p->l, id);
+  bool mine = p->count && p->pick[linear];
+  for (size_t i = 0; i < r->n_samples && !p->count; i++)
+    if (r->sample[i].id == linear) mine = r->sample[i].wave == NULL; /* not one recorded before */
+  if (!mine || r->deadline <= 0 || linear == r->sample[0].id || mlaf_now() < r->deadline) return mine;
+  r->cut = true; /* only ever set, by any thread */
   return false;
+}
+
+static void counted(void *ctx, const uint32_t id[3], const emu_counts *counts) {
+  const pass *p = ctx;
+  uint64_t sum = 0;
+  for (int i = 0; i < EMU_C_COUNT; i++) sum += counts->issued[i];
+  if (p->count) p->r->work[linear_id(p->l, id)] = (float)sum;
+}
+
+/* Samples that the deadline kept from being run are dropped. */
+static void drop_unrecorded(emu_recorder *r) {
+  size_t n = 0;
+  for (size_t i = 0; i < r->n_samples; i++)
+    if (r->sample[i].wave) r->sample[n++] = r->sample[i];
+  r->n_samples = n;
 }
 
 static mlaf_status record(emu_device *dev, const mlaf_launch *l, emu_recorder *r, mlaf_err *err) {
   qsort(r->sample, r->n_samples, sizeof *r->sample, by_id);
-  void *ctx[2] = {r, (void *)(uintptr_t)l};
-  emu_launch_opts opts = {.filter = wanted, .ctx = ctx, .recorder = r};
+  pass p = {r, l, false, NULL};
+  emu_launch_opts opts = {.filter = wanted, .ctx = &p, .recorder = r};
   mlaf_status st = emu_launch_run(dev, l, &opts, NULL, NULL, err);
+  if (st == MLAF_OK) drop_unrecorded(r);
   for (size_t i = 0; i < r->n_samples && st == MLAF_OK; i++)
     for (int w = 0; w < r->sample[i].n_waves; w++)
       if (r->sample[i].wave[w].failed) st = mlaf_fail(err, MLAF_E_NOMEM, "no host memory for the trace of a workgroup");
   return st;
 }
 
-static uint64_t events(const emu_recorder *r) {
+static uint64_t sample_work(const emu_sample *s) {
   uint64_t n = 0;
-  for (size_t i = 0; i < r->n_samples; i++)
-    for (int w = 0; w < r->sample[i].n_waves; w++) n += r->sample[i].wave[w].n;
+  for (int w = 0; w < s->n_waves; w++) n += s->wave[w].n;
   return n;
 }
 
+static uint64_t events(const emu_recorder *r) {
+  uint64_t n = 0;
+  for (size_t i = 0; i < r->n_samples; i++) n += sample_work(&r->sample[i]);
+  return n;
+}
+
+/* --- workgroups of different length --- */
+
+/* Do the x-neighbours of every chain have the same work? Head groups of one request do. */
+static bool x_alike(const emu_recorder *r, const mlaf_launch *l) {
+  uint64_t row = UINT64_MAX;
+  double first = 0;
+  if (l->grid[0] < 2 || l->grid[0] == r->n_groups) return false;
+  for (size_t i = 0; i < r->n_samples; i++) { /* sorted by id: one row after another */
+    double work = (double)sample_work(&r->sample[i]);
+    if (r->sample[i].id / l->grid[0] != row) row = r->sample[i].id / l->grid[0], first = work;
+    else if (work > ALIKE * first || first > ALIKE * work) return false;
+  }
+  return true;
+}
+
+/* Choose what to count: every `x`-th workgroup, and of these evenly as many as the budget holds. */
+static void pick_counted(emu_recorder *r, uint64_t x, double mean, bool *pick) {
+  double all = (double)(r->n_groups / x), can = (double)r->budget / mean;
+  double step = can < all ? all / (can < 1 ? 1 : can) : 1;
+  for (double k = step / 2; k < all; k += step) pick[(uint64_t)k * x] = true;
+  for (size_t i = 0; i < r->n_samples; i++) {
+    const emu_sample *s = &r->sample[i];
+    r->work[s->id] = (float)sample_work(s);
+    pick[s->id] = false;
+  }
+}
+
+/* Workgroups not counted: as long as the counted one of their row, else as one of the counted, in turn. */
+static void fill_uncounted(emu_recorder *r, uint64_t x) {
+  uint64_t at = 0;
+  for (uint64_t id = 0; id < r->n_groups; id++) r->counted += r->work[id] > 0;
+  for (uint64_t row = 0; row + x <= r->n_groups && x > 1; row += x) {
+    float known = 0;
+    for (uint64_t i = row; i < row + x; i++) known = r->work[i] > 0 ? r->work[i] : known;
+    for (uint64_t i = row; i < row + x; i++) r->work[i] = known;
+  }
+  for (uint64_t id = 0; id < r->n_groups; id++) {
+    if (r->work[id] != 0) continue;
+    while (r->work[at] <= 0) at = (at + 1) % r->n_groups;
+    r->work[id] = -r->work[at]; /* negative: not to be copied again */
+    at = (at + 1) % r->n_groups;
+  }
+  for (uint64_t id = 0; id < r->n_groups; id++) r->work[id] = fabsf(r->work[id]);
+}
+
+/* How far the nearest sample is from this much work, as a factor. */
+static double distance(const emu_recorder *r, double work) {
+  double least = 1e30;
+  for (size_t i = 0; i < r->n_samples; i++) {
+    double ratio = work / (double)r->work[r->sample[i].id];
+    least = fmin(least, ratio < 1 ? 1 / ratio : ratio);
+  }
+  return least;
+}
+
+/* More samples, each the workgroup that is worst stood for. */
+static bool add_unlike(emu_recorder *r) {
+  size_t before = r->n_samples;
+  uint64_t recorded = events(r);
+  for (int k = 0; k < MAX_EXTRA; k++) {
+    uint64_t worst = 0;
+    double most = 0;
+    for (uint64_t id = 0; id < r->n_groups; id++) {
+      double d = distance(r, r->work[id]);
+      if (d > most) most = d, worst = id;
+    }
+    recorded += (uint64_t)r->work[worst];
+    if (most < NEAR || recorded > 2 * r->budget) break;
+    add_id(r, worst);
+  }
+  return r->n_samples > before;
+}
+
+static mlaf_status count_work(emu_device *dev, const mlaf_launch *l, emu_recorder *r, mlaf_err *err) {
+  double least = 1e30, most = 0, sum = (double)events(r), mean = sum / (double)r->n_samples;
+  for (size_t i = 0; i < r->n_samples; i++) {
+    double work = (double)sample_work(&r->sample[i]);
+    least = fmin(least, work), most = fmax(most, work);
+  }
+  uint64_t x = x_alike(r, l) ? l->grid[0] : 1;
+  bool cheap = mean * (double)(r->n_groups / x) < fmax(1.5 * sum, CHEAP);
+  if ((most < ALIKE * least && !cheap) || r->cut) return MLAF_OK;
+  bool *pick = calloc(r->n_groups, sizeof *pick);
+  r->work = calloc(r->n_groups, sizeof *r->work);
+  mlaf_status st = pick && r->work ? MLAF_OK : mlaf_fail(err, MLAF_E_NOMEM, "no host memory for the timing model");
+  if (st == MLAF_OK) {
+    pass p = {r, l, true, pick};
+    emu_launch_opts opts = {.filter = wanted, .done = counted, .ctx = &p};
+    pick_counted(r, x, mean, pick);
+    st = emu_launch_run(dev, l, &opts, NULL, NULL, err);
+  }
+  free(pick);
+  if (st != MLAF_OK) return st;
+  fill_uncounted(r, x);
+  return add_unlike(r) && !r->cut ? record(dev, l, r, err) : MLAF_OK;
+}
+
 mlaf_status emu_sample_run(emu_device *dev, const mlaf_launch *l, emu_recorder *r, mlaf_err *err) {
-  uint64_t n = grid_size(l), id[PER_CHAIN];
-  r->sample = calloc(MAX_CHAINS * PER_CHAIN, sizeof *r->sample);
+  uint64_t n = r->n_groups = grid_size(l), id[PER_CHAIN];
+  bool whole = n <= SMALL_GRID || r->all;
+  r->sample = calloc(MAX_CHAINS * PER_CHAIN + MAX_EXTRA + (whole ? n : 0), sizeof *r->sample);
   if (!r->sample) return mlaf_fail(err, MLAF_E_NOMEM, "no host memory for the timing model");
-  if (n <= SMALL_GRID) {
-    for (uint64_t i = 0; i < n; i++) add_id(r, i);
+  if (whole) {
+    for (uint64_t i = 0; i < n; i++) r->sample[r->n_samples++] = (emu_sample){.id = i};
     return record(dev, l, r, err);
   }
   mlaf_status st = MLAF_OK;
-  int chains = MIN_CHAINS;
-  for (int k = 0; k < chains && st == MLAF_OK; k++) {
+  int chains = 1;
+  for (int k = 0; k < chains && st == MLAF_OK && !r->cut; k++) {
     chain_ids(l, k, id);
     for (int i = 0; i < PER_CHAIN; i++) add_id(r, id[i]);
     st = record(dev, l, r, err);
-    if (k == 0 && events(r) * MAX_CHAINS <= EVENT_BUDGET) chains = MAX_CHAINS;
+    if (k == 0) chains = events(r) * MAX_CHAINS <= r->budget ? MAX_CHAINS : events(r) <= r->budget ? MIN_CHAINS : 1;
   }
-  return st;
+  return st == MLAF_OK ? count_work(dev, l, r, err) : st;
 }
 
 /* --- sharing --- */
@@ -167,7 +308,7 @@ static void settle(const emu_recorder *r, const mlaf_launch *l, const counts *c,
 
 static void measure_all(const emu_recorder *r, const mlaf_launch *l, const emu_code *code, bitmap *b, counts *c) {
   uint64_t id[PER_CHAIN];
-  if (grid_size(l) <= SMALL_GRID) {
+  if (grid_size(l) <= SMALL_GRID && r->n_samples == grid_size(l)) {
     uint64_t all[SMALL_GRID];
     for (uint64_t i = 0; i < r->n_samples; i++) all[i] = i;
     for (uint64_t x = 0; x < 8 && x < r->n_samples; x++) { /* members of XCD x */
@@ -218,16 +359,19 @@ mlaf_status emu_sample_sharing(const emu_recorder *r, const mlaf_launch *l, emu_
   return ok ? MLAF_OK : mlaf_fail(err, MLAF_E_NOMEM, "no host memory for the timing model");
 }
 
-size_t emu_sample_for(const emu_recorder *r, const uint32_t grid[3], uint64_t id) {
+size_t emu_sample_for(const emu_recorder *r, const uint32_t grid[3], uint64_t id, double *scale) {
   uint64_t x = id % grid[0], y = id / grid[0] % grid[1], z = id / grid[0] / grid[1];
   size_t best = 0;
   double least = 1e30;
+  *scale = 1;
   for (size_t i = 0; i < r->n_samples; i++) {
     uint64_t s = r->sample[i].id;
     double dx = (double)(s % grid[0]) - (double)x, dy = (double)(s / grid[0] % grid[1]) - (double)y;
     double dz = (double)(s / grid[0] / grid[1]) - (double)z;
     double d = 4 * (dy < 0 ? -dy : dy) / grid[1] + (dx < 0 ? -dx : dx) / grid[0] + (dz < 0 ? -dz : dz) / grid[2];
+    if (r->work) d += 1e6 * fabs(r->work[id] - r->work[s]) / r->work[s];
     if (d < least) least = d, best = i;
   }
+  if (r->work && r->n_samples) *scale = r->work[id] / r->work[r->sample[best].id];
   return best;
 }

@@ -255,8 +255,137 @@ static void few_workgroups_take_the_device_longer(void **state) {
   assert_true(fabs(full - two) < 0.1 * two);
 }
 
+/* --- the table of constants --- */
+
+/* Is there a point of docs/published-mi300x.tsv, used for fitting, whose name begins like this? */
+static bool is_fit_point(const char *name, size_t length) {
+  const char *root = getenv("MLAF_SOURCE_DIR");
+  char path[512], line[512];
+  bool found = false;
+  snprintf(path, sizeof path, "%s/docs/published-mi300x.tsv", root ? root : "../..");
+  FILE *f = fopen(path, "r");
+  if (!f) fail_msg("cannot open %s: set MLAF_SOURCE_DIR to the source folder", path);
+  while (fgets(line, sizeof line, f)) {
+    const char *tab = strchr(line, '\t');
+    found |= tab && strncmp(line, name, length) == 0 && strncmp(tab, "\tfit\t", 5) == 0;
+  }
+  fclose(f);
+  return found;
+}
+
+static void every_constant_has_a_source_or_a_fit(void **state) {
+  static const char *const sources[] = {"wp", "isa", "llvm", "maf", "ubench", "cc", "lds", "clrx", "gem5",
+                                        "wave-lang documentation", "Linux amdgpu"};
+  size_t bytes = 0;
+  for (size_t i = 0; i < emu_arch_n_constants; i++) {
+    const emu_arch_constant *c = &emu_arch_constants[i];
+    size_t length = strcspn(c->source, ": ");
+    bool known = false;
+    bytes += c->count * (c->real ? sizeof(double) : sizeof(int));
+    if (c->basis == EMU_ARCH_FITTED) {
+      for (const char *at = c->source; ; at += strspn(at, ", ")) {
+        size_t n = strcspn(at, ",:");
+        if (!is_fit_point(at, n)) fail_msg("%s is fitted on '%.*s', which is no fit point", c->name, (int)n, at);
+        at += n;
+        if (*at != ',') break;
+      }
+      continue;
+    }
+    for (size_t k = 0; k < sizeof sources / sizeof *sources; k++)
+      known |= strncmp(c->source, sources[k], strlen(sources[k])) == 0 && strlen(sources[k]) >= length;
+    if (!known) fail_msg("%s has no source: '%s'", c->name, c->source);
+  }
+  assert_true(bytes <= sizeof(emu_arch) && bytes + 8 * emu_arch_n_constants > sizeof(emu_arch)); /* but for padding */
+  assert_false(emu_arch_scale("no_such_constant", 2));
+  double before = emu_gfx942.hbm_bps;
+  assert_true(emu_arch_scale("hbm_bps", 0.5) && emu_arch_scale("barrier_clk", 1.3));
+  assert_true(emu_gfx942.hbm_bps == 0.5 * before && emu_gfx942.barrier_clk == 42);
+  assert_true(emu_arch_scale(NULL, 0) && emu_gfx942.hbm_bps == before && emu_gfx942.barrier_clk == 32);
+}
+
+/* --- policies, translation, instruction cache, limits --- */
+
+/* 8 workgroups on 8 XCDs read the same 32 KB: what one brings, the others find in the Infinity Cache, unless it streams. */
+static void streaming_loads_are_not_kept(void **state) {
+  snip *s = *state;
+  const char *head = "v_lshlrev_b32 v3, 2, v0";
+  static char kept[1 << 16], streamed[1 << 16];
+  snprintf(kept, sizeof kept, "%s", loop(head, 128, "global_load_dword v20, v3, s[4:5]\ns_waitcnt vmcnt(0)\n"
+                                                   "v_add_u32 v3, 0x100, v3"));
+  snprintf(streamed, sizeof streamed, "%s", loop(head, 128, "global_load_dword v20, v3, s[4:5] nt\ns_waitcnt vmcnt(0)\n"
+                                                           "v_add_u32 v3, 0x100, v3"));
+  double a = time_of(s, 64, 0, 8, 1, kept).ns, b = time_of(s, 64, 0, 8, 1, streamed).ns;
+  if (b < 1.2 * a) fail_msg("%.0f ns kept, %.0f ns streamed", a, b);
+  assert_true(time_of(s, 64, 0, 1, 1, streamed).ns == time_of(s, 64, 0, 1, 1, kept).ns); /* nobody to keep it for */
+}
+
+static void far_pages_cost_a_translation(void **state) {
+  snip *s = *state;
+  void *big;
+  if (mlaf_emu_ops.mem_alloc(s->dev, 128u << 20, &big, &s->err) != MLAF_OK) fail_msg("%s", s->err.text);
+  uint32_t *in = s->in;
+  s->in = big;
+  double ns[2];
+  for (int i = 0; i < 2; i++) { /* 64 pages of 2 MB in turn are more than the TLB holds, 16 are not; lines never repeat */
+    char head[256];
+    snprintf(head, sizeof head, "v_lshlrev_b32 v3, 2, v0\ns_mov_b32 s22, 0x%x", 64 << 20);
+    char text[512];
+    snprintf(text, sizeof text, "global_load_dword v20, v3, s[4:5]\ns_waitcnt vmcnt(0)\nv_add_u32 v3, 0x%x, v3\n"
+             "v_and_b32 v3, 0x%x, v3\n", (2 << 20) + 256, i ? (128 << 20) - 1 : (32 << 20) - 1);
+    ns[i] = time_of(s, 64, 0, 1, 1, loop(head, 300, text)).ns;
+  }
+  s->in = in;
+  mlaf_emu_ops.mem_free(s->dev, big, &s->err);
+  double each = (ns[1] - ns[0]) * 2.1 / 284; /* clk per load; both miss while their first pages are new */
+  if (each < 0.8 * emu_gfx942.tlb_miss_clk || each > 1.3 * emu_gfx942.tlb_miss_clk) fail_msg("%.1f clk", each);
+}
+
+static void loops_beyond_the_instruction_cache_cost(void **state) {
+  snip *s = *state;
+  static char text[1 << 19], body[1 << 20];
+  double each[2];
+  for (int i = 0; i < 2; i++) { /* 48 KB and 96 KB of code */
+    int n = i ? 24 << 10 : 12 << 10, rounds = 6, at = 0;
+    for (int k = 0; k < n; k++) at += snprintf(text + at, sizeof text - (size_t)at, "v_mov_b32 v9, 0\n");
+    snprintf(body, sizeof body, "s_mov_b32 s20, %d\nloop:\n%ss_sub_u32 s20, s20, 1\ns_cmp_eq_u32 s20, 0\n"
+             "s_cbranch_scc1 out\ns_getpc_b64 s[22:23]\nbase:\ns_sub_u32 s22, s22, base-loop\ns_subb_u32 s23, s23, 0\n"
+             "s_setpc_b64 s[22:23]\nout:\n", rounds, text);
+    each[i] = time_of(s, 64, 0, 1, 1, body).ns / n;
+  }
+  assert_true(each[1] > 2 * each[0]);
+}
+
+static void limits_are_kept(void **state) {
+  snip *s = *state;
+  kernel k;
+  k.fn = snip_load(s, 64, 0, loop("v_mov_b32 v9, 0", 4000, "v_add_u32 v9, v9, v9\nv_add_u32 v9, v9, v9"), &k.module);
+  void *args[2] = {s->in, s->out};
+  mlaf_launch l = {.fn = k.fn, .grid = {4000, 1, 1}, .block = {256, 1, 1}, .args = args, .args_size = sizeof args};
+  mlaf_launch two[2] = {l, l};
+  mlaf_timing whole, brief, hopeless;
+  mlaf_time_opts opts = {.limit_s = 2};
+  assert_int_equal(mlaf_emu_ops.time(s->dev, &l, 1, &opts, &whole, &s->err), MLAF_OK);
+  assert_null(strstr(whole.detail, "time limit"));
+  opts.limit_s = 0.001; /* over before the first workgroup is done: that one is finished, no other begun */
+  double begin = mlaf_now();
+  assert_int_equal(mlaf_emu_ops.time(s->dev, &l, 1, &opts, &brief, &s->err), MLAF_OK);
+  double brief_s = mlaf_now() - begin;
+  assert_non_null(strstr(brief.detail, "time limit"));
+  assert_true(brief.ns > 0.8 * whole.ns && brief.ns < 1.25 * whole.ns);
+  opts = (mlaf_time_opts){.give_up_ns = whole.ns / 4};
+  begin = mlaf_now();
+  assert_int_equal(mlaf_emu_ops.time(s->dev, two, 2, &opts, &hopeless, &s->err), MLAF_OK);
+  assert_non_null(strstr(hopeless.detail, "given up early"));
+  assert_true(hopeless.ns > opts.give_up_ns && hopeless.ns < 1.2 * whole.ns); /* the second launch was not looked at */
+  assert_true(brief_s < 2 * (mlaf_now() - begin));
+  mlaf_emu_ops.module_unload(s->dev, k.module);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(every_constant_has_a_source_or_a_fit), cmocka_unit_test(streaming_loads_are_not_kept),
+      cmocka_unit_test(far_pages_cost_a_translation), cmocka_unit_test(loops_beyond_the_instruction_cache_cost),
+      cmocka_unit_test(limits_are_kept),
       cmocka_unit_test(conflicts_are_the_published_table), cmocka_unit_test(conflicts_of_other_widths),
           cmocka_unit_test(result_is_whole),
       cmocka_unit_test(matrix_time), cmocka_unit_test(lds_conflicts_cost), cmocka_unit_test(more_bytes_take_longer),

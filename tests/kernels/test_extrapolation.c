@@ -1,0 +1,155 @@
+/* The timing model looks at a sample of a launch's workgroups. Here it looks at all of them, and the two may not differ by more
+ * than a tenth: batches of equal and of ragged length, few and many splits, persistent grids, one long workgroup among short
+ * ones. MLAF_EXTRAPOLATION_TABLE=1 prints the table of docs/timing-model.md. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmocka_all.h"
+#include "core/bench.h"
+#include "core/launch.h"
+#include "core/numeric.h"
+#include "emu/snippet.h"
+#include "emu/timing.h"
+#include "rig.h"
+
+static const double TOLERANCE = 0.10;
+
+typedef struct result {
+  double part, all; /* us */
+  char detail[128];
+} result;
+
+static void judge(const char *name, result r) {
+  double error = r.part / r.all - 1;
+  if (getenv("MLAF_EXTRAPOLATION_TABLE"))
+    printf("| %s | %.2f | %.2f | %+.1f %% | %s |\n", name, r.all, r.part, 100 * error, r.detail);
+  if (fabs(error) > TOLERANCE) fail_msg("%s: %.2f us from a sample, %.2f us from all; %s", name, r.part, r.all, r.detail);
+}
+
+static result both(mlaf_device *dev, const mlaf_launch *l, size_t n) {
+  const mlaf_time_opts opts = mlaf_bench_time_opts();
+  const emu_time_how all = {.all = true};
+  mlaf_timing t;
+  mlaf_err err;
+  result r;
+  if (mlaf_ops(dev)->time(dev, l, n, &opts, &t, &err) != MLAF_OK) fail_msg("%s", err.text);
+  r.part = t.ns / 1e3;
+  snprintf(r.detail, sizeof r.detail, "%s", t.detail);
+  if (emu_time_how_to((emu_device *)dev, l, n, &all, &t, &err) != MLAF_OK) fail_msg("%s", err.text);
+  r.all = t.ns / 1e3;
+  return r;
+}
+
+/* --- decode kernels --- */
+
+typedef enum lengths { EQUAL, UNIFORM, FEW_LONG } lengths;
+static const char *const lengths_names[] = {"equal", "1 to ctx", "one of 24 long, others ctx / 8"};
+
+static const struct {
+  const char *problem;
+  lengths lengths;
+  const char *family; /* its first candidate */
+} shapes[] = {
+    {"mla_decode:h16,b48,s512", EQUAL, "reg"},       {"mla_decode:h128,b24,s512", EQUAL, "lds"},
+    {"mla_decode:h16,b2,s8192", EQUAL, "reg"},       {"mla_decode:h16,b64,s512", UNIFORM, "reg"},
+    {"mla_decode:h128,b20,s512", UNIFORM, "lds"},    {"mla_decode:h20,q3,b24,s600", UNIFORM, "reg"},
+    {"mla_decode:h16,b96,s1024", FEW_LONG, "reg"},   {"mla_decode:h5,b150,s400", FEW_LONG, "reg"},
+    {"mla_decode:h128,b48,s512", FEW_LONG, "lds"},
+};
+
+/* Shorten the requests of a bench whose tables hold ctx tokens each, in pages of 64. */
+static void shorten(mlaf_device *dev, const mlaf_prepared *prepared, const mlaf_problem *p, lengths kind) {
+  const mlaf_decode_args *a = prepared->launches[0].args;
+  mlaf_rng rng = {11};
+  mlaf_err err;
+  int32_t indptr[257] = {0}, last[256];
+  if (kind == EQUAL) return;
+  assert_true(p->batch <= 256 && p->page_size == 64);
+  for (int i = 0; i < p->batch; i++) {
+    int n = 1 + (int)mlaf_rng_below(&rng, (uint32_t)p->ctx);
+    if (kind == FEW_LONG) n = i % 24 == 17 ? p->ctx : p->ctx / 8;
+    indptr[i + 1] = indptr[i] + (n + 63) / 64;
+    last[i] = (n - 1) % 64 + 1;
+  }
+  if (mlaf_ops(dev)->mem_write(dev, (void *)(uintptr_t)a->kv_indptr, indptr, sizeof *indptr * (size_t)(p->batch + 1), &err) ||
+      mlaf_ops(dev)->mem_write(dev, (void *)(uintptr_t)a->kv_last_page_lens, last, sizeof *last * (size_t)p->batch, &err))
+    fail_msg("%s", err.text);
+}
+
+static const mlaf_variant *first_of(const rig_candidates *c, const char *family) {
+  for (size_t i = 0; i < c->n_all; i++)
+    if (!c->all[i].rejected && !strncmp(c->all[i].name, family, strlen(family))) return &c->all[i];
+  fail_msg("no variant of family %s", family);
+  return NULL;
+}
+
+static void decode_kernels(void **state) {
+  rig r;
+  if (!rig_open(&r)) skip();
+  for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+    mlaf_problem p = rig_problem(shapes[i].problem);
+    mlaf_bench_opts opts = {.seed = 1};
+    mlaf_bench *bench;
+    mlaf_prepared prepared;
+    rig_candidates c;
+    char name[160];
+    mlaf_err err;
+    rig_candidates_make(&r, &p, &c);
+    const mlaf_variant *v = first_of(&c, shapes[i].family);
+    mlaf_loaded *l = rig_load(&r, &p, v);
+    if (mlaf_bench_create(r.dev, &p, &opts, &bench, &err)) fail_msg("%s", err.text);
+    if (mlaf_bench_prepare(bench, l, mlaf_loaded_splits(l), &prepared, &err)) fail_msg("%s", err.text);
+    shorten(r.dev, &prepared, &p, shapes[i].lengths);
+    snprintf(name, sizeof name, "%s, %s, %.3s/s%u", shapes[i].problem + strlen("mla_decode:"), lengths_names[shapes[i].lengths],
+             v->name, (unsigned)mlaf_loaded_splits(l));
+    judge(name, both(r.dev, prepared.launches, prepared.n));
+    mlaf_bench_free(bench);
+    mlaf_loaded_close(l);
+    rig_candidates_free(&c);
+  }
+  rig_close(&r);
+}
+
+/* --- made-up grids --- */
+
+/* s21 rounds of vector work, loads from the workgroup's own 256 bytes and a wait. */
+static const char body_of_rounds[] =
+    "v_mov_b32 v9, 0\nv_lshlrev_b32 v3, 2, v0\nloop:\nglobal_load_dword v20, v3, s[4:5]\n"
+    "v_add_u32 v9, v9, v9\nv_add_u32 v9, v9, v9\nv_add_u32 v9, v9, v9\nv_add_u32 v9, v9, v9\ns_waitcnt vmcnt(0)\n"
+    "s_sub_u32 s21, s21, 1\ns_cmp_lg_u32 s21, 0\ns_cbranch_scc1 loop\n";
+
+static const struct {
+  const char *name, *rounds;
+  uint32_t groups;
+} grids[] = {
+    {"one of 200 workgroups 40 times as long", "s_cmp_eq_u32 s2, 133\ns_cselect_b32 s21, 800, 20", 200},
+    {"every 16th of 512 workgroups 8 times as long", "s_and_b32 s20, s2, 15\ns_cmp_eq_u32 s20, 5\ns_cselect_b32 s21, 160, 20",
+     512},
+    {"persistent, 304 workgroups of 10 to 137 rounds", "s_mul_i32 s20, s2, 77\ns_and_b32 s20, s20, 127\ns_add_u32 s21, s20, 10",
+     304},
+    {"persistent, last tenth of 304 workgroups idle", "s_cmp_lt_u32 s2, 274\ns_cselect_b32 s21, 60, 1", 304},
+};
+
+static void made_up_grids(void **state) {
+  void *opened = NULL;
+  if (snip_open(&opened)) fail_msg("no emulator");
+  snip *s = opened;
+  for (size_t i = 0; i < sizeof grids / sizeof *grids; i++) {
+    char body[2048];
+    mlaf_module *m;
+    snprintf(body, sizeof body, "%s\n%s", grids[i].rounds, body_of_rounds);
+    void *args[2] = {s->in, s->out};
+    mlaf_launch l = {.fn = snip_load(s, 64, 0, body, &m), .grid = {grids[i].groups, 1, 1}, .block = {256, 1, 1}, .args = args,
+                     .args_size = sizeof args};
+    judge(grids[i].name, both(s->dev, &l, 1));
+    mlaf_emu_ops.module_unload(s->dev, m);
+  }
+  snip_close(&opened);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(decode_kernels), cmocka_unit_test(made_up_grids)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
