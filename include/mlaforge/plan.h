@@ -55,7 +55,7 @@ typedef struct mlaf_plan_info {
   const char *source;    /* of the choice's time: "measured", "modelled", "imported", "default"; "none": no database */
   const char *variant;   /* the name that rebuilds the variant */
   const char *tuned_for; /* the problem string of the choice; differs from `problem` on the nearest rung */
-  const char *code;      /* "cache": nothing was compiled; "compiled" */
+  const char *code;      /* "cache" or "bundle": nothing was compiled; "compiled" */
   const char *stale;     /* "" or why re-tuning would be worth it (compiler or driver differ) */
   const char *notes;     /* "" or the rungs that were passed over, and why */
   int32_t compiles;      /* compiler runs this plan caused */

@@ -10,12 +10,16 @@
 static const cli_opt tune_options[] = {SHAPE,        O_DEVICE,         O_DB,     O_CACHE,     O_SEED,    O_JOBS,
                                        O_TIME_LIMIT, O_MAX_CANDIDATES, O_RESUME, O_NO_RESUME, O_DRY_RUN, COMMON,
                                        O_COUNT};
-static const cli_opt verify_options[] = {SHAPE,     O_DEVICE, O_DB,     O_CACHE, O_SEED, O_JOBS, O_MAX_CANDIDATES,
-                                         O_VARIANT, O_ALL,    O_INJECT, COMMON,  O_COUNT};
-static const cli_opt bench_options[] = {SHAPE, O_DEVICE, O_DB, O_CACHE, O_SEED, O_VARIANT, COMMON, O_COUNT};
+static const cli_opt verify_options[] = {SHAPE,  O_DEVICE,  O_DB,  O_CACHE,  O_BUNDLE, O_NO_COMPILE, O_SEED,
+                                         O_JOBS, O_VARIANT, O_ALL, O_INJECT, COMMON,   O_MAX_CANDIDATES, O_COUNT};
+static const cli_opt bench_options[] = {SHAPE,  O_DEVICE,  O_DB,   O_CACHE, O_BUNDLE, O_NO_COMPILE,
+                                        O_SEED, O_VARIANT, COMMON, O_COUNT};
 static const cli_opt profile_options[] = {SHAPE, O_DEVICE, O_DB,  O_CACHE, O_SEED, O_VARIANT, O_CODE, O_ARGS,
                                           O_ALL, O_TOP,    O_TRACE, COMMON,  O_COUNT};
-static const cli_opt generate_options[] = {SHAPE, O_TARGET, O_VARIANT, O_OUT, COMMON, O_COUNT};
+static const cli_opt generate_options[] = {SHAPE,  O_TARGET, O_VARIANT, O_OUT,       O_MODELS, O_TARGETS, O_SIZE_BUDGET, O_EXTEND,
+                                           O_JOBS, O_CACHE,  O_DB,      O_DEVICE_ID, COMMON,   O_COUNT};
+static const cli_opt embed_options[] = {O_FROM, O_OUT, O_NAME, O_TARGETS, O_VERBOSE, O_JSON, O_HELP, O_COUNT};
+static const cli_opt cache_options[] = {O_CACHE, O_FROM, O_SIZE_BUDGET, O_MAX_AGE, O_DRY_RUN, O_VERBOSE, O_JSON, O_HELP, O_COUNT};
 static const cli_opt compile_options[] = {SHAPE, O_TARGET,   O_CACHE, O_JOBS, O_VARIANT,
                                           O_OUT, O_EVIDENCE, COMMON,  O_COUNT};
 static const cli_opt db_options[] = {O_DB, O_OUT, O_DEVICE_ID, O_MISSES, O_SAMPLES, O_VERBOSE, O_JSON, O_HELP, O_COUNT};
@@ -38,11 +42,21 @@ const cli_command mlaf_cli_commands[] = {
      "whole\n"
      "kernel, --top N the N most expensive instructions. Everything it prints is modelled (docs/profile.md).",
      profile_options, true, 1, mlaf_cli_profile},
-    {"generate", "[PROBLEM] [OPTIONS]", "render kernel sources; needs neither a device nor a compiler",
-     "With --out DIR one file a kernel and manifest.tsv with its hashes; without, and with one kernel, the source on "
-     "stdout.\n"
-     "Without --variant: every kernel of the problem's space.",
-     generate_options, true, 1, mlaf_cli_generate},
+    {"generate", "[PROBLEM] [OPTIONS]", "make kernels ahead, with no device: a bundle of code objects, or sources",
+     "With --targets LIST a bundle in --out DIR: for each problem of the grid the code objects of its tuned choice (--db) or of the\n"
+     "model's, and of the variant that always works; docs/offline.md. Stopped at any point, the same command goes on.\n"
+     "Without --targets sources of one problem, which needs no compiler either: with --out DIR one file a kernel and manifest.tsv\n"
+     "with its hashes; without, and with one kernel, the source on stdout. Without --variant: every kernel of the problem's space.",
+     generate_options, CLI_PROBLEM_GRID, 1, mlaf_cli_generate},
+    {"embed", "--from BUNDLE --out DIR [OPTIONS]", "write the kernels of a bundle as C, with a loader that needs only the driver",
+     "Four files: NAME.h and NAME.c (index and code objects), mlaf_embed.h and mlaf_embed.c (the loader). They are for copying into\n"
+     "another project: docs/embedding.md.",
+     embed_options, false, 0, mlaf_cli_embed},
+    {"cache", "list | verify | gc | seed [OPTIONS]", "look into the code-object cache, check it, shrink it, fill it",
+     "verify: exit code 1 when an entry is damaged (it would be rebuilt at its next use). gc: remove the entries used longest ago\n"
+     "until --size-budget and --max-age hold, damaged ones in any case; --dry-run only says so. seed: take the code objects of the\n"
+     "bundle or cache --from DIR in.",
+     cache_options, false, 1, mlaf_cli_cache},
     {"compile", "[PROBLEM] [OPTIONS]", "compile kernels and show their registers, LDS and scratch; needs no device",
      "Without --variant: every kernel of the problem's space. With --out DIR the code objects are written there. Exit "
      "code 1 when\n"
@@ -206,6 +220,12 @@ const char *mlaf_cli_target(const cli *c) {
   return c->ctx ? mlaf_ctx_target(c->ctx) : "gfx942";
 }
 
+mlaf_plan_opts mlaf_cli_plan_opts(const cli *c) {
+  mlaf_plan_opts opts = MLAF_PLAN_OPTS_INIT;
+  if (mlaf_cli_has(c, O_NO_COMPILE)) opts.flags |= MLAF_PLAN_NO_COMPILE;
+  return opts;
+}
+
 mlaf_status mlaf_cli_open(cli *c, bool need_db) {
   mlaf_ctx_opts o = MLAF_CTX_OPTS_INIT;
   char why[MLAF_ERR_MAX] = "";
@@ -214,6 +234,7 @@ mlaf_status mlaf_cli_open(cli *c, bool need_db) {
   o.cache_dir = c->given[O_CACHE];
   o.flags = need_db ? MLAF_CTX_NO_DB : 0; /* opened below, where a failure is an error */
   o.gen_root = c->given[O_GEN_ROOT];
+  o.bundle = c->given[O_BUNDLE];
   o.jobs = (int32_t)mlaf_cli_int(c, O_JOBS, 0);
   o.log = c->log.fn;
   o.log_user = c->log.user;

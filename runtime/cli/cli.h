@@ -21,6 +21,7 @@ typedef enum cli_opt {
   O_HEADS, O_RANK, O_ROPE, O_Q_LEN, O_BATCH, O_CTX, O_PAGE_SIZE, O_CAUSAL, O_DTYPE, O_MODEL, O_TP, O_DEVICE, O_TARGET, O_DB,
   O_CACHE, O_GEN_ROOT, O_SEED, O_JOBS, O_TIME_LIMIT, O_MAX_CANDIDATES, O_RESUME, O_NO_RESUME, O_DRY_RUN, O_VARIANT, O_ALL,
   O_INJECT, O_OUT, O_EVIDENCE, O_MISSES, O_SAMPLES, O_DEVICE_ID, O_CODE, O_ARGS, O_TOP, O_TRACE,
+  O_MODELS, O_TARGETS, O_SIZE_BUDGET, O_EXTEND, O_BUNDLE, O_NO_COMPILE, O_FROM, O_NAME, O_MAX_AGE,
   O_VERBOSE, O_JSON, O_HELP, O_COUNT
 } cli_opt;
 
@@ -63,6 +64,8 @@ bool mlaf_cli_has(const cli *c, cli_opt o);
 /* Values were checked while parsing. */
 long long mlaf_cli_int(const cli *c, cli_opt o, long long otherwise);
 double mlaf_cli_real(const cli *c, cli_opt o, double otherwise);
+/* "20M" as bytes: E_ARG when it is no size; 0 when the option is absent. */
+mlaf_status mlaf_cli_size(cli *c, cli_opt o, size_t *out);
 
 /* --- cli.c --- */
 int mlaf_cli_main(int argc, char **argv, const atomic_bool *cancel);
@@ -84,6 +87,8 @@ mlaf_status mlaf_cli_open_db(cli *c, bool read_only, mlaf_db **out);
 uint64_t mlaf_cli_seed(const cli *c);
 /* The target to generate for: --target, else the device's. */
 const char *mlaf_cli_target(const cli *c);
+/* MLAF_PLAN_OPTS_INIT with what the options say of it. */
+mlaf_plan_opts mlaf_cli_plan_opts(const cli *c);
 /* One line, which the next one replaces: at most once a second on a terminal, once in ten seconds in a log file. */
 void mlaf_cli_progress(cli *c, const char *fmt, ...) MLAF_PRINTF(2, 3);
 void mlaf_cli_progress_end(cli *c);
@@ -217,6 +222,9 @@ int mlaf_cli_verify(cli *c);
 int mlaf_cli_bench(cli *c);
 int mlaf_cli_profile(cli *c);
 int mlaf_cli_generate(cli *c);
+int mlaf_cli_bundle(cli *c); /* generate --targets */
+int mlaf_cli_embed(cli *c);
+int mlaf_cli_cache(cli *c);
 int mlaf_cli_compile(cli *c);
 int mlaf_cli_db(cli *c);
 int mlaf_cli_env(cli *c);

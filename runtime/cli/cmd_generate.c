@@ -1,4 +1,4 @@
-/* `mlaforge generate`: sources and a manifest, from the generator alone. */
+/* `mlaforge generate` without --targets: sources and a manifest, from the generator alone. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -58,7 +58,28 @@ static void print_sources(const cli_kernel *k, size_t n) {
   for (size_t i = 0; i < n; i++) fputs(k[i].source, stdout);
 }
 
+/* Options that only a bundle has, without --targets: a slip. Sources are of one problem. */
+static int check_sources(cli *c) {
+  static const struct {
+    cli_opt option;
+    const char *name;
+  } bundle_only[] = {{O_MODELS, "models"}, {O_SIZE_BUDGET, "size-budget"}, {O_EXTEND, "extend"}, {O_JOBS, "jobs"},
+                     {O_CACHE, "cache"},   {O_DB, "db"},                   {O_DEVICE_ID, "device-id"}};
+  for (size_t i = 0; i < sizeof bundle_only / sizeof *bundle_only; i++)
+    if (c->given[bundle_only[i].option])
+      return mlaf_cli_usage(c, "--%s is for bundles: give --targets too, e.g. --targets gfx942", bundle_only[i].name);
+  const cli_opt axes[] = {O_BATCH, O_CTX, O_TP, O_MODEL};
+  for (size_t i = 0; i < sizeof axes / sizeof *axes; i++)
+    if (c->given[axes[i]] && strpbrk(c->given[axes[i]], ",:@"))
+      return mlaf_cli_usage(c, "sources are made for one problem, not for the grid '%s'; --targets T makes a bundle of one",
+                            c->given[axes[i]]);
+  return CLI_OK;
+}
+
 int mlaf_cli_generate(cli *c) {
+  if (mlaf_cli_has(c, O_TARGETS)) return mlaf_cli_bundle(c);
+  int code = check_sources(c);
+  if (code != CLI_OK) return code;
   mlaf_problem p;
   mlaf_gen *g = NULL;
   cli_variants v = {NULL, 0, 0};

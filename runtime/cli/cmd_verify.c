@@ -111,7 +111,7 @@ static mlaf_status run_suites(job *j, const mlaf_loaded *l) {
 /* What a program would run: the database's choice, else the model's, else the baseline. */
 static mlaf_status verify_planned(job *j) {
   mlaf_planned planned;
-  mlaf_plan_opts opts = MLAF_PLAN_OPTS_INIT;
+  mlaf_plan_opts opts = mlaf_cli_plan_opts(j->c);
   mlaf_status status = mlaf_planner_run(j->c->ctx, &j->problem, &opts, &planned, &j->c->err);
   if (status != MLAF_OK) return status;
   j->total = 1;

@@ -52,6 +52,15 @@ static const option_row table[O_COUNT] = {
     [O_CODE] = {"code", "FILE", TEXT, 0, 0, "a code object to profile instead of a variant; needs --args"},
     [O_ARGS] = {"args", "FILE", TEXT, 0, 0, "JSON: kernel, grid, block and arguments of --code (docs/profile.md)"},
     [O_TOP] = {"top", "N", WHOLE, 1, 1e6, "annotate the N instructions that take the most cycles"},
+    [O_MODELS] = {"models", "LIST", TEXT, 0, 0, "shipped models, separated by commas, or @FILE with their names"},
+    [O_TARGETS] = {"targets", "LIST", TEXT, 0, 0, "make a bundle for these architectures, e.g. gfx942,sm_90a"},
+    [O_SIZE_BUDGET] = {"size-budget", "N", TEXT, 0, 0, "bytes of code objects at most; K, M and G are understood"},
+    [O_EXTEND] = {"extend", NULL, FLAG, 0, 0, "keep the problems of the bundle that --out already holds"},
+    [O_BUNDLE] = {"bundle", "DIR", TEXT, 0, 0, "plan from this bundle ($MLAF_BUNDLE)"},
+    [O_NO_COMPILE] = {"no-compile", NULL, FLAG, 0, 0, "fail rather than start a compiler"},
+    [O_FROM] = {"from", "DIR", TEXT, 0, 0, "a bundle, or for cache seed also another cache"},
+    [O_NAME] = {"name", "N", TEXT, 0, 0, "prefix of the generated files and names (mlaf_kernels)"},
+    [O_MAX_AGE] = {"max-age", "DAYS", REAL, 0, 1e6, "remove what was not used for so long"},
     [O_TRACE] = {"trace", "FILE", TEXT, 0, 0, "write a Chrome/Perfetto trace of the waves of one CU"},
     [O_VERBOSE] = {"verbose", NULL, FLAG, 0, 0, "more log lines; twice for debugging (-v)"},
     [O_JSON] = {"json", NULL, FLAG, 0, 0, "JSON Lines on stdout instead of tables"},
@@ -66,6 +75,21 @@ long long mlaf_cli_int(const cli *c, cli_opt o, long long otherwise) {
 
 double mlaf_cli_real(const cli *c, cli_opt o, double otherwise) {
   return c->given[o] ? strtod(c->given[o], NULL) : otherwise;
+}
+
+mlaf_status mlaf_cli_size(cli *c, cli_opt o, size_t *out) {
+  static const char units[] = "KMG";
+  char *end;
+  *out = 0;
+  if (!c->given[o]) return MLAF_OK;
+  errno = 0;
+  unsigned long long n = strtoull(c->given[o], &end, 10);
+  const char *unit = *end ? strchr(units, *end) : NULL;
+  const int shift = unit ? 10 * (int)(unit - units + 1) : 0;
+  if (c->given[o][0] < '0' || c->given[o][0] > '9' || errno || (*end && (!unit || end[1])) || !n || n > (SIZE_MAX >> 1) >> shift)
+    return mlaf_fail(&c->err, MLAF_E_ARG, "--%s wants a size such as 500000, 64K, 20M or 1G, not '%s'", table[o].name, c->given[o]);
+  *out = (size_t)(n << shift);
+  return MLAF_OK;
 }
 
 static bool accepts(const cli_command *command, cli_opt o) {

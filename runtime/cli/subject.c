@@ -28,7 +28,7 @@ static mlaf_status load_named(cli *c, const mlaf_problem *p, mlaf_gen *g, cli_su
 /* The same ladder a program's mlaf_plan_create climbs, so the figure is what that program gets. */
 static mlaf_status load_planned(cli *c, const mlaf_problem *p, cli_subject *s) {
   mlaf_planned planned;
-  mlaf_plan_opts opts = MLAF_PLAN_OPTS_INIT;
+  mlaf_plan_opts opts = mlaf_cli_plan_opts(c);
   const double start = mlaf_now();
   mlaf_status status = mlaf_planner_run(c->ctx, p, &opts, &planned, &c->err);
   if (status != MLAF_OK) return status;

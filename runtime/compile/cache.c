@@ -111,6 +111,21 @@ static const char *entry_fault(const void *file, size_t size, const mlaf_cache_l
   return memcmp(sha, h->payload_sha, MLAF_HASH_HEX) == 0 ? NULL : "its payload is damaged";
 }
 
+const char *mlaf_cache_inspect(const void *file, size_t size, bool payload, const mlaf_cache_label *want, mlaf_cache_label *out) {
+  const entry_header *h = file;
+  char sha[sizeof h->header_sha] = "";
+  if (payload) {
+    const char *fault = entry_fault(file, size, want);
+    if (fault) return fault;
+  } else {
+    if (size < sizeof *h || memcmp(h->magic, magic, sizeof magic) != 0) return "not a cache file";
+    mlaf_sha256_hex(h, offsetof(entry_header, header_sha), sha);
+    if (!sha[0] || memcmp(sha, h->header_sha, sizeof sha) != 0) return "its header is damaged";
+  }
+  *out = (mlaf_cache_label){(mlaf_cache_kind)h->kind, h->target, h->key, h->toolchain, h->name};
+  return NULL;
+}
+
 static mlaf_status absent(const mlaf_cache_label *l, mlaf_err *err) {
   return mlaf_fail(err, MLAF_E_NOT_COMPILED, "no cache entry %.16s... (compile it, or name the cache that holds it with "
                    "MLAF_CACHE_DIR)", l->key);

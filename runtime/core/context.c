@@ -65,8 +65,24 @@ static mlaf_status read_opts(const mlaf_ctx_opts *in, mlaf_ctx_opts *out, mlaf_e
   return MLAF_OK;
 }
 
+/* One that is named has to work: whoever ships kernels ahead wants to know when they are not used. */
+static mlaf_status open_bundle(mlaf_ctx *ctx, const char *dir, mlaf_err *err) {
+  const char *target = mlaf_info(mlaf_ctx_device(ctx))->target;
+  if (!dir) dir = getenv("MLAF_BUNDLE");
+  if (!dir || !*dir) return MLAF_OK;
+  mlaf_status st = mlaf_bundle_open(dir, &ctx->bundle, err);
+  if (st || mlaf_bundle_has_target(ctx->bundle, target)) return st;
+  return mlaf_fail(err, MLAF_E_ARG, "the bundle '%s' has no kernels for this device's target %s: make one with "
+                   "`mlaforge generate --targets %s --out DIR ...`", dir, target, target);
+}
+
 /* No database is a slower life, not an error. */
 static void open_db(mlaf_ctx *ctx, const char *path) {
+  if (ctx->bundle && !path && !getenv("MLAF_DB")) {
+    mlaf_fail(&ctx->db_why, MLAF_E_DB, "the bundle '%s' serves this context; a database is used only when one is named "
+              "(db_path, MLAF_DB)", ctx->bundle->dir);
+    return;
+  }
   if (ctx->flags & MLAF_CTX_NO_DB) {
     mlaf_fail(&ctx->db_why, MLAF_E_DB, "switched off by MLAF_CTX_NO_DB");
     return;
@@ -90,6 +106,7 @@ static mlaf_status open_parts(mlaf_ctx *ctx, const mlaf_ctx_opts *o, mlaf_err *e
   if (!st) st = mlaf_compiler_open(&compiler, &ctx->log, &ctx->compiler, err);
   if (!st) open_db(ctx, o->db_path);
   return st;
+  if (!st) st = open_bundle(ctx, o->bundle, err);
 }
 
 mlaf_status mlaf_ctx_create(const mlaf_ctx_opts *opts, mlaf_ctx **out, char *why, size_t why_size) {
@@ -122,6 +139,7 @@ void mlaf_ctx_destroy(mlaf_ctx *ctx) {
   mlaf_compiler_close(ctx->compiler);
   mlaf_hashes_free(&ctx->hashes);
   mlaf_shared_release(ctx->shared);
+  mlaf_bundle_close(ctx->bundle);
   pthread_mutex_destroy(&ctx->lock);
   free(ctx->gen_root);
   free(ctx);

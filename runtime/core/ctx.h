@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "bundle/bundle.h"
 #include "compile/compile.h"
 #include "core/hashes.h"
 #include "db/db.h"
@@ -28,6 +29,7 @@ struct mlaf_ctx {
   mlaf_log log;
   uint32_t flags;
   char *gen_root;
+  mlaf_bundle *bundle; /* NULL: none. Immutable */
   /* Everything below belongs to whoever holds the lock. */
   pthread_mutex_t lock;
   mlaf_db *db;         /* NULL: none, db_why says why */

@@ -95,7 +95,7 @@ mlaf_status mlaf_plan_query(const mlaf_plan *plan, mlaf_plan_info *info) {
       .source = plan->from.source,
       .variant = plan->from.variant,
       .tuned_for = plan->from.tuned_for,
-      .code = plan->from.compiles ? "compiled" : "cache",
+      .code = plan->from.compiles ? "compiled" : plan->from.bundled ? "bundle" : "cache",
       .stale = plan->from.stale,
       .notes = plan->from.notes ? plan->from.notes : "",
       .compiles = plan->from.compiles,

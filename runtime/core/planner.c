@@ -1,4 +1,5 @@
-/* exact -> nearest -> default (database) -> model -> baseline. Every rung that is passed over leaves a note. */
+/* bundle, if the context has one; else exact -> nearest -> default (database) -> model -> baseline. Every rung that is passed
+ * over leaves a note. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -285,6 +286,11 @@ static mlaf_status run_ladder(planner *p) {
   return from_generator(p);
 }
 
+  if (p->ctx->bundle && p->opts->effort != MLAF_EFFORT_MEASURE) {
+    mlaf_status served = mlaf_planner_bundle(p->ctx, p->problem, p->out, &p->notes, &p->last);
+    if (!served || !may_compile(p)) return served; /* without a compiler the bundle is all there is */
+    mlaf_log_line(&p->ctx->log, MLAF_LOG_INFO, "plan: %s", p->last.text);
+  }
 mlaf_status mlaf_planner_run(mlaf_ctx *ctx, const mlaf_problem *problem, const mlaf_plan_opts *opts, mlaf_planned *out,
                              mlaf_err *err) {
   planner *p = calloc(1, sizeof *p); /* the refused list is too large for a small thread stack */

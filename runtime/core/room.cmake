@@ -12,7 +12,7 @@ if("tune" IN_LIST MLAF_ROOMS AND EXISTS ${CMAKE_SOURCE_DIR}/runtime/tune/tune.h)
 endif()
 # libmlaforge.so: the sum of the rooms, exporting what include/ declares and nothing else (tests/abi.txt). The public
 # functions live in base, core and tune; the other rooms come in as far as those need them.
-set(mlaf_shared_rooms base core device compile gen db emu hip tune)
+set(mlaf_shared_rooms base core device compile gen db bundle emu hip tune)
 set(mlaf_shared_complete TRUE)
 foreach(needed IN LISTS mlaf_shared_rooms)
   if(NOT needed IN_LIST MLAF_ROOMS)

@@ -1,0 +1,244 @@
+/* Which variants a bundle holds: for each problem of the grid the tuned choice, else the model's, and the baseline behind it. */
+#include <math.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "bundle/make_internal.h"
+#include "core/build.h"
+
+/* --- tuned choices --- */
+
+typedef struct tuned {
+  mlaf_choice choice;
+  mlaf_problem problem;
+  char device[160];
+} tuned;
+
+typedef struct tuned_list {
+  const mlaf_bundle_make_opts *opts;
+  const char *target;
+  tuned *items;
+  size_t n, cap;
+  bool failed;
+} tuned_list;
+
+/* "gfx942:sramecc+:xnack-|cu304|...", "emu:gfx942|..." and "arch:gfx942" are devices of the target gfx942. */
+static bool device_of(const char *device, const char *target) {
+  const size_t n = strlen(target);
+  if (!strncmp(device, "emu:", 4)) device += 4;
+  else if (!strncmp(device, "arch:", 5)) device += 5;
+  return !strncmp(device, target, n) && (!device[n] || device[n] == ':' || device[n] == '|');
+}
+
+static bool keep_tuned(void *user, const char *device, const mlaf_choice *choice) {
+  tuned_list *l = user;
+  tuned t = {.choice = *choice};
+  if (l->opts->device_id ? strcmp(device, l->opts->device_id) != 0 : !device_of(device, l->target)) return true;
+  if (mlaf_problem_parse(choice->problem, &t.problem, NULL, 0)) return true;
+  if (l->n == l->cap) {
+    size_t cap = l->cap ? 2 * l->cap : 64;
+    tuned *grown = realloc(l->items, cap * sizeof *grown);
+    if (!(l->failed = !grown)) l->items = grown;
+    else return false;
+    l->cap = cap;
+  }
+  snprintf(t.device, sizeof t.device, "%s", device);
+  l->items[l->n++] = t;
+  return true;
+}
+
+static double distance(const mlaf_problem *a, const mlaf_problem *b) {
+  return fabs(log2((double)a->batch / b->batch)) + fabs(log2((double)a->ctx / b->ctx));
+}
+
+static bool same_shape(const mlaf_problem *a, const mlaf_problem *b) {
+  return a->heads == b->heads && a->rank == b->rank && a->rope == b->rope && a->q_len == b->q_len && a->causal == b->causal &&
+         a->dtype == b->dtype && a->page_size == b->page_size;
+}
+
+/* Nearest first; at one distance a better kind of time, then the device's name, so that the answer has one order. */
+static const tuned *better(const mlaf_problem *p, const tuned *a, const tuned *b) {
+  if (!a) return b;
+  double x = distance(&a->problem, p), y = distance(&b->problem, p);
+  if (x != y) return x < y ? a : b;
+  if (a->choice.source != b->choice.source) return a->choice.source < b->choice.source ? a : b;
+  int c = strcmp(a->device, b->device);
+  if (!c) c = strcmp(a->choice.problem, b->choice.problem);
+  return c <= 0 ? a : b;
+}
+
+static const tuned *find_tuned(const tuned_list *l, const mlaf_problem *p) {
+  const tuned *best = NULL;
+  for (size_t i = 0; i < l->n; i++)
+    if (same_shape(&l->items[i].problem, p)) best = better(p, best, &l->items[i]);
+  return best;
+}
+
+/* --- asking the generator, several threads at once --- */
+
+/* What a thread found for one problem; the kernels are entered into the table afterwards, in order. */
+typedef struct found {
+  mlaf_variant variants[MAKE_TRIES + 1];
+  make_choice choices[MAKE_TRIES + 1]; /* the last is the baseline */
+  int n;
+  mlaf_err err;
+} found;
+
+typedef struct asking {
+  const maker *m;
+  const make_target *t;
+  const tuned_list *tuned;
+  found *all;
+  atomic_size_t next, done;
+  atomic_bool stop;
+} asking;
+
+static bool same_hash(const mlaf_kernel_ref *ref, const mlaf_kernel_desc *k) {
+  return k->template_name ? !strcmp(ref->template_hash, k->template_hash) : !ref->template_name[0];
+}
+
+/* A tuned choice counts while the generator still makes the kernels that were timed. */
+static void take_tuned(const asking *a, mlaf_gen *gen, const mlaf_problem *p, found *f) {
+  const tuned *t = find_tuned(a->tuned, p);
+  mlaf_variant *v = &f->variants[0];
+  mlaf_err why;
+  if (!t) return;
+  if (mlaf_gen_variant(gen, &t->problem, a->t->request->target, t->choice.variant, v, &why)) {
+    *v = (mlaf_variant){0};
+    return;
+  }
+  if (!same_hash(&t->choice.decode, &v->decode) || !same_hash(&t->choice.combine, &v->combine)) {
+    mlaf_variant_clear(v);
+    return;
+  }
+  f->choices[0] = (make_choice){.rung = distance(&t->problem, p) == 0 ? MLAF_RUNG_EXACT : MLAF_RUNG_NEAREST,
+                                .source = t->choice.source, .ns = t->choice.ns, .error = t->choice.error};
+  f->n = 1;
+}
+
+static mlaf_status ask(const asking *a, mlaf_gen *gen, const mlaf_problem *p, found *f) {
+  mlaf_variant *list = NULL;
+  size_t n = 0;
+  const char *target = a->t->request->target;
+  take_tuned(a, gen, p, f);
+  mlaf_status st = mlaf_gen_space(gen, p, target, &list, &n, &f->err);
+  for (size_t i = 0; !st && i < n && f->n < MAKE_TRIES && !list[i].rejected; i++) {
+    f->choices[f->n] = (make_choice){.rung = MLAF_RUNG_MODEL, .source = MLAF_SRC_COUNT, .ns = list[i].model_ns};
+    f->variants[f->n++] = list[i];
+    list[i] = (mlaf_variant){0};
+  }
+  mlaf_variants_free(list, n);
+  if (!st) st = mlaf_gen_baseline(gen, p, target, &f->variants[MAKE_TRIES], &f->err);
+  f->choices[MAKE_TRIES] = (make_choice){.rung = MLAF_RUNG_BASELINE, .source = MLAF_SRC_COUNT,
+                                         .ns = st ? 0 : f->variants[MAKE_TRIES].model_ns};
+  return f->err.status = st;
+}
+
+static void *ask_some(void *user) {
+  asking *a = user;
+  mlaf_gen *gen = NULL;
+  mlaf_err err = {MLAF_OK, ""};
+  mlaf_status opened = mlaf_gen_open(a->m->opts->gen_root, &gen, &err);
+  for (size_t i; !a->stop && (i = atomic_fetch_add(&a->next, 1)) < a->t->request->n;) {
+    if (opened) a->all[i].err = err;
+    else ask(a, gen, &a->t->request->problems[i], &a->all[i]);
+    if (a->all[i].err.status) a->stop = true;
+    atomic_fetch_add(&a->done, 1);
+  }
+  mlaf_gen_close(gen);
+  return NULL;
+}
+
+static mlaf_status ask_all(asking *a, mlaf_err *err) {
+  const mlaf_bundle_make_opts *o = a->m->opts;
+  const size_t total = a->t->request->n;
+  enum { THREADS_MAX = 64 };
+  pthread_t threads[THREADS_MAX];
+  int n = 0, want = o->jobs < 1 ? 1 : o->jobs > THREADS_MAX ? THREADS_MAX : o->jobs;
+  bool cancelled = false;
+  while (n < want && (size_t)n < total && !pthread_create(&threads[n], NULL, ask_some, a)) n++;
+  if (!n) return mlaf_fail(err, MLAF_E_NOMEM, "no thread could be started");
+  for (size_t done; !a->stop && !cancelled && (done = atomic_load(&a->done)) < total;) {
+    cancelled = o->progress && !o->progress(o->user, "choosing", a->t->request->target, done, total);
+    nanosleep(&(struct timespec){0, 20000000}, NULL);
+  }
+  if (cancelled) a->stop = true;
+  for (int i = 0; i < n; i++) pthread_join(threads[i], NULL);
+  if (cancelled) return mlaf_fail(err, MLAF_E_CANCELLED, "stopped; run the same command to go on");
+  for (size_t i = 0; i < total; i++)
+    if (a->all[i].err.status) return mlaf_fail(err, a->all[i].err.status, "%s", a->all[i].err.text);
+  return MLAF_OK;
+}
+
+/* --- into the tables --- */
+
+static int kernel_index(make_target *t, const mlaf_kernel_ref *ref, bool verified, bool baseline) {
+  for (size_t i = 0; i < t->n_kernels; i++)
+    if (!strcmp(t->kernels[i].ref.symbol, ref->symbol)) {
+      t->kernels[i].verified |= verified;
+      t->kernels[i].baseline |= baseline;
+      return (int)i;
+    }
+  if (t->n_kernels == t->cap_kernels) {
+    size_t cap = t->cap_kernels ? 2 * t->cap_kernels : 64;
+    make_kernel *grown = realloc(t->kernels, cap * sizeof *grown);
+    if (!grown) return NO_KERNEL;
+    t->kernels = grown;
+    t->cap_kernels = cap;
+  }
+  t->kernels[t->n_kernels] = (make_kernel){.ref = *ref, .verified = verified, .baseline = baseline};
+  return (int)t->n_kernels++;
+}
+
+/* Completes a choice by what its variant says. */
+static mlaf_status enter(make_target *t, make_choice *c, const mlaf_variant *v, mlaf_err *err) {
+  mlaf_build b;
+  mlaf_status st = mlaf_build_init(v, &b, err);
+  if (st) return st;
+  const bool verified = c->error > 0, baseline = c->rung == MLAF_RUNG_BASELINE;
+  c->variant = mlaf_strdup(b.name);
+  c->splits = b.splits;
+  c->decode = kernel_index(t, &b.refs[0], verified, baseline);
+  c->combine = b.n == 2 ? kernel_index(t, &b.refs[1], verified, baseline) : NO_KERNEL;
+  mlaf_build_clear(&b);
+  if (!c->variant || c->decode == NO_KERNEL || (v->combine.template_name && c->combine == NO_KERNEL))
+    return mlaf_fail(err, MLAF_E_NOMEM, "no memory for a bundle's kernels");
+  return MLAF_OK;
+}
+
+static mlaf_status enter_all(make_target *t, found *all, mlaf_err *err) {
+  mlaf_status st = MLAF_OK;
+  for (size_t i = 0; !st && i < t->request->n; i++) {
+    make_entry *e = &t->entries[i];
+    e->problem = t->request->problems[i];
+    for (int k = 0; !st && k < all[i].n; k++) {
+      e->tries[k] = all[i].choices[k];
+      e->n = k + 1;
+      st = enter(t, &e->tries[k], &all[i].variants[k], err);
+    }
+    e->baseline = all[i].choices[MAKE_TRIES];
+    if (!st) st = enter(t, &e->baseline, &all[i].variants[MAKE_TRIES], err);
+  }
+  return st;
+}
+
+mlaf_status make_choose(maker *m, make_target *t, mlaf_err *err) {
+  const size_t n = t->request->n;
+  tuned_list known = {.opts = m->opts, .target = t->request->target};
+  mlaf_status st = m->opts->db ? mlaf_db_each_choice(m->opts->db, keep_tuned, &known, err) : MLAF_OK;
+  if (!st && known.failed) st = mlaf_fail(err, MLAF_E_NOMEM, "no memory for the database's choices");
+  asking a = {.m = m, .t = t, .tuned = &known, .all = calloc(n ? n : 1, sizeof *a.all)};
+  t->entries = calloc(n ? n : 1, sizeof *t->entries);
+  if (!st && (!a.all || !t->entries)) st = mlaf_fail(err, MLAF_E_NOMEM, "no memory for a grid of %zu problems", n);
+  if (!st) st = ask_all(&a, err);
+  if (!st) st = enter_all(t, a.all, err);
+  for (size_t i = 0; a.all && i < n; i++)
+    for (int k = 0; k <= MAKE_TRIES; k++) mlaf_variant_clear(&a.all[i].variants[k]);
+  free(a.all);
+  free(known.items);
+  return st;
+}

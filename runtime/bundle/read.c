@@ -1,0 +1,288 @@
+/* Opening a bundle, finding plans in it, loading code from it. */
+#include <dirent.h>
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bundle/bundle.h"
+
+#define MANIFEST_MAX ((size_t)256 << 20)
+#define CODE_MAX ((size_t)256 << 20)
+static const char trailer[] = "# sha256 ";
+enum { FIELDS_MAX = 16, HEX = MLAF_HASH_HEX - 1, TRAILER = sizeof trailer - 1 + HEX + 1 };
+
+static const char remake[] = "make it again with the `mlaforge generate` command that made it, or copy it again";
+
+/* --- the manifest --- */
+
+/* Cut the trailer off; false when the text is not what its trailer says. */
+static bool check_hash(char *text, size_t *size, char hash[MLAF_HASH_HEX]) {
+  if (*size <= TRAILER || memchr(text, 0, *size)) return false;
+  char *tail = text + *size - TRAILER;
+  if (tail[-1] != '\n' || memcmp(tail, trailer, sizeof trailer - 1) || tail[TRAILER - 1] != '\n') return false;
+  mlaf_sha256_hex(text, *size - TRAILER, hash);
+  if (!hash[0] || memcmp(hash, tail + sizeof trailer - 1, HEX)) return false;
+  *size -= TRAILER;
+  *tail = 0;
+  return true;
+}
+
+typedef struct line_reader {
+  mlaf_bundle *b;
+  char *fields[FIELDS_MAX];
+  int n;
+  long number;
+  mlaf_err *err;
+} line_reader;
+
+static mlaf_status bad(const line_reader *r, const char *what) {
+  return mlaf_fail(r->err, MLAF_E_IO, "%s/" MLAF_BUNDLE_MANIFEST ":%ld: %s: it was written by another version; %s", r->b->dir,
+                   r->number, what, remake);
+}
+
+static bool number(const char *text, unsigned long long max, unsigned long long *out) {
+  char *end;
+  if (*text < '0' || *text > '9') return false;
+  errno = 0;
+  *out = strtoull(text, &end, 10);
+  return !*end && !errno && *out <= max;
+}
+
+static bool real(const char *text, double *out) {
+  char *end;
+  *out = strtod(text, &end);
+  return *text && !*end && isfinite(*out);
+}
+
+static bool hex(const char *text) { return strlen(text) == HEX && strspn(text, "0123456789abcdef") == HEX; }
+
+/* kernel  target symbol sha256 size threads rows_per_wg template params template_hash src_hash key tested */
+static mlaf_status read_kernel(line_reader *r) {
+  char **f = r->fields;
+  unsigned long long size, threads, rows;
+  if (r->n != 13 || !hex(f[3]) || !number(f[4], CODE_MAX, &size) || !number(f[5], 1024, &threads) ||
+      !number(f[6], UINT32_MAX, &rows) || !threads || !rows)
+    return bad(r, "malformed kernel");
+  r->b->kernels[r->b->n_kernels++] = (mlaf_bundle_kernel){f[1], f[2], f[3], (size_t)size, (uint32_t)threads, (uint32_t)rows,
+                                                          f[7], f[8], f[9], f[10], f[11], f[12]};
+  return MLAF_OK;
+}
+
+static int by_name(const void *a, const void *b) {
+  const mlaf_bundle_kernel *x = a, *y = b;
+  int c = strcmp(x->target, y->target);
+  return c ? c : strcmp(x->symbol, y->symbol);
+}
+
+/* The manifest is sorted, so its kernels are. */
+static const mlaf_bundle_kernel *kernel_of(const mlaf_bundle *b, const char *target, const char *symbol) {
+  const mlaf_bundle_kernel key = {.target = target, .symbol = symbol};
+  return bsearch(&key, b->kernels, b->n_kernels, sizeof key, by_name);
+}
+
+/* plan  target problem role rung source variant splits ns error decode combine */
+static mlaf_status read_plan(line_reader *r) {
+  char **f = r->fields;
+  unsigned long long splits;
+  mlaf_bundle_plan p = {0};
+  if (r->n != 12 || (strcmp(f[3], "choice") && strcmp(f[3], "baseline")) || !number(f[7], 65536, &splits) || !splits ||
+      !real(f[8], &p.ns) || !real(f[9], &p.error) || mlaf_problem_parse(f[2], &p.problem, NULL, 0))
+    return bad(r, "malformed plan");
+  p.target = f[1];
+  p.text = f[2];
+  p.baseline = f[3][0] == 'b';
+  p.rung = f[4];
+  p.source = f[5];
+  p.variant = f[6];
+  p.splits = (uint32_t)splits;
+  p.decode = kernel_of(r->b, f[1], f[10]);
+  p.combine = strcmp(f[11], "-") ? kernel_of(r->b, f[1], f[11]) : NULL;
+  if (!p.decode || (!p.combine && (splits > 1 || strcmp(f[11], "-")))) return bad(r, "a plan without its kernel");
+  r->b->plans[r->b->n_plans++] = p;
+  return MLAF_OK;
+}
+
+/* Lines come in the order generator, target, kernel, plan, dropped: what a line names stands above it. */
+static mlaf_status read_line(line_reader *r, char *line) {
+  r->n = 0;
+  for (char *f = line, *next; f; f = next) {
+    if (r->n == FIELDS_MAX) return bad(r, "too many fields");
+    next = strchr(f, '\t');
+    if (next) *next++ = 0;
+    r->fields[r->n++] = f;
+  }
+  const char *kind = r->fields[0];
+  if (!strcmp(kind, "kernel")) return read_kernel(r);
+  if (!strcmp(kind, "plan")) return read_plan(r);
+  if (!strcmp(kind, "generator") && r->n == 2) r->b->generator = r->fields[1];
+  else if (!strcmp(kind, "target") && r->n == 3)
+    r->b->targets[r->b->n_targets++] = (mlaf_bundle_target){r->fields[1], r->fields[2]};
+  else if (!strcmp(kind, "dropped")) r->b->n_dropped++;
+  else return bad(r, "an unknown line");
+  return MLAF_OK;
+}
+
+static mlaf_status parse(mlaf_bundle *b, mlaf_err *err) {
+  size_t lines = 1;
+  for (const char *s = b->text; (s = strchr(s, '\n')); s++) lines++;
+  b->targets = calloc(lines, sizeof *b->targets);
+  b->kernels = calloc(lines, sizeof *b->kernels);
+  b->plans = calloc(lines, sizeof *b->plans);
+  if (!b->targets || !b->kernels || !b->plans) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for bundle '%s'", b->dir);
+  line_reader r = {.b = b, .err = err};
+  mlaf_status st = MLAF_OK;
+  for (char *line = b->text, *next; !st && *line; line = next) {
+    next = strchr(line, '\n'); /* the hashed text ends with one */
+    *next++ = 0;
+    r.number++;
+    if (*line && *line != '#') st = read_line(&r, line);
+  }
+  return st;
+}
+
+static mlaf_status read_manifest(mlaf_bundle *b, mlaf_err *err) {
+  void *text = NULL;
+  size_t size;
+  char *path = mlaf_format("%s/" MLAF_BUNDLE_MANIFEST, b->dir);
+  if (!path) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for bundle '%s'", b->dir);
+  mlaf_status st = mlaf_file_read(path, MANIFEST_MAX, &text, &size, err);
+  if (st) {
+    mlaf_fail_prefix(err, st, "'%s' is no complete bundle (an interrupted `mlaforge generate` completes when it is run again)", b->dir);
+  } else {
+    b->text = text;
+    if (size < strlen(MLAF_BUNDLE_HEADER) || memcmp(text, MLAF_BUNDLE_HEADER, strlen(MLAF_BUNDLE_HEADER)))
+      st = mlaf_fail(err, MLAF_E_IO, "'%s' is not the manifest of a bundle of this version", path);
+    else if (!check_hash(text, &size, b->hash))
+      st = mlaf_fail(err, MLAF_E_IO, "'%s' is damaged: it does not agree with the hash in its last line; %s", path, remake);
+  }
+  free(path);
+  return st ? st : parse(b, err);
+}
+
+mlaf_status mlaf_bundle_open(const char *dir, mlaf_bundle **out, mlaf_err *err) {
+  mlaf_bundle *b = calloc(1, sizeof *b);
+  if (!b || !(b->dir = mlaf_strdup(dir))) {
+    free(b);
+    return mlaf_fail(err, MLAF_E_NOMEM, "no memory for bundle '%s'", dir);
+  }
+  b->generator = "";
+  mlaf_status st = read_manifest(b, err);
+  if (st) mlaf_bundle_close(b);
+  else *out = b;
+  return st;
+}
+
+void mlaf_bundle_close(mlaf_bundle *b) {
+  if (!b) return;
+  free(b->targets);
+  free(b->kernels);
+  free(b->plans);
+  free(b->text);
+  free(b->dir);
+  free(b);
+}
+
+/* --- code --- */
+
+mlaf_status mlaf_bundle_code(const mlaf_bundle *b, const mlaf_bundle_kernel *k, void **code, mlaf_err *err) {
+  char hash[MLAF_HASH_HEX];
+  size_t size;
+  void *data = NULL;
+  char *path = mlaf_format("%s/code/%s.co", b->dir, k->sha256);
+  if (!path) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for a path");
+  mlaf_status st = mlaf_file_read(path, CODE_MAX, &data, &size, err);
+  if (!st) {
+    mlaf_sha256_hex(data, size, hash);
+    if (size != k->size || !hash[0] || strcmp(hash, k->sha256))
+      st = mlaf_fail(err, MLAF_E_IO, "'%s' is damaged (%zu bytes, %zu expected; its hash does not agree); %s", path, size, k->size,
+                     remake);
+  }
+  free(path);
+  if (st) free(data);
+  else *code = data;
+  return st;
+}
+
+/* --- finding --- */
+
+bool mlaf_bundle_has_target(const mlaf_bundle *b, const char *target) {
+  for (size_t i = 0; i < b->n_targets; i++)
+    if (!strcmp(b->targets[i].name, target)) return true;
+  return false;
+}
+
+static bool serves(const mlaf_bundle_plan *x, const char *target, const mlaf_problem *p) {
+  const mlaf_problem *q = &x->problem;
+  return q->heads == p->heads && q->rank == p->rank && q->rope == p->rope && q->q_len == p->q_len && q->causal == p->causal &&
+         q->dtype == p->dtype && q->page_size == p->page_size && !strcmp(x->target, target);
+}
+
+typedef struct ranked {
+  const mlaf_bundle_plan *plan;
+  double distance; /* in doublings, as the tuning database counts: batch 4 is as far from 8 as from 2 */
+} ranked;
+
+static int by_distance(const void *a, const void *b) {
+  const ranked *x = a, *y = b;
+  if (x->distance != y->distance) return x->distance < y->distance ? -1 : 1;
+  if (x->plan->baseline != y->plan->baseline) return x->plan->baseline ? 1 : -1;
+  return x->plan < y->plan ? -1 : 1; /* the manifest's order */
+}
+
+mlaf_status mlaf_bundle_rank(const mlaf_bundle *b, const char *target, const mlaf_problem *p, const mlaf_bundle_plan ***list,
+                             size_t *n, mlaf_err *err) {
+  size_t found = 0;
+  for (size_t i = 0; i < b->n_plans; i++) found += serves(&b->plans[i], target, p);
+  *list = NULL;
+  *n = 0;
+  if (!found) return MLAF_OK;
+  ranked *r = malloc(found * sizeof *r);
+  const mlaf_bundle_plan **out = malloc(found * sizeof *out);
+  if (!r || !out) {
+    free(r);
+    free(out);
+    return mlaf_fail(err, MLAF_E_NOMEM, "no memory to look into the bundle");
+  }
+  found = 0;
+  for (size_t i = 0; i < b->n_plans; i++) {
+    const mlaf_bundle_plan *x = &b->plans[i];
+    if (!serves(x, target, p)) continue;
+    r[found++] = (ranked){x, fabs(log2((double)x->problem.batch / p->batch)) + fabs(log2((double)x->problem.ctx / p->ctx))};
+  }
+  qsort(r, found, sizeof *r, by_distance);
+  for (size_t i = 0; i < found; i++) out[i] = r[i].plan;
+  free(r);
+  *list = out;
+  *n = found;
+  return MLAF_OK;
+}
+
+/* --- checking --- */
+
+static bool names_file(const mlaf_bundle *b, const char *name) {
+  for (size_t i = 0; i < b->n_kernels; i++)
+    if (!strncmp(name, b->kernels[i].sha256, HEX) && !strcmp(name + HEX, ".co")) return true;
+  return false;
+}
+
+mlaf_status mlaf_bundle_verify(const mlaf_bundle *b, mlaf_bundle_fault_fn fault, void *user, mlaf_err *err) {
+  size_t bad_files = 0;
+  for (size_t i = 0; i < b->n_kernels; i++) {
+    mlaf_err why = {MLAF_OK, ""};
+    void *code = NULL;
+    if (mlaf_bundle_code(b, &b->kernels[i], &code, &why)) {
+      bad_files++;
+      fault(user, b->kernels[i].symbol, why.text, true);
+    }
+    free(code);
+  }
+  char *folder = mlaf_format("%s/code", b->dir);
+  DIR *d = folder ? opendir(folder) : NULL;
+  for (struct dirent *e; d && (e = readdir(d));)
+    if (e->d_name[0] != '.' && !names_file(b, e->d_name)) fault(user, e->d_name, "nothing in the manifest names this file", false);
+  if (d) closedir(d);
+  free(folder);
+  if (!bad_files) return MLAF_OK;
+  return mlaf_fail(err, MLAF_E_IO, "%zu of %zu kernels of '%s' are damaged or missing; %s", bad_files, b->n_kernels, b->dir, remake);
+}
