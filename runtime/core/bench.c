@@ -15,6 +15,7 @@ struct mlaf_bench {
   mlaf_problem problem;
   mlaf_execute_args args;
   void *tables;
+  int32_t *lengths; /* [batch] tokens of each request, on the host */
 };
 
 mlaf_time_opts mlaf_bench_time_opts(void) {
@@ -64,20 +65,22 @@ static mlaf_status alloc_data(mlaf_bench *b, int64_t cache_bytes, mlaf_rng *rng,
   return st;
 }
 
+static int64_t pages_of(const mlaf_problem *p, int32_t tokens) { return ((int64_t)tokens + p->page_size - 1) / p->page_size; }
+
 /* All four tables in one allocation. Page ids: a random permutation of the logical pages, modulo the physical ones. */
 static mlaf_status alloc_tables(mlaf_bench *b, int64_t pages, mlaf_rng *rng, mlaf_err *err) {
   const mlaf_problem *p = &b->problem;
   mlaf_execute_args *a = &b->args;
-  const int64_t per_request = ((int64_t)p->ctx + p->page_size - 1) / p->page_size;
   const size_t n = (size_t)p->batch, words = 3 * n + 2 + (size_t)pages;
   int32_t *host = malloc(words * sizeof *host);
   if (!host) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for %lld pages", (long long)pages);
   int32_t *qo = host, *kv = qo + n + 1, *last = kv + n + 1, *indices = last + n;
-  for (size_t i = 0; i <= n; i++) {
-    qo[i] = (int32_t)i * p->q_len;
-    kv[i] = (int32_t)((int64_t)i * per_request);
+  qo[0] = kv[0] = 0;
+  for (size_t i = 0; i < n; i++) {
+    qo[i + 1] = (int32_t)(i + 1) * p->q_len;
+    kv[i + 1] = kv[i] + (int32_t)pages_of(p, b->lengths[i]);
+    last[i] = (b->lengths[i] - 1) % p->page_size + 1;
   }
-  for (size_t i = 0; i < n; i++) last[i] = (p->ctx - 1) % p->page_size + 1;
   for (int64_t i = 0; i < pages; i++) {
     int64_t j = mlaf_rng_below(rng, (uint32_t)i + 1); /* inside-out shuffle */
     indices[i] = indices[j];
@@ -102,7 +105,11 @@ static mlaf_status plan_cache(mlaf_bench *b, const mlaf_bench_opts *opts, int64_
   const int64_t limit = opts && opts->cache_limit ? opts->cache_limit
                         : is_emulator(b->dev)     ? (int64_t)1 << 30
                                                   : INT64_MAX;
-  *pages = (int64_t)p->batch * (((int64_t)p->ctx + p->page_size - 1) / p->page_size);
+  b->lengths = malloc((size_t)p->batch * sizeof *b->lengths);
+  if (!b->lengths) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for %d lengths", p->batch);
+  mlaf_lengths_draw(opts ? &opts->lengths : &(mlaf_lengths){MLAF_LENGTHS_EQUAL, 0, 0, 0}, p->ctx, p->batch, b->lengths);
+  *pages = 0;
+  for (int32_t i = 0; i < p->batch; i++) *pages += pages_of(p, b->lengths[i]);
   if (*pages > INT32_MAX)
     return mlaf_fail(err, MLAF_E_ARG, "batch %d of ctx %d needs %lld pages; page ids are 32-bit", p->batch, p->ctx,
                      (long long)*pages);
@@ -145,6 +152,7 @@ void mlaf_bench_free(mlaf_bench *b) {
   void *const all[] = {(void *)b->args.q, (void *)b->args.ckv, b->args.o, b->args.lse, b->args.workspace, b->tables};
   for (size_t i = 0; i < sizeof all / sizeof *all; i++)
     if (all[i]) mlaf_ops(b->dev)->mem_free(b->dev, all[i], NULL);
+  free(b->lengths);
   free(b);
 }
 

@@ -1,7 +1,9 @@
-/* Timing a loaded variant on the shape its problem names: `batch` requests of q_len tokens over `ctx` cached tokens. */
+/* Timing a loaded variant on the shape its problem names: `batch` requests of q_len tokens over `ctx` cached tokens, or
+ * over lengths spread about it. */
 #ifndef MLAF_BENCH_H
 #define MLAF_BENCH_H
 
+#include "core/lengths.h"
 #include "core/loaded.h"
 
 typedef struct mlaf_bench mlaf_bench; /* device buffers of one problem, shared by all its variants */
@@ -11,6 +13,7 @@ typedef struct mlaf_bench_opts {
   /* At most this many bytes of KV cache; a larger problem's pages then share rows. 0: whole on real devices (where
    * sharing would turn HBM traffic into cache hits), 1 GiB on emulators (4 times the largest cache of any target). */
   int64_t cache_limit;
+  mlaf_lengths lengths; /* of the requests; all zero: each has the problem's ctx */
 } mlaf_bench_opts;
 
 /* Buffers with realistic data (random normal; the clock a GPU reaches depends on the data) and a random page order.

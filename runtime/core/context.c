@@ -87,8 +87,10 @@ static void open_db(mlaf_ctx *ctx, const char *path) {
     mlaf_fail(&ctx->db_why, MLAF_E_DB, "switched off by MLAF_CTX_NO_DB");
     return;
   }
-  if (mlaf_db_open(path, ctx->flags & MLAF_CTX_DB_READ_ONLY, &ctx->log, &ctx->db, &ctx->db_why))
-    mlaf_log_line(&ctx->log, MLAF_LOG_WARN, "going on without a tuning database: %s", ctx->db_why.text);
+  if (!mlaf_db_open_layered(path, ctx->flags & MLAF_CTX_DB_READ_ONLY, &ctx->log, &ctx->db, &ctx->db_why)) return;
+  mlaf_log_line(&ctx->log, MLAF_LOG_WARN, "going on without a tuning database: %s", ctx->db_why.text);
+  /* the site's and the shipped choices serve all the same */
+  if (mlaf_db_open_outer("the user's database could not be opened", &ctx->log, &ctx->db, NULL)) ctx->db = NULL;
 }
 
 static mlaf_status open_parts(mlaf_ctx *ctx, const mlaf_ctx_opts *o, mlaf_err *err) {
@@ -153,8 +155,8 @@ const char *mlaf_ctx_target(const mlaf_ctx *ctx) { return ctx ? mlaf_info(mlaf_c
 
 mlaf_status mlaf_ctx_db_status(const mlaf_ctx *ctx, char *why, size_t why_size) {
   if (!ctx) return MLAF_E_ARG;
-  if (why && why_size) snprintf(why, why_size, "%s", ctx->db ? "" : ctx->db_why.text);
-  return ctx->db ? MLAF_OK : ctx->db_why.status;
+  if (why && why_size) snprintf(why, why_size, "%s", ctx->db_why.text);
+  return ctx->db_why.status;
 }
 
 mlaf_status mlaf_ctx_gen(mlaf_ctx *ctx, mlaf_gen **out, mlaf_err *err) {

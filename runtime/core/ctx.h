@@ -32,7 +32,7 @@ struct mlaf_ctx {
   mlaf_bundle *bundle; /* NULL: none. Immutable */
   /* Everything below belongs to whoever holds the lock. */
   pthread_mutex_t lock;
-  mlaf_db *db;         /* NULL: none, db_why says why */
+  mlaf_db *db;         /* NULL: none; with db_why not OK: the site's and the shipped choices alone */
   mlaf_err db_why;
   mlaf_compiler *compiler;
   mlaf_gen *gen;       /* NULL until first needed */

@@ -73,7 +73,8 @@ static mlaf_status learn_hashes(planner *p, const mlaf_choice *choice, mlaf_err 
 
 /* A choice is void when a template it was made with has changed since. */
 static mlaf_status check_hash(planner *p, const mlaf_choice *choice, const mlaf_kernel_ref *ref, mlaf_err *err) {
-  if (!ref->template_name[0]) return MLAF_OK;
+  /* a shipped default may name its variant alone: try_choice has today's generator rebuild it */
+  if (!ref->template_name[0] || !ref->template_hash[0]) return MLAF_OK;
   const char *now = mlaf_hashes_find(&p->ctx->hashes, info(p)->target, ref->template_name);
   if (!now) {
     mlaf_status st = learn_hashes(p, choice, err);
@@ -111,11 +112,27 @@ static bool accept_choice(void *user, const mlaf_choice *c) {
   return false;
 }
 
-static mlaf_status try_choice(planner *p, const mlaf_choice *choice, mlaf_rung rung, mlaf_err *err) {
-  mlaf_build b;
+/* What a choice names, ready to be built. One without hashes is a name: it means what the generator makes of it today, for
+ * this very problem, if it still makes it. */
+static mlaf_status start_build(planner *p, const mlaf_choice *choice, mlaf_build *out, mlaf_err *err) {
+  if (choice->decode.template_hash[0]) {
+    mlaf_build_from_choice(choice, out);
+    return MLAF_OK;
+  }
   mlaf_gen *gen;
-  mlaf_build_from_choice(choice, &b);
-  mlaf_status st = mlaf_build_take_cached(&b, p->ctx->compiler, err);
+  mlaf_variant v = {.name = NULL};
+  mlaf_status st = mlaf_ctx_gen(p->ctx, &gen, err);
+  if (!st) st = mlaf_gen_variant(gen, p->problem, info(p)->target, choice->variant, &v, err);
+  if (!st) st = mlaf_build_init(&v, out, err);
+  mlaf_variant_clear(&v);
+  return st;
+}
+
+static mlaf_status try_choice(planner *p, const mlaf_choice *choice, mlaf_rung rung, mlaf_err *err) {
+  mlaf_build b = {.n = 0};
+  mlaf_gen *gen;
+  mlaf_status st = start_build(p, choice, &b, err);
+  if (!st) st = mlaf_build_take_cached(&b, p->ctx->compiler, err);
   /* Not under the stored key: another compiler may have made it since, or may make it now. */
   if (st == MLAF_E_NOT_COMPILED && !mlaf_ctx_gen(p->ctx, &gen, err))
     st = mlaf_build_now(&b, gen, p->ctx->compiler, info(p)->target, may_compile(p), &p->out->compiles, err);
@@ -269,6 +286,11 @@ static mlaf_status measure(planner *p, bool *out_of_time, mlaf_err *err) {
 
 static mlaf_status run_ladder(planner *p) {
   bool out_of_time = false;
+  if (p->ctx->bundle && p->opts->effort != MLAF_EFFORT_MEASURE) {
+    mlaf_status served = mlaf_planner_bundle(p->ctx, p->problem, p->out, &p->notes, &p->last);
+    if (!served || !may_compile(p)) return served; /* without a compiler the bundle is all there is */
+    mlaf_log_line(&p->ctx->log, MLAF_LOG_INFO, "plan: %s", p->last.text);
+  }
   mlaf_status st = from_database(p);
   if (p->opts->effort == MLAF_EFFORT_MEASURE && !is_tuned_here(p)) {
     mlaf_err why = {MLAF_OK, ""};
@@ -286,11 +308,6 @@ static mlaf_status run_ladder(planner *p) {
   return from_generator(p);
 }
 
-  if (p->ctx->bundle && p->opts->effort != MLAF_EFFORT_MEASURE) {
-    mlaf_status served = mlaf_planner_bundle(p->ctx, p->problem, p->out, &p->notes, &p->last);
-    if (!served || !may_compile(p)) return served; /* without a compiler the bundle is all there is */
-    mlaf_log_line(&p->ctx->log, MLAF_LOG_INFO, "plan: %s", p->last.text);
-  }
 mlaf_status mlaf_planner_run(mlaf_ctx *ctx, const mlaf_problem *problem, const mlaf_plan_opts *opts, mlaf_planned *out,
                              mlaf_err *err) {
   planner *p = calloc(1, sizeof *p); /* the refused list is too large for a small thread stack */

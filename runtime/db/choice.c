@@ -27,6 +27,7 @@ typedef struct candidates {
   size_t n, cap;
   template_seen seen[32];
   size_t n_seen;
+  char lengths[64]; /* of the newest sample: times of other request lengths are of another question */
 } candidates;
 
 static bool current_template(candidates *c, sqlite3_stmt *s, int column) {
@@ -49,6 +50,10 @@ static bool known_variant(const candidates *c, const char *variant) {
 /* Rows come newest first, so the first row of a variant is the one that counts. false: no memory. */
 static bool add_row(candidates *c, sqlite3_stmt *s) {
   const char *variant = (const char *)sqlite3_column_text(s, 1), *outcome = (const char *)sqlite3_column_text(s, 2);
+  const char *lengths = (const char *)sqlite3_column_text(s, 10);
+  if (sqlite3_column_int(s, 11) != 1 || !lengths) return true; /* damaged: as if it had never been */
+  if (!c->lengths[0]) mlaf_db_text(s, 10, c->lengths, sizeof c->lengths);
+  if (strcmp(lengths, c->lengths) != 0) return true;
   bool current = current_template(c, s, 6);
   current = current_template(c, s, 8) && current;
   if (!variant || !outcome || !current || known_variant(c, variant)) return true;
@@ -140,8 +145,8 @@ static const candidate *decide(const candidates *c, const standing *old) {
   return comparable && !clearly_better(best, incumbent) ? incumbent : best;
 }
 
-static mlaf_status store(mlaf_db *db, const candidates *c, const candidate *chosen, const standing *old,
-                         mlaf_err *err) {
+static mlaf_status store(mlaf_db *db, int64_t device, int64_t problem, const candidates *c, const candidate *chosen,
+                         const standing *old, mlaf_err *err) {
   sqlite3_stmt *s = mlaf_db_prepare(db, MLAF_S_CHOOSE_SAMPLE, err);
   if (!s) return MLAF_E_DB;
   const candidate *second = fastest(c, chosen);
@@ -149,6 +154,11 @@ static mlaf_status store(mlaf_db *db, const candidates *c, const candidate *chos
   sqlite3_bind_double(s, 2, second && second->source == chosen->source ? second->ns / chosen->ns - 1 : 0);
   sqlite3_bind_int64(s, 3, db->run);
   sqlite3_bind_text(s, 4, old->incumbent, -1, SQLITE_TRANSIENT);
+  mlaf_status status = mlaf_db_run(db, s, "recording a choice", err);
+  s = status == MLAF_OK ? mlaf_db_prepare(db, MLAF_S_SUM_CHOICE, err) : NULL;
+  if (!s) return status == MLAF_OK ? MLAF_E_DB : status;
+  sqlite3_bind_int64(s, 1, device);
+  sqlite3_bind_int64(s, 2, problem);
   return mlaf_db_run(db, s, "recording a choice", err);
 }
 
@@ -170,10 +180,34 @@ mlaf_status mlaf_db_rechoose(mlaf_db *db, int64_t device, int64_t problem, mlaf_
     /* What was imported stays until local samples of at least its standing replace it. */
     bool keep = old.exists && old.imported && (!chosen || chosen->source > old.source);
     if (keep) status = MLAF_OK;
-    else if (chosen) status = store(db, &c, chosen, &old, err);
+    else if (chosen) status = store(db, device, problem, &c, chosen, &old, err);
     else if (old.exists) status = drop(db, device, problem, err);
   }
   for (size_t i = 0; i < c.n; i++) free(c.list[i].variant);
   free(c.list);
+  return status;
+}
+
+mlaf_status mlaf_db_rechoose_all(mlaf_db *db, mlaf_err *err) {
+  sqlite3_stmt *s = mlaf_db_prepare(db, MLAF_S_TOUCHED, err);
+  int64_t *pairs = NULL;
+  size_t n = 0;
+  int rc = s ? SQLITE_ROW : SQLITE_DONE;
+  mlaf_status status = s ? MLAF_OK : MLAF_E_DB;
+  while (status == MLAF_OK && (rc = sqlite3_step(s)) == SQLITE_ROW) { /* listed first: choosing changes what is listed */
+    if (n % 256 == 0) {
+      int64_t *grown = realloc(pairs, (n + 256) * 2 * sizeof *grown);
+      if (!grown) status = mlaf_fail(err, MLAF_E_NOMEM, "no memory for %zu problems", n);
+      else pairs = grown;
+    }
+    if (status != MLAF_OK) break;
+    pairs[2 * n] = sqlite3_column_int64(s, 0);
+    pairs[2 * n + 1] = sqlite3_column_int64(s, 1);
+    n++;
+  }
+  if (status == MLAF_OK && rc != SQLITE_DONE) status = mlaf_db_fail(db, err, "listing problems");
+  if (s) sqlite3_reset(s);
+  for (size_t i = 0; i < n && status == MLAF_OK; i++) status = mlaf_db_rechoose(db, pairs[2 * i], pairs[2 * i + 1], err);
+  free(pairs);
   return status;
 }

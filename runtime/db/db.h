@@ -11,6 +11,7 @@
 
 #define MLAF_DB_APPLICATION_ID 0x4d4c4146 /* "MLAF" */
 #define MLAF_DB_PROTOCOL 1                /* measurement protocol version, HARD */
+#define MLAF_DB_PROTOCOL_TEXT "1"
 
 typedef struct mlaf_db mlaf_db;
 
@@ -48,7 +49,13 @@ typedef struct mlaf_sample {
   double error;           /* relative Frobenius error against fp64, worst of the verified cases */
   uint32_t vgpr, agpr, lds, scratch;
   char detail[512];       /* first line of the failure, "" if OK */
+  char lengths[64];       /* of the requests that were timed, as mlaf_lengths_print has it; "" is "equal" */
 } mlaf_sample;
+
+/* Where tuning data come from, nearest first. The outer ones are read only and additive: entry by entry, a better or nearer
+ * choice of any layer is taken. */
+typedef enum mlaf_layer { MLAF_LAYER_USER, MLAF_LAYER_SITE, MLAF_LAYER_SHIPPED, MLAF_LAYER_COUNT } mlaf_layer;
+const char *mlaf_layer_name(mlaf_layer layer);
 
 typedef struct mlaf_choice {
   char problem[MLAF_PROBLEM_TEXT_MAX];
@@ -60,6 +67,8 @@ typedef struct mlaf_choice {
   double error;
   bool stale;        /* a SOFT field differs: usable, worth re-tuning */
   char stale_why[160];
+  char lengths[64];  /* of the requests it was timed with, "equal" mostly */
+  mlaf_layer layer;
 } mlaf_choice;
 
 typedef enum mlaf_rung { MLAF_RUNG_EXACT, MLAF_RUNG_NEAREST, MLAF_RUNG_DEFAULT, MLAF_RUNG_MODEL, MLAF_RUNG_BASELINE } mlaf_rung;
@@ -68,6 +77,16 @@ const char *mlaf_rung_name(mlaf_rung r);
 /* path NULL: $MLAF_DB, else $XDG_DATA_HOME/mlaforge/tuning.db, else ~/.local/share/mlaforge/tuning.db. Creates the file
  * unless read_only. E_DB names the cause: another program's file, a newer schema (opened read-only), corruption. */
 mlaf_status mlaf_db_open(const char *path, bool read_only, const mlaf_log *log, mlaf_db **out, mlaf_err *err);
+/* The user's file as above, with the layers behind it: the site's ($MLAF_SITE_DB, else /etc/mlaforge/tuning.db when it is
+ * there; a database or a tuning text) and what was shipped (the tuning texts in $MLAF_TUNING_DIR, else in
+ * share/mlaforge/tuning beside the program's or the library's prefix, else in the source tree). A layer that cannot be read
+ * is a warning. Listing, exporting and writing concern the user's file alone. */
+mlaf_status mlaf_db_open_layered(const char *path, bool read_only, const mlaf_log *log, mlaf_db **out, mlaf_err *err);
+/* The outer layers behind an empty, read-only user's layer: for when the user's file cannot be used. `why` is what a write is
+ * refused with. */
+mlaf_status mlaf_db_open_outer(const char *why, const mlaf_log *log, mlaf_db **out, mlaf_err *err);
+/* A layer of a layered database, opened on first use; NULL when there is none. It belongs to db. USER: db itself. */
+mlaf_db *mlaf_db_layer(mlaf_db *db, mlaf_layer layer);
 void mlaf_db_close(mlaf_db *db);
 const char *mlaf_db_path(const mlaf_db *db);
 bool mlaf_db_is_read_only(const mlaf_db *db); /* asked for, or forced by permissions or a newer schema */
@@ -93,6 +112,23 @@ mlaf_status mlaf_db_choose(mlaf_db *db, const mlaf_device_info *dev, const char 
 typedef bool (*mlaf_db_accept_fn)(void *user, const mlaf_choice *choice);
 mlaf_status mlaf_db_choose_if(mlaf_db *db, const mlaf_device_info *dev, const char *toolchain, const mlaf_problem *p,
                               mlaf_db_accept_fn accept, void *user, mlaf_choice *out, mlaf_rung *rung, mlaf_err *err);
+/* The same without recording a miss. */
+mlaf_status mlaf_db_peek(mlaf_db *db, const mlaf_device_info *dev, const char *toolchain, const mlaf_problem *p,
+                         mlaf_choice *out, mlaf_rung *rung, mlaf_err *err);
+/* One step of a search: a stored choice that was looked at. */
+typedef struct mlaf_db_considered {
+  mlaf_rung rung; /* it would stand on */
+  mlaf_layer layer;
+  const char *layer_path, *device, *problem;
+  const mlaf_choice *choice; /* NULL: its row is damaged */
+  double distance;           /* in doublings of batch and ctx */
+  const char *verdict;       /* NULL: taken */
+} mlaf_db_considered;
+typedef void (*mlaf_db_trace_fn)(void *user, const mlaf_db_considered *step);
+/* The search of mlaf_db_choose_if, step by step and without recording a miss: the reason a plan would give. */
+mlaf_status mlaf_db_why(mlaf_db *db, const mlaf_device_info *dev, const char *toolchain, const mlaf_problem *p,
+                        mlaf_db_accept_fn accept, void *user, mlaf_db_trace_fn trace, void *trace_user, mlaf_choice *out,
+                        mlaf_rung *rung, mlaf_err *err);
 /* Sorted text, one choice a line (format: tuning/README.md). device_id NULL: all devices. */
 mlaf_status mlaf_db_export(mlaf_db *db, const char *device_id, mlaf_text *out, mlaf_err *err);
 /* All or nothing; the detail names the line. *n_choices may be NULL. A local choice backed by samples is kept where its
@@ -108,6 +144,26 @@ mlaf_status mlaf_db_each_miss(mlaf_db *db, mlaf_db_miss_fn fn, void *user, mlaf_
 /* Identities of all devices the database knows, sorted. */
 typedef bool (*mlaf_db_device_fn)(void *user, const char *device_id);
 mlaf_status mlaf_db_each_device(mlaf_db *db, mlaf_db_device_fn fn, void *user, mlaf_err *err);
+/* Add what another database has: devices, samples, imported choices, misses (the larger count). All of it or nothing. What
+ * is there already is not added twice, so merging again changes nothing. Rows that are damaged or of another measurement
+ * protocol are left out and counted; the choices of everything touched are recomputed. */
+typedef struct mlaf_db_merged {
+  size_t samples, known, choices, misses, left_out, problems;
+} mlaf_db_merged;
+mlaf_status mlaf_db_merge(mlaf_db *db, mlaf_db *from, mlaf_db_merged *out, mlaf_err *err);
+
+/* Everything that can be verified: pages, keys, row sums, problem strings, and whether each choice is what its samples say.
+ * Each finding is one line. OK although there are findings; nothing is changed. */
+typedef void (*mlaf_db_finding_fn)(void *user, const char *line);
+mlaf_status mlaf_db_check(mlaf_db *db, mlaf_db_finding_fn fn, void *user, size_t *findings, mlaf_err *err);
+
+/* Remove what cannot matter any more: samples that a newer one of the same variant replaced, those of an edited template or
+ * of another protocol, misses that were tuned since, rows nothing refers to; then give the space back. dry_run: count only. */
+typedef struct mlaf_db_garbage {
+  int64_t superseded, outdated, misses, choices, orphans, bytes_before, bytes_after;
+} mlaf_db_garbage;
+mlaf_status mlaf_db_gc(mlaf_db *db, bool dry_run, mlaf_db_garbage *out, mlaf_err *err);
+
 typedef struct mlaf_db_counts { int64_t devices, problems, samples, failures, choices, misses; } mlaf_db_counts;
 mlaf_status mlaf_db_count(mlaf_db *db, mlaf_db_counts *out, mlaf_err *err);
 

@@ -6,7 +6,7 @@
 
 #include "db/db.h"
 
-#define MLAF_DB_SCHEMA 2           /* user_version this build writes: the number of the last migration */
+#define MLAF_DB_SCHEMA 3           /* user_version this build writes: the number of the last migration */
 #define MLAF_DB_BUSY_MS 20000      /* how long a write waits for another process */
 #define MLAF_DB_MISS_BUSY_MS 50    /* a miss is a hint: planning never waits for it */
 #define MLAF_DB_TEXT_MAX (64u << 20)
@@ -18,7 +18,8 @@ typedef enum mlaf_db_stmt {
   MLAF_S_GET_PROBLEM, MLAF_S_PUT_KERNEL, MLAF_S_GET_KERNEL, MLAF_S_ADD_SAMPLE, MLAF_S_ADD_RUN, MLAF_S_NEWEST, MLAF_S_SAMPLES,
   MLAF_S_GET_CHOICE, MLAF_S_PUT_CHOICE, MLAF_S_CHOOSE_SAMPLE, MLAF_S_DROP_CHOICE, MLAF_S_NEAR,
   MLAF_S_CHOICE_BY_ID, MLAF_S_EACH_CHOICE, MLAF_S_EACH_DEVICE,
-  MLAF_S_ADD_MISS, MLAF_S_EACH_MISS, MLAF_S_COUNTS, MLAF_S_COUNT_MISSES, MLAF_S_COUNT
+  MLAF_S_ADD_MISS, MLAF_S_EACH_MISS, MLAF_S_COUNTS, MLAF_S_SUM_KERNEL, MLAF_S_SUM_SAMPLE, MLAF_S_SUM_CHOICE,
+  MLAF_S_EACH_SAMPLE, MLAF_S_HAS_SAMPLE, MLAF_S_FACTS, MLAF_S_TOUCHED, MLAF_S_COUNT
 } mlaf_db_stmt;
 
 struct mlaf_db {
@@ -28,7 +29,10 @@ struct mlaf_db {
   bool read_only;
   char read_only_why[128]; /* "the directory is not writable", "its schema is newer": told when a write is refused */
   bool newer;              /* the schema is newer than this build: a query may ask for what is no longer there */
-  bool has_misses;         /* a read-only file of schema 1 has no such table */
+  mlaf_layer layer;        /* what this handle is to the one that opened it */
+  bool layered;            /* outer layers are wanted ... */
+  bool asked[MLAF_LAYER_COUNT];
+  mlaf_db *outer[MLAF_LAYER_COUNT]; /* ... and opened when first asked for */
   int64_t run;             /* row of this handle's tuning run, 0 before its first sample */
   sqlite3_stmt *stmt[MLAF_S_COUNT];
 };
@@ -38,11 +42,24 @@ struct mlaf_db {
 mlaf_status mlaf_db_fail(mlaf_db *db, mlaf_err *err, const char *what);
 mlaf_status mlaf_db_refuse_write(const mlaf_db *db, mlaf_err *err);
 
+/* Open what is no file: an empty store in memory, with the schema. */
+mlaf_status mlaf_db_open_memory(const char *name, const mlaf_log *log, mlaf_db **out, mlaf_err *err);
+
+/* --- fs.c --- */
+/* Name of a file system by its statfs magic, and whether processes of one host share memory over it (WAL needs that). */
+const char *mlaf_db_fs_name(unsigned long magic, bool *local);
+extern const char *(*mlaf_db_fs_of)(const char *dir, bool *local); /* of a directory; tests put their own here */
+
+/* --- sum.c --- */
+mlaf_status mlaf_db_add_sum(mlaf_db *db, mlaf_err *err);
+
 /* --- schema.c --- */
 /* Bring a file to MLAF_DB_SCHEMA in one transaction; *found is the version it had. Newer schemas are left alone. */
 mlaf_status mlaf_db_migrate(mlaf_db *db, int *found, mlaf_err *err);
 /* The statement, reset and with no bindings; NULL with err set. */
 sqlite3_stmt *mlaf_db_prepare(mlaf_db *db, mlaf_db_stmt which, mlaf_err *err);
+/* Queries that name the rows whose sum differs, ended by NULL. */
+const char *const *mlaf_db_damaged_sql(void);
 /* PRAGMA that answers one integer; -1 on failure. */
 int64_t mlaf_db_pragma(mlaf_db *db, const char *sql);
 
@@ -52,6 +69,11 @@ mlaf_status mlaf_db_begin(mlaf_db *db, mlaf_err *err);
 mlaf_status mlaf_db_end(mlaf_db *db, mlaf_status status, mlaf_err *err);
 /* Run a statement that returns no row. */
 mlaf_status mlaf_db_run(mlaf_db *db, sqlite3_stmt *s, const char *what, mlaf_err *err);
+/* Insert a sample of known device and problem, with its run. Inside the caller's transaction. */
+mlaf_status mlaf_db_put_sample(mlaf_db *db, const mlaf_device_info *dev, int64_t device, const char *toolchain, int64_t problem,
+                               const mlaf_sample *x, mlaf_err *err);
+mlaf_status mlaf_db_describe_device(mlaf_db *db, int64_t id, const mlaf_device_info *dev, mlaf_err *err);
+mlaf_status mlaf_db_put_kernel(mlaf_db *db, const mlaf_kernel_ref *k, int64_t *id, mlaf_err *err);
 /* What identifies a choice beside the choice itself. A text of "*" and a clock of -1 waive that SOFT field. */
 typedef struct mlaf_db_soft {
   const char *toolchain, *driver;
@@ -63,9 +85,23 @@ mlaf_status mlaf_db_put_problem(mlaf_db *db, const mlaf_problem *p, int64_t *id,
 mlaf_status mlaf_db_put_choice(mlaf_db *db, int64_t device, int64_t problem, int protocol, const mlaf_db_soft *soft,
                                const mlaf_choice *c, bool imported, mlaf_err *err);
 
+/* --- text.c --- */
+/* Target of a device identity. */
+void mlaf_db_target_of(const char *device, char *out, size_t size);
+/* Imported choices of another database, by the rule of an import; inside the caller's transaction. */
+mlaf_status mlaf_db_take_imported(mlaf_db *db, mlaf_db *from, size_t *taken, mlaf_err *err);
+
 /* --- choice.c --- */
 /* Recompute the choice of (device, problem) from its samples; inside the caller's transaction. */
 mlaf_status mlaf_db_rechoose(mlaf_db *db, int64_t device, int64_t problem, mlaf_err *err);
+
+/* Recompute all of them. */
+mlaf_status mlaf_db_rechoose_all(mlaf_db *db, mlaf_err *err);
+
+/* --- choose.c, read.c --- */
+/* Somebody else's measurement ranks below one's own. */
+mlaf_source mlaf_db_effective(const mlaf_db *db, int source, bool imported);
+mlaf_status mlaf_db_damaged_row(mlaf_db *db, const char *what, mlaf_err *err);
 
 /* --- row.c --- */
 /* Columns of a choice as MLAF_CHOICE_COLUMNS selects them. false: the row holds what no mlaforge writes (damaged). */
@@ -78,6 +114,7 @@ typedef struct mlaf_choice_row {
   int32_t clock_mhz, mem_clock_mhz;
 } mlaf_choice_row;
 bool mlaf_db_choice_row(sqlite3_stmt *s, mlaf_choice_row *out);
+mlaf_status mlaf_db_choice_by_id(mlaf_db *db, int64_t id, mlaf_choice_row *row, mlaf_err *err);
 bool mlaf_db_sample_row(sqlite3_stmt *s, mlaf_sample *out);
 bool mlaf_db_text(sqlite3_stmt *s, int column, char *out, size_t size);
 /* "mfma=1.5;hbm=20" and back. */

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/statfs.h>
 #include <unistd.h>
 
 #include "db/db_internal.h"
@@ -87,18 +86,6 @@ static char *parent_of(const char *path) {
   const char *slash = strrchr(path, '/');
   if (!slash) return mlaf_strdup(".");
   return slash == path ? mlaf_strdup("/") : mlaf_format("%.*s", (int)(slash - path), path);
-}
-
-/* WAL needs shared memory of one host. Unknown file systems count as remote: a rollback journal works everywhere. */
-static bool on_local_fs(const char *dir) {
-  static const long local[] = {0xEF53 /* ext */,       0x58465342 /* xfs */,     0x9123683E /* btrfs */,
-                               0x01021994 /* tmpfs */, 0x794c7630 /* overlay */, 0xF2F52010 /* f2fs */,
-                               0x2FC12FC1 /* zfs */,   0x858458F6 /* ramfs */,   0xCA451A4E /* bcachefs */};
-  struct statfs fs;
-  if (statfs(dir, &fs) != 0) return false;
-  for (size_t i = 0; i < sizeof local / sizeof *local; i++)
-    if ((unsigned long)fs.f_type == (unsigned long)local[i]) return true;
-  return false;
 }
 
 /* --- whose --- */
@@ -198,7 +185,7 @@ static mlaf_status connect(mlaf_db *db, const char *name, int flags, mlaf_err *e
   sqlite3_db_config(db->sql, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
   sqlite3_db_config(db->sql, SQLITE_DBCONFIG_ENABLE_FKEY, 1, NULL);
   sqlite3_exec(db->sql, "PRAGMA cell_size_check=ON", NULL, NULL, NULL);
-  return MLAF_OK;
+  return mlaf_db_add_sum(db, err);
 }
 
 /* SQLite wants to create the shared memory of a WAL file even for reading; where it may not, nobody else writes either. */
@@ -214,6 +201,19 @@ static mlaf_status connect_read_only(mlaf_db *db, mlaf_err *err) {
   return status;
 }
 
+/* Changed only where it has to be: a file that comes from elsewhere may be in the other mode. A refusal (busy) leaves the
+ * journal as it was, which is correct too on a local disk, only slower. */
+static void choose_journal(mlaf_db *db, const char *dir) {
+  bool local;
+  const char *fs = mlaf_db_fs_of(dir, &local);
+  sqlite3_exec(db->sql, local ? "PRAGMA journal_mode=WAL" : "PRAGMA journal_mode=DELETE", NULL, NULL, NULL);
+  if (!local)
+    mlaf_log_line(&db->log, MLAF_LOG_INFO,
+                  "tuning database '%s' lies on %s: it is written with a rollback journal, safe between hosts but slower than "
+                  "on a local disk",
+                  db->path, fs);
+}
+
 static mlaf_status connect_writable(mlaf_db *db, const char *dir, bool suspect, mlaf_err *err) {
   bool blank;
   mlaf_status status = MLAF_OK;
@@ -227,8 +227,7 @@ static mlaf_status connect_writable(mlaf_db *db, const char *dir, bool suspect, 
   if (status != MLAF_OK) return status;
   int64_t version = mlaf_db_pragma(db, "PRAGMA user_version");
   if (version > MLAF_DB_SCHEMA) return MLAF_OK; /* the caller goes read-only; no byte of it changes */
-  /* A refusal here (busy) leaves the journal as it was, which is correct too, only slower. */
-  if (on_local_fs(dir)) sqlite3_exec(db->sql, "PRAGMA journal_mode=WAL", NULL, NULL, NULL);
+  choose_journal(db, dir);
   sqlite3_exec(db->sql, "PRAGMA synchronous=FULL", NULL, NULL, NULL);
   int found = 0;
   return version == MLAF_DB_SCHEMA ? MLAF_OK : mlaf_db_migrate(db, &found, err);
@@ -238,6 +237,20 @@ static void go_read_only(mlaf_db *db, bool warn, const char *why) {
   db->read_only = true;
   snprintf(db->read_only_why, sizeof db->read_only_why, "%s", why);
   if (warn) mlaf_log_line(&db->log, MLAF_LOG_WARN, "tuning database '%s' is used read-only: %s", db->path, why);
+}
+
+/* A file of an older schema that may not be written: its content in memory, brought to today's schema. */
+static mlaf_status migrate_copy(mlaf_db *db, mlaf_err *err) {
+  sqlite3 *file = db->sql;
+  int found = 0;
+  db->sql = NULL;
+  mlaf_status status = connect(db, ":memory:", SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, err);
+  sqlite3_backup *copy = status == MLAF_OK ? sqlite3_backup_init(db->sql, "main", file, "main") : NULL;
+  int rc = copy ? sqlite3_backup_step(copy, -1) : SQLITE_ERROR;
+  if (copy) sqlite3_backup_finish(copy);
+  sqlite3_close(file);
+  if (status == MLAF_OK && rc != SQLITE_DONE) status = mlaf_db_fail(db, err, "reading it");
+  return status == MLAF_OK ? mlaf_db_migrate(db, &found, err) : status;
 }
 
 /* After the connection stands: schema newer than this build, damage that shows at once, tables an old file lacks. */
@@ -252,7 +265,6 @@ static mlaf_status settle(mlaf_db *db, off_t size, mlaf_err *err) {
     go_read_only(db, true, why);
     db->newer = true;
   }
-  db->has_misses = version >= 2;
   if (size > QUICK_CHECK_MAX) return MLAF_OK;
   sqlite3_stmt *s = NULL;
   mlaf_status status = MLAF_OK;
@@ -271,7 +283,8 @@ static mlaf_status open_read_only(mlaf_db *db, mlaf_err *err) {
   if (status == MLAF_OK && blank)
     status = mlaf_fail(err, MLAF_E_DB, "tuning database '%s' is empty and cannot be written: %s", db->path,
                        db->read_only_why);
-  return status;
+  int64_t version = status == MLAF_OK ? mlaf_db_pragma(db, "PRAGMA user_version") : MLAF_DB_SCHEMA;
+  return version >= 1 && version < MLAF_DB_SCHEMA ? migrate_copy(db, err) : status;
 }
 
 static mlaf_status open_at(mlaf_db *db, const char *dir, bool read_only, mlaf_err *err) {
@@ -304,8 +317,24 @@ mlaf_status mlaf_db_open(const char *path, bool read_only, const mlaf_log *log, 
   return status;
 }
 
+mlaf_status mlaf_db_open_memory(const char *name, const mlaf_log *log, mlaf_db **out, mlaf_err *err) {
+  mlaf_db *db = calloc(1, sizeof *db);
+  int found = 0;
+  if (!db || !(db->path = mlaf_strdup(name))) {
+    free(db);
+    return mlaf_fail(err, MLAF_E_NOMEM, "no memory for a database handle");
+  }
+  if (log) db->log = *log;
+  mlaf_status status = connect(db, ":memory:", SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, err);
+  if (status == MLAF_OK) status = mlaf_db_migrate(db, &found, err);
+  if (status == MLAF_OK) *out = db;
+  else mlaf_db_close(db);
+  return status;
+}
+
 void mlaf_db_close(mlaf_db *db) {
   if (!db) return;
+  for (int i = 0; i < MLAF_LAYER_COUNT; i++) mlaf_db_close(db->outer[i]);
   for (int i = 0; i < MLAF_S_COUNT; i++) sqlite3_finalize(db->stmt[i]);
   sqlite3_close(db->sql);
   free(db->path);

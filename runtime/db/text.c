@@ -5,9 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/lengths.h"
 #include "db/db_internal.h"
 
-static const char first_line[] = "# mlaforge tuning text 1";
+/* Version 2 has one column more, at the end: version 1 is read, 2 is written. */
+static const char first_line[] = "# mlaforge tuning text 2", first_line_1[] = "# mlaforge tuning text 1";
 
 typedef enum column_kind {
   TEXT,   /* may be empty, printed as "-" */
@@ -17,7 +19,8 @@ typedef enum column_kind {
   CLOCK,  /* int32, "*" waives it */
   REAL,   /* six digits, within [low, high] */
   SOURCE, /* a name of mlaf_source */
-  PROBLEM /* canonical problem string */
+  PROBLEM, /* canonical problem string */
+  LENGTHS  /* canonical lengths */
 } column_kind;
 
 typedef struct column {
@@ -54,8 +57,9 @@ static const column columns[] = {
     {"mem_clock_mhz", CLOCK, FIELD(mem_clock_mhz), 0, 1e6},
     KERNEL(decode, NAME, 64),
     KERNEL(combine, TEXT, 0),
+    {"lengths", LENGTHS, FIELD(choice.lengths), 0, 0},
 };
-#define COLUMNS (sizeof columns / sizeof *columns)
+enum { COLUMNS = sizeof columns / sizeof *columns, COLUMNS_1 = COLUMNS - 1 };
 
 /* --- printing --- */
 static void print_text(mlaf_text *t, const char *text) {
@@ -126,7 +130,7 @@ typedef struct parsed_row {
 
 typedef struct parser {
   parsed_row *rows;
-  size_t n, cap, line;
+  size_t n, cap, line, columns;
   mlaf_err *err;
 } parser;
 
@@ -198,6 +202,7 @@ static mlaf_status parse_field(parser *p, const column *c, const char *field, si
   const char *bad = NULL;
   double number = 0;
   int source = -1;
+  mlaf_lengths lengths;
   switch (c->kind) {
     case TEXT:
     case NAME:
@@ -221,6 +226,10 @@ static mlaf_status parse_field(parser *p, const column *c, const char *field, si
       if (source < 0) bad = "is not a source (measured, imported, default, modelled)";
       else *(mlaf_source *)at = (mlaf_source)source;
       break;
+    case LENGTHS:
+      bad = parse_text(field, n, at, c->size);
+      if (!bad && mlaf_lengths_parse(at, &lengths, NULL) != MLAF_OK) bad = "are no request lengths";
+      break;
     case PROBLEM: bad = parse_problem(field, n, at, c->size, &out->problem, why, sizeof why); break;
   }
   return bad ? complain(p, c, field, (int)n, bad) : MLAF_OK;
@@ -236,13 +245,14 @@ static mlaf_status parse_row(parser *p, const char *line, size_t n) {
   }
   parsed_row *out = &p->rows[p->n];
   memset(out, 0, sizeof *out);
+  snprintf(out->row.choice.lengths, sizeof out->row.choice.lengths, "equal");
   out->line = p->line;
   const char *end = line + n;
-  for (size_t i = 0; i < COLUMNS; i++) {
+  for (size_t i = 0; i < p->columns; i++) {
     const char *tab = memchr(line, '\t', (size_t)(end - line));
-    if (!tab != (i + 1 == COLUMNS))
+    if (!tab != (i + 1 == p->columns))
       return mlaf_fail(p->err, MLAF_E_ARG, "line %zu: %s; %zu tab-separated columns are expected", p->line,
-                       tab ? "too many columns" : "too few columns", COLUMNS);
+                       tab ? "too many columns" : "too few columns", p->columns);
     const char *stop = tab ? tab : end;
     mlaf_status status = parse_field(p, &columns[i], line, (size_t)(stop - line), out);
     if (status != MLAF_OK) return status;
@@ -260,12 +270,16 @@ static mlaf_status parse_line(parser *p, const char *line, size_t n, const char 
   if (n && line[n - 1] == '\r')
     return mlaf_fail(p->err, MLAF_E_ARG, "line %zu ends in a carriage return: convert the file to LF line ends",
                      p->line);
-  if (p->line == 1 && (n != strlen(first_line) || !starts(line, n, first_line)))
-    return mlaf_fail(p->err, MLAF_E_ARG, "line 1 is not '%s': this is no tuning text of a version known here",
-                     first_line);
-  if (p->line == 2 && (n != strlen(names) || !starts(line, n, names)))
-    return mlaf_fail(p->err, MLAF_E_ARG, "line 2 does not name the %zu columns of this version; they are: %s", COLUMNS,
-                     names);
+  if (p->line == 1) {
+    bool one = n == strlen(first_line_1) && starts(line, n, first_line_1);
+    p->columns = one ? COLUMNS_1 : COLUMNS;
+    if (!one && (n != strlen(first_line) || !starts(line, n, first_line)))
+      return mlaf_fail(p->err, MLAF_E_ARG, "line 1 is not '%s': this is no tuning text of a version known here", first_line);
+  }
+  size_t named = p->columns == COLUMNS ? strlen(names) : strlen(names) - strlen("\tlengths");
+  if (p->line == 2 && (n != named || memcmp(line, names, n) != 0))
+    return mlaf_fail(p->err, MLAF_E_ARG, "line 2 does not name the %zu columns of this version; they are: %.*s", p->columns,
+                     (int)named, names);
   if (p->line <= 2 || n == 0 || line[0] == '#') return MLAF_OK;
   if (starts(line, n, "<<<<<<<") || starts(line, n, "=======") || starts(line, n, ">>>>>>>"))
     return mlaf_fail(p->err, MLAF_E_ARG, "line %zu is a merge-conflict marker: resolve the conflict first", p->line);
@@ -321,7 +335,7 @@ static bool keep_local(mlaf_db *db, int64_t device, int64_t problem, const mlaf_
 }
 
 /* The part of a device id before its first ':' or '|' is the target, behind an "arch:" or "emu:" prefix. */
-static void target_of(const char *device, char *out, size_t size) {
+void mlaf_db_target_of(const char *device, char *out, size_t size) {
   if (strncmp(device, "arch:", 5) == 0) device += 5;
   else if (strncmp(device, "emu:", 4) == 0) device += 4;
   snprintf(out, size, "%.*s", (int)strcspn(device, ":|"), device);
@@ -330,7 +344,7 @@ static void target_of(const char *device, char *out, size_t size) {
 static mlaf_status store_row(mlaf_db *db, const parsed_row *r, size_t *kept, mlaf_err *err) {
   int64_t device, problem;
   char target[64];
-  target_of(r->row.device, target, sizeof target);
+  mlaf_db_target_of(r->row.device, target, sizeof target);
   mlaf_status status = mlaf_db_put_device(db, r->row.device, target, &device, err);
   if (status == MLAF_OK) status = mlaf_db_put_problem(db, &r->problem, &problem, err);
   if (status != MLAF_OK) return status;
@@ -357,5 +371,23 @@ mlaf_status mlaf_db_import(mlaf_db *db, const char *text, size_t *n_choices, mla
                   p.n);
   if (status == MLAF_OK && n_choices) *n_choices = p.n;
   free(p.rows);
+  return status;
+}
+
+mlaf_status mlaf_db_take_imported(mlaf_db *db, mlaf_db *from, size_t *taken, mlaf_err *err) {
+  sqlite3_stmt *s = mlaf_db_prepare(from, MLAF_S_EACH_CHOICE, err);
+  if (!s) return MLAF_E_DB;
+  mlaf_status status = MLAF_OK;
+  int rc = SQLITE_DONE;
+  while (status == MLAF_OK && (rc = sqlite3_step(s)) == SQLITE_ROW) {
+    parsed_row r = {.line = 0};
+    size_t kept = 0;
+    if (!mlaf_db_choice_row(s, &r.row) || !r.row.imported) continue; /* its own choices follow from its samples */
+    if (mlaf_problem_parse(r.row.choice.problem, &r.problem, NULL, 0) != MLAF_OK) continue;
+    status = store_row(db, &r, &kept, err);
+    *taken += status == MLAF_OK && !kept;
+  }
+  if (status == MLAF_OK && rc != SQLITE_DONE) status = mlaf_db_fail(from, err, "reading choices");
+  sqlite3_reset(s);
   return status;
 }

@@ -47,7 +47,7 @@ mlaf_status mlaf_db_put_device(mlaf_db *db, const char *canonical, const char *t
 }
 
 /* An imported choice knows its device by name only; the first sample fills the rest in. */
-static mlaf_status describe_device(mlaf_db *db, int64_t id, const mlaf_device_info *dev, mlaf_err *err) {
+mlaf_status mlaf_db_describe_device(mlaf_db *db, int64_t id, const mlaf_device_info *dev, mlaf_err *err) {
   sqlite3_stmt *s = mlaf_db_prepare(db, MLAF_S_NAME_DEVICE, err);
   if (!s) return MLAF_E_DB;
   sqlite3_bind_int64(s, 1, id);
@@ -87,7 +87,7 @@ mlaf_status mlaf_db_put_problem(mlaf_db *db, const mlaf_problem *p, int64_t *id,
 }
 
 /* *id 0 stands for "no such kernel" and is bound as NULL. */
-static mlaf_status put_kernel(mlaf_db *db, const mlaf_kernel_ref *k, int64_t *id, mlaf_err *err) {
+mlaf_status mlaf_db_put_kernel(mlaf_db *db, const mlaf_kernel_ref *k, int64_t *id, mlaf_err *err) {
   *id = 0;
   if (!k->template_name[0]) return MLAF_OK;
   sqlite3_stmt *put = mlaf_db_prepare(db, MLAF_S_PUT_KERNEL, err), *get = mlaf_db_prepare(db, MLAF_S_GET_KERNEL, err);
@@ -100,6 +100,11 @@ static mlaf_status put_kernel(mlaf_db *db, const mlaf_kernel_ref *k, int64_t *id
     sqlite3_bind_int64(s, 8, k->rows_per_wg);
   }
   mlaf_status status = mlaf_db_run(db, put, "recording a kernel", err);
+  sqlite3_stmt *sum = status == MLAF_OK && sqlite3_changes(db->sql) ? mlaf_db_prepare(db, MLAF_S_SUM_KERNEL, err) : NULL;
+  if (sum) {
+    sqlite3_bind_int64(sum, 1, sqlite3_last_insert_rowid(db->sql));
+    status = mlaf_db_run(db, sum, "recording a kernel", err);
+  }
   return status == MLAF_OK ? get_id(db, get, "looking up a kernel", id, err) : status;
 }
 
@@ -161,9 +166,13 @@ static mlaf_status insert_sample(mlaf_db *db, const mlaf_device_info *dev, const
   bind_text(s, ++at, dev->driver);
   sqlite3_bind_int(s, ++at, dev->clock_mhz);
   sqlite3_bind_int(s, ++at, dev->mem_clock_mhz);
+  bind_text(s, ++at, x->lengths[0] ? x->lengths : "equal");
   mlaf_status status = mlaf_db_run(db, s, "recording a sample", err);
   sqlite3_clear_bindings(s);
-  return status;
+  s = status == MLAF_OK ? mlaf_db_prepare(db, MLAF_S_SUM_SAMPLE, err) : NULL;
+  if (!s) return status == MLAF_OK ? MLAF_E_DB : status;
+  sqlite3_bind_int64(s, 1, sqlite3_last_insert_rowid(db->sql));
+  return mlaf_db_run(db, s, "recording a sample", err);
 }
 
 /* What cannot be true never gets in, so that readers need not wonder. */
@@ -179,6 +188,17 @@ static mlaf_status check_sample(const mlaf_sample *s, mlaf_err *err) {
   return MLAF_OK;
 }
 
+mlaf_status mlaf_db_put_sample(mlaf_db *db, const mlaf_device_info *dev, int64_t device, const char *toolchain, int64_t problem,
+                               const mlaf_sample *x, mlaf_err *err) {
+  sample_ids ids = {.device = device, .problem = problem};
+  mlaf_status status = check_sample(x, err);
+  if (status == MLAF_OK) status = mlaf_db_put_toolchain(db, toolchain, &ids.toolchain, err);
+  if (status == MLAF_OK) status = mlaf_db_put_kernel(db, &x->decode, &ids.decode, err);
+  if (status == MLAF_OK) status = mlaf_db_put_kernel(db, &x->combine, &ids.combine, err);
+  if (status == MLAF_OK) status = open_run(db, device, err);
+  return status == MLAF_OK ? insert_sample(db, dev, &ids, x, err) : status;
+}
+
 /* Sample and choice change together or not at all. */
 mlaf_status mlaf_db_add_sample(mlaf_db *db, const mlaf_device_info *dev, const char *toolchain, const mlaf_problem *p,
                                const mlaf_sample *x, mlaf_err *err) {
@@ -189,17 +209,12 @@ mlaf_status mlaf_db_add_sample(mlaf_db *db, const mlaf_device_info *dev, const c
   if (db->read_only) return mlaf_db_refuse_write(db, err);
   status = mlaf_db_begin(db, err);
   if (status != MLAF_OK) return status;
-  sample_ids ids = {0};
-  int64_t run_before = db->run;
-  status = mlaf_db_put_device(db, dev->id, dev->target, &ids.device, err);
-  if (status == MLAF_OK) status = describe_device(db, ids.device, dev, err);
-  if (status == MLAF_OK) status = mlaf_db_put_toolchain(db, toolchain, &ids.toolchain, err);
-  if (status == MLAF_OK) status = mlaf_db_put_problem(db, p, &ids.problem, err);
-  if (status == MLAF_OK) status = put_kernel(db, &x->decode, &ids.decode, err);
-  if (status == MLAF_OK) status = put_kernel(db, &x->combine, &ids.combine, err);
-  if (status == MLAF_OK) status = open_run(db, ids.device, err);
-  if (status == MLAF_OK) status = insert_sample(db, dev, &ids, x, err);
-  if (status == MLAF_OK) status = mlaf_db_rechoose(db, ids.device, ids.problem, err);
+  int64_t run_before = db->run, device = 0, problem = 0;
+  status = mlaf_db_put_device(db, dev->id, dev->target, &device, err);
+  if (status == MLAF_OK) status = mlaf_db_describe_device(db, device, dev, err);
+  if (status == MLAF_OK) status = mlaf_db_put_problem(db, p, &problem, err);
+  if (status == MLAF_OK) status = mlaf_db_put_sample(db, dev, device, toolchain, problem, x, err);
+  if (status == MLAF_OK) status = mlaf_db_rechoose(db, device, problem, err);
   status = mlaf_db_end(db, status, err);
   if (status != MLAF_OK) db->run = run_before; /* its row went with the transaction */
   return status;
@@ -208,8 +223,8 @@ mlaf_status mlaf_db_add_sample(mlaf_db *db, const mlaf_device_info *dev, const c
 mlaf_status mlaf_db_put_choice(mlaf_db *db, int64_t device, int64_t problem, int protocol, const mlaf_db_soft *soft,
                                const mlaf_choice *c, bool imported, mlaf_err *err) {
   int64_t decode, combine, toolchain;
-  mlaf_status status = put_kernel(db, &c->decode, &decode, err);
-  if (status == MLAF_OK) status = put_kernel(db, &c->combine, &combine, err);
+  mlaf_status status = mlaf_db_put_kernel(db, &c->decode, &decode, err);
+  if (status == MLAF_OK) status = mlaf_db_put_kernel(db, &c->combine, &combine, err);
   if (status == MLAF_OK) status = mlaf_db_put_toolchain(db, soft->toolchain, &toolchain, err);
   sqlite3_stmt *s = status == MLAF_OK ? mlaf_db_prepare(db, MLAF_S_PUT_CHOICE, err) : NULL;
   if (!s) return status == MLAF_OK ? MLAF_E_DB : status;
@@ -229,5 +244,11 @@ mlaf_status mlaf_db_put_choice(mlaf_db *db, int64_t device, int64_t problem, int
   bind_text(s, 14, soft->driver);
   sqlite3_bind_int(s, 15, soft->clock_mhz);
   sqlite3_bind_int(s, 16, soft->mem_clock_mhz);
+  bind_text(s, 17, c->lengths[0] ? c->lengths : "equal");
+  status = mlaf_db_run(db, s, "recording a choice", err);
+  s = status == MLAF_OK ? mlaf_db_prepare(db, MLAF_S_SUM_CHOICE, err) : NULL;
+  if (!s) return status == MLAF_OK ? MLAF_E_DB : status;
+  sqlite3_bind_int64(s, 1, device);
+  sqlite3_bind_int64(s, 2, problem);
   return mlaf_db_run(db, s, "recording a choice", err);
 }

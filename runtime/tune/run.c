@@ -5,8 +5,6 @@
 
 #include "tune/tune_internal.h"
 
-enum { ROUNDS = 3 };
-
 bool mlaf_tuner_cancelled(const tuner *t) { return t->opts.cancel && atomic_load(t->opts.cancel); }
 
 static bool out_of_time(const tuner *t) { return t->deadline && mlaf_now() >= t->deadline; }
@@ -36,7 +34,7 @@ void mlaf_tuner_report(tuner *t, const char *activity, const tune_candidate *c) 
 }
 
 /* A full disk ends the run: hours of results that nobody keeps help nobody. What is recorded stays. */
-static mlaf_status record(tuner *t, const tune_candidate *c, mlaf_err *err) {
+mlaf_status mlaf_tuner_record(tuner *t, const tune_candidate *c, mlaf_err *err) {
   if (!t->record) return MLAF_OK;
   mlaf_status status = mlaf_db_add_sample(t->env->db, t->info, t->toolchain, t->problem, &c->item.sample, err);
   if (status != MLAF_OK)
@@ -53,17 +51,16 @@ static mlaf_status finish_one(tuner *t, tune_candidate *c, mlaf_err *err) {
   if (s->outcome != MLAF_OUT_OK) {
     t->failed++;
     mlaf_log_line(t->env->log, MLAF_LOG_INFO, "%s: %s: %s", s->variant, mlaf_outcome_name(s->outcome), s->detail);
-  } else if (t->best < 0 || s->timing.ns < t->list[t->best].item.sample.timing.ns) {
-    t->best = (int)(c - t->list);
   }
+  mlaf_tuner_note_best(t);
   mlaf_err why;
-  mlaf_status recorded = record(t, c, &why);
+  mlaf_status recorded = mlaf_tuner_record(t, c, &why);
   if (tried == MLAF_OK && recorded != MLAF_OK && err) *err = why;
   return tried != MLAF_OK ? tried : recorded;
 }
 
 /* The compile thread is always joined here, whatever ends the round. */
-static mlaf_status one_round(tuner *t, mlaf_err *err) {
+mlaf_status mlaf_tuner_one_round(tuner *t, mlaf_err *err) {
   mlaf_status status = mlaf_tuner_compile_start(t, err);
   for (size_t i = 0; status == MLAF_OK && i < t->n && !mlaf_tuner_stop(t); i++) {
     tune_candidate *c = &t->list[i];
@@ -79,8 +76,9 @@ static mlaf_status one_round(tuner *t, mlaf_err *err) {
 /* A stop is told apart from a failure: a time limit is no error, a cancel is its own status, and both keep their results. */
 static mlaf_status all_rounds(tuner *t, mlaf_err *err) {
   mlaf_status status = MLAF_OK;
-  for (int round = 1; round <= ROUNDS && status == MLAF_OK && !mlaf_tuner_stop(t); round++)
-    if (mlaf_tuner_select(t, round)) status = one_round(t, err);
+  for (int round = 1; round <= mlaf_tuner_rounds(t) && status == MLAF_OK && !mlaf_tuner_stop(t); round++)
+    if (mlaf_tuner_select(t, round)) status = mlaf_tuner_one_round(t, err);
+  if (status == MLAF_OK && !mlaf_tuner_stop(t)) status = mlaf_tuner_finals(t, err);
   if (mlaf_tuner_cancelled(t) && (status == MLAF_OK || status == MLAF_E_CANCELLED)) {
     snprintf(t->out->stopped, sizeof t->out->stopped, "cancelled");
     return mlaf_fail(err, MLAF_E_CANCELLED, "after %zu of %zu candidates; finished ones are kept",
@@ -132,6 +130,7 @@ static void choose_here(tuner *t) {
                               .ns = s->timing.ns,
                               .margin = second ? second->timing.ns / s->timing.ns - 1 : 0,
                               .error = s->error};
+  memcpy(out->choice.lengths, s->lengths, sizeof out->choice.lengths);
   mlaf_problem_print(t->problem, out->choice.problem, sizeof out->choice.problem);
   memcpy(out->choice.variant, s->variant, sizeof out->choice.variant);
   out->has_choice = true;
@@ -180,11 +179,20 @@ static mlaf_status explain_failure(const tuner *t, mlaf_err *err) {
   return status;
 }
 
+static void note_standing(tuner *t) {
+  mlaf_choice choice;
+  mlaf_rung rung;
+  if (!t->env->db || mlaf_db_peek(t->env->db, t->info, t->toolchain, t->problem, &choice, &rung, NULL)) return;
+  if (rung == MLAF_RUNG_EXACT) memcpy(t->standing, choice.variant, sizeof t->standing);
+}
+
 static mlaf_status prepare(tuner *t, mlaf_err *err) {
   mlaf_status status = t->steps->identity(t->env->compiler, mlaf_info(t->env->device)->target, &t->toolchain, err);
   if (status == MLAF_OK) status = t->steps->options(t->env->gen, t->info->target, &t->options, err);
   if (status == MLAF_OK) status = mlaf_tuner_space_read(t, err);
+  t->limit = mlaf_tuner_limit(&t->opts, t->n, t->modelled);
   if (status == MLAF_OK) status = mlaf_tuner_resume(t, err);
+  if (status == MLAF_OK) note_standing(t);
   return status;
 }
 
@@ -202,10 +210,7 @@ static void set_up(tuner *t, const mlaf_tuner_opts *opts) {
   if (!t->opts.seed) t->opts.seed = 1;
   t->start = mlaf_now();
   t->deadline = t->opts.time_limit_s > 0 ? t->start + t->opts.time_limit_s : 0;
-  t->limit = t->opts.max_candidates;
-  bool emulated = strncmp(mlaf_ops(t->env->device)->name, "emu", 3) == 0;
-  if (!t->limit) t->limit = emulated ? MLAF_TUNER_EMU_CANDIDATES : SIZE_MAX;
-  t->modelled = emulated; /* until a time says so itself */
+  t->modelled = strncmp(mlaf_ops(t->env->device)->name, "emu", 3) == 0; /* until a time says so itself */
   t->record = t->env->db && !mlaf_db_is_read_only(t->env->db);
   t->best = -1;
   pthread_mutex_init(&t->compiler.lock, NULL);

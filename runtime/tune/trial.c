@@ -1,4 +1,5 @@
 /* One candidate: its code, its resources, is it correct, how fast is it. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -9,6 +10,7 @@
 #define GIVE_UP       3.0 /* timing stops early above this many times the best */
 #define NOISY_RATIO   1.3 /* p90 / p10 of a measurement above this says nothing */
 #define NOISY_SAMPLES 5   /* nor do fewer samples */
+#define NOISY_TRIES   3   /* measurements of a noisy candidate */
 
 /* The first line of a detail, as the database keeps it. */
 static void set_outcome(tune_candidate *c, mlaf_outcome outcome, const char *text) {
@@ -93,7 +95,7 @@ static mlaf_status check_codes(tuner *t, tune_candidate *c, bool *usable, mlaf_e
   return status;
 }
 
-static mlaf_status open_variant(tuner *t, const tune_candidate *c, mlaf_loaded **out, mlaf_err *err) {
+mlaf_status mlaf_tuner_open(tuner *t, const tune_candidate *c, mlaf_loaded **out, mlaf_err *err) {
   const tune_kernel *d = &t->kernels[c->decode], *m = c->combine < 0 ? NULL : &t->kernels[c->combine];
   mlaf_loaded_desc desc = {
       .name = c->item.sample.variant, .decode = &c->item.sample.decode, .splits = c->item.sample.splits};
@@ -105,20 +107,57 @@ static mlaf_status open_variant(tuner *t, const tune_candidate *c, mlaf_loaded *
   return t->steps->open(t->env->device, t->problem, &desc, out, err);
 }
 
-/* A candidate three times slower than the best needs no exact time; and none may outlast the run's limit. */
+/* A candidate three times slower than the best needs no exact time; and none may outlast the run's limit. The early rungs
+ * of a halving search take fewer and shorter samples. */
 static mlaf_time_opts time_opts(const tuner *t) {
   mlaf_time_opts o = mlaf_bench_time_opts();
+  int least = mlaf_tuner_min_samples(t, t->round);
+  if (least < o.min_samples) {
+    o.min_window_ns *= (double)least / o.min_samples;
+    o.min_samples = least;
+    o.max_samples = 2 * least;
+  }
   if (t->best >= 0) o.give_up_ns = GIVE_UP * t->list[t->best].item.sample.timing.ns;
   double left = t->deadline ? t->deadline - mlaf_now() : o.limit_s;
   if (left < o.limit_s) o.limit_s = left > 0.1 ? left : 0.1;
   return o;
 }
 
+static double spread(const mlaf_timing *timing) { return timing->p10_ns > 0 ? timing->p90_ns / timing->p10_ns : INFINITY; }
+
 static bool is_noisy(const mlaf_timing *timing, const mlaf_time_opts *opts) {
   if (timing->source == MLAF_TIME_MODELLED) return false; /* a model repeats itself exactly */
   if (opts->give_up_ns > 0 && timing->ns > opts->give_up_ns)
     return false; /* given up early: slow, whatever the spread */
-  return timing->samples < NOISY_SAMPLES || timing->p90_ns > NOISY_RATIO * timing->p10_ns;
+  int least = opts->min_samples < NOISY_SAMPLES ? opts->min_samples : NOISY_SAMPLES;
+  return timing->samples < least || spread(timing) > NOISY_RATIO;
+}
+
+/* Spikes come from elsewhere (another process, a clock step): the bulk of the samples agree. Unsteady: they do not. */
+void mlaf_tuner_class_timing(tune_candidate *c, const mlaf_time_opts *opts) {
+  const mlaf_timing *timing = &c->item.sample.timing;
+  char text[160] = "";
+  bool noisy = is_noisy(timing, opts);
+  if (noisy && timing->samples < opts->min_samples && timing->samples < NOISY_SAMPLES)
+    snprintf(text, sizeof text, "few: %d samples within the time allowed", timing->samples);
+  else if (noisy)
+    snprintf(text, sizeof text, "%s: p90 is %.2f times p10, which is too much to rank it by",
+             timing->p90_ns - timing->ns > 3 * (timing->ns - timing->p10_ns) ? "spikes" : "unsteady", spread(timing));
+  set_outcome(c, noisy ? MLAF_OUT_NOISY : MLAF_OUT_OK, text);
+}
+
+/* Noise gets further chances, with more samples each; the steadiest measurement counts. */
+static mlaf_status time_steadily(tuner *t, const mlaf_loaded *l, mlaf_time_opts *opts, mlaf_timing *out, mlaf_err *err) {
+  mlaf_status status = t->steps->time(t->bench, l, opts, out, err);
+  for (int again = 1; again < NOISY_TRIES && status == MLAF_OK && is_noisy(out, opts) && !mlaf_tuner_stop(t); again++) {
+    mlaf_time_opts more = *opts;
+    mlaf_timing timing = {.ns = 0};
+    more.min_samples <<= again;
+    more.max_samples <<= again;
+    status = t->steps->time(t->bench, l, &more, &timing, err);
+    if (status == MLAF_OK && (out->samples < opts->min_samples || spread(&timing) < spread(out))) *out = timing;
+  }
+  return status;
 }
 
 /* Only the timing itself holds the device lock: two tuners may verify side by side. */
@@ -131,15 +170,13 @@ static mlaf_status time_variant(tuner *t, tune_candidate *c, const mlaf_loaded *
   mlaf_status status = mlaf_tuner_lock(t->info, t->env->log, t->opts.cancel, t->deadline, &lock, err);
   if (status != MLAF_OK)
     return status == MLAF_E_TIMEOUT ? MLAF_E_CANCELLED : status; /* the time limit ran out waiting */
-  status = t->steps->time(t->bench, l, &opts, &s->timing, &why);
-  if (status == MLAF_OK && is_noisy(&s->timing, &opts)) status = t->steps->time(t->bench, l, &opts, &s->timing, &why);
+  status = time_steadily(t, l, &opts, &s->timing, &why);
   mlaf_tuner_unlock(lock);
   if (status != MLAF_OK) return failed_on_device(t, c, &why, err);
+  t->timed++;
   t->modelled = s->timing.source == MLAF_TIME_MODELLED;
   s->source = t->modelled ? MLAF_SRC_MODELLED : MLAF_SRC_MEASURED;
-  bool noisy = is_noisy(&s->timing, &opts);
-  set_outcome(c, noisy ? MLAF_OUT_NOISY : MLAF_OUT_OK,
-              noisy ? "the spread of the samples is too large to rank it" : "");
+  mlaf_tuner_class_timing(c, &opts);
   return MLAF_OK;
 }
 
@@ -148,13 +185,21 @@ static mlaf_status verify_and_time(tuner *t, tune_candidate *c, mlaf_err *err) {
   mlaf_loaded *loaded = NULL;
   mlaf_verify_result verified = {.error = 0};
   mlaf_err why = {MLAF_OK, ""};
-  mlaf_tuner_report(t, "verifying", c);
-  mlaf_status status = open_variant(t, c, &loaded, &why);
-  if (status == MLAF_OK) status = t->steps->verify(t->suite, loaded, &verified, &why);
-  c->item.sample.error = verified.error == verified.error && verified.error < 1e30 ? verified.error : 0;
+  mlaf_status status = mlaf_tuner_open(t, c, &loaded, &why);
+  if (status == MLAF_OK && !c->verified) {
+    mlaf_tuner_report(t, "verifying", c);
+    status = t->steps->verify(t->suite, loaded, &verified, &why);
+    c->item.sample.error = verified.error == verified.error && verified.error < 1e30 ? verified.error : 0;
+    c->verified = status == MLAF_OK;
+  }
   status = status == MLAF_OK ? time_variant(t, c, loaded, err) : failed_on_device(t, c, &why, err);
   if (loaded) t->steps->close(loaded);
   return status;
+}
+
+mlaf_status mlaf_tuner_need_bench(tuner *t, mlaf_err *err) {
+  mlaf_bench_opts opts = {.seed = t->opts.seed, .lengths = t->opts.lengths};
+  return t->bench ? MLAF_OK : t->steps->bench(t->env->device, t->problem, &opts, &t->bench, err);
 }
 
 /* Suite and bench are made by the first candidate that needs them: a resumed run with nothing to do allocates neither. */
@@ -164,10 +209,7 @@ mlaf_status mlaf_tuner_try(tuner *t, tune_candidate *c, mlaf_err *err) {
   mlaf_status status = check_codes(t, c, &usable, err);
   if (status != MLAF_OK) return status;
   if (usable && !t->suite) status = t->steps->suite(t->problem, t->opts.seed, MLAF_INJECT_NONE, &t->suite, err);
-  if (usable && status == MLAF_OK && !t->bench) {
-    mlaf_bench_opts opts = {.seed = t->opts.seed};
-    status = t->steps->bench(t->env->device, t->problem, &opts, &t->bench, err);
-  }
+  if (usable && status == MLAF_OK) status = mlaf_tuner_need_bench(t, err);
   if (usable && status == MLAF_OK) status = verify_and_time(t, c, err);
   if (status == MLAF_OK) c->state = TUNE_DONE;
   return status;

@@ -10,6 +10,7 @@
 #include "base/base.h"
 #include "compile/compile.h"
 #include "core/bench.h"
+#include "core/lengths.h"
 #include "core/verify.h"
 #include "db/db.h"
 #include "device/device.h"
@@ -64,8 +65,16 @@ typedef void (*mlaf_tuner_progress_fn)(void *user, const mlaf_tuner_progress *p)
 
 #define MLAF_TUNER_EMU_CANDIDATES 40 /* what max_candidates 0 means where times are modelled */
 
+typedef enum mlaf_strategy {
+  MLAF_STRATEGY_PRUNED, MLAF_STRATEGY_EXHAUSTIVE, MLAF_STRATEGY_HALVING, MLAF_STRATEGY_COUNT
+} mlaf_strategy;
+const char *mlaf_strategy_name(mlaf_strategy s);
+int mlaf_strategy_find(const char *name); /* -1: none is called that */
+
 typedef struct mlaf_tuner_opts {
-  size_t max_candidates; /* 0: all that the rounds select; on an emulator MLAF_TUNER_EMU_CANDIDATES */
+  mlaf_strategy strategy;
+  size_t max_candidates; /* 0: all of the space; a pruned search 15 % of it, and on an emulator MLAF_TUNER_EMU_CANDIDATES */
+  mlaf_lengths lengths;  /* of the requests that are timed; all zero: equal */
   double time_limit_s;   /* 0: none. Checked between candidates; what was compiled for nothing stays in the cache */
   uint64_t seed;         /* of verification and timing data; 0 = 1 */
   bool no_resume;        /* do everything again although the database has it */

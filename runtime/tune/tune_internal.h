@@ -26,6 +26,7 @@ typedef struct tune_candidate {
   int decode, combine; /* kernel indices; combine -1: none */
   int group;           /* candidates of one decode kernel */
   tune_state state;
+  bool verified; /* in this run: timing it again needs no second verification */
   mlaf_tuner_item item;
 } tune_candidate;
 
@@ -64,6 +65,9 @@ typedef struct tuner {
   mlaf_bench *bench;
   double start, deadline; /* deadline 0: none */
   size_t limit;           /* candidates */
+  int round;              /* under way; sets how precisely a halving search times */
+  size_t timed;           /* timings of this run */
+  char standing[256];     /* variant of the exact choice before this run, "" */
   size_t selected, done, failed;
   int best;      /* candidate with the lowest OK time, -1 */
   bool modelled; /* the device's times are; known after the first one */
@@ -76,8 +80,17 @@ mlaf_status mlaf_tuner_space_read(tuner *t, mlaf_err *err);
 void mlaf_tuner_space_free(tuner *t);
 /* Take over what an earlier run finished with the same code. */
 mlaf_status mlaf_tuner_resume(tuner *t, mlaf_err *err);
-/* Mark the candidates of round 1, 2, 3; false: nothing (left) to do in it. */
+
+/* --- strategy.c --- */
+int mlaf_tuner_rounds(const tuner *t);
+/* Mark the candidates of round 1, 2, ...; false: nothing (left) to do in it. */
 bool mlaf_tuner_select(tuner *t, int round);
+/* Candidates a run may try of a space. */
+size_t mlaf_tuner_limit(const mlaf_tuner_opts *o, size_t space, bool emulated);
+/* Samples a timing of that round needs. */
+int mlaf_tuner_min_samples(const tuner *t, int round);
+/* t->best anew: a candidate may have been timed again. */
+void mlaf_tuner_note_best(tuner *t);
 
 /* --- kernels.c --- */
 /* Render and hash a kernel once. Its own failure stays with it; not OK: no memory, no compiler. */
@@ -96,8 +109,22 @@ mlaf_status mlaf_tuner_compile_end(tuner *t, bool stop, mlaf_err *err);
 /* Compile outcome, resources, load, verify, time: fills c->item. Not OK: the run must end (device lost, out of memory,
  * cancelled); a candidate's own failure is an outcome and returns OK. */
 mlaf_status mlaf_tuner_try(tuner *t, tune_candidate *c, mlaf_err *err);
+/* Load a candidate whose code is there. */
+mlaf_status mlaf_tuner_open(tuner *t, const tune_candidate *c, mlaf_loaded **out, mlaf_err *err);
+/* Outcome of a timing: noisy or not, and which noise. */
+void mlaf_tuner_class_timing(tune_candidate *c, const mlaf_time_opts *opts);
+/* The buffers timings run on, made once. */
+mlaf_status mlaf_tuner_need_bench(tuner *t, mlaf_err *err);
+
+/* --- finals.c --- */
+/* Behind the rounds, on devices whose times vary: noisy candidates that could matter are timed once more, then the front
+ * runners and the standing choice are timed in turns, so that a drifting clock touches all of them alike. */
+mlaf_status mlaf_tuner_finals(tuner *t, mlaf_err *err);
 
 /* --- run.c --- */
+/* One round of what is TUNE_SELECTED: compile, try, record. */
+mlaf_status mlaf_tuner_one_round(tuner *t, mlaf_err *err);
+mlaf_status mlaf_tuner_record(tuner *t, const tune_candidate *c, mlaf_err *err);
 bool mlaf_tuner_stop(const tuner *t); /* cancelled or out of time */
 bool mlaf_tuner_cancelled(const tuner *t);
 void mlaf_tuner_report(tuner *t, const char *activity, const tune_candidate *c);

@@ -144,10 +144,12 @@ static void newer_schema_opens_for_reading(void **state) {
 static void older_schema_is_brought_forward(void **state) {
   db_dir *d = *state;
   fill(d->path, 3);
-  run_sql(d->path, "DROP TABLE miss; PRAGMA user_version=1");
+  run_sql(d->path, "DROP TABLE miss; ALTER TABLE kernel DROP COLUMN sum; ALTER TABLE sample DROP COLUMN sum;"
+                   " ALTER TABLE choice DROP COLUMN sum; ALTER TABLE sample DROP COLUMN lengths;"
+                   " ALTER TABLE choice DROP COLUMN lengths; PRAGMA user_version=1");
   mlaf_db *db;
   mlaf_err err;
-  assert_int_equal(mlaf_db_open(d->path, true, NULL, &db, &err), MLAF_OK); /* read-only: as it is */
+  assert_int_equal(mlaf_db_open(d->path, true, NULL, &db, &err), MLAF_OK); /* read-only: a copy in memory */
   assert_int_equal(count(db).samples, 3);
   mlaf_db_close(db);
   db = open_db(d->path);

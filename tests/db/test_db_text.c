@@ -70,7 +70,7 @@ static void lines_are_sorted_and_free_of_time(void **state) {
     if (++lines > 3) assert_true(strcmp(previous, line) < 0);
     int tabs = 0;
     for (char *p = line; *p; p++) tabs += *p == '\t';
-    assert_int_equal(tabs, lines == 1 ? 0 : 28);
+    assert_int_equal(tabs, lines == 1 ? 0 : 29);
     previous = line;
   }
   assert_int_equal(lines, 11);
@@ -135,9 +135,10 @@ static void errors_name_their_line(void **state) {
       {4, 17, "abc", "line 4, column 'decode.template_hash': 'abc' is not a hash"},
       {4, 20, "2000", "line 4, column 'decode.threads'"},
       {4, 2, "mla_decode:h16,r512,p64,q1,bf16,page64,b1,s1024", "line 4 repeats line 3"},
-      {4, 29, "16\tmore", "line 4: too many columns"},
+      {4, 30, "gamma", "line 4, column 'lengths': 'gamma' are no request lengths"},
+      {4, 30, "equal\tmore", "line 4: too many columns"},
       {5, 1, "<<<<<<< ours", "line 5 is a merge-conflict marker"},
-      {5, 29, "16\r", "line 5 ends in a carriage return"},
+      {5, 30, "equal\r", "line 5 ends in a carriage return"},
   };
   mlaf_err err;
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

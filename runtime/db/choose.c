@@ -1,0 +1,259 @@
+/* The best usable choice of a problem: over all layers, nearest first, with every step open to whoever asks why. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "db/db_internal.h"
+
+typedef struct near_choice {
+  mlaf_db *layer;
+  int64_t id;
+  double distance;
+  int source;
+  char problem[MLAF_PROBLEM_TEXT_MAX];
+} near_choice;
+
+typedef struct near_list {
+  near_choice *items;
+  size_t n, cap;
+} near_list;
+
+/* Nearest first; then the better source (another's measurement ranks below one's own), then the nearer layer. */
+static int by_preference(const void *left, const void *right) {
+  const near_choice *a = left, *b = right;
+  if (a->distance != b->distance) return a->distance < b->distance ? -1 : 1;
+  if (a->source != b->source) return a->source - b->source;
+  if (a->layer->layer != b->layer->layer) return (int)a->layer->layer - (int)b->layer->layer;
+  return strcmp(a->problem, b->problem);
+}
+
+/* In doublings: batch 4 is as far from 8 as from 2. */
+static double distance(const mlaf_problem *p, const mlaf_problem *q) {
+  return fabs(log2((double)q->batch / p->batch)) + fabs(log2((double)q->ctx / p->ctx));
+}
+
+static bool same_family(const mlaf_problem *p, const mlaf_problem *q) {
+  return p->heads == q->heads && p->rank == q->rank && p->rope == q->rope && p->q_len == q->q_len &&
+         p->causal == q->causal && p->dtype == q->dtype && p->page_size == q->page_size;
+}
+
+mlaf_source mlaf_db_effective(const mlaf_db *db, int source, bool imported) {
+  return source == MLAF_SRC_MEASURED && (imported || db->layer != MLAF_LAYER_USER) ? MLAF_SRC_IMPORTED : (mlaf_source)source;
+}
+
+/* A row whose problem string does not say what its columns say is damaged and passed over: planning goes on with the
+ * others. false: no memory. */
+static bool near_row(mlaf_db *db, sqlite3_stmt *s, const mlaf_problem *p, near_list *list) {
+  if (list->n == list->cap) {
+    size_t cap = list->cap ? 2 * list->cap : 16;
+    near_choice *grown = realloc(list->items, cap * sizeof *grown);
+    if (!grown) return false;
+    list->items = grown;
+    list->cap = cap;
+  }
+  near_choice *x = &list->items[list->n];
+  mlaf_problem at;
+  int source = mlaf_source_find((const char *)sqlite3_column_text(s, 1));
+  bool ok = mlaf_db_text(s, 3, x->problem, sizeof x->problem) && source >= 0;
+  ok = ok && mlaf_problem_parse(x->problem, &at, NULL, 0) == MLAF_OK && same_family(p, &at);
+  if (!ok) return true;
+  x->layer = db;
+  x->id = sqlite3_column_int64(s, 0);
+  x->source = mlaf_db_effective(db, source, sqlite3_column_int(s, 2) != 0);
+  x->distance = distance(p, &at);
+  list->n++;
+  return true;
+}
+
+/* All choices of the problem's family on one device in one layer. */
+static mlaf_status find_near(mlaf_db *db, const char *device, const mlaf_problem *p, near_list *list, mlaf_err *err) {
+  sqlite3_stmt *s = mlaf_db_prepare(db, MLAF_S_NEAR, err);
+  if (!s) return MLAF_E_DB;
+  const int32_t family[] = {p->heads, p->rank, p->rope, p->q_len, p->causal, p->dtype, p->page_size};
+  for (int i = 0; i < 7; i++) sqlite3_bind_int(s, 1 + i, family[i]);
+  sqlite3_bind_text(s, 8, device, -1, SQLITE_STATIC);
+  sqlite3_bind_int(s, 9, MLAF_DB_PROTOCOL);
+  int rc;
+  bool memory = true;
+  while (memory && (rc = sqlite3_step(s)) == SQLITE_ROW) memory = near_row(db, s, p, list);
+  mlaf_status status = !memory             ? mlaf_fail(err, MLAF_E_NOMEM, "no memory for the choices of a problem")
+                       : rc == SQLITE_DONE ? MLAF_OK
+                                           : mlaf_db_fail(db, err, "looking for a choice");
+  sqlite3_reset(s);
+  sqlite3_clear_bindings(s);
+  return status;
+}
+
+mlaf_status mlaf_db_choice_by_id(mlaf_db *db, int64_t id, mlaf_choice_row *row, mlaf_err *err) {
+  sqlite3_stmt *s = mlaf_db_prepare(db, MLAF_S_CHOICE_BY_ID, err);
+  if (!s) return MLAF_E_DB;
+  sqlite3_bind_int64(s, 1, id);
+  int rc = sqlite3_step(s);
+  mlaf_status status = MLAF_OK;
+  if (rc != SQLITE_ROW) status = mlaf_db_fail(db, err, "reading a choice");
+  else if (!mlaf_db_choice_row(s, row)) status = mlaf_db_damaged_row(db, "choice", err);
+  sqlite3_reset(s);
+  row->choice.layer = db->layer;
+  return status;
+}
+
+static bool soft_text(const char *what, const char *then, const char *now, mlaf_choice *c) {
+  if (!now || strcmp(then, "*") == 0 || strcmp(then, now) == 0) return false;
+  c->stale = true;
+  snprintf(c->stale_why, sizeof c->stale_why, "tuned with %s '%.50s', now '%.50s'", what, then, now);
+  return true;
+}
+
+static bool soft_number(const char *what, int32_t then, int32_t now, mlaf_choice *c) {
+  if (then == -1 || then == now) return false;
+  c->stale = true;
+  snprintf(c->stale_why, sizeof c->stale_why, "tuned at %s %d MHz, now %d MHz", what, then, now);
+  return true;
+}
+
+/* HARD fields selected the row; a SOFT one that differs flags it (the first found is named). */
+static void judge_soft(mlaf_choice_row *row, const mlaf_device_info *dev, const char *toolchain) {
+  mlaf_choice *c = &row->choice;
+  c->stale = false;
+  c->stale_why[0] = 0;
+  if (!toolchain) return;
+  if (soft_text("compiler", row->toolchain, toolchain, c) || soft_text("driver", row->driver, dev->driver, c)) return;
+  if (soft_number("clock", row->clock_mhz, dev->clock_mhz, c)) return;
+  soft_number("memory clock", row->mem_clock_mhz, dev->mem_clock_mhz, c);
+}
+
+typedef struct search {
+  const mlaf_device_info *dev;
+  const char *toolchain;
+  const mlaf_problem *problem;
+  mlaf_db_accept_fn accept;
+  void *user;
+  mlaf_db_trace_fn trace;
+  void *trace_user;
+} search;
+
+static void tell(const search *q, const near_choice *x, bool arch, const char *device, const mlaf_choice_row *row,
+                 const char *verdict) {
+  if (!q->trace) return;
+  mlaf_db_considered c = {
+      .rung = arch ? MLAF_RUNG_DEFAULT : x->distance == 0 ? MLAF_RUNG_EXACT : MLAF_RUNG_NEAREST,
+      .layer = x->layer->layer,
+      .layer_path = x->layer->path,
+      .device = device,
+      .problem = x->problem,
+      .choice = row ? &row->choice : NULL,
+      .distance = x->distance,
+      .verdict = verdict,
+  };
+  q->trace(q->trace_user, &c);
+}
+
+/* A layer that cannot be read is one layer less. */
+static mlaf_status list_all(mlaf_db *db, const char *device, const mlaf_problem *p, near_list *list, mlaf_err *err) {
+  mlaf_status status = find_near(db, device, p, list, err);
+  for (int i = 0; i < MLAF_LAYER_COUNT && status != MLAF_E_NOMEM; i++) {
+    mlaf_db *layer = i == (int)MLAF_LAYER_USER ? NULL : mlaf_db_layer(db, (mlaf_layer)i);
+    mlaf_err why = {MLAF_OK, ""};
+    if (!layer || find_near(layer, device, p, list, &why) == MLAF_OK) continue;
+    mlaf_log_line(&db->log, MLAF_LOG_WARN, "%s tuning data are passed over: %s", mlaf_layer_name((mlaf_layer)i), why.text);
+    status = status == MLAF_OK && why.status == MLAF_E_NOMEM ? mlaf_fail(err, why.status, "%s", why.text) : status;
+  }
+  if (list->n) qsort(list->items, list->n, sizeof *list->items, by_preference);
+  return list->n && status != MLAF_E_NOMEM ? MLAF_OK : status;
+}
+
+/* NOT_TUNED: nothing on this device. */
+static mlaf_status choose_on(mlaf_db *db, const search *q, const char *device, bool arch, mlaf_choice *out, bool *exact,
+                             mlaf_err *err) {
+  near_list list = {0};
+  mlaf_status status = list_all(db, device, q->problem, &list, err);
+  mlaf_status found = MLAF_E_NOT_TUNED;
+  for (size_t i = 0; status == MLAF_OK && found != MLAF_OK && i < list.n; i++) {
+    const near_choice *x = &list.items[i];
+    mlaf_choice_row row;
+    mlaf_err why = {MLAF_OK, ""};
+    if (mlaf_db_choice_by_id(x->layer, x->id, &row, &why) != MLAF_OK) { /* damaged or just withdrawn: try the next */
+      tell(q, x, arch, device, NULL, "its row is damaged");
+      continue;
+    }
+    row.choice.source = mlaf_db_effective(x->layer, row.choice.source, row.imported);
+    judge_soft(&row, q->dev, q->toolchain);
+    if (q->accept && !q->accept(q->user, &row.choice)) {
+      tell(q, x, arch, device, &row, "refused");
+      continue;
+    }
+    tell(q, x, arch, device, &row, NULL);
+    *out = row.choice;
+    *exact = x->distance == 0;
+    found = MLAF_OK;
+  }
+  free(list.items);
+  return status == MLAF_OK ? found : status;
+}
+
+/* A hint for whoever tunes next. It must not delay planning, so it neither waits nor reports. */
+static void record_miss(mlaf_db *db, const mlaf_device_info *dev, const mlaf_problem *p) {
+  if (db->read_only) return;
+  mlaf_err ignored;
+  int64_t device, problem;
+  sqlite3_busy_timeout(db->sql, MLAF_DB_MISS_BUSY_MS);
+  if (mlaf_db_begin(db, &ignored) == MLAF_OK) {
+    mlaf_status status = mlaf_db_put_device(db, dev->id, dev->target, &device, &ignored);
+    if (status == MLAF_OK) status = mlaf_db_put_problem(db, p, &problem, &ignored);
+    sqlite3_stmt *s = status == MLAF_OK ? mlaf_db_prepare(db, MLAF_S_ADD_MISS, &ignored) : NULL;
+    if (s) {
+      sqlite3_bind_int64(s, 1, device);
+      sqlite3_bind_int64(s, 2, problem);
+      sqlite3_bind_int64(s, 3, 1);
+      status = mlaf_db_run(db, s, "recording a miss", &ignored);
+    }
+    mlaf_db_end(db, s ? status : MLAF_E_DB, &ignored);
+  }
+  sqlite3_busy_timeout(db->sql, MLAF_DB_BUSY_MS);
+}
+
+static mlaf_status look(mlaf_db *db, const search *q, bool miss, mlaf_choice *out, mlaf_rung *rung, mlaf_err *err) {
+  bool exact = false, arch = false;
+  mlaf_choice found;
+  const mlaf_device_info *dev = q->dev;
+  mlaf_status status = choose_on(db, q, dev->id, false, &found, &exact, err);
+  if (status == MLAF_E_NOT_TUNED) {
+    char device[sizeof dev->target + 8];
+    snprintf(device, sizeof device, "arch:%s", dev->target);
+    status = choose_on(db, q, device, true, &found, &exact, err);
+    arch = true;
+  }
+  if (status != MLAF_OK && status != MLAF_E_NOT_TUNED) return status;
+  if (miss && (status != MLAF_OK || arch || !exact)) record_miss(db, dev, q->problem);
+  if (status != MLAF_OK) {
+    char text[MLAF_PROBLEM_TEXT_MAX] = "?";
+    mlaf_problem_print(q->problem, text, sizeof text);
+    return mlaf_fail(err, MLAF_E_NOT_TUNED, "no tuned choice for %s on %s; tune it with: mlaforge tune '%s'", text,
+                     dev->id, text);
+  }
+  *out = found;
+  *rung = arch ? MLAF_RUNG_DEFAULT : exact ? MLAF_RUNG_EXACT : MLAF_RUNG_NEAREST;
+  return MLAF_OK;
+}
+
+mlaf_status mlaf_db_choose_if(mlaf_db *db, const mlaf_device_info *dev, const char *toolchain, const mlaf_problem *p,
+                              mlaf_db_accept_fn accept, void *user, mlaf_choice *out, mlaf_rung *rung, mlaf_err *err) {
+  return look(db, &(search){dev, toolchain, p, accept, user, NULL, NULL}, true, out, rung, err);
+}
+
+mlaf_status mlaf_db_choose(mlaf_db *db, const mlaf_device_info *dev, const char *toolchain, const mlaf_problem *p,
+                           mlaf_choice *out, mlaf_rung *rung, mlaf_err *err) {
+  return mlaf_db_choose_if(db, dev, toolchain, p, NULL, NULL, out, rung, err);
+}
+
+mlaf_status mlaf_db_peek(mlaf_db *db, const mlaf_device_info *dev, const char *toolchain, const mlaf_problem *p,
+                         mlaf_choice *out, mlaf_rung *rung, mlaf_err *err) {
+  return look(db, &(search){dev, toolchain, p, NULL, NULL, NULL, NULL}, false, out, rung, err);
+}
+
+mlaf_status mlaf_db_why(mlaf_db *db, const mlaf_device_info *dev, const char *toolchain, const mlaf_problem *p,
+                        mlaf_db_accept_fn accept, void *user, mlaf_db_trace_fn trace, void *trace_user, mlaf_choice *out,
+                        mlaf_rung *rung, mlaf_err *err) {
+  return look(db, &(search){dev, toolchain, p, accept, user, trace, trace_user}, false, out, rung, err);
+}

@@ -1,0 +1,141 @@
+/* What lies behind the user's file: the site's tuning data and what was shipped. Opened when a choice is first looked for,
+ * read only, and none of them needed. */
+#include <dirent.h>
+#include <dlfcn.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "db/db_internal.h"
+
+enum { HEADER_MAX = 64 };
+static const char tuning_text[] = "# mlaforge tuning text ", site_default[] = "/etc/mlaforge/tuning.db";
+
+const char *mlaf_layer_name(mlaf_layer layer) {
+  static const char *const names[MLAF_LAYER_COUNT] = {"user", "site", "shipped"};
+  return (unsigned)layer < MLAF_LAYER_COUNT ? names[layer] : "unknown";
+}
+
+/* Other tables lie in the same directory (models.tsv): only what says it is a tuning text is one. */
+static bool is_tuning_text(const char *path) {
+  char head[HEADER_MAX] = "";
+  FILE *f = fopen(path, "r");
+  bool is = f && fgets(head, sizeof head, f) && strncmp(head, tuning_text, strlen(tuning_text)) == 0;
+  if (f) fclose(f);
+  return is;
+}
+
+static mlaf_status import_file(mlaf_db *db, const char *path, mlaf_err *err) {
+  void *text = NULL;
+  size_t size;
+  mlaf_status status = mlaf_file_read(path, MLAF_DB_TEXT_MAX, &text, &size, err);
+  if (status == MLAF_OK) status = mlaf_db_import(db, text, NULL, err);
+  free(text);
+  return status == MLAF_OK ? MLAF_OK : mlaf_fail_prefix(err, status, "%s", path);
+}
+
+/* --- the site's --- */
+static mlaf_db *open_site(mlaf_db *db) {
+  const char *path = getenv("MLAF_SITE_DB");
+  bool asked = path && *path;
+  mlaf_db *site = NULL;
+  mlaf_err err = {MLAF_OK, ""};
+  if (!asked) path = site_default;
+  if (!asked && access(path, F_OK) != 0) return NULL;
+  mlaf_status status = MLAF_OK;
+  if (is_tuning_text(path)) {
+    status = mlaf_db_open_memory(path, &db->log, &site, &err);
+    if (status == MLAF_OK) status = import_file(site, path, &err);
+  } else {
+    status = mlaf_db_open(path, true, &db->log, &site, &err);
+  }
+  if (status == MLAF_OK) return site;
+  mlaf_log_line(&db->log, MLAF_LOG_WARN, "going on without the site's tuning data: %s", err.text);
+  mlaf_db_close(site);
+  return NULL;
+}
+
+/* --- what was shipped --- */
+static bool is_dir(const char *path) {
+  struct stat st;
+  return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+/* share/mlaforge/tuning of the prefix whose bin, lib or lib/ARCH this code was loaded from. */
+static bool installed_dir(char *out, size_t size) {
+  static const char *const up[] = {"..", "../.."};
+  Dl_info info;
+  char path[PATH_MAX];
+  if (!dladdr(tuning_text, &info) || !info.dli_fname || !realpath(info.dli_fname, path)) return false;
+  char *slash = strrchr(path, '/');
+  if (slash) *slash = 0;
+  for (size_t i = 0; i < sizeof up / sizeof *up; i++) {
+    int n = snprintf(out, size, "%s/%s/share/mlaforge/tuning", path, up[i]);
+    if (n > 0 && (size_t)n < size && is_dir(out)) return true;
+  }
+  return false;
+}
+
+static bool shipped_dir(char *out, size_t size) {
+  const char *asked = getenv("MLAF_TUNING_DIR");
+  if (asked && *asked) return (size_t)snprintf(out, size, "%s", asked) < size && is_dir(out);
+  if (installed_dir(out, size)) return true;
+  return (size_t)snprintf(out, size, "%s", MLAF_SOURCE_TUNING) < size && is_dir(out);
+}
+
+static int is_tsv(const struct dirent *e) {
+  size_t n = strlen(e->d_name);
+  return n > 4 && strcmp(e->d_name + n - 4, ".tsv") == 0;
+}
+
+/* In the order of their names: a later file's entry replaces an earlier one's. A file that is wrong is one file less. */
+static mlaf_db *open_shipped(mlaf_db *db) {
+  char dir[PATH_MAX], path[PATH_MAX + 256];
+  struct dirent **list = NULL;
+  mlaf_db *shipped = NULL;
+  mlaf_err err = {MLAF_OK, ""};
+  int n = shipped_dir(dir, sizeof dir) ? scandir(dir, &list, is_tsv, alphasort) : 0;
+  for (int i = 0; i < n; i++) {
+    snprintf(path, sizeof path, "%s/%s", dir, list[i]->d_name);
+    mlaf_status status = !is_tuning_text(path) ? MLAF_E_NOT_TUNED
+                         : shipped             ? MLAF_OK
+                                               : mlaf_db_open_memory(dir, &db->log, &shipped, &err);
+    if (status == MLAF_OK) status = import_file(shipped, path, &err);
+    if (status != MLAF_OK && status != MLAF_E_NOT_TUNED)
+      mlaf_log_line(&db->log, MLAF_LOG_WARN, "going on without shipped tuning data: %s", err.text);
+    free(list[i]);
+  }
+  free(list);
+  return shipped;
+}
+
+/* --- all of them --- */
+mlaf_db *mlaf_db_layer(mlaf_db *db, mlaf_layer layer) {
+  static mlaf_db *(*const open[MLAF_LAYER_COUNT])(mlaf_db *) = {NULL, open_site, open_shipped};
+  if (layer == MLAF_LAYER_USER || (unsigned)layer >= MLAF_LAYER_COUNT) return db;
+  if (!db->layered) return NULL;
+  if (!db->asked[layer]) {
+    db->asked[layer] = true;
+    mlaf_db *outer = open[layer](db);
+    if (outer) outer->layer = layer;
+    db->outer[layer] = outer;
+  }
+  return db->outer[layer];
+}
+
+mlaf_status mlaf_db_open_layered(const char *path, bool read_only, const mlaf_log *log, mlaf_db **out, mlaf_err *err) {
+  mlaf_status status = mlaf_db_open(path, read_only, log, out, err);
+  if (status == MLAF_OK) (*out)->layered = true;
+  return status;
+}
+
+mlaf_status mlaf_db_open_outer(const char *why, const mlaf_log *log, mlaf_db **out, mlaf_err *err) {
+  mlaf_status status = mlaf_db_open_memory("(none)", log, out, err);
+  if (status != MLAF_OK) return status;
+  (*out)->layered = (*out)->read_only = true;
+  snprintf((*out)->read_only_why, sizeof (*out)->read_only_why, "%s", why);
+  return MLAF_OK;
+}

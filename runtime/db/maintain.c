@@ -1,0 +1,186 @@
+/* Looking after a database: is it whole, and what in it can go. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "db/db_internal.h"
+
+#define EXPORT_MAX ((size_t)256 << 20)
+
+/* --- check --- */
+typedef struct report {
+  mlaf_db_finding_fn fn;
+  void *user;
+  size_t n;
+} report;
+
+static void MLAF_PRINTF(2, 3) finding(report *r, const char *fmt, ...) {
+  char line[700];
+  va_list ap;
+  va_start(ap, fmt);
+  vsnprintf(line, sizeof line, fmt, ap);
+  va_end(ap);
+  r->n++;
+  if (r->fn) r->fn(r->user, line);
+}
+
+/* Each row of a query is a finding of its own, in words: its first column, and what is wrong. "ok" is none. */
+static mlaf_status rows(mlaf_db *db, report *r, const char *sql, const char *wrong, mlaf_err *err) {
+  sqlite3_stmt *s = NULL;
+  int rc = sqlite3_prepare_v2(db->sql, sql, -1, &s, NULL);
+  while (rc == SQLITE_OK || rc == SQLITE_ROW) {
+    rc = sqlite3_step(s);
+    if (rc != SQLITE_ROW) break;
+    const char *what = (const char *)sqlite3_column_text(s, 0);
+    if (what && strcmp(what, "ok") == 0) continue;
+    finding(r, "%s%s%s", what ? what : "?", *wrong ? ": " : "", wrong);
+  }
+  mlaf_status status = MLAF_OK;
+  if (rc != SQLITE_DONE) {
+    mlaf_err why = {MLAF_OK, ""};
+    status = mlaf_db_fail(db, &why, "checking it");
+    if (status == MLAF_E_DB) { /* damage is what was looked for */
+      finding(r, "%.600s", why.text);
+      status = MLAF_OK;
+    } else if (err) {
+      *err = why;
+    }
+  }
+  sqlite3_finalize(s);
+  return status;
+}
+
+static mlaf_status check_problems(mlaf_db *db, report *r, mlaf_err *err) {
+  sqlite3_stmt *s = NULL;
+  static const char sql[] = "SELECT canonical, heads, rank, rope, q_len, causal, dtype, page_size, batch, ctx FROM problem";
+  if (sqlite3_prepare_v2(db->sql, sql, -1, &s, NULL) != SQLITE_OK) return mlaf_db_fail(db, err, "checking problems");
+  while (sqlite3_step(s) == SQLITE_ROW) {
+    const char *text = (const char *)sqlite3_column_text(s, 0);
+    mlaf_problem p;
+    bool ok = text && mlaf_problem_parse(text, &p, NULL, 0) == MLAF_OK;
+    if (ok) {
+      const int32_t fields[] = {p.heads, p.rank, p.rope, p.q_len, p.causal, p.dtype, p.page_size, p.batch, p.ctx};
+      for (int i = 0; i < 9; i++) ok = ok && sqlite3_column_int64(s, 1 + i) == fields[i];
+    }
+    if (!ok) finding(r, "problem '%.160s': its string and its fields differ", text ? text : "");
+  }
+  sqlite3_finalize(s);
+  return MLAF_OK;
+}
+
+/* Lines of two exports, both sorted. */
+static void compare(report *r, const char *stored, const char *computed) {
+  for (const char *a = stored, *b = computed; *a || *b;) {
+    size_t n = strcspn(a, "\n"), m = strcspn(b, "\n");
+    bool same = n == m && memcmp(a, b, n) == 0;
+    int order = same ? 0 : !*b ? -1 : !*a ? 1 : strcmp(a, b);
+    if (!same && order < 0)
+      finding(r, "choice '%.*s': its samples say otherwise (tune the problem again, or run: mlaforge db gc)",
+              (int)(n < 300 ? n : 300), a);
+    if (same || order < 0) a += n + (a[n] == '\n');
+    if (same || order > 0) b += m + (b[m] == '\n');
+  }
+}
+
+/* Chosen again inside a transaction that is taken back. */
+static mlaf_status check_choices(mlaf_db *db, report *r, mlaf_err *err) {
+  mlaf_text before = MLAF_TEXT_INIT(EXPORT_MAX), after = MLAF_TEXT_INIT(EXPORT_MAX);
+  mlaf_err why = {MLAF_OK, ""};
+  mlaf_status status = mlaf_db_export(db, NULL, &before, &why);
+  if (status == MLAF_OK && !db->read_only) {
+    status = mlaf_db_begin(db, &why);
+    if (status == MLAF_OK) {
+      status = mlaf_db_rechoose_all(db, &why);
+      if (status == MLAF_OK) status = mlaf_db_export(db, NULL, &after, &why);
+      mlaf_db_end(db, MLAF_E_CANCELLED, NULL);
+    }
+    if (status == MLAF_OK && before.data && after.data) compare(r, before.data, after.data);
+  }
+  mlaf_text_free(&before);
+  mlaf_text_free(&after);
+  if (status == MLAF_E_DB) {
+    finding(r, "%.600s", why.text);
+    return MLAF_OK;
+  }
+  if (status != MLAF_OK && err) *err = why;
+  return status;
+}
+
+mlaf_status mlaf_db_check(mlaf_db *db, mlaf_db_finding_fn fn, void *user, size_t *findings, mlaf_err *err) {
+  report r = {fn, user, 0};
+  mlaf_status status = rows(db, &r, "PRAGMA integrity_check(20)", "", err);
+  if (status == MLAF_OK)
+    status = rows(db, &r, "SELECT \"table\" || ' row ' || rowid FROM pragma_foreign_key_check", "it refers to a row that is gone",
+                  err);
+  static const char damaged[] = "it is not what was written (its sum differs); it is not used";
+  const char *const *sql = mlaf_db_damaged_sql();
+  for (int i = 0; sql[i] && status == MLAF_OK; i++) status = rows(db, &r, sql[i], damaged, err);
+  if (status == MLAF_OK) status = check_problems(db, &r, err);
+  if (status == MLAF_OK) status = check_choices(db, &r, err);
+  *findings = r.n;
+  return status;
+}
+
+/* --- gc --- */
+/* In order: each rule sees what the ones before it left. */
+static const struct {
+  size_t counter;
+  const char *sql;
+} rules[] = {
+#define COUNTER(f) offsetof(mlaf_db_garbage, f)
+    {COUNTER(outdated), "DELETE FROM sample WHERE protocol <> " MLAF_DB_PROTOCOL_TEXT},
+    /* a template's newest hash on a device is that of its newest sample */
+    {COUNTER(outdated),
+     "DELETE FROM sample WHERE id IN (SELECT s.id FROM sample s JOIN kernel k ON k.id IN (s.decode, s.combine)"
+     " JOIN (SELECT x.device AS device, y.template AS template, max(x.id) AS newest FROM sample x JOIN kernel y"
+     "  ON y.id IN (x.decode, x.combine) GROUP BY x.device, y.template) n ON n.device = s.device AND n.template = k.template"
+     " JOIN sample o ON o.id = n.newest JOIN kernel h ON h.id IN (o.decode, o.combine) AND h.template = k.template"
+     " WHERE h.template_hash <> k.template_hash)"},
+    {COUNTER(superseded),
+     "DELETE FROM sample WHERE id NOT IN (SELECT max(id) FROM sample GROUP BY device, problem, variant, decode, combine, lengths)"},
+    {COUNTER(choices), "DELETE FROM choice WHERE protocol <> " MLAF_DB_PROTOCOL_TEXT},
+    {COUNTER(misses), "DELETE FROM miss WHERE EXISTS (SELECT 1 FROM choice c WHERE c.device = miss.device"
+                      " AND c.problem = miss.problem)"},
+    {COUNTER(orphans), "DELETE FROM run WHERE id NOT IN (SELECT run FROM sample)"
+                       " AND id NOT IN (SELECT run FROM choice WHERE run IS NOT NULL)"},
+    {COUNTER(orphans), "DELETE FROM kernel WHERE id NOT IN (SELECT decode FROM sample WHERE decode IS NOT NULL"
+                       " UNION SELECT combine FROM sample WHERE combine IS NOT NULL UNION SELECT decode FROM choice"
+                       " WHERE decode IS NOT NULL UNION SELECT combine FROM choice WHERE combine IS NOT NULL)"},
+    {COUNTER(orphans), "DELETE FROM toolchain WHERE id NOT IN (SELECT toolchain FROM sample UNION SELECT toolchain FROM choice)"},
+    {COUNTER(orphans), "DELETE FROM problem WHERE id NOT IN (SELECT problem FROM sample UNION SELECT problem FROM choice"
+                       " UNION SELECT problem FROM miss)"},
+};
+
+static int64_t file_size(const mlaf_db *db) {
+  struct stat st;
+  return stat(db->path, &st) == 0 ? (int64_t)st.st_size : 0;
+}
+
+static mlaf_status apply_rules(mlaf_db *db, mlaf_db_garbage *out, mlaf_err *err) {
+  for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
+    if (sqlite3_exec(db->sql, rules[i].sql, NULL, NULL, NULL) != SQLITE_OK) return mlaf_db_fail(db, err, "removing rows");
+    *(int64_t *)((char *)out + rules[i].counter) += sqlite3_changes(db->sql);
+    if (rules[i].counter != COUNTER(superseded)) continue;
+    mlaf_status status = mlaf_db_rechoose_all(db, err); /* before the kernels of what is left are judged */
+    if (status != MLAF_OK) return status;
+  }
+  return MLAF_OK;
+}
+
+mlaf_status mlaf_db_gc(mlaf_db *db, bool dry_run, mlaf_db_garbage *out, mlaf_err *err) {
+  mlaf_db_garbage done = {.bytes_before = file_size(db)};
+  if (db->read_only) return mlaf_db_refuse_write(db, err);
+  mlaf_status status = mlaf_db_begin(db, err);
+  if (status != MLAF_OK) return status;
+  status = apply_rules(db, &done, err);
+  mlaf_status ended = mlaf_db_end(db, dry_run && status == MLAF_OK ? MLAF_E_CANCELLED : status, err);
+  if (status == MLAF_OK && !dry_run) status = ended;
+  if (status == MLAF_OK && !dry_run) { /* a refusal (somebody reads) only keeps the file as large as it was */
+    sqlite3_exec(db->sql, "VACUUM", NULL, NULL, NULL);
+    sqlite3_exec(db->sql, "PRAGMA wal_checkpoint(TRUNCATE)", NULL, NULL, NULL);
+  }
+  done.bytes_after = file_size(db);
+  if (status == MLAF_OK) *out = done;
+  return status;
+}

@@ -1,0 +1,237 @@
+/* Which candidates are tried, in which order and how precisely.
+ *   pruned      round 1: each decode kernel with the split count the model likes best, kernels in the model's order (each
+ *                        template gets a share of the room);
+ *               round 2: further split counts of the kernels that came out near the best;
+ *               round 3: further combine kernels for the best split counts.
+ *               A limit on candidates leaves a third of it to the later rounds: a good kernel with a bad split count looks
+ *               like a bad one.
+ *   exhaustive  all of them.
+ *   halving     round 1: all of them, a few short samples each; rounds 2 and 3: the best third of the last round, with more.
+ *               Where times are modelled one rung says everything. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tune/tune_internal.h"
+
+#define NEAR_SPLITS     1.25 /* round 2 looks at kernels within this of the best */
+#define NEAR_COMBINES   1.05 /* round 3 */
+#define MODELLED_SPLITS 2    /* further split counts of a kernel where timing one is slow */
+#define PRUNED_SHARE    0.15 /* of the space is as much as a pruned search evaluates ... */
+enum { PRUNED_LEAST = 12, HALVING_LEAST = 4 }; /* ... but this many in any case */
+
+static bool usable(const tune_candidate *c) { return c->state == TUNE_DONE && c->item.sample.outcome == MLAF_OUT_OK; }
+
+void mlaf_tuner_note_best(tuner *t) {
+  t->best = -1;
+  for (size_t i = 0; i < t->n; i++)
+    if (t->counted[i] && usable(&t->list[i]) &&
+        (t->best < 0 || t->list[i].item.sample.timing.ns < t->list[t->best].item.sample.timing.ns))
+      t->best = (int)i;
+}
+
+/* Counts a candidate in, once, whether it is still to be done or an earlier run did it: the same candidates make up the
+ * run whether or not it was interrupted. */
+typedef struct selection {
+  tuner *t;
+  size_t limit; /* of t->selected */
+  bool any;     /* something is to be done */
+  bool *counted;
+} selection;
+
+static bool take(selection *s, size_t i) {
+  tune_candidate *c = &s->t->list[i];
+  if (s->t->selected >= s->limit) return false;
+  if (s->counted[i]) return true;
+  s->counted[i] = true;
+  s->t->selected++;
+  if (c->state == TUNE_PENDING) {
+    c->state = TUNE_SELECTED;
+    s->any = true;
+  } else {
+    c->item.model_ns = c->variant->model_ns;
+    s->t->done++;
+    s->t->failed += c->item.sample.outcome != MLAF_OUT_OK;
+    if (usable(c)) s->t->modelled = c->item.sample.source == MLAF_SRC_MODELLED;
+    mlaf_tuner_note_best(s->t);
+  }
+  return true;
+}
+
+/* In model order, so a group's first candidate is its best. Groups of `template` only, `most` of them; NULL: all. */
+static void best_of_groups(selection *s, const char *template, size_t most) {
+  for (int group = 0; group < s->t->n_groups && most; group++)
+    for (size_t i = 0; i < s->t->n; i++) {
+      if (s->t->list[i].group != group) continue;
+      if (template && strcmp(template, s->t->list[i].variant->decode.template_name) != 0) break;
+      if (!take(s, i)) return;
+      most--;
+      break;
+    }
+}
+
+static bool first_of_template(const tuner *t, size_t index) {
+  for (size_t i = 0; i < index; i++)
+    if (strcmp(t->list[i].variant->decode.template_name, t->list[index].variant->decode.template_name) == 0)
+      return false;
+  return true;
+}
+
+/* Half the room is shared out evenly between the templates: where a model errs, it errs for a whole family at once. */
+static void first_round(selection *s) {
+  size_t templates = 0;
+  for (size_t i = 0; i < s->t->n; i++) templates += first_of_template(s->t, i);
+  size_t share = templates ? s->limit / (2 * templates) : 0;
+  for (size_t i = 0; i < s->t->n && templates > 1; i++)
+    if (first_of_template(s->t, i)) best_of_groups(s, s->t->list[i].variant->decode.template_name, share ? share : 1);
+  best_of_groups(s, NULL, SIZE_MAX);
+}
+
+/* 0 when nothing of the group passed. */
+static double group_best(const selection *s, int group, uint32_t *splits) {
+  double best = 0;
+  for (size_t i = 0; i < s->t->n; i++) {
+    const tune_candidate *c = &s->t->list[i];
+    if (c->group != group || !s->counted[i] || !usable(c)) continue;
+    if (best != 0 && c->item.sample.timing.ns >= best) continue;
+    best = c->item.sample.timing.ns;
+    *splits = c->item.sample.splits;
+  }
+  return best;
+}
+
+static bool splits_counted(const selection *s, int group, uint32_t splits) {
+  for (size_t i = 0; i < s->t->n; i++)
+    if (s->t->list[i].group == group && s->t->list[i].item.sample.splits == splits && s->counted[i]) return true;
+  return false;
+}
+
+/* Groups near the best, the best first: the limit may cut the rest off. *order is malloc'ed by the caller. */
+static int near_groups(const selection *s, double within, int *order, double *times) {
+  uint32_t splits;
+  int n = 0;
+  double best = 0;
+  for (int g = 0; g < s->t->n_groups; g++) {
+    double ns = group_best(s, g, &splits);
+    if (ns == 0) continue;
+    if (best == 0 || ns < best) best = ns;
+    int at = n++;
+    for (; at > 0 && times[at - 1] > ns; at--) {
+      times[at] = times[at - 1];
+      order[at] = order[at - 1];
+    }
+    times[at] = ns;
+    order[at] = g;
+  }
+  while (n > 0 && times[n - 1] > within * best) n--;
+  return n;
+}
+
+/* In model order. Where timing is slow only a few more are tried. */
+static void further_splits(selection *s, int group) {
+  int taken = 0;
+  for (size_t i = 0; i < s->t->n; i++) {
+    const tune_candidate *c = &s->t->list[i];
+    if (c->group != group || splits_counted(s, group, c->item.sample.splits)) continue;
+    if (s->t->modelled && taken++ == MODELLED_SPLITS) return;
+    if (!take(s, i)) return;
+  }
+}
+
+/* Decode and combine times add up, so other combine kernels are tried at the best split count only. */
+static void further_combines(selection *s, int group) {
+  uint32_t splits = 0;
+  group_best(s, group, &splits);
+  for (size_t i = 0; i < s->t->n; i++)
+    if (s->t->list[i].group == group && s->t->list[i].item.sample.splits == splits && !take(s, i)) return;
+}
+
+static void pruned_round(selection *s, int round) {
+  tuner *t = s->t;
+  if (round == 1) {
+    first_round(s);
+    return;
+  }
+  int *order = calloc((size_t)t->n_groups, sizeof *order);
+  double *times = calloc((size_t)t->n_groups, sizeof *times);
+  int n = order && times ? near_groups(s, round == 2 ? NEAR_SPLITS : NEAR_COMBINES, order, times) : 0;
+  for (int i = 0; i < n; i++) (round == 2 ? further_splits : further_combines)(s, order[i]);
+  free(order);
+  free(times);
+}
+
+static void exhaustive_round(selection *s, int round) {
+  for (size_t i = 0; i < s->t->n && take(s, i); i++) continue;
+}
+
+/* --- halving --- */
+static int by_time(const void *left, const void *right) {
+  const tune_candidate *a = *(tune_candidate *const *)left, *b = *(tune_candidate *const *)right;
+  double x = a->item.sample.timing.ns, y = b->item.sample.timing.ns;
+  return x != y ? (x > y) - (x < y) : a < b ? -1 : a > b;
+}
+
+/* What a later rung would time again. */
+static void halving_round(selection *s, int round) {
+  tuner *t = s->t;
+  if (round == 1) exhaustive_round(s, round);
+  tune_candidate **order = round == 1 || t->modelled ? NULL : calloc(t->n + 1, sizeof(tune_candidate *));
+  size_t n = 0;
+  for (size_t i = 0; order && i < t->n; i++)
+    if (s->counted[i] && usable(&t->list[i])) order[n++] = &t->list[i];
+  if (order) qsort(order, n, sizeof *order, by_time);
+  size_t keep = n;
+  for (int i = 1; i < round; i++) keep = (keep + 2) / 3;
+  if (keep < HALVING_LEAST) keep = n < HALVING_LEAST ? n : HALVING_LEAST;
+  for (size_t i = 0; order && i < keep; i++)
+    if (order[i]->item.sample.timing.samples < mlaf_tuner_min_samples(t, round)) {
+      order[i]->state = TUNE_SELECTED;
+      t->done--;
+      s->any = true;
+    }
+  free(order);
+}
+
+/* --- strategies --- */
+typedef struct strategy {
+  const char *name;
+  int rounds;
+  void (*select)(selection *s, int round);
+} strategy;
+
+static const strategy strategies[MLAF_STRATEGY_COUNT] = {
+    [MLAF_STRATEGY_PRUNED] = {"pruned", 3, pruned_round},
+    [MLAF_STRATEGY_EXHAUSTIVE] = {"exhaustive", 1, exhaustive_round},
+    [MLAF_STRATEGY_HALVING] = {"halving", 3, halving_round},
+};
+
+const char *mlaf_strategy_name(mlaf_strategy s) { return (unsigned)s < MLAF_STRATEGY_COUNT ? strategies[s].name : "unknown"; }
+
+int mlaf_strategy_find(const char *name) {
+  for (int i = 0; i < MLAF_STRATEGY_COUNT; i++)
+    if (strcmp(strategies[i].name, name) == 0) return i;
+  return -1;
+}
+
+int mlaf_tuner_rounds(const tuner *t) { return strategies[t->opts.strategy].rounds; }
+
+size_t mlaf_tuner_limit(const mlaf_tuner_opts *o, size_t space, bool emulated) {
+  if (o->max_candidates) return o->max_candidates;
+  if (o->strategy != MLAF_STRATEGY_PRUNED) return SIZE_MAX;
+  size_t share = (size_t)ceil(PRUNED_SHARE * (double)space);
+  if (share < PRUNED_LEAST) share = PRUNED_LEAST;
+  return emulated && share > MLAF_TUNER_EMU_CANDIDATES ? MLAF_TUNER_EMU_CANDIDATES : share;
+}
+
+int mlaf_tuner_min_samples(const tuner *t, int round) {
+  int full = mlaf_bench_time_opts().min_samples;
+  return t->opts.strategy == MLAF_STRATEGY_HALVING ? full * (round < 3 ? round : 3) / 3 : full;
+}
+
+bool mlaf_tuner_select(tuner *t, int round) {
+  bool first = t->opts.strategy == MLAF_STRATEGY_PRUNED && round == 1 && t->limit > 2;
+  selection s = {t, first ? t->limit - t->limit / 3 : t->limit, false, t->counted};
+  t->round = round;
+  strategies[t->opts.strategy].select(&s, round);
+  return s.any;
+}
