@@ -106,9 +106,9 @@ static mlaf_status open_parts(mlaf_ctx *ctx, const mlaf_ctx_opts *o, mlaf_err *e
   if (o->gen_root && !ctx->gen_root) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for a context");
   mlaf_status st = mlaf_device_open(o->device, &ctx->log, &ctx->shared->dev, err);
   if (!st) st = mlaf_compiler_open(&compiler, &ctx->log, &ctx->compiler, err);
+  if (!st) st = open_bundle(ctx, o->bundle, err);
   if (!st) open_db(ctx, o->db_path);
   return st;
-  if (!st) st = open_bundle(ctx, o->bundle, err);
 }
 
 mlaf_status mlaf_ctx_create(const mlaf_ctx_opts *opts, mlaf_ctx **out, char *why, size_t why_size) {
@@ -139,9 +139,9 @@ void mlaf_ctx_destroy(mlaf_ctx *ctx) {
   mlaf_gen_close(ctx->gen);
   mlaf_db_close(ctx->db);
   mlaf_compiler_close(ctx->compiler);
+  mlaf_bundle_close(ctx->bundle);
   mlaf_hashes_free(&ctx->hashes);
   mlaf_shared_release(ctx->shared);
-  mlaf_bundle_close(ctx->bundle);
   pthread_mutex_destroy(&ctx->lock);
   free(ctx->gen_root);
   free(ctx);
