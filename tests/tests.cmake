@@ -26,4 +26,16 @@ if(TARGET mlaf_emu AND TARGET mlaf_gen AND TARGET mlaf_core)
   target_link_libraries(test_extrapolation PRIVATE mlaf_rooms PkgConfig::CMOCKA)
   add_test(NAME kernels/test_extrapolation COMMAND test_extrapolation)
   set_tests_properties(kernels/test_extrapolation PROPERTIES LABELS t1 TIMEOUT 300)
+  add_executable(test_model_report ${CMAKE_SOURCE_DIR}/tests/kernels/test_model_report.c
+                 ${CMAKE_SOURCE_DIR}/tests/kernels/rig.c ${CMAKE_SOURCE_DIR}/tests/emu/model_report_points.c
+                 ${CMAKE_SOURCE_DIR}/tests/emu/model_report_micro.c)
+  target_include_directories(test_model_report PRIVATE ${CMAKE_SOURCE_DIR}/tests ${CMAKE_SOURCE_DIR}/tests/emu)
+  target_link_libraries(test_model_report PRIVATE mlaf_rooms PkgConfig::CMOCKA)
+  add_test(NAME kernels/test_model_report COMMAND test_model_report)
+  set_tests_properties(kernels/test_model_report PROPERTIES LABELS t1 TIMEOUT 300
+    ENVIRONMENT "MLAF_SOURCE_DIR=${CMAKE_SOURCE_DIR}")
+  add_executable(emu-times EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/tests/kernels/emu_times_main.c
+                 ${CMAKE_SOURCE_DIR}/tests/kernels/rig.c)
+  target_include_directories(emu-times PRIVATE ${CMAKE_SOURCE_DIR}/tests)
+  target_link_libraries(emu-times PRIVATE mlaf_rooms PkgConfig::CMOCKA)
 endif()

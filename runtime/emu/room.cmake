@@ -13,7 +13,8 @@ if(MLAF_TESTS)
   target_link_libraries(emu-bench PRIVATE mlaf_rooms)
 endif()
 if(MLAF_TESTS) # the timing model against published figures: docs/timing-model.md
-  add_executable(model-report tests/emu/model_report_main.c tests/emu/model_report_micro.c tests/emu/model_report_aiter.c)
+  add_executable(model-report tests/emu/model_report_main.c tests/emu/model_report_points.c tests/emu/model_report_micro.c
+                 tests/emu/model_report_aiter.c)
   target_include_directories(model-report PRIVATE tests/emu)
   target_link_libraries(model-report PRIVATE mlaf_rooms)
 endif()

@@ -13,6 +13,22 @@ typedef struct report_point {
   bool ran;
 } report_point;
 
+/* model_report_points.c */
+enum { REPORT_POINTS = 128 };
+/* Lines of the list: their number, or -1 after saying on stderr what is wrong. `p` has room for REPORT_POINTS. */
+int report_read(const char *path, report_point *p);
+/* Both figures of a kernel point in microseconds, and the modelled one in the figure's unit. */
+void report_kernel(report_point *p, double us);
+
+/* Errors are |modelled / published - 1|. */
+typedef struct report_errors {
+  int n, kernels;
+  double median, mean, p90, worst;
+  double spearman; /* of the kernel times, at three digits, as they are published; NAN for fewer than three */
+} report_errors;
+/* Of the points of one use that were run. */
+report_errors report_judge(const report_point *p, int n, const char *use);
+
 /* model_report_micro.c: assemble, run and time one microbenchmark, in the point's unit. */
 bool report_micro(emu_asm *a, const char *name, double *value);
 /* model_report_aiter.c: modelled microseconds of stage 1 and merge of one of AITER's decode kernels. */

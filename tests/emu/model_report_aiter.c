@@ -174,7 +174,8 @@ bool report_aiter(emu_asm *a, const char *folder, const report_point *p, int ctx
   if (c.splits == 0) c.splits = default_splits(c.batch, ctx, cus);
   bool ps = c.k->flags & PERSISTENT, kernels_only = strcmp(p->unit, "kernel-us") == 0;
   bool ok = load(&c, folder, &m, &fn, &args) && fill_args(&c, cus);
-  mlaf_launch l = {fn, {(uint32_t)(c.heads / c.k->rows), (uint32_t)c.batch, (uint32_t)c.splits}, {256, 1, 1}, c.args, args};
+  mlaf_launch l = {.fn = fn, .grid = {(uint32_t)(c.heads / c.k->rows), (uint32_t)c.batch, (uint32_t)c.splits},
+                   .block = {256, 1, 1}, .args = c.args, .args_size = args};
   if (ps) l.grid[0] = (uint32_t)c.used, l.grid[1] = l.grid[2] = 1;
   ok = ok && mlaf_emu_ops.time(a->dev, &l, 1, &opts, &t, &a->err) == MLAF_OK;
   if (ok) *us = (t.ns + merge_ns(&c, kernels_only) - (kernels_only ? emu_gfx942.launch_ns : 0)) / 1e3;

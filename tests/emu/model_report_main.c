@@ -1,119 +1,104 @@
-/* model-report [POINTS.tsv [FOLDER [FILTER]]]: the emulator's timing model against published figures.
- * Runs the microbenchmarks, and, given a folder with AITER's gfx942 code objects, its decode kernels; prints a table. */
+/* model-report [--check | --sensitivity] [POINTS.tsv [FOLDER [FILTER]]]: the emulator's timing model against published figures.
+ * Runs the microbenchmarks, and, given a folder with AITER's gfx942 code objects, its decode kernels; prints a table.
+ *   --check        fails when the held-out points correlate less than 0.9 in rank, or their median error is above 25 %
+ *   --sensitivity  instead: the errors with each fitted constant 30 % lower and higher */
 #include <math.h>
 
+#include "emu/arch_gfx942.h"
 #include "model_report.h"
-
-enum { MAX_POINTS = 128 };
-
-static bool parse(char *line, report_point *p) {
-  char *f[10], *save = NULL;
-  int n = 0;
-  memset(p, 0, sizeof *p);
-  for (char *s = strtok_r(line, "\t\n", &save); s && n < 10; s = strtok_r(NULL, "\t\n", &save)) f[n++] = s;
-  if (n != 10) return false;
-  snprintf(p->id, sizeof p->id, "%s", f[0]);
-  snprintf(p->use, sizeof p->use, "%s", f[1]);
-  snprintf(p->subject, sizeof p->subject, "%s", f[2]);
-  snprintf(p->unit, sizeof p->unit, "%s", f[8]);
-  snprintf(p->source, sizeof p->source, "%s", f[9]);
-  p->heads = atoi(f[3]), p->batch = atoi(f[4]), p->ctx = atoi(f[5]), p->splits = atoi(f[6]);
-  const char *dash = strchr(f[5], '-');
-  if (dash) p->ctx_from = p->ctx, p->ctx = atoi(dash + 1);
-  p->published = atof(f[7]);
-  if (strcmp(p->use, "peer") == 0) return true; /* modelled only, to stand beside our own kernels */
-  return p->published > 0 && (strcmp(p->use, "fit") == 0 || strcmp(p->use, "held") == 0);
-}
-
-static int read_points(const char *path, report_point *p) {
-  char line[512];
-  int n = 0;
-  FILE *f = fopen(path, "r");
-  if (!f) return fprintf(stderr, "model-report: cannot open %s\n", path), -1;
-  while (n >= 0 && n < MAX_POINTS && fgets(line, sizeof line, f)) {
-    if (line[0] == '#') continue;
-    if (parse(line, &p[n])) n++;
-    else n = fprintf(stderr, "model-report: bad line in %s near '%s'\n", path, line) * 0 - 1;
-  }
-  fclose(f);
-  return n;
-}
 
 /* A kernel point in the figure's unit and, for ranks, in microseconds. */
 static bool run_kernel(emu_asm *a, const char *folder, report_point *p) {
-  double us = 0, less = 0, gflop = 2e-9 * p->batch * p->heads * p->ctx * 1088.0;
+  double us = 0, less = 0;
   if (!report_aiter(a, folder, p, p->ctx, &us)) return false;
   if (p->ctx_from && !report_aiter(a, folder, p, p->ctx_from, &less)) return false;
-  us -= less;
-  bool rate = strcmp(p->unit, "TF") == 0;
-  p->us[0] = rate ? gflop / p->published * 1e3 : p->published;
-  p->us[1] = us;
-  p->modelled = rate ? gflop / us * 1e3 : us;
+  report_kernel(p, us - less);
   return true;
 }
 
-/* --- statistics --- */
-
-static int ascending(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return x < y ? -1 : x > y;
+static bool run_point(emu_asm *a, const char *folder, report_point *p) {
+  bool micro = strncmp(p->subject, "micro:", 6) == 0;
+  return micro ? report_micro(a, p->subject + 6, &p->modelled) : run_kernel(a, folder, p);
 }
 
-static double rank_of(const double *v, int n, double x) {
-  double below = 0, same = 0;
-  for (int i = 0; i < n; i++) below += v[i] < x, same += v[i] == x;
-  return below + (same + 1) / 2; /* ties share the mean rank */
+static void print_point(const report_point *p) {
+  if (p->published == 0) printf("| %s | %s | - | %.4g | %s | - | - |\n", p->id, p->use, p->modelled, p->unit);
+  else printf("| %s | %s | %g | %.4g | %s | %.2f | %s |\n", p->id, p->use, p->published, p->modelled, p->unit,
+              p->modelled / p->published, p->source);
+  fflush(stdout);
 }
 
-static double spearman(const double *x, const double *y, int n) {
-  double sxy = 0, sxx = 0, syy = 0, mean = (n + 1) / 2.0;
-  for (int i = 0; i < n; i++) {
-    double a = rank_of(x, n, x[i]) - mean, b = rank_of(y, n, y[i]) - mean;
-    sxy += a * b, sxx += a * a, syy += b * b;
-  }
-  return sxx > 0 && syy > 0 ? sxy / sqrt(sxx * syy) : NAN;
-}
-
-static void summary(const report_point *p, int n, const char *use) {
-  double x[MAX_POINTS], y[MAX_POINTS], e[MAX_POINTS];
-  int kernels = 0, all = 0;
-  for (int i = 0; i < n; i++) {
-    if (!p[i].ran || strcmp(p[i].use, use) != 0) continue;
-    e[all++] = fabs(p[i].modelled / p[i].published - 1);
-    if (p[i].heads) x[kernels] = p[i].us[0], y[kernels++] = p[i].us[1];
-  }
-  if (!all) return;
-  qsort(e, (size_t)all, sizeof *e, ascending);
-  int p90 = (int)ceil(0.9 * all) - 1;
-  double median = all % 2 ? e[all / 2] : (e[all / 2 - 1] + e[all / 2]) / 2;
-  printf("\n%s: %d points, absolute error median %.0f %%, 90th percentile %.0f %%, worst %.0f %%", use, all, 100 * median,
-         100 * e[p90], 100 * e[all - 1]);
-  if (kernels > 2) printf("; Spearman rank correlation of %d kernel times %.3f", kernels, spearman(x, y, kernels));
+static void summary(const report_errors *r, const char *use) {
+  if (!r->n) return;
+  printf("\n%s: %d points, absolute error median %.0f %%, 90th percentile %.0f %%, worst %.0f %%", use, r->n, 100 * r->median,
+         100 * r->p90, 100 * r->worst);
+  if (r->kernels > 2) printf("; Spearman rank correlation of %d kernel times %.3f", r->kernels, r->spearman);
   printf("\n");
 }
 
+/* Every point chosen; returns how many failed. */
+static int run_all(emu_asm *a, report_point *p, int n, const char *folder, const char *filter, bool print) {
+  int failed = 0;
+  for (int i = 0; i < n; i++) {
+    p[i].ran = false;
+    if (filter && !strstr(p[i].id, filter)) continue;
+    if (!folder && strncmp(p[i].subject, "micro:", 6) != 0) continue;
+    if (!print && strcmp(p[i].use, "peer") == 0) continue;
+    p[i].ran = run_point(a, folder, &p[i]);
+    failed += !p[i].ran;
+    if (!p[i].ran) fprintf(stderr, "model-report: %s: %s\n", p[i].id, a->err.text);
+    else if (print) print_point(&p[i]);
+  }
+  return failed;
+}
+
+static void sensitivity_cells(const report_point *p, int n) {
+  report_errors fit = report_judge(p, n, "fit"), held = report_judge(p, n, "held");
+  printf(" %.1f / %.1f %% | %.1f %%, %.3f |", 100 * fit.median, 100 * fit.mean, 100 * held.median, held.spearman);
+}
+
+static int sensitivity(emu_asm *a, report_point *p, int n, const char *folder, const char *filter) {
+  int failed = run_all(a, p, n, folder, filter, false);
+  printf("| constant | fit, median / mean | held, median, rank | -30 %%: fit | held | +30 %%: fit | held |\n|---|---|---|---|---|---|"
+         "---|\n| as it is |");
+  sensitivity_cells(p, n);
+  printf(" | | | |\n");
+  for (size_t i = 0; i < emu_arch_n_constants; i++) {
+    const emu_arch_constant *c = &emu_arch_constants[i];
+    if (c->basis != EMU_ARCH_FITTED) continue;
+    printf("| `%s` | | |", c->name);
+    for (int k = 0; k < 2; k++) {
+      emu_arch_scale(c->name, k ? 1.3 : 0.7);
+      failed += run_all(a, p, n, folder, filter, false);
+      sensitivity_cells(p, n);
+      emu_arch_scale(NULL, 1);
+    }
+    printf("\n");
+    fflush(stdout);
+  }
+  return failed;
+}
+
 int main(int argc, char **argv) {
-  static report_point p[MAX_POINTS];
+  static report_point p[REPORT_POINTS];
   emu_asm a;
-  int n = read_points(argc > 1 ? argv[1] : "docs/published-mi300x.tsv", p), failed = 0;
+  bool check = argc > 1 && strcmp(argv[1], "--check") == 0, vary = argc > 1 && strcmp(argv[1], "--sensitivity") == 0;
+  if (check || vary) argc--, argv++;
+  const char *folder = argc > 2 ? argv[2] : NULL, *filter = argc > 3 ? argv[3] : NULL;
+  int n = report_read(argc > 1 ? argv[1] : "docs/published-mi300x.tsv", p), failed;
   if (n < 0) return 2;
   setenv("MLAF_EMU_STRICT", "none", 0); /* this judges time; what the checks say of these kernels is another report's */
   if (!emu_asm_open(&a)) return fprintf(stderr, "model-report: %s\n", a.err.text), 1;
-  printf("| point | use | published | modelled | unit | ratio | source |\n|---|---|---|---|---|---|---|\n");
-  for (int i = 0; i < n; i++) {
-    bool micro = strncmp(p[i].subject, "micro:", 6) == 0;
-    if (argc > 3 && !strstr(p[i].id, argv[3])) continue;
-    if (!micro && argc <= 2) continue;
-    p[i].ran = micro ? report_micro(&a, p[i].subject + 6, &p[i].modelled) : run_kernel(&a, argv[2], &p[i]);
-    failed += !p[i].ran;
-    if (!p[i].ran) fprintf(stderr, "model-report: %s: %s\n", p[i].id, a.err.text);
-    else if (p[i].published == 0) printf("| %s | %s | - | %.4g | %s | - | - |\n", p[i].id, p[i].use, p[i].modelled, p[i].unit);
-    else printf("| %s | %s | %g | %.4g | %s | %.2f | %s |\n", p[i].id, p[i].use, p[i].published, p[i].modelled, p[i].unit,
-                p[i].modelled / p[i].published, p[i].source);
-    fflush(stdout);
+  if (vary) {
+    failed = sensitivity(&a, p, n, folder, filter);
+  } else {
+    printf("| point | use | published | modelled | unit | ratio | source |\n|---|---|---|---|---|---|---|\n");
+    failed = run_all(&a, p, n, folder, filter, true);
+    report_errors fit = report_judge(p, n, "fit"), held = report_judge(p, n, "held");
+    summary(&fit, "fit");
+    summary(&held, "held");
+    if (check && (held.median > 0.25 || held.spearman < 0.9)) failed++, fprintf(stderr, "model-report: not good enough\n");
   }
-  summary(p, n, "fit");
-  summary(p, n, "held");
   emu_asm_close(&a);
   return failed ? 1 : 0;
 }

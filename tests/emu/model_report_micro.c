@@ -70,8 +70,9 @@ static bool timed(emu_asm *a, const micro *m, const char *name, void **buffer, d
   if (mlaf_emu_ops.function_get(a->dev, a->module, name, &fn, &a->err) != MLAF_OK ||
       mlaf_emu_ops.function_get(a->dev, a->module, "fill", &fill, &a->err) != MLAF_OK)
     return false;
-  mlaf_launch l[2] = {{fill, {1216, 1, 1}, {256, 1, 1}, buffer, sizeof *buffer},
-                      {fn, {m->groups, 1, 1}, {64 * m->waves, 1, 1}, buffer, sizeof *buffer}};
+  mlaf_launch l[2] = {{.fn = fill, .grid = {1216, 1, 1}, .block = {256, 1, 1}, .args = buffer, .args_size = sizeof *buffer},
+                      {.fn = fn, .grid = {m->groups, 1, 1}, .block = {64 * m->waves, 1, 1}, .args = buffer,
+                       .args_size = sizeof *buffer}};
   if (mlaf_emu_ops.time(a->dev, m->warm ? l : l + 1, m->warm ? 2 : 1, &opts, &t, &a->err) != MLAF_OK) return false;
   *ns = t.ns;
   *mhz = t.clock_mhz;
