@@ -101,14 +101,24 @@ static inline float mad_half_f(float x, float y, float z) {
   s = p + z;
   return fabsf(s) < 0x1p-14f ? copysignf(0.0f, s) : s;
 }
+/* Exact in double but for the sign of a zero sum: minus when rounding down. */
+static inline double add_half_d(double x, double y) {
+  double s = x + y;
+  return (s == 0.0) & (half_mode.round == 2) & ((asq(x) ^ asq(y)) >> 63) ? -0.0 : s;
+}
+static inline float add_half_f(float x, float y) { return x + y; }
+static inline double fma_half_d(double x, double y, double z) {
+  double p = x * y, s = add_odd(p, z);
+  return s == 0.0 ? add_half_d(p, z) : s;
+}
 static inline double mad_half_d(double x, double y, double z) {
   double p = f16_to_f32(f64_to_f16(x * y)), s;
   p = fabs(p) < 0x1p-14 ? copysign(0.0, p) : p;
   z = fabs(z) < 0x1p-14 ? copysign(0.0, z) : z;
-  s = p + z;
+  s = add_half_d(p, z);
   return fabs(s) < 0x1p-14 ? copysign(0.0, s) : s;
 }
-static inline double fma_half_d(double x, double y, double z) { return add_odd(x * y, z); }
+#define add_half(x, y) _Generic((x), double: add_half_d, float: add_half_f)(x, y)
 #define fma_half(x, y, z) _Generic((x), double: fma_half_d, float: fma_f16_odd)(x, y, z)
 #define mad_half(x, y, z) _Generic((x), double: mad_half_d, float: mad_half_f)(x, y, z)
 

@@ -63,6 +63,10 @@ static inline float fract_f(float x) {
   float r = x - floorf(x);
   return r >= 1.0f ? 0x1.fffffep-1f : r;
 }
+static inline float fract_half(float x) {
+  float r = x - floorf(x);
+  return r > 0x1.ffcp-1f ? 0x1.ffcp-1f : r;
+}
 static inline double fract_d(double x) {
   double r = x - floor(x);
   return r >= 1.0 ? 0x1.fffffffffffffp-1 : r;

@@ -2,7 +2,7 @@
  * Half selection (op_sel, op_sel_hi) and signs (neg_lo, neg_hi) are done when operands are fetched. */
 /* The last argument is the clamp form of integers; floats clamp after rounding. */
 /* clang-format off */
-PK(pk_add_f16,  0, F16, F16, F16, NO,  x + y, 0)
+PK(pk_add_f16,  0, F16, F16, F16, NO,  add_half(x, y), 0)
 PK(pk_mul_f16,  0, F16, F16, F16, NO,  x * y, 0)
 PK(pk_fma_f16,  0, F16, F16, F16, F16, fma_half(x, y, z), 0)
 PK(pk_fmac_f16, VF_READS_DST, F16, F16, F16, F16, fma_half(x, y, z), 0)
