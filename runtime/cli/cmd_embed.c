@@ -1,3 +1,215 @@
-/* placeholder, written next */
+/* `mlaforge embed`: the kernels of a bundle as C, and the loader that belongs to them. */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bundle/bundle.h"
 #include "cli/cli.h"
-int mlaf_cli_embed(cli *c) { return mlaf_cli_usage(c, "not in this build"); }
+#include "cli/embedded_text.h"
+#include "compile/compile.h"
+
+#define SOURCE_MAX ((size_t)2 << 30)
+
+typedef struct embedding {
+  cli *c;
+  const mlaf_bundle *b;
+  const char *name;
+  size_t targets, kernels, rows, bytes;
+} embedding;
+
+static bool is_word(const char *s) {
+  if (!isalpha((unsigned char)*s) && *s != '_') return false;
+  for (; *s; s++)
+    if (!isalnum((unsigned char)*s) && *s != '_') return false;
+  return true;
+}
+
+/* --targets, or all there are. */
+static bool wants(const embedding *x, const char *target) {
+  const char *list = x->c->given[O_TARGETS];
+  const size_t n = strlen(target);
+  if (!list) return true;
+  for (const char *at = list; *at; at += strcspn(at, ",") + (at[strcspn(at, ",")] == ','))
+    if (strcspn(at, ",") == n && !strncmp(at, target, n)) return true;
+  return false;
+}
+
+static mlaf_status check_targets(const embedding *x) {
+  cli *c = x->c;
+  for (const char *at = c->given[O_TARGETS]; at && *at; at += strcspn(at, ",") + (at[strcspn(at, ",")] == ',')) {
+    char name[64];
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(at, ","), at);
+    if (*name && !mlaf_bundle_has_target(x->b, name))
+      return mlaf_fail(&c->err, MLAF_E_ARG, "the bundle '%s' has no kernels for '%s'", x->b->dir, name);
+  }
+  return MLAF_OK;
+}
+
+/* --- the C text --- */
+
+/* Code objects as numbers: compilers take long lists of them, but not long strings. 4096: what drivers map pages by. */
+static void code_array(const embedding *x, const mlaf_bundle_kernel *k, const unsigned char *code, mlaf_text *out) {
+  static const char digits[] = "0123456789";
+  char line[160];
+  size_t at = 0;
+  mlaf_text_fmt(out, "/* %s %s: %s %s, %s */\n_Alignas(4096) static const unsigned char code_%s[%zu] = {\n", k->target, k->symbol,
+                k->template_name, k->params, k->tested, k->sha256, k->size);
+  for (size_t i = 0; i < k->size; i++) {
+    const unsigned v = code[i];
+    if (v >= 100) line[at++] = digits[v / 100];
+    if (v >= 10) line[at++] = digits[v / 10 % 10];
+    line[at++] = digits[v % 10];
+    line[at++] = ',';
+    if (at > 120 || i + 1 == k->size) {
+      line[at++] = '\n';
+      mlaf_text_add(out, line, at);
+      at = 0;
+    }
+  }
+  mlaf_text_str(out, "};\n");
+}
+
+/* Equal code objects are one array. */
+static bool is_first(const mlaf_bundle *b, const mlaf_bundle_kernel *k) {
+  for (const mlaf_bundle_kernel *x = b->kernels; x < k; x++)
+    if (!strcmp(x->sha256, k->sha256)) return false;
+  return true;
+}
+
+static void kernel_entry(const mlaf_bundle_kernel *k, const mlaf_kernel_launch *l, mlaf_text *out) {
+  mlaf_text_fmt(out, "  {code_%s, \"%s\", %u, %u, %u, {%u, %u, %u}, %d, %d, %u, {", k->sha256, k->symbol, k->threads, k->rows_per_wg,
+                l->dynamic_shared, l->cluster[0], l->cluster[1], l->cluster[2], (l->flags & MLAF_KERNEL_OVERLAPS) != 0,
+                l->schedule == MLAF_SCHEDULE_BALANCED, l->n_maps);
+  for (uint32_t i = 0; i < l->n_maps; i++)
+    mlaf_text_fmt(out, "%s{%u, %u, %u, %u}", i ? ", " : "", l->maps[i].of, l->maps[i].cols, l->maps[i].rows, l->maps[i].swizzle);
+  mlaf_text_str(out, l->n_maps ? "}},\n" : "{0, 0, 0, 0}}},\n");
+}
+
+static mlaf_status kernels_of(embedding *x, const char *target, mlaf_text *arrays, mlaf_text *entries) {
+  mlaf_status st = MLAF_OK;
+  for (size_t i = 0; st == MLAF_OK && i < x->b->n_kernels; i++) {
+    const mlaf_bundle_kernel *k = &x->b->kernels[i];
+    mlaf_kernel_launch launch;
+    void *code = NULL;
+    if (strcmp(k->target, target)) continue;
+    st = mlaf_bundle_code(x->b, k, &code, &x->c->err);
+    if (st == MLAF_OK) st = mlaf_code_launch(code, k->size, k->symbol, &launch, &x->c->err);
+    if (st == MLAF_OK) {
+      if (is_first(x->b, k)) code_array(x, k, code, arrays);
+      kernel_entry(k, &launch, entries);
+      x->kernels++;
+      x->bytes += k->size;
+    }
+    free(code);
+  }
+  return st;
+}
+
+/* Number of a kernel among those of its target. */
+static int index_of(const mlaf_bundle *b, const mlaf_bundle_kernel *k) {
+  int n = 0;
+  if (!k) return -1;
+  for (const mlaf_bundle_kernel *x = b->kernels; x < k; x++) n += !strcmp(x->target, k->target);
+  return n;
+}
+
+static size_t rows_of(embedding *x, const char *target, mlaf_text *out) {
+  size_t n = 0;
+  for (size_t i = 0; i < x->b->n_plans; i++) {
+    const mlaf_bundle_plan *p = &x->b->plans[i];
+    const mlaf_problem *q = &p->problem;
+    if (strcmp(p->target, target)) continue;
+    mlaf_text_fmt(out, "  {%d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %u, %d, %d},\n", q->heads, q->rank, q->rope, q->q_len, q->causal,
+                  q->dtype, q->page_size, q->batch, q->ctx, p->baseline, p->splits, index_of(x->b, p->decode),
+                  index_of(x->b, p->combine));
+    n++;
+  }
+  return n;
+}
+
+static mlaf_status source(embedding *x, mlaf_text *out) {
+  mlaf_text entries = MLAF_TEXT_INIT((size_t)64 << 20), targets = MLAF_TEXT_INIT((size_t)1 << 20);
+  mlaf_status st = MLAF_OK;
+  mlaf_text_fmt(out, "/* Written by mlaforge embed from the bundle %s. Do not edit. */\n#include \"%s.h\"\n\n", x->b->hash, x->name);
+  for (size_t i = 0; st == MLAF_OK && i < x->b->n_targets; i++) {
+    const char *target = x->b->targets[i].name;
+    if (!wants(x, target)) continue;
+    const size_t before = x->kernels;
+    mlaf_text_fmt(&entries, "static const mlaf_embed_kernel kernels_%zu[] = {\n", i);
+    st = kernels_of(x, target, out, &entries);
+    mlaf_text_fmt(&entries, "};\n/* heads rank rope q_len causal dtype page_size batch ctx baseline splits decode combine */\n"
+                  "static const mlaf_embed_row rows_%zu[] = {\n", i);
+    const size_t rows = rows_of(x, target, &entries);
+    mlaf_text_str(&entries, "};\n");
+    mlaf_text_fmt(&targets, "  {\"%s\", kernels_%zu, rows_%zu, %zu, %zu}, /* %s */\n", target, i, i, x->kernels - before, rows,
+                  x->b->targets[i].compiler);
+    x->rows += rows;
+    x->targets++;
+  }
+  if (entries.data) mlaf_text_str(out, entries.data);
+  mlaf_text_fmt(out, "static const mlaf_embed_target targets[] = {\n%s};\nconst mlaf_embed_index %s = {MLAF_EMBED_VERSION, %zu, \"%s\", "
+                "targets};\n", targets.data ? targets.data : "", x->name, x->targets, x->b->hash);
+  if (st == MLAF_OK && (out->failed || entries.failed || targets.failed))
+    st = mlaf_fail(&x->c->err, MLAF_E_NOMEM, "no memory for the C text of %zu kernels", x->kernels);
+  mlaf_text_free(&entries);
+  mlaf_text_free(&targets);
+  return st;
+}
+
+static void header(const embedding *x, mlaf_text *out) {
+  mlaf_text_fmt(out, "/* Written by mlaforge embed from the bundle %s. Do not edit. */\n#ifndef %s_INCLUDED\n#define %s_INCLUDED\n\n"
+                "#include \"mlaf_embed.h\"\n\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n/* For mlaf_embed_open. */\n"
+                "extern const mlaf_embed_index %s;\n\n#ifdef __cplusplus\n}\n#endif\n#endif\n", x->b->hash, x->name, x->name, x->name);
+}
+
+/* --- the command --- */
+
+static mlaf_status publish(cli *c, const char *name, const char *suffix, const char *text, size_t size) {
+  char *path = mlaf_format("%s/%s%s", c->given[O_OUT], name, suffix);
+  mlaf_status st = path && text ? mlaf_file_publish(path, text, size, &c->err)
+                                : mlaf_fail(&c->err, MLAF_E_NOMEM, "no memory to write %s%s", name, suffix);
+  free(path);
+  return st;
+}
+
+static mlaf_status write_files(embedding *x) {
+  mlaf_text c_text = MLAF_TEXT_INIT(SOURCE_MAX), h_text = MLAF_TEXT_INIT(1 << 16);
+  mlaf_status st = source(x, &c_text);
+  header(x, &h_text);
+  if (st == MLAF_OK) st = mlaf_dir_make(x->c->given[O_OUT], &x->c->err);
+  if (st == MLAF_OK) st = publish(x->c, "mlaf_embed", ".h", mlaf_embed_loader_h, strlen(mlaf_embed_loader_h));
+  if (st == MLAF_OK) st = publish(x->c, "mlaf_embed", ".c", mlaf_embed_loader_c, strlen(mlaf_embed_loader_c));
+  if (st == MLAF_OK) st = publish(x->c, x->name, ".h", h_text.data, h_text.len);
+  if (st == MLAF_OK) st = publish(x->c, x->name, ".c", c_text.data, c_text.len);
+  mlaf_text_free(&c_text);
+  mlaf_text_free(&h_text);
+  return st;
+}
+
+int mlaf_cli_embed(cli *c) {
+  mlaf_bundle *b = NULL;
+  if (!c->given[O_FROM] || !c->given[O_OUT]) return mlaf_cli_usage(c, "embed wants --from BUNDLE and --out DIR");
+  embedding x = {.c = c, .name = c->given[O_NAME] ? c->given[O_NAME] : "mlaf_kernels"};
+  if (!is_word(x.name) || !strcmp(x.name, "mlaf_embed"))
+    return mlaf_cli_usage(c, "--name '%s' must be a C name other than mlaf_embed", x.name);
+  mlaf_status st = mlaf_bundle_open(c->given[O_FROM], &b, &c->err);
+  x.b = b;
+  if (st == MLAF_OK) st = check_targets(&x);
+  if (st == MLAF_OK) st = write_files(&x);
+  if (st == MLAF_OK && c->json) {
+    cJSON *e = mlaf_cli_event("embed");
+    cJSON_AddStringToObject(e, "directory", c->given[O_OUT]);
+    cJSON_AddStringToObject(e, "name", x.name);
+    cJSON_AddStringToObject(e, "bundle", b->hash);
+    cJSON_AddNumberToObject(e, "targets", (double)x.targets);
+    cJSON_AddNumberToObject(e, "kernels", (double)x.kernels);
+    cJSON_AddNumberToObject(e, "rows", (double)x.rows);
+    cJSON_AddNumberToObject(e, "code_bytes", (double)x.bytes);
+    mlaf_cli_emit(e);
+  } else if (st == MLAF_OK) {
+    printf("%zu kernels (%.2f MB) and %zu rows for %zu targets in %s: %s.h %s.c mlaf_embed.h mlaf_embed.c\n", x.kernels,
+           (double)x.bytes / 1e6, x.rows, x.targets, c->given[O_OUT], x.name, x.name);
+  }
+  mlaf_bundle_close(b);
+  return st == MLAF_OK ? CLI_OK : mlaf_cli_fail(c);
+}

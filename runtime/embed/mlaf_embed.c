@@ -1,0 +1,398 @@
+/* The loader behind mlaf_embed.h. The argument blocks are those of mlaforge's runtime/core/launch.h. */
+#define _GNU_SOURCE
+#include "mlaf_embed.h"
+
+#include <dlfcn.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct decode_args {
+  const void *q, *ckv, *kpe;
+  const int32_t *qo_indptr, *kv_indptr, *kv_indices, *kv_last_page_lens;
+  void *o;
+  float *lse, *part_o, *part_lse;
+  int64_t ckv_row_stride, kpe_row_stride, total_q;
+  int32_t num_pages, splits;
+  float scale_log2e;
+  int32_t batch;
+} decode_args;
+typedef struct combine_args {
+  const float *part_o, *part_lse;
+  void *o, *lse;
+  int64_t rows;
+  int32_t splits, reserved;
+} combine_args;
+typedef struct block { /* a kernel's parameters: the arguments, then its tensor maps */
+  _Alignas(64) decode_args a;
+  unsigned char maps[8][128];
+} block;
+_Static_assert(sizeof(decode_args) == 128 && sizeof(combine_args) == 48, "not the kernels' layout");
+
+/* Both drivers' calls; those with the same shape share a member. */
+typedef struct driver {
+  int cuda;
+  int (*init)(unsigned), (*count)(int *);
+  int (*module_unload)(void *), (*get_function)(void **, void *, const char *), (*module_load)(void **, const void *);
+  int (*launch)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **, void **);
+  int (*get_device)(int *), (*set_device)(int);                                   /* HIP */
+  int (*device_get)(int *, int), (*attribute)(int *, int, int);                   /* CUDA from here on */
+  int (*retain)(void **, int), (*release)(int), (*push)(void *), (*pop)(void **);
+  int (*set_attribute)(void *, int, int);
+  int (*launch_ex)(const void *, void *, void **, void **);
+  int (*encode)(void *, int, uint32_t, void *, const uint64_t *, const uint64_t *, const uint32_t *, const uint32_t *, int, int,
+                int, int);
+} driver;
+typedef union launch_value { char bytes[64]; unsigned cluster[3]; int overlap; } launch_value;
+typedef struct launch_attribute { int id; char pad[4]; launch_value value; } launch_attribute;
+typedef struct launch_config {
+  unsigned grid[3], block[3], shared;
+  void *stream;
+  launch_attribute *list;
+  unsigned n;
+} launch_config;
+enum { CUDA_CC_MAJOR = 75, CUDA_CC_MINOR = 76, CUDA_MAX_DYNAMIC_SHARED = 8, CUDA_CLUSTER = 4, CUDA_OVERLAP = 6 };
+
+typedef struct loaded { void *module, *function; } loaded;
+struct mlaf_embed_plan {
+  mlaf_embed *owner;
+  const mlaf_embed_row *row;
+  const mlaf_embed_kernel *decode, *combine;
+  void *decode_fn, *combine_fn; /* decode_fn NULL: not made yet */
+  int failed;
+};
+struct mlaf_embed {
+  driver d;
+  int device, overlap; /* overlap: the device takes programmatic serialization */
+  void *context;       /* CUDA's primary one */
+  const mlaf_embed_target *target;
+  loaded *kernels;
+  mlaf_embed_plan *plans; /* one a row of the target */
+};
+
+static mlaf_embed_status fail(char *why, size_t size, mlaf_embed_status status, const char *fmt, ...) {
+  va_list ap;
+  va_start(ap, fmt);
+  if (why && size) vsnprintf(why, size, fmt, ap);
+  va_end(ap);
+  return status;
+}
+
+/* --- the driver libraries --- */
+
+static void *open_library(const char *variable, const char *const *names) {
+  const char *named = getenv(variable);
+  void *handle = named && *named ? dlopen(named, RTLD_NOW | RTLD_LOCAL) : NULL;
+  for (; !handle && !(named && *named) && *names; names++) handle = dlopen(*names, RTLD_NOW | RTLD_LOCAL);
+  return handle;
+}
+
+typedef struct wanted { const char *name; void *to; int optional; } wanted;
+
+/* The library stays loaded for good: drivers do not survive being unloaded. */
+static int find_all(void *handle, const wanted *list, size_t n) {
+  for (size_t i = 0; handle && i < n; i++) {
+    void *f = dlsym(handle, list[i].name);
+    if (!f && !list[i].optional) return 0;
+    memcpy(list[i].to, &f, sizeof f);
+  }
+  return handle != NULL;
+}
+
+static int load_hip(driver *d) {
+  static const char *const names[] = {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5", "libamdhip64.so",
+                                      "/opt/rocm/lib/libamdhip64.so", NULL};
+  *d = (driver){0};
+  const wanted list[] = {{"hipInit", &d->init, 0}, {"hipGetDeviceCount", &d->count, 0}, {"hipModuleLoadData", &d->module_load, 0},
+                         {"hipModuleUnload", &d->module_unload, 0}, {"hipModuleGetFunction", &d->get_function, 0},
+                         {"hipModuleLaunchKernel", &d->launch, 0}, {"hipGetDevice", &d->get_device, 0},
+                         {"hipSetDevice", &d->set_device, 0}};
+  return find_all(open_library("MLAF_HIP_LIBRARY", names), list, sizeof list / sizeof *list);
+}
+
+static int load_cuda(driver *d) {
+  static const char *const names[] = {"libcuda.so.1", "libcuda.so", "/usr/lib/wsl/lib/libcuda.so.1", NULL};
+  *d = (driver){.cuda = 1};
+  const wanted list[] = {{"cuInit", &d->init, 0}, {"cuDeviceGetCount", &d->count, 0}, {"cuModuleLoadData", &d->module_load, 0},
+                         {"cuModuleUnload", &d->module_unload, 0}, {"cuModuleGetFunction", &d->get_function, 0},
+                         {"cuLaunchKernel", &d->launch, 0}, {"cuDeviceGet", &d->device_get, 0},
+                         {"cuDeviceGetAttribute", &d->attribute, 0}, {"cuDevicePrimaryCtxRetain", &d->retain, 0},
+                         {"cuDevicePrimaryCtxRelease_v2", &d->release, 0}, {"cuCtxPushCurrent_v2", &d->push, 0},
+                         {"cuCtxPopCurrent_v2", &d->pop, 0}, {"cuFuncSetAttribute", &d->set_attribute, 0},
+                         {"cuLaunchKernelEx", &d->launch_ex, 1}, {"cuTensorMapEncodeTiled", &d->encode, 1}};
+  return find_all(open_library("MLAF_CUDA_LIBRARY", names), list, sizeof list / sizeof *list);
+}
+
+/* Make our device current on this thread and remember what was; leave() puts it back. */
+static int enter(const mlaf_embed *e, int *previous) {
+  if (e->d.cuda) return e->d.push(e->context);
+  int code = e->d.get_device(previous);
+  return !code && *previous != e->device ? e->d.set_device(e->device) : code;
+}
+static void leave(const mlaf_embed *e, int previous) {
+  void *ours;
+  if (e->d.cuda) e->d.pop(&ours);
+  else if (previous != e->device) e->d.set_device(previous);
+}
+
+/* --- kernels --- */
+
+static int load_kernel(mlaf_embed *e, int32_t index, void **function) {
+  const mlaf_embed_kernel *k = &e->target->kernels[index];
+  loaded *l = &e->kernels[index];
+  int previous = e->device, code = enter(e, &previous);
+  if (code) return code;
+  if (!l->module) code = e->d.module_load(&l->module, k->code);
+  if (code) l->module = NULL;
+  if (!code && !l->function) code = e->d.get_function(&l->function, l->module, k->symbol);
+  if (!code && k->shared) code = e->d.set_attribute(l->function, CUDA_MAX_DYNAMIC_SHARED, (int)k->shared);
+  if (code) l->function = NULL;
+  leave(e, previous);
+  *function = l->function;
+  return code;
+}
+
+static void drop(mlaf_embed *e) {
+  int previous = e->device;
+  for (int32_t i = 0; e->kernels && i < e->target->n_kernels; i++)
+    if (e->kernels[i].module && !enter(e, &previous)) {
+      e->d.module_unload(e->kernels[i].module);
+      leave(e, previous);
+    }
+  if (e->context) e->d.release(e->device);
+  free(e->kernels);
+  free(e->plans);
+}
+
+/* "sm_90a" runs on compute capability 9.0; whether an AMD device takes a gfx target only its driver can say, so one is tried. */
+static int fits(mlaf_embed *e, const char **what) {
+  int major = 0, minor = 0, handle;
+  void *function;
+  if (!e->d.cuda) return load_kernel(e, e->target->rows[0].decode, &function) == 0;
+  if (e->d.device_get(&handle, e->device) || e->d.attribute(&major, CUDA_CC_MAJOR, handle) ||
+      e->d.attribute(&minor, CUDA_CC_MINOR, handle) || strtol(e->target->name + 3, NULL, 10) != 10 * major + minor)
+    return 0;
+  *what = "its primary context";
+  e->device = handle;
+  e->overlap = major >= 9;
+  return !e->d.retain(&e->context, handle);
+}
+
+static mlaf_embed_status open_target(const mlaf_embed_target *t, int device, mlaf_embed **out, char *why, size_t size) {
+  mlaf_embed e = {.device = device, .target = t};
+  const int cuda = !strncmp(t->name, "sm_", 3);
+  const char *what = "its kernels";
+  int n = 0, code;
+  if (!(cuda ? load_cuda(&e.d) : load_hip(&e.d)))
+    return fail(why, size, MLAF_EMBED_NO_DEVICE, "%s: no usable %s here", t->name, cuda ? "libcuda.so.1" : "libamdhip64.so");
+  if ((code = e.d.init(0)) || (code = e.d.count(&n)) || device < 0 || device >= n)
+    return fail(why, size, MLAF_EMBED_NO_DEVICE, "%s: device %d of %d (driver error %d)", t->name, device, n, code);
+  e.kernels = calloc((size_t)t->n_kernels + 1, sizeof *e.kernels);
+  e.plans = calloc((size_t)t->n_rows + 1, sizeof *e.plans);
+  mlaf_embed *result = malloc(sizeof *result);
+  mlaf_embed_status status = MLAF_EMBED_OK;
+  if (!e.kernels || !e.plans || !result) status = fail(why, size, MLAF_EMBED_NOMEM, "out of memory");
+  else if (!fits(&e, &what))
+    status = fail(why, size, MLAF_EMBED_NO_DEVICE, "%s: device %d does not take %s", t->name, device, what);
+  if (status) {
+    drop(&e);
+    free(result);
+    return status;
+  }
+  *result = e;
+  *out = result;
+  return MLAF_EMBED_OK;
+}
+
+mlaf_embed_status mlaf_embed_open(const mlaf_embed_index *index, int device, mlaf_embed **out, char *why, size_t size) {
+  char reason[256];
+  size_t at = 0;
+  if (!index || !out || index->version != MLAF_EMBED_VERSION)
+    return fail(why, size, MLAF_EMBED_ARG, "the index was written for another mlaf_embed.c: copy all four files together");
+  for (int32_t i = 0; i < index->n_targets; i++) {
+    mlaf_embed_status status = open_target(&index->targets[i], device, out, reason, sizeof reason);
+    if (!status) return MLAF_EMBED_OK;
+    if (why && at < size) at += (size_t)snprintf(why + at, size - at, "%s%s", i ? "; " : "", reason);
+  }
+  return MLAF_EMBED_NO_DEVICE;
+}
+
+void mlaf_embed_close(mlaf_embed *e) {
+  if (e) drop(e);
+  free(e);
+}
+
+const char *mlaf_embed_target_name(const mlaf_embed *e) { return e->target->name; }
+
+/* --- plans --- */
+
+static double ratio(int32_t a, int32_t b) { return a > b ? (double)a / b : (double)b / a; }
+
+/* The nearest row that has not failed, -1 if none: nearest in doublings of batch and ctx, the choice before the baseline. */
+static int32_t nearest(const mlaf_embed *e, const mlaf_embed_problem *p) {
+  double best = 0;
+  int32_t found = -1;
+  for (int32_t i = 0; i < e->target->n_rows; i++) {
+    const mlaf_embed_row *r = &e->target->rows[i];
+    if (r->heads != p->heads || r->rank != p->rank || r->rope != p->rope || r->q_len != p->q_len || r->dtype != p->dtype ||
+        r->page_size != p->page_size || (r->q_len > 1 && r->causal != p->causal) || e->plans[i].failed)
+      continue;
+    const double far = ratio(r->batch, p->batch) * ratio(r->ctx, p->ctx);
+    if (found >= 0 && (far > best || (far == best && r->baseline >= e->target->rows[found].baseline))) continue;
+    best = far;
+    found = i;
+  }
+  return found;
+}
+
+mlaf_embed_status mlaf_embed_plan_get(mlaf_embed *e, const mlaf_embed_problem *p, const mlaf_embed_plan **out, char *why,
+                                      size_t size) {
+  int32_t i;
+  int code = 0;
+  if (!e || !p || !out || p->batch < 1 || p->ctx < 1)
+    return fail(why, size, MLAF_EMBED_ARG, "a NULL pointer, or batch or ctx below 1");
+  while ((i = nearest(e, p)) >= 0) {
+    mlaf_embed_plan *plan = &e->plans[i];
+    const mlaf_embed_row *r = &e->target->rows[i];
+    if (!plan->decode_fn) {
+      *plan = (mlaf_embed_plan){.owner = e, .row = r, .decode = &e->target->kernels[r->decode],
+                                .combine = r->combine < 0 ? NULL : &e->target->kernels[r->combine]};
+      if (plan->combine) code = load_kernel(e, r->combine, &plan->combine_fn);
+      if (!code) code = load_kernel(e, r->decode, &plan->decode_fn);
+    }
+    if (plan->decode_fn) {
+      *out = plan;
+      return MLAF_EMBED_OK;
+    }
+    plan->failed = 1; /* the next nearest then; in the end a baseline */
+  }
+  if (code) return fail(why, size, MLAF_EMBED_DRIVER, "no kernel of it loads on %s: driver error %d", e->target->name, code);
+  return fail(why, size, MLAF_EMBED_NO_KERNEL, "no kernel embedded for h%d,r%d,p%d,q%d%s,%s,page%d on %s: add it to the bundle "
+              "and embed again", p->heads, p->rank, p->rope, p->q_len, p->causal && p->q_len > 1 ? ",causal" : "",
+              p->dtype == MLAF_EMBED_F16 ? "f16" : "bf16", p->page_size, e->target->name);
+}
+
+int32_t mlaf_embed_plan_splits(const mlaf_embed_plan *plan) { return plan->row->splits; }
+
+/* --- execution --- */
+
+static uint32_t groups(int64_t rows, uint32_t each) { return (uint32_t)((rows + each - 1) / each); }
+static uint32_t row_groups(const mlaf_embed_plan *x) {
+  return groups((int64_t)x->row->q_len * x->row->heads, x->decode->rows_per_wg);
+}
+
+/* Rows of partial results, the offset of their LSEs, the whole size. */
+static size_t layout(const mlaf_embed_plan *x, int64_t total_q, size_t *part_lse) {
+  const uint64_t splits = (uint64_t)x->row->splits;
+  *part_lse = 0;
+  if (splits <= 1 || total_q <= 0) return 0;
+  if (total_q > INT64_C(65536) * x->row->q_len) return SIZE_MAX;
+  const uint64_t rows = x->decode->balanced ? splits * 2 * row_groups(x) * x->decode->rows_per_wg
+                                            : splits * (uint64_t)total_q * (uint64_t)x->row->heads;
+  *part_lse = (size_t)((rows * (uint64_t)x->row->rank * 4 + 255) / 256 * 256);
+  const size_t size = *part_lse + (size_t)rows * 4;
+  return x->decode->balanced ? (size + 255) / 256 * 256 + (size_t)splits * 16 : size;
+}
+
+size_t mlaf_embed_workspace(const mlaf_embed_plan *plan, int64_t total_q) {
+  size_t part_lse;
+  return layout(plan, total_q, &part_lse);
+}
+
+static int encode_maps(const mlaf_embed_plan *x, block *b) {
+  const mlaf_embed_row *r = x->row;
+  const uint64_t cached = (uint64_t)b->a.num_pages * (uint64_t)r->page_size, rows = (uint64_t)(b->a.total_q * r->heads);
+  const uint64_t rank = (uint64_t)r->rank, rope = (uint64_t)r->rope;
+  const struct { const void *data; uint64_t cols, rows, stride; } of[] = {
+      {NULL, 0, 0, 0}, {b->a.ckv, rank, cached, (uint64_t)b->a.ckv_row_stride * 2}, {b->a.kpe, rope, cached,
+      (uint64_t)b->a.kpe_row_stride * 2}, {b->a.q, rank + rope, rows, (rank + rope) * 2}, {b->a.o, rank, rows, rank * 2}};
+  for (uint32_t i = 0; i < x->decode->n_maps; i++) {
+    const mlaf_embed_map *m = &x->decode->maps[i];
+    const uint64_t dims[] = {of[m->of].cols, of[m->of].rows}, strides[] = {of[m->of].stride};
+    const uint32_t box[] = {m->cols, m->rows}, ones[] = {1, 1};
+    const int swizzle = m->swizzle == 128 ? 3 : m->swizzle == 64 ? 2 : m->swizzle == 32 ? 1 : 0;
+    memset(b->maps[i], 0, sizeof b->maps[i]);
+    if (!dims[0] || !dims[1]) continue; /* the kernel does not use it then */
+    if (!x->owner->d.encode) return -1;
+    void *data = (void *)(uintptr_t)of[m->of].data;
+    int code = x->owner->d.encode(b->maps[i], 1, 2, data, dims, strides, box, ones, 0, swizzle, 3, 0);
+    if (code) return code;
+  }
+  return 0;
+}
+
+static int launch(const mlaf_embed_plan *x, const mlaf_embed_kernel *k, void *fn, const uint32_t want[3], void *args,
+                  size_t size, void *stream) {
+  const driver *d = &x->owner->d;
+  void *hip[] = {(void *)1, args, (void *)2, &size, (void *)3}, *cuda[] = {(void *)1, args, (void *)2, &size, NULL};
+  launch_attribute attributes[2] = {{.id = CUDA_CLUSTER}};
+  launch_config c = {.block = {k->threads, 1, 1}, .shared = k->shared, .stream = stream, .list = attributes};
+  for (int i = 0; i < 3; i++) {
+    const uint32_t cluster = attributes[0].value.cluster[i] = k->cluster[i] ? k->cluster[i] : 1;
+    c.grid[i] = (want[i] + cluster - 1) / cluster * cluster;
+    if (cluster > 1) c.n = 1;
+  }
+  if (d->cuda && d->launch_ex && k->overlaps && x->owner->overlap)
+    attributes[c.n++] = (launch_attribute){.id = CUDA_OVERLAP, .value.overlap = 1};
+  if (c.n) return d->launch_ex ? d->launch_ex(&c, fn, NULL, cuda) : -1;
+  return d->launch(fn, c.grid[0], c.grid[1], c.grid[2], k->threads, 1, 1, k->shared, stream, NULL, d->cuda ? cuda : hip);
+}
+
+/* What is wrong with the arguments, NULL if nothing that can be seen from the host. */
+static const char *fault(const mlaf_embed_plan *x, const mlaf_embed_args *a, const decode_args *d, size_t workspace) {
+  const int64_t needed = x->row->rank + (a->kpe ? 0 : x->row->rope);
+  if (a->batch < 0 || a->batch > 65536) return "batch is not in 0..65536";
+  if (a->total_q < 0 || a->total_q > (int64_t)a->batch * x->row->q_len) return "total_q is not in 0..batch*q_len";
+  if (a->num_pages < 0 || (int64_t)a->num_pages * x->row->page_size >> 32) return "num_pages * page_size is not below 2^32";
+  if (!(a->scale - a->scale == 0)) return "scale is not finite";
+  if (!a->q || !a->o || !a->qo_indptr || !a->kv_indptr || !a->kv_last_page_lens || (a->num_pages && (!a->ckv || !a->kv_indices)))
+    return "a pointer is NULL";
+  if (((uintptr_t)a->q | (uintptr_t)a->o | (uintptr_t)a->ckv | (uintptr_t)a->kpe) % 16)
+    return "q, ckv, kpe or o is not 16-byte aligned";
+  if (((uintptr_t)a->qo_indptr | (uintptr_t)a->kv_indptr | (uintptr_t)a->kv_indices | (uintptr_t)a->kv_last_page_lens |
+       (uintptr_t)a->lse) % 4)
+    return "a table or lse is not 4-byte aligned";
+  if (d->ckv_row_stride < needed || d->kpe_row_stride < x->row->rope || (d->ckv_row_stride | d->kpe_row_stride) % 8 ||
+      d->ckv_row_stride > 1 << 27 || d->kpe_row_stride > 1 << 27)
+    return "a row stride is too small, above 2^27 or no multiple of 8";
+  if (workspace && (!a->workspace || (uintptr_t)a->workspace % 256 || a->workspace_size < workspace))
+    return "workspace is NULL, not 256-byte aligned or smaller than mlaf_embed_workspace says";
+  return NULL;
+}
+
+mlaf_embed_status mlaf_embed_execute(const mlaf_embed_plan *x, const mlaf_embed_args *a, void *stream, char *why, size_t size) {
+  size_t part_lse;
+  int previous = 0, code;
+  if (!x || !a) return fail(why, size, MLAF_EMBED_ARG, "a NULL pointer");
+  const mlaf_embed_row *r = x->row;
+  const size_t workspace = layout(x, a->total_q, &part_lse);
+  block b = {.a = {.q = a->q, .ckv = a->ckv, .kpe = a->kpe ? a->kpe : a->ckv ? (const uint16_t *)a->ckv + r->rank : NULL,
+                   .qo_indptr = a->qo_indptr, .kv_indptr = a->kv_indptr, .kv_indices = a->kv_indices,
+                   .kv_last_page_lens = a->kv_last_page_lens, .o = a->o, .lse = a->lse,
+                   .ckv_row_stride = a->ckv_row_stride ? a->ckv_row_stride : r->rank + (a->kpe ? 0 : r->rope),
+                   .total_q = a->total_q, .num_pages = a->num_pages, .splits = r->splits, .batch = a->batch,
+                   .scale_log2e = (float)((double)a->scale * 1.4426950408889634)}};
+  b.a.kpe_row_stride = !a->kpe ? b.a.ckv_row_stride : a->kpe_row_stride ? a->kpe_row_stride : r->rope;
+  const char *wrong = fault(x, a, &b.a, workspace);
+  if (wrong && (a->total_q || a->batch < 0)) return fail(why, size, MLAF_EMBED_ARG, "%s", wrong);
+  if (!a->total_q) return MLAF_EMBED_OK;
+  if (workspace) {
+    b.a.part_o = a->workspace;
+    b.a.part_lse = (float *)((char *)a->workspace + part_lse);
+  }
+  const int64_t rows = a->total_q * r->heads;
+  combine_args c = {b.a.part_o, b.a.part_lse, a->o, a->lse, rows, r->splits, 0};
+  if ((code = enter(x->owner, &previous)))
+    return fail(why, size, MLAF_EMBED_DRIVER, "the device cannot be made current: driver error %d", code);
+  code = encode_maps(x, &b);
+  if (!code)
+    code = launch(x, x->decode, x->decode_fn,
+                  (uint32_t[]){row_groups(x), (uint32_t)r->splits, x->decode->balanced ? 1 : (uint32_t)a->batch}, &b,
+                  sizeof b.a + x->decode->n_maps * sizeof *b.maps, stream);
+  if (!code && r->splits > 1)
+    code = launch(x, x->combine, x->combine_fn, (uint32_t[]){groups(rows, x->combine->rows_per_wg), 1, 1},
+                  x->decode->balanced ? (void *)&b.a : (void *)&c, x->decode->balanced ? sizeof b.a : sizeof c, stream);
+  leave(x->owner, previous);
+  return code ? fail(why, size, MLAF_EMBED_DRIVER, "the launch failed: driver error %d", code) : MLAF_EMBED_OK;
+}

@@ -1,0 +1,107 @@
+/* MLA decode kernels inside a program: a loader that needs nothing but the HIP or CUDA driver library, found by dlopen.
+ * Part of mlaforge, for copying into other projects; the kernels it loads are in the NAME.c that `mlaforge embed` wrote beside.
+ * C11 and C++. Layouts, alignments and limits of the arguments: below; the longer explanation is mlaforge's docs/embedding.md. */
+#ifndef MLAF_EMBED_H
+#define MLAF_EMBED_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define MLAF_EMBED_VERSION 1
+
+/* --- what NAME.c holds; nobody else needs to look --- */
+typedef struct mlaf_embed_map { uint32_t of, cols, rows, swizzle; } mlaf_embed_map;
+typedef struct mlaf_embed_kernel {
+  const unsigned char *code;
+  const char *symbol;
+  uint32_t threads, rows_per_wg;
+  uint32_t shared, cluster[3], overlaps, balanced, n_maps; /* CUDA only */
+  mlaf_embed_map maps[8];
+} mlaf_embed_kernel;
+typedef struct mlaf_embed_row { /* a problem, and what serves it */
+  int32_t heads, rank, rope, q_len, causal, dtype, page_size, batch, ctx;
+  int32_t baseline, splits, decode, combine; /* kernels of the target; combine -1: none */
+} mlaf_embed_row;
+typedef struct mlaf_embed_target {
+  const char *name; /* "gfx942", "sm_90a" */
+  const mlaf_embed_kernel *kernels;
+  const mlaf_embed_row *rows;
+  int32_t n_kernels, n_rows;
+} mlaf_embed_target;
+typedef struct mlaf_embed_index {
+  int32_t version, n_targets;
+  const char *bundle; /* SHA-256 of the manifest this was made from */
+  const mlaf_embed_target *targets;
+} mlaf_embed_index;
+
+/* --- what a program uses --- */
+typedef enum mlaf_embed_status {
+  MLAF_EMBED_OK = 0,
+  MLAF_EMBED_ARG,       /* an argument is out of range; nothing was launched */
+  MLAF_EMBED_NO_DEVICE, /* no driver library, no such device, or none of the targets embedded here */
+  MLAF_EMBED_NO_KERNEL, /* the problem is outside the embedded grid */
+  MLAF_EMBED_DRIVER,    /* a driver call failed */
+  MLAF_EMBED_NOMEM
+} mlaf_embed_status;
+
+enum { MLAF_EMBED_BF16 = 0, MLAF_EMBED_F16 = 1 };
+
+/* O = softmax(scale * Q K^T) V over a paged latent cache: K is all rank + rope columns of a cached row, V its first rank.
+ * batch and ctx select the kernel tuned for the nearest shape; a plan executes any batch and any lengths. */
+typedef struct mlaf_embed_problem {
+  int32_t heads, rank, rope; /* query heads on this rank, kv_lora_rank, rope dim */
+  int32_t q_len;             /* largest number of query tokens of a request */
+  int32_t causal;            /* 1: query token i of n sees the first kv_len - (n-1-i) tokens */
+  int32_t dtype;             /* MLAF_EMBED_BF16 or _F16, of Q, cache and O */
+  int32_t page_size;         /* tokens a page */
+  int32_t batch, ctx;        /* requests, cached tokens a request */
+} mlaf_embed_problem;
+
+/* Device pointers; valid until the launch has finished. T total_q, H heads, R rank, P rope, B batch; strides in elements. */
+typedef struct mlaf_embed_args {
+  int32_t batch;                    /* B: 0..65536 */
+  int32_t num_pages;                /* pages in the cache; num_pages * page_size below 2^32 */
+  int64_t total_q;                  /* T = qo_indptr[B], 0..B*q_len */
+  const void *q;                    /* [T, H, R+P] dense, 16-byte aligned */
+  const void *ckv;                  /* row j at ckv + j*ckv_row_stride: R+P elements if kpe is NULL, else R; 16-byte aligned */
+  const void *kpe;                  /* NULL: combined cache. Else row j at kpe + j*kpe_row_stride, P elements; 16-byte aligned */
+  int64_t ckv_row_stride;           /* multiple of 8, at most 2^27; 0: dense */
+  int64_t kpe_row_stride;
+  const int32_t *qo_indptr;         /* [B+1] query tokens */
+  const int32_t *kv_indptr;         /* [B+1] pages */
+  const int32_t *kv_indices;        /* [kv_indptr[B]] page ids; one outside [0, num_pages) makes its request NaN */
+  const int32_t *kv_last_page_lens; /* [B] tokens in the last page, 1..page_size */
+  void *o;                          /* [T, H, R] dense, 16-byte aligned */
+  float *lse;                       /* [T, H] natural log; may be NULL */
+  void *workspace;                  /* mlaf_embed_workspace bytes, 256-byte aligned */
+  size_t workspace_size;
+  float scale;                      /* softmax scale, e.g. 1/sqrt(qk_nope + rope) */
+} mlaf_embed_args;
+
+typedef struct mlaf_embed mlaf_embed;           /* a device; one thread at a time may plan on it */
+typedef struct mlaf_embed_plan mlaf_embed_plan; /* immutable; any thread may execute it; lives as long as its mlaf_embed */
+
+/* `device`: the driver's ordinal. `why` (may be NULL) receives the reason of a failure. */
+mlaf_embed_status mlaf_embed_open(const mlaf_embed_index *index, int device, mlaf_embed **out, char *why, size_t why_size);
+/* Unloads the kernels; none of their launches may be in flight. NULL is allowed. */
+void mlaf_embed_close(mlaf_embed *e);
+const char *mlaf_embed_target_name(const mlaf_embed *e);
+/* The plan of the nearest shape; loads its kernels at first use, so not inside a graph capture. */
+mlaf_embed_status mlaf_embed_plan_get(mlaf_embed *e, const mlaf_embed_problem *problem, const mlaf_embed_plan **out, char *why,
+                                      size_t why_size);
+int32_t mlaf_embed_plan_splits(const mlaf_embed_plan *plan);
+/* Bytes of workspace for total_q query tokens; 0: none. SIZE_MAX: more than there can be. */
+size_t mlaf_embed_workspace(const mlaf_embed_plan *plan, int64_t total_q);
+/* Launch on `stream` (hipStream_t or CUstream; NULL: the default stream) and return without waiting. Never allocates, locks or
+ * synchronises: legal inside graph capture. */
+mlaf_embed_status mlaf_embed_execute(const mlaf_embed_plan *plan, const mlaf_embed_args *args, void *stream, char *why,
+                                     size_t why_size);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
