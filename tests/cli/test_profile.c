@@ -1,5 +1,6 @@
 /* mlaforge profile: what it prints adds up, traces are JSON, descriptions of code objects have errors that name the field. */
 #include "cli/cli_fixture.h"
+#include "compile/compile.h"
 
 #define PROBLEM "mla_decode:h16,r512,p64,q1,bf16,page64,b2,s1024"
 #define REG     "reg:blocks=1,kvload=temporal,psplit=1,qsrc=reg,rescale=lazy,tile=16,waves=2/s4,rows=1,team=4"
@@ -175,6 +176,86 @@ static void of_a_code_object(void **state) {
   free(code);
 }
 
+/* A kernel of somebody else's: hiprtc made it, with LDS, barriers and two buffers. */
+static const char tile_sum[] =
+    "extern \"C\" __global__ void __launch_bounds__(256) tile_sum(const float *x, float *y, int n) {\n"
+    "  __shared__ float s[256];\n  int t = threadIdx.x;\n  float a = 0;\n"
+    "  for (int i = t; i < n; i += 256) a += x[blockIdx.x * n + i];\n  s[t] = a;\n  __syncthreads();\n"
+    "  for (int d = 128; d; d >>= 1) {\n    if (t < d) s[t] += s[t + d];\n    __syncthreads();\n  }\n"
+    "  if (t == 0) y[blockIdx.x] = s[0];\n}\n";
+static const char tile_sum_args[] =
+    "{\"kernel\": \"tile_sum\", \"grid\": [40], \"block\": [256], \"args\": [{\"buffer\": 163840, \"fill\": \"random_f32\"},"
+    " {\"buffer\": 160}, {\"i32\": 1024}]}";
+
+static void write_tile_sum(const char *path) {
+  static const char *const options[] = {"-O3", "-std=c++17", NULL};
+  mlaf_compile_job job = {.source = tile_sum, .options = options, .target = "gfx942", .name = "tile_sum"};
+  mlaf_compiler *compiler;
+  mlaf_err err = {MLAF_OK, ""};
+  if (mlaf_compiler_open(NULL, NULL, &compiler, &err) || mlaf_compile(compiler, &job, 1, NULL, NULL, &err) || job.status)
+    fail_msg("%s %s", err.text, job.log ? job.log : "");
+  if (mlaf_file_publish(path, job.code, job.code_size, &err)) fail_msg("%s", err.text);
+  mlaf_compile_job_clear(&job);
+  mlaf_compiler_close(compiler);
+}
+
+/* Every line of text that gives a time or clocks says that it is modelled. */
+static void assert_modelled(const char *text) {
+  for (const char *line = text; *line; line += strcspn(line, "\n"), line += *line == '\n') {
+    char copy[512];
+    snprintf(copy, sizeof copy, "%.*s", (int)strcspn(line, "\n"), line);
+    bool timed = strncmp(copy, "time ", 5) == 0 || strstr(copy, "clk of");
+    if (timed && !strstr(copy, "modelled")) fail_msg("'%s' does not say that it is modelled", copy);
+  }
+}
+
+static void of_a_foreign_kernel(void **state) {
+  const cli_dir *d = *state;
+  if (!have_compiler(d)) skip();
+  char code[128], args[128];
+  snprintf(code, sizeof code, "%s/sum.co", d->dir);
+  snprintf(args, sizeof args, "%s/sum.json", d->dir);
+  write_tile_sum(code);
+  write_text(args, tile_sum_args);
+  cli_result r = RUN(d, "profile", "--code", code, "--args", args, "--all");
+  assert_exit(r, 0);
+  assert_has(r.out, "us modelled");
+  assert_has(r.out, "1024 bytes of LDS");
+  assert_has(r.out, "40 workgroups");
+  assert_has(r.out, "s_barrier");
+  assert_modelled(r.out);
+  release(&r);
+  static const struct {
+    const char *args, *from, *to, *expect;
+  } cases[] = {
+      {"no_such.json", "", "", "no_such.json"},
+      {NULL, "{\"kernel\"", "[{\"kernel\"", "no JSON"},
+      {NULL, NULL, "[1, 2]", "top level: must be an object with kernel, grid, block and args"},
+      {NULL, NULL, "{\"kernel\": \"tile_sum\", \"grid\": [40], \"block\": [256], \"args\": 7}", "args: must be a list"},
+      {NULL, "[40]", "\"40\"", "grid: must be a list of one to three"},
+      {NULL, "{\"i32\": 1024}", "[1024]", "args[2]"},
+      {NULL, "163840", "\"much\"", "args[0].buffer: must be a number of bytes"},
+      {NULL, "\"kernel\": \"tile_sum\"", "\"kernel\": \"tile_add\"", "kernel: no kernel 'tile_add' in the code object (1 kernels, first 'tile_sum')"},
+      {NULL, "163840", "81920", "outside every allocation"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    const char *from = cases[i].from, *at = from ? strstr(tile_sum_args, from) : tile_sum_args;
+    char *broken = mlaf_format("%.*s%s%s", (int)(at - tile_sum_args), tile_sum_args, cases[i].to, from ? at + strlen(from) : "");
+    write_text(args, broken);
+    r = RUN(d, "profile", "--code", code, "--args", cases[i].args ? cases[i].args : args);
+    if (r.exit == 0 || !strstr(r.err, cases[i].expect)) fail_msg("%s: exit %d, %s", cases[i].expect, r.exit, r.err);
+    release(&r);
+    free(broken);
+  }
+  write_text(args, tile_sum_args);
+  r = RUN(d, "profile", "--code", "/nonexistent/k.co", "--args", args);
+  assert_true(r.exit == 3 && strstr(r.err, "/nonexistent/k.co"));
+  release(&r);
+  r = RUN(d, "profile", "--code", args, "--args", args); /* a file that is no code object */
+  if (r.exit == 0 || !strstr(r.err, args)) fail_msg("exit %d, %s", r.exit, r.err);
+  release(&r);
+}
+
 static void usage(void **state) {
   const cli_dir *d = *state;
   static const struct {
@@ -212,7 +293,8 @@ static void evidence_by_execution(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(of_the_planned_variant), cmocka_unit_test(as_text),
-                                     cmocka_unit_test(of_a_code_object), cmocka_unit_test(usage),
+                                     cmocka_unit_test(of_a_code_object), cmocka_unit_test(of_a_foreign_kernel),
+                                     cmocka_unit_test(usage),
                                      cmocka_unit_test(evidence_by_execution)};
   return cmocka_run_group_tests(tests, cli_dir_setup, cli_dir_teardown);
 }
