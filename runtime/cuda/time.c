@@ -12,6 +12,7 @@ typedef struct timer {
   mlaf_cuda *c;
   const mlaf_launch *launches;
   size_t n;
+  int sets; /* sequences of n launches, taken in turn */
   void *stream, *start, *stop;
   void *exec;    /* a graph of `in_graph` sequences */
   int in_graph;
@@ -25,7 +26,7 @@ static mlaf_status enqueue(timer *t, int sequences, mlaf_err *err) {
   mlaf_status st = MLAF_OK;
   for (int r = 0; !st && r < sequences; r++)
     for (size_t i = 0; !st && i < t->n; i++)
-      st = mlaf_cuda_launch((mlaf_device *)t->c, t->stream, &t->launches[i], err);
+      st = mlaf_cuda_launch((mlaf_device *)t->c, t->stream, &t->launches[(size_t)(r % t->sets) * t->n + i], err);
   return st;
 }
 
@@ -55,11 +56,10 @@ static mlaf_status have_graph(timer *t, int sequences, mlaf_err *err) {
   return st;
 }
 
-/* Nanoseconds of `repeats` sequences (a power of two) between two events of one stream. */
 static mlaf_status sample(void *user, int repeats, double *ns, mlaf_err *err) {
   timer *t = user;
   const mlaf_cuda_api *api = &t->c->api;
-  const int sequences = repeats < GRAPH_SEQUENCES ? repeats : GRAPH_SEQUENCES;
+  const int most = t->sets > GRAPH_SEQUENCES ? t->sets : GRAPH_SEQUENCES, sequences = repeats < most ? repeats : most;
   float ms = 0;
   mlaf_status st = have_graph(t, sequences, err);
   if (!st) st = call(t, api->cuEventRecord(t->start, t->stream), "cuEventRecord", err);
@@ -93,7 +93,7 @@ static void finish(timer *t) {
 
 mlaf_status mlaf_cuda_time(mlaf_device *dev, const mlaf_launch *launches, size_t n, const mlaf_time_opts *opts,
                            mlaf_timing *out, mlaf_err *err) {
-  timer t = {.c = mlaf_cuda_of(dev), .launches = launches, .n = n};
+  timer t = {.c = mlaf_cuda_of(dev), .launches = launches, .n = n, .sets = opts->sets > 1 ? opts->sets : 1};
   mlaf_timing timing = {.source = MLAF_TIME_MEASURED, .clock_mhz = t.c->base.info.clock_mhz};
   bool pushed;
   mlaf_status st = mlaf_cuda_enter(t.c, &pushed, err);

@@ -62,6 +62,8 @@ typedef struct mlaf_time_opts {
   double min_window_ns;     /* per sample; repeats are doubled until reached */
   double limit_s;           /* wall-clock limit */
   double give_up_ns;        /* stop early when the median exceeds this; 0 = never */
+  int32_t sets;             /* sequences to go through in turn, a power of two: so that none finds its data in a cache. 0: 1 */
+  double idle_s;            /* leave the device alone this long first: its clock depends on what ran before */
 } mlaf_time_opts;
 
 enum { MLAF_DEVICE_CLUSTERS = 1 }; /* mlaf_device_ops.features */
@@ -86,7 +88,8 @@ typedef struct mlaf_device_ops {
   mlaf_status (*sync)(mlaf_device *dev, void *stream, mlaf_err *err);
   mlaf_status (*stream_create)(mlaf_device *dev, void **stream, mlaf_err *err);
   void (*stream_destroy)(mlaf_device *dev, void *stream);
-  /* Time `n` launches as one sequence. */
+  /* Time `n` launches as one sequence; launches holds opts->sets such sequences, one behind the other, the same work on other
+   * data. Where times are modelled the first is enough. */
   mlaf_status (*time)(mlaf_device *dev, const mlaf_launch *launches, size_t n, const mlaf_time_opts *opts,
                       mlaf_timing *out, mlaf_err *err);
   uint32_t features;

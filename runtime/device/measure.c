@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 enum { MAX_SAMPLES = 1000, MAX_REPEATS = 1 << 20 };
 
@@ -30,12 +31,19 @@ static void summarise(double *ns, int n, mlaf_timing *out) {
   out->samples = n;
 }
 
-/* Repeats per sample: doubled until a sample is as long as the window, so that the events' resolution does not matter.
+static void rest(double seconds) {
+  if (seconds <= 0) return;
+  const double whole = floor(seconds);
+  nanosleep(&(struct timespec){(time_t)whole, (long)((seconds - whole) * 1e9)}, NULL);
+}
+
+/* Repeats per sample: doubled until a sample is as long as the window, so that the events' resolution does not matter; each
+ * set at least once.
  * A candidate that is hopeless already here is given up without more samples. */
 static mlaf_status calibrate(mlaf_sample_fn sample, void *user, const mlaf_time_opts *o, double deadline, int *repeats,
                              double *ns, mlaf_err *err) {
   mlaf_status st = MLAF_OK;
-  for (*repeats = 1;; *repeats *= 2) {
+  for (*repeats = o->sets > 1 ? o->sets : 1;; *repeats *= 2) {
     st = sample(user, *repeats, ns, err);
     if (st || *ns >= o->min_window_ns || *repeats >= MAX_REPEATS || mlaf_now() > deadline) break;
     if (o->give_up_ns > 0 && *repeats >= 4 && *ns / *repeats > o->give_up_ns) break;
@@ -46,6 +54,7 @@ static mlaf_status calibrate(mlaf_sample_fn sample, void *user, const mlaf_time_
 
 static mlaf_status collect(mlaf_sample_fn sample, void *user, const mlaf_time_opts *o, double *ns, mlaf_timing *out,
                            mlaf_err *err) {
+  rest(o->idle_s);
   /* At the deadline a timing with enough samples ends; at three times it any does. */
   const double begin = mlaf_now(), limit = o->limit_s > 0 ? o->limit_s : 10, deadline = begin + limit;
   const int most = o->max_samples < 1 ? 1 : o->max_samples < MAX_SAMPLES ? o->max_samples : MAX_SAMPLES;
@@ -62,7 +71,9 @@ static mlaf_status collect(mlaf_sample_fn sample, void *user, const mlaf_time_op
   }
   if (st) return st;
   summarise(ns, n, out);
-  snprintf(out->detail, sizeof out->detail, "%d samples of %d sequences%s", n, repeats,
+  char sets[32] = "";
+  if (o->sets > 1) snprintf(sets, sizeof sets, " over %d sets", o->sets);
+  snprintf(out->detail, sizeof out->detail, "%d samples of %d sequences%s%s", n, repeats, sets,
            hopeless             ? ", given up early"
            : n < o->min_samples ? ", time limit"
                                 : "");

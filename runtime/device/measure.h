@@ -4,7 +4,8 @@
 
 #include "device/device.h"
 
-/* Nanoseconds of `repeats` (a power of two) sequences in one go, between two events of one stream. */
+/* Nanoseconds of `repeats` sequences in one go, between two events of one stream; sequence r is set r % sets. A power of two,
+ * at least the number of sets. */
 typedef mlaf_status (*mlaf_sample_fn)(void *user, int repeats, double *ns, mlaf_err *err);
 
 /* Fill ns, p10, p90, MAD, samples and detail of `out` by opts' windows and limits; the caller has warmed up. */

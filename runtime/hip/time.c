@@ -6,6 +6,7 @@ typedef struct timer {
   mlaf_hip *h;
   const mlaf_launch *launches;
   size_t n;
+  int sets; /* sequences of n launches, taken in turn */
   void *stream, *start, *stop;
 } timer;
 
@@ -16,7 +17,8 @@ static mlaf_status call(timer *t, int code, const char *name, mlaf_err *err) {
 static mlaf_status run(timer *t, int repeats, mlaf_err *err) {
   mlaf_status st = MLAF_OK;
   for (int r = 0; !st && r < repeats; r++)
-    for (size_t i = 0; !st && i < t->n; i++) st = mlaf_hip_launch((mlaf_device *)t->h, t->stream, &t->launches[i], err);
+    for (size_t i = 0; !st && i < t->n; i++)
+      st = mlaf_hip_launch((mlaf_device *)t->h, t->stream, &t->launches[(size_t)(r % t->sets) * t->n + i], err);
   return st;
 }
 
@@ -55,7 +57,7 @@ static void finish(timer *t) {
 
 mlaf_status mlaf_hip_time(mlaf_device *dev, const mlaf_launch *launches, size_t n, const mlaf_time_opts *opts,
                           mlaf_timing *out, mlaf_err *err) {
-  timer t = {.h = mlaf_hip_of(dev), .launches = launches, .n = n};
+  timer t = {.h = mlaf_hip_of(dev), .launches = launches, .n = n, .sets = opts->sets > 1 ? opts->sets : 1};
   mlaf_timing timing = {.source = MLAF_TIME_MEASURED, .clock_mhz = t.h->base.info.clock_mhz};
   int previous;
   mlaf_status st = mlaf_hip_enter(t.h, &previous, err);

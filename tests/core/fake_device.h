@@ -43,6 +43,8 @@ typedef struct fake_device {
   int launches, allocations;
   mlaf_decode_args timed; /* of the latest timing */
   size_t timed_launches;
+  int timed_sets;
+  const int32_t *timed_indices[128]; /* page table of each set */
   uint64_t noise;
 } fake_device;
 
@@ -221,6 +223,9 @@ static mlaf_status fake_time(mlaf_device *d, const mlaf_launch *l, size_t n, con
                              mlaf_err *err) {
   fake_of(d)->timed = *(const mlaf_decode_args *)l[0].args;
   fake_of(d)->timed_launches = n;
+  fake_of(d)->timed_sets = o->sets;
+  for (int s = 0; s < o->sets && s < 128; s++)
+    fake_of(d)->timed_indices[s] = ((const mlaf_decode_args *)l[(size_t)s * n].args)->kv_indices;
   *out = (mlaf_timing){.source = MLAF_TIME_MODELLED, .ns = 1000.0 * (double)n, .samples = o->min_samples};
   return MLAF_OK;
 }

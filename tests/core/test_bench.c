@@ -4,6 +4,7 @@
 #include "cmocka_all.h"
 #include "core/bench.h"
 #include "core/fake_device.h"
+#include "core/verify.h"
 
 static mlaf_problem parse(const char *text) {
   mlaf_problem p;
@@ -97,6 +98,84 @@ static void limited_cache(void **state) {
   mlaf_loaded_close(l);
 }
 
+/* On a device with a cache: sets of pages, neighbours have none in common, and four caches lie between two uses of a page. */
+static void sets_rotate(void **state) {
+  mlaf_problem p = parse("mla_decode:h4,r64,p32,q1,bf16,page16,b4,s500"); /* 128 pages of 3 KiB */
+  fake_device dev = fake_make(&p, BUG_NONE);
+  dev.base.info.l2_bytes = 1 << 20;
+  mlaf_loaded *l = fake_load(&dev, 3);
+  mlaf_bench *bench = NULL;
+  mlaf_timing t;
+  assert_int_equal(mlaf_bench_create((mlaf_device *)&dev, &p, NULL, &bench, NULL), MLAF_OK);
+  assert_int_equal(mlaf_bench_time(bench, l, NULL, &t, NULL), MLAF_OK);
+  assert_int_equal(dev.timed_launches, 2);
+  assert_int_equal(dev.timed_sets, 16); /* 16 x 384 KiB is the first above 4 MiB */
+  assert_int_equal(mlaf_bench_sets(bench), 16);
+  assert_int_equal(dev.timed.num_pages, 16 * 128);
+  char used[16 * 128] = {0};
+  for (int s = 0; s < 16; s++)
+    for (int i = 0; i < 128; i++) {
+      const int32_t page = dev.timed_indices[s][i];
+      assert_in_range(page, 0, 16 * 128 - 1);
+      assert_false(used[page]);
+      used[page] = 1;
+    }
+  mlaf_bench_free(bench);
+  mlaf_loaded_close(l);
+  assert_int_equal(dev.allocations, 0);
+}
+
+/* Benches share a pool; each finds its dtype in it. */
+static void shared_pool(void **state) {
+  mlaf_problem p = parse("mla_decode:h4,r64,p32,q1,bf16,page16,b2,s500");
+  fake_device dev = fake_make(&p, BUG_NONE);
+  mlaf_pool *pool = NULL;
+  assert_int_equal(mlaf_pool_create((mlaf_device *)&dev, 5, &pool, NULL), MLAF_OK);
+  static const char *const problems[] = {"mla_decode:h4,r64,p32,q1,bf16,page16,b2,s500",
+                                         "mla_decode:h4,r64,p32,q1,bf16,page16,b9,s500",
+                                         "mla_decode:h4,r64,p32,q1,f16,page16,b2,s300"};
+  for (int i = 0; i < 3; i++) {
+    p = dev.problem = parse(problems[i]);
+    const mlaf_bench_opts opts = {.seed = 2, .pool = pool};
+    mlaf_bench *bench = NULL;
+    mlaf_timing t;
+    mlaf_loaded *l = fake_load(&dev, 1);
+    assert_int_equal(mlaf_bench_create((mlaf_device *)&dev, &p, &opts, &bench, NULL), MLAF_OK);
+    assert_int_equal(mlaf_bench_time(bench, l, NULL, &t, NULL), MLAF_OK);
+    check_data(&dev.timed, &p);
+    mlaf_bench_free(bench);
+    mlaf_loaded_close(l);
+    assert_int_equal(dev.allocations, 1); /* the pool */
+  }
+  mlaf_pool_free(pool);
+  assert_int_equal(dev.allocations, 0);
+}
+
+/* The check on the timed data finds what is wrong, and nothing where nothing is; also where lengths differ. */
+static void timed_data_is_checked(void **state) {
+  static const int32_t ragged[] = {37, 500, 1, 211};
+  static const char *const problems[] = {"mla_decode:h5,r64,p32,q1,bf16,page16,b4,s500",
+                                         "mla_decode:h4,r64,p32,q3,causal,f16,page16,b4,s500"};
+  for (int i = 0; i < 4; i++) {
+    const mlaf_problem p = parse(problems[i / 2]);
+    fake_device dev = fake_make(&p, BUG_NONE);
+    const mlaf_bench_opts opts = {.seed = 2, .tokens = i % 2 ? ragged : NULL};
+    mlaf_loaded *l = fake_load(&dev, 3);
+    mlaf_bench *bench = NULL;
+    double error = -1;
+    mlaf_err err = {MLAF_OK, ""};
+    assert_int_equal(mlaf_bench_create((mlaf_device *)&dev, &p, &opts, &bench, &err), MLAF_OK);
+    assert_int_equal(mlaf_bench_tokens(bench), i % 2 ? 749 : 2000);
+    if (mlaf_bench_check(bench, l, &error, &err)) fail_msg("%s", err.text);
+    assert_true(error > 0 && error < mlaf_error_bound((mlaf_dtype)p.dtype));
+    dev.bug = BUG_DROP_TOKEN;
+    assert_int_equal(mlaf_bench_check(bench, l, &error, &err), MLAF_E_INCORRECT);
+    assert_non_null(strstr(err.text, "relative error"));
+    mlaf_bench_free(bench);
+    mlaf_loaded_close(l);
+  }
+}
+
 static void refusals(void **state) {
   mlaf_problem p = parse("mla_decode:h4,r512,p64,q1,bf16,page64,b256,s100000");
   fake_device dev = fake_make(&p, BUG_NONE), other = fake_make(&p, BUG_NONE);
@@ -130,6 +209,8 @@ static void work(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(shapes), cmocka_unit_test(limited_cache),
+                                     cmocka_unit_test(sets_rotate), cmocka_unit_test(shared_pool),
+                                     cmocka_unit_test(timed_data_is_checked),
                                      cmocka_unit_test(refusals), cmocka_unit_test(work)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -303,6 +303,18 @@ static void timing_by_graphs(void **state) {
   assert_int_equal(ops->time(dev, l, 3, &opts, &t, NULL), MLAF_OK);
   assert_int_equal(t.samples, 1);
   assert_non_null(strstr(t.detail, "given up"));
+  /* Several sets are gone through in turn, each at least once in a sample. */
+  const fake_fill apart[4] = {{mem, 5, 1}, {mem + 1, 6, 1}, {mem + 2, 7, 1}, {mem + 3, 8, 1}};
+  mlaf_launch sets[4] = {one, one, one, one};
+  uint32_t seen[4];
+  for (int i = 0; i < 4; i++) sets[i].args = &apart[i];
+  const mlaf_time_opts turns = {.min_samples = 3, .max_samples = 3, .min_window_ns = 1, .limit_s = 20, .sets = 4};
+  fake_reset();
+  assert_int_equal(ops->time(dev, sets, 1, &turns, &t, NULL), MLAF_OK);
+  assert_string_equal(t.detail, "3 samples of 4 sequences over 4 sets, graph of 4");
+  assert_int_equal(fake_last().total, 4 * (1 + 3));
+  assert_int_equal(ops->mem_read(dev, seen, mem, sizeof seen, NULL), MLAF_OK);
+  for (uint32_t i = 0; i < 4; i++) assert_int_equal(seen[i], 5 + i);
   /* An error inside a capture is reported as what it is, and the capture is ended. */
   setenv("FAKECUDA_FAIL", "cuLaunchKernel:8:700", 1); /* after the six warm-up launches */
   fake_reset();
