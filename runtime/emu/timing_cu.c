@@ -27,7 +27,7 @@ typedef struct op {
   uint16_t bytes;    /* LDS bytes of the whole wave */
   uint8_t latency;   /* index into the LDS latency tables */
   uint8_t fetch;     /* clk that its place in the code costs a wave */
-  bool nt;           /* streams: what it brings stays in no cache behind L1 */
+  bool nt;           /* streams: what it brings is not kept in the Infinity Cache */
   uint32_t code;     /* line of the instruction cache */
 } op;
 
@@ -212,7 +212,8 @@ static bool draw(double *credit, double share) {
 
 typedef enum level { IN_L1, IN_L2, IN_MALL, IN_HBM } level;
 
-/* `nt`: the line is not kept in the Infinity Cache, nor in L2 for longer than siblings need that ask for it at once. */
+/* `nt`: the line passes the Infinity Cache without being kept. In L2 it is the first to go, but where all stream it stays as
+ * long as any other. */
 static level look_up(cu *c, uint64_t line, bool nt) {
   const emu_arch *a = c->env->arch;
   unsigned set = (unsigned)(line % (unsigned)a->l1_sets);
@@ -231,7 +232,7 @@ static level look_up(cu *c, uint64_t line, bool nt) {
     bool kept = !nt || (r < c->env->rec->n_regions && c->env->rec->region[r].written);
     if (!draw(&c->l2_credit[r], c->env->l2_hit[r]))
       lv = draw(&c->mall_credit[r], c->env->mall_hit[r]) && kept ? IN_MALL : IN_HBM;
-  } else if (nt || c->misses - s->miss_stamp >= c->env->l2_reuse_lines) {
+  } else if (c->misses - s->miss_stamp >= c->env->l2_reuse_lines) {
     lv = nt ? IN_HBM : IN_MALL;
   }
   s->l1_stamp = ++c->l1_inserts[set];
