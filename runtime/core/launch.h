@@ -44,14 +44,13 @@ typedef struct mlaf_decode_args {
 
 /* Schedule "balanced" (mlaf_kernel_launch.schedule of the decode kernel): grid (row groups, parts, 1), row groups =
  * ceil(q_len*H / rows_per_wg), args.splits = parts. The blocks with blockIdx.y = p walk part p of all tokens of the batch, laid end to end
- * in tiles, request after request: tiles [p*n/parts, (p+1)*n/parts) of n. A request that lies whole in one part goes straight to
- * o and lse. Only a part's first and last request may be shared with other parts: those go to the part's slots.
- *   part_o   [parts][2][group_rows][R] fp32   slot 0: the part's first request (also when it is its only one), 1: its last
- *   part_lse [parts][2][group_rows] fp32      base 2; group_rows = row groups * rows_per_wg, row r of the request at r
- *   part_info [parts][4] int32                what the kernels tell each other; free for their use
- * each from the next 256-byte boundary, part_info found behind part_lse by the kernels. The combine kernel of a balanced decode
- * (its own K_launch says schedule 1 too) takes mlaf_decode_args, grid (ceil(T*H / rows_per_wg), 1, 1), and leaves rows alone
- * that a part has finished. parts == 1: no combine, no workspace. */
+ * (templates/lib/schedule.h says where the cuts are). A request that lies whole in one part goes straight to o and lse. Of the others a
+ * part has at most two: one that began in an earlier part (its slot 0) and one that goes on in a later one (slot 1).
+ *   part_o   [parts][2][q_len*H][R] fp32   row r of the request at r, normalised by its own sum
+ *   part_lse [parts][2][q_len*H] fp32      base 2, on the next 256-byte boundary
+ * The combine kernel of a balanced decode (its own K_launch says schedule 1 too) takes mlaf_decode_args, grid
+ * (ceil(T*H / rows_per_wg), 1, 1), finds the same cuts and leaves rows alone that a part has finished. parts == 1: no combine, no
+ * workspace. */
 
 /* Combine kernel, schedule "splits", grid (ceil(T*H / rows_per_wg), 1, 1): merges the splits of a row through their LSE.
  * part_o of a split whose part_lse is -inf is never read into the result (it may hold anything). */
@@ -92,8 +91,9 @@ typedef struct mlaf_map_want {
 typedef struct mlaf_kernel_launch {
   uint32_t magic, size;    /* MLAF_LAUNCH_MAGIC, sizeof(mlaf_kernel_launch) */
   uint32_t dynamic_shared; /* bytes */
-  uint32_t cluster[3];     /* blocks; 0 or 1: none. Each grid dimension is rounded up to a multiple of it: a block beyond the
-                              row groups, splits or batch of the arguments has no work */
+  uint32_t cluster[3];     /* blocks; 0 or 1: none. Grid x and z are rounded up to a multiple of it: a block beyond the row
+                              groups or batch of the arguments has no work. Grid y is splits * cluster[1]: the blocks of a
+                              cluster along y work on one split together */
   uint32_t flags, schedule;
   uint32_t reserved[3];    /* 0 */
   uint32_t n_maps;

@@ -38,10 +38,7 @@ bool mlaf_loaded_workspace(const mlaf_loaded *l, uint32_t splits, int64_t total_
   if (splits <= 1 || total_q <= 0) return true;
   if (l->decode.launch.schedule != MLAF_SCHEDULE_BALANCED)
     return split_rows(&l->problem, splits, total_q, &rows) && layout(&l->problem, rows, out);
-  if (!layout(&l->problem, (uint64_t)splits * 2 * row_groups(l) * l->decode.rows_per_wg, out) || !align_up(&out->size))
-    return false;
-  out->size += (size_t)splits * 4 * sizeof(int32_t); /* part_info */
-  return true;
+  return layout(&l->problem, (uint64_t)splits * 2 * (uint64_t)(l->problem.q_len * l->problem.heads), out);
 }
 
 size_t mlaf_loaded_workspace_size(const mlaf_loaded *l, uint32_t splits, int64_t total_q) {
@@ -140,7 +137,8 @@ mlaf_status mlaf_loaded_prepare(const mlaf_loaded *l, uint32_t splits, const mla
   fill_decode(l, splits, a, &out->decode);
   mlaf_status st = fill_maps(l, a, out, err);
   if (st) return st;
-  add_launch(&l->decode, (uint32_t[]){row_groups(l), splits, balanced ? 1 : (uint32_t)a->batch}, &out->decode,
+  const uint32_t team = l->decode.launch.cluster[1] ? l->decode.launch.cluster[1] : 1; /* blocks of one split */
+  add_launch(&l->decode, (uint32_t[]){row_groups(l), splits * team, balanced ? 1 : (uint32_t)a->batch}, &out->decode,
              sizeof out->decode, out);
   if (splits == 1) return MLAF_OK;
   const int64_t rows = a->total_q * l->problem.heads;

@@ -330,7 +330,7 @@ static int launch(const mlaf_embed_plan *x, const mlaf_embed_kernel *k, void *fn
   launch_config c = {.block = {k->threads, 1, 1}, .shared = k->shared, .stream = stream, .list = attributes};
   for (int i = 0; i < 3; i++) {
     const uint32_t cluster = attributes[0].value.cluster[i] = k->cluster[i] ? k->cluster[i] : 1;
-    c.grid[i] = (want[i] + cluster - 1) / cluster * cluster;
+    c.grid[i] = i == 1 ? want[i] * cluster : (want[i] + cluster - 1) / cluster * cluster; /* y: splits */
     if (cluster > 1) c.n = 1;
   }
   if (d->cuda && d->launch_ex && k->overlaps && x->owner->overlap)
