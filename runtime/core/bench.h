@@ -34,8 +34,8 @@ mlaf_status mlaf_bench_time(mlaf_bench *b, const mlaf_loaded *l, const mlaf_time
                             mlaf_err *err);
 
 /* Compare rows of O on the very buffers that are timed with the fp64 reference: the first, middle and last heads of the first
- * and last query token, for the shortest, a middle and the longest request. *error: relative Frobenius error over all of them.
- * MLAF_E_INCORRECT when it exceeds the bound or any element of O was not written. */
+ * and last query token, for the shortest, a middle and the longest request. *error: relative Frobenius error of the worst of
+ * them. MLAF_E_INCORRECT when it exceeds the bound or any element of O was not written. */
 mlaf_status mlaf_bench_check(mlaf_bench *b, const mlaf_loaded *l, double *error, mlaf_err *err);
 
 /* The launches that mlaf_bench_time would time first, on the bench's buffers: for who runs them in another way (the profile). */

@@ -120,12 +120,16 @@ mlaf_status mlaf_bench_check(mlaf_bench *b, const mlaf_loaded *l, double *error,
       st = mlaf_fail(err, MLAF_E_INCORRECT, "variant %s left element %zu of %zu of O unwritten", mlaf_loaded_name(l), i, count);
   int requests[REQUESTS], tokens[TOKENS];
   const int n = pick_requests(b, requests), m = pick(p->q_len, TOKENS, tokens);
-  sums s = {0, 0};
-  for (int r = 0; !st && r < n; r++)
+  double worst = 0; /* of the requests: together, short ones with their larger O would hide long ones */
+  for (int r = 0; !st && r < n; r++) {
+    sums s = {0, 0};
     for (int t = 0; !st && t < m; t++) st = check_token(b, o, requests[r], tokens[t], &s, err);
+    const double error_r = s.all > 0 ? sqrt(s.off / s.all) : sqrt(s.off);
+    if (!(error_r <= worst)) worst = error_r;
+  }
   free(o);
   if (st) return st;
-  *error = s.all > 0 ? sqrt(s.off / s.all) : sqrt(s.off);
+  *error = worst;
   const double bound = mlaf_error_bound((mlaf_dtype)p->dtype);
   if (*error <= bound) return MLAF_OK;
   return mlaf_fail(err, MLAF_E_INCORRECT, "variant %s on the timed data: relative error %.3g of some rows of O, %.3g is accepted",

@@ -5,14 +5,15 @@
 //             [fixed| tokens of request 0   ][fixed| request 1 ][fixed| request 2                 ]
 //   part      |----------- 0 -----------|----------- 1 -----------|----------- 2 -----------|--- ...
 //
-// A request takes as many positions as its pages hold tokens, and SCHEDULE_FIXED before them for what costs time whatever its
-// length (Q, softmax's end, O). A boundary at position x cuts a request after the whole grains of tokens that lie before x, so
-// neighbours agree on a cut without talking: each grain of tokens belongs to exactly one part, a request without tokens to the
-// part its first position lies in. A piece that is a whole request is finished where it is computed. Of the others a part has at most
-// two: one that began in an earlier part (its slot 0) and one that goes on in a later part (slot 1). The combine kernel finds
-// the same cuts by the same formula.
+// A request takes as many positions as its pages hold tokens, and SCHEDULE_FIXED before them for what takes time whatever the
+// length (Q, O). A boundary at position x cuts a request after the grains of tokens that begin before x, so neighbours agree on a
+// cut without talking: each grain belongs to exactly one part, a request without tokens to the part its first position lies in.
+// A piece that is a whole request is finished where it is computed. Of the others a part has at most two: one that began in an
+// earlier part (its slot 0) and one that goes on in a later part (slot 1). The combine kernel finds the same cuts by the same
+// formula.
 //
-// Plain C, so that a test can run it on the host over any batch. Includer: int types u32, u64, i64, struct mlaf_decode_args, MLAF_DEV.
+// Plain C, so that a test can run it on the host over any batch. The includer has integer types u32, u64, i64, MLAF_DEV and
+// struct mlaf_decode_args.
 
 #define SCHEDULE_GRAIN 64  // tokens: pieces begin at multiples of it
 #define SCHEDULE_FIXED 192 // tokens' worth of time; a multiple of the grain
