@@ -255,6 +255,23 @@ static void few_workgroups_take_the_device_longer(void **state) {
   assert_true(fabs(full - two) < 0.1 * two);
 }
 
+/* Consecutive workgroups go to the XCDs in turn: 76 long ones of 608 keep the 38 CUs of one XCD busy for two rounds when they
+ * are every eighth, and 76 CUs for one when they are the first. */
+static void workgroups_go_round_the_xcds(void **state) {
+  snip *s = *state;
+  static const char *const choose[] = {"s_and_b32 s21, s2, 7\ns_cmp_eq_u32 s21, 0", "s_cmp_lt_u32 s2, 76"};
+  double ns[2];
+  for (int i = 0; i < 2; i++) {
+    char body[512];
+    snprintf(body, sizeof body, "v_mov_b32 v9, 0\n%s\ns_cselect_b32 s20, 2000, 10\nloop:\nv_add_u32 v9, v9, v9\n%s", choose[i],
+             loop_end);
+    mlaf_timing t = time_of(s, 512, 0, 608, 4, body);
+    ns[i] = t.ns - emu_gfx942.launch_ns;
+    assert_non_null(strstr(t.detail, "1 per CU"));
+  }
+  if (ns[0] < 1.8 * ns[1] || ns[0] > 2.2 * ns[1]) fail_msg("%.0f ns on one XCD, %.0f ns on all", ns[0], ns[1]);
+}
+
 /* --- the table of constants --- */
 
 /* Is there a point of docs/published-mi300x.tsv, used for fitting, whose name begins like this? */
@@ -385,7 +402,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_constant_has_a_source_or_a_fit), cmocka_unit_test(streaming_loads_are_not_kept),
       cmocka_unit_test(far_pages_cost_a_translation), cmocka_unit_test(loops_beyond_the_instruction_cache_cost),
-      cmocka_unit_test(limits_are_kept),
+      cmocka_unit_test(limits_are_kept), cmocka_unit_test(workgroups_go_round_the_xcds),
       cmocka_unit_test(conflicts_are_the_published_table), cmocka_unit_test(conflicts_of_other_widths),
           cmocka_unit_test(result_is_whole),
       cmocka_unit_test(matrix_time), cmocka_unit_test(lds_conflicts_cost), cmocka_unit_test(more_bytes_take_longer),
