@@ -21,16 +21,19 @@
 return {
   reg = require("families/reg"),
   lds = require("families/lds"),
+  mma = require("families/mma"),
   combine = require("families/combine"),
+  merge = require("families/merge"),
 
   -- Families a decode kernel may come from, in the order they are listed.
-  decode = { "reg", "lds" },
+  decode = { "reg", "lds", "mma" },
   -- Families of combine kernels.
-  combines = { "combine" },
+  combines = { "combine", "merge" },
 
   -- Variants that work for every supported problem; the first whose family is there for the target is its baseline.
   baselines = {
     { family = "reg", params = { blocks = 1, kvload = "temporal", psplit = 1, qsrc = "reg", rescale = "always", tile = 16,
       waves = 4 } },
+    { family = "mma", params = { blocks = 1, cols = 4, stages = 2, teams = 1, tile = 32 } },
   },
 }

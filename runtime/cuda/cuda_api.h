@@ -47,7 +47,7 @@ typedef struct cuda_launch_config {
 _Static_assert(sizeof(cuda_launch_attribute) == 72 && sizeof(cuda_launch_config) == 56, "not the driver's layout");
 
 /* cuTensorMapEncodeTiled's enumerations. */
-enum { CUDA_TENSOR_UINT16 = 1, CUDA_TENSOR_NO_INTERLEAVE = 0, CUDA_TENSOR_L2_256 = 3, CUDA_TENSOR_OOB_ZEROS = 0 };
+enum { CUDA_TENSOR_UINT16 = 1, CUDA_TENSOR_NO_INTERLEAVE = 0, CUDA_TENSOR_L2_PLAIN = 0, CUDA_TENSOR_OOB_ZEROS = 0 };
 
 /* X(name, (parameters)): every entry returns CUresult (int) and must exist, or the library is not used. */
 #define MLAF_CUDA_FUNCTIONS(X)                                                                                        \

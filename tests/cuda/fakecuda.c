@@ -412,7 +412,7 @@ int cuTensorMapEncodeTiled(uint64_t *map, int type, uint32_t rank, void *data, c
   if ((uintptr_t)map % 64 || (uintptr_t)data % 16 || type != 1 || rank != 2 || !dims[0] || !dims[1] || strides[0] % 16 ||
       strides[0] < 2 * dims[0] || !box[0] || box[0] > 256 || !box[1] || box[1] > 256 || box[0] * 2 % 16 ||
       element_strides[0] != 1 || element_strides[1] != 1 || interleave || swizzle < 0 || swizzle > 3 ||
-      box[0] * 2 > widest[swizzle] || l2 != 3 || oob)
+      box[0] * 2 > widest[swizzle] || l2 || oob)
     return INVALID_VALUE;
   memset(map, 0, 128);
   map[0] = (uintptr_t)data;
