@@ -7,9 +7,9 @@
 
 #define SHAPE  O_HEADS, O_RANK, O_ROPE, O_Q_LEN, O_BATCH, O_CTX, O_PAGE_SIZE, O_CAUSAL, O_DTYPE, O_MODEL, O_TP
 #define COMMON O_GEN_ROOT, O_VERBOSE, O_JSON, O_HELP
-static const cli_opt tune_options[] = {SHAPE,        O_DEVICE,         O_DB,     O_CACHE,     O_SEED,    O_JOBS,
-                                       O_TIME_LIMIT, O_MAX_CANDIDATES, O_RESUME, O_NO_RESUME, O_DRY_RUN, COMMON,
-                                       O_COUNT};
+static const cli_opt tune_options[] = {SHAPE,    O_DEVICE, O_DB,         O_CACHE,          O_SEED,   O_JOBS,      O_STRATEGY,
+                                       O_LENGTHS, O_SHARD, O_TIME_LIMIT, O_MAX_CANDIDATES, O_RESUME, O_NO_RESUME, O_MISSES,
+                                       O_DRY_RUN, COMMON,  O_COUNT};
 static const cli_opt verify_options[] = {SHAPE,  O_DEVICE,  O_DB,  O_CACHE,  O_BUNDLE, O_NO_COMPILE, O_SEED,
                                          O_JOBS, O_VARIANT, O_ALL, O_INJECT, COMMON,   O_MAX_CANDIDATES, O_COUNT};
 static const cli_opt bench_options[] = {SHAPE,  O_DEVICE,  O_DB,   O_CACHE, O_BUNDLE, O_NO_COMPILE,
@@ -22,16 +22,18 @@ static const cli_opt embed_options[] = {O_FROM, O_OUT, O_NAME, O_TARGETS, O_VERB
 static const cli_opt cache_options[] = {O_CACHE, O_FROM, O_SIZE_BUDGET, O_MAX_AGE, O_DRY_RUN, O_VERBOSE, O_JSON, O_HELP, O_COUNT};
 static const cli_opt compile_options[] = {SHAPE, O_TARGET,   O_CACHE, O_JOBS, O_VARIANT,
                                           O_OUT, O_EVIDENCE, COMMON,  O_COUNT};
-static const cli_opt db_options[] = {O_DB, O_OUT, O_DEVICE_ID, O_MISSES, O_SAMPLES, O_VERBOSE, O_JSON, O_HELP, O_COUNT};
+static const cli_opt db_options[] = {O_DB,      O_OUT,     O_DEVICE, O_DEVICE_ID, O_MISSES, O_SAMPLES,
+                                     O_DRY_RUN, O_VERBOSE, O_JSON,   O_HELP,      O_COUNT};
+static const cli_opt report_options[] = {O_DB, O_OUT, O_DEVICE_ID, COMMON, O_COUNT};
 static const cli_opt env_options[] = {O_DEVICE, O_DB, O_CACHE, COMMON, O_COUNT};
 static const cli_opt devices_options[] = {O_VERBOSE, O_JSON, O_HELP, O_COUNT};
 
 const cli_command mlaf_cli_commands[] = {
-    {"tune", "[PROBLEM] [OPTIONS]", "compile, verify and time the candidates of a problem, remember the best",
-     "Every candidate is verified against an fp64 reference before it is timed, and recorded when it is finished, so "
-     "an\n"
-     "interrupted run goes on where it stopped. Candidates of a finished run are not tried again.",
-     tune_options, true, 1, mlaf_cli_tune},
+    {"tune", "[PROBLEM] [OPTIONS]", "compile, verify and time the candidates of problems, remember the best",
+     "Every candidate is verified against an fp64 reference before it is timed, and recorded when it is finished, so an\n"
+     "interrupted run goes on where it stopped. Candidates of a finished run are not tried again. --misses tunes what plans\n"
+     "asked for in vain. docs/tuning.md walks through it.",
+     tune_options, CLI_PROBLEM_GRID, 1, mlaf_cli_tune},
     {"verify", "[PROBLEM] [OPTIONS]", "compare a variant's output with the fp64 reference",
      "Without --variant or --all: the variant that a plan of the problem would run.", verify_options, true, 1,
      mlaf_cli_verify},
@@ -62,12 +64,19 @@ const cli_command mlaf_cli_commands[] = {
      "code 1 when\n"
      "a kernel does not compile or takes more than its variant's budget.",
      compile_options, true, 1, mlaf_cli_compile},
-    {"db", "show [PROBLEM] | export | import FILE [OPTIONS]",
-     "look into the tuning database, write and read tuning text",
-     "show: the choices, or with --samples and a problem every candidate tried, or with --misses what to tune next.\n"
-     "export: all choices as sorted text on stdout or into --out FILE. import: such a text (- for stdin), all of it or "
-     "nothing.",
-     db_options, false, 2, mlaf_cli_db},
+    {"db", "show [PROBLEM] | why PROBLEM | diff OLD NEW | merge FILES | check | gc | export | import FILE [OPTIONS]",
+     "look into the tuning database, merge, check and clean it, write and read tuning text",
+     "show: the choices of all layers, or with --samples and a problem every candidate tried, or with --misses what to tune next.\n"
+     "why: every rung a plan of the problem would try, and why it holds or not; --device-id for a device that is not here.\n"
+     "diff: the choices that differ between two files; exit code 1 when some do. merge: add what other databases know to --db.\n"
+     "check: everything that can be verified; exit code 1 with findings. gc: remove what cannot matter any more (--dry-run).\n"
+     "export: all choices as sorted text on stdout or into --out FILE. import: such a text (- for stdin), all of it or nothing.\n"
+     "docs/database.md has more.",
+     db_options, false, CLI_ARGUMENTS, mlaf_cli_db},
+    {"report", "--out FILE.html [OPTIONS]", "write what the database knows as one self-contained HTML page with plots",
+     "Ratio to the roofline over batch and context, tuned against the model's first pick, where the time goes, coverage of the\n"
+     "grid, the choices. Needs no network to be looked at.",
+     report_options, false, 0, mlaf_cli_report},
     {"env", "[OPTIONS]", "versions, paths, variables, compiler, devices: what a bug report needs", NULL, env_options,
      false, 0, mlaf_cli_env},
     {"devices", "[OPTIONS]", "the devices that work here, and why others do not", NULL, devices_options, false, 0,

@@ -22,10 +22,13 @@ typedef enum cli_opt {
   O_CACHE, O_GEN_ROOT, O_SEED, O_JOBS, O_TIME_LIMIT, O_MAX_CANDIDATES, O_RESUME, O_NO_RESUME, O_DRY_RUN, O_VARIANT, O_ALL,
   O_INJECT, O_OUT, O_EVIDENCE, O_MISSES, O_SAMPLES, O_DEVICE_ID, O_CODE, O_ARGS, O_TOP, O_TRACE,
   O_MODELS, O_TARGETS, O_SIZE_BUDGET, O_EXTEND, O_BUNDLE, O_NO_COMPILE, O_FROM, O_NAME, O_MAX_AGE,
+  O_STRATEGY, O_LENGTHS, O_SHARD,
   O_VERBOSE, O_JSON, O_HELP, O_COUNT
 } cli_opt;
 
 typedef struct cli cli;
+
+enum { CLI_ARGUMENTS = 1024 }; /* as many shards as db merge takes at once */
 
 /* What a command's positional argument and shape options name. */
 enum { CLI_NO_PROBLEM, CLI_ONE_PROBLEM, CLI_PROBLEM_GRID /* --model, --tp, --batch and --ctx may be lists and ranges */ };
@@ -42,7 +45,7 @@ typedef struct cli_command {
 struct cli {
   const cli_command *command;
   const char *given[O_COUNT]; /* text of an option with a value, "" of a flag, NULL when absent */
-  const char *arguments[4];
+  const char *arguments[CLI_ARGUMENTS];
   int n_arguments;
   int verbose; /* times -v was given */
   bool json;
@@ -116,6 +119,17 @@ typedef struct cli_problems {
 } cli_problems;
 mlaf_status mlaf_cli_problems(cli *c, cli_problems *out);
 void mlaf_cli_problems_free(cli_problems *g);
+
+/* --- tune_select.c --- */
+/* Problems the open database was asked for in vain on this context's device, most wanted first. */
+mlaf_status mlaf_cli_missed(cli *c, cli_problems *out);
+/* Keep the share that --shard names. */
+mlaf_status mlaf_cli_shard(cli *c, cli_problems *g);
+
+/* --- tune_print.c --- */
+/* Everything about one problem's run; its summary as one JSON line. */
+void mlaf_cli_tune_print(const cli *c, const char *problem, const mlaf_tuner_result *r);
+void mlaf_cli_tune_json(const cli *c, const char *problem, const mlaf_tuner_result *r);
 
 /* --- output.c --- */
 typedef struct cli_table cli_table;
@@ -213,6 +227,13 @@ void mlaf_cli_rig_close(cli_rig *rig);
 mlaf_status mlaf_cli_rig_count(cli_rig *rig, const mlaf_kernel_desc *desc, const void *code, size_t size, cli_evidence *out,
                                mlaf_err *err);
 
+/* --- db_why.c, db_tools.c --- */
+int mlaf_cli_db_why(cli *c);
+int mlaf_cli_db_merge(cli *c);
+int mlaf_cli_db_diff(cli *c);
+int mlaf_cli_db_check(cli *c);
+int mlaf_cli_db_gc(cli *c);
+
 /* --- profile_trace.c --- */
 /* A Chrome trace of the waves of one CU, at most about 16 MB; one process per launch. */
 mlaf_status mlaf_cli_trace(const char *path, const struct emu_profile *p, size_t n, mlaf_err *err);
@@ -227,6 +248,7 @@ int mlaf_cli_embed(cli *c);
 int mlaf_cli_cache(cli *c);
 int mlaf_cli_compile(cli *c);
 int mlaf_cli_db(cli *c);
+int mlaf_cli_report(cli *c);
 int mlaf_cli_env(cli *c);
 int mlaf_cli_devices(cli *c);
 

@@ -1,4 +1,4 @@
-/* `mlaforge db show|export|import`. */
+/* `mlaforge db`: show, export and import here; the rest in db_why.c and db_tools.c. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,8 +21,10 @@ static bool show_choice(void *user, const char *device, const mlaf_choice *x) {
   l->rows++;
   if (l->c->json) {
     cJSON *e = mlaf_cli_event("choice");
+    cJSON_AddStringToObject(e, "layer", mlaf_layer_name(x->layer));
     cJSON_AddStringToObject(e, "device", device);
     cJSON_AddStringToObject(e, "problem", x->problem);
+    cJSON_AddStringToObject(e, "lengths", x->lengths);
     cJSON_AddStringToObject(e, "variant", x->variant);
     cJSON_AddNumberToObject(e, "splits", x->splits);
     cJSON_AddStringToObject(e, "source", mlaf_source_name(x->source));
@@ -33,6 +35,7 @@ static bool show_choice(void *user, const char *device, const mlaf_choice *x) {
     mlaf_cli_json_kernel(e, "combine", &x->combine);
     mlaf_cli_emit(e);
   } else {
+    mlaf_cli_table_cell(l->table, "%s", mlaf_layer_name(x->layer));
     mlaf_cli_table_cell(l->table, "%s", device);
     mlaf_cli_table_cell(l->table, "%s", x->problem);
     mlaf_cli_table_cell(l->table, "%.2f", x->ns / 1e3);
@@ -105,7 +108,7 @@ static bool device_samples(void *user, const char *device) {
 }
 
 static int show(cli *c) {
-  static const char *const choice_columns[] = {"device", "problem", ">us",     "source",
+  static const char *const choice_columns[] = {"layer", "device", "problem", ">us",     "source",
                                                ">lead",  ">error",  "variant", NULL};
   static const char *const miss_columns[] = {">asked", "device", "problem", NULL};
   static const char *const sample_columns[] = {">us", "outcome", "source", "variant", "detail", NULL};
@@ -117,14 +120,28 @@ static int show(cli *c) {
   if (samples && !text) return mlaf_cli_usage(c, "db show --samples wants a problem string");
   if (text && mlaf_problem_parse(text, &p, why, sizeof why) != MLAF_OK) return mlaf_cli_usage(c, "'%s': %s", text, why);
   if (text) mlaf_problem_print(&p, canonical, sizeof canonical);
-  if (mlaf_cli_open_db(c, true, &db) != MLAF_OK) return mlaf_cli_fail(c);
+  /* without a file of the user's there still is what the site has and what was shipped */
+  mlaf_status status = mlaf_db_open_layered(c->given[O_DB], true, &c->log, &db, &c->err);
+  mlaf_err missing = c->err;
+  bool outer_only = status == MLAF_E_IO && !misses && !samples && !c->given[O_DB];
+  if (outer_only) {
+    status = mlaf_db_open_outer("there is none", &c->log, &db, &c->err);
+  }
+  if (status != MLAF_OK) return mlaf_cli_fail(c);
   listing l = {c, NULL, text ? canonical : NULL, 0};
   if (!c->json) l.table = mlaf_cli_table_new(misses ? miss_columns : samples ? sample_columns : choice_columns);
   sample_query q = {&l, db, &p, MLAF_OK, &c->err};
-  mlaf_status status = misses    ? mlaf_db_each_miss(db, show_miss, &l, &c->err)
-                       : samples ? mlaf_db_each_device(db, device_samples, &q, &c->err)
-                                 : mlaf_db_each_choice(db, show_choice, &l, &c->err);
+  if (misses) status = mlaf_db_each_miss(db, show_miss, &l, &c->err);
+  else if (samples) status = mlaf_db_each_device(db, device_samples, &q, &c->err);
+  for (int i = 0; i < MLAF_LAYER_COUNT && status == MLAF_OK && !misses && !samples; i++) {
+    mlaf_db *layer = mlaf_db_layer(db, (mlaf_layer)i);
+    if (layer) status = mlaf_db_each_choice(layer, show_choice, &l, &c->err);
+  }
   if (status == MLAF_OK) status = q.status;
+  if (outer_only && status == MLAF_OK && !l.rows) {
+    c->err = missing;
+    status = missing.status;
+  }
   if (l.rows || status != MLAF_OK) mlaf_cli_table_end(l.table);
   else {
     mlaf_cli_table_end(mlaf_cli_table_new((const char *const[]){"nothing to show", NULL}));
@@ -135,6 +152,7 @@ static int show(cli *c) {
 
 /* --- export and import --- */
 static int export_text(cli *c) {
+  if (c->n_arguments != 1) return mlaf_cli_usage(c, "db export takes no argument: name the file with --out");
   mlaf_db *db = NULL;
   mlaf_text text = MLAF_TEXT_INIT(TEXT_MAX);
   mlaf_status status = mlaf_cli_open_db(c, true, &db);
@@ -160,6 +178,7 @@ static mlaf_status read_stdin(char **out, mlaf_err *err) {
 }
 
 static int import_text(cli *c) {
+  if (c->n_arguments != 2) return mlaf_cli_usage(c, "db import wants a file (- for stdin)");
   const char *path = c->arguments[1];
   mlaf_db *db = NULL;
   void *text = NULL;
@@ -188,11 +207,15 @@ static int import_text(cli *c) {
 }
 
 int mlaf_cli_db(cli *c) {
+  static const struct {
+    const char *name;
+    int (*run)(cli *c);
+  } tools[] = {{"show", show},           {"why", mlaf_cli_db_why},     {"diff", mlaf_cli_db_diff}, {"merge", mlaf_cli_db_merge},
+               {"check", mlaf_cli_db_check}, {"gc", mlaf_cli_db_gc},   {"export", export_text},    {"import", import_text}};
+  static const char all[] = "show, why PROBLEM, diff OLD NEW, merge FILES, check, gc, export, import FILE";
   const char *what = c->n_arguments ? c->arguments[0] : NULL;
-  if (!what) return mlaf_cli_usage(c, "db wants one of: show, export, import FILE");
-  if (strcmp(what, "show") == 0) return show(c);
-  if (strcmp(what, "export") == 0 && c->n_arguments == 1) return export_text(c);
-  if (strcmp(what, "import") == 0)
-    return c->n_arguments == 2 ? import_text(c) : mlaf_cli_usage(c, "db import wants a file (- for stdin)");
-  return mlaf_cli_usage(c, "'%s' is nothing db can do: show, export, import FILE", what);
+  if (!what) return mlaf_cli_usage(c, "db wants one of: %s", all);
+  for (size_t i = 0; i < sizeof tools / sizeof *tools; i++)
+    if (strcmp(what, tools[i].name) == 0) return tools[i].run(c);
+  return mlaf_cli_usage(c, "'%s' is nothing db can do: %s", what, all);
 }

@@ -1,20 +1,45 @@
-/* `mlaforge tune`: the tuner with progress, its table of candidates and its choice. */
+/* `mlaforge tune`: one problem or a grid of them, one after the other, with progress and what was chosen. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/cli.h"
 
-enum { SHOWN_VARIANT = 110 };
+enum { SHOWN_VARIANT = 90 };
+
+/* Where a grid stands. */
+typedef struct campaign {
+  cli *c;
+  const mlaf_problem *list;
+  size_t n, at;         /* problems, the one under way */
+  mlaf_tuner_opts opts;
+  mlaf_gen *gen;
+  double start, limit_s;
+  size_t limit;         /* candidates of the problem under way; SIZE_MAX: unknown */
+  size_t tried, failed, choices, without; /* of the finished problems */
+} campaign;
+
+/* By the share of the work that is behind us; "" before anything is. */
+static void eta(const campaign *g, const mlaf_tuner_progress *p, char *out, size_t size) {
+  double total = p->total > p->done ? (double)p->total : (double)p->done + 1;
+  if (g->limit != SIZE_MAX && total < (double)g->limit) total = (double)g->limit;
+  double behind = (double)g->at + (double)p->done / total;
+  double elapsed = mlaf_now() - g->start, left = behind > 0 ? elapsed / behind * ((double)g->n - behind) : 0;
+  if (g->limit_s > 0 && left > g->limit_s - elapsed) left = g->limit_s - elapsed;
+  out[0] = 0;
+  if (behind > 0 && left >= 0) snprintf(out, size, left >= 5400 ? ", ETA %.1f h" : left >= 90 ? ", ETA %.0f min" : ", ETA %.0f s",
+                                        left >= 5400 ? left / 3600 : left >= 90 ? left / 60 : left);
+}
 
 static void on_progress(void *user, const mlaf_tuner_progress *p) {
-  cli *c = user;
-  char best[64] = "", limit[32] = "", what[64];
+  campaign *g = user;
+  char best[64] = "", where[48] = "", rest[32];
   if (p->best_ns > 0) snprintf(best, sizeof best, ", best %.2f us", p->best_ns / 1e3);
-  if (p->limit_s > 0) snprintf(limit, sizeof limit, " of %.0f", p->limit_s);
-  snprintf(what, sizeof what, "%s", p->activity);
-  mlaf_cli_progress(c, "%zu/%zu candidates, %zu failed, %zu/%zu kernels compiled%s, %.0f%s s: %s %.*s", p->done,
-                    p->total, p->failed, p->kernels_done, p->kernels, best, p->elapsed_s, limit, what, SHOWN_VARIANT,
-                    p->variant);
+  if (g->n > 1) snprintf(where, sizeof where, "problem %zu/%zu, ", g->at + 1, g->n);
+  eta(g, p, rest, sizeof rest);
+  mlaf_cli_progress(g->c, "%s%zu/%zu candidates, %zu failed, %zu/%zu kernels compiled%s, %.0f s%s: %s %.*s", where, p->done,
+                    p->total, p->failed, p->kernels_done, p->kernels, best, mlaf_now() - g->start, rest, p->activity,
+                    SHOWN_VARIANT, p->variant);
 }
 
 /* --- dry run --- */
@@ -40,7 +65,7 @@ static void space_row(const cli *c, cli_table *t, const mlaf_variant *v) {
 }
 
 /* Needs the device for its target only: nothing is compiled, loaded or recorded. */
-static int dry_run(cli *c, const mlaf_problem *p) {
+static int dry_run_one(cli *c, const mlaf_problem *p) {
   static const char *const columns[] = {">model us", ">threads", ">regs", ">lds", "variant", "rejected because", NULL};
   mlaf_gen *g = NULL;
   mlaf_variant *list = NULL;
@@ -63,102 +88,61 @@ static int dry_run(cli *c, const mlaf_problem *p) {
   return status == MLAF_OK ? CLI_OK : mlaf_cli_fail(c);
 }
 
-/* --- results --- */
-static void candidate_json(const mlaf_tuner_item *item) {
-  cJSON *e = mlaf_cli_event("candidate");
-  mlaf_cli_json_sample(e, &item->sample);
-  cJSON_AddNumberToObject(e, "model_ns", item->model_ns);
-  cJSON_AddBoolToObject(e, "resumed", item->resumed);
-  mlaf_cli_emit(e);
-}
-
-/* Failures keep their place in the table: what was tried and why it was not taken is half of the result. */
-static void candidate_row(cli_table *t, const mlaf_tuner_item *item) {
-  const mlaf_sample *s = &item->sample;
-  bool timed = s->outcome == MLAF_OUT_OK || s->outcome == MLAF_OUT_NOISY;
-  char parts[256];
-  mlaf_cli_parts(&s->timing, parts, sizeof parts);
-  if (timed) mlaf_cli_table_cell(t, "%.2f", s->timing.ns / 1e3);
-  else mlaf_cli_table_cell(t, "-");
-  mlaf_cli_table_cell(t, "%s", timed ? mlaf_source_name(s->source) : mlaf_outcome_name(s->outcome));
-  mlaf_cli_table_cell(t, "%s", timed ? s->timing.bound : "");
-  mlaf_cli_table_cell(t, "%u", s->vgpr);
-  mlaf_cli_table_cell(t, "%u", s->agpr);
-  mlaf_cli_table_cell(t, "%u", s->lds);
-  mlaf_cli_table_cell(t, "%u", s->scratch);
-  if (timed) mlaf_cli_table_cell(t, "%.2e", s->error);
-  else mlaf_cli_table_cell(t, "-");
-  mlaf_cli_table_cell(t, "%u", s->splits);
-  mlaf_cli_table_cell(t, "%s", s->variant);
-  mlaf_cli_table_cell(t, "%s", timed ? parts : s->detail);
-}
-
-static void summary_json(const cli *c, const char *problem, const mlaf_tuner_result *r) {
-  cJSON *e = mlaf_cli_event("tune");
-  cJSON_AddStringToObject(e, "problem", problem);
-  cJSON_AddStringToObject(e, "device", mlaf_ctx_device_id(c->ctx));
-  cJSON_AddNumberToObject(e, "space", (double)r->space);
-  cJSON_AddNumberToObject(e, "rejected", (double)r->rejected);
-  cJSON_AddNumberToObject(e, "candidates", (double)r->n);
-  cJSON_AddNumberToObject(e, "failed", (double)r->failed);
-  cJSON_AddNumberToObject(e, "resumed", (double)r->resumed);
-  cJSON_AddNumberToObject(e, "compiles", (double)r->compiles);
-  cJSON_AddNumberToObject(e, "cached", (double)r->cached);
-  cJSON_AddStringToObject(e, "stopped", r->stopped);
-  cJSON_AddNumberToObject(e, "seconds", r->seconds);
-  cJSON *choice = r->has_choice ? cJSON_AddObjectToObject(e, "choice") : cJSON_AddNullToObject(e, "choice");
-  if (r->has_choice) {
-    cJSON_AddStringToObject(choice, "variant", r->choice.variant);
-    cJSON_AddNumberToObject(choice, "splits", r->choice.splits);
-    cJSON_AddStringToObject(choice, "source", mlaf_source_name(r->choice.source));
-    cJSON_AddNumberToObject(choice, "ns", r->choice.ns);
-    cJSON_AddNumberToObject(choice, "margin", r->choice.margin);
-    cJSON_AddNumberToObject(choice, "error", r->choice.error);
-    cJSON_AddBoolToObject(choice, "recorded", r->recorded);
-  }
-  mlaf_cli_emit(e);
-}
-
-/* The choice and where it is kept, then what it cost: "0 compiles" is how a second run shows that it remembered. */
-static void summary_text(const cli *c, const mlaf_tuner_result *r) {
-  if (r->has_choice)
-    printf("choice    %s\n          %.2f us %s, %+.1f %% ahead of the second, error %.2e; %s%s\n", r->choice.variant,
-           r->choice.ns / 1e3, mlaf_source_name(r->choice.source), 100 * r->choice.margin, r->choice.error,
-           r->recorded ? "recorded in " : "not recorded (no writable database)",
-           r->recorded ? mlaf_db_path(c->ctx->db) : "");
-  printf(
-      "work      %zu candidates tried (%zu failed), %zu of them known from the database; %zu compiles, %zu kernels "
-      "from the cache; "
-      "%.1f s\n",
-      r->n, r->failed, r->resumed, r->compiles, r->cached, r->seconds);
-}
-
-static void print_result(const cli *c, const char *problem, const mlaf_tuner_result *r) {
-  static const char *const columns[] = {">us",
-                                        "source",
-                                        "bound",
-                                        ">vgpr",
-                                        ">agpr",
-                                        ">lds",
-                                        ">scratch",
-                                        ">error",
-                                        ">splits",
-                                        "variant",
-                                        "where the time goes (us)",
-                                        NULL};
+/* What each problem of a grid would cost: nothing is compiled, timed or recorded. */
+static mlaf_status dry_row(campaign *g, mlaf_db *db, const mlaf_device_info *info, cli_table *t, size_t *tries) {
+  cli *c = g->c;
+  mlaf_variant *space = NULL;
+  mlaf_sample *samples = NULL;
+  size_t n = 0, known = 0, candidates = 0;
+  char problem[MLAF_PROBLEM_TEXT_MAX];
+  mlaf_status status = mlaf_gen_space(g->gen, &g->list[g->at], info->target, &space, &n, &c->err);
+  if (status != MLAF_OK) return status;
+  for (size_t i = 0; i < n; i++) candidates += !space[i].rejected;
+  if (db && mlaf_db_samples(db, info, &g->list[g->at], &samples, &known, NULL) != MLAF_OK) known = 0;
+  size_t limit = mlaf_tuner_limit(&g->opts, candidates, strncmp(info->id, "emu:", 4) == 0);
+  if (limit > candidates) limit = candidates;
+  *tries += limit;
+  mlaf_problem_print(&g->list[g->at], problem, sizeof problem);
   if (c->json) {
-    for (size_t i = 0; i < r->n; i++) candidate_json(&r->items[i]);
-    summary_json(c, problem, r);
-    return;
+    cJSON *e = mlaf_cli_event("would_tune");
+    cJSON_AddStringToObject(e, "problem", problem);
+    cJSON_AddNumberToObject(e, "candidates", (double)candidates);
+    cJSON_AddNumberToObject(e, "rejected", (double)(n - candidates));
+    cJSON_AddNumberToObject(e, "at_most", (double)limit);
+    cJSON_AddNumberToObject(e, "samples", (double)known);
+    mlaf_cli_emit(e);
+  } else {
+    mlaf_cli_table_cell(t, "%zu", candidates);
+    mlaf_cli_table_cell(t, "%zu", n - candidates);
+    mlaf_cli_table_cell(t, "%zu", limit);
+    mlaf_cli_table_cell(t, "%zu", known);
+    mlaf_cli_table_cell(t, "%s", problem);
   }
-  printf(
-      "problem   %s\ndevice    %s\nspace     %zu candidates, %zu points rejected by the budgets (--dry-run lists "
-      "them)\n",
-      problem, mlaf_ctx_device_id(c->ctx), r->space, r->rejected);
-  cli_table *t = mlaf_cli_table_new(columns);
-  for (size_t i = 0; i < r->n; i++) candidate_row(t, &r->items[i]);
-  if (r->n) mlaf_cli_table_end(t);
-  summary_text(c, r);
+  mlaf_variants_free(space, n);
+  free(samples);
+  return MLAF_OK;
+}
+
+static int dry_run(campaign *g) {
+  static const char *const columns[] = {">candidates", ">rejected", ">at most tried", ">known samples", "problem", NULL};
+  cli *c = g->c;
+  mlaf_device *dev = NULL;
+  mlaf_db *db = NULL;
+  size_t tries = 0;
+  mlaf_log quiet = {NULL, NULL, MLAF_LOG_ERROR};
+  mlaf_status status = mlaf_gen_open(c->given[O_GEN_ROOT], &g->gen, &c->err);
+  if (status == MLAF_OK) status = mlaf_device_open(c->given[O_DEVICE], &c->log, &dev, &c->err);
+  if (status == MLAF_OK && mlaf_db_open(c->given[O_DB], true, &quiet, &db, NULL) != MLAF_OK) db = NULL;
+  cli_table *t = c->json || status != MLAF_OK ? NULL : mlaf_cli_table_new(columns);
+  for (g->at = 0; status == MLAF_OK && g->at < g->n; g->at++) status = dry_row(g, db, mlaf_info(dev), t, &tries);
+  mlaf_cli_table_end(t);
+  if (status == MLAF_OK && !c->json)
+    printf("%zu problems on %s, %s search: at most %zu candidates; nothing was compiled\n", g->n, mlaf_info(dev)->id,
+           mlaf_strategy_name(g->opts.strategy), tries);
+  mlaf_db_close(db);
+  mlaf_device_close(dev);
+  mlaf_gen_close(g->gen);
+  return status == MLAF_OK ? CLI_OK : mlaf_cli_fail(c);
 }
 
 /* The command that goes on, with the options that choose where. */
@@ -175,36 +159,123 @@ static void how_to_resume(const cli *c, const char *problem, const mlaf_tuner_re
   fprintf(stderr, "\n");
 }
 
-static mlaf_status run(cli *c, const mlaf_problem *p, mlaf_tuner_result *r) {
-  mlaf_gen *g = NULL;
-  mlaf_status status = mlaf_ctx_gen(c->ctx, &g, &c->err);
-  if (status != MLAF_OK) return status;
-  mlaf_tuner_env env = {mlaf_ctx_device(c->ctx), c->ctx->db, g, c->ctx->compiler, &c->log, NULL};
-  mlaf_tuner_opts opts = {.max_candidates = (size_t)mlaf_cli_int(c, O_MAX_CANDIDATES, 0),
-                          .time_limit_s = mlaf_cli_real(c, O_TIME_LIMIT, 0),
-                          .seed = mlaf_cli_seed(c),
-                          .no_resume = mlaf_cli_has(c, O_NO_RESUME),
-                          .progress = on_progress,
-                          .progress_user = c,
-                          .cancel = c->cancel};
-  return mlaf_tuner_run(&env, p, &opts, r, &c->err);
+/* --- the run --- */
+static void print_problem(const campaign *g, const char *problem, const mlaf_tuner_result *r) {
+  const cli *c = g->c;
+  if (g->n == 1) {
+    mlaf_cli_tune_print(c, problem, r);
+  } else if (c->json) {
+    mlaf_cli_tune_json(c, problem, r);
+  } else {
+    if (r->has_choice)
+      printf("%-60s %10.2f us %-8s %4zu tried %3zu failed %4zu known  %s\n", problem, r->choice.ns / 1e3,
+             mlaf_source_name(r->choice.source), r->n, r->failed, r->resumed, r->choice.variant);
+    else printf("%-60s %10s    %-8s %4zu tried %3zu failed %4zu known  no candidate passed\n", problem, "-", "", r->n, r->failed,
+                r->resumed);
+    fflush(stdout);
+  }
+}
+
+/* A problem without a passing candidate is a finding, and the next one may do better; anything else ends the campaign. */
+static mlaf_status tune_one(campaign *g) {
+  cli *c = g->c;
+  mlaf_tuner_result r = {.n = 0};
+  char problem[MLAF_PROBLEM_TEXT_MAX];
+  mlaf_tuner_env env = {mlaf_ctx_device(c->ctx), c->ctx->db, g->gen, c->ctx->compiler, &c->log, NULL};
+  const mlaf_problem *p = &g->list[g->at];
+  mlaf_problem_print(p, problem, sizeof problem);
+  if (g->limit_s > 0) /* what is left, shared out evenly among what is left */
+    g->opts.time_limit_s = fmax(0.001, (g->limit_s - (mlaf_now() - g->start)) / (double)(g->n - g->at));
+  mlaf_status status = mlaf_tuner_run(&env, p, &g->opts, &r, &c->err);
+  mlaf_cli_progress_end(c);
+  if (status == MLAF_OK || r.n) print_problem(g, problem, &r);
+  if (r.stopped[0] && g->n == 1) how_to_resume(c, problem, &r);
+  g->tried += r.n;
+  g->failed += r.failed;
+  g->choices += r.has_choice;
+  mlaf_tuner_result_clear(&r);
+  if (status == MLAF_E_NOT_TUNED && g->n > 1) {
+    g->without++;
+    mlaf_log_line(&c->log, MLAF_LOG_WARN, "%s: %s", problem, c->err.text);
+    return MLAF_OK;
+  }
+  return status;
+}
+
+static void print_total(const campaign *g, mlaf_status status) {
+  const cli *c = g->c;
+  double seconds = mlaf_now() - g->start;
+  if (g->n == 1) return;
+  if (c->json) {
+    cJSON *e = mlaf_cli_event("campaign");
+    cJSON_AddNumberToObject(e, "problems", (double)g->n);
+    cJSON_AddNumberToObject(e, "finished", (double)g->at);
+    cJSON_AddNumberToObject(e, "choices", (double)g->choices);
+    cJSON_AddNumberToObject(e, "candidates", (double)g->tried);
+    cJSON_AddNumberToObject(e, "failed", (double)g->failed);
+    cJSON_AddNumberToObject(e, "seconds", seconds);
+    mlaf_cli_emit(e);
+  } else {
+    printf("%zu of %zu problems, %zu with a choice, %zu candidates (%zu failed), %.1f s; recorded in %s\n", g->at, g->n, g->choices,
+           g->tried, g->failed, seconds, mlaf_db_path(c->ctx->db));
+  }
+  if (status == MLAF_E_CANCELLED || g->at < g->n)
+    fprintf(stderr, "mlaforge: stopped; what is finished is recorded, and the same command goes on from there\n");
+}
+
+static int run_all(campaign *g) {
+  cli *c = g->c;
+  mlaf_status status = mlaf_ctx_gen(c->ctx, &g->gen, &c->err);
+  g->start = mlaf_now();
+  for (g->at = 0; status == MLAF_OK && g->at < g->n; g->at++) {
+    if (g->limit_s > 0 && g->at && mlaf_now() - g->start >= g->limit_s) break;
+    g->limit = g->opts.max_candidates ? g->opts.max_candidates : SIZE_MAX;
+    status = tune_one(g);
+    if (status != MLAF_OK) break;
+  }
+  print_total(g, status);
+  if (status != MLAF_OK) return mlaf_cli_fail(c);
+  return g->without ? CLI_FINDINGS : CLI_OK;
+}
+
+static mlaf_status read_options(cli *c, campaign *g) {
+  const char *strategy = c->given[O_STRATEGY], *lengths = c->given[O_LENGTHS];
+  int named = strategy ? mlaf_strategy_find(strategy) : MLAF_STRATEGY_PRUNED;
+  if (named < 0) return mlaf_fail(&c->err, MLAF_E_ARG, "--strategy is '%s'; there are pruned, exhaustive and halving", strategy);
+  g->opts = (mlaf_tuner_opts){.strategy = (mlaf_strategy)named,
+                              .max_candidates = (size_t)mlaf_cli_int(c, O_MAX_CANDIDATES, 0),
+                              .seed = mlaf_cli_seed(c),
+                              .no_resume = mlaf_cli_has(c, O_NO_RESUME),
+                              .progress = on_progress,
+                              .progress_user = g,
+                              .cancel = c->cancel};
+  g->limit_s = mlaf_cli_real(c, O_TIME_LIMIT, 0);
+  g->c = c;
+  return lengths ? mlaf_lengths_parse(lengths, &g->opts.lengths, &c->err) : MLAF_OK;
 }
 
 int mlaf_cli_tune(cli *c) {
-  mlaf_problem p;
-  mlaf_tuner_result r = {.n = 0};
-  char problem[MLAF_PROBLEM_TEXT_MAX];
+  campaign g = {.n = 0};
+  cli_problems problems = {NULL, 0};
+  bool misses = mlaf_cli_has(c, O_MISSES);
   if (mlaf_cli_has(c, O_RESUME) && mlaf_cli_has(c, O_NO_RESUME))
     return mlaf_cli_usage(c, "--resume and --no-resume exclude each other");
-  if (mlaf_cli_problem(c, &p) != MLAF_OK) return mlaf_cli_fail(c);
-  if (mlaf_cli_has(c, O_DRY_RUN)) return dry_run(c, &p);
+  if (misses && (c->n_arguments || mlaf_cli_has(c, O_MODEL) || mlaf_cli_has(c, O_HEADS)))
+    return mlaf_cli_usage(c, "--misses takes its problems from the database: give no other");
+  mlaf_status status = read_options(c, &g);
+  if (status == MLAF_OK && !misses) status = mlaf_cli_problems(c, &problems);
   /* A tuner that remembers nothing is a waste of minutes: an unusable database is an error here, unlike in planning. */
-  mlaf_status status = mlaf_cli_open(c, true);
-  if (status == MLAF_OK) status = run(c, &p, &r);
-  mlaf_cli_progress_end(c);
-  mlaf_problem_print(&p, problem, sizeof problem);
-  if (c->ctx && (status == MLAF_OK || r.n)) print_result(c, problem, &r);
-  if (r.stopped[0]) how_to_resume(c, problem, &r);
-  mlaf_tuner_result_clear(&r);
-  return status == MLAF_OK ? CLI_OK : mlaf_cli_fail(c);
+  bool dry = mlaf_cli_has(c, O_DRY_RUN);
+  if (status == MLAF_OK && (!dry || misses)) status = mlaf_cli_open(c, true);
+  if (status == MLAF_OK && misses) status = mlaf_cli_missed(c, &problems);
+  if (status == MLAF_OK) status = mlaf_cli_shard(c, &problems);
+  g.list = problems.list;
+  g.n = problems.n;
+  int code = CLI_OK;
+  if (status != MLAF_OK) code = mlaf_cli_fail(c);
+  else if (!g.n) fprintf(stderr, "mlaforge: nothing to tune: %s\n", misses ? "no misses of this device are open" : "this shard is empty");
+  else if (dry) code = g.n == 1 ? dry_run_one(c, g.list) : dry_run(&g);
+  else code = run_all(&g);
+  mlaf_cli_problems_free(&problems);
+  return code;
 }

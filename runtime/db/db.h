@@ -85,6 +85,8 @@ mlaf_status mlaf_db_open_layered(const char *path, bool read_only, const mlaf_lo
 /* The outer layers behind an empty, read-only user's layer: for when the user's file cannot be used. `why` is what a write is
  * refused with. */
 mlaf_status mlaf_db_open_outer(const char *why, const mlaf_log *log, mlaf_db **out, mlaf_err *err);
+/* A tuning text as a database in memory, for reading. `name` is what messages call it. */
+mlaf_status mlaf_db_open_text(const char *name, const char *text, const mlaf_log *log, mlaf_db **out, mlaf_err *err);
 /* A layer of a layered database, opened on first use; NULL when there is none. It belongs to db. USER: db itself. */
 mlaf_db *mlaf_db_layer(mlaf_db *db, mlaf_layer layer);
 void mlaf_db_close(mlaf_db *db);

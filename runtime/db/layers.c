@@ -132,6 +132,15 @@ mlaf_status mlaf_db_open_layered(const char *path, bool read_only, const mlaf_lo
   return status;
 }
 
+mlaf_status mlaf_db_open_text(const char *name, const char *text, const mlaf_log *log, mlaf_db **out, mlaf_err *err) {
+  mlaf_db *db = NULL;
+  mlaf_status status = mlaf_db_open_memory(name, log, &db, err);
+  if (status == MLAF_OK) status = mlaf_db_import(db, text, NULL, err);
+  if (status == MLAF_OK) *out = db;
+  else mlaf_db_close(db);
+  return status;
+}
+
 mlaf_status mlaf_db_open_outer(const char *why, const mlaf_log *log, mlaf_db **out, mlaf_err *err) {
   mlaf_status status = mlaf_db_open_memory("(none)", log, out, err);
   if (status != MLAF_OK) return status;

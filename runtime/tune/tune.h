@@ -83,6 +83,9 @@ typedef struct mlaf_tuner_opts {
   const atomic_bool *cancel; /* NULL, or a flag that a signal handler may set */
 } mlaf_tuner_opts;
 
+/* Candidates a run may try of a space of that size; SIZE_MAX: all. */
+size_t mlaf_tuner_limit(const mlaf_tuner_opts *o, size_t space, bool emulated);
+
 /* One candidate that was tried, now or in an earlier run. */
 typedef struct mlaf_tuner_item {
   mlaf_sample sample;

@@ -85,8 +85,6 @@ mlaf_status mlaf_tuner_resume(tuner *t, mlaf_err *err);
 int mlaf_tuner_rounds(const tuner *t);
 /* Mark the candidates of round 1, 2, ...; false: nothing (left) to do in it. */
 bool mlaf_tuner_select(tuner *t, int round);
-/* Candidates a run may try of a space. */
-size_t mlaf_tuner_limit(const mlaf_tuner_opts *o, size_t space, bool emulated);
 /* Samples a timing of that round needs. */
 int mlaf_tuner_min_samples(const tuner *t, int round);
 /* t->best anew: a candidate may have been timed again. */

@@ -49,6 +49,8 @@ static inline int cli_dir_setup(void **state) {
   snprintf(d->err, sizeof d->err, "%s/stderr", d->dir);
   snprintf(d->program, sizeof d->program, "%s/mlaforge", build ? build : ".");
   setenv("MLAF_DB", d->db, 1);
+  setenv("MLAF_TUNING_DIR", "/nonexistent", 1); /* what is shipped does not enter */
+  setenv("MLAF_SITE_DB", "", 1);
   setenv("MLAF_CACHE_DIR", d->cache, 1);
   *state = d;
   return access(d->program, X_OK);

@@ -1,0 +1,168 @@
+/* `mlaforge report`: gathers what the database knows and has a page made of it. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/report.h"
+#include "core/bench.h"
+
+#define PAGE_MAX ((size_t)256 << 20)
+
+typedef struct gather {
+  cli *c;
+  mlaf_db *db;
+  mlaf_gen *gen;
+  report_device *devices;
+  size_t n;
+  mlaf_status status;
+} gather;
+
+bool mlaf_report_same_family(const mlaf_problem *a, const mlaf_problem *b) {
+  return a->heads == b->heads && a->rank == b->rank && a->rope == b->rope && a->q_len == b->q_len && a->causal == b->causal &&
+         a->dtype == b->dtype && a->page_size == b->page_size;
+}
+
+static void *grow(gather *g, void *list, size_t n, size_t each) {
+  if (n & (n - 1)) return list; /* doubled at powers of two */
+  void *grown = realloc(list, (n ? 2 * n : 1) * each);
+  if (!grown) g->status = mlaf_fail(&g->c->err, MLAF_E_NOMEM, "no memory for the report");
+  return grown;
+}
+
+static report_device *device_of(gather *g, const char *id) {
+  for (size_t i = 0; i < g->n; i++)
+    if (strcmp(g->devices[i].id, id) == 0) return &g->devices[i];
+  report_device *list = grow(g, g->devices, g->n, sizeof *list);
+  if (!list) return NULL;
+  g->devices = list;
+  report_device *d = &list[g->n++];
+  *d = (report_device){.n = 0};
+  snprintf(d->id, sizeof d->id, "%s", id);
+  if (strncmp(id, "emu:", 4) == 0) id += 4;
+  else if (strncmp(id, "arch:", 5) == 0) id += 5;
+  snprintf(d->target, sizeof d->target, "%.*s", (int)strcspn(id, ":|"), id);
+  return d;
+}
+
+static bool wanted(const gather *g, const char *device) {
+  return !g->c->given[O_DEVICE_ID] || strcmp(g->c->given[O_DEVICE_ID], device) == 0;
+}
+
+/* Times of the variants a plan would take without tuning, where the tuner has tried them. */
+static void untuned_times(gather *g, const report_device *d, report_point *x, const mlaf_sample *samples, size_t n) {
+  mlaf_variant *space = NULL, base = {.name = NULL};
+  size_t n_space = 0;
+  if (mlaf_gen_space(g->gen, &x->problem, d->target, &space, &n_space, NULL) != MLAF_OK) return;
+  bool has_base = mlaf_gen_baseline(g->gen, &x->problem, d->target, &base, NULL) == MLAF_OK;
+  for (size_t i = 0; i < n; i++) {
+    const mlaf_sample *s = &samples[i];
+    if (s->outcome != MLAF_OUT_OK || strcmp(s->lengths, x->choice.lengths) != 0) continue;
+    if (n_space && !space[0].rejected && strcmp(s->variant, space[0].name) == 0) x->first_ns = s->timing.ns;
+    if (has_base && strcmp(s->variant, base.name) == 0) x->baseline_ns = s->timing.ns;
+  }
+  mlaf_variants_free(space, n_space);
+  mlaf_variant_clear(&base);
+}
+
+static void from_samples(gather *g, const report_device *d, report_point *x) {
+  mlaf_device_info info = {.compute_units = 0};
+  mlaf_sample *samples = NULL;
+  size_t n = 0;
+  snprintf(info.id, sizeof info.id, "%s", d->id);
+  if (mlaf_db_samples(g->db, &info, &x->problem, &samples, &n, NULL) != MLAF_OK) return;
+  for (size_t i = 0; i < n; i++) {
+    const mlaf_sample *s = &samples[i];
+    x->samples++;
+    x->failures += s->outcome != MLAF_OUT_OK && s->outcome != MLAF_OUT_NOISY;
+    if (s->outcome == MLAF_OUT_OK && !strcmp(s->variant, x->choice.variant) && !strcmp(s->lengths, x->choice.lengths) &&
+        !x->timing.samples && !x->timing.n_parts)
+      x->timing = s->timing;
+  }
+  if (n) untuned_times(g, d, x, samples, n);
+  free(samples);
+}
+
+static bool take_choice(void *user, const char *device, const mlaf_choice *choice) {
+  gather *g = user;
+  mlaf_problem p;
+  if (!wanted(g, device) || mlaf_problem_parse(choice->problem, &p, NULL, 0) != MLAF_OK) return true;
+  report_device *d = device_of(g, device);
+  report_point *list = d ? grow(g, d->points, d->n, sizeof *list) : NULL;
+  if (!list) return false;
+  d->points = list;
+  d->points[d->n++] = (report_point){.problem = p, .choice = *choice};
+  return true;
+}
+
+static bool take_miss(void *user, const char *device, const char *problem, int64_t count) {
+  gather *g = user;
+  mlaf_problem p;
+  if (!wanted(g, device) || mlaf_problem_parse(problem, &p, NULL, 0) != MLAF_OK) return true;
+  report_device *d = device_of(g, device);
+  report_miss *list = d ? grow(g, d->misses, d->n_misses, sizeof *list) : NULL;
+  if (!list) return false;
+  d->misses = list;
+  d->misses[d->n_misses++] = (report_miss){p, count};
+  return true;
+}
+
+static int by_shape(const void *left, const void *right) {
+  const mlaf_problem *a = &((const report_point *)left)->problem, *b = &((const report_point *)right)->problem;
+  const int32_t x[] = {a->heads, a->rank, a->rope, a->q_len, a->causal, a->dtype, a->page_size, a->batch, a->ctx},
+                y[] = {b->heads, b->rank, b->rope, b->q_len, b->causal, b->dtype, b->page_size, b->batch, b->ctx};
+  for (int i = 0; i < 9; i++)
+    if (x[i] != y[i]) return x[i] < y[i] ? -1 : 1;
+  return 0;
+}
+
+/* Listed first, looked into afterwards: one statement of the database is open at a time. */
+static void fill_in(gather *g, report_device *d) {
+  if (d->n) qsort(d->points, d->n, sizeof *d->points, by_shape);
+  for (size_t i = 0; i < d->n; i++) {
+    report_point *x = &d->points[i];
+    double memory = 0, compute = 0;
+    mlaf_work work = mlaf_problem_work(&x->problem);
+    if (mlaf_gen_roofline(g->gen, d->target, work.bytes, work.flops, &memory, &compute, NULL) == MLAF_OK) {
+      x->memory_bound = memory >= compute;
+      x->floor_ns = x->memory_bound ? memory : compute;
+    }
+    from_samples(g, d, x);
+    mlaf_cli_progress(g->c, "%zu of %zu problems", i + 1, d->n);
+  }
+}
+
+int mlaf_cli_report(cli *c) {
+  gather g = {.c = c};
+  if (!c->given[O_OUT]) return mlaf_cli_usage(c, "report wants --out FILE.html");
+  mlaf_status status = mlaf_cli_open_db(c, true, &g.db);
+  if (status == MLAF_OK) status = mlaf_gen_open(c->given[O_GEN_ROOT], &g.gen, &c->err);
+  if (status == MLAF_OK) status = mlaf_db_each_choice(g.db, take_choice, &g, &c->err);
+  if (status == MLAF_OK && g.status == MLAF_OK) status = mlaf_db_each_miss(g.db, take_miss, &g, &c->err);
+  if (status == MLAF_OK) status = g.status;
+  size_t points = 0;
+  for (size_t i = 0; i < g.n && status == MLAF_OK; i++) {
+    fill_in(&g, &g.devices[i]);
+    points += g.devices[i].n;
+  }
+  mlaf_text page = MLAF_TEXT_INIT(PAGE_MAX);
+  if (status == MLAF_OK) mlaf_report_page(&page, mlaf_db_path(g.db), g.devices, g.n);
+  if (status == MLAF_OK && (page.failed || !page.data)) status = mlaf_fail(&c->err, MLAF_E_NOMEM, "no memory for the page");
+  if (status == MLAF_OK) status = mlaf_file_publish(c->given[O_OUT], page.data, page.len, &c->err);
+  if (status == MLAF_OK && c->json) {
+    cJSON *e = mlaf_cli_event("report");
+    cJSON_AddStringToObject(e, "file", c->given[O_OUT]);
+    cJSON_AddNumberToObject(e, "problems", (double)points);
+    cJSON_AddNumberToObject(e, "bytes", (double)page.len);
+    mlaf_cli_emit(e);
+  } else if (status == MLAF_OK) {
+    printf("%zu tuned problems of %zu devices in %s (%.0f KiB)\n", points, g.n, c->given[O_OUT], (double)page.len / 1024);
+  }
+  mlaf_text_free(&page);
+  for (size_t i = 0; i < g.n; i++) {
+    free(g.devices[i].points);
+    free(g.devices[i].misses);
+  }
+  free(g.devices);
+  mlaf_gen_close(g.gen);
+  mlaf_db_close(g.db);
+  return status == MLAF_OK ? CLI_OK : mlaf_cli_fail(c);
+}

@@ -1,0 +1,217 @@
+/* `mlaforge db merge|diff|check|gc`. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+#define TEXT_MAX ((size_t)256 << 20)
+
+/* A file that is a database or a tuning text, for reading. */
+static mlaf_status open_any(cli *c, const char *path, mlaf_db **out) {
+  void *text = NULL;
+  size_t size;
+  FILE *f = fopen(path, "r");
+  char head[24] = "";
+  bool is_text = f && fgets(head, sizeof head, f) && strncmp(head, "# mlaforge tuning text", 22) == 0;
+  if (f) fclose(f);
+  if (!is_text) return mlaf_db_open(path, true, &c->log, out, &c->err);
+  mlaf_status status = mlaf_file_read(path, TEXT_MAX, &text, &size, &c->err);
+  if (status == MLAF_OK) status = mlaf_db_open_text(path, text, &c->log, out, &c->err);
+  free(text);
+  return status;
+}
+
+/* --- merge --- */
+int mlaf_cli_db_merge(cli *c) {
+  mlaf_db *db = NULL;
+  if (c->n_arguments < 2) return mlaf_cli_usage(c, "db merge wants the files to merge into --db");
+  mlaf_status status = mlaf_cli_open_db(c, false, &db);
+  for (int i = 1; i < c->n_arguments && status == MLAF_OK; i++) {
+    mlaf_db *from = NULL;
+    mlaf_db_merged m = {0};
+    status = open_any(c, c->arguments[i], &from);
+    if (status == MLAF_OK) status = mlaf_db_merge(db, from, &m, &c->err);
+    mlaf_db_close(from);
+    if (status != MLAF_OK) mlaf_fail_prefix(&c->err, status, "%s", c->arguments[i]);
+    else if (c->json) {
+      cJSON *e = mlaf_cli_event("merge");
+      cJSON_AddStringToObject(e, "file", c->arguments[i]);
+      cJSON_AddNumberToObject(e, "samples", (double)m.samples);
+      cJSON_AddNumberToObject(e, "known", (double)m.known);
+      cJSON_AddNumberToObject(e, "choices", (double)m.choices);
+      cJSON_AddNumberToObject(e, "misses", (double)m.misses);
+      cJSON_AddNumberToObject(e, "left_out", (double)m.left_out);
+      cJSON_AddNumberToObject(e, "problems", (double)m.problems);
+      mlaf_cli_emit(e);
+    } else {
+      printf("%s: %zu samples of %zu problems new, %zu known; %zu imported choices, %zu misses; %zu left out\n", c->arguments[i],
+             m.samples, m.problems, m.known, m.choices, m.misses, m.left_out);
+    }
+  }
+  mlaf_db_close(db);
+  return status == MLAF_OK ? CLI_OK : mlaf_cli_fail(c);
+}
+
+/* --- diff --- */
+typedef struct row {
+  char key[400]; /* device and problem */
+  mlaf_choice choice;
+} row;
+
+typedef struct rows {
+  row *list;
+  size_t n;
+  bool failed;
+} rows;
+
+static bool take_row(void *user, const char *device, const mlaf_choice *choice) {
+  rows *r = user;
+  if ((r->n & (r->n - 1)) == 0) {
+    row *grown = realloc(r->list, (r->n ? 2 * r->n : 1) * sizeof *grown);
+    if (!grown) {
+      r->failed = true;
+      return false;
+    }
+    r->list = grown;
+  }
+  row *x = &r->list[r->n++];
+  snprintf(x->key, sizeof x->key, "%s %s", device, choice->problem);
+  x->choice = *choice;
+  return true;
+}
+
+static int by_key(const void *a, const void *b) { return strcmp(((const row *)a)->key, ((const row *)b)->key); }
+
+static mlaf_status read_rows(cli *c, const char *path, rows *out) {
+  mlaf_db *db = NULL;
+  mlaf_status status = open_any(c, path, &db);
+  if (status == MLAF_OK) status = mlaf_db_each_choice(db, take_row, out, &c->err);
+  if (status == MLAF_OK && out->failed) status = mlaf_fail(&c->err, MLAF_E_NOMEM, "no memory for the choices of '%s'", path);
+  mlaf_db_close(db);
+  if (status == MLAF_OK && out->n) qsort(out->list, out->n, sizeof *out->list, by_key);
+  return status;
+}
+
+static void difference(const cli *c, cli_table *t, const row *a, const row *b) {
+  const char *what = !a ? "added" : !b ? "removed" : strcmp(a->choice.variant, b->choice.variant) ? "variant" : "time";
+  if (c->json) {
+    cJSON *e = mlaf_cli_event("difference");
+    cJSON_AddStringToObject(e, "what", what);
+    cJSON_AddStringToObject(e, "of", a ? a->key : b->key);
+    const row *side[] = {a, b};
+    for (int i = 0; i < 2; i++) {
+      cJSON *o = side[i] ? cJSON_AddObjectToObject(e, i ? "new" : "old") : cJSON_AddNullToObject(e, i ? "new" : "old");
+      if (!side[i]) continue;
+      cJSON_AddStringToObject(o, "variant", side[i]->choice.variant);
+      cJSON_AddNumberToObject(o, "ns", side[i]->choice.ns);
+      cJSON_AddStringToObject(o, "source", mlaf_source_name(side[i]->choice.source));
+    }
+    mlaf_cli_emit(e);
+    return;
+  }
+  mlaf_cli_table_cell(t, "%s", what);
+  for (int i = 0; i < 2; i++) {
+    const row *x = i ? b : a;
+    if (x) mlaf_cli_table_cell(t, "%.2f", x->choice.ns / 1e3);
+    else mlaf_cli_table_cell(t, "-");
+  }
+  if (a && b) mlaf_cli_table_cell(t, "%+.1f%%", 100 * (b->choice.ns / a->choice.ns - 1));
+  else mlaf_cli_table_cell(t, "%s", "");
+  mlaf_cli_table_cell(t, "%s", a ? a->key : b->key);
+  mlaf_cli_table_cell(t, "%s%s%s", a ? a->choice.variant : "", a && b && strcmp(what, "time") ? " -> " : "",
+                      b && (!a || strcmp(what, "time")) ? b->choice.variant : "");
+}
+
+/* Like diff(1): exit code 1 when they differ. */
+int mlaf_cli_db_diff(cli *c) {
+  static const char *const columns[] = {"what", ">old us", ">new us", ">change", "device and problem", "variant", NULL};
+  rows a = {NULL, 0, false}, b = {NULL, 0, false};
+  size_t differences = 0, same = 0;
+  if (c->n_arguments != 3) return mlaf_cli_usage(c, "db diff wants two files: databases or tuning texts, old and new");
+  mlaf_status status = read_rows(c, c->arguments[1], &a);
+  if (status == MLAF_OK) status = read_rows(c, c->arguments[2], &b);
+  cli_table *t = status == MLAF_OK && !c->json ? mlaf_cli_table_new(columns) : NULL;
+  for (size_t i = 0, k = 0; status == MLAF_OK && (i < a.n || k < b.n);) {
+    int order = i == a.n ? 1 : k == b.n ? -1 : strcmp(a.list[i].key, b.list[k].key);
+    const row *x = order <= 0 ? &a.list[i++] : NULL, *y = order >= 0 ? &b.list[k++] : NULL;
+    if (x && y && !strcmp(x->choice.variant, y->choice.variant) && x->choice.ns == y->choice.ns) {
+      same++;
+      continue;
+    }
+    differences++;
+    difference(c, t, x, y);
+  }
+  mlaf_cli_table_end(t);
+  if (status == MLAF_OK && !c->json) printf("%zu choices differ, %zu are the same\n", differences, same);
+  free(a.list);
+  free(b.list);
+  if (status != MLAF_OK) return mlaf_cli_fail(c);
+  return differences ? CLI_FINDINGS : CLI_OK;
+}
+
+/* --- check --- */
+/* Writing, but not creating: what is not there has nothing to check or clean. */
+static mlaf_status open_existing(cli *c, mlaf_db **out) {
+  mlaf_status status = mlaf_cli_open_db(c, true, out);
+  mlaf_db_close(status == MLAF_OK ? *out : NULL);
+  return status == MLAF_OK ? mlaf_cli_open_db(c, false, out) : status;
+}
+
+static void on_finding(void *user, const char *line) {
+  const cli *c = user;
+  if (c->json) {
+    cJSON *e = mlaf_cli_event("finding");
+    cJSON_AddStringToObject(e, "text", line);
+    mlaf_cli_emit(e);
+  } else {
+    printf("%s\n", line);
+  }
+}
+
+int mlaf_cli_db_check(cli *c) {
+  mlaf_db *db = NULL;
+  size_t findings = 0;
+  mlaf_db_counts n;
+  if (c->n_arguments != 1) return mlaf_cli_usage(c, "db check takes no argument: name the file with --db");
+  mlaf_status status = open_existing(c, &db);
+  if (status == MLAF_OK) status = mlaf_db_check(db, on_finding, c, &findings, &c->err);
+  if (status == MLAF_OK && !c->json && !findings && mlaf_db_count(db, &n, &c->err) == MLAF_OK)
+    printf("%s: nothing wrong with %lld choices, %lld samples (%lld of them failures), %lld misses of %lld devices\n",
+           mlaf_db_path(db), (long long)n.choices, (long long)n.samples, (long long)n.failures, (long long)n.misses,
+           (long long)n.devices);
+  else if (status == MLAF_OK && !c->json && findings)
+    printf("%zu findings; what is whole can be saved with: mlaforge db merge '%s' --db NEW\n", findings, mlaf_db_path(db));
+  mlaf_db_close(db);
+  if (status != MLAF_OK) return mlaf_cli_fail(c);
+  return findings ? CLI_FINDINGS : CLI_OK;
+}
+
+/* --- gc --- */
+int mlaf_cli_db_gc(cli *c) {
+  mlaf_db *db = NULL;
+  mlaf_db_garbage g;
+  bool dry = mlaf_cli_has(c, O_DRY_RUN);
+  if (c->n_arguments != 1) return mlaf_cli_usage(c, "db gc takes no argument: name the file with --db");
+  mlaf_status status = open_existing(c, &db);
+  if (status == MLAF_OK) status = mlaf_db_gc(db, dry, &g, &c->err);
+  if (status == MLAF_OK && c->json) {
+    cJSON *e = mlaf_cli_event("gc");
+    cJSON_AddBoolToObject(e, "dry_run", dry);
+    cJSON_AddNumberToObject(e, "superseded", (double)g.superseded);
+    cJSON_AddNumberToObject(e, "outdated", (double)g.outdated);
+    cJSON_AddNumberToObject(e, "choices", (double)g.choices);
+    cJSON_AddNumberToObject(e, "misses", (double)g.misses);
+    cJSON_AddNumberToObject(e, "orphans", (double)g.orphans);
+    cJSON_AddNumberToObject(e, "bytes_before", (double)g.bytes_before);
+    cJSON_AddNumberToObject(e, "bytes_after", (double)g.bytes_after);
+    mlaf_cli_emit(e);
+  } else if (status == MLAF_OK) {
+    printf("%s %lld superseded and %lld outdated samples, %lld choices of another protocol, %lld misses tuned since, %lld rows nothing "
+           "refers to; %.1f KiB%s",
+           dry ? "would remove" : "removed", (long long)g.superseded, (long long)g.outdated, (long long)g.choices,
+           (long long)g.misses, (long long)g.orphans, (double)g.bytes_before / 1024, dry ? "\n" : " before, ");
+    if (!dry) printf("%.1f KiB after\n", (double)g.bytes_after / 1024);
+  }
+  mlaf_db_close(db);
+  return status == MLAF_OK ? CLI_OK : mlaf_cli_fail(c);
+}

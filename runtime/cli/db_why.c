@@ -1,0 +1,168 @@
+/* `mlaforge db why PROBLEM`: every rung of the ladder, what was looked at on it, and why it holds or not. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+typedef struct why {
+  cli *c;
+  const mlaf_problem *problem;
+  const mlaf_device_info *dev;
+  mlaf_gen *gen;
+  mlaf_rung taken; /* the first rung that holds; MLAF_RUNG_BASELINE + 1: none yet */
+  char reason[300];
+} why;
+
+static void step(why *w, const char *rung, bool holds, const char *what, const char *reason) {
+  if (w->c->json) {
+    cJSON *e = mlaf_cli_event("rung");
+    cJSON_AddStringToObject(e, "rung", rung);
+    cJSON_AddBoolToObject(e, "holds", holds);
+    cJSON_AddStringToObject(e, "what", what);
+    cJSON_AddStringToObject(e, "why", reason);
+    mlaf_cli_emit(e);
+  } else {
+    printf("%-9s %s  %s\n%s%s%s", rung, holds ? "yes" : "no ", what, *reason ? "               " : "", reason, *reason ? "\n" : "");
+  }
+}
+
+/* The HARD field that only the generator knows: are the templates still those it was tuned with? */
+static bool same_templates(void *user, const mlaf_choice *choice) {
+  why *w = user;
+  mlaf_err err = {MLAF_OK, ""};
+  mlaf_problem at;
+  mlaf_variant v = {.name = NULL};
+  w->reason[0] = 0;
+  bool named = !choice->decode.template_hash[0]; /* a default that only names its variant */
+  mlaf_status status = mlaf_problem_parse(choice->problem, &at, NULL, 0);
+  if (status == MLAF_OK)
+    status = mlaf_gen_variant(w->gen, named ? w->problem : &at, w->dev->target, choice->variant, &v, &err);
+  if (status != MLAF_OK) {
+    snprintf(w->reason, sizeof w->reason, "HARD: the generator no longer makes this variant: %.*s",
+             (int)strcspn(err.text, "\n") > 200 ? 200 : (int)strcspn(err.text, "\n"), err.text);
+    return false;
+  }
+  const mlaf_kernel_desc *now[] = {&v.decode, &v.combine};
+  const mlaf_kernel_ref *then[] = {&choice->decode, &choice->combine};
+  for (int i = 0; i < 2 && !named && !w->reason[0]; i++)
+    if (then[i]->template_name[0] && (!now[i]->template_name || strcmp(now[i]->template_hash, then[i]->template_hash) != 0))
+      snprintf(w->reason, sizeof w->reason, "HARD: template %s was edited since (%.12s then, %.12s now): tune again",
+               then[i]->template_name, then[i]->template_hash, now[i]->template_name ? now[i]->template_hash : "none");
+  mlaf_variant_clear(&v);
+  return !w->reason[0];
+}
+
+static void on_considered(void *user, const mlaf_db_considered *x) {
+  why *w = user;
+  char what[700], reason[600] = "";
+  snprintf(what, sizeof what, "%s layer%s%s%s: choice of %s on %s: %s", mlaf_layer_name(x->layer),
+           x->layer == MLAF_LAYER_USER ? "" : " (", x->layer == MLAF_LAYER_USER ? "" : x->layer_path,
+           x->layer == MLAF_LAYER_USER ? "" : ")", x->problem, x->device, x->choice ? x->choice->variant : "?");
+  if (!x->choice) snprintf(reason, sizeof reason, "%s", x->verdict);
+  else if (x->verdict) snprintf(reason, sizeof reason, "%s", w->reason);
+  else {
+    snprintf(reason, sizeof reason, "%.2f us %s%s%s", x->choice->ns / 1e3, mlaf_source_name(x->choice->source),
+             strcmp(x->choice->lengths, "equal") ? ", lengths " : "", strcmp(x->choice->lengths, "equal") ? x->choice->lengths : "");
+    size_t n = strlen(reason);
+    if (x->distance > 0) n += (size_t)snprintf(reason + n, sizeof reason - n, "; %.2f doublings of batch and ctx away", x->distance);
+    if (x->choice->stale) snprintf(reason + n, sizeof reason - n, "; SOFT: %s: usable, worth tuning again", x->choice->stale_why);
+    w->taken = x->rung;
+  }
+  step(w, mlaf_rung_name(x->rung), !x->verdict, what, reason);
+}
+
+/* Choices of the problem's shape that HARD fields keep away from this device. */
+static bool other_device(void *user, const char *device, const mlaf_choice *choice) {
+  why *w = user;
+  char text[MLAF_PROBLEM_TEXT_MAX], arch[80], what[600];
+  mlaf_problem_print(w->problem, text, sizeof text);
+  snprintf(arch, sizeof arch, "arch:%s", w->dev->target);
+  if (strcmp(device, w->dev->id) == 0 || strcmp(device, arch) == 0 || strcmp(choice->problem, text) != 0) return true;
+  snprintf(what, sizeof what, "%s layer: choice of %s on %s", mlaf_layer_name(choice->layer), choice->problem, device);
+  step(w, "exact", false, what, "HARD: another device (architecture, features, CUs, XCCs or partition differ)");
+  return true;
+}
+
+static void model_rungs(why *w) {
+  cli *c = w->c;
+  mlaf_variant *list = NULL, base = {.name = NULL};
+  size_t n = 0;
+  mlaf_err err = {MLAF_OK, ""};
+  char what[400];
+  mlaf_status status = mlaf_gen_space(w->gen, w->problem, w->dev->target, &list, &n, &err);
+  bool any = status == MLAF_OK && n && !list[0].rejected;
+  if (any) snprintf(what, sizeof what, "the generator's best estimate: %s", list[0].name);
+  else snprintf(what, sizeof what, "the generator has no candidate");
+  step(w, "model", any && w->taken > MLAF_RUNG_MODEL, what,
+       any ? w->taken <= MLAF_RUNG_MODEL ? "not needed: a tuned choice holds" : "not verified on this device: tune it" : err.text);
+  if (any && w->taken > MLAF_RUNG_MODEL) w->taken = MLAF_RUNG_MODEL;
+  mlaf_variants_free(list, n);
+  status = mlaf_gen_baseline(w->gen, w->problem, w->dev->target, &base, &err);
+  snprintf(what, sizeof what, "the variant that always works: %s", status == MLAF_OK ? base.name : "none");
+  step(w, "baseline", status == MLAF_OK && w->taken > MLAF_RUNG_BASELINE, what,
+       status != MLAF_OK ? err.text : w->taken <= MLAF_RUNG_MODEL ? "not needed: a rung above holds" : "");
+  mlaf_variant_clear(&base);
+  (void)c;
+}
+
+/* The device's identity alone matters: it need not be here. */
+static mlaf_status which_device(cli *c, mlaf_device_info *out, char *toolchain, size_t size) {
+  const char *id = c->given[O_DEVICE_ID];
+  *out = (mlaf_device_info){.compute_units = 0};
+  toolchain[0] = 0;
+  if (id) {
+    snprintf(out->id, sizeof out->id, "%s", id);
+    if (strncmp(id, "emu:", 4) == 0) id += 4;
+    snprintf(out->target, sizeof out->target, "%.*s", (int)strcspn(id, ":|"), id);
+    return MLAF_OK;
+  }
+  mlaf_device *dev = NULL;
+  mlaf_compiler *compiler = NULL;
+  const char *text = NULL;
+  mlaf_status status = mlaf_device_open(c->given[O_DEVICE], &c->log, &dev, &c->err);
+  if (status != MLAF_OK) return status;
+  *out = *mlaf_info(dev);
+  mlaf_device_close(dev);
+  if (mlaf_compiler_open(&(mlaf_compiler_opts){.jobs = 1}, &c->log, &compiler, NULL) != MLAF_OK) return MLAF_OK;
+  if (mlaf_compiler_identity_for(compiler, out->target, &text, NULL) == MLAF_OK) snprintf(toolchain, size, "%s", text);
+  mlaf_compiler_close(compiler);
+  return MLAF_OK;
+}
+
+int mlaf_cli_db_why(cli *c) {
+  mlaf_problem p;
+  mlaf_device_info dev;
+  char toolchain[256], reason[512], canonical[MLAF_PROBLEM_TEXT_MAX];
+  mlaf_db *db = NULL;
+  mlaf_choice choice;
+  mlaf_rung rung;
+  if (c->n_arguments != 2) return mlaf_cli_usage(c, "db why wants a problem string");
+  if (mlaf_problem_parse(c->arguments[1], &p, reason, sizeof reason) != MLAF_OK)
+    return mlaf_cli_usage(c, "'%s': %s", c->arguments[1], reason);
+  why w = {.c = c, .problem = &p, .dev = &dev, .taken = MLAF_RUNG_BASELINE + 1};
+  mlaf_status status = which_device(c, &dev, toolchain, sizeof toolchain);
+  if (status == MLAF_OK) status = mlaf_gen_open(NULL, &w.gen, &c->err);
+  if (status == MLAF_OK && mlaf_db_open_layered(c->given[O_DB], true, &c->log, &db, &c->err) != MLAF_OK) {
+    mlaf_log_line(&c->log, MLAF_LOG_WARN, "without the user's database: %s", c->err.text);
+    status = mlaf_db_open_outer("it could not be opened", &c->log, &db, &c->err);
+  }
+  if (status != MLAF_OK) {
+    mlaf_gen_close(w.gen);
+    return mlaf_cli_fail(c);
+  }
+  mlaf_problem_print(&p, canonical, sizeof canonical);
+  if (!c->json) printf("problem   %s\ndevice    %s\n", canonical, dev.id);
+  mlaf_err err = {MLAF_OK, ""};
+  status = mlaf_db_why(db, &dev, toolchain[0] ? toolchain : NULL, &p, same_templates, &w, on_considered, &w, &choice, &rung, &err);
+  if (status == MLAF_E_NOT_TUNED) step(&w, "exact", false, "no usable choice in any layer", err.text);
+  else if (status != MLAF_OK) step(&w, "exact", false, "the database cannot be asked", err.text);
+  for (int i = 0; i < MLAF_LAYER_COUNT; i++) {
+    mlaf_db *layer = mlaf_db_layer(db, (mlaf_layer)i);
+    if (layer && mlaf_db_each_choice(layer, other_device, &w, &err) != MLAF_OK) step(&w, "exact", false, mlaf_layer_name((mlaf_layer)i), err.text);
+  }
+  model_rungs(&w);
+  if (!c->json) printf("a plan stands on: %s\n", w.taken <= MLAF_RUNG_BASELINE ? mlaf_rung_name(w.taken) : "nothing");
+  mlaf_db_close(db);
+  mlaf_gen_close(w.gen);
+  return CLI_OK;
+}

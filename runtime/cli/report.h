@@ -1,0 +1,46 @@
+/* The report: what the database knows of one device, gathered, and the page made of it. */
+#ifndef MLAF_CLI_REPORT_H
+#define MLAF_CLI_REPORT_H
+
+#include "cli/cli.h"
+
+/* One tuned problem. Times in ns; 0: not known. */
+typedef struct report_point {
+  mlaf_problem problem;
+  mlaf_choice choice;
+  mlaf_timing timing;      /* of the chosen variant, with its parts; n_parts 0: imported, no sample here */
+  double floor_ns;         /* roofline: the larger of bytes over bandwidth and flops over peak */
+  bool memory_bound;       /* which of the two it is */
+  double first_ns;         /* the model's first pick: what a plan takes when nothing was tuned */
+  double baseline_ns;      /* the variant that always works */
+  size_t samples, failures;
+} report_point;
+
+typedef struct report_miss {
+  mlaf_problem problem;
+  int64_t count;
+} report_miss;
+
+typedef struct report_device {
+  char id[160], target[64];
+  report_point *points; /* by family, then batch, then ctx */
+  size_t n;
+  report_miss *misses;
+  size_t n_misses;
+} report_device;
+
+/* Same heads, rank, rope, q_len, causal, dtype and page size. */
+bool mlaf_report_same_family(const mlaf_problem *a, const mlaf_problem *b);
+void mlaf_report_family(const mlaf_problem *p, char *out, size_t size);
+void mlaf_report_escaped(mlaf_text *t, const char *text);
+
+/* --- report_plots.c: inline SVG; `p`, `n` are one family's points --- */
+void mlaf_report_roofline(mlaf_text *t, const report_point *p, size_t n);
+void mlaf_report_coverage(mlaf_text *t, const report_point *p, size_t n, const report_miss *misses, size_t n_misses);
+void mlaf_report_speedup(mlaf_text *t, const report_point *p, size_t n);
+void mlaf_report_parts(mlaf_text *t, const report_point *p, size_t n);
+
+/* --- report_page.c --- */
+void mlaf_report_page(mlaf_text *t, const char *database, const report_device *devices, size_t n);
+
+#endif

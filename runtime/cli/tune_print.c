@@ -1,0 +1,109 @@
+/* What a tuning run prints: its candidates, its choice, what it cost. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+static void candidate_json(const mlaf_tuner_item *item) {
+  cJSON *e = mlaf_cli_event("candidate");
+  mlaf_cli_json_sample(e, &item->sample);
+  cJSON_AddNumberToObject(e, "model_ns", item->model_ns);
+  cJSON_AddBoolToObject(e, "resumed", item->resumed);
+  mlaf_cli_emit(e);
+}
+
+/* Failures keep their place in the table: what was tried and why it was not taken is half of the result. */
+static void candidate_row(cli_table *t, const mlaf_tuner_item *item) {
+  const mlaf_sample *s = &item->sample;
+  bool timed = s->outcome == MLAF_OUT_OK || s->outcome == MLAF_OUT_NOISY;
+  char parts[256];
+  mlaf_cli_parts(&s->timing, parts, sizeof parts);
+  if (timed) mlaf_cli_table_cell(t, "%.2f", s->timing.ns / 1e3);
+  else mlaf_cli_table_cell(t, "-");
+  mlaf_cli_table_cell(t, "%s", timed ? mlaf_source_name(s->source) : mlaf_outcome_name(s->outcome));
+  mlaf_cli_table_cell(t, "%s", timed ? s->timing.bound : "");
+  mlaf_cli_table_cell(t, "%u", s->vgpr);
+  mlaf_cli_table_cell(t, "%u", s->agpr);
+  mlaf_cli_table_cell(t, "%u", s->lds);
+  mlaf_cli_table_cell(t, "%u", s->scratch);
+  if (timed) mlaf_cli_table_cell(t, "%.2e", s->error);
+  else mlaf_cli_table_cell(t, "-");
+  mlaf_cli_table_cell(t, "%u", s->splits);
+  mlaf_cli_table_cell(t, "%s", s->variant);
+  mlaf_cli_table_cell(t, "%s", timed ? parts : s->detail);
+}
+
+void mlaf_cli_tune_json(const cli *c, const char *problem, const mlaf_tuner_result *r) {
+  cJSON *e = mlaf_cli_event("tune");
+  cJSON_AddStringToObject(e, "problem", problem);
+  cJSON_AddStringToObject(e, "device", mlaf_ctx_device_id(c->ctx));
+  cJSON_AddNumberToObject(e, "space", (double)r->space);
+  cJSON_AddNumberToObject(e, "rejected", (double)r->rejected);
+  cJSON_AddNumberToObject(e, "candidates", (double)r->n);
+  cJSON_AddNumberToObject(e, "failed", (double)r->failed);
+  cJSON_AddNumberToObject(e, "resumed", (double)r->resumed);
+  cJSON_AddNumberToObject(e, "compiles", (double)r->compiles);
+  cJSON_AddNumberToObject(e, "cached", (double)r->cached);
+  cJSON_AddStringToObject(e, "stopped", r->stopped);
+  cJSON_AddNumberToObject(e, "seconds", r->seconds);
+  cJSON *choice = r->has_choice ? cJSON_AddObjectToObject(e, "choice") : cJSON_AddNullToObject(e, "choice");
+  if (r->has_choice) {
+    cJSON_AddStringToObject(choice, "variant", r->choice.variant);
+    cJSON_AddNumberToObject(choice, "splits", r->choice.splits);
+    cJSON_AddStringToObject(choice, "source", mlaf_source_name(r->choice.source));
+    cJSON_AddNumberToObject(choice, "ns", r->choice.ns);
+    cJSON_AddNumberToObject(choice, "margin", r->choice.margin);
+    cJSON_AddNumberToObject(choice, "error", r->choice.error);
+    cJSON_AddBoolToObject(choice, "recorded", r->recorded);
+  }
+  /* the best of this run alone: the choice may stand on earlier ones */
+  const mlaf_sample *best = r->n && r->items[0].sample.outcome == MLAF_OUT_OK ? &r->items[0].sample : NULL;
+  cJSON *run = best ? cJSON_AddObjectToObject(e, "best") : cJSON_AddNullToObject(e, "best");
+  if (best) {
+    cJSON_AddStringToObject(run, "variant", best->variant);
+    cJSON_AddNumberToObject(run, "ns", best->timing.ns);
+  }
+  mlaf_cli_emit(e);
+}
+
+/* The choice and where it is kept, then what it cost: "0 compiles" is how a second run shows that it remembered. */
+static void summary_text(const cli *c, const mlaf_tuner_result *r) {
+  if (r->has_choice)
+    printf("choice    %s\n          %.2f us %s, %+.1f %% ahead of the second, error %.2e; %s%s\n", r->choice.variant,
+           r->choice.ns / 1e3, mlaf_source_name(r->choice.source), 100 * r->choice.margin, r->choice.error,
+           r->recorded ? "recorded in " : "not recorded (no writable database)",
+           r->recorded ? mlaf_db_path(c->ctx->db) : "");
+  printf(
+      "work      %zu candidates tried (%zu failed), %zu of them known from the database; %zu compiles, %zu kernels "
+      "from the cache; "
+      "%.1f s\n",
+      r->n, r->failed, r->resumed, r->compiles, r->cached, r->seconds);
+}
+
+void mlaf_cli_tune_print(const cli *c, const char *problem, const mlaf_tuner_result *r) {
+  static const char *const columns[] = {">us",
+                                        "source",
+                                        "bound",
+                                        ">vgpr",
+                                        ">agpr",
+                                        ">lds",
+                                        ">scratch",
+                                        ">error",
+                                        ">splits",
+                                        "variant",
+                                        "where the time goes (us)",
+                                        NULL};
+  if (c->json) {
+    for (size_t i = 0; i < r->n; i++) candidate_json(&r->items[i]);
+    mlaf_cli_tune_json(c, problem, r);
+    return;
+  }
+  printf(
+      "problem   %s\ndevice    %s\nspace     %zu candidates, %zu points rejected by the budgets (--dry-run lists "
+      "them)\n",
+      problem, mlaf_ctx_device_id(c->ctx), r->space, r->rejected);
+  cli_table *t = mlaf_cli_table_new(columns);
+  for (size_t i = 0; i < r->n; i++) candidate_row(t, &r->items[i]);
+  if (r->n) mlaf_cli_table_end(t);
+  summary_text(c, r);
+}
