@@ -140,7 +140,7 @@ static void print_states(const emu_profile *p) {
 }
 
 static void print_use(const emu_profile *p) {
-  static const char *const columns[] = {"resource", ">KB of the launch", ">achieved", ">ceiling", "unit", ">of ceiling", NULL};
+  static const char *const columns[] = {"modelled use of", ">KB of the launch", ">achieved", ">ceiling", "unit", ">of ceiling", NULL};
   cli_table *t = mlaf_cli_table_new(columns);
   for (int i = 0; i < EMU_USE_COUNT; i++) {
     const emu_use *u = &p->use[i];
@@ -154,6 +154,12 @@ static void print_use(const emu_profile *p) {
   mlaf_cli_table_end(t);
 }
 
+static uint64_t hot_bytes(const emu_profile *p) {
+  uint64_t sum = 0;
+  for (size_t i = 0; i < p->n_insts; i++) sum += p->inst[i].hot ? p->inst[i].inst->size : 0;
+  return sum;
+}
+
 static void print_mix(const emu_profile *p) {
   cli_evidence e = {.mfma = 0};
   mlaf_cli_evidence_executed(p, &e);
@@ -161,14 +167,15 @@ static void print_mix(const emu_profile *p) {
          " %u barrier, %u branch",
          e.instructions, e.mfma, e.valu, e.salu, e.ds, e.vmem, e.smem, e.waitcnt, e.nop, e.barrier, e.branch);
   if (e.other_per_mfma > 0) printf("; %.2f others per MFMA", e.other_per_mfma);
-  printf(" (executed)\n");
+  printf(" (executed); %.1f KB of code, of %d in the instruction cache\n", (double)hot_bytes(p) / 1024,
+         emu_gfx942.icache_bytes >> 10);
   if (p->base <= p->samples * (uint64_t)p->waves)
     printf("           no wave passes it more than once at this shape: prologue and epilogue are in it\n");
   printf("\n");
 }
 
 static void print_instructions(const cli *c, const emu_profile *p) {
-  static const char *const columns[] = {">pc", ">times", ">clk", ">clk/time", ">% of all", "held by", "instruction", NULL};
+  static const char *const columns[] = {">pc", ">times", ">modelled clk", ">clk/time", ">% of all", "held by", "instruction", NULL};
   size_t n;
   const emu_profile_inst **list = select_shown(c, p, &n);
   cli_table *t = mlaf_cli_table_new(columns);
@@ -229,6 +236,7 @@ static void json_mix(cJSON *to, const emu_profile *p) {
   for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
     cJSON_AddNumberToObject(o, fields[i].name, fields[i].value);
   cJSON_AddNumberToObject(o, "other_per_mfma", e.other_per_mfma);
+  cJSON_AddNumberToObject(o, "code_bytes", (double)hot_bytes(p));
 }
 
 static void json_instructions(const cli *c, const emu_profile *p, size_t index) {
@@ -237,6 +245,7 @@ static void json_instructions(const cli *c, const emu_profile *p, size_t index) 
   for (size_t i = 0; list && i < n; i++) {
     const emu_profile_inst *x = list[i];
     cJSON *e = mlaf_cli_event("profile_instruction");
+    cJSON_AddStringToObject(e, "source", "modelled");
     cJSON_AddNumberToObject(e, "launch", (double)index);
     cJSON_AddNumberToObject(e, "pc", x->inst->pc);
     cJSON_AddStringToObject(e, "text", x->inst->text);

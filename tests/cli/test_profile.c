@@ -24,6 +24,7 @@ static double number(const cJSON *o, const char *name) {
 
 static void read_profile(void *user, const char *schema, const cJSON *o) {
   seen *s = user;
+  assert_string_equal(cJSON_GetObjectItem(o, "source")->valuestring, "modelled");
   if (strcmp(schema, "profile_instruction") == 0) {
     const cJSON *reason;
     double sum = 0;
@@ -33,7 +34,6 @@ static void read_profile(void *user, const char *schema, const cJSON *o) {
     return;
   }
   assert_string_equal(schema, "profile");
-  assert_string_equal(cJSON_GetObjectItem(o, "source")->valuestring, "modelled");
   const cJSON *simd, *state;
   cJSON_ArrayForEach(simd, cJSON_GetObjectItem(o, "simds")) {
     double sum = -number(simd, "valu under mfma");
@@ -201,6 +201,9 @@ static void write_tile_sum(const char *path) {
 
 /* Every line of text that gives a time or clocks says that it is modelled. */
 static void assert_modelled(const char *text) {
+  assert_has(text, "modelled clk of");
+  assert_has(text, "modelled use of");
+  assert_has(text, "modelled clk  clk/time");
   for (const char *line = text; *line; line += strcspn(line, "\n"), line += *line == '\n') {
     char copy[512];
     snprintf(copy, sizeof copy, "%.*s", (int)strcspn(line, "\n"), line);
