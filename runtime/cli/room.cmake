@@ -2,7 +2,6 @@
 add_executable(mlaforge runtime/cli/mlaforge_main.c)
 target_link_libraries(mlaforge PRIVATE mlaf_rooms)
 set_target_properties(mlaforge PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
-install(TARGETS mlaforge RUNTIME DESTINATION bin)
 # `mlaforge embed` writes the loader out: its two files travel inside the command.
 find_program(MLAF_LUA NAMES lua5.4 lua54 lua REQUIRED)
 set(mlaf_embed_files ${CMAKE_SOURCE_DIR}/runtime/embed/mlaf_embed.h ${CMAKE_SOURCE_DIR}/runtime/embed/mlaf_embed.c)

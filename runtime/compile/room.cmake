@@ -9,10 +9,12 @@ set_target_properties(mlaforge-worker PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAK
 if(MLAF_SANITIZE)
   target_compile_options(mlaforge-worker PRIVATE -fno-sanitize=all)
 endif()
-install(TARGETS mlaforge-worker RUNTIME DESTINATION lib/mlaforge)
 
 # Where a development build finds its own worker and the ROCm that tools/setup.sh unpacked; an installed library looks
 # beside itself first.
-target_compile_definitions(mlaf_compile PRIVATE MLAF_BUILD_WORKER="${CMAKE_BINARY_DIR}/mlaforge-worker"
-                                                MLAF_BUILD_DEPS="${CMAKE_SOURCE_DIR}/.deps/rocm")
+option(MLAF_BUILD_PATHS "The library may look for worker and ROCm where it was built (packagers: OFF)" ON)
+if(MLAF_BUILD_PATHS)
+  target_compile_definitions(mlaf_compile PRIVATE MLAF_BUILD_WORKER="${CMAKE_BINARY_DIR}/mlaforge-worker"
+                                                  MLAF_BUILD_DEPS="${CMAKE_SOURCE_DIR}/.deps/rocm")
+endif()
 add_dependencies(mlaf_compile mlaforge-worker)

@@ -357,8 +357,8 @@ static bool use_worker(char *path, char **out) {
 
 static bool use_worker_beside(const char *dir, char **out) {
   return *dir && (use_worker(mlaf_format("%s/mlaforge-worker", dir), out) ||
-                  use_worker(mlaf_format("%s/mlaforge/mlaforge-worker", dir), out) ||
-                  use_worker(mlaf_format("%s/../lib/mlaforge/mlaforge-worker", dir), out));
+                  use_worker(mlaf_format("%s/../libexec/mlaforge-worker", dir), out) || /* installed: from bin or lib */
+                  use_worker(mlaf_format("%s/../../libexec/mlaforge-worker", dir), out)); /* from lib/x86_64-linux-gnu */
 }
 
 mlaf_status mlaf_worker_find(const char *path, char **out, mlaf_err *err) {

@@ -120,6 +120,7 @@ mlaf_status mlaf_ctx_create(const mlaf_ctx_opts *opts, mlaf_ctx **out, char *why
     st = mlaf_fail(&err, MLAF_E_NOMEM, "no memory for a context");
   if (!st) {
     pthread_mutex_init(&ctx->lock, NULL);
+    mlaf_registry_init(&ctx->registry);
     ctx->log = (mlaf_log){o.log, o.log_user, o.log_level};
     ctx->flags = o.flags;
     st = open_parts(ctx, &o, &err);
@@ -136,6 +137,7 @@ mlaf_status mlaf_ctx_create(const mlaf_ctx_opts *opts, mlaf_ctx **out, char *why
 
 void mlaf_ctx_destroy(mlaf_ctx *ctx) {
   if (!ctx) return;
+  mlaf_registry_clear(&ctx->registry);
   mlaf_gen_close(ctx->gen);
   mlaf_db_close(ctx->db);
   mlaf_compiler_close(ctx->compiler);

@@ -8,6 +8,7 @@
 #include "bundle/bundle.h"
 #include "compile/compile.h"
 #include "core/hashes.h"
+#include "core/registry.h"
 #include "db/db.h"
 #include "device/device.h"
 #include "gen/gen.h"
@@ -30,6 +31,7 @@ struct mlaf_ctx {
   uint32_t flags;
   char *gen_root;
   mlaf_bundle *bundle; /* NULL: none. Immutable */
+  mlaf_registry registry;
   /* Everything below belongs to whoever holds the lock. */
   pthread_mutex_t lock;
   mlaf_db *db;         /* NULL: none; with db_why not OK: the site's and the shipped choices alone */

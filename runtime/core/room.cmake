@@ -27,6 +27,4 @@ if(mlaf_shared_complete)
   if(NOT MLAF_SANITIZE)
     target_link_options(mlaforge_shared PRIVATE -Wl,--no-undefined) # sanitizer symbols come from the executable
   endif()
-  install(TARGETS mlaforge_shared LIBRARY DESTINATION lib)
-  install(DIRECTORY include/mlaforge DESTINATION include)
 endif()

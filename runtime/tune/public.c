@@ -110,6 +110,7 @@ mlaf_status mlaf_tune(mlaf_ctx *ctx, const mlaf_problem *problem, const mlaf_tun
   if (status != MLAF_OK) return finish(ctx, mlaf_fail(&err, status, "%s", why), &err);
   status = read_opts(opts, &o, &err);
   if (status == MLAF_OK) status = run(ctx, &p, &o, out, &err);
+  mlaf_plan_forget(ctx); /* what was finished may be a better choice */
   return finish(ctx, status, &err);
 }
 
@@ -143,5 +144,6 @@ mlaf_status mlaf_tuning_import(mlaf_ctx *ctx, const char *text, size_t *n_choice
   mlaf_status status = need_db(ctx, &err);
   if (status == MLAF_OK) status = mlaf_db_import(ctx->db, text, n_choices, &err);
   pthread_mutex_unlock(&ctx->lock);
+  if (status == MLAF_OK) mlaf_plan_forget(ctx);
   return finish(ctx, status, &err);
 }

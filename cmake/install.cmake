@@ -1,0 +1,58 @@
+# What `cmake --install` gives: command, worker, library, headers, packages for CMake and pkg-config, man page, shipped tuning data,
+# Python package. Nothing of it holds a path of this machine, so the tree may be moved as a whole; DESTDIR works as usual.
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+set(MLAF_PYTHON_DIR lib/python3/dist-packages CACHE STRING "Where the Python package goes, under the prefix")
+option(MLAF_INSTALL_STATIC "Also install libmlaforge.a" OFF)
+
+install(TARGETS mlaforge RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(TARGETS mlaforge-worker RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR})
+set_target_properties(mlaforge_shared PROPERTIES EXPORT_NAME mlaforge)
+target_include_directories(mlaforge_shared INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+install(TARGETS mlaforge_shared EXPORT mlaforgeTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(DIRECTORY include/mlaforge DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
+
+# --- the static library: all rooms in one archive; its own dependencies are named by the packages ---
+set(MLAF_STATIC_REQUIRES "lua5.4 sqlite3 libcrypto libcjson")
+if(MLAF_INSTALL_STATIC)
+  set(objects)
+  foreach(room IN LISTS room_targets)
+    if(NOT room STREQUAL mlaf_cli)
+      list(APPEND objects $<TARGET_OBJECTS:${room}>)
+    endif()
+  endforeach()
+  add_library(mlaforge_static STATIC ${objects})
+  set_target_properties(mlaforge_static PROPERTIES OUTPUT_NAME mlaforge EXPORT_NAME mlaforge_static
+                        ARCHIVE_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/static)
+  target_include_directories(mlaforge_static INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  target_link_libraries(mlaforge_static INTERFACE PkgConfig::LUA PkgConfig::SQLITE PkgConfig::CRYPTO PkgConfig::CJSON
+                        Threads::Threads ${CMAKE_DL_LIBS} m)
+  install(TARGETS mlaforge_static EXPORT mlaforgeTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endif()
+
+# --- packages ---
+set(config_dir ${CMAKE_INSTALL_LIBDIR}/cmake/mlaforge)
+install(EXPORT mlaforgeTargets NAMESPACE mlaforge:: DESTINATION ${config_dir})
+configure_package_config_file(cmake/mlaforgeConfig.cmake.in ${CMAKE_BINARY_DIR}/mlaforgeConfig.cmake
+                              INSTALL_DESTINATION ${config_dir} NO_SET_AND_CHECK_MACRO)
+write_basic_package_version_file(${CMAKE_BINARY_DIR}/mlaforgeConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${CMAKE_BINARY_DIR}/mlaforgeConfig.cmake ${CMAKE_BINARY_DIR}/mlaforgeConfigVersion.cmake
+        DESTINATION ${config_dir})
+file(RELATIVE_PATH pc_up /${CMAKE_INSTALL_LIBDIR}/pkgconfig /) # from the .pc file to the prefix
+string(REGEX REPLACE "/$" "" pc_up "${pc_up}")
+configure_file(cmake/mlaforge.pc.in ${CMAKE_BINARY_DIR}/mlaforge.pc @ONLY)
+install(FILES ${CMAKE_BINARY_DIR}/mlaforge.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+# --- man page, data, Python ---
+set(man_page ${CMAKE_BINARY_DIR}/mlaforge.1)
+add_custom_command(
+  OUTPUT ${man_page}
+  COMMAND ${MLAF_LUA} ${CMAKE_SOURCE_DIR}/tools/man.lua $<TARGET_FILE:mlaforge> ${man_page}
+  DEPENDS mlaforge ${CMAKE_SOURCE_DIR}/tools/man.lua
+  COMMENT "Man page from --help"
+  VERBATIM)
+add_custom_target(man ALL DEPENDS ${man_page})
+install(FILES ${man_page} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+install(DIRECTORY tuning/ DESTINATION ${CMAKE_INSTALL_DATADIR}/mlaforge/tuning
+        FILES_MATCHING PATTERN "*.tsv" PATTERN "README.md")
+install(DIRECTORY python/mlaforge DESTINATION ${MLAF_PYTHON_DIR} FILES_MATCHING PATTERN "*.py")

@@ -1,0 +1,138 @@
+/* Plans by problem: a hit is a hash, a probe and one more reference. */
+#include "core/registry.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/ctx.h"
+#include "core/problem.h"
+
+enum { FIRST_SIZE = 64 };
+
+void mlaf_registry_init(mlaf_registry *r) {
+  atomic_init(&r->table, NULL);
+  pthread_mutex_init(&r->lock, NULL);
+  r->entries = NULL;
+  r->retired = NULL;
+}
+
+void mlaf_registry_clear(mlaf_registry *r) {
+  mlaf_registry_table *current = atomic_load(&r->table);
+  for (mlaf_registry_entry *e = r->entries, *older; e; e = older) {
+    older = e->older;
+    mlaf_plan_release(e->plan);
+    free(e);
+  }
+  for (mlaf_registry_table *t = r->retired, *older; t; t = older) {
+    older = t->older;
+    free(t);
+  }
+  free(current);
+  pthread_mutex_destroy(&r->lock);
+}
+
+static int32_t round_up(int32_t x) {
+  int32_t p = 1;
+  while (p < x) p *= 2; /* problems are below 2^25 */
+  return p;
+}
+
+static void make_key(const mlaf_problem *p, const mlaf_plan_opts *o, int32_t key[MLAF_REGISTRY_KEY]) {
+  const int32_t all[MLAF_REGISTRY_KEY] = {p->heads, p->rank,      p->rope,  p->q_len, p->causal, p->dtype, p->page_size,
+                                          p->batch, p->ctx, (int32_t)o->flags, o->effort};
+  memcpy(key, all, sizeof all);
+}
+
+static uint32_t hash(const int32_t key[MLAF_REGISTRY_KEY]) {
+  uint64_t h = 1469598103934665603u; /* FNV-1a over words, then mixed */
+  for (int i = 0; i < MLAF_REGISTRY_KEY; i++) h = (h ^ (uint32_t)key[i]) * 1099511628211u;
+  return (uint32_t)(h ^ h >> 29);
+}
+
+static mlaf_plan *find(const mlaf_registry *r, const int32_t key[MLAF_REGISTRY_KEY]) {
+  mlaf_registry_table *t = atomic_load_explicit(&((mlaf_registry *)r)->table, memory_order_acquire);
+  if (!t) return NULL;
+  for (uint32_t i = hash(key) & t->mask;; i = (i + 1) & t->mask) {
+    mlaf_registry_entry *e = atomic_load_explicit(&t->slots[i], memory_order_acquire);
+    if (!e) return NULL;
+    if (!memcmp(e->key, key, sizeof e->key)) return mlaf_plan_retain(e->plan);
+  }
+}
+
+static void put(mlaf_registry_table *t, mlaf_registry_entry *e) {
+  uint32_t i = hash(e->key) & t->mask;
+  while (atomic_load_explicit(&t->slots[i], memory_order_relaxed)) i = (i + 1) & t->mask;
+  atomic_store_explicit(&t->slots[i], e, memory_order_release);
+  t->used++;
+}
+
+/* Room for one more: a table is at most half full. With the lock held. */
+static mlaf_registry_table *room(mlaf_registry *r) {
+  mlaf_registry_table *t = atomic_load_explicit(&r->table, memory_order_relaxed);
+  if (t && t->used * 2 <= t->mask) return t;
+  const uint32_t size = t ? 2 * (t->mask + 1) : FIRST_SIZE;
+  mlaf_registry_table *grown = calloc(1, sizeof *grown + size * sizeof *grown->slots);
+  if (!grown) return NULL;
+  grown->mask = size - 1;
+  for (uint32_t i = 0; t && i <= t->mask; i++) {
+    mlaf_registry_entry *e = atomic_load_explicit(&t->slots[i], memory_order_relaxed);
+    if (e) put(grown, e);
+  }
+  if (t) {
+    t->older = r->retired;
+    r->retired = t;
+  }
+  atomic_store_explicit(&r->table, grown, memory_order_release);
+  return grown;
+}
+
+/* Keep a plan unless another thread was first; the caller's reference stays the caller's either way. Memory that is short only costs
+ * the next call its hit. */
+static void add(mlaf_registry *r, const int32_t key[MLAF_REGISTRY_KEY], mlaf_plan *plan) {
+  pthread_mutex_lock(&r->lock);
+  mlaf_plan *there = find(r, key);
+  mlaf_registry_table *t = there ? NULL : room(r);
+  mlaf_registry_entry *e = t ? calloc(1, sizeof *e) : NULL;
+  if (e) {
+    memcpy(e->key, key, sizeof e->key);
+    e->plan = mlaf_plan_retain(plan);
+    e->older = r->entries;
+    r->entries = e;
+    put(t, e);
+  }
+  pthread_mutex_unlock(&r->lock);
+  mlaf_plan_release(there);
+}
+
+void mlaf_plan_forget(mlaf_ctx *ctx) {
+  if (!ctx) return;
+  mlaf_registry *r = &ctx->registry;
+  pthread_mutex_lock(&r->lock);
+  mlaf_registry_table *t = atomic_exchange(&r->table, NULL);
+  if (t) {
+    t->older = r->retired;
+    r->retired = t;
+  }
+  pthread_mutex_unlock(&r->lock);
+}
+
+mlaf_status mlaf_plan_get(mlaf_ctx *ctx, const mlaf_problem *problem, const mlaf_plan_opts *opts, mlaf_plan **out) {
+  static const mlaf_plan_opts none = MLAF_PLAN_OPTS_INIT;
+  int32_t key[MLAF_REGISTRY_KEY];
+  mlaf_problem p;
+  /* What is wrong with the arguments mlaf_plan_create says. */
+  if (!ctx || !problem || !out || mlaf_problem_take(problem, &p, NULL, 0) ||
+      (opts && opts->struct_size < sizeof *opts))
+    return mlaf_plan_create(ctx, problem, opts, out);
+  p.batch = round_up(p.batch);
+  p.ctx = round_up(p.ctx);
+  make_key(&p, opts ? opts : &none, key);
+  mlaf_plan *plan = find(&ctx->registry, key);
+  if (!plan) {
+    mlaf_status st = mlaf_plan_create(ctx, &p, opts, &plan);
+    if (st) return st;
+    add(&ctx->registry, key, plan);
+  }
+  *out = plan;
+  return MLAF_OK;
+}
