@@ -130,3 +130,40 @@ CASE(BITS, 0, "s_add_u32 s44, s4, 0xc00\ns_addc_u32 s45, s5, 0\ns_mov_b32 s46, 1
      "s_buffer_load_dwordx4 s[40:43], s[44:47], 0x0\ns_waitcnt lgkmcnt(0)", SO(0) = S(16); SO(1) = S(17); SO(2) = S(18);
        SO(3) = 0)
 CASE(BITS, 0, "s_mov_b32 s20, 0xc04\ns_load_dwordx2 s[40:41], s[4:5], s20\ns_waitcnt lgkmcnt(0)", SO(0) = S(17); SO(1) = S(18))
+CASE(BITS, 0, "s_bcnt0_i32_b64 s40, s[16:17]" SC, int t = 64 - __builtin_popcountll(SQ(16)); R32(t, t != 0))
+CASE(BITS, 0, "s_bitcmp1_b64 s[16:17], s18" SC, SO(2) = SQ(16) >> S(18) % 64 & 1)
+CASE(BITS, 0, "s_mov_b32 s40, s17\ns_bitset0_b32 s40, s16", SO(0) = S(17) & ~(1u << S(16) % 32))
+CASE(BITS, 0, "s_mov_b64 s[40:41], s[18:19]\ns_bitset1_b64 s[40:41], s16",
+     uint64_t t = SQ(18) | UINT64_C(1) << S(16) % 64; SO(0) = (uint32_t)t; SO(1) = (uint32_t)(t >> 32))
+CASE(BITS, 0, "s_mov_b64 s[40:41], s[18:19]\ns_cmp_eq_u32 s16, s17\ns_cmov_b64 s[40:41], s[20:21]" SC,
+     R64(S(16) == S(17) ? SQ(20) : SQ(18), S(16) == S(17)))
+CASE(BITS, 0, "s_mov_b32 s40, s18\ns_cmp_lt_i32 s16, s17\ns_cmovk_i32 s40, 0x8765" SC,
+     R32(J(16) < J(17) ? 0xffff8765 : S(18), J(16) < J(17)))
+CASE(BITS, 0, "s_cmpk_ge_u32 s16, 0x8000" SC, SO(2) = S(16) >= 0x8000)
+CASE(BITS, 0, "s_cmpk_le_u32 s16, 0xffff" SC, SO(2) = S(16) <= 0xffff)
+CASE(BITS, 0, "s_cmpk_lt_i32 s16, 0x8000" SC, SO(2) = J(16) < -32768)
+CASE(BITS, 0, "s_ff0_i32_b64 s40, s[16:17]", SO(0) = (uint32_t)(__builtin_ffsll((long long)~SQ(16)) - 1))
+CASE(BITS, 0, "s_flbit_i32_i64 s40, s[16:17]",
+     int64_t t = (int64_t)SQ(16); SO(0) = t == 0 || t == -1 ? ~0u : (uint32_t)__builtin_clrsbll(t) + 1)
+CASE(BITS, 0, "s_nor_b64 s[40:41], s[16:17], s[18:19]" SC, R64(~(SQ(16) | SQ(18)), ~(SQ(16) | SQ(18)) != 0))
+CASE(BITS, 0, "s_orn2_b64 s[40:41], s[16:17], s[18:19]" SC, R64(SQ(16) | ~SQ(18), (SQ(16) | ~SQ(18)) != 0))
+CASE(BITS, 0, "s_xnor_b64 s[40:41], s[16:17], s[18:19]" SC, R64(~(SQ(16) ^ SQ(18)), ~(SQ(16) ^ SQ(18)) != 0))
+CASE(BITS, 0, "s_quadmask_b32 s40, s16" SC,
+     uint32_t t = 0; for (int k = 0; k < 8; k++) t |= S(16) >> (4 * k) & 15 ? 1u << k : 0; R32(t, t != 0))
+CASE(BITS, 0, "s_wqm_b64 s[40:41], s[16:17]" SC,
+     uint64_t t = 0; for (int k = 0; k < 64; k += 4) t |= SQ(16) >> k & 15 ? UINT64_C(15) << k : 0; R64(t, t != 0))
+/* M0 picks a register: s[16 + 2 (s16 % 4)] .. as source, s40 or s42 as destination */
+CASE(BITS, 0, "s_and_b32 m0, s16, 3\ns_nop 0\ns_movrels_b32 s40, s20", SO(0) = S(20 + S(16) % 4))
+CASE(BITS, 0, "s_and_b32 m0, s16, 6\ns_nop 0\ns_movrels_b64 s[40:41], s[20:21]",
+     uint64_t t = SQ(20 + (S(16) & 6)); SO(0) = (uint32_t)t; SO(1) = (uint32_t)(t >> 32))
+CASE(BITS, 0, "s_and_b32 m0, s16, 3\ns_nop 0\ns_movreld_b32 s40, s20", SO(S(16) & 3) = S(20))
+CASE(BITS, 0, "s_and_b32 m0, s16, 2\ns_nop 0\ns_movreld_b64 s[40:41], s[20:21]",
+     SO(S(16) & 2) = S(20); SO((S(16) & 2) + 1) = S(21))
+CASE(BITS, 0, "s_mov_b32 s20, 0x3f\ns_setreg_b32 hwreg(HW_REG_MODE, 0, 6), s20\ns_nop 1\n"
+    "s_getreg_b32 s40, hwreg(HW_REG_MODE, 0, 8)\n"
+     "s_mov_b32 s20, 0\ns_nop 1\ns_setreg_b32 hwreg(HW_REG_MODE, 0, 4), s20", SO(0) = 0xff)
+CASE(BITS, 0, "s_cbranch_cdbgsys 1f\ns_cbranch_cdbguser 1f\ns_cbranch_cdbgsys_or_user 1f\ns_cbranch_cdbgsys_and_user 1f\n"
+     "s_mov_b32 s40, s16\n1:", SO(0) = S(16))
+CASE(BITS, 0, "s_getpc_b64 s[44:45]\ns_add_u32 s44, s44, 20\ns_addc_u32 s45, s45, 0\ns_mov_b32 s40, 1\n"
+     "s_swappc_b64 s[46:47], s[44:45]\ns_mov_b32 s40, 2\ns_mov_b32 s41, 3\ns_sub_u32 s42, s44, s46", SO(0) = 1; SO(1) = 3;
+         SO(2) = 0)
