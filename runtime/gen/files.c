@@ -75,7 +75,7 @@ static int host_list(lua_State *L) {
   const char *prefix = luaL_checklstring(L, 1, &len);
   if (!path_ok(prefix) || !len || prefix[len - 1] != '/') return luaL_error(L, "list: bad directory '%s'", prefix);
   mlaf_text names = MLAF_TEXT_INIT(1 << 20);
-  if (g->root) {
+  if (g->root) { /* nothing below raises a Lua error before the text is in g->scratch */
     struct dirent **entries = NULL;
     size_t n = list_dir(g->root, prefix, &entries);
     for (size_t i = 0; i < n; i++) {
@@ -89,12 +89,15 @@ static int host_list(lua_State *L) {
       if (!strncmp(path, prefix, len) && !strchr(path + len, '/')) mlaf_text_fmt(&names, "%s\n", path);
     }
   }
-  char *box = lua_newuserdatauv(L, names.len + 1, 0);
-  memcpy(box, names.data ? names.data : "", names.len + 1);
-  mlaf_text_free(&names);
+  if (names.failed) {
+    mlaf_text_free(&names);
+    return luaL_error(L, "out of memory");
+  }
+  free(g->scratch);
+  g->scratch = names.data;
   lua_newtable(L);
   lua_Integer i = 0;
-  for (char *line = box, *end; (end = strchr(line, '\n')); line = end + 1) {
+  for (const char *line = names.data, *end; line && (end = strchr(line, '\n')); line = end + 1) {
     lua_pushlstring(L, line, (size_t)(end - line));
     lua_rawseti(L, -2, ++i);
   }

@@ -32,7 +32,7 @@ struct mlaf_gen {
   size_t memory, memory_max;
   int64_t steps, steps_max;
   bool over_memory; /* the limit, not the machine, refused an allocation */
-  void *scratch; /* a file's bytes on their way into Lua: kept here because Lua may raise before they are freed */
+  void *scratch; /* a file's or a listing's bytes on their way into Lua: kept here because Lua may raise before they are freed */
   const char **targets;
   mlaf_gen_options_row *options;
 };
