@@ -38,7 +38,7 @@ int64_t mlaf_bench_tokens(const mlaf_bench *b) {
   return n;
 }
 
-static bool is_emulator(const mlaf_device *dev) { return !strncmp(mlaf_ops(dev)->name, "emu", 3); }
+static bool is_modelled(const mlaf_device *dev) { return mlaf_ops(dev)->features & MLAF_DEVICE_MODELLED; }
 
 static mlaf_status alloc_data(mlaf_bench *b, int64_t cache_bytes, mlaf_err *err) {
   const mlaf_problem *p = &b->problem;
@@ -104,7 +104,7 @@ static int count_sets(const mlaf_bench *b, int64_t page_bytes) {
   const mlaf_device_info *info = mlaf_info(b->dev);
   const int64_t cache = info->l2_bytes > info->llc_bytes ? info->l2_bytes : info->llc_bytes;
   int sets = SETS_LEAST;
-  if (is_emulator(b->dev) || cache <= 0) return 1;
+  if (is_modelled(b->dev) || cache <= 0) return 1;
   while (sets < SETS_MOST && sets * b->pages * page_bytes < CACHES_BETWEEN * cache && 2 * sets * b->pages <= INT32_MAX) sets *= 2;
   return sets;
 }
@@ -122,8 +122,8 @@ static mlaf_status plan_cache(mlaf_bench *b, const mlaf_bench_opts *opts, int64_
                      (long long)b->pages);
   b->sets = count_sets(b, page_bytes);
   const int64_t one = b->pages * page_bytes;
-  int64_t limit = opts && opts->cache_limit ? opts->cache_limit : is_emulator(b->dev) ? (int64_t)1 << 30 : POOL_ENOUGH;
-  if (!(opts && opts->cache_limit) && !is_emulator(b->dev) && limit < one) limit = one;
+  int64_t limit = opts && opts->cache_limit ? opts->cache_limit : is_modelled(b->dev) ? (int64_t)1 << 30 : POOL_ENOUGH;
+  if (!(opts && opts->cache_limit) && !is_modelled(b->dev) && limit < one) limit = one;
   int64_t physical = b->pages * b->sets;
   if (physical > limit / page_bytes) physical = limit / page_bytes ? limit / page_bytes : 1;
   *bytes = physical * page_bytes;

@@ -221,4 +221,5 @@ const mlaf_device_ops mlaf_cuda_ops = {
     .time = mlaf_cuda_time,
     .features = MLAF_DEVICE_CLUSTERS,
     .tensor_map_encode = mlaf_cuda_tensor_map,
+    .time_matmul = mlaf_cuda_time_matmul,
 };

@@ -66,7 +66,8 @@ typedef struct mlaf_time_opts {
   double idle_s;            /* leave the device alone this long first: its clock depends on what ran before */
 } mlaf_time_opts;
 
-enum { MLAF_DEVICE_CLUSTERS = 1 }; /* mlaf_device_ops.features */
+/* mlaf_device_ops.features: clusters of blocks; times come from a model. */
+enum { MLAF_DEVICE_CLUSTERS = 1, MLAF_DEVICE_MODELLED = 2 };
 
 typedef struct mlaf_device_ops {
   const char *name; /* "hip", "cuda", "emu:gfx942" */
@@ -96,6 +97,10 @@ typedef struct mlaf_device_ops {
   /* Encode a tensor map into 128 bytes, 64-byte aligned. Host work only: no allocation, lock or synchronisation, legal inside
    * capture. NULL: this back end has no such copies. */
   mlaf_status (*tensor_map_encode)(mlaf_device *dev, const mlaf_tensor *tensor, void *map, mlaf_err *err);
+  /* Time product = a b for n x n matrices of bf16 in device memory by the vendor's own library, to know what the matrix units
+   * can do. E_NO_DEVICE: the library is not there. NULL: this back end has none. */
+  mlaf_status (*time_matmul)(mlaf_device *dev, int n, const void *a, const void *b, void *product, const mlaf_time_opts *opts,
+                             mlaf_timing *out, mlaf_err *err);
 } mlaf_device_ops;
 
 /* First member of every back end's device. */

@@ -197,4 +197,5 @@ const mlaf_device_ops mlaf_emu_ops = {
   .stream_create = op_stream_create,
   .stream_destroy = op_stream_destroy,
   .time = op_time,
+  .features = MLAF_DEVICE_MODELLED,
 };

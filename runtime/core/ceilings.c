@@ -1,0 +1,109 @@
+/* Measuring the ceilings. */
+#include "core/ceilings.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MATRIX = 8192, READ_THREADS = 512, READ_BLOCKS_PER_CU = 4 };
+#define READ_BYTES ((int64_t)4 << 30)
+
+/* templates/read_ceiling declares the same. */
+typedef struct read_args {
+  const void *words;
+  uint64_t n;
+  void *out;
+  uint32_t never, blocks;
+} read_args;
+
+static mlaf_status compile_reader(const mlaf_ceilings_env *e, mlaf_compile_job *job, char **source, mlaf_err *err) {
+  const mlaf_kernel_desc desc = {.template_name = "read_ceiling", .params = "depth=8"};
+  char hash[MLAF_HASH_HEX];
+  const char *const *options = NULL;
+  mlaf_status st = mlaf_gen_render(e->gen, &desc, e->target, source, hash, err);
+  if (!st) st = mlaf_gen_options(e->gen, e->target, &options, err);
+  *job = (mlaf_compile_job){.source = *source, .options = options, .target = e->target, .name = "mlaf_read_ceiling"};
+  if (!st) st = mlaf_compile(e->compiler, job, 1, NULL, NULL, err);
+  if (!st && job->status) st = mlaf_fail(err, job->status, "%.300s", job->log ? job->log : "not compiled");
+  return st;
+}
+
+static mlaf_status run_reader(const mlaf_ceilings_env *e, const mlaf_compile_job *job, const mlaf_time_opts *time, void *data,
+                              size_t bytes, mlaf_timing *out, mlaf_err *err) {
+  const mlaf_device_ops *ops = mlaf_ops(e->device);
+  mlaf_module *module = NULL;
+  mlaf_function *fn = NULL;
+  read_args args = {.words = data, .n = bytes / 16, .never = 0x5bd1e995u};
+  args.blocks = (uint32_t)(READ_BLOCKS_PER_CU * mlaf_info(e->device)->compute_units);
+  mlaf_status st = ops->module_load(e->device, job->code, job->code_size, &module, err);
+  if (!st) st = ops->function_get(e->device, module, "mlaf_read_ceiling", &fn, err);
+  if (!st) st = ops->mem_alloc(e->device, sizeof(uint32_t), &args.out, err);
+  const mlaf_launch launch = {
+      .fn = fn, .grid = {args.blocks, 1, 1}, .block = {READ_THREADS, 1, 1}, .args = &args, .args_size = sizeof args};
+  if (!st) st = ops->time(e->device, &launch, 1, time, out, err);
+  if (args.out) ops->mem_free(e->device, args.out, NULL);
+  if (module) ops->module_unload(e->device, module);
+  return st;
+}
+
+static mlaf_status measure_read(const mlaf_ceilings_env *e, const mlaf_time_opts *time, mlaf_ceilings *c, mlaf_err *err) {
+  const int64_t mem = mlaf_info(e->device)->mem_bytes;
+  const size_t bytes = (size_t)(mem && mem / 2 < READ_BYTES ? mem / 2 : READ_BYTES);
+  mlaf_compile_job job = {.source = NULL};
+  mlaf_timing timing = {.ns = 0};
+  char *source = NULL;
+  void *data = NULL;
+  mlaf_status st = compile_reader(e, &job, &source, err);
+  if (!st) st = mlaf_pool_need(e->pool, MLAF_BF16, bytes, &data, err);
+  if (!st) st = run_reader(e, &job, time, data, bytes, &timing, err);
+  mlaf_compile_job_clear(&job);
+  free(source);
+  if (st) return st;
+  c->bytes_per_ns = (double)bytes / timing.ns;
+  c->bytes_measured = true;
+  snprintf(c->bytes_from, sizeof c->bytes_from, "own kernel, %.1f GB read in %.1f us, median of %d", (double)bytes / 1e9,
+           timing.ns / 1e3, timing.samples);
+  return MLAF_OK;
+}
+
+static mlaf_status measure_matmul(const mlaf_ceilings_env *e, const mlaf_time_opts *time, mlaf_ceilings *c, mlaf_err *err) {
+  const mlaf_device_ops *ops = mlaf_ops(e->device);
+  const size_t bytes = (size_t)MATRIX * MATRIX * 2;
+  mlaf_timing timing = {.ns = 0};
+  void *data = NULL, *product = NULL;
+  if (!ops->time_matmul) return mlaf_fail(err, MLAF_E_NO_DEVICE, "the %s back end has no such library", ops->name);
+  mlaf_status st = mlaf_pool_need(e->pool, MLAF_BF16, 2 * bytes, &data, err);
+  if (!st) st = ops->mem_alloc(e->device, bytes, &product, err);
+  if (!st) st = ops->time_matmul(e->device, MATRIX, data, (char *)data + bytes, product, time, &timing, err);
+  if (product) ops->mem_free(e->device, product, NULL);
+  if (st) return st;
+  c->flops_per_ns = 2.0 * MATRIX * MATRIX * MATRIX / timing.ns;
+  c->flops_measured = true;
+  snprintf(c->flops_from, sizeof c->flops_from, "%.60s, bf16 %d^3 in %.1f us, median of %d", timing.detail, MATRIX,
+           timing.ns / 1e3, timing.samples);
+  return MLAF_OK;
+}
+
+mlaf_status mlaf_ceilings_measure(const mlaf_ceilings_env *e, const mlaf_time_opts *time, mlaf_ceilings *out, mlaf_err *err) {
+  mlaf_ceilings c = {.bytes_per_ns = 0};
+  mlaf_err why = {MLAF_OK, "times are modelled here"};
+  double memory_ns, compute_ns;
+  mlaf_status st = mlaf_gen_roofline(e->gen, e->target, 1e12, 1e15, &memory_ns, &compute_ns, err);
+  if (st) return st;
+  c.bytes_per_ns = 1e12 / memory_ns;
+  c.flops_per_ns = 1e15 / compute_ns;
+  const bool real = !(mlaf_ops(e->device)->features & MLAF_DEVICE_MODELLED);
+  st = real ? measure_read(e, time, &c, &why) : MLAF_E_NO_DEVICE;
+  if (st) snprintf(c.bytes_from, sizeof c.bytes_from, "table of %.16s (%.120s)", e->target, why.text);
+  if (st != MLAF_E_NOMEM) st = real ? measure_matmul(e, time, &c, &why) : MLAF_E_NO_DEVICE;
+  if (!c.flops_measured) snprintf(c.flops_from, sizeof c.flops_from, "table of %.16s (%.120s)", e->target, why.text);
+  if (st == MLAF_E_NOMEM) return mlaf_fail(err, st, "%s", why.text);
+  *out = c;
+  return MLAF_OK;
+}
+
+double mlaf_ceilings_ns(const mlaf_ceilings *c, double bytes, double flops, bool *compute_bound) {
+  const double memory = bytes / c->bytes_per_ns, compute = flops / c->flops_per_ns;
+  *compute_bound = compute > memory;
+  return compute > memory ? compute : memory;
+}
