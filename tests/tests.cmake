@@ -39,3 +39,17 @@ if(TARGET mlaf_emu AND TARGET mlaf_gen AND TARGET mlaf_core)
   target_include_directories(emu-times PRIVATE ${CMAKE_SOURCE_DIR}/tests)
   target_link_libraries(emu-times PRIVATE mlaf_rooms PkgConfig::CMOCKA)
 endif()
+
+# What users of the other kinds do with a build: install it, embed it, call it from Python.
+if(TARGET mlaforge_shared AND TARGET mlaforge AND TARGET fakehip6)
+  add_test(NAME install/install COMMAND ${CMAKE_SOURCE_DIR}/tests/install/install.sh ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR})
+  add_test(NAME embed/embed_copy COMMAND ${CMAKE_SOURCE_DIR}/tests/embed/embed_copy.sh ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR})
+  set_tests_properties(install/install embed/embed_copy PROPERTIES LABELS t1 TIMEOUT 300)
+  find_program(MLAF_PYTHON NAMES python3)
+  if(MLAF_PYTHON AND NOT MLAF_SANITIZE) # a sanitizer's run-time would have to be the first library of the interpreter
+    add_test(NAME python/wrappers COMMAND ${MLAF_PYTHON} -m unittest test_wrappers
+             WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}/tests/python)
+    set_tests_properties(python/wrappers PROPERTIES LABELS t1 TIMEOUT 300 ENVIRONMENT
+      "MLAF_LIBRARY=${CMAKE_BINARY_DIR}/libmlaforge.so.0;PYTHONPATH=${CMAKE_SOURCE_DIR}/python:${CMAKE_SOURCE_DIR}/tests/python;PYTHONDONTWRITEBYTECODE=1;MLAF_CACHE_DIR=${CMAKE_BINARY_DIR}/test-cache")
+  endif()
+endif()

@@ -104,7 +104,7 @@ static void reference(const uint16_t *q, const uint16_t *cache, const int32_t *p
   for (int c = 0; c < RANK; c++) o[c] /= sum;
 }
 
-int main(void) {
+int main(int argc, char **argv) {
   static uint16_t q[BATCH * HEADS * COLS], cache[PAGES * PAGE * COLS], o[BATCH * HEADS * RANK];
   static double want[RANK];
   int32_t qo[BATCH + 1] = {0}, kv[BATCH + 1] = {0}, last[BATCH];
@@ -124,7 +124,8 @@ int main(void) {
     fprintf(stderr, "no device: %s\n", why);
     return 1;
   }
-  const mlaf_embed_problem problem = {HEADS, RANK, ROPE, 1, 0, MLAF_EMBED_BF16, PAGE, BATCH, 200};
+  const mlaf_embed_problem problem = {HEADS, RANK, ROPE, 1, 0, MLAF_EMBED_BF16, PAGE, BATCH,
+                                      argc > 1 ? (int32_t)strtol(argv[1], NULL, 10) : 200}; /* of which shape the kernel is */
   const mlaf_embed_plan *plan = NULL;
   if (mlaf_embed_plan_get(e, &problem, &plan, why, sizeof why)) {
     fprintf(stderr, "no plan: %s\n", why);

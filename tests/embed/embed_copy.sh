@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# tests/embed/embed_copy.sh SOURCE BUILD: bundle -> embed -> the example project by copy, in a folder that holds nothing else, run
+# against a HIP runtime over the emulator and compared with plain C in double precision.
+set -euo pipefail
+source_dir=$1 build=$2
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+fail() { echo "embed: $*" >&2; exit 1; }
+export MLAF_CACHE_DIR=${MLAF_TEST_CACHE:-$build/test-cache}
+if ! "$build/mlaforge" generate --models deepseek-v3 --tp 8 --targets gfx942 --batch 2 --ctx 256,4096 --out "$work/bundle" >"$work/log" 2>&1; then
+  grep -q "no compiler" "$work/log" && [ -z "${MLAF_REQUIRE_ROCM:-}" ] && { echo "skipped: no compiler here"; exit 0; }
+  cat "$work/log"; fail "generate"
+fi
+cp -r "$source_dir/examples/embed-copy" "$work/project"
+"$build/mlaforge" embed --from "$work/bundle" --out "$work/project/kernels" || fail "embed"
+"$build/mlaforge" embed --from "$work/bundle" --out "$work/again" >/dev/null
+diff -r "$work/project/kernels" "$work/again" || fail "two runs differ"
+cmp "$work/again/mlaf_embed.c" "$source_dir/runtime/embed/mlaf_embed.c" || fail "the loader is another one"
+[ "$(wc -l <"$work/again/mlaf_embed.c")" -lt 400 ] || fail "the loader has 400 lines or more"
+CFLAGS="-O1 -Wall -Wextra -Wshadow -pedantic -Wno-overlength-strings -Werror" make -C "$work/project" >"$work/log" 2>&1 ||
+  { cat "$work/log"; fail "build"; }
+if readelf -d "$work/project/decode" | grep NEEDED | grep -vE 'lib(c|m|dl)\.so'; then fail "it needs other libraries"; fi
+for ctx in 200 4096; do # one split, and many with a combine kernel behind
+  (cd "$work/project" && MLAF_HIP_LIBRARY=$build/fakehip/libamdhip64_fakehip6.so ./decode "$ctx") || fail "wrong result"
+done
+if (cd "$work/project" && MLAF_HIP_LIBRARY=/nowhere ./decode 2>"$work/log"); then fail "ran without a driver"; fi
+grep -q "no usable libamdhip64" "$work/log" || { cat "$work/log"; fail "the message does not name the cause"; }
+echo "embed: ok"

@@ -1,0 +1,58 @@
+#!/usr/bin/env bash
+# tests/install/install.sh SOURCE BUILD: install into a prefix, move the prefix, and use it as other projects do.
+set -euo pipefail
+source_dir=$1 build=$2
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+fail() { echo "install: $*" >&2; exit 1; }
+export MLAF_CACHE_DIR=${MLAF_TEST_CACHE:-$build/test-cache} MLAF_DB=$work/tuning.db MLAF_DEVICE=emu:gfx942
+unset MLAF_WORKER MLAF_LIBRARY MLAF_TUNING_DIR || true
+
+DESTDIR=$work/stage cmake --install "$build" --prefix /opt/mlaforge >"$work/log" || { cat "$work/log"; fail "cmake --install"; }
+[ ! -e /opt/mlaforge ] || [ -n "${MLAF_HAVE_OPT:-}" ] || fail "DESTDIR was not honoured"
+prefix=$work/elsewhere # nothing in the tree may know where it was installed to
+mv "$work/stage/opt/mlaforge" "$prefix"
+for file in bin/mlaforge libexec/mlaforge-worker lib/libmlaforge.so.0 include/mlaforge/mlaforge.h share/man/man1/mlaforge.1 \
+            lib/pkgconfig/mlaforge.pc lib/cmake/mlaforge/mlaforgeConfig.cmake share/mlaforge/tuning/models.tsv \
+            lib/python3/dist-packages/mlaforge/__init__.py; do
+  [ -e "$prefix/$file" ] || fail "$file is missing"
+done
+
+# what the library exports, and nothing else
+nm -D --defined-only "$prefix/lib/libmlaforge.so.0" | awk '{print $3}' | sort >"$work/exports"
+sort "$source_dir/tests/abi.txt" | diff - "$work/exports" || fail "exported symbols differ from tests/abi.txt"
+readelf -d "$prefix/lib/libmlaforge.so.0" | grep -q 'SONAME.*libmlaforge.so.0' || fail "no SONAME"
+if readelf -d "$prefix/lib/libmlaforge.so.0" "$prefix/bin/mlaforge" | grep -qE 'R(UN)?PATH'; then fail "a run path is in it"; fi
+# the man page knows every command
+for command in $("$prefix/bin/mlaforge" --help | awk '/^  [a-z]+ /{print $1}'); do
+  grep -qi "^.SH $command\$" "$prefix/share/man/man1/mlaforge.1" || fail "man page lacks $command"
+done
+
+# the installed command compiles with the installed worker
+"$prefix/bin/mlaforge" env >"$work/env" 2>&1 || true
+if grep -q '^hiprtc  *hiprtc' "$work/env"; then
+  have_compiler=1
+  mkdir "$work/cache"
+  trace=() # where there is strace, see which worker it is: the build's would do as well
+  command -v strace >/dev/null && trace=(strace -f -s 4096 -e trace=execve -o "$work/trace")
+  MLAF_CACHE_DIR=$work/cache "${trace[@]}" "$prefix/bin/mlaforge" compile --heads 16 \
+    --variant 'reg:blocks=1,kvload=temporal,psplit=1,qsrc=reg,rescale=always,tile=16,waves=4/s1' >"$work/log" 2>&1 ||
+    { cat "$work/log"; fail "compile with the installed worker"; }
+  [ ! -s "$work/trace" ] || grep -q "libexec/mlaforge-worker" "$work/trace" || fail "another worker was started"
+elif [ -n "${MLAF_REQUIRE_ROCM:-}" ]; then
+  cat "$work/env"
+  fail "no compiler here"
+fi
+
+cmake -S "$source_dir/examples/find-package" -B "$work/fp" -DCMAKE_PREFIX_PATH="$prefix" >"$work/log" 2>&1 ||
+  { cat "$work/log"; fail "find_package"; }
+cmake --build "$work/fp" >"$work/log" 2>&1 || { cat "$work/log"; fail "build with find_package"; }
+cp -r "$source_dir/examples/find-package" "$work/pc"
+(cd "$work/pc" && PKG_CONFIG_PATH=$prefix/lib/pkgconfig make) >"$work/log" 2>&1 || { cat "$work/log"; fail "build with pkg-config"; }
+cmake -S "$source_dir/examples/cpp" -B "$work/cpp" -DCMAKE_PREFIX_PATH="$prefix" >"$work/log" 2>&1 &&
+  cmake --build "$work/cpp" >"$work/log" 2>&1 || { cat "$work/log"; fail "C++ example"; }
+if [ -n "${have_compiler:-}" ]; then
+  "$work/fp/uses_mlaforge" && "$work/pc/uses_mlaforge" && "$work/cpp/mlaforge_from_cpp" || fail "an example's result is wrong"
+fi
+PYTHONPATH=$prefix/lib/python3/dist-packages python3 -c 'import mlaforge; print("python:", mlaforge.version())' || fail "python"
+echo "install: ok"
