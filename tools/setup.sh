@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Make this checkout ready to build: Debian's build tools and libraries, and a ROCm compiler (hiprtc and comgr).
+# Make this checkout ready to build: Debian's build tools and libraries, a ROCm compiler (hiprtc and comgr) and NVIDIA's NVRTC.
 #
 #   tools/setup.sh            install or unpack what is missing; a second run finds everything and takes no time
 #   tools/setup.sh --check    change nothing; exit 0 if everything is there, 1 if not, and say what
@@ -7,10 +7,11 @@
 #
 # Where things go: Debian packages into the system (only when run as root, else the command to run is printed). ROCm is
 # taken from $MLAF_ROCM, the system or /opt/rocm if it is there, else Debian's own packages are unpacked, without root,
-# into .deps/rocm of this checkout. Nothing else is touched.
+# into .deps/rocm of this checkout. NVRTC is taken from $MLAF_NVRTC, $CUDA_HOME, /usr/local/cuda or the system, else NVIDIA's own
+# wheel is unpacked into .deps/nvrtc; where that cannot be had the rest works, without targets sm_*. Nothing else is touched.
 #
 # MLAF_DEBIAN_MIRROR names the mirror for the private ROCm (default: the one apt uses here, then deb.debian.org); apt's own
-# proxy settings apply.
+# proxy settings apply. MLAF_PYPI_INDEX names the package index for NVRTC (https://pypi.org/simple); "none": do without.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -22,6 +23,9 @@ prefix=$deps/rocm
 libs=$prefix/usr/lib/x86_64-linux-gnu
 keyring=/usr/share/keyrings/debian-archive-keyring.gpg
 need_mb=500              # 60 MB of archives and 290 MB of files, at once
+nvrtc=$deps/nvrtc
+nvrtc_wheel=nvidia_cuda_nvrtc-13.0.88-py3-none-manylinux2010_x86_64.manylinux_2_12_x86_64.whl
+nvrtc_sha256=ad9b6d2ead2435f11cbb6868809d2adeeee302e9bb94bcf0539c7a40d80e8575
 
 mode=install
 case ${1:-} in
@@ -49,7 +53,9 @@ pkg-config --exists lua5.4|liblua5.4-dev
 pkg-config --exists sqlite3|libsqlite3-dev
 pkg-config --exists cmocka|libcmocka-dev
 pkg-config --exists libcjson|libcjson-dev
-pkg-config --exists libcrypto|libssl-dev'
+pkg-config --exists libcrypto|libssl-dev
+command -v curl wget|curl
+ls /etc/ssl/certs/ca-*|ca-certificates'
 
 lacking() {
   while IFS='|' read -r probe package; do
@@ -217,6 +223,72 @@ setup_rocm() {
   say "ROCm: .deps/rocm, $(du -sm "$prefix" | cut -f1) MB ($(versions "$libs"))"
 }
 
+# ---- NVRTC ---------------------------------------------------------------------------------------------------------
+
+has_nvrtc() { ls "$1"/libnvrtc.so.1[23] >/dev/null 2>&1; }
+
+# An NVRTC that needs no unpacking; prints its folder. The same places, in the same order, as the runtime looks.
+system_nvrtc() {
+  local root dir
+  for root in ${MLAF_NVRTC:-"${CUDA_HOME:-}" /usr/local/cuda}; do
+    for dir in "$root"/lib64 "$root"/lib "$root"/targets/x86_64-linux/lib "$root"; do
+      if [ -n "$root" ] && has_nvrtc "$dir"; then echo "$dir"; return 0; fi
+    done
+  done
+  [ -z "${MLAF_NVRTC:-}" ] || die "MLAF_NVRTC is '$MLAF_NVRTC', which holds no libnvrtc.so.13 or .12: correct it or unset it"
+  # shellcheck disable=SC2086,SC2046
+  for dir in $(tr : ' ' <<<"${LD_LIBRARY_PATH:-}") /usr/lib/x86_64-linux-gnu /usr/lib64; do
+    if has_nvrtc "$dir"; then echo "$dir"; return 0; fi
+  done
+  return 1
+}
+
+download() { # url, file ("-": to stdout)
+  if command -v curl >/dev/null; then curl -fsSL --retry 2 --connect-timeout 30 -o "$2" "$1"; else wget -qO "$2" --tries=3 --timeout=30 "$1"; fi
+}
+
+# The wheel by its name in the index, checked against the sum above, unpacked and put in place whole.
+private_nvrtc() { # index, work folder
+  local url
+  download "${1%/}/nvidia-cuda-nvrtc/" "$2/index" || { echo "cannot read ${1%/}/nvidia-cuda-nvrtc/"; return 1; }
+  url=$(grep -oE 'href="[^"]+"' "$2/index" | cut -d'"' -f2 | sed 's/#.*//' | grep -F "/$nvrtc_wheel" | head -n 1)
+  [ -n "$url" ] || { echo "${1%/}/nvidia-cuda-nvrtc/ does not list $nvrtc_wheel"; return 1; }
+  case $url in
+    http*) ;;
+    /*) url=$(grep -oE '^https?://[^/]+' <<<"$1")$url ;;
+    *) url=${1%/}/nvidia-cuda-nvrtc/$url ;;
+  esac
+  say "fetching NVRTC ($nvrtc_wheel)"
+  download "$url" "$2/wheel" || { echo "cannot fetch $nvrtc_wheel"; return 1; }
+  sha256sum "$2/wheel" | grep -q "^$nvrtc_sha256 " || { echo "$nvrtc_wheel is not what it was: wrong SHA-256"; return 1; }
+  (cd "$2" && cmake -E tar xf wheel) || { echo "cannot unpack $nvrtc_wheel"; return 1; }
+  rm -f "$2"/nvidia/cu13/lib/*.alt.so*
+  cp "$2"/nvidia_cuda_nvrtc-*.dist-info/licenses/License.txt "$2/nvidia/cu13/"
+  echo "$nvrtc_sha256" >"$2/nvidia/cu13/mlaforge-setup"
+  rm -rf "$nvrtc"
+  mv "$2/nvidia/cu13" "$nvrtc"
+}
+
+setup_nvrtc() {
+  local where work why
+  if [ "$mode" != force ] && where=$(system_nvrtc); then say "NVRTC: $where"; return; fi
+  [ -z "${MLAF_NVRTC:-}" ] || [ "$mode" = force ] || exit 3 # system_nvrtc has said why
+  if [ "$mode" != force ] && grep -qsx "$nvrtc_sha256" "$nvrtc/mlaforge-setup" && has_nvrtc "$nvrtc/lib"; then
+    say "NVRTC: .deps/nvrtc"
+    return
+  fi
+  why="not wanted (MLAF_PYPI_INDEX=none)"
+  if [ "$mode" = check ]; then say "no NVRTC: no targets sm_* (not needed for the rest)"; return; fi
+  if [ "${MLAF_PYPI_INDEX:-}" != none ] && [ "$(uname -m)" = x86_64 ]; then
+    work=$(mktemp -d "$deps/tmp.XXXXXX")
+    if why=$(private_nvrtc "${MLAF_PYPI_INDEX:-https://pypi.org/simple}" "$work" 2>&1); then why=''; fi
+    rm -rf "$work"
+  fi
+  if [ -z "$why" ]; then say "NVRTC: .deps/nvrtc, $(du -sm "$nvrtc" | cut -f1) MB"; return; fi
+  say "no NVRTC, so no targets sm_*; the rest works: $(tail -n 1 <<<"$why")"
+  say "  install the CUDA toolkit, or name one with MLAF_NVRTC, or a reachable index with MLAF_PYPI_INDEX, and run this again"
+}
+
 # ---- one set-up at a time --------------------------------------------------------------------------------------------
 
 if [ "$mode" != check ]; then
@@ -230,5 +302,6 @@ if [ "$mode" != check ]; then
 fi
 setup_packages
 setup_rocm
+setup_nvrtc
 if [ "$mode" = check ]; then exit "$missing"; fi
 say "done in $(($(date +%s) - started)) s"

@@ -44,8 +44,8 @@ void mlaf_compiler_close(mlaf_compiler *c);
 const char *mlaf_compiler_cache_dir(const mlaf_compiler *c);
 /* Identity of the compiler ("hiprtc 6.4.43484 LLVM 21.1 build-id ..."), part of every cache key. */
 mlaf_status mlaf_compiler_identity(mlaf_compiler *c, const char **id, mlaf_err *err);
-/* The same for the compiler of `target`: NVRTC ("nvrtc 13.0 build-id ...") for "sm_*", which $MLAF_NVRTC, $CUDA_HOME or
- * the system has, hiprtc for all others. Each is looked for only when a target of its own comes along. */
+/* The same for the compiler of `target`: NVRTC ("nvrtc 13.0 build-id ...") for "sm_*", which $MLAF_NVRTC, $CUDA_HOME,
+ * the system or .deps/nvrtc has, hiprtc for all others. Each is looked for only when a target of its own comes along. */
 mlaf_status mlaf_compiler_identity_for(mlaf_compiler *c, const char *target, const char **id, mlaf_err *err);
 
 /* Compile n jobs over the worker pool; each job carries its own status. `progress` (may be NULL) is called on the

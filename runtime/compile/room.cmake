@@ -10,11 +10,11 @@ if(MLAF_SANITIZE)
   target_compile_options(mlaforge-worker PRIVATE -fno-sanitize=all)
 endif()
 
-# Where a development build finds its own worker and the ROCm that tools/setup.sh unpacked; an installed library looks
+# Where a development build finds its own worker and the ROCm and NVRTC that tools/setup.sh unpacked; an installed library looks
 # beside itself first.
 option(MLAF_BUILD_PATHS "The library may look for worker and ROCm where it was built (packagers: OFF)" ON)
 if(MLAF_BUILD_PATHS)
   target_compile_definitions(mlaf_compile PRIVATE MLAF_BUILD_WORKER="${CMAKE_BINARY_DIR}/mlaforge-worker"
-                                                  MLAF_BUILD_DEPS="${CMAKE_SOURCE_DIR}/.deps/rocm")
+                                                  MLAF_BUILD_DEPS="${CMAKE_SOURCE_DIR}/.deps")
 endif()
 add_dependencies(mlaf_compile mlaforge-worker)

@@ -122,19 +122,28 @@ static bool use_system(mlaf_toolchain *out) {
   return use_loader_config(out);
 }
 
+/* What tools/setup.sh unpacks into .deps/NAME of a checkout, and what finds the libraries there. */
+typedef struct private_deps {
+  const char *name;
+  bool (*use)(const char *prefix, mlaf_toolchain *out);
+} private_deps;
+
 /* We execute what lies there: only folders of our own or of root count when nobody named them. */
-static bool use_trusted_prefix(const char *prefix, mlaf_toolchain *out) {
+static bool use_trusted_deps(const char *deps, const private_deps *what, mlaf_toolchain *out) {
   struct stat st;
-  if (!*prefix || stat(prefix, &st) != 0 || (st.st_uid != geteuid() && st.st_uid != 0) || (st.st_mode & S_IWOTH)) return false;
-  return use_prefix(prefix, out);
+  char *prefix = *deps ? mlaf_format("%s/%s", deps, what->name) : NULL;
+  bool found = prefix && stat(prefix, &st) == 0 && (st.st_uid == geteuid() || st.st_uid == 0) && !(st.st_mode & S_IWOTH) &&
+               what->use(prefix, out);
+  free(prefix);
+  return found;
 }
 
-/* `.deps/rocm` in a folder or any of its parents. `dir` is clobbered. */
-static bool use_deps_above(char *dir, mlaf_toolchain *out) {
+/* `.deps` in a folder or any of its parents. `dir` is clobbered. */
+static bool use_deps_above(char *dir, const private_deps *what, mlaf_toolchain *out) {
   while (*dir) {
-    char *prefix = mlaf_format("%s/.deps/rocm", dir);
-    bool found = prefix && use_trusted_prefix(prefix, out);
-    free(prefix);
+    char *deps = mlaf_format("%s/.deps", dir);
+    bool found = deps && use_trusted_deps(deps, what, out);
+    free(deps);
     if (found) return true;
     char *slash = strrchr(dir, '/');
     if (!slash) return false;
@@ -151,12 +160,12 @@ static void executable_dir(char out[PATH_MAX]) {
   if (slash) *slash = 0;
 }
 
-static bool use_setup(mlaf_toolchain *out) {
+static bool use_setup(const private_deps *what, mlaf_toolchain *out) {
   char dir[PATH_MAX];
   executable_dir(dir);
-  if (use_deps_above(dir, out)) return true;
-  if (getcwd(dir, sizeof dir) && use_deps_above(dir, out)) return true;
-  return use_trusted_prefix(MLAF_BUILD_DEPS, out);
+  if (use_deps_above(dir, what, out)) return true;
+  if (getcwd(dir, sizeof dir) && use_deps_above(dir, what, out)) return true;
+  return use_trusted_deps(MLAF_BUILD_DEPS, what, out);
 }
 
 /* ---- identity ---- */
@@ -249,7 +258,7 @@ mlaf_status mlaf_toolchain_find(const char *prefix, mlaf_toolchain *out, mlaf_er
     if (!use_prefix(named, &t) && !use_dir(named, &t))
       return mlaf_fail(err, MLAF_E_NO_COMPILER, "'%s' (from %s) holds no libhiprtc and libamd_comgr: name a ROCm prefix "
                        "such as /opt/rocm, or unset it", named, prefix ? "the options" : "MLAF_ROCM");
-  } else if (!use_system(&t) && !use_setup(&t)) {
+  } else if (!use_system(&t) && !use_setup(&(private_deps){"rocm", use_prefix}, &t)) {
     return mlaf_fail(err, MLAF_E_NO_COMPILER, "no ROCm found (no libhiprtc in /opt/rocm, the system or .deps/rocm): run "
                      "tools/setup.sh, or name one with MLAF_ROCM");
   }
@@ -331,9 +340,10 @@ mlaf_status mlaf_nvrtc_find(mlaf_toolchain *out, mlaf_err *err) {
       return mlaf_fail(err, MLAF_E_NO_COMPILER, "'%s' (from MLAF_NVRTC) holds no libnvrtc.so.13 or .12: name a CUDA "
                        "toolkit such as /usr/local/cuda, or unset it", named);
   } else if (!use_cuda(getenv("CUDA_HOME"), &t) && !(paths && use_cuda_paths(paths, &t)) && !use_cuda("/usr/local/cuda", &t) &&
-             !use_cuda_paths("/usr/lib/x86_64-linux-gnu:/usr/lib64", &t)) {
-    return mlaf_fail(err, MLAF_E_NO_COMPILER, "no libnvrtc.so.13 or .12 found: install the CUDA toolkit, or name one with "
-                     "MLAF_NVRTC");
+             !use_cuda_paths("/usr/lib/x86_64-linux-gnu:/usr/lib64", &t) &&
+             !use_setup(&(private_deps){"nvrtc", use_cuda}, &t)) {
+    return mlaf_fail(err, MLAF_E_NO_COMPILER, "no libnvrtc.so.13 or .12 found (CUDA_HOME, /usr/local/cuda, the system, "
+                     ".deps/nvrtc): run tools/setup.sh, install the CUDA toolkit, or name one with MLAF_NVRTC");
   }
   mlaf_status status = identify_nvrtc(&t, err);
   if (status != MLAF_OK) {

@@ -25,6 +25,7 @@ static void need_nvrtc(void) {
     mlaf_toolchain_clear(&t);
     return;
   }
+  if (getenv("MLAF_REQUIRE_NVRTC")) fail_msg("%s", err.text);
   print_message("skipped: %s\n", err.text);
   skip();
 }
