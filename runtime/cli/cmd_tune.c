@@ -216,7 +216,8 @@ static void print_total(const campaign *g, mlaf_status status) {
     cJSON_AddNumberToObject(e, "seconds", seconds);
     mlaf_cli_emit(e);
   } else {
-    printf("%zu of %zu problems, %zu with a choice, %zu candidates (%zu failed), %.1f s; recorded in %s\n", g->at, g->n, g->choices,
+    printf("%zu of %zu problems, %zu with a choice, %zu candidates (%zu failed), %.1f s; recorded in %s\n", g->at, g->n,
+           g->choices,
            g->tried, g->failed, seconds, mlaf_db_path(c->ctx->db));
   }
   if (status == MLAF_E_CANCELLED || g->at < g->n)
@@ -273,7 +274,8 @@ int mlaf_cli_tune(cli *c) {
   g.n = problems.n;
   int code = CLI_OK;
   if (status != MLAF_OK) code = mlaf_cli_fail(c);
-  else if (!g.n) fprintf(stderr, "mlaforge: nothing to tune: %s\n", misses ? "no misses of this device are open" : "this shard is empty");
+  else if (!g.n) fprintf(stderr, "mlaforge: nothing to tune: %s\n", misses ? "no misses of this device are open" : "this shard "
+                         "is empty");
   else if (dry) code = g.n == 1 ? dry_run_one(c, g.list) : dry_run(&g);
   else code = run_all(&g);
   mlaf_cli_problems_free(&problems);

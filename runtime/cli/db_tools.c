@@ -206,7 +206,8 @@ int mlaf_cli_db_gc(cli *c) {
     cJSON_AddNumberToObject(e, "bytes_after", (double)g.bytes_after);
     mlaf_cli_emit(e);
   } else if (status == MLAF_OK) {
-    printf("%s %lld superseded and %lld outdated samples, %lld choices of another protocol, %lld misses tuned since, %lld rows nothing "
+    printf("%s %lld superseded and %lld outdated samples, %lld choices of another protocol, %lld misses tuned since, %lld rows "
+           "nothing "
            "refers to; %.1f KiB%s",
            dry ? "would remove" : "removed", (long long)g.superseded, (long long)g.outdated, (long long)g.choices,
            (long long)g.misses, (long long)g.orphans, (double)g.bytes_before / 1024, dry ? "\n" : " before, ");

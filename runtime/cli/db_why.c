@@ -22,7 +22,8 @@ static void step(why *w, const char *rung, bool holds, const char *what, const c
     cJSON_AddStringToObject(e, "why", reason);
     mlaf_cli_emit(e);
   } else {
-    printf("%-9s %s  %s\n%s%s%s", rung, holds ? "yes" : "no ", what, *reason ? "               " : "", reason, *reason ? "\n" : "");
+    printf("%-9s %s  %s\n%s%s%s", rung, holds ? "yes" : "no ", what, *reason ? "               " : "", reason, *reason ?
+           "\n" : "");
   }
 }
 
@@ -62,9 +63,11 @@ static void on_considered(void *user, const mlaf_db_considered *x) {
   else if (x->verdict) snprintf(reason, sizeof reason, "%s", w->reason);
   else {
     snprintf(reason, sizeof reason, "%.2f us %s%s%s", x->choice->ns / 1e3, mlaf_source_name(x->choice->source),
-             strcmp(x->choice->lengths, "equal") ? ", lengths " : "", strcmp(x->choice->lengths, "equal") ? x->choice->lengths : "");
+             strcmp(x->choice->lengths, "equal") ? ", lengths " : "", strcmp(x->choice->lengths, "equal") ?
+                 x->choice->lengths : "");
     size_t n = strlen(reason);
-    if (x->distance > 0) n += (size_t)snprintf(reason + n, sizeof reason - n, "; %.2f doublings of batch and ctx away", x->distance);
+    if (x->distance > 0) n += (size_t)snprintf(reason + n, sizeof reason - n, "; %.2f doublings of batch and ctx away",
+                                               x->distance);
     if (x->choice->stale) snprintf(reason + n, sizeof reason - n, "; SOFT: %s: usable, worth tuning again", x->choice->stale_why);
     w->taken = x->rung;
   }
@@ -94,7 +97,8 @@ static void model_rungs(why *w) {
   if (any) snprintf(what, sizeof what, "the generator's best estimate: %s", list[0].name);
   else snprintf(what, sizeof what, "the generator has no candidate");
   step(w, "model", any && w->taken > MLAF_RUNG_MODEL, what,
-       any ? w->taken <= MLAF_RUNG_MODEL ? "not needed: a tuned choice holds" : "not verified on this device: tune it" : err.text);
+       any ? w->taken <= MLAF_RUNG_MODEL ? "not needed: a tuned choice holds" : "not verified on this device: tune it" :
+           err.text);
   if (any && w->taken > MLAF_RUNG_MODEL) w->taken = MLAF_RUNG_MODEL;
   mlaf_variants_free(list, n);
   status = mlaf_gen_baseline(w->gen, w->problem, w->dev->target, &base, &err);
@@ -153,12 +157,14 @@ int mlaf_cli_db_why(cli *c) {
   mlaf_problem_print(&p, canonical, sizeof canonical);
   if (!c->json) printf("problem   %s\ndevice    %s\n", canonical, dev.id);
   mlaf_err err = {MLAF_OK, ""};
-  status = mlaf_db_why(db, &dev, toolchain[0] ? toolchain : NULL, &p, same_templates, &w, on_considered, &w, &choice, &rung, &err);
+  status = mlaf_db_why(db, &dev, toolchain[0] ? toolchain : NULL, &p, same_templates, &w, on_considered, &w, &choice, &rung,
+                       &err);
   if (status == MLAF_E_NOT_TUNED) step(&w, "exact", false, "no usable choice in any layer", err.text);
   else if (status != MLAF_OK) step(&w, "exact", false, "the database cannot be asked", err.text);
   for (int i = 0; i < MLAF_LAYER_COUNT; i++) {
     mlaf_db *layer = mlaf_db_layer(db, (mlaf_layer)i);
-    if (layer && mlaf_db_each_choice(layer, other_device, &w, &err) != MLAF_OK) step(&w, "exact", false, mlaf_layer_name((mlaf_layer)i), err.text);
+    if (layer && mlaf_db_each_choice(layer, other_device, &w, &err) != MLAF_OK) step(&w, "exact", false,
+                                                            mlaf_layer_name((mlaf_layer)i), err.text);
   }
   model_rungs(&w);
   if (!c->json) printf("a plan stands on: %s\n", w.taken <= MLAF_RUNG_BASELINE ? mlaf_rung_name(w.taken) : "nothing");

@@ -6,10 +6,10 @@
 
 static const char style[] =
     ":root{--bg:#fff;--fg:#1c2330;--soft:#5d6778;--line:#d8dde6;--card:#f6f8fb;--good:#1b7f4b;--bad:#b3402e;--accent:#2f6fd0;"
-    "--c0:#2f6fd0;--c1:#e08a1e;--c2:#2a9d74;--c3:#b0475e;--c4:#7d5fc2;--c5:#8a6d3b;--c6:#4aa3b8;--c7:#9aa3b2;--cell:#fff}"
+    "--c0:#2f6fd0;--c1:#e08a1e;--c2:#2a9d74;--c3:#b0475e;--c4:#7d5fc2;--c5:#8a6d3b;--c6:#4aa3b8;--c7:#9aa3b2;--c8:#c25fa0;--c9:#6b7f1f;--c10:#d4b300;--c11:#555f70;--cell:#fff}"
     "@media(prefers-color-scheme:dark){:root{--bg:#11151c;--fg:#e6eaf2;--soft:#9aa5b8;--line:#2b3444;--card:#181e28;"
     "--good:#5cc792;--bad:#f0886f;--accent:#7cabf5;--c0:#7cabf5;--c1:#f0b25c;--c2:#62cda2;--c3:#e88aa0;--c4:#b39df0;"
-    "--c5:#c8a873;--c6:#7fd0e2;--c7:#77839a;--cell:#11151c}}"
+    "--c5:#c8a873;--c6:#7fd0e2;--c7:#77839a;--c8:#eb9ad0;--c9:#b3c75f;--c10:#ffe066;--c11:#aab4c6;--cell:#11151c}}"
     "*{box-sizing:border-box}body{margin:0 auto;max-width:1120px;padding:28px 24px 60px;background:var(--bg);color:var(--fg);"
     "font:15px/1.5 system-ui,-apple-system,'Segoe UI','DejaVu Sans',sans-serif}"
     "h1{font-size:26px;margin:0 0 4px}h2{font-size:20px;margin:44px 0 6px;padding-top:18px;border-top:1px solid var(--line)}"
@@ -80,7 +80,8 @@ static void summary(mlaf_text *t, const report_device *d) {
 }
 
 static void table(mlaf_text *t, const report_device *d) {
-  mlaf_text_str(t, "<h3>Choices</h3><div class=wide><table><tr><th>problem<th class=n>us<th>source<th class=n>of roofline<th>bound by"
+  mlaf_text_str(t, "<h3>Choices</h3><div class=wide><table><tr><th>problem<th class=n>us<th>source<th class=n>of "
+                "roofline<th>bound by"
                    "<th class=n>over untuned<th class=n>lead<th class=n>error<th class=n>splits<th>variant</tr>");
   for (size_t i = 0; i < d->n; i++) {
     const report_point *x = &d->points[i];
@@ -122,11 +123,13 @@ static void family(mlaf_text *t, const report_device *d, size_t from, size_t to)
   plot(t, "Coverage of the grid", "What was tuned, and what plans asked for in vain. Each cell: time in us.");
   mlaf_report_coverage(t, p, to - from, d->misses, d->n_misses);
   mlaf_text_str(t, "</div>");
-  plot(t, "Tuned against untuned", "How much faster the choice is than the model's first pick, which a plan takes when nothing was "
+  plot(t, "Tuned against untuned", "How much faster the choice is than the model's first pick, which a plan takes when nothing "
+       "was "
                                    "tuned; the mark is the variant that always works, where it was tried.");
   mlaf_report_speedup(t, p, to - from);
   mlaf_text_str(t, "</div>");
-  plot(t, "Where the time goes", "Parts of the choice's time. They overlap on the device, so they are shown as shares of their sum.");
+  plot(t, "Where the time goes", "Parts of the choice's time. They overlap on the device, so they are shown as shares of their "
+       "sum.");
   mlaf_report_parts(t, p, to - from);
   mlaf_text_str(t, "</div></div>");
 }
@@ -137,7 +140,8 @@ static void device(mlaf_text *t, const report_device *d) {
   mlaf_text_str(t, "</h2>");
   bool modelled = strncmp(d->id, "emu:", 4) == 0;
   if (modelled)
-    mlaf_text_str(t, "<p class=soft>An emulated device: every time here is <b>modelled</b>, never measured. Their order is what the "
+    mlaf_text_str(t, "<p class=soft>An emulated device: every time here is <b>modelled</b>, never measured. Their order is "
+                  "what the "
                      "model is for.</p>");
   summary(t, d);
   for (size_t from = 0, to; from < d->n; from = to) {

@@ -4,7 +4,7 @@
 
 #include "cli/report.h"
 
-enum { COLORS = 8, SERIES_MAX = 64, AXIS_MAX = 64, BARS_MAX = 40 };
+enum { COLORS = 8, PARTS_MAX = 12, AXIS_MAX = 64, BARS_MAX = 40 };
 
 /* --- shared --- */
 typedef struct axis {
@@ -62,7 +62,8 @@ static void line_of(mlaf_text *t, const frame *f, const report_point *p, size_t 
   mlaf_text_str(t, "\"/>");
   for (size_t i = 0; i < n; i++)
     if (p[i].problem.batch == batch && p[i].floor_ns > 0)
-      mlaf_text_fmt(t, "<circle cx=%.1f cy=%.1f r=3.5 fill=\"var(--c%d)\"><title>batch %d, ctx %d: %.2f us, %.1f %% of %s</title></circle>",
+      mlaf_text_fmt(t, "<circle cx=%.1f cy=%.1f r=3.5 fill=\"var(--c%d)\"><title>batch %d, ctx %d: %.2f us, %.1f %% of "
+                    "%s</title></circle>",
                     at_x(f, p[i].problem.ctx), at_y(f, 100 * p[i].floor_ns / p[i].choice.ns), color, batch, p[i].problem.ctx,
                     p[i].choice.ns / 1e3, 100 * p[i].floor_ns / p[i].choice.ns, p[i].memory_bound ? "bandwidth" : "compute");
 }
@@ -114,7 +115,8 @@ void mlaf_report_roofline(mlaf_text *t, const report_point *p, size_t n) {
 
 /* --- coverage: batch down, ctx across --- */
 static void cell(mlaf_text *t, double x, double y, const char *fill, const char *stroke, const char *text, const char *title) {
-  mlaf_text_fmt(t, "<g><title>%s</title><rect x=%.1f y=%.1f width=54 height=26 rx=3 fill=\"%s\" stroke=\"%s\"/>", title, x, y, fill,
+  mlaf_text_fmt(t, "<g><title>%s</title><rect x=%.1f y=%.1f width=54 height=26 rx=3 fill=\"%s\" stroke=\"%s\"/>", title, x, y,
+                fill,
                 stroke);
   label(t, x + 27, y + 17, "middle", "", text);
   mlaf_text_str(t, "</g>");
@@ -140,7 +142,8 @@ static void coverage_cell(mlaf_text *t, const report_point *p, const report_miss
     snprintf(title, sizeof title, "batch %d, ctx %d: tuned, %.2f us %s, %zu candidates", p->problem.batch, p->problem.ctx, us,
              mlaf_source_name(p->choice.source), p->samples);
     bool own = p->choice.source == MLAF_SRC_MEASURED || p->samples;
-    cell(t, x, y, own ? "color-mix(in srgb,var(--good) 28%,var(--cell))" : "color-mix(in srgb,var(--accent) 22%,var(--cell))", "none",
+    cell(t, x, y, own ? "color-mix(in srgb,var(--good) 28%,var(--cell))" : "color-mix(in srgb,var(--accent) 22%,var(--cell))",
+         "none",
          text, title);
   } else if (miss) {
     snprintf(text, sizeof text, "x%lld", (long long)miss->count);
@@ -165,7 +168,8 @@ void mlaf_report_coverage(mlaf_text *t, const report_point *p, size_t n, const r
       axis_add(&ctx, misses[i].problem.ctx);
     }
   const int width = 64 + 58 * ctx.n, height = 40 + 30 * batch.n, shown = width > 512 ? width : 512;
-  mlaf_text_fmt(t, "<svg viewBox=\"0 0 %d %d\" style=\"min-width:%dpx\" role=img aria-label=\"coverage of the grid\">", shown, height + 6,
+  mlaf_text_fmt(t, "<svg viewBox=\"0 0 %d %d\" style=\"min-width:%dpx\" role=img aria-label=\"coverage of the grid\">", shown,
+                height + 6,
                 width > 512 ? width : 0);
   for (int i = 0; i < ctx.n; i++) label(t, 64 + 58 * i + 27, 16, "middle", "soft", shortly(ctx.values[i], text));
   for (int b = 0; b < batch.n; b++) {
@@ -175,7 +179,8 @@ void mlaf_report_coverage(mlaf_text *t, const report_point *p, size_t n, const r
       coverage_cell(t, point_at(p, n, batch.values[b], ctx.values[i]),
                     miss_at(misses, n_misses, &p->problem, batch.values[b], ctx.values[i]), 64 + 58 * i, 26 + 30 * b);
   }
-  mlaf_text_str(t, "</svg><div class=legend><span><i style=\"background:color-mix(in srgb,var(--good) 45%,var(--cell))\"></i>tuned here</span>"
+  mlaf_text_str(t, "</svg><div class=legend><span><i style=\"background:color-mix(in srgb,var(--good) "
+                "45%,var(--cell))\"></i>tuned here</span>"
                    "<span><i style=\"background:color-mix(in srgb,var(--accent) 40%,var(--cell))\"></i>imported</span>"
                    "<span><i style=\"background:color-mix(in srgb,var(--bad) 45%,var(--cell))\"></i>asked for, not tuned</span>"
                    "<span><i style=\"border:1px solid var(--line)\"></i>neither: the nearest serves</span></div>");
@@ -209,11 +214,14 @@ void mlaf_report_speedup(mlaf_text *t, const report_point *p, size_t n) {
     double y = 4 + 22.0 * (double)at++, gain = p[i].first_ns / p[i].choice.ns, base = p[i].baseline_ns / p[i].choice.ns;
     shape_label(&p[i], text, sizeof text);
     label(t, left - 8, y + 13, "end", "soft", text);
-    mlaf_text_fmt(t, "<rect x=%.1f y=%.1f width=%.1f height=14 rx=2 fill=\"var(--%s)\"><title>untuned %.2f us, tuned %.2f us</title></rect>",
+    mlaf_text_fmt(t, "<rect x=%.1f y=%.1f width=%.1f height=14 rx=2 fill=\"var(--%s)\"><title>untuned %.2f us, tuned %.2f "
+                  "us</title></rect>",
                   left, y + 2, width * gain / most, gain > 1.005 ? "c2" : "c7", p[i].first_ns / 1e3, p[i].choice.ns / 1e3);
     if (base > 0)
-      mlaf_text_fmt(t, "<line x1=%.1f x2=%.1f y1=%.1f y2=%.1f stroke=\"var(--c1)\" stroke-width=3><title>always-works variant: %.2f us"
-                       "</title></line>", left + width * fmin(base, most) / most, left + width * fmin(base, most) / most, y, y + 18,
+      mlaf_text_fmt(t, "<line x1=%.1f x2=%.1f y1=%.1f y2=%.1f stroke=\"var(--c1)\" stroke-width=3><title>always-works variant: "
+                    "%.2f us"
+                       "</title></line>", left + width * fmin(base, most) / most, left + width * fmin(base, most) / most, y,
+                           y + 18,
                     p[i].baseline_ns / 1e3);
     snprintf(text, sizeof text, "%.2fx", gain);
     label(t, 508, y + 13, "end", "", text);
@@ -222,19 +230,19 @@ void mlaf_report_speedup(mlaf_text *t, const report_point *p, size_t n) {
 }
 
 typedef struct part_names {
-  char names[COLORS][16];
-  double sums[COLORS];
+  char names[PARTS_MAX][16];
+  double sums[PARTS_MAX];
   int n;
 } part_names;
 
-/* The largest parts over all bars get a colour each; what is left shares the last. */
+/* A colour each; more than there are colours share the last. */
 static int part_color(part_names *names, const char *name, double ns) {
   for (int i = 0; i < names->n; i++)
     if (strcmp(names->names[i], name) == 0) {
       names->sums[i] += ns;
       return i;
     }
-  if (names->n == COLORS) return COLORS - 1;
+  if (names->n == PARTS_MAX) return PARTS_MAX - 1;
   snprintf(names->names[names->n], sizeof names->names[0], "%s", name);
   names->sums[names->n] = ns;
   return names->n++;

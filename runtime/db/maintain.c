@@ -138,7 +138,8 @@ static const struct {
      " JOIN sample o ON o.id = n.newest JOIN kernel h ON h.id IN (o.decode, o.combine) AND h.template = k.template"
      " WHERE h.template_hash <> k.template_hash)"},
     {COUNTER(superseded),
-     "DELETE FROM sample WHERE id NOT IN (SELECT max(id) FROM sample GROUP BY device, problem, variant, decode, combine, lengths)"},
+     "DELETE FROM sample WHERE id NOT IN (SELECT max(id) FROM sample GROUP BY device, problem, variant, decode, combine, "
+         "lengths)"},
     {COUNTER(choices), "DELETE FROM choice WHERE protocol <> " MLAF_DB_PROTOCOL_TEXT},
     {COUNTER(misses), "DELETE FROM miss WHERE EXISTS (SELECT 1 FROM choice c WHERE c.device = miss.device"
                       " AND c.problem = miss.problem)"},

@@ -92,17 +92,20 @@ static const char *const statements[MLAF_S_COUNT] = {
     [MLAF_S_ADD_SAMPLE] =
         "INSERT INTO sample(run, device, toolchain, problem, protocol, variant, splits, decode, combine, outcome, source, ns,"
         " p10_ns, p90_ns, mad_ns, n, clock, parts, bound, timing_detail, error, vgpr, agpr, lds, scratch, detail, driver,"
-        " clock_mhz, mem_clock_mhz, lengths) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18,"
+        " clock_mhz, mem_clock_mhz, lengths) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, "
+            "?17, ?18,"
         " ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30)",
     /* Newest first: the first row of a variant is the one that counts. */
     [MLAF_S_NEWEST] = "SELECT s.id, s.variant, s.outcome, s.source, s.ns, s.mad_ns, d.template, d.template_hash, m.template,"
-                      " m.template_hash, s.lengths, " SAMPLE_INTACT " FROM sample s LEFT JOIN kernel d ON d.id = s.decode LEFT JOIN kernel m"
+                      " m.template_hash, s.lengths, " SAMPLE_INTACT " FROM sample s LEFT JOIN kernel d ON d.id = s.decode LEFT "
+                          "JOIN kernel m"
                       " ON m.id = s.combine"
                       " WHERE s.device = ?1 AND s.problem = ?2 AND s.protocol = ?3 ORDER BY s.id DESC",
     [MLAF_S_SAMPLES] =
         "SELECT s.variant, s.splits, s.outcome, s.source, s.ns, s.p10_ns, s.p90_ns, s.mad_ns, s.n, s.clock, s.parts, s.bound,"
         " s.timing_detail, s.error, s.vgpr, s.agpr, s.lds, s.scratch, s.detail, " KERNEL_COLUMNS(d) ", " KERNEL_COLUMNS(m)
-        ", s.lengths, " SAMPLE_INTACT " FROM sample s LEFT JOIN kernel d ON d.id = s.decode LEFT JOIN kernel m ON m.id = s.combine"
+        ", s.lengths, " SAMPLE_INTACT " FROM sample s LEFT JOIN kernel d ON d.id = s.decode LEFT JOIN kernel m ON m.id = "
+            "s.combine"
         " WHERE s.id IN (SELECT max(x.id) FROM sample x JOIN device v ON v.id = x.device JOIN problem p ON p.id = x.problem"
         " WHERE v.canonical = ?1 AND p.canonical = ?2 AND x.protocol = ?3 GROUP BY x.variant, x.decode, x.combine, x.lengths)"
         " ORDER BY s.outcome <> 'ok', s.ns, s.variant, s.id",

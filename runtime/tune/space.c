@@ -84,7 +84,8 @@ static bool same_code(const mlaf_kernel_ref *was, const mlaf_kernel_ref *is) {
 
 static mlaf_status resume_one(tuner *t, tune_candidate *c, const mlaf_sample *s, mlaf_err *err) {
   mlaf_sample *mine = &c->item.sample;
-  if (c->state != TUNE_PENDING || strcmp(s->variant, mine->variant) != 0 || strcmp(s->lengths, mine->lengths) != 0) return MLAF_OK;
+  if (c->state != TUNE_PENDING || strcmp(s->variant, mine->variant) != 0 || strcmp(s->lengths,
+                                                            mine->lengths) != 0) return MLAF_OK;
   if (!same_template(&s->decode, &mine->decode) || !same_template(&s->combine, &mine->combine)) return MLAF_OK;
   mlaf_status status = mlaf_tuner_candidate_prepare(t, c, err);
   if (status != MLAF_OK || !same_code(&s->decode, &mine->decode) || !same_code(&s->combine, &mine->combine))

@@ -1,0 +1,291 @@
+/* Search strategies, the comparison in turns, and tuners that die or work side by side, against a scripted device. */
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "core/numeric.h"
+#include "db/db_fixture.h"
+#include "tune/fake_steps.h"
+
+static mlaf_problem problem(void) { return make_problem(16, 4, 1024); }
+
+static mlaf_status tune_with(fake *f, mlaf_db *db, const mlaf_tuner_steps *steps, mlaf_tuner_opts opts, mlaf_tuner_result *r,
+                             mlaf_err *err) {
+  mlaf_tuner_env env = {(mlaf_device *)f, db, (mlaf_gen *)f, (mlaf_compiler *)f, NULL, steps};
+  mlaf_problem p = problem();
+  f->log[0] = 0;
+  return mlaf_tuner_run(&env, &p, &opts, r, err);
+}
+
+static mlaf_tuner_result tune_ok(fake *f, mlaf_db *db, const mlaf_tuner_steps *steps, mlaf_tuner_opts opts) {
+  mlaf_tuner_result r;
+  mlaf_err err = {MLAF_OK, ""};
+  if (tune_with(f, db, steps, opts, &r, &err) != MLAF_OK) fail_msg("tune: %s", err.text);
+  return r;
+}
+
+static int count_in(const char *text, const char *part) {
+  int n = 0;
+  for (const char *p = text; (p = strstr(p, part)) != NULL; p += strlen(part)) n++;
+  return n;
+}
+
+static void exhaustive_tries_all(void **state) {
+  fake *f = fake_new(6, 4);
+  mlaf_tuner_result r = tune_ok(f, NULL, &fake_steps, (mlaf_tuner_opts){.strategy = MLAF_STRATEGY_EXHAUSTIVE});
+  assert_int_equal(r.n, 24);
+  assert_string_equal(r.choice.variant, "k0/s2");
+  assert_int_equal(f->verifies, 24);
+  mlaf_tuner_result_clear(&r);
+  r = tune_ok(f, NULL, &fake_steps, (mlaf_tuner_opts){.strategy = MLAF_STRATEGY_EXHAUSTIVE, .max_candidates = 7});
+  assert_int_equal(r.n, 7);
+  mlaf_tuner_result_clear(&r);
+  free(f);
+}
+
+static void pruned_keeps_to_its_share(void **state) {
+  mlaf_tuner_opts o = {.strategy = MLAF_STRATEGY_PRUNED};
+  assert_int_equal(mlaf_tuner_limit(&o, 600, false), 90);
+  assert_int_equal(mlaf_tuner_limit(&o, 600, true), MLAF_TUNER_EMU_CANDIDATES);
+  assert_int_equal(mlaf_tuner_limit(&o, 20, false), 12);
+  o.max_candidates = 5;
+  assert_int_equal(mlaf_tuner_limit(&o, 600, false), 5);
+  assert_int_equal(mlaf_strategy_find("halving"), MLAF_STRATEGY_HALVING);
+  assert_int_equal(mlaf_strategy_find("guess"), -1);
+}
+
+/* The first rung is short; who is in its best third is timed again with more samples, and nobody is verified twice. */
+static int asked_samples[64], n_asked;
+static mlaf_status counting_time(mlaf_bench *b, const mlaf_loaded *l, const mlaf_time_opts *opts, mlaf_timing *out,
+                                 mlaf_err *err) {
+  mlaf_status status = fake_time(b, l, opts, out, err);
+  out->samples = opts->min_samples;
+  if (n_asked < 64) asked_samples[n_asked++] = opts->min_samples;
+  return status;
+}
+
+static void halving_times_the_better_ones_longer(void **state) {
+  mlaf_tuner_steps steps = fake_steps;
+  steps.time = counting_time;
+  n_asked = 0;
+  fake *f = fake_new(9, 4);
+  mlaf_tuner_result r = tune_ok(f, NULL, &steps, (mlaf_tuner_opts){.strategy = MLAF_STRATEGY_HALVING});
+  assert_int_equal(r.n, 36);
+  assert_int_equal(f->verifies, 36);
+  assert_string_equal(r.choice.variant, "k0/s2");
+  assert_int_equal(asked_samples[0], 3);
+  assert_int_equal(asked_samples[35], 3);
+  assert_int_equal(asked_samples[36], 7); /* 12 of them in the second rung, 4 in the third */
+  assert_int_equal(asked_samples[47], 7);
+  assert_int_equal(asked_samples[48], 11);
+  assert_true(f->timings >= 36 + 12 + 4);
+  mlaf_tuner_result_clear(&r);
+  free(f);
+  f = fake_new(9, 4); /* where times are modelled one rung says everything */
+  f->device.ops = &fake_emulated_ops;
+  f->modelled = true;
+  r = tune_ok(f, NULL, &fake_steps, (mlaf_tuner_opts){.strategy = MLAF_STRATEGY_HALVING});
+  assert_int_equal(f->timings, 36);
+  mlaf_tuner_result_clear(&r);
+  free(f);
+}
+
+/* The clock falls by 1 % with every timing, so that whoever is timed later looks slower than he is: k0 and k1 are 1 % apart,
+ * and three timings lie between them. Only a comparison in turns can tell. */
+static double drift;
+static mlaf_status drifting_time(mlaf_bench *b, const mlaf_loaded *l, const mlaf_time_opts *opts, mlaf_timing *out,
+                                 mlaf_err *err) {
+  mlaf_status status = fake_time(b, l, opts, out, err);
+  out->ns *= 1 + drift;
+  out->p10_ns *= 1 + drift;
+  out->p90_ns *= 1 + drift;
+  drift += 0.002;
+  return status;
+}
+
+static void front_runners_are_compared_in_turns(void **state) {
+  mlaf_tuner_steps steps = fake_steps;
+  steps.time = drifting_time;
+  drift = 0;
+  fake *f = fake_new(3, 1);
+  f->k[0].ns = 1005; /* timed first, by 0.5 % slower than k1 */
+  f->k[1].ns = 1000;
+  f->k[2].ns = 1002;
+  f->k[0].model_ns = 1;
+  f->k[1].model_ns = 9; /* timed last */
+  f->k[2].model_ns = 5;
+  mlaf_db *db = open_db(((db_dir *)*state)->path);
+  mlaf_tuner_result r = tune_ok(f, db, &steps, (mlaf_tuner_opts){.strategy = MLAF_STRATEGY_EXHAUSTIVE});
+  assert_string_equal(r.items[0].sample.variant, "k1/s1");
+  assert_int_equal(count_in(f->log, "t:k0/s1"), 1 + 5);
+  assert_int_equal(count_in(f->log, "t:k1/s1"), 1 + 5);
+  assert_int_equal(count_in(f->log, "v:"), 3);
+  assert_has(r.items[0].sample.timing.detail, "in 5 turns with 2 others");
+  assert_int_equal(count(db).samples, 6); /* both times are kept */
+  mlaf_tuner_result_clear(&r);
+  /* A new run with a new kernel: the standing choice, known from the database, takes part. */
+  f->n = 4;
+  f->k[3].ns = 990;
+  f->k[3].model_ns = 20;
+  r = tune_ok(f, db, &steps, (mlaf_tuner_opts){.strategy = MLAF_STRATEGY_EXHAUSTIVE});
+  assert_int_equal(count_in(f->log, "v:k3/s1"), 1);
+  assert_int_equal(count_in(f->log, "t:k1/s1"), 5);
+  assert_int_equal(count_in(f->log, "t:k3/s1"), 1 + 5);
+  mlaf_tuner_result_clear(&r);
+  mlaf_db_close(db);
+  free(f);
+}
+
+/* Noisy at first, quiet later: what could be the best gets its chance behind the rounds. */
+static int noisy_until;
+static mlaf_status settling_time(mlaf_bench *b, const mlaf_loaded *l, const mlaf_time_opts *opts, mlaf_timing *out,
+                                 mlaf_err *err) {
+  l->f->k[0].noisy = l->f->timings < noisy_until;
+  return fake_time(b, l, opts, out, err);
+}
+
+static void noise_is_measured_again_and_classed(void **state) {
+  mlaf_tuner_steps steps = fake_steps;
+  steps.time = settling_time;
+  noisy_until = 5;
+  fake *f = fake_new(3, 1);
+  mlaf_tuner_result r = tune_ok(f, NULL, &steps, (mlaf_tuner_opts){.strategy = MLAF_STRATEGY_EXHAUSTIVE});
+  assert_string_equal(r.choice.variant, "k0/s1");
+  assert_int_equal(r.failed, 0);
+  mlaf_tuner_result_clear(&r);
+  noisy_until = 1000;
+  r = tune_ok(f, NULL, &steps, (mlaf_tuner_opts){.strategy = MLAF_STRATEGY_EXHAUSTIVE});
+  assert_string_equal(r.choice.variant, "k1/s1");
+  assert_int_equal(r.failed, 1);
+  assert_has(r.items[2].sample.detail, "spikes: p90 is 2.02 times p10");
+  mlaf_tuner_result_clear(&r);
+  free(f);
+}
+
+/* --- dying and working side by side --- */
+static int from_env(const char *name, int otherwise) { return getenv(name) ? atoi(getenv(name)) : otherwise; }
+
+static void in_child(const char *path) {
+  fake *f = fake_new(8, 4);
+  mlaf_db *db = open_db(path);
+  snprintf(f->device.info.id, sizeof f->device.info.id, "fake:killed");
+  mlaf_tuner_result r;
+  mlaf_err err;
+  _exit(tune_with(f, db, &fake_steps, (mlaf_tuner_opts){.strategy = MLAF_STRATEGY_EXHAUSTIVE}, &r, &err) == MLAF_OK ? 0 : 1);
+}
+
+/* MLAF_KILL_POINTS times (200 in a full run): what was recorded stays, the run goes on, and the lock is free again. */
+static void a_killed_tuner_goes_on(void **state) {
+  db_dir *d = *state;
+  mlaf_rng rng = {7};
+  int finished = 0;
+  int64_t before = 0;
+  mlaf_db_close(open_db(d->path));
+  for (int i = 0; i < from_env("MLAF_KILL_POINTS", 12); i++) {
+    pid_t child = fork();
+    if (child == 0) in_child(d->path);
+    nanosleep(&(struct timespec){0, 1000L * (500 + mlaf_rng_below(&rng, 90000))}, NULL);
+    kill(child, SIGKILL);
+    int status;
+    waitpid(child, &status, 0);
+    finished += WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    mlaf_db *db = open_db(d->path);
+    size_t findings;
+    mlaf_err err;
+    int64_t now = count(db).samples;
+    assert_true(now >= before);
+    assert_int_equal(mlaf_db_check(db, NULL, NULL, &findings, &err), MLAF_OK);
+    assert_int_equal(findings, 0);
+    before = now;
+    mlaf_db_close(db);
+    if (finished) { /* begin again */
+      finished = 0;
+      before = 0;
+      unlink(d->path);
+      mlaf_db_close(open_db(d->path));
+    }
+  }
+  fake *f = fake_new(8, 4);
+  mlaf_db *db = open_db(d->path);
+  snprintf(f->device.info.id, sizeof f->device.info.id, "fake:killed");
+  mlaf_tuner_result r = tune_ok(f, db, &fake_steps, (mlaf_tuner_opts){.strategy = MLAF_STRATEGY_EXHAUSTIVE});
+  assert_int_equal(r.n, 32);
+  assert_true((int64_t)r.resumed >= (before < 32 ? before : 32)); /* nothing recorded was done again */
+  assert_string_equal(r.choice.variant, "k0/s2");
+  mlaf_tuner_result_clear(&r);
+  mlaf_db_close(db);
+  free(f);
+}
+
+static void one_tuner(const char *path, int who, double until) {
+  mlaf_err err = {0};
+  for (int round = 0; mlaf_now() < until; round++) {
+    fake *f = fake_new(5, 3);
+    mlaf_db *db = NULL;
+    char compiler[32];
+    snprintf(f->device.info.id, sizeof f->device.info.id, "fake:shared");
+    snprintf(compiler, sizeof compiler, "compiler %d-%d", who, round); /* nothing is known: everything is done */
+    f->compiler = compiler;
+    if (mlaf_db_open(path, false, NULL, &db, &err) != MLAF_OK) _exit(1);
+    mlaf_tuner_result r;
+    if (tune_with(f, db, &fake_steps, (mlaf_tuner_opts){.max_candidates = 6}, &r, &err) != MLAF_OK) {
+      fprintf(stderr, "tuner %d: %s\n", who, err.text);
+      _exit(2);
+    }
+    mlaf_tuner_result_clear(&r);
+    mlaf_db_close(db);
+    free(f);
+  }
+  _exit(0);
+}
+
+static void one_planner(const char *path, int who, double until) {
+  mlaf_err err = {0};
+  mlaf_db *db = NULL;
+  fake *f = fake_new(1, 1);
+  snprintf(f->device.info.id, sizeof f->device.info.id, "fake:shared");
+  if (mlaf_db_open(path, false, NULL, &db, &err) != MLAF_OK) _exit(1);
+  for (int i = 0; mlaf_now() < until; i++) {
+    mlaf_problem p = make_problem(16, i % 3 ? 4 : 1 + who, 1024);
+    mlaf_choice c;
+    mlaf_rung rung;
+    mlaf_status status = mlaf_db_choose(db, &f->device.info, NULL, &p, &c, &rung, &err);
+    if (status != MLAF_OK && status != MLAF_E_NOT_TUNED) {
+      fprintf(stderr, "planner %d: %s\n", who, err.text);
+      _exit(3);
+    }
+    nanosleep(&(struct timespec){0, 300000L}, NULL);
+  }
+  mlaf_db_close(db);
+  _exit(0);
+}
+
+/* 8 processes on one new file for MLAF_STRESS_S seconds (300 in a full run). */
+static void eight_processes_tune_and_plan(void **state) {
+  db_dir *d = *state;
+  double until = mlaf_now() + from_env("MLAF_STRESS_S", 4);
+  pid_t children[8];
+  for (int i = 0; i < 8; i++)
+    if ((children[i] = fork()) == 0) (i < 4 ? one_tuner : one_planner)(d->path, i, until);
+  for (int i = 0; i < 8; i++) {
+    int status = -1;
+    waitpid(children[i], &status, 0);
+    assert_int_equal(status, 0);
+  }
+  mlaf_db *db = open_db(d->path);
+  size_t findings = 0;
+  mlaf_err err;
+  assert_int_equal(mlaf_db_check(db, NULL, NULL, &findings, &err), MLAF_OK);
+  assert_int_equal(findings, 0);
+  assert_true(count(db).samples >= 4 * 6 && count(db).misses >= 1);
+  mlaf_db_close(db);
+}
+
+int main(void) {
+#define T(f) cmocka_unit_test_setup_teardown(f, db_dir_setup, db_dir_teardown)
+  const struct CMUnitTest tests[] = {T(exhaustive_tries_all), T(pruned_keeps_to_its_share),
+                                     T(halving_times_the_better_ones_longer), T(front_runners_are_compared_in_turns),
+                                     T(noise_is_measured_again_and_classed), T(a_killed_tuner_goes_on),
+                                     T(eight_processes_tune_and_plan)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
