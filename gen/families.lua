@@ -17,16 +17,18 @@
 --     inflight bytes of loads outstanding per wave; streaming: the cache's loads ask not to be kept
 --     schedule "balanced": the launch's split count is a number of parts of the whole batch (runtime/core/launch.h)
 --     combine  name of another combine family than the family's
+--     width    blocks that work on one split together (1), slots: blocks the device holds at once (its SMs)
 --     ns       function (splits): nanoseconds of the decode kernel in place of the model's
 return {
   reg = require("families/reg"),
   lds = require("families/lds"),
   mma = require("families/mma"),
+  hopt = require("families/hopt"),
   combine = require("families/combine"),
   merge = require("families/merge"),
 
   -- Families a decode kernel may come from, in the order they are listed.
-  decode = { "reg", "lds", "mma" },
+  decode = { "reg", "lds", "mma", "hopt" },
   -- Families of combine kernels.
   combines = { "combine", "merge" },
 

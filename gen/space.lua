@@ -140,9 +140,10 @@ end
 -- Split counts to try: powers of two, and those that fill the CUs once, twice or four times.
 local function split_counts(p, cost, arch)
   if cost.schedule == "balanced" then return part_counts(p, cost, arch) end
-  local set, base = { [1] = true }, ceil_div(p.heads * p.q_len, cost.rows_per_wg) * p.batch -- base: workgroups of a split
+  local set, slots = { [1] = true }, cost.slots or arch.device.cus
+  local base = ceil_div(p.heads * p.q_len, cost.rows_per_wg) * p.batch * (cost.width or 1) -- workgroups of a split
   local most = math.max(1, math.min(MAX_SPLITS, ceil_div(p.ctx, cost.step)))
-  local enough = math.max(1, 4 * arch.device.cus // base)
+  local enough = math.max(1, 4 * slots // base)
   local s = 2
   while s <= most and s <= 2 * enough do
     set[s] = true
@@ -150,7 +151,7 @@ local function split_counts(p, cost, arch)
   end
   local rounds = ceil_div(p.ctx, cost.step)
   for _, fill in ipairs({ 1, 2, 4 }) do
-    local n = math.max(1, math.min(most, fill * arch.device.cus // base))
+    local n = math.max(1, math.min(most, fill * slots // base))
     set[ceil_div(rounds, ceil_div(rounds, n))] = true -- as many as get work
   end
   local out = {}

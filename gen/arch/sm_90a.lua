@@ -9,7 +9,8 @@ return require("nvidia")({
     lds_cu_bytes = 233472,  -- ptx; 228 KiB
     has_pdl = 1, has_tma = 1, has_wgmma = 1,
   },
-  device = { cus = 132 },   -- h200
+  -- h200; clusters of this many blocks that are resident at once, one block an SM
+  device = { cus = 132, clusters = { [1] = 132, [2] = 66, [4] = 30, [6] = 17, [8] = 15, [16] = 7 } },
   model = {
     clock_mhz = 1980,       -- h200; boost
     clock_mfma_mhz = 1467,  -- h200: 793 TFLOP/s of bf16 over 132 x 4096 flop per clock

@@ -1,0 +1,99 @@
+-- Transposed decode for few query rows on Hopper. Fields: gen/families.lua.
+local shape = require("families/shape")
+local hopt_plan = require("hopt_plan")
+local ceil_div = shape.ceil_div
+
+local MOST_GROUPS = 4  -- row groups that read the same tokens through L2
+
+-- Registers of a math thread: O and S in fp32, what a row has gathered, addresses. ptxas gives 255 to one math warpgroup beside
+-- the producer, setmaxnreg 232 to each of two.
+local function registers(p, v)
+  return { { "o", p.rank // 64 * v.rows // 2 }, { "s", v.rows // 2 }, { "state", 3 * v.rows // 4 },
+    { "rest", v.schedule == "balanced" and 52 or 44 } }
+end
+
+-- Nanoseconds of a launch, from what was measured on one H200 (docs/perf-log.md): a fixed part, and per wave of blocks the tiles
+-- one after the other, each at the pace of memory, of the L2 that feeds all row groups, or of the block itself.
+local function nanoseconds(p, v, arch, slots)
+  local m, cols, groups = arch.model, p.rank + p.rope, ceil_div(p.heads * p.q_len, v.rows)
+  local tile_bytes, mmas = 128 * cols, ceil_div(cols, 16) + p.rank // 16
+  local mma_clk = mmas * (16 + v.rows // 4) -- of shared memory: A's 2 KB and B's N/8 x 256 bytes at 128 a clock
+  local soft_clk = 500 + 20 * v.rows + (v.rescale == "exact" and 6 * v.rows * p.rank // 512 or 0)
+  local alone = (mma_clk + soft_clk) // v.wgs
+  local block_ns = math.max(mma_clk, alone) * 1000 / 1770 + 250
+  return function(splits)
+    local balanced = v.schedule == "balanced"
+    local blocks = groups * splits * v.cluster * (balanced and 1 or p.batch)
+    local tiles = balanced and ceil_div(p.batch * ceil_div(p.ctx, 64), splits)
+      or ceil_div(ceil_div(p.ctx, 64), splits * v.cluster)
+    local ns, left = 8000 + (v.cluster > 1 and 1000 or 0) + (balanced and 3000 or 0), blocks
+    while left > 0 do
+      local now = math.min(left, slots)
+      local memory = tile_bytes * math.max(now / groups / m.hbm_bytes_per_us, now / m.llc_bytes_per_us) * 1000
+      ns = ns + tiles * math.max(memory, block_ns)
+      left = left - now
+    end
+    return ns
+  end
+end
+
+return {
+  template = "mla_decode_hopt",
+  arch = { hopper = true },
+  problem = shape.DECODE_FIELDS,
+  combine = "merge",
+  params = {
+    cluster = { 1, 2, 4, 6, 8, 16 },    -- blocks that share a split's tokens and merge through each other's shared memory
+    load = { "gather", "tma" },         -- how tiles come: 16-byte copies, or boxes by the copy engine
+    rescale = { "exact", "lazy" },      -- raise the maximum at once, or when a score exceeds it by more than 8
+    rows = { 8, 16, 24, 32, 40 },       -- query rows of a block: N of its matrix products
+    schedule = { "splits" },
+    wgs = { 1, 2 },                     -- math warpgroups, taking turns on tiles
+  },
+  rules = {
+    function(p)
+      if p.rank % 64 ~= 0 then return ("rank %d is not a multiple of 64"):format(p.rank) end
+    end,
+    function(p, v)
+      local rows = p.heads * p.q_len
+      local groups = ceil_div(rows, v.rows)
+      local need = ceil_div(ceil_div(rows, groups), 8) * 8
+      if groups > MOST_GROUPS then return ("%d groups of %d rows would read every token"):format(groups, v.rows) end
+      if need < v.rows then return ("%d rows go into %d blocks of %d, not %d"):format(rows, groups, need, v.rows) end
+    end,
+    function(p, v)
+      if v.load == "tma" and p.page_size % 8 ~= 0 then
+        return ("load=tma: pages of %d tokens hold no boxes of 8"):format(p.page_size)
+      end
+      if v.load == "gather" and p.page_size % 16 == 0 then return "load=gather: boxes serve pages of 16 tokens better" end
+    end,
+    function(_, v)
+      if v.rescale == "lazy" and v.rows < 24 then return "rescale=lazy: so few rows rarely raise their maximum" end
+    end,
+    function(_, v)
+      if v.schedule == "balanced" and v.cluster > 1 then return "schedule=balanced cuts the tokens itself: no cluster" end
+    end,
+  },
+  cost = function(p, v, arch)
+    local g = hopt_plan.make({ rank = p.rank, rope = p.rope, rows = v.rows, wgs = v.wgs }, arch.isa)
+    if g.refused then return { refused = g.refused } end
+    local most = arch.device.clusters[v.cluster]
+    local regs, sum = registers(p, v), 0
+    for _, part in ipairs(regs) do sum = sum + part[2] end
+    if v.wgs == 2 and sum > 232 then return { refused = ("registers %d > 232 of two math warpgroups"):format(sum) } end
+    return {
+      threads = g.threads,
+      rows_per_wg = v.rows,
+      lds_bytes = g.bytes,
+      regs = v.wgs == 2 and { { "at launch", 168 } } or regs,
+      slack = 128, -- ptxas spends what it has
+      step = 64 * v.cluster,
+      width = v.cluster, slots = v.cluster * most,
+      wave = { mfma = 0, issue = 0, lds_read = 0 },
+      wg = { lds_write = 0, barriers = 0, tail_clk = 0 },
+      inflight = (g.ring - g.boxes) * 8192 // (g.threads // 32),
+      schedule = v.schedule == "balanced" and "balanced" or nil,
+      ns = nanoseconds(p, v, arch, v.cluster * most),
+    }
+  end,
+}

@@ -1,0 +1,88 @@
+// Hopper's instructions as the hopt kernel uses them: mbarriers, bulk tensor copies, clusters, warpgroup MMA. Shared memory is
+// addressed by 32-bit addresses in the window of the block (which is also this block's place in the cluster's window).
+
+// ---- Barriers ---------------------------------------------------------------------------------------------------------
+MLAF_DEV void bar_init(u32 bar, int count) { asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(bar), "r"(count)); }
+// Makes fresh barriers known to the copy engine.
+MLAF_DEV void bars_ready() { asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory"); }
+MLAF_DEV void bar_arrive_if(bool now, u32 bar) {
+  asm volatile("{\n.reg .pred p;\nsetp.ne.u32 p, %0, 0;\n@p mbarrier.arrive.shared::cta.b64 _, [%1];\n}" ::"r"((u32)now), "r"(bar)
+               : "memory");
+}
+MLAF_DEV void bar_expect(u32 bar, u32 bytes) {
+  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(bar), "r"(bytes) : "memory");
+}
+// Until the phase of this parity is over. A fresh barrier counts as being past phase 1.
+MLAF_DEV void bar_wait(u32 bar, u32 parity) {
+  asm volatile("{\n.reg .pred p;\nL_%=:\nmbarrier.try_wait.parity.shared::cta.b64 p, [%0], %1;\n@!p bra L_%=;\n}" ::"r"(bar),
+               "r"(parity) : "memory");
+}
+// Arrives once all earlier cp.async of this thread have landed; counts as one of the barrier's own arrivals.
+MLAF_DEV void bar_arrive_after_copies(u32 bar) {
+  asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(bar) : "memory");
+}
+MLAF_DEV void group_sync(int id, int threads) { asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(threads) : "memory"); }
+// group_sync, and whether x holds in any of the threads.
+MLAF_DEV bool group_any(int id, int threads, bool x) {
+  u32 any;
+  asm volatile("{\n.reg .pred p, q;\nsetp.ne.u32 p, %1, 0;\nbar.red.or.pred q, %2, %3, p;\nselp.u32 %0, 1, 0, q;\n}" : "=r"(any)
+               : "r"((u32)x), "r"(id), "r"(threads) : "memory");
+  return any;
+}
+// Between ordinary accesses to shared memory and those of the tensor cores or the copy engine.
+MLAF_DEV void proxy_fence() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
+
+// ---- Copies -----------------------------------------------------------------------------------------------------------
+// A box of a 2-D tensor map; the barrier hears of its bytes.
+MLAF_DEV void copy_box(u32 to, const mlaf_tensor_map* map, int column, int row, u32 bar) {
+  asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];"
+               ::"r"(to), "l"(map), "r"(column), "r"(row), "r"(bar) : "memory");
+}
+MLAF_DEV void copy_16(u32 to, const char* from) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");
+}
+MLAF_DEV void prefetch_map(const mlaf_tensor_map* map) { asm volatile("prefetch.tensormap [%0];" ::"l"(map)); }
+
+// ---- Clusters ---------------------------------------------------------------------------------------------------------
+MLAF_DEV void cluster_sync() {
+  asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
+}
+MLAF_DEV int cluster_rank() {
+  int rank;
+  asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+  return rank;
+}
+MLAF_DEV u32 cluster_address(u32 at, int rank) {
+  u32 x;
+  asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(x) : "r"(at), "r"(rank));
+  return x;
+}
+MLAF_DEV float4 cluster_load(u32 at) {
+  float4 x;
+  asm volatile("ld.shared::cluster.v4.f32 {%0, %1, %2, %3}, [%4];" : "=f"(x.x), "=f"(x.y), "=f"(x.z), "=f"(x.w) : "r"(at)
+               : "memory");
+  return x;
+}
+
+// ---- Warpgroup MMA ----------------------------------------------------------------------------------------------------
+MLAF_DEV void mma_begin() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
+MLAF_DEV void mma_commit() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
+template <int Left> // until no more than Left groups are under way
+MLAF_DEV void mma_wait() {
+  asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(Left) : "memory");
+}
+
+// Matrix descriptor: address, leading and stride byte offset, swizzle (1: 128 bytes, 0: none). Addresses add up in units of
+// 16 bytes.
+MLAF_DEV u64 matrix(u32 at, u32 leading, u32 stride, u64 swizzle) {
+  return (u64)((at & 0x3ffff) >> 4) | (u64)(leading >> 4) << 16 | (u64)(stride >> 4) << 32 | swizzle << 62;
+}
+
+// 8x8 matrices of 16 bits from MMA fragments, transposed: lane l gives the address of row l%8 of matrix l/8.
+MLAF_DEV void store_matrices(u32 at, u32 a, u32 b, u32 c, u32 d) {
+  asm volatile("stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(at), "r"(a), "r"(b), "r"(c), "r"(d)
+               : "memory");
+}
+MLAF_DEV void store_matrices(u32 at, u32 a, u32 b) {
+  asm volatile("stmatrix.sync.aligned.m8n8.x2.trans.shared.b16 [%0], {%1, %2};" ::"r"(at), "r"(a), "r"(b) : "memory");
+}

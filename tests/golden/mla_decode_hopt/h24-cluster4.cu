@@ -1,0 +1,584 @@
+// Generated from templates/mla_decode_hopt.cu.in by mlaforge. Do not edit: change the template.
+// template_hash: (not part of a golden)
+// target: sm_90a
+// symbol: mlaf_mla_decode_a1d13e4c
+// parameters:
+//   causal = 0
+//   cluster = 4
+//   dtype = bf16
+//   heads = 24
+//   load = tma
+//   page_size = 64
+//   q_len = 1
+//   rank = 256
+//   rescale = lazy
+//   rope = 64
+//   rows = 24
+//   schedule = splits
+//   wgs = 2
+// regenerate: lua5.4 gen/cli.lua render mla_decode_hopt target=sm_90a causal=0 cluster=4 dtype=bf16 heads=24 load=tma page_size=64 q_len=1 rank=256 rescale=lazy rope=64 rows=24 schedule=splits wgs=2
+// MLA decode for few query rows on Hopper, transposed: cached tokens are the M of every matrix product, query rows its N.
+//
+// A block owns N query rows of a request (row r = token r/H, head r%H) and a range of its tokens. A tile is 64 tokens x all
+// columns; it lies in shared memory once, as boxes of 64 tokens x 64 columns (128 bytes a row, 128-byte swizzle):
+//
+//   S^T [64 tokens x N] = K Q^T        A = the tile, K-major;  B = Q, K-major, in shared memory throughout
+//   P^T = 2^(scale S^T - m)            in registers, 16 bits to shared memory by stmatrix.trans
+//   O^T [R x N] += V^T P^T             A = the same tile, M-major (columns are contiguous);  B = P, K-major
+//
+// so no row of an MMA is wasted on N < 64, and the tile is read from memory once. An instruction costs 16 + N/4 clocks of shared
+// memory: 68 of them for a tile at 512/64, N = 16: 1360 clocks, where HBM needs 3700 for the tile's 73.7 KB.
+//
+//   warpgroups 0..W-1  math. Warpgroup g takes tiles g, g+W, ... alone: its own O^T in registers, its own row state.
+//   warpgroup W        producer. load=tma: warp w sends for boxes w, w+4, ..., page ids read ahead; load=gather: every thread
+//                      copies 16 bytes of four rows of a box.
+//
+//   ring of boxes   | t: 0 1 .. 8 | t+1: 0 1 .. 8 | t+2: 0 1 ..     a full and an empty barrier per box; a tile may wrap around
+//
+// At the end of a range the warpgroups' states are added up in shared memory as rows of O in fp32 and written.
+//   cluster = C > 1  C blocks of a cluster (along y) cut one split's tokens among them; each writes a share of the output out of
+//                    all C shared memories: splits without a second kernel, or with fewer partials.
+//   schedule         splits: a block has one range. balanced: it walks its part of the whole batch (lib/schedule.h), and the
+//                    producer is on the next range while this one is finished: O then goes out in pieces, through Q's place.
+//
+// Numbers: scores, softmax (base 2) and sums in fp32, P in 16 bits; O is divided by the sum of the rounded P, the LSE is
+// made of the unrounded sum. rescale=lazy: m is raised only when a score exceeds it by more than 8 (a factor 256); exact: at
+// every new maximum. Either way by all 128 threads of a warpgroup at once: a vote that costs one barrier and no shuffles.
+
+
+
+#define MLAF_BF16 1
+// [templates/lib/cuda.h]
+// [templates/lib/cuda_number.h]
+// [templates/lib/args.h]
+// What this kernel wants of its launch, for the runtime to read from the code object, and its parameter block. The includer
+// hands over `launch`: shared (bytes of dynamic shared memory), and where wanted cluster ({x, y, z}, or x), overlaps and balanced
+// (0 or 1), maps (list of { of, cols, rows, swizzle }). runtime/core/launch.h says what each means.
+struct mlaf_map_want {
+  u32 of, cols, rows, swizzle;
+};
+struct mlaf_kernel_launch {
+  u32 magic, size, dynamic_shared, cluster[3], flags, schedule, reserved[3], n_maps;
+  mlaf_map_want maps[8];
+};
+extern "C" __device__ const mlaf_kernel_launch mlaf_mla_decode_a1d13e4c_launch = {0x314b4c4du, sizeof(mlaf_kernel_launch), 191120,
+    {1, 4, 1}, 1, 0, {}, 2,
+    {{1, 64, 64, 128}, {2, 64, 64, 128}}};
+struct __align__(64) mlaf_tensor_map {
+  u64 opaque[16];
+};
+struct mlaf_decode_params {
+  mlaf_decode_args a;
+  mlaf_tensor_map maps[2];
+};
+// [templates/lib/schedule.h]
+// [templates/hopt/sm90.h]
+
+constexpr int H = 24, Q_LEN = 1, R = 256, P = 64, PAGE = 64, SUB = 64, SUBS = 64 / SUB;
+constexpr bool CAUSAL = 0, BALANCED = 0, TMA = 1;
+constexpr int N = 24, W = 2, C = 4;
+constexpr int NV = R / 64, NB = 5, BOX = 8192, RING = 20; // boxes of V, of a tile, of the ring
+constexpr int COLS = N / 4; // columns of S^T and O^T that a thread has a part of: 8j + 2 (lane%4) + i at [2j + i]
+// Columns of O that go through shared memory at a time, and where: Q's place while the ring is in use.
+constexpr int OUT_COLS = BALANCED ? 128 : R, OUT_STRIDE = OUT_COLS + 4, OUT_AT = BALANCED ? 163840 : 0;
+constexpr int Q_AT = 163840, P_AT = 179200, PARTS_AT = 185344, STATE_AT = 188416;
+constexpr int TOPS_AT = 188800;
+constexpr int BARS_AT = 189568; // full, then empty barriers
+constexpr int BAD_AT = 189888;  // of each box: the number of the last tile with a bad page that began in it
+constexpr int KEPT_AT = 189968; // what math does not need during the loop: registers are dear
+constexpr float LIMIT = 8.0f, LOWEST = -1e30f;
+
+MLAF_DEV float low_of(u32 x) {
+  float y;
+  if (MLAF_BF16) return float_of(x << 16);
+  asm("{.reg .f16 l, h;\nmov.b32 {l, h}, %1;\ncvt.f32.f16 %0, l;}" : "=f"(y) : "r"(x));
+  return y;
+}
+MLAF_DEV float high_of(u32 x) {
+  float y;
+  if (MLAF_BF16) return float_of(x & 0xffff0000u);
+  asm("{.reg .f16 l, h;\nmov.b32 {l, h}, %1;\ncvt.f32.f16 %0, h;}" : "=f"(y) : "r"(x));
+  return y;
+}
+
+// D [64 x N] += A [64 x 16] B [16 x N]; d[4j + 2h + i]: row 16 warp + lane/4 + 8h, column 8j + 2 (lane%4) + i.
+template <int TransA>
+MLAF_DEV void mma(float (&d)[N / 2], u64 a, u64 b, bool add) {
+  asm volatile(
+      "{\n.reg .pred p;\nsetp.ne.b32 p, %14, 0;\n"
+      "wgmma.mma_async.sync.aligned.m64n24k16.f32.bf16.bf16 "
+      "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11}, "
+      "%12, %13, p, 1, 1, %15, 0;\n}"
+      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]), "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11])
+      : "l"(a), "l"(b), "r"((u32)add), "n"(TransA));
+}
+
+// ---- Which rows, which tokens -----------------------------------------------------------------------------------------
+struct work {
+  i64 row;        // first row of this block, counted over all requests
+  int rows;       // of its N that exist
+  int row0;       // first row within the request
+  int n;          // query tokens of the request
+  int tokens;     // cached
+  int begin, end; // of this range; begin is a multiple of 64
+  const int* pages;
+  i64 part;       // partials: row of the request's row 0 in part_o and part_lse; -1: straight to the output
+  bool bad;       // no page may be read
+};
+
+struct walk {
+  mlaf_part part;
+  bool done;
+};
+
+MLAF_DEV void begin_walk(const mlaf_decode_args& a, walk& at) {
+  at.done = false;
+  if (BALANCED) at.part = part_open(&a, PAGE, blockIdx.y);
+}
+
+// The block's next range. The same sequence in every warp.
+MLAF_DEV bool next_work(const mlaf_decode_args& a, walk& at, work& w) {
+  for (;;) {
+    int q_begin, first_page, slot;
+    if (BALANCED) {
+      mlaf_piece x;
+      if (!part_next(&a, PAGE, &at.part, &x)) return false;
+      q_begin = x.qo;
+      w.n = smaller(x.q_tokens, Q_LEN);
+      first_page = x.first_page;
+      w.tokens = x.tokens;
+      w.begin = x.begin;
+      w.end = x.end;
+      slot = x.slot;
+    } else {
+      if (at.done) return false;
+      at.done = true;
+      const int request = blockIdx.z, share = blockIdx.y, shares = gridDim.y;
+      q_begin = a.qo_indptr[request];
+      w.n = smaller(a.qo_indptr[request + 1] - q_begin, Q_LEN);
+      first_page = a.kv_indptr[request];
+      w.tokens = schedule_tokens(a.kv_indptr[request + 1] - first_page, a.kv_last_page_lens[request], PAGE);
+      const u32 tiles = ((u32)w.tokens + 63) / 64;
+      w.begin = 64 * (int)((u64)tiles * (u32)share / (u32)shares);
+      w.end = smaller(w.tokens, 64 * (int)((u64)tiles * (u32)(share + 1) / (u32)shares));
+      slot = a.splits == 1 ? -1 : (int)blockIdx.y / C;
+    }
+    w.row0 = blockIdx.x * N;
+    if (w.n * H <= w.row0) continue;
+    w.row = (i64)q_begin * H + w.row0;
+    w.rows = smaller(w.n * H - w.row0, N);
+    w.pages = a.kv_indices + first_page;
+    w.part = slot < 0 ? -1 : BALANCED ? (i64)slot * (Q_LEN * H) : slot * (a.total_q * H) + (i64)q_begin * H;
+    w.bad = a.num_pages <= 0 && w.begin < w.end;
+    if (w.bad) w.end = w.begin;
+    return true;
+  }
+}
+
+MLAF_DEV int tiles_of(const work& w) { return (w.end - w.begin + 63) / 64; }
+
+// A place in the ring: slot, how many times around (mod 2), and the number of the tile, from 1.
+struct place {
+  int slot;
+  u32 turn;
+  int tile;
+};
+MLAF_DEV void advance(place& at, int boxes) { // by less than two rings
+  at.slot += boxes;
+#pragma unroll
+  for (int i = 0; i < 2; i++)
+    if (at.slot >= RING) {
+      at.slot -= RING;
+      at.turn ^= 1;
+    }
+}
+// The place behind all tiles of a range.
+MLAF_DEV place behind(place at, int tiles) {
+  const u32 slot = at.slot + (u32)(tiles * NB);
+  return {(int)(slot % RING), at.turn ^ (slot / RING & 1), at.tile + tiles};
+}
+MLAF_DEV u32 full_bar(u32 smem, int slot) { return smem + BARS_AT + 8 * slot; }
+MLAF_DEV u32 empty_bar(u32 smem, int slot) { return smem + BARS_AT + 8 * (RING + slot); }
+
+// ---- Producer ---------------------------------------------------------------------------------------------------------
+// Row of a token in the cache; a page id that is none reads page 0.
+MLAF_DEV u32 row_of(const mlaf_decode_args& a, int id, int token, bool& bad) {
+  const bool outside = (u32)id >= (u32)a.num_pages;
+  bad |= outside;
+  return (u32)(outside ? 0 : id) * PAGE + (u32)token % PAGE;
+}
+
+// Each of four warps takes every fourth column box of a tile; lane j < SUBS sends for the box's sub-tile j: one lane's copies
+// leave 200 clocks apart. Lane l holds the id of the page of sub-tile 32i + l. What lies beyond the end stays what it was.
+MLAF_DEV void produce(const mlaf_decode_args& a, const mlaf_tensor_map* maps, u32 smem, char* base) {
+  const int lane = threadIdx.x & 31, warp = threadIdx.x / 32 % 4;
+  walk where;
+  work w;
+  begin_walk(a, where);
+  place at = {0, 0, 1};
+  while (next_work(a, where, w)) {
+    const int tiles = tiles_of(w), subs = (w.end - w.begin + SUB - 1) / SUB;
+    auto fetch = [&](int s) { return s < subs ? w.pages[(u32)(w.begin + s * SUB) / PAGE] : 0; };
+    int ids = fetch(lane), ahead = fetch(lane + 32);
+    for (int t = 0; t < tiles; t++) {
+      const int s0 = t * SUBS, mine = s0 + lane % SUBS;
+      if (s0 % 32 == 0 && t > 0) {
+        ids = ahead;
+        ahead = fetch(s0 + 32 + lane);
+      }
+      bool bad = false;
+      const u32 row = row_of(a, __shfl_sync(~0u, ids, mine % 32), w.begin + mine * SUB, bad);
+      bad = __any_sync(~0u, bad && mine < subs);
+      place box = at;
+      advance(box, warp);
+#pragma unroll 1
+      for (int b = warp; b < NB; b += 4) {
+        bar_wait(empty_bar(smem, box.slot), box.turn ^ 1);
+        const u32 full = full_bar(smem, box.slot);
+        if (lane == 0) {
+          if (b == 0 && bad) ((volatile int*)(base + BAD_AT))[box.slot] = at.tile;
+          bar_expect(full, smaller(SUBS, subs - s0) * (SUB * 128));
+        }
+        __syncwarp();
+        if (lane < SUBS && mine < subs)
+          copy_box(smem + BOX * box.slot + lane * SUB * 128, maps + (P > 0 && b == NV ? 1 : 0), b == NV ? 0 : 64 * b,
+                   (int)row, full);
+        advance(box, 4);
+      }
+      advance(at, NB);
+      at.tile++;
+    }
+  }
+}
+
+// ---- Math -------------------------------------------------------------------------------------------------------------
+struct row_state {
+  float m[COLS], sum[COLS], weight[COLS]; // maximum; sums of P and of the rounded P, of this thread's tokens only
+  bool bad;
+};
+
+// Q of rows 0..N-1 to shared memory, boxes of 64 columns, swizzled; rows that do not exist are zero.
+MLAF_DEV void load_q(const mlaf_decode_args& a, const work& w, char* q) {
+  constexpr int CHUNKS = (R + P) / 8;
+  for (int i = threadIdx.x; i < N * CHUNKS; i += 128 * W) {
+    const int row = i / CHUNKS, c = i % CHUNKS;
+    uint4 x = make_uint4(0, 0, 0, 0);
+    if (row < w.rows) x = *(const uint4*)(a.q + (w.row + row) * (2 * (R + P)) + 16 * c);
+    *(uint4*)(q + (c / 8) * (N * 128) + row * 128 + (c % 8 ^ row % 8) * 16) = x;
+  }
+}
+
+// Tokens beyond the sequence hold anything: their V must be zero, since 0 * NaN is NaN.
+MLAF_DEV void clear_rows(char* base, int slot, int valid) {
+  const int t = threadIdx.x % 128;
+#pragma unroll
+  for (int b = 0; b < NV; b++) {
+    for (int i = valid * 8 + t; i < 512; i += 128) *(uint4*)(base + slot * BOX + 16 * i) = make_uint4(0, 0, 0, 0);
+    slot = slot + 1 == RING ? 0 : slot + 1;
+  }
+}
+
+// Raises m to the maximum of this tile and rescales. All threads of the warpgroup.
+MLAF_DEV void raise(const float (&s)[N / 2], row_state& r, float (&o)[NV][N / 2], float* tops, int group) {
+  const int lane = threadIdx.x & 31, warp = threadIdx.x / 32 % 4;
+#pragma unroll
+  for (int c = 0; c < COLS; c++) {
+    const float top = max_over_lanes<4, 32>(fmaxf(s[c / 2 * 4 + c % 2], s[c / 2 * 4 + c % 2 + 2]));
+    if (lane < 4) tops[warp * N + 8 * (c / 2) + 2 * lane + c % 2] = top;
+  }
+  group_sync(1 + group, 128);
+#pragma unroll
+  for (int c = 0; c < COLS; c++) {
+    const int n = 8 * (c / 2) + 2 * (lane % 4) + c % 2;
+    const float now = fmaxf(fmaxf(fmaxf(tops[n], tops[N + n]), fmaxf(tops[2 * N + n], tops[3 * N + n])), r.m[c]);
+    const float factor = exp2_fast(r.m[c] - now);
+    r.m[c] = now;
+    r.sum[c] *= factor;
+    r.weight[c] *= factor;
+#pragma unroll
+    for (int i = 0; i < NV; i++) {
+      o[i][c / 2 * 4 + c % 2] *= factor;
+      o[i][c / 2 * 4 + c % 2 + 2] *= factor;
+    }
+  }
+}
+
+// Scores -> P^T in shared memory: 8x8 blocks of 128 bytes, block (column group j, token group k) at 1024j + 128k.
+MLAF_DEV void store_p(const float (&s)[N / 2], row_state& r, u32 p) {
+  const int lane = threadIdx.x & 31, warp = threadIdx.x / 32 % 4;
+  u32 packed[N / 4];
+#pragma unroll
+  for (int j = 0; j < N / 8; j++)
+#pragma unroll
+    for (int h = 0; h < 2; h++) {
+      const float x = exp2_fast(s[4 * j + 2 * h] - r.m[2 * j]), y = exp2_fast(s[4 * j + 2 * h + 1] - r.m[2 * j + 1]);
+      const u32 both = pack2(x, y);
+      packed[2 * j + h] = both;
+      r.sum[2 * j] += x;
+      r.sum[2 * j + 1] += y;
+      r.weight[2 * j] += low_of(both);
+      r.weight[2 * j + 1] += high_of(both);
+    }
+  const u32 at = p + 256 * warp + lane / 8 % 2 * 128 + lane % 8 * 16;
+#pragma unroll
+  for (int j = 0; j + 1 < N / 8; j += 2)
+    store_matrices(at + 1024 * (j + lane / 16), packed[2 * j], packed[2 * j + 1], packed[2 * j + 2], packed[2 * j + 3]);
+  if (N / 8 % 2) store_matrices(at + 1024 * (N / 8 - 1), packed[N / 4 - 2], packed[N / 4 - 1]);
+}
+
+// S^T of the tile at `at`, waiting for box after box. Returns the slot of its last box.
+MLAF_DEV int scores(u32 smem, const place& at, float (&s)[N / 2]) {
+  const u64 ring = matrix(smem, 16, 1024, 1), q = matrix(smem + Q_AT, 16, 1024, 1);
+  int slot = at.slot;
+  u32 turn = at.turn;
+#pragma unroll
+  for (int b = 0; b < NB; b++) {
+    if (b > 0 && ++slot == RING) {
+      slot = 0;
+      turn ^= 1;
+    }
+    bar_wait(full_bar(smem, slot), turn);
+    if (!TMA) proxy_fence();
+    mma_begin();
+#pragma unroll
+    for (int k = 0; k < (b < NV ? 4 : P / 16); k++) {
+      const u64 rows = ring + (slot * (BOX / 16) + 2 * k), columns = q + (b * (N * 8) + 2 * k);
+      mma<0>(s, rows, columns, b > 0 || k > 0);
+    }
+  }
+  mma_commit();
+  mma_wait<0>();
+  return slot;
+}
+
+// O^T += V^T P^T of the tile whose first box is at `slot`, two boxes at a time. A pair is given back to the producer once the
+// next is under way, without a branch, since MMAs are.
+MLAF_DEV void multiply_v(u32 smem, int slot, u64 p, float (&o)[NV][N / 2]) {
+  const u64 ring = matrix(smem, 16, 1024, 1);
+  const int lane = threadIdx.x & 31;
+  auto v = [&](int i) { return slot + i >= RING ? slot + i - RING : slot + i; };
+  mma_begin();
+#pragma unroll
+  for (int i = 0; i < NV; i += 2) {
+#pragma unroll
+    for (int k = 0; k < 4; k++)
+#pragma unroll
+      for (int j = i; j < i + 2 && j < NV; j++) mma<1>(o[j], ring + (v(j) * (BOX / 16) + 128 * k), p + 16 * k, true);
+    mma_commit();
+    if (i > 0) {
+      mma_wait<1>();
+      bar_arrive_if(lane < 2, empty_bar(smem, v(i - 2 + lane)));
+    }
+  }
+  mma_wait<0>();
+  constexpr int LAST = (NV - 1) / 2 * 2;
+  bar_arrive_if(lane < NV - LAST, empty_bar(smem, v(LAST + lane)));
+}
+
+// This warpgroup's tiles of a range.
+MLAF_DEV void compute(const mlaf_decode_args& a, const work& w, char* base, u32 smem, int group, place at, row_state& r,
+                      float (&o)[NV][N / 2]) {
+  const int lane = threadIdx.x & 31, warp = threadIdx.x / 32 % 4, tiles = tiles_of(w);
+  const u32 p_at = smem + P_AT + group * (N * 128);
+  const u64 p = matrix(p_at, 128, 1024, 0);
+  // Tokens that a row sees: all of them, or by its query token. Rows are in the order of their tokens: row 0 sees least.
+  auto sees = [&](int row) { return smaller(w.end, CAUSAL ? w.tokens - (w.n - 1 - (w.row0 + row) / H) : w.end); };
+  const int all_see = sees(0);
+  advance(at, group * NB);
+  at.tile += group;
+  for (int t = group; t < tiles; t += W) {
+    float s[N / 2];
+    const int last = scores(smem, at, s);
+    r.bad |= ((volatile int*)(base + BAD_AT))[at.slot] == at.tile;
+    if (P > 0) bar_arrive_if(lane == 0, empty_bar(smem, last));
+    const int token0 = w.begin + 64 * t, valid = w.end - token0;
+#pragma unroll
+    for (int i = 0; i < N / 2; i++) s[i] *= a.scale_log2e;
+    if (token0 + 64 > all_see) {
+      const int first = token0 + 16 * warp + lane / 4;
+#pragma unroll
+      for (int i = 0; i < N / 2; i++)
+        if (first + i / 2 % 2 * 8 >= sees(i / 4 * 8 + 2 * (lane % 4) + i % 2)) s[i] = minus_inf();
+      if (valid < 64) clear_rows(base, at.slot, valid);
+    }
+    bool higher = false;
+#pragma unroll
+    for (int i = 0; i < N / 2; i++) higher |= s[i] > r.m[i / 4 * 2 + i % 2] + LIMIT;
+    if (group_any(1 + group, 128, higher)) raise(s, r, o, (float*)(base + TOPS_AT) + 4 * N * group, group);
+    store_p(s, r, p_at);
+    proxy_fence();
+    group_sync(1 + group, 128);
+    multiply_v(smem, at.slot, p, o);
+    advance(at, W * NB);
+    at.tile += W;
+  }
+}
+
+// ---- The end of a range -----------------------------------------------------------------------------------------------
+// Adds up the row states of all warps: (m, sum, weight, 0) of row n at STATE_AT. Behind it nobody reads Q or the range's tiles.
+MLAF_DEV void merge_states(char* base, int group, row_state& r) {
+  const int lane = threadIdx.x & 31, warp = threadIdx.x / 32 % 4;
+  float4* const parts = (float4*)(base + PARTS_AT);
+#pragma unroll
+  for (int c = 0; c < COLS; c++) {
+    const float sum = sum_over_lanes<4, 32>(r.sum[c]), weight = sum_over_lanes<4, 32>(r.weight[c]);
+    const float bad = r.bad ? not_a_number() : 0.0f;
+    if (lane < 4) parts[(4 * group + warp) * N + 8 * (c / 2) + 2 * lane + c % 2] = make_float4(r.m[c], sum, weight, bad);
+  }
+  group_sync(3, 128 * W);
+  for (int n = threadIdx.x; n < N; n += 128 * W) {
+    float4 all = make_float4(fmaxf(parts[n].x, parts[(W - 1) * 4 * N + n].x), 0.0f, 0.0f, 0.0f);
+#pragma unroll
+    for (int i = 0; i < 4 * W; i++) {
+      const float4 one = parts[i * N + n];
+      const float factor = exp2_fast(one.x - all.x);
+      all.y += one.y * factor + one.w;
+      all.z += one.z * factor + one.w;
+    }
+    ((float4*)(base + STATE_AT))[n] = all;
+  }
+}
+
+// Columns [64 FIRST, + OUT_COLS) of O to shared memory, as rows, summed over the warpgroups.
+template <int FIRST>
+MLAF_DEV void gather_o(char* base, int group, const row_state& r, const float (&o)[NV][N / 2]) {
+  const int lane = threadIdx.x & 31, warp = threadIdx.x / 32 % 4;
+  const float4* const parts = (const float4*)(base + PARTS_AT);
+  float* const out = (float*)(base + OUT_AT) + 16 * warp + lane / 4;
+#pragma unroll
+  for (int g = 0; g < W; g++) {
+    if (group == g) {
+#pragma unroll
+      for (int c = 0; c < COLS; c++) {
+        const int n = 8 * (c / 2) + 2 * (lane % 4) + c % 2;
+        const float factor = W == 1 ? 1.0f : exp2_fast(r.m[c] - fmaxf(parts[n].x, parts[(W - 1) * 4 * N + n].x));
+#pragma unroll
+        for (int i = 0; i < OUT_COLS / 64; i++)
+#pragma unroll
+          for (int h = 0; h < 2; h++) {
+            float* const to = out + n * OUT_STRIDE + 64 * i + 8 * h;
+            const float x = o[FIRST + i][c / 2 * 4 + c % 2 + 2 * h] * factor;
+            *to = g ? *to + x : x;
+          }
+      }
+    }
+    if (g + 1 < W) group_sync(3, 128 * W);
+  }
+}
+
+// This block's share of those columns, merged over the cluster, to the output or to the partials.
+MLAF_DEV void write_o(const mlaf_decode_args& a, const work& w, u32 smem, int first, int rank) {
+  constexpr int UNITS = OUT_COLS / 4; // of 4 columns
+  u32 peer[C];
+#pragma unroll
+  for (int k = 0; k < C; k++) peer[k] = C == 1 ? smem : cluster_address(smem, k);
+  for (int i = (C == 1 ? 0 : rank * (128 * W)) + threadIdx.x; i < w.rows * UNITS; i += C * 128 * W) {
+    const int n = i / UNITS, at = i % UNITS * 4, column = first + at;
+    float4 state[C], x[C], y = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+#pragma unroll
+    for (int k = 0; k < C; k++) {
+      state[k] = cluster_load(peer[k] + STATE_AT + 16 * n);
+      x[k] = cluster_load(peer[k] + OUT_AT + 4 * (n * OUT_STRIDE + at));
+    }
+    float m = state[0].x, sum = 0.0f, weight = 0.0f;
+#pragma unroll
+    for (int k = 1; k < C; k++) m = fmaxf(m, state[k].x);
+#pragma unroll
+    for (int k = 0; k < C; k++) {
+      const float factor = exp2_fast(state[k].x - m);
+      sum += state[k].y * factor;
+      weight += state[k].z * factor;
+      y.x += x[k].x * factor;
+      y.y += x[k].y * factor;
+      y.z += x[k].z * factor;
+      y.w += x[k].w * factor;
+    }
+    const float inverse = sum == 0.0f ? 0.0f : 1.0f / weight, lse = m + log2_fast(sum);
+    y = make_float4(y.x * inverse, y.y * inverse, y.z * inverse, y.w * inverse);
+    if (w.part < 0) {
+      const i64 row = w.row + n;
+      *(uint2*)(a.o + 2 * (row * R + column)) = make_uint2(pack2(y.x, y.y), pack2(y.z, y.w));
+      if (column == 0 && a.lse) a.lse[row] = lse * LN_2;
+    } else {
+      const i64 row = w.part + w.row0 + n;
+      *(float4*)(a.part_o + row * R + column) = y;
+      if (column == 0) a.part_lse[row] = lse;
+    }
+  }
+}
+
+template <int FIRST>
+MLAF_DEV void finish(const mlaf_decode_args& a, const work& w, char* base, u32 smem, int group, int rank, const row_state& r,
+                     const float (&o)[NV][N / 2]) {
+  gather_o<FIRST>(base, group, r, o);
+  if (C > 1) cluster_sync();
+  else group_sync(3, 128 * W);
+  write_o(a, w, smem, 64 * FIRST, rank);
+  if (C > 1) cluster_sync(); // nobody leaves while others read its shared memory
+  else if (BALANCED) group_sync(3, 128 * W);
+  if constexpr (FIRST + OUT_COLS / 64 < NV) finish<FIRST + OUT_COLS / 64>(a, w, base, smem, group, rank, r, o);
+}
+
+struct kept {
+  work w;
+  walk where;
+  place at;
+};
+static_assert(sizeof(kept) <= 128, "gen/hopt_plan.lua leaves too little room");
+
+MLAF_DEV void attend(const mlaf_decode_args& a, char* base, u32 smem, int group, int rank) {
+  walk where;
+  work w;
+  begin_walk(a, where);
+  place at = {0, 0, 1};
+  kept* const saved = (kept*)(base + KEPT_AT);
+  while (next_work(a, where, w)) {
+    if (threadIdx.x == 0) *saved = {w, where, at};
+    load_q(a, w, base + Q_AT);
+    proxy_fence();
+    row_state r;
+    float o[NV][N / 2];
+#pragma unroll
+    for (int c = 0; c < COLS; c++) {
+      r.m[c] = LOWEST;
+      r.sum[c] = r.weight[c] = 0.0f;
+    }
+    r.bad = w.bad;
+#pragma unroll
+    for (int i = 0; i < NV; i++)
+#pragma unroll
+      for (int j = 0; j < N / 2; j++) o[i][j] = 0.0f;
+    group_sync(3, 128 * W);
+    compute(a, w, base, smem, group, at, r, o);
+    merge_states(base, group, r);
+    where = saved->where;
+    at = behind(saved->at, tiles_of(saved->w));
+    finish<0>(a, saved->w, base, smem, group, rank, r, o);
+    if (!BALANCED) return;
+  }
+}
+
+extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_decode_a1d13e4c(const __grid_constant__ mlaf_decode_params p) {
+  extern __shared__ char raw[];
+  char* const base = raw + (-shared_address(raw) & 1023);
+  const u32 smem = shared_address(base);
+  const int group = threadIdx.x / 128, rank = C > 1 ? cluster_rank() : 0;
+  if (threadIdx.x < RING) {
+    bar_init(full_bar(smem, threadIdx.x), TMA ? 1 : 128);
+    bar_init(empty_bar(smem, threadIdx.x), 4);
+    ((int*)(base + BAD_AT))[threadIdx.x] = 0;
+    bars_ready();
+  }
+  if (threadIdx.x == 128 * W) prefetch_map(&p.maps[0]);
+  if (threadIdx.x == 128 * W) prefetch_map(&p.maps[1]);
+  __syncthreads();
+  wait_for_previous_launch();
+  if (group == W) {
+    if (W == 2) asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
+    produce(p.a, p.maps, smem, base);
+    let_next_launch_start();
+  } else {
+    if (W == 2) asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
+    attend(p.a, base, smem, group, rank);
+  }
+}
