@@ -109,6 +109,18 @@ static mlaf_status read_symbols(emu_code *c, const Elf64_Shdr *table, mlaf_err *
   return MLAF_OK;
 }
 
+/* Functions that kernels call lie between them in .text: a kernel's own code is as long as its symbol says. */
+static void read_sizes(emu_code *c, const Elf64_Shdr *table) {
+  const Elf64_Shdr *strings = section(c, table->sh_link);
+  for (size_t i = 0; i < table->sh_size / sizeof(Elf64_Sym); i++) {
+    const Elf64_Sym *sym = (const Elf64_Sym *)(c->image + table->sh_offset) + i;
+    if (ELF64_ST_TYPE(sym->st_info) != STT_FUNC) continue;
+    for (size_t k = 0; k < c->n_kernels; k++)
+      if (sym->st_value == c->text_addr + c->kernels[k].entry && sym->st_size <= c->text_size &&
+          strcmp(text_at(c, strings, sym->st_name), c->kernels[k].symbol) == 0) c->kernels[k].code_bytes = (uint32_t)sym->st_size;
+  }
+}
+
 static mlaf_status check_header(const emu_code *c, mlaf_err *err) {
   const Elf64_Ehdr *eh = (const Elf64_Ehdr *)c->image;
   if (c->size < sizeof *eh || memcmp(eh->e_ident, ELFMAG, SELFMAG) != 0)
@@ -155,6 +167,7 @@ mlaf_status emu_code_open(const void *elf, size_t size, emu_code **out, mlaf_err
     c->text_addr = text->sh_addr;
     c->text_size = text->sh_size;
     st = read_symbols(c, symbols, err);
+    if (st == MLAF_OK) read_sizes(c, symbols);
   }
   if (st != MLAF_OK) {
     emu_code_close(c);

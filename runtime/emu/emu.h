@@ -117,6 +117,7 @@ struct emu_wave {
   uint32_t v_lgkm[EMU_VREGS];      /* same for LDS (and flat) */
   uint32_t s[EMU_SREGS];
   bool s_init[EMU_SREGS];
+  uint32_t s_def[EMU_SREGS];       /* while not s_init: the bits that are defined all the same (ops_salu.c) */
   uint32_t s_lgkm[EMU_SREGS];      /* SMEM load in flight */
   uint32_t scc;                    /* 0, 1; 2 before the first write */
   uint32_t vm_issued, vm_done;     /* vmcnt: loads, stores and LDS-DMA in issue order; outstanding = issued - done */
@@ -268,6 +269,7 @@ void emu_timing_barrier(emu_group *g);
 typedef struct emu_kernel {
   char symbol[128];
   uint32_t entry;         /* byte offset in .text */
+  uint32_t code_bytes;    /* of its function symbol; 0: the symbol has no size */
   uint32_t lds_bytes, scratch_bytes, kernarg_bytes;
   bool kernarg_open;      /* neither descriptor nor metadata says how large: it is what a launch passes */
   uint32_t vgprs, accum_offset; /* accum_offset: first AGPR in the unified file */

@@ -81,7 +81,7 @@ bool emu_sreg_bad(emu_wave *w, unsigned reg) {
   }
   if (w->s_init[reg]) return true;
   if (!emu_broken(w, EMU_RULE_REGISTERS, -1, "read of uninitialised register %s", name)) return false;
-  w->s[reg] = ~0u;
+  w->s[reg] |= ~w->s_def[reg];
   return w->s_init[reg] = true;
 }
 

@@ -83,6 +83,88 @@ static uint64_t double_bits(uint32_t v) {
   return r;
 }
 
+/* --- undefined bits ---
+ *
+ * Compilers merge lane masks of which some lanes never got a value ("s_or_b64 s[10:11], s[10:11], exec" on a fresh pair),
+     and save
+ * and restore registers that hold nothing. So moves and bitwise operations carry undefined bits along instead of faulting: a
+ * bit is defined where the operands that decide it are. What makes a difference (arithmetic, comparisons, branches, addresses,
+ * EXEC, lanes of a v_cndmask that are on) still faults. */
+typedef enum logic { L_AND, L_OR, L_XOR, L_ANDN2, L_ORN2, L_NAND, L_NOR, L_XNOR, L_MOV, L_NOT, L_SELECT } logic;
+typedef struct bits { uint64_t v, def; } bits;
+
+/* Every scalar operand written, none in flight: the usual case. */
+static inline bool all_defined(const emu_wave *w, const emu_inst *in) {
+  for (int i = 0; i < in->n_src; i++) {
+    const emu_operand *o = &in->src[i];
+    for (unsigned r = o->reg; o->kind == EMU_O_SREG && r < o->reg + o->count; r++)
+      if (!w->s_init[r]) return false;
+  }
+  return true;
+}
+
+static bool read_bits(emu_wave *w, const emu_operand *o, unsigned dwords, bits *out) {
+  uint32_t low = 0;
+  *out = (bits){0, dwords == 2 ? ~UINT64_C(0) : 0xffffffff};
+  if (o->kind != EMU_O_SREG) {
+    if (dwords == 2) return emu_sread64(w, o, &out->v);
+    if (!emu_sread32(w, o, &low)) return false;
+    out->v = low;
+    return true;
+  }
+  for (unsigned k = 0; k < dwords; k++) {
+    unsigned r = o->reg + k;
+    if (w->s_lgkm[r] > w->smem_done && !emu_sreg_bad(w, r)) return false;
+    out->v |= (uint64_t)w->s[r] << (32 * k);
+    if (!w->s_init[r]) out->def &= ~((uint64_t)~w->s_def[r] << (32 * k));
+  }
+  return true;
+}
+
+static bool write_bits(emu_wave *w, const emu_operand *o, unsigned dwords, bits b) {
+  if (o->kind != EMU_O_SREG) return emu_fault(w, -1, "scalar destination of a kind that is not emulated");
+  for (unsigned k = 0; k < dwords; k++) {
+    unsigned r = o->reg + k;
+    uint32_t def = (uint32_t)(b.def >> (32 * k));
+    if (!emu_sreg_write(w, r, (uint32_t)(b.v >> (32 * k)))) return false;
+    if (def == ~0u) continue;
+    w->s_init[r] = false;
+    w->s_def[r] = def;
+    if ((r == EMU_EXEC || r == EMU_EXEC + 1) && !emu_sreg_bad(w, r)) return false;
+  }
+  return true;
+}
+
+static bits combine(logic op, bits a, bits b) {
+  bool flip_b = op == L_ANDN2 || op == L_ORN2, is_or = op == L_OR || op == L_ORN2 || op == L_NOR;
+  bool flip = op == L_NAND || op == L_NOR || op == L_XNOR || op == L_NOT;
+  bits r = a;
+  if (flip_b) b.v = ~b.v;
+  if (op == L_XOR || op == L_XNOR) r = (bits){a.v ^ b.v, a.def & b.def};
+  else if (is_or) r = (bits){a.v | b.v, (a.def & b.def) | (a.def & a.v) | (b.def & b.v)};
+  else if (op != L_MOV && op != L_NOT) r = (bits){a.v & b.v, (a.def & b.def) | (a.def & ~a.v) | (b.def & ~b.v)};
+  if (flip) r.v = ~r.v;
+  return r;
+}
+
+/* SCC says whether the result is 0: known when all of it is, or when a defined bit is set. */
+static bool undefined_logic(emu_wave *w, const emu_inst *in, logic op, unsigned dwords) {
+  bits a, b = {0, 0};
+  uint64_t all = dwords == 2 ? ~UINT64_C(0) : 0xffffffff;
+  if (!read_bits(w, &in->src[0], dwords, &a) || (in->n_src > 1 && !read_bits(w, &in->src[1], dwords, &b))) return false;
+  if (op == L_SELECT && w->scc > 1 && !emu_scc_bad(w)) return false;
+  bits r = op == L_SELECT ? (w->scc ? a : b) : combine(op, a, b);
+  r.v &= all, r.def &= all;
+  if (!write_bits(w, &in->dst[0], dwords, r)) return false;
+  if (op != L_MOV && op != L_SELECT) w->scc = (r.v & r.def) ? 1 : r.def == all ? 0 : 2;
+  return true;
+}
+#define MAYBE1(name, op, dwords) \
+  static bool maybe_##name(emu_wave *w, const emu_inst *in) { \
+    return all_defined(w, in) ? name(w, in) : undefined_logic(w, in, op, dwords); \
+  }
+#define MAYBE(name, op) MAYBE1(name##_b32, op, 1) MAYBE1(name##_b64, op, 2)
+
 /* --- bodies: result type, source types, statement. `scc` starts as the old SCC. --- */
 #define READS_SCC \
   if (!emu_scc_check(w)) return false; \
@@ -274,20 +356,39 @@ static bool s_movrel(emu_wave *w, const emu_inst *in) { /* dwords: of the move; 
 /* The conditional debug bits of STATUS are 0 unless a debugger set them. */
 static bool s_never(emu_wave *w, const emu_inst *in) { return true; }
 
+MAYBE(s_and, L_AND) MAYBE(s_or, L_OR) MAYBE(s_xor, L_XOR) MAYBE(s_andn2, L_ANDN2) MAYBE(s_orn2, L_ORN2) MAYBE(s_nand, L_NAND)
+MAYBE(s_nor, L_NOR) MAYBE(s_xnor, L_XNOR) MAYBE(s_mov, L_MOV) MAYBE(s_not, L_NOT) MAYBE(s_cselect, L_SELECT)
+/* Undefined lanes that are off do not survive the AND. */
+static bool maybe_saveexec(emu_wave *w, const emu_inst *in) {
+  if (all_defined(w, in)) return s_and_saveexec_b64(w, in);
+  uint64_t e = exec_of(w);
+  bits s;
+  if (!read_bits(w, &in->src[0], 2, &s)) return false;
+  if (e & ~s.def) return s_and_saveexec_b64(w, in); /* faults, unless that is forgiven */
+  if (!emu_swrite64(w, &in->dst[0], e)) return false;
+  set_exec(w, s.v & e);
+  w->scc = (s.v & e) != 0;
+  return true;
+}
+
 #define S(name) {#name, name, EMU_C_SALU, 0, 0, NULL}
+#define SM(name) {#name "_b32", maybe_##name##_b32, EMU_C_SALU, 0, 0, NULL}, {#name "_b64", maybe_##name##_b64, EMU_C_SALU, 0,
+    0, NULL}
 #define S_SIZES(name) S(name##_b32), S(name##_b64)
 #define S_COMPARE(op) S(s_cmp_##op##_i32), S(s_cmp_##op##_u32), S(s_cmpk_##op##_i32), S(s_cmpk_##op##_u32)
 const emu_op emu_ops_salu[] = {
   S(s_add_u32), S(s_sub_u32), S(s_add_i32), S(s_sub_i32), S(s_addc_u32), S(s_subb_u32), S(s_min_i32), S(s_min_u32),
-  S(s_max_i32), S(s_max_u32), S_SIZES(s_cselect), S_SIZES(s_and), S_SIZES(s_or), S_SIZES(s_xor), S_SIZES(s_andn2),
-  S_SIZES(s_orn2), S_SIZES(s_nand), S_SIZES(s_nor), S_SIZES(s_xnor), S_SIZES(s_lshl), S_SIZES(s_lshr), S(s_ashr_i32),
+  S(s_max_i32), S(s_max_u32), SM(s_cselect), SM(s_and), SM(s_or), SM(s_xor), SM(s_andn2),
+  SM(s_orn2), SM(s_nand), SM(s_nor), SM(s_xnor), S_SIZES(s_lshl), S_SIZES(s_lshr), S(s_ashr_i32),
   S(s_ashr_i64), S_SIZES(s_bfm), S(s_bfe_u32), S(s_bfe_i32), S(s_bfe_u64), S(s_bfe_i64), S(s_mul_i32), S(s_mul_hi_u32),
   S(s_mul_hi_i32), S(s_absdiff_i32), S(s_lshl1_add_u32), S(s_lshl2_add_u32), S(s_lshl3_add_u32), S(s_lshl4_add_u32),
-  S(s_pack_ll_b32_b16), S(s_pack_lh_b32_b16), S(s_pack_hh_b32_b16), S_SIZES(s_mov), S_SIZES(s_cmov), S_SIZES(s_not),
+  S(s_pack_ll_b32_b16), S(s_pack_lh_b32_b16), S(s_pack_hh_b32_b16), SM(s_mov), S_SIZES(s_cmov), SM(s_not),
   S_SIZES(s_wqm), S_SIZES(s_quadmask), S_SIZES(s_brev), S_SIZES(s_bcnt0_i32), S_SIZES(s_bcnt1_i32), S_SIZES(s_ff0_i32),
   S_SIZES(s_ff1_i32), S_SIZES(s_flbit_i32), S(s_flbit_i32), S(s_flbit_i32_i64), S(s_sext_i32_i8), S(s_sext_i32_i16),
   S_SIZES(s_bitset0), S_SIZES(s_bitset1), S(s_bitreplicate_b64_b32), S(s_abs_i32), S(s_movk_i32), S(s_cmovk_i32),
-  S(s_addk_i32), S(s_mulk_i32), S(s_and_saveexec_b64), S(s_or_saveexec_b64), S(s_xor_saveexec_b64),
+  S(s_addk_i32), S(s_mulk_i32),
+  {"s_and_saveexec_b64", maybe_saveexec, EMU_C_SALU, 0, 0, NULL},
+  S(s_or_saveexec_b64), S(s_xor_saveexec_b64),
   S(s_andn2_saveexec_b64), S(s_orn2_saveexec_b64), S(s_nand_saveexec_b64), S(s_nor_saveexec_b64),
   S(s_xnor_saveexec_b64), S(s_andn1_saveexec_b64), S(s_orn1_saveexec_b64), S(s_andn1_wrexec_b64), S(s_andn2_wrexec_b64),
   S_COMPARE(eq), S_COMPARE(lg), S_COMPARE(gt), S_COMPARE(ge), S_COMPARE(lt), S_COMPARE(le), S(s_cmp_eq_u64),

@@ -213,12 +213,13 @@ static bool allocated(const emu_kernel *k, const emu_operand *o) {
 }
 
 /* The registers that a kernel's descriptor does not allocate belong to another wave on silicon: asm that names them, with
- * a clobber list that does not, faults when it runs. A kernel's code ends where the next one begins. */
+ * a clobber list that does not, faults when it runs. A kernel's code ends where its symbol says, or else the next begins. */
 static void check_allocation(emu_code *c, const emu_kernel *k) {
   uint32_t end = UINT32_MAX;
   int32_t first = c->index_of[k->entry / 4];
   for (size_t i = 0; i < c->n_kernels; i++)
     if (c->kernels[i].entry > k->entry && c->kernels[i].entry < end) end = c->kernels[i].entry;
+  if (k->code_bytes && k->entry + k->code_bytes < end) end = k->entry + k->code_bytes;
   for (size_t i = first < 0 ? c->n_insts : (size_t)first; i < c->n_insts && c->insts[i].pc < end; i++) {
     emu_inst *in = &c->insts[i];
     bool ok = true;

@@ -162,6 +162,29 @@ static bool exec_fast(emu_wave *w, const emu_inst *in) {
   return finish(w, in, op, out, exec);
 }
 
+/* Moves between registers carry undefined lanes along: what looks at them faults. */
+static bool exec_move(emu_wave *w, const emu_inst *in) {
+  const emu_valu_op *op = in->aux;
+  const emu_operand *s = &in->src[0];
+  unsigned n = vt_dwords(op->dst), dst = in->dst[0].reg;
+  uint64_t exec = emu_exec_mask(w), undefined[2] = {0, 0};
+  bool scalar = s->kind == EMU_O_SREG && n == 1 && !w->s_init[s->reg] && w->s_def[s->reg] == 0;
+  if (s->kind != EMU_O_VREG && !scalar) return exec_fast(w, in);
+  if (s->kind == EMU_O_VREG && (!emu_vreg_check(w, s->reg, n, 0) || !emu_vreg_written(w, dst, n, 0))) return false;
+  uint32_t old[2][EMU_LANES]; /* the pairs may overlap */
+  for (unsigned k = 0; k < n; k++) {
+    undefined[k] = scalar ? exec : exec & ~w->v_init[s->reg + k];
+    if (scalar) fill(old[k], w->s[s->reg]);
+    else memcpy(old[k], w->v[s->reg + k], sizeof old[k]);
+  }
+  for (unsigned k = 0; k < n; k++) {
+    if (!emu_vreg_written(w, dst + k, 1, exec)) return false;
+    store_lanes(w->v[dst + k], old[k], exec);
+    w->v_init[dst + k] &= ~undefined[k];
+  }
+  return true;
+}
+
 /* 32x32+64 multiply-add as compilers use it within a 64x64 product: the addend's high dword may never have been written,
  * because they look at the low dword of the result only. Such lanes' high result dword stays unwritten. (They do not look at
  * the carry either; a scalar cannot be half unwritten.) */
@@ -309,11 +332,14 @@ static bool lane_operand(emu_wave *w, const emu_operand *o, unsigned *lane) {
   return true;
 }
 
+/* A register that was saved lane by lane (v_writelane) comes back as it went, undefined if it was: its use faults. */
 static bool v_readlane(emu_wave *w, const emu_inst *in) {
   unsigned lane, reg = in->src[0].reg;
   if (in->src[0].kind != EMU_O_VREG) return emu_fault(w, -1, "readlane of an operand that is no vector register");
-  return lane_operand(w, &in->src[1], &lane) && emu_vreg_check(w, reg, 1, UINT64_C(1) << lane) &&
-         emu_sreg_write(w, in->dst[0].reg, w->v[reg][lane]);
+  if (!lane_operand(w, &in->src[1], &lane) || !emu_vreg_check(w, reg, 1, 0)) return false;
+  if (!emu_sreg_write(w, in->dst[0].reg, w->v[reg][lane])) return false;
+  if (!(w->v_init[reg] >> lane & 1)) w->s_init[in->dst[0].reg] = false, w->s_def[in->dst[0].reg] = 0;
+  return true;
 }
 
 /* The first active lane, or lane 0 when there is none. */
@@ -326,10 +352,13 @@ static bool v_readfirstlane(emu_wave *w, const emu_inst *in) {
 
 static bool v_writelane(emu_wave *w, const emu_inst *in) {
   unsigned lane, reg = in->dst[0].reg;
-  uint32_t v;
-  if (!emu_sread32(w, &in->src[0], &v) || !lane_operand(w, &in->src[1], &lane)) return false;
+  const emu_operand *s = &in->src[0];
+  bool undefined = s->kind == EMU_O_SREG && !w->s_init[s->reg] && w->s_def[s->reg] == 0;
+  uint32_t v = undefined ? w->s[s->reg] : 0;
+  if (!(undefined || emu_sread32(w, s, &v)) || !lane_operand(w, &in->src[1], &lane)) return false;
   if (!emu_vreg_written(w, reg, 1, UINT64_C(1) << lane)) return false;
   w->v[reg][lane] = v;
+  if (undefined) w->v_init[reg] &= ~(UINT64_C(1) << lane);
   return true;
 }
 

@@ -38,13 +38,21 @@ static inline uint64_t constant_bits(const emu_operand *o, unsigned type) {
   }
 }
 
+/* A lane mask whose bits are defined at least for these lanes. */
+static inline bool mask_defined(const emu_wave *w, unsigned reg, uint64_t lanes) {
+  uint32_t lo = w->s_init[reg] ? ~0u : w->s_def[reg], hi = w->s_init[reg + 1] ? ~0u : w->s_def[reg + 1];
+  return !(lanes & ~((uint64_t)hi << 32 | lo)) && w->s_lgkm[reg] <= w->smem_done && w->s_lgkm[reg + 1] <= w->smem_done;
+}
+
 /* One source without modifiers. A vector register is used in place; anything else is spread over `buf` [2][64]. */
 static inline const uint32_t *fetch_plain(emu_wave *w, const emu_operand *o, unsigned type, uint32_t *buf, uint64_t lanes) {
   unsigned n = vt_dwords(type);
   if (o->kind == EMU_O_VREG) return emu_vreg_check(w, o->reg, n, lanes) ? w->v[o->reg] : NULL;
   if (type == VT_MASK) {
-    uint64_t mask;
-    if (!emu_sread64(w, o, &mask)) return NULL;
+    uint64_t mask = 0;
+    bool partly = o->kind == EMU_O_SREG && !(w->s_init[o->reg] && w->s_init[o->reg + 1]);
+    if (partly && mask_defined(w, o->reg, lanes)) mask = (uint64_t)w->s[o->reg + 1] << 32 | w->s[o->reg];
+    else if (!emu_sread64(w, o, &mask)) return NULL;
     spread_mask(buf, mask);
   } else if (o->kind == EMU_O_SREG) {
     if (!emu_sreg_check(w, o->reg, n)) return NULL;

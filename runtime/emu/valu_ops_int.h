@@ -1,12 +1,12 @@
 /* Integer instructions of the vector ALU: OP(name, flags, destination, sources 0..2, expression in x, y, z).
  * OPS adds the saturating expression that `clamp` selects; OPC the carry-out; OPH too, and
- * lets the high dword of the addend be unwritten; OPL names a loop. CDNA3 ISA, VOP1/VOP2/VOP3 tables. */
+ * lets the high dword of the addend be unwritten; OPL names a loop; OPV moves. CDNA3 ISA, VOP1/VOP2/VOP3 tables. */
 /* clang-format off */
-OP(mov_b32,          0, U32, U32, NO, NO, x)
-OP(mov_b64,          0, U64, U64, NO, NO, x)
-OP(accvgpr_read_b32, 0, U32, U32, NO, NO, x)
-OP(accvgpr_write_b32,0, U32, U32, NO, NO, x)
-OP(accvgpr_mov_b32,  0, U32, U32, NO, NO, x)
+OPV(mov_b32, U32, U32)
+OPV(mov_b64, U64, U64)
+OPV(accvgpr_read_b32, U32, U32)
+OPV(accvgpr_write_b32, U32, U32)
+OPV(accvgpr_mov_b32, U32, U32)
 OP(not_b32,          0, U32, U32, NO, NO, ~x)
 OP(bfrev_b32,        0, U32, U32, NO, NO, bitrev(x))
 OP(ffbh_u32,         0, U32, U32, NO, NO, clz(x))

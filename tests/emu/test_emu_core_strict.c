@@ -11,15 +11,16 @@ typedef struct faulty {
 
 static const faulty kernels[] = {
   {"vgpr_unwritten", "v_add_u32 v2, v7, v0\ns_endpgm", {"uninitialised register v7", "v_add_u32", "wave 0", "lane 0"}, 64},
-  {"agpr_unwritten", "v_accvgpr_read_b32 v2, a9\ns_endpgm", {"uninitialised register a9", "v_accvgpr_read"}, 64},
+  {"agpr_unwritten", "v_accvgpr_read_b32 v2, a9\ns_nop 1\nv_add_u32 v3, v2, v0\ns_endpgm", {"uninitialised register v2",
+      "v_add_u32"}, 64},
   {"vgpr_half_written", "s_mov_b64 exec, 0xff\nv_mov_b32 v1, 1\ns_mov_b64 exec, -1\nv_add_u32 v2, v1, v0\ns_endpgm",
    {"uninitialised register v1", "56 of the 64 lanes", "lane 8"}, 64},
   {"vgpr_half_written_ok", "s_mov_b64 exec, 0xff\nv_mov_b32 v1, 1\nv_add_u32 v2, v1, v0\ns_endpgm", {NULL}, 64},
   {"sgpr_unwritten", "s_add_u32 s10, s11, 1\ns_endpgm", {"uninitialised register s11", "s_add_u32 s10, s11, 1"}, 64},
-  {"vcc_unwritten", "s_mov_b64 s[10:11], vcc\ns_endpgm", {"uninitialised register vcc_lo"}, 64},
-  {"m0_unwritten", "s_mov_b32 s10, m0\ns_endpgm", {"uninitialised register m0"}, 64},
+  {"vcc_unwritten", "s_lshl_b64 s[10:11], vcc, 1\ns_endpgm", {"uninitialised register vcc_lo"}, 64},
+  {"m0_unwritten", "s_add_u32 s10, m0, 1\ns_endpgm", {"uninitialised register m0"}, 64},
   {"scc_unwritten", "s_cselect_b32 s10, 1, 0\ns_endpgm", {"SCC"}, 64},
-  {"vector_reads_sgpr_unwritten", "v_mov_b32 v1, s77\ns_endpgm", {"uninitialised register s77"}, 64},
+  {"vector_reads_sgpr_unwritten", "v_not_b32 v1, s77\ns_endpgm", {"uninitialised register s77"}, 64},
   {"vcc_of_cndmask_unwritten", "v_cndmask_b32_e32 v1, v0, v0, vcc\ns_endpgm", {"uninitialised register vcc"}, 64},
   {"smem_no_wait", "s_load_dwordx2 s[4:5], s[0:1], 0x0\ns_add_u32 s6, s4, 1\ns_endpgm", {"s4", "in flight", "lgkmcnt(0)"}, 64},
   {"smem_part_wait", "s_load_dword s4, s[0:1], 0x0\ns_load_dword s5, s[0:1], 0x4\ns_waitcnt lgkmcnt(1)\ns_add_u32 s6, s4, 1\n"
@@ -100,7 +101,7 @@ static void faults_name_the_cause(void **state) {
 static void the_faulty_workgroup_is_named(void **state) {
   emu_asm a;
   if (!emu_asm_open(&a)) fail_msg("%s", a.err.text);
-  emu_asm_kernel(&a, "k", EMU_ASM_RAW, 0, "s_cmp_lg_u32 s2, 37\ns_cbranch_scc1 1f\nv_mov_b32 v1, v9\n1:\ns_endpgm");
+  emu_asm_kernel(&a, "k", EMU_ASM_RAW, 0, "s_cmp_lg_u32 s2, 37\ns_cbranch_scc1 1f\nv_not_b32 v1, v9\n1:\ns_endpgm");
   if (!emu_asm_build(&a)) fail_msg("%s", a.err.text);
   for (int threads = 1; threads <= 4; threads++) {
     emu_launch_opts opts = {.threads = threads};

@@ -55,7 +55,7 @@ static void indexing_leaves_memory_and_constants_alone(void **state) {
         "VGPR indexing", "v250", "past v255");
   FAULT(s, 1, 0, "v_mov_b32 v20, 1\ns_mov_b32 s20, 1\ns_set_gpr_idx_on s20, gpr_idx(SRC0)\nv_readfirstlane_b32 s9, v20\n",
         "unimplemented", "VGPR indexing");
-  FAULT(s, 1, 0, "v_mov_b32 v20, 1\ns_mov_b32 s20, 1\ns_set_gpr_idx_on s20, gpr_idx(SRC0)\nv_mov_b32 v9, v20\n",
+  FAULT(s, 1, 0, "v_mov_b32 v20, 1\ns_mov_b32 s20, 1\ns_set_gpr_idx_on s20, gpr_idx(SRC0)\nv_not_b32 v9, v20\n",
         "uninitialised register v21");
 }
 

@@ -1,0 +1,76 @@
+/* What was never written may be moved, saved, restored and masked away, as compilers do; what makes a difference faults. */
+#include "emu/snippet.h"
+
+#define LOW "s_mov_b64 exec, 0xff\n"
+#define ALL "s_mov_b64 exec, -1\n"
+#define STORE9 "s_nop 1\nglobal_store_dword v1, v9, s[6:7]\n"
+
+static void lane_masks_are_merged(void **state) {
+  snip *s = *state;
+  /* A fresh pair gets the bits of the lanes that are on; only those are asked for. */
+  const char *merge = "v_mov_b32 v9, 1\nv_mov_b32 v10, 2\n" LOW "s_or_b64 s[20:21], s[20:21], exec\n";
+  char body[1024];
+  snprintf(body, sizeof body, "%sv_cndmask_b32 v9, v9, v10, s[20:21]\n" ALL STORE9, merge);
+  snip_ok(s, 1, 0, body);
+  for (uint32_t l = 0; l < 64; l++) assert_int_equal(s->out[l], l < 8 ? 2 : 1);
+  snprintf(body, sizeof body, "%s" ALL "v_cndmask_b32 v9, v9, v10, s[20:21]\n", merge);
+  FAULT(s, 1, 0, body, "uninitialised register s20");
+  snprintf(body, sizeof body, "%ss_and_b64 vcc, exec, s[20:21]\ns_cbranch_vccz 1f\nv_mov_b32 v9, 7\n1:\n" ALL STORE9, merge);
+  snip_ok(s, 1, 0, body); /* the AND leaves defined bits only */
+  assert_int_equal(s->out[0], 7);
+  snprintf(body, sizeof body, "%ss_mov_b64 vcc, s[20:21]\ns_cbranch_vccz 1f\n1:\n", merge);
+  FAULT(s, 1, 0, body, "uninitialised register vcc_lo");
+  snprintf(body, sizeof body, "%ss_and_saveexec_b64 s[22:23], s[20:21]\nv_mov_b32 v9, 8\n" ALL STORE9, merge);
+  snip_ok(s, 1, 0, body);
+  assert_int_equal(s->out[7], 8);
+  snprintf(body, sizeof body, "%s" ALL "s_and_saveexec_b64 s[22:23], s[20:21]\n", merge);
+  FAULT(s, 1, 0, body, "uninitialised register s20");
+  snprintf(body, sizeof body, "%ss_mov_b64 exec, s[20:21]\n", merge);
+  FAULT(s, 1, 0, body, "uninitialised register exec_lo");
+  snprintf(body, sizeof body, "%ss_andn2_b64 s[20:21], s[20:21], exec\ns_xor_b64 s[22:23], s[20:21], exec\n"
+           "v_cndmask_b32 v9, v9, v10, s[22:23]\n" ALL STORE9, merge);
+  snip_ok(s, 1, 0, body); /* bits known to be 0, then 1 */
+  for (uint32_t l = 0; l < 64; l++) assert_int_equal(s->out[l], l < 8 ? 2 : 1);
+}
+
+static void scc_is_known_or_not(void **state) {
+  snip *s = *state;
+  snip_ok(s, 1, 0, "s_mov_b32 s20, 1\ns_or_b32 s22, s20, s21\ns_cselect_b32 s23, 1, 0\nv_mov_b32 v9, s23\n" STORE9);
+  assert_int_equal(s->out[0], 1); /* not 0, whatever s21 holds */
+  FAULT(s, 1, 0, "s_mov_b32 s20, 1\ns_and_b32 s22, s20, s21\ns_cselect_b32 s23, 1, 0\n", "SCC is read before");
+  snip_ok(s, 1, 0, "s_mov_b32 s20, 0\ns_and_b32 s22, s20, s21\ns_cselect_b32 s23, 1, 0\nv_add_u32 v9, s22, v0\n" STORE9);
+  assert_int_equal(s->out[5], 5); /* and with 0 is 0 */
+  FAULT(s, 1, 0, "s_mov_b32 s20, 1\ns_or_b32 s22, s20, s21\nv_add_u32 v9, s22, v0\n", "uninitialised register s22");
+}
+
+static void saved_and_restored(void **state) {
+  snip *s = *state;
+  snip_ok(s, 1, 0, "v_writelane_b32 v40, s50, 3\nv_mov_b32 v41, v42\nv_accvgpr_write_b32 a5, v43\nv_mov_b64 v[44:45], v[46:47]\n"
+                   "s_mov_b64 s[60:61], s[62:63]\ns_nop 3\nv_readlane_b32 s50, v40, 3\nv_accvgpr_read_b32 v43, a5\n"
+                   "s_cmp_eq_u32 s4, s4\ns_cselect_b32 s70, s71, s72\n");
+}
+
+static void looking_faults(void **state) {
+  snip *s = *state;
+  FAULT(s, 1, 0, "v_writelane_b32 v40, s50, 3\ns_nop 3\nv_readlane_b32 s51, v40, 3\ns_add_u32 s52, s51, 1\n",
+      "uninitialised register s51");
+  FAULT(s, 1, 0, "v_mov_b32 v9, v42\nv_add_u32 v9, v9, v0\n", "uninitialised register v9");
+  FAULT(s, 1, 0, "v_mov_b32 v9, v42\nglobal_store_dword v1, v9, s[6:7]\n", "uninitialised register v9");
+  FAULT(s, 1, 0, "v_mov_b32 v9, s50\nv_add_u32 v9, v9, v0\n", "uninitialised register v9");
+  FAULT(s, 1, 0, "v_mov_b32 v9, v0\n" LOW "v_mov_b32 v9, v42\n" ALL "v_add_u32 v9, v9, v0\n", "uninitialised register v9",
+      "8 of the 64");
+  FAULT(s, 1, 0, "s_mov_b64 s[20:21], s[22:23]\ns_load_dword s24, s[20:21], 0x0\n", "uninitialised register s20");
+  FAULT(s, 1, 0, "s_cmp_eq_u32 s4, s4\ns_cselect_b32 s20, s21, s4\ns_cmp_eq_u32 s20, 0\n", "uninitialised register s20");
+  /* A load in flight is no undefined value: moving it is using it. */
+  FAULT(s, 1, 0, "s_load_dword s20, s[4:5], 0x0\ns_mov_b32 s21, s20\n", "s20", "in flight");
+  FAULT(s, 1, 0, "global_load_dword v9, v1, s[4:5]\nv_mov_b32 v10, v9\n", "v9", "vmcnt(0)");
+  /* Overlapping pairs move as one. */
+  snip_ok(s, 1, 0, "v_mov_b32 v20, 5\nv_mov_b32 v21, 6\nv_mov_b64 v[22:23], v[20:21]\nv_mov_b32 v9, v23\n" STORE9);
+  assert_int_equal(s->out[0], 6);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(lane_masks_are_merged), cmocka_unit_test(scc_is_known_or_not),
+                                     cmocka_unit_test(saved_and_restored), cmocka_unit_test(looking_faults)};
+  return cmocka_run_group_tests(tests, snip_open, snip_close);
+}
