@@ -1,0 +1,19 @@
+-- Shared memory of the many-rows Hopper kernel, for its template and for its family. Byte offsets.
+local plan = {}
+
+local SLICE = 8192 -- 64 rows x 64 columns x 2 bytes
+
+function plan.make(rank, rope)
+  local slices, all = rank // 64, rank // 64 + (rope > 0 and 1 or 0)
+  local p = { buffers = rank > 256 and 2 or 4 } -- blocks of 64 tokens that lie there
+  p.q_at = p.buffers * (slices * SLICE + 128 * rope)
+  p.p_at = p.q_at + (rope > 0 and slices or slices - 1) * SLICE -- Q's last slice is kept in registers
+  p.sums_at = p.p_at + p.buffers * SLICE
+  p.m_at = p.sums_at + 2 * 64 * 8
+  p.piece_at = p.m_at + p.buffers * 256
+  p.bars_at = p.piece_at + 64
+  p.bytes = p.bars_at + 8 * (p.buffers * (all + 5) + 4)
+  return p
+end
+
+return plan

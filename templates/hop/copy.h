@@ -1,0 +1,72 @@
+// Barriers in shared memory, bulk tensor copies, cp.async, and the smaller instructions of the many-rows Hopper kernel.
+MLAF_DEV void barrier_init(u32 at, u32 arrivals) {
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(at), "r"(arrivals) : "memory");
+}
+MLAF_DEV void barrier_expect(u32 at, u32 bytes) { // arrives too
+  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(at), "r"(bytes) : "memory");
+}
+MLAF_DEV void barrier_arrive(u32 at) { asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(at) : "memory"); }
+MLAF_DEV void barrier_arrive_in(u32 at, u32 block) { // of the cluster
+  asm volatile("{\n.reg .b32 r;\nmapa.shared::cluster.u32 r, %0, %1;\nmbarrier.arrive.shared::cluster.b64 _, [r];\n}"
+               ::"r"(at), "r"(block) : "memory");
+}
+MLAF_DEV void barrier_wait(u32 at, u32 parity) {
+  asm volatile("{\n.reg .pred p;\nAGAIN:\nmbarrier.try_wait.parity.shared::cta.b64 p, [%0], %1;\n@p bra DONE;\nbra AGAIN;\n"
+               "DONE:\n}" ::"r"(at), "r"(parity) : "memory");
+}
+MLAF_DEV void named_sync(int id, int threads) { asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(threads) : "memory"); }
+MLAF_DEV void named_arrive(int id, int threads) { asm volatile("bar.arrive %0, %1;" ::"r"(id), "r"(threads) : "memory"); }
+MLAF_DEV void fence_async() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
+MLAF_DEV u32 rank_in_cluster() {
+  u32 r;
+  asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(r));
+  return r;
+}
+MLAF_DEV void cluster_sync() {
+  asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
+}
+
+MLAF_DEV void copy_box(u32 to, const mlaf_tensor_map* map, int column, int row, u32 barrier) {
+  asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];"
+               ::"r"(to), "l"(map), "r"(column), "r"(row), "r"(barrier) : "memory");
+}
+MLAF_DEV void copy_box_to_pair(u32 to, const mlaf_tensor_map* map, int column, int row, u32 barrier) {
+  asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster "
+               "[%0], [%1, {%2, %3}], [%4], %5;"
+               ::"r"(to), "l"(map), "r"(column), "r"(row), "r"(barrier), "h"((unsigned short)3) : "memory");
+}
+MLAF_DEV void fetch_map(const mlaf_tensor_map* map) { asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory"); }
+MLAF_DEV void copy_16(u32 to, const char* from) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");
+}
+MLAF_DEV void copies_done() { asm volatile("cp.async.wait_all;" ::: "memory"); }
+
+MLAF_DEV void store_16(u32 at, u32 a, u32 b, u32 c, u32 d) {
+  asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(at), "r"(a), "r"(b), "r"(c), "r"(d) : "memory");
+}
+MLAF_DEV void store_matrices(u32 at, const u32 (&x)[4]) {
+  asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};"
+               ::"r"(at), "r"(x[0]), "r"(x[1]), "r"(x[2]), "r"(x[3]) : "memory");
+}
+MLAF_DEV void load_matrices(u32 at, u32 (&x)[4]) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(x[0]), "=r"(x[1]), "=r"(x[2]), "=r"(x[3]) : "r"(at) : "memory");
+}
+MLAF_DEV float unpack_lo(u32 x) {
+#if MLAF_BF16
+  return float_of(x << 16);
+#else
+  float y;
+  asm("{\n.reg .b16 l, h;\nmov.b32 {l, h}, %1;\ncvt.f32.f16 %0, l;\n}" : "=f"(y) : "r"(x));
+  return y;
+#endif
+}
+MLAF_DEV float unpack_hi(u32 x) {
+#if MLAF_BF16
+  return float_of(x & 0xffff0000u);
+#else
+  float y;
+  asm("{\n.reg .b16 l, h;\nmov.b32 {l, h}, %1;\ncvt.f32.f16 %0, h;\n}" : "=f"(y) : "r"(x));
+  return y;
+#endif
+}
