@@ -85,9 +85,8 @@ static uint64_t double_bits(uint32_t v) {
 
 /* --- undefined bits ---
  *
- * Compilers merge lane masks of which some lanes never got a value ("s_or_b64 s[10:11], s[10:11], exec" on a fresh pair),
-     and save
- * and restore registers that hold nothing. So moves and bitwise operations carry undefined bits along instead of faulting: a
+ * Compilers merge lane masks of which some lanes never got a value ("s_or_b64 s[10:11], s[10:11], exec" on a fresh pair), and
+ * save and restore registers that hold nothing. So moves and bitwise operations carry undefined bits along instead of faulting: a
  * bit is defined where the operands that decide it are. What makes a difference (arithmetic, comparisons, branches, addresses,
  * EXEC, lanes of a v_cndmask that are on) still faults. */
 typedef enum logic { L_AND, L_OR, L_XOR, L_ANDN2, L_ORN2, L_NAND, L_NOR, L_XNOR, L_MOV, L_NOT, L_SELECT } logic;
@@ -372,8 +371,8 @@ static bool maybe_saveexec(emu_wave *w, const emu_inst *in) {
 }
 
 #define S(name) {#name, name, EMU_C_SALU, 0, 0, NULL}
-#define SM(name) {#name "_b32", maybe_##name##_b32, EMU_C_SALU, 0, 0, NULL}, {#name "_b64", maybe_##name##_b64, EMU_C_SALU, 0,
-    0, NULL}
+#define SM1(name) {#name, maybe_##name, EMU_C_SALU, 0, 0, NULL}
+#define SM(name) SM1(name##_b32), SM1(name##_b64)
 #define S_SIZES(name) S(name##_b32), S(name##_b64)
 #define S_COMPARE(op) S(s_cmp_##op##_i32), S(s_cmp_##op##_u32), S(s_cmpk_##op##_i32), S(s_cmpk_##op##_u32)
 const emu_op emu_ops_salu[] = {

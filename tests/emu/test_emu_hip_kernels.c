@@ -1,6 +1,5 @@
 /* Kernels as clang makes them from HIP (hip_kernels.h), against the host: shuffles, 64-bit arithmetic, libm, control flow,
-    atomics,
- * halves, private memory, calls, generic pointers, builtins. None is written for the emulator. */
+ * atomics, halves, private memory, calls, generic pointers, builtins. None is written for the emulator. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
