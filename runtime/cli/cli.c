@@ -8,12 +8,12 @@
 #define SHAPE  O_HEADS, O_RANK, O_ROPE, O_Q_LEN, O_BATCH, O_CTX, O_PAGE_SIZE, O_CAUSAL, O_DTYPE, O_MODEL, O_TP
 #define COMMON O_GEN_ROOT, O_VERBOSE, O_JSON, O_HELP
 static const cli_opt tune_options[] = {SHAPE,    O_DEVICE, O_DB,         O_CACHE,          O_SEED,   O_JOBS,      O_STRATEGY,
-                                       O_LENGTHS, O_SHARD, O_TIME_LIMIT, O_MAX_CANDIDATES, O_RESUME, O_NO_RESUME, O_MISSES,
+                                       O_LENGTHS, O_SET, O_SHARD, O_TIME_LIMIT, O_MAX_CANDIDATES, O_RESUME, O_NO_RESUME, O_MISSES,
                                        O_DRY_RUN, COMMON,  O_COUNT};
 static const cli_opt verify_options[] = {SHAPE,  O_DEVICE,  O_DB,  O_CACHE,  O_BUNDLE, O_NO_COMPILE, O_SEED,
                                          O_JOBS, O_VARIANT, O_ALL, O_INJECT, COMMON,   O_MAX_CANDIDATES, O_COUNT};
-static const cli_opt bench_options[] = {SHAPE,  O_DEVICE,  O_DB,   O_CACHE, O_BUNDLE, O_NO_COMPILE,
-                                        O_SEED, O_VARIANT, COMMON, O_COUNT};
+static const cli_opt bench_options[] = {SHAPE,  O_DEVICE,  O_DB,      O_CACHE, O_BUNDLE, O_NO_COMPILE, O_SEED,
+                                        O_VARIANT, O_SET, O_LENGTHS, O_HOT, O_CSV, COMMON, O_COUNT};
 static const cli_opt profile_options[] = {SHAPE, O_DEVICE, O_DB,  O_CACHE, O_SEED, O_VARIANT, O_CODE, O_ARGS,
                                           O_ALL, O_TOP,    O_TRACE, COMMON,  O_COUNT};
 static const cli_opt generate_options[] = {SHAPE,  O_TARGET, O_VARIANT, O_OUT,       O_MODELS, O_TARGETS, O_SIZE_BUDGET, O_EXTEND,
@@ -37,8 +37,11 @@ const cli_command mlaf_cli_commands[] = {
     {"verify", "[PROBLEM] [OPTIONS]", "compare a variant's output with the fp64 reference",
      "Without --variant or --all: the variant that a plan of the problem would run.", verify_options, true, 1,
      mlaf_cli_verify},
-    {"bench", "[PROBLEM] [OPTIONS]", "time the planned variant and put a roofline beside it", NULL, bench_options, true,
-     1, mlaf_cli_bench},
+    {"bench", "[PROBLEM] [OPTIONS]", "time planned variants beside what the device can do at most",
+     "The ceilings (read bandwidth, bf16 matrix rate) are measured first, in the same run. Each variant is verified before it is timed,\n"
+     "its calls go through several page tables so that none finds its tokens in a cache, and the device rests a moment before each\n"
+     "measurement. The roofline counts the flops and the cached tokens, read once. --lengths spreads the requests; docs/bench.md.",
+     bench_options, CLI_PROBLEM_GRID, 1, mlaf_cli_bench},
     {"profile", "[PROBLEM] [OPTIONS]", "show where the cycles of a launch go, by the emulator's timing model",
      "Of the planned variant, or --variant, or any kernel with --code and --args. Annotates the hot path; --all the "
      "whole\n"

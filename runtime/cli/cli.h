@@ -22,7 +22,7 @@ typedef enum cli_opt {
   O_CACHE, O_GEN_ROOT, O_SEED, O_JOBS, O_TIME_LIMIT, O_MAX_CANDIDATES, O_RESUME, O_NO_RESUME, O_DRY_RUN, O_VARIANT, O_ALL,
   O_INJECT, O_OUT, O_EVIDENCE, O_MISSES, O_SAMPLES, O_DEVICE_ID, O_CODE, O_ARGS, O_TOP, O_TRACE,
   O_MODELS, O_TARGETS, O_SIZE_BUDGET, O_EXTEND, O_BUNDLE, O_NO_COMPILE, O_FROM, O_NAME, O_MAX_AGE,
-  O_STRATEGY, O_LENGTHS, O_SHARD,
+  O_STRATEGY, O_LENGTHS, O_SHARD, O_SET, O_HOT, O_CSV,
   O_VERBOSE, O_JSON, O_HELP, O_COUNT
 } cli_opt;
 
@@ -31,7 +31,7 @@ typedef struct cli cli;
 enum { CLI_ARGUMENTS = 1024 }; /* as many shards as db merge takes at once */
 
 /* What a command's positional argument and shape options name. */
-enum { CLI_NO_PROBLEM, CLI_ONE_PROBLEM, CLI_PROBLEM_GRID /* --model, --tp, --batch and --ctx may be lists and ranges */ };
+enum { CLI_NO_PROBLEM, CLI_ONE_PROBLEM, CLI_PROBLEM_GRID /* --model, --tp, --heads, --batch and --ctx may be lists */ };
 
 typedef struct cli_command {
   const char *name, *arguments, *summary;
@@ -130,6 +130,10 @@ mlaf_status mlaf_cli_shard(cli *c, cli_problems *g);
 /* Everything about one problem's run; its summary as one JSON line. */
 void mlaf_cli_tune_print(const cli *c, const char *problem, const mlaf_tuner_result *r);
 void mlaf_cli_tune_json(const cli *c, const char *problem, const mlaf_tuner_result *r);
+
+/* --- bench_cases.c --- */
+/* The problems of --set, a list of the peers' sets (tuning/peer-sets.tsv). */
+mlaf_status mlaf_cli_peer_problems(cli *c, cli_problems *out);
 
 /* --- output.c --- */
 typedef struct cli_table cli_table;

@@ -1,89 +1,148 @@
-/* `mlaforge bench`: the time of the planned variant, with a roofline beside it. */
+/* `mlaforge bench`: the time of planned variants beside the ceilings of the device, measured in the same run. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/cli.h"
-#include "core/bench.h"
+#include "cli/bench.h"
 
-typedef struct figures {
-  mlaf_timing timing;
-  mlaf_work work;
-  double memory_ns, compute_ns;
-} figures;
+#define IDLE_S  0.1   /* before each measurement: the card's clock depends on what ran just before */
+#define BURST_S 0.025 /* and on how long this one runs */
+#define HOT_S   0.3
+
+typedef struct run {
+  cli *c;
+  mlaf_gen *gen;
+  mlaf_device *dev;
+  mlaf_pool *pool;
+  mlaf_ceilings ceilings;
+  mlaf_lengths lengths;
+  bench_out out;
+  mlaf_suite *suite; /* of the dims of suite_problem; NULL: none yet */
+  mlaf_problem suite_problem;
+  char verified[256]; /* the variant it last passed */
+  bool modelled;
+} run;
+
+static mlaf_time_opts time_opts(const run *r) {
+  mlaf_time_opts o = mlaf_bench_time_opts();
+  if (r->modelled) return o;
+  o.warmup = 1;
+  o.min_samples = 7;
+  o.max_samples = 40;
+  o.min_window_ns = 2e4; /* a sample goes through all sets; its events resolve half a microsecond */
+  o.limit_s = r->out.hot ? HOT_S : BURST_S;
+  o.idle_s = r->out.hot ? 0 : IDLE_S;
+  return o;
+}
+
+static bool same_dims(const mlaf_problem *a, const mlaf_problem *b) {
+  return a->heads == b->heads && a->rank == b->rank && a->rope == b->rope && a->q_len == b->q_len && a->causal == b->causal &&
+         a->dtype == b->dtype && a->page_size == b->page_size;
+}
+
+/* The verifier's cases, kept while the dims stay the same. */
+static mlaf_status verify(run *r, const mlaf_problem *p, const cli_subject *s, mlaf_err *err) {
+  mlaf_verify_result result;
+  mlaf_status status = MLAF_OK;
+  if (!r->suite || !same_dims(p, &r->suite_problem)) {
+    mlaf_suite_free(r->suite);
+    r->suite = NULL;
+    r->verified[0] = 0;
+    r->suite_problem = *p;
+    status = mlaf_suite_create(p, mlaf_cli_seed(r->c), MLAF_INJECT_NONE, &r->suite, err);
+  }
+  if (status != MLAF_OK || strcmp(r->verified, s->variant) == 0) return status;
+  status = mlaf_suite_run(r->suite, s->loaded, &result, err);
+  if (status == MLAF_OK) snprintf(r->verified, sizeof r->verified, "%s", s->variant);
+  return status;
+}
 
 /* Under the device lock, like the tuner: a bench beside a tuning run would spoil both. */
-static mlaf_status time_it(cli *c, const mlaf_problem *p, mlaf_gen *g, const cli_subject *s, figures *f) {
+static mlaf_status time_case(run *r, const bench_case *x, const cli_subject *s, bench_figures *f, mlaf_err *err) {
+  const mlaf_bench_opts opts = {.seed = mlaf_cli_seed(r->c), .lengths = r->lengths, .tokens = x->tokens, .pool = r->pool};
+  const mlaf_time_opts time = time_opts(r);
   mlaf_bench *bench = NULL;
-  mlaf_bench_opts opts = {.seed = mlaf_cli_seed(c)};
   int lock = -1;
-  f->work = mlaf_problem_work(p);
-  mlaf_status status = mlaf_gen_roofline(g, mlaf_ctx_target(c->ctx), f->work.bytes, f->work.flops, &f->memory_ns,
-                                         &f->compute_ns, &c->err);
-  if (status == MLAF_OK) status = mlaf_bench_create(mlaf_ctx_device(c->ctx), p, &opts, &bench, &c->err);
-  if (status == MLAF_OK)
-    status = mlaf_tuner_lock(mlaf_info(mlaf_ctx_device(c->ctx)), &c->log, c->cancel, 0, &lock, &c->err);
-  if (status == MLAF_OK) status = mlaf_bench_time(bench, s->loaded, NULL, &f->timing, &c->err);
+  mlaf_status status = mlaf_bench_create(r->dev, &x->problem, &opts, &bench, err);
+  if (status == MLAF_OK && !r->modelled) {
+    status = mlaf_bench_check(bench, s->loaded, &f->error, err);
+    f->verified = status == MLAF_OK;
+  }
+  if (status == MLAF_OK) status = mlaf_tuner_lock(mlaf_info(r->dev), &r->c->log, r->c->cancel, 0, &lock, err);
+  if (status == MLAF_OK) status = mlaf_bench_time(bench, s->loaded, &time, &f->timing, err);
   mlaf_tuner_unlock(lock);
+  if (status == MLAF_OK) {
+    f->work = mlaf_bench_work(bench);
+    f->tokens = mlaf_bench_tokens(bench);
+    f->sets = mlaf_bench_sets(bench);
+    f->floor_ns = mlaf_ceilings_ns(&r->ceilings, f->work.kv_bytes, f->work.flops, &f->compute_bound);
+  }
   mlaf_bench_free(bench);
   return status;
 }
 
-static void print_json(const cli *c, const char *problem, const cli_subject *s, const figures *f) {
-  double floor_ns = f->memory_ns > f->compute_ns ? f->memory_ns : f->compute_ns;
-  cJSON *e = mlaf_cli_event("bench");
-  cJSON_AddStringToObject(e, "problem", problem);
-  cJSON_AddStringToObject(e, "device", mlaf_ctx_device_id(c->ctx));
-  cJSON_AddStringToObject(e, "variant", s->variant);
-  cJSON_AddStringToObject(e, "rung", s->rung);
-  cJSON_AddNumberToObject(e, "compiles", s->compiles);
-  cJSON_AddNumberToObject(e, "plan_ms", s->plan_s * 1e3);
-  cJSON_AddNumberToObject(e, "splits", mlaf_loaded_splits(s->loaded));
-  mlaf_cli_json_timing(e, &f->timing);
-  cJSON_AddNumberToObject(e, "tflops", f->work.flops / f->timing.ns / 1e3);
-  cJSON_AddNumberToObject(e, "gbytes_per_s", f->work.bytes / f->timing.ns);
-  cJSON_AddNumberToObject(e, "roofline_memory_ns", f->memory_ns);
-  cJSON_AddNumberToObject(e, "roofline_compute_ns", f->compute_ns);
-  cJSON_AddNumberToObject(e, "roofline_ratio", floor_ns / f->timing.ns);
-  mlaf_cli_emit(e);
+static mlaf_status run_case(run *r, const bench_case *x) {
+  cli *c = r->c;
+  cli_subject s = {.loaded = NULL};
+  bench_figures f = {.error = 0};
+  mlaf_status status = mlaf_cli_subject(c, &x->problem, r->gen, &s);
+  if (status == MLAF_OK && s.notes && s.notes[0]) mlaf_log_line(&c->log, MLAF_LOG_INFO, "plan: %s", s.notes);
+  if (status == MLAF_OK && !r->modelled) status = verify(r, &x->problem, &s, &c->err);
+  if (status == MLAF_OK) status = time_case(r, x, &s, &f, &c->err);
+  if (status == MLAF_OK) mlaf_cli_bench_print(&r->out, x, &s, &f);
+  else if (r->out.many) mlaf_cli_bench_failed(&r->out, x, &s, &c->err);
+  mlaf_cli_subject_clear(&s);
+  return status;
 }
 
-static void print_text(const cli *c, const char *problem, const cli_subject *s, const figures *f) {
-  const mlaf_timing *t = &f->timing;
-  bool memory = f->memory_ns > f->compute_ns;
-  const char *how = t->source == MLAF_TIME_MODELLED ? "modelled" : "measured";
-  char parts[256];
-  mlaf_cli_parts(t, parts, sizeof parts);
-  printf("problem   %s\ndevice    %s\nvariant   %s\n", problem, mlaf_ctx_device_id(c->ctx), s->variant);
-  printf("plan      %s, %d compiles, %.1f ms", s->rung, s->compiles, s->plan_s * 1e3);
-  if (strcmp(s->source, "none")) printf("; the choice's time was %s", s->source);
-  printf("%s\n", s->notes && s->notes[0] ? " (other rungs passed over, see --verbose)" : "");
-  printf("time      %.2f us %s", t->ns / 1e3, how);
-  if (t->source == MLAF_TIME_MEASURED)
-    printf(" (p10 %.2f, p90 %.2f, %d samples)", t->p10_ns / 1e3, t->p90_ns / 1e3, t->samples);
-  printf(" at %.0f MHz\n", t->clock_mhz);
-  if (parts[0]) printf("parts     %s us%s%s\n", parts, t->bound[0] ? "; bound by " : "", t->bound);
-  if (t->detail[0]) printf("detail    %s\n", t->detail);
-  printf("rate      %.1f TFLOP/s, %.1f GB/s (%s)\n", f->work.flops / t->ns / 1e3, f->work.bytes / t->ns, how);
-  printf("roofline  %.2f us by %s; this is %.1f %% of it\n", (memory ? f->memory_ns : f->compute_ns) / 1e3,
-         memory ? "HBM" : "MFMA", 100 * (memory ? f->memory_ns : f->compute_ns) / t->ns);
+/* Where the rest cannot go on. */
+static bool is_final(mlaf_status status) {
+  return status == MLAF_E_CANCELLED || status == MLAF_E_DEVICE || status == MLAF_E_FAULT || status == MLAF_E_NOMEM;
+}
+
+static mlaf_status prepare(run *r) {
+  cli *c = r->c;
+  mlaf_status status = mlaf_cli_open(c, false);
+  if (status == MLAF_OK) status = mlaf_ctx_gen(c->ctx, &r->gen, &c->err);
+  if (status != MLAF_OK) return status;
+  r->dev = mlaf_ctx_device(c->ctx);
+  r->modelled = mlaf_ops(r->dev)->features & MLAF_DEVICE_MODELLED;
+  r->out.hot = mlaf_cli_has(c, O_HOT);
+  const mlaf_time_opts time = time_opts(r);
+  status = mlaf_pool_create(r->dev, mlaf_cli_seed(c), &r->pool, &c->err);
+  const mlaf_ceilings_env env = {.device = r->dev, .gen = r->gen, .compiler = c->ctx->compiler, .target = mlaf_ctx_target(c->ctx),
+                                 .pool = r->pool};
+  if (status == MLAF_OK) status = mlaf_ceilings_measure(&env, &time, &r->ceilings, &c->err);
+  if (status == MLAF_OK && c->given[O_CSV] && !(r->out.csv = fopen(c->given[O_CSV], "w")))
+    status = mlaf_fail(&c->err, MLAF_E_IO, "cannot write '%s': %s", c->given[O_CSV], strerror(errno));
+  return status;
+}
+
+static mlaf_status run_cases(run *r, const bench_cases *cases) {
+  mlaf_status first = MLAF_OK, status = MLAF_OK;
+  if (r->out.many || !r->c->json) mlaf_cli_bench_ceilings(&r->out);
+  mlaf_cli_bench_head(&r->out);
+  for (size_t i = 0; i < cases->n && !is_final(status); i++) {
+    if (r->c->cancel && *r->c->cancel) status = mlaf_fail(&r->c->err, MLAF_E_CANCELLED, "stopped on request");
+    else status = run_case(r, &cases->list[i]);
+    if (status != MLAF_OK && first == MLAF_OK) first = status;
+  }
+  return first;
 }
 
 int mlaf_cli_bench(cli *c) {
-  mlaf_problem p;
-  mlaf_gen *g = NULL;
-  cli_subject s = {.loaded = NULL};
-  figures f = {.memory_ns = 0};
-  char problem[MLAF_PROBLEM_TEXT_MAX];
-  mlaf_status status = mlaf_cli_problem(c, &p);
-  if (status == MLAF_OK) status = mlaf_cli_open(c, false);
-  if (status == MLAF_OK) status = mlaf_ctx_gen(c->ctx, &g, &c->err);
-  if (status == MLAF_OK) status = mlaf_cli_subject(c, &p, g, &s);
-  if (status == MLAF_OK) status = time_it(c, &p, g, &s, &f);
-  if (status == MLAF_OK) {
-    mlaf_problem_print(&p, problem, sizeof problem);
-    if (s.notes && s.notes[0]) mlaf_log_line(&c->log, MLAF_LOG_INFO, "plan: %s", s.notes);
-    (c->json ? print_json : print_text)(c, problem, &s, &f);
-  }
-  mlaf_cli_subject_clear(&s);
+  run r = {.c = c, .out = {.c = c}};
+  bench_cases cases = {NULL, 0, NULL};
+  mlaf_status status = c->given[O_LENGTHS] ? mlaf_lengths_parse(c->given[O_LENGTHS], &r.lengths, &c->err) : MLAF_OK;
+  if (status == MLAF_OK) status = mlaf_cli_bench_cases(c, &cases);
+  r.out.ceilings = &r.ceilings;
+  r.out.many = cases.n > 1;
+  if (status == MLAF_OK) status = prepare(&r);
+  if (status == MLAF_OK) status = run_cases(&r, &cases);
+  if (r.out.csv && fclose(r.out.csv) != 0 && status == MLAF_OK)
+    status = mlaf_fail(&c->err, MLAF_E_IO, "'%s' is not written whole: %s", c->given[O_CSV], strerror(errno));
+  mlaf_suite_free(r.suite);
+  mlaf_pool_free(r.pool);
+  mlaf_cli_bench_cases_free(&cases);
   return status == MLAF_OK ? CLI_OK : mlaf_cli_fail(c);
 }

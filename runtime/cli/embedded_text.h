@@ -4,5 +4,6 @@
 
 extern const char mlaf_embed_loader_h[]; /* runtime/embed/mlaf_embed.h */
 extern const char mlaf_embed_loader_c[]; /* runtime/embed/mlaf_embed.c */
+extern const char mlaf_peer_sets[];      /* tuning/peer-sets.tsv */
 
 #endif

@@ -1,5 +1,6 @@
 /* Grids of problems: lists and doubling ranges of batch, ctx and tp, times a list of models. */
 #include <ctype.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -165,12 +166,12 @@ static mlaf_status axis_or(cli *c, cli_opt o, const char *name, int32_t otherwis
   return mlaf_cli_axis(name, c->given[o] ? c->given[o] : text, 1, high, out, &c->err);
 }
 
-mlaf_status mlaf_cli_problems(cli *c, cli_problems *out) {
+/* The grid of one --heads; appends. */
+static mlaf_status add_grid(cli *c, cli_problems *out) {
   char why[512] = "";
   mlaf_problem p = MLAF_PROBLEM_INIT;
   cli_axis tp = {NULL, 0}, batch = {NULL, 0}, ctx = {NULL, 0};
   const char *text = c->n_arguments ? c->arguments[c->n_arguments - 1] : NULL;
-  *out = (cli_problems){NULL, 0};
   mlaf_status status = mlaf_cli_named(c, text);
   if (status == MLAF_OK && text && mlaf_problem_parse(text, &p, why, sizeof why) != MLAF_OK)
     status = mlaf_fail(&c->err, MLAF_E_PROBLEM, "'%s': %s", text, why);
@@ -187,6 +188,30 @@ mlaf_status mlaf_cli_problems(cli *c, cli_problems *out) {
   free(tp.values);
   free(batch.values);
   free(ctx.values);
+  return status;
+}
+
+/* --heads N,M,...: a grid for each. */
+static mlaf_status add_heads(cli *c, cli_problems *out) {
+  const char *given = c->given[O_HEADS];
+  cli_axis heads = {NULL, 0};
+  mlaf_status status = mlaf_cli_axis("heads", given, INT_MIN, INT_MAX, &heads, &c->err);
+  for (size_t h = 0; status == MLAF_OK && h < heads.n; h++) {
+    char one[16];
+    snprintf(one, sizeof one, "%d", heads.values[h]);
+    c->given[O_HEADS] = one;
+    status = add_grid(c, out);
+  }
+  c->given[O_HEADS] = given;
+  free(heads.values);
+  return status;
+}
+
+mlaf_status mlaf_cli_problems(cli *c, cli_problems *out) {
+  *out = (cli_problems){NULL, 0};
+  mlaf_status status = c->given[O_SET]     ? mlaf_cli_peer_problems(c, out)
+                       : c->given[O_HEADS] ? add_heads(c, out)
+                                           : add_grid(c, out);
   if (status == MLAF_OK) unique(out);
   else mlaf_cli_problems_free(out);
   return status;

@@ -18,7 +18,7 @@ typedef struct option_row {
 } option_row;
 
 static const option_row table[O_COUNT] = {
-    [O_HEADS] = {"heads", "N", WHOLE, INT_MIN, INT_MAX, "query heads on this rank, 1..128"},
+    [O_HEADS] = {"heads", "N", AXIS, INT_MIN, INT_MAX, "query heads on this rank, 1..128"},
     [O_RANK] = {"rank", "N", WHOLE, INT_MIN, INT_MAX, "kv_lora_rank, a multiple of 32 up to 512 (512)"},
     [O_ROPE] = {"rope", "N", WHOLE, INT_MIN, INT_MAX, "rope dim: 0, 32 or 64 (64)"},
     [O_Q_LEN] = {"q-len", "N", WHOLE, INT_MIN, INT_MAX, "query tokens of a request, 1..8 (1)"},
@@ -64,6 +64,9 @@ static const option_row table[O_COUNT] = {
     [O_TRACE] = {"trace", "FILE", TEXT, 0, 0, "write a Chrome/Perfetto trace of the waves of one CU"},
     [O_STRATEGY] = {"strategy", "S", TEXT, 0, 0, "pruned (at most 15 % of the space), exhaustive or halving (pruned)"},
     [O_LENGTHS] = {"lengths", "L", TEXT, 0, 0, "of the timed requests: equal, uniform, normal:MEAN,STD[,SEED] of ctx (equal)"},
+    [O_SET] = {"set", "LIST", TEXT, 0, 0, "problems that peers were measured on: A to I (tuning/peer-sets.tsv)"},
+    [O_HOT] = {"hot", NULL, FLAG, 0, 0, "no pause before a measurement: at the clock that long runs get"},
+    [O_CSV] = {"csv", "FILE", TEXT, 0, 0, "write the figures there too, in the columns of the peers' file"},
     [O_SHARD] = {"shard", "I/N", TEXT, 0, 0, "this machine's share of the grid; auto: from Slurm's or MPI's environment"},
     [O_VERBOSE] = {"verbose", NULL, FLAG, 0, 0, "more log lines; twice for debugging (-v)"},
     [O_JSON] = {"json", NULL, FLAG, 0, 0, "JSON Lines on stdout instead of tables"},
@@ -121,7 +124,7 @@ void mlaf_cli_help(FILE *to, const cli_command *command) {
               "options,\nor as --model NAME --tp N; shape options override the others.\n");
     if (command->takes_problem == CLI_PROBLEM_GRID)
       fprintf(to,
-              "\nA grid of problems: --model A,B (or @FILE), --tp, --batch and --ctx take lists, in which A:B doubles from A up "
+              "\nA grid of problems: --model A,B (or @FILE), --tp, --heads, --batch and --ctx take lists, in which A:B doubles from A up "
               "to B:\n--tp 1,8 --batch 1,8,64:256 --ctx 1024:131072.\n");
     if (command->details) fprintf(to, "\n%s\n", command->details);
     fprintf(to, "\noptions:\n");

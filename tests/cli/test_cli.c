@@ -33,7 +33,7 @@ static void usage_errors(void **state) {
       {{"frobnicate"}, "there is no command 'frobnicate'"},
       {{"tune"}, "which problem?"},
       {{"tune", "--heads"}, "--heads wants a value"},
-      {{"tune", "--heads", "many"}, "--heads wants a whole number, not 'many'"},
+      {{"tune", "--heads", "many"}, "--heads 'many' at character 1: numbers from"},
       {{"tune", "--heads", "0"}, "heads"},
       {{"tune", "--heads", "129"}, "128"},
       {{"tune", "--heads", "16", "--rank", "100"}, "rank"},

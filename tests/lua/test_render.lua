@@ -20,6 +20,7 @@ test("every family's template is there, and every kernel template has a family",
       of[family.template] = true
     end
   end
+  of.read_ceiling = true -- serves no problem: the bench measures the device with it
   for _, name in ipairs(loader.kernels()) do ok(of[name], "template %s is in no family", name) end
 end)
 

@@ -1,0 +1,41 @@
+// Generated from templates/read_ceiling.cu.in by mlaforge. Do not edit: change the template.
+// template_hash: (not part of a golden)
+// target: gfx942
+// symbol: mlaf_read_ceiling_03afca64
+// parameters:
+//   depth = 8
+// regenerate: lua5.4 gen/cli.lua render read_ceiling target=gfx942 depth=8
+// Reads memory as fast as it can be read: what bandwidth there is to compare a kernel with. Every thread of a grid that fills the
+// device has `depth` loads of 16 bytes in flight; neighbours read neighbouring words. The sum is written only when it is a value
+// it hardly ever is, so that the loads cannot be left out. One text for CUDA and HIP.
+
+
+// [templates/lib/wave.h]
+typedef u32x4 word;
+MLAF_DEV int my_block() { return group_x(); }
+MLAF_DEV int my_thread() { return thread_id(); }
+MLAF_DEV word load(const word* p) { return __builtin_nontemporal_load((const MLAF_GLOBAL word*)(u64)p); }
+
+constexpr int DEPTH = 8;
+
+struct mlaf_read_args { // runtime/core/ceilings.c fills it
+  const word* words;
+  u64 n; // words
+  u32* out;
+  u32 never, blocks;
+};
+
+extern "C" __global__ void __launch_bounds__(512) mlaf_read_ceiling(mlaf_read_args a) {
+  const u64 all = (u64)a.blocks * 512;
+  u64 at = (u64)my_block() * 512 + (u64)my_thread();
+  u32 sum = 0;
+  for (; at + (DEPTH - 1) * all < a.n; at += DEPTH * all) {
+    word x[DEPTH];
+#pragma unroll
+    for (int i = 0; i < DEPTH; i++) x[i] = load(a.words + at + i * all);
+#pragma unroll
+    for (int i = 0; i < DEPTH; i++) sum += x[i].x ^ x[i].y ^ x[i].z ^ x[i].w;
+  }
+  for (; at < a.n; at += all) sum += load(a.words + at).x;
+  if (sum == a.never) *a.out = sum;
+}
