@@ -32,6 +32,9 @@ return {
   -- Families of combine kernels.
   combines = { "combine", "merge" },
 
+  -- Kernels that are no part of a variant: what measurements need.
+  tools = { "read_ceiling" },
+
   -- Variants that work for every supported problem; the first whose family is there for the target is its baseline.
   baselines = {
     { family = "reg", params = { blocks = 1, kvload = "temporal", psplit = 1, qsrc = "reg", rescale = "always", tile = 16,

@@ -3,7 +3,8 @@
 # q_len {1,2,3,5,8}, with the four (rank, rope) pairs, page sizes {64,1,16} and masks in rotation; one line a problem.
 #   tools/verify-grid.sh [N | all]                         on the emulator, by its test program; some 7 minutes on two cores
 #   tools/verify-grid.sh --device cuda [N | all] [ARG...]  by `mlaforge verify` on a device: the model's N best, bf16 and f16 in
-#                                                          rotation, with the broken inputs; ARGs go to it. MLAFORGE names the program
+#                                                          rotation, with the broken inputs; ARGs go to it. MLAFORGE names the program,
+#                                                          MLAF_GRID_PART=K/N takes only every N-th problem from the K-th (0..N-1) on
 set -euo pipefail
 cd "$(dirname "$0")/.."
 if [ "${1:-}" != --device ]; then
@@ -19,11 +20,14 @@ heads=(1 5 8 16 20 40 64 128)
 q_lens=(1 2 3 5 8)
 pages=(64 1 16)
 dims=(r512,p64 r512,p0 r256,p64 r256,p32)
-wrong=0 total=0
+part=${MLAF_GRID_PART:-0/1}
+wrong=0 total=0 problems=0
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 for i in "${!heads[@]}"; do
   for j in "${!q_lens[@]}"; do
+    [ $(((5 * i + j) % ${part#*/})) = "${part%/*}" ] || continue
+    problems=$((problems + 1))
     causal=
     [ $((q_lens[j] > 1 && (i + j) % 2 == 0)) = 1 ] && causal=,causal
     dtype=bf16
@@ -41,5 +45,5 @@ for i in "${!heads[@]}"; do
     fi
   done
 done
-echo "40 problems, $total variants on $device, $wrong problems with findings"
+echo "$problems problems, $total variants on $device, $wrong problems with findings"
 [ $wrong = 0 ]

@@ -91,15 +91,19 @@ function T.grid(problem)
   return out
 end
 
+-- Targets whose kernels the tests look at: CDNA3, NVIDIA's newest that is tuned for, and the least that NVIDIA families run on.
+T.targets = { "gfx942", "sm_90a", "sm_80" }
+
 -- { problem, its decode kernels } for the whole grid; made once for all test files.
-local grid_kernels
-function T.grid_kernels(loader)
-  if not grid_kernels then
-    local space = loader.require("space")
-    grid_kernels = {}
-    for i, p in ipairs(T.grid(loader.require("problem"))) do grid_kernels[i] = { p, space.kernels(p, "gfx942") } end
+local grid_kernels = {}
+function T.grid_kernels(loader, target)
+  target = target or "gfx942"
+  if not grid_kernels[target] then
+    local space, list = loader.require("space"), {}
+    for i, p in ipairs(T.grid(loader.require("problem"))) do list[i] = { p, space.kernels(p, target) } end
+    grid_kernels[target] = list
   end
-  return grid_kernels
+  return grid_kernels[target]
 end
 
 local tests = {}

@@ -13,6 +13,27 @@ local space, problem, families, params = loader.require("space"), loader.require
 
 local function grid() return T.grid(problem) end
 
+test("NVIDIA targets: names rebuild their variant, families stay with their architecture, splits have combine kernels", function()
+  for _, target in ipairs({ "sm_80", "sm_90a" }) do
+    local p, seen, several = problem.parse("mla_decode:h16,b4,s4096,page16"), {}, 0
+    for _, v in ipairs(space.variants(p, target)) do
+      ok(not seen[v.name], "%s twice", v.name)
+      seen[v.name] = true
+      if not v.rejected then
+        local w = space.variant(p, target, v.name)
+        eq(w.decode.symbol, v.decode.symbol, v.name)
+        eq(w.model_ns, v.model_ns, v.name)
+        eq(loader.suffix(v.decode.template), ".cu", v.name)
+        eq(v.combine ~= nil, v.splits > 1, v.name)
+        several = several + (v.splits > 1 and 1 or 0)
+      end
+    end
+    ok(several > 24, "%s: %d variants with more than one split", target, several)
+  end
+  raises(function() space.variant(problem.parse("mla_decode:h16"), "sm_90a", "reg:" ..
+    params.print(families.baselines[1].params) .. "/s1") end, "family reg is not for sm_90a")
+end)
+
 test("at least 24 distinct decode kernels per problem of the grid", function()
   for _, entry in ipairs(T.grid_kernels(loader)) do
     local p, seen, n = entry[1], {}, 0
@@ -106,14 +127,18 @@ test("bad names", function()
   bad("reg:" .. base:gsub("blocks=1", "blocks=2") .. "/s1", "not in the space of mla_decode:h16", "registers")
 end)
 
-test("the baseline exists for every problem of the grid and the corners", function()
+test("every target has the baseline for every problem of the grid and the corners", function()
   local corners = { "mla_decode:h1,r32,p0,q1,f16,page1,b1,s1",
     "mla_decode:h128,r512,p64,q8,causal,bf16,page65536,b65536,s16777216",
     "mla_decode:h128,r32,p64,q8,bf16,page3,b1,s1" }
-  for _, p in ipairs(grid()) do ok(not space.baseline(p, "gfx942").rejected) end
-  for _, text in ipairs(corners) do
-    local v = space.baseline(problem.parse(text), "gfx942")
-    ok(v.name and not v.rejected, text)
+  for _, target in ipairs(loader.targets()) do
+    for i, p in ipairs(grid()) do
+      if target == "gfx942" or i % 7 == 0 then ok(not space.baseline(p, target).rejected, target) end
+    end
+    for _, text in ipairs(corners) do
+      local v = space.baseline(problem.parse(text), target)
+      ok(v.name and not v.rejected, "%s: %s", target, text)
+    end
   end
 end)
 
