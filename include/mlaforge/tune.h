@@ -24,18 +24,26 @@ typedef int (*mlaf_tune_progress_fn)(void *user, const mlaf_tune_progress *progr
 
 enum { MLAF_TUNE_NO_RESUME = 1u << 0 /* try everything again although the database knows it */ };
 
+/* Which candidates are tried (docs/tuning.md). */
+typedef enum mlaf_tune_strategy {
+  MLAF_TUNE_PRUNED = 0, /* by the generator's model, at most 15 % of the space */
+  MLAF_TUNE_EXHAUSTIVE, /* all */
+  MLAF_TUNE_HALVING,    /* all, shortly; the best third longer; the best third of those in full */
+} mlaf_tune_strategy;
+
 typedef struct mlaf_tune_opts {
   uint32_t struct_size;   /* sizeof(mlaf_tune_opts), set by MLAF_TUNE_OPTS_INIT */
   uint32_t flags;         /* MLAF_TUNE_* */
-  int32_t max_candidates; /* 0: what the rounds select (on an emulator: the best 40 of them) */
-  int32_t reserved;       /* must be 0 */
+  int32_t max_candidates; /* 0: what the strategy selects (pruned on an emulator: 40 at most) */
+  int32_t strategy;       /* mlaf_tune_strategy */
   double time_limit_s;    /* 0: none */
   uint64_t seed;          /* of verification and timing data; 0: 1 */
   mlaf_tune_progress_fn progress;
   void *progress_user;
+  const char *lengths;    /* of the timed requests: "equal" (NULL), "uniform[,SEED]", "normal:MEAN,STD[,SEED]" in multiples of ctx */
 } mlaf_tune_opts;
 #define MLAF_TUNE_OPTS_INIT \
-  { sizeof(mlaf_tune_opts), 0, 0, 0, 0.0, 0, NULL, NULL }
+  { sizeof(mlaf_tune_opts), 0, 0, MLAF_TUNE_PRUNED, 0.0, 0, NULL, NULL, NULL }
 
 typedef struct mlaf_tune_result {
   uint32_t struct_size;                  /* in: sizeof(mlaf_tune_result); only that many bytes are written */

@@ -6,7 +6,8 @@
 
 static const char style[] =
     ":root{--bg:#fff;--fg:#1c2330;--soft:#5d6778;--line:#d8dde6;--card:#f6f8fb;--good:#1b7f4b;--bad:#b3402e;--accent:#2f6fd0;"
-    "--c0:#2f6fd0;--c1:#e08a1e;--c2:#2a9d74;--c3:#b0475e;--c4:#7d5fc2;--c5:#8a6d3b;--c6:#4aa3b8;--c7:#9aa3b2;--c8:#c25fa0;--c9:#6b7f1f;--c10:#d4b300;--c11:#555f70;--cell:#fff}"
+    "--c0:#2f6fd0;--c1:#e08a1e;--c2:#2a9d74;--c3:#b0475e;--c4:#7d5fc2;--c5:#8a6d3b;--c6:#4aa3b8;--c7:#9aa3b2;"
+    "--c8:#c25fa0;--c9:#6b7f1f;--c10:#d4b300;--c11:#555f70;--cell:#fff}"
     "@media(prefers-color-scheme:dark){:root{--bg:#11151c;--fg:#e6eaf2;--soft:#9aa5b8;--line:#2b3444;--card:#181e28;"
     "--good:#5cc792;--bad:#f0886f;--accent:#7cabf5;--c0:#7cabf5;--c1:#f0b25c;--c2:#62cda2;--c3:#e88aa0;--c4:#b39df0;"
     "--c5:#c8a873;--c6:#7fd0e2;--c7:#77839a;--c8:#eb9ad0;--c9:#b3c75f;--c10:#ffe066;--c11:#aab4c6;--cell:#11151c}}"

@@ -9,6 +9,10 @@
 #include "mlaforge/database.h"
 #include "tune/tune.h"
 
+_Static_assert((int)MLAF_TUNE_PRUNED == MLAF_STRATEGY_PRUNED && (int)MLAF_TUNE_EXHAUSTIVE == MLAF_STRATEGY_EXHAUSTIVE &&
+                   (int)MLAF_TUNE_HALVING == MLAF_STRATEGY_HALVING,
+               "the public strategies are the tuner's");
+
 #define EXPORT_MAX ((size_t)256 << 20)
 
 static mlaf_status finish(mlaf_ctx *ctx, mlaf_status status, mlaf_err *err) {
@@ -31,22 +35,24 @@ static void on_progress(void *user, const mlaf_tuner_progress *p) {
   if (r->fn(r->user, &out) != 0) atomic_store(&r->cancel, true);
 }
 
+/* The first version of the struct ended before `lengths`; a caller built against it passes that much. */
 static mlaf_status read_opts(const mlaf_tune_opts *in, mlaf_tune_opts *out, mlaf_err *err) {
+  const size_t first = offsetof(mlaf_tune_opts, lengths);
   *out = (mlaf_tune_opts)MLAF_TUNE_OPTS_INIT;
   if (!in) return MLAF_OK;
-  if (in->struct_size < sizeof *in || in->struct_size > 4096)
+  if (in->struct_size < first || in->struct_size > 4096)
     return mlaf_fail(err, MLAF_E_ARG,
                      "mlaf_tune_opts: struct_size is %u, must be at least %zu: start from MLAF_TUNE_OPTS_INIT",
-                     in->struct_size, sizeof *in);
+                     in->struct_size, first);
   for (const char *s = (const char *)(in + 1), *end = (const char *)in + in->struct_size; s < end; s++)
     if (*s) return mlaf_fail(err, MLAF_E_ARG, "mlaf_tune_opts: a field this library does not know is set");
-  if (in->flags & ~(uint32_t)MLAF_TUNE_NO_RESUME || in->reserved)
-    return mlaf_fail(err, MLAF_E_ARG, "mlaf_tune_opts: unknown flags 0x%x or reserved %d not 0", in->flags,
-                     in->reserved);
+  if (in->flags & ~(uint32_t)MLAF_TUNE_NO_RESUME || (unsigned)in->strategy >= MLAF_STRATEGY_COUNT)
+    return mlaf_fail(err, MLAF_E_ARG, "mlaf_tune_opts: unknown flags 0x%x or unknown strategy %d", in->flags,
+                     in->strategy);
   if (in->max_candidates < 0 || !(in->time_limit_s >= 0))
     return mlaf_fail(err, MLAF_E_ARG, "mlaf_tune_opts: max_candidates is %d, time_limit_s %g; both must be 0 or more",
                      in->max_candidates, in->time_limit_s);
-  *out = *in;
+  memcpy(out, in, in->struct_size < sizeof *out ? in->struct_size : sizeof *out);
   return MLAF_OK;
 }
 
@@ -76,7 +82,8 @@ static mlaf_status run(mlaf_ctx *ctx, const mlaf_problem *p, const mlaf_tune_opt
                        mlaf_err *err) {
   relay r = {.fn = o->progress, .user = o->progress_user};
   atomic_init(&r.cancel, false);
-  mlaf_tuner_opts opts = {.max_candidates = (size_t)o->max_candidates,
+  mlaf_tuner_opts opts = {.strategy = (mlaf_strategy)o->strategy,
+                          .max_candidates = (size_t)o->max_candidates,
                           .time_limit_s = o->time_limit_s,
                           .seed = o->seed,
                           .no_resume = o->flags & MLAF_TUNE_NO_RESUME,
@@ -84,8 +91,10 @@ static mlaf_status run(mlaf_ctx *ctx, const mlaf_problem *p, const mlaf_tune_opt
                           .progress_user = &r,
                           .cancel = &r.cancel};
   mlaf_gen *gen = NULL;
+  mlaf_status status = o->lengths ? mlaf_lengths_parse(o->lengths, &opts.lengths, err) : MLAF_OK;
+  if (status != MLAF_OK) return status;
   pthread_mutex_lock(&ctx->lock);
-  mlaf_status status = mlaf_ctx_gen(ctx, &gen, err);
+  status = mlaf_ctx_gen(ctx, &gen, err);
   if (status == MLAF_OK) {
     mlaf_tuner_env env = {mlaf_ctx_device(ctx), ctx->db, gen, ctx->compiler, &ctx->log, NULL};
     mlaf_tuner_result result;

@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# Make tuning/gfx942.tsv: choices for the shapes of the main models, found on the emulator and marked `modelled`, which serve as
+# the "default" rung on every gfx942 that nobody tuned. Hashes and keys are left out: an entry names its variant, which the
+# generator of the day rebuilds for the problem at hand (or refuses, and the plan goes on to the model).
+# Usage: tools/ship-tuning.sh BUILD_DIR [SCRATCH_DIR]; resumable; MLAF_SHIP_CANDIDATES (16) per problem.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+build=${1:?usage: tools/ship-tuning.sh BUILD_DIR [SCRATCH_DIR]}
+scratch=${2:-$build/ship-tuning}
+mkdir -p "$scratch"
+tune=("$build/mlaforge" tune --device emu:gfx942 --db "$scratch/ship.db" --max-candidates "${MLAF_SHIP_CANDIDATES:-16}" --json)
+models=deepseek-v3,kimi-k2,minicpm3-4b,mistral-small-4
+"${tune[@]}" --model "$models" --tp 1,8 --batch 1,8,64 --ctx 1024,4096,16384 > "$scratch/ship.jsonl"
+"$build/mlaforge" db export --db "$scratch/ship.db" --out "$scratch/ship.tsv"
+awk -F'\t' -v OFS='\t' '
+  NR == 1 { print; print "# Defaults for every gfx942: chosen on the emulator, times modelled. Made by tools/ship-tuning.sh."; next }
+  NR == 2 { for (i = 1; i <= NF; i++) at[$i] = i; header = $0; next }
+  $1 ~ /^emu:gfx942\|/ {
+    $at["device"] = "arch:gfx942"
+    $at["source"] = "modelled"
+    split("toolchain driver clock_mhz mem_clock_mhz", soft, " ")
+    for (k in soft) $at[soft[k]] = "*"
+    split("decode combine", kernel, " ")
+    for (k in kernel) {
+      $at[kernel[k] ".template_hash"] = $at[kernel[k] ".src_hash"] = $at[kernel[k] ".code_key"] = "-"
+    }
+    rows[++n] = $0
+  }
+  END { print header; for (i = 1; i <= n; i++) print rows[i] }' "$scratch/ship.tsv" |
+  awk 'NR == 1 { first = $0; next } NR == 2 { note = $0; next } NR == 3 { print first; print; print note; next } { print }' \
+    > tuning/gfx942.tsv
+grep -c '^arch:' tuning/gfx942.tsv
