@@ -40,6 +40,15 @@ if(TARGET mlaf_emu AND TARGET mlaf_gen AND TARGET mlaf_core)
   target_link_libraries(emu-times PRIVATE mlaf_rooms PkgConfig::CMOCKA)
 endif()
 
+# The vendored loader is in no room: other projects compile it.
+if(TARGET fakecuda)
+  add_executable(test_embed ${CMAKE_SOURCE_DIR}/tests/embed/test_embed.c ${CMAKE_SOURCE_DIR}/runtime/embed/mlaf_embed.c)
+  target_include_directories(test_embed PRIVATE ${CMAKE_SOURCE_DIR}/tests)
+  target_link_libraries(test_embed PRIVATE PkgConfig::CMOCKA ${CMAKE_DL_LIBS})
+  add_test(NAME embed/test_embed COMMAND test_embed)
+  set_tests_properties(embed/test_embed PROPERTIES LABELS t1 TIMEOUT 60 ENVIRONMENT "MLAF_BUILD_DIR=${CMAKE_BINARY_DIR}")
+endif()
+
 # What users of the other kinds do with a build: install it, embed it, call it from Python.
 if(TARGET mlaforge_shared AND TARGET mlaforge AND TARGET fakehip6)
   add_test(NAME install/install COMMAND ${CMAKE_SOURCE_DIR}/tests/install/install.sh ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR})

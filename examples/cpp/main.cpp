@@ -91,7 +91,8 @@ int run() {
 
   std::size_t wrong = 0;
   for (std::uint16_t x : o.read()) wrong += x != one; // V is all ones, so O is
-  std::cout << "mlaforge " << mlaf_version() << " from C++ on " << mlaf_ctx_target(ctx.get()) << ": " << wrong << " outputs wrong\n";
+  std::cout << "mlaforge " << mlaf_version() << " from C++ on " << mlaf_ctx_target(ctx.get()) << ": " << wrong
+            << " outputs wrong\n";
   return wrong != 0;
 }
 

@@ -42,9 +42,9 @@ typedef struct mlaf_ctx_opts {
 /* Open a context. `opts` NULL: all defaults. A database that cannot be used (foreign, corrupt, locked, read-only
  * directory) is logged as a warning and planning goes on without it; mlaf_ctx_db_status tells. No compiler is started
  * and no Lua state opened before the first call that needs one.
- * With a bundle every problem that it covers is planned from it and from nothing else; a database is opened only when one is named
- * (db_path or $MLAF_DB), for the problems outside. A bundle that is damaged or not for this device's target is an error (E_IO,
- * E_ARG), as it was asked for.
+ * With a bundle every problem that it covers is planned from it and from nothing else; a database is opened only when one is
+ * named (db_path or $MLAF_DB), for the problems outside. A bundle that is damaged or not for this device's target is an error
+ * (E_IO, E_ARG), as it was asked for.
  * `why` (may be NULL) receives the detail of a failure, as there is no context yet to ask.
  * Errors: E_ARG (bad struct or option), E_NO_DEVICE, E_IO (the bundle), E_NOMEM. `*out` is untouched on failure.
  *   mlaf_ctx *ctx; mlaf_ctx_opts o = MLAF_CTX_OPTS_INIT; o.device = "emu:gfx942";

@@ -3,9 +3,9 @@
  *   manifest.tsv        what is in it; sorted text whose last line is the SHA-256 of all lines before it
  *   code/<sha256>.co    one file per distinct code object, named by its content
  *
- * Its bytes are a function of the command that made it, the generator and the compiler: no dates, hosts or paths. Reading one needs
- * neither Lua nor SQLite nor a compiler. Nothing read from it is used unless its hash agrees, so that a torn, truncated or altered
- * file costs a plan, never a wrong result. */
+ * Its bytes are a function of the command that made it, the generator and the compiler: no dates, hosts or paths. Reading one
+ * needs neither Lua nor SQLite nor a compiler. Nothing read from it is used unless its hash agrees, so that a torn, truncated or
+ * altered file costs a plan, never a wrong result. */
 #ifndef MLAF_BUNDLE_H
 #define MLAF_BUNDLE_H
 
@@ -23,7 +23,8 @@ typedef struct mlaf_bundle_kernel {
   uint32_t threads, rows_per_wg;
   const char *template_name, *params, *template_hash, *src_hash;
   const char *key;    /* the code-object cache's, which `cache seed` stores it under */
-  const char *tested; /* "verified": a device agreed with the reference when it was tuned; "unverified": it has only been compiled */
+  /* "verified": a device agreed with the reference when it was tuned; "unverified": it has only been compiled */
+  const char *tested;
 } mlaf_bundle_kernel;
 
 /* One problem of the grid and what serves it. */
@@ -60,8 +61,8 @@ void mlaf_bundle_close(mlaf_bundle *b); /* NULL is allowed */
 /* The code object of a kernel in malloc'ed memory (k->size bytes), after its hash was compared. E_IO names the file. */
 mlaf_status mlaf_bundle_code(const mlaf_bundle *b, const mlaf_bundle_kernel *k, void **code, mlaf_err *err);
 bool mlaf_bundle_has_target(const mlaf_bundle *b, const char *target);
-/* The plans that can execute `p` on `target` (all fields but batch and ctx agree), best first: nearest batch and ctx in doublings,
- * the choice before the baseline. *list is malloc'ed, NULL when *n is 0. E_NOMEM. */
+/* The plans that can execute `p` on `target` (all fields but batch and ctx agree), best first: nearest batch and ctx in
+ * doublings, the choice before the baseline. *list is malloc'ed, NULL when *n is 0. E_NOMEM. */
 mlaf_status mlaf_bundle_rank(const mlaf_bundle *b, const char *target, const mlaf_problem *p, const mlaf_bundle_plan ***list,
                              size_t *n, mlaf_err *err);
 /* Check every file: `fault` is called for each that is missing or damaged, and for each file in code/ that nothing names (fatal

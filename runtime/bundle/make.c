@@ -24,7 +24,8 @@ static mlaf_status check_target(maker *m, const char *target, mlaf_err *err) {
     mlaf_text_fmt(&names, "%s%s", names.len ? ", " : "", *t);
   }
   if (!table)
-    st = mlaf_fail(err, MLAF_E_ARG, "no kernels for the target '%.60s': gen/arch/%.60s.lua, its arch table, does not exist; there "
+    st = mlaf_fail(err, MLAF_E_ARG,
+                   "no kernels for the target '%.60s': gen/arch/%.60s.lua, its arch table, does not exist; there "
                    "are tables for %s", target, target, names.data ? names.data : "nothing");
   else if (mlaf_gen_baseline(m->gen, &p, target, &v, &why)) {
     char *cut = strchr(why.text, '\n');
@@ -134,7 +135,8 @@ static mlaf_status take(maker *m, make_target *t, make_kernel *k, mlaf_compile_j
   k->source = NULL;
   if (!why) return MLAF_OK;
   if (k->baseline)
-    return mlaf_fail(err, MLAF_E_COMPILE, "the baseline for %s cannot be made, so the bundle would not serve every problem: %s (%s): "
+    return mlaf_fail(err, MLAF_E_COMPILE,
+                     "the baseline for %s cannot be made, so the bundle would not serve every problem: %s (%s): "
                      "%.3000s", t->request->target, k->ref.symbol, k->ref.params, why);
   mlaf_log_line(m->opts->log, MLAF_LOG_WARN, "%s %s (%s) is left out: %s", t->request->target, k->ref.symbol, k->ref.params, why);
   return MLAF_OK;
@@ -200,7 +202,8 @@ static int lock_dir(const char *dir, mlaf_err *err) {
 mlaf_status mlaf_bundle_make(const mlaf_bundle_make_opts *opts, const char *dir, mlaf_bundle_made *out, mlaf_err *err) {
   maker m = {.opts = opts, .targets = calloc(opts->n_requests + 1, sizeof *m.targets)};
   mlaf_bundle_made made = {0};
-  mlaf_status st = m.targets ? mlaf_gen_open(opts->gen_root, &m.gen, err) : mlaf_fail(err, MLAF_E_NOMEM, "no memory for a bundle");
+  mlaf_status st = m.targets ? MLAF_OK : mlaf_fail(err, MLAF_E_NOMEM, "no memory for a bundle");
+  if (!st) st = mlaf_gen_open(opts->gen_root, &m.gen, err);
   if (!st) st = mlaf_gen_stamp(opts->gen_root, m.stamp, err);
   for (size_t i = 0; m.targets && i < opts->n_requests; i++) m.targets[i].request = &opts->requests[i];
   for (size_t i = 0; !st && i < opts->n_requests; i++) st = check_target(&m, opts->requests[i].target, err);

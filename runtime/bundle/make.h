@@ -36,10 +36,10 @@ typedef struct mlaf_bundle_made {
   char hash[MLAF_HASH_HEX]; /* the manifest's */
 } mlaf_bundle_made;
 
-/* Make the bundle in `dir` (made if need be). Complete or not at all: the manifest is written last, and files of an earlier bundle
- * that the new one does not name are removed after that. Interrupted at any point, the same call completes to the same bytes.
- * Errors: E_ARG (a target without kernels, a budget below what the baselines take, two makers in one directory), E_TEMPLATE,
- * E_COMPILE, E_NO_COMPILER, E_IO, E_CANCELLED, E_NOMEM. */
+/* Make the bundle in `dir` (made if need be). Complete or not at all: the manifest is written last, and files of an earlier
+ * bundle that the new one does not name are removed after that. Interrupted at any point, the same call completes to the same
+ * bytes. Errors: E_ARG (a target without kernels, a budget below what the baselines take, two makers in one directory),
+ * E_TEMPLATE, E_COMPILE, E_NO_COMPILER, E_IO, E_CANCELLED, E_NOMEM. */
 mlaf_status mlaf_bundle_make(const mlaf_bundle_make_opts *opts, const char *dir, mlaf_bundle_made *out, mlaf_err *err);
 
 #endif

@@ -148,7 +148,8 @@ static mlaf_status read_manifest(mlaf_bundle *b, mlaf_err *err) {
   if (!path) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for bundle '%s'", b->dir);
   mlaf_status st = mlaf_file_read(path, MANIFEST_MAX, &text, &size, err);
   if (st) {
-    mlaf_fail_prefix(err, st, "'%s' is no complete bundle (an interrupted `mlaforge generate` completes when it is run again)", b->dir);
+    mlaf_fail_prefix(err, st, "'%s' is no complete bundle (an interrupted `mlaforge generate` completes when it is run again)",
+                     b->dir);
   } else {
     b->text = text;
     if (size < strlen(MLAF_BUNDLE_HEADER) || memcmp(text, MLAF_BUNDLE_HEADER, strlen(MLAF_BUNDLE_HEADER)))
@@ -195,7 +196,8 @@ mlaf_status mlaf_bundle_code(const mlaf_bundle *b, const mlaf_bundle_kernel *k, 
   if (!st) {
     mlaf_sha256_hex(data, size, hash);
     if (size != k->size || !hash[0] || strcmp(hash, k->sha256))
-      st = mlaf_fail(err, MLAF_E_IO, "'%s' is damaged (%zu bytes, %zu expected; its hash does not agree); %s", path, size, k->size,
+      st = mlaf_fail(err, MLAF_E_IO, "'%s' is damaged (%zu bytes, %zu expected; its hash does not agree); %s", path, size,
+                     k->size,
                      remake);
   }
   free(path);
@@ -280,9 +282,11 @@ mlaf_status mlaf_bundle_verify(const mlaf_bundle *b, mlaf_bundle_fault_fn fault,
   char *folder = mlaf_format("%s/code", b->dir);
   DIR *d = folder ? opendir(folder) : NULL;
   for (struct dirent *e; d && (e = readdir(d));)
-    if (e->d_name[0] != '.' && !names_file(b, e->d_name)) fault(user, e->d_name, "nothing in the manifest names this file", false);
+    if (e->d_name[0] != '.' && !names_file(b, e->d_name))
+      fault(user, e->d_name, "nothing in the manifest names this file", false);
   if (d) closedir(d);
   free(folder);
   if (!bad_files) return MLAF_OK;
-  return mlaf_fail(err, MLAF_E_IO, "%zu of %zu kernels of '%s' are damaged or missing; %s", bad_files, b->n_kernels, b->dir, remake);
+  return mlaf_fail(err, MLAF_E_IO, "%zu of %zu kernels of '%s' are damaged or missing; %s", bad_files, b->n_kernels, b->dir,
+                   remake);
 }

@@ -39,8 +39,8 @@ static size_t total_bytes(const maker *m, bool baselines) {
   return sum;
 }
 
-/* What the bundle would lose without a kernel: how many times over the baseline takes the time of each plan that needs it, less 1,
- * summed over those plans. */
+/* What the bundle would lose without a kernel: how many times over the baseline takes the time of each plan that needs it, less
+ * 1, summed over those plans. */
 static double gain_of(const make_target *t, int kernel, size_t *plans) {
   double gain = 0;
   *plans = 0;
@@ -95,7 +95,8 @@ mlaf_status make_fit(maker *m, mlaf_err *err) {
   for (size_t i = 0; i < m->opts->n_requests; i++) mark_used(&m->targets[i]);
   if (!budget) return MLAF_OK;
   if (total_bytes(m, true) > budget)
-    return mlaf_fail(err, MLAF_E_ARG, "the baseline kernels alone, without which the bundle would not serve every problem, take %zu "
+    return mlaf_fail(err, MLAF_E_ARG,
+                     "the baseline kernels alone, without which the bundle would not serve every problem, take %zu "
                      "bytes: raise --size-budget or declare fewer shapes", total_bytes(m, true));
   make_target *t = NULL;
   int kernel = 0;
@@ -151,7 +152,8 @@ static void plan_line(const make_target *t, const make_entry *e, const make_choi
   char problem[MLAF_PROBLEM_TEXT_MAX];
   mlaf_problem_print(&e->problem, problem, sizeof problem);
   mlaf_text_fmt(out, "plan\t%s\t%s\t%s\t%s\t%s\t%s\t%u\t%.1f\t%.3e\t%s\t%s\n", t->request->target, problem, role,
-                mlaf_rung_name(c->rung), c->source == MLAF_SRC_COUNT ? "none" : mlaf_source_name(c->source), c->variant, c->splits,
+                mlaf_rung_name(c->rung), c->source == MLAF_SRC_COUNT ? "none" : mlaf_source_name(c->source), c->variant,
+                    c->splits,
                 c->ns, c->error, t->kernels[c->decode].ref.symbol,
                 c->combine == NO_KERNEL ? "-" : t->kernels[c->combine].ref.symbol);
 }
@@ -176,7 +178,8 @@ static mlaf_status plan_lines(const make_target *t, mlaf_text *out, mlaf_bundle_
 static void dropped_lines(const make_target *t, mlaf_text *out, mlaf_bundle_made *made) {
   for (size_t i = 0; i < t->n_drops; i++) {
     const make_kernel *k = &t->kernels[t->drops[i].kernel];
-    mlaf_text_fmt(out, "dropped\t%s\t%s\t%zu\t%s\t%zu plans fall back to the baseline: least gain for its size, %.3f for %zu bytes\n",
+    mlaf_text_fmt(out,
+                  "dropped\t%s\t%s\t%zu\t%s\t%zu plans fall back to the baseline: least gain for its size, %.3f for %zu bytes\n",
                   t->request->target, k->ref.symbol, k->size, k->ref.params, t->drops[i].plans, t->drops[i].gain, k->size);
   }
   made->dropped += t->n_drops;
@@ -192,7 +195,8 @@ static mlaf_status manifest(const maker *m, mlaf_text *out, mlaf_bundle_made *ma
   mlaf_text_str(out, MLAF_BUNDLE_HEADER);
   mlaf_text_fmt(out, "generator\t%s\n", m->stamp);
   for (size_t i = 0; !st && i < n; i++) mlaf_text_fmt(out, "target\t%s\t%s\n", order[i]->request->target, order[i]->compiler);
-  mlaf_text_str(out, "# kernel: target symbol sha256 bytes threads rows_per_wg template params template_hash src_hash key tested\n");
+  mlaf_text_str(out,
+                "# kernel: target symbol sha256 bytes threads rows_per_wg template params template_hash src_hash key tested\n");
   for (size_t i = 0; !st && i < n; i++) st = kernel_lines(order[i], out, made, err);
   mlaf_text_str(out, "# plan: target problem role rung source variant splits ns error decode combine\n");
   for (size_t i = 0; !st && i < n; i++) st = plan_lines(order[i], out, made, err);

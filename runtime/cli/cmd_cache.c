@@ -68,12 +68,14 @@ static int list(cli *c, const mlaf_cache *cache, bool verify) {
   listing l = {.c = c, .table = table_new(c), .only_faults = verify};
   mlaf_status status = mlaf_cache_each(cache, verify, on_entry, &l, &c->err);
   if (l.table && (l.entries || status != MLAF_OK) && !(verify && !l.faults)) mlaf_cli_table_end(l.table);
-  else if (l.table) mlaf_cli_table_end(mlaf_cli_table_new((const char *const[]){l.entries ? "nothing is damaged" : "empty", NULL}));
+  else if (l.table)
+    mlaf_cli_table_end(mlaf_cli_table_new((const char *const[]){l.entries ? "nothing is damaged" : "empty", NULL}));
   if (status != MLAF_OK) return mlaf_cli_fail(c);
   if (!c->json)
     printf("%zu entries, %.2f MB in %s%s\n", l.entries, (double)l.bytes / 1e6, cache->dir,
            verify ? "" : "; `mlaforge cache verify` checks what they hold");
-  if (verify && l.faults) printf("%zu are damaged: they are rebuilt at their next use, `mlaforge cache gc` removes them\n", l.faults);
+  if (verify && l.faults && !c->json)
+    printf("%zu are damaged: they are rebuilt at their next use, `mlaforge cache gc` removes them\n", l.faults);
   return verify && l.faults ? CLI_FINDINGS : CLI_OK;
 }
 

@@ -77,7 +77,8 @@ static bool is_first(const mlaf_bundle *b, const mlaf_bundle_kernel *k) {
 }
 
 static void kernel_entry(const mlaf_bundle_kernel *k, const mlaf_kernel_launch *l, mlaf_text *out) {
-  mlaf_text_fmt(out, "  {code_%s, \"%s\", %u, %u, %u, {%u, %u, %u}, %d, %d, %u, {", k->sha256, k->symbol, k->threads, k->rows_per_wg,
+  mlaf_text_fmt(out, "  {code_%s, \"%s\", %u, %u, %u, {%u, %u, %u}, %d, %d, %u, {", k->sha256, k->symbol, k->threads,
+                k->rows_per_wg,
                 l->dynamic_shared, l->cluster[0], l->cluster[1], l->cluster[2], (l->flags & MLAF_KERNEL_OVERLAPS) != 0,
                 l->schedule == MLAF_SCHEDULE_BALANCED, l->n_maps);
   for (uint32_t i = 0; i < l->n_maps; i++)
@@ -119,7 +120,8 @@ static size_t rows_of(embedding *x, const char *target, mlaf_text *out) {
     const mlaf_bundle_plan *p = &x->b->plans[i];
     const mlaf_problem *q = &p->problem;
     if (strcmp(p->target, target)) continue;
-    mlaf_text_fmt(out, "  {%d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %u, %d, %d},\n", q->heads, q->rank, q->rope, q->q_len, q->causal,
+    mlaf_text_fmt(out, "  {%d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %u, %d, %d},\n", q->heads, q->rank, q->rope, q->q_len,
+                  q->causal,
                   q->dtype, q->page_size, q->batch, q->ctx, p->baseline, p->splits, index_of(x->b, p->decode),
                   index_of(x->b, p->combine));
     n++;
@@ -130,7 +132,8 @@ static size_t rows_of(embedding *x, const char *target, mlaf_text *out) {
 static mlaf_status source(embedding *x, mlaf_text *out) {
   mlaf_text entries = MLAF_TEXT_INIT((size_t)64 << 20), targets = MLAF_TEXT_INIT((size_t)1 << 20);
   mlaf_status st = MLAF_OK;
-  mlaf_text_fmt(out, "/* Written by mlaforge embed from the bundle %s. Do not edit. */\n#include \"%s.h\"\n\n", x->b->hash, x->name);
+  mlaf_text_fmt(out, "/* Written by mlaforge embed from the bundle %s. Do not edit. */\n#include \"%s.h\"\n\n", x->b->hash,
+                x->name);
   for (size_t i = 0; st == MLAF_OK && i < x->b->n_targets; i++) {
     const char *target = x->b->targets[i].name;
     if (!wants(x, target)) continue;
@@ -147,8 +150,9 @@ static mlaf_status source(embedding *x, mlaf_text *out) {
     x->targets++;
   }
   if (entries.data) mlaf_text_str(out, entries.data);
-  mlaf_text_fmt(out, "static const mlaf_embed_target targets[] = {\n%s};\nconst mlaf_embed_index %s = {MLAF_EMBED_VERSION, %zu, \"%s\", "
-                "targets};\n", targets.data ? targets.data : "", x->name, x->targets, x->b->hash);
+  mlaf_text_fmt(out,
+                "static const mlaf_embed_target targets[] = {\n%s};\nconst mlaf_embed_index %s = {MLAF_EMBED_VERSION, "
+                "%zu, \"%s\", targets};\n", targets.data ? targets.data : "", x->name, x->targets, x->b->hash);
   if (st == MLAF_OK && (out->failed || entries.failed || targets.failed))
     st = mlaf_fail(&x->c->err, MLAF_E_NOMEM, "no memory for the C text of %zu kernels", x->kernels);
   mlaf_text_free(&entries);
@@ -157,9 +161,11 @@ static mlaf_status source(embedding *x, mlaf_text *out) {
 }
 
 static void header(const embedding *x, mlaf_text *out) {
-  mlaf_text_fmt(out, "/* Written by mlaforge embed from the bundle %s. Do not edit. */\n#ifndef %s_INCLUDED\n#define %s_INCLUDED\n\n"
+  mlaf_text_fmt(out,
+                "/* Written by mlaforge embed from the bundle %s. Do not edit. */\n#ifndef %s_INCLUDED\n#define %s_INCLUDED\n\n"
                 "#include \"mlaf_embed.h\"\n\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n/* For mlaf_embed_open. */\n"
-                "extern const mlaf_embed_index %s;\n\n#ifdef __cplusplus\n}\n#endif\n#endif\n", x->b->hash, x->name, x->name, x->name);
+                "extern const mlaf_embed_index %s;\n\n#ifdef __cplusplus\n}\n#endif\n#endif\n", x->b->hash, x->name, x->name,
+                x->name);
 }
 
 /* --- the command --- */

@@ -95,7 +95,8 @@ mlaf_status mlaf_cache_each(const mlaf_cache *c, bool check, mlaf_cache_entry_fn
   walk w = {.cache = c, .check = check, .fn = fn, .user = user};
   if (!c->dir) return mlaf_fail(err, MLAF_E_IO, "there is no code-object cache: name one with --cache or MLAF_CACHE_DIR");
   if (access(c->dir, R_OK | X_OK)) {
-    return mlaf_fail(err, MLAF_E_IO, "there is no code-object cache at '%s': compile something, or name another with --cache", c->dir);
+    return mlaf_fail(err, MLAF_E_IO, "there is no code-object cache at '%s': compile something, or name another with --cache",
+                     c->dir);
   }
   char *root = mlaf_format("%s/v1", c->dir);
   if (!root) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for a path");

@@ -89,7 +89,8 @@ static mlaf_status not_in_bundle(const mlaf_ctx *ctx, const mlaf_problem *p, mla
   mlaf_problem_print(p, problem, sizeof problem);
   list_shapes(b, target, &shapes);
   mlaf_fail(err, MLAF_E_NOT_COMPILED, "the bundle '%s' has no kernel for %s on %s (it has %s); to add it: mlaforge generate '%s' "
-            "--targets %s --out %s --extend", b->dir, problem, target, shapes.data ? shapes.data : "none", problem, target, b->dir);
+            "--targets %s --out %s --extend", b->dir, problem, target, shapes.data ? shapes.data : "none", problem, target,
+            b->dir);
   mlaf_text_free(&shapes);
   return MLAF_E_NOT_COMPILED;
 }
@@ -108,8 +109,10 @@ mlaf_status mlaf_planner_bundle(mlaf_ctx *ctx, const mlaf_problem *p, mlaf_plann
       break;
     }
     mlaf_text_fmt(notes, "%sthe bundle's %s of %s: %.400s", notes->len ? "; " : "", list[i]->variant, list[i]->text, why.text);
-    mlaf_log_line(&ctx->log, MLAF_LOG_WARN, "plan: passing over the bundle's %s of %s: %s", list[i]->variant, list[i]->text, why.text);
+    mlaf_log_line(&ctx->log, MLAF_LOG_WARN, "plan: passing over the bundle's %s of %s: %s", list[i]->variant, list[i]->text,
+                  why.text);
   }
   free(list);
-  return st ? mlaf_fail(err, st, "no kernel of the bundle '%s' for this problem can be loaded: %s", ctx->bundle->dir, why.text) : MLAF_OK;
+  if (!st) return MLAF_OK;
+  return mlaf_fail(err, st, "no kernel of the bundle '%s' for this problem can be loaded: %s", ctx->bundle->dir, why.text);
 }

@@ -86,8 +86,8 @@ static mlaf_registry_table *room(mlaf_registry *r) {
   return grown;
 }
 
-/* Keep a plan unless another thread was first; the caller's reference stays the caller's either way. Memory that is short only costs
- * the next call its hit. */
+/* Keep a plan unless another thread was first; the caller's reference stays the caller's either way. Memory that is short only
+ * costs the next call its hit. */
 static void add(mlaf_registry *r, const int32_t key[MLAF_REGISTRY_KEY], mlaf_plan *plan) {
   pthread_mutex_lock(&r->lock);
   mlaf_plan *there = find(r, key);

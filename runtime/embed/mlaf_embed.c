@@ -1,5 +1,4 @@
 /* The loader behind mlaf_embed.h. The argument blocks are those of mlaforge's runtime/core/launch.h. */
-#define _GNU_SOURCE
 #include "mlaf_embed.h"
 
 #include <dlfcn.h>
@@ -258,7 +257,7 @@ mlaf_embed_status mlaf_embed_plan_get(mlaf_embed *e, const mlaf_embed_problem *p
     if (!plan->decode_fn) {
       *plan = (mlaf_embed_plan){.owner = e, .row = r, .decode = &e->target->kernels[r->decode],
                                 .combine = r->combine < 0 ? NULL : &e->target->kernels[r->combine]};
-      if (plan->combine) code = load_kernel(e, r->combine, &plan->combine_fn);
+      code = plan->combine ? load_kernel(e, r->combine, &plan->combine_fn) : 0;
       if (!code) code = load_kernel(e, r->decode, &plan->decode_fn);
     }
     if (plan->decode_fn) {
@@ -316,7 +315,7 @@ static int encode_maps(const mlaf_embed_plan *x, block *b) {
     if (!dims[0] || !dims[1]) continue; /* the kernel does not use it then */
     if (!x->owner->d.encode) return -1;
     void *data = (void *)(uintptr_t)of[m->of].data;
-    int code = x->owner->d.encode(b->maps[i], 1, 2, data, dims, strides, box, ones, 0, swizzle, 3, 0);
+    int code = x->owner->d.encode(b->maps[i], 1, 2, data, dims, strides, box, ones, 0, swizzle, 0, 0);
     if (code) return code;
   }
   return 0;

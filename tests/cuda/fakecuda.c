@@ -26,7 +26,7 @@ enum { MAX_NAMES = 64, MAX_NODES = 256, STREAM = 0x5354, EVENT = 0x4556, MODULE 
 typedef struct node {
   int kernel;
   fake_launch shape;
-  unsigned char args[256];
+  unsigned char args[1536];
 } node;
 typedef struct handle {
   uint32_t magic;
@@ -296,6 +296,8 @@ int cuModuleLoadDataEx(void **module, const void *image, unsigned n, const int *
   *module = make(MODULE);
   return SUCCESS;
 }
+EXPORT int cuModuleLoadData(void **module, const void *image);
+int cuModuleLoadData(void **module, const void *image) { return cuModuleLoadDataEx(module, image, 0, NULL, NULL); }
 EXPORT int cuModuleUnload(void *module);
 int cuModuleUnload(void *module) {
   int forced = enter(__func__), code = depth ? destroy(module, MODULE) : INVALID_CONTEXT;
