@@ -254,8 +254,12 @@ MLAF_DEV void produce(const mlaf_decode_args& a, const mlaf_tensor_map* maps, u3
 // ---- Math -------------------------------------------------------------------------------------------------------------
 struct row_state {
   float m[COLS], sum[COLS], weight[COLS]; // maximum; sums of P and of the rounded P, of this thread's tokens only
-  bool bad;
 };
+
+MLAF_DEV void poison(row_state& r) {
+#pragma unroll
+  for (int c = 0; c < COLS; c++) r.sum[c] = r.weight[c] = not_a_number();
+}
 
 // Q of rows 0..N-1 to shared memory, boxes of 64 columns, swizzled; rows that do not exist are zero.
 MLAF_DEV void load_q(const mlaf_decode_args& a, const work& w, char* q) {
@@ -389,7 +393,7 @@ MLAF_DEV void compute(const mlaf_decode_args& a, const work& w, char* base, u32 
   for (int t = group; t < tiles; t += W) {
     float s[N / 2];
     const int last = scores(smem, at, s);
-    r.bad |= ((volatile int*)(base + BAD_AT))[at.slot] == at.tile;
+    if (((volatile int*)(base + BAD_AT))[at.slot] == at.tile) poison(r); // a page id that is none
     if (P > 0) bar_arrive_if(lane == 0, empty_bar(smem, last));
     const int token0 = w.begin + 64 * t, valid = w.end - token0;
 #pragma unroll
@@ -422,8 +426,7 @@ MLAF_DEV void merge_states(char* base, int group, row_state& r) {
 #pragma unroll
   for (int c = 0; c < COLS; c++) {
     const float sum = sum_over_lanes<4, 32>(r.sum[c]), weight = sum_over_lanes<4, 32>(r.weight[c]);
-    const float bad = r.bad ? not_a_number() : 0.0f;
-    if (lane < 4) parts[(4 * group + warp) * N + 8 * (c / 2) + 2 * lane + c % 2] = make_float4(r.m[c], sum, weight, bad);
+    if (lane < 4) parts[(4 * group + warp) * N + 8 * (c / 2) + 2 * lane + c % 2] = make_float4(r.m[c], sum, weight, 0.0f);
   }
   group_sync(3, 128 * W);
   for (int n = threadIdx.x; n < N; n += 128 * W) {
@@ -432,8 +435,8 @@ MLAF_DEV void merge_states(char* base, int group, row_state& r) {
     for (int i = 0; i < 4 * W; i++) {
       const float4 one = parts[i * N + n];
       const float factor = exp2_fast(one.x - all.x);
-      all.y += one.y * factor + one.w;
-      all.z += one.z * factor + one.w;
+      all.y += one.y * factor;
+      all.z += one.z * factor;
     }
     ((float4*)(base + STATE_AT))[n] = all;
   }
@@ -543,7 +546,7 @@ MLAF_DEV void attend(const mlaf_decode_args& a, char* base, u32 smem, int group,
       r.m[c] = LOWEST;
       r.sum[c] = r.weight[c] = 0.0f;
     }
-    r.bad = w.bad;
+    if (w.bad) poison(r);
 #pragma unroll
     for (int i = 0; i < NV; i++)
 #pragma unroll
