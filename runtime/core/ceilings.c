@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MATRIX = 8192, READ_THREADS = 512, READ_BLOCKS_PER_CU = 4 };
+enum { MATRIX = 8192, READ_THREADS = 512, READ_BLOCKS_PER_CU = 4, READ_PASSES = 2 };
 #define READ_BYTES ((int64_t)4 << 30)
 
 /* templates/read_ceiling declares the same. */
@@ -13,7 +13,7 @@ typedef struct read_args {
   const void *words;
   uint64_t n;
   void *out;
-  uint32_t never, blocks;
+  uint32_t never, blocks, passes;
 } read_args;
 
 static mlaf_status compile_reader(const mlaf_ceilings_env *e, mlaf_compile_job *job, char **source, mlaf_err *err) {
@@ -33,7 +33,7 @@ static mlaf_status run_reader(const mlaf_ceilings_env *e, const mlaf_compile_job
   const mlaf_device_ops *ops = mlaf_ops(e->device);
   mlaf_module *module = NULL;
   mlaf_function *fn = NULL;
-  read_args args = {.words = data, .n = bytes / 16, .never = 0x5bd1e995u};
+  read_args args = {.words = data, .n = bytes / 16, .never = 0x5bd1e995u, .passes = READ_PASSES};
   args.blocks = (uint32_t)(READ_BLOCKS_PER_CU * mlaf_info(e->device)->compute_units);
   mlaf_status st = ops->module_load(e->device, job->code, job->code_size, &module, err);
   if (!st) st = ops->function_get(e->device, module, "mlaf_read_ceiling", &fn, err);
@@ -48,7 +48,7 @@ static mlaf_status run_reader(const mlaf_ceilings_env *e, const mlaf_compile_job
 
 static mlaf_status measure_read(const mlaf_ceilings_env *e, const mlaf_time_opts *time, mlaf_ceilings *c, mlaf_err *err) {
   const int64_t mem = mlaf_info(e->device)->mem_bytes;
-  const size_t bytes = (size_t)(mem && mem / 2 < READ_BYTES ? mem / 2 : READ_BYTES);
+  const size_t bytes = (size_t)(mem && mem / 2 < READ_BYTES ? mem / 2 : READ_BYTES); /* far more than any cache: no pass helps the next */
   mlaf_compile_job job = {.source = NULL};
   mlaf_timing timing = {.ns = 0};
   char *source = NULL;
@@ -59,9 +59,10 @@ static mlaf_status measure_read(const mlaf_ceilings_env *e, const mlaf_time_opts
   mlaf_compile_job_clear(&job);
   free(source);
   if (st) return st;
-  c->bytes_per_ns = (double)bytes / timing.ns;
+  const double moved = READ_PASSES * (double)bytes;
+  c->bytes_per_ns = moved / timing.ns;
   c->bytes_measured = true;
-  snprintf(c->bytes_from, sizeof c->bytes_from, "own kernel, %.1f GB read in %.1f us, median of %d", (double)bytes / 1e9,
+  snprintf(c->bytes_from, sizeof c->bytes_from, "own kernel, %.1f GB read in %.1f us, median of %d", moved / 1e9,
            timing.ns / 1e3, timing.samples);
   return MLAF_OK;
 }

@@ -171,14 +171,18 @@ mlaf_status mlaf_cuda_tensor_map(mlaf_device *dev, const mlaf_tensor *t, void *m
   const uint64_t dims[] = {t->cols, t->rows}, strides[] = {t->row_stride};
   const uint32_t box[] = {t->box_cols, t->box_rows}, ones[] = {1, 1};
   const int swizzle = t->swizzle == 128 ? 3 : t->swizzle == 64 ? 2 : t->swizzle == 32 ? 1 : 0;
+  bool pushed;
   if (!c->api.cuTensorMapEncodeTiled)
     return mlaf_fail(err, MLAF_E_DEVICE, "%s has no cuTensorMapEncodeTiled: tensor maps need a driver of 12.0 or later",
                      c->api.library);
   /* L2 promotion to 256 bytes cost 4 % of decode's bandwidth (one NVIDIA H200): plain. */
+  mlaf_status st = mlaf_cuda_enter(c, &pushed, err); /* a map is encoded for the current context's device */
+  if (st) return st;
   int rc = c->api.cuTensorMapEncodeTiled(map, CUDA_TENSOR_UINT16, 2, (void *)(uintptr_t)t->data, dims, strides, box, ones,
                                          CUDA_TENSOR_NO_INTERLEAVE, swizzle, CUDA_TENSOR_L2_PLAIN, CUDA_TENSOR_OOB_ZEROS);
+  mlaf_cuda_leave(c, pushed);
   if (!rc) return MLAF_OK;
-  mlaf_status st = mlaf_cuda_check(&c->api, rc, "cuTensorMapEncodeTiled", err);
+  st = mlaf_cuda_check(&c->api, rc, "cuTensorMapEncodeTiled", err);
   return mlaf_fail_prefix(err, st, "%llu rows of %llu columns at %p, %llu bytes apart, box %ux%u, swizzle %u",
                           (unsigned long long)t->rows, (unsigned long long)t->cols, t->data,
                           (unsigned long long)t->row_stride, t->box_rows, t->box_cols, t->swizzle);
