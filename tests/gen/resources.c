@@ -1,5 +1,6 @@
-/* What the space promises of its kernels, read from the code objects the real compiler makes: no scratch, no spills, LDS
- * and threads as stated, registers within the budget. A spread over the problems of the manifest; needs the compile room. */
+/* What the space promises of its kernels, read from the code objects the real compilers make: no scratch, no spills, LDS
+ * and threads as stated, registers within the budget, arguments as the runtime passes them. A spread over the problems of the
+ * manifest, and for NVIDIA's targets over the families; needs the compile room. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,10 +10,11 @@
 #include "core/launch.h"
 #include "gen/gen.h"
 
-enum { PER_PROBLEM = 14, MAX_JOBS = 64 };
+enum { PER_PROBLEM = 14, PER_FAMILY = 3, MAX_FAMILIES = 8, MAX_JOBS = 128 };
 
 typedef struct batch {
   mlaf_gen *gen;
+  const char *target;
   mlaf_compile_job jobs[MAX_JOBS];
   mlaf_kernel_desc kernels[MAX_JOBS]; /* owned */
   size_t n;
@@ -30,9 +32,9 @@ static void add_kernel(batch *b, const mlaf_kernel_desc *k) {
   *copy = *k;
   copy->template_name = mlaf_strdup(k->template_name);
   copy->params = mlaf_strdup(k->params);
-  if (mlaf_gen_render(b->gen, k, "gfx942", &source, hash, &err)) fail_msg("%s", err.text);
-  assert_int_equal(mlaf_gen_options(b->gen, "gfx942", &options, &err), MLAF_OK);
-  *job = (mlaf_compile_job){.source = source, .options = options, .target = "gfx942", .name = copy->symbol};
+  if (mlaf_gen_render(b->gen, k, b->target, &source, hash, &err)) fail_msg("%s", err.text);
+  assert_int_equal(mlaf_gen_options(b->gen, b->target, &options, &err), MLAF_OK);
+  *job = (mlaf_compile_job){.source = source, .options = options, .target = b->target, .name = copy->symbol};
 }
 
 /* A spread of a problem's candidates: every n/PER_PROBLEM-th of those that need no second look (one split), and the
@@ -44,7 +46,7 @@ static void add_problem(batch *b, const char *text) {
   size_t n = 0, kept = 0, seen = 0;
   mlaf_err err = {0};
   assert_int_equal(mlaf_problem_parse(text, &p, why, sizeof why), MLAF_OK);
-  if (mlaf_gen_space(b->gen, &p, "gfx942", &list, &n, &err)) fail_msg("%s: %s", text, err.text);
+  if (mlaf_gen_space(b->gen, &p, b->target, &list, &n, &err)) fail_msg("%s: %s", text, err.text);
   for (size_t i = 0; i < n; i++) seen += !list[i].rejected && list[i].splits == 1;
   size_t stride = seen / PER_PROBLEM + 1, at = 0, combines = 0;
   for (size_t i = 0; i < n && !list[i].rejected; i++) {
@@ -74,29 +76,83 @@ static void check_kernel(const mlaf_kernel_desc *k, const mlaf_compile_job *job)
   if (m.lds_bytes != k->lds_bytes) fail_msg("%s: LDS %u, the space says %u", what, m.lds_bytes, k->lds_bytes);
   if (m.vgpr_count > k->vgpr_budget) fail_msg("%s: %u registers > budget %u", what, m.vgpr_count, k->vgpr_budget);
   if (m.max_threads < k->threads) fail_msg("%s: %u threads, the space says %u", what, m.max_threads, k->threads);
+  kernarg = mlaf_launch_block_size(&m.launch, kernarg);
   if (m.kernarg_bytes < kernarg) fail_msg("%s: %u bytes of arguments, not %u", what, m.kernarg_bytes, kernarg);
 }
 
-static void resources_are_as_stated(void **state) {
-  (void)state;
+/* Distinct decode kernels of one family in the space's order, and how many of them were seen. */
+typedef struct family {
+  char name[32];
+  const mlaf_variant *variants[512];
+  size_t n;
+} family;
+
+static void sort_into_families(const mlaf_variant *list, size_t n, family *families, size_t *count) {
+  for (size_t i = 0; i < n && !list[i].rejected; i++) {
+    const size_t len = strcspn(list[i].name, ":");
+    family *f = families;
+    while (f < families + *count && (strlen(f->name) != len || strncmp(f->name, list[i].name, len))) f++;
+    if (f == families + *count) {
+      assert_true(*count < MAX_FAMILIES && len < sizeof f->name);
+      memcpy(f->name, list[i].name, len);
+      ++*count;
+    }
+    bool seen = false;
+    for (size_t k = 0; k < f->n; k++) seen = seen || !strcmp(f->variants[k]->decode.symbol, list[i].decode.symbol);
+    if (!seen && f->n < sizeof f->variants / sizeof *f->variants) f->variants[f->n++] = &list[i];
+  }
+}
+
+/* First, middle and last kernel of each family, with the combine kernels that come with them. */
+static size_t add_families(batch *b, const char *text) {
+  mlaf_problem p;
+  char why[256];
+  mlaf_variant *list = NULL;
+  size_t n = 0, count = 0;
+  mlaf_err err = {0};
+  family *families = calloc(MAX_FAMILIES, sizeof *families);
+  assert_int_equal(mlaf_problem_parse(text, &p, why, sizeof why), MLAF_OK);
+  if (mlaf_gen_space(b->gen, &p, b->target, &list, &n, &err)) fail_msg("%s: %s", text, err.text);
+  sort_into_families(list, n, families, &count);
+  for (size_t i = 0; i < count; i++)
+    for (size_t k = 0; k < PER_FAMILY; k++) {
+      const mlaf_variant *v = families[i].variants[k * (families[i].n - 1) / (PER_FAMILY - 1)];
+      add_kernel(b, &v->decode);
+      if (v->combine.template_name) add_kernel(b, &v->combine);
+    }
+  free(families);
+  mlaf_variants_free(list, n);
+  return count;
+}
+
+/* A compiler for the target, or the test is skipped; `required` names the variable that forbids skipping. */
+static mlaf_compiler *open_compiler(const char *target, const char *required) {
   mlaf_err err = {0};
   mlaf_compiler *compiler = NULL;
   const char *build = getenv("MLAF_BUILD_DIR"), *id = NULL;
   char *cache = mlaf_format("%s/test-cache", build ? build : "/tmp");
   mlaf_compiler_opts opts = {.cache_dir = cache};
   assert_int_equal(mlaf_compiler_open(&opts, NULL, &compiler, &err), MLAF_OK);
-  if (mlaf_compiler_identity(compiler, &id, &err)) {
-    if (getenv("MLAF_REQUIRE_ROCM")) fail_msg("%s", err.text);
-    print_message("no compiler: %s\n", err.text);
-    mlaf_compiler_close(compiler);
-    free(cache);
-    skip();
-  }
+  free(cache);
+  if (!mlaf_compiler_identity_for(compiler, target, &id, &err)) return compiler;
+  if (getenv(required)) fail_msg("%s", err.text);
+  print_message("no compiler: %s\n", err.text);
+  mlaf_compiler_close(compiler);
+  skip();
+  return NULL;
+}
+
+static batch *make_batch(const char *target) {
+  mlaf_err err = {0};
   batch *b = calloc(1, sizeof *b);
+  b->target = target;
   assert_int_equal(mlaf_gen_open(NULL, &b->gen, &err), MLAF_OK);
-  add_problem(b, "mla_decode:h16,b64,s4096");
-  add_problem(b, "mla_decode:h128,p0,b8,s4096,page1");
-  add_problem(b, "mla_decode:h20,r256,p32,q3,causal,f16,page16,b4,s2048");
+  return b;
+}
+
+/* Compile and check all, and free the batch. */
+static void check_batch(mlaf_compiler *compiler, batch *b) {
+  mlaf_err err = {0};
   if (mlaf_compile(compiler, b->jobs, b->n, NULL, NULL, &err)) fail_msg("%s", err.text);
   uint32_t most = 0;
   for (size_t i = 0; i < b->n; i++) {
@@ -107,15 +163,38 @@ static void resources_are_as_stated(void **state) {
     free(b->kernels[i].template_name);
     free(b->kernels[i].params);
   }
-  print_message("%zu kernels, largest budget %u registers\n", b->n, most);
+  print_message("%s: %zu kernels, largest budget %u registers\n", b->target, b->n, most);
   assert_true(most <= 512);
   mlaf_gen_close(b->gen);
   free(b);
+}
+
+static void resources_are_as_stated(void **state) {
+  mlaf_compiler *compiler = open_compiler("gfx942", "MLAF_REQUIRE_ROCM");
+  batch *b = make_batch("gfx942");
+  add_problem(b, "mla_decode:h16,b64,s4096");
+  add_problem(b, "mla_decode:h128,p0,b8,s4096,page1");
+  add_problem(b, "mla_decode:h20,r256,p32,q3,causal,f16,page16,b4,s2048");
+  check_batch(compiler, b);
   mlaf_compiler_close(compiler);
-  free(cache);
+}
+
+/* No GPU is needed for this: NVRTC compiles for any. */
+static void nvidia_families_are_as_stated(void **state) {
+  static const char *const targets[] = {"sm_90a", "sm_80"};
+  mlaf_compiler *compiler = open_compiler("sm_90a", "MLAF_REQUIRE_NVRTC");
+  for (size_t i = 0; i < sizeof targets / sizeof *targets; i++) {
+    batch *b = make_batch(targets[i]);
+    size_t families = add_families(b, "mla_decode:h16,b16,s4096");
+    families += add_families(b, "mla_decode:h128,b16,s4096");
+    families += add_families(b, "mla_decode:h20,r256,p32,q3,causal,f16,page1,b4,s2048");
+    assert_true(families >= 3);
+    check_batch(compiler, b);
+  }
+  mlaf_compiler_close(compiler);
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(resources_are_as_stated)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(resources_are_as_stated), cmocka_unit_test(nvidia_families_are_as_stated)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
