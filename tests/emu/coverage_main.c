@@ -3,7 +3,8 @@
  *   emu-coverage --check TABLE CACHE                                are implemented and tested up to date?
  *   emu-coverage --mnemonics CODE_OBJECT...                         what code objects contain: for --seen and --wild
  * CACHE is a code cache that only tests/emu ran with: tools/emu-coverage.sh does that and then calls this program.
- * tests/emu/isa_gfx942.txt names the ISA: what LLVM's assembler accepts for gfx942, less spellings it never prints. */
+ * tests/emu/isa_gfx942.txt names the ISA: what LLVM's assembler accepts for gfx942, less spellings it never prints.
+ * tests/emu/isa_left_out.txt says of every instruction that is not implemented why. */
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -109,6 +110,41 @@ static void read_table(table *t, const char *path) {
   if (f) fclose(f);
 }
 
+/* "name: reason" lines. Every instruction that is not implemented must have one, and no other. */
+typedef struct reason { char name[NAME], why[160]; } reason;
+static reason reasons[256];
+static size_t n_reasons;
+
+static bool read_reasons(const char *path) {
+  FILE *f = fopen(path, "r");
+  char line[512];
+  if (!f) return fprintf(stderr, "emu-coverage: cannot read %s\n", path), false;
+  while (fgets(line, sizeof line, f) && n_reasons < sizeof reasons / sizeof *reasons) {
+    reason *r = &reasons[n_reasons];
+    if (sscanf(line, "%47[a-z0-9_]: %159[^\n]", r->name, r->why) == 2) n_reasons++;
+  }
+  fclose(f);
+  return true;
+}
+
+static const char *why_not(const char *name) {
+  for (size_t i = 0; i < n_reasons; i++)
+    if (strcmp(reasons[i].name, name) == 0) return reasons[i].why;
+  return NULL;
+}
+
+/* Rows whose implementation and reason disagree. */
+static int check_reasons(const table *t) {
+  int wrong = 0;
+  for (size_t i = 0; i < t->n; i++) {
+    bool done = t->row[i].flags & IMPLEMENTED;
+    if (done != (why_not(t->row[i].name) != NULL)) continue;
+    wrong++;
+    printf("%s: %s tests/emu/isa_left_out.txt\n", t->row[i].name, done ? "is implemented, take it off" : "needs a reason in");
+  }
+  return wrong;
+}
+
 static size_t group_of(const char *name) {
   size_t g = 0;
   while (g + 1 < N_GROUPS && strncmp(name, groups[g].prefix, strlen(groups[g].prefix)) != 0) g++;
@@ -137,8 +173,15 @@ static bool write_table(const table *t, const char *path) {
   fprintf(f, "# Instructions of gfx942 in the emulator\n\n"
              "Generated: `tools/emu-coverage.sh BUILD_DIR --update`. What is not implemented"
              " faults by name when it is executed,\nand not before. Tested: tests/emu executes it or checks its fault. Seen:"
-             " in our compiled kernels (ours), or in\nothers' gfx942 attention and GEMM kernels (wild).\n\n");
+             " in our compiled kernels (ours), or in\nothers' published gfx942 kernels (wild: tests/emu/wild_gfx942.txt)."
+             " What LLVM's assembler rejects for gfx942 is no row.\n\n");
   write_counts(f, t);
+  fprintf(f, "\n## Left out\n\n| instruction | why |\n|---|---|\n");
+  for (size_t i = 0; i < t->n; i++)
+    if (!(t->row[i].flags & IMPLEMENTED)) {
+      const char *why = why_not(t->row[i].name);
+      fprintf(f, "| %s | %s |\n", t->row[i].name, why ? why : "?");
+    }
   for (size_t g = 0; g < N_GROUPS; g++) {
     fprintf(f, "\n## %s\n\n| instruction | implemented | tested | seen |\n|---|---|---|---|\n", groups[g].title);
     for (size_t i = 0; i < t->n; i++)
@@ -151,7 +194,7 @@ static bool write_table(const table *t, const char *path) {
 
 static int check(const table *now, const char *path) {
   static table old;
-  int wrong = 0;
+  int wrong = check_reasons(now);
   read_table(&old, path);
   for (size_t i = 0; i < now->n; i++) {
     const row *r = find(&old, now->row[i].name, false);
@@ -203,6 +246,8 @@ int main(int argc, char **argv) {
   snprintf(isa, sizeof isa, "%s/tests/emu/isa_gfx942.txt", root);
   if (!mark_words(&now, isa, 0, true)) return 1;
   qsort(now.row, now.n, sizeof *now.row, by_name);
+  snprintf(isa, sizeof isa, "%s/tests/emu/isa_left_out.txt", root);
+  if (!read_reasons(isa)) return 1;
   mark_implemented(&now);
   if (!mark_tested(&now, argv[3])) return 1;
   if (strcmp(argv[1], "--check") == 0) return check(&now, path);

@@ -166,4 +166,4 @@ CASE(BITS, 0, "s_cbranch_cdbgsys 1f\ns_cbranch_cdbguser 1f\ns_cbranch_cdbgsys_or
      "s_mov_b32 s40, s16\n1:", SO(0) = S(16))
 CASE(BITS, 0, "s_getpc_b64 s[44:45]\ns_add_u32 s44, s44, 20\ns_addc_u32 s45, s45, 0\ns_mov_b32 s40, 1\n"
      "s_swappc_b64 s[46:47], s[44:45]\ns_mov_b32 s40, 2\ns_mov_b32 s41, 3\ns_sub_u32 s42, s44, s46", SO(0) = 1; SO(1) = 3;
-         SO(2) = 0)
+     SO(2) = 4)

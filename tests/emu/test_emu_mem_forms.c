@@ -313,6 +313,11 @@ static void typed_stores(void **state) {
   snip_ok(s, 1, 0, "s_mov_b32 s12, s6\ns_mov_b32 s13, s7\ns_movk_i32 s14, 0x2000\ns_mov_b32 s15, 0x14004\nv_mov_b32 v3, 0x1000\n"
                    "v_mov_b32 v16, 0x12345678\ns_mov_b64 exec, 1\nbuffer_store_format_d16_hi_x v16, v3, s[12:15], 0 offen\n");
   assert_int_equal(s->out[1024], 0x1234);
+  s->out[1024] = 0; /* three components of four: the last becomes 0 */
+  snip_ok(s, 1, 0, "s_mov_b32 s12, s6\ns_mov_b32 s13, s7\ns_movk_i32 s14, 0x2000\ns_mov_b32 s15, 0x54fac\nv_mov_b32 v3, 0x1000\n"
+                   "v_mov_b32 v16, 0x120034\nv_mov_b32 v17, 0x560078\ns_mov_b64 exec, 1\n"
+                   "buffer_store_format_d16_xyz v[16:17], v3, s[12:15], 0 offen\n");
+  assert_int_equal(s->out[1024], 0x781234);
 }
 
 /* Eight records of 16 bytes interleaved by 4 bytes; add-tid counts the lanes as records. */
