@@ -57,7 +57,7 @@ return {
     issue_clk = 4,            -- isa; one instruction of a wave
     flops_per_us = 1307443200, -- wp; 512 flop per clock and SIMD x 4 x 304 x 2100 MHz
     stall_clk = 260,          -- per tile: QK chain tail, max over lanes, exp, with one wave per SIMD and nothing to hide it
-    combine_launch_ns = 3000, -- half of launch_ns
+    combine_launch_ns = 3000, -- as in the emulator's timing model
     clock_mhz = 2100,         -- wp; boost
     clock_mfma_mhz = 1207,    -- maf; sustained under dense bf16 MFMA at 750 W
     throttle_from_us = 100,   -- maf; shorter runs stay above the sustained clock
@@ -66,9 +66,9 @@ return {
     lds_bytes_per_clk = 128,  -- wp; per CU
     lds_wave_bytes_per_clk = 44, -- ubm; what one wave alone draws with b128 reads
     llc_bytes = 256 << 20,    -- wp; Infinity Cache
-    llc_bytes_per_us = 8000000, -- chips and cheese 11.9, origami 7.3 TB/s
+    llc_bytes_per_us = 5500000, -- as the emulator's timing model: fitted on AITER's times in TileLang's figure
     hbm_latency_ns = 800,     -- ubm 438 idle; loaded up to 1300 (guide 1.2)
-    launch_ns = 6000,         -- pr2039: stage 1 + reduce together 12.5-15.5 us
+    launch_ns = 4000,         -- as in the emulator's timing model (runtime/emu/arch_gfx942.h)
     barrier_clk = 120,        -- guide 5.3: 100-150
     wg_start_ns = 1500,       -- guide 5.3: prologue about 2 us with its first loads
   },
