@@ -157,7 +157,7 @@ static void private_memory(void **state) {
   for (uint32_t l = 0; l < 64; l++)
     for (uint32_t k = 0; k < 3; k++) assert_int_equal(s->out[4 * l + k], 100 * (k + 1) + l);
   static const struct { const char *body; int scratch; const char *says; } bad[] = {
-    {"scratch_load_dword v16, off, off offset:4\ns_waitcnt vmcnt(0)\nv_mov_b32 v17, v16\n", 64, "uninitialised register v16"},
+    {"scratch_load_dword v16, off, off offset:4\ns_waitcnt vmcnt(0)\nv_not_b32 v17, v16\n", 64, "uninitialised register v16"},
     {"scratch_store_dword off, v0, off offset:64\n"
         "", 64, "private memory store of 4 bytes at offset 0x40: a lane of this kernel has 64"},
     {"scratch_store_dword off, v0, off offset:-4\n", 64, "private memory store"},
@@ -165,7 +165,7 @@ static void private_memory(void **state) {
     {"s_mov_b64 s[20:21], src_private_base\nv_mov_b32 v4, 0\nv_mov_b32 v5, s21\nv_mov_b32 v6, 1\n"
         "flat_atomic_add v[4:5], v6\n", 64,
      "no atomics"},
-    {"scratch_store_dword off, v0, off\nscratch_load_dword v16, off, off\nv_mov_b32 v17, v16\n", 64, "vmcnt(0)"}};
+    {"scratch_store_dword off, v0, off\nscratch_load_dword v16, off, off\nv_not_b32 v17, v16\n", 64, "vmcnt(0)"}};
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
     assert_int_equal(run(s, bad[i].body, 0, bad[i].scratch), MLAF_E_FAULT);
     if (!strstr(s->err.text, bad[i].says)) fail_msg("'%s' lacks '%s'", s->err.text, bad[i].says);
