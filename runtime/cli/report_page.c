@@ -46,6 +46,18 @@ void mlaf_report_family(const mlaf_problem *p, char *out, size_t size) {
   if (p->q_len > 1 && n < size) snprintf(out + n, size - n, ", %d query tokens%s", p->q_len, p->causal ? " (causal)" : "");
 }
 
+/* Whose shape this is: shipped models and the tensor-parallel degree that gives these heads. */
+static void used_by(mlaf_text *t, const mlaf_problem *p) {
+  int n = 0;
+  for (size_t i = 0; mlaf_model_at(i); i++) {
+    const mlaf_model *m = mlaf_model_at(i);
+    if (m->rank != p->rank || m->rope != p->rope || m->heads % p->heads || m->heads / p->heads > 16) continue;
+    if (n == 6) mlaf_text_str(t, ", ...");
+    if (n++ < 6) mlaf_text_fmt(t, "%s%s TP%d", n == 1 ? "<p class=soft>" : ", ", m->name, m->heads / p->heads);
+  }
+  if (n) mlaf_text_str(t, "</p>");
+}
+
 static void card(mlaf_text *t, const char *value, const char *what) {
   mlaf_text_fmt(t, "<div class=card><b>%s</b><span>%s</span></div>", value, what);
 }
@@ -116,7 +128,9 @@ static void family(mlaf_text *t, const report_device *d, size_t from, size_t to)
   char name[160];
   const report_point *p = d->points + from;
   mlaf_report_family(&p->problem, name, sizeof name);
-  mlaf_text_fmt(t, "<h3>%s</h3><div class=plots>", name);
+  mlaf_text_fmt(t, "<h3>%s</h3>", name);
+  used_by(t, &p->problem);
+  mlaf_text_str(t, "<div class=plots>");
   plot(t, "Share of the roofline", "The time a perfect kernel would need (bytes over achievable bandwidth or flops over peak, "
                                    "whichever is longer) over the time of the choice.");
   mlaf_report_roofline(t, p, to - from);

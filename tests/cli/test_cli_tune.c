@@ -1,0 +1,222 @@
+/* Grids, shards, and the commands that look after a database. */
+#include "cli/cli.h"
+#include "cli/cli_fixture.h"
+#include "db/db.h"
+
+static void expect_axis(const char *text, const int32_t *values, size_t n) {
+  cli_axis axis;
+  mlaf_err err = {MLAF_OK, ""};
+  if (mlaf_cli_axis("batch", text, 1, 65536, &axis, &err) != MLAF_OK) fail_msg("'%s': %s", text, err.text);
+  assert_int_equal(axis.n, n);
+  for (size_t i = 0; i < n; i++) assert_int_equal(axis.values[i], values[i]);
+  free(axis.values);
+}
+
+static void axes(void **state) {
+  expect_axis("7", (int32_t[]){7}, 1);
+  expect_axis("1,8,64:256", (int32_t[]){1, 8, 64, 128, 256}, 5);
+  expect_axis("64:256,8,1,8", (int32_t[]){1, 8, 64, 128, 256}, 5); /* sorted, once each */
+  expect_axis("1:10", (int32_t[]){1, 2, 4, 8, 10}, 5);             /* the end itself */
+  expect_axis("5:5", (int32_t[]){5}, 1);
+  static const char *const bad[] = {"", "x", "1,", ",1", "0", "65537", "8:1", "1:2:4", "1;2", "-1", " 1", "1:"};
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    cli_axis axis;
+    mlaf_err err = {MLAF_OK, ""};
+    if (mlaf_cli_axis("batch", bad[i], 1, 65536, &axis, &err) != MLAF_E_ARG) fail_msg("'%s' was taken", bad[i]);
+    assert_has(err.text, "--batch");
+  }
+}
+
+static const char *const shard_variables[] = {
+    "SLURM_ARRAY_TASK_ID",  "SLURM_ARRAY_TASK_COUNT", "SLURM_ARRAY_TASK_MIN", "SLURM_ARRAY_TASK_STEP", "OMPI_COMM_WORLD_RANK",
+    "OMPI_COMM_WORLD_SIZE", "PMI_RANK",               "PMI_SIZE",             "SLURM_PROCID",          "SLURM_STEP_NUM_TASKS"};
+
+static void clear_shard_environment(void) {
+  for (size_t i = 0; i < sizeof shard_variables / sizeof *shard_variables; i++) unsetenv(shard_variables[i]);
+}
+
+/* Which of ten problems a shard takes, as their batches. */
+static mlaf_status shard(const char *text, char *out, size_t size, mlaf_err *err) {
+  cli c = {.n_arguments = 0};
+  cli_problems g = {calloc(10, sizeof(mlaf_problem)), 10};
+  for (int i = 0; i < 10; i++) g.list[i] = (mlaf_problem)MLAF_PROBLEM_INIT, g.list[i].batch = i;
+  c.given[O_SHARD] = text;
+  mlaf_status status = mlaf_cli_shard(&c, &g);
+  size_t n = 0;
+  out[0] = 0;
+  for (size_t i = 0; i < g.n && status == MLAF_OK; i++) n += (size_t)snprintf(out + n, size - n, "%d", g.list[i].batch);
+  *err = c.err;
+  mlaf_cli_problems_free(&g);
+  return status;
+}
+
+static void shards(void **state) {
+  static const struct {
+    const char *set[4][2], *shard, *expect;
+  } cases[] = {
+      {{{NULL}}, NULL, "0123456789"},
+      {{{NULL}}, "1/4", "159"},
+      {{{"SLURM_ARRAY_TASK_ID", "3"}, {"SLURM_ARRAY_TASK_COUNT", "4"}}, "auto", "37"},
+      {{{"SLURM_ARRAY_TASK_ID", "14"}, {"SLURM_ARRAY_TASK_COUNT", "3"}, {"SLURM_ARRAY_TASK_MIN", "10"},
+        {"SLURM_ARRAY_TASK_STEP", "2"}}, "auto", "258"},
+      {{{"OMPI_COMM_WORLD_RANK", "0"}, {"OMPI_COMM_WORLD_SIZE", "5"}}, "auto", "05"},
+      {{{"PMI_RANK", "4"}, {"PMI_SIZE", "5"}}, "auto", "49"},
+      {{{"SLURM_ARRAY_TASK_ID", "1"}, {"SLURM_ARRAY_TASK_COUNT", "2"}, {"SLURM_PROCID", "1"}, {"SLURM_STEP_NUM_TASKS", "2"}},
+       "auto", "37"},
+  };
+  char out[32];
+  mlaf_err err;
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    clear_shard_environment();
+    for (int k = 0; k < 4 && cases[i].set[k][0]; k++) setenv(cases[i].set[k][0], cases[i].set[k][1], 1);
+    if (shard(cases[i].shard, out, sizeof out, &err) != MLAF_OK) fail_msg("case %zu: %s", i, err.text);
+    assert_string_equal(out, cases[i].expect);
+  }
+  clear_shard_environment();
+  assert_int_equal(shard("auto", out, sizeof out, &err), MLAF_E_ARG);
+  assert_has(err.text, "SLURM_ARRAY_TASK_ID");
+  assert_int_equal(shard("4/4", out, sizeof out, &err), MLAF_E_ARG);
+  assert_int_equal(shard("1/4x", out, sizeof out, &err), MLAF_E_ARG);
+}
+
+/* --- the database's commands --- */
+static void add(const char *path, int batch, const char *variant, double ns) {
+  mlaf_db *db = NULL;
+  mlaf_err err = {MLAF_OK, ""};
+  mlaf_problem p = MLAF_PROBLEM_INIT;
+  mlaf_device_info dev = {.compute_units = 304, .xcc = 8};
+  snprintf(dev.id, sizeof dev.id, "emu:gfx942|cu304|xcc8|SPX|NPS1");
+  snprintf(dev.target, sizeof dev.target, "gfx942");
+  p.batch = batch;
+  mlaf_sample s = {.splits = 1, .outcome = MLAF_OUT_OK, .source = MLAF_SRC_MODELLED, .error = 1e-3};
+  snprintf(s.variant, sizeof s.variant, "%s", variant);
+  snprintf(s.decode.template_name, sizeof s.decode.template_name, "mla_decode_reg");
+  snprintf(s.decode.symbol, sizeof s.decode.symbol, "k<&>");
+  memset(s.decode.template_hash, '0', 64);
+  s.decode.threads = 64;
+  s.decode.rows_per_wg = 16;
+  s.timing = (mlaf_timing){.source = MLAF_TIME_MODELLED, .ns = ns, .p10_ns = ns, .p90_ns = ns, .samples = 1, .n_parts = 2,
+                           .parts = {{"hbm", ns / 2}, {"issue", ns / 2}}};
+  if (mlaf_db_open(path, false, NULL, &db, &err) != MLAF_OK ||
+      mlaf_db_add_sample(db, &dev, "tool", &p, &s, &err) != MLAF_OK)
+    fail_msg("%s", err.text);
+  mlaf_db_close(db);
+}
+
+static void merge_diff_check_gc(void **state) {
+  const cli_dir *d = *state;
+  char a[100], b[100];
+  snprintf(a, sizeof a, "%s/a.db", d->dir);
+  snprintf(b, sizeof b, "%s/b.db", d->dir);
+  add(a, 1, "reg:x=1/s1", 1000);
+  add(b, 2, "reg:x=2/s1", 2000);
+  cli_result r = RUN(d, "db", "merge", a, b, "--json");
+  assert_exit(r, 0);
+  assert_has(r.out, "\"samples\":1,\"known\":0");
+  release(&r);
+  r = RUN(d, "db", "diff", a, d->db);
+  assert_exit(r, 1);
+  assert_has(r.out, "added");
+  assert_has(r.out, "1 choices differ, 1 are the same");
+  release(&r);
+  r = RUN(d, "db", "diff", a, a);
+  assert_exit(r, 0);
+  release(&r);
+  r = RUN(d, "db", "check");
+  assert_exit(r, 0);
+  assert_has(r.out, "nothing wrong with 2 choices, 2 samples");
+  release(&r);
+  add(d->db, 1, "reg:x=1/s1", 990);
+  r = RUN(d, "db", "gc", "--dry-run");
+  assert_exit(r, 0);
+  assert_has(r.out, "would remove 1 superseded");
+  release(&r);
+  r = RUN(d, "db", "gc");
+  assert_has(r.out, "removed 1 superseded");
+  release(&r);
+  r = RUN(d, "db", "merge", "/nonexistent.db");
+  assert_exit(r, 3);
+  release(&r);
+  unlink(d->db); /* nothing to check is not an empty file made to be checked */
+  r = RUN(d, "db", "check");
+  assert_exit(r, 3);
+  assert_int_equal(access(d->db, F_OK), -1);
+  release(&r);
+}
+
+static void why_names_every_rung(void **state) {
+  const cli_dir *d = *state;
+  add(d->db, 1, "reg:x=1/s1", 1000);
+  cli_result r = RUN(d, "db", "why", "mla_decode:h16", "--device-id", "emu:gfx942|cu304|xcc8|SPX|NPS1");
+  assert_exit(r, 0);
+  assert_has(r.out, "exact     no   user layer: choice of mla_decode:h16");
+  assert_has(r.out, "HARD: the generator no longer makes this variant");
+  assert_has(r.out, "model     yes");
+  assert_has(r.out, "a plan stands on: model");
+  release(&r);
+  r = RUN(d, "db", "why", "mla_decode:h16", "--device-id", "gfx942:sramecc+:xnack-|cu228|xcc6|SPX|NPS1");
+  assert_exit(r, 0);
+  assert_has(r.out, "HARD: another device");
+  release(&r);
+}
+
+static void report_is_one_self_contained_page(void **state) {
+  const cli_dir *d = *state;
+  char path[100];
+  snprintf(path, sizeof path, "%s/r.html", d->dir);
+  for (int i = 0; i < 4; i++) add(d->db, 1 << i, "reg:<b>&/s1", 20000 + 1000 * i);
+  cli_result r = RUN(d, "report", "--out", path);
+  assert_exit(r, 0);
+  assert_has(r.out, "4 tuned problems of 1 devices");
+  char *page = slurp(path);
+  assert_has(page, "aria-label=\"share of the roofline\"");
+  assert_has(page, "aria-label=\"coverage of the grid\"");
+  assert_has(page, "aria-label=\"where the time goes\"");
+  assert_has(page, "prefers-color-scheme:dark");
+  assert_has(page, "reg:&lt;b&gt;&amp;/s1");
+  assert_has(page, "</html>");
+  static const char *const never[] = {"http:", "https:", "<script", "<link", "url(", "nan", "inf\""};
+  for (size_t i = 0; i < sizeof never / sizeof *never; i++)
+    if (strstr(page, never[i])) fail_msg("the page has '%s'", never[i]);
+  free(page);
+  release(&r);
+  r = RUN(d, "report");
+  assert_exit(r, 2);
+  release(&r);
+}
+
+static void grids_on_the_command_line(void **state) {
+  const cli_dir *d = *state;
+  cli_result r = RUN(d, "tune", "--dry-run", "--device", "emu:gfx942", "--model", "deepseek-v3,kimi-k3", "--tp", "8,64", "--batch",
+                     "1:4", "--ctx", "1024,2048", "--shard", "0/3", "--json");
+  assert_exit(r, 0);
+  /* kimi-k3 has 96 heads: 64 does not divide them. 3 pairs x 3 batches x 2 contexts, a third of them */
+  assert_int_equal(each_json(r.out, NULL, NULL), 6);
+  assert_has(r.err, "left out: kimi-k3 has 96 heads, which --tp 64 does not divide");
+  release(&r);
+  r = RUN(d, "tune", "--heads", "16", "--batch", "1,x", "--dry-run");
+  assert_exit(r, 2);
+  assert_has(r.err, "--batch '1,x' at character 3");
+  release(&r);
+  r = RUN(d, "verify", "--heads", "16", "--batch", "1,2");
+  assert_exit(r, 2);
+  release(&r);
+  r = RUN(d, "tune", "--misses", "--heads", "16");
+  assert_exit(r, 2);
+  release(&r);
+  r = RUN(d, "tune", "--heads", "16", "--strategy", "guess", "--dry-run");
+  assert_exit(r, 2);
+  assert_has(r.err, "pruned, exhaustive and halving");
+  release(&r);
+}
+
+int main(void) {
+#define T(f) cmocka_unit_test_setup_teardown(f, cli_dir_setup, cli_dir_teardown)
+  const struct CMUnitTest tests[] = {T(axes),
+                                     T(shards),
+                                     T(merge_diff_check_gc),
+                                     T(why_names_every_rung),
+                                     T(report_is_one_self_contained_page),
+                                     T(grids_on_the_command_line)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
