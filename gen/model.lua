@@ -4,8 +4,9 @@
 --   T = launch + first loads + max(compute, memory) + a part of the smaller + Q, O and partials + combine
 --   compute  rounds of workgroups x rounds of tiles x the largest of MFMA, issue slots and LDS per tile and a part of the
 --            second, barriers and stalls
---   memory   unique cache bytes from HBM, repeated reads from the last-level cache; the bandwidth is what the loads in
---            flight on the busy CUs can draw (Little's law), at most the device's
+--   memory   unique cache bytes from HBM, reads repeated by sibling workgroups from the L2 they share where the arch names
+--            its rate (templates/lib/grid.h puts them on one XCD), else from the last-level cache; the bandwidth is what
+--            the loads in flight on the busy CUs can draw (Little's law), at most the device's
 --   edges    Q before the loop, O or the split's partials behind it: nothing hides them
 --   clock    falls from boost to the sustained MFMA clock as the run gets long and MFMA-heavy
 --
@@ -49,6 +50,7 @@ local function memory_ns(p, cost, arch, groups_x, splits, wgs)
   local l1 = busy_cus * m.l1_bytes_per_clk * m.clock_mhz
   local rate = math.min(m.hbm_bytes_per_us, draw, l1)
   local near = math.min(m.llc_bytes_per_us, draw, l1)
+  local siblings = m.l2_bytes_per_us and math.min(m.l2_bytes_per_us, draw, l1) or near
   local kv = p.batch * p.ctx * (p.rank + p.rope) * 2
   local rows = p.batch * p.q_len * p.heads
   local q, o = rows * (p.rank + p.rope) * 2, splits > 1 and partial_bytes(p, cost, splits) or rows * p.rank * 2
@@ -56,7 +58,7 @@ local function memory_ns(p, cost, arch, groups_x, splits, wgs)
   -- One that does not fit only displaces what could stay. A tie-breaker, not a measured factor.
   if cost.streaming ~= nil and cost.streaming == (kv <= m.llc_bytes) then kv = kv * CACHE_POLICY end
   local edges = q / rate + (splits - 1) * q / near + o / math.min(m.llc_bytes_per_us, l1)
-  return 1000 * (kv / rate + (groups_x - 1) * kv / near), 1000 * edges
+  return 1000 * (kv / rate + (groups_x - 1) * kv / siblings), 1000 * edges
 end
 
 local function decode_ns(p, cost, arch, splits)

@@ -66,6 +66,7 @@ return {
     lds_bytes_per_clk = 128,  -- wp; per CU
     lds_wave_bytes_per_clk = 44, -- ubm; what one wave alone draws with b128 reads
     llc_bytes = 256 << 20,    -- wp; Infinity Cache
+    l2_bytes_per_us = 34400000, -- wp; 2 KB per clk and XCD
     llc_bytes_per_us = 5500000, -- as the emulator's timing model: fitted on AITER's times in TileLang's figure
     hbm_latency_ns = 800,     -- ubm 438 idle; loaded up to 1300 (guide 1.2)
     launch_ns = 4000,         -- as in the emulator's timing model (runtime/emu/arch_gfx942.h)
