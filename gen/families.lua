@@ -26,11 +26,12 @@ return {
   hopt = require("families/hopt"),
   combine = require("families/combine"),
   merge = require("families/merge"),
+  merge_balanced = require("families/merge_balanced"),
 
   -- Families a decode kernel may come from, in the order they are listed.
   decode = { "reg", "lds", "mma", "hopt" },
   -- Families of combine kernels.
-  combines = { "combine", "merge" },
+  combines = { "combine", "merge", "merge_balanced" },
 
   -- Kernels that are no part of a variant: what measurements need.
   tools = { "read_ceiling" },

@@ -14,6 +14,7 @@ local space = {}
 
 local MAX_SPLITS = 256
 local MAX_PARTS = 4096 -- of the balanced schedule
+local EVEN_PARTS = 0.8 -- share of the device that a count which cuts all requests alike must use
 local WASTE = 4 -- a workgroup may have this many times the rows there are, rounded up to one MFMA block
 
 local function ceil_div(a, b) return -(-a // b) end
@@ -131,7 +132,11 @@ local function part_counts(p, cost, arch)
   local groups, tiles = ceil_div(p.heads * p.q_len, cost.rows_per_wg), p.batch * ceil_div(p.ctx, cost.step)
   local set, out = {}, {}
   for _, fill in ipairs({ 1, 2, 4 }) do
-    set[math.max(1, math.min(MAX_PARTS, tiles, fill * arch.device.cus // groups))] = true
+    local most = math.max(1, math.min(MAX_PARTS, tiles, fill * arch.device.cus // groups))
+    set[most] = true
+    -- As many pieces of every request, when all have the same length: nothing is left over to combine unevenly.
+    local even = most // p.batch * p.batch
+    if even >= EVEN_PARTS * most then set[even] = true end
   end
   for n in sorted(set) do out[#out + 1] = n end
   return out

@@ -1,0 +1,168 @@
+// Generated from templates/mla_combine_balanced.cu.in by mlaforge. Do not edit: change the template.
+// template_hash: (not part of a golden)
+// target: sm_80
+// symbol: mlaf_mla_combine_73acff23
+// parameters:
+//   dtype = bf16
+//   heads = 5
+//   page_size = 1
+//   q_len = 2
+//   rank = 96
+//   rows = 4
+//   team = 4
+// regenerate: lua5.4 gen/cli.lua render mla_combine_balanced target=sm_80 dtype=bf16 heads=5 page_size=1 q_len=2 rank=96 rows=4 team=4
+// Merges what the parts of a balanced decode left: for each row the partial results of the pieces its request was cut into. Which
+// parts hold a piece, and in which of their slots, follows from the tables by the formula that cut them (lib/schedule.h); a
+// request that lay whole in one part is finished and is left alone.
+//
+// A team of `team` warps owns one row (token, head); a workgroup holds `rows` teams. lane l of every warp of the team looks at
+// parts 32c + l of those its request touches; warp w adds up the live pieces w, w + team, ...:
+//
+//   warp 0:  piece 0 | lane 0: c 0-3 | lane 1: c 4-7 | ... | lane 31 |   16 bytes a lane, DEPTH pieces in flight
+//   warp 1:  piece 1 | ...                                               team > 1: the warps' sums meet in shared memory, once
+//
+// A piece whose tokens are all masked for a row has LSE -inf and is skipped; all of them: O = 0, LSE = -inf. NaN stays NaN.
+
+
+
+#define MLAF_BF16 1
+// [templates/lib/cuda.h]
+// [templates/lib/cuda_number.h]
+// [templates/lib/args.h]
+// What this kernel wants of its launch, for the runtime to read from the code object, and its parameter block. The includer
+// hands over `launch`: shared (bytes of dynamic shared memory), and where wanted cluster ({x, y, z}, or x), overlaps and balanced
+// (0 or 1), maps (list of { of, cols, rows, swizzle }). runtime/core/launch.h says what each means.
+struct mlaf_map_want {
+  u32 of, cols, rows, swizzle;
+};
+struct mlaf_kernel_launch {
+  u32 magic, size, dynamic_shared, cluster[3], flags, schedule, reserved[3], n_maps;
+  mlaf_map_want maps[8];
+};
+extern "C" __device__ const mlaf_kernel_launch mlaf_mla_combine_73acff23_launch = {0x314b4c4du, sizeof(mlaf_kernel_launch), 0,
+    {1, 1, 1}, 0, 1, {}, 0,
+    {}};
+struct __align__(64) mlaf_tensor_map {
+  u64 opaque[16];
+};
+struct mlaf_decode_params {
+  mlaf_decode_args a;
+};
+// [templates/lib/schedule.h]
+
+constexpr int H = 5, R = 96, PAGE = 1, SLOT_ROWS = 10;
+constexpr int ROWS = 4, TEAM = 4, VECTORS = 1, DEPTH = 16;
+// Bits 0, TEAM, 2 TEAM, ... of 32: the pieces of a team's first warp.
+constexpr u32 EVERY_TEAM = (u32)(0xffffffffull / ((1ull << TEAM) - 1));
+
+MLAF_DEV void add(float4& o, float w, const float4& x) {
+  o.x += w * x.x;
+  o.y += w * x.y;
+  o.z += w * x.z;
+  o.w += w * x.w;
+}
+
+// The request a token belongs to: as far along as the token is when all have as many, else by search, 32 at a time.
+MLAF_DEV int request_of(const mlaf_decode_args& a, int token, int lane) {
+  const int each = (int)a.total_q / a.batch, guess = smaller(token / (each > 0 ? each : 1), a.batch - 1);
+  if (a.qo_indptr[guess] <= token && token < a.qo_indptr[guess + 1]) return guess;
+  int low = 0, high = a.batch;
+  while (high - low > 1) {
+    const int step = (high - low + 31) / 32, at = low + (lane + 1) * step;
+    low += step * __popc(__ballot_sync(~0u, at < high && a.qo_indptr[at < high ? at : low] <= token));
+    high = smaller(low + step, high);
+  }
+  return low;
+}
+
+extern "C" __global__ void __launch_bounds__(512) mlaf_mla_combine_73acff23(const __grid_constant__ mlaf_decode_params p) {
+  const mlaf_decode_args& a = p.a;
+  const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, mate = warp % TEAM;
+  const i64 mine = (i64)blockIdx.x * ROWS + warp / TEAM, last_row = a.total_q * H - 1;
+  const i64 row = mine < last_row ? mine : last_row; // a team without a row still meets the others at the barrier
+
+  wait_for_previous_launch();
+  const int b = request_of(a, (int)(row / H), lane);
+  const int page = a.kv_indptr[b], next = a.kv_indptr[b + 1], all = a.kv_indptr[a.batch];
+  const int tokens = schedule_tokens(next - page, a.kv_last_page_lens[b], PAGE);
+  const i64 start = schedule_start(page, b, PAGE), end = schedule_start(next, b + 1, PAGE);
+  const mlaf_shares shares = schedule_shares(schedule_start(all, a.batch, PAGE), a.splits);
+  int first, last;
+  request_parts(shares, start, end, &first, &last);
+  first = first < 0 ? 0 : first;
+  last = smaller(last, a.splits - 1);
+  const int r = (int)(row - (i64)a.qo_indptr[b] * H); // row of the request
+  const float* lses = a.part_lse + r;
+  const float* os = a.part_o + (i64)r * R;
+
+  // Slot of part `id` and the LSE in it; no piece there: -1 and -inf.
+  auto look = [&](int id, int& slot) {
+    slot = id <= last ? request_slot(shares, start, tokens, id) : -1;
+    return slot < 0 ? minus_inf() : lses[(i64)slot * SLOT_ROWS];
+  };
+  float top = minus_inf();
+  bool cut = false;
+  int slot;
+  for (int id = first; id <= last; id += 32) {
+    top = fmaxf(top, look(id + lane, slot));
+    cut |= __any_sync(~0u, slot >= 0);
+  }
+  top = max_over_lanes<1, 32>(top);
+
+  float sum = 0.0f;
+  float4 o[VECTORS] = {};
+  for (int id = first; id <= last && cut; id += 32) {
+    const float lse = look(id + lane, slot);
+    const bool live = lse != minus_inf(); // true for NaN
+    const float weight = live ? exp2_fast(lse - top) : 0.0f;
+    sum += weight;
+    u32 todo = __ballot_sync(~0u, live) & EVERY_TEAM << mate;
+    while (todo) {
+      float4 x[DEPTH][VECTORS];
+      float w[DEPTH];
+      int s = 0;
+#pragma unroll
+      for (int k = 0; k < DEPTH; k++) { // fewer than DEPTH left: nothing, as zero
+        const bool real = todo != 0;
+        if (real) s = __ffs(todo) - 1;
+        todo &= todo - 1;
+        w[k] = __shfl_sync(~0u, weight, s);
+        const i64 at = (i64)__shfl_sync(~0u, slot, s) * SLOT_ROWS * R;
+#pragma unroll
+        for (int i = 0; i < VECTORS; i++) {
+          const int column = 4 * (lane + 32 * i);
+          x[k][i] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+          if (real && (R % 128 == 0 || column < R)) x[k][i] = *(const float4*)(os + at + column);
+        }
+      }
+#pragma unroll
+      for (int k = 0; k < DEPTH; k++)
+#pragma unroll
+        for (int i = 0; i < VECTORS; i++) add(o[i], w[k], x[k][i]);
+    }
+  }
+  let_next_launch_start();
+  sum = sum_over_lanes<1, 32>(sum);
+
+  __shared__ __align__(16) float parts[ROWS * TEAM][R];
+#pragma unroll
+  for (int i = 0; i < VECTORS; i++)
+    if (4 * (lane + 32 * i) < R) *(float4*)&parts[warp][4 * (lane + 32 * i)] = o[i];
+  __syncthreads();
+  if (mate != 0) return;
+#pragma unroll
+  for (int i = 0; i < VECTORS; i++)
+    if (4 * (lane + 32 * i) < R)
+      for (int w = 1; w < TEAM; w++) add(o[i], 1.0f, *(const float4*)&parts[warp + w][4 * (lane + 32 * i)]);
+
+  if (mine > last_row || !cut) return;
+  const float scale = sum == 0.0f ? 0.0f : 1.0f / sum;
+#pragma unroll
+  for (int i = 0; i < VECTORS; i++) {
+    const int column = 4 * (lane + 32 * i);
+    if (column < R)
+      *(uint2*)(a.o + 2 * (row * R + column)) =
+          make_uint2(pack2(o[i].x * scale, o[i].y * scale), pack2(o[i].z * scale, o[i].w * scale));
+  }
+  if (lane == 0 && a.lse) a.lse[row] = (top + log2_fast(sum)) * LN_2;
+}
