@@ -6,8 +6,8 @@
 #include <string.h>
 
 /* As `nvdisasm` and `cuobjdump -elf` name them (EIFMT_*, EIATTR_*). */
-enum { FORMAT_SIZED = 4, ATTR_REQUIRED_THREADS = 0x05, ATTR_MAX_STACK = 0x11, ATTR_MIN_STACK = 0x12, ATTR_PARAM_BYTES = 0x19,
-       ATTR_REGISTERS = 0x2f };
+enum { FORMAT_SIZED = 4, ATTR_REQUIRED_THREADS = 0x05, ATTR_MAX_STACK = 0x11, ATTR_MIN_STACK = 0x12, ATTR_PARAM = 0x17,
+       ATTR_PARAM_BYTES = 0x19, ATTR_REGISTERS = 0x2f };
 
 typedef struct entry {
   unsigned attribute, value; /* value: the two bytes, where they are no size */
@@ -38,11 +38,14 @@ static bool section_of(const mlaf_elf *elf, const char *prefix, const char *kern
 static bool read_kernel(const mlaf_elf *elf, mlaf_kernel_meta *m) {
   mlaf_elf_section info, shared, reserved;
   entry e;
+  uint32_t gap = 0; /* before the first parameter, where the constant bank is less aligned than it (tensor maps: 64 bytes) */
   if (!section_of(elf, ".nv.info.", m->symbol, &info)) return false;
   for (uint64_t at = 0; next_entry(&info, &at, &e);) {
     if (e.attribute == ATTR_PARAM_BYTES) m->kernarg_bytes = e.value;
+    if (e.attribute == ATTR_PARAM && (e.words[1] & 0xffff) == 0) gap = e.words[1] >> 16; /* ordinal, offset */
     if (e.attribute == ATTR_REQUIRED_THREADS) m->max_threads = e.words[0] * e.words[1] * e.words[2];
   }
+  m->kernarg_bytes -= gap;
   if (section_of(elf, ".nv.shared.", m->symbol, &shared)) m->lds_bytes = (uint32_t)shared.size;
   /* Since Hopper the first KiB is the system's and is not counted in what a kernel may use. */
   if (section_of(elf, ".nv.shared.reserved.", "0", &reserved) && m->lds_bytes >= 1024) m->lds_bytes -= 1024;

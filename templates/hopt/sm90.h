@@ -47,6 +47,10 @@ MLAF_DEV void prefetch_map(const mlaf_tensor_map* map) { asm volatile("prefetch.
 MLAF_DEV void cluster_sync() {
   asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
 }
+// The same, but orders no memory accesses: it waits for no store.
+MLAF_DEV void cluster_meet() {
+  asm volatile("barrier.cluster.arrive.relaxed.aligned;\nbarrier.cluster.wait.aligned;" ::: "memory");
+}
 MLAF_DEV int cluster_rank() {
   int rank;
   asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));

@@ -261,14 +261,21 @@ MLAF_DEV void poison(row_state& r) {
   for (int c = 0; c < COLS; c++) r.sum[c] = r.weight[c] = not_a_number();
 }
 
-// Q of rows 0..N-1 to shared memory, boxes of 64 columns, swizzled; rows that do not exist are zero.
+// Q of rows 0..N-1 to shared memory, boxes of 64 columns, swizzled; rows that do not exist are zero. All loads leave before
+// the first is waited for: behind the ring's first boxes they would wait long.
 MLAF_DEV void load_q(const mlaf_decode_args& a, const work& w, char* q) {
-  constexpr int CHUNKS = (R + P) / 8;
-  for (int i = threadIdx.x; i < N * CHUNKS; i += 128 * W) {
-    const int row = i / CHUNKS, c = i % CHUNKS;
-    uint4 x = make_uint4(0, 0, 0, 0);
-    if (row < w.rows) x = *(const uint4*)(a.q + (w.row + row) * (2 * (R + P)) + 16 * c);
-    *(uint4*)(q + (c / 8) * (N * 128) + row * 128 + (c % 8 ^ row % 8) * 16) = x;
+  constexpr int CHUNKS = (R + P) / 8, ALL = N * CHUNKS, EACH = (ALL + 128 * W - 1) / (128 * W);
+  uint4 x[EACH];
+#pragma unroll
+  for (int k = 0; k < EACH; k++) {
+    const int i = threadIdx.x + 128 * W * k, row = i / CHUNKS;
+    x[k] = make_uint4(0, 0, 0, 0);
+    if (i < ALL && row < w.rows) x[k] = *(const uint4*)(a.q + (w.row + row) * (2 * (R + P)) + 16 * (i % CHUNKS));
+  }
+#pragma unroll
+  for (int k = 0; k < EACH; k++) {
+    const int i = threadIdx.x + 128 * W * k, row = i / CHUNKS, c = i % CHUNKS;
+    if (i < ALL) *(uint4*)(q + (c / 8) * (N * 128) + row * 128 + (c % 8 ^ row % 8) * 16) = x[k];
   }
 }
 
@@ -517,7 +524,7 @@ MLAF_DEV void finish(const mlaf_decode_args& a, const work& w, char* base, u32 s
   if (C > 1) cluster_sync();
   else group_sync(3, 128 * W);
   write_o(a, w, smem, 64 * FIRST, rank);
-  if (C > 1) cluster_sync(); // nobody leaves while others read its shared memory
+  if (C > 1) cluster_meet(); // nobody leaves while others read its shared memory
   else if (BALANCED) group_sync(3, 128 * W);
   if constexpr (FIRST + OUT_COLS / 64 < NV) finish<FIRST + OUT_COLS / 64>(a, w, base, smem, group, rank, r, o);
 }
