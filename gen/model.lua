@@ -8,7 +8,7 @@
 --            its rate (templates/lib/grid.h puts them on one XCD), else from the last-level cache; the bandwidth is what
 --            the loads in flight on the busy CUs can draw (Little's law), at most the device's
 --   edges    Q before the loop, O or the split's partials behind it: nothing hides them
---   clock    falls from boost to the sustained MFMA clock as the run gets long and MFMA-heavy
+--   clock    falls from boost towards the sustained MFMA clock as the run gets long and MFMA-heavy
 --
 -- The shares below were set so that the order agrees with the emulator's timing model on the demo's problems.
 local budget = require("budget")
@@ -61,6 +61,23 @@ local function memory_ns(p, cost, arch, groups_x, splits, wgs)
   return 1000 * (kv / rate + (groups_x - 1) * kv / siblings), 1000 * edges
 end
 
+-- Clock of a run of `clk` clocks and `memory` ns that keeps `share` of the matrix pipes busy on `part` of the device. Power goes
+-- with the cube of the clock: where the arch says how busy the pipes were (mfma_busy) that drew all of it at clock_mfma_mhz,
+-- fewer sustain more, and the run's start is faster; else the clock falls with their share and the run's length in proportion.
+local function clock_mhz(m, clk, memory, share, part)
+  if m.mfma_busy then
+    local ns = clk * 1000 / m.clock_mhz
+    local busy = share * part * math.min(1, ns / math.max(memory, 1))
+    local sustained = math.min(m.clock_mhz, m.clock_mfma_mhz / (busy / m.mfma_busy) ^ (1 / 3))
+    ns = math.max(ns, memory)
+    return m.clock_mhz - (m.clock_mhz - sustained) * ns / (ns + m.throttle_from_us * 1000)
+  end
+  local sustained_ns = clk * 1000 / m.clock_mfma_mhz
+  local busy = share * part * math.min(1, sustained_ns / math.max(memory, 1))
+  local length = math.min(1, math.max(sustained_ns, memory) / (m.throttle_from_us * 1000))
+  return m.clock_mhz - (m.clock_mhz - m.clock_mfma_mhz) * busy * length
+end
+
 local function decode_ns(p, cost, arch, splits)
   if cost.ns then return cost.ns(splits) end
   local m = arch.model
@@ -76,15 +93,8 @@ local function decode_ns(p, cost, arch, splits)
   local clk = full * batch_clk(resident)
   if rest > 0 then clk = clk + batch_clk(ceil_div(rest, arch.device.cus)) end
   local memory, edges = memory_ns(p, cost, arch, groups_x, splits, wgs)
-  -- How far the clock falls: share of MFMA in the busy time (all of it when compute at the sustained clock would outlast
-  -- memory) of the CUs at work, times how far the run is into throttling.
-  local sustained_ns = clk * 1000 / m.clock_mfma_mhz
-  local share = mfma / (busy + stall) * math.min(1, sustained_ns / math.max(memory, 1))
-  local length = math.min(1, math.max(sustained_ns, memory) / (m.throttle_from_us * 1000))
-  local heat = share * math.min(1, wgs / arch.device.cus) * length
-  local clock = m.clock_mhz - (m.clock_mhz - m.clock_mfma_mhz) * heat
-  local compute = clk * 1000 / clock
-  local loss = cost.overlap_loss or OVERLAP_LOSS
+  local compute = clk * 1000 / clock_mhz(m, clk, memory, mfma / (busy + stall), math.min(1, wgs / arch.device.cus))
+  local loss = cost.overlap_loss or m.overlap_loss or OVERLAP_LOSS
   return m.wg_start_ns + math.max(compute, memory) + loss * math.min(compute, memory) + edges
 end
 

@@ -60,13 +60,15 @@ return {
     combine_launch_ns = 3000, -- as in the emulator's timing model
     clock_mhz = 2100,         -- wp; boost
     clock_mfma_mhz = 1207,    -- maf; sustained under dense bf16 MFMA at 750 W
-    throttle_from_us = 100,   -- maf; shorter runs stay above the sustained clock
+    mfma_busy = 0.94,         -- maf; 708 TF at that clock is this share of its peak
+    throttle_from_us = 60,    -- maf; shorter runs stay above the sustained clock
     hbm_bytes_per_us = 4200000, -- ubm 4.31-4.56, membench 4.17, origami 4.0 TB/s
     l1_bytes_per_clk = 64,    -- wp; per CU
     lds_bytes_per_clk = 128,  -- wp; per CU
     lds_wave_bytes_per_clk = 44, -- ubm; what one wave alone draws with b128 reads
     llc_bytes = 256 << 20,    -- wp; Infinity Cache
-    l2_bytes_per_us = 34400000, -- wp; 2 KB per clk and XCD
+    l2_bytes_per_us = 17000000, -- origami; half of wp's 2 KB per clk and XCD
+    overlap_loss = 0.3,       -- fitted on tests/lua/emulator_times.tsv, and H=128 at batch 128
     llc_bytes_per_us = 5500000, -- as the emulator's timing model: fitted on AITER's times in TileLang's figure
     hbm_latency_ns = 800,     -- ubm 438 idle; loaded up to 1300 (guide 1.2)
     launch_ns = 4000,         -- as in the emulator's timing model (runtime/emu/arch_gfx942.h)
