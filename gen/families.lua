@@ -24,12 +24,13 @@ return {
   lds = require("families/lds"),
   mma = require("families/mma"),
   hopt = require("families/hopt"),
+  hop = require("families/hop"),
   combine = require("families/combine"),
   merge = require("families/merge"),
   merge_balanced = require("families/merge_balanced"),
 
   -- Families a decode kernel may come from, in the order they are listed.
-  decode = { "reg", "lds", "mma", "hopt" },
+  decode = { "reg", "lds", "mma", "hopt", "hop" },
   -- Families of combine kernels.
   combines = { "combine", "merge", "merge_balanced" },
 

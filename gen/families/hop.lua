@@ -13,7 +13,7 @@ return {
     cluster = { 1, 2 },                       -- 2: two blocks share what they load, by multicast
     load = { "gather", "tma" },               -- 16-byte copies of any page size, or tensor copies
     rescale = { "always", "lazy" },           -- bring O to every new maximum, or when it grew by more than 8
-    schedule = { "splits" },                  -- or "balanced": a part of the whole batch
+    schedule = { "balanced", "splits" },      -- a part of the whole batch, or of one request
   },
   rules = {
     function(p)

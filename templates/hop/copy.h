@@ -36,6 +36,14 @@ MLAF_DEV void copy_box_to_pair(u32 to, const mlaf_tensor_map* map, int column, i
                ::"r"(to), "l"(map), "r"(column), "r"(row), "r"(barrier), "h"((unsigned short)3) : "memory");
 }
 MLAF_DEV void fetch_map(const mlaf_tensor_map* map) { asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory"); }
+MLAF_DEV void fetch_box(const mlaf_tensor_map* map, int column, int row) { // into L2
+  asm volatile("cp.async.bulk.prefetch.tensor.2d.L2.global [%0, {%1, %2}];" ::"l"(map), "r"(column), "r"(row) : "memory");
+}
+MLAF_DEV int load_past_l1(const int* p) { // leaves no copy in L1 that could be stale later
+  int x;
+  asm volatile("ld.relaxed.gpu.global.s32 %0, [%1];" : "=r"(x) : "l"(p) : "memory");
+  return x;
+}
 MLAF_DEV void copy_16(u32 to, const char* from) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");
 }
@@ -43,6 +51,9 @@ MLAF_DEV void copies_done() { asm volatile("cp.async.wait_all;" ::: "memory"); }
 
 MLAF_DEV void store_16(u32 at, u32 a, u32 b, u32 c, u32 d) {
   asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(at), "r"(a), "r"(b), "r"(c), "r"(d) : "memory");
+}
+MLAF_DEV void load_16(u32 at, u32 (&x)[4]) {
+  asm volatile("ld.shared.v4.b32 {%0, %1, %2, %3}, [%4];" : "=r"(x[0]), "=r"(x[1]), "=r"(x[2]), "=r"(x[3]) : "r"(at) : "memory");
 }
 MLAF_DEV void store_matrices(u32 at, const u32 (&x)[4]) {
   asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};"
