@@ -29,8 +29,8 @@
   X(double, boost_mhz, SOURCED, "wp", 2100) \
   X(double, mfma_mhz, SOURCED, "maf: dense bf16, random data, 750 W", 1207) \
   X(double, mfma_busy, SOURCED, "maf: 708 TF at 1207 MHz is 94 % of the peak at that clock", 0.94) \
-  X(double, mfma_power, FITTED, "maf-bf16: share of 750 W that full matrix pipes draw at mfma_mhz; the rest is a GEMM's" \
-    " VALU, LDS and HBM", 0.9) \
+  X(double, mfma_power, SOURCED, "maf: the GEMM that keeps the matrix pipes mfma_busy draws all of 750 W at mfma_mhz; its VALU," \
+    " LDS and HBM are in that", 1) \
   X(double, valu_power, FITTED, "gpuaidev-1k-4k: the same of full vector pipes; VALU alone then sustains 1.7 GHz", 0.35) \
   X(double, throttle_ns, SOURCED, "maf: 20-60 us kernels still see 1.7 to 2.1 GHz", 60e3) \
   \
