@@ -4,17 +4,20 @@
 
 #include "cli/cli.h"
 
-static mlaf_status write_sources(cli *c, const char *dir, const cli_kernel *k, size_t n, const char *target) {
+static mlaf_status write_sources(cli *c, mlaf_gen *g, const char *dir, const cli_kernel *k, size_t n, const char *target) {
   mlaf_text manifest = MLAF_TEXT_INIT((size_t)16 << 20);
   mlaf_text_str(&manifest, "# file\ttarget\ttemplate\tparams\ttemplate_hash\tsrc_hash\n");
   mlaf_status status = mlaf_dir_make(dir, &c->err);
   for (size_t i = 0; status == MLAF_OK && i < n; i++) {
-    char *path = mlaf_format("%s/%s.hip", dir, k[i].desc->symbol);
+    char suffix[8] = "";
+    status = mlaf_gen_suffix(g, k[i].desc->template_name, suffix, &c->err);
+    if (status != MLAF_OK) break;
+    char *path = mlaf_format("%s/%s%s", dir, k[i].desc->symbol, suffix);
     status = path ? mlaf_file_publish(path, k[i].source, strlen(k[i].source), &c->err)
                   : mlaf_fail(&c->err, MLAF_E_NOMEM, "no memory for a path");
     free(path);
-    mlaf_text_fmt(&manifest, "%s.hip\t%s\t%s\t%s\t%s\t%s\n", k[i].desc->symbol, target, k[i].desc->template_name,
-                  k[i].desc->params, k[i].desc->template_hash, k[i].src_hash);
+    mlaf_text_fmt(&manifest, "%s%s\t%s\t%s\t%s\t%s\t%s\n", k[i].desc->symbol, suffix, target,
+                  k[i].desc->template_name, k[i].desc->params, k[i].desc->template_hash, k[i].src_hash);
   }
   /* last: a manifest names only files that are there */
   char *path = mlaf_format("%s/manifest.tsv", dir);
@@ -90,7 +93,7 @@ int mlaf_cli_generate(cli *c) {
   if (status == MLAF_OK) status = mlaf_gen_open(c->given[O_GEN_ROOT], &g, &c->err);
   if (status == MLAF_OK) status = mlaf_cli_variants(c, g, &p, target, &v);
   if (status == MLAF_OK) status = mlaf_cli_kernels(c, g, target, &v, &kernels, &n);
-  if (status == MLAF_OK && out) status = write_sources(c, out, kernels, n, target);
+  if (status == MLAF_OK && out) status = write_sources(c, g, out, kernels, n, target);
   if (status == MLAF_OK && !out && !c->json && c->given[O_VARIANT]) print_sources(kernels, n);
   else if (status == MLAF_OK) list_kernels(c, kernels, n, target);
   if (status == MLAF_OK && out) fprintf(stderr, "mlaforge: %zu sources and manifest.tsv written to %s\n", n, out);

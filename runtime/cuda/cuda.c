@@ -137,7 +137,7 @@ static mlaf_status cuda_mem_fill(mlaf_device *dev, void *dst, int byte, size_t b
 /* --- launches and streams --- */
 
 /* Clusters and overlap need the newer call. */
-static int launch_extended(mlaf_cuda *c, void *stream, const mlaf_launch *l, bool clustered, void **extra) {
+static int launch_extended(mlaf_cuda *c, void *stream, const mlaf_launch *l, bool clustered, void **params) {
   cuda_launch_attribute attributes[2] = {{.id = 0}};
   cuda_launch_config config = {.shared = l->fn->dynamic_shared, .stream = stream, .attributes = attributes};
   memcpy(config.grid, l->grid, sizeof config.grid);
@@ -148,22 +148,24 @@ static int launch_extended(mlaf_cuda *c, void *stream, const mlaf_launch *l, boo
   }
   if (l->flags & MLAF_LAUNCH_OVERLAPS && c->can_overlap)
     attributes[config.n_attributes++] = (cuda_launch_attribute){.id = CUDA_LAUNCH_OVERLAP, .value.overlap = 1};
-  return c->api.cuLaunchKernelEx(&config, l->fn->raw, NULL, extra);
+  return c->api.cuLaunchKernelEx(&config, l->fn->raw, params, NULL);
 }
 
 mlaf_status mlaf_cuda_launch(mlaf_device *dev, void *stream, const mlaf_launch *l, mlaf_err *err) {
   mlaf_cuda *c = mlaf_cuda_of(dev);
   const bool clustered = l->cluster[0] > 1 || l->cluster[1] > 1 || l->cluster[2] > 1;
-  size_t size = l->args_size;
-  void *extra[] = {CUDA_PARAM_POINTER, (void *)(uintptr_t)l->args, CUDA_PARAM_SIZE, &size, CUDA_PARAM_END};
+  /* As the kernel's one parameter, not as a raw block: the driver knows where a struct with 64-byte alignment begins. */
+  void *params[] = {(void *)(uintptr_t)l->args};
+  if (l->fn->args_size && l->fn->args_size != l->args_size)
+    return mlaf_fail(err, MLAF_E_ARG, "the kernel takes %zu bytes of arguments, %zu are passed", l->fn->args_size, l->args_size);
   if (clustered && !c->api.cuLaunchKernelEx)
     return mlaf_fail(err, MLAF_E_DEVICE, "%s has no cuLaunchKernelEx: clusters need a driver of 12.0 or later", c->api.library);
   if (c->api.cuLaunchKernelEx && (clustered || l->flags & MLAF_LAUNCH_OVERLAPS)) {
-    IN_CONTEXT(c, err, "cuLaunchKernelEx", launch_extended(c, stream, l, clustered, extra));
+    IN_CONTEXT(c, err, "cuLaunchKernelEx", launch_extended(c, stream, l, clustered, params));
   }
   IN_CONTEXT(c, err, "cuLaunchKernel",
              c->api.cuLaunchKernel(l->fn->raw, l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1], l->block[2],
-                                   l->fn->dynamic_shared, stream, NULL, extra));
+                                   l->fn->dynamic_shared, stream, params, NULL));
 }
 
 mlaf_status mlaf_cuda_tensor_map(mlaf_device *dev, const mlaf_tensor *t, void *map, mlaf_err *err) {

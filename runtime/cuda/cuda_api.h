@@ -20,11 +20,6 @@ enum {
 enum { CUDA_FUNC_STATIC_SHARED = 1, CUDA_FUNC_MAX_DYNAMIC_SHARED = 8, CUDA_FUNC_WIDE_CLUSTER = 14 };
 /* CUjit_option: where the driver writes what it thinks of a module. */
 enum { CUDA_JIT_INFO_LOG = 3, CUDA_JIT_INFO_LOG_SIZE = 4, CUDA_JIT_ERROR_LOG = 5, CUDA_JIT_ERROR_LOG_SIZE = 6 };
-/* Kernel arguments as one block: the `extra` array of cuLaunchKernel. */
-#define CUDA_PARAM_END ((void *)0)
-#define CUDA_PARAM_POINTER ((void *)1)
-#define CUDA_PARAM_SIZE ((void *)2)
-
 typedef uint64_t cuda_ptr; /* CUdeviceptr */
 
 /* CUlaunchAttribute and CUlaunchConfig. */
@@ -91,8 +86,9 @@ enum { CUDA_TENSOR_UINT16 = 1, CUDA_TENSOR_NO_INTERLEAVE = 0, CUDA_TENSOR_L2_PLA
   X(cuEventSynchronize, (void *event))                                                                                \
   X(cuEventElapsedTime, (float *ms, void *start, void *stop))
 
-/* The same of a driver of 12.0 or later; NULL with an older one. */
+/* The same of a driver of 12.0 (cuFuncGetParamInfo: 12.4) or later; NULL with an older one. */
 #define MLAF_CUDA_NEW_FUNCTIONS(X)                                                                                    \
+  X(cuFuncGetParamInfo, (void *function, size_t index, size_t *offset, size_t *size))                                 \
   X(cuLaunchKernelEx, (const cuda_launch_config *config, void *function, void **params, void **extra))                \
   X(cuTensorMapEncodeTiled, (void *map, int type, uint32_t rank, void *data, const uint64_t *dims,                    \
                              const uint64_t *strides, const uint32_t *box, const uint32_t *element_strides,           \

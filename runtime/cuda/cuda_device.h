@@ -18,6 +18,7 @@ typedef struct mlaf_cuda {
 struct mlaf_function {
   void *raw; /* CUfunction */
   uint32_t dynamic_shared;
+  size_t args_size; /* of its one parameter; 0 where the driver does not tell */
   struct mlaf_function *next;
 };
 struct mlaf_module {

@@ -88,6 +88,15 @@ void mlaf_cuda_module_unload(mlaf_device *dev, mlaf_module *module) {
   free_module(module);
 }
 
+/* Kernels here take one struct; what is launched is copied from one pointer, so its size must be known to fit. */
+static mlaf_status read_parameter(mlaf_cuda *c, mlaf_function *f, mlaf_err *err) {
+  size_t offset, size = 0;
+  if (!c->api.cuFuncGetParamInfo) return MLAF_OK;
+  mlaf_status st = mlaf_cuda_check(&c->api, c->api.cuFuncGetParamInfo(f->raw, 0, &offset, &size), "cuFuncGetParamInfo", err);
+  if (!st) f->args_size = size;
+  return st;
+}
+
 /* More than 48 KiB must be asked for once per kernel. Asking also makes a driver that loads lazily load the kernel now,
  * not at its first launch, which may be inside a capture. */
 static mlaf_status prepare(mlaf_cuda *c, const mlaf_function *f, const mlaf_kernel_launch *want, mlaf_err *err) {
@@ -120,6 +129,7 @@ mlaf_status mlaf_cuda_function_get(mlaf_device *dev, mlaf_module *module, const 
   st = mlaf_cuda_enter(c, &pushed, err);
   if (!st) {
     st = mlaf_cuda_check(&c->api, c->api.cuModuleGetFunction(&f->raw, module->raw, symbol), "cuModuleGetFunction", err);
+    if (!st) st = read_parameter(c, f, err);
     if (!st) st = prepare(c, f, &want, err);
     mlaf_cuda_leave(c, pushed);
   }

@@ -205,6 +205,30 @@ mlaf_status mlaf_gen_render(mlaf_gen *g, const mlaf_kernel_desc *k, const char *
   return MLAF_OK;
 }
 
+typedef struct suffix_call {
+  mlaf_gen *g;
+  const char *template_name;
+  char *out;
+} suffix_call;
+
+static int call_suffix(lua_State *L) {
+  suffix_call *c = lua_touserdata(L, 1);
+  size_t n = 0;
+  lua_rawgeti(L, LUA_REGISTRYINDEX, c->g->api);
+  lua_getfield(L, -1, "suffix");
+  lua_pushstring(L, c->template_name);
+  lua_call(L, 1, 1);
+  const char *text = lua_tolstring(L, -1, &n);
+  if (!text || n >= 8) return luaL_error(L, "there is no template '%s'", c->template_name);
+  memcpy(c->out, text, n + 1);
+  return 0;
+}
+
+mlaf_status mlaf_gen_suffix(mlaf_gen *g, const char *template_name, char out[8], mlaf_err *err) {
+  suffix_call c = {.g = g, .template_name = template_name, .out = out};
+  return mlaf_gen_call(g, call_suffix, &c, err);
+}
+
 typedef struct roofline_call {
   mlaf_gen *g;
   const char *target;

@@ -46,6 +46,8 @@ mlaf_status mlaf_gen_baseline(mlaf_gen *g, const mlaf_problem *p, const char *ta
 /* Source text of a kernel (malloc'ed) and its hash. Pure function of (template, params, target). */
 mlaf_status mlaf_gen_render(mlaf_gen *g, const mlaf_kernel_desc *k, const char *target, char **source,
                             char src_hash[MLAF_HASH_HEX], mlaf_err *err);
+/* What a file with this kernel's source is called behind the dot: ".hip" or ".cu". */
+mlaf_status mlaf_gen_suffix(mlaf_gen *g, const char *template_name, char out[8], mlaf_err *err);
 /* Compiler options of the target, NULL-terminated, owned by g. */
 mlaf_status mlaf_gen_options(mlaf_gen *g, const char *target, const char *const **options, mlaf_err *err);
 /* What the arch table says a perfect kernel would need: ns to move `bytes` from HBM (achievable bandwidth) and to compute

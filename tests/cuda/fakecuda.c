@@ -36,10 +36,11 @@ typedef struct handle {
 } handle;
 typedef struct kernel {
   const char *name;
-  int granted; /* dynamic shared memory, by cuFuncSetAttribute */
+  size_t args_size; /* of its one parameter */
+  int granted;      /* dynamic shared memory, by cuFuncSetAttribute */
 } kernel;
 
-static kernel kernels[] = {{"fill", 0}, {"big", 0}, {"huge", 0}};
+static kernel kernels[] = {{"fill", sizeof(fake_fill), 0}, {"big", FAKE_BIG_ARGS, 0}, {"huge", 4, 0}};
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct {
   char name[40];
@@ -322,6 +323,14 @@ int cuFuncGetAttribute(int *value, int attribute, void *function) {
   *value = FAKE_STATIC;
   return SUCCESS;
 }
+EXPORT int cuFuncGetParamInfo(void *function, size_t index, size_t *offset, size_t *size);
+int cuFuncGetParamInfo(void *function, size_t index, size_t *offset, size_t *size) {
+  ENTER_CONTEXT;
+  if (index) return INVALID_VALUE;
+  *offset = 48;
+  *size = ((kernel *)function)->args_size;
+  return SUCCESS;
+}
 EXPORT int cuFuncSetAttribute(void *function, int attribute, int value);
 int cuFuncSetAttribute(void *function, int attribute, int value) {
   ENTER_CONTEXT;
@@ -346,16 +355,16 @@ static int launch(kernel *f, const unsigned grid[3], const unsigned block[3], un
                   void **extra, const node *attributes) {
   const unsigned gx = grid[0], gy = grid[1], gz = grid[2], bx = block[0], by = block[1], bz = block[2];
   handle *s = stream;
-  /* Exactly the form of cuda.h: {POINTER = 1, pointer, SIZE = 2, size pointer, END = 0}. */
-  if (params || !extra || extra[0] != (void *)1 || extra[2] != (void *)2 || extra[4]) return INVALID_VALUE;
+  /* One pointer per parameter; a raw block would start at another place when the parameter wants alignment. */
+  if (!params || !params[0] || extra) return INVALID_VALUE;
   if (!gx || !gy || !gz || !bx || !by || !bz || bx * by * bz > 1024 || gy > 65535 || gz > 65535) return INVALID_VALUE;
   if (stream && !is(stream, STREAM)) return INVALID_HANDLE;
   if (shared > 49152 && shared > (unsigned)f->granted) return INVALID_VALUE;
-  node k = {(int)(f - kernels), {{gx, gy, gz}, {bx, by, bz}, shared, *(const size_t *)extra[3], 0, {0}, 0}, {0}};
+  node k = {(int)(f - kernels), {{gx, gy, gz}, {bx, by, bz}, shared, f->args_size, 0, {0}, 0}, {0}};
   memcpy(k.shape.cluster, attributes->shape.cluster, sizeof k.shape.cluster);
   k.shape.overlaps = attributes->shape.overlaps;
   if (k.shape.args_size > sizeof k.args) return INVALID_VALUE;
-  memcpy(k.args, extra[1], k.shape.args_size);
+  memcpy(k.args, params[0], k.shape.args_size);
   if (!s || !s->capturing) {
     run_node(&k);
     return SUCCESS;

@@ -11,7 +11,7 @@ typedef struct fake_fill {
   uint32_t value, n;
 } fake_fill;
 
-enum { FAKE_SHARED = 100000, FAKE_STATIC = 1024, FAKE_KERNEL_NS = 2000 };
+enum { FAKE_SHARED = 100000, FAKE_STATIC = 1024, FAKE_BIG_ARGS = 8, FAKE_KERNEL_NS = 2000 };
 
 /* The last kernel that ran, directly or from a graph. */
 typedef struct fake_launch {

@@ -53,6 +53,8 @@ static fake_launch fake_last(void) {
   return get();
 }
 
+static const fake_fill nothing; /* fills no word */
+
 static mlaf_device *open_device(const char *spec) {
   mlaf_device *dev = NULL;
   mlaf_err err = {MLAF_OK, ""};
@@ -343,13 +345,14 @@ static void dynamic_shared_memory(void **state) {
   assert_int_equal(ops->module_load(dev, &code, sizeof code, &m, NULL), MLAF_OK);
   for (int big = 0; big < 2; big++) {
     assert_int_equal(ops->function_get(dev, m, big ? "big" : "fill", &f, NULL), MLAF_OK);
-    const mlaf_launch l = {.fn = f, .grid = {5, 6, 7}, .block = {8, 9, 10}, .args = &(int){0}, .args_size = 4};
+    const mlaf_launch l = {.fn = f, .grid = {5, 6, 7}, .block = {8, 9, 10}, .args = &nothing,
+                           .args_size = big ? FAKE_BIG_ARGS : sizeof nothing};
     assert_int_equal(ops->launch(dev, NULL, &l, NULL), MLAF_OK);
     fake_launch seen = fake_last();
     assert_int_equal(seen.shared, big ? FAKE_SHARED : 0);
     assert_memory_equal(seen.grid, l.grid, sizeof l.grid);
     assert_memory_equal(seen.block, l.block, sizeof l.block);
-    assert_int_equal(seen.args_size, 4);
+    assert_int_equal(seen.args_size, l.args_size);
   }
   assert_int_equal(ops->function_get(dev, m, "huge", &none, &err), MLAF_E_ARG);
   assert_non_null(strstr(err.text, "huge: wants 300000 bytes of dynamic and 1024 of static"));
@@ -357,6 +360,24 @@ static void dynamic_shared_memory(void **state) {
   assert_non_null(strstr(err.text, "absent: cuModuleGetFunction: CUDA_ERROR_NOT_FOUND (500)"));
   assert_null(none);
   ops->module_unload(dev, m);
+  mlaf_device_close(dev);
+}
+
+/* What is passed is copied from one pointer: more than it holds would be read, less would be missing. */
+static void arguments_of_another_size(void **state) {
+  use_fake();
+  mlaf_device *dev = open_device("cuda");
+  cubin code;
+  mlaf_module *m = NULL;
+  mlaf_function *f = NULL;
+  mlaf_err err = {MLAF_OK, ""};
+  make_cubin(&code, 190);
+  assert_int_equal(mlaf_ops(dev)->module_load(dev, &code, sizeof code, &m, NULL), MLAF_OK);
+  assert_int_equal(mlaf_ops(dev)->function_get(dev, m, "big", &f, NULL), MLAF_OK);
+  const mlaf_launch l = {.fn = f, .grid = {1, 1, 1}, .block = {1, 1, 1}, .args = &nothing, .args_size = 4};
+  assert_int_equal(mlaf_ops(dev)->launch(dev, NULL, &l, &err), MLAF_E_ARG);
+  assert_non_null(strstr(err.text, "takes 8 bytes of arguments, 4 are passed"));
+  mlaf_ops(dev)->module_unload(dev, m);
   mlaf_device_close(dev);
 }
 
@@ -373,7 +394,7 @@ static void launch_attributes(void **state) {
     make_cubin(&code, 190);
     assert_int_equal(ops->module_load(dev, &code, sizeof code, &m, NULL), MLAF_OK);
     assert_int_equal(ops->function_get(dev, m, "big", &f, NULL), MLAF_OK);
-    mlaf_launch l = {.fn = f, .grid = {4, 6, 1}, .block = {64, 1, 1}, .args = &(int){0}, .args_size = 4};
+    mlaf_launch l = {.fn = f, .grid = {4, 6, 1}, .block = {64, 1, 1}, .args = &nothing, .args_size = FAKE_BIG_ARGS};
     l.flags = MLAF_LAUNCH_OVERLAPS;
     assert_int_equal(ops->launch(dev, NULL, &l, NULL), MLAF_OK);
     fake_launch seen = fake_last();
@@ -422,7 +443,7 @@ static void a_launch_is_only_a_launch(void **state) {
   make_cubin(&code, 190);
   assert_int_equal(mlaf_ops(dev)->module_load(dev, &code, sizeof code, &m, NULL), MLAF_OK);
   assert_int_equal(mlaf_ops(dev)->function_get(dev, m, "fill", &f, NULL), MLAF_OK);
-  const mlaf_launch l = {.fn = f, .grid = {1, 1, 1}, .block = {1, 1, 1}, .args = &(int){0}, .args_size = 4};
+  const mlaf_launch l = {.fn = f, .grid = {1, 1, 1}, .block = {1, 1, 1}, .args = &nothing, .args_size = sizeof nothing};
   fake_symbol("cuCtxPushCurrent_v2", &push);
   fake_symbol("cuCtxPopCurrent_v2", &pop);
   for (int current = 0; current < 2; current++) { /* a thread without a context, and one that has ours */
@@ -524,6 +545,7 @@ int main(void) {
       cmocka_unit_test(every_call_may_fail),
       cmocka_unit_test(timing_by_graphs),
       cmocka_unit_test(dynamic_shared_memory),
+      cmocka_unit_test(arguments_of_another_size),
       cmocka_unit_test(launch_attributes),
       cmocka_unit_test(tensor_maps),
       cmocka_unit_test(a_launch_is_only_a_launch),

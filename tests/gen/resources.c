@@ -77,6 +77,8 @@ static void check_kernel(const mlaf_kernel_desc *k, const mlaf_compile_job *job)
   if (m.vgpr_count > k->vgpr_budget) fail_msg("%s: %u registers > budget %u", what, m.vgpr_count, k->vgpr_budget);
   if (m.max_threads < k->threads) fail_msg("%s: %u threads, the space says %u", what, m.max_threads, k->threads);
   kernarg = mlaf_launch_block_size(&m.launch, kernarg);
+  /* Overlapping launches came with sm_90; their kernels are all made for it. */
+  assert_int_equal(m.launch.flags & MLAF_KERNEL_OVERLAPS, !strncmp(job->target, "sm_9", 4) ? MLAF_KERNEL_OVERLAPS : 0);
   if (m.kernarg_bytes < kernarg) fail_msg("%s: %u bytes of arguments, not %u", what, m.kernarg_bytes, kernarg);
 }
 
