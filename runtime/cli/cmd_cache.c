@@ -24,7 +24,8 @@ static void day_of(int64_t when, char out[16]) {
   if (!gmtime_r(&at, &t) || !strftime(out, 16, "%Y-%m-%d", &t)) out[0] = 0;
 }
 
-static void entry_row(const listing *l, const mlaf_cache_entry *e) {
+static void entry_row(listing *l, const mlaf_cache_entry *e) {
+  static const char *const columns[] = {"target", "key", "kind", ">bytes", "used", "name", "why", NULL};
   char day[16];
   if (l->c->json) {
     cJSON *x = mlaf_cli_event("cache_entry");
@@ -40,6 +41,7 @@ static void entry_row(const listing *l, const mlaf_cache_entry *e) {
     mlaf_cli_emit(x);
     return;
   }
+  if (!l->table) l->table = mlaf_cli_table_new(columns);
   day_of(e->used, day);
   mlaf_cli_table_cell(l->table, "%s", e->target);
   mlaf_cli_table_cell(l->table, "%.16s", e->key);
@@ -59,18 +61,12 @@ static bool on_entry(void *user, const mlaf_cache_entry *e) {
   return !l->c->cancel || !atomic_load(l->c->cancel);
 }
 
-static cli_table *table_new(const cli *c) {
-  static const char *const columns[] = {"target", "key", "kind", ">bytes", "used", "name", "why", NULL};
-  return c->json ? NULL : mlaf_cli_table_new(columns);
-}
-
 static int list(cli *c, const mlaf_cache *cache, bool verify) {
-  listing l = {.c = c, .table = table_new(c), .only_faults = verify};
+  listing l = {.c = c, .only_faults = verify};
   mlaf_status status = mlaf_cache_each(cache, verify, on_entry, &l, &c->err);
-  if (l.table && (l.entries || status != MLAF_OK) && !(verify && !l.faults)) mlaf_cli_table_end(l.table);
-  else if (l.table)
-    mlaf_cli_table_end(mlaf_cli_table_new((const char *const[]){l.entries ? "nothing is damaged" : "empty", NULL}));
+  mlaf_cli_table_end(l.table);
   if (status != MLAF_OK) return mlaf_cli_fail(c);
+  if (!l.table && !c->json) puts(l.entries ? "nothing is damaged" : "empty");
   if (!c->json)
     printf("%zu entries, %.2f MB in %s%s\n", l.entries, (double)l.bytes / 1e6, cache->dir,
            verify ? "" : "; `mlaforge cache verify` checks what they hold");
@@ -85,11 +81,11 @@ static int collect(cli *c, const mlaf_cache *cache) {
   size_t budget = 0;
   if (mlaf_cli_size(c, O_SIZE_BUDGET, &budget) != MLAF_OK) return mlaf_cli_fail(c);
   opts.size_budget = budget;
-  listing l = {.c = c, .table = table_new(c)};
+  listing l = {.c = c};
   mlaf_status status = mlaf_cache_collect(cache, &opts, on_entry, &l, &r, &c->err);
-  if (l.table && l.entries) mlaf_cli_table_end(l.table);
-  else if (l.table) mlaf_cli_table_end(mlaf_cli_table_new((const char *const[]){"nothing to remove", NULL}));
+  mlaf_cli_table_end(l.table);
   if (status != MLAF_OK) return mlaf_cli_fail(c);
+  if (!l.entries && !c->json) puts("nothing to remove");
   if (!c->json)
     printf("%s %zu of %zu entries, %.2f of %.2f MB (%zu damaged) in %s\n", opts.dry_run ? "would remove" : "removed", r.removed,
            r.entries, (double)r.removed_bytes / 1e6, (double)r.bytes / 1e6, r.damaged, cache->dir);

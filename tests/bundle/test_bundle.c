@@ -278,7 +278,7 @@ static size_t mutate(unsigned char *data, size_t size) {
       data[j] = t;
       return size;
     }
-    default: memmove(data, data + rng() % size, size / 2); return size;
+    default: memmove(data, data + rng() % (size / 2 + 1), size / 2); return size;
   }
 }
 
