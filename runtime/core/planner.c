@@ -162,6 +162,8 @@ static mlaf_status choose(planner *p, mlaf_choice *choice, mlaf_rung *rung) {
     pass_over(p, &why, "the database");
   } else if (st && !p->n_refused) {
     p->last = why;
+    if (p->ctx->db_why.status) /* the site's and the shipped choices were all there was to ask */
+      mlaf_fail(&p->last, MLAF_E_NOT_TUNED, "no tuning database: %.4000s", p->ctx->db_why.text);
   }
   return st ? MLAF_E_NOT_TUNED : MLAF_OK;
 }

@@ -125,7 +125,9 @@ mlaf_status mlaf_tune(mlaf_ctx *ctx, const mlaf_problem *problem, const mlaf_tun
 
 /* --- text --- */
 static mlaf_status need_db(const mlaf_ctx *ctx, mlaf_err *err) {
-  return ctx->db ? MLAF_OK : mlaf_fail(err, MLAF_E_DB, "this context has no tuning database: %s", ctx->db_why.text);
+  return ctx->db && ctx->db_why.status == MLAF_OK
+             ? MLAF_OK
+             : mlaf_fail(err, MLAF_E_DB, "this context has no tuning database: %s", ctx->db_why.text);
 }
 
 mlaf_status mlaf_tuning_export(mlaf_ctx *ctx, int all_devices, char **text) {
