@@ -324,7 +324,8 @@ static int encode_maps(const mlaf_embed_plan *x, block *b) {
 static int launch(const mlaf_embed_plan *x, const mlaf_embed_kernel *k, void *fn, const uint32_t want[3], void *args,
                   size_t size, void *stream) {
   const driver *d = &x->owner->d;
-  void *hip[] = {(void *)1, args, (void *)2, &size, (void *)3}, *cuda[] = {(void *)1, args, (void *)2, &size, NULL};
+  void *block_of[] = {(void *)1, args, (void *)2, &size, (void *)3}; /* HIP: as a raw block */
+  void *one[] = {args}; /* CUDA: as the kernel's one parameter, since the driver knows where an aligned struct begins */
   launch_attribute attributes[2] = {{.id = CUDA_CLUSTER}};
   launch_config c = {.block = {k->threads, 1, 1}, .shared = k->shared, .stream = stream, .list = attributes};
   for (int i = 0; i < 3; i++) {
@@ -334,8 +335,9 @@ static int launch(const mlaf_embed_plan *x, const mlaf_embed_kernel *k, void *fn
   }
   if (d->cuda && d->launch_ex && k->overlaps && x->owner->overlap)
     attributes[c.n++] = (launch_attribute){.id = CUDA_OVERLAP, .value.overlap = 1};
-  if (c.n) return d->launch_ex ? d->launch_ex(&c, fn, NULL, cuda) : -1;
-  return d->launch(fn, c.grid[0], c.grid[1], c.grid[2], k->threads, 1, 1, k->shared, stream, NULL, d->cuda ? cuda : hip);
+  if (c.n) return d->launch_ex ? d->launch_ex(&c, fn, one, NULL) : -1;
+  return d->launch(fn, c.grid[0], c.grid[1], c.grid[2], k->threads, 1, 1, k->shared, stream, d->cuda ? one : NULL,
+                   d->cuda ? NULL : block_of);
 }
 
 /* What is wrong with the arguments, NULL if nothing that can be seen from the host. */
