@@ -18,7 +18,7 @@ local function nanoseconds(p, v, arch, slots)
   local m, cols, groups = arch.model, p.rank + p.rope, ceil_div(p.heads * p.q_len, v.rows)
   local tile_bytes, mmas = 128 * cols, ceil_div(cols, 16) + p.rank // 16
   local mma_clk = mmas * (16 + v.rows // 4) -- of shared memory: A's 2 KB and B's N/8 x 256 bytes at 128 a clock
-  local soft_clk = 500 + 20 * v.rows + (v.rescale == "exact" and 6 * v.rows * p.rank // 512 or 0)
+  local soft_clk = 500 + 22 * v.rows
   local alone = (mma_clk + soft_clk) // v.wgs
   local block_ns = math.max(mma_clk, alone) * 1000 / 1770 + 250
   return function(splits)
@@ -45,9 +45,8 @@ return {
   params = {
     cluster = { 1, 2, 4, 6, 8, 16 },    -- blocks that share a split's tokens and merge through each other's shared memory
     load = { "gather", "tma" },         -- how tiles come: 16-byte copies, or boxes by the copy engine
-    rescale = { "exact", "lazy" },      -- raise the maximum at once, or when a score exceeds it by more than 8
     rows = { 8, 16, 24, 32, 40 },       -- query rows of a block: N of its matrix products
-    schedule = { "splits" },
+    schedule = { "balanced", "splits" },
     wgs = { 1, 2 },                     -- math warpgroups, taking turns on tiles
   },
   rules = {
@@ -68,10 +67,10 @@ return {
       if v.load == "gather" and p.page_size % 16 == 0 then return "load=gather: boxes serve pages of 16 tokens better" end
     end,
     function(_, v)
-      if v.rescale == "lazy" and v.rows < 24 then return "rescale=lazy: so few rows rarely raise their maximum" end
-    end,
-    function(_, v)
       if v.schedule == "balanced" and v.cluster > 1 then return "schedule=balanced cuts the tokens itself: no cluster" end
+      if v.schedule == "balanced" and v.wgs == 2 and v.rows > 24 then
+        return ("schedule=balanced: the walk leaves two warpgroups of %d rows too few registers"):format(v.rows)
+      end
     end,
   },
   cost = function(p, v, arch)
@@ -93,6 +92,7 @@ return {
       wg = { lds_write = 0, barriers = 0, tail_clk = 0 },
       inflight = (g.ring - g.boxes) * 8192 // (g.threads // 32),
       schedule = v.schedule == "balanced" and "balanced" or nil,
+      combine = v.schedule == "balanced" and "merge_balanced" or nil,
       ns = nanoseconds(p, v, arch, v.cluster * most),
     }
   end,
