@@ -150,6 +150,7 @@
   LOOP(l_##name, A, NO, NO, ST_##D(d, i, (expr)))  \
   DEF_R_##D(name, A, NO, NO, expr)
 #define OPV(name, D, A) OP(name, 0, D, A, NO, NO, x)
+#define OPSEL(name, D, A, B, C, expr) OP(name, 0, D, A, B, C, expr)
 #define OPL(name, flags, D, A, B, C, loop) \
   static void l_##name(uint32_t *d, const uint32_t *a, const uint32_t *b, const uint32_t *c) { loop(d, a, b, c); }
 #define OPS(name, flags, D, A, B, C, expr, saturated)  \
@@ -182,6 +183,7 @@
 #undef OPT
 #undef OPL
 #undef OPV
+#undef OPSEL
 #undef OPS
 #undef OPC
 #undef OPH
@@ -230,6 +232,8 @@
   ENTRY(name, EMU_C_VALU, exec_fast, l_##name, NULL, ROUND_##D(name, flags), 1, N_SRC(A, B, C, flags), VT_##D, \
         {VT_##A, VT_##B, VT_##C}, flags)
 #define OPL OP
+#define OPSEL(name, D, A, B, C, expr) \
+  ENTRY(name, EMU_C_VALU, exec_select, l_##name, NULL, NULL, 1, 3, VT_##D, {VT_##A, VT_##B, VT_##C}, 0)
 #define OPV(name, D, A) ENTRY(name, EMU_C_VALU, exec_move, l_##name, NULL, NULL, 1, 1, VT_##D, {VT_##A, VT_NO, VT_NO}, 0)
 #define OPT(name, flags, D, A, expr) \
   ENTRY(name, EMU_C_TRANS, (flags)&VF_FLUSH ? exec_flush : exec_fast, l_##name, NULL, ROUND_##D(name, flags), 1, 1, VT_##D, \

@@ -185,6 +185,29 @@ static bool exec_move(emu_wave *w, const emu_inst *in) {
   return true;
 }
 
+/* A selection looks at one operand a lane; what it picks may be undefined, as with a move. */
+static bool exec_select(emu_wave *w, const emu_inst *in) {
+  const emu_valu_op *op = in->aux;
+  uint64_t exec = emu_exec_mask(w), undefined = 0;
+  uint32_t buf[3][LANES2] __attribute__((aligned(64))), out[EMU_LANES] __attribute__((aligned(64)));
+  const uint32_t *p[3];
+  unsigned dst = in->dst[0].reg;
+  if (exec == 0) return true;
+  if (!(p[2] = fetch_plain(w, &in->src[2], VT_MASK, buf[2], exec))) return false;
+  uint64_t second = gather_mask(p[2]);
+  for (int k = 0; k < 2; k++) {
+    const emu_operand *o = &in->src[k];
+    bool vector = o->kind == EMU_O_VREG;
+    if (!(p[k] = fetch_plain(w, o, VT_U32, buf[k], vector ? 0 : exec))) return false;
+    if (vector) undefined |= exec & (k ? second : ~second) & ~w->v_init[o->reg];
+  }
+  op->fn(out, p[0], p[1], p[2]);
+  if (!emu_vreg_written(w, dst, 1, exec)) return false;
+  store_lanes(w->v[dst], out, exec);
+  w->v_init[dst] &= ~undefined;
+  return true;
+}
+
 /* 32x32+64 multiply-add as compilers use it within a 64x64 product: the addend's high dword may never have been written,
  * because they look at the low dword of the result only. Such lanes' high result dword stays unwritten. (They do not look at
  * the carry either; a scalar cannot be half unwritten.) */

@@ -1,6 +1,6 @@
 /* Integer instructions of the vector ALU: OP(name, flags, destination, sources 0..2, expression in x, y, z).
  * OPS adds the saturating expression that `clamp` selects; OPC the carry-out; OPH too, and
- * lets the high dword of the addend be unwritten; OPL names a loop; OPV moves. CDNA3 ISA, VOP1/VOP2/VOP3 tables. */
+ * lets the high dword of the addend be unwritten; OPL names a loop; OPV moves, OPSEL selects. CDNA3 ISA, VOP1/VOP2/VOP3 tables. */
 /* clang-format off */
 OPV(mov_b32, U32, U32)
 OPV(mov_b64, U64, U64)
@@ -46,7 +46,7 @@ OP(or3_b32,      0, U32, U32, U32, U32, x | y | z)
 OP(add3_u32,     0, U32, U32, U32, U32, x + y + z)
 OP(xad_u32,      0, U32, U32, U32, U32, (x ^ y) + z)
 OP(lshl_add_u64, 0, U64, U64, U32, U64, (x << (y & 7)) + z)
-OP(cndmask_b32,  0, U32, U32, U32, MASK, z ? y : x)
+OPSEL(cndmask_b32, U32, U32, U32, MASK, z ? y : x)
 
 OP(mul_lo_u32,   0, U32, U32, U32, NO,  x * y)
 OP(mul_lo_i32,   0, U32, U32, U32, NO,  x * y)

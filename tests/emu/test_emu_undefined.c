@@ -64,6 +64,11 @@ static void looking_faults(void **state) {
   /* A load in flight is no undefined value: moving it is using it. */
   FAULT(s, 1, 0, "s_load_dword s20, s[4:5], 0x0\ns_mov_b32 s21, s20\n", "s20", "in flight");
   FAULT(s, 1, 0, "global_load_dword v9, v1, s[4:5]\nv_mov_b32 v10, v9\n", "v9", "vmcnt(0)");
+  /* A selection looks at one operand a lane. */
+  FAULT(s, 1, 0, "s_mov_b64 s[20:21], 0xff\nv_cndmask_b32 v9, v0, v42, s[20:21]\nv_add_u32 v9, v9, v0\n",
+        "uninitialised register v9", "8 of the 64", "lane 0");
+  snip_ok(s, 1, 0, "s_mov_b64 s[20:21], 0\nv_cndmask_b32 v9, v0, v42, s[20:21]\n" STORE9);
+  assert_int_equal(s->out[33], 33);
   /* Overlapping pairs move as one. */
   snip_ok(s, 1, 0, "v_mov_b32 v20, 5\nv_mov_b32 v21, 6\nv_mov_b64 v[22:23], v[20:21]\nv_mov_b32 v9, v23\n" STORE9);
   assert_int_equal(s->out[0], 6);
