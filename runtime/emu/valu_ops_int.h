@@ -1,6 +1,6 @@
 /* Integer instructions of the vector ALU: OP(name, flags, destination, sources 0..2, expression in x, y, z).
- * OPS adds the saturating expression that `clamp` selects; OPC the carry-out; OPH too, and
- * lets the high dword of the addend be unwritten; OPL names a loop; OPV moves, OPSEL selects. CDNA3 ISA, VOP1/VOP2/VOP3 tables. */
+ * OPS adds the saturating expression that `clamp` selects; OPC the carry-out; OPH too, and lets the high dword of the addend
+ * be unwritten; OPL names a loop; OPV moves, OPSEL selects. CDNA3 ISA, VOP1/VOP2/VOP3 tables. */
 /* clang-format off */
 OPV(mov_b32, U32, U32)
 OPV(mov_b64, U64, U64)
