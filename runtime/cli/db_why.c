@@ -60,7 +60,7 @@ static void on_considered(void *user, const mlaf_db_considered *x) {
            x->layer == MLAF_LAYER_USER ? "" : " (", x->layer == MLAF_LAYER_USER ? "" : x->layer_path,
            x->layer == MLAF_LAYER_USER ? "" : ")", x->problem, x->device, x->choice ? x->choice->variant : "?");
   if (!x->choice) snprintf(reason, sizeof reason, "%s", x->verdict);
-  else if (x->verdict) snprintf(reason, sizeof reason, "%s", w->reason);
+  else if (x->verdict) snprintf(reason, sizeof reason, "%s", w->reason[0] ? w->reason : x->verdict);
   else {
     snprintf(reason, sizeof reason, "%.2f us %s%s%s", x->choice->ns / 1e3, mlaf_source_name(x->choice->source),
              strcmp(x->choice->lengths, "equal") ? ", lengths " : "", strcmp(x->choice->lengths, "equal") ?
@@ -71,6 +71,7 @@ static void on_considered(void *user, const mlaf_db_considered *x) {
     if (x->choice->stale) snprintf(reason + n, sizeof reason - n, "; SOFT: %s: usable, worth tuning again", x->choice->stale_why);
     w->taken = x->rung;
   }
+  w->reason[0] = 0;
   step(w, mlaf_rung_name(x->rung), !x->verdict, what, reason);
 }
 

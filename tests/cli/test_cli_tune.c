@@ -187,7 +187,8 @@ static void report_is_one_self_contained_page(void **state) {
 
 static void grids_on_the_command_line(void **state) {
   const cli_dir *d = *state;
-  cli_result r = RUN(d, "tune", "--dry-run", "--device", "emu:gfx942", "--model", "deepseek-v3,kimi-k3", "--tp", "8,64", "--batch",
+  cli_result r = RUN(d, "tune", "--dry-run", "--device", "emu:gfx942", "--model", "deepseek-v3,kimi-k3", "--tp", "8,64",
+                     "--batch",
                      "1:4", "--ctx", "1024,2048", "--shard", "0/3", "--json");
   assert_exit(r, 0);
   /* kimi-k3 has 96 heads: 64 does not divide them. 3 pairs x 3 batches x 2 contexts, a third of them */

@@ -268,9 +268,36 @@ static void no_wal_on_network_file_systems(void **state) {
   mlaf_db_close(db);
 }
 
+/* An estimate of one shape is no estimate of a far one: there the model is asked. */
+static void defaults_do_not_reach_far(void **state) {
+  db_dir *d = *state;
+  mlaf_db *db = open_db(d->path);
+  mlaf_device_info arch = make_device("arch:gfx942"), dev = make_device("d");
+  mlaf_err err;
+  mlaf_problem p = make_problem(16, 8, 4096);
+  mlaf_sample s = make_sample("named", 100, "v1");
+  memset(s.decode.template_hash, 0, sizeof s.decode.template_hash);
+  s.source = MLAF_SRC_MODELLED;
+  add_sample(db, &arch, &p, &s);
+  static const struct {
+    int batch, ctx;
+    mlaf_status status;
+  } cases[] = {{8, 4096, MLAF_OK}, {16, 4096, MLAF_OK}, {8, 8192, MLAF_OK}, {16, 8192, MLAF_E_NOT_TUNED}, {1, 4096,
+                                                            MLAF_E_NOT_TUNED}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    mlaf_choice c;
+    mlaf_rung rung;
+    p = make_problem(16, cases[i].batch, cases[i].ctx);
+    assert_int_equal(mlaf_db_choose(db, &dev, NULL, &p, &c, &rung, &err), cases[i].status);
+    if (cases[i].status == MLAF_OK) assert_int_equal(rung, MLAF_RUNG_DEFAULT);
+  }
+  mlaf_db_close(db);
+}
+
 int main(void) {
 #define T(f) cmocka_unit_test_setup_teardown(f, db_dir_setup, db_dir_teardown)
   const struct CMUnitTest tests[] = {T(outer_layers_add_entry_by_entry), T(shards_become_one), T(gc_keeps_what_counts),
-                                     T(request_lengths_are_kept_apart), T(no_wal_on_network_file_systems)};
+                                     T(request_lengths_are_kept_apart), T(defaults_do_not_reach_far),
+                                         T(no_wal_on_network_file_systems)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
