@@ -14,6 +14,7 @@ cache=$(mktemp -d)
 trap 'rm -rf "$cache"' EXIT
 for t in "$build"/test_emu_*; do
   [ -x "$t" ] || continue
-  MLAF_CACHE_DIR=$cache "$t" > "$cache/log" 2>&1 || { cat "$cache/log"; exit 1; }
+  MLAF_SOURCE_DIR=$root MLAF_CACHE_DIR=$cache "$t" > "$cache/log" 2>&1 || { cat "$cache/log"; exit 1; }
 done
+[ "$mode" = --check ] || set -- --wild "$root/tests/emu/wild_gfx942.txt" "$@"
 MLAF_SOURCE_DIR=$root "$build/emu-coverage" "$mode" "$root/docs/emu-coverage.md" "$cache" "$@"
