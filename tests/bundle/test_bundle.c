@@ -539,6 +539,51 @@ static void registry_keeps_and_forgets(void **state) {
   mlaf_ctx_destroy(ctx);
 }
 
+typedef struct getter {
+  mlaf_ctx *ctx;
+  unsigned seed;
+  int wrong;
+} getter;
+
+static void *get_many(void *user) {
+  getter *g = user;
+  mlaf_problem p;
+  mlaf_problem_parse(INSIDE, &p, NULL, 0);
+  for (unsigned i = 0; i < 3000; i++) {
+    mlaf_plan *plan = NULL;
+    mlaf_plan_info info = MLAF_PLAN_INFO_INIT;
+    g->seed = g->seed * 1664525u + 1013904223u;
+    p.batch = 1 << (g->seed >> 28);
+    p.ctx = 1 << (g->seed >> 24 & 15);
+    if (g->seed >> 20 == 7) mlaf_plan_forget(g->ctx);
+    g->wrong += mlaf_plan_get(g->ctx, &p, NULL, &plan) != MLAF_OK || mlaf_plan_query(plan, &info) != MLAF_OK;
+    char want[40];
+    snprintf(want, sizeof want, "b%d,s%d", p.batch, p.ctx);
+    g->wrong += !info.problem || !strstr(info.problem, want);
+    mlaf_plan_release(plan);
+  }
+  return NULL;
+}
+
+static void threads_share_the_registry(void **state) {
+  need_bundle();
+  mlaf_problem p;
+  mlaf_problem_parse(INSIDE, &p, NULL, 0);
+  fake_device dev = fake_make(&p, BUG_NONE);
+  mlaf_ctx *ctx = fake_ctx(&dev, at.bundle);
+  getter all[4];
+  pthread_t threads[4];
+  for (unsigned i = 0; i < 4; i++) {
+    all[i] = (getter){ctx, i + 1, 0};
+    assert_int_equal(pthread_create(&threads[i], NULL, get_many, &all[i]), 0);
+  }
+  for (int i = 0; i < 4; i++) {
+    pthread_join(threads[i], NULL);
+    assert_int_equal(all[i].wrong, 0);
+  }
+  mlaf_ctx_destroy(ctx);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(serves_the_grid),
@@ -553,6 +598,7 @@ int main(void) {
       cmocka_unit_test(full_disks_are_named),
       cmocka_unit_test(plans_are_fast),
       cmocka_unit_test(registry_keeps_and_forgets),
+      cmocka_unit_test(threads_share_the_registry),
   };
   return cmocka_run_group_tests(tests, setup, teardown);
 }
