@@ -136,6 +136,8 @@ static mlaf_status cuda_mem_fill(mlaf_device *dev, void *dst, int byte, size_t b
 
 /* --- launches and streams --- */
 
+enum { GRID_YZ_MAX = 65535 };
+
 /* Clusters and overlap need the newer call. */
 static int launch_extended(mlaf_cuda *c, void *stream, const mlaf_launch *l, bool clustered, void **params) {
   cuda_launch_attribute attributes[2] = {{.id = 0}};
@@ -156,6 +158,9 @@ mlaf_status mlaf_cuda_launch(mlaf_device *dev, void *stream, const mlaf_launch *
   const bool clustered = l->cluster[0] > 1 || l->cluster[1] > 1 || l->cluster[2] > 1;
   /* As the kernel's one parameter, not as a raw block: the driver knows where a struct with 64-byte alignment begins. */
   void *params[] = {(void *)(uintptr_t)l->args};
+  if (l->grid[1] > GRID_YZ_MAX || l->grid[2] > GRID_YZ_MAX)
+    return mlaf_fail(err, MLAF_E_ARG, "a grid of %ux%ux%u blocks: CUDA takes %d in y and z; fewer requests in one call", l->grid[0],
+                     l->grid[1], l->grid[2], GRID_YZ_MAX);
   if (l->fn->args_size && l->fn->args_size != l->args_size)
     return mlaf_fail(err, MLAF_E_ARG, "the kernel takes %zu bytes of arguments, %zu are passed", l->fn->args_size, l->args_size);
   if (clustered && !c->api.cuLaunchKernelEx)

@@ -363,8 +363,8 @@ static void dynamic_shared_memory(void **state) {
   mlaf_device_close(dev);
 }
 
-/* What is passed is copied from one pointer: more than it holds would be read, less would be missing. */
-static void arguments_of_another_size(void **state) {
+/* What is passed is copied from one pointer: more than it holds would be read, less would be missing. Grids have limits. */
+static void launches_that_cannot_be(void **state) {
   use_fake();
   mlaf_device *dev = open_device("cuda");
   cubin code;
@@ -377,6 +377,11 @@ static void arguments_of_another_size(void **state) {
   const mlaf_launch l = {.fn = f, .grid = {1, 1, 1}, .block = {1, 1, 1}, .args = &nothing, .args_size = 4};
   assert_int_equal(mlaf_ops(dev)->launch(dev, NULL, &l, &err), MLAF_E_ARG);
   assert_non_null(strstr(err.text, "takes 8 bytes of arguments, 4 are passed"));
+  mlaf_launch wide = l;
+  wide.args_size = FAKE_BIG_ARGS;
+  wide.grid[2] = 65536;
+  assert_int_equal(mlaf_ops(dev)->launch(dev, NULL, &wide, &err), MLAF_E_ARG);
+  assert_non_null(strstr(err.text, "1x1x65536 blocks: CUDA takes 65535"));
   mlaf_ops(dev)->module_unload(dev, m);
   mlaf_device_close(dev);
 }
@@ -545,7 +550,7 @@ int main(void) {
       cmocka_unit_test(every_call_may_fail),
       cmocka_unit_test(timing_by_graphs),
       cmocka_unit_test(dynamic_shared_memory),
-      cmocka_unit_test(arguments_of_another_size),
+      cmocka_unit_test(launches_that_cannot_be),
       cmocka_unit_test(launch_attributes),
       cmocka_unit_test(tensor_maps),
       cmocka_unit_test(a_launch_is_only_a_launch),
