@@ -140,7 +140,8 @@ static void print_states(const emu_profile *p) {
 }
 
 static void print_use(const emu_profile *p) {
-  static const char *const columns[] = {"modelled use of", ">KB of the launch", ">achieved", ">ceiling", "unit", ">of ceiling", NULL};
+  static const char *const columns[] = {"modelled use of", ">KB of the launch", ">achieved", ">ceiling", "unit",
+                                        ">of ceiling", NULL};
   cli_table *t = mlaf_cli_table_new(columns);
   for (int i = 0; i < EMU_USE_COUNT; i++) {
     const emu_use *u = &p->use[i];
@@ -175,7 +176,8 @@ static void print_mix(const emu_profile *p) {
 }
 
 static void print_instructions(const cli *c, const emu_profile *p) {
-  static const char *const columns[] = {">pc", ">times", ">modelled clk", ">clk/time", ">% of all", "held by", "instruction", NULL};
+  static const char *const columns[] = {">pc", ">times", ">modelled clk", ">clk/time", ">% of all", "held by",
+                                        "instruction", NULL};
   size_t n;
   const emu_profile_inst **list = select_shown(c, p, &n);
   cli_table *t = mlaf_cli_table_new(columns);

@@ -238,7 +238,8 @@ static void of_a_foreign_kernel(void **state) {
       {NULL, "[40]", "\"40\"", "grid: must be a list of one to three"},
       {NULL, "{\"i32\": 1024}", "[1024]", "args[2]"},
       {NULL, "163840", "\"much\"", "args[0].buffer: must be a number of bytes"},
-      {NULL, "\"kernel\": \"tile_sum\"", "\"kernel\": \"tile_add\"", "kernel: no kernel 'tile_add' in the code object (1 kernels, first 'tile_sum')"},
+      {NULL, "\"kernel\": \"tile_sum\"", "\"kernel\": \"tile_add\"",
+       "kernel: no kernel 'tile_add' in the code object (1 kernels, first 'tile_sum')"},
       {NULL, "163840", "81920", "outside every allocation"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

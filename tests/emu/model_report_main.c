@@ -59,8 +59,8 @@ static void sensitivity_cells(const report_point *p, int n) {
 
 static int sensitivity(emu_asm *a, report_point *p, int n, const char *folder, const char *filter) {
   int failed = run_all(a, p, n, folder, filter, false);
-  printf("| constant | fit, median / mean | held, median, rank | -30 %%: fit | held | +30 %%: fit | held |\n|---|---|---|---|---|---|"
-         "---|\n| as it is |");
+  printf("| constant | fit, median / mean | held, median, rank | -30 %%: fit | held | +30 %%: fit | held |\n"
+         "|---|---|---|---|---|---|---|\n| as it is |");
   sensitivity_cells(p, n);
   printf(" | | | |\n");
   for (size_t i = 0; i < emu_arch_n_constants; i++) {
