@@ -9,7 +9,7 @@ local MOST_GROUPS = 4  -- row groups that read the same tokens through L2
 -- the producer, setmaxnreg 232 to each of two.
 local function registers(p, v)
   return { { "o", p.rank // 64 * v.rows // 2 }, { "s", v.rows // 2 }, { "state", 3 * v.rows // 4 },
-    { "rest", 44 } }
+    { "rest", v.schedule == "balanced" and 48 or 44 } }
 end
 
 -- Nanoseconds of a launch, from what was measured on one H200 (docs/perf-log.md): a fixed part, and per wave of blocks the tiles
