@@ -104,7 +104,9 @@ function model.combine_ns(p, decode, cost, arch, splits)
   local m = arch.model
   local wgs = ceil_div(p.batch * p.q_len * p.heads, cost.rows_per_wg)
   local slots = arch.device.cus * budget.resident(cost, arch)
-  local trips = 2 + ceil_div(splits, cost.team * cost.depth) + (cost.team > 1 and 0.25 or 0)
+  -- Of a balanced schedule a request has as many pieces as parts fall to it, and one for the cut.
+  local pieces = decode.schedule == "balanced" and math.min(splits, ceil_div(splits, p.batch) + 1) or splits
+  local trips = 2 + ceil_div(pieces, cost.team * cost.depth) + (cost.team > 1 and 0.25 or 0)
   local latency = ceil_div(wgs, slots) * trips * m.hbm_latency_ns
   local bytes = partial_bytes(p, decode, splits)
   local rate = bytes > m.llc_bytes and m.hbm_bytes_per_us or m.llc_bytes_per_us

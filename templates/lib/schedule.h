@@ -16,7 +16,7 @@
 // struct mlaf_decode_args.
 
 #define SCHEDULE_GRAIN 64  // tokens: pieces begin at multiples of it
-#define SCHEDULE_FIXED 192 // tokens' worth of time; a multiple of the grain
+#define SCHEDULE_FIXED 320 // tokens' worth of time: 192 and 512 were slower (one NVIDIA H200); a multiple of the grain
 
 struct mlaf_part { // where a part's walk stands
   i64 lo, hi;      // its positions

@@ -13,7 +13,7 @@
 // regenerate: lua5.4 gen/cli.lua render mla_combine_balanced target=sm_90a dtype=bf16 heads=16 page_size=64 q_len=1 rank=512 rows=1 team=16
 // Merges what the parts of a balanced decode left: for each row the partial results of the pieces its request was cut into. Which
 // parts hold a piece, and in which of their slots, follows from the tables by the formula that cut them (lib/schedule.h); a
-// request that lay whole in one part is finished and is left alone.
+// request that lay whole in one part is finished and is left alone. Two loads deep: tables, then LSE and partial results at once.
 //
 // A team of `team` warps owns one row (token, head); a workgroup holds `rows` teams. lane l of every warp of the team looks at
 // parts 32c + l of those its request touches; warp w adds up the live pieces w, w + team, ...:
@@ -21,7 +21,7 @@
 //   warp 0:  piece 0 | lane 0: c 0-3 | lane 1: c 4-7 | ... | lane 31 |   16 bytes a lane, DEPTH pieces in flight
 //   warp 1:  piece 1 | ...                                               team > 1: the warps' sums meet in shared memory, once
 //
-// A piece whose tokens are all masked for a row has LSE -inf and is skipped; all of them: O = 0, LSE = -inf. NaN stays NaN.
+// A piece whose tokens are all masked for a row has LSE -inf and counts for nothing; all of them: O = 0, LSE = -inf. NaN stays.
 
 
 
@@ -62,17 +62,32 @@ MLAF_DEV void add(float4& o, float w, const float4& x) {
   o.w += w * x.w;
 }
 
-// The request a token belongs to: as far along as the token is when all have as many, else by search, 32 at a time.
-MLAF_DEV int request_of(const mlaf_decode_args& a, int token, int lane) {
+// A row's request and where its positions lie. The tables are older than the decode launch, which lets this one start only after
+// its own wait: they may be read before ours.
+struct place {
+  int first_token, tokens;
+  i64 start, end;
+};
+MLAF_DEV place read_place(const mlaf_decode_args& a, int b, int& next_token) {
+  const int page = a.kv_indptr[b], next = a.kv_indptr[b + 1], last = a.kv_last_page_lens[b];
+  next_token = a.qo_indptr[b + 1];
+  const i64 start = schedule_start(page, b, PAGE), end = schedule_start(next, b + 1, PAGE);
+  return {a.qo_indptr[b], schedule_tokens(next - page, last, PAGE), start, end};
+}
+
+// As far along as the token is when all requests have as many, else by search, 32 at a time.
+MLAF_DEV place find_place(const mlaf_decode_args& a, int token, int lane) {
   const int each = (int)a.total_q / a.batch, guess = smaller(token / (each > 0 ? each : 1), a.batch - 1);
-  if (a.qo_indptr[guess] <= token && token < a.qo_indptr[guess + 1]) return guess;
+  int next;
+  const place x = read_place(a, guess, next);
+  if (x.first_token <= token && token < next) return x;
   int low = 0, high = a.batch;
   while (high - low > 1) {
     const int step = (high - low + 31) / 32, at = low + (lane + 1) * step;
     low += step * __popc(__ballot_sync(~0u, at < high && a.qo_indptr[at < high ? at : low] <= token));
     high = smaller(low + step, high);
   }
-  return low;
+  return read_place(a, low, next);
 }
 
 extern "C" __global__ void __launch_bounds__(512) mlaf_mla_combine_cc0c6831(const __grid_constant__ mlaf_decode_params p) {
@@ -81,64 +96,60 @@ extern "C" __global__ void __launch_bounds__(512) mlaf_mla_combine_cc0c6831(cons
   const i64 mine = (i64)blockIdx.x * ROWS + warp / TEAM, last_row = a.total_q * H - 1;
   const i64 row = mine < last_row ? mine : last_row; // a team without a row still meets the others at the barrier
 
-  wait_for_previous_launch();
-  const int b = request_of(a, (int)(row / H), lane);
-  const int page = a.kv_indptr[b], next = a.kv_indptr[b + 1], all = a.kv_indptr[a.batch];
-  const int tokens = schedule_tokens(next - page, a.kv_last_page_lens[b], PAGE);
-  const i64 start = schedule_start(page, b, PAGE), end = schedule_start(next, b + 1, PAGE);
+  const int all = a.kv_indptr[a.batch];
+  const place here = find_place(a, (int)(row / H), lane);
   const mlaf_shares shares = schedule_shares(schedule_start(all, a.batch, PAGE), a.splits);
   int first, last;
-  request_parts(shares, start, end, &first, &last);
+  request_parts(shares, here.start, here.end, &first, &last);
   first = first < 0 ? 0 : first;
   last = smaller(last, a.splits - 1);
-  const int r = (int)(row - (i64)a.qo_indptr[b] * H); // row of the request
-  const float* lses = a.part_lse + r;
-  const float* os = a.part_o + (i64)r * R;
+  const i64 r = row - (i64)here.first_token * H; // row of the request
+  wait_for_previous_launch();
 
-  // Slot of part `id` and the LSE in it; no piece there: -1 and -inf.
-  auto look = [&](int id, int& slot) {
-    slot = id <= last ? request_slot(shares, start, tokens, id) : -1;
-    return slot < 0 ? minus_inf() : lses[(i64)slot * SLOT_ROWS];
-  };
-  float top = minus_inf();
-  bool cut = false;
-  int slot;
-  for (int id = first; id <= last; id += 32) {
-    top = fmaxf(top, look(id + lane, slot));
-    cut |= __any_sync(~0u, slot >= 0);
-  }
-  top = max_over_lanes<1, 32>(top);
-
-  float sum = 0.0f;
+  float top = minus_inf(), sum = 0.0f;
   float4 o[VECTORS] = {};
-  for (int id = first; id <= last && cut; id += 32) {
-    const float lse = look(id + lane, slot);
-    const bool live = lse != minus_inf(); // true for NaN
-    const float weight = live ? exp2_fast(lse - top) : 0.0f;
-    sum += weight;
-    u32 todo = __ballot_sync(~0u, live) & EVERY_TEAM << mate;
-    while (todo) {
+  bool cut = false;
+  for (int id = first; id <= last; id += 32) {
+    // Slot and LSE of part id + lane; the first pieces are fetched with them. What a piece with LSE -inf holds is not used.
+    const int slot = id + lane <= last ? request_slot(shares, here.start, here.tokens, id + lane) : -1;
+    const float lse = slot < 0 ? minus_inf() : a.part_lse[(i64)slot * SLOT_ROWS + r];
+    u32 todo = __ballot_sync(~0u, slot >= 0);
+    cut |= todo != 0;
+    todo &= EVERY_TEAM << mate;
+    bool fresh = true;
+    float weight = 0.0f;
+    while (todo || fresh) {
       float4 x[DEPTH][VECTORS];
-      float w[DEPTH];
-      int s = 0;
+      int from[DEPTH];
 #pragma unroll
       for (int k = 0; k < DEPTH; k++) { // fewer than DEPTH left: nothing, as zero
-        const bool real = todo != 0;
-        if (real) s = __ffs(todo) - 1;
+        from[k] = todo ? __ffs(todo) - 1 : -1;
         todo &= todo - 1;
-        w[k] = __shfl_sync(~0u, weight, s);
-        const i64 at = (i64)__shfl_sync(~0u, slot, s) * SLOT_ROWS * R;
+        const i64 at = (i64)__shfl_sync(~0u, slot, from[k] & 31) * SLOT_ROWS + r;
 #pragma unroll
         for (int i = 0; i < VECTORS; i++) {
           const int column = 4 * (lane + 32 * i);
           x[k][i] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-          if (real && (R % 128 == 0 || column < R)) x[k][i] = *(const float4*)(os + at + column);
+          if (from[k] >= 0 && (R % 128 == 0 || column < R)) x[k][i] = *(const float4*)(a.part_o + at * R + column);
         }
       }
+      if (fresh) { // the largest LSE so far; what was summed up before is worth less
+        const float higher = fmaxf(top, max_over_lanes<1, 32>(lse));
+        const float past = higher == minus_inf() ? 0.0f : exp2_fast(top - higher);
+        weight = lse == minus_inf() ? 0.0f : exp2_fast(lse - higher); // NaN stays NaN
+        sum = sum * past + weight;
 #pragma unroll
-      for (int k = 0; k < DEPTH; k++)
+        for (int i = 0; i < VECTORS; i++) o[i] = make_float4(o[i].x * past, o[i].y * past, o[i].z * past, o[i].w * past);
+        top = higher;
+        fresh = false;
+      }
 #pragma unroll
-        for (int i = 0; i < VECTORS; i++) add(o[i], w[k], x[k][i]);
+      for (int k = 0; k < DEPTH; k++) {
+        const float w = __shfl_sync(~0u, weight, from[k] & 31), of = __shfl_sync(~0u, lse, from[k] & 31);
+        if (from[k] < 0 || of == minus_inf()) continue;
+#pragma unroll
+        for (int i = 0; i < VECTORS; i++) add(o[i], w, x[k][i]);
+      }
     }
   }
   let_next_launch_start();
