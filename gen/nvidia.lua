@@ -6,6 +6,12 @@ return function(t)
     for key, value in sorted(own) do defaults[key] = value end
     return defaults
   end
+  -- ptx: registers per thread up to which this many warps fit a sub-partition.
+  local occupancy, most = {}, t.isa.max_waves_simd or 16
+  for _, row in ipairs({ { 32, 16 }, { 40, 12 }, { 48, 10 }, { 56, 9 }, { 64, 8 }, { 72, 7 }, { 80, 6 }, { 96, 5 }, { 128, 4 },
+    { 168, 3 }, { 256, 2 } }) do
+    if row[2] <= most then occupancy[#occupancy + 1] = row end
+  end
   return {
     target = t.target,
     name = t.name,
@@ -21,9 +27,7 @@ return function(t)
       simds = 4,              -- wp; sub-partitions of an SM
       has_pdl = 0, has_tma = 0, has_wgmma = 0, -- programmatic dependent launch, bulk tensor copies, warpgroup MMA
     }, t.isa),
-    -- ptx: registers per thread up to which this many warps fit a sub-partition.
-    occupancy = t.occupancy or { { 32, 16 }, { 40, 12 }, { 48, 10 }, { 56, 9 }, { 64, 8 }, { 72, 7 }, { 80, 6 }, { 96, 5 },
-      { 128, 4 }, { 168, 3 }, { 256, 2 } },
+    occupancy = occupancy,
     device = with({ xccs = 1 }, t.device),
     options = t.options or { "--std=c++17" },
     model = with({

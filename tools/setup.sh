@@ -244,7 +244,8 @@ system_nvrtc() {
 }
 
 download() { # url, file ("-": to stdout)
-  if command -v curl >/dev/null; then curl -fsSL --retry 2 --connect-timeout 30 -o "$2" "$1"; else wget -qO "$2" --tries=3 --timeout=30 "$1"; fi
+  if command -v curl >/dev/null; then curl -fsSL --retry 2 --connect-timeout 30 -o "$2" "$1"
+  else wget -qO "$2" --tries=3 --timeout=30 "$1"; fi
 }
 
 # The wheel by its name in the index, checked against the sum above, unpacked and put in place whole.

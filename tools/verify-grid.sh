@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Compile, execute and verify N variants (default 24) of each of the 40 problems of a covering grid: heads {1,5,8,16,20,40,64,128} x
-# q_len {1,2,3,5,8}, with the four (rank, rope) pairs, page sizes {64,1,16} and masks in rotation; one line a problem.
+# Compile, execute and verify N variants (default 24) of each of the 40 problems of a covering grid: heads
+# {1,5,8,16,20,40,64,128} x q_len {1,2,3,5,8}, with the four (rank, rope) pairs, page sizes {64,1,16} and masks in rotation; one
+# line a problem.
 #   tools/verify-grid.sh [N | all]                         on the emulator, by its test program; some 7 minutes on two cores
 #   tools/verify-grid.sh --device cuda [N | all] [ARG...]  by `mlaforge verify` on a device: the model's N best, bf16 and f16 in
-#                                                          rotation, with the broken inputs; ARGs go to it. MLAFORGE names the program,
-#                                                          MLAF_GRID_PART=K/N takes only every N-th problem from the K-th (0..N-1) on
+#                                                          rotation, with the broken inputs; ARGs go to it
+# MLAFORGE names the program; MLAF_GRID_PART=K/N takes only every N-th problem from the K-th (0..N-1) on.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 if [ "${1:-}" != --device ]; then

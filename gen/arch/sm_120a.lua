@@ -1,4 +1,4 @@
--- RTX PRO 6000, RTX 50 (Blackwell, compute capability 12.0). Tags: gen/nvidia.lua; spec: data sheet. Not measured by this project.
+-- RTX PRO 6000, RTX 50 (Blackwell, compute capability 12.0). Tags: gen/nvidia.lua; spec: data sheet. Not measured here.
 return require("nvidia")({
   target = "sm_120a",
   name = "RTX PRO 6000 Blackwell",
@@ -10,7 +10,6 @@ return require("nvidia")({
     max_waves_simd = 12,    -- ptx; 48 warps
     has_pdl = 1, has_tma = 1,
   },
-  occupancy = { { 40, 12 }, { 48, 10 }, { 56, 9 }, { 64, 8 }, { 72, 7 }, { 80, 6 }, { 96, 5 }, { 128, 4 }, { 168, 3 }, { 256, 2 } },
   device = { cus = 188 },   -- spec
   model = {
     mfma_clk = 8,

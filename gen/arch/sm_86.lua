@@ -9,7 +9,6 @@ return require("nvidia")({
     lds_cu_bytes = 102400,  -- ptx; 100 KiB
     max_waves_simd = 12,    -- ptx; 48 warps
   },
-  occupancy = { { 40, 12 }, { 48, 10 }, { 56, 9 }, { 64, 8 }, { 72, 7 }, { 80, 6 }, { 96, 5 }, { 128, 4 }, { 168, 3 }, { 256, 2 } },
   device = { cus = 84 },    -- spec
   model = {
     mfma_clk = 16,          -- wp; 256 dense flop per clock and sub-partition with fp32 accumulation

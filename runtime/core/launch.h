@@ -43,14 +43,15 @@ typedef struct mlaf_decode_args {
 } mlaf_decode_args;
 
 /* Schedule "balanced" (mlaf_kernel_launch.schedule of the decode kernel): grid (row groups, parts, 1), row groups =
- * ceil(q_len*H / rows_per_wg), args.splits = parts. The blocks with blockIdx.y = p walk part p of all tokens of the batch, laid end to end
- * (templates/lib/schedule.h says where the cuts are). A request that lies whole in one part goes straight to o and lse. Of the others a
- * part has at most two: one that began in an earlier part (its slot 0) and one that goes on in a later one (slot 1).
+ * ceil(q_len*H / rows_per_wg), args.splits = parts. The blocks with blockIdx.y = p walk part p of all tokens of the batch, laid
+ * end to end (templates/lib/schedule.h says where the cuts are). A request that lies whole in one part goes straight to o and
+ * lse. Of the others a part has at most two: one that began in an earlier part (its slot 0) and one that goes on in a later one
+ * (slot 1).
  *   part_o   [parts][2][q_len*H][R] fp32   row r of the request at r, normalised by its own sum
  *   part_lse [parts][2][q_len*H] fp32      base 2, on the next 256-byte boundary
  * The combine kernel of a balanced decode (its own K_launch says schedule 1 too) takes mlaf_decode_args, grid
- * (ceil(T*H / rows_per_wg), 1, 1), finds the same cuts and leaves rows alone that a part has finished. parts == 1: no combine, no
- * workspace. */
+ * (ceil(T*H / rows_per_wg), 1, 1), finds the same cuts and leaves rows alone that a part has finished. parts == 1: no combine,
+ * no workspace. */
 
 /* Combine kernel, schedule "splits", grid (ceil(T*H / rows_per_wg), 1, 1): merges the splits of a row through their LSE.
  * part_o of a split whose part_lse is -inf is never read into the result (it may hold anything). */
@@ -86,8 +87,8 @@ typedef struct mlaf_map_want {
   uint32_t swizzle;    /* bytes: 0 (none), 32, 64, 128 */
 } mlaf_map_want;
 
-/* The constant K_launch. With maps, the parameter block is mlaf_decode_args followed by n_maps maps of 128 bytes, 64-byte aligned:
- * one struct parameter (templates/lib/launch.h declares it), __grid_constant__. */
+/* The constant K_launch. With maps, the parameter block is mlaf_decode_args followed by n_maps maps of 128 bytes, 64-byte
+ * aligned: one struct parameter (templates/lib/launch.h declares it), __grid_constant__. */
 typedef struct mlaf_kernel_launch {
   uint32_t magic, size;    /* MLAF_LAUNCH_MAGIC, sizeof(mlaf_kernel_launch) */
   uint32_t dynamic_shared; /* bytes */

@@ -159,8 +159,8 @@ mlaf_status mlaf_cuda_launch(mlaf_device *dev, void *stream, const mlaf_launch *
   /* As the kernel's one parameter, not as a raw block: the driver knows where a struct with 64-byte alignment begins. */
   void *params[] = {(void *)(uintptr_t)l->args};
   if (l->grid[1] > GRID_YZ_MAX || l->grid[2] > GRID_YZ_MAX)
-    return mlaf_fail(err, MLAF_E_ARG, "a grid of %ux%ux%u blocks: CUDA takes %d in y and z; fewer requests in one call", l->grid[0],
-                     l->grid[1], l->grid[2], GRID_YZ_MAX);
+    return mlaf_fail(err, MLAF_E_ARG, "a grid of %ux%ux%u blocks: CUDA takes %d in y and z; fewer requests in one call",
+                     l->grid[0], l->grid[1], l->grid[2], GRID_YZ_MAX);
   if (l->fn->args_size && l->fn->args_size != l->args_size)
     return mlaf_fail(err, MLAF_E_ARG, "the kernel takes %zu bytes of arguments, %zu are passed", l->fn->args_size, l->args_size);
   if (clustered && !c->api.cuLaunchKernelEx)

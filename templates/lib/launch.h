@@ -9,7 +9,8 @@
 //@ for _, m in ipairs(maps) do
 //@   contract(OF[m.of] ~= nil, "no tensor '%s' to map", m.of)
 //@   contract(m.swizzle == 0 or m.swizzle == 32 or m.swizzle == 64 or m.swizzle == 128, "swizzle %d", m.swizzle)
-//@   contract(m.cols * 2 % 16 == 0 and m.cols <= 256 and (m.swizzle == 0 or m.cols * 2 <= m.swizzle), "box of %d columns", m.cols)
+//@   local fits = m.swizzle == 0 or m.cols * 2 <= m.swizzle
+//@   contract(m.cols * 2 % 16 == 0 and m.cols <= 256 and fits, "box of %d columns", m.cols)
 //@   contract(m.rows >= 1 and m.rows <= 256, "box of %d rows", m.rows)
 //@   wants[#wants + 1] = ("{%d, %d, %d, %d}"):format(OF[m.of], m.cols, m.rows, m.swizzle)
 //@ end

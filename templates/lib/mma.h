@@ -8,8 +8,8 @@ MLAF_DEV void mma16(float (&d)[4], const u32 (&a)[4], u32 b0, u32 b1) {
 #else
 #define MLAF_MMA_TYPE "f16"
 #endif
-  asm volatile("mma.sync.aligned.m16n8k16.row.col.f32." MLAF_MMA_TYPE "." MLAF_MMA_TYPE ".f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
-               "{%0,%1,%2,%3};"
+  asm volatile("mma.sync.aligned.m16n8k16.row.col.f32." MLAF_MMA_TYPE "." MLAF_MMA_TYPE ".f32 "
+               "{%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
                : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
                : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }

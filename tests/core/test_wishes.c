@@ -117,7 +117,10 @@ static void maps_clusters_overlap(void **state) {
   const struct {
     const void *data;
     uint64_t cols, rows, stride;
-  } tensors[] = {{(void *)0x2000, 64, 112, 192}, {(void *)0x2080, 32, 112, 192}, {(void *)0x1000, 96, 30, 192}, {(void *)0x3000, 64, 30, 128}};
+  } tensors[] = {{(void *)0x2000, 64, 112, 192},
+                 {(void *)0x2080, 32, 112, 192},
+                 {(void *)0x1000, 96, 30, 192},
+                 {(void *)0x3000, 64, 30, 128}};
   for (uint32_t i = 0; i < 4; i++) {
     const mlaf_tensor *t = (const void *)p.maps[i];
     assert_ptr_equal(t->data, tensors[i].data);

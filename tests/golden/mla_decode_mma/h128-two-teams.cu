@@ -31,9 +31,9 @@
 //   rows   | w0 | w1 | w2 | w3 |     rows   |w0|w1|w2|w3|w0|w1|w2|w3|
 //          +----+----+----+----+            +--+--+--+--+--+--+--+--+
 //
-// Copies are 16-byte cp.async, one page lookup per token, so any page size is as good as any other; lookups run a tile ahead of
-// the copies, and those stages-1 tiles ahead of their use. The running maximum, in base 2, is the same in all warps of a team; the
-// sum stays with the lane that saw the scores until the end.
+// Copies are 16-byte cp.async, one page lookup per token, so any page size is as good as any other; lookups run a tile ahead
+// of the copies, and those stages-1 tiles ahead of their use. The running maximum, in base 2, is the same in all warps of a
+// team; the sum stays with the lane that saw the scores until the end.
 
 
 
