@@ -1,4 +1,4 @@
--- The report of tools/search-quality.sh: reads exhaustive.jsonl, pruned.jsonl and samples.jsonl of a folder.
+-- The report of tools/search-quality.sh: reads exhaustive.jsonl, pruned.jsonl and nearest.jsonl of a folder.
 local dir = arg[1] or error("usage: search-quality.lua DIR")
 local WITHIN, SHARE, PROBLEMS, NEAREST = 1.03, 0.15, 0.95, 1.05
 
@@ -16,16 +16,39 @@ lines("exhaustive.jsonl", "tune", function(line)
   local name, best = text(line, "problem"), line:match('"best":(%b{})')
   if not best then return end
   order[#order + 1] = name
-  problems[name] = { name = name, space = number(line, "space"), best = number(best, "ns"), variant = text(best, "variant"), of = {} }
+  problems[name] = { name = name, space = number(line, "space"), best = number(best, "ns") }
 end)
 lines("pruned.jsonl", "tune", function(line)
   local p, best = problems[text(line, "problem")], line:match('"best":(%b{})')
   if p and best then p.evaluations, p.found = number(line, "candidates"), number(best, "ns") end
 end)
-lines("samples.jsonl", "sample", function(line)
-  local p = problems[text(line, "problem")]
-  if p and text(line, "outcome") == "ok" then p.of[text(line, "variant")] = number(line, "ns") end
-end)
+if arg[2] ~= "held" then
+  lines("nearest.jsonl", "bench", function(line)
+    local p = problems[text(line, "problem")]
+    if p and text(line, "rung") == "nearest" then p.planned = number(line, "ns") end
+  end)
+end
+
+-- Held out: every second context length, within each family and batch; its neighbours in log2 of batch and ctx, as planning.
+local function split(name) -- family, batch, ctx
+  local family, b, s = name:match("^(.*),b(%d+),s(%d+)$")
+  return family, tonumber(b), tonumber(s)
+end
+local lengths = {}
+for _, name in ipairs(order) do
+  local _, _, s = split(name)
+  lengths[s] = true
+end
+local sorted = {}
+for s in pairs(lengths) do sorted[#sorted + 1] = s end
+table.sort(sorted)
+local held = {}
+for i = 2, #sorted - 1, 2 do held[sorted[i]] = true end
+-- "held" as second argument: only say which context lengths these are.
+if arg[2] == "held" then
+  for i = 2, #sorted - 1, 2 do print(sorted[i]) end
+  os.exit(0)
+end
 
 local good, all, spent, total, worst = 0, 0, 0, 0, 0
 local thrifty = 0
@@ -43,21 +66,6 @@ for _, name in ipairs(order) do
 end
 if all == 0 then print("no problem was searched both ways") os.exit(1) end
 
--- Held out: every second context length, within each family and batch; its neighbours in log2 of batch and ctx, as planning.
-local function split(name) -- family, batch, ctx
-  local family, b, s = name:match("^(.*),b(%d+),s(%d+)$")
-  return family, tonumber(b), tonumber(s)
-end
-local lengths = {}
-for _, name in ipairs(order) do
-  local _, _, s = split(name)
-  lengths[s] = true
-end
-local sorted = {}
-for s in pairs(lengths) do sorted[#sorted + 1] = s end
-table.sort(sorted)
-local held = {}
-for i = 2, #sorted - 1, 2 do held[sorted[i]] = true end
 local near_good, near_all, near_worst = 0, 0, 0
 print(("\n%-62s %9s %9s %8s  %s"):format("held-out problem", "best us", "nearest us", "behind", "choice of"))
 for _, name in ipairs(order) do
@@ -68,7 +76,7 @@ for _, name in ipairs(order) do
     local d = math.abs(math.log(ob / b, 2)) + math.abs(math.log(os_ / s, 2))
     if f == family and not held[os_] and (not at or d < at or d == at and other < nearest) then nearest, at = other, d end
   end
-  local ns = nearest and p.of[problems[nearest].variant]
+  local ns = nearest and p.planned -- what a plan that knows the other shapes really takes
   if nearest then
     near_all = near_all + 1
     local ratio = ns and ns / p.best or math.huge

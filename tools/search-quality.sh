@@ -24,11 +24,19 @@ fi
 # a stopped exhaustive run counts as far as it came.
 rm -f "$out/pruned.db"*
 "$build/mlaforge" db merge "$db" --db "$out/pruned.db" > /dev/null
-: > "$out/samples.jsonl"
 : > "$out/pruned.jsonl"
+: > "$out/nearest.jsonl"
 device=$(printf '%s\n' "$@" | grep -A1 -x -- --device | tail -n 1 || true)
 sed -n 's/.*"schema":"mlaforge.tune".*"problem":"\([^"]*\)".*/\1/p' "$out/exhaustive.jsonl" | while read -r problem; do
   "$build/mlaforge" tune "$problem" ${device:+--device "$device"} --strategy pruned --db "$out/pruned.db" --json >> "$out/pruned.jsonl"
-  "$build/mlaforge" db show --samples "$problem" --db "$db" --json >> "$out/samples.jsonl"
 done
+# Held-out shapes: what a plan takes that knows the choices of all other shapes.
+held=$(lua5.4 tools/search-quality.lua "$out" held | tr '\n' '|')
+rm -f "$out/others.db"*
+"$build/mlaforge" db export --db "$db" | awk -F'\t' -v held="${held%|}" 'NR <= 2 || $2 !~ ",s(" held ")$"' |
+  "$build/mlaforge" db import - --db "$out/others.db" > /dev/null
+sed -n 's/.*"schema":"mlaforge.tune".*"problem":"\([^"]*\)".*/\1/p' "$out/exhaustive.jsonl" | grep -E ",s(${held%|})$" |
+  while read -r problem; do
+    "$build/mlaforge" bench "$problem" ${device:+--device "$device"} --db "$out/others.db" --json >> "$out/nearest.jsonl"
+  done
 lua5.4 tools/search-quality.lua "$out"
