@@ -49,13 +49,14 @@ if(TARGET fakecuda)
   set_tests_properties(embed/test_embed PROPERTIES LABELS t1 TIMEOUT 60 ENVIRONMENT "MLAF_BUILD_DIR=${CMAKE_BINARY_DIR}")
 endif()
 
-# What users of the other kinds do with a build: install it, embed it, call it from Python.
-if(TARGET mlaforge_shared AND TARGET mlaforge AND TARGET fakehip6)
+# What users of the other kinds do with a build: install it, embed it, call it from Python. Not with sanitizers: programs that are
+# built without them would have to load their run-time first.
+if(TARGET mlaforge_shared AND TARGET mlaforge AND TARGET fakehip6 AND NOT MLAF_SANITIZE)
   add_test(NAME install/install COMMAND ${CMAKE_SOURCE_DIR}/tests/install/install.sh ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR})
   add_test(NAME embed/embed_copy COMMAND ${CMAKE_SOURCE_DIR}/tests/embed/embed_copy.sh ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR})
   set_tests_properties(install/install embed/embed_copy PROPERTIES LABELS t1 TIMEOUT 300)
   find_program(MLAF_PYTHON NAMES python3)
-  if(MLAF_PYTHON AND NOT MLAF_SANITIZE) # a sanitizer's run-time would have to be the first library of the interpreter
+  if(MLAF_PYTHON)
     add_test(NAME python/wrappers COMMAND ${MLAF_PYTHON} -m unittest test_wrappers
              WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}/tests/python)
     set_tests_properties(python/wrappers PROPERTIES LABELS t1 TIMEOUT 300 ENVIRONMENT
