@@ -228,13 +228,14 @@ static void private_arrays(void **state) {
   struct { void *in, *out; } args = {device(in, sizeof in), out};
   launch("indexing", 1, 1, N, 1, &args, sizeof args);
   for (int t = 0; t < N; t++) {
-    int stack[33], top = 0, want = 0;
+    int stack[33], top = 0;
+    uint32_t want = 0;
     for (int i = 0; i < 32; i++) {
       if (in[t] >> i & 1) stack[top++] = i * t;
       else if (top > 2) top--;
     }
-    for (int i = 0; i < top; i++) want = 31 * want + stack[(i * 7 + in[t]) % top & 31];
-    if (out[t] != want) fail_msg("indexing %d: %d, want %d", t, out[t], want);
+    for (int i = 0; i < top; i++) want = 31 * want + (uint32_t)stack[((uint32_t)i * 7 + (uint32_t)in[t]) % (uint32_t)top & 31];
+    if ((uint32_t)out[t] != want) fail_msg("indexing %d: %d, want %u", t, out[t], want);
   }
 }
 
