@@ -6,7 +6,7 @@
 
 #include "emu/vmem.h"
 
-unsigned emu_atomic_operands(emu_atomic op) { 
+unsigned emu_atomic_operands(emu_atomic op) {
   return op == EMU_CMPSWAP || op == EMU_FCMPSWAP || op == EMU_MSKOR || op == EMU_WRAP ? 2 : 1;
 }
 
