@@ -61,7 +61,8 @@ for _, name in ipairs(order) do
     if ratio <= WITHIN then good = good + 1 end
     if share <= SHARE then thrifty = thrifty + 1 end
     worst = math.max(worst, ratio)
-    print(("%-62s %9.2f %9.2f %7.2f%% %7d %6.1f%%"):format(name, p.best / 1e3, p.found / 1e3, 100 * (ratio - 1), p.evaluations, 100 * share))
+    print(("%-62s %9.2f %9.2f %7.2f%% %7d %6.1f%%"):format(
+      name, p.best / 1e3, p.found / 1e3, 100 * (ratio - 1), p.evaluations, 100 * share))
   end
 end
 if all == 0 then print("no problem was searched both ways") os.exit(1) end
@@ -86,9 +87,11 @@ for _, name in ipairs(order) do
   end
 end
 
-print(("\npruned search: within %g %% of the exhaustive best on %d of %d problems (%.0f %%; wanted %.0f %%), worst %.2f %%"):format(
+print((
+  "\npruned search: within %g %% of the exhaustive best on %d of %d problems (%.0f %%; wanted %.0f %%), worst %.2f %%"):format(
   100 * (WITHIN - 1), good, all, 100 * good / all, 100 * PROBLEMS, 100 * (worst - 1)))
-print(("evaluations: %d of %d (%.1f %%); at most %.0f %% on %d of %d problems"):format(spent, total, 100 * spent / total, 100 * SHARE, thrifty, all))
+print(("evaluations: %d of %d (%.1f %%); at most %.0f %% on %d of %d problems"):format(
+  spent, total, 100 * spent / total, 100 * SHARE, thrifty, all))
 if near_all > 0 then
   print(("nearest choice on held-out shapes: within %g %% of the best on %d of %d, worst %.2f %%"):format(
     100 * (NEAREST - 1), near_good, near_all, 100 * (near_worst - 1)))

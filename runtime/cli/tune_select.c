@@ -80,7 +80,8 @@ mlaf_status mlaf_cli_shard(cli *c, cli_problems *g) {
     s = from_environment(&what);
     if (!what)
       return mlaf_fail(&c->err, MLAF_E_ARG,
-                       "--shard auto, but neither SLURM_ARRAY_TASK_ID, OMPI_COMM_WORLD_RANK, PMI_RANK nor SLURM_STEP_NUM_TASKS is "
+                       "--shard auto, but neither SLURM_ARRAY_TASK_ID, OMPI_COMM_WORLD_RANK, PMI_RANK nor SLURM_STEP_NUM_TASKS "
+                           "is "
                        "set: start it from an array job, srun or mpirun, or say --shard I/N");
     if (s.n < 1 || s.i < 0 || s.i >= s.n)
       return mlaf_fail(&c->err, MLAF_E_ARG, "--shard auto: %s says task %lld of %lld", what, s.i, s.n);
