@@ -3,6 +3,7 @@ local shape = require("families/shape")
 local hopt_plan = require("hopt_plan")
 local ceil_div = shape.ceil_div
 
+local OVERLAP_LOSS = 0.05 -- share of the smaller of memory and work in a block that the larger does not hide
 local MOST_GROUPS = 4  -- row groups that read the same tokens through L2
 
 -- Registers of a math thread: O and S in fp32, what a row has gathered, addresses. ptxas gives 255 to one math warpgroup beside
@@ -20,17 +21,18 @@ local function nanoseconds(p, v, arch, slots)
   local mma_clk = mmas * (16 + v.rows // 4) -- of shared memory: A's 2 KB and B's N/8 x 256 bytes at 128 a clock
   local soft_clk = 500 + 22 * v.rows
   local alone = (mma_clk + soft_clk) // v.wgs
-  local block_ns = math.max(mma_clk, alone) * 1000 / 1770 + 250
+  local block_ns = math.max(mma_clk, alone) * 1000 / 1770 + 480 -- a block alone draws no more than 60 GB/s
   return function(splits)
     local balanced = v.schedule == "balanced"
     local blocks = groups * splits * v.cluster * (balanced and 1 or p.batch)
     local tiles = balanced and ceil_div(p.batch * ceil_div(p.ctx, 64), splits)
       or ceil_div(ceil_div(p.ctx, 64), splits * v.cluster)
-    local ns, left = 8000 + (v.cluster > 1 and 1000 or 0) + (balanced and 3000 or 0), blocks
+    local merge = v.cluster > 1 and 400 + 8 * v.rows * v.cluster or 0 -- in shared memory of the cluster
+    local ns, left = 3300 + 36 * math.min(blocks, slots) // groups + merge + (balanced and 6000 or 0), blocks
     while left > 0 do
       local now = math.min(left, slots)
       local memory = tile_bytes * math.max(now / groups / m.hbm_bytes_per_us, now / m.llc_bytes_per_us) * 1000
-      ns = ns + tiles * math.max(memory, block_ns)
+      ns = ns + tiles * (math.max(memory, block_ns) + OVERLAP_LOSS * math.min(memory, block_ns))
       left = left - now
     end
     return ns

@@ -46,7 +46,7 @@ return {
       },
       wg = { lds_write = v.tile * 2 * cols, barriers = 3, tail_clk = 2000 },
       inflight = (v.stages - 1) * v.tile * 2 * cols // warps,
-      overlap_loss = 0.3, -- three barriers a tile
+      overlap_loss = 0.6, -- three barriers a tile
     }
   end,
 }
