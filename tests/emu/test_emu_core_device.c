@@ -99,7 +99,7 @@ static void softmax(void **state) {
   static float x[ROWS * N], y[ROWS * N];
   for (int i = 0; i < ROWS * N; i++) x[i] = (float)(rnd() % 100000) / 5000 - 10;
   struct { void *o, *x; int n; } args = {upload(NULL, sizeof y), upload(x, sizeof x), N};
-  launch("softmax", (mlaf_launch){NULL, {ROWS, 1, 1}, {256, 1, 1}, NULL, 0}, &args, sizeof args);
+  launch("softmax", (mlaf_launch){.grid = {ROWS, 1, 1}, .block = {256, 1, 1}}, &args, sizeof args);
   CHECK(mlaf_emu_ops.mem_read(f.dev, y, args.o, sizeof y, &f.err));
   for (int r = 0; r < ROWS; r++) {
     double max = -INFINITY, sum = 0;
@@ -141,7 +141,7 @@ static void division_is_correctly_rounded(void **state) {
   for (int i = 0; i < N; i++) x[i] = bits32(i), y[i] = bits32(i / 16), dx[i] = bits64(i), dy[i] = bits64(i / 16);
   void *args[] = {upload(NULL, sizeof q), upload(NULL, sizeof dq), upload(x, sizeof x), upload(y, sizeof y),
                   upload(dx, sizeof dx), upload(dy, sizeof dy)};
-  launch("divide", (mlaf_launch){NULL, {N / 256, 1, 1}, {256, 1, 1}, NULL, 0}, args, sizeof args);
+  launch("divide", (mlaf_launch){.grid = {N / 256, 1, 1}, .block = {256, 1, 1}}, args, sizeof args);
   CHECK(mlaf_emu_ops.mem_read(f.dev, q, args[0], sizeof q, &f.err));
   CHECK(mlaf_emu_ops.mem_read(f.dev, dq, args[1], sizeof dq, &f.err));
   for (int i = 0; i < N; i++) {
@@ -161,7 +161,7 @@ static void square_roots_are_correctly_rounded(void **state) {
   static double dr[N];
   for (int i = 0; i < N; i++) x[i] = bits32(i) & ~(i % 4 ? 1u << 31 : 0), dx[i] = bits64(i) & ~(i % 4 ? UINT64_C(1) << 63 : 0);
   void *args[] = {upload(NULL, sizeof r), upload(NULL, sizeof dr), upload(x, sizeof x), upload(dx, sizeof dx)};
-  launch("roots", (mlaf_launch){NULL, {N / 256, 1, 1}, {256, 1, 1}, NULL, 0}, args, sizeof args);
+  launch("roots", (mlaf_launch){.grid = {N / 256, 1, 1}, .block = {256, 1, 1}}, args, sizeof args);
   CHECK(mlaf_emu_ops.mem_read(f.dev, r, args[0], sizeof r, &f.err));
   CHECK(mlaf_emu_ops.mem_read(f.dev, dr, args[1], sizeof dr, &f.err));
   for (int i = 0; i < N; i++) {
@@ -178,7 +178,7 @@ static void integer_division(void **state) {
   static uint64_t x[N], y[N], o[4 * N];
   for (int i = 0; i < N; i++) x[i] = rnd() >> rnd() % 60, y[i] = rnd() >> rnd() % 60 | 1;
   void *args[] = {upload(NULL, sizeof o), upload(x, sizeof x), upload(y, sizeof y)};
-  launch("whole", (mlaf_launch){NULL, {N / 256, 1, 1}, {256, 1, 1}, NULL, 0}, args, sizeof args);
+  launch("whole", (mlaf_launch){.grid = {N / 256, 1, 1}, .block = {256, 1, 1}}, args, sizeof args);
   CHECK(mlaf_emu_ops.mem_read(f.dev, o, args[0], sizeof o, &f.err));
   for (int i = 0; i < N; i++) {
     uint64_t rest = (uint64_t)((int64_t)x[i] % (int64_t)y[i]), low = (uint32_t)x[i] / (uint32_t)y[i];
@@ -193,7 +193,7 @@ static void ids(void **state) {
   enum { N = 3 * 2 * 2 * 5 * 3 * 7 };
   int o[N];
   struct { void *o; int n; } args = {upload(NULL, sizeof o), N};
-  launch("ids", (mlaf_launch){NULL, {3, 2, 2}, {5, 3, 7}, NULL, 0}, &args, 12);
+  launch("ids", (mlaf_launch){.grid = {3, 2, 2}, .block = {5, 3, 7}}, &args, 12);
   CHECK(mlaf_emu_ops.mem_read(f.dev, o, args.o, sizeof o, &f.err));
   for (int i = 0; i < N; i++) assert_int_equal(o[i], i * 10 + table[(i % 5 + N) & 7]);
 }
