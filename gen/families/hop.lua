@@ -11,7 +11,6 @@ return {
   combine = "merge",
   params = {
     cluster = { 1, 2 },                       -- 2: two blocks share what they load, by multicast
-    load = { "gather", "tma" },               -- 16-byte copies of any page size, or tensor copies
     rescale = { "always", "lazy" },           -- bring O to every new maximum, or when it grew by more than 8
     schedule = { "balanced", "splits" },      -- a part of the whole batch, or of one request
   },
@@ -21,11 +20,8 @@ return {
       if p.heads * p.q_len <= 32 then return ("%d rows fill less than half of %d"):format(p.heads * p.q_len, ROWS) end
     end,
     function(p, v)
-      if v.load == "tma" and p.page_size % 8 ~= 0 then
-        return ("load=tma copies 8 rows of a page at a time: page size %d"):format(p.page_size)
-      end
-      if v.load == "gather" and p.page_size % 8 == 0 then return "load=gather is for pages that load=tma cannot copy" end
-      if v.cluster == 2 and v.load ~= "tma" then return "cluster=2 multicasts, which only load=tma can" end
+      if p.page_size % 8 ~= 0 then return ("tensor copies take 8 rows of a page at a time: page size %d"):format(p.page_size) end
+      if v.schedule == "balanced" and p.dtype == "f16" then return "schedule=balanced with f16 spills registers" end
       if v.cluster == 2 and p.heads * p.q_len <= ROWS then return "cluster=2 needs more than 64 rows" end
     end,
   },

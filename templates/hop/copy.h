@@ -1,4 +1,4 @@
-// Barriers in shared memory, bulk tensor copies, cp.async, and the smaller instructions of the many-rows Hopper kernel.
+// Barriers in shared memory, bulk tensor copies, and the smaller instructions of the many-rows Hopper kernel.
 MLAF_DEV void barrier_init(u32 at, u32 arrivals) {
   asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(at), "r"(arrivals) : "memory");
 }
@@ -44,11 +44,19 @@ MLAF_DEV int load_past_l1(const int* p) { // leaves no copy in L1 that could be 
   asm volatile("ld.relaxed.gpu.global.s32 %0, [%1];" : "=r"(x) : "l"(p) : "memory");
   return x;
 }
-MLAF_DEV void copy_16(u32 to, const char* from) {
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");
-}
-MLAF_DEV void copies_done() { asm volatile("cp.async.wait_all;" ::: "memory"); }
 
+MLAF_DEV void store_4(u32 at, float x) { asm volatile("st.shared.f32 [%0], %1;" ::"r"(at), "f"(x) : "memory"); }
+MLAF_DEV float load_4(u32 at) {
+  float x;
+  asm volatile("ld.shared.f32 %0, [%1];" : "=f"(x) : "r"(at) : "memory");
+  return x;
+}
+MLAF_DEV void store_8(u32 at, float x, float y) {
+  asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(at), "f"(x), "f"(y) : "memory");
+}
+MLAF_DEV void load_8(u32 at, float& x, float& y) {
+  asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];" : "=f"(x), "=f"(y) : "r"(at) : "memory");
+}
 MLAF_DEV void store_16(u32 at, u32 a, u32 b, u32 c, u32 d) {
   asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(at), "r"(a), "r"(b), "r"(c), "r"(d) : "memory");
 }

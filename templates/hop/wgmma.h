@@ -1,6 +1,6 @@
-// wgmma for 64 rows and N columns, fp32 accumulators; A from registers (_rs) or shared memory (_ss), B from shared memory, K-major
-// or, with _t, columns contiguous. The upper words of matrix descriptors are constants here, so that the lower words stay in
-// uniform registers. `kinds`: list of { n, trans }; `type`: bf16 or f16.
+// wgmma for 64 rows and N columns, fp32 accumulators; A from registers (_rs) or shared memory (_ss), B from shared memory,
+// K-major or, with _t, columns contiguous. The upper words of matrix descriptors are constants here, so that the lower words
+// stay in uniform registers. `kinds`: list of { n, trans }; `type`: bf16 or f16.
 //@ local function list(n, f) local t = {} for i = 0, n - 1 do t[#t + 1] = f(i) end return join(t, ", ") end
 //@ local function wrapper(n, from_registers, trans)
 //@   local d, a_regs = n // 2, from_registers and 4 or 1
@@ -18,7 +18,8 @@
 //@   local a = from_registers and "{" .. list(4, function(i) return "%" .. d + i end) .. "}" or "a"
 //@   emit(fmt('    "%s, b, p, 1, 1, %s%d;\\n}"', a, from_registers and "" or "0, ", trans and 1 or 0))
 //@   for i = 0, d - 1, 8 do
-//@     emit(fmt("    %s %s%s", i == 0 and ":" or " ", list(8, function(k) return fmt('"+f"(d[%d])', i + k) end), i + 8 < d and "," or ""))
+//@     local outputs = list(8, function(k) return fmt('"+f"(d[%d])', i + k) end)
+//@     emit(fmt("    %s %s%s", i == 0 and ":" or " ", outputs, i + 8 < d and "," or ""))
 //@   end
 //@   emit(fmt('    : %s, "r"(b), "r"((int)accumulate), "n"(B_HI)%s);', from_registers and
 //@     list(4, function(i) return fmt('"r"(a[%d])', i) end) or '"r"(a)', from_registers and "" or ', "n"(SWIZZLE_128)'))

@@ -1,29 +1,28 @@
 // Generated from templates/mla_decode_hop.cu.in by mlaforge. Do not edit: change the template.
 // template_hash: (not part of a golden)
 // target: sm_90a
-// symbol: mlaf_mla_decode_0383da14
+// symbol: mlaf_mla_decode_8940fdd3
 // parameters:
 //   causal = 0
 //   cluster = 2
 //   dtype = bf16
 //   heads = 128
-//   load = tma
 //   page_size = 64
 //   q_len = 1
 //   rank = 512
 //   rescale = always
 //   rope = 64
 //   schedule = splits
-// regenerate: lua5.4 gen/cli.lua render mla_decode_hop target=sm_90a causal=0 cluster=2 dtype=bf16 heads=128 load=tma page_size=64 q_len=1 rank=512 rescale=always rope=64 schedule=splits
+// regenerate: lua5.4 gen/cli.lua render mla_decode_hop target=sm_90a causal=0 cluster=2 dtype=bf16 heads=128 page_size=64 q_len=1 rank=512 rescale=always rope=64 schedule=splits
 // MLA decode for many query rows on Hopper: 64 rows (token, head) a block, O split by columns over two warpgroups.
 //
-//   warpgroup 0   loaders. warp 0: columns of the left half, 1: right half, 2: rope, 3: Q, and what the others must know of a piece
+//   warpgroup 0   loaders. warp 0: columns of the left half, 1: right half, 2: rope, 3: Q, and what others must know of a piece
 //   warpgroup 1   math "A": S and P of blocks 0, 2, 4, ... of 64 tokens; O[64 x left half of R] of all blocks
 //   warpgroup 2   math "B": S and P of blocks 1, 3, 5, ...;              O[64 x right half of R] of all blocks
 //
-//   S [64 x 64] = Q K^T       Q in shared memory, its rope slice in registers; K in slices of 64 tokens x 64 columns (128-byte swizzle)
+//   S [64 x 64] = Q K^T       Q in shared memory, its rope slice in registers; K in slices of 64 tokens x 64 columns, swizzled
 //   P = 2^(scale S - m)       in the owner's registers, and in shared memory for the other warpgroup
-//   O [64 x R/2] += P V       V is the same tile, read with columns contiguous; own P from registers, the other's from shared memory
+//   O [64 x R/2] += P V       V is the same tile, columns contiguous; own P from registers, the other's from shared memory
 //
 // Order of the products on the tensor cores, where each warpgroup's softmax lies under the other's products and a block's slices
 // are filled again while the other block is worked on:
@@ -31,15 +30,14 @@
 //   A: | QK(A0)        | PV(B-1) | PV(A0) |               | QK(A1)  ...
 //   B: | soft(B-1) PV(B-1) right | PV(A0) | QK(B0)        | soft(B0) PV(B0)
 //
-// PV goes in two pieces of R/4 columns, so that half of a block's slices are given back before the rest is done. The reference m of a
-// row is passed on from block to block (A0, B0, A1, ...) with P; whoever adds a P to O first brings O to P's reference.
+// PV goes in two pieces of R/4 columns, so that half of a block's slices are given back before the rest is done. The reference m
+// of a row is passed on from block to block (A0, B0, A1, ...) with P; whoever adds a P to O first brings O to P's reference.
 //   rescale=always  m is the running maximum.    lazy: m stays until a score exceeds it by more than 8 (a factor 256).
 // O is divided by the sum of the rounded P, the LSE is made of the unrounded sum.
 //
 //   cluster=2     two blocks own rows 0-63 and 64-127: each slice is read once and multicast to both
-//   load=gather   16-byte copies, a page lookup per token, for pages that no tensor copy of 8 rows fits
-//   schedule      splits: one range of tokens. balanced: a part of the whole batch (lib/schedule.h); the loaders are on the next piece
-//                 while this one ends
+//   schedule      splits: one range of tokens. balanced: a part of the whole batch (lib/schedule.h); the loaders are on the next
+//                 piece while this one ends
 
 
 
@@ -57,7 +55,7 @@ struct mlaf_kernel_launch {
   u32 magic, size, dynamic_shared, cluster[3], flags, schedule, reserved[3], n_maps;
   mlaf_map_want maps[8];
 };
-extern "C" __device__ const mlaf_kernel_launch mlaf_mla_decode_0383da14_launch = {0x314b4c4du, sizeof(mlaf_kernel_launch), 231232,
+extern "C" __device__ const mlaf_kernel_launch mlaf_mla_decode_8940fdd3_launch = {0x314b4c4du, sizeof(mlaf_kernel_launch), 231232,
     {2, 1, 1}, 1, 0, {}, 4,
     {{3, 64, 64, 128}, {3, 64, 64, 128}, {1, 64, 64, 128}, {2, 64, 64, 128}}};
 struct __align__(64) mlaf_tensor_map {
@@ -68,9 +66,9 @@ struct mlaf_decode_params {
   mlaf_tensor_map maps[4];
 };
 // [templates/hop/copy.h]
-// wgmma for 64 rows and N columns, fp32 accumulators; A from registers (_rs) or shared memory (_ss), B from shared memory, K-major
-// or, with _t, columns contiguous. The upper words of matrix descriptors are constants here, so that the lower words stay in
-// uniform registers. `kinds`: list of { n, trans }; `type`: bf16 or f16.
+// wgmma for 64 rows and N columns, fp32 accumulators; A from registers (_rs) or shared memory (_ss), B from shared memory,
+// K-major or, with _t, columns contiguous. The upper words of matrix descriptors are constants here, so that the lower words
+// stay in uniform registers. `kinds`: list of { n, trans }; `type`: bf16 or f16.
 
 // Upper words: bytes between groups of 8 rows (16-byte units), swizzle. Rows of 128 bytes (64 columns) or of 64 bytes.
 constexpr u32 SWIZZLE_128 = 64 | 1u << 30, SWIZZLE_64 = 32 | 2u << 30;
@@ -163,8 +161,9 @@ MLAF_DEV void settle(float (&x)[N]) {
 }
 // [templates/lib/paging.h]
 
+#define MLAF_MEMBER __device__ __forceinline__
 constexpr int H = 128, R = 512, P = 64, Q_LEN = 1, PAGE = 64;
-constexpr bool CAUSAL = 0;
+constexpr bool CAUSAL = 0, BALANCED = 0; // not balanced: one piece a block
 constexpr int PAIR = 2;                  // blocks that share the slices
 constexpr float RAISE = 0.0f; // what a score may exceed m by
 constexpr int BOX = 64, BOXES = 64 / BOX;     // tokens of one copy
@@ -186,6 +185,12 @@ constexpr int Q_FULL_AT = EMPTY_AT + 8 * BUFFERS * 5, Q_EMPTY_AT = Q_FULL_AT + 8
 static_assert(END_AT == 231232 && BUFFER % 1024 == 0, "differs from gen/hop_plan.lua");
 // Named barriers: 1 + warpgroup: its 128 threads; 3: both; 4 + buffer: P of that buffer is there.
 enum { BOTH = 3, P_READY = 4 };
+
+// Named anew where it is used, so that no register holds it.
+MLAF_DEV char* memory() {
+  extern __shared__ __align__(1024) char all_memory[];
+  return all_memory;
+}
 
 // ---- What a block does ------------------------------------------------------------------------------------------------
 struct piece {
@@ -295,7 +300,10 @@ MLAF_DEV void load_cache(const loader& l) {
   u32 used[2] = {0, 0};
   walk w = begin_walk(l.p.a);
   piece x;
-  while (next_piece(l.p.a, w, x)) load_piece(l, x, used);
+  while (next_piece(l.p.a, w, x)) {
+    load_piece(l, x, used);
+    if (!BALANCED) return;
+  }
 }
 
 // What the math warps know of a piece.
@@ -305,6 +313,19 @@ struct facts {
   i64 row, part;
   int bad;
 };
+enum { BLOCKS_OF = 0, BEGIN_OF = 4, TOKENS_OF = 8, N_OF = 12, ROW_OF = 16, PART_OF = 24, BAD_OF = 32 }; // where a fact lies
+
+// They stay there until all math warps have given the piece back.
+MLAF_DEV int known(u32 shared, u32 field) {
+  int x;
+  asm volatile("ld.shared.s32 %0, [%1];" : "=r"(x) : "r"(shared + PIECE_AT + field) : "memory");
+  return x;
+}
+MLAF_DEV i64 known_row(u32 shared, u32 field) {
+  i64 x;
+  asm volatile("ld.shared.s64 %0, [%1];" : "=l"(x) : "r"(shared + PIECE_AT + field) : "memory");
+  return x;
+}
 
 // Any page id outside the cache makes the request's rows NaN.
 MLAF_DEV bool check_pages(const loader& l, const piece& x) {
@@ -339,6 +360,7 @@ MLAF_DEV void load_queries(const loader& l, facts* f) {
       if (bad) f->bad = 1;
       barrier_arrive(l.shared + CHECKED_AT);
     }
+    if (!BALANCED) return;
   }
 }
 
@@ -349,12 +371,14 @@ struct rows_state {
 };
 
 struct math {
+  // Addresses made of these are not worth registers through the loop: there are none left.
+  MLAF_MEMBER void forget() { asm volatile("" : "+r"(lane), "+r"(warp), "+r"(shared)); }
+
   u32 shared;
-  char* memory;
   float scale;   // positive
   bool negative; // the scale's sign
-  int lane, warp, begin, tokens, clear; // clear: tokens that all rows see
-  int limit[2];  // tokens a row sees
+  int lane, warp;
+  int clear;     // of the piece's tokens, those that all rows see
   u32 used[2];   // blocks before this piece
 };
 
@@ -430,8 +454,8 @@ MLAF_DEV void multiply_v(const math& c, int buffer, float (&o)[2][PIECE / 2]) { 
     wgmma_commit();
   }
 }
-// Wait for the two groups of multiply_v with BEHIND younger groups, and give the slices back. AT_ONCE: when a loop's end lies between
-// the two; the compiler gives up on overlap there if the groups are waited for one by one.
+// Wait for the two groups of multiply_v with BEHIND younger groups, and give the slices back. AT_ONCE: when a loop's end lies
+// between the two; the compiler gives up on overlap there if the groups are waited for one by one.
 template <int WG, int BEHIND, bool AT_ONCE = false>
 MLAF_DEV void finish_v(const math& c, int buffer) {
   wgmma_wait<BEHIND + !AT_ONCE>();
@@ -460,14 +484,15 @@ MLAF_DEV void bring_to(float m0, float m1, rows_state& r, float (&o)[2][PIECE / 
 }
 template <bool IN_FLIGHT>
 MLAF_DEV void bring_to_block(const math& c, int buffer, rows_state& r, float (&o)[2][PIECE / 2]) {
-  const float* m = (const float*)(c.memory + M_AT) + 64 * buffer + 16 * c.warp + (c.lane >> 2);
-  bring_to<IN_FLIGHT>(m[0], m[8], r, o);
+  const u32 m = c.shared + M_AT + 4 * (64 * buffer + 16 * c.warp + (c.lane >> 2));
+  bring_to<IN_FLIGHT>(load_4(m), load_4(m + 32), r, o);
 }
 
 // Tokens from the request's end on may hold anything, also NaN: their V becomes zero, since P = 0 is not enough.
 template <int WG>
 MLAF_DEV void clear_tail(const math& c, int buffer, int j) {
-  const int valid = c.tokens - (c.begin + 64 * j);
+  if (64 * j + 64 <= c.clear) return;
+  const int valid = known(c.shared, TOKENS_OF) - known(c.shared, BEGIN_OF) - 64 * j;
   if (valid >= 64) return;
   named_sync(1 + WG, 128);
   const u32 at = c.shared + KV_AT + buffer * BUFFER + WG * HALF * SLICE + valid * 128;
@@ -479,15 +504,22 @@ MLAF_DEV void clear_tail(const math& c, int buffer, int j) {
 
 // Scores -> x = score * |scale| sign applied, masked; the block's reference.
 MLAF_DEV void find_reference(const math& c, int j, float (&s)[32], const rows_state& r, float (&m)[2]) {
-  const int first = c.begin + 64 * j;
   if (c.negative) {
 #pragma unroll
     for (int i = 0; i < 32; i++) s[i] = -s[i];
   }
-  if (first + 64 > c.clear) {
+  if (64 * j + 64 > c.clear) {
+    int limit[2]; // tokens that this thread's rows see, counted from its first
+    const int seen = known(c.shared, TOKENS_OF) - known(c.shared, BEGIN_OF) - 64 * j - 2 * (c.lane & 3);
+    const int n = known(c.shared, N_OF);
+#pragma unroll
+    for (int h = 0; h < 2; h++) {
+      const int token = (64 * blockIdx.x + 16 * c.warp + (c.lane >> 2) + 8 * h) / H;
+      limit[h] = CAUSAL ? seen - (n - 1 - token) : seen;
+    }
 #pragma unroll
     for (int i = 0; i < 32; i++)
-      if (first + 8 * (i / 4) + 2 * (c.lane & 3) + (i & 1) >= c.limit[i >> 1 & 1]) s[i] = minus_inf();
+      if (8 * (i / 4) + (i & 1) >= limit[i >> 1 & 1]) s[i] = minus_inf();
   }
 #pragma unroll
   for (int h = 0; h < 2; h++) {
@@ -516,9 +548,9 @@ MLAF_DEV void make_p(const math& c, int buffer, int k, float (&s)[32], const flo
 }
 MLAF_DEV void publish(const math& c, int buffer, const float (&m)[2]) {
   if ((c.lane & 3) == 0) {
-    float* to = (float*)(c.memory + M_AT) + 64 * buffer + 16 * c.warp + (c.lane >> 2);
-    to[0] = m[0];
-    to[8] = m[1];
+    const u32 to = c.shared + M_AT + 4 * (64 * buffer + 16 * c.warp + (c.lane >> 2));
+    store_4(to, m[0]);
+    store_4(to + 32, m[1]);
   }
   fence_async();
   named_arrive(P_READY + buffer, 256);
@@ -528,13 +560,15 @@ MLAF_DEV void add_sums(rows_state& r, const float (&sum)[2], const u32 (&p)[4][4
   for (int h = 0; h < 2; h++) {
     r.sum[h] += sum[h];
 #pragma unroll
-    for (int k = 0; k < 4; k++) r.weight[h] += (unpack_lo(p[k][h]) + unpack_hi(p[k][h])) + (unpack_lo(p[k][h + 2]) + unpack_hi(p[k][h + 2]));
+    for (int k = 0; k < 4; k++)
+#pragma unroll
+      for (int i = h; i < 4; i += 2) r.weight[h] += unpack_lo(p[k][i]) + unpack_hi(p[k][i]);
   }
 }
 
 // Blocks of one piece, as A. q_done() is called when Q is no longer needed in shared memory.
 template <typename DONE>
-MLAF_DEV void blocks_as_a(const math& c, int blocks, const u32 (&q_last)[4][4], rows_state& r, float (&o)[2][PIECE / 2], DONE q_done) {
+MLAF_DEV void blocks_as_a(math& c, int blocks, const u32 (&q_last)[4][4], rows_state& r, float (&o)[2][PIECE / 2], DONE q_done) {
   const int mine = (blocks + 1) / 2, others = blocks / 2;
   float s[32], m[2], sum[2];
   u32 p[4][4];
@@ -543,6 +577,7 @@ MLAF_DEV void blocks_as_a(const math& c, int blocks, const u32 (&q_last)[4][4], 
     settle(s);
     if (P > 0) give_back(c, t.buffer, 4);
     if (i == mine - 1) q_done();
+    c.forget();
     find_reference(c, 2 * i, s, r, m);
     sum[0] = sum[1] = 0.0f;
     make_p(c, t.buffer, 0, s, m, sum, p[0]);
@@ -553,6 +588,7 @@ MLAF_DEV void blocks_as_a(const math& c, int blocks, const u32 (&q_last)[4][4], 
     make_p(c, t.buffer, 1, s, m, sum, p[1]);
     make_p(c, t.buffer, 2, s, m, sum, p[2]);
     make_p(c, t.buffer, 3, s, m, sum, p[3]);
+    c.forget();
     publish(c, t.buffer, m);
     if (other >= 0) {
       wgmma_wait<0>();
@@ -578,6 +614,7 @@ MLAF_DEV void blocks_as_a(const math& c, int blocks, const u32 (&q_last)[4][4], 
   for (int i = 1; i < mine; i++) {
     const turn t = turn_of<0>(c, i);
     const int other = turn_of<1>(c, i - 1).buffer;
+    c.forget();
     multiply_k<0>(c, t, q_last, s);
     named_sync(P_READY + other, 256);
     bring_to_block<true>(c, other, r, o);
@@ -598,7 +635,7 @@ MLAF_DEV void blocks_as_a(const math& c, int blocks, const u32 (&q_last)[4][4], 
 }
 
 template <typename DONE>
-MLAF_DEV void blocks_as_b(const math& c, int blocks, const u32 (&q_last)[4][4], rows_state& r, float (&o)[2][PIECE / 2], DONE q_done) {
+MLAF_DEV void blocks_as_b(math& c, int blocks, const u32 (&q_last)[4][4], rows_state& r, float (&o)[2][PIECE / 2], DONE q_done) {
   const int mine = blocks / 2, others = (blocks + 1) / 2;
   float s[32], m[2], sum[2];
   u32 p[4][4];
@@ -606,10 +643,12 @@ MLAF_DEV void blocks_as_b(const math& c, int blocks, const u32 (&q_last)[4][4], 
     settle(s);
     if (P > 0) give_back(c, t.buffer, 4);
     if (i == mine - 1) q_done();
+    c.forget();
     find_reference(c, 2 * i + 1, s, r, m);
     sum[0] = sum[1] = 0.0f;
 #pragma unroll
     for (int k = 0; k < 4; k++) make_p(c, t.buffer, k, s, m, sum, p[k]);
+    c.forget();
     publish(c, t.buffer, m);
     bring_to<false>(m[0], m[1], r, o);
     clear_tail<1>(c, t.buffer, 2 * i + 1);
@@ -632,6 +671,7 @@ MLAF_DEV void blocks_as_b(const math& c, int blocks, const u32 (&q_last)[4][4], 
     for (int i = 1; i < mine; i++) {
       const turn t = turn_of<1>(c, i);
       const int other = turn_of<0>(c, i).buffer;
+      c.forget();
       finish_v<1, 0, true>(c, turn_of<1>(c, i - 1).buffer);
       settle(o[0]);
       settle(o[1]);
@@ -662,7 +702,8 @@ MLAF_DEV void blocks_as_b(const math& c, int blocks, const u32 (&q_last)[4][4], 
 
 // 64 columns of a warp's 16 rows as 16-bit output: through 2 KB of shared memory of its own, in P's place, so that a warp
 // writes whole rows of 128 bytes.
-MLAF_DEV void write_columns(const math& c, char* to, const float (&o)[PIECE / 2], int first, const float (&by)[2], int live, int who) {
+MLAF_DEV void write_columns(const math& c, char* to, const float (&o)[PIECE / 2], int first, const float (&by)[2], int live,
+                            int who) {
   const u32 stage = c.shared + P_AT + 2048 * who;
   const int x = c.lane & 7, chunk = c.lane >> 4, row = c.lane >> 3;
 #pragma unroll
@@ -686,23 +727,27 @@ MLAF_DEV void write_columns(const math& c, char* to, const float (&o)[PIECE / 2]
 }
 
 template <int WG>
-MLAF_DEV void finish(const math& c, const mlaf_decode_args& a, const facts& f, bool bad, rows_state& r, float (&o)[2][PIECE / 2]) {
-  float* const sums = (float*)(c.memory + SUMS_AT); // [warpgroup][row][2]
+MLAF_DEV void finish(const math& c, const mlaf_decode_args& a, rows_state& r, float (&o)[2][PIECE / 2]) {
+  const facts f = {0, 0, 0, known(c.shared, N_OF), known_row(c.shared, ROW_OF), known_row(c.shared, PART_OF),
+                   known(c.shared, BAD_OF)};
+  const u32 sums = c.shared + SUMS_AT; // [warpgroup][row] sum, weight
   const int row0 = 16 * c.warp + (c.lane >> 2), t = c.lane & 3, live = f.n * H - 64 * (int)blockIdx.x;
 #pragma unroll
   for (int h = 0; h < 2; h++) {
     r.sum[h] = sum_over_lanes<1, 4>(r.sum[h]);
     r.weight[h] = sum_over_lanes<1, 4>(r.weight[h]);
-    if (t == 0) sums[2 * (64 * WG + row0 + 8 * h)] = r.sum[h];
-    if (t == 0) sums[2 * (64 * WG + row0 + 8 * h) + 1] = r.weight[h];
+    if (t == 0) store_8(sums + 8 * (64 * WG + row0 + 8 * h), r.sum[h], r.weight[h]);
   }
   named_sync(BOTH, 256);
   float by[2];
 #pragma unroll
   for (int h = 0; h < 2; h++) {
     const int row = row0 + 8 * h;
-    float sum = r.sum[h] + sums[2 * (64 * (1 - WG) + row)], weight = r.weight[h] + sums[2 * (64 * (1 - WG) + row) + 1];
-    if (bad) sum = weight = not_a_number();
+    float sum, weight;
+    load_8(sums + 8 * (64 * (1 - WG) + row), sum, weight);
+    sum += r.sum[h];
+    weight += r.weight[h];
+    if (f.bad) sum = weight = not_a_number();
     by[h] = weight == 0.0f ? 0.0f : 1.0f / weight; // no token seen: O = 0
     if (WG == 0 && t == 0 && row < live) {
       const float lse2 = sum == 0.0f ? minus_inf() : r.m[h] + log2_fast(sum);
@@ -731,20 +776,20 @@ MLAF_DEV void finish(const math& c, const mlaf_decode_args& a, const facts& f, b
 }
 
 template <int WG>
-MLAF_DEV void work_on_blocks(const mlaf_decode_params& p, char* memory, u32 shared) {
+MLAF_DEV void work_on_blocks(const mlaf_decode_params& p, u32 shared) {
   const mlaf_decode_args& a = p.a;
   math c;
-  c.shared = shared, c.memory = memory, c.lane = threadIdx.x & 31, c.warp = threadIdx.x >> 5 & 3;
+  c.shared = shared, c.lane = threadIdx.x & 31, c.warp = threadIdx.x >> 5 & 3;
   c.negative = a.scale_log2e < 0.0f;
   c.scale = fmaxf(fabsf(a.scale_log2e), 1e-30f); // not 0: masked scores are -inf
   c.used[0] = c.used[1] = 0;
 #pragma unroll 1
   for (u32 k = 0;; k++) {
     barrier_wait(shared + Q_FULL_AT, k & 1);
-    const facts* known = (const facts*)(memory + PIECE_AT);
-    const facts f = *known;
-    if (f.blocks < 0) return;
-    c.begin = f.begin, c.tokens = f.tokens, c.clear = CAUSAL ? f.tokens - (f.n - 1) : f.tokens;
+    const int blocks = known(shared, BLOCKS_OF);
+    if (blocks < 0) return;
+    c.forget();
+    c.clear = known(shared, TOKENS_OF) - (CAUSAL ? known(shared, N_OF) - 1 : 0) - known(shared, BEGIN_OF);
     const int row = 16 * c.warp + (c.lane & 15), chunk = c.lane >> 4;
     u32 q_last[4][4];
 #pragma unroll
@@ -752,11 +797,6 @@ MLAF_DEV void work_on_blocks(const mlaf_decode_params& p, char* memory, u32 shar
       load_matrices(shared + P_AT + (P == 32 ? 64 * row + (((2 * i + chunk) ^ (row >> 1 & 3)) << 4)
                                              : 128 * row + (((2 * i + chunk) ^ (row & 7)) << 4)), q_last[i]);
     named_sync(BOTH, 256); // the place is P's again
-#pragma unroll
-    for (int h = 0; h < 2; h++) {
-      const int token = (64 * blockIdx.x + 16 * c.warp + (c.lane >> 2) + 8 * h) / H;
-      c.limit[h] = CAUSAL ? f.tokens - (f.n - 1 - token) : f.tokens;
-    }
     rows_state r = {{-1e30f, -1e30f}, {0.0f, 0.0f}, {0.0f, 0.0f}};
     float o[2][PIECE / 2];
 #pragma unroll
@@ -764,22 +804,22 @@ MLAF_DEV void work_on_blocks(const mlaf_decode_params& p, char* memory, u32 shar
     auto q_done = [&] {
       if (c.lane == 0) barrier_arrive(shared + Q_EMPTY_AT);
     };
-    if (WG == 0) blocks_as_a(c, f.blocks, q_last, r, o, q_done);
-    else blocks_as_b(c, f.blocks, q_last, r, o, q_done);
-    c.used[0] += (f.blocks + 1) / 2;
-    c.used[1] += f.blocks / 2;
+    if (WG == 0) blocks_as_a(c, blocks, q_last, r, o, q_done);
+    else blocks_as_b(c, blocks, q_last, r, o, q_done);
+    c.forget();
+    c.used[0] += (blocks + 1) / 2;
+    c.used[1] += blocks / 2;
     barrier_wait(shared + CHECKED_AT, k & 1);
-    const bool bad = known->bad;
-    finish<WG>(c, a, f, bad, r, o);
+    finish<WG>(c, a, r, o);
+    if (!BALANCED) return;
     fence_async();
     __syncwarp();
     if (c.lane == 0) barrier_arrive(shared + LAST_EMPTY_AT);
   }
 }
 
-extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_decode_0383da14(const __grid_constant__ mlaf_decode_params p) {
-  extern __shared__ __align__(1024) char memory[];
-  const u32 shared = shared_address(memory);
+extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_decode_8940fdd3(const __grid_constant__ mlaf_decode_params p) {
+  const u32 shared = shared_address(memory());
   if (threadIdx.x == 0) {
     for (int i = 0; i < 4; i++) fetch_map(&p.maps[i]);
     for (int i = 0; i < BUFFERS * ALL; i++) barrier_init(shared + FULL_AT + 8 * i, 1);
@@ -802,14 +842,14 @@ extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_decode_0383da14(co
     asm volatile("setmaxnreg.dec.sync.aligned.u32 24;");
     const int warp = __shfl_sync(~0u, threadIdx.x >> 5, 0);
     const loader l = {p, shared, (int)(threadIdx.x & 31), warp};
-    if (warp == 3) load_queries(l, (facts*)(memory + PIECE_AT));
+    if (warp == 3) load_queries(l, (facts*)(memory() + PIECE_AT));
     else if (warp < 2 || P > 0) load_cache(l);
   } else if (wg == 1) {
     asm volatile("setmaxnreg.inc.sync.aligned.u32 240;");
-    work_on_blocks<0>(p, memory, shared);
+    work_on_blocks<0>(p, shared);
   } else {
     asm volatile("setmaxnreg.inc.sync.aligned.u32 240;");
-    work_on_blocks<1>(p, memory, shared);
+    work_on_blocks<1>(p, shared);
   }
   if (PAIR == 2) { // the other block may still write here
     __syncthreads();

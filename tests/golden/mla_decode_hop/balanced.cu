@@ -1,29 +1,28 @@
 // Generated from templates/mla_decode_hop.cu.in by mlaforge. Do not edit: change the template.
 // template_hash: (not part of a golden)
 // target: sm_90a
-// symbol: mlaf_mla_decode_8a9316ba
+// symbol: mlaf_mla_decode_68959971
 // parameters:
 //   causal = 1
 //   cluster = 1
-//   dtype = f16
-//   heads = 20
-//   load = gather
-//   page_size = 1
+//   dtype = bf16
+//   heads = 40
+//   page_size = 16
 //   q_len = 3
 //   rank = 256
 //   rescale = lazy
 //   rope = 32
 //   schedule = balanced
-// regenerate: lua5.4 gen/cli.lua render mla_decode_hop target=sm_90a causal=1 cluster=1 dtype=f16 heads=20 load=gather page_size=1 q_len=3 rank=256 rescale=lazy rope=32 schedule=balanced
+// regenerate: lua5.4 gen/cli.lua render mla_decode_hop target=sm_90a causal=1 cluster=1 dtype=bf16 heads=40 page_size=16 q_len=3 rank=256 rescale=lazy rope=32 schedule=balanced
 // MLA decode for many query rows on Hopper: 64 rows (token, head) a block, O split by columns over two warpgroups.
 //
-//   warpgroup 0   loaders. warp 0: columns of the left half, 1: right half, 2: rope, 3: Q, and what the others must know of a piece
+//   warpgroup 0   loaders. warp 0: columns of the left half, 1: right half, 2: rope, 3: Q, and what others must know of a piece
 //   warpgroup 1   math "A": S and P of blocks 0, 2, 4, ... of 64 tokens; O[64 x left half of R] of all blocks
 //   warpgroup 2   math "B": S and P of blocks 1, 3, 5, ...;              O[64 x right half of R] of all blocks
 //
-//   S [64 x 64] = Q K^T       Q in shared memory, its rope slice in registers; K in slices of 64 tokens x 64 columns (128-byte swizzle)
+//   S [64 x 64] = Q K^T       Q in shared memory, its rope slice in registers; K in slices of 64 tokens x 64 columns, swizzled
 //   P = 2^(scale S - m)       in the owner's registers, and in shared memory for the other warpgroup
-//   O [64 x R/2] += P V       V is the same tile, read with columns contiguous; own P from registers, the other's from shared memory
+//   O [64 x R/2] += P V       V is the same tile, columns contiguous; own P from registers, the other's from shared memory
 //
 // Order of the products on the tensor cores, where each warpgroup's softmax lies under the other's products and a block's slices
 // are filled again while the other block is worked on:
@@ -31,19 +30,18 @@
 //   A: | QK(A0)        | PV(B-1) | PV(A0) |               | QK(A1)  ...
 //   B: | soft(B-1) PV(B-1) right | PV(A0) | QK(B0)        | soft(B0) PV(B0)
 //
-// PV goes in two pieces of R/4 columns, so that half of a block's slices are given back before the rest is done. The reference m of a
-// row is passed on from block to block (A0, B0, A1, ...) with P; whoever adds a P to O first brings O to P's reference.
+// PV goes in two pieces of R/4 columns, so that half of a block's slices are given back before the rest is done. The reference m
+// of a row is passed on from block to block (A0, B0, A1, ...) with P; whoever adds a P to O first brings O to P's reference.
 //   rescale=always  m is the running maximum.    lazy: m stays until a score exceeds it by more than 8 (a factor 256).
 // O is divided by the sum of the rounded P, the LSE is made of the unrounded sum.
 //
 //   cluster=2     two blocks own rows 0-63 and 64-127: each slice is read once and multicast to both
-//   load=gather   16-byte copies, a page lookup per token, for pages that no tensor copy of 8 rows fits
-//   schedule      splits: one range of tokens. balanced: a part of the whole batch (lib/schedule.h); the loaders are on the next piece
-//                 while this one ends
+//   schedule      splits: one range of tokens. balanced: a part of the whole batch (lib/schedule.h); the loaders are on the next
+//                 piece while this one ends
 
 
 
-#define MLAF_BF16 0
+#define MLAF_BF16 1
 // [templates/lib/cuda.h]
 // [templates/lib/cuda_number.h]
 // [templates/lib/args.h]
@@ -57,20 +55,20 @@ struct mlaf_kernel_launch {
   u32 magic, size, dynamic_shared, cluster[3], flags, schedule, reserved[3], n_maps;
   mlaf_map_want maps[8];
 };
-extern "C" __device__ const mlaf_kernel_launch mlaf_mla_decode_8a9316ba_launch = {0x314b4c4du, sizeof(mlaf_kernel_launch), 215456,
-    {1, 1, 1}, 1, 1, {}, 2,
-    {{3, 64, 64, 128}, {3, 32, 64, 64}}};
+extern "C" __device__ const mlaf_kernel_launch mlaf_mla_decode_68959971_launch = {0x314b4c4du, sizeof(mlaf_kernel_launch), 215456,
+    {1, 1, 1}, 1, 1, {}, 4,
+    {{3, 64, 64, 128}, {3, 32, 64, 64}, {1, 64, 16, 128}, {2, 32, 16, 64}}};
 struct __align__(64) mlaf_tensor_map {
   u64 opaque[16];
 };
 struct mlaf_decode_params {
   mlaf_decode_args a;
-  mlaf_tensor_map maps[2];
+  mlaf_tensor_map maps[4];
 };
 // [templates/hop/copy.h]
-// wgmma for 64 rows and N columns, fp32 accumulators; A from registers (_rs) or shared memory (_ss), B from shared memory, K-major
-// or, with _t, columns contiguous. The upper words of matrix descriptors are constants here, so that the lower words stay in
-// uniform registers. `kinds`: list of { n, trans }; `type`: bf16 or f16.
+// wgmma for 64 rows and N columns, fp32 accumulators; A from registers (_rs) or shared memory (_ss), B from shared memory,
+// K-major or, with _t, columns contiguous. The upper words of matrix descriptors are constants here, so that the lower words
+// stay in uniform registers. `kinds`: list of { n, trans }; `type`: bf16 or f16.
 
 // Upper words: bytes between groups of 8 rows (16-byte units), swizzle. Rows of 128 bytes (64 columns) or of 64 bytes.
 constexpr u32 SWIZZLE_128 = 64 | 1u << 30, SWIZZLE_64 = 32 | 2u << 30;
@@ -82,7 +80,7 @@ template <u32 B_HI = SWIZZLE_128>
 MLAF_DEV void wgmma_rs(float (&d)[32], const u32 (&a)[4], u32 b, bool accumulate) {
   asm volatile("{\n.reg .pred p;\n.reg .b64 a, b;\n"
     "setp.ne.b32 p, %37, 0;\nmov.b64 b, {%36, %38};\n"
-    "wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16\n{"
+    "wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16\n{"
     "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15,"
     "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31}, "
     "{%32, %33, %34, %35}, b, p, 1, 1, 0;\n}"
@@ -97,7 +95,7 @@ MLAF_DEV void wgmma_ss(float (&d)[32], u32 a, u32 b, bool accumulate) {
   asm volatile("{\n.reg .pred p;\n.reg .b64 a, b;\n"
     "setp.ne.b32 p, %34, 0;\nmov.b64 b, {%33, %35};\n"
     "mov.b64 a, {%32, %36};\n"
-    "wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16\n{"
+    "wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16\n{"
     "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15,"
     "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31}, "
     "a, b, p, 1, 1, 0, 0;\n}"
@@ -111,7 +109,7 @@ template <u32 B_HI = SWIZZLE_128>
 MLAF_DEV void wgmma_rs_t(float (&d)[32], const u32 (&a)[4], u32 b, bool accumulate) {
   asm volatile("{\n.reg .pred p;\n.reg .b64 a, b;\n"
     "setp.ne.b32 p, %37, 0;\nmov.b64 b, {%36, %38};\n"
-    "wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16\n{"
+    "wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16\n{"
     "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15,"
     "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31}, "
     "{%32, %33, %34, %35}, b, p, 1, 1, 1;\n}"
@@ -126,7 +124,7 @@ MLAF_DEV void wgmma_ss_t(float (&d)[32], u32 a, u32 b, bool accumulate) {
   asm volatile("{\n.reg .pred p;\n.reg .b64 a, b;\n"
     "setp.ne.b32 p, %34, 0;\nmov.b64 b, {%33, %35};\n"
     "mov.b64 a, {%32, %36};\n"
-    "wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16\n{"
+    "wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16\n{"
     "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15,"
     "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31}, "
     "a, b, p, 1, 1, 0, 1;\n}"
@@ -151,11 +149,12 @@ MLAF_DEV void settle(float (&x)[N]) {
 }
 // [templates/lib/schedule.h]
 
-constexpr int H = 20, R = 256, P = 32, Q_LEN = 3, PAGE = 1;
-constexpr bool CAUSAL = 1;
+#define MLAF_MEMBER __device__ __forceinline__
+constexpr int H = 40, R = 256, P = 32, Q_LEN = 3, PAGE = 16;
+constexpr bool CAUSAL = 1, BALANCED = 1; // not balanced: one piece a block
 constexpr int PAIR = 1;                  // blocks that share the slices
 constexpr float RAISE = 8.0f; // what a score may exceed m by
-constexpr int BOX = 1, BOXES = 64 / BOX;     // tokens of one copy
+constexpr int BOX = 16, BOXES = 64 / BOX;     // tokens of one copy
 constexpr int SLICES = R / 64, HALF = SLICES / 2, QUARTER = SLICES / 4; // of 64 columns, without rope
 constexpr int ALL = SLICES + (P > 0);
 constexpr int SLICE = 8192, ROPE = 128 * P;       // bytes of 64 tokens
@@ -174,6 +173,12 @@ constexpr int Q_FULL_AT = EMPTY_AT + 8 * BUFFERS * 5, Q_EMPTY_AT = Q_FULL_AT + 8
 static_assert(END_AT == 215456 && BUFFER % 1024 == 0, "differs from gen/hop_plan.lua");
 // Named barriers: 1 + warpgroup: its 128 threads; 3: both; 4 + buffer: P of that buffer is there.
 enum { BOTH = 3, P_READY = 4 };
+
+// Named anew where it is used, so that no register holds it.
+MLAF_DEV char* memory() {
+  extern __shared__ __align__(1024) char all_memory[];
+  return all_memory;
+}
 
 // ---- What a block does ------------------------------------------------------------------------------------------------
 struct piece {
@@ -230,48 +235,48 @@ MLAF_DEV void wait_empty(const loader& l, turn t, int group) {
   __syncwarp();
 }
 
-// The row of the cache that holds a token; tokens from the end on repeat the last one.
-MLAF_DEV u32 row_of_token(const loader& l, const piece& x, int token) {
-  const int at = smaller(token, x.end - 1);
-  const u32 id = (u32)l.p.a.kv_indices[x.first_page + at / PAGE];
-  return (id < (u32)l.p.a.num_pages ? id : 0) * PAGE + (u32)at % PAGE;
+// Page ids of 32 boxes at a time, the next 32 on their way. A page outside the cache is read as page 0: see check_pages.
+MLAF_DEV int page_of_box(const loader& l, const piece& x, int box) {
+  if (x.begin + box * BOX >= x.end) return 0;
+  const u32 id = (u32)l.p.a.kv_indices[x.first_page + (x.begin + box * BOX) / PAGE];
+  return id < (u32)l.p.a.num_pages ? (int)id : 0;
 }
 
-// 64 rows of `chunks` 16-byte pieces from column `column` on, by one warp. rows[h]: row of token 32h + lane.
-MLAF_DEV void gather(const loader& l, const char* from, i64 stride, const u32 (&rows)[2], u32 to, int chunks, bool rope) {
+// Slices [first, first + count) of a buffer, dealt out to the blocks of a pair and to the lanes.
+MLAF_DEV void load_slices(const loader& l, const piece& x, turn t, int j, int ids, int first, int count) {
+  const u32 to = l.shared + KV_AT + t.buffer * BUFFER, full = l.shared + FULL_AT + 8 * ALL * t.buffer;
+  const bool rope = first == SLICES;
+  if (l.lane < count) barrier_expect(full + 8 * (first + l.lane), rope ? ROPE : SLICE);
+  const bool mine = l.lane < count && (PAIR == 1 || (((rope ? t.use : first + l.lane) ^ rank_in_cluster()) & 1) == 0);
 #pragma unroll 1
-  for (int i = l.lane; i < 64 * chunks; i += 32) {
-    const int token = i / chunks, chunk = i % chunks;
-    const u32 lo = __shfl_sync(~0u, rows[0], token & 31), hi = __shfl_sync(~0u, rows[1], token & 31);
-    const u32 at = rope && P == 32 ? token * 64 + ((chunk ^ (token >> 1 & 3)) << 4)
-                                   : (chunk >> 3) * SLICE + token * 128 + (((chunk & 7) ^ (token & 7)) << 4);
-    copy_16(to + at, from + 2 * stride * (token < 32 ? lo : hi) + 16 * chunk);
+  for (int b = 0; b < BOXES; b++) {
+    const int at = j * BOXES + b, id = __shfl_sync(~0u, ids, at & 31);
+    const int row = id * PAGE + (x.begin + at * BOX) % PAGE, slice = first + l.lane;
+    if (!mine) continue;
+    const u32 place = to + slice * SLICE + b * BOX * (rope ? 2 * P : 128);
+    const mlaf_tensor_map* map = &l.p.maps[rope ? MAP_KPE : MAP_CKV];
+    if (PAIR == 2) copy_box_to_pair(place, map, rope ? 0 : 64 * slice, row, full + 8 * slice);
+    else copy_box(place, map, rope ? 0 : 64 * slice, row, full + 8 * slice);
   }
-  copies_done();
-  fence_async();
-  __syncwarp();
 }
 
 MLAF_DEV void load_piece(const loader& l, const piece& x, u32 (&used)[2]) {
   const int blocks = blocks_of(x);
-  u32 next[2] = {};
-  if (blocks > 0)
-    for (int h = 0; h < 2; h++) next[h] = row_of_token(l, x, x.begin + 32 * h + l.lane);
+  int ids = page_of_box(l, x, l.lane), next = page_of_box(l, x, l.lane + 32);
   for (int j = 0; j < blocks; j++) {
-    const u32 rows[2] = {next[0], next[1]};
-    for (int h = 0; h < 2; h++) next[h] = row_of_token(l, x, x.begin + 64 * (j + 1) + 32 * h + l.lane);
+    if (j > 0 && j * BOXES % 32 == 0) {
+      ids = next;
+      next = page_of_box(l, x, j * BOXES + 32 + l.lane);
+    }
     const turn t = next_turn(used, j);
-    const u32 to = l.shared + KV_AT + t.buffer * BUFFER, full = l.shared + FULL_AT + 8 * ALL * t.buffer;
     if (l.half == 2) {
       wait_empty(l, t, 4);
-      gather(l, l.p.a.kpe, l.p.a.kpe_row_stride, rows, to + SLICES * SLICE, P / 8, true);
-      if (l.lane == 0) barrier_arrive(full + 8 * SLICES);
+      load_slices(l, x, t, j, ids, SLICES, 1);
     } else {
 #pragma unroll 1
       for (int q = 2 * l.half; q < 2 * l.half + 2; q++) {
         wait_empty(l, t, q);
-        gather(l, l.p.a.ckv + 128 * q * QUARTER, l.p.a.ckv_row_stride, rows, to + q * QUARTER * SLICE, 8 * QUARTER, false);
-        if (l.lane < QUARTER) barrier_arrive(full + 8 * (q * QUARTER + l.lane));
+        load_slices(l, x, t, j, ids, q * QUARTER, QUARTER);
       }
     }
   }
@@ -281,7 +286,10 @@ MLAF_DEV void load_cache(const loader& l) {
   u32 used[2] = {0, 0};
   walk w = begin_walk(l.p.a);
   piece x;
-  while (next_piece(l.p.a, w, x)) load_piece(l, x, used);
+  while (next_piece(l.p.a, w, x)) {
+    load_piece(l, x, used);
+    if (!BALANCED) return;
+  }
 }
 
 // What the math warps know of a piece.
@@ -291,6 +299,19 @@ struct facts {
   i64 row, part;
   int bad;
 };
+enum { BLOCKS_OF = 0, BEGIN_OF = 4, TOKENS_OF = 8, N_OF = 12, ROW_OF = 16, PART_OF = 24, BAD_OF = 32 }; // where a fact lies
+
+// They stay there until all math warps have given the piece back.
+MLAF_DEV int known(u32 shared, u32 field) {
+  int x;
+  asm volatile("ld.shared.s32 %0, [%1];" : "=r"(x) : "r"(shared + PIECE_AT + field) : "memory");
+  return x;
+}
+MLAF_DEV i64 known_row(u32 shared, u32 field) {
+  i64 x;
+  asm volatile("ld.shared.s64 %0, [%1];" : "=l"(x) : "r"(shared + PIECE_AT + field) : "memory");
+  return x;
+}
 
 // Any page id outside the cache makes the request's rows NaN.
 MLAF_DEV bool check_pages(const loader& l, const piece& x) {
@@ -325,6 +346,7 @@ MLAF_DEV void load_queries(const loader& l, facts* f) {
       if (bad) f->bad = 1;
       barrier_arrive(l.shared + CHECKED_AT);
     }
+    if (!BALANCED) return;
   }
 }
 
@@ -335,12 +357,14 @@ struct rows_state {
 };
 
 struct math {
+  // Addresses made of these are not worth registers through the loop: there are none left.
+  MLAF_MEMBER void forget() { asm volatile("" : "+r"(lane), "+r"(warp), "+r"(shared)); }
+
   u32 shared;
-  char* memory;
   float scale;   // positive
   bool negative; // the scale's sign
-  int lane, warp, begin, tokens, clear; // clear: tokens that all rows see
-  int limit[2];  // tokens a row sees
+  int lane, warp;
+  int clear;     // of the piece's tokens, those that all rows see
   u32 used[2];   // blocks before this piece
 };
 
@@ -416,8 +440,8 @@ MLAF_DEV void multiply_v(const math& c, int buffer, float (&o)[2][PIECE / 2]) { 
     wgmma_commit();
   }
 }
-// Wait for the two groups of multiply_v with BEHIND younger groups, and give the slices back. AT_ONCE: when a loop's end lies between
-// the two; the compiler gives up on overlap there if the groups are waited for one by one.
+// Wait for the two groups of multiply_v with BEHIND younger groups, and give the slices back. AT_ONCE: when a loop's end lies
+// between the two; the compiler gives up on overlap there if the groups are waited for one by one.
 template <int WG, int BEHIND, bool AT_ONCE = false>
 MLAF_DEV void finish_v(const math& c, int buffer) {
   wgmma_wait<BEHIND + !AT_ONCE>();
@@ -446,14 +470,15 @@ MLAF_DEV void bring_to(float m0, float m1, rows_state& r, float (&o)[2][PIECE / 
 }
 template <bool IN_FLIGHT>
 MLAF_DEV void bring_to_block(const math& c, int buffer, rows_state& r, float (&o)[2][PIECE / 2]) {
-  const float* m = (const float*)(c.memory + M_AT) + 64 * buffer + 16 * c.warp + (c.lane >> 2);
-  bring_to<IN_FLIGHT>(m[0], m[8], r, o);
+  const u32 m = c.shared + M_AT + 4 * (64 * buffer + 16 * c.warp + (c.lane >> 2));
+  bring_to<IN_FLIGHT>(load_4(m), load_4(m + 32), r, o);
 }
 
 // Tokens from the request's end on may hold anything, also NaN: their V becomes zero, since P = 0 is not enough.
 template <int WG>
 MLAF_DEV void clear_tail(const math& c, int buffer, int j) {
-  const int valid = c.tokens - (c.begin + 64 * j);
+  if (64 * j + 64 <= c.clear) return;
+  const int valid = known(c.shared, TOKENS_OF) - known(c.shared, BEGIN_OF) - 64 * j;
   if (valid >= 64) return;
   named_sync(1 + WG, 128);
   const u32 at = c.shared + KV_AT + buffer * BUFFER + WG * HALF * SLICE + valid * 128;
@@ -465,15 +490,22 @@ MLAF_DEV void clear_tail(const math& c, int buffer, int j) {
 
 // Scores -> x = score * |scale| sign applied, masked; the block's reference.
 MLAF_DEV void find_reference(const math& c, int j, float (&s)[32], const rows_state& r, float (&m)[2]) {
-  const int first = c.begin + 64 * j;
   if (c.negative) {
 #pragma unroll
     for (int i = 0; i < 32; i++) s[i] = -s[i];
   }
-  if (first + 64 > c.clear) {
+  if (64 * j + 64 > c.clear) {
+    int limit[2]; // tokens that this thread's rows see, counted from its first
+    const int seen = known(c.shared, TOKENS_OF) - known(c.shared, BEGIN_OF) - 64 * j - 2 * (c.lane & 3);
+    const int n = known(c.shared, N_OF);
+#pragma unroll
+    for (int h = 0; h < 2; h++) {
+      const int token = (64 * blockIdx.x + 16 * c.warp + (c.lane >> 2) + 8 * h) / H;
+      limit[h] = CAUSAL ? seen - (n - 1 - token) : seen;
+    }
 #pragma unroll
     for (int i = 0; i < 32; i++)
-      if (first + 8 * (i / 4) + 2 * (c.lane & 3) + (i & 1) >= c.limit[i >> 1 & 1]) s[i] = minus_inf();
+      if (8 * (i / 4) + (i & 1) >= limit[i >> 1 & 1]) s[i] = minus_inf();
   }
 #pragma unroll
   for (int h = 0; h < 2; h++) {
@@ -502,9 +534,9 @@ MLAF_DEV void make_p(const math& c, int buffer, int k, float (&s)[32], const flo
 }
 MLAF_DEV void publish(const math& c, int buffer, const float (&m)[2]) {
   if ((c.lane & 3) == 0) {
-    float* to = (float*)(c.memory + M_AT) + 64 * buffer + 16 * c.warp + (c.lane >> 2);
-    to[0] = m[0];
-    to[8] = m[1];
+    const u32 to = c.shared + M_AT + 4 * (64 * buffer + 16 * c.warp + (c.lane >> 2));
+    store_4(to, m[0]);
+    store_4(to + 32, m[1]);
   }
   fence_async();
   named_arrive(P_READY + buffer, 256);
@@ -514,13 +546,15 @@ MLAF_DEV void add_sums(rows_state& r, const float (&sum)[2], const u32 (&p)[4][4
   for (int h = 0; h < 2; h++) {
     r.sum[h] += sum[h];
 #pragma unroll
-    for (int k = 0; k < 4; k++) r.weight[h] += (unpack_lo(p[k][h]) + unpack_hi(p[k][h])) + (unpack_lo(p[k][h + 2]) + unpack_hi(p[k][h + 2]));
+    for (int k = 0; k < 4; k++)
+#pragma unroll
+      for (int i = h; i < 4; i += 2) r.weight[h] += unpack_lo(p[k][i]) + unpack_hi(p[k][i]);
   }
 }
 
 // Blocks of one piece, as A. q_done() is called when Q is no longer needed in shared memory.
 template <typename DONE>
-MLAF_DEV void blocks_as_a(const math& c, int blocks, const u32 (&q_last)[4][4], rows_state& r, float (&o)[2][PIECE / 2], DONE q_done) {
+MLAF_DEV void blocks_as_a(math& c, int blocks, const u32 (&q_last)[4][4], rows_state& r, float (&o)[2][PIECE / 2], DONE q_done) {
   const int mine = (blocks + 1) / 2, others = blocks / 2;
   float s[32], m[2], sum[2];
   u32 p[4][4];
@@ -529,6 +563,7 @@ MLAF_DEV void blocks_as_a(const math& c, int blocks, const u32 (&q_last)[4][4], 
     settle(s);
     if (P > 0) give_back(c, t.buffer, 4);
     if (i == mine - 1) q_done();
+    c.forget();
     find_reference(c, 2 * i, s, r, m);
     sum[0] = sum[1] = 0.0f;
     make_p(c, t.buffer, 0, s, m, sum, p[0]);
@@ -539,6 +574,7 @@ MLAF_DEV void blocks_as_a(const math& c, int blocks, const u32 (&q_last)[4][4], 
     make_p(c, t.buffer, 1, s, m, sum, p[1]);
     make_p(c, t.buffer, 2, s, m, sum, p[2]);
     make_p(c, t.buffer, 3, s, m, sum, p[3]);
+    c.forget();
     publish(c, t.buffer, m);
     if (other >= 0) {
       wgmma_wait<0>();
@@ -564,6 +600,7 @@ MLAF_DEV void blocks_as_a(const math& c, int blocks, const u32 (&q_last)[4][4], 
   for (int i = 1; i < mine; i++) {
     const turn t = turn_of<0>(c, i);
     const int other = turn_of<1>(c, i - 1).buffer;
+    c.forget();
     multiply_k<0>(c, t, q_last, s);
     named_sync(P_READY + other, 256);
     bring_to_block<true>(c, other, r, o);
@@ -584,7 +621,7 @@ MLAF_DEV void blocks_as_a(const math& c, int blocks, const u32 (&q_last)[4][4], 
 }
 
 template <typename DONE>
-MLAF_DEV void blocks_as_b(const math& c, int blocks, const u32 (&q_last)[4][4], rows_state& r, float (&o)[2][PIECE / 2], DONE q_done) {
+MLAF_DEV void blocks_as_b(math& c, int blocks, const u32 (&q_last)[4][4], rows_state& r, float (&o)[2][PIECE / 2], DONE q_done) {
   const int mine = blocks / 2, others = (blocks + 1) / 2;
   float s[32], m[2], sum[2];
   u32 p[4][4];
@@ -592,10 +629,12 @@ MLAF_DEV void blocks_as_b(const math& c, int blocks, const u32 (&q_last)[4][4], 
     settle(s);
     if (P > 0) give_back(c, t.buffer, 4);
     if (i == mine - 1) q_done();
+    c.forget();
     find_reference(c, 2 * i + 1, s, r, m);
     sum[0] = sum[1] = 0.0f;
 #pragma unroll
     for (int k = 0; k < 4; k++) make_p(c, t.buffer, k, s, m, sum, p[k]);
+    c.forget();
     publish(c, t.buffer, m);
     bring_to<false>(m[0], m[1], r, o);
     clear_tail<1>(c, t.buffer, 2 * i + 1);
@@ -618,6 +657,7 @@ MLAF_DEV void blocks_as_b(const math& c, int blocks, const u32 (&q_last)[4][4], 
     for (int i = 1; i < mine; i++) {
       const turn t = turn_of<1>(c, i);
       const int other = turn_of<0>(c, i).buffer;
+      c.forget();
       finish_v<1, 0, true>(c, turn_of<1>(c, i - 1).buffer);
       settle(o[0]);
       settle(o[1]);
@@ -648,7 +688,8 @@ MLAF_DEV void blocks_as_b(const math& c, int blocks, const u32 (&q_last)[4][4], 
 
 // 64 columns of a warp's 16 rows as 16-bit output: through 2 KB of shared memory of its own, in P's place, so that a warp
 // writes whole rows of 128 bytes.
-MLAF_DEV void write_columns(const math& c, char* to, const float (&o)[PIECE / 2], int first, const float (&by)[2], int live, int who) {
+MLAF_DEV void write_columns(const math& c, char* to, const float (&o)[PIECE / 2], int first, const float (&by)[2], int live,
+                            int who) {
   const u32 stage = c.shared + P_AT + 2048 * who;
   const int x = c.lane & 7, chunk = c.lane >> 4, row = c.lane >> 3;
 #pragma unroll
@@ -672,23 +713,27 @@ MLAF_DEV void write_columns(const math& c, char* to, const float (&o)[PIECE / 2]
 }
 
 template <int WG>
-MLAF_DEV void finish(const math& c, const mlaf_decode_args& a, const facts& f, bool bad, rows_state& r, float (&o)[2][PIECE / 2]) {
-  float* const sums = (float*)(c.memory + SUMS_AT); // [warpgroup][row][2]
+MLAF_DEV void finish(const math& c, const mlaf_decode_args& a, rows_state& r, float (&o)[2][PIECE / 2]) {
+  const facts f = {0, 0, 0, known(c.shared, N_OF), known_row(c.shared, ROW_OF), known_row(c.shared, PART_OF),
+                   known(c.shared, BAD_OF)};
+  const u32 sums = c.shared + SUMS_AT; // [warpgroup][row] sum, weight
   const int row0 = 16 * c.warp + (c.lane >> 2), t = c.lane & 3, live = f.n * H - 64 * (int)blockIdx.x;
 #pragma unroll
   for (int h = 0; h < 2; h++) {
     r.sum[h] = sum_over_lanes<1, 4>(r.sum[h]);
     r.weight[h] = sum_over_lanes<1, 4>(r.weight[h]);
-    if (t == 0) sums[2 * (64 * WG + row0 + 8 * h)] = r.sum[h];
-    if (t == 0) sums[2 * (64 * WG + row0 + 8 * h) + 1] = r.weight[h];
+    if (t == 0) store_8(sums + 8 * (64 * WG + row0 + 8 * h), r.sum[h], r.weight[h]);
   }
   named_sync(BOTH, 256);
   float by[2];
 #pragma unroll
   for (int h = 0; h < 2; h++) {
     const int row = row0 + 8 * h;
-    float sum = r.sum[h] + sums[2 * (64 * (1 - WG) + row)], weight = r.weight[h] + sums[2 * (64 * (1 - WG) + row) + 1];
-    if (bad) sum = weight = not_a_number();
+    float sum, weight;
+    load_8(sums + 8 * (64 * (1 - WG) + row), sum, weight);
+    sum += r.sum[h];
+    weight += r.weight[h];
+    if (f.bad) sum = weight = not_a_number();
     by[h] = weight == 0.0f ? 0.0f : 1.0f / weight; // no token seen: O = 0
     if (WG == 0 && t == 0 && row < live) {
       const float lse2 = sum == 0.0f ? minus_inf() : r.m[h] + log2_fast(sum);
@@ -717,20 +762,20 @@ MLAF_DEV void finish(const math& c, const mlaf_decode_args& a, const facts& f, b
 }
 
 template <int WG>
-MLAF_DEV void work_on_blocks(const mlaf_decode_params& p, char* memory, u32 shared) {
+MLAF_DEV void work_on_blocks(const mlaf_decode_params& p, u32 shared) {
   const mlaf_decode_args& a = p.a;
   math c;
-  c.shared = shared, c.memory = memory, c.lane = threadIdx.x & 31, c.warp = threadIdx.x >> 5 & 3;
+  c.shared = shared, c.lane = threadIdx.x & 31, c.warp = threadIdx.x >> 5 & 3;
   c.negative = a.scale_log2e < 0.0f;
   c.scale = fmaxf(fabsf(a.scale_log2e), 1e-30f); // not 0: masked scores are -inf
   c.used[0] = c.used[1] = 0;
 #pragma unroll 1
   for (u32 k = 0;; k++) {
     barrier_wait(shared + Q_FULL_AT, k & 1);
-    const facts* known = (const facts*)(memory + PIECE_AT);
-    const facts f = *known;
-    if (f.blocks < 0) return;
-    c.begin = f.begin, c.tokens = f.tokens, c.clear = CAUSAL ? f.tokens - (f.n - 1) : f.tokens;
+    const int blocks = known(shared, BLOCKS_OF);
+    if (blocks < 0) return;
+    c.forget();
+    c.clear = known(shared, TOKENS_OF) - (CAUSAL ? known(shared, N_OF) - 1 : 0) - known(shared, BEGIN_OF);
     const int row = 16 * c.warp + (c.lane & 15), chunk = c.lane >> 4;
     u32 q_last[4][4];
 #pragma unroll
@@ -738,11 +783,6 @@ MLAF_DEV void work_on_blocks(const mlaf_decode_params& p, char* memory, u32 shar
       load_matrices(shared + P_AT + (P == 32 ? 64 * row + (((2 * i + chunk) ^ (row >> 1 & 3)) << 4)
                                              : 128 * row + (((2 * i + chunk) ^ (row & 7)) << 4)), q_last[i]);
     named_sync(BOTH, 256); // the place is P's again
-#pragma unroll
-    for (int h = 0; h < 2; h++) {
-      const int token = (64 * blockIdx.x + 16 * c.warp + (c.lane >> 2) + 8 * h) / H;
-      c.limit[h] = CAUSAL ? f.tokens - (f.n - 1 - token) : f.tokens;
-    }
     rows_state r = {{-1e30f, -1e30f}, {0.0f, 0.0f}, {0.0f, 0.0f}};
     float o[2][PIECE / 2];
 #pragma unroll
@@ -750,24 +790,24 @@ MLAF_DEV void work_on_blocks(const mlaf_decode_params& p, char* memory, u32 shar
     auto q_done = [&] {
       if (c.lane == 0) barrier_arrive(shared + Q_EMPTY_AT);
     };
-    if (WG == 0) blocks_as_a(c, f.blocks, q_last, r, o, q_done);
-    else blocks_as_b(c, f.blocks, q_last, r, o, q_done);
-    c.used[0] += (f.blocks + 1) / 2;
-    c.used[1] += f.blocks / 2;
+    if (WG == 0) blocks_as_a(c, blocks, q_last, r, o, q_done);
+    else blocks_as_b(c, blocks, q_last, r, o, q_done);
+    c.forget();
+    c.used[0] += (blocks + 1) / 2;
+    c.used[1] += blocks / 2;
     barrier_wait(shared + CHECKED_AT, k & 1);
-    const bool bad = known->bad;
-    finish<WG>(c, a, f, bad, r, o);
+    finish<WG>(c, a, r, o);
+    if (!BALANCED) return;
     fence_async();
     __syncwarp();
     if (c.lane == 0) barrier_arrive(shared + LAST_EMPTY_AT);
   }
 }
 
-extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_decode_8a9316ba(const __grid_constant__ mlaf_decode_params p) {
-  extern __shared__ __align__(1024) char memory[];
-  const u32 shared = shared_address(memory);
+extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_decode_68959971(const __grid_constant__ mlaf_decode_params p) {
+  const u32 shared = shared_address(memory());
   if (threadIdx.x == 0) {
-    for (int i = 0; i < 2; i++) fetch_map(&p.maps[i]);
+    for (int i = 0; i < 4; i++) fetch_map(&p.maps[i]);
     for (int i = 0; i < BUFFERS * ALL; i++) barrier_init(shared + FULL_AT + 8 * i, 1);
     for (int i = 0; i < BUFFERS * 5; i++) barrier_init(shared + EMPTY_AT + 8 * i, 4 * PAIR);
     barrier_init(shared + Q_FULL_AT, 1);
@@ -785,14 +825,14 @@ extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_decode_8a9316ba(co
     asm volatile("setmaxnreg.dec.sync.aligned.u32 24;");
     const int warp = __shfl_sync(~0u, threadIdx.x >> 5, 0);
     const loader l = {p, shared, (int)(threadIdx.x & 31), warp};
-    if (warp == 3) load_queries(l, (facts*)(memory + PIECE_AT));
+    if (warp == 3) load_queries(l, (facts*)(memory() + PIECE_AT));
     else if (warp < 2 || P > 0) load_cache(l);
   } else if (wg == 1) {
     asm volatile("setmaxnreg.inc.sync.aligned.u32 240;");
-    work_on_blocks<0>(p, memory, shared);
+    work_on_blocks<0>(p, shared);
   } else {
     asm volatile("setmaxnreg.inc.sync.aligned.u32 240;");
-    work_on_blocks<1>(p, memory, shared);
+    work_on_blocks<1>(p, shared);
   }
   if (PAIR == 2) { // the other block may still write here
     __syncthreads();
