@@ -140,6 +140,6 @@ if #ratios == 0 then
 end
 local product = 0
 for _, r in ipairs(ratios) do product = product + math.log(r) end
-local summary = "\n%d problems beside a peer: faster on %d; ours / best peer: geometric mean %.3f, median %.3f, best %.3f, worst %.3f; "
-  .. "%d without a peer"
+local summary = "\n%d problems beside a peer: faster on %d; ours / best peer: geometric mean %.3f, median %.3f, best %.3f, "
+  .. "worst %.3f; %d without a peer"
 print(summary:format(#ratios, faster, math.exp(product / #ratios), median(ratios), ratios[1], ratios[#ratios], missing))

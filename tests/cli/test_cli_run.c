@@ -70,6 +70,36 @@ static void tune_then_answer_from_the_database(void **state) {
   release(&r);
 }
 
+/* A grid of two head counts: a line each, and the CSV in the columns that compare-peers reads. */
+static void bench_of_a_grid(void **state) {
+  const cli_dir *d = *state;
+  if (!have_compiler(d)) skip();
+  char csv[512], *text = NULL;
+  size_t size = 0;
+  snprintf(csv, sizeof csv, "%s/bench.csv", d->dir);
+  cli_result r = RUN(d, "bench", "--heads", "4,8", "--rank", "64", "--rope", "32", "--batch", "2", "--ctx", "300", "--lengths",
+                     "normal:1,0.5", EMU, "--csv", csv);
+  assert_exit(r, 0);
+  assert_has(r.out, "table of gfx942"); /* nothing is measured here, and it says so */
+  assert_has(r.out, "2     300     4  1 bf16  64/32");
+  assert_has(r.out, "2     300     8  1 bf16  64/32");
+  release(&r);
+  assert_int_equal(mlaf_file_read(csv, 1 << 20, (void **)&text, &size, NULL), MLAF_OK);
+  assert_has(text, "pass,set,B,ctx,var,H,q,dtype,rank,rope,peer,variant,us,p10,p90,n,R,kv_tokens,tflops,kv_gbs,roof_us,bound,x_roof,"
+                   "relerr,note\n");
+  assert_has(text, "\nidle,,2,300,1,4,1,bf16,64,32,mlaforge,\"");
+  assert_has(text, "\nidle,,2,300,1,8,1,bf16,64,32,mlaforge,\"");
+  assert_has(text, ",modelled\n");
+  free(text);
+  r = RUN(d, "bench", "--set", "A,Q1", EMU, "--dry-run");
+  assert_exit(r, 2);
+  release(&r);
+  r = RUN(d, "bench", "--set", "Q1", EMU);
+  assert_exit(r, 2);
+  assert_has(r.err, "--set is 'Q1'");
+  release(&r);
+}
+
 static int64_t samples_in(const char *path) {
   mlaf_db *db = NULL;
   mlaf_db_counts n = {0};
@@ -187,7 +217,7 @@ static void compile_shows_the_evidence(void **state) {
 int main(void) {
 #define T(f) cmocka_unit_test_setup_teardown(f, cli_dir_setup, cli_dir_teardown)
   const struct CMUnitTest tests[] = {
-      T(tune_then_answer_from_the_database), T(interrupted_tuning_goes_on), T(killed_tuning_goes_on_too),
+      T(tune_then_answer_from_the_database), T(bench_of_a_grid), T(interrupted_tuning_goes_on), T(killed_tuning_goes_on_too),
       T(verify_planned_and_injected),        T(compile_shows_the_evidence),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
