@@ -71,7 +71,7 @@ static mlaf_status add_line(cli *c, bench_cases *out, const char *line, const ch
 
 static mlaf_status peer_cases(cli *c, const char *wanted, bench_cases *out) {
   mlaf_status status = MLAF_OK;
-  for (const char *line = mlaf_peer_sets; status == MLAF_OK && line && *line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL)
+  for (const char *line = mlaf_peer_sets; status == MLAF_OK && *line; line += strcspn(line, "\n"), line += *line == '\n')
     if (*line != '#' && strncmp(line, "lengths\t", 8) != 0) status = add_line(c, out, line, wanted);
   if (status == MLAF_OK && !out->n)
     status = mlaf_fail(&c->err, MLAF_E_ARG, "--set is '%s': tuning/peer-sets.tsv has A to I, e.g. --set A,B", wanted);

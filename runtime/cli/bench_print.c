@@ -67,9 +67,10 @@ static void print_text(const bench_out *o, const bench_case *x, const cli_subjec
   printf(" at %.0f MHz\n", t->clock_mhz);
   if (parts[0]) printf("parts     %s us%s%s\n", parts, t->bound[0] ? "; bound by " : "", t->bound);
   if (t->detail[0]) printf("detail    %s\n", t->detail);
-  printf("rate      %.1f TFLOP/s, %.1f GB/s of the cache (%s)\n", f->work.flops / t->ns / 1e3, f->work.kv_bytes / t->ns, source_of(t));
-  printf("roofline  %.2f us by %s; this takes %.2f times as long\n", f->floor_ns / 1e3, f->compute_bound ? "matrix rate" : "memory",
-         t->ns / f->floor_ns);
+  printf("rate      %.1f TFLOP/s, %.1f GB/s of the cache (%s)\n", f->work.flops / t->ns / 1e3, f->work.kv_bytes / t->ns,
+         source_of(t));
+  printf("roofline  %.2f us by %s; this takes %.2f times as long\n", f->floor_ns / 1e3,
+         f->compute_bound ? "matrix rate" : "memory", t->ns / f->floor_ns);
 }
 
 static void print_csv(const bench_out *o, const bench_case *x, const cli_subject *s, const bench_figures *f) {
@@ -78,8 +79,8 @@ static void print_csv(const bench_out *o, const bench_case *x, const cli_subject
   char error[24] = "";
   if (f->verified) snprintf(error, sizeof error, "%.2e", f->error);
   const bool spread = f->tokens != (int64_t)p->batch * p->ctx;
-  fprintf(o->csv, "%s,%s,%d,%d,%d,%d,%d,%s,%d,%d,mlaforge,\"%s\",", pass_of(o), x->set, p->batch, p->ctx, spread, p->heads, p->q_len,
-          dtype_of(p), p->rank, p->rope, s->variant);
+  fprintf(o->csv, "%s,%s,%d,%d,%d,%d,%d,%s,%d,%d,mlaforge,\"%s\",", pass_of(o), x->set, p->batch, p->ctx, spread, p->heads,
+          p->q_len, dtype_of(p), p->rank, p->rope, s->variant);
   fprintf(o->csv, "%.2f,%.2f,%.2f,%d,%d,%lld,%.1f,%.1f,%.2f,%s,%.2f,%s,%s\n", t->ns / 1e3, t->p10_ns / 1e3, t->p90_ns / 1e3,
           t->samples, f->sets, (long long)f->tokens, f->work.flops / t->ns / 1e3, f->work.kv_bytes / t->ns, f->floor_ns / 1e3,
           f->compute_bound ? "C" : "M", t->ns / f->floor_ns, error, source_of(t));
@@ -88,17 +89,17 @@ static void print_csv(const bench_out *o, const bench_case *x, const cli_subject
 
 static void case_columns(const bench_case *x) {
   const mlaf_problem *p = &x->problem;
-  printf("%-3s %4d %7d%c %4d %2d %4s %3d/%-2d ", x->set, p->batch, p->ctx, x->tokens ? '~' : ' ', p->heads, p->q_len, dtype_of(p), p->rank,
-         p->rope);
+  printf("%-3s %4d %7d%c %4d %2d %4s %3d/%-2d ", x->set, p->batch, p->ctx, x->tokens ? '~' : ' ', p->heads, p->q_len, dtype_of(p),
+         p->rank, p->rope);
 }
 
 void mlaf_cli_bench_head(const bench_out *o) {
   if (o->csv)
-    fprintf(o->csv, "pass,set,B,ctx,var,H,q,dtype,rank,rope,peer,variant,us,p10,p90,n,R,kv_tokens,tflops,kv_gbs,roof_us,bound,x_roof,"
-                    "relerr,note\n");
+    fprintf(o->csv, "pass,set,B,ctx,var,H,q,dtype,rank,rope,peer,variant,us,p10,p90,n,R,kv_tokens,tflops,kv_gbs,roof_us,"
+                    "bound,x_roof,relerr,note\n");
   if (!o->many || o->c->json) return;
-  printf("%-3s %4s %7s  %4s %2s %4s %6s %9s %7s %7s %6s %8s   %6s %8s  %s\n", "set", "B", "ctx", "H", "q", "type", "dims", "us", "MAD", "TF/s",
-         "GB/s", "roof", "x roof", "error", "variant");
+  printf("%-3s %4s %7s  %4s %2s %4s %6s %9s %7s %7s %6s %8s   %6s %8s  %s\n", "set", "B", "ctx", "H", "q", "type", "dims", "us", "MAD",
+         "TF/s", "GB/s", "roof", "x roof", "error", "variant");
 }
 
 void mlaf_cli_bench_print(const bench_out *o, const bench_case *x, const cli_subject *s, const bench_figures *f) {
@@ -111,7 +112,8 @@ void mlaf_cli_bench_print(const bench_out *o, const bench_case *x, const cli_sub
   } else {
     case_columns(x);
     printf("%9.2f %7.2f %7.1f %6.0f %8.2f %s %6.2f %8.2e  %s (%s)\n", t->ns / 1e3, t->mad_ns / 1e3, f->work.flops / t->ns / 1e3,
-           f->work.kv_bytes / t->ns, f->floor_ns / 1e3, f->compute_bound ? "C" : "M", t->ns / f->floor_ns, f->error, s->variant, s->rung);
+           f->work.kv_bytes / t->ns, f->floor_ns / 1e3, f->compute_bound ? "C" : "M", t->ns / f->floor_ns, f->error, s->variant,
+           s->rung);
     fflush(stdout);
   }
 }

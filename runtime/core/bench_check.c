@@ -46,7 +46,7 @@ typedef struct sums {
   double off, all; /* squares of differences and of the reference */
 } sums;
 
-/* A batch of one request with one token and the picked heads: `visible` tokens of request `r`, in order, in a cache of its own. */
+/* A batch of one request with one token and the picked heads: `visible` tokens of request `r` in a cache of its own. */
 static mlaf_status reference(const mlaf_bench *b, int r, int token, int visible, const int *heads, int n_heads, double *o,
                              mlaf_err *err) {
   const mlaf_problem *p = &b->problem;
@@ -87,7 +87,8 @@ static mlaf_status check_token(const mlaf_bench *b, const uint16_t *o, int r, in
   if (!want) return mlaf_fail(err, MLAF_E_NOMEM, "no memory to check rows");
   mlaf_status st = reference(b, r, token, visible, heads, n, want, err);
   for (int h = 0; !st && h < n; h++) {
-    const uint16_t *got = o + (((size_t)r * (size_t)p->q_len + (size_t)token) * (size_t)p->heads + (size_t)heads[h]) * (size_t)p->rank;
+    const size_t row = ((size_t)r * (size_t)p->q_len + (size_t)token) * (size_t)p->heads + (size_t)heads[h];
+    const uint16_t *got = o + row * (size_t)p->rank;
     for (int c = 0; c < p->rank; c++) {
       const double w = want[h * p->rank + c], off = mlaf_decode16(p->dtype, got[c]) - w;
       s->off += off * off;

@@ -48,7 +48,7 @@ static mlaf_status run_reader(const mlaf_ceilings_env *e, const mlaf_compile_job
 
 static mlaf_status measure_read(const mlaf_ceilings_env *e, const mlaf_time_opts *time, mlaf_ceilings *c, mlaf_err *err) {
   const int64_t mem = mlaf_info(e->device)->mem_bytes;
-  const size_t bytes = (size_t)(mem && mem / 2 < READ_BYTES ? mem / 2 : READ_BYTES); /* far more than any cache: no pass helps the next */
+  const size_t bytes = (size_t)(mem && mem / 2 < READ_BYTES ? mem / 2 : READ_BYTES); /* no pass helps the next */
   mlaf_compile_job job = {.source = NULL};
   mlaf_timing timing = {.ns = 0};
   char *source = NULL;
