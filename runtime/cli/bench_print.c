@@ -98,8 +98,8 @@ void mlaf_cli_bench_head(const bench_out *o) {
     fprintf(o->csv, "pass,set,B,ctx,var,H,q,dtype,rank,rope,peer,variant,us,p10,p90,n,R,kv_tokens,tflops,kv_gbs,roof_us,"
                     "bound,x_roof,relerr,note\n");
   if (!o->many || o->c->json) return;
-  printf("%-3s %4s %7s  %4s %2s %4s %6s %9s %7s %7s %6s %8s   %6s %8s  %s\n", "set", "B", "ctx", "H", "q", "type", "dims", "us", "MAD",
-         "TF/s", "GB/s", "roof", "x roof", "error", "variant");
+  printf("%-3s %4s %7s  %4s %2s %4s %6s %9s %7s %7s %6s %8s   %6s %8s  %s\n", "set", "B", "ctx", "H", "q", "type", "dims", "us",
+         "MAD", "TF/s", "GB/s", "roof", "x roof", "error", "variant");
 }
 
 void mlaf_cli_bench_print(const bench_out *o, const bench_case *x, const cli_subject *s, const bench_figures *f) {
@@ -110,9 +110,11 @@ void mlaf_cli_bench_print(const bench_out *o, const bench_case *x, const cli_sub
   } else if (!o->many) {
     print_text(o, x, s, f);
   } else {
+    char error[16] = "-"; /* not verified */
+    if (f->verified) snprintf(error, sizeof error, "%.2e", f->error);
     case_columns(x);
-    printf("%9.2f %7.2f %7.1f %6.0f %8.2f %s %6.2f %8.2e  %s (%s)\n", t->ns / 1e3, t->mad_ns / 1e3, f->work.flops / t->ns / 1e3,
-           f->work.kv_bytes / t->ns, f->floor_ns / 1e3, f->compute_bound ? "C" : "M", t->ns / f->floor_ns, f->error, s->variant,
+    printf("%9.2f %7.2f %7.1f %6.0f %8.2f %s %6.2f %8s  %s (%s)\n", t->ns / 1e3, t->mad_ns / 1e3, f->work.flops / t->ns / 1e3,
+           f->work.kv_bytes / t->ns, f->floor_ns / 1e3, f->compute_bound ? "C" : "M", t->ns / f->floor_ns, error, s->variant,
            s->rung);
     fflush(stdout);
   }
