@@ -125,7 +125,7 @@ static bool fill(call *c) {
   slot(c, 7, &scale, sizeof scale);
   slot_u32(c, 8, (size_t)(s->mqa ? s->mqa : s->heads * s->q_len));
   slot_u32(c, 9, 1);
-  slot_u32(c, 10, (size_t)(s->heads * ROW * s->q_bytes));
+  slot_u32(c, 10, (size_t)(s->q_len * s->heads * ROW * s->q_bytes)); /* bytes from request to request */
   slot_u32(c, 11, (size_t)(ROW * s->kv_bytes));
   slot_u32(c, 12, 0);
   slot_ptr(c, 13, device(c, q_at, sizeof q_at));
