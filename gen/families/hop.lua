@@ -22,6 +22,7 @@ return {
     function(p, v)
       if p.page_size % 8 ~= 0 then return ("tensor copies take 8 rows of a page at a time: page size %d"):format(p.page_size) end
       if v.schedule == "balanced" and p.dtype == "f16" then return "schedule=balanced with f16 spills registers" end
+      if v.cluster == 2 and p.dtype == "f16" then return "cluster=2 with f16 spills registers" end
       if v.cluster == 2 and p.heads * p.q_len <= ROWS then return "cluster=2 needs more than 64 rows" end
     end,
   },
