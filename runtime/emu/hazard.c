@@ -47,6 +47,7 @@ typedef struct hazards {
   uint64_t valu_sgpr[EMU_SREGS];    /* wait state after the last VALU write of a scalar register; 0 never */
   const emu_inst *valu_sgpr_inst[EMU_SREGS];
   uint64_t scalar_until;            /* no VALU-written scalar register matters from here on */
+  uint64_t casts_until;             /* no instruction issued so far has a short shadow (HZ_CASTS) from here on */
   uint64_t m0_written;              /* by SALU */
   const emu_inst *m0_inst;
   uint64_t setreg_at[64];
@@ -249,12 +250,16 @@ static bool check_dot(emu_wave *w, const issued *prev, const emu_inst *in) {
   return !conflict || need(w, prev, 3, "result of v_dot");
 }
 
+/* check_history has something to say only about these: instructions with a shadow over what follows, and those that
+ * any vector result before them matters to. Most code is neither. */
+enum { HZ_CASTS = HZ_DOT | HZ_TRANS | HZ_DSTSEL | HZ_BIGSTORE | HZ_DGEMM, HZ_MINDS = HZ_MFMA | HZ_DPP | HZ_READLANE, HZ_SHADOW = 3 };
+
 static bool check_history(emu_wave *w, hazards *h, const emu_inst *in) {
   bool alu = in->hazard & (HZ_VALU | HZ_MFMA);
   for (uint32_t k = 1; k <= HISTORY && k <= h->n_history; k++) {
     const issued *prev = &h->history[(h->n_history - k) % HISTORY];
     uint64_t since = w->wait_states - prev->at - 1;
-    if (since >= 3) return true;
+    if (since >= HZ_SHADOW) return true;
     const emu_inst *p = prev->inst;
     const emu_operand *r = &p->dst[0];
     bool valu = p->hazard & HZ_VALU, vector = p->n_dst && r->kind == EMU_O_VREG, use = vector && reads(in, r);
@@ -326,7 +331,7 @@ bool emu_hazard_before(emu_wave *w, const emu_inst *in) {
   if (in->hazard & HZ_VECTOR) {
     if (h->vector_until > w->wait_states && !check_mfma_shadows(w, h, in)) return false;
     if (h->scalar_until > w->wait_states && !check_scalars(w, h, in)) return false;
-    if (!check_history(w, h, in)) return false;
+    if ((h->casts_until > w->wait_states || in->hazard & HZ_MINDS) && !check_history(w, h, in)) return false;
   }
   return !(in->hazard & (HZ_SETREG | HZ_GETREG | HZ_READS_M0)) || check_special(w, h, in);
 }
@@ -382,7 +387,10 @@ void emu_hazard_after(emu_wave *w, const emu_inst *in) {
     return;
   }
   if (in->hazard & HZ_MFMA) record_mfma(w, h, in);
-  if (in->hazard & HZ_VECTOR) h->history[h->n_history++ % HISTORY] = (issued){w->wait_states, in};
+  if (in->hazard & HZ_VECTOR) {
+    h->history[h->n_history++ % HISTORY] = (issued){w->wait_states, in};
+    if (in->hazard & HZ_CASTS) h->casts_until = w->wait_states + 1 + HZ_SHADOW;
+  }
   if (in->hazard & HZ_VALU) record_scalars(w, h, in);
   if (in->hazard & HZ_SALU && in->n_dst && in->dst[0].kind == EMU_O_SREG && in->dst[0].reg == EMU_M0)
     h->m0_written = w->wait_states, h->m0_inst = in;

@@ -44,10 +44,10 @@ static inline bool mask_defined(const emu_wave *w, unsigned reg, uint64_t lanes)
   return !(lanes & ~((uint64_t)hi << 32 | lo)) && w->s_lgkm[reg] <= w->smem_done && w->s_lgkm[reg + 1] <= w->smem_done;
 }
 
-/* One source without modifiers. A vector register is used in place; anything else is spread over `buf` [2][64]. */
-static inline const uint32_t *fetch_plain(emu_wave *w, const emu_operand *o, unsigned type, uint32_t *buf, uint64_t lanes) {
+/* What is not in a vector register, spread over `buf` [2][64]. */
+static __attribute__((noinline)) const uint32_t *fetch_spread(emu_wave *w, const emu_operand *o, unsigned type, uint32_t *buf,
+                                                              uint64_t lanes) {
   unsigned n = vt_dwords(type);
-  if (o->kind == EMU_O_VREG) return emu_vreg_check(w, o->reg, n, lanes) ? w->v[o->reg] : NULL;
   if (type == VT_MASK) {
     uint64_t mask = 0;
     bool partly = o->kind == EMU_O_SREG && !(w->s_init[o->reg] && w->s_init[o->reg + 1]);
@@ -70,6 +70,12 @@ static inline const uint32_t *fetch_plain(emu_wave *w, const emu_operand *o, uns
     if (n == 2) fill(buf + EMU_LANES, 0);
   }
   return buf;
+}
+
+/* One source without modifiers. A vector register is used in place; anything else is spread over `buf`. */
+static inline const uint32_t *fetch_plain(emu_wave *w, const emu_operand *o, unsigned type, uint32_t *buf, uint64_t lanes) {
+  if (o->kind != EMU_O_VREG) return fetch_spread(w, o, type, buf, lanes);
+  return emu_vreg_check(w, o->reg, vt_dwords(type), lanes) ? w->v[o->reg] : NULL;
 }
 
 /* --- DPP: lane permutation of source 0 (CDNA3 ISA, "DPP_CTRL") --- */
