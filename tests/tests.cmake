@@ -63,3 +63,10 @@ if(TARGET mlaforge_shared AND TARGET mlaforge AND TARGET fakehip6 AND NOT MLAF_S
       "MLAF_LIBRARY=${CMAKE_BINARY_DIR}/libmlaforge.so.0;PYTHONPATH=${CMAKE_SOURCE_DIR}/python:${CMAKE_SOURCE_DIR}/tests/python;PYTHONDONTWRITEBYTECODE=1;MLAF_CACHE_DIR=${CMAKE_BINARY_DIR}/test-cache")
   endif()
 endif()
+
+# By hand, on a real GPU.
+if(TARGET mlaforge_shared)
+  add_executable(execute-overhead EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/tests/gpu/execute_overhead.c)
+  target_include_directories(execute-overhead PRIVATE include)
+  target_link_libraries(execute-overhead PRIVATE mlaforge_shared ${CMAKE_DL_LIBS})
+endif()

@@ -17,7 +17,8 @@ end
 for _, c in ipairs(golden.cases(loader, root)) do replace(c.file, emit.golden(c.template, c.params, c.target)) end
 
 local lines = {
-  "# Target, template, parameters, SHA-256 of the source: every kernel of the problems in problems.txt (tools/golden-update.lua).",
+  "# Target, template, parameters, SHA-256 of the source: every kernel of the problems in problems.txt "
+    .. "(tools/golden-update.lua).",
 }
 for _, k in ipairs(golden.kernels(loader, root)) do
   local _, hash = emit.render(k.template, k.params, k.target)

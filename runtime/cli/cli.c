@@ -38,29 +38,30 @@ const cli_command mlaf_cli_commands[] = {
      "Without --variant or --all: the variant that a plan of the problem would run.", verify_options, true, 1,
      mlaf_cli_verify},
     {"bench", "[PROBLEM] [OPTIONS]", "time planned variants beside what the device can do at most",
-     "The ceilings (read bandwidth, bf16 matrix rate) are measured first, in the same run. Each variant is verified before it is timed,\n"
-     "its calls go through several page tables so that none finds its tokens in a cache, and the device rests a moment before each\n"
-     "measurement. The roofline counts the flops and the cached tokens, read once. --lengths spreads the requests; docs/bench.md.",
+     "The ceilings (read bandwidth, bf16 matrix rate) are measured first, in the same run. Each variant is verified before it\n"
+     "is timed, its calls go through several page tables so that none finds its tokens in a cache, and the device rests\n"
+     "a moment before each measurement. The roofline counts the flops and the cached tokens, read once. --lengths spreads the\n"
+     "requests; docs/bench.md.",
      bench_options, CLI_PROBLEM_GRID, 1, mlaf_cli_bench},
     {"profile", "[PROBLEM] [OPTIONS]", "show where the cycles of a launch go, by the emulator's timing model",
-     "Of the planned variant, or --variant, or any kernel with --code and --args. Annotates the hot path; --all the "
-     "whole\n"
+     "Of the planned variant, or --variant, or any kernel with --code and --args. Annotates the hot path; --all the whole\n"
      "kernel, --top N the N most expensive instructions. Everything it prints is modelled (docs/profile.md).",
      profile_options, true, 1, mlaf_cli_profile},
     {"generate", "[PROBLEM] [OPTIONS]", "make kernels ahead, with no device: a bundle of code objects, or sources",
-     "With --targets LIST a bundle in --out DIR: for each problem of the grid the code objects of its tuned choice (--db) or of the\n"
-     "model's, and of the variant that always works; docs/offline.md. Stopped at any point, the same command goes on.\n"
-     "Without --targets sources of one problem, which needs no compiler either: with --out DIR one file a kernel and manifest.tsv\n"
-     "with its hashes; without, and with one kernel, the source on stdout. Without --variant: every kernel of the problem's space.",
+     "With --targets LIST a bundle in --out DIR: for each problem of the grid the code objects of its tuned choice (--db) or\n"
+     "of the model's, and of the variant that always works; docs/offline.md. Stopped at any point, the same command goes on.\n"
+     "Without --targets sources of one problem, which needs no compiler either: with --out DIR one file a kernel and\n"
+     "manifest.tsv with its hashes; without, and with one kernel, the source on stdout. Without --variant: every kernel of the\n"
+     "problem's space.",
      generate_options, CLI_PROBLEM_GRID, 1, mlaf_cli_generate},
     {"embed", "--from BUNDLE --out DIR [OPTIONS]", "write the kernels of a bundle as C, with a loader that needs only the driver",
-     "Four files: NAME.h and NAME.c (index and code objects), mlaf_embed.h and mlaf_embed.c (the loader). They are for copying into\n"
-     "another project: docs/embedding.md.",
+     "Four files: NAME.h and NAME.c (index and code objects), mlaf_embed.h and mlaf_embed.c (the loader). They are for copying\n"
+     "into another project: docs/embedding.md.",
      embed_options, false, 0, mlaf_cli_embed},
     {"cache", "list | verify | gc | seed [OPTIONS]", "look into the code-object cache, check it, shrink it, fill it",
-     "verify: exit code 1 when an entry is damaged (it would be rebuilt at its next use). gc: remove the entries used longest ago\n"
-     "until --size-budget and --max-age hold, damaged ones in any case; --dry-run only says so. seed: take the code objects of the\n"
-     "bundle or cache --from DIR in.",
+     "verify: exit code 1 when an entry is damaged (it would be rebuilt at its next use). gc: remove the entries used longest\n"
+     "ago until --size-budget and --max-age hold, damaged ones in any case; --dry-run only says so. seed: take the code objects\n"
+     "of the bundle or cache --from DIR in.",
      cache_options, false, 1, mlaf_cli_cache},
     {"compile", "[PROBLEM] [OPTIONS]", "compile kernels and show their registers, LDS and scratch; needs no device",
      "Without --variant: every kernel of the problem's space. With --out DIR the code objects are written there. Exit "

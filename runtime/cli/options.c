@@ -93,7 +93,8 @@ mlaf_status mlaf_cli_size(cli *c, cli_opt o, size_t *out) {
   const char *unit = *end ? strchr(units, *end) : NULL;
   const int shift = unit ? 10 * (int)(unit - units + 1) : 0;
   if (c->given[o][0] < '0' || c->given[o][0] > '9' || errno || (*end && (!unit || end[1])) || !n || n > (SIZE_MAX >> 1) >> shift)
-    return mlaf_fail(&c->err, MLAF_E_ARG, "--%s wants a size such as 500000, 64K, 20M or 1G, not '%s'", table[o].name, c->given[o]);
+    return mlaf_fail(&c->err, MLAF_E_ARG, "--%s wants a size such as 500000, 64K, 20M or 1G, not '%s'", table[o].name,
+                     c->given[o]);
   *out = (size_t)(n << shift);
   return MLAF_OK;
 }
@@ -124,8 +125,8 @@ void mlaf_cli_help(FILE *to, const cli_command *command) {
               "options,\nor as --model NAME --tp N; shape options override the others.\n");
     if (command->takes_problem == CLI_PROBLEM_GRID)
       fprintf(to,
-              "\nA grid of problems: --model A,B (or @FILE), --tp, --heads, --batch and --ctx take lists, in which A:B doubles from A up "
-              "to B:\n--tp 1,8 --batch 1,8,64:256 --ctx 1024:131072.\n");
+              "\nA grid of problems: --model A,B (or @FILE), --tp, --heads, --batch and --ctx take lists, in which A:B doubles "
+              "from A up to B:\n--tp 1,8 --batch 1,8,64:256 --ctx 1024:131072.\n");
     if (command->details) fprintf(to, "\n%s\n", command->details);
     fprintf(to, "\noptions:\n");
     option_help(to, command);

@@ -20,8 +20,8 @@ typedef struct mlaf_planned {
 mlaf_status mlaf_planner_run(mlaf_ctx *ctx, const mlaf_problem *p, const mlaf_plan_opts *opts, mlaf_planned *out,
                              mlaf_err *err);
 
-/* The rung of the context's bundle: fills *out, or says in `err` why the bundle does not serve the problem (E_NOT_COMPILED) and which
- * command would change that. Kernels passed over on the way (damaged files) leave a note. */
+/* The rung of the context's bundle: fills *out, or says in `err` why the bundle does not serve the problem (E_NOT_COMPILED) and
+ * which command would change that. Kernels passed over on the way (damaged files) leave a note. */
 mlaf_status mlaf_planner_bundle(mlaf_ctx *ctx, const mlaf_problem *p, mlaf_planned *out, mlaf_text *notes, mlaf_err *err);
 
 #endif

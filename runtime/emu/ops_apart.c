@@ -108,7 +108,7 @@ bool emu_apart_load(emu_wave *w, const emu_inst *in, const emu_vm_op *op, const 
     unsigned valid = fetch(w, p, l, op->bytes, (uint8_t *)x), whole = (1u << (op->bytes < 4 ? op->bytes : 4)) - 1;
     if (to_lds && (valid & whole) != whole) return emu_fault(w, l, "read of private memory that nothing has written");
     if (to_lds) dma[l] = emu_narrow((emu_conv)op->conv, x[0], 0);
-    for (unsigned k = 0; !to_lds && k < words; k++) {
+    for (unsigned k = 0; !to_lds && k < words && k < 4; k++) {
       if ((valid >> (4 * k) & whole) != whole) unwritten[k] |= 1ull << l;
       w->v[dst + k][l] = op->conv == EMU_RAW ? x[k] : emu_narrow((emu_conv)op->conv, x[0], w->v[dst][l]);
     }

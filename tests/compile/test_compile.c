@@ -111,18 +111,18 @@ static void misbehaving_workers_are_named_and_replaced(void **state) {
       {KERNEL "//MLAF_TEST_EXIT\n", MLAF_E_CRASH, "exit status 3"},
       {KERNEL "//MLAF_TEST_GARBAGE\n", MLAF_E_CRASH, "malformed reply"},
       {KERNEL "//MLAF_TEST_SAY\n", MLAF_E_CRASH, "last words of the compiler"},
-      {KERNEL "//MLAF_TEST_HANG\n", MLAF_E_TIMEOUT, "longer than 1 s"},
+      {KERNEL "//MLAF_TEST_HANG\n", MLAF_E_TIMEOUT, "longer than 8 s"}, /* what a busy machine needs for a good kernel */
   };
   need_proc();
   char *cache = make_folder();
-  mlaf_compiler *c = open_compiler(cache, 1, 1, NULL);
+  mlaf_compiler *c = open_compiler(cache, 1, 8, NULL);
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     double start = mlaf_now();
     mlaf_compile_job job = compile_one(c, cases[i].source);
     if (job.status != cases[i].status) fail_msg("case %zu: %s: %s", i, mlaf_status_name(job.status), job.log);
     if (!strstr(job.log, cases[i].says)) fail_msg("case %zu does not say '%s': %s", i, cases[i].says, job.log);
     assert_source_kept(&job);
-    assert_true(mlaf_now() - start < 10);
+    assert_true(mlaf_now() - start < 30);
     mlaf_compile_job_clear(&job);
     assert_int_equal(count_children(NULL), 0); /* the dead one is reaped, no zombie */
   }
