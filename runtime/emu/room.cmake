@@ -18,8 +18,11 @@ if(MLAF_TESTS) # the timing model against published figures: docs/timing-model.m
   target_include_directories(model-report PRIVATE tests/emu)
   target_link_libraries(model-report PRIVATE mlaf_rooms)
 endif()
-if(MLAF_TESTS) # AITER's MLA kernels against an fp64 reference: docs/emulator.md
+if(MLAF_TESTS) # AITER's MLA and attention kernels against fp64 references: docs/emulator.md
   add_executable(aiter-check tests/emu/aiter_check_main.c)
-  target_include_directories(aiter-check PRIVATE tests/emu)
-  target_link_libraries(aiter-check PRIVATE mlaf_rooms)
+  add_executable(aiter-attention tests/emu/aiter_attention_main.c)
+  foreach(name aiter-check aiter-attention)
+    target_include_directories(${name} PRIVATE tests/emu)
+    target_link_libraries(${name} PRIVATE mlaf_rooms)
+  endforeach()
 endif()

@@ -1,15 +1,10 @@
 /* aiter-check FOLDER: run AITER's gfx942 MLA decode kernels (hsa/gfx942/mla of ROCm/aiter, not part of this repository) and
- * compare with an fp64 reference. One line a kernel: with every rule on, what it breaks first; with MLAF_EMU_STRICT=none,
-     the error
- * and the rules that were forgiven. Arguments are those of AITER's public interface (csrc/py_itfs_cu/asm_mla.cu): slots of 16
- * bytes. Two requests of different length, pages of one token in random order, one split, the kernel's own output type. */
-#include <math.h>
+ * compare with an fp64 reference. One line a kernel: with every rule on, what it breaks first; with MLAF_EMU_STRICT=none, the
+ * error and the rules that were forgiven. Arguments are those of AITER's public interface (csrc/py_itfs_cu/asm_mla.cu): slots
+ * of 16 bytes. Two requests of different length, pages of one token in random order, one split, the kernel's own output type. */
+#include "aiter_run.h"
 
-#include "core/numeric.h"
-#include "emu/strict.h"
-#include "emu_asm.h"
-
-enum { SLOTS = 23, ROW = 576, LATENT = 512, BATCH = 2, MAX_BUFFERS = 24 };
+enum { ROW = 576, LATENT = 512, BATCH = 2 };
 static const int ctx[BATCH] = {203, 77};
 
 typedef struct subject {
@@ -46,27 +41,12 @@ static const subject subjects[] = {
 typedef struct work { int32_t request, partial, q_from, q_to, kv_from, kv_to, kv_after, pad; } work;
 
 typedef struct call {
-  emu_asm *a;
+  aiter_run run;
   const subject *s;
-  void *buffer[MAX_BUFFERS];
-  int n_buffers;
-  uint8_t args[16 * SLOTS];
   int tokens, queries, page_of[512];
   float *q, *kv; /* decoded, tokens in order */
   uint16_t *out; /* bf16 */
 } call;
-
-static void *device(call *c, const void *from, size_t bytes) {
-  void *p = NULL;
-  if (c->n_buffers == MAX_BUFFERS || mlaf_emu_ops.mem_alloc(c->a->dev, bytes, &p, &c->a->err) != MLAF_OK) return NULL;
-  c->buffer[c->n_buffers++] = p;
-  if (from) memcpy(p, from, bytes);
-  else memset(p, 0, bytes);
-  return p;
-}
-static void slot(call *c, int i, const void *value, size_t size) { memcpy(c->args + 16 * i, value, size); }
-static void slot_u32(call *c, int i, size_t v) { uint32_t x = (uint32_t)v; slot(c, i, &x, sizeof x); }
-static void slot_ptr(call *c, int i, void *p) { slot(c, i, &p, sizeof p); }
 
 /* FNUZ e4m3 from its fields. */
 static float fp8(uint8_t x) {
@@ -76,8 +56,8 @@ static float fp8(uint8_t x) {
 }
 
 /* n random numbers as the kernel reads them, and as floats. */
-static void *numbers(call *c, mlaf_rng *rng, size_t n, int bytes, float *as, const int *row_of) {
-  uint8_t *raw = device(c, NULL, n * (size_t)bytes + 65536); /* kernels read whole tiles past the end */
+static void *numbers(aiter_run *run, mlaf_rng *rng, size_t n, int bytes, float *as, const int *row_of) {
+  uint8_t *raw = aiter_device(run, NULL, n * (size_t)bytes + AITER_PAST);
   for (size_t i = 0; raw && i < n; i++) {
     size_t at = row_of ? (size_t)row_of[i / ROW] * ROW + i % ROW : i;
     float f = (float)mlaf_rng_below(rng, 20001) / 10000 - 1;
@@ -95,6 +75,7 @@ static void *numbers(call *c, mlaf_rng *rng, size_t n, int bytes, float *as, con
 
 static bool fill(call *c) {
   const subject *s = c->s;
+  aiter_run *run = &c->run;
   mlaf_rng rng = {7};
   int32_t kv_at[BATCH + 1] = {0}, q_at[BATCH + 1] = {0}, last[BATCH], splits[BATCH + 1], first[BATCH + 1], pages[512];
   work list[BATCH];
@@ -114,36 +95,36 @@ static bool fill(call *c) {
   size_t rows = (size_t)c->queries * (size_t)s->heads, nq = rows * ROW, nk = (size_t)c->tokens * ROW;
   c->q = malloc(nq * sizeof *c->q), c->kv = malloc(nk * sizeof *c->kv);
   if (!c->q || !c->kv) return false;
-  void *r = device(c, NULL, rows * LATENT * 4 + 65536), *final = device(c, NULL, rows * LATENT * 4 + 65536);
-  slot_ptr(c, 0, r);
-  slot_ptr(c, 1, device(c, NULL, rows * 4 + 4096));
-  slot_ptr(c, 2, numbers(c, &rng, nq, s->q_bytes, c->q, NULL));
-  slot_ptr(c, 3, numbers(c, &rng, nk, s->kv_bytes, c->kv, pages));
-  slot_ptr(c, 4, device(c, kv_at, sizeof kv_at));
-  slot_ptr(c, 5, device(c, pages, sizeof pages));
-  slot_ptr(c, 6, device(c, last, sizeof last));
-  slot(c, 7, &scale, sizeof scale);
-  slot_u32(c, 8, (size_t)(s->mqa ? s->mqa : s->heads * s->q_len));
-  slot_u32(c, 9, 1);
-  slot_u32(c, 10, (size_t)(s->q_len * s->heads * ROW * s->q_bytes)); /* bytes from request to request */
-  slot_u32(c, 11, (size_t)(ROW * s->kv_bytes));
-  slot_u32(c, 12, 0);
-  slot_ptr(c, 13, device(c, q_at, sizeof q_at));
-  void *head[10] = {device(c, first, sizeof first), device(c, list, sizeof list)};
-  slot_ptr(c, 14, s->persistent ? device(c, head, sizeof head) : device(c, splits, sizeof splits));
-  slot_ptr(c, 15, final);
-  slot_ptr(c, 16, device(c, &one, 4));
-  slot_ptr(c, 17, device(c, &one, 4));
-  slot_u32(c, 18, 1);
-  slot_ptr(c, 19, device(c, NULL, rows * 4 + 4096));
-  slot_u32(c, 21, 1);
+  void *r = aiter_device(run, NULL, rows * LATENT * 4 + AITER_PAST), *final = aiter_device(run, NULL, rows * LATENT * 4 + AITER_PAST);
+  aiter_slot_ptr(run, 0, r);
+  aiter_slot_ptr(run, 1, aiter_device(run, NULL, rows * 4 + 4096));
+  aiter_slot_ptr(run, 2, numbers(run, &rng, nq, s->q_bytes, c->q, NULL));
+  aiter_slot_ptr(run, 3, numbers(run, &rng, nk, s->kv_bytes, c->kv, pages));
+  aiter_slot_ptr(run, 4, aiter_device(run, kv_at, sizeof kv_at));
+  aiter_slot_ptr(run, 5, aiter_device(run, pages, sizeof pages));
+  aiter_slot_ptr(run, 6, aiter_device(run, last, sizeof last));
+  aiter_slot(run, 7, &scale, sizeof scale);
+  aiter_slot_u32(run, 8, (size_t)(s->mqa ? s->mqa : s->heads * s->q_len));
+  aiter_slot_u32(run, 9, 1);
+  aiter_slot_u32(run, 10, (size_t)(s->q_len * s->heads * ROW * s->q_bytes)); /* bytes from request to request */
+  aiter_slot_u32(run, 11, (size_t)(ROW * s->kv_bytes));
+  aiter_slot_u32(run, 12, 0);
+  aiter_slot_ptr(run, 13, aiter_device(run, q_at, sizeof q_at));
+  void *head[10] = {aiter_device(run, first, sizeof first), aiter_device(run, list, sizeof list)};
+  aiter_slot_ptr(run, 14, s->persistent ? aiter_device(run, head, sizeof head) : aiter_device(run, splits, sizeof splits));
+  aiter_slot_ptr(run, 15, final);
+  aiter_slot_ptr(run, 16, aiter_device(run, &one, 4));
+  aiter_slot_ptr(run, 17, aiter_device(run, &one, 4));
+  aiter_slot_u32(run, 18, 1);
+  aiter_slot_ptr(run, 19, aiter_device(run, NULL, rows * 4 + 4096));
+  aiter_slot_u32(run, 21, 1);
   c->out = s->persistent || s->in_final ? final : r;
-  return r && final && c->n_buffers < MAX_BUFFERS;
+  return r && final && run->n_buffers < AITER_BUFFERS;
 }
 
 /* Largest error over largest magnitude, of a bf16 or an fp32 output (older kernels write fp32 even of one split). Query t of a
  * request sees all but the last q_len - 1 - t tokens. */
-static double error(const call *c, bool wide) {
+static double error_as(const call *c, bool wide) {
   const subject *s = c->s;
   double worst = 0, most = 0, p[512], o;
   for (int b = 0, kv0 = 0, q0 = 0; b < BATCH; kv0 += ctx[b], q0 += s->q_len, b++)
@@ -173,63 +154,26 @@ static double error(const call *c, bool wide) {
   return worst / most;
 }
 
-static void hear(void *user, mlaf_log_level level, const char *line) {
-  const char *rule = strstr(line, "broke the rule");
-  if (rule) printf("    %.200s\n", rule);
+static double error(const void *user, const char **type) {
+  double half = error_as(user, false), wide = error_as(user, true);
+  *type = wide < half ? "fp32" : "bf16";
+  return wide < half ? wide : half;
 }
 
 static void run(emu_asm *a, const char *folder, const subject *s) {
-  call c = {.a = a, .s = s};
-  emu_device *dev = (emu_device *)a->dev;
-  char path[512];
-  void *code = NULL;
-  size_t size = 0, n = 0;
-  mlaf_kernel_meta meta;
-  mlaf_module *m = NULL;
-  mlaf_function *fn = NULL;
-  snprintf(path, sizeof path, "%s/%s.co", folder, s->name);
-  bool ok = mlaf_file_read(path, 1 << 24, &code, &size, &a->err) == MLAF_OK && mlaf_code_meta(code, size, &meta, 1, &n,
-      &a->err) == MLAF_OK &&
-            n > 0 && mlaf_emu_ops.module_load(a->dev, code, size, &m, &a->err) == MLAF_OK &&
-            mlaf_emu_ops.function_get(a->dev, m, meta.symbol, &fn, &a->err) == MLAF_OK && fill(&c);
+  call c = {.run = {.a = a}, .s = s};
   uint32_t groups = (uint32_t)((s->heads * s->q_len + s->rows - 1) / s->rows);
-  mlaf_launch l = {.fn = fn, .grid = {s->persistent ? BATCH : groups, s->persistent ? 1 : BATCH, 1}, .block = {256, 1, 1},
-      .args = c.args,
-                   .args_size = ok && meta.kernarg_bytes < sizeof c.args ? meta.kernarg_bytes : sizeof c.args};
-  mlaf_timing t = {0};
-  mlaf_time_opts opts = {0};
-  for (int relaxed = 0; ok && relaxed < 2; relaxed++) {
-    emu_strict_parse(relaxed ? "none" : "all", &dev->forgiven, &a->err);
-    mlaf_err err = {MLAF_OK, ""};
-    double wall = mlaf_now();
-    mlaf_status st = mlaf_emu_ops.launch(a->dev, NULL, &l, &err);
-    wall = mlaf_now() - wall;
-    if (st != MLAF_OK) printf("%s %s: %.420s\n", s->name, relaxed ? "relaxed" : "strict", err.text);
-    else {
-      double e = error(&c, false), wide = error(&c, true);
-      bool fp32 = wide < e;
-      if (fp32) e = wide;
-      if (mlaf_emu_ops.time(a->dev, &l, 1, &opts, &t, &err) != MLAF_OK) t.ns = 0;
-      printf("%s %s: error %.2e (%s) %s, modelled %.1f us, wall %.2f s\n", s->name, relaxed ? "relaxed" : "strict", e, fp32 ?
-          "fp32" : "bf16", e < (s->q_bytes == 1 ? 0x1p-4 : 0x1p-7) ?
-          "ok" : "WRONG",
-             t.ns / 1e3, wall);
-      relaxed = 2;
-    }
-    fflush(stdout);
-  }
-  if (!ok) printf("%s: %s\n", s->name, a->err.text);
-  dev->forgiven = 0;
-  for (int i = 0; i < c.n_buffers; i++) mlaf_emu_ops.mem_free(a->dev, c.buffer[i], &a->err);
-  if (m) mlaf_emu_ops.module_unload(a->dev, m);
-  free(code), free(c.q), free(c.kv);
+  const uint32_t grid[3] = {s->persistent ? BATCH : groups, s->persistent ? 1 : BATCH, 1};
+  bool ok = fill(&c);
+  aiter_execute(&c.run, ok, folder, s->name, grid, 256, s->q_bytes == 1 ? 0x1p-4 : 0x1p-7, error, &c);
+  free(c.q), free(c.kv);
 }
 
 int main(int argc, char **argv) {
   emu_asm a;
   if (argc < 2) return fprintf(stderr, "aiter-check FOLDER [PART OF A NAME]\n"), 2;
   if (!emu_asm_open(&a)) return fprintf(stderr, "%s\n", a.err.text), 1;
-  ((emu_device *)a.dev)->log = (mlaf_log){hear, NULL, MLAF_LOG_WARN};
+  ((emu_device *)a.dev)->log = (mlaf_log){aiter_hear, NULL, MLAF_LOG_WARN};
   for (size_t i = 0; i < sizeof subjects / sizeof *subjects; i++)
     if (argc < 3 || strstr(subjects[i].name, argv[2])) run(&a, argv[1], &subjects[i]);
   emu_asm_close(&a);
