@@ -86,6 +86,7 @@ struct emu_inst {
   uint8_t dtype;             /* private to the op's file */
   uint16_t dwords;           /* memory: dwords (or, for sub-dword, 1) per lane; private to the op's file */
   const void *aux;           /* emu_op.aux */
+  emu_exec behind;           /* what exec runs once it has checked the allocation; NULL: exec is the operation */
   uint32_t hazard;           /* hazard.c: what kind of producer and consumer this is */
 };
 

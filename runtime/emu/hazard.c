@@ -252,7 +252,10 @@ static bool check_dot(emu_wave *w, const issued *prev, const emu_inst *in) {
 
 /* check_history has something to say only about these: instructions with a shadow over what follows, and those that
  * any vector result before them matters to. Most code is neither. */
-enum { HZ_CASTS = HZ_DOT | HZ_TRANS | HZ_DSTSEL | HZ_BIGSTORE | HZ_DGEMM, HZ_MINDS = HZ_MFMA | HZ_DPP | HZ_READLANE, HZ_SHADOW = 3 };
+enum {
+  HZ_CASTS = HZ_DOT | HZ_TRANS | HZ_DSTSEL | HZ_BIGSTORE | HZ_DGEMM, HZ_MINDS = HZ_MFMA | HZ_DPP | HZ_READLANE,
+  HZ_SHADOW = 3 /* wait states */
+};
 
 static bool check_history(emu_wave *w, hazards *h, const emu_inst *in) {
   bool alu = in->hazard & (HZ_VALU | HZ_MFMA);

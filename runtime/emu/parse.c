@@ -8,6 +8,7 @@
 
 #include "emu/parse.h"
 #include "emu/place.h"
+#include "emu/strict.h"
 #include "emu/valu.h"
 
 /* --- mnemonic lookup: an open-addressing hash of every table's entries, built for one decode --- */
@@ -52,9 +53,16 @@ static bool ran_off_the_end(emu_wave *w, const emu_inst *in) {
   return emu_fault(w, -1, "execution ran past the end of .text: s_endpgm is missing");
 }
 
+#define OUTSIDE_TEXT "register outside the kernel's allocation (%u registers, AGPRs from %u on)"
+
 static bool outside_allocation(emu_wave *w, const emu_inst *in) {
   const emu_kernel *k = w->group->kernel;
-  return emu_fault(w, -1, "register outside the kernel's allocation (%u registers, AGPRs from %u on)", k->vgprs, k->accum_offset);
+  return emu_fault(w, -1, OUTSIDE_TEXT, k->vgprs, k->accum_offset);
+}
+
+static bool shared_allocation(emu_wave *w, const emu_inst *in) {
+  const emu_kernel *k = w->group->kernel;
+  return emu_broken(w, EMU_RULE_REGISTERS, -1, OUTSIDE_TEXT, k->vgprs, k->accum_offset) && in->behind(w, in);
 }
 
 static void split_mnemonic(const char *word, size_t n, emu_line *l) {
@@ -206,26 +214,44 @@ static void resolve_targets(emu_code *c) {
   }
 }
 
-static bool allocated(const emu_kernel *k, const emu_operand *o) {
+/* Allocated: as the descriptor says. Shared: a VGPR at or past the first AGPR, in the file's part that holds those. */
+typedef enum allocation { ALLOCATED, SHARED, OUTSIDE } allocation;
+
+static allocation allocation_of(const emu_kernel *k, const emu_operand *o) {
   unsigned last = o->reg + (o->count ? o->count : 1u) - 1, v = k->vgprs < k->accum_offset ? k->vgprs : k->accum_offset;
-  if (o->kind != EMU_O_VREG) return true;
-  return o->reg < EMU_AGPR0 ? last < v : last - EMU_AGPR0 < k->vgprs - v;
+  if (o->kind != EMU_O_VREG) return ALLOCATED;
+  if (o->reg >= EMU_AGPR0) return last - EMU_AGPR0 < k->vgprs - v ? ALLOCATED : OUTSIDE;
+  return last < v ? ALLOCATED : last < k->vgprs && last < EMU_AGPR0 ? SHARED : OUTSIDE;
+}
+
+static allocation worst_allocation(const emu_kernel *k, const emu_inst *in, bool *agprs) {
+  allocation worst = ALLOCATED;
+  for (int n = 0; n < in->n_dst + in->n_src; n++) {
+    const emu_operand *o = n < in->n_dst ? &in->dst[n] : &in->src[n - in->n_dst];
+    allocation one = allocation_of(k, o);
+    if (one > worst) worst = one;
+    *agprs |= o->kind == EMU_O_VREG && o->reg >= EMU_AGPR0;
+  }
+  return worst;
 }
 
 /* The registers that a kernel's descriptor does not allocate belong to another wave on silicon: asm that names them, with
- * a clobber list that does not, faults when it runs. A kernel's code ends where its symbol says, or else the next begins. */
+ * a clobber list that does not, faults when it runs. VGPRs where AGPRs should be are the wave's own; a kernel that names no
+ * AGPR (some are written so) may be forgiven them. A kernel's code ends where its symbol says, or else the next begins. */
 static void check_allocation(emu_code *c, const emu_kernel *k) {
   uint32_t end = UINT32_MAX;
   int32_t first = c->index_of[k->entry / 4];
+  bool agprs = false;
   for (size_t i = 0; i < c->n_kernels; i++)
     if (c->kernels[i].entry > k->entry && c->kernels[i].entry < end) end = c->kernels[i].entry;
   if (k->code_bytes && k->entry + k->code_bytes < end) end = k->entry + k->code_bytes;
-  for (size_t i = first < 0 ? c->n_insts : (size_t)first; i < c->n_insts && c->insts[i].pc < end; i++) {
-    emu_inst *in = &c->insts[i];
-    bool ok = true;
-    for (int n = 0; n < in->n_dst; n++) ok = ok && allocated(k, &in->dst[n]);
-    for (int n = 0; n < in->n_src; n++) ok = ok && allocated(k, &in->src[n]);
-    if (!ok && in->exec != unimplemented) in->exec = outside_allocation;
+  size_t from = first < 0 ? c->n_insts : (size_t)first, to = from;
+  for (; to < c->n_insts && c->insts[to].pc < end; to++) worst_allocation(k, &c->insts[to], &agprs);
+  for (emu_inst *in = c->insts + from; in < c->insts + to; in++) {
+    allocation worst = worst_allocation(k, in, &agprs);
+    if (worst == ALLOCATED || in->exec == unimplemented) continue;
+    if (worst == SHARED && !agprs) in->behind = in->exec;
+    in->exec = in->behind ? shared_allocation : outside_allocation;
   }
 }
 

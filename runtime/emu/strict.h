@@ -5,7 +5,7 @@
 #include "emu/emu_launch.h"
 
 typedef enum emu_rule {
-  EMU_RULE_REGISTERS,     /* a register that nothing wrote is read */
+  EMU_RULE_REGISTERS,     /* a register that nothing wrote is read; a VGPR where the descriptor puts AGPRs */
   EMU_RULE_LDS_UNWRITTEN, /* an LDS byte that nothing wrote is read */
   EMU_RULE_LDS_ORDER,     /* LDS accesses of two waves conflict and only time orders them */
   EMU_RULE_WAITCNT,       /* data of a load is used without an s_waitcnt, after the time the load takes */

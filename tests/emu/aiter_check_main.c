@@ -95,7 +95,8 @@ static bool fill(call *c) {
   size_t rows = (size_t)c->queries * (size_t)s->heads, nq = rows * ROW, nk = (size_t)c->tokens * ROW;
   c->q = malloc(nq * sizeof *c->q), c->kv = malloc(nk * sizeof *c->kv);
   if (!c->q || !c->kv) return false;
-  void *r = aiter_device(run, NULL, rows * LATENT * 4 + AITER_PAST), *final = aiter_device(run, NULL, rows * LATENT * 4 + AITER_PAST);
+  size_t out = rows * LATENT * 4 + AITER_PAST;
+  void *r = aiter_device(run, NULL, out), *final = aiter_device(run, NULL, out);
   aiter_slot_ptr(run, 0, r);
   aiter_slot_ptr(run, 1, aiter_device(run, NULL, rows * 4 + 4096));
   aiter_slot_ptr(run, 2, numbers(run, &rng, nq, s->q_bytes, c->q, NULL));
@@ -106,7 +107,7 @@ static bool fill(call *c) {
   aiter_slot(run, 7, &scale, sizeof scale);
   aiter_slot_u32(run, 8, (size_t)(s->mqa ? s->mqa : s->heads * s->q_len));
   aiter_slot_u32(run, 9, 1);
-  aiter_slot_u32(run, 10, (size_t)(s->q_len * s->heads * ROW * s->q_bytes)); /* bytes from request to request */
+  aiter_slot_u32(run, 10, (size_t)(s->q_len * s->heads * ROW * s->q_bytes)); /* from request to request */
   aiter_slot_u32(run, 11, (size_t)(ROW * s->kv_bytes));
   aiter_slot_u32(run, 12, 0);
   aiter_slot_ptr(run, 13, aiter_device(run, q_at, sizeof q_at));

@@ -1,6 +1,7 @@
 /* What a kernel may not do: each faulty kernel must be refused, and the message must say what, where and in which lane.
  * Beside each stands the correct twin, so that a checker which refuses everything fails too. */
 #include "cmocka_all.h"
+#include "emu/strict.h"
 #include "emu_asm.h"
 
 typedef struct faulty {
@@ -153,6 +154,33 @@ static void registers_outside_the_allocation(void **state) {
   emu_asm_close(&a);
 }
 
+/* The same allocation, forgiven: v16..v23 are the wave's own as long as nothing is kept there as an AGPR. */
+static void vgprs_in_the_place_of_agprs(void **state) {
+  static const struct { const char *name, *body; bool ok; } t[] = {
+    {"own", "v_mov_b32 v23, 7\ns_nop 4\nv_readfirstlane_b32 s20, v23\ns_nop 4\ns_cmp_eq_u32 s20, 7\ns_cbranch_scc1 1f\n"
+            "s_trap 2\n1:\ns_endpgm", true},
+    {"past", "v_mov_b32 v24, 0\ns_endpgm", false},
+    {"straddling", "v_mov_b64 v[14:15], 0\nv_mov_b64 v[22:23], v[14:15]\ns_endpgm", true},
+    {"with_agpr", "v_accvgpr_write_b32 a0, 0\nv_mov_b32 v16, 0\ns_endpgm", false},
+    {"agpr_later", "v_mov_b32 v16, 0\ns_endpgm\nv_accvgpr_write_b32 a0, 0\ns_endpgm", false}};
+  emu_asm a;
+  if (!emu_asm_open(&a)) fail_msg("%s", a.err.text);
+  a.vgprs = 24;
+  a.accum_offset = 16;
+  for (size_t i = 0; i < sizeof t / sizeof *t; i++) emu_asm_kernel(&a, t[i].name, EMU_ASM_RAW, 0, t[i].body);
+  if (!emu_asm_build(&a)) fail_msg("%s", a.err.text);
+  for (int forgiven = 0; forgiven < 2; forgiven++) {
+    ((emu_device *)a.dev)->forgiven = forgiven ? 1u << EMU_RULE_REGISTERS : 0;
+    for (size_t i = 0; i < sizeof t / sizeof *t; i++) {
+      mlaf_err err = {MLAF_OK, ""};
+      bool ok = forgiven && t[i].ok;
+      assert_int_equal(emu_asm_run(&a, t[i].name, 1, 64, NULL, 0, &err), ok ? MLAF_OK : MLAF_E_FAULT);
+      assert_true(ok || strstr(err.text, "outside the kernel's allocation (24 registers, AGPRs from 16 on)"));
+    }
+  }
+  emu_asm_close(&a);
+}
+
 static void launches_are_checked(void **state) {
   emu_asm a;
   if (!emu_asm_open(&a)) fail_msg("%s", a.err.text);
@@ -175,6 +203,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(faults_name_the_cause), cmocka_unit_test(the_faulty_workgroup_is_named),
     cmocka_unit_test(spinning_waves_make_progress), cmocka_unit_test(registers_outside_the_allocation),
+    cmocka_unit_test(vgprs_in_the_place_of_agprs),
     cmocka_unit_test(launches_are_checked)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
