@@ -147,9 +147,10 @@ static void list_tables(sqlite3 *sql, char *out, size_t size) {
 
 /* OK when the open file is ours or still blank (*blank). */
 static mlaf_status identify(mlaf_db *db, bool *blank, mlaf_err *err) {
-  int64_t id = mlaf_db_pragma(db, "PRAGMA application_id");
-  int64_t tables = id < 0 ? -1 : mlaf_db_pragma(db, "SELECT count(*) FROM sqlite_master");
-  if (tables < 0) return mlaf_db_fail(db, err, "reading it");
+  /* Tables first: another process may be making the file at this moment, both in one transaction. */
+  int64_t tables = mlaf_db_pragma(db, "SELECT count(*) FROM sqlite_master");
+  int64_t id = tables < 0 ? -1 : mlaf_db_pragma(db, "PRAGMA application_id");
+  if (id < 0) return mlaf_db_fail(db, err, "reading it");
   *blank = id == 0 && tables == 0;
   if (*blank || id == MLAF_DB_APPLICATION_ID) return MLAF_OK;
   char names[200];

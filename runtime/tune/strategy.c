@@ -8,7 +8,6 @@
  *   exhaustive  all of them.
  *   halving     round 1: all of them, a few short samples each; rounds 2 and 3: the best third of the last round, with more.
  *               Where times are modelled one rung says everything. */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -218,7 +217,7 @@ int mlaf_tuner_rounds(const tuner *t) { return strategies[t->opts.strategy].roun
 size_t mlaf_tuner_limit(const mlaf_tuner_opts *o, size_t space, bool emulated) {
   if (o->max_candidates) return o->max_candidates;
   if (o->strategy != MLAF_STRATEGY_PRUNED) return SIZE_MAX;
-  size_t share = (size_t)ceil(PRUNED_SHARE * (double)space);
+  size_t share = (size_t)(PRUNED_SHARE * (double)space);
   if (share < PRUNED_LEAST) share = PRUNED_LEAST;
   return emulated && share > MLAF_TUNER_EMU_CANDIDATES ? MLAF_TUNER_EMU_CANDIDATES : share;
 }

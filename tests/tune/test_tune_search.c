@@ -226,7 +226,10 @@ static void one_tuner(const char *path, int who, double until) {
     snprintf(f->device.info.id, sizeof f->device.info.id, "fake:shared");
     snprintf(compiler, sizeof compiler, "compiler %d-%d", who, round); /* nothing is known: everything is done */
     f->compiler = compiler;
-    if (mlaf_db_open(path, false, NULL, &db, &err) != MLAF_OK) _exit(1);
+    if (mlaf_db_open(path, false, NULL, &db, &err) != MLAF_OK) {
+      fprintf(stderr, "tuner %d: %s\n", who, err.text);
+      _exit(1);
+    }
     mlaf_tuner_result r;
     if (tune_with(f, db, &fake_steps, (mlaf_tuner_opts){.max_candidates = 6}, &r, &err) != MLAF_OK) {
       fprintf(stderr, "tuner %d: %s\n", who, err.text);
@@ -244,7 +247,10 @@ static void one_planner(const char *path, int who, double until) {
   mlaf_db *db = NULL;
   fake *f = fake_new(1, 1);
   snprintf(f->device.info.id, sizeof f->device.info.id, "fake:shared");
-  if (mlaf_db_open(path, false, NULL, &db, &err) != MLAF_OK) _exit(1);
+  if (mlaf_db_open(path, false, NULL, &db, &err) != MLAF_OK) {
+    fprintf(stderr, "planner %d: %s\n", who, err.text);
+    _exit(1);
+  }
   for (int i = 0; mlaf_now() < until; i++) {
     mlaf_problem p = make_problem(16, i % 3 ? 4 : 1 + who, 1024);
     mlaf_choice c;
