@@ -155,6 +155,7 @@ constexpr bool CAUSAL = 1, BALANCED = 1; // not balanced: one piece a block
 constexpr int PAIR = 1;                  // blocks that share the slices
 constexpr float RAISE = 8.0f; // what a score may exceed m by
 constexpr int BOX = 16, BOXES = 64 / BOX;     // tokens of one copy
+constexpr int AHEAD = 2;                          // blocks that a pair asks for ahead
 constexpr int SLICES = R / 64, HALF = SLICES / 2, QUARTER = SLICES / 4; // of 64 columns, without rope
 constexpr int ALL = SLICES + (P > 0);
 constexpr int SLICE = 8192, ROPE = 128 * P;       // bytes of 64 tokens
@@ -242,21 +243,28 @@ MLAF_DEV int page_of_box(const loader& l, const piece& x, int box) {
   return id < (u32)l.p.a.num_pages ? (int)id : 0;
 }
 
-// Slices [first, first + count) of a buffer, dealt out to the blocks of a pair and to the lanes.
-MLAF_DEV void load_slices(const loader& l, const piece& x, turn t, int j, int ids, int first, int count) {
+MLAF_DEV int row_of_box(const piece& x, int box, int ids) {
+  return __shfl_sync(~0u, ids, box & 31) * PAGE + (x.begin + box * BOX) % PAGE;
+}
+
+// Slices [first, first + count) of a buffer, dealt out to the blocks of a pair and to the lanes. A pair also asks for those of
+// block j + AHEAD, into L2: one block alone would only load L2 more by that.
+MLAF_DEV void load_slices(const loader& l, const piece& x, turn t, int j, int ids, int next, int first, int count) {
   const u32 to = l.shared + KV_AT + t.buffer * BUFFER, full = l.shared + FULL_AT + 8 * ALL * t.buffer;
   const bool rope = first == SLICES;
   if (l.lane < count) barrier_expect(full + 8 * (first + l.lane), rope ? ROPE : SLICE);
   const bool mine = l.lane < count && (PAIR == 1 || (((rope ? t.use : first + l.lane) ^ rank_in_cluster()) & 1) == 0);
 #pragma unroll 1
   for (int b = 0; b < BOXES; b++) {
-    const int at = j * BOXES + b, id = __shfl_sync(~0u, ids, at & 31);
-    const int row = id * PAGE + (x.begin + at * BOX) % PAGE, slice = first + l.lane;
+    const int at = j * BOXES + b, later = at + AHEAD * BOXES, slice = first + l.lane;
+    const int row = row_of_box(x, at, ids), row_later = PAIR == 2 ? row_of_box(x, later, later / 32 == at / 32 ? ids : next) : 0;
     if (!mine) continue;
     const u32 place = to + slice * SLICE + b * BOX * (rope ? 2 * P : 128);
     const mlaf_tensor_map* map = &l.p.maps[rope ? MAP_KPE : MAP_CKV];
-    if (PAIR == 2) copy_box_to_pair(place, map, rope ? 0 : 64 * slice, row, full + 8 * slice);
-    else copy_box(place, map, rope ? 0 : 64 * slice, row, full + 8 * slice);
+    if (PAIR == 2) {
+      if (x.begin + later * BOX < x.end) fetch_box(map, rope ? 0 : 64 * slice, row_later);
+      copy_box_to_pair(place, map, rope ? 0 : 64 * slice, row, full + 8 * slice);
+    } else copy_box(place, map, rope ? 0 : 64 * slice, row, full + 8 * slice);
   }
 }
 
@@ -271,12 +279,12 @@ MLAF_DEV void load_piece(const loader& l, const piece& x, u32 (&used)[2]) {
     const turn t = next_turn(used, j);
     if (l.half == 2) {
       wait_empty(l, t, 4);
-      load_slices(l, x, t, j, ids, SLICES, 1);
+      load_slices(l, x, t, j, ids, next, SLICES, 1);
     } else {
 #pragma unroll 1
       for (int q = 2 * l.half; q < 2 * l.half + 2; q++) {
         wait_empty(l, t, q);
-        load_slices(l, x, t, j, ids, q * QUARTER, QUARTER);
+        load_slices(l, x, t, j, ids, next, q * QUARTER, QUARTER);
       }
     }
   }
