@@ -11,7 +11,6 @@ return {
   combine = "merge",
   params = {
     cluster = { 1, 2 },                       -- 2: two blocks share what they load, by multicast
-    rescale = { "always", "lazy" },           -- bring O to every new maximum, or when it grew by more than 8
     schedule = { "balanced", "splits" },      -- a part of the whole batch, or of one request
   },
   rules = {

@@ -1,7 +1,7 @@
 // Generated from templates/mla_decode_hop.cu.in by mlaforge. Do not edit: change the template.
 // template_hash: (not part of a golden)
 // target: sm_90a
-// symbol: mlaf_mla_decode_68959971
+// symbol: mlaf_mla_decode_ea4a0d98
 // parameters:
 //   causal = 1
 //   cluster = 1
@@ -10,10 +10,9 @@
 //   page_size = 16
 //   q_len = 3
 //   rank = 256
-//   rescale = lazy
 //   rope = 32
 //   schedule = balanced
-// regenerate: lua5.4 gen/cli.lua render mla_decode_hop target=sm_90a causal=1 cluster=1 dtype=bf16 heads=40 page_size=16 q_len=3 rank=256 rescale=lazy rope=32 schedule=balanced
+// regenerate: lua5.4 gen/cli.lua render mla_decode_hop target=sm_90a causal=1 cluster=1 dtype=bf16 heads=40 page_size=16 q_len=3 rank=256 rope=32 schedule=balanced
 // MLA decode for many query rows on Hopper: 64 rows (token, head) a block, O split by columns over two warpgroups.
 //
 //   warpgroup 0   loaders. warp 0: columns of the left half, 1: right half, 2: rope, 3: Q, and what others must know of a piece
@@ -31,8 +30,8 @@
 //   B: | soft(B-1) PV(B-1) right | PV(A0) | QK(B0)        | soft(B0) PV(B0)
 //
 // PV goes in two pieces of R/4 columns, so that half of a block's slices are given back before the rest is done. The reference m
-// of a row is passed on from block to block (A0, B0, A1, ...) with P; whoever adds a P to O first brings O to P's reference.
-//   rescale=always  m is the running maximum.    lazy: m stays until a score exceeds it by more than 8 (a factor 256).
+// of a row, the maximum so far, is passed on from block to block (A0, B0, A1, ...) with P; whoever adds a P to O first brings O
+// to P's reference.
 // O is divided by the sum of the rounded P, the LSE is made of the unrounded sum.
 //
 //   cluster=2     two blocks own rows 0-63 and 64-127: each slice is read once and multicast to both
@@ -55,7 +54,7 @@ struct mlaf_kernel_launch {
   u32 magic, size, dynamic_shared, cluster[3], flags, schedule, reserved[3], n_maps;
   mlaf_map_want maps[8];
 };
-extern "C" __device__ const mlaf_kernel_launch mlaf_mla_decode_68959971_launch = {0x314b4c4du, sizeof(mlaf_kernel_launch), 215456,
+extern "C" __device__ const mlaf_kernel_launch mlaf_mla_decode_ea4a0d98_launch = {0x314b4c4du, sizeof(mlaf_kernel_launch), 215456,
     {1, 1, 1}, 1, 1, {}, 4,
     {{3, 64, 64, 128}, {3, 32, 64, 64}, {1, 64, 16, 128}, {2, 32, 16, 64}}};
 struct __align__(64) mlaf_tensor_map {
@@ -153,7 +152,6 @@ MLAF_DEV void settle(float (&x)[N]) {
 constexpr int H = 40, R = 256, P = 32, Q_LEN = 3, PAGE = 16;
 constexpr bool CAUSAL = 1, BALANCED = 1; // not balanced: one piece a block
 constexpr int PAIR = 1;                  // blocks that share the slices
-constexpr float RAISE = 8.0f; // what a score may exceed m by
 constexpr int BOX = 16, BOXES = 64 / BOX;     // tokens of one copy
 constexpr int AHEAD = 2;                          // blocks that a pair asks for ahead
 constexpr int SLICES = R / 64, HALF = SLICES / 2, QUARTER = SLICES / 4; // of 64 columns, without rope
@@ -523,8 +521,7 @@ MLAF_DEV void find_reference(const math& c, int j, float (&s)[32], const rows_st
       top[0] = fmaxf(top[0], s[i + 2 * h]);
       top[1] = fmaxf(top[1], s[i + 2 * h + 1]);
     }
-    const float high = max_over_lanes<1, 4>(fmaxf(top[0], top[1])) * c.scale;
-    m[h] = high > r.m[h] + RAISE ? high : r.m[h];
+    m[h] = fmaxf(r.m[h], max_over_lanes<1, 4>(fmaxf(top[0], top[1])) * c.scale);
   }
 }
 
@@ -812,7 +809,7 @@ MLAF_DEV void work_on_blocks(const mlaf_decode_params& p, u32 shared) {
   }
 }
 
-extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_decode_68959971(const __grid_constant__ mlaf_decode_params p) {
+extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_decode_ea4a0d98(const __grid_constant__ mlaf_decode_params p) {
   const u32 shared = shared_address(memory());
   if (threadIdx.x == 0) {
     for (int i = 0; i < 4; i++) fetch_map(&p.maps[i]);

@@ -1,7 +1,7 @@
 // Generated from templates/mla_decode_hop.cu.in by mlaforge. Do not edit: change the template.
 // template_hash: (not part of a golden)
 // target: sm_90a
-// symbol: mlaf_mla_decode_8940fdd3
+// symbol: mlaf_mla_decode_7c27b15b
 // parameters:
 //   causal = 0
 //   cluster = 2
@@ -10,10 +10,9 @@
 //   page_size = 64
 //   q_len = 1
 //   rank = 512
-//   rescale = always
 //   rope = 64
 //   schedule = splits
-// regenerate: lua5.4 gen/cli.lua render mla_decode_hop target=sm_90a causal=0 cluster=2 dtype=bf16 heads=128 page_size=64 q_len=1 rank=512 rescale=always rope=64 schedule=splits
+// regenerate: lua5.4 gen/cli.lua render mla_decode_hop target=sm_90a causal=0 cluster=2 dtype=bf16 heads=128 page_size=64 q_len=1 rank=512 rope=64 schedule=splits
 // MLA decode for many query rows on Hopper: 64 rows (token, head) a block, O split by columns over two warpgroups.
 //
 //   warpgroup 0   loaders. warp 0: columns of the left half, 1: right half, 2: rope, 3: Q, and what others must know of a piece
@@ -31,8 +30,8 @@
 //   B: | soft(B-1) PV(B-1) right | PV(A0) | QK(B0)        | soft(B0) PV(B0)
 //
 // PV goes in two pieces of R/4 columns, so that half of a block's slices are given back before the rest is done. The reference m
-// of a row is passed on from block to block (A0, B0, A1, ...) with P; whoever adds a P to O first brings O to P's reference.
-//   rescale=always  m is the running maximum.    lazy: m stays until a score exceeds it by more than 8 (a factor 256).
+// of a row, the maximum so far, is passed on from block to block (A0, B0, A1, ...) with P; whoever adds a P to O first brings O
+// to P's reference.
 // O is divided by the sum of the rounded P, the LSE is made of the unrounded sum.
 //
 //   cluster=2     two blocks own rows 0-63 and 64-127: each slice is read once and multicast to both
@@ -55,7 +54,7 @@ struct mlaf_kernel_launch {
   u32 magic, size, dynamic_shared, cluster[3], flags, schedule, reserved[3], n_maps;
   mlaf_map_want maps[8];
 };
-extern "C" __device__ const mlaf_kernel_launch mlaf_mla_decode_8940fdd3_launch = {0x314b4c4du, sizeof(mlaf_kernel_launch), 231232,
+extern "C" __device__ const mlaf_kernel_launch mlaf_mla_decode_7c27b15b_launch = {0x314b4c4du, sizeof(mlaf_kernel_launch), 231232,
     {2, 1, 1}, 1, 0, {}, 4,
     {{3, 64, 64, 128}, {3, 64, 64, 128}, {1, 64, 64, 128}, {2, 64, 64, 128}}};
 struct __align__(64) mlaf_tensor_map {
@@ -165,7 +164,6 @@ MLAF_DEV void settle(float (&x)[N]) {
 constexpr int H = 128, R = 512, P = 64, Q_LEN = 1, PAGE = 64;
 constexpr bool CAUSAL = 0, BALANCED = 0; // not balanced: one piece a block
 constexpr int PAIR = 2;                  // blocks that share the slices
-constexpr float RAISE = 0.0f; // what a score may exceed m by
 constexpr int BOX = 64, BOXES = 64 / BOX;     // tokens of one copy
 constexpr int AHEAD = 2;                          // blocks that a pair asks for ahead
 constexpr int SLICES = R / 64, HALF = SLICES / 2, QUARTER = SLICES / 4; // of 64 columns, without rope
@@ -537,8 +535,7 @@ MLAF_DEV void find_reference(const math& c, int j, float (&s)[32], const rows_st
       top[0] = fmaxf(top[0], s[i + 2 * h]);
       top[1] = fmaxf(top[1], s[i + 2 * h + 1]);
     }
-    const float high = max_over_lanes<1, 4>(fmaxf(top[0], top[1])) * c.scale;
-    m[h] = high > r.m[h] + RAISE ? high : r.m[h];
+    m[h] = fmaxf(r.m[h], max_over_lanes<1, 4>(fmaxf(top[0], top[1])) * c.scale);
   }
 }
 
@@ -826,7 +823,7 @@ MLAF_DEV void work_on_blocks(const mlaf_decode_params& p, u32 shared) {
   }
 }
 
-extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_decode_8940fdd3(const __grid_constant__ mlaf_decode_params p) {
+extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_decode_7c27b15b(const __grid_constant__ mlaf_decode_params p) {
   const u32 shared = shared_address(memory());
   if (threadIdx.x == 0) {
     for (int i = 0; i < 4; i++) fetch_map(&p.maps[i]);
