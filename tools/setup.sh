@@ -49,6 +49,7 @@ command -v cmake|cmake
 command -v pkg-config|pkg-config
 command -v lua5.4|lua5.4
 command -v git|git
+command -v python3|python3
 pkg-config --exists lua5.4|liblua5.4-dev
 pkg-config --exists sqlite3|libsqlite3-dev
 pkg-config --exists cmocka|libcmocka-dev
