@@ -54,10 +54,23 @@ static void *open_library(const char *lib_dir, mlaf_err *err) {
   return NULL;
 }
 
+/* NVRTC opens its built-in functions by bare name at the first compile, which only a folder on the loader's path answers. Loaded
+ * by path beforehand they are found by that name wherever they lie. Absent ones are NVRTC's to complain about. */
+static void load_builtins(void *nvrtc, const char *lib_dir) {
+  int (*version)(int *major, int *minor), major = 0, minor = 0;
+  char path[640];
+  void *symbol = dlsym(nvrtc, "nvrtcVersion");
+  memcpy(&version, &symbol, sizeof symbol);
+  if (!symbol || version(&major, &minor)) return;
+  snprintf(path, sizeof path, "%.560s/libnvrtc-builtins.so.%d.%d", lib_dir, major, minor);
+  (void)dlopen(path, RTLD_NOW | RTLD_LOCAL);
+}
+
 mlaf_status mlaf_nvrtc_load(const char *lib_dir, mlaf_nvrtc **out, mlaf_err *err) {
   char header[600];
   void *handle = open_library(lib_dir, err);
   if (!handle) return MLAF_E_NO_COMPILER;
+  load_builtins(handle, lib_dir);
   mlaf_nvrtc *n = calloc(1, sizeof *n);
   if (!n) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for the compiler's functions");
   for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
