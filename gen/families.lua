@@ -25,12 +25,13 @@ return {
   mma = require("families/mma"),
   hopt = require("families/hopt"),
   hop = require("families/hop"),
+  hopw = require("families/hopw"),
   combine = require("families/combine"),
   merge = require("families/merge"),
   merge_balanced = require("families/merge_balanced"),
 
   -- Families a decode kernel may come from, in the order they are listed.
-  decode = { "reg", "lds", "mma", "hopt", "hop" },
+  decode = { "reg", "lds", "mma", "hopt", "hop", "hopw" },
   -- Families of combine kernels.
   combines = { "combine", "merge", "merge_balanced" },
 

@@ -1,0 +1,92 @@
+// What a block of the many-rows Hopper kernels works on: pieces of a request's tokens for ROWS of its rows, walked alike by all
+// warps that need them. The includer has H, Q_LEN, PAGE, BALANCED, BOX, ROWS and PIECE_AT (facts in shared memory).
+struct piece {
+  int request, begin, end, tokens; // cached tokens [begin, end) of `tokens`
+  int first_page, n;               // query tokens
+  i64 row;                         // first row of this block, over all requests
+  i64 part;                        // its place in part_o and part_lse, -1: straight to o and lse
+  bool bad;                        // a cache without pages
+};
+
+struct walk {
+//@ if balanced == 1 then
+  mlaf_part part;
+//@ else
+  bool done;
+//@ end
+};
+
+MLAF_DEV walk begin_walk(const mlaf_decode_args& a) {
+//@ if balanced == 1 then
+  return {part_open(&a, PAGE, blockIdx.y)};
+//@ else
+  return {false};
+//@ end
+}
+
+// The next piece; the same in all warps.
+MLAF_DEV bool next_piece(const mlaf_decode_args& a, walk& w, piece& x) {
+  const int row0 = ROWS * blockIdx.x;
+//@ if balanced == 1 then
+  mlaf_piece y;
+  if (!part_next(&a, PAGE, &w.part, &y)) return false;
+  const int qo = y.qo;
+  x.request = y.request, x.begin = y.begin, x.end = y.end, x.tokens = y.tokens, x.first_page = y.first_page;
+  x.n = smaller(y.q_tokens, Q_LEN);
+  x.part = y.slot < 0 ? -1 : (i64)y.slot * (Q_LEN * H) + row0;
+//@ else
+  if (w.done || (int)blockIdx.z >= a.batch || (int)blockIdx.y >= a.splits) return false;
+  w.done = true;
+  x.request = blockIdx.z;
+  const int qo = a.qo_indptr[x.request];
+  x.n = smaller(a.qo_indptr[x.request + 1] - qo, Q_LEN);
+  x.tokens = cached_tokens<PAGE>(a, x.request, x.first_page);
+  split_range(x.tokens, 64, a.splits, blockIdx.y, x.begin, x.end);
+  x.part = a.splits == 1 ? -1 : ((i64)blockIdx.y * a.total_q + qo) * H + row0;
+//@ end
+  x.row = (i64)qo * H + row0;
+  x.bad = a.num_pages <= 0 && x.begin < x.end; // nothing may be read
+  if (x.bad || x.n <= 0) x.end = x.begin;
+  return true;
+}
+MLAF_DEV int blocks_of(const piece& x) { return (x.end - x.begin + 63) / 64; }
+
+// Page ids of 32 boxes at a time, the next 32 on their way. A page outside the cache is read as page 0: see check_pages.
+MLAF_DEV int page_of_box(const mlaf_decode_args& a, const piece& x, int box) {
+  if (x.begin + box * BOX >= x.end) return 0;
+  const u32 id = (u32)a.kv_indices[x.first_page + (x.begin + box * BOX) / PAGE];
+  return id < (u32)a.num_pages ? (int)id : 0;
+}
+MLAF_DEV int row_of_box(const piece& x, int box, int ids) {
+  return __shfl_sync(~0u, ids, box & 31) * PAGE + (x.begin + box * BOX) % PAGE;
+}
+
+// Any page id outside the cache makes the request's rows NaN.
+MLAF_DEV bool check_pages(const mlaf_decode_args& a, const piece& x, int lane) {
+  bool bad = false;
+  if (x.begin < x.end)
+    for (int i = x.begin / PAGE + lane; i <= (x.end - 1) / PAGE; i += 32)
+      bad |= (u32)a.kv_indices[x.first_page + i] >= (u32)a.num_pages;
+  return __any_sync(~0u, bad);
+}
+
+// What the math warps know of a piece.
+struct facts {
+  int blocks; // -1: no piece is left
+  int begin, tokens, n;
+  i64 row, part;
+  int bad;
+};
+enum { BLOCKS_OF = 0, BEGIN_OF = 4, TOKENS_OF = 8, N_OF = 12, ROW_OF = 16, PART_OF = 24, BAD_OF = 32 }; // where a fact lies
+
+// They stay there until all math warps have given the piece back.
+MLAF_DEV int known(u32 shared, u32 field) {
+  int x;
+  asm volatile("ld.shared.s32 %0, [%1];" : "=r"(x) : "r"(shared + PIECE_AT + field) : "memory");
+  return x;
+}
+MLAF_DEV i64 known_row(u32 shared, u32 field) {
+  i64 x;
+  asm volatile("ld.shared.s64 %0, [%1];" : "=l"(x) : "r"(shared + PIECE_AT + field) : "memory");
+  return x;
+}
