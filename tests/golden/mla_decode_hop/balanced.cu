@@ -151,6 +151,7 @@ MLAF_DEV void settle(float (&x)[N]) {
 #define MLAF_MEMBER __device__ __forceinline__
 constexpr int H = 40, R = 256, P = 32, Q_LEN = 3, PAGE = 16;
 constexpr bool CAUSAL = 1, BALANCED = 1; // not balanced: one piece a block
+constexpr int ROWS = 64;                         // of a block
 constexpr int PAIR = 1;                  // blocks that share the slices
 constexpr int BOX = 16, BOXES = 64 / BOX;     // tokens of one copy
 constexpr int AHEAD = 2;                          // blocks that a pair asks for ahead
@@ -179,7 +180,8 @@ MLAF_DEV char* memory() {
   return all_memory;
 }
 
-// ---- What a block does ------------------------------------------------------------------------------------------------
+// What a block of the many-rows Hopper kernels works on: pieces of a request's tokens for ROWS of its rows, walked alike by all
+// warps that need them. The includer has H, Q_LEN, PAGE, BALANCED, BOX, ROWS and PIECE_AT (facts in shared memory).
 struct piece {
   int request, begin, end, tokens; // cached tokens [begin, end) of `tokens`
   int first_page, n;               // query tokens
@@ -198,7 +200,7 @@ MLAF_DEV walk begin_walk(const mlaf_decode_args& a) {
 
 // The next piece; the same in all warps.
 MLAF_DEV bool next_piece(const mlaf_decode_args& a, walk& w, piece& x) {
-  const int row0 = 64 * blockIdx.x;
+  const int row0 = ROWS * blockIdx.x;
   mlaf_piece y;
   if (!part_next(&a, PAGE, &w.part, &y)) return false;
   const int qo = y.qo;
@@ -211,6 +213,46 @@ MLAF_DEV bool next_piece(const mlaf_decode_args& a, walk& w, piece& x) {
   return true;
 }
 MLAF_DEV int blocks_of(const piece& x) { return (x.end - x.begin + 63) / 64; }
+
+// Page ids of 32 boxes at a time, the next 32 on their way. A page outside the cache is read as page 0: see check_pages.
+MLAF_DEV int page_of_box(const mlaf_decode_args& a, const piece& x, int box) {
+  if (x.begin + box * BOX >= x.end) return 0;
+  const u32 id = (u32)a.kv_indices[x.first_page + (x.begin + box * BOX) / PAGE];
+  return id < (u32)a.num_pages ? (int)id : 0;
+}
+MLAF_DEV int row_of_box(const piece& x, int box, int ids) {
+  return __shfl_sync(~0u, ids, box & 31) * PAGE + (x.begin + box * BOX) % PAGE;
+}
+
+// Any page id outside the cache makes the request's rows NaN.
+MLAF_DEV bool check_pages(const mlaf_decode_args& a, const piece& x, int lane) {
+  bool bad = false;
+  if (x.begin < x.end)
+    for (int i = x.begin / PAGE + lane; i <= (x.end - 1) / PAGE; i += 32)
+      bad |= (u32)a.kv_indices[x.first_page + i] >= (u32)a.num_pages;
+  return __any_sync(~0u, bad);
+}
+
+// What the math warps know of a piece.
+struct facts {
+  int blocks; // -1: no piece is left
+  int begin, tokens, n;
+  i64 row, part;
+  int bad;
+};
+enum { BLOCKS_OF = 0, BEGIN_OF = 4, TOKENS_OF = 8, N_OF = 12, ROW_OF = 16, PART_OF = 24, BAD_OF = 32 }; // where a fact lies
+
+// They stay there until all math warps have given the piece back.
+MLAF_DEV int known(u32 shared, u32 field) {
+  int x;
+  asm volatile("ld.shared.s32 %0, [%1];" : "=r"(x) : "r"(shared + PIECE_AT + field) : "memory");
+  return x;
+}
+MLAF_DEV i64 known_row(u32 shared, u32 field) {
+  i64 x;
+  asm volatile("ld.shared.s64 %0, [%1];" : "=l"(x) : "r"(shared + PIECE_AT + field) : "memory");
+  return x;
+}
 
 // ---- Loaders ----------------------------------------------------------------------------------------------------------
 struct loader {
@@ -232,17 +274,6 @@ MLAF_DEV turn next_turn(u32 (&used)[2], int j) {
 MLAF_DEV void wait_empty(const loader& l, turn t, int group) {
   if (t.use > 0) barrier_wait(l.shared + EMPTY_AT + 8 * (5 * t.buffer + group), (t.use - 1) & 1);
   __syncwarp();
-}
-
-// Page ids of 32 boxes at a time, the next 32 on their way. A page outside the cache is read as page 0: see check_pages.
-MLAF_DEV int page_of_box(const loader& l, const piece& x, int box) {
-  if (x.begin + box * BOX >= x.end) return 0;
-  const u32 id = (u32)l.p.a.kv_indices[x.first_page + (x.begin + box * BOX) / PAGE];
-  return id < (u32)l.p.a.num_pages ? (int)id : 0;
-}
-
-MLAF_DEV int row_of_box(const piece& x, int box, int ids) {
-  return __shfl_sync(~0u, ids, box & 31) * PAGE + (x.begin + box * BOX) % PAGE;
 }
 
 // Slices [first, first + count) of a buffer, dealt out to the blocks of a pair and to the lanes. A pair also asks for those of
@@ -268,11 +299,11 @@ MLAF_DEV void load_slices(const loader& l, const piece& x, turn t, int j, int id
 
 MLAF_DEV void load_piece(const loader& l, const piece& x, u32 (&used)[2]) {
   const int blocks = blocks_of(x);
-  int ids = page_of_box(l, x, l.lane), next = page_of_box(l, x, l.lane + 32);
+  int ids = page_of_box(l.p.a, x, l.lane), next = page_of_box(l.p.a, x, l.lane + 32);
   for (int j = 0; j < blocks; j++) {
     if (j > 0 && j * BOXES % 32 == 0) {
       ids = next;
-      next = page_of_box(l, x, j * BOXES + 32 + l.lane);
+      next = page_of_box(l.p.a, x, j * BOXES + 32 + l.lane);
     }
     const turn t = next_turn(used, j);
     if (l.half == 2) {
@@ -298,36 +329,6 @@ MLAF_DEV void load_cache(const loader& l) {
   }
 }
 
-// What the math warps know of a piece.
-struct facts {
-  int blocks; // -1: no piece is left
-  int begin, tokens, n;
-  i64 row, part;
-  int bad;
-};
-enum { BLOCKS_OF = 0, BEGIN_OF = 4, TOKENS_OF = 8, N_OF = 12, ROW_OF = 16, PART_OF = 24, BAD_OF = 32 }; // where a fact lies
-
-// They stay there until all math warps have given the piece back.
-MLAF_DEV int known(u32 shared, u32 field) {
-  int x;
-  asm volatile("ld.shared.s32 %0, [%1];" : "=r"(x) : "r"(shared + PIECE_AT + field) : "memory");
-  return x;
-}
-MLAF_DEV i64 known_row(u32 shared, u32 field) {
-  i64 x;
-  asm volatile("ld.shared.s64 %0, [%1];" : "=l"(x) : "r"(shared + PIECE_AT + field) : "memory");
-  return x;
-}
-
-// Any page id outside the cache makes the request's rows NaN.
-MLAF_DEV bool check_pages(const loader& l, const piece& x) {
-  bool bad = false;
-  if (x.begin < x.end)
-    for (int i = x.begin / PAGE + l.lane; i <= (x.end - 1) / PAGE; i += 32)
-      bad |= (u32)l.p.a.kv_indices[x.first_page + i] >= (u32)l.p.a.num_pages;
-  return __any_sync(~0u, bad);
-}
-
 MLAF_DEV void load_queries(const loader& l, facts* f) {
   walk w = begin_walk(l.p.a);
   piece x;
@@ -347,7 +348,7 @@ MLAF_DEV void load_queries(const loader& l, facts* f) {
       barrier_expect(full, more ? Q_SLICES * SLICE + (P > 0 ? ROPE : SLICE) : 0);
     }
     if (!more) return;
-    const bool bad = check_pages(l, x);
+    const bool bad = check_pages(l.p.a, x, l.lane);
     if (l.lane == 0) {
       if (bad) f->bad = 1;
       barrier_arrive(l.shared + CHECKED_AT);
