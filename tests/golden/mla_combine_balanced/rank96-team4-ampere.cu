@@ -51,7 +51,7 @@ struct mlaf_decode_params {
 // [templates/lib/schedule.h]
 
 constexpr int H = 5, R = 96, PAGE = 1, SLOT_ROWS = 10;
-constexpr int ROWS = 4, TEAM = 4, VECTORS = 1, DEPTH = 16;
+constexpr int ROWS = 4, TEAM = 4, VECTORS = 1, DEPTH = 8;
 // Bits 0, TEAM, 2 TEAM, ... of 32: the pieces of a team's first warp.
 constexpr u32 EVERY_TEAM = (u32)(0xffffffffull / ((1ull << TEAM) - 1));
 

@@ -50,7 +50,7 @@ struct mlaf_kernel_launch {
   u32 magic, size, dynamic_shared, cluster[3], flags, schedule, reserved[3], n_maps;
   mlaf_map_want maps[8];
 };
-extern "C" __device__ const mlaf_kernel_launch mlaf_mla_decode_6e13c67d_launch = {0x314b4c4du, sizeof(mlaf_kernel_launch), 213144,
+extern "C" __device__ const mlaf_kernel_launch mlaf_mla_decode_6e13c67d_launch = {0x314b4c4du, sizeof(mlaf_kernel_launch), 213152,
     {1, 1, 1}, 1, 1, {}, 3,
     {{3, 64, 128, 128}, {1, 64, 16, 128}, {2, 32, 16, 64}}};
 struct __align__(64) mlaf_tensor_map {
@@ -196,8 +196,9 @@ constexpr u32 ROPE_HI = P == 32 ? SWIZZLE_64 : SWIZZLE_128;
 constexpr int Q_SLICE = 2 * SLICE;                // 128 rows
 constexpr int KV_AT = 0, Q_AT = 147456, PIECE_AT = 212992, FULL_AT = 213056;
 constexpr int EMPTY_AT = FULL_AT + 8 * BUFFERS, Q_FULL_AT = EMPTY_AT + 8 * BUFFERS, Q_EMPTY_AT = Q_FULL_AT + 8,
-              CHECKED_AT = Q_FULL_AT + 16, END_AT = Q_FULL_AT + 24;
-static_assert(END_AT == 213144 && BUFFER == SLICES * SLICE + ROPE && BUFFER % 1024 == 0, "differs from gen/hopw_plan.lua");
+              FACTS_AT = Q_FULL_AT + 16, CHECKED_AT = Q_FULL_AT + 24, END_AT = Q_FULL_AT + 32;
+static_assert(END_AT == 213152 && BUFFER == SLICES * SLICE + ROPE, "differs from gen/hopw_plan.lua");
+static_assert(BUFFER % 1024 == 0 && BUFFERS >= 3, "tiles are swizzled; a block is awaited while the two before it are in use");
 static_assert(COPIES <= 32 * LOADERS, "a lane for each copy");
 // Named barriers: + warpgroup 0, 1.
 enum { TURN = 1, OWN = 3, BOTH = 5 };
@@ -292,8 +293,9 @@ struct ring {
 };
 
 // ---- Loaders ----------------------------------------------------------------------------------------------------------
-// A block's copies are dealt out to the warps and their lanes.
-MLAF_DEV void load_piece(const mlaf_decode_params& p, u32 shared, int lane, int warp, const piece& x, ring& at) {
+// A block's copies are dealt out to the warps and their lanes. hold: of all that the launch asks for at once, Q and the first
+// block are needed first.
+MLAF_DEV void load_piece(const mlaf_decode_params& p, u32 shared, int lane, int warp, const piece& x, ring& at, bool hold) {
   const int blocks = blocks_of(x), copy = warp + LOADERS * lane, part = copy % BOXES, slice = copy / BOXES;
   const bool rope = slice == SLICES;
   const mlaf_tensor_map* map = &p.maps[rope ? MAP_KPE : MAP_CKV];
@@ -306,6 +308,7 @@ MLAF_DEV void load_piece(const mlaf_decode_params& p, u32 shared, int lane, int 
     }
     const int row = row_of_box(x, j * BOXES + part, ids);
     const u32 full = shared + FULL_AT + 8 * at.buffer;
+    if (hold && j == 1) barrier_wait(shared + Q_FULL_AT, 0);
     barrier_wait(shared + EMPTY_AT + 8 * at.buffer, at.turn ^ 1);
     __syncwarp();
     if (copy < COPIES) {
@@ -320,8 +323,8 @@ MLAF_DEV void load_cache(const mlaf_decode_params& p, u32 shared, int lane, int 
   ring at = {0, 0};
   walk w = begin_walk(p.a);
   piece x;
-  while (next_piece(p.a, w, x)) {
-    load_piece(p, shared, lane, warp, x, at);
+  for (bool first = true; next_piece(p.a, w, x); first = false) {
+    load_piece(p, shared, lane, warp, x, at, first);
     if (!BALANCED) return;
   }
 }
@@ -339,6 +342,7 @@ MLAF_DEV void load_queries(const mlaf_decode_params& p, u32 shared, int lane, fa
     __syncwarp();
     if (lane == 0) {
       *f = {more ? blocks_of(x) : -1, x.begin, x.tokens, x.n, x.row, x.part, x.bad};
+      barrier_arrive(shared + FACTS_AT);
       barrier_expect(full, more ? SLICES * Q_SLICE : 0);
       for (int i = 0; i < SLICES && more; i++) copy_box(shared + Q_AT + i * Q_SLICE, &p.maps[MAP_Q], 64 * i, (int)x.row, full);
     }
@@ -371,7 +375,13 @@ struct math {
 MLAF_DEV void take_turn(const math& c) { named_sync(TURN + c.wg, 256); }
 MLAF_DEV void pass_turn(const math& c) { named_arrive(TURN + (c.wg ^ 1), 256); }
 
-MLAF_DEV void wait_full(const math& c) { barrier_wait(c.shared + FULL_AT + 8 * c.at.buffer, c.at.turn); }
+// Wait for the block at hand or for the one behind it. `x` is never that large: the wait depends on it so that the compiler does
+// not sink what x is made of behind the next wait for products.
+MLAF_DEV void wait_full(const math& c, bool next, float x) {
+  ring at = c.at;
+  if (next) at.next();
+  barrier_wait(c.shared + FULL_AT + 8 * at.buffer, at.turn ^ (u32)(x == 3e38f));
+}
 MLAF_DEV void give_back(const math& c, int buffer) {
   if (c.lane == 0) barrier_arrive(c.shared + EMPTY_AT + 8 * buffer);
 }
@@ -488,7 +498,7 @@ MLAF_DEV void weigh(rows_state& r, const u32 (&p)[4][4]) {
 MLAF_DEV void work_on_piece(math& c, int blocks, const q_rope& rope, rows_state& r, float (&o)[R / 2]) {
   float s[32], m[2], sum[2];
   u32 p[4][4];
-  wait_full(c);
+  wait_full(c, false, 0.0f);
   take_turn(c);
   settle(s);
   wgmma_fence();
@@ -497,13 +507,13 @@ MLAF_DEV void work_on_piece(math& c, int blocks, const q_rope& rope, rows_state&
   wgmma_wait<0>();
   settle(s);
   soften(c, 0, s, r, m, sum);
+  if (blocks > 1) wait_full(c, true, 0.0f);
   r.m[0] = m[0], r.m[1] = m[1];
   make_p(s, sum, r, p);
 #pragma unroll 1
   for (int j = 1; j < blocks; j++) {
     const int before = c.at.buffer;
     c.at.next();
-    wait_full(c);
     take_turn(c);
     settle(s);
     settle(o);
@@ -515,7 +525,7 @@ MLAF_DEV void work_on_piece(math& c, int blocks, const q_rope& rope, rows_state&
     wgmma_wait<1>();
     settle(s);
     soften(c, j, s, r, m, sum);
-    settle(s); // beside PV, not behind it
+    wait_full(c, j + 1 < blocks, sum[0] + sum[1]); // beside PV, not behind it
     wgmma_wait<0>();
     settle(o);
     give_back(c, before);
@@ -604,7 +614,7 @@ MLAF_DEV void work_on_pieces(const mlaf_decode_params& p, u32 shared, int wg) {
   if (wg == 1) pass_turn(c);
 #pragma unroll 1
   for (u32 k = 0;; k++) {
-    barrier_wait(shared + Q_FULL_AT, k & 1);
+    barrier_wait(shared + FACTS_AT, k & 1);
     const int blocks = known(shared, BLOCKS_OF);
     if (blocks < 0) break;
     c.clear = known(shared, TOKENS_OF) - (CAUSAL ? known(shared, N_OF) - 1 : 0) - known(shared, BEGIN_OF);
@@ -614,6 +624,7 @@ MLAF_DEV void work_on_pieces(const mlaf_decode_params& p, u32 shared, int wg) {
     float o[R / 2];
 #pragma unroll
     for (int i = 0; i < R / 2; i++) o[i] = 0.0f;
+    barrier_wait(shared + Q_FULL_AT, k & 1);
     if (blocks > 0) work_on_piece(c, blocks, rope, r, o);
     barrier_wait(shared + CHECKED_AT, k & 1);
     finish(c, a, r, o);
@@ -635,6 +646,7 @@ extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_decode_6e13c67d(co
     }
     barrier_init(shared + Q_FULL_AT, 1);
     barrier_init(shared + Q_EMPTY_AT, 8);
+    barrier_init(shared + FACTS_AT, 1);
     barrier_init(shared + CHECKED_AT, 1);
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
   }
