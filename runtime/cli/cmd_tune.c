@@ -14,6 +14,7 @@ typedef struct campaign {
   size_t n, at;         /* problems, the one under way */
   mlaf_tuner_opts opts;
   mlaf_gen *gen;
+  mlaf_verified *verified; /* by all problems so far */
   double start, limit_s;
   size_t limit;         /* candidates of the problem under way; SIZE_MAX: unknown */
   size_t tried, failed, choices, without; /* of the finished problems */
@@ -181,7 +182,7 @@ static mlaf_status tune_one(campaign *g) {
   cli *c = g->c;
   mlaf_tuner_result r = {.n = 0};
   char problem[MLAF_PROBLEM_TEXT_MAX];
-  mlaf_tuner_env env = {mlaf_ctx_device(c->ctx), c->ctx->db, g->gen, c->ctx->compiler, &c->log, NULL};
+  mlaf_tuner_env env = {mlaf_ctx_device(c->ctx), c->ctx->db, g->gen, c->ctx->compiler, &c->log, NULL, g->verified};
   const mlaf_problem *p = &g->list[g->at];
   mlaf_problem_print(p, problem, sizeof problem);
   if (g->limit_s > 0) /* what is left, shared out evenly among what is left */
@@ -228,12 +229,14 @@ static int run_all(campaign *g) {
   cli *c = g->c;
   mlaf_status status = mlaf_ctx_gen(c->ctx, &g->gen, &c->err);
   g->start = mlaf_now();
+  g->verified = mlaf_verified_new();
   for (g->at = 0; status == MLAF_OK && g->at < g->n; g->at++) {
     if (g->limit_s > 0 && g->at && mlaf_now() - g->start >= g->limit_s) break;
     g->limit = g->opts.max_candidates ? g->opts.max_candidates : SIZE_MAX;
     status = tune_one(g);
     if (status != MLAF_OK) break;
   }
+  mlaf_verified_free(g->verified);
   print_total(g, status);
   if (status != MLAF_OK) return mlaf_cli_fail(c);
   return g->without ? CLI_FINDINGS : CLI_OK;

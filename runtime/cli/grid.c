@@ -6,7 +6,7 @@
 
 #include "cli/cli.h"
 
-enum { AXIS_MAX = 4096, GRID_MAX = 1 << 20, MODELS_FILE_MAX = 1 << 20 };
+enum { AXIS_MAX = 4096, GRID_MAX = 1 << 20, MODELS_FILE_MAX = 1 << 20, PROBLEMS_FILE_MAX = 1 << 24 };
 
 /* --- one axis --- */
 static int ascending(const void *a, const void *b) {
@@ -117,6 +117,17 @@ static void unique(cli_problems *g) {
   g->n = kept;
 }
 
+static mlaf_status append(cli *c, cli_problems *g, const mlaf_problem *p) {
+  if (g->n == GRID_MAX) return mlaf_fail(&c->err, MLAF_E_ARG, "the grid has more than %d problems", GRID_MAX);
+  if (g->n % 1024 == 0) {
+    mlaf_problem *grown = realloc(g->list, (g->n + 1024) * sizeof *grown);
+    if (!grown) return mlaf_fail(&c->err, MLAF_E_NOMEM, "no memory for a grid");
+    g->list = grown;
+  }
+  g->list[g->n++] = *p;
+  return MLAF_OK;
+}
+
 static mlaf_status add_shapes(cli *c, cli_problems *g, mlaf_problem p, const cli_axis *batch, const cli_axis *ctx) {
   char why[400];
   for (size_t b = 0; b < batch->n; b++)
@@ -124,13 +135,8 @@ static mlaf_status add_shapes(cli *c, cli_problems *g, mlaf_problem p, const cli
       p.batch = batch->values[b];
       p.ctx = ctx->values[s];
       if (mlaf_problem_check(&p, why, sizeof why) != MLAF_OK) return mlaf_fail(&c->err, MLAF_E_PROBLEM, "%s", why);
-      if (g->n == GRID_MAX) return mlaf_fail(&c->err, MLAF_E_ARG, "the grid has more than %d problems", GRID_MAX);
-      if (g->n % 1024 == 0) {
-        mlaf_problem *grown = realloc(g->list, (g->n + 1024) * sizeof *grown);
-        if (!grown) return mlaf_fail(&c->err, MLAF_E_NOMEM, "no memory for a grid");
-        g->list = grown;
-      }
-      g->list[g->n++] = p;
+      mlaf_status status = append(c, g, &p);
+      if (status != MLAF_OK) return status;
     }
   return MLAF_OK;
 }
@@ -207,9 +213,38 @@ static mlaf_status add_heads(cli *c, cli_problems *out) {
   return status;
 }
 
+/* @FILE: problem strings, one a line; # begins a comment. */
+static mlaf_status add_file(cli *c, const char *path, cli_problems *out) {
+  void *file = NULL;
+  size_t size;
+  int line = 0;
+  static const cli_opt others[] = {O_MODEL, O_HEADS, O_TP, O_BATCH, O_CTX};
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+    if (c->given[others[i]]) return mlaf_fail(&c->err, MLAF_E_ARG, "@%s names whole problems: give no other grid", path);
+  mlaf_status status = mlaf_file_read(path, PROBLEMS_FILE_MAX, &file, &size, &c->err);
+  for (char *at = file, *end; status == MLAF_OK && at && *at; at = end) {
+    char text[MLAF_PROBLEM_TEXT_MAX + 8] = "", why[400];
+    mlaf_problem p;
+    end = at + strcspn(at, "\n");
+    line++;
+    at += strspn(at, " \t");
+    snprintf(text, sizeof text, "%.*s", (int)strcspn(at, " \t\r\n#"), at);
+    if (*end) end++;
+    if (!*text) continue;
+    if (mlaf_problem_parse(text, &p, why, sizeof why) != MLAF_OK)
+      status = mlaf_fail(&c->err, MLAF_E_PROBLEM, "%s:%d: '%s': %s", path, line, text, why);
+    else status = append(c, out, &p);
+  }
+  free(file);
+  if (status == MLAF_OK && !out->n) status = mlaf_fail(&c->err, MLAF_E_PROBLEM, "%s names no problem", path);
+  return status;
+}
+
 mlaf_status mlaf_cli_problems(cli *c, cli_problems *out) {
+  const char *text = c->n_arguments ? c->arguments[c->n_arguments - 1] : "";
   *out = (cli_problems){NULL, 0};
   mlaf_status status = c->given[O_SET]     ? mlaf_cli_peer_problems(c, out)
+                       : *text == '@'      ? add_file(c, text + 1, out)
                        : c->given[O_HEADS] ? add_heads(c, out)
                                            : add_grid(c, out);
   if (status == MLAF_OK) unique(out);

@@ -126,7 +126,7 @@ void mlaf_cli_help(FILE *to, const cli_command *command) {
     if (command->takes_problem == CLI_PROBLEM_GRID)
       fprintf(to,
               "\nA grid of problems: --model A,B (or @FILE), --tp, --heads, --batch and --ctx take lists, in which A:B doubles "
-              "from A up to B:\n--tp 1,8 --batch 1,8,64:256 --ctx 1024:131072.\n");
+              "from A up to B:\n--tp 1,8 --batch 1,8,64:256 --ctx 1024:131072. Or @FILE with problem strings, one a line.\n");
     if (command->details) fprintf(to, "\n%s\n", command->details);
     fprintf(to, "\noptions:\n");
     option_help(to, command);

@@ -191,6 +191,7 @@ static mlaf_status verify_and_time(tuner *t, tune_candidate *c, mlaf_err *err) {
     status = t->steps->verify(t->suite, loaded, &verified, &why);
     c->item.sample.error = verified.error == verified.error && verified.error < 1e30 ? verified.error : 0;
     c->verified = status == MLAF_OK;
+    if (c->verified) mlaf_tuner_note_verified(t, c);
   }
   status = status == MLAF_OK ? time_variant(t, c, loaded, err) : failed_on_device(t, c, &why, err);
   if (loaded) t->steps->close(loaded);
@@ -208,7 +209,8 @@ mlaf_status mlaf_tuner_try(tuner *t, tune_candidate *c, mlaf_err *err) {
   c->item.sample.source = t->modelled ? MLAF_SRC_MODELLED : MLAF_SRC_MEASURED;
   mlaf_status status = check_codes(t, c, &usable, err);
   if (status != MLAF_OK) return status;
-  if (usable && !t->suite) status = t->steps->suite(t->problem, t->opts.seed, MLAF_INJECT_NONE, &t->suite, err);
+  c->verified = c->verified || (usable && mlaf_tuner_verified(t, c, &c->item.sample.error));
+  if (usable && !c->verified && !t->suite) status = t->steps->suite(t->problem, t->opts.seed, MLAF_INJECT_NONE, &t->suite, err);
   if (usable && status == MLAF_OK) status = mlaf_tuner_need_bench(t, err);
   if (usable && status == MLAF_OK) status = verify_and_time(t, c, err);
   if (status == MLAF_OK) c->state = TUNE_DONE;

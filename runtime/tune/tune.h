@@ -42,6 +42,12 @@ typedef struct mlaf_tuner_steps {
 } mlaf_tuner_steps;
 extern const mlaf_tuner_steps mlaf_tuner_real_steps;
 
+/* Verifications that the problems of one campaign share (NULL in the env: none are). Never written to a file: what another
+ * process verified is not taken on trust. */
+typedef struct mlaf_verified mlaf_verified;
+mlaf_verified *mlaf_verified_new(void); /* NULL: no memory; a run does without */
+void mlaf_verified_free(mlaf_verified *v);
+
 typedef struct mlaf_tuner_env {
   mlaf_device *device;
   mlaf_db *db; /* NULL or read-only: nothing is remembered */
@@ -49,6 +55,7 @@ typedef struct mlaf_tuner_env {
   mlaf_compiler *compiler; /* used from one other thread during the run: lend it to nobody meanwhile */
   const mlaf_log *log;
   const mlaf_tuner_steps *steps; /* NULL: the real ones */
+  mlaf_verified *verified;
 } mlaf_tuner_env;
 
 typedef struct mlaf_tuner_progress {

@@ -114,6 +114,11 @@ void mlaf_tuner_class_timing(tune_candidate *c, const mlaf_time_opts *opts);
 /* The buffers timings run on, made once. */
 mlaf_status mlaf_tuner_need_bench(tuner *t, mlaf_err *err);
 
+/* --- verified.c --- */
+/* Was this very code verified with this split count in the campaign? Then *error is what it showed. */
+bool mlaf_tuner_verified(const tuner *t, const tune_candidate *c, double *error);
+void mlaf_tuner_note_verified(const tuner *t, const tune_candidate *c);
+
 /* --- finals.c --- */
 /* Behind the rounds, on devices whose times vary: noisy candidates that could matter are timed once more, then the front
  * runners and the standing choice are timed in turns, so that a drifting clock touches all of them alike. */

@@ -185,6 +185,13 @@ static void report_is_one_self_contained_page(void **state) {
   release(&r);
 }
 
+static void write_text(const char *path, const char *text) {
+  FILE *f = fopen(path, "w");
+  assert_non_null(f);
+  fputs(text, f);
+  assert_int_equal(fclose(f), 0);
+}
+
 static void grids_on_the_command_line(void **state) {
   const cli_dir *d = *state;
   cli_result r = RUN(d, "tune", "--dry-run", "--device", "emu:gfx942", "--model", "deepseek-v3,kimi-k3", "--tp", "8,64",
@@ -198,6 +205,25 @@ static void grids_on_the_command_line(void **state) {
   r = RUN(d, "tune", "--heads", "16", "--batch", "1,x", "--dry-run");
   assert_exit(r, 2);
   assert_has(r.err, "--batch '1,x' at character 3");
+  release(&r);
+  char list[300], at[310];
+  snprintf(list, sizeof list, "%s/problems", d->dir);
+  snprintf(at, sizeof at, "@%s", list);
+  write_text(list, "# a comment\n\nmla_decode:h16,r512,p64,q1,bf16,page64,b1,s512 # small\r\n"
+                   "  mla_decode:h5,r256,p32,q2,bf16,page16,b2,s64");
+  r = RUN(d, "tune", at, "--dry-run", "--device", "emu:gfx942", "--json");
+  assert_exit(r, 0);
+  assert_int_equal(each_json(r.out, NULL, NULL), 2);
+  assert_has(r.out, "mla_decode:h5,r256,p32,q2,bf16,page16,b2,s64");
+  release(&r);
+  r = RUN(d, "tune", at, "--dry-run", "--batch", "2");
+  assert_exit(r, 2);
+  assert_has(r.err, "give no other grid");
+  release(&r);
+  write_text(list, "mla_decode:h16,r512,p64,q1,bf16,page64,b1,s512\nmla_decode:h16,r500,p64,q1,bf16,page64,b1,s512\n");
+  r = RUN(d, "tune", at, "--dry-run");
+  assert_exit(r, 2);
+  assert_has(r.err, "problems:2: ");
   release(&r);
   r = RUN(d, "verify", "--heads", "16", "--batch", "1,2");
   assert_exit(r, 2);

@@ -11,7 +11,7 @@ static mlaf_problem problem(void) { return make_problem(16, 4, 1024); }
 
 static mlaf_status tune_with(fake *f, mlaf_db *db, const mlaf_tuner_steps *steps, mlaf_tuner_opts opts, mlaf_tuner_result *r,
                              mlaf_err *err) {
-  mlaf_tuner_env env = {(mlaf_device *)f, db, (mlaf_gen *)f, (mlaf_compiler *)f, NULL, steps};
+  mlaf_tuner_env env = {(mlaf_device *)f, db, (mlaf_gen *)f, (mlaf_compiler *)f, NULL, steps, NULL};
   mlaf_problem p = problem();
   f->log[0] = 0;
   return mlaf_tuner_run(&env, &p, &opts, r, err);
@@ -40,6 +40,38 @@ static void exhaustive_tries_all(void **state) {
   r = tune_ok(f, NULL, &fake_steps, (mlaf_tuner_opts){.strategy = MLAF_STRATEGY_EXHAUSTIVE, .max_candidates = 7});
   assert_int_equal(r.n, 7);
   mlaf_tuner_result_clear(&r);
+  free(f);
+}
+
+/* How many candidates a run verifies when the campaign before it verified some. */
+static int verifies_after(fake *f, mlaf_verified *verified, mlaf_problem p, uint64_t seed) {
+  mlaf_tuner_env env = {(mlaf_device *)f, NULL, (mlaf_gen *)f, (mlaf_compiler *)f, NULL, &fake_steps, verified};
+  mlaf_tuner_opts opts = {.strategy = MLAF_STRATEGY_EXHAUSTIVE, .seed = seed};
+  mlaf_tuner_result r;
+  mlaf_err err = {MLAF_OK, ""};
+  const int before = f->verifies;
+  if (mlaf_tuner_run(&env, &p, &opts, &r, &err) != MLAF_OK) fail_msg("tune: %s", err.text);
+  for (size_t i = 0; i < r.n; i++)
+    if (r.items[i].sample.outcome == MLAF_OUT_OK) assert_true(r.items[i].sample.error == 1.7e-3);
+  mlaf_tuner_result_clear(&r);
+  return f->verifies - before;
+}
+
+/* The problems of a family verify with the same cases: the same code with the same splits is verified once. */
+static void a_campaign_verifies_once(void **state) {
+  fake *f = fake_new(6, 4);
+  mlaf_verified *verified = mlaf_verified_new();
+  mlaf_problem causal = make_problem(16, 4, 1024);
+  causal.causal = 1;
+  f->k[5].verify = MLAF_E_INCORRECT; /* what failed is not taken as verified */
+  assert_int_equal(verifies_after(f, verified, make_problem(16, 4, 1024), 1), 24);
+  assert_int_equal(verifies_after(f, verified, make_problem(16, 8, 2048), 1), 4);
+  assert_int_equal(verifies_after(f, verified, causal, 1), 24);                    /* another family: other cases */
+  assert_int_equal(verifies_after(f, verified, make_problem(16, 4, 1024), 2), 24); /* other data */
+  f->compiler = "fake compiler 2";                                                 /* other code */
+  assert_int_equal(verifies_after(f, verified, make_problem(16, 8, 2048), 1), 24);
+  assert_int_equal(verifies_after(f, NULL, make_problem(16, 8, 2048), 1), 24);
+  mlaf_verified_free(verified);
   free(f);
 }
 
@@ -289,7 +321,7 @@ static void eight_processes_tune_and_plan(void **state) {
 
 int main(void) {
 #define T(f) cmocka_unit_test_setup_teardown(f, db_dir_setup, db_dir_teardown)
-  const struct CMUnitTest tests[] = {T(exhaustive_tries_all), T(pruned_keeps_to_its_share),
+  const struct CMUnitTest tests[] = {T(exhaustive_tries_all), T(a_campaign_verifies_once), T(pruned_keeps_to_its_share),
                                      T(halving_times_the_better_ones_longer), T(front_runners_are_compared_in_turns),
                                      T(noise_is_measured_again_and_classed), T(a_killed_tuner_goes_on),
                                      T(eight_processes_tune_and_plan)};

@@ -10,7 +10,7 @@
 static mlaf_problem problem(void) { return make_problem(16, 4, 1024); }
 
 static mlaf_status tune(fake *f, mlaf_db *db, mlaf_tuner_opts opts, mlaf_tuner_result *r, mlaf_err *err) {
-  mlaf_tuner_env env = {(mlaf_device *)f, db, (mlaf_gen *)f, (mlaf_compiler *)f, NULL, &fake_steps};
+  mlaf_tuner_env env = {(mlaf_device *)f, db, (mlaf_gen *)f, (mlaf_compiler *)f, NULL, &fake_steps, NULL};
   mlaf_problem p = problem();
   opts.cancel = &f->cancel;
   f->log[0] = 0;
