@@ -311,6 +311,46 @@ function space.variant(p, target, name)
   return candidate(p, arch, family, { text = params.print(values) }, finish(k, target), splits, combine)
 end
 
+-- A decode kernel's candidates at all split counts worth trying, each with its best combine kernel.
+local function at_all_splits(p, target, arch, family, point, k)
+  local list = {}
+  for _, splits in ipairs(split_counts(p, k.cost, arch)) do
+    local combine = splits > 1 and combines(p, k.cost, splits, target, arch, combine_family(family, k.cost))[1] or nil
+    if not reject_splits(p, k.cost, splits) and (combine or splits == 1) then
+      list[#list + 1] = candidate(p, arch, family, point, k, splits, combine)
+    end
+  end
+  return list
+end
+
+local function best_of(list)
+  local best
+  for _, v in ipairs(list) do
+    if not best or by_model(v, best) then best = v end
+  end
+  return best
+end
+
+-- A variant that was tuned for the problem `tuned`, fitted to p: its decode kernel, with as many times the model's best split
+-- count for p as the tuned count was of the model's for `tuned`, so that what the model misjudges of this kernel cancels out.
+function space.refit(p, target, name, tuned)
+  local arch = loader.require("arch/" .. target)
+  local was = space.variant(tuned, target, name)
+  local family, values = space.parse_name(name)
+  local k, why = kernel(p, family, values, arch)
+  if why then error(("variant '%s' does not fit %s: %s"):format(name, require("problem").print(p), why), 0) end
+  local point = { text = params.print(values) }
+  local function all(problem) return at_all_splits(problem, target, arch, family, point, finish(k, target)) end
+  local list = all(p)
+  local wanted = best_of(list).splits * was.splits / best_of(all(tuned)).splits
+  local best, distance
+  for _, v in ipairs(list) do
+    local d = math.max(v.splits / wanted, wanted / v.splits)
+    if not best or d < distance or d == distance and by_model(v, best) then best, distance = v, d end
+  end
+  return best
+end
+
 -- The baseline's name for a problem: fixed kernel, split count by the model.
 function space.baseline(p, target)
   local arch = loader.require("arch/" .. target)
@@ -319,16 +359,7 @@ function space.baseline(p, target)
   if not b then error("no baseline family for " .. target, 0) end
   local k, why = kernel(p, b.family, b.params, arch)
   if why then error("the baseline variant does not fit " .. require("problem").print(p) .. ": " .. why, 0) end
-  finish(k, target)
-  local best
-  for _, splits in ipairs(split_counts(p, k.cost, arch)) do
-    local combine = splits > 1 and combines(p, k.cost, splits, target, arch, combine_family(b.family, k.cost))[1] or nil
-    if not reject_splits(p, k.cost, splits) and (combine or splits == 1) then
-      local v = candidate(p, arch, b.family, { text = params.print(b.params) }, k, splits, combine)
-      if not best or by_model(v, best) then best = v end
-    end
-  end
-  return best
+  return best_of(at_all_splits(p, target, arch, b.family, { text = params.print(b.params) }, finish(k, target)))
 end
 
 return space

@@ -101,6 +101,18 @@ static bool same_hash(const mlaf_kernel_ref *ref, const mlaf_kernel_desc *k) {
   return k->template_name ? !strcmp(ref->template_hash, k->template_hash) : !ref->template_name[0];
 }
 
+/* The variant *v of a tuned problem for another batch and ctx, as planning does it; false: too far, the model is the better
+ * guess. */
+static bool fit(mlaf_gen *gen, const char *target, const tuned *t, const mlaf_problem *p, mlaf_variant *v) {
+  mlaf_variant fitted;
+  const double far = distance(&t->problem, p);
+  if (far > MLAF_DB_REACH) return false;
+  if (far == 0 || mlaf_gen_refit(gen, p, target, t->choice.variant, &t->problem, &fitted, NULL)) return true;
+  mlaf_variant_clear(v);
+  *v = fitted;
+  return true;
+}
+
 /* A tuned choice counts while the generator still makes the kernels that were timed. */
 static void take_tuned(const asking *a, mlaf_gen *gen, const mlaf_problem *p, found *f) {
   const tuned *t = find_tuned(a->tuned, p);
@@ -111,7 +123,8 @@ static void take_tuned(const asking *a, mlaf_gen *gen, const mlaf_problem *p, fo
     *v = (mlaf_variant){0};
     return;
   }
-  if (!same_hash(&t->choice.decode, &v->decode) || !same_hash(&t->choice.combine, &v->combine)) {
+  if (!same_hash(&t->choice.decode, &v->decode) || !same_hash(&t->choice.combine, &v->combine) ||
+      !fit(gen, a->t->request->target, t, p, v)) {
     mlaf_variant_clear(v);
     return;
   }

@@ -34,6 +34,11 @@ static bool same_templates(void *user, const mlaf_choice *choice) {
   mlaf_problem at;
   mlaf_variant v = {.name = NULL};
   w->reason[0] = 0;
+  if (choice->distance > MLAF_DB_REACH) {
+    snprintf(w->reason, sizeof w->reason, "%.1f doublings of batch and ctx away: the model looks at the problem itself",
+             choice->distance);
+    return false;
+  }
   bool named = !choice->decode.template_hash[0]; /* a default that only names its variant */
   mlaf_status status = mlaf_problem_parse(choice->problem, &at, NULL, 0);
   if (status == MLAF_OK)
@@ -53,6 +58,18 @@ static bool same_templates(void *user, const mlaf_choice *choice) {
   return !w->reason[0];
 }
 
+/* How far away, and what the plan makes of it. */
+static size_t fitted(const why *w, const mlaf_db_considered *x, char *out, size_t size) {
+  mlaf_problem at;
+  mlaf_variant v = {.name = NULL};
+  bool known = mlaf_problem_parse(x->problem, &at, NULL, 0) == MLAF_OK &&
+               mlaf_gen_refit(w->gen, w->problem, w->dev->target, x->choice->variant, &at, &v, NULL) == MLAF_OK;
+  int n = snprintf(out, size, "; %.2f doublings of batch and ctx away%s%s", x->distance,
+                   known ? ", with the splits the model gives it here: " : "", known ? v.name : "");
+  mlaf_variant_clear(&v);
+  return n < 0 ? 0 : (size_t)n < size ? (size_t)n : size - 1;
+}
+
 static void on_considered(void *user, const mlaf_db_considered *x) {
   why *w = user;
   char what[700], reason[600] = "";
@@ -66,8 +83,7 @@ static void on_considered(void *user, const mlaf_db_considered *x) {
              strcmp(x->choice->lengths, "equal") ? ", lengths " : "", strcmp(x->choice->lengths, "equal") ?
                  x->choice->lengths : "");
     size_t n = strlen(reason);
-    if (x->distance > 0) n += (size_t)snprintf(reason + n, sizeof reason - n, "; %.2f doublings of batch and ctx away",
-                                               x->distance);
+    if (x->distance > 0) n += fitted(w, x, reason + n, sizeof reason - n);
     if (x->choice->stale) snprintf(reason + n, sizeof reason - n, "; SOFT: %s: usable, worth tuning again", x->choice->stale_why);
     w->taken = x->rung;
   }

@@ -19,6 +19,7 @@ typedef struct planner {
   mlaf_planned *out;
   mlaf_text notes;
   mlaf_err last; /* why the latest rung failed: what the caller hears if none holds */
+  bool far;      /* a choice out of reach was passed over */
   int n_refused;
   struct {
     char problem[MLAF_PROBLEM_TEXT_MAX], variant[256];
@@ -99,10 +100,20 @@ static void refuse(planner *p, const mlaf_choice *c, const mlaf_err *why) {
   pass_over(p, why, "choice %s of %s", c->variant, c->problem);
 }
 
+/* Choices come nearest first, so one note does for all that are too far. Who may not ask the model takes them all the same. */
+static bool out_of_reach(planner *p, const mlaf_choice *c) {
+  mlaf_err why;
+  if (c->distance <= MLAF_DB_REACH || !may_compile(p) || p->opts->effort == MLAF_EFFORT_DB_ONLY) return false;
+  mlaf_fail(&why, MLAF_E_NOT_TUNED, "%.1f doublings of batch and ctx away: the model looks at the problem itself", c->distance);
+  if (!p->far) pass_over(p, &why, "choice %s of %s", c->variant, c->problem);
+  return p->far = true;
+}
+
 /* Called by the database in order of preference. */
 static bool accept_choice(void *user, const mlaf_choice *c) {
   planner *p = user;
   mlaf_err why = {MLAF_OK, ""};
+  if (out_of_reach(p, c)) return false;
   if (is_refused(p, c) || p->n_refused == REFUSED_MAX) return false;
   mlaf_status st = check_hash(p, c, &c->decode, &why);
   if (!st) st = check_hash(p, c, &c->combine, &why);
@@ -128,10 +139,29 @@ static mlaf_status start_build(planner *p, const mlaf_choice *choice, mlaf_build
   return st;
 }
 
-static mlaf_status try_choice(planner *p, const mlaf_choice *choice, mlaf_rung rung, mlaf_err *err) {
+/* A neighbour's kernel with the splits that suit this problem; what it shares with the choice keeps its hashes and keys. */
+static mlaf_status start_refit(planner *p, const mlaf_choice *choice, mlaf_build *out, mlaf_err *err) {
+  mlaf_gen *gen;
+  mlaf_problem at;
+  mlaf_variant v = {.name = NULL};
+  mlaf_status st = mlaf_ctx_gen(p->ctx, &gen, err);
+  if (!st && (st = mlaf_problem_parse(choice->problem, &at, NULL, 0)))
+    mlaf_fail(err, st, "its problem string is damaged");
+  if (!st) st = mlaf_gen_refit(gen, p->problem, info(p)->target, choice->variant, &at, &v, err);
+  if (!st) st = mlaf_build_init(&v, out, err);
+  mlaf_variant_clear(&v);
+  const mlaf_kernel_ref *then[] = {&choice->decode, &choice->combine};
+  for (int i = 0; !st && i < out->n; i++)
+    if (then[i]->template_hash[0] && !strcmp(then[i]->symbol, out->refs[i].symbol)) out->refs[i] = *then[i];
+  return st;
+}
+
+typedef mlaf_status (*start_fn)(planner *p, const mlaf_choice *choice, mlaf_build *out, mlaf_err *err);
+
+static mlaf_status try_build(planner *p, const mlaf_choice *choice, start_fn start, mlaf_rung rung, mlaf_err *err) {
   mlaf_build b = {.n = 0};
   mlaf_gen *gen;
-  mlaf_status st = start_build(p, choice, &b, err);
+  mlaf_status st = start(p, choice, &b, err);
   if (!st) st = mlaf_build_take_cached(&b, p->ctx->compiler, err);
   /* Not under the stored key: another compiler may have made it since, or may make it now. */
   if (st == MLAF_E_NOT_COMPILED && !mlaf_ctx_gen(p->ctx, &gen, err))
@@ -146,6 +176,14 @@ static mlaf_status try_choice(planner *p, const mlaf_choice *choice, mlaf_rung r
   }
   mlaf_build_clear(&b);
   return st;
+}
+
+/* A neighbour's choice is fitted to the problem; where that cannot be had (no generator, its combine kernel in no cache), it
+ * serves as it was tuned. */
+static mlaf_status try_choice(planner *p, const mlaf_choice *choice, mlaf_rung rung, mlaf_err *err) {
+  mlaf_err ignored;
+  if (choice->distance > 0 && !try_build(p, choice, start_refit, rung, &ignored)) return MLAF_OK;
+  return try_build(p, choice, start_build, rung, err);
 }
 
 /* The best usable choice, or NOT_TUNED; a database that fails is passed over like one that is empty. */

@@ -153,9 +153,13 @@ static void tell(const search *q, const near_choice *x, bool arch, const char *d
   q->trace(q->trace_user, &c);
 }
 
+static void sort(near_list *list) {
+  if (list->n) qsort(list->items, list->n, sizeof *list->items, by_preference);
+}
+
 /* A layer that cannot be read is one layer less. */
-static mlaf_status list_all(mlaf_db *db, const char *device, const mlaf_problem *p, near_list *list, mlaf_err *err) {
-  mlaf_status status = find_near(db, device, p, list, err);
+static mlaf_status add_outer(mlaf_db *db, const char *device, const mlaf_problem *p, near_list *list, mlaf_status status,
+                             mlaf_err *err) {
   for (int i = 0; i < MLAF_LAYER_COUNT && status != MLAF_E_NOMEM; i++) {
     mlaf_db *layer = i == (int)MLAF_LAYER_USER ? NULL : mlaf_db_layer(db, (mlaf_layer)i);
     mlaf_err why = {MLAF_OK, ""};
@@ -163,41 +167,51 @@ static mlaf_status list_all(mlaf_db *db, const char *device, const mlaf_problem 
     mlaf_log_line(&db->log, MLAF_LOG_WARN, "%s tuning data are passed over: %s", mlaf_layer_name((mlaf_layer)i), why.text);
     status = status == MLAF_OK && why.status == MLAF_E_NOMEM ? mlaf_fail(err, why.status, "%s", why.text) : status;
   }
-  if (list->n) qsort(list->items, list->n, sizeof *list->items, by_preference);
+  sort(list);
   return list->n && status != MLAF_E_NOMEM ? MLAF_OK : status;
+}
+
+/* Takes the row if it can be used. */
+static bool take(const search *q, const near_choice *x, const char *device, bool arch, mlaf_choice *out) {
+  mlaf_choice_row row;
+  mlaf_err why = {MLAF_OK, ""};
+  if (mlaf_db_choice_by_id(x->layer, x->id, &row, &why) != MLAF_OK) { /* damaged or just withdrawn: try the next */
+    tell(q, x, arch, device, NULL, "its row is damaged");
+    return false;
+  }
+  row.choice.distance = x->distance;
+  row.choice.source = mlaf_db_effective(x->layer, row.choice.source, row.imported);
+  judge_soft(&row, q->dev, q->toolchain);
+  const char *verdict = NULL;
+  if (arch && !row.choice.decode.template_hash[0] && x->distance > DEFAULT_REACH)
+    verdict = "more than one doubling of batch and ctx away: the model picks better than a default";
+  else if (q->accept && !q->accept(q->user, &row.choice)) verdict = "refused";
+  tell(q, x, arch, device, &row, verdict);
+  if (!verdict) *out = row.choice;
+  return !verdict;
+}
+
+/* Nothing in an outer layer, where times are imported at best, precedes it: they need not be read. */
+static bool settles(const near_list *list) {
+  return list->n && list->items[0].distance == 0 && list->items[0].source <= MLAF_SRC_IMPORTED;
 }
 
 /* NOT_TUNED: nothing on this device. */
 static mlaf_status choose_on(mlaf_db *db, const search *q, const char *device, bool arch, mlaf_choice *out, bool *exact,
                              mlaf_err *err) {
   near_list list = {0};
-  mlaf_status status = list_all(db, device, q->problem, &list, err);
-  mlaf_status found = MLAF_E_NOT_TUNED;
-  for (size_t i = 0; status == MLAF_OK && found != MLAF_OK && i < list.n; i++) {
-    const near_choice *x = &list.items[i];
-    mlaf_choice_row row;
-    mlaf_err why = {MLAF_OK, ""};
-    if (mlaf_db_choice_by_id(x->layer, x->id, &row, &why) != MLAF_OK) { /* damaged or just withdrawn: try the next */
-      tell(q, x, arch, device, NULL, "its row is damaged");
-      continue;
-    }
-    row.choice.source = mlaf_db_effective(x->layer, row.choice.source, row.imported);
-    judge_soft(&row, q->dev, q->toolchain);
-    if (arch && !row.choice.decode.template_hash[0] && x->distance > DEFAULT_REACH) {
-      tell(q, x, arch, device, &row, "more than one doubling of batch and ctx away: the model picks better than a default");
-      continue;
-    }
-    if (q->accept && !q->accept(q->user, &row.choice)) {
-      tell(q, x, arch, device, &row, "refused");
-      continue;
-    }
-    tell(q, x, arch, device, &row, NULL);
-    *out = row.choice;
-    *exact = x->distance == 0;
-    found = MLAF_OK;
+  mlaf_status status = find_near(db, device, q->problem, &list, err);
+  sort(&list);
+  const size_t asked = status == MLAF_OK && settles(&list);
+  bool found = asked && take(q, &list.items[0], device, arch, out);
+  *exact = found;
+  if (!found) status = add_outer(db, device, q->problem, &list, status, err);
+  for (size_t i = asked; status == MLAF_OK && !found && i < list.n; i++) {
+    found = take(q, &list.items[i], device, arch, out);
+    *exact = list.items[i].distance == 0;
   }
   free(list.items);
-  return status == MLAF_OK ? found : status;
+  return status != MLAF_OK ? status : found ? MLAF_OK : MLAF_E_NOT_TUNED;
 }
 
 /* A hint for whoever tunes next. It must not delay planning, so it neither waits nor reports. */

@@ -69,7 +69,12 @@ typedef struct mlaf_choice {
   char stale_why[160];
   char lengths[64];  /* of the requests it was timed with, "equal" mostly */
   mlaf_layer layer;
+  double distance;   /* from the problem asked for, in doublings of batch and ctx */
 } mlaf_choice;
+
+/* Farther than this, 16 times the batch or the context, another regime begins, and the model, which looks at the problem itself,
+ * is the better guess. */
+#define MLAF_DB_REACH 4.0
 
 typedef enum mlaf_rung { MLAF_RUNG_EXACT, MLAF_RUNG_NEAREST, MLAF_RUNG_DEFAULT, MLAF_RUNG_MODEL, MLAF_RUNG_BASELINE } mlaf_rung;
 const char *mlaf_rung_name(mlaf_rung r);

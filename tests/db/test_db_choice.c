@@ -1,4 +1,6 @@
 /* The choice rule, nearest buckets, HARD and SOFT matching, misses. */
+#include <math.h>
+
 #include "db/db_fixture.h"
 
 static mlaf_choice choose(mlaf_db *db, const mlaf_device_info *dev, const mlaf_problem *p, mlaf_rung *rung) {
@@ -180,12 +182,16 @@ static void nearest_bucket_by_log_distance(void **state) {
   static const struct {
     int batch, ctx;
     const char *name;
-  } asked[] = {{1, 700, "b1"}, {3, 1024, "b4"}, {16, 1500, "b4"}, {16, 4096, "b64"}, {65536, 16777216, "b64"}};
+    double distance; /* doublings */
+  } asked[] = {{1, 700, "b1", 0.549}, {3, 1024, "b4", 0.415}, {16, 1500, "b4", 2.551}, {16, 4096, "b64", 3},
+               {65536, 16777216, "b64", 21}};
   mlaf_rung rung;
   for (int i = 0; i < 5; i++) {
     mlaf_problem p = make_problem(16, asked[i].batch, asked[i].ctx);
-    assert_string_equal(choose(db, &dev, &p, &rung).variant, asked[i].name);
+    mlaf_choice near = choose(db, &dev, &p, &rung);
+    assert_string_equal(near.variant, asked[i].name);
     assert_int_equal(rung, MLAF_RUNG_NEAREST);
+    assert_true(fabs(near.distance - asked[i].distance) < 0.005);
   }
   mlaf_choice c;
   mlaf_err err;

@@ -111,6 +111,32 @@ test("parameters hold what the source depends on and nothing of the launch", fun
   eq(params.print(params.parse(text)), text)
 end)
 
+test("a variant is fitted to another batch and context: its kernel stays, its splits follow", function()
+  local function at(b, s) return problem.parse(("mla_decode:h16,r512,p64,q1,bf16,page64,b%d,s%d"):format(b, s)) end
+  local tuned = at(4, 1024)
+  for i, v in ipairs(space.variants(tuned, "gfx942")) do
+    if v.rejected then break end
+    if i % 41 == 1 then
+      for _, p in ipairs({ at(4, 512), at(4, 8192), at(64, 1024), at(1, 131072) }) do
+        local fitted = space.refit(p, "gfx942", v.name, tuned)
+        eq(fitted.decode.symbol, v.decode.symbol)
+        eq(space.variant(p, "gfx942", fitted.name).name, fitted.name) -- one of p's space
+      end
+      -- Of splits the space offers, the very same ones.
+      eq(space.refit(tuned, "gfx942", v.name, tuned).splits, v.splits)
+    end
+  end
+  -- A full device needs no splits, an empty one more of a longer context.
+  local base = params.print(families.baselines[1].params)
+  local name = "reg:" .. base .. "/s16,rows=1,team=2"
+  eq(space.refit(at(2048, 1024), "gfx942", name, tuned).splits, 1)
+  ok(space.refit(at(1, 65536), "gfx942", name, tuned).splits > 16)
+  -- What the model misjudged of a kernel where it was tuned is taken over as a factor.
+  local half = space.refit(at(1, 65536), "gfx942", (name:gsub("s16", "s8")), tuned).splits
+  ok(half < space.refit(at(1, 65536), "gfx942", name, tuned).splits, "s%d", half)
+  raises(function() space.refit(at(1, 64), "gfx942", "reg:zeal=1/s1", tuned) end, "no zeal=1")
+end)
+
 test("bad names", function()
   local p = problem.parse("mla_decode:h16,b64,s4096")
   local function bad(name, ...) raises(function() space.variant(p, "gfx942", name) end, ...) end
