@@ -9,15 +9,15 @@ local UNIT = require("weave").UNIT
 local function op(format, ...) return { asm = format:format(...) } end
 
 -- ---- matrix instructions ------------------------------------------------------------------------
-local function mfma(g, d, a, b, c)
-  return op("v_mfma_f32_16x16x16_%s %s, %s, %s, %s", g.f16 and "f16" or "bf16", d, a, b, c)
+local function mfma(g, shape, d, a, b, c)
+  return op("%s %s, %s, %s, %s", shape[g.f16 and "f16" or "bf16"], d, a, b, c)
 end
 
--- S^T = K Q^T: fragment f of K serves all blocks; its two halves are two MFMAs.
+-- S^T = K Q^T: fragment f of K serves all blocks; its two halves are two MFMAs, or one where the target has k = 32.
 function compute.add_qk(g, main, use)
   for f = 0, g.nk - 1 do
-    use.k[f] = { first = #main, last = #main + 2 * g.blocks - 1 }
-    for h = 0, 1 do
+    use.k[f] = { first = #main, last = #main + g.per_fragment * g.blocks - 1 }
+    for h = 0, g.per_fragment - 1 do
       for b = 0, g.blocks - 1 do
         main[#main + 1] = { qk = { f = f, h = h, b = b } } -- its registers follow once the quads are placed
       end
@@ -34,7 +34,7 @@ function compute.add_pv(g, main, use, j, kept, floor)
     for b = 0, g.blocks - 1 do
       local slot = plan.op(g, c)
       local o = plan.o(g, b, j, c)
-      local m = mfma(g, o, ("v[%d:%d]"):format(slot, slot + 1), plan.p(g, b), o)
+      local m = mfma(g, g.isa.mfma.m16n16k16, o, ("v[%d:%d]"):format(slot, slot + 1), plan.p(g, b), o)
       m.need = {}
       if not kept or c >= 2 then m.need[1] = ("op%d.%d"):format(group.index, c) end
       if not kept then m.need[#m.need + 1] = "P" .. b end
@@ -187,9 +187,14 @@ function compute.reads(g, main, use, from, keep)
   local list = place(g, requests, busy)
   for i, m in ipairs(main) do
     if m.qk then
-      local reg, d = g.pool + 4 * fragment[m.qk.f] + 2 * m.qk.h, plan.s(g, m.qk.b)
+      local d = plan.s(g, m.qk.b)
       local c = m.qk.f + m.qk.h == 0 and "0" or d -- the first starts from 0
-      main[i] = mfma(g, d, ("v[%d:%d]"):format(reg, reg + 1), plan.q(g, m.qk.b, m.qk.f, m.qk.h), c)
+      if g.per_fragment == 1 then
+        main[i] = mfma(g, g.isa.mfma.m16n16k32, d, plan.quad(g, fragment[m.qk.f]), plan.q(g, m.qk.b, m.qk.f), c)
+      else
+        local reg = g.pool + 4 * fragment[m.qk.f] + 2 * m.qk.h
+        main[i] = mfma(g, g.isa.mfma.m16n16k16, d, ("v[%d:%d]"):format(reg, reg + 1), plan.q(g, m.qk.b, m.qk.f, m.qk.h), c)
+      end
       main[i].need = { "K" .. m.qk.f }
     end
   end
@@ -226,7 +231,8 @@ local function softmax_block(g, b)
   for r = 0, 3 do list[#list + 1] = op("v_exp_f32 v%d, v%d", x + r, x + r) end
   for r = 0, 3 do
     list[#list + 1] = op("v_add_f32 v%d, v%d, v%d", g.l + b, g.l + b, x + r)
-    if g.f16 then
+    if g.cvt_bf16 then -- below
+    elseif g.f16 then
       list[#list + 1] = op("v_cvt_f16_f32 v%d, v%d", x + r, x + r)
     else -- to nearest even: add 0x7fff and the lowest bit kept
       local t = g.tmp + r % 2
@@ -235,7 +241,8 @@ local function softmax_block(g, b)
     end
   end
   for i = 0, 1 do
-    if g.f16 then list[#list + 1] = op("v_pack_b32_f16 v%d, v%d, v%d", p + i, x + 2 * i, x + 2 * i + 1)
+    if g.cvt_bf16 then list[#list + 1] = op("v_cvt_pk_bf16_f32 v%d, v%d, v%d", p + i, x + 2 * i, x + 2 * i + 1)
+    elseif g.f16 then list[#list + 1] = op("v_pack_b32_f16 v%d, v%d, v%d", p + i, x + 2 * i, x + 2 * i + 1)
     else list[#list + 1] = op("v_perm_b32 v%d, v%d, v%d, %%[hi]", p + i, x + 2 * i + 1, x + 2 * i) end
   end
   list[#list].give = "P" .. b

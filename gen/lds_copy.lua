@@ -88,6 +88,9 @@ local function tile_base(g, list)
   end
 end
 
+-- A dword per lane from `source` to LDS, where M0 says.
+local function dma(g, list, source) add(list, "%s %s%s", g.isa.dma.name, source, g.isa.dma.flag) end
+
 local function dma_unit(g, list, u)
   local v, rope = g.addr, nil
   if not g.whole then
@@ -109,13 +112,13 @@ local function dma_unit(g, list, u)
     if h == 0 then add(list, "s_mov_b32 m0, %%[ml%d]", u)
     else add(list, "s_add_u32 m0, %%[ml%d], %d", u, 4 * g.row_bytes) end
     for s = 0, g.nj - 1 do
-      if g.whole then add(list, "global_load_lds_dword %%[la%d], s[64:65] offset:%d", 2 * u + h, 256 * s)
-      else add(list, "global_load_lds_dword %%[la%d], s[%d:%d] offset:%d", u, 64 + 2 * h, 65 + 2 * h, 256 * s) end
+      if g.whole then dma(g, list, ("%%[la%d], s[64:65] offset:%d"):format(2 * u + h, 256 * s))
+      else dma(g, list, ("%%[la%d], s[%d:%d] offset:%d"):format(u, 64 + 2 * h, 65 + 2 * h, 256 * s)) end
     end
   end
   if rope then
     add(list, "s_mov_b32 m0, %%[mr%d]", u)
-    add(list, "global_load_lds_dword %s", rope)
+    dma(g, list, rope)
   end
 end
 

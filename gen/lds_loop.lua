@@ -71,7 +71,7 @@ local function iteration(g, what)
   local tail = #main
   if what.qk then compute.add_qk(g, main, use) end
   local scores_end, border = #main, #main
-  if what.tail and what.qk then border = tail + 2 * g.blocks * (g.nk // 3) end
+  if what.tail and what.qk then border = tail + g.per_fragment * g.blocks * (g.nk // 3) end
   if what.pv then
     -- plain: joins wait for the softmax, the quads of K for the scores.
     local floor = not what.tail and border * UNIT - 1 or nil
@@ -207,7 +207,7 @@ end
 -- themselves.
 local function iteration_blocks(g, what, vmcnt, passes)
   local result
-  local state = weave.state()
+  local state = weave.state(g.isa)
   for _ = 1, passes do
     state.given = {}
     local first, second, from = iteration(g, what)
@@ -226,7 +226,7 @@ local function iteration_blocks(g, what, vmcnt, passes)
 end
 
 local function plain_block(g, ops)
-  return block(g, ops, weave.state(), "prologue")
+  return block(g, ops, weave.state(g.isa), "prologue")
 end
 
 -- All blocks of a kernel.

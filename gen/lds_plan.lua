@@ -21,8 +21,11 @@ local function counter(first)
   end, function() return at end
 end
 
-local function geometry(p, v)
+local function geometry(p, v, isa)
   local g = {
+    isa = isa,
+    per_fragment = isa.mfma.m16n16k32 and 1 or 2, -- MFMAs that use up the 16 bytes a lane holds of K
+    cvt_bf16 = p.dtype == "bf16" and isa.has_cvt_pk_bf16 == 1,
     waves = v.waves, blocks = v.blocks, stages = v.stages, ahead = v.order == "ahead", dma = v.load == "dma",
     whole = p.page_size % 16 == 0, page = p.page_size, f16 = p.dtype == "f16",
     rank = p.rank, rope = p.rope, nj = p.rank // 128, nk_c = p.rank // 32, nk = (p.rank + p.rope) // 32,
@@ -63,8 +66,8 @@ local function frame_size(g, spare)
 end
 
 -- nil and the reason when the registers do not suffice with `spare` registers for what the compiler computes with.
-local function attempt(p, v, spare)
-  local g = geometry(p, v)
+local function attempt(p, v, isa, spare)
+  local g = geometry(p, v, isa)
   local per_simd = ceil_div(g.waves, 4)
   local limit = LIMIT[per_simd]
   local tight = limit < 512
@@ -115,10 +118,10 @@ local function attempt(p, v, spare)
 end
 
 -- 8 are the least that compiles without spills; with 12 the rare paths need fewer moves.
-function plan.make(p, v)
-  local g = v.waves <= 4 and attempt(p, v, 12)
+function plan.make(p, v, isa)
+  local g = v.waves <= 4 and attempt(p, v, isa, 12)
   if g then return g end
-  return attempt(p, v, 8)
+  return attempt(p, v, isa, 8)
 end
 
 -- Landing place of Q on its way in, before O lives there: units of 64 columns, 8 registers each; all blocks at once if
@@ -143,10 +146,10 @@ function plan.o_at(g, b, j, c)
   local file, at = plan.o(g, b, j, c):match("^(%a)%[(%d+)")
   return file, math.tointeger(tonumber(at))
 end
--- Half h (0, 1) of the 16 bytes of Q that go with K fragment f.
+-- Half h (0, 1) of the 16 bytes of Q that go with K fragment f; all of them without h.
 function plan.q(g, b, f, h)
-  local at = (b * g.nk + f) * 4 + 2 * h
-  return ("a[%d:%d]"):format(at, at + 1)
+  local at = (b * g.nk + f) * 4 + 2 * (h or 0)
+  return ("a[%d:%d]"):format(at, at + (h and 1 or 3))
 end
 function plan.s(g, b) return ("v[%d:%d]"):format(g.s + 4 * b, g.s + 4 * b + 3) end
 function plan.p(g, b) return ("v[%d:%d]"):format(g.p + 2 * b, g.p + 2 * b + 1) end

@@ -10,8 +10,8 @@
 -- Checked on the way: no use of a global load that no s_waitcnt vmcnt covers, no op in front of what it needs.
 local weave = { UNIT = 1024 } -- positions count in 1/UNIT of an op of the main stream
 
--- Wait states from producer to consumer (LLVM GCNHazardRecognizer, gfx940). MFMA: 4 passes.
-local XDL_TO_OTHER, XDL_TO_SRCC, VALU_TO_MFMA, TRANS_TO_VALU = 7, 5, 2, 1
+-- Wait states from producer to consumer (LLVM GCNHazardRecognizer, gfx940); those behind an MFMA are in the target's table.
+local VALU_TO_MFMA, TRANS_TO_VALU = 2, 1
 local VALU_SGPR_TO_VMEM, VALU_SGPR_TO_VALU, VALU_TO_LANE, SALU_M0_TO_DMA = 5, 2, 1, 1
 local MAX_LGKM = 15
 
@@ -55,7 +55,7 @@ end
 -- How many leading operands an instruction writes.
 local function written(name, kind)
   if kind == "wait" or name == "s_barrier" or name == "s_setprio" or name:find("^s_cmp") then return 0 end
-  if name:find("^ds_write") or name:find("^global_load_lds") or name:find("^global_store") then return 0 end
+  if name:find("^ds_write") or name:find("^global_store") then return 0 end
   return name:find("^v_mad_u64") and 2 or 1
 end
 
@@ -63,11 +63,11 @@ local parsed = {}
 local function parse(asm)
   if parsed[asm] then return parsed[asm] end
   local name, rest = asm:match("^([%w_]+)%s*(.*)$")
-  local dma = name:find("^global_load_lds") ~= nil
+  local dma = name:find("^global_load_lds") ~= nil or asm:find(" lds$") ~= nil
   local p = { name = name, kind = kind_of(name), reads = {}, writes = {}, srcc = {}, dma = dma }
   if p.kind ~= "wait" then
     for i, operand in ipairs(split_operands(rest)) do
-      local list = i <= written(name, p.kind) and p.writes or (p.kind == "mfma" and i == 4) and p.srcc or p.reads
+      local list = i <= (dma and 0 or written(name, p.kind)) and p.writes or (p.kind == "mfma" and i == 4) and p.srcc or p.reads
       for _, r in ipairs(registers(operand)) do list[#list + 1] = r end
     end
     if p.dma then p.reads[#p.reads + 1] = "m0" end
@@ -79,9 +79,12 @@ local function parse(asm)
   return p
 end
 
--- What is known at a point of the listing: who wrote a register when, which loads are on their way, which tags exist.
-function weave.state()
-  return { clock = 0, writer = {}, ds = {}, vm = {}, given = {} }
+-- What is known at a point of the listing: who wrote a register when, which loads are on their way, which tags exist. `isa` of
+-- the target says how long an MFMA's result is in the making; all here are 16x16, of the same passes.
+function weave.state(isa)
+  local passes = isa.mfma.m16n16k16.passes
+  return { clock = 0, writer = {}, ds = {}, vm = {}, given = {}, xdl_to_other = isa.hazard.xdl_to_valu[passes],
+    xdl_to_srcc = isa.hazard.xdl_to_other_srcc[passes] }
 end
 
 -- Everything older is done, as behind a wait for all and a barrier; tags stay.
@@ -103,7 +106,7 @@ local function missing_states(state, p, scalars)
     local w = state.writer[r]
     if not w then return end
     if w.kind == "mfma" then
-      if not accumulates then want(r, accumulates == false and XDL_TO_SRCC or XDL_TO_OTHER) end
+      if not accumulates then want(r, accumulates == false and state.xdl_to_srcc or state.xdl_to_other) end
     elseif w.kind == "valu" or w.kind == "trans" then
       if is_scalar(r, scalars) then
         local vector = p.kind == "valu" or p.kind == "trans"
@@ -129,7 +132,7 @@ local function missing_states(state, p, scalars)
   else
     for _, r in ipairs(p.writes) do
       local w = state.writer[r]
-      if w and w.kind == "mfma" then want(r, XDL_TO_OTHER) end
+      if w and w.kind == "mfma" then want(r, state.xdl_to_other) end
     end
   end
   return missing

@@ -25,9 +25,12 @@ return {
     max_threads = 1024,    -- isa; workgroup
     max_waves_simd = 8,    -- wp
     simds = 4,             -- wp; per CU
+    xcds = 8,              -- wp; dies that workgroups are dealt out over in turn
     vmcnt_max = 63,        -- isa
     lgkmcnt_max = 15,      -- isa
     dma_lds_bytes = 4,     -- llvm; widest direct-to-LDS load per lane (16 came with gfx950)
+    dma = { name = "global_load_lds_dword", flag = "" }, -- llvm; how that load is written
+    dma_reach = 65536,     -- isa; LDS bytes that M0[15:0] addresses
     has_tr_read = 0,       -- llvm; ds_read_b64_tr_b16 came with gfx950
     has_cvt_pk_bf16 = 0,   -- llvm; v_cvt_pk_bf16_f32 came with gfx950
     -- mic, llvm: one 16x16x16 takes 4 passes of 4 clocks and computes 512 flop per clock and SIMD.

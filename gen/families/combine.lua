@@ -1,10 +1,11 @@
--- Combine kernel for CDNA3. Fields: gen/families.lua.
-local ceil_div = require("families/shape").ceil_div
+-- Combine kernel for CDNA. Fields: gen/families.lua.
+local shape = require("families/shape")
+local ceil_div = shape.ceil_div
 
 -- Merges the splits of each row through their LSE: `team` waves per row, `rows` rows per workgroup.
 return {
   template = "mla_combine",
-  arch = { cdna3 = true },
+  arch = shape.CDNA,
   problem = { "dtype", "rank" },
   params = { rows = { 1, 2, 4, 8 }, team = { 1, 2, 4, 8 } },
   rules = {

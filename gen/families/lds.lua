@@ -1,4 +1,4 @@
--- Shared-tile decode for CDNA3. Fields: gen/families.lua.
+-- Shared-tile decode for CDNA. Fields: gen/families.lua.
 local lds_plan = require("lds_plan")
 local shape = require("families/shape")
 local ceil_div, o_regs, mfma_per_tile = shape.ceil_div, shape.o_regs, shape.mfma_per_tile
@@ -7,7 +7,7 @@ local ceil_div, o_regs, mfma_per_tile = shape.ceil_div, shape.o_regs, shape.mfma
 -- and LDS are laid out by gen/lds_plan.lua, for the template and for this table alike.
 return {
   template = "mla_decode_lds",
-  arch = { cdna3 = true },
+  arch = shape.CDNA,
   problem = shape.DECODE_FIELDS,
   params = {
     blocks = { 1, 2, 4 },               -- 16-row blocks per wave
@@ -45,9 +45,12 @@ return {
       end
     end,
   },
-  cost = function(p, v)
-    local g, why = lds_plan.make(p, v)
+  cost = function(p, v, arch)
+    local g, why = lds_plan.make(p, v, arch.isa)
     if not g then return { refused = why } end
+    if g.dma and g.lds_bytes > arch.isa.dma_reach then
+      return { refused = ("load=dma: LDS %d > %d that M0 reaches"):format(g.lds_bytes, arch.isa.dma_reach) }
+    end
     local cols, nj, tile = p.rank + p.rope, p.rank // 128, 32 * (p.rank + p.rope)
     local rescale = v.rescale == "always" and o_regs(p) * v.blocks or 4
     return {
@@ -57,7 +60,7 @@ return {
       regs = { { "v", ceil_div(g.vgprs, 4) * 4 }, { "a", g.agprs } },
       step = 16,
       wave = {
-        mfma = mfma_per_tile(p, 1) * v.blocks,
+        mfma = mfma_per_tile(p, 1, arch.isa) * v.blocks,
         issue = 16 * nj + g.nk + 4 * nj + 40 * v.blocks + rescale + 30
           + 3 * tile // (v.waves * (v.load == "dma" and 256 or 1024)),
         lds_read = (cols + p.rank) * 32,

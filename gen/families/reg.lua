@@ -1,4 +1,4 @@
--- Register-only decode for CDNA3. Fields: gen/families.lua.
+-- Register-only decode for CDNA. Fields: gen/families.lua.
 local shape = require("families/shape")
 local ceil_div, q_regs, o_regs, mfma_per_tile = shape.ceil_div, shape.q_regs, shape.o_regs, shape.mfma_per_tile
 
@@ -8,7 +8,7 @@ local REG_STALL = 600
 -- of a workgroup take turns on the tokens of the same rows and merge their O through LDS at the end.
 return {
   template = "mla_decode_reg",
-  arch = { cdna3 = true },
+  arch = shape.CDNA,
   problem = shape.DECODE_FIELDS,
   params = {
     blocks = { 1, 2 },                  -- 16-row blocks per wave
@@ -30,7 +30,7 @@ return {
       end
     end,
   },
-  cost = function(p, v)
+  cost = function(p, v, arch)
     local nk, nj, subs = (p.rank + p.rope) // 32, ceil_div(p.rank, 128), v.tile // 16
     local piece = v.waves <= 4 and 4 or 2 -- registers of an O block that one merge step takes
     local merge = 4 * v.waves * 16 * (32 * piece + 4) + 12 * v.waves * 16 * v.blocks
@@ -44,7 +44,7 @@ return {
       slack = v.blocks * subs == 4 and 24 or 0, -- four S tiles at once: seen up to 16 above the sum
       step = v.tile * v.waves,
       wave = {
-        mfma = subs * v.blocks * mfma_per_tile(p, v.psplit),
+        mfma = subs * v.blocks * mfma_per_tile(p, v.psplit, arch.isa, v.tile == 32),
         issue = subs * (64 * nj // 4 + nk + 4 * nj + (40 + 8 * v.psplit) * v.blocks) + rescale
           + (v.qsrc == "lds" and nk * v.blocks or 0),
         lds_read = v.qsrc == "lds" and 1024 * nk * v.blocks or 0,

@@ -1,4 +1,4 @@
--- What families share: fields of the problem, and CDNA3's counts of registers and matrix instructions.
+-- What families share: fields of the problem, and CDNA's counts of registers and matrix instructions.
 local shape = {}
 
 -- Fields of the problem in every decode kernel's source.
@@ -6,8 +6,15 @@ shape.DECODE_FIELDS = { "causal", "dtype", "heads", "page_size", "q_len", "rank"
 
 function shape.ceil_div(a, b) return -(-a // b) end
 
--- 16x16x16 MFMA of one 16-row block and 16 tokens: QK over rank + rope columns, PV over rank.
-function shape.mfma_per_tile(p, psplit) return (p.rank + p.rope) // 16 + psplit * shape.ceil_div(p.rank, 128) * 8 end
+-- The architecture families that have the MFMA the kernels are written with.
+shape.CDNA = { cdna2 = true, cdna3 = true, cdna4 = true }
+
+-- MFMA of one 16-row block and 16 tokens: QK over rank + rope columns, PV over rank. Where the target has k = 32, QK is made of
+-- that, and PV when `wide` says that the kernel has 32 tokens at hand; counted here by the 16 tokens all the same.
+function shape.mfma_per_tile(p, psplit, isa, wide)
+  local k32 = isa.mfma.m16n16k32
+  return (p.rank + p.rope) // (k32 and 32 or 16) + psplit * shape.ceil_div(p.rank, 128) * (k32 and wide and 4 or 8)
+end
 -- bf16 Q of a block in registers per lane (16 x cols over 64 lanes, two per register); fp32 O in groups of 128 columns.
 function shape.q_regs(p) return (p.rank + p.rope) // 8 end
 function shape.o_regs(p) return shape.ceil_div(p.rank, 128) * 32 end

@@ -14,7 +14,7 @@ const mlaf_device_ops *const mlaf_backends[] = {
     &mlaf_cuda_ops,
 #endif
 #ifdef MLAF_HAVE_EMU
-    &mlaf_emu_ops,
+    &mlaf_emu_ops, &mlaf_emu_gfx950_ops, &mlaf_emu_gfx90a_ops,
 #endif
     NULL,
 };

@@ -1,4 +1,4 @@
-/* One vtable per back end (hip, cuda, emu:gfx942). Nothing above this line knows what runs below it. */
+/* One vtable per back end (hip, cuda, emu:gfx942 and its kin). Nothing above this line knows what runs below it. */
 #ifndef MLAF_DEVICE_H
 #define MLAF_DEVICE_H
 
@@ -118,7 +118,7 @@ static inline const mlaf_device_info *mlaf_info(const mlaf_device *dev) {
 extern const mlaf_device_ops *const mlaf_backends[];
 extern const mlaf_device_ops mlaf_hip_ops;
 extern const mlaf_device_ops mlaf_cuda_ops;
-extern const mlaf_device_ops mlaf_emu_ops;
+extern const mlaf_device_ops mlaf_emu_ops, mlaf_emu_gfx950_ops, mlaf_emu_gfx90a_ops;
 
 /* "auto", "hip", "hip:1", "cuda", "emu:gfx942". */
 mlaf_status mlaf_device_open(const char *spec, const mlaf_log *log, mlaf_device **out, mlaf_err *err);

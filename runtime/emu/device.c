@@ -1,29 +1,11 @@
-/* emu:gfx942 behind the device vtable. Opening needs no ROCm: the disassembler is wanted at a module's first launch. */
+/* The emulated devices behind the device vtable, one per target of isa.c. Opening needs no ROCm: the disassembler is wanted at
+ * a module's first launch. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "emu/strict.h"
-
-/* What an MI300X says of itself (guide 1.1), SPX/NPS1. Memory is host memory; its size here is only what is reported. */
-static const mlaf_device_info mi300x = {
-  .id = "emu:gfx942|cu304|xcc8|SPX|NPS1",
-  .name = "AMD Instinct MI300X (emulated)",
-  .target = "gfx942",
-  .full_target = "gfx942:sramecc+:xnack-",
-  .compute_units = 304,
-  .xcc = 8,
-  .wave_size = 64,
-  .lds_bytes = 65536,
-  .max_threads = 1024,
-  .mem_bytes = INT64_C(192) << 30,
-  .l2_bytes = INT64_C(4) << 20,
-  .llc_bytes = INT64_C(256) << 20,
-  .clock_mhz = 2100,
-  .mem_clock_mhz = 1300,
-  .driver = "mlaforge emulator 1",
-};
 
 static emu_device *self(mlaf_device *dev) { return (emu_device *)dev; }
 
@@ -34,12 +16,14 @@ static int host_threads(void) {
   return n < 1 ? 1 : n > 256 ? 256 : (int)n;
 }
 
-static mlaf_status emu_open(int ordinal, const mlaf_log *log, mlaf_device **out, mlaf_err *err) {
-  if (ordinal != 0) return mlaf_fail(err, MLAF_E_NO_DEVICE, "emu:gfx942 has one device, 0; %d was asked for", ordinal);
+static mlaf_status emu_open(const mlaf_device_ops *ops, const emu_isa *isa, int ordinal, const mlaf_log *log, mlaf_device **out,
+                            mlaf_err *err) {
+  if (ordinal != 0) return mlaf_fail(err, MLAF_E_NO_DEVICE, "%s has one device, 0; %d was asked for", ops->name, ordinal);
   emu_device *d = calloc(1, sizeof *d);
   if (!d) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for the emulated device");
-  d->base.ops = &mlaf_emu_ops;
-  d->base.info = mi300x;
+  d->base.ops = ops;
+  d->base.info = isa->info;
+  d->isa = isa;
   if (log) d->log = *log;
   d->threads = host_threads();
   if (pthread_mutex_init(&d->lock, NULL) != 0) {
@@ -106,6 +90,9 @@ static mlaf_status emu_module_load(mlaf_device *dev, const void *code, size_t si
   if (!m) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for a module");
   m->dev = self(dev);
   mlaf_status st = emu_code_open(code, size, &m->code, err);
+  if (st == MLAF_OK && m->code->isa != m->dev->isa)
+    st = mlaf_fail(err, MLAF_E_ARG, "a code object for %s on %s: compile it for %s", m->code->isa->info.target,
+                   mlaf_ops(dev)->name, m->dev->isa->info.target);
   if (st == MLAF_OK) st = find_kernarg_sizes(m, err);
   if (st == MLAF_OK) st = place_image(m, err);
   if (st == MLAF_OK && !(m->functions = calloc(m->code->n_kernels + 1, sizeof *m->functions)))
@@ -140,7 +127,7 @@ static mlaf_status decode_locked(mlaf_module *m, mlaf_err *err) {
   char *text;
   mlaf_status st = MLAF_OK;
   if (!d->compiler) st = mlaf_compiler_open(NULL, &d->log, &d->compiler, err);
-  if (st == MLAF_OK) st = mlaf_disassemble(d->compiler, "gfx942", m->code->image, m->code->size, &text, err);
+  if (st == MLAF_OK) st = mlaf_disassemble(d->compiler, d->isa->info.target, m->code->image, m->code->size, &text, err);
   if (st != MLAF_OK) return mlaf_fail_prefix(err, st, "the emulator needs comgr's disassembler");
   return emu_code_decode(m->code, text, err);
 }
@@ -177,25 +164,41 @@ static mlaf_status op_stream_create(mlaf_device *dev, void **stream, mlaf_err *e
 static void op_stream_destroy(mlaf_device *dev, void *stream) { (void)stream; }
 static mlaf_status op_time(mlaf_device *dev, const mlaf_launch *launches, size_t n, const mlaf_time_opts *opts,
                            mlaf_timing *out, mlaf_err *err) {
+  if (!self(dev)->isa->timed)
+    return mlaf_fail(err, MLAF_E_ARG, "%s executes and verifies, it has no timing model: times are modelled on %s only",
+                     mlaf_ops(dev)->name, mlaf_emu_ops.name);
   return emu_time(self(dev), launches, n, opts, out, err);
 }
 
-const mlaf_device_ops mlaf_emu_ops = {
-  .name = "emu:gfx942",
-  .open = emu_open,
-  .close = emu_close,
-  .mem_alloc = op_alloc,
-  .mem_free = op_free,
-  .mem_write = op_write,
-  .mem_read = op_read,
-  .mem_fill = op_fill,
-  .module_load = emu_module_load,
-  .module_unload = emu_module_unload,
-  .function_get = emu_function_get,
-  .launch = op_launch,
-  .sync = op_sync,
-  .stream_create = op_stream_create,
-  .stream_destroy = op_stream_destroy,
-  .time = op_time,
-  .features = MLAF_DEVICE_MODELLED,
-};
+#define EMU_OPS(target, open_it) \
+  .name = "emu:" target, \
+  .open = open_it, \
+  .close = emu_close, \
+  .mem_alloc = op_alloc, \
+  .mem_free = op_free, \
+  .mem_write = op_write, \
+  .mem_read = op_read, \
+  .mem_fill = op_fill, \
+  .module_load = emu_module_load, \
+  .module_unload = emu_module_unload, \
+  .function_get = emu_function_get, \
+  .launch = op_launch, \
+  .sync = op_sync, \
+  .stream_create = op_stream_create, \
+  .stream_destroy = op_stream_destroy, \
+  .time = op_time, \
+  .features = MLAF_DEVICE_MODELLED
+
+static mlaf_status open_gfx942(int ordinal, const mlaf_log *log, mlaf_device **out, mlaf_err *err) {
+  return emu_open(&mlaf_emu_ops, &emu_isas[0], ordinal, log, out, err);
+}
+static mlaf_status open_gfx950(int ordinal, const mlaf_log *log, mlaf_device **out, mlaf_err *err) {
+  return emu_open(&mlaf_emu_gfx950_ops, &emu_isas[1], ordinal, log, out, err);
+}
+static mlaf_status open_gfx90a(int ordinal, const mlaf_log *log, mlaf_device **out, mlaf_err *err) {
+  return emu_open(&mlaf_emu_gfx90a_ops, &emu_isas[2], ordinal, log, out, err);
+}
+
+const mlaf_device_ops mlaf_emu_ops = {EMU_OPS("gfx942", open_gfx942)};
+const mlaf_device_ops mlaf_emu_gfx950_ops = {EMU_OPS("gfx950", open_gfx950)};
+const mlaf_device_ops mlaf_emu_gfx90a_ops = {EMU_OPS("gfx90a", open_gfx90a)};

@@ -121,16 +121,16 @@ static void read_sizes(emu_code *c, const Elf64_Shdr *table) {
   }
 }
 
-static mlaf_status check_header(const emu_code *c, mlaf_err *err) {
+static mlaf_status check_header(emu_code *c, mlaf_err *err) {
   const Elf64_Ehdr *eh = (const Elf64_Ehdr *)c->image;
   if (c->size < sizeof *eh || memcmp(eh->e_ident, ELFMAG, SELFMAG) != 0)
     return mlaf_fail(err, MLAF_E_ARG, "not an ELF file (%zu bytes): expected a code object from hiprtc", c->size);
   if (eh->e_ident[EI_CLASS] != ELFCLASS64 || eh->e_machine != EM_AMDGPU_)
     return mlaf_fail(err, MLAF_E_ARG, "ELF file for machine %u, not an AMDGPU code object (%d)", eh->e_machine,
                      EM_AMDGPU_);
-  if ((eh->e_flags & 0xff) != 0x4c) /* EF_AMDGPU_MACH_AMDGCN_GFX942 */
-    return mlaf_fail(err, MLAF_E_ARG, "code object for AMDGPU machine 0x%x, not gfx942 (0x4c): compile for gfx942",
-                     eh->e_flags & 0xff);
+  if (!(c->isa = emu_isa_of(eh->e_flags & 0xff)))
+    return mlaf_fail(err, MLAF_E_ARG, "code object for AMDGPU machine 0x%x, which the emulator does not know: compile for gfx942,"
+                     " gfx950 or gfx90a", eh->e_flags & 0xff);
   if (eh->e_shoff % 8 || eh->e_phoff % 8)
     return mlaf_fail(err, MLAF_E_ARG, "code object with misaligned headers: the file is damaged; recompile it");
   return MLAF_OK;

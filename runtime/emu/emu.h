@@ -1,10 +1,10 @@
-/* emu:gfx942 from inside: instructions, waves, workgroups, and the rules every instruction's implementation keeps.
+/* The emulated devices from inside: instructions, waves, workgroups, and the rules every instruction's implementation keeps.
  *
  * Rooms: elf.c (code object -> kernels) · parse.c (disassembly text -> emu_inst) · ops_*.c (what instructions do, a table of
  * {mnemonic, exec} per file; ops_apart.c: private memory, flat apertures) · wave.c (run waves and barriers of a workgroup) ·
  * launch.c (grid over threads) · memory.c (allocations) · lds.c (LDS and its race detector) · hazard.c (wait states) ·
  * mode.c (VGPR indexing, vector skip) · strict.c (rules that MLAF_EMU_STRICT relaxes) · clock.c (time, for those) ·
- * timing.c + arch_gfx942.c (model) · device.c (the mlaf_device_ops).
+ * timing.c + arch_gfx942.c (model) · isa.c (targets) · device.c (the mlaf_device_ops).
  *
  * Strict by design: reading what was never written, before its s_waitcnt, outside an allocation, or inside a
  * hazard window is an error that names pc, instruction, wave and lane (emu_fault), never a wrong number. */
@@ -15,8 +15,9 @@
 
 #include "base/base.h"
 #include "device/device.h"
+#include "emu/isa.h"
 
-enum { EMU_LANES = 64, EMU_VREGS = 512, EMU_AGPR0 = 256, EMU_SREGS = 128, EMU_LDS_MAX = 65536, EMU_MAX_WAVES = 16 };
+enum { EMU_LANES = 64, EMU_VREGS = 512, EMU_AGPR0 = 256, EMU_SREGS = 128, EMU_LDS_MAX = 163840, EMU_MAX_WAVES = 16 };
 /* Scalar register numbers with a name (ISA encoding). Pairs are little-endian. SCC lives in its own field. */
 /* Where flat addresses see LDS and scratch (src_shared_base, src_private_base). */
 #define EMU_SHARED_BASE (UINT64_C(1) << 48)
@@ -243,7 +244,7 @@ bool emu_mfma_bind(emu_inst *in, mlaf_err *err);
 const emu_inst *emu_mode_changed(emu_wave *w, const emu_inst *in);
 
 /* --- hazard.c: the parser calls bind on every instruction it understood --- */
-void emu_hazard_bind(emu_inst *in);
+void emu_hazard_bind(emu_inst *in, const emu_isa *isa);
 /* --- hazard.c: called by wave.c around every instruction; it owns w->wait_states. wave.c counts counts.issued. --- */
 bool emu_hazard_before(emu_wave *w, const emu_inst *in); /* false after emu_fault */
 void emu_hazard_after(emu_wave *w, const emu_inst *in);
@@ -280,13 +281,14 @@ typedef struct emu_kernel {
   bool sgpr_wg[3], sgpr_wg_info;
   bool dynamic_stack;     /* the compiler could not bound scratch_bytes: calls it cannot see through, alloca */
   uint32_t kernarg_preload_len, kernarg_preload_offset;
-  uint8_t vgpr_workitem; /* 0 x, 1 xy, 2 xyz: packed in v0 on gfx942 */
+  uint8_t vgpr_workitem; /* 0 x, 1 xy, 2 xyz: packed in v0 on gfx90a and later */
   uint32_t rsrc1, rsrc2, rsrc3;
 } emu_kernel;
 
 typedef struct emu_code {
   uint8_t *image;   /* copy of the ELF */
   size_t size;
+  const emu_isa *isa; /* the target it is for; NULL until known, then gfx942 */
   uint64_t text_addr; /* virtual address of .text */
   uint64_t text_size;
   uint64_t guest_base; /* where virtual address 0 lies in device memory, 0 before emu_code_place */

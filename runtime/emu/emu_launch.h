@@ -12,6 +12,7 @@ typedef struct emu_warnings emu_warnings; /* strict.h */
 
 struct emu_device {
   mlaf_device_base base; /* first: a mlaf_device is one of these */
+  const emu_isa *isa;
   mlaf_log log;
   emu_memory *memory;
   pthread_mutex_t lock;     /* guards lazy decoding and the compiler handle */

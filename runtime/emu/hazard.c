@@ -1,11 +1,11 @@
-/* Software wait states of gfx942: what the compiler, or whoever writes assembly, must put between two instructions.
+/* Software wait states: what the compiler, or whoever writes assembly, must put between two instructions.
  *
  * The rules are those LLVM's GCNHazardRecognizer applies to gfx940, and so is the clock: every instruction is one wait
  * state, s_nop n is n + 1, an MFMA is one. "N wait states between" counts the instructions in between, so that code LLVM
  * emitted passes and code with one s_nop fewer does not. Two differences, both stricter: inline assembly is checked like
  * everything else, and an MFMA that accumulates on the result of a *different* MFMA opcode needs the overlap wait
- * (llvm PR 218363). MLAF_EMU_HAZARDS=physical lets an MFMA that finds the matrix pipe busy advance the clock by its stall,
- * which is nearer to silicon and accepts more.
+ * (llvm PR 218363). Where other targets differ, isa.h says so. MLAF_EMU_HAZARDS=physical lets an MFMA that finds the matrix
+ * pipe busy advance the clock by its stall, which is nearer to silicon and accepts more.
  *
  * Producers with long shadows (MFMA results) have a deadline per register; everything else reaches at most three wait
  * states back for vector registers (a history of the last instructions) and five for scalar ones (last VALU write). */
@@ -34,6 +34,7 @@ typedef struct issued {
 } issued;
 
 typedef struct hazards {
+  const emu_isa *isa;
   bool physical;
   uint64_t pipe_free;               /* physical: when the matrix pipe takes its next MFMA */
   issued history[HISTORY];          /* the last instructions that are VALU, MFMA, VMEM or DS */
@@ -108,14 +109,15 @@ static uint32_t bind_scalar(const emu_inst *in) {
   return in->cls == EMU_C_SALU ? HZ_SALU : 0;
 }
 
-void emu_hazard_bind(emu_inst *in) {
+void emu_hazard_bind(emu_inst *in, const emu_isa *isa) {
   switch ((emu_class)in->cls) {
     case EMU_C_VALU: case EMU_C_TRANS: in->hazard = bind_valu(in); break;
     case EMU_C_MFMA:
       in->hazard = HZ_MFMA | (starts(in->mnemonic, "v_smfmac") ? HZ_READS_DST : 0) |
                    (strstr(in->mnemonic, "_f64") ? HZ_DGEMM : 0);
       /* f32 inputs run outside the XDL pipe; xf32 inside it */
-      if (!(in->hazard & HZ_DGEMM) && (strstr(in->mnemonic, "_xf32") || !strstr(in->mnemonic + 10, "_f32"))) in->hazard |= HZ_XDL;
+      if (!(in->hazard & HZ_DGEMM) && (isa->f32_xdl || strstr(in->mnemonic, "_xf32") || !strstr(in->mnemonic + 10, "_f32")))
+        in->hazard |= HZ_XDL;
       break;
     case EMU_C_VMEM_LOAD: case EMU_C_VMEM_STORE: case EMU_C_VMEM_ATOMIC: case EMU_C_DS_READ: case EMU_C_DS_WRITE:
     case EMU_C_DS_OTHER: in->hazard = bind_memory(in); break;
@@ -128,6 +130,7 @@ bool emu_hazard_wave_init(emu_wave *w) {
   if (!h) return false;
   const char *mode = getenv("MLAF_EMU_HAZARDS");
   h->physical = mode && strcmp(mode, "physical") == 0;
+  h->isa = w->group->code->isa;
   w->wait_states = 64; /* so that "never" (0) is long ago */
   w->hazard = h;
   return true;
@@ -166,32 +169,38 @@ static const emu_operand *acc_of(const emu_inst *mfma) { return mfma->hazard & H
 
 /* --- results of MFMA --- */
 
+/* Wait states from a single-precision MFMA to whatever does not accumulate into its result. */
+static unsigned behind_mfma(const emu_isa *isa, const emu_inst *p) {
+  if (!(p->hazard & HZ_XDL)) return p->passes + 2u;
+  return p->passes + 3u + (p->passes > 2 ? isa->xdl_more : 0u);
+}
+
 /* Wait states from an MFMA to a reader or writer that is no MFMA. */
-static unsigned mfma_to_other(const emu_inst *p, const emu_inst *in, bool write) {
+static unsigned mfma_to_other(const emu_isa *isa, const emu_inst *p, const emu_inst *in, bool write) {
   bool mem = in->hazard & (HZ_VMEM | HZ_DS);
   if (p->hazard & HZ_DGEMM) {
     if (p->passes == 4) return mem && !write ? 9 : 6;
     return mem && !write ? 18 : 11;
   }
-  return p->passes + (p->hazard & HZ_XDL ? 3u : 2u);
+  return behind_mfma(isa, p);
 }
 
-static unsigned mfma_to_ab(const emu_inst *p) {
+static unsigned mfma_to_ab(const emu_isa *isa, const emu_inst *p) {
   if (p->hazard & HZ_DGEMM) return p->passes == 4 ? 6 : 11;
-  return p->passes + (p->hazard & HZ_XDL ? 3u : 2u);
+  return behind_mfma(isa, p);
 }
 
-static unsigned mfma_to_c(const emu_inst *p, const emu_inst *in) {
+static unsigned mfma_to_c(const emu_isa *isa, const emu_inst *p, const emu_inst *in) {
   const emu_operand *c = acc_of(in);
   bool same = p->dst[0].reg == c->reg && p->dst[0].count == c->count;
   if (same && p->mnemonic == in->mnemonic) {
     if (p->hazard & HZ_DGEMM) return p->passes == 4 ? 4 : 0;
-    return p->passes == 2 ? 2 : 0;
+    return p->passes == 2 ? isa->full_srcc2 : 0;
   }
   bool xdl = in->hazard & HZ_XDL, p_xdl = p->hazard & HZ_XDL;
   if (p->hazard & HZ_DGEMM) return xdl ? 0 : p->passes == 4 ? 4 : 9;
   if (xdl && !p_xdl) return 0;
-  return p->passes + (p_xdl ? 1u : 0u);
+  return p->passes + (p_xdl ? isa->xdl_to_srcc + (p->passes > 2 ? isa->xdl_more : 0u) : 0u);
 }
 
 static bool check_mfma_result(emu_wave *w, hazards *h, const emu_inst *in, const emu_operand *r, int role) {
@@ -201,10 +210,10 @@ static bool check_mfma_result(emu_wave *w, hazards *h, const emu_inst *in, const
     if (h->result_until[v] <= w->wait_states || h->owner[v] == last) continue;
     last = h->owner[v];
     const issued *p = &h->mfma[last];
-    unsigned n = role < 0             ? mfma_to_other(p->inst, in, true)
-                 : !(in->hazard & HZ_MFMA) ? mfma_to_other(p->inst, in, false)
-                 : role == 2          ? mfma_to_c(p->inst, in)
-                                      : mfma_to_ab(p->inst);
+    unsigned n = role < 0             ? mfma_to_other(h->isa, p->inst, in, true)
+                 : !(in->hazard & HZ_MFMA) ? mfma_to_other(h->isa, p->inst, in, false)
+                 : role == 2          ? mfma_to_c(h->isa, p->inst, in)
+                                      : mfma_to_ab(h->isa, p->inst);
     const char *rule = role < 0 ? "overwriting an MFMA result" : role == 2 && in->hazard & HZ_MFMA ? "MFMA result as SrcC"
                                                                                                    : "reading an MFMA result";
     if (!need(w, p, n, rule)) return false;
@@ -258,7 +267,7 @@ enum {
 };
 
 static bool check_history(emu_wave *w, hazards *h, const emu_inst *in) {
-  bool alu = in->hazard & (HZ_VALU | HZ_MFMA);
+  bool alu = in->hazard & (HZ_VALU | HZ_MFMA), shadows = h->isa->shadows;
   for (uint32_t k = 1; k <= HISTORY && k <= h->n_history; k++) {
     const issued *prev = &h->history[(h->n_history - k) % HISTORY];
     uint64_t since = w->wait_states - prev->at - 1;
@@ -270,12 +279,13 @@ static bool check_history(emu_wave *w, hazards *h, const emu_inst *in) {
     if (in->hazard & HZ_MFMA && valu && !(p->hazard & HZ_DOT) && use && !need(w, prev, 2, "VALU result read by an MFMA"))
       return false;
     if (in->hazard & HZ_DPP && use && !need(w, prev, 2, "DPP of a register just written")) return false;
-    if (alu && p->hazard & HZ_TRANS && !(in->hazard & HZ_TRANS) && use && !need(w, prev, 1, "result of a transcendental"))
+    if (shadows && alu && p->hazard & HZ_TRANS && !(in->hazard & HZ_TRANS) && use &&
+        !need(w, prev, 1, "result of a transcendental"))
       return false;
-    if (alu && p->hazard & HZ_DSTSEL && use && !need(w, prev, 1, "partly written register")) return false;
-    if (in->hazard & HZ_READLANE && valu && use && !need(w, prev, 1, "v_readlane of a VALU result")) return false;
+    if (shadows && alu && p->hazard & HZ_DSTSEL && use && !need(w, prev, 1, "partly written register")) return false;
+    if (shadows && in->hazard & HZ_READLANE && valu && use && !need(w, prev, 1, "v_readlane of a VALU result")) return false;
     if (alu && p->hazard & HZ_BIGSTORE && in->n_dst && overlaps(&p->src[data_index(p)], &in->dst[0]) &&
-        !need(w, prev, 2, "overwriting the data of a store of more than 64 bits")) return false;
+        !need(w, prev, h->isa->big_store, "overwriting the data of a store of more than 64 bits")) return false;
     if (in->hazard & HZ_FMA64 && p->hazard & HZ_DGEMM && !need(w, prev, 2, "f64 FMA after an f64 MFMA")) return false;
   }
   return true;
@@ -308,12 +318,14 @@ static bool check_scalars(emu_wave *w, const hazards *h, const emu_inst *in) {
     unsigned n = s->count ? s->count : 1u;
     if (f & HZ_VMEM && !sgpr_wait(w, h, s->reg, n, 5, "VALU-written SGPR read by vector memory")) return false;
     if (f & HZ_LANE_SEL && i == 1 && !sgpr_wait(w, h, s->reg, n, 4, "VALU-written lane select")) return false;
-    if (f & HZ_VALU && !is_lane_mask(in, i) && !sgpr_wait(w, h, s->reg, n, 2, "VALU-written SGPR or VCC read by VALU"))
+    if (f & HZ_VALU && h->isa->shadows && !is_lane_mask(in, i) &&
+        !sgpr_wait(w, h, s->reg, n, 2, "VALU-written SGPR or VCC read by VALU"))
       return false;
   }
   if (f & HZ_DIVFMAS && !sgpr_wait(w, h, EMU_VCC, 2, 4, "VALU write of VCC before v_div_fmas")) return false;
   if (f & HZ_DPP && !sgpr_wait(w, h, EMU_EXEC, 2, 5, "VALU write of EXEC before DPP")) return false;
-  return !(f & HZ_RWLANE) || sgpr_wait(w, h, EMU_EXEC, 2, 4, "VALU write of EXEC before v_readlane or v_writelane");
+  return !(f & HZ_RWLANE && h->isa->shadows) ||
+         sgpr_wait(w, h, EMU_EXEC, 2, 4, "VALU write of EXEC before v_readlane or v_writelane");
 }
 
 static bool check_special(emu_wave *w, const hazards *h, const emu_inst *in) {
@@ -352,7 +364,7 @@ static void record_mfma(emu_wave *w, hazards *h, const emu_inst *in) {
   }
   unsigned slot = h->n_mfma++ % MFMA_KEPT;
   h->mfma[slot] = (issued){w->wait_states, in};
-  uint64_t until = w->wait_states + 1 + (in->hazard & HZ_DGEMM ? 18u : in->passes + 3u);
+  uint64_t until = w->wait_states + 1 + (in->hazard & HZ_DGEMM ? 18u : in->passes + 3u + h->isa->xdl_more);
   for (unsigned v = in->dst[0].reg; v < in->dst[0].reg + in->dst[0].count; v++) {
     h->result_until[v] = until;
     h->owner[v] = (uint8_t)slot;

@@ -110,7 +110,7 @@ static void fill_packet(uint8_t *p, const mlaf_launch *l, const emu_kernel *k, c
   memcpy(p + 40, &arg, 8);
 }
 
-static mlaf_status check_launch(const mlaf_launch *l, const emu_kernel *k, mlaf_err *err) {
+static mlaf_status check_launch(const emu_isa *isa, const mlaf_launch *l, const emu_kernel *k, mlaf_err *err) {
   uint64_t threads = (uint64_t)l->block[0] * l->block[1] * l->block[2];
   for (int i = 0; i < 3; i++)
     if (l->grid[i] == 0 || l->block[i] == 0 || l->block[i] > MAX_BLOCK || (uint64_t)l->grid[i] * l->block[i] > UINT32_MAX)
@@ -123,9 +123,12 @@ static mlaf_status check_launch(const mlaf_launch *l, const emu_kernel *k, mlaf_
   if ((l->args_size > k->kernarg_bytes && !k->kernarg_open) || (l->args_size && !l->args))
     return mlaf_fail(err, MLAF_E_ARG, "kernel %s takes %u bytes of arguments; %zu were given", k->symbol,
                      k->kernarg_bytes, l->args_size);
-  if (k->lds_bytes > EMU_LDS_MAX)
+  if (k->lds_bytes > (uint32_t)isa->info.lds_bytes)
     return mlaf_fail(err, MLAF_E_ARG, "kernel %s needs %u bytes of LDS; a compute unit has %d", k->symbol, k->lds_bytes,
-                     EMU_LDS_MAX);
+                     isa->info.lds_bytes);
+  if (k->scratch_bytes > 0 && !isa->flat_scratch)
+    return mlaf_fail(err, MLAF_E_ARG, "kernel %s asks for %u bytes of scratch per work-item; emu:%s has no private memory",
+                     k->symbol, k->scratch_bytes, isa->info.target);
   if (k->scratch_bytes > MAX_SCRATCH)
     return mlaf_fail(err, MLAF_E_ARG, "kernel %s asks for %u bytes of scratch per work-item; the emulator gives at most %d",
                      k->symbol, k->scratch_bytes, MAX_SCRATCH);
@@ -158,7 +161,7 @@ mlaf_status emu_launch_run(emu_device *dev, const mlaf_launch *launch, const emu
   uint8_t *kernarg;
   uint64_t packet;
   if (!opts) opts = &none;
-  mlaf_status st = check_launch(launch, k, err);
+  mlaf_status st = check_launch(dev->isa, launch, k, err);
   if (st == MLAF_OK) st = emu_module_decode(module, err);
   if (st == MLAF_OK) st = make_kernarg(dev, launch, k, &kernarg, &packet, err);
   if (st != MLAF_OK) return st;

@@ -1,4 +1,5 @@
-/* The matrix instructions of gfx942: v_mfma_* and, at the end, v_smfmac_*, whose A is 4:2 sparse.
+/* The matrix instructions of gfx942, and the 16-bit ones of gfx90a and gfx950: v_mfma_* and, at the end, v_smfmac_*, whose A is
+ * 4:2 sparse.
  *
  * Lane maps (public matrix-instruction calculator, cdna3). An instruction multiplies `blocks` pairs A[M][K] B[K][M].
  * With G = 64 / (M * blocks) groups of lanes along k and P = K / G elements of k per lane:
@@ -44,7 +45,7 @@ typedef union reg64 {
   int32_t i[EMU_LANES];
 } reg64;
 
-/* Up to 8 elements of k per lane (fp8, i8), one row of 64 lanes each. */
+/* Up to 8 elements of k per lane, one row of 64 lanes each. */
 typedef struct unpacked {
   reg64 e[8];
 } unpacked __attribute__((aligned(64)));
@@ -370,6 +371,15 @@ static const mfma f16_32 = {32, 8, 1, IN_F16, IN_F16, 2, 16, 8, false, false};
 static const mfma f16_4 = {4, 4, 16, IN_F16, IN_F16, 2, 4, 2, true, true};
 static const mfma f16_16b = {16, 4, 4, IN_F16, IN_F16, 2, 16, 8, true, true};
 static const mfma f16_32b = {32, 4, 2, IN_F16, IN_F16, 2, 32, 16, true, true};
+/* gfx90a: two of these shapes in twice the passes (SIDPFullSpeedModel). gfx950: twice the k in the same passes. */
+static const mfma bf16_16_slow = {16, 16, 1, IN_BF16, IN_BF16, 2, 4, 8, false, false};
+static const mfma bf16_32_slow = {32, 8, 1, IN_BF16, IN_BF16, 2, 16, 16, false, false};
+static const mfma f16_16_slow = {16, 16, 1, IN_F16, IN_F16, 2, 4, 8, false, false};
+static const mfma f16_32_slow = {32, 8, 1, IN_F16, IN_F16, 2, 16, 16, false, false};
+static const mfma bf16_16_wide = {16, 32, 1, IN_BF16, IN_BF16, 4, 4, 4, false, false};
+static const mfma bf16_32_wide = {32, 16, 1, IN_BF16, IN_BF16, 4, 16, 8, false, false};
+static const mfma f16_16_wide = {16, 32, 1, IN_F16, IN_F16, 4, 4, 4, false, false};
+static const mfma f16_32_wide = {32, 16, 1, IN_F16, IN_F16, 4, 16, 8, false, false};
 static const mfma i8_16 = {16, 32, 1, IN_I8, IN_I8, 2, 4, 4, false, false};
 static const mfma i8_32 = {32, 16, 1, IN_I8, IN_I8, 2, 16, 8, false, false};
 static const mfma i8_4 = {4, 4, 16, IN_I8, IN_I8, 1, 4, 2, true, true};
@@ -412,6 +422,9 @@ const emu_op emu_ops_mfma[] = {
     OP("f32_16x16x4_4b_bf16", bf16_16b), OP("f32_32x32x4_2b_bf16", bf16_32b),
     OP("f32_16x16x16_f16", f16_16), OP("f32_32x32x8_f16", f16_32), OP("f32_4x4x4_16b_f16", f16_4),
     OP("f32_16x16x4_4b_f16", f16_16b), OP("f32_32x32x4_2b_f16", f16_32b),
+    OP("f32_16x16x16bf16_1k", bf16_16_slow), OP("f32_32x32x8bf16_1k", bf16_32_slow), OP("f32_16x16x16f16", f16_16_slow),
+    OP("f32_32x32x8f16", f16_32_slow), OP("f32_16x16x32_bf16", bf16_16_wide), OP("f32_32x32x16_bf16", bf16_32_wide),
+    OP("f32_16x16x32_f16", f16_16_wide), OP("f32_32x32x16_f16", f16_32_wide),
     OP("i32_16x16x32_i8", i8_16), OP("i32_32x32x16_i8", i8_32), OP("i32_4x4x4_16b_i8", i8_4),
     OP("i32_16x16x4_4b_i8", i8_16b), OP("i32_32x32x4_2b_i8", i8_32b),
     OP("f32_16x16x4_f32", f32_16), OP("f32_32x32x2_f32", f32_32), OP("f32_4x4x1_16b_f32", f32_4),

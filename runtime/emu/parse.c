@@ -163,7 +163,7 @@ static bool bind(const emu_op *op, emu_inst *in) {
 }
 
 /* `text` is the instruction as printed. Leaves an instruction that faults when it cannot be understood. */
-static void parse_line(const lookup *t, const char *text, emu_inst *in) {
+static void parse_line(const lookup *t, const emu_isa *isa, const char *text, emu_inst *in) {
   emu_line l = {0};
   size_t n = strcspn(text, " ");
   const char *rest = text + n + strspn(text + n, " ");
@@ -173,7 +173,7 @@ static void parse_line(const lookup *t, const char *text, emu_inst *in) {
   in->mnemonic = op ? op->mnemonic : "unknown";
   in->exec = unimplemented;
   in->cls = EMU_C_SALU;
-  if (!op) return;
+  if (!op || (!isa->fnuz && (strstr(op->mnemonic, "fp8") || strstr(op->mnemonic, "bf8")))) return;
   in->cls = op->cls;
   in->dtype = op->dtype;
   in->dwords = op->dwords;
@@ -189,7 +189,7 @@ static void parse_line(const lookup *t, const char *text, emu_inst *in) {
   if (!parse_rest(rest, &l, in) || !place_operands(op, &l, in)) return;
   in->exec = op->exec;
   if (!bind(op, in)) in->exec = unimplemented;
-  emu_hazard_bind(in);
+  emu_hazard_bind(in, isa);
 }
 
 /* --- the whole text --- */
@@ -264,7 +264,7 @@ static mlaf_status decode_lines(emu_code *c, const lookup *t, char *disasm, mlaf
     if (!text || in->pc != pc_end || in->size < 4 || in->size % 4 || in->pc + in->size > c->text_size)
       return mlaf_fail(err, MLAF_E_INTERNAL, "disassembly line %zu is not '<pc> <size> <text>' in sequence (expected pc"
                        " 0x%" PRIx64 "): the disassembler and the emulator disagree", c->n_insts + 1, pc_end);
-    parse_line(t, text, in);
+    parse_line(t, c->isa, text, in);
     c->index_of[in->pc / 4] = (int32_t)c->n_insts;
     c->n_insts++;
     pc_end = (uint64_t)in->pc + in->size;
@@ -279,6 +279,7 @@ mlaf_status emu_code_decode(emu_code *code, char *disasm, mlaf_err *err) {
   size_t lines = 1, words = code->text_size / 4 + 1;
   for (const char *s = disasm; *s; s++) lines += *s == '\n';
   lookup *t = lookup_new();
+  if (!code->isa) code->isa = &emu_isas[0];
   free(code->disasm); /* of an earlier attempt that failed */
   free(code->insts);
   free(code->index_of);

@@ -35,8 +35,9 @@ static bool parse_quad_perm(const char *s, emu_inst *in) {
 
 /* Words that are one flag, or one DPP control without a number. */
 static const struct { const char *word; uint32_t flag; uint16_t dpp; } plain[] = {
-  {"sc0", EMU_F_SC0, 0},   {"glc", EMU_F_SC0, 0} /* scalar memory's name for it */,
+  {"sc0", EMU_F_SC0, 0},   {"glc", EMU_F_SC0, 0} /* scalar memory's and gfx90a's name for it */,
     {"sc1", EMU_F_SC1, 0},       {"nt", EMU_F_NT, 0},       {"lds", EMU_F_LDS, 0},
+  {"scc", EMU_F_SC1, 0},   {"slc", EMU_F_NT, 0} /* gfx90a's names for those two */,
   {"gds", EMU_F_GDS, 0},   {"offen", EMU_F_OFFEN, 0},   {"idxen", EMU_F_IDXEN, 0}, {"clamp", EMU_F_CLAMP, 0},
   {"row_mirror", 0, 0x140}, {"row_half_mirror", 0, 0x141},
 };
@@ -45,6 +46,7 @@ static const struct { const char *word; uint32_t flag; uint16_t dpp; } plain[] =
 enum field { F_OFFSET, F_OFFSET1, F_CBSZ, F_ABID, F_BLGP, F_ROW_MASK, F_BANK_MASK, F_BOUND, F_DPP, F_MUL, F_DIV };
 static const struct { const char *key; enum field field; uint16_t base; int lo, hi; } valued[] = {
   {"offset", F_OFFSET, 0, -(1 << 20), (1 << 21) - 1}, {"offset0", F_OFFSET, 0, 0, 255}, {"offset1", F_OFFSET1, 0, 0, 255},
+  {"bitop3", F_OFFSET, 0, 0, 255} /* a VALU instruction has no other offset */,
   {"cbsz", F_CBSZ, 0, 0, 7}, {"abid", F_ABID, 0, 0, 15}, {"blgp", F_BLGP, 0, 0, 7},
   {"row_mask", F_ROW_MASK, 0, 0, 15}, {"bank_mask", F_BANK_MASK, 0, 0, 15}, {"bound_ctrl", F_BOUND, 0, 0, 1},
   {"row_shl", F_DPP, 0x100, 1, 15}, {"row_shr", F_DPP, 0x110, 1, 15}, {"row_ror", F_DPP, 0x120, 1, 15},

@@ -218,10 +218,11 @@ static bool look(void *user, const emu_settled *s, mlaf_err *err) {
 
 /* --- entry --- */
 
-bool emu_profile_can(const mlaf_device *dev) { return mlaf_ops(dev) == &mlaf_emu_ops; }
+static bool emulated(const mlaf_device *dev) { return mlaf_ops(dev)->launch == mlaf_emu_ops.launch; }
 
-static mlaf_status check_device(const mlaf_device *dev, mlaf_err *err) {
-  if (emu_profile_can(dev)) return MLAF_OK;
+bool emu_profile_can(const mlaf_device *dev) { return emulated(dev) && ((const emu_device *)dev)->isa->timed; }
+
+static mlaf_status refuse(const mlaf_device *dev, mlaf_err *err) {
   return mlaf_fail(err, MLAF_E_ARG, "a profile is made by the emulator's timing model; the device is %s: use --device emu:gfx942",
                    mlaf_ops(dev)->name);
 }
@@ -229,7 +230,7 @@ static mlaf_status check_device(const mlaf_device *dev, mlaf_err *err) {
 mlaf_status emu_profile_run(mlaf_device *dev, const mlaf_launch *launches, size_t n, emu_profile *out, mlaf_timing *timing,
                             mlaf_err *err) {
   memset(out, 0, n * sizeof *out);
-  mlaf_status st = check_device(dev, err);
+  mlaf_status st = emu_profile_can(dev) ? MLAF_OK : refuse(dev, err);
   const emu_time_how how = {.observer = look, .user = out};
   if (st == MLAF_OK) st = emu_time_how_to((emu_device *)dev, launches, n, &how, timing, err);
   for (size_t i = 0; i < n && st != MLAF_OK; i++) emu_profile_clear(&out[i]);
@@ -239,8 +240,8 @@ mlaf_status emu_profile_run(mlaf_device *dev, const mlaf_launch *launches, size_
 mlaf_status emu_profile_count(mlaf_device *dev, const mlaf_launch *launch, emu_profile *out, mlaf_err *err) {
   emu_recorder rec;
   memset(out, 0, sizeof *out);
-  mlaf_status st = check_device(dev, err);
-  if (st == MLAF_OK) st = emu_recorder_open((emu_device *)dev, &rec, err);
+  if (!emulated(dev)) return refuse(dev, err);
+  mlaf_status st = emu_recorder_open((emu_device *)dev, &rec, err);
   if (st != MLAF_OK) return st;
   st = emu_sample_run((emu_device *)dev, launch, &rec, err);
   if (st == MLAF_OK && !count(out, &rec, launch->fn->module->code))

@@ -271,6 +271,8 @@ const emu_op EMU_VALU_TABLE[] = {
   SPECIAL(swap_b32, v_swap, 1, 1)
   SPECIAL(pk_mov_b32, v_pk_mov, 1, 2)
   SPECIAL(mqsad_u32_u8, v_mqsad_u32, 1, 3)
+  SPECIAL(bitop3_b32, v_bitop3_b32, 1, 3)
+  SPECIAL(bitop3_b16, v_bitop3_b16, 1, 3)
   SPECIAL(nop, v_nothing, 0, 0)
   SPECIAL(clrexcp, v_nothing, 0, 0)
   {NULL, NULL, 0, 0, 0, NULL}};

@@ -432,6 +432,28 @@ static bool v_mqsad_u32(emu_wave *w, const emu_inst *in) {
   return true;
 }
 
+/* Any function of three bits (gfx950): bit 4x + 2y + z of the modifier, which the parser leaves in `offset`. Bits outside `mask`
+ * stay. */
+static bool bitop3(emu_wave *w, const emu_inst *in, uint32_t mask) {
+  uint64_t exec = emu_exec_mask(w);
+  uint32_t buf[3][LANES2] __attribute__((aligned(64))), out[EMU_LANES] = {0};
+  const uint32_t *p[3];
+  unsigned reg = in->dst[0].reg;
+  if (in->op_sel) return emu_fault(w, -1, "op_sel of v_bitop3_b16 is not implemented");
+  if (exec == 0) return true;
+  for (int k = 0; k < 3; k++)
+    if (!(p[k] = fetch_plain(w, &in->src[k], VT_U32, buf[k], exec))) return false;
+  for (int t = 0; t < 8; t++)
+    for (int i = 0; i < EMU_LANES && in->offset >> t & 1; i++)
+      out[i] |= (t & 4 ? p[0][i] : ~p[0][i]) & (t & 2 ? p[1][i] : ~p[1][i]) & (t & 1 ? p[2][i] : ~p[2][i]);
+  for (int i = 0; i < EMU_LANES; i++) out[i] = (out[i] & mask) | (w->v[reg][i] & ~mask);
+  if (!emu_vreg_written(w, reg, 1, exec)) return false;
+  store_lanes(w->v[reg], out, exec);
+  return true;
+}
+static bool v_bitop3_b32(emu_wave *w, const emu_inst *in) { return bitop3(w, in, ~0u); }
+static bool v_bitop3_b16(emu_wave *w, const emu_inst *in) { return bitop3(w, in, 0xffff); }
+
 static bool v_nothing(emu_wave *w, const emu_inst *in) { return true; }
 
 #endif

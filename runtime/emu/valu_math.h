@@ -238,6 +238,12 @@ static inline uint32_t div_fixup16(uint32_t q, uint32_t y, uint32_t z) {
   return sign | (q & 0x7fff);
 }
 
+/* To bf16, nearest even; a NaN becomes a quiet one. */
+static inline uint32_t f32_to_bf16(float f) {
+  uint32_t u = asu(f);
+  return f != f ? u >> 16 | 0x40 : (u + 0x7fff + (u >> 16 & 1)) >> 16;
+}
+
 /* --- 8-bit floats of gfx942, FNUZ: no infinity, no -0, NaN = 0x80. fp8: 4 exponent bits, bias 8; bf8: 5, bias 16.
  * m: mantissa bits. --- */
 static inline float f8_to_f32(uint32_t b, int m, int bias) {

@@ -1,5 +1,6 @@
-// 16-bit storage: MLAF_BF16 1 = bf16, 0 = f16. All rounding is to nearest even; gfx942 has no bf16 conversion, so that one
-// is done in integer arithmetic (a NaN that an instruction made stays a NaN: its low mantissa bits are zero).
+// 16-bit storage: MLAF_BF16 1 = bf16, 0 = f16. All rounding is to nearest even. Where the target has no bf16 conversion
+// (MLAF_CVT_BF16 0), that one is done in integer arithmetic (a NaN that an instruction made stays a NaN: its low mantissa bits
+// are zero).
 #ifndef MLAF_BF16
 #define MLAF_BF16 1
 #endif
@@ -17,7 +18,10 @@ MLAF_DEV u32 bf16_rounded(float x) {
 
 // Two values in one register, the first in the low half.
 MLAF_DEV u32 pack2(float lo, float hi) {
-#if MLAF_BF16
+#if MLAF_BF16 && MLAF_CVT_BF16
+  typedef __bf16 bf16x2 __attribute__((ext_vector_type(2)));
+  return __builtin_bit_cast(u32, bf16x2{(__bf16)lo, (__bf16)hi});
+#elif MLAF_BF16
   return __builtin_amdgcn_perm(bf16_rounded(hi), bf16_rounded(lo), 0x07060302u);
 #else
   return __builtin_bit_cast(u32, f16x2{(_Float16)lo, (_Float16)hi});

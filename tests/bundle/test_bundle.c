@@ -245,6 +245,62 @@ static void targets_without_kernels_say_what_is_missing(void **state) {
   free(log);
 }
 
+/* --- several targets --- */
+
+/* A problem of the grid is served; of one outside the error names the command that adds it for this very target. */
+static void serves_target(const char *bundle, const char *target) {
+  mlaf_problem p;
+  mlaf_plan_opts opts = MLAF_PLAN_OPTS_INIT;
+  mlaf_plan *plan = NULL;
+  opts.flags = MLAF_PLAN_NO_COMPILE;
+  mlaf_problem_parse(INSIDE, &p, NULL, 0);
+  fake_device dev = fake_make(&p, BUG_NONE);
+  snprintf(dev.base.info.target, sizeof dev.base.info.target, "%s", target);
+  mlaf_ctx *ctx = fake_ctx(&dev, bundle);
+  if (mlaf_plan_create(ctx, &p, &opts, &plan)) fail_msg("%s: %s", target, ctx->shared->message.text);
+  mlaf_plan_release(plan);
+  plan = NULL;
+  mlaf_problem_parse("mla_decode:h7,r64,p32,q1,bf16,page16,b1,s64", &p, NULL, 0);
+  assert_int_equal(mlaf_plan_create(ctx, &p, &opts, &plan), MLAF_E_NOT_COMPILED);
+  assert_null(plan);
+  char *command = mlaf_format("mlaforge generate 'mla_decode:h7,r64,p32,q1,bf16,page16,b1,s64' --targets %s --out ", target);
+  if (!strstr(ctx->shared->message.text, command)) fail_msg("%s: no '%s' in: %s", target, command, ctx->shared->message.text);
+  free(command);
+  mlaf_ctx_destroy(ctx);
+}
+
+static bool have_nvrtc(void) {
+  mlaf_compiler *compiler = NULL;
+  const char *id;
+  mlaf_err err;
+  assert_int_equal(mlaf_compiler_open(NULL, NULL, &compiler, &err), MLAF_OK);
+  bool there = mlaf_compiler_identity_for(compiler, "sm_90a", &id, &err) == MLAF_OK;
+  mlaf_compiler_close(compiler);
+  return there;
+}
+
+static void four_targets_in_one(void **state) {
+  need_bundle();
+  bool nvidia = have_nvrtc();
+  const char *targets = nvidia ? "gfx942,gfx950,gfx90a,sm_90a" : "gfx942,gfx950,gfx90a";
+  char *a = path_of("all"), *b = path_of("else/where"), *log = path_of("log"), *cold = path_of("cold-cache");
+  assert_int_equal(CLI(log, "generate", GRID, "--targets", targets, "--out", a), 0);
+  assert_int_equal(CLI(log, "generate", GRID, "--targets", targets, "--out", b, "--cache", cold, "--jobs", "1"), 0);
+  expect_same(a, b);
+  serves_target(a, "gfx942");
+  serves_target(a, "gfx950");
+  serves_target(a, "gfx90a");
+  if (nvidia) serves_target(a, "sm_90a");
+  /* And what is served computes: the emulators of the three execute it. */
+  static const char *const devices[] = {"emu:gfx942", "emu:gfx950", "emu:gfx90a"};
+  for (int i = 0; i < 3; i++)
+    assert_int_equal(CLI(log, "verify", "--bundle", a, "--no-compile", INSIDE, "--device", devices[i]), 0);
+  free(a);
+  free(b);
+  free(log);
+  free(cold);
+}
+
 /* --- damage --- */
 
 static uint64_t rng_state = 88172645463325252u;
@@ -592,6 +648,7 @@ int main(void) {
       cmocka_unit_test(same_bytes_anywhere),
       cmocka_unit_test(budget_drops_with_reasons),
       cmocka_unit_test(targets_without_kernels_say_what_is_missing),
+      cmocka_unit_test(four_targets_in_one),
       cmocka_unit_test(damage_never_loads),
       cmocka_unit_test(cache_commands),
       cmocka_unit_test(killed_makers_complete),

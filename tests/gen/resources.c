@@ -181,6 +181,21 @@ static void resources_are_as_stated(void **state) {
   mlaf_compiler_close(compiler);
 }
 
+/* The other CDNA targets: the same templates with other instructions, another LDS, other waits. */
+static void cdna_families_are_as_stated(void **state) {
+  static const char *const targets[] = {"gfx950", "gfx90a"};
+  mlaf_compiler *compiler = open_compiler("gfx942", "MLAF_REQUIRE_ROCM");
+  for (size_t i = 0; i < sizeof targets / sizeof *targets; i++) {
+    batch *b = make_batch(targets[i]);
+    size_t families = add_families(b, "mla_decode:h16,b16,s4096");
+    families += add_families(b, "mla_decode:h128,b16,s4096");
+    families += add_families(b, "mla_decode:h64,r256,p32,q3,causal,f16,page1,b4,s2048");
+    assert_true(families >= 5);
+    check_batch(compiler, b);
+  }
+  mlaf_compiler_close(compiler);
+}
+
 /* No GPU is needed for this: NVRTC compiles for any. */
 static void nvidia_families_are_as_stated(void **state) {
   static const char *const targets[] = {"sm_90a", "sm_80"};
@@ -197,6 +212,8 @@ static void nvidia_families_are_as_stated(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(resources_are_as_stated), cmocka_unit_test(nvidia_families_are_as_stated)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(resources_are_as_stated),
+                                     cmocka_unit_test(cdna_families_are_as_stated),
+                                     cmocka_unit_test(nvidia_families_are_as_stated)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,26 +15,30 @@ local PROBLEMS = {
 }
 
 local failures, count, by_message = 0, 0, {}
-local function try(text, name, k)
+local function try(target, text, name, k)
   count = count + 1
-  local ok, why = pcall(emit.render, k.template, k.params, "gfx942")
+  local ok, why = pcall(emit.render, k.template, k.params, target)
   if not ok then
     failures = failures + 1
     local message = tostring(why):gsub("%d+", "N")
-    by_message[message] = by_message[message] or { n = 0, first = ("%s %s: %s"):format(text, name, why) }
+    by_message[message] = by_message[message] or { n = 0, first = ("%s %s %s: %s"):format(target, text, name, why) }
     by_message[message].n = by_message[message].n + 1
   end
 end
 
-for _, text in ipairs(PROBLEMS) do
+local function sweep(target, text)
   local p = problem.parse(text)
-  for _, item in ipairs(space.kernels(p, "gfx942")) do
+  for _, item in ipairs(space.kernels(p, target)) do
     -- psplit and the cache policy of the register kernel only pick between two constants of the text.
     if not item.rejected and not item.name:find("psplit=2,qsrc=lds") and not item.name:find("kvload=nt,psplit=1") then
-      try(text, item.name, item.kernel)
+      try(target, text, item.name, item.kernel)
     end
   end
-  for _, c in ipairs(space.combine_kernels(p, "gfx942")) do try(text, c.text, c.kernel) end
+  for _, c in ipairs(space.combine_kernels(p, target)) do try(target, text, c.text, c.kernel) end
+end
+for i, text in ipairs(PROBLEMS) do
+  sweep("gfx942", text)
+  if i % 2 == 0 then sweep(i % 4 == 0 and "gfx950" or "gfx90a", text) end -- the other targets share the templates
 end
 for _, m in pairs(by_message) do print(("FAIL (%d times) %s"):format(m.n, m.first)) end
 print(("%d kernels rendered, %d failed, %.1f s"):format(count, failures, os.clock()))

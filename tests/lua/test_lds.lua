@@ -4,11 +4,14 @@ local test, eq, ok, raises = T.test, T.eq, T.ok, T.raises
 local loader = T.loader()
 local weave, plan, loop = loader.require("weave"), loader.require("lds_plan"), loader.require("lds_loop")
 local copy, sorted = loader.require("lds_copy"), loader.sorted
+local CDNA = { "gfx942", "gfx950", "gfx90a" }
+local function isa_of(target) return loader.require("arch/" .. target).isa end
+local gfx942 = isa_of("gfx942")
 
-local function lines(asm, scalars)
+local function lines(asm, scalars, isa)
   local ops = {}
   for i, text in ipairs(asm) do ops[i] = type(text) == "table" and text or { asm = text } end
-  return table.concat((weave.listing(ops, weave.state(), scalars)), "\n")
+  return table.concat((weave.listing(ops, weave.state(isa or gfx942), scalars)), "\n")
 end
 
 test("an LDS read is waited for where it is used, younger ones stay out", function()
@@ -28,6 +31,16 @@ test("wait states: VALU to MFMA, MFMA to VALU, accumulation, exp, m0, scalar mad
   local dma = "global_load_lds_dword %[v], s[64:65]"
   eq(lines({ "s_mov_b32 m0, %[m]", dma }, { "m" }), "s_mov_b32 m0, %[m]\ns_nop 0\n" .. dma)
   eq(lines({ "v_readlane_b32 s64, %[v], 0", dma }), "v_readlane_b32 s64, %[v], 0\ns_nop 4\n" .. dma)
+end)
+
+test("wait states behind an MFMA are the target's; gfx90a's loads to LDS read M0 and write no register", function()
+  local mfma = "v_mfma_f32_16x16x16_bf16 v[0:3], v[4:5], a[0:1], v[0:3]"
+  eq(lines({ mfma, "v_mov_b32 v9, v0" }, nil, isa_of("gfx950")), mfma .. "\ns_nop 7\nv_mov_b32 v9, v0")
+  local slow = "v_mfma_f32_16x16x16bf16_1k v[0:3], v[4:5], a[0:1], v[0:3]"
+  eq(lines({ slow, "v_mov_b32 v9, v0" }, nil, isa_of("gfx90a")), slow .. "\ns_nop 7\ns_nop 2\nv_mov_b32 v9, v0")
+  local dma = "global_load_dword v1, s[64:65] offset:256 lds"
+  eq(lines({ "s_mov_b32 m0, %[m]", dma, "v_mov_b32 v2, v1" }, { "m" }, isa_of("gfx90a")),
+    "s_mov_b32 m0, %[m]\ns_nop 0\n" .. dma .. "\nv_mov_b32 v2, v1")
 end)
 
 test("a global load without its wait, and an op in front of what it needs, are refused", function()
@@ -89,13 +102,14 @@ local SHAPES = {
   { rank = 512, rope = 64 }, { rank = 512, rope = 0 }, { rank = 256, rope = 64 }, { rank = 256, rope = 32 },
   { rank = 384, rope = 64 },
 }
-local function each(fn)
+local function each(fn, isa)
   for _, shape in ipairs(SHAPES) do
     for _, page in ipairs({ 1, 3, 64 }) do
       for _, v in ipairs({ { 4, 2, 3, "ahead", "dma" }, { 4, 2, 3, "ahead", "vgpr" }, { 8, 1, 2, "plain", "dma" },
         { 4, 1, 3, "plain", "dma" }, { 2, 2, 2, "plain", "vgpr" }, { 6, 1, 3, "ahead", "dma" } }) do
         local p = { rank = shape.rank, rope = shape.rope, page_size = page, dtype = "bf16" }
-        local g, why = plan.make(p, { waves = v[1], blocks = v[2], stages = v[3], order = v[4], load = v[5] })
+        local g, why = plan.make(p, { waves = v[1], blocks = v[2], stages = v[3], order = v[4], load = v[5] },
+          isa or gfx942)
         fn(g, why, ("%d/%d page %d %dx%d %s %s"):format(shape.rank, shape.rope, page, v[1], v[2], v[4], v[5]))
       end
     end
@@ -147,7 +161,7 @@ end
 test("H=128, rank 512: 136 MFMA, 34 LDS reads, at most 2.3 other instructions per MFMA", function()
   for _, load in ipairs({ "dma", "vgpr" }) do
     local g = plan.make({ rank = 512, rope = 64, page_size = 64, dtype = "bf16" },
-      { waves = 4, blocks = 2, stages = 3, order = "ahead", load = load })
+      { waves = 4, blocks = 2, stages = 3, order = "ahead", load = load }, gfx942)
     local sum, other = total(loop.build(g).body)
     eq(sum.mfma, 136)
     eq(sum.ds, load == "dma" and 34 or 39)
@@ -157,16 +171,24 @@ test("H=128, rank 512: 136 MFMA, 34 LDS reads, at most 2.3 other instructions pe
   end
 end)
 
-test("every plan's listings build; copies bring a tile exactly once", function()
-  each(function(g, _, name)
-    if not g then return end
-    local code = loop.build(g)
-    eq(total(code.body).mfma, g.blocks * (2 * g.nk + 8 * g.nj), name)
-    if g.dma then
-      local words = 0
-      for _, line in ipairs(code.copy.lines) do words = words + (line:find("^global_load_lds") and 64 or 0) end
-      eq(words * g.waves * 4,
-        16 * 2 * g.rank + (g.rope > 0 and 2048 or 0) + g.spare * (2 * g.row_bytes + (g.rope > 0 and 256 or 0)), name)
-    end
-  end)
+test("every plan's listings build on every target; copies bring a tile exactly once", function()
+  for _, target in ipairs(CDNA) do
+    local isa, built = isa_of(target), 0
+    each(function(g, _, name)
+      if not g then return end
+      local code = loop.build(g)
+      built = built + 1
+      eq(total(code.body).mfma, g.blocks * ((isa.mfma.m16n16k32 and 1 or 2) * g.nk + 8 * g.nj), target .. " " .. name)
+      if g.dma then
+        local words = 0
+        for _, line in ipairs(code.copy.lines) do
+          local asm, flag = line:sub(1, #isa.dma.name), line:sub(#line - #isa.dma.flag + 1)
+          if asm == isa.dma.name and flag == isa.dma.flag then words = words + 64 end
+        end
+        eq(words * g.waves * 4,
+          16 * 2 * g.rank + (g.rope > 0 and 2048 or 0) + g.spare * (2 * g.row_bytes + (g.rope > 0 and 256 or 0)), name)
+      end
+    end, isa)
+    ok(built > 60, "%s: only %d plans", target, built)
+  end
 end)

@@ -25,6 +25,7 @@
 
 
 #define MLAF_BF16 0
+#define MLAF_CVT_BF16 0
 // [templates/lib/wave.h]
 // [templates/lib/number.h]
 // [templates/lib/args.h]

@@ -65,6 +65,8 @@
 
 #pragma clang diagnostic ignored "-Winline-asm" // naming registers beyond the compiler's reach is the point
 #define MLAF_BF16 0
+#define MLAF_CVT_BF16 0
+#define MLAF_XCDS 8
 // [templates/lib/wave.h]
 // [templates/lib/number.h]
 // [templates/lib/args.h]

@@ -55,6 +55,9 @@
 
 
 #define MLAF_BF16 1
+#define MLAF_CVT_BF16 0
+#define MLAF_MFMA_K32 0
+#define MLAF_XCDS 8
 // [templates/lib/wave.h]
 // [templates/lib/number.h]
 // [templates/lib/mfma.h]
@@ -149,9 +152,11 @@ MLAF_DEV void load_v(u32x4 (&v)[4], const cache& kv, const place& at, int j, int
 // ---- One tile ---------------------------------------------------------------------------------------------------------
 typedef f32x4 o_blocks[NJ][8];
 
-// S^T += K Q^T over 16 columns.
-MLAF_DEV void multiply_k(u32x2 k, u32x2 q, f32x4& s, bool first) {
-  s = mfma16(k, q, first ? f32x4{0.0f, 0.0f, 0.0f, 0.0f} : s);
+// S^T += K Q^T over 32 columns.
+MLAF_DEV void multiply_k(u32x4 k, u32x4 q, f32x4& s, bool first) {
+  const f32x4 before = first ? f32x4{0.0f, 0.0f, 0.0f, 0.0f} : s;
+  s = mfma16(k.xy, q.xy, before);
+  s = mfma16(k.zw, q.zw, s);
 }
 
 // What a row has gathered: running maximum; sum of 2^(score - m), which makes the LSE; and the same sum of the P that the
@@ -405,10 +410,7 @@ mlaf_mla_decode_4457bd54(mlaf_decode_args a) {
         for (int b = 0; b < BLOCKS; b++) {
           const u32x4 x = Q_IN_LDS ? *(const u32x4*)(lds + q_at + 1024 * (b * NK + i)) : q[b][Q_IN_LDS ? 0 : i];
 #pragma unroll
-          for (int u = 0; u < SUBS; u++) {
-            multiply_k(k[u][i].xy, x.xy, s[b][u], i == 0);
-            multiply_k(k[u][i].zw, x.zw, s[b][u], false);
-          }
+          for (int u = 0; u < SUBS; u++) multiply_k(k[u][i], x, s[b][u], i == 0);
         }
 #pragma unroll
         for (int u = 0; u < SUBS; u++) k[u][i] = load_k(kv, at[u], i, lane);

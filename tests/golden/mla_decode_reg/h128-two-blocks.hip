@@ -55,6 +55,9 @@
 
 
 #define MLAF_BF16 1
+#define MLAF_CVT_BF16 0
+#define MLAF_MFMA_K32 0
+#define MLAF_XCDS 8
 // [templates/lib/wave.h]
 // [templates/lib/number.h]
 // [templates/lib/mfma.h]
@@ -136,11 +139,13 @@ MLAF_DEV void load_v(u32x4 (&v)[4], const cache& kv, const place& at, int j, int
 // ---- One tile ---------------------------------------------------------------------------------------------------------
 typedef f32x4 o_blocks[NJ][8];
 
-// S^T += K Q^T over 16 columns.
-MLAF_DEV void multiply_k(u32x2 k, u32x2 q, f32x4& s, bool first) {
+// S^T += K Q^T over 32 columns.
+MLAF_DEV void multiply_k(u32x4 k, u32x4 q, f32x4& s, bool first) {
   // The compiler puts every MFMA result into the accumulation half of the file; there O leaves no room for S.
-  if (first) MFMA16_ASM_FIRST("v", "v", "v", k, q, s);
-  else MFMA16_ASM("v", "v", "v", k, q, s);
+  const u32x2 k_low = k.xy, q_low = q.xy, k_high = k.zw, q_high = q.zw;
+  if (first) MFMA_ASM_FIRST("v_mfma_f32_16x16x16_bf16", "v", "v", "v", k_low, q_low, s);
+  else MFMA_ASM("v_mfma_f32_16x16x16_bf16", "v", "v", "v", k_low, q_low, s);
+  MFMA_ASM("v_mfma_f32_16x16x16_bf16", "v", "v", "v", k_high, q_high, s);
 }
 
 // What a row has gathered: running maximum; sum of 2^(score - m), which makes the LSE; and the same sum of the P that the
@@ -394,17 +399,14 @@ mlaf_mla_decode_76f44641(mlaf_decode_args a) {
         for (int b = 0; b < BLOCKS; b++) {
           const u32x4 x = Q_IN_LDS ? *(const u32x4*)(lds + q_at + 1024 * (b * NK + i)) : q[b][Q_IN_LDS ? 0 : i];
 #pragma unroll
-          for (int u = 0; u < SUBS; u++) {
-            multiply_k(k[u][i].xy, x.xy, s[b][u], i == 0);
-            multiply_k(k[u][i].zw, x.zw, s[b][u], false);
-          }
+          for (int u = 0; u < SUBS; u++) multiply_k(k[u][i], x, s[b][u], i == 0);
         }
 #pragma unroll
         for (int u = 0; u < SUBS; u++) k[u][i] = load_k(kv, at[u], i, lane);
         KEEP_LOADS_HERE();
       }
 
-      asm volatile("s_nop 6" : "+v"(s[0][0]), "+v"(s[1][0])); // MFMA_SETTLE, once for all
+      asm volatile("s_nop 6" : "+v"(s[0][0]), "+v"(s[1][0])); // once for all
 
       const bool fresh = t == begin + TILE * wave + step;
       u32x2 p[BLOCKS][SUBS][PSPLIT];

@@ -1,0 +1,32 @@
+/* What differs between the targets that the emulator executes. The instructions' text is LLVM's own, and most mean the same
+ * everywhere; this is the rest. Sources: LLVM AMDGPUUsage, GCNSubtarget, GCNHazardRecognizer. */
+#ifndef MLAF_EMU_ISA_H
+#define MLAF_EMU_ISA_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "device/device.h"
+
+typedef struct emu_isa {
+  mlaf_device_info info;  /* what the device says of itself; info.target names the target */
+  uint32_t mach;          /* EF_AMDGPU_MACH of its code objects */
+  bool timed;             /* the timing model (arch_gfx942.h) is this device's */
+  bool flat_scratch;      /* architected flat scratch: private memory as ops_apart.c has it */
+  bool fnuz;              /* its 8-bit floats are the FNUZ forms that are implemented here */
+  /* hazard.c */
+  bool shadows;           /* results of VALU and transcendental instructions reach some readers late: came with gfx940 */
+  bool f32_xdl;           /* MFMA with f32 inputs run in the XDL pipe */
+  uint8_t xdl_more;       /* wait states behind an XDL result beyond gfx942's, but for 2 passes */
+  uint8_t xdl_to_srcc;    /* beyond the passes: from an XDL result to an overlapping, different SrcC */
+  uint8_t full_srcc2;     /* from a result of 2 passes to the same SrcC */
+  uint8_t big_store;      /* from a store of more than 64 bits to a VALU write of its data */
+} emu_isa;
+
+/* The first is gfx942. NULL when there is none for this EF_AMDGPU_MACH. */
+enum { EMU_ISAS = 3 };
+extern const emu_isa emu_isas[EMU_ISAS];
+const emu_isa *emu_isa_of(uint32_t mach);
+
+#endif

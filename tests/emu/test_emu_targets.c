@@ -1,0 +1,258 @@
+/* gfx950 and gfx90a: what they have that gfx942 lacks, what they lack, and where their rules differ. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmocka_all.h"
+#include "compile/toolchain.h"
+#include "emu/emu_launch.h"
+
+typedef struct rig {
+  mlaf_compiler *compiler;
+  mlaf_device *dev;
+  float *in, *out; /* device addresses, which the host may read */
+  mlaf_err err;
+} rig;
+
+enum { WORDS = 4096 };
+
+static const mlaf_device_ops *const targets[] = {&mlaf_emu_ops, &mlaf_emu_gfx950_ops, &mlaf_emu_gfx90a_ops};
+
+static bool rocm(void) {
+  mlaf_toolchain t;
+  mlaf_err err;
+  const char *require = getenv("MLAF_REQUIRE_ROCM");
+  if (mlaf_toolchain_find(NULL, &t, &err) == MLAF_OK) return mlaf_toolchain_clear(&t), true;
+  if (require && strcmp(require, "1") == 0) fail_msg("MLAF_REQUIRE_ROCM=1 but there is no ROCm: %s", err.text);
+  return false;
+}
+
+static void rig_open(rig *r, const mlaf_device_ops *ops) {
+  void *in, *out;
+  memset(r, 0, sizeof *r);
+  assert_int_equal(mlaf_compiler_open(NULL, NULL, &r->compiler, &r->err), MLAF_OK);
+  assert_int_equal(ops->open(0, NULL, &r->dev, &r->err), MLAF_OK);
+  assert_int_equal(ops->mem_alloc(r->dev, 4 * WORDS, &in, &r->err), MLAF_OK);
+  assert_int_equal(ops->mem_alloc(r->dev, 4 * WORDS, &out, &r->err), MLAF_OK);
+  r->in = in, r->out = out;
+}
+
+static void rig_close(rig *r) {
+  mlaf_ops(r->dev)->close(r->dev);
+  mlaf_compiler_close(r->compiler);
+}
+
+static const char *target_of(const rig *r) { return mlaf_info(r->dev)->target; }
+
+/* The body as a kernel of one wave: s[4:5] input, s[6:7] output, v0 = lane, v1 = 4 * lane, nothing else. */
+static void assemble(rig *r, const char *target, const char *body, void **code, size_t *size) {
+  char source[8192];
+  snprintf(source, sizeof source,
+           ".amdgcn_target \"amdgcn-amd-amdhsa--%s\"\n.text\n.globl k\n.p2align 8\n.type k,@function\nk:\n"
+           "s_load_dwordx4 s[4:7], s[0:1], 0x0\nv_lshlrev_b32 v1, 2, v0\ns_waitcnt lgkmcnt(0)\ns_nop 7\n%s\ns_endpgm\n"
+           ".section .rodata\n.p2align 6\n.amdhsa_kernel k\n.amdhsa_next_free_vgpr 512\n.amdhsa_accum_offset 256\n"
+           ".amdhsa_next_free_sgpr 96\n.amdhsa_group_segment_fixed_size 1024\n.amdhsa_kernarg_size 16\n"
+           ".amdhsa_user_sgpr_count 2\n.amdhsa_user_sgpr_kernarg_segment_ptr 1\n.amdhsa_system_sgpr_workgroup_id_x 1\n"
+           ".end_amdhsa_kernel\n", target, body);
+  if (mlaf_assemble(r->compiler, target, source, code, size, &r->err) != MLAF_OK) fail_msg("%s\nin:\n%s", r->err.text, body);
+}
+
+static mlaf_status run(rig *r, const char *body) {
+  const mlaf_device_ops *ops = mlaf_ops(r->dev);
+  mlaf_module *m;
+  mlaf_function *fn;
+  void *code, *args[2] = {r->in, r->out};
+  size_t size;
+  assemble(r, target_of(r), body, &code, &size);
+  if (ops->module_load(r->dev, code, size, &m, &r->err) != MLAF_OK) fail_msg("%s", r->err.text);
+  free(code);
+  assert_int_equal(ops->function_get(r->dev, m, "k", &fn, &r->err), MLAF_OK);
+  mlaf_launch l = {.fn = fn, .grid = {1, 1, 1}, .block = {64, 1, 1}, .args = args, .args_size = sizeof args};
+  r->err = (mlaf_err){MLAF_OK, ""};
+  mlaf_status st = ops->launch(r->dev, NULL, &l, &r->err);
+  ops->module_unload(r->dev, m);
+  return st;
+}
+
+static void run_ok(rig *r, const char *body) {
+  if (run(r, body) != MLAF_OK) fail_msg("%s: %s\nin:\n%s", target_of(r), r->err.text, body);
+}
+
+static void run_fault(rig *r, const char *body, const char *word) {
+  if (run(r, body) != MLAF_E_FAULT || !strstr(r->err.text, word))
+    fail_msg("%s: wanted a fault with '%s', got '%s'\nin:\n%s", target_of(r), word, r->err.text, body);
+}
+
+/* D = A B with small whole numbers, exact in 16 bits: A row i and B column j of k = group * per_lane + e in lane 16 group + i
+ * (32: 32 group + i), two elements a register. Then D as the calculator's map of 16x16 and 32x32 results has it. */
+static void multiply(rig *r, const char *name, int m, int k, bool bf16) {
+  int groups = 64 / m, per_lane = k / groups, regs = per_lane / 2, d_regs = m * m / 64;
+  int a[32][32], b[32][32]; /* [row or column][k] */
+  uint16_t *words = (uint16_t *)r->in;
+  char body[4096];
+  int n = 0;
+  for (int which = 0; which < 2; which++)
+    for (int i = 0; i < m; i++)
+      for (int x = 0; x < k; x++) {
+        int value = (7 * i + 3 * x + 5 * which + i * x) % 9 - 4;
+        float f = (float)value;
+        uint32_t bits;
+        memcpy(&bits, &f, 4);
+        (which ? b : a)[i][x] = value;
+        /* f16 of a small whole number: sign, exponent rebiased, the top ten bits of the mantissa */
+        uint32_t half = value ? (bits >> 16 & 0x8000) | ((bits >> 23 & 0xff) - 112) << 10 | (bits >> 13 & 0x3ff) : 0;
+        int lane = m * (x / per_lane) + i, e = x % per_lane;
+        words[2 * (64 * (regs * which + e / 2) + lane) + e % 2] = (uint16_t)(bf16 ? bits >> 16 : half);
+      }
+  for (int i = 0; i < 2 * regs; i++)
+    n += snprintf(body + n, sizeof body - (size_t)n, "global_load_dword v%d, v1, s[4:5] offset:%d\n", 2 + i, 256 * i);
+  n += snprintf(body + n, sizeof body - (size_t)n,
+                "s_waitcnt vmcnt(0)\n%s v[32:%d], v[2:%d], v[%d:%d], 0\ns_nop 15\ns_nop 7\n", name,
+                31 + d_regs, 1 + regs, 2 + regs, 1 + 2 * regs);
+  for (int i = 0; i < d_regs; i++)
+    n += snprintf(body + n, sizeof body - (size_t)n, "global_store_dword v1, v%d, s[6:7] offset:%d\n", 32 + i, 256 * i);
+  run_ok(r, body);
+  for (int i = 0; i < m; i++)
+    for (int j = 0; j < m; j++) {
+      int want = 0, reg = m == 32 ? 4 * (i / 8) + i % 4 : i % 4, lane = m == 32 ? 32 * (i / 4 % 2) + j : 16 * (i / 4) + j;
+      for (int x = 0; x < k; x++) want += a[i][x] * b[j][x];
+      if (r->out[64 * reg + lane] != (float)want)
+        fail_msg("%s: D[%d][%d] is %g, not %d", name, i, j, (double)r->out[64 * reg + lane], want);
+    }
+}
+
+static void matrices(void **state) {
+  rig r;
+  if (!rocm()) skip();
+  rig_open(&r, &mlaf_emu_gfx950_ops);
+  multiply(&r, "v_mfma_f32_16x16x16_bf16", 16, 16, true);
+  multiply(&r, "v_mfma_f32_16x16x32_bf16", 16, 32, true);
+  multiply(&r, "v_mfma_f32_32x32x16_bf16", 32, 16, true);
+  multiply(&r, "v_mfma_f32_16x16x32_f16", 16, 32, false);
+  multiply(&r, "v_mfma_f32_32x32x16_f16", 32, 16, false);
+  rig_close(&r);
+  rig_open(&r, &mlaf_emu_gfx90a_ops);
+  multiply(&r, "v_mfma_f32_16x16x16bf16_1k", 16, 16, true);
+  multiply(&r, "v_mfma_f32_32x32x8bf16_1k", 32, 8, true);
+  multiply(&r, "v_mfma_f32_16x16x16f16", 16, 16, false);
+  multiply(&r, "v_mfma_f32_32x32x8f16", 32, 8, false);
+  rig_close(&r);
+}
+
+/* Wait states between an MFMA and a reader of its result: one too few is a fault, enough is none. */
+static void wait_states(void **state) {
+  static const struct { int target; const char *mfma; int states; } cases[] = {
+    {0, "v_mfma_f32_16x16x16_bf16", 7}, {1, "v_mfma_f32_16x16x16_bf16", 8}, {2, "v_mfma_f32_16x16x16bf16_1k", 11},
+    {0, "v_mfma_f32_32x32x8_bf16", 11}, {1, "v_mfma_f32_32x32x8_bf16", 12}, {2, "v_mfma_f32_32x32x8bf16_1k", 19}};
+  if (!rocm()) skip();
+  for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+    rig r;
+    rig_open(&r, targets[cases[c].target]);
+    for (int less = 0; less < 2; less++) {
+      char body[512];
+      int n = cases[c].states - less;
+      snprintf(body, sizeof body, "v_mov_b32 v2, 0\nv_mov_b32 v3, 0\ns_nop 7\n%s v[32:%d], v[2:3], v[2:3], 0\n%s s_nop %d\n"
+               "v_mov_b32 v4, v32", cases[c].mfma, strstr(cases[c].mfma, "16x16") ? 35 : 47, n > 16 ? "s_nop 15\n" : "",
+               (n > 16 ? n - 16 : n) - 1);
+      if (less) run_fault(&r, body, "needs 1 more wait state");
+      else run_ok(&r, body);
+    }
+    rig_close(&r);
+  }
+}
+
+/* Shadows that came with gfx940: a transcendental result read at once, a VALU-written SGPR. */
+static void shadows(void **state) {
+  static const char body[] = "v_mov_b32 v2, 1.0\nv_exp_f32 v3, v2\nv_add_f32 v4, v3, v3";
+  if (!rocm()) skip();
+  for (int t = 0; t < 3; t++) {
+    rig r;
+    rig_open(&r, targets[t]);
+    if (t == 2) run_ok(&r, body);
+    else run_fault(&r, body, "result of a transcendental");
+    rig_close(&r);
+  }
+}
+
+static void gfx950_instructions(void **state) {
+  rig r;
+  if (!rocm()) skip();
+  rig_open(&r, &mlaf_emu_gfx950_ops);
+  uint32_t *out = (uint32_t *)r.out;
+  /* 0xaa, 0xcc and 0xf0 are the third, the second and the first operand: a table made of them is an expression */
+  run_ok(&r, "v_mov_b32 v2, 0xff00ff00\nv_mov_b32 v3, 0xf0f0f0f0\nv_mov_b32 v4, 0xcccccccc\n"
+             "v_bitop3_b32 v5, v2, v3, v4 bitop3:0x6c\nglobal_store_dword v1, v5, s[6:7]\n" /* (x & z) ^ y */
+             "v_bitop3_b32 v6, v2, v3, v4 bitop3:0xf8\nglobal_store_dword v1, v6, s[6:7] offset:256\n" /* x | (y & z) */
+             "v_mov_b32 v7, 0x12345678\nv_bitop3_b16 v7, v2, v3, v4 bitop3:0x1\n" /* ~(x | y | z) in the low half */
+             "global_store_dword v1, v7, s[6:7] offset:512");
+  assert_int_equal(out[5], (0xff00ff00 & 0xcccccccc) ^ 0xf0f0f0f0);
+  assert_int_equal(out[64 + 5], 0xff00ff00 | (0xf0f0f0f0 & 0xcccccccc));
+  assert_int_equal(out[128 + 5], 0x12340000 | (~(0xff00ff00 | 0xf0f0f0f0 | 0xcccccccc) & 0xffff));
+  /* 1 + 2^-8 is a tie to even in bf16, 1 + 3 * 2^-8 one to the other side; a NaN stays one */
+  run_ok(&r, "v_mov_b32 v2, 0x3f808000\nv_mov_b32 v3, 0x3f818000\nv_mov_b32 v4, 0x7f800001\nv_cvt_pk_bf16_f32 v5, v2, v3\n"
+             "v_cvt_pk_bf16_f32 v6, v4, v2\nv_mov_b32 v7, 1.0\nv_mov_b32 v8, -2.0\nv_cvt_pk_f16_f32 v9, v7, v8\n"
+             "global_store_dword v1, v5, s[6:7]\nglobal_store_dword v1, v6, s[6:7] offset:256\n"
+             "global_store_dword v1, v9, s[6:7] offset:512");
+  assert_int_equal(out[0], 0x3f823f80);
+  assert_true((out[64] & 0x7f80) == 0x7f80 && out[64] & 0x7f);
+  assert_int_equal(out[128], 0xc0003c00);
+  /* Its 8-bit floats are OCP's, which are not implemented: never the FNUZ ones under the same name. */
+  run_fault(&r, "v_mov_b32 v2, 0x38\nv_cvt_f32_fp8 v3, v2", "unimplemented instruction");
+  rig_close(&r);
+}
+
+/* global_load_dword with `lds`: no register is written, the offset counts for both addresses, M0 says where. */
+static void gfx90a_load_to_lds(void **state) {
+  rig r;
+  if (!rocm()) skip();
+  rig_open(&r, &mlaf_emu_gfx90a_ops);
+  for (int i = 0; i < WORDS; i++) r.in[i] = (float)i;
+  run_ok(&r, "s_mov_b32 m0, 64\ns_nop 0\nglobal_load_dword v1, s[4:5] offset:256 lds\ns_waitcnt vmcnt(0)\n"
+             "ds_read_b32 v3, v1 offset:320\ns_waitcnt lgkmcnt(0)\nglobal_store_dword v1, v3, s[6:7] glc slc");
+  for (int i = 0; i < 64; i++) assert_true(r.out[i] == (float)(64 + i));
+  run_fault(&r, "s_mov_b32 m0, 64\nglobal_load_dword v1, s[4:5] lds\ns_waitcnt vmcnt(0)", "M0 just written");
+  rig_close(&r);
+}
+
+static void each_its_own_code(void **state) {
+  rig r;
+  void *code;
+  size_t size;
+  mlaf_module *m;
+  if (!rocm()) skip();
+  for (int t = 0; t < 3; t++) {
+    rig_open(&r, targets[t]);
+    for (int other = 0; other < 3; other++) {
+      assemble(&r, targets[other]->name + 4, "", &code, &size);
+      mlaf_status st = mlaf_ops(r.dev)->module_load(r.dev, code, size, &m, &r.err);
+      assert_int_equal(st, t == other ? MLAF_OK : MLAF_E_ARG);
+      if (st == MLAF_OK) mlaf_ops(r.dev)->module_unload(r.dev, m);
+      else assert_non_null(strstr(r.err.text, targets[t]->name));
+      free(code);
+    }
+    rig_close(&r);
+  }
+}
+
+static void no_times(void **state) {
+  for (int t = 1; t < 3; t++) {
+    mlaf_device *dev;
+    mlaf_err err;
+    mlaf_timing timing;
+    assert_int_equal(targets[t]->open(0, NULL, &dev, &err), MLAF_OK);
+    assert_string_equal(mlaf_info(dev)->target, targets[t]->name + 4);
+    mlaf_launch l = {.fn = NULL};
+    mlaf_time_opts opts = {.min_samples = 1};
+    assert_int_equal(targets[t]->time(dev, &l, 1, &opts, &timing, &err), MLAF_E_ARG);
+    assert_non_null(strstr(err.text, "no timing model"));
+    targets[t]->close(dev);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(matrices),           cmocka_unit_test(wait_states),       cmocka_unit_test(shadows),
+    cmocka_unit_test(gfx950_instructions), cmocka_unit_test(gfx90a_load_to_lds), cmocka_unit_test(each_its_own_code),
+    cmocka_unit_test(no_times)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
