@@ -1,4 +1,5 @@
--- The report of tools/search-quality.sh: reads exhaustive.jsonl, pruned.jsonl and nearest.jsonl of a folder.
+-- The report of tools/search-quality.sh: reads the *.jsonl of a folder, writes its search-quality.csv.
+--   search-quality.lua DIR [finished|held]   the report, or the problems whose exhaustive run is complete or that are held out
 local dir = arg[1] or error("usage: search-quality.lua DIR")
 local WITHIN, SHARE, PROBLEMS, NEAREST = 1.03, 0.15, 0.95, 1.05
 
@@ -10,44 +11,59 @@ end
 local function text(line, key) return line:match('"' .. key .. '":"([^"]*)"') end
 local function number(line, key) return tonumber(line:match('"' .. key .. '":([-%d.eE+]+)')) end
 
--- problem -> { best, space, evaluations, found }
+-- Problems whose exhaustive run is complete, in its order: { name, space, best }.
 local problems, order = {}, {}
 lines("exhaustive.jsonl", "tune", function(line)
   local name, best = text(line, "problem"), line:match('"best":(%b{})')
-  if not best then return end
+  if not best or text(line, "stopped") ~= "" or problems[name] then return end
   order[#order + 1] = name
   problems[name] = { name = name, space = number(line, "space"), best = number(best, "ns") }
 end)
-lines("pruned.jsonl", "tune", function(line)
-  local p, best = problems[text(line, "problem")], line:match('"best":(%b{})')
-  if p and best then p.evaluations, p.found = number(line, "candidates"), number(best, "ns") end
-end)
-if arg[2] ~= "held" then
-  lines("nearest.jsonl", "bench", function(line)
-    local p = problems[text(line, "problem")]
-    if p and text(line, "rung") == "nearest" then p.planned = number(line, "ns") end
-  end)
+if arg[2] == "finished" then
+  for _, name in ipairs(order) do print(name) end
+  os.exit(0)
 end
 
--- Held out: every second context length, within each family and batch; its neighbours in log2 of batch and ctx, as planning.
+-- Held out: every second context length of a family and batch.
 local function split(name) -- family, batch, ctx
   local family, b, s = name:match("^(.*),b(%d+),s(%d+)$")
   return family, tonumber(b), tonumber(s)
 end
-local lengths = {}
+local rows, held = {}, {}
 for _, name in ipairs(order) do
-  local _, _, s = split(name)
-  lengths[s] = true
+  local family, b = split(name)
+  local key = family .. ",b" .. b
+  if not rows[key] then
+    rows[key] = {}
+    rows[#rows + 1] = rows[key]
+  end
+  table.insert(rows[key], name)
 end
-local sorted = {}
-for s in pairs(lengths) do sorted[#sorted + 1] = s end
-table.sort(sorted)
-local held = {}
-for i = 2, #sorted - 1, 2 do held[sorted[i]] = true end
--- "held" as second argument: only say which context lengths these are.
+for _, row in ipairs(rows) do
+  table.sort(row, function(a, b) return select(3, split(a)) < select(3, split(b)) end)
+  for i = 2, #row - 1, 2 do held[row[i]] = true end
+end
 if arg[2] == "held" then
-  for i = 2, #sorted - 1, 2 do print(sorted[i]) end
+  for _, name in ipairs(order) do
+    if held[name] then print(name) end
+  end
   os.exit(0)
+end
+
+lines("pruned.jsonl", "tune", function(line)
+  local p, best = problems[text(line, "problem")], line:match('"best":(%b{})')
+  if p and best then p.evaluations, p.found = number(line, "candidates"), number(best, "ns") end
+end)
+lines("nearest.jsonl", "bench", function(line)
+  local p = problems[text(line, "problem")]
+  if p and text(line, "rung") == "nearest" then p.planned = number(line, "ns") end
+end)
+local grid = 0
+lines("grid.jsonl", "would_tune", function() grid = grid + 1 end)
+local csv = assert(io.open(dir .. "/search-quality.csv", "w"))
+csv:write("kind,problem,space,tried,best_ns,found_ns,ratio\n")
+local function record(kind, p, tried, ns)
+  csv:write(("%s,%s,%d,%d,%.1f,%.1f,%.5f\n"):format(kind, '"' .. p.name .. '"', p.space, tried, p.best, ns, ns / p.best))
 end
 
 local good, all, spent, total, worst = 0, 0, 0, 0, 0
@@ -61,6 +77,7 @@ for _, name in ipairs(order) do
     if ratio <= WITHIN then good = good + 1 end
     if share <= SHARE then thrifty = thrifty + 1 end
     worst = math.max(worst, ratio)
+    record("pruned", p, p.evaluations, p.found)
     print(("%-62s %9.2f %9.2f %7.2f%% %7d %6.1f%%"):format(
       name, p.best / 1e3, p.found / 1e3, 100 * (ratio - 1), p.evaluations, 100 * share))
   end
@@ -72,10 +89,10 @@ print(("\n%-62s %9s %9s %8s  %s"):format("held-out problem", "best us", "nearest
 for _, name in ipairs(order) do
   local p, family, b, s = problems[name], split(name)
   local nearest, at
-  for _, other in ipairs(held[s] and order or {}) do
+  for _, other in ipairs(held[name] and order or {}) do
     local f, ob, os_ = split(other)
     local d = math.abs(math.log(ob / b, 2)) + math.abs(math.log(os_ / s, 2))
-    if f == family and not held[os_] and (not at or d < at or d == at and other < nearest) then nearest, at = other, d end
+    if f == family and not held[other] and (not at or d < at or d == at and other < nearest) then nearest, at = other, d end
   end
   local ns = nearest and p.planned -- what a plan that knows the other shapes really takes
   if nearest then
@@ -83,6 +100,7 @@ for _, name in ipairs(order) do
     local ratio = ns and ns / p.best or math.huge
     if ratio <= NEAREST then near_good = near_good + 1 end
     near_worst = math.max(near_worst, ratio)
+    if ns then record("nearest", p, 0, ns) end
     print(("%-62s %9.2f %9.2f %7.2f%%  %s"):format(name, p.best / 1e3, (ns or 0) / 1e3, 100 * (ratio - 1), nearest))
   end
 end
@@ -96,4 +114,7 @@ if near_all > 0 then
   print(("nearest choice on held-out shapes: within %g %% of the best on %d of %d, worst %.2f %%"):format(
     100 * (NEAREST - 1), near_good, near_all, 100 * (near_worst - 1)))
 end
-os.exit(good / all >= PROBLEMS and spent / total <= SHARE and near_good == near_all and 0 or 1)
+csv:close()
+local met = good / all >= PROBLEMS and spent / total <= SHARE and near_good == near_all
+if all < grid then print(("%d of the grid's %d problems are finished: the same command goes on"):format(all, grid)) end
+os.exit(not met and 1 or all < grid and 2 or 0)

@@ -8,8 +8,8 @@
 #define SHAPE  O_HEADS, O_RANK, O_ROPE, O_Q_LEN, O_BATCH, O_CTX, O_PAGE_SIZE, O_CAUSAL, O_DTYPE, O_MODEL, O_TP
 #define COMMON O_GEN_ROOT, O_VERBOSE, O_JSON, O_HELP
 static const cli_opt tune_options[] = {SHAPE,    O_DEVICE, O_DB,         O_CACHE,          O_SEED,   O_JOBS,      O_STRATEGY,
-                                       O_LENGTHS, O_SET, O_SHARD, O_TIME_LIMIT, O_MAX_CANDIDATES, O_RESUME, O_NO_RESUME, O_MISSES,
-                                       O_DRY_RUN, COMMON,  O_COUNT};
+                                       O_LENGTHS, O_SET, O_SHARD, O_TIME_LIMIT, O_MAX_CANDIDATES, O_GIVE_UP, O_RESUME,
+                                       O_NO_RESUME, O_MISSES, O_DRY_RUN, COMMON, O_COUNT};
 static const cli_opt verify_options[] = {SHAPE,  O_DEVICE,  O_DB,  O_CACHE,  O_BUNDLE, O_NO_COMPILE, O_SEED,
                                          O_JOBS, O_VARIANT, O_ALL, O_INJECT, COMMON,   O_MAX_CANDIDATES, O_COUNT};
 static const cli_opt bench_options[] = {SHAPE,  O_DEVICE,  O_DB,      O_CACHE, O_BUNDLE, O_NO_COMPILE, O_SEED,

@@ -249,6 +249,7 @@ static mlaf_status read_options(cli *c, campaign *g) {
   g->opts = (mlaf_tuner_opts){.strategy = (mlaf_strategy)named,
                               .max_candidates = (size_t)mlaf_cli_int(c, O_MAX_CANDIDATES, 0),
                               .seed = mlaf_cli_seed(c),
+                              .give_up = mlaf_cli_real(c, O_GIVE_UP, 0),
                               .no_resume = mlaf_cli_has(c, O_NO_RESUME),
                               .progress = on_progress,
                               .progress_user = g,

@@ -7,7 +7,7 @@
 #include "core/launch.h"
 #include "tune/tune_internal.h"
 
-#define GIVE_UP       3.0 /* timing stops early above this many times the best */
+#define GIVE_UP       3.0 /* timing stops early above this many times the best, unless the options say otherwise */
 #define NOISY_RATIO   1.3 /* p90 / p10 of a measurement above this says nothing */
 #define NOISY_SAMPLES 5   /* nor do fewer samples */
 #define NOISY_TRIES   3   /* measurements of a noisy candidate */
@@ -107,7 +107,7 @@ mlaf_status mlaf_tuner_open(tuner *t, const tune_candidate *c, mlaf_loaded **out
   return t->steps->open(t->env->device, t->problem, &desc, out, err);
 }
 
-/* A candidate three times slower than the best needs no exact time; and none may outlast the run's limit. The early rungs
+/* A candidate many times slower than the best needs no exact time; and none may outlast the run's limit. The early rungs
  * of a halving search take fewer and shorter samples. */
 static mlaf_time_opts time_opts(const tuner *t) {
   mlaf_time_opts o = mlaf_bench_time_opts();
@@ -117,7 +117,7 @@ static mlaf_time_opts time_opts(const tuner *t) {
     o.min_samples = least;
     o.max_samples = 2 * least;
   }
-  if (t->best >= 0) o.give_up_ns = GIVE_UP * t->list[t->best].item.sample.timing.ns;
+  if (t->best >= 0) o.give_up_ns = (t->opts.give_up > 0 ? t->opts.give_up : GIVE_UP) * t->list[t->best].item.sample.timing.ns;
   double left = t->deadline ? t->deadline - mlaf_now() : o.limit_s;
   if (left < o.limit_s) o.limit_s = left > 0.1 ? left : 0.1;
   return o;

@@ -82,6 +82,7 @@ typedef struct mlaf_tuner_opts {
   mlaf_strategy strategy;
   size_t max_candidates; /* 0: all of the space; a pruned search 15 % of it, and on an emulator MLAF_TUNER_EMU_CANDIDATES */
   mlaf_lengths lengths;  /* of the requests that are timed; all zero: equal */
+  double give_up;        /* timing ends with the first sample above this many times the best; 0: 3 */
   double time_limit_s;   /* 0: none. Checked between candidates; what was compiled for nothing stays in the cache */
   uint64_t seed;         /* of verification and timing data; 0 = 1 */
   bool no_resume;        /* do everything again although the database has it */
