@@ -70,3 +70,8 @@ if(TARGET mlaforge_shared)
   target_include_directories(execute-overhead PRIVATE include)
   target_link_libraries(execute-overhead PRIVATE mlaforge_shared ${CMAKE_DL_LIBS})
 endif()
+
+# Long by nature: every command, several times over.
+if(TARGET test_full_disk)
+  set_tests_properties(cli/test_full_disk PROPERTIES LABELS "t1;slow" TIMEOUT 900)
+endif()

@@ -139,7 +139,8 @@ int mlaf_cli_bench(cli *c) {
   r.out.many = cases.n > 1;
   if (status == MLAF_OK) status = prepare(&r);
   if (status == MLAF_OK) status = run_cases(&r, &cases);
-  if (r.out.csv && fclose(r.out.csv) != 0 && status == MLAF_OK)
+  const bool torn = r.out.csv && ferror(r.out.csv); /* rows are flushed one by one, long before the file is closed */
+  if (r.out.csv && (fclose(r.out.csv) != 0 || torn) && status == MLAF_OK)
     status = mlaf_fail(&c->err, MLAF_E_IO, "'%s' is not written whole: %s", c->given[O_CSV], strerror(errno));
   mlaf_suite_free(r.suite);
   mlaf_pool_free(r.pool);

@@ -95,8 +95,8 @@ static int collect(cli *c, const mlaf_cache *cache) {
 /* --- seed --- */
 typedef struct seeding {
   mlaf_cache *to;
-  size_t taken, refused;
-  mlaf_log *log;
+  size_t taken, refused; /* refused: damaged where they come from */
+  size_t unwritten;      /* could not be written here */
 } seeding;
 
 static void take(seeding *s, const mlaf_cache_label *label, const void *data, size_t size) {
@@ -104,7 +104,7 @@ static void take(seeding *s, const mlaf_cache_label *label, const void *data, si
   size_t n;
   if (mlaf_cache_load(s->to, label, &there, &n, NULL) != MLAF_OK) {
     mlaf_cache_store(s->to, label, data, size);
-    if (mlaf_cache_load(s->to, label, &there, &n, NULL) != MLAF_OK) s->refused++; /* a full disk: the store has said so */
+    if (mlaf_cache_load(s->to, label, &there, &n, NULL) != MLAF_OK) s->unwritten++; /* the store has said why */
   }
   s->taken += there != NULL;
   free(there);
@@ -149,7 +149,7 @@ static bool copy_entry(void *user, const mlaf_cache_entry *e) {
 static int seed(cli *c, mlaf_cache *cache) {
   const char *from = c->given[O_FROM];
   mlaf_bundle *b = NULL;
-  seeding s = {.to = cache, .log = &c->log};
+  seeding s = {.to = cache};
   if (!from) return mlaf_cli_usage(c, "cache seed wants --from DIR, a bundle or another cache");
   char *entries = mlaf_format("%s/v1", from);
   mlaf_status status;
@@ -169,10 +169,16 @@ static int seed(cli *c, mlaf_cache *cache) {
     cJSON *e = mlaf_cli_event("cache_seed");
     cJSON_AddNumberToObject(e, "taken", (double)s.taken);
     cJSON_AddNumberToObject(e, "refused", (double)s.refused);
+    cJSON_AddNumberToObject(e, "unwritten", (double)s.unwritten);
     mlaf_cli_emit(e);
   } else {
     printf("%zu code objects of %s are in %s now", s.taken, from, cache->dir);
-    printf(s.refused ? "; %zu could not be taken: damaged there, or no space here\n" : "\n", s.refused);
+    if (s.refused) printf("; %zu are damaged there and were left out", s.refused);
+    puts("");
+  }
+  if (s.unwritten) {
+    mlaf_fail(&c->err, MLAF_E_IO, "%zu code objects could not be written to '%s' (the warning says why)", s.unwritten, cache->dir);
+    return mlaf_cli_fail(c);
   }
   return s.refused ? CLI_FINDINGS : CLI_OK;
 }

@@ -152,8 +152,9 @@ int mlaf_cli_db_diff(cli *c) {
 /* --- check --- */
 /* Writing, but not creating: what is not there has nothing to check or clean. */
 static mlaf_status open_existing(cli *c, mlaf_db **out) {
-  mlaf_status status = mlaf_cli_open_db(c, true, out);
-  mlaf_db_close(status == MLAF_OK ? *out : NULL);
+  mlaf_db *there = NULL;
+  mlaf_status status = mlaf_cli_open_db(c, true, &there);
+  mlaf_db_close(there);
   return status == MLAF_OK ? mlaf_cli_open_db(c, false, out) : status;
 }
 

@@ -57,8 +57,8 @@ mlaf_status mlaf_db_fail(mlaf_db *db, mlaf_err *err, const char *what) {
                        sqlite3_system_errno(db->sql) ? strerror(sqlite3_system_errno(db->sql)) : "");
     case SQLITE_CANTOPEN:
       return mlaf_fail(err, MLAF_E_IO,
-                       "tuning database '%s' cannot be opened or created (%s): check that its directory exists and is "
-                       "writable, or name another with --db",
+                       "tuning database '%s' cannot be opened or created (%s): check that its directory exists, is "
+                       "writable and has space, or name another with --db",
                        path, text);
     case SQLITE_NOMEM: return mlaf_fail(err, MLAF_E_NOMEM, "no memory while %s in '%s'", what, path);
     default:
@@ -189,11 +189,23 @@ static mlaf_status connect(mlaf_db *db, const char *name, int flags, mlaf_err *e
   return mlaf_db_add_sum(db, err);
 }
 
-/* SQLite wants to create the shared memory of a WAL file even for reading; where it may not, nobody else writes either. */
+/* No log whose content a reader of the file alone would miss. */
+static bool has_no_wal(const mlaf_db *db) {
+  struct stat st;
+  char *wal = mlaf_format("%s-wal", db->path);
+  const bool none = wal && (stat(wal, &st) != 0 || st.st_size == 0);
+  free(wal);
+  return none;
+}
+
+/* SQLite wants to create the shared memory of a WAL file even for reading. Where it may not, nobody else writes either; where
+ * there is no space for it, nobody else has the file open. */
 static mlaf_status connect_read_only(mlaf_db *db, mlaf_err *err) {
   mlaf_status status = connect(db, db->path, SQLITE_OPEN_READONLY, err);
   if (status != MLAF_OK || mlaf_db_pragma(db, "PRAGMA schema_version") >= 0) return status;
-  if ((sqlite3_errcode(db->sql) & 0xff) != SQLITE_CANTOPEN && (sqlite3_errcode(db->sql) & 0xff) != SQLITE_READONLY)
+  const int code = sqlite3_extended_errcode(db->sql);
+  const bool no_space = code == SQLITE_IOERR_SHMSIZE || code == SQLITE_IOERR_SHMOPEN || code == SQLITE_IOERR_SHMMAP;
+  if ((code & 0xff) != SQLITE_CANTOPEN && (code & 0xff) != SQLITE_READONLY && !(no_space && has_no_wal(db)))
     return mlaf_db_fail(db, err, "reading it");
   char *uri = immutable_uri(db->path);
   if (!uri) return mlaf_fail(err, MLAF_E_NOMEM, "no memory to open '%s'", db->path);
@@ -302,6 +314,10 @@ static mlaf_status open_at(mlaf_db *db, const char *dir, bool read_only, mlaf_er
   else if (exists && euidaccess(db->path, W_OK) != 0) go_read_only(db, true, "the file is not writable");
   else if (exists && euidaccess(dir, W_OK) != 0) go_read_only(db, true, "its directory is not writable");
   status = db->read_only ? open_read_only(db, err) : connect_writable(db, dir, suspect, err);
+  if (status == MLAF_E_IO && exists && !db->read_only) { /* a full disk: what is known serves all the same */
+    go_read_only(db, true, "it cannot be opened for writing; free some space where it lies");
+    status = open_read_only(db, err);
+  }
   return status == MLAF_OK ? settle(db, exists ? st.st_size : 0, err) : status;
 }
 

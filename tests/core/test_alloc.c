@@ -1,23 +1,10 @@
 /* Memory runs out at every call site of the public API, once and for good: each call says so (or gets by without) and
- * nothing crashes, leaks, or computes something else.
+ * nothing crashes, leaks, or computes something else. What needs no memory works with none at all. A public function that no
+ * scenario here calls is a failure.
  *
- * This program's own malloc family serves every library in the process. A recording run collects the call sites, told
- * apart by their nearest callers; then a child process for each site lets its first allocation fail. The sites of the emulator's
- * instruction text differ by address only, so CI takes a sample; MLAF_ALLOC_FAULTS=all tries every site. */
-#include <errno.h>
-#include <execinfo.h>
-#include <malloc.h>
-#include <pthread.h>
-#include <stdatomic.h>
-#include <stdbool.h>
+ * The sites of the emulator's instruction text differ by address only, so CI takes a sample; MLAF_ALLOC_FAULTS=all tries
+ * every site. */
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include "cmocka_all.h"
-#include "mlaforge/mlaforge.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__GLIBC__)
 int main(void) {
@@ -25,116 +12,81 @@ int main(void) {
   return 0;
 }
 #else
+#include <dirent.h>
+#include <fcntl.h>
 
-void *__libc_malloc(size_t size);
-void *__libc_calloc(size_t n, size_t size);
-void *__libc_realloc(void *p, size_t size);
-void *__libc_memalign(size_t align, size_t size);
-void __libc_free(void *p);
+#include "base/base.h"
+#include "core/api_calls.h"
+#include "core/faulty_malloc.h"
 
-/* ---- the allocator ---- */
+/* ---- which functions a fault was tried in ---- */
 
-enum { MAX_SITES = 1 << 16, FRAMES = 16, SKIP = 2 };
-typedef enum fault_mode { COUNT, RECORD, FAIL_ONCE, FAIL_ON } fault_mode;
+enum { MAX_CALLED = 256 };
+static const char *called[MAX_CALLED];
+static atomic_int n_called;
 
-static struct {
-  fault_mode mode;
-  uint64_t target;    /* the site that fails */
-  atomic_long live;   /* blocks */
-  atomic_int failed;  /* allocations refused */
-  uint64_t sites[MAX_SITES];
-  size_t n;
-  atomic_flag lock;
-  void *refused[FRAMES]; /* callers of the first refusal */
-  int depth;
-} heap = {.lock = ATOMIC_FLAG_INIT};
-static _Thread_local int inside; /* backtrace may allocate */
-
-static uint64_t site(void) {
-  void *frames[FRAMES];
-  uint64_t h = 14695981039346656037u;
-  int n = backtrace(frames, FRAMES);
-  for (int i = SKIP; i < n; i++) h = (h ^ (uint64_t)(uintptr_t)frames[i]) * 1099511628211u;
-  return h | 1;
+static void api_called(const char *name) {
+  if (heap.mode != RECORD && heap.mode != FAIL_ALL) return;
+  const int n = n_called;
+  for (int i = 0; i < n; i++)
+    if (!strcmp(called[i], name)) return;
+  if (n < MAX_CALLED) called[n_called++] = name;
 }
 
-static void record(uint64_t s) {
-  while (atomic_flag_test_and_set(&heap.lock)) {}
-  size_t at = s % MAX_SITES;
-  while (heap.sites[at] && heap.sites[at] != s) at = (at + 1) % MAX_SITES;
-  if (!heap.sites[at] && heap.n < MAX_SITES / 2) {
-    heap.sites[at] = s;
-    heap.n++;
+static bool was_called(const char *name, size_t length) {
+  for (int i = 0; i < n_called; i++)
+    if (strlen(called[i]) == length && !memcmp(called[i], name, length)) return true;
+  return false;
+}
+
+/* Each `MLAF_API ... name(` of a header. Returns their number. */
+static int check_header(const char *path) {
+  void *text;
+  size_t size;
+  int n = 0;
+  assert_int_equal(mlaf_file_read(path, 1 << 20, &text, &size, NULL), MLAF_OK);
+  for (const char *s = text; (s = strstr(s, "\nMLAF_API ")); n++) {
+    const char *open = s += strlen("\nMLAF_API "), *name;
+    while (*open != '(') open++;
+    for (name = open; name[-1] != ' ' && name[-1] != '*'; name--) {}
+    if (!was_called(name, (size_t)(open - name)))
+      fail_msg("no fault was tried in %.*s: call it in a scenario of %s", (int)(open - name), name, __FILE__);
   }
-  atomic_flag_clear(&heap.lock);
+  free(text);
+  return n;
 }
 
-static bool refuses(void) {
-  if (heap.mode == COUNT || inside) return false;
-  bool no = heap.mode == FAIL_ON && heap.failed > 0;
-  if (!no) {
-    inside = 1;
-    uint64_t s = site();
-    if (heap.mode == RECORD) record(s);
-    else no = s == heap.target && (heap.mode == FAIL_ON || !heap.failed);
-    if (no && !heap.failed) heap.depth = backtrace(heap.refused, FRAMES);
-    inside = 0;
+static void every_public_function_was_tried(void **state) {
+  const char *source = getenv("MLAF_SOURCE_DIR");
+  char dir_name[512], path[800];
+  int n = 0;
+  snprintf(dir_name, sizeof dir_name, "%s/include/mlaforge", source ? source : ".");
+  DIR *headers = opendir(dir_name);
+  assert_non_null(headers);
+  for (struct dirent *e; (e = readdir(headers));) {
+    snprintf(path, sizeof path, "%s/%s", dir_name, e->d_name);
+    if (strstr(e->d_name, ".h")) n += check_header(path);
   }
-  if (no) {
-    atomic_fetch_add(&heap.failed, 1);
-    errno = ENOMEM;
-  }
-  return no;
+  closedir(headers);
+  assert_true(n >= 35);
 }
-
-static void *counted(void *p) {
-  if (p) atomic_fetch_add(&heap.live, 1);
-  return p;
-}
-
-#pragma GCC visibility push(default) /* for the libraries */
-void *malloc(size_t size) { return refuses() ? NULL : counted(__libc_malloc(size)); }
-void *calloc(size_t n, size_t size) { return refuses() ? NULL : counted(__libc_calloc(n, size)); }
-void *memalign(size_t align, size_t size) { return refuses() ? NULL : counted(__libc_memalign(align, size)); }
-void *aligned_alloc(size_t align, size_t size) { return memalign(align, size); }
-int posix_memalign(void **out, size_t align, size_t size) {
-  void *p = memalign(align, size);
-  if (p) *out = p;
-  return p ? 0 : ENOMEM;
-}
-void *realloc(void *p, size_t size) {
-  if (size && refuses()) return NULL;
-  void *q = __libc_realloc(p, size);
-  if (!p) return counted(q);
-  if (!q && !size) atomic_fetch_sub(&heap.live, 1);
-  return q;
-}
-void free(void *p) {
-  if (p) atomic_fetch_sub(&heap.live, 1);
-  __libc_free(p);
-}
-#pragma GCC visibility pop
 
 /* ---- what a caller does ---- */
 
 enum { HEADS = 16, RANK = 64, ROPE = 32, CTX = 24, PAGE = 16, PAGES = 2, ROW = RANK + ROPE };
-static char dir[64] = "/tmp/mlaf-alloc-XXXXXX", db_path[96], cache_path[96];
+#define PROBLEM "mla_decode:h16,r64,p32,q1,bf16,page16,b1,s24"
+static char dir[64] = "/tmp/mlaf-alloc-XXXXXX", db_path[96], kept_db[96], cache_path[96], bundle_path[96];
 static uint16_t expected[HEADS * RANK];
 
-/* cmocka's assertions jump, which only its own thread may. */
-static void require(bool holds, const char *what, mlaf_status st, const char *text) {
-  if (holds) return;
-  fprintf(stderr, "%s (status %d): %s\n", what, st, text);
-  _exit(5);
-}
-
-static mlaf_status make_ctx(uint32_t flags, mlaf_ctx **out) {
+static mlaf_status make_ctx(uint32_t flags, const char *bundle, mlaf_ctx **out) {
   mlaf_ctx_opts o = MLAF_CTX_OPTS_INIT;
   char why[512] = "";
   o.device = "emu:gfx942";
   o.db_path = db_path;
   o.cache_dir = cache_path;
   o.flags = flags;
+  o.bundle = bundle;
+  o.jobs = 1;
   mlaf_status st = mlaf_ctx_create(&o, out, why, sizeof why);
   require(!st || (why[0] && heap.failed && !*out), "mlaf_ctx_create", st, why);
   return st;
@@ -142,7 +94,7 @@ static mlaf_status make_ctx(uint32_t flags, mlaf_ctx **out) {
 
 static const mlaf_problem *problem(void) {
   static mlaf_problem p;
-  if (mlaf_problem_parse("mla_decode:h16,r64,p32,q1,bf16,page16,b1,s24", &p, NULL, 0)) abort();
+  if (mlaf_problem_parse(PROBLEM, &p, NULL, 0)) abort();
   return &p;
 }
 
@@ -174,6 +126,7 @@ static mlaf_status execute(mlaf_ctx *ctx, const mlaf_plan *plan, uint16_t *out) 
   a.kv_last_page_lens = upload(ctx, last, sizeof last, &st);
   a.workspace_size = mlaf_plan_workspace_size(plan, 1);
   if (!st) st = mlaf_mem_alloc(ctx, sizeof expected, &a.o);
+  if (!st) st = mlaf_mem_fill(ctx, a.o, 0x5a, sizeof expected);
   if (!st) st = mlaf_mem_alloc(ctx, a.workspace_size, &a.workspace);
   if (!st) st = mlaf_execute(plan, &a, NULL);
   if (!st) st = mlaf_sync(ctx, NULL);
@@ -192,21 +145,34 @@ static void check_failure(mlaf_ctx *ctx, const char *call, mlaf_status st) {
   require(text[0] != 0, "left no message", st, call);
 }
 
-static void plan_and_run(uint32_t ctx_flags, uint32_t plan_flags, int32_t effort) {
+static void check_query(const mlaf_plan *plan, mlaf_plan_info *info) {
+  *info = (mlaf_plan_info)MLAF_PLAN_INFO_INIT;
+  require(!mlaf_plan_query(plan, info), "mlaf_plan_query", 0, "");
+}
+
+typedef struct plan_way {
+  uint32_t ctx_flags, plan_flags;
+  int32_t effort;
+  const char *bundle;
+} plan_way;
+
+/* Plan, execute once, compare. */
+static void plan_and_run(const void *how) {
+  const plan_way *w = how;
   mlaf_ctx *ctx = NULL;
   mlaf_plan *plan = NULL;
   mlaf_plan_opts o = MLAF_PLAN_OPTS_INIT;
-  o.flags = plan_flags;
-  o.effort = effort;
-  if (make_ctx(ctx_flags, &ctx)) return;
+  o.flags = w->plan_flags;
+  o.effort = w->effort;
+  if (make_ctx(w->ctx_flags, w->bundle, &ctx)) return;
   mlaf_status st = mlaf_plan_create(ctx, problem(), &o, &plan);
   if (st) {
     require(!plan, "a failed plan was handed out", st, "");
     check_failure(ctx, "mlaf_plan_create", st);
   } else {
     uint16_t out[HEADS * RANK];
-    mlaf_plan_info info = MLAF_PLAN_INFO_INIT;
-    require(!mlaf_plan_query(plan, &info), "mlaf_plan_query", 0, "");
+    mlaf_plan_info info;
+    check_query(plan, &info);
     st = execute(ctx, plan, out);
     if (st) check_failure(ctx, "mlaf_execute and its copies", st);
     else if (heap.mode == COUNT && !expected[0]) memcpy(expected, out, sizeof out);
@@ -217,13 +183,39 @@ static void plan_and_run(uint32_t ctx_flags, uint32_t plan_flags, int32_t effort
   mlaf_ctx_destroy(ctx);
 }
 
-static void from_database(void) { plan_and_run(0, MLAF_PLAN_NO_COMPILE, MLAF_EFFORT_DB_ONLY); }
-static void from_model(void) { plan_and_run(MLAF_CTX_NO_DB, 0, MLAF_EFFORT_ESTIMATE); }
+/* Shapes that come again, a registry that is emptied, and what a plan leaves behind the context. */
+static void plans_of_the_registry(const void *how) {
+  mlaf_ctx *ctx = NULL;
+  mlaf_plan *held = NULL;
+  mlaf_plan_opts o = MLAF_PLAN_OPTS_INIT;
+  o.flags = MLAF_PLAN_NO_COMPILE;
+  o.effort = MLAF_EFFORT_DB_ONLY;
+  if (make_ctx(MLAF_CTX_DB_READ_ONLY, NULL, &ctx)) return;
+  const bool named = mlaf_ctx_device_id(ctx)[0] && mlaf_ctx_device_name(ctx)[0] && !strcmp(mlaf_ctx_target(ctx), "gfx942");
+  require(named, "the context has no names", 0, "");
+  require(!mlaf_ctx_db_status(ctx, NULL, 0) || heap.failed, "no database although there was memory", 0, "");
+  require(mlaf_ctx_last_message(ctx, NULL, 0) == MLAF_OK, "a message before any failure", 0, "");
+  mlaf_problem p = *problem();
+  for (int i = 0; i < 6; i++) {
+    mlaf_plan *plan = NULL;
+    p.batch = 1 + i % 3;
+    mlaf_status st = mlaf_plan_get(ctx, &p, &o, &plan);
+    if (st) check_failure(ctx, "mlaf_plan_get", st);
+    require(!st == !!plan, "a failed plan was handed out", st, "");
+    if (plan && !held) held = mlaf_plan_retain(plan);
+    if (i == 3) mlaf_plan_forget(ctx);
+    mlaf_plan_release(plan);
+  }
+  mlaf_ctx_destroy(ctx);
+  mlaf_plan_info info;
+  if (held) check_query(held, &info);
+  mlaf_plan_release(held);
+}
 
-static void export_and_import(void) {
+static void export_and_import(const void *how) {
   mlaf_ctx *ctx = NULL;
   char *text = NULL;
-  if (make_ctx(0, &ctx)) return;
+  if (make_ctx(0, NULL, &ctx)) return;
   mlaf_status st = mlaf_tuning_export(ctx, 0, &text);
   if (st) check_failure(ctx, "mlaf_tuning_export", st);
   else if ((st = mlaf_tuning_import(ctx, text, NULL))) check_failure(ctx, "mlaf_tuning_import", st);
@@ -231,103 +223,125 @@ static void export_and_import(void) {
   mlaf_ctx_destroy(ctx);
 }
 
-/* ---- every site ---- */
-
-typedef struct job {
-  void (*scenario)(void);
-  fault_mode mode;
-} job;
-
-static void *thread(void *arg) {
-  job j = *(const job *)arg;
-  heap.mode = j.mode;
-  j.scenario();
-  heap.mode = COUNT;
-  return NULL;
+/* One candidate, from the cache, verified, timed, recorded. */
+static void tune(const void *how) {
+  mlaf_ctx *ctx = NULL;
+  mlaf_tune_opts o = MLAF_TUNE_OPTS_INIT;
+  mlaf_tune_result r = MLAF_TUNE_RESULT_INIT;
+  o.max_candidates = 1;
+  o.flags = MLAF_TUNE_NO_RESUME;
+  if (make_ctx(0, NULL, &ctx)) return;
+  mlaf_status st = mlaf_tune(ctx, problem(), &o, &r);
+  if (st) check_failure(ctx, "mlaf_tune", st);
+  else require(r.variant[0] && r.ns > 0, "tuned without a result", 0, "");
+  mlaf_ctx_destroy(ctx);
 }
 
-/* On a thread of its own, so that the callers of a site are the same ones in every run. */
-static void run(void (*scenario)(void), fault_mode mode) {
-  pthread_t t;
-  job j = {scenario, mode};
-  if (pthread_create(&t, NULL, thread, &j)) abort();
-  pthread_join(t, NULL);
+/* ---- what needs no memory ---- */
+
+static void host_only(const void *how) {
+  mlaf_problem p;
+  char text[MLAF_PROBLEM_TEXT_MAX], why[256];
+  static const int32_t qo[] = {0, 1}, kvp[] = {0, 2}, ids[] = {1, 0}, last[] = {CTX - PAGE};
+  mlaf_host_tables t = {sizeof t, 1, 1, PAGES, 0, qo, kvp, ids, last};
+  bool well = !mlaf_problem_parse(PROBLEM, &p, why, sizeof why) && !mlaf_problem_check(&p, why, sizeof why) &&
+              !mlaf_problem_print(&p, text, sizeof text) && !strcmp(text, PROBLEM);
+  require(well, "a problem cannot do without memory", 0, why);
+  require(mlaf_problem_parse("mla_decode:h0", &p, why, sizeof why) == MLAF_E_PROBLEM && why[0], "a wrong problem passed", 0, "");
+  require(!mlaf_check_tables(&p, &t, why, sizeof why), "mlaf_check_tables cannot do without memory", 0, why);
+  t.num_pages = 1;
+  require(mlaf_check_tables(&p, &t, why, sizeof why) == MLAF_E_ARG && strstr(why, "kv_indices"), "a wrong page passed", 0, why);
+  const mlaf_model *m = mlaf_model_find("deepseek-v3");
+  require(m && mlaf_model_at(0) && !mlaf_model_find("none such"), "models", 0, "");
+  require(!strcmp(mlaf_status_name(MLAF_E_NOMEM), "MLAF_E_NOMEM") && mlaf_status_text(MLAF_E_NOMEM)[0], "statuses", 0, "");
+  require(mlaf_version()[0] && mlaf_version_number() == MLAF_VERSION_NUMBER, "version", 0, "");
 }
 
-static int in_child(void (*scenario)(void), fault_mode mode, uint64_t target, long clean) {
-  fflush(NULL);
-  pid_t pid = fork();
-  if (pid) {
-    int status = 0;
-    waitpid(pid, &status, 0);
-    return status;
-  }
-  alarm(60);
-  heap.target = target;
-  heap.failed = 0;
-  run(scenario, mode);
-  if (heap.failed && heap.live > clean) {
-    fprintf(stderr, "%ld blocks leaked after a refusal in\n", (long)heap.live - clean);
-    backtrace_symbols_fd(heap.refused, heap.depth, STDERR_FILENO);
-    _exit(3);
-  }
-  _exit(heap.failed ? 0 : 4); /* 4: the site was not met again */
+static void works_without_memory(void **state) {
+  const scenario s = {"host only", host_only, NULL, NULL, NULL, 0};
+  run_scenario(&s, FAIL_ALL);
+  assert_int_equal(heap.failed, 0); /* nothing even asked */
 }
 
-static void every_site(void (*scenario)(void), const char *name) {
-  const char *all = getenv("MLAF_ALLOC_FAULTS");
-  size_t step = all && !strcmp(all, "all") ? 1 : 0, tried = 0, missed = 0, bad = 0;
-  run(scenario, COUNT); /* what libraries keep for good is kept now */
-  run(scenario, COUNT);
-  long clean = heap.live;
-  memset(heap.sites, 0, sizeof heap.sites);
-  heap.n = 0;
-  run(scenario, RECORD);
-  if (!step) step = heap.n / 100 + 1;
-  for (size_t at = 0, k = 0; at < MAX_SITES; at++) {
-    if (!heap.sites[at] || k++ % step) continue;
-    for (fault_mode mode = FAIL_ONCE; mode <= FAIL_ON; mode++) {
-      int status = in_child(scenario, mode, heap.sites[at], clean);
-      if (WIFEXITED(status) && WEXITSTATUS(status) == 4) missed++;
-      else if (status) {
-        print_error("%s: site %zu of %zu (%016llx), %s: %s %d\n", name, k, heap.n, (unsigned long long)heap.sites[at],
-                    mode == FAIL_ONCE ? "once" : "from then on", WIFSIGNALED(status) ? "killed by signal" : "exit",
-                    WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
-        bad++;
-      }
-      tried++;
-    }
-  }
-  print_message("%s: %zu call sites, %zu faults, %zu not met again\n", name, heap.n, tried, missed);
-  assert_int_equal(bad, 0);
-  assert_true(heap.n > 50 && tried >= 100 && missed * 10 < tried);
+/* ---- scenarios ---- */
+
+static void copy_file(const char *from, const char *to) {
+  void *data;
+  size_t size;
+  if (mlaf_file_read(from, 1 << 26, &data, &size, NULL)) abort();
+  int fd = open(to, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  if (fd < 0 || write(fd, data, size) != (ssize_t)size || close(fd)) abort();
+  free(data);
 }
 
-static void planning_from_the_database(void **state) { every_site(from_database, "database"); }
-static void planning_from_the_model(void **state) { every_site(from_model, "model"); }
-static void text_out_and_in(void **state) { every_site(export_and_import, "text"); }
+/* The database as it was after setup. */
+static void fresh_database(void) {
+  char side[128];
+  snprintf(side, sizeof side, "%s-wal", db_path);
+  unlink(side);
+  snprintf(side, sizeof side, "%s-shm", db_path);
+  unlink(side);
+  copy_file(kept_db, db_path);
+}
 
-static int setup(void **state) {
-  void *frames[2];
-  backtrace(frames, 2); /* loads what it needs */
-  if (!mkdtemp(dir)) return -1;
-  snprintf(db_path, sizeof db_path, "%s/t.db", dir);
-  snprintf(cache_path, sizeof cache_path, "%s/cache", dir);
-  setenv("MLAF_EMU_THREADS", "1", 1);
+static const plan_way database = {0, MLAF_PLAN_NO_COMPILE, MLAF_EFFORT_DB_ONLY, NULL};
+static const plan_way model = {MLAF_CTX_NO_DB, 0, MLAF_EFFORT_ESTIMATE, NULL};
+static const plan_way compiling = {MLAF_CTX_NO_DB | MLAF_CTX_NO_CACHE, 0, MLAF_EFFORT_ESTIMATE, NULL};
+static const plan_way bundled = {MLAF_CTX_NO_DB, MLAF_PLAN_NO_COMPILE, MLAF_EFFORT_ESTIMATE, bundle_path};
+
+static const scenario from_database = {"database", plan_and_run, &database, fresh_database, NULL, 100};
+static const scenario from_model = {"model", plan_and_run, &model, NULL, NULL, 1000};
+static const scenario from_compiler = {"compiler", plan_and_run, &compiling, NULL, &from_model, 10};
+static const scenario from_bundle = {"bundle", plan_and_run, &bundled, NULL, NULL, 25};
+static const scenario from_registry = {"registry", plans_of_the_registry, NULL, fresh_database, NULL, 100};
+static const scenario text_out_and_in = {"text", export_and_import, NULL, fresh_database, NULL, 50};
+static const scenario tuning = {"tune", tune, NULL, fresh_database, NULL, 1000};
+
+static void planning_from_the_database(void **state) { every_site(&from_database); }
+static void planning_from_the_model(void **state) { every_site(&from_model); }
+static void planning_with_the_compiler(void **state) { every_site(&from_compiler); }
+static void planning_from_a_bundle(void **state) { every_site(&from_bundle); }
+static void planning_from_the_registry(void **state) { every_site(&from_registry); }
+static void tuning_text_out_and_in(void **state) { every_site(&text_out_and_in); }
+static void tuning_a_problem(void **state) { every_site(&tuning); }
+
+/* ---- a tuned problem, its database, and a bundle of it ---- */
+
+static int tune_once(char *text, size_t size) {
   mlaf_ctx *ctx = NULL;
   mlaf_tune_opts o = MLAF_TUNE_OPTS_INIT;
   o.max_candidates = 2;
-  if (make_ctx(0, &ctx)) return -1;
+  if (make_ctx(0, NULL, &ctx)) return -1;
   mlaf_status st = mlaf_tune(ctx, problem(), &o, NULL);
-  char text[1024] = "";
-  mlaf_ctx_last_message(ctx, text, sizeof text);
+  mlaf_ctx_last_message(ctx, text, size);
   mlaf_ctx_destroy(ctx);
+  return (int)st;
+}
+
+static int setup(void **state) {
+  void *frames[2];
+  char text[1024] = "", command[1024];
+  const char *build = getenv("MLAF_BUILD_DIR");
+  backtrace(frames, 2); /* loads what it needs */
+  if (!mkdtemp(dir)) return -1;
+  snprintf(db_path, sizeof db_path, "%s/t.db", dir);
+  snprintf(kept_db, sizeof kept_db, "%s/kept.db", dir);
+  snprintf(cache_path, sizeof cache_path, "%s/cache", dir);
+  snprintf(bundle_path, sizeof bundle_path, "%s/bundle", dir);
+  setenv("MLAF_EMU_THREADS", "1", 1);
+  setenv("MLAF_TUNING_DIR", "/nonexistent", 1); /* what is shipped or installed does not enter */
+  setenv("MLAF_SITE_DB", "", 1);
+  const int st = tune_once(text, sizeof text);
   if (st == MLAF_E_NO_COMPILER && !getenv("MLAF_REQUIRE_ROCM")) {
     puts("skipped: no hiprtc here; run tools/setup.sh");
     exit(0);
   }
   if (st) puts(text);
-  return st ? -1 : 0;
+  if (st) return -1;
+  copy_file(db_path, kept_db);
+  snprintf(command, sizeof command, "'%s/mlaforge' generate '" PROBLEM "' --targets gfx942 --db '%s' --cache '%s' --out '%s' >'%s/log' 2>&1 "
+           "|| { cat '%s/log'; false; }", build ? build : ".", db_path, cache_path, bundle_path, dir, dir);
+  return system(command) ? -1 : 0;
 }
 
 static int teardown(void **state) {
@@ -338,9 +352,15 @@ static int teardown(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(works_without_memory),
       cmocka_unit_test(planning_from_the_database),
       cmocka_unit_test(planning_from_the_model),
-      cmocka_unit_test(text_out_and_in),
+      cmocka_unit_test(planning_with_the_compiler),
+      cmocka_unit_test(planning_from_a_bundle),
+      cmocka_unit_test(planning_from_the_registry),
+      cmocka_unit_test(tuning_text_out_and_in),
+      cmocka_unit_test(tuning_a_problem),
+      cmocka_unit_test(every_public_function_was_tried),
   };
   return cmocka_run_group_tests(tests, setup, teardown);
 }
