@@ -177,7 +177,8 @@ static int seed(cli *c, mlaf_cache *cache) {
     puts("");
   }
   if (s.unwritten) {
-    mlaf_fail(&c->err, MLAF_E_IO, "%zu code objects could not be written to '%s' (the warning says why)", s.unwritten, cache->dir);
+    mlaf_fail(&c->err, MLAF_E_IO, "%zu code objects could not be written to '%s' (the warning says why)", s.unwritten,
+              cache->dir);
     return mlaf_cli_fail(c);
   }
   return s.refused ? CLI_FINDINGS : CLI_OK;

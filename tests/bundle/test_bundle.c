@@ -350,7 +350,7 @@ static bool is_original(const char *path, const void *original, size_t size) {
 static void damage_never_loads(void **state) {
   need_bundle();
   char *dir = path_of("damaged");
-  const unsigned long rounds = from_env("MLAF_BUNDLE_MUTATIONS", 150);
+  const unsigned long rounds = from_env("MLAF_MUTATIONS", 150);
   mlaf_bundle *b = NULL;
   mlaf_err err;
   mlaf_problem p;
@@ -449,7 +449,7 @@ static void cache_commands(void **state) {
 
 static void killed_makers_complete(void **state) {
   need_bundle();
-  const unsigned long kills = from_env("MLAF_GENERATOR_KILLS", 12);
+  const unsigned long kills = from_env("MLAF_KILL_POINTS", 12);
   char *dir = path_of("killed"), *cache = path_of("killcache"), *log = path_of("log");
   char *manifest = path_of("killed/" MLAF_BUNDLE_MANIFEST);
   char program[512];

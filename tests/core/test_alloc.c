@@ -339,8 +339,8 @@ static int setup(void **state) {
   if (st) puts(text);
   if (st) return -1;
   copy_file(db_path, kept_db);
-  snprintf(command, sizeof command, "'%s/mlaforge' generate '" PROBLEM "' --targets gfx942 --db '%s' --cache '%s' --out '%s' >'%s/log' 2>&1 "
-           "|| { cat '%s/log'; false; }", build ? build : ".", db_path, cache_path, bundle_path, dir, dir);
+  snprintf(command, sizeof command, "'%s/mlaforge' generate '" PROBLEM "' --targets gfx942 --db '%s' --cache '%s' --out '%s' "
+           ">'%s/log' 2>&1 || { cat '%s/log'; false; }", build ? build : ".", db_path, cache_path, bundle_path, dir, dir);
   return system(command) ? -1 : 0;
 }
 

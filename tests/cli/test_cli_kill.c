@@ -1,0 +1,99 @@
+/* `mlaforge tune` killed with SIGKILL at random moments, workers and all (MLAF_KILL_POINTS times; 200 in a full run): what was
+ * recorded stays, the database and the cache are sound, and the same command goes on to the choice that an undisturbed run makes. */
+#include "cli/cli_fixture.h"
+#include "core/numeric.h"
+#include "db/db.h"
+
+#define PROBLEM "mla_decode:h5,r64,p32,q1,bf16,page16,b1,s64"
+#define TUNE "tune", PROBLEM, "--device", "emu:gfx942", "--max-candidates", "8", "--jobs", "2"
+
+static int kill_points(void) {
+  const char *text = getenv("MLAF_KILL_POINTS");
+  return text ? atoi(text) : 8;
+}
+
+static int64_t samples_in(const char *path) {
+  mlaf_db *db = NULL;
+  mlaf_db_counts n = {0};
+  mlaf_err err = {MLAF_OK, ""};
+  if (access(path, F_OK) != 0) return 0;
+  mlaf_status st = mlaf_db_open(path, true, NULL, &db, &err);
+  if (st && strstr(err.text, "is empty")) return 0; /* killed before its tables were there */
+  if (st || mlaf_db_count(db, &n, &err)) fail_msg("%s", err.text);
+  mlaf_db_close(db);
+  return n.samples;
+}
+
+static void expect_sound(const cli_dir *d) {
+  cli_result r = RUN(d, "db", "check");
+  if (r.exit != 0 && !strstr(r.err, "is empty") && !strstr(r.err, "there is no tuning database")) assert_exit(r, 0);
+  release(&r);
+  if (access(d->cache, F_OK) != 0) return;
+  r = RUN(d, "cache", "verify");
+  assert_exit(r, 0);
+  release(&r);
+}
+
+static char *choices(const cli_dir *d) {
+  cli_result r = RUN(d, "db", "export");
+  assert_exit(r, 0);
+  free(r.err);
+  return r.out;
+}
+
+static void copy_tree(const char *from, const char *to) {
+  char *command = mlaf_format("rm -rf '%s' && cp -r '%s' '%s'", to, from, to);
+  assert_int_equal(system(command), 0);
+  free(command);
+}
+
+/* The run goes on to its end; its choices. */
+static char *finished_run(const cli_dir *d) {
+  cli_result r = RUN(d, TUNE);
+  assert_exit(r, 0);
+  release(&r);
+  return choices(d);
+}
+
+static void killed_tuners_lose_nothing(void **state) {
+  cli_dir *d = *state;
+  if (!have_compiler(d)) skip();
+  char *want = finished_run(d), *warm = mlaf_format("%s/warm", d->dir);
+  copy_tree(d->cache, warm);
+  mlaf_rng rng = {3};
+  int killed = 0, runs = 0;
+  int64_t before = -1; /* a run begins */
+  for (int i = 0; i < kill_points(); i++) {
+    if (before < 0) {
+      unlink(d->db);
+      remove_tree(d->cache);
+      if (runs++ % 4) copy_tree(warm, d->cache); /* else the kills come among compiles */
+      before = 0;
+    }
+    const pid_t child = start(d, (const char *const[]){TUNE, NULL}, NULL);
+    usleep((useconds_t)mlaf_rng_below(&rng, 1200000));
+    kill(child, SIGKILL);
+    cli_result r = finish(d, child);
+    const bool ended = r.exit == 0;
+    killed += r.exit == 1000 + SIGKILL;
+    release(&r);
+    expect_sound(d);
+    const int64_t now = samples_in(d->db);
+    assert_true(now >= before);
+    before = now;
+    if (!ended && i % 5 != 4) continue;
+    char *got = finished_run(d);
+    assert_string_equal(got, want);
+    free(got);
+    before = -1;
+  }
+  print_message("%d tuners killed in %d runs\n", killed, runs);
+  assert_true(killed > 0);
+  free(want);
+  free(warm);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(killed_tuners_lose_nothing, cli_dir_setup, cli_dir_teardown)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
