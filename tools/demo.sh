@@ -20,5 +20,5 @@ for tp in 8 1; do
   step "plan DeepSeek-V3 at TP$tp again, from the database: mlaforge bench ${shape[*]} --tp $tp"
   build/mlaforge bench "${shape[@]}" --tp "$tp"
 done
-step "what the database holds now"
-build/mlaforge db show
+step "what the database holds for this device now"
+build/mlaforge db show --device emu:gfx942

@@ -70,7 +70,8 @@ const cli_command mlaf_cli_commands[] = {
      compile_options, true, 1, mlaf_cli_compile},
     {"db", "show [PROBLEM] | why PROBLEM | diff OLD NEW | merge FILES | check | gc | export | import FILE [OPTIONS]",
      "look into the tuning database, merge, check and clean it, write and read tuning text",
-     "show: the choices of all layers, or with --samples and a problem every candidate tried, or with --misses what to tune.\n"
+     "show: the choices of all layers (of one device: --device, --device-id), or with --samples and a problem every candidate\n"
+     "tried, or with --misses what to tune.\n"
      "why: every rung a plan of the problem would try, and why it holds or not; --device-id for a device that is not here.\n"
      "diff: the choices that differ between two files; exit code 1 when some do. merge: add what other databases know to --db.\n"
      "check: everything that can be verified; exit code 1 with findings. gc: remove what cannot matter any more (--dry-run).\n"

@@ -107,6 +107,17 @@ static bool device_samples(void *user, const char *device) {
   return q->status == MLAF_OK;
 }
 
+/* The id of --device D, which a listing is then limited to; "" when none was named. */
+static mlaf_status named_device(cli *c, char *id, size_t size) {
+  mlaf_device *dev = NULL;
+  id[0] = 0;
+  if (!c->given[O_DEVICE] || c->given[O_DEVICE_ID]) return MLAF_OK;
+  mlaf_status status = mlaf_device_open(c->given[O_DEVICE], &c->log, &dev, &c->err);
+  if (status == MLAF_OK) snprintf(id, size, "%s", mlaf_info(dev)->id);
+  mlaf_device_close(dev);
+  return status;
+}
+
 static int show(cli *c) {
   static const char *const choice_columns[] = {"layer", "device", "problem", ">us",     "source",
                                                ">lead",  ">error",  "variant", NULL};
@@ -114,12 +125,14 @@ static int show(cli *c) {
   static const char *const sample_columns[] = {">us", "outcome", "source", "variant", "detail", NULL};
   bool misses = mlaf_cli_has(c, O_MISSES), samples = mlaf_cli_has(c, O_SAMPLES);
   const char *text = c->n_arguments > 1 ? c->arguments[1] : NULL;
-  char canonical[MLAF_PROBLEM_TEXT_MAX], why[512];
+  char canonical[MLAF_PROBLEM_TEXT_MAX], why[512], device[256];
   mlaf_problem p;
   mlaf_db *db = NULL;
   if (samples && !text) return mlaf_cli_usage(c, "db show --samples wants a problem string");
   if (text && mlaf_problem_parse(text, &p, why, sizeof why) != MLAF_OK) return mlaf_cli_usage(c, "'%s': %s", text, why);
   if (text) mlaf_problem_print(&p, canonical, sizeof canonical);
+  if (named_device(c, device, sizeof device) != MLAF_OK) return mlaf_cli_fail(c);
+  if (device[0]) c->given[O_DEVICE_ID] = device;
   /* without a file of the user's there still is what the site has and what was shipped */
   mlaf_status status = mlaf_db_open_layered(c->given[O_DB], true, &c->log, &db, &c->err);
   mlaf_err missing = c->err;

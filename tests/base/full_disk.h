@@ -1,6 +1,6 @@
-/* A disk that fills up at a chosen moment: a child process whose n-th call that needs space below a directory (write, create, grow,
- * flush, rename, mkdir) fails with ENOSPC, alone or with all that follow. The kernel hands the calls of the child, and of what it
- * starts, to us (seccomp's user notification), so that those of libraries and of stdio are among them. Needs Linux 5.5. */
+/* A disk that fills up at a chosen moment: a child process whose n-th call that needs space below a directory (write, create,
+ * grow, flush, rename, mkdir) fails with ENOSPC, alone or with all that follow. The kernel hands the calls of the child, and of
+ * what it starts, to us (seccomp's user notification), so that those of libraries and of stdio are among them. Linux 5.5. */
 #ifndef MLAF_TEST_FULL_DISK_H
 #define MLAF_TEST_FULL_DISK_H
 

@@ -1,5 +1,5 @@
 /* `mlaforge tune` killed with SIGKILL at random moments, workers and all (MLAF_KILL_POINTS times; 200 in a full run): what was
- * recorded stays, the database and the cache are sound, and the same command goes on to the choice that an undisturbed run makes. */
+ * recorded stays, the database and the cache are sound, and the same command goes on to the choice of an undisturbed run. */
 #include "cli/cli_fixture.h"
 #include "core/numeric.h"
 #include "db/db.h"
@@ -94,6 +94,7 @@ static void killed_tuners_lose_nothing(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(killed_tuners_lose_nothing, cli_dir_setup, cli_dir_teardown)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test_setup_teardown(killed_tuners_lose_nothing, cli_dir_setup, cli_dir_teardown)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,9 +1,9 @@
-/* The disk is full at each write of each command that writes: the exit code and the message say so, what was there before is there
- * afterwards, nothing half-written is left, and with space again the same command does the same as if nothing had happened.
+/* The disk is full at each write of each command that writes: the exit code and the message say so, what was there before is
+ * there afterwards, nothing half-written is left, and with space again the same command does the same as if nothing had happened.
  *
  * Every call of a command that needs space (tests/base/full_disk.h) is made to fail, once alone and once with all that follow;
- * MLAF_DISK_POINTS bounds how many of a command's calls (8; 1000 is all of them). Then the same on a real file system that is too
- * small, where root may mount one. */
+ * MLAF_DISK_POINTS bounds how many of a command's calls (8; 1000 is all of them), MLAF_DISK_CASE picks one command. Then the same
+ * on a real file system that is too small, where root may mount one. */
 #include <sched.h>
 #include <sys/mount.h>
 
@@ -55,7 +55,8 @@ static const disk_case cases[] = {
      "[ $(wc -l <$W/b.csv) -ge 2 ]"},
     {"trace", "", "$M profile " PROBLEM " --db $R/t.db --cache $R/cache --trace $W/t.json",
      "[ ! -e $W/t.json ] || cmp $R/t.json $W/t.json", "cmp $R/t.json $W/t.json"},
-    {"tune", "", TUNE " --db $W/t.db", "$M db check --db $W/t.db 2>&1 | grep -e 'nothing wrong' -e 'is empty' -e 'no tuning database at'",
+    {"tune", "", TUNE " --db $W/t.db",
+     "$M db check --db $W/t.db 2>&1 | grep -e 'nothing wrong' -e 'is empty' -e 'no tuning database at'",
      EXPORTS " && cmp $R/../now $R/tuned.tsv && $M db check --db $W/t.db"},
     {"tune, again", "cp $R/t.db $W/t.db", TUNE " --db $W/t.db --no-resume", EXPORTS " && cmp $R/../now $R/tuned.tsv",
      "$M db check --db $W/t.db"},
@@ -127,10 +128,12 @@ static int setup(void **state) {
   }
   at.compiler = true;
   return shell(TUNE " --db $R/t.db && $M db export --db $R/t.db --out $R/tuned.tsv && "
-               "$M generate " GRID " --targets gfx942 --cache $R/cache --out $R/bundle && $M embed --from $R/bundle --out $R/kernels && "
+               "$M generate " GRID " --targets gfx942 --cache $R/cache --out $R/bundle && "
+               "$M embed --from $R/bundle --out $R/kernels && "
                "$M generate --heads 7 --rank 64 --targets gfx942 --cache $R/cache --out $R/seven && "
                "$M generate " ONE " --out $R/src && $M cache seed --from $R/bundle --cache $R/seeded && "
-               "$M report --db $R/t.db --out $R/r.html && $M profile " PROBLEM " --db $R/t.db --cache $R/cache --trace $R/t.json");
+               "$M report --db $R/t.db --out $R/r.html && "
+               "$M profile " PROBLEM " --db $R/t.db --cache $R/cache --trace $R/t.json");
 }
 
 static int teardown(void **state) {
@@ -140,7 +143,8 @@ static int teardown(void **state) {
 
 /* SQLite does not always know why a write failed; then the advice has to do. */
 static bool names_the_cause(const char *text) {
-  return strstr(text, "No space left") || strstr(text, "disk is full") || strstr(text, "free some space") || strstr(text, "has space");
+  return strstr(text, "No space left") || strstr(text, "disk is full") || strstr(text, "free some space") ||
+         strstr(text, "has space");
 }
 
 /* --- the n-th call fails --- */

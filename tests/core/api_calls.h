@@ -1,5 +1,5 @@
-/* Every public function as a macro of its name that notes the call, so that a test can say which of them it has called. (A macro is
- * not expanded within itself: the inner name is the function.) */
+/* Every public function as a macro of its name that notes the call, so that a test can say which of them it has called. (A
+ * macro is not expanded within itself: the inner name is the function.) */
 #ifndef MLAF_TEST_API_CALLS_H
 #define MLAF_TEST_API_CALLS_H
 

@@ -232,7 +232,8 @@ static void every_site(const scenario *s) {
       if (WIFEXITED(status) && WEXITSTATUS(status) == EXIT_NOT_MET) missed++;
       else if (status) {
         print_error("%s: site %zu of %zu, %s: %s %d\n", s->name, k, n, mode == FAIL_ONCE ? "once" : "from then on",
-                    WIFSIGNALED(status) ? "killed by signal" : "exit", WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+                    WIFSIGNALED(status) ? "killed by signal" : "exit",
+                    WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
         bad++;
       }
     }
