@@ -26,9 +26,11 @@ typedef struct tuned_list {
   bool failed;
 } tuned_list;
 
-/* "gfx942:sramecc+:xnack-|cu304|...", "emu:gfx942|..." and "arch:gfx942" are devices of the target gfx942. */
+/* "gfx942:sramecc+:xnack-|cu304|...", "emu:gfx942|..." and "arch:gfx942" are devices of the target gfx942, "sm_90|sm132|..." is
+ * one of the target sm_90a: the "a" is how code for it is compiled, not which device it is. */
 static bool device_of(const char *device, const char *target) {
-  const size_t n = strlen(target);
+  size_t n = strlen(target);
+  if (!strncmp(target, "sm_", 3) && target[n - 1] == 'a') n--;
   if (!strncmp(device, "emu:", 4)) device += 4;
   else if (!strncmp(device, "arch:", 5)) device += 5;
   return !strncmp(device, target, n) && (!device[n] || device[n] == ':' || device[n] == '|');
@@ -71,10 +73,15 @@ static const tuned *better(const mlaf_problem *p, const tuned *a, const tuned *b
   return c <= 0 ? a : b;
 }
 
+/* The planner's rule: a default of an architecture does not reach far. */
+static bool in_reach(const tuned *t, const mlaf_problem *p) {
+  return strncmp(t->device, "arch:", 5) || t->choice.decode.template_hash[0] || distance(&t->problem, p) <= MLAF_DEFAULT_REACH;
+}
+
 static const tuned *find_tuned(const tuned_list *l, const mlaf_problem *p) {
   const tuned *best = NULL;
   for (size_t i = 0; i < l->n; i++)
-    if (same_shape(&l->items[i].problem, p)) best = better(p, best, &l->items[i]);
+    if (same_shape(&l->items[i].problem, p) && in_reach(&l->items[i], p)) best = better(p, best, &l->items[i]);
   return best;
 }
 
@@ -97,8 +104,10 @@ typedef struct asking {
   atomic_bool stop;
 } asking;
 
+/* A default of a whole architecture names no version of its template: it is good for any. */
 static bool same_hash(const mlaf_kernel_ref *ref, const mlaf_kernel_desc *k) {
-  return k->template_name ? !strcmp(ref->template_hash, k->template_hash) : !ref->template_name[0];
+  if (!k->template_name || !ref->template_name[0]) return !k->template_name && !ref->template_name[0];
+  return !ref->template_hash[0] || !strcmp(ref->template_hash, k->template_hash);
 }
 
 /* The variant *v of a tuned problem for another batch and ctx, as planning does it; false: too far, the model is the better
@@ -242,7 +251,10 @@ static mlaf_status enter_all(make_target *t, found *all, mlaf_err *err) {
 mlaf_status make_choose(maker *m, make_target *t, mlaf_err *err) {
   const size_t n = t->request->n;
   tuned_list known = {.opts = m->opts, .target = t->request->target};
-  mlaf_status st = m->opts->db ? mlaf_db_each_choice(m->opts->db, keep_tuned, &known, err) : MLAF_OK;
+  mlaf_db *db = m->opts->db, *shipped = db ? mlaf_db_layer(db, MLAF_LAYER_SHIPPED) : NULL;
+  mlaf_status st = db ? mlaf_db_each_choice(db, keep_tuned, &known, err) : MLAF_OK;
+  /* not the site's: the same bytes on any machine */
+  if (!st && shipped) st = mlaf_db_each_choice(shipped, keep_tuned, &known, err);
   if (!st && known.failed) st = mlaf_fail(err, MLAF_E_NOMEM, "no memory for the database's choices");
   asking a = {.m = m, .t = t, .tuned = &known, .all = calloc(n ? n : 1, sizeof *a.all)};
   t->entries = calloc(n ? n : 1, sizeof *t->entries);

@@ -22,7 +22,7 @@ typedef struct mlaf_bundle_make_opts {
   size_t n_requests;
   const char *gen_root;      /* as mlaf_gen_open's */
   mlaf_compiler *compiler;
-  mlaf_db *db;               /* whose choices are preferred to the model's; NULL: none */
+  mlaf_db *db;               /* whose choices, and if layered those shipped behind it, are preferred to the model's; NULL: none */
   const char *device_id;     /* only this device's choices; NULL: every device of the target, measured ones first */
   int jobs;                  /* threads that ask the generator; compiles are the compiler's own */
   size_t size_budget;        /* bytes of code objects; 0: no limit */

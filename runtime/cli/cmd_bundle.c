@@ -140,7 +140,9 @@ static mlaf_status make(job *j, mlaf_bundle_made *made) {
   const mlaf_compiler_opts compiler = {.cache_dir = c->given[O_CACHE], .jobs = (int)mlaf_cli_int(c, O_JOBS, 0)};
   mlaf_status status = mlaf_cli_size(c, O_SIZE_BUDGET, &opts.size_budget);
   if (status == MLAF_OK) status = mlaf_compiler_open(&compiler, &c->log, &opts.compiler, &c->err);
-  if (status == MLAF_OK && c->given[O_DB]) status = mlaf_cli_open_db(c, true, &opts.db);
+  if (status == MLAF_OK)
+    status = c->given[O_DB] ? mlaf_db_open_layered(c->given[O_DB], true, &c->log, &opts.db, &c->err)
+                            : mlaf_db_open_outer("none was named", &c->log, &opts.db, &c->err);
   if (status == MLAF_OK) status = mlaf_bundle_make(&opts, c->given[O_OUT], made, &c->err);
   mlaf_db_close(opts.db);
   mlaf_compiler_close(opts.compiler);

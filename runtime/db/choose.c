@@ -6,10 +6,6 @@
 
 #include "db/db_internal.h"
 
-/* A default without hashes is somebody's estimate. Farther than this (in doublings of batch and ctx) the model, which looks at
- * the problem itself, picks better: on the emulator, defaults two doublings away were up to 1.7 times slower than its pick. */
-#define DEFAULT_REACH 1.0
-
 typedef struct near_choice {
   mlaf_db *layer;
   int64_t id;
@@ -183,7 +179,7 @@ static bool take(const search *q, const near_choice *x, const char *device, bool
   row.choice.source = mlaf_db_effective(x->layer, row.choice.source, row.imported);
   judge_soft(&row, q->dev, q->toolchain);
   const char *verdict = NULL;
-  if (arch && !row.choice.decode.template_hash[0] && x->distance > DEFAULT_REACH)
+  if (arch && !row.choice.decode.template_hash[0] && x->distance > MLAF_DEFAULT_REACH)
     verdict = "more than one doubling of batch and ctx away: the model picks better than a default";
   else if (q->accept && !q->accept(q->user, &row.choice)) verdict = "refused";
   tell(q, x, arch, device, &row, verdict);

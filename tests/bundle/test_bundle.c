@@ -235,6 +235,38 @@ static void budget_drops_with_reasons(void **state) {
   free(log);
 }
 
+/* Without a database what was shipped decides; a named one is asked first. Devices are found by the target of their code. */
+static void shipped_choices_are_taken(void **state) {
+  need_bundle();
+  static const struct {
+    const char *target, *problem, *says; /* a line of the manifest */
+  } cases[] = {
+      {"gfx942", "mla_decode:h16,r512,p64,q1,bf16,page64,b1,s1024", "b1,s1024\tchoice\texact\tmodelled\t"},
+      {"sm_90a", "mla_decode:h16,r512,p64,q1,bf16,page64,b128,s4096", "b128,s4096\tchoice\texact\timported\t"},
+  };
+  char *dir = path_of("shipped"), *log = path_of("log"), *manifest = path_of("shipped/" MLAF_BUNDLE_MANIFEST);
+  char *tuning = mlaf_format("%s/tuning", getenv("MLAF_SOURCE_DIR") ? getenv("MLAF_SOURCE_DIR") : ".");
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (int shipped = 0; shipped < 2; shipped++) {
+      setenv("MLAF_TUNING_DIR", shipped ? tuning : "/nonexistent", 1);
+      if (CLI(log, "generate", cases[i].problem, "--targets", cases[i].target, "--out", dir)) {
+        char *text = slurp(log);
+        if (!strstr(text, "no compiler") || getenv("MLAF_REQUIRE_NVRTC")) fail_msg("%s", text);
+        free(text);
+        break; /* no NVRTC here */
+      }
+      char *text = slurp(manifest);
+      if (shipped != (strstr(text, cases[i].says) != NULL)) fail_msg("%s: %s", cases[i].target, text);
+      free(text);
+    }
+  }
+  unsetenv("MLAF_TUNING_DIR");
+  free(tuning);
+  free(manifest);
+  free(dir);
+  free(log);
+}
+
 static void targets_without_kernels_say_what_is_missing(void **state) {
   char *dir = path_of("none"), *log = path_of("log");
   assert_int_equal(CLI(log, "generate", GRID, "--targets", "gfx1", "--out", dir), 2);
@@ -647,6 +679,7 @@ int main(void) {
       cmocka_unit_test(context_opens_it),
       cmocka_unit_test(same_bytes_anywhere),
       cmocka_unit_test(budget_drops_with_reasons),
+      cmocka_unit_test(shipped_choices_are_taken),
       cmocka_unit_test(targets_without_kernels_say_what_is_missing),
       cmocka_unit_test(four_targets_in_one),
       cmocka_unit_test(damage_never_loads),

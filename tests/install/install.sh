@@ -51,8 +51,25 @@ cp -r "$source_dir/examples/find-package" "$work/pc"
 (cd "$work/pc" && PKG_CONFIG_PATH=$prefix/lib/pkgconfig make) >"$work/log" 2>&1 || { cat "$work/log"; fail "build with pkg-config"; }
 cmake -S "$source_dir/examples/cpp" -B "$work/cpp" -DCMAKE_PREFIX_PATH="$prefix" >"$work/log" 2>&1 &&
   cmake --build "$work/cpp" >"$work/log" 2>&1 || { cat "$work/log"; fail "C++ example"; }
+# the static library, where the build was asked for it (the release preset does)
+static=()
+if grep -q '^MLAF_INSTALL_STATIC:BOOL=ON' "$build/CMakeCache.txt"; then
+  [ -e "$prefix/lib/libmlaforge.a" ] || fail "lib/libmlaforge.a is missing"
+  mkdir "$work/st"
+  cp "$source_dir/examples/find-package/main.c" "$work/st"
+  sed 's/mlaforge::mlaforge/mlaforge::mlaforge_static/' "$source_dir/examples/find-package/CMakeLists.txt" >"$work/st/CMakeLists.txt"
+  cmake -S "$work/st" -B "$work/st/build" -DCMAKE_PREFIX_PATH="$prefix" >"$work/log" 2>&1 && cmake --build "$work/st/build" >"$work/log" 2>&1 ||
+    { cat "$work/log"; fail "the static library"; }
+  ldd "$work/st/build/uses_mlaforge" | grep -q libmlaforge && fail "linked with the shared library after all"
+  # shellcheck disable=SC2046  # flags are words
+  cc -o "$work/st/by_hand" "$work/st/main.c" -I"$prefix/include" -L"$prefix/lib" -l:libmlaforge.a \
+    $(PKG_CONFIG_PATH=$prefix/lib/pkgconfig pkg-config --static --libs mlaforge | sed 's/-lmlaforge//') >"$work/log" 2>&1 ||
+    { cat "$work/log"; fail "the static library with pkg-config --static"; }
+  static=("$work/st/build/uses_mlaforge" "$work/st/by_hand")
+fi
 if [ -n "${have_compiler:-}" ]; then
+  for program in "${static[@]}"; do "$program" || fail "the static library's result is wrong"; done
   "$work/fp/uses_mlaforge" && "$work/pc/uses_mlaforge" && "$work/cpp/mlaforge_from_cpp" || fail "an example's result is wrong"
 fi
 PYTHONPATH=$prefix/lib/python3/dist-packages python3 -c 'import mlaforge; print("python:", mlaforge.version())' || fail "python"
-echo "install: ok"
+echo "install: ok${static:+, with the static library}"
