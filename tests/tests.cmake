@@ -71,7 +71,8 @@ if(TARGET mlaforge_shared)
   target_link_libraries(execute-overhead PRIVATE mlaforge_shared ${CMAKE_DL_LIBS})
 endif()
 
-# Long by nature: every command, several times over.
-if(TARGET test_full_disk)
+# Long by nature: every command, or every call, several times over.
+if(TARGET test_full_disk AND TARGET test_alloc)
   set_tests_properties(cli/test_full_disk PROPERTIES LABELS "t1;slow" TIMEOUT 900)
+  set_tests_properties(core/test_alloc PROPERTIES TIMEOUT 900)
 endif()
