@@ -25,13 +25,14 @@ return {
   mma = require("families/mma"),
   hopt = require("families/hopt"),
   hop = require("families/hop"),
+  hopp = require("families/hopp"),
   hopw = require("families/hopw"),
   combine = require("families/combine"),
   merge = require("families/merge"),
   merge_balanced = require("families/merge_balanced"),
 
   -- Families a decode kernel may come from, in the order they are listed.
-  decode = { "reg", "lds", "mma", "hopt", "hop", "hopw" },
+  decode = { "reg", "lds", "mma", "hopt", "hop", "hopp", "hopw" },
   -- Families of combine kernels.
   combines = { "combine", "merge", "merge_balanced" },
 

@@ -43,6 +43,38 @@ MLAF_DEV void copy_16(u32 to, const char* from) {
 }
 MLAF_DEV void prefetch_map(const mlaf_tensor_map* map) { asm volatile("prefetch.tensormap [%0];" ::"l"(map)); }
 
+// ---- Shared memory by address, which takes one register --------------------------------------------------------------
+MLAF_DEV void store_f32(u32 at, float x) { asm volatile("st.shared.f32 [%0], %1;" ::"r"(at), "f"(x) : "memory"); }
+MLAF_DEV void store_u32(u32 at, u32 x) { asm volatile("st.shared.u32 [%0], %1;" ::"r"(at), "r"(x) : "memory"); }
+MLAF_DEV void store_f32x2(u32 at, float x, float y) {
+  asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(at), "f"(x), "f"(y) : "memory");
+}
+MLAF_DEV float load_f32(u32 at) {
+  float x;
+  asm volatile("ld.shared.f32 %0, [%1];" : "=f"(x) : "r"(at) : "memory");
+  return x;
+}
+MLAF_DEV float2 load_f32x2(u32 at) {
+  float2 x;
+  asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];" : "=f"(x.x), "=f"(x.y) : "r"(at) : "memory");
+  return x;
+}
+MLAF_DEV int load_s32(u32 at) {
+  int x;
+  asm volatile("ld.shared.s32 %0, [%1];" : "=r"(x) : "r"(at) : "memory");
+  return x;
+}
+MLAF_DEV i64 load_s64(u32 at) {
+  i64 x;
+  asm volatile("ld.shared.s64 %0, [%1];" : "=l"(x) : "r"(at) : "memory");
+  return x;
+}
+MLAF_DEV uint4 load_16(u32 at) {
+  uint4 x;
+  asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(x.x), "=r"(x.y), "=r"(x.z), "=r"(x.w) : "r"(at) : "memory");
+  return x;
+}
+
 // ---- Clusters ---------------------------------------------------------------------------------------------------------
 MLAF_DEV void cluster_sync() {
   asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
