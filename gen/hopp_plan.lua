@@ -1,5 +1,5 @@
--- Shared memory and registers of the wide transposed Hopper kernel, for its template and for its family: everything but the
--- ring of boxes has its size from the problem, the ring takes the rest.
+-- Shared memory and registers of the transposed Hopper kernel with roles, for its template and for its family: everything but
+-- the ring of boxes has its size from the problem, the ring takes the rest.
 local plan = {}
 
 local BOX = 8192       -- 64 tokens x 64 columns x 2 bytes
@@ -8,7 +8,7 @@ local SLOTS = 512      -- registers of an SM's quarter, 32 lanes each; a warp of
 
 -- v: rank, rope, rows, schedule. Byte offsets; { refused = reason } when it does not fit.
 function plan.make(v, isa)
-  local p = { boxes = v.rank // 64 + (v.rope > 0 and 1 or 0), 
+  local p = { boxes = v.rank // 64 + (v.rope > 0 and 1 or 0),
     loader_regs = v.schedule == "balanced" and 32 or 24 } -- 24 is the least there is; the walk takes more
   -- A warpgroup's O is rank/2 x rows in fp32; what little else it needs shrinks where that leaves the scores too few.
   p.value_regs = math.max(136, (v.rank * v.rows // 256 + 30 + 7) // 8 * 8)

@@ -1,17 +1,19 @@
--- Transposed decode on Hopper for rows that fill 64 badly: all of them in one block. Fields: gen/families.lua.
+-- Transposed decode on Hopper for rows that fill 64 badly: all in one block, scores and values by warpgroups of their own.
+-- Fields: gen/families.lua.
 local shape = require("families/shape")
 local hopp_plan = require("hopp_plan")
 local ceil_div = shape.ceil_div
 
-local OVERLAP_LOSS = 0.10 -- share of the smaller of memory and work in a block that the larger does not hide
-local MOST_GROUPS = 3     -- row groups that read the same tokens through L2
+local OVERLAP_LOSS = 0.03 -- share of the smaller of memory and work in a block that the larger does not hide
+local MOST_GROUPS = 2     -- row groups that read the same tokens through L2
 
 -- Nanoseconds of a launch, from what was measured on one H200 (docs/perf-log.md): a fixed part, and per wave of blocks the tiles
--- one after the other, each at the pace of memory, of the L2 that feeds all row groups, or of the block itself.
+-- one after the other, each at the pace of memory, of the L2 that feeds all row groups, or of the block itself: 1.7 GHz; 72 rows
+-- take as long as 80.
 local function nanoseconds(p, v, arch)
   local m, cols, groups, slots = arch.model, p.rank + p.rope, ceil_div(p.heads * p.q_len, v.rows), arch.device.cus
   local tile_bytes, mmas = 128 * cols, ceil_div(cols, 16) + p.rank // 16
-  local block_ns = (mmas * math.max(16 + v.rows // 4, v.rows // 2) + 600 + 4 * v.rows) * 1000 / 1750
+  local block_ns = (1200 + ceil_div(v.rows, 16) * 16 * mmas * 3 // 5) * 10 // 17
   return function(splits)
     local balanced = v.schedule == "balanced"
     local blocks = groups * splits * (balanced and 1 or p.batch)
@@ -34,7 +36,7 @@ return {
   combine = "merge",
   params = {
     rows = { 24, 32, 40, 48, 56, 64, 72, 80, 88, 96 }, -- query rows of a block: N of its matrix products
-    schedule = { "balanced", "splits" },
+    schedule = { "balanced", "splits" },              -- a part of the whole batch, or of one request
   },
   rules = {
     function(p)
@@ -57,7 +59,7 @@ return {
       threads = 512,
       rows_per_wg = v.rows,
       lds_bytes = g.bytes,
-      regs = { { "all, at launch", 128 } }, -- the value warpgroups take up to 208, the loaders leave 24
+      regs = { { "all, at launch", 128 } }, -- setmaxnreg deals them out: gen/hopp_plan.lua
       step = 64,
       wave = { mfma = 0, issue = 0, lds_read = 0 },
       wg = { lds_write = 0, barriers = 0, tail_clk = 0 },

@@ -88,6 +88,7 @@ constexpr int BAD_AT = 230544;  // of each box: the number of the last tile with
 constexpr int KEPT_AT = 230656; // what math does not need during the loop: registers are dear
 constexpr float LOWEST = -1e30f;
 
+// Matrix products of transposed decode: the two values of a word of P, and the MMA. Handed over: rows (N), kind (bf16 or f16).
 MLAF_DEV float low_of(u32 x) {
   float y;
   if (MLAF_BF16) return float_of(x << 16);
@@ -112,102 +113,9 @@ MLAF_DEV void mma(float (&d)[N / 2], u64 a, u64 b, bool add) {
       : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7])
       : "l"(a), "l"(b), "r"((u32)add), "n"(TransA));
 }
-
-// ---- Which rows, which tokens -----------------------------------------------------------------------------------------
-struct work {
-  i64 row;        // first row of this block, counted over all requests
-  int rows;       // of its N that exist
-  int row0;       // first row within the request
-  int n;          // query tokens of the request
-  int tokens;     // cached
-  int begin, end; // of this range; begin is a multiple of 64
-  const int* pages;
-  i64 part;       // partials: row of the request's row 0 in part_o and part_lse; -1: straight to the output
-  bool bad;       // no page may be read
-};
-
-struct walk {
-  mlaf_part part;
-  bool done;
-};
-
-MLAF_DEV void begin_walk(const mlaf_decode_args& a, walk& at) {
-  at.done = false;
-  if (BALANCED) at.part = part_open(&a, PAGE, blockIdx.y);
-}
-
-// The block's next range. The same sequence in every warp.
-MLAF_DEV bool next_work(const mlaf_decode_args& a, walk& at, work& w) {
-  for (;;) {
-    int q_begin, first_page, slot;
-    if (BALANCED) {
-      mlaf_piece x;
-      if (!part_next(&a, PAGE, &at.part, &x)) return false;
-      q_begin = x.qo;
-      w.n = smaller(x.q_tokens, Q_LEN);
-      first_page = x.first_page;
-      w.tokens = x.tokens;
-      w.begin = x.begin;
-      w.end = x.end;
-      slot = x.slot;
-    } else {
-      if (at.done) return false;
-      at.done = true;
-      const int request = blockIdx.z, share = blockIdx.y, shares = gridDim.y;
-      q_begin = a.qo_indptr[request];
-      w.n = smaller(a.qo_indptr[request + 1] - q_begin, Q_LEN);
-      first_page = a.kv_indptr[request];
-      w.tokens = schedule_tokens(a.kv_indptr[request + 1] - first_page, a.kv_last_page_lens[request], PAGE);
-      const u32 tiles = ((u32)w.tokens + 63) / 64;
-      w.begin = 64 * (int)((u64)tiles * (u32)share / (u32)shares);
-      w.end = smaller(w.tokens, 64 * (int)((u64)tiles * (u32)(share + 1) / (u32)shares));
-      slot = a.splits == 1 ? -1 : (int)blockIdx.y / C;
-    }
-    w.row0 = blockIdx.x * N;
-    if (w.n * H <= w.row0) continue;
-    w.row = (i64)q_begin * H + w.row0;
-    w.rows = smaller(w.n * H - w.row0, N);
-    w.pages = a.kv_indices + first_page;
-    w.part = slot < 0 ? -1 : BALANCED ? (i64)slot * (Q_LEN * H) : slot * (a.total_q * H) + (i64)q_begin * H;
-    w.bad = a.num_pages <= 0 && w.begin < w.end;
-    if (w.bad) w.end = w.begin;
-    return true;
-  }
-}
-
-MLAF_DEV int tiles_of(const work& w) { return (w.end - w.begin + 63) / 64; }
-
-// A place in the ring: slot, how many times around (mod 2), and the number of the tile, from 1.
-struct place {
-  int slot;
-  u32 turn;
-  int tile;
-};
-MLAF_DEV void advance(place& at, int boxes) { // by less than two rings
-  at.slot += boxes;
-#pragma unroll
-  for (int i = 0; i < 2; i++)
-    if (at.slot >= RING) {
-      at.slot -= RING;
-      at.turn ^= 1;
-    }
-}
-// The place behind all tiles of a range.
-MLAF_DEV place behind(place at, int tiles) {
-  const u32 slot = at.slot + (u32)(tiles * NB);
-  return {(int)(slot % RING), at.turn ^ (slot / RING & 1), at.tile + tiles};
-}
-MLAF_DEV u32 full_bar(u32 smem, int slot) { return smem + BARS_AT + 8 * slot; }
-MLAF_DEV u32 empty_bar(u32 smem, int slot) { return smem + BARS_AT + 8 * (RING + slot); }
+// [templates/hopt/work.h]
 
 // ---- Producer ---------------------------------------------------------------------------------------------------------
-// Row of a token in the cache; a page id that is none reads page 0.
-MLAF_DEV u32 row_of(const mlaf_decode_args& a, int id, int token, bool& bad) {
-  const bool outside = (u32)id >= (u32)a.num_pages;
-  bad |= outside;
-  return (u32)(outside ? 0 : id) * PAGE + (u32)token % PAGE;
-}
-
 // Each of four warps takes every fourth column box of a tile; lane j < SUBS sends for the box's sub-tile j: one lane's copies
 // leave 200 clocks apart. Lane l holds the id of the page of sub-tile 32i + l. What lies beyond the end stays what it was.
 MLAF_DEV void produce(const mlaf_decode_args& a, const mlaf_tensor_map* maps, u32 smem, char* base) {
