@@ -8,12 +8,11 @@ local OVERLAP_LOSS = 0.03 -- share of the smaller of memory and work in a block 
 local MOST_GROUPS = 2     -- row groups that read the same tokens through L2
 
 -- Nanoseconds of a launch, from what was measured on one H200 (docs/perf-log.md): a fixed part, and per wave of blocks the tiles
--- one after the other, each at the pace of memory, of the L2 that feeds all row groups, or of the block itself: 1.7 GHz; 72 rows
--- take as long as 80.
+-- one after the other, each at the pace of memory, of the L2 that feeds all row groups, or of the block itself, at 1.7 GHz.
 local function nanoseconds(p, v, arch)
   local m, cols, groups, slots = arch.model, p.rank + p.rope, ceil_div(p.heads * p.q_len, v.rows), arch.device.cus
   local tile_bytes, mmas = 128 * cols, ceil_div(cols, 16) + p.rank // 16
-  local block_ns = (1200 + ceil_div(v.rows, 16) * 16 * mmas * 3 // 5) * 10 // 17
+  local block_ns = (1200 + v.rows * mmas * 3 // 5) * 10 // 17
   return function(splits)
     local balanced = v.schedule == "balanced"
     local blocks = groups * splits * (balanced and 1 or p.batch)
@@ -35,8 +34,8 @@ return {
   problem = shape.DECODE_FIELDS,
   combine = "merge",
   params = {
-    rows = { 24, 32, 40, 48, 56, 64, 72, 80, 88, 96 }, -- query rows of a block: N of its matrix products
-    schedule = { "balanced", "splits" },              -- a part of the whole batch, or of one request
+    rows = { 32, 48, 64, 80, 96 },       -- query rows of a block, N of its matrix products: 72 take as long as 80
+    schedule = { "balanced", "splits" }, -- a part of the whole batch, or of one request
   },
   rules = {
     function(p)
@@ -47,7 +46,7 @@ return {
     function(p, v)
       local rows = p.heads * p.q_len
       local groups = ceil_div(rows, v.rows)
-      local need = ceil_div(ceil_div(rows, groups), 8) * 8
+      local need = ceil_div(ceil_div(rows, groups), 16) * 16
       if groups > MOST_GROUPS then return ("%d groups of %d rows would read every token"):format(groups, v.rows) end
       if need < v.rows then return ("%d rows go into %d blocks of %d, not %d"):format(rows, groups, need, v.rows) end
     end,

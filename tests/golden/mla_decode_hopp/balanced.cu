@@ -1,7 +1,7 @@
 // Generated from templates/mla_decode_hopp.cu.in by mlaforge. Do not edit: change the template.
 // template_hash: (not part of a golden)
 // target: sm_90a
-// symbol: mlaf_mla_decode_0a75f221
+// symbol: mlaf_mla_decode_c99ce185
 // parameters:
 //   causal = 1
 //   dtype = f16
@@ -10,9 +10,9 @@
 //   q_len = 2
 //   rank = 256
 //   rope = 32
-//   rows = 88
+//   rows = 96
 //   schedule = balanced
-// regenerate: lua5.4 gen/cli.lua render mla_decode_hopp target=sm_90a causal=1 dtype=f16 heads=44 page_size=16 q_len=2 rank=256 rope=32 rows=88 schedule=balanced
+// regenerate: lua5.4 gen/cli.lua render mla_decode_hopp target=sm_90a causal=1 dtype=f16 heads=44 page_size=16 q_len=2 rank=256 rope=32 rows=96 schedule=balanced
 // MLA decode on Hopper for rows that fill 64 badly, up to 80 (96 at rank 256), transposed: cached tokens are the M of every
 // matrix product, query rows its N.
 //
@@ -53,9 +53,9 @@ struct mlaf_kernel_launch {
   u32 magic, size, dynamic_shared, cluster[3], flags, schedule, reserved[3], n_maps;
   mlaf_map_want maps[8];
 };
-extern "C" __device__ const mlaf_kernel_launch mlaf_mla_decode_0a75f221_launch = {0x314b4c4du, sizeof(mlaf_kernel_launch), 195952,
+extern "C" __device__ const mlaf_kernel_launch mlaf_mla_decode_c99ce185_launch = {0x314b4c4du, sizeof(mlaf_kernel_launch), 202544,
     {1, 1, 1}, 1, 1, {}, 3,
-    {{3, 64, 88, 128}, {1, 64, 16, 128}, {2, 64, 16, 128}}};
+    {{3, 64, 96, 128}, {1, 64, 16, 128}, {2, 64, 16, 128}}};
 struct __align__(64) mlaf_tensor_map {
   u64 opaque[16];
 };
@@ -68,16 +68,16 @@ struct mlaf_decode_params {
 
 constexpr int H = 44, Q_LEN = 2, R = 256, P = 32, PAGE = 16, SUB = 16, SUBS = 64 / SUB;
 constexpr bool CAUSAL = 1, BALANCED = 1;
-constexpr int N = 88, C = 1;
+constexpr int N = 96, C = 1;
 constexpr int NV = R / 64, HALF = NV / 2, NB = 5, RING = 15; // boxes of V, half of them, of a tile
 constexpr int BOX = 8192;
 constexpr int GROUPS = (N + 31) / 32;                                    // of 32 rows: see `fold`
 constexpr int SENDERS = 3;                                               // warps that send boxes
 constexpr int MAP_Q = 0, MAP_CKV = 1, MAP_KPE = 2;
-constexpr int Q_AT = 122880, P_AT = 179200, REFS_AT = 190464;
-constexpr int FACTORS_AT = 190816, RAISED_AT = 192224, PARTS_AT = 192288;
-constexpr int INVERSE_AT = 195104, PIECE_AT = 195456, BARS_AT = 195520;
-constexpr int BAD_AT = 195888;  // of each box: the number of the last tile with a bad page that began in it
+constexpr int Q_AT = 122880, P_AT = 184320, REFS_AT = 196608;
+constexpr int FACTORS_AT = 196992, RAISED_AT = 198528, PARTS_AT = 198592;
+constexpr int INVERSE_AT = 201664, PIECE_AT = 202048, BARS_AT = 202112;
+constexpr int BAD_AT = 202480;  // of each box: the number of the last tile with a bad page that began in it
 constexpr int Q_FULL = BARS_AT + 16 * RING, Q_EMPTY = Q_FULL + 8, P_FULL = Q_FULL + 16, P_EMPTY = Q_FULL + 24, END = Q_FULL + 32;
 constexpr int FACTORS_FULL = Q_FULL + 64; // of four tiles
 constexpr float LOWEST = -1e30f;
@@ -100,11 +100,11 @@ MLAF_DEV float high_of(u32 x) {
 template <int TransA>
 MLAF_DEV void mma(float (&d)[N / 2], u64 a, u64 b, bool add) {
   asm volatile(
-      "{\n.reg .pred p;\nsetp.ne.b32 p, %46, 0;\n"
-      "wgmma.mma_async.sync.aligned.m64n88k16.f32.f16.f16 "
-      "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43}, "
-      "%44, %45, p, 1, 1, %47, 0;\n}"
-      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]), "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]), "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]), "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31]), "+f"(d[32]), "+f"(d[33]), "+f"(d[34]), "+f"(d[35]), "+f"(d[36]), "+f"(d[37]), "+f"(d[38]), "+f"(d[39]), "+f"(d[40]), "+f"(d[41]), "+f"(d[42]), "+f"(d[43])
+      "{\n.reg .pred p;\nsetp.ne.b32 p, %50, 0;\n"
+      "wgmma.mma_async.sync.aligned.m64n96k16.f32.f16.f16 "
+      "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47}, "
+      "%48, %49, p, 1, 1, %51, 0;\n}"
+      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]), "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]), "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]), "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31]), "+f"(d[32]), "+f"(d[33]), "+f"(d[34]), "+f"(d[35]), "+f"(d[36]), "+f"(d[37]), "+f"(d[38]), "+f"(d[39]), "+f"(d[40]), "+f"(d[41]), "+f"(d[42]), "+f"(d[43]), "+f"(d[44]), "+f"(d[45]), "+f"(d[46]), "+f"(d[47])
       : "l"(a), "l"(b), "r"((u32)add), "n"(TransA));
 }
 // [templates/hopt/work.h]
@@ -553,7 +553,7 @@ MLAF_DEV void work_on_values(const mlaf_decode_args& a, u32 smem) {
   }
 }
 
-extern "C" __global__ void __launch_bounds__(512, 1) mlaf_mla_decode_0a75f221(const __grid_constant__ mlaf_decode_params p) {
+extern "C" __global__ void __launch_bounds__(512, 1) mlaf_mla_decode_c99ce185(const __grid_constant__ mlaf_decode_params p) {
   extern __shared__ __align__(1024) char base[];
   const u32 smem = shared_address(base);
   if (threadIdx.x < RING) {
