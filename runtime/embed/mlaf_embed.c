@@ -287,11 +287,10 @@ static size_t layout(const mlaf_embed_plan *x, int64_t total_q, size_t *part_lse
   *part_lse = 0;
   if (splits <= 1 || total_q <= 0) return 0;
   if (total_q > INT64_C(65536) * x->row->q_len) return SIZE_MAX;
-  const uint64_t rows = x->decode->balanced ? splits * 2 * row_groups(x) * x->decode->rows_per_wg
-                                            : splits * (uint64_t)total_q * (uint64_t)x->row->heads;
+  const uint64_t heads = (uint64_t)x->row->heads;
+  const uint64_t rows = splits * heads * (x->decode->balanced ? 2 * (uint64_t)x->row->q_len : (uint64_t)total_q);
   *part_lse = (size_t)((rows * (uint64_t)x->row->rank * 4 + 255) / 256 * 256);
-  const size_t size = *part_lse + (size_t)rows * 4;
-  return x->decode->balanced ? (size + 255) / 256 * 256 + (size_t)splits * 16 : size;
+  return *part_lse + (size_t)rows * 4;
 }
 
 size_t mlaf_embed_workspace(const mlaf_embed_plan *plan, int64_t total_q) {

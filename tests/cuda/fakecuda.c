@@ -1,6 +1,6 @@
 /* A CUDA driver for tests: the calls the cuda back end makes, over host memory and a clock of its own in which every
  * kernel takes FAKE_KERNEL_NS. It is loaded by MLAF_CUDA_LIBRARY. A cubin is any ELF; it holds the kernels
- * "fill" (really run), "big" and "huge".
+ * "fill" (really run), "big" and "huge", and a balanced decode with its combine, "walk" and "merge" (fake_balanced.h; run too).
  *
  *   FAKECUDA_DEVICES=n      devices it claims to have (default 1); 0: CUDA_ERROR_NO_DEVICE as without a GPU
  *   FAKECUDA_FAIL=name:k:e  the k-th call of `name` from now on returns error e
@@ -11,6 +11,8 @@
  * Like the real one it refuses calls made without a current context, a fill that was not waited for does not land, and
  * inside a capture nothing runs. */
 #include "cuda/fakecuda.h"
+
+#include "cuda/fake_balanced.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -40,7 +42,8 @@ typedef struct kernel {
   int granted;      /* dynamic shared memory, by cuFuncSetAttribute */
 } kernel;
 
-static kernel kernels[] = {{"fill", sizeof(fake_fill), 0}, {"big", FAKE_BIG_ARGS, 0}, {"huge", 4, 0}};
+static kernel kernels[] = {{"fill", sizeof(fake_fill), 0}, {"big", FAKE_BIG_ARGS, 0}, {"huge", 4, 0},
+                           {"walk", sizeof(mlaf_decode_args), 0}, {"merge", sizeof(mlaf_decode_args), 0}};
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct {
   char name[40];
@@ -341,11 +344,20 @@ int cuFuncSetAttribute(void *function, int attribute, int value) {
 
 /* --- kernels --- */
 
+static void run_balanced(const node *k) {
+  mlaf_decode_args a;
+  memcpy(&a, k->args, sizeof a);
+  if (k->shape.grid[2] != 1 || k->shape.grid[1] != (k->kernel == 3 ? (uint32_t)a.splits : 1)) return; /* no such launch */
+  for (uint32_t y = 0; y < k->shape.grid[1]; y++)
+    for (uint32_t x = 0; x < k->shape.grid[0]; x++) k->kernel == 3 ? fake_walk(&a, x, y) : fake_merge(&a, x);
+}
+
 static void run_node(const node *k) {
   uint64_t total = last.total + 1;
   last = k->shape;
   last.total = total;
   now_ns += FAKE_KERNEL_NS;
+  if (k->kernel >= 3) run_balanced(k);
   if (k->kernel != 0 || last.args_size != sizeof(fake_fill)) return;
   fake_fill f;
   memcpy(&f, k->args, sizeof f);

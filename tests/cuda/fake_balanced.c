@@ -1,0 +1,87 @@
+#include "cuda/fake_balanced.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "core/numeric.h"
+
+typedef uint32_t u32;
+typedef uint64_t u64;
+typedef int64_t i64;
+#define MLAF_DEV static inline
+#include "../templates/lib/schedule.h"
+
+enum { H = FB_HEADS, R = FB_RANK, P = FB_ROPE, SLOT_ROWS = FB_Q_LEN * FB_HEADS };
+
+static double value(const void *base, int64_t at) { return (double)mlaf_decode16(MLAF_BF16, ((const uint16_t *)base)[at]); }
+
+/* Base-2 score of a query row and a cached token. */
+static double score(const mlaf_decode_args *a, int64_t row, int64_t cached) {
+  double s = 0;
+  for (int c = 0; c < R; c++) s += value(a->q, row * (R + P) + c) * value(a->ckv, cached * a->ckv_row_stride + c);
+  for (int c = 0; c < P; c++) s += value(a->q, row * (R + P) + R + c) * value(a->kpe, cached * a->kpe_row_stride + c);
+  return s * (double)a->scale_log2e;
+}
+
+/* o normalised by its own sum; the base-2 LSE, -inf if no token is seen. */
+static double attend(const mlaf_decode_args *a, const struct mlaf_piece *x, int64_t row, int seen, double o[R]) {
+  double sum = 0;
+  memset(o, 0, R * sizeof *o);
+  for (int t = x->begin; t < x->end && t < seen; t++) {
+    const int64_t cached = (int64_t)a->kv_indices[x->first_page + t / FB_PAGE] * FB_PAGE + t % FB_PAGE;
+    const double p = exp2(score(a, row, cached));
+    sum += p;
+    for (int c = 0; c < R; c++) o[c] += p * value(a->ckv, cached * a->ckv_row_stride + c);
+  }
+  for (int c = 0; c < R && sum > 0; c++) o[c] /= sum;
+  return sum > 0 ? log2(sum) : -INFINITY;
+}
+
+static void finish(const mlaf_decode_args *a, int64_t row, const double o[R], double lse2) {
+  for (int c = 0; c < R; c++) ((uint16_t *)a->o)[row * R + c] = mlaf_encode16(MLAF_BF16, (float)o[c]);
+  if (a->lse) a->lse[row] = (float)(lse2 * M_LN2);
+}
+
+void fake_walk(const mlaf_decode_args *a, uint32_t x, uint32_t part) {
+  struct mlaf_part walk = part_open(a, FB_PAGE, (int)part);
+  struct mlaf_piece p;
+  while (part_next(a, FB_PAGE, &walk, &p))
+    for (int r = (int)x * FB_ROWS; r < ((int)x + 1) * FB_ROWS && r < p.q_tokens * H; r++) {
+      const int64_t row = (int64_t)p.qo * H + r;
+      double o[R];
+      const double lse2 = attend(a, &p, row, p.tokens - (p.q_tokens - 1 - r / H), o);
+      if (p.slot < 0) {
+        finish(a, row, o, lse2);
+        continue;
+      }
+      const int64_t at = (int64_t)p.slot * SLOT_ROWS + r;
+      for (int c = 0; c < R; c++) a->part_o[at * R + c] = (float)o[c];
+      a->part_lse[at] = (float)lse2;
+    }
+}
+
+void fake_merge(const mlaf_decode_args *a, uint32_t block) {
+  const struct mlaf_shares s = schedule_shares(schedule_start(a->kv_indptr[a->batch], a->batch, FB_PAGE), a->splits);
+  for (int64_t row = (int64_t)block * FB_MERGE_ROWS; row < (int64_t)(block + 1) * FB_MERGE_ROWS && row < a->total_q * H; row++) {
+    int b = 0, first, last;
+    while (a->qo_indptr[b + 1] <= row / H) b++;
+    const int pages = a->kv_indptr[b + 1] - a->kv_indptr[b];
+    const int tokens = schedule_tokens(pages, a->kv_last_page_lens[b], FB_PAGE);
+    const i64 start = schedule_start(a->kv_indptr[b], b, FB_PAGE), end = schedule_start(a->kv_indptr[b + 1], b + 1, FB_PAGE);
+    double o[R] = {0}, sum = 0;
+    int pieces = 0;
+    request_parts(s, start, end, &first, &last);
+    for (int id = first < 0 ? 0 : first; id <= last && id < a->splits; id++) {
+      const int slot = request_slot(s, start, tokens, id);
+      if (slot < 0) continue;
+      const int64_t at = (int64_t)slot * SLOT_ROWS + row - (int64_t)a->qo_indptr[b] * H;
+      const double weight = exp2((double)a->part_lse[at]);
+      pieces++;
+      sum += weight;
+      for (int c = 0; c < R && weight > 0; c++) o[c] += weight * (double)a->part_o[at * R + c];
+    }
+    if (!pieces) continue; /* it lay whole in one part */
+    for (int c = 0; c < R && sum > 0; c++) o[c] /= sum;
+    finish(a, row, o, sum > 0 ? log2(sum) : -INFINITY);
+  }
+}
