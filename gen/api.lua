@@ -4,7 +4,7 @@ local api = {}
 
 function api.space(problem, target) return require("space").variants(problem, target) end
 function api.variant(problem, target, name) return require("space").variant(problem, target, name) end
-function api.refit(problem, target, name, tuned) return require("space").refit(problem, target, name, tuned) end
+function api.refit(problem, target, name) return require("space").refit(problem, target, name) end
 function api.baseline(problem, target) return require("space").baseline(problem, target) end
 
 -- Source text and its SHA-256.

@@ -331,24 +331,16 @@ local function best_of(list)
   return best
 end
 
--- A variant that was tuned for the problem `tuned`, fitted to p: its decode kernel, with as many times the model's best split
--- count for p as the tuned count was of the model's for `tuned`, so that what the model misjudges of this kernel cancels out.
-function space.refit(p, target, name, tuned)
+-- A variant tuned for another batch and context, fitted to p: its decode kernel with the split count and the combine kernel that
+-- the model likes best. (Scaling them by what the tuned count was of the model's where it was tuned did worse on the emulator.)
+function space.refit(p, target, name)
   local arch = loader.require("arch/" .. target)
-  local was = space.variant(tuned, target, name)
   local family, values = space.parse_name(name)
+  if not available(family, arch) then error(("variant '%s': family %s is not for %s"):format(name, family, target), 0) end
+  check_point(family, values, name)
   local k, why = kernel(p, family, values, arch)
   if why then error(("variant '%s' does not fit %s: %s"):format(name, require("problem").print(p), why), 0) end
-  local point = { text = params.print(values) }
-  local function all(problem) return at_all_splits(problem, target, arch, family, point, finish(k, target)) end
-  local list = all(p)
-  local wanted = best_of(list).splits * was.splits / best_of(all(tuned)).splits
-  local best, distance
-  for _, v in ipairs(list) do
-    local d = math.max(v.splits / wanted, wanted / v.splits)
-    if not best or d < distance or d == distance and by_model(v, best) then best, distance = v, d end
-  end
-  return best
+  return best_of(at_all_splits(p, target, arch, family, { text = params.print(values) }, finish(k, target)))
 end
 
 -- The baseline's name for a problem: fixed kernel, split count by the model.

@@ -116,7 +116,7 @@ static bool fit(mlaf_gen *gen, const char *target, const tuned *t, const mlaf_pr
   mlaf_variant fitted;
   const double far = distance(&t->problem, p);
   if (far > MLAF_DB_REACH) return false;
-  if (far == 0 || mlaf_gen_refit(gen, p, target, t->choice.variant, &t->problem, &fitted, NULL)) return true;
+  if (far == 0 || mlaf_gen_refit(gen, p, target, t->choice.variant, &fitted, NULL)) return true;
   mlaf_variant_clear(v);
   *v = fitted;
   return true;

@@ -60,10 +60,8 @@ static bool same_templates(void *user, const mlaf_choice *choice) {
 
 /* How far away, and what the plan makes of it. */
 static size_t fitted(const why *w, const mlaf_db_considered *x, char *out, size_t size) {
-  mlaf_problem at;
   mlaf_variant v = {.name = NULL};
-  bool known = mlaf_problem_parse(x->problem, &at, NULL, 0) == MLAF_OK &&
-               mlaf_gen_refit(w->gen, w->problem, w->dev->target, x->choice->variant, &at, &v, NULL) == MLAF_OK;
+  bool known = mlaf_gen_refit(w->gen, w->problem, w->dev->target, x->choice->variant, &v, NULL) == MLAF_OK;
   int n = snprintf(out, size, "; %.2f doublings of batch and ctx away%s%s", x->distance,
                    known ? ", with the splits the model gives it here: " : "", known ? v.name : "");
   mlaf_variant_clear(&v);

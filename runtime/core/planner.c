@@ -142,12 +142,9 @@ static mlaf_status start_build(planner *p, const mlaf_choice *choice, mlaf_build
 /* A neighbour's kernel with the splits that suit this problem; what it shares with the choice keeps its hashes and keys. */
 static mlaf_status start_refit(planner *p, const mlaf_choice *choice, mlaf_build *out, mlaf_err *err) {
   mlaf_gen *gen;
-  mlaf_problem at;
   mlaf_variant v = {.name = NULL};
   mlaf_status st = mlaf_ctx_gen(p->ctx, &gen, err);
-  if (!st && (st = mlaf_problem_parse(choice->problem, &at, NULL, 0)))
-    mlaf_fail(err, st, "its problem string is damaged");
-  if (!st) st = mlaf_gen_refit(gen, p->problem, info(p)->target, choice->variant, &at, &v, err);
+  if (!st) st = mlaf_gen_refit(gen, p->problem, info(p)->target, choice->variant, &v, err);
   if (!st) st = mlaf_build_init(&v, out, err);
   mlaf_variant_clear(&v);
   const mlaf_kernel_ref *then[] = {&choice->decode, &choice->combine};

@@ -87,7 +87,6 @@ typedef struct variant_call {
   const char *function; /* of gen/api.lua */
   const mlaf_problem *problem;
   const char *target, *name;
-  const mlaf_problem *tuned; /* what the variant `name` was tuned for, of "refit" */
   mlaf_variant *list; /* owned by the caller of mlaf_gen_call until success: Lua may raise half-way */
   size_t n;
 } variant_call;
@@ -108,7 +107,7 @@ static void push_problem(lua_State *L, const mlaf_problem *p) {
   lua_setfield(L, -2, "dtype");
 }
 
-/* api.<function>(problem, target[, name[, tuned]]); the result is one variant, or a list of them for "space". */
+/* api.<function>(problem, target[, name]); the result is one variant, or a list of them for "space". */
 static int call_variants(lua_State *L) {
   variant_call *c = lua_touserdata(L, 1);
   lua_rawgeti(L, LUA_REGISTRYINDEX, c->g->api);
@@ -116,8 +115,7 @@ static int call_variants(lua_State *L) {
   push_problem(L, c->problem);
   lua_pushstring(L, c->target);
   if (c->name) lua_pushstring(L, c->name);
-  if (c->tuned) push_problem(L, c->tuned);
-  lua_call(L, 2 + !!c->name + !!c->tuned, 1);
+  lua_call(L, c->name ? 3 : 2, 1);
   bool is_list = !strcmp(c->function, "space");
   size_t n = is_list ? lua_rawlen(L, -1) : 1;
   if (!(c->list = calloc(n ? n : 1, sizeof *c->list))) return luaL_error(L, "out of memory");
@@ -167,9 +165,9 @@ mlaf_status mlaf_gen_variant(mlaf_gen *g, const mlaf_problem *p, const char *tar
   return one_variant(&c, p, out, err);
 }
 
-mlaf_status mlaf_gen_refit(mlaf_gen *g, const mlaf_problem *p, const char *target, const char *name,
-                           const mlaf_problem *tuned, mlaf_variant *out, mlaf_err *err) {
-  variant_call c = {.g = g, .function = "refit", .target = target, .name = name, .tuned = tuned};
+mlaf_status mlaf_gen_refit(mlaf_gen *g, const mlaf_problem *p, const char *target, const char *name, mlaf_variant *out,
+                           mlaf_err *err) {
+  variant_call c = {.g = g, .function = "refit", .target = target, .name = name};
   return one_variant(&c, p, out, err);
 }
 

@@ -41,10 +41,10 @@ mlaf_status mlaf_gen_space(mlaf_gen *g, const mlaf_problem *p, const char *targe
 /* Rebuild one variant from its name; E_TEMPLATE with the reason if the space would reject it. */
 mlaf_status mlaf_gen_variant(mlaf_gen *g, const mlaf_problem *p, const char *target, const char *name,
                              mlaf_variant *out, mlaf_err *err);
-/* A variant tuned for `tuned`, fitted to another batch and ctx: the same decode kernel, with the splits and the combine kernel
- * the model gives it there. E_TEMPLATE if the space has no such variant of either problem. */
-mlaf_status mlaf_gen_refit(mlaf_gen *g, const mlaf_problem *p, const char *target, const char *name,
-                           const mlaf_problem *tuned, mlaf_variant *out, mlaf_err *err);
+/* A variant tuned for another batch and ctx, fitted to this one: the same decode kernel, with the splits and the combine kernel
+ * the model gives it here. E_TEMPLATE if the space has no such kernel. */
+mlaf_status mlaf_gen_refit(mlaf_gen *g, const mlaf_problem *p, const char *target, const char *name, mlaf_variant *out,
+                           mlaf_err *err);
 /* The variant that works for every supported problem of this target, tuned or not. */
 mlaf_status mlaf_gen_baseline(mlaf_gen *g, const mlaf_problem *p, const char *target, mlaf_variant *out, mlaf_err *err);
 /* Source text of a kernel (malloc'ed) and its hash. Pure function of (template, params, target). */
