@@ -1,5 +1,6 @@
 /* `mlaforge tune` killed with SIGKILL at random moments, workers and all (MLAF_KILL_POINTS times; 200 in a full run): what was
- * recorded stays, the database and the cache are sound, and the same command goes on to the choice of an undisturbed run. */
+ * recorded stays, the database and the cache are sound, and the same command goes on to the end. Its choice is as good as that of
+ * an undisturbed run: within the 2 % that a choice which stands already, as after a stop, is not replaced for. */
 #include "cli/cli_fixture.h"
 #include "core/numeric.h"
 #include "db/db.h"
@@ -34,11 +35,17 @@ static void expect_sound(const cli_dir *d) {
   release(&r);
 }
 
-static char *choices(const cli_dir *d) {
+/* The time of the only choice, in ns. */
+static double chosen_ns(const cli_dir *d) {
   cli_result r = RUN(d, "db", "export");
   assert_exit(r, 0);
-  free(r.err);
-  return r.out;
+  const char *row = strstr(r.out, "\nemu:gfx942");
+  assert_non_null(row);
+  for (int field = 0; field < 5; field++) assert_non_null(row = strchr(row + 1, '\t'));
+  const double ns = strtod(row + 1, NULL);
+  release(&r);
+  assert_true(ns > 0);
+  return ns;
 }
 
 static void copy_tree(const char *from, const char *to) {
@@ -47,18 +54,19 @@ static void copy_tree(const char *from, const char *to) {
   free(command);
 }
 
-/* The run goes on to its end; its choices. */
-static char *finished_run(const cli_dir *d) {
+/* The run goes on to its end; the time of its choice. */
+static double finished_run(const cli_dir *d) {
   cli_result r = RUN(d, TUNE);
   assert_exit(r, 0);
   release(&r);
-  return choices(d);
+  return chosen_ns(d);
 }
 
 static void killed_tuners_lose_nothing(void **state) {
   cli_dir *d = *state;
   if (!have_compiler(d)) skip();
-  char *want = finished_run(d), *warm = mlaf_format("%s/warm", d->dir);
+  const double want = finished_run(d);
+  char *warm = mlaf_format("%s/warm", d->dir);
   copy_tree(d->cache, warm);
   mlaf_rng rng = {3};
   int killed = 0, runs = 0;
@@ -82,14 +90,13 @@ static void killed_tuners_lose_nothing(void **state) {
     assert_true(now >= before);
     before = now;
     if (!ended && i % 5 != 4) continue;
-    char *got = finished_run(d);
-    assert_string_equal(got, want);
-    free(got);
+    const double got = finished_run(d);
+    if (got > 1.02 * want) fail_msg("kill %d: the choice takes %.1f ns, undisturbed it is one of %.1f ns", i, got, want);
+    assert_true(got >= want);
     before = -1;
   }
   print_message("%d tuners killed in %d runs\n", killed, runs);
   assert_true(killed > 0);
-  free(want);
   free(warm);
 }
 
