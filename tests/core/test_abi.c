@@ -38,7 +38,8 @@ static char *exported(const char *path) {
   }
   qsort(names, n, sizeof *names, by_name);
   mlaf_text t = MLAF_TEXT_INIT(1 << 20);
-  for (size_t i = 0; i < n; i++) mlaf_text_fmt(&t, "%s\n", names[i]);
+  for (size_t i = 0; i < n; i++)
+    if (strncmp(names[i], "__tsan_", 7)) mlaf_text_fmt(&t, "%s\n", names[i]); /* what we tell a sanitizer is no interface */
   free(data);
   return mlaf_text_take(&t);
 }
