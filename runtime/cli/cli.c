@@ -173,6 +173,8 @@ mlaf_status mlaf_cli_named(cli *c, const char *text) {
     return mlaf_fail(&c->err, MLAF_E_PROBLEM,
                      "which problem? Give --heads N, --model NAME, or a problem string "
                      "('mla_decode:h16,r512,p64,q1,bf16,page64,b4,s1024')");
+  if (text && mlaf_cli_has(c, O_MODEL))
+    return mlaf_fail(&c->err, MLAF_E_PROBLEM, "both a problem string and --model say which heads and ranks: give one of them");
   if (mlaf_cli_has(c, O_TP) && !mlaf_cli_has(c, O_MODEL))
     return mlaf_fail(&c->err, MLAF_E_PROBLEM, "--tp divides the heads of a --model; with --heads give those of this rank");
   return MLAF_OK;
