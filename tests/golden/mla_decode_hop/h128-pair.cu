@@ -29,6 +29,7 @@
 //   A: | QK(A0)        | PV(B-1) | PV(A0) |               | QK(A1)  ...
 //   B: | soft(B-1) PV(B-1) right | PV(A0) | QK(B0)        | soft(B0) PV(B0)
 //
+// QK(A1) waits until all of QK(B0) is issued: side by side, both would come late and nothing would cover B's softmax.
 // PV goes in two pieces of R/4 columns, so that half of a block's slices are given back before the rest is done. The reference m
 // of a row, the maximum so far, is passed on from block to block (A0, B0, A1, ...) with P; whoever adds a P to O first brings O
 // to P's reference.
@@ -183,8 +184,8 @@ constexpr int PIECE_AT = 230912, FULL_AT = 230976, EMPTY_AT = FULL_AT + 8 * BUFF
 constexpr int Q_FULL_AT = EMPTY_AT + 8 * BUFFERS * 5, Q_EMPTY_AT = Q_FULL_AT + 8, LAST_EMPTY_AT = Q_FULL_AT + 16,
               CHECKED_AT = Q_FULL_AT + 24, END_AT = Q_FULL_AT + 32;
 static_assert(END_AT == 231232 && BUFFER % 1024 == 0, "differs from gen/hop_plan.lua");
-// Named barriers: 1 + warpgroup: its 128 threads; 3: both; 4 + buffer: P of that buffer is there.
-enum { BOTH = 3, P_READY = 4 };
+// Named barriers: 1 + warpgroup: its 128 threads; 3: both; 4 + buffer: P of that buffer is there; 8: B's QK is issued.
+enum { BOTH = 3, P_READY = 4, SCORES_ISSUED = 8 };
 
 // Named anew where it is used, so that no register holds it.
 MLAF_DEV char* memory() {
@@ -290,24 +291,31 @@ MLAF_DEV void wait_empty(const loader& l, turn t, int group) {
   __syncwarp();
 }
 
-// Slices [first, first + count) of a buffer, dealt out to the blocks of a pair and to the lanes. A pair also asks for those of
-// block j + AHEAD, into L2: one block alone would only load L2 more by that.
-MLAF_DEV void load_slices(const loader& l, const piece& x, turn t, int j, int ids, int next, int first, int count) {
-  const u32 to = l.shared + KV_AT + t.buffer * BUFFER, full = l.shared + FULL_AT + 8 * ALL * t.buffer;
+// Slices [first, first + count) of a buffer, as soon as they are given back; dealt out to the blocks of a pair and to the lanes. A
+// pair then asks for those of block j + AHEAD, into L2: one block alone would only load L2 more by that.
+MLAF_DEV void load_slices(const loader& l, const piece& x, turn t, int j, int ids, int next, int group, int first, int count) {
   const bool rope = first == SLICES;
-  if (l.lane < count) barrier_expect(full + 8 * (first + l.lane), rope ? ROPE : SLICE);
-  const bool mine = l.lane < count && (PAIR == 1 || (((rope ? t.use : first + l.lane) ^ rank_in_cluster()) & 1) == 0);
+  const int slice = first + l.lane, column = rope ? 0 : 64 * slice, at = j * BOXES, later = at + AHEAD * BOXES;
+  const u32 to = l.shared + KV_AT + t.buffer * BUFFER + slice * SLICE;
+  const u32 full = l.shared + FULL_AT + 8 * (ALL * t.buffer + slice);
+  const bool mine = l.lane < count && (PAIR == 1 || (((rope ? t.use : slice) ^ rank_in_cluster()) & 1) == 0);
+  const mlaf_tensor_map* map = &l.p.maps[rope ? MAP_KPE : MAP_CKV];
+  int row = row_of_box(x, at, ids);
+  wait_empty(l, t, group);
+  if (l.lane < count) barrier_expect(full, rope ? ROPE : SLICE);
 #pragma unroll 1
   for (int b = 0; b < BOXES; b++) {
-    const int at = j * BOXES + b, later = at + AHEAD * BOXES, slice = first + l.lane;
-    const int row = row_of_box(x, at, ids), row_later = PAIR == 2 ? row_of_box(x, later, later / 32 == at / 32 ? ids : next) : 0;
+    const u32 place = to + b * BOX * (rope ? 2 * P : 128);
+    if (b > 0) row = row_of_box(x, at + b, ids);
     if (!mine) continue;
-    const u32 place = to + slice * SLICE + b * BOX * (rope ? 2 * P : 128);
-    const mlaf_tensor_map* map = &l.p.maps[rope ? MAP_KPE : MAP_CKV];
-    if (PAIR == 2) {
-      if (x.begin + later * BOX < x.end) fetch_box(map, rope ? 0 : 64 * slice, row_later);
-      copy_box_to_pair(place, map, rope ? 0 : 64 * slice, row, full + 8 * slice);
-    } else copy_box(place, map, rope ? 0 : 64 * slice, row, full + 8 * slice);
+    if (PAIR == 2) copy_box_to_pair(place, map, column, row, full);
+    else copy_box(place, map, column, row, full);
+  }
+  if (PAIR == 1) return;
+#pragma unroll 1
+  for (int b = later; b < later + BOXES; b++) {
+    row = row_of_box(x, b, b / 32 == at / 32 ? ids : next);
+    if (mine && x.begin + b * BOX < x.end) fetch_box(map, column, row);
   }
 }
 
@@ -321,14 +329,10 @@ MLAF_DEV void load_piece(const loader& l, const piece& x, u32 (&used)[2]) {
     }
     const turn t = next_turn(used, j);
     if (l.half == 2) {
-      wait_empty(l, t, 4);
-      load_slices(l, x, t, j, ids, next, SLICES, 1);
+      load_slices(l, x, t, j, ids, next, 4, SLICES, 1);
     } else {
 #pragma unroll 1
-      for (int q = 2 * l.half; q < 2 * l.half + 2; q++) {
-        wait_empty(l, t, q);
-        load_slices(l, x, t, j, ids, next, q * QUARTER, QUARTER);
-      }
+      for (int q = 2 * l.half; q < 2 * l.half + 2; q++) load_slices(l, x, t, j, ids, next, q, q * QUARTER, QUARTER);
     }
   }
 }
@@ -621,6 +625,7 @@ MLAF_DEV void blocks_as_a(math& c, int blocks, const u32 (&q_last)[4][4], rows_s
     const turn t = turn_of<0>(c, i);
     const int other = turn_of<1>(c, i - 1).buffer;
     c.forget();
+    named_sync(SCORES_ISSUED, 256);
     multiply_k<0>(c, t, q_last, s);
     named_sync(P_READY + other, 256);
     bring_to_block<true>(c, other, r, o);
@@ -630,6 +635,7 @@ MLAF_DEV void blocks_as_a(math& c, int blocks, const u32 (&q_last)[4][4], rows_s
   }
   if (others == mine) {
     const int other = turn_of<1>(c, others - 1).buffer;
+    named_sync(SCORES_ISSUED, 256);
     named_sync(P_READY + other, 256);
     bring_to_block<false>(c, other, r, o);
     clear_tail<0>(c, other, 2 * others - 1);
@@ -666,6 +672,7 @@ MLAF_DEV void blocks_as_b(math& c, int blocks, const u32 (&q_last)[4][4], rows_s
     const turn t0 = turn_of<1>(c, 0);
     const int first = turn_of<0>(c, 0).buffer;
     multiply_k<1>(c, t0, q_last, s);
+    named_arrive(SCORES_ISSUED, 256);
     named_sync(P_READY + first, 256);
     bring_to_block<true>(c, first, r, o);
     multiply_v<1>(c, first, o);
@@ -687,6 +694,7 @@ MLAF_DEV void blocks_as_b(math& c, int blocks, const u32 (&q_last)[4][4], rows_s
       multiply_slice(c, t, slice_at<1>(0), q_last, s, true); // keeps the tensor cores busy while slices are given back
       finish_v<1, 1>(c, other);
       multiply_k<1>(c, t, q_last, s, 1);
+      named_arrive(SCORES_ISSUED, 256);
       wgmma_wait<0>();
       own(i, t);
     }
