@@ -277,8 +277,8 @@ MLAF_DEV void wait_empty(const loader& l, turn t, int group) {
   __syncwarp();
 }
 
-// Slices [first, first + count) of a buffer, as soon as they are given back; dealt out to the blocks of a pair and to the lanes. A
-// pair then asks for those of block j + AHEAD, into L2: one block alone would only load L2 more by that.
+// Slices [first, first + count) of a buffer, as soon as they are given back; dealt out to the blocks of a pair and to the lanes.
+// A pair then asks for those of block j + AHEAD, into L2: one block alone would only load L2 more by that.
 MLAF_DEV void load_slices(const loader& l, const piece& x, turn t, int j, int ids, int next, int group, int first, int count) {
   const bool rope = first == SLICES;
   const int slice = first + l.lane, column = rope ? 0 : 64 * slice, at = j * BOXES, later = at + AHEAD * BOXES;
