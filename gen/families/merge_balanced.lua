@@ -20,7 +20,7 @@ return {
       lds_bytes = v.team > 1 and 4 * p.rank * v.rows * v.team or 0,
       regs = { { "loads", 64 }, { "o", 4 * vectors }, { "rest", 48 } },
       slack = 24,
-      team = v.team, depth = math.min(8, 16 // vectors), -- pieces a warp has in flight
+      team = v.team, depth = math.min(6, 16 // vectors), -- pieces a warp has in flight
     }
   end,
 }

@@ -72,7 +72,8 @@ typedef struct mlaf_combine_args {
 enum { MLAF_MAPS_MAX = 8, MLAF_MAP_BYTES = 128 };
 typedef enum mlaf_schedule { MLAF_SCHEDULE_SPLITS, MLAF_SCHEDULE_BALANCED } mlaf_schedule;
 /* Kernel flags. OVERLAPS: it executes griddepcontrol.wait, in every thread that touches global memory, before the first such
- * access, so that it may be launched while the launch before it still runs. */
+ * access that counts, so that it may be launched while the launch before it still runs. Before that it may ask for memory
+ * (prefetches, by what the tables say then), which changes nothing but time. */
 enum { MLAF_KERNEL_OVERLAPS = 1 };
 
 /* A tensor map (TMA) the runtime encodes for every launch: two dimensions of 16-bit elements, the inner one dense.

@@ -41,6 +41,16 @@ MLAF_DEV void copy_box(u32 to, const mlaf_tensor_map* map, int column, int row, 
 MLAF_DEV void copy_16(u32 to, const char* from) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");
 }
+// Hints: into L2. An address where nothing is does no harm.
+MLAF_DEV void prefetch_line(const void* at) { asm volatile("prefetch.global.L2 [%0];" ::"l"(at) : "memory"); }
+MLAF_DEV void prefetch_bytes(const char* from, int bytes) { // both multiples of 16
+  asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(from), "r"(bytes) : "memory");
+}
+MLAF_DEV int load_past_l1(const int* at) {
+  int x;
+  asm volatile("ld.relaxed.gpu.global.s32 %0, [%1];" : "=r"(x) : "l"(at) : "memory");
+  return x;
+}
 MLAF_DEV void prefetch_map(const mlaf_tensor_map* map) { asm volatile("prefetch.tensormap [%0];" ::"l"(map)); }
 
 // ---- Shared memory by address, which takes one register --------------------------------------------------------------
@@ -98,6 +108,10 @@ MLAF_DEV float4 cluster_load(u32 at) {
   asm volatile("ld.shared::cluster.v4.f32 {%0, %1, %2, %3}, [%4];" : "=f"(x.x), "=f"(x.y), "=f"(x.z), "=f"(x.w) : "r"(at)
                : "memory");
   return x;
+}
+
+MLAF_DEV void cluster_store(u32 at, const float4& x) {
+  asm volatile("st.shared::cluster.v4.f32 [%0], {%1, %2, %3, %4};" ::"r"(at), "f"(x.x), "f"(x.y), "f"(x.z), "f"(x.w) : "memory");
 }
 
 // ---- Warpgroup MMA ----------------------------------------------------------------------------------------------------

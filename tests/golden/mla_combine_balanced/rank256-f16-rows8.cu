@@ -51,16 +51,8 @@ struct mlaf_decode_params {
 // [templates/lib/schedule.h]
 
 constexpr int H = 20, R = 256, PAGE = 16, SLOT_ROWS = 60;
-constexpr int ROWS = 8, TEAM = 1, VECTORS = 2, DEPTH = 8;
-// Bits 0, TEAM, 2 TEAM, ... of 32: the pieces of a team's first warp.
-constexpr u32 EVERY_TEAM = (u32)(0xffffffffull / ((1ull << TEAM) - 1));
-
-MLAF_DEV void add(float4& o, float w, const float4& x) {
-  o.x += w * x.x;
-  o.y += w * x.y;
-  o.z += w * x.z;
-  o.w += w * x.w;
-}
+constexpr int ROWS = 8, TEAM = 1, VECTORS = 2, DEPTH = 6;
+// [templates/lib/merge.h]
 
 // A row's request and where its positions lie. The tables are older than the decode launch, which lets this one start only after
 // its own wait: they may be read before ours.
@@ -105,55 +97,17 @@ extern "C" __global__ void __launch_bounds__(256) mlaf_mla_combine_09a63b0c(cons
   last = smaller(last, a.splits - 1);
   const i64 r = row - (i64)here.first_token * H; // row of the request
   wait_for_previous_launch();
+  let_next_launch_start();
 
-  float top = minus_inf(), sum = 0.0f;
-  float4 o[VECTORS] = {};
+  merged m = {minus_inf()};
   bool cut = false;
   for (int id = first; id <= last; id += 32) {
-    // Slot and LSE of part id + lane; the first pieces are fetched with them. What a piece with LSE -inf holds is not used.
     const int slot = id + lane <= last ? request_slot(shares, here.start, here.tokens, id + lane) : -1;
     const float lse = slot < 0 ? minus_inf() : a.part_lse[(i64)slot * SLOT_ROWS + r];
-    u32 todo = __ballot_sync(~0u, slot >= 0);
-    cut |= todo != 0;
-    todo &= EVERY_TEAM << mate;
-    bool fresh = true;
-    float weight = 0.0f;
-    while (todo || fresh) {
-      float4 x[DEPTH][VECTORS];
-      int from[DEPTH];
-#pragma unroll
-      for (int k = 0; k < DEPTH; k++) { // fewer than DEPTH left: nothing, as zero
-        from[k] = todo ? __ffs(todo) - 1 : -1;
-        todo &= todo - 1;
-        const i64 at = (i64)__shfl_sync(~0u, slot, from[k] & 31) * SLOT_ROWS + r;
-#pragma unroll
-        for (int i = 0; i < VECTORS; i++) {
-          const int column = 4 * (lane + 32 * i);
-          x[k][i] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-          if (from[k] >= 0 && (R % 128 == 0 || column < R)) x[k][i] = *(const float4*)(a.part_o + at * R + column);
-        }
-      }
-      if (fresh) { // the largest LSE so far; what was summed up before is worth less
-        const float higher = fmaxf(top, max_over_lanes<1, 32>(lse));
-        const float past = higher == minus_inf() ? 0.0f : exp2_fast(top - higher);
-        weight = lse == minus_inf() ? 0.0f : exp2_fast(lse - higher); // NaN stays NaN
-        sum = sum * past + weight;
-#pragma unroll
-        for (int i = 0; i < VECTORS; i++) o[i] = make_float4(o[i].x * past, o[i].y * past, o[i].z * past, o[i].w * past);
-        top = higher;
-        fresh = false;
-      }
-#pragma unroll
-      for (int k = 0; k < DEPTH; k++) {
-        const float w = __shfl_sync(~0u, weight, from[k] & 31), of = __shfl_sync(~0u, lse, from[k] & 31);
-        if (from[k] < 0 || of == minus_inf()) continue;
-#pragma unroll
-        for (int i = 0; i < VECTORS; i++) add(o[i], w, x[k][i]);
-      }
-    }
+    cut |= __any_sync(~0u, slot >= 0);
+    merge(m, a.part_o, slot, SLOT_ROWS, r, lse, mate);
   }
-  let_next_launch_start();
-  sum = sum_over_lanes<1, 32>(sum);
+  const float sum = sum_over_lanes<1, 32>(m.sum);
 
 
   if (mine > last_row || !cut) return;
@@ -163,7 +117,7 @@ extern "C" __global__ void __launch_bounds__(256) mlaf_mla_combine_09a63b0c(cons
     const int column = 4 * (lane + 32 * i);
     if (column < R)
       *(uint2*)(a.o + 2 * (row * R + column)) =
-          make_uint2(pack2(o[i].x * scale, o[i].y * scale), pack2(o[i].z * scale, o[i].w * scale));
+          make_uint2(pack2(m.o[i].x * scale, m.o[i].y * scale), pack2(m.o[i].z * scale, m.o[i].w * scale));
   }
-  if (lane == 0 && a.lse) a.lse[row] = (top + log2_fast(sum)) * LN_2;
+  if (lane == 0 && a.lse) a.lse[row] = (m.top + log2_fast(sum)) * LN_2;
 }

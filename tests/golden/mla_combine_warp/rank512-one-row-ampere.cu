@@ -12,15 +12,15 @@
 //
 // A team of `team` warps owns one row (token, head); a workgroup holds `rows` teams. A row has `splits` partial results:
 //
-//   part_lse[s][row]   base 2; lane l of every warp of the team holds splits 32c + l, so maximum and sum are two passes of
-//                      warp reductions, and a ballot tells which splits hold anything
-//   part_o[s][row][R]  warp w of the team adds up the live splits w, w + team, ...; lane l owns columns 4(l + 32i) .. +3
+//   part_lse[s][row]   base 2; lane l of every warp of the team looks at splits 32c + l
+//   part_o[s][row][R]  warp w of the team adds up splits w, w + team, ...; lane l owns columns 4(l + 32i) .. +3
 //
 //   warp 0:  split 0 | lane 0: c 0-3 | lane 1: c 4-7 | ... | lane 31 |   16 bytes a lane, DEPTH splits in flight
 //   warp 1:  split 1 | ...                                               team > 1: the warps' sums meet in shared memory, once
 //
-// The number of splits is a launch argument without limit. Splits without a token (LSE -inf) are skipped: their part_o is
-// neither fetched nor multiplied, it may hold anything. No live split: O = 0, LSE = -inf. A NaN in any LSE makes the row NaN.
+// The number of splits is a launch argument without limit. LSEs and the first partial results are fetched together: one wait, not
+// two. Splits without a token (LSE -inf) count for nothing, whatever their part_o holds. No live split: O = 0, LSE = -inf. A NaN
+// in any LSE makes the row NaN.
 
 
 
@@ -49,78 +49,32 @@ struct mlaf_decode_params {
 };
 
 constexpr int R = 512, ROWS = 1, TEAM = 4, VECTORS = 4, DEPTH = 4;
-// Bits 0, TEAM, 2 TEAM, ... of 32: the splits of a team's first warp.
-constexpr u32 EVERY_TEAM = (u32)(0xffffffffull / ((1ull << TEAM) - 1));
-
-MLAF_DEV void add(float4& o, float w, const float4& x) {
-  o.x += w * x.x;
-  o.y += w * x.y;
-  o.z += w * x.z;
-  o.w += w * x.w;
-}
+// [templates/lib/merge.h]
 
 extern "C" __global__ void __launch_bounds__(128) mlaf_mla_combine_b3989439(const __grid_constant__ mlaf_combine_args a) {
   const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, mate = warp % TEAM;
   const i64 row = (i64)blockIdx.x * ROWS + warp / TEAM;
   const bool exists = row < a.rows; // a team without a row still meets the others at the barrier
-  const u64 rows = (u64)a.rows;     // of one split
-  const float* lses = a.part_lse + row;
-  const float* os = a.part_o + row * R;
-
   wait_for_previous_launch();
-  // LSE of split 32c + lane; no split there: -inf.
-  auto lse_of = [&](int first) {
-    const int s = first + lane;
-    return exists && s < a.splits ? lses[rows * (u32)s] : minus_inf();
-  };
-  float top = minus_inf();
-  for (int first = 0; first < a.splits; first += 32) top = fmaxf(top, lse_of(first));
-  top = max_over_lanes<1, 32>(top);
-
-  float sum = 0.0f;
-  float4 o[VECTORS] = {};
-  for (int first = 0; first < a.splits; first += 32) {
-    const float lse = lse_of(first);
-    const bool live = lse != minus_inf(); // true for NaN
-    const float weight = live ? exp2_fast(lse - top) : 0.0f;
-    sum += weight;
-    u32 todo = __ballot_sync(~0u, live) & EVERY_TEAM << mate;
-    while (todo) {
-      float4 x[DEPTH][VECTORS];
-      float w[DEPTH];
-      int s = 0;
-#pragma unroll
-      for (int k = 0; k < DEPTH; k++) { // fewer than DEPTH left: nothing, as zero
-        const bool real = todo != 0;
-        if (real) s = __ffs(todo) - 1;
-        todo &= todo - 1;
-        w[k] = __shfl_sync(~0u, weight, s);
-#pragma unroll
-        for (int i = 0; i < VECTORS; i++) {
-          const int column = 4 * (lane + 32 * i);
-          x[k][i] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-          if (real && (R % 128 == 0 || column < R)) x[k][i] = *(const float4*)(os + rows * (u32)(first + s) * R + column);
-        }
-      }
-#pragma unroll
-      for (int k = 0; k < DEPTH; k++)
-#pragma unroll
-        for (int i = 0; i < VECTORS; i++) add(o[i], w[k], x[k][i]);
-    }
-  }
   let_next_launch_start();
-  sum = sum_over_lanes<1, 32>(sum);
+  merged m = {minus_inf()};
+  for (int first = 0; first < a.splits; first += 32) {
+    const int slot = exists && first + lane < a.splits ? first + lane : -1;
+    const float lse = slot < 0 ? minus_inf() : a.part_lse[slot * a.rows + row];
+    merge(m, a.part_o, slot, a.rows, row, lse, mate);
+  }
+  const float sum = sum_over_lanes<1, 32>(m.sum);
 
   __shared__ __align__(16) float parts[ROWS * TEAM][R];
 #pragma unroll
   for (int i = 0; i < VECTORS; i++)
-    if (4 * (lane + 32 * i) < R) *(float4*)&parts[warp][4 * (lane + 32 * i)] = o[i];
+    if (4 * (lane + 32 * i) < R) *(float4*)&parts[warp][4 * (lane + 32 * i)] = m.o[i];
   __syncthreads();
   if (mate != 0) return;
 #pragma unroll
   for (int i = 0; i < VECTORS; i++)
     if (4 * (lane + 32 * i) < R)
-      for (int w = 1; w < TEAM; w++) add(o[i], 1.0f, *(const float4*)&parts[warp + w][4 * (lane + 32 * i)]);
+      for (int w = 1; w < TEAM; w++) add(m.o[i], 1.0f, *(const float4*)&parts[warp + w][4 * (lane + 32 * i)]);
 
   if (!exists) return;
   const float scale = sum == 0.0f ? 0.0f : 1.0f / sum;
@@ -129,7 +83,7 @@ extern "C" __global__ void __launch_bounds__(128) mlaf_mla_combine_b3989439(cons
     const int column = 4 * (lane + 32 * i);
     if (column < R)
       *(uint2*)(a.o + 2 * (row * R + column)) =
-          make_uint2(pack2(o[i].x * scale, o[i].y * scale), pack2(o[i].z * scale, o[i].w * scale));
+          make_uint2(pack2(m.o[i].x * scale, m.o[i].y * scale), pack2(m.o[i].z * scale, m.o[i].w * scale));
   }
-  if (lane == 0 && a.lse) a.lse[row] = (top + log2_fast(sum)) * LN_2;
+  if (lane == 0 && a.lse) a.lse[row] = (m.top + log2_fast(sum)) * LN_2;
 }

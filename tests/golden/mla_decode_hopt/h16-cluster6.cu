@@ -35,8 +35,9 @@
 //   ring of boxes   | t: 0 1 .. 8 | t+1: 0 1 .. 8 | t+2: 0 1 ..     a full and an empty barrier per box; a tile may wrap around
 //
 // At the end of a range the warpgroups' states are added up in shared memory as rows of O in fp32 and written.
-//   cluster = C > 1  C blocks of a cluster (along y) cut one split's tokens among them; each writes a share of the output out of
-//                    all C shared memories: splits without a second kernel, or with fewer partials.
+//   cluster = C > 1  C blocks of a cluster (along y) cut one split's tokens among them; each sends its row states to all and
+//                    writes a share of the output out of all C shared memories: splits without a second kernel, or with fewer
+//                    partials.
 //   schedule         splits: a block has one range. balanced: it walks its part of the whole batch (lib/schedule.h), and the
 //                    producer is on the next range while this one is finished: O then goes out in pieces, through Q's place.
 //
@@ -61,7 +62,7 @@ struct mlaf_kernel_launch {
   u32 magic, size, dynamic_shared, cluster[3], flags, schedule, reserved[3], n_maps;
   mlaf_map_want maps[8];
 };
-extern "C" __device__ const mlaf_kernel_launch mlaf_mla_decode_cd746975_launch = {0x314b4c4du, sizeof(mlaf_kernel_launch), 231808,
+extern "C" __device__ const mlaf_kernel_launch mlaf_mla_decode_cd746975_launch = {0x314b4c4du, sizeof(mlaf_kernel_launch), 231040,
     {1, 6, 1}, 1, 0, {}, 2,
     {{1, 64, 8, 128}, {2, 64, 8, 128}}};
 struct __align__(64) mlaf_tensor_map {
@@ -81,11 +82,12 @@ constexpr int NV = R / 64, NB = 9, BOX = 8192, RING = 25; // boxes of V, of a ti
 constexpr int COLS = N / 4; // columns of S^T and O^T that a thread has a part of: 8j + 2 (lane%4) + i at [2j + i]
 // Columns of O that go through shared memory at a time, and where: Q's place while the ring is in use.
 constexpr int OUT_COLS = BALANCED ? 256 : R, OUT_STRIDE = OUT_COLS + 4, OUT_AT = BALANCED ? 204800 : 0;
-constexpr int Q_AT = 204800, P_AT = 223232, PARTS_AT = 227328, STATE_AT = 229376;
-constexpr int TOPS_AT = 229632;
-constexpr int BARS_AT = 230144; // full, then empty barriers
-constexpr int BAD_AT = 230544;  // of each box: the number of the last tile with a bad page that began in it
-constexpr int KEPT_AT = 230656; // what math does not need during the loop: registers are dear
+constexpr int Q_AT = 204800, P_AT = 223232, STATE_AT = 227328;
+constexpr int TOPS_AT = 228864;
+constexpr int PARTS_AT = P_AT, FACTOR_AT = P_AT + 64 * N; // at a range's end: row states of a group's warps in half of its P
+constexpr int BARS_AT = 229376; // full, then empty barriers
+constexpr int BAD_AT = 229776;  // of each box: the number of the last tile with a bad page that began in it
+constexpr int KEPT_AT = 229888; // what math does not need during the loop: registers are dear
 constexpr float LOWEST = -1e30f;
 
 // Matrix products of transposed decode: the two values of a word of P, and the MMA. Handed over: rows (N), kind (bf16 or f16).
@@ -115,6 +117,32 @@ MLAF_DEV void mma(float (&d)[N / 2], u64 a, u64 b, bool add) {
 }
 // [templates/hopt/work.h]
 
+// Q of the rows [row, + rows), those that exist, into L2.
+MLAF_DEV void prefetch_q(const mlaf_decode_args& a, i64 row, int rows) {
+  const i64 left = a.total_q * H - row;
+  if (row >= 0 && left > 0) prefetch_bytes(a.q + row * (2 * (R + P)), (left < rows ? (int)left : rows) * (2 * (R + P)));
+}
+
+// ---- Before the launch before is over ---------------------------------------------------------------------------------
+// Asks for what the block reads first, into L2, by one warpgroup. That launch may still write all of it, the tables too, so what
+// they say serves only to ask, which is harmless for any address; loads go past L1, which would keep what they brought.
+MLAF_DEV void look_ahead(const mlaf_decode_args& a) {
+  const int thread = threadIdx.x % 128, request = blockIdx.z;
+  if (BALANCED) {
+    for (int i = 32 * thread; i <= a.batch; i += 32 * 128) {
+      prefetch_line(a.qo_indptr + i);
+      prefetch_line(a.kv_indptr + i);
+      prefetch_line(a.kv_last_page_lens + i);
+    }
+    return;
+  }
+  if (thread == 0) prefetch_line(a.kv_last_page_lens + request);
+  if (thread == 32) prefetch_q(a, (i64)load_past_l1(a.qo_indptr + request) * H + blockIdx.x * N, N);
+  const int first = load_past_l1(a.kv_indptr + request), pages = load_past_l1(a.kv_indptr + request + 1) - first;
+  // Page ids of this share's first 128 pages: a line holds 32.
+  if (thread % 32 == 0) prefetch_line(a.kv_indices + first + (i64)pages * blockIdx.y / gridDim.y + thread);
+}
+
 // ---- Producer ---------------------------------------------------------------------------------------------------------
 // Each of four warps takes every fourth column box of a tile; lane j < SUBS sends for the box's sub-tile j: one lane's copies
 // leave 200 clocks apart. Lane l holds the id of the page of sub-tile 32i + l. What lies beyond the end stays what it was.
@@ -125,6 +153,7 @@ MLAF_DEV void produce(const mlaf_decode_args& a, const mlaf_tensor_map* maps, u3
   begin_walk(a, where);
   place at = {0, 0, 1};
   while (next_work(a, where, w)) {
+    if (BALANCED && threadIdx.x % 128 == 0) prefetch_q(a, w.row, w.rows); // math is a range behind
     const int tiles = tiles_of(w), subs = (w.end - w.begin + SUB - 1) / SUB;
     auto fetch = [&](int s) { return s < subs ? w.pages[(u32)(w.begin + s * SUB) / PAGE] : 0; };
     int ids = fetch(lane), ahead = fetch(lane + 32);
@@ -341,93 +370,138 @@ MLAF_DEV void compute(const mlaf_decode_args& a, const work& w, char* base, u32 
 }
 
 // ---- The end of a range -----------------------------------------------------------------------------------------------
-// Adds up the row states of all warps: (m, sum, weight, 0) of row n at STATE_AT. Behind it nobody reads Q or the range's tiles.
-MLAF_DEV void merge_states(char* base, int group, row_state& r) {
+// Adds up the row states of all warps: (m, sum, weight, 0) of row n goes to every block of the cluster, at [C * n + rank] from
+// STATE_AT. Behind it nobody in this block reads Q, P or the range's tiles.
+MLAF_DEV void merge_states(char* base, u32 smem, int group, int rank, row_state& r) {
   const int lane = threadIdx.x & 31, warp = threadIdx.x / 32 % 4;
   float4* const parts = (float4*)(base + PARTS_AT);
+  group_sync(1 + group, 128); // of its P
 #pragma unroll
   for (int c = 0; c < COLS; c++) {
     const float sum = sum_over_lanes<4, 32>(r.sum[c]), weight = sum_over_lanes<4, 32>(r.weight[c]);
-    if (lane < 4) parts[(4 * group + warp) * N + 8 * (c / 2) + 2 * lane + c % 2] = make_float4(r.m[c], sum, weight, 0.0f);
+    if (lane < 4) parts[(8 * group + warp) * N + 8 * (c / 2) + 2 * lane + c % 2] = make_float4(r.m[c], sum, weight, 0.0f);
   }
   group_sync(3, 128 * W);
-  for (int n = threadIdx.x; n < N; n += 128 * W) {
-    float4 all = make_float4(fmaxf(parts[n].x, parts[(W - 1) * 4 * N + n].x), 0.0f, 0.0f, 0.0f);
+  for (int i = threadIdx.x; i < N * C; i += 128 * W) {
+    const int n = i % N;
+    float4 all = make_float4(fmaxf(parts[n].x, parts[(W - 1) * 8 * N + n].x), 0.0f, 0.0f, 0.0f);
 #pragma unroll
-    for (int i = 0; i < 4 * W; i++) {
-      const float4 one = parts[i * N + n];
+    for (int k = 0; k < 4 * W; k++) {
+      const float4 one = parts[(k / 4 * 8 + k % 4) * N + n];
       const float factor = exp2_fast(one.x - all.x);
       all.y += one.y * factor;
       all.z += one.z * factor;
     }
-    ((float4*)(base + STATE_AT))[n] = all;
+    const int at = STATE_AT + 16 * (C * n + rank);
+    if (C == 1) *(float4*)(base + at) = all;
+    else cluster_store(cluster_address(smem + at, i / N), all);
   }
 }
 
-// Columns [64 FIRST, + OUT_COLS) of O to shared memory, as rows, summed over the warpgroups.
-template <int FIRST>
-MLAF_DEV void gather_o(char* base, int group, const row_state& r, const float (&o)[NV][N / 2]) {
-  const int lane = threadIdx.x & 31, warp = threadIdx.x / 32 % 4;
-  const float4* const parts = (const float4*)(base + PARTS_AT);
-  float* const out = (float*)(base + OUT_AT) + 16 * warp + lane / 4;
-#pragma unroll
-  for (int g = 0; g < W; g++) {
-    if (group == g) {
-#pragma unroll
-      for (int c = 0; c < COLS; c++) {
-        const int n = 8 * (c / 2) + 2 * (lane % 4) + c % 2;
-        const float factor = W == 1 ? 1.0f : exp2_fast(r.m[c] - fmaxf(parts[n].x, parts[(W - 1) * 4 * N + n].x));
-#pragma unroll
-        for (int i = 0; i < OUT_COLS / 64; i++)
-#pragma unroll
-          for (int h = 0; h < 2; h++) {
-            float* const to = out + n * OUT_STRIDE + 64 * i + 8 * h;
-            const float x = o[FIRST + i][c / 2 * 4 + c % 2 + 2 * h] * factor;
-            *to = g ? *to + x : x;
-          }
-      }
-    }
-    if (g + 1 < W) group_sync(3, 128 * W);
-  }
-}
-
-// This block's share of those columns, merged over the cluster, to the output or to the partials.
-MLAF_DEV void write_o(const mlaf_decode_args& a, const work& w, u32 smem, int first, int rank) {
-  constexpr int UNITS = OUT_COLS / 4; // of 4 columns
-  u32 peer[C];
-#pragma unroll
-  for (int k = 0; k < C; k++) peer[k] = C == 1 ? smem : cluster_address(smem, k);
-  for (int i = (C == 1 ? 0 : rank * (128 * W)) + threadIdx.x; i < w.rows * UNITS; i += C * 128 * W) {
-    const int n = i / UNITS, at = i % UNITS * 4, column = first + at;
-    float4 state[C], x[C], y = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-#pragma unroll
-    for (int k = 0; k < C; k++) {
-      state[k] = cluster_load(peer[k] + STATE_AT + 16 * n);
-      x[k] = cluster_load(peer[k] + OUT_AT + 4 * (n * OUT_STRIDE + at));
-    }
-    float m = state[0].x, sum = 0.0f, weight = 0.0f;
+// From the states of all blocks of the cluster: what each block's O counts in row n, to [C * n + k] from FACTOR_AT; and the LSE.
+MLAF_DEV void weigh(const mlaf_decode_args& a, const work& w, char* base, int rank) {
+  for (int n = threadIdx.x; n < w.rows; n += 128 * W) {
+    const float4* const state = (const float4*)(base + STATE_AT) + C * n;
+    float* const factor = (float*)(base + FACTOR_AT) + C * n;
+    float m = state[0].x, sum = 0.0f, weight = 0.0f, part[C];
 #pragma unroll
     for (int k = 1; k < C; k++) m = fmaxf(m, state[k].x);
 #pragma unroll
     for (int k = 0; k < C; k++) {
-      const float factor = exp2_fast(state[k].x - m);
-      sum += state[k].y * factor;
-      weight += state[k].z * factor;
-      y.x += x[k].x * factor;
-      y.y += x[k].y * factor;
-      y.z += x[k].z * factor;
-      y.w += x[k].w * factor;
+      part[k] = exp2_fast(state[k].x - m);
+      sum += state[k].y * part[k];
+      weight += state[k].z * part[k];
     }
     const float inverse = sum == 0.0f ? 0.0f : 1.0f / weight, lse = m + log2_fast(sum);
-    y = make_float4(y.x * inverse, y.y * inverse, y.z * inverse, y.w * inverse);
-    if (w.part < 0) {
-      const i64 row = w.row + n;
-      *(uint2*)(a.o + 2 * (row * R + column)) = make_uint2(pack2(y.x, y.y), pack2(y.z, y.w));
-      if (column == 0 && a.lse) a.lse[row] = lse * LN_2;
-    } else {
-      const i64 row = w.part + w.row0 + n;
-      *(float4*)(a.part_o + row * R + column) = y;
-      if (column == 0) a.part_lse[row] = lse;
+#pragma unroll
+    for (int k = 0; k < C; k++) factor[k] = part[k] * inverse;
+    if (rank != 0) continue;
+    if (w.part >= 0) a.part_lse[w.part + w.row0 + n] = lse;
+    else if (a.lse) a.lse[w.row + n] = lse * LN_2;
+  }
+}
+
+// Columns [64 (FIRST + FROM), 64 (FIRST + TO)) of a warpgroup's O, times its factor, to shared memory as rows; Add: to what
+// is there.
+template <int FIRST, int FROM, int TO, bool Add>
+MLAF_DEV void put_o(float* out, const float (&factor)[COLS], const float (&o)[NV][N / 2]) {
+#pragma unroll
+  for (int c = 0; c < COLS; c++)
+#pragma unroll
+    for (int i = FROM; i < TO; i++)
+#pragma unroll
+      for (int h = 0; h < 2; h++) {
+        float* const to = out + (8 * (c / 2) + c % 2) * OUT_STRIDE + 64 * i + 8 * h;
+        const float x = o[FIRST + i][c / 2 * 4 + c % 2 + 2 * h] * factor[c];
+        *to = Add ? *to + x : x;
+      }
+}
+
+// Columns [64 FIRST, + OUT_COLS) of O to shared memory, as rows, summed over the warpgroups: of two each hands the other half of
+// its columns, and adds to the half that it got.
+template <int FIRST>
+MLAF_DEV void gather_o(char* base, int group, const row_state& r, const float (&o)[NV][N / 2]) {
+  constexpr int ALL = OUT_COLS / 64, HALF = ALL / 2;
+  const int lane = threadIdx.x & 31, warp = threadIdx.x / 32 % 4;
+  const float4* const parts = (const float4*)(base + PARTS_AT);
+  float* const out = (float*)(base + OUT_AT) + 2 * (lane % 4) * OUT_STRIDE + 16 * warp + lane / 4;
+  float factor[COLS];
+#pragma unroll
+  for (int c = 0; c < COLS; c++) {
+    const int n = 8 * (c / 2) + 2 * (lane % 4) + c % 2;
+    factor[c] = W == 1 ? 1.0f : exp2_fast(r.m[c] - fmaxf(parts[n].x, parts[(W - 1) * 8 * N + n].x));
+  }
+  if (W == 1) {
+    put_o<FIRST, 0, ALL, false>(out, factor, o);
+    return;
+  }
+  if (group == 0) put_o<FIRST, HALF, ALL, false>(out, factor, o);
+  else put_o<FIRST, 0, HALF, false>(out, factor, o);
+  group_sync(3, 128 * W);
+  if (group == 0) put_o<FIRST, 0, HALF, true>(out, factor, o);
+  else put_o<FIRST, HALF, ALL, true>(out, factor, o);
+}
+
+// This block's share of those columns, merged over the cluster, to the output or to the partials. First: the factors are still to
+// be made, which happens while the loads through the cluster are on their way.
+template <bool First>
+MLAF_DEV void write_o(const mlaf_decode_args& a, const work& w, char* base, u32 smem, int first, int rank) {
+  constexpr int UNITS = OUT_COLS / 4, STEP = C * 128 * W, ROUNDS = (N * UNITS + STEP - 1) / STEP; // units: 4 columns
+  constexpr int MOST = C == 1 ? 4 : C < 16 ? 16 / C : 1, BATCH = ROUNDS < MOST ? ROUNDS : MOST; // loads under way together
+  const float* const factors = (const float*)(base + FACTOR_AT);
+  const int units = w.rows * UNITS;
+  bool ready = !First;
+#pragma unroll 1
+  for (int r0 = 0; r0 < ROUNDS; r0 += BATCH) {
+    const int i0 = (r0 * C + rank) * (128 * W) + threadIdx.x;
+    float4 x[BATCH][C];
+#pragma unroll
+    for (int u = 0; u < BATCH; u++) {
+      const int i = i0 + u * STEP, at = OUT_AT + 4 * (i / UNITS * OUT_STRIDE + i % UNITS * 4);
+      if (i >= units) break; // a load that nobody waits for may outlive the other block
+#pragma unroll
+      for (int k = 0; k < C; k++) x[u][k] = C == 1 ? *(const float4*)(base + at) : cluster_load(cluster_address(smem + at, k));
+    }
+    if (!ready) {
+      weigh(a, w, base, rank);
+      group_sync(3, 128 * W);
+      ready = true;
+    }
+#pragma unroll
+    for (int u = 0; u < BATCH; u++) {
+      const int i = i0 + u * STEP, n = i / UNITS, column = first + i % UNITS * 4;
+      if (i >= units) break;
+      float4 y = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+#pragma unroll
+      for (int k = 0; k < C; k++) {
+        const float factor = factors[C * n + k];
+        y.x += x[u][k].x * factor;
+        y.y += x[u][k].y * factor;
+        y.z += x[u][k].z * factor;
+        y.w += x[u][k].w * factor;
+      }
+      if (w.part < 0) *(uint2*)(a.o + 2 * ((w.row + n) * R + column)) = make_uint2(pack2(y.x, y.y), pack2(y.z, y.w));
+      else *(float4*)(a.part_o + (w.part + w.row0 + n) * R + column) = y;
     }
   }
 }
@@ -438,7 +512,7 @@ MLAF_DEV void finish(const mlaf_decode_args& a, const work& w, char* base, u32 s
   gather_o<FIRST>(base, group, r, o);
   if (C > 1) cluster_sync();
   else group_sync(3, 128 * W);
-  write_o(a, w, smem, 64 * FIRST, rank);
+  write_o<FIRST == 0>(a, w, base, smem, 64 * FIRST, rank);
   if (C > 1) cluster_meet(); // nobody leaves while others read its shared memory
   else if (BALANCED) group_sync(3, 128 * W);
   if constexpr (FIRST + OUT_COLS / 64 < NV) finish<FIRST + OUT_COLS / 64>(a, w, base, smem, group, rank, r, o);
@@ -475,7 +549,7 @@ MLAF_DEV void attend(const mlaf_decode_args& a, char* base, u32 smem, int group,
       for (int j = 0; j < N / 2; j++) o[i][j] = 0.0f;
     group_sync(3, 128 * W);
     compute(a, w, base, smem, group, at, r, o);
-    merge_states(base, group, r);
+    merge_states(base, smem, group, rank, r);
     where = saved->where;
     at = behind(saved->at, tiles_of(saved->w));
     finish<0>(a, saved->w, base, smem, group, rank, r, o);
@@ -496,12 +570,14 @@ extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_decode_cd746975(co
   }
   if (threadIdx.x == 128 * W) prefetch_map(&p.maps[0]);
   if (threadIdx.x == 128 * W) prefetch_map(&p.maps[1]);
-  __syncthreads();
+  if (group == W) look_ahead(p.a);
+  if (C > 1) cluster_sync(); // a block's shared memory is there once it runs
+  else __syncthreads();
   wait_for_previous_launch();
+  let_next_launch_start(); // its blocks come as these leave
   if (group == W) {
     if (W == 2) asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
     produce(p.a, p.maps, smem, base);
-    let_next_launch_start();
   } else {
     if (W == 2) asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
     attend(p.a, base, smem, group, rank);
