@@ -39,10 +39,13 @@ typedef struct bench_out {
   const mlaf_ceilings *ceilings;
   FILE *csv; /* NULL: none */
   bool many, hot;
+  double fastest_gbs; /* of the cases so far, in cache bytes, each read once */
 } bench_out;
 void mlaf_cli_bench_ceilings(const bench_out *o);
 void mlaf_cli_bench_head(const bench_out *o);
 void mlaf_cli_bench_print(const bench_out *o, const bench_case *x, const cli_subject *s, const bench_figures *f);
+/* Behind the last case: says when a kernel read faster than what was measured as the most. */
+void mlaf_cli_bench_end(const bench_out *o);
 /* A case that has no figures. */
 void mlaf_cli_bench_failed(const bench_out *o, const bench_case *x, const cli_subject *s, const mlaf_err *why);
 

@@ -120,6 +120,15 @@ void mlaf_cli_bench_print(const bench_out *o, const bench_case *x, const cli_sub
   }
 }
 
+void mlaf_cli_bench_end(const bench_out *o) {
+  const double ceiling = o->ceilings->bytes_per_ns;
+  if (!o->ceilings->bytes_measured || o->fastest_gbs <= ceiling) return;
+  mlaf_log_line(&o->c->log, MLAF_LOG_WARN,
+                "a kernel read %.0f GB/s where the ceiling measured in this run is %.0f: rooflines by memory are %.0f %% too "
+                "slow here, and ratios to them too good",
+                o->fastest_gbs, ceiling, 100 * (o->fastest_gbs / ceiling - 1));
+}
+
 void mlaf_cli_bench_failed(const bench_out *o, const bench_case *x, const cli_subject *s, const mlaf_err *why) {
   char problem[MLAF_PROBLEM_TEXT_MAX];
   mlaf_problem_print(&x->problem, problem, sizeof problem);

@@ -1,5 +1,6 @@
 /* `mlaforge bench`: the time of planned variants beside the ceilings of the device, measured in the same run. */
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -89,6 +90,7 @@ static mlaf_status run_case(run *r, const bench_case *x) {
   if (status == MLAF_OK && s.notes && s.notes[0]) mlaf_log_line(&c->log, MLAF_LOG_INFO, "plan: %s", s.notes);
   if (status == MLAF_OK && !r->modelled) status = verify(r, &x->problem, &s, &c->err);
   if (status == MLAF_OK) status = time_case(r, x, &s, &f, &c->err);
+  if (status == MLAF_OK) r->out.fastest_gbs = fmax(r->out.fastest_gbs, f.work.kv_bytes / f.timing.ns);
   if (status == MLAF_OK) mlaf_cli_bench_print(&r->out, x, &s, &f);
   else if (r->out.many) mlaf_cli_bench_failed(&r->out, x, &s, &c->err);
   mlaf_cli_subject_clear(&s);
@@ -127,6 +129,7 @@ static mlaf_status run_cases(run *r, const bench_cases *cases) {
     else status = run_case(r, &cases->list[i]);
     if (status != MLAF_OK && first == MLAF_OK) first = status;
   }
+  mlaf_cli_bench_end(&r->out);
   return first;
 }
 

@@ -7,7 +7,7 @@
 
 #include "tune/tune_internal.h"
 
-#define NEAR_FINAL   1.03 /* of the best: who is this close takes part */
+#define NEAR_FINAL   1.06 /* of the best: who is this close takes part. Times one after the other drift by that much */
 #define NEAR_NOISY   1.05 /* a noisy candidate whose fast samples are this close is worth another look */
 enum { FINALISTS = 5, PASSES = 5 };
 
