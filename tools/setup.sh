@@ -55,6 +55,7 @@ pkg-config --exists sqlite3|libsqlite3-dev
 pkg-config --exists cmocka|libcmocka-dev
 pkg-config --exists libcjson|libcjson-dev
 pkg-config --exists libcrypto|libssl-dev
+pkg-config --exists zlib|zlib1g-dev
 command -v curl wget|curl
 ls /etc/ssl/certs/ca-*|ca-certificates'
 

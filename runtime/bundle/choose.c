@@ -26,14 +26,10 @@ typedef struct tuned_list {
   bool failed;
 } tuned_list;
 
-/* "gfx942:sramecc+:xnack-|cu304|...", "emu:gfx942|..." and "arch:gfx942" are devices of the target gfx942, "sm_90|sm132|..." is
- * one of the target sm_90a: the "a" is how code for it is compiled, not which device it is. */
 static bool device_of(const char *device, const char *target) {
-  size_t n = strlen(target);
-  if (!strncmp(target, "sm_", 3) && target[n - 1] == 'a') n--;
-  if (!strncmp(device, "emu:", 4)) device += 4;
-  else if (!strncmp(device, "arch:", 5)) device += 5;
-  return !strncmp(device, target, n) && (!device[n] || device[n] == ':' || device[n] == '|');
+  char its[64];
+  mlaf_target_of_device(device, its, sizeof its);
+  return !strcmp(its, target);
 }
 
 static bool keep_tuned(void *user, const char *device, const mlaf_choice *choice) {

@@ -131,8 +131,7 @@ static mlaf_status which_device(cli *c, mlaf_device_info *out, char *toolchain, 
   toolchain[0] = 0;
   if (id) {
     snprintf(out->id, sizeof out->id, "%s", id);
-    if (strncmp(id, "emu:", 4) == 0) id += 4;
-    snprintf(out->target, sizeof out->target, "%.*s", (int)strcspn(id, ":|"), id);
+    mlaf_target_of_device(id, out->target, sizeof out->target);
     return MLAF_OK;
   }
   mlaf_device *dev = NULL;

@@ -39,9 +39,10 @@ static mlaf_status read_attributes(mlaf_cuda *c, facts *f, mlaf_err *err) {
   return MLAF_OK;
 }
 
-/* From 9.0 on the instructions that make a generation fast (wgmma, tcgen05) exist only in its "a" target. */
 static void write_target(mlaf_device_info *info, const facts *f) {
-  snprintf(info->target, sizeof info->target, "sm_%d%d%s", f->major, f->minor, f->major >= 9 ? "a" : "");
+  char name[16];
+  snprintf(name, sizeof name, "sm_%d%d", f->major, f->minor);
+  mlaf_target_of_device(name, info->target, sizeof info->target);
   memcpy(info->full_target, info->target, sizeof info->full_target);
 }
 

@@ -1,4 +1,5 @@
 /* The registry of back ends: which are in this build, and how a device string finds one. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -51,6 +52,14 @@ static mlaf_status open_auto(const mlaf_log *log, mlaf_device **out, mlaf_err *e
             reasons.data ? reasons.data : "this build has no back end");
   mlaf_text_free(&reasons);
   return MLAF_E_NO_DEVICE;
+}
+
+void mlaf_target_of_device(const char *id, char *out, size_t size) {
+  if (!strncmp(id, "emu:", 4)) id += 4;
+  else if (!strncmp(id, "arch:", 5)) id += 5;
+  const int n = (int)strcspn(id, ":|");
+  const bool bare = !strncmp(id, "sm_", 3) && id[n - 1] != 'a' && strtol(id + 3, NULL, 10) >= 90;
+  snprintf(out, size, "%.*s%s", n, id, bare ? "a" : "");
 }
 
 mlaf_status mlaf_device_open(const char *spec, const mlaf_log *log, mlaf_device **out, mlaf_err *err) {

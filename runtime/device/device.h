@@ -124,4 +124,9 @@ extern const mlaf_device_ops mlaf_emu_ops, mlaf_emu_gfx950_ops, mlaf_emu_gfx90a_
 mlaf_status mlaf_device_open(const char *spec, const mlaf_log *log, mlaf_device **out, mlaf_err *err);
 void mlaf_device_close(mlaf_device *dev);
 
+/* The target that code for a device is made for, by its identity: "gfx942" for "gfx942:sramecc+:xnack-|cu304|...",
+ * "emu:gfx942|..." and "arch:gfx942"; "sm_90a" for "sm_90|sm132|...": from 9.0 on the instructions that make a generation fast
+ * (wgmma, tcgen05) exist only in its "a" target. `out` is cut to `size` bytes. */
+void mlaf_target_of_device(const char *id, char *out, size_t size);
+
 #endif

@@ -158,6 +158,10 @@ static void why_names_every_rung(void **state) {
   assert_exit(r, 0);
   assert_has(r.out, "HARD: another device");
   release(&r);
+  r = RUN(d, "db", "why", "mla_decode:h128", "--device-id", "sm_90|sm132|l2_60M|bus6016"); /* code for it is that of sm_90a */
+  assert_exit(r, 0);
+  assert_has(r.out, "model     yes");
+  release(&r);
 }
 
 static void report_is_one_self_contained_page(void **state) {
