@@ -1,5 +1,6 @@
 -- Transposed decode for few query rows on Hopper. Fields: gen/families.lua.
 local shape = require("families/shape")
+local hopper = require("families/hopper")
 local hopt_plan = require("hopt_plan")
 local ceil_div = shape.ceil_div
 
@@ -13,30 +14,20 @@ local function registers(p, v)
     { "rest", v.schedule == "balanced" and 48 or 44 } }
 end
 
--- Nanoseconds of a launch, from what was measured on one H200 (docs/perf-log.md): a fixed part, and per wave of blocks the tiles
--- one after the other, each at the pace of memory, of the L2 that feeds all row groups, or of the block itself.
+-- Nanoseconds of a launch, from what was measured on one H200 (docs/perf-log.md).
 local function nanoseconds(p, v, arch, slots)
-  local m, cols, groups = arch.model, p.rank + p.rope, ceil_div(p.heads * p.q_len, v.rows)
-  local tile_bytes, mmas = 128 * cols, ceil_div(cols, 16) + p.rank // 16
+  local groups = ceil_div(p.heads * p.q_len, v.rows)
+  local mmas = ceil_div(p.rank + p.rope, 16) + p.rank // 16
   local mma_clk = mmas * (16 + v.rows // 4) -- of shared memory: A's 2 KB and B's N/8 x 256 bytes at 128 a clock
   local soft_clk = 500 + 22 * v.rows
   local alone = (mma_clk + soft_clk) // v.wgs
   local block_ns = math.max(mma_clk, alone) * 1000 / 1770 + 480 -- a block alone draws no more than 60 GB/s
-  return function(splits)
-    local balanced = v.schedule == "balanced"
-    local blocks = groups * splits * v.cluster * (balanced and 1 or p.batch)
-    local tiles = balanced and ceil_div(p.batch * ceil_div(p.ctx, 64), splits)
-      or ceil_div(ceil_div(p.ctx, 64), splits * v.cluster)
-    local merge = v.cluster > 1 and 400 + 8 * v.rows * v.cluster or 0 -- in shared memory of the cluster
-    local ns, left = 3300 + 36 * math.min(blocks, slots) // groups + merge + (balanced and 6000 or 0), blocks
-    while left > 0 do
-      local now = math.min(left, slots)
-      local memory = tile_bytes * math.max(now / groups / m.hbm_bytes_per_us, now / m.llc_bytes_per_us) * 1000
-      ns = ns + tiles * (math.max(memory, block_ns) + OVERLAP_LOSS * math.min(memory, block_ns))
-      left = left - now
-    end
-    return ns
-  end
+  local merge = v.cluster > 1 and 400 + 8 * v.rows * v.cluster or 0 -- in shared memory of the cluster
+  return hopper.launch(p, v, {
+    groups = groups, slots = slots, width = v.cluster,
+    fixed = function(blocks) return 3300 + 36 * math.min(blocks, slots) // groups + merge end,
+    tile = hopper.tile(p, arch, groups, block_ns, OVERLAP_LOSS),
+  })
 end
 
 return {
@@ -48,20 +39,14 @@ return {
     cluster = { 1, 2, 4, 6, 8, 16 },    -- blocks that share a split's tokens and merge through each other's shared memory
     load = { "gather", "tma" },         -- how tiles come: 16-byte copies, or boxes by the copy engine
     rows = { 8, 16, 24, 32, 40 },       -- query rows of a block: N of its matrix products
-    schedule = { "balanced", "splits" },
+    schedule = hopper.SCHEDULES,
     wgs = { 1, 2 },                     -- math warpgroups, taking turns on tiles
   },
   rules = {
     function(p)
       if p.rank % 64 ~= 0 then return ("rank %d is not a multiple of 64"):format(p.rank) end
     end,
-    function(p, v)
-      local rows = p.heads * p.q_len
-      local groups = ceil_div(rows, v.rows)
-      local need = ceil_div(ceil_div(rows, groups), 8) * 8
-      if groups > MOST_GROUPS then return ("%d groups of %d rows would read every token"):format(groups, v.rows) end
-      if need < v.rows then return ("%d rows go into %d blocks of %d, not %d"):format(rows, groups, need, v.rows) end
-    end,
+    function(p, v) return hopper.groups_rule(p, v, 8, MOST_GROUPS) end,
     function(p, v)
       if v.load == "tma" and p.page_size % 8 ~= 0 then
         return ("load=tma: pages of %d tokens hold no boxes of 8"):format(p.page_size)
@@ -82,7 +67,7 @@ return {
     local regs, sum = registers(p, v), 0
     for _, part in ipairs(regs) do sum = sum + part[2] end
     if v.wgs == 2 and sum > 232 then return { refused = ("registers %d > 232 of two math warpgroups"):format(sum) } end
-    return {
+    return hopper.with_schedule({
       threads = g.threads,
       rows_per_wg = v.rows,
       lds_bytes = g.bytes,
@@ -93,9 +78,7 @@ return {
       wave = { mfma = 0, issue = 0, lds_read = 0 },
       wg = { lds_write = 0, barriers = 0, tail_clk = 0 },
       inflight = (g.ring - g.boxes) * 8192 // (g.threads // 32),
-      schedule = v.schedule == "balanced" and "balanced" or nil,
-      combine = v.schedule == "balanced" and "merge_balanced" or nil,
       ns = nanoseconds(p, v, arch, v.cluster * most),
-    }
+    }, v)
   end,
 }
