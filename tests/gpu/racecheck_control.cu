@@ -1,8 +1,9 @@
-// What can compute-sanitizer's racecheck judge? Three hand-overs of 128 words between two groups of 128 threads, over and over,
-// each ordered by the PTX memory model: 0: bar.sync on both sides; 1: bar.arrive on the giver's side, bar.sync on the taker's;
-// 2: mbarriers, with one arrival a warp behind __syncwarp. The Hopper kernels hand over by 1 and 2.
+// What can compute-sanitizer's racecheck judge? Hand-overs of 128 words between two groups of 128 threads, over and over, each
+// ordered by the PTX memory model: 0: bar.sync on both sides; 1: bar.arrive on the giver's side, bar.sync on the taker's;
+// 2: mbarriers, with one arrival a warp behind __syncwarp; 3: as 0, in a block of 384 threads, a third of which take no part.
+// The Hopper kernels hand over by 1, 2 and 3.
 //   nvcc -arch=sm_90a -o racecheck_control tests/gpu/racecheck_control.cu
-//   for i in 0 1 2; do compute-sanitizer --tool racecheck ./racecheck_control $i; done
+//   for i in 0 1 2 3; do compute-sanitizer --tool racecheck ./racecheck_control $i; done
 // docs/kernels-hopper.md says what it reported.
 #include <cstdio>
 #include <cstdlib>
@@ -40,7 +41,7 @@ __global__ void hand_over(int* out, int rounds) {
       if (HOW == 0) sync_on(GIVEN);
       if (HOW == 1) arrive_on(GIVEN);
       if (HOW == 2) arrive(given);
-    } else {
+    } else if (threadIdx.x < 256) {
       if (HOW == 2) wait(given, i & 1);
       else sync_on(GIVEN);
       sum += ((volatile int*)data)[127 - t];
@@ -49,17 +50,18 @@ __global__ void hand_over(int* out, int rounds) {
       else if (i + 1 < rounds) arrive_on(TAKEN);
     }
   }
-  if (threadIdx.x >= 128) out[t] = sum;
+  if (threadIdx.x / 128 == 1) out[t] = sum;
 }
 
 int main(int argc, char** argv) {
   const int how = argc == 2 ? atoi(argv[1]) : -1, rounds = 4;
   int *out, got[128];
-  if (how < 0 || how > 2) return fprintf(stderr, "usage: racecheck_control 0|1|2\n"), 2;
+  if (how < 0 || how > 3) return fprintf(stderr, "usage: racecheck_control 0|1|2|3\n"), 2;
   cudaMalloc(&out, sizeof got);
   if (how == 0) hand_over<0><<<1, 256>>>(out, rounds);
   if (how == 1) hand_over<1><<<1, 256>>>(out, rounds);
   if (how == 2) hand_over<2><<<1, 256>>>(out, rounds);
+  if (how == 3) hand_over<0><<<1, 384>>>(out, rounds);
   const cudaError_t error = cudaMemcpy(got, out, sizeof got, cudaMemcpyDeviceToHost);
   if (error) return fprintf(stderr, "%s\n", cudaGetErrorString(error)), 1;
   for (int t = 0; t < 128; t++)
