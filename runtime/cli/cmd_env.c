@@ -23,6 +23,7 @@ static void print_device(const cli *c, const mlaf_device_ops *ops, int ordinal, 
       cJSON_AddStringToObject(e, "name", d->name);
       cJSON_AddStringToObject(e, "target", d->full_target);
       cJSON_AddStringToObject(e, "driver", d->driver);
+      cJSON_AddStringToObject(e, "place", d->place);
       cJSON_AddNumberToObject(e, "compute_units", d->compute_units);
       cJSON_AddNumberToObject(e, "xcc", d->xcc);
       cJSON_AddNumberToObject(e, "lds_bytes", d->lds_bytes);

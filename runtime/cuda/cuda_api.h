@@ -51,6 +51,7 @@ enum { CUDA_TENSOR_UINT16 = 1, CUDA_TENSOR_NO_INTERLEAVE = 0, CUDA_TENSOR_L2_PLA
   X(cuDeviceGetCount, (int *count))                                                                                   \
   X(cuDeviceGet, (int *device, int ordinal))                                                                          \
   X(cuDeviceGetName, (char *name, int size, int device))                                                              \
+  X(cuDeviceGetPCIBusId, (char *id, int size, int device))                                                            \
   X(cuDeviceGetAttribute, (int *value, int attribute, int device))                                                    \
   X(cuDeviceTotalMem_v2, (size_t *bytes, int device))                                                                 \
   X(cuDevicePrimaryCtxRetain, (void **context, int device))                                                           \

@@ -79,6 +79,7 @@ mlaf_status mlaf_cuda_identify(mlaf_cuda *c, const char *sysfs, mlaf_err *err) {
   info->mem_clock_mhz = f.mem_khz / 1000;
   if (c->api.cuDeviceGetName(info->name, sizeof info->name - 1, c->device) || !info->name[0])
     snprintf(info->name, sizeof info->name, "%s", info->target);
+  if (c->api.cuDeviceGetPCIBusId(info->place, sizeof info->place - 1, c->device)) info->place[0] = 0;
   write_driver(c, sysfs);
   snprintf(info->id, sizeof info->id, "sm_%d%d|sm%d|l2_%dM|bus%d", f.major, f.minor, info->compute_units, f.l2 >> 20,
            f.bus);

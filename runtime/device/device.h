@@ -19,6 +19,7 @@ typedef struct mlaf_device_info {
   int64_t mem_bytes, l2_bytes, llc_bytes;
   int32_t clock_mhz, mem_clock_mhz; /* SOFT: maximum clocks */
   char driver[64];                  /* SOFT: runtime/driver version */
+  char place[32];                   /* which of a host's devices: PCI address, "0000:c1:00.0"; empty when not told */
 } mlaf_device_info;
 
 typedef enum mlaf_time_source { MLAF_TIME_MEASURED, MLAF_TIME_MODELLED } mlaf_time_source;

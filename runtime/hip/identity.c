@@ -137,7 +137,7 @@ static void write_driver(mlaf_hip *h, const char *module) {
 mlaf_status mlaf_hip_identify(mlaf_hip *h, const char *sysfs, mlaf_err *err) {
   mlaf_device_info *info = &h->base.info;
   mlaf_hip_sysfs files;
-  char pci[64] = "", xcc[16] = "?";
+  char xcc[16] = "?";
   size_t mem = 0;
   mlaf_status st = read_arch(h, info->full_target, sizeof info->full_target, err);
   if (!st) st = read_attributes(h, err);
@@ -148,8 +148,8 @@ mlaf_status mlaf_hip_identify(mlaf_hip *h, const char *sysfs, mlaf_err *err) {
   /* The marketing name is empty on real machines (containers, early firmware): then the target has to do. */
   if (h->api.hipDeviceGetName(info->name, sizeof info->name - 1, h->ordinal) || !info->name[0])
     snprintf(info->name, sizeof info->name, "%s", info->target);
-  if (h->api.hipDeviceGetPCIBusId(pci, sizeof pci - 1, h->ordinal)) pci[0] = 0;
-  mlaf_hip_read_sysfs(sysfs, pci, &files);
+  if (h->api.hipDeviceGetPCIBusId(info->place, sizeof info->place - 1, h->ordinal)) info->place[0] = 0;
+  mlaf_hip_read_sysfs(sysfs, info->place, &files);
   if (!info->xcc) info->xcc = files.xcc;
   info->llc_bytes = files.llc_bytes;
   write_driver(h, files.driver);

@@ -14,10 +14,12 @@
 enum { POLL_MS = 20 };
 static const double announce_after_s = 2;
 
-/* In /tmp, not in a per-user place: the other tuner may be another user's. */
+/* In /tmp, not in a per-user place: the other tuner may be another user's. Named after this very device: each of a host's equal
+ * GPUs has its own tuner, whatever number it goes by in its process. */
 static int open_lock_file(const mlaf_device_info *dev, char *path, size_t size) {
-  char hash[MLAF_HASH_HEX];
-  mlaf_sha256_hex(dev->id, strlen(dev->id), hash);
+  char hash[MLAF_HASH_HEX], name[sizeof dev->id + sizeof dev->place];
+  snprintf(name, sizeof name, "%s%s", dev->id, dev->place);
+  mlaf_sha256_hex(name, strlen(name), hash);
   snprintf(path, size, "/tmp/mlaforge-device-%.16s.lock", hash);
   int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
   if (fd >= 0) fchmod(fd, 0666); /* whatever the umask; fails harmlessly on somebody else's file */

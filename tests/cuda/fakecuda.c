@@ -174,6 +174,12 @@ int cuDeviceGetName(char *name, int size, int device) {
   snprintf(name, (size_t)size, "Fake Hopper");
   return SUCCESS;
 }
+EXPORT int cuDeviceGetPCIBusId(char *id, int size, int device);
+int cuDeviceGetPCIBusId(char *id, int size, int device) {
+  ENTER;
+  snprintf(id, (size_t)size, "0000:%02x:00.0", 0x40 + device);
+  return SUCCESS;
+}
 EXPORT int cuDeviceGetAttribute(int *value, int attribute, int device);
 int cuDeviceGetAttribute(int *value, int attribute, int device) {
   ENTER;

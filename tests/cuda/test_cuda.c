@@ -141,6 +141,7 @@ static void identity(void **state) {
   const mlaf_device_info *info = mlaf_info(dev);
   assert_string_equal(mlaf_ops(dev)->name, "cuda");
   assert_string_equal(info->id, "sm_90|sm132|l2_60M|bus6144");
+  assert_string_equal(info->place, "0000:40:00.0");
   assert_string_equal(info->target, "sm_90a");
   assert_string_equal(info->full_target, "sm_90a");
   assert_string_equal(info->name, "Fake Hopper");
@@ -237,7 +238,7 @@ static mlaf_status whole_life(mlaf_err *err) {
  * was made before is given back, the thread's context stack is as before, and the next try works. */
 static void every_call_may_fail(void **state) {
   static const char *const harmless[] = {
-      "cuDeviceGetName", "cuDriverGetVersion", "cuDevicePrimaryCtxRelease_v2", "cuCtxPopCurrent_v2", "cuModuleUnload",
+      "cuDeviceGetName", "cuDeviceGetPCIBusId", "cuDriverGetVersion", "cuDevicePrimaryCtxRelease_v2", "cuCtxPopCurrent_v2", "cuModuleUnload",
       "cuStreamDestroy_v2", "cuGraphExecDestroy", "cuGraphDestroy", "cuEventDestroy_v2", "cuGetErrorName",
       "cuGetErrorString"};
   mlaf_err err = {MLAF_OK, ""};

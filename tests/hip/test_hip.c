@@ -185,6 +185,7 @@ static void identity(void **state) {
     assert_string_equal(info->target, "gfx942");
     assert_string_equal(info->full_target, "gfx942:sramecc+:xnack-");
     assert_string_equal(info->name, "Fake Instinct");
+    assert_string_equal(info->place, "0000:c1:00.0");
     assert_int_equal(info->wave_size, 64);
     assert_int_equal(info->lds_bytes, 65536);
     assert_int_equal(info->mem_bytes, INT64_C(192) << 30);

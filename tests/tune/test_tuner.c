@@ -303,6 +303,11 @@ static void two_tuners_do_not_time_together(void **state) {
   atomic_bool cancel = true;
   assert_int_equal(mlaf_tuner_lock(&f->device.info, NULL, &cancel, 0, &lock, &err), MLAF_E_CANCELLED);
   assert_int_equal(lock, -1);
+  mlaf_device_info neighbour = f->device.info; /* of the same kind, in another place of this host */
+  snprintf(neighbour.place, sizeof neighbour.place, "0000:c2:00.0");
+  assert_int_equal(mlaf_tuner_lock(&neighbour, NULL, NULL, start + 0.1, &lock, &err), MLAF_OK);
+  assert_true(lock >= 0);
+  mlaf_tuner_unlock(lock);
   mlaf_tuner_result r = tune_ok(f, NULL, (mlaf_tuner_opts){0});
   assert_true(mlaf_now() - start > 0.3);
   mlaf_tuner_result_clear(&r);
