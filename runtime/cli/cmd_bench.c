@@ -69,7 +69,7 @@ static mlaf_status time_case(run *r, const bench_case *x, const cli_subject *s, 
     status = mlaf_bench_check(bench, s->loaded, &f->error, err);
     f->verified = status == MLAF_OK;
   }
-  if (status == MLAF_OK) status = mlaf_tuner_lock(mlaf_info(r->dev), &r->c->log, r->c->cancel, 0, &lock, err);
+  if (status == MLAF_OK) status = mlaf_tuner_lock(r->dev, &r->c->log, r->c->cancel, 0, &lock, err);
   if (status == MLAF_OK) status = mlaf_bench_time(bench, s->loaded, &time, &f->timing, err);
   mlaf_tuner_unlock(lock);
   if (status == MLAF_OK) {

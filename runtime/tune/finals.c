@@ -111,7 +111,7 @@ static mlaf_status load(finals *f, mlaf_err *err) {
 static mlaf_status one_pass(finals *f, int pass, mlaf_err *err) {
   tuner *t = f->t;
   int lock = -1;
-  mlaf_status status = mlaf_tuner_lock(t->info, t->env->log, t->opts.cancel, t->deadline, &lock, err);
+  mlaf_status status = mlaf_tuner_lock(t->env->device, t->env->log, t->opts.cancel, t->deadline, &lock, err);
   for (int k = 0; k < f->n && status == MLAF_OK; k++) {
     finalist *x = &f->list[(k + pass) % f->n]; /* nobody is always first behind a pause */
     if (!x->loaded) continue;

@@ -28,11 +28,12 @@ static int open_lock_file(const mlaf_device_info *dev, char *path, size_t size) 
   return fd;
 }
 
-mlaf_status mlaf_tuner_lock(const mlaf_device_info *dev, const mlaf_log *log, const atomic_bool *cancel,
+mlaf_status mlaf_tuner_lock(const mlaf_device *dev, const mlaf_log *log, const atomic_bool *cancel,
                             double deadline, int *fd, mlaf_err *err) {
   char path[64];
-  int lock = open_lock_file(dev, path, sizeof path);
   *fd = -1;
+  if (mlaf_ops(dev)->features & MLAF_DEVICE_MODELLED) return MLAF_OK; /* nothing disturbs a model */
+  int lock = open_lock_file(mlaf_info(dev), path, sizeof path);
   if (lock < 0) {
     mlaf_log_line(log, MLAF_LOG_WARN,
                   "cannot open the lock '%s' (%s): another tuner on this device would disturb the times", path,

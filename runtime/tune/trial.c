@@ -169,7 +169,7 @@ static mlaf_status time_variant(tuner *t, tune_candidate *c, const mlaf_loaded *
   mlaf_err why = {MLAF_OK, ""};
   int lock = -1;
   mlaf_tuner_report(t, "timing", c);
-  mlaf_status status = mlaf_tuner_lock(t->info, t->env->log, t->opts.cancel, t->deadline, &lock, err);
+  mlaf_status status = mlaf_tuner_lock(t->env->device, t->env->log, t->opts.cancel, t->deadline, &lock, err);
   if (status != MLAF_OK)
     return status == MLAF_E_TIMEOUT ? MLAF_E_CANCELLED : status; /* the time limit ran out waiting */
   status = time_steadily(t, l, &opts, &s->timing, &why);

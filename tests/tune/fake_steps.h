@@ -225,7 +225,8 @@ static mlaf_status fake_meta(const void *code, size_t size, mlaf_kernel_meta *ou
   return MLAF_OK;
 }
 
-static const mlaf_device_ops fake_measured_ops = {.name = "fake"}, fake_emulated_ops = {.name = "emu:fake"};
+static const mlaf_device_ops fake_measured_ops = {.name = "fake"},
+                            fake_emulated_ops = {.name = "emu:fake", .features = MLAF_DEVICE_MODELLED};
 
 /* n kernels, the k-th takes 1000 + 100 k ns, and the model knows it. */
 static fake *fake_new(int n, int splits) {
