@@ -14,7 +14,8 @@ if("gen" IN_LIST MLAF_ROOMS AND "compile" IN_LIST MLAF_ROOMS)
   target_include_directories(gen_resources PRIVATE ${CMAKE_SOURCE_DIR}/tests)
   target_link_libraries(gen_resources PRIVATE mlaf_rooms PkgConfig::CMOCKA)
   add_test(NAME gen/resources COMMAND gen_resources)
-  set_tests_properties(gen/resources PROPERTIES LABELS t1 TIMEOUT 300
+  add_test(NAME gen/resources_nvidia COMMAND gen_resources nvidia)
+  set_tests_properties(gen/resources gen/resources_nvidia PROPERTIES LABELS t1 TIMEOUT 300
     ENVIRONMENT "MLAF_SOURCE_DIR=${CMAKE_SOURCE_DIR};MLAF_BUILD_DIR=${CMAKE_BINARY_DIR}")
 endif()
 
@@ -72,7 +73,41 @@ if(TARGET mlaforge_shared)
 endif()
 
 # Long by nature: every command, or every call, several times over.
-if(TARGET test_full_disk AND TARGET test_alloc)
+if(TARGET test_full_disk)
   set_tests_properties(cli/test_full_disk PROPERTIES LABELS "t1;slow" TIMEOUT 900)
+endif()
+if(TARGET test_alloc)
   set_tests_properties(core/test_alloc PROPERTIES TIMEOUT 900)
 endif()
+
+# What only NVRTC makes, and what a CUDA toolkit's stub of the driver shows.
+if(TARGET test_bundle)
+  add_test(NAME bundle/test_bundle_nvidia COMMAND test_bundle nvidia)
+  set_tests_properties(bundle/test_bundle_nvidia PROPERTIES LABELS t1 TIMEOUT 300
+    ENVIRONMENT "MLAF_SOURCE_DIR=${CMAKE_SOURCE_DIR};MLAF_BUILD_DIR=${CMAKE_BINARY_DIR}")
+endif()
+file(GLOB stub /usr/local/cuda*/lib*/stubs/libcuda.so /usr/local/cuda*/targets/*/lib/stubs/libcuda.so
+     /usr/lib/x86_64-linux-gnu/stubs/libcuda.so)
+if(stub AND TARGET test_cuda)
+  list(GET stub 0 stub)
+  add_test(NAME cuda/stub COMMAND test_cuda stub ${stub})
+  set_tests_properties(cuda/stub PROPERTIES LABELS t1 TIMEOUT 60)
+endif()
+
+# Tests fail without their compiler. Whoever builds without hiprtc and comgr leaves these out: ctest -LE rocm; without NVRTC: -LE nvrtc.
+# ThreadSanitizer makes everything slow, the emulator most of all.
+get_property(all DIRECTORY PROPERTY TESTS)
+foreach(test IN LISTS all)
+  if(test MATCHES "^(emu|kernels|install|python|hip)/|^compile/test_co|^core/test_(alloc|latency|launch|plan)|^bundle/test_bundle$" OR
+     test MATCHES "^cli/test_(cli_kill|cli_run|full_disk|profile)|^tune/test_tune_api|^gen/resources$|^embed/embed_copy|test_nvrtc|bundle_nvidia")
+    set_property(TEST ${test} APPEND PROPERTY LABELS rocm)
+  endif()
+  if(test MATCHES "nvrtc|nvidia")
+    set_property(TEST ${test} APPEND PROPERTY LABELS nvrtc)
+  endif()
+  if(MLAF_SANITIZE MATCHES "thread")
+    get_test_property(${test} TIMEOUT limit)
+    math(EXPR limit "${limit} * 10")
+    set_tests_properties(${test} PROPERTIES TIMEOUT ${limit})
+  endif()
+endforeach()

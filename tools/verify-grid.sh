@@ -9,7 +9,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 if [ "${1:-}" != --device ]; then
-  MLAF_REQUIRE_ROCM=1 MLAF_KERNEL_GRID=1 MLAF_KERNEL_VARIANTS=${1:-24} exec "${MLAF_BUILD_DIR:-build}/test_kernels"
+  MLAF_KERNEL_GRID=1 MLAF_KERNEL_VARIANTS=${1:-24} exec "${MLAF_BUILD_DIR:-build}/test_kernels"
 fi
 device=${2:?which device?}
 count=${3:-24}

@@ -130,15 +130,4 @@ static inline int each_json(const char *out, void (*fn)(void *user, const char *
   return n;
 }
 
-/* Tests that compile need a ROCm (tools/setup.sh puts one in place); without one they are skipped, and say so, or fail when
- * MLAF_REQUIRE_ROCM says that there must be one, as tools/test.sh does. */
-static inline bool have_compiler(const cli_dir *d) {
-  cli_result r = RUN(d, "env");
-  bool have = strstr(r.out, "LLVM") != NULL;
-  release(&r);
-  if (!have && getenv("MLAF_REQUIRE_ROCM")) fail_msg("MLAF_REQUIRE_ROCM is set and `mlaforge env` finds no hiprtc");
-  if (!have) print_message("skipped: no hiprtc here; run tools/setup.sh\n");
-  return have;
-}
-
 #endif

@@ -4,6 +4,7 @@
 #include "cli/cli_fixture.h"
 #include "core/numeric.h"
 #include "db/db.h"
+#include "need.h"
 
 #define PROBLEM "mla_decode:h5,r64,p32,q1,bf16,page16,b1,s64"
 #define TUNE "tune", PROBLEM, "--device", "emu:gfx942", "--max-candidates", "8", "--jobs", "2"
@@ -64,7 +65,7 @@ static double finished_run(const cli_dir *d) {
 
 static void killed_tuners_lose_nothing(void **state) {
   cli_dir *d = *state;
-  if (!have_compiler(d)) skip();
+  need_compiler("gfx942");
   const double want = finished_run(d);
   char *warm = mlaf_format("%s/warm", d->dir);
   copy_tree(d->cache, warm);

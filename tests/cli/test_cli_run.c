@@ -1,6 +1,7 @@
 /* The command with a compiler and the emulator: tune, stop, go on, plan again, verify, bench, compile. */
 #include "cli/cli_fixture.h"
 #include "db/db.h"
+#include "need.h"
 
 #define PROBLEM "mla_decode:h16,r512,p64,q1,bf16,page64,b2,s512"
 #define EMU     "--device", "emu:gfx942"
@@ -43,7 +44,7 @@ static tune_seen tune(const cli_dir *d, const char *max, const char *extra) {
 
 static void tune_then_answer_from_the_database(void **state) {
   const cli_dir *d = *state;
-  if (!have_compiler(d)) skip();
+  need_compiler("gfx942");
   tune_seen first = tune(d, "6", NULL);
   assert_int_equal(first.candidates, 6);
   assert_true(first.ok >= 1 && first.chosen && first.compiles > 0);
@@ -73,7 +74,7 @@ static void tune_then_answer_from_the_database(void **state) {
 /* A grid of two head counts: a line each, and the CSV in the columns that compare-peers reads. */
 static void bench_of_a_grid(void **state) {
   const cli_dir *d = *state;
-  if (!have_compiler(d)) skip();
+  need_compiler("gfx942");
   char csv[512], *text = NULL;
   size_t size = 0;
   snprintf(csv, sizeof csv, "%s/bench.csv", d->dir);
@@ -111,7 +112,7 @@ static int64_t samples_in(const char *path) {
 
 static void interrupted_tuning_goes_on(void **state) {
   const cli_dir *d = *state;
-  if (!have_compiler(d)) skip();
+  need_compiler("gfx942");
   static const char *const args[] = {"tune", PROBLEM, EMU, "--json", "--max-candidates", "14", NULL};
   pid_t child = start(d, args, NULL);
   for (double until = mlaf_now() + 120; samples_in(d->db) < 2 && mlaf_now() < until;)
@@ -136,7 +137,7 @@ static void interrupted_tuning_goes_on(void **state) {
 
 static void killed_tuning_goes_on_too(void **state) {
   const cli_dir *d = *state;
-  if (!have_compiler(d)) skip();
+  need_compiler("gfx942");
   static const char *const args[] = {"tune", PROBLEM, EMU, "--json", "--max-candidates", "8", NULL};
   pid_t child = start(d, args, NULL);
   for (double until = mlaf_now() + 120; samples_in(d->db) < 1 && mlaf_now() < until;)
@@ -159,7 +160,7 @@ static void count_correct(void *user, const char *schema, const cJSON *o) {
 
 static void verify_planned_and_injected(void **state) {
   const cli_dir *d = *state;
-  if (!have_compiler(d)) skip();
+  need_compiler("gfx942");
   int correct = 0;
   cli_result r = RUN(d, "verify", "--heads", "20", "--q-len", "3", "--causal", "--page-size", "3", "--ctx", "200", EMU,
                      "--json", "--inject", "nan-q,oob-page");
@@ -196,7 +197,7 @@ static void read_kernel(void *user, const char *schema, const cJSON *o) {
 
 static void compile_shows_the_evidence(void **state) {
   cli_dir *d = *state;
-  if (!have_compiler(d)) skip();
+  need_compiler("gfx942");
   char out[128];
   snprintf(out, sizeof out, "%s/code", d->dir);
   const char *variant = "reg:blocks=1,kvload=nt,psplit=1,qsrc=reg,rescale=lazy,tile=16,waves=4/s4,rows=1,team=1";

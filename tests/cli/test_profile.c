@@ -1,6 +1,7 @@
 /* mlaforge profile: what it prints adds up, traces are JSON, descriptions of code objects have errors that name the field. */
 #include "cli/cli_fixture.h"
 #include "compile/compile.h"
+#include "need.h"
 
 #define PROBLEM "mla_decode:h16,r512,p64,q1,bf16,page64,b2,s1024"
 #define REG     "reg:blocks=1,kvload=temporal,psplit=1,qsrc=reg,rescale=lazy,tile=16,waves=2/s4,rows=1,team=4"
@@ -48,7 +49,7 @@ static void read_profile(void *user, const char *schema, const cJSON *o) {
 
 static void of_the_planned_variant(void **state) {
   const cli_dir *d = *state;
-  if (!have_compiler(d)) skip();
+  need_compiler("gfx942");
   char trace[128];
   snprintf(trace, sizeof trace, "%s/trace.json", d->dir);
   cli_result r = RUN(d, "profile", PROBLEM, "--json", "--trace", trace);
@@ -90,7 +91,7 @@ static int lines(const char *text) {
 
 static void as_text(void **state) {
   const cli_dir *d = *state;
-  if (!have_compiler(d)) skip();
+  need_compiler("gfx942");
   cli_result hot = RUN(d, "profile", PROBLEM), all = RUN(d, "profile", PROBLEM, "--all");
   cli_result top = RUN(d, "profile", PROBLEM, "--top", "3");
   assert_exit(hot, 0);
@@ -131,7 +132,7 @@ static const char good[] =
 
 static void of_a_code_object(void **state) {
   const cli_dir *d = *state;
-  if (!have_compiler(d)) skip();
+  need_compiler("gfx942");
   char symbol[64], path[128], text[2048];
   char *code = combine_code(d, symbol);
   snprintf(path, sizeof path, "%s/args.json", d->dir);
@@ -214,7 +215,7 @@ static void assert_modelled(const char *text) {
 
 static void of_a_foreign_kernel(void **state) {
   const cli_dir *d = *state;
-  if (!have_compiler(d)) skip();
+  need_compiler("gfx942");
   char code[128], args[128];
   snprintf(code, sizeof code, "%s/sum.co", d->dir);
   snprintf(args, sizeof args, "%s/sum.json", d->dir);
@@ -280,7 +281,7 @@ static void usage(void **state) {
 /* Executed evidence of both families: what a round needs, not what its rare paths hold. */
 static void evidence_by_execution(void **state) {
   const cli_dir *d = *state;
-  if (!have_compiler(d)) skip();
+  need_compiler("gfx942");
   static const char *const variants[] = {REG, LDS};
   for (size_t i = 0; i < sizeof variants / sizeof *variants; i++) {
     cli_result r = RUN(d, "compile", PROBLEM, "--variant", variants[i], "--evidence", "--json");

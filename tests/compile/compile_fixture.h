@@ -1,4 +1,4 @@
-/* What the compile tests share: a compiler with its own cache folder, small kernels, and the skip rule. */
+/* What the compile tests share: a compiler with its own cache folder, small kernels, what is seen of a process from outside. */
 #ifndef MLAF_TEST_COMPILE_FIXTURE_H
 #define MLAF_TEST_COMPILE_FIXTURE_H
 
@@ -16,6 +16,7 @@
 #include "cmocka_all.h"
 #include "compile/compile.h"
 #include "compile/toolchain.h"
+#include "need.h"
 
 #define KERNEL                                                                                                        \
   "extern \"C\" __global__ void scale(float* o, const float* a, float f) {\n"                                         \
@@ -36,28 +37,6 @@ static inline void keep_line(void *user, mlaf_log_level level, const char *line)
   if (level > MLAF_LOG_WARN) return;
   l->count++;
   snprintf(l->last, sizeof l->last, "%s", line);
-}
-
-/* Tests need a ROCm. They skip where there is none at all, and fail instead where the caller promised one. */
-static inline void need_rocm(void) {
-  mlaf_toolchain t;
-  mlaf_err err = {MLAF_OK, ""};
-  if (mlaf_toolchain_find(NULL, &t, &err) == MLAF_OK) {
-    mlaf_toolchain_clear(&t);
-    return;
-  }
-  const char *require = getenv("MLAF_REQUIRE_ROCM");
-  print_message("no compiler: %s\n", err.text);
-  if (require && strcmp(require, "1") == 0) fail_msg("MLAF_REQUIRE_ROCM=1 but there is no ROCm: %s", err.text);
-  skip();
-}
-
-/* Some tests look at processes and descriptors from outside, which a chroot without /proc cannot show. */
-static inline void need_proc(void) {
-  need_rocm();
-  if (access("/proc/self/stat", R_OK) == 0) return;
-  print_message("no /proc here (mount -t proc proc /proc)\n");
-  skip();
 }
 
 /* A fresh folder under $TMPDIR; the caller removes it with remove_tree. */

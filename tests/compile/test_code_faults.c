@@ -151,6 +151,7 @@ static void compile_in_peace(char sources[JOBS][sizeof KERNEL + 32], mlaf_compil
 
 static void killed_workers_spoil_nothing(void **state) {
   need_proc();
+  need_compiler("gfx942");
   char *folder = make_folder(), sources[JOBS][sizeof KERNEL + 32];
   mlaf_rng rng = {5};
   mlaf_compile_job good[JOBS], jobs[JOBS];

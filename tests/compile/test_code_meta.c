@@ -16,13 +16,11 @@
   "  __shared__ int t[1000];\n  int big[200];\n  for (int i = 0; i < 200; i++) big[i] = o[i];\n"                      \
   "  t[threadIdx.x] = big[n];\n  __syncthreads();\n  o[0] = t[n] + big[n / 2];\n}\n"
 
-/* One real code object for all tests of this file; NULL where there is no compiler. */
+/* One real code object for all tests of this file. */
 static mlaf_compile_job sample;
 
 static int compile_sample(void **state) {
-  mlaf_toolchain t;
-  if (mlaf_toolchain_find(NULL, &t, NULL) != MLAF_OK) return 0; /* need_rocm says so in each test */
-  mlaf_toolchain_clear(&t);
+  need_compiler("gfx942");
   mlaf_compiler *c = open_compiler(NULL, 1, 0, NULL);
   sample = make_job(TWO_KERNELS);
   mlaf_status status = mlaf_compile(c, &sample, 1, NULL, NULL, NULL);
@@ -36,7 +34,6 @@ static int clear_sample(void **state) {
 }
 
 static void both_kernels_state_their_resources(void **state) {
-  need_rocm();
   mlaf_kernel_meta m[4];
   size_t n = 0;
   mlaf_err err = {MLAF_OK, ""};
@@ -67,7 +64,6 @@ static void descriptors_do_where_there_is_no_note(void **state) {
       ".amdgcn_target \"amdgcn-amd-amdhsa--gfx942\"\n.text\n.globl hand\n.p2align 8\n.type hand,@function\nhand:\n  s_endpgm\n"
       ".section .rodata\n.p2align 6\n.amdhsa_kernel hand\n  .amdhsa_next_free_vgpr 40\n  .amdhsa_next_free_sgpr 16\n"
       "  .amdhsa_accum_offset 32\n  .amdhsa_group_segment_fixed_size 512\n  .amdhsa_kernarg_size 24\n.end_amdhsa_kernel\n";
-  need_rocm();
   mlaf_compiler *c = open_compiler(NULL, 1, 0, NULL);
   void *code;
   size_t size, n = 0;
@@ -98,7 +94,6 @@ static mlaf_status meta_of_copy(const void *bytes, size_t size, mlaf_kernel_meta
 }
 
 static void damaged_code_objects_are_errors_not_crashes(void **state) {
-  need_rocm();
   unsigned char *bytes = malloc(sample.code_size);
   uint32_t x = 2024;
   int refused = 0;
@@ -123,7 +118,6 @@ static void damaged_code_objects_are_errors_not_crashes(void **state) {
 }
 
 static void every_torn_length_is_refused(void **state) {
-  need_rocm();
   for (size_t size = 0; size < sample.code_size; size += size < 4096 ? 1 : 13) {
     mlaf_kernel_meta m[4];
     size_t n;
@@ -132,7 +126,6 @@ static void every_torn_length_is_refused(void **state) {
 }
 
 static void offload_bundles_are_opened(void **state) {
-  need_rocm();
   static const char id[] = "hipv4-amdgcn-amd-amdhsa--gfx942", host[] = "host-x86_64-unknown-linux-gnu-";
   mlaf_text b = MLAF_TEXT_INIT(1 << 20);
   uint64_t head = 24 + 8 + 24 + strlen(host) + 24 + strlen(id), count = 2, zero = 0, len = strlen(host), size = sample.code_size;

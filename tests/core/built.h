@@ -7,6 +7,7 @@
 
 #include "cmocka_all.h"
 #include "core/build.h"
+#include "need.h"
 
 typedef struct built {
   mlaf_gen *gen;
@@ -28,24 +29,17 @@ static inline void built_close(built *b) {
   mlaf_gen_close(b->gen);
 }
 
-/* The baseline variant (NULL name) or the named variant. Without ROCm the calling test is skipped, or fails if
- * MLAF_REQUIRE_ROCM is set. */
+/* The baseline variant (NULL name) or the named variant. */
 static inline void built_open(built *b, const char *problem, const char *name) {
   mlaf_err err = {MLAF_OK, ""};
   mlaf_variant v = {.name = NULL};
   int compiles = 0;
-  const char *identity;
   *b = (built){.gen = NULL};
   built_cache();
+  need_compiler("gfx942");
   assert_int_equal(mlaf_problem_parse(problem, &b->problem, err.text, sizeof err.text), MLAF_OK);
   if (mlaf_gen_open(NULL, &b->gen, &err) || mlaf_compiler_open(NULL, NULL, &b->compiler, &err))
     fail_msg("%s", err.text);
-  if (mlaf_compiler_identity(b->compiler, &identity, &err)) {
-    built_close(b);
-    if (getenv("MLAF_REQUIRE_ROCM")) fail_msg("%s", err.text);
-    print_message("skipped: %s\n", err.text);
-    skip(); /* does not return */
-  }
   mlaf_status st = name ? mlaf_gen_variant(b->gen, &b->problem, "gfx942", name, &v, &err)
                         : mlaf_gen_baseline(b->gen, &b->problem, "gfx942", &v, &err);
   if (!st) st = mlaf_build_init(&v, &b->build, &err);

@@ -210,20 +210,22 @@ static size_t leave_out(size_t n, const fault_site *known, size_t n_known) {
   return kept;
 }
 
-/* MLAF_ALLOC_CASE=NAME[:FIRST]: only the scenario of that name, from that site on. Returns the first site, -1: not this one. */
-static long first_site(const scenario *s) {
+/* MLAF_ALLOC_CASE=NAME[:FIRST]: only the scenario of that name, from that site on. */
+static bool is_wanted(const scenario *s) {
   const char *only = getenv("MLAF_ALLOC_CASE");
   const size_t n = strlen(s->name);
-  if (!only) return 0;
-  if (strncmp(only, s->name, n) || (only[n] && only[n] != ':')) return -1;
-  return only[n] ? strtol(only + n + 1, NULL, 10) : 0;
+  return !only || (!strncmp(only, s->name, n) && (!only[n] || only[n] == ':'));
+}
+static size_t first_site(void) {
+  const char *only = getenv("MLAF_ALLOC_CASE"), *colon = only ? strchr(only, ':') : NULL;
+  return colon ? strtoul(colon + 1, NULL, 10) : 0;
 }
 
-/* MLAF_ALLOC_FAULTS=all: every site; else at most 100, evenly from the first to the last. */
-static void every_site(const scenario *s) {
+/* MLAF_ALLOC_FAULTS=all: every site; else at most 100, evenly from the first to the last. A test whose state is the
+ * scenario. */
+static void every_site(void **state) {
+  const scenario *s = *state;
   const char *all = getenv("MLAF_ALLOC_FAULTS");
-  const long first = first_site(s);
-  if (first < 0) skip();
   size_t tried = 0, missed = 0, bad = 0;
   for (int i = 0; i < 2; i++) { /* what libraries keep for good is kept now */
     if (s->prepare) s->prepare();
@@ -236,7 +238,7 @@ static void every_site(const scenario *s) {
   const size_t n = leave_out(sites_of(s), known, n_known);
   free(known);
   const size_t step = all && !strcmp(all, "all") ? 1 : n / 100 + 1;
-  for (size_t k = (size_t)first; k < n; k += step)
+  for (size_t k = first_site(); k < n; k += step)
     for (fault_mode mode = FAIL_ONCE; mode <= FAIL_ON; mode++) {
       const int status = in_child(s, mode, heap.sites[k], clean);
       tried++;

@@ -12,10 +12,6 @@
 
 static void library_path(char *out, size_t size) {
   snprintf(out, size, "%s/libmlaforge.so", getenv("MLAF_BUILD_DIR") ? getenv("MLAF_BUILD_DIR") : ".");
-  if (access(out, R_OK)) {
-    print_message("skipped: %s is not built (not all rooms are in this build)\n", out);
-    skip();
-  }
 }
 
 static int by_name(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
@@ -98,7 +94,6 @@ static void headers_stand_alone(void **state) {
   static const char *const compilers[] = {"cc -std=c11 -Wall -Wextra -pedantic -Werror -x c",
                                           "c++ -std=c++11 -Wall -Wextra -Werror -x c++"};
   for (int c = 0; c < 2; c++) {
-    if (system(c ? "command -v c++ >/dev/null" : "command -v cc >/dev/null")) continue;
     for (size_t i = 0; i < sizeof headers / sizeof *headers; i++) {
       char cmd[800];
       snprintf(cmd, sizeof cmd, "echo '#include \"mlaforge/%s.h\"' | %s -fsyntax-only -I'%s/include' -", headers[i],

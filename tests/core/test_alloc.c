@@ -6,18 +6,13 @@
  * every site, MLAF_ALLOC_CASE=tune:1500 those of one scenario from the 1500th on. */
 #include <stdio.h>
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__GLIBC__)
-int main(void) {
-  puts("skipped: the sanitizer owns malloc");
-  return 0;
-}
-#else
 #include <dirent.h>
 #include <fcntl.h>
 
 #include "base/base.h"
 #include "core/api_calls.h"
 #include "core/faulty_malloc.h"
+#include "need.h"
 
 /* ---- which functions a fault was tried in ---- */
 
@@ -57,7 +52,6 @@ static int check_header(const char *path) {
 }
 
 static void every_public_function_was_tried(void **state) {
-  if (getenv("MLAF_ALLOC_CASE")) skip();
   const char *source = getenv("MLAF_SOURCE_DIR");
   char dir_name[512], path[800];
   int n = 0;
@@ -298,13 +292,9 @@ static const scenario from_registry = {"registry", plans_of_the_registry, NULL, 
 static const scenario text_out_and_in = {"text", export_and_import, NULL, fresh_database, NULL, 50};
 static const scenario tuning = {"tune", tune, NULL, fresh_database, NULL, 1000};
 
-static void planning_from_the_database(void **state) { every_site(&from_database); }
-static void planning_from_the_model(void **state) { every_site(&from_model); }
-static void planning_with_the_compiler(void **state) { every_site(&from_compiler); }
-static void planning_from_a_bundle(void **state) { every_site(&from_bundle); }
-static void planning_from_the_registry(void **state) { every_site(&from_registry); }
-static void tuning_text_out_and_in(void **state) { every_site(&text_out_and_in); }
-static void tuning_a_problem(void **state) { every_site(&tuning); }
+static const scenario *const scenarios[] = {&from_database, &from_model,      &from_compiler, &from_bundle,
+                                            &from_registry, &text_out_and_in, &tuning};
+enum { N_SCENARIOS = sizeof scenarios / sizeof *scenarios };
 
 /* ---- a tuned problem, its database, and a bundle of it ---- */
 
@@ -332,13 +322,11 @@ static int setup(void **state) {
   setenv("MLAF_EMU_THREADS", "1", 1);
   setenv("MLAF_TUNING_DIR", "/nonexistent", 1); /* what is shipped or installed does not enter */
   setenv("MLAF_SITE_DB", "", 1);
-  const int st = tune_once(text, sizeof text);
-  if (st == MLAF_E_NO_COMPILER && !getenv("MLAF_REQUIRE_ROCM")) {
-    puts("skipped: no hiprtc here; run tools/setup.sh");
-    exit(0);
+  need_compiler("gfx942");
+  if (tune_once(text, sizeof text)) {
+    puts(text);
+    return -1;
   }
-  if (st) puts(text);
-  if (st) return -1;
   copy_file(db_path, kept_db);
   snprintf(command, sizeof command, "'%s/mlaforge' generate '" PROBLEM "' --targets gfx942 --db '%s' --cache '%s' --out '%s' "
            ">'%s/log' 2>&1 || { cat '%s/log'; false; }", build ? build : ".", db_path, cache_path, bundle_path, dir, dir);
@@ -352,17 +340,11 @@ static int teardown(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(works_without_memory),
-      cmocka_unit_test(planning_from_the_database),
-      cmocka_unit_test(planning_from_the_model),
-      cmocka_unit_test(planning_with_the_compiler),
-      cmocka_unit_test(planning_from_a_bundle),
-      cmocka_unit_test(planning_from_the_registry),
-      cmocka_unit_test(tuning_text_out_and_in),
-      cmocka_unit_test(tuning_a_problem),
-      cmocka_unit_test(every_public_function_was_tried),
-  };
-  return cmocka_run_group_tests(tests, setup, teardown);
+  struct CMUnitTest tests[N_SCENARIOS + 2] = {cmocka_unit_test(works_without_memory)};
+  size_t n = 1;
+  for (size_t i = 0; i < N_SCENARIOS; i++)
+    if (is_wanted(scenarios[i]))
+      tests[n++] = (struct CMUnitTest){scenarios[i]->name, every_site, NULL, NULL, (void *)(uintptr_t)scenarios[i]};
+  if (n > N_SCENARIOS) tests[n++] = (struct CMUnitTest)cmocka_unit_test(every_public_function_was_tried); /* all of them ran */
+  return _cmocka_run_group_tests("alloc", tests, n, setup, teardown);
 }
-#endif

@@ -12,14 +12,14 @@
 
 #include "cmocka_all.h"
 #include "compile/compile.h"
-#include "compile/toolchain.h"
 #include "device/device.h"
 #include "emu/emu_launch.h"
+#include "need.h"
 
 enum { SNIP_BYTES = 65536 };
 
 typedef struct snip {
-  mlaf_compiler *compiler; /* NULL: no ROCm here */
+  mlaf_compiler *compiler;
   mlaf_device *dev;
   uint32_t *in, *out; /* device addresses, which the host may read: the emulator shares its address space */
   mlaf_err err;
@@ -40,13 +40,9 @@ static const char snip_tail[] =
 static inline int snip_open(void **state) {
   snip *s = calloc(1, sizeof *s);
   mlaf_log log = {NULL, NULL, MLAF_LOG_ERROR};
-  mlaf_toolchain t;
   *state = s;
-  if (mlaf_toolchain_find(NULL, &t, &s->err) == MLAF_OK) {
-    mlaf_toolchain_clear(&t);
-    mlaf_compiler_opts opts = {.jobs = 1};
-    if (mlaf_compiler_open(&opts, &log, &s->compiler, &s->err) != MLAF_OK) return -1;
-  }
+  need_compiler("gfx942");
+  if (mlaf_compiler_open(&(mlaf_compiler_opts){.jobs = 1}, &log, &s->compiler, &s->err) != MLAF_OK) return -1;
   if (mlaf_emu_ops.open(0, &log, &s->dev, &s->err) != MLAF_OK) return -1;
   void *in, *out;
   if (mlaf_emu_ops.mem_alloc(s->dev, SNIP_BYTES, &in, &s->err) != MLAF_OK) return -1;
@@ -64,21 +60,12 @@ static inline int snip_close(void **state) {
   return 0;
 }
 
-/* Tests need a ROCm. They skip where there is none at all, and fail instead where the caller promised one. */
-static inline void snip_need(const snip *s) {
-  const char *require = getenv("MLAF_REQUIRE_ROCM");
-  if (s->compiler) return;
-  if (require && strcmp(require, "1") == 0) fail_msg("MLAF_REQUIRE_ROCM=1 but there is no ROCm: %s", s->err.text);
-  skip();
-}
-
 /* The body as a loaded kernel with the given registers and LDS. */
 static inline mlaf_function *snip_load(snip *s, int vgprs, int lds, const char *body, mlaf_module **m) {
   static char source[1 << 20];
   void *code;
   size_t size;
   mlaf_function *fn;
-  snip_need(s);
   int n = snprintf(source, sizeof source, "%s%s", snip_head, body);
   snprintf(source + n, sizeof source - (size_t)n, snip_tail, vgprs, vgprs > 256 ? 256 : vgprs, lds);
   if (mlaf_assemble(s->compiler, "gfx942", source, &code, &size, &s->err) != MLAF_OK) fail_msg("%s\nin:\n%s", s->err.text, body);

@@ -49,7 +49,6 @@ static mlaf_status run(snip *s, const char *body, int lds, int scratch) {
   size_t size;
   mlaf_module *m;
   mlaf_function *fn;
-  snip_need(s);
   int n = snprintf(source, sizeof source, "%s%s", snip_head, body);
   snprintf(source + n, sizeof source - (size_t)n, tail, lds, scratch, scratch != 0);
   s->err = (mlaf_err){MLAF_OK, ""};

@@ -141,7 +141,6 @@ static mlaf_status launch_unsized(snip *s, const char *note, size_t args_size) {
   size_t size;
   mlaf_module *m;
   mlaf_function *fn;
-  snip_need(s);
   snprintf(text, sizeof text, source, note);
   if (mlaf_assemble(s->compiler, "gfx942", text, &code, &size, &s->err) != MLAF_OK) fail_msg("%s", s->err.text);
   if (mlaf_emu_ops.module_load(s->dev, code, size, &m, &s->err) != MLAF_OK) fail_msg("%s", s->err.text);

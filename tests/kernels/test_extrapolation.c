@@ -91,7 +91,7 @@ static const mlaf_variant *first_of(const rig_candidates *c, const char *family)
 
 static void decode_kernels(void **state) {
   rig r;
-  if (!rig_open(&r)) skip();
+  rig_open(&r);
   for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
     mlaf_problem p = rig_problem(shapes[i].problem);
     mlaf_bench_opts opts = {.seed = 1};

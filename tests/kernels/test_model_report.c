@@ -7,6 +7,7 @@
 #include "cmocka_all.h"
 #include "core/bench.h"
 #include "emu/model_report.h"
+#include "need.h"
 #include "rig.h"
 
 static int all_points(report_point *p) {
@@ -22,9 +23,7 @@ static void microbenchmarks(void **state) {
   static report_point p[REPORT_POINTS];
   emu_asm a;
   int n = all_points(p), micros = 0;
-  rig r; /* only to know whether a ROCm must be here */
-  if (!rig_open(&r)) skip();
-  rig_close(&r);
+  need_compiler("gfx942");
   if (!emu_asm_open(&a)) fail_msg("%s", a.err.text);
   for (int i = 0; i < n; i++) {
     if (strncmp(p[i].subject, "micro:", 6) != 0) continue;
@@ -76,7 +75,7 @@ static void a_kernel_at_the_published_shapes(void **state) {
   int n = all_points(p), fits = 0;
   double ratio[REPORT_POINTS];
   rig r;
-  if (!rig_open(&r)) skip();
+  rig_open(&r);
   for (int i = 0; i < n; i++) {
     if (strncmp(p[i].id, "tl-b", 4) != 0 || p[i].ctx > 8192) continue;
     report_kernel(&p[i], our_us(&r, &p[i]));

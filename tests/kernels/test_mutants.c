@@ -205,7 +205,7 @@ static void mutants_are_noticed(void **state) {
   const char *only = getenv("MLAF_MUTANTS_SUBJECT");
   bench b;
   memset(&b, 0, sizeof b);
-  if (!rig_open(&b.r)) skip();
+  rig_open(&b.r);
   emu_device *dev = (emu_device *)b.r.dev;
   mlaf_err err;
   /* a disassembler without a cache: no mutant's text is wanted twice */
