@@ -2,40 +2,33 @@
  * kernel takes FAKE_KERNEL_NS. It is loaded by MLAF_CUDA_LIBRARY. A cubin is any ELF; it holds the kernels
  * "fill" (really run), "big" and "huge", and a balanced decode with its combine, "walk" and "merge" (fake_balanced.h; run too).
  *
- *   FAKECUDA_DEVICES=n      devices it claims to have (default 1); 0: CUDA_ERROR_NO_DEVICE as without a GPU
- *   FAKECUDA_FAIL=name:k:e  the k-th call of `name` from now on returns error e
- *   FAKECUDA_SM=major.minor compute capability (default 9.0)
- *   fakecuda_calls(name)    how often a function was called; fakecuda_reset() forgets
- *   fakecuda_leaks()        live allocations, modules, streams, events, graphs and contexts
+ *   FAKECUDA_DEVICES, FAKECUDA_FAIL  what to do (fake/driver.h); without a device it is as without a GPU
+ *   FAKECUDA_SM=major.minor          compute capability (default 9.0)
+ *   fakecuda_depth()                 contexts on this thread's stack
+ *   fakecuda_last()                  the last kernel that ran
  *
  * Like the real one it refuses calls made without a current context, a fill that was not waited for does not land, and
  * inside a capture nothing runs. */
 #include "cuda/fakecuda.h"
 
+#define FAKE "FAKECUDA"
 #include "cuda/fake_balanced.h"
+#include "fake/driver.h"
 
-#include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#define EXPORT __attribute__((visibility("default")))
-
-enum { SUCCESS = 0, INVALID_VALUE = 1, NO_DEVICE = 100, INVALID_DEVICE = 101, INVALID_IMAGE = 200, INVALID_CONTEXT = 201,
+enum { INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NO_DEVICE = 100, INVALID_DEVICE = 101, INVALID_IMAGE = 200, INVALID_CONTEXT = 201,
        INVALID_HANDLE = 400, NOT_FOUND = 500, CAPTURE_INVALIDATED = 901 };
-enum { MAX_NAMES = 64, MAX_NODES = 256, STREAM = 0x5354, EVENT = 0x4556, MODULE = 0x4d4f, GRAPH = 0x4752, EXEC = 0x4558 };
+enum { MAX_NODES = 256 };
 
 typedef struct node {
   int kernel;
   fake_launch shape;
   unsigned char args[1536];
 } node;
-typedef struct handle {
-  uint32_t magic;
-  double when;      /* event */
-  int capturing, n; /* stream, graph */
+typedef struct sequence { /* a stream and what it captures, a graph */
+  handle base;
+  int capturing, n;
   node *nodes;
-} handle;
+} sequence;
 typedef struct kernel {
   const char *name;
   size_t args_size; /* of its one parameter */
@@ -44,15 +37,6 @@ typedef struct kernel {
 
 static kernel kernels[] = {{"fill", sizeof(fake_fill), 0}, {"big", FAKE_BIG_ARGS, 0}, {"huge", 4, 0},
                            {"walk", sizeof(mlaf_decode_args), 0}, {"merge", sizeof(mlaf_decode_args), 0}};
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct {
-  char name[40];
-  int calls;
-} counted[MAX_NAMES];
-/* All that is alive. What the back end could not give back because its context was refused is found here, too, so that
- * a leak checker sees only what is lost for another reason. */
-static void *alive[4096];
-static int live;
 static fake_launch last;
 static double now_ns;
 static int contexts[8];
@@ -65,40 +49,15 @@ static struct {
   size_t n;
 } pending;
 
-static int *counter(const char *name) {
-  int i = 0;
-  while (i < MAX_NAMES - 1 && counted[i].name[0] && strcmp(counted[i].name, name)) i++;
-  snprintf(counted[i].name, sizeof counted[i].name, "%s", name);
-  return &counted[i].calls;
-}
-
-/* Count this call; the error that the environment wants it to return, or 0. */
-static int enter(const char *name) {
-  char wanted[40] = "";
-  int k = 1, code = 999;
-  pthread_mutex_lock(&lock);
-  int calls = ++*counter(name);
-  pthread_mutex_unlock(&lock);
-  const char *env = getenv("FAKECUDA_FAIL");
-  if (!env || sscanf(env, "%39[^:]:%d:%d", wanted, &k, &code) < 1 || strcmp(wanted, name)) return SUCCESS;
-  return calls == k ? code : SUCCESS;
-}
-#define ENTER                    \
-  int forced_ = enter(__func__); \
-  if (forced_) return forced_
 #define ENTER_CONTEXT \
   ENTER;              \
   if (!depth) return INVALID_CONTEXT
 
-EXPORT int fakecuda_calls(const char *name);
-int fakecuda_calls(const char *name) { return *counter(name); }
-EXPORT void fakecuda_reset(void);
-void fakecuda_reset(void) {
+void fake_reset(void) {
   memset(counted, 0, sizeof counted);
   memset(&last, 0, sizeof last);
 }
-EXPORT int fakecuda_leaks(void);
-int fakecuda_leaks(void) {
+int fake_leaks(void) { /* contexts, too */
   int n = live;
   for (int i = 0; i < 8; i++) n += retained[i];
   return n;
@@ -108,23 +67,6 @@ int fakecuda_depth(void) { return depth; }
 EXPORT fake_launch fakecuda_last(void);
 fake_launch fakecuda_last(void) { return last; }
 
-static void *keep(void *p) {
-  if (p && live < (int)(sizeof alive / sizeof *alive)) alive[live++] = p;
-  return p;
-}
-static int forget(const void *p) {
-  int i = 0;
-  while (i < live && alive[i] != p) i++;
-  if (i == live) return 0;
-  alive[i] = alive[--live];
-  return 1;
-}
-
-static int device_count(void) {
-  const char *env = getenv("FAKECUDA_DEVICES");
-  return env ? (int)strtol(env, NULL, 10) : 1;
-}
-
 static void land(void) {
   if (pending.bytes) memcpy(pending.to, pending.bytes, pending.n);
   free(pending.bytes);
@@ -133,7 +75,7 @@ static void land(void) {
 static int post(void *to, const void *from, int byte, size_t n) {
   land();
   pending.bytes = malloc(n ? n : 1);
-  if (!pending.bytes) return INVALID_VALUE;
+  if (!pending.bytes) return OUT_OF_MEMORY;
   if (from) memcpy(pending.bytes, from, n);
   else
     memset(pending.bytes, byte, n);
@@ -243,7 +185,7 @@ int cuMemAlloc_v2(uint64_t *ptr, size_t bytes) {
   ENTER_CONTEXT;
   if (!bytes) return INVALID_VALUE;
   *ptr = (uint64_t)(uintptr_t)keep(calloc(1, bytes));
-  return *ptr ? SUCCESS : INVALID_VALUE;
+  return *ptr ? SUCCESS : OUT_OF_MEMORY;
 }
 EXPORT int cuMemFree_v2(uint64_t ptr);
 int cuMemFree_v2(uint64_t ptr) {
@@ -273,22 +215,15 @@ int cuMemcpyDtoH_v2(void *dst, uint64_t src, size_t bytes) {
 
 /* --- modules --- */
 
-static handle *make(uint32_t magic) {
-  handle *h = calloc(1, sizeof *h);
-  if (!h) return NULL;
-  h->magic = magic;
-  return keep(h);
+/* What is told to fail to destroy does destroy. */
+static int end(void *h, uint32_t magic, int forced) {
+  const int code = destroy(h, magic) ? SUCCESS : INVALID_HANDLE;
+  return forced ? forced : code;
 }
-static int destroy(void *handle_, uint32_t magic) {
-  handle *h = handle_;
-  if (!h || h->magic != magic) return INVALID_HANDLE;
-  forget(h);
-  h->magic = 0;
-  free(h->nodes);
-  free(h);
-  return SUCCESS;
+static int end_sequence(void *s, uint32_t magic, int forced) {
+  if (is(s, magic)) free(((sequence *)s)->nodes);
+  return end(s, magic, forced);
 }
-static int is(const void *h, uint32_t magic) { return h && ((const handle *)h)->magic == magic; }
 
 EXPORT int cuModuleLoadDataEx(void **module, const void *image, unsigned n, const int *options, void **values);
 int cuModuleLoadDataEx(void **module, const void *image, unsigned n, const int *options, void **values) {
@@ -303,15 +238,15 @@ int cuModuleLoadDataEx(void **module, const void *image, unsigned n, const int *
     if (errors) snprintf(errors, size, "ptxas fatal: wrong GPU\nsecond line\n");
     return 209;
   }
-  *module = make(MODULE);
-  return SUCCESS;
+  *module = make(sizeof(handle), MODULE);
+  return *module ? SUCCESS : OUT_OF_MEMORY;
 }
 EXPORT int cuModuleLoadData(void **module, const void *image);
 int cuModuleLoadData(void **module, const void *image) { return cuModuleLoadDataEx(module, image, 0, NULL, NULL); }
 EXPORT int cuModuleUnload(void *module);
 int cuModuleUnload(void *module) {
-  int forced = enter(__func__), code = depth ? destroy(module, MODULE) : INVALID_CONTEXT;
-  return forced ? forced : code;
+  const int forced = enter(__func__);
+  return depth ? end(module, MODULE, forced) : INVALID_CONTEXT;
 }
 EXPORT int cuModuleGetFunction(void **function, void *module, const char *name);
 int cuModuleGetFunction(void **function, void *module, const char *name) {
@@ -372,7 +307,7 @@ static void run_node(const node *k) {
 static int launch(kernel *f, const unsigned grid[3], const unsigned block[3], unsigned shared, void *stream, void **params,
                   void **extra, const node *attributes) {
   const unsigned gx = grid[0], gy = grid[1], gz = grid[2], bx = block[0], by = block[1], bz = block[2];
-  handle *s = stream;
+  sequence *s = stream;
   /* One pointer per parameter; a raw block would start at another place when the parameter wants alignment. */
   if (!params || !params[0] || extra) return INVALID_VALUE;
   if (!gx || !gy || !gz || !bx || !by || !bz || bx * by * bz > 1024 || gy > 65535 || gz > 65535) return INVALID_VALUE;
@@ -455,39 +390,41 @@ EXPORT int cuStreamCreate(void **stream, unsigned flags);
 int cuStreamCreate(void **stream, unsigned flags) {
   ENTER_CONTEXT;
   if (flags != 1) return INVALID_VALUE;
-  *stream = make(STREAM);
-  return SUCCESS;
+  *stream = make(sizeof(sequence), STREAM);
+  return *stream ? SUCCESS : OUT_OF_MEMORY;
 }
 EXPORT int cuStreamDestroy_v2(void *stream);
 int cuStreamDestroy_v2(void *stream) {
-  int forced = enter(__func__), code = depth ? destroy(stream, STREAM) : INVALID_CONTEXT;
-  return forced ? forced : code;
+  const int forced = enter(__func__);
+  return depth ? end_sequence(stream, STREAM, forced) : INVALID_CONTEXT;
 }
 EXPORT int cuStreamSynchronize(void *stream);
 int cuStreamSynchronize(void *stream) {
   ENTER_CONTEXT;
-  if (stream && (!is(stream, STREAM) || ((handle *)stream)->capturing)) return INVALID_HANDLE;
+  if (stream && (!is(stream, STREAM) || ((sequence *)stream)->capturing)) return INVALID_HANDLE;
   land();
   return SUCCESS;
 }
 EXPORT int cuStreamBeginCapture_v2(void *stream, int mode);
 int cuStreamBeginCapture_v2(void *stream, int mode) {
   ENTER_CONTEXT;
-  handle *s = stream;
+  sequence *s = stream;
   if (!is(s, STREAM) || s->capturing || mode != 1) return INVALID_VALUE;
+  if (!s->nodes) s->nodes = calloc(MAX_NODES, sizeof(node));
+  if (!s->nodes) return OUT_OF_MEMORY;
   s->capturing = 1;
   s->n = 0;
-  if (!s->nodes) s->nodes = calloc(MAX_NODES, sizeof(node));
   return SUCCESS;
 }
 EXPORT int cuStreamEndCapture(void *stream, void **graph);
 int cuStreamEndCapture(void *stream, void **graph) {
   int forced = enter(__func__);
-  handle *s = stream, *g;
+  sequence *s = stream, *g;
   if (!depth || !is(s, STREAM) || !s->capturing) return INVALID_VALUE;
   s->capturing = 0;
   if (forced) return forced;
-  *graph = g = make(GRAPH);
+  *graph = g = make(sizeof *g, GRAPH);
+  if (!g) return OUT_OF_MEMORY;
   g->n = s->n;
   g->nodes = s->nodes;
   s->nodes = NULL;
@@ -497,9 +434,12 @@ EXPORT int cuGraphInstantiateWithFlags(void **exec, void *graph, unsigned long l
 int cuGraphInstantiateWithFlags(void **exec, void *graph, unsigned long long flags) {
   ENTER_CONTEXT;
   if (!is(graph, GRAPH) || flags) return INVALID_VALUE;
-  handle *from = graph, *to = make(EXEC);
+  sequence *from = graph, *to = make(sizeof *to, EXEC);
+  if (!to || !(to->nodes = calloc(MAX_NODES, sizeof(node)))) {
+    destroy(to, EXEC);
+    return OUT_OF_MEMORY;
+  }
   to->n = from->n;
-  to->nodes = calloc(MAX_NODES, sizeof(node));
   memcpy(to->nodes, from->nodes, (size_t)from->n * sizeof(node));
   *exec = to;
   return SUCCESS;
@@ -512,38 +452,35 @@ int cuGraphUpload(void *exec, void *stream) {
 EXPORT int cuGraphLaunch(void *exec, void *stream);
 int cuGraphLaunch(void *exec, void *stream) {
   ENTER_CONTEXT;
-  const handle *e = exec;
+  const sequence *e = exec;
   if (!is(e, EXEC) || !is(stream, STREAM)) return INVALID_HANDLE;
   for (int i = 0; i < e->n; i++) run_node(&e->nodes[i]);
   return SUCCESS;
 }
 EXPORT int cuGraphExecDestroy(void *exec);
 int cuGraphExecDestroy(void *exec) {
-  int forced = enter(__func__), code = destroy(exec, EXEC);
-  return forced ? forced : code;
+  return end_sequence(exec, EXEC, enter(__func__));
 }
 EXPORT int cuGraphDestroy(void *graph);
 int cuGraphDestroy(void *graph) {
-  int forced = enter(__func__), code = destroy(graph, GRAPH);
-  return forced ? forced : code;
+  return end_sequence(graph, GRAPH, enter(__func__));
 }
 EXPORT int cuEventCreate(void **event, unsigned flags);
 int cuEventCreate(void **event, unsigned flags) {
   ENTER_CONTEXT;
   if (flags) return INVALID_VALUE; /* an event without timing would be of no use */
-  *event = make(EVENT);
-  return SUCCESS;
+  *event = make(sizeof(handle), EVENT);
+  return *event ? SUCCESS : OUT_OF_MEMORY;
 }
 EXPORT int cuEventDestroy_v2(void *event);
 int cuEventDestroy_v2(void *event) {
-  int forced = enter(__func__), code = destroy(event, EVENT);
-  return forced ? forced : code;
+  return end(event, EVENT, enter(__func__));
 }
 EXPORT int cuEventRecord(void *event, void *stream);
 int cuEventRecord(void *event, void *stream) {
   ENTER_CONTEXT;
   handle *e = event;
-  if (!is(e, EVENT) || !is(stream, STREAM) || ((handle *)stream)->capturing) return INVALID_HANDLE;
+  if (!is(e, EVENT) || !is(stream, STREAM) || ((sequence *)stream)->capturing) return INVALID_HANDLE;
   e->when = now_ns;
   return SUCCESS;
 }
@@ -566,6 +503,7 @@ static const struct {
   int code;
   const char *name, *text;
 } errors[] = {{SUCCESS, "CUDA_SUCCESS", "no error"},
+              {OUT_OF_MEMORY, "CUDA_ERROR_OUT_OF_MEMORY", "out of memory"},
               {INVALID_VALUE, "CUDA_ERROR_INVALID_VALUE", "invalid argument"},
               {NO_DEVICE, "CUDA_ERROR_NO_DEVICE", "no CUDA-capable device is detected"},
               {209, "CUDA_ERROR_NO_BINARY_FOR_GPU", "no kernel image is available for execution on the device"},

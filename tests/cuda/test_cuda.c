@@ -11,41 +11,10 @@
 #include "core/launch.h"
 #include "cuda/cuda_device.h"
 #include "cuda/fakecuda.h"
+#include "fake/fake_test.h"
 
-static void use_fake(void) {
-  char path[512];
-  snprintf(path, sizeof path, "%s/fakecuda/libfakecuda.so", getenv("MLAF_BUILD_DIR"));
-  if (access(path, R_OK)) fail_msg("%s is not built", path);
-  setenv("MLAF_CUDA_LIBRARY", path, 1);
-  unsetenv("FAKECUDA_FAIL");
-  unsetenv("FAKECUDA_DEVICES");
-  unsetenv("FAKECUDA_SM");
-}
+static void use_fake(void) { fake_use("MLAF_CUDA_LIBRARY", "fakecuda/libfakecuda.so", "FAKECUDA"); }
 
-/* A function of the fake that the back end has loaded, copied into *slot. */
-static void fake_symbol(const char *name, void *slot) {
-  void *handle = dlopen(getenv("MLAF_CUDA_LIBRARY"), RTLD_NOW | RTLD_NOLOAD);
-  assert_non_null(handle);
-  void *symbol = dlsym(handle, name);
-  assert_non_null(symbol);
-  memcpy(slot, &symbol, sizeof symbol);
-  dlclose(handle);
-}
-static int fake_calls(const char *name) {
-  int (*calls)(const char *);
-  fake_symbol("fakecuda_calls", &calls);
-  return calls(name);
-}
-static void fake_reset(void) {
-  void (*reset)(void);
-  fake_symbol("fakecuda_reset", &reset);
-  reset();
-}
-static int fake_int(const char *name) {
-  int (*get)(void);
-  fake_symbol(name, &get);
-  return get();
-}
 static fake_launch fake_last(void) {
   fake_launch (*get)(void);
   fake_symbol("fakecuda_last", &get);
@@ -53,21 +22,6 @@ static fake_launch fake_last(void) {
 }
 
 static const fake_fill nothing; /* fills no word */
-
-static mlaf_device *open_device(const char *spec) {
-  mlaf_device *dev = NULL;
-  mlaf_err err = {MLAF_OK, ""};
-  if (mlaf_device_open(spec, NULL, &dev, &err)) fail_msg("%s: %s", spec, err.text);
-  return dev;
-}
-
-static void expect_no_device(const char *spec, const char *says) {
-  mlaf_device *dev = (mlaf_device *)&dev, *untouched = dev;
-  mlaf_err err = {MLAF_OK, ""};
-  assert_int_equal(mlaf_device_open(spec, NULL, &dev, &err), MLAF_E_NO_DEVICE);
-  if (!strstr(err.text, says)) fail_msg("'%s' does not say '%s'", err.text, says);
-  assert_ptr_equal(dev, untouched);
-}
 
 /* The least that passes for a cubin: sections null, names, data and symbols, which say what "big" and "huge" want of their
  * launch. */
@@ -131,7 +85,7 @@ static void no_gpu(void **state) {
   expect_no_device("cuda:2", "cuda:2 asked for");
   expect_no_device("cuda:2", "2 devices");
   mlaf_device_close(open_device("cuda:1"));
-  assert_int_equal(fake_int("fakecuda_leaks"), 0);
+  assert_int_equal(fake_int("fake_leaks"), 0);
 }
 
 static void identity(void **state) {
@@ -256,7 +210,7 @@ static void every_call_may_fail(void **state) {
       fake_reset();
       snprintf(spec, sizeof spec, "%s:%d:777", name, k);
       setenv("FAKECUDA_FAIL", spec, 1);
-      const int before = fake_int("fakecuda_leaks");
+      const int before = fake_int("fake_leaks");
       err = (mlaf_err){MLAF_OK, ""};
       mlaf_status st = whole_life(&err);
       unsetenv("FAKECUDA_FAIL");
@@ -268,7 +222,7 @@ static void every_call_may_fail(void **state) {
       if (st != MLAF_OK && !strstr(err.text, "777")) fail_msg("%s: '%s' does not name the code", name, err.text);
       assert_int_equal(fake_int("fakecuda_depth"), 0);
       /* What could not enter the context could not give back either; nothing else may leak. */
-      if (strncmp(name, "cuCtx", 5) && fake_int("fakecuda_leaks") != before) fail_msg("call %d of %s: leaks", k, name);
+      if (strncmp(name, "cuCtx", 5) && fake_int("fake_leaks") != before) fail_msg("call %d of %s: leaks", k, name);
       assert_int_equal(whole_life(&err), MLAF_OK);
     }
   }
@@ -278,7 +232,7 @@ static void every_call_may_fail(void **state) {
 static void timing_by_graphs(void **state) {
   use_fake();
   mlaf_device_close(open_device("cuda")); /* loads the fake */
-  const int before = fake_int("fakecuda_leaks");
+  const int before = fake_int("fake_leaks");
   mlaf_device *dev = open_device("cuda");
   const mlaf_device_ops *ops = mlaf_ops(dev);
   cubin code;
@@ -326,11 +280,11 @@ static void timing_by_graphs(void **state) {
   assert_non_null(strstr(err.text, "cuLaunchKernel: CUDA_ERROR_ILLEGAL_ADDRESS (700)"));
   assert_non_null(strstr(err.text, "cannot use the device any more"));
   assert_int_equal(fake_calls("cuStreamEndCapture"), 1);
-  assert_int_equal(fake_int("fakecuda_leaks"), before + 3); /* the context, the memory, the module */
+  assert_int_equal(fake_int("fake_leaks"), before + 3); /* the context, the memory, the module */
   ops->module_unload(dev, m);
   ops->mem_free(dev, mem, NULL);
   mlaf_device_close(dev);
-  assert_int_equal(fake_int("fakecuda_leaks"), before);
+  assert_int_equal(fake_int("fake_leaks"), before);
 }
 
 static void dynamic_shared_memory(void **state) {

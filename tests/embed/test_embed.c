@@ -41,7 +41,7 @@ static fake_launch last(void) {
 }
 static int leaks(void) {
   int (*get)(void);
-  void *f = dlsym(driver, "fakecuda_leaks");
+  void *f = dlsym(driver, "fake_leaks");
   memcpy(&get, &f, sizeof f);
   return get();
 }
@@ -205,7 +205,7 @@ static void driver_failures_come_back(void **state) {
   static const char *const calls[] = {"cuInit:1:100", "cuDeviceGetCount:1:3", "cuDevicePrimaryCtxRetain:1:2"};
   mlaf_embed *e = NULL;
   void (*reset)(void);
-  void *f = dlsym(driver, "fakecuda_reset");
+  void *f = dlsym(driver, "fake_reset");
   memcpy(&reset, &f, sizeof f);
   char why[500];
   for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {

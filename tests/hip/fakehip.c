@@ -1,21 +1,11 @@
 /* A HIP runtime for tests: the calls the hip back end makes, over the gfx942 emulator. It is built as libamdhip64.so.6
  * and loaded by MLAF_HIP_LIBRARY, so that the back end really copies memory, loads code objects and runs kernels.
- *
- *   FAKEHIP_DEVICES=n      devices it claims to have (default 1); 0: hipErrorNoDevice as on a machine without a GPU
- *   FAKEHIP_FAIL=name:k:e  the k-th call of `name` from now on returns error e
- *   fakehip_calls(name)    how often a function was called; fakehip_reset() forgets
- */
-#include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
+ * FAKEHIP_DEVICES and FAKEHIP_FAIL tell it what to do (fake/driver.h); without a device it is as a machine without a GPU. */
+#define FAKE "FAKEHIP"
 #include "device/device.h"
-
-#define EXPORT __attribute__((visibility("default")))
+#include "fake/driver.h"
 
 enum {
-  SUCCESS = 0,
   INVALID_VALUE = 1,
   OUT_OF_MEMORY = 2,
   NO_DEVICE = 100,
@@ -25,63 +15,16 @@ enum {
   NOT_FOUND = 500,
   LAUNCH_FAILURE = 719
 };
-enum { MAX_NAMES = 64 };
-
-typedef struct handle { /* streams and events */
-  uint32_t magic;
-  double when;
-} handle;
-enum { STREAM = 0x5354, EVENT = 0x4556 };
-
 typedef struct module {
-  uint32_t magic;
+  handle base;
   mlaf_module *inner;
-  mlaf_function *functions[8];
-  int n;
 } module;
-enum { MODULE = 0x4d4f };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static mlaf_device *device;
-static struct {
-  char name[40];
-  int calls;
-} counted[MAX_NAMES];
 static __thread int current;
 
-/* --- counting and failing --- */
-
-static int *counter(const char *name) {
-  int i = 0;
-  while (i < MAX_NAMES - 1 && counted[i].name[0] && strcmp(counted[i].name, name)) i++;
-  snprintf(counted[i].name, sizeof counted[i].name, "%s", name);
-  return &counted[i].calls;
-}
-
-/* Count this call; the error that the environment wants it to return, or 0. */
-static int enter(const char *name) {
-  char wanted[40] = "";
-  int k = 1, code = 999;
-  pthread_mutex_lock(&lock);
-  int calls = ++*counter(name);
-  pthread_mutex_unlock(&lock);
-  const char *env = getenv("FAKEHIP_FAIL");
-  if (!env || sscanf(env, "%39[^:]:%d:%d", wanted, &k, &code) < 1 || strcmp(wanted, name)) return SUCCESS;
-  return calls == k ? code : SUCCESS;
-}
-#define ENTER                    \
-  int forced_ = enter(__func__); \
-  if (forced_) return forced_
-
-EXPORT int fakehip_calls(const char *name);
-int fakehip_calls(const char *name) { return *counter(name); }
-EXPORT void fakehip_reset(void);
-void fakehip_reset(void) { memset(counted, 0, sizeof counted); }
-
-static int device_count(void) {
-  const char *env = getenv("FAKEHIP_DEVICES");
-  return env ? (int)strtol(env, NULL, 10) : 1;
-}
+void fake_reset(void) { memset(counted, 0, sizeof counted); }
+int fake_leaks(void) { return live; }
 
 static mlaf_device *emulator(void) {
   pthread_mutex_lock(&lock);
@@ -206,10 +149,13 @@ int hipGetDevicePropertiesR0600(char *props, int d) {
 EXPORT int hipMalloc(void **ptr, size_t bytes);
 int hipMalloc(void **ptr, size_t bytes) {
   ENTER;
-  return code_of(ops()->mem_alloc(emulator(), bytes, ptr, NULL));
+  const int code = code_of(ops()->mem_alloc(emulator(), bytes, ptr, NULL));
+  if (!code) keep(*ptr);
+  return code;
 }
 EXPORT int hipFree(void *ptr);
 int hipFree(void *ptr) {
+  if (ptr) forget(ptr);
   int forced = enter(__func__), code = ptr ? code_of(ops()->mem_free(emulator(), ptr, NULL)) : SUCCESS;
   return forced ? forced : code;
 }
@@ -239,11 +185,10 @@ static size_t elf_size(const unsigned char *elf) {
 EXPORT int hipModuleLoadData(void **out, const void *image);
 int hipModuleLoadData(void **out, const void *image) {
   ENTER;
-  module *m = calloc(1, sizeof *m);
+  module *m = make(sizeof *m, MODULE);
   if (!m) return OUT_OF_MEMORY;
-  m->magic = MODULE;
   if (ops()->module_load(emulator(), image, elf_size(image), &m->inner, NULL)) {
-    free(m);
+    destroy(m, MODULE);
     return NO_BINARY;
   }
   *out = m;
@@ -253,10 +198,9 @@ EXPORT int hipModuleUnload(void *handle_);
 int hipModuleUnload(void *handle_) {
   int forced = enter(__func__); /* what is told to fail to destroy does destroy: nothing here may leak */
   module *m = handle_;
-  if (!m || m->magic != MODULE) return INVALID_HANDLE;
+  if (!is(m, MODULE)) return INVALID_HANDLE;
   ops()->module_unload(emulator(), m->inner);
-  m->magic = 0;
-  free(m);
+  destroy(m, MODULE);
   return forced;
 }
 EXPORT int hipModuleGetFunction(void **out, void *handle_, const char *name);
@@ -264,13 +208,13 @@ int hipModuleGetFunction(void **out, void *handle_, const char *name) {
   ENTER;
   module *m = handle_;
   mlaf_function *f;
-  if (!m || m->magic != MODULE) return INVALID_HANDLE;
+  if (!is(m, MODULE)) return INVALID_HANDLE;
   if (ops()->function_get(emulator(), m->inner, name, &f, NULL)) return NOT_FOUND;
   *out = f;
   return SUCCESS;
 }
 
-static int check_stream(const void *stream) { return !stream || ((const handle *)stream)->magic == STREAM; }
+static int check_stream(const void *stream) { return !stream || is(stream, STREAM); }
 
 EXPORT int hipModuleLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
                                  unsigned bz, unsigned lds, void *stream, void **params, void **extra);
@@ -294,29 +238,23 @@ int hipModuleLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz,
 
 /* --- streams and events --- */
 
-static int make(void **out, uint32_t magic) {
-  handle *h = calloc(1, sizeof *h);
-  if (!h) return OUT_OF_MEMORY;
-  h->magic = magic;
-  *out = h;
-  return SUCCESS;
+static int make_handle(void **out, uint32_t magic) {
+  *out = make(sizeof(handle), magic);
+  return *out ? SUCCESS : OUT_OF_MEMORY;
 }
-static int destroy(void *handle_, uint32_t magic) {
-  handle *h = handle_;
-  if (!h || h->magic != magic) return INVALID_HANDLE;
-  h->magic = 0;
-  free(h);
-  return SUCCESS;
+/* What is told to fail to destroy does destroy. */
+static int end_handle(void *h, uint32_t magic, int forced) {
+  const int code = destroy(h, magic) ? SUCCESS : INVALID_HANDLE;
+  return forced ? forced : code;
 }
 EXPORT int hipStreamCreateWithFlags(void **stream, unsigned flags);
 int hipStreamCreateWithFlags(void **stream, unsigned flags) {
   ENTER;
-  return make(stream, STREAM);
+  return make_handle(stream, STREAM);
 }
 EXPORT int hipStreamDestroy(void *stream);
 int hipStreamDestroy(void *stream) {
-  int forced = enter(__func__), code = destroy(stream, STREAM);
-  return forced ? forced : code;
+  return end_handle(stream, STREAM, enter(__func__));
 }
 EXPORT int hipStreamSynchronize(void *stream);
 int hipStreamSynchronize(void *stream) {
@@ -326,30 +264,29 @@ int hipStreamSynchronize(void *stream) {
 EXPORT int hipEventCreate(void **event);
 int hipEventCreate(void **event) {
   ENTER;
-  return make(event, EVENT);
+  return make_handle(event, EVENT);
 }
 EXPORT int hipEventDestroy(void *event);
 int hipEventDestroy(void *event) {
-  int forced = enter(__func__), code = destroy(event, EVENT);
-  return forced ? forced : code;
+  return end_handle(event, EVENT, enter(__func__));
 }
 EXPORT int hipEventRecord(void *event, void *stream);
 int hipEventRecord(void *event, void *stream) {
   ENTER;
   handle *e = event;
-  if (!e || e->magic != EVENT || !check_stream(stream)) return INVALID_HANDLE;
+  if (!is(e, EVENT) || !check_stream(stream)) return INVALID_HANDLE;
   e->when = mlaf_now(); /* launches are synchronous here: now is when everything before is done */
   return SUCCESS;
 }
 EXPORT int hipEventSynchronize(void *event);
 int hipEventSynchronize(void *event) {
   ENTER;
-  return event && ((handle *)event)->magic == EVENT ? SUCCESS : INVALID_HANDLE;
+  return is(event, EVENT) ? SUCCESS : INVALID_HANDLE;
 }
 EXPORT int hipEventElapsedTime(float *ms, void *start, void *stop);
 int hipEventElapsedTime(float *ms, void *start, void *stop) {
   ENTER;
-  if (((handle *)start)->magic != EVENT || ((handle *)stop)->magic != EVENT) return INVALID_HANDLE;
+  if (!is(start, EVENT) || !is(stop, EVENT)) return INVALID_HANDLE;
   *ms = (float)((((handle *)stop)->when - ((handle *)start)->when) * 1e3);
   return SUCCESS;
 }

@@ -12,54 +12,15 @@
 #include "core/bench.h"
 #include "core/built.h"
 #include "core/verify.h"
+#include "fake/fake_test.h"
 #include "hip/hip_device.h"
 #include "mlaforge/mlaforge.h"
 
 static void use_fake(const char *which) {
-  char path[512];
-  snprintf(path, sizeof path, "%s/fakehip/libamdhip64_%s.so", getenv("MLAF_BUILD_DIR"), which);
-  if (access(path, R_OK)) fail_msg("%s is not built", path);
-  setenv("MLAF_HIP_LIBRARY", path, 1);
+  char file[64];
+  snprintf(file, sizeof file, "fakehip/libamdhip64_%s.so", which);
+  fake_use("MLAF_HIP_LIBRARY", file, "FAKEHIP");
   setenv("MLAF_CUDA_LIBRARY", "/nonexistent", 1); /* "auto" is tested here without an NVIDIA GPU, on any machine */
-  unsetenv("FAKEHIP_FAIL");
-  unsetenv("FAKEHIP_DEVICES");
-}
-
-/* A function of the fake that the back end has loaded. */
-static void *fake_symbol(const char *name) {
-  void *handle = dlopen(getenv("MLAF_HIP_LIBRARY"), RTLD_NOW | RTLD_NOLOAD);
-  assert_non_null(handle);
-  void *symbol = dlsym(handle, name);
-  assert_non_null(symbol);
-  dlclose(handle);
-  return symbol;
-}
-static int fake_calls(const char *name) {
-  int (*calls)(const char *);
-  void *symbol = fake_symbol("fakehip_calls");
-  memcpy(&calls, &symbol, sizeof symbol);
-  return calls(name);
-}
-static void fake_reset(void) {
-  void (*reset)(void);
-  void *symbol = fake_symbol("fakehip_reset");
-  memcpy(&reset, &symbol, sizeof symbol);
-  reset();
-}
-
-static mlaf_device *open_device(const char *spec) {
-  mlaf_device *dev = NULL;
-  mlaf_err err = {MLAF_OK, ""};
-  if (mlaf_device_open(spec, NULL, &dev, &err)) fail_msg("%s: %s", spec, err.text);
-  return dev;
-}
-
-static void expect_no_device(const char *spec, const char *says) {
-  mlaf_device *dev = (mlaf_device *)&dev, *untouched = dev;
-  mlaf_err err = {MLAF_OK, ""};
-  assert_int_equal(mlaf_device_open(spec, NULL, &dev, &err), MLAF_E_NO_DEVICE);
-  if (!strstr(err.text, says)) fail_msg("'%s' does not say '%s'", err.text, says);
-  assert_ptr_equal(dev, untouched);
 }
 
 static void absent_or_foreign_library(void **state) {
@@ -226,7 +187,7 @@ static mlaf_status whole_life(const built *b, mlaf_err *err) {
 }
 
 /* Every call of the runtime, failing at its first and at its third use: the error names the call and the code, whatever
- * was made before is given back (the sanitizer build looks), and the next try works. */
+ * was made before is given back, and the next try works. */
 static void every_call_may_fail(void **state) {
   static const char *const harmless[] = {
       "hipDeviceGetName", "hipDeviceGetPCIBusId", "hipDriverGetVersion", "hipRuntimeGetVersion",
@@ -247,6 +208,7 @@ static void every_call_may_fail(void **state) {
       fake_reset();
       snprintf(spec, sizeof spec, "%s:%d:777", name, k);
       setenv("FAKEHIP_FAIL", spec, 1);
+      const int before = fake_int("fake_leaks");
       err = (mlaf_err){MLAF_OK, ""};
       mlaf_status st = whole_life(&b, &err);
       unsetenv("FAKEHIP_FAIL");
@@ -254,6 +216,7 @@ static void every_call_may_fail(void **state) {
       if (!strcmp(name, "hipDeviceGetAttribute") && k > 4) optional = true;
       if (st == MLAF_OK && !optional) fail_msg("call %d of %s failed and nobody noticed", k, name);
       if (st != MLAF_OK && !strstr(err.text, "777")) fail_msg("%s: '%s' does not name the code", name, err.text);
+      if (fake_int("fake_leaks") != before) fail_msg("call %d of %s: leaks", k, name);
       assert_int_equal(whole_life(&b, &err), MLAF_OK);
     }
   }
@@ -336,8 +299,7 @@ static void a_launch_is_only_a_launch(void **state) {
       assert_int_equal(fake_calls(mlaf_hip_symbols[i]), 0);
   /* The application's current device is what it was after everything, failing calls included. */
   int (*get)(int *), device = -1;
-  void *symbol = fake_symbol("hipGetDevice");
-  memcpy(&get, &symbol, sizeof symbol);
+  fake_symbol("hipGetDevice", &get);
   assert_int_equal(get(&device), 0);
   assert_int_equal(device, 0);
   setenv("FAKEHIP_FAIL", "hipModuleLaunchKernel:2:719", 1);
