@@ -56,6 +56,7 @@ static inline bool own_mounts(void) {
   mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL); /* fails where "/" is no mount point, as in a chroot: unmount after use */
   return true;
 }
-#define NO_MOUNTS "no file system can be mounted here: run as root, or allow user namespaces (sysctl kernel.unprivileged_userns_clone=1)"
+#define NO_MOUNTS \
+  "no file system can be mounted here: run as root, or allow user namespaces (sysctl kernel.unprivileged_userns_clone=1)"
 
 #endif

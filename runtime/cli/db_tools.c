@@ -22,10 +22,24 @@ static mlaf_status open_any(cli *c, const char *path, mlaf_db **out) {
 }
 
 /* --- merge --- */
+
+/* Each file can be opened: known before the database is made, which else would be left behind empty. */
+static mlaf_status sources_open(cli *c) {
+  mlaf_status status = MLAF_OK;
+  for (int i = 1; i < c->n_arguments && status == MLAF_OK; i++) {
+    mlaf_db *from = NULL;
+    status = open_any(c, c->arguments[i], &from);
+    if (status != MLAF_OK) mlaf_fail_prefix(&c->err, status, "%s", c->arguments[i]);
+    mlaf_db_close(from);
+  }
+  return status;
+}
+
 int mlaf_cli_db_merge(cli *c) {
   mlaf_db *db = NULL;
   if (c->n_arguments < 2) return mlaf_cli_usage(c, "db merge wants the files to merge into --db");
-  mlaf_status status = mlaf_cli_open_db(c, false, &db);
+  mlaf_status status = sources_open(c);
+  if (status == MLAF_OK) status = mlaf_cli_open_db(c, false, &db);
   for (int i = 1; i < c->n_arguments && status == MLAF_OK; i++) {
     mlaf_db *from = NULL;
     mlaf_db_merged m = {0};

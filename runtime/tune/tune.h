@@ -132,9 +132,9 @@ mlaf_status mlaf_resources_of(const mlaf_tuner_steps *steps, const mlaf_kernel_d
 /* Registers split as the kernel descriptor has them: vgpr without the AGPRs. */
 uint32_t mlaf_resources_vgpr(const mlaf_kernel_meta *meta);
 
-/* One tuner at a time on one device, unless its times are modelled: an flock on a file named after the device, released by the kernel when the holder
- * dies. Waits until `deadline` (mlaf_now) or the cancel flag; announces the wait after two seconds. *fd -1: locking is
- * not possible here (a warning was logged) and timing goes on without. */
+/* One tuner at a time on one device, unless its times are modelled: an flock on a file named after the device, released by the
+ * kernel when the holder dies. Waits until `deadline` (mlaf_now) or the cancel flag; announces the wait after two seconds.
+ * *fd -1: locking is not possible here (a warning was logged) and timing goes on without. */
 mlaf_status mlaf_tuner_lock(const mlaf_device *dev, const mlaf_log *log, const atomic_bool *cancel,
                             double deadline, int *fd, mlaf_err *err);
 void mlaf_tuner_unlock(int fd);

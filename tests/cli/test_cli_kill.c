@@ -72,7 +72,8 @@ static void killed_tuners_lose_nothing(void **state) {
   mlaf_rng rng = {3};
   int killed = 0, runs = 0;
   int64_t before = -1; /* a run begins */
-  for (int i = 0; i < kill_points(); i++) {
+  for (int i = 0; killed < kill_points(); i++) { /* a run that was over before its kill does not count */
+    if (i > 5 * kill_points()) fail_msg("only %d of %d tuners could be killed", killed, i);
     if (before < 0) {
       unlink(d->db);
       remove_tree(d->cache);
@@ -97,7 +98,6 @@ static void killed_tuners_lose_nothing(void **state) {
     before = -1;
   }
   print_message("%d tuners killed in %d runs\n", killed, runs);
-  assert_true(killed > 0);
   free(warm);
 }
 

@@ -134,11 +134,13 @@ static void merge_diff_check_gc(void **state) {
   r = RUN(d, "db", "gc");
   assert_has(r.out, "removed 1 superseded");
   release(&r);
-  r = RUN(d, "db", "merge", "/nonexistent.db");
+  unlink(d->db); /* one of the files is not there: nothing is merged, and no empty database left behind */
+  r = RUN(d, "db", "merge", a, "/nonexistent.db");
   assert_exit(r, 3);
+  assert_has(r.err, "/nonexistent.db");
+  assert_int_equal(access(d->db, F_OK), -1);
   release(&r);
-  unlink(d->db); /* nothing to check is not an empty file made to be checked */
-  r = RUN(d, "db", "check");
+  r = RUN(d, "db", "check"); /* nothing to check is not an empty file made to be checked */
   assert_exit(r, 3);
   assert_int_equal(access(d->db, F_OK), -1);
   release(&r);

@@ -191,8 +191,8 @@ static mlaf_status whole_life(mlaf_err *err) {
  * was made before is given back, the thread's context stack is as before, and the next try works. */
 static void every_call_may_fail(void **state) {
   static const char *const harmless[] = {
-      "cuDeviceGetName", "cuDeviceGetPCIBusId", "cuDriverGetVersion", "cuDevicePrimaryCtxRelease_v2", "cuCtxPopCurrent_v2", "cuModuleUnload",
-      "cuStreamDestroy_v2", "cuGraphExecDestroy", "cuGraphDestroy", "cuEventDestroy_v2", "cuGetErrorName",
+      "cuDeviceGetName", "cuDeviceGetPCIBusId", "cuDriverGetVersion", "cuDevicePrimaryCtxRelease_v2", "cuCtxPopCurrent_v2",
+      "cuModuleUnload", "cuStreamDestroy_v2", "cuGraphExecDestroy", "cuGraphDestroy", "cuEventDestroy_v2", "cuGetErrorName",
       "cuGetErrorString"};
   mlaf_err err = {MLAF_OK, ""};
   use_fake();
