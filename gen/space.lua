@@ -86,13 +86,16 @@ local function kernel(p, name, point, arch)
     items[i] = key .. "=" .. value
   end
   local k = { template = family.template, params = table.concat(items, ","), symbol = "", template_hash = "", threads = 0,
-    rows_per_wg = 0, lds_bytes = 0, vgpr_budget = 0 }
+    rows_per_wg = 0, lds_bytes = 0, vgpr_budget = 0, step = 0, slots = 0 }
   local why = reject_by_rule(p, family, point, arch)
   if why then return k, why end
   local cost = family.cost(p, point, arch)
   why = reject_by_cost(p, cost, arch)
   if cost.refused then return k, why end
   k.cost, k.threads, k.rows_per_wg, k.lds_bytes = cost, cost.threads, cost.rows_per_wg, cost.lds_bytes
+  -- For fitting splits with no generator at hand (runtime/core/nearest.h); the parts of the balanced schedule stay.
+  k.step = cost.step or 0
+  k.slots = cost.schedule ~= "balanced" and cost.step and (cost.slots or arch.device.cus) // (cost.width or 1) or 0
   local limit = budget.register_limit(cost.threads, arch)
   k.vgpr_budget = math.min(budget.registers(cost, arch) + (cost.slack or 0), limit)
   return k, why

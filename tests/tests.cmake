@@ -47,7 +47,13 @@ if(TARGET fakecuda)
   target_include_directories(test_embed PRIVATE ${CMAKE_SOURCE_DIR}/tests ${CMAKE_SOURCE_DIR}/runtime ${CMAKE_SOURCE_DIR}/include)
   target_link_libraries(test_embed PRIVATE PkgConfig::CMOCKA ${CMAKE_DL_LIBS} m)
   add_test(NAME embed/test_embed COMMAND test_embed)
-  set_tests_properties(embed/test_embed PROPERTIES LABELS t1 TIMEOUT 60 ENVIRONMENT "MLAF_BUILD_DIR=${CMAKE_BINARY_DIR}")
+  # Its nearest rule beside the library's; it includes the loader's source.
+  add_executable(test_nearest ${CMAKE_SOURCE_DIR}/tests/embed/test_nearest.c)
+  target_include_directories(test_nearest PRIVATE ${CMAKE_SOURCE_DIR}/tests)
+  target_link_libraries(test_nearest PRIVATE mlaf_rooms PkgConfig::CMOCKA)
+  add_test(NAME embed/test_nearest COMMAND test_nearest)
+  set_tests_properties(embed/test_embed embed/test_nearest PROPERTIES LABELS t1 TIMEOUT 60
+    ENVIRONMENT "MLAF_BUILD_DIR=${CMAKE_BINARY_DIR}")
 endif()
 
 # What users of the other kinds do with a build: install it, embed it, call it from Python. Not with sanitizers: programs that are

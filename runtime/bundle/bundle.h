@@ -13,7 +13,7 @@
 #include "mlaforge/problem.h"
 
 #define MLAF_BUNDLE_MANIFEST "manifest.tsv"
-#define MLAF_BUNDLE_HEADER "# mlaforge bundle 1\n"
+#define MLAF_BUNDLE_HEADER "# mlaforge bundle 2\n"
 
 /* One code object and how to launch it. Texts live as long as the bundle. */
 typedef struct mlaf_bundle_kernel {
@@ -21,6 +21,7 @@ typedef struct mlaf_bundle_kernel {
   const char *sha256; /* of the code object, and its file's name */
   size_t size;        /* bytes */
   uint32_t threads, rows_per_wg;
+  uint32_t step, slots; /* for fitting splits: core/nearest.h */
   const char *template_name, *params, *template_hash, *src_hash;
   const char *key;    /* the code-object cache's, which `cache seed` stores it under */
   /* "verified": a device agreed with the reference when it was tuned; "unverified": it has only been compiled */
@@ -65,6 +66,16 @@ bool mlaf_bundle_has_target(const mlaf_bundle *b, const char *target);
  * doublings, the choice before the baseline. *list is malloc'ed, NULL when *n is 0. E_NOMEM. */
 mlaf_status mlaf_bundle_rank(const mlaf_bundle *b, const char *target, const mlaf_problem *p, const mlaf_bundle_plan ***list,
                              size_t *n, mlaf_err *err);
+/* How one of them serves p: its decode kernel with the splits that core/nearest.h fits to p. More than one split needs a
+ * combine kernel: its own, else that of the nearest other plan with this decode kernel; where there is none the plan serves
+ * as it was made. */
+typedef struct mlaf_bundle_fitted {
+  uint32_t splits;
+  const mlaf_bundle_kernel *combine; /* NULL: none */
+  char variant[256];                 /* the name that rebuilds it */
+} mlaf_bundle_fitted;
+void mlaf_bundle_fit(const mlaf_bundle_plan *const *list, size_t n, const mlaf_bundle_plan *x, const mlaf_problem *p,
+                     mlaf_bundle_fitted *out);
 /* Check every file: `fault` is called for each that is missing or damaged, and for each file in code/ that nothing names (fatal
  * false). Returns E_IO if any was fatal. */
 typedef void (*mlaf_bundle_fault_fn)(void *user, const char *path, const char *what, bool fatal);

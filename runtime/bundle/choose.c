@@ -1,5 +1,4 @@
 /* Which variants a bundle holds: for each problem of the grid the tuned choice, else the model's, and the baseline behind it. */
-#include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -9,6 +8,7 @@
 
 #include "bundle/make_internal.h"
 #include "core/build.h"
+#include "core/nearest.h"
 
 /* --- tuned choices --- */
 
@@ -49,35 +49,26 @@ static bool keep_tuned(void *user, const char *device, const mlaf_choice *choice
   return true;
 }
 
-static double distance(const mlaf_problem *a, const mlaf_problem *b) {
-  return fabs(log2((double)a->batch / b->batch)) + fabs(log2((double)a->ctx / b->ctx));
-}
-
-static bool same_shape(const mlaf_problem *a, const mlaf_problem *b) {
-  return a->heads == b->heads && a->rank == b->rank && a->rope == b->rope && a->q_len == b->q_len && a->causal == b->causal &&
-         a->dtype == b->dtype && a->page_size == b->page_size;
-}
-
 /* Nearest first; at one distance a better kind of time, then the device's name, so that the answer has one order. */
 static const tuned *better(const mlaf_problem *p, const tuned *a, const tuned *b) {
   if (!a) return b;
-  double x = distance(&a->problem, p), y = distance(&b->problem, p);
+  double x = mlaf_times_apart(&a->problem, p), y = mlaf_times_apart(&b->problem, p);
   if (x != y) return x < y ? a : b;
   if (a->choice.source != b->choice.source) return a->choice.source < b->choice.source ? a : b;
   int c = strcmp(a->device, b->device);
-  if (!c) c = strcmp(a->choice.problem, b->choice.problem);
+  if (!c) c = mlaf_first_of_equals(&a->problem, &b->problem);
   return c <= 0 ? a : b;
 }
 
-/* The planner's rule: a default of an architecture does not reach far. */
+/* Too far, and the model is the better guess. */
 static bool in_reach(const tuned *t, const mlaf_problem *p) {
-  return strncmp(t->device, "arch:", 5) || t->choice.decode.template_hash[0] || distance(&t->problem, p) <= MLAF_DEFAULT_REACH;
+  return mlaf_in_reach(mlaf_doublings(&t->problem, p), !strncmp(t->device, "arch:", 5) && !t->choice.decode.template_hash[0]);
 }
 
 static const tuned *find_tuned(const tuned_list *l, const mlaf_problem *p) {
   const tuned *best = NULL;
   for (size_t i = 0; i < l->n; i++)
-    if (same_shape(&l->items[i].problem, p) && in_reach(&l->items[i], p)) best = better(p, best, &l->items[i]);
+    if (mlaf_same_shape(&l->items[i].problem, p) && in_reach(&l->items[i], p)) best = better(p, best, &l->items[i]);
   return best;
 }
 
@@ -106,16 +97,12 @@ static bool same_hash(const mlaf_kernel_ref *ref, const mlaf_kernel_desc *k) {
   return !ref->template_hash[0] || !strcmp(ref->template_hash, k->template_hash);
 }
 
-/* The variant *v of a tuned problem for another batch and ctx, as planning does it; false: too far, the model is the better
- * guess. */
-static bool fit(mlaf_gen *gen, const char *target, const tuned *t, const mlaf_problem *p, mlaf_variant *v) {
+/* The variant *v of a tuned problem for another batch and ctx, as planning does it. */
+static void fit(mlaf_gen *gen, const char *target, const tuned *t, const mlaf_problem *p, mlaf_variant *v) {
   mlaf_variant fitted;
-  const double far = distance(&t->problem, p);
-  if (far > MLAF_DB_REACH) return false;
-  if (far == 0 || mlaf_gen_refit(gen, p, target, t->choice.variant, &fitted, NULL)) return true;
+  if (mlaf_doublings(&t->problem, p) == 0 || mlaf_gen_refit(gen, p, target, t->choice.variant, &fitted, NULL)) return;
   mlaf_variant_clear(v);
   *v = fitted;
-  return true;
 }
 
 /* A tuned choice counts while the generator still makes the kernels that were timed. */
@@ -128,12 +115,12 @@ static void take_tuned(const asking *a, mlaf_gen *gen, const mlaf_problem *p, fo
     *v = (mlaf_variant){0};
     return;
   }
-  if (!same_hash(&t->choice.decode, &v->decode) || !same_hash(&t->choice.combine, &v->combine) ||
-      !fit(gen, a->t->request->target, t, p, v)) {
+  if (!same_hash(&t->choice.decode, &v->decode) || !same_hash(&t->choice.combine, &v->combine)) {
     mlaf_variant_clear(v);
     return;
   }
-  f->choices[0] = (make_choice){.rung = distance(&t->problem, p) == 0 ? MLAF_RUNG_EXACT : MLAF_RUNG_NEAREST,
+  fit(gen, a->t->request->target, t, p, v);
+  f->choices[0] = (make_choice){.rung = mlaf_doublings(&t->problem, p) == 0 ? MLAF_RUNG_EXACT : MLAF_RUNG_NEAREST,
                                 .source = t->choice.source, .ns = t->choice.ns, .error = t->choice.error};
   f->n = 1;
 }
@@ -194,7 +181,7 @@ static mlaf_status ask_all(asking *a, mlaf_err *err) {
 
 /* --- into the tables --- */
 
-static int kernel_index(make_target *t, const mlaf_kernel_ref *ref, bool verified, bool baseline) {
+static int kernel_index(make_target *t, const mlaf_kernel_ref *ref, const mlaf_kernel_desc *k, bool verified, bool baseline) {
   for (size_t i = 0; i < t->n_kernels; i++)
     if (!strcmp(t->kernels[i].ref.symbol, ref->symbol)) {
       t->kernels[i].verified |= verified;
@@ -208,7 +195,8 @@ static int kernel_index(make_target *t, const mlaf_kernel_ref *ref, bool verifie
     t->kernels = grown;
     t->cap_kernels = cap;
   }
-  t->kernels[t->n_kernels] = (make_kernel){.ref = *ref, .verified = verified, .baseline = baseline};
+  t->kernels[t->n_kernels] = (make_kernel){.ref = *ref, .step = k->step, .slots = k->slots,
+                                               .verified = verified, .baseline = baseline};
   return (int)t->n_kernels++;
 }
 
@@ -220,8 +208,8 @@ static mlaf_status enter(make_target *t, make_choice *c, const mlaf_variant *v, 
   const bool verified = c->error > 0, baseline = c->rung == MLAF_RUNG_BASELINE;
   c->variant = mlaf_strdup(b.name);
   c->splits = b.splits;
-  c->decode = kernel_index(t, &b.refs[0], verified, baseline);
-  c->combine = b.n == 2 ? kernel_index(t, &b.refs[1], verified, baseline) : NO_KERNEL;
+  c->decode = kernel_index(t, &b.refs[0], &v->decode, verified, baseline);
+  c->combine = b.n == 2 ? kernel_index(t, &b.refs[1], &v->combine, verified, baseline) : NO_KERNEL;
   mlaf_build_clear(&b);
   if (!c->variant || c->decode == NO_KERNEL || (v->combine.template_name && c->combine == NO_KERNEL))
     return mlaf_fail(err, MLAF_E_NOMEM, "no memory for a bundle's kernels");

@@ -14,6 +14,7 @@ typedef struct make_kernel {
   make_state state;
   char *source;
   void *code;
+  uint32_t step, slots; /* core/nearest.h */
   size_t size;
   char sha256[MLAF_HASH_HEX];
   bool verified, used, baseline; /* used: by a plan of the bundle; baseline: by one's fallback, so it is never dropped */

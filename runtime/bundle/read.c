@@ -57,15 +57,17 @@ static bool real(const char *text, double *out) {
 
 static bool hex(const char *text) { return strlen(text) == HEX && strspn(text, "0123456789abcdef") == HEX; }
 
-/* kernel  target symbol sha256 size threads rows_per_wg template params template_hash src_hash key tested */
+/* kernel  target symbol sha256 size threads rows_per_wg step slots template params template_hash src_hash key tested */
 static mlaf_status read_kernel(line_reader *r) {
   char **f = r->fields;
-  unsigned long long size, threads, rows;
-  if (r->n != 13 || !hex(f[3]) || !number(f[4], CODE_MAX, &size) || !number(f[5], 1024, &threads) ||
-      !number(f[6], UINT32_MAX, &rows) || !threads || !rows)
+  unsigned long long size, threads, rows, step, slots;
+  if (r->n != 15 || !hex(f[3]) || !number(f[4], CODE_MAX, &size) || !number(f[5], 1024, &threads) ||
+      !number(f[6], UINT32_MAX, &rows) || !threads || !rows || !number(f[7], UINT32_MAX, &step) ||
+      !number(f[8], UINT32_MAX, &slots))
     return bad(r, "malformed kernel");
   r->b->kernels[r->b->n_kernels++] = (mlaf_bundle_kernel){f[1], f[2], f[3], (size_t)size, (uint32_t)threads, (uint32_t)rows,
-                                                          f[7], f[8], f[9], f[10], f[11], f[12]};
+                                                          (uint32_t)step, (uint32_t)slots, f[9], f[10], f[11], f[12], f[13],
+                                                          f[14]};
   return MLAF_OK;
 }
 
@@ -204,60 +206,6 @@ mlaf_status mlaf_bundle_code(const mlaf_bundle *b, const mlaf_bundle_kernel *k, 
   if (st) free(data);
   else *code = data;
   return st;
-}
-
-/* --- finding --- */
-
-bool mlaf_bundle_has_target(const mlaf_bundle *b, const char *target) {
-  for (size_t i = 0; i < b->n_targets; i++)
-    if (!strcmp(b->targets[i].name, target)) return true;
-  return false;
-}
-
-static bool serves(const mlaf_bundle_plan *x, const char *target, const mlaf_problem *p) {
-  const mlaf_problem *q = &x->problem;
-  return q->heads == p->heads && q->rank == p->rank && q->rope == p->rope && q->q_len == p->q_len && q->causal == p->causal &&
-         q->dtype == p->dtype && q->page_size == p->page_size && !strcmp(x->target, target);
-}
-
-typedef struct ranked {
-  const mlaf_bundle_plan *plan;
-  double distance; /* in doublings, as the tuning database counts: batch 4 is as far from 8 as from 2 */
-} ranked;
-
-static int by_distance(const void *a, const void *b) {
-  const ranked *x = a, *y = b;
-  if (x->distance != y->distance) return x->distance < y->distance ? -1 : 1;
-  if (x->plan->baseline != y->plan->baseline) return x->plan->baseline ? 1 : -1;
-  return x->plan < y->plan ? -1 : 1; /* the manifest's order */
-}
-
-mlaf_status mlaf_bundle_rank(const mlaf_bundle *b, const char *target, const mlaf_problem *p, const mlaf_bundle_plan ***list,
-                             size_t *n, mlaf_err *err) {
-  size_t found = 0;
-  for (size_t i = 0; i < b->n_plans; i++) found += serves(&b->plans[i], target, p);
-  *list = NULL;
-  *n = 0;
-  if (!found) return MLAF_OK;
-  ranked *r = malloc(found * sizeof *r);
-  const mlaf_bundle_plan **out = malloc(found * sizeof *out);
-  if (!r || !out) {
-    free(r);
-    free(out);
-    return mlaf_fail(err, MLAF_E_NOMEM, "no memory to look into the bundle");
-  }
-  found = 0;
-  for (size_t i = 0; i < b->n_plans; i++) {
-    const mlaf_bundle_plan *x = &b->plans[i];
-    if (!serves(x, target, p)) continue;
-    r[found++] = (ranked){x, fabs(log2((double)x->problem.batch / p->batch)) + fabs(log2((double)x->problem.ctx / p->ctx))};
-  }
-  qsort(r, found, sizeof *r, by_distance);
-  for (size_t i = 0; i < found; i++) out[i] = r[i].plan;
-  free(r);
-  *list = out;
-  *n = found;
-  return MLAF_OK;
 }
 
 /* --- checking --- */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "core/nearest.h"
 
 typedef struct why {
   cli *c;
@@ -34,7 +35,7 @@ static bool same_templates(void *user, const mlaf_choice *choice) {
   mlaf_problem at;
   mlaf_variant v = {.name = NULL};
   w->reason[0] = 0;
-  if (choice->distance > MLAF_DB_REACH) {
+  if (!mlaf_in_reach(choice->distance, false)) {
     snprintf(w->reason, sizeof w->reason, "%.1f doublings of batch and ctx away: the model looks at the problem itself",
              choice->distance);
     return false;

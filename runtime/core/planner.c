@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/build.h"
+#include "core/nearest.h"
 #include "core/planner.h"
 #ifdef MLAF_HAVE_TUNE
 #include "tune/tune.h"
@@ -28,6 +29,7 @@ typedef struct planner {
 
 static const mlaf_device_info *info(const planner *p) { return mlaf_info(mlaf_ctx_device(p->ctx)); }
 static bool may_compile(const planner *p) { return !(p->opts->flags & MLAF_PLAN_NO_COMPILE); }
+static bool may_ask_model(const planner *p) { return may_compile(p) && p->opts->effort != MLAF_EFFORT_DB_ONLY; }
 
 /* A rung does not hold: say so, remember why. */
 static void MLAF_PRINTF(3, 4) pass_over(planner *p, const mlaf_err *why, const char *fmt, ...) {
@@ -103,7 +105,7 @@ static void refuse(planner *p, const mlaf_choice *c, const mlaf_err *why) {
 /* Choices come nearest first, so one note does for all that are too far. Who may not ask the model takes them all the same. */
 static bool out_of_reach(planner *p, const mlaf_choice *c) {
   mlaf_err why;
-  if (c->distance <= MLAF_DB_REACH || !may_compile(p) || p->opts->effort == MLAF_EFFORT_DB_ONLY) return false;
+  if (mlaf_in_reach(c->distance, false) || !may_ask_model(p)) return false;
   mlaf_fail(&why, MLAF_E_NOT_TUNED, "%.1f doublings of batch and ctx away: the model looks at the problem itself", c->distance);
   if (!p->far) pass_over(p, &why, "choice %s of %s", c->variant, c->problem);
   return p->far = true;
@@ -321,13 +323,8 @@ static mlaf_status measure(planner *p, bool *out_of_time, mlaf_err *err) {
 #endif
 }
 
-static mlaf_status run_ladder(planner *p) {
+static mlaf_status below_bundle(planner *p) {
   bool out_of_time = false;
-  if (p->ctx->bundle && p->opts->effort != MLAF_EFFORT_MEASURE) {
-    mlaf_status served = mlaf_planner_bundle(p->ctx, p->problem, p->out, &p->notes, &p->last);
-    if (!served || !may_compile(p)) return served; /* without a compiler the bundle is all there is */
-    mlaf_log_line(&p->ctx->log, MLAF_LOG_INFO, "plan: %s", p->last.text);
-  }
   mlaf_status st = from_database(p);
   if (p->opts->effort == MLAF_EFFORT_MEASURE && !is_tuned_here(p)) {
     mlaf_err why = {MLAF_OK, ""};
@@ -343,6 +340,17 @@ static mlaf_status run_ladder(planner *p) {
   }
   if (!st || p->opts->effort == MLAF_EFFORT_DB_ONLY) return st;
   return from_generator(p);
+}
+
+static mlaf_status run_ladder(planner *p) {
+  if (!p->ctx->bundle || p->opts->effort == MLAF_EFFORT_MEASURE) return below_bundle(p);
+  mlaf_err ignored = {MLAF_OK, ""};
+  mlaf_status st = mlaf_planner_bundle(p->ctx, p->problem, may_ask_model(p), p->out, &p->notes, &p->last);
+  if (!st || !may_compile(p)) return st; /* without a compiler the bundle is all there is */
+  mlaf_log_line(&p->ctx->log, MLAF_LOG_INFO, "plan: %s", p->last.text);
+  st = below_bundle(p);
+  /* What lay too far is better than nothing. */
+  return st && !mlaf_planner_bundle(p->ctx, p->problem, false, p->out, &p->notes, &ignored) ? MLAF_OK : st;
 }
 
 mlaf_status mlaf_planner_run(mlaf_ctx *ctx, const mlaf_problem *problem, const mlaf_plan_opts *opts, mlaf_planned *out,

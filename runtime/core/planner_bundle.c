@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/nearest.h"
 #include "core/planner.h"
 
 static void make_ref(const mlaf_bundle_kernel *k, mlaf_kernel_ref *ref) {
@@ -15,19 +16,20 @@ static void make_ref(const mlaf_bundle_kernel *k, mlaf_kernel_ref *ref) {
   snprintf(ref->code_key, sizeof ref->code_key, "%s", k->key);
 }
 
-static mlaf_status load(mlaf_ctx *ctx, const mlaf_bundle_plan *x, const mlaf_problem *p, mlaf_loaded **out, mlaf_err *err) {
+static mlaf_status load(mlaf_ctx *ctx, const mlaf_bundle_plan *x, const mlaf_bundle_fitted *f, const mlaf_problem *p,
+                        mlaf_loaded **out, mlaf_err *err) {
   mlaf_kernel_ref refs[2] = {{.threads = 0}};
   void *code[2] = {NULL, NULL};
-  mlaf_loaded_desc desc = {.name = x->variant, .decode = &refs[0], .splits = x->splits};
+  mlaf_loaded_desc desc = {.name = f->variant, .decode = &refs[0], .splits = f->splits};
   mlaf_status st = mlaf_bundle_code(ctx->bundle, x->decode, &code[0], err);
-  if (!st && x->combine) st = mlaf_bundle_code(ctx->bundle, x->combine, &code[1], err);
+  if (!st && f->combine) st = mlaf_bundle_code(ctx->bundle, f->combine, &code[1], err);
   if (!st) {
     make_ref(x->decode, &refs[0]);
     desc.decode_code = (mlaf_code){code[0], x->decode->size};
-    if (x->combine) {
-      make_ref(x->combine, &refs[1]);
+    if (f->combine) {
+      make_ref(f->combine, &refs[1]);
       desc.combine = &refs[1];
-      desc.combine_code = (mlaf_code){code[1], x->combine->size};
+      desc.combine_code = (mlaf_code){code[1], f->combine->size};
     }
     st = mlaf_loaded_open(mlaf_ctx_device(ctx), p, &desc, out, err);
   }
@@ -50,13 +52,13 @@ static const char *source_of(const mlaf_bundle_plan *x) {
   return "none";
 }
 
-static void describe(const mlaf_bundle_plan *x, const mlaf_problem *p, mlaf_planned *out) {
+static void describe(const mlaf_bundle_plan *x, const mlaf_bundle_fitted *f, const mlaf_problem *p, mlaf_planned *out) {
   out->rung = rung_of(x, x->problem.batch == p->batch && x->problem.ctx == p->ctx);
   out->source = source_of(x);
   out->bundled = true;
   out->ns = x->ns;
   out->error = x->error;
-  snprintf(out->variant, sizeof out->variant, "%s", x->variant);
+  snprintf(out->variant, sizeof out->variant, "%s", f->variant);
   snprintf(out->tuned_for, sizeof out->tuned_for, "%s", x->text);
 }
 
@@ -95,17 +97,34 @@ static mlaf_status not_in_bundle(const mlaf_ctx *ctx, const mlaf_problem *p, mla
   return MLAF_E_NOT_COMPILED;
 }
 
-mlaf_status mlaf_planner_bundle(mlaf_ctx *ctx, const mlaf_problem *p, mlaf_planned *out, mlaf_text *notes, mlaf_err *err) {
+/* The rule of the database's choices; `list` is sorted by distance. */
+static mlaf_status too_far(const mlaf_bundle_plan *nearest, const mlaf_problem *p, mlaf_text *notes, mlaf_err *err) {
+  const double far = mlaf_doublings(p, &nearest->problem);
+  if (mlaf_in_reach(far, false)) return MLAF_OK;
+  mlaf_fail(err, MLAF_E_NOT_COMPILED, "the bundle's nearest, %s, is %.1f doublings of batch and ctx away: the model looks at the "
+            "problem itself", nearest->text, far);
+  mlaf_text_fmt(notes, "%s%s", notes->len ? "; " : "", err->text);
+  return MLAF_E_NOT_COMPILED;
+}
+
+mlaf_status mlaf_planner_bundle(mlaf_ctx *ctx, const mlaf_problem *p, bool in_reach, mlaf_planned *out, mlaf_text *notes,
+                                mlaf_err *err) {
   const mlaf_bundle_plan **list = NULL;
   size_t n = 0;
   mlaf_err why = {MLAF_OK, ""};
   mlaf_status st = mlaf_bundle_rank(ctx->bundle, mlaf_info(mlaf_ctx_device(ctx))->target, p, &list, &n, err);
   if (st) return st;
   if (!n) return not_in_bundle(ctx, p, err);
+  if (in_reach && too_far(list[0], p, notes, err)) {
+    free(list);
+    return err->status;
+  }
   for (size_t i = 0; i < n && (!i || st); i++) {
-    st = load(ctx, list[i], p, &out->loaded, &why);
+    mlaf_bundle_fitted f;
+    mlaf_bundle_fit(list, n, list[i], p, &f);
+    st = load(ctx, list[i], &f, p, &out->loaded, &why);
     if (!st) {
-      describe(list[i], p, out);
+      describe(list[i], &f, p, out);
       break;
     }
     mlaf_text_fmt(notes, "%sthe bundle's %s of %s: %.400s", notes->len ? "; " : "", list[i]->variant, list[i]->text, why.text);

@@ -1,9 +1,9 @@
 /* The best usable choice of a problem: over all layers, nearest first, with every step open to whoever asks why. */
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/nearest.h"
 #include "db/db_internal.h"
 
 typedef struct near_choice {
@@ -11,6 +11,7 @@ typedef struct near_choice {
   int64_t id;
   double distance;
   int source;
+  mlaf_problem at;
   char problem[MLAF_PROBLEM_TEXT_MAX];
 } near_choice;
 
@@ -25,17 +26,7 @@ static int by_preference(const void *left, const void *right) {
   if (a->distance != b->distance) return a->distance < b->distance ? -1 : 1;
   if (a->source != b->source) return a->source - b->source;
   if (a->layer->layer != b->layer->layer) return (int)a->layer->layer - (int)b->layer->layer;
-  return strcmp(a->problem, b->problem);
-}
-
-/* In doublings: batch 4 is as far from 8 as from 2. */
-static double distance(const mlaf_problem *p, const mlaf_problem *q) {
-  return fabs(log2((double)q->batch / p->batch)) + fabs(log2((double)q->ctx / p->ctx));
-}
-
-static bool same_family(const mlaf_problem *p, const mlaf_problem *q) {
-  return p->heads == q->heads && p->rank == q->rank && p->rope == q->rope && p->q_len == q->q_len &&
-         p->causal == q->causal && p->dtype == q->dtype && p->page_size == q->page_size;
+  return mlaf_first_of_equals(&a->at, &b->at);
 }
 
 mlaf_source mlaf_db_effective(const mlaf_db *db, int source, bool imported) {
@@ -53,15 +44,14 @@ static bool near_row(mlaf_db *db, sqlite3_stmt *s, const mlaf_problem *p, near_l
     list->cap = cap;
   }
   near_choice *x = &list->items[list->n];
-  mlaf_problem at;
   int source = mlaf_source_find((const char *)sqlite3_column_text(s, 1));
   bool ok = mlaf_db_text(s, 3, x->problem, sizeof x->problem) && source >= 0;
-  ok = ok && mlaf_problem_parse(x->problem, &at, NULL, 0) == MLAF_OK && same_family(p, &at);
+  ok = ok && mlaf_problem_parse(x->problem, &x->at, NULL, 0) == MLAF_OK && mlaf_same_shape(p, &x->at);
   if (!ok) return true;
   x->layer = db;
   x->id = sqlite3_column_int64(s, 0);
   x->source = mlaf_db_effective(db, source, sqlite3_column_int(s, 2) != 0);
-  x->distance = distance(p, &at);
+  x->distance = mlaf_doublings(p, &x->at);
   list->n++;
   return true;
 }
@@ -179,7 +169,8 @@ static bool take(const search *q, const near_choice *x, const char *device, bool
   row.choice.source = mlaf_db_effective(x->layer, row.choice.source, row.imported);
   judge_soft(&row, q->dev, q->toolchain);
   const char *verdict = NULL;
-  if (arch && !row.choice.decode.template_hash[0] && x->distance > MLAF_DEFAULT_REACH)
+  const bool estimate = arch && !row.choice.decode.template_hash[0];
+  if (estimate && !mlaf_in_reach(x->distance, estimate))
     verdict = "more than one doubling of batch and ctx away: the model picks better than a default";
   else if (q->accept && !q->accept(q->user, &row.choice)) verdict = "refused";
   tell(q, x, arch, device, &row, verdict);

@@ -72,10 +72,6 @@ typedef struct mlaf_choice {
   double distance;   /* from the problem asked for, in doublings of batch and ctx */
 } mlaf_choice;
 
-/* Farther than this, 16 times the batch or the context, another regime begins, and the model, which looks at the problem itself,
- * is the better guess. */
-#define MLAF_DB_REACH 4.0
-
 typedef enum mlaf_rung { MLAF_RUNG_EXACT, MLAF_RUNG_NEAREST, MLAF_RUNG_DEFAULT, MLAF_RUNG_MODEL, MLAF_RUNG_BASELINE } mlaf_rung;
 const char *mlaf_rung_name(mlaf_rung r);
 
@@ -97,10 +93,6 @@ mlaf_db *mlaf_db_layer(mlaf_db *db, mlaf_layer layer);
 void mlaf_db_close(mlaf_db *db);
 const char *mlaf_db_path(const mlaf_db *db);
 bool mlaf_db_is_read_only(const mlaf_db *db); /* asked for, or forced by permissions or a newer schema */
-
-/* A default without hashes is somebody's estimate. Farther than this (in doublings of batch and ctx) the model, which looks at
- * the problem itself, picks better: on the emulator, defaults two doublings away were up to 1.7 times slower than its pick. */
-#define MLAF_DEFAULT_REACH 1.0
 
 /* Commit one finished candidate; recomputes the problem's choice in the same transaction (lowest median among OK
  * samples of this protocol and of the newest hash of each template; an incumbent is only replaced above max(2 %, 3 x MAD)).

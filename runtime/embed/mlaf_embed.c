@@ -53,13 +53,14 @@ typedef struct launch_config {
 } launch_config;
 enum { CUDA_CC_MAJOR = 75, CUDA_CC_MINOR = 76, CUDA_MAX_DYNAMIC_SHARED = 8, CUDA_CLUSTER = 4, CUDA_OVERLAP = 6 };
 
-typedef struct loaded { void *module, *function; } loaded;
+typedef struct loaded { void *module, *function; int failed; } loaded;
 struct mlaf_embed_plan {
   mlaf_embed *owner;
+  mlaf_embed_plan *next;
   const mlaf_embed_row *row;
+  int32_t splits;
   const mlaf_embed_kernel *decode, *combine;
-  void *decode_fn, *combine_fn; /* decode_fn NULL: not made yet */
-  int failed;
+  void *decode_fn, *combine_fn;
 };
 struct mlaf_embed {
   driver d;
@@ -67,7 +68,7 @@ struct mlaf_embed {
   void *context;       /* CUDA's primary one */
   const mlaf_embed_target *target;
   loaded *kernels;
-  mlaf_embed_plan *plans; /* one a row of the target */
+  mlaf_embed_plan *plans; /* those handed out */
 };
 
 static mlaf_embed_status fail(char *why, size_t size, mlaf_embed_status status, const char *fmt, ...) {
@@ -78,19 +79,13 @@ static mlaf_embed_status fail(char *why, size_t size, mlaf_embed_status status, 
   return status;
 }
 
-/* --- the driver libraries --- */
-
-static void *open_library(const char *variable, const char *const *names) {
-  const char *named = getenv(variable);
-  void *handle = named && *named ? dlopen(named, RTLD_NOW | RTLD_LOCAL) : NULL;
-  for (; !handle && !(named && *named) && *names; names++) handle = dlopen(*names, RTLD_NOW | RTLD_LOCAL);
-  return handle;
-}
-
 typedef struct wanted { const char *name; void *to; int optional; } wanted;
 
 /* The library stays loaded for good: drivers do not survive being unloaded. */
-static int find_all(void *handle, const wanted *list, size_t n) {
+static int open_driver(const char *variable, const char *const *names, const wanted *list, size_t n) {
+  const char *named = getenv(variable);
+  void *handle = named && *named ? dlopen(named, RTLD_NOW | RTLD_LOCAL) : NULL;
+  for (; !handle && !(named && *named) && *names; names++) handle = dlopen(*names, RTLD_NOW | RTLD_LOCAL);
   for (size_t i = 0; handle && i < n; i++) {
     void *f = dlsym(handle, list[i].name);
     if (!f && !list[i].optional) return 0;
@@ -107,7 +102,7 @@ static int load_hip(driver *d) {
                          {"hipModuleUnload", &d->module_unload, 0}, {"hipModuleGetFunction", &d->get_function, 0},
                          {"hipModuleLaunchKernel", &d->launch, 0}, {"hipGetDevice", &d->get_device, 0},
                          {"hipSetDevice", &d->set_device, 0}};
-  return find_all(open_library("MLAF_HIP_LIBRARY", names), list, sizeof list / sizeof *list);
+  return open_driver("MLAF_HIP_LIBRARY", names, list, sizeof list / sizeof *list);
 }
 
 static int load_cuda(driver *d) {
@@ -120,7 +115,7 @@ static int load_cuda(driver *d) {
                          {"cuDevicePrimaryCtxRelease_v2", &d->release, 0}, {"cuCtxPushCurrent_v2", &d->push, 0},
                          {"cuCtxPopCurrent_v2", &d->pop, 0}, {"cuFuncSetAttribute", &d->set_attribute, 0},
                          {"cuLaunchKernelEx", &d->launch_ex, 1}, {"cuTensorMapEncodeTiled", &d->encode, 1}};
-  return find_all(open_library("MLAF_CUDA_LIBRARY", names), list, sizeof list / sizeof *list);
+  return open_driver("MLAF_CUDA_LIBRARY", names, list, sizeof list / sizeof *list);
 }
 
 /* Make our device current on this thread and remember what was; leave() puts it back. */
@@ -135,18 +130,16 @@ static void leave(const mlaf_embed *e, int previous) {
   else if (previous != e->device) e->d.set_device(previous);
 }
 
-/* --- kernels --- */
-
 static int load_kernel(mlaf_embed *e, int32_t index, void **function) {
   const mlaf_embed_kernel *k = &e->target->kernels[index];
   loaded *l = &e->kernels[index];
-  int previous = e->device, code = enter(e, &previous);
+  int previous = e->device, code = l->failed = enter(e, &previous);
   if (code) return code;
   if (!l->module) code = e->d.module_load(&l->module, k->code);
   if (code) l->module = NULL;
   if (!code && !l->function) code = e->d.get_function(&l->function, l->module, k->symbol);
   if (!code && k->shared) code = e->d.set_attribute(l->function, CUDA_MAX_DYNAMIC_SHARED, (int)k->shared);
-  if (code) l->function = NULL;
+  if ((l->failed = code)) l->function = NULL;
   leave(e, previous);
   *function = l->function;
   return code;
@@ -161,7 +154,7 @@ static void drop(mlaf_embed *e) {
     }
   if (e->context) e->d.release(e->device);
   free(e->kernels);
-  free(e->plans);
+  for (mlaf_embed_plan *next; e->plans; e->plans = next) next = e->plans->next, free(e->plans);
 }
 
 /* "sm_90a" runs on compute capability 9.0; whether an AMD device takes a gfx target only its driver can say, so one is tried. */
@@ -188,20 +181,14 @@ static mlaf_embed_status open_target(const mlaf_embed_target *t, int device, mla
   if ((code = e.d.init(0)) || (code = e.d.count(&n)) || device < 0 || device >= n)
     return fail(why, size, MLAF_EMBED_NO_DEVICE, "%s: device %d of %d (driver error %d)", t->name, device, n, code);
   e.kernels = calloc((size_t)t->n_kernels + 1, sizeof *e.kernels);
-  e.plans = calloc((size_t)t->n_rows + 1, sizeof *e.plans);
   mlaf_embed *result = malloc(sizeof *result);
   mlaf_embed_status status = MLAF_EMBED_OK;
-  if (!e.kernels || !e.plans || !result) status = fail(why, size, MLAF_EMBED_NOMEM, "out of memory");
+  if (!e.kernels || !result) status = fail(why, size, MLAF_EMBED_NOMEM, "out of memory");
   else if (!fits(&e, &what))
     status = fail(why, size, MLAF_EMBED_NO_DEVICE, "%s: device %d does not take %s", t->name, device, what);
-  if (status) {
-    drop(&e);
-    free(result);
-    return status;
-  }
-  *result = e;
-  *out = result;
-  return MLAF_EMBED_OK;
+  if (status) drop(&e), free(result);
+  else *result = e, *out = result;
+  return status;
 }
 
 mlaf_embed_status mlaf_embed_open(const mlaf_embed_index *index, int device, mlaf_embed **out, char *why, size_t size) {
@@ -224,66 +211,80 @@ void mlaf_embed_close(mlaf_embed *e) {
 
 const char *mlaf_embed_target_name(const mlaf_embed *e) { return e->target->name; }
 
-/* --- plans --- */
-
 static double ratio(int32_t a, int32_t b) { return a > b ? (double)a / b : (double)b / a; }
 
-/* The nearest row that has not failed, -1 if none: nearest in doublings of batch and ctx, the choice before the baseline. */
-static int32_t nearest(const mlaf_embed *e, const mlaf_embed_problem *p) {
+/* The nearest row whose kernels have not failed (*code: how others did), -1 if none: in doublings of batch and ctx, the choice
+ * before the baseline. merges >= 0: of those that have a combine kernel behind this decode kernel. */
+static int32_t nearest(const mlaf_embed *e, const mlaf_embed_problem *p, int32_t merges, int *code) {
   double best = 0;
   int32_t found = -1;
   for (int32_t i = 0; i < e->target->n_rows; i++) {
     const mlaf_embed_row *r = &e->target->rows[i];
     if (r->heads != p->heads || r->rank != p->rank || r->rope != p->rope || r->q_len != p->q_len || r->dtype != p->dtype ||
-        r->page_size != p->page_size || (r->q_len > 1 && r->causal != p->causal) || e->plans[i].failed)
+        r->page_size != p->page_size || (r->q_len > 1 && r->causal != p->causal) ||
+        (merges >= 0 && (r->decode != merges || r->combine < 0)))
       continue;
+    const int merge = r->combine < 0 ? 0 : e->kernels[r->combine].failed, bad = merge ? merge : e->kernels[r->decode].failed;
+    if (bad) *code = bad;
     const double far = ratio(r->batch, p->batch) * ratio(r->ctx, p->ctx);
-    if (found >= 0 && (far > best || (far == best && r->baseline >= e->target->rows[found].baseline))) continue;
+    if (bad || (found >= 0 && (far > best || (far == best && r->baseline >= e->target->rows[found].baseline)))) continue;
     best = far;
     found = i;
   }
   return found;
 }
 
+static int64_t groups(int64_t rows, int64_t each) { return (rows + each - 1) / each; }
+
+/* The splits that suit p: as mlaforge's runtime/core/nearest.c, which says why. */
+static int64_t time_of(int64_t n, int64_t wgs, int64_t slots, int64_t rounds) {
+  return groups(wgs * n, slots) * (groups(rounds, n) + 4) + (n > 1 ? 4 : 0);
+}
+static int32_t fit(const mlaf_embed_problem *p, const mlaf_embed_row *r, const mlaf_embed_kernel *k) {
+  if (!k->step || (p->batch == r->batch && p->ctx == r->ctx)) return r->splits;
+  const int64_t rounds = groups(p->ctx, k->step), wgs = p->batch * groups((int64_t)p->heads * p->q_len, k->rows_per_wg);
+  const int64_t slots = k->slots, most = slots ? rounds : p->batch * rounds, had = r->splits < most ? r->splits : most;
+  int64_t best = 1, used = slots ? groups(rounds, groups(rounds, had)) : had;
+  for (int64_t n = 2; n <= 4 * slots / wgs && n <= rounds && n <= 256; n++)
+    if (groups(rounds, groups(rounds, n)) == n && time_of(n, wgs, slots, rounds) < time_of(best, wgs, slots, rounds)) best = n;
+  return (int32_t)(slots && 20 * time_of(best, wgs, slots, rounds) < 19 * time_of(used, wgs, slots, rounds) ? best : used);
+}
+
 mlaf_embed_status mlaf_embed_plan_get(mlaf_embed *e, const mlaf_embed_problem *p, const mlaf_embed_plan **out, char *why,
                                       size_t size) {
-  int32_t i;
-  int code = 0;
+  int i, code, failed = 0;
   if (!e || !p || !out || p->batch < 1 || p->ctx < 1)
     return fail(why, size, MLAF_EMBED_ARG, "a NULL pointer, or batch or ctx below 1");
-  while ((i = nearest(e, p)) >= 0) {
-    mlaf_embed_plan *plan = &e->plans[i];
+  while ((i = nearest(e, p, -1, &failed)) >= 0) {
     const mlaf_embed_row *r = &e->target->rows[i];
-    if (!plan->decode_fn) {
-      *plan = (mlaf_embed_plan){.owner = e, .row = r, .decode = &e->target->kernels[r->decode],
-                                .combine = r->combine < 0 ? NULL : &e->target->kernels[r->combine]};
-      code = plan->combine ? load_kernel(e, r->combine, &plan->combine_fn) : 0;
-      if (!code) code = load_kernel(e, r->decode, &plan->decode_fn);
-    }
-    if (plan->decode_fn) {
-      *out = plan;
-      return MLAF_EMBED_OK;
-    }
-    plan->failed = 1; /* the next nearest then; in the end a baseline */
+    const int32_t other = r->combine < 0 ? nearest(e, p, r->decode, &failed) : i; /* whose combine kernel merges more than one */
+    const int32_t merge = other < 0 ? -1 : e->target->rows[other].combine;
+    const mlaf_embed_kernel *decode = &e->target->kernels[r->decode];
+    mlaf_embed_plan x = {e, e->plans, r, merge < 0 ? 1 : fit(p, r, decode), decode, NULL, NULL, NULL}, *plan = e->plans;
+    while (plan && (plan->row != r || plan->splits != x.splits)) plan = plan->next;
+    if (x.splits > 1) x.combine = &e->target->kernels[merge];
+    code = plan || !x.combine ? 0 : load_kernel(e, merge, &x.combine_fn);
+    if (!plan && !code) code = load_kernel(e, r->decode, &x.decode_fn);
+    if (code) continue; /* the next nearest then; in the end a baseline */
+    if (!plan && (plan = malloc(sizeof *plan))) *plan = x, e->plans = plan;
+    *out = plan;
+    return plan ? MLAF_EMBED_OK : fail(why, size, MLAF_EMBED_NOMEM, "out of memory");
   }
-  if (code) return fail(why, size, MLAF_EMBED_DRIVER, "no kernel of it loads on %s: driver error %d", e->target->name, code);
+  if (failed) return fail(why, size, MLAF_EMBED_DRIVER, "no kernel of it loads on %s: driver error %d", e->target->name, failed);
   return fail(why, size, MLAF_EMBED_NO_KERNEL, "no kernel embedded for h%d,r%d,p%d,q%d%s,%s,page%d on %s: add it to the bundle "
               "and embed again", p->heads, p->rank, p->rope, p->q_len, p->causal && p->q_len > 1 ? ",causal" : "",
               p->dtype == MLAF_EMBED_F16 ? "f16" : "bf16", p->page_size, e->target->name);
 }
 
-int32_t mlaf_embed_plan_splits(const mlaf_embed_plan *plan) { return plan->row->splits; }
+int32_t mlaf_embed_plan_splits(const mlaf_embed_plan *plan) { return plan->splits; }
 
-/* --- execution --- */
-
-static uint32_t groups(int64_t rows, uint32_t each) { return (uint32_t)((rows + each - 1) / each); }
 static uint32_t row_groups(const mlaf_embed_plan *x) {
-  return groups((int64_t)x->row->q_len * x->row->heads, x->decode->rows_per_wg);
+  return (uint32_t)groups((int64_t)x->row->q_len * x->row->heads, x->decode->rows_per_wg);
 }
 
 /* Rows of partial results, the offset of their LSEs, the whole size. */
 static size_t layout(const mlaf_embed_plan *x, int64_t total_q, size_t *part_lse) {
-  const uint64_t splits = (uint64_t)x->row->splits;
+  const uint64_t splits = (uint64_t)x->splits;
   *part_lse = 0;
   if (splits <= 1 || total_q <= 0) return 0;
   if (total_q > INT64_C(65536) * x->row->q_len) return SIZE_MAX;
@@ -371,7 +372,7 @@ mlaf_embed_status mlaf_embed_execute(const mlaf_embed_plan *x, const mlaf_embed_
                    .qo_indptr = a->qo_indptr, .kv_indptr = a->kv_indptr, .kv_indices = a->kv_indices,
                    .kv_last_page_lens = a->kv_last_page_lens, .o = a->o, .lse = a->lse,
                    .ckv_row_stride = a->ckv_row_stride ? a->ckv_row_stride : r->rank + (a->kpe ? 0 : r->rope),
-                   .total_q = a->total_q, .num_pages = a->num_pages, .splits = r->splits, .batch = a->batch,
+                   .total_q = a->total_q, .num_pages = a->num_pages, .splits = x->splits, .batch = a->batch,
                    .scale_log2e = (float)((double)a->scale * 1.4426950408889634)}};
   b.a.kpe_row_stride = !a->kpe ? b.a.ckv_row_stride : a->kpe_row_stride ? a->kpe_row_stride : r->rope;
   const char *wrong = fault(x, a, &b.a, workspace);
@@ -382,16 +383,16 @@ mlaf_embed_status mlaf_embed_execute(const mlaf_embed_plan *x, const mlaf_embed_
     b.a.part_lse = (float *)((char *)a->workspace + part_lse);
   }
   const int64_t rows = a->total_q * r->heads;
-  combine_args c = {b.a.part_o, b.a.part_lse, a->o, a->lse, rows, r->splits, 0};
+  combine_args c = {b.a.part_o, b.a.part_lse, a->o, a->lse, rows, x->splits, 0};
   if ((code = enter(x->owner, &previous)))
     return fail(why, size, MLAF_EMBED_DRIVER, "the device cannot be made current: driver error %d", code);
   code = encode_maps(x, &b);
   if (!code)
     code = launch(x, x->decode, x->decode_fn,
-                  (uint32_t[]){row_groups(x), (uint32_t)r->splits, x->decode->balanced ? 1 : (uint32_t)a->batch}, &b,
+                  (uint32_t[]){row_groups(x), (uint32_t)x->splits, x->decode->balanced ? 1 : (uint32_t)a->batch}, &b,
                   sizeof b.a + x->decode->n_maps * sizeof *b.maps, stream);
-  if (!code && r->splits > 1)
-    code = launch(x, x->combine, x->combine_fn, (uint32_t[]){groups(rows, x->combine->rows_per_wg), 1, 1},
+  if (!code && x->splits > 1)
+    code = launch(x, x->combine, x->combine_fn, (uint32_t[]){(uint32_t)groups(rows, x->combine->rows_per_wg), 1, 1},
                   x->decode->balanced ? (void *)&b.a : (void *)&c, x->decode->balanced ? sizeof b.a : sizeof c, stream);
   leave(x->owner, previous);
   return code ? fail(why, size, MLAF_EMBED_DRIVER, "the launch failed: driver error %d", code) : MLAF_EMBED_OK;

@@ -11,14 +11,14 @@
 extern "C" {
 #endif
 
-#define MLAF_EMBED_VERSION 1
+#define MLAF_EMBED_VERSION 2
 
 /* --- what NAME.c holds; nobody else needs to look --- */
 typedef struct mlaf_embed_map { uint32_t of, cols, rows, swizzle; } mlaf_embed_map;
 typedef struct mlaf_embed_kernel {
   const unsigned char *code;
   const char *symbol;
-  uint32_t threads, rows_per_wg;
+  uint32_t threads, rows_per_wg, step, slots;
   uint32_t shared, cluster[3], overlaps, balanced, n_maps; /* CUDA only */
   mlaf_embed_map maps[8];
 } mlaf_embed_kernel;
@@ -51,7 +51,7 @@ typedef enum mlaf_embed_status {
 enum { MLAF_EMBED_BF16 = 0, MLAF_EMBED_F16 = 1 };
 
 /* O = softmax(scale * Q K^T) V over a paged latent cache: K is all rank + rope columns of a cached row, V its first rank.
- * batch and ctx select the kernel tuned for the nearest shape; a plan executes any batch and any lengths. */
+ * batch and ctx select the kernel tuned for the nearest shape and its splits; a plan executes any batch and any lengths. */
 typedef struct mlaf_embed_problem {
   int32_t heads, rank, rope; /* query heads on this rank, kv_lora_rank, rope dim */
   int32_t q_len;             /* largest number of query tokens of a request */

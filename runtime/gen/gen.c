@@ -65,6 +65,8 @@ static void read_kernel(lua_State *L, const char *name, mlaf_kernel_desc *k) {
     k->rows_per_wg = field_u32(L, "rows_per_wg");
     k->lds_bytes = field_u32(L, "lds_bytes");
     k->vgpr_budget = field_u32(L, "vgpr_budget");
+    k->step = field_u32(L, "step");
+    k->slots = field_u32(L, "slots");
   }
   lua_pop(L, 1);
 }

@@ -321,7 +321,7 @@ static void two_tuners_do_not_time_together(void **state) {
 }
 
 static void resources_are_held_to_the_budget(void **state) {
-  mlaf_kernel_desc k = {(char *)"t", (char *)"", "s", "", 256, 16, 1024, 400};
+  mlaf_kernel_desc k = {(char *)"t", (char *)"", "s", "", 256, 16, 1024, 400, 64, 304};
   mlaf_kernel_meta good = {
       .vgpr_count = 400, .agpr_count = 128, .lds_bytes = 1024, .max_threads = 256, .kernarg_bytes = 64};
   mlaf_err err;

@@ -1,0 +1,89 @@
+/* Which plans of a bundle serve a problem, and with how many splits. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bundle/bundle.h"
+#include "core/nearest.h"
+
+bool mlaf_bundle_has_target(const mlaf_bundle *b, const char *target) {
+  for (size_t i = 0; i < b->n_targets; i++)
+    if (!strcmp(b->targets[i].name, target)) return true;
+  return false;
+}
+
+static bool serves(const mlaf_bundle_plan *x, const char *target, const mlaf_problem *p) {
+  return mlaf_same_shape(&x->problem, p) && !strcmp(x->target, target);
+}
+
+typedef struct ranked {
+  const mlaf_bundle_plan *plan;
+  double apart;
+} ranked;
+
+static int by_distance(const void *a, const void *b) {
+  const ranked *x = a, *y = b;
+  if (x->apart != y->apart) return x->apart < y->apart ? -1 : 1;
+  if (x->plan->baseline != y->plan->baseline) return x->plan->baseline ? 1 : -1;
+  return x->plan < y->plan ? -1 : 1; /* the manifest's order */
+}
+
+mlaf_status mlaf_bundle_rank(const mlaf_bundle *b, const char *target, const mlaf_problem *p, const mlaf_bundle_plan ***list,
+                             size_t *n, mlaf_err *err) {
+  size_t found = 0;
+  for (size_t i = 0; i < b->n_plans; i++) found += serves(&b->plans[i], target, p);
+  *list = NULL;
+  *n = 0;
+  if (!found) return MLAF_OK;
+  ranked *r = malloc(found * sizeof *r);
+  const mlaf_bundle_plan **out = malloc(found * sizeof *out);
+  if (!r || !out) {
+    free(r);
+    free(out);
+    return mlaf_fail(err, MLAF_E_NOMEM, "no memory to look into the bundle");
+  }
+  found = 0;
+  for (size_t i = 0; i < b->n_plans; i++) {
+    const mlaf_bundle_plan *x = &b->plans[i];
+    if (!serves(x, target, p)) continue;
+    r[found++] = (ranked){x, mlaf_times_apart(p, &x->problem)};
+  }
+  qsort(r, found, sizeof *r, by_distance);
+  for (size_t i = 0; i < found; i++) out[i] = r[i].plan;
+  free(r);
+  *list = out;
+  *n = found;
+  return MLAF_OK;
+}
+
+/* The nearest plan whose combine kernel merges what x's decode kernel leaves. */
+static const mlaf_bundle_plan *with_combine(const mlaf_bundle_plan *const *list, size_t n, const mlaf_bundle_plan *x) {
+  for (size_t i = 0; !x->combine && i < n; i++)
+    if (list[i]->decode == x->decode && list[i]->combine) return list[i];
+  return x->combine ? x : NULL;
+}
+
+/* FAMILY:decode/sN[,combine], with another N. */
+static void rename_variant(const mlaf_bundle_plan *x, const mlaf_bundle_plan *merge, mlaf_bundle_fitted *out) {
+  const char *slash = strrchr(x->variant, '/'), *rest = merge ? strrchr(merge->variant, '/') : NULL;
+  if (rest) rest = strchr(rest, ',');
+  const size_t stem = slash ? (size_t)(slash - x->variant) : strlen(x->variant);
+  snprintf(out->variant, sizeof out->variant, "%.*s/s%u%s", (int)stem, x->variant, out->splits, rest ? rest : "");
+}
+
+void mlaf_bundle_fit(const mlaf_bundle_plan *const *list, size_t n, const mlaf_bundle_plan *x, const mlaf_problem *p,
+                     mlaf_bundle_fitted *out) {
+  const mlaf_fit_kernel k = {x->decode->rows_per_wg, x->decode->step, x->decode->slots};
+  const bool exact = x->problem.batch == p->batch && x->problem.ctx == p->ctx;
+  const mlaf_bundle_plan *merge = with_combine(list, n, x);
+  *out = (mlaf_bundle_fitted){.splits = exact ? x->splits : mlaf_fit_splits(p, &k, x->splits)};
+  if (out->splits == x->splits || (out->splits > 1 && !merge)) { /* as it was tuned, or nothing here merges more than one split */
+    out->splits = x->splits;
+    out->combine = x->combine;
+    snprintf(out->variant, sizeof out->variant, "%s", x->variant);
+    return;
+  }
+  if (out->splits == 1) merge = NULL;
+  out->combine = merge ? merge->combine : NULL;
+  rename_variant(x, merge, out);
+}

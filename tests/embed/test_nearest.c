@@ -1,0 +1,178 @@
+/* One nearest rule in three places: the tuning database, a bundle and the vendored loader answer the same questions from the same
+ * tuned problems, and bundle and loader fit the same splits. */
+#include "../../runtime/embed/mlaf_embed.c" /* to look inside its plans */
+
+#include <math.h>
+
+#include "bundle/bundle.h"
+#include "core/nearest.h"
+#include "cuda/fakecuda.h"
+#include "db/db_fixture.h"
+
+enum { H = 128, Q = 2, QUESTIONS = 3000 };
+
+static const unsigned char elf[64] = {0x7f, 'E', 'L', 'F'};
+static const int batches[] = {1, 8, 9, 64}, contexts[] = {256, 1024, 16384};
+enum { GRID = sizeof batches / sizeof *batches * (sizeof contexts / sizeof *contexts), ROWS = 2 * GRID };
+
+/* Decode kernels: two of the usual schedule, the balanced one, one that is only ever used with one split and so has no combine
+ * kernel anywhere. The last is the combine kernel. */
+static const struct {
+  uint32_t rows_per_wg, step, slots;
+} facts[] = {{64, 64, 132}, {32, 16, 304}, {64, 64, 0}, {64, 128, 132}, {4, 0, 0}};
+enum { KERNELS = sizeof facts / sizeof *facts, ALONE = 3, COMBINE = 4 };
+
+/* The same tuned problems three times over. */
+static struct {
+  mlaf_bundle_kernel kernels[KERNELS];
+  mlaf_bundle_plan plans[ROWS];
+  char texts[ROWS][MLAF_PROBLEM_TEXT_MAX];
+  mlaf_bundle bundle;
+  mlaf_embed_kernel embedded[KERNELS];
+  mlaf_embed_row rows[ROWS];
+  mlaf_embed_target target;
+  mlaf_embed_index index;
+} t;
+
+static mlaf_problem at(int batch, int ctx) {
+  mlaf_problem p = make_problem(H, batch, ctx);
+  p.q_len = Q;
+  p.causal = 1;
+  return p;
+}
+
+static uint32_t splits_of(int decode, int i) {
+  static const uint32_t some[] = {1, 2, 16, 77, 256};
+  return decode == ALONE ? 1 : some[i % 5];
+}
+
+static void add(int n, int i, bool baseline) {
+  const int decode = baseline ? 1 : i % 4;
+  const mlaf_problem p = at(batches[i / 3], contexts[i % 3]);
+  const uint32_t splits = splits_of(decode, i);
+  mlaf_problem_print(&p, t.texts[n], sizeof t.texts[n]);
+  t.plans[n] = (mlaf_bundle_plan){.target = "sm_90a", .text = t.texts[n], .problem = p, .baseline = baseline, .rung = "exact",
+                                  .source = "measured", .variant = "x:a=1/s9,rows=1", .splits = splits,
+                                  .decode = &t.kernels[decode], .combine = splits > 1 ? &t.kernels[COMBINE] : NULL};
+  t.rows[n] = (mlaf_embed_row){H, p.rank, p.rope, Q, 1, 0, p.page_size, p.batch, p.ctx, baseline, (int32_t)splits, decode,
+                               splits > 1 ? COMBINE : -1};
+}
+
+static int setup(void **state) {
+  for (int i = 0; i < GRID; i++) {
+    add(2 * i, i, false);
+    add(2 * i + 1, i, true);
+  }
+  for (int k = 0; k < KERNELS; k++) {
+    t.kernels[k] = (mlaf_bundle_kernel){.target = "sm_90a", .rows_per_wg = facts[k].rows_per_wg, .step = facts[k].step,
+                                        .slots = facts[k].slots};
+    t.embedded[k] = (mlaf_embed_kernel){.code = elf, .symbol = "fill", .threads = 128, .rows_per_wg = facts[k].rows_per_wg,
+                                        .step = facts[k].step, .slots = facts[k].slots};
+  }
+  t.bundle = (mlaf_bundle){.plans = t.plans, .n_plans = ROWS, .kernels = t.kernels, .n_kernels = KERNELS};
+  t.target = (mlaf_embed_target){"sm_90a", t.embedded, t.rows, KERNELS, ROWS};
+  t.index = (mlaf_embed_index){MLAF_EMBED_VERSION, 1, "", &t.target};
+  char path[600];
+  snprintf(path, sizeof path, "%s/fakecuda/libfakecuda.so", getenv("MLAF_BUILD_DIR") ? getenv("MLAF_BUILD_DIR") : ".");
+  setenv("MLAF_CUDA_LIBRARY", path, 1);
+  return db_dir_setup(state);
+}
+
+/* The grid's own problems, what lies between, ties (batch 3 of 1 and 9), and far outside. */
+static mlaf_problem question(int i) {
+  static uint64_t x = 88172645463325252u;
+  if (i < GRID) return at(batches[i / 3], contexts[i % 3]);
+  x ^= x << 13, x ^= x >> 7, x ^= x << 17;
+  return i % 2 ? at(1 + (int)(x % 100), 1 << (x >> 32) % 18) : at(1 << x % 11, 1 + (int)((x >> 32) % 100000));
+}
+
+static mlaf_db *tuned_db(const db_dir *d, const mlaf_device_info *dev) {
+  mlaf_db *db = open_db(d->path);
+  for (int i = 0; i < GRID; i++) {
+    mlaf_sample s = make_sample("some", 100, "v1");
+    add_sample(db, dev, &t.plans[2 * i].problem, &s);
+  }
+  return db;
+}
+
+static void three_answers_agree(void **state) {
+  const mlaf_device_info dev = make_device("d");
+  mlaf_db *db = tuned_db(*state, &dev);
+  mlaf_embed *e = NULL;
+  char why[500] = "";
+  if (mlaf_embed_open(&t.index, 0, &e, why, sizeof why)) fail_msg("%s", why);
+  int fitted = 0, borrowed = 0, kept = 0;
+  for (int i = 0; i < QUESTIONS; i++) {
+    const mlaf_problem p = question(i);
+    const mlaf_embed_problem asked = {H, p.rank, p.rope, Q, 1, MLAF_EMBED_BF16, p.page_size, p.batch, p.ctx};
+    const mlaf_embed_plan *plan = NULL;
+    const mlaf_bundle_plan **list = NULL;
+    mlaf_bundle_fitted f;
+    mlaf_choice choice;
+    mlaf_rung rung;
+    mlaf_err err;
+    size_t n;
+    assert_int_equal(mlaf_db_peek(db, &dev, NULL, &p, &choice, &rung, &err), MLAF_OK);
+    assert_int_equal(mlaf_bundle_rank(&t.bundle, "sm_90a", &p, &list, &n, &err), MLAF_OK);
+    if (mlaf_embed_plan_get(e, &asked, &plan, why, sizeof why)) fail_msg("%s", why);
+    mlaf_bundle_fit(list, n, list[0], &p, &f);
+    assert_string_equal(choice.problem, list[0]->text);
+    assert_ptr_equal(plan->row, &t.rows[list[0] - t.plans]);
+    assert_int_equal(plan->splits, f.splits);
+    assert_int_equal(plan->combine ? plan->combine - t.embedded : -1, f.combine ? f.combine - t.kernels : -1);
+    assert_true((f.splits > 1) == (f.combine != NULL));
+    if (i < GRID) assert_int_equal(f.splits, list[0]->splits); /* what was tuned stands */
+    fitted += f.splits != list[0]->splits;
+    borrowed += !list[0]->combine && f.splits > 1;
+    kept += list[0]->decode == &t.kernels[ALONE] && f.splits == 1;
+    free(list);
+  }
+  assert_true(fitted > QUESTIONS / 4 && borrowed > 0 && kept > 0);
+  mlaf_embed_close(e);
+  mlaf_db_close(db);
+}
+
+static void splits_fill_the_device(void **state) {
+  const mlaf_fit_kernel k = {64, 64, 132}, balanced = {64, 64, 0}, unknown = {64, 0, 132};
+  mlaf_problem p = at(4, 16384); /* 16 workgroups of a split, 256 rounds of tokens */
+  assert_int_equal(mlaf_fit_splits(&p, &k, 16), 8); /* 8 x 16 = 128 at once; 16 would take two rounds of workgroups */
+  p.batch = 33;
+  assert_int_equal(mlaf_fit_splits(&p, &k, 8), 1); /* 132 workgroups: one round without a combine kernel */
+  p = at(1, 100); /* two rounds of tokens */
+  assert_int_equal(mlaf_fit_splits(&p, &k, 77), 1); /* nothing to divide */
+  assert_int_equal(mlaf_fit_splits(&p, &balanced, 132), 2);
+  assert_int_equal(mlaf_fit_splits(&p, &unknown, 132), 132);
+  p = at(64, 16384);
+  assert_int_equal(mlaf_fit_splits(&p, &balanced, 132), 132);
+}
+
+static void names_rebuild_the_variant(void **state) {
+  const mlaf_bundle_plan **list = NULL;
+  mlaf_bundle_fitted f;
+  mlaf_err err;
+  size_t n;
+  const mlaf_problem p = at(1, 1100);
+  assert_int_equal(mlaf_bundle_rank(&t.bundle, "sm_90a", &p, &list, &n, &err), MLAF_OK);
+  mlaf_bundle_fit(list, n, list[0], &p, &f);
+  char name[64];
+  if (f.splits > 1) snprintf(name, sizeof name, "x:a=1/s%u,rows=1", f.splits);
+  else snprintf(name, sizeof name, "x:a=1/s1");
+  assert_true(f.splits != list[0]->splits);
+  assert_string_equal(f.variant, name);
+  free(list);
+}
+
+static void reach(void **state) {
+  const mlaf_problem p = at(8, 1024), near = at(16, 8192), far = at(16, 8193), one = at(4, 1024);
+  assert_true(mlaf_in_reach(mlaf_doublings(&p, &near), false) && !mlaf_in_reach(mlaf_doublings(&p, &far), false));
+  assert_true(mlaf_in_reach(mlaf_doublings(&p, &one), true) && !mlaf_in_reach(mlaf_doublings(&p, &near), true));
+  assert_true(fabs(mlaf_doublings(&p, &near) - 4) < 1e-12 && mlaf_doublings(&p, &p) == 0);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(three_answers_agree), cmocka_unit_test(splits_fill_the_device),
+      cmocka_unit_test(names_rebuild_the_variant), cmocka_unit_test(reach),
+  };
+  return cmocka_run_group_tests(tests, setup, db_dir_teardown);
+}
