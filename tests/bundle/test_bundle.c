@@ -157,6 +157,43 @@ static void outside_names_the_command(void **state) {
   free(log);
 }
 
+/* More than 16 times beyond the grid whoever may ask the model does; who may not, or finds no generator, takes the nearest. */
+static void far_problems_ask_the_model(void **state) {
+  need_bundle();
+  static const struct {
+    const char *problem, *gen_root;
+    uint32_t flags;
+    bool bundled;
+  } cases[] = {{"mla_decode:h5,r64,p32,q1,bf16,page16,b16,s4096", NULL, 0, true},
+               {"mla_decode:h5,r64,p32,q1,bf16,page16,b1,s1024", NULL, 0, true},
+               {"mla_decode:h5,r64,p32,q1,bf16,page16,b8,s16384", NULL, 0, false},
+               {"mla_decode:h5,r64,p32,q1,bf16,page16,b8,s16384", NULL, MLAF_PLAN_NO_COMPILE, true},
+               {"mla_decode:h5,r64,p32,q1,bf16,page16,b8,s16384", "/nonexistent", 0, true}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    mlaf_ctx *ctx = NULL;
+    mlaf_plan *plan = NULL;
+    mlaf_plan_info info = MLAF_PLAN_INFO_INIT;
+    mlaf_problem p;
+    char why[4096] = "";
+    mlaf_ctx_opts o = MLAF_CTX_OPTS_INIT;
+    mlaf_plan_opts opts = MLAF_PLAN_OPTS_INIT;
+    o.device = "emu:gfx942";
+    o.bundle = at.bundle;
+    o.gen_root = cases[i].gen_root;
+    o.log_level = MLAF_LOG_ERROR;
+    opts.flags = cases[i].flags;
+    mlaf_problem_parse(cases[i].problem, &p, NULL, 0);
+    if (mlaf_ctx_create(&o, &ctx, why, sizeof why)) fail_msg("%s", why);
+    if (mlaf_plan_create(ctx, &p, &opts, &plan)) fail_msg("case %zu", i);
+    assert_int_equal(mlaf_plan_query(plan, &info), MLAF_OK);
+    assert_int_equal(strcmp(info.code, "bundle") == 0, cases[i].bundled);
+    if (!cases[i].bundled) assert_string_equal(info.rung, "model");
+    assert_int_equal(strstr(info.notes, "5.0 doublings") != NULL, i == 2 || i == 4);
+    mlaf_plan_release(plan);
+    mlaf_ctx_destroy(ctx);
+  }
+}
+
 static void context_opens_it(void **state) {
   mlaf_ctx *ctx = NULL;
   char why[4096];
@@ -622,6 +659,8 @@ typedef struct getter {
 static void *get_many(void *user) {
   getter *g = user;
   mlaf_problem p;
+  mlaf_plan_opts opts = MLAF_PLAN_OPTS_INIT;
+  opts.flags = MLAF_PLAN_NO_COMPILE;
   mlaf_problem_parse(INSIDE, &p, NULL, 0);
   for (unsigned i = 0; i < 3000; i++) {
     mlaf_plan *plan = NULL;
@@ -630,7 +669,7 @@ static void *get_many(void *user) {
     p.batch = 1 << (g->seed >> 28);
     p.ctx = 1 << (g->seed >> 24 & 15);
     if (g->seed >> 20 == 7) mlaf_plan_forget(g->ctx);
-    g->wrong += mlaf_plan_get(g->ctx, &p, NULL, &plan) != MLAF_OK || mlaf_plan_query(plan, &info) != MLAF_OK;
+    g->wrong += mlaf_plan_get(g->ctx, &p, &opts, &plan) != MLAF_OK || mlaf_plan_query(plan, &info) != MLAF_OK;
     char want[40];
     snprintf(want, sizeof want, "b%d,s%d", p.batch, p.ctx);
     g->wrong += !info.problem || !strstr(info.problem, want);
@@ -662,7 +701,7 @@ int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(serves_the_grid),
       cmocka_unit_test(outside_names_the_command),
-      cmocka_unit_test(context_opens_it),
+      cmocka_unit_test(far_problems_ask_the_model), cmocka_unit_test(context_opens_it),
       cmocka_unit_test(same_bytes_anywhere),
       cmocka_unit_test(budget_drops_with_reasons),
       cmocka_unit_test(shipped_choices_are_taken),
