@@ -24,7 +24,8 @@ static inline bool mlaf_in_reach(double doublings, bool estimate) {
 
 /* All fields but batch and ctx agree: one's kernels can execute the other. */
 bool mlaf_same_shape(const mlaf_problem *p, const mlaf_problem *q);
-/* How many times over two problems of one shape are apart, in batch times in ctx; 1: the same. Batch 4 is as far from 8 as from 2. */
+/* How many times over two problems of one shape are apart, in batch times in ctx; 1: the same. Batch 4 is as far from 8 as
+ * from 2. */
 double mlaf_times_apart(const mlaf_problem *p, const mlaf_problem *q);
 /* The same in doublings, which add up: 0 for the same. */
 double mlaf_doublings(const mlaf_problem *p, const mlaf_problem *q);

@@ -159,7 +159,6 @@ static void outside_names_the_command(void **state) {
 
 /* More than 16 times beyond the grid whoever may ask the model does; who may not, or finds no generator, takes the nearest. */
 static void far_problems_ask_the_model(void **state) {
-  need_bundle();
   static const struct {
     const char *problem, *gen_root;
     uint32_t flags;
