@@ -211,7 +211,7 @@ end
 local function candidate(p, arch, family, point, k, splits, combine)
   return {
     name = variant_name(family, point.text, splits, combine and combine.text), splits = splits, decode = k,
-    combine = combine and combine.kernel,
+    combine = combine and combine.kernel, balanced = k.cost.schedule == "balanced",
     model_ns = model.estimate(p, arch, k.cost, splits, combine and combine.kernel.cost),
   }
 end

@@ -57,12 +57,14 @@ static bool take(selection *s, size_t i) {
   return true;
 }
 
-/* In model order, so a group's first candidate is its best. Groups of `template` only, `most` of them; NULL: all. */
-static void best_of_groups(selection *s, const char *template, size_t most) {
+/* In model order, so a group's first candidate is its best. `most` groups of `template` (NULL: of any), or of those only whose
+ * blocks share out the batch. */
+static void best_of_groups(selection *s, const char *template, bool balanced, size_t most) {
   for (int group = 0; group < s->t->n_groups && most; group++)
     for (size_t i = 0; i < s->t->n; i++) {
       if (s->t->list[i].group != group) continue;
       if (template && strcmp(template, s->t->list[i].variant->decode.template_name) != 0) break;
+      if (balanced && !s->t->list[i].variant->balanced) break;
       if (!take(s, i)) return;
       most--;
       break;
@@ -76,14 +78,21 @@ static bool first_of_template(const tuner *t, size_t index) {
   return true;
 }
 
-/* Half the room is shared out evenly between the templates: where a model errs, it errs for a whole family at once. */
+/* Half the room is shared out evenly between the templates: where a model errs, it errs for a whole family at once. It knows equal
+ * lengths only: where they differ, kernels that share out the batch get as much room again. */
 static void first_round(selection *s) {
+  const bool uneven = s->t->opts.lengths.kind != MLAF_LENGTHS_EQUAL;
   size_t templates = 0;
   for (size_t i = 0; i < s->t->n; i++) templates += first_of_template(s->t, i);
   size_t share = templates ? s->limit / (2 * templates) : 0;
-  for (size_t i = 0; i < s->t->n && templates > 1; i++)
-    if (first_of_template(s->t, i)) best_of_groups(s, s->t->list[i].variant->decode.template_name, share ? share : 1);
-  best_of_groups(s, NULL, SIZE_MAX);
+  if (!share) share = 1;
+  for (size_t i = 0; i < s->t->n; i++) {
+    const char *template = s->t->list[i].variant->decode.template_name;
+    if (!first_of_template(s->t, i)) continue;
+    if (uneven) best_of_groups(s, template, true, share);
+    if (templates > 1) best_of_groups(s, template, false, share);
+  }
+  best_of_groups(s, NULL, false, SIZE_MAX);
 }
 
 /* 0 when nothing of the group passed. */

@@ -219,6 +219,22 @@ static void limits_leave_room_for_splits_and_templates(void **state) {
   free(f);
 }
 
+/* The model ranks for equal lengths, and puts the kernel that shares out the batch last. */
+static void unequal_lengths_try_what_balances(void **state) {
+  for (int uneven = 0; uneven < 2; uneven++) {
+    fake *f = fake_new(12, 1);
+    f->k[11].balanced = true;
+    f->k[11].ns = 100;
+    mlaf_tuner_opts opts = {.max_candidates = 6};
+    if (uneven) opts.lengths = (mlaf_lengths){.kind = MLAF_LENGTHS_NORMAL, .mean = 1, .std = 0.5};
+    mlaf_tuner_result r = tune_ok(f, NULL, opts);
+    assert_int_equal(r.n, 4); /* a third is kept for split counts, of which there are none */
+    assert_string_equal(r.choice.variant, uneven ? "k11/s1" : "k0/s1");
+    mlaf_tuner_result_clear(&r);
+    free(f);
+  }
+}
+
 static void a_dead_device_ends_the_run_with_the_culprit_named(void **state) {
   mlaf_db *db = open_db(((db_dir *)*state)->path);
   fake *f = fake_new(4, 2);
@@ -355,6 +371,7 @@ int main(void) {
       T(a_second_run_answers_from_the_database),
       T(a_cancelled_run_goes_on),
       T(limits_leave_room_for_splits_and_templates),
+      T(unequal_lengths_try_what_balances),
       T(a_dead_device_ends_the_run_with_the_culprit_named),
       T(nothing_passes_or_nothing_compiles),
       T(a_time_limit_keeps_the_best_so_far),
