@@ -61,7 +61,8 @@ return {
     end,
   },
   cost = function(p, v, arch)
-    local g = hopt_plan.make({ rank = p.rank, rope = p.rope, rows = v.rows, wgs = v.wgs, cluster = v.cluster }, arch.isa)
+    local g = hopt_plan.make(
+      { rank = p.rank, rope = p.rope, rows = v.rows, wgs = v.wgs, cluster = v.cluster, schedule = v.schedule }, arch.isa)
     if g.refused then return { refused = g.refused } end
     local most = arch.device.clusters[v.cluster]
     local regs, sum = registers(p, v), 0

@@ -22,6 +22,7 @@ MLAF_DEV void bar_arrive_after_copies(u32 bar) {
   asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(bar) : "memory");
 }
 MLAF_DEV void group_sync(int id, int threads) { asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(threads) : "memory"); }
+MLAF_DEV void group_arrive(int id, int threads) { asm volatile("bar.arrive %0, %1;" ::"r"(id), "r"(threads) : "memory"); }
 // group_sync, and whether x holds in any of the threads.
 MLAF_DEV bool group_any(int id, int threads, bool x) {
   u32 any;
@@ -86,13 +87,9 @@ MLAF_DEV uint4 load_16(u32 at) {
 }
 
 // ---- Clusters ---------------------------------------------------------------------------------------------------------
-MLAF_DEV void cluster_sync() {
-  asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
-}
-// The same, but orders no memory accesses: it waits for no store.
-MLAF_DEV void cluster_meet() {
-  asm volatile("barrier.cluster.arrive.relaxed.aligned;\nbarrier.cluster.wait.aligned;" ::: "memory");
-}
+// Orders no memory accesses of this block.
+MLAF_DEV void cluster_arrive() { asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory"); }
+MLAF_DEV void cluster_wait() { asm volatile("barrier.cluster.wait.aligned;" ::: "memory"); }
 MLAF_DEV int cluster_rank() {
   int rank;
   asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
@@ -103,15 +100,15 @@ MLAF_DEV u32 cluster_address(u32 at, int rank) {
   asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(x) : "r"(at), "r"(rank));
   return x;
 }
-MLAF_DEV float4 cluster_load(u32 at) {
-  float4 x;
-  asm volatile("ld.shared::cluster.v4.f32 {%0, %1, %2, %3}, [%4];" : "=f"(x.x), "=f"(x.y), "=f"(x.z), "=f"(x.w) : "r"(at)
-               : "memory");
-  return x;
+// A store that the barrier, of the same block as the address, hears of: 16 bytes.
+MLAF_DEV void cluster_send(u32 at, const float4& x, u32 bar) {
+  asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.f32 [%0], {%1, %2, %3, %4}, [%5];" ::"r"(at), "f"(x.x),
+               "f"(x.y), "f"(x.z), "f"(x.w), "r"(bar) : "memory");
 }
-
-MLAF_DEV void cluster_store(u32 at, const float4& x) {
-  asm volatile("st.shared::cluster.v4.f32 [%0], {%1, %2, %3, %4};" ::"r"(at), "f"(x.x), "f"(x.y), "f"(x.z), "f"(x.w) : "memory");
+// bar_wait for what other blocks sent.
+MLAF_DEV void bar_wait_cluster(u32 bar, u32 parity) {
+  asm volatile("{\n.reg .pred p;\nL_%=:\nmbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%0], %1;\n@!p bra L_%=;\n}"
+               ::"r"(bar), "r"(parity) : "memory");
 }
 
 // ---- Warpgroup MMA ----------------------------------------------------------------------------------------------------

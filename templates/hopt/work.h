@@ -45,9 +45,9 @@ MLAF_DEV bool next_work(const mlaf_decode_args& a, walk& at, work& w) {
       w.n = smaller(a.qo_indptr[request + 1] - q_begin, Q_LEN);
       first_page = a.kv_indptr[request];
       w.tokens = schedule_tokens(a.kv_indptr[request + 1] - first_page, a.kv_last_page_lens[request], PAGE);
-      const u32 tiles = ((u32)w.tokens + 63) / 64;
-      w.begin = 64 * (int)((u64)tiles * (u32)share / (u32)shares);
-      w.end = smaller(w.tokens, 64 * (int)((u64)tiles * (u32)(share + 1) / (u32)shares));
+      const u32 tiles = ((u32)w.tokens + 63) / 64, each = tiles / (u32)shares, more = tiles - each * (u32)shares;
+      w.begin = 64 * (int)(each * (u32)share + smaller((u32)share, more));
+      w.end = smaller(w.tokens, w.begin + 64 * (int)(each + ((u32)share < more)));
       slot = a.splits == 1 ? -1 : (int)blockIdx.y / C;
     }
     w.row0 = blockIdx.x * N;
