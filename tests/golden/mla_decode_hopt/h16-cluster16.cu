@@ -30,16 +30,18 @@
 //
 //   warpgroups 0..W-1  math. Warpgroup g takes tiles g, g+W, ... alone: its own O^T in registers, its own row state.
 //   warpgroup W        producer. load=tma: warp w sends for boxes w, w+4, ..., page ids read ahead; load=gather: every thread
-//                      copies 16 bytes of four rows of a box.
+//                      copies 16 bytes of four rows of a box. Warp 3 sends for Q and says what math must know of a range, so
+//                      that math reads no table.
 //
 //   ring of boxes   | t: 0 1 .. 8 | t+1: 0 1 .. 8 | t+2: 0 1 ..     a full and an empty barrier per box; a tile may wrap around
 //
 // At the end of a range the warpgroups' states are added up in shared memory as rows of O in fp32 and written.
-//   cluster = C > 1  C blocks of a cluster (along y) cut one split's tokens among them; each sends its row states to all and
-//                    writes a share of the output out of all C shared memories: splits without a second kernel, or with fewer
-//                    partials.
+//   cluster = C > 1  C blocks of a cluster (along y) cut one split's tokens among them. Each sends its row states to all, then
+//                    to each block what it writes of O, by stores that the receiver's barriers hear of: splits without a
+//                    second kernel, or with fewer partials.
 //   schedule         splits: a block has one range. balanced: it walks its part of the whole batch (lib/schedule.h), and the
-//                    producer is on the next range while this one is finished: O then goes out in pieces, through Q's place.
+//                    producer is on the next range, its Q too, while this one is finished: O then goes out in pieces, through
+//                    the place of the range's Q.
 //
 // Numbers: scores, softmax (base 2) and sums in fp32, P in 16 bits; O is divided by the sum of the rounded P, the LSE is
 // made of the unrounded sum. m is the exact maximum, so that the heaviest token's P is 1 and has no rounding error, but it is
@@ -62,15 +64,15 @@ struct mlaf_kernel_launch {
   u32 magic, size, dynamic_shared, cluster[3], flags, schedule, reserved[3], n_maps;
   mlaf_map_want maps[8];
 };
-extern "C" __device__ const mlaf_kernel_launch mlaf_mla_decode_663d3161_launch = {0x314b4c4du, sizeof(mlaf_kernel_launch), 231296,
-    {1, 16, 1}, 1, 0, {}, 2,
-    {{1, 64, 64, 128}, {2, 64, 64, 128}}};
+extern "C" __device__ const mlaf_kernel_launch mlaf_mla_decode_663d3161_launch = {0x314b4c4du, sizeof(mlaf_kernel_launch), 231268,
+    {1, 16, 1}, 1, 0, {}, 3,
+    {{3, 64, 16, 128}, {1, 64, 64, 128}, {2, 64, 64, 128}}};
 struct __align__(64) mlaf_tensor_map {
   u64 opaque[16];
 };
 struct mlaf_decode_params {
   mlaf_decode_args a;
-  mlaf_tensor_map maps[2];
+  mlaf_tensor_map maps[3];
 };
 // [templates/lib/schedule.h]
 // [templates/hopt/sm90.h]
@@ -80,14 +82,18 @@ constexpr bool CAUSAL = 0, BALANCED = 0, TMA = 1;
 constexpr int N = 16, W = 1, C = 16;
 constexpr int NV = R / 64, NB = 9, BOX = 8192, RING = 25; // boxes of V, of a tile, of the ring
 constexpr int COLS = N / 4; // columns of S^T and O^T that a thread has a part of: 8j + 2 (lane%4) + i at [2j + i]
-// Columns of O that go through shared memory at a time, and where: Q's place while the ring is in use.
-constexpr int OUT_COLS = BALANCED ? 256 : R, OUT_STRIDE = OUT_COLS + 4, OUT_AT = BALANCED ? 204800 : 0;
+// Q and the facts of a range, in one place or two in turns. Columns of O that go through shared memory at a time: through the
+// range's Q while the ring is in use.
+constexpr int PLACES = 1, Q_BYTES = 18432, FACTS_AT = 230064;
+constexpr int OUT_COLS = BALANCED ? 256 : R, OUT_STRIDE = OUT_COLS + 4;
 constexpr int Q_AT = 204800, P_AT = 223232, STATE_AT = 225280;
 constexpr int TOPS_AT = 229376;
 constexpr int PARTS_AT = P_AT, FACTOR_AT = P_AT + 64 * N; // at a range's end: row states of a group's warps in half of its P
 constexpr int BARS_AT = 229632; // full, then empty barriers
-constexpr int BAD_AT = 230032;  // of each box: the number of the last tile with a bad page that began in it
-constexpr int KEPT_AT = 230144; // what math does not need during the loop: registers are dear
+constexpr int FULL_Q_AT = 230048, EMPTY_Q_AT = FULL_Q_AT + 8 * PLACES; // barriers of the places
+constexpr int ENDS_AT = 230032; // two barriers: states of the cluster are there; what this block writes of O is
+constexpr int LAND_AT = 33024; // O that other blocks of the cluster send, in the place of ring and Q
+constexpr int BAD_AT = 230144;  // of each box: the number of the last tile with a bad page that began in it
 constexpr float LOWEST = -1e30f;
 
 // Matrix products of transposed decode: the two values of a word of P, and the MMA. Handed over: rows (N), kind (bf16 or f16).
@@ -124,23 +130,47 @@ MLAF_DEV void prefetch_q(const mlaf_decode_args& a, i64 row, int rows) {
 }
 
 // ---- Before the launch before is over ---------------------------------------------------------------------------------
-// Asks for what the block reads first, into L2, by one warpgroup. That launch may still write all of it, the tables too, so what
-// they say serves only to ask, which is harmless for any address; loads go past L1, which would keep what they brought.
+// Asks for what the block reads first, into L2, by one warp. That launch may still write all of it, the tables too, so what they
+// say serves only to ask, which is harmless for any address; loads go past L1, which would keep what they brought.
 MLAF_DEV void look_ahead(const mlaf_decode_args& a) {
-  const int thread = threadIdx.x % 128, request = blockIdx.z;
+  const int lane = threadIdx.x % 32, request = blockIdx.z;
   if (BALANCED) {
-    for (int i = 32 * thread; i <= a.batch; i += 32 * 128) {
+    for (int i = 32 * lane; i <= a.batch; i += 32 * 32) {
       prefetch_line(a.qo_indptr + i);
       prefetch_line(a.kv_indptr + i);
       prefetch_line(a.kv_last_page_lens + i);
     }
     return;
   }
-  if (thread == 0) prefetch_line(a.kv_last_page_lens + request);
-  if (thread == 32) prefetch_q(a, (i64)load_past_l1(a.qo_indptr + request) * H + blockIdx.x * N, N);
-  const int first = load_past_l1(a.kv_indptr + request), pages = load_past_l1(a.kv_indptr + request + 1) - first;
+  if (lane == 0) prefetch_line(a.kv_last_page_lens + request);
+  const int q_begin = load_past_l1(a.qo_indptr + request), first = load_past_l1(a.kv_indptr + request);
+  const int pages = load_past_l1(a.kv_indptr + request + 1) - first;
   // Page ids of this share's first 128 pages: a line holds 32.
-  if (thread % 32 == 0) prefetch_line(a.kv_indices + first + (i64)pages * blockIdx.y / gridDim.y + thread);
+  if (lane < 4) prefetch_line(a.kv_indices + first + (i64)pages * blockIdx.y / gridDim.y + 32 * lane);
+  if (lane == 0) prefetch_q(a, (i64)q_begin * H + blockIdx.x * N, N);
+}
+
+// ---- What the producer tells math of a range --------------------------------------------------------------------------
+struct facts {
+  work w;
+  place at;  // of its first box
+  bool none; // there is no range left
+};
+static_assert(sizeof(facts) <= 80, "gen/hopt_plan.lua leaves too little room");
+MLAF_DEV int q_at(int k) { return Q_AT + k % PLACES * Q_BYTES; } // of range k
+MLAF_DEV facts& facts_of(char* base, int k) { return *(facts*)(base + FACTS_AT + k % PLACES * 80); }
+
+// Range k, by one warp: its facts and its Q, of which rows that are not the request's are never written.
+MLAF_DEV void announce(const mlaf_tensor_map* maps, char* base, u32 smem, int k, const work& w, const place& at, bool none) {
+  const int lane = threadIdx.x & 31;
+  const u32 full = smem + FULL_Q_AT + 8 * (k % PLACES);
+  bar_wait(smem + EMPTY_Q_AT + 8 * (k % PLACES), (k / PLACES & 1) ^ 1);
+  if (lane == 0) {
+    facts_of(base, k) = {w, at, none};
+    bar_expect(full, none ? 0 : NB * N * 128);
+  }
+  __syncwarp();
+  if (lane < NB && !none) copy_box(smem + q_at(k) + lane * (N * 128), maps, 64 * lane, (int)w.row, full);
 }
 
 // ---- Producer ---------------------------------------------------------------------------------------------------------
@@ -152,8 +182,10 @@ MLAF_DEV void produce(const mlaf_decode_args& a, const mlaf_tensor_map* maps, u3
   work w;
   begin_walk(a, where);
   place at = {0, 0, 1};
-  while (next_work(a, where, w)) {
-    if (BALANCED && threadIdx.x % 128 == 0) prefetch_q(a, w.row, w.rows); // math is a range behind
+  for (int k = 0;; k++) {
+    const bool none = !next_work(a, where, w);
+    if (warp == 3) announce(maps, base, smem, k, w, at, none);
+    if (none) return;
     const int tiles = tiles_of(w), subs = (w.end - w.begin + SUB - 1) / SUB;
     auto fetch = [&](int s) { return s < subs ? w.pages[(u32)(w.begin + s * SUB) / PAGE] : 0; };
     int ids = fetch(lane), ahead = fetch(lane + 32);
@@ -178,13 +210,14 @@ MLAF_DEV void produce(const mlaf_decode_args& a, const mlaf_tensor_map* maps, u3
         }
         __syncwarp();
         if (lane < SUBS && mine < subs)
-          copy_box(smem + BOX * box.slot + lane * SUB * 128, maps + (P > 0 && b == NV ? 1 : 0), b == NV ? 0 : 64 * b,
+          copy_box(smem + BOX * box.slot + lane * SUB * 128, maps + (P > 0 && b == NV ? 2 : 1), b == NV ? 0 : 64 * b,
                    (int)row, full);
         advance(box, 4);
       }
       advance(at, NB);
       at.tile++;
     }
+    if (!BALANCED) return;
   }
 }
 
@@ -196,27 +229,6 @@ struct row_state {
 MLAF_DEV void poison(row_state& r) {
 #pragma unroll
   for (int c = 0; c < COLS; c++) r.sum[c] = r.weight[c] = not_a_number();
-}
-
-// Q of rows 0..N-1 to shared memory, boxes of 64 columns, swizzled; rows that do not exist are zero. Loads leave by fives before
-// the first is waited for: behind the ring's first boxes each would wait long.
-MLAF_DEV void load_q(const mlaf_decode_args& a, const work& w, char* q) {
-  constexpr int CHUNKS = (R + P) / 8, ALL = N * CHUNKS;
-#pragma unroll 1
-  for (int first = threadIdx.x; first < ALL; first += 5 * 128 * W) {
-    uint4 x[5];
-#pragma unroll
-    for (int k = 0; k < 5; k++) {
-      const int i = first + 128 * W * k, row = i / CHUNKS;
-      x[k] = make_uint4(0, 0, 0, 0);
-      if (i < ALL && row < w.rows) x[k] = *(const uint4*)(a.q + (w.row + row) * (2 * (R + P)) + 16 * (i % CHUNKS));
-    }
-#pragma unroll
-    for (int k = 0; k < 5; k++) {
-      const int i = first + 128 * W * k, row = i / CHUNKS, c = i % CHUNKS;
-      if (i < ALL) *(uint4*)(q + (c / 8) * (N * 128) + row * 128 + (c % 8 ^ row % 8) * 16) = x[k];
-    }
-  }
 }
 
 // Tokens beyond the sequence hold anything: their V must be zero, since 0 * NaN is NaN.
@@ -282,8 +294,8 @@ MLAF_DEV void store_p(const float (&s)[N / 2], row_state& r, u32 p) {
 }
 
 // S^T of the tile at `at`, waiting for box after box. Returns the slot of its last box.
-MLAF_DEV int scores(u32 smem, const place& at, float (&s)[N / 2]) {
-  const u64 ring = matrix(smem, 16, 1024, 1), q = matrix(smem + Q_AT, 16, 1024, 1);
+MLAF_DEV int scores(u32 smem, u32 q_place, const place& at, float (&s)[N / 2]) {
+  const u64 ring = matrix(smem, 16, 1024, 1), q = matrix(q_place, 16, 1024, 1);
   int slot = at.slot;
   u32 turn = at.turn;
 #pragma unroll
@@ -331,8 +343,8 @@ MLAF_DEV void multiply_v(u32 smem, int slot, u64 p, float (&o)[NV][N / 2]) {
 }
 
 // This warpgroup's tiles of a range.
-MLAF_DEV void compute(const mlaf_decode_args& a, const work& w, char* base, u32 smem, int group, place at, row_state& r,
-                      float (&o)[NV][N / 2]) {
+MLAF_DEV void compute(const mlaf_decode_args& a, const work& w, char* base, u32 smem, u32 q_place, int group, place at,
+                      row_state& r, float (&o)[NV][N / 2]) {
   const int lane = threadIdx.x & 31, warp = threadIdx.x / 32 % 4, tiles = tiles_of(w);
   const u32 p_at = smem + P_AT + group * (N * 128);
   const u64 p = matrix(p_at, 128, 1024, 0);
@@ -343,7 +355,7 @@ MLAF_DEV void compute(const mlaf_decode_args& a, const work& w, char* base, u32 
   at.tile += group;
   for (int t = group; t < tiles; t += W) {
     float s[N / 2];
-    const int last = scores(smem, at, s);
+    const int last = scores(smem, q_place, at, s);
     if (((volatile int*)(base + BAD_AT))[at.slot] == at.tile) poison(r); // a page id that is none
     if (P > 0) bar_arrive_if(lane == 0, empty_bar(smem, last));
     const int token0 = w.begin + 64 * t, valid = w.end - token0;
@@ -382,6 +394,7 @@ MLAF_DEV void merge_states(char* base, u32 smem, int group, int rank, row_state&
     if (lane < 4) parts[(8 * group + warp) * N + 8 * (c / 2) + 2 * lane + c % 2] = make_float4(r.m[c], sum, weight, 0.0f);
   }
   group_sync(3, 128 * W);
+  if (C > 1) cluster_wait();
   for (int i = threadIdx.x; i < N * C; i += 128 * W) {
     const int n = i % N;
     float4 all = make_float4(fmaxf(parts[n].x, parts[(W - 1) * 8 * N + n].x), 0.0f, 0.0f, 0.0f);
@@ -394,7 +407,7 @@ MLAF_DEV void merge_states(char* base, u32 smem, int group, int rank, row_state&
     }
     const int at = STATE_AT + 16 * (C * n + rank);
     if (C == 1) *(float4*)(base + at) = all;
-    else cluster_store(cluster_address(smem + at, i / N), all);
+    else cluster_send(cluster_address(smem + at, i / N), all, cluster_address(smem + ENDS_AT, i / N));
   }
 }
 
@@ -440,11 +453,11 @@ MLAF_DEV void put_o(float* out, const float (&factor)[COLS], const float (&o)[NV
 // Columns [64 FIRST, + OUT_COLS) of O to shared memory, as rows, summed over the warpgroups: of two each hands the other half of
 // its columns, and adds to the half that it got.
 template <int FIRST>
-MLAF_DEV void gather_o(char* base, int group, const row_state& r, const float (&o)[NV][N / 2]) {
+MLAF_DEV void gather_o(char* base, char* place_of_o, int group, const row_state& r, const float (&o)[NV][N / 2]) {
   constexpr int ALL = OUT_COLS / 64, HALF = ALL / 2;
   const int lane = threadIdx.x & 31, warp = threadIdx.x / 32 % 4;
   const float4* const parts = (const float4*)(base + PARTS_AT);
-  float* const out = (float*)(base + OUT_AT) + 2 * (lane % 4) * OUT_STRIDE + 16 * warp + lane / 4;
+  float* const out = (float*)place_of_o + 2 * (lane % 4) * OUT_STRIDE + 16 * warp + lane / 4;
   float factor[COLS];
 #pragma unroll
   for (int c = 0; c < COLS; c++) {
@@ -462,79 +475,81 @@ MLAF_DEV void gather_o(char* base, int group, const row_state& r, const float (&
   else put_o<FIRST, HALF, ALL, true>(out, factor, o);
 }
 
-// This block's share of those columns, merged over the cluster, to the output or to the partials. First: the factors are still to
-// be made, which happens while the loads through the cluster are on their way.
-template <bool First>
-MLAF_DEV void write_o(const mlaf_decode_args& a, const work& w, char* base, u32 smem, int first, int rank) {
-  constexpr int UNITS = OUT_COLS / 4, STEP = C * 128 * W, ROUNDS = (N * UNITS + STEP - 1) / STEP; // units: 4 columns
-  constexpr int MOST = C == 1 ? 4 : C < 16 ? 16 / C : 1, BATCH = ROUNDS < MOST ? ROUNDS : MOST; // loads under way together
-  const float* const factors = (const float*)(base + FACTOR_AT);
+// O is cut into units of 4 columns of a row. Thread t of block k writes units (C r + k) T + t, of all T math threads, in rounds r.
+constexpr int T = 128 * W, UNITS = OUT_COLS / 4, ROUNDS = (N * UNITS + C * T - 1) / (C * T);
+MLAF_DEV int unit(int round, int rank) { return (round * C + rank) * T + threadIdx.x; }
+MLAF_DEV const float4& unit_of_o(const char* o, int i) {
+  return *(const float4*)(o + 4 * (i / UNITS * OUT_STRIDE + i % UNITS * 4));
+}
+MLAF_DEV int landed(int round, int from) { return LAND_AT + 16 * ((from * ROUNDS + round) * T + (int)threadIdx.x); }
+
+// Sends the other blocks of the cluster what they write, and waits for theirs. Their states are there: their rings are free.
+MLAF_DEV void exchange(const work& w, char* base, u32 smem, int rank) {
   const int units = w.rows * UNITS;
-  bool ready = !First;
+  if (threadIdx.x == 0) {
+    int mine = 0;
+#pragma unroll
+    for (int r = 0; r < ROUNDS; r++) mine += smaller(T, units > unit(r, rank) ? units - unit(r, rank) : 0);
+    bar_expect(smem + ENDS_AT + 8, 16 * (C - 1) * mine);
+  }
 #pragma unroll 1
-  for (int r0 = 0; r0 < ROUNDS; r0 += BATCH) {
-    const int i0 = (r0 * C + rank) * (128 * W) + threadIdx.x;
-    float4 x[BATCH][C];
+  for (int k = 1; k < C; k++) {
+    const int to = rank + k < C ? rank + k : rank + k - C;
 #pragma unroll
-    for (int u = 0; u < BATCH; u++) {
-      const int i = i0 + u * STEP, at = OUT_AT + 4 * (i / UNITS * OUT_STRIDE + i % UNITS * 4);
-      if (i >= units) break; // a load that nobody waits for may outlive the other block
+    for (int r = 0; r < ROUNDS; r++)
+      if (unit(r, to) < units)
+        cluster_send(cluster_address(smem + landed(r, rank), to), unit_of_o(base, unit(r, to)),
+                     cluster_address(smem + ENDS_AT + 8, to));
+  }
+  bar_wait_cluster(smem + ENDS_AT + 8, 0);
+}
+
+// This block's units of those columns, merged over the cluster, to the output or to the partials.
+MLAF_DEV void write_o(const mlaf_decode_args& a, const work& w, const char* base, const char* o, int first, int rank) {
+  const float* const factors = (const float*)(base + FACTOR_AT);
 #pragma unroll
-      for (int k = 0; k < C; k++) x[u][k] = C == 1 ? *(const float4*)(base + at) : cluster_load(cluster_address(smem + at, k));
+  for (int r = 0; r < ROUNDS; r++) {
+    const int i = unit(r, rank), n = i / UNITS, column = first + i % UNITS * 4;
+    if (n >= w.rows) break;
+    float4 y = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+#pragma unroll
+    for (int k = 0; k < C; k++) {
+      const float4 x = k == rank ? unit_of_o(o, i) : *(const float4*)(base + landed(r, k));
+      const float factor = factors[C * n + k];
+      y.x += x.x * factor;
+      y.y += x.y * factor;
+      y.z += x.z * factor;
+      y.w += x.w * factor;
     }
-    if (!ready) {
-      weigh(a, w, base, rank);
-      group_sync(3, 128 * W);
-      ready = true;
-    }
-#pragma unroll
-    for (int u = 0; u < BATCH; u++) {
-      const int i = i0 + u * STEP, n = i / UNITS, column = first + i % UNITS * 4;
-      if (i >= units) break;
-      float4 y = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-#pragma unroll
-      for (int k = 0; k < C; k++) {
-        const float factor = factors[C * n + k];
-        y.x += x[u][k].x * factor;
-        y.y += x[u][k].y * factor;
-        y.z += x[u][k].z * factor;
-        y.w += x[u][k].w * factor;
-      }
-      if (w.part < 0) *(uint2*)(a.o + 2 * ((w.row + n) * R + column)) = make_uint2(pack2(y.x, y.y), pack2(y.z, y.w));
-      else *(float4*)(a.part_o + (w.part + w.row0 + n) * R + column) = y;
-    }
+    if (w.part < 0) *(uint2*)(a.o + 2 * ((w.row + n) * R + column)) = make_uint2(pack2(y.x, y.y), pack2(y.z, y.w));
+    else *(float4*)(a.part_o + (w.part + w.row0 + n) * R + column) = y;
   }
 }
 
+// place_of_o: the begin of the ring, which nobody uses any more, or the range's Q.
 template <int FIRST>
-MLAF_DEV void finish(const mlaf_decode_args& a, const work& w, char* base, u32 smem, int group, int rank, const row_state& r,
-                     const float (&o)[NV][N / 2]) {
-  gather_o<FIRST>(base, group, r, o);
-  if (C > 1) cluster_sync();
-  else group_sync(3, 128 * W);
-  write_o<FIRST == 0>(a, w, base, smem, 64 * FIRST, rank);
-  if (C > 1) cluster_meet(); // nobody leaves while others read its shared memory
-  else if (BALANCED) group_sync(3, 128 * W);
-  if constexpr (FIRST + OUT_COLS / 64 < NV) finish<FIRST + OUT_COLS / 64>(a, w, base, smem, group, rank, r, o);
+MLAF_DEV void finish(const mlaf_decode_args& a, const work& w, char* base, u32 smem, char* place_of_o, int group, int rank,
+                     const row_state& r, const float (&o)[NV][N / 2]) {
+  gather_o<FIRST>(base, place_of_o, group, r, o);
+  if (C > 1) bar_wait_cluster(smem + ENDS_AT, 0);
+  if (FIRST == 0) weigh(a, w, base, rank); // without cluster by the threads that made the states
+  group_sync(3, 128 * W);
+  if (C > 1) exchange(w, base, smem, rank);
+  write_o(a, w, base, place_of_o, 64 * FIRST, rank);
+  if (BALANCED) {
+    proxy_fence();
+    group_sync(3, 128 * W);
+  }
+  if constexpr (FIRST + OUT_COLS / 64 < NV)
+    finish<FIRST + OUT_COLS / 64>(a, w, base, smem, place_of_o, group, rank, r, o);
 }
 
-struct kept {
-  work w;
-  walk where;
-  place at;
-};
-static_assert(sizeof(kept) <= 128, "gen/hopt_plan.lua leaves too little room");
-
 MLAF_DEV void attend(const mlaf_decode_args& a, char* base, u32 smem, int group, int rank) {
-  walk where;
-  work w;
-  begin_walk(a, where);
-  place at = {0, 0, 1};
-  kept* const saved = (kept*)(base + KEPT_AT);
-  while (next_work(a, where, w)) {
-    if (threadIdx.x == 0) *saved = {w, where, at};
-    load_q(a, w, base + Q_AT);
-    proxy_fence();
+#pragma unroll 1
+  for (int k = 0;; k++) {
+    bar_wait(smem + FULL_Q_AT + 8 * (k % PLACES), k / PLACES & 1);
+    const facts& known = facts_of(base, k);
+    if (known.none) return;
     row_state r;
     float o[NV][N / 2];
 #pragma unroll
@@ -542,18 +557,17 @@ MLAF_DEV void attend(const mlaf_decode_args& a, char* base, u32 smem, int group,
       r.m[c] = LOWEST;
       r.sum[c] = r.weight[c] = 0.0f;
     }
-    if (w.bad) poison(r);
+    if (known.w.bad) poison(r);
 #pragma unroll
     for (int i = 0; i < NV; i++)
 #pragma unroll
       for (int j = 0; j < N / 2; j++) o[i][j] = 0.0f;
-    group_sync(3, 128 * W);
-    compute(a, w, base, smem, group, at, r, o);
+    const work w = known.w;
+    compute(a, w, base, smem, smem + q_at(k), group, known.at, r, o);
     merge_states(base, smem, group, rank, r);
-    where = saved->where;
-    at = behind(saved->at, tiles_of(saved->w));
-    finish<0>(a, saved->w, base, smem, group, rank, r, o);
+    finish<0>(a, known.w, base, smem, base + (BALANCED ? q_at(k) : 0), group, rank, r, o);
     if (!BALANCED) return;
+    bar_arrive_if(threadIdx.x == 0, smem + EMPTY_Q_AT + 8 * (k % PLACES));
   }
 }
 
@@ -562,24 +576,40 @@ extern "C" __global__ void __launch_bounds__(256, 1) mlaf_mla_decode_663d3161(co
   char* const base = raw + (-shared_address(raw) & 1023);
   const u32 smem = shared_address(base);
   const int group = threadIdx.x / 128, rank = C > 1 ? cluster_rank() : 0;
-  if (threadIdx.x < RING) {
-    bar_init(full_bar(smem, threadIdx.x), TMA ? 1 : 128);
-    bar_init(empty_bar(smem, threadIdx.x), 4);
-    ((int*)(base + BAD_AT))[threadIdx.x] = 0;
-    bars_ready();
-  }
-  if (threadIdx.x == 128 * W) prefetch_map(&p.maps[0]);
-  if (threadIdx.x == 128 * W) prefetch_map(&p.maps[1]);
-  if (group == W) look_ahead(p.a);
-  if (C > 1) cluster_sync(); // a block's shared memory is there once it runs
-  else __syncthreads();
-  wait_for_previous_launch();
-  let_next_launch_start(); // its blocks come as these leave
   if (group == W) {
     if (W == 2) asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
+    const int thread = threadIdx.x - 128 * W;
+    if (thread == 125)
+      for (int k = 0; k < 2 * PLACES; k++) bar_init(smem + FULL_Q_AT + 8 * k, 1);
+    if (C > 1 && thread == 126) {
+      bar_init(smem + ENDS_AT, 1);
+      bar_init(smem + ENDS_AT + 8, 1);
+      bar_expect(smem + ENDS_AT, 16 * N * C);
+    }
+    if (thread < RING) {
+      bar_init(full_bar(smem, thread), TMA ? 1 : 128);
+      bar_init(empty_bar(smem, thread), 4);
+      ((int*)(base + BAD_AT))[thread] = 0;
+    }
+    bars_ready();
+    if (thread == 127) prefetch_map(&p.maps[0]);
+    if (thread == 127) prefetch_map(&p.maps[1]);
+    if (thread == 127) prefetch_map(&p.maps[2]);
+    __syncwarp();
+    if (C > 1) cluster_arrive(); // this block may be reached into from now on; who does so waits then
+    group_sync(4, 128);
+    group_arrive(5, 128 * (W + 1));
+    wait_for_previous_launch();
+    let_next_launch_start(); // its blocks come as these leave
     produce(p.a, p.maps, smem, base);
+    if (C > 1) cluster_wait();
   } else {
     if (W == 2) asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
+    if (C > 1) cluster_arrive();
+    if (threadIdx.x < 32) look_ahead(p.a);
+    group_sync(5, 128 * (W + 1)); // barriers are there
+    wait_for_previous_launch();
+    let_next_launch_start();
     attend(p.a, base, smem, group, rank);
   }
 }
