@@ -6,7 +6,8 @@ local BOX = 8192       -- 64 tokens x 64 columns x 2 bytes
 local FACTS = 80       -- what math must know of a range
 local MOST_TILES = 4   -- a longer ring gains nothing
 
--- v: rank, rope, rows, wgs, cluster, schedule. Byte offsets from a base aligned to 1024; { refused = reason } when it does not fit.
+-- v: rank, rope, rows, wgs, cluster, schedule. Byte offsets from a base aligned to 1024; { refused = reason } when it does
+-- not fit.
 function plan.make(v, isa)
   local boxes = v.rank // 64 + (v.rope > 0 and 1 or 0)
   -- O goes out through Q's place in pieces of `piece` columns when the ring is in use: rows of piece + 4 floats.

@@ -475,7 +475,8 @@ MLAF_DEV void gather_o(char* base, char* place_of_o, int group, const row_state&
   else put_o<FIRST, HALF, ALL, true>(out, factor, o);
 }
 
-// O is cut into units of 4 columns of a row. Thread t of block k writes units (C r + k) T + t, of all T math threads, in rounds r.
+// O is cut into units of 4 columns of a row. Thread t of block k writes units (C r + k) T + t, of all T math threads,
+// in rounds r.
 constexpr int T = 128 * W, UNITS = OUT_COLS / 4, ROUNDS = (N * UNITS + C * T - 1) / (C * T);
 MLAF_DEV int unit(int round, int rank) { return (round * C + rank) * T + threadIdx.x; }
 MLAF_DEV const float4& unit_of_o(const char* o, int i) {
