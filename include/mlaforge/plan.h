@@ -29,10 +29,13 @@ typedef struct mlaf_plan_opts {
   int32_t reserved;     /* must be 0 */
   double time_limit_s;  /* MEASURE: stop tuning after this long and use the best so far (a lower rung if nothing was
                         * finished by then); 0 = no limit */
+  const char *lengths;  /* how many cached tokens the requests will have, as mlaf_tune_opts says it ("uniform", "normal:1,0.5"):
+                        * what was tuned here with such requests for this very problem goes first; MEASURE tunes with them.
+                        * NULL: no preference. Bundles know nothing of lengths (docs/tuning.md) */
 } mlaf_plan_opts;
 
 #define MLAF_PLAN_OPTS_INIT \
-  { sizeof(mlaf_plan_opts), 0, MLAF_EFFORT_ESTIMATE, 0, 0.0 }
+  { sizeof(mlaf_plan_opts), 0, MLAF_EFFORT_ESTIMATE, 0, 0.0, NULL }
 
 /* Make a plan for `problem` (checked and copied) with `opts` (NULL: MLAF_PLAN_OPTS_INIT). `*out` has one reference.
  * The ladder: exact choice -> same device, nearest batch and ctx (its splits fitted to the problem; more than 16 times away
@@ -43,7 +46,7 @@ typedef struct mlaf_plan_opts {
 MLAF_API mlaf_status mlaf_plan_create(mlaf_ctx *ctx, const mlaf_problem *problem, const mlaf_plan_opts *opts,
                                       mlaf_plan **out);
 /* The same from the context's registry, for callers whose shapes change all the time: batch and ctx are rounded up to powers of
- * two, the plan is made at the first call of a rounded problem (and of these flags and effort) and handed out again, with one
+ * two, the plan is made at the first call of a rounded problem (and of these flags, effort and lengths) and handed out again, with one
  * reference more, at the others: a hit takes no lock, some 100 ns. Plans that were handed out stay valid whatever happens.
  * Thread-safe. */
 MLAF_API mlaf_status mlaf_plan_get(mlaf_ctx *ctx, const mlaf_problem *problem, const mlaf_plan_opts *opts, mlaf_plan **out);
@@ -70,9 +73,10 @@ typedef struct mlaf_plan_info {
   int32_t reserved;
   double ns;             /* time the choice was made by, 0 if none */
   double error;          /* relative error it was verified with, 0 if none */
+  const char *lengths;   /* of the requests the choice was timed with, "equal" mostly; "" if none was timed */
 } mlaf_plan_info;
 #define MLAF_PLAN_INFO_INIT \
-  { sizeof(mlaf_plan_info), 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, 0.0, 0.0 }
+  { sizeof(mlaf_plan_info), 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, 0.0, 0.0, NULL }
 /* E_ARG for a NULL pointer or a struct_size below the first version's. Thread-safe. */
 MLAF_API mlaf_status mlaf_plan_query(const mlaf_plan *plan, mlaf_plan_info *info);
 

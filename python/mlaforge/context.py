@@ -15,17 +15,17 @@ def _text(value):
 
 
 class Context:
-    """Options as mlaf_ctx_opts has them. `log` is called with (level, line). `effort` and `no_compile` hold for every plan: by default
+    """Options as mlaf_ctx_opts has them. `log` is called with (level, line). `effort`, `no_compile` and `lengths` hold for every plan: by default
     what is not tuned runs the model's choice, and what is not compiled is compiled at its first use."""
 
     def __init__(self, device=None, db_path=None, cache_dir=None, bundle=None, effort="estimate", no_compile=False, log=None,
-                 log_level=1):
+                 log_level=1, lengths=None):
         self._lib, self._handle = library(), PTR()
         self._log = LOG_FN(lambda user, level, line: log(level, line.decode(errors="replace"))) if log else None
         opts = CtxOpts(struct_size=ctypes.sizeof(CtxOpts), device=_text(device), db_path=_text(db_path), cache_dir=_text(cache_dir),
                        bundle=_text(bundle), log_level=log_level, log=ctypes.cast(self._log, PTR) if self._log else None)
         self._plan_opts = PlanOpts(struct_size=ctypes.sizeof(PlanOpts), effort=EFFORT[effort],
-                                   flags=NO_COMPILE if no_compile else 0)
+                                   flags=NO_COMPILE if no_compile else 0, lengths=_text(lengths))
         why = ctypes.create_string_buffer(4096)
         status = self._lib.mlaf_ctx_create(ctypes.byref(opts), ctypes.byref(self._handle), why, len(why))
         if status:

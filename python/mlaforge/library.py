@@ -20,13 +20,14 @@ class CtxOpts(ctypes.Structure):
 
 
 class PlanOpts(ctypes.Structure):
-    _fields_ = [("struct_size", U32), ("flags", U32), ("effort", I32), ("reserved", I32), ("time_limit_s", ctypes.c_double)]
+    _fields_ = [("struct_size", U32), ("flags", U32), ("effort", I32), ("reserved", I32), ("time_limit_s", ctypes.c_double),
+                ("lengths", ctypes.c_char_p)]
 
 
 class PlanInfo(ctypes.Structure):
     _fields_ = [("struct_size", U32), ("splits", I32)] + [(name, ctypes.c_char_p) for name in (
         "problem", "rung", "source", "variant", "tuned_for", "code", "stale", "notes")] + [
-        ("compiles", I32), ("reserved", I32), ("ns", ctypes.c_double), ("error", ctypes.c_double)]
+        ("compiles", I32), ("reserved", I32), ("ns", ctypes.c_double), ("error", ctypes.c_double), ("lengths", ctypes.c_char_p)]
 
 
 class ExecuteArgs(ctypes.Structure):

@@ -11,7 +11,7 @@ static const cli_opt tune_options[] = {SHAPE,    O_DEVICE, O_DB,         O_CACHE
                                        O_LENGTHS, O_SET, O_SHARD, O_TIME_LIMIT, O_MAX_CANDIDATES, O_GIVE_UP, O_RESUME,
                                        O_NO_RESUME, O_MISSES, O_DRY_RUN, COMMON, O_COUNT};
 static const cli_opt verify_options[] = {SHAPE,  O_DEVICE,  O_DB,  O_CACHE,  O_BUNDLE, O_NO_COMPILE, O_SEED,
-                                         O_JOBS, O_VARIANT, O_ALL, O_INJECT, COMMON,   O_MAX_CANDIDATES, O_COUNT};
+                                         O_JOBS, O_VARIANT, O_ALL, O_INJECT, O_LENGTHS, COMMON, O_MAX_CANDIDATES, O_COUNT};
 static const cli_opt bench_options[] = {SHAPE,  O_DEVICE,  O_DB,      O_CACHE, O_BUNDLE, O_NO_COMPILE, O_SEED,
                                         O_VARIANT, O_SET, O_LENGTHS, O_HOT, O_CSV, COMMON, O_COUNT};
 static const cli_opt profile_options[] = {SHAPE, O_DEVICE, O_DB,  O_CACHE, O_SEED, O_VARIANT, O_CODE, O_ARGS,
@@ -22,7 +22,7 @@ static const cli_opt embed_options[] = {O_FROM, O_OUT, O_NAME, O_TARGETS, O_VERB
 static const cli_opt cache_options[] = {O_CACHE, O_FROM, O_SIZE_BUDGET, O_MAX_AGE, O_DRY_RUN, O_VERBOSE, O_JSON, O_HELP, O_COUNT};
 static const cli_opt compile_options[] = {SHAPE, O_TARGET,   O_CACHE, O_JOBS, O_VARIANT,
                                           O_OUT, O_EVIDENCE, COMMON,  O_COUNT};
-static const cli_opt db_options[] = {O_DB,      O_OUT,     O_DEVICE, O_DEVICE_ID, O_MISSES, O_SAMPLES,
+static const cli_opt db_options[] = {O_DB,      O_OUT,     O_DEVICE, O_DEVICE_ID, O_MISSES, O_SAMPLES, O_LENGTHS,
                                      O_DRY_RUN, O_VERBOSE, O_JSON,   O_HELP,      O_COUNT};
 static const cli_opt report_options[] = {O_DB, O_OUT, O_DEVICE_ID, COMMON, O_COUNT};
 static const cli_opt env_options[] = {O_DEVICE, O_DB, O_CACHE, COMMON, O_COUNT};
@@ -239,6 +239,7 @@ const char *mlaf_cli_target(const cli *c) {
 mlaf_plan_opts mlaf_cli_plan_opts(const cli *c) {
   mlaf_plan_opts opts = MLAF_PLAN_OPTS_INIT;
   if (mlaf_cli_has(c, O_NO_COMPILE)) opts.flags |= MLAF_PLAN_NO_COMPILE;
+  opts.lengths = c->given[O_LENGTHS];
   return opts;
 }
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "core/lengths.h"
 #include "core/nearest.h"
 
 typedef struct why {
@@ -11,6 +12,7 @@ typedef struct why {
   const mlaf_device_info *dev;
   mlaf_gen *gen;
   mlaf_rung taken; /* the first rung that holds; MLAF_RUNG_BASELINE + 1: none yet */
+  bool by_lengths; /* a sample of the lengths asked for holds, before any choice */
   char reason[300];
 } why;
 
@@ -84,10 +86,11 @@ static void on_considered(void *user, const mlaf_db_considered *x) {
     size_t n = strlen(reason);
     if (x->distance > 0) n += fitted(w, x, reason + n, sizeof reason - n);
     if (x->choice->stale) snprintf(reason + n, sizeof reason - n, "; SOFT: %s: usable, worth tuning again", x->choice->stale_why);
-    w->taken = x->rung;
+    if (!w->by_lengths) w->taken = x->rung;
+    else n = strlen(reason), snprintf(reason + n, sizeof reason - n, "; not needed: a sample of the lengths asked for holds");
   }
   w->reason[0] = 0;
-  step(w, mlaf_rung_name(x->rung), !x->verdict, what, reason);
+  step(w, mlaf_rung_name(x->rung), !x->verdict && !w->by_lengths, what, reason);
 }
 
 /* Choices of the problem's shape that HARD fields keep away from this device. */
@@ -148,6 +151,28 @@ static mlaf_status which_device(cli *c, mlaf_device_info *out, char *toolchain, 
   return MLAF_OK;
 }
 
+/* --lengths, which a plan's options may name, too: unless the problem's choice is for them, what was timed with them. */
+static mlaf_status lengths_rung(why *w, mlaf_db *db, const mlaf_lengths *lengths) {
+  char text[MLAF_LENGTHS_TEXT_MAX], what[400], reason[200];
+  mlaf_choice choice;
+  mlaf_rung rung;
+  mlaf_err err = {MLAF_OK, ""};
+  mlaf_lengths_print(lengths, text);
+  if (!mlaf_db_peek(db, w->dev, NULL, w->problem, &choice, &rung, &err) && rung == MLAF_RUNG_EXACT &&
+      !strcmp(choice.lengths, text) && same_templates(w, &choice))
+    return MLAF_OK;
+  mlaf_status status = mlaf_db_choose_lengths(db, w->dev, w->problem, text, same_templates, w, &choice, &err);
+  if (status && status != MLAF_E_NOT_TUNED) return mlaf_fail(&w->c->err, status, "%s", err.text);
+  w->by_lengths = !status;
+  if (w->by_lengths) w->taken = MLAF_RUNG_EXACT;
+  snprintf(what, sizeof what, "user layer: sample of lengths %s: %s", text, status ? "none" : choice.variant);
+  if (!status) snprintf(reason, sizeof reason, "%.2f us %s", choice.ns / 1e3, mlaf_source_name(choice.source));
+  else snprintf(reason, sizeof reason, "%.150s", w->reason[0] ? w->reason : err.text);
+  w->reason[0] = 0;
+  step(w, "exact", w->by_lengths, what, reason);
+  return MLAF_OK;
+}
+
 int mlaf_cli_db_why(cli *c) {
   mlaf_problem p;
   mlaf_device_info dev;
@@ -155,7 +180,9 @@ int mlaf_cli_db_why(cli *c) {
   mlaf_db *db = NULL;
   mlaf_choice choice;
   mlaf_rung rung;
+  mlaf_lengths lengths;
   if (c->n_arguments != 2) return mlaf_cli_usage(c, "db why wants a problem string");
+  if (c->given[O_LENGTHS] && mlaf_lengths_parse(c->given[O_LENGTHS], &lengths, &c->err) != MLAF_OK) return mlaf_cli_fail(c);
   if (mlaf_problem_parse(c->arguments[1], &p, reason, sizeof reason) != MLAF_OK)
     return mlaf_cli_usage(c, "'%s': %s", c->arguments[1], reason);
   why w = {.c = c, .problem = &p, .dev = &dev, .taken = MLAF_RUNG_BASELINE + 1};
@@ -172,8 +199,10 @@ int mlaf_cli_db_why(cli *c) {
   mlaf_problem_print(&p, canonical, sizeof canonical);
   if (!c->json) printf("problem   %s\ndevice    %s\n", canonical, dev.id);
   mlaf_err err = {MLAF_OK, ""};
-  status = mlaf_db_why(db, &dev, toolchain[0] ? toolchain : NULL, &p, same_templates, &w, on_considered, &w, &choice, &rung,
-                       &err);
+  if (c->given[O_LENGTHS]) status = lengths_rung(&w, db, &lengths);
+  if (status == MLAF_OK)
+    status = mlaf_db_why(db, &dev, toolchain[0] ? toolchain : NULL, &p, same_templates, &w, on_considered, &w, &choice, &rung,
+                         &err);
   if (status == MLAF_E_NOT_TUNED) step(&w, "exact", false, "no usable choice in any layer", err.text);
   else if (status != MLAF_OK) step(&w, "exact", false, "the database cannot be asked", err.text);
   for (int i = 0; i < MLAF_LAYER_COUNT; i++) {

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/lengths.h"
 #include "core/planner.h"
 #include "core/problem.h"
 
@@ -14,13 +15,16 @@ struct mlaf_plan {
   char text[MLAF_PROBLEM_TEXT_MAX];
 };
 
+/* The first version of the struct ended before `lengths`; a caller built against it passes that much. */
 static mlaf_status read_opts(const mlaf_plan_opts *in, mlaf_plan_opts *out, mlaf_err *err) {
+  const size_t first = offsetof(mlaf_plan_opts, lengths);
+  mlaf_lengths lengths;
   *out = (mlaf_plan_opts)MLAF_PLAN_OPTS_INIT;
   if (!in) return MLAF_OK;
-  if (in->struct_size < sizeof *in || in->struct_size > 4096)
+  if (in->struct_size < first || in->struct_size > 4096)
     return mlaf_fail(err, MLAF_E_ARG,
                      "mlaf_plan_opts: struct_size is %u, must be at least %zu: start from MLAF_PLAN_OPTS_INIT",
-                     in->struct_size, sizeof *in);
+                     in->struct_size, first);
   for (const char *s = (const char *)(in + 1), *end = (const char *)in + in->struct_size; s < end; s++)
     if (*s) return mlaf_fail(err, MLAF_E_ARG, "mlaf_plan_opts: a field this library does not know is set");
   if (in->flags & ~(uint32_t)MLAF_PLAN_NO_COMPILE)
@@ -33,8 +37,8 @@ static mlaf_status read_opts(const mlaf_plan_opts *in, mlaf_plan_opts *out, mlaf
     return mlaf_fail(err, MLAF_E_ARG, "mlaf_plan_opts: time_limit_s is %g, must be 0 or more", in->time_limit_s);
   if (in->effort == MLAF_EFFORT_MEASURE && in->flags & MLAF_PLAN_NO_COMPILE)
     return mlaf_fail(err, MLAF_E_ARG, "mlaf_plan_opts: MEASURE and NO_COMPILE exclude each other");
-  *out = *in;
-  return MLAF_OK;
+  memcpy(out, in, in->struct_size < sizeof *out ? in->struct_size : sizeof *out);
+  return out->lengths ? mlaf_lengths_parse(out->lengths, &lengths, err) : MLAF_OK;
 }
 
 static mlaf_status plan_new(mlaf_ctx *ctx, const mlaf_problem *problem, const mlaf_plan_opts *opts, mlaf_plan **out,
@@ -85,9 +89,9 @@ void mlaf_plan_release(mlaf_plan *plan) {
 }
 
 mlaf_status mlaf_plan_query(const mlaf_plan *plan, mlaf_plan_info *info) {
-  if (!plan || !info || info->struct_size < sizeof *info) return MLAF_E_ARG;
+  if (!plan || !info || info->struct_size < offsetof(mlaf_plan_info, lengths)) return MLAF_E_ARG;
   const uint32_t size = info->struct_size;
-  *info = (mlaf_plan_info){
+  const mlaf_plan_info all = {
       .struct_size = size,
       .splits = (int32_t)mlaf_loaded_splits(plan->from.loaded),
       .problem = plan->text,
@@ -101,7 +105,9 @@ mlaf_status mlaf_plan_query(const mlaf_plan *plan, mlaf_plan_info *info) {
       .compiles = plan->from.compiles,
       .ns = plan->from.ns,
       .error = plan->from.error,
+      .lengths = plan->from.lengths,
   };
+  memcpy(info, &all, size < sizeof all ? size : sizeof all);
   return MLAF_OK;
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/build.h"
+#include "core/lengths.h"
 #include "core/nearest.h"
 #include "core/planner.h"
 #ifdef MLAF_HAVE_TUNE
@@ -21,6 +22,8 @@ typedef struct planner {
   mlaf_text notes;
   mlaf_err last; /* why the latest rung failed: what the caller hears if none holds */
   bool far;      /* a choice out of reach was passed over */
+  mlaf_lengths lengths; /* the caller's, and their canonical text; "": no preference */
+  char lengths_text[MLAF_LENGTHS_TEXT_MAX];
   int n_refused;
   struct {
     char problem[MLAF_PROBLEM_TEXT_MAX], variant[256];
@@ -171,6 +174,7 @@ static mlaf_status try_build(planner *p, const mlaf_choice *choice, start_fn sta
     p->out->ns = choice->ns;
     p->out->error = choice->error;
     memcpy(p->out->tuned_for, choice->problem, sizeof p->out->tuned_for);
+    memcpy(p->out->lengths, choice->lengths, sizeof p->out->lengths);
     snprintf(p->out->stale, sizeof p->out->stale, "%s", choice->stale ? choice->stale_why : "");
   }
   mlaf_build_clear(&b);
@@ -205,12 +209,34 @@ static mlaf_status choose(planner *p, mlaf_choice *choice, mlaf_rung *rung) {
   return st ? MLAF_E_NOT_TUNED : MLAF_OK;
 }
 
+/* Times of other lengths answer another question: before a choice for them what was timed here with the caller's. */
+static mlaf_status from_lengths(planner *p) {
+  mlaf_choice choice;
+  mlaf_err why = {MLAF_OK, ""};
+  if (!p->ctx->db) return MLAF_E_NOT_TUNED;
+  while (p->n_refused < REFUSED_MAX && !mlaf_db_choose_lengths(p->ctx->db, info(p), p->problem, p->lengths_text, accept_choice, p,
+                                                               &choice, &why)) {
+    if (!try_choice(p, &choice, MLAF_RUNG_EXACT, &why)) return MLAF_OK;
+    refuse(p, &choice, &why);
+  }
+  mlaf_text_fmt(&p->notes, "%s%s", p->notes.len ? "; " : "", why.text);
+  return MLAF_E_NOT_TUNED;
+}
+
 static mlaf_status from_database(planner *p) {
   mlaf_choice choice;
   mlaf_rung rung;
+  bool asked = !p->lengths_text[0]; /* for what was timed with the caller's lengths */
   mlaf_hashes_load(&p->ctx->hashes, mlaf_compiler_cache_dir(p->ctx->compiler), p->ctx->gen_root);
-  while (p->n_refused < REFUSED_MAX && !choose(p, &choice, &rung)) {
+  while (p->n_refused < REFUSED_MAX) {
     mlaf_err why = {MLAF_OK, ""};
+    const bool none = choose(p, &choice, &rung) != MLAF_OK;
+    if (!asked && (none || rung != MLAF_RUNG_EXACT || strcmp(choice.lengths, p->lengths_text) != 0)) {
+      asked = true;
+      if (!from_lengths(p)) return MLAF_OK;
+      continue; /* that choice may have been refused meanwhile */
+    }
+    if (none) break;
     mlaf_status st = try_choice(p, &choice, rung, &why);
     if (!st) return MLAF_OK;
     why.status = st;
@@ -295,7 +321,8 @@ static mlaf_status from_generator(planner *p) {
 
 /* Is what we stand on already as good as tuning here would make it? */
 static bool is_tuned_here(const planner *p) {
-  return p->out->loaded && p->out->rung == MLAF_RUNG_EXACT && !p->out->stale[0];
+  if (!p->out->loaded || p->out->rung != MLAF_RUNG_EXACT || p->out->stale[0]) return false;
+  return !p->lengths_text[0] || !strcmp(p->out->lengths, p->lengths_text);
 }
 
 /* Tune, and stand on what the tuner chose: its result, not the database, because a run may have had nowhere to write.
@@ -311,7 +338,7 @@ static mlaf_status measure(planner *p, bool *out_of_time, mlaf_err *err) {
                               .gen = gen,
                               .compiler = p->ctx->compiler,
                               .log = &p->ctx->log};
-  const mlaf_tuner_opts opts = {.time_limit_s = p->opts->time_limit_s};
+  const mlaf_tuner_opts opts = {.time_limit_s = p->opts->time_limit_s, .lengths = p->lengths};
   st = mlaf_tuner_run(&env, p->problem, &opts, &r, err);
   p->out->compiles += (int)r.compiles;
   *out_of_time = st && !r.has_choice && r.stopped[0] && st != MLAF_E_CANCELLED;
@@ -362,6 +389,7 @@ mlaf_status mlaf_planner_run(mlaf_ctx *ctx, const mlaf_problem *problem, const m
   p->problem = problem;
   p->opts = opts;
   p->out = out;
+  if (opts->lengths && !mlaf_lengths_parse(opts->lengths, &p->lengths, err)) mlaf_lengths_print(&p->lengths, p->lengths_text);
   p->notes = MLAF_TEXT_INIT(NOTES_MAX);
   p->last = (mlaf_err){MLAF_E_NOT_TUNED, "no usable choice"};
   mlaf_status st = run_ladder(p);

@@ -10,6 +10,7 @@ typedef struct mlaf_planned {
   mlaf_rung rung;
   const char *source; /* static text: of the choice's time, "none" off the database */
   char variant[256], tuned_for[MLAF_PROBLEM_TEXT_MAX], stale[160];
+  char lengths[64]; /* of the requests a choice was timed with */
   char *notes;        /* rungs passed over, owned */
   int compiles;
   bool bundled; /* its code came from the context's bundle */

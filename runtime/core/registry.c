@@ -37,9 +37,19 @@ static int32_t round_up(int32_t x) {
   return p;
 }
 
+/* 0: none. Two texts of one hash would share a plan: a matter of speed, not of results. */
+static uint64_t hash_lengths(const mlaf_plan_opts *o) {
+  const char *s = o->struct_size >= sizeof *o ? o->lengths : NULL;
+  uint64_t h = s ? 1469598103934665603u : 0;
+  for (; s && *s; s++) h = (h ^ (unsigned char)*s) * 1099511628211u;
+  return h;
+}
+
 static void make_key(const mlaf_problem *p, const mlaf_plan_opts *o, int32_t key[MLAF_REGISTRY_KEY]) {
+  const uint64_t lengths = hash_lengths(o);
   const int32_t all[MLAF_REGISTRY_KEY] = {p->heads, p->rank,      p->rope,  p->q_len, p->causal, p->dtype, p->page_size,
-                                          p->batch, p->ctx, (int32_t)o->flags, o->effort};
+                                          p->batch, p->ctx, (int32_t)o->flags, o->effort,
+                                          (int32_t)lengths, (int32_t)(lengths >> 32)};
   memcpy(key, all, sizeof all);
 }
 
@@ -122,7 +132,7 @@ mlaf_status mlaf_plan_get(mlaf_ctx *ctx, const mlaf_problem *problem, const mlaf
   mlaf_problem p;
   /* What is wrong with the arguments mlaf_plan_create says. */
   if (!ctx || !problem || !out || mlaf_problem_take(problem, &p, NULL, 0) ||
-      (opts && opts->struct_size < sizeof *opts))
+      (opts && opts->struct_size < offsetof(mlaf_plan_opts, lengths)))
     return mlaf_plan_create(ctx, problem, opts, out);
   p.batch = round_up(p.batch);
   p.ctx = round_up(p.ctx);

@@ -7,10 +7,10 @@
 
 #include "mlaforge/plan.h"
 
-enum { MLAF_REGISTRY_KEY = 11 };
+enum { MLAF_REGISTRY_KEY = 13 };
 
 typedef struct mlaf_registry_entry {
-  int32_t key[MLAF_REGISTRY_KEY]; /* the problem's fields, batch and ctx rounded; flags; effort */
+  int32_t key[MLAF_REGISTRY_KEY]; /* the problem's fields, batch and ctx rounded; flags; effort; a hash of lengths */
   mlaf_plan *plan;                /* one reference */
   struct mlaf_registry_entry *older; /* of those retired */
 } mlaf_registry_entry;

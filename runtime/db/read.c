@@ -52,6 +52,33 @@ mlaf_status mlaf_db_samples(mlaf_db *db, const mlaf_device_info *dev, const mlaf
   return status;
 }
 
+static void as_choice(const mlaf_sample *s, const mlaf_problem *p, mlaf_choice *out) {
+  *out = (mlaf_choice){.splits = s->splits, .decode = s->decode, .combine = s->combine, .source = s->source,
+                       .ns = s->timing.ns, .error = s->error, .layer = MLAF_LAYER_USER};
+  mlaf_problem_print(p, out->problem, sizeof out->problem);
+  memcpy(out->variant, s->variant, sizeof out->variant);
+  memcpy(out->lengths, s->lengths, sizeof out->lengths);
+}
+
+mlaf_status mlaf_db_choose_lengths(mlaf_db *db, const mlaf_device_info *dev, const mlaf_problem *p, const char *lengths,
+                                   mlaf_db_accept_fn accept, void *user, mlaf_choice *out, mlaf_err *err) {
+  mlaf_sample *list = NULL;
+  size_t n = 0;
+  bool found = false;
+  mlaf_status status = mlaf_db_samples(db, dev, p, &list, &n, err);
+  for (size_t i = 0; status == MLAF_OK && i < n && !found; i++) { /* best first */
+    const char *its = list[i].lengths[0] ? list[i].lengths : "equal";
+    mlaf_choice c;
+    if (list[i].outcome != MLAF_OUT_OK || strcmp(its, lengths) != 0) continue;
+    as_choice(&list[i], p, &c);
+    found = !accept || accept(user, &c);
+    if (found) *out = c;
+  }
+  free(list);
+  if (status != MLAF_OK || found) return status;
+  return mlaf_fail(err, MLAF_E_NOT_TUNED, "nothing was tuned here with requests of lengths %s", lengths);
+}
+
 /* --- listings --- */
 mlaf_status mlaf_db_each_choice(mlaf_db *db, mlaf_db_row_fn fn, void *user, mlaf_err *err) {
   sqlite3_stmt *s = mlaf_db_prepare(db, MLAF_S_EACH_CHOICE, err);
