@@ -29,9 +29,9 @@ typedef struct mlaf_plan_opts {
   int32_t reserved;     /* must be 0 */
   double time_limit_s;  /* MEASURE: stop tuning after this long and use the best so far (a lower rung if nothing was
                         * finished by then); 0 = no limit */
-  const char *lengths;  /* how many cached tokens the requests will have, as mlaf_tune_opts says it ("uniform", "normal:1,0.5"):
-                        * what was tuned here with such requests for this very problem goes first; MEASURE tunes with them.
-                        * NULL: no preference. Bundles know nothing of lengths (docs/tuning.md) */
+  const char *lengths;  /* how many cached tokens the requests will have, as mlaf_tune_opts says it ("uniform",
+                        * "normal:1,0.5"): what was tuned here with such requests for this very problem goes first; MEASURE
+                        * tunes with them. NULL: no preference. Bundles know nothing of lengths (docs/tuning.md) */
 } mlaf_plan_opts;
 
 #define MLAF_PLAN_OPTS_INIT \
@@ -46,9 +46,9 @@ typedef struct mlaf_plan_opts {
 MLAF_API mlaf_status mlaf_plan_create(mlaf_ctx *ctx, const mlaf_problem *problem, const mlaf_plan_opts *opts,
                                       mlaf_plan **out);
 /* The same from the context's registry, for callers whose shapes change all the time: batch and ctx are rounded up to powers of
- * two, the plan is made at the first call of a rounded problem (and of these flags, effort and lengths) and handed out again, with one
- * reference more, at the others: a hit takes no lock, some 100 ns. Plans that were handed out stay valid whatever happens.
- * Thread-safe. */
+ * two, the plan is made at the first call of a rounded problem (and of these flags, effort and lengths) and handed out again,
+ * with one reference more, at the others: a hit takes no lock, some 100 ns. Plans that were handed out stay valid whatever
+ * happens. Thread-safe. */
 MLAF_API mlaf_status mlaf_plan_get(mlaf_ctx *ctx, const mlaf_problem *problem, const mlaf_plan_opts *opts, mlaf_plan **out);
 /* Make mlaf_plan_get plan anew from now on: after tuning (mlaf_tune and mlaf_tuning_import call it). Thread-safe. */
 MLAF_API void mlaf_plan_forget(mlaf_ctx *ctx);

@@ -115,8 +115,8 @@ mlaf_status mlaf_db_choose(mlaf_db *db, const mlaf_device_info *dev, const char 
 typedef bool (*mlaf_db_accept_fn)(void *user, const mlaf_choice *choice);
 mlaf_status mlaf_db_choose_if(mlaf_db *db, const mlaf_device_info *dev, const char *toolchain, const mlaf_problem *p,
                               mlaf_db_accept_fn accept, void *user, mlaf_choice *out, mlaf_rung *rung, mlaf_err *err);
-/* The fastest of the user's own samples of this very problem that was timed with requests of these lengths (canonical text), whatever
- * lengths the problem's choice is for, as if it were the choice; staleness is not judged. E_NOT_TUNED. */
+/* The fastest of the user's own samples of this very problem that was timed with requests of these lengths (canonical text),
+ * whatever lengths the problem's choice is for, as if it were the choice; staleness is not judged. E_NOT_TUNED. */
 mlaf_status mlaf_db_choose_lengths(mlaf_db *db, const mlaf_device_info *dev, const mlaf_problem *p, const char *lengths,
                                    mlaf_db_accept_fn accept, void *user, mlaf_choice *out, mlaf_err *err);
 /* The same as mlaf_db_choose without recording a miss. */

@@ -148,6 +148,14 @@ class Wrappers(unittest.TestCase):
         self.assertEqual(first["problem"], second["problem"])  # one plan for both: batch 4, ctx 64
         self.assertIn("b4,s64", first["problem"])
 
+    def test_lengths_are_handed_over(self):
+        problem = (HEADS, RANK, ROPE, 1, 0, 0, PAGE, 3, 40)
+        with mlaforge.Context(device="emu:gfx942", db_path=os.path.join(tempfile.mkdtemp(), "t.db"),
+                              lengths="normal:1,0.5") as ctx:
+            self.assertIn("lengths normal:1,0.5", ctx.plan_info(problem)["notes"])
+        with mlaforge.Context(device="emu:gfx942", lengths="long") as ctx, self.assertRaisesRegex(mlaforge.MlafError, "lengths"):
+            ctx.plan_info(problem)
+
     def test_errors_name_the_cause(self):
         case = Case(self.ctx, [5], 1)
         o = case.q.new_empty((1, HEADS, RANK))
