@@ -78,8 +78,8 @@ static bool first_of_template(const tuner *t, size_t index) {
   return true;
 }
 
-/* Half the room is shared out evenly between the templates: where a model errs, it errs for a whole family at once. It knows equal
- * lengths only: where they differ, kernels that share out the batch get as much room again. */
+/* Half the room is shared out evenly between the templates: where a model errs, it errs for a whole family at once. It knows
+ * equal lengths only: where they differ, kernels that share out the batch get as much room again. */
 static void first_round(selection *s) {
   const bool uneven = s->t->opts.lengths.kind != MLAF_LENGTHS_EQUAL;
   size_t templates = 0;
