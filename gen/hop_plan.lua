@@ -11,8 +11,8 @@ function plan.make(rank, rope)
   p.sums_at = p.p_at + p.buffers * SLICE
   p.m_at = p.sums_at + 2 * 64 * 8
   p.piece_at = p.m_at + p.buffers * 256
-  p.bars_at = p.piece_at + 64
-  p.bytes = p.bars_at + 8 * (p.buffers * (all + 5) + 4)
+  p.bars_at = p.piece_at + 128 -- this piece and the next one
+  p.bytes = p.bars_at + 8 * (p.buffers * (all + 5) + 5)
   return p
 end
 

@@ -5,6 +5,22 @@ local hop_plan = require("hop_plan")
 
 local ROWS = 64
 
+-- Nanoseconds of the launch, fitted to one NVIDIA H200: of a tile (QK and PV on the tensor cores, and the L2 that feeds them),
+-- of a wave's ends, which turns of the same block overlap in part, and of the launch.
+local function nanoseconds(p, v, arch)
+  local pair, turns = v.cluster == 2, v.schedule == "turns"
+  local groups = shape.ceil_div(shape.ceil_div(p.heads * p.q_len, ROWS), v.cluster) * v.cluster
+  local products = 2 * (p.rank + p.rope) + 2 * p.rank -- clocks of a tile on the tensor cores
+  return hopper.launch(p, v, {
+    groups = groups,
+    slots = arch.device.cus,
+    wave = turns and (pair and 4800 or 5900) or pair and 7300 or 6100,
+    piece = 5,
+    fixed = function() return turns and (pair and 4300 or 3300) or 1600 end,
+    tile = hopper.tile(p, arch, groups, (pair and 1590 or 1615) * (products + 500) / 2676, 0.09),
+  })
+end
+
 return {
   template = "mla_decode_hop",
   arch = { hopper = true },
@@ -12,7 +28,7 @@ return {
   combine = "merge",
   params = {
     cluster = { 1, 2 },                       -- 2: two blocks share what they load, by multicast
-    schedule = hopper.SCHEDULES,
+    schedule = { "balanced", "splits", "turns" }, -- turns: a block takes several requests, whole, or a split of each
   },
   rules = {
     function(p)
@@ -22,11 +38,12 @@ return {
     hopper.page_rule,
     function(p, v)
       if v.schedule == "balanced" and p.dtype == "f16" then return "schedule=balanced with f16 spills registers" end
+      if v.schedule == "turns" and p.dtype == "f16" and p.rank > 256 then return "schedule=turns with f16 spills" end
       if v.cluster == 2 and p.dtype == "f16" then return "cluster=2 with f16 spills registers" end
       if v.cluster == 2 and p.heads * p.q_len <= ROWS then return "cluster=2 needs more than 64 rows" end
     end,
   },
-  cost = function(p, v)
+  cost = function(p, v, arch)
     local tile = 64 * 2 * (p.rank + p.rope)
     return hopper.with_schedule({
       threads = 384,
@@ -34,17 +51,10 @@ return {
       lds_bytes = hop_plan.make(p.rank, p.rope).bytes,
       regs = { { "all, at launch", 168 } }, -- the math warps take 240, the loaders leave 24
       step = 64,
-      -- One unit: 64 x 8 x 16 on all four tensor cores, 4 clocks; 12 warps, 8 of which multiply.
-      mfma_clk = 4,
-      wave = {
-        mfma = 8 * ((p.rank + p.rope) // 16 + p.rank // 16) // 3,
-        issue = 400,
-        lds_read = (tile + 2 * 64 * 64 * (p.rank + p.rope) // 64 + 64 * 2 * p.rank) // 12,
-      },
-      wg = { lds_write = tile, barriers = 2, tail_clk = 5000 },
-      stall_clk = 900, -- softmax and refilling that the other warpgroup does not cover
+      wave = { mfma = 0, issue = 0, lds_read = 0 },
+      wg = { lds_write = 0, barriers = 0, tail_clk = 0 },
       inflight = tile // 12,
-      overlap_loss = 0.15,
+      ns = nanoseconds(p, v, arch),
     }, v)
   end,
 }

@@ -74,7 +74,12 @@ typedef enum mlaf_schedule { MLAF_SCHEDULE_SPLITS, MLAF_SCHEDULE_BALANCED } mlaf
 /* Kernel flags. OVERLAPS: it executes griddepcontrol.wait, in every thread that touches global memory, before the first such
  * access that counts, so that it may be launched while the launch before it still runs. Before that it may ask for memory
  * (prefetches, by what the tables say then), which changes nothing but time. */
-enum { MLAF_KERNEL_OVERLAPS = 1 };
+enum {
+  MLAF_KERNEL_OVERLAPS = 1,
+  /* A block works on requests blockIdx.z, blockIdx.z + gridDim.z, ...: grid z is as small as it can be while the device's compute
+   * units, one block each, take no more turns. */
+  MLAF_KERNEL_TURNS = 2
+};
 
 /* A tensor map (TMA) the runtime encodes for every launch: two dimensions of 16-bit elements, the inner one dense.
  *   CKV  num_pages*page_size rows of R columns, ckv_row_stride apart      Q  T*H rows of R+P columns

@@ -129,6 +129,14 @@ static void add_launch(const mlaf_loaded_kernel *k, const uint32_t grid[3], cons
   }
 }
 
+/* Blocks along z, of so many that work on a request: one, one a request, or as few as take the requests in no more turns. */
+static uint32_t blocks_z(const mlaf_loaded *l, uint32_t blocks_xy, uint32_t batch) {
+  if (l->decode.launch.schedule == MLAF_SCHEDULE_BALANCED) return 1;
+  if (!(l->decode.launch.flags & MLAF_KERNEL_TURNS)) return batch;
+  const uint32_t at_once = (uint32_t)mlaf_info(l->dev)->compute_units / blocks_xy;
+  return at_once ? groups(batch, groups(batch, at_once)) : 1;
+}
+
 mlaf_status mlaf_loaded_prepare(const mlaf_loaded *l, uint32_t splits, const mlaf_execute_args *a, mlaf_prepared *out,
                                 mlaf_err *err) {
   const bool balanced = l->decode.launch.schedule == MLAF_SCHEDULE_BALANCED;
@@ -138,8 +146,9 @@ mlaf_status mlaf_loaded_prepare(const mlaf_loaded *l, uint32_t splits, const mla
   mlaf_status st = fill_maps(l, a, out, err);
   if (st) return st;
   const uint32_t team = l->decode.launch.cluster[1] ? l->decode.launch.cluster[1] : 1; /* blocks of one split */
-  add_launch(&l->decode, (uint32_t[]){row_groups(l), splits * team, balanced ? 1 : (uint32_t)a->batch}, &out->decode,
-             sizeof out->decode, out);
+  const uint32_t c = l->decode.launch.cluster[0] ? l->decode.launch.cluster[0] : 1;
+  const uint32_t x = groups(row_groups(l), c) * c, y = splits * team;
+  add_launch(&l->decode, (uint32_t[]){x, y, blocks_z(l, x * y, (uint32_t)a->batch)}, &out->decode, sizeof out->decode, out);
   if (splits == 1) return MLAF_OK;
   const int64_t rows = a->total_q * l->problem.heads;
   out->combine = (mlaf_combine_args){out->decode.part_o, out->decode.part_lse, a->o, a->lse, rows, (int32_t)splits, 0};

@@ -23,10 +23,7 @@ typedef struct combine_args {
   int64_t rows;
   int32_t splits, reserved;
 } combine_args;
-typedef struct block { /* a kernel's parameters: the arguments, then its tensor maps */
-  _Alignas(64) decode_args a;
-  unsigned char maps[8][128];
-} block;
+typedef struct block { _Alignas(64) decode_args a; unsigned char maps[8][128]; } block; /* a kernel's parameters */
 _Static_assert(sizeof(decode_args) == 128 && sizeof(combine_args) == 48, "not the kernels' layout");
 
 /* Both drivers' calls; those with the same shape share a member. */
@@ -45,13 +42,8 @@ typedef struct driver {
 } driver;
 typedef union launch_value { char bytes[64]; unsigned cluster[3]; int overlap; } launch_value;
 typedef struct launch_attribute { int id; char pad[4]; launch_value value; } launch_attribute;
-typedef struct launch_config {
-  unsigned grid[3], block[3], shared;
-  void *stream;
-  launch_attribute *list;
-  unsigned n;
-} launch_config;
-enum { CUDA_CC_MAJOR = 75, CUDA_CC_MINOR = 76, CUDA_MAX_DYNAMIC_SHARED = 8, CUDA_CLUSTER = 4, CUDA_OVERLAP = 6 };
+typedef struct config { unsigned grid[3], block[3], shared; void *stream; launch_attribute *list; unsigned n; } launch_config;
+enum { CUDA_UNITS = 16, CUDA_CC_MAJOR = 75, CUDA_CC_MINOR = 76, CUDA_MAX_DYNAMIC_SHARED = 8, CUDA_CLUSTER = 4, CUDA_OVERLAP = 6 };
 
 typedef struct loaded { void *module, *function; int failed; } loaded;
 struct mlaf_embed_plan {
@@ -64,7 +56,7 @@ struct mlaf_embed_plan {
 };
 struct mlaf_embed {
   driver d;
-  int device, overlap; /* overlap: the device takes programmatic serialization */
+  int device, units, overlap; /* multiprocessors; overlap: the device takes programmatic serialization */
   void *context;       /* CUDA's primary one */
   const mlaf_embed_target *target;
   loaded *kernels;
@@ -163,7 +155,8 @@ static int fits(mlaf_embed *e, const char **what) {
   void *function;
   if (!e->d.cuda) return load_kernel(e, e->target->rows[0].decode, &function) == 0;
   if (e->d.device_get(&handle, e->device) || e->d.attribute(&major, CUDA_CC_MAJOR, handle) ||
-      e->d.attribute(&minor, CUDA_CC_MINOR, handle) || strtol(e->target->name + 3, NULL, 10) != 10 * major + minor)
+      e->d.attribute(&minor, CUDA_CC_MINOR, handle) || e->d.attribute(&e->units, CUDA_UNITS, handle) ||
+      strtol(e->target->name + 3, NULL, 10) != 10 * major + minor)
     return 0;
   *what = "its primary context";
   e->device = handle;
@@ -282,6 +275,13 @@ static uint32_t row_groups(const mlaf_embed_plan *x) {
   return (uint32_t)groups((int64_t)x->row->q_len * x->row->heads, x->decode->rows_per_wg);
 }
 
+/* Blocks along z: one, one a request, or as few as take the requests in no more turns. */
+static uint32_t blocks_z(const mlaf_embed_plan *x, uint32_t batch) {
+  const int64_t c = x->decode->cluster[0] ? x->decode->cluster[0] : 1;
+  const int64_t at_once = x->owner->units / (groups(row_groups(x), c) * c * x->splits);
+  return x->decode->balanced ? 1 : !x->decode->turns ? batch : at_once ? (uint32_t)groups(batch, groups(batch, at_once)) : 1;
+}
+
 /* Rows of partial results, the offset of their LSEs, the whole size. */
 static size_t layout(const mlaf_embed_plan *x, int64_t total_q, size_t *part_lse) {
   const uint64_t splits = (uint64_t)x->splits;
@@ -389,7 +389,7 @@ mlaf_embed_status mlaf_embed_execute(const mlaf_embed_plan *x, const mlaf_embed_
   code = encode_maps(x, &b);
   if (!code)
     code = launch(x, x->decode, x->decode_fn,
-                  (uint32_t[]){row_groups(x), (uint32_t)x->splits, x->decode->balanced ? 1 : (uint32_t)a->batch}, &b,
+                  (uint32_t[]){row_groups(x), (uint32_t)x->splits, blocks_z(x, (uint32_t)a->batch)}, &b,
                   sizeof b.a + x->decode->n_maps * sizeof *b.maps, stream);
   if (!code && x->splits > 1)
     code = launch(x, x->combine, x->combine_fn, (uint32_t[]){(uint32_t)groups(rows, x->combine->rows_per_wg), 1, 1},

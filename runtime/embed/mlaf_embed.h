@@ -21,6 +21,7 @@ typedef struct mlaf_embed_kernel {
   uint32_t threads, rows_per_wg, step, slots;
   uint32_t shared, cluster[3], overlaps, balanced, n_maps; /* CUDA only */
   mlaf_embed_map maps[8];
+  uint32_t turns; /* a block works on requests z, z + gridDim.z, ... */
 } mlaf_embed_kernel;
 typedef struct mlaf_embed_row { /* a problem, and what serves it */
   int32_t heads, rank, rope, q_len, causal, dtype, page_size, batch, ctx;

@@ -4,7 +4,9 @@ struct piece {
   int request, begin, end, tokens; // cached tokens [begin, end) of `tokens`
   int first_page, n;               // query tokens
   i64 row;                         // first row of this block, over all requests
+//@ if balanced == 1 then
   i64 part;                        // its place in part_o and part_lse, -1: straight to o and lse
+//@ end
   bool bad;                        // a cache without pages
 };
 
@@ -12,7 +14,7 @@ struct walk {
 //@ if balanced == 1 then
   mlaf_part part;
 //@ else
-  bool done;
+  int request; // the next one
 //@ end
 };
 
@@ -20,7 +22,7 @@ MLAF_DEV walk begin_walk(const mlaf_decode_args& a) {
 //@ if balanced == 1 then
   return {part_open(&a, PAGE, blockIdx.y)};
 //@ else
-  return {false};
+  return {(int)blockIdx.z};
 //@ end
 }
 
@@ -35,19 +37,25 @@ MLAF_DEV bool next_piece(const mlaf_decode_args& a, walk& w, piece& x) {
   x.n = smaller(y.q_tokens, Q_LEN);
   x.part = y.slot < 0 ? -1 : (i64)y.slot * (Q_LEN * H) + row0;
 //@ else
-  if (w.done || (int)blockIdx.z >= a.batch || (int)blockIdx.y >= a.splits) return false;
-  w.done = true;
-  x.request = blockIdx.z;
+  if (w.request >= a.batch || (int)blockIdx.y >= a.splits) return false;
+  x.request = w.request;
+  w.request += gridDim.z;
   const int qo = a.qo_indptr[x.request];
   x.n = smaller(a.qo_indptr[x.request + 1] - qo, Q_LEN);
   x.tokens = cached_tokens<PAGE>(a, x.request, x.first_page);
   split_range(x.tokens, 64, a.splits, blockIdx.y, x.begin, x.end);
-  x.part = a.splits == 1 ? -1 : ((i64)blockIdx.y * a.total_q + qo) * H + row0;
 //@ end
   x.row = (i64)qo * H + row0;
   x.bad = a.num_pages <= 0 && x.begin < x.end; // nothing may be read
   if (x.bad || x.n <= 0) x.end = x.begin;
   return true;
+}
+MLAF_DEV i64 part_of(const mlaf_decode_args& a, const piece& x) {
+//@ if balanced == 1 then
+  return x.part;
+//@ else
+  return a.splits == 1 ? -1 : (i64)blockIdx.y * a.total_q * H + x.row;
+//@ end
 }
 MLAF_DEV int blocks_of(const piece& x) { return (x.end - x.begin + 63) / 64; }
 
@@ -65,6 +73,7 @@ MLAF_DEV int row_of_box(const piece& x, int box, int ids) {
 MLAF_DEV bool check_pages(const mlaf_decode_args& a, const piece& x, int lane) {
   bool bad = false;
   if (x.begin < x.end)
+#pragma unroll 1
     for (int i = x.begin / PAGE + lane; i <= (x.end - 1) / PAGE; i += 32)
       bad |= (u32)a.kv_indices[x.first_page + i] >= (u32)a.num_pages;
   return __any_sync(~0u, bad);
@@ -78,6 +87,10 @@ struct facts {
   int bad;
 };
 enum { BLOCKS_OF = 0, BEGIN_OF = 4, TOKENS_OF = 8, N_OF = 12, ROW_OF = 16, PART_OF = 24, BAD_OF = 32 }; // where a fact lies
+
+MLAF_DEV facts facts_of(const mlaf_decode_args& a, const piece& x, bool bad) {
+  return {blocks_of(x), x.begin, x.tokens, x.n, x.row, part_of(a, x), x.bad || bad};
+}
 
 // They stay there until all math warps have given the piece back.
 MLAF_DEV int known(u32 shared, u32 field) {

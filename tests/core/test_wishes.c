@@ -164,6 +164,29 @@ static void balanced(void **state) {
   mlaf_loaded_close(l);
 }
 
+/* Two groups of rows: on 7 units 3 requests run at once. As few blocks as take no more turns than that. */
+static void turns(void **state) {
+  static const struct { int batch, groups, splits, z; } cases[] = {
+    {1, 1, 1, 1},  {3, 1, 1, 3},  {4, 1, 1, 2}, {6, 1, 1, 3}, {7, 1, 1, 3}, {10, 1, 1, 3},
+    {13, 1, 1, 3}, {16, 1, 1, 3}, {5, 1, 3, 1}, {5, 4, 1, 1}, {5, 8, 1, 1}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    rig r;
+    mlaf_loaded *l = NULL;
+    mlaf_prepared p;
+    mlaf_execute_args a = some_args();
+    rig_make(&r);
+    r.dev.base.info.compute_units = 7;
+    r.code.wants[0].flags = MLAF_KERNEL_TURNS;
+    r.code.wants[0].cluster[0] = (uint32_t)cases[i].groups;
+    a.batch = cases[i].batch;
+    a.total_q = 3 * a.batch;
+    assert_int_equal(rig_load(&r, (uint32_t)cases[i].splits, &l, NULL), MLAF_OK);
+    assert_int_equal(mlaf_loaded_prepare(l, (uint32_t)cases[i].splits, &a, &p, NULL), MLAF_OK);
+    if (p.launches[0].grid[2] != (uint32_t)cases[i].z) fail_msg("case %zu: grid z is %u", i, p.launches[0].grid[2]);
+    mlaf_loaded_close(l);
+  }
+}
+
 static void what_a_device_lacks(void **state) {
   rig r;
   rig_make(&r);
@@ -193,7 +216,7 @@ static void not_understood(void **state) {
       case 2: w->schedule = 2; break;
       case 3: w->n_maps = 9; break;
       case 4: w->n_maps = 1; break; /* of nothing */
-      case 5: w->flags = 2; break;
+      case 5: w->flags = 4; break;
       default: r.code.symbols[1].st_size = 4; break;
     }
     expect_refused(&r, 1, "compile it again");
@@ -203,7 +226,7 @@ static void not_understood(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(maps_clusters_overlap),
-      cmocka_unit_test(balanced),
+      cmocka_unit_test(balanced), cmocka_unit_test(turns),
       cmocka_unit_test(what_a_device_lacks),
       cmocka_unit_test(not_understood),
   };

@@ -166,6 +166,24 @@ static void clusters_and_maps(void **state) {
   assert_int_equal(leaks(), 0);
 }
 
+/* Blocks that take requests in turns: 132 units hold 66 requests of two groups of rows. */
+static void turns(void **state) {
+  static const mlaf_embed_kernel walker[] = {{elf, "fill", 128, 16, 64, 132, 0, {0, 0, 0}, 0, 0, 0, {{0, 0, 0, 0}}, 1}};
+  static const mlaf_embed_row one[] = {{32, 512, 64, 1, 0, 0, 64, 1, 1024, 0, 1, 0, -1}};
+  static const mlaf_embed_target target = {"sm_90a", walker, one, 1, 1};
+  const mlaf_embed_index index = {MLAF_EMBED_VERSION, 1, "", &target};
+  static const int32_t cases[][2] = {{66, 66}, {67, 34}, {128, 64}, {133, 45}};
+  static _Alignas(16) uint32_t to[4];
+  mlaf_embed *e = open_it(&index);
+  const mlaf_embed_plan *plan = plan_of(e, 32, 1, 1, 1024);
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    mlaf_embed_args a = arguments(plan, to, cases[i][0]);
+    if (mlaf_embed_execute(plan, &a, NULL, NULL, 0)) fail_msg("case %zu", i);
+    assert_int_equal(last().grid[2], cases[i][1]);
+  }
+  mlaf_embed_close(e);
+}
+
 static void refuses_bad_arguments(void **state) {
   static _Alignas(16) uint32_t to[4];
   mlaf_embed *e = open_it(&both);
@@ -338,7 +356,7 @@ static void runs_a_balanced_kernel(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(takes_its_target),  cmocka_unit_test(nearest_plan),
-      cmocka_unit_test(clusters_and_maps), cmocka_unit_test(launches_what_the_kernel_wants),
+      cmocka_unit_test(clusters_and_maps), cmocka_unit_test(turns), cmocka_unit_test(launches_what_the_kernel_wants),
       cmocka_unit_test(refuses_bad_arguments), cmocka_unit_test(driver_failures_come_back),
       cmocka_unit_test(runs_a_balanced_kernel),
   };

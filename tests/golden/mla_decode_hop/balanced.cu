@@ -36,8 +36,8 @@
 // O is divided by the sum of the rounded P, the LSE is made of the unrounded sum.
 //
 //   cluster=2     two blocks own rows 0-63 and 64-127: each slice is read once and multicast to both
-//   schedule      splits: one range of tokens. balanced: a part of the whole batch (lib/schedule.h); the loaders are on the next
-//                 piece while this one ends
+//   schedule      splits: one range of a request's tokens. turns: that of requests z, z + gridDim.z, ... one after the other.
+//                 balanced: a part of the whole batch (lib/schedule.h). The loaders are on the next piece while this one ends
 
 
 
@@ -55,7 +55,7 @@ struct mlaf_kernel_launch {
   u32 magic, size, dynamic_shared, cluster[3], flags, schedule, reserved[3], n_maps;
   mlaf_map_want maps[8];
 };
-extern "C" __device__ const mlaf_kernel_launch mlaf_mla_decode_ea4a0d98_launch = {0x314b4c4du, sizeof(mlaf_kernel_launch), 215456,
+extern "C" __device__ const mlaf_kernel_launch mlaf_mla_decode_ea4a0d98_launch = {0x314b4c4du, sizeof(mlaf_kernel_launch), 215528,
     {1, 1, 1}, 1, 1, {}, 4,
     {{3, 64, 64, 128}, {3, 32, 64, 64}, {1, 64, 16, 128}, {2, 32, 16, 64}}};
 struct __align__(64) mlaf_tensor_map {
@@ -151,11 +151,12 @@ MLAF_DEV void settle(float (&x)[N]) {
 
 #define MLAF_MEMBER __device__ __forceinline__
 constexpr int H = 40, R = 256, P = 32, Q_LEN = 3, PAGE = 16;
-constexpr bool CAUSAL = 1, BALANCED = 1; // not balanced: one piece a block
+constexpr bool CAUSAL = 1, MANY = 1; // many: a block walks several pieces
 constexpr int ROWS = 64;                         // of a block
 constexpr int PAIR = 1;                  // blocks that share the slices
 constexpr int BOX = 16, BOXES = 64 / BOX;     // tokens of one copy
 constexpr int AHEAD = 2;                          // blocks that a pair asks for ahead
+constexpr int ASK = 4;                            // blocks before the end at which the next piece's Q is asked for
 constexpr int SLICES = R / 64, HALF = SLICES / 2, QUARTER = SLICES / 4; // of 64 columns, without rope
 constexpr int ALL = SLICES + (P > 0);
 constexpr int SLICE = 8192, ROPE = 128 * P;       // bytes of 64 tokens
@@ -168,12 +169,13 @@ constexpr int MAP_Q = 0, MAP_Q_ROPE = 1, MAP_CKV = 2, MAP_KPE = MAP_CKV + 1;
 constexpr int Q_SLICES = P > 0 ? SLICES : SLICES - 1, Q_LAST_K = P == 32 ? 2 : 4;
 constexpr u32 LAST_HI = P == 32 ? SWIZZLE_64 : SWIZZLE_128;
 constexpr int KV_AT = 0, Q_AT = 147456, P_AT = 180224, SUMS_AT = 212992, M_AT = 214016;
-constexpr int PIECE_AT = 215040, FULL_AT = 215104, EMPTY_AT = FULL_AT + 8 * BUFFERS * ALL;
+constexpr int PIECE_AT = 215040, FULL_AT = 215168, EMPTY_AT = FULL_AT + 8 * BUFFERS * ALL;
 constexpr int Q_FULL_AT = EMPTY_AT + 8 * BUFFERS * 5, Q_EMPTY_AT = Q_FULL_AT + 8, LAST_EMPTY_AT = Q_FULL_AT + 16,
-              CHECKED_AT = Q_FULL_AT + 24, END_AT = Q_FULL_AT + 32;
-static_assert(END_AT == 215456 && BUFFER % 1024 == 0, "differs from gen/hop_plan.lua");
-// Named barriers: 1 + warpgroup: its 128 threads; 3: both; 4 + buffer: P of that buffer is there; 8: B's QK is issued.
-enum { BOTH = 3, P_READY = 4, SCORES_ISSUED = 8 };
+              CHECKED_AT = Q_FULL_AT + 24, NEAR_END_AT = Q_FULL_AT + 32, END_AT = Q_FULL_AT + 40;
+static_assert(END_AT == 215528 && BUFFER % 1024 == 0, "differs from gen/hop_plan.lua");
+// Named barriers: 1 + warpgroup: its 128 threads; 3: both; 4 + buffer: P of that buffer is there; 8: B's QK is issued;
+// 9: A's first one is.
+enum { BOTH = 3, P_READY = 4, SCORES_ISSUED = 8, FIRST_ISSUED = 9 };
 
 // Named anew where it is used, so that no register holds it.
 MLAF_DEV char* memory() {
@@ -213,6 +215,9 @@ MLAF_DEV bool next_piece(const mlaf_decode_args& a, walk& w, piece& x) {
   if (x.bad || x.n <= 0) x.end = x.begin;
   return true;
 }
+MLAF_DEV i64 part_of(const mlaf_decode_args& a, const piece& x) {
+  return x.part;
+}
 MLAF_DEV int blocks_of(const piece& x) { return (x.end - x.begin + 63) / 64; }
 
 // Page ids of 32 boxes at a time, the next 32 on their way. A page outside the cache is read as page 0: see check_pages.
@@ -229,6 +234,7 @@ MLAF_DEV int row_of_box(const piece& x, int box, int ids) {
 MLAF_DEV bool check_pages(const mlaf_decode_args& a, const piece& x, int lane) {
   bool bad = false;
   if (x.begin < x.end)
+#pragma unroll 1
     for (int i = x.begin / PAGE + lane; i <= (x.end - 1) / PAGE; i += 32)
       bad |= (u32)a.kv_indices[x.first_page + i] >= (u32)a.num_pages;
   return __any_sync(~0u, bad);
@@ -242,6 +248,10 @@ struct facts {
   int bad;
 };
 enum { BLOCKS_OF = 0, BEGIN_OF = 4, TOKENS_OF = 8, N_OF = 12, ROW_OF = 16, PART_OF = 24, BAD_OF = 32 }; // where a fact lies
+
+MLAF_DEV facts facts_of(const mlaf_decode_args& a, const piece& x, bool bad) {
+  return {blocks_of(x), x.begin, x.tokens, x.n, x.row, part_of(a, x), x.bad || bad};
+}
 
 // They stay there until all math warps have given the piece back.
 MLAF_DEV int known(u32 shared, u32 field) {
@@ -297,16 +307,18 @@ MLAF_DEV void load_slices(const loader& l, const piece& x, turn t, int j, int id
     if (PAIR == 2) copy_box_to_pair(place, map, column, row, full);
     else copy_box(place, map, column, row, full);
   }
-  if (PAIR == 1) return;
+  if (PAIR == 1 || j == 0) return; // what the first two blocks need goes first
 #pragma unroll 1
-  for (int b = later; b < later + BOXES; b++) {
+  for (int b = j == 1 ? later - BOXES : later; b < later + BOXES; b++) {
     row = row_of_box(x, b, b / 32 == at / 32 ? ids : next);
     if (mine && x.begin + b * BOX < x.end) fetch_box(map, column, row);
   }
 }
 
-MLAF_DEV void load_piece(const loader& l, const piece& x, u32 (&used)[2]) {
-  const int blocks = blocks_of(x);
+// Piece k. Its second block waits until Q is there: asked for together, all would come as late as the last of it. One warp says
+// when the end is near, in every piece and not before Q is there: so it is never two pieces ahead of who waits for that.
+MLAF_DEV void load_piece(const loader& l, const piece& x, u32 k, u32 (&used)[2]) {
+  const int blocks = blocks_of(x), near_end = !MANY || l.half > 0 ? -1 : blocks - ASK > 1 ? blocks - ASK : 1;
   int ids = page_of_box(l.p.a, x, l.lane), next = page_of_box(l.p.a, x, l.lane + 32);
   for (int j = 0; j < blocks; j++) {
     if (j > 0 && j * BOXES % 32 == 0) {
@@ -314,6 +326,8 @@ MLAF_DEV void load_piece(const loader& l, const piece& x, u32 (&used)[2]) {
       next = page_of_box(l.p.a, x, j * BOXES + 32 + l.lane);
     }
     const turn t = next_turn(used, j);
+    if (j == 1) barrier_wait(l.shared + Q_FULL_AT, k & 1);
+    if (j == near_end && l.lane == 0) barrier_arrive(l.shared + NEAR_END_AT);
     if (l.half == 2) {
       load_slices(l, x, t, j, ids, next, 4, SLICES, 1);
     } else {
@@ -321,43 +335,79 @@ MLAF_DEV void load_piece(const loader& l, const piece& x, u32 (&used)[2]) {
       for (int q = 2 * l.half; q < 2 * l.half + 2; q++) load_slices(l, x, t, j, ids, next, q, q * QUARTER, QUARTER);
     }
   }
+  if (MANY && l.half == 0 && blocks < 2) {
+    barrier_wait(l.shared + Q_FULL_AT, k & 1);
+    if (l.lane == 0) barrier_arrive(l.shared + NEAR_END_AT);
+  }
 }
 
 MLAF_DEV void load_cache(const loader& l) {
   u32 used[2] = {0, 0};
   walk w = begin_walk(l.p.a);
   piece x;
-  while (next_piece(l.p.a, w, x)) {
-    load_piece(l, x, used);
-    if (!BALANCED) return;
+  for (u32 k = 0; next_piece(l.p.a, w, x); k++) {
+    load_piece(l, x, k, used);
+    if (!MANY) return;
   }
 }
 
+MLAF_DEV void load_q(const loader& l, int row) {
+  if (l.lane < Q_SLICES)
+    copy_box(l.shared + Q_AT + l.lane * SLICE, &l.p.maps[MAP_Q], 64 * l.lane, row, l.shared + Q_FULL_AT);
+}
+// Q's last slice, and with it the piece is handed over. Row -1: there is none.
+MLAF_DEV void load_last(const loader& l, int row) {
+  const u32 full = l.shared + Q_FULL_AT;
+  if (row >= 0) copy_box(l.shared + P_AT, &l.p.maps[P > 0 ? MAP_Q_ROPE : MAP_Q], 64 * Q_SLICES, row, full);
+  barrier_expect(full, row >= 0 ? Q_SLICES * SLICE + (P > 0 ? ROPE : SLICE) : 0);
+}
+
+// f: of the piece that is worked on, and of the next one, whose tables and pages are looked at meanwhile. Its Q is asked for into
+// L2 near the end of this one, and copied as soon as there is no more use for this one's.
 MLAF_DEV void load_queries(const loader& l, facts* f) {
   walk w = begin_walk(l.p.a);
   piece x;
-  const u32 full = l.shared + Q_FULL_AT;
-  for (u32 k = 0;; k++) {
-    const bool more = next_piece(l.p.a, w, x);
-    if (k > 0) barrier_wait(l.shared + Q_EMPTY_AT, (k - 1) & 1);
-    __syncwarp();
-    if (more && l.lane == 0) {
-      for (int i = 0; i < Q_SLICES; i++) copy_box(l.shared + Q_AT + i * SLICE, &l.p.maps[MAP_Q], 64 * i, (int)x.row, full);
+  if (!next_piece(l.p.a, w, x)) {
+    if (l.lane == 0) {
+      f->blocks = -1;
+      load_last(l, -1);
     }
-    if (k > 0) barrier_wait(l.shared + LAST_EMPTY_AT, (k - 1) & 1);
+    return;
+  }
+  load_q(l, (int)x.row);
+  if (l.lane == 0) {
+    *f = facts_of(l.p.a, x, false);
+    load_last(l, (int)x.row);
+  }
+  const bool bad = check_pages(l.p.a, x, l.lane);
+  if (l.lane == 0) {
+    if (bad) f->bad = 1;
+    barrier_arrive(l.shared + CHECKED_AT);
+  }
+  if (!MANY) return;
+  int row = 0;
+#pragma unroll 1
+  for (u32 k = 0; row >= 0; k++) {
+    row = -1;
+    if (next_piece(l.p.a, w, x)) {
+      row = (int)x.row;
+      const bool bad = check_pages(l.p.a, x, l.lane);
+      if (l.lane == 0) f[1] = facts_of(l.p.a, x, bad);
+    }
+    barrier_wait(l.shared + NEAR_END_AT, k & 1);
+    __syncwarp();
+    if (row >= 0 && l.lane < ALL) fetch_box(&l.p.maps[MAP_Q], 64 * l.lane, row);
+    barrier_wait(l.shared + Q_EMPTY_AT, k & 1);
+    __syncwarp();
+    if (row >= 0) load_q(l, row);
+    barrier_wait(l.shared + LAST_EMPTY_AT, k & 1);
     __syncwarp();
     if (l.lane == 0) {
-      *f = {more ? blocks_of(x) : -1, x.begin, x.tokens, x.n, x.row, x.part, x.bad};
-      if (more) copy_box(l.shared + P_AT, &l.p.maps[P > 0 ? MAP_Q_ROPE : MAP_Q], 64 * Q_SLICES, (int)x.row, full);
-      barrier_expect(full, more ? Q_SLICES * SLICE + (P > 0 ? ROPE : SLICE) : 0);
-    }
-    if (!more) return;
-    const bool bad = check_pages(l.p.a, x, l.lane);
-    if (l.lane == 0) {
-      if (bad) f->bad = 1;
+      if (row >= 0) *f = f[1];
+      else f->blocks = -1;
+      load_last(l, row);
       barrier_arrive(l.shared + CHECKED_AT);
     }
-    if (!BALANCED) return;
   }
 }
 
@@ -604,6 +654,7 @@ MLAF_DEV void blocks_as_a(math& c, int blocks, const u32 (&q_last)[4][4], rows_s
   }
   const turn t0 = turn_of<0>(c, 0);
   multiply_k<0>(c, t0, q_last, s);
+  if (others > 0) named_arrive(FIRST_ISSUED, 256);
   wgmma_wait<0>();
   own(0, t0, -1);
 #pragma unroll 1
@@ -657,6 +708,7 @@ MLAF_DEV void blocks_as_b(math& c, int blocks, const u32 (&q_last)[4][4], rows_s
   if (mine > 0) {
     const turn t0 = turn_of<1>(c, 0);
     const int first = turn_of<0>(c, 0).buffer;
+    named_sync(FIRST_ISSUED, 256);
     multiply_k<1>(c, t0, q_last, s);
     named_arrive(SCORES_ISSUED, 256);
     named_sync(P_READY + first, 256);
@@ -700,28 +752,29 @@ MLAF_DEV void blocks_as_b(math& c, int blocks, const u32 (&q_last)[4][4], rows_s
   }
 }
 
-// 64 columns of a warp's 16 rows as 16-bit output: through 2 KB of shared memory of its own, in P's place, so that a warp
-// writes whole rows of 128 bytes.
+// 32 columns of a warp's 16 rows as 16-bit output: through 1 KB of shared memory of its own, in the second P's place, so that a
+// warp writes 64 bytes of a row at once.
 MLAF_DEV void write_columns(const math& c, char* to, const float (&o)[PIECE / 2], int first, const float (&by)[2], int live,
                             int who) {
-  const u32 stage = c.shared + P_AT + 2048 * who;
-  const int x = c.lane & 7, chunk = c.lane >> 4, row = c.lane >> 3;
+  const u32 stage = c.shared + P_AT + SLICE + 1024 * who;
+  const int row = c.lane & 15, chunk = c.lane >> 4, x = c.lane & 3;
 #pragma unroll
-  for (int k = 0; k < 4; k++) {
+  for (int k = 0; k < 2; k++) {
     u32 w[4];
 #pragma unroll
     for (int i = 0; i < 4; i++) {
       const int at = 4 * (first / 8 + 2 * k + i / 2) + 2 * (i & 1);
       w[i] = pack2(o[at] * by[i & 1], o[at + 1] * by[i & 1]);
     }
-    store_matrices(stage + (c.lane & 15) * 128 + (((2 * k + chunk) ^ x) << 4), w);
+    store_matrices(stage + row * 64 + (((2 * k + chunk) ^ (row >> 1 & 3)) << 4), w);
   }
   __syncwarp();
 #pragma unroll
-  for (int i = 0; i < 4; i++) {
+  for (int i = 0; i < 2; i++) {
+    const int r = (c.lane >> 2) + 8 * i;
     u32 w[4];
-    load_16(stage + (row + 4 * i) * 128 + ((x ^ (row + 4 * i & 7)) << 4), w);
-    if (row + 4 * i < live) *(uint4*)(to + (i64)(row + 4 * i) * (2 * R) + 16 * x) = make_uint4(w[0], w[1], w[2], w[3]);
+    load_16(stage + r * 64 + ((x ^ (r >> 1 & 3)) << 4), w);
+    if (r < live) *(uint4*)(to + (i64)r * (2 * R) + 16 * x) = make_uint4(w[0], w[1], w[2], w[3]);
   }
   __syncwarp();
 }
@@ -730,6 +783,11 @@ template <int WG>
 MLAF_DEV void finish(const math& c, const mlaf_decode_args& a, rows_state& r, float (&o)[2][PIECE / 2]) {
   const facts f = {0, 0, 0, known(c.shared, N_OF), known_row(c.shared, ROW_OF), known_row(c.shared, PART_OF),
                    known(c.shared, BAD_OF)};
+  if (MANY) { // the first P's place and that of the facts are the next piece's
+    fence_async();
+    __syncwarp();
+    if (c.lane == 0) barrier_arrive(c.shared + LAST_EMPTY_AT);
+  }
   const u32 sums = c.shared + SUMS_AT; // [warpgroup][row] sum, weight
   const int row0 = 16 * c.warp + (c.lane >> 2), t = c.lane & 3, live = f.n * H - 64 * (int)blockIdx.x;
 #pragma unroll
@@ -760,7 +818,7 @@ MLAF_DEV void finish(const math& c, const mlaf_decode_args& a, rows_state& r, fl
     const int column = WG * (R / 2) + v * PIECE;
     if (f.part < 0) {
 #pragma unroll
-      for (int i = 0; i < PIECE; i += 64)
+      for (int i = 0; i < PIECE; i += 32)
         write_columns(c, a.o + 2 * ((f.row + 16 * c.warp) * R + column + i), o[v], i, by, live - 16 * c.warp, 4 * WG + c.warp);
     } else {
 #pragma unroll
@@ -811,10 +869,7 @@ MLAF_DEV void work_on_blocks(const mlaf_decode_params& p, u32 shared) {
     c.used[1] += blocks / 2;
     barrier_wait(shared + CHECKED_AT, k & 1);
     finish<WG>(c, a, r, o);
-    if (!BALANCED) return;
-    fence_async();
-    __syncwarp();
-    if (c.lane == 0) barrier_arrive(shared + LAST_EMPTY_AT);
+    if (!MANY) return;
   }
 }
 
@@ -828,6 +883,7 @@ extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_decode_ea4a0d98(co
     barrier_init(shared + Q_EMPTY_AT, 8);
     barrier_init(shared + LAST_EMPTY_AT, 8);
     barrier_init(shared + CHECKED_AT, 1);
+    barrier_init(shared + NEAR_END_AT, 1);
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
   }
   __syncthreads();

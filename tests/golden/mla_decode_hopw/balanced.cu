@@ -241,6 +241,9 @@ MLAF_DEV bool next_piece(const mlaf_decode_args& a, walk& w, piece& x) {
   if (x.bad || x.n <= 0) x.end = x.begin;
   return true;
 }
+MLAF_DEV i64 part_of(const mlaf_decode_args& a, const piece& x) {
+  return x.part;
+}
 MLAF_DEV int blocks_of(const piece& x) { return (x.end - x.begin + 63) / 64; }
 
 // Page ids of 32 boxes at a time, the next 32 on their way. A page outside the cache is read as page 0: see check_pages.
@@ -257,6 +260,7 @@ MLAF_DEV int row_of_box(const piece& x, int box, int ids) {
 MLAF_DEV bool check_pages(const mlaf_decode_args& a, const piece& x, int lane) {
   bool bad = false;
   if (x.begin < x.end)
+#pragma unroll 1
     for (int i = x.begin / PAGE + lane; i <= (x.end - 1) / PAGE; i += 32)
       bad |= (u32)a.kv_indices[x.first_page + i] >= (u32)a.num_pages;
   return __any_sync(~0u, bad);
@@ -270,6 +274,10 @@ struct facts {
   int bad;
 };
 enum { BLOCKS_OF = 0, BEGIN_OF = 4, TOKENS_OF = 8, N_OF = 12, ROW_OF = 16, PART_OF = 24, BAD_OF = 32 }; // where a fact lies
+
+MLAF_DEV facts facts_of(const mlaf_decode_args& a, const piece& x, bool bad) {
+  return {blocks_of(x), x.begin, x.tokens, x.n, x.row, part_of(a, x), x.bad || bad};
+}
 
 // They stay there until all math warps have given the piece back.
 MLAF_DEV int known(u32 shared, u32 field) {
@@ -341,7 +349,7 @@ MLAF_DEV void load_queries(const mlaf_decode_params& p, u32 shared, int lane, fa
     }
     __syncwarp();
     if (lane == 0) {
-      *f = {more ? blocks_of(x) : -1, x.begin, x.tokens, x.n, x.row, x.part, x.bad};
+      *f = {more ? blocks_of(x) : -1, x.begin, x.tokens, x.n, x.row, part_of(p.a, x), x.bad};
       barrier_arrive(shared + FACTS_AT);
       barrier_expect(full, more ? SLICES * Q_SLICE : 0);
       for (int i = 0; i < SLICES && more; i++) copy_box(shared + Q_AT + i * Q_SLICE, &p.maps[MAP_Q], 64 * i, (int)x.row, full);

@@ -215,33 +215,34 @@ struct piece {
   int request, begin, end, tokens; // cached tokens [begin, end) of `tokens`
   int first_page, n;               // query tokens
   i64 row;                         // first row of this block, over all requests
-  i64 part;                        // its place in part_o and part_lse, -1: straight to o and lse
   bool bad;                        // a cache without pages
 };
 
 struct walk {
-  bool done;
+  int request; // the next one
 };
 
 MLAF_DEV walk begin_walk(const mlaf_decode_args& a) {
-  return {false};
+  return {(int)blockIdx.z};
 }
 
 // The next piece; the same in all warps.
 MLAF_DEV bool next_piece(const mlaf_decode_args& a, walk& w, piece& x) {
   const int row0 = ROWS * blockIdx.x;
-  if (w.done || (int)blockIdx.z >= a.batch || (int)blockIdx.y >= a.splits) return false;
-  w.done = true;
-  x.request = blockIdx.z;
+  if (w.request >= a.batch || (int)blockIdx.y >= a.splits) return false;
+  x.request = w.request;
+  w.request += gridDim.z;
   const int qo = a.qo_indptr[x.request];
   x.n = smaller(a.qo_indptr[x.request + 1] - qo, Q_LEN);
   x.tokens = cached_tokens<PAGE>(a, x.request, x.first_page);
   split_range(x.tokens, 64, a.splits, blockIdx.y, x.begin, x.end);
-  x.part = a.splits == 1 ? -1 : ((i64)blockIdx.y * a.total_q + qo) * H + row0;
   x.row = (i64)qo * H + row0;
   x.bad = a.num_pages <= 0 && x.begin < x.end; // nothing may be read
   if (x.bad || x.n <= 0) x.end = x.begin;
   return true;
+}
+MLAF_DEV i64 part_of(const mlaf_decode_args& a, const piece& x) {
+  return a.splits == 1 ? -1 : (i64)blockIdx.y * a.total_q * H + x.row;
 }
 MLAF_DEV int blocks_of(const piece& x) { return (x.end - x.begin + 63) / 64; }
 
@@ -259,6 +260,7 @@ MLAF_DEV int row_of_box(const piece& x, int box, int ids) {
 MLAF_DEV bool check_pages(const mlaf_decode_args& a, const piece& x, int lane) {
   bool bad = false;
   if (x.begin < x.end)
+#pragma unroll 1
     for (int i = x.begin / PAGE + lane; i <= (x.end - 1) / PAGE; i += 32)
       bad |= (u32)a.kv_indices[x.first_page + i] >= (u32)a.num_pages;
   return __any_sync(~0u, bad);
@@ -272,6 +274,10 @@ struct facts {
   int bad;
 };
 enum { BLOCKS_OF = 0, BEGIN_OF = 4, TOKENS_OF = 8, N_OF = 12, ROW_OF = 16, PART_OF = 24, BAD_OF = 32 }; // where a fact lies
+
+MLAF_DEV facts facts_of(const mlaf_decode_args& a, const piece& x, bool bad) {
+  return {blocks_of(x), x.begin, x.tokens, x.n, x.row, part_of(a, x), x.bad || bad};
+}
 
 // They stay there until all math warps have given the piece back.
 MLAF_DEV int known(u32 shared, u32 field) {
@@ -343,7 +349,7 @@ MLAF_DEV void load_queries(const mlaf_decode_params& p, u32 shared, int lane, fa
     }
     __syncwarp();
     if (lane == 0) {
-      *f = {more ? blocks_of(x) : -1, x.begin, x.tokens, x.n, x.row, x.part, x.bad};
+      *f = {more ? blocks_of(x) : -1, x.begin, x.tokens, x.n, x.row, part_of(p.a, x), x.bad};
       barrier_arrive(shared + FACTS_AT);
       barrier_expect(full, more ? SLICES * Q_SLICE : 0);
       for (int i = 0; i < SLICES && more; i++) copy_box(shared + Q_AT + i * Q_SLICE, &p.maps[MAP_Q], 64 * i, (int)x.row, full);
