@@ -14,13 +14,14 @@ return {
   },
   cost = function(p, v)
     local vectors = ceil_div(p.rank, 128)
+    local many = v.team == 1 and v.rows >= 4 -- 64 registers, and all the warps an SM can hold
     return {
       threads = 32 * v.rows * v.team,
       rows_per_wg = v.rows,
       lds_bytes = v.team > 1 and 4 * p.rank * v.rows * v.team or 0,
-      regs = { { "loads", 64 }, { "o", 4 * vectors }, { "rest", 48 } },
-      slack = 24,
-      team = v.team, depth = math.min(6, 16 // vectors), -- pieces a warp has in flight
+      regs = many and { { "all, at launch", 64 } } or { { "loads", 64 }, { "o", 4 * vectors }, { "rest", 48 } },
+      slack = many and 0 or 24,
+      team = v.team, depth = many and 4 // vectors or math.min(6, 16 // vectors), -- pieces a warp has in flight
     }
   end,
 }

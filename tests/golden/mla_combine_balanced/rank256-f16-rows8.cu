@@ -51,7 +51,7 @@ struct mlaf_decode_params {
 // [templates/lib/schedule.h]
 
 constexpr int H = 20, R = 256, PAGE = 16, SLOT_ROWS = 60;
-constexpr int ROWS = 8, TEAM = 1, VECTORS = 2, DEPTH = 6;
+constexpr int ROWS = 8, TEAM = 1, VECTORS = 2, DEPTH = 2;
 // [templates/lib/merge.h]
 
 // A row's request and where its positions lie. The tables are older than the decode launch, which lets this one start only after
@@ -82,7 +82,7 @@ MLAF_DEV place find_place(const mlaf_decode_args& a, int token, int lane) {
   return read_place(a, low, next);
 }
 
-extern "C" __global__ void __launch_bounds__(256) mlaf_mla_combine_09a63b0c(const __grid_constant__ mlaf_decode_params p) {
+extern "C" __global__ void __launch_bounds__(256, 4) mlaf_mla_combine_09a63b0c(const __grid_constant__ mlaf_decode_params p) {
   const mlaf_decode_args& a = p.a;
   const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, mate = warp % TEAM;
   const i64 mine = (i64)blockIdx.x * ROWS + warp / TEAM, last_row = a.total_q * H - 1;
