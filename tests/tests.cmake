@@ -105,7 +105,7 @@ endif()
 get_property(all DIRECTORY PROPERTY TESTS)
 foreach(test IN LISTS all)
   if(test MATCHES "^(emu|kernels|install|python|hip)/|^compile/test_co|^core/test_(alloc|latency|launch|plan)|^bundle/test_bundle$" OR
-     test MATCHES "^cli/test_(cli_kill|cli_run|full_disk|profile)|^tune/test_tune_api|^gen/resources$|^embed/embed_copy|test_nvrtc|bundle_nvidia")
+     test MATCHES "^cli/test_(cli_alloc|cli_kill|cli_run|full_disk|profile)|^tune/test_tune_api|^gen/resources$|^embed/embed_copy|test_nvrtc|bundle_nvidia")
     set_property(TEST ${test} APPEND PROPERTY LABELS rocm)
   endif()
   if(test MATCHES "nvrtc|nvidia")

@@ -272,8 +272,12 @@ static void close_context(cli *c) {
   mlaf_ctx_destroy(c->ctx);
 }
 
-/* Results that could not be written are no results, whatever the command found. */
+/* Results that could not be made or written are no results, whatever the command found. */
 static int check_stdout(cli *c, int code) {
+  if (mlaf_cli_output_lacking()) {
+    fprintf(stderr, "mlaforge: out of memory: the results are not complete\n");
+    code = code == CLI_OK || code == CLI_FINDINGS ? CLI_ENVIRONMENT : code;
+  }
   if (fflush(stdout) == 0 && !ferror(stdout)) return code;
   fprintf(stderr, "mlaforge: the results could not be written to stdout: free some space or keep its reader alive\n");
   return code == CLI_OK || code == CLI_FINDINGS ? CLI_ENVIRONMENT : code;
@@ -281,6 +285,7 @@ static int check_stdout(cli *c, int code) {
 
 int mlaf_cli_main(int argc, char **argv, const atomic_bool *cancel) {
   cli c = {.cancel = cancel, .progress_at = mlaf_now()};
+  mlaf_cli_output_begin();
   int code = mlaf_cli_parse(&c, argc, argv);
   if (code == -1) return check_stdout(&c, CLI_OK);
   if (code != CLI_OK) return check_stdout(&c, code);

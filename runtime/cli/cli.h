@@ -136,6 +136,9 @@ void mlaf_cli_tune_json(const cli *c, const char *problem, const mlaf_tuner_resu
 mlaf_status mlaf_cli_peer_problems(cli *c, cli_problems *out);
 
 /* --- output.c --- */
+/* At the start of a command; and whether memory was lacking for some of its output since. */
+void mlaf_cli_output_begin(void);
+bool mlaf_cli_output_lacking(void);
 typedef struct cli_table cli_table;
 /* Columns as "name" or ">name" (right-aligned); ended by NULL. */
 cli_table *mlaf_cli_table_new(const char *const *columns);

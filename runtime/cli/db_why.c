@@ -13,8 +13,11 @@ typedef struct why {
   mlaf_gen *gen;
   mlaf_rung taken; /* the first rung that holds; MLAF_RUNG_BASELINE + 1: none yet */
   bool by_lengths; /* a sample of the lengths asked for holds, before any choice */
+  bool lacking;    /* memory, for some of it */
   char reason[300];
 } why;
+
+static void note(why *w, mlaf_status status) { w->lacking |= status == MLAF_E_NOMEM; }
 
 static void step(why *w, const char *rung, bool holds, const char *what, const char *reason) {
   if (w->c->json) {
@@ -46,6 +49,7 @@ static bool same_templates(void *user, const mlaf_choice *choice) {
   mlaf_status status = mlaf_problem_parse(choice->problem, &at, NULL, 0);
   if (status == MLAF_OK)
     status = mlaf_gen_variant(w->gen, named ? w->problem : &at, w->dev->target, choice->variant, &v, &err);
+  note(w, status);
   if (status != MLAF_OK) {
     snprintf(w->reason, sizeof w->reason, "HARD: the generator no longer makes this variant: %.*s",
              (int)strcspn(err.text, "\n") > 200 ? 200 : (int)strcspn(err.text, "\n"), err.text);
@@ -77,6 +81,7 @@ static void on_considered(void *user, const mlaf_db_considered *x) {
   snprintf(what, sizeof what, "%s layer%s%s%s: choice of %s on %s: %s", mlaf_layer_name(x->layer),
            x->layer == MLAF_LAYER_USER ? "" : " (", x->layer == MLAF_LAYER_USER ? "" : x->layer_path,
            x->layer == MLAF_LAYER_USER ? "" : ")", x->problem, x->device, x->choice ? x->choice->variant : "?");
+  if (!x->choice && strcmp(x->verdict, MLAF_DB_UNREAD) == 0) note(w, MLAF_E_NOMEM);
   if (!x->choice) snprintf(reason, sizeof reason, "%s", x->verdict);
   else if (x->verdict) snprintf(reason, sizeof reason, "%s", w->reason[0] ? w->reason : x->verdict);
   else {
@@ -112,6 +117,7 @@ static void model_rungs(why *w) {
   mlaf_err err = {MLAF_OK, ""};
   char what[400];
   mlaf_status status = mlaf_gen_space(w->gen, w->problem, w->dev->target, &list, &n, &err);
+  note(w, status);
   bool any = status == MLAF_OK && n && !list[0].rejected;
   if (any) snprintf(what, sizeof what, "the generator's best estimate: %s", list[0].name);
   else snprintf(what, sizeof what, "the generator has no candidate");
@@ -121,6 +127,7 @@ static void model_rungs(why *w) {
   if (any && w->taken > MLAF_RUNG_MODEL) w->taken = MLAF_RUNG_MODEL;
   mlaf_variants_free(list, n);
   status = mlaf_gen_baseline(w->gen, w->problem, w->dev->target, &base, &err);
+  note(w, status);
   snprintf(what, sizeof what, "the variant that always works: %s", status == MLAF_OK ? base.name : "none");
   step(w, "baseline", status == MLAF_OK && w->taken > MLAF_RUNG_BASELINE, what,
        status != MLAF_OK ? err.text : w->taken <= MLAF_RUNG_MODEL ? "not needed: a rung above holds" : "");
@@ -188,7 +195,8 @@ int mlaf_cli_db_why(cli *c) {
   why w = {.c = c, .problem = &p, .dev = &dev, .taken = MLAF_RUNG_BASELINE + 1};
   mlaf_status status = which_device(c, &dev, toolchain, sizeof toolchain);
   if (status == MLAF_OK) status = mlaf_gen_open(NULL, &w.gen, &c->err);
-  if (status == MLAF_OK && mlaf_db_open_layered(c->given[O_DB], true, &c->log, &db, &c->err) != MLAF_OK) {
+  if (status == MLAF_OK) status = mlaf_db_open_layered(c->given[O_DB], true, &c->log, &db, &c->err);
+  if (status != MLAF_OK && w.gen && status != MLAF_E_NOMEM) { /* which says nothing of the database */
     mlaf_log_line(&c->log, MLAF_LOG_WARN, "without the user's database: %s", c->err.text);
     status = mlaf_db_open_outer("it could not be opened", &c->log, &db, &c->err);
   }
@@ -203,16 +211,20 @@ int mlaf_cli_db_why(cli *c) {
   if (status == MLAF_OK)
     status = mlaf_db_why(db, &dev, toolchain[0] ? toolchain : NULL, &p, same_templates, &w, on_considered, &w, &choice, &rung,
                          &err);
+  note(&w, err.status);
   if (status == MLAF_E_NOT_TUNED) step(&w, "exact", false, "no usable choice in any layer", err.text);
   else if (status != MLAF_OK) step(&w, "exact", false, "the database cannot be asked", err.text);
   for (int i = 0; i < MLAF_LAYER_COUNT; i++) {
     mlaf_db *layer = mlaf_db_layer(db, (mlaf_layer)i);
-    if (layer && mlaf_db_each_choice(layer, other_device, &w, &err) != MLAF_OK) step(&w, "exact", false,
-                                                            mlaf_layer_name((mlaf_layer)i), err.text);
+    status = layer ? mlaf_db_each_choice(layer, other_device, &w, &err) : MLAF_OK;
+    if (status != MLAF_OK) note(&w, err.status);
+    if (status != MLAF_OK) step(&w, "exact", false, mlaf_layer_name((mlaf_layer)i), err.text);
   }
   model_rungs(&w);
   if (!c->json) printf("a plan stands on: %s\n", w.taken <= MLAF_RUNG_BASELINE ? mlaf_rung_name(w.taken) : "nothing");
   mlaf_db_close(db);
   mlaf_gen_close(w.gen);
-  return CLI_OK;
+  if (!w.lacking) return CLI_OK;
+  mlaf_fail(&c->err, MLAF_E_NOMEM, "no memory to look at every rung: what is said above may be wrong");
+  return mlaf_cli_fail(c);
 }

@@ -1,8 +1,23 @@
-/* Tables and JSON lines. */
+/* Tables and JSON lines. What memory was lacking for is left out whole, and the command does not pass. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/cli.h"
+
+static atomic_bool lacking;
+
+static void *json_malloc(size_t size) {
+  void *p = malloc(size);
+  if (!p) atomic_store(&lacking, true);
+  return p;
+}
+
+void mlaf_cli_output_begin(void) {
+  atomic_store(&lacking, false);
+  cJSON_InitHooks(&(cJSON_Hooks){.malloc_fn = json_malloc, .free_fn = free});
+}
+
+bool mlaf_cli_output_lacking(void) { return atomic_load(&lacking); }
 
 struct cli_table {
   const char *const *columns;
@@ -13,7 +28,10 @@ struct cli_table {
 
 cli_table *mlaf_cli_table_new(const char *const *columns) {
   cli_table *t = calloc(1, sizeof *t);
-  if (!t) return NULL;
+  if (!t) {
+    atomic_store(&lacking, true);
+    return NULL;
+  }
   t->columns = columns;
   while (columns[t->n_columns]) t->n_columns++;
   return t;
@@ -24,13 +42,17 @@ void mlaf_cli_table_cell(cli_table *t, const char *fmt, ...) {
   if (t->n == t->cap) {
     size_t cap = t->cap ? 2 * t->cap : 128;
     char **grown = realloc(t->cells, cap * sizeof *grown);
-    if (!grown) return;
+    if (!grown) {
+      atomic_store(&lacking, true);
+      return;
+    }
     t->cells = grown;
     t->cap = cap;
   }
   va_list ap;
   va_start(ap, fmt);
   if (vasprintf(&t->cells[t->n], fmt, ap) >= 0) t->n++;
+  else atomic_store(&lacking, true);
   va_end(ap);
 }
 
@@ -50,7 +72,8 @@ static void print_cell(const cli_table *t, int column, int width, const char *te
 /* Widths come from all rows, so a table is printed at its end; long runs show progress on stderr meanwhile. */
 void mlaf_cli_table_end(cli_table *t) {
   if (!t) return;
-  int *widths = calloc((size_t)t->n_columns, sizeof *widths);
+  int *widths = lacking ? NULL : calloc((size_t)t->n_columns, sizeof *widths);
+  if (!widths) atomic_store(&lacking, true);
   for (int i = 0; widths && i < t->n_columns; i++) widths[i] = (int)strlen(title(t, i));
   for (size_t i = 0; widths && i < t->n; i++) {
     int *w = &widths[i % (size_t)t->n_columns], have = (int)strlen(t->cells[i]);
@@ -78,7 +101,7 @@ cJSON *mlaf_cli_event(const char *name) {
 
 void mlaf_cli_emit(cJSON *event) {
   char *line = cJSON_PrintUnformatted(event);
-  if (line) printf("%s\n", line);
+  if (line && !lacking) printf("%s\n", line);
   fflush(stdout); /* a reader at the other end of a pipe sees each event when it happens */
   cJSON_free(line);
   cJSON_Delete(event);

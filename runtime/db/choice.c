@@ -153,7 +153,7 @@ static mlaf_status store(mlaf_db *db, int64_t device, int64_t problem, const can
   sqlite3_bind_int64(s, 1, chosen->id);
   sqlite3_bind_double(s, 2, second && second->source == chosen->source ? second->ns / chosen->ns - 1 : 0);
   sqlite3_bind_int64(s, 3, db->run);
-  sqlite3_bind_text(s, 4, old->incumbent, -1, SQLITE_TRANSIENT);
+  sqlite3_bind_text(s, 4, old->incumbent, -1, SQLITE_STATIC); /* outlives the statement's run */
   mlaf_status status = mlaf_db_run(db, s, "recording a choice", err);
   s = status == MLAF_OK ? mlaf_db_prepare(db, MLAF_S_SUM_CHOICE, err) : NULL;
   if (!s) return status == MLAF_OK ? MLAF_E_DB : status;

@@ -162,7 +162,7 @@ static bool take(const search *q, const near_choice *x, const char *device, bool
   mlaf_choice_row row;
   mlaf_err why = {MLAF_OK, ""};
   if (mlaf_db_choice_by_id(x->layer, x->id, &row, &why) != MLAF_OK) { /* damaged or just withdrawn: try the next */
-    tell(q, x, arch, device, NULL, "its row is damaged");
+    tell(q, x, arch, device, NULL, why.status == MLAF_E_NOMEM ? MLAF_DB_UNREAD : "its row is damaged");
     return false;
   }
   row.choice.distance = x->distance;

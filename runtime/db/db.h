@@ -122,6 +122,7 @@ mlaf_status mlaf_db_choose_lengths(mlaf_db *db, const mlaf_device_info *dev, con
 /* The same as mlaf_db_choose without recording a miss. */
 mlaf_status mlaf_db_peek(mlaf_db *db, const mlaf_device_info *dev, const char *toolchain, const mlaf_problem *p,
                          mlaf_choice *out, mlaf_rung *rung, mlaf_err *err);
+#define MLAF_DB_UNREAD "no memory to read it" /* a verdict on a choice of which nothing is known */
 /* One step of a search: a stored choice that was looked at. */
 typedef struct mlaf_db_considered {
   mlaf_rung rung; /* it would stand on */

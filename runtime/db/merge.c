@@ -38,13 +38,14 @@ static bool read_row(sqlite3_stmt *s, merged_row *r) {
 }
 
 /* The very same result: same variant, code, outcome, time and circumstances. */
-static bool is_known(mlaf_db *db, int64_t device, int64_t problem, const merged_row *r) {
+static mlaf_status look_up(mlaf_db *db, int64_t device, int64_t problem, const merged_row *r, bool *known, mlaf_err *err) {
   int64_t decode = 0, combine = 0, toolchain = 0;
   const mlaf_sample *x = &r->sample;
-  sqlite3_stmt *s = mlaf_db_prepare(db, MLAF_S_HAS_SAMPLE, NULL);
-  if (!s || mlaf_db_put_kernel(db, &x->decode, &decode, NULL) || mlaf_db_put_kernel(db, &x->combine, &combine, NULL) ||
-      mlaf_db_put_toolchain(db, r->toolchain, &toolchain, NULL))
-    return false;
+  sqlite3_stmt *s = mlaf_db_prepare(db, MLAF_S_HAS_SAMPLE, err);
+  mlaf_status status = s ? mlaf_db_put_kernel(db, &x->decode, &decode, err) : MLAF_E_DB;
+  if (status == MLAF_OK) status = mlaf_db_put_kernel(db, &x->combine, &combine, err);
+  if (status == MLAF_OK) status = mlaf_db_put_toolchain(db, r->toolchain, &toolchain, err);
+  if (status != MLAF_OK) return status;
   bool timed = x->outcome == MLAF_OUT_OK || x->outcome == MLAF_OUT_NOISY;
   sqlite3_bind_int64(s, 1, device);
   sqlite3_bind_int64(s, 2, problem);
@@ -58,10 +59,12 @@ static bool is_known(mlaf_db *db, int64_t device, int64_t problem, const merged_
   sqlite3_bind_text(s, 10, x->lengths[0] ? x->lengths : "equal", -1, SQLITE_STATIC);
   sqlite3_bind_int64(s, 11, toolchain);
   sqlite3_bind_text(s, 12, r->device.driver, -1, SQLITE_STATIC);
-  bool known = sqlite3_step(s) == SQLITE_ROW;
+  const int rc = sqlite3_step(s);
+  *known = rc == SQLITE_ROW;
+  if (rc != SQLITE_ROW && rc != SQLITE_DONE) status = mlaf_db_fail(db, err, "looking for a sample");
   sqlite3_reset(s);
   sqlite3_clear_bindings(s);
-  return known;
+  return status;
 }
 
 typedef struct touched {
@@ -89,11 +92,10 @@ static mlaf_status add_row(mlaf_db *db, const merged_row *r, touched *t, mlaf_db
   mlaf_status status = mlaf_db_put_device(db, r->device.id, r->device.target, &device, err);
   if (status == MLAF_OK && r->device.name[0]) status = mlaf_db_describe_device(db, device, &r->device, err);
   if (status == MLAF_OK) status = mlaf_db_put_problem(db, &r->problem, &problem, err);
-  if (status != MLAF_OK) return status;
-  if (is_known(db, device, problem, r)) {
-    out->known++;
-    return MLAF_OK;
-  }
+  bool known = false;
+  if (status == MLAF_OK) status = look_up(db, device, problem, r, &known, err);
+  out->known += known;
+  if (status != MLAF_OK || known) return status;
   status = mlaf_db_put_sample(db, &r->device, device, r->toolchain, problem, &r->sample, err);
   out->samples += status == MLAF_OK;
   return status == MLAF_OK ? touch(t, device, problem, err) : status;
@@ -107,7 +109,9 @@ static mlaf_status copy_samples(mlaf_db *db, mlaf_db *from, mlaf_db_merged *out,
   int rc = SQLITE_DONE;
   while (status == MLAF_OK && (rc = sqlite3_step(s)) == SQLITE_ROW) {
     merged_row r;
-    if (!read_row(s, &r) || r.protocol != MLAF_DB_PROTOCOL) out->left_out++;
+    const bool whole = read_row(s, &r);
+    if (!whole && sqlite3_errcode(from->sql) == SQLITE_NOMEM) status = mlaf_db_fail(from, err, "reading samples");
+    else if (!whole || r.protocol != MLAF_DB_PROTOCOL) out->left_out++;
     else status = add_row(db, &r, &t, out, err);
   }
   if (status == MLAF_OK && rc != SQLITE_DONE) status = mlaf_db_fail(from, err, "reading samples");

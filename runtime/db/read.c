@@ -6,6 +6,7 @@
 #include "db/db_internal.h"
 
 mlaf_status mlaf_db_damaged_row(mlaf_db *db, const char *what, mlaf_err *err) {
+  if (sqlite3_errcode(db->sql) == SQLITE_NOMEM) return mlaf_db_fail(db, err, "reading a row"); /* which may well be whole */
   return mlaf_fail(err, MLAF_E_DB,
                    "tuning database '%s' is damaged (a %s holds values no mlaforge writes): move it aside with: "
                    "mv '%s' '%s.damaged'",

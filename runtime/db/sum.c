@@ -32,6 +32,10 @@ static void sum(sqlite3_context *context, int n, sqlite3_value **values) {
     else {
       bytes = type == SQLITE_BLOB ? sqlite3_value_blob(values[i]) : (const void *)sqlite3_value_text(values[i]);
       size = bytes ? (size_t)sqlite3_value_bytes(values[i]) : 0;
+      if (!bytes && type == SQLITE_TEXT) { /* not the sum of another row */
+        sqlite3_result_error_nomem(context);
+        return;
+      }
     }
     heads[i].type = type;
     heads[i].size = (int)size;

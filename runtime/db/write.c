@@ -100,8 +100,9 @@ mlaf_status mlaf_db_put_kernel(mlaf_db *db, const mlaf_kernel_ref *k, int64_t *i
     sqlite3_bind_int64(s, 8, k->rows_per_wg);
   }
   mlaf_status status = mlaf_db_run(db, put, "recording a kernel", err);
-  sqlite3_stmt *sum = status == MLAF_OK && sqlite3_changes(db->sql) ? mlaf_db_prepare(db, MLAF_S_SUM_KERNEL, err) : NULL;
-  if (sum) {
+  if (status == MLAF_OK && sqlite3_changes(db->sql)) {
+    sqlite3_stmt *sum = mlaf_db_prepare(db, MLAF_S_SUM_KERNEL, err);
+    if (!sum) return MLAF_E_DB; /* a row without its sum would count as damaged */
     sqlite3_bind_int64(sum, 1, sqlite3_last_insert_rowid(db->sql));
     status = mlaf_db_run(db, sum, "recording a kernel", err);
   }

@@ -91,7 +91,7 @@ static int host_list(lua_State *L) {
   }
   if (names.failed) {
     mlaf_text_free(&names);
-    return luaL_error(L, "out of memory");
+    return mlaf_gen_no_memory(L);
   }
   free(g->scratch);
   g->scratch = names.data;

@@ -31,7 +31,7 @@ void mlaf_variants_free(mlaf_variant *list, size_t n) {
 static char *field_text(lua_State *L, const char *name) {
   char *text = NULL;
   if (lua_getfield(L, -1, name) == LUA_TSTRING && !(text = mlaf_strdup(lua_tostring(L, -1))))
-    luaL_error(L, "out of memory");
+    mlaf_gen_no_memory(L);
   lua_pop(L, 1);
   return text;
 }
@@ -122,7 +122,7 @@ static int call_variants(lua_State *L) {
   lua_call(L, c->name ? 3 : 2, 1);
   bool is_list = !strcmp(c->function, "space");
   size_t n = is_list ? lua_rawlen(L, -1) : 1;
-  if (!(c->list = calloc(n ? n : 1, sizeof *c->list))) return luaL_error(L, "out of memory");
+  if (!(c->list = calloc(n ? n : 1, sizeof *c->list))) return mlaf_gen_no_memory(L);
   for (c->n = 0; c->n < n; c->n++) {
     if (is_list) lua_rawgeti(L, -1, (lua_Integer)c->n + 1);
     read_variant(L, &c->list[c->n]);
@@ -200,7 +200,7 @@ static int call_render(lua_State *L) {
   const char *hash = lua_tostring(L, -1);
   if (!lua_isstring(L, -2) || !hash || strlen(hash) != MLAF_HASH_HEX - 1) return luaL_error(L, "render: text expected");
   memcpy(c->hash, hash, sizeof c->hash);
-  if (!(c->source = mlaf_strdup(lua_tostring(L, -2)))) return luaL_error(L, "out of memory");
+  if (!(c->source = mlaf_strdup(lua_tostring(L, -2)))) return mlaf_gen_no_memory(L);
   return 0;
 }
 

@@ -26,6 +26,7 @@ static void *allocate(void *ud, void *ptr, size_t old_size, size_t new_size) {
   }
   void *p = realloc(ptr, new_size);
   if (p) g->memory += new_size - old;
+  else g->no_memory = true;
   return p;
 }
 
@@ -53,6 +54,11 @@ static void count_steps(lua_State *L, lua_Debug *ar) {
   lua_error(L);
 }
 
+int mlaf_gen_no_memory(lua_State *L) {
+  mlaf_gen_of(L)->no_memory = true;
+  return luaL_error(L, "out of memory");
+}
+
 /* Error text as people need it: a template's own line says enough; an error inside gen/ is a bug and gets its stack. */
 static int describe_error(lua_State *L) {
   const char *message = lua_tostring(L, 1);
@@ -67,7 +73,7 @@ static int describe_error(lua_State *L) {
 mlaf_status mlaf_gen_call(mlaf_gen *g, lua_CFunction fn, void *ctx, mlaf_err *err) {
   lua_State *L = g->L;
   g->steps = 0;
-  g->over_memory = false;
+  g->over_memory = g->no_memory = false;
   lua_settop(L, 0);
   lua_pushcfunction(L, describe_error); /* light C functions: none of these allocates */
   lua_pushcfunction(L, fn);
@@ -83,7 +89,7 @@ mlaf_status mlaf_gen_call(mlaf_gen *g, lua_CFunction fn, void *ctx, mlaf_err *er
     st = mlaf_fail(err, MLAF_E_TEMPLATE,
                    "the generator needed more than %zu MiB: does a template build text in an endless loop? (%s)",
                    g->memory_max >> 20, message ? message : "no detail");
-  else if (rc == LUA_ERRMEM)
+  else if (rc == LUA_ERRMEM || g->no_memory)
     st = mlaf_fail(err, MLAF_E_NOMEM, "out of memory in the generator");
   else
     st = mlaf_fail(err, MLAF_E_TEMPLATE, "%s", message ? message : "unknown Lua error");
@@ -154,7 +160,7 @@ static int load_targets(lua_State *L) {
   lua_getfield(L, -1, "targets");
   lua_call(L, 0, 1);
   g->targets = string_list(L);
-  return g->targets ? 0 : luaL_error(L, "out of memory");
+  return g->targets ? 0 : mlaf_gen_no_memory(L);
 }
 
 mlaf_status mlaf_gen_open(const char *root, mlaf_gen **out, mlaf_err *err) {
@@ -211,7 +217,7 @@ static int load_options(lua_State *L) {
   lua_pushstring(L, c->target);
   lua_call(L, 1, 1);
   c->list = string_list(L);
-  return c->list ? 0 : luaL_error(L, "out of memory");
+  return c->list ? 0 : mlaf_gen_no_memory(L);
 }
 
 mlaf_status mlaf_gen_options(mlaf_gen *g, const char *target, const char *const **options, mlaf_err *err) {

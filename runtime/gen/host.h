@@ -32,6 +32,7 @@ struct mlaf_gen {
   size_t memory, memory_max;
   int64_t steps, steps_max;
   bool over_memory; /* the limit, not the machine, refused an allocation */
+  bool no_memory;   /* the machine did; Lua that catches errors may have made another error of it */
   void *scratch; /* a file's or a listing's bytes on their way into Lua: kept here because Lua may raise before they are freed */
   const char **targets;
   mlaf_gen_options_row *options;
@@ -40,6 +41,8 @@ struct mlaf_gen {
 /* Run fn(L) protected, with `ctx` as light userdata at index 1, both limits reset. Any Lua error becomes
  * MLAF_E_TEMPLATE (or NOMEM) with "file:line: message" in err; the stack is empty afterwards. */
 mlaf_status mlaf_gen_call(mlaf_gen *g, lua_CFunction fn, void *ctx, mlaf_err *err);
+/* For C functions that Lua calls: raises the error that mlaf_gen_call knows for what it is. */
+int mlaf_gen_no_memory(lua_State *L);
 /* The mlaf_gen a state belongs to. */
 mlaf_gen *mlaf_gen_of(lua_State *L);
 

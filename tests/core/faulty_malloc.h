@@ -49,14 +49,20 @@ static struct {
   atomic_flag lock;
   void *refused[FRAMES]; /* callers of the first refusal */
   int depth;
+  uintptr_t foreign[2]; /* addresses of a library whose allocations are not ours to fail: a fake driver; 0, 0: none */
 } heap = {.lock = ATOMIC_FLAG_INIT};
 static _Thread_local int inside; /* backtrace may allocate */
 
+/* 0: foreign */
 static uint64_t callers_now(void) {
   void *frames[FRAMES];
   uint64_t h = 14695981039346656037u;
   int n = backtrace(frames, FRAMES);
-  for (int i = SKIP; i < n; i++) h = (h ^ (uint64_t)(uintptr_t)frames[i]) * 1099511628211u;
+  for (int i = SKIP; i < n; i++) {
+    const uintptr_t at = (uintptr_t)frames[i];
+    if (at >= heap.foreign[0] && at < heap.foreign[1]) return 0;
+    h = (h ^ (uint64_t)at) * 1099511628211u;
+  }
   return h | 1;
 }
 
@@ -75,12 +81,14 @@ static bool refuses(void) {
   if (heap.mode == COUNT || inside) return false;
   const long number = atomic_fetch_add(&heap.asked, 1);
   bool no = heap.mode == FAIL_ALL || (heap.mode == FAIL_ON && heap.failed > 0);
-  if (heap.mode == RECORD || (!no && !heap.failed && number >= heap.target.first - NEAR)) {
+  const bool near = !no && !heap.failed && number >= heap.target.first - NEAR;
+  if (heap.mode == RECORD || near || (no && heap.foreign[1])) {
     inside = 1;
     const uint64_t callers = callers_now();
-    if (heap.mode == RECORD) record(callers, number);
-    else no = callers == heap.target.callers;
-    if (no) heap.depth = backtrace(heap.refused, FRAMES);
+    if (!callers) no = false;
+    else if (heap.mode == RECORD) record(callers, number);
+    else if (near) no = callers == heap.target.callers;
+    if (no && near) heap.depth = backtrace(heap.refused, FRAMES);
     inside = 0;
   }
   if (no) {
@@ -127,6 +135,7 @@ typedef struct scenario {
   void (*prepare)(void);      /* before each run: files that the body changes; NULL: none */
   const struct scenario *but; /* sites of this one, of the same body, are left out, as they were tried there; NULL: none */
   size_t least;               /* fewer sites than this: something was not reached */
+  void (*check)(const void *how); /* after each run with a fault, with memory again; NULL: nothing */
 } scenario;
 
 typedef struct job {
@@ -179,7 +188,9 @@ static int in_child(const scenario *s, fault_mode mode, fault_site target, long 
     backtrace_symbols_fd(heap.refused, heap.depth, STDERR_FILENO);
     _exit(EXIT_LEAK);
   }
-  _exit(heap.failed ? 0 : EXIT_NOT_MET);
+  const bool met = heap.failed > 0;
+  if (met && s->check) s->check(s->how);
+  _exit(met ? 0 : EXIT_NOT_MET);
 }
 
 static int by_first(const void *a, const void *b) {
@@ -221,7 +232,11 @@ static size_t first_site(void) {
   return colon ? strtoul(colon + 1, NULL, 10) : 0;
 }
 
-/* MLAF_ALLOC_FAULTS=all: every site; else at most 100, evenly from the first to the last. A test whose state is the
+#ifndef SITES_TRIED
+#define SITES_TRIED 100
+#endif
+
+/* MLAF_ALLOC_FAULTS=all: every site; else at most SITES_TRIED, evenly from the first to the last. A test whose state is the
  * scenario. */
 static void every_site(void **state) {
   const scenario *s = *state;
@@ -237,7 +252,7 @@ static void every_site(void **state) {
   memcpy(known, heap.sites, n_known * sizeof *known);
   const size_t n = leave_out(sites_of(s), known, n_known);
   free(known);
-  const size_t step = all && !strcmp(all, "all") ? 1 : n / 100 + 1;
+  const size_t step = all && !strcmp(all, "all") ? 1 : n / SITES_TRIED + 1;
   for (size_t k = first_site(); k < n; k += step)
     for (fault_mode mode = FAIL_ONCE; mode <= FAIL_ON; mode++) {
       const int status = in_child(s, mode, heap.sites[k], clean);

@@ -9,11 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/bench.h"
-#include "core/built.h"
 #include "core/verify.h"
 #include "fake/fake_test.h"
-#include "hip/hip_device.h"
+#include "hip/hip_life.h"
 #include "mlaforge/mlaforge.h"
 
 static void use_fake(const char *which) {
@@ -156,36 +154,6 @@ static void identity(void **state) {
   }
 }
 
-/* One pass through everything the back end does, with a real code object if there is a compiler. */
-static mlaf_status whole_life(const built *b, mlaf_err *err) {
-  mlaf_device *dev = NULL;
-  mlaf_loaded *l = NULL;
-  mlaf_bench *bench = NULL;
-  void *stream = NULL, *mem = NULL;
-  mlaf_timing timing;
-  const mlaf_time_opts once = {.warmup = 0, .min_samples = 1, .max_samples = 1, .min_window_ns = 1, .limit_s = 0.01};
-  mlaf_status st = mlaf_device_open("hip", NULL, &dev, err);
-  if (st) return st;
-  const mlaf_device_ops *ops = mlaf_ops(dev);
-  st = ops->mem_alloc(dev, 64, &mem, err);
-  if (!st) st = ops->mem_fill(dev, mem, 1, 64, err);
-  if (!st) st = ops->mem_read(dev, (char[64]){0}, mem, 64, err);
-  if (mem) {
-    mlaf_status freed = ops->mem_free(dev, mem, st ? NULL : err);
-    if (!st) st = freed;
-  }
-  if (!st) st = ops->stream_create(dev, &stream, err);
-  if (!st) st = ops->sync(dev, stream, err);
-  ops->stream_destroy(dev, stream);
-  if (!st) st = mlaf_build_load(&b->build, dev, &b->problem, &l, err);
-  if (!st) st = mlaf_bench_create(dev, &b->problem, NULL, &bench, err);
-  if (!st) st = mlaf_bench_time(bench, l, &once, &timing, err);
-  mlaf_bench_free(bench);
-  mlaf_loaded_close(l);
-  mlaf_device_close(dev);
-  return st;
-}
-
 /* Every call of the runtime, failing at its first and at its third use: the error names the call and the code, whatever
  * was made before is given back, and the next try works. */
 static void every_call_may_fail(void **state) {
@@ -196,11 +164,11 @@ static void every_call_may_fail(void **state) {
   mlaf_err err;
   use_fake("fakehip6");
   built_open(&b, "mla_decode:h4,r64,p32,q1,bf16,page16,b1,s16", NULL);
-  assert_int_equal(whole_life(&b, &err), MLAF_OK);
+  assert_int_equal(hip_life(&b, &err), MLAF_OK);
   for (size_t i = 0; mlaf_hip_symbols[i]; i++) {
     const char *name = mlaf_hip_symbols[i];
     fake_reset();
-    assert_int_equal(whole_life(&b, &err), MLAF_OK);
+    assert_int_equal(hip_life(&b, &err), MLAF_OK);
     int calls = fake_calls(name);
     for (int k = 1; k <= 3 && k <= calls; k += 2) {
       char spec[80];
@@ -210,14 +178,14 @@ static void every_call_may_fail(void **state) {
       setenv("FAKEHIP_FAIL", spec, 1);
       const int before = fake_int("fake_leaks");
       err = (mlaf_err){MLAF_OK, ""};
-      mlaf_status st = whole_life(&b, &err);
+      mlaf_status st = hip_life(&b, &err);
       unsetenv("FAKEHIP_FAIL");
       for (size_t h = 0; h < sizeof harmless / sizeof *harmless; h++) optional |= !strcmp(name, harmless[h]);
       if (!strcmp(name, "hipDeviceGetAttribute") && k > 4) optional = true;
       if (st == MLAF_OK && !optional) fail_msg("call %d of %s failed and nobody noticed", k, name);
       if (st != MLAF_OK && !strstr(err.text, "777")) fail_msg("%s: '%s' does not name the code", name, err.text);
       if (fake_int("fake_leaks") != before) fail_msg("call %d of %s: leaks", k, name);
-      assert_int_equal(whole_life(&b, &err), MLAF_OK);
+      assert_int_equal(hip_life(&b, &err), MLAF_OK);
     }
   }
   built_close(&b);

@@ -1,0 +1,38 @@
+/* One pass through everything the hip back end does, on the fake runtime, with a real code object. */
+#ifndef MLAF_TEST_HIP_LIFE_H
+#define MLAF_TEST_HIP_LIFE_H
+
+#include "core/bench.h"
+#include "core/built.h"
+#include "hip/hip_device.h"
+
+static mlaf_status hip_life(const built *b, mlaf_err *err) {
+  mlaf_device *dev = NULL;
+  mlaf_loaded *l = NULL;
+  mlaf_bench *bench = NULL;
+  void *stream = NULL, *mem = NULL;
+  mlaf_timing timing;
+  const mlaf_time_opts once = {.warmup = 0, .min_samples = 1, .max_samples = 1, .min_window_ns = 1, .limit_s = 0.01};
+  mlaf_status st = mlaf_device_open("hip", NULL, &dev, err);
+  if (st) return st;
+  const mlaf_device_ops *ops = mlaf_ops(dev);
+  st = ops->mem_alloc(dev, 64, &mem, err);
+  if (!st) st = ops->mem_fill(dev, mem, 1, 64, err);
+  if (!st) st = ops->mem_read(dev, (char[64]){0}, mem, 64, err);
+  if (mem) {
+    mlaf_status freed = ops->mem_free(dev, mem, st ? NULL : err);
+    if (!st) st = freed;
+  }
+  if (!st) st = ops->stream_create(dev, &stream, err);
+  if (!st) st = ops->sync(dev, stream, err);
+  ops->stream_destroy(dev, stream);
+  if (!st) st = mlaf_build_load(&b->build, dev, &b->problem, &l, err);
+  if (!st) st = mlaf_bench_create(dev, &b->problem, NULL, &bench, err);
+  if (!st) st = mlaf_bench_time(bench, l, &once, &timing, err);
+  mlaf_bench_free(bench);
+  mlaf_loaded_close(l);
+  mlaf_device_close(dev);
+  return st;
+}
+
+#endif
