@@ -83,7 +83,7 @@ if(TARGET test_full_disk)
   set_tests_properties(cli/test_full_disk PROPERTIES LABELS "t1;slow" TIMEOUT 900)
 endif()
 if(TARGET test_alloc)
-  set_tests_properties(core/test_alloc PROPERTIES TIMEOUT 900)
+  set_tests_properties(core/test_alloc cli/test_cli_alloc PROPERTIES TIMEOUT 900)
 endif()
 
 # What only NVRTC makes, and what a CUDA toolkit's stub of the driver shows.
