@@ -1,5 +1,5 @@
-/* Memory runs out at call sites of whole commands, once and for good: a command that cannot go on says so and returns an error, one
- * that passes has written what it always writes; nothing crashes or leaks, the database is sound, and with memory again the same
+/* Memory runs out at call sites of whole commands, once and for good: a command that cannot go on says so and returns an
+ * error, one that passes has written what it always writes; nothing crashes or leaks, the database is sound, and with memory again the same
  * command passes. As core/test_alloc does for the API: at most 25 sites of each command, MLAF_ALLOC_FAULTS=all every one,
  * MLAF_ALLOC_CASE=NAME[:FIRST] those of one command. */
 #include <fcntl.h>
@@ -138,7 +138,8 @@ static int setup(void **state) {
   static const command first[] = {
       {{"mlaforge", "tune", PROBLEM, ON_EMU, "--db", "kept.db", "--max-candidates", "2", NULL}, false},
       {{"mlaforge", "db", "export", "--db", "kept.db", "--out", "tuned.tsv", NULL}, false},
-      {{"mlaforge", "generate", PROBLEM, "--targets", "gfx942", "--db", "kept.db", "--cache", "cache", "--out", "bundle", NULL}, false}};
+      {{"mlaforge", "generate", PROBLEM, "--targets", "gfx942", "--db", "kept.db", "--cache", "cache", "--out", "bundle", NULL},
+       false}};
   for (int i = 0; i < 3; i++) run(&first[i]); /* ends the program if one fails */
   return 0;
 }
