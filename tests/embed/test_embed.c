@@ -18,10 +18,10 @@ static const unsigned char elf[64] = {0x7f, 'E', 'L', 'F'}, alien[64] = {0x7f, '
 
 /* 0: clusters, overlap, maps. 1: its combine. 2: plain. 3: does not load. */
 static const mlaf_embed_kernel kernels[] = {
-    {elf, "fill", 384, 64, 0, 0, 90000, {1, 2, 1}, 1, 0, 2, {{1, 64, 64, 128}, {2, 64, 64, 128}}},
-    {elf, "big", 128, 4, 0, 0, 0, {0, 0, 0}, 1, 0, 0, {{0, 0, 0, 0}}},
-    {elf, "fill", 128, 16, 0, 0, 0, {0, 0, 0}, 0, 0, 0, {{0, 0, 0, 0}}},
-    {alien, "fill", 128, 16, 0, 0, 0, {0, 0, 0}, 0, 0, 0, {{0, 0, 0, 0}}},
+    {elf, "fill", 384, 64, 0, 0, 90000, {1, 2, 1}, 1, 0, 2, {{1, 64, 64, 128}, {2, 64, 64, 128}}, 0},
+    {elf, "big", 128, 4, 0, 0, 0, {0, 0, 0}, 1, 0, 0, {{0, 0, 0, 0}}, 0},
+    {elf, "fill", 128, 16, 0, 0, 0, {0, 0, 0}, 0, 0, 0, {{0, 0, 0, 0}}, 0},
+    {alien, "fill", 128, 16, 0, 0, 0, {0, 0, 0}, 0, 0, 0, {{0, 0, 0, 0}}, 0},
 };
 static const mlaf_embed_row rows[] = {
     {16, 512, 64, 1, 0, 0, 64, 1, 1024, 0, 4, 0, 1},   {16, 512, 64, 1, 0, 0, 64, 1, 1024, 1, 1, 2, -1},
@@ -317,8 +317,8 @@ static void compare_row(const ragged *x, int b, int token, int head, double scal
 /* A balanced decode and its combine, in plain C behind the fake driver, through the loader: geometry, arguments and workspace are
  * right if the numbers are, and nothing is written behind the workspace. */
 static void runs_a_balanced_kernel(void **state) {
-  static const mlaf_embed_kernel pair[] = {{elf, "walk", 128, FB_ROWS, 0, 0, 0, {0, 0, 0}, 0, 1, 0, {{0, 0, 0, 0}}},
-                                           {elf, "merge", 64, FB_MERGE_ROWS, 0, 0, 0, {0, 0, 0}, 0, 1, 0, {{0, 0, 0, 0}}}};
+  static const mlaf_embed_kernel pair[] = {{elf, "walk", 128, FB_ROWS, 0, 0, 0, {0, 0, 0}, 0, 1, 0, {{0, 0, 0, 0}}, 0},
+                                           {elf, "merge", 64, FB_MERGE_ROWS, 0, 0, 0, {0, 0, 0}, 0, 1, 0, {{0, 0, 0, 0}}, 0}};
   static const int parts[] = {2, 7, 33, 132};
   for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
     const mlaf_embed_row row = {FB_HEADS, FB_RANK, FB_ROPE, FB_Q_LEN, 1, 0, FB_PAGE, REQUESTS, 512, 0, parts[i], 0, 1};
