@@ -6,9 +6,7 @@
 
 #include "cli/bench.h"
 
-#define IDLE_S  0.1   /* before each measurement: the card's clock depends on what ran just before */
-#define BURST_S 0.025 /* and on how long this one runs */
-#define HOT_S   0.3
+#define HOT_S 0.3 /* a measurement with --hot */
 
 typedef struct run {
   cli *c;
@@ -25,14 +23,9 @@ typedef struct run {
 } run;
 
 static mlaf_time_opts time_opts(const run *r) {
-  mlaf_time_opts o = mlaf_bench_time_opts();
-  if (r->modelled) return o;
-  o.warmup = 1;
-  o.min_samples = 7;
-  o.max_samples = 40;
-  o.min_window_ns = 2e4; /* a sample goes through all sets; its events resolve half a microsecond */
-  o.limit_s = r->out.hot ? HOT_S : BURST_S;
-  o.idle_s = r->out.hot ? 0 : IDLE_S;
+  if (r->modelled) return mlaf_bench_time_opts();
+  mlaf_time_opts o = mlaf_bench_rested_opts();
+  if (r->out.hot) o.limit_s = HOT_S, o.idle_s = 0;
   return o;
 }
 

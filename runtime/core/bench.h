@@ -43,6 +43,9 @@ mlaf_status mlaf_bench_prepare(mlaf_bench *b, const mlaf_loaded *l, uint32_t spl
 
 /* Warm-up, windows and sample counts of the measurement protocol (MLAF_DB_PROTOCOL). */
 mlaf_time_opts mlaf_bench_time_opts(void);
+/* What `bench` and the tuner take on a real device: 0.1 s of rest, then about 25 ms of work. A card at its power limit runs 5 to
+ * 15 % slower in a long or an unrested measurement (one NVIDIA H200), so times of different protocols cannot be compared. */
+mlaf_time_opts mlaf_bench_rested_opts(void);
 
 /* Bytes the fastest possible kernel moves (Q, the cached tokens, O, LSE), those of the cached tokens alone, and the flops it
  * does, to put a time beside. */

@@ -7,9 +7,9 @@
 
 #include "tune/tune_internal.h"
 
-#define NEAR_FINAL   1.06 /* of the best: who is this close takes part. Times one after the other drift by that much */
+#define NEAR_FINAL   1.03 /* of the best: who is this close takes part */
 #define NEAR_NOISY   1.05 /* a noisy candidate whose fast samples are this close is worth another look */
-enum { FINALISTS = 5, PASSES = 5 };
+enum { FINALISTS = 5, PASSES = 5, MOST_FINALS = 3 };
 
 static bool usable(const tune_candidate *c) { return c->state == TUNE_DONE && c->item.sample.outcome == MLAF_OUT_OK; }
 static double best_ns(const tuner *t) { return t->best < 0 ? INFINITY : t->list[t->best].item.sample.timing.ns; }
@@ -115,11 +115,8 @@ static mlaf_status one_pass(finals *f, int pass, mlaf_err *err) {
   for (int k = 0; k < f->n && status == MLAF_OK; k++) {
     finalist *x = &f->list[(k + pass) % f->n]; /* nobody is always first behind a pause */
     if (!x->loaded) continue;
-    mlaf_time_opts opts = mlaf_bench_time_opts();
+    const mlaf_time_opts opts = mlaf_tuner_protocol(t);
     mlaf_timing timing = {.ns = 0};
-    opts.warmup = 1;
-    opts.min_samples = 5;
-    opts.max_samples = 11;
     mlaf_tuner_report(t, "timing in turns", x->c);
     status = t->steps->time(t->bench, x->loaded, &opts, &timing, err);
     x->ns[pass] = timing.ns;
@@ -147,7 +144,7 @@ static mlaf_status keep(finals *f, mlaf_err *err) {
     for (int p = 0; p < f->passes; p++) off[p] = fabs(x->ns[p] - timing->ns);
     timing->mad_ns = fmax(median(off, f->passes), x->mad);
     snprintf(timing->detail, sizeof timing->detail, "%d samples in %d turns with %d others", x->samples, f->passes, f->n - 1);
-    mlaf_time_opts opts = mlaf_bench_time_opts();
+    const mlaf_time_opts opts = mlaf_tuner_protocol(f->t);
     mlaf_tuner_class_timing(x->c, &opts);
     status = mlaf_tuner_record(f->t, x->c, err);
   }
@@ -155,14 +152,12 @@ static mlaf_status keep(finals *f, mlaf_err *err) {
   return status;
 }
 
-mlaf_status mlaf_tuner_finals(tuner *t, mlaf_err *err) {
-  if (t->modelled || !t->timed || t->best < 0) return MLAF_OK; /* a model repeats itself; nothing new was timed */
-  mlaf_status status = noisy_again(t, err);
-  if (status != MLAF_OK || t->best < 0 || mlaf_tuner_stop(t)) return status;
+static mlaf_status compare(tuner *t, mlaf_err *err) {
   finals f = {.t = t};
   invite(&f);
+  for (int i = 0; i < f.n; i++) f.list[i].c->compared = true;
   if (f.n < 2) return MLAF_OK;
-  status = load(&f, err);
+  mlaf_status status = load(&f, err);
   int loaded = 0;
   for (int i = 0; i < f.n; i++) loaded += f.list[i].loaded != NULL;
   if (status == MLAF_OK && loaded > 1) status = mlaf_tuner_need_bench(t, err);
@@ -174,5 +169,14 @@ mlaf_status mlaf_tuner_finals(tuner *t, mlaf_err *err) {
   if (status == MLAF_OK && f.passes >= 3) status = keep(&f, err);
   for (int i = 0; i < f.n; i++)
     if (f.list[i].loaded) t->steps->close(f.list[i].loaded);
+  return status;
+}
+
+/* Who leads behind a comparison without having been in it owes that to a quieter moment: then it is compared, too. */
+mlaf_status mlaf_tuner_finals(tuner *t, mlaf_err *err) {
+  if (t->modelled || !t->timed || t->best < 0) return MLAF_OK; /* a model repeats itself; nothing new was timed */
+  mlaf_status status = noisy_again(t, err);
+  for (int i = 0; i < MOST_FINALS && status == MLAF_OK && t->best >= 0 && !t->list[t->best].compared && !mlaf_tuner_stop(t); i++)
+    status = compare(t, err);
   return status;
 }

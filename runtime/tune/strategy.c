@@ -232,7 +232,7 @@ size_t mlaf_tuner_limit(const mlaf_tuner_opts *o, size_t space, bool emulated) {
 }
 
 int mlaf_tuner_min_samples(const tuner *t, int round) {
-  int full = mlaf_bench_time_opts().min_samples;
+  int full = mlaf_tuner_protocol(t).min_samples;
   return t->opts.strategy == MLAF_STRATEGY_HALVING ? full * (round < 3 ? round : 3) / 3 : full;
 }
 

@@ -8,7 +8,6 @@
 #include "tune/tune_internal.h"
 
 #define GIVE_UP       3.0 /* timing stops early above this many times the best, unless the options say otherwise */
-#define REST_S        0.05 /* before each: a card near its power limit runs 5 to 15 % slower in a row of timings than rested */
 #define NOISY_RATIO   1.3 /* p90 / p10 of a measurement above this says nothing */
 #define NOISY_SAMPLES 5   /* nor do fewer samples */
 #define NOISY_TRIES   3   /* measurements of a noisy candidate */
@@ -108,11 +107,14 @@ mlaf_status mlaf_tuner_open(tuner *t, const tune_candidate *c, mlaf_loaded **out
   return t->steps->open(t->env->device, t->problem, &desc, out, err);
 }
 
+mlaf_time_opts mlaf_tuner_protocol(const tuner *t) {
+  return t->modelled ? mlaf_bench_time_opts() : mlaf_bench_rested_opts();
+}
+
 /* A candidate many times slower than the best needs no exact time; and none may outlast the run's limit. The early rungs
  * of a halving search take fewer and shorter samples. */
 static mlaf_time_opts time_opts(const tuner *t) {
-  mlaf_time_opts o = mlaf_bench_time_opts();
-  o.idle_s = REST_S;
+  mlaf_time_opts o = mlaf_tuner_protocol(t);
   int least = mlaf_tuner_min_samples(t, t->round);
   if (least < o.min_samples) {
     o.min_window_ns *= (double)least / o.min_samples;

@@ -27,6 +27,7 @@ typedef struct tune_candidate {
   int group;           /* candidates of one decode kernel */
   tune_state state;
   bool verified; /* in this run: timing it again needs no second verification */
+  bool compared; /* in turns with the others at the front */
   mlaf_tuner_item item;
 } tune_candidate;
 
@@ -87,6 +88,8 @@ int mlaf_tuner_rounds(const tuner *t);
 bool mlaf_tuner_select(tuner *t, int round);
 /* Samples a timing of that round needs. */
 int mlaf_tuner_min_samples(const tuner *t, int round);
+/* How everything is timed here, behind the rounds too: all times of a problem must be comparable. */
+mlaf_time_opts mlaf_tuner_protocol(const tuner *t);
 /* t->best anew: a candidate may have been timed again. */
 void mlaf_tuner_note_best(tuner *t);
 
