@@ -2,7 +2,7 @@
 find_program(MLAF_LUA NAMES lua5.4 lua54 lua REQUIRED)
 add_test(NAME lua/generator COMMAND ${MLAF_LUA} ${CMAKE_SOURCE_DIR}/tests/lua/run.lua)
 add_test(NAME style COMMAND ${CMAKE_SOURCE_DIR}/tools/check-style.sh)
-set_tests_properties(lua/generator style PROPERTIES LABELS t0 TIMEOUT 120
+set_tests_properties(lua/generator style PROPERTIES LABELS t0 TIMEOUT 300
   ENVIRONMENT "MLAF_SOURCE_DIR=${CMAKE_SOURCE_DIR};MLAF_BUILD_DIR=${CMAKE_BINARY_DIR}")
 # Every kernel of a covering set of problems, rendered in full.
 add_test(NAME lua/sweep COMMAND ${MLAF_LUA} ${CMAKE_SOURCE_DIR}/tests/lua/sweep.lua)
