@@ -45,14 +45,12 @@ return {
   },
   cost = function(p, v, arch)
     local tile = 64 * 2 * (p.rank + p.rope)
-    return hopper.with_schedule({
+    return hopper.cost({
       threads = 384,
       rows_per_wg = ROWS,
       lds_bytes = hop_plan.make(p.rank, p.rope).bytes,
       regs = { { "all, at launch", 168 } }, -- the math warps take 240, the loaders leave 24
       step = 64,
-      wave = { mfma = 0, issue = 0, lds_read = 0 },
-      wg = { lds_write = 0, barriers = 0, tail_clk = 0 },
       inflight = tile // 12,
       ns = nanoseconds(p, v, arch),
     }, v)

@@ -40,14 +40,12 @@ return {
   cost = function(p, v, arch)
     local g = hopp_plan.make({ rank = p.rank, rope = p.rope, rows = v.rows, schedule = v.schedule }, arch.isa)
     if g.refused then return { refused = g.refused } end
-    return hopper.with_schedule({
+    return hopper.cost({
       threads = 512,
       rows_per_wg = v.rows,
       lds_bytes = g.bytes,
       regs = { { "all, at launch", 128 } }, -- setmaxnreg deals them out: gen/hopp_plan.lua
       step = 64,
-      wave = { mfma = 0, issue = 0, lds_read = 0 },
-      wg = { lds_write = 0, barriers = 0, tail_clk = 0 },
       inflight = (g.ring - g.boxes) * 8192 // 16,
       ns = nanoseconds(p, v, arch),
     }, v)

@@ -22,8 +22,10 @@ function hopper.groups_rule(p, v, step, most)
   if need < v.rows then return ("%d rows go into %d blocks of %d, not %d"):format(rows, groups, need, v.rows) end
 end
 
--- `cost` with the kernels that the variant's schedule adds.
-function hopper.with_schedule(cost, v)
+-- `cost` with the kernels that the variant's schedule adds. Its `ns` says all about time: nothing is
+-- counted by wave or workgroup.
+function hopper.cost(cost, v)
+  cost.wave, cost.wg = { mfma = 0, issue = 0, lds_read = 0 }, { lds_write = 0, barriers = 0, tail_clk = 0 }
   if v.schedule == "balanced" then cost.schedule, cost.combine = "balanced", "merge_balanced" end
   return cost
 end

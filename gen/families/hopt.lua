@@ -68,7 +68,7 @@ return {
     local regs, sum = registers(p, v), 0
     for _, part in ipairs(regs) do sum = sum + part[2] end
     if v.wgs == 2 and sum > 232 then return { refused = ("registers %d > 232 of two math warpgroups"):format(sum) } end
-    return hopper.with_schedule({
+    return hopper.cost({
       threads = g.threads,
       rows_per_wg = v.rows,
       lds_bytes = g.bytes,
@@ -76,8 +76,6 @@ return {
       slack = 128, -- ptxas spends what it has
       step = 64 * v.cluster,
       width = v.cluster, slots = v.cluster * most,
-      wave = { mfma = 0, issue = 0, lds_read = 0 },
-      wg = { lds_write = 0, barriers = 0, tail_clk = 0 },
       inflight = (g.ring - g.boxes) * 8192 // (g.threads // 32),
       ns = nanoseconds(p, v, arch, v.cluster * most),
     }, v)

@@ -35,14 +35,12 @@ return {
     hopper.page_rule,
   },
   cost = function(p, v, arch)
-    return hopper.with_schedule({
+    return hopper.cost({
       threads = 384,
       rows_per_wg = ROWS,
       lds_bytes = hopw_plan.make(p.rank, p.rope).bytes,
       regs = { { "all, at launch", 168 } }, -- the math warps take 232, the loaders keep 40
       step = 64,
-      wave = { mfma = 0, issue = 0, lds_read = 0 },
-      wg = { lds_write = 0, barriers = 0, tail_clk = 0 },
       inflight = 2 * 128 * (p.rank + p.rope) // 12,
       ns = nanoseconds(p, v, arch),
     }, v)

@@ -10,8 +10,8 @@
 #include "mlaforge/problem.h"
 
 #define MLAF_DB_APPLICATION_ID 0x4d4c4146 /* "MLAF" */
-#define MLAF_DB_PROTOCOL 1                /* measurement protocol version, HARD */
-#define MLAF_DB_PROTOCOL_TEXT "1"
+#define MLAF_DB_PROTOCOL 2                /* measurement protocol version, HARD; 2: rested, short */
+#define MLAF_DB_PROTOCOL_TEXT "2"
 
 typedef struct mlaf_db mlaf_db;
 
