@@ -4,6 +4,7 @@
 --   arch      the architecture families it is written for (arch.isa.family), as a set
 --   problem   fields of the problem its source depends on
 --   params    parameters it may take, with their values
+--   fixed     parameters that have one value, where there are any
 --   rules     functions (p, v, arch) that return the stated reason why a point cannot serve a problem, or nil
 --   combine   name of the combine family its splits are merged by ("combine" when left out)
 --   cost      function (p, v, arch), asked only when no rule objects; returns { refused = reason } or
@@ -29,12 +30,13 @@ return {
   hopw = require("families/hopw"),
   combine = require("families/combine"),
   merge = require("families/merge"),
-  merge_balanced = require("families/merge_balanced"),
+  merge_balanced_128 = require("families/merge_balanced")(128), -- by the fixed cost of the decode kernel (gen/schedule.lua)
+  merge_balanced_320 = require("families/merge_balanced")(320),
 
   -- Families a decode kernel may come from, in the order they are listed.
   decode = { "reg", "lds", "mma", "hopt", "hop", "hopp", "hopw" },
   -- Families of combine kernels.
-  combines = { "combine", "merge", "merge_balanced" },
+  combines = { "combine", "merge", "merge_balanced_128", "merge_balanced_320" },
 
   -- Kernels that are no part of a variant: what measurements need.
   tools = { "read_ceiling" },

@@ -52,6 +52,7 @@ local function keys_of(name)
     local set, list = {}, {}
     for key in sorted(families[name].params) do set[key] = true end
     for _, field in ipairs(families[name].problem) do set[field] = true end
+    for key in sorted(families[name].fixed or {}) do set[key] = true end
     for key in sorted(set) do list[#list + 1] = key end
     key_lists[name] = list
   end
@@ -81,8 +82,8 @@ end
 local function kernel(p, name, point, arch)
   local family, items = families[name], {}
   for i, key in ipairs(keys_of(name)) do
-    local value = point[key]
-    if value == nil then value = p[key] end
+    local value = point[key] or p[key]
+    if value == nil then value = family.fixed[key] end
     items[i] = key .. "=" .. value
   end
   local k = { template = family.template, params = table.concat(items, ","), symbol = "", template_hash = "", threads = 0,

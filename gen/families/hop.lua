@@ -1,6 +1,7 @@
 -- Many rows on Hopper: 64 query rows a block, wgmma, O split by columns over two warpgroups. Fields: gen/families.lua.
 local shape = require("families/shape")
 local hopper = require("families/hopper")
+local schedule = require("schedule")
 local hop_plan = require("hop_plan")
 
 local ROWS = 64
@@ -53,6 +54,6 @@ return {
       step = 64,
       inflight = tile // 12,
       ns = nanoseconds(p, v, arch),
-    }, v)
+    }, v, schedule.hop)
   end,
 }

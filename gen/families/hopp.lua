@@ -2,6 +2,7 @@
 -- Fields: gen/families.lua.
 local shape = require("families/shape")
 local hopper = require("families/hopper")
+local schedule = require("schedule")
 local hopp_plan = require("hopp_plan")
 local ceil_div = shape.ceil_div
 
@@ -48,6 +49,6 @@ return {
       step = 64,
       inflight = (g.ring - g.boxes) * 8192 // 16,
       ns = nanoseconds(p, v, arch),
-    }, v)
+    }, v, schedule.hopp)
   end,
 }

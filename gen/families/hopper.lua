@@ -23,10 +23,10 @@ function hopper.groups_rule(p, v, step, most)
 end
 
 -- `cost` with the kernels that the variant's schedule adds. Its `ns` says all about time: nothing is
--- counted by wave or workgroup.
-function hopper.cost(cost, v)
+-- counted by wave or workgroup. `fixed`: of the family (gen/schedule.lua).
+function hopper.cost(cost, v, fixed)
   cost.wave, cost.wg = { mfma = 0, issue = 0, lds_read = 0 }, { lds_write = 0, barriers = 0, tail_clk = 0 }
-  if v.schedule == "balanced" then cost.schedule, cost.combine = "balanced", "merge_balanced" end
+  if v.schedule == "balanced" then cost.schedule, cost.combine = "balanced", "merge_balanced_" .. fixed end
   return cost
 end
 

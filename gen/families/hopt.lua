@@ -1,6 +1,7 @@
 -- Transposed decode for few query rows on Hopper. Fields: gen/families.lua.
 local shape = require("families/shape")
 local hopper = require("families/hopper")
+local schedule = require("schedule")
 local hopt_plan = require("hopt_plan")
 local ceil_div = shape.ceil_div
 
@@ -78,6 +79,6 @@ return {
       width = v.cluster, slots = v.cluster * most,
       inflight = (g.ring - g.boxes) * 8192 // (g.threads // 32),
       ns = nanoseconds(p, v, arch, v.cluster * most),
-    }, v)
+    }, v, schedule.hopt)
   end,
 }

@@ -1,6 +1,7 @@
 -- Many rows on Hopper at small ranks: 128 query rows a block, wgmma, the whole O in registers. Fields: gen/families.lua.
 local shape = require("families/shape")
 local hopper = require("families/hopper")
+local schedule = require("schedule")
 local hopw_plan = require("hopw_plan")
 local ceil_div = shape.ceil_div
 
@@ -43,6 +44,6 @@ return {
       step = 64,
       inflight = 2 * 128 * (p.rank + p.rope) // 12,
       ns = nanoseconds(p, v, arch),
-    }, v)
+    }, v, schedule.hopw)
   end,
 }

@@ -40,11 +40,6 @@ MLAF_DEV void fetch_box(const mlaf_tensor_map* map, int column, int row) { // in
   asm volatile("cp.async.bulk.prefetch.tensor.2d.L2.global [%0, {%1, %2}];" ::"l"(map), "r"(column), "r"(row) : "memory");
 }
 MLAF_DEV void fetch_line(const int* p) { asm volatile("prefetch.global.L2 [%0];" ::"l"(p) : "memory"); } // into L2
-MLAF_DEV int load_past_l1(const int* p) { // leaves no copy in L1 that could be stale later
-  int x;
-  asm volatile("ld.relaxed.gpu.global.s32 %0, [%1];" : "=r"(x) : "l"(p) : "memory");
-  return x;
-}
 
 MLAF_DEV void store_4(u32 at, float x) { asm volatile("st.shared.f32 [%0], %1;" ::"r"(at), "f"(x) : "memory"); }
 MLAF_DEV float load_4(u32 at) {

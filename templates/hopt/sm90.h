@@ -47,11 +47,6 @@ MLAF_DEV void prefetch_line(const void* at) { asm volatile("prefetch.global.L2 [
 MLAF_DEV void prefetch_bytes(const char* from, int bytes) { // both multiples of 16
   asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(from), "r"(bytes) : "memory");
 }
-MLAF_DEV int load_past_l1(const int* at) {
-  int x;
-  asm volatile("ld.relaxed.gpu.global.s32 %0, [%1];" : "=r"(x) : "l"(at) : "memory");
-  return x;
-}
 MLAF_DEV void prefetch_map(const mlaf_tensor_map* map) { asm volatile("prefetch.tensormap [%0];" ::"l"(map)); }
 
 // ---- Shared memory by address, which takes one register --------------------------------------------------------------

@@ -14,6 +14,17 @@ MLAF_DEV u32 smaller(u32 a, u32 b) { return a < b ? a : b; }
 typedef const int* cints;
 MLAF_DEV cints constants(const int* p) { return p; }
 
+// A word that another launch may be writing: leaves nothing in L1.
+MLAF_DEV int load_past_l1(const int* at) {
+  int x;
+#if __CUDA_ARCH__ >= 700
+  asm volatile("ld.relaxed.gpu.global.s32 %0, [%1];" : "=r"(x) : "l"(at) : "memory");
+#else
+  x = *(const volatile int*)at;
+#endif
+  return x;
+}
+
 // Address of shared memory as instructions want it.
 MLAF_DEV u32 shared_address(const void* p) { return (u32)__cvta_generic_to_shared(p); }
 

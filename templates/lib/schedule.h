@@ -6,17 +6,17 @@
 //   part      |----------- 0 -----------|----------- 1 -----------|----------- 2 -----------|--- ...
 //
 // A request takes as many positions as its pages hold tokens, and SCHEDULE_FIXED before them for what takes time whatever the
-// length (Q, O). A boundary at position x cuts a request after the grains of tokens that begin before x, so neighbours agree on a
-// cut without talking: each grain belongs to exactly one part, a request without tokens to the part its first position lies in.
+// length (Q, O; gen/schedule.lua has it by family). A boundary at position x cuts a request after the grains of tokens that begin
+// before x, so neighbours agree on a cut without talking: each grain belongs to exactly one part, a request without tokens to the
+// part its first position lies in.
 // A piece that is a whole request is finished where it is computed. Of the others a part has at most two: one that began in an
 // earlier part (its slot 0) and one that goes on in a later part (slot 1). The combine kernel finds the same cuts by the same
 // formula.
 //
-// Plain C, so that a test can run it on the host over any batch. The includer has integer types u32, u64, i64, MLAF_DEV and
-// struct mlaf_decode_args.
+// Plain C, so that a test can run it on the host over any batch. The includer has integer types u32, u64, i64, MLAF_DEV,
+// SCHEDULE_FIXED (a multiple of the grain) and struct mlaf_decode_args.
 
-#define SCHEDULE_GRAIN 64  // tokens: pieces begin at multiples of it
-#define SCHEDULE_FIXED 320 // tokens' worth of time: 192 and 512 were slower (one NVIDIA H200); a multiple of the grain
+#define SCHEDULE_GRAIN 64 // tokens: pieces begin at multiples of it
 
 struct mlaf_part { // where a part's walk stands
   i64 lo, hi;      // its positions
@@ -87,9 +87,10 @@ MLAF_DEV int schedule_votes(const int* table, int mine, int low, int step, int h
   const int at = low + ((int)(threadIdx.x & 31) + 1) * step;
   return __popc(__ballot_sync(~0u, at < high && schedule_start(mine, at, page_size) <= x));
 }
-MLAF_DEV int schedule_sample(const int* table, int low, int step, int high) {
+MLAF_DEV int schedule_sample(const int* table, int low, int step, int high, int early) {
   const int at = low + ((int)(threadIdx.x & 31) + 1) * step;
-  return table[at < high ? at : high];
+  const int* const entry = table + (at < high ? at : high);
+  return early ? load_past_l1(entry) : *entry;
 }
 #else
 MLAF_DEV int schedule_votes(const int* table, int mine, int low, int step, int high, int page_size, i64 x) {
@@ -101,21 +102,23 @@ MLAF_DEV int schedule_votes(const int* table, int mine, int low, int step, int h
   }
   return n;
 }
-MLAF_DEV int schedule_sample(const int* table, int low, int step, int high) {
+MLAF_DEV int schedule_sample(const int* table, int low, int step, int high, int early) {
   (void)step;
+  (void)early;
   return table[high < low ? low : high];
 }
 #endif
 
-// The last of `n` requests whose first position is at or before x. `mine`: this lane's sample of the first round.
-MLAF_DEV int schedule_find(const int* table, int mine, int n, int page_size, i64 x) {
+// The last of `n` requests whose first position is at or before x. `mine`: this lane's sample of the first round. `early`: before
+// the launch before is over, when the table may still change, and must leave nothing in L1.
+MLAF_DEV int schedule_find(const int* table, int mine, int n, int page_size, i64 x, int early) {
   int low = 0, high = n;
   for (;;) {
     const int step = (high - low + 31) / 32;
     low += step * schedule_votes(table, mine, low, step, high, page_size, x);
     if (step <= 1) return low;
     high = low + step < high ? low + step : high;
-    mine = schedule_sample(table, low, (high - low + 31) / 32, high);
+    mine = schedule_sample(table, low, (high - low + 31) / 32, high, early);
   }
 }
 
@@ -123,13 +126,13 @@ MLAF_DEV int schedule_find(const int* table, int mine, int n, int page_size, i64
 // requests: the samples and the total, then the second round.
 MLAF_DEV struct mlaf_part part_open(const struct mlaf_decode_args* a, int page_size, int id) {
   struct mlaf_part p;
-  const int mine = schedule_sample(a->kv_indptr, 0, (a->batch + 31) / 32, a->batch);
+  const int mine = schedule_sample(a->kv_indptr, 0, (a->batch + 31) / 32, a->batch, 0);
   const i64 total = schedule_start(a->kv_indptr[a->batch], a->batch, page_size);
   const struct mlaf_shares s = schedule_shares(total, a->splits);
   p.id = id;
   p.lo = schedule_bound(s, id);
   p.hi = schedule_bound(s, id + 1);
-  p.request = schedule_find(a->kv_indptr, mine, a->batch, page_size, p.lo);
+  p.request = schedule_find(a->kv_indptr, mine, a->batch, page_size, p.lo, 0);
   p.page = a->kv_indptr[p.request];
   p.start = schedule_start(p.page, p.request, page_size);
   return p;

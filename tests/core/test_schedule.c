@@ -11,7 +11,12 @@ typedef uint32_t u32;
 typedef uint64_t u64;
 typedef int64_t i64;
 #define MLAF_DEV static inline
+static int fixed; /* gen/schedule.lua has one for each family */
+#define SCHEDULE_FIXED fixed
 #include "../templates/lib/schedule.h"
+
+enum { FIXED_MOST = 5 };
+static const int fixed_costs[FIXED_MOST] = {64, 128, 192, 320, 512};
 
 enum { MOST = 3000 };
 
@@ -116,7 +121,8 @@ static void each_token_once(void **state) {
   mlaf_rng rng = {11};
   batch *x = malloc(sizeof *x);
   seen *s = malloc(sizeof *s);
-  for (int round = 0; round < 600; round++) {
+  for (int round = 0; round < 1000; round++) {
+    fixed = fixed_costs[round % FIXED_MOST];
     draw(&rng, x);
     walk(x, s);
     for (int b = 0; b < x->a.batch; b++) {
@@ -144,8 +150,11 @@ static void equal_lengths_stay_whole(void **state) {
     x->last[b] = 64;
   }
   x->a = (mlaf_decode_args){.qo_indptr = x->qo, .kv_indptr = x->kv, .kv_last_page_lens = x->last, .batch = 128, .splits = 128};
-  walk(x, s);
-  for (int b = 0; b < 128; b++) assert_int_equal(s->whole[b], 1);
+  for (int i = 0; i < FIXED_MOST; i++) {
+    fixed = fixed_costs[i];
+    walk(x, s);
+    for (int b = 0; b < 128; b++) assert_int_equal(s->whole[b], 1);
+  }
   free(x);
   free(s);
 }
@@ -155,6 +164,7 @@ static void positions_are_wide(void **state) {
   static const int32_t kv[] = {0, 30000, 60000, 60001}, qo[] = {0, 1, 2, 3}, last[] = {1, 65536, 9};
   const mlaf_decode_args a = {.qo_indptr = qo, .kv_indptr = kv, .kv_last_page_lens = last, .batch = 3, .splits = 7};
   i64 sum = 0;
+  fixed = 128;
   for (int id = 0; id < 7; id++) {
     struct mlaf_part part = part_open(&a, 65536, id);
     struct mlaf_piece p;

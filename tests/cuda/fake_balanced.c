@@ -9,6 +9,7 @@ typedef uint32_t u32;
 typedef uint64_t u64;
 typedef int64_t i64;
 #define MLAF_DEV static inline
+#define SCHEDULE_FIXED 128
 #include "../templates/lib/schedule.h"
 
 enum { H = FB_HEADS, R = FB_RANK, P = FB_ROPE, SLOT_ROWS = FB_Q_LEN * FB_HEADS };

@@ -1,16 +1,17 @@
 // Generated from templates/mla_combine_balanced.cu.in by mlaforge. Do not edit: change the template.
 // template_hash: (not part of a golden)
 // target: sm_90a
-// symbol: mlaf_mla_combine_09a63b0c
+// symbol: mlaf_mla_combine_32c73827
 // parameters:
 //   dtype = f16
+//   fixed = 128
 //   heads = 20
 //   page_size = 16
 //   q_len = 3
 //   rank = 256
 //   rows = 8
 //   team = 1
-// regenerate: lua5.4 gen/cli.lua render mla_combine_balanced target=sm_90a dtype=f16 heads=20 page_size=16 q_len=3 rank=256 rows=8 team=1
+// regenerate: lua5.4 gen/cli.lua render mla_combine_balanced target=sm_90a dtype=f16 fixed=128 heads=20 page_size=16 q_len=3 rank=256 rows=8 team=1
 // Merges what the parts of a balanced decode left: for each row the partial results of the pieces its request was cut into. Which
 // parts hold a piece, and in which of their slots, follows from the tables by the formula that cut them (lib/schedule.h); a
 // request that lay whole in one part is finished and is left alone. Two loads deep: tables, then LSE and partial results at once.
@@ -39,7 +40,7 @@ struct mlaf_kernel_launch {
   u32 magic, size, dynamic_shared, cluster[3], flags, schedule, reserved[3], n_maps;
   mlaf_map_want maps[8];
 };
-extern "C" __device__ const mlaf_kernel_launch mlaf_mla_combine_09a63b0c_launch = {0x314b4c4du, sizeof(mlaf_kernel_launch), 0,
+extern "C" __device__ const mlaf_kernel_launch mlaf_mla_combine_32c73827_launch = {0x314b4c4du, sizeof(mlaf_kernel_launch), 0,
     {1, 1, 1}, 1, 1, {}, 0,
     {}};
 struct __align__(64) mlaf_tensor_map {
@@ -48,6 +49,7 @@ struct __align__(64) mlaf_tensor_map {
 struct mlaf_decode_params {
   mlaf_decode_args a;
 };
+#define SCHEDULE_FIXED 128
 // [templates/lib/schedule.h]
 
 constexpr int H = 20, R = 256, PAGE = 16, SLOT_ROWS = 60;
@@ -82,7 +84,7 @@ MLAF_DEV place find_place(const mlaf_decode_args& a, int token, int lane) {
   return read_place(a, low, next);
 }
 
-extern "C" __global__ void __launch_bounds__(256, 4) mlaf_mla_combine_09a63b0c(const __grid_constant__ mlaf_decode_params p) {
+extern "C" __global__ void __launch_bounds__(256, 4) mlaf_mla_combine_32c73827(const __grid_constant__ mlaf_decode_params p) {
   const mlaf_decode_args& a = p.a;
   const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, mate = warp % TEAM;
   const i64 mine = (i64)blockIdx.x * ROWS + warp / TEAM, last_row = a.total_q * H - 1;

@@ -63,6 +63,7 @@ struct mlaf_decode_params {
   mlaf_decode_args a;
   mlaf_tensor_map maps[3];
 };
+#define SCHEDULE_FIXED 128
 // [templates/lib/schedule.h]
 // [templates/hopt/sm90.h]
 

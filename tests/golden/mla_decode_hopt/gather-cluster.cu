@@ -74,6 +74,7 @@ struct mlaf_decode_params {
   mlaf_decode_args a;
   mlaf_tensor_map maps[1];
 };
+#define SCHEDULE_FIXED 128
 // [templates/lib/schedule.h]
 // [templates/hopt/sm90.h]
 
@@ -140,6 +141,14 @@ MLAF_DEV void look_ahead(const mlaf_decode_args& a) {
       prefetch_line(a.kv_indptr + i);
       prefetch_line(a.kv_last_page_lens + i);
     }
+    const int mine = schedule_sample(a.kv_indptr, 0, (a.batch + 31) / 32, a.batch, 1);
+    const i64 total = schedule_start(load_past_l1(a.kv_indptr + a.batch), a.batch, PAGE);
+    const i64 x = schedule_bound(schedule_shares(total, a.splits), blockIdx.y);
+    const int at = schedule_find(a.kv_indptr, mine, a.batch, PAGE, x, 1), first = load_past_l1(a.kv_indptr + at);
+    const int pages = load_past_l1(a.kv_indptr + at + 1) - first;
+    const int page = schedule_cut(x - schedule_start(first, at, PAGE), 0x7fffffff) / PAGE; // >= pages: the next request's
+    if (lane < 4) prefetch_line(a.kv_indices + first + smaller(page, pages) + 32 * lane);
+    if (lane == 0) prefetch_q(a, (i64)load_past_l1(a.qo_indptr + at + (page >= pages)) * H + blockIdx.x * N, N);
     return;
   }
   if (lane == 0) prefetch_line(a.kv_last_page_lens + request);

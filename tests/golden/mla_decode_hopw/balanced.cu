@@ -178,6 +178,7 @@ MLAF_DEV void settle(float (&x)[N]) {
 #pragma unroll
   for (int i = 0; i < N; i++) asm volatile("" : "+f"(x[i])::"memory");
 }
+#define SCHEDULE_FIXED 320
 // [templates/lib/schedule.h]
 
 #define MLAF_MEMBER __device__ __forceinline__
