@@ -98,8 +98,8 @@ extern "C" __global__ void __launch_bounds__(512) mlaf_mla_combine_b418125d(cons
   first = first < 0 ? 0 : first;
   last = smaller(last, a.splits - 1);
   const i64 r = row - (i64)here.first_token * H; // row of the request
+  let_next_launch_start(); // its blocks come as the decode kernel's leave; its own wait is for this launch, and so for that one
   wait_for_previous_launch();
-  let_next_launch_start();
 
   merged m = {minus_inf()};
   bool cut = false;

@@ -55,8 +55,8 @@ extern "C" __global__ void __launch_bounds__(128) mlaf_mla_combine_b3989439(cons
   const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, mate = warp % TEAM;
   const i64 row = (i64)blockIdx.x * ROWS + warp / TEAM;
   const bool exists = row < a.rows; // a team without a row still meets the others at the barrier
+  let_next_launch_start(); // its blocks come as the decode kernel's leave; its own wait is for this launch, and so for that one
   wait_for_previous_launch();
-  let_next_launch_start();
   merged m = {minus_inf()};
   for (int first = 0; first < a.splits; first += 32) {
     const int slot = exists && first + lane < a.splits ? first + lane : -1;
