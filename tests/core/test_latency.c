@@ -10,6 +10,7 @@
 
 #include "core/built.h"
 #include "core/ctx.h"
+#include "core/place.h"
 #include "db/db_internal.h"
 #include "mlaforge/mlaforge.h"
 
@@ -17,7 +18,7 @@
 
 typedef struct fixture {
   built b;
-  char dir[64], db[96], cache[96];
+  place at;
 } fixture;
 
 static double cpu_s(clockid_t clock) {
@@ -34,16 +35,7 @@ static void assert_below(const char *what, double s, double limit) {
 #endif
 }
 
-static mlaf_ctx *open_ctx(const fixture *f) {
-  mlaf_ctx *ctx = NULL;
-  char why[500] = "";
-  mlaf_ctx_opts o = MLAF_CTX_OPTS_INIT;
-  o.device = "emu:gfx942";
-  o.db_path = f->db;
-  o.cache_dir = f->cache;
-  if (mlaf_ctx_create(&o, &ctx, why, sizeof why)) fail_msg("%s", why);
-  return ctx;
-}
+static mlaf_ctx *open_ctx(const fixture *f) { return place_open(&f->at, NULL, NULL); }
 
 /* The baseline variant, tuned for PROBLEM and compiled into the fixture's own cache. */
 static fixture *begin(void) {
@@ -53,10 +45,7 @@ static fixture *begin(void) {
   mlaf_plan_opts o = MLAF_PLAN_OPTS_INIT;
   const char *toolchain;
   built_open(&f->b, PROBLEM, NULL);
-  snprintf(f->dir, sizeof f->dir, "/tmp/mlaf-latency-XXXXXX");
-  assert_non_null(mkdtemp(f->dir));
-  snprintf(f->db, sizeof f->db, "%s/tuning.db", f->dir);
-  snprintf(f->cache, sizeof f->cache, "%s/cache", f->dir);
+  place_make(&f->at);
   mlaf_ctx *ctx = open_ctx(f);
   const mlaf_build *b = &f->b.build;
   mlaf_sample s = {.splits = b->splits, .decode = b->refs[0], .outcome = MLAF_OUT_OK, .source = MLAF_SRC_MEASURED,
@@ -73,10 +62,8 @@ static fixture *begin(void) {
 }
 
 static void end(fixture *f) {
-  char clean[128];
   built_close(&f->b);
-  snprintf(clean, sizeof clean, "rm -rf '%s'", f->dir);
-  assert_int_equal(system(clean), 0);
+  place_remove(&f->at);
   free(f);
 }
 

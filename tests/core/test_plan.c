@@ -10,6 +10,7 @@
 #include "core/built.h"
 #include "core/ctx.h"
 #include "core/numeric.h"
+#include "core/place.h"
 #include "core/testcase.h"
 #include "mlaforge/mlaforge.h"
 
@@ -18,7 +19,7 @@
 
 typedef struct fixture {
   built b;
-  char dir[64], db[96], cache[96];
+  place at;
   char log[8192];
   bool measured; /* what record() says of its time */
 } fixture;
@@ -32,33 +33,17 @@ static void keep_line(void *user, mlaf_log_level level, const char *line) {
 static fixture *begin(void) {
   fixture *f = calloc(1, sizeof *f);
   built_open(&f->b, PROBLEM, NULL);
-  snprintf(f->dir, sizeof f->dir, "/tmp/mlaf-plan-XXXXXX");
-  assert_non_null(mkdtemp(f->dir));
-  snprintf(f->db, sizeof f->db, "%s/tuning.db", f->dir);
-  snprintf(f->cache, sizeof f->cache, "%s/cache", f->dir);
+  place_make(&f->at);
   return f;
 }
 
 static void end(fixture *f) {
-  char clean[128];
   built_close(&f->b);
-  snprintf(clean, sizeof clean, "rm -rf '%s'", f->dir);
-  assert_int_equal(system(clean), 0);
+  place_remove(&f->at);
   free(f);
 }
 
-static mlaf_ctx *open_ctx(fixture *f) {
-  mlaf_ctx *ctx = NULL;
-  char why[500] = "";
-  mlaf_ctx_opts o = MLAF_CTX_OPTS_INIT;
-  o.device = "emu:gfx942";
-  o.db_path = f->db;
-  o.cache_dir = f->cache;
-  o.log = keep_line;
-  o.log_user = f;
-  if (mlaf_ctx_create(&o, &ctx, why, sizeof why)) fail_msg("%s", why);
-  return ctx;
-}
+static mlaf_ctx *open_ctx(fixture *f) { return place_open(&f->at, keep_line, f); }
 
 static mlaf_plan *plan_with(mlaf_ctx *ctx, const mlaf_problem *p, mlaf_effort effort, uint32_t flags,
                             mlaf_plan_info *info) {
@@ -110,7 +95,7 @@ static void record(fixture *f, const char *problem, const char *template_hash, c
     snprintf(s.decode.src_hash, sizeof s.decode.src_hash, "%s", src_hash);
     memset(s.decode.code_key, 'a', MLAF_HASH_HEX - 1); /* and its code object is nowhere */
   }
-  if (mlaf_device_open("emu:gfx942", NULL, &dev, &err) || mlaf_db_open(f->db, false, NULL, &db, &err) ||
+  if (mlaf_device_open("emu:gfx942", NULL, &dev, &err) || mlaf_db_open(f->at.db, false, NULL, &db, &err) ||
       mlaf_compiler_identity(f->b.compiler, &toolchain, &err) ||
       mlaf_db_add_sample(db, mlaf_info(dev), toolchain, &p, &s, &err))
     fail_msg("%s", err.text);
@@ -274,7 +259,7 @@ static void a_neighbour_is_fitted(void **state) {
   mlaf_ctx_destroy(ctx);
   /* Without a compiler the fitted combine kernel is in no cache: then as it was tuned. */
   char clean[128];
-  snprintf(clean, sizeof clean, "rm -rf '%s'", f->cache);
+  snprintf(clean, sizeof clean, "rm -rf '%s'", f->at.cache);
   assert_int_equal(system(clean), 0);
   ctx = open_ctx(f);
   p.batch = 512;
@@ -326,7 +311,7 @@ static void warm_plans_are_cheap(void **state) {
   /* A damaged file of remembered hashes costs a Lua state, nothing else. */
   char cmd[256];
   snprintf(cmd, sizeof cmd,
-           "for f in %s/generator/*; do printf 'gfx942\\tmla_decode_reg\\tzzz\\n\\tgarbage' > $f; done", f->cache);
+           "for f in %s/generator/*; do printf 'gfx942\\tmla_decode_reg\\tzzz\\n\\tgarbage' > $f; done", f->at.cache);
   assert_int_equal(system(cmd), 0);
   ctx = open_ctx(f);
   mlaf_plan_release(plan_with(ctx, &f->b.problem, MLAF_EFFORT_DB_ONLY, MLAF_PLAN_NO_COMPILE, &info));
@@ -371,7 +356,7 @@ static void a_torn_cache_file_heals(void **state) {
   record(f, PROBLEM, NULL, NULL);
   mlaf_ctx *ctx = open_ctx(f);
   mlaf_plan_release(plan_with(ctx, &f->b.problem, MLAF_EFFORT_DB_ONLY, 0, &info));
-  snprintf(cmd, sizeof cmd, "find %s -name '*.co' | while read f; do truncate -s -100 $f; done", f->cache);
+  snprintf(cmd, sizeof cmd, "find %s -name '*.co' | while read f; do truncate -s -100 $f; done", f->at.cache);
   assert_int_equal(system(cmd), 0);
   mlaf_plan *plan = plan_with(ctx, &f->b.problem, MLAF_EFFORT_DB_ONLY, 0, &info);
   assert_string_equal(info.code, "compiled");
@@ -395,8 +380,8 @@ static void broken_databases(void **state) {
     mlaf_plan_info info;
     char cmd[512], make[400], why[400];
     if (i == 1 && system("python3 -c 'import sqlite3' 2>/dev/null")) continue;
-    snprintf(make, sizeof make, makers[i], f->db);
-    snprintf(cmd, sizeof cmd, "rm -rf %s*; %s", f->db, make);
+    snprintf(make, sizeof make, makers[i], f->at.db);
+    snprintf(cmd, sizeof cmd, "rm -rf %s*; %s", f->at.db, make);
     assert_int_equal(system(cmd), 0);
     f->log[0] = 0;
     mlaf_ctx *ctx = open_ctx(f);
@@ -407,7 +392,7 @@ static void broken_databases(void **state) {
     mlaf_plan_release(plan_with(ctx, &f->b.problem, MLAF_EFFORT_ESTIMATE, 0, &info));
     mlaf_ctx_destroy(ctx);
     /* What was there is still there: a foreign file is not ours to change. */
-    assert_int_equal(access(f->db, F_OK), 0);
+    assert_int_equal(access(f->at.db, F_OK), 0);
   }
   end(f);
 }
@@ -423,7 +408,7 @@ static void a_locked_database(void **state) {
   near.batch = 7;
   mlaf_plan_release(plan_with(ctx, &near, MLAF_EFFORT_DB_ONLY, 0, &info)); /* compiled: only waiting takes time from here on */
   mlaf_ctx_destroy(ctx);
-  assert_int_equal(sqlite3_open(f->db, &other), SQLITE_OK);
+  assert_int_equal(sqlite3_open(f->at.db, &other), SQLITE_OK);
   assert_int_equal(sqlite3_exec(other, "BEGIN IMMEDIATE", NULL, NULL, NULL), SQLITE_OK);
   ctx = open_ctx(f);
   double begun = mlaf_now();
@@ -444,13 +429,13 @@ static void no_database_wanted(void **state) {
   mlaf_ctx *ctx = NULL;
   mlaf_ctx_opts o = MLAF_CTX_OPTS_INIT;
   o.device = "emu:gfx942";
-  o.db_path = f->db;
-  o.cache_dir = f->cache;
+  o.db_path = f->at.db;
+  o.cache_dir = f->at.cache;
   o.flags = MLAF_CTX_NO_DB;
   assert_int_equal(mlaf_ctx_create(&o, &ctx, NULL, 0), MLAF_OK);
   assert_int_equal(mlaf_ctx_db_status(ctx, why, sizeof why), MLAF_E_DB);
   mlaf_plan_release(plan_with(ctx, &f->b.problem, MLAF_EFFORT_ESTIMATE, 0, &info));
-  assert_int_equal(access(f->db, F_OK), -1);
+  assert_int_equal(access(f->at.db, F_OK), -1);
   mlaf_ctx_destroy(ctx);
   end(f);
 }

@@ -6,6 +6,7 @@
 
 #include "core/built.h"
 #include "core/ctx.h"
+#include "core/place.h"
 #include "mlaforge/mlaforge.h"
 
 #define BASE "blocks=1,kvload=temporal,psplit=1,qsrc=reg,rescale=always,tile=16,waves=4"
@@ -13,19 +14,10 @@
 
 typedef struct fixture {
   built one, two; /* the same decode kernel with one split and with two */
-  char dir[64], db[96], cache[96];
+  place at;
 } fixture;
 
-static mlaf_ctx *open_ctx(const fixture *f) {
-  mlaf_ctx *ctx = NULL;
-  char why[500] = "";
-  mlaf_ctx_opts o = MLAF_CTX_OPTS_INIT;
-  o.device = "emu:gfx942";
-  o.db_path = f->db;
-  o.cache_dir = f->cache;
-  if (mlaf_ctx_create(&o, &ctx, why, sizeof why)) fail_msg("%s", why);
-  return ctx;
-}
+static mlaf_ctx *open_ctx(const fixture *f) { return place_open(&f->at, NULL, NULL); }
 
 /* As the tuner would: verified, and timed with requests of these lengths. */
 static void record(const fixture *f, const built *b, double ns, const char *lengths, const char *template_hash) {
@@ -48,20 +40,15 @@ static int setup(void **state) {
   fixture *f = *state = calloc(1, sizeof *f);
   built_open(&f->one, PROBLEM, "reg:" BASE "/s1");
   built_open(&f->two, PROBLEM, "reg:" BASE "/s2,rows=1,team=1");
-  snprintf(f->dir, sizeof f->dir, "/tmp/mlaf-lengths-XXXXXX");
-  assert_non_null(mkdtemp(f->dir));
-  snprintf(f->db, sizeof f->db, "%s/tuning.db", f->dir);
-  snprintf(f->cache, sizeof f->cache, "%s/cache", f->dir);
+  place_make(&f->at);
   return 0;
 }
 
 static int teardown(void **state) {
   fixture *f = *state;
-  char clean[128];
   built_close(&f->one);
   built_close(&f->two);
-  snprintf(clean, sizeof clean, "rm -rf '%s'", f->dir);
-  assert_int_equal(system(clean), 0);
+  place_remove(&f->at);
   free(f);
   return 0;
 }
