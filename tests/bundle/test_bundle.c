@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/killing.h"
 #include "bundle/make.h"
 #include "cli/cli_fixture.h"
 #include "core/built.h"
@@ -503,46 +504,58 @@ static void cache_commands(void **state) {
 
 /* --- kill -9 --- */
 
+static void expect_whole(const char *dir, int kill) {
+  mlaf_bundle *b = NULL;
+  mlaf_err err;
+  if (mlaf_bundle_open(dir, &b, &err)) fail_msg("after kill %d: %s", kill, err.text);
+  for (size_t k = 0; k < b->n_kernels; k++) {
+    void *code = NULL;
+    if (mlaf_bundle_code(b, &b->kernels[k], &code, &err)) fail_msg("after kill %d: %s", kill, err.text);
+    free(code);
+  }
+  mlaf_bundle_close(b);
+}
+
 static void killed_makers_complete(void **state) {
-  const unsigned long kills = from_env("MLAF_KILL_POINTS", 12);
-  char *dir = path_of("killed"), *cache = path_of("killcache"), *log = path_of("log");
+  enum { COLD, WARM };
+  char *dir = path_of("killed"), *cache[2] = {path_of("coldcache"), path_of("warmcache")}, *log = path_of("log");
   char *manifest = path_of("killed/" MLAF_BUNDLE_MANIFEST);
   char program[512];
   snprintf(program, sizeof program, "%s/mlaforge", getenv("MLAF_BUILD_DIR") ? getenv("MLAF_BUILD_DIR") : ".");
-  unsigned long alive = 0;
-  for (unsigned long i = 0; i < kills; i++) {
-    if (i % 4 == 0) remove_tree(cache); /* cold now and then: then it is killed among compiles */
-    if (i % 8 == 0) remove_tree(dir);
+  killing among[2] = {killing_begin(12, 11, 700e3), killing_begin(12, 12, 100e3)};
+  among[COLD].wanted = among[WARM].wanted = (among[COLD].wanted + 1) / 2;
+  assert_int_equal(CLI(log, "generate", GRID, "--targets", "gfx942", "--cache", cache[WARM], "--out", dir), 0);
+  for (int i = 0; killing_goes_on(&among[COLD]) || killing_goes_on(&among[WARM]); i++) {
+    const int which = i % 2 ? WARM : COLD;
+    if (!killing_goes_on(&among[which])) continue;
+    if (which == COLD) remove_tree(cache[COLD]); /* then it is killed among compiles, else among choices and files */
+    if (i % 8 < 2) remove_tree(dir);
     pid_t child = fork();
     if (!child) {
       int fd = open("/dev/null", O_WRONLY);
       dup2(fd, 1);
       dup2(fd, 2);
-      execl(program, program, "generate", GRID, "--targets", "gfx942", "--cache", cache, "--out", dir, (char *)NULL);
+      execl(program, program, "generate", GRID, "--targets", "gfx942", "--cache", cache[which], "--out", dir,
+            (char *)NULL);
       _exit(127);
     }
-    usleep((useconds_t)(rng() % 700000));
     int status;
-    kill(child, SIGKILL);
+    const bool hit = killing_hits(&among[which], child);
     waitpid(child, &status, 0);
-    alive += WIFSIGNALED(status);
-    struct stat st;
-    if (stat(manifest, &st)) continue; /* no manifest: no bundle, and it says so. Else it is a whole one: */
-    mlaf_bundle *b = NULL;
-    mlaf_err err;
-    if (mlaf_bundle_open(dir, &b, &err)) fail_msg("after kill %lu: %s", i, err.text);
-    for (size_t k = 0; k < b->n_kernels; k++) {
-      void *code = NULL;
-      if (mlaf_bundle_code(b, &b->kernels[k], &code, &err)) fail_msg("after kill %lu: %s", i, err.text);
-      free(code);
+    if (!hit) {
+      assert_int_equal(status, 0);
+      expect_same(at.bundle, dir);
+    } else if (access(manifest, F_OK) == 0) { /* else no bundle, and it says so */
+      expect_whole(dir, i);
     }
-    mlaf_bundle_close(b);
   }
-  assert_true(alive > 0);
-  assert_int_equal(CLI(log, "generate", GRID, "--targets", "gfx942", "--cache", cache, "--out", dir), 0);
+  killing_report(&among[COLD], "generators that compiled");
+  killing_report(&among[WARM], "generators that found everything compiled");
+  assert_int_equal(CLI(log, "generate", GRID, "--targets", "gfx942", "--cache", cache[COLD], "--out", dir), 0);
   expect_same(at.bundle, dir);
   free(dir);
-  free(cache);
+  free(cache[COLD]);
+  free(cache[WARM]);
   free(log);
   free(manifest);
 }

@@ -1,18 +1,13 @@
 /* `mlaforge tune` killed with SIGKILL at random moments, workers and all (MLAF_KILL_POINTS times; 200 in a full run): what was
  * recorded stays, the database and the cache are sound, and the same command goes on to the end. Its choice is as good as that of
  * an undisturbed run: within the 2 % that a choice which stands already, as after a stop, is not replaced for. */
+#include "base/killing.h"
 #include "cli/cli_fixture.h"
-#include "core/numeric.h"
 #include "db/db.h"
 #include "need.h"
 
 #define PROBLEM "mla_decode:h5,r64,p32,q1,bf16,page16,b1,s64"
 #define TUNE "tune", PROBLEM, "--device", "emu:gfx942", "--max-candidates", "8", "--jobs", "2"
-
-static int kill_points(void) {
-  const char *text = getenv("MLAF_KILL_POINTS");
-  return text ? atoi(text) : 8;
-}
 
 static int64_t samples_in(const char *path) {
   mlaf_db *db = NULL;
@@ -69,11 +64,10 @@ static void killed_tuners_lose_nothing(void **state) {
   const double want = finished_run(d);
   char *warm = mlaf_format("%s/warm", d->dir);
   copy_tree(d->cache, warm);
-  mlaf_rng rng = {3};
-  int killed = 0, runs = 0;
+  killing k = killing_begin(8, 3, 1200e3);
+  int runs = 0;
   int64_t before = -1; /* a run begins */
-  for (int i = 0; killed < kill_points(); i++) { /* a run that was over before its kill does not count */
-    if (i > 5 * kill_points()) fail_msg("only %d of %d tuners could be killed", killed, i);
+  for (int i = 0; killing_goes_on(&k); i++) {
     if (before < 0) {
       unlink(d->db);
       remove_tree(d->cache);
@@ -81,11 +75,9 @@ static void killed_tuners_lose_nothing(void **state) {
       before = 0;
     }
     const pid_t child = start(d, (const char *const[]){TUNE, NULL}, NULL);
-    usleep((useconds_t)mlaf_rng_below(&rng, 1200000));
-    kill(child, SIGKILL);
+    const bool ended = !killing_hits(&k, child);
     cli_result r = finish(d, child);
-    const bool ended = r.exit == 0;
-    killed += r.exit == 1000 + SIGKILL;
+    assert_exit(r, ended ? 0 : 1000 + SIGKILL);
     release(&r);
     expect_sound(d);
     const int64_t now = samples_in(d->db);
@@ -97,7 +89,8 @@ static void killed_tuners_lose_nothing(void **state) {
     assert_true(got >= want);
     before = -1;
   }
-  print_message("%d tuners killed in %d runs\n", killed, runs);
+  killing_report(&k, "tuners");
+  print_message("in %d runs\n", runs);
   free(warm);
 }
 

@@ -1,5 +1,6 @@
 /* What a cache and its workers live through: files damaged at random, and workers killed at random moments. Whatever happens, a
- * code object that is handed out is the one that was compiled. MLAF_MUTATIONS and MLAF_KILL_POINTS set how often. */
+ * code object that is handed out is the one that was compiled. MLAF_MUTATIONS and MLAF_KILL_POINTS set how often; what counts is
+ * kills that cost a compile. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <time.h>
@@ -159,7 +160,8 @@ static void killed_workers_spoil_nothing(void **state) {
   mlaf_compiler *c = open_compiler(folder, 2, 60, NULL);
   const int kills = from_env("MLAF_KILL_POINTS", 12);
   int killed = 0, crashed = 0, compiled = 0;
-  for (int i = 0; i < kills; i++) {
+  for (int i = 0; crashed < kills; i++) {
+    if (i >= 5 * kills) fail_msg("only %d compiles were lost to %d kills", crashed, killed);
     killer k = {.after_us = mlaf_rng_below(&rng, 600000)};
     pthread_t thread;
     for (int j = 0; j < JOBS; j++) jobs[j] = make_job(sources[j]);
@@ -186,7 +188,6 @@ static void killed_workers_spoil_nothing(void **state) {
   }
   mlaf_compiler_close(c);
   print_message("%d workers killed, %d compiles lost by it and repeated, %d code objects right\n", killed, crashed, compiled);
-  assert_true(killed > 0);
   for (int j = 0; j < JOBS; j++) mlaf_compile_job_clear(&good[j]);
   remove_tree(folder);
 }

@@ -5,15 +5,10 @@
 
 #include <sqlite3.h>
 
+#include "base/killing.h"
 #include "db/db_fixture.h"
 
 enum { WRITERS = 8, EACH = 25 };
-
-/* MLAF_KILL_POINTS sets how often a writer is killed; the full run is 200. */
-static int kill_points(void) {
-  const char *text = getenv("MLAF_KILL_POINTS");
-  return text ? atoi(text) : 12;
-}
 
 static int write_samples(const char *path, int who) {
   mlaf_db *db;
@@ -58,11 +53,13 @@ static void eight_writers_lose_nothing(void **state) {
   mlaf_db_close(db);
 }
 
-/* The child reports each sample after its commit; then it is killed in mid-work. */
+/* The child reports each sample after its commit and never stops by itself: each kill, some commits later and anywhere within a
+ * few transactions, is one in mid-work. */
 static void kill_9_keeps_what_was_committed(void **state) {
   db_dir *d = *state;
   int committed = 0;
-  for (int round = 0; round < kill_points(); round++) {
+  killing k = killing_begin(12, 17, 8e3);
+  for (int round = 0; killing_goes_on(&k); round++) {
     int pipes[2];
     assert_int_equal(pipe(pipes), 0);
     pid_t child = fork();
@@ -85,8 +82,8 @@ static void kill_9_keeps_what_was_committed(void **state) {
       assert_int_equal(read(pipes[0], &seen, 1), 1);
       committed++;
     }
-    nanosleep(&(struct timespec){0, 37000L * (round * 7919 % 211)}, NULL); /* anywhere within a few transactions */
-    kill(child, SIGKILL);
+    k.within_us = 8e3;
+    assert_true(killing_hits(&k, child));
     waitpid(child, NULL, 0);
     while (read(pipes[0], &seen, 1) == 1) committed++;
     close(pipes[0]);
@@ -101,6 +98,7 @@ static void kill_9_keeps_what_was_committed(void **state) {
     assert_int_equal(findings, 0);
     mlaf_db_close(db);
   }
+  killing_report(&k, "writers");
 }
 
 /* A reader plans while a writer holds the lock: it is answered at once and its miss is dropped, not waited for. */

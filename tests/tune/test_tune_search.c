@@ -1,9 +1,8 @@
 /* Search strategies, the comparison in turns, and tuners that die or work side by side, against a scripted device. */
-#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "core/numeric.h"
+#include "base/killing.h"
 #include "db/db_fixture.h"
 #include "tune/fake_steps.h"
 
@@ -231,21 +230,19 @@ static void in_child(const char *path) {
   _exit(tune_with(f, db, &fake_steps, (mlaf_tuner_opts){.strategy = MLAF_STRATEGY_EXHAUSTIVE}, &r, &err) == MLAF_OK ? 0 : 1);
 }
 
-/* MLAF_KILL_POINTS times (200 in a full run): what was recorded stays, the run goes on, and the lock is free again. */
+/* What was recorded stays, the run goes on, and the lock is free again. */
 static void a_killed_tuner_goes_on(void **state) {
   db_dir *d = *state;
-  mlaf_rng rng = {7};
-  int finished = 0;
+  killing k = killing_begin(12, 7, 90e3);
   int64_t before = 0;
   mlaf_db_close(open_db(d->path));
-  for (int i = 0; i < from_env("MLAF_KILL_POINTS", 12); i++) {
+  while (killing_goes_on(&k)) {
     pid_t child = fork();
     if (child == 0) in_child(d->path);
-    nanosleep(&(struct timespec){0, 1000L * (500 + mlaf_rng_below(&rng, 90000))}, NULL);
-    kill(child, SIGKILL);
     int status;
+    const bool finished = !killing_hits(&k, child);
     waitpid(child, &status, 0);
-    finished += WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    if (finished) assert_int_equal(status, 0);
     mlaf_db *db = open_db(d->path);
     size_t findings;
     mlaf_err err;
@@ -256,12 +253,12 @@ static void a_killed_tuner_goes_on(void **state) {
     before = now;
     mlaf_db_close(db);
     if (finished) { /* begin again */
-      finished = 0;
       before = 0;
       unlink(d->path);
       mlaf_db_close(open_db(d->path));
     }
   }
+  killing_report(&k, "tuners of a fake device");
   fake *f = fake_new(8, 4);
   mlaf_db *db = open_db(d->path);
   snprintf(f->device.info.id, sizeof f->device.info.id, "fake:killed");
