@@ -13,7 +13,6 @@ install(TARGETS mlaforge_shared EXPORT mlaforgeTargets LIBRARY DESTINATION ${CMA
 install(DIRECTORY include/mlaforge DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
 
 # --- the static library: all rooms in one archive; its own dependencies are named by the packages ---
-set(MLAF_STATIC_REQUIRES "lua5.4 sqlite3 libcrypto libcjson")
 if(MLAF_INSTALL_STATIC)
   set(objects)
   foreach(room IN LISTS room_targets)
@@ -40,8 +39,13 @@ install(FILES ${CMAKE_BINARY_DIR}/mlaforgeConfig.cmake ${CMAKE_BINARY_DIR}/mlafo
         DESTINATION ${config_dir})
 file(RELATIVE_PATH pc_up /${CMAKE_INSTALL_LIBDIR}/pkgconfig /) # from the .pc file to the prefix
 string(REGEX REPLACE "/$" "" pc_up "${pc_up}")
-configure_file(cmake/mlaforge.pc.in ${CMAKE_BINARY_DIR}/mlaforge.pc @ONLY)
-install(FILES ${CMAKE_BINARY_DIR}/mlaforge.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+# Two packages: who links the shared library need not have what the static one needs, not even for --cflags.
+foreach(package mlaforge mlaforge-static)
+  if(package STREQUAL mlaforge OR MLAF_INSTALL_STATIC)
+    configure_file(cmake/${package}.pc.in ${CMAKE_BINARY_DIR}/${package}.pc @ONLY)
+    install(FILES ${CMAKE_BINARY_DIR}/${package}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+  endif()
+endforeach()
 
 # --- man page, data, Python ---
 set(man_page ${CMAKE_BINARY_DIR}/mlaforge.1)

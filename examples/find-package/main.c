@@ -1,4 +1,5 @@
-/* One decode step through the library: device memory from the context, plan from its registry. With V all ones O is all ones. */
+/* One decode step through the library: device memory from the context, plan from its registry. With V all ones O is all ones.
+ * With --no-compile kernels come from a cache or a bundle ($MLAF_BUNDLE), or the plan fails and says what would help. */
 #include <mlaforge/mlaforge.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,14 +20,17 @@ static void *to_device(mlaf_ctx *ctx, const void *data, size_t size) {
   return p;
 }
 
-int main(void) {
+int main(int argc, char **argv) {
   static uint16_t q[BATCH * HEADS * COLS], cache[PAGES * PAGE * COLS], o[BATCH * HEADS * RANK];
   const int32_t qo[] = {0, 1, 2, 3}, kv[] = {0, 1, 3, 4}, indices[] = {2, 0, 3, 1}, last[] = {64, 10, 1};
   mlaf_ctx *ctx = NULL;
   mlaf_plan *plan = NULL;
   mlaf_ctx_opts opts = MLAF_CTX_OPTS_INIT;
   char why[4096] = "";
+  mlaf_plan_opts plan_opts = MLAF_PLAN_OPTS_INIT;
   opts.device = getenv("MLAF_DEVICE"); /* NULL: the first that works */
+  opts.bundle = getenv("MLAF_BUNDLE");
+  if (argc > 1 && !strcmp(argv[1], "--no-compile")) plan_opts.flags = MLAF_PLAN_NO_COMPILE;
   if (mlaf_ctx_create(&opts, &ctx, why, sizeof why)) {
     fprintf(stderr, "no context: %s\n", why);
     return 1;
@@ -34,7 +38,7 @@ int main(void) {
   mlaf_problem problem = MLAF_PROBLEM_INIT; /* 16 heads, rank 512, rope 64, bf16, pages of 64 */
   problem.batch = BATCH;
   problem.ctx = 128;
-  if (mlaf_plan_get(ctx, &problem, NULL, &plan)) return failed(ctx, "plan");
+  if (mlaf_plan_get(ctx, &problem, &plan_opts, &plan)) return failed(ctx, "plan");
   for (size_t i = 0; i < sizeof q / sizeof *q; i++) q[i] = (uint16_t)(0x3c00 + i % 97);     /* around 0.01 */
   for (size_t i = 0; i < sizeof cache / sizeof *cache; i++) cache[i] = 0x3f80;              /* 1.0 */
   mlaf_execute_args a = MLAF_EXECUTE_ARGS_INIT;
@@ -57,8 +61,8 @@ int main(void) {
   for (size_t i = 0; i < sizeof o / sizeof *o; i++) wrong += o[i] != 0x3f80;
   mlaf_plan_info info = MLAF_PLAN_INFO_INIT;
   mlaf_plan_query(plan, &info);
-  printf("mlaforge %s on %s: %s, %zu of %zu outputs wrong\n", mlaf_version(), mlaf_ctx_device_name(ctx), info.variant, wrong,
-         sizeof o / sizeof *o);
+  printf("mlaforge %s on %s: %s (%s), %zu of %zu outputs wrong\n", mlaf_version(), mlaf_ctx_device_name(ctx), info.variant,
+         info.code, wrong, sizeof o / sizeof *o);
   const void *all[] = {a.q, a.ckv, a.qo_indptr, a.kv_indptr, a.kv_indices, a.kv_last_page_lens, a.o, a.workspace};
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) mlaf_mem_free(ctx, (void *)all[i]);
   mlaf_plan_release(plan);

@@ -72,7 +72,7 @@ def get_mla_metadata(cache_seqlens, num_heads_per_head_k=None, num_heads_k=1, *u
 
 def flash_mla_with_kvcache(q, k_cache, block_table, cache_seqlens, head_dim_v, tile_scheduler_metadata=None, num_splits=None,
                            softmax_scale=None, causal=False, *, ctx=None, stream=None):
-    """(out [B, q_len, H, head_dim_v], lse [B, H, q_len] float32).
+    """(out [B, q_len, H, head_dim_v], lse [B, H, q_len] float32), made by q.new_empty, or mlaforge.Buffers where q has none.
 
     q [B, q_len, H, R+P]; k_cache [blocks, page_size, 1, R+P]; block_table [B, most] and cache_seqlens [B] int32. The first layer of a
     step reads both tables on the host (it waits for the device), later layers with the same metadata do not.
@@ -89,10 +89,11 @@ def flash_mla_with_kvcache(q, k_cache, block_table, cache_seqlens, head_dim_v, t
         fail(f"block_table has {block_table.shape[0]} rows, q {batch}")
     want_int32("block_table", block_table)
     want_int32("cache_seqlens", cache_seqlens, batch)
-    out = empty(q, (batch, q_len, heads, head_dim_v), None)
-    lse = empty(q, (batch, q_len, heads), "float32")
+    ctx = ctx or default_context()
+    out = empty(ctx, q, (batch, q_len, heads, head_dim_v), None)
+    lse = empty(ctx, q, (batch, q_len, heads), "float32")
     if batch:
-        ctx, stream = ctx or default_context(), stream_of(q, stream)
+        stream = stream_of(q, stream)
         tables = tile_scheduler_metadata if isinstance(tile_scheduler_metadata, _Tables) else _Tables(cache_seqlens)
         _, _, qo, kv, last, indices, mean = tables.get(ctx, block_table, q_len, page_size, stream)
         problem = (heads, head_dim_v, columns - head_dim_v, q_len, 1 if causal and q_len > 1 else 0, dtype, page_size, batch,

@@ -1,6 +1,7 @@
 """What the wrappers need of a tensor: data_ptr(), shape, stride(), dtype. No tensor library is imported."""
 import sys
 
+from .buffers import Buffer
 from .errors import MlafError
 
 DTYPES = {"bfloat16": 0, "float16": 1}
@@ -64,8 +65,10 @@ def stream_of(tensor, stream):
     return None
 
 
-def empty(like, shape, dtype):
-    """A new tensor of the same library: dtype is a name, or None for that of `like`."""
+def empty(ctx, like, shape, dtype):
+    """A new tensor of the same library: dtype is a name, or None for that of `like`. A Buffer where the library makes none."""
+    if not hasattr(like, "new_empty"):
+        return Buffer(ctx, shape, dtype or dtype_name(like))
     if dtype is None:
         return like.new_empty(shape)
     module = sys.modules.get(type(like).__module__.split(".")[0])

@@ -1,6 +1,7 @@
 /* Processes killed with SIGKILL at random moments of their life. One that was over before its kill came does not count; the next
- * moments are drawn from a shorter while then, and from a longer one after a kill, so that on fast, slow and busy machines alike
- * about seven of ten hit, and any moment of a life may be the last. MLAF_KILL_POINTS says how many have to hit; 200 in a full run. */
+ * moments are drawn from a shorter while then, and from a longer one after a kill, so that on fast, slow and busy machines
+ * alike about seven of ten hit, and any moment of a life may be the last. MLAF_KILL_POINTS says how many have to hit; 200 in
+ * a full run. */
 #ifndef MLAF_TEST_KILLING_H
 #define MLAF_TEST_KILLING_H
 

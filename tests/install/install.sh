@@ -43,7 +43,8 @@ cmake -S "$source_dir/examples/find-package" -B "$work/fp" -DCMAKE_PREFIX_PATH="
   { cat "$work/log"; fail "find_package"; }
 cmake --build "$work/fp" >"$work/log" 2>&1 || { cat "$work/log"; fail "build with find_package"; }
 cp -r "$source_dir/examples/find-package" "$work/pc"
-(cd "$work/pc" && PKG_CONFIG_PATH=$prefix/lib/pkgconfig make) >"$work/log" 2>&1 || { cat "$work/log"; fail "build with pkg-config"; }
+# with no other package to be seen: a machine that serves has none of the libraries' development packages
+(cd "$work/pc" && PKG_CONFIG_LIBDIR=$prefix/lib/pkgconfig make) >"$work/log" 2>&1 || { cat "$work/log"; fail "build with pkg-config"; }
 cmake -S "$source_dir/examples/cpp" -B "$work/cpp" -DCMAKE_PREFIX_PATH="$prefix" >"$work/log" 2>&1 &&
   cmake --build "$work/cpp" >"$work/log" 2>&1 || { cat "$work/log"; fail "C++ example"; }
 # the static library, where the build was asked for it (the release preset does)
@@ -57,12 +58,18 @@ if grep -q '^MLAF_INSTALL_STATIC:BOOL=ON' "$build/CMakeCache.txt"; then
     { cat "$work/log"; fail "the static library"; }
   ldd "$work/st/build/uses_mlaforge" | grep -q libmlaforge && fail "linked with the shared library after all"
   # shellcheck disable=SC2046  # flags are words
-  cc -o "$work/st/by_hand" "$work/st/main.c" -I"$prefix/include" -L"$prefix/lib" -l:libmlaforge.a \
-    $(PKG_CONFIG_PATH=$prefix/lib/pkgconfig pkg-config --static --libs mlaforge | sed 's/-lmlaforge//') >"$work/log" 2>&1 ||
-    { cat "$work/log"; fail "the static library with pkg-config --static"; }
+  cc -o "$work/st/by_hand" "$work/st/main.c" $(PKG_CONFIG_PATH=$prefix/lib/pkgconfig pkg-config --cflags --libs mlaforge-static) \
+    >"$work/log" 2>&1 || { cat "$work/log"; fail "the static library with pkg-config"; }
   static=("$work/st/build/uses_mlaforge" "$work/st/by_hand")
 fi
 for program in "${static[@]}"; do "$program" || fail "the static library's result is wrong"; done
 "$work/fp/uses_mlaforge" && "$work/pc/uses_mlaforge" && "$work/cpp/mlaforge_from_cpp" || fail "an example's result is wrong"
-PYTHONPATH=$prefix/lib/python3/dist-packages python3 -c 'import mlaforge; print("python:", mlaforge.version())' || fail "python"
+# a bundle serves it without a compile; with none it says what would help
+"$prefix/bin/mlaforge" generate --heads 16 --batch 4 --ctx 128 --targets gfx942 --out "$work/bundle" >"$work/log" 2>&1 ||
+  { cat "$work/log"; fail "generate"; }
+MLAF_CACHE_DIR=$work/none MLAF_BUNDLE=$work/bundle "$work/pc/uses_mlaforge" --no-compile | tee "$work/log" |
+  grep -q '(bundle), 0 of' || { cat "$work/log"; fail "served from a bundle"; }
+if MLAF_CACHE_DIR=$work/none "$work/pc/uses_mlaforge" --no-compile >"$work/log" 2>&1; then fail "compiled although it must not"; fi
+grep -q "no cache entry" "$work/log" || { cat "$work/log"; fail "a plan without code does not say why"; }
+PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$prefix/lib/python3/dist-packages python3 "$source_dir/examples/python/decode.py" || fail "python"
 echo "install: ok${static:+, with the static library}"

@@ -8,7 +8,7 @@ import tempfile
 import unittest
 
 import mlaforge
-from buffers import Buffer, bf16, wide
+from buffers import Buffer, Foreign, bf16, values, wide
 
 HEADS, RANK, ROPE, PAGE = 3, 64, 32, 16
 COLS = RANK + ROPE
@@ -82,7 +82,7 @@ class Wrappers(unittest.TestCase):
 
     def compare(self, case, o, lse, causal, flash=False):
         off = size = 0.0
-        got = [wide(h) for h in o.values()]
+        got, lse = [wide(h) for h in values(o)], values(lse)
         for b in range(len(case.lengths)):
             for i in range(case.q_len):
                 for h in range(HEADS):
@@ -90,7 +90,7 @@ class Wrappers(unittest.TestCase):
                     row = (b * case.q_len + i) * HEADS + h
                     off += sum((x - y) ** 2 for x, y in zip(got[row * RANK:(row + 1) * RANK], want))
                     size += sum(y * y for y in want)
-                    have = lse.values()[row]
+                    have = lse[row]
                     if math.isinf(want_lse):
                         self.assertEqual(have, want_lse)
                     else:
@@ -119,14 +119,14 @@ class Wrappers(unittest.TestCase):
         mlaforge.mla_decode_fwd(case.q, case.kv, o, *case.aiter_tables(), 1, case.scale, lse=lse, ctx=self.ctx)
         self.compare(case, o, lse, causal=False)
 
-    def flash(self, case, metadata=None, causal=False):
+    def flash(self, case, metadata=None, causal=False, tensor=lambda buffer: buffer):
         batch, most = len(case.lengths), max(len(t) for t in case.tables) + 1
-        q = Buffer(self.ctx, (batch, case.q_len, HEADS, COLS), "bfloat16", case.q_values)
-        block_table = Buffer(self.ctx, (batch, most), "int32",
-                             [x for t in case.tables for x in t + [-1] * (most - len(t))])
-        lengths = case.ints(case.lengths)
+        q = tensor(Buffer(self.ctx, (batch, case.q_len, HEADS, COLS), "bfloat16", case.q_values))
+        block_table = tensor(Buffer(self.ctx, (batch, most), "int32",
+                                    [x for t in case.tables for x in t + [-1] * (most - len(t))]))
+        lengths, cache = tensor(case.ints(case.lengths)), tensor(case.kv)
         metadata = metadata or mlaforge.get_mla_metadata(lengths, case.q_len * HEADS, 1)
-        out, lse = mlaforge.flash_mla_with_kvcache(q, case.kv, block_table, lengths, RANK, *metadata, causal=causal, ctx=self.ctx)
+        out, lse = mlaforge.flash_mla_with_kvcache(q, cache, block_table, lengths, RANK, *metadata, causal=causal, ctx=self.ctx)
         self.assertEqual(out.shape, (batch, case.q_len, HEADS, RANK))
         self.assertEqual(lse.shape, (batch, HEADS, case.q_len))
         return out, lse
@@ -140,6 +140,32 @@ class Wrappers(unittest.TestCase):
         case = Case(self.ctx, [18, 5], 2, seed=5)
         out, lse = self.flash(case, causal=True)
         self.compare(case, out, lse, causal=True)
+
+    def test_tensors_with_what_the_documentation_asks_and_no_more(self):
+        case = Case(self.ctx, [18, 5], 2, seed=6)
+        o, lse = case.q.new_empty((4, HEADS, RANK)), case.q.new_empty((4, HEADS), dtype="float32")
+        tensors = [Foreign(t) for t in (case.q, case.kv, o, *case.aiter_tables())]
+        mlaforge.mla_decode_fwd(*tensors, 2, case.scale, lse=Foreign(lse), ctx=self.ctx)
+        self.compare(case, o, lse, causal=True)
+        out, lse = self.flash(case, causal=True, tensor=Foreign)
+        self.assertEqual((type(out), out.dtype, lse.dtype), (mlaforge.Buffer, "bfloat16", "float32"))
+        self.compare(case, out, lse, causal=True)
+
+    def test_buffers_return_their_memory(self):
+        with mlaforge.Context(device="emu:gfx942", db_path=os.path.join(tempfile.mkdtemp(), "t.db")) as ctx:
+            a = mlaforge.Buffer(ctx, (2, 3), "int32", bytes(range(24)))
+            b = a.transpose(0, 1)
+            self.assertEqual((b.shape, b.stride(), b.data_ptr()), ((3, 2), (1, 3), a.data_ptr()))
+            freed, ctx.free = [], lambda pointer: freed.append(pointer)
+            pointer = a.data_ptr()
+            del a
+            self.assertEqual((b.read(), freed), (bytes(range(24)), []))  # a view keeps it
+            del b
+            self.assertEqual(freed, [pointer])
+            with self.assertRaisesRegex(ValueError, "24 bytes are expected, 5 were given"):
+                mlaforge.Buffer(ctx, (2, 3), "int32", b"12345")
+            left = mlaforge.Buffer(ctx, (1,), "int32")
+        del ctx.free, left  # the context is closed: nothing happens
 
     def test_plans_are_kept(self):
         problem = (HEADS, RANK, ROPE, 1, 0, 0, PAGE, 3, 40)
