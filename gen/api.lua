@@ -3,6 +3,7 @@ local loader = ...
 local api = {}
 
 function api.space(problem, target) return require("space").variants(problem, target) end
+function api.best(problem, target, most) return require("space").best(problem, target, most) end
 function api.variant(problem, target, name) return require("space").variant(problem, target, name) end
 function api.refit(problem, target, name) return require("space").refit(problem, target, name) end
 function api.baseline(problem, target) return require("space").baseline(problem, target) end

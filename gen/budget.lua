@@ -41,8 +41,9 @@ function budget.reject(cost, arch)
   end
 end
 
--- Workgroups one CU holds at a time.
+-- Workgroups one CU holds at a time. Kept in the cost: the model asks for every split count.
 function budget.resident(cost, arch)
+  if cost.resident then return cost.resident end
   local isa, waves = arch.isa, cost.threads // arch.isa.wave
   local regs, per_simd = budget.registers(cost, arch), 1
   for _, row in ipairs(arch.occupancy) do
@@ -50,7 +51,8 @@ function budget.resident(cost, arch)
   end
   local by_regs = math.max(1, per_simd * isa.simds // waves)
   local by_lds = cost.lds_bytes > 0 and isa.lds_cu_bytes // (cost.lds_bytes + isa.lds_reserved) or by_regs
-  return math.max(1, math.min(by_regs, by_lds))
+  cost.resident = math.max(1, math.min(by_regs, by_lds))
+  return cost.resident
 end
 
 return budget

@@ -113,11 +113,9 @@ function model.combine_ns(p, decode, cost, arch, splits)
   return m.combine_launch_ns + math.max(latency, 1000 * bytes / rate) + 10 * (cost.threads // arch.isa.wave)
 end
 
--- Whole estimate. `combine` is nil when splits is 1.
-function model.estimate(p, arch, decode, splits, combine)
-  local ns = arch.model.launch_ns + decode_ns(p, decode, arch, splits)
-  if splits > 1 then ns = ns + model.combine_ns(p, decode, combine, arch, splits) end
-  return ns
+-- Whole estimate, of which `combine_ns` is the combine kernel's; 0 when splits is 1.
+function model.estimate(p, arch, decode, splits, combine_ns)
+  return arch.model.launch_ns + decode_ns(p, decode, arch, splits) + combine_ns
 end
 
 return model

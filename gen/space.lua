@@ -19,28 +19,26 @@ local WASTE = 4 -- a workgroup may have this many times the rows there are, roun
 
 local function ceil_div(a, b) return -(-a // b) end
 
--- Every combination of a family's parameter values, in sorted order.
+-- Every combination of a family's parameter values, in sorted order: { values, text }, the text as params.print would write it.
 local function product(dims)
-  local out = { {} }
+  local out, names = { { values = {}, text = "" } }, {}
   for name, values in sorted(dims) do
     local wider = {}
     for _, point in ipairs(out) do
       for _, value in ipairs(values) do
-        wider[#wider + 1] = params.merge(point, { [name] = value })
+        local wide = { [name] = value }
+        for _, other in ipairs(names) do wide[other] = point.values[other] end
+        wider[#wider + 1] = { values = wide, text = ("%s%s%s=%s"):format(point.text, #names > 0 and "," or "", name, value) }
       end
     end
-    out = wider
+    out, names[#names + 1] = wider, name
   end
   return out
 end
 
 local points = {}
 local function family_points(name)
-  if not points[name] then
-    local list = {}
-    for i, v in ipairs(product(families[name].params)) do list[i] = { values = v, text = params.print(v) } end
-    points[name] = list
-  end
+  points[name] = points[name] or product(families[name].params)
   return points[name]
 end
 
@@ -213,7 +211,7 @@ local function candidate(p, arch, family, point, k, splits, combine)
   return {
     name = variant_name(family, point.text, splits, combine and combine.text), splits = splits, decode = k,
     combine = combine and combine.kernel, balanced = k.cost.schedule == "balanced",
-    model_ns = model.estimate(p, arch, k.cost, splits, combine and combine.kernel.cost),
+    model_ns = model.estimate(p, arch, k.cost, splits, combine and combine.ns or 0),
   }
 end
 
@@ -222,7 +220,6 @@ local function rejection(item, splits, why)
 end
 
 local function by_model(a, b)
-  if not a.rejected ~= not b.rejected then return not a.rejected end
   if a.model_ns ~= b.model_ns then return a.model_ns < b.model_ns end
   return a.name < b.name
 end
@@ -239,15 +236,15 @@ function space.kernels(p, target)
   return list
 end
 
--- The space of a problem, candidates first, best estimate first; then the rejected points with their reasons.
-function space.variants(p, target)
+-- The candidates of a problem, in no order; what is not one goes to reject(item, splits, why).
+local function candidates(p, target, reject)
   local arch = loader.require("arch/" .. target)
   local list, combine_of = {}, {}
   local best = {} -- split count and combine family -> best candidate, to try the other combine kernels with
   for _, item in ipairs(space.kernels(p, target)) do
     local k, family, point = item.kernel, item.family, item.point
     if item.rejected then
-      list[#list + 1] = rejection(item, 1, item.rejected)
+      reject(item, 1, item.rejected)
     else
       finish(k, target)
       for _, splits in ipairs(split_counts(p, k.cost, arch)) do
@@ -257,10 +254,14 @@ function space.variants(p, target)
         local combine = combine_of[key][1]
         local why = splits > 1 and not combine and splits .. " splits, and no combine kernel for this target"
           or reject_splits(p, k.cost, splits)
-        local v = why and rejection(item, splits, why) or candidate(p, arch, family, point, k, splits, combine)
-        list[#list + 1] = v
-        if not why and (not best[key] or by_model(v, best[key].v)) then
-          best[key] = { v = v, family = family, point = point, kernel = k, splits = splits }
+        if why then
+          reject(item, splits, why)
+        else
+          local v = candidate(p, arch, family, point, k, splits, combine)
+          list[#list + 1] = v
+          if not best[key] or by_model(v, best[key].v) then
+            best[key] = { v = v, family = family, point = point, kernel = k, splits = splits }
+          end
         end
       end
     end
@@ -271,8 +272,32 @@ function space.variants(p, target)
       list[#list + 1] = candidate(p, arch, b.family, b.point, b.kernel, b.splits, combine_of[key][i])
     end
   end
-  table.sort(list, by_model)
   return list
+end
+
+-- The space of a problem, candidates first, best estimate first; then the rejected points with their reasons.
+function space.variants(p, target)
+  local rejected = {}
+  local list = candidates(p, target, function(...) rejected[#rejected + 1] = rejection(...) end)
+  table.sort(list, by_model)
+  table.sort(rejected, by_model)
+  return table.move(rejected, 1, #rejected, #list + 1, list)
+end
+
+-- The first `most` candidates of that list.
+function space.best(p, target, most)
+  local top = {}
+  for _, v in ipairs(candidates(p, target, function() end)) do
+    local at = math.min(#top + 1, most)
+    if #top < most or by_model(v, top[at]) then
+      while at > 1 and by_model(v, top[at - 1]) do
+        top[at] = top[at - 1]
+        at = at - 1
+      end
+      top[at] = v
+    end
+  end
+  return top
 end
 
 -- A parameter table must name exactly the family's parameters with values the family lists.
@@ -307,7 +332,8 @@ function space.variant(p, target, name)
     check_point(merge, combine_values, name)
     local c, combine_why = kernel(p, merge, combine_values, arch)
     why = why or combine_why
-    combine = { kernel = finish(c, target), text = params.print(combine_values) }
+    combine = { kernel = finish(c, target), text = params.print(combine_values),
+      ns = c.cost and model.combine_ns(p, k.cost, c.cost, arch, splits) }
   elseif combine_values and splits == 1 then
     error(("variant '%s': one split has no combine kernel"):format(name), 0)
   end

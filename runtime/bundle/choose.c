@@ -130,8 +130,8 @@ static mlaf_status ask(const asking *a, mlaf_gen *gen, const mlaf_problem *p, fo
   size_t n = 0;
   const char *target = a->t->request->target;
   take_tuned(a, gen, p, f);
-  mlaf_status st = mlaf_gen_space(gen, p, target, &list, &n, &f->err);
-  for (size_t i = 0; !st && i < n && f->n < MAKE_TRIES && !list[i].rejected; i++) {
+  mlaf_status st = mlaf_gen_best(gen, p, target, MAKE_TRIES, &list, &n, &f->err);
+  for (size_t i = 0; !st && i < n && f->n < MAKE_TRIES; i++) {
     f->choices[f->n] = (make_choice){.rung = MLAF_RUNG_MODEL, .source = MLAF_SRC_COUNT, .ns = list[i].model_ns};
     f->variants[f->n++] = list[i];
     list[i] = (mlaf_variant){0};

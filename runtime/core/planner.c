@@ -262,10 +262,11 @@ static mlaf_status try_variant(planner *p, mlaf_gen *gen, const mlaf_variant *v,
 }
 
 /* The tuner has tried it on this very problem and it failed. */
+static bool is_bad(const mlaf_sample *s) { return s->outcome != MLAF_OUT_OK && s->outcome != MLAF_OUT_NOISY; }
+
 static bool known_bad(const mlaf_sample *samples, size_t n, const char *variant) {
   for (size_t i = 0; i < n; i++)
-    if (!strcmp(samples[i].variant, variant))
-      return samples[i].outcome != MLAF_OUT_OK && samples[i].outcome != MLAF_OUT_NOISY;
+    if (!strcmp(samples[i].variant, variant)) return is_bad(&samples[i]);
   return false;
 }
 
@@ -273,15 +274,17 @@ static mlaf_status from_model(planner *p, mlaf_gen *gen) {
   mlaf_err why = {MLAF_OK, ""};
   mlaf_variant *list = NULL;
   mlaf_sample *samples = NULL;
-  size_t n = 0, n_samples = 0;
-  mlaf_status st = mlaf_gen_space(gen, p->problem, info(p)->target, &list, &n, &why);
+  size_t n = 0, n_samples = 0, most = MODEL_TRIES;
+  if (p->ctx->db && mlaf_db_samples(p->ctx->db, info(p), p->problem, &samples, &n_samples, NULL)) n_samples = 0;
+  for (size_t i = 0; i < n_samples; i++) most += is_bad(&samples[i]);
+  mlaf_status st = mlaf_gen_best(gen, p->problem, info(p)->target, most, &list, &n, &why);
   if (st) {
+    free(samples);
     pass_over(p, &why, "the model");
     return st;
   }
-  if (p->ctx->db && mlaf_db_samples(p->ctx->db, info(p), p->problem, &samples, &n_samples, NULL)) n_samples = 0;
   st = MLAF_E_NOT_TUNED;
-  for (size_t i = 0, tries = 0; st && i < n && tries < MODEL_TRIES && !list[i].rejected; i++) {
+  for (size_t i = 0, tries = 0; st && i < n && tries < MODEL_TRIES; i++) {
     if (known_bad(samples, n_samples, list[i].name)) continue;
     tries++;
     st = try_variant(p, gen, &list[i], MLAF_RUNG_MODEL, &why);

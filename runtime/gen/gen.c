@@ -91,6 +91,7 @@ typedef struct variant_call {
   const char *function; /* of gen/api.lua */
   const mlaf_problem *problem;
   const char *target, *name;
+  size_t most; /* a list of so many at most; 0: name or nothing */
   mlaf_variant *list; /* owned by the caller of mlaf_gen_call until success: Lua may raise half-way */
   size_t n;
 } variant_call;
@@ -111,7 +112,7 @@ static void push_problem(lua_State *L, const mlaf_problem *p) {
   lua_setfield(L, -2, "dtype");
 }
 
-/* api.<function>(problem, target[, name]); the result is one variant, or a list of them for "space". */
+/* api.<function>(problem, target[, name or most]); the result is one variant, or a list of them for "space" and "best". */
 static int call_variants(lua_State *L) {
   variant_call *c = lua_touserdata(L, 1);
   lua_rawgeti(L, LUA_REGISTRYINDEX, c->g->api);
@@ -119,8 +120,9 @@ static int call_variants(lua_State *L) {
   push_problem(L, c->problem);
   lua_pushstring(L, c->target);
   if (c->name) lua_pushstring(L, c->name);
-  lua_call(L, c->name ? 3 : 2, 1);
-  bool is_list = !strcmp(c->function, "space");
+  else lua_pushinteger(L, (lua_Integer)c->most);
+  lua_call(L, 3, 1);
+  bool is_list = c->most > 0;
   size_t n = is_list ? lua_rawlen(L, -1) : 1;
   if (!(c->list = calloc(n ? n : 1, sizeof *c->list))) return mlaf_gen_no_memory(L);
   for (c->n = 0; c->n < n; c->n++) {
@@ -145,14 +147,22 @@ static mlaf_status variants(variant_call *c, const mlaf_problem *p, mlaf_err *er
   return st;
 }
 
+static mlaf_status some_variants(variant_call *c, const mlaf_problem *p, mlaf_variant **list, size_t *n, mlaf_err *err) {
+  mlaf_status st = variants(c, p, err);
+  if (st) return st;
+  *list = c->list;
+  *n = c->n;
+  return MLAF_OK;
+}
+
 mlaf_status mlaf_gen_space(mlaf_gen *g, const mlaf_problem *p, const char *target, mlaf_variant **list, size_t *n,
                            mlaf_err *err) {
-  variant_call c = {.g = g, .function = "space", .target = target};
-  mlaf_status st = variants(&c, p, err);
-  if (st) return st;
-  *list = c.list;
-  *n = c.n;
-  return MLAF_OK;
+  return some_variants(&(variant_call){.g = g, .function = "space", .target = target, .most = SIZE_MAX}, p, list, n, err);
+}
+
+mlaf_status mlaf_gen_best(mlaf_gen *g, const mlaf_problem *p, const char *target, size_t most, mlaf_variant **list, size_t *n,
+                          mlaf_err *err) {
+  return some_variants(&(variant_call){.g = g, .function = "best", .target = target, .most = most}, p, list, n, err);
 }
 
 static mlaf_status one_variant(variant_call *c, const mlaf_problem *p, mlaf_variant *out, mlaf_err *err) {

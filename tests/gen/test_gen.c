@@ -228,6 +228,14 @@ static void space_is_ordered_and_rebuilds(void **state) {
     mlaf_variant_clear(&w);
   }
   assert_true(candidates >= 24);
+  mlaf_variant *best = NULL;
+  size_t n_best = 0;
+  for (size_t most = 1; most <= n; most += most == 3 ? n - 3 : 2) { /* 1, 3 and all there are */
+    if (mlaf_gen_best(g, &p, "gfx942", most, &best, &n_best, &err)) fail_msg("%s", err.text);
+    assert_int_equal(n_best, most < candidates ? most : candidates);
+    for (size_t i = 0; i < n_best; i++) assert_string_equal(best[i].name, list[i].name);
+    mlaf_variants_free(best, n_best);
+  }
   mlaf_variants_free(list, n);
   mlaf_gen_close(g);
 }
@@ -242,6 +250,7 @@ static void bad_requests(void **state) {
   assert_int_equal(mlaf_gen_variant(g, &p, "gfx942", "nonsense", &v, &err), MLAF_E_TEMPLATE);
   assert_non_null(strstr(err.text, "nonsense"));
   assert_int_equal(mlaf_gen_space(g, &p, "gfx000", &list, &n, &err), MLAF_E_TEMPLATE);
+  assert_int_equal(mlaf_gen_best(g, &p, "gfx000", 2, &list, &n, &err), MLAF_E_TEMPLATE);
   p.rank = 100;
   assert_int_equal(mlaf_gen_space(g, &p, "gfx942", &list, &n, &err), MLAF_E_PROBLEM);
   assert_non_null(strstr(err.text, "100"));

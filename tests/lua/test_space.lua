@@ -135,6 +135,19 @@ test("a variant is fitted to another batch and context: its kernel stays, its sp
   raises(function() space.refit(at(1, 64), "sm_90a", name) end, "family reg is not for sm_90a")
 end)
 
+test("the best few are the first of the space", function()
+  for target, text in loader.sorted({ gfx942 = "mla_decode:h16,b4,s4096", sm_90a = "mla_decode:h40,b64,s2048" }) do
+    local p = problem.parse(text)
+    local all = space.variants(p, target)
+    for _, most in ipairs({ 1, 2, 7, #all + 1 }) do
+      local best = space.best(p, target, most)
+      for i, v in ipairs(best) do eq(v.name, all[i].name, "%s: %d", target, i) end
+      local after = all[#best + 1] -- and nothing is missing
+      ok(#best == most or not after or after.rejected, "%s: %d of %d", target, #best, most)
+    end
+  end
+end)
+
 test("bad names", function()
   local p = problem.parse("mla_decode:h16,b64,s4096")
   local function bad(name, ...) raises(function() space.variant(p, "gfx942", name) end, ...) end
