@@ -113,6 +113,43 @@ mlaf_status mlaf_build_take_cached(mlaf_build *b, mlaf_compiler *c, mlaf_err *er
   return st;
 }
 
+/* All that decides a kernel's code beside the generator's files: those are the stamp that `known` is kept under. */
+static void name_of_code(const mlaf_kernel_ref *ref, const char *toolchain, char name[MLAF_HASH_HEX]) {
+  mlaf_text t = MLAF_TEXT_INIT(8192);
+  mlaf_text_fmt(&t, "%s\n%s\n%s", ref->template_name, ref->params, toolchain);
+  name[0] = 0;
+  if (!t.failed) mlaf_sha256_hex(t.data, t.len, name);
+  name[MLAF_HASH_HEX - 2] = 0; /* a row of mlaf_hashes holds 63 characters */
+  mlaf_text_free(&t);
+}
+
+bool mlaf_build_take_known(mlaf_build *b, mlaf_compiler *c, const mlaf_hashes *known, const char *target, const char *toolchain) {
+  mlaf_build taken = *b;
+  mlaf_err ignored;
+  for (int i = 0; i < b->n; i++) {
+    char name[MLAF_HASH_HEX];
+    if (!toolchain || b->code[i] || b->refs[i].code_key[0] || b->refs[i].src_hash[0]) return false;
+    name_of_code(&b->refs[i], toolchain, name);
+    const char *key = mlaf_hashes_find(known, target, name);
+    if (!key) return false;
+    memcpy(taken.refs[i].code_key, key, sizeof taken.refs[i].code_key);
+  }
+  if (!mlaf_build_take_cached(&taken, c, &ignored)) {
+    *b = taken;
+    return true;
+  }
+  for (int i = 0; i < b->n; i++) free(taken.code[i]);
+  return false;
+}
+
+void mlaf_build_remember(const mlaf_build *b, mlaf_hashes *known, const char *target, const char *toolchain) {
+  for (int i = 0; toolchain && i < b->n; i++) {
+    char name[MLAF_HASH_HEX];
+    name_of_code(&b->refs[i], toolchain, name);
+    if (name[0]) mlaf_hashes_add(known, target, name, b->refs[i].code_key);
+  }
+}
+
 mlaf_status mlaf_build_check_resources(const mlaf_build *b, mlaf_err *err) {
   for (int i = 0; i < b->n; i++) {
     const mlaf_kernel_meta *m = &b->meta[i];

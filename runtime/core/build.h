@@ -4,6 +4,7 @@
 #define MLAF_BUILD_H
 
 #include "compile/compile.h"
+#include "core/hashes.h"
 #include "core/loaded.h"
 #include "db/db.h"
 #include "gen/gen.h"
@@ -36,6 +37,11 @@ mlaf_status mlaf_build_finish(mlaf_build *b, mlaf_compile_job jobs[2], size_t n,
 
 /* Code from the cache by the refs' keys; E_NOT_COMPILED when one is missing. */
 mlaf_status mlaf_build_take_cached(mlaf_build *b, mlaf_compiler *c, mlaf_err *err);
+/* The same of kernels without a key that were built here before by this generator and this compiler (NULL: unknown). False: one
+ * was not, or its code is gone; then nothing is taken. Not for those with a stored source hash: that is to be checked. */
+bool mlaf_build_take_known(mlaf_build *b, mlaf_compiler *c, const mlaf_hashes *known, const char *target, const char *toolchain);
+/* Remember where the code of a finished build lies. */
+void mlaf_build_remember(const mlaf_build *b, mlaf_hashes *known, const char *target, const char *toolchain);
 /* E_TEMPLATE (with figures) when a kernel uses scratch or spills: such a kernel is never offered. */
 mlaf_status mlaf_build_check_resources(const mlaf_build *b, mlaf_err *err);
 /* Everything in one: render, then cached code if there is, else compile (`may_compile`) or E_NOT_COMPILED. Compiler

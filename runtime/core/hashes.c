@@ -1,4 +1,4 @@
-/* File: <cache>/generator/<first 32 hex digits of the stamp>.tsv, lines "target\ttemplate\thash". The stamp covers
+/* File: <cache>/generator/<first 32 hex digits of the stamp>.tsv, lines "target\tname\thash". The stamp covers
  * every byte the hashes are computed from, so an entry cannot go stale. */
 #include <stdio.h>
 #include <stdlib.h>

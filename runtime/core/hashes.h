@@ -1,11 +1,12 @@
-/* Which hash each template has in the generator at hand: asked of Lua once, remembered in a file beside the code
- * objects under the stamp of the generator's files, so that a warm plan opens no Lua state. */
+/* Which hash each template has in the generator at hand, and under which key the code of a kernel lies: asked of Lua once,
+ * remembered in a file beside the code objects under the stamp of the generator's files, so that a warm plan opens no Lua state
+ * or, where it must, renders no source. */
 #ifndef MLAF_HASHES_H
 #define MLAF_HASHES_H
 
 #include "base/base.h"
 
-enum { MLAF_HASHES_MAX = 64 };
+enum { MLAF_HASHES_MAX = 256 };
 
 typedef struct mlaf_hashes {
   bool loaded;
@@ -16,7 +17,7 @@ typedef struct mlaf_hashes {
 
 /* Read the remembered hashes; any trouble means none are known. cache_dir NULL: memory only. Later calls do nothing. */
 void mlaf_hashes_load(mlaf_hashes *h, const char *cache_dir, const char *gen_root);
-/* NULL when not known. */
+/* `name`: a template's, or what mlaf_build calls a kernel's code. NULL when not known. */
 const char *mlaf_hashes_find(const mlaf_hashes *h, const char *target, const char *name);
 /* Remember one, here and on disk (a disk that refuses is no error: it costs time, not correctness). */
 void mlaf_hashes_add(mlaf_hashes *h, const char *target, const char *name, const char *hash);

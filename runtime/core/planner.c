@@ -158,17 +158,26 @@ static mlaf_status start_refit(planner *p, const mlaf_choice *choice, mlaf_build
   return st;
 }
 
+/* The code of a build: from the cache, or made, if that is allowed. */
+static mlaf_status get_code(planner *p, mlaf_build *b, mlaf_err *err) {
+  const char *target = info(p)->target, *toolchain = mlaf_ctx_toolchain(p->ctx);
+  mlaf_gen *gen;
+  if (mlaf_build_take_known(b, p->ctx->compiler, &p->ctx->hashes, target, toolchain)) return mlaf_build_check_resources(b, err);
+  mlaf_status st = mlaf_build_take_cached(b, p->ctx->compiler, err);
+  /* Not under the stored key: another compiler may have made it since, or may make it now. */
+  if (st == MLAF_E_NOT_COMPILED && !mlaf_ctx_gen(p->ctx, &gen, err)) {
+    st = mlaf_build_now(b, gen, p->ctx->compiler, target, may_compile(p), &p->out->compiles, err);
+    if (!st) mlaf_build_remember(b, &p->ctx->hashes, target, toolchain);
+  }
+  return st ? st : mlaf_build_check_resources(b, err);
+}
+
 typedef mlaf_status (*start_fn)(planner *p, const mlaf_choice *choice, mlaf_build *out, mlaf_err *err);
 
 static mlaf_status try_build(planner *p, const mlaf_choice *choice, start_fn start, mlaf_rung rung, mlaf_err *err) {
   mlaf_build b = {.n = 0};
-  mlaf_gen *gen;
   mlaf_status st = start(p, choice, &b, err);
-  if (!st) st = mlaf_build_take_cached(&b, p->ctx->compiler, err);
-  /* Not under the stored key: another compiler may have made it since, or may make it now. */
-  if (st == MLAF_E_NOT_COMPILED && !mlaf_ctx_gen(p->ctx, &gen, err))
-    st = mlaf_build_now(&b, gen, p->ctx->compiler, info(p)->target, may_compile(p), &p->out->compiles, err);
-  if (!st) st = mlaf_build_check_resources(&b, err);
+  if (!st) st = get_code(p, &b, err);
   if (!st) st = stand_on(p, &b, rung, mlaf_source_name(choice->source), err);
   if (!st) {
     p->out->ns = choice->ns;
@@ -247,11 +256,11 @@ static mlaf_status from_database(planner *p) {
 
 /* --- the generator's rungs --- */
 
-static mlaf_status try_variant(planner *p, mlaf_gen *gen, const mlaf_variant *v, mlaf_rung rung, mlaf_err *err) {
+static mlaf_status try_variant(planner *p, const mlaf_variant *v, mlaf_rung rung, mlaf_err *err) {
   mlaf_build b;
   mlaf_status st = mlaf_build_init(v, &b, err);
   if (st) return st;
-  st = mlaf_build_now(&b, gen, p->ctx->compiler, info(p)->target, may_compile(p), &p->out->compiles, err);
+  st = get_code(p, &b, err);
   if (!st) st = stand_on(p, &b, rung, "none", err);
   if (!st) {
     p->out->ns = v->model_ns;
@@ -287,7 +296,7 @@ static mlaf_status from_model(planner *p, mlaf_gen *gen) {
   for (size_t i = 0, tries = 0; st && i < n && tries < MODEL_TRIES; i++) {
     if (known_bad(samples, n_samples, list[i].name)) continue;
     tries++;
-    st = try_variant(p, gen, &list[i], MLAF_RUNG_MODEL, &why);
+    st = try_variant(p, &list[i], MLAF_RUNG_MODEL, &why);
     if (!st) break;
     why.status = st;
     pass_over(p, &why, "model's %s", list[i].name);
@@ -302,7 +311,7 @@ static mlaf_status from_baseline(planner *p, mlaf_gen *gen) {
   mlaf_err why = {MLAF_OK, ""};
   mlaf_variant v = {.name = NULL};
   mlaf_status st = mlaf_gen_baseline(gen, p->problem, info(p)->target, &v, &why);
-  if (!st) st = try_variant(p, gen, &v, MLAF_RUNG_BASELINE, &why);
+  if (!st) st = try_variant(p, &v, MLAF_RUNG_BASELINE, &why);
   why.status = st;
   if (st) pass_over(p, &why, "the baseline");
   mlaf_variant_clear(&v);

@@ -321,6 +321,38 @@ static void warm_plans_are_cheap(void **state) {
   end(f);
 }
 
+/* Where a kernel's code lies is remembered; what is remembered wrongly is found out and looked up again. */
+static void code_is_remembered(void **state) {
+  fixture *f = begin();
+  static const char *const spoil[] = {
+      "{ print }",
+      "{ row[NR] = $1 \"\\t\" $2; key[NR] = $3 } " /* then another kernel's */
+      "END { if (NR < 2) exit 1; for (i = 1; i <= NR; i++) print row[i] \"\\t\" key[i % NR + 1] }",
+      "{ print $1 \"\\t\" $2 \"\\t\" sprintf(\"%064d\", 7) }", /* then none that there is */
+      "{ print }"};
+  const char *const problems[] = {PROBLEM, "mla_decode:h5,r64,p32,q1,bf16,page16,b2,s100"};
+  for (size_t i = 0; i < sizeof spoil / sizeof *spoil; i++) {
+    for (int k = 0; k < 2; k++) {
+      mlaf_problem p;
+      mlaf_plan_info info;
+      assert_int_equal(mlaf_problem_parse(problems[k], &p, NULL, 0), MLAF_OK);
+      mlaf_ctx *ctx = open_ctx(f);
+      mlaf_plan *plan = plan_with(ctx, &p, MLAF_EFFORT_ESTIMATE, 0, &info);
+      assert_string_equal(info.rung, "model");
+      assert_string_equal(info.code, i ? "cache" : "compiled");
+      assert_string_equal(info.notes, "");
+      execute_and_compare(ctx, plan, &p, NULL);
+      mlaf_plan_release(plan);
+      mlaf_ctx_destroy(ctx);
+    }
+    char cmd[600];
+    snprintf(cmd, sizeof cmd, "for f in %s/generator/*; do awk '%s' $f >$f.new && mv $f.new $f || exit 1; done", f->at.cache,
+             spoil[i]);
+    assert_int_equal(system(cmd), 0);
+  }
+  end(f);
+}
+
 static void unusable_choices_are_passed_over(void **state) {
   fixture *f = begin();
   mlaf_plan_info info;
@@ -551,6 +583,7 @@ int main(void) {
       cmocka_unit_test(the_ladder),
       cmocka_unit_test(a_neighbour_is_fitted),
       cmocka_unit_test(warm_plans_are_cheap),
+      cmocka_unit_test(code_is_remembered),
       cmocka_unit_test(unusable_choices_are_passed_over),
       cmocka_unit_test(a_torn_cache_file_heals),
       cmocka_unit_test(broken_databases),
