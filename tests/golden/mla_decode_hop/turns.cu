@@ -31,8 +31,8 @@
 //
 // QK(A1) waits until all of QK(B0) is issued: side by side, both would come late and nothing would cover B's softmax.
 // PV goes in two pieces of R/4 columns, so that half of a block's slices are given back before the rest is done. The reference m
-// of a row, the maximum so far, is passed on from block to block (A0, B0, A1, ...) with P; whoever adds a P to O first brings O
-// to P's reference.
+// of a row, the maximum so far, is passed on from block to block (A0, B0, A1, ...), ahead of P; whoever adds a P to O brings O to
+// its reference before, as a rule while P is made. A finds its reference while B still makes P.
 // O is divided by the sum of the rounded P, the LSE is made of the unrounded sum.
 //
 //   cluster=2     two blocks own rows 0-63 and 64-127: each slice is read once and multicast to both
@@ -186,8 +186,8 @@ constexpr int Q_FULL_AT = EMPTY_AT + 8 * BUFFERS * 5, Q_EMPTY_AT = Q_FULL_AT + 8
               CHECKED_AT = Q_FULL_AT + 24, NEAR_END_AT = Q_FULL_AT + 32, END_AT = Q_FULL_AT + 40;
 static_assert(END_AT == 231304 && BUFFER % 1024 == 0, "differs from gen/hop_plan.lua");
 // Named barriers: 1 + warpgroup: its 128 threads; 3: both; 4 + buffer: P of that buffer is there; 8: B's QK is issued;
-// 9: A's first one is.
-enum { BOTH = 3, P_READY = 4, SCORES_ISSUED = 8, FIRST_ISSUED = 9 };
+// 9: A's first one is; 10 + buffer: the reference of that buffer's block is there.
+enum { BOTH = 3, P_READY = 4, SCORES_ISSUED = 8, FIRST_ISSUED = 9, M_READY = 10 };
 
 // Named anew where it is used, so that no register holds it.
 MLAF_DEV char* memory() {
@@ -305,12 +305,12 @@ MLAF_DEV void load_slices(const loader& l, const piece& x, turn t, int j, int id
   const bool rope = first == SLICES;
   const int slice = first + l.lane, column = rope ? 0 : 64 * slice, at = j * BOXES, later = at + AHEAD * BOXES;
   const u32 to = l.shared + KV_AT + t.buffer * BUFFER + slice * SLICE;
-  const u32 full = l.shared + FULL_AT + 8 * (ALL * t.buffer + slice);
+  const u32 full = l.shared + FULL_AT + 8 * (ALL * t.buffer + first); // one for all of them
   const bool mine = l.lane < count && (PAIR == 1 || (((rope ? t.use : slice) ^ rank_in_cluster()) & 1) == 0);
   const mlaf_tensor_map* map = &l.p.maps[rope ? MAP_KPE : MAP_CKV];
   int row = row_of_box(x, at, ids);
   wait_empty(l, t, group);
-  if (l.lane < count) barrier_expect(full, rope ? ROPE : SLICE);
+  if (l.lane == 0) barrier_expect(full, rope ? ROPE : QUARTER * SLICE);
 #pragma unroll 1
   for (int b = 0; b < BOXES; b++) {
     const u32 place = to + b * BOX * (rope ? 2 * P : 128);
@@ -434,8 +434,7 @@ struct math {
   MLAF_MEMBER void forget() { asm volatile("" : "+r"(lane), "+r"(warp), "+r"(shared)); }
 
   u32 shared;
-  float scale;   // positive
-  bool negative; // the scale's sign
+  float scale;   // positive; Q has its sign
   int lane, warp;
   int clear;     // of the piece's tokens, those that all rows see
   u32 used[2];   // blocks before this piece
@@ -455,7 +454,7 @@ MLAF_DEV void give_back(const math& c, int buffer, int group) {
 // S of one slice. Each slice is a group of its own.
 MLAF_DEV void multiply_slice(const math& c, turn t, int slice, const u32 (&q_last)[4][4], float (&s)[32], bool first) {
   const u32 k = k_major(c.shared + KV_AT + t.buffer * BUFFER + slice * SLICE);
-  barrier_wait(c.shared + FULL_AT + 8 * (ALL * t.buffer + slice), t.use & 1);
+  if (slice == SLICES || slice % QUARTER == 0) barrier_wait(c.shared + FULL_AT + 8 * (ALL * t.buffer + slice), t.use & 1);
   settle(s);
   wgmma_fence();
   if (slice >= Q_SLICES) {
@@ -523,28 +522,30 @@ MLAF_DEV void finish_v(const math& c, int buffer) {
   give_back(c, buffer, 2 * WG + 1);
 }
 
-// O and the sums to the reference of the block that is added next. IN_FLIGHT: products into S may be under way.
-template <bool IN_FLIGHT>
+// O and the sums to the reference of the block that is added next. No product may be under way.
 MLAF_DEV void bring_to(float m0, float m1, rows_state& r, float (&o)[2][PIECE / 2]) {
-  if (!__any_sync(~0u, m0 != r.m[0] || m1 != r.m[1])) return;
-  if (IN_FLIGHT) wgmma_wait<0>();
-  const float f[2] = {exp2_fast(r.m[0] - m0), exp2_fast(r.m[1] - m1)};
+  const float m[2] = {m0, m1};
 #pragma unroll
-  for (int h = 0; h < 2; h++) {
-    settle(o[h]);
+  for (int h = 0; h < 2; h++) { // rows 0-7, rows 8-15 of the warp
+    if (!__any_sync(~0u, m[h] != r.m[h])) continue;
+    const float f = exp2_fast(r.m[h] - m[h]);
 #pragma unroll
-    for (int i = 0; i < PIECE / 2; i++) o[h][i] *= f[i >> 1 & 1];
-    settle(o[h]);
-    r.sum[h] *= f[h];
-    r.weight[h] *= f[h];
+    for (int v = 0; v < 2; v++) {
+      settle(o[v]);
+#pragma unroll
+      for (int i = 0; i < PIECE / 2; i++)
+        if ((i >> 1 & 1) == h) o[v][i] *= f;
+      settle(o[v]);
+    }
+    r.sum[h] *= f;
+    r.weight[h] *= f;
+    r.m[h] = m[h];
   }
-  r.m[0] = m0;
-  r.m[1] = m1;
 }
-template <bool IN_FLIGHT>
 MLAF_DEV void bring_to_block(const math& c, int buffer, rows_state& r, float (&o)[2][PIECE / 2]) {
+  named_sync(M_READY + buffer, 256);
   const u32 m = c.shared + M_AT + 4 * (64 * buffer + 16 * c.warp + (c.lane >> 2));
-  bring_to<IN_FLIGHT>(load_4(m), load_4(m + 32), r, o);
+  bring_to(load_4(m), load_4(m + 32), r, o);
 }
 
 // Tokens from the request's end on may hold anything, also NaN: their V becomes zero, since P = 0 is not enough.
@@ -561,12 +562,8 @@ MLAF_DEV void clear_tail(const math& c, int buffer, int j) {
   named_sync(1 + WG, 128);
 }
 
-// Scores -> x = score * |scale| sign applied, masked; the block's reference.
+// Scores, masked; the block's reference.
 MLAF_DEV void find_reference(const math& c, int j, float (&s)[32], const rows_state& r, float (&m)[2]) {
-  if (c.negative) {
-#pragma unroll
-    for (int i = 0; i < 32; i++) s[i] = -s[i];
-  }
   if (64 * j + 64 > c.clear) {
     int limit[2]; // tokens that this thread's rows see, counted from its first
     const int seen = known(c.shared, TOKENS_OF) - known(c.shared, BEGIN_OF) - 64 * j - 2 * (c.lane & 3);
@@ -580,43 +577,54 @@ MLAF_DEV void find_reference(const math& c, int j, float (&s)[32], const rows_st
     for (int i = 0; i < 32; i++)
       if (8 * (i / 4) + (i & 1) >= limit[i >> 1 & 1]) s[i] = minus_inf();
   }
+  float top[2][2] = {{s[0], s[1]}, {s[2], s[3]}};
 #pragma unroll
-  for (int h = 0; h < 2; h++) {
-    float top[2] = {s[2 * h], s[2 * h + 1]};
+  for (int i = 4; i < 32; i++) top[i >> 1 & 1][i & 1] = fmaxf(top[i >> 1 & 1][i & 1], s[i]);
+  float row[2] = {fmaxf(top[0][0], top[0][1]), fmaxf(top[1][0], top[1][1])};
 #pragma unroll
-    for (int i = 4; i < 32; i += 4) {
-      top[0] = fmaxf(top[0], s[i + 2 * h]);
-      top[1] = fmaxf(top[1], s[i + 2 * h + 1]);
-    }
-    m[h] = fmaxf(r.m[h], max_over_lanes<1, 4>(fmaxf(top[0], top[1])) * c.scale);
+  for (int d = 1; d < 4; d *= 2) { // both rows' shuffles under way together
+    const float other[2] = {__shfl_xor_sync(~0u, row[0], d), __shfl_xor_sync(~0u, row[1], d)};
+    row[0] = fmaxf(row[0], other[0]);
+    row[1] = fmaxf(row[1], other[1]);
   }
+#pragma unroll
+  for (int h = 0; h < 2; h++) m[h] = fmaxf(r.m[h], row[h] * c.scale);
 }
 
-// P of 16 tokens (k-step k) into registers and shared memory.
-MLAF_DEV void make_p(const math& c, int buffer, int k, float (&s)[32], const float (&m)[2], float (&sum)[2], u32 (&p)[4]) {
+// P of 16 tokens (k-step k) into registers and shared memory; unrounded in s.
+MLAF_DEV void make_p(const math& c, int buffer, int k, float (&s)[32], const float (&m)[2], u32 (&p)[4]) {
   const u32 to = c.shared + P_AT + buffer * SLICE + (16 * c.warp + (c.lane & 15)) * 128;
 #pragma unroll
-  for (int i = 8 * k; i < 8 * k + 8; i++) {
-    s[i] = exp2_fast(fmaf(s[i], c.scale, -m[i >> 1 & 1]));
-    sum[i >> 1 & 1] += s[i];
-  }
+  for (int i = 8 * k; i < 8 * k + 8; i++) s[i] = exp2_fast(fmaf(s[i], c.scale, -m[i >> 1 & 1]));
 #pragma unroll
   for (int i = 0; i < 4; i++) p[i] = pack2(s[8 * k + 2 * i], s[8 * k + 2 * i + 1]);
   store_matrices(to + (((2 * k + (c.lane >> 4)) ^ (c.lane & 7)) << 4), p);
 }
-MLAF_DEV void publish(const math& c, int buffer, const float (&m)[2]) {
+// The reference goes ahead of P: the other warpgroup brings its O there meanwhile.
+MLAF_DEV void publish_reference(const math& c, int buffer, const float (&m)[2]) {
   if ((c.lane & 3) == 0) {
     const u32 to = c.shared + M_AT + 4 * (64 * buffer + 16 * c.warp + (c.lane >> 2));
     store_4(to, m[0]);
     store_4(to + 32, m[1]);
   }
+  named_arrive(M_READY + buffer, 256);
+}
+MLAF_DEV void load_reference(const math& c, int buffer, float (&m)[2]) {
+  const u32 at = c.shared + M_AT + 4 * (64 * buffer + 16 * c.warp + (c.lane >> 2));
+  m[0] = load_4(at);
+  m[1] = load_4(at + 32);
+}
+MLAF_DEV void publish_p(int buffer) {
   fence_async();
   named_arrive(P_READY + buffer, 256);
 }
-MLAF_DEV void add_sums(rows_state& r, const float (&sum)[2], const u32 (&p)[4][4]) {
+MLAF_DEV void add_sums(rows_state& r, const float (&s)[32], const u32 (&p)[4][4]) {
 #pragma unroll
   for (int h = 0; h < 2; h++) {
-    r.sum[h] += sum[h];
+    float sum = 0.0f;
+#pragma unroll
+    for (int i = 2 * h; i < 32; i += 4) sum += s[i] + s[i + 1];
+    r.sum[h] += sum;
 #pragma unroll
     for (int k = 0; k < 4; k++)
 #pragma unroll
@@ -628,34 +636,38 @@ MLAF_DEV void add_sums(rows_state& r, const float (&sum)[2], const u32 (&p)[4][4
 template <typename DONE>
 MLAF_DEV void blocks_as_a(math& c, int blocks, const u32 (&q_last)[4][4], rows_state& r, float (&o)[2][PIECE / 2], DONE q_done) {
   const int mine = (blocks + 1) / 2, others = blocks / 2;
-  float s[32], m[2], sum[2];
+  float s[32], m[2];
   u32 p[4][4];
-  // From S to the own product.
-  auto own = [&](int i, turn t, int other) {
+  // What S gives first. B's last P is on its way meanwhile.
+  auto reference = [&](int i, turn t) {
     settle(s);
     if (P > 0) give_back(c, t.buffer, 4);
     if (i == mine - 1) q_done();
     c.forget();
     find_reference(c, 2 * i, s, r, m);
-    sum[0] = sum[1] = 0.0f;
-    make_p(c, t.buffer, 0, s, m, sum, p[0]);
+    publish_reference(c, t.buffer, m);
+  };
+  // From the reference to the own product. Loading it anew holds the exponentials until the other's product is issued.
+  auto own = [&](int i, turn t, int other) {
+    if (other >= 0) load_reference(c, t.buffer, m);
+    make_p(c, t.buffer, 0, s, m, p[0]);
     if (other >= 0) {
       wgmma_wait<1>();
       give_back(c, other, 0);
     }
-    make_p(c, t.buffer, 1, s, m, sum, p[1]);
-    make_p(c, t.buffer, 2, s, m, sum, p[2]);
-    make_p(c, t.buffer, 3, s, m, sum, p[3]);
+    make_p(c, t.buffer, 1, s, m, p[1]);
+    make_p(c, t.buffer, 2, s, m, p[2]);
+    make_p(c, t.buffer, 3, s, m, p[3]);
     c.forget();
-    publish(c, t.buffer, m);
+    publish_p(t.buffer);
     if (other >= 0) {
       wgmma_wait<0>();
       give_back(c, other, 1);
     }
-    bring_to<false>(m[0], m[1], r, o);
+    bring_to(m[0], m[1], r, o);
     clear_tail<0>(c, t.buffer, 2 * i);
     multiply_v<0>(c, t.buffer, p, o);
-    add_sums(r, sum, p);
+    add_sums(r, s, p);
     finish_v<0, 0>(c, t.buffer);
     settle(o[0]);
     settle(o[1]);
@@ -668,6 +680,7 @@ MLAF_DEV void blocks_as_a(math& c, int blocks, const u32 (&q_last)[4][4], rows_s
   multiply_k<0>(c, t0, q_last, s);
   if (others > 0) named_arrive(FIRST_ISSUED, 256);
   wgmma_wait<0>();
+  reference(0, t0);
   own(0, t0, -1);
 #pragma unroll 1
   for (int i = 1; i < mine; i++) {
@@ -676,17 +689,18 @@ MLAF_DEV void blocks_as_a(math& c, int blocks, const u32 (&q_last)[4][4], rows_s
     c.forget();
     named_sync(SCORES_ISSUED, 256);
     multiply_k<0>(c, t, q_last, s);
+    wgmma_wait<0>();
+    bring_to_block(c, other, r, o);
+    reference(i, t);
     named_sync(P_READY + other, 256);
-    bring_to_block<true>(c, other, r, o);
     multiply_v<0>(c, other, o);
-    wgmma_wait<2>();
     own(i, t, other);
   }
   if (others == mine) {
     const int other = turn_of<1>(c, others - 1).buffer;
     named_sync(SCORES_ISSUED, 256);
+    bring_to_block(c, other, r, o);
     named_sync(P_READY + other, 256);
-    bring_to_block<false>(c, other, r, o);
     clear_tail<0>(c, other, 2 * others - 1);
     multiply_v<0>(c, other, o);
     finish_v<0, 0>(c, other);
@@ -698,7 +712,7 @@ MLAF_DEV void blocks_as_a(math& c, int blocks, const u32 (&q_last)[4][4], rows_s
 template <typename DONE>
 MLAF_DEV void blocks_as_b(math& c, int blocks, const u32 (&q_last)[4][4], rows_state& r, float (&o)[2][PIECE / 2], DONE q_done) {
   const int mine = blocks / 2, others = (blocks + 1) / 2;
-  float s[32], m[2], sum[2];
+  float s[32], m[2];
   u32 p[4][4];
   auto own = [&](int i, turn t) {
     settle(s);
@@ -706,15 +720,17 @@ MLAF_DEV void blocks_as_b(math& c, int blocks, const u32 (&q_last)[4][4], rows_s
     if (i == mine - 1) q_done();
     c.forget();
     find_reference(c, 2 * i + 1, s, r, m);
-    sum[0] = sum[1] = 0.0f;
+    publish_reference(c, t.buffer, m);
+    if (c.scale > 0.0f) { // always; keeps the exponentials behind the reference's way out
 #pragma unroll
-    for (int k = 0; k < 4; k++) make_p(c, t.buffer, k, s, m, sum, p[k]);
+      for (int k = 0; k < 4; k++) make_p(c, t.buffer, k, s, m, p[k]);
+    }
     c.forget();
-    publish(c, t.buffer, m);
-    bring_to<false>(m[0], m[1], r, o);
+    publish_p(t.buffer);
+    bring_to(m[0], m[1], r, o);
     clear_tail<1>(c, t.buffer, 2 * i + 1);
     multiply_v<1>(c, t.buffer, p, o);
-    add_sums(r, sum, p);
+    add_sums(r, s, p);
   };
   if (mine == 0) q_done();
   if (mine > 0) {
@@ -723,8 +739,9 @@ MLAF_DEV void blocks_as_b(math& c, int blocks, const u32 (&q_last)[4][4], rows_s
     named_sync(FIRST_ISSUED, 256);
     multiply_k<1>(c, t0, q_last, s);
     named_arrive(SCORES_ISSUED, 256);
+    wgmma_wait<0>();
+    bring_to_block(c, first, r, o);
     named_sync(P_READY + first, 256);
-    bring_to_block<true>(c, first, r, o);
     multiply_v<1>(c, first, o);
     finish_v<1, 0>(c, first);
     settle(o[0]);
@@ -738,8 +755,8 @@ MLAF_DEV void blocks_as_b(math& c, int blocks, const u32 (&q_last)[4][4], rows_s
       finish_v<1, 0, true>(c, turn_of<1>(c, i - 1).buffer);
       settle(o[0]);
       settle(o[1]);
+      bring_to_block(c, other, r, o);
       named_sync(P_READY + other, 256);
-      bring_to_block<false>(c, other, r, o);
       multiply_v<1>(c, other, o);
       multiply_slice(c, t, slice_at<1>(0), q_last, s, true); // keeps the tensor cores busy while slices are given back
       finish_v<1, 1>(c, other);
@@ -754,9 +771,9 @@ MLAF_DEV void blocks_as_b(math& c, int blocks, const u32 (&q_last)[4][4], rows_s
   }
   if (others > mine) {
     const int other = turn_of<0>(c, mine).buffer;
+    bring_to_block(c, other, r, o);
     named_sync(P_READY + other, 256);
     clear_tail<1>(c, other, 2 * mine);
-    bring_to_block<false>(c, other, r, o);
     multiply_v<1>(c, other, o);
     finish_v<1, 0>(c, other);
     settle(o[0]);
@@ -845,12 +862,24 @@ MLAF_DEV void finish(const math& c, const mlaf_decode_args& a, rows_state& r, fl
   }
 }
 
+// For a negative scale. The next barrier of both warpgroups lies before the first product.
+MLAF_DEV void negate_q(u32 shared, u32 (&q_last)[4][4]) {
+#pragma unroll 1
+  for (int i = 16 * (threadIdx.x & 127) + 2048 * (threadIdx.x >> 8); i < Q_SLICES * SLICE; i += 4096) {
+    u32 x[4];
+    load_16(shared + Q_AT + i, x);
+    store_16(shared + Q_AT + i, x[0] ^ 0x80008000u, x[1] ^ 0x80008000u, x[2] ^ 0x80008000u, x[3] ^ 0x80008000u);
+  }
+  fence_async();
+#pragma unroll
+  for (int i = 0; i < 4 * Q_LAST_K; i++) q_last[i / 4][i % 4] ^= 0x80008000u;
+}
+
 template <int WG>
 MLAF_DEV void work_on_blocks(const mlaf_decode_params& p, u32 shared) {
   const mlaf_decode_args& a = p.a;
   math c;
   c.shared = shared, c.lane = threadIdx.x & 31, c.warp = threadIdx.x >> 5 & 3;
-  c.negative = a.scale_log2e < 0.0f;
   c.scale = fmaxf(fabsf(a.scale_log2e), 1e-30f); // not 0: masked scores are -inf
   c.used[0] = c.used[1] = 0;
 #pragma unroll 1
@@ -866,6 +895,7 @@ MLAF_DEV void work_on_blocks(const mlaf_decode_params& p, u32 shared) {
     for (int i = 0; i < Q_LAST_K; i++)
       load_matrices(shared + P_AT + (P == 32 ? 64 * row + (((2 * i + chunk) ^ (row >> 1 & 3)) << 4)
                                              : 128 * row + (((2 * i + chunk) ^ (row & 7)) << 4)), q_last[i]);
+    if (a.scale_log2e < 0.0f) negate_q(shared, q_last);
     named_sync(BOTH, 256); // the place is P's again
     rows_state r = {{-1e30f, -1e30f}, {0.0f, 0.0f}, {0.0f, 0.0f}};
     float o[2][PIECE / 2];
