@@ -161,6 +161,23 @@ static void timing_by_graphs(void **state) {
   assert_int_equal(ops->time(dev, l, 3, &opts, &t, NULL), MLAF_OK);
   assert_int_equal(t.samples, 1);
   assert_non_null(strstr(t.detail, "given up"));
+  /* Where a rest comes first, a glance without one finds the hopeless; 6 us are near enough to 5 to be looked at rested. */
+  mlaf_time_opts rested = {.min_samples = 5, .max_samples = 7, .min_window_ns = 1, .limit_s = 20, .idle_s = 0.3};
+  static const struct {
+    double give_up_us;
+    int samples, launches; /* glance, first rested sample, further ones */
+    bool rested;
+  } looks[] = {{0, 7, 1 + 7, true}, {4, 1, 1, false}, {5, 1, 2, true}, {7, 7, 2 + 7, true}};
+  for (size_t i = 0; i < sizeof looks / sizeof *looks; i++) {
+    rested.give_up_ns = 1e3 * looks[i].give_up_us;
+    fake_reset();
+    const double begin = mlaf_now();
+    assert_int_equal(ops->time(dev, l, 3, &rested, &t, NULL), MLAF_OK);
+    assert_int_equal(mlaf_now() - begin >= rested.idle_s, looks[i].rested);
+    assert_int_equal(t.samples, looks[i].samples);
+    assert_int_equal(fake_last().total, 3 * looks[i].launches);
+    assert_int_equal(strstr(t.detail, "given up") != NULL, looks[i].samples == 1);
+  }
   /* Several sets are gone through in turn, each at least once in a sample. */
   const fake_fill apart[4] = {{mem, 5, 1}, {mem + 1, 6, 1}, {mem + 2, 7, 1}, {mem + 3, 8, 1}};
   mlaf_launch sets[4] = {one, one, one, one};
