@@ -46,7 +46,7 @@ local globals = {
   debug = { getinfo = debug.getinfo, setupvalue = debug.setupvalue }, load = load,
   string = string, table = table, sorted = sorted, pairs = banned_pairs, next = banned_pairs, host = host,
   math = { type = math.type, floor = math.floor, ceil = math.ceil, max = math.max, min = math.min, abs = math.abs,
-    tointeger = math.tointeger, maxinteger = math.maxinteger, huge = math.huge, sqrt = math.sqrt, exp = math.exp,
+    tointeger = math.tointeger, maxinteger = math.maxinteger, huge = math.huge, sqrt = math.sqrt, exp = math.exp, log = math.log,
     ult = math.ult },
 }
 setmetatable(globals, {

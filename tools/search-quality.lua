@@ -56,7 +56,7 @@ lines("pruned.jsonl", "tune", function(line)
 end)
 lines("nearest.jsonl", "bench", function(line)
   local p = problems[text(line, "problem")]
-  if p and text(line, "rung") == "nearest" then p.planned = number(line, "ns") end
+  if p and text(line, "rung") ~= "exact" then p.planned, p.rung = number(line, "ns"), text(line, "rung") end
 end)
 local grid = 0
 lines("grid.jsonl", "would_tune", function() grid = grid + 1 end)
@@ -85,7 +85,7 @@ end
 if all == 0 then print("no problem was searched both ways") os.exit(1) end
 
 local near_good, near_all, near_worst = 0, 0, 0
-print(("\n%-62s %9s %9s %8s  %s"):format("held-out problem", "best us", "nearest us", "behind", "choice of"))
+print(("\n%-62s %9s %9s %8s  %s"):format("held-out problem", "best us", "planned us", "behind", "nearest tuned, rung"))
 for _, name in ipairs(order) do
   local p, family, b, s = problems[name], split(name)
   local nearest, at
@@ -101,7 +101,8 @@ for _, name in ipairs(order) do
     if ratio <= NEAREST then near_good = near_good + 1 end
     near_worst = math.max(near_worst, ratio)
     if ns then record("nearest", p, 0, ns) end
-    print(("%-62s %9.2f %9.2f %7.2f%%  %s"):format(name, p.best / 1e3, (ns or 0) / 1e3, 100 * (ratio - 1), nearest))
+    print(("%-62s %9.2f %9.2f %7.2f%%  %s, %s"):format(name, p.best / 1e3, (ns or 0) / 1e3, 100 * (ratio - 1), nearest,
+      p.rung or "no plan"))
   end
 end
 

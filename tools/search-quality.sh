@@ -3,7 +3,7 @@
 #   tools/search-quality.sh [-n] [-t SECONDS] BUILD_DIR [OUT_DIR] [OPTIONS OF mlaforge tune ...]
 # For every problem of a grid: all candidates are tried (exhaustive, resumable: run it again after a stop), then the pruned
 # search runs over the same samples, so that both see the very same times. Of each family and batch every second context length is
-# held out: for those, the choice of the nearest other shape is compared with the best of all.
+# held out: for those, what a plan takes that knows the other shapes is compared with the best of all.
 # The options say which grid and device; without any: tools/search-grid.txt on the emulator. On one GPU:
 #   tools/search-quality.sh -t 400 BUILD_DIR OUT_DIR @tools/search-grid-gpu.txt --device cuda --give-up 1.5
 # (hopeless candidates get one sample; those within 1.5 times the best so far get all of theirs).
@@ -43,13 +43,19 @@ rm -f "$out/pruned.db"* "$out/others.db"*
 "$mlaforge" db merge "$db" --db "$out/pruned.db" > /dev/null
 "$mlaforge" tune "@$out/finished.txt" ${device:+--device "$device"} --strategy pruned --db "$out/pruned.db" --json > "$out/pruned.jsonl"
 
-# Held-out shapes: what a plan takes that knows the choices of all other shapes.
+# Held-out shapes: what a plan takes that knows the choices and the samples of all other shapes.
 lua5.4 tools/search-quality.lua "$out" held > "$out/held.txt"
 : > "$out/nearest.jsonl"
 if [ -s "$out/held.txt" ]; then
-  "$mlaforge" db export --db "$db" |
-    awk -F'\t' 'NR == FNR { held[$1]; next } FNR <= 2 || !($2 in held)' "$out/held.txt" - |
-    "$mlaforge" db import - --db "$out/others.db" > /dev/null
+  "$mlaforge" db merge "$db" --db "$out/others.db" > /dev/null
+  python3 - "$out/others.db" "$out/held.txt" <<'END'
+import sqlite3, sys
+db = sqlite3.connect(sys.argv[1])
+for problem in open(sys.argv[2]):
+    for table in ("choice", "sample"):
+        db.execute(f"DELETE FROM {table} WHERE problem = (SELECT id FROM problem WHERE canonical = ?)", (problem.strip(),))
+db.commit()
+END
   "$mlaforge" bench "@$out/held.txt" ${device:+--device "$device"} --db "$out/others.db" --json > "$out/nearest.jsonl"
 fi
 lua5.4 tools/search-quality.lua "$out"

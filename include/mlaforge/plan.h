@@ -38,9 +38,10 @@ typedef struct mlaf_plan_opts {
   { sizeof(mlaf_plan_opts), 0, MLAF_EFFORT_ESTIMATE, 0, 0.0, NULL }
 
 /* Make a plan for `problem` (checked and copied) with `opts` (NULL: MLAF_PLAN_OPTS_INIT). `*out` has one reference.
- * The ladder: exact choice -> same device, nearest batch and ctx (its splits fitted to the problem; more than 16 times away
- * only for DB_ONLY and NO_COMPILE) -> shipped default -> model -> baseline; the plan says which rung it stands on. A choice
- * that can no longer be used (template changed, code not loadable) is passed over with a warning.
+ * The ladder: exact choice -> same device, nearest batch and ctx (its splits fitted to the problem; or another kernel that was
+ * measured near and suits better; more than 16 times away only for DB_ONLY and NO_COMPILE) -> shipped default -> model ->
+ * baseline; the plan says which rung it stands on. A choice that can no longer be used (template changed, code not loadable) is
+ * passed over with a warning.
  * Errors: E_ARG, E_PROBLEM, E_NOT_TUNED, E_NOT_COMPILED, E_NO_COMPILER, E_COMPILE, E_DEVICE, E_NOMEM;
  * MEASURE also what the tuner returns. The detail is in mlaf_ctx_last_message. */
 MLAF_API mlaf_status mlaf_plan_create(mlaf_ctx *ctx, const mlaf_problem *problem, const mlaf_plan_opts *opts,

@@ -56,7 +56,7 @@ static const tuned *better(const mlaf_problem *p, const tuned *a, const tuned *b
   if (x != y) return x < y ? a : b;
   if (a->choice.source != b->choice.source) return a->choice.source < b->choice.source ? a : b;
   int c = strcmp(a->device, b->device);
-  if (!c) c = mlaf_first_of_equals(&a->problem, &b->problem);
+  if (!c) c = mlaf_first_of_equals(p, &a->problem, &b->problem);
   return c <= 0 ? a : b;
 }
 
@@ -97,7 +97,7 @@ static bool same_hash(const mlaf_kernel_ref *ref, const mlaf_kernel_desc *k) {
   return !ref->template_hash[0] || !strcmp(ref->template_hash, k->template_hash);
 }
 
-/* The variant *v of a tuned problem for another batch and ctx, as planning does it. */
+/* The variant *v of a tuned problem fitted to another batch and ctx. (Planning compares it with what else was measured near.) */
 static void fit(mlaf_gen *gen, const char *target, const tuned *t, const mlaf_problem *p, mlaf_variant *v) {
   mlaf_variant fitted;
   if (mlaf_doublings(&t->problem, p) == 0 || mlaf_gen_refit(gen, p, target, t->choice.variant, &fitted, NULL)) return;

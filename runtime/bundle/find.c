@@ -18,6 +18,7 @@ static bool serves(const mlaf_bundle_plan *x, const char *target, const mlaf_pro
 
 typedef struct ranked {
   const mlaf_bundle_plan *plan;
+  const mlaf_problem *asked;
   double apart;
 } ranked;
 
@@ -25,7 +26,8 @@ static int by_distance(const void *a, const void *b) {
   const ranked *x = a, *y = b;
   if (x->apart != y->apart) return x->apart < y->apart ? -1 : 1;
   if (x->plan->baseline != y->plan->baseline) return x->plan->baseline ? 1 : -1;
-  return x->plan < y->plan ? -1 : 1; /* the manifest's order */
+  const int c = mlaf_first_of_equals(x->asked, &x->plan->problem, &y->plan->problem);
+  return c ? c : x->plan < y->plan ? -1 : 1; /* the manifest's order */
 }
 
 mlaf_status mlaf_bundle_rank(const mlaf_bundle *b, const char *target, const mlaf_problem *p, const mlaf_bundle_plan ***list,
@@ -46,7 +48,7 @@ mlaf_status mlaf_bundle_rank(const mlaf_bundle *b, const char *target, const mla
   for (size_t i = 0; i < b->n_plans; i++) {
     const mlaf_bundle_plan *x = &b->plans[i];
     if (!serves(x, target, p)) continue;
-    r[found++] = (ranked){x, mlaf_times_apart(p, &x->problem)};
+    r[found++] = (ranked){x, p, mlaf_times_apart(p, &x->problem)};
   }
   qsort(r, found, sizeof *r, by_distance);
   for (size_t i = 0; i < found; i++) out[i] = r[i].plan;

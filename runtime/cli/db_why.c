@@ -4,15 +4,18 @@
 
 #include "cli/cli.h"
 #include "core/lengths.h"
+#include "core/nearby.h"
 #include "core/nearest.h"
 
 typedef struct why {
   cli *c;
   const mlaf_problem *problem;
   const mlaf_device_info *dev;
+  mlaf_db *db;
   mlaf_gen *gen;
   mlaf_rung taken; /* the first rung that holds; MLAF_RUNG_BASELINE + 1: none yet */
   bool by_lengths; /* a sample of the lengths asked for holds, before any choice */
+  char own[256];   /* the model's own variant where it is clearly better than what was measured near */
   bool lacking;    /* memory, for some of it */
   char reason[300];
 } why;
@@ -65,19 +68,31 @@ static bool same_templates(void *user, const mlaf_choice *choice) {
   return !w->reason[0];
 }
 
-/* How far away, and what the plan makes of it. */
-static size_t fitted(const why *w, const mlaf_db_considered *x, char *out, size_t size) {
-  mlaf_variant v = {.name = NULL};
-  bool known = mlaf_gen_refit(w->gen, w->problem, w->dev->target, x->choice->variant, &v, NULL) == MLAF_OK;
-  int n = snprintf(out, size, "; %.2f doublings of batch and ctx away%s%s", x->distance,
-                   known ? ", with the splits the model gives it here: " : "", known ? v.name : "");
-  mlaf_variant_clear(&v);
+/* How far away, and what the plan makes of it: of the nearest choice, and of what else was measured near. */
+static size_t fitted(why *w, const mlaf_db_considered *x, char *out, size_t size) {
+  mlaf_gen_nearby y = {.from = -1};
+  mlaf_nearby *near = NULL;
+  mlaf_err err = {MLAF_OK, ""};
+  char taken[600] = "";
+  mlaf_status st = x->rung != MLAF_RUNG_NEAREST ? MLAF_E_NOT_TUNED
+                       : mlaf_nearby_gather(w->db, w->dev, NULL, w->problem, same_templates, w, &near, &err);
+  w->reason[0] = 0; /* of farther choices */
+  if (!st) st = mlaf_nearby_choose(near, w->gen, w->problem, w->dev->target, true, &y, &err);
+  note(w, st);
+  if (!st) mlaf_nearby_reason(near, &y, taken, sizeof taken);
+  else if (!mlaf_gen_refit(w->gen, w->problem, w->dev->target, x->choice->variant, &y.variant, NULL))
+    snprintf(taken, sizeof taken, "the splits the model gives it here: %s", y.variant.name);
+  if (!st && y.from < 0) snprintf(w->own, sizeof w->own, "%s", y.variant.name);
+  const char *then = !st ? "; taken: " : *taken ? ", with " : "";
+  int n = snprintf(out, size, "; %.2f doublings of batch and ctx away%s%s", x->distance, then, taken);
+  mlaf_variant_clear(&y.variant);
+  free(near);
   return n < 0 ? 0 : (size_t)n < size ? (size_t)n : size - 1;
 }
 
 static void on_considered(void *user, const mlaf_db_considered *x) {
   why *w = user;
-  char what[700], reason[600] = "";
+  char what[700], reason[1100] = "";
   snprintf(what, sizeof what, "%s layer%s%s%s: choice of %s on %s: %s", mlaf_layer_name(x->layer),
            x->layer == MLAF_LAYER_USER ? "" : " (", x->layer == MLAF_LAYER_USER ? "" : x->layer_path,
            x->layer == MLAF_LAYER_USER ? "" : ")", x->problem, x->device, x->choice ? x->choice->variant : "?");
@@ -91,11 +106,11 @@ static void on_considered(void *user, const mlaf_db_considered *x) {
     size_t n = strlen(reason);
     if (x->distance > 0) n += fitted(w, x, reason + n, sizeof reason - n);
     if (x->choice->stale) snprintf(reason + n, sizeof reason - n, "; SOFT: %s: usable, worth tuning again", x->choice->stale_why);
-    if (!w->by_lengths) w->taken = x->rung;
+    if (!w->by_lengths) w->taken = w->own[0] ? MLAF_RUNG_MODEL : x->rung;
     else n = strlen(reason), snprintf(reason + n, sizeof reason - n, "; not needed: a sample of the lengths asked for holds");
   }
   w->reason[0] = 0;
-  step(w, mlaf_rung_name(x->rung), !x->verdict && !w->by_lengths, what, reason);
+  step(w, mlaf_rung_name(x->rung), !x->verdict && !w->by_lengths && !w->own[0], what, reason);
 }
 
 /* Choices of the problem's shape that HARD fields keep away from this device. */
@@ -121,9 +136,10 @@ static void model_rungs(why *w) {
   bool any = status == MLAF_OK && n && !list[0].rejected;
   if (any) snprintf(what, sizeof what, "the generator's best estimate: %s", list[0].name);
   else snprintf(what, sizeof what, "the generator has no candidate");
-  step(w, "model", any && w->taken > MLAF_RUNG_MODEL, what,
-       any ? w->taken <= MLAF_RUNG_MODEL ? "not needed: a tuned choice holds" : "not verified on this device: tune it" :
-           err.text);
+  if (w->own[0]) snprintf(what, sizeof what, "the generator's own, as said above: %s", w->own);
+  const bool holds = any && (w->taken > MLAF_RUNG_MODEL || w->own[0]);
+  step(w, "model", holds, what, !any ? err.text : holds ? "not verified on this device: tune it" :
+           "not needed: a tuned choice holds");
   if (any && w->taken > MLAF_RUNG_MODEL) w->taken = MLAF_RUNG_MODEL;
   mlaf_variants_free(list, n);
   status = mlaf_gen_baseline(w->gen, w->problem, w->dev->target, &base, &err);
@@ -204,6 +220,7 @@ int mlaf_cli_db_why(cli *c) {
     mlaf_gen_close(w.gen);
     return mlaf_cli_fail(c);
   }
+  w.db = db;
   mlaf_problem_print(&p, canonical, sizeof canonical);
   if (!c->json) printf("problem   %s\ndevice    %s\n", canonical, dev.id);
   mlaf_err err = {MLAF_OK, ""};

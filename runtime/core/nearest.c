@@ -21,7 +21,9 @@ double mlaf_times_apart(const mlaf_problem *p, const mlaf_problem *q) {
 
 double mlaf_doublings(const mlaf_problem *p, const mlaf_problem *q) { return log2(mlaf_times_apart(p, q)); }
 
-int mlaf_first_of_equals(const mlaf_problem *a, const mlaf_problem *b) {
+int mlaf_first_of_equals(const mlaf_problem *p, const mlaf_problem *a, const mlaf_problem *b) {
+  const double x = ratio(p->batch, a->batch), y = ratio(p->batch, b->batch);
+  if (x != y) return x < y ? -1 : 1;
   if (a->batch != b->batch) return a->batch < b->batch ? -1 : 1;
   return a->ctx == b->ctx ? 0 : a->ctx < b->ctx ? -1 : 1;
 }

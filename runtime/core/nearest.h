@@ -29,8 +29,9 @@ bool mlaf_same_shape(const mlaf_problem *p, const mlaf_problem *q);
 double mlaf_times_apart(const mlaf_problem *p, const mlaf_problem *q);
 /* The same in doublings, which add up: 0 for the same. */
 double mlaf_doublings(const mlaf_problem *p, const mlaf_problem *q);
-/* Of two that are equally far the smaller batch, then the smaller ctx comes first: < 0 when that is a. */
-int mlaf_first_of_equals(const mlaf_problem *a, const mlaf_problem *b);
+/* Of two that are equally far from p the nearer in batch (as many blocks fill the device alike), then the smaller batch, then the
+ * smaller ctx comes first: < 0 when that is a. */
+int mlaf_first_of_equals(const mlaf_problem *p, const mlaf_problem *a, const mlaf_problem *b);
 
 /* What the fit must know of a decode kernel. */
 typedef struct mlaf_fit_kernel {

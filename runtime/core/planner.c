@@ -6,6 +6,7 @@
 
 #include "core/build.h"
 #include "core/lengths.h"
+#include "core/nearby.h"
 #include "core/nearest.h"
 #include "core/planner.h"
 #ifdef MLAF_HAVE_TUNE
@@ -54,6 +55,43 @@ static mlaf_status stand_on(planner *p, const mlaf_build *b, mlaf_rung rung, con
   p->out->source = source;
   snprintf(p->out->variant, sizeof p->out->variant, "%s", b->name);
   return MLAF_OK;
+}
+
+/* The code of a build: from the cache, or made, if that is allowed. */
+static mlaf_status get_code(planner *p, mlaf_build *b, mlaf_err *err) {
+  const char *target = info(p)->target, *toolchain = mlaf_ctx_toolchain(p->ctx);
+  mlaf_gen *gen;
+  if (mlaf_build_take_known(b, p->ctx->compiler, &p->ctx->hashes, target, toolchain)) return mlaf_build_check_resources(b, err);
+  mlaf_status st = mlaf_build_take_cached(b, p->ctx->compiler, err);
+  /* Not under the stored key: another compiler may have made it since, or may make it now. */
+  if (st == MLAF_E_NOT_COMPILED && !mlaf_ctx_gen(p->ctx, &gen, err)) {
+    st = mlaf_build_now(b, gen, p->ctx->compiler, target, may_compile(p), &p->out->compiles, err);
+    if (!st) mlaf_build_remember(b, &p->ctx->hashes, target, toolchain);
+  }
+  return st ? st : mlaf_build_check_resources(b, err);
+}
+
+static mlaf_status try_variant(planner *p, const mlaf_variant *v, mlaf_rung rung, mlaf_err *err) {
+  mlaf_build b;
+  mlaf_status st = mlaf_build_init(v, &b, err);
+  if (st) return st;
+  st = get_code(p, &b, err);
+  if (!st) st = stand_on(p, &b, rung, "none", err);
+  if (!st) {
+    p->out->ns = v->model_ns;
+    mlaf_problem_print(p->problem, p->out->tuned_for, sizeof p->out->tuned_for);
+  }
+  mlaf_build_clear(&b);
+  return st;
+}
+
+/* The tuner has tried it on this very problem and it failed. */
+static bool is_bad(const mlaf_sample *s) { return s->outcome != MLAF_OUT_OK && s->outcome != MLAF_OUT_NOISY; }
+
+static bool known_bad(const mlaf_sample *samples, size_t n, const char *variant) {
+  for (size_t i = 0; i < n; i++)
+    if (!strcmp(samples[i].variant, variant)) return is_bad(&samples[i]);
+  return false;
 }
 
 /* --- the database's rungs --- */
@@ -144,7 +182,14 @@ static mlaf_status start_build(planner *p, const mlaf_choice *choice, mlaf_build
   return st;
 }
 
-/* A neighbour's kernel with the splits that suit this problem; what it shares with the choice keeps its hashes and keys. */
+/* What a build shares with a choice keeps its hashes and keys. */
+static void keep_refs(const mlaf_choice *choice, mlaf_build *b) {
+  const mlaf_kernel_ref *then[] = {&choice->decode, &choice->combine};
+  for (int i = 0; i < b->n; i++)
+    if (then[i]->template_hash[0] && !strcmp(then[i]->symbol, b->refs[i].symbol)) b->refs[i] = *then[i];
+}
+
+/* A neighbour's kernel with the splits that suit this problem. */
 static mlaf_status start_refit(planner *p, const mlaf_choice *choice, mlaf_build *out, mlaf_err *err) {
   mlaf_gen *gen;
   mlaf_variant v = {.name = NULL};
@@ -152,33 +197,16 @@ static mlaf_status start_refit(planner *p, const mlaf_choice *choice, mlaf_build
   if (!st) st = mlaf_gen_refit(gen, p->problem, info(p)->target, choice->variant, &v, err);
   if (!st) st = mlaf_build_init(&v, out, err);
   mlaf_variant_clear(&v);
-  const mlaf_kernel_ref *then[] = {&choice->decode, &choice->combine};
-  for (int i = 0; !st && i < out->n; i++)
-    if (then[i]->template_hash[0] && !strcmp(then[i]->symbol, out->refs[i].symbol)) out->refs[i] = *then[i];
+  if (!st) keep_refs(choice, out);
   return st;
-}
-
-/* The code of a build: from the cache, or made, if that is allowed. */
-static mlaf_status get_code(planner *p, mlaf_build *b, mlaf_err *err) {
-  const char *target = info(p)->target, *toolchain = mlaf_ctx_toolchain(p->ctx);
-  mlaf_gen *gen;
-  if (mlaf_build_take_known(b, p->ctx->compiler, &p->ctx->hashes, target, toolchain)) return mlaf_build_check_resources(b, err);
-  mlaf_status st = mlaf_build_take_cached(b, p->ctx->compiler, err);
-  /* Not under the stored key: another compiler may have made it since, or may make it now. */
-  if (st == MLAF_E_NOT_COMPILED && !mlaf_ctx_gen(p->ctx, &gen, err)) {
-    st = mlaf_build_now(b, gen, p->ctx->compiler, target, may_compile(p), &p->out->compiles, err);
-    if (!st) mlaf_build_remember(b, &p->ctx->hashes, target, toolchain);
-  }
-  return st ? st : mlaf_build_check_resources(b, err);
 }
 
 typedef mlaf_status (*start_fn)(planner *p, const mlaf_choice *choice, mlaf_build *out, mlaf_err *err);
 
-static mlaf_status try_build(planner *p, const mlaf_choice *choice, start_fn start, mlaf_rung rung, mlaf_err *err) {
-  mlaf_build b = {.n = 0};
-  mlaf_status st = start(p, choice, &b, err);
-  if (!st) st = get_code(p, &b, err);
-  if (!st) st = stand_on(p, &b, rung, mlaf_source_name(choice->source), err);
+/* The code of what was started, and who it is. */
+static mlaf_status stand_on_choice(planner *p, mlaf_build *b, const mlaf_choice *choice, mlaf_rung rung, mlaf_err *err) {
+  mlaf_status st = get_code(p, b, err);
+  if (!st) st = stand_on(p, b, rung, mlaf_source_name(choice->source), err);
   if (!st) {
     p->out->ns = choice->ns;
     p->out->error = choice->error;
@@ -186,14 +214,75 @@ static mlaf_status try_build(planner *p, const mlaf_choice *choice, start_fn sta
     memcpy(p->out->lengths, choice->lengths, sizeof p->out->lengths);
     snprintf(p->out->stale, sizeof p->out->stale, "%s", choice->stale ? choice->stale_why : "");
   }
+  return st;
+}
+
+static mlaf_status try_build(planner *p, const mlaf_choice *choice, start_fn start, mlaf_rung rung, mlaf_err *err) {
+  mlaf_build b = {.n = 0};
+  mlaf_status st = start(p, choice, &b, err);
+  if (!st) st = stand_on_choice(p, &b, choice, rung, err);
   mlaf_build_clear(&b);
   return st;
 }
 
-/* A neighbour's choice is fitted to the problem; where that cannot be had (no generator, its combine kernel in no cache), it
- * serves as it was tuned. */
+/* HARD fields, without a word: what is passed over was said when the nearest choice was looked for. */
+static bool holds(void *user, const mlaf_choice *c) {
+  planner *p = user;
+  mlaf_err ignored;
+  return !is_refused(p, c) && !check_hash(p, c, &c->decode, &ignored) && !check_hash(p, c, &c->combine, &ignored);
+}
+
+static bool failed_here(planner *p, const char *variant) {
+  mlaf_sample *samples = NULL;
+  size_t n = 0;
+  const bool bad = !mlaf_db_samples(p->ctx->db, info(p), p->problem, &samples, &n, NULL) && known_bad(samples, n, variant);
+  free(samples);
+  return bad;
+}
+
+/* What serves by all that was measured near: mostly the nearest choice's kernel, fitted; another neighbour's, or one that was
+ * only timed there, or the model's own where they are clearly better. */
+static mlaf_status stand_nearby(planner *p, const mlaf_nearby *n, const mlaf_gen_nearby *x, mlaf_err *err) {
+  if (x->from < 0) return try_variant(p, &x->variant, MLAF_RUNG_MODEL, err);
+  const mlaf_nearby_item *item = &n->items[x->from];
+  mlaf_choice of = n->choices[item->choice];
+  mlaf_build b = {.n = 0};
+  of.decode = item->decode;
+  of.ns = item->ns;
+  of.error = item->error;
+  mlaf_status st = mlaf_build_init(&x->variant, &b, err);
+  if (!st) keep_refs(&of, &b);
+  if (!st) st = stand_on_choice(p, &b, &of, MLAF_RUNG_NEAREST, err);
+  mlaf_build_clear(&b);
+  return st;
+}
+
+static mlaf_status try_nearby(planner *p, const mlaf_choice *nearest, mlaf_err *err) {
+  mlaf_nearby *n = NULL;
+  mlaf_gen_nearby x = {.from = -1};
+  mlaf_gen *gen;
+  char why[600];
+  mlaf_status st = mlaf_ctx_gen(p->ctx, &gen, err);
+  if (!st) st = mlaf_nearby_gather(p->ctx->db, info(p), mlaf_ctx_toolchain(p->ctx), p->problem, holds, p, &n, err);
+  if (!st) st = mlaf_nearby_choose(n, gen, p->problem, info(p)->target, may_ask_model(p), &x, err);
+  if (!st && failed_here(p, x.variant.name)) st = mlaf_fail(err, MLAF_E_NOT_TUNED, "%s failed here", x.variant.name);
+  if (!st) st = stand_nearby(p, n, &x, err);
+  if (!st && (x.from < 0 || strcmp(p->out->tuned_for, nearest->problem) != 0 || x.ns != x.nearest_ns)) {
+    mlaf_nearby_reason(n, &x, why, sizeof why);
+    mlaf_text_fmt(&p->notes, "%schoice %s of %s is nearest, but %s", p->notes.len ? "; " : "", nearest->variant,
+                  nearest->problem, why);
+    mlaf_log_line(&p->ctx->log, MLAF_LOG_INFO, "plan: %s", why);
+  }
+  mlaf_variant_clear(&x.variant);
+  free(n);
+  return st;
+}
+
+/* A neighbour's choice is compared with what else is known near and fitted to the problem; where that cannot be had (no
+ * generator, a kernel in no cache), it is fitted alone or serves as it was tuned. */
 static mlaf_status try_choice(planner *p, const mlaf_choice *choice, mlaf_rung rung, mlaf_err *err) {
   mlaf_err ignored;
+  if (rung == MLAF_RUNG_NEAREST && !try_nearby(p, choice, &ignored)) return MLAF_OK;
   if (choice->distance > 0 && !try_build(p, choice, start_refit, rung, &ignored)) return MLAF_OK;
   return try_build(p, choice, start_build, rung, err);
 }
@@ -255,29 +344,6 @@ static mlaf_status from_database(planner *p) {
 }
 
 /* --- the generator's rungs --- */
-
-static mlaf_status try_variant(planner *p, const mlaf_variant *v, mlaf_rung rung, mlaf_err *err) {
-  mlaf_build b;
-  mlaf_status st = mlaf_build_init(v, &b, err);
-  if (st) return st;
-  st = get_code(p, &b, err);
-  if (!st) st = stand_on(p, &b, rung, "none", err);
-  if (!st) {
-    p->out->ns = v->model_ns;
-    mlaf_problem_print(p->problem, p->out->tuned_for, sizeof p->out->tuned_for);
-  }
-  mlaf_build_clear(&b);
-  return st;
-}
-
-/* The tuner has tried it on this very problem and it failed. */
-static bool is_bad(const mlaf_sample *s) { return s->outcome != MLAF_OUT_OK && s->outcome != MLAF_OUT_NOISY; }
-
-static bool known_bad(const mlaf_sample *samples, size_t n, const char *variant) {
-  for (size_t i = 0; i < n; i++)
-    if (!strcmp(samples[i].variant, variant)) return is_bad(&samples[i]);
-  return false;
-}
 
 static mlaf_status from_model(planner *p, mlaf_gen *gen) {
   mlaf_err why = {MLAF_OK, ""};

@@ -12,6 +12,7 @@ typedef struct near_choice {
   double distance;
   int source;
   mlaf_problem at;
+  const mlaf_problem *asked;
   char problem[MLAF_PROBLEM_TEXT_MAX];
 } near_choice;
 
@@ -26,7 +27,7 @@ static int by_preference(const void *left, const void *right) {
   if (a->distance != b->distance) return a->distance < b->distance ? -1 : 1;
   if (a->source != b->source) return a->source - b->source;
   if (a->layer->layer != b->layer->layer) return (int)a->layer->layer - (int)b->layer->layer;
-  return mlaf_first_of_equals(&a->at, &b->at);
+  return mlaf_first_of_equals(a->asked, &a->at, &b->at);
 }
 
 mlaf_source mlaf_db_effective(const mlaf_db *db, int source, bool imported) {
@@ -49,6 +50,7 @@ static bool near_row(mlaf_db *db, sqlite3_stmt *s, const mlaf_problem *p, near_l
   ok = ok && mlaf_problem_parse(x->problem, &x->at, NULL, 0) == MLAF_OK && mlaf_same_shape(p, &x->at);
   if (!ok) return true;
   x->layer = db;
+  x->asked = p;
   x->id = sqlite3_column_int64(s, 0);
   x->source = mlaf_db_effective(db, source, sqlite3_column_int(s, 2) != 0);
   x->distance = mlaf_doublings(p, &x->at);

@@ -37,13 +37,16 @@ static mlaf_status collect_samples(mlaf_db *db, sqlite3_stmt *s, mlaf_sample **l
   return MLAF_OK;
 }
 
-mlaf_status mlaf_db_samples(mlaf_db *db, const mlaf_device_info *dev, const mlaf_problem *p, mlaf_sample **list,
-                            size_t *n, mlaf_err *err) {
+/* lengths NULL: all of them; else the fastest `most` that passed and were timed with such requests. */
+static mlaf_status read_samples(mlaf_db *db, const mlaf_device_info *dev, const mlaf_problem *p, const char *lengths, size_t most,
+                                mlaf_sample **list, size_t *n, mlaf_err *err) {
   char canonical[MLAF_PROBLEM_TEXT_MAX];
   if (mlaf_problem_print(p, canonical, sizeof canonical) != MLAF_OK)
     return mlaf_fail(err, MLAF_E_PROBLEM, "a problem that does not pass mlaf_problem_check has no samples");
-  sqlite3_stmt *s = mlaf_db_prepare(db, MLAF_S_SAMPLES, err);
+  sqlite3_stmt *s = mlaf_db_prepare(db, lengths ? MLAF_S_FASTEST : MLAF_S_SAMPLES, err);
   if (!s) return MLAF_E_DB;
+  if (lengths) sqlite3_bind_text(s, 4, lengths, -1, SQLITE_STATIC);
+  if (lengths) sqlite3_bind_int64(s, 5, (int64_t)most);
   sqlite3_bind_text(s, 1, dev->id, -1, SQLITE_STATIC);
   sqlite3_bind_text(s, 2, canonical, -1, SQLITE_STATIC);
   sqlite3_bind_int(s, 3, MLAF_DB_PROTOCOL);
@@ -51,6 +54,16 @@ mlaf_status mlaf_db_samples(mlaf_db *db, const mlaf_device_info *dev, const mlaf
   sqlite3_reset(s);
   sqlite3_clear_bindings(s);
   return status;
+}
+
+mlaf_status mlaf_db_samples(mlaf_db *db, const mlaf_device_info *dev, const mlaf_problem *p, mlaf_sample **list,
+                            size_t *n, mlaf_err *err) {
+  return read_samples(db, dev, p, NULL, 0, list, n, err);
+}
+
+mlaf_status mlaf_db_fastest(mlaf_db *db, const mlaf_device_info *dev, const mlaf_problem *p, const char *lengths, size_t most,
+                            mlaf_sample **list, size_t *n, mlaf_err *err) {
+  return read_samples(db, dev, p, lengths[0] ? lengths : "equal", most, list, n, err);
 }
 
 static void as_choice(const mlaf_sample *s, const mlaf_problem *p, mlaf_choice *out) {

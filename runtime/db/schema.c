@@ -71,6 +71,15 @@ _Static_assert(sizeof migrations / sizeof *migrations == MLAF_DB_SCHEMA, "one mi
   "INSERT OR REPLACE INTO choice(device, problem, protocol, variant, splits, decode, combine, source, imported, ns, margin," \
   " error, toolchain, driver, clock_mhz, mem_clock_mhz, lengths, run, incumbent) "
 
+/* mlaf_db_sample_row reads these by position. Of each variant of a problem the newest sample; a condition follows. */
+#define SAMPLE_COLUMNS                                                                                                    \
+  "SELECT s.variant, s.splits, s.outcome, s.source, s.ns, s.p10_ns, s.p90_ns, s.mad_ns, s.n, s.clock, s.parts, s.bound,"    \
+  " s.timing_detail, s.error, s.vgpr, s.agpr, s.lds, s.scratch, s.detail, " KERNEL_COLUMNS(d) ", " KERNEL_COLUMNS(m)        \
+  ", s.lengths, " SAMPLE_INTACT " FROM sample s LEFT JOIN kernel d ON d.id = s.decode LEFT JOIN kernel m ON m.id = s.combine"
+#define NEWEST_SAMPLES                                                                                                   \
+  "(SELECT max(x.id) FROM sample x JOIN device v ON v.id = x.device JOIN problem p ON p.id = x.problem"                    \
+  " WHERE v.canonical = ?1 AND p.canonical = ?2 AND x.protocol = ?3 GROUP BY x.variant, x.decode, x.combine, x.lengths)"
+
 static const char *const statements[MLAF_S_COUNT] = {
     [MLAF_S_BEGIN] = "BEGIN IMMEDIATE",
     [MLAF_S_COMMIT] = "COMMIT",
@@ -101,14 +110,11 @@ static const char *const statements[MLAF_S_COUNT] = {
                           "JOIN kernel m"
                       " ON m.id = s.combine"
                       " WHERE s.device = ?1 AND s.problem = ?2 AND s.protocol = ?3 ORDER BY s.id DESC",
-    [MLAF_S_SAMPLES] =
-        "SELECT s.variant, s.splits, s.outcome, s.source, s.ns, s.p10_ns, s.p90_ns, s.mad_ns, s.n, s.clock, s.parts, s.bound,"
-        " s.timing_detail, s.error, s.vgpr, s.agpr, s.lds, s.scratch, s.detail, " KERNEL_COLUMNS(d) ", " KERNEL_COLUMNS(m)
-        ", s.lengths, " SAMPLE_INTACT " FROM sample s LEFT JOIN kernel d ON d.id = s.decode LEFT JOIN kernel m ON m.id = "
-            "s.combine"
-        " WHERE s.id IN (SELECT max(x.id) FROM sample x JOIN device v ON v.id = x.device JOIN problem p ON p.id = x.problem"
-        " WHERE v.canonical = ?1 AND p.canonical = ?2 AND x.protocol = ?3 GROUP BY x.variant, x.decode, x.combine, x.lengths)"
-        " ORDER BY s.outcome <> 'ok', s.ns, s.variant, s.id",
+    [MLAF_S_SAMPLES] = SAMPLE_COLUMNS " WHERE s.id IN " NEWEST_SAMPLES " ORDER BY s.outcome <> 'ok', s.ns, s.variant, s.id",
+    /* Sums are made of these few rows alone. */
+    [MLAF_S_FASTEST] = SAMPLE_COLUMNS " WHERE s.id IN (SELECT y.id FROM sample y WHERE y.id IN " NEWEST_SAMPLES
+                                      " AND y.outcome = 'ok' AND y.lengths = ?4 ORDER BY y.ns, y.variant, y.id LIMIT ?5)"
+                                      " ORDER BY s.ns, s.variant, s.id",
     [MLAF_S_GET_CHOICE] = "SELECT variant, source, imported, protocol, run, incumbent FROM choice WHERE device = ?1"
                           " AND problem = ?2",
     [MLAF_S_PUT_CHOICE] = CHOICE_INSERT "VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17,"

@@ -207,9 +207,9 @@ const char *mlaf_embed_target_name(const mlaf_embed *e) { return e->target->name
 static double ratio(int32_t a, int32_t b) { return a > b ? (double)a / b : (double)b / a; }
 
 /* The nearest row whose kernels have not failed (*code: how others did), -1 if none: in doublings of batch and ctx, the choice
- * before the baseline. merges >= 0: of those that have a combine kernel behind this decode kernel. */
+ * before the baseline, then the nearer in batch. merges >= 0: of those that have a combine kernel behind this decode kernel. */
 static int32_t nearest(const mlaf_embed *e, const mlaf_embed_problem *p, int32_t merges, int *code) {
-  double best = 0;
+  double best = 0, best_batch = 0;
   int32_t found = -1;
   for (int32_t i = 0; i < e->target->n_rows; i++) {
     const mlaf_embed_row *r = &e->target->rows[i];
@@ -219,9 +219,10 @@ static int32_t nearest(const mlaf_embed *e, const mlaf_embed_problem *p, int32_t
       continue;
     const int merge = r->combine < 0 ? 0 : e->kernels[r->combine].failed, bad = merge ? merge : e->kernels[r->decode].failed;
     if (bad) *code = bad;
-    const double far = ratio(r->batch, p->batch) * ratio(r->ctx, p->ctx);
-    if (bad || (found >= 0 && (far > best || (far == best && r->baseline >= e->target->rows[found].baseline)))) continue;
-    best = far;
+    const double batch = ratio(r->batch, p->batch), far = batch * ratio(r->ctx, p->ctx);
+    const int later = found < 0 ? -1 : far != best ? far > best : r->baseline - e->target->rows[found].baseline;
+    if (bad || (found >= 0 && (later > 0 || (!later && far == best && batch >= best_batch)))) continue;
+    best = far, best_batch = batch;
     found = i;
   }
   return found;

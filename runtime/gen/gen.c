@@ -92,6 +92,10 @@ typedef struct variant_call {
   const mlaf_problem *problem;
   const char *target, *name;
   size_t most; /* a list of so many at most; 0: name or nothing */
+  const mlaf_gen_measured *measured; /* of "nearby" */
+  size_t n_measured;
+  bool any;
+  mlaf_gen_nearby *nearby;
   mlaf_variant *list; /* owned by the caller of mlaf_gen_call until success: Lua may raise half-way */
   size_t n;
 } variant_call;
@@ -112,7 +116,36 @@ static void push_problem(lua_State *L, const mlaf_problem *p) {
   lua_setfield(L, -2, "dtype");
 }
 
-/* api.<function>(problem, target[, name or most]); the result is one variant, or a list of them for "space" and "best". */
+static void push_measured(lua_State *L, const mlaf_gen_measured *list, size_t n) {
+  lua_createtable(L, (int)n, 0);
+  for (size_t i = 0; i < n; i++) {
+    lua_createtable(L, 0, 5);
+    lua_pushinteger(L, list[i].batch);
+    lua_setfield(L, -2, "batch");
+    lua_pushinteger(L, list[i].ctx);
+    lua_setfield(L, -2, "ctx");
+    lua_pushstring(L, list[i].variant);
+    lua_setfield(L, -2, "variant");
+    lua_pushstring(L, list[i].template_hash);
+    lua_setfield(L, -2, "template_hash");
+    lua_pushnumber(L, list[i].ns);
+    lua_setfield(L, -2, "ns");
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+}
+
+/* The result of "nearby" is at the top: what it says of the variant, and the variant in its place. */
+static void read_nearby(lua_State *L, mlaf_gen_nearby *out) {
+  out->from = (int)field_u32(L, "from") - 1;
+  lua_getfield(L, -1, "ns");
+  out->ns = lua_tonumber(L, -1);
+  lua_getfield(L, -2, "nearest_ns");
+  out->nearest_ns = lua_tonumber(L, -1);
+  lua_pop(L, 2);
+  lua_getfield(L, -1, "variant");
+}
+
+/* api.<function>(problem, target[, name, most or measured, any]); the result is one variant, or for "space" and "best" a list. */
 static int call_variants(lua_State *L) {
   variant_call *c = lua_touserdata(L, 1);
   lua_rawgeti(L, LUA_REGISTRYINDEX, c->g->api);
@@ -120,8 +153,11 @@ static int call_variants(lua_State *L) {
   push_problem(L, c->problem);
   lua_pushstring(L, c->target);
   if (c->name) lua_pushstring(L, c->name);
+  else if (c->nearby) push_measured(L, c->measured, c->n_measured);
   else lua_pushinteger(L, (lua_Integer)c->most);
-  lua_call(L, 3, 1);
+  lua_pushboolean(L, c->any);
+  lua_call(L, 4, 1);
+  if (c->nearby) read_nearby(L, c->nearby);
   bool is_list = c->most > 0;
   size_t n = is_list ? lua_rawlen(L, -1) : 1;
   if (!(c->list = calloc(n ? n : 1, sizeof *c->list))) return mlaf_gen_no_memory(L);
@@ -183,6 +219,14 @@ mlaf_status mlaf_gen_refit(mlaf_gen *g, const mlaf_problem *p, const char *targe
                            mlaf_err *err) {
   variant_call c = {.g = g, .function = "refit", .target = target, .name = name};
   return one_variant(&c, p, out, err);
+}
+
+mlaf_status mlaf_gen_nearby_variant(mlaf_gen *g, const mlaf_problem *p, const char *target, const mlaf_gen_measured *measured,
+                                    size_t n, bool any, mlaf_gen_nearby *out, mlaf_err *err) {
+  variant_call c = {.g = g, .function = "nearby", .target = target, .measured = measured, .n_measured = n, .any = any,
+                    .nearby = out};
+  if (!n) return mlaf_fail(err, MLAF_E_ARG, "nothing was measured nearby");
+  return one_variant(&c, p, &out->variant, err);
 }
 
 mlaf_status mlaf_gen_baseline(mlaf_gen *g, const mlaf_problem *p, const char *target, mlaf_variant *out,

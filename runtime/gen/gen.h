@@ -50,6 +50,22 @@ mlaf_status mlaf_gen_variant(mlaf_gen *g, const mlaf_problem *p, const char *tar
  * the model gives it here. E_TEMPLATE if the space has no such kernel. */
 mlaf_status mlaf_gen_refit(mlaf_gen *g, const mlaf_problem *p, const char *target, const char *name, mlaf_variant *out,
                            mlaf_err *err);
+/* What was measured on a problem that differs from the one at hand in batch and ctx alone. */
+typedef struct mlaf_gen_measured {
+  int32_t batch, ctx;
+  const char *variant, *template_hash; /* of its decode kernel; "": whatever the generator makes today */
+  double ns;
+} mlaf_gen_measured;
+typedef struct mlaf_gen_nearby {
+  mlaf_variant variant;
+  int from;              /* whose decode kernel it is, an index; -1: of none of them, the model's alone */
+  double ns, nearest_ns; /* the estimate, and that of the nearest choice's kernel (0: it does not fit here) */
+} mlaf_gen_nearby;
+/* The variant for an untuned problem by the model corrected with what was measured near it (gen/nearby.lua); measured[0] is the
+ * nearest choice, whose kernel is kept unless another is clearly better. any: a kernel may be taken that is none of theirs.
+ * E_TEMPLATE when the generator makes none of them any more. */
+mlaf_status mlaf_gen_nearby_variant(mlaf_gen *g, const mlaf_problem *p, const char *target, const mlaf_gen_measured *measured,
+                                    size_t n, bool any, mlaf_gen_nearby *out, mlaf_err *err);
 /* The variant that works for every supported problem of this target, tuned or not. */
 mlaf_status mlaf_gen_baseline(mlaf_gen *g, const mlaf_problem *p, const char *target, mlaf_variant *out, mlaf_err *err);
 /* Source text of a kernel (malloc'ed) and its hash. Pure function of (template, params, target). */

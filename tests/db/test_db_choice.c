@@ -193,6 +193,20 @@ static void nearest_bucket_by_log_distance(void **state) {
     assert_int_equal(rung, MLAF_RUNG_NEAREST);
     assert_true(fabs(near.distance - asked[i].distance) < 0.005);
   }
+  /* Equally far: the one of the same batch, then the smaller. */
+  static const struct {
+    int batch, ctx;
+    const char *name;
+  } ties[] = {{64, 1024, "b64"}, {128, 2048, "b128"}, {512, 2048, "b512"}};
+  for (int i = 0; i < 3; i++) {
+    mlaf_problem at = make_problem(20, ties[i].batch, ties[i].ctx);
+    mlaf_sample s = make_sample(ties[i].name, 100, "v1");
+    add_sample(db, &dev, &at, &s);
+  }
+  mlaf_problem tied = make_problem(20, 128, 1024); /* 64 x 1024 and 128 x 2048 are one doubling away */
+  assert_string_equal(choose(db, &dev, &tied, &rung).variant, "b128");
+  tied = make_problem(20, 256, 2048); /* both neighbours are one doubling of batch away */
+  assert_string_equal(choose(db, &dev, &tied, &rung).variant, "b128");
   mlaf_choice c;
   mlaf_err err;
   mlaf_problem p = make_problem(16, 2, 1024);

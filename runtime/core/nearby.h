@@ -1,0 +1,34 @@
+/* What is known near a problem that nobody tuned: the choices within reach, and what else was timed for their problems. From it
+ * the generator says which variant should serve (gen/nearby.lua). The planner and `db why` ask here, so both say the same. */
+#ifndef MLAF_NEARBY_H
+#define MLAF_NEARBY_H
+
+#include "db/db.h"
+
+enum { MLAF_NEARBY_CHOICES = 6, MLAF_NEARBY_SAMPLES = 16 }; /* the nearest few; of each the fastest few */
+#define MLAF_NEARBY_WITHIN 1.4 /* times its choice: where the model errs with slower kernels says little of fast ones */
+
+typedef struct mlaf_nearby_item {
+  size_t choice; /* index of the choice for whose problem it was timed */
+  char variant[256];
+  mlaf_kernel_ref decode;
+  double ns, error;
+} mlaf_nearby_item;
+
+typedef struct mlaf_nearby {
+  mlaf_choice choices[MLAF_NEARBY_CHOICES]; /* of this device, nearest first */
+  mlaf_problem at[MLAF_NEARBY_CHOICES];
+  mlaf_nearby_item items[MLAF_NEARBY_CHOICES * (MLAF_NEARBY_SAMPLES + 1)]; /* [0]: the nearest choice */
+  size_t n_choices, n;
+} mlaf_nearby;
+
+/* accept: whether a choice's HARD fields hold. *out is freed with free(). NOT_TUNED when nothing is in reach. */
+mlaf_status mlaf_nearby_gather(mlaf_db *db, const mlaf_device_info *dev, const char *toolchain, const mlaf_problem *p,
+                               mlaf_db_accept_fn accept, void *user, mlaf_nearby **out, mlaf_err *err);
+/* any: a kernel that none of them has may be taken, too (from < 0). */
+mlaf_status mlaf_nearby_choose(const mlaf_nearby *n, mlaf_gen *gen, const mlaf_problem *p, const char *target, bool any,
+                               mlaf_gen_nearby *out, mlaf_err *err);
+/* Why it was taken, in a sentence for people. */
+void mlaf_nearby_reason(const mlaf_nearby *n, const mlaf_gen_nearby *x, char *out, size_t size);
+
+#endif

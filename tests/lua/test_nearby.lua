@@ -1,0 +1,66 @@
+-- The variant for an untuned problem by the model and what was measured near it. Times: as the emulator and one H200 gave them.
+local T = ...
+local test, eq, ok, raises = T.test, T.eq, T.ok, T.raises
+local loader = T.loader()
+-- Names are hashed by the thousand and none is looked at: as in test_space.lua.
+loader.host.sha256 = function(text)
+  local h = #text
+  for i = 1, #text do h = (h ~ text:byte(i)) * 0x100000001b3 end
+  return ("%016x"):format(h):rep(4)
+end
+local problem, nearby, space = loader.require("problem"), loader.require("nearby"), loader.require("space")
+
+local function measured(batch, ctx, variant, ns, hash)
+  return { batch = batch, ctx = ctx, variant = variant, ns = ns, template_hash = hash or "" }
+end
+
+-- 64 rows a request, gfx942: 32-row blocks win where two a request fill the device once, 64-row blocks where they would not.
+local REG = "reg:blocks=2,kvload=nt,psplit=1,qsrc=lds,rescale=lazy,tile=16,waves=4"
+local LDS = "lds:blocks=1,load=dma,order=plain,rescale=lazy,stages=3,waves=4"
+local AT = "mla_decode:h16,r512,p64,q4,causal,bf16,page64,"
+local small, other = measured(128, 1024, REG .. "/s1", 55260), measured(256, 512, LDS .. "/s1", 49800)
+
+test("another neighbour's kernel is taken where measured over modelled says so, the nearest one's else", function()
+  local p = problem.parse(AT .. "b256,s2048") -- measured: lds 164.7 us, reg 201 us
+  local alone, both = nearby.choose(p, "gfx942", { small }, false), nearby.choose(p, "gfx942", { small, other }, false)
+  eq(alone.variant.name, REG .. "/s1")
+  eq(alone.from, 1)
+  eq(alone.ns, alone.nearest_ns)
+  eq(both.variant.name, LDS .. "/s1")
+  eq(both.from, 2)
+  ok(both.nearest_ns > 1.05 * both.ns, "reg %.1f, lds %.1f us", both.nearest_ns / 1e3, both.ns / 1e3)
+  eq(space.variant(p, "gfx942", both.variant.name).name, both.variant.name) -- one of p's space
+  -- A draw is the nearest's.
+  eq(nearby.choose(problem.parse(AT .. "b192,s1024"), "gfx942", { small, other }, true).variant.name, REG .. "/s1")
+  eq(nearby.choose(problem.parse(AT .. "b128,s2048"), "gfx942", { small, other }, true).variant.name, REG .. "/s1")
+end)
+
+test("a kernel that was only timed near serves, one that nobody timed only where it may and is far better", function()
+  local p = problem.parse("mla_decode:h16,b1,s4096") -- measured: the last 8.7 us, the first 11.8, mma 10.1
+  local first = measured(1, 1024, "hopt:cluster=16,load=tma,rows=8,schedule=splits,wgs=1/s1", 6580)
+  local long = measured(1, 16384, "hopt:cluster=6,load=tma,rows=16,schedule=splits,wgs=2/s15,rows=1,team=4", 14160)
+  local timed = measured(1, 16384, "hopt:cluster=1,load=tma,rows=8,schedule=splits,wgs=2/s64,rows=1,team=8", 15450)
+  local x = nearby.choose(p, "sm_90a", { first }, false)
+  eq(x.variant.decode.symbol, space.variant(p, "sm_90a", first.variant).decode.symbol)
+  x = nearby.choose(p, "sm_90a", { first }, true)
+  eq(x.from, 0)
+  eq(x.variant.name:match("^%l+"), "mma")
+  x = nearby.choose(p, "sm_90a", { first, long, timed }, true)
+  eq(x.from, 3)
+  eq(x.variant.name, "hopt:cluster=1,load=tma,rows=8,schedule=splits,wgs=2/s32,rows=1,team=8")
+end)
+
+test("what the generator no longer makes says nothing", function()
+  local p = problem.parse(AT .. "b256,s2048")
+  local gone, edited = measured(256, 512, "lds:zeal=1/s1", 1), measured(256, 512, LDS .. "/s1", 49800, ("0"):rep(64))
+  eq(nearby.choose(p, "gfx942", { small, gone, edited }, false).variant.name, REG .. "/s1")
+  raises(function() nearby.choose(p, "gfx942", { gone, edited }, true) end, "none of the tuned variants")
+  local now = measured(256, 512, LDS .. "/s1", 49800, loader.template_hash("mla_decode_lds", "gfx942"))
+  eq(nearby.choose(p, "gfx942", { small, now }, false).from, 2)
+end)
+
+test("splits follow the problem", function()
+  local fitted = nearby.choose(problem.parse(AT .. "b2,s8192"), "gfx942", { measured(128, 1024, REG .. "/s1", 55260) }, false)
+  ok(fitted.variant.splits > 8, "%d splits", fitted.variant.splits)
+  eq(fitted.variant.name, space.refit(problem.parse(AT .. "b2,s8192"), "gfx942", REG .. "/s1").name)
+end)
