@@ -222,8 +222,7 @@ static int32_t nearest(const mlaf_embed *e, const mlaf_embed_problem *p, int32_t
     const double batch = ratio(r->batch, p->batch), far = batch * ratio(r->ctx, p->ctx);
     const int later = found < 0 ? -1 : far != best ? far > best : r->baseline - e->target->rows[found].baseline;
     if (bad || (found >= 0 && (later > 0 || (!later && far == best && batch >= best_batch)))) continue;
-    best = far, best_batch = batch;
-    found = i;
+    best = far, best_batch = batch, found = i;
   }
   return found;
 }

@@ -166,6 +166,57 @@ static void why_names_every_rung(void **state) {
   release(&r);
 }
 
+/* Entries without hashes name their variant alone: today's generator makes it. */
+static void import_named(const cli_dir *d, const char *device, const char *const (*rows)[3], size_t n) {
+  char path[300];
+  snprintf(path, sizeof path, "%s/named.tsv", d->dir);
+  FILE *f = fopen(path, "w");
+  assert_non_null(f);
+  fprintf(f, "# mlaforge tuning text 2\ndevice\tproblem\tvariant\tsplits\tsource\tns\tmargin\terror\tprotocol\ttoolchain\tdriver"
+             "\tclock_mhz\tmem_clock_mhz");
+  static const char *const fields[] = {"template", "params", "symbol", "template_hash", "src_hash", "code_key", "threads",
+                                       "rows_per_wg"};
+  for (int i = 0; i < 16; i++) fprintf(f, "\t%s.%s", i < 8 ? "decode" : "combine", fields[i % 8]);
+  fprintf(f, "\tlengths\n");
+  for (size_t i = 0; i < n; i++)
+    fprintf(f, "%s\t%s\t%s\t1\tmodelled\t%s\t0\t0.002\t" MLAF_DB_PROTOCOL_TEXT "\t*\t*\t*\t*\tt\ta=1\tx\t-\t-\t-\t256\t32"
+               "\t-\t-\t-\t-\t-\t-\t0\t0\tequal\n", device, rows[i][0], rows[i][1], rows[i][2]);
+  fclose(f);
+  cli_result r = RUN(d, "db", "import", path);
+  assert_exit(r, 0);
+  release(&r);
+}
+
+/* Times of the emulator and of one H200. */
+static void why_says_what_was_measured_near(void **state) {
+  const cli_dir *d = *state;
+  unlink(d->db);
+#define AT  "mla_decode:h16,r512,p64,q4,causal,bf16,page64,"
+#define LDS "lds:blocks=1,load=dma,order=ahead,rescale=lazy,stages=3,waves=4/s1"
+  static const char *const near[][3] = {
+      {AT "b128,s1024", "reg:blocks=2,kvload=nt,psplit=1,qsrc=lds,rescale=lazy,tile=16,waves=4/s1", "55260"},
+      {AT "b256,s2048", LDS, "160280"}};
+  import_named(d, "emu:gfx942|cu304|xcc8|SPX|NPS1", near, 2);
+  cli_result r = RUN(d, "db", "why", AT "b240,s1024", "--device-id", "emu:gfx942|cu304|xcc8|SPX|NPS1");
+  assert_exit(r, 0);
+  assert_has(r.out, "nearest   yes  user layer: choice of " AT "b128,s1024");
+  assert_has(r.out, "taken: " LDS " (kernel of " AT "b256,s2048): the model and 2 times of 2 problems nearby say ");
+  assert_has(r.out, " us, the nearest choice's kernel ");
+  assert_has(r.out, "a plan stands on: nearest");
+  release(&r);
+  /* One short request's cluster of 16 blocks is too far from one four times as long: a kernel nobody measured serves better. */
+  static const char *const alone[][3] = {
+      {"mla_decode:h16,r512,p64,q1,bf16,page64,b1,s1024", "hopt:cluster=16,load=tma,rows=8,schedule=splits,wgs=1/s1", "6580"}};
+  import_named(d, "sm_90|sm1|l2_60M|bus1", alone, 1);
+  r = RUN(d, "db", "why", "mla_decode:h16,b1,s4096", "--device-id", "sm_90|sm1|l2_60M|bus1");
+  assert_exit(r, 0);
+  assert_has(r.out, "nearest   no   user layer: choice of mla_decode:h16,r512,p64,q1,bf16,page64,b1,s1024");
+  assert_has(r.out, "(measured nowhere near): the model and 1 times of 1 problems nearby say ");
+  assert_has(r.out, "model     yes  the generator's own, as said above: mma:");
+  assert_has(r.out, "a plan stands on: model");
+  release(&r);
+}
+
 static void report_is_one_self_contained_page(void **state) {
   const cli_dir *d = *state;
   char path[100];
@@ -249,6 +300,7 @@ int main(void) {
                                      T(shards),
                                      T(merge_diff_check_gc),
                                      T(why_names_every_rung),
+                                     T(why_says_what_was_measured_near),
                                      T(report_is_one_self_contained_page),
                                      T(grids_on_the_command_line)};
   return cmocka_run_group_tests(tests, NULL, NULL);
