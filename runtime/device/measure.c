@@ -61,7 +61,7 @@ static mlaf_status collect(mlaf_sample_fn sample, void *user, const mlaf_time_op
   double first = 0;
   bool hopeless = false;
   mlaf_status st = MLAF_OK;
-  if (o->give_up_ns > 0 && o->idle_s > 0) { /* the rest is most of a timing: a glance without one finds who need not be rested for */
+  if (o->give_up_ns > 0 && o->idle_s > 0) { /* a glance without a rest finds who need not be rested for */
     st = calibrate(sample, user, o, mlaf_now() + limit, &repeats, &first, err);
     hopeless = !st && first > UNRESTED * o->give_up_ns;
   }
