@@ -101,6 +101,69 @@ static void kill_9_keeps_what_was_committed(void **state) {
   killing_report(&k, "writers");
 }
 
+enum { ROWS = 60 };
+
+/* Import (a text) or merge (of a database) into a new file. */
+static mlaf_status take_in(const char *path, const char *text, const char *from) {
+  mlaf_db *db = NULL, *other = NULL;
+  mlaf_err err;
+  mlaf_db_merged merged;
+  mlaf_status status = mlaf_db_open(path, false, NULL, &db, &err);
+  if (!status && text) status = mlaf_db_import(db, text, NULL, &err);
+  if (!status && !text) status = mlaf_db_open(from, true, NULL, &other, &err);
+  if (!status && !text) status = mlaf_db_merge(db, other, &merged, &err);
+  mlaf_db_close(other);
+  mlaf_db_close(db);
+  return status;
+}
+
+/* All of it or nothing, and the next one does it. */
+static void kill_9_leaves_imports_and_merges_whole(void **state) {
+  db_dir *d = *state;
+  char path[128], from[128];
+  mlaf_device_info dev = make_device("d");
+  mlaf_text text = MLAF_TEXT_INIT(1 << 20);
+  mlaf_err err;
+  snprintf(from, sizeof from, "%s/from.db", d->dir);
+  mlaf_db *db = open_db(from);
+  for (int i = 0; i < ROWS; i++) {
+    mlaf_problem p = make_problem(16, 1 + i, 1024);
+    mlaf_sample s = make_sample("v", 1000 + i, "v1");
+    add_sample(db, &dev, &p, &s);
+  }
+  assert_int_equal(mlaf_db_export(db, NULL, &text, &err), MLAF_OK);
+  mlaf_db_close(db);
+  for (int merge = 0; merge < 2; merge++) {
+    killing k = killing_begin(12, 31 + merge, 20e3);
+    int none = 0, all = 0;
+    while (killing_goes_on(&k)) {
+      snprintf(path, sizeof path, "%s/%d-%d.db", d->dir, merge, k.tried);
+      const pid_t child = fork();
+      if (child == 0) _exit((int)take_in(path, merge ? NULL : text.data, from));
+      int status;
+      const bool hit = killing_hits(&k, child);
+      waitpid(child, &status, 0);
+      if (!hit) assert_int_equal(status, 0);
+      db = open_db(path);
+      const int64_t there = merge ? count(db).samples : count(db).choices;
+      assert_true(there == ROWS || (hit && there == 0));
+      none += hit && !there;
+      all += hit && there;
+      size_t findings = 1;
+      assert_int_equal(mlaf_db_check(db, NULL, NULL, &findings, &err), MLAF_OK);
+      assert_int_equal(findings, 0);
+      mlaf_db_close(db);
+      assert_int_equal(take_in(path, merge ? NULL : text.data, from), 0);
+      db = open_db(path);
+      assert_int_equal(count(db).choices, ROWS);
+      mlaf_db_close(db);
+    }
+    killing_report(&k, merge ? "merges" : "imports");
+    print_message("of those killed %d left nothing and %d everything\n", none, all);
+  }
+  mlaf_text_free(&text);
+}
+
 /* A reader plans while a writer holds the lock: it is answered at once and its miss is dropped, not waited for. */
 static void planning_does_not_wait_for_a_writer(void **state) {
   db_dir *d = *state;
@@ -141,6 +204,7 @@ static void planning_does_not_wait_for_a_writer(void **state) {
 int main(void) {
 #define T(f) cmocka_unit_test_setup_teardown(f, db_dir_setup, db_dir_teardown)
   const struct CMUnitTest tests[] = {T(eight_writers_lose_nothing), T(kill_9_keeps_what_was_committed),
+                                     T(kill_9_leaves_imports_and_merges_whole),
                                      T(planning_does_not_wait_for_a_writer)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
