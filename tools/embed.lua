@@ -41,12 +41,15 @@ local out = {
   "",
   "const mlaf_gen_file mlaf_gen_files[] = {",
 }
+local sha256, digests = dofile(root .. "/gen/sha256.lua"), {}
 for _, path in ipairs(files) do
   local text = assert(slurp(root .. "/" .. path), "cannot read " .. path)
+  digests[#digests + 1] = sha256(text) .. " " .. path .. "\n"
   out[#out + 1] = ('  {"%s", %d,\n%s},'):format(path, #text, literal(text))
 end
 out[#out + 1] = "};"
 out[#out + 1] = "const size_t mlaf_gen_n_files = sizeof mlaf_gen_files / sizeof *mlaf_gen_files;"
+out[#out + 1] = ('const char mlaf_gen_files_stamp[] = "%s";'):format(sha256(table.concat(digests)))
 local f = assert(io.open(out_path .. ".tmp", "wb"))
 assert(f:write(table.concat(out, "\n"), "\n"))
 assert(f:close())

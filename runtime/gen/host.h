@@ -14,6 +14,7 @@ typedef struct mlaf_gen_file {
 } mlaf_gen_file;
 extern const mlaf_gen_file mlaf_gen_files[];
 extern const size_t mlaf_gen_n_files;
+extern const char mlaf_gen_files_stamp[]; /* mlaf_gen_stamp's of these files */
 
 /* A template is code that somebody is still writing: it may loop for ever or build an endless string. Both limits are
  * per call from C, far above what any real template takes (a space of 600 variants: 20 M steps, 8 MiB). */

@@ -313,6 +313,23 @@ static void manifest_hashes(void **state) {
   mlaf_gen_close(g);
 }
 
+/* The stamp that the build computed is that of the bytes that are here. */
+static void embedded_stamp_is_of_the_files(void **state) {
+  (void)state;
+  mlaf_text lines = MLAF_TEXT_INIT(1 << 20);
+  char hex[MLAF_HASH_HEX], stamp[MLAF_HASH_HEX];
+  mlaf_err err;
+  for (size_t i = 0; i < mlaf_gen_n_files; i++) {
+    mlaf_sha256_hex(mlaf_gen_files[i].text, mlaf_gen_files[i].size, hex);
+    mlaf_text_fmt(&lines, "%s %s\n", hex, mlaf_gen_files[i].path);
+  }
+  assert_false(lines.failed);
+  mlaf_sha256_hex(lines.data, lines.len, hex);
+  assert_int_equal(mlaf_gen_stamp(NULL, stamp, &err), MLAF_OK);
+  assert_string_equal(stamp, hex);
+  mlaf_text_free(&lines);
+}
+
 static void embedded_equals_directory(void **state) {
   (void)state;
   mlaf_gen *a = open_gen(NULL), *b = open_gen(source_dir());
@@ -370,6 +387,7 @@ int main(void) {
       cmocka_unit_test(memory_limit_anywhere),            cmocka_unit_test(open_is_fast_and_says_what_is_missing),
       cmocka_unit_test(targets_and_options),              cmocka_unit_test(space_is_ordered_and_rebuilds),
       cmocka_unit_test(bad_requests),                     cmocka_unit_test(rejected_variant_says_why),
+      cmocka_unit_test(embedded_stamp_is_of_the_files),
       cmocka_unit_test(embedded_equals_directory),        cmocka_unit_test(manifest_hashes),
       cmocka_unit_test(lua_problem_strings_agree),
   };
