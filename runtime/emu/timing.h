@@ -60,6 +60,8 @@ typedef struct emu_recorder {
   uint64_t budget;    /* instructions to record, and as many to count */
   double deadline;    /* mlaf_now() at which no further workgroup is begun, 0: none */
   bool cut;           /* it was reached */
+  bool (*hopeless)(void *user); /* asked behind the first workgroup and the first chain: record no more? NULL: go on */
+  void *user;
 } emu_recorder;
 
 mlaf_status emu_recorder_open(emu_device *dev, emu_recorder *r, mlaf_err *err);

@@ -268,6 +268,42 @@ static const char *fill_slots(model *m, const emu_kernel *k) {
   return per_cu < (uint64_t)fit ? "grid" : limit;
 }
 
+/* --- is it worth recording more? --- */
+
+enum { ONE_CHAIN = 5 }; /* workgroups from which on sharing can be measured */
+
+typedef struct glance {
+  model m;
+  outcome o;
+  bool hopeless;
+} glance;
+
+/* The least that the launch can take by what is recorded: whole rounds alone, at boost clock, and while one workgroup says
+ * nothing about sharing every line is in L2. Without memory nothing is hopeless. */
+static bool is_hopeless(void *user) {
+  glance *g = user;
+  model m = g->m;
+  const size_t n = m.rec->n_samples, regions = m.rec->n_regions + 1;
+  const bool shared = n >= ONE_CHAIN;
+  emu_sharing share = {NULL, NULL};
+  if (shared && emu_sample_sharing(m.rec, m.launch, &share, NULL) != MLAF_OK) return false;
+  if (!shared) share = (emu_sharing){calloc(regions, sizeof *share.l2_hit), calloc(regions, sizeof *share.mall_hit)};
+  for (size_t i = 0; !shared && share.l2_hit && i < regions; i++) share.l2_hit[i] = 1;
+  m.share = &share;
+  m.groups = m.rec->n_groups;
+  fill_slots(&m, m.launch->fn->kernel);
+  m.groups -= m.tail_groups;
+  m.clock_mhz = m.arch->boost_mhz;
+  m.full = calloc(n + 1, sizeof *m.full);
+  bool known = n && m.full && share.l2_hit && share.mall_hit &&
+               replay_all(&m, m.residents, (double)(m.groups < m.slots ? m.groups : m.slots), m.full) && schedule(&m, &g->o);
+  g->hopeless = known && g->o.clk / m.clock_mhz * 1000 > CLEARLY * m.give_up_ns;
+  g->m = m;
+  free(m.full);
+  emu_sharing_free(&share);
+  return g->hopeless;
+}
+
 static mlaf_status model_launch(emu_device *dev, const mlaf_launch *l, size_t index, const emu_time_how *how, sequence *q,
                                 mlaf_err *err) {
   const emu_arch *a = &emu_gfx942;
@@ -275,14 +311,18 @@ static mlaf_status model_launch(emu_device *dev, const mlaf_launch *l, size_t in
   emu_sharing share = {NULL, NULL};
   mlaf_status st = emu_recorder_open(dev, &rec, err);
   if (st != MLAF_OK) return st;
+  model m = {.arch = a, .launch = l, .rec = &rec, .share = &share, .threads = dev->threads, .hurry_at = q->deadline,
+             .give_up_ns = how->give_up_ns};
+  glance g = {.m = m};
   rec.all = how->all;
   if (how->limit_s > 0) rec.budget = (uint64_t)(how->limit_s * EVENTS_PER_SECOND), rec.deadline = q->deadline;
+  if (how->give_up_ns > 0) rec.hopeless = is_hopeless, rec.user = &g;
   mark_written(q, &rec, a);
   st = emu_sample_run(dev, l, &rec, err);
-  if (st == MLAF_OK) st = emu_sample_sharing(&rec, l, &share, err);
-  if (st == MLAF_OK) {
-    model m = {.arch = a, .launch = l, .rec = &rec, .share = &share, .groups = rec.n_groups, .threads = dev->threads,
-               .hurry_at = q->deadline, .give_up_ns = how->give_up_ns};
+  if (st == MLAF_OK && g.hopeless) {
+    add_launch(q, &g.m, &g.o, index);
+  } else if (st == MLAF_OK && (st = emu_sample_sharing(&rec, l, &share, err)) == MLAF_OK) {
+    m.groups = rec.n_groups;
     const char *limit = fill_slots(&m, l->fn->kernel);
     m.full = calloc(2 * rec.n_samples, sizeof *m.full);
     m.tail = m.full && m.tail_groups ? m.full + rec.n_samples : NULL;

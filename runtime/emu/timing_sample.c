@@ -220,11 +220,19 @@ mlaf_status emu_sample_run(emu_device *dev, const mlaf_launch *l, emu_recorder *
   }
   mlaf_status st = MLAF_OK;
   int chains = 1;
+  chain_ids(l, 0, id);
+  if (r->hopeless) {
+    add_id(r, id[0]);
+    st = record(dev, l, r, err);
+    if (st != MLAF_OK || r->hopeless(r->user)) return st;
+  }
   for (int k = 0; k < chains && st == MLAF_OK && !r->cut; k++) {
     chain_ids(l, k, id);
     for (int i = 0; i < PER_CHAIN; i++) add_id(r, id[i]);
     st = record(dev, l, r, err);
-    if (k == 0) chains = events(r) * MAX_CHAINS <= r->budget ? MAX_CHAINS : events(r) <= r->budget ? MIN_CHAINS : 1;
+    if (k > 0) continue;
+    chains = events(r) * MAX_CHAINS <= r->budget ? MAX_CHAINS : events(r) <= r->budget ? MIN_CHAINS : 1;
+    if (st == MLAF_OK && chains > 1 && r->hopeless && r->hopeless(r->user)) return st;
   }
   return st == MLAF_OK ? count_work(dev, l, r, err) : st;
 }

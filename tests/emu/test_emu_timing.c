@@ -394,6 +394,10 @@ static void limits_are_kept(void **state) {
   assert_int_equal(mlaf_emu_ops.time(s->dev, two, 2, &opts, &hopeless, &s->err), MLAF_OK);
   assert_non_null(strstr(hopeless.detail, "given up early"));
   assert_true(hopeless.ns > opts.give_up_ns && hopeless.ns < 1.2 * whole.ns); /* the second launch was not looked at */
+  assert_non_null(strstr(hopeless.detail, "simulated 1 of")); /* nor a second workgroup */
+  opts.give_up_ns = 2 * whole.ns; /* who is worth it gets the very time it has without a limit */
+  assert_int_equal(mlaf_emu_ops.time(s->dev, &l, 1, &opts, &hopeless, &s->err), MLAF_OK);
+  assert_memory_equal(&hopeless, &whole, sizeof whole);
   mlaf_emu_ops.module_unload(s->dev, k.module);
 }
 
