@@ -138,8 +138,7 @@ typedef struct emu_time_how {
   emu_observer observer; /* may be NULL */
   void *user;
   double limit_s;        /* as mlaf_time_opts: fixes how many instructions are recorded (8 M for each second; 0: 2 s), so that
-                            the result does not depend on the host's speed; at three times it no workgroup is begun any more,
-                            and nothing is repeated */
+                            the result does not depend on the host's speed; at three times it no workgroup is begun any more */
   double give_up_ns;     /* a launch, or what came before it, that takes clearly longer is not worked out further; 0: never */
   bool all;              /* record every workgroup: what extrapolation is judged by */
 } emu_time_how;

@@ -34,7 +34,7 @@ typedef struct model {
   uint64_t tail_groups;
   int tail_residents;
   int threads;
-  double hurry_at, give_up_ns; /* mlaf_now() from which nothing is repeated, 0: never; see emu_time_how */
+  double give_up_ns; /* see emu_time_how */
 } model;
 
 typedef struct outcome {
@@ -174,8 +174,7 @@ static bool converge(model *m, outcome *o) {
     if (!schedule(m, o)) return false;
     double clock = clock_for(m->arch, o, o->clk / m->clock_mhz * 1000);
     double in_flight = m->tail ? m->in_flight : o->in_flight;
-    bool enough = (m->hurry_at > 0 && mlaf_now() > m->hurry_at) ||
-                  (m->give_up_ns > 0 && o->clk / m->clock_mhz * 1000 > CLEARLY * m->give_up_ns);
+    bool enough = m->give_up_ns > 0 && o->clk / m->clock_mhz * 1000 > CLEARLY * m->give_up_ns;
     bool settled = enough || (fabs(clock / m->clock_mhz - 1) < 0.01 && in_flight > 0.9 * m->in_flight);
     if (settled || pass + 1 == PASSES) return true;
     m->clock_mhz = clock;
@@ -311,7 +310,7 @@ static mlaf_status model_launch(emu_device *dev, const mlaf_launch *l, size_t in
   emu_sharing share = {NULL, NULL};
   mlaf_status st = emu_recorder_open(dev, &rec, err);
   if (st != MLAF_OK) return st;
-  model m = {.arch = a, .launch = l, .rec = &rec, .share = &share, .threads = dev->threads, .hurry_at = q->deadline,
+  model m = {.arch = a, .launch = l, .rec = &rec, .share = &share, .threads = dev->threads,
              .give_up_ns = how->give_up_ns};
   glance g = {.m = m};
   rec.all = how->all;

@@ -390,6 +390,7 @@ static void limits_are_kept(void **state) {
   assert_true(of_brief >= 1 && of_brief < of_whole);
   assert_non_null(strstr(brief.detail, "time limit"));
   assert_true(brief.ns > 0.8 * whole.ns && brief.ns < 1.25 * whole.ns);
+  assert_true(whole.clock_mhz < 2000 && fabs(brief.clock_mhz / whole.clock_mhz - 1) < 0.02); /* not left at boost clock */
   opts = (mlaf_time_opts){.give_up_ns = whole.ns / 4};
   assert_int_equal(mlaf_emu_ops.time(s->dev, two, 2, &opts, &hopeless, &s->err), MLAF_OK);
   assert_non_null(strstr(hopeless.detail, "given up early"));
