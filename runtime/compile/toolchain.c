@@ -35,22 +35,24 @@ static const char *const system_dirs[] = {"/opt/rocm/lib", "/opt/rocm/lib64", "/
 
 static bool file_exists(const char *path) { return access(path, R_OK) == 0; }
 
-/* First of `names` in `dir` as a malloc'ed path, NULL if none. */
-static char *first_in(const char *dir, const char *const *names) {
-  for (int i = 0; names[i]; i++) {
-    char *path = mlaf_format("%s/%s", dir, names[i]);
-    if (path && file_exists(path)) return path;
-    free(path);
-  }
-  return NULL;
+/* The search allocates nothing on its way: a library that memory was lacking to look for would make another compiler, with
+ * another identity, of what is left. What memory is lacking for in the end is found, with lib_dir NULL. */
+static bool path_in(const char *dir, const char *name, char out[PATH_MAX]) {
+  const int n = snprintf(out, PATH_MAX, "%s/%s", dir, name);
+  return n > 0 && n < PATH_MAX;
+}
+
+/* Path of the first of `names` that is in `dir`; "" if none is. */
+static bool first_in(const char *dir, const char *const *names, char out[PATH_MAX]) {
+  for (int i = 0; names[i]; i++)
+    if (path_in(dir, names[i], out) && file_exists(out)) return true;
+  out[0] = 0;
+  return false;
 }
 
 static bool has_rocm(const char *dir) {
-  char *rtc = first_in(dir, hiprtc_names), *comgr = first_in(dir, comgr_names);
-  bool both = rtc && comgr;
-  free(rtc);
-  free(comgr);
-  return both;
+  char path[PATH_MAX];
+  return first_in(dir, hiprtc_names, path) && first_in(dir, comgr_names, path);
 }
 
 void mlaf_toolchain_clear(mlaf_toolchain *t) {
@@ -63,35 +65,34 @@ void mlaf_toolchain_clear(mlaf_toolchain *t) {
 static bool use_dir(const char *dir, mlaf_toolchain *out) {
   if (!has_rocm(dir)) return false;
   out->lib_dir = mlaf_strdup(dir);
-  return out->lib_dir != NULL;
+  return true;
 }
 
 /* A ROCm below `prefix`; a Debian tree with its own libc runs through its own loader. */
 static bool use_prefix(const char *prefix, mlaf_toolchain *out) {
+  char dir[PATH_MAX], loader[PATH_MAX];
   for (int i = 0; prefix_dirs[i]; i++) {
-    char *dir = mlaf_format("%s/%s", prefix, prefix_dirs[i]);
-    bool found = dir && use_dir(dir, out);
-    if (found && i == 0 && strcmp(prefix, "/") != 0) {
-      out->loader = mlaf_format("%s/ld-linux-x86-64.so.2", dir);
-      if (out->loader && !file_exists(out->loader)) {
-        free(out->loader);
-        out->loader = NULL;
-      }
-    }
-    free(dir);
-    if (found) return true;
+    if (!path_in(prefix, prefix_dirs[i], dir) || !use_dir(dir, out)) continue;
+    if (i == 0 && strcmp(prefix, "/") != 0 && path_in(dir, "ld-linux-x86-64.so.2", loader) && file_exists(loader) &&
+        !(out->loader = mlaf_strdup(loader)))
+      mlaf_toolchain_clear(out);
+    return true;
   }
   return false;
 }
 
 /* Folders listed in LD_LIBRARY_PATH-like text, separated by any of `separators`. */
-static bool use_list(const char *list, const char *separators, mlaf_toolchain *out) {
-  char *copy = mlaf_strdup(list), *save = NULL;
-  bool found = false;
-  for (char *dir = copy ? strtok_r(copy, separators, &save) : NULL; dir && !found; dir = strtok_r(NULL, separators, &save))
-    found = dir[0] == '/' && use_dir(dir, out);
-  free(copy);
-  return found;
+static bool use_list(const char *list, const char *separators, bool (*use)(const char *, mlaf_toolchain *),
+                     mlaf_toolchain *out) {
+  char dir[PATH_MAX];
+  for (size_t n; *list; list += n + (list[n] != 0)) {
+    n = strcspn(list, separators);
+    if (*list != '/' || n >= sizeof dir) continue;
+    memcpy(dir, list, n);
+    dir[n] = 0;
+    if (use(dir, out)) return true;
+  }
+  return false;
 }
 
 /* Folders that the system's loader was told of: /etc/ld.so.conf.d/ *.conf, one a line. */
@@ -105,7 +106,7 @@ static bool use_loader_config(mlaf_toolchain *out) {
     void *text = NULL;
     size_t size;
     if (!found && path && strstr(path, ".conf") && mlaf_file_read(path, 1 << 16, &text, &size, NULL) == MLAF_OK)
-      found = use_list(text, " \t\r\n", out);
+      found = use_list(text, " \t\r\n", use_dir, out);
     free(text);
     free(path);
     free(files[i]);
@@ -116,7 +117,7 @@ static bool use_loader_config(mlaf_toolchain *out) {
 
 static bool use_system(mlaf_toolchain *out) {
   const char *paths = getenv("LD_LIBRARY_PATH");
-  if (paths && use_list(paths, ":", out)) return true;
+  if (paths && use_list(paths, ":", use_dir, out)) return true;
   for (int i = 0; system_dirs[i]; i++)
     if (use_dir(system_dirs[i], out)) return true;
   return use_loader_config(out);
@@ -131,20 +132,16 @@ typedef struct private_deps {
 /* We execute what lies there: only folders of our own or of root count when nobody named them. */
 static bool use_trusted_deps(const char *deps, const private_deps *what, mlaf_toolchain *out) {
   struct stat st;
-  char *prefix = *deps ? mlaf_format("%s/%s", deps, what->name) : NULL;
-  bool found = prefix && stat(prefix, &st) == 0 && (st.st_uid == geteuid() || st.st_uid == 0) && !(st.st_mode & S_IWOTH) &&
-               what->use(prefix, out);
-  free(prefix);
-  return found;
+  char prefix[PATH_MAX];
+  return *deps && path_in(deps, what->name, prefix) && stat(prefix, &st) == 0 && (st.st_uid == geteuid() || st.st_uid == 0) &&
+         !(st.st_mode & S_IWOTH) && what->use(prefix, out);
 }
 
 /* `.deps` in a folder or any of its parents. `dir` is clobbered. */
 static bool use_deps_above(char *dir, const private_deps *what, mlaf_toolchain *out) {
   while (*dir) {
-    char *deps = mlaf_format("%s/.deps", dir);
-    bool found = deps && use_trusted_deps(deps, what, out);
-    free(deps);
-    if (found) return true;
+    char deps[PATH_MAX];
+    if (path_in(dir, ".deps", deps) && use_trusted_deps(deps, what, out)) return true;
     char *slash = strrchr(dir, '/');
     if (!slash) return false;
     *slash = 0;
@@ -211,40 +208,50 @@ static void version_of(const char *path, char *out, size_t size) {
   snprintf(out, size, "%.60s", so ? so + 4 : "?");
 }
 
-/* The libLLVM that comgr is linked against, if it is not inside comgr. malloc'ed path in the same folder. */
-static char *llvm_of(const char *lib_dir, const mapped *comgr) {
+/* The libLLVM that comgr is linked against, in the same folder; "" if it is inside comgr. */
+static void llvm_of(const char *lib_dir, const mapped *comgr, char out[PATH_MAX]) {
   mlaf_elf elf;
   mlaf_elf_section dynamic, strings;
   if (mlaf_elf_open(comgr->data, comgr->size, &elf, NULL) != MLAF_OK || !mlaf_elf_section_find(&elf, ".dynamic", &dynamic) ||
       !dynamic.data || !mlaf_elf_section_at(&elf, dynamic.link, &strings) || !strings.data)
-    return NULL;
+    return;
   for (uint64_t i = 0; i + sizeof(Elf64_Dyn) <= dynamic.size; i += sizeof(Elf64_Dyn)) {
     Elf64_Dyn d;
     memcpy(&d, dynamic.data + i, sizeof d);
     if (d.d_tag != DT_NEEDED || d.d_un.d_val >= strings.size) continue;
     const char *name = (const char *)strings.data + d.d_un.d_val;
     size_t left = strings.size - d.d_un.d_val;
-    if (left > 8 && memchr(name, 0, left) && strncmp(name, "libLLVM", 7) == 0) return mlaf_format("%s/%s", lib_dir, name);
+    if (left > 8 && memchr(name, 0, left) && strncmp(name, "libLLVM", 7) == 0) {
+      if (!path_in(lib_dir, name, out) || !file_exists(out)) out[0] = 0;
+      return;
+    }
   }
-  return NULL;
+}
+
+/* One line of `details` a library that is there, and its version. False: it is there and cannot be read. */
+static bool identify_library(const char *path, mlaf_text *details, char *version, size_t size, mapped *m) {
+  if (!*path) return true;
+  if (!map_file(path, m)) return false;
+  version_of(path, version, size);
+  describe_library(path, m, details);
+  return true;
 }
 
 static mlaf_status identify(mlaf_toolchain *t, mlaf_err *err) {
-  char *paths[4] = {first_in(t->lib_dir, hiprtc_names), first_in(t->lib_dir, comgr_names),
-                    first_in(t->lib_dir, builtin_names), NULL};
+  static const char *const *const names[3] = {hiprtc_names, comgr_names, builtin_names};
+  char path[PATH_MAX], llvm[PATH_MAX] = "";
   char versions[4][64] = {"?", "?", "?", "in comgr"}, digest[MLAF_HASH_HEX];
   mlaf_text details = MLAF_TEXT_INIT(8192);
-  for (int i = 0; i < 4; i++) {
-    mapped m;
-    if (!paths[i] || !map_file(paths[i], &m)) continue;
-    version_of(paths[i], versions[i], sizeof versions[i]);
-    describe_library(paths[i], &m, &details);
-    if (i == 1) paths[3] = llvm_of(t->lib_dir, &m);
-    munmap(m.data, m.size);
+  bool ok = true;
+  for (int i = 0; ok && i < 4; i++) {
+    mapped m = {NULL, 0, 0};
+    if (i < 3) first_in(t->lib_dir, names[i], path);
+    ok = identify_library(i < 3 ? path : llvm, &details, versions[i], sizeof versions[i], &m);
+    if (i == 1 && m.data) llvm_of(t->lib_dir, &m, llvm);
+    if (m.data) munmap(m.data, m.size);
   }
-  for (int i = 0; i < 4; i++) free(paths[i]);
   mlaf_sha256_hex(details.data ? details.data : "", details.len, digest);
-  bool ok = !details.failed && details.len;
+  ok = ok && !details.failed && details.len;
   mlaf_text_free(&details);
   if (ok)
     t->identity = mlaf_format("hiprtc %s comgr %s LLVM %s build-id %.16s", versions[0], versions[1], versions[3], digest);
@@ -262,7 +269,7 @@ mlaf_status mlaf_toolchain_find(const char *prefix, mlaf_toolchain *out, mlaf_er
     return mlaf_fail(err, MLAF_E_NO_COMPILER, "no ROCm found (no libhiprtc in /opt/rocm, the system or .deps/rocm): run "
                      "tools/setup.sh, or name one with MLAF_ROCM");
   }
-  mlaf_status status = identify(&t, err);
+  mlaf_status status = t.lib_dir ? identify(&t, err) : mlaf_fail(err, MLAF_E_NOMEM, "out of memory looking for ROCm");
   if (status != MLAF_OK) {
     mlaf_toolchain_clear(&t);
     return status;
@@ -276,59 +283,49 @@ mlaf_status mlaf_toolchain_find(const char *prefix, mlaf_toolchain *out, mlaf_er
 static const char *const nvrtc_names[] = {"libnvrtc.so.13", "libnvrtc.so.12", NULL};
 static const char *const cuda_dirs[] = {"lib64", "lib", "targets/x86_64-linux/lib", ".", NULL};
 
-static bool has_nvrtc(const char *dir) {
-  char *path = first_in(dir, nvrtc_names);
-  free(path);
-  return path != NULL;
+static bool use_nvrtc(const char *dir, mlaf_toolchain *out) {
+  char path[PATH_MAX];
+  if (!first_in(dir, nvrtc_names, path)) return false;
+  out->lib_dir = mlaf_strdup(dir);
+  return true;
 }
 
 /* A CUDA toolkit at `root`, or the folder of the library itself. */
 static bool use_cuda(const char *root, mlaf_toolchain *out) {
-  for (int i = 0; root && *root && cuda_dirs[i] && !out->lib_dir; i++) {
-    char *dir = i == 3 ? mlaf_strdup(root) : mlaf_format("%s/%s", root, cuda_dirs[i]);
-    if (dir && has_nvrtc(dir)) out->lib_dir = dir;
-    else
-      free(dir);
-  }
-  return out->lib_dir != NULL;
+  char dir[PATH_MAX];
+  for (int i = 0; root && *root && cuda_dirs[i]; i++)
+    if (i == 3 ? use_nvrtc(root, out) : path_in(root, cuda_dirs[i], dir) && use_nvrtc(dir, out)) return true;
+  return false;
 }
 
-static bool use_cuda_paths(const char *paths, mlaf_toolchain *out) {
-  char *copy = mlaf_strdup(paths), *save = NULL;
-  for (char *dir = copy ? strtok_r(copy, ":", &save) : NULL; dir && !out->lib_dir; dir = strtok_r(NULL, ":", &save))
-    if (dir[0] == '/' && has_nvrtc(dir)) out->lib_dir = mlaf_strdup(dir);
-  free(copy);
-  return out->lib_dir != NULL;
-}
+static bool use_cuda_paths(const char *paths, mlaf_toolchain *out) { return use_list(paths, ":", use_nvrtc, out); }
 
 /* The header-like code that NVRTC compiles into every kernel is a library of its own, named by its full version. */
-static char *nvrtc_builtins(const char *dir) {
-  char *found = NULL;
+static bool nvrtc_builtins(const char *dir, char out[PATH_MAX]) {
   glob_t list;
-  char *pattern = mlaf_format("%s/libnvrtc-builtins.so.*", dir);
-  if (pattern && !glob(pattern, 0, NULL, &list)) {
-    found = mlaf_strdup(list.gl_pathv[list.gl_pathc - 1]);
-    globfree(&list);
-  }
-  free(pattern);
-  return found;
+  char pattern[PATH_MAX];
+  out[0] = 0;
+  if (!path_in(dir, "libnvrtc-builtins.so.*", pattern)) return false;
+  const int how = glob(pattern, GLOB_ERR, NULL, &list); /* else a folder that cannot be opened is an empty one */
+  if (how) return how == GLOB_NOMATCH;
+  const bool fits = snprintf(out, PATH_MAX, "%s", list.gl_pathv[list.gl_pathc - 1]) < PATH_MAX;
+  globfree(&list);
+  return fits;
 }
 
 static mlaf_status identify_nvrtc(mlaf_toolchain *t, mlaf_err *err) {
-  char *paths[2] = {first_in(t->lib_dir, nvrtc_names), nvrtc_builtins(t->lib_dir)};
-  char version[64] = "?", digest[MLAF_HASH_HEX];
+  char paths[2][PATH_MAX], version[64] = "?", digest[MLAF_HASH_HEX];
   mlaf_text details = MLAF_TEXT_INIT(8192);
-  for (int i = 0; i < 2; i++) {
-    mapped m;
-    if (!paths[i] || !map_file(paths[i], &m)) continue;
-    version_of(paths[i], version, sizeof version); /* the builtins' name has more of it */
-    describe_library(paths[i], &m, &details);
-    munmap(m.data, m.size);
+  first_in(t->lib_dir, nvrtc_names, paths[0]);
+  bool ok = nvrtc_builtins(t->lib_dir, paths[1]);
+  for (int i = 0; ok && i < 2; i++) {
+    mapped m = {NULL, 0, 0};
+    ok = identify_library(paths[i], &details, version, sizeof version, &m); /* the builtins' name has more of the version */
+    if (m.data) munmap(m.data, m.size);
   }
   mlaf_sha256_hex(details.data ? details.data : "", details.len, digest);
-  if (!details.failed && details.len) t->identity = mlaf_format("nvrtc %s build-id %.16s", version, digest);
+  if (ok && !details.failed && details.len) t->identity = mlaf_format("nvrtc %s build-id %.16s", version, digest);
   mlaf_text_free(&details);
-  for (int i = 0; i < 2; i++) free(paths[i]);
   return t->identity ? MLAF_OK : mlaf_fail(err, MLAF_E_NO_COMPILER, "cannot read libnvrtc in %s", t->lib_dir);
 }
 
@@ -345,7 +342,7 @@ mlaf_status mlaf_nvrtc_find(mlaf_toolchain *out, mlaf_err *err) {
     return mlaf_fail(err, MLAF_E_NO_COMPILER, "no libnvrtc.so.13 or .12 found (CUDA_HOME, /usr/local/cuda, the system, "
                      ".deps/nvrtc): run tools/setup.sh, install the CUDA toolkit, or name one with MLAF_NVRTC");
   }
-  mlaf_status status = identify_nvrtc(&t, err);
+  mlaf_status status = t.lib_dir ? identify_nvrtc(&t, err) : mlaf_fail(err, MLAF_E_NOMEM, "out of memory looking for NVRTC");
   if (status != MLAF_OK) {
     mlaf_toolchain_clear(&t);
     return status;

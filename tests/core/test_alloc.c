@@ -13,6 +13,7 @@
 #include <stdio.h>
 
 #include "base/base.h"
+#include "compile/toolchain.h"
 #include "core/api_calls.h"
 #include "core/faulty_malloc.h"
 #include "core/numeric.h"
@@ -365,6 +366,8 @@ static void live_on_cuda(const void *how) {
   mlaf_err err = {MLAF_OK, ""};
   check_life(cuda_life(&err), &err);
 }
+static mlaf_status find_rocm(mlaf_toolchain *out, mlaf_err *err) { return mlaf_toolchain_find(NULL, out, err); }
+
 static void nothing_is_left(const void *how) {
   require(driver->leaks() == driver->before, "the driver's memory or handles leaked", driver->leaks() - driver->before, device);
 }
@@ -376,6 +379,20 @@ static const plan_way bundled = {MLAF_CTX_NO_DB, MLAF_PLAN_NO_COMPILE, MLAF_EFFO
 
 static const plan_way measuring = {0, 0, MLAF_EFFORT_MEASURE, NULL};
 
+/* A compiler is found and has its own name, or there is an error: with a library left out it would be another one. */
+static void name_compilers(const void *how) {
+  static mlaf_status (*const find[])(mlaf_toolchain *, mlaf_err *) = {find_rocm, mlaf_nvrtc_find};
+  static char names[2][256];
+  for (int i = 0; i < 2; i++) {
+    mlaf_toolchain t;
+    mlaf_err err = {MLAF_OK, ""};
+    if (find[i](&t, &err)) continue;
+    if (!names[i][0]) snprintf(names[i], sizeof names[i], "%s", t.identity); /* the first run has all memory */
+    require(!strcmp(names[i], t.identity), "another name", 0, t.identity);
+    mlaf_toolchain_clear(&t);
+  }
+}
+static const scenario names_of_compilers = {"names of compilers", name_compilers, NULL, NULL, NULL, 5, NULL};
 static const scenario from_database = {"database", plan_and_run, &database, fresh_database, NULL, 100, NULL};
 static const scenario from_model = {"model", plan_and_run, &model, on_emulator, NULL, 1000, NULL};
 static const scenario from_compiler = {"compiler", plan_and_run, &compiling, on_emulator, &from_model, 10, NULL};
@@ -387,9 +404,9 @@ static const scenario by_measuring = {"measure", plan_and_run, &measuring, unfin
 static const scenario hip_plan = {"hip", plan_and_run, &model, on_fake_hip, NULL, 100, nothing_is_left};
 static const scenario hip_backend = {"hip back end", live_on_hip, NULL, on_fake_hip, NULL, 12, nothing_is_left};
 static const scenario cuda_backend = {"cuda back end", live_on_cuda, NULL, on_fake_cuda, NULL, 6, nothing_is_left};
-static const scenario *const scenarios[] = {&from_database, &from_model,      &from_compiler, &from_bundle,
-                                            &from_registry, &text_out_and_in, &tuning,        &by_measuring,
-                                            &hip_plan,      &hip_backend,     &cuda_backend};
+static const scenario *const scenarios[] = {&names_of_compilers, &from_database,   &from_model,  &from_compiler,
+                                            &from_bundle,        &from_registry,   &text_out_and_in, &tuning,
+                                            &by_measuring,       &hip_plan,        &hip_backend, &cuda_backend};
 enum { N_SCENARIOS = sizeof scenarios / sizeof *scenarios };
 
 /* ---- a tuned problem, its database, and a bundle of it ---- */
