@@ -1,5 +1,6 @@
 -- The report of tools/search-quality.sh: reads the *.jsonl of a folder, writes its search-quality.csv.
---   search-quality.lua DIR [finished|held]   the report, or the problems whose exhaustive run is complete or that are held out
+--   search-quality.lua DIR [finished|held|limits]   the report, or the problems whose exhaustive run is complete,
+--   or that are held out, or the former each with what a pruned search may evaluate of it
 local dir = arg[1] or error("usage: search-quality.lua DIR")
 local WITHIN, SHARE, PROBLEMS, NEAREST = 1.03, 0.15, 0.95, 1.05
 
@@ -19,6 +20,10 @@ lines("exhaustive.jsonl", "tune", function(line)
   order[#order + 1] = name
   problems[name] = { name = name, space = number(line, "space"), best = number(best, "ns") }
 end)
+if arg[2] == "limits" then -- what a pruned search may evaluate of each; the tuner's own least
+  for _, name in ipairs(order) do print(name, math.max(12, math.floor(SHARE * problems[name].space))) end
+  os.exit(0)
+end
 if arg[2] == "finished" then
   for _, name in ipairs(order) do print(name) end
   os.exit(0)

@@ -5,7 +5,7 @@ local test, eq, ok = T.test, T.eq, T.ok
 local names = { "exhaustive", "pruned", "samples", "nearest", "grid" }
 
 -- files: name -> lines. The report's output and exit code; the folder is gone behind it.
-local function report(files)
+local function report(files, what)
   local dir = os.tmpname()
   os.remove(dir)
   assert(os.execute("mkdir " .. dir))
@@ -14,7 +14,7 @@ local function report(files)
     for _, line in ipairs(files[name] or {}) do f:write(line, "\n") end
     f:close()
   end
-  local pipe = io.popen(("%s %s/tools/search-quality.lua %s 2>&1"):format(T.lua, T.root, dir))
+  local pipe = io.popen(("%s %s/tools/search-quality.lua %s %s 2>&1"):format(T.lua, T.root, dir, what or ""))
   local text = pipe:read("a")
   local _, _, code = pipe:close()
   os.execute("rm -r " .. dir)
@@ -60,6 +60,12 @@ test("of a search that measured for itself the worse of two times counts", funct
   text, code = report(folder({ samples = { sampled("p,b1,s2", "other", 2020), sampled("p,b1,s1", "best", 9000, "noisy") } }))
   eq(code, 0, text)
   ok(text:find("worst 1.00 %", 1, true), text)
+end)
+
+test("what a search may evaluate", function()
+  local little = tuned("p,b1,s1", "best", 1000, 20):gsub('"space":200', '"space":20')
+  local stopped = tuned("p,b1,s4", "best", 1000, 20):gsub('"stopped":""', '"stopped":"cancelled"')
+  eq(report({ exhaustive = { little, tuned("p,b1,s2", "best", 1, 200), stopped } }, "limits"), "p,b1,s1\t12\np,b1,s2\t30\n")
 end)
 
 test("more evaluations than the share, and problems that are left", function()
