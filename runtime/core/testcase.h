@@ -21,7 +21,7 @@ typedef struct mlaf_case_spec {
   int32_t kv_lens[MLAF_CASE_REQUESTS];
   mlaf_cache_layout layout;
   int32_t unused_pages;                   /* pages of the cache that no request owns */
-  double score_std;                       /* standard deviation of scale * q.k; fixes the scale */
+  double score_std;                       /* standard deviation of scale * q.k, with the scale's sign; fixes the scale */
 } mlaf_case_spec;
 
 /* Data that breaks a rule on purpose. */
