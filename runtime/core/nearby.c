@@ -7,6 +7,8 @@
 
 #include "core/nearest.h"
 
+#define NO_MEMORY "no memory for what was tuned nearby"
+
 typedef struct gathering {
   mlaf_nearby *out;
   mlaf_db_accept_fn accept;
@@ -42,52 +44,84 @@ static void keep(void *user, const mlaf_db_considered *x) {
   g->holds = false;
 }
 
-static void add(mlaf_nearby *n, size_t choice, const char *variant, const mlaf_kernel_ref *decode, double ns, double error) {
-  mlaf_nearby_item *x = &n->items[n->n++];
-  *x = (mlaf_nearby_item){.choice = choice, .decode = *decode, .ns = ns, .error = error};
-  snprintf(x->variant, sizeof x->variant, "%s", variant);
+static void add(mlaf_nearby *n, mlaf_nearby_item x, const char *variant) {
+  snprintf(x.variant, sizeof x.variant, "%s", variant);
+  n->items[n->n++] = x;
 }
 
 /* A choice, and what else was timed for its problem where it was tuned; a layer that has no samples has the choice. */
-static void add_problem(mlaf_nearby *n, size_t i, mlaf_db *db, const mlaf_device_info *dev) {
-  const mlaf_choice *c = &n->choices[i];
+static bool add_problem(mlaf_nearby **n, size_t i, mlaf_db *db, const mlaf_device_info *dev) {
+  const mlaf_choice *c = &(*n)->choices[i];
   mlaf_db *layer = mlaf_db_layer(db, c->layer);
   mlaf_sample *list = NULL;
   size_t found = 0;
   mlaf_err ignored;
-  add(n, i, c->variant, &c->decode, c->ns, c->error);
-  if (!layer || mlaf_db_fastest(layer, dev, &n->at[i], c->lengths, MLAF_NEARBY_SAMPLES, &list, &found, &ignored)) return;
-  for (size_t k = 0; k < found && list[k].timing.ns <= MLAF_NEARBY_WITHIN * c->ns; k++)
-    if (strcmp(list[k].variant, c->variant) != 0)
-      add(n, i, list[k].variant, &list[k].decode, list[k].timing.ns, list[k].error);
+  if (layer && mlaf_db_fastest(layer, dev, &(*n)->at[i], c->lengths, MLAF_NEARBY_EACH, &list, &found, &ignored)) found = 0;
+  mlaf_nearby *grown = realloc(*n, sizeof **n + ((*n)->n + 1 + found) * sizeof *(*n)->items);
+  if (grown) {
+    *n = grown;
+    c = &grown->choices[i];
+    add(grown, (mlaf_nearby_item){.choice = i, .decode = c->decode, .ns = c->ns, .error = c->error, .wanted = true}, c->variant);
+  }
+  for (size_t k = 0; grown && k < found; k++) {
+    const mlaf_sample *s = &list[k];
+    const bool fast = k < MLAF_NEARBY_FASTEST && s->timing.ns <= MLAF_NEARBY_WITHIN * c->ns;
+    const mlaf_nearby_item x = {.choice = i, .decode = s->decode, .ns = s->timing.ns, .error = s->error, .wanted = fast};
+    if (strcmp(s->variant, c->variant) != 0) add(grown, x, s->variant);
+  }
   free(list);
+  return grown;
+}
+
+static bool same_kernel(const char *a, const char *b) {
+  const size_t n = strcspn(a, "/");
+  return n == strcspn(b, "/") && !strncmp(a, b, n);
+}
+
+static bool has_wanted(const mlaf_nearby *n, const char *variant) {
+  for (size_t i = 0; i < n->n; i++)
+    if (n->items[i].wanted && same_kernel(n->items[i].variant, variant)) return true;
+  return false;
+}
+
+/* Of kernels that are among the fastest nowhere, nothing. */
+static void drop_slow(mlaf_nearby *n) {
+  size_t kept = 0;
+  for (size_t i = 0; i < n->n; i++) n->items[i].wanted = has_wanted(n, n->items[i].variant);
+  for (size_t i = 0; i < n->n; i++)
+    if (n->items[i].wanted) n->items[kept++] = n->items[i];
+  n->n = kept;
 }
 
 mlaf_status mlaf_nearby_gather(mlaf_db *db, const mlaf_device_info *dev, const char *toolchain, const mlaf_problem *p,
                                mlaf_db_accept_fn accept, void *user, mlaf_nearby **out, mlaf_err *err) {
   mlaf_nearby *n = calloc(1, sizeof *n);
-  if (!n) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for what was tuned nearby");
+  if (!n) return mlaf_fail(err, MLAF_E_NOMEM, NO_MEMORY);
   gathering g = {n, accept, user, false};
   mlaf_choice none;
   mlaf_rung rung;
   mlaf_err ignored;
   mlaf_status status = mlaf_db_why(db, dev, toolchain, p, look, &g, keep, &g, &none, &rung, &ignored);
   if (status == MLAF_E_NOT_TUNED) status = n->n_choices ? MLAF_OK : MLAF_E_NOT_TUNED;
-  for (size_t i = 0; !status && i < n->n_choices; i++) add_problem(n, i, db, dev);
-  if (!status) *out = n;
+  for (size_t i = 0; !status && i < n->n_choices; i++)
+    if (!add_problem(&n, i, db, dev)) status = MLAF_E_NOMEM;
+  if (!status) drop_slow(*out = n);
   else free(n);
-  return status ? mlaf_fail(err, status, "no choice in reach") : MLAF_OK;
+  return status ? mlaf_fail(err, status, "%s", status == MLAF_E_NOMEM ? NO_MEMORY : "no choice in reach") : MLAF_OK;
 }
 
 mlaf_status mlaf_nearby_choose(const mlaf_nearby *n, mlaf_gen *gen, const mlaf_problem *p, const char *target, bool any,
                                mlaf_gen_nearby *out, mlaf_err *err) {
-  mlaf_gen_measured list[sizeof n->items / sizeof *n->items];
+  *out = (mlaf_gen_nearby){.from = -1};
+  mlaf_gen_measured *list = calloc(n->n, sizeof *list);
+  if (!list) return mlaf_fail(err, MLAF_E_NOMEM, NO_MEMORY);
   for (size_t i = 0; i < n->n; i++) {
     const mlaf_nearby_item *x = &n->items[i];
     list[i] = (mlaf_gen_measured){n->at[x->choice].batch, n->at[x->choice].ctx, x->variant, x->decode.template_hash, x->ns};
   }
-  *out = (mlaf_gen_nearby){.from = -1};
-  return mlaf_gen_nearby_variant(gen, p, target, list, n->n, any, out, err);
+  const mlaf_status status = mlaf_gen_nearby_variant(gen, p, target, list, n->n, any, out, err);
+  free(list);
+  return status;
 }
 
 void mlaf_nearby_reason(const mlaf_nearby *n, const mlaf_gen_nearby *x, char *out, size_t size) {

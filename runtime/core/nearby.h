@@ -5,21 +5,24 @@
 
 #include "db/db.h"
 
-enum { MLAF_NEARBY_CHOICES = 6, MLAF_NEARBY_SAMPLES = 16 }; /* the nearest few; of each the fastest few */
-#define MLAF_NEARBY_WITHIN 1.4 /* times its choice: where the model errs with slower kernels says little of fast ones */
+/* The nearest few choices. A kernel counts that is among the fastest few of one of their problems, but then by its times for all
+ * of them, fast or not: were the slow ones left out, it would look good where nobody could know. */
+enum { MLAF_NEARBY_CHOICES = 6, MLAF_NEARBY_FASTEST = 8, MLAF_NEARBY_EACH = 3 }; /* EACH: of a kernel, with other splits */
+#define MLAF_NEARBY_WITHIN 1.4 /* times the choice: a kernel that is slower everywhere will not serve */
 
 typedef struct mlaf_nearby_item {
   size_t choice; /* index of the choice for whose problem it was timed */
   char variant[256];
   mlaf_kernel_ref decode;
   double ns, error;
+  bool wanted; /* its kernel is among the fastest few of one of the problems */
 } mlaf_nearby_item;
 
 typedef struct mlaf_nearby {
   mlaf_choice choices[MLAF_NEARBY_CHOICES]; /* of this device, nearest first */
   mlaf_problem at[MLAF_NEARBY_CHOICES];
-  mlaf_nearby_item items[MLAF_NEARBY_CHOICES * (MLAF_NEARBY_SAMPLES + 1)]; /* [0]: the nearest choice */
   size_t n_choices, n;
+  mlaf_nearby_item items[]; /* [0]: the nearest choice */
 } mlaf_nearby;
 
 /* accept: whether a choice's HARD fields hold. *out is freed with free(). NOT_TUNED when nothing is in reach. */

@@ -37,8 +37,8 @@ static mlaf_status collect_samples(mlaf_db *db, sqlite3_stmt *s, mlaf_sample **l
   return MLAF_OK;
 }
 
-/* lengths NULL: all of them; else the fastest `most` that passed and were timed with such requests. */
-static mlaf_status read_samples(mlaf_db *db, const mlaf_device_info *dev, const mlaf_problem *p, const char *lengths, size_t most,
+/* lengths NULL: all of them; else of every decode kernel the fastest `each` that passed and were timed with such requests. */
+static mlaf_status read_samples(mlaf_db *db, const mlaf_device_info *dev, const mlaf_problem *p, const char *lengths, size_t each,
                                 mlaf_sample **list, size_t *n, mlaf_err *err) {
   char canonical[MLAF_PROBLEM_TEXT_MAX];
   if (mlaf_problem_print(p, canonical, sizeof canonical) != MLAF_OK)
@@ -46,7 +46,7 @@ static mlaf_status read_samples(mlaf_db *db, const mlaf_device_info *dev, const 
   sqlite3_stmt *s = mlaf_db_prepare(db, lengths ? MLAF_S_FASTEST : MLAF_S_SAMPLES, err);
   if (!s) return MLAF_E_DB;
   if (lengths) sqlite3_bind_text(s, 4, lengths, -1, SQLITE_STATIC);
-  if (lengths) sqlite3_bind_int64(s, 5, (int64_t)most);
+  if (lengths) sqlite3_bind_int64(s, 5, (int64_t)each);
   sqlite3_bind_text(s, 1, dev->id, -1, SQLITE_STATIC);
   sqlite3_bind_text(s, 2, canonical, -1, SQLITE_STATIC);
   sqlite3_bind_int(s, 3, MLAF_DB_PROTOCOL);
@@ -61,9 +61,9 @@ mlaf_status mlaf_db_samples(mlaf_db *db, const mlaf_device_info *dev, const mlaf
   return read_samples(db, dev, p, NULL, 0, list, n, err);
 }
 
-mlaf_status mlaf_db_fastest(mlaf_db *db, const mlaf_device_info *dev, const mlaf_problem *p, const char *lengths, size_t most,
+mlaf_status mlaf_db_fastest(mlaf_db *db, const mlaf_device_info *dev, const mlaf_problem *p, const char *lengths, size_t each,
                             mlaf_sample **list, size_t *n, mlaf_err *err) {
-  return read_samples(db, dev, p, lengths[0] ? lengths : "equal", most, list, n, err);
+  return read_samples(db, dev, p, lengths[0] ? lengths : "equal", each, list, n, err);
 }
 
 static void as_choice(const mlaf_sample *s, const mlaf_problem *p, mlaf_choice *out) {

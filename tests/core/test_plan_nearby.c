@@ -11,6 +11,7 @@
 #define REG   "reg:blocks=2,kvload=nt,psplit=1,qsrc=lds,rescale=lazy,tile=16,waves=4/s1"
 #define LDS   "lds:blocks=1,load=dma,order=ahead,rescale=lazy,stages=3,waves=4/s1"
 #define ALSO  "lds:blocks=1,load=dma,order=plain,rescale=lazy,stages=2,waves=4/s2,rows=1,team=1"
+#define SLOW  "reg:blocks=1,kvload=nt,psplit=1,qsrc=lds,rescale=lazy,tile=16,waves=4/s1"
 #define ASKED SHAPE "b240,s1024"
 
 typedef struct fixture {
@@ -72,9 +73,11 @@ static void gathers_choices_in_reach_and_the_fastest_beside_them(void **state) {
   assert_int_equal(mlaf_nearby_gather(f.db, &f.dev, NULL, &p, NULL, NULL, &n, &err), MLAF_E_NOT_TUNED);
   sample(&f, SHAPE "b128,s1024", REG, 55.26, MLAF_OUT_OK, "equal", NULL);
   sample(&f, SHAPE "b128,s1024", ALSO, 61.32, MLAF_OUT_OK, "equal", NULL);
-  sample(&f, SHAPE "b128,s1024", LDS, 110, MLAF_OUT_OK, "equal", NULL);             /* twice as slow */
+  sample(&f, SHAPE "b128,s1024", LDS, 110, MLAF_OUT_OK, "equal", NULL);             /* twice as slow, but the best below */
+  sample(&f, SHAPE "b128,s1024", SLOW, 100, MLAF_OUT_OK, "equal", NULL);            /* as slow below */
   sample(&f, SHAPE "b128,s2048", REG, 99, MLAF_OUT_INCORRECT, "equal", NULL);       /* no choice */
   sample(&f, SHAPE "b256,s2048", LDS, 160.28, MLAF_OUT_OK, "equal", NULL);
+  sample(&f, SHAPE "b256,s2048", SLOW, 290, MLAF_OUT_OK, "equal", NULL);
   sample(&f, SHAPE "b256,s2048", REG, 170, MLAF_OUT_INCORRECT, "equal", NULL);      /* failed */
   sample(&f, SHAPE "b256,s4096", LDS, 320, MLAF_OUT_OK, "normal:1,0.5,1", NULL);    /* of other requests */
   sample(&f, SHAPE "b1,s1024", REG, 30, MLAF_OUT_OK, "equal", NULL);                /* out of reach */
@@ -83,11 +86,13 @@ static void gathers_choices_in_reach_and_the_fastest_beside_them(void **state) {
   assert_int_equal(n->n_choices, 2);
   assert_string_equal(n->choices[0].problem, SHAPE "b128,s1024");
   assert_string_equal(n->choices[1].problem, SHAPE "b256,s2048");
-  assert_int_equal(n->n, 3);
+  assert_int_equal(n->n, 4);
   assert_string_equal(n->items[0].variant, REG);
   assert_string_equal(n->items[1].variant, ALSO);
   assert_string_equal(n->items[2].variant, LDS);
-  assert_true(n->items[1].ns == 61320 && n->items[1].choice == 0 && n->items[2].choice == 1 && n->items[2].error == 0.002);
+  assert_string_equal(n->items[3].variant, LDS);
+  assert_true(n->items[1].ns == 61320 && n->items[1].choice == 0 && n->items[2].choice == 0 && n->items[2].ns == 110000);
+  assert_true(n->items[3].choice == 1 && n->items[3].ns == 160280 && n->items[3].error == 0.002);
   free(n);
   /* What the caller refuses is not there. */
   assert_int_equal(mlaf_nearby_gather(f.db, &f.dev, NULL, &p, all_but, SHAPE "b128,s1024", &n, &err), MLAF_OK);
@@ -97,6 +102,7 @@ static void gathers_choices_in_reach_and_the_fastest_beside_them(void **state) {
   end(&f);
 }
 
+/* Of many splits of a kernel the fastest few; of many kernels those among the fastest few. */
 static void no_more_than_the_nearest_few(void **state) {
   fixture f = begin(state);
   mlaf_nearby *n = NULL;
@@ -105,7 +111,7 @@ static void no_more_than_the_nearest_few(void **state) {
   const mlaf_problem p = at(ASKED);
   for (int i = 0; i < MLAF_NEARBY_CHOICES + 2; i++) {
     snprintf(text, sizeof text, SHAPE "b%d,s1024", 256 + i);
-    for (int splits = 1; splits < MLAF_NEARBY_SAMPLES + 4; splits++) {
+    for (int splits = 1; splits < MLAF_NEARBY_EACH + 4; splits++) {
       snprintf(variant, sizeof variant, "%.*ss%d%s", (int)strlen(REG) - 2, REG, splits, splits > 1 ? ",rows=1,team=1" : "");
       sample(&f, text, variant, 100 + splits, MLAF_OUT_OK, "equal", NULL);
     }
@@ -113,7 +119,37 @@ static void no_more_than_the_nearest_few(void **state) {
   assert_int_equal(mlaf_nearby_gather(f.db, &f.dev, NULL, &p, NULL, NULL, &n, &err), MLAF_OK);
   assert_int_equal(n->n_choices, MLAF_NEARBY_CHOICES);
   assert_string_equal(n->choices[0].problem, SHAPE "b256,s1024");
-  assert_int_equal(n->n, MLAF_NEARBY_CHOICES * MLAF_NEARBY_SAMPLES); /* a choice is one of its fastest */
+  assert_int_equal(n->n, MLAF_NEARBY_CHOICES * MLAF_NEARBY_EACH); /* a choice is one of its fastest */
+  assert_true(n->items[MLAF_NEARBY_EACH - 1].choice == 0 && n->items[MLAF_NEARBY_EACH - 1].ns == 103000);
+  assert_string_equal(n->items[MLAF_NEARBY_EACH].variant, REG);
+  free(n);
+  /* Those of an older template, faster or not, are another kernel's. */
+  for (int splits = 8; splits < MLAF_NEARBY_EACH + 9; splits++) {
+    snprintf(variant, sizeof variant, "%.*ss%d,rows=1,team=1", (int)strlen(REG) - 2, REG, splits);
+    sample(&f, SHAPE "b256,s1024", variant, 80 + splits, MLAF_OUT_OK, "equal", "an older template");
+  }
+  assert_int_equal(mlaf_nearby_gather(f.db, &f.dev, NULL, &p, NULL, NULL, &n, &err), MLAF_OK);
+  assert_int_equal(n->n, (MLAF_NEARBY_CHOICES + 1) * MLAF_NEARBY_EACH);
+  free(n);
+  end(&f);
+}
+
+static void no_more_than_the_fastest_kernels(void **state) {
+  fixture f = begin(state);
+  mlaf_nearby *n = NULL;
+  mlaf_variant *list = NULL;
+  size_t found = 0;
+  mlaf_err err;
+  const mlaf_problem p = at(ASKED);
+  int us = 100;
+  if (mlaf_gen_space(f.gen, &p, "gfx942", &list, &found, &err)) fail_msg("%s", err.text);
+  for (size_t i = 0; i < found && us < 100 + MLAF_NEARBY_FASTEST + 3; i++) /* one split: a kernel each */
+    if (!list[i].rejected && list[i].splits == 1) sample(&f, SHAPE "b256,s1024", list[i].name, us++, MLAF_OUT_OK, "equal", NULL);
+  mlaf_variants_free(list, found);
+  assert_int_equal(us, 100 + MLAF_NEARBY_FASTEST + 3);
+  assert_int_equal(mlaf_nearby_gather(f.db, &f.dev, NULL, &p, NULL, NULL, &n, &err), MLAF_OK);
+  assert_int_equal(n->n, MLAF_NEARBY_FASTEST);
+  assert_true(n->items[MLAF_NEARBY_FASTEST - 1].ns == 1000 * (100 + MLAF_NEARBY_FASTEST - 1));
   free(n);
   end(&f);
 }
@@ -191,6 +227,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(gathers_choices_in_reach_and_the_fastest_beside_them, db_dir_setup, db_dir_teardown),
       cmocka_unit_test_setup_teardown(no_more_than_the_nearest_few, db_dir_setup, db_dir_teardown),
+      cmocka_unit_test_setup_teardown(no_more_than_the_fastest_kernels, db_dir_setup, db_dir_teardown),
       cmocka_unit_test_setup_teardown(a_plan_takes_the_kernel_that_the_measurements_favour, db_dir_setup, db_dir_teardown),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
