@@ -20,7 +20,7 @@
 --     combine  name of another combine family than the family's
 --     width    blocks that work on one split together (1), slots: blocks the device holds at once (its SMs)
 --     ns       function (splits): nanoseconds of the decode kernel in place of the model's
-return {
+local families = {
   reg = require("families/reg"),
   lds = require("families/lds"),
   mma = require("families/mma"),
@@ -30,13 +30,11 @@ return {
   hopw = require("families/hopw"),
   combine = require("families/combine"),
   merge = require("families/merge"),
-  merge_balanced_128 = require("families/merge_balanced")(128), -- by the fixed cost of the decode kernel (gen/schedule.lua)
-  merge_balanced_320 = require("families/merge_balanced")(320),
 
   -- Families a decode kernel may come from, in the order they are listed.
   decode = { "reg", "lds", "mma", "hopt", "hop", "hopp", "hopw" },
-  -- Families of combine kernels.
-  combines = { "combine", "merge", "merge_balanced_128", "merge_balanced_320" },
+  -- Families of combine kernels; below, the balanced schedule's.
+  combines = { "combine", "merge" },
 
   -- Kernels that are no part of a variant: what measurements need.
   tools = { "read_ceiling" },
@@ -48,3 +46,15 @@ return {
     { family = "mma", params = { blocks = 1, cols = 4, stages = 2, teams = 1, tile = 32 } },
   },
 }
+
+-- One for each fixed cost that a decode family has, in the order of the decode families.
+for _, name in ipairs(families.decode) do
+  local fixed = require("schedule")[name]
+  local combine = fixed and "merge_balanced_" .. fixed
+  if fixed and not families[combine] then
+    families[combine] = require("families/merge_balanced")(fixed)
+    table.insert(families.combines, combine)
+  end
+end
+
+return families
