@@ -17,7 +17,7 @@
 --     stall_clk, overlap_loss, mfma_clk  when better or worse than the model's or the target's defaults
 --     inflight bytes of loads outstanding per wave; streaming: the cache's loads ask not to be kept
 --     schedule "balanced": the launch's split count is a number of parts of the whole batch (runtime/core/launch.h)
---     combine  name of another combine family than the family's
+--     combine  name of another combine family than the family's; merges: it has none, whatever the split count
 --     width    blocks that work on one split together (1), slots: blocks the device holds at once (its SMs)
 --     ns       function (splits): nanoseconds of the decode kernel in place of the model's
 local families = {

@@ -16,7 +16,7 @@ function plan.make(v, isa)
     if values % k == 0 and 4 * (64 * k + 4) <= 128 * boxes then piece = 64 * k end
   end
   local q_bytes = (v.rows * math.max(128 * boxes, 4 * (piece + 4)) + 1023) // 1024 * 1024
-  local places = v.schedule == "balanced" and 2 or 1 -- Q of the next range comes while this one is computed
+  local places = v.schedule ~= "splits" and 2 or 1 -- Q of the next range comes while this one is computed
   local fixed = places * (q_bytes + FACTS + 16) + v.wgs * v.rows * 128 + 16 * v.rows * (v.wgs + v.cluster)
   local ring = math.min((isa.lds_bytes - 1056 - fixed) // (BOX + 20), MOST_TILES * boxes)
   if ring <= boxes then return { refused = ("%d boxes fit into shared memory, a tile has %d"):format(ring, boxes) } end

@@ -110,8 +110,10 @@ local function available(name, arch)
   return families[name].arch[arch.isa.family] and loader.has_kernel(families[name].template)
 end
 
--- The family of the combine kernels that merge what a decode kernel leaves.
-local function combine_family(name, cost) return cost.combine or families[name].combine or "combine" end
+-- The family of the combine kernels that merge what a decode kernel leaves; nil: it leaves nothing to merge.
+local function combine_family(name, cost)
+  return not cost.merges and (cost.combine or families[name].combine or "combine") or nil
+end
 
 -- The stated reason why a split count (balanced: a part count) makes no sense for this context, or nil.
 local function reject_splits(p, cost, splits)
@@ -249,10 +251,10 @@ local function candidates(p, target, reject)
       finish(k, target)
       for _, splits in ipairs(split_counts(p, k.cost, arch)) do
         local merge = combine_family(family, k.cost)
-        local key = merge .. "/" .. splits
-        combine_of[key] = combine_of[key] or splits > 1 and combines(p, k.cost, splits, target, arch, merge) or {}
+        local key = (merge or "none") .. "/" .. splits
+        combine_of[key] = combine_of[key] or splits > 1 and merge and combines(p, k.cost, splits, target, arch, merge) or {}
         local combine = combine_of[key][1]
-        local why = splits > 1 and not combine and splits .. " splits, and no combine kernel for this target"
+        local why = splits > 1 and merge and not combine and splits .. " splits, and no combine kernel for this target"
           or reject_splits(p, k.cost, splits)
         if why then
           reject(item, splits, why)
@@ -325,8 +327,8 @@ function space.variant(p, target, name)
   local most = k.cost and k.cost.schedule == "balanced" and MAX_PARTS or MAX_SPLITS
   if not why and splits > most then why = ("%d splits > %d"):format(splits, most) end
   local combine
-  if splits > 1 and not why then
-    local merge = combine_family(family, k.cost)
+  local merge = not why and splits > 1 and combine_family(family, k.cost)
+  if merge then
     if not combine_values then error(("variant '%s': %d splits need a combine kernel, e.g. /s%d,%s")
       :format(name, splits, splits, family_points(merge)[1].text), 0) end
     check_point(merge, combine_values, name)
@@ -334,8 +336,8 @@ function space.variant(p, target, name)
     why = why or combine_why
     combine = { kernel = finish(c, target), text = params.print(combine_values),
       ns = c.cost and model.combine_ns(p, k.cost, c.cost, arch, splits) }
-  elseif combine_values and splits == 1 then
-    error(("variant '%s': one split has no combine kernel"):format(name), 0)
+  elseif combine_values and not why then
+    error(("variant '%s': %s has no combine kernel"):format(name, splits == 1 and "one split" or "its schedule"), 0)
   end
   if why then error(("variant '%s' is not in the space of %s: %s"):format(name, require("problem").print(p), why), 0) end
   return candidate(p, arch, family, { text = params.print(values) }, finish(k, target), splits, combine)
@@ -345,8 +347,9 @@ end
 local function at_all_splits(p, target, arch, family, point, k)
   local list = {}
   for _, splits in ipairs(split_counts(p, k.cost, arch)) do
-    local combine = splits > 1 and combines(p, k.cost, splits, target, arch, combine_family(family, k.cost))[1] or nil
-    if not reject_splits(p, k.cost, splits) and (combine or splits == 1) then
+    local merge = splits > 1 and combine_family(family, k.cost)
+    local combine = merge and combines(p, k.cost, splits, target, arch, merge)[1] or nil
+    if not reject_splits(p, k.cost, splits) and (combine or not merge) then
       list[#list + 1] = candidate(p, arch, family, point, k, splits, combine)
     end
   end

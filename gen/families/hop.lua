@@ -16,7 +16,7 @@ local function nanoseconds(p, v, arch)
     groups = groups,
     slots = arch.device.cus,
     wave = turns and (pair and 4800 or 5900) or pair and 7300 or 6100,
-    piece = 5,
+    piece = 5, meet = 3500,
     fixed = function() return turns and (pair and 4300 or 3300) or 1600 end,
     tile = hopper.tile(p, arch, groups, (pair and 1590 or 1615) * (products + 500) / 2676, 0.09),
   })
@@ -29,7 +29,8 @@ return {
   combine = "merge",
   params = {
     cluster = { 1, 2 },                       -- 2: two blocks share what they load, by multicast
-    schedule = { "balanced", "splits", "turns" }, -- turns: a block takes several requests, whole, or a split of each
+    -- merged: balanced without a combine kernel (templates/lib/meet.h). turns: a block takes several requests, or a split of each
+    schedule = { "balanced", "merged", "splits", "turns" },
   },
   rules = {
     function(p)
@@ -38,7 +39,9 @@ return {
     end,
     hopper.page_rule,
     function(p, v)
-      if v.schedule == "balanced" and p.dtype == "f16" then return "schedule=balanced with f16 spills registers" end
+      if (v.schedule == "balanced" or v.schedule == "merged") and p.dtype == "f16" then
+        return ("schedule=%s with f16 spills registers"):format(v.schedule)
+      end
       if v.schedule == "turns" and p.dtype == "f16" and p.rank > 256 then return "schedule=turns with f16 spills" end
       if v.cluster == 2 and p.dtype == "f16" then return "cluster=2 with f16 spills registers" end
       if v.cluster == 2 and p.heads * p.q_len <= ROWS then return "cluster=2 needs more than 64 rows" end

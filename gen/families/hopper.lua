@@ -4,7 +4,7 @@ local ceil_div = shape.ceil_div
 
 local hopper = {}
 
-local WALK_NS = 6000 -- what schedule=balanced adds to a launch: the kernel that cuts the batch, and the walk's own start
+local WALK_NS = { balanced = 6000, merged = 6000 } -- what a walk of the whole batch adds to a launch
 
 -- A part of the whole batch, or of one request.
 hopper.SCHEDULES = { "balanced", "splits" }
@@ -26,20 +26,24 @@ end
 -- counted by wave or workgroup. `fixed`: of the family (gen/schedule.lua).
 function hopper.cost(cost, v, fixed)
   cost.wave, cost.wg = { mfma = 0, issue = 0, lds_read = 0 }, { lds_write = 0, barriers = 0, tail_clk = 0 }
-  if v.schedule == "balanced" then cost.schedule, cost.combine = "balanced", "merge_balanced_" .. fixed end
+  if WALK_NS[v.schedule] then cost.schedule = "balanced" end
+  if v.schedule == "balanced" then cost.combine = "merge_balanced_" .. fixed end
+  cost.merges = v.schedule == "merged"
   return cost
 end
 
 -- Nanoseconds of a launch for a number of splits (of parts, when balanced): a fixed part, and per wave of blocks its tiles of 64
 -- tokens one after the other. Of t: groups (of rows), slots (blocks resident at once), width (blocks that share a split's tokens,
--- default 1), piece (tiles that starting a request costs a walk, default 0), fixed(blocks) and wave in ns, tile(blocks) in ns.
+-- default 1), piece (tiles that starting a request costs a walk, default 0), meet (ns, schedule=merged: to add a piece),
+-- fixed(blocks) and wave in ns, tile(blocks) in ns.
 function hopper.launch(p, v, t)
-  local balanced, width = v.schedule == "balanced", t.width or 1
+  local balanced, width = WALK_NS[v.schedule] ~= nil, t.width or 1
   local tiles = ceil_div(p.ctx, 64)
   return function(splits)
     local left = t.groups * splits * width * (balanced and 1 or p.batch)
     local each = balanced and ceil_div(p.batch * (tiles + (t.piece or 0)), splits) or ceil_div(tiles, splits * width)
-    local ns = t.fixed(left) + (balanced and WALK_NS or 0)
+    local ns = t.fixed(left) + (WALK_NS[v.schedule] or 0)
+    if v.schedule == "merged" and splits > 1 then ns = ns + ceil_div(splits, p.batch) * t.meet end -- one after the other
     while left > 0 do
       local now = math.min(left, t.slots)
       ns = ns + (t.wave or 0) + each * t.tile(now)

@@ -12,7 +12,7 @@ local MOST_GROUPS = 4  -- row groups that read the same tokens through L2
 -- the producer, setmaxnreg 232 to each of two.
 local function registers(p, v)
   return { { "o", p.rank // 64 * v.rows // 2 }, { "s", v.rows // 2 }, { "state", 3 * v.rows // 4 },
-    { "rest", v.schedule == "balanced" and 48 or 44 } }
+    { "rest", v.schedule ~= "splits" and 48 or 44 } }
 end
 
 -- Nanoseconds of a launch, from what was measured on one H200 (docs/perf-log.md).
@@ -25,7 +25,7 @@ local function nanoseconds(p, v, arch, slots)
   local block_ns = math.max(mma_clk, alone) * 1000 / 1770 + 480 -- a block alone draws no more than 60 GB/s
   local merge = v.cluster > 1 and 400 + 8 * v.rows * v.cluster or 0 -- in shared memory of the cluster
   return hopper.launch(p, v, {
-    groups = groups, slots = slots, width = v.cluster,
+    groups = groups, slots = slots, width = v.cluster, meet = 900,
     fixed = function(blocks) return 3300 + 36 * math.min(blocks, slots) // groups + merge end,
     tile = hopper.tile(p, arch, groups, block_ns, OVERLAP_LOSS),
   })
@@ -40,7 +40,7 @@ return {
     cluster = { 1, 2, 4, 6, 8, 16 },    -- blocks that share a split's tokens and merge through each other's shared memory
     load = { "gather", "tma" },         -- how tiles come: 16-byte copies, or boxes by the copy engine
     rows = { 8, 16, 24, 32, 40 },       -- query rows of a block: N of its matrix products
-    schedule = hopper.SCHEDULES,
+    schedule = { "balanced", "merged", "splits" }, -- merged: balanced without a combine kernel (templates/lib/meet.h)
     wgs = { 1, 2 },                     -- math warpgroups, taking turns on tiles
   },
   rules = {
@@ -55,9 +55,10 @@ return {
       if v.load == "gather" and p.page_size % 16 == 0 then return "load=gather: boxes serve pages of 16 tokens better" end
     end,
     function(_, v)
-      if v.schedule == "balanced" and v.cluster > 1 then return "schedule=balanced cuts the tokens itself: no cluster" end
-      if v.schedule == "balanced" and v.wgs == 2 and v.rows > 24 then
-        return ("schedule=balanced: the walk leaves two warpgroups of %d rows too few registers"):format(v.rows)
+      if v.schedule == "splits" then return end
+      if v.cluster > 1 then return ("schedule=%s cuts the tokens itself: no cluster"):format(v.schedule) end
+      if v.wgs == 2 and v.rows > 24 then
+        return ("schedule=%s: the walk leaves two warpgroups of %d rows too few registers"):format(v.schedule, v.rows)
       end
     end,
   },

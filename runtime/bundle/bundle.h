@@ -37,7 +37,7 @@ typedef struct mlaf_bundle_plan {
   const char *variant;
   uint32_t splits;
   double ns, error;
-  const mlaf_bundle_kernel *decode, *combine; /* combine NULL: none */
+  const mlaf_bundle_kernel *decode, *combine; /* combine NULL: none, and splits is 1 or decode merges them */
 } mlaf_bundle_plan;
 
 typedef struct mlaf_bundle_target {
@@ -68,7 +68,7 @@ mlaf_status mlaf_bundle_rank(const mlaf_bundle *b, const char *target, const mla
                              size_t *n, mlaf_err *err);
 /* How one of them serves p: its decode kernel with the splits that core/nearest.h fits to p. More than one split needs a
  * combine kernel: its own, else that of the nearest other plan with this decode kernel; where there is none the plan serves
- * as it was made. */
+ * as it was made. A plan of several splits and no combine kernel is of a decode kernel that merges them itself. */
 typedef struct mlaf_bundle_fitted {
   uint32_t splits;
   const mlaf_bundle_kernel *combine; /* NULL: none */

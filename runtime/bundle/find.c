@@ -78,8 +78,9 @@ void mlaf_bundle_fit(const mlaf_bundle_plan *const *list, size_t n, const mlaf_b
   const mlaf_fit_kernel k = {x->decode->rows_per_wg, x->decode->step, x->decode->slots};
   const bool exact = x->problem.batch == p->batch && x->problem.ctx == p->ctx;
   const mlaf_bundle_plan *merge = with_combine(list, n, x);
+  const bool merged = merge || x->splits > 1; /* without a combine kernel the decode kernel does it itself */
   *out = (mlaf_bundle_fitted){.splits = exact ? x->splits : mlaf_fit_splits(p, &k, x->splits)};
-  if (out->splits == x->splits || (out->splits > 1 && !merge)) { /* as it was tuned, or nothing here merges more than one split */
+  if (out->splits == x->splits || (out->splits > 1 && !merged)) { /* as it was tuned, or nothing here merges more than one */
     out->splits = x->splits;
     out->combine = x->combine;
     snprintf(out->variant, sizeof out->variant, "%s", x->variant);

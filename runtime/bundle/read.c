@@ -100,7 +100,7 @@ static mlaf_status read_plan(line_reader *r) {
   p.splits = (uint32_t)splits;
   p.decode = kernel_of(r->b, f[1], f[10]);
   p.combine = strcmp(f[11], "-") ? kernel_of(r->b, f[1], f[11]) : NULL;
-  if (!p.decode || (!p.combine && (splits > 1 || strcmp(f[11], "-")))) return bad(r, "a plan without its kernel");
+  if (!p.decode || (!p.combine && strcmp(f[11], "-"))) return bad(r, "a plan without its kernel");
   r->b->plans[r->b->n_plans++] = p;
   return MLAF_OK;
 }

@@ -106,7 +106,7 @@ mlaf_status mlaf_args_check(const mlaf_problem *p, uint32_t splits, const mlaf_e
 }
 
 mlaf_status mlaf_loaded_check(const mlaf_loaded *l, uint32_t splits, const mlaf_execute_args *a, mlaf_err *err) {
-  if (!splits || (splits > 1 && !l->combine.fn))
+  if (!splits || (splits > 1 && !mlaf_loaded_merges(l)))
     return mlaf_fail(err, MLAF_E_ARG, "%u splits without a combine kernel", splits);
   return check(&l->problem, splits, mlaf_loaded_workspace_size(l, splits, a->total_q), a, err);
 }

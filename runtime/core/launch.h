@@ -51,7 +51,7 @@ typedef struct mlaf_decode_args {
  *   part_lse [parts][2][q_len*H] fp32      base 2, on the next 256-byte boundary
  * The combine kernel of a balanced decode (its own K_launch says schedule 1 too) takes mlaf_decode_args, grid
  * (ceil(T*H / rows_per_wg), 1, 1), finds the same cuts and leaves rows alone that a part has finished. parts == 1: no combine,
- * no workspace. */
+ * no workspace. With the flag MERGES below: no combine. */
 
 /* Combine kernel, schedule "splits", grid (ceil(T*H / rows_per_wg), 1, 1): merges the splits of a row through their LSE.
  * part_o of a split whose part_lse is -inf is never read into the result (it may hold anything). */
@@ -78,7 +78,10 @@ enum {
   MLAF_KERNEL_OVERLAPS = 1,
   /* A block works on requests blockIdx.z, blockIdx.z + gridDim.z, ...: grid z is as small as it can be while the device's compute
    * units, one block each, take no more turns. */
-  MLAF_KERNEL_TURNS = 2
+  MLAF_KERNEL_TURNS = 2,
+  /* Of a balanced decode: parts merge the requests they cut among themselves, no combine kernel comes behind it. They use part_o
+   * and part_lse as they like, whatever was there before (templates/lib/meet.h). */
+  MLAF_KERNEL_MERGES = 4
 };
 
 /* A tensor map (TMA) the runtime encodes for every launch: two dimensions of 16-bit elements, the inner one dense.

@@ -33,9 +33,13 @@ static mlaf_status load(mlaf_device *dev, const mlaf_kernel_ref *ref, mlaf_code 
   return st ? mlaf_fail_prefix(err, st, "kernel %s", ref->symbol) : MLAF_OK;
 }
 
-/* A combine kernel must read what its decode kernel writes. */
+/* More than one split is merged, and a combine kernel reads what its decode kernel writes. */
 static mlaf_status check_pair(const mlaf_loaded *l, mlaf_err *err) {
+  if (l->splits > 1 && !mlaf_loaded_merges(l))
+    return mlaf_fail(err, MLAF_E_ARG, "variant %s: %u splits without a combine kernel", l->name, l->splits);
   if (!l->combine.fn) return MLAF_OK;
+  if (l->decode.launch.flags & MLAF_KERNEL_MERGES)
+    return mlaf_fail(err, MLAF_E_ARG, "variant %s: a combine kernel, and its decode kernel leaves nothing to it", l->name);
   if (l->combine.launch.schedule != l->decode.launch.schedule)
     return mlaf_fail(err, MLAF_E_ARG, "variant %s: decode and combine kernel are of different schedules", l->name);
   if (l->combine.launch.n_maps)
@@ -46,9 +50,7 @@ static mlaf_status check_pair(const mlaf_loaded *l, mlaf_err *err) {
 mlaf_status mlaf_loaded_open(mlaf_device *dev, const mlaf_problem *problem, const mlaf_loaded_desc *desc,
                              mlaf_loaded **out, mlaf_err *err) {
   const bool has_combine = desc->combine && desc->combine->template_name[0];
-  if (!desc->splits || (desc->splits > 1 && !has_combine))
-    return mlaf_fail(err, MLAF_E_ARG, "variant %s: %u splits %s a combine kernel", desc->name, desc->splits,
-                     has_combine ? "with" : "without");
+  if (!desc->splits) return mlaf_fail(err, MLAF_E_ARG, "variant %s: 0 splits", desc->name);
   mlaf_loaded *l = calloc(1, sizeof *l);
   if (!l) return mlaf_fail(err, MLAF_E_NOMEM, "no memory to load variant %s", desc->name);
   l->dev = dev;

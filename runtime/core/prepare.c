@@ -149,7 +149,7 @@ mlaf_status mlaf_loaded_prepare(const mlaf_loaded *l, uint32_t splits, const mla
   const uint32_t c = l->decode.launch.cluster[0] ? l->decode.launch.cluster[0] : 1;
   const uint32_t x = groups(row_groups(l), c) * c, y = splits * team;
   add_launch(&l->decode, (uint32_t[]){x, y, blocks_z(l, x * y, (uint32_t)a->batch)}, &out->decode, sizeof out->decode, out);
-  if (splits == 1) return MLAF_OK;
+  if (splits == 1 || !l->combine.fn) return MLAF_OK;
   const int64_t rows = a->total_q * l->problem.heads;
   out->combine = (mlaf_combine_args){out->decode.part_o, out->decode.part_lse, a->o, a->lse, rows, (int32_t)splits, 0};
   add_launch(&l->combine, (uint32_t[]){groups(rows, l->combine.rows_per_wg), 1, 1},

@@ -252,10 +252,10 @@ mlaf_embed_status mlaf_embed_plan_get(mlaf_embed *e, const mlaf_embed_problem *p
     const mlaf_embed_row *r = &e->target->rows[i];
     const int32_t other = r->combine < 0 ? nearest(e, p, r->decode, &failed) : i; /* whose combine kernel merges more than one */
     const int32_t merge = other < 0 ? -1 : e->target->rows[other].combine;
-    const mlaf_embed_kernel *decode = &e->target->kernels[r->decode];
-    mlaf_embed_plan x = {e, e->plans, r, merge < 0 ? 1 : fit(p, r, decode), decode, NULL, NULL, NULL}, *plan = e->plans;
+    const int32_t n = merge < 0 && r->splits == 1 ? 1 : fit(p, r, &e->target->kernels[r->decode]); /* no merge: decode does it */
+    mlaf_embed_plan x = {e, e->plans, r, n, &e->target->kernels[r->decode], NULL, NULL, NULL}, *plan = e->plans;
     while (plan && (plan->row != r || plan->splits != x.splits)) plan = plan->next;
-    if (x.splits > 1) x.combine = &e->target->kernels[merge];
+    if (n > 1 && merge >= 0) x.combine = &e->target->kernels[merge];
     code = plan || !x.combine ? 0 : load_kernel(e, merge, &x.combine_fn);
     if (!plan && !code) code = load_kernel(e, r->decode, &x.decode_fn);
     if (code) continue; /* the next nearest then; in the end a baseline */
@@ -391,7 +391,7 @@ mlaf_embed_status mlaf_embed_execute(const mlaf_embed_plan *x, const mlaf_embed_
     code = launch(x, x->decode, x->decode_fn,
                   (uint32_t[]){row_groups(x), (uint32_t)x->splits, blocks_z(x, (uint32_t)a->batch)}, &b,
                   sizeof b.a + x->decode->n_maps * sizeof *b.maps, stream);
-  if (!code && x->splits > 1)
+  if (!code && x->combine)
     code = launch(x, x->combine, x->combine_fn, (uint32_t[]){(uint32_t)groups(rows, x->combine->rows_per_wg), 1, 1},
                   x->decode->balanced ? (void *)&b.a : (void *)&c, x->decode->balanced ? sizeof b.a : sizeof c, stream);
   leave(x->owner, previous);

@@ -25,7 +25,7 @@ typedef struct mlaf_embed_kernel {
 } mlaf_embed_kernel;
 typedef struct mlaf_embed_row { /* a problem, and what serves it */
   int32_t heads, rank, rope, q_len, causal, dtype, page_size, batch, ctx;
-  int32_t baseline, splits, decode, combine; /* kernels of the target; combine -1: none */
+  int32_t baseline, splits, decode, combine; /* kernels of the target; combine -1: none, and splits is 1 or decode merges */
 } mlaf_embed_row;
 typedef struct mlaf_embed_target {
   const char *name; /* "gfx942", "sm_90a" */

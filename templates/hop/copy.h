@@ -39,6 +39,9 @@ MLAF_DEV void fetch_map(const mlaf_tensor_map* map) { asm volatile("prefetch.ten
 MLAF_DEV void fetch_box(const mlaf_tensor_map* map, int column, int row) { // into L2
   asm volatile("cp.async.bulk.prefetch.tensor.2d.L2.global [%0, {%1, %2}];" ::"l"(map), "r"(column), "r"(row) : "memory");
 }
+MLAF_DEV void fetch_bytes(const float* from, int bytes) { // into L2; both multiples of 16
+  asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(from), "r"(bytes) : "memory");
+}
 MLAF_DEV void fetch_line(const int* p) { asm volatile("prefetch.global.L2 [%0];" ::"l"(p) : "memory"); } // into L2
 
 MLAF_DEV void store_4(u32 at, float x) { asm volatile("st.shared.f32 [%0], %1;" ::"r"(at), "f"(x) : "memory"); }

@@ -1,11 +1,15 @@
 // What a block of the many-rows Hopper kernels works on: pieces of a request's tokens for ROWS of its rows, walked alike by all
-// warps that need them. The includer has H, Q_LEN, PAGE, BALANCED, BOX, ROWS and PIECE_AT (facts in shared memory).
+// warps that need them. The includer has H, Q_LEN, PAGE, BALANCED, BOX, ROWS and PIECE_AT (facts in shared memory), and
+// says whether the schedule is `balanced`, and `merged`.
 struct piece {
   int request, begin, end, tokens; // cached tokens [begin, end) of `tokens`
   int first_page, n;               // query tokens
   i64 row;                         // first row of this block, over all requests
 //@ if balanced == 1 then
   i64 part;                        // its place in part_o and part_lse, -1: straight to o and lse
+//@ end
+//@ if merged then
+  int others;                      // parts right before this one whose pieces of the request this block adds
 //@ end
   bool bad;                        // a cache without pages
 };
@@ -20,7 +24,7 @@ struct walk {
 
 MLAF_DEV walk begin_walk(const mlaf_decode_args& a) {
 //@ if balanced == 1 then
-  return {part_open(&a, PAGE, blockIdx.y)};
+  return {${merged and "meet" or "part"}_open(&a, PAGE, blockIdx.y)};
 //@ else
   return {(int)blockIdx.z};
 //@ end
@@ -31,7 +35,7 @@ MLAF_DEV bool next_piece(const mlaf_decode_args& a, walk& w, piece& x) {
   const int row0 = ROWS * blockIdx.x;
 //@ if balanced == 1 then
   mlaf_piece y;
-  if (!part_next(&a, PAGE, &w.part, &y)) return false;
+  if (!${merged and "meet_next(&a, PAGE, &w.part, &y, &x.others)" or "part_next(&a, PAGE, &w.part, &y)"}) return false;
   const int qo = y.qo;
   x.request = y.request, x.begin = y.begin, x.end = y.end, x.tokens = y.tokens, x.first_page = y.first_page;
   x.n = smaller(y.q_tokens, Q_LEN);
@@ -85,11 +89,15 @@ struct facts {
   int begin, tokens, n;
   i64 row, part;
   int bad;
+//@ if merged then
+  int others;
+//@ end
 };
-enum { BLOCKS_OF = 0, BEGIN_OF = 4, TOKENS_OF = 8, N_OF = 12, ROW_OF = 16, PART_OF = 24, BAD_OF = 32 }; // where a fact lies
+enum { BLOCKS_OF = 0, BEGIN_OF = 4, TOKENS_OF = 8, N_OF = 12, ROW_OF = 16, PART_OF = 24, BAD_OF = 32,
+       OTHERS_OF = 36 }; // where a fact lies
 
 MLAF_DEV facts facts_of(const mlaf_decode_args& a, const piece& x, bool bad) {
-  return {blocks_of(x), x.begin, x.tokens, x.n, x.row, part_of(a, x), x.bad || bad};
+  return {blocks_of(x), x.begin, x.tokens, x.n, x.row, part_of(a, x), x.bad || bad${merged and ", x.others" or ""}};
 }
 
 // They stay there until all math warps have given the piece back.

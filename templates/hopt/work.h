@@ -1,4 +1,5 @@
-// What a block does, and where in the ring. The includer has the constants N, H, C, Q_LEN, PAGE, BALANCED, NB, RING and BARS_AT.
+// What a block does, and where in the ring. The includer has the constants N, H, C, Q_LEN, PAGE, BALANCED, NB, RING and BARS_AT,
+// and says whether the schedule is `merged`.
 
 // ---- Which rows, which tokens -----------------------------------------------------------------------------------------
 struct work {
@@ -11,6 +12,9 @@ struct work {
   const int* pages;
   i64 part;       // partials: row of the request's row 0 in part_o and part_lse; -1: straight to the output
   bool bad;       // no page may be read
+//@ if merged then
+  int others;     // parts right before this one whose pieces of the request this block adds
+//@ end
 };
 
 struct walk {
@@ -20,7 +24,7 @@ struct walk {
 
 MLAF_DEV void begin_walk(const mlaf_decode_args& a, walk& at) {
   at.done = false;
-  if (BALANCED) at.part = part_open(&a, PAGE, blockIdx.y);
+  if (BALANCED) at.part = ${merged and "meet" or "part"}_open(&a, PAGE, blockIdx.y);
 }
 
 // The block's next range. The same sequence in every warp.
@@ -29,7 +33,7 @@ MLAF_DEV bool next_work(const mlaf_decode_args& a, walk& at, work& w) {
     int q_begin, first_page, slot;
     if (BALANCED) {
       mlaf_piece x;
-      if (!part_next(&a, PAGE, &at.part, &x)) return false;
+      if (!${merged and "meet_next(&a, PAGE, &at.part, &x, &w.others)" or "part_next(&a, PAGE, &at.part, &x)"}) return false;
       q_begin = x.qo;
       w.n = smaller(x.q_tokens, Q_LEN);
       first_page = x.first_page;

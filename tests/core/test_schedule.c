@@ -14,6 +14,7 @@ typedef int64_t i64;
 static int fixed; /* gen/schedule.lua has one for each family */
 #define SCHEDULE_FIXED fixed
 #include "../templates/lib/schedule.h"
+#include "../templates/lib/meet.h"
 
 enum { FIXED_MOST = 5 };
 static const int fixed_costs[FIXED_MOST] = {64, 128, 192, 320, 512};
@@ -138,6 +139,128 @@ static void each_token_once(void **state) {
   free(s);
 }
 
+/* --- walked backwards, merged by who has a request's end --- */
+
+typedef struct backwards {
+  struct mlaf_piece pieces[MOST];
+  int others[MOST], n;
+} backwards;
+
+static void walk_back(const batch *x, int id, backwards *w) {
+  struct mlaf_part part = meet_open(&x->a, x->page_size, id);
+  w->n = 0;
+  while (meet_next(&x->a, x->page_size, &part, &w->pieces[w->n], &w->others[w->n])) w->n++;
+}
+
+/* Where a grain is no wider than a part, the pieces are those of the forward walk, from the last to the first. */
+static void compare_walks(const batch *x, int id, const backwards *w) {
+  struct mlaf_part part = part_open(&x->a, x->page_size, id);
+  struct mlaf_piece p;
+  int at = w->n;
+  while (part_next(&x->a, x->page_size, &part, &p)) {
+    assert_true(at-- > 0);
+    const struct mlaf_piece *b = &w->pieces[at];
+    assert_int_equal(b->request, p.request);
+    assert_int_equal(b->qo, p.qo);
+    assert_int_equal(b->q_tokens, p.q_tokens);
+    assert_int_equal(b->first_page, p.first_page);
+    assert_int_equal(b->tokens, p.tokens);
+    assert_int_equal(b->begin, p.begin);
+    assert_int_equal(b->end, p.end);
+  }
+  assert_int_equal(at, 0);
+}
+
+/* A request seen from its end: tokens that no part had so far; the part that must publish next, and the first that must. */
+typedef struct backward_request {
+  int left, next, first;
+  bool finished;
+} backward_request;
+
+static void check_back(const batch *x, int id, const backwards *w, backward_request *requests) {
+  int published = 0;
+  for (int i = 0; i < w->n; i++) {
+    const struct mlaf_piece *p = &w->pieces[i];
+    backward_request *r = &requests[p->request];
+    assert_int_equal(p->tokens, x->tokens[p->request]);
+    assert_int_equal(p->end, r->left);
+    assert_true(p->begin % SCHEDULE_GRAIN == 0 && (p->begin < p->end || !p->tokens));
+    r->left = p->begin;
+    if (p->slot < 0) {
+      assert_int_equal(p->end, p->tokens); /* the request's end: who has it finishes it, once */
+      assert_false(r->finished);
+      r->finished = true;
+      assert_int_equal(w->others[i] > 0, p->begin > 0);
+      if (p->begin > 0) assert_int_equal(i, w->n - 1); /* the last of the walk: nothing else waits while it does */
+      r->next = id - 1;
+      r->first = id - w->others[i];
+    } else {
+      assert_int_equal(p->slot, 2 * id);
+      assert_int_equal(i, 0); /* published before all else */
+      assert_int_equal(w->others[i], 0);
+      assert_true(r->finished && id >= r->first);
+      assert_int_equal(id, r->next--);
+      published++;
+    }
+  }
+  assert_true(published <= 1);
+}
+
+static void backwards_they_meet(void **state) {
+  mlaf_rng rng = {12};
+  batch *x = malloc(sizeof *x);
+  backwards *w = malloc(sizeof *w);
+  backward_request *r = malloc(MOST * sizeof *r);
+  int compared = 0;
+  for (int round = 0; round < 600; round++) {
+    fixed = fixed_costs[round % FIXED_MOST];
+    draw(&rng, x);
+    const i64 total = schedule_start(x->kv[x->a.batch], x->a.batch, x->page_size);
+    for (int b = 0; b < x->a.batch; b++) r[b] = (backward_request){x->tokens[b], -1, 0, false};
+    for (int id = x->a.splits - 1; id >= 0; id--) {
+      walk_back(x, id, w);
+      check_back(x, id, w, r);
+      if (total / x->a.splits < SCHEDULE_GRAIN) continue;
+      compare_walks(x, id, w);
+      compared++;
+    }
+    for (int b = 0; b < x->a.batch; b++) {
+      const bool asked = x->qo[b + 1] > x->qo[b];
+      assert_int_equal(r[b].left, asked ? 0 : x->tokens[b]);
+      assert_int_equal(r[b].finished, asked);
+      assert_int_equal(r[b].next, asked ? r[b].first - 1 : -1); /* all that its owner waits for have published */
+    }
+  }
+  assert_true(compared > 1000);
+  free(x);
+  free(w);
+  free(r);
+}
+
+/* Tables that contradict themselves: walks end, and nobody is waited for that is not an earlier part. */
+static void contradictions_end(void **state) {
+  mlaf_rng rng = {13};
+  batch *x = malloc(sizeof *x);
+  backwards *w = malloc(sizeof *w);
+  for (int round = 0; round < 300; round++) {
+    fixed = fixed_costs[round % FIXED_MOST];
+    draw(&rng, x);
+    for (int i = 0; i < 4; i++) {
+      x->kv[1 + mlaf_rng_below(&rng, (u32)x->a.batch)] = (int)mlaf_rng_below(&rng, 4000) - 1000;
+      x->last[mlaf_rng_below(&rng, (u32)x->a.batch)] = (int)mlaf_rng_below(&rng, 4000) - 1000;
+    }
+    for (int id = 0; id < x->a.splits; id++) {
+      walk_back(x, id, w);
+      for (int i = 0; i < w->n; i++) {
+        assert_true(w->others[i] >= 0 && w->others[i] <= id && (!w->others[i] || i == w->n - 1));
+        assert_true(w->pieces[i].slot == -1 || w->pieces[i].slot == 2 * id);
+      }
+    }
+  }
+  free(x);
+  free(w);
+}
+
 /* As many parts as equal requests: one each, nothing to combine. */
 static void equal_lengths_stay_whole(void **state) {
   batch *x = calloc(1, sizeof *x);
@@ -176,6 +299,8 @@ static void positions_are_wide(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(each_token_once),
+      cmocka_unit_test(backwards_they_meet),
+      cmocka_unit_test(contradictions_end),
       cmocka_unit_test(equal_lengths_stay_whole),
       cmocka_unit_test(positions_are_wide),
   };

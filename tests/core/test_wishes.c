@@ -49,10 +49,12 @@ typedef struct rig {
   mlaf_device_ops ops;
   fake_device dev;
   mlaf_problem problem;
+  bool alone; /* no combine kernel, whatever the splits */
   image code;
 } rig;
 
 static void rig_make(rig *r) {
+  r->alone = false;
   assert_int_equal(mlaf_problem_parse("mla_decode:h5,r64,p32,q3,bf16,page16,b2,s64", &r->problem, NULL, 0), MLAF_OK);
   r->dev = fake_make(&r->problem, BUG_NONE);
   r->ops = *r->dev.base.ops;
@@ -66,7 +68,7 @@ static mlaf_status rig_load(rig *r, uint32_t splits, mlaf_loaded **out, mlaf_err
   static const mlaf_kernel_ref decode = {.template_name = "t", .symbol = "decode", .threads = 128, .rows_per_wg = 8};
   static const mlaf_kernel_ref combine = {.template_name = "t", .symbol = "combine", .threads = 64, .rows_per_wg = 4};
   const mlaf_code code = {&r->code, sizeof r->code};
-  const mlaf_loaded_desc desc = {"fake/s", &decode, code, splits > 1 ? &combine : NULL, code, splits};
+  const mlaf_loaded_desc desc = {"fake/s", &decode, code, splits > 1 && !r->alone ? &combine : NULL, code, splits};
   return mlaf_loaded_open((mlaf_device *)&r->dev, &r->problem, &desc, out, err);
 }
 
@@ -164,6 +166,31 @@ static void balanced(void **state) {
   mlaf_loaded_close(l);
 }
 
+/* Parts that merge among themselves: the decode kernel alone, with the workspace of the balanced schedule. */
+static void merged(void **state) {
+  rig r;
+  mlaf_loaded *l = NULL;
+  mlaf_prepared p;
+  mlaf_execute_args a = some_args();
+  rig_make(&r);
+  r.alone = true;
+  r.code.wants[0].schedule = r.code.wants[1].schedule = MLAF_SCHEDULE_BALANCED;
+  expect_refused(&r, 5, "5 splits without a combine kernel");
+  r.code.wants[0].flags = MLAF_KERNEL_MERGES;
+  assert_int_equal(rig_load(&r, 5, &l, NULL), MLAF_OK);
+  assert_int_equal(mlaf_loaded_workspace_size(l, 5, 6), 5 * 2 * 15 * 64 * 4 + 5 * 2 * 15 * 4);
+  a.workspace_size = mlaf_loaded_workspace_size(l, 5, 6);
+  assert_int_equal(mlaf_loaded_check(l, 5, &a, NULL), MLAF_E_ARG); /* tables are NULL */
+  assert_int_equal(mlaf_loaded_prepare(l, 5, &a, &p, NULL), MLAF_OK);
+  assert_int_equal(p.n, 1);
+  const uint32_t grid[3] = {2, 5, 1};
+  assert_memory_equal(p.launches[0].grid, grid, sizeof grid);
+  assert_ptr_equal(p.decode.part_o, a.workspace);
+  mlaf_loaded_close(l);
+  r.alone = false;
+  expect_refused(&r, 5, "its decode kernel leaves nothing to it");
+}
+
 /* Two groups of rows: on 7 units 3 requests run at once. As few blocks as take no more turns than that. */
 static void turns(void **state) {
   static const struct { int batch, groups, splits, z; } cases[] = {
@@ -206,7 +233,7 @@ static void what_a_device_lacks(void **state) {
 
 /* Of another version, or damaged: never launched as if it had said nothing. */
 static void not_understood(void **state) {
-  for (int i = 0; i < 7; i++) {
+  for (int i = 0; i < 8; i++) {
     rig r;
     rig_make(&r);
     mlaf_kernel_launch *w = &r.code.wants[0];
@@ -216,7 +243,8 @@ static void not_understood(void **state) {
       case 2: w->schedule = 2; break;
       case 3: w->n_maps = 9; break;
       case 4: w->n_maps = 1; break; /* of nothing */
-      case 5: w->flags = 4; break;
+      case 5: w->flags = 1u << 31; break;
+      case 6: w->flags = MLAF_KERNEL_MERGES; break; /* without parts */
       default: r.code.symbols[1].st_size = 4; break;
     }
     expect_refused(&r, 1, "compile it again");
@@ -226,7 +254,7 @@ static void not_understood(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(maps_clusters_overlap),
-      cmocka_unit_test(balanced), cmocka_unit_test(turns),
+      cmocka_unit_test(balanced), cmocka_unit_test(merged), cmocka_unit_test(turns),
       cmocka_unit_test(what_a_device_lacks),
       cmocka_unit_test(not_understood),
   };

@@ -1,6 +1,7 @@
 /* A CUDA driver for tests: the calls the cuda back end makes, over host memory and a clock of its own in which every
  * kernel takes FAKE_KERNEL_NS. It is loaded by MLAF_CUDA_LIBRARY. A cubin is any ELF; it holds the kernels
- * "fill" (really run), "big" and "huge", and a balanced decode with its combine, "walk" and "merge" (fake_balanced.h; run too).
+ * "fill" (really run), "big" and "huge", a balanced decode with its combine, "walk" and "merge", and one that needs none,
+ * "meet" (fake_balanced.h; run too).
  *
  *   FAKECUDA_DEVICES, FAKECUDA_FAIL  what to do (fake/driver.h); without a device it is as without a GPU
  *   FAKECUDA_SM=major.minor          compute capability (default 9.0)
@@ -36,7 +37,8 @@ typedef struct kernel {
 } kernel;
 
 static kernel kernels[] = {{"fill", sizeof(fake_fill), 0}, {"big", FAKE_BIG_ARGS, 0}, {"huge", 4, 0},
-                           {"walk", sizeof(mlaf_decode_args), 0}, {"merge", sizeof(mlaf_decode_args), 0}};
+                           {"walk", sizeof(mlaf_decode_args), 0}, {"merge", sizeof(mlaf_decode_args), 0},
+                           {"meet", sizeof(mlaf_decode_args), 0}};
 static fake_launch last;
 static double now_ns;
 static int contexts[8];
@@ -288,9 +290,10 @@ int cuFuncSetAttribute(void *function, int attribute, int value) {
 static void run_balanced(const node *k) {
   mlaf_decode_args a;
   memcpy(&a, k->args, sizeof a);
-  if (k->shape.grid[2] != 1 || k->shape.grid[1] != (k->kernel == 3 ? (uint32_t)a.splits : 1)) return; /* no such launch */
+  if (k->shape.grid[2] != 1 || k->shape.grid[1] != (k->kernel != 4 ? (uint32_t)a.splits : 1)) return; /* no such launch */
   for (uint32_t y = 0; y < k->shape.grid[1]; y++)
-    for (uint32_t x = 0; x < k->shape.grid[0]; x++) k->kernel == 3 ? fake_walk(&a, x, y) : fake_merge(&a, x);
+    for (uint32_t x = 0; x < k->shape.grid[0]; x++)
+      k->kernel == 3 ? fake_walk(&a, x, y) : k->kernel == 4 ? fake_merge(&a, x) : fake_meet(&a, x, y);
 }
 
 static void run_node(const node *k) {

@@ -314,15 +314,19 @@ static void compare_row(const ragged *x, int b, int token, int head, double scal
   else assert_true(isinf(x->lse[row]) && x->lse[row] < 0);
 }
 
-/* A balanced decode and its combine, in plain C behind the fake driver, through the loader: geometry, arguments and workspace are
- * right if the numbers are, and nothing is written behind the workspace. */
+/* A balanced decode and its combine, or one that needs none, in plain C behind the fake driver, through the loader: geometry,
+ * arguments and workspace are right if the numbers are, and nothing is written behind the workspace. Twice in one workspace. */
 static void runs_a_balanced_kernel(void **state) {
-  static const mlaf_embed_kernel pair[] = {{elf, "walk", 128, FB_ROWS, 0, 0, 0, {0, 0, 0}, 0, 1, 0, {{0, 0, 0, 0}}, 0},
-                                           {elf, "merge", 64, FB_MERGE_ROWS, 0, 0, 0, {0, 0, 0}, 0, 1, 0, {{0, 0, 0, 0}}, 0}};
-  static const int parts[] = {2, 7, 33, 132};
-  for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-    const mlaf_embed_row row = {FB_HEADS, FB_RANK, FB_ROPE, FB_Q_LEN, 1, 0, FB_PAGE, REQUESTS, 512, 0, parts[i], 0, 1};
-    const mlaf_embed_target target = {"sm_90a", pair, &row, 2, 1};
+  static const mlaf_embed_kernel few[] = {{elf, "walk", 128, FB_ROWS, 0, 0, 0, {0, 0, 0}, 0, 1, 0, {{0, 0, 0, 0}}, 0},
+                                          {elf, "merge", 64, FB_MERGE_ROWS, 0, 0, 0, {0, 0, 0}, 0, 1, 0, {{0, 0, 0, 0}}, 0},
+                                          {elf, "meet", 128, FB_ROWS, 0, 0, 0, {0, 0, 0}, 0, 1, 0, {{0, 0, 0, 0}}, 0}};
+  static const struct { int parts, decode, combine; } cases[] = {{2, 0, 1}, {7, 0, 1}, {33, 0, 1}, {132, 0, 1},
+                                                                 {2, 2, -1}, {7, 2, -1}, {33, 2, -1}, {132, 2, -1}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    const int parts = cases[i].parts;
+    const mlaf_embed_row row = {FB_HEADS, FB_RANK, FB_ROPE, FB_Q_LEN, 1, 0, FB_PAGE, REQUESTS, 512, 0, parts, cases[i].decode,
+                                cases[i].combine};
+    const mlaf_embed_target target = {"sm_90a", few, &row, 3, 1};
     const mlaf_embed_index index = {MLAF_EMBED_VERSION, 1, "", &target};
     const mlaf_embed_problem p = {FB_HEADS, FB_RANK, FB_ROPE, FB_Q_LEN, 1, MLAF_EMBED_BF16, FB_PAGE, REQUESTS, 512};
     const mlaf_embed_plan *plan = NULL;
@@ -331,21 +335,25 @@ static void runs_a_balanced_kernel(void **state) {
     if (mlaf_embed_plan_get(e, &p, &plan, why, sizeof why)) fail_msg("%s", why);
     ragged *x = make_ragged();
     const int64_t total_q = x->qo[REQUESTS];
-    const size_t size = mlaf_embed_workspace(plan, total_q), slots = (size_t)parts[i] * 2 * FB_Q_LEN * FB_HEADS;
+    const size_t size = mlaf_embed_workspace(plan, total_q), slots = (size_t)parts * 2 * FB_Q_LEN * FB_HEADS;
     assert_int_equal(size, slots * FB_RANK * 4 + slots * 4); /* part_o is a multiple of 256 bytes here */
     unsigned char *workspace = aligned(size, 0xff);
     const double scale = 0.07;
     const mlaf_embed_args a = {.batch = REQUESTS, .num_pages = POOL, .total_q = total_q, .q = x->q, .ckv = x->cache,
                                .qo_indptr = x->qo, .kv_indptr = x->kv, .kv_indices = x->pages, .kv_last_page_lens = x->last,
                                .o = x->o, .lse = x->lse, .workspace = workspace, .workspace_size = size, .scale = (float)scale};
-    if (mlaf_embed_execute(plan, &a, NULL, why, sizeof why)) fail_msg("%s", why);
-    const fake_launch l = last(); /* the combine kernel: two rows a block */
-    assert_int_equal(l.grid[0], (total_q * FB_HEADS + FB_MERGE_ROWS - 1) / FB_MERGE_ROWS);
+    for (int again = 0; again < 2; again++) {
+      memset(x->o, 0xff, (size_t)total_q * FB_HEADS * FB_RANK * 2);
+      if (mlaf_embed_execute(plan, &a, NULL, why, sizeof why)) fail_msg("%s", why);
+    }
+    const fake_launch l = last(); /* the combine kernel: two rows a block; or the decode kernel */
+    if (cases[i].combine >= 0) assert_int_equal(l.grid[0], (total_q * FB_HEADS + FB_MERGE_ROWS - 1) / FB_MERGE_ROWS);
+    else assert_int_equal(l.grid[1], parts);
     double diff = 0, norm = 0;
     for (int b = 0; b < REQUESTS; b++)
       for (int t = 0; t < x->qo[b + 1] - x->qo[b]; t++)
         for (int h = 0; h < FB_HEADS; h++) compare_row(x, b, t, h, scale, &diff, &norm);
-    if (!(sqrt(diff / norm) < 2e-3)) fail_msg("%d parts: error %g", parts[i], sqrt(diff / norm));
+    if (!(sqrt(diff / norm) < 2e-3)) fail_msg("%d parts: error %g", parts, sqrt(diff / norm));
     for (size_t k = size; k < size + 256; k++) assert_int_equal(workspace[k], 0xff);
     free(x->q), free(x->cache), free(x->o), free(x->lse), free(x), free(workspace);
     mlaf_embed_close(e);

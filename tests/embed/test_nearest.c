@@ -16,11 +16,11 @@ static const int batches[] = {1, 8, 9, 64}, contexts[] = {256, 1024, 16384};
 enum { GRID = sizeof batches / sizeof *batches * (sizeof contexts / sizeof *contexts), ROWS = 2 * GRID };
 
 /* Decode kernels: two of the usual schedule, the balanced one, one that is only ever used with one split and so has no combine
- * kernel anywhere. The last is the combine kernel. */
+ * kernel anywhere, one that needs none since it merges its parts. The last is the combine kernel. */
 static const struct {
   uint32_t rows_per_wg, step, slots;
-} facts[] = {{64, 64, 132}, {32, 16, 304}, {64, 64, 0}, {64, 128, 132}, {4, 0, 0}};
-enum { KERNELS = sizeof facts / sizeof *facts, ALONE = 3, COMBINE = 4 };
+} facts[] = {{64, 64, 132}, {32, 16, 304}, {64, 64, 0}, {64, 128, 132}, {64, 64, 0}, {4, 0, 0}};
+enum { KERNELS = sizeof facts / sizeof *facts, ALONE = 3, MERGES = 4, COMBINE = 5 };
 
 /* The same tuned problems three times over. */
 static struct {
@@ -47,15 +47,16 @@ static uint32_t splits_of(int decode, int i) {
 }
 
 static void add(int n, int i, bool baseline) {
-  const int decode = baseline ? 1 : i % 4;
+  const int decode = baseline ? 1 : i % 5;
   const mlaf_problem p = at(batches[i / 3], contexts[i % 3]);
-  const uint32_t splits = splits_of(decode, i);
+  const uint32_t splits = splits_of(decode, i + i / 5);
+  const bool combined = splits > 1 && decode != MERGES;
   mlaf_problem_print(&p, t.texts[n], sizeof t.texts[n]);
   t.plans[n] = (mlaf_bundle_plan){.target = "sm_90a", .text = t.texts[n], .problem = p, .baseline = baseline, .rung = "exact",
                                   .source = "measured", .variant = "x:a=1/s9,rows=1", .splits = splits,
-                                  .decode = &t.kernels[decode], .combine = splits > 1 ? &t.kernels[COMBINE] : NULL};
+                                  .decode = &t.kernels[decode], .combine = combined ? &t.kernels[COMBINE] : NULL};
   t.rows[n] = (mlaf_embed_row){H, p.rank, p.rope, Q, 1, 0, p.page_size, p.batch, p.ctx, baseline, (int32_t)splits, decode,
-                               splits > 1 ? COMBINE : -1};
+                               combined ? COMBINE : -1};
 }
 
 static int setup(void **state) {
@@ -101,7 +102,7 @@ static void three_answers_agree(void **state) {
   mlaf_embed *e = NULL;
   char why[500] = "";
   if (mlaf_embed_open(&t.index, 0, &e, why, sizeof why)) fail_msg("%s", why);
-  int fitted = 0, borrowed = 0, kept = 0;
+  int fitted = 0, borrowed = 0, kept = 0, merged = 0;
   for (int i = 0; i < QUESTIONS; i++) {
     const mlaf_problem p = question(i);
     const mlaf_embed_problem asked = {H, p.rank, p.rope, Q, 1, MLAF_EMBED_BF16, p.page_size, p.batch, p.ctx};
@@ -120,14 +121,16 @@ static void three_answers_agree(void **state) {
     assert_ptr_equal(plan->row, &t.rows[list[0] - t.plans]);
     assert_int_equal(plan->splits, f.splits);
     assert_int_equal(plan->combine ? plan->combine - t.embedded : -1, f.combine ? f.combine - t.kernels : -1);
-    assert_true((f.splits > 1) == (f.combine != NULL));
+    const bool merges = list[0]->decode == &t.kernels[MERGES];
+    assert_true((f.splits > 1 && !merges) == (f.combine != NULL));
     if (i < GRID) assert_int_equal(f.splits, list[0]->splits); /* what was tuned stands */
     fitted += f.splits != list[0]->splits;
-    borrowed += !list[0]->combine && f.splits > 1;
+    borrowed += !list[0]->combine && f.splits > 1 && !merges;
+    merged += merges && f.splits > 1 && f.splits != list[0]->splits;
     kept += list[0]->decode == &t.kernels[ALONE] && f.splits == 1;
     free(list);
   }
-  assert_true(fitted > QUESTIONS / 4 && borrowed > 0 && kept > 0);
+  assert_true(fitted > QUESTIONS / 4 && borrowed > 0 && kept > 0 && merged > 0);
   mlaf_embed_close(e);
   mlaf_db_close(db);
 }

@@ -24,7 +24,7 @@ test("NVIDIA targets: names rebuild their variant, families stay with their arch
         eq(w.decode.symbol, v.decode.symbol, v.name)
         eq(w.model_ns, v.model_ns, v.name)
         eq(loader.suffix(v.decode.template), ".cu", v.name)
-        eq(v.combine ~= nil, v.splits > 1, v.name)
+        eq(v.combine ~= nil, v.splits > 1 and not v.decode.cost.merges, v.name)
         several = several + (v.splits > 1 and 1 or 0)
       end
     end
@@ -32,6 +32,14 @@ test("NVIDIA targets: names rebuild their variant, families stay with their arch
   end
   raises(function() space.variant(problem.parse("mla_decode:h16"), "sm_90a", "reg:" ..
     params.print(families.baselines[1].params) .. "/s1") end, "family reg is not for sm_90a")
+end)
+
+test("a decode kernel that merges its parts has no combine kernel", function()
+  local p, name = problem.parse("mla_decode:h16,b64,s4096"), "hopt:cluster=1,load=tma,rows=16,schedule=merged,wgs=2/s132"
+  eq(space.variant(p, "sm_90a", name).combine, nil)
+  eq(space.refit(params.merge(p, { batch = 32 }), "sm_90a", name).combine, nil)
+  ok(space.refit(p, "sm_90a", name).splits > 1, "parts lost")
+  raises(function() space.variant(p, "sm_90a", name .. ",rows=1,team=1") end, "its schedule has no combine kernel")
 end)
 
 test("at least 24 distinct decode kernels per problem of the grid", function()

@@ -37,7 +37,8 @@
 //
 //   cluster=2     two blocks own rows 0-63 and 64-127: each slice is read once and multicast to both
 //   schedule      splits: one range of a request's tokens. turns: that of requests z, z + gridDim.z, ... one after the other.
-//                 balanced: a part of the whole batch (lib/schedule.h). The loaders are on the next piece while this one ends
+//                 balanced: a part of the whole batch (lib/schedule.h). The loaders are on the next piece while this one ends.
+//                 merged: the same backwards, and who has the end of a request that was cut adds up its pieces (lib/meet.h)
 
 
 
@@ -175,8 +176,8 @@ constexpr int Q_FULL_AT = EMPTY_AT + 8 * BUFFERS * 5, Q_EMPTY_AT = Q_FULL_AT + 8
               CHECKED_AT = Q_FULL_AT + 24, NEAR_END_AT = Q_FULL_AT + 32, END_AT = Q_FULL_AT + 40;
 static_assert(END_AT == 215528 && BUFFER % 1024 == 0, "differs from gen/hop_plan.lua");
 // Named barriers: 1 + warpgroup: its 128 threads; 3: both; 4 + buffer: P of that buffer is there; 8: B's QK is issued;
-// 9: A's first one is; 10 + buffer: the reference of that buffer's block is there.
-enum { BOTH = 3, P_READY = 4, SCORES_ISSUED = 8, FIRST_ISSUED = 9, M_READY = 10 };
+// 9: A's first one is; 10 + buffer: the reference of that buffer's block is there; 14: a piece for another part is written.
+enum { BOTH = 3, P_READY = 4, SCORES_ISSUED = 8, FIRST_ISSUED = 9, M_READY = 10, WRITTEN = 14 };
 
 // Named anew where it is used, so that no register holds it.
 MLAF_DEV char* memory() {
@@ -185,7 +186,8 @@ MLAF_DEV char* memory() {
 }
 
 // What a block of the many-rows Hopper kernels works on: pieces of a request's tokens for ROWS of its rows, walked alike by all
-// warps that need them. The includer has H, Q_LEN, PAGE, BALANCED, BOX, ROWS and PIECE_AT (facts in shared memory).
+// warps that need them. The includer has H, Q_LEN, PAGE, BALANCED, BOX, ROWS and PIECE_AT (facts in shared memory), and
+// says whether the schedule is `balanced`, and `merged`.
 struct piece {
   int request, begin, end, tokens; // cached tokens [begin, end) of `tokens`
   int first_page, n;               // query tokens
@@ -248,7 +250,8 @@ struct facts {
   i64 row, part;
   int bad;
 };
-enum { BLOCKS_OF = 0, BEGIN_OF = 4, TOKENS_OF = 8, N_OF = 12, ROW_OF = 16, PART_OF = 24, BAD_OF = 32 }; // where a fact lies
+enum { BLOCKS_OF = 0, BEGIN_OF = 4, TOKENS_OF = 8, N_OF = 12, ROW_OF = 16, PART_OF = 24, BAD_OF = 32,
+       OTHERS_OF = 36 }; // where a fact lies
 
 MLAF_DEV facts facts_of(const mlaf_decode_args& a, const piece& x, bool bad) {
   return {blocks_of(x), x.begin, x.tokens, x.n, x.row, part_of(a, x), x.bad || bad};
@@ -770,32 +773,7 @@ MLAF_DEV void blocks_as_b(math& c, int blocks, const u32 (&q_last)[4][4], rows_s
   }
 }
 
-// 32 columns of a warp's 16 rows as 16-bit output: through 1 KB of shared memory of its own, in the second P's place, so that a
-// warp writes 64 bytes of a row at once.
-MLAF_DEV void write_columns(const math& c, char* to, const float (&o)[PIECE / 2], int first, const float (&by)[2], int live,
-                            int who) {
-  const u32 stage = c.shared + P_AT + SLICE + 1024 * who;
-  const int row = c.lane & 15, chunk = c.lane >> 4, x = c.lane & 3;
-#pragma unroll
-  for (int k = 0; k < 2; k++) {
-    u32 w[4];
-#pragma unroll
-    for (int i = 0; i < 4; i++) {
-      const int at = 4 * (first / 8 + 2 * k + i / 2) + 2 * (i & 1);
-      w[i] = pack2(o[at] * by[i & 1], o[at + 1] * by[i & 1]);
-    }
-    store_matrices(stage + row * 64 + (((2 * k + chunk) ^ (row >> 1 & 3)) << 4), w);
-  }
-  __syncwarp();
-#pragma unroll
-  for (int i = 0; i < 2; i++) {
-    const int r = (c.lane >> 2) + 8 * i;
-    u32 w[4];
-    load_16(stage + r * 64 + ((x ^ (r >> 1 & 3)) << 4), w);
-    if (r < live) *(uint4*)(to + (i64)r * (2 * R) + 16 * x) = make_uint4(w[0], w[1], w[2], w[3]);
-  }
-  __syncwarp();
-}
+// [templates/hop/ends.h]
 
 template <int WG>
 MLAF_DEV void finish(const math& c, const mlaf_decode_args& a, rows_state& r, float (&o)[2][PIECE / 2]) {
@@ -815,18 +793,21 @@ MLAF_DEV void finish(const math& c, const mlaf_decode_args& a, rows_state& r, fl
     if (t == 0) store_8(sums + 8 * (64 * WG + row0 + 8 * h), r.sum[h], r.weight[h]);
   }
   named_sync(BOTH, 256);
-  float by[2];
+  float by[2], sum[2];
+#pragma unroll
+  for (int h = 0; h < 2; h++) {
+    float weight;
+    load_8(sums + 8 * (64 * (1 - WG) + row0 + 8 * h), sum[h], weight);
+    sum[h] += r.sum[h];
+    weight += r.weight[h];
+    if (f.bad) sum[h] = weight = not_a_number();
+    by[h] = weight == 0.0f ? 0.0f : 1.0f / weight; // no token seen: O = 0
+  }
 #pragma unroll
   for (int h = 0; h < 2; h++) {
     const int row = row0 + 8 * h;
-    float sum, weight;
-    load_8(sums + 8 * (64 * (1 - WG) + row), sum, weight);
-    sum += r.sum[h];
-    weight += r.weight[h];
-    if (f.bad) sum = weight = not_a_number();
-    by[h] = weight == 0.0f ? 0.0f : 1.0f / weight; // no token seen: O = 0
     if (WG == 0 && t == 0 && row < live) {
-      const float lse2 = sum == 0.0f ? minus_inf() : r.m[h] + log2_fast(sum);
+      const float lse2 = sum[h] == 0.0f ? minus_inf() : r.m[h] + log2_fast(sum[h]);
       if (f.part >= 0) a.part_lse[f.part + row] = lse2;
       else if (a.lse) a.lse[f.row + row] = lse2 * LN_2;
     }
@@ -849,19 +830,6 @@ MLAF_DEV void finish(const math& c, const mlaf_decode_args& a, rows_state& r, fl
         }
     }
   }
-}
-
-// For a negative scale. The next barrier of both warpgroups lies before the first product.
-MLAF_DEV void negate_q(u32 shared, u32 (&q_last)[4][4]) {
-#pragma unroll 1
-  for (int i = 16 * (threadIdx.x & 127) + 2048 * (threadIdx.x >> 8); i < Q_SLICES * SLICE; i += 4096) {
-    u32 x[4];
-    load_16(shared + Q_AT + i, x);
-    store_16(shared + Q_AT + i, x[0] ^ 0x80008000u, x[1] ^ 0x80008000u, x[2] ^ 0x80008000u, x[3] ^ 0x80008000u);
-  }
-  fence_async();
-#pragma unroll
-  for (int i = 0; i < 4 * Q_LAST_K; i++) q_last[i / 4][i % 4] ^= 0x80008000u;
 }
 
 template <int WG>

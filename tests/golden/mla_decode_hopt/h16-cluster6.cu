@@ -41,7 +41,8 @@
 //                    second kernel, or with fewer partials.
 //   schedule         splits: a block has one range. balanced: it walks its part of the whole batch (lib/schedule.h), and the
 //                    producer is on the next range, its Q too, while this one is finished: O then goes out in pieces, through
-//                    the place of the range's Q.
+//                    the place of the range's Q. merged: the same backwards, and who has the end of a request that was cut
+//                    adds up its pieces (lib/meet.h): no second kernel.
 //
 // Numbers: scores, softmax (base 2) and sums in fp32, P in 16 bits; O is divided by the sum of the rounded P, the LSE is
 // made of the unrounded sum. m is the exact maximum, so that the heaviest token's P is 1 and has no rounding error, but it is
@@ -122,7 +123,102 @@ MLAF_DEV void mma(float (&d)[N / 2], u64 a, u64 b, bool add) {
       : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7])
       : "l"(a), "l"(b), "r"((u32)add), "n"(TransA));
 }
-// [templates/hopt/work.h]
+// What a block does, and where in the ring. The includer has the constants N, H, C, Q_LEN, PAGE, BALANCED, NB, RING and BARS_AT,
+// and says whether the schedule is `merged`.
+
+// ---- Which rows, which tokens -----------------------------------------------------------------------------------------
+struct work {
+  i64 row;        // first row of this block, counted over all requests
+  int rows;       // of its N that exist
+  int row0;       // first row within the request
+  int n;          // query tokens of the request
+  int tokens;     // cached
+  int begin, end; // of this range; begin is a multiple of 64
+  const int* pages;
+  i64 part;       // partials: row of the request's row 0 in part_o and part_lse; -1: straight to the output
+  bool bad;       // no page may be read
+};
+
+struct walk {
+  mlaf_part part;
+  bool done;
+};
+
+MLAF_DEV void begin_walk(const mlaf_decode_args& a, walk& at) {
+  at.done = false;
+  if (BALANCED) at.part = part_open(&a, PAGE, blockIdx.y);
+}
+
+// The block's next range. The same sequence in every warp.
+MLAF_DEV bool next_work(const mlaf_decode_args& a, walk& at, work& w) {
+  for (;;) {
+    int q_begin, first_page, slot;
+    if (BALANCED) {
+      mlaf_piece x;
+      if (!part_next(&a, PAGE, &at.part, &x)) return false;
+      q_begin = x.qo;
+      w.n = smaller(x.q_tokens, Q_LEN);
+      first_page = x.first_page;
+      w.tokens = x.tokens;
+      w.begin = x.begin;
+      w.end = x.end;
+      slot = x.slot;
+    } else {
+      if (at.done) return false;
+      at.done = true;
+      const int request = blockIdx.z, share = blockIdx.y, shares = gridDim.y;
+      q_begin = a.qo_indptr[request];
+      w.n = smaller(a.qo_indptr[request + 1] - q_begin, Q_LEN);
+      first_page = a.kv_indptr[request];
+      w.tokens = schedule_tokens(a.kv_indptr[request + 1] - first_page, a.kv_last_page_lens[request], PAGE);
+      const u32 tiles = ((u32)w.tokens + 63) / 64, each = tiles / (u32)shares, more = tiles - each * (u32)shares;
+      w.begin = 64 * (int)(each * (u32)share + smaller((u32)share, more));
+      w.end = smaller(w.tokens, w.begin + 64 * (int)(each + ((u32)share < more)));
+      slot = a.splits == 1 ? -1 : (int)blockIdx.y / C;
+    }
+    w.row0 = blockIdx.x * N;
+    if (w.n * H <= w.row0) continue;
+    w.row = (i64)q_begin * H + w.row0;
+    w.rows = smaller(w.n * H - w.row0, N);
+    w.pages = a.kv_indices + first_page;
+    w.part = slot < 0 ? -1 : BALANCED ? (i64)slot * (Q_LEN * H) : slot * (a.total_q * H) + (i64)q_begin * H;
+    w.bad = a.num_pages <= 0 && w.begin < w.end;
+    if (w.bad) w.end = w.begin;
+    return true;
+  }
+}
+
+MLAF_DEV int tiles_of(const work& w) { return (w.end - w.begin + 63) / 64; }
+
+// A place in the ring: slot, how many times around (mod 2), and the number of the tile, from 1.
+struct place {
+  int slot;
+  u32 turn;
+  int tile;
+};
+MLAF_DEV void advance(place& at, int boxes) { // by less than two rings
+  at.slot += boxes;
+#pragma unroll
+  for (int i = 0; i < 2; i++)
+    if (at.slot >= RING) {
+      at.slot -= RING;
+      at.turn ^= 1;
+    }
+}
+// The place behind all tiles of a range.
+MLAF_DEV place behind(place at, int tiles) {
+  const u32 slot = at.slot + (u32)(tiles * NB);
+  return {(int)(slot % RING), at.turn ^ (slot / RING & 1), at.tile + tiles};
+}
+MLAF_DEV u32 full_bar(u32 smem, int slot) { return smem + BARS_AT + 8 * slot; }
+MLAF_DEV u32 empty_bar(u32 smem, int slot) { return smem + BARS_AT + 8 * (RING + slot); }
+
+// Row of a token in the cache; a page id that is none reads page 0.
+MLAF_DEV u32 row_of(const mlaf_decode_args& a, int id, int token, bool& bad) {
+  const bool outside = (u32)id >= (u32)a.num_pages;
+  bad |= outside;
+  return (u32)(outside ? 0 : id) * PAGE + (u32)token % PAGE;
+}
 
 // Q of the rows [row, + rows), those that exist, into L2.
 MLAF_DEV void prefetch_q(const mlaf_decode_args& a, i64 row, int rows) {
@@ -144,7 +240,8 @@ MLAF_DEV void look_ahead(const mlaf_decode_args& a) {
     const int mine = schedule_sample(a.kv_indptr, 0, (a.batch + 31) / 32, a.batch, 1);
     const i64 total = schedule_start(load_past_l1(a.kv_indptr + a.batch), a.batch, PAGE);
     const i64 x = schedule_bound(schedule_shares(total, a.splits), blockIdx.y);
-    const int at = schedule_find(a.kv_indptr, mine, a.batch, PAGE, x, 1), first = load_past_l1(a.kv_indptr + at);
+    const int at = schedule_find(a.kv_indptr, mine, a.batch, PAGE, x, 1);
+    const int first = load_past_l1(a.kv_indptr + at);
     const int pages = load_past_l1(a.kv_indptr + at + 1) - first;
     const int page = schedule_cut(x - schedule_start(first, at, PAGE), 0x7fffffff) / PAGE; // >= pages: the next request's
     if (lane < 4) prefetch_line(a.kv_indices + first + smaller(page, pages) + 32 * lane);
@@ -443,9 +540,9 @@ MLAF_DEV void weigh(const mlaf_decode_args& a, const work& w, char* base, int ra
   }
 }
 
-// Columns [64 (FIRST + FROM), 64 (FIRST + TO)) of a warpgroup's O, times its factor, to shared memory as rows; Add: to what
-// is there.
-template <int FIRST, int FROM, int TO, bool Add>
+// Columns [64 (FIRST + FROM), 64 (FIRST + TO)) of a warpgroup's O, times its factor, to shared memory as rows, STRIDE apart; Add:
+// to what is there.
+template <int FIRST, int FROM, int TO, int STRIDE, bool Add>
 MLAF_DEV void put_o(float* out, const float (&factor)[COLS], const float (&o)[NV][N / 2]) {
 #pragma unroll
   for (int c = 0; c < COLS; c++)
@@ -453,20 +550,20 @@ MLAF_DEV void put_o(float* out, const float (&factor)[COLS], const float (&o)[NV
     for (int i = FROM; i < TO; i++)
 #pragma unroll
       for (int h = 0; h < 2; h++) {
-        float* const to = out + (8 * (c / 2) + c % 2) * OUT_STRIDE + 64 * i + 8 * h;
+        float* const to = out + (8 * (c / 2) + c % 2) * STRIDE + 64 * i + 8 * h;
         const float x = o[FIRST + i][c / 2 * 4 + c % 2 + 2 * h] * factor[c];
         *to = Add ? *to + x : x;
       }
 }
 
-// Columns [64 FIRST, + OUT_COLS) of O to shared memory, as rows, summed over the warpgroups: of two each hands the other half of
+// Columns [64 FIRST, + WIDTH) of O to shared memory, as rows, summed over the warpgroups: of two each hands the other half of
 // its columns, and adds to the half that it got.
-template <int FIRST>
+template <int FIRST, int WIDTH>
 MLAF_DEV void gather_o(char* base, char* place_of_o, int group, const row_state& r, const float (&o)[NV][N / 2]) {
-  constexpr int ALL = OUT_COLS / 64, HALF = ALL / 2;
+  constexpr int ALL = WIDTH / 64, HALF = ALL / 2, STRIDE = WIDTH + 4;
   const int lane = threadIdx.x & 31, warp = threadIdx.x / 32 % 4;
   const float4* const parts = (const float4*)(base + PARTS_AT);
-  float* const out = (float*)place_of_o + 2 * (lane % 4) * OUT_STRIDE + 16 * warp + lane / 4;
+  float* const out = (float*)place_of_o + 2 * (lane % 4) * STRIDE + 16 * warp + lane / 4;
   float factor[COLS];
 #pragma unroll
   for (int c = 0; c < COLS; c++) {
@@ -474,14 +571,14 @@ MLAF_DEV void gather_o(char* base, char* place_of_o, int group, const row_state&
     factor[c] = W == 1 ? 1.0f : exp2_fast(r.m[c] - fmaxf(parts[n].x, parts[(W - 1) * 8 * N + n].x));
   }
   if (W == 1) {
-    put_o<FIRST, 0, ALL, false>(out, factor, o);
+    put_o<FIRST, 0, ALL, STRIDE, false>(out, factor, o);
     return;
   }
-  if (group == 0) put_o<FIRST, HALF, ALL, false>(out, factor, o);
-  else put_o<FIRST, 0, HALF, false>(out, factor, o);
+  if (group == 0) put_o<FIRST, HALF, ALL, STRIDE, false>(out, factor, o);
+  else put_o<FIRST, 0, HALF, STRIDE, false>(out, factor, o);
   group_sync(3, 128 * W);
-  if (group == 0) put_o<FIRST, 0, HALF, true>(out, factor, o);
-  else put_o<FIRST, HALF, ALL, true>(out, factor, o);
+  if (group == 0) put_o<FIRST, 0, HALF, STRIDE, true>(out, factor, o);
+  else put_o<FIRST, HALF, ALL, STRIDE, true>(out, factor, o);
 }
 
 // O is cut into units of 4 columns of a row. Thread t of block k writes units (C r + k) T + t, of all T math threads,
@@ -540,7 +637,7 @@ MLAF_DEV void write_o(const mlaf_decode_args& a, const work& w, const char* base
 template <int FIRST>
 MLAF_DEV void finish(const mlaf_decode_args& a, const work& w, char* base, u32 smem, char* place_of_o, int group, int rank,
                      const row_state& r, const float (&o)[NV][N / 2]) {
-  gather_o<FIRST>(base, place_of_o, group, r, o);
+  gather_o<FIRST, OUT_COLS>(base, place_of_o, group, r, o);
   if (C > 1) bar_wait_cluster(smem + ENDS_AT, 0);
   if (FIRST == 0) weigh(a, w, base, rank); // without cluster by the threads that made the states
   group_sync(3, 128 * W);
@@ -575,7 +672,7 @@ MLAF_DEV void attend(const mlaf_decode_args& a, char* base, u32 smem, int group,
     const work w = known.w;
     compute(a, w, base, smem, smem + q_at(k), group, known.at, r, o);
     merge_states(base, smem, group, rank, r);
-    finish<0>(a, known.w, base, smem, base + (BALANCED ? q_at(k) : 0), group, rank, r, o);
+      finish<0>(a, known.w, base, smem, base + (BALANCED ? q_at(k) : 0), group, rank, r, o);
     if (!BALANCED) return;
     bar_arrive_if(threadIdx.x == 0, smem + EMPTY_Q_AT + 8 * (k % PLACES));
   }

@@ -211,7 +211,8 @@ MLAF_DEV char* memory() {
 }
 
 // What a block of the many-rows Hopper kernels works on: pieces of a request's tokens for ROWS of its rows, walked alike by all
-// warps that need them. The includer has H, Q_LEN, PAGE, BALANCED, BOX, ROWS and PIECE_AT (facts in shared memory).
+// warps that need them. The includer has H, Q_LEN, PAGE, BALANCED, BOX, ROWS and PIECE_AT (facts in shared memory), and
+// says whether the schedule is `balanced`, and `merged`.
 struct piece {
   int request, begin, end, tokens; // cached tokens [begin, end) of `tokens`
   int first_page, n;               // query tokens
@@ -274,7 +275,8 @@ struct facts {
   i64 row, part;
   int bad;
 };
-enum { BLOCKS_OF = 0, BEGIN_OF = 4, TOKENS_OF = 8, N_OF = 12, ROW_OF = 16, PART_OF = 24, BAD_OF = 32 }; // where a fact lies
+enum { BLOCKS_OF = 0, BEGIN_OF = 4, TOKENS_OF = 8, N_OF = 12, ROW_OF = 16, PART_OF = 24, BAD_OF = 32,
+       OTHERS_OF = 36 }; // where a fact lies
 
 MLAF_DEV facts facts_of(const mlaf_decode_args& a, const piece& x, bool bad) {
   return {blocks_of(x), x.begin, x.tokens, x.n, x.row, part_of(a, x), x.bad || bad};

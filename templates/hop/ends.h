@@ -1,0 +1,42 @@
+// Where the many-rows Hopper kernel's pieces begin and end: Q of a negative scale, O as 16-bit output. The includer has math and the
+// constants of the kernel.
+
+// For a negative scale. The next barrier of both warpgroups lies before the first product.
+MLAF_DEV void negate_q(u32 shared, u32 (&q_last)[4][4]) {
+#pragma unroll 1
+  for (int i = 16 * (threadIdx.x & 127) + 2048 * (threadIdx.x >> 8); i < Q_SLICES * SLICE; i += 4096) {
+    u32 x[4];
+    load_16(shared + Q_AT + i, x);
+    store_16(shared + Q_AT + i, x[0] ^ 0x80008000u, x[1] ^ 0x80008000u, x[2] ^ 0x80008000u, x[3] ^ 0x80008000u);
+  }
+  fence_async();
+#pragma unroll
+  for (int i = 0; i < 4 * Q_LAST_K; i++) q_last[i / 4][i % 4] ^= 0x80008000u;
+}
+
+// 32 columns of a warp's 16 rows as 16-bit output: through 1 KB of shared memory of its own, in the second P's place, so that a
+// warp writes 64 bytes of a row at once.
+MLAF_DEV void write_columns(const math& c, char* to, const float (&o)[PIECE / 2], int first, const float (&by)[2], int live,
+                            int who) {
+  const u32 stage = c.shared + P_AT + SLICE + 1024 * who;
+  const int row = c.lane & 15, chunk = c.lane >> 4, x = c.lane & 3;
+#pragma unroll
+  for (int k = 0; k < 2; k++) {
+    u32 w[4];
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+      const int at = 4 * (first / 8 + 2 * k + i / 2) + 2 * (i & 1);
+      w[i] = pack2(o[at] * by[i & 1], o[at + 1] * by[i & 1]);
+    }
+    store_matrices(stage + row * 64 + (((2 * k + chunk) ^ (row >> 1 & 3)) << 4), w);
+  }
+  __syncwarp();
+#pragma unroll
+  for (int i = 0; i < 2; i++) {
+    const int r = (c.lane >> 2) + 8 * i;
+    u32 w[4];
+    load_16(stage + r * 64 + ((x ^ (r >> 1 & 3)) << 4), w);
+    if (r < live) *(uint4*)(to + (i64)r * (2 * R) + 16 * x) = make_uint4(w[0], w[1], w[2], w[3]);
+  }
+  __syncwarp();
+}

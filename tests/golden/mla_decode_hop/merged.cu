@@ -1,0 +1,934 @@
+// Generated from templates/mla_decode_hop.cu.in by mlaforge. Do not edit: change the template.
+// template_hash: (not part of a golden)
+// target: sm_90a
+// symbol: mlaf_mla_decode_e0e9ca10
+// parameters:
+//   causal = 1
+//   cluster = 2
+//   dtype = bf16
+//   heads = 128
+//   page_size = 64
+//   q_len = 2
+//   rank = 512
+//   rope = 64
+//   schedule = merged
+// regenerate: lua5.4 gen/cli.lua render mla_decode_hop target=sm_90a causal=1 cluster=2 dtype=bf16 heads=128 page_size=64 q_len=2 rank=512 rope=64 schedule=merged
+// MLA decode for many query rows on Hopper: 64 rows (token, head) a block, O split by columns over two warpgroups.
+//
+//   warpgroup 0   loaders. warp 0: columns of the left half, 1: right half, 2: rope, 3: Q, and what others must know of a piece
+//   warpgroup 1   math "A": S and P of blocks 0, 2, 4, ... of 64 tokens; O[64 x left half of R] of all blocks
+//   warpgroup 2   math "B": S and P of blocks 1, 3, 5, ...;              O[64 x right half of R] of all blocks
+//
+//   S [64 x 64] = Q K^T       Q in shared memory, its rope slice in registers; K in slices of 64 tokens x 64 columns, swizzled
+//   P = 2^(scale S - m)       in the owner's registers, and in shared memory for the other warpgroup
+//   O [64 x R/2] += P V       V is the same tile, columns contiguous; own P from registers, the other's from shared memory
+//
+// Order of the products on the tensor cores, where each warpgroup's softmax lies under the other's products and a block's slices
+// are filled again while the other block is worked on:
+//
+//   A: | QK(A0)        | PV(B-1) | PV(A0) |               | QK(A1)  ...
+//   B: | soft(B-1) PV(B-1) right | PV(A0) | QK(B0)        | soft(B0) PV(B0)
+//
+// QK(A1) waits until all of QK(B0) is issued: side by side, both would come late and nothing would cover B's softmax.
+// PV goes in two pieces of R/4 columns, so that half of a block's slices are given back before the rest is done. The reference m
+// of a row, the maximum so far, is passed on from block to block (A0, B0, A1, ...), ahead of P; whoever adds a P to O brings O to
+// its reference before, as a rule while P is made. A finds its reference while B still makes P.
+// O is divided by the sum of the rounded P, the LSE is made of the unrounded sum.
+//
+//   cluster=2     two blocks own rows 0-63 and 64-127: each slice is read once and multicast to both
+//   schedule      splits: one range of a request's tokens. turns: that of requests z, z + gridDim.z, ... one after the other.
+//                 balanced: a part of the whole batch (lib/schedule.h). The loaders are on the next piece while this one ends.
+//                 merged: the same backwards, and who has the end of a request that was cut adds up its pieces (lib/meet.h)
+
+
+
+#define MLAF_BF16 1
+// [templates/lib/cuda.h]
+// [templates/lib/cuda_number.h]
+// [templates/lib/args.h]
+// What this kernel wants of its launch, for the runtime to read from the code object, and its parameter block. The includer
+// hands over `launch`: shared (bytes of dynamic shared memory), and where wanted cluster ({x, y, z}, or x), overlaps and balanced
+// (0 or 1), maps (list of { of, cols, rows, swizzle }). runtime/core/launch.h says what each means.
+struct mlaf_map_want {
+  u32 of, cols, rows, swizzle;
+};
+struct mlaf_kernel_launch {
+  u32 magic, size, dynamic_shared, cluster[3], flags, schedule, reserved[3], n_maps;
+  mlaf_map_want maps[8];
+};
+extern "C" __device__ const mlaf_kernel_launch mlaf_mla_decode_e0e9ca10_launch = {0x314b4c4du, sizeof(mlaf_kernel_launch), 231304,
+    {2, 1, 1}, 5, 1, {}, 4,
+    {{3, 64, 64, 128}, {3, 64, 64, 128}, {1, 64, 64, 128}, {2, 64, 64, 128}}};
+struct __align__(64) mlaf_tensor_map {
+  u64 opaque[16];
+};
+struct mlaf_decode_params {
+  mlaf_decode_args a;
+  mlaf_tensor_map maps[4];
+};
+// [templates/hop/copy.h]
+// wgmma for 64 rows and N columns, fp32 accumulators; A from registers (_rs) or shared memory (_ss), B from shared memory,
+// K-major or, with _t, columns contiguous. The upper words of matrix descriptors are constants here, so that the lower words
+// stay in uniform registers. `kinds`: list of { n, trans }; `type`: bf16 or f16.
+
+// Upper words: bytes between groups of 8 rows (16-byte units), swizzle. Rows of 128 bytes (64 columns) or of 64 bytes.
+constexpr u32 SWIZZLE_128 = 64 | 1u << 30, SWIZZLE_64 = 32 | 2u << 30;
+// Lower words. An address inside a cluster carries the block's rank above these bits.
+MLAF_DEV u32 k_major(u32 at) { return (at & 0x3ffff) >> 4 | 1u << 16; }
+MLAF_DEV u32 n_major(u32 at, u32 bytes_per_64_columns) { return (at & 0x3ffff) >> 4 | bytes_per_64_columns >> 4 << 16; }
+
+template <u32 B_HI = SWIZZLE_128>
+MLAF_DEV void wgmma_rs(float (&d)[32], const u32 (&a)[4], u32 b, bool accumulate) {
+  asm volatile("{\n.reg .pred p;\n.reg .b64 a, b;\n"
+    "setp.ne.b32 p, %37, 0;\nmov.b64 b, {%36, %38};\n"
+    "wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16\n{"
+    "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15,"
+    "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31}, "
+    "{%32, %33, %34, %35}, b, p, 1, 1, 0;\n}"
+    : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]),
+      "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]),
+      "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]),
+      "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31])
+    : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b), "r"((int)accumulate), "n"(B_HI));
+}
+template <u32 B_HI = SWIZZLE_128>
+MLAF_DEV void wgmma_ss(float (&d)[32], u32 a, u32 b, bool accumulate) {
+  asm volatile("{\n.reg .pred p;\n.reg .b64 a, b;\n"
+    "setp.ne.b32 p, %34, 0;\nmov.b64 b, {%33, %35};\n"
+    "mov.b64 a, {%32, %36};\n"
+    "wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16\n{"
+    "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15,"
+    "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31}, "
+    "a, b, p, 1, 1, 0, 0;\n}"
+    : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]),
+      "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]),
+      "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]),
+      "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31])
+    : "r"(a), "r"(b), "r"((int)accumulate), "n"(B_HI), "n"(SWIZZLE_128));
+}
+template <u32 B_HI = SWIZZLE_128>
+MLAF_DEV void wgmma_rs_t(float (&d)[64], const u32 (&a)[4], u32 b, bool accumulate) {
+  asm volatile("{\n.reg .pred p;\n.reg .b64 a, b;\n"
+    "setp.ne.b32 p, %69, 0;\nmov.b64 b, {%68, %70};\n"
+    "wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16\n{"
+    "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15,"
+    "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31,"
+    "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47,"
+    "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63}, "
+    "{%64, %65, %66, %67}, b, p, 1, 1, 1;\n}"
+    : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]),
+      "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]),
+      "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]),
+      "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31]),
+      "+f"(d[32]), "+f"(d[33]), "+f"(d[34]), "+f"(d[35]), "+f"(d[36]), "+f"(d[37]), "+f"(d[38]), "+f"(d[39]),
+      "+f"(d[40]), "+f"(d[41]), "+f"(d[42]), "+f"(d[43]), "+f"(d[44]), "+f"(d[45]), "+f"(d[46]), "+f"(d[47]),
+      "+f"(d[48]), "+f"(d[49]), "+f"(d[50]), "+f"(d[51]), "+f"(d[52]), "+f"(d[53]), "+f"(d[54]), "+f"(d[55]),
+      "+f"(d[56]), "+f"(d[57]), "+f"(d[58]), "+f"(d[59]), "+f"(d[60]), "+f"(d[61]), "+f"(d[62]), "+f"(d[63])
+    : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b), "r"((int)accumulate), "n"(B_HI));
+}
+template <u32 B_HI = SWIZZLE_128>
+MLAF_DEV void wgmma_ss_t(float (&d)[64], u32 a, u32 b, bool accumulate) {
+  asm volatile("{\n.reg .pred p;\n.reg .b64 a, b;\n"
+    "setp.ne.b32 p, %66, 0;\nmov.b64 b, {%65, %67};\n"
+    "mov.b64 a, {%64, %68};\n"
+    "wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16\n{"
+    "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15,"
+    "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31,"
+    "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47,"
+    "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63}, "
+    "a, b, p, 1, 1, 0, 1;\n}"
+    : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]),
+      "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]),
+      "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]),
+      "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31]),
+      "+f"(d[32]), "+f"(d[33]), "+f"(d[34]), "+f"(d[35]), "+f"(d[36]), "+f"(d[37]), "+f"(d[38]), "+f"(d[39]),
+      "+f"(d[40]), "+f"(d[41]), "+f"(d[42]), "+f"(d[43]), "+f"(d[44]), "+f"(d[45]), "+f"(d[46]), "+f"(d[47]),
+      "+f"(d[48]), "+f"(d[49]), "+f"(d[50]), "+f"(d[51]), "+f"(d[52]), "+f"(d[53]), "+f"(d[54]), "+f"(d[55]),
+      "+f"(d[56]), "+f"(d[57]), "+f"(d[58]), "+f"(d[59]), "+f"(d[60]), "+f"(d[61]), "+f"(d[62]), "+f"(d[63])
+    : "r"(a), "r"(b), "r"((int)accumulate), "n"(B_HI), "n"(SWIZZLE_128));
+}
+
+MLAF_DEV void wgmma_fence() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
+MLAF_DEV void wgmma_commit() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
+template <int N>
+MLAF_DEV void wgmma_wait() { // until at most N groups are in flight
+  asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(N) : "memory");
+}
+// The compiler must not move uses of accumulators across this point.
+template <int N>
+MLAF_DEV void settle(float (&x)[N]) {
+#pragma unroll
+  for (int i = 0; i < N; i++) asm volatile("" : "+f"(x[i])::"memory");
+}
+#define SCHEDULE_FIXED 320
+// [templates/lib/schedule.h]
+// [templates/lib/meet.h]
+
+#define MLAF_MEMBER __device__ __forceinline__
+constexpr int H = 128, R = 512, P = 64, Q_LEN = 2, PAGE = 64;
+constexpr bool CAUSAL = 1, MANY = 1; // many: a block walks several pieces
+constexpr int ROWS = 64;                         // of a block
+constexpr int PAIR = 2;                  // blocks that share the slices
+constexpr int BOX = 64, BOXES = 64 / BOX;     // tokens of one copy
+constexpr int AHEAD = 2;                          // blocks that a pair asks for ahead
+constexpr int ASK = 4;                            // blocks before the end at which the next piece's Q is asked for
+constexpr int SLICES = R / 64, HALF = SLICES / 2, QUARTER = SLICES / 4; // of 64 columns, without rope
+constexpr int ALL = SLICES + (P > 0);
+constexpr int SLICE = 8192, ROPE = 128 * P;       // bytes of 64 tokens
+constexpr int PIECE = R / 4;                      // columns of O that one wgmma covers
+constexpr int BUFFERS = 2, BUFFER = SLICES * SLICE + ROPE;
+constexpr int TURNS = BUFFERS / 2;                // buffers of a warpgroup's blocks
+// Where the maps are.
+constexpr int MAP_Q = 0, MAP_Q_ROPE = 1, MAP_CKV = 2, MAP_KPE = MAP_CKV + 1;
+// Q's last slice is kept in registers: rope, or the last of the latent ones. It comes through P's place.
+constexpr int Q_SLICES = P > 0 ? SLICES : SLICES - 1, Q_LAST_K = P == 32 ? 2 : 4;
+constexpr u32 LAST_HI = P == 32 ? SWIZZLE_64 : SWIZZLE_128;
+constexpr int KV_AT = 0, Q_AT = 147456, P_AT = 212992, SUMS_AT = 229376, M_AT = 230400;
+constexpr int PIECE_AT = 230912, FULL_AT = 231040, EMPTY_AT = FULL_AT + 8 * BUFFERS * ALL;
+constexpr int Q_FULL_AT = EMPTY_AT + 8 * BUFFERS * 5, Q_EMPTY_AT = Q_FULL_AT + 8, LAST_EMPTY_AT = Q_FULL_AT + 16,
+              CHECKED_AT = Q_FULL_AT + 24, NEAR_END_AT = Q_FULL_AT + 32, END_AT = Q_FULL_AT + 40;
+static_assert(END_AT == 231304 && BUFFER % 1024 == 0, "differs from gen/hop_plan.lua");
+// Named barriers: 1 + warpgroup: its 128 threads; 3: both; 4 + buffer: P of that buffer is there; 8: B's QK is issued;
+// 9: A's first one is; 10 + buffer: the reference of that buffer's block is there; 14: a piece for another part is written.
+enum { BOTH = 3, P_READY = 4, SCORES_ISSUED = 8, FIRST_ISSUED = 9, M_READY = 10, WRITTEN = 14 };
+
+// Named anew where it is used, so that no register holds it.
+MLAF_DEV char* memory() {
+  extern __shared__ __align__(1024) char all_memory[];
+  return all_memory;
+}
+
+// What a block of the many-rows Hopper kernels works on: pieces of a request's tokens for ROWS of its rows, walked alike by all
+// warps that need them. The includer has H, Q_LEN, PAGE, BALANCED, BOX, ROWS and PIECE_AT (facts in shared memory), and
+// says whether the schedule is `balanced`, and `merged`.
+struct piece {
+  int request, begin, end, tokens; // cached tokens [begin, end) of `tokens`
+  int first_page, n;               // query tokens
+  i64 row;                         // first row of this block, over all requests
+  i64 part;                        // its place in part_o and part_lse, -1: straight to o and lse
+  int others;                      // parts right before this one whose pieces of the request this block adds
+  bool bad;                        // a cache without pages
+};
+
+struct walk {
+  mlaf_part part;
+};
+
+MLAF_DEV walk begin_walk(const mlaf_decode_args& a) {
+  return {meet_open(&a, PAGE, blockIdx.y)};
+}
+
+// The next piece; the same in all warps.
+MLAF_DEV bool next_piece(const mlaf_decode_args& a, walk& w, piece& x) {
+  const int row0 = ROWS * blockIdx.x;
+  mlaf_piece y;
+  if (!meet_next(&a, PAGE, &w.part, &y, &x.others)) return false;
+  const int qo = y.qo;
+  x.request = y.request, x.begin = y.begin, x.end = y.end, x.tokens = y.tokens, x.first_page = y.first_page;
+  x.n = smaller(y.q_tokens, Q_LEN);
+  x.part = y.slot < 0 ? -1 : (i64)y.slot * (Q_LEN * H) + row0;
+  x.row = (i64)qo * H + row0;
+  x.bad = a.num_pages <= 0 && x.begin < x.end; // nothing may be read
+  if (x.bad || x.n <= 0) x.end = x.begin;
+  return true;
+}
+MLAF_DEV i64 part_of(const mlaf_decode_args& a, const piece& x) {
+  return x.part;
+}
+MLAF_DEV int blocks_of(const piece& x) { return (x.end - x.begin + 63) / 64; }
+
+// Page ids of 32 boxes at a time, the next 32 on their way. A page outside the cache is read as page 0: see check_pages.
+MLAF_DEV int page_of_box(const mlaf_decode_args& a, const piece& x, int box) {
+  if (x.begin + box * BOX >= x.end) return 0;
+  const u32 id = (u32)a.kv_indices[x.first_page + (x.begin + box * BOX) / PAGE];
+  return id < (u32)a.num_pages ? (int)id : 0;
+}
+MLAF_DEV int row_of_box(const piece& x, int box, int ids) {
+  return __shfl_sync(~0u, ids, box & 31) * PAGE + (x.begin + box * BOX) % PAGE;
+}
+
+// Any page id outside the cache makes the request's rows NaN.
+MLAF_DEV bool check_pages(const mlaf_decode_args& a, const piece& x, int lane) {
+  bool bad = false;
+  if (x.begin < x.end)
+#pragma unroll 1
+    for (int i = x.begin / PAGE + lane; i <= (x.end - 1) / PAGE; i += 32)
+      bad |= (u32)a.kv_indices[x.first_page + i] >= (u32)a.num_pages;
+  return __any_sync(~0u, bad);
+}
+
+// What the math warps know of a piece.
+struct facts {
+  int blocks; // -1: no piece is left
+  int begin, tokens, n;
+  i64 row, part;
+  int bad;
+  int others;
+};
+enum { BLOCKS_OF = 0, BEGIN_OF = 4, TOKENS_OF = 8, N_OF = 12, ROW_OF = 16, PART_OF = 24, BAD_OF = 32,
+       OTHERS_OF = 36 }; // where a fact lies
+
+MLAF_DEV facts facts_of(const mlaf_decode_args& a, const piece& x, bool bad) {
+  return {blocks_of(x), x.begin, x.tokens, x.n, x.row, part_of(a, x), x.bad || bad, x.others};
+}
+
+// They stay there until all math warps have given the piece back.
+MLAF_DEV int known(u32 shared, u32 field) {
+  int x;
+  asm volatile("ld.shared.s32 %0, [%1];" : "=r"(x) : "r"(shared + PIECE_AT + field) : "memory");
+  return x;
+}
+MLAF_DEV i64 known_row(u32 shared, u32 field) {
+  i64 x;
+  asm volatile("ld.shared.s64 %0, [%1];" : "=l"(x) : "r"(shared + PIECE_AT + field) : "memory");
+  return x;
+}
+// [templates/hop/meet.h]
+
+// ---- Loaders ----------------------------------------------------------------------------------------------------------
+struct loader {
+  const mlaf_decode_params& p;
+  u32 shared;
+  int lane, half; // half: 0 left, 1 right, 2 rope
+};
+
+// The buffer of block j, and how often it was used before.
+struct turn {
+  int buffer;
+  u32 use;
+};
+MLAF_DEV turn next_turn(u32 (&used)[2], int j) {
+  const u32 n = j & 1 ? used[1]++ : used[0]++;
+  return {(j & 1) + 2 * (int)(n % TURNS), n / TURNS};
+}
+
+MLAF_DEV void wait_empty(const loader& l, turn t, int group) {
+  if (t.use > 0) barrier_wait(l.shared + EMPTY_AT + 8 * (5 * t.buffer + group), (t.use - 1) & 1);
+  __syncwarp();
+}
+
+// Slices [first, first + count) of a buffer, as soon as they are given back; dealt out to the blocks of a pair and to the lanes.
+// A pair then asks for those of block j + AHEAD, into L2: one block alone would only load L2 more by that.
+MLAF_DEV void load_slices(const loader& l, const piece& x, turn t, int j, int ids, int next, int group, int first, int count) {
+  const bool rope = first == SLICES;
+  const int slice = first + l.lane, column = rope ? 0 : 64 * slice, at = j * BOXES, later = at + AHEAD * BOXES;
+  const u32 to = l.shared + KV_AT + t.buffer * BUFFER + slice * SLICE;
+  const u32 full = l.shared + FULL_AT + 8 * (ALL * t.buffer + first); // one for all of them
+  const bool mine = l.lane < count && (PAIR == 1 || (((rope ? t.use : slice) ^ rank_in_cluster()) & 1) == 0);
+  const mlaf_tensor_map* map = &l.p.maps[rope ? MAP_KPE : MAP_CKV];
+  int row = row_of_box(x, at, ids);
+  wait_empty(l, t, group);
+  if (l.lane == 0) barrier_expect(full, rope ? ROPE : QUARTER * SLICE);
+#pragma unroll 1
+  for (int b = 0; b < BOXES; b++) {
+    const u32 place = to + b * BOX * (rope ? 2 * P : 128);
+    if (b > 0) row = row_of_box(x, at + b, ids);
+    if (!mine) continue;
+    if (PAIR == 2) copy_box_to_pair(place, map, column, row, full);
+    else copy_box(place, map, column, row, full);
+  }
+  if (PAIR == 1 || j == 0) return; // what the first two blocks need goes first
+#pragma unroll 1
+  for (int b = j == 1 ? later - BOXES : later; b < later + BOXES; b++) {
+    row = row_of_box(x, b, b / 32 == at / 32 ? ids : next);
+    if (mine && x.begin + b * BOX < x.end) fetch_box(map, column, row);
+  }
+}
+
+// Piece k. Its second block waits until Q is there: asked for together, all would come as late as the last of it. One warp says
+// when the end is near, in every piece and not before Q is there: so it is never two pieces ahead of who waits for that.
+MLAF_DEV void load_piece(const loader& l, const piece& x, u32 k, u32 (&used)[2]) {
+  const int blocks = blocks_of(x), near_end = !MANY || l.half > 0 ? -1 : blocks - ASK > 1 ? blocks - ASK : 1;
+  int ids = page_of_box(l.p.a, x, l.lane), next = page_of_box(l.p.a, x, l.lane + 32);
+  for (int j = 0; j < blocks; j++) {
+    if (j > 0 && j * BOXES % 32 == 0) {
+      ids = next;
+      next = page_of_box(l.p.a, x, j * BOXES + 32 + l.lane);
+    }
+    const turn t = next_turn(used, j);
+    if (j == 1) barrier_wait(l.shared + Q_FULL_AT, k & 1);
+    if (j == near_end && l.lane == 0) barrier_arrive(l.shared + NEAR_END_AT);
+    if (l.half == 2) {
+      load_slices(l, x, t, j, ids, next, 4, SLICES, 1);
+    } else {
+#pragma unroll 1
+      for (int q = 2 * l.half; q < 2 * l.half + 2; q++) load_slices(l, x, t, j, ids, next, q, q * QUARTER, QUARTER);
+    }
+  }
+  if (MANY && l.half == 0 && blocks < 2) {
+    barrier_wait(l.shared + Q_FULL_AT, k & 1);
+    if (l.lane == 0) barrier_arrive(l.shared + NEAR_END_AT);
+  }
+}
+
+MLAF_DEV void load_cache(const loader& l) {
+  u32 used[2] = {0, 0};
+  walk w = begin_walk(l.p.a);
+  piece x;
+  for (u32 k = 0; next_piece(l.p.a, w, x); k++) {
+    load_piece(l, x, k, used);
+    if (!MANY) return;
+  }
+}
+
+MLAF_DEV void load_q(const loader& l, int row) {
+  if (l.lane < Q_SLICES)
+    copy_box(l.shared + Q_AT + l.lane * SLICE, &l.p.maps[MAP_Q], 64 * l.lane, row, l.shared + Q_FULL_AT);
+}
+// Q's last slice, and with it the piece is handed over. Row -1: there is none.
+MLAF_DEV void load_last(const loader& l, int row) {
+  const u32 full = l.shared + Q_FULL_AT;
+  if (row >= 0) copy_box(l.shared + P_AT, &l.p.maps[P > 0 ? MAP_Q_ROPE : MAP_Q], 64 * Q_SLICES, row, full);
+  barrier_expect(full, row >= 0 ? Q_SLICES * SLICE + (P > 0 ? ROPE : SLICE) : 0);
+}
+
+// f: of the piece that is worked on, and of the next one, whose tables and pages are looked at meanwhile. Its Q is asked for into
+// L2 near the end of this one, and copied as soon as there is no more use for this one's.
+MLAF_DEV void load_queries(const loader& l, facts* f) {
+  walk w = begin_walk(l.p.a);
+  piece x;
+  if (!next_piece(l.p.a, w, x)) {
+    if (l.lane == 0) {
+      f->blocks = -1;
+      load_last(l, -1);
+    }
+    return;
+  }
+  load_q(l, (int)x.row);
+  if (l.lane == 0) {
+    *f = facts_of(l.p.a, x, false);
+    load_last(l, (int)x.row);
+  }
+  const bool bad = check_pages(l.p.a, x, l.lane);
+  if (l.lane == 0) {
+    if (bad) f->bad = 1;
+    barrier_arrive(l.shared + CHECKED_AT);
+  }
+  if (!MANY) return;
+  int row = 0;
+#pragma unroll 1
+  for (u32 k = 0; row >= 0; k++) {
+    row = -1;
+    if (next_piece(l.p.a, w, x)) {
+      row = (int)x.row;
+      const bool bad = check_pages(l.p.a, x, l.lane);
+      if (l.lane == 0) f[1] = facts_of(l.p.a, x, bad);
+    }
+    barrier_wait(l.shared + NEAR_END_AT, k & 1);
+    __syncwarp();
+    if (row >= 0 && l.lane < ALL) fetch_box(&l.p.maps[MAP_Q], 64 * l.lane, row);
+    fetch_pieces(l.p.a, f->others, f->n * H - ROWS * (int)blockIdx.x, l.lane);
+    barrier_wait(l.shared + Q_EMPTY_AT, k & 1);
+    __syncwarp();
+    if (row >= 0) load_q(l, row);
+    barrier_wait(l.shared + LAST_EMPTY_AT, k & 1);
+    __syncwarp();
+    if (l.lane == 0) {
+      if (row >= 0) *f = f[1];
+      else f->blocks = -1;
+      load_last(l, row);
+      barrier_arrive(l.shared + CHECKED_AT);
+    }
+  }
+}
+
+// ---- Math -------------------------------------------------------------------------------------------------------------
+// A thread's share of its warpgroup's 64 rows: rows 16*warp + lane/4 + 8h, h = 0, 1.
+struct rows_state {
+  float m[2], sum[2], weight[2]; // reference; sums of P before and after rounding, this thread's columns of own blocks
+};
+
+struct math {
+  // Addresses made of these are not worth registers through the loop: there are none left.
+  MLAF_MEMBER void forget() { asm volatile("" : "+r"(lane), "+r"(warp), "+r"(shared)); }
+
+  u32 shared;
+  float scale;   // positive; Q has its sign
+  int lane, warp;
+  int clear;     // of the piece's tokens, those that all rows see
+  u32 used[2];   // blocks before this piece
+};
+
+template <int WHO> // 0: A, 1: B
+MLAF_DEV turn turn_of(const math& c, int i) {
+  const u32 n = c.used[WHO] + i;
+  return {WHO + 2 * (int)(n % TURNS), n / TURNS};
+}
+
+MLAF_DEV void give_back(const math& c, int buffer, int group) {
+  const u32 at = c.shared + EMPTY_AT + 8 * (5 * buffer + group);
+  if (c.lane == 0) barrier_arrive(at);
+  if (PAIR == 2 && c.lane == 1) barrier_arrive_in(at, rank_in_cluster() ^ 1);
+}
+// S of one slice. Each slice is a group of its own.
+MLAF_DEV void multiply_slice(const math& c, turn t, int slice, const u32 (&q_last)[4][4], float (&s)[32], bool first) {
+  const u32 k = k_major(c.shared + KV_AT + t.buffer * BUFFER + slice * SLICE);
+  if (slice == SLICES || slice % QUARTER == 0) barrier_wait(c.shared + FULL_AT + 8 * (ALL * t.buffer + slice), t.use & 1);
+  settle(s);
+  wgmma_fence();
+  if (slice >= Q_SLICES) {
+#pragma unroll
+    for (int i = 0; i < Q_LAST_K; i++) wgmma_rs<LAST_HI>(s, q_last[i], k + 2 * i, !first || i > 0);
+  } else {
+    const u32 q = k_major(c.shared + Q_AT + slice * SLICE);
+#pragma unroll
+    for (int i = 0; i < 4; i++) wgmma_ss(s, q + 2 * i, k + 2 * i, !first || i > 0);
+  }
+  wgmma_commit();
+}
+
+// The order in which a block's slices come: rope, then quarters as they were given back.
+template <int WG>
+MLAF_DEV constexpr int slice_at(int i) {
+  if (P > 0 && i == 0) return SLICES;
+  const int k = i - (P > 0), q = k / QUARTER;
+  return (WG == 0 ? (q & 1) * 2 + q / 2 : q ^ 2) * QUARTER + k % QUARTER;
+}
+template <int WG>
+MLAF_DEV void multiply_k(const math& c, turn t, const u32 (&q_last)[4][4], float (&s)[32], int from = 0) {
+#pragma unroll
+  for (int i = 0; i < ALL; i++)
+    if (i >= from) multiply_slice(c, t, slice_at<WG>(i), q_last, s, i == 0);
+}
+
+template <int WG>
+MLAF_DEV u32 v_of(const math& c, int buffer, int half) {
+  return n_major(c.shared + KV_AT + buffer * BUFFER + (WG * HALF + half * QUARTER) * SLICE, SLICE);
+}
+// O += P V, in two groups.
+template <int WG>
+MLAF_DEV void multiply_v(const math& c, int buffer, const u32 (&p)[4][4], float (&o)[2][PIECE / 2]) {
+  settle(o[0]);
+  settle(o[1]);
+  wgmma_fence();
+#pragma unroll
+  for (int h = 0; h < 2; h++) {
+#pragma unroll
+    for (int k = 0; k < 4; k++) wgmma_rs_t(o[h], p[k], v_of<WG>(c, buffer, h) + 128 * k, true);
+    wgmma_commit();
+  }
+}
+template <int WG>
+MLAF_DEV void multiply_v(const math& c, int buffer, float (&o)[2][PIECE / 2]) { // P of the other warpgroup
+  const u32 p = k_major(c.shared + P_AT + buffer * SLICE);
+  settle(o[0]);
+  settle(o[1]);
+  wgmma_fence();
+#pragma unroll
+  for (int h = 0; h < 2; h++) {
+#pragma unroll
+    for (int k = 0; k < 4; k++) wgmma_ss_t(o[h], p + 2 * k, v_of<WG>(c, buffer, h) + 128 * k, true);
+    wgmma_commit();
+  }
+}
+// Wait for the two groups of multiply_v with BEHIND younger groups, and give the slices back. AT_ONCE: when a loop's end lies
+// between the two; the compiler gives up on overlap there if the groups are waited for one by one.
+template <int WG, int BEHIND, bool AT_ONCE = false>
+MLAF_DEV void finish_v(const math& c, int buffer) {
+  wgmma_wait<BEHIND + !AT_ONCE>();
+  give_back(c, buffer, 2 * WG);
+  if (!AT_ONCE) wgmma_wait<BEHIND>();
+  give_back(c, buffer, 2 * WG + 1);
+}
+
+// O and the sums to the reference of the block that is added next. No product may be under way.
+MLAF_DEV void bring_to(float m0, float m1, rows_state& r, float (&o)[2][PIECE / 2]) {
+  const float m[2] = {m0, m1};
+#pragma unroll
+  for (int h = 0; h < 2; h++) { // rows 0-7, rows 8-15 of the warp
+    if (!__any_sync(~0u, m[h] != r.m[h])) continue;
+    const float f = exp2_fast(r.m[h] - m[h]);
+#pragma unroll
+    for (int v = 0; v < 2; v++) {
+      settle(o[v]);
+#pragma unroll
+      for (int i = 0; i < PIECE / 2; i++)
+        if ((i >> 1 & 1) == h) o[v][i] *= f;
+      settle(o[v]);
+    }
+    r.sum[h] *= f;
+    r.weight[h] *= f;
+    r.m[h] = m[h];
+  }
+}
+MLAF_DEV void bring_to_block(const math& c, int buffer, rows_state& r, float (&o)[2][PIECE / 2]) {
+  named_sync(M_READY + buffer, 256);
+  const u32 m = c.shared + M_AT + 4 * (64 * buffer + 16 * c.warp + (c.lane >> 2));
+  bring_to(load_4(m), load_4(m + 32), r, o);
+}
+
+// Tokens from the request's end on may hold anything, also NaN: their V becomes zero, since P = 0 is not enough.
+template <int WG>
+MLAF_DEV void clear_tail(const math& c, int buffer, int j) {
+  if (64 * j + 64 <= c.clear) return;
+  const int valid = known(c.shared, TOKENS_OF) - known(c.shared, BEGIN_OF) - 64 * j;
+  if (valid >= 64) return;
+  named_sync(1 + WG, 128);
+  const u32 at = c.shared + KV_AT + buffer * BUFFER + WG * HALF * SLICE + valid * 128;
+  for (int i = 32 * c.warp + c.lane; i < (64 - valid) * 8 * HALF; i += 128)
+    store_16(at + i % HALF * SLICE + i / HALF * 16, 0, 0, 0, 0);
+  fence_async();
+  named_sync(1 + WG, 128);
+}
+
+// Scores, masked; the block's reference.
+MLAF_DEV void find_reference(const math& c, int j, float (&s)[32], const rows_state& r, float (&m)[2]) {
+  if (64 * j + 64 > c.clear) {
+    int limit[2]; // tokens that this thread's rows see, counted from its first
+    const int seen = known(c.shared, TOKENS_OF) - known(c.shared, BEGIN_OF) - 64 * j - 2 * (c.lane & 3);
+    const int n = known(c.shared, N_OF);
+#pragma unroll
+    for (int h = 0; h < 2; h++) {
+      const int token = (64 * blockIdx.x + 16 * c.warp + (c.lane >> 2) + 8 * h) / H;
+      limit[h] = CAUSAL ? seen - (n - 1 - token) : seen;
+    }
+#pragma unroll
+    for (int i = 0; i < 32; i++)
+      if (8 * (i / 4) + (i & 1) >= limit[i >> 1 & 1]) s[i] = minus_inf();
+  }
+  float top[2][2] = {{s[0], s[1]}, {s[2], s[3]}};
+#pragma unroll
+  for (int i = 4; i < 32; i++) top[i >> 1 & 1][i & 1] = fmaxf(top[i >> 1 & 1][i & 1], s[i]);
+  float row[2] = {fmaxf(top[0][0], top[0][1]), fmaxf(top[1][0], top[1][1])};
+#pragma unroll
+  for (int d = 1; d < 4; d *= 2) { // both rows' shuffles under way together
+    const float other[2] = {__shfl_xor_sync(~0u, row[0], d), __shfl_xor_sync(~0u, row[1], d)};
+    row[0] = fmaxf(row[0], other[0]);
+    row[1] = fmaxf(row[1], other[1]);
+  }
+#pragma unroll
+  for (int h = 0; h < 2; h++) m[h] = fmaxf(r.m[h], row[h] * c.scale);
+}
+
+// P of 16 tokens (k-step k) into registers and shared memory; unrounded in s.
+MLAF_DEV void make_p(const math& c, int buffer, int k, float (&s)[32], const float (&m)[2], u32 (&p)[4]) {
+  const u32 to = c.shared + P_AT + buffer * SLICE + (16 * c.warp + (c.lane & 15)) * 128;
+#pragma unroll
+  for (int i = 8 * k; i < 8 * k + 8; i++) s[i] = exp2_fast(fmaf(s[i], c.scale, -m[i >> 1 & 1]));
+#pragma unroll
+  for (int i = 0; i < 4; i++) p[i] = pack2(s[8 * k + 2 * i], s[8 * k + 2 * i + 1]);
+  store_matrices(to + (((2 * k + (c.lane >> 4)) ^ (c.lane & 7)) << 4), p);
+}
+// The reference goes ahead of P: the other warpgroup brings its O there meanwhile.
+MLAF_DEV void publish_reference(const math& c, int buffer, const float (&m)[2]) {
+  if ((c.lane & 3) == 0) {
+    const u32 to = c.shared + M_AT + 4 * (64 * buffer + 16 * c.warp + (c.lane >> 2));
+    store_4(to, m[0]);
+    store_4(to + 32, m[1]);
+  }
+  named_arrive(M_READY + buffer, 256);
+}
+MLAF_DEV void load_reference(const math& c, int buffer, float (&m)[2]) {
+  const u32 at = c.shared + M_AT + 4 * (64 * buffer + 16 * c.warp + (c.lane >> 2));
+  m[0] = load_4(at);
+  m[1] = load_4(at + 32);
+}
+MLAF_DEV void publish_p(int buffer) {
+  fence_async();
+  named_arrive(P_READY + buffer, 256);
+}
+MLAF_DEV void add_sums(rows_state& r, const float (&s)[32], const u32 (&p)[4][4]) {
+#pragma unroll
+  for (int h = 0; h < 2; h++) {
+    float sum = 0.0f;
+#pragma unroll
+    for (int i = 2 * h; i < 32; i += 4) sum += s[i] + s[i + 1];
+    r.sum[h] += sum;
+#pragma unroll
+    for (int k = 0; k < 4; k++)
+#pragma unroll
+      for (int i = h; i < 4; i += 2) r.weight[h] += unpack_lo(p[k][i]) + unpack_hi(p[k][i]);
+  }
+}
+
+// Blocks of one piece, as A. q_done() is called when Q is no longer needed in shared memory.
+template <typename DONE>
+MLAF_DEV void blocks_as_a(math& c, int blocks, const u32 (&q_last)[4][4], rows_state& r, float (&o)[2][PIECE / 2], DONE q_done) {
+  const int mine = (blocks + 1) / 2, others = blocks / 2;
+  float s[32], m[2];
+  u32 p[4][4];
+  // What S gives first. B's last P is on its way meanwhile.
+  auto reference = [&](int i, turn t) {
+    settle(s);
+    if (P > 0) give_back(c, t.buffer, 4);
+    if (i == mine - 1) q_done();
+    c.forget();
+    find_reference(c, 2 * i, s, r, m);
+    publish_reference(c, t.buffer, m);
+  };
+  // From the reference to the own product. Loading it anew holds the exponentials until the other's product is issued.
+  auto own = [&](int i, turn t, int other) {
+    if (other >= 0) load_reference(c, t.buffer, m);
+    make_p(c, t.buffer, 0, s, m, p[0]);
+    if (other >= 0) {
+      wgmma_wait<1>();
+      give_back(c, other, 0);
+    }
+    make_p(c, t.buffer, 1, s, m, p[1]);
+    make_p(c, t.buffer, 2, s, m, p[2]);
+    make_p(c, t.buffer, 3, s, m, p[3]);
+    c.forget();
+    publish_p(t.buffer);
+    if (other >= 0) {
+      wgmma_wait<0>();
+      give_back(c, other, 1);
+    }
+    bring_to(m[0], m[1], r, o);
+    clear_tail<0>(c, t.buffer, 2 * i);
+    multiply_v<0>(c, t.buffer, p, o);
+    add_sums(r, s, p);
+    finish_v<0, 0>(c, t.buffer);
+    settle(o[0]);
+    settle(o[1]);
+  };
+  if (mine == 0) {
+    q_done();
+    return;
+  }
+  const turn t0 = turn_of<0>(c, 0);
+  multiply_k<0>(c, t0, q_last, s);
+  if (others > 0) named_arrive(FIRST_ISSUED, 256);
+  wgmma_wait<0>();
+  reference(0, t0);
+  own(0, t0, -1);
+#pragma unroll 1
+  for (int i = 1; i < mine; i++) {
+    const turn t = turn_of<0>(c, i);
+    const int other = turn_of<1>(c, i - 1).buffer;
+    c.forget();
+    named_sync(SCORES_ISSUED, 256);
+    multiply_k<0>(c, t, q_last, s);
+    wgmma_wait<0>();
+    bring_to_block(c, other, r, o);
+    reference(i, t);
+    named_sync(P_READY + other, 256);
+    multiply_v<0>(c, other, o);
+    own(i, t, other);
+  }
+  if (others == mine) {
+    const int other = turn_of<1>(c, others - 1).buffer;
+    named_sync(SCORES_ISSUED, 256);
+    bring_to_block(c, other, r, o);
+    named_sync(P_READY + other, 256);
+    clear_tail<0>(c, other, 2 * others - 1);
+    multiply_v<0>(c, other, o);
+    finish_v<0, 0>(c, other);
+    settle(o[0]);
+    settle(o[1]);
+  }
+}
+
+template <typename DONE>
+MLAF_DEV void blocks_as_b(math& c, int blocks, const u32 (&q_last)[4][4], rows_state& r, float (&o)[2][PIECE / 2], DONE q_done) {
+  const int mine = blocks / 2, others = (blocks + 1) / 2;
+  float s[32], m[2];
+  u32 p[4][4];
+  auto own = [&](int i, turn t) {
+    settle(s);
+    if (P > 0) give_back(c, t.buffer, 4);
+    if (i == mine - 1) q_done();
+    c.forget();
+    find_reference(c, 2 * i + 1, s, r, m);
+    publish_reference(c, t.buffer, m);
+    if (c.scale > 0.0f) { // always; keeps the exponentials behind the reference's way out
+#pragma unroll
+      for (int k = 0; k < 4; k++) make_p(c, t.buffer, k, s, m, p[k]);
+    }
+    c.forget();
+    publish_p(t.buffer);
+    bring_to(m[0], m[1], r, o);
+    clear_tail<1>(c, t.buffer, 2 * i + 1);
+    multiply_v<1>(c, t.buffer, p, o);
+    add_sums(r, s, p);
+  };
+  if (mine == 0) q_done();
+  if (mine > 0) {
+    const turn t0 = turn_of<1>(c, 0);
+    const int first = turn_of<0>(c, 0).buffer;
+    named_sync(FIRST_ISSUED, 256);
+    multiply_k<1>(c, t0, q_last, s);
+    named_arrive(SCORES_ISSUED, 256);
+    wgmma_wait<0>();
+    bring_to_block(c, first, r, o);
+    named_sync(P_READY + first, 256);
+    multiply_v<1>(c, first, o);
+    finish_v<1, 0>(c, first);
+    settle(o[0]);
+    settle(o[1]);
+    own(0, t0);
+#pragma unroll 1
+    for (int i = 1; i < mine; i++) {
+      const turn t = turn_of<1>(c, i);
+      const int other = turn_of<0>(c, i).buffer;
+      c.forget();
+      finish_v<1, 0, true>(c, turn_of<1>(c, i - 1).buffer);
+      settle(o[0]);
+      settle(o[1]);
+      bring_to_block(c, other, r, o);
+      named_sync(P_READY + other, 256);
+      multiply_v<1>(c, other, o);
+      multiply_slice(c, t, slice_at<1>(0), q_last, s, true); // keeps the tensor cores busy while slices are given back
+      finish_v<1, 1>(c, other);
+      multiply_k<1>(c, t, q_last, s, 1);
+      named_arrive(SCORES_ISSUED, 256);
+      wgmma_wait<0>();
+      own(i, t);
+    }
+    finish_v<1, 0, true>(c, turn_of<1>(c, mine - 1).buffer);
+    settle(o[0]);
+    settle(o[1]);
+  }
+  if (others > mine) {
+    const int other = turn_of<0>(c, mine).buffer;
+    bring_to_block(c, other, r, o);
+    named_sync(P_READY + other, 256);
+    clear_tail<1>(c, other, 2 * mine);
+    multiply_v<1>(c, other, o);
+    finish_v<1, 0>(c, other);
+    settle(o[0]);
+    settle(o[1]);
+  }
+}
+
+// [templates/hop/ends.h]
+
+template <int WG>
+MLAF_DEV void finish(const math& c, const mlaf_decode_args& a, rows_state& r, float (&o)[2][PIECE / 2]) {
+  const facts f = {0, 0, 0, known(c.shared, N_OF), known_row(c.shared, ROW_OF), known_row(c.shared, PART_OF),
+                   known(c.shared, BAD_OF)};
+  const int others = known(c.shared, OTHERS_OF);
+  if (MANY) { // the first P's place and that of the facts are the next piece's
+    fence_async();
+    __syncwarp();
+    if (c.lane == 0) barrier_arrive(c.shared + LAST_EMPTY_AT);
+  }
+  const u32 sums = c.shared + SUMS_AT; // [warpgroup][row] sum, weight
+  const int row0 = 16 * c.warp + (c.lane >> 2), t = c.lane & 3, live = f.n * H - 64 * (int)blockIdx.x;
+#pragma unroll
+  for (int h = 0; h < 2; h++) {
+    r.sum[h] = sum_over_lanes<1, 4>(r.sum[h]);
+    r.weight[h] = sum_over_lanes<1, 4>(r.weight[h]);
+    if (t == 0) store_8(sums + 8 * (64 * WG + row0 + 8 * h), r.sum[h], r.weight[h]);
+  }
+  if (WG == 0 && c.warp == 0) take_pieces(a, others, live, c.lane);
+  named_sync(BOTH, 256);
+  float by[2], sum[2];
+#pragma unroll
+  for (int h = 0; h < 2; h++) {
+    float weight;
+    load_8(sums + 8 * (64 * (1 - WG) + row0 + 8 * h), sum[h], weight);
+    sum[h] += r.sum[h];
+    weight += r.weight[h];
+    if (f.bad) sum[h] = weight = not_a_number();
+    by[h] = weight == 0.0f ? 0.0f : 1.0f / weight; // no token seen: O = 0
+  }
+  if (others > 0 && live > 0) add_pieces<WG>(a, c.warp, c.lane, others, live, r.m, sum, by, o);
+#pragma unroll
+  for (int h = 0; h < 2; h++) {
+    const int row = row0 + 8 * h;
+    if (WG == 0 && t == 0 && row < live) {
+      const float lse2 = sum[h] == 0.0f ? minus_inf() : r.m[h] + log2_fast(sum[h]);
+      if (f.part >= 0) a.part_lse[f.part + row] = lse2;
+      else if (a.lse) a.lse[f.row + row] = lse2 * LN_2;
+    }
+  }
+  if (f.part >= 0) {
+    publish<WG>(a, c.warp, c.lane, live, by, o);
+    return;
+  }
+#pragma unroll
+  for (int v = 0; v < 2; v++) {
+    const int column = WG * (R / 2) + v * PIECE;
+    if (f.part < 0) {
+#pragma unroll
+      for (int i = 0; i < PIECE; i += 32)
+        write_columns(c, a.o + 2 * ((f.row + 16 * c.warp) * R + column + i), o[v], i, by, live - 16 * c.warp, 4 * WG + c.warp);
+    } else {
+#pragma unroll
+      for (int h = 0; h < 2; h++)
+        if (row0 + 8 * h < live) {
+          float* to = a.part_o + (f.part + row0 + 8 * h) * R + column + 2 * t;
+#pragma unroll
+          for (int i = 0; i < PIECE / 8; i++)
+            *(float2*)(to + 8 * i) = make_float2(o[v][4 * i + 2 * h] * by[h], o[v][4 * i + 2 * h + 1] * by[h]);
+        }
+    }
+  }
+}
+
+template <int WG>
+MLAF_DEV void work_on_blocks(const mlaf_decode_params& p, u32 shared) {
+  const mlaf_decode_args& a = p.a;
+  math c;
+  c.shared = shared, c.lane = threadIdx.x & 31, c.warp = threadIdx.x >> 5 & 3;
+  c.scale = fmaxf(fabsf(a.scale_log2e), 1e-30f); // not 0: masked scores are -inf
+  c.used[0] = c.used[1] = 0;
+#pragma unroll 1
+  for (u32 k = 0;; k++) {
+    barrier_wait(shared + Q_FULL_AT, k & 1);
+    const int blocks = known(shared, BLOCKS_OF);
+    if (blocks < 0) return;
+    c.forget();
+    c.clear = known(shared, TOKENS_OF) - (CAUSAL ? known(shared, N_OF) - 1 : 0) - known(shared, BEGIN_OF);
+    const int row = 16 * c.warp + (c.lane & 15), chunk = c.lane >> 4;
+    u32 q_last[4][4];
+#pragma unroll
+    for (int i = 0; i < Q_LAST_K; i++)
+      load_matrices(shared + P_AT + (P == 32 ? 64 * row + (((2 * i + chunk) ^ (row >> 1 & 3)) << 4)
+                                             : 128 * row + (((2 * i + chunk) ^ (row & 7)) << 4)), q_last[i]);
+    if (a.scale_log2e < 0.0f) negate_q(shared, q_last);
+    named_sync(BOTH, 256); // the place is P's again
+    rows_state r = {{-1e30f, -1e30f}, {0.0f, 0.0f}, {0.0f, 0.0f}};
+    float o[2][PIECE / 2];
+#pragma unroll
+    for (int i = 0; i < PIECE / 2; i++) o[0][i] = o[1][i] = 0.0f;
+    auto q_done = [&] {
+      if (c.lane == 0) barrier_arrive(shared + Q_EMPTY_AT);
+    };
+    if (WG == 0) blocks_as_a(c, blocks, q_last, r, o, q_done);
+    else blocks_as_b(c, blocks, q_last, r, o, q_done);
+    c.forget();
+    c.used[0] += (blocks + 1) / 2;
+    c.used[1] += blocks / 2;
+    barrier_wait(shared + CHECKED_AT, k & 1);
+    finish<WG>(c, a, r, o);
+    if (!MANY) return;
+  }
+}
+
+extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_decode_e0e9ca10(const __grid_constant__ mlaf_decode_params p) {
+  const u32 shared = shared_address(memory());
+  if (threadIdx.x == 0) {
+    for (int i = 0; i < 4; i++) fetch_map(&p.maps[i]);
+    for (int i = 0; i < BUFFERS * ALL; i++) barrier_init(shared + FULL_AT + 8 * i, 1);
+    for (int i = 0; i < BUFFERS * 5; i++) barrier_init(shared + EMPTY_AT + 8 * i, 4 * PAIR);
+    barrier_init(shared + Q_FULL_AT, 1);
+    barrier_init(shared + Q_EMPTY_AT, 8);
+    barrier_init(shared + LAST_EMPTY_AT, 8);
+    barrier_init(shared + CHECKED_AT, 1);
+    barrier_init(shared + NEAR_END_AT, 1);
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+  }
+  __syncthreads();
+  if (PAIR == 2) cluster_sync();
+  wait_for_previous_launch();
+  let_next_launch_start();
+  const int wg = __shfl_sync(~0u, threadIdx.x >> 7, 0);
+  if (wg == 0) { // registers: 128 * 24 + 256 * 240 = 384 * 168
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 24;");
+    const int warp = __shfl_sync(~0u, threadIdx.x >> 5, 0);
+    const loader l = {p, shared, (int)(threadIdx.x & 31), warp};
+    if (warp == 3) load_queries(l, (facts*)(memory() + PIECE_AT));
+    else if (warp < 2 || P > 0) load_cache(l);
+  } else if (wg == 1) {
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 240;");
+    work_on_blocks<0>(p, shared);
+  } else {
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 240;");
+    work_on_blocks<1>(p, shared);
+  }
+  if (PAIR == 2) { // the other block may still write here
+    __syncthreads();
+    cluster_sync();
+  }
+}
