@@ -454,44 +454,48 @@ MLAF_DEV void give_back(const math& c, int buffer, int group) {
   if (c.lane == 0) barrier_arrive(at);
   if (PAIR == 2 && c.lane == 1) barrier_arrive_in(at, rank_in_cluster() ^ 1);
 }
-// S of one slice. Each slice is a group of its own.
-MLAF_DEV void multiply_slice(const math& c, turn t, int slice, const u32 (&q_last)[4][4], float (&s)[32], bool first) {
-  const u32 k = k_major(c.shared + KV_AT + t.buffer * BUFFER + slice * SLICE);
-  if (slice == SLICES || slice % QUARTER == 0) barrier_wait(c.shared + FULL_AT + 8 * (ALL * t.buffer + slice), t.use & 1);
+// S of the slices of a quarter, the i-th one in the order in which they were given back.
+template <int WG>
+MLAF_DEV void multiply_quarter(const math& c, turn t, int i, const u32 (&q_last)[4][4], float (&s)[32]) {
+  const int quarter = WG == 0 ? (i & 1) * 2 + i / 2 : i ^ 2;
+  const u32 k = k_major(c.shared + KV_AT + t.buffer * BUFFER), q = k_major(c.shared + Q_AT);
+  barrier_wait(c.shared + FULL_AT + 8 * (ALL * t.buffer + quarter * QUARTER), t.use & 1);
   settle(s);
   wgmma_fence();
-  if (slice >= Q_SLICES) {
 #pragma unroll
-    for (int i = 0; i < Q_LAST_K; i++) wgmma_rs<LAST_HI>(s, q_last[i], k + 2 * i, !first || i > 0);
-  } else {
-    const u32 q = k_major(c.shared + Q_AT + slice * SLICE);
-#pragma unroll
-    for (int i = 0; i < 4; i++) wgmma_ss(s, q + 2 * i, k + 2 * i, !first || i > 0);
+  for (int j = 0; j < 4 * QUARTER; j++) {
+    const int slice = quarter * QUARTER + j / 4, at = slice * (SLICE / 16) + 2 * (j % 4);
+    if (P == 0 && slice == Q_SLICES) wgmma_rs(s, q_last[j % 4], k + at, true);
+    else wgmma_ss(s, q + at, k + at, P > 0 || i > 0 || j > 0);
   }
   wgmma_commit();
 }
-
-// The order in which a block's slices come: rope, then quarters as they were given back.
+// S of a block in two steps: its rope slice, or else its first quarter, and the rest of it. A loop: both math warpgroups' blocks
+// unrolled are 34 KB of instructions, and their warps wait for them.
 template <int WG>
-MLAF_DEV constexpr int slice_at(int i) {
-  if (P > 0 && i == 0) return SLICES;
-  const int k = i - (P > 0), q = k / QUARTER;
-  return (WG == 0 ? (q & 1) * 2 + q / 2 : q ^ 2) * QUARTER + k % QUARTER;
+MLAF_DEV void multiply_first(const math& c, turn t, const u32 (&q_last)[4][4], float (&s)[32]) {
+  if (P == 0) return multiply_quarter<WG>(c, t, 0, q_last, s);
+  const u32 k = k_major(c.shared + KV_AT + t.buffer * BUFFER) + SLICES * (SLICE / 16);
+  barrier_wait(c.shared + FULL_AT + 8 * (ALL * t.buffer + SLICES), t.use & 1);
+  settle(s);
+  wgmma_fence();
+#pragma unroll
+  for (int i = 0; i < Q_LAST_K; i++) wgmma_rs<LAST_HI>(s, q_last[i], k + 2 * i, i > 0);
+  wgmma_commit();
 }
 template <int WG>
-MLAF_DEV void multiply_k(const math& c, turn t, const u32 (&q_last)[4][4], float (&s)[32], int from = 0) {
-#pragma unroll
-  for (int i = 0; i < ALL; i++)
-    if (i >= from) multiply_slice(c, t, slice_at<WG>(i), q_last, s, i == 0);
+MLAF_DEV void multiply_rest(const math& c, turn t, const u32 (&q_last)[4][4], float (&s)[32]) {
+#pragma unroll (P > 0 ? 1 : 4)
+  for (int i = P > 0 ? 0 : 1; i < 4; i++) multiply_quarter<WG>(c, t, i, q_last, s);
 }
 
 template <int WG>
 MLAF_DEV u32 v_of(const math& c, int buffer, int half) {
-  return n_major(c.shared + KV_AT + buffer * BUFFER + (WG * HALF + half * QUARTER) * SLICE, SLICE);
+  return n_major(c.shared + KV_AT + buffer * BUFFER, SLICE) + (WG * HALF + half * QUARTER) * (SLICE / 16);
 }
-// O += P V, in two groups.
-template <int WG>
-MLAF_DEV void multiply_v(const math& c, int buffer, const u32 (&p)[4][4], float (&o)[2][PIECE / 2]) {
+// O += P V, in two groups, with between() between them.
+template <int WG, typename BETWEEN>
+MLAF_DEV void multiply_v(const math& c, int buffer, const u32 (&p)[4][4], float (&o)[2][PIECE / 2], BETWEEN between) {
   settle(o[0]);
   settle(o[1]);
   wgmma_fence();
@@ -500,6 +504,10 @@ MLAF_DEV void multiply_v(const math& c, int buffer, const u32 (&p)[4][4], float 
 #pragma unroll
     for (int k = 0; k < 4; k++) wgmma_rs_t(o[h], p[k], v_of<WG>(c, buffer, h) + 128 * k, true);
     wgmma_commit();
+    if (h == 0) {
+      between();
+      wgmma_fence();
+    }
   }
 }
 template <int WG>
@@ -515,14 +523,18 @@ MLAF_DEV void multiply_v(const math& c, int buffer, float (&o)[2][PIECE / 2]) { 
     wgmma_commit();
   }
 }
-// Wait for the two groups of multiply_v with BEHIND younger groups, and give the slices back. AT_ONCE: when a loop's end lies
-// between the two; the compiler gives up on overlap there if the groups are waited for one by one.
-template <int WG, int BEHIND, bool AT_ONCE = false>
-MLAF_DEV void finish_v(const math& c, int buffer) {
-  wgmma_wait<BEHIND + !AT_ONCE>();
+// Wait for the two groups of multiply_v with BEHIND younger groups, and give the slices back.
+template <int WG, int BEHIND, typename BETWEEN>
+MLAF_DEV void finish_v(const math& c, int buffer, BETWEEN between) {
+  wgmma_wait<BEHIND + 1>();
   give_back(c, buffer, 2 * WG);
-  if (!AT_ONCE) wgmma_wait<BEHIND>();
+  between();
+  wgmma_wait<BEHIND>();
   give_back(c, buffer, 2 * WG + 1);
+}
+template <int WG, int BEHIND>
+MLAF_DEV void finish_v(const math& c, int buffer) {
+  finish_v<WG, BEHIND>(c, buffer, [] {});
 }
 
 // O and the sums to the reference of the block that is added next. No product may be under way.
@@ -559,6 +571,7 @@ MLAF_DEV void clear_tail(const math& c, int buffer, int j) {
   if (valid >= 64) return;
   named_sync(1 + WG, 128);
   const u32 at = c.shared + KV_AT + buffer * BUFFER + WG * HALF * SLICE + valid * 128;
+#pragma unroll 1
   for (int i = 32 * c.warp + c.lane; i < (64 - valid) * 8 * HALF; i += 128)
     store_16(at + i % HALF * SLICE + i / HALF * 16, 0, 0, 0, 0);
   fence_async();
@@ -583,15 +596,13 @@ MLAF_DEV void find_reference(const math& c, int j, float (&s)[32], const rows_st
   float top[2][2] = {{s[0], s[1]}, {s[2], s[3]}};
 #pragma unroll
   for (int i = 4; i < 32; i++) top[i >> 1 & 1][i & 1] = fmaxf(top[i >> 1 & 1][i & 1], s[i]);
-  float row[2] = {fmaxf(top[0][0], top[0][1]), fmaxf(top[1][0], top[1][1])};
+  const float row[2] = {fmaxf(top[0][0], top[0][1]), fmaxf(top[1][0], top[1][1])};
+  float other[2][3]; // of the row's other lanes. Beside QK a shuffle takes 200-350 clocks: all at once
 #pragma unroll
-  for (int d = 1; d < 4; d *= 2) { // both rows' shuffles under way together
-    const float other[2] = {__shfl_xor_sync(~0u, row[0], d), __shfl_xor_sync(~0u, row[1], d)};
-    row[0] = fmaxf(row[0], other[0]);
-    row[1] = fmaxf(row[1], other[1]);
-  }
+  for (int i = 0; i < 6; i++) other[i & 1][i / 2] = __shfl_xor_sync(~0u, row[i & 1], i / 2 + 1);
 #pragma unroll
-  for (int h = 0; h < 2; h++) m[h] = fmaxf(r.m[h], row[h] * c.scale);
+  for (int h = 0; h < 2; h++)
+    m[h] = fmaxf(r.m[h], fmaxf(fmaxf(row[h], other[h][0]), fmaxf(other[h][1], other[h][2])) * c.scale);
 }
 
 // P of 16 tokens (k-step k) into registers and shared memory; unrounded in s.
@@ -621,17 +632,20 @@ MLAF_DEV void publish_p(int buffer) {
   fence_async();
   named_arrive(P_READY + buffer, 256);
 }
-MLAF_DEV void add_sums(rows_state& r, const float (&s)[32], const u32 (&p)[4][4]) {
+// Each sum begins with what is loaded here (0): else ptxas would put it between the products that are issued before.
+MLAF_DEV void add_sums(const math& c, int buffer, rows_state& r, const float (&s)[32], const u32 (&p)[4][4]) {
+  float m[2];
+  load_reference(c, buffer, m);
 #pragma unroll
   for (int h = 0; h < 2; h++) {
-    float sum = 0.0f;
+    r.sum[h] += m[h] - r.m[h];
+    r.weight[h] += m[h] - r.m[h];
 #pragma unroll
-    for (int i = 2 * h; i < 32; i += 4) sum += s[i] + s[i + 1];
-    r.sum[h] += sum;
-#pragma unroll
-    for (int k = 0; k < 4; k++)
-#pragma unroll
-      for (int i = h; i < 4; i += 2) r.weight[h] += unpack_lo(p[k][i]) + unpack_hi(p[k][i]);
+    for (int i = 0; i < 8; i++) {
+      const u32 two = p[i / 2][2 * (i & 1) + h];
+      r.sum[h] = r.sum[h] + s[4 * i + 2 * h] + s[4 * i + 2 * h + 1];
+      r.weight[h] = r.weight[h] + unpack_lo(two) + unpack_hi(two);
+    }
   }
 }
 
@@ -669,9 +683,8 @@ MLAF_DEV void blocks_as_a(math& c, int blocks, const u32 (&q_last)[4][4], rows_s
     }
     bring_to(m[0], m[1], r, o);
     clear_tail<0>(c, t.buffer, 2 * i);
-    multiply_v<0>(c, t.buffer, p, o);
-    add_sums(r, s, p);
-    finish_v<0, 0>(c, t.buffer);
+    multiply_v<0>(c, t.buffer, p, o, [] {});
+    finish_v<0, 0>(c, t.buffer, [&] { add_sums(c, t.buffer, r, s, p); });
     settle(o[0]);
     settle(o[1]);
   };
@@ -680,7 +693,8 @@ MLAF_DEV void blocks_as_a(math& c, int blocks, const u32 (&q_last)[4][4], rows_s
     return;
   }
   const turn t0 = turn_of<0>(c, 0);
-  multiply_k<0>(c, t0, q_last, s);
+  multiply_first<0>(c, t0, q_last, s);
+  multiply_rest<0>(c, t0, q_last, s);
   if (others > 0) named_arrive(FIRST_ISSUED, 256);
   wgmma_wait<0>();
   reference(0, t0);
@@ -691,7 +705,8 @@ MLAF_DEV void blocks_as_a(math& c, int blocks, const u32 (&q_last)[4][4], rows_s
     const int other = turn_of<1>(c, i - 1).buffer;
     c.forget();
     named_sync(SCORES_ISSUED, 256);
-    multiply_k<0>(c, t, q_last, s);
+    multiply_first<0>(c, t, q_last, s);
+    multiply_rest<0>(c, t, q_last, s);
     wgmma_wait<0>();
     bring_to_block(c, other, r, o);
     reference(i, t);
@@ -729,18 +744,20 @@ MLAF_DEV void blocks_as_b(math& c, int blocks, const u32 (&q_last)[4][4], rows_s
       for (int k = 0; k < 4; k++) make_p(c, t.buffer, k, s, m, p[k]);
     }
     c.forget();
-    publish_p(t.buffer);
     bring_to(m[0], m[1], r, o);
     clear_tail<1>(c, t.buffer, 2 * i + 1);
-    multiply_v<1>(c, t.buffer, p, o);
-    add_sums(r, s, p);
+    multiply_v<1>(c, t.buffer, p, o, [&] { publish_p(t.buffer); }); // half of the own product is ahead of A's
+    finish_v<1, 0>(c, t.buffer, [&] { add_sums(c, t.buffer, r, s, p); });
+    settle(o[0]);
+    settle(o[1]);
   };
   if (mine == 0) q_done();
   if (mine > 0) {
     const turn t0 = turn_of<1>(c, 0);
     const int first = turn_of<0>(c, 0).buffer;
     named_sync(FIRST_ISSUED, 256);
-    multiply_k<1>(c, t0, q_last, s);
+    multiply_first<1>(c, t0, q_last, s);
+    multiply_rest<1>(c, t0, q_last, s);
     named_arrive(SCORES_ISSUED, 256);
     wgmma_wait<0>();
     bring_to_block(c, first, r, o);
@@ -755,22 +772,16 @@ MLAF_DEV void blocks_as_b(math& c, int blocks, const u32 (&q_last)[4][4], rows_s
       const turn t = turn_of<1>(c, i);
       const int other = turn_of<0>(c, i).buffer;
       c.forget();
-      finish_v<1, 0, true>(c, turn_of<1>(c, i - 1).buffer);
-      settle(o[0]);
-      settle(o[1]);
       bring_to_block(c, other, r, o);
       named_sync(P_READY + other, 256);
       multiply_v<1>(c, other, o);
-      multiply_slice(c, t, slice_at<1>(0), q_last, s, true); // keeps the tensor cores busy while slices are given back
+      multiply_first<1>(c, t, q_last, s); // keeps the tensor cores busy while slices are given back
       finish_v<1, 1>(c, other);
-      multiply_k<1>(c, t, q_last, s, 1);
+      multiply_rest<1>(c, t, q_last, s);
       named_arrive(SCORES_ISSUED, 256);
       wgmma_wait<0>();
       own(i, t);
     }
-    finish_v<1, 0, true>(c, turn_of<1>(c, mine - 1).buffer);
-    settle(o[0]);
-    settle(o[1]);
   }
   if (others > mine) {
     const int other = turn_of<0>(c, mine).buffer;
