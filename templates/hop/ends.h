@@ -1,5 +1,5 @@
-// Where the many-rows Hopper kernel's pieces begin and end: Q of a negative scale, O as 16-bit output. The includer has math and the
-// constants of the kernel.
+// Where the many-rows Hopper kernel's pieces begin and end: Q of a negative scale, O as 16-bit output. The includer has math and
+// the constants of the kernel.
 
 // For a negative scale. The next barrier of both warpgroups lies before the first product.
 MLAF_DEV void negate_q(u32 shared, u32 (&q_last)[4][4]) {

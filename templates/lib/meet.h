@@ -7,8 +7,8 @@
 //
 // A part is walked backwards: first the piece that goes on in a later part, last the one that began in an earlier one. The part
 // with a request's end owns the request: it adds up the pieces, which all others publish, to their slot 0, with a word that says
-// so. A part publishes at most one piece, as a rule long before its owner asks, and who waits, waits for parts with lower numbers,
-// whose blocks are launched earlier: whatever else runs on the device, they end without him.
+// so. A part publishes at most one piece, as a rule long before its owner asks, and who waits, waits for parts with lower
+// numbers, whose blocks are launched earlier: whatever else runs on the device, they end without him.
 //
 // The word is the first of the place that the schedule's other use has for slot 1, row by row block, which is free here. Nobody
 // clears it before the launch: it is READY or it is not, whatever else the workspace held. READY is two signalling NaNs that no
@@ -90,8 +90,8 @@ MLAF_DEV void meet_publish(float* word) {
   asm volatile("st.release.gpu.global.u64 [%0], %1;" ::"l"(word), "l"(READY) : "memory");
 }
 
-// Until the piece is published; then what was written before is there for this thread, and for those that meet it at a barrier. If
-// it does not come in time, the LSEs of its rows become NaN.
+// Until the piece is published; then what was written before is there for this thread, and for those that meet it at a barrier.
+// If it does not come in time, the LSEs of its rows become NaN.
 MLAF_DEV void meet_take(float* word, float* lse, int rows) {
   u64 x;
   for (const u64 begin = nanoseconds();;) {

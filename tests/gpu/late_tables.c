@@ -191,7 +191,8 @@ int main(int argc, char **argv) {
       "hopt:cluster=1,load=tma,rows=16,schedule=balanced,wgs=2/s132,rows=1,team=1", "normal:1,0.5",
       "mla_decode:h16,r512,p64,q1,bf16,page8,b7,s500",
       "hopt:cluster=1,load=tma,rows=16,schedule=balanced,wgs=2/s40,rows=1,team=1", "uniform",
-      "mla_decode:h16,r512,p64,q1,bf16,page64,b128,s1024", "hopt:cluster=1,load=tma,rows=16,schedule=merged,wgs=2/s132", "normal:1,0.5",
+      "mla_decode:h16,r512,p64,q1,bf16,page64,b128,s1024", "hopt:cluster=1,load=tma,rows=16,schedule=merged,wgs=2/s132",
+      "normal:1,0.5",
       "mla_decode:h128,r512,p64,q1,bf16,page64,b128,s1024", "hop:cluster=2,schedule=merged/s66", "normal:1,0.5",
       "mla_decode:h128,r512,p64,q1,bf16,page64,b128,s1024", "hop:cluster=2,schedule=turns/s1", "uniform"};
   rig r = {NULL};
