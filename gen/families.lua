@@ -18,8 +18,12 @@
 --     inflight bytes of loads outstanding per wave; streaming: the cache's loads ask not to be kept
 --     schedule "balanced": the launch's split count is a number of parts of the whole batch (runtime/core/launch.h)
 --     combine  name of another combine family than the family's; merges: it has none, whatever the split count
+--     partials bits of a value in a partial result (32; gen/partials.lua)
 --     width    blocks that work on one split together (1), slots: blocks the device holds at once (its SMs)
 --     ns       function (splits): nanoseconds of the decode kernel in place of the model's
+local partials = require("partials")
+local schedule = require("schedule")
+
 local families = {
   reg = require("families/reg"),
   lds = require("families/lds"),
@@ -29,12 +33,11 @@ local families = {
   hopp = require("families/hopp"),
   hopw = require("families/hopw"),
   combine = require("families/combine"),
-  merge = require("families/merge"),
 
   -- Families a decode kernel may come from, in the order they are listed.
   decode = { "reg", "lds", "mma", "hopt", "hop", "hopp", "hopw" },
-  -- Families of combine kernels; below, the balanced schedule's.
-  combines = { "combine", "merge" },
+  -- Families of combine kernels; those of NVIDIA's decode families below.
+  combines = { "combine" },
 
   -- Kernels that are no part of a variant: what measurements need.
   tools = { "read_ceiling" },
@@ -47,14 +50,18 @@ local families = {
   },
 }
 
--- One for each fixed cost that a decode family has, in the order of the decode families.
+local function add_combine(name, make, ...)
+  if families[name] then return end
+  families[name] = require("families/" .. make)(...)
+  table.insert(families.combines, name)
+end
+
+-- For splits one for each form of partial results, for the balanced schedule one for each fixed cost, in the order of the decode
+-- families.
 for _, name in ipairs(families.decode) do
-  local fixed = require("schedule")[name]
-  local combine = fixed and "merge_balanced_" .. fixed
-  if fixed and not families[combine] then
-    families[combine] = require("families/merge_balanced")(fixed)
-    table.insert(families.combines, combine)
-  end
+  local combine, fixed = families[name].combine, schedule[name]
+  if combine then add_combine(combine, "merge", partials.bits(name, "splits")) end
+  if fixed then add_combine("merge_balanced_" .. fixed, "merge_balanced", fixed) end
 end
 
 return families

@@ -12,9 +12,10 @@
 --
 -- The shares below were set so that the order agrees with the emulator's timing model on the demo's problems.
 local budget = require("budget")
+local partials = require("partials")
 local model = {}
 
-local PARTIAL_BYTES = 4
+local LSE_BYTES = 4
 local CACHE_POLICY = 1.01
 local OVERLAP_LOSS = 0.1 -- share of the smaller of compute and memory that does not hide behind the larger
 local SECOND_LOSS = 0.35 -- the same of the second largest of MFMA, issue and LDS in a tile
@@ -34,10 +35,10 @@ local function round_clocks(cost, arch)
   return busy, (cost.stall_clk or m.stall_clk) / per_simd + cost.wg.barriers * m.barrier_clk, mfma
 end
 
--- Bytes of fp32 partials all splits write and the combine kernel reads back. Of a balanced schedule's parts, two requests each.
+-- Bytes of partials all splits write and the combine kernel reads back. Of a balanced schedule's parts, two requests each.
 local function partial_bytes(p, cost, splits)
   local rows = splits * p.q_len * p.heads * (cost.schedule == "balanced" and 2 or p.batch)
-  return splits > 1 and rows * (p.rank + 1) * PARTIAL_BYTES or 0
+  return splits > 1 and rows * (partials.row_bytes(p.rank, cost.partials or 32) + LSE_BYTES) or 0
 end
 
 -- Time of the cache's bytes, and of what comes before and behind the loop.

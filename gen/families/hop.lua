@@ -1,7 +1,7 @@
 -- Many rows on Hopper: 64 query rows a block, wgmma, O split by columns over two warpgroups. Fields: gen/families.lua.
 local shape = require("families/shape")
 local hopper = require("families/hopper")
-local schedule = require("schedule")
+local partials = require("partials")
 local hop_plan = require("hop_plan")
 
 local ROWS = 64
@@ -26,7 +26,7 @@ return {
   template = "mla_decode_hop",
   arch = { hopper = true },
   problem = shape.DECODE_FIELDS,
-  combine = "merge",
+  combine = partials.merge("hop"),
   params = {
     cluster = { 1, 2 },                       -- 2: two blocks share what they load, by multicast
     -- merged: balanced without a combine kernel (templates/lib/meet.h). turns: a block takes several requests, or a split of each
@@ -57,6 +57,6 @@ return {
       step = 64,
       inflight = tile // 12,
       ns = nanoseconds(p, v, arch),
-    }, v, schedule.hop)
+    }, v, "hop")
   end,
 }

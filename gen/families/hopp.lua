@@ -2,7 +2,7 @@
 -- Fields: gen/families.lua.
 local shape = require("families/shape")
 local hopper = require("families/hopper")
-local schedule = require("schedule")
+local partials = require("partials")
 local hopp_plan = require("hopp_plan")
 local ceil_div = shape.ceil_div
 
@@ -25,7 +25,7 @@ return {
   template = "mla_decode_hopp",
   arch = { hopper = true },
   problem = shape.DECODE_FIELDS,
-  combine = "merge",
+  combine = partials.merge("hopp"),
   params = {
     rows = { 32, 48, 64, 80, 96 },       -- query rows of a block, N of its matrix products: 72 take as long as 80
     schedule = hopper.SCHEDULES,
@@ -49,6 +49,6 @@ return {
       step = 64,
       inflight = (g.ring - g.boxes) * 8192 // 16,
       ns = nanoseconds(p, v, arch),
-    }, v, schedule.hopp)
+    }, v, "hopp")
   end,
 }

@@ -1,5 +1,7 @@
 -- What the families for Hopper share: rules on pages and groups of rows, and the time of a launch by waves of blocks.
 local shape = require("families/shape")
+local partials = require("partials")
+local schedule = require("schedule")
 local ceil_div = shape.ceil_div
 
 local hopper = {}
@@ -23,12 +25,13 @@ function hopper.groups_rule(p, v, step, most)
 end
 
 -- `cost` with the kernels that the variant's schedule adds. Its `ns` says all about time: nothing is
--- counted by wave or workgroup. `fixed`: of the family (gen/schedule.lua).
-function hopper.cost(cost, v, fixed)
+-- counted by wave or workgroup.
+function hopper.cost(cost, v, family)
   cost.wave, cost.wg = { mfma = 0, issue = 0, lds_read = 0 }, { lds_write = 0, barriers = 0, tail_clk = 0 }
   if WALK_NS[v.schedule] then cost.schedule = "balanced" end
-  if v.schedule == "balanced" then cost.combine = "merge_balanced_" .. fixed end
+  if v.schedule == "balanced" then cost.combine = "merge_balanced_" .. schedule[family] end
   cost.merges = v.schedule == "merged"
+  cost.partials = partials.bits(family, v.schedule)
   return cost
 end
 

@@ -1,7 +1,7 @@
 -- Transposed decode for few query rows on Hopper. Fields: gen/families.lua.
 local shape = require("families/shape")
 local hopper = require("families/hopper")
-local schedule = require("schedule")
+local partials = require("partials")
 local hopt_plan = require("hopt_plan")
 local ceil_div = shape.ceil_div
 
@@ -35,7 +35,7 @@ return {
   template = "mla_decode_hopt",
   arch = { hopper = true },
   problem = shape.DECODE_FIELDS,
-  combine = "merge",
+  combine = partials.merge("hopt"),
   params = {
     cluster = { 1, 2, 4, 6, 8, 16 },    -- blocks that share a split's tokens and merge through each other's shared memory
     load = { "gather", "tma" },         -- how tiles come: 16-byte copies, or boxes by the copy engine
@@ -80,6 +80,6 @@ return {
       width = v.cluster, slots = v.cluster * most,
       inflight = (g.ring - g.boxes) * 8192 // (g.threads // 32),
       ns = nanoseconds(p, v, arch, v.cluster * most),
-    }, v, schedule.hopt)
+    }, v, "hopt")
   end,
 }

@@ -1,7 +1,7 @@
 -- Many rows on Hopper at small ranks: 128 query rows a block, wgmma, the whole O in registers. Fields: gen/families.lua.
 local shape = require("families/shape")
 local hopper = require("families/hopper")
-local schedule = require("schedule")
+local partials = require("partials")
 local hopw_plan = require("hopw_plan")
 local ceil_div = shape.ceil_div
 
@@ -24,7 +24,7 @@ return {
   template = "mla_decode_hopw",
   arch = { hopper = true },
   problem = shape.DECODE_FIELDS,
-  combine = "merge",
+  combine = partials.merge("hopw"),
   params = {
     schedule = hopper.SCHEDULES,
   },
@@ -44,6 +44,6 @@ return {
       step = 64,
       inflight = 2 * 128 * (p.rank + p.rope) // 12,
       ns = nanoseconds(p, v, arch),
-    }, v, schedule.hopw)
+    }, v, "hopw")
   end,
 }

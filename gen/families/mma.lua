@@ -9,7 +9,7 @@ return {
   template = "mla_decode_mma",
   arch = { ampere = true, hopper = true, blackwell = true },
   problem = shape.DECODE_FIELDS,
-  combine = "merge",
+  combine = require("partials").merge("mma"),
   params = {
     blocks = { 1, 2 },        -- 16-row blocks per warp
     cols = { 2, 4 },          -- warps that share a team's rows: tokens in QK, columns in PV

@@ -31,7 +31,8 @@ typedef struct mlaf_decode_args {
   const int32_t *kv_last_page_lens; /* [B] tokens in the last page, 1..page_size */
   void *o;                          /* [T, H, R] dtype */
   float *lse;                       /* [T, H] natural log of the sum of exp(scale * score); -inf when empty. May be NULL */
-  float *part_o;                    /* [splits, T, H, R] fp32, each split normalised by its own sum */
+  float *part_o;                    /* [splits, T, H, R] fp32, each split normalised by its own sum; or, between kernels that
+                                       agree on it, 16-bit values in the same rows (templates/lib/narrow.h) */
   float *part_lse;                  /* [splits, T, H] base-2 LSE of the split */
   int64_t ckv_row_stride;           /* elements, multiple of 8 */
   int64_t kpe_row_stride;           /* elements, multiple of 8 */

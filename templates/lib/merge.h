@@ -1,61 +1,134 @@
 // A row's partial results, merged: O = sum_s w_s O_s / sum_s w_s with w_s = 2^(LSE_s - max LSE), all in fp32, by a team of TEAM
-// warps. The includer has R, TEAM, VECTORS (16-byte loads of a lane for a row) and DEPTH (partial results in flight).
+// warps. The includer has R, TEAM, ROWS (of a block), VECTORS (16-byte loads of a lane for a row) and DEPTH (partial results in
+// flight), and hands over team and `partials`: 32 for partial results in fp32, 16 for those of lib/narrow.h.
+//@ local narrow = partials == 16
+//@ if narrow then
+//@ include("lib/narrow.h")
+//@ end
 
+constexpr int VALUES = ${narrow and 8 or 4}; // in 16 bytes
 // Bits 0, TEAM, 2 TEAM, ... of 32: what the team's first warp adds up.
 constexpr u32 EVERY_TEAM = (u32)(0xffffffffull / ((1ull << TEAM) - 1));
 
 struct merged {
   float top, sum; // largest LSE; weights of this lane's partial results
-  float4 o[VECTORS];
+//@ if narrow then
+  float middle;   // what a value of 0 has become in this warp's sums
+//@ end
+  float o[VECTORS][VALUES];
 };
 
-MLAF_DEV void add(float4& o, float w, const float4& x) {
-  o.x += w * x.x;
-  o.y += w * x.y;
-  o.z += w * x.z;
-  o.w += w * x.w;
+MLAF_DEV void add(float (&o)[VALUES], float w, const uint4& x) {
+  const u32 words[4] = {x.x, x.y, x.z, x.w};
+#pragma unroll
+  for (int i = 0; i < 4; i++) {
+//@ if narrow then
+    o[2 * i] = fmaf(w, narrow_lo(words[i]), o[2 * i]);
+    o[2 * i + 1] = fmaf(w, narrow_hi(words[i]), o[2 * i + 1]);
+//@ else
+    o[i] = fmaf(w, float_of(words[i]), o[i]);
+//@ end
+  }
 }
 
 // Up to 32 partial results more: lane l knows one, at row slot * stride + row of part_o, and its LSE; slot -1: none.
 // The first rows are fetched together with the LSEs, before it is known which of them count: one with LSE -inf does not, whatever
 // it holds.
-MLAF_DEV void merge(merged& m, const float* part_o, int slot, i64 stride, i64 row, float lse, int mate) {
+MLAF_DEV void merge(merged& m, const float* part_o, int slot, u32 stride, u32 row, float lse, int mate) {
   const int lane = threadIdx.x & 31;
-  u32 todo = __ballot_sync(~0u, slot >= 0) & EVERY_TEAM << mate;
+  const u32 mine = slot * stride + row; // of the rows in part_o, which are fewer than 2^32: each takes 64 bytes at least
+  u32 todo = __ballot_sync(~0u, slot >= 0) & EVERY_TEAM << mate, live = 0;
+//@ if narrow then
+  const float unit = todo >> lane & 1 ? part_o[(i64)mine * R + R / 2] : 0.0f;
+//@ end
   bool fresh = true;
   float weight = 0.0f;
   while (todo || fresh) {
-    float4 x[DEPTH][VECTORS];
+    uint4 x[DEPTH][VECTORS];
     int from[DEPTH];
 #pragma unroll
     for (int k = 0; k < DEPTH; k++) { // fewer than DEPTH left: nothing, as zero
       from[k] = todo ? __ffs(todo) - 1 : -1;
       todo &= todo - 1;
-      const i64 at = (i64)__shfl_sync(~0u, slot, from[k] & 31) * stride + row;
+      const i64 at = (i64)__shfl_sync(~0u, mine, from[k] & 31) * R;
 #pragma unroll
       for (int i = 0; i < VECTORS; i++) {
-        const int column = 4 * (lane + 32 * i);
-        x[k][i] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-        if (from[k] >= 0 && (R % 128 == 0 || column < R)) x[k][i] = *(const float4*)(part_o + at * R + column);
+        const int vector = lane + 32 * i;
+        x[k][i] = make_uint4(0, 0, 0, 0);
+        if (from[k] >= 0 && (R % (32 * VALUES) == 0 || VALUES * vector < R)) x[k][i] = ((const uint4*)(part_o + at))[vector];
       }
     }
     if (fresh) { // what was summed up before is worth less
       const float higher = fmaxf(m.top, max_over_lanes<1, 32>(lse));
       const float past = higher == minus_inf() ? 0.0f : exp2_fast(m.top - higher);
-      weight = lse == minus_inf() ? 0.0f : exp2_fast(lse - higher); // NaN stays NaN
+      live = __ballot_sync(~0u, lse != minus_inf());
+      weight = live >> lane & 1 ? exp2_fast(lse - higher) : 0.0f; // NaN stays NaN
       m.sum = m.sum * past + weight;
+//@ if narrow then
+      weight *= unit;
+      m.middle *= past;
+//@ end
 #pragma unroll
-      for (int i = 0; i < VECTORS; i++)
-        m.o[i] = make_float4(m.o[i].x * past, m.o[i].y * past, m.o[i].z * past, m.o[i].w * past);
+      for (int i = 0; i < VECTORS * VALUES; i++) m.o[i / VALUES][i % VALUES] *= past;
       m.top = higher;
       fresh = false;
     }
 #pragma unroll
     for (int k = 0; k < DEPTH; k++) {
-      const float w = __shfl_sync(~0u, weight, from[k] & 31), of = __shfl_sync(~0u, lse, from[k] & 31);
-      if (from[k] < 0 || of == minus_inf()) continue;
+      const float w = __shfl_sync(~0u, weight, from[k] & 31);
+      if (from[k] < 0 || !(live >> from[k] & 1)) continue;
+//@ if narrow then
+      m.middle = fmaf(w, NARROW_MIDDLE, m.middle);
+//@ end
 #pragma unroll
       for (int i = 0; i < VECTORS; i++) add(m.o[i], w, x[k][i]);
     }
   }
+}
+
+// Behind the last merge(): what the warps of all teams summed up, each team's in its first warp (mate 0). All warps of the block.
+MLAF_DEV void join_team(merged& m, int warp, int mate) {
+//@ if narrow then
+#pragma unroll
+  for (int i = 0; i < VECTORS * VALUES; i++) m.o[i / VALUES][i % VALUES] -= m.middle;
+//@ end
+//@ if team > 1 then
+  __shared__ __align__(16) float parts[ROWS * TEAM][VECTORS * VALUES / 4][32][4];
+  const int lane = threadIdx.x & 31;
+#pragma unroll
+  for (int i = 0; i < VECTORS * VALUES; i += 4) {
+    const float* const o = &m.o[i / VALUES][i % VALUES];
+    *(float4*)parts[warp][i / 4][lane] = make_float4(o[0], o[1], o[2], o[3]);
+  }
+  __syncthreads();
+  if (mate != 0) return;
+#pragma unroll
+  for (int i = 0; i < VECTORS * VALUES; i += 4) {
+    float* const o = &m.o[i / VALUES][i % VALUES];
+    for (int w = 1; w < TEAM; w++) {
+      const float4 x = *(const float4*)parts[warp + w][i / 4][lane];
+      o[0] += x.x, o[1] += x.y, o[2] += x.z, o[3] += x.w;
+    }
+  }
+//@ end
+}
+
+// The row, by its team's first warp: to `o` with the weights' sum, and its LSE where one is wanted.
+MLAF_DEV void write_row(const merged& m, float sum, char* o, float* lse) {
+  const int lane = threadIdx.x & 31;
+  const float scale = sum == 0.0f ? 0.0f : 1.0f / sum;
+#pragma unroll
+  for (int i = 0; i < VECTORS; i++) {
+    const int vector = lane + 32 * i;
+    u32 w[VALUES / 2];
+#pragma unroll
+    for (int k = 0; k < VALUES / 2; k++) w[k] = pack2(m.o[i][2 * k] * scale, m.o[i][2 * k + 1] * scale);
+//@ if narrow then
+    transpose_quad(w);
+    if (VALUES * vector < R) ((uint4*)o)[vector] = make_uint4(w[0], w[1], w[2], w[3]);
+//@ else
+    if (VALUES * vector < R) ((uint2*)o)[vector] = make_uint2(w[0], w[1]);
+//@ end
+  }
+  if (lane == 0 && lse) *lse = (m.top + log2_fast(sum)) * LN_2;
 }

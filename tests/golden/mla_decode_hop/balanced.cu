@@ -56,7 +56,7 @@ struct mlaf_kernel_launch {
   u32 magic, size, dynamic_shared, cluster[3], flags, schedule, reserved[3], n_maps;
   mlaf_map_want maps[8];
 };
-extern "C" __device__ const mlaf_kernel_launch mlaf_mla_decode_ea4a0d98_launch = {0x314b4c4du, sizeof(mlaf_kernel_launch), 215528,
+extern "C" __device__ const mlaf_kernel_launch mlaf_mla_decode_ea4a0d98_launch = {0x314b4c4du, sizeof(mlaf_kernel_launch), 216040,
     {1, 1, 1}, 1, 1, {}, 4,
     {{3, 64, 64, 128}, {3, 32, 64, 64}, {1, 64, 16, 128}, {2, 32, 16, 64}}};
 struct __align__(64) mlaf_tensor_map {
@@ -171,10 +171,10 @@ constexpr int MAP_Q = 0, MAP_Q_ROPE = 1, MAP_CKV = 2, MAP_KPE = MAP_CKV + 1;
 constexpr int Q_SLICES = P > 0 ? SLICES : SLICES - 1, Q_LAST_K = P == 32 ? 2 : 4;
 constexpr u32 LAST_HI = P == 32 ? SWIZZLE_64 : SWIZZLE_128;
 constexpr int KV_AT = 0, Q_AT = 147456, P_AT = 180224, SUMS_AT = 212992, M_AT = 214016;
-constexpr int PIECE_AT = 215040, FULL_AT = 215168, EMPTY_AT = FULL_AT + 8 * BUFFERS * ALL;
+constexpr int PIECE_AT = 215552, FULL_AT = 215680, EMPTY_AT = FULL_AT + 8 * BUFFERS * ALL;
 constexpr int Q_FULL_AT = EMPTY_AT + 8 * BUFFERS * 5, Q_EMPTY_AT = Q_FULL_AT + 8, LAST_EMPTY_AT = Q_FULL_AT + 16,
               CHECKED_AT = Q_FULL_AT + 24, NEAR_END_AT = Q_FULL_AT + 32, END_AT = Q_FULL_AT + 40;
-static_assert(END_AT == 215528 && BUFFER % 1024 == 0, "differs from gen/hop_plan.lua");
+static_assert(END_AT == 216040 && BUFFER % 1024 == 0, "differs from gen/hop_plan.lua");
 // Named barriers: 1 + warpgroup: its 128 threads; 3: both; 4 + buffer: P of that buffer is there; 8: B's QK is issued;
 // 9: A's first one is; 10 + buffer: the reference of that buffer's block is there; 14: a piece for another part is written.
 enum { BOTH = 3, P_READY = 4, SCORES_ISSUED = 8, FIRST_ISSUED = 9, M_READY = 10, WRITTEN = 14 };

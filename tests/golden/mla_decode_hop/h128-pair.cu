@@ -56,7 +56,7 @@ struct mlaf_kernel_launch {
   u32 magic, size, dynamic_shared, cluster[3], flags, schedule, reserved[3], n_maps;
   mlaf_map_want maps[8];
 };
-extern "C" __device__ const mlaf_kernel_launch mlaf_mla_decode_7c27b15b_launch = {0x314b4c4du, sizeof(mlaf_kernel_launch), 231304,
+extern "C" __device__ const mlaf_kernel_launch mlaf_mla_decode_7c27b15b_launch = {0x314b4c4du, sizeof(mlaf_kernel_launch), 231816,
     {2, 1, 1}, 1, 0, {}, 4,
     {{3, 64, 64, 128}, {3, 64, 64, 128}, {1, 64, 64, 128}, {2, 64, 64, 128}}};
 struct __align__(64) mlaf_tensor_map {
@@ -182,10 +182,10 @@ constexpr int MAP_Q = 0, MAP_Q_ROPE = 1, MAP_CKV = 2, MAP_KPE = MAP_CKV + 1;
 constexpr int Q_SLICES = P > 0 ? SLICES : SLICES - 1, Q_LAST_K = P == 32 ? 2 : 4;
 constexpr u32 LAST_HI = P == 32 ? SWIZZLE_64 : SWIZZLE_128;
 constexpr int KV_AT = 0, Q_AT = 147456, P_AT = 212992, SUMS_AT = 229376, M_AT = 230400;
-constexpr int PIECE_AT = 230912, FULL_AT = 231040, EMPTY_AT = FULL_AT + 8 * BUFFERS * ALL;
+constexpr int PIECE_AT = 231424, FULL_AT = 231552, EMPTY_AT = FULL_AT + 8 * BUFFERS * ALL;
 constexpr int Q_FULL_AT = EMPTY_AT + 8 * BUFFERS * 5, Q_EMPTY_AT = Q_FULL_AT + 8, LAST_EMPTY_AT = Q_FULL_AT + 16,
               CHECKED_AT = Q_FULL_AT + 24, NEAR_END_AT = Q_FULL_AT + 32, END_AT = Q_FULL_AT + 40;
-static_assert(END_AT == 231304 && BUFFER % 1024 == 0, "differs from gen/hop_plan.lua");
+static_assert(END_AT == 231816 && BUFFER % 1024 == 0, "differs from gen/hop_plan.lua");
 // Named barriers: 1 + warpgroup: its 128 threads; 3: both; 4 + buffer: P of that buffer is there; 8: B's QK is issued;
 // 9: A's first one is; 10 + buffer: the reference of that buffer's block is there; 14: a piece for another part is written.
 enum { BOTH = 3, P_READY = 4, SCORES_ISSUED = 8, FIRST_ISSUED = 9, M_READY = 10, WRITTEN = 14 };
@@ -797,6 +797,43 @@ MLAF_DEV void blocks_as_b(math& c, int blocks, const u32 (&q_last)[4][4], rows_s
 
 // [templates/hop/ends.h]
 
+// How the many-rows Hopper kernel leaves 64 rows of partial results in 16 bits. The includer has math, R and PIECE.
+// [templates/lib/narrow.h]
+constexpr int TOPS_AT = 230912; // [warpgroup][row]
+
+// The largest of a thread's values of its two rows, over its quad, and handed to the other warpgroup. The next barrier of both
+// lies before write_narrow().
+template <int WG>
+MLAF_DEV void find_tops(const math& c, const float (&o)[2][PIECE / 2], float (&top)[2]) {
+  top[0] = top[1] = NARROW_LEAST;
+  narrow_raise(top, o[0]);
+  narrow_raise(top, o[1]);
+#pragma unroll
+  for (int h = 0; h < 2; h++) {
+#pragma unroll
+    for (int d = 1; d < 4; d *= 2) top[h] = narrow_larger(top[h], __shfl_xor_sync(~0u, top[h], d));
+    if ((c.lane & 3) == 0) store_4(c.shared + TOPS_AT + 4 * (64 * WG + 16 * c.warp + (c.lane >> 2) + 8 * h), top[h]);
+  }
+}
+
+// O times `by` to the rows at part_o, of which `live` are there.
+template <int WG>
+MLAF_DEV void write_narrow(const math& c, float* part_o, int live, const float (&by)[2], const float (&top)[2],
+                           const float (&o)[2][PIECE / 2]) {
+  const int t = c.lane & 3;
+#pragma unroll
+  for (int h = 0; h < 2; h++) {
+    const int row = 16 * c.warp + (c.lane >> 2) + 8 * h;
+    if (row >= live) continue;
+    const float most = narrow_larger(top[h], load_4(c.shared + TOPS_AT + 4 * (64 * (1 - WG) + row)));
+    const float per_unit = NARROW_REACH / most;
+    float* const at = part_o + (i64)row * R;
+    uint4* const to = (uint4*)at + WG * (R / 16) + t;
+#pragma unroll
+    for (int i = 0; i < R / 64; i++) to[4 * i] = narrow_values(o[i / (R / 128)], i % (R / 128), h, per_unit);
+    if (WG == 0 && t == 0) at[R / 2] = most * by[h] * (1 / NARROW_REACH);
+  }
+}
 template <int WG>
 MLAF_DEV void finish(const math& c, const mlaf_decode_args& a, rows_state& r, float (&o)[2][PIECE / 2]) {
   const facts f = {0, 0, 0, known(c.shared, N_OF), known_row(c.shared, ROW_OF), known_row(c.shared, PART_OF),
@@ -808,6 +845,8 @@ MLAF_DEV void finish(const math& c, const mlaf_decode_args& a, rows_state& r, fl
   }
   const u32 sums = c.shared + SUMS_AT; // [warpgroup][row] sum, weight
   const int row0 = 16 * c.warp + (c.lane >> 2), t = c.lane & 3, live = f.n * H - 64 * (int)blockIdx.x;
+  float top[2];
+  if (f.part >= 0) find_tops<WG>(c, o, top);
 #pragma unroll
   for (int h = 0; h < 2; h++) {
     r.sum[h] = sum_over_lanes<1, 4>(r.sum[h]);
@@ -833,6 +872,10 @@ MLAF_DEV void finish(const math& c, const mlaf_decode_args& a, rows_state& r, fl
       if (f.part >= 0) a.part_lse[f.part + row] = lse2;
       else if (a.lse) a.lse[f.row + row] = lse2 * LN_2;
     }
+  }
+  if (f.part >= 0) {
+    write_narrow<WG>(c, a.part_o + f.part * R, live, by, top, o);
+    return;
   }
 #pragma unroll
   for (int v = 0; v < 2; v++) {

@@ -60,6 +60,7 @@ struct mlaf_decode_params {
   mlaf_decode_args a;
   mlaf_tensor_map maps[3];
 };
+// [templates/lib/narrow.h]
 // [templates/hop/copy.h]
 // wgmma for 64 rows and N columns, fp32 accumulators; A from registers (_rs) or shared memory (_ss), B from shared memory,
 // K-major or, with _t, columns contiguous. The upper words of matrix descriptors are constants here, so that the lower words
@@ -603,14 +604,19 @@ MLAF_DEV void finish(const math& c, const mlaf_decode_args& a, rows_state& r, fl
 #pragma unroll
     for (int i = 0; i < SLICES; i++) write_columns(c, a.o + 2 * (first + row) * R, o, i, by, live - row);
   } else {
+    float top[2] = {NARROW_LEAST, NARROW_LEAST};
+    narrow_raise(top, o);
 #pragma unroll
-    for (int h = 0; h < 2; h++)
-      if (row0 + 8 * h < live) {
-        float* to = a.part_o + (part + row0 + 8 * h) * R + 2 * t;
+    for (int h = 0; h < 2; h++) {
 #pragma unroll
-        for (int i = 0; i < R / 8; i++)
-          *(float2*)(to + 8 * i) = make_float2(o[4 * i + 2 * h] * by[h], o[4 * i + 2 * h + 1] * by[h]);
-      }
+      for (int d = 1; d < 4; d *= 2) top[h] = narrow_larger(top[h], __shfl_xor_sync(~0u, top[h], d));
+      if (row0 + 8 * h >= live) continue;
+      const float per_unit = NARROW_REACH / top[h];
+      float* const row = a.part_o + (part + row0 + 8 * h) * R;
+#pragma unroll
+      for (int i = 0; i < R / 32; i++) ((uint4*)row)[4 * i + t] = narrow_values(o, i, h, per_unit);
+      if (t == 0) row[R / 2] = top[h] * by[h] * (1 / NARROW_REACH);
+    }
   }
 }
 

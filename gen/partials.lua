@@ -1,0 +1,17 @@
+-- Partial results by decode family and schedule, and the combine families that merge them: a decode kernel and the combine kernel
+-- behind it must agree.
+local partials = {}
+
+-- Families whose splits leave values of 16 bits (templates/lib/narrow.h). The balanced schedule leaves fp32: its merge does not
+-- get faster with fewer bytes (docs/perf-log.md).
+local NARROW = { hop = true, hopw = true }
+
+function partials.bits(family, schedule) return NARROW[family] and (schedule == "splits" or schedule == "turns") and 16 or 32 end
+
+-- Bytes of a row of `rank` values.
+function partials.row_bytes(rank, bits) return rank * bits // 8 + (bits == 16 and 4 or 0) end
+
+-- The combine family for splits of each request.
+function partials.merge(family) return "merge_" .. partials.bits(family, "splits") end
+
+return partials

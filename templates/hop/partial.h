@@ -1,0 +1,37 @@
+// How the many-rows Hopper kernel leaves 64 rows of partial results in 16 bits. The includer has math, R and PIECE.
+//@ include("lib/narrow.h")
+constexpr int TOPS_AT = ${tops_at}; // [warpgroup][row]
+
+// The largest of a thread's values of its two rows, over its quad, and handed to the other warpgroup. The next barrier of both
+// lies before write_narrow().
+template <int WG>
+MLAF_DEV void find_tops(const math& c, const float (&o)[2][PIECE / 2], float (&top)[2]) {
+  top[0] = top[1] = NARROW_LEAST;
+  narrow_raise(top, o[0]);
+  narrow_raise(top, o[1]);
+#pragma unroll
+  for (int h = 0; h < 2; h++) {
+#pragma unroll
+    for (int d = 1; d < 4; d *= 2) top[h] = narrow_larger(top[h], __shfl_xor_sync(~0u, top[h], d));
+    if ((c.lane & 3) == 0) store_4(c.shared + TOPS_AT + 4 * (64 * WG + 16 * c.warp + (c.lane >> 2) + 8 * h), top[h]);
+  }
+}
+
+// O times `by` to the rows at part_o, of which `live` are there.
+template <int WG>
+MLAF_DEV void write_narrow(const math& c, float* part_o, int live, const float (&by)[2], const float (&top)[2],
+                           const float (&o)[2][PIECE / 2]) {
+  const int t = c.lane & 3;
+#pragma unroll
+  for (int h = 0; h < 2; h++) {
+    const int row = 16 * c.warp + (c.lane >> 2) + 8 * h;
+    if (row >= live) continue;
+    const float most = narrow_larger(top[h], load_4(c.shared + TOPS_AT + 4 * (64 * (1 - WG) + row)));
+    const float per_unit = NARROW_REACH / most;
+    float* const at = part_o + (i64)row * R;
+    uint4* const to = (uint4*)at + WG * (R / 16) + t;
+#pragma unroll
+    for (int i = 0; i < R / 64; i++) to[4 * i] = narrow_values(o[i / (R / 128)], i % (R / 128), h, per_unit);
+    if (WG == 0 && t == 0) at[R / 2] = most * by[h] * (1 / NARROW_REACH);
+  }
+}

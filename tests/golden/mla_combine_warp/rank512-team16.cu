@@ -1,0 +1,181 @@
+// Generated from templates/mla_combine_warp.cu.in by mlaforge. Do not edit: change the template.
+// template_hash: (not part of a golden)
+// target: sm_90a
+// symbol: mlaf_mla_combine_8566f5a3
+// parameters:
+//   dtype = bf16
+//   partials = 16
+//   rank = 512
+//   rows = 1
+//   team = 16
+// regenerate: lua5.4 gen/cli.lua render mla_combine_warp target=sm_90a dtype=bf16 partials=16 rank=512 rows=1 team=16
+// Merges the KV splits of split-KV attention: O = sum_s w_s O_s / sum_s w_s with w_s = 2^(LSE_s - max LSE), all in fp32.
+//
+// A team of `team` warps owns one row (token, head); a workgroup holds `rows` teams. A row has `splits` partial results:
+//
+//   part_lse[s][row]   base 2; lane l of every warp of the team looks at splits 32c + l
+//   part_o[s][row][R]  warp w of the team adds up splits w, w + team, ...; lane l owns 16 bytes l + 32i: partials=32 4 columns of
+//                      fp32, partials=16 8 columns as lib/narrow.h has them
+//
+//   warp 0:  split 0 | lane 0 | lane 1 | ... | lane 31 |   16 bytes a lane, DEPTH splits in flight
+//   warp 1:  split 1 | ...                                 team > 1: the warps' sums meet in shared memory, once
+//
+// The number of splits is a launch argument without limit. LSEs and the first partial results are fetched together: one wait, not
+// two. Splits without a token (LSE -inf) count for nothing, whatever their part_o holds. No live split: O = 0, LSE = -inf. A NaN
+// in any LSE makes the row NaN.
+
+
+
+#define MLAF_BF16 1
+// [templates/lib/cuda.h]
+// [templates/lib/cuda_number.h]
+// [templates/lib/args.h]
+// What this kernel wants of its launch, for the runtime to read from the code object, and its parameter block. The includer
+// hands over `launch`: shared (bytes of dynamic shared memory), and where wanted cluster ({x, y, z}, or x), overlaps and balanced
+// (0 or 1), maps (list of { of, cols, rows, swizzle }). runtime/core/launch.h says what each means.
+struct mlaf_map_want {
+  u32 of, cols, rows, swizzle;
+};
+struct mlaf_kernel_launch {
+  u32 magic, size, dynamic_shared, cluster[3], flags, schedule, reserved[3], n_maps;
+  mlaf_map_want maps[8];
+};
+extern "C" __device__ const mlaf_kernel_launch mlaf_mla_combine_8566f5a3_launch = {0x314b4c4du, sizeof(mlaf_kernel_launch), 0,
+    {1, 1, 1}, 1, 0, {}, 0,
+    {}};
+struct __align__(64) mlaf_tensor_map {
+  u64 opaque[16];
+};
+struct mlaf_decode_params {
+  mlaf_decode_args a;
+};
+
+constexpr int R = 512, ROWS = 1, TEAM = 16, VECTORS = 2, DEPTH = 4;
+// A row's partial results, merged: O = sum_s w_s O_s / sum_s w_s with w_s = 2^(LSE_s - max LSE), all in fp32, by a team of TEAM
+// warps. The includer has R, TEAM, ROWS (of a block), VECTORS (16-byte loads of a lane for a row) and DEPTH (partial results in
+// flight), and hands over team and `partials`: 32 for partial results in fp32, 16 for those of lib/narrow.h.
+// [templates/lib/narrow.h]
+
+constexpr int VALUES = 8; // in 16 bytes
+// Bits 0, TEAM, 2 TEAM, ... of 32: what the team's first warp adds up.
+constexpr u32 EVERY_TEAM = (u32)(0xffffffffull / ((1ull << TEAM) - 1));
+
+struct merged {
+  float top, sum; // largest LSE; weights of this lane's partial results
+  float middle;   // what a value of 0 has become in this warp's sums
+  float o[VECTORS][VALUES];
+};
+
+MLAF_DEV void add(float (&o)[VALUES], float w, const uint4& x) {
+  const u32 words[4] = {x.x, x.y, x.z, x.w};
+#pragma unroll
+  for (int i = 0; i < 4; i++) {
+    o[2 * i] = fmaf(w, narrow_lo(words[i]), o[2 * i]);
+    o[2 * i + 1] = fmaf(w, narrow_hi(words[i]), o[2 * i + 1]);
+  }
+}
+
+// Up to 32 partial results more: lane l knows one, at row slot * stride + row of part_o, and its LSE; slot -1: none.
+// The first rows are fetched together with the LSEs, before it is known which of them count: one with LSE -inf does not, whatever
+// it holds.
+MLAF_DEV void merge(merged& m, const float* part_o, int slot, u32 stride, u32 row, float lse, int mate) {
+  const int lane = threadIdx.x & 31;
+  const u32 mine = slot * stride + row; // of the rows in part_o, which are fewer than 2^32: each takes 64 bytes at least
+  u32 todo = __ballot_sync(~0u, slot >= 0) & EVERY_TEAM << mate, live = 0;
+  const float unit = todo >> lane & 1 ? part_o[(i64)mine * R + R / 2] : 0.0f;
+  bool fresh = true;
+  float weight = 0.0f;
+  while (todo || fresh) {
+    uint4 x[DEPTH][VECTORS];
+    int from[DEPTH];
+#pragma unroll
+    for (int k = 0; k < DEPTH; k++) { // fewer than DEPTH left: nothing, as zero
+      from[k] = todo ? __ffs(todo) - 1 : -1;
+      todo &= todo - 1;
+      const i64 at = (i64)__shfl_sync(~0u, mine, from[k] & 31) * R;
+#pragma unroll
+      for (int i = 0; i < VECTORS; i++) {
+        const int vector = lane + 32 * i;
+        x[k][i] = make_uint4(0, 0, 0, 0);
+        if (from[k] >= 0 && (R % (32 * VALUES) == 0 || VALUES * vector < R)) x[k][i] = ((const uint4*)(part_o + at))[vector];
+      }
+    }
+    if (fresh) { // what was summed up before is worth less
+      const float higher = fmaxf(m.top, max_over_lanes<1, 32>(lse));
+      const float past = higher == minus_inf() ? 0.0f : exp2_fast(m.top - higher);
+      live = __ballot_sync(~0u, lse != minus_inf());
+      weight = live >> lane & 1 ? exp2_fast(lse - higher) : 0.0f; // NaN stays NaN
+      m.sum = m.sum * past + weight;
+      weight *= unit;
+      m.middle *= past;
+#pragma unroll
+      for (int i = 0; i < VECTORS * VALUES; i++) m.o[i / VALUES][i % VALUES] *= past;
+      m.top = higher;
+      fresh = false;
+    }
+#pragma unroll
+    for (int k = 0; k < DEPTH; k++) {
+      const float w = __shfl_sync(~0u, weight, from[k] & 31);
+      if (from[k] < 0 || !(live >> from[k] & 1)) continue;
+      m.middle = fmaf(w, NARROW_MIDDLE, m.middle);
+#pragma unroll
+      for (int i = 0; i < VECTORS; i++) add(m.o[i], w, x[k][i]);
+    }
+  }
+}
+
+// Behind the last merge(): what the warps of all teams summed up, each team's in its first warp (mate 0). All warps of the block.
+MLAF_DEV void join_team(merged& m, int warp, int mate) {
+#pragma unroll
+  for (int i = 0; i < VECTORS * VALUES; i++) m.o[i / VALUES][i % VALUES] -= m.middle;
+  __shared__ __align__(16) float parts[ROWS * TEAM][VECTORS * VALUES / 4][32][4];
+  const int lane = threadIdx.x & 31;
+#pragma unroll
+  for (int i = 0; i < VECTORS * VALUES; i += 4) {
+    const float* const o = &m.o[i / VALUES][i % VALUES];
+    *(float4*)parts[warp][i / 4][lane] = make_float4(o[0], o[1], o[2], o[3]);
+  }
+  __syncthreads();
+  if (mate != 0) return;
+#pragma unroll
+  for (int i = 0; i < VECTORS * VALUES; i += 4) {
+    float* const o = &m.o[i / VALUES][i % VALUES];
+    for (int w = 1; w < TEAM; w++) {
+      const float4 x = *(const float4*)parts[warp + w][i / 4][lane];
+      o[0] += x.x, o[1] += x.y, o[2] += x.z, o[3] += x.w;
+    }
+  }
+}
+
+// The row, by its team's first warp: to `o` with the weights' sum, and its LSE where one is wanted.
+MLAF_DEV void write_row(const merged& m, float sum, char* o, float* lse) {
+  const int lane = threadIdx.x & 31;
+  const float scale = sum == 0.0f ? 0.0f : 1.0f / sum;
+#pragma unroll
+  for (int i = 0; i < VECTORS; i++) {
+    const int vector = lane + 32 * i;
+    u32 w[VALUES / 2];
+#pragma unroll
+    for (int k = 0; k < VALUES / 2; k++) w[k] = pack2(m.o[i][2 * k] * scale, m.o[i][2 * k + 1] * scale);
+    transpose_quad(w);
+    if (VALUES * vector < R) ((uint4*)o)[vector] = make_uint4(w[0], w[1], w[2], w[3]);
+  }
+  if (lane == 0 && lse) *lse = (m.top + log2_fast(sum)) * LN_2;
+}
+
+extern "C" __global__ void __launch_bounds__(512, 1) mlaf_mla_combine_8566f5a3(const __grid_constant__ mlaf_combine_args a) {
+  const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, mate = warp % TEAM;
+  const i64 row = (i64)blockIdx.x * ROWS + warp / TEAM;
+  const bool exists = row < a.rows; // a team without a row still meets the others at the barrier
+  let_next_launch_start(); // its blocks come as the decode kernel's leave; its own wait is for this launch, and so for that one
+  wait_for_previous_launch();
+  merged m = {minus_inf()};
+  for (int first = 0; first < a.splits; first += 32) {
+    const int slot = exists && first + lane < a.splits ? first + lane : -1;
+    const float lse = slot < 0 ? minus_inf() : a.part_lse[slot * a.rows + row];
+    merge(m, a.part_o, slot, a.rows, row, lse, mate);
+  }
+  const float sum = sum_over_lanes<1, 32>(m.sum);
+  join_team(m, warp, mate);
+  if (mate == 0 && exists) write_row(m, sum, a.o + 2 * row * R, a.lse ? a.lse + row : nullptr);
+}
