@@ -172,14 +172,20 @@ local function variant_name(family, point_text, splits, combine_text)
   return ("%s:%s/s%d%s"):format(family, point_text, splits, combine_text and "," .. combine_text or "")
 end
 
--- "reg:a=1,b=x/s8,rows=2" -> "reg", {a=1,b="x"}, 8, {rows=2} (nil when splits is 1)
-function space.parse_name(name)
+-- "reg:a=1,b=x/s8,rows=2" -> "reg", "a=1,b=x", 8, "rows=2" (nil when splits is 1)
+local function split_name(name)
   local family, point, splits, rest = name:match("^(%l+):([%w_=,]*)/s(%d+)(.*)$")
   splits = math.tointeger(tonumber(splits))
   if not family or not splits or splits < 1 or (rest ~= "" and rest:sub(1, 1) ~= ",") then
     error(("variant name '%s': FAMILY:k=v,.../sN[,k=v] expected"):format(name), 0)
   end
-  return family, params.parse(point), splits, rest ~= "" and params.parse(rest:sub(2)) or nil
+  return family, point, splits, rest ~= "" and rest:sub(2) or nil
+end
+
+-- The same with parameters in tables.
+function space.parse_name(name)
+  local family, point, splits, rest = split_name(name)
+  return family, params.parse(point), splits, rest and params.parse(rest)
 end
 
 -- The combine kernels of a family that fit a problem, of all combine families when none is named: list of
@@ -314,33 +320,54 @@ local function check_point(family, values, name)
   end
 end
 
+local read = {} -- points that were in order, by family and text: a plan that compares what was measured near names each often
+
+local function read_point(family, text, name)
+  local key = family .. ":" .. text
+  if not read[key] then
+    local values = params.parse(text)
+    check_point(family, values, name)
+    read[key] = { values = values, text = params.print(values) }
+  end
+  return read[key]
+end
+
+local made = setmetatable({}, { __mode = "k" }) -- problem (tables that nobody writes to) -> its kernels; of each many split counts
+
+local function kernel_at(p, target, family, point, arch)
+  local kernels, key = made[p] or {}, target .. "/" .. family .. ":" .. point.text
+  made[p] = kernels
+  kernels[key] = kernels[key] or { kernel(p, family, point.values, arch) }
+  return kernels[key][1], kernels[key][2]
+end
+
 -- One variant from its name; an error with the reason if the space would reject it for this problem.
 function space.variant(p, target, name)
   local arch = loader.require("arch/" .. target)
-  local family, values, splits, combine_values = space.parse_name(name)
+  local family, text, splits, combine_text = split_name(name)
   local is_decode = false
   for _, f in ipairs(families.decode) do is_decode = is_decode or f == family end
   if not is_decode then error(("variant '%s': no family '%s'"):format(name, family), 0) end
-  check_point(family, values, name)
+  local point = read_point(family, text, name)
   if not available(family, arch) then error(("variant '%s': family %s is not for %s"):format(name, family, target), 0) end
-  local k, why = kernel(p, family, values, arch)
+  local k, why = kernel_at(p, target, family, point, arch)
   local most = k.cost and k.cost.schedule == "balanced" and MAX_PARTS or MAX_SPLITS
   if not why and splits > most then why = ("%d splits > %d"):format(splits, most) end
   local combine
   local merge = not why and splits > 1 and combine_family(family, k.cost)
   if merge then
-    if not combine_values then error(("variant '%s': %d splits need a combine kernel, e.g. /s%d,%s")
+    if not combine_text then error(("variant '%s': %d splits need a combine kernel, e.g. /s%d,%s")
       :format(name, splits, splits, family_points(merge)[1].text), 0) end
-    check_point(merge, combine_values, name)
-    local c, combine_why = kernel(p, merge, combine_values, arch)
+    local with = read_point(merge, combine_text, name)
+    local c, combine_why = kernel_at(p, target, merge, with, arch)
     why = why or combine_why
-    combine = { kernel = finish(c, target), text = params.print(combine_values),
+    combine = { kernel = finish(c, target), text = with.text,
       ns = c.cost and model.combine_ns(p, k.cost, c.cost, arch, splits) }
-  elseif combine_values and not why then
+  elseif combine_text and not why then
     error(("variant '%s': %s has no combine kernel"):format(name, splits == 1 and "one split" or "its schedule"), 0)
   end
   if why then error(("variant '%s' is not in the space of %s: %s"):format(name, require("problem").print(p), why), 0) end
-  return candidate(p, arch, family, { text = params.print(values) }, finish(k, target), splits, combine)
+  return candidate(p, arch, family, point, finish(k, target), splits, combine)
 end
 
 -- A decode kernel's candidates at all split counts worth trying, each with its best combine kernel.

@@ -61,36 +61,49 @@ static bool add_problem(mlaf_nearby **n, size_t i, mlaf_db *db, const mlaf_devic
   if (grown) {
     *n = grown;
     c = &grown->choices[i];
-    add(grown, (mlaf_nearby_item){.choice = i, .decode = c->decode, .ns = c->ns, .error = c->error, .wanted = true}, c->variant);
+    add(grown, (mlaf_nearby_item){.choice = i, .decode = c->decode, .ns = c->ns, .error = c->error, .fast = true}, c->variant);
   }
   for (size_t k = 0; grown && k < found; k++) {
     const mlaf_sample *s = &list[k];
-    const bool fast = k < MLAF_NEARBY_FASTEST && s->timing.ns <= MLAF_NEARBY_WITHIN * c->ns;
-    const mlaf_nearby_item x = {.choice = i, .decode = s->decode, .ns = s->timing.ns, .error = s->error, .wanted = fast};
+    const bool fast = s->timing.ns <= MLAF_NEARBY_WITHIN * c->ns;
+    const mlaf_nearby_item x = {.choice = i, .decode = s->decode, .ns = s->timing.ns, .error = s->error, .fast = fast};
     if (strcmp(s->variant, c->variant) != 0) add(grown, x, s->variant);
   }
   free(list);
   return grown;
 }
 
-static bool same_kernel(const char *a, const char *b) {
-  const size_t n = strcspn(a, "/");
-  return n == strcspn(b, "/") && !strncmp(a, b, n);
+/* By kernel, that is up to the slash; of one kernel in the order they came. */
+static int by_kernel(const void *a, const void *b) {
+  const mlaf_nearby_item *x = *(mlaf_nearby_item *const *)a, *y = *(mlaf_nearby_item *const *)b;
+  const size_t n = strcspn(x->variant, "/"), m = strcspn(y->variant, "/");
+  const int order = n != m ? (n < m ? -1 : 1) : memcmp(x->variant, y->variant, n);
+  return order ? order : x < y ? -1 : x > y;
 }
 
-static bool has_wanted(const mlaf_nearby *n, const char *variant) {
-  for (size_t i = 0; i < n->n; i++)
-    if (n->items[i].wanted && same_kernel(n->items[i].variant, variant)) return true;
-  return false;
+static bool same_kernel(const mlaf_nearby_item *a, const mlaf_nearby_item *b) {
+  const size_t n = strcspn(a->variant, "/");
+  return n == strcspn(b->variant, "/") && !memcmp(a->variant, b->variant, n);
 }
 
-/* Of kernels that are among the fastest nowhere, nothing. */
-static void drop_slow(mlaf_nearby *n) {
+/* Of kernels that are fast nowhere one item. */
+static bool thin_out(mlaf_nearby *n) {
+  mlaf_nearby_item **order = calloc(n->n + 1, sizeof *order);
+  if (!order) return false;
+  for (size_t i = 0; i < n->n; i++) order[i] = &n->items[i];
+  qsort(order, n->n, sizeof *order, by_kernel);
+  for (size_t i = 0, end; i < n->n; i = end) {
+    bool fast = false;
+    for (end = i; end < n->n && same_kernel(order[i], order[end]); end++) fast |= order[end]->fast;
+    for (size_t k = i; k < end; k++) order[k]->fast = fast;
+    for (size_t k = i + 1; k < end && !fast; k++) order[k]->variant[0] = 0;
+  }
+  free(order);
   size_t kept = 0;
-  for (size_t i = 0; i < n->n; i++) n->items[i].wanted = has_wanted(n, n->items[i].variant);
   for (size_t i = 0; i < n->n; i++)
-    if (n->items[i].wanted) n->items[kept++] = n->items[i];
+    if (n->items[i].variant[0]) n->items[kept++] = n->items[i];
   n->n = kept;
+  return true;
 }
 
 mlaf_status mlaf_nearby_gather(mlaf_db *db, const mlaf_device_info *dev, const char *toolchain, const mlaf_problem *p,
@@ -105,7 +118,8 @@ mlaf_status mlaf_nearby_gather(mlaf_db *db, const mlaf_device_info *dev, const c
   if (status == MLAF_E_NOT_TUNED) status = n->n_choices ? MLAF_OK : MLAF_E_NOT_TUNED;
   for (size_t i = 0; !status && i < n->n_choices; i++)
     if (!add_problem(&n, i, db, dev)) status = MLAF_E_NOMEM;
-  if (!status) drop_slow(*out = n);
+  if (!status && !thin_out(n)) status = MLAF_E_NOMEM;
+  if (!status) *out = n;
   else free(n);
   return status ? mlaf_fail(err, status, "%s", status == MLAF_E_NOMEM ? NO_MEMORY : "no choice in reach") : MLAF_OK;
 }
@@ -117,7 +131,8 @@ mlaf_status mlaf_nearby_choose(const mlaf_nearby *n, mlaf_gen *gen, const mlaf_p
   if (!list) return mlaf_fail(err, MLAF_E_NOMEM, NO_MEMORY);
   for (size_t i = 0; i < n->n; i++) {
     const mlaf_nearby_item *x = &n->items[i];
-    list[i] = (mlaf_gen_measured){n->at[x->choice].batch, n->at[x->choice].ctx, x->variant, x->decode.template_hash, x->ns};
+    list[i] = (mlaf_gen_measured){n->at[x->choice].batch, n->at[x->choice].ctx, x->variant, x->decode.template_hash, x->ns,
+                                   !x->fast};
   }
   const mlaf_status status = mlaf_gen_nearby_variant(gen, p, target, list, n->n, any, out, err);
   free(list);
@@ -125,9 +140,11 @@ mlaf_status mlaf_nearby_choose(const mlaf_nearby *n, mlaf_gen *gen, const mlaf_p
 }
 
 void mlaf_nearby_reason(const mlaf_nearby *n, const mlaf_gen_nearby *x, char *out, size_t size) {
+  size_t counted = 0;
+  for (size_t i = 0; i < n->n; i++) counted += n->items[i].fast;
   const char *from = x->from < 0 ? "measured nowhere near" : n->choices[n->items[x->from].choice].problem;
   int at = snprintf(out, size, "%s (%s%s): the model and %zu times of %zu problems nearby say %.2f us", x->variant.name,
-                    x->from < 0 ? "" : "kernel of ", from, n->n, n->n_choices, x->ns / 1e3);
+                    x->from < 0 ? "" : "kernel of ", from, counted, n->n_choices, x->ns / 1e3);
   if (at < 0 || (size_t)at >= size || x->ns == x->nearest_ns) return;
   if (x->nearest_ns > 0) snprintf(out + at, size - (size_t)at, ", the nearest choice's kernel %.2f us", x->nearest_ns / 1e3);
   else snprintf(out + at, size - (size_t)at, ", the nearest choice's kernel does not fit");

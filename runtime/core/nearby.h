@@ -5,17 +5,18 @@
 
 #include "db/db.h"
 
-/* The nearest few choices. A kernel counts that is among the fastest few of one of their problems, but then by its times for all
- * of them, fast or not: were the slow ones left out, it would look good where nobody could know. */
-enum { MLAF_NEARBY_CHOICES = 6, MLAF_NEARBY_FASTEST = 8, MLAF_NEARBY_EACH = 3 }; /* EACH: of a kernel, with other splits */
-#define MLAF_NEARBY_WITHIN 1.4 /* times the choice: a kernel that is slower everywhere will not serve */
+/* The nearest few choices. A kernel counts that is within this many times the choice of one of their problems, but then by its
+ * fastest times (with so many splits) for all of them, fast or not: were the slow ones left out, it would look good where nobody
+ * could know. Of the others it counts that they were slow. */
+enum { MLAF_NEARBY_CHOICES = 6, MLAF_NEARBY_EACH = 2 };
+#define MLAF_NEARBY_WITHIN 1.3
 
 typedef struct mlaf_nearby_item {
   size_t choice; /* index of the choice for whose problem it was timed */
   char variant[256];
   mlaf_kernel_ref decode;
   double ns, error;
-  bool wanted; /* its kernel is among the fastest few of one of the problems */
+  bool fast; /* for one of the problems; else its kernel's only item */
 } mlaf_nearby_item;
 
 typedef struct mlaf_nearby {

@@ -119,7 +119,7 @@ static void push_problem(lua_State *L, const mlaf_problem *p) {
 static void push_measured(lua_State *L, const mlaf_gen_measured *list, size_t n) {
   lua_createtable(L, (int)n, 0);
   for (size_t i = 0; i < n; i++) {
-    lua_createtable(L, 0, 5);
+    lua_createtable(L, 0, 6);
     lua_pushinteger(L, list[i].batch);
     lua_setfield(L, -2, "batch");
     lua_pushinteger(L, list[i].ctx);
@@ -130,6 +130,8 @@ static void push_measured(lua_State *L, const mlaf_gen_measured *list, size_t n)
     lua_setfield(L, -2, "template_hash");
     lua_pushnumber(L, list[i].ns);
     lua_setfield(L, -2, "ns");
+    lua_pushboolean(L, list[i].slow);
+    lua_setfield(L, -2, "slow");
     lua_rawseti(L, -2, (lua_Integer)i + 1);
   }
 }

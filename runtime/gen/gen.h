@@ -55,14 +55,15 @@ typedef struct mlaf_gen_measured {
   int32_t batch, ctx;
   const char *variant, *template_hash; /* of its decode kernel; "": whatever the generator makes today */
   double ns;
+  bool slow; /* its kernel was too slow wherever it was measured: it shall not serve */
 } mlaf_gen_measured;
 typedef struct mlaf_gen_nearby {
   mlaf_variant variant;
   int from;              /* whose decode kernel it is, an index; -1: of none of them, the model's alone */
-  double ns, nearest_ns; /* the estimate, and that of the nearest choice's kernel (0: it does not fit here) */
+  double ns, nearest_ns; /* the estimate, raised by what is not known; that of the nearest choice's kernel (0: it does not fit) */
 } mlaf_gen_nearby;
 /* The variant for an untuned problem by the model corrected with what was measured near it (gen/nearby.lua); measured[0] is the
- * nearest choice, whose kernel is kept unless another is clearly better. any: a kernel may be taken that is none of theirs.
+ * nearest choice. any: a kernel may be taken that is none of theirs.
  * E_TEMPLATE when the generator makes none of them any more. */
 mlaf_status mlaf_gen_nearby_variant(mlaf_gen *g, const mlaf_problem *p, const char *target, const mlaf_gen_measured *measured,
                                     size_t n, bool any, mlaf_gen_nearby *out, mlaf_err *err);

@@ -204,11 +204,11 @@ static void why_says_what_was_measured_near(void **state) {
   assert_has(r.out, " us, the nearest choice's kernel ");
   assert_has(r.out, "a plan stands on: nearest");
   release(&r);
-  /* One short request's cluster of 16 blocks is too far from one four times as long: a kernel nobody measured serves better. */
+  /* One short request's cluster of 16 blocks is far from four that are four times as long: one nobody measured serves better. */
   static const char *const alone[][3] = {
       {"mla_decode:h16,r512,p64,q1,bf16,page64,b1,s1024", "hopt:cluster=16,load=tma,rows=8,schedule=splits,wgs=1/s1", "6580"}};
   import_named(d, "sm_90|sm1|l2_60M|bus1", alone, 1);
-  r = RUN(d, "db", "why", "mla_decode:h16,b1,s4096", "--device-id", "sm_90|sm1|l2_60M|bus1");
+  r = RUN(d, "db", "why", "mla_decode:h16,b4,s4096", "--device-id", "sm_90|sm1|l2_60M|bus1");
   assert_exit(r, 0);
   assert_has(r.out, "nearest   no   user layer: choice of mla_decode:h16,r512,p64,q1,bf16,page64,b1,s1024");
   assert_has(r.out, "(measured nowhere near): the model and 1 times of 1 problems nearby say ");

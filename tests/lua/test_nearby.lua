@@ -30,24 +30,47 @@ test("another neighbour's kernel is taken where measured over modelled says so, 
   eq(both.from, 2)
   ok(both.nearest_ns > 1.05 * both.ns, "reg %.1f, lds %.1f us", both.nearest_ns / 1e3, both.ns / 1e3)
   eq(space.variant(p, "gfx942", both.variant.name).name, both.variant.name) -- one of p's space
-  -- A draw is the nearest's.
-  eq(nearby.choose(problem.parse(AT .. "b192,s1024"), "gfx942", { small, other }, true).variant.name, REG .. "/s1")
+  -- The same batch fills the device as it did.
   eq(nearby.choose(problem.parse(AT .. "b128,s2048"), "gfx942", { small, other }, true).variant.name, REG .. "/s1")
 end)
 
-test("a kernel that was only timed near serves, one that nobody timed only where it may and is far better", function()
-  local p = problem.parse("mla_decode:h16,b1,s4096") -- measured: the last 8.7 us, the first 11.8, mma 10.1
-  local first = measured(1, 1024, "hopt:cluster=16,load=tma,rows=8,schedule=splits,wgs=1/s1", 6580)
-  local long = measured(1, 16384, "hopt:cluster=6,load=tma,rows=16,schedule=splits,wgs=2/s15,rows=1,team=4", 14160)
-  local timed = measured(1, 16384, "hopt:cluster=1,load=tma,rows=8,schedule=splits,wgs=2/s64,rows=1,team=8", 15450)
-  local x = nearby.choose(p, "sm_90a", { first }, false)
-  eq(x.variant.decode.symbol, space.variant(p, "sm_90a", first.variant).decode.symbol)
-  x = nearby.choose(p, "sm_90a", { first }, true)
+local function one_request(ctx, kernel, ns) return measured(1, ctx, "hopt:cluster=" .. kernel, ns) end
+local ONE = "1,load=tma,rows=8,schedule=splits,wgs=2"
+local first = one_request(1024, "16,load=tma,rows=8,schedule=splits,wgs=1/s1", 6628)
+
+test("a kernel that was only timed near serves where it was timed on both sides", function()
+  local p = problem.parse("mla_decode:h16,b1,s4096") -- measured: 8.7 us, the nearest choice's 11.6
+  local list = { first, one_request(1024, ONE .. "/s16,rows=1,team=4", 7724),
+    one_request(16384, "16,load=tma,rows=8,schedule=splits,wgs=1/s3,rows=1,team=1", 18890),
+    one_request(16384, ONE .. "/s64,rows=1,team=8", 15556) }
+  eq(nearby.choose(p, "sm_90a", { first }, false).variant.decode.symbol, space.variant(p, "sm_90a", first.variant).decode.symbol)
+  local x = nearby.choose(p, "sm_90a", list, true)
+  eq(x.variant.name, "hopt:cluster=" .. ONE .. "/s32,rows=1,team=8")
+  eq(x.from, 2)
+end)
+
+test("one that nobody timed serves where it may and is far better, one that was slow does not", function()
+  local p = problem.parse("mla_decode:h16,b4,s4096")
+  eq(nearby.choose(p, "sm_90a", { first }, false).from, 1)
+  local x = nearby.choose(p, "sm_90a", { first }, true)
   eq(x.from, 0)
   eq(x.variant.name:match("^%l+"), "mma")
-  x = nearby.choose(p, "sm_90a", { first, long, timed }, true)
-  eq(x.from, 3)
-  eq(x.variant.name, "hopt:cluster=1,load=tma,rows=8,schedule=splits,wgs=2/s32,rows=1,team=8")
+  local slow = measured(1, 1024, x.variant.name, 1, x.variant.decode.template_hash)
+  slow.slow = true
+  ok(nearby.choose(p, "sm_90a", { first, slow }, true).variant.decode.symbol ~= x.variant.decode.symbol, "it was slow")
+  slow.template_hash = ("0"):rep(64) -- another kernel's slowness
+  eq(nearby.choose(p, "sm_90a", { first, slow }, true).variant.name, x.variant.name)
+end)
+
+test("where less is known an estimate is higher", function()
+  local p = problem.parse(AT .. "b128,s4096")
+  local far, near = measured(128, 512, REG .. "/s1", 30000), measured(128, 2048, REG .. "/s1", 100000)
+  for _, m in ipairs({ far, near }) do -- as the model says: nothing to correct
+    m.ns = space.variant(problem.parse(AT .. "b128,s" .. m.ctx), "gfx942", m.variant).model_ns
+  end
+  local modelled = space.variant(p, "gfx942", REG .. "/s1").model_ns
+  local one, two = nearby.choose(p, "gfx942", { far }, false).ns, nearby.choose(p, "gfx942", { far, near }, false).ns
+  ok(modelled < two and two < one and one < modelled * math.exp(0.2), "%.1f, %.1f, %.1f us", modelled, two, one)
 end)
 
 test("what the generator no longer makes says nothing", function()
