@@ -49,6 +49,11 @@ static void add(mlaf_nearby *n, mlaf_nearby_item x, const char *variant) {
   n->items[n->n++] = x;
 }
 
+static bool one_kernel(const char *a, const char *b) {
+  const size_t n = strcspn(a, "/");
+  return n == strcspn(b, "/") && !memcmp(a, b, n);
+}
+
 /* A choice, and what else was timed for its problem where it was tuned; a layer that has no samples has the choice. */
 static bool add_problem(mlaf_nearby **n, size_t i, mlaf_db *db, const mlaf_device_info *dev) {
   const mlaf_choice *c = &(*n)->choices[i];
@@ -67,7 +72,7 @@ static bool add_problem(mlaf_nearby **n, size_t i, mlaf_db *db, const mlaf_devic
     const mlaf_sample *s = &list[k];
     const bool fast = s->timing.ns <= MLAF_NEARBY_WITHIN * c->ns;
     const mlaf_nearby_item x = {.choice = i, .decode = s->decode, .ns = s->timing.ns, .error = s->error, .fast = fast};
-    if (strcmp(s->variant, c->variant) != 0) add(grown, x, s->variant);
+    if (s->splits != c->splits || !one_kernel(s->variant, c->variant)) add(grown, x, s->variant);
   }
   free(list);
   return grown;
@@ -81,11 +86,6 @@ static int by_kernel(const void *a, const void *b) {
   return order ? order : x < y ? -1 : x > y;
 }
 
-static bool same_kernel(const mlaf_nearby_item *a, const mlaf_nearby_item *b) {
-  const size_t n = strcspn(a->variant, "/");
-  return n == strcspn(b->variant, "/") && !memcmp(a->variant, b->variant, n);
-}
-
 /* Of kernels that are fast nowhere one item. */
 static bool thin_out(mlaf_nearby *n) {
   mlaf_nearby_item **order = calloc(n->n + 1, sizeof *order);
@@ -94,7 +94,7 @@ static bool thin_out(mlaf_nearby *n) {
   qsort(order, n->n, sizeof *order, by_kernel);
   for (size_t i = 0, end; i < n->n; i = end) {
     bool fast = false;
-    for (end = i; end < n->n && same_kernel(order[i], order[end]); end++) fast |= order[end]->fast;
+    for (end = i; end < n->n && one_kernel(order[i]->variant, order[end]->variant); end++) fast |= order[end]->fast;
     for (size_t k = i; k < end; k++) order[k]->fast = fast;
     for (size_t k = i + 1; k < end && !fast; k++) order[k]->variant[0] = 0;
   }

@@ -6,9 +6,9 @@
 #include "db/db.h"
 
 /* The nearest few choices. A kernel counts that is within this many times the choice of one of their problems, but then by its
- * fastest times (with so many splits) for all of them, fast or not: were the slow ones left out, it would look good where nobody
- * could know. Of the others it counts that they were slow. */
-enum { MLAF_NEARBY_CHOICES = 6, MLAF_NEARBY_EACH = 2 };
+ * times with its fastest few split counts for all of them, fast or not: were the slow ones left out, it would look good where
+ * nobody could know. Of the others it counts that they were slow. */
+enum { MLAF_NEARBY_CHOICES = 6, MLAF_NEARBY_EACH = 3 };
 #define MLAF_NEARBY_WITHIN 1.3
 
 typedef struct mlaf_nearby_item {

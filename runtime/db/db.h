@@ -105,7 +105,8 @@ mlaf_status mlaf_db_add_sample(mlaf_db *db, const mlaf_device_info *dev, const c
  * (resume, tables). *list is malloc'ed. */
 mlaf_status mlaf_db_samples(mlaf_db *db, const mlaf_device_info *dev, const mlaf_problem *p, mlaf_sample **list,
                             size_t *n, mlaf_err *err);
-/* Of every decode kernel the fastest `each` of those that passed and were timed with requests of these lengths, best first. */
+/* Of those that passed and were timed with requests of these lengths: of every decode kernel the fastest with each of its `each`
+ * fastest split counts; best first. */
 mlaf_status mlaf_db_fastest(mlaf_db *db, const mlaf_device_info *dev, const mlaf_problem *p, const char *lengths, size_t each,
                             mlaf_sample **list, size_t *n, mlaf_err *err);
 /* Best usable choice for the problem: exact, else same device's nearest bucket over batch and ctx (all other fields

@@ -37,7 +37,7 @@ static mlaf_status collect_samples(mlaf_db *db, sqlite3_stmt *s, mlaf_sample **l
   return MLAF_OK;
 }
 
-/* lengths NULL: all of them; else of every decode kernel the fastest `each` that passed and were timed with such requests. */
+/* lengths NULL: all of them; else of every decode kernel the fastest of each of its fastest `each` split counts. */
 static mlaf_status read_samples(mlaf_db *db, const mlaf_device_info *dev, const mlaf_problem *p, const char *lengths, size_t each,
                                 mlaf_sample **list, size_t *n, mlaf_err *err) {
   char canonical[MLAF_PROBLEM_TEXT_MAX];

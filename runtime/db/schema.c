@@ -112,10 +112,11 @@ static const char *const statements[MLAF_S_COUNT] = {
                       " WHERE s.device = ?1 AND s.problem = ?2 AND s.protocol = ?3 ORDER BY s.id DESC",
     [MLAF_S_SAMPLES] = SAMPLE_COLUMNS " WHERE s.id IN " NEWEST_SAMPLES " ORDER BY s.outcome <> 'ok', s.ns, s.variant, s.id",
     /* Sums are made of these few rows alone. */
-    [MLAF_S_FASTEST] = SAMPLE_COLUMNS " WHERE s.id IN (SELECT id FROM (SELECT y.id, row_number() OVER (PARTITION BY y.decode"
-                                      " ORDER BY y.ns, y.variant, y.id) AS place FROM sample y WHERE y.id IN " NEWEST_SAMPLES
-                                      " AND y.outcome = 'ok' AND y.lengths = ?4) WHERE place <= ?5)"
-                                      " ORDER BY s.ns, s.variant, s.id",
+    [MLAF_S_FASTEST] = SAMPLE_COLUMNS
+        " WHERE s.id IN (SELECT id FROM (SELECT id, row_number() OVER (PARTITION BY decode ORDER BY ns, variant, id) AS place"
+        " FROM (SELECT y.id, y.decode, y.ns, y.variant, row_number() OVER (PARTITION BY y.decode, y.splits ORDER BY y.ns,"
+        " y.variant, y.id) AS other FROM sample y WHERE y.id IN " NEWEST_SAMPLES " AND y.outcome = 'ok' AND y.lengths = ?4)"
+        " WHERE other = 1) WHERE place <= ?5) ORDER BY s.ns, s.variant, s.id",
     [MLAF_S_GET_CHOICE] = "SELECT variant, source, imported, protocol, run, incumbent FROM choice WHERE device = ?1"
                           " AND problem = ?2",
     [MLAF_S_PUT_CHOICE] = CHOICE_INSERT "VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17,"

@@ -108,7 +108,7 @@ static void gathers_choices_in_reach_and_the_fastest_beside_them(void **state) {
   end(&f);
 }
 
-/* Of many splits of a kernel the fastest few. */
+/* Of many split counts of a kernel the fastest few, each once. */
 static void no_more_than_the_nearest_few(void **state) {
   fixture f = begin(state);
   mlaf_nearby *n = NULL;
@@ -121,6 +121,8 @@ static void no_more_than_the_nearest_few(void **state) {
       snprintf(variant, sizeof variant, "%.*ss%d%s", (int)strlen(REG) - 2, REG, splits, splits > 1 ? ",rows=1,team=1" : "");
       sample(&f, text, variant, 100 + splits, MLAF_OUT_OK, "equal", NULL);
     }
+    snprintf(variant, sizeof variant, "%.*ss2,rows=2,team=1", (int)strlen(REG) - 2, REG); /* another combine kernel: no news */
+    sample(&f, text, variant, 102.5, MLAF_OUT_OK, "equal", NULL);
   }
   assert_int_equal(mlaf_nearby_gather(f.db, &f.dev, NULL, &p, NULL, NULL, &n, &err), MLAF_OK);
   assert_int_equal(n->n_choices, MLAF_NEARBY_CHOICES);
