@@ -332,7 +332,7 @@ local function read_point(family, text, name)
   return read[key]
 end
 
-local made = setmetatable({}, { __mode = "k" }) -- problem (tables that nobody writes to) -> its kernels; of each many split counts
+local made = setmetatable({}, { __mode = "k" }) -- problem, a table that nobody writes to -> its kernels
 
 local function kernel_at(p, target, family, point, arch)
   local kernels, key = made[p] or {}, target .. "/" .. family .. ":" .. point.text

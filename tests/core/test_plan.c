@@ -239,7 +239,11 @@ static void a_neighbour_is_fitted(void **state) {
   mlaf_ctx *ctx = open_ctx(f);
   p.batch = 32;
   p.ctx = 1024;
-  mlaf_plan *plan = plan_with(ctx, &p, MLAF_EFFORT_ESTIMATE, 0, &info);
+  mlaf_plan *plan = plan_with(ctx, &p, MLAF_EFFORT_ESTIMATE, 0, &info); /* the model has a much better one than this kernel */
+  assert_string_equal(info.rung, "model");
+  assert_non_null(strstr(info.notes, "(measured nowhere near)"));
+  mlaf_plan_release(plan);
+  plan = plan_with(ctx, &p, MLAF_EFFORT_DB_ONLY, 0, &info);
   assert_string_equal(info.rung, "nearest");
   assert_string_equal(info.tuned_for, "mla_decode:h5,r64,p32,q2,causal,bf16,page16,b512,s1024");
   assert_true(info.splits > 1);
