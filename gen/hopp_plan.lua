@@ -5,6 +5,7 @@ local plan = {}
 local BOX = 8192       -- 64 tokens x 64 columns x 2 bytes
 local MOST_TILES = 3   -- a longer ring gains nothing
 local SLOTS = 512      -- registers of an SM's quarter, 32 lanes each; a warp of every warpgroup lives there
+local BARS = 8 * 4     -- bytes of the barriers beside the boxes'
 
 -- v: rank, rope, rows, schedule. Byte offsets; { refused = reason } when it does not fit.
 function plan.make(v, isa)
@@ -19,13 +20,13 @@ function plan.make(v, isa)
   local places = {
     { "p_at", 128 * v.rows },           -- P^T
     { "refs_at", 4 * v.rows },          -- reference of each row
-    { "factors_at", 4 * 4 * v.rows },   -- of four tiles: what O is multiplied by
-    { "raised_at", 4 * 16 },            -- of four tiles: a bit for each row whose factor is not 1
+    { "factors_at", 4 * v.rows },       -- what O is multiplied by
+    { "raised_at", 16 },                -- a bit for each row whose factor is not 1
     { "parts_at", 4 * 8 * v.rows },     -- sums by warp
     { "inverse_at", 4 * v.rows },
     { "piece_at", 64 },
   }
-  local small = 8 * 16
+  local small = BARS
   for _, place in ipairs(places) do small = small + place[2] end
   local q_bytes = 128 * p.boxes * v.rows
   p.ring = math.min((isa.lds_bytes - q_bytes - small) // (BOX + 20), MOST_TILES * p.boxes)
@@ -37,7 +38,7 @@ function plan.make(v, isa)
     at = at + place[2]
   end
   p.bars_at = at
-  p.bad_at = p.bars_at + 16 * p.ring + 8 * 16
+  p.bad_at = p.bars_at + 16 * p.ring + BARS
   p.bytes = (p.bad_at + 4 * p.ring + 15) // 16 * 16
   return p
 end

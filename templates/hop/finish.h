@@ -13,8 +13,7 @@ MLAF_DEV void finish(const math& c, const mlaf_decode_args& a, rows_state& r, fl
 //@ end
   if (MANY) { // the first P's place and that of the facts are the next piece's
     fence_async();
-    __syncwarp();
-    if (c.lane == 0) barrier_arrive(c.shared + LAST_EMPTY_AT);
+    barrier_arrive(c.shared + LAST_EMPTY_AT);
   }
   const u32 sums = c.shared + SUMS_AT; // [warpgroup][row] sum, weight
   const int row0 = 16 * c.warp + (c.lane >> 2), t = c.lane & 3, live = f.n * H - 64 * (int)blockIdx.x;

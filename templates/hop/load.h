@@ -1,5 +1,5 @@
-// The loaders of the many-rows Hopper kernel: a warp each for the left half, the right half, rope, and Q with what others must know
-// of a piece. The includer has the constants of the kernel.
+// The loaders of the many-rows Hopper kernel: a warp each for the left half, the right half, rope, and Q with what others must
+// know of a piece. The includer has the constants of the kernel.
 struct loader {
   const mlaf_decode_params& p;
   u32 shared;

@@ -280,8 +280,8 @@ MLAF_DEV i64 known_row(u32 shared, u32 field) {
   return x;
 }
 
-// The loaders of the many-rows Hopper kernel: a warp each for the left half, the right half, rope, and Q with what others must know
-// of a piece. The includer has the constants of the kernel.
+// The loaders of the many-rows Hopper kernel: a warp each for the left half, the right half, rope, and Q with what others must
+// know of a piece. The includer has the constants of the kernel.
 struct loader {
   const mlaf_decode_params& p;
   u32 shared;
@@ -474,8 +474,7 @@ MLAF_DEV void finish(const math& c, const mlaf_decode_args& a, rows_state& r, fl
                    known(c.shared, BAD_OF)};
   if (MANY) { // the first P's place and that of the facts are the next piece's
     fence_async();
-    __syncwarp();
-    if (c.lane == 0) barrier_arrive(c.shared + LAST_EMPTY_AT);
+    barrier_arrive(c.shared + LAST_EMPTY_AT);
   }
   const u32 sums = c.shared + SUMS_AT; // [warpgroup][row] sum, weight
   const int row0 = 16 * c.warp + (c.lane >> 2), t = c.lane & 3, live = f.n * H - 64 * (int)blockIdx.x;
@@ -579,7 +578,7 @@ extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_decode_7c27b15b(co
     for (int i = 0; i < BUFFERS * 5; i++) barrier_init(shared + EMPTY_AT + 8 * i, 4 * PAIR);
     barrier_init(shared + Q_FULL_AT, 1);
     barrier_init(shared + Q_EMPTY_AT, 8);
-    barrier_init(shared + LAST_EMPTY_AT, 8);
+    barrier_init(shared + LAST_EMPTY_AT, 256);
     barrier_init(shared + CHECKED_AT, 1);
     barrier_init(shared + NEAR_END_AT, 1);
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");

@@ -53,7 +53,7 @@ struct mlaf_kernel_launch {
   u32 magic, size, dynamic_shared, cluster[3], flags, schedule, reserved[3], n_maps;
   mlaf_map_want maps[8];
 };
-extern "C" __device__ const mlaf_kernel_launch mlaf_mla_decode_f9d79c0d_launch = {0x314b4c4du, sizeof(mlaf_kernel_launch), 228624,
+extern "C" __device__ const mlaf_kernel_launch mlaf_mla_decode_f9d79c0d_launch = {0x314b4c4du, sizeof(mlaf_kernel_launch), 227904,
     {1, 1, 1}, 1, 1, {}, 3,
     {{3, 64, 48, 128}, {1, 64, 64, 128}, {2, 64, 64, 128}}};
 struct __align__(64) mlaf_tensor_map {
@@ -76,11 +76,12 @@ constexpr int GROUPS = (N + 31) / 32;                                    // of 3
 constexpr int SENDERS = 3;                                               // warps that send boxes
 constexpr int MAP_Q = 0, MAP_CKV = 1, MAP_KPE = 2;
 constexpr int Q_AT = 163840, P_AT = 219136, REFS_AT = 225280;
-constexpr int FACTORS_AT = 225472, RAISED_AT = 226240, PARTS_AT = 226304;
-constexpr int INVERSE_AT = 227840, PIECE_AT = 228032, BARS_AT = 228096;
-constexpr int BAD_AT = 228544;  // of each box: the number of the last tile with a bad page that began in it
-constexpr int Q_FULL = BARS_AT + 16 * RING, Q_EMPTY = Q_FULL + 8, P_FULL = Q_FULL + 16, P_EMPTY = Q_FULL + 24, END = Q_FULL + 32;
-constexpr int FACTORS_FULL = Q_FULL + 64; // of four tiles
+constexpr int FACTORS_AT = 225472, RAISED_AT = 225664, PARTS_AT = 225680;
+constexpr int INVERSE_AT = 227216, PIECE_AT = 227408, BARS_AT = 227472;
+constexpr int BAD_AT = 227824;  // of each box: the number of the last tile with a bad page that began in it
+constexpr int Q_FULL = BARS_AT + 16 * RING, Q_EMPTY = Q_FULL + 8, P_FULL = Q_FULL + 16, END = Q_FULL + 24;
+// Named barriers. 1: the scores' 128 threads; 2, 3: those of a half of the values. One side arrives, the other one waits:
+constexpr int FACTORS_FULL = 4, P_EMPTY = 5, MATH = 384;
 constexpr float LOWEST = -1e30f;
 
 // Matrix products of transposed decode: the two values of a word of P, and the MMA. Handed over: rows (N), kind (bf16 or f16).
@@ -361,9 +362,9 @@ MLAF_DEV void mask(u32 smem, int token0, float (&s)[N / 2]) {
 
 // The rows' maxima with this tile: references to shared memory and, as factors and bits, to the value warpgroups. By way of P's
 // place: a row has 32 values there, and a thread.
-MLAF_DEV void raise(u32 smem, int tile, float scale, const float (&s)[N / 2], row_state& r) {
+MLAF_DEV void raise(u32 smem, float scale, const float (&s)[N / 2], row_state& r) {
   const int lane = threadIdx.x & 31, warp = threadIdx.x / 32 % 4, n = threadIdx.x % 128;
-  const u32 slot = tile % 4, to = smem + P_AT + lane % 4 * 256 + ((8 * warp + lane / 4) ^ lane % 4 * 8) * 4;
+  const u32 to = smem + P_AT + lane % 4 * 256 + ((8 * warp + lane / 4) ^ lane % 4 * 8) * 4;
 #pragma unroll
   for (int c = 0; c < N / 4; c++)
     store_f32(to + c / 2 * 1024 + c % 2 * 128, fmaxf(s[c / 2 * 4 + c % 2], s[c / 2 * 4 + c % 2 + 2]));
@@ -381,12 +382,12 @@ MLAF_DEV void raise(u32 smem, int tile, float scale, const float (&s)[N / 2], ro
   const u32 raised = __ballot_sync(~0u, now > r.m);
   if (n < N) {
     store_f32(smem + REFS_AT + 4 * n, now);
-    store_f32(smem + FACTORS_AT + 4 * (slot * N + n), exp2_fast(r.m - now));
+    store_f32(smem + FACTORS_AT + 4 * n, exp2_fast(r.m - now));
   }
-  if (lane == 0) store_u32(smem + RAISED_AT + 16 * slot + 4 * warp, raised);
+  if (lane == 0) store_u32(smem + RAISED_AT + 4 * warp, raised);
   r.m = now;
   group_sync(1, 128);
-  bar_arrive_if(n == 0, smem + FACTORS_FULL + 8 * slot);
+  group_arrive(FACTORS_FULL, MATH);
 }
 
 // Scores -> P^T in shared memory: 8x8 blocks of 128 bytes, block (row group j, token group k) at 1024j + 128k. What is left in s:
@@ -423,7 +424,7 @@ MLAF_DEV void store_p(u32 smem, float scale, float (&s)[N / 2]) {
   }
 }
 
-MLAF_DEV void add_sums(u32 smem, int tile, const float (&s)[N / 2], row_state& r) {
+MLAF_DEV void add_sums(u32 smem, const float (&s)[N / 2], row_state& r) {
   const int lane = threadIdx.x & 31;
   float x[GROUPS][8], y[GROUPS][8];
 #pragma unroll
@@ -438,7 +439,7 @@ MLAF_DEV void add_sums(u32 smem, int tile, const float (&s)[N / 2], row_state& r
   fold(lane, y, [](float a, float b) { return a + b; });
 #pragma unroll
   for (int g = 0; g < GROUPS; g++) {
-    const float factor = load_f32(smem + FACTORS_AT + 4 * (tile % 4 * N + smaller(own_row(lane, g), N - 1)));
+    const float factor = load_f32(smem + FACTORS_AT + 4 * smaller(own_row(lane, g), N - 1));
     r.sum[g] = r.sum[g] * factor + x[g][0];
     r.weight[g] = r.weight[g] * factor + y[g][0];
   }
@@ -467,8 +468,7 @@ MLAF_DEV void finish_rows(const mlaf_decode_args& a, u32 smem, const row_state& 
       else if (a.lse) a.lse[load_s64(smem + PIECE_AT + ROW_OF) + n] = lse * LN_2;
     }
   }
-  __syncwarp();
-  bar_arrive_if(lane == 0, smem + END);
+  bar_arrive_if(true, smem + END);
 }
 
 MLAF_DEV void work_on_scores(const mlaf_decode_args& a, char* base, u32 smem) {
@@ -480,7 +480,7 @@ MLAF_DEV void work_on_scores(const mlaf_decode_args& a, char* base, u32 smem) {
   for (u32 k = 0;; k++) {
     bar_wait(smem + Q_FULL, k & 1);
     const int tiles = known(smem, TILES_OF);
-    if (tiles < 0) return;
+    if (tiles < 0) break;
     // Tokens that all rows see: row 0 sees least.
     const int clear = CAUSAL ? smaller(known(smem, END_OF), known(smem, TOKENS_OF) - (known(smem, N_OF) - 1 -
                                                                                       known(smem, ROW0_OF) / H))
@@ -503,11 +503,11 @@ MLAF_DEV void work_on_scores(const mlaf_decode_args& a, char* base, u32 smem) {
       }
       const bool tail = begin + 64 * t + 64 > clear;
       if (tail) mask(smem, begin + 64 * t, s);
-      bar_wait(smem + P_EMPTY, at.tile & 1);
-      raise(smem, at.tile, scale, s, r);
+      if (at.tile > 1) group_sync(P_EMPTY, MATH);
+      raise(smem, scale, s, r);
       if (tail) clear_rows(base, at, known(smem, END_OF) - begin - 64 * t);
       store_p(smem, scale, s);
-      if (known(smem, TILES_OF) > t) add_sums(smem, at.tile, s, r); // always: so that P is not kept waiting for the sums
+      if (known(smem, TILES_OF) > t) add_sums(smem, s, r); // always: so that P is not kept waiting for the sums
       advance(at, NB);
       at.tile++;
     }
@@ -516,18 +516,19 @@ MLAF_DEV void work_on_scores(const mlaf_decode_args& a, char* base, u32 smem) {
       for (int g = 0; g < GROUPS; g++) r.sum[g] = r.weight[g] = not_a_number();
     }
     finish_rows(a, smem, r);
-    if (!BALANCED) return;
-    bar_arrive_if(lane == 0, smem + Q_EMPTY);
+    if (!BALANCED) break;
+    bar_arrive_if(true, smem + Q_EMPTY);
   }
+  if (at.tile > 1) group_sync(P_EMPTY, MATH); // the last one passed
 }
 
 // ---- Values -----------------------------------------------------------------------------------------------------------
 // O to the references of this tile, where they rose.
-MLAF_DEV void rescale(u32 smem, int tile, float (&o)[HALF][N / 2]) {
-  const u32 slot = tile % 4, factors = smem + FACTORS_AT + 4 * (slot * N) + 8 * (threadIdx.x % 4);
+MLAF_DEV void rescale(u32 smem, float (&o)[HALF][N / 2]) {
+  const u32 factors = smem + FACTORS_AT + 8 * (threadIdx.x % 4);
 #pragma unroll
   for (int g = 0; g < GROUPS; g++) {
-    const u32 raised = load_s32(smem + RAISED_AT + 16 * slot + 4 * g);
+    const u32 raised = load_s32(smem + RAISED_AT + 4 * g);
     float2 f[4];
 #pragma unroll
     for (int j = 4 * g; j < 4 * g + 4 && j < N / 8; j++) f[j % 4] = load_f32x2(factors + 32 * j);
@@ -565,7 +566,7 @@ MLAF_DEV void multiply_v(u32 smem, const place& at, float (&o)[HALF][N / 2]) {
   }
   mma_wait<0>();
   bar_arrive_if(lane == 0, empty_bar(smem, v(HALF - 1)));
-  bar_arrive_if(lane == 0, smem + P_EMPTY);
+  group_arrive(P_EMPTY, MATH);
 }
 
 // This warpgroup's columns of O as 16 bits, by way of Q's place: whole rows of it leave together. 16-byte units of row n are
@@ -631,8 +632,8 @@ MLAF_DEV void work_on_values(const mlaf_decode_args& a, u32 smem) {
       for (int j = 0; j < N / 2; j++) o[i][j] = 0.0f;
 #pragma unroll 1
     for (int t = 0; t < tiles; t++) {
-      bar_wait(smem + FACTORS_FULL + 8 * (at.tile % 4), (at.tile - 1) / 4 & 1);
-      rescale(smem, at.tile, o);
+      group_sync(FACTORS_FULL, MATH);
+      rescale(smem, o);
       bar_wait(smem + P_FULL, at.tile & 1 ^ 1);
       multiply_v<G>(smem, at, o);
       advance(at, NB);
@@ -644,8 +645,7 @@ MLAF_DEV void work_on_values(const mlaf_decode_args& a, u32 smem) {
     else write_partial<G>(a, smem, part, o);
     if (!BALANCED) return;
     proxy_fence();
-    __syncwarp();
-    bar_arrive_if((threadIdx.x & 31) == 0, smem + Q_EMPTY);
+    bar_arrive_if(true, smem + Q_EMPTY);
   }
 }
 
@@ -659,11 +659,9 @@ extern "C" __global__ void __launch_bounds__(512, 1) mlaf_mla_decode_f9d79c0d(co
   }
   if (threadIdx.x == 32) {
     bar_init(smem + Q_FULL, 1);
-    bar_init(smem + Q_EMPTY, 12);
+    bar_init(smem + Q_EMPTY, 384);
     bar_init(smem + P_FULL, 4);
-    bar_init(smem + P_EMPTY, 8);
-    bar_init(smem + END, 4);
-    for (int i = 0; i < 4; i++) bar_init(smem + FACTORS_FULL + 8 * i, 1);
+    bar_init(smem + END, 128);
   }
   if (threadIdx.x < 64) bars_ready();
   if (threadIdx.x >= 64 && threadIdx.x < 64 + 3) prefetch_map(&p.maps[threadIdx.x - 64]);

@@ -674,7 +674,7 @@ MLAF_DEV void attend(const mlaf_decode_args& a, char* base, u32 smem, int group,
     merge_states(base, smem, group, rank, r);
       finish<0>(a, known.w, base, smem, base + (BALANCED ? q_at(k) : 0), group, rank, r, o);
     if (!BALANCED) return;
-    bar_arrive_if(threadIdx.x == 0, smem + EMPTY_Q_AT + 8 * (k % PLACES));
+    bar_arrive_if(true, smem + EMPTY_Q_AT + 8 * (k % PLACES));
   }
 }
 
@@ -687,7 +687,10 @@ extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_decode_60c3ad75(co
     if (W == 2) asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
     const int thread = threadIdx.x - 128 * W;
     if (thread == 125)
-      for (int k = 0; k < 2 * PLACES; k++) bar_init(smem + FULL_Q_AT + 8 * k, 1);
+      for (int k = 0; k < PLACES; k++) {
+        bar_init(smem + FULL_Q_AT + 8 * k, 1);
+        bar_init(smem + EMPTY_Q_AT + 8 * k, 128 * W);
+      }
     if (C > 1 && thread == 126) {
       bar_init(smem + ENDS_AT, 1);
       bar_init(smem + ENDS_AT + 8, 1);

@@ -641,8 +641,7 @@ MLAF_DEV void work_on_pieces(const mlaf_decode_params& p, u32 shared, int wg) {
     finish(c, a, r, o);
     if (!BALANCED) break;
     fence_async();
-    __syncwarp();
-    if (c.lane == 0) barrier_arrive(shared + Q_EMPTY_AT);
+    barrier_arrive(shared + Q_EMPTY_AT);
   }
   if (wg == 0) take_turn(c); // the last one passed
 }
@@ -656,7 +655,7 @@ extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_decode_6e13c67d(co
       barrier_init(shared + EMPTY_AT + 8 * i, 8);
     }
     barrier_init(shared + Q_FULL_AT, 1);
-    barrier_init(shared + Q_EMPTY_AT, 8);
+    barrier_init(shared + Q_EMPTY_AT, 256);
     barrier_init(shared + FACTS_AT, 1);
     barrier_init(shared + CHECKED_AT, 1);
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");

@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# compute-sanitizer over a representative set of the CUDA kernels: every family, schedule and way of merging, each through the
+# verifier's three cases with the broken inputs. One line a variant; exit code 1 when one is wrong or anything is reported.
+#   tools/sanitize.sh racecheck | memcheck [ARG...]   ARGs go to `mlaforge verify`
+# COMPUTE_SANITIZER names the program. racecheck wants 2026.4 (of CUDA 13.5): 2025.3 (of 13.0) does not know what bar.arrive orders
+# and reports races that are none (tests/gpu/racecheck_control.cu, docs/kernels-hopper.md). MLAFORGE names ours.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+tool=${1:?racecheck or memcheck?}
+shift
+sanitizer=${COMPUTE_SANITIZER:-compute-sanitizer}
+program=${MLAFORGE:-${MLAF_BUILD_DIR:-build}/mlaforge}
+command -v "$sanitizer" > /dev/null || { echo "$0: no $sanitizer here: COMPUTE_SANITIZER names it" >&2; exit 3; }
+log=$(mktemp -d)
+trap 'rm -rf "$log"' EXIT
+
+check() { # NUMBER PROBLEM VARIANT: a line in $log/NUMBER, and FAILED in it
+  local out=$log/$1.out status=0
+  "$sanitizer" --tool "$tool" --error-exitcode 9 "$program" verify "mla_decode:$2" --device cuda --inject nan-q,oob-page \
+    --variant "$3" "${arguments[@]}" > "$out" 2>&1 || status=$?
+  printf '%-9s %s %s: %s correct, %s\n' "$([ $status = 0 ] && echo clean || echo "FAILED $status")" "$2" "$3" \
+    "$(grep -c '^correct' "$out")" "$(grep -o 'SUMMARY: .*' "$out" || grep -m 1 '^mlaforge:' "$out")" > "$log/$1"
+}
+
+arguments=("$@")
+number=100
+while read -r problem variant; do
+  check $((++number)) "$problem" "$variant" &
+  while [ "$(jobs -rp | wc -l)" -ge "${MLAF_JOBS:-$(nproc)}" ]; do wait -n; done
+done << 'SET'
+h128,r512,p64,q1,bf16,page64,b2,s330 hop:cluster=2,schedule=turns/s1
+h64,r512,p64,q1,bf16,page64,b2,s330 hop:cluster=1,schedule=turns/s1
+h128,r512,p64,q1,bf16,page64,b2,s330 hop:cluster=2,schedule=splits/s3,rows=1,team=4
+h128,r512,p64,q1,f16,page8,b3,s330 hop:cluster=1,schedule=turns/s2,rows=1,team=2
+h96,r512,p64,q2,causal,bf16,page16,b2,s330 hop:cluster=1,schedule=merged/s7
+h128,r512,p64,q1,bf16,page64,b2,s330 hop:cluster=2,schedule=merged/s5
+h128,r512,p64,q1,bf16,page64,b2,s330 hop:cluster=2,schedule=balanced/s5,rows=1,team=1
+h16,r512,p64,q1,bf16,page64,b2,s330 hopt:cluster=1,load=tma,rows=16,schedule=merged,wgs=2/s5
+h16,r512,p64,q1,bf16,page64,b2,s330 hopt:cluster=6,load=tma,rows=16,schedule=splits,wgs=2/s1
+h16,r512,p64,q1,bf16,page1,b2,s330 hopt:cluster=2,load=gather,rows=16,schedule=splits,wgs=2/s1
+h16,r512,p64,q1,bf16,page64,b2,s330 hopt:cluster=1,load=tma,rows=16,schedule=balanced,wgs=2/s7,rows=1,team=1
+h80,r512,p64,q1,bf16,page64,b2,s330 hopp:rows=80,schedule=splits/s2,rows=1,team=2
+h20,r512,p64,q3,causal,bf16,page16,b3,s330 hopp:rows=64,schedule=balanced/s7,rows=1,team=1
+h128,r256,p64,q1,bf16,page64,b2,s330 hopw:schedule=splits/s3,rows=1,team=2
+h128,r256,p64,q1,bf16,page64,b2,s330 hopw:schedule=balanced/s7,rows=1,team=1
+h80,r512,p64,q1,bf16,page64,b2,s330 mma:blocks=1,cols=4,stages=3,teams=1,tile=32/s11,rows=1,team=4
+SET
+wait
+cat "$log"/1??
+! grep -q '^FAILED' "$log"/1??
