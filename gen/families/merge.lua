@@ -1,5 +1,5 @@
 -- Combine kernel for NVIDIA's targets. Fields: gen/families.lua.
-local ceil_div = require("families/shape").ceil_div
+local plan = require("merge_plan")
 
 -- Merges the splits of each row through their LSE: `team` warps per row, `rows` rows per workgroup. partials: gen/partials.lua.
 return function(partials)
@@ -8,21 +8,21 @@ return function(partials)
     arch = { ampere = true, hopper = true, blackwell = true },
     problem = { "dtype", "rank" },
     fixed = { partials = partials },
-    params = { rows = { 1, 2, 4, 8 }, team = partials == 16 and { 1, 2, 4, 8, 16 } or { 1, 2, 4, 8 } },
+    params = { rows = { 1, 2, 4, 8 }, team = { 1, 2, 4, 8, 16 } },
     rules = {
       function(_, v)
         if v.rows * v.team > 16 then return ("%d warps > 16"):format(v.rows * v.team) end
       end,
     },
     cost = function(p, v)
-      local vectors = ceil_div(p.rank * partials, 4096)
+      local m = plan.splits(p.rank, partials, v.rows, v.team)
       return {
-        threads = 32 * v.rows * v.team,
+        threads = m.threads,
         rows_per_wg = v.rows,
-        lds_bytes = v.team > 1 and 16384 // partials * vectors * v.rows * v.team or 0,
-        regs = { { "loads", 64 }, { "o", 128 // partials * vectors }, { "rest", 40 } },
+        lds_bytes = m.shared,
+        regs = { { "loads", 4 * m.depth * m.vectors }, { "o", 128 // partials * m.vectors }, { "rest", 28 } },
         slack = 24,
-        team = v.team, depth = partials // 2 // vectors, -- splits a warp has in flight
+        team = m.groups, depth = m.depth, -- of splits; splits a warp has in flight
       }
     end,
   }

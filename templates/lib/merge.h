@@ -1,34 +1,20 @@
 // A row's partial results, merged: O = sum_s w_s O_s / sum_s w_s with w_s = 2^(LSE_s - max LSE), all in fp32, by a team of TEAM
 // warps. The includer has R, TEAM, ROWS (of a block), VECTORS (16-byte loads of a lane for a row) and DEPTH (partial results in
-// flight), and hands over team and `partials`: 32 for partial results in fp32, 16 for those of lib/narrow.h.
-//@ local narrow = partials == 16
-//@ if narrow then
-//@ include("lib/narrow.h")
-//@ end
+// flight), and hands over team. Of the balanced schedule, whose pieces are few and anywhere; the other: mla_combine_warp.cu.in.
 
-constexpr int VALUES = ${narrow and 8 or 4}; // in 16 bytes
+constexpr int VALUES = 4; // in 16 bytes
 // Bits 0, TEAM, 2 TEAM, ... of 32: what the team's first warp adds up.
 constexpr u32 EVERY_TEAM = (u32)(0xffffffffull / ((1ull << TEAM) - 1));
 
 struct merged {
   float top, sum; // largest LSE; weights of this lane's partial results
-//@ if narrow then
-  float middle;   // what a value of 0 has become in this warp's sums
-//@ end
   float o[VECTORS][VALUES];
 };
 
 MLAF_DEV void add(float (&o)[VALUES], float w, const uint4& x) {
   const u32 words[4] = {x.x, x.y, x.z, x.w};
 #pragma unroll
-  for (int i = 0; i < 4; i++) {
-//@ if narrow then
-    o[2 * i] = fmaf(w, narrow_lo(words[i]), o[2 * i]);
-    o[2 * i + 1] = fmaf(w, narrow_hi(words[i]), o[2 * i + 1]);
-//@ else
-    o[i] = fmaf(w, float_of(words[i]), o[i]);
-//@ end
-  }
+  for (int i = 0; i < 4; i++) o[i] = fmaf(w, float_of(words[i]), o[i]);
 }
 
 // Up to 32 partial results more: lane l knows one, at row slot * stride + row of part_o, and its LSE; slot -1: none.
@@ -38,9 +24,6 @@ MLAF_DEV void merge(merged& m, const float* part_o, int slot, u32 stride, u32 ro
   const int lane = threadIdx.x & 31;
   const u32 mine = slot * stride + row; // of the rows in part_o, which are fewer than 2^32: each takes 64 bytes at least
   u32 todo = __ballot_sync(~0u, slot >= 0) & EVERY_TEAM << mate, live = 0;
-//@ if narrow then
-  const float unit = todo >> lane & 1 ? part_o[(i64)mine * R + R / 2] : 0.0f;
-//@ end
   bool fresh = true;
   float weight = 0.0f;
   while (todo || fresh) {
@@ -64,10 +47,6 @@ MLAF_DEV void merge(merged& m, const float* part_o, int slot, u32 stride, u32 ro
       live = __ballot_sync(~0u, lse != minus_inf());
       weight = live >> lane & 1 ? exp2_fast(lse - higher) : 0.0f; // NaN stays NaN
       m.sum = m.sum * past + weight;
-//@ if narrow then
-      weight *= unit;
-      m.middle *= past;
-//@ end
 #pragma unroll
       for (int i = 0; i < VECTORS * VALUES; i++) m.o[i / VALUES][i % VALUES] *= past;
       m.top = higher;
@@ -77,9 +56,6 @@ MLAF_DEV void merge(merged& m, const float* part_o, int slot, u32 stride, u32 ro
     for (int k = 0; k < DEPTH; k++) {
       const float w = __shfl_sync(~0u, weight, from[k] & 31);
       if (from[k] < 0 || !(live >> from[k] & 1)) continue;
-//@ if narrow then
-      m.middle = fmaf(w, NARROW_MIDDLE, m.middle);
-//@ end
 #pragma unroll
       for (int i = 0; i < VECTORS; i++) add(m.o[i], w, x[k][i]);
     }
@@ -88,10 +64,6 @@ MLAF_DEV void merge(merged& m, const float* part_o, int slot, u32 stride, u32 ro
 
 // Behind the last merge(): what the warps of all teams summed up, each team's in its first warp (mate 0). All warps of the block.
 MLAF_DEV void join_team(merged& m, int warp, int mate) {
-//@ if narrow then
-#pragma unroll
-  for (int i = 0; i < VECTORS * VALUES; i++) m.o[i / VALUES][i % VALUES] -= m.middle;
-//@ end
 //@ if team > 1 then
   __shared__ __align__(16) float parts[ROWS * TEAM][VECTORS * VALUES / 4][32][4];
   const int lane = threadIdx.x & 31;
@@ -123,12 +95,7 @@ MLAF_DEV void write_row(const merged& m, float sum, char* o, float* lse) {
     u32 w[VALUES / 2];
 #pragma unroll
     for (int k = 0; k < VALUES / 2; k++) w[k] = pack2(m.o[i][2 * k] * scale, m.o[i][2 * k + 1] * scale);
-//@ if narrow then
-    transpose_quad(w);
-    if (VALUES * vector < R) ((uint4*)o)[vector] = make_uint4(w[0], w[1], w[2], w[3]);
-//@ else
     if (VALUES * vector < R) ((uint2*)o)[vector] = make_uint2(w[0], w[1]);
-//@ end
   }
   if (lane == 0 && lse) *lse = (m.top + log2_fast(sum)) * LN_2;
 }

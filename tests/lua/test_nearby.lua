@@ -45,7 +45,7 @@ test("a kernel that was only timed near serves where it was timed on both sides"
     one_request(16384, ONE .. "/s64,rows=1,team=8", 15556) }
   eq(nearby.choose(p, "sm_90a", { first }, false).variant.decode.symbol, space.variant(p, "sm_90a", first.variant).decode.symbol)
   local x = nearby.choose(p, "sm_90a", list, true)
-  eq(x.variant.name, "hopt:cluster=" .. ONE .. "/s32,rows=1,team=8")
+  eq(x.variant.name, "hopt:cluster=" .. ONE .. "/s32,rows=1,team=16")
   eq(x.from, 2)
 end)
 

@@ -56,7 +56,7 @@ constexpr int H = 16, R = 512, PAGE = 64, SLOT_ROWS = 16;
 constexpr int ROWS = 1, TEAM = 16, VECTORS = 4, DEPTH = 4;
 // A row's partial results, merged: O = sum_s w_s O_s / sum_s w_s with w_s = 2^(LSE_s - max LSE), all in fp32, by a team of TEAM
 // warps. The includer has R, TEAM, ROWS (of a block), VECTORS (16-byte loads of a lane for a row) and DEPTH (partial results in
-// flight), and hands over team and `partials`: 32 for partial results in fp32, 16 for those of lib/narrow.h.
+// flight), and hands over team. Of the balanced schedule, whose pieces are few and anywhere; the other: mla_combine_warp.cu.in.
 
 constexpr int VALUES = 4; // in 16 bytes
 // Bits 0, TEAM, 2 TEAM, ... of 32: what the team's first warp adds up.
@@ -70,9 +70,7 @@ struct merged {
 MLAF_DEV void add(float (&o)[VALUES], float w, const uint4& x) {
   const u32 words[4] = {x.x, x.y, x.z, x.w};
 #pragma unroll
-  for (int i = 0; i < 4; i++) {
-    o[i] = fmaf(w, float_of(words[i]), o[i]);
-  }
+  for (int i = 0; i < 4; i++) o[i] = fmaf(w, float_of(words[i]), o[i]);
 }
 
 // Up to 32 partial results more: lane l knows one, at row slot * stride + row of part_o, and its LSE; slot -1: none.

@@ -13,16 +13,22 @@
 //
 // A team of `team` warps owns one row (token, head); a workgroup holds `rows` teams. A row has `splits` partial results:
 //
-//   part_lse[s][row]   base 2; lane l of every warp of the team looks at splits 32c + l
-//   part_o[s][row][R]  warp w of the team adds up splits w, w + team, ...; lane l owns 16 bytes l + 32i: partials=32 4 columns of
-//                      fp32, partials=16 8 columns as lib/narrow.h has them
+//   part_lse[s][row]   base 2
+//   part_o[s][row][R]  partials=32 fp32; partials=16 values as lib/narrow.h has them, and their unit behind them
 //
-//   warp 0:  split 0 | lane 0 | lane 1 | ... | lane 31 |   16 bytes a lane, DEPTH splits in flight
-//   warp 1:  split 1 | ...                                 team > 1: the warps' sums meet in shared memory, once
+// A team is SHARES of the columns times GROUPS of the splits. A warp reads of its own splits alone, group, group + GROUPS, ...,
+// the LSEs and units (lane l the l-th of them) and its columns, 16 bytes a lane, DEPTH splits in flight. GROUPS > 1: the groups
+// meet in shared memory, once, and every thread writes a few columns of the row.
 //
-// The number of splits is a launch argument without limit. LSEs and the first partial results are fetched together: one wait, not
-// two. Splits without a token (LSE -inf) count for nothing, whatever their part_o holds. No live split: O = 0, LSE = -inf. A NaN
-// in any LSE makes the row NaN.
+//   team = 4           share 0: columns 0-255   share 1: columns 256-511
+//   splits 0, 2, ...   warp 0                   warp 1                     group 0
+//   splits 1, 3, ...   warp 2                   warp 3                     group 1
+//
+// What a warp runs is as little as can be: every SM fetches its instructions anew for each launch, after the decode kernel's end.
+// All loads of a round are on their way before the first wait.
+//
+// The number of splits is a launch argument without limit. Splits without a token (LSE -inf) count for nothing, whatever their
+// part_o holds. No live split: O = 0, LSE = -inf. A NaN in any LSE makes the row NaN.
 
 
 
@@ -49,22 +55,40 @@ struct __align__(64) mlaf_tensor_map {
 struct mlaf_decode_params {
   mlaf_decode_args a;
 };
-
-constexpr int R = 512, ROWS = 1, TEAM = 16, VECTORS = 2, DEPTH = 4;
-// A row's partial results, merged: O = sum_s w_s O_s / sum_s w_s with w_s = 2^(LSE_s - max LSE), all in fp32, by a team of TEAM
-// warps. The includer has R, TEAM, ROWS (of a block), VECTORS (16-byte loads of a lane for a row) and DEPTH (partial results in
-// flight), and hands over team and `partials`: 32 for partial results in fp32, 16 for those of lib/narrow.h.
 // [templates/lib/narrow.h]
 
-constexpr int VALUES = 8; // in 16 bytes
-// Bits 0, TEAM, 2 TEAM, ... of 32: what the team's first warp adds up.
-constexpr u32 EVERY_TEAM = (u32)(0xffffffffull / ((1ull << TEAM) - 1));
+constexpr int R = 512, ROWS = 1, TEAM = 16, SHARES = 2, GROUPS = TEAM / SHARES;
+constexpr int VECTORS = 1, DEPTH = 4; // 16-byte loads of a lane for a split; splits in flight
+constexpr int VALUES = 8;                      // in 16 bytes
+constexpr bool FULL = 32 * SHARES * VECTORS * VALUES == R;      // else lanes at the row's end have no columns
 
 struct merged {
-  float top, sum; // largest LSE; weights of this lane's partial results
-  float middle;   // what a value of 0 has become in this warp's sums
+  float top, sum; // largest LSE; weights
   float o[VECTORS][VALUES];
 };
+
+// Of all lanes, by a comparison of integers in the floats' order. A NaN may be the largest or the least.
+MLAF_DEV float max_of_warp(float x) {
+  const int key = (int)bits_of(x) ^ ((int)bits_of(x) >> 31 & 0x7fffffff);
+  const int top = __reduce_max_sync(~0u, key); // one instruction, five shuffles otherwise
+  return float_of(top ^ (top >> 31 & 0x7fffffff));
+}
+
+// 2^(x - top), 0 where x says that there is nothing.
+MLAF_DEV float weight_of(float x, float top) { return x == minus_inf() ? 0.0f : exp2_fast(x - top); } // NaN stays NaN
+
+// Loads that stay where they are, all of them before the first sum; !there: anything, nothing is read.
+MLAF_DEV uint4 load(const char* at, bool there) {
+  uint4 x;
+  asm volatile("{\n.reg .pred p;\nsetp.ne.u32 p, %5, 0;\n@p ld.global.v4.u32 {%0, %1, %2, %3}, [%4];\n}"
+               : "=r"(x.x), "=r"(x.y), "=r"(x.z), "=r"(x.w) : "l"(at), "r"((u32)there));
+  return x;
+}
+MLAF_DEV float load(const float* at, bool there) {
+  float x;
+  asm volatile("{\n.reg .pred p;\nsetp.ne.u32 p, %2, 0;\n@p ld.global.f32 %0, [%1];\n}" : "=f"(x) : "l"(at), "r"((u32)there));
+  return x;
+}
 
 MLAF_DEV void add(float (&o)[VALUES], float w, const uint4& x) {
   const u32 words[4] = {x.x, x.y, x.z, x.w};
@@ -75,107 +99,128 @@ MLAF_DEV void add(float (&o)[VALUES], float w, const uint4& x) {
   }
 }
 
-// Up to 32 partial results more: lane l knows one, at row slot * stride + row of part_o, and its LSE; slot -1: none.
-// The first rows are fetched together with the LSEs, before it is known which of them count: one with LSE -inf does not, whatever
-// it holds.
-MLAF_DEV void merge(merged& m, const float* part_o, int slot, u32 stride, u32 row, float lse, int mate) {
-  const int lane = threadIdx.x & 31;
-  const u32 mine = slot * stride + row; // of the rows in part_o, which are fewer than 2^32: each takes 64 bytes at least
-  u32 todo = __ballot_sync(~0u, slot >= 0) & EVERY_TEAM << mate, live = 0;
-  const float unit = todo >> lane & 1 ? part_o[(i64)mine * R + R / 2] : 0.0f;
-  bool fresh = true;
-  float weight = 0.0f;
-  while (todo || fresh) {
-    uint4 x[DEPTH][VECTORS];
-    int from[DEPTH];
+// The splits of `group` of a row, its vectors share, share + SHARES, ... of 32 lanes.
+MLAF_DEV merged merge(const mlaf_combine_args& a, u32 row, int splits, int group, int share) {
+  const int lane = threadIdx.x & 31, column = VALUES * (32 * share + lane);
+  const u32 stride = a.rows; // of the rows in part_o, which are fewer than 2^32: each takes 64 bytes at least
+  const char* base = (const char*)a.part_o + 16 * (32 * share + lane);
+  asm("" : "+l"(base)); // added up once, not for each load
+  merged m = {minus_inf()};
+  float middle = 0.0f; // what a value of 0 has become in the sums
+  int first = group;
+  do { // 32 splits of the group
+    const int mine = first + GROUPS * lane;
+    const u32 at = mine * stride + row;
+    float lse = load(a.part_lse + at, mine < splits), weight;
+    float unit = load(a.part_o + (i64)at * R + R / 2, mine < splits);
+    int done = 0;
+#pragma unroll 1
+    do {
+      uint4 x[DEPTH][VECTORS];
 #pragma unroll
-    for (int k = 0; k < DEPTH; k++) { // fewer than DEPTH left: nothing, as zero
-      from[k] = todo ? __ffs(todo) - 1 : -1;
-      todo &= todo - 1;
-      const i64 at = (i64)__shfl_sync(~0u, mine, from[k] & 31) * R;
+      for (int k = 0; k < DEPTH; k++) {
+        const int split = first + GROUPS * (done + k);
+        const char* const from = base + (i64)(split * stride + row) * (4 * R);
 #pragma unroll
-      for (int i = 0; i < VECTORS; i++) {
-        const int vector = lane + 32 * i;
-        x[k][i] = make_uint4(0, 0, 0, 0);
-        if (from[k] >= 0 && (R % (32 * VALUES) == 0 || VALUES * vector < R)) x[k][i] = ((const uint4*)(part_o + at))[vector];
+        for (int i = 0; i < VECTORS; i++)
+          x[k][i] = load(from + 512 * SHARES * i, split < splits && (FULL || column + 32 * VALUES * SHARES * i < R));
       }
-    }
-    if (fresh) { // what was summed up before is worth less
-      const float higher = fmaxf(m.top, max_over_lanes<1, 32>(lse));
-      const float past = higher == minus_inf() ? 0.0f : exp2_fast(m.top - higher);
-      live = __ballot_sync(~0u, lse != minus_inf());
-      weight = live >> lane & 1 ? exp2_fast(lse - higher) : 0.0f; // NaN stays NaN
-      m.sum = m.sum * past + weight;
-      weight *= unit;
-      m.middle *= past;
+      if (done == 0) { // LSEs come with the first partial results; what was summed up before is worth less
+        if (mine >= splits) lse = minus_inf();
+        const float higher = fmaxf(m.top, max_of_warp(lse)), past = weight_of(m.top, higher);
+        weight = weight_of(lse, higher);
+        m.sum *= past;
+        m.top = higher;
+        if (lse == minus_inf()) unit = 0.0f;
+        middle *= past;
 #pragma unroll
-      for (int i = 0; i < VECTORS * VALUES; i++) m.o[i / VALUES][i % VALUES] *= past;
-      m.top = higher;
-      fresh = false;
-    }
+        for (int i = 0; i < VECTORS * VALUES; i++) m.o[i / VALUES][i % VALUES] *= past;
+      }
 #pragma unroll
-    for (int k = 0; k < DEPTH; k++) {
-      const float w = __shfl_sync(~0u, weight, from[k] & 31);
-      if (from[k] < 0 || !(live >> from[k] & 1)) continue;
-      m.middle = fmaf(w, NARROW_MIDDLE, m.middle);
+      for (int k = 0; k < DEPTH; k++) {
+        if (2 * k == DEPTH && first + GROUPS * (done + k) >= splits) break;
+        float w = __shfl_sync(~0u, weight, done + k);
+        m.sum += w;
+        w *= __shfl_sync(~0u, unit, done + k);
+        middle = fmaf(w, NARROW_MIDDLE, middle); // no split, or none with a token: numbers, whatever they are, times 0
 #pragma unroll
-      for (int i = 0; i < VECTORS; i++) add(m.o[i], w, x[k][i]);
-    }
-  }
+        for (int i = 0; i < VECTORS; i++) add(m.o[i], w, x[k][i]);
+      }
+      done += DEPTH;
+    } while (done < 32 && first + GROUPS * done < splits);
+    first += 32 * GROUPS;
+  } while (first < splits);
+#pragma unroll
+  for (int i = 0; i < VECTORS * VALUES; i++) m.o[i / VALUES][i % VALUES] -= middle;
+  return m;
 }
 
-// Behind the last merge(): what the warps of all teams summed up, each team's in its first warp (mate 0). All warps of the block.
-MLAF_DEV void join_team(merged& m, int warp, int mate) {
+// sum is 0, at least 1 (the largest weight), or NaN.
+MLAF_DEV float scale_of(float sum) {
+  float y;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(sum));
+  return sum == 0.0f ? 0.0f : y;
+}
+
+struct meeting {
+  float top, sum; // of a group
+};
+// A group's sums as its warps' lanes have them: 4 columns a lane, or 8 in two halves.
+typedef float sums[SHARES * VECTORS][VALUES / 4][32][4];
+
+// Where columns 2 pair, 2 pair + 1 lie in `sums`.
+MLAF_DEV int place_of_pair(int pair) {
+  const int lane = pair / 16 * 4 + pair % 4, j = pair / 4 % 4; // lib/narrow.h
+  return lane / 32 * 256 + j / 2 * 128 + lane % 32 * 4 + j % 2 * 2;
+}
+
+// The row, from the sums of all groups, in which it is known what each counts for. All warps of the block.
+MLAF_DEV void write_row(const merged& m, int team, int group, int share, const mlaf_combine_args& a, u32 row, bool exists) {
+  __shared__ __align__(16) sums parts[ROWS][GROUPS];
+  __shared__ meeting groups[ROWS][GROUPS];
+  const int lane = threadIdx.x & 31, thread = threadIdx.x % (32 * TEAM);
 #pragma unroll
-  for (int i = 0; i < VECTORS * VALUES; i++) m.o[i / VALUES][i % VALUES] -= m.middle;
-  __shared__ __align__(16) float parts[ROWS * TEAM][VECTORS * VALUES / 4][32][4];
-  const int lane = threadIdx.x & 31;
+  for (int i = 0; i < VECTORS; i++)
 #pragma unroll
-  for (int i = 0; i < VECTORS * VALUES; i += 4) {
-    const float* const o = &m.o[i / VALUES][i % VALUES];
-    *(float4*)parts[warp][i / 4][lane] = make_float4(o[0], o[1], o[2], o[3]);
-  }
+    for (int k = 0; k < VALUES; k += 4)
+      *(float4*)parts[team][group][share + SHARES * i][k / 4][lane] =
+          make_float4(m.o[i][k], m.o[i][k + 1], m.o[i][k + 2], m.o[i][k + 3]);
+  if (share == 0 && lane == 0) groups[team][group] = {m.top, m.sum};
   __syncthreads();
-  if (mate != 0) return;
+  if (!exists || 2 * thread >= R) return;
+
+  float top = minus_inf(), sum = 0.0f, weight[GROUPS];
 #pragma unroll
-  for (int i = 0; i < VECTORS * VALUES; i += 4) {
-    float* const o = &m.o[i / VALUES][i % VALUES];
-    for (int w = 1; w < TEAM; w++) {
-      const float4 x = *(const float4*)parts[warp + w][i / 4][lane];
-      o[0] += x.x, o[1] += x.y, o[2] += x.z, o[3] += x.w;
+  for (int g = 0; g < GROUPS; g++) top = fmaxf(top, groups[team][g].top);
+#pragma unroll
+  for (int g = 0; g < GROUPS; g++) {
+    weight[g] = weight_of(groups[team][g].top, top);
+    sum = fmaf(weight[g], groups[team][g].sum, sum);
+  }
+  const float scale = scale_of(sum);
+#pragma unroll
+  for (int pair = thread; pair < R / 2; pair += 32 * TEAM) {
+    const float* const from = (const float*)parts[team] + place_of_pair(pair);
+    float x = 0.0f, y = 0.0f;
+#pragma unroll
+    for (int g = 0; g < GROUPS; g++) {
+      const float2 part = *(const float2*)(from + g * (sizeof(sums) / sizeof(float)));
+      x = fmaf(weight[g], part.x, x);
+      y = fmaf(weight[g], part.y, y);
     }
+    ((u32*)(a.o + (i64)row * (2 * R)))[pair] = pack2(x * scale, y * scale);
   }
+  if (thread == 0 && a.lse) a.lse[row] = (top + log2_fast(sum)) * LN_2;
 }
 
-// The row, by its team's first warp: to `o` with the weights' sum, and its LSE where one is wanted.
-MLAF_DEV void write_row(const merged& m, float sum, char* o, float* lse) {
-  const int lane = threadIdx.x & 31;
-  const float scale = sum == 0.0f ? 0.0f : 1.0f / sum;
-#pragma unroll
-  for (int i = 0; i < VECTORS; i++) {
-    const int vector = lane + 32 * i;
-    u32 w[VALUES / 2];
-#pragma unroll
-    for (int k = 0; k < VALUES / 2; k++) w[k] = pack2(m.o[i][2 * k] * scale, m.o[i][2 * k + 1] * scale);
-    transpose_quad(w);
-    if (VALUES * vector < R) ((uint4*)o)[vector] = make_uint4(w[0], w[1], w[2], w[3]);
-  }
-  if (lane == 0 && lse) *lse = (m.top + log2_fast(sum)) * LN_2;
-}
-
-extern "C" __global__ void __launch_bounds__(512, 1) mlaf_mla_combine_8566f5a3(const __grid_constant__ mlaf_combine_args a) {
-  const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, mate = warp % TEAM;
-  const i64 row = (i64)blockIdx.x * ROWS + warp / TEAM;
-  const bool exists = row < a.rows; // a team without a row still meets the others at the barrier
+extern "C" __global__ void __launch_bounds__(512, 2) mlaf_mla_combine_8566f5a3(const __grid_constant__ mlaf_combine_args a) {
+  const u32 warp = __shfl_sync(~0u, threadIdx.x >> 5, 0); // uniform, and known to be
+  const u32 team = ROWS == 1 ? 0 : warp / TEAM, mate = ROWS == 1 ? warp : warp % TEAM;
+  const u32 share = mate % SHARES, group = mate / SHARES;
+  const u32 row = blockIdx.x * ROWS + team;
+  const bool exists = row < (u32)a.rows; // a team without a row still meets the others at the barrier
   let_next_launch_start(); // its blocks come as the decode kernel's leave; its own wait is for this launch, and so for that one
   wait_for_previous_launch();
-  merged m = {minus_inf()};
-  for (int first = 0; first < a.splits; first += 32) {
-    const int slot = exists && first + lane < a.splits ? first + lane : -1;
-    const float lse = slot < 0 ? minus_inf() : a.part_lse[slot * a.rows + row];
-    merge(m, a.part_o, slot, a.rows, row, lse, mate);
-  }
-  const float sum = sum_over_lanes<1, 32>(m.sum);
-  join_team(m, warp, mate);
-  if (mate == 0 && exists) write_row(m, sum, a.o + 2 * row * R, a.lse ? a.lse + row : nullptr);
+  const merged m = merge(a, row, exists ? a.splits : 0, group, share);
+  write_row(m, team, group, share, a, row, exists);
 }
