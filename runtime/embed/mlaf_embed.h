@@ -78,8 +78,7 @@ typedef struct mlaf_embed_args {
   const int32_t *kv_last_page_lens; /* [B] tokens in the last page, 1..page_size */
   void *o;                          /* [T, H, R] dense, 16-byte aligned */
   float *lse;                       /* [T, H] natural log; may be NULL */
-  void *workspace;                  /* mlaf_embed_workspace bytes, 256-byte aligned; what is in it does not matter, but clear it
-                                     * after a launch with tables that contradict themselves (kv_indptr that decreases) */
+  void *workspace;                  /* mlaf_embed_workspace bytes, 256-byte aligned; what is in it does not matter */
   size_t workspace_size;
   float scale;                      /* softmax scale, e.g. 1/sqrt(qk_nope + rope) */
 } mlaf_embed_args;

@@ -1,10 +1,6 @@
 // What a block of the many-rows Hopper kernel publishes of its part and adds from earlier ones (lib/meet.h). The includer has the
 // constants of the kernel.
 
-// Rows of this block in the slots of a part, and the word that says that they are there (lib/meet.h).
-MLAF_DEV i64 part_row(int part) { return (i64)(2 * part) * (Q_LEN * H) + ROWS * blockIdx.x; }
-MLAF_DEV float* word_of(const mlaf_decode_args& a, int part) { return a.part_o + (part_row(part) + Q_LEN * H) * R; }
-
 // Into L2, which they left long ago, by one warp. Of one that is not there yet nothing is read.
 MLAF_DEV void fetch_pieces(const mlaf_decode_args& a, int others, int live, int lane) {
   for (int i = lane + 1; live > 0 && i <= others; i += 32)

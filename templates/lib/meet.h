@@ -12,20 +12,16 @@
 //
 // The word is the first of the place that the schedule's other use has for slot 1, row by row block, which is free here. Nobody
 // clears it before the launch: it is READY or it is not, whatever else the workspace held. READY is two signalling NaNs that no
-// arithmetic makes. Whoever takes a word leaves 0, so that a launch leaves none behind, and a captured launch may run again.
+// arithmetic makes. Whoever takes a word leaves 0, so that a launch leaves none behind, and a captured launch may run again; a
+// part resets its own at its begin all the same.
 // Tables that contradict themselves (kv_indptr that decreases) may make a part wait for what nobody publishes: after WAIT_NS it
 // goes on with NaN for the request.
 
-MLAF_DEV i64 meet_later(i64 a, i64 b) { return a < b ? b : a; }
-
-// A part no narrower than a grain: then no part between a request's first tokens and its last is without a piece of it.
-MLAF_DEV struct mlaf_shares meet_shares(i64 total, int parts) {
-  struct mlaf_shares s = schedule_shares(total, parts);
-  if (s.each < SCHEDULE_GRAIN) {
-    s.each = SCHEDULE_GRAIN;
-    s.more = 0;
-  }
-  return s;
+// Positions of a part; the last ones may have fewer. Never less than a grain: then no part between a request's first tokens and
+// its last is without a piece of it.
+MLAF_DEV i64 meet_width(i64 total, int parts) {
+  const i64 width = total <= 0 ? 0 : (i64)schedule_divide((u64)total + (u32)parts - 1, (u32)parts);
+  return width < SCHEDULE_GRAIN ? SCHEDULE_GRAIN : width;
 }
 
 // Begin to walk part `id` backwards, as part_open(). In between, `page` and `start` are those behind `request`.
@@ -33,10 +29,10 @@ MLAF_DEV struct mlaf_part meet_open(const struct mlaf_decode_args* a, int page_s
   struct mlaf_part p;
   const int mine = schedule_sample(a->kv_indptr, 0, (a->batch + 31) / 32, a->batch, 0);
   const i64 total = schedule_start(a->kv_indptr[a->batch], a->batch, page_size);
-  const struct mlaf_shares s = meet_shares(total, a->splits);
+  const i64 width = meet_width(total, a->splits);
   p.id = id;
-  p.lo = schedule_bound(s, id);
-  p.hi = schedule_bound(s, id + 1);
+  p.lo = width * id;
+  p.hi = p.lo + width;
   p.request = schedule_find(a->kv_indptr, mine, a->batch, page_size, (p.hi < total ? p.hi : total) - 1, 0);
   p.page = a->kv_indptr[p.request + 1];
   p.start = schedule_start(p.page, p.request + 1, page_size);
@@ -47,42 +43,39 @@ MLAF_DEV struct mlaf_part meet_open(const struct mlaf_decode_args* a, int page_s
 // one publish the rest of it. A piece to publish has a slot. One that began in an earlier part is the last of the walk.
 MLAF_DEV int meet_next(const struct mlaf_decode_args* a, int page_size, struct mlaf_part* p, struct mlaf_piece* x, int* others) {
   while (p->request >= 0 && p->start > p->lo) {
-    const int b = p->request--, first_page = a->kv_indptr[b];
-    const int tokens = schedule_tokens(p->page - first_page, a->kv_last_page_lens[b], page_size);
-    const int qo = a->qo_indptr[b], q_tokens = a->qo_indptr[b + 1] - qo;
-    const i64 start = schedule_start(first_page, b, page_size);
-    p->page = first_page;
-    p->start = start;
-    const int begin = schedule_cut(p->lo - start, tokens);
-    const int end = schedule_cut(p->hi - start, tokens);
-    if (q_tokens <= 0 || (tokens > 0 ? begin >= end : start < p->lo)) continue;
-    x->request = b;
-    x->qo = qo;
-    x->q_tokens = q_tokens;
-    x->first_page = first_page;
-    x->tokens = tokens;
-    x->begin = begin;
-    x->end = end;
-    x->slot = end < tokens ? 2 * p->id : -1;
+    const int b = p->request--, next_page = p->page;
+    p->page = a->kv_indptr[b];
+    p->start = schedule_start(p->page, b, page_size);
+    if (!part_piece(a, page_size, p, b, p->page, next_page, x)) continue;
+    x->slot = x->end < x->tokens ? 2 * p->id : -1;
     *others = 0;
-    if (begin > 0) p->request = -1;
-    if (begin > 0 && end == tokens) {
-      const i64 total = schedule_start(a->kv_indptr[a->batch], a->batch, page_size);
-      const int first = schedule_part_at(meet_shares(total, a->splits), meet_later(start + SCHEDULE_FIXED, 0));
-      *others = first < p->id ? p->id - first : 0;
+    if (x->begin > 0) {
+      p->request = -1;
+      if (x->slot < 0)
+        for (i64 lo = p->lo - p->start; lo > SCHEDULE_FIXED && *others < p->id; lo -= p->hi - p->lo) ++*others;
     }
     return 1;
   }
   return 0;
 }
 
-#ifdef __CUDACC__
+#ifdef __CUDACC__ // the includer has H, Q_LEN, R, MEET_ROWS (rows of a block) and not_a_number()
 constexpr u64 READY = 0xffb7c0deffa5d00ful, WAIT_NS = 4000000000ul;
 
 MLAF_DEV u64 nanoseconds() {
   u64 t;
   asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(t));
   return t;
+}
+
+// A part's place for the pieces that it publishes, of the block's rows on, and the word that says that one is there.
+MLAF_DEV i64 part_row(int part) { return (i64)(2 * part) * (Q_LEN * H) + MEET_ROWS * blockIdx.x; }
+MLAF_DEV float* word_of(const mlaf_decode_args& a, int part) { return a.part_o + (part_row(part) + Q_LEN * H) * R; }
+
+// By the thread that publishes, before all else: what a launch with contradictory tables left there says nothing of this one. An
+// owner that asks before is in a block launched later, and has worked on its own tokens first.
+MLAF_DEV void meet_begin(const mlaf_decode_args& a) {
+  if (a.splits > 1) asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(word_of(a, blockIdx.y)), "l"(0ul) : "memory");
 }
 
 // By one thread, behind a barrier of all that wrote what is published.

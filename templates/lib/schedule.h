@@ -138,26 +138,33 @@ MLAF_DEV struct mlaf_part part_open(const struct mlaf_decode_args* a, int page_s
   return p;
 }
 
+// What the part has of request b, whose pages are those from first_page up to next_page, but for the slot; 0: nothing.
+MLAF_DEV int part_piece(const struct mlaf_decode_args* a, int page_size, const struct mlaf_part* p, int b, int first_page,
+                        int next_page, struct mlaf_piece* x) {
+  const i64 start = schedule_start(first_page, b, page_size);
+  const int tokens = schedule_tokens(next_page - first_page, a->kv_last_page_lens[b], page_size);
+  const int qo = a->qo_indptr[b], q_tokens = a->qo_indptr[b + 1] - qo;
+  const int begin = schedule_cut(p->lo - start, tokens), end = schedule_cut(p->hi - start, tokens);
+  if (q_tokens <= 0 || (tokens > 0 ? begin >= end : start < p->lo)) return 0;
+  x->request = b;
+  x->qo = qo;
+  x->q_tokens = q_tokens;
+  x->first_page = first_page;
+  x->tokens = tokens;
+  x->begin = begin;
+  x->end = end;
+  return 1;
+}
+
 // The part's next piece; 0: there is none left. Uniform; loads six words of the tables for every request it looks at.
 MLAF_DEV int part_next(const struct mlaf_decode_args* a, int page_size, struct mlaf_part* p, struct mlaf_piece* x) {
   while (p->request < a->batch && p->start < p->hi) {
-    const int b = p->request++, first_page = p->page, next_page = a->kv_indptr[b + 1];
-    const int tokens = schedule_tokens(next_page - first_page, a->kv_last_page_lens[b], page_size);
-    const int qo = a->qo_indptr[b], q_tokens = a->qo_indptr[b + 1] - qo;
+    const int b = p->request++, first_page = p->page;
     const i64 start = p->start;
-    p->page = next_page;
-    p->start = schedule_start(next_page, b + 1, page_size);
-    const int begin = schedule_cut(p->lo - start, tokens);
-    const int end = schedule_cut(p->hi - start, tokens);
-    if (q_tokens <= 0 || (tokens > 0 ? begin >= end : start < p->lo)) continue;
-    x->request = b;
-    x->qo = qo;
-    x->q_tokens = q_tokens;
-    x->first_page = first_page;
-    x->tokens = tokens;
-    x->begin = begin;
-    x->end = end;
-    x->slot = end - begin == tokens ? -1 : 2 * p->id + (start < p->lo ? 0 : 1);
+    p->page = a->kv_indptr[b + 1];
+    p->start = schedule_start(p->page, b + 1, page_size);
+    if (!part_piece(a, page_size, p, b, first_page, p->page, x)) continue;
+    x->slot = x->end - x->begin == x->tokens ? -1 : 2 * p->id + (start < p->lo ? 0 : 1);
     return 1;
   }
   return 0;

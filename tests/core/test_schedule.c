@@ -152,9 +152,11 @@ static void walk_back(const batch *x, int id, backwards *w) {
   while (meet_next(&x->a, x->page_size, &part, &w->pieces[w->n], &w->others[w->n])) w->n++;
 }
 
-/* Where a grain is no wider than a part, the pieces are those of the forward walk, from the last to the first. */
-static void compare_walks(const batch *x, int id, const backwards *w) {
-  struct mlaf_part part = part_open(&x->a, x->page_size, id);
+/* Cuts at their positions: the pieces are those of a forward walk over the same positions, from the last to the first. */
+static void compare_walks(const batch *x, int id, i64 total, const backwards *w) {
+  const i64 width = meet_width(total, x->a.splits), lo = width * id;
+  const int first = schedule_find(x->kv, 0, x->a.batch, x->page_size, lo, 0), page = x->kv[first];
+  struct mlaf_part part = {lo, lo + width, schedule_start(page, first, x->page_size), first, page, id};
   struct mlaf_piece p;
   int at = w->n;
   while (part_next(&x->a, x->page_size, &part, &p)) {
@@ -220,8 +222,7 @@ static void backwards_they_meet(void **state) {
     for (int id = x->a.splits - 1; id >= 0; id--) {
       walk_back(x, id, w);
       check_back(x, id, w, r);
-      if (total / x->a.splits < SCHEDULE_GRAIN) continue;
-      compare_walks(x, id, w);
+      compare_walks(x, id, total, w);
       compared++;
     }
     for (int b = 0; b < x->a.batch; b++) {

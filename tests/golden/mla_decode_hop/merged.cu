@@ -162,7 +162,6 @@ MLAF_DEV void settle(float (&x)[N]) {
 }
 #define SCHEDULE_FIXED 320
 // [templates/lib/schedule.h]
-// [templates/lib/meet.h]
 
 #define MLAF_MEMBER __device__ __forceinline__
 constexpr int H = 128, R = 512, P = 64, Q_LEN = 2, PAGE = 64;
@@ -198,6 +197,9 @@ MLAF_DEV char* memory() {
   return all_memory;
 }
 
+#define MEET_ROWS ROWS
+// [templates/lib/meet.h]
+// [templates/hop/meet.h]
 // What a block of the many-rows Hopper kernels works on: pieces of a request's tokens for ROWS of its rows, walked alike by all
 // warps that need them. The includer has H, Q_LEN, PAGE, BALANCED, BOX, ROWS and PIECE_AT (facts in shared memory), and
 // says whether the schedule is `balanced`, and `merged`.
@@ -283,7 +285,6 @@ MLAF_DEV i64 known_row(u32 shared, u32 field) {
   asm volatile("ld.shared.s64 %0, [%1];" : "=l"(x) : "r"(shared + PIECE_AT + field) : "memory");
   return x;
 }
-// [templates/hop/meet.h]
 
 // The loaders of the many-rows Hopper kernel: a warp each for the left half, the right half, rope, and Q with what others must
 // know of a piece. The includer has the constants of the kernel.
@@ -507,6 +508,7 @@ MLAF_DEV void work_on_blocks(const mlaf_decode_params& p, u32 shared) {
   c.shared = shared, c.lane = threadIdx.x & 31, c.warp = threadIdx.x >> 5 & 3;
   c.scale = fmaxf(fabsf(a.scale_log2e), 1e-30f); // not 0: masked scores are -inf
   c.used[0] = c.used[1] = 0;
+  if (WG == 0 && c.warp == 0 && c.lane == 0) meet_begin(a);
 #pragma unroll 1
   for (u32 k = 0;; k++) {
     barrier_wait(shared + Q_FULL_AT, k & 1);

@@ -77,7 +77,6 @@ struct mlaf_decode_params {
 };
 #define SCHEDULE_FIXED 128
 // [templates/lib/schedule.h]
-// [templates/lib/meet.h]
 // [templates/hopt/sm90.h]
 
 constexpr int H = 16, Q_LEN = 1, R = 512, P = 64, PAGE = 64, SUB = 64, SUBS = 64 / SUB;
@@ -124,6 +123,8 @@ MLAF_DEV void mma(float (&d)[N / 2], u64 a, u64 b, bool add) {
       : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7])
       : "l"(a), "l"(b), "r"((u32)add), "n"(TransA));
 }
+#define MEET_ROWS N
+// [templates/lib/meet.h]
 // What a block does, and where in the ring. The includer has the constants N, H, C, Q_LEN, PAGE, BALANCED, NB, RING and BARS_AT,
 // and says whether the schedule is `merged`.
 
@@ -241,8 +242,7 @@ MLAF_DEV void look_ahead(const mlaf_decode_args& a) {
     }
     const int mine = schedule_sample(a.kv_indptr, 0, (a.batch + 31) / 32, a.batch, 1);
     const i64 total = schedule_start(load_past_l1(a.kv_indptr + a.batch), a.batch, PAGE);
-    const i64 x = schedule_bound(meet_shares(total, a.splits), blockIdx.y);
-    const i64 next = schedule_bound(meet_shares(total, a.splits), blockIdx.y + 1), y = (next < total ? next : total) - 1;
+    const i64 width = meet_width(total, a.splits), x = width * blockIdx.y, y = (x + width < total ? x + width : total) - 1;
     const int at = schedule_find(a.kv_indptr, mine, a.batch, PAGE, y, 1);
     const int first = load_past_l1(a.kv_indptr + at);
     const int pages = load_past_l1(a.kv_indptr + at + 1) - first;
@@ -283,17 +283,19 @@ MLAF_DEV void announce(const mlaf_tensor_map* maps, char* base, u32 smem, int k,
 }
 
 // ---- What earlier parts have of the block's last range (lib/meet.h) -----------------------------------------------------
-MLAF_DEV i64 part_row(int part, const work& w) { return (i64)(2 * part) * (Q_LEN * H) + w.row0; }
-MLAF_DEV float* word_of(const mlaf_decode_args& a, int part, const work& w) {
-  return a.part_o + (part_row(part, w) + Q_LEN * H) * R;
+// What is published stays in L2 (the policy is evict_last for all of it): its owner reads it late, and the next launch writes the
+// same places. As the oldest lines of a cache that streams it would go to memory and come back.
+MLAF_DEV void store_kept(float* to, float4 x) {
+  asm volatile("st.global.L2::cache_hint.v4.f32 [%0], {%1, %2, %3, %4}, %5;"
+               ::"l"(to), "f"(x.x), "f"(x.y), "f"(x.z), "f"(x.w), "l"(0x14f0000000000000ul) : "memory");
 }
 
-// By one warp while math is at its tiles: takes the words, and asks for the pieces into L2, most of which left it long ago.
+// By one warp while math is at its tiles: takes the words, and asks for the pieces into L2, should they have left it.
 MLAF_DEV void meet(const mlaf_decode_args& a, const work& w, u32 smem) {
   for (int p = blockIdx.y - w.others + (threadIdx.x & 31); p < blockIdx.y; p += 32) {
-    meet_take(word_of(a, p, w), a.part_lse + part_row(p, w), w.rows);
-    prefetch_bytes((const char*)(a.part_o + part_row(p, w) * R), w.rows * R * 4);
-    prefetch_line(a.part_lse + part_row(p, w));
+    meet_take(word_of(a, p), a.part_lse + part_row(p), w.rows);
+    prefetch_bytes((const char*)(a.part_o + part_row(p) * R), w.rows * R * 4);
+    prefetch_line(a.part_lse + part_row(p));
   }
   __syncwarp();
   bar_arrive_if((threadIdx.x & 31) == 0, smem + ENDS_AT);
@@ -650,7 +652,7 @@ MLAF_DEV void write_o(const mlaf_decode_args& a, const work& w, const char* base
       y.w += x.w * factor;
     }
     if (w.part < 0) *(uint2*)(a.o + 2 * ((w.row + n) * R + column)) = make_uint2(pack2(y.x, y.y), pack2(y.z, y.w));
-    else *(float4*)(a.part_o + (w.part + w.row0 + n) * R + column) = y;
+    else store_kept(a.part_o + (w.part + w.row0 + n) * R + column, y);
   }
 }
 
@@ -701,7 +703,7 @@ MLAF_DEV void finish_last(const mlaf_decode_args& a, const work& w, char* base, 
       float lse[AT_ONCE];
 #pragma unroll
       for (int k = 0; k < AT_ONCE; k++) {
-        const i64 row = part_row(p, w) + smaller(unit(k), units - 1) / (R / 4);
+        const i64 row = part_row(p) + smaller(unit(k), units - 1) / (R / 4);
         lse[k] = a.part_lse[row];
         x[k] = *(const float4*)(a.part_o + row * R + unit(k) % (R / 4) * 4);
       }
@@ -720,7 +722,7 @@ MLAF_DEV void finish_last(const mlaf_decode_args& a, const work& w, char* base, 
       if (i >= units) break;
       const float by = sum[k] == 0.0f ? 0.0f : 1.0f / sum[k], lse = m[k] + log2_fast(sum[k]);
       const float4 z = make_float4(y[k].x * by, y[k].y * by, y[k].z * by, y[k].w * by);
-      if (w.part >= 0) *(float4*)(a.part_o + (w.part + w.row0 + n) * R + column) = z;
+      if (w.part >= 0) store_kept(a.part_o + (w.part + w.row0 + n) * R + column, z);
       else *(uint2*)(a.o + 2 * ((w.row + n) * R + column)) = make_uint2(pack2(z.x, z.y), pack2(z.z, z.w));
       if (column > 0) continue;
       if (w.part >= 0) a.part_lse[w.part + w.row0 + n] = lse;
@@ -731,6 +733,7 @@ MLAF_DEV void finish_last(const mlaf_decode_args& a, const work& w, char* base, 
 }
 
 MLAF_DEV void attend(const mlaf_decode_args& a, char* base, u32 smem, int group, int rank) {
+  if (threadIdx.x == 0) meet_begin(a);
 #pragma unroll 1
   for (int k = 0;; k++) {
     bar_wait(smem + FULL_Q_AT + 8 * (k % PLACES), k / PLACES & 1);
@@ -755,7 +758,7 @@ MLAF_DEV void attend(const mlaf_decode_args& a, char* base, u32 smem, int group,
     else
       finish<0>(a, known.w, base, smem, base + (BALANCED ? q_at(k) : 0), group, rank, r, o);
     if (!BALANCED) return;
-    if (known.w.part >= 0 && threadIdx.x == 0) meet_publish(word_of(a, blockIdx.y, known.w));
+    if (known.w.part >= 0 && threadIdx.x == 0) meet_publish(word_of(a, blockIdx.y));
     bar_arrive_if(true, smem + EMPTY_Q_AT + 8 * (k % PLACES));
   }
 }
