@@ -9,7 +9,7 @@ function plan.make(rank, rope)
   p.q_at = p.buffers * (slices * SLICE + 128 * rope)
   p.p_at = p.q_at + (rope > 0 and slices or slices - 1) * SLICE -- Q's last slice is kept in registers
   p.sums_at = p.p_at + p.buffers * SLICE
-  p.m_at = p.sums_at + 2 * 64 * 8
+  p.m_at = p.sums_at + 2 * 64 * 4
   p.tops_at = p.m_at + p.buffers * 256 -- largest values of partial results (templates/hop/partial.h)
   p.piece_at = p.tops_at + 2 * 64 * 4
   p.bars_at = p.piece_at + 128 -- this piece and the next one

@@ -2,7 +2,7 @@
 // constants of the kernel.
 // A thread's share of its warpgroup's 64 rows: rows 16*warp + lane/4 + 8h, h = 0, 1.
 struct rows_state {
-  float m[2], sum[2], weight[2]; // reference; sums of P before and after rounding, this thread's columns of own blocks
+  float m[2], sum[2]; // reference; sum of P, this thread's columns of own blocks
 };
 
 struct math {
@@ -10,6 +10,7 @@ struct math {
   MLAF_MEMBER void forget() { asm volatile("" : "+r"(lane), "+r"(warp), "+r"(shared)); }
 
   u32 shared;
+  u32 peer;      // of a pair: where the other block's barriers of empty slices begin
   float scale;   // positive; Q has its sign
   int lane, warp;
   int clear;     // of the piece's tokens, those that all rows see
@@ -23,9 +24,9 @@ MLAF_DEV turn turn_of(const math& c, int i) {
 }
 
 MLAF_DEV void give_back(const math& c, int buffer, int group) {
-  const u32 at = c.shared + EMPTY_AT + 8 * (5 * buffer + group);
-  if (c.lane == 0) barrier_arrive(at);
-  if (PAIR == 2 && c.lane == 1) barrier_arrive_in(at, rank_in_cluster() ^ 1);
+  const u32 at = 8 * (5 * buffer + group);
+  if (c.lane == 0) barrier_arrive(c.shared + EMPTY_AT + at);
+  if (PAIR == 2 && c.lane == 1) barrier_arrive_there(c.peer + at);
 }
 // S of the slices of a quarter, the i-th one in the order in which they were given back.
 template <int WG>
@@ -126,7 +127,6 @@ MLAF_DEV void bring_to(float m0, float m1, rows_state& r, float (&o)[2][PIECE / 
       settle(o[v]);
     }
     r.sum[h] *= f;
-    r.weight[h] *= f;
     r.m[h] = m[h];
   }
 }
@@ -205,19 +205,14 @@ MLAF_DEV void publish_p(int buffer) {
   fence_async();
   named_arrive(P_READY + buffer, 256);
 }
-// Each sum begins with what is loaded here (0): else ptxas would put it between the products that are issued before.
-MLAF_DEV void add_sums(const math& c, int buffer, rows_state& r, const float (&s)[32], const u32 (&p)[4][4]) {
+// Each sum begins with what is loaded here (0): else ptxas would put them between the products that are issued before.
+MLAF_DEV void add_sums(const math& c, int buffer, rows_state& r, const float (&s)[32]) {
   float m[2];
   load_reference(c, buffer, m);
 #pragma unroll
   for (int h = 0; h < 2; h++) {
     r.sum[h] += m[h] - r.m[h];
-    r.weight[h] += m[h] - r.m[h];
 #pragma unroll
-    for (int i = 0; i < 8; i++) {
-      const u32 two = p[i / 2][2 * (i & 1) + h];
-      r.sum[h] = r.sum[h] + s[4 * i + 2 * h] + s[4 * i + 2 * h + 1];
-      r.weight[h] = r.weight[h] + unpack_lo(two) + unpack_hi(two);
-    }
+    for (int i = 0; i < 8; i++) r.sum[h] = r.sum[h] + s[4 * i + 2 * h] + s[4 * i + 2 * h + 1];
   }
 }

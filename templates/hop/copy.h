@@ -6,9 +6,13 @@ MLAF_DEV void barrier_expect(u32 at, u32 bytes) { // arrives too
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(at), "r"(bytes) : "memory");
 }
 MLAF_DEV void barrier_arrive(u32 at) { asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(at) : "memory"); }
-MLAF_DEV void barrier_arrive_in(u32 at, u32 block) { // of the cluster
-  asm volatile("{\n.reg .b32 r;\nmapa.shared::cluster.u32 r, %0, %1;\nmbarrier.arrive.shared::cluster.b64 _, [r];\n}"
-               ::"r"(at), "r"(block) : "memory");
+MLAF_DEV u32 address_in(u32 at, u32 block) { // of the cluster
+  u32 r;
+  asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(r) : "r"(at), "r"(block));
+  return r;
+}
+MLAF_DEV void barrier_arrive_there(u32 at) { // at: by address_in()
+  asm volatile("mbarrier.arrive.shared::cluster.b64 _, [%0];" ::"r"(at) : "memory");
 }
 MLAF_DEV void barrier_wait(u32 at, u32 parity) {
   asm volatile("{\n.reg .pred p;\nAGAIN:\nmbarrier.try_wait.parity.shared::cta.b64 p, [%0], %1;\n@p bra DONE;\nbra AGAIN;\n"
@@ -49,12 +53,6 @@ MLAF_DEV float load_4(u32 at) {
   float x;
   asm volatile("ld.shared.f32 %0, [%1];" : "=f"(x) : "r"(at) : "memory");
   return x;
-}
-MLAF_DEV void store_8(u32 at, float x, float y) {
-  asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(at), "f"(x), "f"(y) : "memory");
-}
-MLAF_DEV void load_8(u32 at, float& x, float& y) {
-  asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];" : "=f"(x), "=f"(y) : "r"(at) : "memory");
 }
 MLAF_DEV void store_16(u32 at, u32 a, u32 b, u32 c, u32 d) {
   asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(at), "r"(a), "r"(b), "r"(c), "r"(d) : "memory");

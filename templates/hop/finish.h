@@ -15,7 +15,7 @@ MLAF_DEV void finish(const math& c, const mlaf_decode_args& a, rows_state& r, fl
     fence_async();
     barrier_arrive(c.shared + LAST_EMPTY_AT);
   }
-  const u32 sums = c.shared + SUMS_AT; // [warpgroup][row] sum, weight
+  const u32 sums = c.shared + SUMS_AT; // [warpgroup][row]
   const int row0 = 16 * c.warp + (c.lane >> 2), t = c.lane & 3, live = f.n * H - 64 * (int)blockIdx.x;
 //@ if narrow then
   float top[2];
@@ -24,8 +24,7 @@ MLAF_DEV void finish(const math& c, const mlaf_decode_args& a, rows_state& r, fl
 #pragma unroll
   for (int h = 0; h < 2; h++) {
     r.sum[h] = sum_over_lanes<1, 4>(r.sum[h]);
-    r.weight[h] = sum_over_lanes<1, 4>(r.weight[h]);
-    if (t == 0) store_8(sums + 8 * (64 * WG + row0 + 8 * h), r.sum[h], r.weight[h]);
+    if (t == 0) store_4(sums + 4 * (64 * WG + row0 + 8 * h), r.sum[h]);
   }
 //@ if merged then
   if (WG == 0 && c.warp == 0) take_pieces(a, others, live, c.lane);
@@ -34,12 +33,8 @@ MLAF_DEV void finish(const math& c, const mlaf_decode_args& a, rows_state& r, fl
   float by[2], sum[2];
 #pragma unroll
   for (int h = 0; h < 2; h++) {
-    float weight;
-    load_8(sums + 8 * (64 * (1 - WG) + row0 + 8 * h), sum[h], weight);
-    sum[h] += r.sum[h];
-    weight += r.weight[h];
-    if (f.bad) sum[h] = weight = not_a_number();
-    by[h] = weight == 0.0f ? 0.0f : 1.0f / weight; // no token seen: O = 0
+    sum[h] = f.bad ? not_a_number() : r.sum[h] + load_4(sums + 4 * (64 * (1 - WG) + row0 + 8 * h));
+    by[h] = sum[h] == 0.0f ? 0.0f : 1.0f / sum[h]; // no token seen: O = 0
   }
 //@ if merged then
   if (others > 0 && live > 0) add_pieces<WG>(a, c.warp, c.lane, others, live, r.m, sum, by, o);

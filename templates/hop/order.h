@@ -34,7 +34,7 @@ MLAF_DEV void blocks_as_a(math& c, int blocks, const u32 (&q_last)[4][4], rows_s
     bring_to(m[0], m[1], r, o);
     clear_tail<0>(c, t.buffer, 2 * i);
     multiply_v<0>(c, t.buffer, p, o, [] {});
-    finish_v<0, 0>(c, t.buffer, [&] { add_sums(c, t.buffer, r, s, p); });
+    finish_v<0, 0>(c, t.buffer, [&] { add_sums(c, t.buffer, r, s); });
     settle(o[0]);
     settle(o[1]);
   };
@@ -97,7 +97,7 @@ MLAF_DEV void blocks_as_b(math& c, int blocks, const u32 (&q_last)[4][4], rows_s
     bring_to(m[0], m[1], r, o);
     clear_tail<1>(c, t.buffer, 2 * i + 1);
     multiply_v<1>(c, t.buffer, p, o, [&] { publish_p(t.buffer); }); // half of the own product is ahead of A's
-    finish_v<1, 0>(c, t.buffer, [&] { add_sums(c, t.buffer, r, s, p); });
+    finish_v<1, 0>(c, t.buffer, [&] { add_sums(c, t.buffer, r, s); });
     settle(o[0]);
     settle(o[1]);
   };

@@ -33,7 +33,7 @@
 // PV goes in two pieces of R/4 columns, so that half of a block's slices are given back before the rest is done. The reference m
 // of a row, the maximum so far, is passed on from block to block (A0, B0, A1, ...), ahead of P; whoever adds a P to O brings O to
 // its reference before, as a rule while P is made. A finds its reference while B still makes P.
-// O is divided by the sum of the rounded P, the LSE is made of the unrounded sum.
+// The sum of P, by which O is divided and of which the LSE is made, is that before P is rounded.
 //
 //   cluster=2     two blocks own rows 0-63 and 64-127: each slice is read once and multicast to both
 //   schedule      splits: one range of a request's tokens. turns: that of requests z, z + gridDim.z, ... one after the other.
@@ -56,7 +56,7 @@ struct mlaf_kernel_launch {
   u32 magic, size, dynamic_shared, cluster[3], flags, schedule, reserved[3], n_maps;
   mlaf_map_want maps[8];
 };
-extern "C" __device__ const mlaf_kernel_launch mlaf_mla_decode_ea4a0d98_launch = {0x314b4c4du, sizeof(mlaf_kernel_launch), 216040,
+extern "C" __device__ const mlaf_kernel_launch mlaf_mla_decode_ea4a0d98_launch = {0x314b4c4du, sizeof(mlaf_kernel_launch), 215528,
     {1, 1, 1}, 1, 1, {}, 4,
     {{3, 64, 64, 128}, {3, 32, 64, 64}, {1, 64, 16, 128}, {2, 32, 16, 64}}};
 struct __align__(64) mlaf_tensor_map {
@@ -170,11 +170,11 @@ constexpr int MAP_Q = 0, MAP_Q_ROPE = 1, MAP_CKV = 2, MAP_KPE = MAP_CKV + 1;
 // Q's last slice is kept in registers: rope, or the last of the latent ones. It comes through P's place.
 constexpr int Q_SLICES = P > 0 ? SLICES : SLICES - 1, Q_LAST_K = P == 32 ? 2 : 4;
 constexpr u32 LAST_HI = P == 32 ? SWIZZLE_64 : SWIZZLE_128;
-constexpr int KV_AT = 0, Q_AT = 147456, P_AT = 180224, SUMS_AT = 212992, M_AT = 214016;
-constexpr int PIECE_AT = 215552, FULL_AT = 215680, EMPTY_AT = FULL_AT + 8 * BUFFERS * ALL;
+constexpr int KV_AT = 0, Q_AT = 147456, P_AT = 180224, SUMS_AT = 212992, M_AT = 213504;
+constexpr int PIECE_AT = 215040, FULL_AT = 215168, EMPTY_AT = FULL_AT + 8 * BUFFERS * ALL;
 constexpr int Q_FULL_AT = EMPTY_AT + 8 * BUFFERS * 5, Q_EMPTY_AT = Q_FULL_AT + 8, LAST_EMPTY_AT = Q_FULL_AT + 16,
               CHECKED_AT = Q_FULL_AT + 24, NEAR_END_AT = Q_FULL_AT + 32, END_AT = Q_FULL_AT + 40;
-static_assert(END_AT == 216040 && BUFFER % 1024 == 0, "differs from gen/hop_plan.lua");
+static_assert(END_AT == 215528 && BUFFER % 1024 == 0, "differs from gen/hop_plan.lua");
 // Named barriers: 1 + warpgroup: its 128 threads; 3: both; 4 + buffer: P of that buffer is there; 8: B's QK is issued;
 // 9: A's first one is; 10 + buffer: the reference of that buffer's block is there; 14: a piece for another part is written.
 enum { BOTH = 3, P_READY = 4, SCORES_ISSUED = 8, FIRST_ISSUED = 9, M_READY = 10, WRITTEN = 14 };
@@ -428,24 +428,19 @@ MLAF_DEV void finish(const math& c, const mlaf_decode_args& a, rows_state& r, fl
     fence_async();
     barrier_arrive(c.shared + LAST_EMPTY_AT);
   }
-  const u32 sums = c.shared + SUMS_AT; // [warpgroup][row] sum, weight
+  const u32 sums = c.shared + SUMS_AT; // [warpgroup][row]
   const int row0 = 16 * c.warp + (c.lane >> 2), t = c.lane & 3, live = f.n * H - 64 * (int)blockIdx.x;
 #pragma unroll
   for (int h = 0; h < 2; h++) {
     r.sum[h] = sum_over_lanes<1, 4>(r.sum[h]);
-    r.weight[h] = sum_over_lanes<1, 4>(r.weight[h]);
-    if (t == 0) store_8(sums + 8 * (64 * WG + row0 + 8 * h), r.sum[h], r.weight[h]);
+    if (t == 0) store_4(sums + 4 * (64 * WG + row0 + 8 * h), r.sum[h]);
   }
   named_sync(BOTH, 256);
   float by[2], sum[2];
 #pragma unroll
   for (int h = 0; h < 2; h++) {
-    float weight;
-    load_8(sums + 8 * (64 * (1 - WG) + row0 + 8 * h), sum[h], weight);
-    sum[h] += r.sum[h];
-    weight += r.weight[h];
-    if (f.bad) sum[h] = weight = not_a_number();
-    by[h] = weight == 0.0f ? 0.0f : 1.0f / weight; // no token seen: O = 0
+    sum[h] = f.bad ? not_a_number() : r.sum[h] + load_4(sums + 4 * (64 * (1 - WG) + row0 + 8 * h));
+    by[h] = sum[h] == 0.0f ? 0.0f : 1.0f / sum[h]; // no token seen: O = 0
   }
 #pragma unroll
   for (int h = 0; h < 2; h++) {
@@ -482,6 +477,7 @@ MLAF_DEV void work_on_blocks(const mlaf_decode_params& p, u32 shared) {
   math c;
   c.shared = shared, c.lane = threadIdx.x & 31, c.warp = threadIdx.x >> 5 & 3;
   c.scale = fmaxf(fabsf(a.scale_log2e), 1e-30f); // not 0: masked scores are -inf
+  c.peer = PAIR == 2 ? address_in(shared + EMPTY_AT, rank_in_cluster() ^ 1) : 0;
   c.used[0] = c.used[1] = 0;
 #pragma unroll 1
   for (u32 k = 0;; k++) {
@@ -498,7 +494,7 @@ MLAF_DEV void work_on_blocks(const mlaf_decode_params& p, u32 shared) {
                                              : 128 * row + (((2 * i + chunk) ^ (row & 7)) << 4)), q_last[i]);
     if (a.scale_log2e < 0.0f) negate_q(shared, q_last);
     named_sync(BOTH, 256); // the place is P's again
-    rows_state r = {{-1e30f, -1e30f}, {0.0f, 0.0f}, {0.0f, 0.0f}};
+    rows_state r = {{-1e30f, -1e30f}, {0.0f, 0.0f}};
     float o[2][PIECE / 2];
 #pragma unroll
     for (int i = 0; i < PIECE / 2; i++) o[0][i] = o[1][i] = 0.0f;
