@@ -292,14 +292,17 @@ MLAF_DEV void wait_empty(const loader& l, turn t, int group) {
   __syncwarp();
 }
 
-// Slices [first, first + count) of a buffer, as soon as they are given back; dealt out to the blocks of a pair and to the lanes.
+// Slices [first, first + count) of a buffer, as soon as they are given back; dealt out to the blocks of a pair. By one lane: what
+// they take is then the same in all lanes and lies in uniform registers when they come, and lanes send one by one anyway.
 // A pair then asks for those of block j + AHEAD, into L2: one block alone would only load L2 more by that.
 MLAF_DEV void load_slices(const loader& l, const piece& x, turn t, int j, int ids, int next, int group, int first, int count) {
   const bool rope = first == SLICES;
-  const int slice = first + l.lane, column = rope ? 0 : 64 * slice, at = j * BOXES, later = at + AHEAD * BOXES;
+  const int at = j * BOXES, later = at + AHEAD * BOXES;
+  const int odd = PAIR == 2 ? (int)((rope ? t.use : first) ^ rank_in_cluster()) & 1 : 0;
+  const int slice = first + (count == 2 ? odd : 0), column = rope ? 0 : 64 * slice;
+  const bool mine = l.lane == 0 && (count == 2 || odd == 0); // of two a block of a pair takes one
   const u32 to = l.shared + KV_AT + t.buffer * BUFFER + slice * SLICE;
   const u32 full = l.shared + FULL_AT + 8 * (ALL * t.buffer + first); // one for all of them
-  const bool mine = l.lane < count && (PAIR == 1 || (((rope ? t.use : slice) ^ rank_in_cluster()) & 1) == 0);
   const mlaf_tensor_map* map = &l.p.maps[rope ? MAP_KPE : MAP_CKV];
   int row = row_of_box(x, at, ids);
   wait_empty(l, t, group);
@@ -309,8 +312,12 @@ MLAF_DEV void load_slices(const loader& l, const piece& x, turn t, int j, int id
     const u32 place = to + b * BOX * (rope ? 2 * P : 128);
     if (b > 0) row = row_of_box(x, at + b, ids);
     if (!mine) continue;
-    if (PAIR == 2) copy_box_to_pair(place, map, column, row, full);
-    else copy_box(place, map, column, row, full);
+    if (PAIR == 2) {
+      copy_box_to_pair(place, map, column, row, full);
+    } else {
+      copy_box(place, map, column, row, full);
+      if (count == 2) copy_box(place + SLICE, map, column + 64, row, full);
+    }
   }
   if (PAIR == 1 || j == 0) return; // what the first two blocks need goes first
 #pragma unroll 1
