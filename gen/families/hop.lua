@@ -39,11 +39,6 @@ return {
     end,
     hopper.page_rule,
     function(p, v)
-      if (v.schedule == "balanced" or v.schedule == "merged") and p.dtype == "f16" then
-        return ("schedule=%s with f16 spills registers"):format(v.schedule)
-      end
-      if v.schedule == "turns" and p.dtype == "f16" and p.rank > 256 then return "schedule=turns with f16 spills" end
-      if v.cluster == 2 and p.dtype == "f16" then return "cluster=2 with f16 spills registers" end
       if v.cluster == 2 and p.heads * p.q_len <= ROWS then return "cluster=2 needs more than 64 rows" end
     end,
   },

@@ -61,6 +61,11 @@ return {
         return ("schedule=%s: the walk leaves two warpgroups of %d rows too few registers"):format(v.schedule, v.rows)
       end
     end,
+    function(p, v)
+      if v.schedule == "balanced" and v.wgs == 2 and v.load == "tma" and p.page_size % 64 ~= 0 then
+        return ("schedule=balanced: pages of %d tokens leave the loaders of two warpgroups too few registers"):format(p.page_size)
+      end
+    end,
   },
   cost = function(p, v, arch)
     local g = hopt_plan.make(
@@ -75,7 +80,7 @@ return {
       rows_per_wg = v.rows,
       lds_bytes = g.bytes,
       regs = v.wgs == 2 and { { "at launch", 168 } } or regs,
-      slack = 128, -- ptxas spends what it has
+      slack = 152, -- ptxas spends what it has
       step = 64 * v.cluster,
       width = v.cluster, slots = v.cluster * most,
       inflight = (g.ring - g.boxes) * 8192 // (g.threads // 32),

@@ -11,8 +11,7 @@ MLAF_DEV void find_tops(const math& c, const float (&o)[2][PIECE / 2], float (&t
   narrow_raise(top, o[1]);
 #pragma unroll
   for (int h = 0; h < 2; h++) {
-#pragma unroll
-    for (int d = 1; d < 4; d *= 2) top[h] = narrow_larger(top[h], __shfl_xor_sync(~0u, top[h], d));
+    top[h] = narrow_of_quad(top[h]);
     if ((c.lane & 3) == 0) store_4(c.shared + TOPS_AT + 4 * (64 * WG + 16 * c.warp + (c.lane >> 2) + 8 * h), top[h]);
   }
 }

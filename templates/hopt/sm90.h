@@ -1,70 +1,29 @@
-// Hopper's instructions as the hopt kernel uses them: mbarriers, bulk tensor copies, clusters, warpgroup MMA. Shared memory is
-// addressed by 32-bit addresses in the window of the block (which is also this block's place in the cluster's window).
+// Hopper's instructions that only the transposed kernels use: clusters, warpgroup MMA with both operands in shared memory.
 
 // ---- Barriers ---------------------------------------------------------------------------------------------------------
-MLAF_DEV void bar_init(u32 bar, int count) { asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(bar), "r"(count)); }
-// Makes fresh barriers known to the copy engine.
-MLAF_DEV void bars_ready() { asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory"); }
-MLAF_DEV void bar_arrive_if(bool now, u32 bar) {
+MLAF_DEV void barrier_arrive_if(bool now, u32 bar) {
   asm volatile("{\n.reg .pred p;\nsetp.ne.u32 p, %0, 0;\n@p mbarrier.arrive.shared::cta.b64 _, [%1];\n}" ::"r"((u32)now), "r"(bar)
                : "memory");
 }
-MLAF_DEV void bar_expect(u32 bar, u32 bytes) {
-  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(bar), "r"(bytes) : "memory");
-}
-// Until the phase of this parity is over. A fresh barrier counts as being past phase 1.
-MLAF_DEV void bar_wait(u32 bar, u32 parity) {
-  asm volatile("{\n.reg .pred p;\nL_%=:\nmbarrier.try_wait.parity.shared::cta.b64 p, [%0], %1;\n@!p bra L_%=;\n}" ::"r"(bar),
-               "r"(parity) : "memory");
-}
 // Arrives once all earlier cp.async of this thread have landed; counts as one of the barrier's own arrivals.
-MLAF_DEV void bar_arrive_after_copies(u32 bar) {
+MLAF_DEV void barrier_arrive_after_copies(u32 bar) {
   asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(bar) : "memory");
 }
-MLAF_DEV void group_sync(int id, int threads) { asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(threads) : "memory"); }
-MLAF_DEV void group_arrive(int id, int threads) { asm volatile("bar.arrive %0, %1;" ::"r"(id), "r"(threads) : "memory"); }
-// group_sync, and whether x holds in any of the threads.
-MLAF_DEV bool group_any(int id, int threads, bool x) {
+// named_sync, and whether x holds in any of the threads.
+MLAF_DEV bool named_any(int id, int threads, bool x) {
   u32 any;
   asm volatile("{\n.reg .pred p, q;\nsetp.ne.u32 p, %1, 0;\nbar.red.or.pred q, %2, %3, p;\nselp.u32 %0, 1, 0, q;\n}" : "=r"(any)
                : "r"((u32)x), "r"(id), "r"(threads) : "memory");
   return any;
 }
-// Between ordinary accesses to shared memory and those of the tensor cores or the copy engine.
-MLAF_DEV void proxy_fence() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 
 // ---- Copies -----------------------------------------------------------------------------------------------------------
-// A box of a 2-D tensor map; the barrier hears of its bytes.
-MLAF_DEV void copy_box(u32 to, const mlaf_tensor_map* map, int column, int row, u32 bar) {
-  asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];"
-               ::"r"(to), "l"(map), "r"(column), "r"(row), "r"(bar) : "memory");
-}
 MLAF_DEV void copy_16(u32 to, const char* from) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");
 }
-// Hints: into L2. An address where nothing is does no harm.
-MLAF_DEV void prefetch_line(const void* at) { asm volatile("prefetch.global.L2 [%0];" ::"l"(at) : "memory"); }
-MLAF_DEV void prefetch_bytes(const char* from, int bytes) { // both multiples of 16
-  asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(from), "r"(bytes) : "memory");
-}
-MLAF_DEV void prefetch_map(const mlaf_tensor_map* map) { asm volatile("prefetch.tensormap [%0];" ::"l"(map)); }
 
-// ---- Shared memory by address, which takes one register --------------------------------------------------------------
-MLAF_DEV void store_f32(u32 at, float x) { asm volatile("st.shared.f32 [%0], %1;" ::"r"(at), "f"(x) : "memory"); }
+// ---- Shared memory by address -----------------------------------------------------------------------------------------
 MLAF_DEV void store_u32(u32 at, u32 x) { asm volatile("st.shared.u32 [%0], %1;" ::"r"(at), "r"(x) : "memory"); }
-MLAF_DEV void store_f32x2(u32 at, float x, float y) {
-  asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(at), "f"(x), "f"(y) : "memory");
-}
-MLAF_DEV float load_f32(u32 at) {
-  float x;
-  asm volatile("ld.shared.f32 %0, [%1];" : "=f"(x) : "r"(at) : "memory");
-  return x;
-}
-MLAF_DEV float2 load_f32x2(u32 at) {
-  float2 x;
-  asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];" : "=f"(x.x), "=f"(x.y) : "r"(at) : "memory");
-  return x;
-}
 MLAF_DEV int load_s32(u32 at) {
   int x;
   asm volatile("ld.shared.s32 %0, [%1];" : "=r"(x) : "r"(at) : "memory");
@@ -85,11 +44,6 @@ MLAF_DEV uint4 load_16(u32 at) {
 // Orders no memory accesses of this block.
 MLAF_DEV void cluster_arrive() { asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory"); }
 MLAF_DEV void cluster_wait() { asm volatile("barrier.cluster.wait.aligned;" ::: "memory"); }
-MLAF_DEV int cluster_rank() {
-  int rank;
-  asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
-  return rank;
-}
 MLAF_DEV u32 cluster_address(u32 at, int rank) {
   u32 x;
   asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(x) : "r"(at), "r"(rank));
@@ -100,8 +54,8 @@ MLAF_DEV void cluster_send(u32 at, const float4& x, u32 bar) {
   asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.f32 [%0], {%1, %2, %3, %4}, [%5];" ::"r"(at), "f"(x.x),
                "f"(x.y), "f"(x.z), "f"(x.w), "r"(bar) : "memory");
 }
-// bar_wait for what other blocks sent.
-MLAF_DEV void bar_wait_cluster(u32 bar, u32 parity) {
+// barrier_wait for what other blocks sent.
+MLAF_DEV void barrier_wait_cluster(u32 bar, u32 parity) {
   asm volatile("{\n.reg .pred p;\nL_%=:\nmbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%0], %1;\n@!p bra L_%=;\n}"
                ::"r"(bar), "r"(parity) : "memory");
 }

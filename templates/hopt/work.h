@@ -88,8 +88,8 @@ MLAF_DEV place behind(place at, int tiles) {
   const u32 slot = at.slot + (u32)(tiles * NB);
   return {(int)(slot % RING), at.turn ^ (slot / RING & 1), at.tile + tiles};
 }
-MLAF_DEV u32 full_bar(u32 smem, int slot) { return smem + BARS_AT + 8 * slot; }
-MLAF_DEV u32 empty_bar(u32 smem, int slot) { return smem + BARS_AT + 8 * (RING + slot); }
+MLAF_DEV u32 full_barrier(u32 smem, int slot) { return smem + BARS_AT + 8 * slot; }
+MLAF_DEV u32 empty_barrier(u32 smem, int slot) { return smem + BARS_AT + 8 * (RING + slot); }
 
 // Row of a token in the cache; a page id that is none reads page 0.
 MLAF_DEV u32 row_of(const mlaf_decode_args& a, int id, int token, bool& bad) {

@@ -46,6 +46,13 @@ MLAF_DEV void narrow_raise(float (&top)[2], const float (&o)[N]) {
   for (int h = 0; h < 2; h++) top[h] = narrow_larger(top[h], odd[h]);
 }
 
+// The largest of a quad of lanes.
+MLAF_DEV float narrow_of_quad(float top) {
+#pragma unroll
+  for (int d = 1; d < 4; d *= 2) top = narrow_larger(top, __shfl_xor_sync(~0u, top, d));
+  return top;
+}
+
 // 16 bytes: a thread's values of row h in columns [32 at, +32) of a wgmma's result.
 template <int N>
 MLAF_DEV uint4 narrow_values(const float (&o)[N], int at, int h, float per_unit) {

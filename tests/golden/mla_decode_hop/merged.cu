@@ -66,6 +66,7 @@ struct mlaf_decode_params {
   mlaf_decode_args a;
   mlaf_tensor_map maps[4];
 };
+// [templates/lib/hopper.h]
 // [templates/hop/copy.h]
 // wgmma for 64 rows and N columns, fp32 accumulators; A from registers (_rs) or shared memory (_ss), B from shared memory,
 // K-major or, with _t, columns contiguous. The upper words of matrix descriptors are constants here, so that the lower words
@@ -331,9 +332,9 @@ MLAF_DEV void load_slices(const loader& l, const piece& x, turn t, int j, int id
     if (!mine) continue;
     if (PAIR == 2) {
       copy_box_to_pair(place, map, column, row, full);
-    } else {
-      copy_box(place, map, column, row, full);
-      if (count == 2) copy_box(place + SLICE, map, column + 64, row, full);
+    } else { // evict first: in pairs, which ask ahead into L2, that costs 3 %
+      copy_box_once(place, map, column, row, full);
+      if (count == 2) copy_box_once(place + SLICE, map, column + 64, row, full);
     }
   }
   if (PAIR == 1 || j == 0) return; // what the first two blocks need goes first
@@ -556,7 +557,7 @@ extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_decode_e0e9ca10(co
     barrier_init(shared + LAST_EMPTY_AT, 256);
     barrier_init(shared + CHECKED_AT, 1);
     barrier_init(shared + NEAR_END_AT, 1);
-    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+    barriers_ready();
   }
   __syncthreads();
   if (PAIR == 2) cluster_sync();

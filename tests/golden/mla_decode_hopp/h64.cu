@@ -65,6 +65,7 @@ struct mlaf_decode_params {
 };
 #define SCHEDULE_FIXED 128
 // [templates/lib/schedule.h]
+// [templates/lib/hopper.h]
 // [templates/hopt/sm90.h]
 
 constexpr int H = 64, Q_LEN = 1, R = 512, P = 32, PAGE = 64, SUB = 64, SUBS = 64 / SUB;
@@ -196,8 +197,8 @@ MLAF_DEV place behind(place at, int tiles) {
   const u32 slot = at.slot + (u32)(tiles * NB);
   return {(int)(slot % RING), at.turn ^ (slot / RING & 1), at.tile + tiles};
 }
-MLAF_DEV u32 full_bar(u32 smem, int slot) { return smem + BARS_AT + 8 * slot; }
-MLAF_DEV u32 empty_bar(u32 smem, int slot) { return smem + BARS_AT + 8 * (RING + slot); }
+MLAF_DEV u32 full_barrier(u32 smem, int slot) { return smem + BARS_AT + 8 * slot; }
+MLAF_DEV u32 empty_barrier(u32 smem, int slot) { return smem + BARS_AT + 8 * (RING + slot); }
 
 // Row of a token in the cache; a page id that is none reads page 0.
 MLAF_DEV u32 row_of(const mlaf_decode_args& a, int id, int token, bool& bad) {
@@ -256,14 +257,14 @@ MLAF_DEV void send_boxes(const mlaf_decode_params& p, u32 smem, char* base, int 
         const int column = column_of(b);
         const mlaf_tensor_map* const map = p.maps + (P > 0 && column == NV ? MAP_KPE : MAP_CKV);
         const int first = column == NV ? 0 : 64 * column;
-        bar_wait(empty_bar(smem, box.slot), box.turn ^ 1);
-        const u32 full = full_bar(smem, box.slot);
+        barrier_wait(empty_barrier(smem, box.slot), box.turn ^ 1);
+        const u32 full = full_barrier(smem, box.slot);
         if (lane == 0) {
           if (b == 0 && bad) ((volatile int*)(base + BAD_AT))[box.slot] = at.tile;
-          bar_expect(full, smaller(SUBS, subs - s0) * (SUB * 128));
+          barrier_expect(full, smaller(SUBS, subs - s0) * (SUB * 128));
         }
         __syncwarp();
-        if (lane < SUBS && mine < subs) copy_box(smem + BOX * box.slot + lane * SUB * 128, map, first, (int)row, full);
+        if (lane < SUBS && mine < subs) copy_box_once(smem + BOX * box.slot + lane * SUB * 128, map, first, (int)row, full);
         advance(box, SENDERS);
       }
       advance(at, NB);
@@ -280,10 +281,10 @@ MLAF_DEV void send_queries(const mlaf_decode_params& p, u32 smem, char* base) {
   for (u32 k = 0;; k++) {
     const bool more = next_work(p.a, where, w);
     if (!BALANCED && k > 0) return;
-    bar_wait(smem + Q_EMPTY, (k & 1) ^ 1);
+    barrier_wait(smem + Q_EMPTY, (k & 1) ^ 1);
     if (lane == 0) {
       *(facts*)(base + PIECE_AT) = {more ? tiles_of(w) : -1, w.begin, w.end, w.tokens, w.n, w.row0, w.rows, w.bad, w.row, w.part};
-      bar_expect(smem + Q_FULL, more ? NB * N * 128 : 0);
+      barrier_expect(smem + Q_FULL, more ? NB * N * 128 : 0);
       if (more)
         for (int b = 0; b < NB; b++)
           copy_box(smem + Q_AT + b * (N * 128), p.maps + MAP_Q, 64 * column_of(b), (int)w.row, smem + Q_FULL);
@@ -328,7 +329,7 @@ MLAF_DEV void scores(u32 smem, const place& at, float (&s)[N / 2]) {
       slot = 0;
       turn ^= 1;
     }
-    bar_wait(full_bar(smem, slot), turn);
+    barrier_wait(full_barrier(smem, slot), turn);
     mma_begin();
 #pragma unroll
     for (int k = 0; k < (P > 0 && b == 0 ? P / 16 : 4); k++)
@@ -367,8 +368,8 @@ MLAF_DEV void raise(u32 smem, float scale, const float (&s)[N / 2], row_state& r
   const u32 to = smem + P_AT + lane % 4 * 256 + ((8 * warp + lane / 4) ^ lane % 4 * 8) * 4;
 #pragma unroll
   for (int c = 0; c < N / 4; c++)
-    store_f32(to + c / 2 * 1024 + c % 2 * 128, fmaxf(s[c / 2 * 4 + c % 2], s[c / 2 * 4 + c % 2 + 2]));
-  group_sync(1, 128);
+    store_4(to + c / 2 * 1024 + c % 2 * 128, fmaxf(s[c / 2 * 4 + c % 2], s[c / 2 * 4 + c % 2 + 2]));
+  named_sync(1, 128);
   float top = LOWEST;
   if (n < N) {
     uint4 x[8];
@@ -381,13 +382,13 @@ MLAF_DEV void raise(u32 smem, float scale, const float (&s)[N / 2], row_state& r
   const float now = fmaxf(r.m, scale * top);
   const u32 raised = __ballot_sync(~0u, now > r.m);
   if (n < N) {
-    store_f32(smem + REFS_AT + 4 * n, now);
-    store_f32(smem + FACTORS_AT + 4 * n, exp2_fast(r.m - now));
+    store_4(smem + REFS_AT + 4 * n, now);
+    store_4(smem + FACTORS_AT + 4 * n, exp2_fast(r.m - now));
   }
   if (lane == 0) store_u32(smem + RAISED_AT + 4 * warp, raised);
   r.m = now;
-  group_sync(1, 128);
-  group_arrive(FACTORS_FULL, MATH);
+  named_sync(1, 128);
+  named_arrive(FACTORS_FULL, MATH);
 }
 
 // Scores -> P^T in shared memory: 8x8 blocks of 128 bytes, block (row group j, token group k) at 1024j + 128k. What is left in s:
@@ -399,7 +400,7 @@ MLAF_DEV void store_p(u32 smem, float scale, float (&s)[N / 2]) {
   u32 w[N / 4];
   float2 m[N / 8];
 #pragma unroll
-  for (int j = 0; j < N / 8; j++) m[j] = load_f32x2(refs + 32 * j);
+  for (int j = 0; j < N / 8; j++) m[j] = load_8(refs + 32 * j);
 #pragma unroll
   for (int j = 0; j < N / 8; j++)
 #pragma unroll
@@ -412,9 +413,9 @@ MLAF_DEV void store_p(u32 smem, float scale, float (&s)[N / 2]) {
   for (int j = 0; j + 1 < N / 8; j += 2)
     store_matrices(at + 1024 * (j + lane / 16), w[2 * j], w[2 * j + 1], w[2 * j + 2], w[2 * j + 3]);
   if (N / 8 % 2) store_matrices(at + 1024 * (N / 8 - 1), w[N / 4 - 2], w[N / 4 - 1]);
-  proxy_fence();
+  fence_async();
   __syncwarp();
-  bar_arrive_if(lane == 0, smem + P_FULL);
+  barrier_arrive_if(lane == 0, smem + P_FULL);
 #pragma unroll
   for (int j = 0; j < N / 8; j++) {
     s[4 * j] += s[4 * j + 2];
@@ -439,7 +440,7 @@ MLAF_DEV void add_sums(u32 smem, const float (&s)[N / 2], row_state& r) {
   fold(lane, y, [](float a, float b) { return a + b; });
 #pragma unroll
   for (int g = 0; g < GROUPS; g++) {
-    const float factor = load_f32(smem + FACTORS_AT + 4 * smaller(own_row(lane, g), N - 1));
+    const float factor = load_4(smem + FACTORS_AT + 4 * smaller(own_row(lane, g), N - 1));
     r.sum[g] = r.sum[g] * factor + x[g][0];
     r.weight[g] = r.weight[g] * factor + y[g][0];
   }
@@ -450,17 +451,17 @@ MLAF_DEV void finish_rows(const mlaf_decode_args& a, u32 smem, const row_state& 
   const int lane = threadIdx.x & 31, warp = threadIdx.x / 32 % 4, n = threadIdx.x % 128;
 #pragma unroll
   for (int g = 0; g < GROUPS; g++)
-    if (own_row(lane, g) < N) store_f32x2(smem + PARTS_AT + 8 * (warp * N + own_row(lane, g)), r.sum[g], r.weight[g]);
-  group_sync(1, 128);
+    if (own_row(lane, g) < N) store_8(smem + PARTS_AT + 8 * (warp * N + own_row(lane, g)), r.sum[g], r.weight[g]);
+  named_sync(1, 128);
   if (n < N) {
     float sum = 0.0f, weight = 0.0f;
 #pragma unroll
     for (int i = 0; i < 4; i++) {
-      const float2 x = load_f32x2(smem + PARTS_AT + 8 * (i * N + n));
+      const float2 x = load_8(smem + PARTS_AT + 8 * (i * N + n));
       sum += x.x;
       weight += x.y;
     }
-    store_f32(smem + INVERSE_AT + 4 * n, sum == 0.0f ? 0.0f : 1.0f / weight); // no token seen: O = 0
+    store_4(smem + INVERSE_AT + 4 * n, sum == 0.0f ? 0.0f : 1.0f / weight); // no token seen: O = 0
     if (n < known(smem, ROWS_OF)) {
       const i64 part = load_s64(smem + PIECE_AT + PART_OF);
       const float lse = sum == 0.0f ? minus_inf() : r.m + log2_fast(sum);
@@ -468,7 +469,7 @@ MLAF_DEV void finish_rows(const mlaf_decode_args& a, u32 smem, const row_state& 
       else if (a.lse) a.lse[load_s64(smem + PIECE_AT + ROW_OF) + n] = lse * LN_2;
     }
   }
-  bar_arrive_if(true, smem + END);
+  barrier_arrive(smem + END);
 }
 
 MLAF_DEV void work_on_scores(const mlaf_decode_args& a, char* base, u32 smem) {
@@ -478,7 +479,7 @@ MLAF_DEV void work_on_scores(const mlaf_decode_args& a, char* base, u32 smem) {
   place at = {0, 0, 1};
 #pragma unroll 1
   for (u32 k = 0;; k++) {
-    bar_wait(smem + Q_FULL, k & 1);
+    barrier_wait(smem + Q_FULL, k & 1);
     const int tiles = known(smem, TILES_OF);
     if (tiles < 0) break;
     // Tokens that all rows see: row 0 sees least.
@@ -496,14 +497,14 @@ MLAF_DEV void work_on_scores(const mlaf_decode_args& a, char* base, u32 smem) {
       float s[N / 2];
       scores(smem, at, s);
       poisoned |= load_s32(smem + BAD_AT + 4 * at.slot) == at.tile; // a page id that is none
-      if (P > 0) bar_arrive_if(lane == 0, empty_bar(smem, at.slot));
+      if (P > 0) barrier_arrive_if(lane == 0, empty_barrier(smem, at.slot));
       if (negative) {
 #pragma unroll
         for (int i = 0; i < N / 2; i++) s[i] = -s[i];
       }
       const bool tail = begin + 64 * t + 64 > clear;
       if (tail) mask(smem, begin + 64 * t, s);
-      if (at.tile > 1) group_sync(P_EMPTY, MATH);
+      if (at.tile > 1) named_sync(P_EMPTY, MATH);
       raise(smem, scale, s, r);
       if (tail) clear_rows(base, at, known(smem, END_OF) - begin - 64 * t);
       store_p(smem, scale, s);
@@ -517,9 +518,9 @@ MLAF_DEV void work_on_scores(const mlaf_decode_args& a, char* base, u32 smem) {
     }
     finish_rows(a, smem, r);
     if (!BALANCED) break;
-    bar_arrive_if(true, smem + Q_EMPTY);
+    barrier_arrive(smem + Q_EMPTY);
   }
-  if (at.tile > 1) group_sync(P_EMPTY, MATH); // the last one passed
+  if (at.tile > 1) named_sync(P_EMPTY, MATH); // the last one passed
 }
 
 // ---- Values -----------------------------------------------------------------------------------------------------------
@@ -531,7 +532,7 @@ MLAF_DEV void rescale(u32 smem, float (&o)[HALF][N / 2]) {
     const u32 raised = load_s32(smem + RAISED_AT + 4 * g);
     float2 f[4];
 #pragma unroll
-    for (int j = 4 * g; j < 4 * g + 4 && j < N / 8; j++) f[j % 4] = load_f32x2(factors + 32 * j);
+    for (int j = 4 * g; j < 4 * g + 4 && j < N / 8; j++) f[j % 4] = load_8(factors + 32 * j);
 #pragma unroll
     for (int j = 4 * g; j < 4 * g + 4 && j < N / 8; j++)
       if (raised >> 8 * (j % 4) & 0xff) {
@@ -561,12 +562,12 @@ MLAF_DEV void multiply_v(u32 smem, const place& at, float (&o)[HALF][N / 2]) {
     mma_commit();
     if (i > 0) {
       mma_wait<1>();
-      bar_arrive_if(lane == 0, empty_bar(smem, v(i - 1)));
+      barrier_arrive_if(lane == 0, empty_barrier(smem, v(i - 1)));
     }
   }
   mma_wait<0>();
-  bar_arrive_if(lane == 0, empty_bar(smem, v(HALF - 1)));
-  group_arrive(P_EMPTY, MATH);
+  barrier_arrive_if(lane == 0, empty_barrier(smem, v(HALF - 1)));
+  named_arrive(P_EMPTY, MATH);
 }
 
 // This warpgroup's columns of O as 16 bits, by way of Q's place: whole rows of it leave together. 16-byte units of row n are
@@ -578,7 +579,7 @@ MLAF_DEV void write_o(const mlaf_decode_args& a, u32 smem, const float (&o)[HALF
   const u32 row = smem + Q_AT + lane % 8 * (2 * R);
 #pragma unroll
   for (int j = 0; j < N / 8; j++) {
-    const float2 f = load_f32x2(smem + INVERSE_AT + 32 * j + 8 * (lane % 4));
+    const float2 f = load_8(smem + INVERSE_AT + 32 * j + 8 * (lane % 4));
 #pragma unroll
     for (int i = 0; i < HALF; i += 2) {
       u32 w[4];
@@ -588,7 +589,7 @@ MLAF_DEV void write_o(const mlaf_decode_args& a, u32 smem, const float (&o)[HALF
       store_matrices(row + j * (16 * R) + ((unit ^ lane % 8) << 4), w[0], w[1], w[2], w[3]);
     }
   }
-  group_sync(2 + G, 128);
+  named_sync(2 + G, 128);
   const int rows = known(smem, ROWS_OF);
   char* const to = a.o + load_s64(smem + PIECE_AT + ROW_OF) * (2 * R);
 #pragma unroll 4
@@ -604,7 +605,7 @@ MLAF_DEV void write_partial(const mlaf_decode_args& a, u32 smem, i64 part, const
   float* const to = a.part_o + (part + known(smem, ROW0_OF)) * R + 64 * HALF * G + 16 * warp + lane / 4;
 #pragma unroll
   for (int j = 0; j < N / 8; j++) {
-    const float2 f = load_f32x2(smem + INVERSE_AT + 32 * j + 8 * (lane % 4));
+    const float2 f = load_8(smem + INVERSE_AT + 32 * j + 8 * (lane % 4));
 #pragma unroll
     for (int c = 0; c < 2; c++) {
       const int n = 8 * j + 2 * (lane % 4) + c;
@@ -622,7 +623,7 @@ MLAF_DEV void work_on_values(const mlaf_decode_args& a, u32 smem) {
   place at = {0, 0, 1};
 #pragma unroll 1
   for (u32 k = 0;; k++) {
-    bar_wait(smem + Q_FULL, k & 1);
+    barrier_wait(smem + Q_FULL, k & 1);
     const int tiles = known(smem, TILES_OF);
     if (tiles < 0) return;
     float o[HALF][N / 2];
@@ -632,20 +633,20 @@ MLAF_DEV void work_on_values(const mlaf_decode_args& a, u32 smem) {
       for (int j = 0; j < N / 2; j++) o[i][j] = 0.0f;
 #pragma unroll 1
     for (int t = 0; t < tiles; t++) {
-      group_sync(FACTORS_FULL, MATH);
+      named_sync(FACTORS_FULL, MATH);
       rescale(smem, o);
-      bar_wait(smem + P_FULL, at.tile & 1 ^ 1);
+      barrier_wait(smem + P_FULL, at.tile & 1 ^ 1);
       multiply_v<G>(smem, at, o);
       advance(at, NB);
       at.tile++;
     }
-    bar_wait(smem + END, k & 1);
+    barrier_wait(smem + END, k & 1);
     const i64 part = load_s64(smem + PIECE_AT + PART_OF);
     if (part < 0) write_o<G>(a, smem, o);
     else write_partial<G>(a, smem, part, o);
     if (!BALANCED) return;
-    proxy_fence();
-    bar_arrive_if(true, smem + Q_EMPTY);
+    fence_async();
+    barrier_arrive(smem + Q_EMPTY);
   }
 }
 
@@ -653,18 +654,18 @@ extern "C" __global__ void __launch_bounds__(512, 1) mlaf_mla_decode_b28b0c89(co
   extern __shared__ __align__(1024) char base[];
   const u32 smem = shared_address(base);
   if (threadIdx.x < RING) {
-    bar_init(full_bar(smem, threadIdx.x), 1);
-    bar_init(empty_bar(smem, threadIdx.x), 4);
+    barrier_init(full_barrier(smem, threadIdx.x), 1);
+    barrier_init(empty_barrier(smem, threadIdx.x), 4);
     ((int*)(base + BAD_AT))[threadIdx.x] = 0;
   }
   if (threadIdx.x == 32) {
-    bar_init(smem + Q_FULL, 1);
-    bar_init(smem + Q_EMPTY, 384);
-    bar_init(smem + P_FULL, 4);
-    bar_init(smem + END, 128);
+    barrier_init(smem + Q_FULL, 1);
+    barrier_init(smem + Q_EMPTY, 384);
+    barrier_init(smem + P_FULL, 4);
+    barrier_init(smem + END, 128);
   }
-  if (threadIdx.x < 64) bars_ready();
-  if (threadIdx.x >= 64 && threadIdx.x < 64 + 3) prefetch_map(&p.maps[threadIdx.x - 64]);
+  if (threadIdx.x < 64) barriers_ready();
+  if (threadIdx.x >= 64 && threadIdx.x < 64 + 3) fetch_map(&p.maps[threadIdx.x - 64]);
   __syncthreads();
   wait_for_previous_launch();
   const int group = __shfl_sync(~0u, threadIdx.x / 128, 0);

@@ -77,6 +77,7 @@ struct mlaf_decode_params {
 };
 #define SCHEDULE_FIXED 128
 // [templates/lib/schedule.h]
+// [templates/lib/hopper.h]
 // [templates/hopt/sm90.h]
 
 constexpr int H = 8, Q_LEN = 1, R = 512, P = 64, PAGE = 64, SUB = 64, SUBS = 64 / SUB;
@@ -210,8 +211,8 @@ MLAF_DEV place behind(place at, int tiles) {
   const u32 slot = at.slot + (u32)(tiles * NB);
   return {(int)(slot % RING), at.turn ^ (slot / RING & 1), at.tile + tiles};
 }
-MLAF_DEV u32 full_bar(u32 smem, int slot) { return smem + BARS_AT + 8 * slot; }
-MLAF_DEV u32 empty_bar(u32 smem, int slot) { return smem + BARS_AT + 8 * (RING + slot); }
+MLAF_DEV u32 full_barrier(u32 smem, int slot) { return smem + BARS_AT + 8 * slot; }
+MLAF_DEV u32 empty_barrier(u32 smem, int slot) { return smem + BARS_AT + 8 * (RING + slot); }
 
 // Row of a token in the cache; a page id that is none reads page 0.
 MLAF_DEV u32 row_of(const mlaf_decode_args& a, int id, int token, bool& bad) {
@@ -221,9 +222,9 @@ MLAF_DEV u32 row_of(const mlaf_decode_args& a, int id, int token, bool& bad) {
 }
 
 // Q of the rows [row, + rows), those that exist, into L2.
-MLAF_DEV void prefetch_q(const mlaf_decode_args& a, i64 row, int rows) {
+MLAF_DEV void fetch_q(const mlaf_decode_args& a, i64 row, int rows) {
   const i64 left = a.total_q * H - row;
-  if (row >= 0 && left > 0) prefetch_bytes(a.q + row * (2 * (R + P)), (left < rows ? (int)left : rows) * (2 * (R + P)));
+  if (row >= 0 && left > 0) fetch_bytes(a.q + row * (2 * (R + P)), (left < rows ? (int)left : rows) * (2 * (R + P)));
 }
 
 // ---- Before the launch before is over ---------------------------------------------------------------------------------
@@ -233,9 +234,9 @@ MLAF_DEV void look_ahead(const mlaf_decode_args& a) {
   const int lane = threadIdx.x % 32, request = blockIdx.z;
   if (BALANCED) {
     for (int i = 32 * lane; i <= a.batch; i += 32 * 32) {
-      prefetch_line(a.qo_indptr + i);
-      prefetch_line(a.kv_indptr + i);
-      prefetch_line(a.kv_last_page_lens + i);
+      fetch_line(a.qo_indptr + i);
+      fetch_line(a.kv_indptr + i);
+      fetch_line(a.kv_last_page_lens + i);
     }
     const int mine = schedule_sample(a.kv_indptr, 0, (a.batch + 31) / 32, a.batch, 1);
     const i64 total = schedule_start(load_past_l1(a.kv_indptr + a.batch), a.batch, PAGE);
@@ -244,16 +245,16 @@ MLAF_DEV void look_ahead(const mlaf_decode_args& a) {
     const int first = load_past_l1(a.kv_indptr + at);
     const int pages = load_past_l1(a.kv_indptr + at + 1) - first;
     const int page = schedule_cut(x - schedule_start(first, at, PAGE), 0x7fffffff) / PAGE; // >= pages: the next request's
-    if (lane < 4) prefetch_line(a.kv_indices + first + smaller(page, pages) + 32 * lane);
-    if (lane == 0) prefetch_q(a, (i64)load_past_l1(a.qo_indptr + at + (page >= pages)) * H + blockIdx.x * N, N);
+    if (lane < 4) fetch_line(a.kv_indices + first + smaller(page, pages) + 32 * lane);
+    if (lane == 0) fetch_q(a, (i64)load_past_l1(a.qo_indptr + at + (page >= pages)) * H + blockIdx.x * N, N);
     return;
   }
-  if (lane == 0) prefetch_line(a.kv_last_page_lens + request);
+  if (lane == 0) fetch_line(a.kv_last_page_lens + request);
   const int q_begin = load_past_l1(a.qo_indptr + request), first = load_past_l1(a.kv_indptr + request);
   const int pages = load_past_l1(a.kv_indptr + request + 1) - first;
   // Page ids of this share's first 128 pages: a line holds 32.
-  if (lane < 4) prefetch_line(a.kv_indices + first + (i64)pages * blockIdx.y / gridDim.y + 32 * lane);
-  if (lane == 0) prefetch_q(a, (i64)q_begin * H + blockIdx.x * N, N);
+  if (lane < 4) fetch_line(a.kv_indices + first + (i64)pages * blockIdx.y / gridDim.y + 32 * lane);
+  if (lane == 0) fetch_q(a, (i64)q_begin * H + blockIdx.x * N, N);
 }
 
 // ---- What the producer tells math of a range --------------------------------------------------------------------------
@@ -270,10 +271,10 @@ MLAF_DEV facts& facts_of(char* base, int k) { return *(facts*)(base + FACTS_AT +
 MLAF_DEV void announce(const mlaf_tensor_map* maps, char* base, u32 smem, int k, const work& w, const place& at, bool none) {
   const int lane = threadIdx.x & 31;
   const u32 full = smem + FULL_Q_AT + 8 * (k % PLACES);
-  bar_wait(smem + EMPTY_Q_AT + 8 * (k % PLACES), (k / PLACES & 1) ^ 1);
+  barrier_wait(smem + EMPTY_Q_AT + 8 * (k % PLACES), (k / PLACES & 1) ^ 1);
   if (lane == 0) {
     facts_of(base, k) = {w, at, none};
-    bar_expect(full, none ? 0 : NB * N * 128);
+    barrier_expect(full, none ? 0 : NB * N * 128);
   }
   __syncwarp();
   if (lane < NB && !none) copy_box(smem + q_at(k) + lane * (N * 128), maps, 64 * lane, (int)w.row, full);
@@ -308,16 +309,16 @@ MLAF_DEV void produce(const mlaf_decode_args& a, const mlaf_tensor_map* maps, u3
       advance(box, warp);
 #pragma unroll 1
       for (int b = warp; b < NB; b += 4) {
-        bar_wait(empty_bar(smem, box.slot), box.turn ^ 1);
-        const u32 full = full_bar(smem, box.slot);
+        barrier_wait(empty_barrier(smem, box.slot), box.turn ^ 1);
+        const u32 full = full_barrier(smem, box.slot);
         if (lane == 0) {
           if (b == 0 && bad) ((volatile int*)(base + BAD_AT))[box.slot] = at.tile;
-          bar_expect(full, smaller(SUBS, subs - s0) * (SUB * 128));
+          barrier_expect(full, smaller(SUBS, subs - s0) * (SUB * 128));
         }
         __syncwarp();
         if (lane < SUBS && mine < subs)
-          copy_box(smem + BOX * box.slot + lane * SUB * 128, maps + (P > 0 && b == NV ? 2 : 1), b == NV ? 0 : 64 * b,
-                   (int)row, full);
+          copy_box_once(smem + BOX * box.slot + lane * SUB * 128, maps + (P > 0 && b == NV ? 2 : 1), b == NV ? 0 : 64 * b,
+                        (int)row, full);
         advance(box, 4);
       }
       advance(at, NB);
@@ -358,7 +359,7 @@ MLAF_DEV void raise(const float (&s)[N / 2], row_state& r, float (&o)[NV][N / 2]
     else top = r.m[c];
     if (lane < 4) tops[warp * N + 8 * (c / 2) + 2 * lane + c % 2] = top;
   }
-  group_sync(1 + group, 128);
+  named_sync(1 + group, 128);
 #pragma unroll
   for (int c = 0; c < COLS; c++) {
     const int n = 8 * (c / 2) + 2 * (lane % 4) + c % 2;
@@ -410,8 +411,8 @@ MLAF_DEV int scores(u32 smem, u32 q_place, const place& at, float (&s)[N / 2]) {
       slot = 0;
       turn ^= 1;
     }
-    bar_wait(full_bar(smem, slot), turn);
-    if (!TMA) proxy_fence();
+    barrier_wait(full_barrier(smem, slot), turn);
+    if (!TMA) fence_async();
     mma_begin();
 #pragma unroll
     for (int k = 0; k < (b < NV ? 4 : P / 16); k++) {
@@ -440,12 +441,12 @@ MLAF_DEV void multiply_v(u32 smem, int slot, u64 p, float (&o)[NV][N / 2]) {
     mma_commit();
     if (i > 0) {
       mma_wait<1>();
-      bar_arrive_if(lane < 2, empty_bar(smem, v(i - 2 + lane)));
+      barrier_arrive_if(lane < 2, empty_barrier(smem, v(i - 2 + lane)));
     }
   }
   mma_wait<0>();
   constexpr int LAST = (NV - 1) / 2 * 2;
-  bar_arrive_if(lane < NV - LAST, empty_bar(smem, v(LAST + lane)));
+  barrier_arrive_if(lane < NV - LAST, empty_barrier(smem, v(LAST + lane)));
 }
 
 // This warpgroup's tiles of a range.
@@ -463,7 +464,7 @@ MLAF_DEV void compute(const mlaf_decode_args& a, const work& w, char* base, u32 
     float s[N / 2];
     const int last = scores(smem, q_place, at, s);
     if (((volatile int*)(base + BAD_AT))[at.slot] == at.tile) poison(r); // a page id that is none
-    if (P > 0) bar_arrive_if(lane == 0, empty_bar(smem, last));
+    if (P > 0) barrier_arrive_if(lane == 0, empty_barrier(smem, last));
     const int token0 = w.begin + 64 * t, valid = w.end - token0;
 #pragma unroll
     for (int i = 0; i < N / 2; i++) s[i] *= a.scale_log2e;
@@ -477,10 +478,10 @@ MLAF_DEV void compute(const mlaf_decode_args& a, const work& w, char* base, u32 
     bool higher = false;
 #pragma unroll
     for (int i = 0; i < N / 2; i++) higher |= s[i] > r.m[i / 4 * 2 + i % 2];
-    if (group_any(1 + group, 128, higher)) raise(s, r, o, (float*)(base + TOPS_AT) + 4 * N * group, group);
+    if (named_any(1 + group, 128, higher)) raise(s, r, o, (float*)(base + TOPS_AT) + 4 * N * group, group);
     store_p(s, r, p_at);
-    proxy_fence();
-    group_sync(1 + group, 128);
+    fence_async();
+    named_sync(1 + group, 128);
     multiply_v(smem, at.slot, p, o);
     advance(at, W * NB);
     at.tile += W;
@@ -493,13 +494,13 @@ MLAF_DEV void compute(const mlaf_decode_args& a, const work& w, char* base, u32 
 MLAF_DEV void merge_states(char* base, u32 smem, int group, int rank, row_state& r) {
   const int lane = threadIdx.x & 31, warp = threadIdx.x / 32 % 4;
   float4* const parts = (float4*)(base + PARTS_AT);
-  group_sync(1 + group, 128); // of its P
+  named_sync(1 + group, 128); // of its P
 #pragma unroll
   for (int c = 0; c < COLS; c++) {
     const float sum = sum_over_lanes<4, 32>(r.sum[c]), weight = sum_over_lanes<4, 32>(r.weight[c]);
     if (lane < 4) parts[(8 * group + warp) * N + 8 * (c / 2) + 2 * lane + c % 2] = make_float4(r.m[c], sum, weight, 0.0f);
   }
-  group_sync(3, 128 * W);
+  named_sync(3, 128 * W);
   if (C > 1) cluster_wait();
   for (int i = threadIdx.x; i < N * C; i += 128 * W) {
     const int n = i % N;
@@ -576,7 +577,7 @@ MLAF_DEV void gather_o(char* base, char* place_of_o, int group, const row_state&
   }
   if (group == 0) put_o<FIRST, HALF, ALL, STRIDE, false>(out, factor, o);
   else put_o<FIRST, 0, HALF, STRIDE, false>(out, factor, o);
-  group_sync(3, 128 * W);
+  named_sync(3, 128 * W);
   if (group == 0) put_o<FIRST, 0, HALF, STRIDE, true>(out, factor, o);
   else put_o<FIRST, HALF, ALL, STRIDE, true>(out, factor, o);
 }
@@ -597,7 +598,7 @@ MLAF_DEV void exchange(const work& w, char* base, u32 smem, int rank) {
     int mine = 0;
 #pragma unroll
     for (int r = 0; r < ROUNDS; r++) mine += smaller(T, units > unit(r, rank) ? units - unit(r, rank) : 0);
-    bar_expect(smem + ENDS_AT + 8, 16 * (C - 1) * mine);
+    barrier_expect(smem + ENDS_AT + 8, 16 * (C - 1) * mine);
   }
 #pragma unroll 1
   for (int k = 1; k < C; k++) {
@@ -608,7 +609,7 @@ MLAF_DEV void exchange(const work& w, char* base, u32 smem, int rank) {
         cluster_send(cluster_address(smem + landed(r, rank), to), unit_of_o(base, unit(r, to)),
                      cluster_address(smem + ENDS_AT + 8, to));
   }
-  bar_wait_cluster(smem + ENDS_AT + 8, 0);
+  barrier_wait_cluster(smem + ENDS_AT + 8, 0);
 }
 
 // This block's units of those columns, merged over the cluster, to the output or to the partials.
@@ -628,8 +629,8 @@ MLAF_DEV void write_o(const mlaf_decode_args& a, const work& w, const char* base
       y.z += x.z * factor;
       y.w += x.w * factor;
     }
-    if (w.part < 0) *(uint2*)(a.o + 2 * ((w.row + n) * R + column)) = make_uint2(pack2(y.x, y.y), pack2(y.z, y.w));
-    else *(float4*)(a.part_o + (w.part + w.row0 + n) * R + column) = y;
+    if (w.part < 0) store_kept(a.o + 2 * ((w.row + n) * R + column), make_uint2(pack2(y.x, y.y), pack2(y.z, y.w)));
+    else store_kept(a.part_o + (w.part + w.row0 + n) * R + column, y);
   }
 }
 
@@ -638,14 +639,14 @@ template <int FIRST>
 MLAF_DEV void finish(const mlaf_decode_args& a, const work& w, char* base, u32 smem, char* place_of_o, int group, int rank,
                      const row_state& r, const float (&o)[NV][N / 2]) {
   gather_o<FIRST, OUT_COLS>(base, place_of_o, group, r, o);
-  if (C > 1) bar_wait_cluster(smem + ENDS_AT, 0);
+  if (C > 1) barrier_wait_cluster(smem + ENDS_AT, 0);
   if (FIRST == 0) weigh(a, w, base, rank); // without cluster by the threads that made the states
-  group_sync(3, 128 * W);
+  named_sync(3, 128 * W);
   if (C > 1) exchange(w, base, smem, rank);
   write_o(a, w, base, place_of_o, 64 * FIRST, rank);
   if (BALANCED) {
-    proxy_fence();
-    group_sync(3, 128 * W);
+    fence_async();
+    named_sync(3, 128 * W);
   }
   if constexpr (FIRST + OUT_COLS / 64 < NV)
     finish<FIRST + OUT_COLS / 64>(a, w, base, smem, place_of_o, group, rank, r, o);
@@ -654,7 +655,7 @@ MLAF_DEV void finish(const mlaf_decode_args& a, const work& w, char* base, u32 s
 MLAF_DEV void attend(const mlaf_decode_args& a, char* base, u32 smem, int group, int rank) {
 #pragma unroll 1
   for (int k = 0;; k++) {
-    bar_wait(smem + FULL_Q_AT + 8 * (k % PLACES), k / PLACES & 1);
+    barrier_wait(smem + FULL_Q_AT + 8 * (k % PLACES), k / PLACES & 1);
     const facts& known = facts_of(base, k);
     if (known.none) return;
     row_state r;
@@ -674,7 +675,7 @@ MLAF_DEV void attend(const mlaf_decode_args& a, char* base, u32 smem, int group,
     merge_states(base, smem, group, rank, r);
       finish<0>(a, known.w, base, smem, base + (BALANCED ? q_at(k) : 0), group, rank, r, o);
     if (!BALANCED) return;
-    bar_arrive_if(true, smem + EMPTY_Q_AT + 8 * (k % PLACES));
+    barrier_arrive(smem + EMPTY_Q_AT + 8 * (k % PLACES));
   }
 }
 
@@ -682,33 +683,33 @@ extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_decode_7f89dd2d(co
   extern __shared__ char raw[];
   char* const base = raw + (-shared_address(raw) & 1023);
   const u32 smem = shared_address(base);
-  const int group = threadIdx.x / 128, rank = C > 1 ? cluster_rank() : 0;
+  const int group = threadIdx.x / 128, rank = C > 1 ? rank_in_cluster() : 0;
   if (group == W) {
     if (W == 2) asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
     const int thread = threadIdx.x - 128 * W;
     if (thread == 125)
       for (int k = 0; k < PLACES; k++) {
-        bar_init(smem + FULL_Q_AT + 8 * k, 1);
-        bar_init(smem + EMPTY_Q_AT + 8 * k, 128 * W);
+        barrier_init(smem + FULL_Q_AT + 8 * k, 1);
+        barrier_init(smem + EMPTY_Q_AT + 8 * k, 128 * W);
       }
     if (C > 1 && thread == 126) {
-      bar_init(smem + ENDS_AT, 1);
-      bar_init(smem + ENDS_AT + 8, 1);
-      bar_expect(smem + ENDS_AT, 16 * N * C);
+      barrier_init(smem + ENDS_AT, 1);
+      barrier_init(smem + ENDS_AT + 8, 1);
+      barrier_expect(smem + ENDS_AT, 16 * N * C);
     }
     if (thread < RING) {
-      bar_init(full_bar(smem, thread), TMA ? 1 : 128);
-      bar_init(empty_bar(smem, thread), 4);
+      barrier_init(full_barrier(smem, thread), TMA ? 1 : 128);
+      barrier_init(empty_barrier(smem, thread), 4);
       ((int*)(base + BAD_AT))[thread] = 0;
     }
-    bars_ready();
-    if (thread == 127) prefetch_map(&p.maps[0]);
-    if (thread == 127) prefetch_map(&p.maps[1]);
-    if (thread == 127) prefetch_map(&p.maps[2]);
+    barriers_ready();
+    if (thread == 127) fetch_map(&p.maps[0]);
+    if (thread == 127) fetch_map(&p.maps[1]);
+    if (thread == 127) fetch_map(&p.maps[2]);
     __syncwarp();
     if (C > 1) cluster_arrive(); // this block may be reached into from now on; who does so waits then
-    group_sync(4, 128);
-    group_arrive(5, 128 * (W + 1));
+    named_sync(4, 128);
+    named_arrive(5, 128 * (W + 1));
     wait_for_previous_launch();
     let_next_launch_start(); // its blocks come as these leave
     produce(p.a, p.maps, smem, base);
@@ -717,7 +718,7 @@ extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_decode_7f89dd2d(co
     if (W == 2) asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
     if (C > 1) cluster_arrive();
     if (threadIdx.x < 32) look_ahead(p.a);
-    group_sync(5, 128 * (W + 1)); // barriers are there
+    named_sync(5, 128 * (W + 1)); // barriers are there
     wait_for_previous_launch();
     let_next_launch_start();
     attend(p.a, base, smem, group, rank);

@@ -60,6 +60,7 @@ struct mlaf_decode_params {
   mlaf_decode_args a;
   mlaf_tensor_map maps[3];
 };
+// [templates/lib/hopper.h]
 // [templates/hop/copy.h]
 // wgmma for 64 rows and N columns, fp32 accumulators; A from registers (_rs) or shared memory (_ss), B from shared memory,
 // K-major or, with _t, columns contiguous. The upper words of matrix descriptors are constants here, so that the lower words
@@ -324,7 +325,7 @@ MLAF_DEV void load_piece(const mlaf_decode_params& p, u32 shared, int lane, int 
     __syncwarp();
     if (copy < COPIES) {
       barrier_expect(full, bytes);
-      copy_box(place + at.buffer * BUFFER, map, rope ? 0 : 64 * slice, row, full);
+      copy_box_once(place + at.buffer * BUFFER, map, rope ? 0 : 64 * slice, row, full);
     }
     at.next();
   }
@@ -658,7 +659,7 @@ extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_decode_6e13c67d(co
     barrier_init(shared + Q_EMPTY_AT, 256);
     barrier_init(shared + FACTS_AT, 1);
     barrier_init(shared + CHECKED_AT, 1);
-    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+    barriers_ready();
   }
   __syncthreads();
   wait_for_previous_launch();

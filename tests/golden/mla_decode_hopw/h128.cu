@@ -61,6 +61,7 @@ struct mlaf_decode_params {
   mlaf_tensor_map maps[3];
 };
 // [templates/lib/narrow.h]
+// [templates/lib/hopper.h]
 // [templates/hop/copy.h]
 // wgmma for 64 rows and N columns, fp32 accumulators; A from registers (_rs) or shared memory (_ss), B from shared memory,
 // K-major or, with _t, columns contiguous. The upper words of matrix descriptors are constants here, so that the lower words
@@ -324,7 +325,7 @@ MLAF_DEV void load_piece(const mlaf_decode_params& p, u32 shared, int lane, int 
     __syncwarp();
     if (copy < COPIES) {
       barrier_expect(full, bytes);
-      copy_box(place + at.buffer * BUFFER, map, rope ? 0 : 64 * slice, row, full);
+      copy_box_once(place + at.buffer * BUFFER, map, rope ? 0 : 64 * slice, row, full);
     }
     at.next();
   }
@@ -608,8 +609,7 @@ MLAF_DEV void finish(const math& c, const mlaf_decode_args& a, rows_state& r, fl
     narrow_raise(top, o);
 #pragma unroll
     for (int h = 0; h < 2; h++) {
-#pragma unroll
-      for (int d = 1; d < 4; d *= 2) top[h] = narrow_larger(top[h], __shfl_xor_sync(~0u, top[h], d));
+      top[h] = narrow_of_quad(top[h]);
       if (row0 + 8 * h >= live) continue;
       const float per_unit = NARROW_REACH / top[h];
       float* const row = a.part_o + (part + row0 + 8 * h) * R;
@@ -663,7 +663,7 @@ extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_decode_5f583934(co
     barrier_init(shared + Q_EMPTY_AT, 256);
     barrier_init(shared + FACTS_AT, 1);
     barrier_init(shared + CHECKED_AT, 1);
-    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+    barriers_ready();
   }
   // Into L2, as a hint: what the launch before this one has still to write does no harm.
   if (threadIdx.x >= 32 && threadIdx.x < 32 + ALL && (int)blockIdx.z < p.a.batch)
