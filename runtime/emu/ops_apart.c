@@ -125,10 +125,10 @@ bool emu_apart_store(emu_wave *w, const emu_inst *in, const emu_vm_op *op, const
   if (!emu_vreg_check(w, src, words, lanes & ~p->priv) || !emu_vm_begin(w, op, NULL, 0)) return false;
   if (!check(w, in, p, op->bytes, EMU_LDS_WRITE, "store")) return false;
   for (int l = 0; l < EMU_LANES; l++) {
-    uint32_t x[4];
+    uint32_t x[4]; // no store is wider; gcc 12 wants to see it
     unsigned valid = 0;
     if (!(lanes >> l & 1)) continue;
-    for (unsigned k = 0; k < words; k++) {
+    for (unsigned k = 0; k < words && k < 4; k++) {
       x[k] = w->v[src + k][l] >> shift;
       valid |= (w->v_init[src + k] >> l & 1 ? 15u : 0u) << (4 * k);
     }
