@@ -26,7 +26,8 @@ local function nanoseconds(p, v, arch, slots)
   local merge = v.cluster > 1 and 400 + 8 * v.rows * v.cluster or 0 -- in shared memory of the cluster
   return hopper.launch(p, v, {
     groups = groups, slots = slots, width = v.cluster, meet = 900,
-    fixed = function(blocks) return 3300 + 36 * math.min(blocks, slots) // groups + merge end,
+    wave = 3000, -- until the next blocks have what these had
+    fixed = function(blocks) return 1300 + 20 * math.min(blocks, slots) // groups + merge end,
     tile = hopper.tile(p, arch, groups, block_ns, OVERLAP_LOSS),
   })
 end
