@@ -26,8 +26,8 @@ local function nanoseconds(p, v, arch, slots)
   local merge = v.cluster > 1 and 400 + 8 * v.rows * v.cluster or 0 -- in shared memory of the cluster
   return hopper.launch(p, v, {
     groups = groups, slots = slots, width = v.cluster, meet = 900,
-    wave = 3000, -- until the next blocks have what these had
-    fixed = function(blocks) return 1300 + 20 * math.min(blocks, slots) // groups + merge end,
+    wave = 3000, -- a wave's begin and end, part of which the launch's own hide
+    fixed = function(blocks) return 36 * math.min(blocks, slots) // groups - 700 + merge end,
     tile = hopper.tile(p, arch, groups, block_ns, OVERLAP_LOSS),
   })
 end
@@ -55,14 +55,12 @@ return {
       end
       if v.load == "gather" and p.page_size % 16 == 0 then return "load=gather: boxes serve pages of 16 tokens better" end
     end,
-    function(_, v)
+    function(p, v)
       if v.schedule == "splits" then return end
       if v.cluster > 1 then return ("schedule=%s cuts the tokens itself: no cluster"):format(v.schedule) end
       if v.wgs == 2 and v.rows > 24 then
         return ("schedule=%s: the walk leaves two warpgroups of %d rows too few registers"):format(v.schedule, v.rows)
       end
-    end,
-    function(p, v)
       if v.schedule == "balanced" and v.wgs == 2 and v.load == "tma" and p.page_size % 64 ~= 0 then
         return ("schedule=balanced: pages of %d tokens leave the loaders of two warpgroups too few registers"):format(p.page_size)
       end
