@@ -3,7 +3,8 @@
 // 2: mbarriers, with one arrival a warp behind __syncwarp; 3: as 0, in a block of 384 threads, a third of which take no part;
 // 4: as 0, with a bar.arrive of one group and a bar.sync of the other in each round that hand over nothing; 5: as 2, with an
 // arrival of every thread.
-// The Hopper kernels hand over by 1, 2 and, a warpgroup of the block taking no part, as in 4.
+// The Hopper kernels hand ordinary accesses over by 1 and 5, a warpgroup of the block taking no part, as in 4; what only the tensor
+// cores and copies touch, by 2.
 //   nvcc -arch=sm_90a -o racecheck_control tests/gpu/racecheck_control.cu
 //   for i in 0 1 2 3 4 5; do compute-sanitizer --tool racecheck ./racecheck_control $i; done
 // docs/kernels-hopper.md says what it reported.
@@ -34,7 +35,8 @@ __global__ void hand_over(int* out, int rounds) {
   const unsigned given = shared_address(&barriers[0]), taken = shared_address(&barriers[1]);
   const int t = threadIdx.x % 128;
   if (threadIdx.x == 0)
-    for (unsigned b : {given, taken}) asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(b), "r"(HOW == 5 ? 128 : 4) : "memory");
+    for (unsigned b : {given, taken})
+      asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(b), "r"(HOW == 5 ? 128 : 4) : "memory");
   __syncthreads();
   int sum = 0;
   for (int i = 0; i < rounds; i++) {
