@@ -22,7 +22,7 @@ function plan.make(v, isa)
     { "refs_at", 4 * v.rows },          -- reference of each row
     { "factors_at", 4 * v.rows },       -- what O is multiplied by
     { "raised_at", 16 },                -- a bit for each row whose factor is not 1
-    { "parts_at", 4 * 8 * v.rows },     -- sums by warp
+    { "parts_at", 4 * 4 * v.rows },     -- sums by warp
     { "inverse_at", 4 * v.rows },
     { "piece_at", 64 },
   }

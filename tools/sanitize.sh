@@ -35,7 +35,7 @@ h128,r512,p64,q1,bf16,page64,b2,s330 hop:cluster=2,schedule=turns/s1
 h64,r512,p64,q1,bf16,page64,b2,s330 hop:cluster=1,schedule=turns/s1
 h128,r512,p64,q1,bf16,page64,b2,s330 hop:cluster=2,schedule=splits/s3,rows=1,team=4
 h128,r512,p64,q1,f16,page8,b3,s330 hop:cluster=1,schedule=turns/s2,rows=1,team=2
-h96,r512,p64,q2,causal,bf16,page16,b2,s330 hop:cluster=1,schedule=merged/s7
+h40,r512,p64,q2,causal,bf16,page16,b2,s330 hop:cluster=1,schedule=merged/s7
 h128,r512,p64,q1,bf16,page64,b2,s330 hop:cluster=2,schedule=merged/s5
 h128,r512,p64,q1,bf16,page64,b2,s330 hop:cluster=2,schedule=balanced/s5,rows=1,team=1
 h16,r512,p64,q1,bf16,page64,b2,s330 hopt:cluster=1,load=tma,rows=16,schedule=merged,wgs=2/s5

@@ -1,20 +1,16 @@
 // The smaller instructions of the many-rows Hopper kernels: what pairs share, matrices by lane.
-MLAF_DEV u32 address_in(u32 at, u32 block) { // of the cluster
-  u32 r;
-  asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(r) : "r"(at), "r"(block));
-  return r;
-}
-MLAF_DEV void barrier_arrive_there(u32 at) { // at: by address_in()
+MLAF_DEV void barrier_arrive_there(u32 at) { // at: by cluster_address()
   asm volatile("mbarrier.arrive.shared::cluster.b64 _, [%0];" ::"r"(at) : "memory");
 }
 MLAF_DEV void cluster_sync() {
   asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
 }
 
-MLAF_DEV void copy_box_to_pair(u32 to, const mlaf_tensor_map* map, int column, int row, u32 barrier) {
-  asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster "
-               "[%0], [%1, {%2, %3}], [%4], %5;"
-               ::"r"(to), "l"(map), "r"(column), "r"(row), "r"(barrier), "h"((unsigned short)3) : "memory");
+MLAF_DEV void copy_box_to_pair(u32 to, const mlaf_tensor_map* map, int column, int row, u32 barrier, u64 policy) {
+  asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster.L2::cache_hint "
+               "[%0], [%1, {%2, %3}], [%4], %5, %6;"
+               ::"r"(to), "l"(map), "r"(column), "r"(row), "r"(barrier), "h"((unsigned short)3), "l"(policy)
+               : "memory");
 }
 MLAF_DEV void fetch_box(const mlaf_tensor_map* map, int column, int row) { // into L2
   asm volatile("cp.async.bulk.prefetch.tensor.2d.L2.global [%0, {%1, %2}];" ::"l"(map), "r"(column), "r"(row) : "memory");
@@ -33,22 +29,4 @@ MLAF_DEV void store_matrices(u32 at, const u32 (&x)[4]) {
 MLAF_DEV void load_matrices(u32 at, u32 (&x)[4]) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
                : "=r"(x[0]), "=r"(x[1]), "=r"(x[2]), "=r"(x[3]) : "r"(at) : "memory");
-}
-MLAF_DEV float unpack_lo(u32 x) {
-#if MLAF_BF16
-  return float_of(x << 16);
-#else
-  float y;
-  asm("{\n.reg .b16 l, h;\nmov.b32 {l, h}, %1;\ncvt.f32.f16 %0, l;\n}" : "=f"(y) : "r"(x));
-  return y;
-#endif
-}
-MLAF_DEV float unpack_hi(u32 x) {
-#if MLAF_BF16
-  return float_of(x & 0xffff0000u);
-#else
-  float y;
-  asm("{\n.reg .b16 l, h;\nmov.b32 {l, h}, %1;\ncvt.f32.f16 %0, h;\n}" : "=f"(y) : "r"(x));
-  return y;
-#endif
 }

@@ -1,17 +1,22 @@
 // Where the many-rows Hopper kernel's pieces begin and end: Q of a negative scale, O as 16-bit output. The includer has math and
 // the constants of the kernel.
 
-// For a negative scale. The next barrier of both warpgroups lies before the first product.
-MLAF_DEV void negate_q(u32 shared, u32 (&q_last)[4][4]) {
+// Q's sign for a negative scale, and zeros where the block has no row (as no_rows). The next barrier of both warpgroups lies
+// before the first product.
+MLAF_DEV void prepare_q(u32 shared, u32 sign, int live, u32 (&q_last)[4][4]) {
 #pragma unroll 1
   for (int i = 16 * (threadIdx.x & 127) + 2048 * (threadIdx.x >> 8); i < Q_SLICES * SLICE; i += 4096) {
-    u32 x[4];
-    load_16(shared + Q_AT + i, x);
-    store_16(shared + Q_AT + i, x[0] ^ 0x80008000u, x[1] ^ 0x80008000u, x[2] ^ 0x80008000u, x[3] ^ 0x80008000u);
+    u32 x[4] = {sign, sign, sign, sign};
+    if (i / 128 % ROWS < live) {
+      if (sign == 0) continue;
+      load_16(shared + Q_AT + i, x);
+    }
+    store_16(shared + Q_AT + i, x[0] ^ sign, x[1] ^ sign, x[2] ^ sign, x[3] ^ sign);
   }
   fence_async();
+  const int row = 16 * (threadIdx.x >> 5 & 3) + (threadIdx.x >> 2 & 7);
 #pragma unroll
-  for (int i = 0; i < 4 * Q_LAST_K; i++) q_last[i / 4][i % 4] ^= 0x80008000u;
+  for (int i = 0; i < 4 * Q_LAST_K; i++) q_last[i / 4][i % 4] = row + i % 2 * 8 < live ? q_last[i / 4][i % 4] ^ sign : 0;
 }
 
 // 32 columns of a warp's 16 rows as 16-bit output: through 1 KB of shared memory of its own, in the second P's place, so that a

@@ -111,3 +111,12 @@ MLAF_DEV i64 known_row(u32 shared, u32 field) {
   asm volatile("ld.shared.s64 %0, [%1];" : "=l"(x) : "r"(shared + PIECE_AT + field) : "memory");
   return x;
 }
+
+constexpr float LOWEST = -1e30f; // the reference of a row that has seen nothing
+// Where the block has no row the reference stays above all scores: P is 0 there, and products of zeros take less power, which
+// holds the clock at the card's limit.
+MLAF_DEV void no_rows(int row, int live, float (&m)[2]) {
+#pragma unroll
+  for (int h = 0; h < 2; h++)
+    if (row + 8 * h >= live) m[h] = -LOWEST;
+}

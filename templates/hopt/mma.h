@@ -1,17 +1,4 @@
-// Matrix products of transposed decode: the two values of a word of P, and the MMA. Handed over: rows (N), kind (bf16 or f16).
-MLAF_DEV float low_of(u32 x) {
-  float y;
-  if (MLAF_BF16) return float_of(x << 16);
-  asm("{.reg .f16 l, h;\nmov.b32 {l, h}, %1;\ncvt.f32.f16 %0, l;}" : "=f"(y) : "r"(x));
-  return y;
-}
-MLAF_DEV float high_of(u32 x) {
-  float y;
-  if (MLAF_BF16) return float_of(x & 0xffff0000u);
-  asm("{.reg .f16 l, h;\nmov.b32 {l, h}, %1;\ncvt.f32.f16 %0, h;}" : "=f"(y) : "r"(x));
-  return y;
-}
-
+// The matrix product of transposed decode. Handed over: rows (N), kind (bf16 or f16).
 //@ local n, d, io = rows // 2, {}, {}
 //@ for i = 0, n - 1 do
 //@   d[#d + 1], io[#io + 1] = "%" .. i, '"+f"(d[' .. i .. '])'

@@ -44,11 +44,6 @@ MLAF_DEV uint4 load_16(u32 at) {
 // Orders no memory accesses of this block.
 MLAF_DEV void cluster_arrive() { asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory"); }
 MLAF_DEV void cluster_wait() { asm volatile("barrier.cluster.wait.aligned;" ::: "memory"); }
-MLAF_DEV u32 cluster_address(u32 at, int rank) {
-  u32 x;
-  asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(x) : "r"(at), "r"(rank));
-  return x;
-}
 // A store that the barrier, of the same block as the address, hears of: 16 bytes.
 MLAF_DEV void cluster_send(u32 at, const float4& x, u32 bar) {
   asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.f32 [%0], {%1, %2, %3, %4}, [%5];" ::"r"(at), "f"(x.x),

@@ -23,3 +23,21 @@ MLAF_DEV u32 pack2(float lo, float hi) {
 #endif
   return y;
 }
+MLAF_DEV float unpack_lo(u32 x) {
+#if MLAF_BF16
+  return float_of(x << 16);
+#else
+  float y;
+  asm("{\n.reg .b16 l, h;\nmov.b32 {l, h}, %1;\ncvt.f32.f16 %0, l;\n}" : "=f"(y) : "r"(x));
+  return y;
+#endif
+}
+MLAF_DEV float unpack_hi(u32 x) {
+#if MLAF_BF16
+  return float_of(x & 0xffff0000u);
+#else
+  float y;
+  asm("{\n.reg .b16 l, h;\nmov.b32 {l, h}, %1;\ncvt.f32.f16 %0, h;\n}" : "=f"(y) : "r"(x));
+  return y;
+#endif
+}

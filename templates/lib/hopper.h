@@ -28,9 +28,15 @@ MLAF_DEV u32 rank_in_cluster() {
   asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
   return rank;
 }
+// Where the cluster's block `rank` has what this one has at `at`.
+MLAF_DEV u32 cluster_address(u32 at, u32 rank) {
+  u32 x;
+  asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(x) : "r"(at), "r"(rank));
+  return x;
+}
 
 // L2 policies, as createpolicy.fractional.L2::evict_first and evict_last make them for all of an access.
-constexpr u64 EVICT_FIRST = 0x12f0000000000000ul, EVICT_LAST = 0x14f0000000000000ul;
+constexpr u64 EVICT_NORMAL = 0x1000000000000000ul, EVICT_FIRST = 0x12f0000000000000ul, EVICT_LAST = 0x14f0000000000000ul;
 
 // ---- Copies -----------------------------------------------------------------------------------------------------------
 // A box of a 2-D tensor map; the barrier hears of its bytes.
@@ -64,16 +70,8 @@ MLAF_DEV void fetch_line(const void* at) { asm volatile("prefetch.global.L2 [%0]
 
 // ---- Shared memory by address -----------------------------------------------------------------------------------------
 MLAF_DEV void store_4(u32 at, float x) { asm volatile("st.shared.f32 [%0], %1;" ::"r"(at), "f"(x) : "memory"); }
-MLAF_DEV void store_8(u32 at, float x, float y) {
-  asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(at), "f"(x), "f"(y) : "memory");
-}
 MLAF_DEV float load_4(u32 at) {
   float x;
   asm volatile("ld.shared.f32 %0, [%1];" : "=f"(x) : "r"(at) : "memory");
-  return x;
-}
-MLAF_DEV float2 load_8(u32 at) {
-  float2 x;
-  asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];" : "=f"(x.x), "=f"(x.y) : "r"(at) : "memory");
   return x;
 }

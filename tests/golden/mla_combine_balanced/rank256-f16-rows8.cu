@@ -53,15 +53,13 @@ struct mlaf_decode_params {
 // [templates/lib/schedule.h]
 
 constexpr int H = 20, R = 256, PAGE = 16, SLOT_ROWS = 60;
-constexpr int ROWS = 8, TEAM = 1, VECTORS = 2, DEPTH = 2;
-// A row's partial results, merged: O = sum_s w_s O_s / sum_s w_s with w_s = 2^(LSE_s - max LSE), all in fp32, by a team of TEAM
-// warps. The includer has R, TEAM, ROWS (of a block), VECTORS (16-byte loads of a lane for a row) and DEPTH (partial results in
-// flight), and hands over team. Of the balanced schedule, whose pieces are few and anywhere; the other: mla_combine_warp.cu.in.
-
-constexpr int VALUES = 4; // in 16 bytes
+constexpr int ROWS = 8, TEAM = 1;
+constexpr int VECTORS = 2, DEPTH = 2; // 16-byte loads of a lane for a row; partial results in flight
+constexpr int VALUES = 4;                               // in 16 bytes
 // Bits 0, TEAM, 2 TEAM, ... of 32: what the team's first warp adds up.
 constexpr u32 EVERY_TEAM = (u32)(0xffffffffull / ((1ull << TEAM) - 1));
 
+// A row's partial results, merged: O = sum_s w_s O_s / sum_s w_s with w_s = 2^(LSE_s - max LSE), all in fp32.
 struct merged {
   float top, sum; // largest LSE; weights of this lane's partial results
   float o[VECTORS][VALUES];

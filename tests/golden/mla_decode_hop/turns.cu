@@ -281,8 +281,21 @@ MLAF_DEV i64 known_row(u32 shared, u32 field) {
   return x;
 }
 
+constexpr float LOWEST = -1e30f; // the reference of a row that has seen nothing
+// Where the block has no row the reference stays above all scores: P is 0 there, and products of zeros take less power, which
+// holds the clock at the card's limit.
+MLAF_DEV void no_rows(int row, int live, float (&m)[2]) {
+#pragma unroll
+  for (int h = 0; h < 2; h++)
+    if (row + 8 * h >= live) m[h] = -LOWEST;
+}
+
 // The loaders of the many-rows Hopper kernel: a warp each for the left half, the right half, rope, and Q with what others must
 // know of a piece. The includer has the constants of the kernel.
+
+// A pair's cache leaves L2 first, too, but not where boxes share lines (rope 32: rows of 1088 bytes): there it costs 5 %.
+constexpr u64 POLICY = P % 64 == 0 ? EVICT_FIRST : EVICT_NORMAL;
+
 struct loader {
   const mlaf_decode_params& p;
   u32 shared;
@@ -325,8 +338,8 @@ MLAF_DEV void load_slices(const loader& l, const piece& x, turn t, int j, int id
     if (b > 0) row = row_of_box(x, at + b, ids);
     if (!mine) continue;
     if (PAIR == 2) {
-      copy_box_to_pair(place, map, column, row, full);
-    } else { // evict first: in pairs, which ask ahead into L2, that costs 3 %
+      copy_box_to_pair(place, map, column, row, full, POLICY);
+    } else {
       copy_box_once(place, map, column, row, full);
       if (count == 2) copy_box_once(place + SLICE, map, column + 64, row, full);
     }
@@ -538,7 +551,7 @@ MLAF_DEV void work_on_blocks(const mlaf_decode_params& p, u32 shared) {
   math c;
   c.shared = shared, c.lane = threadIdx.x & 31, c.warp = threadIdx.x >> 5 & 3;
   c.scale = fmaxf(fabsf(a.scale_log2e), 1e-30f); // not 0: masked scores are -inf
-  c.peer = PAIR == 2 ? address_in(shared + EMPTY_AT, rank_in_cluster() ^ 1) : 0;
+  c.peer = PAIR == 2 ? cluster_address(shared + EMPTY_AT, rank_in_cluster() ^ 1) : 0;
   c.used[0] = c.used[1] = 0;
 #pragma unroll 1
   for (u32 k = 0;; k++) {
@@ -547,15 +560,17 @@ MLAF_DEV void work_on_blocks(const mlaf_decode_params& p, u32 shared) {
     if (blocks < 0) return;
     c.forget();
     c.clear = known(shared, TOKENS_OF) - (CAUSAL ? known(shared, N_OF) - 1 : 0) - known(shared, BEGIN_OF);
+    const int live = known(shared, N_OF) * H - ROWS * (int)blockIdx.x;
     const int row = 16 * c.warp + (c.lane & 15), chunk = c.lane >> 4;
     u32 q_last[4][4];
 #pragma unroll
     for (int i = 0; i < Q_LAST_K; i++)
       load_matrices(shared + P_AT + (P == 32 ? 64 * row + (((2 * i + chunk) ^ (row >> 1 & 3)) << 4)
                                              : 128 * row + (((2 * i + chunk) ^ (row & 7)) << 4)), q_last[i]);
-    if (a.scale_log2e < 0.0f) negate_q(shared, q_last);
+    if (a.scale_log2e < 0.0f || live < ROWS) prepare_q(shared, a.scale_log2e < 0.0f ? 0x80008000u : 0, live, q_last);
     named_sync(BOTH, 256); // the place is P's again
-    rows_state r = {{-1e30f, -1e30f}, {0.0f, 0.0f}};
+    rows_state r = {{LOWEST, LOWEST}, {0.0f, 0.0f}};
+    no_rows(16 * c.warp + (c.lane >> 2), live, r.m);
     float o[2][PIECE / 2];
 #pragma unroll
     for (int i = 0; i < PIECE / 2; i++) o[0][i] = o[1][i] = 0.0f;

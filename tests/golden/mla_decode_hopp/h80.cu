@@ -53,7 +53,7 @@ struct mlaf_kernel_launch {
   u32 magic, size, dynamic_shared, cluster[3], flags, schedule, reserved[3], n_maps;
   mlaf_map_want maps[8];
 };
-extern "C" __device__ const mlaf_kernel_launch mlaf_mla_decode_ef25c861_launch = {0x314b4c4du, sizeof(mlaf_kernel_launch), 229216,
+extern "C" __device__ const mlaf_kernel_launch mlaf_mla_decode_ef25c861_launch = {0x314b4c4du, sizeof(mlaf_kernel_launch), 227936,
     {1, 1, 1}, 1, 0, {}, 3,
     {{3, 64, 80, 128}, {1, 64, 64, 128}, {2, 64, 64, 128}}};
 struct __align__(64) mlaf_tensor_map {
@@ -78,27 +78,14 @@ constexpr int SENDERS = 3;                                               // warp
 constexpr int MAP_Q = 0, MAP_CKV = 1, MAP_KPE = 2;
 constexpr int Q_AT = 122880, P_AT = 215040, REFS_AT = 225280;
 constexpr int FACTORS_AT = 225600, RAISED_AT = 225920, PARTS_AT = 225936;
-constexpr int INVERSE_AT = 228496, PIECE_AT = 228816, BARS_AT = 228880;
-constexpr int BAD_AT = 229152;  // of each box: the number of the last tile with a bad page that began in it
+constexpr int INVERSE_AT = 227216, PIECE_AT = 227536, BARS_AT = 227600;
+constexpr int BAD_AT = 227872;  // of each box: the number of the last tile with a bad page that began in it
 constexpr int Q_FULL = BARS_AT + 16 * RING, Q_EMPTY = Q_FULL + 8, P_FULL = Q_FULL + 16, END = Q_FULL + 24;
 // Named barriers. 1: the scores' 128 threads; 2, 3: those of a half of the values. One side arrives, the other one waits:
 constexpr int FACTORS_FULL = 4, P_EMPTY = 5, MATH = 384;
 constexpr float LOWEST = -1e30f;
 
-// Matrix products of transposed decode: the two values of a word of P, and the MMA. Handed over: rows (N), kind (bf16 or f16).
-MLAF_DEV float low_of(u32 x) {
-  float y;
-  if (MLAF_BF16) return float_of(x << 16);
-  asm("{.reg .f16 l, h;\nmov.b32 {l, h}, %1;\ncvt.f32.f16 %0, l;}" : "=f"(y) : "r"(x));
-  return y;
-}
-MLAF_DEV float high_of(u32 x) {
-  float y;
-  if (MLAF_BF16) return float_of(x & 0xffff0000u);
-  asm("{.reg .f16 l, h;\nmov.b32 {l, h}, %1;\ncvt.f32.f16 %0, h;}" : "=f"(y) : "r"(x));
-  return y;
-}
-
+// The matrix product of transposed decode. Handed over: rows (N), kind (bf16 or f16).
 // D [64 x N] += A [64 x 16] B [16 x N]; d[4j + 2h + i]: row 16 warp + lane/4 + 8h, column 8j + 2 (lane%4) + i.
 template <int TransA>
 MLAF_DEV void mma(float (&d)[N / 2], u64 a, u64 b, bool add) {
@@ -109,6 +96,11 @@ MLAF_DEV void mma(float (&d)[N / 2], u64 a, u64 b, bool add) {
       "%40, %41, p, 1, 1, %43, 0;\n}"
       : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]), "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]), "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]), "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31]), "+f"(d[32]), "+f"(d[33]), "+f"(d[34]), "+f"(d[35]), "+f"(d[36]), "+f"(d[37]), "+f"(d[38]), "+f"(d[39])
       : "l"(a), "l"(b), "r"((u32)add), "n"(TransA));
+}
+MLAF_DEV float2 load_8(u32 at) {
+  float2 x;
+  asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];" : "=f"(x.x), "=f"(x.y) : "r"(at) : "memory");
+  return x;
 }
 // What a block does, and where in the ring. The includer has the constants N, H, C, Q_LEN, PAGE, BALANCED, NB, RING and BARS_AT,
 // and says whether the schedule is `merged`.
@@ -295,10 +287,9 @@ MLAF_DEV void send_queries(const mlaf_decode_params& p, u32 smem, char* base) {
 }
 
 // ---- Scores -----------------------------------------------------------------------------------------------------------
-// Of x[g][i], a value of the row 32g + 8 (i/2) + 2 (lane%4) + i%2, over the eight lanes that hold values of the same rows: that
-// of row own_row(g) is left in x[g][0]. All groups in step, since a shuffle takes its time.
-template <class Op>
-MLAF_DEV void fold(int lane, float (&x)[GROUPS][8], Op op) {
+// Adds up x[g][i], a value of the row 32g + 8 (i/2) + 2 (lane%4) + i%2, over the eight lanes that hold values of the same rows:
+// the sum of row own_row(g) is left in x[g][0]. All groups in step, since a shuffle takes its time.
+MLAF_DEV void fold(int lane, float (&x)[GROUPS][8]) {
 #pragma unroll
   for (int d = 4; d > 0; d /= 2) {
     const bool upper = lane & 4 * d;
@@ -307,15 +298,15 @@ MLAF_DEV void fold(int lane, float (&x)[GROUPS][8], Op op) {
 #pragma unroll
       for (int i = 0; i < d; i++) {
         const float other = __shfl_xor_sync(~0u, upper ? x[g][i] : x[g][i + d], 4 * d);
-        x[g][i] = op(upper ? x[g][i + d] : x[g][i], other);
+        x[g][i] = (upper ? x[g][i + d] : x[g][i]) + other;
       }
   }
 }
 MLAF_DEV int own_row(int lane, int g) { return 32 * g + lane / 8 * 8 + 2 * (lane % 4) + lane / 4 % 2; }
 
-// Reference of row threadIdx % 128; of rows own_row(g) the sums of P and of the rounded P over this warp's tokens.
+// Reference of row threadIdx % 128; sum[2j + i]: of row 8j + 2 (lane%4) + i over this thread's tokens.
 struct row_state {
-  float m, sum[GROUPS], weight[GROUPS];
+  float m, sum[N / 4];
 };
 
 // S^T of the tile at `at`, waiting for box after box.
@@ -392,7 +383,7 @@ MLAF_DEV void raise(u32 smem, float scale, const float (&s)[N / 2], row_state& r
 }
 
 // Scores -> P^T in shared memory: 8x8 blocks of 128 bytes, block (row group j, token group k) at 1024j + 128k. What is left in s:
-// for the two rows [4j + i] the sums of this thread's P, [4j + 2 + i] of the rounded P.
+// P before rounding.
 MLAF_DEV void store_p(u32 smem, float scale, float (&s)[N / 2]) {
   const int lane = threadIdx.x & 31, warp = threadIdx.x / 32 % 4;
   const u32 refs = smem + REFS_AT + 8 * (lane % 4);
@@ -416,52 +407,37 @@ MLAF_DEV void store_p(u32 smem, float scale, float (&s)[N / 2]) {
   fence_async();
   __syncwarp();
   barrier_arrive_if(lane == 0, smem + P_FULL);
+}
+
+// Sums of P before rounding: they divide O and make the LSE.
+MLAF_DEV void add_sums(u32 smem, const float (&s)[N / 2], row_state& r) {
+  const u32 factors = smem + FACTORS_AT + 8 * (threadIdx.x % 4);
 #pragma unroll
   for (int j = 0; j < N / 8; j++) {
-    s[4 * j] += s[4 * j + 2];
-    s[4 * j + 1] += s[4 * j + 3];
-    s[4 * j + 2] = low_of(w[2 * j]) + low_of(w[2 * j + 1]);
-    s[4 * j + 3] = high_of(w[2 * j]) + high_of(w[2 * j + 1]);
+    const float2 f = load_8(factors + 32 * j);
+    r.sum[2 * j] = fmaf(r.sum[2 * j], f.x, s[4 * j] + s[4 * j + 2]);
+    r.sum[2 * j + 1] = fmaf(r.sum[2 * j + 1], f.y, s[4 * j + 1] + s[4 * j + 3]);
   }
 }
 
-MLAF_DEV void add_sums(u32 smem, const float (&s)[N / 2], row_state& r) {
-  const int lane = threadIdx.x & 31;
-  float x[GROUPS][8], y[GROUPS][8];
-#pragma unroll
-  for (int g = 0; g < GROUPS; g++)
-#pragma unroll
-    for (int i = 0; i < 8; i++) {
-      const int j = 4 * g + i / 2;
-      x[g][i] = j < N / 8 ? s[4 * (j % (N / 8)) + i % 2] : 0.0f;
-      y[g][i] = j < N / 8 ? s[4 * (j % (N / 8)) + i % 2 + 2] : 0.0f;
-    }
-  fold(lane, x, [](float a, float b) { return a + b; });
-  fold(lane, y, [](float a, float b) { return a + b; });
-#pragma unroll
-  for (int g = 0; g < GROUPS; g++) {
-    const float factor = load_4(smem + FACTORS_AT + 4 * smaller(own_row(lane, g), N - 1));
-    r.sum[g] = r.sum[g] * factor + x[g][0];
-    r.weight[g] = r.weight[g] * factor + y[g][0];
-  }
-}
-
-// The rows' sums over all warps: 1/weight for the value warpgroups, the LSE for the caller.
+// The rows' sums over all threads: their inverse for the value warpgroups, the LSE for the caller.
 MLAF_DEV void finish_rows(const mlaf_decode_args& a, u32 smem, const row_state& r) {
   const int lane = threadIdx.x & 31, warp = threadIdx.x / 32 % 4, n = threadIdx.x % 128;
+  float x[GROUPS][8];
 #pragma unroll
   for (int g = 0; g < GROUPS; g++)
-    if (own_row(lane, g) < N) store_8(smem + PARTS_AT + 8 * (warp * N + own_row(lane, g)), r.sum[g], r.weight[g]);
+#pragma unroll
+    for (int i = 0; i < 8; i++) x[g][i] = 4 * g + i / 2 < N / 8 ? r.sum[(8 * g + i) % (N / 4)] : 0.0f;
+  fold(lane, x);
+#pragma unroll
+  for (int g = 0; g < GROUPS; g++)
+    if (own_row(lane, g) < N) store_4(smem + PARTS_AT + 4 * (warp * N + own_row(lane, g)), x[g][0]);
   named_sync(1, 128);
   if (n < N) {
-    float sum = 0.0f, weight = 0.0f;
+    float sum = 0.0f;
 #pragma unroll
-    for (int i = 0; i < 4; i++) {
-      const float2 x = load_8(smem + PARTS_AT + 8 * (i * N + n));
-      sum += x.x;
-      weight += x.y;
-    }
-    store_4(smem + INVERSE_AT + 4 * n, sum == 0.0f ? 0.0f : 1.0f / weight); // no token seen: O = 0
+    for (int i = 0; i < 4; i++) sum += load_4(smem + PARTS_AT + 4 * (i * N + n));
+    store_4(smem + INVERSE_AT + 4 * n, sum == 0.0f ? 0.0f : 1.0f / sum); // no token seen: O = 0
     if (n < known(smem, ROWS_OF)) {
       const i64 part = load_s64(smem + PIECE_AT + PART_OF);
       const float lse = sum == 0.0f ? minus_inf() : r.m + log2_fast(sum);
@@ -491,7 +467,7 @@ MLAF_DEV void work_on_scores(const mlaf_decode_args& a, char* base, u32 smem) {
     row_state r;
     r.m = LOWEST;
 #pragma unroll
-    for (int g = 0; g < GROUPS; g++) r.sum[g] = r.weight[g] = 0.0f;
+    for (int i = 0; i < N / 4; i++) r.sum[i] = 0.0f;
 #pragma unroll 1
     for (int t = 0; t < tiles; t++) {
       float s[N / 2];
@@ -514,7 +490,7 @@ MLAF_DEV void work_on_scores(const mlaf_decode_args& a, char* base, u32 smem) {
     }
     if (poisoned) {
 #pragma unroll
-      for (int g = 0; g < GROUPS; g++) r.sum[g] = r.weight[g] = not_a_number();
+      for (int i = 0; i < N / 4; i++) r.sum[i] = not_a_number();
     }
     finish_rows(a, smem, r);
     if (!BALANCED) break;

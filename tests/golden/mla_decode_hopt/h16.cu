@@ -99,20 +99,7 @@ constexpr int LAND_AT = 33024; // O that other blocks of the cluster send, in th
 constexpr int BAD_AT = 228608;  // of each box: the number of the last tile with a bad page that began in it
 constexpr float LOWEST = -1e30f;
 
-// Matrix products of transposed decode: the two values of a word of P, and the MMA. Handed over: rows (N), kind (bf16 or f16).
-MLAF_DEV float low_of(u32 x) {
-  float y;
-  if (MLAF_BF16) return float_of(x << 16);
-  asm("{.reg .f16 l, h;\nmov.b32 {l, h}, %1;\ncvt.f32.f16 %0, l;}" : "=f"(y) : "r"(x));
-  return y;
-}
-MLAF_DEV float high_of(u32 x) {
-  float y;
-  if (MLAF_BF16) return float_of(x & 0xffff0000u);
-  asm("{.reg .f16 l, h;\nmov.b32 {l, h}, %1;\ncvt.f32.f16 %0, h;}" : "=f"(y) : "r"(x));
-  return y;
-}
-
+// The matrix product of transposed decode. Handed over: rows (N), kind (bf16 or f16).
 // D [64 x N] += A [64 x 16] B [16 x N]; d[4j + 2h + i]: row 16 warp + lane/4 + 8h, column 8j + 2 (lane%4) + i.
 template <int TransA>
 MLAF_DEV void mma(float (&d)[N / 2], u64 a, u64 b, bool add) {
@@ -390,8 +377,8 @@ MLAF_DEV void store_p(const float (&s)[N / 2], row_state& r, u32 p) {
       packed[2 * j + h] = both;
       r.sum[2 * j] += x;
       r.sum[2 * j + 1] += y;
-      r.weight[2 * j] += low_of(both);
-      r.weight[2 * j + 1] += high_of(both);
+      r.weight[2 * j] += unpack_lo(both);
+      r.weight[2 * j + 1] += unpack_hi(both);
     }
   const u32 at = p + 256 * warp + lane / 8 % 2 * 128 + lane % 8 * 16;
 #pragma unroll

@@ -295,6 +295,15 @@ MLAF_DEV i64 known_row(u32 shared, u32 field) {
   return x;
 }
 
+constexpr float LOWEST = -1e30f; // the reference of a row that has seen nothing
+// Where the block has no row the reference stays above all scores: P is 0 there, and products of zeros take less power, which
+// holds the clock at the card's limit.
+MLAF_DEV void no_rows(int row, int live, float (&m)[2]) {
+#pragma unroll
+  for (int h = 0; h < 2; h++)
+    if (row + 8 * h >= live) m[h] = -LOWEST;
+}
+
 // The ring of blocks of 64 tokens, as each of its users walks it.
 struct ring {
   int buffer;
@@ -632,7 +641,8 @@ MLAF_DEV void work_on_pieces(const mlaf_decode_params& p, u32 shared, int wg) {
     c.clear = known(shared, TOKENS_OF) - (CAUSAL ? known(shared, N_OF) - 1 : 0) - known(shared, BEGIN_OF);
     q_rope rope;
     load_q_rope(c, a.q, rope);
-    rows_state r = {{-1e30f, -1e30f}, {0.0f, 0.0f}, {0.0f, 0.0f}};
+    rows_state r = {{LOWEST, LOWEST}, {0.0f, 0.0f}, {0.0f, 0.0f}};
+    no_rows(64 * c.wg + 16 * c.warp + (c.lane >> 2), known(shared, N_OF) * H - ROWS * (int)blockIdx.x, r.m);
     float o[R / 2];
 #pragma unroll
     for (int i = 0; i < R / 2; i++) o[i] = 0.0f;
