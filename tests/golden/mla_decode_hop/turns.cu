@@ -293,8 +293,9 @@ MLAF_DEV void no_rows(int row, int live, float (&m)[2]) {
 // The loaders of the many-rows Hopper kernel: a warp each for the left half, the right half, rope, and Q with what others must
 // know of a piece. The includer has the constants of the kernel.
 
-// A pair's cache leaves L2 first, too, but not where boxes share lines (rope 32: rows of 1088 bytes): there it costs 5 %.
-constexpr u64 POLICY = P % 64 == 0 ? EVICT_FIRST : EVICT_NORMAL;
+// A pair's cache leaves L2 first, too, but not where it is read again: by pairs with other rows of the request (it would cost
+// 2 %), by the box beside where boxes share lines (rope 32: rows of 1088 bytes; 5 %).
+constexpr u64 POLICY = Q_LEN * H <= PAIR * ROWS && P % 64 == 0 ? EVICT_FIRST : EVICT_NORMAL;
 
 struct loader {
   const mlaf_decode_params& p;
