@@ -45,10 +45,10 @@ MLAF_DEV void copy_box(u32 to, const mlaf_tensor_map* map, int column, int row, 
                ::"r"(to), "l"(map), "r"(column), "r"(row), "r"(barrier) : "memory");
 }
 // The same for what is read once: it leaves L2 before all else. A cache that streams would push out O and partial results.
-MLAF_DEV void copy_box_once(u32 to, const mlaf_tensor_map* map, int column, int row, u32 barrier) {
+MLAF_DEV void copy_box_once(u32 to, const mlaf_tensor_map* map, int column, int row, u32 barrier, u64 policy = EVICT_FIRST) {
   asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint "
                "[%0], [%1, {%2, %3}], [%4], %5;"
-               ::"r"(to), "l"(map), "r"(column), "r"(row), "r"(barrier), "l"(EVICT_FIRST) : "memory");
+               ::"r"(to), "l"(map), "r"(column), "r"(row), "r"(barrier), "l"(policy) : "memory");
 }
 // Stores of what is read soon, and written to the same place again: it stays in L2 longer than all else.
 MLAF_DEV void store_kept(void* to, uint2 x) {

@@ -293,9 +293,10 @@ MLAF_DEV void no_rows(int row, int live, float (&m)[2]) {
 // The loaders of the many-rows Hopper kernel: a warp each for the left half, the right half, rope, and Q with what others must
 // know of a piece. The includer has the constants of the kernel.
 
-// A pair's cache leaves L2 first, too, but not where it is read again: by pairs with other rows of the request (it would cost
-// 2 %), by the box beside where boxes share lines (rope 32: rows of 1088 bytes; 5 %).
-constexpr u64 POLICY = Q_LEN * H <= PAIR * ROWS && P % 64 == 0 ? EVICT_FIRST : EVICT_NORMAL;
+// The cache leaves L2 first, but not where it is read again and again: by more than two blocks with other rows of the request
+// (it would cost 1 to 2 %), and in pairs, which ask ahead, by the box beside where boxes share lines (rope 32: rows of 1088
+// bytes; 5 %).
+constexpr u64 POLICY = Q_LEN * H <= 2 * ROWS && (PAIR == 1 || P % 64 == 0) ? EVICT_FIRST : EVICT_NORMAL;
 
 struct loader {
   const mlaf_decode_params& p;
@@ -341,8 +342,8 @@ MLAF_DEV void load_slices(const loader& l, const piece& x, turn t, int j, int id
     if (PAIR == 2) {
       copy_box_to_pair(place, map, column, row, full, POLICY);
     } else {
-      copy_box_once(place, map, column, row, full);
-      if (count == 2) copy_box_once(place + SLICE, map, column + 64, row, full);
+      copy_box_once(place, map, column, row, full, POLICY);
+      if (count == 2) copy_box_once(place + SLICE, map, column + 64, row, full, POLICY);
     }
   }
   if (PAIR == 1 || j == 0) return; // what the first two blocks need goes first
