@@ -78,7 +78,8 @@ typedef struct mlaf_embed_args {
   const int32_t *kv_last_page_lens; /* [B] tokens in the last page, 1..page_size */
   void *o;                          /* [T, H, R] dense, 16-byte aligned */
   float *lse;                       /* [T, H] natural log; may be NULL */
-  void *workspace;                  /* mlaf_embed_workspace bytes, 256-byte aligned; what is in it does not matter */
+  void *workspace;                  /* mlaf_embed_workspace bytes, 256-byte aligned; what is in it does not matter, but for
+                                     * what a launch with tables that contradict themselves left (docs/kernels-hopper.md) */
   size_t workspace_size;
   float scale;                      /* softmax scale, e.g. 1/sqrt(qk_nope + rope) */
 } mlaf_embed_args;
