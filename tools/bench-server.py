@@ -143,7 +143,10 @@ class Bench:
             return
         most, worst, nans, others = compare(work.o, first.o)
         row["diff"], row["row_diff"] = max(row.get("diff", 0.0), most), max(row.get("row_diff", 0.0), worst)
-        row["peer_error"] = max(row.get("peer_error", 0.0), work.against_reference(first.o, copy))
+        apart = work.against_reference(first.o, copy)
+        row["peer_error"] = max(row.get("peer_error", 0.0), apart)
+        if apart > REF_LIMIT:
+            row["notes"].append(f"copy {copy}: {self.peer_name}'s own error is {apart:.2g} against fp64")
         if others and not nans:
             row["notes"].append(f"{self.peer_name} has {others} NaN")
         elif worst > ROW_LIMIT:
