@@ -17,12 +17,13 @@
 --     stall_clk, overlap_loss, mfma_clk  when better or worse than the model's or the target's defaults
 --     inflight bytes of loads outstanding per wave; streaming: the cache's loads ask not to be kept
 --     schedule "balanced": the launch's split count is a number of parts of the whole batch (runtime/core/launch.h)
---     combine  name of another combine family than the family's; merges: it has none, whatever the split count
+--     combine  name of another combine family than the family's
+--     any_lengths  it is as good for requests of different lengths (gen/space.lua)
 --     partials bits of a value in a partial result (32; gen/partials.lua)
 --     width    blocks that work on one split together (1), slots: blocks the device holds at once (its SMs)
 --     ns       function (splits): nanoseconds of the decode kernel in place of the model's
 local partials = require("partials")
-local schedule = require("schedule")
+local fixed_costs = require("schedule").fixed
 
 local families = {
   reg = require("families/reg"),
@@ -59,8 +60,13 @@ end
 -- For splits one for each form of partial results, for the balanced schedule one for each fixed cost, in the order of the decode
 -- families.
 for _, name in ipairs(families.decode) do
-  local combine, fixed = families[name].combine, schedule[name]
-  if combine then add_combine(combine, "merge", partials.bits(name, "splits")) end
+  local combine, fixed = families[name].combine, fixed_costs[name]
+  if combine then add_combine(combine, "merge", partials.bits(name, "splits"), 0) end
+  if families[name].params.schedule and combine then
+    for _, one in ipairs(families[name].params.schedule) do
+      if one == "fitted" then add_combine(partials.merge(name, true), "merge", partials.bits(name, one), 1) end
+    end
+  end
   if fixed then add_combine("merge_balanced_" .. fixed, "merge_balanced", fixed) end
 end
 

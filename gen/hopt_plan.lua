@@ -18,7 +18,7 @@ function plan.make(v, isa)
   local q_bytes = (v.rows * math.max(128 * boxes, 4 * (piece + 4)) + 1023) // 1024 * 1024
   local places = v.schedule ~= "splits" and 2 or 1 -- Q of the next range comes while this one is computed
   local fixed = places * (q_bytes + FACTS + 16) + v.wgs * v.rows * 128 + 16 * v.rows * (v.wgs + v.cluster)
-  local ring = math.min((isa.lds_bytes - 1056 - fixed) // (BOX + 20), MOST_TILES * boxes)
+  local ring = math.min((isa.lds_bytes - 1064 - fixed) // (BOX + 20), MOST_TILES * boxes)
   if ring <= boxes then return { refused = ("%d boxes fit into shared memory, a tile has %d"):format(ring, boxes) } end
   -- At the end O, and with a cluster what other blocks send of theirs, lie in the place of ring and Q.
   local o_bytes, threads = v.rows * (v.rank + 4) * 4, 128 * v.wgs
@@ -34,7 +34,7 @@ function plan.make(v, isa)
   p.tops_at = p.state_at + 16 * v.rows * v.cluster
   p.bars_at = p.tops_at + 16 * v.wgs * v.rows
   p.ends_at = p.bars_at + 16 * ring
-  p.full_q_at = p.ends_at + 16
+  p.full_q_at = p.ends_at + 24
   p.facts_at, p.facts_bytes = p.full_q_at + 16 * places, FACTS
   p.bad_at = p.facts_at + FACTS * places
   p.bytes = p.bad_at + 4 * ring + 1024 -- 1024: to align the base

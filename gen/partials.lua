@@ -6,12 +6,14 @@ local partials = {}
 -- get faster with fewer bytes (docs/perf-log.md).
 local NARROW = { hop = true, hopw = true }
 
-function partials.bits(family, schedule) return NARROW[family] and (schedule == "splits" or schedule == "turns") and 16 or 32 end
+local SPLITS = { splits = true, turns = true, fitted = true }
+
+function partials.bits(family, schedule) return NARROW[family] and SPLITS[schedule] and 16 or 32 end
 
 -- Bytes of a row of `rank` values.
 function partials.row_bytes(rank, bits) return rank * bits // 8 + (bits == 16 and 4 or 0) end
 
--- The combine family for splits of each request.
-function partials.merge(family) return "merge_" .. partials.bits(family, "splits") end
+-- The combine family for splits of each request; fitted: of a launch that may have cut its batch, and left nothing.
+function partials.merge(family, fitted) return (fitted and "merge_fitted_" or "merge_") .. partials.bits(family, "splits") end
 
 return partials

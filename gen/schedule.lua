@@ -1,4 +1,9 @@
--- The balanced schedule's one constant by family: what a request costs a block whatever its length (Q, O), in tokens' worth of
--- time, a multiple of 64 (templates/lib/schedule.h). A decode kernel and the combine kernel behind it must agree on it. Measured
--- on one NVIDIA H200 (docs/perf-log.md); hopw has hop's.
-return { hop = 320, hopp = 128, hopt = 128, hopw = 320 }
+-- The constants of schedules that walk the whole batch, by family, in tokens' worth of time (templates/lib/schedule.h, lib/fit.h).
+return {
+  -- What a request costs a block whatever its length (Q, O), a multiple of 64. A decode kernel and the combine kernel behind it must
+  -- agree on it. Measured on one NVIDIA H200 (docs/perf-log.md); hopw has hop's.
+  fixed = { hop = 320, hopp = 128, hopt = 128, hopw = 320 },
+  -- What a cut costs more than a request's own begin and end: from 100 and 128 equal requests of 1024 to 16384 tokens, whole and cut,
+  -- on the same device (docs/perf-log/ragged.md).
+  cut = { hop = 500, hopt = 500 },
+}

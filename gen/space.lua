@@ -110,9 +110,9 @@ local function available(name, arch)
   return families[name].arch[arch.isa.family] and loader.has_kernel(families[name].template)
 end
 
--- The family of the combine kernels that merge what a decode kernel leaves; nil: it leaves nothing to merge.
+-- The family of the combine kernels that merge what a decode kernel leaves.
 local function combine_family(name, cost)
-  return not cost.merges and (cost.combine or families[name].combine or "combine") or nil
+  return cost.combine or families[name].combine or "combine"
 end
 
 -- The stated reason why a split count (balanced: a part count) makes no sense for this context, or nil.
@@ -244,12 +244,25 @@ function space.kernels(p, target)
   return list
 end
 
+-- A plan must be good for lengths that nobody told it: of several requests, where some kernel serves all lengths, the others are no
+-- candidates. (Named, as a variant, they serve.)
+local function for_any_lengths(p, items)
+  local some = false
+  for _, item in ipairs(items) do some = some or not item.rejected and item.kernel.cost.any_lengths end
+  for _, item in ipairs(items) do
+    if p.batch > 1 and some and not item.rejected and not item.kernel.cost.any_lengths then
+      item.rejected = "requests of different lengths take as long as if all were the longest, and other kernels serve them better"
+    end
+  end
+  return items
+end
+
 -- The candidates of a problem, in no order; what is not one goes to reject(item, splits, why).
 local function candidates(p, target, reject)
   local arch = loader.require("arch/" .. target)
   local list, combine_of = {}, {}
   local best = {} -- split count and combine family -> best candidate, to try the other combine kernels with
-  for _, item in ipairs(space.kernels(p, target)) do
+  for _, item in ipairs(for_any_lengths(p, space.kernels(p, target))) do
     local k, family, point = item.kernel, item.family, item.point
     if item.rejected then
       reject(item, 1, item.rejected)

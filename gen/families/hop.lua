@@ -9,14 +9,14 @@ local ROWS = 64
 -- Nanoseconds of the launch, fitted to one NVIDIA H200: of a tile (QK and PV on the tensor cores, and the L2 that feeds them),
 -- of a wave's ends, which turns of the same block overlap in part, and of the launch.
 local function nanoseconds(p, v, arch)
-  local pair, turns = v.cluster == 2, v.schedule == "turns"
+  local pair, turns = v.cluster == 2, v.schedule == "turns" or v.schedule == "fitted"
   local groups = shape.ceil_div(shape.ceil_div(p.heads * p.q_len, ROWS), v.cluster) * v.cluster
   local products = 2 * (p.rank + p.rope) + 2 * p.rank -- clocks of a tile on the tensor cores
   return hopper.launch(p, v, {
     groups = groups,
     slots = arch.device.cus,
     wave = turns and (pair and 4800 or 5900) or pair and 7300 or 6100,
-    piece = 5, meet = 3500,
+    piece = 5,
     fixed = function() return turns and (pair and 4300 or 3300) or 1600 end,
     tile = hopper.tile(p, arch, groups, (pair and 1590 or 1615) * (products + 500) / 2676, 0.09),
   })
@@ -29,10 +29,12 @@ return {
   combine = partials.merge("hop"),
   params = {
     cluster = { 1, 2 },                       -- 2: two blocks share what they load, by multicast
-    -- merged: balanced without a combine kernel (templates/lib/meet.h). turns: a block takes several requests, or a split of each
-    schedule = { "balanced", "merged", "splits", "turns" },
+    -- turns: a block takes several requests, or a split of each. fitted: turns where lengths are alike, else parts of the whole
+    -- batch (templates/lib/fit.h)
+    schedule = { "fitted", "splits", "turns" },
   },
   rules = {
+    hopper.schedule_rule,
     function(p)
       if p.rank ~= 256 and p.rank ~= 512 then return ("rank %d is not 256 or 512"):format(p.rank) end
       if p.heads * p.q_len <= 32 then return ("%d rows fill less than half of %d"):format(p.heads * p.q_len, ROWS) end

@@ -1,18 +1,22 @@
 -- What the families for Hopper share: rules on pages and groups of rows, and the time of a launch by waves of blocks.
 local shape = require("families/shape")
 local partials = require("partials")
-local schedule = require("schedule")
+local fixed_costs = require("schedule").fixed
 local ceil_div = shape.ceil_div
 
 local hopper = {}
 
-local WALK_NS = { balanced = 6000, merged = 6000 } -- what a walk of the whole batch adds to a launch
+local WALK_NS = 6000 -- what a walk of the whole batch adds to a launch
 
 -- A part of the whole batch, or of one request.
 hopper.SCHEDULES = { "balanced", "splits" }
 
 function hopper.page_rule(p)
   if p.page_size % 8 ~= 0 then return ("tensor copies take 8 rows of a page at a time: page size %d"):format(p.page_size) end
+end
+
+function hopper.schedule_rule(p, v)
+  if p.batch == 1 and v.schedule == "fitted" then return "schedule=fitted: one request has no other beside it" end
 end
 
 -- Blocks of v.rows rows in steps of `step`: no more than `most` that read the same tokens, none larger than the rows need.
@@ -28,25 +32,27 @@ end
 -- counted by wave or workgroup.
 function hopper.cost(cost, v, family)
   cost.wave, cost.wg = { mfma = 0, issue = 0, lds_read = 0 }, { lds_write = 0, barriers = 0, tail_clk = 0 }
-  if WALK_NS[v.schedule] then cost.schedule = "balanced" end
-  if v.schedule == "balanced" then cost.combine = "merge_balanced_" .. schedule[family] end
-  cost.merges = v.schedule == "merged"
+  cost.any_lengths = v.schedule == "balanced" or v.schedule == "fitted"
+  if v.schedule == "balanced" then
+    cost.schedule = "balanced"
+    cost.combine = "merge_balanced_" .. fixed_costs[family]
+  end
+  if v.schedule == "fitted" then cost.combine = partials.merge(family, true) end
   cost.partials = partials.bits(family, v.schedule)
   return cost
 end
 
 -- Nanoseconds of a launch for a number of splits (of parts, when balanced): a fixed part, and per wave of blocks its tiles of 64
 -- tokens one after the other. Of t: groups (of rows), slots (blocks resident at once), width (blocks that share a split's tokens,
--- default 1), piece (tiles that starting a request costs a walk, default 0), meet (ns, schedule=merged: to add a piece),
+-- default 1), piece (tiles that starting a request costs a walk, default 0),
 -- fixed(blocks) and wave in ns, tile(blocks) in ns.
 function hopper.launch(p, v, t)
-  local balanced, width = WALK_NS[v.schedule] ~= nil, t.width or 1
+  local balanced, width = v.schedule == "balanced", t.width or 1
   local tiles = ceil_div(p.ctx, 64)
   return function(splits)
     local left = t.groups * splits * width * (balanced and 1 or p.batch)
     local each = balanced and ceil_div(p.batch * (tiles + (t.piece or 0)), splits) or ceil_div(tiles, splits * width)
-    local ns = t.fixed(left) + (WALK_NS[v.schedule] or 0)
-    if v.schedule == "merged" and splits > 1 then ns = ns + ceil_div(splits, p.batch) * t.meet end -- one after the other
+    local ns = t.fixed(left) + (balanced and WALK_NS or 0)
     while left > 0 do
       local now = math.min(left, t.slots)
       ns = ns + (t.wave or 0) + each * t.tile(now)

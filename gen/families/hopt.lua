@@ -25,7 +25,7 @@ local function nanoseconds(p, v, arch, slots)
   local block_ns = math.max(mma_clk, alone) * 1000 / 1770 + 480 -- a block alone draws no more than 60 GB/s
   local merge = v.cluster > 1 and 400 + 8 * v.rows * v.cluster or 0 -- in shared memory of the cluster
   return hopper.launch(p, v, {
-    groups = groups, slots = slots, width = v.cluster, meet = 900,
+    groups = groups, slots = slots, width = v.cluster,
     wave = 3000, -- a wave's begin and end, part of which the launch's own hide
     fixed = function(blocks) return 36 * math.min(blocks, slots) // groups - 700 + merge end,
     tile = hopper.tile(p, arch, groups, block_ns, OVERLAP_LOSS),
@@ -41,10 +41,12 @@ return {
     cluster = { 1, 2, 4, 6, 8, 16 },    -- blocks that share a split's tokens and merge through each other's shared memory
     load = { "gather", "tma" },         -- how tiles come: 16-byte copies, or boxes by the copy engine
     rows = { 8, 16, 24, 32, 40 },       -- query rows of a block: N of its matrix products
-    schedule = { "balanced", "merged", "splits" }, -- merged: balanced without a combine kernel (templates/lib/meet.h)
+    -- fitted: splits where lengths are alike, else parts of the whole batch (templates/lib/fit.h)
+    schedule = { "fitted", "splits" },
     wgs = { 1, 2 },                     -- math warpgroups, taking turns on tiles
   },
   rules = {
+    hopper.schedule_rule,
     function(p)
       if p.rank % 64 ~= 0 then return ("rank %d is not a multiple of 64"):format(p.rank) end
     end,
@@ -55,14 +57,9 @@ return {
       end
       if v.load == "gather" and p.page_size % 16 == 0 then return "load=gather: boxes serve pages of 16 tokens better" end
     end,
-    function(p, v)
-      if v.schedule == "splits" then return end
-      if v.cluster > 1 then return ("schedule=%s cuts the tokens itself: no cluster"):format(v.schedule) end
-      if v.wgs == 2 and v.rows > 24 then
-        return ("schedule=%s: the walk leaves two warpgroups of %d rows too few registers"):format(v.schedule, v.rows)
-      end
-      if v.schedule == "balanced" and v.wgs == 2 and v.load == "tma" and p.page_size % 64 ~= 0 then
-        return ("schedule=balanced: pages of %d tokens leave the loaders of two warpgroups too few registers"):format(p.page_size)
+    function(_, v)
+      if v.schedule == "fitted" and v.wgs == 2 and v.rows > 32 then
+        return ("schedule=fitted: the walk leaves two warpgroups of %d rows too few registers"):format(v.rows)
       end
     end,
   },

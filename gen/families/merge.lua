@@ -1,13 +1,14 @@
 -- Combine kernel for NVIDIA's targets. Fields: gen/families.lua.
 local plan = require("merge_plan")
 
--- Merges the splits of each row through their LSE: `team` warps per row, `rows` rows per workgroup. partials: gen/partials.lua.
-return function(partials)
+-- Merges the splits of each row through their LSE: `team` warps per row, `rows` rows per workgroup. partials: gen/partials.lua;
+-- fitted: 1 behind a launch that may have cut its batch (templates/lib/fit.h).
+return function(partials, fitted)
   return {
     template = "mla_combine_warp",
     arch = { ampere = true, hopper = true, blackwell = true },
     problem = { "dtype", "rank" },
-    fixed = { partials = partials },
+    fixed = { fitted = fitted, partials = partials },
     params = { rows = { 1, 2, 4, 8 }, team = { 1, 2, 4, 8, 16 } },
     rules = {
       function(_, v)

@@ -82,8 +82,16 @@ enum {
   MLAF_KERNEL_TURNS = 2,
   /* Of a balanced decode: parts merge the requests they cut among themselves, no combine kernel comes behind it. They use part_o
    * and part_lse as they like, whatever was there before (templates/lib/meet.h). */
-  MLAF_KERNEL_MERGES = 4
+  MLAF_KERNEL_MERGES = 4,
+  /* Schedule "splits", but where the requests' lengths differ much the launch cuts the whole batch into equal parts, which merge
+   * among themselves (templates/lib/fit.h): as many as the grid has blocks for a group of rows, but no more than the device has
+   * compute units for it. args.splits then is mlaf_fit_word(splits, that number). Workspace also with one split: MLAF_FIT_BYTES
+   * before part_o, in which the last word tells the combine kernel that nothing is left to it, and room for the splits' partial
+   * results or two slots of q_len*H rows a part, whichever is more. */
+  MLAF_KERNEL_FITS = 8
 };
+#define MLAF_FIT_BYTES 256
+static inline int32_t mlaf_fit_word(uint32_t splits, uint32_t parts) { return (int32_t)(splits | parts << 16); }
 
 /* A tensor map (TMA) the runtime encodes for every launch: two dimensions of 16-bit elements, the inner one dense.
  *   CKV  num_pages*page_size rows of R columns, ckv_row_stride apart      Q  T*H rows of R+P columns

@@ -30,10 +30,12 @@ static inline bool mlaf_loaded_merges(const mlaf_loaded *l) {
 int64_t mlaf_ckv_stride(const mlaf_problem *p, const mlaf_execute_args *a);
 int64_t mlaf_kpe_stride(const mlaf_problem *p, const mlaf_execute_args *a);
 
-/* Offsets of the parts of a workspace (part_o is at 0), and its whole size; all 0 where none is needed. False when they do not
- * fit size_t. */
+/* Whether the launch may cut its batch by itself. */
+static inline bool mlaf_loaded_fits(const mlaf_loaded *l) { return l->decode.launch.flags & MLAF_KERNEL_FITS; }
+
+/* Offsets of the parts of a workspace, and its whole size; all 0 where none is needed. False when they do not fit size_t. */
 typedef struct mlaf_workspace {
-  size_t part_lse, size;
+  size_t part_o, part_lse, size;
 } mlaf_workspace;
 bool mlaf_loaded_workspace(const mlaf_loaded *l, uint32_t splits, int64_t total_q, mlaf_workspace *out);
 

@@ -12,11 +12,11 @@ static bool align_up(size_t *at) {
   return true;
 }
 
-/* Partial results of `rows` rows: part_o [rows][R] fp32, then part_lse [rows] fp32. */
-static bool layout(const mlaf_problem *p, uint64_t rows, mlaf_workspace *out) {
+/* Partial results of `rows` rows behind `before` bytes: part_o [rows][R] fp32, then part_lse [rows] fp32. */
+static bool layout(const mlaf_problem *p, size_t before, uint64_t rows, mlaf_workspace *out) {
   size_t bytes;
   if (__builtin_mul_overflow(rows, (uint64_t)p->rank * sizeof(float), &bytes) || bytes > SIZE_MAX / 2) return false;
-  *out = (mlaf_workspace){.part_lse = bytes};
+  *out = (mlaf_workspace){.part_o = before, .part_lse = before + bytes};
   if (!align_up(&out->part_lse)) return false;
   out->size = out->part_lse + rows * sizeof(float); /* rank >= 32 times less than part_o: fits */
   return true;
@@ -32,13 +32,36 @@ static uint32_t row_groups(const mlaf_loaded *l) {
   return groups((int64_t)l->problem.q_len * l->problem.heads, l->decode.rows_per_wg);
 }
 
+/* Blocks along x: the row groups, in whole clusters. */
+static uint32_t blocks_x(const mlaf_loaded *l) {
+  const uint32_t c = l->decode.launch.cluster[0] ? l->decode.launch.cluster[0] : 1;
+  return groups(row_groups(l), c) * c;
+}
+
+/* The most parts that a launch cuts its batch into. */
+static uint32_t fit_parts(const mlaf_loaded *l) {
+  const uint32_t parts = (uint32_t)mlaf_info(l->dev)->compute_units / blocks_x(l);
+  return parts < 1 ? 1 : parts > 32767 ? 32767 : parts;
+}
+
+/* Slots of parts: two each, of all rows that a request may have. */
+static uint64_t part_rows(const mlaf_loaded *l, uint32_t parts) {
+  return (uint64_t)parts * 2 * (uint64_t)(l->problem.q_len * l->problem.heads);
+}
+
 bool mlaf_loaded_workspace(const mlaf_loaded *l, uint32_t splits, int64_t total_q, mlaf_workspace *out) {
-  uint64_t rows;
+  uint64_t rows = 0;
   *out = (mlaf_workspace){0};
-  if (splits <= 1 || total_q <= 0) return true;
+  if (total_q <= 0) return true;
+  if (mlaf_loaded_fits(l)) {
+    const uint64_t parts = part_rows(l, fit_parts(l));
+    if (splits > 1 && !split_rows(&l->problem, splits, total_q, &rows)) return false;
+    return layout(&l->problem, MLAF_FIT_BYTES, rows > parts ? rows : parts, out);
+  }
+  if (splits <= 1) return true;
   if (l->decode.launch.schedule != MLAF_SCHEDULE_BALANCED)
-    return split_rows(&l->problem, splits, total_q, &rows) && layout(&l->problem, rows, out);
-  return layout(&l->problem, (uint64_t)splits * 2 * (uint64_t)(l->problem.q_len * l->problem.heads), out);
+    return split_rows(&l->problem, splits, total_q, &rows) && layout(&l->problem, 0, rows, out);
+  return layout(&l->problem, 0, part_rows(l, splits), out);
 }
 
 size_t mlaf_loaded_workspace_size(const mlaf_loaded *l, uint32_t splits, int64_t total_q) {
@@ -50,7 +73,7 @@ size_t mlaf_workspace_size(const mlaf_problem *p, uint32_t splits, int64_t total
   mlaf_workspace w = {0};
   uint64_t rows;
   if (splits <= 1 || total_q <= 0) return 0;
-  return split_rows(p, splits, total_q, &rows) && layout(p, rows, &w) ? w.size : SIZE_MAX;
+  return split_rows(p, splits, total_q, &rows) && layout(p, 0, rows, &w) ? w.size : SIZE_MAX;
 }
 
 /* --- launches --- */
@@ -74,12 +97,12 @@ static void fill_decode(const mlaf_loaded *l, uint32_t splits, const mlaf_execut
       .kpe_row_stride = mlaf_kpe_stride(p, a),
       .total_q = a->total_q,
       .num_pages = a->num_pages,
-      .splits = (int32_t)splits,
+      .splits = mlaf_loaded_fits(l) ? mlaf_fit_word(splits, fit_parts(l)) : (int32_t)splits,
       .scale_log2e = (float)((double)a->scale * M_LOG2E),
       .batch = a->batch,
   };
   if (mlaf_loaded_workspace(l, splits, a->total_q, &w) && w.size) {
-    d->part_o = a->workspace;
+    d->part_o = (float *)((char *)a->workspace + w.part_o);
     d->part_lse = (float *)((char *)a->workspace + w.part_lse);
   }
 }
@@ -146,8 +169,7 @@ mlaf_status mlaf_loaded_prepare(const mlaf_loaded *l, uint32_t splits, const mla
   mlaf_status st = fill_maps(l, a, out, err);
   if (st) return st;
   const uint32_t team = l->decode.launch.cluster[1] ? l->decode.launch.cluster[1] : 1; /* blocks of one split */
-  const uint32_t c = l->decode.launch.cluster[0] ? l->decode.launch.cluster[0] : 1;
-  const uint32_t x = groups(row_groups(l), c) * c, y = splits * team;
+  const uint32_t x = blocks_x(l), y = splits * team;
   add_launch(&l->decode, (uint32_t[]){x, y, blocks_z(l, x * y, (uint32_t)a->batch)}, &out->decode, sizeof out->decode, out);
   if (splits == 1 || !l->combine.fn) return MLAF_OK;
   const int64_t rows = a->total_q * l->problem.heads;

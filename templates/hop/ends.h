@@ -3,7 +3,8 @@
 
 // Q's sign for a negative scale, and zeros where the block has no row (as no_rows). The next barrier of both warpgroups lies
 // before the first product.
-MLAF_DEV void prepare_q(u32 shared, u32 sign, int live, u32 (&q_last)[4][4]) {
+MLAF_DEV void prepare_q(const math& c, u32 sign, int live, u32 (&q_last)[4][4]) {
+  const u32 shared = c.shared;
 #pragma unroll 1
   for (int i = 16 * (threadIdx.x & 127) + 2048 * (threadIdx.x >> 8); i < Q_SLICES * SLICE; i += 4096) {
     u32 x[4] = {sign, sign, sign, sign};
@@ -14,7 +15,7 @@ MLAF_DEV void prepare_q(u32 shared, u32 sign, int live, u32 (&q_last)[4][4]) {
     store_16(shared + Q_AT + i, x[0] ^ sign, x[1] ^ sign, x[2] ^ sign, x[3] ^ sign);
   }
   fence_async();
-  const int row = 16 * (threadIdx.x >> 5 & 3) + (threadIdx.x >> 2 & 7);
+  const int row = 16 * c.warp + (c.lane >> 2);
 #pragma unroll
   for (int i = 0; i < 4 * Q_LAST_K; i++) q_last[i / 4][i % 4] = row + i % 2 * 8 < live ? q_last[i / 4][i % 4] ^ sign : 0;
 }

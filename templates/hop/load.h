@@ -88,9 +88,8 @@ MLAF_DEV void load_piece(const loader& l, const piece& x, u32 k, u32 (&used)[2])
   }
 }
 
-MLAF_DEV void load_cache(const loader& l) {
+MLAF_DEV void load_cache(const loader& l, walk& w) {
   u32 used[2] = {0, 0};
-  walk w = begin_walk(l.p.a);
   piece x;
   for (u32 k = 0; next_piece(l.p.a, w, x); k++) {
     load_piece(l, x, k, used);
@@ -109,10 +108,16 @@ MLAF_DEV void load_last(const loader& l, int row) {
   barrier_expect(full, row >= 0 ? Q_SLICES * SLICE + (P > 0 ? ROPE : SLICE) : 0);
 }
 
+// Piece k is handed over: its facts to where the math warps look for them, and a copy for its end, when the next one is there.
+static_assert(sizeof(facts) <= 48, "gen/hop_plan.lua leaves too little room");
+MLAF_DEV void hand_over(facts* f, u32 k, const facts& x) {
+  f[0] = x;
+  f[2 + (k & 1)] = x;
+}
+
 // f: of the piece that is worked on, and of the next one, whose tables and pages are looked at meanwhile. Its Q is asked for into
 // L2 near the end of this one, and copied as soon as there is no more use for this one's.
-MLAF_DEV void load_queries(const loader& l, facts* f) {
-  walk w = begin_walk(l.p.a);
+MLAF_DEV void load_queries(const loader& l, walk& w, facts* f) {
   piece x;
   if (!next_piece(l.p.a, w, x)) {
     if (l.lane == 0) {
@@ -123,12 +128,12 @@ MLAF_DEV void load_queries(const loader& l, facts* f) {
   }
   load_q(l, (int)x.row);
   if (l.lane == 0) {
-    *f = facts_of(l.p.a, x, false);
+    hand_over(f, 0, facts_of(l.p.a, w, x, false));
     load_last(l, (int)x.row);
   }
   const bool bad = check_pages(l.p.a, x, l.lane);
   if (l.lane == 0) {
-    if (bad) f->bad = 1;
+    if (bad) f[2].bad = 1;
     barrier_arrive(l.shared + CHECKED_AT);
   }
   if (!MANY) return;
@@ -139,13 +144,13 @@ MLAF_DEV void load_queries(const loader& l, facts* f) {
     if (next_piece(l.p.a, w, x)) {
       row = (int)x.row;
       const bool bad = check_pages(l.p.a, x, l.lane);
-      if (l.lane == 0) f[1] = facts_of(l.p.a, x, bad);
+      if (l.lane == 0) f[1] = facts_of(l.p.a, w, x, bad);
     }
     barrier_wait(l.shared + NEAR_END_AT, k & 1);
     __syncwarp();
     if (row >= 0 && l.lane < ALL) fetch_box(&l.p.maps[MAP_Q], 64 * l.lane, row);
-//@ if merged then
-    fetch_pieces(l.p.a, f->others, f->n * H - ROWS * (int)blockIdx.x, l.lane);
+//@ if fitted then
+    fetch_pieces(l.p.a, f->whom, f->n * H - ROWS * (int)blockIdx.x, l.lane);
 //@ end
     barrier_wait(l.shared + Q_EMPTY_AT, k & 1);
     __syncwarp();
@@ -153,7 +158,7 @@ MLAF_DEV void load_queries(const loader& l, facts* f) {
     barrier_wait(l.shared + LAST_EMPTY_AT, k & 1);
     __syncwarp();
     if (l.lane == 0) {
-      if (row >= 0) *f = f[1];
+      if (row >= 0) hand_over(f, k + 1, f[1]);
       else f->blocks = -1;
       load_last(l, row);
       barrier_arrive(l.shared + CHECKED_AT);

@@ -1,6 +1,6 @@
 // What a block of the many-rows Hopper kernels works on: pieces of a request's tokens for ROWS of its rows, walked alike by all
 // warps that need them. The includer has H, Q_LEN, PAGE, BALANCED, BOX, ROWS and PIECE_AT (facts in shared memory), and
-// says whether the schedule is `balanced`, and `merged`.
+// says whether the schedule is `balanced`, also where a `fitted` launch cuts the batch.
 struct piece {
   int request, begin, end, tokens; // cached tokens [begin, end) of `tokens`
   int first_page, n;               // query tokens
@@ -8,8 +8,8 @@ struct piece {
 //@ if balanced == 1 then
   i64 part;                        // its place in part_o and part_lse, -1: straight to o and lse
 //@ end
-//@ if merged then
-  int others;                      // parts right before this one whose pieces of the request this block adds
+//@ if fitted then
+  int whom;                        // parts before this one whose pieces of the request this block adds (lib/meet.h)
 //@ end
   bool bad;                        // a cache without pages
 };
@@ -17,39 +17,71 @@ struct piece {
 struct walk {
 //@ if balanced == 1 then
   mlaf_part part;
-//@ else
-  int request; // the next one
+//@ end
+//@ if balanced == 0 or fitted then
+  int request; // the next one; fitted: -1 where the batch is cut
 //@ end
 };
 
 MLAF_DEV walk begin_walk(const mlaf_decode_args& a) {
-//@ if balanced == 1 then
-  return {${merged and "meet" or "part"}_open(&a, PAGE, blockIdx.y)};
+//@ if fitted then
+  const int slots = fit_slots(&a), parts = smaller(slots, (int)(gridDim.y * gridDim.z));
+  walk w;
+  // What comes next if requests stay whole is brought to L1 while the table is looked through: none of it is negative.
+  const mlaf_entry e = schedule_entry(&a, smaller((int)blockIdx.z, a.batch - 1));
+  w.request = fit_cuts(&a, PAGE, gridDim.y, slots, parts, smaller(0, e.qo | e.next_qo | e.page | e.next_page | e.last)) ? -1 : (int)blockIdx.z;
+  if (blockIdx.x + PART == 0 && (threadIdx.x & 31) == 0 && a.part_o) fit_tell(a.part_o, w.request < 0);
+  if (w.request >= 0) return w;
+  w.part = meet_open(&a, PAGE, PART, parts);
+  if (PART >= parts) w.part.request = -1;
+  return w;
+//@ elseif balanced == 1 then
+  return {part_open(&a, PAGE, blockIdx.y)};
 //@ else
   return {(int)blockIdx.z};
 //@ end
 }
 
-// The next piece; the same in all warps.
-MLAF_DEV bool next_piece(const mlaf_decode_args& a, walk& w, piece& x) {
-  const int row0 = ROWS * blockIdx.x;
-//@ if balanced == 1 then
-  mlaf_piece y;
-  if (!${merged and "meet_next(&a, PAGE, &w.part, &y, &x.others)" or "part_next(&a, PAGE, &w.part, &y)"}) return false;
-  const int qo = y.qo;
-  x.request = y.request, x.begin = y.begin, x.end = y.end, x.tokens = y.tokens, x.first_page = y.first_page;
-  x.n = smaller(y.q_tokens, Q_LEN);
-  x.part = y.slot < 0 ? -1 : (i64)y.slot * (Q_LEN * H) + row0;
-//@ else
-  if (w.request >= a.batch || (int)blockIdx.y >= a.splits) return false;
+//@ if balanced == 0 or fitted then
+// The next request's range of this block's split.
+MLAF_DEV bool next_range(const mlaf_decode_args& a, walk& w, piece& x, int& qo) {
+  const int splits = ${fitted and "fit_splits(&a)" or "a.splits"};
+  if (w.request >= a.batch || (int)blockIdx.y >= splits) return false;
   x.request = w.request;
   w.request += gridDim.z;
-  const int qo = a.qo_indptr[x.request];
+  qo = a.qo_indptr[x.request];
   x.n = smaller(a.qo_indptr[x.request + 1] - qo, Q_LEN);
   x.tokens = cached_tokens<PAGE>(a, x.request, x.first_page);
-  split_range(x.tokens, 64, a.splits, blockIdx.y, x.begin, x.end);
+  split_range(x.tokens, 64, splits, blockIdx.y, x.begin, x.end);
+//@   if fitted then
+  x.part = splits == 1 ? -1 : (i64)blockIdx.y * a.total_q * H + (i64)qo * H + ROWS * (int)blockIdx.x;
+  x.whom = 0;
+//@   end
+  return true;
+}
 //@ end
-  x.row = (i64)qo * H + row0;
+//@ if balanced == 1 then
+// The next piece of this block's part.
+MLAF_DEV bool next_of_part(const mlaf_decode_args& a, walk& w, piece& x, int& qo) {
+  mlaf_piece y;
+  if (!${fitted and "meet_next(&a, PAGE, &w.part, &y, &x.whom)" or "part_next(&a, PAGE, &w.part, &y)"}) return false;
+  qo = y.qo;
+  x.request = y.request, x.begin = y.begin, x.end = y.end, x.tokens = y.tokens, x.first_page = y.first_page;
+  x.n = smaller(y.q_tokens, Q_LEN);
+  x.part = y.slot < 0 ? -1 : (i64)y.slot * (Q_LEN * H) + ROWS * (int)blockIdx.x;
+  return true;
+}
+//@ end
+
+// The next piece; the same in all warps.
+MLAF_DEV bool next_piece(const mlaf_decode_args& a, walk& w, piece& x) {
+  int qo;
+//@ if fitted then
+  if (!(w.request < 0 ? next_of_part(a, w, x, qo) : next_range(a, w, x, qo))) return false;
+//@ else
+  if (!${balanced == 1 and "next_of_part" or "next_range"}(a, w, x, qo)) return false;
+//@ end
+  x.row = (i64)qo * H + ROWS * (int)blockIdx.x;
   x.bad = a.num_pages <= 0 && x.begin < x.end; // nothing may be read
   if (x.bad || x.n <= 0) x.end = x.begin;
   return true;
@@ -89,15 +121,15 @@ struct facts {
   int begin, tokens, n;
   i64 row, part;
   int bad;
-//@ if merged then
-  int others;
+//@ if fitted then
+  int whom;
+  int cut; // the batch is: what goes to a part is for other parts, not for the combine kernel
 //@ end
 };
-enum { BLOCKS_OF = 0, BEGIN_OF = 4, TOKENS_OF = 8, N_OF = 12, ROW_OF = 16, PART_OF = 24, BAD_OF = 32,
-       OTHERS_OF = 36 }; // where a fact lies
+enum { BLOCKS_OF = 0, BEGIN_OF = 4, TOKENS_OF = 8, N_OF = 12, ROW_OF = 16, PART_OF = 24, BAD_OF = 32, WHOM_OF = 36, CUT_OF = 40 }; // where a fact lies
 
-MLAF_DEV facts facts_of(const mlaf_decode_args& a, const piece& x, bool bad) {
-  return {blocks_of(x), x.begin, x.tokens, x.n, x.row, part_of(a, x), x.bad || bad${merged and ", x.others" or ""}};
+MLAF_DEV facts facts_of(const mlaf_decode_args& a, const walk& w, const piece& x, bool bad) {
+  return {blocks_of(x), x.begin, x.tokens, x.n, x.row, part_of(a, x), x.bad || bad${fitted and ", x.whom, w.request < 0" or ""}};
 }
 
 // They stay there until all math warps have given the piece back.

@@ -9,6 +9,11 @@ MLAF_DEV void barrier_arrive_if(bool now, u32 bar) {
 MLAF_DEV void barrier_arrive_after_copies(u32 bar) {
   asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(bar) : "memory");
 }
+// named_arrive without a branch, which may stand between MMAs.
+MLAF_DEV void named_arrive_if(bool now, int id, int threads) {
+  asm volatile("{\n.reg .pred p;\nsetp.ne.u32 p, %0, 0;\n@p bar.arrive %1, %2;\n}" ::"r"((u32)now), "r"(id), "r"(threads)
+               : "memory");
+}
 // named_sync, and whether x holds in any of the threads.
 MLAF_DEV bool named_any(int id, int threads, bool x) {
   u32 any;

@@ -1,5 +1,5 @@
 // What a block does, and where in the ring. The includer has the constants N, H, C, Q_LEN, PAGE, BALANCED, NB, RING and BARS_AT,
-// and says whether the schedule is `merged`.
+// and says whether the schedule is `fitted`.
 
 // ---- Which rows, which tokens -----------------------------------------------------------------------------------------
 struct work {
@@ -12,28 +12,45 @@ struct work {
   const int* pages;
   i64 part;       // partials: row of the request's row 0 in part_o and part_lse; -1: straight to the output
   bool bad;       // no page may be read
-//@ if merged then
-  int others;     // parts right before this one whose pieces of the request this block adds
+//@ if fitted then
+  int whom;       // parts before this one whose pieces of the request this block adds (lib/meet.h)
+  bool whole;     // lengths are alike: this is the block's only range, of its own request
 //@ end
 };
 
 struct walk {
   mlaf_part part;
-  bool done;
+  mlaf_entry mine; // of the block's request, where there are no parts: it follows from the block's place in the grid
+  bool whole, done;
 };
 
 MLAF_DEV void begin_walk(const mlaf_decode_args& a, walk& at) {
   at.done = false;
-  if (BALANCED) at.part = ${merged and "meet" or "part"}_open(&a, PAGE, blockIdx.y);
+  at.whole = !BALANCED;
+//@ if fitted then
+  at.mine = schedule_entry(&a, blockIdx.z); // on their way while the table is looked through
+  const int slots = fit_slots(&a), parts = smaller(slots, (int)(gridDim.y * gridDim.z));
+  at.whole = !fit_cuts(&a, PAGE, gridDim.y, slots, parts, 0);
+  if (blockIdx.x + PART == 0 && threadIdx.x % 32 == 0 && a.part_o) fit_tell(a.part_o, !at.whole);
+  if (at.whole) return;
+  at.part = meet_open(&a, PAGE, PART, parts);
+  if (PART >= parts) at.part.request = -1;
+//@ else
+  if (BALANCED) at.part = part_open(&a, PAGE, blockIdx.y);
+  else at.mine = schedule_entry(&a, blockIdx.z);
+//@ end
 }
 
 // The block's next range. The same sequence in every warp.
 MLAF_DEV bool next_work(const mlaf_decode_args& a, walk& at, work& w) {
   for (;;) {
     int q_begin, first_page, slot;
-    if (BALANCED) {
+//@ if fitted then
+    w.whole = at.whole;
+//@ end
+    if (!at.whole) {
       mlaf_piece x;
-      if (!${merged and "meet_next(&a, PAGE, &at.part, &x, &w.others)" or "part_next(&a, PAGE, &at.part, &x)"}) return false;
+      if (!${fitted and "meet_next(&a, PAGE, &at.part, &x, &w.whom)" or "part_next(&a, PAGE, &at.part, &x)"}) return false;
       q_begin = x.qo;
       w.n = smaller(x.q_tokens, Q_LEN);
       first_page = x.first_page;
@@ -44,22 +61,22 @@ MLAF_DEV bool next_work(const mlaf_decode_args& a, walk& at, work& w) {
     } else {
       if (at.done) return false;
       at.done = true;
-      const int request = blockIdx.z, share = blockIdx.y, shares = gridDim.y;
-      q_begin = a.qo_indptr[request];
-      w.n = smaller(a.qo_indptr[request + 1] - q_begin, Q_LEN);
-      first_page = a.kv_indptr[request];
-      w.tokens = schedule_tokens(a.kv_indptr[request + 1] - first_page, a.kv_last_page_lens[request], PAGE);
+      const int share = blockIdx.y, shares = gridDim.y;
+      q_begin = at.mine.qo;
+      w.n = smaller(at.mine.next_qo - q_begin, Q_LEN);
+      first_page = at.mine.page;
+      w.tokens = schedule_tokens(at.mine.next_page - first_page, at.mine.last, PAGE);
       const u32 tiles = ((u32)w.tokens + 63) / 64, each = tiles / (u32)shares, more = tiles - each * (u32)shares;
       w.begin = 64 * (int)(each * (u32)share + smaller((u32)share, more));
       w.end = smaller(w.tokens, w.begin + 64 * (int)(each + ((u32)share < more)));
-      slot = a.splits == 1 ? -1 : (int)blockIdx.y / C;
+      slot = ${fitted and "fit_splits(&a)" or "a.splits"} == 1 ? -1 : (int)blockIdx.y / C;
     }
     w.row0 = blockIdx.x * N;
     if (w.n * H <= w.row0) continue;
     w.row = (i64)q_begin * H + w.row0;
     w.rows = smaller(w.n * H - w.row0, N);
     w.pages = a.kv_indices + first_page;
-    w.part = slot < 0 ? -1 : BALANCED ? (i64)slot * (Q_LEN * H) : slot * (a.total_q * H) + (i64)q_begin * H;
+    w.part = slot < 0 ? -1 : at.whole ? slot * (a.total_q * H) + (i64)q_begin * H : (i64)slot * (Q_LEN * H);
     w.bad = a.num_pages <= 0 && w.begin < w.end;
     if (w.bad) w.end = w.begin;
     return true;

@@ -80,6 +80,30 @@ MLAF_DEV int schedule_tokens(int pages, int last, int page_size) {
   return (pages - 1) * page_size + last;
 }
 
+// What the tables say of a request.
+struct mlaf_entry {
+  int qo, next_qo, page, next_page, last;
+};
+#ifdef __CUDACC__
+// Loads that stay where they are: what comes next is on its way before it is known whether it is wanted.
+MLAF_DEV int schedule_load(const int* from) {
+  int x;
+  asm volatile("ld.global.s32 %0, [%1];" : "=r"(x) : "l"(from));
+  return x;
+}
+#else
+MLAF_DEV int schedule_load(const int* from) { return *from; }
+#endif
+MLAF_DEV struct mlaf_entry schedule_entry(const struct mlaf_decode_args* a, int request) {
+  struct mlaf_entry x;
+  x.page = schedule_load(a->kv_indptr + request);
+  x.next_page = schedule_load(a->kv_indptr + request + 1);
+  x.last = schedule_load(a->kv_last_page_lens + request);
+  x.qo = schedule_load(a->qo_indptr + request);
+  x.next_qo = schedule_load(a->qo_indptr + request + 1);
+  return x;
+}
+
 #ifdef __CUDACC__
 // How many of the 32 entries table[low + step], table[low + 2 step], ... below high lie at or before position x, when value
 // (entry) = page and requests grow together. `mine` is this lane's entry, loaded before x was known.

@@ -15,6 +15,9 @@ static int fixed; /* gen/schedule.lua has one for each family */
 #define SCHEDULE_FIXED fixed
 #include "../templates/lib/schedule.h"
 #include "../templates/lib/meet.h"
+#define FIT_CUT fit_cut
+static int fit_cut;
+#include "../templates/lib/fit.h"
 
 enum { FIXED_MOST = 5 };
 static const int fixed_costs[FIXED_MOST] = {64, 128, 192, 320, 512};
@@ -143,13 +146,13 @@ static void each_token_once(void **state) {
 
 typedef struct backwards {
   struct mlaf_piece pieces[MOST];
-  int others[MOST], n;
+  int whom[MOST], n;
 } backwards;
 
 static void walk_back(const batch *x, int id, backwards *w) {
-  struct mlaf_part part = meet_open(&x->a, x->page_size, id);
+  struct mlaf_part part = meet_open(&x->a, x->page_size, id, x->a.splits);
   w->n = 0;
-  while (meet_next(&x->a, x->page_size, &part, &w->pieces[w->n], &w->others[w->n])) w->n++;
+  while (meet_next(&x->a, x->page_size, &part, &w->pieces[w->n], &w->whom[w->n])) w->n++;
 }
 
 /* Cuts at their positions: the pieces are those of a forward walk over the same positions, from the last to the first. */
@@ -173,39 +176,60 @@ static void compare_walks(const batch *x, int id, i64 total, const backwards *w)
   assert_int_equal(at, 0);
 }
 
-/* A request seen from its end: tokens that no part had so far; the part that must publish next, and the first that must. */
+enum { PARTS_MOST = 4096 };
+
+/* What a request is seen to be, from its end: tokens that no part had so far, its pieces, who finishes it with whose help. */
 typedef struct backward_request {
-  int left, next, first;
-  bool finished;
+  int left, pieces, owner, whom;
 } backward_request;
 
-static void check_back(const batch *x, int id, const backwards *w, backward_request *requests) {
-  int published = 0;
+typedef struct backward_part {
+  int request; /* of the piece that it publishes, -1: none */
+  int taken;   /* how often another part adds it */
+  int whom;
+} backward_part;
+
+static void check_back(const batch *x, int id, const backwards *w, backward_request *requests, backward_part *parts) {
   for (int i = 0; i < w->n; i++) {
     const struct mlaf_piece *p = &w->pieces[i];
+    const int whom = w->whom[i], most = meet_count(whom);
     backward_request *r = &requests[p->request];
     assert_int_equal(p->tokens, x->tokens[p->request]);
     assert_int_equal(p->end, r->left);
     assert_true(p->begin % SCHEDULE_GRAIN == 0 && (p->begin < p->end || !p->tokens));
     r->left = p->begin;
+    r->pieces++;
+    if (p->begin > 0) assert_int_equal(i, w->n - 1); /* the last of the walk: nothing else waits while it does */
     if (p->slot < 0) {
       assert_int_equal(p->end, p->tokens); /* the request's end: who has it finishes it, once */
-      assert_false(r->finished);
-      r->finished = true;
-      assert_int_equal(w->others[i] > 0, p->begin > 0);
-      if (p->begin > 0) assert_int_equal(i, w->n - 1); /* the last of the walk: nothing else waits while it does */
-      r->next = id - 1;
-      r->first = id - w->others[i];
+      assert_int_equal(r->owner, -1);
+      assert_int_equal(most > 0, p->begin > 0);
+      r->owner = id;
+      r->whom = whom;
     } else {
       assert_int_equal(p->slot, 2 * id);
       assert_int_equal(i, 0); /* published before all else */
-      assert_int_equal(w->others[i], 0);
-      assert_true(r->finished && id >= r->first);
-      assert_int_equal(id, r->next--);
-      published++;
+      assert_true(r->owner > id && most % 3 == 0);
+      parts[id].request = p->request;
+      parts[id].whom = whom;
+    }
+    for (int k = 0; k < most; k++) {
+      const int other = meet_part(id, whom, k);
+      assert_true(other >= 0 && other < id); /* nobody waits for who is launched later */
+      parts[other].taken++;
     }
   }
-  assert_true(published <= 1);
+}
+
+/* The pieces that one stands for with those that its part adds, and they with theirs: all of one request. */
+static int stands_for(const backward_part *parts, int id, int whom, int request) {
+  int pieces = 1;
+  for (int k = 0; k < meet_count(whom); k++) {
+    const backward_part *p = &parts[meet_part(id, whom, k)];
+    assert_int_equal(p->request, request);
+    pieces += stands_for(parts, meet_part(id, whom, k), p->whom, request);
+  }
+  return pieces;
 }
 
 static void backwards_they_meet(void **state) {
@@ -213,29 +237,47 @@ static void backwards_they_meet(void **state) {
   batch *x = malloc(sizeof *x);
   backwards *w = malloc(sizeof *w);
   backward_request *r = malloc(MOST * sizeof *r);
-  int compared = 0;
+  backward_part *parts = malloc(PARTS_MOST * sizeof *parts);
+  int deep = 0;
   for (int round = 0; round < 600; round++) {
     fixed = fixed_costs[round % FIXED_MOST];
     draw(&rng, x);
     const i64 total = schedule_start(x->kv[x->a.batch], x->a.batch, x->page_size);
-    for (int b = 0; b < x->a.batch; b++) r[b] = (backward_request){x->tokens[b], -1, 0, false};
+    for (int b = 0; b < x->a.batch; b++) r[b] = (backward_request){x->tokens[b], 0, -1, 0};
+    for (int id = 0; id < x->a.splits; id++) parts[id] = (backward_part){-1, 0, 0};
     for (int id = x->a.splits - 1; id >= 0; id--) {
       walk_back(x, id, w);
-      check_back(x, id, w, r);
+      check_back(x, id, w, r, parts);
       compare_walks(x, id, total, w);
-      compared++;
     }
     for (int b = 0; b < x->a.batch; b++) {
       const bool asked = x->qo[b + 1] > x->qo[b];
       assert_int_equal(r[b].left, asked ? 0 : x->tokens[b]);
-      assert_int_equal(r[b].finished, asked);
-      assert_int_equal(r[b].next, asked ? r[b].first - 1 : -1); /* all that its owner waits for have published */
+      assert_int_equal(r[b].owner >= 0, asked);
+      if (asked) assert_int_equal(stands_for(parts, r[b].owner, r[b].whom, b), r[b].pieces);
+      deep += r[b].whom >= 16;
     }
+    for (int id = 0; id < x->a.splits; id++) /* what is published is added once, and nothing else is asked for */
+      assert_int_equal(parts[id].taken, parts[id].request >= 0);
   }
-  assert_true(compared > 1000);
+  assert_true(deep > 100);
   free(x);
   free(w);
   free(r);
+  free(parts);
+}
+
+/* The count by division is that by subtraction, also beyond what floats tell apart. */
+static void parts_before_are_counted(void **state) {
+  mlaf_rng rng = {14};
+  for (int round = 0; round < 100000; round++) {
+    const i64 width = 64 + (i64)mlaf_rng_below(&rng, mlaf_rng_below(&rng, 2) ? 2000 : 1u << 31);
+    const i64 behind = width * (i64)mlaf_rng_below(&rng, 300) + (i64)mlaf_rng_below(&rng, 5) - 2;
+    const int most = (int)mlaf_rng_below(&rng, 400);
+    int count = 0;
+    for (i64 left = behind; left > 0 && count < most; left -= width) count++;
+    assert_int_equal(meet_before(behind, width, most), count);
+  }
 }
 
 /* Tables that contradict themselves: walks end, and nobody is waited for that is not an earlier part. */
@@ -253,7 +295,11 @@ static void contradictions_end(void **state) {
     for (int id = 0; id < x->a.splits; id++) {
       walk_back(x, id, w);
       for (int i = 0; i < w->n; i++) {
-        assert_true(w->others[i] >= 0 && w->others[i] <= id && (!w->others[i] || i == w->n - 1));
+        assert_true(w->whom[i] >= 0 && (w->whom[i] == 0 || i == w->n - 1));
+        for (int k = 0; k < meet_count(w->whom[i]); k++) {
+          const int other = meet_part(id, w->whom[i], k);
+          assert_true(other >= 0 && other < id);
+        }
         assert_true(w->pieces[i].slot == -1 || w->pieces[i].slot == 2 * id);
       }
     }
@@ -283,6 +329,32 @@ static void equal_lengths_stay_whole(void **state) {
   free(s);
 }
 
+/* When a fitted launch cuts its batch. Slots 132, 500 positions for a cut, one request of 128. */
+static void set_lengths(batch *x, int n, int tokens, int longest) {
+  x->page_size = 64;
+  for (int b = 0; b < n; b++) x->kv[b + 1] = x->kv[b] + ((b == n / 2 ? longest : tokens) + 63) / 64;
+  x->a = (mlaf_decode_args){.kv_indptr = x->kv, .batch = n, .splits = 1};
+}
+
+static void fitted_launches_decide(void **state) {
+  static const struct {
+    int n, tokens, longest, shares;
+    bool cut;
+  } cases[] = {
+      {128, 4096, 4096, 1, false},   {128, 4096, 8192, 1, true},   {100, 4096, 4096, 1, true},   {100, 1024, 1024, 1, false},
+      {64, 1024, 1024, 2, false},    {16, 8192, 8192, 6, false},   {16, 8192, 65536, 6, true},   {6, 500, 65536, 20, true},
+      {6, 500, 800, 20, false},      {1, 131072, 131072, 96, false}, {0, 0, 0, 1, false},        {4, 0, 0, 16, false},
+      {1025, 1000, 1000, 1, true},   {256, 4096, 4096, 1, false},  {256, 4096, 40960, 1, true},
+  };
+  batch *x = calloc(1, sizeof *x);
+  fixed = 128, fit_cut = 500;
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    set_lengths(x, cases[i].n, cases[i].tokens, cases[i].longest);
+    assert_int_equal(fit_cuts(&x->a, 64, cases[i].shares, 132, 132, 0), cases[i].cut);
+  }
+  free(x);
+}
+
 /* Positions beyond 32 bits: many pages of 65536 tokens. */
 static void positions_are_wide(void **state) {
   static const int32_t kv[] = {0, 30000, 60000, 60001}, qo[] = {0, 1, 2, 3}, last[] = {1, 65536, 9};
@@ -302,7 +374,9 @@ int main(void) {
       cmocka_unit_test(each_token_once),
       cmocka_unit_test(backwards_they_meet),
       cmocka_unit_test(contradictions_end),
+      cmocka_unit_test(parts_before_are_counted),
       cmocka_unit_test(equal_lengths_stay_whole),
+      cmocka_unit_test(fitted_launches_decide),
       cmocka_unit_test(positions_are_wide),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

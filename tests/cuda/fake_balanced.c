@@ -70,13 +70,15 @@ static uint64_t *word_of(const mlaf_decode_args *a, int part, uint32_t x) {
 
 void fake_meet(const mlaf_decode_args *a, uint32_t x, uint32_t part) {
   static const uint64_t ready = 0x1234567890abcdef;
-  struct mlaf_part walk = meet_open(a, FB_PAGE, (int)part);
+  struct mlaf_part walk = meet_open(a, FB_PAGE, (int)part, a->splits);
   struct mlaf_piece p;
-  int others;
-  while (meet_next(a, FB_PAGE, &walk, &p, &others)) {
+  int whom;
+  while (meet_next(a, FB_PAGE, &walk, &p, &whom)) {
+    const int others = meet_count(whom);
     if ((int)x * FB_ROWS >= p.q_tokens * H) continue;
     bool late = false;
-    for (int id = (int)part - others; id < (int)part; id++) {
+    for (int k = 0; k < others; k++) {
+      const int id = meet_part((int)part, whom, k);
       late |= *word_of(a, id, x) != ready;
       *word_of(a, id, x) = 0;
     }
@@ -84,8 +86,8 @@ void fake_meet(const mlaf_decode_args *a, uint32_t x, uint32_t part) {
       const int64_t row = (int64_t)p.qo * H + r;
       double o[R], lse2 = attend(a, &p, row, p.tokens - (p.q_tokens - 1 - r / H), o), sum = exp2(lse2);
       for (int c = 0; c < R; c++) o[c] *= sum;
-      for (int id = (int)part - others; id < (int)part; id++) {
-        const int64_t at = (int64_t)(2 * id) * SLOT_ROWS + r;
+      for (int k = 0; k < others; k++) {
+        const int64_t at = (int64_t)(2 * meet_part((int)part, whom, k)) * SLOT_ROWS + r;
         const double weight = late ? NAN : exp2((double)a->part_lse[at]);
         sum += weight;
         for (int c = 0; c < R; c++) o[c] += weight * (double)a->part_o[at * R + c];
