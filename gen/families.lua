@@ -41,7 +41,7 @@ local families = {
   combines = { "combine" },
 
   -- Kernels that are no part of a variant: what measurements need.
-  tools = { "read_ceiling" },
+  tools = { "read_ceiling", "soak_compare" },
 
   -- Variants that work for every supported problem; the first whose family is there for the target is its baseline.
   baselines = {

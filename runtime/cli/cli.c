@@ -11,7 +11,8 @@ static const cli_opt tune_options[] = {SHAPE,    O_DEVICE, O_DB,         O_CACHE
                                        O_LENGTHS, O_SET, O_SHARD, O_TIME_LIMIT, O_MAX_CANDIDATES, O_GIVE_UP, O_RESUME,
                                        O_NO_RESUME, O_MISSES, O_DRY_RUN, COMMON, O_COUNT};
 static const cli_opt verify_options[] = {SHAPE,  O_DEVICE,  O_DB,  O_CACHE,  O_BUNDLE, O_NO_COMPILE, O_SEED,
-                                         O_JOBS, O_VARIANT, O_ALL, O_INJECT, O_LENGTHS, COMMON, O_MAX_CANDIDATES, O_COUNT};
+                                         O_JOBS, O_VARIANT, O_ALL, O_INJECT, O_LENGTHS, O_SOAK, O_CHOICES, O_BESIDE, O_POOL,
+                                         O_SHARD, COMMON, O_MAX_CANDIDATES, O_COUNT};
 static const cli_opt bench_options[] = {SHAPE,  O_DEVICE,  O_DB,      O_CACHE, O_BUNDLE, O_NO_COMPILE, O_SEED,
                                         O_VARIANT, O_SET, O_LENGTHS, O_HOT, O_CSV, COMMON, O_COUNT};
 static const cli_opt profile_options[] = {SHAPE, O_DEVICE, O_DB,  O_CACHE, O_SEED, O_VARIANT, O_CODE, O_ARGS,
@@ -35,8 +36,12 @@ const cli_command mlaf_cli_commands[] = {
      "asked for in vain. docs/tuning.md walks through it.",
      tune_options, CLI_PROBLEM_GRID, 1, mlaf_cli_tune},
     {"verify", "[PROBLEM] [OPTIONS]", "compare a variant's output with the fp64 reference",
-     "Without --variant or --all: the variant that a plan of the problem would run.", verify_options, true, 1,
-     mlaf_cli_verify},
+     "Without --variant or --all: the variant that a plan of the problem would run.\n"
+     "--soak N: mistakes that depend on timing. N launches on pages of a pool 50 times larger than L2, alone, back to back,\n"
+     "beside the same work (or --beside) and beside reads of memory, after rests; every output is compared bit for bit with\n"
+     "the first one of the same inputs, the first ones with the fp64 reference. --choices shipped soaks all that is shipped\n"
+     "for this device. docs/bench.md says what each check can see.",
+     verify_options, true, 1, mlaf_cli_verify},
     {"bench", "[PROBLEM] [OPTIONS]", "time planned variants beside what the device can do at most",
      "The ceilings (read bandwidth, bf16 matrix rate) are measured first, in the same run. Each variant is verified before it\n"
      "is timed, its calls go through several page tables so that none finds its tokens in a cache, and the device rests\n"

@@ -22,7 +22,7 @@ typedef enum cli_opt {
   O_CACHE, O_GEN_ROOT, O_SEED, O_JOBS, O_TIME_LIMIT, O_MAX_CANDIDATES, O_RESUME, O_NO_RESUME, O_DRY_RUN, O_VARIANT, O_ALL,
   O_INJECT, O_OUT, O_EVIDENCE, O_MISSES, O_SAMPLES, O_DEVICE_ID, O_CODE, O_ARGS, O_TOP, O_TRACE,
   O_MODELS, O_TARGETS, O_SIZE_BUDGET, O_EXTEND, O_BUNDLE, O_NO_COMPILE, O_FROM, O_NAME, O_MAX_AGE,
-  O_STRATEGY, O_GIVE_UP, O_LENGTHS, O_SHARD, O_SET, O_HOT, O_CSV,
+  O_STRATEGY, O_GIVE_UP, O_LENGTHS, O_SHARD, O_SET, O_HOT, O_CSV, O_SOAK, O_CHOICES, O_BESIDE, O_POOL,
   O_VERBOSE, O_JSON, O_HELP, O_COUNT
 } cli_opt;
 
@@ -123,7 +123,12 @@ void mlaf_cli_problems_free(cli_problems *g);
 /* --- tune_select.c --- */
 /* Problems the open database was asked for in vain on this context's device, most wanted first. */
 mlaf_status mlaf_cli_missed(cli *c, cli_problems *out);
-/* Keep the share that --shard names. */
+/* The share that --shard names: of n things in a row this machine takes numbers i with i % share.n == share.i. */
+typedef struct cli_share {
+  long long i, n;
+} cli_share;
+mlaf_status mlaf_cli_share(cli *c, cli_share *out);
+/* Keep that share. */
 mlaf_status mlaf_cli_shard(cli *c, cli_problems *g);
 
 /* --- tune_print.c --- */
@@ -176,6 +181,8 @@ typedef struct cli_kernel {
   char *source;
   char src_hash[MLAF_HASH_HEX];
 } cli_kernel;
+/* Compile the kernels of all variants over the pool of workers: builds that follow find them in the cache. */
+mlaf_status mlaf_cli_warm_cache(cli *c, mlaf_gen *g, const cli_variants *v);
 mlaf_status mlaf_cli_kernels(cli *c, mlaf_gen *g, const char *target, const cli_variants *v, cli_kernel **out, size_t *n);
 void mlaf_cli_kernels_free(cli_kernel *k, size_t n);
 
@@ -247,6 +254,7 @@ mlaf_status mlaf_cli_trace(const char *path, const struct emu_profile *p, size_t
 /* --- the commands --- */
 int mlaf_cli_tune(cli *c);
 int mlaf_cli_verify(cli *c);
+int mlaf_cli_soak(cli *c); /* verify --soak */
 int mlaf_cli_bench(cli *c);
 int mlaf_cli_profile(cli *c);
 int mlaf_cli_generate(cli *c);

@@ -150,30 +150,6 @@ static mlaf_status verify_one(job *j, const mlaf_variant *v) {
   return status;
 }
 
-static bool keep_compiling(void *user, size_t done, size_t total, const mlaf_compile_job *one) {
-  job *j = user;
-  mlaf_cli_progress(j->c, "compiled %zu of %zu kernels", done, total);
-  return !atomic_load(j->c->cancel);
-}
-
-/* All kernels over the pool of workers; the single builds that follow find them in the cache. */
-static mlaf_status warm_cache(job *j, const cli_variants *v) {
-  const char *target = mlaf_ctx_target(j->c->ctx), *const *options = NULL;
-  cli_kernel *kernels = NULL;
-  size_t n = 0;
-  mlaf_status status = mlaf_cli_kernels(j->c, j->gen, target, v, &kernels, &n);
-  if (status == MLAF_OK) status = mlaf_gen_options(j->gen, target, &options, &j->c->err);
-  mlaf_compile_job *jobs = status == MLAF_OK ? calloc(n + 1, sizeof *jobs) : NULL;
-  for (size_t i = 0; jobs && i < n; i++)
-    jobs[i] = (mlaf_compile_job){
-        .source = kernels[i].source, .options = options, .target = target, .name = kernels[i].desc->symbol};
-  if (jobs) status = mlaf_compile(j->c->ctx->compiler, jobs, n, keep_compiling, j, &j->c->err);
-  for (size_t i = 0; jobs && i < n; i++) mlaf_compile_job_clear(&jobs[i]);
-  free(jobs);
-  mlaf_cli_kernels_free(kernels, n);
-  return status;
-}
-
 static mlaf_status verify_many(job *j) {
   cli_variants v = {NULL, 0, 0};
   mlaf_status status = mlaf_cli_variants(j->c, j->gen, &j->problem, mlaf_ctx_target(j->c->ctx), &v);
@@ -181,7 +157,7 @@ static mlaf_status verify_many(job *j) {
   size_t limit = (size_t)mlaf_cli_int(j->c, O_MAX_CANDIDATES, (long long)v.n);
   while (v.n > limit) mlaf_variant_clear(&v.list[--v.n]);
   j->total = v.n;
-  if (status == MLAF_OK && v.n > 1) status = warm_cache(j, &v);
+  if (status == MLAF_OK && v.n > 1) status = mlaf_cli_warm_cache(j->c, j->gen, &v);
   for (size_t i = 0; status == MLAF_OK && i < v.n; i++) {
     status = verify_one(j, &v.list[i]);
     if (status == MLAF_OK && i + 1 < v.n && atomic_load(j->c->cancel))
@@ -193,12 +169,21 @@ static mlaf_status verify_many(job *j) {
   return status;
 }
 
+static const struct {
+  cli_opt option;
+  const char *name;
+} of_soak[] = {{O_CHOICES, "choices"}, {O_BESIDE, "beside"}, {O_POOL, "pool"}, {O_SHARD, "shard"}};
+
 int mlaf_cli_verify(cli *c) {
   static const char *const columns[] = {"verdict",    "cases",      ">rows",   ">error",
                                         ">worst row", ">lse/bound", "variant", NULL};
   job j = {.c = c};
   char problem[MLAF_PROBLEM_TEXT_MAX];
   if (c->given[O_VARIANT] && mlaf_cli_has(c, O_ALL)) return mlaf_cli_usage(c, "--variant and --all exclude each other");
+  if (mlaf_cli_has(c, O_SOAK)) return mlaf_cli_soak(c);
+  for (size_t i = 0; i < sizeof of_soak / sizeof *of_soak; i++)
+    if (mlaf_cli_has(c, of_soak[i].option))
+      return mlaf_cli_usage(c, "--%s is for --soak N alone: give the number of launches, too", of_soak[i].name);
   mlaf_status status = mlaf_cli_problem(c, &j.problem);
   if (status == MLAF_OK) status = mlaf_cli_open(c, false);
   if (status == MLAF_OK) status = mlaf_ctx_gen(c->ctx, &j.gen, &c->err);

@@ -101,6 +101,29 @@ mlaf_status mlaf_cli_kernels(cli *c, mlaf_gen *g, const char *target, const cli_
   return MLAF_OK;
 }
 
+static bool keep_compiling(void *user, size_t done, size_t total, const mlaf_compile_job *one) {
+  cli *c = user;
+  mlaf_cli_progress(c, "compiled %zu of %zu kernels", done, total);
+  return !atomic_load(c->cancel);
+}
+
+mlaf_status mlaf_cli_warm_cache(cli *c, mlaf_gen *g, const cli_variants *v) {
+  const char *target = mlaf_ctx_target(c->ctx), *const *options = NULL;
+  cli_kernel *kernels = NULL;
+  size_t n = 0;
+  mlaf_status status = mlaf_cli_kernels(c, g, target, v, &kernels, &n);
+  if (status == MLAF_OK) status = mlaf_gen_options(g, target, &options, &c->err);
+  mlaf_compile_job *jobs = status == MLAF_OK ? calloc(n + 1, sizeof *jobs) : NULL;
+  for (size_t i = 0; jobs && i < n; i++)
+    jobs[i] = (mlaf_compile_job){
+        .source = kernels[i].source, .options = options, .target = target, .name = kernels[i].desc->symbol};
+  if (jobs) status = mlaf_compile(c->ctx->compiler, jobs, n, keep_compiling, c, &c->err);
+  for (size_t i = 0; jobs && i < n; i++) mlaf_compile_job_clear(&jobs[i]);
+  free(jobs);
+  mlaf_cli_kernels_free(kernels, n);
+  return status;
+}
+
 void mlaf_cli_kernels_free(cli_kernel *k, size_t n) {
   for (size_t i = 0; k && i < n; i++) free(k[i].source);
   free(k);

@@ -42,19 +42,15 @@ static bool number(const char *name, long long *out) {
   return !*end;
 }
 
-typedef struct share {
-  long long i, n;
-} share;
-
 /* An array job numbers its tasks from anywhere in any step; srun and mpirun number the processes of one. Both may apply. */
-static share from_environment(const char **what) {
+static cli_share from_environment(const char **what) {
   long long id, first = 0, step = 1, count, rank, size;
-  share s = {0, 1};
+  cli_share s = {0, 1};
   *what = NULL;
   if (number("SLURM_ARRAY_TASK_ID", &id) && number("SLURM_ARRAY_TASK_COUNT", &count) && count > 0) {
     number("SLURM_ARRAY_TASK_MIN", &first);
     if (!number("SLURM_ARRAY_TASK_STEP", &step) || step < 1) step = 1;
-    s = (share){(id - first) / step, count};
+    s = (cli_share){(id - first) / step, count};
     *what = "Slurm's array";
   }
   static const char *const ranks[][2] = {{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
@@ -62,16 +58,16 @@ static share from_environment(const char **what) {
                                          {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS"}};
   for (size_t k = 0; k < sizeof ranks / sizeof *ranks; k++)
     if (number(ranks[k][0], &rank) && number(ranks[k][1], &size) && size > 0) {
-      s = (share){s.i * size + rank, s.n * size};
+      s = (cli_share){s.i * size + rank, s.n * size};
       *what = *what ? "Slurm's array and the ranks in it" : ranks[k][0];
       break;
     }
   return s;
 }
 
-mlaf_status mlaf_cli_shard(cli *c, cli_problems *g) {
+mlaf_status mlaf_cli_share(cli *c, cli_share *out) {
   const char *text = c->given[O_SHARD], *what = NULL;
-  share s = {0, 1};
+  cli_share s = {0, 1};
   char tail;
   if (text && strcmp(text, "auto") != 0) {
     if (sscanf(text, "%lld/%lld%c", &s.i, &s.n, &tail) != 2 || s.n < 1 || s.i < 0 || s.i >= s.n)
@@ -87,7 +83,15 @@ mlaf_status mlaf_cli_shard(cli *c, cli_problems *g) {
       return mlaf_fail(&c->err, MLAF_E_ARG, "--shard auto: %s says task %lld of %lld", what, s.i, s.n);
     mlaf_log_line(&c->log, MLAF_LOG_INFO, "shard %lld of %lld, from %s", s.i, s.n, what);
   }
+  *out = s;
+  return MLAF_OK;
+}
+
+mlaf_status mlaf_cli_shard(cli *c, cli_problems *g) {
+  cli_share s;
   size_t kept = 0;
+  mlaf_status status = mlaf_cli_share(c, &s);
+  if (status != MLAF_OK) return status;
   for (size_t k = 0; k < g->n; k++) /* by turns: neighbours in size go to different machines */
     if ((long long)(k % (size_t)s.n) == s.i) g->list[kept++] = g->list[k];
   g->n = kept;

@@ -68,7 +68,7 @@ static mlaf_status alloc_data(mlaf_bench *b, int64_t cache_bytes, mlaf_err *err)
 static int64_t pages_of(const mlaf_problem *p, int32_t tokens) { return ((int64_t)tokens + p->page_size - 1) / p->page_size; }
 
 /* Physical pages of all sets: a random permutation of the cache, taken in turn. Neighbouring sets share none that way, as
- * long as the cache holds two. */
+ * long as the cache holds two. Each round begins a page further on, so that no set is the same as one of an earlier round. */
 static mlaf_status deal_pages(mlaf_bench *b, int32_t *indices, mlaf_rng *rng, mlaf_err *err) {
   const int64_t physical = b->args.num_pages, n = b->pages * b->sets;
   int32_t *order = malloc((size_t)physical * sizeof *order);
@@ -78,7 +78,7 @@ static mlaf_status deal_pages(mlaf_bench *b, int32_t *indices, mlaf_rng *rng, ml
     order[i] = order[j];
     order[j] = (int32_t)i;
   }
-  for (int64_t i = 0; i < n; i++) indices[i] = order[i % physical];
+  for (int64_t i = 0; i < n; i++) indices[i] = order[(i + i / physical) % physical];
   free(order);
   return MLAF_OK;
 }
@@ -118,6 +118,18 @@ static int count_sets(const mlaf_bench *b, int64_t page_bytes) {
   return sets;
 }
 
+/* Pages of a cache that launches go through so that each finds it cold, and how many sets that makes. */
+static int64_t spread(mlaf_bench *b, const mlaf_bench_opts *opts, int64_t page_bytes) {
+  const int64_t mem = mlaf_info(b->dev)->mem_bytes, room = mem ? (mem - mem / 8) / page_bytes : INT32_MAX;
+  int64_t physical = opts->spread_bytes / page_bytes;
+  if (physical < 2 * b->pages) physical = 2 * b->pages <= room ? 2 * b->pages : b->pages;
+  if (physical > INT32_MAX) physical = INT32_MAX;
+  const int64_t sets = physical / b->pages, most = INT32_MAX / b->pages;
+  b->sets = (int)(sets < 2 ? 2 : sets > opts->spread_sets ? opts->spread_sets : sets);
+  if (b->sets > most) b->sets = (int)most;
+  return physical;
+}
+
 static mlaf_status plan_cache(mlaf_bench *b, const mlaf_bench_opts *opts, int64_t *bytes, mlaf_err *err) {
   const mlaf_problem *p = &b->problem;
   const int64_t page_bytes = (int64_t)p->page_size * (p->rank + p->rope) * 2, mem = mlaf_info(b->dev)->mem_bytes;
@@ -135,6 +147,7 @@ static mlaf_status plan_cache(mlaf_bench *b, const mlaf_bench_opts *opts, int64_
   if (!(opts && opts->cache_limit) && !is_modelled(b->dev) && limit < one) limit = one;
   int64_t physical = b->pages * b->sets;
   if (physical > limit / page_bytes) physical = limit / page_bytes ? limit / page_bytes : 1;
+  if (opts && opts->spread_bytes) physical = spread(b, opts, page_bytes);
   *bytes = physical * page_bytes;
   if (mem && *bytes > mem - mem / 8)
     return mlaf_fail(err, MLAF_E_ARG,

@@ -18,6 +18,10 @@ typedef struct mlaf_bench_opts {
   const int32_t *tokens; /* [batch], 1..ctx maximum of a problem: the lengths themselves. NULL: drawn from `lengths` */
   /* Where the cache's numbers come from: several benches, one after the other, may share a pool. NULL: an own one. */
   mlaf_pool *pool;
+  /* Not for timing but to have every launch find cold memory: a cache of about so many bytes, at least two sets of pages as far
+   * as the device has room, and as many sets as go through it once, 2 to spread_sets. 0: as above. */
+  int64_t spread_bytes;
+  int spread_sets;
 } mlaf_bench_opts;
 
 /* Buffers with realistic data (random normal; the clock a GPU reaches depends on the data) and a random page order. On a real

@@ -10,8 +10,7 @@
 
 enum { HEADS = 3, TOKENS = 2, REQUESTS = 3 };
 
-/* Up to `most` distinct of first, middle and last of n. */
-static int pick(int n, int most, int *out) {
+int mlaf_bench_pick(int n, int most, int *out) {
   const int wanted[] = {0, n - 1, n / 2};
   int count = 0;
   for (int i = 0; i < most && i < 3; i++) {
@@ -29,7 +28,7 @@ static int pick_requests(const mlaf_bench *b, int *out) {
     if (b->lengths[i] < b->lengths[least]) least = i;
     if (b->lengths[i] > b->lengths[most]) most = i;
   }
-  if (b->lengths[least] == b->lengths[most]) return pick(b->problem.batch, REQUESTS, out);
+  if (b->lengths[least] == b->lengths[most]) return mlaf_bench_pick(b->problem.batch, REQUESTS, out);
   out[0] = least;
   out[1] = most;
   out[2] = b->problem.batch / 2;
@@ -46,32 +45,30 @@ typedef struct sums {
   double off, all; /* squares of differences and of the reference */
 } sums;
 
-/* A batch of one request with one token and the picked heads: `visible` tokens of request `r` in a cache of its own. */
-static mlaf_status reference(const mlaf_bench *b, int r, int token, int visible, const int *heads, int n_heads, double *o,
-                             mlaf_err *err) {
+mlaf_status mlaf_bench_reference(const mlaf_bench *b, int set, int r, int token, int visible, const int *heads, int n_heads,
+                                 double *o, double *lse, double *magnitude, mlaf_err *err) {
   const mlaf_problem *p = &b->problem;
   const size_t d = (size_t)(p->rank + p->rope);
-  uint16_t *q = malloc((size_t)n_heads * d * sizeof *q), *kv = malloc((size_t)visible * d * sizeof *kv);
-  double lse[HEADS];
+  uint16_t *q = malloc((size_t)n_heads * d * sizeof *q), *kv = malloc((size_t)visible * d * sizeof *kv + 1);
   mlaf_status st = q && kv ? MLAF_OK : mlaf_fail(err, MLAF_E_NOMEM, "no memory to check %d tokens", visible);
   for (int h = 0; !st && h < n_heads; h++) {
     const size_t row = ((size_t)r * (size_t)p->q_len + (size_t)token) * (size_t)p->heads + (size_t)heads[h];
     pattern(b, mlaf_bench_q_first(p) + row * d, d, q + (size_t)h * d);
   }
-  const int32_t *pages = mlaf_bench_indices(b) + mlaf_bench_kv_indptr(b)[r];
+  const int32_t *pages = mlaf_bench_indices(b) + set * b->pages + mlaf_bench_kv_indptr(b)[r];
   for (int t = 0; !st && t < visible; t++) {
     const size_t row = (size_t)pages[t / p->page_size] * (size_t)p->page_size + (size_t)(t % p->page_size);
     pattern(b, row * d, d, kv + (size_t)t * d);
   }
-  const int32_t qo[] = {0, 1}, indptr[] = {0, 1}, index = 0;
+  const int32_t qo[] = {0, 1}, indptr[] = {0, visible > 0}, index = 0;
   mlaf_batch x = {.problem = *p, .batch = 1, .num_pages = 1, .total_q = 1, .q = q, .ckv = kv, .kpe = kv + p->rank,
                   .ckv_row_stride = (int64_t)d, .kpe_row_stride = (int64_t)d, .qo_indptr = qo, .kv_indptr = indptr,
                   .kv_indices = &index, .kv_last_page_lens = &visible, .scale = b->args.scale};
   x.problem.heads = n_heads;
   x.problem.q_len = 1;
   x.problem.causal = 0;
-  x.problem.page_size = visible;
-  if (!st) st = mlaf_reference(&x, o, lse, NULL, err);
+  x.problem.page_size = visible > 0 ? visible : 1;
+  if (!st) st = mlaf_reference(&x, o, lse, magnitude, err);
   free(q);
   free(kv);
   return st;
@@ -79,13 +76,14 @@ static mlaf_status reference(const mlaf_bench *b, int r, int token, int visible,
 
 static mlaf_status check_token(const mlaf_bench *b, const uint16_t *o, int r, int token, sums *s, mlaf_err *err) {
   const mlaf_problem *p = &b->problem;
-  const int unseen = p->causal ? p->q_len - 1 - token : 0, visible = b->lengths[r] - unseen;
+  const int visible = mlaf_bench_visible(b, r, token);
   int heads[HEADS];
-  const int n = pick(p->heads, HEADS, heads);
+  double lse[HEADS];
+  const int n = mlaf_bench_pick(p->heads, HEADS, heads);
   if (visible < 1) return MLAF_OK; /* sees nothing: the suite has such rows */
   double *want = malloc((size_t)n * (size_t)p->rank * sizeof *want);
   if (!want) return mlaf_fail(err, MLAF_E_NOMEM, "no memory to check rows");
-  mlaf_status st = reference(b, r, token, visible, heads, n, want, err);
+  mlaf_status st = mlaf_bench_reference(b, 0, r, token, visible, heads, n, want, lse, NULL, err);
   for (int h = 0; !st && h < n; h++) {
     const size_t row = ((size_t)r * (size_t)p->q_len + (size_t)token) * (size_t)p->heads + (size_t)heads[h];
     const uint16_t *got = o + row * (size_t)p->rank;
@@ -120,7 +118,7 @@ mlaf_status mlaf_bench_check(mlaf_bench *b, const mlaf_loaded *l, double *error,
     if (o[i] == MLAF_NAN16)
       st = mlaf_fail(err, MLAF_E_INCORRECT, "variant %s left element %zu of %zu of O unwritten", mlaf_loaded_name(l), i, count);
   int requests[REQUESTS], tokens[TOKENS];
-  const int n = pick_requests(b, requests), m = pick(p->q_len, TOKENS, tokens);
+  const int n = pick_requests(b, requests), m = mlaf_bench_pick(p->q_len, TOKENS, tokens);
   double worst = 0; /* of the requests: together, short ones with their larger O would hide long ones */
   for (int r = 0; !st && r < n; r++) {
     sums s = {0, 0};

@@ -2,62 +2,36 @@
 #include "core/ceilings.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-enum { MATRIX = 8192, READ_THREADS = 512, READ_BLOCKS_PER_CU = 4, READ_PASSES = 2 };
+#include "core/tool.h"
+
+enum { MATRIX = 8192, READ_BLOCKS_PER_CU = 4, READ_PASSES = 2 };
 #define READ_BYTES ((int64_t)4 << 30)
 
-/* templates/read_ceiling declares the same. */
-typedef struct read_args {
-  const void *words;
-  uint64_t n;
-  void *out;
-  uint32_t never, blocks, passes;
-} read_args;
-
-static mlaf_status compile_reader(const mlaf_ceilings_env *e, mlaf_compile_job *job, char **source, mlaf_err *err) {
-  const mlaf_kernel_desc desc = {.template_name = "read_ceiling", .params = "depth=8"};
-  char hash[MLAF_HASH_HEX];
-  const char *const *options = NULL;
-  mlaf_status st = mlaf_gen_render(e->gen, &desc, e->target, source, hash, err);
-  if (!st) st = mlaf_gen_options(e->gen, e->target, &options, err);
-  *job = (mlaf_compile_job){.source = *source, .options = options, .target = e->target, .name = "mlaf_read_ceiling"};
-  if (!st) st = mlaf_compile(e->compiler, job, 1, NULL, NULL, err);
-  if (!st && job->status) st = mlaf_fail(err, job->status, "%.300s", job->log ? job->log : "not compiled");
-  return st;
-}
-
-static mlaf_status run_reader(const mlaf_ceilings_env *e, const mlaf_compile_job *job, const mlaf_time_opts *time, void *data,
+static mlaf_status run_reader(const mlaf_ceilings_env *e, const mlaf_tool *tool, const mlaf_time_opts *time, void *data,
                               size_t bytes, mlaf_timing *out, mlaf_err *err) {
   const mlaf_device_ops *ops = mlaf_ops(e->device);
-  mlaf_module *module = NULL;
-  mlaf_function *fn = NULL;
-  read_args args = {.words = data, .n = bytes / 16, .never = 0x5bd1e995u, .passes = READ_PASSES};
+  mlaf_read_args args = {.words = data, .n = bytes / 16, .never = MLAF_READ_NEVER, .passes = READ_PASSES};
   args.blocks = (uint32_t)(READ_BLOCKS_PER_CU * mlaf_info(e->device)->compute_units);
-  mlaf_status st = ops->module_load(e->device, job->code, job->code_size, &module, err);
-  if (!st) st = ops->function_get(e->device, module, "mlaf_read_ceiling", &fn, err);
-  if (!st) st = ops->mem_alloc(e->device, sizeof(uint32_t), &args.out, err);
   const mlaf_launch launch = {
-      .fn = fn, .grid = {args.blocks, 1, 1}, .block = {READ_THREADS, 1, 1}, .args = &args, .args_size = sizeof args};
+      .fn = tool->fn, .grid = {args.blocks, 1, 1}, .block = {MLAF_READ_THREADS, 1, 1}, .args = &args, .args_size = sizeof args};
+  mlaf_status st = ops->mem_alloc(e->device, sizeof(uint32_t), &args.out, err);
   if (!st) st = ops->time(e->device, &launch, 1, time, out, err);
   if (args.out) ops->mem_free(e->device, args.out, NULL);
-  if (module) ops->module_unload(e->device, module);
   return st;
 }
 
 static mlaf_status measure_read(const mlaf_ceilings_env *e, const mlaf_time_opts *time, mlaf_ceilings *c, mlaf_err *err) {
   const int64_t mem = mlaf_info(e->device)->mem_bytes;
   const size_t bytes = (size_t)(mem && mem / 2 < READ_BYTES ? mem / 2 : READ_BYTES); /* no pass helps the next */
-  mlaf_compile_job job = {.source = NULL};
+  const mlaf_tool_env env = {e->device, e->gen, e->compiler, e->target};
   mlaf_timing timing = {.ns = 0};
-  char *source = NULL;
+  mlaf_tool tool;
   void *data = NULL;
-  mlaf_status st = compile_reader(e, &job, &source, err);
+  mlaf_status st = mlaf_tool_open(&env, "read_ceiling", MLAF_READ_PARAMS, &tool, err);
   if (!st) st = mlaf_pool_need(e->pool, MLAF_BF16, bytes, &data, err);
-  if (!st) st = run_reader(e, &job, time, data, bytes, &timing, err);
-  mlaf_compile_job_clear(&job);
-  free(source);
+  if (!st) st = run_reader(e, &tool, time, data, bytes, &timing, err);
+  mlaf_tool_close(&tool);
   if (st) return st;
   const double moved = READ_PASSES * (double)bytes;
   c->bytes_per_ns = moved / timing.ns;
