@@ -85,7 +85,8 @@ static mlaf_status choices_of_layer(job *j) {
   mlaf_layer layer = MLAF_LAYER_USER;
   collecting x = {.j = j};
   while (layer < MLAF_LAYER_COUNT && strcmp(mlaf_layer_name(layer), name) != 0) layer++;
-  if (layer == MLAF_LAYER_COUNT) return mlaf_fail(&c->err, MLAF_E_ARG, "--choices is '%s'; there are user, site and shipped", name);
+  if (layer == MLAF_LAYER_COUNT)
+    return mlaf_fail(&c->err, MLAF_E_ARG, "--choices is '%s'; there are user, site and shipped", name);
   if (!c->ctx->db) return mlaf_fail(&c->err, MLAF_E_DB, "there is no tuning database: %s", c->ctx->db_why.text);
   mlaf_db *db = mlaf_db_layer(c->ctx->db, layer);
   mlaf_status status = mlaf_cli_share(c, &x.share);
@@ -328,7 +329,8 @@ int mlaf_cli_soak(cli *c) {
   if (c->given[O_SHARD] && !c->given[O_CHOICES]) return mlaf_cli_usage(c, "--shard divides what --choices lists");
   mlaf_status status = prepare(&j);
   if (status == MLAF_OK && !c->json) {
-    printf("device   %s\nsoak     %lld launches of each of %zu variants\n", mlaf_ctx_device_id(c->ctx), (long long)j.launches, j.n);
+    printf("device   %s\nsoak     %lld launches of each of %zu variants\n", mlaf_ctx_device_id(c->ctx),
+           (long long)j.launches, j.n);
     j.table = mlaf_cli_table_new(columns);
   }
   for (j.at = 0; status == MLAF_OK && j.at < j.n; j.at++) {

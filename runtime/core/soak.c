@@ -239,8 +239,8 @@ static mlaf_status say_wrong(soak *s, mlaf_err *err) {
   const char *who = f->first_error > bound && f->error <= bound ? "; the first launch is the wrong one" : "";
   snprintf(s->out->detail, sizeof s->out->detail,
            "variant %s: %lld of %lld launches differ from the first launch of the same inputs, %lld rows in all; first in launch "
-           "%lld (stream %d, page table %d): request %d, token %d, head %d, %d of %u words of O, relative error against fp64 %.3g "
-           "(first launch: %.3g), LSE off by %.3g%s",
+           "%lld (stream %d, page table %d): request %d, token %d, head %d, %d of %u words of O, relative error against fp64 "
+           "%.3g (first launch: %.3g), LSE off by %.3g%s",
            mlaf_loaded_name(s->lanes[f->stream].side->l), (long long)r->wrong, (long long)r->launches, (long long)r->wrong_rows,
            (long long)f->launch, f->stream, f->set, f->request, f->token, f->head, f->words, s->words, f->error, f->first_error,
            f->lse_error, who);

@@ -15,9 +15,10 @@ typedef struct mlaf_soak_opts {
   int64_t launches; /* after the first ones; above 0 */
   uint64_t seed;
   mlaf_lengths lengths;      /* of the requests; all zero: each has the problem's ctx */
-  int64_t pool_bytes;        /* of cache pages. 0: 50 times L2 and 8 times the last-level cache; where times are modelled, two sets */
+  /* Of cache pages. 0: 50 times L2 or 8 times the last-level cache, the larger; where times are modelled, two sets. */
+  int64_t pool_bytes;
   const mlaf_loaded *beside; /* what the second stream runs: a variant of the same problem on the same device. NULL: the same */
-  mlaf_pool *pool;           /* where the pages' numbers come from; may be shared by soaks one after the other. NULL: an own one */
+  mlaf_pool *pool;           /* where the pages' numbers come from; soaks one after the other may share it. NULL: an own one */
   const atomic_bool *cancel; /* true: stop within about a tenth of a second (a launch, where one takes longer). May be NULL */
   void (*progress)(void *user, int64_t done, int64_t wrong); /* about ten times a second; may be NULL */
   void *user;

@@ -1,4 +1,5 @@
-/* Outputs against the first ones of the same inputs: on the device by a kernel of its own (templates/soak_compare), or on the host. */
+/* Outputs against the first ones of the same inputs: on the device by a kernel of its own (templates/soak_compare), or on the
+ * host. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -104,8 +105,9 @@ static mlaf_status against_first(soak *s, const uint32_t *record, int32_t *words
   uint32_t want[256], got_lse = record[2], want_lse = 0;
   const size_t row_bytes = s->words * sizeof *want, row = record[1];
   const soak_side *side = s->lanes[x->lane].side;
-  mlaf_status st = mlaf_ops(s->dev)->mem_read(s->dev, want, side->o + (size_t)x->set * s->o_bytes + row * row_bytes, row_bytes, err);
-  if (!st) st = mlaf_ops(s->dev)->mem_read(s->dev, &want_lse, side->lse + (size_t)x->set * s->lse_bytes + 4 * row, 4, err);
+  const mlaf_device_ops *ops = mlaf_ops(s->dev);
+  mlaf_status st = ops->mem_read(s->dev, want, side->o + (size_t)x->set * s->o_bytes + row * row_bytes, row_bytes, err);
+  if (!st) st = ops->mem_read(s->dev, &want_lse, side->lse + (size_t)x->set * s->lse_bytes + 4 * row, 4, err);
   double diff = 0, all = 0;
   *words = 0;
   for (uint32_t w = 0; !st && w < s->words; w++) {
@@ -128,8 +130,8 @@ static mlaf_status describe_first(soak *s, const uint32_t *record, int64_t base,
   mlaf_soak_row *row = &s->out->first;
   *row = (mlaf_soak_row){.launch = base + record[0] + 1, .stream = x->lane, .set = x->set};
   mlaf_status st = against_first(s, record, &row->words, &row->against_first, err);
-  return st ? st : soak_check_row(s, s->lanes[x->lane].side, record[1], (const uint16_t *)(record + 3), mlaf_bits_float(record[2]),
-                                  row, err);
+  if (st) return st;
+  return soak_check_row(s, s->lanes[x->lane].side, record[1], (const uint16_t *)(record + 3), mlaf_bits_float(record[2]), row, err);
 }
 
 /* Earliest launch first, then the lowest row. */

@@ -40,7 +40,8 @@ typedef struct soak {
   mlaf_tool compare, reader;       /* module NULL: none */
   void *read_stream, *read_out;
   int64_t read_at;                 /* bytes of the pool that the reader has gone through */
-  /* Of the current phase. [0] records asked for, [1 + i] wrong rows of launch i; records: i, row, LSE, O (templates/soak_compare). */
+  /* Of the current phase: [0] records asked for, [1 + i] wrong rows of launch i. Records: i, row, LSE, O
+   * (templates/soak_compare). */
   uint32_t *tally_dev, *records_dev;
   uint32_t tally[1 + SOAK_PHASE], *records;
   soak_launch launches[SOAK_PHASE];

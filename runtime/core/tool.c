@@ -17,7 +17,8 @@ static mlaf_status compile(const mlaf_tool_env *e, const mlaf_kernel_desc *desc,
   return st;
 }
 
-mlaf_status mlaf_tool_open(const mlaf_tool_env *e, const char *template_name, const char *params, mlaf_tool *out, mlaf_err *err) {
+mlaf_status mlaf_tool_open(const mlaf_tool_env *e, const char *template_name, const char *params, mlaf_tool *out,
+                           mlaf_err *err) {
   const mlaf_device_ops *ops = mlaf_ops(e->device);
   const mlaf_kernel_desc desc = {.template_name = (char *)(uintptr_t)template_name, .params = (char *)(uintptr_t)params};
   mlaf_compile_job job = {.source = NULL};

@@ -21,7 +21,8 @@ typedef struct mlaf_tool {
 } mlaf_tool;
 
 /* Render, compile and load a template whose kernel is called "mlaf_<template>". Close also what failed to open. */
-mlaf_status mlaf_tool_open(const mlaf_tool_env *env, const char *template_name, const char *params, mlaf_tool *out, mlaf_err *err);
+mlaf_status mlaf_tool_open(const mlaf_tool_env *env, const char *template_name, const char *params, mlaf_tool *out,
+                           mlaf_err *err);
 void mlaf_tool_close(mlaf_tool *tool);
 
 /* templates/read_ceiling: reads n words of 16 bytes `passes` times with `blocks` blocks of MLAF_READ_THREADS. */

@@ -5,9 +5,10 @@
 // parameters:
 //   threads = 256
 // regenerate: lua5.4 gen/cli.lua render soak_compare target=sm_90a threads=256
-// Compares an output with the one that the same inputs gave before, bit for bit, and keeps the rows that differ: for `verify --soak`.
-// A wave takes a row of O and its LSE at a time. A row that differs counts for its launch and, while there is room, is copied to the
-// next free record, so that the host can look at what was wrong although the output is soon written over. One text for CUDA and HIP.
+// Compares an output with the one that the same inputs gave before, bit for bit, and keeps the rows that differ: `verify --soak`.
+// A wave takes a row of O and its LSE at a time. A row that differs counts for its launch and, while there is room, is copied to
+// the next free record, so that the host can look at what was wrong although the output is soon written over. One text for CUDA
+// and HIP.
 
 
 // [templates/lib/cuda.h]
