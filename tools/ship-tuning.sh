@@ -1,10 +1,39 @@
 #!/usr/bin/env bash
-# Make tuning/gfx942.tsv: choices for the shapes of the main models, found on the emulator and marked `modelled`, which serve as
-# the "default" rung on every gfx942 that nobody tuned. Hashes and keys are left out: an entry names its variant, which the
-# generator of the day rebuilds for the problem at hand (or refuses, and the plan goes on to the model).
-# Usage: tools/ship-tuning.sh BUILD_DIR [SCRATCH_DIR]; resumable; MLAF_SHIP_CANDIDATES (16) per problem.
+# Make the tuning texts that are shipped.
+#
+#   tools/ship-tuning.sh BUILD_DIR [SCRATCH_DIR]
+#     tuning/gfx942.tsv: choices for the shapes of the main models, found on the emulator and marked `modelled`, which serve as the
+#     "default" rung on every gfx942 that nobody tuned. Hashes and keys are left out: an entry names its variant, which the
+#     generator of the day rebuilds for the problem at hand (or refuses, and the plan goes on to the model). Resumable;
+#     MLAF_SHIP_CANDIDATES (16) per problem. No device ran them, so there is nothing to soak.
+#
+#   tools/ship-tuning.sh --measured NAME CHOICES.tsv REPORT.jsonl...
+#     tuning/NAME.tsv from choices measured on a device (`mlaforge db export`). A choice is shippable when it was soaked:
+#     MLAF_SHIP_SOAK (10000) launches or more of these very kernels on its device, none wrong, by the reports of
+#     `mlaforge verify --soak N --choices user --json`. One that was not, and nothing is written.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+
+ship_measured() {
+  local name=$1 choices=$2 said
+  shift 2
+  said=$(lua5.4 tools/soaked.lua "${MLAF_SHIP_SOAK:-10000}" "$choices" "$@") || {
+    echo "$said"
+    echo "not shipped: soak what is listed (mlaforge verify --soak ${MLAF_SHIP_SOAK:-10000} --choices user --json), or leave it out"
+    return 1
+  } >&2
+  awk -v said="$(echo "$said" | tail -1)" '/^#/ && NR > 1 { next } { print } NR == 2 { print "# Soaked: " said "." }' \
+    "$choices" > "tuning/$name.tsv.new"
+  mv "tuning/$name.tsv.new" "tuning/$name.tsv"
+  echo "$said"
+}
+
+if [ "${1:-}" = --measured ]; then
+  [ $# -ge 4 ] || { echo "usage: tools/ship-tuning.sh --measured NAME CHOICES.tsv REPORT.jsonl..." >&2; exit 2; }
+  shift
+  ship_measured "$@"
+  exit
+fi
 build=${1:?usage: tools/ship-tuning.sh BUILD_DIR [SCRATCH_DIR]}
 scratch=${2:-$build/ship-tuning}
 mkdir -p "$scratch"

@@ -131,7 +131,8 @@ static mlaf_status describe_first(soak *s, const uint32_t *record, int64_t base,
   *row = (mlaf_soak_row){.launch = base + record[0] + 1, .stream = x->lane, .set = x->set};
   mlaf_status st = against_first(s, record, &row->words, &row->against_first, err);
   if (st) return st;
-  return soak_check_row(s, s->lanes[x->lane].side, record[1], (const uint16_t *)(record + 3), mlaf_bits_float(record[2]), row, err);
+  const uint16_t *o = (const uint16_t *)(record + 3);
+  return soak_check_row(s, s->lanes[x->lane].side, record[1], o, mlaf_bits_float(record[2]), row, err);
 }
 
 /* Earliest launch first, then the lowest row. */

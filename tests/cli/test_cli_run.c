@@ -101,6 +101,64 @@ static void bench_of_a_grid(void **state) {
   release(&r);
 }
 
+static void soak_of_the_planned_variant(void **state) {
+  const cli_dir *d = *state;
+  need_compiler("gfx942");
+  cli_result r = RUN(d, "verify", "--heads", "4", "--rank", "64", "--rope", "32", "--batch", "3", "--ctx", "90", EMU, "--soak",
+                     "4", "--lengths", "uniform,5", "--json");
+  assert_exit(r, 0);
+  cJSON *o = cJSON_Parse(r.out);
+  assert_string_equal(cJSON_GetObjectItem(o, "schema")->valuestring, "mlaforge.soak");
+  assert_true(cJSON_IsTrue(cJSON_GetObjectItem(o, "correct")));
+  assert_int_equal(cJSON_GetObjectItem(o, "launches")->valueint, 4);
+  assert_int_equal(cJSON_GetObjectItem(o, "wrong")->valueint, 0);
+  assert_int_equal(cJSON_GetObjectItem(o, "checked_rows")->valueint, 12);
+  assert_string_equal(cJSON_GetObjectItem(o, "lengths")->valuestring, "uniform,5");
+  assert_int_equal(strlen(cJSON_GetObjectItem(cJSON_GetObjectItem(o, "decode"), "src_hash")->valuestring), 64);
+  const double error = cJSON_GetObjectItem(o, "error")->valuedouble;
+  assert_true(error > 1e-5 && error < 2.5e-3);
+  cJSON_Delete(o);
+  release(&r);
+  r = RUN(d, "verify", "--heads", "4", "--rank", "64", "--rope", "32", "--batch", "2", "--ctx", "90", EMU, "--soak", "2",
+          "--pool", "1M", "--all", "--max-candidates", "2");
+  assert_exit(r, 0);
+  assert_has(r.out, "2 of 2 variants correct, 4 launches");
+  release(&r);
+  static const struct {
+    const char *args[6], *says;
+  } wrong[] = {{{"--choices", "shipped"}, "--choices is for --soak N alone"},
+               {{"--soak", "0"}, "--soak is 0"},
+               {{"--soak", "5", "--choices", "shipped"}, "give none of them beside it"},
+               {{"--soak", "5", "--inject", "nan-q"}, "right inputs alone"},
+               {{"--soak", "5", "--pool", "huge"}, "--pool wants a size"},
+               {{"--soak", "5", "--shard", "0/2"}, "--shard divides"}};
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    const char *const *a = wrong[i].args;
+    r = RUN(d, "verify", PROBLEM, EMU, a[0], a[1], a[2], a[3], a[4], a[5]);
+    assert_exit(r, 2);
+    assert_has(r.err, wrong[i].says);
+    release(&r);
+  }
+  r = RUN(d, "verify", EMU, "--soak", "5", "--choices", "shipped");
+  assert_exit(r, 1);
+  assert_has(r.err, "the layer 'shipped' has no choice");
+  release(&r);
+}
+
+/* A million launches take hours here: that it ends at all is the stop. */
+static void soak_stops(void **state) {
+  const cli_dir *d = *state;
+  need_compiler("gfx942");
+  static const char *const args[] = {"verify", "--heads", "16", "--batch", "2", "--ctx", "300", EMU, "--soak", "1000000", NULL};
+  pid_t child = start(d, args, NULL);
+  sleep(2);
+  kill(child, SIGTERM);
+  cli_result r = finish(d, child);
+  assert_exit(r, 1);
+  assert_has(r.err, "stopped on request");
+  release(&r);
+}
+
 static int64_t samples_in(const char *path) {
   mlaf_db *db = NULL;
   mlaf_db_counts n = {0};
@@ -220,6 +278,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       T(tune_then_answer_from_the_database), T(bench_of_a_grid), T(interrupted_tuning_goes_on), T(killed_tuning_goes_on_too),
       T(verify_planned_and_injected),        T(compile_shows_the_evidence),
+      T(soak_of_the_planned_variant),        T(soak_stops),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

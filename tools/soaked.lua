@@ -1,0 +1,73 @@
+-- lua5.4 tools/soaked.lua LEAST TUNING.tsv REPORT.jsonl...: which choices of a tuning text were soaked. Reports are the output of
+-- `mlaforge verify --soak N --json`. A choice counts as soaked when reports of its device, problem, variant, splits and kernel
+-- sources (src_hash) say together LEAST launches or more and no report of the same kernels says a wrong one, whatever its problem.
+-- Prints a line for each choice that is not, and a summary; exit code 1 when there is one. Choices without hashes name a variant
+-- only and are modelled: no device ran them, so there is nothing to soak; they are counted apart.
+local least = tonumber(arg[1] or "")
+if not least or #arg < 2 then
+  io.stderr:write("usage: lua5.4 tools/soaked.lua LEAST TUNING.tsv REPORT.jsonl...\n")
+  os.exit(2)
+end
+
+local function lines_of(path)
+  local f, why = io.open(path, "r")
+  if not f then
+    io.stderr:write("cannot read ", why, "\n")
+    os.exit(2)
+  end
+  return f:lines()
+end
+
+-- Fields of one line of JSON as the program writes it: flat but for the kernels, no quote inside a value that is looked for.
+local function text(object, key) return object:match('"' .. key .. '":"([^"]*)"') end
+local function number(object, key) return tonumber(object:match('"' .. key .. '":(-?[%d.eE+]+)')) end
+local function source_of(line, kernel)
+  local object = line:match('"' .. kernel .. '":(%b{})')
+  return object and text(object, "src_hash") or "-"
+end
+
+local launches, wrong, reports = {}, {}, 0
+for i = 3, #arg do
+  for line in lines_of(arg[i]) do
+    if text(line, "schema") == "mlaforge.soak" then
+      local kernels = source_of(line, "decode") .. " " .. source_of(line, "combine")
+      local key = table.concat({ text(line, "device"), text(line, "problem"), text(line, "variant"), number(line, "splits") // 1 | 0,
+        kernels }, "\t")
+      if not line:find('"correct":true', 1, true) then wrong[kernels] = text(line, "problem") end
+      launches[key] = (launches[key] or 0) + number(line, "launches")
+      reports = reports + 1
+    end
+  end
+end
+
+local at, choices, modelled, bad, fewest = nil, 0, 0, 0, math.huge
+local function complain(row, what)
+  bad = bad + 1
+  print(("%s %s: %s"):format(row[at.problem], row[at.variant], what))
+end
+for line in lines_of(arg[2]) do
+  if line ~= "" and line:sub(1, 1) ~= "#" then
+    local row = {}
+    for field in (line .. "\t"):gmatch("([^\t]*)\t") do row[#row + 1] = field end
+    if not at then
+      at = {}
+      for i, name in ipairs(row) do at[name] = i end
+    else
+      choices = choices + 1
+      local kernels = row[at["decode.src_hash"]] .. " " .. row[at["combine.src_hash"]]
+      local key = table.concat({ row[at.device], row[at.problem], row[at.variant], row[at.splits], kernels }, "\t")
+      local n = launches[key] or 0
+      if row[at["decode.src_hash"]] == "-" and row[at.source] == "modelled" then modelled = modelled + 1
+      elseif wrong[kernels] then complain(row, "a soak of these kernels found a wrong launch (" .. wrong[kernels] .. ")")
+      elseif n < least then complain(row, ("%d launches soaked with these very kernels, %d wanted"):format(n, least))
+      elseif n < fewest then fewest = n // 1 | 0 end
+    end
+  end
+end
+if not at then
+  io.stderr:write(arg[2], " is no tuning text\n")
+  os.exit(2)
+end
+print(("%d choices, %d modelled; of the others %d not soaked%s; %d reports"):format(choices, modelled, bad,
+  fewest < math.huge and (", the rest with at least %d launches each and none wrong"):format(fewest) or "", reports))
+os.exit(bad == 0)
