@@ -1,6 +1,6 @@
 -- lua5.4 tools/soaked.lua LEAST TUNING.tsv REPORT.jsonl...: which choices of a tuning text were soaked. Reports are the output of
--- `mlaforge verify --soak N --json`. A choice counts as soaked when reports of its device, problem, variant, splits and kernel
--- sources (src_hash) say together LEAST launches or more and no report of the same kernels says a wrong one, whatever its problem.
+-- `mlaforge verify --soak N --json`. A choice counts as soaked when reports of its device, problem, variant, splits and
+-- kernel sources (src_hash) say together LEAST launches or more and no report of the same kernels says a wrong one.
 -- Prints a line for each choice that is not, and a summary; exit code 1 when there is one. Choices without hashes name a variant
 -- only and are modelled: no device ran them, so there is nothing to soak; they are counted apart.
 local least = tonumber(arg[1] or "")
@@ -31,8 +31,8 @@ for i = 3, #arg do
   for line in lines_of(arg[i]) do
     if text(line, "schema") == "mlaforge.soak" then
       local kernels = source_of(line, "decode") .. " " .. source_of(line, "combine")
-      local key = table.concat({ text(line, "device"), text(line, "problem"), text(line, "variant"), number(line, "splits") // 1 | 0,
-        kernels }, "\t")
+      local splits = number(line, "splits") // 1 | 0
+      local key = table.concat({ text(line, "device"), text(line, "problem"), text(line, "variant"), splits, kernels }, "\t")
       if not line:find('"correct":true', 1, true) then wrong[kernels] = text(line, "problem") end
       launches[key] = (launches[key] or 0) + number(line, "launches")
       reports = reports + 1

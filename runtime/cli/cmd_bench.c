@@ -23,9 +23,9 @@ typedef struct run {
 } run;
 
 static mlaf_time_opts time_opts(const run *r) {
-  if (r->modelled) return mlaf_bench_time_opts();
-  mlaf_time_opts o = mlaf_bench_rested_opts();
-  if (r->out.hot) o.limit_s = HOT_S, o.idle_s = 0;
+  mlaf_time_opts o = r->modelled ? mlaf_bench_time_opts() : mlaf_bench_rested_opts();
+  if (!r->modelled && r->out.hot) o.limit_s = HOT_S, o.idle_s = 0;
+  o.cancel = r->c->cancel;
   return o;
 }
 

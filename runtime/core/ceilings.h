@@ -22,8 +22,8 @@ typedef struct mlaf_ceilings_env {
 } mlaf_ceilings_env;
 
 /* Bandwidth by the template read_ceiling over gigabytes, compiled as every kernel is; the matrix rate by the back end's
- * library, 8192^3. `time`: idle_s and limit_s count. What cannot be measured here comes from the arch table, and *_from says
- * why; only an unknown target or memory that runs out is an error. */
+ * library, 8192^3. `time`: idle_s, limit_s and cancel count. What cannot be measured here comes from the arch table, and
+ * *_from says why; only an unknown target, memory that runs out or a stop is an error. */
 mlaf_status mlaf_ceilings_measure(const mlaf_ceilings_env *env, const mlaf_time_opts *time, mlaf_ceilings *out, mlaf_err *err);
 
 /* The least time for so much work: nanoseconds; *compute_bound says which ceiling it is. */

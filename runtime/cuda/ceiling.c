@@ -135,7 +135,7 @@ static mlaf_status multiply(matmul *m, int times, mlaf_err *err) {
   return st;
 }
 
-static mlaf_status sample(void *user, int repeats, double *ns, mlaf_err *err) {
+static mlaf_status sample(void *user, int first, int repeats, double *ns, mlaf_err *err) {
   matmul *m = user;
   const mlaf_cuda_api *api = &m->c->api;
   float ms = 0;

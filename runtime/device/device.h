@@ -2,6 +2,8 @@
 #ifndef MLAF_DEVICE_H
 #define MLAF_DEVICE_H
 
+#include <stdatomic.h>
+
 #include "base/base.h"
 
 typedef struct mlaf_device mlaf_device;     /* a back end's device; first member is mlaf_device_base */
@@ -61,10 +63,12 @@ typedef struct mlaf_timing {
 typedef struct mlaf_time_opts {
   int32_t warmup, min_samples, max_samples;
   double min_window_ns;     /* per sample; repeats are doubled until reached */
-  double limit_s;           /* wall-clock limit */
+  double limit_s;           /* wall-clock limit; what takes long itself goes on until it has min_samples (device/measure.c) */
   double give_up_ns;        /* stop early when the median exceeds this; 0 = never */
   int32_t sets;             /* sequences to go through in turn, a power of two: so that none finds its data in a cache. 0: 1 */
   double idle_s;            /* leave the device alone this long first: its clock depends on what ran before */
+  double deadline;          /* of mlaf_now: no sample begins later, enough or not. 0: none */
+  const atomic_bool *cancel; /* true: E_CANCELLED before the next sample. May be NULL */
 } mlaf_time_opts;
 
 /* mlaf_device_ops.features: clusters of blocks; times come from a model. */

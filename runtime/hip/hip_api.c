@@ -28,6 +28,17 @@ static const char *const candidates[] = {
 static const char fix[] =
     "install ROCm, set MLAF_HIP_LIBRARY, or use --device emu:gfx942";
 
+/* A part of them would be of no use. */
+static void find_graphs(void *handle, mlaf_hip_api *api) {
+  bool all = true;
+#define X(name, parameters) all = mlaf_library_find(handle, #name, &api->name) && all;
+  MLAF_HIP_GRAPH_FUNCTIONS(X)
+#undef X
+#define X(name, parameters) api->name = all ? api->name : NULL;
+  MLAF_HIP_GRAPH_FUNCTIONS(X)
+#undef X
+}
+
 mlaf_status mlaf_hip_load(mlaf_hip_api *out, mlaf_err *err) {
   mlaf_hip_api api = {.library = ""};
   void *handle = mlaf_library_open("MLAF_HIP_LIBRARY", candidates, "libamdhip64.so.6", fix, api.library, sizeof api.library, err);
@@ -45,6 +56,7 @@ mlaf_status mlaf_hip_load(mlaf_hip_api *out, mlaf_err *err) {
   if (!mlaf_library_find(handle, "hipGetDevicePropertiesR0600", &api.properties_r0600) &&
       !mlaf_library_find(handle, "hipGetDeviceProperties", &api.properties_r0000))
     return mlaf_fail(err, MLAF_E_NO_DEVICE, "%s has no hipGetDeviceProperties", api.library);
+  find_graphs(handle, &api);
   *out = api;
   return MLAF_OK;
 }

@@ -9,7 +9,7 @@
 enum { HIP_OK = 0, HIP_OUT_OF_MEMORY = 2, HIP_NO_DEVICE = 100, HIP_INVALID_DEVICE = 101, HIP_NO_BINARY_FOR_GPU = 209,
        HIP_NOT_READY = 600, HIP_LAUNCH_TIMEOUT = 702 };
 enum { HIP_HOST_TO_DEVICE = 1, HIP_DEVICE_TO_HOST = 2 };
-enum { HIP_STREAM_NON_BLOCKING = 1 };
+enum { HIP_STREAM_NON_BLOCKING = 1, HIP_CAPTURE_THREAD_LOCAL = 1 };
 /* hipDeviceAttribute_t: the CUDA-compatible block is frozen (removed entries left placeholders). */
 enum {
   HIP_ATTR_CLOCK_KHZ = 5, HIP_ATTR_L2_BYTES = 19, HIP_ATTR_MAX_THREADS = 56, HIP_ATTR_MEM_CLOCK_KHZ = 60,
@@ -52,9 +52,19 @@ enum {
   X(hipEventSynchronize, (void *event))                                                                              \
   X(hipEventElapsedTime, (float *ms, void *start, void *stop))
 
+/* Graphs, for timing: all of them, or all NULL and launches are timed one by one. */
+#define MLAF_HIP_GRAPH_FUNCTIONS(X)                                                                                  \
+  X(hipStreamBeginCapture, (void *stream, int mode))                                                                 \
+  X(hipStreamEndCapture, (void *stream, void **graph))                                                               \
+  X(hipGraphInstantiate, (void **exec, void *graph, void **node, char *log, size_t log_size))                        \
+  X(hipGraphLaunch, (void *exec, void *stream))                                                                      \
+  X(hipGraphExecDestroy, (void *exec))                                                                               \
+  X(hipGraphDestroy, (void *graph))
+
 typedef struct mlaf_hip_api {
 #define X(name, parameters) int(*name) parameters;
   MLAF_HIP_FUNCTIONS(X)
+  MLAF_HIP_GRAPH_FUNCTIONS(X)
 #undef X
   const char *(*hipGetErrorName)(int error);
   const char *(*hipGetErrorString)(int error);

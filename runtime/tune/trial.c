@@ -107,8 +107,12 @@ mlaf_status mlaf_tuner_open(tuner *t, const tune_candidate *c, mlaf_loaded **out
   return t->steps->open(t->env->device, t->problem, &desc, out, err);
 }
 
+/* A measurement ends with the run: at once when it is cancelled, with what it has at the run's time limit. */
 mlaf_time_opts mlaf_tuner_protocol(const tuner *t) {
-  return t->modelled ? mlaf_bench_time_opts() : mlaf_bench_rested_opts();
+  mlaf_time_opts o = t->modelled ? mlaf_bench_time_opts() : mlaf_bench_rested_opts();
+  o.cancel = t->opts.cancel;
+  o.deadline = t->deadline;
+  return o;
 }
 
 /* A candidate many times slower than the best needs no exact time; and none may outlast the run's limit. The early rungs
@@ -150,7 +154,8 @@ void mlaf_tuner_class_timing(tune_candidate *c, const mlaf_time_opts *opts) {
   set_outcome(c, noisy ? MLAF_OUT_NOISY : MLAF_OUT_OK, text);
 }
 
-/* Noise gets further chances, with more samples each; the steadiest measurement counts. */
+/* Noise gets further chances, with more samples each, and the time that these take (device/measure.c); the steadiest measurement
+ * counts. */
 static mlaf_status time_steadily(tuner *t, const mlaf_loaded *l, mlaf_time_opts *opts, mlaf_timing *out, mlaf_err *err) {
   mlaf_status status = t->steps->time(t->bench, l, opts, out, err);
   for (int again = 1; again < NOISY_TRIES && status == MLAF_OK && is_noisy(out, opts) && !mlaf_tuner_stop(t); again++) {

@@ -159,6 +159,32 @@ static void soak_stops(void **state) {
   release(&r);
 }
 
+/* A real device that is slow by nature (the emulator behind a HIP runtime): it measures no more than takes seconds, and a stop is
+ * followed between two samples, not behind a grid. */
+static void bench_of_a_slow_device_stops(void **state) {
+  const cli_dir *d = *state;
+  need_compiler("gfx942");
+  char library[600];
+  const char *build = getenv("MLAF_BUILD_DIR");
+  snprintf(library, sizeof library, "%s/fakehip/libamdhip64_fakehip6.so", build ? build : ".");
+  setenv("MLAF_HIP_LIBRARY", library, 1);
+  cli_result r = RUN(d, "bench", "--heads", "4", "--rank", "64", "--rope", "32", "--batch", "2", "--ctx", "100", "--device",
+                     "hip");
+  assert_exit(r, 0);
+  assert_has(r.out, "own kernel");
+  assert_has(r.out, "measured (p10");
+  release(&r);
+  static const char *const args[] = {"bench", "--heads", "16", "--batch", "1:64", "--ctx", "64:4096", "--device", "hip", NULL};
+  pid_t child = start(d, args, NULL);
+  sleep(3);
+  kill(child, SIGTERM);
+  r = finish(d, child);
+  unsetenv("MLAF_HIP_LIBRARY");
+  assert_exit(r, 1);
+  assert_has(r.err, "stopped on request");
+  release(&r);
+}
+
 static int64_t samples_in(const char *path) {
   mlaf_db *db = NULL;
   mlaf_db_counts n = {0};
@@ -278,7 +304,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       T(tune_then_answer_from_the_database), T(bench_of_a_grid), T(interrupted_tuning_goes_on), T(killed_tuning_goes_on_too),
       T(verify_planned_and_injected),        T(compile_shows_the_evidence),
-      T(soak_of_the_planned_variant),        T(soak_stops),
+      T(soak_of_the_planned_variant),        T(soak_stops),                  T(bench_of_a_slow_device_stops),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,18 +13,35 @@ enum {
   NO_BINARY = 209,
   INVALID_HANDLE = 400,
   NOT_FOUND = 500,
-  LAUNCH_FAILURE = 719
+  LAUNCH_FAILURE = 719,
+  CAPTURE_INVALIDATED = 901
 };
+enum { MAX_NODES = 512, MAX_ARGS = 1024 };
+typedef struct node {
+  mlaf_launch launch; /* args: the bytes behind it */
+  unsigned char args[MAX_ARGS];
+} node;
+typedef struct sequence { /* a stream and what it captures, a graph */
+  handle base;
+  int capturing, n;
+  node *nodes;
+} sequence;
 typedef struct module {
   handle base;
   mlaf_module *inner;
 } module;
 
 static mlaf_device *device;
+static int64_t graph_kernels; /* that ran from graphs */
 static __thread int current;
 
-void fake_reset(void) { memset(counted, 0, sizeof counted); }
+void fake_reset(void) {
+  memset(counted, 0, sizeof counted);
+  graph_kernels = 0;
+}
 int fake_leaks(void) { return live; }
+EXPORT int fakehip_graph_kernels(void);
+int fakehip_graph_kernels(void) { return (int)graph_kernels; }
 
 static mlaf_device *emulator(void) {
   pthread_mutex_lock(&lock);
@@ -216,6 +233,21 @@ int hipModuleGetFunction(void **out, void *handle_, const char *name) {
 
 static int check_stream(const void *stream) { return !stream || is(stream, STREAM); }
 
+/* As the emulator runs it, or into the graph that the stream captures. */
+static int run_or_capture(sequence *stream, const mlaf_launch *l) {
+  mlaf_err err = {MLAF_OK, ""};
+  if (stream && stream->capturing) {
+    if (stream->n == MAX_NODES || l->args_size > MAX_ARGS) return CAPTURE_INVALIDATED;
+    node *to = &stream->nodes[stream->n++];
+    to->launch = *l;
+    memcpy(to->args, l->args, l->args_size);
+    return SUCCESS;
+  }
+  mlaf_status st = ops()->launch(emulator(), NULL, l, &err);
+  if (st) fprintf(stderr, "fakehip: %s\n", err.text);
+  return code_of(st);
+}
+
 EXPORT int hipModuleLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
                                  unsigned bz, unsigned lds, void *stream, void **params, void **extra);
 int hipModuleLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
@@ -230,10 +262,7 @@ int hipModuleLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz,
                          .block = {bx, by, bz},
                          .args = extra[1],
                          .args_size = *(const size_t *)extra[3]};
-  mlaf_err err = {MLAF_OK, ""};
-  mlaf_status st = ops()->launch(emulator(), NULL, &l, &err);
-  if (st) fprintf(stderr, "fakehip: %s\n", err.text);
-  return code_of(st);
+  return run_or_capture(stream, &l);
 }
 
 /* --- streams and events --- */
@@ -247,20 +276,85 @@ static int end_handle(void *h, uint32_t magic, int forced) {
   const int code = destroy(h, magic) ? SUCCESS : INVALID_HANDLE;
   return forced ? forced : code;
 }
+static int end_sequence(void *h, uint32_t magic, int forced) {
+  if (is(h, magic)) free(((sequence *)h)->nodes);
+  return end_handle(h, magic, forced);
+}
 EXPORT int hipStreamCreateWithFlags(void **stream, unsigned flags);
 int hipStreamCreateWithFlags(void **stream, unsigned flags) {
   ENTER;
-  return make_handle(stream, STREAM);
+  *stream = make(sizeof(sequence), STREAM);
+  return *stream ? SUCCESS : OUT_OF_MEMORY;
 }
 EXPORT int hipStreamDestroy(void *stream);
 int hipStreamDestroy(void *stream) {
-  return end_handle(stream, STREAM, enter(__func__));
+  return end_sequence(stream, STREAM, enter(__func__));
 }
 EXPORT int hipStreamSynchronize(void *stream);
 int hipStreamSynchronize(void *stream) {
   ENTER;
-  return check_stream(stream) ? SUCCESS : INVALID_HANDLE;
+  return check_stream(stream) && !(stream && ((sequence *)stream)->capturing) ? SUCCESS : INVALID_HANDLE;
 }
+/* The ROCm 5 of this kind has no graphs. */
+#ifndef FAKEHIP_ROCM5
+EXPORT int hipStreamBeginCapture(void *stream, int mode);
+int hipStreamBeginCapture(void *stream, int mode) {
+  ENTER;
+  sequence *s = stream;
+  if (!is(s, STREAM) || s->capturing || mode != 1) return INVALID_VALUE;
+  if (!s->nodes) s->nodes = calloc(MAX_NODES, sizeof(node));
+  if (!s->nodes) return OUT_OF_MEMORY;
+  s->capturing = 1;
+  s->n = 0;
+  return SUCCESS;
+}
+EXPORT int hipStreamEndCapture(void *stream, void **graph);
+int hipStreamEndCapture(void *stream, void **graph) {
+  int forced = enter(__func__);
+  sequence *s = stream, *g;
+  if (!is(s, STREAM) || !s->capturing) return INVALID_VALUE;
+  s->capturing = 0;
+  if (forced) return forced;
+  *graph = g = make(sizeof *g, GRAPH);
+  if (!g) return OUT_OF_MEMORY;
+  g->n = s->n;
+  g->nodes = s->nodes;
+  s->nodes = NULL;
+  return SUCCESS;
+}
+EXPORT int hipGraphInstantiate(void **exec, void *graph, void **error_node, char *log, size_t log_size);
+int hipGraphInstantiate(void **exec, void *graph, void **error_node, char *log, size_t log_size) {
+  ENTER;
+  if (!is(graph, GRAPH)) return INVALID_VALUE;
+  sequence *from = graph, *to = make(sizeof *to, EXEC);
+  if (!to || !(to->nodes = calloc(MAX_NODES, sizeof(node)))) {
+    destroy(to, EXEC);
+    return OUT_OF_MEMORY;
+  }
+  to->n = from->n;
+  memcpy(to->nodes, from->nodes, (size_t)from->n * sizeof(node));
+  *exec = to;
+  return SUCCESS;
+}
+EXPORT int hipGraphLaunch(void *exec, void *stream);
+int hipGraphLaunch(void *exec, void *stream) {
+  ENTER;
+  const sequence *e = exec;
+  int code = SUCCESS;
+  if (!is(e, EXEC) || !is(stream, STREAM)) return INVALID_HANDLE;
+  for (int i = 0; !code && i < e->n; i++) {
+    mlaf_launch l = e->nodes[i].launch;
+    l.args = e->nodes[i].args;
+    code = run_or_capture(NULL, &l);
+    graph_kernels++;
+  }
+  return code;
+}
+EXPORT int hipGraphExecDestroy(void *exec);
+int hipGraphExecDestroy(void *exec) { return end_sequence(exec, EXEC, enter(__func__)); }
+EXPORT int hipGraphDestroy(void *graph);
+int hipGraphDestroy(void *graph) { return end_sequence(graph, GRAPH, enter(__func__)); }
+#endif
 EXPORT int hipEventCreate(void **event);
 int hipEventCreate(void **event) {
   ENTER;

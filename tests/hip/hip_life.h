@@ -12,7 +12,7 @@ static mlaf_status hip_life(const built *b, mlaf_err *err) {
   mlaf_bench *bench = NULL;
   void *stream = NULL, *mem = NULL;
   mlaf_timing timing;
-  const mlaf_time_opts once = {.warmup = 0, .min_samples = 1, .max_samples = 1, .min_window_ns = 1, .limit_s = 0.01};
+  const mlaf_time_opts once = {.warmup = 1, .min_samples = 1, .max_samples = 1, .min_window_ns = 1, .limit_s = 0.01};
   mlaf_status st = mlaf_device_open("hip", NULL, &dev, err);
   if (st) return st;
   const mlaf_device_ops *ops = mlaf_ops(dev);
