@@ -161,7 +161,7 @@ static void soak_stops(void **state) {
 
 /* A real device that is slow by nature (the emulator behind a HIP runtime): it measures no more than takes seconds, and a stop is
  * followed between two samples, not behind a grid. */
-static void bench_of_a_slow_device_stops(void **state) {
+static void slow_device(void **state) {
   const cli_dir *d = *state;
   need_compiler("gfx942");
   char library[600];
@@ -173,6 +173,17 @@ static void bench_of_a_slow_device_stops(void **state) {
   assert_exit(r, 0);
   assert_has(r.out, "own kernel");
   assert_has(r.out, "measured (p10");
+  release(&r);
+  /* All phases of a soak, with both streams and the reader, as on a GPU. */
+  r = RUN(d, "verify", "--heads", "4", "--rank", "64", "--rope", "32", "--batch", "3", "--ctx", "90", "--device", "hip", "--soak",
+          "360", "--pool", "1M", "--json");
+  assert_exit(r, 0);
+  cJSON *o = cJSON_Parse(r.out);
+  assert_int_equal(cJSON_GetObjectItem(o, "launches")->valueint, 360);
+  assert_true(cJSON_GetObjectItem(o, "beside")->valueint > 40);
+  assert_true(cJSON_IsTrue(cJSON_GetObjectItem(o, "traffic")));
+  assert_true(cJSON_GetObjectItem(o, "page_tables")->valueint > 10);
+  cJSON_Delete(o);
   release(&r);
   static const char *const args[] = {"bench", "--heads", "16", "--batch", "1:64", "--ctx", "64:4096", "--device", "hip", NULL};
   pid_t child = start(d, args, NULL);
@@ -304,7 +315,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       T(tune_then_answer_from_the_database), T(bench_of_a_grid), T(interrupted_tuning_goes_on), T(killed_tuning_goes_on_too),
       T(verify_planned_and_injected),        T(compile_shows_the_evidence),
-      T(soak_of_the_planned_variant),        T(soak_stops),                  T(bench_of_a_slow_device_stops),
+      T(soak_of_the_planned_variant),        T(soak_stops),                  T(slow_device),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
