@@ -18,6 +18,7 @@
 --     inflight bytes of loads outstanding per wave; streaming: the cache's loads ask not to be kept
 --     schedule "balanced": the launch's split count is a number of parts of the whole batch (runtime/core/launch.h)
 --     combine  name of another combine family than the family's
+--     always_combines  its combine kernel comes also behind one split
 --     any_lengths  it is as good for requests of different lengths (gen/space.lua)
 --     partials bits of a value in a partial result (32; gen/partials.lua)
 --     width    blocks that work on one split together (1), slots: blocks the device holds at once (its SMs)
@@ -64,7 +65,7 @@ for _, name in ipairs(families.decode) do
   if combine then add_combine(combine, "merge", partials.bits(name, "splits"), 0) end
   if families[name].params.schedule and combine then
     for _, one in ipairs(families[name].params.schedule) do
-      if one == "fitted" then add_combine(partials.merge(name, true), "merge", partials.bits(name, one), 1) end
+      if one == "fitted" then add_combine(partials.merge(name, fixed), "merge", partials.bits(name, one), fixed) end
     end
   end
   if fixed then add_combine("merge_balanced_" .. fixed, "merge_balanced", fixed) end

@@ -101,7 +101,7 @@ end
 
 -- Time of the combine kernel alone: rounds of workgroups, each a few latencies long, or the bytes.
 function model.combine_ns(p, decode, cost, arch, splits)
-  if splits == 1 then return 0 end
+  splits = math.max(2, splits) -- behind one split it is there for launches that cut their batch
   local m = arch.model
   local wgs = ceil_div(p.batch * p.q_len * p.heads, cost.rows_per_wg)
   local slots = arch.device.cus * budget.resident(cost, arch)
@@ -114,7 +114,7 @@ function model.combine_ns(p, decode, cost, arch, splits)
   return m.combine_launch_ns + math.max(latency, 1000 * bytes / rate) + 10 * (cost.threads // arch.isa.wave)
 end
 
--- Whole estimate, of which `combine_ns` is the combine kernel's; 0 when splits is 1.
+-- Whole estimate, of which `combine_ns` is the combine kernel's; 0 when there is none.
 function model.estimate(p, arch, decode, splits, combine_ns)
   return arch.model.launch_ns + decode_ns(p, decode, arch, splits) + combine_ns
 end

@@ -13,7 +13,9 @@ function partials.bits(family, schedule) return NARROW[family] and SPLITS[schedu
 -- Bytes of a row of `rank` values.
 function partials.row_bytes(rank, bits) return rank * bits // 8 + (bits == 16 and 4 or 0) end
 
--- The combine family for splits of each request; fitted: of a launch that may have cut its batch, and left nothing.
-function partials.merge(family, fitted) return (fitted and "merge_fitted_" or "merge_") .. partials.bits(family, "splits") end
+-- The combine family for splits of each request; fixed: behind a launch that may have cut its batch, with a request's fixed cost.
+function partials.merge(family, fixed)
+  return (fixed and ("merge_fitted%d_"):format(fixed) or "merge_") .. partials.bits(family, "splits")
+end
 
 return partials

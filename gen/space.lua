@@ -115,6 +115,9 @@ local function combine_family(name, cost)
   return cost.combine or families[name].combine or "combine"
 end
 
+-- Whether a combine kernel comes behind.
+local function combines_at(splits, cost) return splits > 1 or cost.always_combines end
+
 -- The stated reason why a split count (balanced: a part count) makes no sense for this context, or nil.
 local function reject_splits(p, cost, splits)
   local rounds = ceil_div(p.ctx, cost.step)
@@ -270,10 +273,10 @@ local function candidates(p, target, reject)
       finish(k, target)
       for _, splits in ipairs(split_counts(p, k.cost, arch)) do
         local merge = combine_family(family, k.cost)
-        local key = (merge or "none") .. "/" .. splits
-        combine_of[key] = combine_of[key] or splits > 1 and merge and combines(p, k.cost, splits, target, arch, merge) or {}
+        local key = merge .. "/" .. splits .. (combines_at(splits, k.cost) and "" or "/alone")
+        combine_of[key] = combine_of[key] or combines_at(splits, k.cost) and combines(p, k.cost, splits, target, arch, merge) or {}
         local combine = combine_of[key][1]
-        local why = splits > 1 and merge and not combine and splits .. " splits, and no combine kernel for this target"
+        local why = combines_at(splits, k.cost) and not combine and splits .. " splits, and no combine kernel for this target"
           or reject_splits(p, k.cost, splits)
         if why then
           reject(item, splits, why)
@@ -367,7 +370,7 @@ function space.variant(p, target, name)
   local most = k.cost and k.cost.schedule == "balanced" and MAX_PARTS or MAX_SPLITS
   if not why and splits > most then why = ("%d splits > %d"):format(splits, most) end
   local combine
-  local merge = not why and splits > 1 and combine_family(family, k.cost)
+  local merge = not why and combines_at(splits, k.cost) and combine_family(family, k.cost)
   if merge then
     if not combine_text then error(("variant '%s': %d splits need a combine kernel, e.g. /s%d,%s")
       :format(name, splits, splits, family_points(merge)[1].text), 0) end
@@ -387,7 +390,7 @@ end
 local function at_all_splits(p, target, arch, family, point, k)
   local list = {}
   for _, splits in ipairs(split_counts(p, k.cost, arch)) do
-    local merge = splits > 1 and combine_family(family, k.cost)
+    local merge = combines_at(splits, k.cost) and combine_family(family, k.cost)
     local combine = merge and combines(p, k.cost, splits, target, arch, merge)[1] or nil
     if not reject_splits(p, k.cost, splits) and (combine or not merge) then
       list[#list + 1] = candidate(p, arch, family, point, k, splits, combine)

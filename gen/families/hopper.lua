@@ -37,7 +37,9 @@ function hopper.cost(cost, v, family)
     cost.schedule = "balanced"
     cost.combine = "merge_balanced_" .. fixed_costs[family]
   end
-  if v.schedule == "fitted" then cost.combine = partials.merge(family, true) end
+  -- hopt's parts meet among themselves (templates/lib/meet.h).
+  cost.always_combines = v.schedule == "fitted" and family ~= "hopt"
+  if v.schedule == "fitted" then cost.combine = partials.merge(family, fixed_costs[family]) end
   cost.partials = partials.bits(family, v.schedule)
   return cost
 end

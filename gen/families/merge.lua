@@ -2,12 +2,12 @@
 local plan = require("merge_plan")
 
 -- Merges the splits of each row through their LSE: `team` warps per row, `rows` rows per workgroup. partials: gen/partials.lua;
--- fitted: 1 behind a launch that may have cut its batch (templates/lib/fit.h).
+-- fitted: the fixed cost of a request behind launches that may have cut their batch (templates/lib/fit.h), else 0.
 return function(partials, fitted)
   return {
     template = "mla_combine_warp",
     arch = { ampere = true, hopper = true, blackwell = true },
-    problem = { "dtype", "rank" },
+    problem = fitted > 0 and { "dtype", "heads", "page_size", "q_len", "rank" } or { "dtype", "rank" },
     fixed = { fitted = fitted, partials = partials },
     params = { rows = { 1, 2, 4, 8 }, team = { 1, 2, 4, 8, 16 } },
     rules = {

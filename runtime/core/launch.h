@@ -85,13 +85,17 @@ enum {
   MLAF_KERNEL_MERGES = 4,
   /* Schedule "splits", but where the requests' lengths differ much the launch cuts the whole batch into equal parts, which merge
    * among themselves (templates/lib/fit.h): as many as the grid has blocks for a group of rows, but no more than the device has
-   * compute units for it. args.splits then is mlaf_fit_word(splits, that number). Workspace also with one split: MLAF_FIT_BYTES
-   * before part_o, in which the last word tells the combine kernel that nothing is left to it, and room for the splits' partial
-   * results or two slots of q_len*H rows a part, whichever is more. */
+   * compute units for it. args.splits then is mlaf_fit_word(). Workspace also with one split: MLAF_FIT_BYTES
+   * before part_o, in which the last word tells the combine kernel how many parts there were (0: none), and room for the splits'
+   * partial results or two slots of q_len*H rows a part, whichever is more. The combine kernel says FITS, too, takes
+   * mlaf_decode_args and comes also behind one split; it adds up what was cut. Without one the parts merge among themselves. */
   MLAF_KERNEL_FITS = 8
 };
 #define MLAF_FIT_BYTES 256
-static inline int32_t mlaf_fit_word(uint32_t splits, uint32_t parts) { return (int32_t)(splits | parts << 16); }
+/* splits below 2^15, parts below 2^15; combined: a combine kernel comes behind. */
+static inline int32_t mlaf_fit_word(uint32_t splits, int combined, uint32_t parts) {
+  return (int32_t)(splits | (combined ? 1u << 15 : 0) | parts << 16);
+}
 
 /* A tensor map (TMA) the runtime encodes for every launch: two dimensions of 16-bit elements, the inner one dense.
  *   CKV  num_pages*page_size rows of R columns, ckv_row_stride apart      Q  T*H rows of R+P columns
@@ -121,7 +125,7 @@ typedef struct mlaf_kernel_launch {
 
 /* Bytes of the parameter block of a kernel that takes `args_size` bytes under schedule "splits". */
 static inline uint32_t mlaf_launch_block_size(const mlaf_kernel_launch *l, uint32_t args_size) {
-  if (l->schedule == MLAF_SCHEDULE_BALANCED) args_size = sizeof(mlaf_decode_args);
+  if (l->schedule == MLAF_SCHEDULE_BALANCED || l->flags & MLAF_KERNEL_FITS) args_size = sizeof(mlaf_decode_args);
   return args_size + l->n_maps * MLAF_MAP_BYTES;
 }
 

@@ -40,7 +40,8 @@ static mlaf_status check_pair(const mlaf_loaded *l, mlaf_err *err) {
   if (!l->combine.fn) return MLAF_OK;
   if (l->decode.launch.flags & MLAF_KERNEL_MERGES)
     return mlaf_fail(err, MLAF_E_ARG, "variant %s: a combine kernel, and its decode kernel leaves nothing to it", l->name);
-  if (l->combine.launch.schedule != l->decode.launch.schedule)
+  if (l->combine.launch.schedule != l->decode.launch.schedule ||
+      (l->combine.launch.flags & MLAF_KERNEL_FITS) != (l->decode.launch.flags & MLAF_KERNEL_FITS))
     return mlaf_fail(err, MLAF_E_ARG, "variant %s: decode and combine kernel are of different schedules", l->name);
   if (l->combine.launch.n_maps)
     return mlaf_fail(err, MLAF_E_ARG, "variant %s: a combine kernel gets no tensor maps", l->name);

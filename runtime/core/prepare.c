@@ -97,7 +97,7 @@ static void fill_decode(const mlaf_loaded *l, uint32_t splits, const mlaf_execut
       .kpe_row_stride = mlaf_kpe_stride(p, a),
       .total_q = a->total_q,
       .num_pages = a->num_pages,
-      .splits = mlaf_loaded_fits(l) ? mlaf_fit_word(splits, fit_parts(l)) : (int32_t)splits,
+      .splits = mlaf_loaded_fits(l) ? mlaf_fit_word(splits, l->combine.fn != NULL, fit_parts(l)) : (int32_t)splits,
       .scale_log2e = (float)((double)a->scale * M_LOG2E),
       .batch = a->batch,
   };
@@ -171,11 +171,11 @@ mlaf_status mlaf_loaded_prepare(const mlaf_loaded *l, uint32_t splits, const mla
   const uint32_t team = l->decode.launch.cluster[1] ? l->decode.launch.cluster[1] : 1; /* blocks of one split */
   const uint32_t x = blocks_x(l), y = splits * team;
   add_launch(&l->decode, (uint32_t[]){x, y, blocks_z(l, x * y, (uint32_t)a->batch)}, &out->decode, sizeof out->decode, out);
-  if (splits == 1 || !l->combine.fn) return MLAF_OK;
+  if (!l->combine.fn || (splits == 1 && !mlaf_loaded_fits(l))) return MLAF_OK;
   const int64_t rows = a->total_q * l->problem.heads;
   out->combine = (mlaf_combine_args){out->decode.part_o, out->decode.part_lse, a->o, a->lse, rows, (int32_t)splits, 0};
   add_launch(&l->combine, (uint32_t[]){groups(rows, l->combine.rows_per_wg), 1, 1},
-             balanced ? (const void *)&out->decode : &out->combine, sizeof out->combine, out);
+             balanced || mlaf_loaded_fits(l) ? (const void *)&out->decode : &out->combine, sizeof out->combine, out);
   return MLAF_OK;
 }
 

@@ -109,7 +109,7 @@ MLAF_DEV void load_last(const loader& l, int row) {
 }
 
 // Piece k is handed over: its facts to where the math warps look for them, and a copy for its end, when the next one is there.
-static_assert(sizeof(facts) <= 48, "gen/hop_plan.lua leaves too little room");
+static_assert(sizeof(facts) == 48, "gen/hop_plan.lua and finish() count so many bytes");
 MLAF_DEV void hand_over(facts* f, u32 k, const facts& x) {
   f[0] = x;
   f[2 + (k & 1)] = x;
@@ -128,7 +128,7 @@ MLAF_DEV void load_queries(const loader& l, walk& w, facts* f) {
   }
   load_q(l, (int)x.row);
   if (l.lane == 0) {
-    hand_over(f, 0, facts_of(l.p.a, w, x, false));
+    hand_over(f, 0, facts_of(l.p.a, x, false));
     load_last(l, (int)x.row);
   }
   const bool bad = check_pages(l.p.a, x, l.lane);
@@ -144,14 +144,11 @@ MLAF_DEV void load_queries(const loader& l, walk& w, facts* f) {
     if (next_piece(l.p.a, w, x)) {
       row = (int)x.row;
       const bool bad = check_pages(l.p.a, x, l.lane);
-      if (l.lane == 0) f[1] = facts_of(l.p.a, w, x, bad);
+      if (l.lane == 0) f[1] = facts_of(l.p.a, x, bad);
     }
     barrier_wait(l.shared + NEAR_END_AT, k & 1);
     __syncwarp();
     if (row >= 0 && l.lane < ALL) fetch_box(&l.p.maps[MAP_Q], 64 * l.lane, row);
-//@ if fitted then
-    fetch_pieces(l.p.a, f->whom, f->n * H - ROWS * (int)blockIdx.x, l.lane);
-//@ end
     barrier_wait(l.shared + Q_EMPTY_AT, k & 1);
     __syncwarp();
     if (row >= 0) load_q(l, row);

@@ -1,4 +1,5 @@
-// How the many-rows Hopper kernel leaves 64 rows of partial results in 16 bits. The includer has lib/narrow.h, math, R and PIECE.
+// How the many-rows Hopper kernel leaves 64 rows of partial results in 16 bits. The includer has math, R and PIECE.
+//@ include("lib/narrow.h")
 constexpr int TOPS_AT = ${tops_at}; // [warpgroup][row]
 
 // The largest of a thread's values of its two rows, over its quad, and handed to both warpgroups. The next barrier of both

@@ -6,10 +6,7 @@ struct piece {
   int first_page, n;               // query tokens
   i64 row;                         // first row of this block, over all requests
 //@ if balanced == 1 then
-  i64 part;                        // its place in part_o and part_lse, -1: straight to o and lse
-//@ end
-//@ if fitted then
-  int whom;                        // parts before this one whose pieces of the request this block adds (lib/meet.h)
+  int part;                        // its place in part_o and part_lse (rows there are fewer than 2^31), -1: straight to o and lse
 //@ end
   bool bad;                        // a cache without pages
 };
@@ -30,10 +27,10 @@ MLAF_DEV walk begin_walk(const mlaf_decode_args& a) {
   // What comes next if requests stay whole is brought to L1 while the table is looked through: none of it is negative.
   const mlaf_entry e = schedule_entry(&a, smaller((int)blockIdx.z, a.batch - 1));
   w.request = fit_cuts(&a, PAGE, gridDim.y, slots, parts, smaller(0, e.qo | e.next_qo | e.page | e.next_page | e.last)) ? -1 : (int)blockIdx.z;
-  if (blockIdx.x + PART == 0 && (threadIdx.x & 31) == 0 && a.part_o) fit_tell(a.part_o, w.request < 0);
+  if (blockIdx.x + PART == 0 && (threadIdx.x & 31) == 0 && a.part_o) fit_tell(a.part_o, w.request < 0 ? parts : 0);
   if (w.request >= 0) return w;
-  w.part = meet_open(&a, PAGE, PART, parts);
-  if (PART >= parts) w.part.request = -1;
+  w.part = fit_open(&a, PAGE, PART, parts);
+  if (PART >= parts) w.part.request = a.batch;
   return w;
 //@ elseif balanced == 1 then
   return {part_open(&a, PAGE, blockIdx.y)};
@@ -54,8 +51,7 @@ MLAF_DEV bool next_range(const mlaf_decode_args& a, walk& w, piece& x, int& qo) 
   x.tokens = cached_tokens<PAGE>(a, x.request, x.first_page);
   split_range(x.tokens, 64, splits, blockIdx.y, x.begin, x.end);
 //@   if fitted then
-  x.part = splits == 1 ? -1 : (i64)blockIdx.y * a.total_q * H + (i64)qo * H + ROWS * (int)blockIdx.x;
-  x.whom = 0;
+  x.part = splits == 1 ? -1 : ((int)blockIdx.y * (int)a.total_q + qo) * H + ROWS * (int)blockIdx.x;
 //@   end
   return true;
 }
@@ -64,11 +60,15 @@ MLAF_DEV bool next_range(const mlaf_decode_args& a, walk& w, piece& x, int& qo) 
 // The next piece of this block's part.
 MLAF_DEV bool next_of_part(const mlaf_decode_args& a, walk& w, piece& x, int& qo) {
   mlaf_piece y;
-  if (!${fitted and "meet_next(&a, PAGE, &w.part, &y, &x.whom)" or "part_next(&a, PAGE, &w.part, &y)"}) return false;
+//@   if fitted then
+  if (!fit_next(&a, PAGE, &w.part, &y)) return false;
+//@   else
+  if (!part_next(&a, PAGE, &w.part, &y)) return false;
+//@   end
   qo = y.qo;
   x.request = y.request, x.begin = y.begin, x.end = y.end, x.tokens = y.tokens, x.first_page = y.first_page;
   x.n = smaller(y.q_tokens, Q_LEN);
-  x.part = y.slot < 0 ? -1 : (i64)y.slot * (Q_LEN * H) + ROWS * (int)blockIdx.x;
+  x.part = y.slot < 0 ? -1 : y.slot * (Q_LEN * H) + ROWS * (int)blockIdx.x;
   return true;
 }
 //@ end
@@ -116,20 +116,16 @@ MLAF_DEV bool check_pages(const mlaf_decode_args& a, const piece& x, int lane) {
 }
 
 // What the math warps know of a piece.
-struct facts {
+struct __align__(16) facts {
   int blocks; // -1: no piece is left
   int begin, tokens, n;
   i64 row, part;
   int bad;
-//@ if fitted then
-  int whom;
-  int cut; // the batch is: what goes to a part is for other parts, not for the combine kernel
-//@ end
 };
-enum { BLOCKS_OF = 0, BEGIN_OF = 4, TOKENS_OF = 8, N_OF = 12, ROW_OF = 16, PART_OF = 24, BAD_OF = 32, WHOM_OF = 36, CUT_OF = 40 }; // where a fact lies
+enum { BLOCKS_OF = 0, BEGIN_OF = 4, TOKENS_OF = 8, N_OF = 12, ROW_OF = 16, PART_OF = 24, BAD_OF = 32 }; // where a fact lies
 
-MLAF_DEV facts facts_of(const mlaf_decode_args& a, const walk& w, const piece& x, bool bad) {
-  return {blocks_of(x), x.begin, x.tokens, x.n, x.row, part_of(a, x), x.bad || bad${fitted and ", x.whom, w.request < 0" or ""}};
+MLAF_DEV facts facts_of(const mlaf_decode_args& a, const piece& x, bool bad) {
+  return {blocks_of(x), x.begin, x.tokens, x.n, x.row, part_of(a, x), x.bad || bad};
 }
 
 // They stay there until all math warps have given the piece back.

@@ -31,7 +31,7 @@ MLAF_DEV void begin_walk(const mlaf_decode_args& a, walk& at) {
   at.mine = schedule_entry(&a, blockIdx.z); // on their way while the table is looked through
   const int slots = fit_slots(&a), parts = smaller(slots, (int)(gridDim.y * gridDim.z));
   at.whole = !fit_cuts(&a, PAGE, gridDim.y, slots, parts, 0);
-  if (blockIdx.x + PART == 0 && threadIdx.x % 32 == 0 && a.part_o) fit_tell(a.part_o, !at.whole);
+  if (blockIdx.x + PART == 0 && threadIdx.x % 32 == 0 && a.part_o) fit_tell(a.part_o, at.whole ? 0 : parts);
   if (at.whole) return;
   at.part = meet_open(&a, PAGE, PART, parts);
   if (PART >= parts) at.part.request = -1;
@@ -50,7 +50,7 @@ MLAF_DEV bool next_work(const mlaf_decode_args& a, walk& at, work& w) {
 //@ end
     if (!at.whole) {
       mlaf_piece x;
-      if (!${fitted and "meet_next(&a, PAGE, &at.part, &x, &w.whom)" or "part_next(&a, PAGE, &at.part, &x)"}) return false;
+      if (!${fitted and "meet_next(&a, PAGE, &at.part, &x, fit_apart(&a), &w.whom)" or "part_next(&a, PAGE, &at.part, &x)"}) return false;
       q_begin = x.qo;
       w.n = smaller(x.q_tokens, Q_LEN);
       first_page = x.first_page;

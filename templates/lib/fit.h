@@ -10,7 +10,7 @@
 enum { FIT_REQUESTS = 1024 }; // more are never all looked at: they are cut
 
 // args.splits of a fitted launch: how many splits a request has, and blocks that run at once (runtime/core/launch.h).
-MLAF_DEV int fit_splits(const struct mlaf_decode_args* a) { return a->splits & 0xffff; }
+MLAF_DEV int fit_splits(const struct mlaf_decode_args* a) { return a->splits & 0x7fff; }
 MLAF_DEV int fit_slots(const struct mlaf_decode_args* a) { return a->splits >> 16; }
 
 // Whether the batch is cut. shares: of a request, slots: blocks that run at once, parts: to cut into, most: 0, or what
@@ -35,7 +35,48 @@ MLAF_DEV int fit_cuts(const struct mlaf_decode_args* a, int page_size, int share
   return alike * (float)parts > (float)schedule_start(a->kv_indptr[a->batch], a->batch, page_size) + (float)(parts * FIT_CUT);
 }
 
-#ifdef __CUDACC__
-// For the combine kernel: whether the launch's requests were cut, in which case there is nothing left to combine.
-MLAF_DEV void fit_tell(float* part_o, bool cut) { ((int*)part_o)[-1] = cut; }
-#endif
+// Positions of a part; the last ones may have fewer. Never less than a grain: then no part between a request's first tokens and
+// its last is without a piece of it.
+MLAF_DEV i64 fit_width(i64 total, int parts) {
+  const i64 width = total <= 0 ? 0 : (i64)schedule_divide((u64)total + (u32)parts - 1, (u32)parts);
+  return width < SCHEDULE_GRAIN ? SCHEDULE_GRAIN : width;
+}
+
+// The slot of a piece that is not all of its request, for the combine kernel: the last one of a request lies in its part's slot 1,
+// the others in slot 0.
+MLAF_DEV int fit_slot(const struct mlaf_part* p, const struct mlaf_piece* x) {
+  return 2 * p->id + (x->begin > 0 && x->end == x->tokens);
+}
+
+// Begin to walk part `id` of `parts`, as part_open(); its next piece, as part_next().
+MLAF_DEV struct mlaf_part fit_open(const struct mlaf_decode_args* a, int page_size, int id, int parts) {
+  struct mlaf_part p;
+  const int mine = schedule_sample(a->kv_indptr, 0, (a->batch + 31) / 32, a->batch, 0);
+  const i64 width = fit_width(schedule_start(a->kv_indptr[a->batch], a->batch, page_size), parts);
+  p.id = id;
+  p.lo = width * id;
+  p.hi = p.lo + width;
+  p.request = schedule_find(a->kv_indptr, mine, a->batch, page_size, p.lo, 0);
+  p.page = a->kv_indptr[p.request];
+  p.start = schedule_start(p.page, p.request, page_size);
+  return p;
+}
+MLAF_DEV int fit_next(const struct mlaf_decode_args* a, int page_size, struct mlaf_part* p, struct mlaf_piece* x) {
+  if (!part_next(a, page_size, p, x)) return 0;
+  if (x->slot >= 0) x->slot = fit_slot(p, x);
+  return 1;
+}
+
+// Whether a combine kernel comes behind, and adds up what was cut; else parts meet among themselves (lib/meet.h).
+MLAF_DEV int fit_apart(const struct mlaf_decode_args* a) { return a->splits >> 15 & 1; }
+
+// For that kernel, in the word before part_o: how many parts the batch was cut into; 0: it was not.
+MLAF_DEV void fit_tell(float* part_o, int parts) { ((int*)part_o)[-1] = parts; }
+MLAF_DEV int fit_told(const float* part_o) { return ((const int*)part_o)[-1]; }
+
+// The parts of `width` positions that have a piece of a request of some tokens at `start`: *first and so many behind it.
+MLAF_DEV int fit_pieces(i64 start, int tokens, i64 width, int* first) {
+  const i64 begin = start + SCHEDULE_FIXED;
+  *first = (int)schedule_divide((u64)begin, (u64)width);
+  return (int)schedule_divide((u64)(begin + (tokens - 1) / SCHEDULE_GRAIN * SCHEDULE_GRAIN), (u64)width) - *first;
+}

@@ -25,13 +25,6 @@
 // Tables that contradict themselves (kv_indptr that decreases) may make a part wait for what nobody publishes: after WAIT_NS it
 // goes on with NaN for the request.
 
-// Positions of a part; the last ones may have fewer. Never less than a grain: then no part between a request's first tokens and
-// its last is without a piece of it.
-MLAF_DEV i64 meet_width(i64 total, int parts) {
-  const i64 width = total <= 0 ? 0 : (i64)schedule_divide((u64)total + (u32)parts - 1, (u32)parts);
-  return width < SCHEDULE_GRAIN ? SCHEDULE_GRAIN : width;
-}
-
 // Whom a part waits for, as one number: of the digits of its piece's number, those it adds up. 0: nobody.
 MLAF_DEV int meet_whom(int before, int owner) {
   int all = 1;
@@ -59,7 +52,7 @@ MLAF_DEV struct mlaf_part meet_open(const struct mlaf_decode_args* a, int page_s
   struct mlaf_part p;
   const int mine = schedule_sample(a->kv_indptr, 0, (a->batch + 31) / 32, a->batch, 0);
   const i64 total = schedule_start(a->kv_indptr[a->batch], a->batch, page_size);
-  const i64 width = meet_width(total, parts);
+  const i64 width = fit_width(total, parts);
   p.id = id;
   p.lo = width * id;
   p.hi = p.lo + width;
@@ -82,26 +75,28 @@ MLAF_DEV int meet_before(i64 behind, i64 width, int most) {
 
 // The part's next piece backwards, as part_next(), and whom this part waits for: those that publish more of the request. A piece
 // to publish has a slot. One that began in an earlier part is the last of the walk.
+// apart: a combine kernel adds the pieces (lib/fit.h). Then nobody waits, and every piece of a request that was cut has a slot: the
+// last one of a request its part's slot 1, the others slot 0.
 MLAF_DEV int meet_next(const struct mlaf_decode_args* a, int page_size, struct mlaf_part* p, struct mlaf_piece* x,
-                       int* whom) {
+                       int apart, int* whom) {
   while (p->request >= 0 && p->start > p->lo) {
     const int b = p->request--, next_page = p->page;
     p->page = a->kv_indptr[b];
     p->start = schedule_start(p->page, b, page_size);
     if (!part_piece(a, page_size, p, b, p->page, next_page, x)) continue;
     x->slot = x->end < x->tokens ? 2 * p->id : -1;
-    int before = 0;
+    *whom = 0;
     if (x->begin > 0) {
       p->request = -1;
-      before = meet_before(p->lo - p->start - SCHEDULE_FIXED, p->hi - p->lo, p->id);
+      if (apart) x->slot = fit_slot(p, x);
+      else *whom = meet_whom(meet_before(p->lo - p->start - SCHEDULE_FIXED, p->hi - p->lo, p->id), x->slot < 0);
     }
-    *whom = meet_whom(before, x->slot < 0);
     return 1;
   }
   return 0;
 }
 
-#ifdef __CUDACC__ // the includer has H, Q_LEN, R, MEET_ROWS (rows of a block), PART (this block's) and not_a_number()
+#if defined(__CUDACC__) && defined(MEET_ROWS) // the includer has H, Q_LEN, R, MEET_ROWS (rows of a block), PART (this block's) and not_a_number()
 constexpr u64 READY = 0xffb7c0deffa5d00ful, WAIT_NS = 4000000000ul;
 
 MLAF_DEV u64 nanoseconds() {

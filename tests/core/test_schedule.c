@@ -14,10 +14,10 @@ typedef int64_t i64;
 static int fixed; /* gen/schedule.lua has one for each family */
 #define SCHEDULE_FIXED fixed
 #include "../templates/lib/schedule.h"
-#include "../templates/lib/meet.h"
 #define FIT_CUT fit_cut
 static int fit_cut;
 #include "../templates/lib/fit.h"
+#include "../templates/lib/meet.h"
 
 enum { FIXED_MOST = 5 };
 static const int fixed_costs[FIXED_MOST] = {64, 128, 192, 320, 512};
@@ -152,12 +152,12 @@ typedef struct backwards {
 static void walk_back(const batch *x, int id, backwards *w) {
   struct mlaf_part part = meet_open(&x->a, x->page_size, id, x->a.splits);
   w->n = 0;
-  while (meet_next(&x->a, x->page_size, &part, &w->pieces[w->n], &w->whom[w->n])) w->n++;
+  while (meet_next(&x->a, x->page_size, &part, &w->pieces[w->n], 0, &w->whom[w->n])) w->n++;
 }
 
 /* Cuts at their positions: the pieces are those of a forward walk over the same positions, from the last to the first. */
 static void compare_walks(const batch *x, int id, i64 total, const backwards *w) {
-  const i64 width = meet_width(total, x->a.splits), lo = width * id;
+  const i64 width = fit_width(total, x->a.splits), lo = width * id;
   const int first = schedule_find(x->kv, 0, x->a.batch, x->page_size, lo, 0), page = x->kv[first];
   struct mlaf_part part = {lo, lo + width, schedule_start(page, first, x->page_size), first, page, id};
   struct mlaf_piece p;
@@ -280,6 +280,46 @@ static void parts_before_are_counted(void **state) {
   }
 }
 
+/* With a combine kernel behind: it finds each piece where its part left it, and no slot has two. */
+static void apart_they_are_found(void **state) {
+  mlaf_rng rng = {15};
+  batch *x = malloc(sizeof *x);
+  int *slots = malloc(2 * PARTS_MOST * sizeof *slots), many = 0;
+  for (int round = 0; round < 600; round++) {
+    fixed = fixed_costs[round % FIXED_MOST];
+    draw(&rng, x);
+    const i64 width = fit_width(schedule_start(x->kv[x->a.batch], x->a.batch, x->page_size), x->a.splits);
+    for (int i = 0; i < 2 * PARTS_MOST; i++) slots[i] = -1;
+    for (int id = 0; id < x->a.splits; id++) {
+      const bool back = round % 2; /* hopt walks backwards, hop forwards */
+      struct mlaf_part part = back ? meet_open(&x->a, x->page_size, id, x->a.splits) : fit_open(&x->a, x->page_size, id, x->a.splits);
+      struct mlaf_piece p;
+      int whom = 0;
+      while (back ? meet_next(&x->a, x->page_size, &part, &p, 1, &whom) : fit_next(&x->a, x->page_size, &part, &p)) {
+        assert_int_equal(whom, 0);
+        assert_int_equal(p.slot < 0, p.begin == 0 && p.end == p.tokens);
+        if (p.slot < 0) continue;
+        assert_true(p.slot / 2 == id && slots[p.slot] < 0);
+        slots[p.slot] = p.request;
+      }
+    }
+    for (int b = 0; b < x->a.batch; b++) {
+      if (x->qo[b + 1] == x->qo[b] || !x->tokens[b]) continue;
+      int first, last = fit_pieces(schedule_start(x->kv[b], b, x->page_size), x->tokens[b], width, &first);
+      for (int k = 0; last > 0 && k <= last; k++) {
+        const int slot = 2 * (first + k) + (k == last);
+        assert_int_equal(slots[slot], b);
+        slots[slot] = -1;
+      }
+      many += last > 3;
+    }
+    for (int i = 0; i < 2 * PARTS_MOST; i++) assert_int_equal(slots[i], -1); /* what nobody looks for was not left */
+  }
+  assert_true(many > 100);
+  free(x);
+  free(slots);
+}
+
 /* Tables that contradict themselves: walks end, and nobody is waited for that is not an earlier part. */
 static void contradictions_end(void **state) {
   mlaf_rng rng = {13};
@@ -373,6 +413,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(each_token_once),
       cmocka_unit_test(backwards_they_meet),
+      cmocka_unit_test(apart_they_are_found),
       cmocka_unit_test(contradictions_end),
       cmocka_unit_test(parts_before_are_counted),
       cmocka_unit_test(equal_lengths_stay_whole),

@@ -12,6 +12,8 @@ typedef int64_t i64;
 #define MLAF_DEV static inline
 #define SCHEDULE_FIXED 128
 #include "../templates/lib/schedule.h"
+#define FIT_CUT 500
+#include "../templates/lib/fit.h"
 #include "../templates/lib/meet.h"
 
 enum { H = FB_HEADS, R = FB_RANK, P = FB_ROPE, SLOT_ROWS = FB_Q_LEN * FB_HEADS };
@@ -73,7 +75,7 @@ void fake_meet(const mlaf_decode_args *a, uint32_t x, uint32_t part) {
   struct mlaf_part walk = meet_open(a, FB_PAGE, (int)part, a->splits);
   struct mlaf_piece p;
   int whom;
-  while (meet_next(a, FB_PAGE, &walk, &p, &whom)) {
+  while (meet_next(a, FB_PAGE, &walk, &p, 0, &whom)) {
     const int others = meet_count(whom);
     if ((int)x * FB_ROWS >= p.q_tokens * H) continue;
     bool late = false;
