@@ -14,6 +14,7 @@ local space = {}
 
 local MAX_SPLITS = 256
 local MAX_PARTS = 4096 -- of the balanced schedule
+local BEHIND_ONE = "rows=4,team=2" -- the combine kernel behind one split: mostly it finds nothing to do
 local EVEN_PARTS = 0.8 -- share of the device that a count which cuts all requests alike must use
 local WASTE = 4 -- a workgroup may have this many times the rows there are, rounded up to one MFMA block
 
@@ -207,9 +208,9 @@ end
 -- Best combine kernel of a family for a problem and split count by the model; all of them, best first.
 local function combines(p, decode, splits, target, arch, family)
   local list = {}
-  for i, c in ipairs(space.combine_kernels(p, target, family)) do
-    list[i] = { kernel = finish(c.kernel, target), text = c.text,
-      ns = model.combine_ns(p, decode, c.kernel.cost, arch, splits) }
+  for _, c in ipairs(space.combine_kernels(p, target, family)) do
+    if splits > 1 or c.text == BEHIND_ONE then list[#list + 1] = { kernel = finish(c.kernel, target), text = c.text,
+      ns = model.combine_ns(p, decode, c.kernel.cost, arch, splits) } end
   end
   table.sort(list, function(a, b)
     if a.ns ~= b.ns then return a.ns < b.ns end

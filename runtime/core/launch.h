@@ -92,6 +92,7 @@ enum {
   MLAF_KERNEL_FITS = 8
 };
 #define MLAF_FIT_BYTES 256
+#define MLAF_FIT_THREADS 1024 /* of the combine kernel behind one split, on a compute unit: its blocks take rows in turns */
 /* splits below 2^15, parts below 2^15; combined: a combine kernel comes behind. */
 static inline int32_t mlaf_fit_word(uint32_t splits, int combined, uint32_t parts) {
   return (int32_t)(splits | (combined ? 1u << 15 : 0) | parts << 16);

@@ -160,6 +160,13 @@ static uint32_t blocks_z(const mlaf_loaded *l, uint32_t blocks_xy, uint32_t batc
   return at_once ? groups(batch, groups(batch, at_once)) : 1;
 }
 
+/* A row a team; behind one split, where mostly nothing is left to do, no more blocks than the device holds at once. */
+static uint32_t combine_blocks(const mlaf_loaded *l, uint32_t splits, int64_t rows) {
+  const uint32_t all = groups(rows, l->combine.rows_per_wg);
+  const uint32_t most = (uint32_t)mlaf_info(l->dev)->compute_units * MLAF_FIT_THREADS / l->combine.threads;
+  return mlaf_loaded_fits(l) && splits == 1 && all > most && most ? most : all;
+}
+
 mlaf_status mlaf_loaded_prepare(const mlaf_loaded *l, uint32_t splits, const mlaf_execute_args *a, mlaf_prepared *out,
                                 mlaf_err *err) {
   const bool balanced = l->decode.launch.schedule == MLAF_SCHEDULE_BALANCED;
@@ -174,7 +181,7 @@ mlaf_status mlaf_loaded_prepare(const mlaf_loaded *l, uint32_t splits, const mla
   if (!l->combine.fn || (splits == 1 && !mlaf_loaded_fits(l))) return MLAF_OK;
   const int64_t rows = a->total_q * l->problem.heads;
   out->combine = (mlaf_combine_args){out->decode.part_o, out->decode.part_lse, a->o, a->lse, rows, (int32_t)splits, 0};
-  add_launch(&l->combine, (uint32_t[]){groups(rows, l->combine.rows_per_wg), 1, 1},
+  add_launch(&l->combine, (uint32_t[]){combine_blocks(l, splits, rows), 1, 1},
              balanced || mlaf_loaded_fits(l) ? (const void *)&out->decode : &out->combine, sizeof out->combine, out);
   return MLAF_OK;
 }
