@@ -60,3 +60,6 @@ install(FILES ${man_page} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 install(DIRECTORY tuning/ DESTINATION ${CMAKE_INSTALL_DATADIR}/mlaforge/tuning
         FILES_MATCHING PATTERN "*.tsv" PATTERN "README.md")
 install(DIRECTORY python/mlaforge DESTINATION ${MLAF_PYTHON_DIR} FILES_MATCHING PATTERN "*.py")
+if(TARGET mlaforge_fast)
+  install(TARGETS mlaforge_fast LIBRARY DESTINATION ${MLAF_PYTHON_DIR}/mlaforge)
+endif()

@@ -41,8 +41,7 @@ local families = {
   -- Families of combine kernels; those of NVIDIA's decode families below.
   combines = { "combine" },
 
-  -- Kernels that are no part of a variant: what measurements need.
-  tools = { "read_ceiling", "soak_compare" },
+  tools = { "block_tables", "read_ceiling", "soak_compare" },
 
   -- Variants that work for every supported problem; the first whose family is there for the target is its baseline.
   baselines = {

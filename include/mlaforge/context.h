@@ -64,6 +64,7 @@ MLAF_API mlaf_status mlaf_ctx_last_message(const mlaf_ctx *ctx, char *out, size_
 MLAF_API const char *mlaf_ctx_device_id(const mlaf_ctx *ctx);   /* the tuning database's key, "emu:gfx942..." */
 MLAF_API const char *mlaf_ctx_device_name(const mlaf_ctx *ctx); /* for people */
 MLAF_API const char *mlaf_ctx_target(const mlaf_ctx *ctx);      /* "gfx942" */
+MLAF_API int mlaf_ctx_ordinal(const mlaf_ctx *ctx);             /* as tensor libraries count devices: 1 of "cuda:1" */
 /* OK when the database is in use; else why not (E_DB, E_IO, ...), with the detail in `why` (may be NULL). */
 MLAF_API mlaf_status mlaf_ctx_db_status(const mlaf_ctx *ctx, char *why, size_t why_size);
 
@@ -75,6 +76,20 @@ MLAF_API mlaf_status mlaf_mem_free(mlaf_ctx *ctx, void *ptr); /* NULL is allowed
 MLAF_API mlaf_status mlaf_mem_write(mlaf_ctx *ctx, void *device_dst, const void *host_src, size_t bytes);
 MLAF_API mlaf_status mlaf_mem_read(mlaf_ctx *ctx, void *host_dst, const void *device_src, size_t bytes);
 MLAF_API mlaf_status mlaf_mem_fill(mlaf_ctx *ctx, void *device_dst, int byte, size_t bytes);
+/* --- workspaces that the context keeps, for mlaf_call_run and whoever likes ---
+ * One a stream, as launches on one stream follow each other. It grows by at least twice when a launch wants more, and what it was
+ * before is kept until mlaf_ctx_destroy, because a captured graph may hold it: in all less than twice the largest. Growing
+ * allocates, which no stream may do that captures: then the call fails (E_ARG) and says what to reserve. */
+
+/* Whichever stream is first to want more than it has takes this one, to keep: for streams that do not exist yet. */
+#define MLAF_ANY_STREAM ((void *)(intptr_t)-1)
+/* See to it that `stream` (NULL: the default stream; MLAF_ANY_STREAM) has a workspace of `bytes` before it is wanted. Allocates.
+ * Errors: E_ARG (the stream captures), E_DEVICE, E_NOMEM. Thread-safe. */
+MLAF_API mlaf_status mlaf_workspace_reserve(mlaf_ctx *ctx, void *stream, size_t bytes);
+/* The stream's workspace, with `bytes` or more, 256-byte aligned; bytes 0: whatever there is, NULL if nothing. *size (may be
+ * NULL) receives how many it has. Errors as above. Thread-safe; two threads that launch on one stream share it as launches do. */
+MLAF_API mlaf_status mlaf_workspace_get(mlaf_ctx *ctx, void *stream, size_t bytes, void **out, size_t *size);
+
 /* Wait for everything launched on `stream` (NULL: the default stream). */
 MLAF_API mlaf_status mlaf_sync(mlaf_ctx *ctx, void *stream);
 

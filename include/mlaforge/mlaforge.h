@@ -12,13 +12,12 @@
 #ifndef MLAFORGE_H
 #define MLAFORGE_H
 
+#include "mlaforge/call.h"
 #include "mlaforge/context.h"
-#include "mlaforge/database.h"
 #include "mlaforge/database.h"
 #include "mlaforge/plan.h"
 #include "mlaforge/problem.h"
 #include "mlaforge/status.h"
-#include "mlaforge/tune.h"
 #include "mlaforge/tune.h"
 
 #define MLAF_VERSION_NUMBER 100 /* major*10000 + minor*100 + patch */

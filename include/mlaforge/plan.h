@@ -20,6 +20,7 @@ typedef enum mlaf_effort {
 
 enum {
   MLAF_PLAN_NO_COMPILE = 1u << 0, /* code objects come from the cache or the call fails with E_NOT_COMPILED */
+  MLAF_PLAN_TABLES = 1u << 1,     /* the kernel that reads block tables, and pages with a stride, is made with the plan */
 };
 
 typedef struct mlaf_plan_opts {
@@ -53,6 +54,34 @@ MLAF_API mlaf_status mlaf_plan_create(mlaf_ctx *ctx, const mlaf_problem *problem
 MLAF_API mlaf_status mlaf_plan_get(mlaf_ctx *ctx, const mlaf_problem *problem, const mlaf_plan_opts *opts, mlaf_plan **out);
 /* Make mlaf_plan_get plan anew from now on: after tuning (mlaf_tune and mlaf_tuning_import call it). Thread-safe. */
 MLAF_API void mlaf_plan_forget(mlaf_ctx *ctx);
+/* --- before the first request --- */
+
+/* The problems that may come: those of one shape with batch and cached tokens in these ranges. */
+typedef struct mlaf_warm_up_opts {
+  uint32_t struct_size; /* sizeof(mlaf_warm_up_opts), set by MLAF_WARM_UP_INIT */
+  int32_t batch_min, batch_max; /* 0: the shape's batch */
+  int32_t ctx_min, ctx_max;     /* 0: the shape's ctx */
+  uint32_t flags;               /* must be 0 */
+  const mlaf_plan_opts *plan;   /* as mlaf_plan_get will get them; NULL: MLAF_PLAN_OPTS_INIT */
+} mlaf_warm_up_opts;
+#define MLAF_WARM_UP_INIT \
+  { sizeof(mlaf_warm_up_opts), 0, 0, 0, 0, 0, NULL }
+typedef struct mlaf_warm_up_result {
+  uint32_t struct_size;   /* in: sizeof(mlaf_warm_up_result); only that many bytes are written */
+  int32_t plans, kernels; /* that serve the ranges; different texts among their kernels */
+  int32_t compiles;       /* compiler runs */
+  size_t workspace;       /* bytes that the largest of these problems needs; with MLAF_PLAN_TABLES block tables of ctx_max, too */
+  double seconds;
+} mlaf_warm_up_result;
+#define MLAF_WARM_UP_RESULT_INIT \
+  { sizeof(mlaf_warm_up_result), 0, 0, 0, 0, 0.0 }
+/* Plan, compile and load all that mlaf_plan_get may want for `shape` with any batch and ctx of the ranges. Afterwards such a call
+ * neither plans nor compiles, and one outside of them logs a warning. May be called for several shapes (one for each q_len).
+ * `opts` and `out` may be NULL. Takes seconds to minutes where nothing is cached. Thread-safe.
+ * Errors: those of mlaf_plan_create; E_ARG for empty ranges. Plans made before a failure stay. */
+MLAF_API mlaf_status mlaf_warm_up(mlaf_ctx *ctx, const mlaf_problem *shape, const mlaf_warm_up_opts *opts,
+                                  mlaf_warm_up_result *out);
+
 /* One more reference; returns its argument. Thread-safe. */
 MLAF_API mlaf_plan *mlaf_plan_retain(mlaf_plan *plan);
 /* One reference less; the last one unloads the kernels. None of its launches may be in flight then. NULL is allowed. */
@@ -95,7 +124,7 @@ typedef struct mlaf_execute_args {
   const void *kpe;                  /* NULL: combined cache. Row j at kpe + j*kpe_row_stride, P elements; 16-byte al. */
   int64_t ckv_row_stride;           /* multiple of 8, at most 2^27; 0: dense (R+P if kpe is NULL, else R) */
   int64_t kpe_row_stride;           /* same; 0: dense (P). Not looked at if kpe is NULL */
-  const int32_t *qo_indptr;         /* [B+1] query tokens */
+  const int32_t *qo_indptr;         /* [B+1] query tokens; NULL with block_table: T/B for each request */
   const int32_t *kv_indptr;         /* [B+1] pages */
   const int32_t *kv_indices;        /* [kv_indptr[B]] page ids; an id outside [0, num_pages) makes its request NaN */
   const int32_t *kv_last_page_lens; /* [B] tokens in the last page, 1..page_size */
@@ -106,14 +135,32 @@ typedef struct mlaf_execute_args {
   size_t workspace_size;            /* bytes behind `workspace` */
   int32_t num_pages;                /* pages in the cache, 0..2^31-1; num_pages * page_size below 2^32 */
   float scale;                      /* softmax scale, e.g. 1/sqrt(qk_nope + rope); finite */
+  /* The tables' second form, for plans made with MLAF_PLAN_TABLES; all 0: the first form. Read on the device at each launch, by
+   * one small kernel on the same stream, so that captured graphs see what they hold at the replay. */
+  const int32_t *block_table;       /* [B] rows of page ids, in place of kv_indptr, kv_indices and kv_last_page_lens; a request
+                                     * reads ceil(seq_lens[b] / page) entries of its row. NULL: those three */
+  const int32_t *seq_lens;          /* [B] cached tokens; one that is negative, or more than a row holds: its request is NaN */
+  int64_t block_table_stride;       /* entries from row to row, block_table_width or more */
+  int32_t block_table_width;        /* entries in a row, 1 or more */
+  int32_t page_tokens;              /* tokens of a page of these tables, a multiple of the problem's page_size; 0: that */
+  int64_t page_rows;                /* rows from one page to the next where the cache has gaps between pages: a multiple of the
+                                     * problem's page_size, page_tokens or more; 0: page_tokens. num_pages counts these pages */
+  int64_t kv_indices_size;          /* entries of kv_indices; wanted with page_tokens or page_rows, without block_table */
 } mlaf_execute_args;
 #define MLAF_EXECUTE_ARGS_INIT                                                                                        \
-  { sizeof(mlaf_execute_args), 0, 0, NULL, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, 0.0f }
+  { sizeof(mlaf_execute_args), 0, 0, NULL, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, 0.0f, NULL, NULL, \
+    0, 0, 0, 0, 0 }
+
+/* Bytes of workspace mlaf_execute needs for these arguments, of which only the sizes are looked at: mlaf_plan_workspace_size, and
+ * for the tables' second form room for the first, 4 bytes for each page that the tables can name. SIZE_MAX when they are no
+ * arguments mlaf_execute would take. Thread-safe. */
+MLAF_API size_t mlaf_execute_workspace_size(const mlaf_plan *plan, const mlaf_execute_args *args);
 
 /* Launch on `stream` (hipStream_t; NULL: the default stream) and return without waiting. Any batch and any lengths, of
  * the plan's heads, rank, rope, q_len bound, dtype, causality and page size. Never allocates, compiles, locks, logs or
  * synchronises on success: legal inside graph capture. Host-visible arguments are validated; what lies behind device
- * pointers is not (mlaf_check_tables does that for copies on the host). The `struct_size` rule: smaller than the first
+ * pointers is not (mlaf_check_tables does that for copies on the host), nor whether they are device pointers: an address of host
+ * memory ends the use of a real device in this process (mlaf_call_run looks). The `struct_size` rule: smaller than the first
  * version, or larger with a non-zero tail, is E_ARG.
  * Errors: E_ARG, E_DEVICE, E_FAULT (emulator); the detail, written under the context's lock, is in
  * mlaf_ctx_last_message while the context lives. */

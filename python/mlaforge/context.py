@@ -4,10 +4,13 @@ import os
 import threading
 
 from .errors import MlafError
-from .library import LOG_FN, PTR, CtxOpts, ExecuteArgs, PlanInfo, PlanOpts, Problem, library
+from . import calls
+from .library import LOG_FN, PTR, CtxOpts, ExecuteArgs, PlanInfo, PlanOpts, Problem, WarmUpOpts, WarmUpResult, library
 
 EFFORT = {"db_only": 0, "estimate": 1, "measure": 2}
-NO_COMPILE = 1
+NO_COMPILE, TABLES = 1, 2
+DTYPES = {"bfloat16": 0, "float16": 1}
+ANY_STREAM = ctypes.c_void_p(-1)
 
 
 def _text(value):
@@ -31,14 +34,13 @@ class Context:
         if status:
             self._handle = PTR()
             raise MlafError(self._lib.mlaf_status_name(status).decode(), why.value.decode(errors="replace"))
-        self._workspaces, self._lock = {}, threading.Lock()
+        self._run, self._address, self._plan_address = calls.runner(), self._handle.value, ctypes.addressof(self._plan_opts)
+        self.ordinal = self._lib.mlaf_ctx_ordinal(self._handle)
 
     def close(self):
-        """Nothing that was launched may still run."""
+        """Nothing that was launched may still run, and no graph that holds one of the context's workspaces be replayed."""
         if self._handle:
-            for pointer, _ in self._workspaces.values():
-                self._lib.mlaf_mem_free(self._handle, pointer)
-            self._workspaces = {}
+            self._address = None
             self._lib.mlaf_ctx_destroy(self._handle)
             self._handle = PTR()
 
@@ -85,10 +87,13 @@ class Context:
         self.check(self._lib.mlaf_sync(self._handle, stream))
 
     # --- plans ---
-    def _plan(self, problem):
+    def _plan(self, problem, flags=0):
         """One reference, to be released. batch and ctx are rounded up to powers of two by the library's registry."""
-        p, plan = Problem(ctypes.sizeof(Problem), *problem), PTR()
-        self.check(self._lib.mlaf_plan_get(self._handle, ctypes.byref(p), ctypes.byref(self._plan_opts), ctypes.byref(plan)))
+        p, plan, opts = Problem(ctypes.sizeof(Problem), *problem), PTR(), self._plan_opts
+        if flags:
+            opts = PlanOpts.from_buffer_copy(opts)
+            opts.flags |= flags
+        self.check(self._lib.mlaf_plan_get(self._handle, ctypes.byref(p), ctypes.byref(opts), ctypes.byref(plan)))
         return plan
 
     def plan_info(self, problem):
@@ -105,27 +110,53 @@ class Context:
     def forget_plans(self):
         self._lib.mlaf_plan_forget(self._handle)
 
-    def _workspace(self, stream, size):
-        """One workspace a stream, grown when it must be; launches on one stream follow each other, so they may share it."""
-        pointer, have = self._workspaces.get(stream, (None, 0))
-        if have < size:
-            self.sync(stream)
-            if pointer:
-                self.free(pointer)
-            self._workspaces.pop(stream, None)
-            pointer = self.alloc(size)
-            self._workspaces[stream] = (pointer, size)
-        return pointer
+    def warm_up(self, heads, rank=512, rope=64, q_len=1, causal=True, dtype="bfloat16", page_size=64, batch=(1, 256),
+                kv_len=(1, 131072), block_tables=True, reserve=False):
+        """Plan, compile and load what calls of this shape may need with any batch and mean length of the two ranges; afterwards such
+        calls neither plan nor compile. block_tables: those of flash_mla_with_kvcache, too. reserve: also set aside the workspace that
+        the largest of them needs, for the stream that is first to want it (reserve_workspace). Returns what was done as a dictionary:
+        plans, kernels, compiles, workspace (bytes), seconds."""
+        plan = PlanOpts.from_buffer_copy(self._plan_opts)
+        plan.flags |= TABLES if block_tables else 0
+        problem = Problem(ctypes.sizeof(Problem), heads, rank, rope, q_len, 1 if causal and q_len > 1 else 0, DTYPES[dtype], page_size,
+                          batch[0], kv_len[0])
+        opts = WarmUpOpts(struct_size=ctypes.sizeof(WarmUpOpts), batch_min=batch[0], batch_max=batch[1], ctx_min=kv_len[0],
+                          ctx_max=kv_len[1], plan=ctypes.addressof(plan))
+        result = WarmUpResult(struct_size=ctypes.sizeof(WarmUpResult))
+        self.check(self._lib.mlaf_warm_up(self._handle, ctypes.byref(problem), ctypes.byref(opts), ctypes.byref(result)))
+        if reserve:
+            self.reserve_workspace(result.workspace)
+        return {name: getattr(result, name) for name, _ in WarmUpResult._fields_[1:]}
+
+    # --- launches ---
+    def reserve_workspace(self, size, stream=None):
+        """Set `size` bytes aside for a stream (an address or an object with cuda_stream; 0: the default stream), or for whichever is
+        first to want more than it has (None). Workspaces are kept until the context is closed, as graphs may hold them. PyTorch's
+        tensors need none for captures: their graph keeps its own."""
+        address = ANY_STREAM if stream is None else int(getattr(stream, "cuda_stream", stream)) or None
+        self.check(self._lib.mlaf_workspace_reserve(self._handle, address, size))
+
+    def call(self, causal, q_len, mean_kv_len, scale, stream, workspace, q, cache, o, lse, *tables):
+        """mlaf_call_run (include/mlaforge/call.h): four lists, or a block table and lengths. `stream` None: the tensor library's
+        current one."""
+        if self._address is None:
+            raise MlafError("MLAF_E_ARG", "the context is closed")
+        status = self._run(self._address, self._plan_address, causal, q_len, mean_kv_len, scale, stream, workspace, q, cache, o, lse,
+                           *tables)
+        if status:
+            self.check(status)
 
     def execute(self, problem, stream=None, **arguments):
-        """Launch on `stream` (an address; None: the default stream). Arguments as mlaf_execute_args has them, pointers as addresses.
-        The first launches of a stream may allocate its workspace: run once before a graph capture."""
-        plan = self._plan(problem)
+        """Launch on `stream` (an address; None: the default stream). Arguments as mlaf_execute_args has them, pointers as addresses,
+        unchecked. Without `workspace` the context's for this stream is used; what cannot be captured says so."""
+        args = ExecuteArgs(struct_size=ctypes.sizeof(ExecuteArgs), **arguments)
+        plan = self._plan(problem, TABLES if args.block_table or args.page_rows or args.page_tokens else 0)
         try:
-            size = self._lib.mlaf_plan_workspace_size(plan, arguments["total_q"])
-            with self._lock:
-                workspace = self._workspace(stream, size) if size else None
-            args = ExecuteArgs(struct_size=ctypes.sizeof(ExecuteArgs), workspace=workspace, workspace_size=size, **arguments)
+            if not args.workspace:
+                size = self._lib.mlaf_execute_workspace_size(plan, ctypes.byref(args))
+                pointer, have = PTR(), ctypes.c_size_t()
+                self.check(self._lib.mlaf_workspace_get(self._handle, stream, size, ctypes.byref(pointer), ctypes.byref(have)))
+                args.workspace, args.workspace_size = pointer, have
             self.check(self._lib.mlaf_execute(plan, ctypes.byref(args), stream))
         finally:
             self._lib.mlaf_plan_release(plan)

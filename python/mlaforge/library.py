@@ -1,5 +1,7 @@
 """libmlaforge.so by ctypes: structs as include/mlaforge declares them."""
 import ctypes
+import importlib.machinery
+import importlib.util
 import os
 
 from .errors import MlafError
@@ -34,7 +36,38 @@ class ExecuteArgs(ctypes.Structure):
     _fields_ = [("struct_size", U32), ("batch", I32), ("total_q", I64), ("q", PTR), ("ckv", PTR), ("kpe", PTR),
                 ("ckv_row_stride", I64), ("kpe_row_stride", I64), ("qo_indptr", PTR), ("kv_indptr", PTR),
                 ("kv_indices", PTR), ("kv_last_page_lens", PTR), ("o", PTR), ("lse", PTR), ("workspace", PTR),
-                ("workspace_size", ctypes.c_size_t), ("num_pages", I32), ("scale", ctypes.c_float)]
+                ("workspace_size", ctypes.c_size_t), ("num_pages", I32), ("scale", ctypes.c_float), ("block_table", PTR),
+                ("seq_lens", PTR), ("block_table_stride", I64), ("block_table_width", I32), ("page_tokens", I32),
+                ("page_rows", I64), ("kv_indices_size", I64)]
+
+
+class View(ctypes.Structure):
+    _fields_ = [("data", PTR), ("dtype", I32), ("dims", I32), ("where", I32), ("reserved", I32), ("shape", I64 * 4),
+                ("stride", I64 * 4)]
+
+
+ALLOC_FN = ctypes.CFUNCTYPE(PTR, PTR, ctypes.c_size_t)
+
+
+class Call(ctypes.Structure):
+    _fields_ = [("struct_size", U32), ("causal", I32)] + [(name, View) for name in (
+        "q", "cache", "o", "lse", "qo_indptr", "kv_indptr", "kv_indices", "kv_last_page_lens", "block_table", "seq_lens")] + [
+        ("q_len", I32), ("mean_kv_len", I32), ("scale", ctypes.c_float), ("reserved", I32), ("plan", PTR), ("workspace", View),
+        ("alloc", PTR), ("alloc_user", PTR)]
+
+
+CALL_SIZE = ctypes.sizeof(Call)
+CALL_VIEWS = {name: getattr(Call, name).offset for name, kind in Call._fields_ if kind is View}
+
+
+class WarmUpOpts(ctypes.Structure):
+    _fields_ = [("struct_size", U32)] + [(name, I32) for name in ("batch_min", "batch_max", "ctx_min", "ctx_max")] + [
+        ("flags", U32), ("plan", PTR)]
+
+
+class WarmUpResult(ctypes.Structure):
+    _fields_ = [("struct_size", U32), ("plans", I32), ("kernels", I32), ("compiles", I32), ("workspace", ctypes.c_size_t),
+                ("seconds", ctypes.c_double)]
 
 
 LOG_FN = ctypes.CFUNCTYPE(None, PTR, ctypes.c_int, ctypes.c_char_p)
@@ -45,11 +78,17 @@ _SIGNATURES = {
     "mlaf_ctx_last_message": (ctypes.c_int, [PTR, ctypes.c_char_p, ctypes.c_size_t]),
     "mlaf_ctx_device_name": (ctypes.c_char_p, [PTR]),
     "mlaf_ctx_target": (ctypes.c_char_p, [PTR]),
+    "mlaf_ctx_ordinal": (ctypes.c_int, [PTR]),
     "mlaf_mem_alloc": (ctypes.c_int, [PTR, ctypes.c_size_t, ctypes.POINTER(PTR)]),
     "mlaf_mem_free": (ctypes.c_int, [PTR, PTR]),
     "mlaf_mem_write": (ctypes.c_int, [PTR, PTR, PTR, ctypes.c_size_t]),
     "mlaf_mem_read": (ctypes.c_int, [PTR, PTR, PTR, ctypes.c_size_t]),
     "mlaf_sync": (ctypes.c_int, [PTR, PTR]),
+    "mlaf_workspace_reserve": (ctypes.c_int, [PTR, PTR, ctypes.c_size_t]),
+    "mlaf_workspace_get": (ctypes.c_int, [PTR, PTR, ctypes.c_size_t, ctypes.POINTER(PTR), ctypes.POINTER(ctypes.c_size_t)]),
+    "mlaf_warm_up": (ctypes.c_int, [PTR, ctypes.POINTER(Problem), ctypes.POINTER(WarmUpOpts), ctypes.POINTER(WarmUpResult)]),
+    "mlaf_call_run": (ctypes.c_int, [PTR, ctypes.POINTER(Call), PTR]),
+    "mlaf_execute_workspace_size": (ctypes.c_size_t, [PTR, ctypes.POINTER(ExecuteArgs)]),
     "mlaf_plan_get": (ctypes.c_int, [PTR, ctypes.POINTER(Problem), ctypes.POINTER(PlanOpts), ctypes.POINTER(PTR)]),
     "mlaf_plan_forget": (None, [PTR]),
     "mlaf_plan_release": (None, [PTR]),
@@ -90,11 +129,43 @@ def _load():
         for name, (result, arguments) in _SIGNATURES.items():
             function = getattr(lib, name)
             function.restype, function.argtypes = result, arguments
+        _directories.append(os.path.dirname(os.path.abspath(path)) if os.sep in path else "")
         return lib
     raise MlafError("MLAF_E_IO", "libmlaforge.so.0 does not load; name it with MLAF_LIBRARY: " + "; ".join(tried))
 
 
-_library = None
+_library, _directories, _fast = None, [], None
+FAST = "_fast.abi3.so"
+
+
+def _load_fast():
+    """The compiled module of this package: beside it, or beside the library (a build's folder). None: there is none, or not for this
+    interpreter; $MLAF_FAST=0: not wanted."""
+    if os.environ.get("MLAF_FAST") == "0":
+        return None
+    for folder in (os.path.dirname(os.path.abspath(__file__)), *_directories):
+        path = os.path.join(folder, FAST)
+        if not os.path.exists(path):
+            continue
+        try:
+            spec = importlib.util.spec_from_file_location("mlaforge._fast", path, loader=importlib.machinery.ExtensionFileLoader(
+                "mlaforge._fast", path))
+            module = importlib.util.module_from_spec(spec)
+            spec.loader.exec_module(module)
+        except ImportError:
+            continue
+        module.bind(ctypes.cast(library().mlaf_call_run, PTR).value)
+        return module
+    return None
+
+
+def fast():
+    """The compiled module, or None."""
+    global _fast
+    if _fast is None:
+        library()
+        _fast = _load_fast() or False
+    return _fast or None
 
 
 def library():

@@ -1,10 +1,9 @@
-"""What the wrappers need of a tensor: data_ptr(), shape, stride(), dtype. No tensor library is imported."""
+"""What the wrappers need of a tensor: data_ptr(), shape, stride(), dtype; get_device() where there is one tells host memory from the
+device's without asking the driver. No tensor library is imported."""
 import sys
 
 from .buffers import Buffer
 from .errors import MlafError
-
-DTYPES = {"bfloat16": 0, "float16": 1}
 
 
 def fail(text):
@@ -16,53 +15,19 @@ def dtype_name(tensor):
     return str(tensor.dtype).rsplit(".", 1)[-1]
 
 
-def dtype_of(name, tensor):
-    if dtype_name(tensor) not in DTYPES:
-        fail(f"{name} is {dtype_name(tensor)}; bfloat16 and float16 are accepted")
-    return DTYPES[dtype_name(tensor)]
-
-
-def want_shape(name, tensor, n):
-    if len(tensor.shape) != n:
-        fail(f"{name} has shape {tuple(tensor.shape)}; {n} dimensions are expected")
-    return tuple(int(x) for x in tensor.shape)
-
-
-def want_dense(name, tensor):
+def is_dense(tensor):
     """Row-major without gaps; dimensions of one element may have any stride."""
     expected = 1
     for size, stride in zip(reversed(tuple(tensor.shape)), reversed(tuple(tensor.stride()))):
-        if size != 1 and stride != expected:
-            fail(f"{name} is not contiguous (shape {tuple(tensor.shape)}, strides {tuple(tensor.stride())})")
+        if size > 1 and stride != expected:
+            return False
         expected *= size
+    return True
 
 
-def want_int32(name, tensor, least=None):
-    if dtype_name(tensor) != "int32":
-        fail(f"{name} is {dtype_name(tensor)}, must be int32")
-    want_dense(name, tensor)
-    if least is not None and int(tensor.shape[0]) < least:
-        fail(f"{name} has {int(tensor.shape[0])} entries, at least {least} are expected")
-
-
-def row_stride(name, cache):
-    """Elements between the rows of a cache [pages, page_size, 1, columns]; pages must follow each other row after row."""
-    pages, page_size, _, columns = (int(x) for x in cache.shape)
-    strides = tuple(int(x) for x in cache.stride())
-    stride = strides[1] if page_size > 1 else strides[0]
-    if strides[3] != 1 or (pages > 1 and strides[0] != page_size * stride) or stride < columns:
-        fail(f"{name} must hold its rows at one distance, with columns side by side (shape {tuple(cache.shape)}, strides {strides})")
-    return stride
-
-
-def stream_of(tensor, stream):
-    """The stream named, or the tensor library's current one (PyTorch's, when it is loaded), as an address."""
-    if stream is not None:
-        return int(getattr(stream, "cuda_stream", stream)) or None
-    torch = sys.modules.get("torch")
-    if torch is not None and isinstance(tensor, torch.Tensor) and tensor.is_cuda:
-        return torch.cuda.current_stream(tensor.device).cuda_stream or None
-    return None
+def contiguous(tensor):
+    """The tensor, or its library's dense copy, made in the order of the current stream. Where it makes none the library refuses it."""
+    return tensor if is_dense(tensor) or not hasattr(tensor, "contiguous") else tensor.contiguous()
 
 
 def empty(ctx, like, shape, dtype):

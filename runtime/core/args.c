@@ -73,9 +73,9 @@ static mlaf_status check_workspace(size_t need, uint32_t splits, const mlaf_exec
 }
 
 /* A caller built against a newer header may pass a longer struct if it asks for nothing unknown. */
-static mlaf_status check_struct(const mlaf_execute_args *a, mlaf_err *err) {
+mlaf_status mlaf_args_check_struct(const mlaf_execute_args *a, mlaf_err *err) {
   if (a->struct_size == sizeof *a) return MLAF_OK;
-  if (a->struct_size < sizeof *a || a->struct_size > 4096)
+  if (a->struct_size < MLAF_EXECUTE_ARGS_FIRST || a->struct_size > 4096)
     return mlaf_fail(err, MLAF_E_ARG,
                      "mlaf_execute_args: struct_size is %u, must be %zu: start from MLAF_EXECUTE_ARGS_INIT",
                      a->struct_size, sizeof *a);
@@ -86,7 +86,7 @@ static mlaf_status check_struct(const mlaf_execute_args *a, mlaf_err *err) {
 
 static mlaf_status check(const mlaf_problem *p, uint32_t splits, size_t workspace, const mlaf_execute_args *a,
                          mlaf_err *err) {
-  mlaf_status st = check_struct(a, err);
+  mlaf_status st = mlaf_args_check_struct(a, err);
   if (st) return st;
   if (a->batch < 0 || a->batch > MAX_BATCH)
     return mlaf_fail(err, MLAF_E_ARG, "batch is %d, must be 0..%d", a->batch, MAX_BATCH);

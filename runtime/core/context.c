@@ -23,6 +23,7 @@ static mlaf_shared *shared_new(void) {
 
 void mlaf_shared_release(mlaf_shared *b) {
   if (!b || atomic_fetch_sub_explicit(&b->refs, 1, memory_order_acq_rel) != 1) return;
+  if (b->tables_module) mlaf_ops(b->dev)->module_unload(b->dev, b->tables_module);
   mlaf_device_close(b->dev);
   pthread_mutex_destroy(&b->message_lock);
   free(b);
@@ -121,6 +122,7 @@ mlaf_status mlaf_ctx_create(const mlaf_ctx_opts *opts, mlaf_ctx **out, char *why
   if (!st) {
     pthread_mutex_init(&ctx->lock, NULL);
     mlaf_registry_init(&ctx->registry);
+    mlaf_workspaces_init(&ctx->workspaces);
     ctx->log = (mlaf_log){o.log, o.log_user, o.log_level};
     ctx->flags = o.flags;
     st = open_parts(ctx, &o, &err);
@@ -138,6 +140,7 @@ mlaf_status mlaf_ctx_create(const mlaf_ctx_opts *opts, mlaf_ctx **out, char *why
 void mlaf_ctx_destroy(mlaf_ctx *ctx) {
   if (!ctx) return;
   mlaf_registry_clear(&ctx->registry);
+  mlaf_workspaces_clear(&ctx->workspaces, ctx->shared->dev);
   mlaf_gen_close(ctx->gen);
   mlaf_db_close(ctx->db);
   mlaf_compiler_close(ctx->compiler);
@@ -154,6 +157,8 @@ void mlaf_ctx_destroy(mlaf_ctx *ctx) {
 const char *mlaf_ctx_device_id(const mlaf_ctx *ctx) { return ctx ? mlaf_info(mlaf_ctx_device(ctx))->id : ""; }
 const char *mlaf_ctx_device_name(const mlaf_ctx *ctx) { return ctx ? mlaf_info(mlaf_ctx_device(ctx))->name : ""; }
 const char *mlaf_ctx_target(const mlaf_ctx *ctx) { return ctx ? mlaf_info(mlaf_ctx_device(ctx))->target : ""; }
+
+int mlaf_ctx_ordinal(const mlaf_ctx *ctx) { return ctx ? mlaf_info(mlaf_ctx_device(ctx))->ordinal : -1; }
 
 mlaf_status mlaf_ctx_db_status(const mlaf_ctx *ctx, char *why, size_t why_size) {
   if (!ctx) return MLAF_E_ARG;

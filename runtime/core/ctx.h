@@ -9,6 +9,7 @@
 #include "compile/compile.h"
 #include "core/hashes.h"
 #include "core/registry.h"
+#include "core/workspaces.h"
 #include "db/db.h"
 #include "device/device.h"
 #include "gen/gen.h"
@@ -20,6 +21,8 @@ typedef struct mlaf_shared {
   mlaf_device *dev;
   pthread_mutex_t message_lock;
   mlaf_err message; /* the latest failure */
+  mlaf_module *tables_module; /* of the kernel that reads block tables; NULL until a plan wants it */
+  _Atomic(mlaf_function *) tables;
 } mlaf_shared;
 void mlaf_shared_release(mlaf_shared *base);
 /* Keep a failure for mlaf_ctx_last_message; returns err->status. */
@@ -32,6 +35,8 @@ struct mlaf_ctx {
   char *gen_root;
   mlaf_bundle *bundle; /* NULL: none. Immutable */
   mlaf_registry registry;
+  mlaf_workspaces workspaces;
+  atomic_bool warm; /* mlaf_warm_up was called: a plan made later is news */
   /* Everything below belongs to whoever holds the lock. */
   pthread_mutex_t lock;
   mlaf_db *db;         /* NULL: none; with db_why not OK: the site's and the shipped choices alone */
@@ -42,6 +47,8 @@ struct mlaf_ctx {
 };
 
 static inline mlaf_device *mlaf_ctx_device(const mlaf_ctx *ctx) { return ctx->shared->dev; }
+/* What MLAF_PLAN_TABLES asks for, beside a plan that is there. Takes the lock. */
+mlaf_status mlaf_plan_want_tables(mlaf_ctx *ctx, const mlaf_plan_opts *opts);
 /* The generator, opened on first use. The lock must be held. */
 mlaf_status mlaf_ctx_gen(mlaf_ctx *ctx, mlaf_gen **out, mlaf_err *err);
 /* The compiler's identity, NULL (and no error) when no compiler is installed: then staleness is not judged. */

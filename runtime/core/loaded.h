@@ -54,6 +54,8 @@ typedef struct mlaf_prepared {
 } mlaf_prepared;
 _Static_assert(offsetof(mlaf_prepared, maps) == sizeof(mlaf_decode_args), "maps follow the arguments");
 
+/* The struct_size rule of mlaf_execute. */
+mlaf_status mlaf_args_check_struct(const mlaf_execute_args *args, mlaf_err *err);
 /* Host-visible checks of mlaf_execute, for `splits` splits; E_ARG names the argument, its value and what is wanted. */
 mlaf_status mlaf_args_check(const mlaf_problem *p, uint32_t splits, const mlaf_execute_args *args, mlaf_err *err);
 /* The same with the workspace that the variant's schedule needs. */

@@ -20,6 +20,8 @@ struct mlaf_loaded {
 };
 
 enum { MLAF_WORKSPACE_ALIGN = 256 };
+/* The first version of mlaf_execute_args ended before the tables' second form. */
+#define MLAF_EXECUTE_ARGS_FIRST offsetof(mlaf_execute_args, block_table)
 
 /* Whether somebody merges more than one split: a combine kernel, or the decode kernel itself. */
 static inline bool mlaf_loaded_merges(const mlaf_loaded *l) {

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "core/ctx.h"
 #include "core/problem.h"
@@ -31,7 +32,7 @@ void mlaf_registry_clear(mlaf_registry *r) {
   pthread_mutex_destroy(&r->lock);
 }
 
-static int32_t round_up(int32_t x) {
+int32_t mlaf_registry_bucket(int32_t x) {
   int32_t p = 1;
   while (p < x) p *= 2; /* problems are below 2^25 */
   return p;
@@ -48,7 +49,7 @@ static uint64_t hash_lengths(const mlaf_plan_opts *o) {
 static void make_key(const mlaf_problem *p, const mlaf_plan_opts *o, int32_t key[MLAF_REGISTRY_KEY]) {
   const uint64_t lengths = hash_lengths(o);
   const int32_t all[MLAF_REGISTRY_KEY] = {p->heads, p->rank,      p->rope,  p->q_len, p->causal, p->dtype, p->page_size,
-                                          p->batch, p->ctx, (int32_t)o->flags, o->effort,
+                                          p->batch, p->ctx, (int32_t)(o->flags & ~(uint32_t)MLAF_PLAN_TABLES), o->effort,
                                           (int32_t)lengths, (int32_t)(lengths >> 32)};
   memcpy(key, all, sizeof all);
 }
@@ -126,7 +127,55 @@ void mlaf_plan_forget(mlaf_ctx *ctx) {
   pthread_mutex_unlock(&r->lock);
 }
 
-mlaf_status mlaf_plan_get(mlaf_ctx *ctx, const mlaf_problem *problem, const mlaf_plan_opts *opts, mlaf_plan **out) {
+/* --- a plan made on the way of a request --- */
+
+static double now_s(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Nothing may be compiled, loaded or allocated while the stream captures. */
+static mlaf_status may_plan(mlaf_ctx *ctx, const mlaf_problem *p, const mlaf_registry_how *how) {
+  mlaf_device *dev = mlaf_ctx_device(ctx);
+  mlaf_err err;
+  char text[MLAF_PROBLEM_TEXT_MAX];
+  bool capturing = false;
+  if (!how->on_stream || !mlaf_ops(dev)->is_capturing) return MLAF_OK;
+  mlaf_status st = mlaf_ops(dev)->is_capturing(dev, how->stream, &capturing, &err);
+  if (!st && !capturing) return MLAF_OK;
+  mlaf_problem_print(p, text, sizeof text);
+  if (!st)
+    mlaf_fail(&err, st = MLAF_E_ARG, "there is no plan for %s yet and the stream is being captured, when none can be made: call "
+              "mlaf_warm_up (Context.warm_up) for what may come, or run once before the capture", text);
+  err.status = st;
+  return mlaf_shared_report(ctx->shared, &err);
+}
+
+/* One line for each: whoever serves requests wants to know what made one wait. */
+static void log_made(mlaf_ctx *ctx, const mlaf_plan_info *info, double took_s) {
+  const mlaf_log_level level = atomic_load(&ctx->warm) || info->compiles ? MLAF_LOG_WARN : MLAF_LOG_INFO;
+  mlaf_log_line(&ctx->log, level, "plan made on a request's way: %s in %.1f ms, %d compiled (rung %s, %s)%s", info->problem,
+                1e3 * took_s, info->compiles, info->rung, info->variant,
+                atomic_load(&ctx->warm) ? "; outside of what mlaf_warm_up was told" : "");
+}
+
+static mlaf_status make(mlaf_ctx *ctx, const mlaf_problem *p, const mlaf_plan_opts *opts, const int32_t key[MLAF_REGISTRY_KEY],
+                        const mlaf_registry_how *how, mlaf_plan **out) {
+  const double begun = now_s();
+  mlaf_status st = may_plan(ctx, p, how);
+  if (!st) st = mlaf_plan_create(ctx, p, opts, out);
+  if (st) return st;
+  add(&ctx->registry, key, *out);
+  mlaf_plan_info info = MLAF_PLAN_INFO_INIT;
+  mlaf_plan_query(*out, &info);
+  if (how->compiles) *how->compiles += info.compiles;
+  if (!how->quiet) log_made(ctx, &info, now_s() - begun);
+  return MLAF_OK;
+}
+
+mlaf_status mlaf_registry_get(mlaf_ctx *ctx, const mlaf_problem *problem, const mlaf_plan_opts *opts,
+                              const mlaf_registry_how *how, mlaf_plan **out) {
   static const mlaf_plan_opts none = MLAF_PLAN_OPTS_INIT;
   int32_t key[MLAF_REGISTRY_KEY];
   mlaf_problem p;
@@ -134,15 +183,22 @@ mlaf_status mlaf_plan_get(mlaf_ctx *ctx, const mlaf_problem *problem, const mlaf
   if (!ctx || !problem || !out || mlaf_problem_take(problem, &p, NULL, 0) ||
       (opts && opts->struct_size < offsetof(mlaf_plan_opts, lengths)))
     return mlaf_plan_create(ctx, problem, opts, out);
-  p.batch = round_up(p.batch);
-  p.ctx = round_up(p.ctx);
+  p.batch = mlaf_registry_bucket(p.batch);
+  p.ctx = mlaf_registry_bucket(p.ctx);
   make_key(&p, opts ? opts : &none, key);
   mlaf_plan *plan = find(&ctx->registry, key);
-  if (!plan) {
-    mlaf_status st = mlaf_plan_create(ctx, &p, opts, &plan);
+  if (plan && opts && opts->flags & MLAF_PLAN_TABLES && !atomic_load_explicit(&ctx->shared->tables, memory_order_acquire)) {
+    /* made for the tables' first form: the kernel that reads the second is wanted, too */
+    mlaf_status st = may_plan(ctx, &p, how);
+    if (!st) st = mlaf_plan_want_tables(ctx, opts);
+    if (st) mlaf_plan_release(plan);
     if (st) return st;
-    add(&ctx->registry, key, plan);
   }
-  *out = plan;
-  return MLAF_OK;
+  mlaf_status st = plan ? MLAF_OK : make(ctx, &p, opts, key, how, &plan);
+  if (!st) *out = plan;
+  return st;
+}
+
+mlaf_status mlaf_plan_get(mlaf_ctx *ctx, const mlaf_problem *problem, const mlaf_plan_opts *opts, mlaf_plan **out) {
+  return mlaf_registry_get(ctx, problem, opts, &(mlaf_registry_how){.quiet = false}, out);
 }

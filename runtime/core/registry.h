@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 
 #include "mlaforge/plan.h"
 
@@ -28,6 +29,19 @@ typedef struct mlaf_registry {
   mlaf_registry_entry *entries;         /* all there ever were */
   mlaf_registry_table *retired;
 } mlaf_registry;
+
+/* How a plan is asked for. */
+typedef struct mlaf_registry_how {
+  bool on_stream; /* for a launch on `stream`: no plan is made while that captures */
+  bool quiet;     /* not on a request's way: nothing is logged */
+  void *stream;
+  int32_t *compiles; /* what making it compiled is added here; may be NULL */
+} mlaf_registry_how;
+/* mlaf_plan_get's whole; how->quiet false: a plan that is made leaves a line in the log. */
+mlaf_status mlaf_registry_get(mlaf_ctx *ctx, const mlaf_problem *problem, const mlaf_plan_opts *opts,
+                              const mlaf_registry_how *how, mlaf_plan **out);
+/* What batch and ctx are rounded up to: a power of two. */
+int32_t mlaf_registry_bucket(int32_t x);
 
 void mlaf_registry_init(mlaf_registry *r);
 /* Releases every plan. */

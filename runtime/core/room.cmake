@@ -24,6 +24,21 @@ if(mlaf_shared_complete)
               $<TARGET_OBJECTS:mlaf_core> $<TARGET_OBJECTS:mlaf_base> $<TARGET_OBJECTS:mlaf_tune>)
   target_link_libraries(mlaforge_shared PRIVATE mlaf_rooms)
   set_target_properties(mlaforge_shared PROPERTIES OUTPUT_NAME mlaforge VERSION ${PROJECT_VERSION} SOVERSION 0)
+  # The Python package's compiled part: for every Python from 3.10 on, and the package does without it.
+  find_program(MLAF_PYTHON NAMES python3)
+  if(MLAF_PYTHON AND NOT MLAF_PYTHON_H)
+    execute_process(COMMAND ${MLAF_PYTHON} -c "import sysconfig; print(sysconfig.get_paths()['include'])"
+                    OUTPUT_VARIABLE python_include OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+  endif()
+  find_path(MLAF_PYTHON_H Python.h HINTS ${python_include} DOC "Folder of Python.h, 3.10 or later")
+  if(MLAF_PYTHON_H AND NOT MLAF_SANITIZE)
+    add_library(mlaforge_fast MODULE ${CMAKE_SOURCE_DIR}/python/mlaforge/_fast.c)
+    target_include_directories(mlaforge_fast PRIVATE include ${MLAF_PYTHON_H})
+    set_target_properties(mlaforge_fast PROPERTIES PREFIX "" OUTPUT_NAME _fast SUFFIX .abi3.so
+                          LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
+  else()
+    message(STATUS "No Python.h: the Python package will use ctypes alone (slower calls)")
+  endif()
   if(NOT MLAF_SANITIZE)
     target_link_options(mlaforge_shared PRIVATE -Wl,--no-undefined) # sanitizer symbols come from the executable
   endif()

@@ -213,6 +213,34 @@ static void cuda_stream_destroy(mlaf_device *dev, void *stream) {
   mlaf_cuda_leave(c, pushed);
 }
 
+/* Asked of the default stream while another one captures, the driver says so by an error: it is no time to allocate either. */
+static mlaf_status cuda_is_capturing(mlaf_device *dev, void *stream, bool *out, mlaf_err *err) {
+  mlaf_cuda *c = mlaf_cuda_of(dev);
+  int status = 0;
+  bool pushed;
+  mlaf_status st = mlaf_cuda_enter(c, &pushed, err);
+  if (st) return st;
+  const int code = c->api.cuStreamIsCapturing(stream, &status);
+  mlaf_cuda_leave(c, pushed);
+  *out = code == CUDA_CAPTURE_IMPLICIT || status != 0;
+  return code == CUDA_CAPTURE_IMPLICIT ? MLAF_OK : mlaf_cuda_check(&c->api, code, "cuStreamIsCapturing", err);
+}
+
+/* The driver knows what it allocated, pinned or manages, whatever the device; the rest is plain host memory. */
+static mlaf_status cuda_can_reach(mlaf_device *dev, const void *ptr, bool *out, mlaf_err *err) {
+  mlaf_cuda *c = mlaf_cuda_of(dev);
+  int type = 0;
+  bool pushed;
+  *out = true;
+  if (c->reaches_host) return MLAF_OK;
+  mlaf_status st = mlaf_cuda_enter(c, &pushed, err);
+  if (st) return st;
+  const int code = c->api.cuPointerGetAttribute(&type, CUDA_POINTER_MEMORY_TYPE, address(ptr));
+  mlaf_cuda_leave(c, pushed);
+  *out = code != CUDA_INVALID_VALUE;
+  return *out ? mlaf_cuda_check(&c->api, code, "cuPointerGetAttribute", err) : MLAF_OK;
+}
+
 const mlaf_device_ops mlaf_cuda_ops = {
     .name = "cuda",
     .open = cuda_open,
@@ -233,4 +261,6 @@ const mlaf_device_ops mlaf_cuda_ops = {
     .features = MLAF_DEVICE_CLUSTERS,
     .tensor_map_encode = mlaf_cuda_tensor_map,
     .time_matmul = mlaf_cuda_time_matmul,
+    .is_capturing = cuda_is_capturing,
+    .can_reach = cuda_can_reach,
 };

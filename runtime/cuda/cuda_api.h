@@ -6,16 +6,18 @@
 #include "base/base.h"
 
 /* CUresult values that mean something to us. */
-enum { CUDA_OK = 0, CUDA_OUT_OF_MEMORY = 2, CUDA_STUB_LIBRARY = 34, CUDA_NO_DEVICE = 100, CUDA_INVALID_DEVICE = 101,
-       CUDA_INVALID_IMAGE = 200, CUDA_NO_BINARY_FOR_GPU = 209, CUDA_ILLEGAL_ADDRESS = 700,
-       CUDA_LAUNCH_TIMEOUT = 702, CUDA_ASSERT = 710, CUDA_HARDWARE_STACK = 714, CUDA_LAUNCH_FAILED = 719 };
+enum { CUDA_OK = 0, CUDA_INVALID_VALUE = 1, CUDA_OUT_OF_MEMORY = 2, CUDA_STUB_LIBRARY = 34, CUDA_NO_DEVICE = 100,
+       CUDA_INVALID_DEVICE = 101, CUDA_INVALID_IMAGE = 200, CUDA_NO_BINARY_FOR_GPU = 209, CUDA_ILLEGAL_ADDRESS = 700,
+       CUDA_LAUNCH_TIMEOUT = 702, CUDA_ASSERT = 710, CUDA_HARDWARE_STACK = 714, CUDA_LAUNCH_FAILED = 719,
+       CUDA_CAPTURE_IMPLICIT = 906 /* the default stream would wait for one that captures */ };
 enum { CUDA_STREAM_NON_BLOCKING = 1, CUDA_CAPTURE_THREAD_LOCAL = 1 };
 /* CUdevice_attribute. */
 enum {
   CUDA_ATTR_MAX_THREADS = 1, CUDA_ATTR_WARP_SIZE = 10, CUDA_ATTR_CLOCK_KHZ = 13, CUDA_ATTR_SM_COUNT = 16,
   CUDA_ATTR_MEM_CLOCK_KHZ = 36, CUDA_ATTR_BUS_BITS = 37, CUDA_ATTR_L2_BYTES = 38, CUDA_ATTR_CC_MAJOR = 75,
-  CUDA_ATTR_CC_MINOR = 76, CUDA_ATTR_SHARED_OPTIN = 97
+  CUDA_ATTR_CC_MINOR = 76, CUDA_ATTR_PAGEABLE_ACCESS = 88, CUDA_ATTR_SHARED_OPTIN = 97
 };
+enum { CUDA_POINTER_MEMORY_TYPE = 2 }; /* CUpointer_attribute */
 /* CUfunction_attribute. */
 enum { CUDA_FUNC_STATIC_SHARED = 1, CUDA_FUNC_MAX_DYNAMIC_SHARED = 8, CUDA_FUNC_WIDE_CLUSTER = 14 };
 /* CUjit_option: where the driver writes what it thinks of a module. */
@@ -74,6 +76,8 @@ enum { CUDA_TENSOR_UINT16 = 1, CUDA_TENSOR_NO_INTERLEAVE = 0, CUDA_TENSOR_L2_PLA
   X(cuStreamCreate, (void **stream, unsigned flags))                                                                  \
   X(cuStreamDestroy_v2, (void *stream))                                                                               \
   X(cuStreamSynchronize, (void *stream))                                                                              \
+  X(cuStreamIsCapturing, (void *stream, int *status))                                                                 \
+  X(cuPointerGetAttribute, (void *data, int attribute, cuda_ptr ptr))                                                 \
   X(cuStreamBeginCapture_v2, (void *stream, int mode))                                                                \
   X(cuStreamEndCapture, (void *stream, void **graph))                                                                 \
   X(cuGraphInstantiateWithFlags, (void **exec, void *graph, unsigned long long flags))                                \

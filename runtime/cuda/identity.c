@@ -72,6 +72,8 @@ mlaf_status mlaf_cuda_identify(mlaf_cuda *c, const char *sysfs, mlaf_err *err) {
   if (st) return st;
   write_target(info, &f);
   c->can_overlap = f.major >= 9;
+  int pageable = 0;
+  c->reaches_host = !c->api.cuDeviceGetAttribute(&pageable, CUDA_ATTR_PAGEABLE_ACCESS, c->device) && pageable;
   info->xcc = 1;
   info->mem_bytes = (int64_t)mem;
   info->l2_bytes = f.l2;

@@ -70,7 +70,10 @@ mlaf_status mlaf_device_open(const char *spec, const mlaf_log *log, mlaf_device 
     if (ordinal == -2)
       return mlaf_fail(err, MLAF_E_ARG, "device '%.100s': want \"%s\" or \"%s:N\" with N in 0..999", spec, (*b)->name,
                        (*b)->name);
-    if (ordinal >= 0) return (*b)->open(ordinal, log, out, err);
+    if (ordinal < 0) continue;
+    mlaf_status st = (*b)->open(ordinal, log, out, err);
+    if (!st) ((mlaf_device_base *)*out)->info.ordinal = ordinal;
+    return st;
   }
   mlaf_text names = MLAF_TEXT_INIT(512);
   list_names(&names);

@@ -20,6 +20,7 @@ typedef struct mlaf_device_info {
   int32_t compute_units, xcc, wave_size, lds_bytes, max_threads;
   int64_t mem_bytes, l2_bytes, llc_bytes;
   int32_t clock_mhz, mem_clock_mhz; /* SOFT: maximum clocks */
+  int32_t ordinal;                  /* among this back end's devices in this process, as tensor libraries count them */
   char driver[64];                  /* SOFT: runtime/driver version */
   char place[32];                   /* which of a host's devices: PCI address, "0000:c1:00.0"; empty when not told */
 } mlaf_device_info;
@@ -106,6 +107,12 @@ typedef struct mlaf_device_ops {
    * can do. E_NO_DEVICE: the library is not there. NULL: this back end has none. */
   mlaf_status (*time_matmul)(mlaf_device *dev, int n, const void *a, const void *b, void *product, const mlaf_time_opts *opts,
                              mlaf_timing *out, mlaf_err *err);
+  /* Whether `stream` records launches instead of running them: then nothing may be allocated, compiled or waited for. NULL: there
+   * is no such thing here. */
+  mlaf_status (*is_capturing)(mlaf_device *dev, void *stream, bool *out, mlaf_err *err);
+  /* Whether a kernel may follow this address, as far as the driver knows: false for plain host memory, which would end every
+   * later use of the device. NULL: launches check addresses themselves. */
+  mlaf_status (*can_reach)(mlaf_device *dev, const void *ptr, bool *out, mlaf_err *err);
 } mlaf_device_ops;
 
 /* First member of every back end's device. */

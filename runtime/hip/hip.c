@@ -178,6 +178,31 @@ static void hip_stream_destroy(mlaf_device *dev, void *stream) {
   mlaf_hip_leave(h, previous);
 }
 
+/* Asked of the default stream while another one captures, the runtime says so by an error. */
+static mlaf_status hip_is_capturing(mlaf_device *dev, void *stream, bool *out, mlaf_err *err) {
+  mlaf_hip *h = mlaf_hip_of(dev);
+  int previous, status = 0;
+  mlaf_status st = mlaf_hip_enter(h, &previous, err);
+  if (st) return st;
+  const int code = h->api.hipStreamIsCapturing(stream, &status);
+  mlaf_hip_leave(h, previous);
+  *out = code == HIP_CAPTURE_IMPLICIT || status != 0;
+  return code == HIP_CAPTURE_IMPLICIT ? MLAF_OK : mlaf_hip_check(&h->api, code, "hipStreamIsCapturing", err);
+}
+
+/* Plain host memory: an error, or, since ROCm 6, no address that kernels could use. */
+static mlaf_status hip_can_reach(mlaf_device *dev, const void *ptr, bool *out, mlaf_err *err) {
+  mlaf_hip *h = mlaf_hip_of(dev);
+  mlaf_hip_pointer is = {.for_kernels = NULL};
+  int previous;
+  mlaf_status st = mlaf_hip_enter(h, &previous, err);
+  if (st) return st;
+  const int code = h->api.hipPointerGetAttributes(&is, ptr);
+  mlaf_hip_leave(h, previous);
+  *out = code != HIP_INVALID_VALUE && (code || is.for_kernels);
+  return *out ? mlaf_hip_check(&h->api, code, "hipPointerGetAttributes", err) : MLAF_OK;
+}
+
 const mlaf_device_ops mlaf_hip_ops = {
     .name = "hip",
     .open = hip_open,
@@ -195,4 +220,6 @@ const mlaf_device_ops mlaf_hip_ops = {
     .stream_create = hip_stream_create,
     .stream_destroy = hip_stream_destroy,
     .time = mlaf_hip_time,
+    .is_capturing = hip_is_capturing,
+    .can_reach = hip_can_reach,
 };

@@ -6,8 +6,9 @@
 #include "base/base.h"
 
 /* hipError_t values that mean something to us. */
-enum { HIP_OK = 0, HIP_OUT_OF_MEMORY = 2, HIP_NO_DEVICE = 100, HIP_INVALID_DEVICE = 101, HIP_NO_BINARY_FOR_GPU = 209,
-       HIP_NOT_READY = 600, HIP_LAUNCH_TIMEOUT = 702 };
+enum { HIP_OK = 0, HIP_INVALID_VALUE = 1, HIP_OUT_OF_MEMORY = 2, HIP_NO_DEVICE = 100, HIP_INVALID_DEVICE = 101,
+       HIP_NO_BINARY_FOR_GPU = 209,
+       HIP_NOT_READY = 600, HIP_LAUNCH_TIMEOUT = 702, HIP_CAPTURE_IMPLICIT = 906 };
 enum { HIP_HOST_TO_DEVICE = 1, HIP_DEVICE_TO_HOST = 2 };
 enum { HIP_STREAM_NON_BLOCKING = 1, HIP_CAPTURE_THREAD_LOCAL = 1 };
 /* hipDeviceAttribute_t: the CUDA-compatible block is frozen (removed entries left placeholders). */
@@ -16,6 +17,12 @@ enum {
   HIP_ATTR_CU_COUNT = 63, HIP_ATTR_LDS_BYTES = 74, HIP_ATTR_WAVE_SIZE = 87,
   HIP_ATTR_XCC_COUNT = 10018 /* since ROCm 7; an error before */
 };
+/* hipPointerAttribute_t. `type` changed its numbers with ROCm 6; what is not the runtime's has no address for kernels. */
+typedef struct mlaf_hip_pointer {
+  int type, device;
+  void *for_kernels, *for_host;
+  char rest[32];
+} mlaf_hip_pointer;
 /* Kernel arguments as one block: the `extra` array of hipModuleLaunchKernel. */
 #define HIP_PARAM_POINTER ((void *)1)
 #define HIP_PARAM_SIZE ((void *)2)
@@ -46,6 +53,8 @@ enum {
   X(hipStreamCreateWithFlags, (void **stream, unsigned flags))                                                       \
   X(hipStreamDestroy, (void *stream))                                                                                \
   X(hipStreamSynchronize, (void *stream))                                                                            \
+  X(hipStreamIsCapturing, (void *stream, int *status))                                                               \
+  X(hipPointerGetAttributes, (mlaf_hip_pointer * attributes, const void *ptr))                                       \
   X(hipEventCreate, (void **event))                                                                                  \
   X(hipEventDestroy, (void *event))                                                                                  \
   X(hipEventRecord, (void *event, void *stream))                                                                     \

@@ -6,6 +6,7 @@
  *   FAKECUDA_DEVICES, FAKECUDA_FAIL  what to do (fake/driver.h); without a device it is as without a GPU
  *   FAKECUDA_SM=major.minor          compute capability (default 9.0)
  *   fakecuda_depth()                 contexts on this thread's stack
+ *   FAKECUDA_ANY=1                   any other kernel is there, too, and does nothing
  *   fakecuda_last()                  the last kernel that ran
  *
  * Like the real one it refuses calls made without a current context, a fill that was not waited for does not land, and
@@ -17,8 +18,8 @@
 #include "fake/driver.h"
 
 enum { INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NO_DEVICE = 100, INVALID_DEVICE = 101, INVALID_IMAGE = 200, INVALID_CONTEXT = 201,
-       INVALID_HANDLE = 400, NOT_FOUND = 500, CAPTURE_INVALIDATED = 901 };
-enum { MAX_NODES = 256 };
+       INVALID_HANDLE = 400, NOT_FOUND = 500, CAPTURE_UNSUPPORTED = 900, CAPTURE_INVALIDATED = 901 };
+enum { MAX_NODES = 256, MAX_RANGES = 1024 };
 
 typedef struct node {
   int kernel;
@@ -38,13 +39,20 @@ typedef struct kernel {
 
 static kernel kernels[] = {{"fill", sizeof(fake_fill), 0}, {"big", FAKE_BIG_ARGS, 0}, {"huge", 4, 0},
                            {"walk", sizeof(mlaf_decode_args), 0}, {"merge", sizeof(mlaf_decode_args), 0},
-                           {"meet", sizeof(mlaf_decode_args), 0}};
+                           {"meet", sizeof(mlaf_decode_args), 0}, {"any", 0, 1 << 20}};
+enum { KERNEL_ANY = 6 };
 static fake_launch last;
 static double now_ns;
 static int contexts[8];
 static int retained[8];
 static __thread void *stack[8];
 static __thread int depth;
+/* What was allocated, for whoever asks what an address is; and streams that capture: meanwhile nothing is allocated. */
+static struct {
+  uint64_t at;
+  size_t bytes;
+} ranges[MAX_RANGES];
+static int capturing;
 /* A copy or fill that has not landed. */
 static struct {
   void *to, *bytes;
@@ -186,8 +194,28 @@ EXPORT int cuMemAlloc_v2(uint64_t *ptr, size_t bytes);
 int cuMemAlloc_v2(uint64_t *ptr, size_t bytes) {
   ENTER_CONTEXT;
   if (!bytes) return INVALID_VALUE;
-  *ptr = (uint64_t)(uintptr_t)keep(calloc(1, bytes));
+  if (capturing) return CAPTURE_UNSUPPORTED;
+  void *memory = aligned_alloc(256, (bytes + 255) / 256 * 256); /* the driver's alignment */
+  if (memory) memset(memory, 0, bytes);
+  *ptr = (uint64_t)(uintptr_t)keep(memory);
+  for (int i = 0; i < MAX_RANGES; i++)
+    if (!ranges[i].bytes) {
+      ranges[i].at = *ptr;
+      ranges[i].bytes = *ptr ? bytes : 0;
+      break;
+    }
   return *ptr ? SUCCESS : OUT_OF_MEMORY;
+}
+EXPORT int cuPointerGetAttribute(int *data, int attribute, uint64_t ptr);
+int cuPointerGetAttribute(int *data, int attribute, uint64_t ptr) {
+  ENTER_CONTEXT;
+  if (attribute != 2) return INVALID_VALUE;
+  for (int i = 0; i < MAX_RANGES; i++)
+    if (ptr >= ranges[i].at && ptr - ranges[i].at < ranges[i].bytes) {
+      *data = 2; /* device memory */
+      return SUCCESS;
+    }
+  return INVALID_VALUE;
 }
 EXPORT int cuMemFree_v2(uint64_t ptr);
 int cuMemFree_v2(uint64_t ptr) {
@@ -195,6 +223,8 @@ int cuMemFree_v2(uint64_t ptr) {
   if (!depth) return INVALID_CONTEXT;
   land();
   if (!forget((void *)(uintptr_t)ptr)) return INVALID_VALUE;
+  for (int i = 0; i < MAX_RANGES; i++)
+    if (ranges[i].at == ptr) ranges[i].bytes = 0;
   free((void *)(uintptr_t)ptr);
   return forced;
 }
@@ -260,6 +290,10 @@ int cuModuleGetFunction(void **function, void *module, const char *name) {
       kernels[i].granted = 0;
       return SUCCESS;
     }
+  if (getenv("FAKECUDA_ANY")) {
+    *function = &kernels[KERNEL_ANY];
+    return SUCCESS;
+  }
   return NOT_FOUND;
 }
 EXPORT int cuFuncGetAttribute(int *value, int attribute, void *function);
@@ -301,7 +335,7 @@ static void run_node(const node *k) {
   last = k->shape;
   last.total = total;
   now_ns += FAKE_KERNEL_NS;
-  if (k->kernel >= 3) run_balanced(k);
+  if (k->kernel >= 3 && k->kernel < KERNEL_ANY) run_balanced(k);
   if (k->kernel != 0 || last.args_size != sizeof(fake_fill)) return;
   fake_fill f;
   memcpy(&f, k->args, sizeof f);
@@ -417,6 +451,14 @@ int cuStreamBeginCapture_v2(void *stream, int mode) {
   if (!s->nodes) return OUT_OF_MEMORY;
   s->capturing = 1;
   s->n = 0;
+  capturing++;
+  return SUCCESS;
+}
+EXPORT int cuStreamIsCapturing(void *stream, int *status);
+int cuStreamIsCapturing(void *stream, int *status) {
+  ENTER_CONTEXT;
+  if (stream && !is(stream, STREAM)) return INVALID_HANDLE;
+  *status = stream && ((sequence *)stream)->capturing;
   return SUCCESS;
 }
 EXPORT int cuStreamEndCapture(void *stream, void **graph);
@@ -425,6 +467,7 @@ int cuStreamEndCapture(void *stream, void **graph) {
   sequence *s = stream, *g;
   if (!depth || !is(s, STREAM) || !s->capturing) return INVALID_VALUE;
   s->capturing = 0;
+  capturing--;
   if (forced) return forced;
   *graph = g = make(sizeof *g, GRAPH);
   if (!g) return OUT_OF_MEMORY;

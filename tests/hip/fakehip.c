@@ -127,6 +127,12 @@ int hipDeviceSynchronize(void) {
   ENTER;
   return SUCCESS;
 }
+EXPORT int hipStreamIsCapturing(void *stream, int *status);
+int hipStreamIsCapturing(void *stream, int *status) {
+  ENTER;
+  *status = 0;
+  return SUCCESS;
+}
 EXPORT int hipDriverGetVersion(int *version);
 int hipDriverGetVersion(int *version) {
   ENTER;
@@ -175,6 +181,15 @@ int hipFree(void *ptr) {
   if (ptr) forget(ptr);
   int forced = enter(__func__), code = ptr ? code_of(ops()->mem_free(emulator(), ptr, NULL)) : SUCCESS;
   return forced ? forced : code;
+}
+/* Layout of hipPointerAttribute_t: type, device, the address for kernels, ... As ROCm 6 does, no error for plain host memory. */
+EXPORT int hipPointerGetAttributes(void *attributes, const void *ptr);
+int hipPointerGetAttributes(void *attributes, const void *ptr) {
+  ENTER;
+  char byte;
+  const void *reached = ops()->mem_read(emulator(), &byte, ptr, 1, NULL) ? NULL : ptr;
+  memcpy((char *)attributes + 2 * sizeof(int), &reached, sizeof reached);
+  return SUCCESS;
 }
 EXPORT int hipMemcpy(void *dst, const void *src, size_t bytes, int kind);
 int hipMemcpy(void *dst, const void *src, size_t bytes, int kind) {

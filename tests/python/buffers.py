@@ -13,7 +13,7 @@ def wide(h):
     return struct.unpack("f", struct.pack("I", h << 16))[0]
 
 
-CODES = {"bfloat16": "H", "float16": "H", "int32": "i", "float32": "f"}
+CODES = {"bfloat16": "H", "float16": "H", "int32": "i", "float32": "f", "uint8": "B"}
 
 
 def values(buffer):

@@ -2,12 +2,14 @@
 import math
 import os
 import random
+import struct
 import subprocess
 import sys
 import tempfile
 import unittest
 
 import mlaforge
+from mlaforge import calls
 from buffers import Buffer, Foreign, bf16, values, wide
 
 HEADS, RANK, ROPE, PAGE = 3, 64, 32, 16
@@ -34,7 +36,7 @@ def attention(q, keys, scale):
 class Case:
     """A ragged batch in a shuffled cache."""
 
-    def __init__(self, ctx, lengths, q_len, seed=1, stride=COLS):
+    def __init__(self, ctx, lengths, q_len, seed=1, stride=COLS, page_rows=PAGE):
         rng = random.Random(seed)
         self.ctx, self.lengths, self.q_len, self.scale = ctx, lengths, q_len, COLS ** -0.5
         pages = [-(-n // PAGE) for n in lengths]
@@ -45,11 +47,12 @@ class Case:
             self.tables.append(order[at:at + n])
             at += n
         self.q_values = [bf16(rng.gauss(0, 1)) for _ in range(len(lengths) * q_len * HEADS * COLS)]
-        count = (self.total_pages * PAGE - 1) * stride + COLS
+        self.page_rows = page_rows  # rows from one page to the next
+        count = ((self.total_pages - 1) * page_rows + PAGE - 1) * stride + COLS
         self.kv_values = [bf16(rng.gauss(0, 1)) for _ in range(count)]
         self.q = Buffer(ctx, (len(lengths) * q_len, HEADS, COLS), "bfloat16", self.q_values)
         self.kv = Buffer(ctx, (self.total_pages, PAGE, 1, COLS), "bfloat16", self.kv_values,
-                         (PAGE * stride, stride, COLS, 1))
+                         (page_rows * stride, stride, COLS, 1))
         self.cache = rows_of(self.kv_values, COLS, stride)
 
     def ints(self, values):
@@ -68,13 +71,42 @@ class Case:
         row = ((b * self.q_len) + i) * HEADS + h
         q = [wide(x) for x in self.q_values[row * COLS:(row + 1) * COLS]]
         n = self.lengths[b] - (self.q_len - 1 - i if causal else 0)
-        return attention(q, [self.cache[self.tables[b][t // PAGE] * PAGE + t % PAGE] for t in range(max(n, 0))], self.scale)
+        return attention(q, [self.cache[self.tables[b][t // PAGE] * self.page_rows + t % PAGE] for t in range(max(n, 0))], self.scale)
+
+
+class OnHost:
+    """A tensor of a library that keeps it in host memory."""
+
+    def __init__(self, of):
+        self._of, self.shape, self.dtype = of, of.shape, of.dtype
+
+    def data_ptr(self):
+        return self._of.data_ptr()
+
+    def stride(self):
+        return self._of.stride()
+
+    def get_device(self):
+        return -1
+
+
+class Gaps(Foreign):
+    """q with room behind each row, from a library that can make it dense."""
+
+    def contiguous(self):
+        rows, heads, columns = self.shape
+        bits, wide = values(self._buffer), self._buffer.stride()[1]
+        return Buffer(self._buffer.ctx, self.shape, "bfloat16",
+                      [bits[(r * heads + h) * wide + c] for r in range(rows) for h in range(heads) for c in range(columns)])
 
 
 class Wrappers(unittest.TestCase):
+    runner = staticmethod(calls.runner())
+
     @classmethod
     def setUpClass(cls):
         cls.ctx = mlaforge.Context(device="emu:gfx942", db_path=os.path.join(tempfile.mkdtemp(), "t.db"))
+        cls.ctx._run = cls.runner
 
     @classmethod
     def tearDownClass(cls):
@@ -141,6 +173,93 @@ class Wrappers(unittest.TestCase):
         out, lse = self.flash(case, causal=True)
         self.compare(case, out, lse, causal=True)
 
+    def test_flashmla_reads_lengths_and_tables_at_each_call(self):
+        case = Case(self.ctx, [40, 0, 17], 1, seed=7)
+        most = 4
+        q = Buffer(self.ctx, (3, 1, HEADS, COLS), "bfloat16", case.q_values)
+        lengths, metadata = case.ints([0, 0, 0]), mlaforge.get_mla_metadata()
+        block_table = Buffer(self.ctx, (3, most), "int32", [0] * 12)
+        out, lse = mlaforge.flash_mla_with_kvcache(q, case.kv, block_table, lengths, RANK, *metadata, ctx=self.ctx)
+        self.assertTrue(all(x == -math.inf for x in values(lse)))
+        self.ctx.write(lengths.data_ptr(), struct.pack("3i", *case.lengths))
+        self.ctx.write(block_table.data_ptr(), struct.pack("12i", *[x for t in case.tables for x in t + [-1] * (most - len(t))]))
+        out, lse = mlaforge.flash_mla_with_kvcache(q, case.kv, block_table, lengths, RANK, metadata[0], causal=True, ctx=self.ctx)
+        self.compare(case, out, lse, causal=False)
+
+    def test_flashmla_block_table_is_part_of_a_larger_one(self):
+        case = Case(self.ctx, [40, 5], 1, seed=8)
+        whole = Buffer(self.ctx, (2, 9), "int32", [x for t in case.tables for x in t + [-7] * (9 - len(t))])
+        part = Foreign(whole)
+        part.shape = (2, 3)
+        q = Buffer(self.ctx, (2, 1, HEADS, COLS), "bfloat16", case.q_values)
+        out, lse = mlaforge.flash_mla_with_kvcache(q, case.kv, part, case.ints(case.lengths), RANK, ctx=self.ctx)
+        self.compare(case, out, lse, causal=False)
+
+    def test_flashmla_a_length_without_room_is_nan(self):
+        case = Case(self.ctx, [5, 7], 2, seed=9)
+        q = Buffer(self.ctx, (2, 2, HEADS, COLS), "bfloat16", case.q_values)
+        table = Buffer(self.ctx, (2, 1), "int32", [t[0] for t in case.tables])
+        for bad in (17, -1):
+            out, lse = mlaforge.flash_mla_with_kvcache(q, case.kv, table, case.ints([bad, 7]), RANK, causal=True, ctx=self.ctx)
+            rows, half = [wide(h) for h in values(out)], 2 * HEADS * RANK
+            self.assertTrue(all(math.isnan(x) for x in rows[:half]))
+            self.assertFalse(any(math.isnan(x) for x in rows[half:]))
+
+    def test_pages_that_lie_apart(self):
+        for page_rows in (2 * PAGE, PAGE + 8, PAGE + 1):  # read as pages of 16, 8 and 1
+            case = Case(self.ctx, [40, 1, 0, 16], 1, seed=10, page_rows=page_rows)
+            o = case.q.new_empty((4, HEADS, RANK))
+            lse = case.q.new_empty((4, HEADS), dtype="float32")
+            mlaforge.mla_decode_fwd(case.q, case.kv, o, *case.aiter_tables(), 1, case.scale, lse=lse, ctx=self.ctx)
+            self.compare(case, o, lse, causal=False)
+            out, lse = self.flash(case)
+            self.compare(case, out, lse, causal=False)
+        case = Case(self.ctx, [5], 1)
+        odd = Foreign(case.kv)
+        odd.stride = lambda: (PAGE * COLS + 8, COLS, COLS, 1)
+        with self.assertRaisesRegex(mlaforge.MlafError, "whole number of rows apart"):
+            mlaforge.mla_decode_fwd(case.q, odd, case.q.new_empty((1, HEADS, RANK)), *case.aiter_tables(), 1, ctx=self.ctx)
+
+    def test_q_with_gaps(self):
+        case = Case(self.ctx, [18, 5], 1, seed=11)
+        wide_q = [b for row in range(2 * HEADS) for b in (case.q_values[row * COLS:(row + 1) * COLS] + [0x7fc0] * 16)]
+        buffer = Buffer(self.ctx, (2, HEADS, COLS), "bfloat16", wide_q[:-16], (HEADS * (COLS + 16), COLS + 16, 1))
+        o, lse = case.q.new_empty((2, HEADS, RANK)), case.q.new_empty((2, HEADS), dtype="float32")
+        mlaforge.mla_decode_fwd(Gaps(buffer), case.kv, o, *case.aiter_tables(), 1, case.scale, lse=lse, ctx=self.ctx)
+        self.compare(case, o, lse, causal=False)
+        with self.assertRaisesRegex(mlaforge.MlafError, r"q \(shape \(2, 3, 96\), strides \(336, 112, 1\)\) has gaps"):
+            mlaforge.mla_decode_fwd(buffer, case.kv, o, *case.aiter_tables(), 1, case.scale, lse=lse, ctx=self.ctx)
+
+    def test_workspaces(self):
+        case = Case(self.ctx, [40, 17], 1, seed=12)
+        out, lse = self.flash(case)
+        small, enough = Buffer(self.ctx, (16,), "uint8"), Buffer(self.ctx, (1 << 16,), "uint8")
+        q = Buffer(self.ctx, (2, 1, HEADS, COLS), "bfloat16", case.q_values)
+        table = Buffer(self.ctx, (2, 4), "int32", [x for t in case.tables for x in t + [-1] * (4 - len(t))])
+        call = lambda w: mlaforge.flash_mla_with_kvcache(q, case.kv, table, case.ints(case.lengths), RANK, workspace=w, ctx=self.ctx)
+        with self.assertRaisesRegex(mlaforge.MlafError, "workspace has 16 bytes"):
+            call(small)
+        out, lse = call(enough)
+        self.compare(case, out, lse, causal=False)
+        self.ctx.reserve_workspace(1 << 16)
+        self.ctx.reserve_workspace(1 << 16, 0)
+
+    def test_flashmla_signature_of_today(self):
+        case = Case(self.ctx, [5], 1)
+        q = Buffer(self.ctx, (1, 1, HEADS, COLS), "bfloat16", case.q_values)
+        table, lengths = Buffer(self.ctx, (1, 1), "int32", case.tables[0]), case.ints([5])
+        metadata, none = mlaforge.get_mla_metadata()
+        self.assertIsNone(none)
+        self.assertIs(mlaforge.get_mla_metadata(lengths, HEADS, 1)[0], metadata)  # as it was called before; nothing of the lengths
+        out, lse = mlaforge.flash_mla_with_kvcache(q, case.kv, table, lengths, RANK, metadata, None, case.scale, True, False, ctx=self.ctx)
+        self.compare(case, out, lse, causal=False)
+        with self.assertRaisesRegex(mlaforge.MlafError, "is_fp8_kvcache"):
+            mlaforge.flash_mla_with_kvcache(q, case.kv, table, lengths, RANK, metadata, is_fp8_kvcache=True, ctx=self.ctx)
+        with self.assertRaisesRegex(mlaforge.MlafError, "sparse"):
+            mlaforge.flash_mla_with_kvcache(q, case.kv, table, lengths, RANK, metadata, indices=table, ctx=self.ctx)
+        with self.assertRaisesRegex(mlaforge.MlafError, "head_dim_v is 97"):
+            mlaforge.flash_mla_with_kvcache(q, case.kv, table, lengths, COLS + 1, metadata, ctx=self.ctx)
+
     def test_tensors_with_what_the_documentation_asks_and_no_more(self):
         case = Case(self.ctx, [18, 5], 2, seed=6)
         o, lse = case.q.new_empty((4, HEADS, RANK)), case.q.new_empty((4, HEADS), dtype="float32")
@@ -174,6 +293,38 @@ class Wrappers(unittest.TestCase):
         self.assertEqual(first["problem"], second["problem"])  # one plan for both: batch 4, ctx 64
         self.assertIn("b4,s64", first["problem"])
 
+    def test_warm_up_and_what_a_plan_on_the_way_says(self):
+        lines = []
+        with mlaforge.Context(device="emu:gfx942", db_path=os.path.join(tempfile.mkdtemp(), "t.db"), log_level=2,
+                              log=lambda level, line: lines.append((level, line))) as ctx:
+            ctx._run = self.runner
+            made = ctx.warm_up(HEADS, RANK, ROPE, page_size=PAGE, batch=(1, 4), kv_len=(1, 128))
+            self.assertEqual(made["plans"], 3 * 8)
+            self.assertGreater(made["plans"], made["kernels"])
+            self.assertGreater(made["workspace"], 0)
+            lines.clear()
+            for lengths in ([40, 1, 0], [64], [3, 3, 3, 3]):
+                case = Case(ctx, lengths, 1)
+                self.ctx, kept = ctx, self.ctx
+                try:
+                    self.flash(case)
+                finally:
+                    self.ctx = kept
+                o = case.q.new_empty((len(lengths), HEADS, RANK))
+                mlaforge.mla_decode_fwd(case.q, case.kv, o, *case.aiter_tables(), 1, ctx=ctx)
+            self.assertEqual([line for _, line in lines if "plan made" in line], [])
+            case = Case(ctx, [65] * 5, 1)
+            o = case.q.new_empty((5, HEADS, RANK))
+            for _ in range(2):
+                mlaforge.mla_decode_fwd(case.q, case.kv, o, *case.aiter_tables(), 1, ctx=ctx)
+            said = [(level, line) for level, line in lines if "plan made" in line]
+            self.assertEqual(len(said), 1)
+            self.assertEqual(said[0][0], 1)  # a warning: it was told otherwise
+            self.assertIn("b8,s128", said[0][1])
+            with self.assertRaisesRegex(mlaforge.MlafError, "batch_min is 4 and batch_max 2"):
+                ctx.warm_up(HEADS, RANK, ROPE, page_size=PAGE, batch=(4, 2))
+            del case, o
+
     def test_lengths_are_handed_over(self):
         problem = (HEADS, RANK, ROPE, 1, 0, 0, PAGE, 3, 40)
         with mlaforge.Context(device="emu:gfx942", db_path=os.path.join(tempfile.mkdtemp(), "t.db"),
@@ -193,14 +344,36 @@ class Wrappers(unittest.TestCase):
             tables = case.aiter_tables()
             tables[0] = case.q
             mlaforge.mla_decode_fwd(case.q, case.kv, o, *tables, 1, ctx=self.ctx)
+        tables = case.aiter_tables()
+        for lse, says in ((case.q.new_empty((1, HEADS)), "lse is bfloat16, must be float32"),
+                          (case.q.new_empty((1, HEADS + 1), dtype="float32"), r"lse \(shape \(1, 4\)"),
+                          (case.q.new_empty((HEADS,), dtype="float32"), "lse has shape .3.; 2 dimensions")):
+            with self.assertRaisesRegex(mlaforge.MlafError, says):
+                mlaforge.mla_decode_fwd(case.q, case.kv, o, *tables, 1, lse=lse, ctx=self.ctx)
+        for at, name in enumerate(("q", "the cache", "the output", "qo_indptr", "kv_indptr", "kv_indices", "kv_last_page_lens")):
+            tensors = [case.q, case.kv, o, *tables]
+            tensors[at] = OnHost(tensors[at])
+            with self.assertRaisesRegex(mlaforge.MlafError, f"{name} lies in host memory"):
+                mlaforge.mla_decode_fwd(*tensors, 1, ctx=self.ctx)
+        elsewhere = OnHost(case.q)
+        elsewhere.get_device = lambda: 3
+        with self.assertRaisesRegex(mlaforge.MlafError, "q lies on device 3, the context works on device 0"):
+            mlaforge.mla_decode_fwd(elsewhere, case.kv, o, *tables, 1, ctx=self.ctx)
+        wrong = Foreign(tables[1])
+        wrong.dtype = "torch.int64"
+        with self.assertRaisesRegex(mlaforge.MlafError, "kv_indptr is int64, must be int32"):
+            mlaforge.mla_decode_fwd(case.q, case.kv, o, tables[0], wrong, *tables[2:], 1, ctx=self.ctx)
+        q = Buffer(self.ctx, (1, 1, HEADS, COLS), "bfloat16", case.q_values)
+        table = Buffer(self.ctx, (1, 1), "int32", [0])
+        with self.assertRaisesRegex(mlaforge.MlafError, "cache_seqlens lies in host memory"):
+            mlaforge.flash_mla_with_kvcache(q, case.kv, table, OnHost(case.ints([1])), RANK, ctx=self.ctx)
+        with self.assertRaisesRegex(mlaforge.MlafError, "block_table has 1 rows, q 2"):
+            two = Buffer(self.ctx, (2, 1, HEADS, COLS), "bfloat16", case.q_values * 2)
+            mlaforge.flash_mla_with_kvcache(two, case.kv, table, case.ints([1, 1]), RANK, ctx=self.ctx)
         with self.assertRaises(mlaforge.MlafError) as caught:  # the library's own words
             mlaforge.mla_decode_fwd(case.q, case.kv, o, *case.aiter_tables(), 9, ctx=self.ctx)
         self.assertEqual(caught.exception.status, "MLAF_E_PROBLEM")
         self.assertIn("q_len", str(caught.exception))
-        with self.assertRaisesRegex(mlaforge.MlafError, "room for"):
-            lengths = case.ints([999])
-            q = Buffer(self.ctx, (1, 1, HEADS, COLS), "bfloat16", case.q_values)
-            mlaforge.flash_mla_with_kvcache(q, case.kv, Buffer(self.ctx, (1, 1), "int32", [0]), lengths, RANK, ctx=self.ctx)
         with self.assertRaisesRegex(mlaforge.MlafError, "unknown device"):
             mlaforge.Context(device="abacus")
 
@@ -214,6 +387,11 @@ class Wrappers(unittest.TestCase):
             with self.assertRaises(mlaforge.MlafError) as caught:
                 ctx.plan_info((HEADS, RANK, ROPE, 1, 0, 0, PAGE, 1, 16))
             self.assertEqual(caught.exception.status, "MLAF_E_NOT_COMPILED")
+
+
+class WrappersByCtypes(Wrappers):
+    """The same without the compiled module."""
+    runner = staticmethod(calls._run_ctypes)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,60 @@
+/* One call as servers make them: tensors with shapes and strides are checked, planned (a hit mostly) and launched. What the Python
+ * package calls; other bindings may. */
+#ifndef MLAFORGE_CALL_H
+#define MLAFORGE_CALL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "mlaforge/context.h"
+#include "mlaforge/plan.h"
+
+/* mlaf_view.dtype. Only the first four are taken; the others are told apart for messages, and for the caller's workspace. */
+enum { MLAF_VIEW_BF16 = 0, MLAF_VIEW_F16, MLAF_VIEW_INT32, MLAF_VIEW_F32, MLAF_VIEW_INT64, MLAF_VIEW_F64, MLAF_VIEW_U8, MLAF_VIEW_OTHER };
+enum { MLAF_ON_HOST = -1, MLAF_WHERE_UNKNOWN = -2 }; /* mlaf_view.where */
+
+/* A tensor. Strides are in elements. */
+typedef struct mlaf_view {
+  void *data;
+  int32_t dtype;
+  int32_t dims;  /* 0: not given; at most 4 */
+  int32_t where; /* the device's number (mlaf_ctx_ordinal), MLAF_ON_HOST, or MLAF_WHERE_UNKNOWN: the driver is asked about `data` */
+  int32_t reserved;
+  int64_t shape[4], stride[4];
+} mlaf_view;
+
+/* With pages, H heads, R rank, P rope, T query tokens in all, B requests. */
+typedef struct mlaf_call {
+  uint32_t struct_size;              /* sizeof(mlaf_call), set by MLAF_CALL_INIT */
+  int32_t causal;                    /* as mlaf_problem's; not looked at with q_len 1 */
+  mlaf_view q;                       /* [T, H, R+P], or [B, q_len, H, R+P] with a block table; dense */
+  mlaf_view cache;                   /* [pages, page, 1, R+P]; rows at one distance, pages a whole number of rows apart */
+  mlaf_view o;                       /* [T, H, R], or [B, q_len, H, R]; dense */
+  mlaf_view lse;                     /* float32, [T, H], or [B, q_len, H] or [B, H, q_len] over such memory; may be left out */
+  mlaf_view qo_indptr, kv_indptr;    /* int32, [B+1] */
+  mlaf_view kv_indices;              /* int32, [pages of all requests] */
+  mlaf_view kv_last_page_lens;       /* int32, [B] */
+  mlaf_view block_table;             /* int32, [B, most], rows at any distance: in place of the four above, with seq_lens */
+  mlaf_view seq_lens;                /* int32, [B] */
+  int32_t q_len;                     /* most query tokens of a request; with a block table q says it */
+  int32_t mean_kv_len;               /* cached tokens of a request, about: a hint for the plan. 0: from the tables' shapes */
+  float scale;                       /* 0: 1/sqrt(R+P) */
+  int32_t reserved;                  /* must be 0 */
+  const mlaf_plan_opts *plan;        /* NULL: MLAF_PLAN_OPTS_INIT; MLAF_PLAN_TABLES is added where it is needed */
+  mlaf_view workspace;               /* the caller's, of any type, dense; left out: below */
+  void *(*alloc)(void *user, size_t bytes); /* device memory, 256-byte aligned, that stays until what is launched has run; called
+                                      * at most once, while the stream captures always when there is one. NULL or returning
+                                      * NULL: the context keeps a workspace for the stream (mlaf_workspace_get) */
+  void *alloc_user;
+} mlaf_call;
+#define MLAF_CALL_INIT {.struct_size = sizeof(mlaf_call)}
+
+/* Check, plan and launch on `stream` (NULL: the default stream). Nothing is waited for, and nothing of the tables is read on the
+ * host. A plan that is not there yet is made (mlaf_plan_get), with one line in the log; while the stream captures that is an
+ * error, as is a workspace that would have to be allocated.
+ * Pages of the cache that are further apart than they are long (one layer of a cache of many) are read as smaller pages where
+ * that is needed, by a plan for those: as fast as pages of that size are.
+ * Errors: E_ARG (the argument, what it is and what is wanted), E_PROBLEM, those of mlaf_plan_get and mlaf_execute. Thread-safe. */
+MLAF_API mlaf_status mlaf_call_run(mlaf_ctx *ctx, const mlaf_call *call, void *stream);
+
+#endif

@@ -1,0 +1,320 @@
+/* mla_decode_fwd and flash_mla_with_kvcache from tensors to mlaf_call_run: attributes are read here instead of by the interpreter.
+ * Stable ABI (3.10 and later), no link to anything: the library's function comes as an address. Without this module the package
+ * does the same by ctypes (calls.py). */
+#define PY_SSIZE_T_CLEAN
+#define Py_LIMITED_API 0x030a0000
+#include <Python.h>
+
+#include <string.h>
+
+#include "mlaforge/call.h"
+
+enum { DTYPES = 16 };
+
+static int (*run_call)(void *ctx, const mlaf_call *call, void *stream); /* mlaf_call_run */
+static struct {
+  PyObject *data_ptr, *dtype, *shape, *stride, *get_device, *contiguous, *new_empty, *cuda_stream;
+} name;
+/* Types of elements that were met; they live as long as their module. */
+static struct {
+  PyObject *object;
+  int32_t code;
+} dtypes[DTYPES];
+static int n_dtypes;
+static PyObject *torch_tensor, *torch_stream, *torch_bytes; /* Tensor, the current stream's address by device, uint8; once torch is there */
+
+/* DLPack's C functions (1.3 and later; its layouts are frozen within a major version), which read a tensor without making objects. A
+ * library hands them over in a capsule of its tensor type, dlpack_exchange_api. */
+typedef struct dl_tensor {
+  void *data;
+  int32_t device_type, device;
+  int32_t dims;
+  uint8_t code, bits;
+  uint16_t lanes;
+  const int64_t *shape, *strides;
+  uint64_t byte_offset;
+} dl_tensor;
+typedef struct dl_functions {
+  uint32_t major, minor;
+  const void *older;
+  int (*allocate)(void), (*own)(void), (*give)(void); /* not used */
+  int (*read)(void *object, dl_tensor *out);
+  int (*stream)(int device_type, int32_t device, void **out);
+} dl_functions;
+enum { DL_CUDA = 2, DL_ROCM = 10, DL_MANAGED = 13 };
+static const dl_functions *dl; /* of torch_tensor; NULL: an older PyTorch */
+
+/* --- one tensor --- */
+
+static int32_t code_of_name(const char *s) {
+  static const char *const names[] = {"bfloat16", "float16", "int32", "float32", "int64", "float64", "uint8"};
+  const char *dot = strrchr(s, '.');
+  for (int i = 0; i < MLAF_VIEW_OTHER; i++)
+    if (!strcmp(dot ? dot + 1 : s, names[i])) return i;
+  return MLAF_VIEW_OTHER;
+}
+
+/* "torch.bfloat16" and "bfloat16" alike. */
+static int32_t learn_dtype(PyObject *dtype) {
+  PyObject *text = PyObject_Str(dtype);
+  PyObject *bytes = text ? PyUnicode_AsUTF8String(text) : NULL;
+  const int32_t code = bytes ? code_of_name(PyBytes_AsString(bytes)) : MLAF_VIEW_OTHER;
+  Py_XDECREF(text);
+  if (!bytes) PyErr_Clear();
+  Py_XDECREF(bytes);
+  if (n_dtypes < DTYPES) {
+    Py_INCREF(dtype);
+    dtypes[n_dtypes].object = dtype;
+    dtypes[n_dtypes++].code = code;
+  }
+  return code;
+}
+
+static int read_dtype(PyObject *t, mlaf_view *v) {
+  PyObject *dtype = PyObject_GetAttr(t, name.dtype);
+  int i = 0;
+  if (!dtype) return 0;
+  while (i < n_dtypes && dtypes[i].object != dtype) i++;
+  v->dtype = i < n_dtypes ? dtypes[i].code : learn_dtype(dtype);
+  Py_DECREF(dtype);
+  return 1;
+}
+
+/* Takes `list` over. How many entries it has; -1: an error is set. Of more than four the first four are kept. */
+static int read_list(PyObject *list, int64_t out[4]) {
+  PyObject *tuple = list && PyTuple_Check(list) ? list : list ? PySequence_Tuple(list) : NULL;
+  if (tuple != list) Py_XDECREF(list);
+  if (!tuple) return -1;
+  const Py_ssize_t n = PyTuple_Size(tuple);
+  for (Py_ssize_t i = 0; i < n && i < 4; i++) out[i] = PyLong_AsLongLong(PyTuple_GetItem(tuple, i));
+  Py_DECREF(tuple);
+  return PyErr_Occurred() ? -1 : n < 127 ? (int)n : 127;
+}
+
+/* The number of the tensor's device; where there is no get_device, or it has no answer, that is not known. */
+static int32_t read_place(PyObject *t) {
+  PyObject *got = PyObject_CallMethodObjArgs(t, name.get_device, NULL);
+  const long where = got ? PyLong_AsLong(got) : MLAF_WHERE_UNKNOWN;
+  Py_XDECREF(got);
+  if (!PyErr_Occurred()) return (int32_t)where;
+  PyErr_Clear();
+  return MLAF_WHERE_UNKNOWN;
+}
+
+static int32_t code_of_dl(const dl_tensor *t) {
+  static const struct {
+    uint8_t code, bits;
+  } known[] = {{4, 16}, {2, 16}, {0, 32}, {2, 32}, {0, 64}, {2, 64}, {1, 8}}; /* as code_of_name's */
+  for (int i = 0; i < MLAF_VIEW_OTHER; i++)
+    if (t->code == known[i].code && t->bits == known[i].bits && t->lanes == 1) return i;
+  return MLAF_VIEW_OTHER;
+}
+
+/* False: the tensor does not let itself be read so. */
+static int read_dl(PyObject *t, mlaf_view *v) {
+  dl_tensor d = {.data = NULL};
+  if (dl->read(t, &d) || (d.dims && (!d.shape || !d.strides))) {
+    PyErr_Clear();
+    return 0;
+  }
+  const int on_device = d.device_type == DL_CUDA || d.device_type == DL_ROCM || d.device_type == DL_MANAGED;
+  v->data = d.data ? (char *)d.data + d.byte_offset : NULL;
+  v->dims = d.dims;
+  v->dtype = code_of_dl(&d);
+  v->where = on_device ? d.device : MLAF_ON_HOST;
+  for (int i = 0; i < d.dims && i < 4; i++) {
+    v->shape[i] = d.shape[i];
+    v->stride[i] = d.strides[i];
+  }
+  return 1;
+}
+
+static int read_view(PyObject *t, mlaf_view *v) {
+  if (t == Py_None) return 1; /* left out */
+  if (dl && (PyObject *)Py_TYPE(t) == torch_tensor && read_dl(t, v)) return 1;
+  PyObject *data = PyObject_CallMethodObjArgs(t, name.data_ptr, NULL);
+  if (!data) return 0;
+  v->data = PyLong_AsVoidPtr(data);
+  Py_DECREF(data);
+  v->dims = read_list(PyObject_GetAttr(t, name.shape), v->shape);
+  if (v->dims < 0 || PyErr_Occurred() || !read_dtype(t, v)) return 0;
+  if (read_list(PyObject_CallMethodObjArgs(t, name.stride, NULL), v->stride) < 0) return 0;
+  v->where = read_place(t);
+  return 1;
+}
+
+static int is_dense(const mlaf_view *v) {
+  int64_t expected = 1;
+  for (int i = (v->dims > 4 ? 4 : v->dims) - 1; i >= 0; i--) {
+    if (v->shape[i] > 1 && v->stride[i] != expected) return 0;
+    expected *= v->shape[i];
+  }
+  return 1;
+}
+
+/* Kernels read q dense. A copy, in stream order, where the library makes one; *held keeps it. */
+static int read_q(PyObject *q, mlaf_view *v, PyObject **held) {
+  if (!read_view(q, v)) return 0;
+  if (is_dense(v)) return 1;
+  *held = PyObject_CallMethodObjArgs(q, name.contiguous, NULL);
+  if (!*held) { /* the library says what is wrong with q */
+    PyErr_Clear();
+    return 1;
+  }
+  *v = (mlaf_view){.data = NULL};
+  return read_view(*held, v);
+}
+
+/* --- PyTorch --- */
+
+static void find_dl(void) {
+  PyObject *capsule = PyObject_GetAttrString(torch_tensor, "__dlpack_c_exchange_api__");
+  const dl_functions *f = capsule ? PyCapsule_GetPointer(capsule, "dlpack_exchange_api") : NULL;
+  if (f && f->major == 1 && f->read && f->stream) dl = f; /* lives as long as the process */
+  Py_XDECREF(capsule);
+}
+
+/* 1 once PyTorch is known. It is looked for, never imported. */
+static int find_torch(void) {
+  if (torch_tensor) return 1;
+  PyObject *key = PyUnicode_FromString("torch"), *torch = key ? PyImport_GetModule(key) : NULL;
+  PyObject *c = torch ? PyObject_GetAttrString(torch, "_C") : NULL;
+  PyObject *tensor = c ? PyObject_GetAttrString(torch, "Tensor") : NULL;
+  PyObject *bytes = tensor ? PyObject_GetAttrString(torch, "uint8") : NULL;
+  torch_stream = bytes ? PyObject_GetAttrString(c, "_cuda_getCurrentRawStream") : NULL; /* none in a build for CPUs */
+  if (bytes) {
+    torch_bytes = bytes;
+    torch_tensor = tensor;
+    find_dl();
+  } else {
+    Py_XDECREF(tensor);
+  }
+  Py_XDECREF(key);
+  Py_XDECREF(torch);
+  Py_XDECREF(c);
+  PyErr_Clear();
+  return torch_tensor != NULL;
+}
+
+/* Address of the stream that is current for q's device. */
+static void *current_stream(PyObject *q, const mlaf_view *v) {
+  if (v->where < 0 || !find_torch() || !torch_stream || PyObject_IsInstance(q, torch_tensor) <= 0) {
+    PyErr_Clear();
+    return NULL;
+  }
+  void *address = NULL;
+  if (dl && (PyObject *)Py_TYPE(q) == torch_tensor && !dl->stream(DL_CUDA, v->where, &address)) return address;
+  PyErr_Clear();
+  PyObject *index = PyLong_FromLong(v->where);
+  PyObject *got = index ? PyObject_CallFunctionObjArgs(torch_stream, index, NULL) : NULL;
+  void *stream = got ? PyLong_AsVoidPtr(got) : NULL;
+  Py_XDECREF(index);
+  Py_XDECREF(got);
+  return stream;
+}
+
+/* A stream as the caller names it: None, an address, an object with cuda_stream. */
+static void *named_stream(PyObject *given) {
+  PyObject *inner = PyObject_GetAttr(given, name.cuda_stream);
+  if (!inner) PyErr_Clear();
+  void *stream = PyLong_AsVoidPtr(inner ? inner : given);
+  Py_XDECREF(inner);
+  return stream;
+}
+
+/* While a stream captures, the graph's own pool: PyTorch gives it out and keeps it with the graph. */
+typedef struct torch_memory {
+  PyObject *q, *held;
+  void *stream;
+  const mlaf_view *view;
+} torch_memory;
+
+static void *alloc(void *user, size_t bytes) {
+  torch_memory *m = user;
+  void *data = NULL;
+  PyGILState_STATE gil = PyGILState_Ensure();
+  if (find_torch() && PyObject_IsInstance(m->q, torch_tensor) == 1 && current_stream(m->q, m->view) == m->stream) {
+    PyObject *new_empty = PyObject_GetAttr(m->q, name.new_empty), *arguments = Py_BuildValue("((n))", (Py_ssize_t)bytes);
+    PyObject *options = Py_BuildValue("{s:O}", "dtype", torch_bytes);
+    mlaf_view v = {.data = NULL};
+    if (new_empty && arguments && options) m->held = PyObject_Call(new_empty, arguments, options);
+    if (m->held && read_view(m->held, &v)) data = v.data;
+    Py_XDECREF(new_empty);
+    Py_XDECREF(arguments);
+    Py_XDECREF(options);
+  }
+  PyErr_Clear(); /* the library says what to do without */
+  PyGILState_Release(gil);
+  return data;
+}
+
+/* --- the call --- */
+
+enum { CTX, PLAN, CAUSAL, Q_LEN, MEAN, SCALE, STREAM, WORKSPACE, Q, CACHE, O, LSE, TABLES };
+
+static int read_call(PyObject *const *a, Py_ssize_t n, mlaf_call *c, PyObject **held) {
+  mlaf_view *const lists[] = {&c->qo_indptr, &c->kv_indptr, &c->kv_indices, &c->kv_last_page_lens};
+  mlaf_view *const block[] = {&c->block_table, &c->seq_lens};
+  c->plan = PyLong_AsVoidPtr(a[PLAN]);
+  c->causal = (int32_t)PyLong_AsLong(a[CAUSAL]);
+  c->q_len = (int32_t)PyLong_AsLong(a[Q_LEN]);
+  c->mean_kv_len = (int32_t)PyLong_AsLong(a[MEAN]);
+  c->scale = (float)PyFloat_AsDouble(a[SCALE]);
+  if (PyErr_Occurred() || !read_q(a[Q], &c->q, held) || !read_view(a[CACHE], &c->cache) || !read_view(a[O], &c->o) ||
+      !read_view(a[LSE], &c->lse) || !read_view(a[WORKSPACE], &c->workspace))
+    return 0;
+  for (Py_ssize_t i = TABLES; i < n; i++)
+    if (!read_view(a[i], n - TABLES == 4 ? lists[i - TABLES] : block[i - TABLES])) return 0;
+  return 1;
+}
+
+/* run(ctx, plan_opts, causal, q_len, mean_kv_len, scale, stream, workspace, q, cache, o, lse, 4 lists or block_table and seq_lens)
+ * -> status. Addresses are integers. */
+static PyObject *run(PyObject *self, PyObject *const *a, Py_ssize_t n) {
+  mlaf_call c = MLAF_CALL_INIT;
+  PyObject *dense = NULL;
+  int status = 0;
+  if (!run_call || (n != TABLES + 4 && n != TABLES + 2)) return PyErr_Format(PyExc_TypeError, "run: %zd arguments, or bind was not called", n);
+  find_torch();
+  int good = read_call(a, n, &c, &dense);
+  torch_memory memory = {.q = a[Q], .view = &c.q};
+  if (good) memory.stream = a[STREAM] == Py_None ? current_stream(a[Q], &c.q) : named_stream(a[STREAM]);
+  void *ctx = good ? PyLong_AsVoidPtr(a[CTX]) : NULL;
+  good = good && !PyErr_Occurred();
+  if (good) {
+    c.alloc = alloc;
+    c.alloc_user = &memory;
+    PyThreadState *thread = PyEval_SaveThread(); /* planning may take long, and logs */
+    status = run_call(ctx, &c, memory.stream);
+    PyEval_RestoreThread(thread);
+  }
+  Py_XDECREF(memory.held);
+  Py_XDECREF(dense);
+  return good ? PyLong_FromLong(status) : NULL;
+}
+
+/* bind(address of mlaf_call_run) */
+static PyObject *bind(PyObject *self, PyObject *address) {
+  void *p = PyLong_AsVoidPtr(address);
+  if (PyErr_Occurred()) return NULL;
+  memcpy(&run_call, &p, sizeof p);
+  Py_RETURN_NONE;
+}
+
+static PyMethodDef methods[] = {{"run", (PyCFunction)(void (*)(void))run, METH_FASTCALL, NULL},
+                                {"bind", bind, METH_O, NULL},
+                                {NULL, NULL, 0, NULL}};
+static struct PyModuleDef module = {.m_base = PyModuleDef_HEAD_INIT, .m_name = "_fast", .m_size = -1, .m_methods = methods};
+
+PyMODINIT_FUNC PyInit__fast(void);
+PyMODINIT_FUNC PyInit__fast(void) {
+  const struct {
+    PyObject **slot;
+    const char *text;
+  } names[] = {{&name.data_ptr, "data_ptr"},     {&name.dtype, "dtype"},           {&name.shape, "shape"},
+               {&name.stride, "stride"},         {&name.get_device, "get_device"}, {&name.contiguous, "contiguous"},
+               {&name.new_empty, "new_empty"},   {&name.cuda_stream, "cuda_stream"}};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    if (!(*names[i].slot = PyUnicode_InternFromString(names[i].text))) return NULL;
+  return PyModule_Create(&module);
+}

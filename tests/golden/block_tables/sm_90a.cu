@@ -1,0 +1,143 @@
+// Generated from templates/block_tables.cu.in by mlaforge. Do not edit: change the template.
+// template_hash: (not part of a golden)
+// target: sm_90a
+// symbol: mlaf_block_tables_c06ce388
+// parameters:
+//   chunk = 1024
+// regenerate: lua5.4 gen/cli.lua render block_tables target=sm_90a chunk=1024
+// Page tables as a server keeps them, made into those that the decode kernels read. One launch before them on their stream, in the
+// captured region, so that lengths and tables are read on the device each time.
+//
+//   in   [B] rows of page ids and [B] lengths, or index pointers, ids and last page's tokens; pages of PAGES * `sub` tokens
+//   out  qo_indptr [B+1] (where wanted), kv_indptr [B+1], kv_last_page_lens [B], kv_indices, for pages of `page` tokens
+//
+// A page of the cache whose rows do not follow the page before at once becomes `sub` pages of the kernels': page id i lies at the
+// kernels' pages i * step .. i * step + sub - 1. An id outside the cache stays outside it (-1), and a length that its row has no
+// room for makes the request's first id so: its rows come out NaN, nothing faults.
+//
+// A wave owns the requests [group * g, + group). It adds up the pages of all requests before by itself (B / lanes loads, side by
+// side, mostly from L2): no wave waits for another. blockIdx.y shares out long rows:
+//
+//   wave of block y   ids  y * CHUNK ..  of each of its requests, then (y + chunks) * CHUNK .., ...; those with y = 0: pointers, too
+//
+// One text for CUDA and HIP.
+
+
+// [templates/lib/cuda.h]
+MLAF_DEV int my_block() { return blockIdx.x; }
+MLAF_DEV int my_share() { return blockIdx.y; }
+MLAF_DEV int my_thread() { return threadIdx.x; }
+MLAF_DEV int exchange(int x, int lane, int d) { return __shfl_xor_sync(~0u, x, d); }
+// The decode kernel looks at the tables as soon as all blocks of this launch have ended: what they wrote is there by then.
+MLAF_DEV void publish() { asm volatile("fence.acq_rel.gpu;" ::: "memory"); }
+MLAF_DEV int read(const int* p) { return *p; }
+MLAF_DEV void write(int* p, int x) { *p = x; }
+
+constexpr int LANES = 32, WAVES = 256 / LANES, CHUNK = 1024, DEPTH = 4;
+
+struct mlaf_block_tables_args { // runtime/core/block_tables.c fills it
+  const int* table;        // [B] rows, `stride` apart; with seq_lens. NULL: the three below
+  const int* seq_lens;
+  const int* indptr;
+  const int* indices;
+  const int* last_tokens;
+  int* qo_indptr;          // NULL: not wanted
+  int* kv_indptr;
+  int* kv_last_page_lens;
+  int* kv_indices;
+  long stride;
+  long room;               // entries of kv_indices
+  int batch, width;        // entries in a row
+  int q_tokens;            // of each request, for qo_indptr
+  int pages;               // ids of the cache
+  int page, sub, step;
+  int group, chunks;
+};
+
+// A request's row of ids, and what the kernels will see of it.
+struct request {
+  const int* ids;
+  int pages, last; // of the kernels' pages
+  bool bad;
+};
+
+MLAF_DEV request open_request(const mlaf_block_tables_args& a, int r) {
+  request x;
+  const int page_tokens = a.page * a.sub;
+  x.bad = false;
+  int whole, tail; // pages before the last one, and its tokens
+  if (a.table) {
+    int tokens = read(a.seq_lens + r);
+    const i64 room = (i64)a.width * page_tokens;
+    x.ids = a.table + r * a.stride;
+    x.bad = tokens < 0 || tokens > room;
+    if (x.bad) tokens = room > 0x7fffffff - page_tokens ? 0x7fffffff - page_tokens : (int)room;
+    whole = tokens / page_tokens;
+    tail = tokens - whole * page_tokens;
+  } else {
+    const int first = read(a.indptr + r), n = read(a.indptr + r + 1) - first;
+    tail = n > 0 ? read(a.last_tokens + r) : 0;
+    tail = tail < 0 ? 0 : tail > page_tokens ? page_tokens : tail;
+    x.ids = a.indices + first;
+    whole = n > 0 ? n - 1 : 0;
+  }
+  const int more = (int)(((u32)tail + (u32)a.page - 1) / (u32)a.page);
+  x.pages = whole * a.sub + more;
+  x.last = more ? tail - (more - 1) * a.page : x.pages ? a.page : 0;
+  return x;
+}
+
+MLAF_DEV int sum(int x, int lane) {
+#pragma unroll
+  for (int d = 1; d < LANES; d *= 2) x += exchange(x, lane, d);
+  return x;
+}
+
+// Id k of the kernels' pages of a request.
+MLAF_DEV int id_of(const mlaf_block_tables_args& a, const request& x, int k) {
+  const int from = a.sub == 1 ? k : (int)((u32)k / (u32)a.sub);
+  const int id = read(x.ids + from);
+  return id < 0 || id >= a.pages || (x.bad && k == 0) ? -1 : id * a.step + (k - from * a.sub);
+}
+
+MLAF_DEV void copy_ids(const mlaf_block_tables_args& a, const request& x, i64 to, int lane) {
+  for (int at = my_share() * CHUNK; at < x.pages; at += a.chunks * CHUNK) {
+    const int end = smaller(x.pages, at + CHUNK);
+    for (int k = at + lane; k < end; k += DEPTH * LANES) {
+      int id[DEPTH];
+#pragma unroll
+      for (int i = 0; i < DEPTH; i++) id[i] = k + i * LANES < end ? id_of(a, x, k + i * LANES) : 0;
+#pragma unroll
+      for (int i = 0; i < DEPTH; i++)
+        if (k + i * LANES < end && to + k + i * LANES < a.room) write(a.kv_indices + to + k + i * LANES, id[i]);
+    }
+  }
+}
+
+extern "C" __global__ void __launch_bounds__(256) mlaf_block_tables(mlaf_block_tables_args a) {
+  wait_for_previous_launch(); // it may still read the tables that are written here
+  const int lane = my_thread() % LANES;
+  const i64 first = ((i64)my_block() * WAVES + my_thread() / LANES) * a.group;
+  if (first < a.batch) {
+    const int end = a.batch - first < a.group ? a.batch : (int)first + a.group;
+    int before = 0;
+#pragma unroll 4
+    for (int r = lane; r < (int)first; r += LANES) before += open_request(a, r).pages;
+    int to = sum(before, lane);
+    for (int r = (int)first; r < end; r++) {
+      const request x = open_request(a, r);
+      if (my_share() == 0 && lane == 0) {
+        write(a.kv_indptr + r, to);
+        write(a.kv_last_page_lens + r, x.last);
+        if (a.qo_indptr) write(a.qo_indptr + r, r * a.q_tokens);
+      }
+      copy_ids(a, x, to, lane);
+      to += x.pages;
+      if (my_share() == 0 && lane == 0 && r == a.batch - 1) {
+        write(a.kv_indptr + a.batch, to);
+        if (a.qo_indptr) write(a.qo_indptr + a.batch, a.batch * a.q_tokens);
+      }
+    }
+  }
+  publish();
+}
