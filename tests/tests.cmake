@@ -72,6 +72,12 @@ if(TARGET mlaforge_shared AND TARGET mlaforge AND TARGET fakehip6 AND NOT MLAF_S
     add_test(NAME python/bench_cases COMMAND ${MLAF_PYTHON} -m unittest test_bench_cases
              WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}/tests/python)
     set_tests_properties(python/bench_cases PROPERTIES LABELS t0 TIMEOUT 30 ENVIRONMENT "PYTHONDONTWRITEBYTECODE=1")
+    if(TARGET fakecuda)
+      add_test(NAME python/capture_nvrtc COMMAND ${MLAF_PYTHON} -m unittest test_capture
+               WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}/tests/python)
+      set_tests_properties(python/capture_nvrtc PROPERTIES LABELS t1 TIMEOUT 300 ENVIRONMENT
+        "MLAF_LIBRARY=${CMAKE_BINARY_DIR}/libmlaforge.so.0;PYTHONPATH=${CMAKE_SOURCE_DIR}/python:${CMAKE_SOURCE_DIR}/tests/python;PYTHONDONTWRITEBYTECODE=1;MLAF_CACHE_DIR=${CMAKE_BINARY_DIR}/test-cache;MLAF_CUDA_LIBRARY=$<TARGET_FILE:fakecuda>;FAKECUDA_ANY=1")
+    endif()
   endif()
 endif()
 

@@ -35,13 +35,14 @@ def _outputs(ctx, q, head_dim_v):
 def flash_mla_with_kvcache(q, k_cache, block_table, cache_seqlens, head_dim_v, tile_scheduler_metadata=None, num_splits=None,
                            softmax_scale=None, causal=False, is_fp8_kvcache=False, indices=None, attn_sink=None, extra_k_cache=None,
                            extra_indices_in_kvcache=None, topk_length=None, extra_topk_length=None, *, mean_kv_len=None,
-                           workspace=None, ctx=None, stream=None):
+                           workspace=None, out=None, lse=None, ctx=None, stream=None):
     """(out [B, q_len, H, head_dim_v], lse [B, H, q_len] float32), made by q.new_empty, or mlaforge.Buffers where q has none.
 
     q [B, q_len, H, R+P]; k_cache [blocks, page_size, 1, R+P]; block_table [B, most] and cache_seqlens [B] int32, both on the device,
     where they are read at each launch, replays of graphs included. A length that block_table has no room for makes its request NaN.
     tile_scheduler_metadata and num_splits may be anything get_mla_metadata returned, or None. mean_kv_len (cached tokens of a
-    request, about) helps to choose the kernel. `workspace` as in mla_decode_fwd. fp8 caches and sparse decode are not served.
+    request, about) helps to choose the kernel. `out` and `lse`: tensors to write to (lse [B, H, q_len] over memory of [B, q_len, H]).
+    `workspace` as in mla_decode_fwd. fp8 caches and sparse decode are not served.
     """
     if is_fp8_kvcache:
         fail("is_fp8_kvcache is True; caches of bfloat16 and float16 are served")
@@ -53,7 +54,11 @@ def flash_mla_with_kvcache(q, k_cache, block_table, cache_seqlens, head_dim_v, t
     if len(q.shape) != 4:
         fail(f"q has shape {tuple(q.shape)}; 4 dimensions are expected")
     ctx = ctx or context.default_context()
-    out, lse = _outputs(ctx, q, head_dim_v)
+    if out is None or lse is None:
+        made = _outputs(ctx, q, head_dim_v)
+        out, lse = made[0] if out is None else out, made[1] if lse is None else lse
+    elif head_dim_v != out.shape[3]:
+        fail(f"head_dim_v is {head_dim_v}, out {tuple(out.shape)}: they do not fit together")
     ctx.call(1 if causal else 0, 0, int(mean_kv_len or 0), softmax_scale or 0.0, stream, workspace, q, k_cache, out, lse, block_table,
              cache_seqlens)
     return out, lse

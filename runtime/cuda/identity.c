@@ -68,12 +68,15 @@ mlaf_status mlaf_cuda_identify(mlaf_cuda *c, const char *sysfs, mlaf_err *err) {
   if (!st)
     st = mlaf_cuda_check(&c->api, c->api.cuDeviceGetAttribute(&f.minor, CUDA_ATTR_CC_MINOR, c->device),
                          "cuDeviceGetAttribute(COMPUTE_CAPABILITY_MINOR)", err);
+  int pageable = 0;
+  if (!st)
+    st = mlaf_cuda_check(&c->api, c->api.cuDeviceGetAttribute(&pageable, CUDA_ATTR_PAGEABLE_ACCESS, c->device),
+                         "cuDeviceGetAttribute(PAGEABLE_MEMORY_ACCESS)", err);
+  c->reaches_host = pageable;
   if (!st) st = mlaf_cuda_check(&c->api, c->api.cuDeviceTotalMem_v2(&mem, c->device), "cuDeviceTotalMem", err);
   if (st) return st;
   write_target(info, &f);
   c->can_overlap = f.major >= 9;
-  int pageable = 0;
-  c->reaches_host = !c->api.cuDeviceGetAttribute(&pageable, CUDA_ATTR_PAGEABLE_ACCESS, c->device) && pageable;
   info->xcc = 1;
   info->mem_bytes = (int64_t)mem;
   info->l2_bytes = f.l2;

@@ -98,6 +98,12 @@ static mlaf_status cuda_life(mlaf_err *err) {
     st = mlaf_fail(err, MLAF_E_INTERNAL, "what was written is not there");
   if (!st) st = ops->mem_fill(dev, mem, 1, 64, err);
   if (!st) st = ops->stream_create(dev, &stream, err);
+  bool reached = false, capturing = true, host = true;
+  if (!st) st = ops->can_reach(dev, (char *)mem + 8, &reached, err);
+  if (!st) st = ops->can_reach(dev, &host, &host, err);
+  if (!st) st = ops->is_capturing(dev, stream, &capturing, err);
+  if (!st && (!reached || host || capturing))
+    st = mlaf_fail(err, MLAF_E_INTERNAL, "reached %d, host %d, capturing %d", reached, host, capturing);
   if (!st) st = use_kernel(dev, mem, stream, err);
   ops->stream_destroy(dev, stream);
   if (mem) {

@@ -139,7 +139,7 @@ int cuDeviceGetAttribute(int *value, int attribute, int device) {
   const char *sm = getenv("FAKECUDA_SM");
   if (sm) sscanf(sm, "%d.%d", &major, &minor);
   const int known[][2] = {{1, 1024},     {10, 32},   {13, 1980000}, {16, 132},   {36, 3201000},
-                          {37, 6144},    {38, 60 << 20}, {75, major},   {76, minor}, {97, 232448}};
+                          {37, 6144},    {38, 60 << 20}, {75, major},   {76, minor}, {88, 0}, {97, 232448}};
   for (size_t i = 0; i < sizeof known / sizeof *known; i++)
     if (known[i][0] == attribute) {
       *value = known[i][1];

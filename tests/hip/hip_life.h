@@ -19,6 +19,12 @@ static mlaf_status hip_life(const built *b, mlaf_err *err) {
   st = ops->mem_alloc(dev, 64, &mem, err);
   if (!st) st = ops->mem_fill(dev, mem, 1, 64, err);
   if (!st) st = ops->mem_read(dev, (char[64]){0}, mem, 64, err);
+  bool reached = false, capturing = true, host = true;
+  if (!st) st = ops->can_reach(dev, mem, &reached, err);
+  if (!st) st = ops->can_reach(dev, &host, &host, err);
+  if (!st) st = ops->is_capturing(dev, stream, &capturing, err);
+  if (!st && (!reached || host || capturing))
+    st = mlaf_fail(err, MLAF_E_INTERNAL, "reached %d, host %d, capturing %d", reached, host, capturing);
   if (mem) {
     mlaf_status freed = ops->mem_free(dev, mem, st ? NULL : err);
     if (!st) st = freed;
