@@ -65,6 +65,8 @@ if(TARGET mlaforge_shared AND TARGET mlaforge AND TARGET fakehip6 AND NOT MLAF_S
   set_tests_properties(install/install embed/embed_copy cli/ship_tuning PROPERTIES LABELS t1 TIMEOUT 300)
   find_program(MLAF_PYTHON NAMES python3)
   if(MLAF_PYTHON)
+    add_test(NAME install/package COMMAND ${CMAKE_SOURCE_DIR}/tests/install/package.sh ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR})
+    set_tests_properties(install/package PROPERTIES LABELS "t1;slow" TIMEOUT 900)
     add_test(NAME python/wrappers COMMAND ${MLAF_PYTHON} -m unittest test_wrappers
              WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}/tests/python)
     set_tests_properties(python/wrappers PROPERTIES LABELS t1 TIMEOUT 300 ENVIRONMENT

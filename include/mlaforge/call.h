@@ -1,5 +1,5 @@
-/* One call as servers make them: tensors with shapes and strides are checked, planned (a hit mostly) and launched. What the Python
- * package calls; other bindings may. */
+/* One call as servers make them: tensors with shapes and strides are checked, planned (a hit mostly) and launched. What the
+ * Python package calls; other bindings may. */
 #ifndef MLAFORGE_CALL_H
 #define MLAFORGE_CALL_H
 
@@ -10,7 +10,8 @@
 #include "mlaforge/plan.h"
 
 /* mlaf_view.dtype. Only the first four are taken; the others are told apart for messages, and for the caller's workspace. */
-enum { MLAF_VIEW_BF16 = 0, MLAF_VIEW_F16, MLAF_VIEW_INT32, MLAF_VIEW_F32, MLAF_VIEW_INT64, MLAF_VIEW_F64, MLAF_VIEW_U8, MLAF_VIEW_OTHER };
+enum { MLAF_VIEW_BF16 = 0, MLAF_VIEW_F16, MLAF_VIEW_INT32, MLAF_VIEW_F32, MLAF_VIEW_INT64, MLAF_VIEW_F64, MLAF_VIEW_U8,
+       MLAF_VIEW_OTHER };
 enum { MLAF_ON_HOST = -1, MLAF_WHERE_UNKNOWN = -2 }; /* mlaf_view.where */
 
 /* A tensor. Strides are in elements. */
@@ -18,7 +19,7 @@ typedef struct mlaf_view {
   void *data;
   int32_t dtype;
   int32_t dims;  /* 0: not given; at most 4 */
-  int32_t where; /* the device's number (mlaf_ctx_ordinal), MLAF_ON_HOST, or MLAF_WHERE_UNKNOWN: the driver is asked about `data` */
+  int32_t where; /* the device's number (mlaf_ctx_ordinal), MLAF_ON_HOST, or MLAF_WHERE_UNKNOWN: the driver is asked */
   int32_t reserved;
   int64_t shape[4], stride[4];
 } mlaf_view;
@@ -54,7 +55,8 @@ typedef struct mlaf_call {
  * error, as is a workspace that would have to be allocated.
  * Pages of the cache that are further apart than they are long (one layer of a cache of many) are read as smaller pages where
  * that is needed, by a plan for those: as fast as pages of that size are.
- * Errors: E_ARG (the argument, what it is and what is wanted), E_PROBLEM, those of mlaf_plan_get and mlaf_execute. Thread-safe. */
+ * Errors: E_ARG (the argument, what it is and what is wanted), E_PROBLEM, those of mlaf_plan_get and mlaf_execute.
+ * Thread-safe. */
 MLAF_API mlaf_status mlaf_call_run(mlaf_ctx *ctx, const mlaf_call *call, void *stream);
 
 #endif

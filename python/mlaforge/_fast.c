@@ -1,4 +1,4 @@
-/* mla_decode_fwd and flash_mla_with_kvcache from tensors to mlaf_call_run: attributes are read here instead of by the interpreter.
+/* mla_decode_fwd and flash_mla_with_kvcache from tensors to mlaf_call_run: what they are is read here, not by the interpreter.
  * Stable ABI (3.10 and later), no link to anything: the library's function comes as an address. Without this module the package
  * does the same by ctypes (calls.py). */
 #define PY_SSIZE_T_CLEAN
@@ -21,9 +21,10 @@ static struct {
   int32_t code;
 } dtypes[DTYPES];
 static int n_dtypes;
-static PyObject *torch_tensor, *torch_stream, *torch_bytes; /* Tensor, the current stream's address by device, uint8; once torch is there */
+/* Tensor, the current stream's address by device, uint8; once torch is there. */
+static PyObject *torch_tensor, *torch_stream, *torch_bytes;
 
-/* DLPack's C functions (1.3 and later; its layouts are frozen within a major version), which read a tensor without making objects. A
+/* DLPack's C functions (1.3 and later; its layouts are frozen within a major version), which read a tensor and make no object. A
  * library hands them over in a capsule of its tensor type, dlpack_exchange_api. */
 typedef struct dl_tensor {
   void *data;
@@ -268,13 +269,14 @@ static int read_call(PyObject *const *a, Py_ssize_t n, mlaf_call *c, PyObject **
   return 1;
 }
 
-/* run(ctx, plan_opts, causal, q_len, mean_kv_len, scale, stream, workspace, q, cache, o, lse, 4 lists or block_table and seq_lens)
- * -> status. Addresses are integers. */
+/* run(ctx, plan_opts, causal, q_len, mean_kv_len, scale, stream, workspace, q, cache, o, lse, 4 lists or block_table and
+ * seq_lens) -> status. Addresses are integers. */
 static PyObject *run(PyObject *self, PyObject *const *a, Py_ssize_t n) {
   mlaf_call c = MLAF_CALL_INIT;
   PyObject *dense = NULL;
   int status = 0;
-  if (!run_call || (n != TABLES + 4 && n != TABLES + 2)) return PyErr_Format(PyExc_TypeError, "run: %zd arguments, or bind was not called", n);
+  if (!run_call || (n != TABLES + 4 && n != TABLES + 2))
+    return PyErr_Format(PyExc_TypeError, "run: %zd arguments, or bind was not called", n);
   find_torch();
   int good = read_call(a, n, &c, &dense);
   torch_memory memory = {.q = a[Q], .view = &c.q};

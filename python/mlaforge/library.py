@@ -1,8 +1,10 @@
 """libmlaforge.so by ctypes: structs as include/mlaforge declares them."""
 import ctypes
+import glob
 import importlib.machinery
 import importlib.util
 import os
+import sys
 
 from .errors import MlafError
 
@@ -104,12 +106,12 @@ SONAME = "libmlaforge.so.0"
 
 
 def _candidates():
-    """$MLAF_LIBRARY; the library of the prefix this package is installed in; the loader's own search."""
+    """$MLAF_LIBRARY; the library in this package (a wheel's) or of the prefix it is installed in; the loader's own search."""
     named = os.environ.get("MLAF_LIBRARY")
     if named:
         return [named]
-    found, here = [], os.path.dirname(os.path.abspath(__file__))
-    for _ in range(6):
+    found, here = [], os.path.join(os.path.dirname(os.path.abspath(__file__)), "prefix", "lib")  # a wheel's, first
+    for _ in range(8):
         here = os.path.dirname(here)
         for lib in ("lib", "lib64", "lib/x86_64-linux-gnu"):
             path = os.path.join(here, lib, SONAME)
@@ -132,6 +134,18 @@ def _load():
         _directories.append(os.path.dirname(os.path.abspath(path)) if os.sep in path else "")
         return lib
     raise MlafError("MLAF_E_IO", "libmlaforge.so.0 does not load; name it with MLAF_LIBRARY: " + "; ".join(tried))
+
+
+def find_nvrtc():
+    """Folders of NVRTC in site-packages, where PyTorch's wheels put it; for the library to look into when there is no other."""
+    found = []
+    for entry in sys.path:
+        for pattern in ("cu[0-9]*/lib", "cuda_nvrtc/lib"):
+            for library_file in sorted(glob.glob(os.path.join(glob.escape(entry or "."), "nvidia", pattern, "libnvrtc.so.1[23]"))):
+                folder = os.path.dirname(library_file)
+                if folder not in found and ":" not in folder:
+                    found.append(folder)
+    return found
 
 
 _library, _directories, _fast = None, [], None
@@ -173,6 +187,10 @@ def library():
     global _library
     if _library is None:
         _library = _load()
+        if "MLAF_NVRTC_ALSO" not in os.environ:
+            folders = find_nvrtc()
+            if folders:
+                os.environ["MLAF_NVRTC_ALSO"] = ":".join(folders)
     return _library
 
 

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <glob.h>
 #include <limits.h>
+#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -300,6 +301,26 @@ static bool use_cuda(const char *root, mlaf_toolchain *out) {
 
 static bool use_cuda_paths(const char *paths, mlaf_toolchain *out) { return use_list(paths, ":", use_nvrtc, out); }
 
+/* The folder of one that this process has loaded already: PyTorch brings its own. */
+static bool use_loaded(mlaf_toolchain *out) {
+  char dir[PATH_MAX];
+  for (int i = 0; nvrtc_names[i]; i++) {
+    void *handle = dlopen(nvrtc_names[i], RTLD_LAZY | RTLD_NOLOAD);
+    struct link_map *map = NULL;
+    bool found = handle && !dlinfo(handle, RTLD_DI_LINKMAP, &map) && map && strrchr(map->l_name, '/');
+    if (found) found = snprintf(dir, sizeof dir, "%.*s", (int)(strrchr(map->l_name, '/') - map->l_name), map->l_name) < PATH_MAX;
+    if (handle) dlclose(handle);
+    if (found && use_nvrtc(dir, out)) return true;
+  }
+  return false;
+}
+
+/* Where a caller that knows more has seen one (the Python package: in site-packages). */
+static bool use_told(mlaf_toolchain *out) {
+  const char *paths = getenv("MLAF_NVRTC_ALSO");
+  return paths && *paths && use_cuda_paths(paths, out);
+}
+
 /* The header-like code that NVRTC compiles into every kernel is a library of its own, named by its full version. */
 static bool nvrtc_builtins(const char *dir, char out[PATH_MAX]) {
   glob_t list;
@@ -338,9 +359,10 @@ mlaf_status mlaf_nvrtc_find(mlaf_toolchain *out, mlaf_err *err) {
                        "toolkit such as /usr/local/cuda, or unset it", named);
   } else if (!use_cuda(getenv("CUDA_HOME"), &t) && !(paths && use_cuda_paths(paths, &t)) && !use_cuda("/usr/local/cuda", &t) &&
              !use_cuda_paths("/usr/lib/x86_64-linux-gnu:/usr/lib64", &t) &&
-             !use_setup(&(private_deps){"nvrtc", use_cuda}, &t)) {
+             !use_setup(&(private_deps){"nvrtc", use_cuda}, &t) && !use_loaded(&t) && !use_told(&t)) {
     return mlaf_fail(err, MLAF_E_NO_COMPILER, "no libnvrtc.so.13 or .12 found (CUDA_HOME, /usr/local/cuda, the system, "
-                     ".deps/nvrtc): run tools/setup.sh, install the CUDA toolkit, or name one with MLAF_NVRTC");
+                     ".deps/nvrtc, this process, MLAF_NVRTC_ALSO): run tools/setup.sh, install the CUDA toolkit, or "
+                     "name one with MLAF_NVRTC");
   }
   mlaf_status status = t.lib_dir ? identify_nvrtc(&t, err) : mlaf_fail(err, MLAF_E_NOMEM, "out of memory looking for NVRTC");
   if (status != MLAF_OK) {

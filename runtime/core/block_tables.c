@@ -89,14 +89,14 @@ static mlaf_status check_pages(const mlaf_problem *p, const mlaf_execute_args *a
 static mlaf_status check_table(const mlaf_execute_args *a, mlaf_err *err) {
   const int32_t width = a->block_table_width;
   if (!a->seq_lens || (uintptr_t)a->seq_lens % sizeof(int32_t) || (uintptr_t)a->block_table % sizeof(int32_t))
-    return mlaf_fail(err, MLAF_E_ARG, "block_table is %p, seq_lens %p: both are wanted, 4-byte aligned", (const void *)a->block_table,
-                     (const void *)a->seq_lens);
+    return mlaf_fail(err, MLAF_E_ARG, "block_table is %p, seq_lens %p: both are wanted, 4-byte aligned",
+                     (const void *)a->block_table, (const void *)a->seq_lens);
   if (width < 1 || a->block_table_stride < width)
-    return mlaf_fail(err, MLAF_E_ARG, "block_table_width is %d and block_table_stride %lld: a row has 1 entry or more, and rows do "
-                     "not overlap", width, (long long)a->block_table_stride);
+    return mlaf_fail(err, MLAF_E_ARG, "block_table_width is %d and block_table_stride %lld: a row has 1 entry or more, and rows "
+                     "do not overlap", width, (long long)a->block_table_stride);
   if (!a->qo_indptr && a->total_q % a->batch)
-    return mlaf_fail(err, MLAF_E_ARG, "total_q is %lld, no multiple of batch, %d: then qo_indptr is wanted", (long long)a->total_q,
-                     a->batch);
+    return mlaf_fail(err, MLAF_E_ARG, "total_q is %lld, no multiple of batch, %d: then qo_indptr is wanted",
+                     (long long)a->total_q, a->batch);
   return MLAF_OK;
 }
 
@@ -108,8 +108,8 @@ static mlaf_status check_lists(const mlaf_execute_args *a, mlaf_err *err) {
     if (!lists[i] || (uintptr_t)lists[i] % sizeof(int32_t))
       return mlaf_fail(err, MLAF_E_ARG, "%s is %p, must be a 4-byte aligned table", names[i], lists[i]);
   if (a->kv_indices_size < 1)
-    return mlaf_fail(err, MLAF_E_ARG, "kv_indices_size is %lld: with page_tokens or page_rows the number of entries of kv_indices is "
-                     "wanted", (long long)a->kv_indices_size);
+    return mlaf_fail(err, MLAF_E_ARG, "kv_indices_size is %lld: with page_tokens or page_rows the number of entries of "
+                     "kv_indices is wanted", (long long)a->kv_indices_size);
   return MLAF_OK;
 }
 

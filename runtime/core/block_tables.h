@@ -1,4 +1,4 @@
-/* Block tables, and pages with a stride: the launch that makes of them what decode kernels read (templates/block_tables.cu.in). */
+/* Block tables, and pages with a stride: the launch that makes of them what decode kernels read (templates/block_tables). */
 #ifndef MLAF_BLOCK_TABLES_H
 #define MLAF_BLOCK_TABLES_H
 

@@ -151,8 +151,9 @@ static mlaf_status check_lse(const reading *r) {
   }
   bool fits = is_dense(&as);
   for (int i = 0; i < n; i++) fits = fits && as.shape[i] == q->shape[i];
-  return fits ? MLAF_OK : bad_layout(r, "lse", l, n == 2 ? "must be [query tokens, heads] of q, contiguous"
-                                                        : "must be [batch, heads, q_len] of q over memory of [batch, q_len, heads]");
+  if (fits) return MLAF_OK;
+  return bad_layout(r, "lse", l, n == 2 ? "must be [query tokens, heads] of q, contiguous"
+                                        : "must be [batch, heads, q_len] of q over memory of [batch, q_len, heads]");
 }
 
 static mlaf_status read_tensors(reading *r, int dims) {
@@ -240,11 +241,12 @@ static mlaf_status read_call(reading *r) {
   const mlaf_call *c = r->c;
   const bool table = c->block_table.dims || c->seq_lens.dims;
   if (c->struct_size != sizeof *c || c->reserved)
-    return mlaf_fail(r->err, MLAF_E_ARG, "mlaf_call: struct_size is %u, must be %zu, reserved is %d (0): start from MLAF_CALL_INIT",
-                     c->struct_size, sizeof *c, c->reserved);
+    return mlaf_fail(r->err, MLAF_E_ARG, "mlaf_call: struct_size is %u, must be %zu, reserved is %d (0): start from "
+                     "MLAF_CALL_INIT", c->struct_size, sizeof *c, c->reserved);
   if (c->plan && c->plan->struct_size == sizeof r->plan) r->plan = *c->plan;
   else if (c->plan)
-    return mlaf_fail(r->err, MLAF_E_ARG, "mlaf_call: plan's struct_size is %u, must be %zu", c->plan->struct_size, sizeof r->plan);
+    return mlaf_fail(r->err, MLAF_E_ARG, "mlaf_call: plan's struct_size is %u, must be %zu", c->plan->struct_size,
+                     sizeof r->plan);
   mlaf_status st = read_tensors(r, table ? 4 : 3);
   if (!st) st = table ? read_block_table(r) : read_lists(r);
   if (st) return st;
@@ -287,7 +289,8 @@ static mlaf_status find_workspace(reading *r, const mlaf_plan *plan, void *strea
   const size_t need = mlaf_execute_workspace_size(plan, &r->args);
   if (!need) return MLAF_OK;
   if (need == SIZE_MAX)
-    return mlaf_fail(r->err, MLAF_E_ARG, "tables of %d requests name more pages than 32 bits count: hand over fewer columns", r->args.batch);
+    return mlaf_fail(r->err, MLAF_E_ARG, "tables of %d requests name more pages than 32 bits count: hand over fewer "
+                     "columns", r->args.batch);
   if (r->c->workspace.dims) return use_given(r, need);
   mlaf_status st = ask_caller(r, need, stream);
   if (st || r->args.workspace) return st;

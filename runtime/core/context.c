@@ -167,7 +167,8 @@ mlaf_status mlaf_ctx_db_status(const mlaf_ctx *ctx, char *why, size_t why_size) 
 }
 
 mlaf_status mlaf_ctx_gen(mlaf_ctx *ctx, mlaf_gen **out, mlaf_err *err) {
-  mlaf_status st = ctx->gen ? MLAF_OK : mlaf_gen_open(ctx->gen_root, &ctx->gen, err);
+  mlaf_status st = MLAF_OK;
+  if (!ctx->gen) st = mlaf_gen_open_memo(ctx->gen_root, mlaf_compiler_cache_dir(ctx->compiler), &ctx->gen, err);
   if (!st) *out = ctx->gen;
   return st;
 }

@@ -27,8 +27,8 @@ static mlaf_status read_range(const char *name, int32_t *low, int32_t *high, int
   if (!*low) *low = *high && *high < otherwise ? *high : otherwise;
   if (!*high) *high = *low > otherwise ? *low : otherwise;
   if (*low >= 1 && *low <= *high && *high <= most) return MLAF_OK;
-  return mlaf_fail(err, MLAF_E_ARG, "mlaf_warm_up: %s_min is %d and %s_max %d, must be 1 <= min <= max <= %d", name, *low, name, *high,
-                   most);
+  return mlaf_fail(err, MLAF_E_ARG, "mlaf_warm_up: %s_min is %d and %s_max %d, must be 1 <= min <= max <= %d", name, *low,
+                   name, *high, most);
 }
 
 static mlaf_status read_opts(warming *w, const mlaf_warm_up_opts *in, mlaf_err *err) {
@@ -92,7 +92,8 @@ mlaf_status mlaf_warm_up(mlaf_ctx *ctx, const mlaf_problem *shape, const mlaf_wa
   mlaf_status st = shape ? MLAF_OK : mlaf_fail(&err, MLAF_E_ARG, "mlaf_warm_up: shape is NULL");
   if (!st && (st = mlaf_problem_take(shape, &w.shape, why, sizeof why))) mlaf_fail(&err, st, "%s", why);
   if (!st && out && out->struct_size < sizeof *out)
-    st = mlaf_fail(&err, MLAF_E_ARG, "mlaf_warm_up_result: struct_size is %u: start from MLAF_WARM_UP_RESULT_INIT", out->struct_size);
+    st = mlaf_fail(&err, MLAF_E_ARG, "mlaf_warm_up_result: struct_size is %u: start from MLAF_WARM_UP_RESULT_INIT",
+                   out->struct_size);
   if (!st) st = read_opts(&w, opts, &err);
   if (!st && !(w.names = calloc(NAMES, sizeof *w.names))) st = mlaf_fail(&err, MLAF_E_NOMEM, "no memory to warm up");
   err.status = st;

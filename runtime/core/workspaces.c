@@ -32,9 +32,9 @@ static mlaf_status may_allocate(mlaf_device *dev, void *stream, size_t bytes, si
   if (stream == MLAF_ANY_STREAM || !mlaf_ops(dev)->is_capturing) return MLAF_OK;
   mlaf_status st = mlaf_ops(dev)->is_capturing(dev, stream, &capturing, err);
   if (st || !capturing) return st;
-  return mlaf_fail(err, MLAF_E_ARG, "this launch needs a workspace of %zu bytes, its stream has %zu and is being captured, when nothing "
-                   "can be allocated: before the capture call mlaf_workspace_reserve (Context.reserve_workspace) for %zu bytes or "
-                   "mlaf_warm_up, or hand over a workspace", bytes, have, bytes);
+  return mlaf_fail(err, MLAF_E_ARG, "this launch needs a workspace of %zu bytes, its stream has %zu and is being captured, when "
+                   "nothing can be allocated: before the capture call mlaf_workspace_reserve (Context.reserve_workspace) for %zu "
+                   "bytes, or hand over a workspace", bytes, have, bytes);
 }
 
 /* With the lock held. */

@@ -5,6 +5,7 @@
 #include <lauxlib.h>
 
 #include "gen/host.h"
+#include "gen/memo.h"
 
 static void kernel_clear(mlaf_kernel_desc *k) {
   free(k->template_name);
@@ -171,6 +172,46 @@ static int call_variants(lua_State *L) {
   return 0;
 }
 
+/* --- what was answered before --- */
+
+/* All that the answer depends on, beside the generator's files. NULL: not kept (spaces are large, and nobody waits for them). */
+static char *question(const variant_call *c) {
+  char problem[MLAF_PROBLEM_TEXT_MAX];
+  mlaf_text t = MLAF_TEXT_INIT(256 * 1024);
+  if (!c->g->memo || c->most == SIZE_MAX) return NULL;
+  mlaf_problem_print(c->problem, problem, sizeof problem);
+  mlaf_text_fmt(&t, "%s %s %s\n%s\n%zu %d\n", c->function, c->target, problem, c->name ? c->name : "", c->most, c->any);
+  for (size_t i = 0; i < c->n_measured; i++) {
+    const mlaf_gen_measured *m = &c->measured[i];
+    mlaf_text_fmt(&t, "%d %d %s %s %a %d\n", m->batch, m->ctx, m->variant, m->template_hash, m->ns, m->slow);
+  }
+  return mlaf_text_take(&t);
+}
+
+static bool recall(variant_call *c, const char *asked) {
+  mlaf_memo_answer a;
+  if (!asked || !mlaf_memo_get(c->g->memo, asked, &a)) return false;
+  if (!c->most && a.n != 1) {
+    mlaf_variants_free(a.list, a.n);
+    return false;
+  }
+  c->list = a.list;
+  c->n = a.n;
+  if (c->nearby) {
+    c->nearby->from = a.from;
+    c->nearby->ns = a.ns;
+    c->nearby->nearest_ns = a.nearest_ns;
+  }
+  return true;
+}
+
+static void remember(const variant_call *c, const char *asked) {
+  mlaf_memo_answer a = {.list = c->list, .n = c->n, .from = -1};
+  if (!asked) return;
+  if (c->nearby) a.from = c->nearby->from, a.ns = c->nearby->ns, a.nearest_ns = c->nearby->nearest_ns;
+  mlaf_memo_put(c->g->memo, asked, &a);
+}
+
 /* Checks the problem, calls, and on failure frees what was read so far. The element being read when an error came is
  * included: calloc made it clearable. */
 static mlaf_status variants(variant_call *c, const mlaf_problem *p, mlaf_err *err) {
@@ -180,8 +221,13 @@ static mlaf_status variants(variant_call *c, const mlaf_problem *p, mlaf_err *er
   mlaf_status st = mlaf_problem_check(&checked, why, sizeof why);
   if (st) return mlaf_fail(err, st, "%s", why);
   c->problem = &checked;
-  st = mlaf_gen_call(c->g, call_variants, c, err);
-  if (st && c->list) mlaf_variants_free(c->list, c->n + 1);
+  char *asked = question(c);
+  if (!recall(c, asked)) {
+    st = mlaf_gen_call(c->g, call_variants, c, err);
+    if (st && c->list) mlaf_variants_free(c->list, c->n + 1);
+    if (!st) remember(c, asked);
+  }
+  free(asked);
   return st;
 }
 

@@ -34,6 +34,11 @@ void mlaf_variants_free(mlaf_variant *list, size_t n);
 
 /* `root` NULL: the modules embedded in the binary; else a directory holding gen/ and templates/ (development). */
 mlaf_status mlaf_gen_open(const char *root, mlaf_gen **out, mlaf_err *err);
+/* The same with what it answered before kept in files under <cache_dir>/generator (runtime/gen/memo.c): a Lua state is opened
+ * only for a question that is new. A root without a generator is noticed then. cache_dir NULL: as mlaf_gen_open. */
+mlaf_status mlaf_gen_open_memo(const char *root, const char *cache_dir, mlaf_gen **out, mlaf_err *err);
+/* Whether a Lua state is open. */
+bool mlaf_gen_awake(const mlaf_gen *g);
 void mlaf_gen_close(mlaf_gen *g);
 
 /* Facts the generator may know of the device: from gen/arch/<target>.lua, never asked of a device. cu = 0: the table's. */

@@ -70,7 +70,7 @@ static int describe_error(lua_State *L) {
   return 1;
 }
 
-mlaf_status mlaf_gen_call(mlaf_gen *g, lua_CFunction fn, void *ctx, mlaf_err *err) {
+static mlaf_status run(mlaf_gen *g, lua_CFunction fn, void *ctx, mlaf_err *err) {
   lua_State *L = g->L;
   g->steps = 0;
   g->over_memory = g->no_memory = false;
@@ -163,21 +163,38 @@ static int load_targets(lua_State *L) {
   return g->targets ? 0 : mlaf_gen_no_memory(L);
 }
 
-mlaf_status mlaf_gen_open(const char *root, mlaf_gen **out, mlaf_err *err) {
+/* Open the Lua state, unless it is open. */
+static mlaf_status wake(mlaf_gen *g, mlaf_err *err) {
+  if (g->L) return MLAF_OK;
+  if (!(g->L = lua_newstate(allocate, g))) return mlaf_fail(err, MLAF_E_NOMEM, "out of memory for a Lua state");
+  *(mlaf_gen **)lua_getextraspace(g->L) = g;
+  lua_sethook(g->L, count_steps, LUA_MASKCOUNT, HOOK_EVERY);
+  mlaf_status st = run(g, boot, g, err);
+  if (!st) st = run(g, load_targets, g, err);
+  if (st) {
+    lua_close(g->L);
+    g->L = NULL;
+  }
+  return st;
+}
+
+bool mlaf_gen_awake(const mlaf_gen *g) { return g->L != NULL; }
+
+mlaf_status mlaf_gen_call(mlaf_gen *g, lua_CFunction fn, void *ctx, mlaf_err *err) {
+  mlaf_status st = wake(g, err);
+  return st ? st : run(g, fn, ctx, err);
+}
+
+mlaf_status mlaf_gen_open_memo(const char *root, const char *cache_dir, mlaf_gen **out, mlaf_err *err) {
+  char stamp[MLAF_HASH_HEX];
   mlaf_gen *g = calloc(1, sizeof *g);
   if (!g) return mlaf_fail(err, MLAF_E_NOMEM, "out of memory opening the generator");
   g->memory_max = MLAF_GEN_MEMORY_MAX;
   g->steps_max = MLAF_GEN_STEPS_MAX;
   g->root = mlaf_strdup(root);
-  mlaf_status st = MLAF_OK;
-  if (root && !g->root) st = mlaf_fail(err, MLAF_E_NOMEM, "out of memory opening the generator");
-  if (!st && !(g->L = lua_newstate(allocate, g))) st = mlaf_fail(err, MLAF_E_NOMEM, "out of memory for a Lua state");
-  if (!st) {
-    *(mlaf_gen **)lua_getextraspace(g->L) = g;
-    lua_sethook(g->L, count_steps, LUA_MASKCOUNT, HOOK_EVERY);
-    st = mlaf_gen_call(g, boot, g, err);
-  }
-  if (!st) st = mlaf_gen_call(g, load_targets, g, err);
+  mlaf_status st = root && !g->root ? mlaf_fail(err, MLAF_E_NOMEM, "out of memory opening the generator") : MLAF_OK;
+  if (!st && cache_dir && !mlaf_gen_stamp(root, stamp, NULL)) g->memo = mlaf_format("%s/generator/%.32s", cache_dir, stamp);
+  if (!st && !g->memo) st = wake(g, err);
   if (st) {
     mlaf_gen_close(g);
     return st;
@@ -185,6 +202,8 @@ mlaf_status mlaf_gen_open(const char *root, mlaf_gen **out, mlaf_err *err) {
   *out = g;
   return MLAF_OK;
 }
+
+mlaf_status mlaf_gen_open(const char *root, mlaf_gen **out, mlaf_err *err) { return mlaf_gen_open_memo(root, NULL, out, err); }
 
 void mlaf_gen_close(mlaf_gen *g) {
   if (!g) return;
@@ -199,10 +218,14 @@ void mlaf_gen_close(mlaf_gen *g) {
   free(g->targets);
   free(g->scratch);
   free(g->root);
+  free(g->memo);
   free(g);
 }
 
-const char *const *mlaf_gen_targets(mlaf_gen *g) { return g->targets; }
+const char *const *mlaf_gen_targets(mlaf_gen *g) {
+  static const char *const none[] = {NULL};
+  return wake(g, NULL) ? none : g->targets;
+}
 
 typedef struct options_call {
   mlaf_gen *g;

@@ -29,6 +29,7 @@ typedef struct mlaf_gen_options_row {
 struct mlaf_gen {
   lua_State *L;
   char *root; /* NULL: embedded files */
+  char *memo; /* folder of what was answered before; NULL: none */
   int api;    /* registry reference of gen/api.lua's table */
   size_t memory, memory_max;
   int64_t steps, steps_max;

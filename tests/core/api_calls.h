@@ -7,6 +7,7 @@
 
 static void api_called(const char *name); /* the test's */
 
+#define mlaf_call_run(...) (api_called("mlaf_call_run"), mlaf_call_run(__VA_ARGS__))
 #define mlaf_check_tables(...) (api_called("mlaf_check_tables"), mlaf_check_tables(__VA_ARGS__))
 #define mlaf_ctx_create(...) (api_called("mlaf_ctx_create"), mlaf_ctx_create(__VA_ARGS__))
 #define mlaf_ctx_db_status(...) (api_called("mlaf_ctx_db_status"), mlaf_ctx_db_status(__VA_ARGS__))
@@ -14,8 +15,10 @@ static void api_called(const char *name); /* the test's */
 #define mlaf_ctx_device_id(...) (api_called("mlaf_ctx_device_id"), mlaf_ctx_device_id(__VA_ARGS__))
 #define mlaf_ctx_device_name(...) (api_called("mlaf_ctx_device_name"), mlaf_ctx_device_name(__VA_ARGS__))
 #define mlaf_ctx_last_message(...) (api_called("mlaf_ctx_last_message"), mlaf_ctx_last_message(__VA_ARGS__))
+#define mlaf_ctx_ordinal(...) (api_called("mlaf_ctx_ordinal"), mlaf_ctx_ordinal(__VA_ARGS__))
 #define mlaf_ctx_target(...) (api_called("mlaf_ctx_target"), mlaf_ctx_target(__VA_ARGS__))
 #define mlaf_execute(...) (api_called("mlaf_execute"), mlaf_execute(__VA_ARGS__))
+#define mlaf_execute_workspace_size(...) (api_called("mlaf_execute_workspace_size"), mlaf_execute_workspace_size(__VA_ARGS__))
 #define mlaf_mem_alloc(...) (api_called("mlaf_mem_alloc"), mlaf_mem_alloc(__VA_ARGS__))
 #define mlaf_mem_fill(...) (api_called("mlaf_mem_fill"), mlaf_mem_fill(__VA_ARGS__))
 #define mlaf_mem_free(...) (api_called("mlaf_mem_free"), mlaf_mem_free(__VA_ARGS__))
@@ -42,5 +45,8 @@ static void api_called(const char *name); /* the test's */
 #define mlaf_tuning_text_free(...) (api_called("mlaf_tuning_text_free"), mlaf_tuning_text_free(__VA_ARGS__))
 #define mlaf_version(...) (api_called("mlaf_version"), mlaf_version(__VA_ARGS__))
 #define mlaf_version_number(...) (api_called("mlaf_version_number"), mlaf_version_number(__VA_ARGS__))
+#define mlaf_warm_up(...) (api_called("mlaf_warm_up"), mlaf_warm_up(__VA_ARGS__))
+#define mlaf_workspace_get(...) (api_called("mlaf_workspace_get"), mlaf_workspace_get(__VA_ARGS__))
+#define mlaf_workspace_reserve(...) (api_called("mlaf_workspace_reserve"), mlaf_workspace_reserve(__VA_ARGS__))
 
 #endif

@@ -229,6 +229,62 @@ static void plans_of_the_registry(const void *how) {
   mlaf_plan_release(held);
 }
 
+static mlaf_view view(void *data, int dtype, int dims, const int64_t *shape) {
+  mlaf_view v = {.data = data, .dtype = dtype, .dims = dims};
+  int64_t n = 1;
+  for (int i = dims - 1; i >= 0; i--) {
+    v.shape[i] = shape[i];
+    v.stride[i] = n;
+    n *= shape[i];
+  }
+  return v;
+}
+
+/* One request of no tokens, by block table, all in one piece of zeros. */
+static mlaf_status call_once(mlaf_ctx *ctx, const mlaf_problem *p, char *memory) {
+  mlaf_call c = MLAF_CALL_INIT;
+  const int64_t columns = p->rank + p->rope;
+  c.q = view(memory, MLAF_VIEW_BF16, 4, (int64_t[]){1, p->q_len, p->heads, columns});
+  c.cache = view(memory + (1 << 16), MLAF_VIEW_BF16, 4, (int64_t[]){1, p->page_size, 1, columns});
+  c.o = view(memory + (2 << 16), MLAF_VIEW_BF16, 4, (int64_t[]){1, p->q_len, p->heads, p->rank});
+  c.block_table = view(memory + (3 << 16), MLAF_VIEW_INT32, 2, (int64_t[]){1, 1});
+  c.seq_lens = view(memory + (3 << 16) + 256, MLAF_VIEW_INT32, 1, (int64_t[]){1});
+  c.mean_kv_len = p->ctx;
+  c.causal = p->causal;
+  return mlaf_call_run(ctx, &c, NULL);
+}
+
+/* What a server does: warm up, set memory aside, serve. */
+static void serve(const void *how) {
+  mlaf_ctx *ctx = NULL;
+  mlaf_plan *plan = NULL;
+  mlaf_plan_opts o = MLAF_PLAN_OPTS_INIT;
+  mlaf_warm_up_opts w = MLAF_WARM_UP_INIT;
+  mlaf_warm_up_result made = MLAF_WARM_UP_RESULT_INIT;
+  mlaf_execute_args a = MLAF_EXECUTE_ARGS_INIT;
+  void *memory = NULL, *workspace = NULL;
+  if (make_ctx(MLAF_CTX_NO_DB, NULL, &ctx)) return;
+  mlaf_problem p = *problem();
+  p.batch = 1;
+  o.flags = MLAF_PLAN_TABLES;
+  w.plan = &o;
+  w.batch_max = 2;
+  mlaf_status st = mlaf_ctx_ordinal(ctx) ? MLAF_E_INTERNAL : mlaf_warm_up(ctx, &p, &w, &made);
+  if (!st) st = mlaf_workspace_reserve(ctx, MLAF_ANY_STREAM, made.workspace);
+  if (!st) st = mlaf_workspace_get(ctx, NULL, 1 << 20, &workspace, NULL);
+  if (!st) st = mlaf_plan_get(ctx, &p, &o, &plan);
+  a.batch = 1;
+  a.total_q = p.q_len;
+  if (!st) require(mlaf_execute_workspace_size(plan, &a) <= made.workspace, "the workspace is too small", 0, "");
+  mlaf_plan_release(plan);
+  if (!st) st = mlaf_mem_alloc(ctx, 4 << 16, &memory);
+  if (!st) st = mlaf_mem_fill(ctx, memory, 0, 4 << 16);
+  if (!st) st = call_once(ctx, &p, memory);
+  if (st) check_failure(ctx, "serving", st);
+  mlaf_mem_free(ctx, memory);
+  mlaf_ctx_destroy(ctx);
+}
+
 static void export_and_import(const void *how) {
   mlaf_ctx *ctx = NULL;
   char *text = NULL;
@@ -394,19 +450,21 @@ static void name_compilers(const void *how) {
 }
 static const scenario names_of_compilers = {"names of compilers", name_compilers, NULL, NULL, NULL, 5, NULL};
 static const scenario from_database = {"database", plan_and_run, &database, fresh_database, NULL, 100, NULL};
-static const scenario from_model = {"model", plan_and_run, &model, on_emulator, NULL, 1000, NULL};
-static const scenario from_compiler = {"compiler", plan_and_run, &compiling, on_emulator, &from_model, 10, NULL};
+static const scenario from_model = {"model", plan_and_run, &model, on_emulator, NULL, 50, NULL};
+static const scenario from_compiler = {"compiler", plan_and_run, &compiling, on_emulator, &from_model, 1000, NULL};
 static const scenario from_bundle = {"bundle", plan_and_run, &bundled, on_emulator, NULL, 25, NULL};
 static const scenario from_registry = {"registry", plans_of_the_registry, NULL, fresh_database, NULL, 100, NULL};
+static const scenario serving = {"server", serve, NULL, on_emulator, NULL, 60, NULL};
 static const scenario text_out_and_in = {"text", export_and_import, NULL, fresh_database, NULL, 50, NULL};
 static const scenario tuning = {"tune", tune, NULL, fresh_database, NULL, 1000, NULL};
 static const scenario by_measuring = {"measure", plan_and_run, &measuring, unfinished_database, NULL, 1000, NULL};
-static const scenario hip_plan = {"hip", plan_and_run, &model, on_fake_hip, NULL, 100, nothing_is_left};
+static const scenario hip_plan = {"hip", plan_and_run, &model, on_fake_hip, NULL, 40, nothing_is_left};
 static const scenario hip_backend = {"hip back end", live_on_hip, NULL, on_fake_hip, NULL, 12, nothing_is_left};
 static const scenario cuda_backend = {"cuda back end", live_on_cuda, NULL, on_fake_cuda, NULL, 6, nothing_is_left};
 static const scenario *const scenarios[] = {&names_of_compilers, &from_database,   &from_model,  &from_compiler,
                                             &from_bundle,        &from_registry,   &text_out_and_in, &tuning,
-                                            &by_measuring,       &hip_plan,        &hip_backend, &cuda_backend};
+                                            &by_measuring,       &hip_plan,        &hip_backend, &cuda_backend,
+                                            &serving};
 enum { N_SCENARIOS = sizeof scenarios / sizeof *scenarios };
 
 /* ---- a tuned problem, its database, and a bundle of it ---- */

@@ -1,5 +1,5 @@
-/* The kernel that makes the tables' first form of the second, on the emulator, against the same on the host; and what may be asked of
- * it. */
+/* The kernel that makes the tables' first form of the second, on the emulator, against the same on the host; and what may be
+ * asked of it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,7 +66,8 @@ static void check_request(const tables_case *c, int32_t b, const int32_t *row, c
 static int32_t *draw_rows(const tables_case *c, int32_t stride, int32_t *indptr, int32_t *last) {
   int32_t *rows = malloc(4 * ((size_t)c->batch * (size_t)stride + 1));
   assert_non_null(rows);
-  for (int64_t i = 0; i < (int64_t)c->batch * stride; i++) rows[i] = draw(20) ? draw(c->pages) : draw(2) ? -1 - draw(5) : c->pages;
+  for (int64_t i = 0; i < (int64_t)c->batch * stride; i++)
+    rows[i] = draw(20) ? draw(c->pages) : draw(2) ? -1 - draw(5) : c->pages;
   indptr[0] = 0;
   for (int32_t b = 0; b < c->batch; b++) {
     const int32_t n = pages_of(c->lengths[b] > 0 ? c->lengths[b] : 0, c->tokens);
@@ -106,7 +107,8 @@ static void run_case(fixture *f, const tables_case *c) {
   if (mlaf_block_tables_launch(f->ctx->shared, &f->problem, &a, made, NULL, &out, &err)) fail_msg("%s", err.text);
   assert_false(mlaf_block_tables_wanted(&out));
   assert_int_equal(out.num_pages, (c->pages - 1) * (c->rows / c->page) + c->tokens / c->page);
-  int32_t *got = get(f->ctx, out.kv_indptr, (size_t)c->batch + 1), *ends_got = get(f->ctx, out.kv_last_page_lens, (size_t)c->batch);
+  int32_t *got = get(f->ctx, out.kv_indptr, (size_t)c->batch + 1);
+  int32_t *ends_got = get(f->ctx, out.kv_last_page_lens, (size_t)c->batch);
   int32_t *ids = get(f->ctx, out.kv_indices, (size_t)got[c->batch]);
   for (int32_t b = 0; b < c->batch; b++) check_request(c, b, rows + (c->lists ? indptr[b] : b * stride), got, ends_got, ids, &at);
   if (!c->lists) {
@@ -209,8 +211,8 @@ static void refusals(void **state) {
   REFUSED(a.page_rows = 1 << 30; a.num_pages = 100, "more than 2^31 pages");
   REFUSED(a.block_table_width = 1 << 30; a.block_table_stride = 1 << 30, "fewer columns");
   REFUSED(a.block_table = a.seq_lens = NULL; a.page_rows = 32, "qo_indptr is (nil)");
-  REFUSED(a.block_table = a.seq_lens = NULL; a.qo_indptr = a.kv_indptr = a.kv_indices = a.kv_last_page_lens = here; a.page_rows = 32,
-          "kv_indices_size is 0");
+  REFUSED(a.block_table = a.seq_lens = NULL; a.qo_indptr = a.kv_indptr = a.kv_indices = a.kv_last_page_lens = here;
+          a.page_rows = 32, "kv_indices_size is 0");
 }
 
 int main(void) {

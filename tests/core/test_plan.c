@@ -315,7 +315,7 @@ static void warm_plans_are_cheap(void **state) {
   /* A damaged file of remembered hashes costs a Lua state, nothing else. */
   char cmd[256];
   snprintf(cmd, sizeof cmd,
-           "for f in %s/generator/*; do printf 'gfx942\\tmla_decode_reg\\tzzz\\n\\tgarbage' > $f; done", f->at.cache);
+           "for f in %s/generator/*.tsv; do printf 'gfx942\\tmla_decode_reg\\tzzz\\n\\tgarbage' > $f; done", f->at.cache);
   assert_int_equal(system(cmd), 0);
   ctx = open_ctx(f);
   mlaf_plan_release(plan_with(ctx, &f->b.problem, MLAF_EFFORT_DB_ONLY, MLAF_PLAN_NO_COMPILE, &info));
@@ -345,13 +345,39 @@ static void code_is_remembered(void **state) {
       assert_string_equal(info.rung, "model");
       assert_string_equal(info.code, i ? "cache" : "compiled");
       assert_string_equal(info.notes, "");
+      if (i == 1) assert_false(mlaf_gen_awake(ctx->gen)); /* its answer is remembered, too */
       execute_and_compare(ctx, plan, &p, NULL);
       mlaf_plan_release(plan);
       mlaf_ctx_destroy(ctx);
     }
     char cmd[600];
-    snprintf(cmd, sizeof cmd, "for f in %s/generator/*; do awk '%s' $f >$f.new && mv $f.new $f || exit 1; done", f->at.cache,
+    snprintf(cmd, sizeof cmd, "for f in %s/generator/*.tsv; do awk '%s' $f >$f.new && mv $f.new $f || exit 1; done", f->at.cache,
              spoil[i]);
+    assert_int_equal(system(cmd), 0);
+  }
+  end(f);
+}
+
+/* What the generator answered is kept; what is kept wrongly is asked again. */
+static void answers_are_remembered(void **state) {
+  static const char *const spoil[] = {
+      "cp $f $f.x; mv $f.x $f", "sed -i 's/reg:/lds:/' $f", "sed -i '2,$d' $f", "truncate -s 70 $f", ": >$f",
+      "head -c 65 /dev/zero >$f", "sed -i '1s/^./x/' $f", "printf garbage >>$f"};
+  fixture *f = begin();
+  char first[256] = "", cmd[600];
+  for (size_t i = 0; i <= sizeof spoil / sizeof *spoil; i++) {
+    mlaf_plan_info info;
+    mlaf_ctx *ctx = open_ctx(f);
+    mlaf_plan *plan = plan_with(ctx, &f->b.problem, MLAF_EFFORT_ESTIMATE, 0, &info);
+    if (!i) snprintf(first, sizeof first, "%s", info.variant);
+    assert_string_equal(info.rung, "model");
+    assert_string_equal(info.variant, first);
+    if (mlaf_gen_awake(ctx->gen) != (i != 1))
+      fail_msg("after '%s' the generator was %sasked", i ? spoil[i - 1] : "", i == 1 ? "" : "not ");
+    mlaf_plan_release(plan);
+    mlaf_ctx_destroy(ctx);
+    if (i == sizeof spoil / sizeof *spoil) break;
+    snprintf(cmd, sizeof cmd, "for f in %s/generator/*/*; do %s || exit 1; done", f->at.cache, spoil[i]);
     assert_int_equal(system(cmd), 0);
   }
   end(f);
@@ -587,7 +613,7 @@ int main(void) {
       cmocka_unit_test(the_ladder),
       cmocka_unit_test(a_neighbour_is_fitted),
       cmocka_unit_test(warm_plans_are_cheap),
-      cmocka_unit_test(code_is_remembered),
+      cmocka_unit_test(code_is_remembered), cmocka_unit_test(answers_are_remembered),
       cmocka_unit_test(unusable_choices_are_passed_over),
       cmocka_unit_test(a_torn_cache_file_heals),
       cmocka_unit_test(broken_databases),

@@ -5,8 +5,8 @@
 // parameters:
 //   chunk = 1024
 // regenerate: lua5.4 gen/cli.lua render block_tables target=sm_90a chunk=1024
-// Page tables as a server keeps them, made into those that the decode kernels read. One launch before them on their stream, in the
-// captured region, so that lengths and tables are read on the device each time.
+// Page tables as a server keeps them, made into those that the decode kernels read. One launch before them on their stream, in
+// the captured region, so that lengths and tables are read on the device each time.
 //
 //   in   [B] rows of page ids and [B] lengths, or index pointers, ids and last page's tokens; pages of PAGES * `sub` tokens
 //   out  qo_indptr [B+1] (where wanted), kv_indptr [B+1], kv_last_page_lens [B], kv_indices, for pages of `page` tokens
@@ -18,7 +18,7 @@
 // A wave owns the requests [group * g, + group). It adds up the pages of all requests before by itself (B / lanes loads, side by
 // side, mostly from L2): no wave waits for another. blockIdx.y shares out long rows:
 //
-//   wave of block y   ids  y * CHUNK ..  of each of its requests, then (y + chunks) * CHUNK .., ...; those with y = 0: pointers, too
+//   wave of block y   ids  y * CHUNK ..  of each of its requests, then (y + chunks) * CHUNK .., ...; with y = 0 pointers, too
 //
 // One text for CUDA and HIP.
 

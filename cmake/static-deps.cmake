@@ -1,0 +1,30 @@
+# For machines that have none of the libraries: their archives go into what is built, and nothing of them is exported. cJSON, which only
+# the command needs, has no archive in Debian: tools/package.sh lays its shared library where the command looks first.
+function(mlaf_find_archive out prefix name)
+  find_library(archive_${name} NAMES lib${name}.a HINTS ${${prefix}_LIBRARY_DIRS} ${${prefix}_LIBDIR})
+  if(NOT archive_${name})
+    message(FATAL_ERROR "MLAF_STATIC_DEPS: there is no lib${name}.a; install its development package")
+  endif()
+  set(${out} ${archive_${name}} PARENT_SCOPE)
+endfunction()
+function(mlaf_use_archives target)
+  set_property(TARGET PkgConfig::${target} PROPERTY INTERFACE_LINK_LIBRARIES ${ARGN} ${CMAKE_DL_LIBS} m)
+endfunction()
+
+mlaf_find_archive(lua LUA lua5.4)
+mlaf_find_archive(sqlite SQLITE sqlite3)
+mlaf_find_archive(z SQLITE z)
+mlaf_find_archive(crypto CRYPTO crypto)
+# Lua's archive with its own stdin, stdout and stderr (cmake/lua-stdio.c)
+set(own_lua ${CMAKE_BINARY_DIR}/deps/liblua.a)
+file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/deps)
+execute_process(COMMAND ${CMAKE_OBJCOPY} --redefine-sym stdin=mlaf_lua_stdin --redefine-sym stdout=mlaf_lua_stdout
+                        --redefine-sym stderr=mlaf_lua_stderr ${lua} ${own_lua} COMMAND_ERROR_IS_FATAL ANY)
+execute_process(COMMAND ${CMAKE_C_COMPILER} -O2 -fPIC -c ${CMAKE_SOURCE_DIR}/cmake/lua-stdio.c -o ${CMAKE_BINARY_DIR}/deps/lua-stdio.o
+                COMMAND_ERROR_IS_FATAL ANY)
+execute_process(COMMAND ${CMAKE_AR} r ${own_lua} ${CMAKE_BINARY_DIR}/deps/lua-stdio.o ERROR_QUIET COMMAND_ERROR_IS_FATAL ANY)
+mlaf_use_archives(LUA ${own_lua})
+mlaf_use_archives(SQLITE ${sqlite} ${z})
+mlaf_use_archives(CRYPTO ${crypto})
+add_link_options(-Wl,--exclude-libs,ALL)
+set(CMAKE_INSTALL_RPATH "$ORIGIN/../lib/mlaforge")
