@@ -34,10 +34,11 @@ local families = {
   hop = require("families/hop"),
   hopp = require("families/hopp"),
   hopw = require("families/hopw"),
+  hopg = require("families/hopg"),
   combine = require("families/combine"),
 
   -- Families a decode kernel may come from, in the order they are listed.
-  decode = { "reg", "lds", "mma", "hopt", "hop", "hopp", "hopw" },
+  decode = { "reg", "lds", "mma", "hopt", "hop", "hopp", "hopw", "hopg" },
   -- Families of combine kernels; those of NVIDIA's decode families below.
   combines = { "combine" },
 

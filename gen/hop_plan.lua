@@ -1,9 +1,11 @@
 -- Shared memory of the many-rows Hopper kernel, for its template and for its family. Byte offsets.
 local plan = {}
 
+local MOST = 232448
 local SLICE = 8192 -- 64 rows x 64 columns x 2 bytes
 
-function plan.make(rank, rope)
+-- gather: with what the loaders of scattered rows need (templates/hop/gather.h). { refused = reason } when that does not fit.
+function plan.make(rank, rope, gather)
   local slices, all = rank // 64, rank // 64 + (rope > 0 and 1 or 0)
   local p = { buffers = rank > 256 and 2 or 4 } -- blocks of 64 tokens that lie there
   p.q_at = p.buffers * (slices * SLICE + 128 * rope)
@@ -13,7 +15,14 @@ function plan.make(rank, rope)
   p.tops_at = p.m_at + p.buffers * 256 -- largest values of partial results (templates/hop/partial.h)
   p.piece_at = p.tops_at + 2 * 64 * 4
   p.bars_at = p.piece_at + 4 * 48 -- this piece and the next one, and copies for the ends of this one and the one before
-  p.bytes = p.bars_at + 8 * (p.buffers * (all + 5) + 5)
+  p.bars_end = p.bars_at + 8 * (p.buffers * (all + 5) + 5)
+  p.bytes = p.bars_end
+  if gather then
+    p.tables_at = (p.bars_end + 15) // 16 * 16
+    p.landed_at = p.tables_at + 4 * 64 * 4
+    p.bytes = p.landed_at + 8 * 5 * p.buffers
+    if p.bytes > MOST then p.refused = ("%d bytes of shared memory > %d"):format(p.bytes, MOST) end
+  end
   return p
 end
 

@@ -4,7 +4,7 @@ local partials = {}
 
 -- Families whose splits leave values of 16 bits (templates/lib/narrow.h). The balanced schedule leaves fp32: its merge does not
 -- get faster with fewer bytes (docs/perf-log.md).
-local NARROW = { hop = true, hopw = true }
+local NARROW = { hop = true, hopg = true, hopw = true }
 
 local SPLITS = { splits = true, turns = true, fitted = true }
 

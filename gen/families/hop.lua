@@ -7,8 +7,8 @@ local hop_plan = require("hop_plan")
 local ROWS = 64
 
 -- Nanoseconds of the launch, fitted to one NVIDIA H200: of a tile (QK and PV on the tensor cores, and the L2 that feeds them),
--- of a wave's ends, which turns of the same block overlap in part, and of the launch.
-local function nanoseconds(p, v, arch)
+-- of a wave's ends, which turns of the same block overlap in part, and of the launch. `slower`: what a tile takes of hop's.
+local function nanoseconds(p, v, arch, slower)
   local pair, turns = v.cluster == 2, v.schedule == "turns" or v.schedule == "fitted"
   local groups = shape.ceil_div(shape.ceil_div(p.heads * p.q_len, ROWS), v.cluster) * v.cluster
   local products = 2 * (p.rank + p.rope) + 2 * p.rank -- clocks of a tile on the tensor cores
@@ -18,11 +18,32 @@ local function nanoseconds(p, v, arch)
     wave = turns and (pair and 4800 or 5900) or pair and 7300 or 6100,
     piece = 5,
     fixed = function() return turns and (pair and 4300 or 3300) or 1600 end,
-    tile = hopper.tile(p, arch, groups, (pair and 1590 or 1615) * (products + 500) / 2676, 0.09),
+    tile = hopper.tile(p, arch, groups, (pair and 1590 or 1615) * (products + 500) / 2676 * slower, 0.09),
   })
 end
 
+local function rows_rule(p)
+  if p.rank ~= 256 and p.rank ~= 512 then return ("rank %d is not 256 or 512"):format(p.rank) end
+  if p.heads * p.q_len <= 32 then return ("%d rows fill less than half of %d"):format(p.heads * p.q_len, ROWS) end
+end
+
+-- For hop and hopg, which have one kernel but for the loaders.
+local function cost_of(p, v, arch, family, plan, slower)
+  local tile = 64 * 2 * (p.rank + p.rope)
+  return hopper.cost({
+    threads = 384,
+    rows_per_wg = ROWS,
+    lds_bytes = plan.bytes,
+    regs = { { "all, at launch", 168 } }, -- the math warps take 240, the loaders leave 24
+    step = 64,
+    inflight = tile // 12,
+    ns = nanoseconds(p, v, arch, slower),
+  }, v, family)
+end
+
 return {
+  rows_rule = rows_rule,
+  cost_of = cost_of,
   template = "mla_decode_hop",
   arch = { hopper = true },
   problem = shape.DECODE_FIELDS,
@@ -35,25 +56,11 @@ return {
   },
   rules = {
     hopper.schedule_rule,
-    function(p)
-      if p.rank ~= 256 and p.rank ~= 512 then return ("rank %d is not 256 or 512"):format(p.rank) end
-      if p.heads * p.q_len <= 32 then return ("%d rows fill less than half of %d"):format(p.heads * p.q_len, ROWS) end
-    end,
+    rows_rule,
     hopper.page_rule,
     function(p, v)
       if v.cluster == 2 and p.heads * p.q_len <= ROWS then return "cluster=2 needs more than 64 rows" end
     end,
   },
-  cost = function(p, v, arch)
-    local tile = 64 * 2 * (p.rank + p.rope)
-    return hopper.cost({
-      threads = 384,
-      rows_per_wg = ROWS,
-      lds_bytes = hop_plan.make(p.rank, p.rope).bytes,
-      regs = { { "all, at launch", 168 } }, -- the math warps take 240, the loaders leave 24
-      step = 64,
-      inflight = tile // 12,
-      ns = nanoseconds(p, v, arch),
-    }, v, "hop")
-  end,
+  cost = function(p, v, arch) return cost_of(p, v, arch, "hop", hop_plan.make(p.rank, p.rope), 1) end,
 }

@@ -19,6 +19,12 @@ function hopper.schedule_rule(p, v)
   if p.batch == 1 and v.schedule == "fitted" then return "schedule=fitted: one request has no other beside it" end
 end
 
+-- Rows copied one by one: what a tile takes of the time with boxes, by count of instructions (not measured).
+hopper.SCATTERED = 1.06
+function hopper.scattered_rule(p)
+  if p.page_size % 32 == 0 then return ("boxes serve pages of %d tokens better"):format(p.page_size) end
+end
+
 -- Blocks of v.rows rows in steps of `step`: no more than `most` that read the same tokens, none larger than the rows need.
 function hopper.groups_rule(p, v, step, most)
   local rows = p.heads * p.q_len

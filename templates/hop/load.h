@@ -6,6 +6,8 @@
 // bytes; 5 %).
 constexpr u64 POLICY = Q_LEN * H <= 2 * ROWS && (PAIR == 1 || P % 64 == 0) ? EVICT_FIRST : EVICT_NORMAL;
 
+constexpr int BOXES_AT_ONCE = BOXES < 4 ? BOXES : 4; // boxes of a slice whose rows are known together: registers end there
+
 struct loader {
   const mlaf_decode_params& p;
   u32 shared;
@@ -27,6 +29,9 @@ MLAF_DEV void wait_empty(const loader& l, turn t, int group) {
   __syncwarp();
 }
 
+//@ if gather then
+//@   include("hop/gather.h", { tables_at = plan.tables_at, landed_at = plan.landed_at })
+//@ else
 // Slices [first, first + count) of a buffer, as soon as they are given back; dealt out to the blocks of a pair. By one lane: what
 // they take is then the same in all lanes and lies in uniform registers when they come, and lanes send one by one anyway.
 // A pair then asks for those of block j + AHEAD, into L2: one block alone would only load L2 more by that.
@@ -39,26 +44,34 @@ MLAF_DEV void load_slices(const loader& l, const piece& x, turn t, int j, int id
   const u32 to = l.shared + KV_AT + t.buffer * BUFFER + slice * SLICE;
   const u32 full = l.shared + FULL_AT + 8 * (ALL * t.buffer + first); // one for all of them
   const mlaf_tensor_map* map = &l.p.maps[rope ? MAP_KPE : MAP_CKV];
-  int row = row_of_box(x, at, ids);
+  int rows[BOXES_AT_ONCE]; // several shuffles together, ahead of the wait: beside QK one takes 200-350 clocks
+  auto find = [&](int first_box) {
+#pragma unroll
+    for (int b = 0; b < BOXES_AT_ONCE; b++) rows[b] = row_of_box(x, at + first_box + b, ids);
+  };
+  find(0);
   wait_empty(l, t, group);
   if (l.lane == 0) barrier_expect(full, rope ? ROPE : QUARTER * SLICE);
 #pragma unroll 1
-  for (int b = 0; b < BOXES; b++) {
-    const u32 place = to + b * BOX * (rope ? 2 * P : 128);
-    if (b > 0) row = row_of_box(x, at + b, ids);
-    if (!mine) continue;
-    if (PAIR == 2) {
-      copy_box_to_pair(place, map, column, row, full, POLICY);
-    } else {
-      copy_box_once(place, map, column, row, full, POLICY);
-      if (count == 2) copy_box_once(place + SLICE, map, column + 64, row, full, POLICY);
+  for (int b0 = 0; b0 < BOXES; b0 += BOXES_AT_ONCE) {
+    if (b0 > 0) find(b0);
+#pragma unroll
+    for (int b = 0; b < BOXES_AT_ONCE; b++) {
+      const u32 place = to + (b0 + b) * BOX * (rope ? 2 * P : 128);
+      if (!mine) continue;
+      if (PAIR == 2) {
+        copy_box_to_pair(place, map, column, rows[b], full, POLICY);
+      } else {
+        copy_box_once(place, map, column, rows[b], full, POLICY);
+        if (count == 2) copy_box_once(place + SLICE, map, column + 64, rows[b], full, POLICY);
+      }
     }
   }
   if (PAIR == 1 || j == 0) return; // what the first two blocks need goes first
 #pragma unroll 1
-  for (int b = j == 1 ? later - BOXES : later; b < later + BOXES; b++) {
-    row = row_of_box(x, b, b / 32 == at / 32 ? ids : next);
-    if (mine && x.begin + b * BOX < x.end) fetch_box(map, column, row);
+  for (int b = j == 1 ? later - BOXES : later; b < later + BOXES; b += BOXES) { // a lane a box
+    const int own = b + l.lane % BOXES, row = row_of_box(x, own, b / 32 == at / 32 ? ids : next);
+    if (l.lane < BOXES && (count == 2 || odd == 0) && x.begin + own * BOX < x.end) fetch_box(map, column, row);
   }
 }
 
@@ -87,6 +100,7 @@ MLAF_DEV void load_piece(const loader& l, const piece& x, u32 k, u32 (&used)[2])
     if (l.lane == 0) barrier_arrive(l.shared + NEAR_END_AT);
   }
 }
+//@ end
 
 MLAF_DEV void load_cache(const loader& l, walk& w) {
   u32 used[2] = {0, 0};
@@ -110,7 +124,7 @@ MLAF_DEV void load_last(const loader& l, int row) {
 
 // Piece k is handed over: its facts to where the math warps look for them, and a copy for its end, when the next one is there.
 static_assert(sizeof(facts) == 48, "gen/hop_plan.lua and finish() count so many bytes");
-MLAF_DEV void hand_over(facts* f, u32 k, const facts& x) {
+MLAF_DEV void tell(facts* f, u32 k, const facts& x) {
   f[0] = x;
   f[2 + (k & 1)] = x;
 }
@@ -128,7 +142,7 @@ MLAF_DEV void load_queries(const loader& l, walk& w, facts* f) {
   }
   load_q(l, (int)x.row);
   if (l.lane == 0) {
-    hand_over(f, 0, facts_of(l.p.a, x, false));
+    tell(f, 0, facts_of(l.p.a, x, false));
     load_last(l, (int)x.row);
   }
   const bool bad = check_pages(l.p.a, x, l.lane);
@@ -155,7 +169,7 @@ MLAF_DEV void load_queries(const loader& l, walk& w, facts* f) {
     barrier_wait(l.shared + LAST_EMPTY_AT, k & 1);
     __syncwarp();
     if (l.lane == 0) {
-      if (row >= 0) hand_over(f, k + 1, f[1]);
+      if (row >= 0) tell(f, k + 1, f[1]);
       else f->blocks = -1;
       load_last(l, row);
       barrier_arrive(l.shared + CHECKED_AT);

@@ -1,0 +1,63 @@
+// Rows of the cache copied one by one, for pages of any size: 16 bytes a thread by cp.async, to where boxes of the copy engine
+// would put them. The includer has lib/hopper.h.
+MLAF_DEV void copy_16(u32 to, const char* from, u64 policy) {
+  asm volatile("cp.async.cg.shared.global.L2::cache_hint [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "l"(policy) : "memory");
+}
+// Arrives once all earlier cp.async of this thread have landed; counts as one of the barrier's own arrivals.
+MLAF_DEV void barrier_arrive_after_copies(u32 bar) {
+  asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(bar) : "memory");
+}
+// Four bytes, and until all that was asked for before the last copies_commit() of this thread has landed.
+MLAF_DEV void copy_4(u32 to, const void* from) {
+  asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(to), "l"(from) : "memory");
+}
+MLAF_DEV void copies_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+MLAF_DEV void copies_wait() { asm volatile("cp.async.wait_group 0;" ::: "memory"); }
+
+MLAF_DEV void store_row(u32 at, u32 row) { asm volatile("st.shared.u32 [%0], %1;" ::"r"(at), "r"(row) : "memory"); }
+MLAF_DEV u32 load_row(u32 at) {
+  u32 x;
+  asm volatile("ld.shared.u32 %0, [%1];" : "=r"(x) : "r"(at) : "memory");
+  return x;
+}
+MLAF_DEV uint4 load_rows(u32 at) {
+  uint4 x;
+  asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(x.x), "=r"(x.y), "=r"(x.z), "=r"(x.w) : "r"(at) : "memory");
+  return x;
+}
+
+// Read anew each time, so that nothing made of it is kept: loaders have no registers for that.
+MLAF_DEV u32 lane_now() {
+  u32 lane;
+  asm volatile("mov.u32 %0, %%laneid;" : "=r"(lane));
+  return lane;
+}
+
+// 64 rows of SLICES neighbouring slices of CHUNKS times 16 bytes, by a warp. A row takes PITCH bytes of its slice (128 or 64, with
+// the swizzle of as many bytes), slices lie 64 rows apart. An instruction copies neighbouring bytes of as few rows as can be: each
+// row is a page of its own to memory and to the translation of addresses. table: the rows' numbers, 64 in shared memory; a lane
+// has every one from its first on, four at a load, the next four on their way.
+template <int SLICES, int CHUNKS, int PITCH>
+MLAF_DEV void gather_rows(u32 to, const char* from, u32 stride, u32 table, u64 policy) {
+  constexpr int LANES = SLICES * CHUNKS, ROWS = 2 * LANES; // lanes of a row, rows of a lane
+  static_assert(ROWS % 8 == 0, "a lane's rows are whole groups of a swizzle");
+  const u32 lane = lane_now(), first = lane / LANES * ROWS, slice = lane % LANES / CHUNKS;
+  from += 16 * (lane % LANES);
+  to += 64 * PITCH * slice + PITCH * first + 16 * (lane % CHUNKS);
+  table += 4 * first;
+  asm volatile("" : "+l"(from), "+r"(to), "+r"(table), "+r"(stride)); // else lane's share and base are added for each row
+  auto copy = [&](u32 row, int i) { // i: 0..7
+    const u32 swizzle = PITCH == 128 ? i : i / 2;
+    copy_16((to ^ swizzle << 4) + PITCH * i, from + (u64)row * stride, policy);
+  };
+  uint4 x = load_rows(table);
+#pragma unroll 1
+  for (int i = 0; i < ROWS; i += 8) {
+    const uint4 y = load_rows(table + 16);
+    copy(x.x, 0), copy(x.y, 1), copy(x.z, 2), copy(x.w, 3);
+    table += 32;
+    x = load_rows(table); // of the last ones: what lies behind, for nothing
+    copy(y.x, 4), copy(y.y, 5), copy(y.z, 6), copy(y.w, 7);
+    to += 8 * PITCH;
+  }
+}
