@@ -35,10 +35,11 @@ local families = {
   hopp = require("families/hopp"),
   hopw = require("families/hopw"),
   hopg = require("families/hopg"),
+  hoppg = require("families/hoppg"),
   combine = require("families/combine"),
 
   -- Families a decode kernel may come from, in the order they are listed.
-  decode = { "reg", "lds", "mma", "hopt", "hop", "hopp", "hopw", "hopg" },
+  decode = { "reg", "lds", "mma", "hopt", "hop", "hopp", "hopw", "hopg", "hoppg" },
   -- Families of combine kernels; those of NVIDIA's decode families below.
   combines = { "combine" },
 

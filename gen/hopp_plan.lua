@@ -7,7 +7,7 @@ local MOST_TILES = 3   -- a longer ring gains nothing
 local SLOTS = 512      -- registers of an SM's quarter, 32 lanes each; a warp of every warpgroup lives there
 local BARS = 8 * 4     -- bytes of the barriers beside the boxes'
 
--- v: rank, rope, rows, schedule. Byte offsets; { refused = reason } when it does not fit.
+-- v: rank, rope, rows, schedule, gather (loaders of scattered rows: templates/hopp/gather.h). Byte offsets; { refused = reason } when it does not fit.
 function plan.make(v, isa)
   local p = { boxes = v.rank // 64 + (v.rope > 0 and 1 or 0),
     loader_regs = v.schedule == "balanced" and 32 or 24 } -- 24 is the least there is; the walk takes more
@@ -26,10 +26,12 @@ function plan.make(v, isa)
     { "inverse_at", 4 * v.rows },
     { "piece_at", 64 },
   }
+  if v.gather then table.insert(places, 1, { "tables_at", 4 * 64 * 4 }) end
+  local barriers = v.gather and 24 or 16 -- bytes of a box's
   local small = BARS
   for _, place in ipairs(places) do small = small + place[2] end
   local q_bytes = 128 * p.boxes * v.rows
-  p.ring = math.min((isa.lds_bytes - q_bytes - small) // (BOX + 20), MOST_TILES * p.boxes)
+  p.ring = math.min((isa.lds_bytes - q_bytes - small) // (BOX + barriers + 4), MOST_TILES * p.boxes)
   if p.ring <= p.boxes then return { refused = ("%d boxes fit into shared memory, a tile has %d"):format(p.ring, p.boxes) } end
   p.q_at = p.ring * BOX
   local at = p.q_at + q_bytes
@@ -38,7 +40,8 @@ function plan.make(v, isa)
     at = at + place[2]
   end
   p.bars_at = at
-  p.bad_at = p.bars_at + 16 * p.ring + BARS
+  p.landed_at = p.bars_at + 16 * p.ring + BARS
+  p.bad_at = p.bars_at + barriers * p.ring + BARS
   p.bytes = (p.bad_at + 4 * p.ring + 15) // 16 * 16
   return p
 end

@@ -9,11 +9,12 @@ local ceil_div = shape.ceil_div
 local OVERLAP_LOSS = 0.03 -- share of the smaller of memory and work in a block that the larger does not hide
 local MOST_GROUPS = 2     -- row groups that read the same tokens through L2
 
--- Nanoseconds of a launch, from what was measured on one H200 (docs/perf-log.md), a block at 1.7 GHz.
-local function nanoseconds(p, v, arch)
+-- Nanoseconds of a launch, from what was measured on one H200 (docs/perf-log.md), a block at 1.7 GHz. `slower`: what a tile takes
+-- of hopp's.
+local function nanoseconds(p, v, arch, slower)
   local groups = ceil_div(p.heads * p.q_len, v.rows)
   local mmas = ceil_div(p.rank + p.rope, 16) + p.rank // 16
-  local block_ns = (1200 + v.rows * mmas * 3 // 5) * 10 // 17
+  local block_ns = (1200 + v.rows * mmas * 3 // 5) * 10 // 17 * slower
   return hopper.launch(p, v, {
     groups = groups, slots = arch.device.cus,
     fixed = function() return 4000 + 50 * v.rows end,
@@ -21,7 +22,32 @@ local function nanoseconds(p, v, arch)
   })
 end
 
+local function rows_rule(p)
+  if p.rank ~= 256 and p.rank ~= 512 then return ("rank %d is not 256 or 512"):format(p.rank) end
+  if p.heads * p.q_len <= 16 then return ("%d rows: family hopt serves so few"):format(p.heads * p.q_len) end
+end
+
+local function groups_rule(p, v) return hopper.groups_rule(p, v, 16, MOST_GROUPS) end
+
+-- For hopp and hoppg, which have one kernel but for the loaders.
+local function cost_of(p, v, arch, family, gather, slower)
+  local g = hopp_plan.make({ rank = p.rank, rope = p.rope, rows = v.rows, schedule = v.schedule, gather = gather }, arch.isa)
+  if g.refused then return { refused = g.refused } end
+  return hopper.cost({
+    threads = 512,
+    rows_per_wg = v.rows,
+    lds_bytes = g.bytes,
+    regs = { { "all, at launch", 128 } }, -- setmaxnreg deals them out: gen/hopp_plan.lua
+    step = 64,
+    inflight = (g.ring - g.boxes) * 8192 // 16,
+    ns = nanoseconds(p, v, arch, slower),
+  }, v, family)
+end
+
 return {
+  rows_rule = rows_rule,
+  groups_rule = groups_rule,
+  cost_of = cost_of,
   template = "mla_decode_hopp",
   arch = { hopper = true },
   problem = shape.DECODE_FIELDS,
@@ -31,24 +57,9 @@ return {
     schedule = hopper.SCHEDULES,
   },
   rules = {
-    function(p)
-      if p.rank ~= 256 and p.rank ~= 512 then return ("rank %d is not 256 or 512"):format(p.rank) end
-      if p.heads * p.q_len <= 16 then return ("%d rows: family hopt serves so few"):format(p.heads * p.q_len) end
-    end,
+    rows_rule,
     hopper.page_rule,
-    function(p, v) return hopper.groups_rule(p, v, 16, MOST_GROUPS) end,
+    groups_rule,
   },
-  cost = function(p, v, arch)
-    local g = hopp_plan.make({ rank = p.rank, rope = p.rope, rows = v.rows, schedule = v.schedule }, arch.isa)
-    if g.refused then return { refused = g.refused } end
-    return hopper.cost({
-      threads = 512,
-      rows_per_wg = v.rows,
-      lds_bytes = g.bytes,
-      regs = { { "all, at launch", 128 } }, -- setmaxnreg deals them out: gen/hopp_plan.lua
-      step = 64,
-      inflight = (g.ring - g.boxes) * 8192 // 16,
-      ns = nanoseconds(p, v, arch),
-    }, v, "hopp")
-  end,
+  cost = function(p, v, arch) return cost_of(p, v, arch, "hopp", false, 1) end,
 }

@@ -38,40 +38,25 @@ MLAF_DEV void hand_over(const loader& l, turn t, int j) {
   }
 }
 
-// Piece k, as load.h says of boxes. A lane makes page ids of the block's tokens `lane` and `lane + 32` into rows, those of the next
-// block on their way beside the copies, by cp.async, since 24 registers leave no place for them. Behind the end the last token is
-// copied again. A page outside the cache is read as page 0: see check_pages.
+// Piece k, as load.h says of boxes; page ids of the next block come beside the copies. Behind the end the last token is copied again.
+// A page outside the cache: see check_pages.
 MLAF_DEV void load_piece(const loader& l, const piece& x, u32 k, u32 (&used)[2]) {
   const mlaf_decode_args& a = l.p.a;
   const int blocks = blocks_of(x), near_end = !MANY || l.half > 0 ? -1 : blocks - ASK > 1 ? blocks - ASK : 1;
-  auto entry = [&](int j, int token) { return table_of(l, j) + 4 * token; };
-  auto token_of = [&](int j, int token) { return (u32)smaller(x.begin + 64 * j + token, x.end - 1); };
-  auto fetch = [&](int j) {
-    const int lane = lane_now();
-#pragma unroll
-    for (int i = lane; i < lane + 64; i += 32)
-      copy_4(entry(j, i), a.kv_indices + (x.first_page + (int)(token_of(j, i) / PAGE)));
-    copies_commit();
-  };
+  auto ask = [&](int j) { ask_for_ids<PAGE>(table_of(l, j), a.kv_indices + x.first_page, x.begin + 64 * j, x.end - 1); };
   __syncwarp(); // all lanes are through with the piece before
-  if (blocks > 0 && l.half < 2) fetch(0);
+  if (blocks > 0 && l.half < 2) ask(0);
   for (int j = 0; j < blocks; j++) {
     const turn t = next_turn(used, j);
     if (l.half == 2) {
       hand_over(l, t, j);
       continue;
     }
-    copies_wait(); // the ids; rows copied since they were asked for may be under way
-    const int lane = lane_now();
-#pragma unroll
-    for (int i = lane; i < lane + 64; i += 32) {
-      const u32 id = load_row(entry(j, i));
-      store_row(entry(j, i), (id < (u32)a.num_pages ? id : 0) * PAGE + token_of(j, i) % PAGE);
-    }
+    make_rows<PAGE>(table_of(l, j), a.num_pages, x.begin + 64 * j, x.end - 1);
     __syncwarp(); // and all lanes are through with the block before, whose table the next ids take
-    if (j + 1 < blocks) fetch(j + 1);
+    if (j + 1 < blocks) ask(j + 1);
     if (j == 1) barrier_wait(l.shared + Q_FULL_AT, k & 1);
-    if (j == near_end && lane == 0) barrier_arrive(l.shared + NEAR_END_AT);
+    if (j == near_end && lane_now() == 0) barrier_arrive(l.shared + NEAR_END_AT);
     copy_block(l, t, j);
   }
   if (MANY && l.half == 0 && blocks < 2) {

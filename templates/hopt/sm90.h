@@ -5,10 +5,6 @@ MLAF_DEV void barrier_arrive_if(bool now, u32 bar) {
   asm volatile("{\n.reg .pred p;\nsetp.ne.u32 p, %0, 0;\n@p mbarrier.arrive.shared::cta.b64 _, [%1];\n}" ::"r"((u32)now), "r"(bar)
                : "memory");
 }
-// Arrives once all earlier cp.async of this thread have landed; counts as one of the barrier's own arrivals.
-MLAF_DEV void barrier_arrive_after_copies(u32 bar) {
-  asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(bar) : "memory");
-}
 // named_arrive without a branch, which may stand between MMAs.
 MLAF_DEV void named_arrive_if(bool now, int id, int threads) {
   asm volatile("{\n.reg .pred p;\nsetp.ne.u32 p, %0, 0;\n@p bar.arrive %1, %2;\n}" ::"r"((u32)now), "r"(id), "r"(threads)
@@ -20,11 +16,6 @@ MLAF_DEV bool named_any(int id, int threads, bool x) {
   asm volatile("{\n.reg .pred p, q;\nsetp.ne.u32 p, %1, 0;\nbar.red.or.pred q, %2, %3, p;\nselp.u32 %0, 1, 0, q;\n}" : "=r"(any)
                : "r"((u32)x), "r"(id), "r"(threads) : "memory");
   return any;
-}
-
-// ---- Copies -----------------------------------------------------------------------------------------------------------
-MLAF_DEV void copy_16(u32 to, const char* from) {
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");
 }
 
 // ---- Shared memory by address -----------------------------------------------------------------------------------------
