@@ -1,6 +1,7 @@
 -- The kernel families of the space: one file each in gen/families/, and here the lists. A family is a table:
 --
 --   template  the kernel's template
+--   body      the template whose kernel it is but for the loaders, where there is one: that one's goldens show the parameters
 --   arch      the architecture families it is written for (arch.isa.family), as a set
 --   problem   fields of the problem its source depends on
 --   params    parameters it may take, with their values

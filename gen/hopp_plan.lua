@@ -7,7 +7,8 @@ local MOST_TILES = 3   -- a longer ring gains nothing
 local SLOTS = 512      -- registers of an SM's quarter, 32 lanes each; a warp of every warpgroup lives there
 local BARS = 8 * 4     -- bytes of the barriers beside the boxes'
 
--- v: rank, rope, rows, schedule, gather (loaders of scattered rows: templates/hopp/gather.h). Byte offsets; { refused = reason } when it does not fit.
+-- v: rank, rope, rows, schedule, gather (loaders of scattered rows: templates/hopp/gather.h). Byte
+-- offsets; { refused = reason } when it does not fit.
 function plan.make(v, isa)
   local p = { boxes = v.rank // 64 + (v.rope > 0 and 1 or 0),
     loader_regs = v.schedule == "balanced" and 32 or 24 } -- 24 is the least there is; the walk takes more

@@ -1,4 +1,5 @@
--- Many rows on Hopper for pages of any size: hop, single blocks, with loaders that copy rows one by one. Fields: gen/families.lua.
+-- Many rows on Hopper for pages of any size: hop, single blocks, with loaders that copy rows one by one. Fields:
+-- gen/families.lua.
 local hopper = require("families/hopper")
 local partials = require("partials")
 local hop = require("families/hop")
@@ -6,6 +7,7 @@ local hop_plan = require("hop_plan")
 
 return {
   template = "mla_decode_hopg",
+  body = "mla_decode_hop",
   arch = hop.arch,
   problem = hop.problem,
   combine = partials.merge("hopg"),

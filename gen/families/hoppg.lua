@@ -6,6 +6,7 @@ local hopp = require("families/hopp")
 
 return {
   template = "mla_decode_hoppg",
+  body = "mla_decode_hopp",
   arch = hopp.arch,
   problem = hopp.problem,
   combine = partials.merge("hoppg"),

@@ -1,7 +1,8 @@
 // Loaders of the many-rows Hopper kernel for pages of any size: rows copied one by one (lib/gather.h). Warp 0 takes the left half
-// of every block, warp 1 the right one, and rope of even and of odd blocks. Their copies are ordinary accesses to shared memory, so
-// a proxy fence must stand between them and the tensor cores: warp 2 waits for what has landed, fences and fills the barrier that
-// the math warps wait for; in those the fence would stand between QK's products. The includer has the constants of the kernel.
+// of every block and rope of even ones, warp 1 the right half and rope of odd ones. Their copies are ordinary accesses to shared
+// memory, so a proxy fence must stand between them and the tensor cores: warp 2 waits for what has landed, fences and fills the
+// barrier that the math warps wait for; in those the fence would stand between QK's products. The includer has the constants of
+// the kernel.
 constexpr int TABLES_AT = ${tables_at}; // two each of warps 0 and 1: numbers of the rows of a block, before that page ids
 constexpr int LANDED_AT = ${landed_at}; // barriers by buffer and group, 32 arrivals each
 constexpr int ROPE_GROUP = 4;           // groups 0..3: quarters of O's columns
@@ -38,8 +39,8 @@ MLAF_DEV void hand_over(const loader& l, turn t, int j) {
   }
 }
 
-// Piece k, as load.h says of boxes; page ids of the next block come beside the copies. Behind the end the last token is copied again.
-// A page outside the cache: see check_pages.
+// Piece k, as load.h says of boxes; page ids of the next block come beside the copies. Behind the end the last token is copied
+// again. A page outside the cache: see check_pages.
 MLAF_DEV void load_piece(const loader& l, const piece& x, u32 k, u32 (&used)[2]) {
   const mlaf_decode_args& a = l.p.a;
   const int blocks = blocks_of(x), near_end = !MANY || l.half > 0 ? -1 : blocks - ASK > 1 ? blocks - ASK : 1;

@@ -33,8 +33,8 @@ MLAF_DEV u32 lane_now() {
   return lane;
 }
 
-// Page ids of the 64 tokens from `token` on, none behind `last`, on their way to a table of a warp: two a lane, by cp.async, since
-// loaders have no registers to wait with.
+// Page ids of the 64 tokens from `token` on, none behind `last`, on their way to a table of a warp: two a lane, by cp.async,
+// since loaders have no registers to wait with.
 template <int PAGE>
 MLAF_DEV void ask_for_ids(u32 table, const int* pages, int token, int last) {
   const int lane = lane_now();
@@ -54,10 +54,10 @@ MLAF_DEV void make_rows(u32 table, int pages, int token, int last) {
   }
 }
 
-// 64 rows of SLICES neighbouring slices of CHUNKS times 16 bytes, by a warp. A row takes PITCH bytes of its slice (128 or 64, with
-// the swizzle of as many bytes), slices lie 64 rows apart. An instruction copies neighbouring bytes of as few rows as can be: each
-// row is a page of its own to memory and to the translation of addresses. table: the rows' numbers, 64 in shared memory; a lane
-// has every one from its first on, four at a load, the next four on their way.
+// 64 rows of SLICES neighbouring slices of CHUNKS times 16 bytes, by a warp. A row takes PITCH bytes of its slice (128 or 64,
+// with the swizzle of as many bytes), slices lie 64 rows apart. An instruction copies neighbouring bytes of as few rows as can
+// be: each row is a page of its own to memory and to the translation of addresses. table: the rows' numbers, 64 in shared
+// memory; a lane has every one from its first on, four at a load, the next four on their way.
 template <int SLICES, int CHUNKS, int PITCH>
 MLAF_DEV void gather_rows(u32 to, const char* from, u32 stride, u32 table, u64 policy) {
   constexpr int LANES = SLICES * CHUNKS, ROWS = 2 * LANES; // lanes of a row, rows of a lane
@@ -66,7 +66,7 @@ MLAF_DEV void gather_rows(u32 to, const char* from, u32 stride, u32 table, u64 p
   from += 16 * (lane % LANES);
   to += 64 * PITCH * slice + PITCH * first + 16 * (lane % CHUNKS);
   table += 4 * first;
-  asm volatile("" : "+l"(from), "+r"(to), "+r"(table), "+r"(stride)); // else the lane's share and the base are added for each row
+  asm volatile("" : "+l"(from), "+r"(to), "+r"(table), "+r"(stride)); // else base and lane's share are added for each row
   auto copy = [&](u32 row, int i) { // i: 0..7
     const u32 swizzle = PITCH == 128 ? i : i / 2;
     copy_16((to ^ swizzle << 4) + PITCH * i, from + (u64)row * stride, policy);

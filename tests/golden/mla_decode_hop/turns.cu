@@ -35,6 +35,7 @@
 // its reference before, as a rule while P is made. A finds its reference while B still makes P.
 // The sum of P, by which O is divided and of which the LSE is made, is that before P is rounded.
 //
+//   mla_decode_hopg  pages of any size: warps 0 and 1 copy rows one by one, warp 2 hands them over (hop/gather.h)
 //   cluster=2     two blocks own rows 0-63 and 64-127: each slice is read once and multicast to both
 //   schedule      splits: one range of a request's tokens. turns: that of requests z, z + gridDim.z, ... one after the other.
 //                 balanced: a part of the whole batch (lib/schedule.h). The loaders are on the next piece while this one ends.
@@ -298,6 +299,8 @@ MLAF_DEV void no_rows(int row, int live, float (&m)[2]) {
 // bytes; 5 %).
 constexpr u64 POLICY = Q_LEN * H <= 2 * ROWS && (PAIR == 1 || P % 64 == 0) ? EVICT_FIRST : EVICT_NORMAL;
 
+constexpr int BOXES_AT_ONCE = BOXES < 4 ? BOXES : 4; // boxes of a slice whose rows are known together: registers end there
+
 struct loader {
   const mlaf_decode_params& p;
   u32 shared;
@@ -331,26 +334,34 @@ MLAF_DEV void load_slices(const loader& l, const piece& x, turn t, int j, int id
   const u32 to = l.shared + KV_AT + t.buffer * BUFFER + slice * SLICE;
   const u32 full = l.shared + FULL_AT + 8 * (ALL * t.buffer + first); // one for all of them
   const mlaf_tensor_map* map = &l.p.maps[rope ? MAP_KPE : MAP_CKV];
-  int row = row_of_box(x, at, ids);
+  int rows[BOXES_AT_ONCE]; // several shuffles together, ahead of the wait: beside QK one takes 200-350 clocks
+  auto find = [&](int first_box) {
+#pragma unroll
+    for (int b = 0; b < BOXES_AT_ONCE; b++) rows[b] = row_of_box(x, at + first_box + b, ids);
+  };
+  find(0);
   wait_empty(l, t, group);
   if (l.lane == 0) barrier_expect(full, rope ? ROPE : QUARTER * SLICE);
 #pragma unroll 1
-  for (int b = 0; b < BOXES; b++) {
-    const u32 place = to + b * BOX * (rope ? 2 * P : 128);
-    if (b > 0) row = row_of_box(x, at + b, ids);
-    if (!mine) continue;
-    if (PAIR == 2) {
-      copy_box_to_pair(place, map, column, row, full, POLICY);
-    } else {
-      copy_box_once(place, map, column, row, full, POLICY);
-      if (count == 2) copy_box_once(place + SLICE, map, column + 64, row, full, POLICY);
+  for (int b0 = 0; b0 < BOXES; b0 += BOXES_AT_ONCE) {
+    if (b0 > 0) find(b0);
+#pragma unroll
+    for (int b = 0; b < BOXES_AT_ONCE; b++) {
+      const u32 place = to + (b0 + b) * BOX * (rope ? 2 * P : 128);
+      if (!mine) continue;
+      if (PAIR == 2) {
+        copy_box_to_pair(place, map, column, rows[b], full, POLICY);
+      } else {
+        copy_box_once(place, map, column, rows[b], full, POLICY);
+        if (count == 2) copy_box_once(place + SLICE, map, column + 64, rows[b], full, POLICY);
+      }
     }
   }
   if (PAIR == 1 || j == 0) return; // what the first two blocks need goes first
 #pragma unroll 1
-  for (int b = j == 1 ? later - BOXES : later; b < later + BOXES; b++) {
-    row = row_of_box(x, b, b / 32 == at / 32 ? ids : next);
-    if (mine && x.begin + b * BOX < x.end) fetch_box(map, column, row);
+  for (int b = j == 1 ? later - BOXES : later; b < later + BOXES; b += BOXES) { // a lane a box
+    const int own = b + l.lane % BOXES, row = row_of_box(x, own, b / 32 == at / 32 ? ids : next);
+    if (l.lane < BOXES && (count == 2 || odd == 0) && x.begin + own * BOX < x.end) fetch_box(map, column, row);
   }
 }
 

@@ -34,6 +34,8 @@
 // With all rows in one block A is read once for all of them. The ring holds a tile and a half at 80 rows, so boxes come in the
 // order in which they are given back.
 //
+// mla_decode_hoppg: pages of any size. Warps 0 and 1 copy rows one by one, warp 2 hands them over (hopp/gather.h).
+//
 // Numbers: scores, softmax (base 2) and sums in fp32, P in 16 bits; O is divided by the sum of the rounded P, the LSE is made of
 // the unrounded sum. m is the exact maximum so far; O is rescaled only where it rose, for 8 rows at a time.
 

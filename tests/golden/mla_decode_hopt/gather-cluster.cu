@@ -29,9 +29,9 @@
 // memory: 68 of them for a tile at 512/64, N = 16: 1360 clocks, where HBM needs 3700 for the tile's 73.7 KB.
 //
 //   warpgroups 0..W-1  math. Warpgroup g takes tiles g, g+W, ... alone: its own O^T in registers, its own row state.
-//   warpgroup W        producer. load=tma: warp w sends for boxes w, w+4, ..., page ids read ahead; load=gather: every thread
-//                      copies 16 bytes of four rows of a box. Warp 3 sends for Q and says what math must know of a range, so
-//                      that math reads no table.
+//   warpgroup W        producer. load=tma: warp w sends for boxes w, w+4, ..., page ids read ahead; load=gather: a warp copies
+//                      16 rows of two boxes at once, 16 bytes a thread. Warp 3 sends for Q and says what math must know of a
+//                      range, so that math reads no table.
 //
 //   ring of boxes   | t: 0 1 .. 8 | t+1: 0 1 .. 8 | t+2: 0 1 ..     a full and an empty barrier per box; a tile may wrap around
 //
@@ -78,6 +78,7 @@ struct mlaf_decode_params {
 #define SCHEDULE_FIXED 128
 // [templates/lib/schedule.h]
 // [templates/lib/hopper.h]
+// [templates/lib/gather.h]
 // [templates/hopt/sm90.h]
 
 constexpr int H = 20, Q_LEN = 2, R = 256, P = 32, PAGE = 1, SUB = 1, SUBS = 64 / SUB;
@@ -268,10 +269,25 @@ MLAF_DEV void announce(const mlaf_tensor_map* maps, char* base, u32 smem, int k,
 }
 
 // ---- Producer ---------------------------------------------------------------------------------------------------------
-// All 128 threads: of every box, thread t copies 16 bytes of rows t/8 + 16i. Rows beyond the end repeat the last one.
+// Copies rows 16w.. of SPAN neighbouring boxes, of each row 128 SPAN bytes side by side, by warp w of four: each row is a page of
+// its own to memory and to the translation of addresses, so it is asked for in as few pieces as can be. Lane l has the number of
+// row 16w + l % 16. to, next: the boxes.
+template <int SPAN, int CHUNKS = 8>
+MLAF_DEV void copy_rows(u32 to, u32 next, const char* from, u32 stride, u32 row) {
+  constexpr int LANES = 8 * SPAN, ROWS = 4 * SPAN; // lanes of a row, rows of a lane
+  const u32 lane = lane_now(), warp = threadIdx.x / 32 % 4, chunk = lane % 8, first = lane / LANES * ROWS;
+  to = (lane % LANES / 8 ? next : to) + 2048 * warp + 128 * first + ((chunk ^ first % 8) << 4);
+  from += 16 * (lane % LANES);
+  asm volatile("" : "+l"(from), "+r"(to), "+r"(stride)); // as in gather_rows
+#pragma unroll
+  for (u32 i = 0; i < ROWS; i++) {
+    const u32 its = __shfl_sync(~0u, row, first + i);
+    if (chunk < CHUNKS) copy_16((to ^ i << 4) + 128 * i, from + (u64)its * stride, EVICT_FIRST);
+  }
+}
+
+// Rows beyond the end repeat the last one.
 MLAF_DEV void produce(const mlaf_decode_args& a, const mlaf_tensor_map* maps, u32 smem, char* base) {
-  const int chunk = threadIdx.x % 8, row0 = threadIdx.x % 128 / 8;
-  const u32 to = row0 * 128 + (chunk ^ row0 % 8) * 16;
   walk where;
   work w;
   begin_walk(a, where);
@@ -280,32 +296,29 @@ MLAF_DEV void produce(const mlaf_decode_args& a, const mlaf_tensor_map* maps, u3
     const bool none = !next_work(a, where, w);
     if (threadIdx.x / 32 % 4 == 3) announce(maps, base, smem, k, w, at, none);
     if (none) return;
-    const int tiles = tiles_of(w);
-    auto token_of = [&](int t, int i) { return smaller(w.begin + 64 * t + row0 + 16 * i, w.end - 1); };
-    int ids[4];
-    if (tiles > 0)
-#pragma unroll
-      for (int i = 0; i < 4; i++) ids[i] = w.pages[(u32)token_of(0, i) / PAGE];
+    const int tiles = tiles_of(w), mine = w.begin + threadIdx.x % 128 / 32 * 16 + threadIdx.x % 16;
+    auto token_of = [&](int t) { return smaller(mine + 64 * t, w.end - 1); };
+    int id = tiles > 0 ? w.pages[(u32)token_of(0) / PAGE] : 0;
     for (int t = 0; t < tiles; t++) {
-      u64 row[4];
       bool bad = false;
-#pragma unroll
-      for (int i = 0; i < 4; i++) {
-        row[i] = row_of(a, ids[i], token_of(t, i), bad);
-        if (t + 1 < tiles) ids[i] = w.pages[(u32)token_of(t + 1, i) / PAGE];
-      }
+      const u32 row = row_of(a, id, token_of(t), bad);
+      if (t + 1 < tiles) id = w.pages[(u32)token_of(t + 1) / PAGE];
 #pragma unroll 1
-      for (int b = 0; b < NB; b++) {
+      for (int b = 0; b < NB;) {
+        const place second = {at.slot + 1 == RING ? 0 : at.slot + 1, at.turn ^ (at.slot + 1 == RING), at.tile};
+        const u32 to = smem + BOX * at.slot, full = full_barrier(smem, at.slot);
+        const bool two = b + 1 < NV;
         barrier_wait(empty_barrier(smem, at.slot), at.turn ^ 1);
+        if (two) barrier_wait(empty_barrier(smem, second.slot), second.turn ^ 1);
         if (b == 0 && bad) ((volatile int*)(base + BAD_AT))[at.slot] = at.tile;
-        const bool latent = b < NV;
-        const char* from = (latent ? a.ckv + 128 * b : a.kpe) + 16 * chunk;
-        const u64 stride = 2 * (u64)(latent ? a.ckv_row_stride : a.kpe_row_stride);
-        if (latent || chunk < P / 8)
-#pragma unroll
-          for (int i = 0; i < 4; i++) copy_16(smem + BOX * at.slot + to + 2048 * i, from + row[i] * stride);
-        barrier_arrive_after_copies(full_barrier(smem, at.slot));
-        advance(at, 1);
+        __syncwarp();
+        if (two) copy_rows<2>(to, smem + BOX * second.slot, a.ckv + 128 * b, (u32)a.ckv_row_stride * 2, row);
+        else if (NV % 2 && b < NV) copy_rows<1>(to, to, a.ckv + 128 * b, (u32)a.ckv_row_stride * 2, row);
+        else copy_rows<1, P / 8>(to, to, a.kpe, (u32)a.kpe_row_stride * 2, row);
+        barrier_arrive_after_copies(full);
+        if (two) barrier_arrive_after_copies(full_barrier(smem, second.slot));
+        advance(at, two ? 2 : 1);
+        b += two ? 2 : 1;
       }
       at.tile++;
     }

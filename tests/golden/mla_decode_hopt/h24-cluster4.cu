@@ -29,9 +29,9 @@
 // memory: 68 of them for a tile at 512/64, N = 16: 1360 clocks, where HBM needs 3700 for the tile's 73.7 KB.
 //
 //   warpgroups 0..W-1  math. Warpgroup g takes tiles g, g+W, ... alone: its own O^T in registers, its own row state.
-//   warpgroup W        producer. load=tma: warp w sends for boxes w, w+4, ..., page ids read ahead; load=gather: every thread
-//                      copies 16 bytes of four rows of a box. Warp 3 sends for Q and says what math must know of a range, so
-//                      that math reads no table.
+//   warpgroup W        producer. load=tma: warp w sends for boxes w, w+4, ..., page ids read ahead; load=gather: a warp copies
+//                      16 rows of two boxes at once, 16 bytes a thread. Warp 3 sends for Q and says what math must know of a
+//                      range, so that math reads no table.
 //
 //   ring of boxes   | t: 0 1 .. 8 | t+1: 0 1 .. 8 | t+2: 0 1 ..     a full and an empty barrier per box; a tile may wrap around
 //
