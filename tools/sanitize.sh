@@ -43,6 +43,9 @@ h16,r512,p64,q1,bf16,page64,b2,s330 hopt:cluster=6,load=tma,rows=16,schedule=spl
 h16,r512,p64,q1,bf16,page1,b2,s330 hopt:cluster=2,load=gather,rows=16,schedule=splits,wgs=2/s1
 h16,r512,p64,q1,bf16,page64,b2,s330 hopt:cluster=1,load=tma,rows=16,schedule=balanced,wgs=2/s7,rows=1,team=1
 h80,r512,p64,q1,bf16,page64,b2,s330 hopp:rows=80,schedule=splits/s2,rows=1,team=2
+h128,r512,p64,q1,bf16,page1,b2,s330 hopg:schedule=turns/s1
+h40,r512,p64,q2,causal,bf16,page3,b3,s330 hopg:schedule=merged/s7
+h80,r512,p64,q1,bf16,page1,b2,s330 hoppg:rows=80,schedule=splits/s2,rows=1,team=2
 h20,r512,p64,q3,causal,bf16,page16,b3,s330 hopp:rows=64,schedule=balanced/s7,rows=1,team=1
 h128,r256,p64,q1,bf16,page64,b2,s330 hopw:schedule=splits/s3,rows=1,team=2
 h128,r256,p64,q1,bf16,page64,b2,s330 hopw:schedule=balanced/s7,rows=1,team=1
