@@ -14,7 +14,7 @@ function plan.make(rank, rope, gather)
   p.m_at = p.sums_at + 2 * 64 * 4
   p.tops_at = p.m_at + p.buffers * 256 -- largest values of partial results (templates/hop/partial.h)
   p.piece_at = p.tops_at + 2 * 64 * 4
-  p.bars_at = p.piece_at + 4 * 48 -- this piece and the next one, and copies for the ends of this one and the one before
+  p.bars_at = p.piece_at + 4 * 40 -- this piece and the next one, and copies for the ends of this one and the one before
   p.bars_end = p.bars_at + 8 * (p.buffers * (all + 5) + 5)
   p.bytes = p.bars_end
   if gather then

@@ -24,7 +24,7 @@ end
 
 local function rows_rule(p)
   if p.rank ~= 256 and p.rank ~= 512 then return ("rank %d is not 256 or 512"):format(p.rank) end
-  if p.heads * p.q_len <= 32 then return ("%d rows fill less than half of %d"):format(p.heads * p.q_len, ROWS) end
+  if p.heads * p.q_len <= 16 then return ("%d rows fill no more than a quarter of %d"):format(p.heads * p.q_len, ROWS) end
 end
 
 -- For hop and hopg, which have one kernel but for the loaders.

@@ -11,7 +11,7 @@ return {
   arch = hop.arch,
   problem = hop.problem,
   combine = partials.merge("hopg"),
-  params = { schedule = hop.params.schedule },
+  params = { schedule = { "fitted", "splits" } }, -- turns: its loaders have too few registers
   fixed = { cluster = 1 }, -- nothing to multicast
   rules = { hopper.schedule_rule, hop.rows_rule, hopper.scattered_rule },
   cost = function(p, v, arch)

@@ -6,7 +6,7 @@ local ceil_div = shape.ceil_div
 
 local hopper = {}
 
-local WALK_NS = 6000 -- what a walk of the whole batch adds to a launch
+local WALK_NS = 12000 -- what a walk of the whole batch adds to a launch
 
 -- A part of the whole batch, or of one request.
 hopper.SCHEDULES = { "balanced", "splits" }

@@ -152,11 +152,14 @@ static void add_launch(const mlaf_loaded_kernel *k, const uint32_t grid[3], cons
   }
 }
 
-/* Blocks along z, of so many that work on a request: one, one a request, or as few as take the requests in no more turns. */
+/* Blocks along z, of so many that work on a request: one, one a request, or as few as take the requests in no more turns. A launch
+ * that may cut its batch has as many as run at once; how many clusters of more than two blocks that is only the device knows. */
 static uint32_t blocks_z(const mlaf_loaded *l, uint32_t blocks_xy, uint32_t batch) {
   if (l->decode.launch.schedule == MLAF_SCHEDULE_BALANCED) return 1;
-  if (!(l->decode.launch.flags & MLAF_KERNEL_TURNS)) return batch;
   const uint32_t at_once = (uint32_t)mlaf_info(l->dev)->compute_units / blocks_xy;
+  const bool turns = l->decode.launch.flags & MLAF_KERNEL_TURNS, wide = l->decode.launch.cluster[1] > 2;
+  if (mlaf_loaded_fits(l) && turns) return at_once ? at_once : 1;
+  if (!turns) return mlaf_loaded_fits(l) && !wide && at_once > batch ? at_once : batch;
   return at_once ? groups(batch, groups(batch, at_once)) : 1;
 }
 

@@ -6,7 +6,7 @@
 // Piece k. What is known of it is read from its copy where it is wanted: registers are O's.
 template <int WG>
 MLAF_DEV void finish(const math& c, const mlaf_decode_args& a, u32 k, rows_state& r, float (&o)[2][PIECE / 2]) {
-  const u32 copy = c.shared + 48 * (2 + (k & 1));
+  const u32 copy = c.shared + 40 * (2 + (k & 1));
   if (MANY) { // the first P's place and that of the facts are the next piece's
     fence_async();
     barrier_arrive(c.shared + LAST_EMPTY_AT);

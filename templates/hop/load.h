@@ -123,7 +123,7 @@ MLAF_DEV void load_last(const loader& l, int row) {
 }
 
 // Piece k is handed over: its facts to where the math warps look for them, and a copy for its end, when the next one is there.
-static_assert(sizeof(facts) == 48, "gen/hop_plan.lua and finish() count so many bytes");
+static_assert(sizeof(facts) == 40, "gen/hop_plan.lua and finish() count so many bytes");
 MLAF_DEV void tell(facts* f, u32 k, const facts& x) {
   f[0] = x;
   f[2 + (k & 1)] = x;

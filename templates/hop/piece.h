@@ -116,7 +116,7 @@ MLAF_DEV bool check_pages(const mlaf_decode_args& a, const piece& x, int lane) {
 }
 
 // What the math warps know of a piece.
-struct __align__(16) facts {
+struct facts {
   int blocks; // -1: no piece is left
   int begin, tokens, n;
   i64 row, part;

@@ -25,10 +25,10 @@ struct walk {
 };
 
 MLAF_DEV void begin_walk(const mlaf_decode_args& a, walk& at) {
-  at.done = false;
+  at.done = (int)blockIdx.z >= a.batch;
   at.whole = !BALANCED;
 //@ if fitted then
-  at.mine = schedule_entry(&a, blockIdx.z); // on their way while the table is looked through
+  at.mine = schedule_entry(&a, smaller((int)blockIdx.z, a.batch - 1)); // on their way while the table is looked through
   const int slots = fit_slots(&a), parts = smaller(slots, (int)(gridDim.y * gridDim.z));
   at.whole = !fit_cuts(&a, PAGE, gridDim.y, slots, parts, 0);
   if (blockIdx.x + PART == 0 && threadIdx.x % 32 == 0 && a.part_o) fit_tell(a.part_o, at.whole ? 0 : parts);

@@ -74,9 +74,19 @@ MLAF_DEV int fit_apart(const struct mlaf_decode_args* a) { return a->splits >> 1
 MLAF_DEV void fit_tell(float* part_o, int parts) { ((int*)part_o)[-1] = parts; }
 MLAF_DEV int fit_told(const float* part_o) { return ((const int*)part_o)[-1]; }
 
+// x / by, which consistent tables make a part's number. A float's quotient, set right: a 64-bit division takes a call's stack.
+MLAF_DEV int fit_quotient(i64 x, i64 by) {
+  const float guess = (float)x / (float)by;
+  int n = guess > 0.0f && guess < 65536.0f ? (int)guess : 0;
+  if (guess >= 65536.0f) return 65536;
+  while (n > 0 && n * by > x) n--;
+  while ((n + 1) * by <= x) n++;
+  return n;
+}
+
 // The parts of `width` positions that have a piece of a request of some tokens at `start`: *first and so many behind it.
 MLAF_DEV int fit_pieces(i64 start, int tokens, i64 width, int* first) {
   const i64 begin = start + SCHEDULE_FIXED;
-  *first = (int)schedule_divide((u64)begin, (u64)width);
-  return (int)schedule_divide((u64)(begin + (tokens - 1) / SCHEDULE_GRAIN * SCHEDULE_GRAIN), (u64)width) - *first;
+  *first = fit_quotient(begin, width);
+  return fit_quotient(begin + (tokens - 1) / SCHEDULE_GRAIN * SCHEDULE_GRAIN, width) - *first;
 }
