@@ -87,6 +87,9 @@ function agent:sync(b, what)
   self:meet(b, what)
 end
 
+-- Waits for round 0 of a barrier in whose arrivals it takes no part: a word in memory that is published once.
+function agent:meet_word(b, what) self.ops[#self.ops + 1] = { WAIT, b, 0, what } end
+
 -- An operation in words.
 function protocol.describe(op)
   local kind, x = op[1], op[2]
