@@ -26,6 +26,7 @@ function plan.make(v, isa)
   local land_bytes = v.cluster > 1 and 16 * rounds * threads * v.cluster or 0
   if ring * BOX + q_bytes < o_bytes + land_bytes then return { refused = "O does not fit into the ring" } end
   local p = { boxes = boxes, piece = piece, ring = ring, threads = 128 * v.wgs + 128 }
+  p.ordered = true -- two warpgroups score their tiles one after the other: gen/protocol/hopt.lua finds what happens else
   p.land_at = o_bytes
   p.q_at = ring * BOX
   p.q_bytes, p.places = q_bytes, places

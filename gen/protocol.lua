@@ -345,6 +345,20 @@ function protocol.check(m, most)
   return r.findings
 end
 
+-- Tiles of ranges one after the other: every three of 0, 1 and 2 in a row, then longer ones; and fewer, for a quick look.
+protocol.QUICK = { 1, 0, 2, 0, 0, 1, 1, 3, 5, 2, 4 }
+protocol.WALK = { 0, 0, 0, 1, 0, 0, 2, 0, 1, 1, 0, 1, 2, 0, 2, 1, 0, 2, 2, 1, 1, 1, 2, 1, 2, 2, 2, 0, 0, 5, 4, 3, 7, 1, 3 }
+
+-- The first finding of any of a kernel's cases, and the model it is of. kernel: a module of gen/protocol/, v: its parameters; all:
+-- not only a few cases.
+function protocol.first(kernel, v, all)
+  for _, case in ipairs(kernel.cases(v, all)) do
+    local m = kernel.model(v, case)
+    local found = protocol.check(m, 1)[1]
+    if found then return found, m end
+  end
+end
+
 -- The interleaving of a finding: how far each agent must have come, at least, for the step to go wrong there.
 function protocol.witness(m, finding)
   local out = {}

@@ -2,6 +2,7 @@
 local shape = require("families/shape")
 local hopper = require("families/hopper")
 local partials = require("partials")
+local protocol = require("protocol/rules")
 local hop_plan = require("hop_plan")
 
 local ROWS = 64

@@ -3,6 +3,7 @@
 local shape = require("families/shape")
 local hopper = require("families/hopper")
 local partials = require("partials")
+local protocol = require("protocol/rules")
 local hopp_plan = require("hopp_plan")
 local ceil_div = shape.ceil_div
 

@@ -2,6 +2,7 @@
 local shape = require("families/shape")
 local hopper = require("families/hopper")
 local partials = require("partials")
+local protocol = require("protocol/rules")
 local hopt_plan = require("hopt_plan")
 local ceil_div = shape.ceil_div
 
@@ -67,6 +68,8 @@ return {
     local g = hopt_plan.make(
       { rank = p.rank, rope = p.rope, rows = v.rows, wgs = v.wgs, cluster = v.cluster, schedule = v.schedule }, arch.isa)
     if g.refused then return { refused = g.refused } end
+    local why = protocol.hopt(g, p, v)
+    if why then return { refused = why } end
     local most = arch.device.clusters[v.cluster]
     local regs, sum = registers(p, v), 0
     for _, part in ipairs(regs) do sum = sum + part[2] end

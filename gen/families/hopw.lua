@@ -2,6 +2,7 @@
 local shape = require("families/shape")
 local hopper = require("families/hopper")
 local partials = require("partials")
+local protocol = require("protocol/rules")
 local hopw_plan = require("hopw_plan")
 local ceil_div = shape.ceil_div
 
@@ -36,10 +37,13 @@ return {
     hopper.page_rule,
   },
   cost = function(p, v, arch)
+    local plan = hopw_plan.make(p.rank, p.rope)
+    local why = protocol.hopw(plan, p, v)
+    if why then return { refused = why } end
     return hopper.cost({
       threads = 384,
       rows_per_wg = ROWS,
-      lds_bytes = hopw_plan.make(p.rank, p.rope).bytes,
+      lds_bytes = plan.bytes,
       regs = { { "all, at launch", 168 } }, -- the math warps take 232, the loaders keep 40
       step = 64,
       inflight = 2 * 128 * (p.rank + p.rope) // 12,

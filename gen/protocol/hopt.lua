@@ -7,11 +7,19 @@ local protocol = require("protocol")
 
 local hopt = {}
 
+-- A kernel of a plan (gen/hopt_plan.lua) with its parameters. Of a cluster two blocks stand for all, as two warps do.
+function hopt.of(plan, v)
+  local values = plan.boxes - (v.rope > 0 and 1 or 0)
+  return { boxes = plan.boxes, ring = plan.ring, places = plan.places, ordered = plan.ordered, rope = v.rope, wgs = v.wgs,
+    schedule = v.schedule, cluster = math.min(v.cluster, 2), load = v.load, rounds = 64 * values > plan.piece and 2 or 1,
+    raises = 0, warps = 2 }
+end
+
 local PRODUCERS = { tma = { "0", "1", "2", "3" }, gather = { "0", "1", "3" } } -- gather: 0 and 1 stand for the equal warps 0 to 2
 
 -- ---- A block ------------------------------------------------------------------------------------------------------------
 -- v: boxes, ring, rope (0: none), wgs, places, schedule, cluster, load, ordered; rounds: trips of O through Q's place; raises: a
--- maximum rises at each so manieth tile (0: never); warps: that stand for a warpgroup's four (2).
+-- maximum rises at each so manieth tile (0: never); warps: that stand for a warpgroup's four. hopt.of() fills it in.
 local function block(m, v, id, ranges, parties)
   local x = { v = v, id = id, ranges = ranges, producers = PRODUCERS[v.load], math = {}, by_group = {} }
   local n_math = v.wgs * v.warps
@@ -288,7 +296,6 @@ end
 -- blocks: of each its list of ranges { tiles, last = it began in an earlier part, publish = it goes on in a later one, others = parts
 -- whose pieces it adds }. A cluster's blocks, or parts.
 function hopt.model(v, blocks)
-  v.warps, v.raises, v.rounds, v.cluster = v.warps or 2, v.raises or 0, v.rounds or 1, v.cluster or 1
   local m, xs, n_math = protocol.new(), {}, v.wgs * v.warps
   local cluster = m:named("cluster", #blocks * (#PRODUCERS[v.load] + n_math))
   for id, ranges in ipairs(blocks) do xs[id] = block(m, v, id, ranges, cluster) end
@@ -304,6 +311,33 @@ function hopt.model(v, blocks)
     end
   end
   return m
+end
+
+-- What is run of a kernel. A box waits for those one and two rings before it, and no step's past reaches further: what comes before
+-- a step has no higher number of box or range. Every tile has the same steps as the one `wgs` before it. So a range of two rings
+-- and a few tiles has met all that any longer one meets. Ends of ranges bring all math warps together, which only adds order;
+-- who has the next tile changes there: so `walk` has every three lengths of 0, 1, 2 in a row, then longer ones.
+function hopt.cases(v, all)
+  local long, few = { { tiles = 2 * -(-v.ring // v.boxes) + v.wgs + 1 } }, { { tiles = 2 } }
+  if v.schedule == "splits" then
+    local out = { v.cluster > 1 and { long, few } or { long } }
+    for _, tiles in ipairs(all and { 0, 1, 2, 3 } or { 0 }) do
+      local range = { { tiles = tiles } }
+      out[#out + 1] = v.cluster > 1 and { range, few } or { range }
+    end
+    out[#out + 1] = all and { {} } or nil
+    return out
+  end
+  local ranges = {}
+  for i, tiles in ipairs(all and protocol.WALK or protocol.QUICK) do
+    ranges[i] = { tiles = tiles, publish = i == 1 and v.schedule == "merged" }
+  end
+  if v.schedule == "balanced" then return { { ranges }, all and { long } or nil } end
+  -- Part 3 owns a request that parts 1 and 2 begin, part 2 all of it; it publishes its own first one to part 4.
+  local meeting = { { { tiles = 1, publish = true }, { tiles = 2 }, { tiles = 0 } }, { { tiles = 2, last = true, publish = true } },
+    { { tiles = 1, publish = true }, { tiles = 1 }, { tiles = 2, last = true, others = { 1, 2 } } },
+    { { tiles = 3, last = true, others = { 3 } } } }
+  return { meeting, all and { ranges } or nil, all and { long } or nil }
 end
 
 return hopt

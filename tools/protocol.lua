@@ -1,0 +1,96 @@
+-- lua5.4 tools/protocol.lua known                     gen/protocol/known.lua anew, on stdout
+-- lua5.4 tools/protocol.lua KERNEL name=value ...     what the check says of a kernel, all cases, with the interleaving of the first
+--   finding. Example: hopt boxes=9 ring=20 places=1 wgs=2 rope=64 cluster=1 schedule=splits load=tma ordered=0
+local root = arg[0]:match("^(.*)/tools/[^/]*$") or "."
+local loader = dofile(root .. "/gen/host.lua")(root)
+local protocol = loader.require("protocol")
+
+local DEFAULTS = {
+  hopt = { boxes = 9, ring = 18, places = 1, wgs = 1, rope = 64, cluster = 1, schedule = "splits", load = "tma", ordered = true,
+    rounds = 2, raises = 0, warps = 2 },
+  hopp = { boxes = 9, ring = 15, rope = 64, schedule = "splits", warps = 2 },
+  hop = { buffers = 2, rope = 64, cluster = 1, shared = true, many = true, merged = false, narrow = false, warps = 2 },
+  hopw = { buffers = 4, schedule = "splits", warps = 2 },
+}
+
+local function parameters(name, words)
+  local v = {}
+  for key, value in pairs(DEFAULTS[name]) do v[key] = value end
+  for _, word in ipairs(words) do
+    local key, value = word:match("^(%w+)=(%w+)$")
+    if v[key or ""] == nil then error(("'%s' is no parameter of %s"):format(word, name), 0) end
+    if type(v[key]) == "boolean" then v[key] = value == "1" or value == "true"
+    else v[key] = math.tointeger(tonumber(value)) or value end
+  end
+  return v
+end
+
+local function show(name, words)
+  if not DEFAULTS[name] then error(("no kernel '%s': hopt, hop, hopp or hopw"):format(name), 0) end
+  local kernel, v = loader.require("protocol/" .. name), parameters(name, words)
+  local wrong = 0
+  for i, case in ipairs(kernel.cases(v, true)) do
+    local m = kernel.model(v, case)
+    local findings = protocol.check(m)
+    for _, found in ipairs(findings) do print(("case %d: %s"):format(i, found.text)) end
+    if wrong == 0 and findings[1] then print("goes wrong when\n" .. protocol.witness(m, findings[1])) end
+    wrong = wrong + #findings
+  end
+  print(wrong == 0 and "nothing found" or wrong .. " found")
+end
+
+-- Rings of a kernel that the check refuses, by boxes of a tile.
+local function refused(name, tiles, of)
+  local out = {}
+  for boxes = 1, 9 do
+    local list = {}
+    for ring = boxes + 1, tiles * boxes do
+      local v = of(boxes, ring)
+      if protocol.first(loader.require("protocol/" .. name), v) then list[#list + 1] = ring end
+    end
+    out[boxes] = ('"%s"'):format(table.concat(list, " "))
+  end
+  return "{ " .. table.concat(out, ", ") .. " },"
+end
+
+local function write_known()
+  print("-- What the check says of rings, for gen/protocol/rules.lua. Written by tools/protocol.lua known: do not edit.")
+  print("-- Of each kind of kernel, for tiles of 1, 2, ... 9 boxes: rings of boxes + 1 to tiles * boxes that are refused; and numbers of")
+  print("-- buffers that are right, where they are the ring.")
+  print("return {\n  hopt = {\n    tiles = 4,")
+  for _, load in ipairs({ "gather", "tma" }) do
+    for rope = 0, 1 do
+      for wgs = 1, 2 do
+        print(('    ["%s,rope=%d,wgs=%d"] =\n      %s'):format(load, rope, wgs, refused("hopt", 4, function(boxes, ring)
+          return parameters("hopt", { "load=" .. load, "rope=" .. 64 * rope, "wgs=" .. wgs, "boxes=" .. boxes, "ring=" .. ring })
+        end)))
+      end
+    end
+  end
+  print("  },\n  hopp = {\n    tiles = 3,")
+  for rope = 0, 1 do
+    print(('    ["rope=%d"] = %s'):format(rope, refused("hopp", 3, function(boxes, ring)
+      return parameters("hopp", { "rope=" .. 64 * rope, "boxes=" .. boxes, "ring=" .. ring })
+    end)))
+  end
+  print("  },")
+  for _, name in ipairs({ "hop", "hopw" }) do
+    local list = {}
+    for buffers = 2, 8, name == "hop" and 2 or 1 do
+      local v = parameters(name, { "buffers=" .. buffers })
+      if not protocol.first(loader.require("protocol/" .. name), v) then list[#list + 1] = ("[%d] = true"):format(buffers) end
+    end
+    print(("  %s = { %s },"):format(name, table.concat(list, ", ")))
+  end
+  print("}")
+end
+
+local ok, why = pcall(function()
+  if arg[1] == "known" then write_known()
+  elseif arg[1] then show(arg[1], table.move(arg, 2, #arg, 1, {}))
+  else error("lua5.4 tools/protocol.lua known | KERNEL name=value ...", 0) end
+end)
+if not ok then
+  io.stderr:write("error: ", why, "\n")
+  os.exit(1)
+end
