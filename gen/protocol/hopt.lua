@@ -334,7 +334,7 @@ function hopt.cases(v, all)
   end
   if v.schedule == "balanced" then return { { ranges }, all and { long } or nil } end
   -- Part 3 owns a request that parts 1 and 2 begin, part 2 all of it; it publishes its own first one to part 4.
-  local meeting = { { { tiles = 1, publish = true }, { tiles = 2 }, { tiles = 0 } }, { { tiles = 2, last = true, publish = true } },
+  local meeting = { { { tiles = 1, publish = true }, long[1], { tiles = 0 } }, { { tiles = 2, last = true, publish = true } },
     { { tiles = 1, publish = true }, { tiles = 1 }, { tiles = 2, last = true, others = { 1, 2 } } },
     { { tiles = 3, last = true, others = { 3 } } } }
   return { meeting, all and { ranges } or nil, all and { long } or nil }

@@ -1,10 +1,10 @@
 -- All interleavings of a small model (gen/protocol.lua), step by step as the hardware takes them: a wait sees one bit of the
 -- phase's number, an arrival counts for the phase under way, a copy lands when it likes.
 --
--- explore(model, ops, limit) -> { first = set of "kind agent at" or "race at place", consequences = set of kinds, states = number }, nil when there
+-- explore(model, ops, limit, on) -> { first = set of "kind agent at" or "race at place", consequences = set of kinds, states = number }, nil when there
 -- are more than `limit` states. `first`: wrong steps of interleavings that were right until then, by what the model means.
--- `consequences`: races, stale reads and deadlocks of all interleavings, also behind wrong steps; who means what is not asked there.
-return function(model, ops, limit)
+-- `consequences`: races, stale reads and deadlocks, with `on` also behind wrong steps, where nobody asks who means what.
+return function(model, ops, limit, on)
   local WAIT, HINT, ARRIVE, COPY, READ, WRITE, MAKE = ops.WAIT, ops.HINT, ops.ARRIVE, ops.COPY, ops.READ, ops.WRITE, ops.MAKE
   local agents, index = model.agents, {}
   for i, b in ipairs(model.barriers) do index[b] = i end
@@ -150,7 +150,7 @@ return function(model, ops, limit)
     end
     for _, t in ipairs(next_states) do
       local name = key(t)
-      if not seen[name] then
+      if not seen[name] and (on or t.clean) then
         seen[name] = true
         todo[#todo + 1] = t
       end

@@ -114,7 +114,7 @@ local tests = {}
 function T.test(name, fn) tests[#tests + 1] = { name = name, fn = fn } end
 
 for _, file in ipairs({ "engine", "loader", "params", "arch", "budget", "model", "space", "nearby",
-  "lds", "merge", "render", "golden", "search" }) do
+  "lds", "merge", "render", "golden", "search", "protocol" }) do
   if not arg[1] or file:find(arg[1]) then
     local first = #tests
     assert(loadfile(here .. "/test_" .. file .. ".lua"))(T)
