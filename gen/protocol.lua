@@ -12,13 +12,14 @@
 --   read(place, version, what), write(place, version, what)  version: what must lie there, what lies there then
 --   make(list)            the barriers of this list exist from now on
 --
--- n is what the kernel's writer means. The hardware does not know it: an arrival counts for the phase under way, a wait sees one bit.
+-- n is what the kernel's writer means. The hardware does not know it: an arrival counts for the phase under way, a wait sees
+-- one bit.
 --
--- Why one run finds what any interleaving can do. Call a step right when it does what n says. Programs are fixed, and no step takes
--- away what another one waits for. So while all steps are right a system's states are the sets of steps that are closed under "must
--- come before" (program order; all arrivals and landings of phase n before n's end; n's end before a wait for it), and each such
--- set is reached. The first wrong step of any interleaving happens in such a state, so it is enough to ask of each step whether
--- some closed set lets it go wrong, and that is a question about the order alone:
+-- Why one run finds what any interleaving can do. Call a step right when it does what n says. Programs are fixed, and no step
+-- takes away what another one waits for. So while all steps are right a system's states are the sets of steps that are closed
+-- under "must come before" (program order; all arrivals and landings of phase n before n's end; n's end before a wait for it),
+-- and each such set is reached. The first wrong step of any interleaving happens in such a state, so it is enough to ask of
+-- each step whether some closed set lets it go wrong, and that is a question about the order alone:
 --
 --   alias    a wait for n passes while phase n-1 is open, if the end of n-1 is not before it
 --   lapped   a wait for n finds n+1 over, too, and waits on, if it is not before the end of n+1
@@ -32,8 +33,9 @@
 --   deadlock the right run gets stuck
 --   parity   a wait asks for the wrong bit
 --
--- One right run with vector clocks answers all of it. A wait gives its agent what was before the phase's end; a hint gives nothing.
--- tests/lua/explore.lua walks all interleavings of small models, with the one bit and all that follows from it, and agrees.
+-- One right run with vector clocks answers all of it. A wait gives its agent what was before the phase's end; a hint gives
+-- nothing. tests/lua/explore.lua walks all interleavings of small models, with the one bit and all that follows from it, and
+-- agrees.
 local protocol = {}
 
 local WAIT, HINT, ARRIVE, COPY, READ, WRITE, MAKE = 1, 2, 3, 4, 5, 6, 7
@@ -107,7 +109,8 @@ end
 
 local function join(into, from)
   for i = 1, #into do
-    if from[i] > into[i] then into[i] = from[i] end
+    local x = from[i]
+    if x > into[i] then into[i] = x end
   end
 end
 
@@ -137,8 +140,8 @@ local function all_before(list, vc)
   return true
 end
 
--- Whether the end of phase n of b is in the past that vc stands for: a wait for it, or for a later one, is, or all arrivals are and
--- nothing else was awaited.
+-- Whether the end of phase n of b is in the past that vc stands for: a wait for it, or for a later one, is, or all arrivals are
+-- and nothing else was awaited.
 local function over(b, n, vc)
   if n < 0 then return true end
   for k = n, b.done do
@@ -159,20 +162,27 @@ function run:found(kind, a, at, text, ...)
     place = place and (op[1] == COPY and op[5] or op[2]) or nil, past = a and table.move(a.vc, 1, self.width, 1, {}) }
 end
 
+-- Waits for the phase before that the end of p, phase n, need not wait for.
+function run:lapped(list, p, n)
+  for i = 1, #list, 2 do
+    if p.vc[list[i]] < list[i + 1] then
+      self:found("lapped", self.model.agents[list[i]], list[i + 1], "phase %d may be over, too, and it waits on", n)
+    end
+  end
+end
+
 -- Ends all phases of b that have what they await.
 function run:settle(b)
-  while true do
-    local p = b.phases[b.done + 1]
-    if not p or p.left > 0 or p.units > 0 then return end
-    local before = b.phases[b.done]
+  local phases = b.phases
+  local p = phases[b.done + 1]
+  while p and p.left <= 0 and p.units <= 0 do
+    local before = phases[b.done]
     b.done = b.done + 1
-    for _, list in ipairs(b.exact and {} or { before.waits, before.hints }) do
-      for i = 1, #list, 2 do
-        if p.vc[list[i]] < list[i + 1] then
-          self:found("lapped", self.model.agents[list[i]], list[i + 1], "phase %d may be over, too, and it waits on", b.done)
-        end
-      end
+    if not b.exact then
+      self:lapped(before.waits, p, b.done)
+      self:lapped(before.hints, p, b.done)
     end
+    p = phases[b.done + 1]
   end
 end
 
@@ -349,8 +359,8 @@ end
 protocol.QUICK = { 1, 0, 2, 0, 0, 1, 1, 3, 5, 2, 4 }
 protocol.WALK = { 0, 0, 0, 1, 0, 0, 2, 0, 1, 1, 0, 1, 2, 0, 2, 1, 0, 2, 2, 1, 1, 1, 2, 1, 2, 2, 2, 0, 0, 5, 4, 3, 7, 1, 3 }
 
--- The first finding of any of a kernel's cases, and the model it is of. kernel: a module of gen/protocol/, v: its parameters; all:
--- not only a few cases.
+-- The first finding of any of a kernel's cases, and the model it is of. kernel: a module of gen/protocol/, v: its parameters;
+-- all: not only a few cases.
 function protocol.first(kernel, v, all)
   for _, case in ipairs(kernel.cases(v, all)) do
     local m = kernel.model(v, case)

@@ -1,6 +1,6 @@
 -- lua5.4 tools/protocol.lua known                     gen/protocol/known.lua anew, on stdout
--- lua5.4 tools/protocol.lua KERNEL name=value ...     what the check says of a kernel, all cases, with the interleaving of the first
---   finding. Example: hopt boxes=9 ring=20 places=1 wgs=2 rope=64 cluster=1 schedule=splits load=tma ordered=0
+-- lua5.4 tools/protocol.lua KERNEL name=value ...     what the check says of a kernel, and how the first finding happens
+--   Example: hopt boxes=9 ring=20 places=1 wgs=2 rope=64 cluster=1 schedule=splits load=tma ordered=0
 local root = arg[0]:match("^(.*)/tools/[^/]*$") or "."
 local loader = dofile(root .. "/gen/host.lua")(root)
 local protocol = loader.require("protocol")
@@ -50,13 +50,13 @@ local function refused(name, tiles, of)
     end
     out[boxes] = ('"%s"'):format(table.concat(list, " "))
   end
-  return "{ " .. table.concat(out, ", ") .. " },"
+  return ("{ %s,\n        %s },"):format(table.concat(out, ", ", 1, 6), table.concat(out, ", ", 7))
 end
 
 local function write_known()
   print("-- What the check says of rings, for gen/protocol/rules.lua. Written by tools/protocol.lua known: do not edit.")
-  print("-- Of each kind of kernel, for tiles of 1, 2, ... 9 boxes: rings of boxes + 1 to tiles * boxes that are refused; and numbers of")
-  print("-- buffers that are right, where they are the ring.")
+  print("-- Of each kind of kernel, for tiles of 1, 2, ... 9 boxes: rings of boxes + 1 to tiles * boxes that are refused;")
+  print("-- and numbers of buffers that are right, where they are the ring.")
   print("return {\n  hopt = {\n    tiles = 4,")
   for _, load in ipairs({ "gather", "tma" }) do
     for rope = 0, 1 do

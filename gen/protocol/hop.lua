@@ -34,17 +34,22 @@ local function block(m, v, id, pair, parties)
   x.last_empty, x.checked = m:barrier(name("LAST_EMPTY"), math, id), m:barrier(name("CHECKED"), 1, id)
   x.near_end = m:barrier(name("NEAR_END"), 1, id)
   x.begin, x.close, x.cluster = m:named(name("begin"), parties), m:named(name("close"), parties), pair.cluster
-  x.both, x.first, x.issued = m:named(name("BOTH"), math), m:named(name("FIRST_ISSUED"), math), m:named(name("SCORES_ISSUED"), math)
+  x.both = m:named(name("BOTH"), math)
+  x.first, x.issued = m:named(name("FIRST_ISSUED"), math), m:named(name("SCORES_ISSUED"), math)
   x.written, x.own, x.m_ready, x.p_ready = m:named(name("WRITTEN"), math), {}, {}, {}
   x.m, x.p, x.sums, x.tops, x.zeros, x.stage, x.piece = {}, {}, {}, {}, {}, {}, {}
   for wg = 0, 1 do x.own[wg] = m:named(name("named %d", 1 + wg), v.warps) end
   for b = 0, v.buffers - 1 do
     x.m_ready[b], x.p_ready[b] = m:named(name("M_READY + %d", b), math), m:named(name("P_READY + %d", b), math)
     x.m[b], x.p[b] = {}, {}
-    for w = 0, v.warps - 1 do x.m[b][w], x.p[b][w] = m:place(name("M %d, rows of warp %d", b, w)), m:place(name("P %d, %d", b, w)) end
+    for w = 0, v.warps - 1 do
+      x.m[b][w], x.p[b][w] = m:place(name("M %d, rows of warp %d", b, w)), m:place(name("P %d, %d", b, w))
+    end
   end
   for a = 0, math - 1 do
-    for _, what in ipairs({ "sums", "tops", "zeros", "stage", "piece" }) do x[what][a] = m:place(name("%s of math warp %d", what, a)) end
+    for _, what in ipairs({ "sums", "tops", "zeros", "stage", "piece" }) do
+      x[what][a] = m:place(name("%s of math warp %d", what, a))
+    end
   end
   x.q, x.facts, x.bad, x.ahead = m:place(name("Q")), m:place(name("facts")), m:place(name("BAD")), m:place(name("facts ahead"))
   x.word = m:named(name("word"), 1)
@@ -69,7 +74,9 @@ local function load_slices(x, a, b, use, j, group)
   if x.v.cluster == 1 then return a:copy(x.full[b][group], use, "load_slices()", x.slices[b][group][1], version) end
   local odd = ((rope and use or group) ~ rank) & 1
   if not dealt and odd == 1 then return end
-  for _, to in ipairs(x.pair) do a:copy(to.full[b][group], use, "load_slices()", to.slices[b][group][dealt and 1 + odd or 1], version) end
+  for _, to in ipairs(x.pair) do
+    a:copy(to.full[b][group], use, "load_slices()", to.slices[b][group][dealt and 1 + odd or 1], version)
+  end
 end
 
 local function load_cache(x, a, half, pieces)

@@ -293,8 +293,8 @@ local function attend(x, a, math_id, blocks)
   end
 end
 
--- blocks: of each its list of ranges { tiles, last = it began in an earlier part, publish = it goes on in a later one, others = parts
--- whose pieces it adds }. A cluster's blocks, or parts.
+-- blocks: of each its list of ranges { tiles, last = it began in an earlier part, publish = it goes on in a later one, others =
+-- parts whose pieces it adds }. A cluster's blocks, or parts.
 function hopt.model(v, blocks)
   local m, xs, n_math = protocol.new(), {}, v.wgs * v.warps
   local cluster = m:named("cluster", #blocks * (#PRODUCERS[v.load] + n_math))
@@ -313,10 +313,10 @@ function hopt.model(v, blocks)
   return m
 end
 
--- What is run of a kernel. A box waits for those one and two rings before it, and no step's past reaches further: what comes before
--- a step has no higher number of box or range. Every tile has the same steps as the one `wgs` before it. So a range of two rings
--- and a few tiles has met all that any longer one meets. Ends of ranges bring all math warps together, which only adds order;
--- who has the next tile changes there: so `walk` has every three lengths of 0, 1, 2 in a row, then longer ones.
+-- What is run of a kernel. A box waits for those one and two rings before it, and no step's past reaches further: what comes
+-- before a step has no higher number of box or range. Every tile has the same steps as the one `wgs` before it. So a range of
+-- two rings and a few tiles has met all that any longer one meets. Ends of ranges bring all math warps together, which only
+-- adds order; who has the next tile changes there: so `walk` has every three lengths of 0, 1, 2 in a row, then longer ones.
 function hopt.cases(v, all)
   local long, few = { { tiles = 2 * -(-v.ring // v.boxes) + v.wgs + 1 } }, { { tiles = 2 } }
   if v.schedule == "splits" then

@@ -1,6 +1,6 @@
--- What the space asks: whether the check (gen/protocol.lua) refuses the kernel of a plan. A space has a hundred kernels and a check
--- takes milliseconds, so what it says of the rings that plans make is written down (gen/protocol/known.lua, by tools/protocol.lua;
--- tests compare); anything else is checked when it is asked for, once.
+-- What the space asks: whether the check (gen/protocol.lua) refuses the kernel of a plan. A space has a hundred kernels and a
+-- check takes milliseconds, so what it says of the rings that plans make is written down (gen/protocol/known.lua, by
+-- tools/protocol.lua; tests compare); anything else is checked when it is asked for, once.
 local loader = ...
 local protocol = require("protocol")
 local known = require("protocol/known")
@@ -25,7 +25,8 @@ end
 -- Of a row of known.lua: whether a ring is one that was looked at and found right.
 local function right(row, boxes, ring, most)
   local refused = row and row[boxes]
-  return refused ~= nil and ring > boxes and ring <= most * boxes and not (" " .. refused .. " "):find(" " .. ring .. " ", 1, true)
+  if not refused or ring <= boxes or ring > most * boxes then return false end
+  return not (" " .. refused .. " "):find(" " .. ring .. " ", 1, true)
 end
 
 local function words(plan) return ("ring of %d boxes, %d a tile"):format(plan.ring, plan.boxes) end

@@ -1,52 +1,51 @@
 -- All interleavings of a small model (gen/protocol.lua), step by step as the hardware takes them: a wait sees one bit of the
 -- phase's number, an arrival counts for the phase under way, a copy lands when it likes.
 --
--- explore(model, ops, limit, on) -> { first = set of "kind agent at" or "race at place", consequences = set of kinds, states = number }, nil when there
--- are more than `limit` states. `first`: wrong steps of interleavings that were right until then, by what the model means.
--- `consequences`: races, stale reads and deadlocks, with `on` also behind wrong steps, where nobody asks who means what.
+-- explore(model, ops, limit, on) -> { first = set of "kind agent at" or "race at place", consequences = set of kinds }, nil
+-- when there are more than `limit` states. `first`: wrong steps of interleavings that were right until then, by what the model
+-- means. `consequences`: races, stale reads and deadlocks, with `on` also behind wrong steps, where nobody asks who means what.
+--
+-- A state is one list of numbers: 1 when all was right so far; how far each agent is; phase under way, arrivals and copies it
+-- awaits and whether it exists, of each barrier; what lies in each place; which copies are under way.
 return function(model, ops, limit, on)
   local WAIT, HINT, ARRIVE, COPY, READ, WRITE, MAKE = ops.WAIT, ops.HINT, ops.ARRIVE, ops.COPY, ops.READ, ops.WRITE, ops.MAKE
-  local agents, index = model.agents, {}
-  for i, b in ipairs(model.barriers) do index[b] = i end
-  for i, p in ipairs(model.places) do index[p] = i end
-
-  local function copy_of(s)
-    local t = { clean = s.clean }
-    for _, field in ipairs({ "at", "phase", "left", "units", "made", "version", "flight" }) do
-      t[field] = table.move(s[field], 1, #s[field], 1, {})
+  local agents, copies, at_of = model.agents, {}, {}
+  local size = 1 + #agents
+  for _, b in ipairs(model.barriers) do at_of[b], size = size + 1, size + 4 end
+  for _, p in ipairs(model.places) do at_of[p], size = size + 1, size + 1 end
+  for i, a in ipairs(agents) do
+    for at, op in ipairs(a.ops) do
+      if op[1] == COPY then
+        copies[#copies + 1] = { flag = size + 1, agent = i, at = at, barrier = op[2], n = op[3], place = op[5], version = op[6] }
+        at_of[op], size = size + 1, size + 1
+      end
     end
-    return t
   end
-  local function key(s)
-    local out = { s.clean and "c" or "d" }
-    for _, field in ipairs({ "at", "phase", "left", "units", "made" }) do out[#out + 1] = table.concat(s[field], ",") end
-    for _, v in ipairs(s.version) do out[#out + 1] = tostring(v) end
-    for _, f in ipairs(s.flight) do out[#out + 1] = f.name end
-    return table.concat(out, ";")
-  end
+  local PHASE, LEFT, UNITS, MADE = 0, 1, 2, 3
 
   local first, consequences, stepped_over = {}, {}, false -- stepped_over: a wait of this state has missed its phase
-  local function wrong(s, kind, a, at)
-    if s.clean then first[kind .. " " .. a .. " " .. at] = true end
+  -- s: the state of the step, t: the one it leads to.
+  local function wrong(s, t, kind, a, at)
+    if s[1] == 1 then first[kind .. " " .. a .. " " .. at] = true end
+    t[1] = 0
   end
-  -- The phase of barrier i ends when it has all it awaits.
-  local function settle(s, i)
-    while s.left[i] <= 0 and s.units[i] == 0 do
-      s.phase[i] = s.phase[i] + 1
-      s.left[i] = s.left[i] + model.barriers[i].count
+  -- Phases of barrier b end while they have all they await.
+  local function settle(t, b)
+    local i = at_of[b]
+    while t[i + LEFT] <= 0 and t[i + UNITS] == 0 do
+      t[i + PHASE] = t[i + PHASE] + 1
+      t[i + LEFT] = t[i + LEFT] + b.count
     end
   end
-  local function busy(s, place)
-    for _, f in ipairs(s.flight) do if f.place == place then return true end end
-    return false
-  end
   local function exited(s, block)
-    for i, a in ipairs(agents) do if a.block == block and s.at[i] < #a.ops then return false end end
+    for i, a in ipairs(agents) do
+      if a.block == block and s[1 + i] < #a.ops then return false end
+    end
     return true
   end
-  -- How barrier b in state s takes a wait for n: true passes, false blocks; and what is wrong with that.
+  -- How a barrier takes a wait for n: whether it passes, and what is wrong with that.
   local function try(s, b, n, parity)
-    local k = s.phase[index[b]]
+    local k = s[at_of[b] + PHASE]
     if b.exact then return k > n end
     local passes = (k & 1) ~= (parity or n & 1)
     if passes and k < n + 1 then return true, "alias" end
@@ -54,106 +53,125 @@ return function(model, ops, limit, on)
     return passes, parity and parity ~= n & 1 and "parity" or nil
   end
   local function signal(s, t, a, at, b, n)
-    local i = index[b]
-    local why = s.phase[i] < n and "early" or s.phase[i] > n and "count"
+    local i = at_of[b]
+    local why = s[i + PHASE] < n and "early" or s[i + PHASE] > n and "count"
     if not b.exact then
-      if s.made[i] == 0 then wrong(s, "unmade", a, at) t.clean = false end
-      if exited(s, b.block) then wrong(s, "exited", a, at) t.clean = false end
+      if s[i + MADE] == 0 then wrong(s, t, "unmade", a, at) end
+      if exited(s, b.block) then wrong(s, t, "exited", a, at) end
     end
-    if why then wrong(s, why, a, at) t.clean = false end
+    if why then wrong(s, t, why, a, at) end
     return i
   end
-  local function access(s, t, a, at, place, is_write, version)
-    local racy = busy(s, place)
-    for i, other in ipairs(agents) do -- another agent that is about to: they are not ordered
-      local op = i ~= a and other.ops[s.at[i] + 1]
-      if op then
-        local same = (op[1] == COPY and op[5] or op[2]) == place
-        if same and (op[1] == WRITE or op[1] == COPY or op[1] == READ and is_write) then racy = true end
-      end
+  -- Whether a copy into the place is under way, or another agent is about to access it: then they are not ordered.
+  local function racy(s, a, place, is_write)
+    for _, f in ipairs(copies) do
+      if f.place == place and s[f.flag] == 1 then return true end
     end
-    if racy then
-      wrong(s, "race", "at", place.name)
-      consequences.race, t.clean = true, false
-    elseif not is_write and version ~= nil and s.version[index[place]] ~= version then
-      wrong(s, "stale", "at", place.name)
-      consequences.stale, t.clean = true, false
+    for i, other in ipairs(agents) do
+      local op = i ~= a and other.ops[s[1 + i] + 1]
+      if op and (op[1] == COPY and op[5] or op[2]) == place and
+          (op[1] == WRITE or op[1] == COPY or op[1] == READ and is_write) then return true end
     end
+    return false
+  end
+  local function access(s, t, a, place, is_write, version)
+    local kind = racy(s, a, place, is_write) and "race"
+      or not is_write and version ~= nil and s[at_of[place]] ~= version and "stale"
+    if not kind then return end
+    wrong(s, t, kind, "at", place.name)
+    consequences[kind] = true
   end
 
-  -- The state after agent a's next step, nil when it blocks.
-  local function step(s, a)
-    local at = s.at[a] + 1
-    local op = agents[a].ops[at]
-    local kind, x, n = op[1], op[2], op[3]
-    local t = copy_of(s)
-    t.at[a] = at
-    if kind == WAIT or kind == HINT then
-      local passes, why = try(s, x, n, op[5])
-      if not x.exact and s.made[index[x]] == 0 then wrong(s, "unmade", a, at) t.clean = false end
-      if why == "alias" and kind == HINT then why = nil end
-      if why then wrong(s, why, a, at) t.clean = false end
-      stepped_over = stepped_over or why == "lapped"
-      return passes and t or nil
-    elseif kind == ARRIVE then
-      local i = signal(s, t, a, at, x, n)
-      t.left[i], t.units[i] = t.left[i] - 1, t.units[i] + op[5]
-      if t.clean and (t.left[i] < 0 or t.left[i] == 0 and t.units[i] < 0) then
-        wrong(s, "count", a, at)
-        t.clean = false
-      end
-      settle(t, i)
-    elseif kind == COPY then
-      access(s, t, a, at, op[5], true)
-      if s.made[index[x]] == 0 then wrong(s, "unmade", a, at) t.clean = false end
-      t.flight[#t.flight + 1] = { name = a .. "@" .. at, agent = a, at = at, barrier = x, n = n, place = op[5], version = op[6] }
-      table.sort(t.flight, function(p, q) return p.name < q.name end)
-    elseif kind == READ or kind == WRITE then
-      access(s, t, a, at, x, kind == WRITE, n)
-      if kind == WRITE then t.version[index[x]] = n end
-    elseif kind == MAKE then
-      for _, b in ipairs(x) do t.made[index[b]] = 1 end
-    end
-    return t
+  local step = {}
+  step[WAIT] = function(s, t, a, at, op)
+    local b = op[2]
+    local passes, why = try(s, b, op[3], op[5])
+    if not b.exact and s[at_of[b] + MADE] == 0 then wrong(s, t, "unmade", a, at) end
+    if why == "alias" and op[1] == HINT then why = nil end
+    if why then wrong(s, t, why, a, at) end
+    stepped_over = stepped_over or why == "lapped"
+    return passes
   end
-  local function land(s, k)
-    local t, f = copy_of(s), s.flight[k]
-    table.remove(t.flight, k)
+  step[HINT] = step[WAIT]
+  step[ARRIVE] = function(s, t, a, at, op)
+    local was = t[1]
+    local i = signal(s, t, a, at, op[2], op[3])
+    t[i + LEFT], t[i + UNITS] = t[i + LEFT] - 1, t[i + UNITS] + op[5]
+    if t[1] == was and (t[i + LEFT] < 0 or t[i + LEFT] == 0 and t[i + UNITS] < 0) then wrong(s, t, "count", a, at) end
+    settle(t, op[2])
+    return true
+  end
+  step[COPY] = function(s, t, a, at, op)
+    access(s, t, a, op[5], true)
+    if s[at_of[op[2]] + MADE] == 0 then wrong(s, t, "unmade", a, at) end
+    t[at_of[op]] = 1
+    return true
+  end
+  step[READ] = function(s, t, a, _, op)
+    access(s, t, a, op[2], false, op[3])
+    return true
+  end
+  step[WRITE] = function(s, t, a, _, op)
+    access(s, t, a, op[2], true)
+    t[at_of[op[2]]] = op[3]
+    return true
+  end
+  step[MAKE] = function(_, t, _, _, op)
+    for _, b in ipairs(op[2]) do t[at_of[b] + MADE] = 1 end
+    return true
+  end
+  local function land(s, t, f)
+    t[f.flag] = 0
     local i = signal(s, t, f.agent, f.at, f.barrier, f.n)
-    t.units[i] = t.units[i] - 1
-    t.version[index[f.place]] = f.version
-    settle(t, i)
-    return t
+    t[i + UNITS] = t[i + UNITS] - 1
+    t[at_of[f.place]] = f.version
+    settle(t, f.barrier)
   end
 
-  local s = { clean = true, at = {}, phase = {}, left = {}, units = {}, made = {}, version = {}, flight = {} }
-  for i in ipairs(agents) do s.at[i] = 0 end
-  for i, b in ipairs(model.barriers) do s.phase[i], s.left[i], s.units[i], s.made[i] = 0, b.count, 0, 0 end
-  for i in ipairs(model.places) do s.version[i] = false end
-  local seen, todo, states = { [key(s)] = true }, { s }, 0
+  local begin = {}
+  for i = 1, size do begin[i] = 0 end
+  begin[1] = 1
+  for _, b in ipairs(model.barriers) do begin[at_of[b] + LEFT] = b.count end
+  for _, p in ipairs(model.places) do begin[at_of[p]] = -1 end
+  local seen, todo, states = { [table.concat(begin, ",")] = true }, { begin }, 0
+  local function go_to(t)
+    if t[1] == 0 and not on then return end
+    local name = table.concat(t, ",")
+    if not seen[name] then
+      seen[name] = true
+      todo[#todo + 1] = t
+    end
+  end
   while #todo > 0 do
-    s = table.remove(todo)
+    local s = table.remove(todo)
     states = states + 1
     if states > limit then return nil end
-    local next_states, ended = {}, true
+    local moves, ended = 0, true
     stepped_over = false
-    for a in ipairs(agents) do
-      if s.at[a] < #agents[a].ops then
+    for i, a in ipairs(agents) do
+      local at = s[1 + i] + 1
+      local op = a.ops[at]
+      if op then
         ended = false
-        next_states[#next_states + 1] = step(s, a)
+        local t = table.move(s, 1, size, 1, {})
+        t[1 + i] = at
+        if step[op[1]](s, t, i, at, op) then
+          moves = moves + 1
+          go_to(t)
+        end
       end
     end
-    for k in ipairs(s.flight) do next_states[#next_states + 1] = land(s, k) end
-    if #next_states == 0 and not ended then
+    for _, f in ipairs(copies) do
+      if s[f.flag] == 1 then
+        local t = table.move(s, 1, size, 1, {})
+        land(s, t, f)
+        moves = moves + 1
+        go_to(t)
+      end
+    end
+    if moves == 0 and not ended then
       consequences.deadlock = true
-      if s.clean and not stepped_over then first.deadlock = true end
-    end
-    for _, t in ipairs(next_states) do
-      local name = key(t)
-      if not seen[name] and (on or t.clean) then
-        seen[name] = true
-        todo[#todo + 1] = t
-      end
+      if s[1] == 1 and not stepped_over then first.deadlock = true end
     end
   end
   return { first = first, consequences = consequences, states = states }

@@ -1,5 +1,5 @@
--- The protocol check: that it finds what an exhaustive search finds, on small models; that it finds the known bug and seeded ones;
--- and what it says of every kernel of the covering grid.
+-- The protocol check: that it finds what an exhaustive search finds, on small models; that it finds the known bug and seeded
+-- ones; and what it says of every kernel of the covering grid.
 local T = ...
 local test, eq, ok = T.test, T.eq, T.ok
 local loader = T.loader()
@@ -17,8 +17,8 @@ local function with(base, change)
   end
   return v
 end
-local HOPT = { boxes = 9, ring = 18, places = 1, wgs = 2, rope = 64, cluster = 1, schedule = "splits", load = "tma", ordered = true,
-  rounds = 2, raises = 0, warps = 2 }
+local HOPT = { boxes = 9, ring = 18, places = 1, wgs = 2, rope = 64, cluster = 1, schedule = "splits", load = "tma",
+  ordered = true, rounds = 2, raises = 0, warps = 2 }
 local WALK = { schedule = "balanced", places = 2 }
 local HOP = { buffers = 2, rope = 64, cluster = 1, shared = true, many = true, merged = false, narrow = true, warps = 2 }
 local HOPP = { boxes = 9, ring = 15, rope = 64, schedule = "balanced", warps = 2 }
@@ -30,123 +30,13 @@ local function first(name, v, all)
 end
 
 -- ---- Small models against all their interleavings ------------------------------------------------------------------------
-local seed = 1
-local function random(n)
-  seed = seed * 6364136223846793005 + 1442695040888963407
-  return (seed >> 33) % n + 1
-end
-local function one_in(n) return random(n) == 1 end
-
--- A few agents that do anything.
-local function any_model()
-  local m, agents, bars, places, made = protocol.new(), {}, {}, {}, {}
-  for i = 1, random(2) + 1 do agents[i] = m:agent("agent " .. i, one_in(5) and 2 or 1) end
-  for i = 1, random(2) do
-    bars[i] = one_in(4) and m:named("named " .. i, random(2)) or m:barrier("barrier " .. i, random(2), 1)
-    if not bars[i].exact then made[#made + 1] = bars[i] end
-  end
-  for i = 1, random(2) do places[i] = m:place("place " .. i) end
-  if not one_in(8) then agents[1]:make(made, "") end
-  for i, a in ipairs(agents) do
-    local at = {}
-    for k = 1, random(4) + 1 do
-      local b, what = bars[random(#bars)], random(8)
-      local n, place = at[b] or 0, places[random(#places)]
-      if what == 1 then a:read(place, nil, "")
-      elseif what == 2 then a:write(place, k + 10 * i, "")
-      elseif b.exact then
-        if what == 3 then a:pass(b, "") else a:sync(b, "") end
-      elseif what == 3 then a:hint(b, n, "")
-      elseif what <= 5 then a:wait(b, math.max(-1, n - random(2) + random(2) - 1), "")
-      else
-        a:arrive(b, n, "", what == 8 and 1 or 0)
-        if what == 8 then a:copy(b, n, "", place, k + 10 * i) end
-        at[b] = n + 1
-      end
-    end
-  end
-  return m
-end
-
--- A ring as hopt has it, smaller: producers deal out the boxes, warpgroups take turns on tiles, the last box is given back first.
-local function ring_model()
-  local m, full, empty, slot, list = protocol.new(), {}, {}, {}, {}
-  local ring, boxes, wgs, producers, tiles = random(5) + 1, random(3), random(2), random(2), random(3)
-  for s = 0, ring - 1 do
-    full[s], empty[s], slot[s] = m:barrier("full " .. s, 1), m:barrier("empty " .. s, 1), m:place("slot " .. s)
-    list[#list + 1], list[#list + 2] = full[s], empty[s]
-  end
-  local order, begin = { m:named("order 1", 2), m:named("order 2", 2) }, m:named("begin", producers + wgs)
-  local ordered, makers, takers = wgs == 2 and one_in(2), {}, {}
-  for w = 1, producers do makers[w] = m:agent("producer " .. w) end
-  for g = 1, wgs do takers[g] = m:agent("math " .. g) end
-  makers[1]:make(list, "")
-  for _, a in ipairs(m.agents) do a:sync(begin, "") end
-  for i = 0, tiles * boxes - 1 do
-    local a, s, n = makers[i % boxes % producers + 1], i % ring, i // ring
-    a:wait(empty[s], n - 1, "")
-    a:arrive(full[s], n, "", 1)
-    a:copy(full[s], n, "", slot[s], i)
-  end
-  for t = 0, tiles - 1 do
-    local g, i = t % wgs + 1, t * boxes
-    local a = takers[g]
-    if ordered and t > 0 then a:sync(order[g], "") end
-    for k = i, i + boxes - 1 do
-      a:wait(full[k % ring], k // ring, "")
-      a:read(slot[k % ring], k, "")
-    end
-    if ordered and t + 1 < tiles then a:pass(order[3 - g], "") end
-    for k = 1, boxes do
-      local box = i + (k == 1 and boxes or k - 1) - 1
-      a:arrive(empty[box % ring], box // ring, "")
-    end
-  end
-  return m
-end
-
-local function mutate(m)
-  local ops = m.agents[random(#m.agents)].ops
-  if #ops == 0 then return end
-  local k, how = random(#ops), random(3)
-  if how == 1 then table.remove(ops, k)
-  elseif how == 2 and k < #ops then ops[k], ops[k + 1] = ops[k + 1], ops[k]
-  else table.insert(ops, k, ops[k]) end
-end
-
--- What the search found first must be among the findings; where a phase has too many arrivals, or a hint waits for ever, which of
--- them goes wrong is a matter of choice, and only that something does is compared.
-local function compare(m, found, all)
-  local have, kinds, hints = {}, {}, false
-  for _, f in ipairs(found) do
-    kinds[f.kind] = true
-    have[f.place and ("%s at %s"):format(f.kind, f.place.name) or f.kind == "deadlock" and f.kind
-      or ("%s %d %d"):format(f.kind, f.agent, f.at)] = true
-  end
-  for _, a in ipairs(m.agents) do
-    for _, op in ipairs(a.ops) do hints = hints or op[1] == OPS.HINT end
-  end
-  if (#found == 0) ~= (next(all.first) == nil) then return "one of them finds nothing" end
-  if kinds.count or kinds.deadlock and hints then return nil end
-  for what in pairs(all.first) do
-    if not have[what] and not have[what:gsub("^stale", "race")] then return "only the search finds " .. what end
-  end
-end
-
 test("the check agrees with all interleavings of 240 small models", function()
-  local compared, clean, by_kind = 0, 0, {}
-  while compared < 240 do
-    local m = compared % 3 == 0 and any_model() or ring_model()
-    if compared % 3 == 1 then mutate(m) end
-    local all = explore(m, OPS, 500)
-    if all then
-      local found = protocol.check(m)
-      local why = compare(m, found, all)
-      ok(not why, "model %d: %s: %s", compared, why, found[1] and found[1].text or "-")
-      compared, clean = compared + 1, clean + (#found == 0 and 1 or 0)
-      for _, f in ipairs(found) do by_kind[f.kind] = true end
-    end
-  end
+  local clean, by_kind = 0, {}
+  local compared, why = dofile(T.root .. "/tests/lua/small_models.lua")(loader, T.root, 1, 240, function(found)
+    clean = clean + (#found == 0 and 1 or 0)
+    for _, f in ipairs(found) do by_kind[f.kind] = true end
+  end)
+  ok(not why, "model %d: %s", compared, why)
   ok(clean > 50 and clean < 200, "%d of them are right", clean)
   for _, kind in ipairs({ "alias", "lapped", "early", "count", "race", "stale", "unmade", "exited", "deadlock" }) do
     ok(by_kind[kind], "no model with %s", kind)
@@ -328,16 +218,20 @@ test("what is written down of rings is what the check says", function()
     end
     eq(known[name][key][boxes], table.concat(list, " "), ("%s %s, tiles of %d"):format(name, key, boxes))
   end
-  for _, one in ipairs({ { "tma", 64, 2, 9 }, { "tma", 64, 2, 3 }, { "tma", 0, 2, 5 }, { "tma", 64, 1, 4 }, { "gather", 64, 2, 4 } }) do
+  for _, one in ipairs({ { "tma", 64, 2, 9 }, { "tma", 64, 2, 3 }, { "tma", 0, 2, 5 }, { "tma", 64, 1, 4 },
+    { "gather", 64, 2, 4 } }) do
     local load, rope, wgs, boxes = table.unpack(one)
     row("hopt", ("%s,rope=%d,wgs=%d"):format(load, rope // 64, wgs), boxes,
       function(ring) return with(HOPT, { boxes = boxes, ring = ring, rope = rope, wgs = wgs, load = load }) end, known.hopt.tiles)
   end
   for boxes = 4, 5 do
     row("hopp", ("rope=%d"):format(boxes - 4), boxes,
-      function(ring) return with(HOPP, { boxes = boxes, ring = ring, rope = boxes - 4, schedule = "splits" }) end, known.hopp.tiles)
+      function(ring) return with(HOPP, { boxes = boxes, ring = ring, rope = boxes - 4, schedule = "splits" }) end,
+      known.hopp.tiles)
   end
-  for buffers = 2, 5 do eq(known.hopw[buffers] or false, not first("hopw", with(HOPW, { buffers = buffers })), "hopw " .. buffers) end
+  for buffers = 2, 5 do
+    eq(known.hopw[buffers] or false, not first("hopw", with(HOPW, { buffers = buffers })), "hopw " .. buffers)
+  end
   eq(rules.hopw({ buffers = 2 }, {}, { schedule = "splits" }):match("^2 buffers: deadlock"), "2 buffers: deadlock")
 end)
 
@@ -363,7 +257,8 @@ local function fits(op, kinds, target, what)
   end
 end
 
--- change(ops, i, agent) for each operation of these kinds, of agents whose names have a pattern, at a target, with words like these.
+-- change(ops, i, agent) for each operation of these kinds, of agents whose names have a pattern, at a target, with words like
+-- these.
 local function edit(m, who, kinds, target, what, change)
   local hits = 0
   for _, a in ipairs(m.agents) do
@@ -410,8 +305,12 @@ local SEEDS = {
   { "boxes of V are given back before the products are through", "hopt", HOPT, LONG, "race", "slot", function(m)
     edit(m, "math 1", { "ARRIVE" }, "empty", "multiply_v()", earlier(2))
   end },
-  { "an empty barrier awaits one warp too many", "hopt", HOPT, LONG, "deadlock", "produce", function(m) counts(m, "empty%[3%]", 1) end },
-  { "an empty barrier awaits one warp too few", "hopt", HOPT, LONG, "count", "empty%[3%]", function(m) counts(m, "empty%[3%]", -1) end },
+  { "an empty barrier awaits one warp too many", "hopt", HOPT, LONG, "deadlock", "produce", function(m)
+    counts(m, "empty%[3%]", 1)
+  end },
+  { "an empty barrier awaits one warp too few", "hopt", HOPT, LONG, "count", "empty%[3%]", function(m)
+    counts(m, "empty%[3%]", -1)
+  end },
   { "Q is awaited by the wrong parity", "hopt", walk, RANGES, "parity", "full_q", function(m)
     edit(m, "math 0.1", { "WAIT" }, "full_q%[1%]", "attend()", function(ops, i)
       ops[i] = { ops[i][1], ops[i][2], ops[i][3], ops[i][4], 1 - (ops[i][3] & 1) }
@@ -441,7 +340,7 @@ local SEEDS = {
   { "a cluster's states are sent before the other block runs", "hopt", cluster, FEW, "unmade", "ENDS", function(m)
     edit(m, "math", { "WAIT" }, "cluster", "merge_states()", drop)
   end },
-  { "a block of a cluster does not wait for O of the others", "hopt", cluster, FEW, "exited", "block %d may have ended", function(m)
+  { "a block of a cluster does not wait for the others' O", "hopt", cluster, FEW, "exited", "block %d may have ended", function(m)
     edit(m, "math", { "WAIT" }, "ENDS . 8", "exchange()", drop)
   end },
   { "a barrier awaits fewer bytes than come", "hopt", cluster, FEW, "count", "ENDS", function(m)
@@ -457,7 +356,7 @@ local SEEDS = {
   { "a piece's word is published before the piece", "hopt", merged, PARTS, "race", "published O", function(m)
     edit(m, "block 1 math 0.0", { "ARRIVE" }, "word", "meet_publish()", earlier(6))
   end },
-  { "a piece's word is published without a barrier of those who wrote it", "hopt", merged, PARTS, "race", "published O", function(m)
+  { "a piece's word is published without a barrier of its writers", "hopt", merged, PARTS, "race", "published O", function(m)
     edit(m, "block 1 math", { "ARRIVE", "WAIT" }, "named 3", "finish()", drop)
   end },
   { "a piece is added without its word", "hopt", merged, PARTS, "race", "published O", function(m)

@@ -1,0 +1,86 @@
+-- lua5.4 tests/lua/protocol_full.lua: the protocol check in full (label t1; test_protocol.lua has the quick part): all that
+-- gen/protocol/known.lua says, all cases of the rings that plans make, and 4000 more small models against all their
+-- interleavings.
+local here = arg[0]:match("^(.*)/[^/]*$") or "."
+local root = os.getenv("MLAF_SOURCE_DIR") or here .. "/../.."
+local loader = dofile(root .. "/gen/host.lua")(root)
+local protocol, isa = loader.require("protocol"), loader.require("arch/sm_90a").isa
+local failures, checked, seen = 0, 0, {}
+
+local function fail(text, ...)
+  failures = failures + 1
+  print("FAIL " .. text:format(...))
+end
+
+-- The table, as the tool writes it.
+local pipe = assert(io.popen(("'%s' '%s/tools/protocol.lua' known"):format(arg[-1] or "lua5.4", root)))
+local text = pipe:read("a")
+pipe:close()
+local file = assert(io.open(root .. "/gen/protocol/known.lua", "rb"))
+if file:read("a") ~= text then fail("gen/protocol/known.lua is not what tools/protocol.lua known writes") end
+file:close()
+
+-- All cases of a plan's kernel; whether it is refused must be what the space is told.
+local function look(name, plan, p, v, of)
+  local key = { name }
+  for field, value in loader.sorted(of) do key[#key + 1] = field .. "=" .. tostring(value) end
+  key = table.concat(key, " ")
+  if seen[key] then return end
+  seen[key], checked = true, checked + 1
+  local found = protocol.first(loader.require("protocol/" .. name), of, true)
+  local why = loader.require("protocol/rules")[name](plan, p, v)
+  if (found == nil) ~= (why == nil) then fail("%s: the check says %s, the space is told %s", key, found and found.text, why) end
+end
+
+local hopt, hopp = loader.require("protocol/hopt"), loader.require("protocol/hopp")
+local function look_at_hopt(rank, rope, rows, wgs)
+  for _, schedule in ipairs({ "splits", "balanced", "merged" }) do
+    for _, cluster in ipairs(schedule == "splits" and { 1, 2, 4, 6, 8, 16 } or { 1 }) do
+      local plan = loader.require("hopt_plan").make({ rank = rank, rope = rope, rows = rows, wgs = wgs, cluster = cluster,
+        schedule = schedule }, isa)
+      for _, load in ipairs(plan.refused and {} or { "gather", "tma" }) do
+        local v = { wgs = wgs, cluster = cluster, schedule = schedule, load = load, rope = rope }
+        look("hopt", plan, { rope = rope }, v, hopt.of(plan, v))
+      end
+    end
+  end
+end
+for rank = 64, 512, 64 do
+  for _, rope in ipairs({ 0, 64 }) do
+    for rows = 8, 40, 8 do
+      for wgs = 1, 2 do look_at_hopt(rank, rope, rows, wgs) end
+    end
+    for rows = 32, 96, 16 do
+      for _, schedule in ipairs({ "splits", "balanced" }) do
+        local plan = rank % 256 == 0 and loader.require("hopp_plan").make({ rank = rank, rope = rope, rows = rows,
+          schedule = schedule }, isa) or { refused = "rank" }
+        local v = { rope = rope, schedule = schedule }
+        if not plan.refused then look("hopp", plan, { rope = rope }, v, hopp.of(plan, v)) end
+      end
+    end
+  end
+end
+for _, rank in ipairs({ 256, 512 }) do
+  for _, rope in ipairs({ 0, 64 }) do
+    for _, schedule in ipairs({ "balanced", "merged", "splits", "turns" }) do
+      for cluster = 1, 2 do
+        local plan = loader.require("hop_plan").make(rank, rope)
+        local v = { rank = rank, rope = rope, cluster = cluster, schedule = schedule }
+        look("hop", plan, { rank = rank, rope = rope }, v, loader.require("protocol/hop").of(plan, v, schedule == "splits"))
+      end
+    end
+  end
+end
+for rank = 128, 256, 64 do
+  for _, rope in ipairs({ 0, 32, 64 }) do
+    for _, schedule in ipairs({ "balanced", "splits" }) do
+      local plan = loader.require("hopw_plan").make(rank, rope)
+      look("hopw", plan, {}, { schedule = schedule }, loader.require("protocol/hopw").of(plan, { schedule = schedule }))
+    end
+  end
+end
+
+local compared, why = dofile(root .. "/tests/lua/small_models.lua")(loader, root, 2, 4000)
+if why then fail("model %d: %s", compared, why) end
+print(("%d kinds of kernels in all cases, %d small models, %d failed, %.1f s"):format(checked, compared, failures, os.clock()))
+os.exit(failures == 0 and checked > 100 and 0 or 1)
