@@ -9,14 +9,15 @@ local hop = {}
 
 -- A kernel of a plan (gen/hop_plan.lua) with its parameters; narrow: partial results of 16 bits.
 function hop.of(plan, v, narrow)
+  local fitted = v.schedule == "fitted"
   return { buffers = plan.buffers, rope = v.rope, cluster = v.cluster, shared = v.rank > 256, many = v.schedule ~= "splits",
-    merged = v.schedule == "merged", narrow = narrow, warps = 2 }
+    merged = v.schedule == "merged" or fitted, narrow = narrow or fitted, copies = fitted, warps = 2 }
 end
 
 local ASK, ROPE = 4, 4 -- blocks before the end; the rope slice's group
 
--- v: buffers, rope (0: none), cluster, many (several pieces a block), merged, narrow; shared: a pair deals a quarter's two slices
--- out to both blocks (rank 512; else one block sends its one slice); warps.
+-- v: buffers, rope (0: none), cluster, many (several pieces a block), merged, narrow; copies: of the facts, for a piece's end;
+-- shared: a pair deals a quarter's two slices out to both blocks (rank 512; else one block sends its one slice); warps.
 local function block(m, v, id, pair, parties)
   local x = { v = v, id = id, pair = pair, turns = v.buffers // 2 }
   local function name(text, ...) return ("block %d: "):format(id) .. text:format(...) end
@@ -52,6 +53,7 @@ local function block(m, v, id, pair, parties)
     end
   end
   x.q, x.facts, x.bad, x.ahead = m:place(name("Q")), m:place(name("facts")), m:place(name("BAD")), m:place(name("facts ahead"))
+  x.copies = { [0] = m:place(name("facts' copy 0")), m:place(name("facts' copy 1")) }
   x.word = m:named(name("word"), 1)
   return x
 end
@@ -108,9 +110,14 @@ local function load_last(x, a, k, more)
   a:arrive(x.q_full, k, "load_last()", more and 1 + x.v.warps or 0)
 end
 
+local function hand_over(x, a, k)
+  a:write(x.facts, k, "load_queries()")
+  if x.v.copies then a:write(x.copies[k & 1], k, "load_queries()") end
+end
+
 local function load_queries(x, a, pieces)
   if #pieces > 0 then a:copy(x.q_full, 0, "load_q()", x.q, 0) end
-  a:write(x.facts, 0, "load_queries()")
+  hand_over(x, a, 0)
   load_last(x, a, 0, #pieces > 0)
   if #pieces == 0 then return end
   a:write(x.bad, 0, "load_queries()")
@@ -125,7 +132,7 @@ local function load_queries(x, a, pieces)
     if more then a:copy(x.q_full, k + 1, "load_q()", x.q, k + 1) end
     a:wait(x.last_empty, k, "load_queries()")
     if more then a:read(x.ahead, k + 1, "load_queries()") end
-    a:write(x.facts, k + 1, "load_queries()")
+    hand_over(x, a, k + 1)
     a:write(x.bad, k + 1, "load_queries()")
     load_last(x, a, k + 1, more)
     a:arrive(x.checked, k + 1, "load_queries()")
@@ -282,7 +289,7 @@ end
 
 local function finish(c, piece, blocks_of)
   local x, a, k, math = c.x, c.a, c.k, 2 * c.x.v.warps
-  a:read(x.facts, k, "finish()")
+  if not x.v.copies then a:read(x.facts, k, "finish()") end
   a:read(x.bad, k, "finish()")
   if x.v.many then a:arrive(x.last_empty, k, "finish()") end
   if x.v.narrow then a:write(x.tops[c.id], k, "find_tops()") end
@@ -294,7 +301,15 @@ local function finish(c, piece, blocks_of)
   local other = (c.id + x.v.warps) % math
   a:read(x.sums[other], k, "finish()")
   for _, part in ipairs(piece.others or {}) do a:read(blocks_of[part].piece[c.id], part, "add_pieces()") end
+  if x.v.copies then
+    if piece.others and piece.publish then -- the largest values are others now
+      a:write(x.tops[c.id], k, "find_tops()")
+      a:sync(x.both, "finish()")
+    end
+    a:read(x.copies[k & 1], k, "finish()")
+  end
   if piece.publish then
+    if x.v.narrow then a:read(x.tops[other], k, "write_narrow()") end
     a:write(x.piece[c.id], x.part, "publish()")
     a:pass(x.written, "publish()")
     if c.wg == 0 then a:meet(x.written, "publish()") end
@@ -395,8 +410,10 @@ function hop.cases(v, all)
     pieces[i] = { blocks = blocks, publish = i == 1 and v.merged }
   end
   if not v.merged then return { { pieces } } end
+  -- Part 4 owns a request that parts 1 to 3 begin; part 3 adds its piece to that of 2.
   local meeting = { { { blocks = 2, publish = true }, { blocks = 1 }, { blocks = 0 } }, { { blocks = 3, publish = true } },
-    { { blocks = 1, publish = true }, { blocks = 1 }, { blocks = 2, others = { 1, 2 } } }, { { blocks = 1, others = { 3 } } } }
+    { { blocks = 1, publish = true, others = { 2 } } },
+    { { blocks = 1, publish = true }, { blocks = 1 }, { blocks = 2, others = { 1, 3 } } }, { { blocks = 1, others = { 4 } } } }
   return { meeting, all and { pieces } or nil }
 end
 

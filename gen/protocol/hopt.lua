@@ -20,7 +20,7 @@ local PRODUCERS = { tma = { "0", "1", "2", "3" }, gather = { "0", "1", "3" } } -
 -- ---- A block ------------------------------------------------------------------------------------------------------------
 -- v: boxes, ring, rope (0: none), wgs, places, schedule, cluster, load, ordered; rounds: trips of O through Q's place; raises: a
 -- maximum rises at each so manieth tile (0: never); warps: that stand for a warpgroup's four. hopt.of() fills it in.
-local function block(m, v, id, ranges, parties)
+local function block(m, v, id, ranges, parties, whole)
   local x = { v = v, id = id, ranges = ranges, producers = PRODUCERS[v.load], math = {}, by_group = {} }
   local n_math = v.wgs * v.warps
   local function name(text, ...) return ("block %d: "):format(id) .. text:format(...) end
@@ -39,6 +39,8 @@ local function block(m, v, id, ranges, parties)
     x.q[k], x.facts[k] = m:place(name("Q %d", k)), m:place(name("facts %d", k))
   end
   x.ends, x.landed = m:barrier(name("ENDS"), 1, id), m:barrier(name("ENDS + 8"), 1, id)
+  x.met = m:barrier(name("MET"), 1, id) -- merged: ENDS, which has no other use there
+  x.whole, x.c = whole, whole and v.cluster or 1
   x.made = m:named(name("named 4"), #x.producers)
   x.there = m:named(name("named 5"), #x.producers + n_math)
   x.all = m:named(name("named 3"), n_math)
@@ -95,9 +97,9 @@ local function produce(x, a, who, blocks)
     from = from + range.tiles * x.v.boxes
     if last and range.others then -- meet()
       for _, part in ipairs(range.others) do a:meet_word(blocks[part].word, "meet()") end
-      a:arrive(x.ends, 0, "meet()")
+      a:arrive(x.met, 0, "meet()")
     end
-    if x.v.schedule == "splits" then return end
+    if x.whole then return end
   end
 end
 
@@ -108,7 +110,7 @@ local function producer(x, a, who, blocks)
     a:make(list, "kernel")
   end
   if x.producers[who] == "3" then -- threads 125 and 126
-    local list = { x.ends, x.landed }
+    local list = { x.ends, x.landed, x.met }
     for k = 0, x.v.places - 1 do list[#list + 1], list[#list + 2] = x.full_q[k], x.empty_q[k] end
     a:make(list, "kernel")
     if x.v.cluster > 1 then a:arrive(x.ends, 0, "kernel", x.v.cluster) end
@@ -125,10 +127,12 @@ local function read_box(x, a, i, what)
   for _, place in ipairs(x.slots[i % x.v.ring]) do a:read(place, i, what) end
 end
 
-local function scores(x, a, k, first)
+-- tell: the other warpgroup may wait for the next tile's boxes. The last products are not through then.
+local function scores(x, a, k, first, group, tell)
   for i = first, first + x.v.boxes - 1 do
     local s, n = slot_of(x, i)
     a:wait(x.full[s], n, "scores()")
+    if tell and i == first + x.v.boxes - 1 then a:pass(x.order[1 - group], "scores(), tiles in order") end
     read_box(x, a, i, "scores()")
   end
   a:read(x.q[k % x.v.places], k, "scores()")
@@ -155,8 +159,7 @@ local function tile(x, a, k, t, tiles, first, math_id)
   local mine, ours = group * v.warps, (group + 1) * v.warps - 1
   local ordered = v.ordered and v.wgs == 2
   if ordered and t > 0 then a:sync(x.order[group], "compute(), tiles in order") end
-  scores(x, a, k, first)
-  if ordered and t + 1 < tiles then a:pass(x.order[1 - group], "compute(), tiles in order") end
+  scores(x, a, k, first, group, ordered and t + 1 < tiles)
   a:read(x.bad[first % v.ring], first, "compute()")
   if v.rope > 0 then
     local s, n = slot_of(x, first + v.boxes - 1)
@@ -182,13 +185,13 @@ local function merge_states(x, a, k, math_id, blocks)
   a:sync(x.group[math_id // v.warps], "merge_states()")
   a:write(x.p[math_id], "parts " .. k, "merge_states()") -- PARTS_AT is P's place
   a:sync(x.all, "merge_states()")
-  if v.cluster > 1 then a:meet(x.cluster, "merge_states()") end
+  if x.c > 1 then a:meet(x.cluster, "merge_states()") end
   for w = 0, n_math - 1 do a:read(x.p[w], "parts " .. k, "merge_states()") end
-  if v.cluster == 1 then
+  if x.c == 1 then
     if math_id == 0 then a:write(x.state[1], k, "merge_states()") end
     return
   end
-  for r = 1, v.cluster do
+  for r = 1, x.c do
     if r % n_math == math_id then a:copy(blocks[r].ends, 0, "merge_states()", blocks[r].state[x.id], k) end
   end
 end
@@ -238,18 +241,18 @@ local function exchange(x, a, k, math_id, blocks, name)
 end
 
 local function finish(x, a, k, math_id, blocks)
-  local v, walks = x.v, x.v.schedule ~= "splits"
+  local v, walks = x.v, not x.whole
   local under = walks and { x.q[k % v.places] } or ring_places(x)
   for round = 1, walks and v.rounds or 1 do
     local name = ("O %d.%d"):format(k, round)
     gather_o(x, a, name, math_id, under)
-    if v.cluster > 1 then a:wait(x.ends, 0, "finish()") end
+    if x.c > 1 then a:wait(x.ends, 0, "finish()") end
     if round == 1 and math_id == 0 then -- weigh()
-      for r = 1, v.cluster do a:read(x.state[r], k, "weigh()") end
+      for r = 1, x.c do a:read(x.state[r], k, "weigh()") end
       a:write(x.factor, k, "weigh()")
     end
     a:sync(x.all, "finish()")
-    if v.cluster > 1 then exchange(x, a, k, math_id, blocks, name) end
+    if x.c > 1 then exchange(x, a, k, math_id, blocks, name) end
     a:read(x.factor, k, "write_o()")
     read_o(x, a, name, under, "write_o()")
     if x.ranges[k + 1].publish and round == v.rounds then a:write(x.piece[math_id], x.id, "write_o()") end
@@ -262,7 +265,7 @@ local function finish_last(x, a, k, math_id, blocks)
   local range, under = x.ranges[k + 1], ring_places(x)
   gather_o(x, a, "O " .. k, math_id, under)
   a:sync(x.all, "finish_last()")
-  if range.others then a:wait(x.ends, 0, "finish_last()") end
+  if range.others then a:wait(x.met, 0, "finish_last()") end
   a:read(x.state[1], k, "finish_last()")
   read_o(x, a, "O " .. k, under, "finish_last()")
   for _, part in ipairs(range.others or {}) do
@@ -278,6 +281,7 @@ local function attend(x, a, math_id, blocks)
     local place, n = k % v.places, k // v.places
     a:wait(x.full_q[place], n, "attend()")
     a:read(x.facts[place], k, "attend()")
+    if k == 0 and not x.whole and v.cluster > 1 then a:meet(x.cluster, "attend()") end
     local range = x.ranges[k + 1]
     if not range then return end
     for t = math_id // v.warps, range.tiles - 1, v.wgs do
@@ -287,18 +291,20 @@ local function attend(x, a, math_id, blocks)
     merge_states(x, a, k, math_id, blocks)
     if range.last then finish_last(x, a, k, math_id, blocks) else finish(x, a, k, math_id, blocks) end
     a:read(x.facts[place], k, "finish()")
-    if v.schedule == "splits" then return end
+    if x.whole then return end
     if range.publish and math_id == 0 then a:pass(x.word, "meet_publish()") end
     a:arrive(x.empty_q[place], n, "attend()")
   end
 end
 
--- blocks: of each its list of ranges { tiles, last = it began in an earlier part, publish = it goes on in a later one, others =
--- parts whose pieces it adds }. A cluster's blocks, or parts.
+-- blocks: of each its list of ranges; whole: it has one (splits, and fitted where lengths are alike). A range is { tiles, last
+-- = it began in an earlier part, publish = it goes on in a later one, others = parts whose pieces it adds }. A cluster's
+-- blocks, or parts.
 function hopt.model(v, blocks)
   local m, xs, n_math = protocol.new(), {}, v.wgs * v.warps
   local cluster = m:named("cluster", #blocks * (#PRODUCERS[v.load] + n_math))
-  for id, ranges in ipairs(blocks) do xs[id] = block(m, v, id, ranges, cluster) end
+  local whole = v.schedule == "splits" or blocks.whole == true
+  for id, ranges in ipairs(blocks) do xs[id] = block(m, v, id, ranges, cluster, whole) end
   for id, x in ipairs(xs) do
     for who, name in ipairs(x.producers) do
       producer(x, m:agent(("block %d producer %s"):format(id, name), id), who, xs)
@@ -319,25 +325,26 @@ end
 -- adds order; who has the next tile changes there: so `walk` has every three lengths of 0, 1, 2 in a row, then longer ones.
 function hopt.cases(v, all)
   local long, few = { { tiles = 2 * -(-v.ring // v.boxes) + v.wgs + 1 } }, { { tiles = 2 } }
-  if v.schedule == "splits" then
-    local out = { v.cluster > 1 and { long, few } or { long } }
-    for _, tiles in ipairs(all and { 0, 1, 2, 3 } or { 0 }) do
-      local range = { { tiles = tiles } }
-      out[#out + 1] = v.cluster > 1 and { range, few } or { range }
-    end
-    out[#out + 1] = all and { {} } or nil
-    return out
+  local out = {}
+  local function add_whole(ranges) out[#out + 1] = v.cluster > 1 and { ranges, few, whole = true } or { ranges, whole = true } end
+  if v.schedule == "splits" or v.schedule == "fitted" then
+    add_whole(long)
+    for _, tiles in ipairs(all and { 0, 1, 2, 3 } or { 0 }) do add_whole({ { tiles = tiles } }) end
+    if all then out[#out + 1] = { {}, whole = true } end
+    if v.schedule == "splits" then return out end
   end
   local ranges = {}
   for i, tiles in ipairs(all and protocol.WALK or protocol.QUICK) do
-    ranges[i] = { tiles = tiles, publish = i == 1 and v.schedule == "merged" }
+    ranges[i] = { tiles = tiles, publish = i == 1 and v.schedule ~= "balanced" }
   end
-  if v.schedule == "balanced" then return { { ranges }, all and { long } or nil } end
-  -- Part 3 owns a request that parts 1 and 2 begin, part 2 all of it; it publishes its own first one to part 4.
-  local meeting = { { { tiles = 1, publish = true }, long[1], { tiles = 0 } }, { { tiles = 2, last = true, publish = true } },
-    { { tiles = 1, publish = true }, { tiles = 1 }, { tiles = 2, last = true, others = { 1, 2 } } },
-    { { tiles = 3, last = true, others = { 3 } } } }
-  return { meeting, all and { ranges } or nil, all and { long } or nil }
+  if all or v.schedule == "balanced" then table.move({ { ranges }, { long } }, 1, all and 2 or 1, #out + 1, out) end
+  if v.schedule == "balanced" then return out end
+  -- Part 4 owns a request that parts 1 to 3 begin, 2 and 3 all of them; 3 adds its piece to that of 2. Part 4 publishes, too.
+  out[#out + 1] = { { { tiles = 1, publish = true }, long[1], { tiles = 0 } }, { { tiles = 2, last = true, publish = true } },
+    { { tiles = 1, last = true, publish = true, others = { 2 } } },
+    { { tiles = 1, publish = true }, { tiles = 2, last = true, others = { 1, 3 } } },
+    { { tiles = 3, last = true, others = { 4 } } } }
+  return out
 end
 
 return hopt
