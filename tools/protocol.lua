@@ -8,9 +8,9 @@ local protocol = loader.require("protocol")
 local DEFAULTS = {
   hopt = { boxes = 9, ring = 18, places = 1, wgs = 1, rope = 64, cluster = 1, schedule = "splits", load = "tma", ordered = true,
     rounds = 2, raises = 0, warps = 2 },
-  hopp = { boxes = 9, ring = 15, rope = 64, schedule = "splits", warps = 2 },
+  hopp = { boxes = 9, ring = 15, rope = 64, schedule = "splits", gather = false, warps = 2 },
   hop = { buffers = 2, rope = 64, cluster = 1, shared = true, many = true, merged = false, narrow = false, copies = false,
-    warps = 2 },
+    gather = false, warps = 2 },
   hopw = { buffers = 4, schedule = "splits", warps = 2 },
 }
 
@@ -69,17 +69,24 @@ local function write_known()
     end
   end
   print("  },\n  hopp = {\n    tiles = 3,")
-  for rope = 0, 1 do
-    print(('    ["rope=%d"] = %s'):format(rope, refused("hopp", 3, function(boxes, ring)
-      return parameters("hopp", { "rope=" .. 64 * rope, "boxes=" .. boxes, "ring=" .. ring })
-    end)))
+  for gather = 0, 1 do
+    for rope = 0, 1 do
+      print(('    ["gather=%d,rope=%d"] =\n      %s'):format(gather, rope, refused("hopp", 3, function(boxes, ring)
+        return parameters("hopp", { "rope=" .. 64 * rope, "boxes=" .. boxes, "ring=" .. ring, "gather=" .. gather })
+      end)))
+    end
   end
   print("  },")
   for _, name in ipairs({ "hop", "hopw" }) do
     local list = {}
     for buffers = 2, 8, name == "hop" and 2 or 1 do
       local v = parameters(name, { "buffers=" .. buffers })
-      if not protocol.first(loader.require("protocol/" .. name), v) then list[#list + 1] = ("[%d] = true"):format(buffers) end
+      local right = not protocol.first(loader.require("protocol/" .. name), v)
+      if name == "hop" then
+        v.gather = true
+        right = right and not protocol.first(loader.require("protocol/" .. name), v)
+      end
+      if right then list[#list + 1] = ("[%d] = true"):format(buffers) end
     end
     print(("  %s = { %s },"):format(name, table.concat(list, ", ")))
   end

@@ -11,7 +11,7 @@ local hop = {}
 function hop.of(plan, v, narrow)
   local fitted = v.schedule == "fitted"
   return { buffers = plan.buffers, rope = v.rope, cluster = v.cluster, shared = v.rank > 256, many = v.schedule ~= "splits",
-    merged = v.schedule == "merged" or fitted, narrow = narrow or fitted, copies = fitted, warps = 2 }
+    merged = v.schedule == "merged" or fitted, narrow = narrow or fitted, copies = fitted, gather = v.gather or false, warps = 2 }
 end
 
 local ASK, ROPE = 4, 4 -- blocks before the end; the rope slice's group
@@ -22,12 +22,13 @@ local function block(m, v, id, pair, parties)
   local x = { v = v, id = id, pair = pair, turns = v.buffers // 2 }
   local function name(text, ...) return ("block %d: "):format(id) .. text:format(...) end
   local math = 2 * v.warps
-  x.full, x.empty, x.slices = {}, {}, {}
+  x.full, x.empty, x.slices, x.landed = {}, {}, {}, {}
   for b = 0, v.buffers - 1 do
-    x.full[b], x.empty[b], x.slices[b] = {}, {}, {}
+    x.full[b], x.empty[b], x.slices[b], x.landed[b] = {}, {}, {}, {}
     for g = 0, v.rope > 0 and ROPE or ROPE - 1 do
       x.full[b][g] = m:barrier(name("full[%d][%d]", b, g), 1, id)
       x.empty[b][g] = m:barrier(name("empty[%d][%d]", b, g), v.warps * v.cluster, id)
+      x.landed[b][g] = m:barrier(name("landed[%d][%d]", b, g), 1, id)
       x.slices[b][g] = { m:place(name("buffer %d, quarter %d", b, g)), m:place(name("buffer %d, quarter %d, right", b, g)) }
     end
   end
@@ -81,6 +82,35 @@ local function load_slices(x, a, b, use, j, group)
   end
 end
 
+-- gather: rows are copied one by one by two warps; rope by the one of the block's parity. Of block j, all groups of a warp.
+local function copy_block(x, a, half, j, b, use)
+  local groups = { 2 * half, 2 * half + 1 }
+  if x.v.rope > 0 and j & 1 == half then table.insert(groups, 1, ROPE) end
+  for _, group in ipairs(groups) do
+    if use > 0 then a:wait(x.empty[b][group], use - 1, "copy_group()") end
+    a:arrive(x.landed[b][group], use, "copy_group()", 1)
+    a:copy(x.landed[b][group], use, "copy_group()", x.slices[b][group][1], j .. "/" .. use)
+  end
+end
+
+-- By a third warp, in the order in which QK takes them.
+local function hand_over_block(x, a, j, b, use)
+  for i = x.v.rope > 0 and -1 or 0, 3 do
+    local group = i < 0 and ROPE or j & 1 == 1 and i ~ 2 or (i & 1) * 2 + i // 2
+    a:wait(x.landed[b][group], use, "hand_over()")
+    a:arrive(x.full[b][group], use, "hand_over()")
+  end
+end
+
+local function load_block(x, a, half, j, b, use)
+  if x.v.gather then
+    if half == 2 then hand_over_block(x, a, j, b, use) else copy_block(x, a, half, j, b, use) end
+  elseif half == 2 then load_slices(x, a, b, use, j, ROPE)
+  else
+    for q = 2 * half, 2 * half + 1 do load_slices(x, a, b, use, j, q) end
+  end
+end
+
 local function load_cache(x, a, half, pieces)
   local used = { [0] = 0, 0 }
   for k, piece in ipairs(pieces) do
@@ -88,14 +118,11 @@ local function load_cache(x, a, half, pieces)
     local near_end = (not x.v.many or half > 0) and -1 or math.max(1, blocks - ASK)
     for j = 0, blocks - 1 do
       local b, use = next_turn(x, used, j)
-      if j == 1 then -- of these only the one that says when the end is near counts on it
+      if j == 1 and not (half == 2 and x.v.gather) then -- of these only the one that says when the end is near counts on it
         if half == 0 then a:wait(x.q_full, k - 1, "load_piece()") else a:hint(x.q_full, k - 1, "load_piece()") end
       end
       if j == near_end then a:arrive(x.near_end, k - 1, "load_piece()") end
-      if half == 2 then load_slices(x, a, b, use, j, ROPE)
-      else
-        for q = 2 * half, 2 * half + 1 do load_slices(x, a, b, use, j, q) end
-      end
+      load_block(x, a, half, j, b, use)
     end
     if x.v.many and half == 0 and blocks < 2 then
       a:wait(x.q_full, k - 1, "load_piece()")
@@ -345,7 +372,9 @@ end
 local function made(x)
   local list = { x.q_full, x.q_empty, x.last_empty, x.checked, x.near_end }
   for b = 0, x.v.buffers - 1 do
-    for g = 0, x.v.rope > 0 and ROPE or ROPE - 1 do list[#list + 1], list[#list + 2] = x.full[b][g], x.empty[b][g] end
+    for g = 0, x.v.rope > 0 and ROPE or ROPE - 1 do
+      table.move({ x.full[b][g], x.empty[b][g], x.landed[b][g] }, 1, 3, #list + 1, list)
+    end
   end
   return list
 end
@@ -353,7 +382,7 @@ end
 local function agents_of(m, x, pieces, blocks_of)
   local v, list = x.v, {}
   local function add(name, body) list[#list + 1] = { m:agent(("block %d %s"):format(x.id, name), x.id), body } end
-  for half = 0, v.rope > 0 and 2 or 1 do
+  for half = 0, (v.rope > 0 or v.gather) and 2 or 1 do
     add("loader " .. half, function(a) load_cache(x, a, half, pieces) end)
   end
   add("loader of Q", function(a) load_queries(x, a, pieces) end)
@@ -379,7 +408,7 @@ end
 -- parts: of each its list of pieces { blocks, publish, others }; a part is a block, or both of a pair, which walk alike.
 function hop.model(v, parts)
   local m, xs = protocol.new(), {}
-  local parties = 2 * v.warps + (v.rope > 0 and 4 or 3)
+  local parties = 2 * v.warps + ((v.rope > 0 or v.gather) and 4 or 3)
   for part in ipairs(parts) do
     local pair = { first = #xs + 1, cluster = m:named("cluster of part " .. part, parties * v.cluster) }
     for _ = 1, v.cluster do

@@ -4,18 +4,19 @@ local protocol = require("protocol")
 
 local hopp = {}
 
-local SENDERS = 3
+local SENDERS = 3 -- warps that send boxes; gather: 2 copy rows, the third hands them over
 
 -- A kernel of a plan (gen/hopp_plan.lua) with its parameters.
 function hopp.of(plan, v)
-  return { boxes = plan.boxes, ring = plan.ring, rope = v.rope, schedule = v.schedule, warps = 2 }
+  return { boxes = plan.boxes, ring = plan.ring, rope = v.rope, schedule = v.schedule, gather = v.gather or false, warps = 2 }
 end
 
--- v: boxes, ring, rope (0: none), schedule, warps.
+-- v: boxes, ring, rope (0: none), schedule, gather (rows are copied one by one), warps.
 local function block(m, v)
-  local x = { v = v, values = v.boxes - (v.rope > 0 and 1 or 0), full = {}, empty = {}, slots = {}, bad = {} }
+  local x = { v = v, values = v.boxes - (v.rope > 0 and 1 or 0), full = {}, empty = {}, slots = {}, bad = {}, landed = {} }
   for s = 0, v.ring - 1 do
     x.full[s], x.empty[s] = m:barrier(("full[%d]"):format(s), 1), m:barrier(("empty[%d]"):format(s), v.warps)
+    x.landed[s] = m:barrier(("landed[%d]"):format(s), 1)
     x.slots[s], x.bad[s] = m:place("slot " .. s), m:place(("BAD[%d]"):format(s))
   end
   x.q_full, x.q_empty = m:barrier("Q_FULL", 1), m:barrier("Q_EMPTY", 3 * v.warps)
@@ -54,6 +55,41 @@ local function send_boxes(x, a, warp, pieces)
       i = i + v.boxes
     end
   end
+end
+
+-- gather: boxes are dealt out to two warps, whose copies a third one hears of, fences and hands over.
+local function copy_boxes(x, a, warp, pieces)
+  local v, i = x.v, 0
+  for _, tiles in ipairs(pieces) do
+    for _ = 1, tiles do
+      for b = i + warp, i + v.boxes - 1, SENDERS - 1 do
+        local s, n = b % v.ring, b // v.ring
+        a:wait(x.empty[s], n - 1, "copy_boxes()")
+        a:arrive(x.landed[s], n, "copy_boxes()", 1)
+        a:copy(x.landed[s], n, "copy_boxes()", x.slots[s], b)
+      end
+      i = i + v.boxes
+    end
+  end
+end
+
+local function hand_over(x, a, pieces)
+  local i = 0
+  for _, tiles in ipairs(pieces) do
+    for b = i, i + tiles * x.v.boxes - 1 do
+      local s, n = b % x.v.ring, b // x.v.ring
+      a:wait(x.landed[s], n, "hand_over()")
+      if (b - i) % x.v.boxes == 0 then a:write(x.bad[s], b, "hand_over()") end
+      a:arrive(x.full[s], n, "hand_over()")
+    end
+    i = i + tiles * x.v.boxes
+  end
+end
+
+local function sender(x, a, warp, pieces)
+  if not x.v.gather then send_boxes(x, a, warp, pieces)
+  elseif warp < SENDERS - 1 then copy_boxes(x, a, warp, pieces)
+  else hand_over(x, a, pieces) end
 end
 
 local function send_queries(x, a, pieces)
@@ -161,7 +197,7 @@ function hopp.model(v, pieces)
   local x = block(m, v)
   local agents = {}
   local function add(name, body) agents[#agents + 1] = { m:agent(name), body } end
-  for w = 0, SENDERS - 1 do add("sender " .. w, function(a) send_boxes(x, a, w, pieces) end) end
+  for w = 0, SENDERS - 1 do add("sender " .. w, function(a) sender(x, a, w, pieces) end) end
   add("sender of Q", function(a) send_queries(x, a, pieces) end)
   for w = 0, v.warps - 1 do add("scores " .. w, function(a) work_on_scores(x, a, w, pieces) end) end
   for g = 0, 1 do
@@ -170,7 +206,7 @@ function hopp.model(v, pieces)
   for i, one in ipairs(agents) do
     if i == 1 then -- threads 0 to RING - 1
       local list = {}
-      for s = 0, v.ring - 1 do list[2 * s + 1], list[2 * s + 2] = x.full[s], x.empty[s] end
+      for s = 0, v.ring - 1 do list[3 * s + 1], list[3 * s + 2], list[3 * s + 3] = x.full[s], x.empty[s], x.landed[s] end
       one[1]:make(list, "kernel")
     elseif i == 2 then -- thread 32
       one[1]:make({ x.q_full, x.q_empty, x.p_full, x.ended }, "kernel")

@@ -40,15 +40,18 @@ function rules.hopt(plan, p, v)
   return ask("hopt", of, words(plan))
 end
 
-function rules.hopp(plan, p, v)
-  local row = known.hopp[("rope=%d"):format(p.rope > 0 and 1 or 0)]
+-- gather: rows are copied one by one.
+function rules.hopp(plan, p, v, gather)
+  local row = known.hopp[("gather=%d,rope=%d"):format(gather and 1 or 0, p.rope > 0 and 1 or 0)]
   if right(row, plan.boxes, plan.ring, known.hopp.tiles) then return nil end
-  return ask("hopp", loader.require("protocol/hopp").of(plan, { rope = p.rope, schedule = v.schedule }), words(plan))
+  return ask("hopp", loader.require("protocol/hopp").of(plan, { rope = p.rope, schedule = v.schedule, gather = gather }),
+    words(plan))
 end
 
-function rules.hop(plan, p, v)
+function rules.hop(plan, p, v, gather)
   if known.hop[plan.buffers] then return nil end
-  local of = loader.require("protocol/hop").of(plan, { rank = p.rank, rope = p.rope, cluster = v.cluster, schedule = v.schedule },
+  local of = loader.require("protocol/hop").of(plan, { rank = p.rank, rope = p.rope, cluster = v.cluster, schedule = v.schedule,
+    gather = gather },
     partials.bits("hop", v.schedule) == 16)
   return ask("hop", of, ("%d buffers"):format(plan.buffers))
 end
