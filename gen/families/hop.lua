@@ -30,6 +30,8 @@ end
 
 -- For hop and hopg, which have one kernel but for the loaders.
 local function cost_of(p, v, arch, family, plan, slower)
+  local why = protocol.hop(plan, p, v, family == "hopg")
+  if why then return { refused = why } end
   local tile = 64 * 2 * (p.rank + p.rope)
   return hopper.cost({
     threads = 384,

@@ -33,7 +33,8 @@ local function groups_rule(p, v) return hopper.groups_rule(p, v, 16, MOST_GROUPS
 -- For hopp and hoppg, which have one kernel but for the loaders.
 local function cost_of(p, v, arch, family, gather, slower)
   local g = hopp_plan.make({ rank = p.rank, rope = p.rope, rows = v.rows, schedule = v.schedule, gather = gather }, arch.isa)
-  if g.refused then return { refused = g.refused } end
+  local why = g.refused or protocol.hopp(g, p, v, gather)
+  if why then return { refused = why } end
   return hopper.cost({
     threads = 512,
     rows_per_wg = v.rows,
