@@ -1,14 +1,15 @@
 // Generated from templates/mla_combine_warp.cu.in by mlaforge. Do not edit: change the template.
 // template_hash: (not part of a golden)
 // target: sm_80
-// symbol: mlaf_mla_combine_ba7bba4c
+// symbol: mlaf_mla_combine_85ce0ea2
 // parameters:
 //   dtype = bf16
+//   fitted = 0
 //   partials = 32
 //   rank = 512
 //   rows = 1
 //   team = 4
-// regenerate: lua5.4 gen/cli.lua render mla_combine_warp target=sm_80 dtype=bf16 partials=32 rank=512 rows=1 team=4
+// regenerate: lua5.4 gen/cli.lua render mla_combine_warp target=sm_80 dtype=bf16 fitted=0 partials=32 rank=512 rows=1 team=4
 // Merges the KV splits of split-KV attention: O = sum_s w_s O_s / sum_s w_s with w_s = 2^(LSE_s - max LSE), all in fp32.
 //
 // A team of `team` warps owns one row (token, head); a workgroup holds `rows` teams. A row has `splits` partial results:
@@ -26,6 +27,9 @@
 //
 // What a warp runs is as little as can be: every SM fetches its instructions anew for each launch, after the decode kernel's end.
 // All loads of a round are on their way before the first wait.
+//
+// fitted: a request's fixed cost (gen/schedule.lua) if the launch before may have cut its whole batch into parts (lib/fit.h): then
+// its partial results are the pieces that the parts have of it, and lie in their slots. 0: it may not.
 //
 // The number of splits is a launch argument without limit. Splits without a token (LSE -inf) count for nothing, whatever their
 // part_o holds. No live split: O = 0, LSE = -inf. A NaN in any LSE makes the row NaN.
@@ -46,8 +50,8 @@ struct mlaf_kernel_launch {
   u32 magic, size, dynamic_shared, cluster[3], flags, schedule, reserved[3], n_maps;
   mlaf_map_want maps[8];
 };
-extern "C" __device__ const mlaf_kernel_launch mlaf_mla_combine_ba7bba4c_launch = {0x314b4c4du, sizeof(mlaf_kernel_launch), 0,
-    {1, 1, 1}, 0, 0, {}, 0,
+extern "C" __device__ const mlaf_kernel_launch mlaf_mla_combine_85ce0ea2_launch = {0x314b4c4du, sizeof(mlaf_kernel_launch), 0,
+    {1, 1, 1}, 1, 0, {}, 0,
     {}};
 struct __align__(64) mlaf_tensor_map {
   u64 opaque[16];
@@ -56,10 +60,18 @@ struct mlaf_decode_params {
   mlaf_decode_args a;
 };
 
+#define MLAF_MEMBER __device__ __forceinline__
 constexpr int R = 512, ROWS = 1, TEAM = 4, SHARES = 4, GROUPS = TEAM / SHARES;
 constexpr int VECTORS = 1, DEPTH = 8; // 16-byte loads of a lane for a split; splits in flight
 constexpr int VALUES = 4;                      // in 16 bytes
 constexpr bool FULL = 32 * SHARES * VECTORS * VALUES == R;      // else lanes at the row's end have no columns
+
+// A row's partial results: so many, the k-th at row first + k stride of part_o and part_lse, the last one `aside` behind that.
+struct sources {
+  u32 first, stride, aside;
+  int count;
+  MLAF_MEMBER u32 at(int k) const { return first + k * stride + 0; }
+};
 
 struct merged {
   float top, sum; // largest LSE; weights
@@ -97,17 +109,16 @@ MLAF_DEV void add(float (&o)[VALUES], float w, const uint4& x) {
   }
 }
 
-// The splits of `group` of a row, its vectors share, share + SHARES, ... of 32 lanes.
-MLAF_DEV merged merge(const mlaf_combine_args& a, u32 row, int splits, int group, int share) {
-  const int lane = threadIdx.x & 31, column = VALUES * (32 * share + lane);
-  const u32 stride = a.rows; // of the rows in part_o, which are fewer than 2^32: each takes 64 bytes at least
+// The partial results of `group` of a row, its vectors share, share + SHARES, ... of 32 lanes.
+MLAF_DEV merged merge(const mlaf_combine_args& a, const sources& from, int group, int share) {
+  const int lane = threadIdx.x & 31, column = VALUES * (32 * share + lane), splits = from.count;
   const char* base = (const char*)a.part_o + 16 * (32 * share + lane);
   asm("" : "+l"(base)); // added up once, not for each load
   merged m = {minus_inf()};
   int first = group;
   do { // 32 splits of the group
     const int mine = first + GROUPS * lane;
-    const u32 at = mine * stride + row;
+    const u32 at = from.at(mine); // of the rows in part_o, which are fewer than 2^32: each takes 64 bytes at least
     float lse = load(a.part_lse + at, mine < splits), weight;
     u32 live = 0;
     int done = 0;
@@ -117,10 +128,10 @@ MLAF_DEV merged merge(const mlaf_combine_args& a, u32 row, int splits, int group
 #pragma unroll
       for (int k = 0; k < DEPTH; k++) {
         const int split = first + GROUPS * (done + k);
-        const char* const from = base + (i64)(split * stride + row) * (4 * R);
+        const char* const data = base + (i64)from.at(split) * (4 * R);
 #pragma unroll
         for (int i = 0; i < VECTORS; i++)
-          x[k][i] = load(from + 512 * SHARES * i, split < splits && (FULL || column + 32 * VALUES * SHARES * i < R));
+          x[k][i] = load(data + 512 * SHARES * i, split < splits && (FULL || column + 32 * VALUES * SHARES * i < R));
       }
       if (done == 0) { // LSEs come with the first partial results; what was summed up before is worth less
         if (mine >= splits) lse = minus_inf();
@@ -172,14 +183,15 @@ MLAF_DEV void write_row(const merged& m, int, int, int share, const mlaf_combine
   if (exists && share == 0 && lane == 0 && a.lse) a.lse[row] = (m.top + log2_fast(m.sum)) * LN_2;
 }
 
-extern "C" __global__ void __launch_bounds__(128) mlaf_mla_combine_ba7bba4c(const __grid_constant__ mlaf_combine_args a) {
+
+extern "C" __global__ void __launch_bounds__(128) mlaf_mla_combine_85ce0ea2(const __grid_constant__ mlaf_combine_args p) {
   const u32 warp = __shfl_sync(~0u, threadIdx.x >> 5, 0); // uniform, and known to be
   const u32 team = ROWS == 1 ? 0 : warp / TEAM, mate = ROWS == 1 ? warp : warp % TEAM;
   const u32 share = mate % SHARES, group = mate / SHARES;
-  const u32 row = blockIdx.x * ROWS + team;
-  const bool exists = row < (u32)a.rows; // a team without a row still meets the others at the barrier
+  u32 row = blockIdx.x * ROWS + team;
+  const bool exists = row < (u32)p.rows; // a team without a row still meets the others at the barrier
   let_next_launch_start(); // its blocks come as the decode kernel's leave; its own wait is for this launch, and so for that one
   wait_for_previous_launch();
-  const merged m = merge(a, row, exists ? a.splits : 0, group, share);
-  write_row(m, team, group, share, a, row, exists);
+  const merged m = merge(p, {row, (u32)p.rows, 0, exists ? p.splits : 0}, group, share);
+  write_row(m, team, group, share, p, row, exists);
 }

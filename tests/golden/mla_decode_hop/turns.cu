@@ -38,8 +38,9 @@
 //   mla_decode_hopg  pages of any size: warps 0 and 1 copy rows one by one, warp 2 hands them over (hop/gather.h)
 //   cluster=2     two blocks own rows 0-63 and 64-127: each slice is read once and multicast to both
 //   schedule      splits: one range of a request's tokens. turns: that of requests z, z + gridDim.z, ... one after the other.
-//                 balanced: a part of the whole batch (lib/schedule.h). The loaders are on the next piece while this one ends.
-//                 merged: the same backwards, and who has the end of a request that was cut adds up its pieces (lib/meet.h)
+//                 fitted: turns where the requests' lengths are alike, else a part of the whole batch, as the launch itself finds;
+//                 the combine kernel adds up what was cut (lib/fit.h).
+//                 The loaders are on the next piece while this one ends.
 
 
 
@@ -57,7 +58,7 @@ struct mlaf_kernel_launch {
   u32 magic, size, dynamic_shared, cluster[3], flags, schedule, reserved[3], n_maps;
   mlaf_map_want maps[8];
 };
-extern "C" __device__ const mlaf_kernel_launch mlaf_mla_decode_09d9cab6_launch = {0x314b4c4du, sizeof(mlaf_kernel_launch), 231304,
+extern "C" __device__ const mlaf_kernel_launch mlaf_mla_decode_09d9cab6_launch = {0x314b4c4du, sizeof(mlaf_kernel_launch), 231336,
     {2, 1, 1}, 3, 0, {}, 4,
     {{3, 64, 64, 128}, {3, 64, 64, 128}, {1, 64, 64, 128}, {2, 64, 64, 128}}};
 struct __align__(64) mlaf_tensor_map {
@@ -184,13 +185,13 @@ constexpr int MAP_Q = 0, MAP_Q_ROPE = 1, MAP_CKV = 2, MAP_KPE = MAP_CKV + 1;
 constexpr int Q_SLICES = P > 0 ? SLICES : SLICES - 1, Q_LAST_K = P == 32 ? 2 : 4;
 constexpr u32 LAST_HI = P == 32 ? SWIZZLE_64 : SWIZZLE_128;
 constexpr int KV_AT = 0, Q_AT = 147456, P_AT = 212992, SUMS_AT = 229376, M_AT = 229888;
-constexpr int PIECE_AT = 230912, FULL_AT = 231040, EMPTY_AT = FULL_AT + 8 * BUFFERS * ALL;
+constexpr int PIECE_AT = 230912, FULL_AT = 231072, EMPTY_AT = FULL_AT + 8 * BUFFERS * ALL;
 constexpr int Q_FULL_AT = EMPTY_AT + 8 * BUFFERS * 5, Q_EMPTY_AT = Q_FULL_AT + 8, LAST_EMPTY_AT = Q_FULL_AT + 16,
               CHECKED_AT = Q_FULL_AT + 24, NEAR_END_AT = Q_FULL_AT + 32, END_AT = Q_FULL_AT + 40;
-static_assert(END_AT == 231304 && BUFFER % 1024 == 0, "differs from gen/hop_plan.lua");
+static_assert(END_AT == 231336 && BUFFER % 1024 == 0, "differs from gen/hop_plan.lua");
 // Named barriers: 1 + warpgroup: its 128 threads; 3: both; 4 + buffer: P of that buffer is there; 8: B's QK is issued;
-// 9: A's first one is; 10 + buffer: the reference of that buffer's block is there; 14: a piece for another part is written.
-enum { BOTH = 3, P_READY = 4, SCORES_ISSUED = 8, FIRST_ISSUED = 9, M_READY = 10, WRITTEN = 14 };
+// 9: A's first one is; 10 + buffer: the reference of that buffer's block is there;
+enum { BOTH = 3, P_READY = 4, SCORES_ISSUED = 8, FIRST_ISSUED = 9, M_READY = 10 };
 
 // Named anew where it is used, so that no register holds it.
 MLAF_DEV char* memory() {
@@ -200,7 +201,7 @@ MLAF_DEV char* memory() {
 
 // What a block of the many-rows Hopper kernels works on: pieces of a request's tokens for ROWS of its rows, walked alike by all
 // warps that need them. The includer has H, Q_LEN, PAGE, BALANCED, BOX, ROWS and PIECE_AT (facts in shared memory), and
-// says whether the schedule is `balanced`, and `merged`.
+// says whether the schedule is `balanced`, also where a `fitted` launch cuts the batch.
 struct piece {
   int request, begin, end, tokens; // cached tokens [begin, end) of `tokens`
   int first_page, n;               // query tokens
@@ -209,24 +210,31 @@ struct piece {
 };
 
 struct walk {
-  int request; // the next one
+  int request; // the next one; fitted: -1 where the batch is cut
 };
 
 MLAF_DEV walk begin_walk(const mlaf_decode_args& a) {
   return {(int)blockIdx.z};
 }
 
-// The next piece; the same in all warps.
-MLAF_DEV bool next_piece(const mlaf_decode_args& a, walk& w, piece& x) {
-  const int row0 = ROWS * blockIdx.x;
-  if (w.request >= a.batch || (int)blockIdx.y >= a.splits) return false;
+// The next request's range of this block's split.
+MLAF_DEV bool next_range(const mlaf_decode_args& a, walk& w, piece& x, int& qo) {
+  const int splits = a.splits;
+  if (w.request >= a.batch || (int)blockIdx.y >= splits) return false;
   x.request = w.request;
   w.request += gridDim.z;
-  const int qo = a.qo_indptr[x.request];
+  qo = a.qo_indptr[x.request];
   x.n = smaller(a.qo_indptr[x.request + 1] - qo, Q_LEN);
   x.tokens = cached_tokens<PAGE>(a, x.request, x.first_page);
-  split_range(x.tokens, 64, a.splits, blockIdx.y, x.begin, x.end);
-  x.row = (i64)qo * H + row0;
+  split_range(x.tokens, 64, splits, blockIdx.y, x.begin, x.end);
+  return true;
+}
+
+// The next piece; the same in all warps.
+MLAF_DEV bool next_piece(const mlaf_decode_args& a, walk& w, piece& x) {
+  int qo;
+  if (!next_range(a, w, x, qo)) return false;
+  x.row = (i64)qo * H + ROWS * (int)blockIdx.x;
   x.bad = a.num_pages <= 0 && x.begin < x.end; // nothing may be read
   if (x.bad || x.n <= 0) x.end = x.begin;
   return true;
@@ -263,8 +271,7 @@ struct facts {
   i64 row, part;
   int bad;
 };
-enum { BLOCKS_OF = 0, BEGIN_OF = 4, TOKENS_OF = 8, N_OF = 12, ROW_OF = 16, PART_OF = 24, BAD_OF = 32,
-       OTHERS_OF = 36 }; // where a fact lies
+enum { BLOCKS_OF = 0, BEGIN_OF = 4, TOKENS_OF = 8, N_OF = 12, ROW_OF = 16, PART_OF = 24, BAD_OF = 32 }; // where a fact lies
 
 MLAF_DEV facts facts_of(const mlaf_decode_args& a, const piece& x, bool bad) {
   return {blocks_of(x), x.begin, x.tokens, x.n, x.row, part_of(a, x), x.bad || bad};
@@ -391,9 +398,8 @@ MLAF_DEV void load_piece(const loader& l, const piece& x, u32 k, u32 (&used)[2])
   }
 }
 
-MLAF_DEV void load_cache(const loader& l) {
+MLAF_DEV void load_cache(const loader& l, walk& w) {
   u32 used[2] = {0, 0};
-  walk w = begin_walk(l.p.a);
   piece x;
   for (u32 k = 0; next_piece(l.p.a, w, x); k++) {
     load_piece(l, x, k, used);
@@ -412,10 +418,16 @@ MLAF_DEV void load_last(const loader& l, int row) {
   barrier_expect(full, row >= 0 ? Q_SLICES * SLICE + (P > 0 ? ROPE : SLICE) : 0);
 }
 
+// Piece k is handed over: its facts to where the math warps look for them, and a copy for its end, when the next one is there.
+static_assert(sizeof(facts) == 40, "gen/hop_plan.lua and finish() count so many bytes");
+MLAF_DEV void tell(facts* f, u32 k, const facts& x) {
+  f[0] = x;
+  f[2 + (k & 1)] = x;
+}
+
 // f: of the piece that is worked on, and of the next one, whose tables and pages are looked at meanwhile. Its Q is asked for into
 // L2 near the end of this one, and copied as soon as there is no more use for this one's.
-MLAF_DEV void load_queries(const loader& l, facts* f) {
-  walk w = begin_walk(l.p.a);
+MLAF_DEV void load_queries(const loader& l, walk& w, facts* f) {
   piece x;
   if (!next_piece(l.p.a, w, x)) {
     if (l.lane == 0) {
@@ -426,12 +438,12 @@ MLAF_DEV void load_queries(const loader& l, facts* f) {
   }
   load_q(l, (int)x.row);
   if (l.lane == 0) {
-    *f = facts_of(l.p.a, x, false);
+    tell(f, 0, facts_of(l.p.a, x, false));
     load_last(l, (int)x.row);
   }
   const bool bad = check_pages(l.p.a, x, l.lane);
   if (l.lane == 0) {
-    if (bad) f->bad = 1;
+    if (bad) f[2].bad = 1;
     barrier_arrive(l.shared + CHECKED_AT);
   }
   if (!MANY) return;
@@ -453,7 +465,7 @@ MLAF_DEV void load_queries(const loader& l, facts* f) {
     barrier_wait(l.shared + LAST_EMPTY_AT, k & 1);
     __syncwarp();
     if (l.lane == 0) {
-      if (row >= 0) *f = f[1];
+      if (row >= 0) tell(f, k + 1, f[1]);
       else f->blocks = -1;
       load_last(l, row);
       barrier_arrive(l.shared + CHECKED_AT);
@@ -469,11 +481,11 @@ MLAF_DEV void load_queries(const loader& l, facts* f) {
 // [templates/lib/narrow.h]
 constexpr int TOPS_AT = 230400; // [warpgroup][row]
 
-// The largest of a thread's values of its two rows, over its quad, and handed to the other warpgroup. The next barrier of both
+// The largest of a thread's values of its two rows, over its quad, and handed to both warpgroups. The next barrier of both
 // lies before write_narrow().
 template <int WG>
-MLAF_DEV void find_tops(const math& c, const float (&o)[2][PIECE / 2], float (&top)[2]) {
-  top[0] = top[1] = NARROW_LEAST;
+MLAF_DEV void find_tops(const math& c, const float (&o)[2][PIECE / 2]) {
+  float top[2] = {NARROW_LEAST, NARROW_LEAST};
   narrow_raise(top, o[0]);
   narrow_raise(top, o[1]);
 #pragma unroll
@@ -485,14 +497,15 @@ MLAF_DEV void find_tops(const math& c, const float (&o)[2][PIECE / 2], float (&t
 
 // O times `by` to the rows at part_o, of which `live` are there.
 template <int WG>
-MLAF_DEV void write_narrow(const math& c, float* part_o, int live, const float (&by)[2], const float (&top)[2],
+MLAF_DEV void write_narrow(const math& c, float* part_o, int live, const float (&by)[2],
                            const float (&o)[2][PIECE / 2]) {
   const int t = c.lane & 3;
 #pragma unroll
   for (int h = 0; h < 2; h++) {
     const int row = 16 * c.warp + (c.lane >> 2) + 8 * h;
     if (row >= live) continue;
-    const float most = narrow_larger(top[h], load_4(c.shared + TOPS_AT + 4 * (64 * (1 - WG) + row)));
+    const u32 tops = c.shared + TOPS_AT + 4 * row;
+    const float most = narrow_larger(load_4(tops), load_4(tops + 4 * 64));
     const float per_unit = NARROW_REACH / most;
     float* const at = part_o + (i64)row * R;
     uint4* const to = (uint4*)at + WG * (R / 16) + t;
@@ -501,61 +514,47 @@ MLAF_DEV void write_narrow(const math& c, float* part_o, int live, const float (
     if (WG == 0 && t == 0) at[R / 2] = most * by[h] * (1 / NARROW_REACH);
   }
 }
+
+// Piece k. What is known of it is read from its copy where it is wanted: registers are O's.
 template <int WG>
-MLAF_DEV void finish(const math& c, const mlaf_decode_args& a, rows_state& r, float (&o)[2][PIECE / 2]) {
-  const facts f = {0, 0, 0, known(c.shared, N_OF), known_row(c.shared, ROW_OF), known_row(c.shared, PART_OF),
-                   known(c.shared, BAD_OF)};
+MLAF_DEV void finish(const math& c, const mlaf_decode_args& a, u32 k, rows_state& r, float (&o)[2][PIECE / 2]) {
+  const u32 copy = c.shared + 40 * (2 + (k & 1));
   if (MANY) { // the first P's place and that of the facts are the next piece's
     fence_async();
     barrier_arrive(c.shared + LAST_EMPTY_AT);
   }
   const u32 sums = c.shared + SUMS_AT; // [warpgroup][row]
-  const int row0 = 16 * c.warp + (c.lane >> 2), t = c.lane & 3, live = f.n * H - 64 * (int)blockIdx.x;
-  float top[2];
-  if (f.part >= 0) find_tops<WG>(c, o, top);
+  const int row0 = 16 * c.warp + (c.lane >> 2), t = c.lane & 3, live = known(copy, N_OF) * H - 64 * (int)blockIdx.x;
+  const bool part = known_row(copy, PART_OF) >= 0; // not all of its request
+  if (part) find_tops<WG>(c, o);
 #pragma unroll
   for (int h = 0; h < 2; h++) {
     r.sum[h] = sum_over_lanes<1, 4>(r.sum[h]);
     if (t == 0) store_4(sums + 4 * (64 * WG + row0 + 8 * h), r.sum[h]);
   }
   named_sync(BOTH, 256);
-  float by[2], sum[2];
-#pragma unroll
-  for (int h = 0; h < 2; h++) {
-    sum[h] = f.bad ? not_a_number() : r.sum[h] + load_4(sums + 4 * (64 * (1 - WG) + row0 + 8 * h));
-    by[h] = sum[h] == 0.0f ? 0.0f : 1.0f / sum[h]; // no token seen: O = 0
-  }
+  float by[2];
 #pragma unroll
   for (int h = 0; h < 2; h++) {
     const int row = row0 + 8 * h;
+    const float sum = known(copy, BAD_OF) ? not_a_number() : r.sum[h] + load_4(sums + 4 * (64 * (1 - WG) + row));
+    by[h] = sum == 0.0f ? 0.0f : 1.0f / sum; // no token seen: O = 0
     if (WG == 0 && t == 0 && row < live) {
-      const float lse2 = sum[h] == 0.0f ? minus_inf() : r.m[h] + log2_fast(sum[h]);
-      if (f.part >= 0) a.part_lse[f.part + row] = lse2;
-      else if (a.lse) a.lse[f.row + row] = lse2 * LN_2;
+      const float lse2 = sum == 0.0f ? minus_inf() : r.m[h] + log2_fast(sum);
+      if (part) a.part_lse[known_row(copy, PART_OF) + row] = lse2;
+      else if (a.lse) a.lse[known_row(copy, ROW_OF) + row] = lse2 * LN_2;
     }
   }
-  if (f.part >= 0) {
-    write_narrow<WG>(c, a.part_o + f.part * R, live, by, top, o);
+  if (part) {
+    write_narrow<WG>(c, a.part_o + known_row(copy, PART_OF) * R, live, by, o);
     return;
   }
+  const i64 to_row = known_row(copy, ROW_OF) + 16 * c.warp;
 #pragma unroll
-  for (int v = 0; v < 2; v++) {
-    const int column = WG * (R / 2) + v * PIECE;
-    if (f.part < 0) {
+  for (int v = 0; v < 2; v++)
 #pragma unroll
-      for (int i = 0; i < PIECE; i += 32)
-        write_columns(c, a.o + 2 * ((f.row + 16 * c.warp) * R + column + i), o[v], i, by, live - 16 * c.warp, 4 * WG + c.warp);
-    } else {
-#pragma unroll
-      for (int h = 0; h < 2; h++)
-        if (row0 + 8 * h < live) {
-          float* to = a.part_o + (f.part + row0 + 8 * h) * R + column + 2 * t;
-#pragma unroll
-          for (int i = 0; i < PIECE / 8; i++)
-            *(float2*)(to + 8 * i) = make_float2(o[v][4 * i + 2 * h] * by[h], o[v][4 * i + 2 * h + 1] * by[h]);
-        }
-    }
-  }
+    for (int i = 0; i < PIECE; i += 32)
+      write_columns(c, a.o + 2 * (to_row * R + WG * (R / 2) + v * PIECE + i), o[v], i, by, live - 16 * c.warp, 4 * WG + c.warp);
 }
 
 template <int WG>
@@ -580,7 +579,7 @@ MLAF_DEV void work_on_blocks(const mlaf_decode_params& p, u32 shared) {
     for (int i = 0; i < Q_LAST_K; i++)
       load_matrices(shared + P_AT + (P == 32 ? 64 * row + (((2 * i + chunk) ^ (row >> 1 & 3)) << 4)
                                              : 128 * row + (((2 * i + chunk) ^ (row & 7)) << 4)), q_last[i]);
-    if (a.scale_log2e < 0.0f || live < ROWS) prepare_q(shared, a.scale_log2e < 0.0f ? 0x80008000u : 0, live, q_last);
+    if (a.scale_log2e < 0.0f || live < ROWS) prepare_q(c, a.scale_log2e < 0.0f ? 0x80008000u : 0, live, q_last);
     named_sync(BOTH, 256); // the place is P's again
     rows_state r = {{LOWEST, LOWEST}, {0.0f, 0.0f}};
     no_rows(16 * c.warp + (c.lane >> 2), live, r.m);
@@ -596,7 +595,7 @@ MLAF_DEV void work_on_blocks(const mlaf_decode_params& p, u32 shared) {
     c.used[0] += (blocks + 1) / 2;
     c.used[1] += blocks / 2;
     barrier_wait(shared + CHECKED_AT, k & 1);
-    finish<WG>(c, a, r, o);
+    finish<WG>(c, a, k, r, o);
     if (!MANY) return;
   }
 }
@@ -628,11 +627,12 @@ extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_decode_09d9cab6(co
   let_next_launch_start();
   const int wg = __shfl_sync(~0u, threadIdx.x >> 7, 0);
   if (wg == 0) { // registers: 128 * 24 + 256 * 240 = 384 * 168
-    asm volatile("setmaxnreg.dec.sync.aligned.u32 24;");
     const int warp = __shfl_sync(~0u, threadIdx.x >> 5, 0);
     const loader l = {p, shared, (int)(threadIdx.x & 31), warp};
-    if (warp == 3) load_queries(l, (facts*)(memory() + PIECE_AT));
-    else if (warp < 2 || P > 0) load_cache(l);
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 24;");
+    walk w = begin_walk(p.a);
+    if (warp == 3) load_queries(l, w, (facts*)(memory() + PIECE_AT));
+    else if (warp < 2 || P > 0) load_cache(l, w);
   } else if (wg == 1) {
     asm volatile("setmaxnreg.inc.sync.aligned.u32 240;");
     work_on_blocks<0>(p, shared);

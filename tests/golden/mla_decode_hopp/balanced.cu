@@ -105,7 +105,7 @@ MLAF_DEV float2 load_8(u32 at) {
   return x;
 }
 // What a block does, and where in the ring. The includer has the constants N, H, C, Q_LEN, PAGE, BALANCED, NB, RING and BARS_AT,
-// and says whether the schedule is `merged`.
+// and says whether the schedule is `fitted`.
 
 // ---- Which rows, which tokens -----------------------------------------------------------------------------------------
 struct work {
@@ -122,19 +122,22 @@ struct work {
 
 struct walk {
   mlaf_part part;
-  bool done;
+  mlaf_entry mine; // of the block's request, where there are no parts: it follows from the block's place in the grid
+  bool whole, done;
 };
 
 MLAF_DEV void begin_walk(const mlaf_decode_args& a, walk& at) {
-  at.done = false;
+  at.done = (int)blockIdx.z >= a.batch;
+  at.whole = !BALANCED;
   if (BALANCED) at.part = part_open(&a, PAGE, blockIdx.y);
+  else at.mine = schedule_entry(&a, blockIdx.z);
 }
 
 // The block's next range. The same sequence in every warp.
 MLAF_DEV bool next_work(const mlaf_decode_args& a, walk& at, work& w) {
   for (;;) {
     int q_begin, first_page, slot;
-    if (BALANCED) {
+    if (!at.whole) {
       mlaf_piece x;
       if (!part_next(&a, PAGE, &at.part, &x)) return false;
       q_begin = x.qo;
@@ -147,11 +150,11 @@ MLAF_DEV bool next_work(const mlaf_decode_args& a, walk& at, work& w) {
     } else {
       if (at.done) return false;
       at.done = true;
-      const int request = blockIdx.z, share = blockIdx.y, shares = gridDim.y;
-      q_begin = a.qo_indptr[request];
-      w.n = smaller(a.qo_indptr[request + 1] - q_begin, Q_LEN);
-      first_page = a.kv_indptr[request];
-      w.tokens = schedule_tokens(a.kv_indptr[request + 1] - first_page, a.kv_last_page_lens[request], PAGE);
+      const int share = blockIdx.y, shares = gridDim.y;
+      q_begin = at.mine.qo;
+      w.n = smaller(at.mine.next_qo - q_begin, Q_LEN);
+      first_page = at.mine.page;
+      w.tokens = schedule_tokens(at.mine.next_page - first_page, at.mine.last, PAGE);
       const u32 tiles = ((u32)w.tokens + 63) / 64, each = tiles / (u32)shares, more = tiles - each * (u32)shares;
       w.begin = 64 * (int)(each * (u32)share + smaller((u32)share, more));
       w.end = smaller(w.tokens, w.begin + 64 * (int)(each + ((u32)share < more)));
@@ -162,7 +165,7 @@ MLAF_DEV bool next_work(const mlaf_decode_args& a, walk& at, work& w) {
     w.row = (i64)q_begin * H + w.row0;
     w.rows = smaller(w.n * H - w.row0, N);
     w.pages = a.kv_indices + first_page;
-    w.part = slot < 0 ? -1 : BALANCED ? (i64)slot * (Q_LEN * H) : slot * (a.total_q * H) + (i64)q_begin * H;
+    w.part = slot < 0 ? -1 : at.whole ? slot * (a.total_q * H) + (i64)q_begin * H : (i64)slot * (Q_LEN * H);
     w.bad = a.num_pages <= 0 && w.begin < w.end;
     if (w.bad) w.end = w.begin;
     return true;

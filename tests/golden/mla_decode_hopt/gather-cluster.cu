@@ -28,7 +28,8 @@
 // so no row of an MMA is wasted on N < 64, and the tile is read from memory once. An instruction costs 16 + N/4 clocks of shared
 // memory: 68 of them for a tile at 512/64, N = 16: 1360 clocks, where HBM needs 3700 for the tile's 73.7 KB.
 //
-//   warpgroups 0..W-1  math. Warpgroup g takes tiles g, g+W, ... alone: its own O^T in registers, its own row state.
+//   warpgroups 0..W-1  math. Warpgroup g takes tiles g, g+W, ... alone: its own O^T in registers, its own row state. Tiles are
+//                      scored in order: of two warpgroups each waits until the other has seen all boxes of the tile before.
 //   warpgroup W        producer. load=tma: warp w sends for boxes w, w+4, ..., page ids read ahead; load=gather: a warp copies
 //                      16 rows of two boxes at once, 16 bytes a thread. Warp 3 sends for Q and says what math must know of a
 //                      range, so that math reads no table.
@@ -39,10 +40,10 @@
 //   cluster = C > 1  C blocks of a cluster (along y) cut one split's tokens among them. Each sends its row states to all, then
 //                    to each block what it writes of O, by stores that the receiver's barriers hear of: splits without a
 //                    second kernel, or with fewer partials.
-//   schedule         splits: a block has one range. balanced: it walks its part of the whole batch (lib/schedule.h), and the
-//                    producer is on the next range, its Q too, while this one is finished: O then goes out in pieces, through
-//                    the place of the range's Q. merged: the same backwards, and who has the end of a request that was cut
-//                    adds up its pieces (lib/meet.h): no second kernel.
+//   schedule         splits: a block has one range. fitted: where the requests' lengths are alike, as the launch itself finds
+//                    (lib/fit.h). Else it walks its part of the whole batch, backwards, and the producer is on the next range, its
+//                    Q too, while this one is finished: O then goes out in pieces, through the place of the range's Q. Who has the
+//                    end of a request that was cut adds up its pieces (lib/meet.h): no second kernel.
 //
 // Numbers: scores, softmax (base 2) and sums in fp32, P in 16 bits; O is divided by the sum of the rounded P, the LSE is
 // made of the unrounded sum. m is the exact maximum, so that the heaviest token's P is 1 and has no rounding error, but it is
@@ -65,7 +66,7 @@ struct mlaf_kernel_launch {
   u32 magic, size, dynamic_shared, cluster[3], flags, schedule, reserved[3], n_maps;
   mlaf_map_want maps[8];
 };
-extern "C" __device__ const mlaf_kernel_launch mlaf_mla_decode_ba357e1b_launch = {0x314b4c4du, sizeof(mlaf_kernel_launch), 201856,
+extern "C" __device__ const mlaf_kernel_launch mlaf_mla_decode_ba357e1b_launch = {0x314b4c4du, sizeof(mlaf_kernel_launch), 201864,
     {1, 8, 1}, 1, 0, {}, 1,
     {{3, 64, 40, 128}}};
 struct __align__(64) mlaf_tensor_map {
@@ -88,16 +89,19 @@ constexpr int NV = R / 64, NB = 5, BOX = 8192, RING = 20; // boxes of V, of a ti
 constexpr int COLS = N / 4; // columns of S^T and O^T that a thread has a part of: 8j + 2 (lane%4) + i at [2j + i]
 // Q and the facts of a range, in one place or two in turns. Columns of O that go through shared memory at a time: through the
 // range's Q while the ring is in use.
-constexpr int PLACES = 1, Q_BYTES = 25600, FACTS_AT = 200672;
-constexpr int OUT_COLS = BALANCED ? 128 : R, OUT_STRIDE = OUT_COLS + 4;
+constexpr int PLACES = 1, Q_BYTES = 25600, FACTS_AT = 200680;
+constexpr int OUT_COLS = 128;
 constexpr int Q_AT = 163840, P_AT = 189440, STATE_AT = 194560;
 constexpr int TOPS_AT = 199680;
 constexpr int PARTS_AT = P_AT, FACTOR_AT = P_AT + 64 * N; // at a range's end: row states of a group's warps in half of its P
 constexpr int BARS_AT = 200320; // full, then empty barriers
-constexpr int FULL_Q_AT = 200656, EMPTY_Q_AT = FULL_Q_AT + 8 * PLACES; // barriers of the places
+constexpr int FULL_Q_AT = 200664, EMPTY_Q_AT = FULL_Q_AT + 8 * PLACES; // barriers of the places
 constexpr int ENDS_AT = 200640; // two barriers: states of the cluster are there; what this block writes of O is
+constexpr int MET_AT = ENDS_AT + 16; // pieces of other parts are there
 constexpr int LAND_AT = 41600; // O that other blocks of the cluster send, in the place of ring and Q
-constexpr int BAD_AT = 200752;  // of each box: the number of the last tile with a bad page that began in it
+constexpr int BAD_AT = 200760;  // of each box: the number of the last tile with a bad page that began in it
+constexpr int SCORED = 6;                // named barriers: this warpgroup may score its next tile
+constexpr bool ORDERED = W == 2 && 1;
 constexpr float LOWEST = -1e30f;
 
 // The matrix product of transposed decode. Handed over: rows (N), kind (bf16 or f16).
@@ -113,7 +117,7 @@ MLAF_DEV void mma(float (&d)[N / 2], u64 a, u64 b, bool add) {
       : "l"(a), "l"(b), "r"((u32)add), "n"(TransA));
 }
 // What a block does, and where in the ring. The includer has the constants N, H, C, Q_LEN, PAGE, BALANCED, NB, RING and BARS_AT,
-// and says whether the schedule is `merged`.
+// and says whether the schedule is `fitted`.
 
 // ---- Which rows, which tokens -----------------------------------------------------------------------------------------
 struct work {
@@ -130,19 +134,22 @@ struct work {
 
 struct walk {
   mlaf_part part;
-  bool done;
+  mlaf_entry mine; // of the block's request, where there are no parts: it follows from the block's place in the grid
+  bool whole, done;
 };
 
 MLAF_DEV void begin_walk(const mlaf_decode_args& a, walk& at) {
-  at.done = false;
+  at.done = (int)blockIdx.z >= a.batch;
+  at.whole = !BALANCED;
   if (BALANCED) at.part = part_open(&a, PAGE, blockIdx.y);
+  else at.mine = schedule_entry(&a, blockIdx.z);
 }
 
 // The block's next range. The same sequence in every warp.
 MLAF_DEV bool next_work(const mlaf_decode_args& a, walk& at, work& w) {
   for (;;) {
     int q_begin, first_page, slot;
-    if (BALANCED) {
+    if (!at.whole) {
       mlaf_piece x;
       if (!part_next(&a, PAGE, &at.part, &x)) return false;
       q_begin = x.qo;
@@ -155,11 +162,11 @@ MLAF_DEV bool next_work(const mlaf_decode_args& a, walk& at, work& w) {
     } else {
       if (at.done) return false;
       at.done = true;
-      const int request = blockIdx.z, share = blockIdx.y, shares = gridDim.y;
-      q_begin = a.qo_indptr[request];
-      w.n = smaller(a.qo_indptr[request + 1] - q_begin, Q_LEN);
-      first_page = a.kv_indptr[request];
-      w.tokens = schedule_tokens(a.kv_indptr[request + 1] - first_page, a.kv_last_page_lens[request], PAGE);
+      const int share = blockIdx.y, shares = gridDim.y;
+      q_begin = at.mine.qo;
+      w.n = smaller(at.mine.next_qo - q_begin, Q_LEN);
+      first_page = at.mine.page;
+      w.tokens = schedule_tokens(at.mine.next_page - first_page, at.mine.last, PAGE);
       const u32 tiles = ((u32)w.tokens + 63) / 64, each = tiles / (u32)shares, more = tiles - each * (u32)shares;
       w.begin = 64 * (int)(each * (u32)share + smaller((u32)share, more));
       w.end = smaller(w.tokens, w.begin + 64 * (int)(each + ((u32)share < more)));
@@ -170,7 +177,7 @@ MLAF_DEV bool next_work(const mlaf_decode_args& a, walk& at, work& w) {
     w.row = (i64)q_begin * H + w.row0;
     w.rows = smaller(w.n * H - w.row0, N);
     w.pages = a.kv_indices + first_page;
-    w.part = slot < 0 ? -1 : BALANCED ? (i64)slot * (Q_LEN * H) : slot * (a.total_q * H) + (i64)q_begin * H;
+    w.part = slot < 0 ? -1 : at.whole ? slot * (a.total_q * H) + (i64)q_begin * H : (i64)slot * (Q_LEN * H);
     w.bad = a.num_pages <= 0 && w.begin < w.end;
     if (w.bad) w.end = w.begin;
     return true;
@@ -219,24 +226,7 @@ MLAF_DEV void fetch_q(const mlaf_decode_args& a, i64 row, int rows) {
 // Asks for what the block reads first, into L2, by one warp. That launch may still write all of it, the tables too, so what they
 // say serves only to ask, which is harmless for any address; loads go past L1, which would keep what they brought.
 MLAF_DEV void look_ahead(const mlaf_decode_args& a) {
-  const int lane = threadIdx.x % 32, request = blockIdx.z;
-  if (BALANCED) {
-    for (int i = 32 * lane; i <= a.batch; i += 32 * 32) {
-      fetch_line(a.qo_indptr + i);
-      fetch_line(a.kv_indptr + i);
-      fetch_line(a.kv_last_page_lens + i);
-    }
-    const int mine = schedule_sample(a.kv_indptr, 0, (a.batch + 31) / 32, a.batch, 1);
-    const i64 total = schedule_start(load_past_l1(a.kv_indptr + a.batch), a.batch, PAGE);
-    const i64 x = schedule_bound(schedule_shares(total, a.splits), blockIdx.y);
-    const int at = schedule_find(a.kv_indptr, mine, a.batch, PAGE, x, 1);
-    const int first = load_past_l1(a.kv_indptr + at);
-    const int pages = load_past_l1(a.kv_indptr + at + 1) - first;
-    const int page = schedule_cut(x - schedule_start(first, at, PAGE), 0x7fffffff) / PAGE; // >= pages: the next request's
-    if (lane < 4) fetch_line(a.kv_indices + first + smaller(page, pages) + 32 * lane);
-    if (lane == 0) fetch_q(a, (i64)load_past_l1(a.qo_indptr + at + (page >= pages)) * H + blockIdx.x * N, N);
-    return;
-  }
+  const int lane = threadIdx.x % 32, request = smaller((int)blockIdx.z, a.batch - 1);
   if (lane == 0) fetch_line(a.kv_last_page_lens + request);
   const int q_begin = load_past_l1(a.qo_indptr + request), first = load_past_l1(a.kv_indptr + request);
   const int pages = load_past_l1(a.kv_indptr + request + 1) - first;
@@ -322,7 +312,7 @@ MLAF_DEV void produce(const mlaf_decode_args& a, const mlaf_tensor_map* maps, u3
       }
       at.tile++;
     }
-    if (!BALANCED) return;
+    if (where.whole) return;
   }
 }
 
@@ -398,8 +388,10 @@ MLAF_DEV void store_p(const float (&s)[N / 2], row_state& r, u32 p) {
   if (N / 8 % 2) store_matrices(at + 1024 * (N / 8 - 1), packed[N / 4 - 2], packed[N / 4 - 1]);
 }
 
-// S^T of the tile at `at`, waiting for box after box. Returns the slot of its last box.
-MLAF_DEV int scores(u32 smem, u32 q_place, const place& at, float (&s)[N / 2]) {
+// S^T of the tile at `at`, waiting for box after box. Returns the slot of its last box. `tell`: the other warpgroup takes the next
+// tile, and may wait for its boxes now. A barrier's one bit of parity tells a phase from the one before only where that one is
+// known to be over; where the ring is no multiple of the warpgroups' tiles, a slot's last phase was the other warpgroup's.
+MLAF_DEV int scores(u32 smem, u32 q_place, const place& at, float (&s)[N / 2], int group, bool tell) {
   const u64 ring = matrix(smem, 16, 1024, 1), q = matrix(q_place, 16, 1024, 1);
   int slot = at.slot;
   u32 turn = at.turn;
@@ -410,6 +402,7 @@ MLAF_DEV int scores(u32 smem, u32 q_place, const place& at, float (&s)[N / 2]) {
       turn ^= 1;
     }
     barrier_wait(full_barrier(smem, slot), turn);
+    if (ORDERED && b == NB - 1) named_arrive_if(tell, SCORED + (group ^ 1), 256);
     if (!TMA) fence_async();
     mma_begin();
 #pragma unroll
@@ -460,7 +453,8 @@ MLAF_DEV void compute(const mlaf_decode_args& a, const work& w, char* base, u32 
   at.tile += group;
   for (int t = group; t < tiles; t += W) {
     float s[N / 2];
-    const int last = scores(smem, q_place, at, s);
+    if (ORDERED && t > 0) named_sync(SCORED + group, 256);
+    const int last = scores(smem, q_place, at, s, group, t + 1 < tiles);
     if (((volatile int*)(base + BAD_AT))[at.slot] == at.tile) poison(r); // a page id that is none
     if (P > 0) barrier_arrive_if(lane == 0, empty_barrier(smem, last));
     const int token0 = w.begin + 64 * t, valid = w.end - token0;
@@ -489,6 +483,7 @@ MLAF_DEV void compute(const mlaf_decode_args& a, const work& w, char* base, u32 
 // ---- The end of a range -----------------------------------------------------------------------------------------------
 // Adds up the row states of all warps: (m, sum, weight, 0) of row n goes to every block of the cluster, at [C * n + rank] from
 // STATE_AT. Behind it nobody in this block reads Q, P or the range's tiles.
+template <int C>
 MLAF_DEV void merge_states(char* base, u32 smem, int group, int rank, row_state& r) {
   const int lane = threadIdx.x & 31, warp = threadIdx.x / 32 % 4;
   float4* const parts = (float4*)(base + PARTS_AT);
@@ -517,6 +512,7 @@ MLAF_DEV void merge_states(char* base, u32 smem, int group, int rank, row_state&
 }
 
 // From the states of all blocks of the cluster: what each block's O counts in row n, to [C * n + k] from FACTOR_AT; and the LSE.
+template <int C>
 MLAF_DEV void weigh(const mlaf_decode_args& a, const work& w, char* base, int rank) {
   for (int n = threadIdx.x; n < w.rows; n += 128 * W) {
     const float4* const state = (const float4*)(base + STATE_AT) + C * n;
@@ -580,47 +576,56 @@ MLAF_DEV void gather_o(char* base, char* place_of_o, int group, const row_state&
   else put_o<FIRST, HALF, ALL, STRIDE, true>(out, factor, o);
 }
 
-// O is cut into units of 4 columns of a row. Thread t of block k writes units (C r + k) T + t, of all T math threads,
-// in rounds r.
-constexpr int T = 128 * W, UNITS = OUT_COLS / 4, ROUNDS = (N * UNITS + C * T - 1) / (C * T);
-MLAF_DEV int unit(int round, int rank) { return (round * C + rank) * T + threadIdx.x; }
-MLAF_DEV const float4& unit_of_o(const char* o, int i) {
-  return *(const float4*)(o + 4 * (i / UNITS * OUT_STRIDE + i % UNITS * 4));
-}
-MLAF_DEV int landed(int round, int from) { return LAND_AT + 16 * ((from * ROUNDS + round) * T + (int)threadIdx.x); }
+// WIDTH columns of O are cut into units of 4 columns of a row. Thread t of block k of C writes units (C r + k) T + t, of all T math
+// threads, in rounds r.
+#define MLAF_MEMBER __device__ __forceinline__
+constexpr int T = 128 * W;
+template <int C, int WIDTH>
+struct units_of {
+  static constexpr int UNITS = WIDTH / 4, ROUNDS = (N * UNITS + C * T - 1) / (C * T);
+  MLAF_MEMBER static int unit(int round, int rank) { return (round * C + rank) * T + threadIdx.x; }
+  MLAF_MEMBER static const float4& of_o(const char* o, int i) {
+    return *(const float4*)(o + 4 * (i / UNITS * (WIDTH + 4) + i % UNITS * 4));
+  }
+  MLAF_MEMBER static int landed(int round, int from) { return LAND_AT + 16 * ((from * ROUNDS + round) * T + (int)threadIdx.x); }
+};
 
 // Sends the other blocks of the cluster what they write, and waits for theirs. Their states are there: their rings are free.
+template <int C, int WIDTH>
 MLAF_DEV void exchange(const work& w, char* base, u32 smem, int rank) {
-  const int units = w.rows * UNITS;
+  typedef units_of<C, WIDTH> x;
+  const int units = w.rows * x::UNITS;
   if (threadIdx.x == 0) {
     int mine = 0;
 #pragma unroll
-    for (int r = 0; r < ROUNDS; r++) mine += smaller(T, units > unit(r, rank) ? units - unit(r, rank) : 0);
+    for (int r = 0; r < x::ROUNDS; r++) mine += smaller(T, units > x::unit(r, rank) ? units - x::unit(r, rank) : 0);
     barrier_expect(smem + ENDS_AT + 8, 16 * (C - 1) * mine);
   }
 #pragma unroll 1
   for (int k = 1; k < C; k++) {
     const int to = rank + k < C ? rank + k : rank + k - C;
 #pragma unroll
-    for (int r = 0; r < ROUNDS; r++)
-      if (unit(r, to) < units)
-        cluster_send(cluster_address(smem + landed(r, rank), to), unit_of_o(base, unit(r, to)),
+    for (int r = 0; r < x::ROUNDS; r++)
+      if (x::unit(r, to) < units)
+        cluster_send(cluster_address(smem + x::landed(r, rank), to), x::of_o(base, x::unit(r, to)),
                      cluster_address(smem + ENDS_AT + 8, to));
   }
   barrier_wait_cluster(smem + ENDS_AT + 8, 0);
 }
 
 // This block's units of those columns, merged over the cluster, to the output or to the partials.
+template <int C, int WIDTH>
 MLAF_DEV void write_o(const mlaf_decode_args& a, const work& w, const char* base, const char* o, int first, int rank) {
+  typedef units_of<C, WIDTH> u;
   const float* const factors = (const float*)(base + FACTOR_AT);
 #pragma unroll
-  for (int r = 0; r < ROUNDS; r++) {
-    const int i = unit(r, rank), n = i / UNITS, column = first + i % UNITS * 4;
+  for (int r = 0; r < u::ROUNDS; r++) {
+    const int i = u::unit(r, rank), n = i / u::UNITS, column = first + i % u::UNITS * 4;
     if (n >= w.rows) break;
     float4 y = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
 #pragma unroll
     for (int k = 0; k < C; k++) {
-      const float4 x = k == rank ? unit_of_o(o, i) : *(const float4*)(base + landed(r, k));
+      const float4 x = k == rank ? u::of_o(o, i) : *(const float4*)(base + u::landed(r, k));
       const float factor = factors[C * n + k];
       y.x += x.x * factor;
       y.y += x.y * factor;
@@ -632,22 +637,23 @@ MLAF_DEV void write_o(const mlaf_decode_args& a, const work& w, const char* base
   }
 }
 
-// place_of_o: the begin of the ring, which nobody uses any more, or the range's Q.
-template <int FIRST>
+// place_of_o: the begin of the ring, which nobody uses any more (all columns at once), or the range's Q, which is the next one's
+// again behind the last barrier.
+template <int C, int WIDTH, int FIRST>
 MLAF_DEV void finish(const mlaf_decode_args& a, const work& w, char* base, u32 smem, char* place_of_o, int group, int rank,
                      const row_state& r, const float (&o)[NV][N / 2]) {
-  gather_o<FIRST, OUT_COLS>(base, place_of_o, group, r, o);
+  gather_o<FIRST, WIDTH>(base, place_of_o, group, r, o);
   if (C > 1) barrier_wait_cluster(smem + ENDS_AT, 0);
-  if (FIRST == 0) weigh(a, w, base, rank); // without cluster by the threads that made the states
+  if (FIRST == 0) weigh<C>(a, w, base, rank); // without cluster by the threads that made the states
   named_sync(3, 128 * W);
-  if (C > 1) exchange(w, base, smem, rank);
-  write_o(a, w, base, place_of_o, 64 * FIRST, rank);
-  if (BALANCED) {
+  if (C > 1) exchange<C, WIDTH>(w, base, smem, rank);
+  write_o<C, WIDTH>(a, w, base, place_of_o, 64 * FIRST, rank);
+  if (place_of_o != base) {
     fence_async();
     named_sync(3, 128 * W);
   }
-  if constexpr (FIRST + OUT_COLS / 64 < NV)
-    finish<FIRST + OUT_COLS / 64>(a, w, base, smem, place_of_o, group, rank, r, o);
+  if constexpr (FIRST + WIDTH / 64 < NV)
+    finish<C, WIDTH, FIRST + WIDTH / 64>(a, w, base, smem, place_of_o, group, rank, r, o);
 }
 
 MLAF_DEV void attend(const mlaf_decode_args& a, char* base, u32 smem, int group, int rank) {
@@ -670,10 +676,9 @@ MLAF_DEV void attend(const mlaf_decode_args& a, char* base, u32 smem, int group,
       for (int j = 0; j < N / 2; j++) o[i][j] = 0.0f;
     const work w = known.w;
     compute(a, w, base, smem, smem + q_at(k), group, known.at, r, o);
-    merge_states(base, smem, group, rank, r);
-      finish<0>(a, known.w, base, smem, base + (BALANCED ? q_at(k) : 0), group, rank, r, o);
-    if (!BALANCED) return;
-    barrier_arrive(smem + EMPTY_Q_AT + 8 * (k % PLACES));
+    merge_states<C>(base, smem, group, rank, r);
+    finish<C, R, 0>(a, known.w, base, smem, base, group, rank, r, o);
+    return;
   }
 }
 

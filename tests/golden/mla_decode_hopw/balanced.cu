@@ -213,12 +213,12 @@ MLAF_DEV char* memory() {
 
 // What a block of the many-rows Hopper kernels works on: pieces of a request's tokens for ROWS of its rows, walked alike by all
 // warps that need them. The includer has H, Q_LEN, PAGE, BALANCED, BOX, ROWS and PIECE_AT (facts in shared memory), and
-// says whether the schedule is `balanced`, and `merged`.
+// says whether the schedule is `balanced`, also where a `fitted` launch cuts the batch.
 struct piece {
   int request, begin, end, tokens; // cached tokens [begin, end) of `tokens`
   int first_page, n;               // query tokens
   i64 row;                         // first row of this block, over all requests
-  i64 part;                        // its place in part_o and part_lse, -1: straight to o and lse
+  int part;                        // its place in part_o and part_lse (rows there are fewer than 2^31), -1: straight to o and lse
   bool bad;                        // a cache without pages
 };
 
@@ -230,16 +230,22 @@ MLAF_DEV walk begin_walk(const mlaf_decode_args& a) {
   return {part_open(&a, PAGE, blockIdx.y)};
 }
 
-// The next piece; the same in all warps.
-MLAF_DEV bool next_piece(const mlaf_decode_args& a, walk& w, piece& x) {
-  const int row0 = ROWS * blockIdx.x;
+// The next piece of this block's part.
+MLAF_DEV bool next_of_part(const mlaf_decode_args& a, walk& w, piece& x, int& qo) {
   mlaf_piece y;
   if (!part_next(&a, PAGE, &w.part, &y)) return false;
-  const int qo = y.qo;
+  qo = y.qo;
   x.request = y.request, x.begin = y.begin, x.end = y.end, x.tokens = y.tokens, x.first_page = y.first_page;
   x.n = smaller(y.q_tokens, Q_LEN);
-  x.part = y.slot < 0 ? -1 : (i64)y.slot * (Q_LEN * H) + row0;
-  x.row = (i64)qo * H + row0;
+  x.part = y.slot < 0 ? -1 : y.slot * (Q_LEN * H) + ROWS * (int)blockIdx.x;
+  return true;
+}
+
+// The next piece; the same in all warps.
+MLAF_DEV bool next_piece(const mlaf_decode_args& a, walk& w, piece& x) {
+  int qo;
+  if (!next_of_part(a, w, x, qo)) return false;
+  x.row = (i64)qo * H + ROWS * (int)blockIdx.x;
   x.bad = a.num_pages <= 0 && x.begin < x.end; // nothing may be read
   if (x.bad || x.n <= 0) x.end = x.begin;
   return true;
@@ -276,8 +282,7 @@ struct facts {
   i64 row, part;
   int bad;
 };
-enum { BLOCKS_OF = 0, BEGIN_OF = 4, TOKENS_OF = 8, N_OF = 12, ROW_OF = 16, PART_OF = 24, BAD_OF = 32,
-       OTHERS_OF = 36 }; // where a fact lies
+enum { BLOCKS_OF = 0, BEGIN_OF = 4, TOKENS_OF = 8, N_OF = 12, ROW_OF = 16, PART_OF = 24, BAD_OF = 32 }; // where a fact lies
 
 MLAF_DEV facts facts_of(const mlaf_decode_args& a, const piece& x, bool bad) {
   return {blocks_of(x), x.begin, x.tokens, x.n, x.row, part_of(a, x), x.bad || bad};

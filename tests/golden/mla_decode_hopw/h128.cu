@@ -213,7 +213,7 @@ MLAF_DEV char* memory() {
 
 // What a block of the many-rows Hopper kernels works on: pieces of a request's tokens for ROWS of its rows, walked alike by all
 // warps that need them. The includer has H, Q_LEN, PAGE, BALANCED, BOX, ROWS and PIECE_AT (facts in shared memory), and
-// says whether the schedule is `balanced`, and `merged`.
+// says whether the schedule is `balanced`, also where a `fitted` launch cuts the batch.
 struct piece {
   int request, begin, end, tokens; // cached tokens [begin, end) of `tokens`
   int first_page, n;               // query tokens
@@ -222,24 +222,31 @@ struct piece {
 };
 
 struct walk {
-  int request; // the next one
+  int request; // the next one; fitted: -1 where the batch is cut
 };
 
 MLAF_DEV walk begin_walk(const mlaf_decode_args& a) {
   return {(int)blockIdx.z};
 }
 
-// The next piece; the same in all warps.
-MLAF_DEV bool next_piece(const mlaf_decode_args& a, walk& w, piece& x) {
-  const int row0 = ROWS * blockIdx.x;
-  if (w.request >= a.batch || (int)blockIdx.y >= a.splits) return false;
+// The next request's range of this block's split.
+MLAF_DEV bool next_range(const mlaf_decode_args& a, walk& w, piece& x, int& qo) {
+  const int splits = a.splits;
+  if (w.request >= a.batch || (int)blockIdx.y >= splits) return false;
   x.request = w.request;
   w.request += gridDim.z;
-  const int qo = a.qo_indptr[x.request];
+  qo = a.qo_indptr[x.request];
   x.n = smaller(a.qo_indptr[x.request + 1] - qo, Q_LEN);
   x.tokens = cached_tokens<PAGE>(a, x.request, x.first_page);
-  split_range(x.tokens, 64, a.splits, blockIdx.y, x.begin, x.end);
-  x.row = (i64)qo * H + row0;
+  split_range(x.tokens, 64, splits, blockIdx.y, x.begin, x.end);
+  return true;
+}
+
+// The next piece; the same in all warps.
+MLAF_DEV bool next_piece(const mlaf_decode_args& a, walk& w, piece& x) {
+  int qo;
+  if (!next_range(a, w, x, qo)) return false;
+  x.row = (i64)qo * H + ROWS * (int)blockIdx.x;
   x.bad = a.num_pages <= 0 && x.begin < x.end; // nothing may be read
   if (x.bad || x.n <= 0) x.end = x.begin;
   return true;
@@ -276,8 +283,7 @@ struct facts {
   i64 row, part;
   int bad;
 };
-enum { BLOCKS_OF = 0, BEGIN_OF = 4, TOKENS_OF = 8, N_OF = 12, ROW_OF = 16, PART_OF = 24, BAD_OF = 32,
-       OTHERS_OF = 36 }; // where a fact lies
+enum { BLOCKS_OF = 0, BEGIN_OF = 4, TOKENS_OF = 8, N_OF = 12, ROW_OF = 16, PART_OF = 24, BAD_OF = 32 }; // where a fact lies
 
 MLAF_DEV facts facts_of(const mlaf_decode_args& a, const piece& x, bool bad) {
   return {blocks_of(x), x.begin, x.tokens, x.n, x.row, part_of(a, x), x.bad || bad};

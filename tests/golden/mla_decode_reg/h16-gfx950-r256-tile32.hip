@@ -1,7 +1,7 @@
 // Generated from templates/mla_decode_reg.hip.in by mlaforge. Do not edit: change the template.
 // template_hash: (not part of a golden)
 // target: gfx950
-// symbol: mlaf_mla_decode_60e62db9
+// symbol: mlaf_mla_decode_1569087a
 // parameters:
 //   blocks = 1
 //   causal = 0
@@ -11,13 +11,13 @@
 //   page_size = 64
 //   psplit = 1
 //   q_len = 1
-//   qsrc = reg
+//   qsrc = lds
 //   rank = 256
 //   rescale = lazy
 //   rope = 64
 //   tile = 32
-//   waves = 4
-// regenerate: lua5.4 gen/cli.lua render mla_decode_reg target=gfx950 blocks=1 causal=0 dtype=bf16 heads=16 kvload=nt page_size=64 psplit=1 q_len=1 qsrc=reg rank=256 rescale=lazy rope=64 tile=32 waves=4
+//   waves = 2
+// regenerate: lua5.4 gen/cli.lua render mla_decode_reg target=gfx950 blocks=1 causal=0 dtype=bf16 heads=16 kvload=nt page_size=64 psplit=1 q_len=1 qsrc=lds rank=256 rescale=lazy rope=64 tile=32 waves=2
 // MLA decode with everything in registers: split-KV attention for few heads, where memory bandwidth binds.
 //
 // A workgroup owns ROWS = 16*blocks query rows (head-major within a token) of one request and one KV split. Its waves take
@@ -67,8 +67,8 @@
 
 constexpr int H = 16, Q_LEN = 1, R = 256, P = 64, PAGE = 64;
 constexpr bool CAUSAL = 0, LAZY = 1, NT = 1;
-constexpr bool Q_IN_LDS = 0, WHOLE_PAGES = 1;
-constexpr int WAVES = 4, BLOCKS = 1, ROWS = 16 * BLOCKS, TILE = 32, SUBS = 2, PSPLIT = 1;
+constexpr bool Q_IN_LDS = 1, WHOLE_PAGES = 1;
+constexpr int WAVES = 2, BLOCKS = 1, ROWS = 16 * BLOCKS, TILE = 32, SUBS = 2, PSPLIT = 1;
 constexpr int NK = 10, NK_C = R / 32, NJ = 2;
 constexpr int PIECE = 4, PIECE_COLS = 128, PIECE_STRIDE = PIECE_COLS + 4; // + 4: no bank conflicts
 constexpr float LAZY_LIMIT = LAZY ? 8.0f : 0.0f;
@@ -305,10 +305,10 @@ MLAF_DEV u32x4 load_q(const mlaf_decode_args& a, const target& to, int b, int i,
   return *(const MLAF_GLOBAL u32x4*)(global(a.q) + (to.row + row) * (2 * (R + P)) + 64 * i + k_column(lane));
 }
 
-extern "C" __global__ __attribute__((amdgpu_flat_work_group_size(256, 256),
+extern "C" __global__ __attribute__((amdgpu_flat_work_group_size(128, 128),
                                      amdgpu_waves_per_eu(1, 1))) void
-mlaf_mla_decode_60e62db9(mlaf_decode_args a) {
-  __shared__ __attribute__((aligned(16))) char lds[34560];
+mlaf_mla_decode_1569087a(mlaf_decode_args a) {
+  __shared__ __attribute__((aligned(16))) char lds[17280];
   const int lane = thread_id() & 63, wave = uniform(thread_id() >> 6);
   const work mine = my_work<(Q_LEN * H + ROWS - 1) / ROWS>(a.splits, a.batch);
   const int request = mine.request, split = mine.split, row0 = mine.rows * ROWS;

@@ -1,21 +1,21 @@
 // Generated from templates/mla_decode_hopt.cu.in by mlaforge. Do not edit: change the template.
 // template_hash: (not part of a golden)
 // target: sm_90a
-// symbol: mlaf_mla_decode_7f89dd2d
+// symbol: mlaf_mla_decode_18a246d2
 // parameters:
-//   causal = 0
-//   cluster = 2
+//   causal = 1
+//   cluster = 1
 //   dtype = bf16
-//   heads = 8
+//   heads = 16
 //   load = tma
-//   page_size = 64
-//   q_len = 1
+//   page_size = 16
+//   q_len = 2
 //   rank = 512
-//   rope = 64
-//   rows = 8
-//   schedule = splits
+//   rope = 0
+//   rows = 32
+//   schedule = fitted
 //   wgs = 2
-// regenerate: lua5.4 gen/cli.lua render mla_decode_hopt target=sm_90a causal=0 cluster=2 dtype=bf16 heads=8 load=tma page_size=64 q_len=1 rank=512 rope=64 rows=8 schedule=splits wgs=2
+// regenerate: lua5.4 gen/cli.lua render mla_decode_hopt target=sm_90a causal=1 cluster=1 dtype=bf16 heads=16 load=tma page_size=16 q_len=2 rank=512 rope=0 rows=32 schedule=fitted wgs=2
 // MLA decode for few query rows on Hopper, transposed: cached tokens are the M of every matrix product, query rows its N.
 //
 // A block owns N query rows of a request (row r = token r/H, head r%H) and a range of its tokens. A tile is 64 tokens x all
@@ -28,7 +28,8 @@
 // so no row of an MMA is wasted on N < 64, and the tile is read from memory once. An instruction costs 16 + N/4 clocks of shared
 // memory: 68 of them for a tile at 512/64, N = 16: 1360 clocks, where HBM needs 3700 for the tile's 73.7 KB.
 //
-//   warpgroups 0..W-1  math. Warpgroup g takes tiles g, g+W, ... alone: its own O^T in registers, its own row state.
+//   warpgroups 0..W-1  math. Warpgroup g takes tiles g, g+W, ... alone: its own O^T in registers, its own row state. Tiles are
+//                      scored in order: of two warpgroups each waits until the other has seen all boxes of the tile before.
 //   warpgroup W        producer. load=tma: warp w sends for boxes w, w+4, ..., page ids read ahead; load=gather: a warp copies
 //                      16 rows of two boxes at once, 16 bytes a thread. Warp 3 sends for Q and says what math must know of a
 //                      range, so that math reads no table.
@@ -39,10 +40,10 @@
 //   cluster = C > 1  C blocks of a cluster (along y) cut one split's tokens among them. Each sends its row states to all, then
 //                    to each block what it writes of O, by stores that the receiver's barriers hear of: splits without a
 //                    second kernel, or with fewer partials.
-//   schedule         splits: a block has one range. balanced: it walks its part of the whole batch (lib/schedule.h), and the
-//                    producer is on the next range, its Q too, while this one is finished: O then goes out in pieces, through
-//                    the place of the range's Q. merged: the same backwards, and who has the end of a request that was cut
-//                    adds up its pieces (lib/meet.h): no second kernel.
+//   schedule         splits: a block has one range. fitted: where the requests' lengths are alike, as the launch itself finds
+//                    (lib/fit.h). Else it walks its part of the whole batch, backwards, and the producer is on the next range, its
+//                    Q too, while this one is finished: O then goes out in pieces, through the place of the range's Q. Who has the
+//                    end of a request that was cut adds up its pieces (lib/meet.h): no second kernel.
 //
 // Numbers: scores, softmax (base 2) and sums in fp32, P in 16 bits; O is divided by the sum of the rounded P, the LSE is
 // made of the unrounded sum. m is the exact maximum, so that the heaviest token's P is 1 and has no rounding error, but it is
@@ -65,38 +66,41 @@ struct mlaf_kernel_launch {
   u32 magic, size, dynamic_shared, cluster[3], flags, schedule, reserved[3], n_maps;
   mlaf_map_want maps[8];
 };
-extern "C" __device__ const mlaf_kernel_launch mlaf_mla_decode_7f89dd2d_launch = {0x314b4c4du, sizeof(mlaf_kernel_launch), 226424,
-    {1, 2, 1}, 1, 0, {}, 3,
-    {{3, 64, 8, 128}, {1, 64, 64, 128}, {2, 64, 64, 128}}};
+extern "C" __device__ const mlaf_kernel_launch mlaf_mla_decode_18a246d2_launch = {0x314b4c4du, sizeof(mlaf_kernel_launch), 224320,
+    {1, 1, 1}, 9, 0, {}, 2,
+    {{3, 64, 32, 128}, {1, 64, 16, 128}}};
 struct __align__(64) mlaf_tensor_map {
   u64 opaque[16];
 };
 struct mlaf_decode_params {
   mlaf_decode_args a;
-  mlaf_tensor_map maps[3];
+  mlaf_tensor_map maps[2];
 };
 #define SCHEDULE_FIXED 128
 // [templates/lib/schedule.h]
 // [templates/lib/hopper.h]
 // [templates/hopt/sm90.h]
 
-constexpr int H = 8, Q_LEN = 1, R = 512, P = 64, PAGE = 64, SUB = 64, SUBS = 64 / SUB;
-constexpr bool CAUSAL = 0, BALANCED = 0, TMA = 1;
-constexpr int N = 8, W = 2, C = 2;
-constexpr int NV = R / 64, NB = 9, BOX = 8192, RING = 26; // boxes of V, of a tile, of the ring
+constexpr int H = 16, Q_LEN = 2, R = 512, P = 0, PAGE = 16, SUB = 16, SUBS = 64 / SUB;
+constexpr bool CAUSAL = 1, BALANCED = 1, TMA = 1;
+constexpr int N = 32, W = 2, C = 1;
+constexpr int NV = R / 64, NB = 8, BOX = 8192, RING = 18; // boxes of V, of a tile, of the ring
 constexpr int COLS = N / 4; // columns of S^T and O^T that a thread has a part of: 8j + 2 (lane%4) + i at [2j + i]
 // Q and the facts of a range, in one place or two in turns. Columns of O that go through shared memory at a time: through the
 // range's Q while the ring is in use.
-constexpr int PLACES = 1, Q_BYTES = 9216, FACTS_AT = 225216;
-constexpr int OUT_COLS = BALANCED ? 256 : R, OUT_STRIDE = OUT_COLS + 4;
-constexpr int Q_AT = 212992, P_AT = 222208, STATE_AT = 224256;
-constexpr int TOPS_AT = 224512;
+constexpr int PLACES = 2, Q_BYTES = 32768, FACTS_AT = 223064;
+constexpr int OUT_COLS = 128;
+constexpr int Q_AT = 147456, P_AT = 212992, STATE_AT = 221184;
+constexpr int TOPS_AT = 221696;
 constexpr int PARTS_AT = P_AT, FACTOR_AT = P_AT + 64 * N; // at a range's end: row states of a group's warps in half of its P
-constexpr int BARS_AT = 224768; // full, then empty barriers
-constexpr int FULL_Q_AT = 225200, EMPTY_Q_AT = FULL_Q_AT + 8 * PLACES; // barriers of the places
-constexpr int ENDS_AT = 225184; // two barriers: states of the cluster are there; what this block writes of O is
-constexpr int LAND_AT = 16512; // O that other blocks of the cluster send, in the place of ring and Q
-constexpr int BAD_AT = 225296;  // of each box: the number of the last tile with a bad page that began in it
+constexpr int BARS_AT = 222720; // full, then empty barriers
+constexpr int FULL_Q_AT = 223032, EMPTY_Q_AT = FULL_Q_AT + 8 * PLACES; // barriers of the places
+constexpr int ENDS_AT = 223008; // two barriers: states of the cluster are there; what this block writes of O is
+constexpr int MET_AT = ENDS_AT + 16; // pieces of other parts are there
+constexpr int LAND_AT = 66048; // O that other blocks of the cluster send, in the place of ring and Q
+constexpr int BAD_AT = 223224;  // of each box: the number of the last tile with a bad page that began in it
+constexpr int SCORED = 6;                // named barriers: this warpgroup may score its next tile
+constexpr bool ORDERED = W == 2 && 1;
 constexpr float LOWEST = -1e30f;
 
 // The matrix product of transposed decode. Handed over: rows (N), kind (bf16 or f16).
@@ -104,15 +108,20 @@ constexpr float LOWEST = -1e30f;
 template <int TransA>
 MLAF_DEV void mma(float (&d)[N / 2], u64 a, u64 b, bool add) {
   asm volatile(
-      "{\n.reg .pred p;\nsetp.ne.b32 p, %6, 0;\n"
-      "wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 "
-      "{%0, %1, %2, %3}, "
-      "%4, %5, p, 1, 1, %7, 0;\n}"
-      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+      "{\n.reg .pred p;\nsetp.ne.b32 p, %18, 0;\n"
+      "wgmma.mma_async.sync.aligned.m64n32k16.f32.bf16.bf16 "
+      "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15}, "
+      "%16, %17, p, 1, 1, %19, 0;\n}"
+      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]), "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15])
       : "l"(a), "l"(b), "r"((u32)add), "n"(TransA));
 }
+#define MEET_ROWS N
+#define PART ((int)(blockIdx.z * gridDim.y + blockIdx.y))
+#define FIT_CUT 500
+// [templates/lib/fit.h]
+// [templates/lib/meet.h]
 // What a block does, and where in the ring. The includer has the constants N, H, C, Q_LEN, PAGE, BALANCED, NB, RING and BARS_AT,
-// and says whether the schedule is `merged`.
+// and says whether the schedule is `fitted`.
 
 // ---- Which rows, which tokens -----------------------------------------------------------------------------------------
 struct work {
@@ -125,25 +134,36 @@ struct work {
   const int* pages;
   i64 part;       // partials: row of the request's row 0 in part_o and part_lse; -1: straight to the output
   bool bad;       // no page may be read
+  int whom;       // parts before this one whose pieces of the request this block adds (lib/meet.h)
+  bool whole;     // lengths are alike: this is the block's only range, of its own request
 };
 
 struct walk {
   mlaf_part part;
-  bool done;
+  mlaf_entry mine; // of the block's request, where there are no parts: it follows from the block's place in the grid
+  bool whole, done;
 };
 
 MLAF_DEV void begin_walk(const mlaf_decode_args& a, walk& at) {
-  at.done = false;
-  if (BALANCED) at.part = part_open(&a, PAGE, blockIdx.y);
+  at.done = (int)blockIdx.z >= a.batch;
+  at.whole = !BALANCED;
+  at.mine = schedule_entry(&a, smaller((int)blockIdx.z, a.batch - 1)); // on their way while the table is looked through
+  const int slots = fit_slots(&a), parts = smaller(slots, (int)(gridDim.y * gridDim.z));
+  at.whole = !fit_cuts(&a, PAGE, gridDim.y, slots, parts, 0);
+  if (blockIdx.x + PART == 0 && threadIdx.x % 32 == 0 && a.part_o) fit_tell(a.part_o, at.whole ? 0 : parts);
+  if (at.whole) return;
+  at.part = meet_open(&a, PAGE, PART, parts);
+  if (PART >= parts) at.part.request = -1;
 }
 
 // The block's next range. The same sequence in every warp.
 MLAF_DEV bool next_work(const mlaf_decode_args& a, walk& at, work& w) {
   for (;;) {
     int q_begin, first_page, slot;
-    if (BALANCED) {
+    w.whole = at.whole;
+    if (!at.whole) {
       mlaf_piece x;
-      if (!part_next(&a, PAGE, &at.part, &x)) return false;
+      if (!meet_next(&a, PAGE, &at.part, &x, fit_apart(&a), &w.whom)) return false;
       q_begin = x.qo;
       w.n = smaller(x.q_tokens, Q_LEN);
       first_page = x.first_page;
@@ -154,22 +174,22 @@ MLAF_DEV bool next_work(const mlaf_decode_args& a, walk& at, work& w) {
     } else {
       if (at.done) return false;
       at.done = true;
-      const int request = blockIdx.z, share = blockIdx.y, shares = gridDim.y;
-      q_begin = a.qo_indptr[request];
-      w.n = smaller(a.qo_indptr[request + 1] - q_begin, Q_LEN);
-      first_page = a.kv_indptr[request];
-      w.tokens = schedule_tokens(a.kv_indptr[request + 1] - first_page, a.kv_last_page_lens[request], PAGE);
+      const int share = blockIdx.y, shares = gridDim.y;
+      q_begin = at.mine.qo;
+      w.n = smaller(at.mine.next_qo - q_begin, Q_LEN);
+      first_page = at.mine.page;
+      w.tokens = schedule_tokens(at.mine.next_page - first_page, at.mine.last, PAGE);
       const u32 tiles = ((u32)w.tokens + 63) / 64, each = tiles / (u32)shares, more = tiles - each * (u32)shares;
       w.begin = 64 * (int)(each * (u32)share + smaller((u32)share, more));
       w.end = smaller(w.tokens, w.begin + 64 * (int)(each + ((u32)share < more)));
-      slot = a.splits == 1 ? -1 : (int)blockIdx.y / C;
+      slot = fit_splits(&a) == 1 ? -1 : (int)blockIdx.y / C;
     }
     w.row0 = blockIdx.x * N;
     if (w.n * H <= w.row0) continue;
     w.row = (i64)q_begin * H + w.row0;
     w.rows = smaller(w.n * H - w.row0, N);
     w.pages = a.kv_indices + first_page;
-    w.part = slot < 0 ? -1 : BALANCED ? (i64)slot * (Q_LEN * H) : slot * (a.total_q * H) + (i64)q_begin * H;
+    w.part = slot < 0 ? -1 : at.whole ? slot * (a.total_q * H) + (i64)q_begin * H : (i64)slot * (Q_LEN * H);
     w.bad = a.num_pages <= 0 && w.begin < w.end;
     if (w.bad) w.end = w.begin;
     return true;
@@ -218,24 +238,8 @@ MLAF_DEV void fetch_q(const mlaf_decode_args& a, i64 row, int rows) {
 // Asks for what the block reads first, into L2, by one warp. That launch may still write all of it, the tables too, so what they
 // say serves only to ask, which is harmless for any address; loads go past L1, which would keep what they brought.
 MLAF_DEV void look_ahead(const mlaf_decode_args& a) {
-  const int lane = threadIdx.x % 32, request = blockIdx.z;
-  if (BALANCED) {
-    for (int i = 32 * lane; i <= a.batch; i += 32 * 32) {
-      fetch_line(a.qo_indptr + i);
-      fetch_line(a.kv_indptr + i);
-      fetch_line(a.kv_last_page_lens + i);
-    }
-    const int mine = schedule_sample(a.kv_indptr, 0, (a.batch + 31) / 32, a.batch, 1);
-    const i64 total = schedule_start(load_past_l1(a.kv_indptr + a.batch), a.batch, PAGE);
-    const i64 x = schedule_bound(schedule_shares(total, a.splits), blockIdx.y);
-    const int at = schedule_find(a.kv_indptr, mine, a.batch, PAGE, x, 1);
-    const int first = load_past_l1(a.kv_indptr + at);
-    const int pages = load_past_l1(a.kv_indptr + at + 1) - first;
-    const int page = schedule_cut(x - schedule_start(first, at, PAGE), 0x7fffffff) / PAGE; // >= pages: the next request's
-    if (lane < 4) fetch_line(a.kv_indices + first + smaller(page, pages) + 32 * lane);
-    if (lane == 0) fetch_q(a, (i64)load_past_l1(a.qo_indptr + at + (page >= pages)) * H + blockIdx.x * N, N);
-    return;
-  }
+  const int lane = threadIdx.x % 32, request = smaller((int)blockIdx.z, a.batch - 1);
+  for (int i = 32 * lane; i < a.batch; i += 32 * 32) fetch_line(a.kv_indptr + i);
   if (lane == 0) fetch_line(a.kv_last_page_lens + request);
   const int q_begin = load_past_l1(a.qo_indptr + request), first = load_past_l1(a.kv_indptr + request);
   const int pages = load_past_l1(a.kv_indptr + request + 1) - first;
@@ -265,6 +269,19 @@ MLAF_DEV void announce(const mlaf_tensor_map* maps, char* base, u32 smem, int k,
   }
   __syncwarp();
   if (lane < NB && !none) copy_box(smem + q_at(k) + lane * (N * 128), maps, 64 * lane, (int)w.row, full);
+}
+
+// ---- What earlier parts have of the block's last range (lib/meet.h) -----------------------------------------------------
+// By one warp while math is at its tiles: takes the words, and asks for the pieces into L2, should they have left it.
+MLAF_DEV void meet(const mlaf_decode_args& a, const work& w, u32 smem) {
+  for (int k = threadIdx.x & 31; k < meet_count(w.whom); k += 32) {
+    const int p = meet_part(PART, w.whom, k);
+    meet_take(word_of(a, p), a.part_lse + part_row(p), w.rows);
+    fetch_bytes((const char*)(a.part_o + part_row(p) * R), w.rows * R * 4);
+    fetch_line(a.part_lse + part_row(p));
+  }
+  __syncwarp();
+  barrier_arrive_if((threadIdx.x & 31) == 0, smem + MET_AT);
 }
 
 // ---- Producer ---------------------------------------------------------------------------------------------------------
@@ -311,7 +328,8 @@ MLAF_DEV void produce(const mlaf_decode_args& a, const mlaf_tensor_map* maps, u3
       advance(at, NB);
       at.tile++;
     }
-    if (!BALANCED) return;
+    if (warp == 3 && !where.whole && w.whom > 0) meet(a, w, smem);
+    if (where.whole) return;
   }
 }
 
@@ -387,8 +405,10 @@ MLAF_DEV void store_p(const float (&s)[N / 2], row_state& r, u32 p) {
   if (N / 8 % 2) store_matrices(at + 1024 * (N / 8 - 1), packed[N / 4 - 2], packed[N / 4 - 1]);
 }
 
-// S^T of the tile at `at`, waiting for box after box. Returns the slot of its last box.
-MLAF_DEV int scores(u32 smem, u32 q_place, const place& at, float (&s)[N / 2]) {
+// S^T of the tile at `at`, waiting for box after box. Returns the slot of its last box. `tell`: the other warpgroup takes the next
+// tile, and may wait for its boxes now. A barrier's one bit of parity tells a phase from the one before only where that one is
+// known to be over; where the ring is no multiple of the warpgroups' tiles, a slot's last phase was the other warpgroup's.
+MLAF_DEV int scores(u32 smem, u32 q_place, const place& at, float (&s)[N / 2], int group, bool tell) {
   const u64 ring = matrix(smem, 16, 1024, 1), q = matrix(q_place, 16, 1024, 1);
   int slot = at.slot;
   u32 turn = at.turn;
@@ -399,6 +419,7 @@ MLAF_DEV int scores(u32 smem, u32 q_place, const place& at, float (&s)[N / 2]) {
       turn ^= 1;
     }
     barrier_wait(full_barrier(smem, slot), turn);
+    if (ORDERED && b == NB - 1) named_arrive_if(tell, SCORED + (group ^ 1), 256);
     if (!TMA) fence_async();
     mma_begin();
 #pragma unroll
@@ -449,7 +470,8 @@ MLAF_DEV void compute(const mlaf_decode_args& a, const work& w, char* base, u32 
   at.tile += group;
   for (int t = group; t < tiles; t += W) {
     float s[N / 2];
-    const int last = scores(smem, q_place, at, s);
+    if (ORDERED && t > 0) named_sync(SCORED + group, 256);
+    const int last = scores(smem, q_place, at, s, group, t + 1 < tiles);
     if (((volatile int*)(base + BAD_AT))[at.slot] == at.tile) poison(r); // a page id that is none
     if (P > 0) barrier_arrive_if(lane == 0, empty_barrier(smem, last));
     const int token0 = w.begin + 64 * t, valid = w.end - token0;
@@ -478,6 +500,7 @@ MLAF_DEV void compute(const mlaf_decode_args& a, const work& w, char* base, u32 
 // ---- The end of a range -----------------------------------------------------------------------------------------------
 // Adds up the row states of all warps: (m, sum, weight, 0) of row n goes to every block of the cluster, at [C * n + rank] from
 // STATE_AT. Behind it nobody in this block reads Q, P or the range's tiles.
+template <int C>
 MLAF_DEV void merge_states(char* base, u32 smem, int group, int rank, row_state& r) {
   const int lane = threadIdx.x & 31, warp = threadIdx.x / 32 % 4;
   float4* const parts = (float4*)(base + PARTS_AT);
@@ -506,6 +529,7 @@ MLAF_DEV void merge_states(char* base, u32 smem, int group, int rank, row_state&
 }
 
 // From the states of all blocks of the cluster: what each block's O counts in row n, to [C * n + k] from FACTOR_AT; and the LSE.
+template <int C>
 MLAF_DEV void weigh(const mlaf_decode_args& a, const work& w, char* base, int rank) {
   for (int n = threadIdx.x; n < w.rows; n += 128 * W) {
     const float4* const state = (const float4*)(base + STATE_AT) + C * n;
@@ -569,47 +593,56 @@ MLAF_DEV void gather_o(char* base, char* place_of_o, int group, const row_state&
   else put_o<FIRST, HALF, ALL, STRIDE, true>(out, factor, o);
 }
 
-// O is cut into units of 4 columns of a row. Thread t of block k writes units (C r + k) T + t, of all T math threads,
-// in rounds r.
-constexpr int T = 128 * W, UNITS = OUT_COLS / 4, ROUNDS = (N * UNITS + C * T - 1) / (C * T);
-MLAF_DEV int unit(int round, int rank) { return (round * C + rank) * T + threadIdx.x; }
-MLAF_DEV const float4& unit_of_o(const char* o, int i) {
-  return *(const float4*)(o + 4 * (i / UNITS * OUT_STRIDE + i % UNITS * 4));
-}
-MLAF_DEV int landed(int round, int from) { return LAND_AT + 16 * ((from * ROUNDS + round) * T + (int)threadIdx.x); }
+// WIDTH columns of O are cut into units of 4 columns of a row. Thread t of block k of C writes units (C r + k) T + t, of all T math
+// threads, in rounds r.
+#define MLAF_MEMBER __device__ __forceinline__
+constexpr int T = 128 * W;
+template <int C, int WIDTH>
+struct units_of {
+  static constexpr int UNITS = WIDTH / 4, ROUNDS = (N * UNITS + C * T - 1) / (C * T);
+  MLAF_MEMBER static int unit(int round, int rank) { return (round * C + rank) * T + threadIdx.x; }
+  MLAF_MEMBER static const float4& of_o(const char* o, int i) {
+    return *(const float4*)(o + 4 * (i / UNITS * (WIDTH + 4) + i % UNITS * 4));
+  }
+  MLAF_MEMBER static int landed(int round, int from) { return LAND_AT + 16 * ((from * ROUNDS + round) * T + (int)threadIdx.x); }
+};
 
 // Sends the other blocks of the cluster what they write, and waits for theirs. Their states are there: their rings are free.
+template <int C, int WIDTH>
 MLAF_DEV void exchange(const work& w, char* base, u32 smem, int rank) {
-  const int units = w.rows * UNITS;
+  typedef units_of<C, WIDTH> x;
+  const int units = w.rows * x::UNITS;
   if (threadIdx.x == 0) {
     int mine = 0;
 #pragma unroll
-    for (int r = 0; r < ROUNDS; r++) mine += smaller(T, units > unit(r, rank) ? units - unit(r, rank) : 0);
+    for (int r = 0; r < x::ROUNDS; r++) mine += smaller(T, units > x::unit(r, rank) ? units - x::unit(r, rank) : 0);
     barrier_expect(smem + ENDS_AT + 8, 16 * (C - 1) * mine);
   }
 #pragma unroll 1
   for (int k = 1; k < C; k++) {
     const int to = rank + k < C ? rank + k : rank + k - C;
 #pragma unroll
-    for (int r = 0; r < ROUNDS; r++)
-      if (unit(r, to) < units)
-        cluster_send(cluster_address(smem + landed(r, rank), to), unit_of_o(base, unit(r, to)),
+    for (int r = 0; r < x::ROUNDS; r++)
+      if (x::unit(r, to) < units)
+        cluster_send(cluster_address(smem + x::landed(r, rank), to), x::of_o(base, x::unit(r, to)),
                      cluster_address(smem + ENDS_AT + 8, to));
   }
   barrier_wait_cluster(smem + ENDS_AT + 8, 0);
 }
 
 // This block's units of those columns, merged over the cluster, to the output or to the partials.
+template <int C, int WIDTH>
 MLAF_DEV void write_o(const mlaf_decode_args& a, const work& w, const char* base, const char* o, int first, int rank) {
+  typedef units_of<C, WIDTH> u;
   const float* const factors = (const float*)(base + FACTOR_AT);
 #pragma unroll
-  for (int r = 0; r < ROUNDS; r++) {
-    const int i = unit(r, rank), n = i / UNITS, column = first + i % UNITS * 4;
+  for (int r = 0; r < u::ROUNDS; r++) {
+    const int i = u::unit(r, rank), n = i / u::UNITS, column = first + i % u::UNITS * 4;
     if (n >= w.rows) break;
     float4 y = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
 #pragma unroll
     for (int k = 0; k < C; k++) {
-      const float4 x = k == rank ? unit_of_o(o, i) : *(const float4*)(base + landed(r, k));
+      const float4 x = k == rank ? u::of_o(o, i) : *(const float4*)(base + u::landed(r, k));
       const float factor = factors[C * n + k];
       y.x += x.x * factor;
       y.y += x.y * factor;
@@ -621,22 +654,91 @@ MLAF_DEV void write_o(const mlaf_decode_args& a, const work& w, const char* base
   }
 }
 
-// place_of_o: the begin of the ring, which nobody uses any more, or the range's Q.
-template <int FIRST>
+// place_of_o: the begin of the ring, which nobody uses any more (all columns at once), or the range's Q, which is the next one's
+// again behind the last barrier.
+template <int C, int WIDTH, int FIRST>
 MLAF_DEV void finish(const mlaf_decode_args& a, const work& w, char* base, u32 smem, char* place_of_o, int group, int rank,
                      const row_state& r, const float (&o)[NV][N / 2]) {
-  gather_o<FIRST, OUT_COLS>(base, place_of_o, group, r, o);
+  gather_o<FIRST, WIDTH>(base, place_of_o, group, r, o);
   if (C > 1) barrier_wait_cluster(smem + ENDS_AT, 0);
-  if (FIRST == 0) weigh(a, w, base, rank); // without cluster by the threads that made the states
+  if (FIRST == 0) weigh<C>(a, w, base, rank); // without cluster by the threads that made the states
   named_sync(3, 128 * W);
-  if (C > 1) exchange(w, base, smem, rank);
-  write_o(a, w, base, place_of_o, 64 * FIRST, rank);
-  if (BALANCED) {
+  if (C > 1) exchange<C, WIDTH>(w, base, smem, rank);
+  write_o<C, WIDTH>(a, w, base, place_of_o, 64 * FIRST, rank);
+  if (place_of_o != base) {
     fence_async();
     named_sync(3, 128 * W);
   }
-  if constexpr (FIRST + OUT_COLS / 64 < NV)
-    finish<FIRST + OUT_COLS / 64>(a, w, base, smem, place_of_o, group, rank, r, o);
+  if constexpr (FIRST + WIDTH / 64 < NV)
+    finish<C, WIDTH, FIRST + WIDTH / 64>(a, w, base, smem, place_of_o, group, rank, r, o);
+}
+
+// A range that goes on in earlier parts, the block's last: all of O at once, through the ring, which nobody uses any more. To
+// the partials if it goes on in a later part, too; else pieces of the others are added, and it is the request's O.
+MLAF_DEV void finish_last(const mlaf_decode_args& a, const work& w, char* base, u32 smem, int group, const row_state& r,
+                          const float (&o)[NV][N / 2]) {
+  constexpr int EACH = (N * R / 4 + T - 1) / T, MOST = N <= 16 ? 8 : 4, AT_ONCE = EACH < MOST ? EACH : MOST; // units of 4 columns
+  constexpr int PIECES = 2; // under way together: a thread's loads take as long as one piece's bytes
+  const int units = w.rows * (R / 4);
+  gather_o<0, R>(base, base, group, r, o);
+  named_sync(3, 128 * W);
+  const int others = meet_count(w.whom);
+  if (others > 0) barrier_wait(smem + MET_AT, 0);
+#pragma unroll 1
+  for (int first = 0; first < EACH; first += AT_ONCE) {
+    float4 y[AT_ONCE];
+    float m[AT_ONCE], sum[AT_ONCE];
+    auto unit = [&](int k) { return (first + k) * T + (int)threadIdx.x; };
+#pragma unroll
+    for (int k = 0; k < AT_ONCE; k++) {
+      const int i = unit(k), n = smaller(i / (R / 4), N - 1);
+      const float4 state = ((const float4*)(base + STATE_AT))[n];
+      const float4 x = *(const float4*)(base + 4 * (n * (R + 4) + i % (R / 4) * 4));
+      const float factor = state.y == 0.0f ? 0.0f : state.y / state.z;
+      m[k] = state.x, sum[k] = state.y;
+      y[k] = make_float4(x.x * factor, x.y * factor, x.z * factor, x.w * factor);
+    }
+#pragma unroll 1
+    for (int other = 0; other < others; other += PIECES) {
+      float4 x[PIECES][AT_ONCE];
+      float lse[PIECES][AT_ONCE];
+#pragma unroll
+      for (int j = 0; j < PIECES; j++) {
+        const int p = meet_part(PART, w.whom, smaller(other + j, others - 1));
+#pragma unroll
+        for (int k = 0; k < AT_ONCE; k++) {
+          const i64 row = part_row(p) + smaller(unit(k), units - 1) / (R / 4);
+          lse[j][k] = other + j < others ? a.part_lse[row] : minus_inf();
+          x[j][k] = *(const float4*)(a.part_o + row * R + unit(k) % (R / 4) * 4);
+        }
+      }
+#pragma unroll
+      for (int j = 0; j < PIECES; j++)
+#pragma unroll
+        for (int k = 0; k < AT_ONCE; k++) {
+          const float top = fmaxf(m[k], lse[j][k]), mine = exp2_fast(m[k] - top);
+          const float its = other + j < others ? exp2_fast(lse[j][k] - top) : 0.0f;
+          const float4 z = x[j][k];
+          m[k] = top;
+          sum[k] = sum[k] * mine + its;
+          y[k] = make_float4(y[k].x * mine + z.x * its, y[k].y * mine + z.y * its, y[k].z * mine + z.z * its,
+                             y[k].w * mine + z.w * its);
+        }
+    }
+#pragma unroll
+    for (int k = 0; k < AT_ONCE; k++) {
+      const int i = unit(k), n = i / (R / 4), column = i % (R / 4) * 4;
+      if (i >= units) break;
+      const float by = sum[k] == 0.0f ? 0.0f : 1.0f / sum[k], lse = m[k] + log2_fast(sum[k]);
+      const float4 z = make_float4(y[k].x * by, y[k].y * by, y[k].z * by, y[k].w * by);
+      if (w.part >= 0) store_kept(a.part_o + (w.part + w.row0 + n) * R + column, z);
+      else store_kept(a.o + 2 * ((w.row + n) * R + column), make_uint2(pack2(z.x, z.y), pack2(z.z, z.w)));
+      if (column > 0) continue;
+      if (w.part >= 0) a.part_lse[w.part + w.row0 + n] = lse;
+      else if (a.lse) a.lse[w.row + n] = lse * LN_2;
+    }
+  }
+  named_sync(3, 128 * W);
 }
 
 MLAF_DEV void attend(const mlaf_decode_args& a, char* base, u32 smem, int group, int rank) {
@@ -644,7 +746,9 @@ MLAF_DEV void attend(const mlaf_decode_args& a, char* base, u32 smem, int group,
   for (int k = 0;; k++) {
     barrier_wait(smem + FULL_Q_AT + 8 * (k % PLACES), k / PLACES & 1);
     const facts& known = facts_of(base, k);
+    if (C > 1 && k == 0 && (known.none || !known.w.whole)) cluster_wait(); // each block works on its own, or has no work
     if (known.none) return;
+    if (k == 0 && !known.w.whole && !fit_apart(&a) && threadIdx.x == 0) meet_begin(a);
     row_state r;
     float o[NV][N / 2];
 #pragma unroll
@@ -659,26 +763,33 @@ MLAF_DEV void attend(const mlaf_decode_args& a, char* base, u32 smem, int group,
       for (int j = 0; j < N / 2; j++) o[i][j] = 0.0f;
     const work w = known.w;
     compute(a, w, base, smem, smem + q_at(k), group, known.at, r, o);
-    merge_states(base, smem, group, rank, r);
-      finish<0>(a, known.w, base, smem, base + (BALANCED ? q_at(k) : 0), group, rank, r, o);
-    if (!BALANCED) return;
+    if (known.w.whole) {
+      merge_states<C>(base, smem, group, rank, r);
+      finish<C, R, 0>(a, known.w, base, smem, base, group, rank, r, o);
+      return;
+    }
+    merge_states<1>(base, smem, group, 0, r);
+    if (known.w.begin > 0 && !fit_apart(&a)) finish_last(a, known.w, base, smem, group, r, o);
+    else finish<1, OUT_COLS, 0>(a, known.w, base, smem, base + q_at(k), group, 0, r, o);
+    if (known.w.part >= 0 && !fit_apart(&a) && threadIdx.x == 0) meet_publish(word_of(a, PART));
     barrier_arrive(smem + EMPTY_Q_AT + 8 * (k % PLACES));
   }
 }
 
-extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_decode_7f89dd2d(const __grid_constant__ mlaf_decode_params p) {
+extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_decode_18a246d2(const __grid_constant__ mlaf_decode_params p) {
   extern __shared__ char raw[];
   char* const base = raw + (-shared_address(raw) & 1023);
   const u32 smem = shared_address(base);
   const int group = threadIdx.x / 128, rank = C > 1 ? rank_in_cluster() : 0;
   if (group == W) {
-    if (W == 2) asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
+    if (W == 2) asm volatile("setmaxnreg.dec.sync.aligned.u32 80;");
     const int thread = threadIdx.x - 128 * W;
     if (thread == 125)
       for (int k = 0; k < PLACES; k++) {
         barrier_init(smem + FULL_Q_AT + 8 * k, 1);
         barrier_init(smem + EMPTY_Q_AT + 8 * k, 128 * W);
       }
+    if (thread == 126) barrier_init(smem + MET_AT, 1);
     if (C > 1 && thread == 126) {
       barrier_init(smem + ENDS_AT, 1);
       barrier_init(smem + ENDS_AT + 8, 1);
@@ -692,7 +803,6 @@ extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_decode_7f89dd2d(co
     barriers_ready();
     if (thread == 127) fetch_map(&p.maps[0]);
     if (thread == 127) fetch_map(&p.maps[1]);
-    if (thread == 127) fetch_map(&p.maps[2]);
     __syncwarp();
     if (C > 1) cluster_arrive(); // this block may be reached into from now on; who does so waits then
     named_sync(4, 128);
@@ -702,7 +812,7 @@ extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_decode_7f89dd2d(co
     produce(p.a, p.maps, smem, base);
     if (C > 1) cluster_wait();
   } else {
-    if (W == 2) asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
+    if (W == 2) asm volatile("setmaxnreg.inc.sync.aligned.u32 208;");
     if (C > 1) cluster_arrive();
     if (threadIdx.x < 32) look_ahead(p.a);
     named_sync(5, 128 * (W + 1)); // barriers are there

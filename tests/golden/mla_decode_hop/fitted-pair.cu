@@ -1,18 +1,18 @@
 // Generated from templates/mla_decode_hop.cu.in by mlaforge. Do not edit: change the template.
 // template_hash: (not part of a golden)
 // target: sm_90a
-// symbol: mlaf_mla_decode_ea4a0d98
+// symbol: mlaf_mla_decode_85177081
 // parameters:
 //   causal = 1
-//   cluster = 1
+//   cluster = 2
 //   dtype = bf16
-//   heads = 40
-//   page_size = 16
-//   q_len = 3
-//   rank = 256
-//   rope = 32
-//   schedule = balanced
-// regenerate: lua5.4 gen/cli.lua render mla_decode_hop target=sm_90a causal=1 cluster=1 dtype=bf16 heads=40 page_size=16 q_len=3 rank=256 rope=32 schedule=balanced
+//   heads = 128
+//   page_size = 64
+//   q_len = 2
+//   rank = 512
+//   rope = 64
+//   schedule = fitted
+// regenerate: lua5.4 gen/cli.lua render mla_decode_hop target=sm_90a causal=1 cluster=2 dtype=bf16 heads=128 page_size=64 q_len=2 rank=512 rope=64 schedule=fitted
 // MLA decode for many query rows on Hopper: 64 rows (token, head) a block, O split by columns over two warpgroups.
 //
 //   warpgroup 0   loaders. warp 0: columns of the left half, 1: right half, 2: rope, 3: Q, and what others must know of a piece
@@ -38,8 +38,9 @@
 //   mla_decode_hopg  pages of any size: warps 0 and 1 copy rows one by one, warp 2 hands them over (hop/gather.h)
 //   cluster=2     two blocks own rows 0-63 and 64-127: each slice is read once and multicast to both
 //   schedule      splits: one range of a request's tokens. turns: that of requests z, z + gridDim.z, ... one after the other.
-//                 balanced: a part of the whole batch (lib/schedule.h). The loaders are on the next piece while this one ends.
-//                 merged: the same backwards, and who has the end of a request that was cut adds up its pieces (lib/meet.h)
+//                 fitted: turns where the requests' lengths are alike, else a part of the whole batch, as the launch itself finds;
+//                 the combine kernel adds up what was cut (lib/fit.h).
+//                 The loaders are on the next piece while this one ends.
 
 
 
@@ -57,9 +58,9 @@ struct mlaf_kernel_launch {
   u32 magic, size, dynamic_shared, cluster[3], flags, schedule, reserved[3], n_maps;
   mlaf_map_want maps[8];
 };
-extern "C" __device__ const mlaf_kernel_launch mlaf_mla_decode_ea4a0d98_launch = {0x314b4c4du, sizeof(mlaf_kernel_launch), 215528,
-    {1, 1, 1}, 1, 1, {}, 4,
-    {{3, 64, 64, 128}, {3, 32, 64, 64}, {1, 64, 16, 128}, {2, 32, 16, 64}}};
+extern "C" __device__ const mlaf_kernel_launch mlaf_mla_decode_85177081_launch = {0x314b4c4du, sizeof(mlaf_kernel_launch), 231336,
+    {2, 1, 1}, 11, 0, {}, 4,
+    {{3, 64, 64, 128}, {3, 64, 64, 128}, {1, 64, 64, 128}, {2, 64, 64, 128}}};
 struct __align__(64) mlaf_tensor_map {
   u64 opaque[16];
 };
@@ -109,32 +110,44 @@ MLAF_DEV void wgmma_ss(float (&d)[32], u32 a, u32 b, bool accumulate) {
     : "r"(a), "r"(b), "r"((int)accumulate), "n"(B_HI), "n"(SWIZZLE_128));
 }
 template <u32 B_HI = SWIZZLE_128>
-MLAF_DEV void wgmma_rs_t(float (&d)[32], const u32 (&a)[4], u32 b, bool accumulate) {
+MLAF_DEV void wgmma_rs_t(float (&d)[64], const u32 (&a)[4], u32 b, bool accumulate) {
   asm volatile("{\n.reg .pred p;\n.reg .b64 a, b;\n"
-    "setp.ne.b32 p, %37, 0;\nmov.b64 b, {%36, %38};\n"
-    "wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16\n{"
+    "setp.ne.b32 p, %69, 0;\nmov.b64 b, {%68, %70};\n"
+    "wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16\n{"
     "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15,"
-    "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31}, "
-    "{%32, %33, %34, %35}, b, p, 1, 1, 1;\n}"
+    "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31,"
+    "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47,"
+    "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63}, "
+    "{%64, %65, %66, %67}, b, p, 1, 1, 1;\n}"
     : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]),
       "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]),
       "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]),
-      "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31])
+      "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31]),
+      "+f"(d[32]), "+f"(d[33]), "+f"(d[34]), "+f"(d[35]), "+f"(d[36]), "+f"(d[37]), "+f"(d[38]), "+f"(d[39]),
+      "+f"(d[40]), "+f"(d[41]), "+f"(d[42]), "+f"(d[43]), "+f"(d[44]), "+f"(d[45]), "+f"(d[46]), "+f"(d[47]),
+      "+f"(d[48]), "+f"(d[49]), "+f"(d[50]), "+f"(d[51]), "+f"(d[52]), "+f"(d[53]), "+f"(d[54]), "+f"(d[55]),
+      "+f"(d[56]), "+f"(d[57]), "+f"(d[58]), "+f"(d[59]), "+f"(d[60]), "+f"(d[61]), "+f"(d[62]), "+f"(d[63])
     : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b), "r"((int)accumulate), "n"(B_HI));
 }
 template <u32 B_HI = SWIZZLE_128>
-MLAF_DEV void wgmma_ss_t(float (&d)[32], u32 a, u32 b, bool accumulate) {
+MLAF_DEV void wgmma_ss_t(float (&d)[64], u32 a, u32 b, bool accumulate) {
   asm volatile("{\n.reg .pred p;\n.reg .b64 a, b;\n"
-    "setp.ne.b32 p, %34, 0;\nmov.b64 b, {%33, %35};\n"
-    "mov.b64 a, {%32, %36};\n"
-    "wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16\n{"
+    "setp.ne.b32 p, %66, 0;\nmov.b64 b, {%65, %67};\n"
+    "mov.b64 a, {%64, %68};\n"
+    "wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16\n{"
     "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15,"
-    "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31}, "
+    "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31,"
+    "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47,"
+    "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63}, "
     "a, b, p, 1, 1, 0, 1;\n}"
     : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]),
       "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]),
       "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]),
-      "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31])
+      "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31]),
+      "+f"(d[32]), "+f"(d[33]), "+f"(d[34]), "+f"(d[35]), "+f"(d[36]), "+f"(d[37]), "+f"(d[38]), "+f"(d[39]),
+      "+f"(d[40]), "+f"(d[41]), "+f"(d[42]), "+f"(d[43]), "+f"(d[44]), "+f"(d[45]), "+f"(d[46]), "+f"(d[47]),
+      "+f"(d[48]), "+f"(d[49]), "+f"(d[50]), "+f"(d[51]), "+f"(d[52]), "+f"(d[53]), "+f"(d[54]), "+f"(d[55]),
+      "+f"(d[56]), "+f"(d[57]), "+f"(d[58]), "+f"(d[59]), "+f"(d[60]), "+f"(d[61]), "+f"(d[62]), "+f"(d[63])
     : "r"(a), "r"(b), "r"((int)accumulate), "n"(B_HI), "n"(SWIZZLE_128));
 }
 
@@ -152,34 +165,35 @@ MLAF_DEV void settle(float (&x)[N]) {
 }
 #define SCHEDULE_FIXED 320
 // [templates/lib/schedule.h]
+// [templates/lib/paging.h]
 
 #define MLAF_MEMBER __device__ __forceinline__
-constexpr int H = 40, R = 256, P = 32, Q_LEN = 3, PAGE = 16;
+constexpr int H = 128, R = 512, P = 64, Q_LEN = 2, PAGE = 64;
 constexpr bool CAUSAL = 1, MANY = 1; // many: a block walks several pieces
 constexpr int ROWS = 64;                         // of a block
-constexpr int PAIR = 1;                  // blocks that share the slices
-constexpr int BOX = 16, BOXES = 64 / BOX;     // tokens of one copy
+constexpr int PAIR = 2;                  // blocks that share the slices
+constexpr int BOX = 64, BOXES = 64 / BOX;     // tokens of one copy
 constexpr int AHEAD = 2;                          // blocks that a pair asks for ahead
 constexpr int ASK = 4;                            // blocks before the end at which the next piece's Q is asked for
 constexpr int SLICES = R / 64, HALF = SLICES / 2, QUARTER = SLICES / 4; // of 64 columns, without rope
 constexpr int ALL = SLICES + (P > 0);
 constexpr int SLICE = 8192, ROPE = 128 * P;       // bytes of 64 tokens
 constexpr int PIECE = R / 4;                      // columns of O that one wgmma covers
-constexpr int BUFFERS = 4, BUFFER = SLICES * SLICE + ROPE;
+constexpr int BUFFERS = 2, BUFFER = SLICES * SLICE + ROPE;
 constexpr int TURNS = BUFFERS / 2;                // buffers of a warpgroup's blocks
 // Where the maps are.
 constexpr int MAP_Q = 0, MAP_Q_ROPE = 1, MAP_CKV = 2, MAP_KPE = MAP_CKV + 1;
 // Q's last slice is kept in registers: rope, or the last of the latent ones. It comes through P's place.
 constexpr int Q_SLICES = P > 0 ? SLICES : SLICES - 1, Q_LAST_K = P == 32 ? 2 : 4;
 constexpr u32 LAST_HI = P == 32 ? SWIZZLE_64 : SWIZZLE_128;
-constexpr int KV_AT = 0, Q_AT = 147456, P_AT = 180224, SUMS_AT = 212992, M_AT = 213504;
-constexpr int PIECE_AT = 215040, FULL_AT = 215168, EMPTY_AT = FULL_AT + 8 * BUFFERS * ALL;
+constexpr int KV_AT = 0, Q_AT = 147456, P_AT = 212992, SUMS_AT = 229376, M_AT = 229888;
+constexpr int PIECE_AT = 230912, FULL_AT = 231072, EMPTY_AT = FULL_AT + 8 * BUFFERS * ALL;
 constexpr int Q_FULL_AT = EMPTY_AT + 8 * BUFFERS * 5, Q_EMPTY_AT = Q_FULL_AT + 8, LAST_EMPTY_AT = Q_FULL_AT + 16,
               CHECKED_AT = Q_FULL_AT + 24, NEAR_END_AT = Q_FULL_AT + 32, END_AT = Q_FULL_AT + 40;
-static_assert(END_AT == 215528 && BUFFER % 1024 == 0, "differs from gen/hop_plan.lua");
+static_assert(END_AT == 231336 && BUFFER % 1024 == 0, "differs from gen/hop_plan.lua");
 // Named barriers: 1 + warpgroup: its 128 threads; 3: both; 4 + buffer: P of that buffer is there; 8: B's QK is issued;
-// 9: A's first one is; 10 + buffer: the reference of that buffer's block is there; 14: a piece for another part is written.
-enum { BOTH = 3, P_READY = 4, SCORES_ISSUED = 8, FIRST_ISSUED = 9, M_READY = 10, WRITTEN = 14 };
+// 9: A's first one is; 10 + buffer: the reference of that buffer's block is there;
+enum { BOTH = 3, P_READY = 4, SCORES_ISSUED = 8, FIRST_ISSUED = 9, M_READY = 10 };
 
 // Named anew where it is used, so that no register holds it.
 MLAF_DEV char* memory() {
@@ -187,35 +201,67 @@ MLAF_DEV char* memory() {
   return all_memory;
 }
 
+#define PART ((int)(blockIdx.z * gridDim.y + blockIdx.y))
+#define FIT_CUT 500
+// [templates/lib/fit.h]
 // What a block of the many-rows Hopper kernels works on: pieces of a request's tokens for ROWS of its rows, walked alike by all
 // warps that need them. The includer has H, Q_LEN, PAGE, BALANCED, BOX, ROWS and PIECE_AT (facts in shared memory), and
-// says whether the schedule is `balanced`, and `merged`.
+// says whether the schedule is `balanced`, also where a `fitted` launch cuts the batch.
 struct piece {
   int request, begin, end, tokens; // cached tokens [begin, end) of `tokens`
   int first_page, n;               // query tokens
   i64 row;                         // first row of this block, over all requests
-  i64 part;                        // its place in part_o and part_lse, -1: straight to o and lse
+  int part;                        // its place in part_o and part_lse (rows there are fewer than 2^31), -1: straight to o and lse
   bool bad;                        // a cache without pages
 };
 
 struct walk {
   mlaf_part part;
+  int request; // the next one; fitted: -1 where the batch is cut
 };
 
 MLAF_DEV walk begin_walk(const mlaf_decode_args& a) {
-  return {part_open(&a, PAGE, blockIdx.y)};
+  const int slots = fit_slots(&a), parts = smaller(slots, (int)(gridDim.y * gridDim.z));
+  walk w;
+  // What comes next if requests stay whole is brought to L1 while the table is looked through: none of it is negative.
+  const mlaf_entry e = schedule_entry(&a, smaller((int)blockIdx.z, a.batch - 1));
+  w.request = fit_cuts(&a, PAGE, gridDim.y, slots, parts, smaller(0, e.qo | e.next_qo | e.page | e.next_page | e.last)) ? -1 : (int)blockIdx.z;
+  if (blockIdx.x + PART == 0 && (threadIdx.x & 31) == 0 && a.part_o) fit_tell(a.part_o, w.request < 0 ? parts : 0);
+  if (w.request >= 0) return w;
+  w.part = fit_open(&a, PAGE, PART, parts);
+  if (PART >= parts) w.part.request = a.batch;
+  return w;
+}
+
+// The next request's range of this block's split.
+MLAF_DEV bool next_range(const mlaf_decode_args& a, walk& w, piece& x, int& qo) {
+  const int splits = fit_splits(&a);
+  if (w.request >= a.batch || (int)blockIdx.y >= splits) return false;
+  x.request = w.request;
+  w.request += gridDim.z;
+  qo = a.qo_indptr[x.request];
+  x.n = smaller(a.qo_indptr[x.request + 1] - qo, Q_LEN);
+  x.tokens = cached_tokens<PAGE>(a, x.request, x.first_page);
+  split_range(x.tokens, 64, splits, blockIdx.y, x.begin, x.end);
+  x.part = splits == 1 ? -1 : ((int)blockIdx.y * (int)a.total_q + qo) * H + ROWS * (int)blockIdx.x;
+  return true;
+}
+// The next piece of this block's part.
+MLAF_DEV bool next_of_part(const mlaf_decode_args& a, walk& w, piece& x, int& qo) {
+  mlaf_piece y;
+  if (!fit_next(&a, PAGE, &w.part, &y)) return false;
+  qo = y.qo;
+  x.request = y.request, x.begin = y.begin, x.end = y.end, x.tokens = y.tokens, x.first_page = y.first_page;
+  x.n = smaller(y.q_tokens, Q_LEN);
+  x.part = y.slot < 0 ? -1 : y.slot * (Q_LEN * H) + ROWS * (int)blockIdx.x;
+  return true;
 }
 
 // The next piece; the same in all warps.
 MLAF_DEV bool next_piece(const mlaf_decode_args& a, walk& w, piece& x) {
-  const int row0 = ROWS * blockIdx.x;
-  mlaf_piece y;
-  if (!part_next(&a, PAGE, &w.part, &y)) return false;
-  const int qo = y.qo;
-  x.request = y.request, x.begin = y.begin, x.end = y.end, x.tokens = y.tokens, x.first_page = y.first_page;
-  x.n = smaller(y.q_tokens, Q_LEN);
-  x.part = y.slot < 0 ? -1 : (i64)y.slot * (Q_LEN * H) + row0;
-  x.row = (i64)qo * H + row0;
+  int qo;
+  if (!(w.request < 0 ? next_of_part(a, w, x, qo) : next_range(a, w, x, qo))) return false;
+  x.row = (i64)qo * H + ROWS * (int)blockIdx.x;
   x.bad = a.num_pages <= 0 && x.begin < x.end; // nothing may be read
   if (x.bad || x.n <= 0) x.end = x.begin;
   return true;
@@ -252,8 +298,7 @@ struct facts {
   i64 row, part;
   int bad;
 };
-enum { BLOCKS_OF = 0, BEGIN_OF = 4, TOKENS_OF = 8, N_OF = 12, ROW_OF = 16, PART_OF = 24, BAD_OF = 32,
-       OTHERS_OF = 36 }; // where a fact lies
+enum { BLOCKS_OF = 0, BEGIN_OF = 4, TOKENS_OF = 8, N_OF = 12, ROW_OF = 16, PART_OF = 24, BAD_OF = 32 }; // where a fact lies
 
 MLAF_DEV facts facts_of(const mlaf_decode_args& a, const piece& x, bool bad) {
   return {blocks_of(x), x.begin, x.tokens, x.n, x.row, part_of(a, x), x.bad || bad};
@@ -380,9 +425,8 @@ MLAF_DEV void load_piece(const loader& l, const piece& x, u32 k, u32 (&used)[2])
   }
 }
 
-MLAF_DEV void load_cache(const loader& l) {
+MLAF_DEV void load_cache(const loader& l, walk& w) {
   u32 used[2] = {0, 0};
-  walk w = begin_walk(l.p.a);
   piece x;
   for (u32 k = 0; next_piece(l.p.a, w, x); k++) {
     load_piece(l, x, k, used);
@@ -401,10 +445,16 @@ MLAF_DEV void load_last(const loader& l, int row) {
   barrier_expect(full, row >= 0 ? Q_SLICES * SLICE + (P > 0 ? ROPE : SLICE) : 0);
 }
 
+// Piece k is handed over: its facts to where the math warps look for them, and a copy for its end, when the next one is there.
+static_assert(sizeof(facts) == 40, "gen/hop_plan.lua and finish() count so many bytes");
+MLAF_DEV void tell(facts* f, u32 k, const facts& x) {
+  f[0] = x;
+  f[2 + (k & 1)] = x;
+}
+
 // f: of the piece that is worked on, and of the next one, whose tables and pages are looked at meanwhile. Its Q is asked for into
 // L2 near the end of this one, and copied as soon as there is no more use for this one's.
-MLAF_DEV void load_queries(const loader& l, facts* f) {
-  walk w = begin_walk(l.p.a);
+MLAF_DEV void load_queries(const loader& l, walk& w, facts* f) {
   piece x;
   if (!next_piece(l.p.a, w, x)) {
     if (l.lane == 0) {
@@ -415,12 +465,12 @@ MLAF_DEV void load_queries(const loader& l, facts* f) {
   }
   load_q(l, (int)x.row);
   if (l.lane == 0) {
-    *f = facts_of(l.p.a, x, false);
+    tell(f, 0, facts_of(l.p.a, x, false));
     load_last(l, (int)x.row);
   }
   const bool bad = check_pages(l.p.a, x, l.lane);
   if (l.lane == 0) {
-    if (bad) f->bad = 1;
+    if (bad) f[2].bad = 1;
     barrier_arrive(l.shared + CHECKED_AT);
   }
   if (!MANY) return;
@@ -442,7 +492,7 @@ MLAF_DEV void load_queries(const loader& l, facts* f) {
     barrier_wait(l.shared + LAST_EMPTY_AT, k & 1);
     __syncwarp();
     if (l.lane == 0) {
-      if (row >= 0) *f = f[1];
+      if (row >= 0) tell(f, k + 1, f[1]);
       else f->blocks = -1;
       load_last(l, row);
       barrier_arrive(l.shared + CHECKED_AT);
@@ -454,55 +504,84 @@ MLAF_DEV void load_queries(const loader& l, facts* f) {
 // How a piece of the many-rows Hopper kernel ends: sums of both math warpgroups, O and LSE to where they belong.
 // [templates/hop/ends.h]
 
+// How the many-rows Hopper kernel leaves 64 rows of partial results in 16 bits. The includer has math, R and PIECE.
+// [templates/lib/narrow.h]
+constexpr int TOPS_AT = 230400; // [warpgroup][row]
+
+// The largest of a thread's values of its two rows, over its quad, and handed to both warpgroups. The next barrier of both
+// lies before write_narrow().
 template <int WG>
-MLAF_DEV void finish(const math& c, const mlaf_decode_args& a, rows_state& r, float (&o)[2][PIECE / 2]) {
-  const facts f = {0, 0, 0, known(c.shared, N_OF), known_row(c.shared, ROW_OF), known_row(c.shared, PART_OF),
-                   known(c.shared, BAD_OF)};
+MLAF_DEV void find_tops(const math& c, const float (&o)[2][PIECE / 2]) {
+  float top[2] = {NARROW_LEAST, NARROW_LEAST};
+  narrow_raise(top, o[0]);
+  narrow_raise(top, o[1]);
+#pragma unroll
+  for (int h = 0; h < 2; h++) {
+    top[h] = narrow_of_quad(top[h]);
+    if ((c.lane & 3) == 0) store_4(c.shared + TOPS_AT + 4 * (64 * WG + 16 * c.warp + (c.lane >> 2) + 8 * h), top[h]);
+  }
+}
+
+// O times `by` to the rows at part_o, of which `live` are there.
+template <int WG>
+MLAF_DEV void write_narrow(const math& c, float* part_o, int live, const float (&by)[2],
+                           const float (&o)[2][PIECE / 2]) {
+  const int t = c.lane & 3;
+#pragma unroll
+  for (int h = 0; h < 2; h++) {
+    const int row = 16 * c.warp + (c.lane >> 2) + 8 * h;
+    if (row >= live) continue;
+    const u32 tops = c.shared + TOPS_AT + 4 * row;
+    const float most = narrow_larger(load_4(tops), load_4(tops + 4 * 64));
+    const float per_unit = NARROW_REACH / most;
+    float* const at = part_o + (i64)row * R;
+    uint4* const to = (uint4*)at + WG * (R / 16) + t;
+#pragma unroll
+    for (int i = 0; i < R / 64; i++) to[4 * i] = narrow_values(o[i / (R / 128)], i % (R / 128), h, per_unit);
+    if (WG == 0 && t == 0) at[R / 2] = most * by[h] * (1 / NARROW_REACH);
+  }
+}
+
+// Piece k. What is known of it is read from its copy where it is wanted: registers are O's.
+template <int WG>
+MLAF_DEV void finish(const math& c, const mlaf_decode_args& a, u32 k, rows_state& r, float (&o)[2][PIECE / 2]) {
+  const u32 copy = c.shared + 40 * (2 + (k & 1));
   if (MANY) { // the first P's place and that of the facts are the next piece's
     fence_async();
     barrier_arrive(c.shared + LAST_EMPTY_AT);
   }
   const u32 sums = c.shared + SUMS_AT; // [warpgroup][row]
-  const int row0 = 16 * c.warp + (c.lane >> 2), t = c.lane & 3, live = f.n * H - 64 * (int)blockIdx.x;
+  const int row0 = 16 * c.warp + (c.lane >> 2), t = c.lane & 3, live = known(copy, N_OF) * H - 64 * (int)blockIdx.x;
+  const bool part = known_row(copy, PART_OF) >= 0; // not all of its request
+  if (part) find_tops<WG>(c, o);
 #pragma unroll
   for (int h = 0; h < 2; h++) {
     r.sum[h] = sum_over_lanes<1, 4>(r.sum[h]);
     if (t == 0) store_4(sums + 4 * (64 * WG + row0 + 8 * h), r.sum[h]);
   }
   named_sync(BOTH, 256);
-  float by[2], sum[2];
-#pragma unroll
-  for (int h = 0; h < 2; h++) {
-    sum[h] = f.bad ? not_a_number() : r.sum[h] + load_4(sums + 4 * (64 * (1 - WG) + row0 + 8 * h));
-    by[h] = sum[h] == 0.0f ? 0.0f : 1.0f / sum[h]; // no token seen: O = 0
-  }
+  float by[2];
 #pragma unroll
   for (int h = 0; h < 2; h++) {
     const int row = row0 + 8 * h;
+    const float sum = known(copy, BAD_OF) ? not_a_number() : r.sum[h] + load_4(sums + 4 * (64 * (1 - WG) + row));
+    by[h] = sum == 0.0f ? 0.0f : 1.0f / sum; // no token seen: O = 0
     if (WG == 0 && t == 0 && row < live) {
-      const float lse2 = sum[h] == 0.0f ? minus_inf() : r.m[h] + log2_fast(sum[h]);
-      if (f.part >= 0) a.part_lse[f.part + row] = lse2;
-      else if (a.lse) a.lse[f.row + row] = lse2 * LN_2;
+      const float lse2 = sum == 0.0f ? minus_inf() : r.m[h] + log2_fast(sum);
+      if (part) a.part_lse[known_row(copy, PART_OF) + row] = lse2;
+      else if (a.lse) a.lse[known_row(copy, ROW_OF) + row] = lse2 * LN_2;
     }
   }
-#pragma unroll
-  for (int v = 0; v < 2; v++) {
-    const int column = WG * (R / 2) + v * PIECE;
-    if (f.part < 0) {
-#pragma unroll
-      for (int i = 0; i < PIECE; i += 32)
-        write_columns(c, a.o + 2 * ((f.row + 16 * c.warp) * R + column + i), o[v], i, by, live - 16 * c.warp, 4 * WG + c.warp);
-    } else {
-#pragma unroll
-      for (int h = 0; h < 2; h++)
-        if (row0 + 8 * h < live) {
-          float* to = a.part_o + (f.part + row0 + 8 * h) * R + column + 2 * t;
-#pragma unroll
-          for (int i = 0; i < PIECE / 8; i++)
-            *(float2*)(to + 8 * i) = make_float2(o[v][4 * i + 2 * h] * by[h], o[v][4 * i + 2 * h + 1] * by[h]);
-        }
-    }
+  if (part) {
+    write_narrow<WG>(c, a.part_o + known_row(copy, PART_OF) * R, live, by, o);
+    return;
   }
+  const i64 to_row = known_row(copy, ROW_OF) + 16 * c.warp;
+#pragma unroll
+  for (int v = 0; v < 2; v++)
+#pragma unroll
+    for (int i = 0; i < PIECE; i += 32)
+      write_columns(c, a.o + 2 * (to_row * R + WG * (R / 2) + v * PIECE + i), o[v], i, by, live - 16 * c.warp, 4 * WG + c.warp);
 }
 
 template <int WG>
@@ -527,7 +606,7 @@ MLAF_DEV void work_on_blocks(const mlaf_decode_params& p, u32 shared) {
     for (int i = 0; i < Q_LAST_K; i++)
       load_matrices(shared + P_AT + (P == 32 ? 64 * row + (((2 * i + chunk) ^ (row >> 1 & 3)) << 4)
                                              : 128 * row + (((2 * i + chunk) ^ (row & 7)) << 4)), q_last[i]);
-    if (a.scale_log2e < 0.0f || live < ROWS) prepare_q(shared, a.scale_log2e < 0.0f ? 0x80008000u : 0, live, q_last);
+    if (a.scale_log2e < 0.0f || live < ROWS) prepare_q(c, a.scale_log2e < 0.0f ? 0x80008000u : 0, live, q_last);
     named_sync(BOTH, 256); // the place is P's again
     rows_state r = {{LOWEST, LOWEST}, {0.0f, 0.0f}};
     no_rows(16 * c.warp + (c.lane >> 2), live, r.m);
@@ -543,12 +622,12 @@ MLAF_DEV void work_on_blocks(const mlaf_decode_params& p, u32 shared) {
     c.used[0] += (blocks + 1) / 2;
     c.used[1] += blocks / 2;
     barrier_wait(shared + CHECKED_AT, k & 1);
-    finish<WG>(c, a, r, o);
+    finish<WG>(c, a, k, r, o);
     if (!MANY) return;
   }
 }
 
-extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_decode_ea4a0d98(const __grid_constant__ mlaf_decode_params p) {
+extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_decode_85177081(const __grid_constant__ mlaf_decode_params p) {
   const u32 shared = shared_address(memory());
   if (threadIdx.x == 0) {
     for (int i = 0; i < 4; i++) fetch_map(&p.maps[i]);
@@ -561,17 +640,26 @@ extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_decode_ea4a0d98(co
     barrier_init(shared + NEAR_END_AT, 1);
     barriers_ready();
   }
+  // Into L2, as hints: what the launch before this one has still to write does no harm.
+  if (threadIdx.x >= 32 && threadIdx.x < 32 + SLICES && (int)blockIdx.z < p.a.batch)
+    fetch_box(&p.maps[MAP_Q], 64 * (threadIdx.x - 32), load_past_l1(p.a.qo_indptr + blockIdx.z) * H + 64 * blockIdx.x);
+  if (threadIdx.x >= 64 && threadIdx.x < 68 && (int)blockIdx.z < p.a.batch) { // page ids, a line holds 32
+    const int first = load_past_l1(p.a.kv_indptr + blockIdx.z), pages = load_past_l1(p.a.kv_indptr + blockIdx.z + 1) - first;
+    fetch_line(p.a.kv_indices + first + (i64)pages * blockIdx.y / gridDim.y + 32 * (threadIdx.x - 64));
+    if (threadIdx.x == 64) fetch_line(p.a.kv_last_page_lens + blockIdx.z);
+  }
   __syncthreads();
   if (PAIR == 2) cluster_sync();
   wait_for_previous_launch();
   let_next_launch_start();
   const int wg = __shfl_sync(~0u, threadIdx.x >> 7, 0);
   if (wg == 0) { // registers: 128 * 24 + 256 * 240 = 384 * 168
-    asm volatile("setmaxnreg.dec.sync.aligned.u32 24;");
     const int warp = __shfl_sync(~0u, threadIdx.x >> 5, 0);
     const loader l = {p, shared, (int)(threadIdx.x & 31), warp};
-    if (warp == 3) load_queries(l, (facts*)(memory() + PIECE_AT));
-    else if (warp < 2 || P > 0) load_cache(l);
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 24;");
+    walk w = begin_walk(p.a);
+    if (warp == 3) load_queries(l, w, (facts*)(memory() + PIECE_AT));
+    else if (warp < 2 || P > 0) load_cache(l, w);
   } else if (wg == 1) {
     asm volatile("setmaxnreg.inc.sync.aligned.u32 240;");
     work_on_blocks<0>(p, shared);

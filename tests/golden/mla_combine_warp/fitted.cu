@@ -1,14 +1,18 @@
 // Generated from templates/mla_combine_warp.cu.in by mlaforge. Do not edit: change the template.
 // template_hash: (not part of a golden)
 // target: sm_90a
-// symbol: mlaf_mla_combine_8566f5a3
+// symbol: mlaf_mla_combine_a3a75086
 // parameters:
-//   dtype = bf16
-//   partials = 16
-//   rank = 512
-//   rows = 1
-//   team = 16
-// regenerate: lua5.4 gen/cli.lua render mla_combine_warp target=sm_90a dtype=bf16 partials=16 rank=512 rows=1 team=16
+//   dtype = f16
+//   fitted = 128
+//   heads = 20
+//   page_size = 16
+//   partials = 32
+//   q_len = 3
+//   rank = 256
+//   rows = 2
+//   team = 8
+// regenerate: lua5.4 gen/cli.lua render mla_combine_warp target=sm_90a dtype=f16 fitted=128 heads=20 page_size=16 partials=32 q_len=3 rank=256 rows=2 team=8
 // Merges the KV splits of split-KV attention: O = sum_s w_s O_s / sum_s w_s with w_s = 2^(LSE_s - max LSE), all in fp32.
 //
 // A team of `team` warps owns one row (token, head); a workgroup holds `rows` teams. A row has `splits` partial results:
@@ -27,12 +31,15 @@
 // What a warp runs is as little as can be: every SM fetches its instructions anew for each launch, after the decode kernel's end.
 // All loads of a round are on their way before the first wait.
 //
+// fitted: a request's fixed cost (gen/schedule.lua) if the launch before may have cut its whole batch into parts (lib/fit.h): then
+// its partial results are the pieces that the parts have of it, and lie in their slots. 0: it may not.
+//
 // The number of splits is a launch argument without limit. Splits without a token (LSE -inf) count for nothing, whatever their
 // part_o holds. No live split: O = 0, LSE = -inf. A NaN in any LSE makes the row NaN.
 
 
 
-#define MLAF_BF16 1
+#define MLAF_BF16 0
 // [templates/lib/cuda.h]
 // [templates/lib/cuda_number.h]
 // [templates/lib/args.h]
@@ -46,8 +53,8 @@ struct mlaf_kernel_launch {
   u32 magic, size, dynamic_shared, cluster[3], flags, schedule, reserved[3], n_maps;
   mlaf_map_want maps[8];
 };
-extern "C" __device__ const mlaf_kernel_launch mlaf_mla_combine_8566f5a3_launch = {0x314b4c4du, sizeof(mlaf_kernel_launch), 0,
-    {1, 1, 1}, 1, 0, {}, 0,
+extern "C" __device__ const mlaf_kernel_launch mlaf_mla_combine_a3a75086_launch = {0x314b4c4du, sizeof(mlaf_kernel_launch), 0,
+    {1, 1, 1}, 9, 0, {}, 0,
     {}};
 struct __align__(64) mlaf_tensor_map {
   u64 opaque[16];
@@ -55,12 +62,25 @@ struct __align__(64) mlaf_tensor_map {
 struct mlaf_decode_params {
   mlaf_decode_args a;
 };
-// [templates/lib/narrow.h]
+#define SCHEDULE_FIXED 128
+#define FIT_CUT 0 // decides nothing here
+// [templates/lib/schedule.h]
+// [templates/lib/fit.h]
+constexpr int H = 20, PAGE = 16, SLOT_ROWS = 60;
+// [templates/lib/row_place.h]
 
-constexpr int R = 512, ROWS = 1, TEAM = 16, SHARES = 2, GROUPS = TEAM / SHARES;
-constexpr int VECTORS = 1, DEPTH = 4; // 16-byte loads of a lane for a split; splits in flight
-constexpr int VALUES = 8;                      // in 16 bytes
+#define MLAF_MEMBER __device__ __forceinline__
+constexpr int R = 256, ROWS = 2, TEAM = 8, SHARES = 2, GROUPS = TEAM / SHARES;
+constexpr int VECTORS = 1, DEPTH = 8; // 16-byte loads of a lane for a split; splits in flight
+constexpr int VALUES = 4;                      // in 16 bytes
 constexpr bool FULL = 32 * SHARES * VECTORS * VALUES == R;      // else lanes at the row's end have no columns
+
+// A row's partial results: so many, the k-th at row first + k stride of part_o and part_lse, the last one `aside` behind that.
+struct sources {
+  u32 first, stride, aside;
+  int count;
+  MLAF_MEMBER u32 at(int k) const { return first + k * stride + (k == count - 1 ? aside : 0); }
+};
 
 struct merged {
   float top, sum; // largest LSE; weights
@@ -94,25 +114,22 @@ MLAF_DEV void add(float (&o)[VALUES], float w, const uint4& x) {
   const u32 words[4] = {x.x, x.y, x.z, x.w};
 #pragma unroll
   for (int i = 0; i < 4; i++) {
-    o[2 * i] = fmaf(w, narrow_lo(words[i]), o[2 * i]);
-    o[2 * i + 1] = fmaf(w, narrow_hi(words[i]), o[2 * i + 1]);
+    o[i] = fmaf(w, float_of(words[i]), o[i]);
   }
 }
 
-// The splits of `group` of a row, its vectors share, share + SHARES, ... of 32 lanes.
-MLAF_DEV merged merge(const mlaf_combine_args& a, u32 row, int splits, int group, int share) {
-  const int lane = threadIdx.x & 31, column = VALUES * (32 * share + lane);
-  const u32 stride = a.rows; // of the rows in part_o, which are fewer than 2^32: each takes 64 bytes at least
+// The partial results of `group` of a row, its vectors share, share + SHARES, ... of 32 lanes.
+MLAF_DEV merged merge(const mlaf_combine_args& a, const sources& from, int group, int share) {
+  const int lane = threadIdx.x & 31, column = VALUES * (32 * share + lane), splits = from.count;
   const char* base = (const char*)a.part_o + 16 * (32 * share + lane);
   asm("" : "+l"(base)); // added up once, not for each load
   merged m = {minus_inf()};
-  float middle = 0.0f; // what a value of 0 has become in the sums
   int first = group;
   do { // 32 splits of the group
     const int mine = first + GROUPS * lane;
-    const u32 at = mine * stride + row;
+    const u32 at = from.at(mine); // of the rows in part_o, which are fewer than 2^32: each takes 64 bytes at least
     float lse = load(a.part_lse + at, mine < splits), weight;
-    float unit = load(a.part_o + (i64)at * R + R / 2, mine < splits);
+    u32 live = 0;
     int done = 0;
 #pragma unroll 1
     do {
@@ -120,10 +137,10 @@ MLAF_DEV merged merge(const mlaf_combine_args& a, u32 row, int splits, int group
 #pragma unroll
       for (int k = 0; k < DEPTH; k++) {
         const int split = first + GROUPS * (done + k);
-        const char* const from = base + (i64)(split * stride + row) * (4 * R);
+        const char* const data = base + (i64)from.at(split) * (4 * R);
 #pragma unroll
         for (int i = 0; i < VECTORS; i++)
-          x[k][i] = load(from + 512 * SHARES * i, split < splits && (FULL || column + 32 * VALUES * SHARES * i < R));
+          x[k][i] = load(data + 512 * SHARES * i, split < splits && (FULL || column + 32 * VALUES * SHARES * i < R));
       }
       if (done == 0) { // LSEs come with the first partial results; what was summed up before is worth less
         if (mine >= splits) lse = minus_inf();
@@ -131,8 +148,7 @@ MLAF_DEV merged merge(const mlaf_combine_args& a, u32 row, int splits, int group
         weight = weight_of(lse, higher);
         m.sum *= past;
         m.top = higher;
-        if (lse == minus_inf()) unit = 0.0f;
-        middle *= past;
+        live = __ballot_sync(~0u, lse != minus_inf());
 #pragma unroll
         for (int i = 0; i < VECTORS * VALUES; i++) m.o[i / VALUES][i % VALUES] *= past;
       }
@@ -141,8 +157,7 @@ MLAF_DEV merged merge(const mlaf_combine_args& a, u32 row, int splits, int group
         if (2 * k == DEPTH && first + GROUPS * (done + k) >= splits) break;
         float w = __shfl_sync(~0u, weight, done + k);
         m.sum += w;
-        w *= __shfl_sync(~0u, unit, done + k);
-        middle = fmaf(w, NARROW_MIDDLE, middle); // no split, or none with a token: numbers, whatever they are, times 0
+        if (!(live >> (done + k) & 1)) continue;
 #pragma unroll
         for (int i = 0; i < VECTORS; i++) add(m.o[i], w, x[k][i]);
       }
@@ -150,8 +165,6 @@ MLAF_DEV merged merge(const mlaf_combine_args& a, u32 row, int splits, int group
     } while (done < 32 && first + GROUPS * done < splits);
     first += 32 * GROUPS;
   } while (first < splits);
-#pragma unroll
-  for (int i = 0; i < VECTORS * VALUES; i++) m.o[i / VALUES][i % VALUES] -= middle;
   return m;
 }
 
@@ -170,8 +183,7 @@ typedef float sums[SHARES * VECTORS][VALUES / 4][32][4];
 
 // Where columns 2 pair, 2 pair + 1 lie in `sums`.
 MLAF_DEV int place_of_pair(int pair) {
-  const int lane = pair / 16 * 4 + pair % 4, j = pair / 4 % 4; // lib/narrow.h
-  return lane / 32 * 256 + j / 2 * 128 + lane % 32 * 4 + j % 2 * 2;
+  return 2 * pair;
 }
 
 // The row, from the sums of all groups, in which it is known what each counts for. All warps of the block.
@@ -213,14 +225,39 @@ MLAF_DEV void write_row(const merged& m, int team, int group, int share, const m
   if (thread == 0 && a.lse) a.lse[row] = (top + log2_fast(sum)) * LN_2;
 }
 
-extern "C" __global__ void __launch_bounds__(512, 2) mlaf_mla_combine_8566f5a3(const __grid_constant__ mlaf_combine_args a) {
+// Of a launch that cut its batch into parts: the pieces of a row's request. None: it lay whole in one part, which has finished it.
+MLAF_DEV sources pieces_of(const place& x, i64 total, int parts, u32 row) {
+  int first;
+  const int behind = fit_pieces(x.start, x.tokens, fit_width(total, parts), &first);
+  return {(u32)first * (2 * SLOT_ROWS) + row - (u32)x.first_token * H, 2 * SLOT_ROWS, SLOT_ROWS, behind > 0 ? behind + 1 : 0};
+}
+
+extern "C" __global__ void __launch_bounds__(512) mlaf_mla_combine_a3a75086(const __grid_constant__ mlaf_decode_params p) {
   const u32 warp = __shfl_sync(~0u, threadIdx.x >> 5, 0); // uniform, and known to be
   const u32 team = ROWS == 1 ? 0 : warp / TEAM, mate = ROWS == 1 ? warp : warp % TEAM;
   const u32 share = mate % SHARES, group = mate / SHARES;
-  const u32 row = blockIdx.x * ROWS + team;
-  const bool exists = row < (u32)a.rows; // a team without a row still meets the others at the barrier
+  u32 row = blockIdx.x * ROWS + team;
+  // The tables are older than the decode launch, which lets this one start only after its own wait.
+  const mlaf_combine_args a = {p.a.part_o, p.a.part_lse, p.a.o, p.a.lse, p.a.total_q * H, fit_splits(&p.a), 0};
+  place here = find_place(p.a, smaller((int)(row / H), (int)p.a.total_q - 1), threadIdx.x & 31);
+  const i64 total = schedule_start(p.a.kv_indptr[p.a.batch], p.a.batch, PAGE);
   let_next_launch_start(); // its blocks come as the decode kernel's leave; its own wait is for this launch, and so for that one
   wait_for_previous_launch();
-  const merged m = merge(a, row, exists ? a.splits : 0, group, share);
-  write_row(m, team, group, share, a, row, exists);
+  const int parts = fit_told(a.part_o);
+  if (parts == 0 && a.splits == 1) return; // all is done
+#pragma unroll 1
+  for (u32 first = blockIdx.x * ROWS;;) { // behind one split there are fewer blocks than rows
+    bool exists = row < (u32)a.rows; // a team without a row still meets the others at the barrier
+    sources from = {row, (u32)a.rows, 0, a.splits};
+    if (parts > 0) from = pieces_of(here, total, parts, row);
+    exists &= from.count > 0;
+    if (!exists) from.count = 0;
+    const merged m = merge(a, from, group, share);
+    write_row(m, team, group, share, a, row, exists);
+    first += gridDim.x * ROWS;
+    if (first >= (u32)a.rows) return;
+    row += gridDim.x * ROWS;
+    here = find_place(p.a, smaller((int)(row / H), (int)p.a.total_q - 1), threadIdx.x & 31);
+    if (GROUPS > 1) __syncthreads(); // the groups' sums are read
+  }
 }
