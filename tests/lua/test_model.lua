@@ -65,7 +65,10 @@ test("a combine costs at least its launch", function()
   local v = first_of("mla_decode:h16,b1,s131072", "reg", 2)
   local model, p = loader.require("model"), problem.parse("mla_decode:h16,b1,s131072")
   ok(model.combine_ns(p, v.decode.cost, v.combine.cost, arch, 2) > arch.model.launch_ns / 4, "too cheap")
-  eq(model.combine_ns(p, v.decode.cost, v.combine.cost, arch, 1), 0)
+  -- Behind one split it is there for launches that cut their batch: it takes what two splits take, no less.
+  eq(model.combine_ns(p, v.decode.cost, v.combine.cost, arch, 1), model.combine_ns(p, v.decode.cost, v.combine.cost, arch, 2))
+  local alone = first_of("mla_decode:h16,b1,s131072", "reg", 1)
+  eq(alone.model_ns, model.estimate(p, arch, alone.decode.cost, 1, 0), "without a combine kernel nothing is added")
 end)
 
 test("one long request is split, a full device is not", function()

@@ -49,17 +49,31 @@ test("a kernel that was only timed near serves where it was timed on both sides"
   eq(x.from, 2)
 end)
 
+-- Two requests: kernels that serve any lengths.
+local WIDE = "hopt:cluster=16,load=tma,rows=8,schedule=fitted,wgs=1"
+local pair = measured(2, 1024, WIDE .. "/s1", 6628)
+
 test("one that nobody timed serves where it may and is far better, one that was slow does not", function()
   local p = problem.parse("mla_decode:h16,b4,s4096")
-  eq(nearby.choose(p, "sm_90a", { first }, false).from, 1)
-  local x = nearby.choose(p, "sm_90a", { first }, true)
+  eq(nearby.choose(p, "sm_90a", { pair }, false).from, 1)
+  local x = nearby.choose(p, "sm_90a", { pair }, true)
   eq(x.from, 0)
-  eq(x.variant.name:match("^%l+"), "mma")
-  local slow = measured(1, 1024, x.variant.name, 1, x.variant.decode.template_hash)
+  ok(x.variant.decode.symbol ~= space.variant(p, "sm_90a", pair.variant).decode.symbol and x.variant.name:find("^hopt:.*=fitted"),
+    x.variant.name)
+  local slow = measured(2, 1024, x.variant.name, 1, x.variant.decode.template_hash)
   slow.slow = true
-  ok(nearby.choose(p, "sm_90a", { first, slow }, true).variant.decode.symbol ~= x.variant.decode.symbol, "it was slow")
+  ok(nearby.choose(p, "sm_90a", { pair, slow }, true).variant.decode.symbol ~= x.variant.decode.symbol, "it was slow")
   slow.template_hash = ("0"):rep(64) -- another kernel's slowness
-  eq(nearby.choose(p, "sm_90a", { first, slow }, true).variant.name, x.variant.name)
+  eq(nearby.choose(p, "sm_90a", { pair, slow }, true).variant.name, x.variant.name)
+end)
+
+test("what was timed with one request serves none of several if it does not serve any lengths", function()
+  local p = problem.parse("mla_decode:h16,b4,s4096")
+  raises(function() nearby.choose(p, "sm_90a", { first }, false) end, "no tuned kernel fits mla_decode:h16")
+  eq(nearby.choose(p, "sm_90a", { first }, true).from, 0)
+  local x = nearby.choose(p, "sm_90a", { first, pair }, false)
+  eq(x.from, 2)
+  eq(x.variant.decode.symbol, space.variant(p, "sm_90a", pair.variant).decode.symbol)
 end)
 
 test("where less is known an estimate is higher", function()

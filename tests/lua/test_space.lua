@@ -34,12 +34,71 @@ test("NVIDIA targets: names rebuild their variant, families stay with their arch
     params.print(families.baselines[1].params) .. "/s1") end, "family reg is not for sm_90a")
 end)
 
-test("a decode kernel that merges its parts has no combine kernel", function()
-  local p, name = problem.parse("mla_decode:h16,b64,s4096"), "hopt:cluster=1,load=tma,rows=16,schedule=merged,wgs=2/s132"
-  eq(space.variant(p, "sm_90a", name).combine, nil)
-  eq(space.refit(params.merge(p, { batch = 32 }), "sm_90a", name).combine, nil)
-  ok(space.refit(p, "sm_90a", name).splits > 1, "parts lost")
-  raises(function() space.variant(p, "sm_90a", name .. ",rows=1,team=1") end, "its schedule has no combine kernel")
+test("parts that meet among themselves have no combine kernel at one split, several splits have one", function()
+  local p, name = problem.parse("mla_decode:h16,b64,s4096"), "hopt:cluster=1,load=tma,rows=16,schedule=fitted,wgs=2"
+  eq(space.variant(p, "sm_90a", name .. "/s1").combine, nil)
+  raises(function() space.variant(p, "sm_90a", name .. "/s1,rows=1,team=1") end, "one split has no combine kernel")
+  raises(function() space.variant(p, "sm_90a", name .. "/s2") end, "2 splits need a combine kernel")
+  local two = space.variant(p, "sm_90a", name .. "/s2,rows=1,team=1")
+  eq(two.combine.params:match("fitted=%d+"), "fitted=128") -- it may find a batch that was cut
+  ok(not two.balanced, "a fitted launch has splits of each request")
+end)
+
+test("hop's fitted kernels have their combine kernel behind one split, too", function()
+  local behind = "rows=4,team=2"
+  for _, text in ipairs({ "h128,b64,s4096", "h40,b64,s4096", "h128,q2,b8,s1000,r256,p32,page16" }) do
+    local p, ones = problem.parse("mla_decode:" .. text), 0
+    for _, v in ipairs(space.variants(p, "sm_90a")) do
+      if not v.rejected and v.name:find("^hopg?:") then
+        ok(v.combine, "%s: %s leaves pieces that nobody adds up", text, v.name)
+        eq(v.combine.params:match("fitted=%d+"), "fitted=320", v.name)
+        if v.splits == 1 then
+          eq(v.name:match("/s1,(.*)"), behind)
+          ones = ones + 1
+        end
+      end
+    end
+    ok(ones > 0, "%s: none with one split", text)
+  end
+  local p, name = problem.parse("mla_decode:h128,b64,s4096"), "hop:cluster=2,schedule=fitted/s1"
+  raises(function() space.variant(p, "sm_90a", name) end, "1 splits need a combine kernel")
+  local refit = space.refit(params.merge(p, { batch = 200 }), "sm_90a", name .. "," .. behind)
+  ok(refit.combine, "lost by another batch")
+  -- Splits of each request: none is cut, and one split is the whole of it.
+  eq(space.variant(p, "sm_90a", "hop:cluster=2,schedule=splits/s1").combine, nil)
+  eq(space.variant(p, "sm_90a", "hop:cluster=2,schedule=turns/s1").combine, nil)
+end)
+
+test("several requests: where a kernel serves any lengths, all candidates do, and others serve by their names", function()
+  local function schedules(text)
+    local seen, refused = {}, 0
+    for _, v in ipairs(space.variants(problem.parse("mla_decode:" .. text), "sm_90a")) do
+      if not v.rejected then
+        seen[v.name:match("schedule=(%l+)") or v.name:match("^%l+")] = true
+        ok(v.decode.cost.any_lengths or text:find(",b1,") or text:find("r96"), "%s: %s", text, v.name)
+      elseif v.rejected:find("other kernels serve them better", 1, true) then
+        refused = refused + 1
+      end
+    end
+    return seen, refused
+  end
+  for _, text in ipairs({ "h16,b64,s4096", "h128,b2,s4096", "h40,b64,s4096,page3", "h128,b64,s512,r256" }) do
+    local seen, refused = schedules(text)
+    ok(seen.fitted and not seen.splits and not seen.turns and not seen.mma, text)
+    ok(refused > 0, "%s: none was refused for it", text)
+  end
+  local one, refused = schedules("h128,b1,s4096")
+  ok(one.splits and one.mma and not one.fitted and refused == 0, "one request is offered splits")
+  local other, none = schedules("h16,b4,s4096,r96,p0") -- no kernel serves any lengths: all that there are
+  ok(other.mma and none == 0, "mma where nothing else is")
+  local p = problem.parse("mla_decode:h80,b64,s4096")
+  for _, name in ipairs({ "hopp:rows=80,schedule=splits/s2,rows=1,team=4", "hop:cluster=2,schedule=turns/s1",
+    "mma:" .. params.print(families.baselines[2].params) .. "/s1" }) do
+    local v = space.variant(p, "sm_90a", name)
+    eq(v.name, name)
+    eq(space.refit(params.merge(p, { batch = 32 }), "sm_90a", name).decode.symbol, v.decode.symbol, "fitted to another batch")
+  end
+  ok(not space.baseline(p, "sm_90a").rejected, "the baseline serves")
 end)
 
 test("at least 24 distinct decode kernels per problem of the grid", function()
