@@ -9,8 +9,7 @@ local DEFAULTS = {
   hopt = { boxes = 9, ring = 18, places = 1, wgs = 1, rope = 64, cluster = 1, schedule = "splits", load = "tma", ordered = true,
     rounds = 2, raises = 0, warps = 2 },
   hopp = { boxes = 9, ring = 15, rope = 64, schedule = "splits", gather = false, warps = 2 },
-  hop = { buffers = 2, rope = 64, cluster = 1, shared = true, many = true, merged = false, narrow = false, copies = false,
-    gather = false, warps = 2 },
+  hop = { buffers = 2, rope = 64, cluster = 1, shared = true, many = true, gather = false, warps = 2 },
   hopw = { buffers = 4, schedule = "splits", warps = 2 },
 }
 

@@ -7,17 +7,17 @@ local protocol = require("protocol")
 
 local hop = {}
 
--- A kernel of a plan (gen/hop_plan.lua) with its parameters; narrow: partial results of 16 bits.
-function hop.of(plan, v, narrow)
-  local fitted = v.schedule == "fitted"
+-- A kernel of a plan (gen/hop_plan.lua) with its parameters. Turns and the two ways of a fitted launch are one program: pieces
+-- one after the other, of which some are all of their request and some are not.
+function hop.of(plan, v)
   return { buffers = plan.buffers, rope = v.rope, cluster = v.cluster, shared = v.rank > 256, many = v.schedule ~= "splits",
-    merged = v.schedule == "merged" or fitted, narrow = narrow or fitted, copies = fitted, gather = v.gather or false, warps = 2 }
+    gather = v.gather or false, warps = 2 }
 end
 
 local ASK, ROPE = 4, 4 -- blocks before the end; the rope slice's group
 
--- v: buffers, rope (0: none), cluster, many (several pieces a block), merged, narrow; copies: of the facts, for a piece's end;
--- shared: a pair deals a quarter's two slices out to both blocks (rank 512; else one block sends its one slice); warps.
+-- v: buffers, rope (0: none), cluster, many (several pieces a block), warps; shared: a pair deals a quarter's two slices out to
+-- both blocks (rank 512; else one block sends its one slice).
 local function block(m, v, id, pair, parties)
   local x = { v = v, id = id, pair = pair, turns = v.buffers // 2 }
   local function name(text, ...) return ("block %d: "):format(id) .. text:format(...) end
@@ -38,8 +38,8 @@ local function block(m, v, id, pair, parties)
   x.begin, x.close, x.cluster = m:named(name("begin"), parties), m:named(name("close"), parties), pair.cluster
   x.both = m:named(name("BOTH"), math)
   x.first, x.issued = m:named(name("FIRST_ISSUED"), math), m:named(name("SCORES_ISSUED"), math)
-  x.written, x.own, x.m_ready, x.p_ready = m:named(name("WRITTEN"), math), {}, {}, {}
-  x.m, x.p, x.sums, x.tops, x.zeros, x.stage, x.piece = {}, {}, {}, {}, {}, {}, {}
+  x.own, x.m_ready, x.p_ready = {}, {}, {}
+  x.m, x.p, x.sums, x.tops, x.zeros, x.stage = {}, {}, {}, {}, {}, {}
   for wg = 0, 1 do x.own[wg] = m:named(name("named %d", 1 + wg), v.warps) end
   for b = 0, v.buffers - 1 do
     x.m_ready[b], x.p_ready[b] = m:named(name("M_READY + %d", b), math), m:named(name("P_READY + %d", b), math)
@@ -49,13 +49,12 @@ local function block(m, v, id, pair, parties)
     end
   end
   for a = 0, math - 1 do
-    for _, what in ipairs({ "sums", "tops", "zeros", "stage", "piece" }) do
+    for _, what in ipairs({ "sums", "tops", "zeros", "stage" }) do
       x[what][a] = m:place(name("%s of math warp %d", what, a))
     end
   end
-  x.q, x.facts, x.bad, x.ahead = m:place(name("Q")), m:place(name("facts")), m:place(name("BAD")), m:place(name("facts ahead"))
-  x.copies = { [0] = m:place(name("facts' copy 0")), m:place(name("facts' copy 1")) }
-  x.word = m:named(name("word"), 1)
+  x.q, x.facts, x.ahead, x.copies, x.bad = m:place(name("Q")), m:place(name("facts")), m:place(name("facts ahead")), {}, {}
+  for k = 0, 1 do x.copies[k], x.bad[k] = m:place(name("facts' copy %d", k)), m:place(name("BAD of copy %d", k)) end
   return x
 end
 
@@ -137,30 +136,30 @@ local function load_last(x, a, k, more)
   a:arrive(x.q_full, k, "load_last()", more and 1 + x.v.warps or 0)
 end
 
-local function hand_over(x, a, k)
-  a:write(x.facts, k, "load_queries()")
-  if x.v.copies then a:write(x.copies[k & 1], k, "load_queries()") end
+-- more: there is such a piece, else the facts say that there is none.
+local function tell(x, a, k, more)
+  a:write(x.facts, k, "tell()")
+  if more then a:write(x.copies[k & 1], k, "tell()") end
 end
 
 local function load_queries(x, a, pieces)
   if #pieces > 0 then a:copy(x.q_full, 0, "load_q()", x.q, 0) end
-  hand_over(x, a, 0)
+  tell(x, a, 0, #pieces > 0)
   load_last(x, a, 0, #pieces > 0)
   if #pieces == 0 then return end
-  a:write(x.bad, 0, "load_queries()")
+  a:write(x.bad[0], 0, "load_queries()")
   a:arrive(x.checked, 0, "load_queries()")
   if not x.v.many then return end
   for k = 0, #pieces - 1 do
     local more = k + 1 < #pieces
     if more then a:write(x.ahead, k + 1, "load_queries()") end
     a:wait(x.near_end, k, "load_queries()")
-    if x.v.merged then a:read(x.facts, k, "fetch_pieces()") end
     a:wait(x.q_empty, k, "load_queries()")
     if more then a:copy(x.q_full, k + 1, "load_q()", x.q, k + 1) end
     a:wait(x.last_empty, k, "load_queries()")
     if more then a:read(x.ahead, k + 1, "load_queries()") end
-    hand_over(x, a, k + 1)
-    a:write(x.bad, k + 1, "load_queries()")
+    tell(x, a, k + 1, more)
+    if more then a:write(x.bad[k + 1 & 1], k + 1, "load_queries()") end
     load_last(x, a, k + 1, more)
     a:arrive(x.checked, k + 1, "load_queries()")
   end
@@ -213,6 +212,7 @@ end
 
 local function clear_tail(c, last, name)
   if not last then return end
+  c.a:read(c.x.facts, c.k, "clear_tail()")
   c.a:sync(c.x.own[c.wg], "clear_tail()")
   c.a:write(c.x.zeros[c.id], name, "clear_tail()")
   c.a:sync(c.x.own[c.wg], "clear_tail()")
@@ -230,6 +230,7 @@ local function reference(c, i, mine)
   if i == mine - 1 then -- q_done()
     c.a:read(c.x.q, c.k, "S")
     c.a:arrive(c.x.q_empty, c.k, "q_done()")
+    c.a:read(c.x.facts, c.k, "find_reference()")
   end
   c.a:write(c.x.m[b][c.w], of_p(c, c.wg, i), "publish_reference()")
   c.a:pass(c.x.m_ready[b], "publish_reference()")
@@ -314,42 +315,28 @@ local function blocks_as_b(c, blocks)
   for h = 0, 1 do finish_half(c, 0, mine, h) end
 end
 
-local function finish(c, piece, blocks_of)
+-- A piece that is not all of its request goes to the partial results, for the combine kernel.
+local function finish(c, piece)
   local x, a, k, math = c.x, c.a, c.k, 2 * c.x.v.warps
-  if not x.v.copies then a:read(x.facts, k, "finish()") end
-  a:read(x.bad, k, "finish()")
   if x.v.many then a:arrive(x.last_empty, k, "finish()") end
-  if x.v.narrow then a:write(x.tops[c.id], k, "find_tops()") end
+  a:read(x.copies[k & 1], k, "finish()")
+  if piece.cut then a:write(x.tops[c.id], k, "find_tops()") end
   a:write(x.sums[c.id], k, "finish()")
-  if c.id == 0 then -- take_pieces()
-    for _, part in ipairs(piece.others or {}) do a:meet_word(blocks_of[part].word, "take_pieces()") end
-  end
   a:sync(x.both, "finish()")
   local other = (c.id + x.v.warps) % math
+  a:read(x.bad[k & 1], k, "finish()")
   a:read(x.sums[other], k, "finish()")
-  for _, part in ipairs(piece.others or {}) do a:read(blocks_of[part].piece[c.id], part, "add_pieces()") end
-  if x.v.copies then
-    if piece.others and piece.publish then -- the largest values are others now
-      a:write(x.tops[c.id], k, "find_tops()")
-      a:sync(x.both, "finish()")
-    end
-    a:read(x.copies[k & 1], k, "finish()")
-  end
-  if piece.publish then
-    if x.v.narrow then a:read(x.tops[other], k, "write_narrow()") end
-    a:write(x.piece[c.id], x.part, "publish()")
-    a:pass(x.written, "publish()")
-    if c.wg == 0 then a:meet(x.written, "publish()") end
-    if c.id == 0 then a:pass(x.word, "publish()") end
+  a:read(x.copies[k & 1], k, "finish()")
+  if piece.cut then
+    a:read(x.tops[other], k, "write_narrow()")
     return
   end
-  if x.v.narrow then a:read(x.tops[other], k, "write_narrow()") end
   a:write(x.stage[c.id], k, "write_columns()") -- in the second P's place
   if c.wg == 0 then a:write(x.p[1][c.w], "O " .. k, "write_columns()") end
   a:read(x.stage[c.id], k, "write_columns()")
 end
 
-local function work_on_blocks(c, pieces, blocks_of)
+local function work_on_blocks(c, pieces)
   local x, a = c.x, c.a
   for k = 0, #pieces do
     c.k = k
@@ -363,7 +350,7 @@ local function work_on_blocks(c, pieces, blocks_of)
     if c.wg == 0 then blocks_as_a(c, blocks) else blocks_as_b(c, blocks) end
     c.used[0], c.used[1] = c.used[0] + (blocks + 1) // 2, c.used[1] + blocks // 2
     a:wait(x.checked, k, "work_on_blocks()")
-    finish(c, piece, blocks_of)
+    finish(c, piece)
     if not x.v.many then return end
   end
 end
@@ -379,7 +366,7 @@ local function made(x)
   return list
 end
 
-local function agents_of(m, x, pieces, blocks_of)
+local function agents_of(m, x, pieces)
   local v, list = x.v, {}
   local function add(name, body) list[#list + 1] = { m:agent(("block %d %s"):format(x.id, name), x.id), body } end
   for half = 0, (v.rope > 0 or v.gather) and 2 or 1 do
@@ -389,7 +376,7 @@ local function agents_of(m, x, pieces, blocks_of)
   for id = 0, 2 * v.warps - 1 do
     local wg, w = id // v.warps, id % v.warps
     add(("%s.%d"):format(wg == 0 and "A" or "B", w), function(a)
-      work_on_blocks({ x = x, a = a, wg = wg, w = w, id = id, used = { [0] = 0, 0 } }, pieces, blocks_of)
+      work_on_blocks({ x = x, a = a, wg = wg, w = w, id = id, used = { [0] = 0, 0 } }, pieces)
     end)
   end
   for i, one in ipairs(list) do
@@ -405,45 +392,30 @@ local function agents_of(m, x, pieces, blocks_of)
   end
 end
 
--- parts: of each its list of pieces { blocks, publish, others }; a part is a block, or both of a pair, which walk alike.
-function hop.model(v, parts)
-  local m, xs = protocol.new(), {}
+-- pieces: of a block, or of both of a pair, which walk alike, each { blocks, cut }.
+function hop.model(v, pieces)
+  local m = protocol.new()
   local parties = 2 * v.warps + ((v.rope > 0 or v.gather) and 4 or 3)
-  for part in ipairs(parts) do
-    local pair = { first = #xs + 1, cluster = m:named("cluster of part " .. part, parties * v.cluster) }
-    for _ = 1, v.cluster do
-      local x = block(m, v, #xs + 1, pair, parties)
-      pair[#pair + 1], xs[#xs + 1] = x, x
-    end
-  end
-  for i, x in ipairs(xs) do
-    local part = (i - 1) // v.cluster + 1
-    x.part = part
-    local same_rows = {} -- the blocks of all parts that have this one's rows
-    for p = 1, #parts do same_rows[p] = xs[(p - 1) * v.cluster + (i - 1) % v.cluster + 1] end
-    agents_of(m, x, parts[part], same_rows)
-  end
+  local pair = { first = 1, cluster = m:named("cluster", parties * v.cluster) }
+  for id = 1, v.cluster do pair[id] = block(m, v, id, pair, parties) end
+  for _, x in ipairs(pair) do agents_of(m, x, pieces) end
   return m
 end
 
 -- What is run of a kernel: the arguments of gen/protocol/hopt.lua hold, with buffers in place of a ring of boxes; the order of a
--- piece's products has a first block, a last one, and is even or odd.
+-- piece's products has a first block, a last one, and is even or odd. Of several pieces some are cut: a walk's first and last, in
+-- turns with splits all of them; every pair of neighbours is there.
 function hop.cases(v, all)
   if not v.many then
-    local out, most = { { {} } }, v.buffers + 3
-    for blocks = all and 0 or most, most do out[#out + 1] = { { { blocks = blocks } } } end
+    local out, most = { {} }, v.buffers + 3
+    for blocks = all and 0 or most, most do
+      for _, cut in ipairs({ false, true }) do out[#out + 1] = { { blocks = blocks, cut = cut } } end
+    end
     return out
   end
   local pieces = {}
-  for i, blocks in ipairs(all and protocol.WALK or protocol.QUICK) do
-    pieces[i] = { blocks = blocks, publish = i == 1 and v.merged }
-  end
-  if not v.merged then return { { pieces } } end
-  -- Part 4 owns a request that parts 1 to 3 begin; part 3 adds its piece to that of 2.
-  local meeting = { { { blocks = 2, publish = true }, { blocks = 1 }, { blocks = 0 } }, { { blocks = 3, publish = true } },
-    { { blocks = 1, publish = true, others = { 2 } } },
-    { { blocks = 1, publish = true }, { blocks = 1 }, { blocks = 2, others = { 1, 3 } } }, { { blocks = 1, others = { 4 } } } }
-  return { meeting, all and { pieces } or nil }
+  for i, blocks in ipairs(all and protocol.WALK or protocol.QUICK) do pieces[i] = { blocks = blocks, cut = i & 2 > 0 } end
+  return { pieces, all and {} or nil }
 end
 
 return hop

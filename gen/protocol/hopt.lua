@@ -20,8 +20,8 @@ local PRODUCERS = { tma = { "0", "1", "2", "3" }, gather = { "0", "1", "3" } } -
 -- ---- A block ------------------------------------------------------------------------------------------------------------
 -- v: boxes, ring, rope (0: none), wgs, places, schedule, cluster, load, ordered; rounds: trips of O through Q's place; raises: a
 -- maximum rises at each so manieth tile (0: never); warps: that stand for a warpgroup's four. hopt.of() fills it in.
-local function block(m, v, id, ranges, parties, whole)
-  local x = { v = v, id = id, ranges = ranges, producers = PRODUCERS[v.load], math = {}, by_group = {} }
+local function block(m, v, id, ranges, cluster, whole)
+  local x = { v = v, id = id, ranges = ranges, cluster = cluster, producers = PRODUCERS[v.load], math = {}, by_group = {} }
   local n_math = v.wgs * v.warps
   local function name(text, ...) return ("block %d: "):format(id) .. text:format(...) end
   x.full, x.empty, x.slots, x.bad = {}, {}, {}, {}
@@ -39,7 +39,7 @@ local function block(m, v, id, ranges, parties, whole)
     x.q[k], x.facts[k] = m:place(name("Q %d", k)), m:place(name("facts %d", k))
   end
   x.ends, x.landed = m:barrier(name("ENDS"), 1, id), m:barrier(name("ENDS + 8"), 1, id)
-  x.met = m:barrier(name("MET"), 1, id) -- merged: ENDS, which has no other use there
+  x.met = m:barrier(name("MET"), 1, id)
   x.whole, x.c = whole, whole and v.cluster or 1
   x.made = m:named(name("named 4"), #x.producers)
   x.there = m:named(name("named 5"), #x.producers + n_math)
@@ -49,7 +49,6 @@ local function block(m, v, id, ranges, parties, whole)
     x.group[g] = m:named(name("named %d", 1 + g), v.warps)
     x.order[g] = m:named(name("order of warpgroup %d", g), 2 * v.warps)
   end
-  x.cluster = parties
   x.p, x.tops, x.zeros, x.o, x.piece, x.land = {}, {}, {}, {}, {}, {}
   for a = 0, n_math - 1 do
     local g, w = a // v.warps, a % v.warps
@@ -260,7 +259,7 @@ local function finish(x, a, k, math_id, blocks)
   end
 end
 
--- merged: the range that began in an earlier part, through the ring.
+-- A range that began in an earlier part, the walk's last, where no combine kernel comes: through the ring.
 local function finish_last(x, a, k, math_id, blocks)
   local range, under = x.ranges[k + 1], ring_places(x)
   gather_o(x, a, "O " .. k, math_id, under)
@@ -281,8 +280,8 @@ local function attend(x, a, math_id, blocks)
     local place, n = k % v.places, k // v.places
     a:wait(x.full_q[place], n, "attend()")
     a:read(x.facts[place], k, "attend()")
-    if k == 0 and not x.whole and v.cluster > 1 then a:meet(x.cluster, "attend()") end
     local range = x.ranges[k + 1]
+    if k == 0 and v.cluster > 1 and v.schedule == "fitted" and not (range and x.whole) then a:meet(x.cluster, "attend()") end
     if not range then return end
     for t = math_id // v.warps, range.tiles - 1, v.wgs do
       tile(x, a, k, t, range.tiles, first + t * v.boxes, math_id)
@@ -298,20 +297,25 @@ local function attend(x, a, math_id, blocks)
 end
 
 -- blocks: of each its list of ranges; whole: it has one (splits, and fitted where lengths are alike). A range is { tiles, last
--- = it began in an earlier part, publish = it goes on in a later one, others = parts whose pieces it adds }. A cluster's
--- blocks, or parts.
+-- = it began in an earlier part and no combine kernel comes, publish = it goes on in a later one, others = parts whose pieces it
+-- adds }. Of a cluster's blocks, or of parts, whose blocks are neighbours in clusters, too.
 function hopt.model(v, blocks)
   local m, xs, n_math = protocol.new(), {}, v.wgs * v.warps
-  local cluster = m:named("cluster", #blocks * (#PRODUCERS[v.load] + n_math))
   local whole = v.schedule == "splits" or blocks.whole == true
-  for id, ranges in ipairs(blocks) do xs[id] = block(m, v, id, ranges, cluster, whole) end
+  local size, cluster = whole and #blocks or v.cluster, nil
+  for id, ranges in ipairs(blocks) do
+    if (id - 1) % size == 0 then
+      cluster = m:named("cluster of block " .. id, math.min(size, #blocks - id + 1) * (#PRODUCERS[v.load] + n_math))
+    end
+    xs[id] = block(m, v, id, ranges, cluster, whole)
+  end
   for id, x in ipairs(xs) do
     for who, name in ipairs(x.producers) do
       producer(x, m:agent(("block %d producer %s"):format(id, name), id), who, xs)
     end
     for a = 0, n_math - 1 do
       local one = m:agent(("block %d math %d.%d"):format(id, a // v.warps, a % v.warps), id)
-      if v.cluster > 1 then one:pass(cluster, "kernel") end
+      if v.cluster > 1 then one:pass(xs[id].cluster, "kernel") end
       one:sync(x.there, "kernel")
       attend(x, one, a, xs)
     end
@@ -326,25 +330,51 @@ end
 function hopt.cases(v, all)
   local long, few = { { tiles = 2 * -(-v.ring // v.boxes) + v.wgs + 1 } }, { { tiles = 2 } }
   local out = {}
-  local function add_whole(ranges) out[#out + 1] = v.cluster > 1 and { ranges, few, whole = true } or { ranges, whole = true } end
-  if v.schedule == "splits" or v.schedule == "fitted" then
-    add_whole(long)
-    for _, tiles in ipairs(all and { 0, 1, 2, 3 } or { 0 }) do add_whole({ { tiles = tiles } }) end
-    if all then out[#out + 1] = { {}, whole = true } end
-    if v.schedule == "splits" then return out end
-  end
+  local function add(ranges, other, whole) out[#out + 1] = v.cluster > 1 and { ranges, other, whole = whole } or { ranges, whole = whole } end
+  add(long, few, true)
+  for _, tiles in ipairs(all and { 0, 1, 2, 3 } or { 0 }) do add({ { tiles = tiles } }, few, true) end
+  if v.schedule == "splits" then return out end
+  add({}, {}, true) -- requests in turns, and none is left
+  -- Cut, for a combine kernel: nobody meets.
   local ranges = {}
-  for i, tiles in ipairs(all and protocol.WALK or protocol.QUICK) do
-    ranges[i] = { tiles = tiles, publish = i == 1 and v.schedule ~= "balanced" }
-  end
-  if all or v.schedule == "balanced" then table.move({ { ranges }, { long } }, 1, all and 2 or 1, #out + 1, out) end
-  if v.schedule == "balanced" then return out end
-  -- Part 4 owns a request that parts 1 to 3 begin, 2 and 3 all of them; 3 adds its piece to that of 2. Part 4 publishes, too.
-  out[#out + 1] = { { { tiles = 1, publish = true }, long[1], { tiles = 0 } }, { { tiles = 2, last = true, publish = true } },
-    { { tiles = 1, last = true, publish = true, others = { 2 } } },
-    { { tiles = 1, publish = true }, { tiles = 2, last = true, others = { 1, 3 } } },
-    { { tiles = 3, last = true, others = { 4 } } } }
+  for i, tiles in ipairs(all and protocol.WALK or protocol.QUICK) do ranges[i] = { tiles = tiles } end
+  add(ranges, few, false)
+  if all then add(long, {}, false) end
+  -- And cut where none comes.
+  out[#out + 1] = hopt.meeting(all and 7 or 5, all and long[1] or few[1])
   return out
+end
+
+-- Whom the piece of a part waits for, as the template says it: before, owner: its number, and whether it is the last.
+function hopt.whom(before, owner)
+  local all = 1
+  if owner then return before end
+  while before & 3 * all == 3 * all do all = all << 2 end -- a digit that is 3
+  return before & (all - 1)
+end
+function hopt.others(id, whom)
+  local out, step = {}, 1
+  while whom > 0 do
+    for k = 0, (whom & 3) - 1 do out[#out + 1] = id - 1 - k * step end
+    id, whom, step = id - (whom & 3) * step, whom >> 2, step << 2
+  end
+  return out
+end
+
+-- Parts of a batch with a request of so many pieces, in the order of their walks: backwards. The first part has more behind its
+-- piece, among it `long`, the owner publishes the next request's begin, and the last block of a cluster may have no part.
+function hopt.meeting(pieces, long)
+  local blocks = {}
+  for id = 1, pieces do
+    local owner = id == pieces
+    local others = hopt.others(id, hopt.whom(id - 1, owner))
+    blocks[id] = { { tiles = id % 3 + 1, last = id > 1, publish = not owner, others = #others > 0 and others or nil } }
+  end
+  table.move({ long, { tiles = 0 } }, 1, 2, 2, blocks[1])
+  table.insert(blocks[pieces], 1, { tiles = 1, publish = true })
+  blocks[pieces + 1] = { { tiles = 1 }, { tiles = 3, last = true, others = { pieces } } }
+  blocks[pieces + 2] = {}
+  return blocks
 end
 
 return hopt

@@ -4,7 +4,6 @@
 local loader = ...
 local protocol = require("protocol")
 local known = require("protocol/known")
-local partials = require("partials")
 
 local rules = {}
 
@@ -51,8 +50,7 @@ end
 function rules.hop(plan, p, v, gather)
   if known.hop[plan.buffers] then return nil end
   local of = loader.require("protocol/hop").of(plan, { rank = p.rank, rope = p.rope, cluster = v.cluster, schedule = v.schedule,
-    gather = gather },
-    partials.bits("hop", v.schedule) == 16)
+    gather = gather })
   return ask("hop", of, ("%d buffers"):format(plan.buffers))
 end
 

@@ -1,6 +1,6 @@
 -- lua5.4 tests/lua/protocol_full.lua: the protocol check in full (label t1; test_protocol.lua has the quick part): all that
--- gen/protocol/known.lua says, all cases of the rings that plans make, and 4000 more small models against all their
--- interleavings.
+-- gen/protocol/known.lua says, all cases of the rings that plans make for every family, and 4000 more small models against all
+-- their interleavings.
 local here = arg[0]:match("^(.*)/[^/]*$") or "."
 local root = os.getenv("MLAF_SOURCE_DIR") or here .. "/../.."
 local loader = dofile(root .. "/gen/host.lua")(root)
@@ -21,21 +21,21 @@ if file:read("a") ~= text then fail("gen/protocol/known.lua is not what tools/pr
 file:close()
 
 -- All cases of a plan's kernel; whether it is refused must be what the space is told.
-local function look(name, plan, p, v, of)
+local function look(name, plan, p, v, of, gather)
   local key = { name }
   for field, value in loader.sorted(of) do key[#key + 1] = field .. "=" .. tostring(value) end
   key = table.concat(key, " ")
   if seen[key] then return end
   seen[key], checked = true, checked + 1
   local found = protocol.first(loader.require("protocol/" .. name), of, true)
-  local why = loader.require("protocol/rules")[name](plan, p, v)
+  local why = loader.require("protocol/rules")[name](plan, p, v, gather)
   if (found == nil) ~= (why == nil) then fail("%s: the check says %s, the space is told %s", key, found and found.text, why) end
 end
 
 local hopt, hopp = loader.require("protocol/hopt"), loader.require("protocol/hopp")
 local function look_at_hopt(rank, rope, rows, wgs)
-  for _, schedule in ipairs({ "splits", "balanced", "merged" }) do
-    for _, cluster in ipairs(schedule == "splits" and { 1, 2, 4, 6, 8, 16 } or { 1 }) do
+  for _, schedule in ipairs({ "splits", "fitted" }) do
+    for _, cluster in ipairs({ 1, 2, 4, 6, 8, 16 }) do
       local plan = loader.require("hopt_plan").make({ rank = rank, rope = rope, rows = rows, wgs = wgs, cluster = cluster,
         schedule = schedule }, isa)
       for _, load in ipairs(plan.refused and {} or { "gather", "tma" }) do
@@ -51,22 +51,24 @@ for rank = 64, 512, 64 do
       for wgs = 1, 2 do look_at_hopt(rank, rope, rows, wgs) end
     end
     for rows = 32, 96, 16 do
-      for _, schedule in ipairs({ "splits", "balanced" }) do
-        local plan = rank % 256 == 0 and loader.require("hopp_plan").make({ rank = rank, rope = rope, rows = rows,
-          schedule = schedule }, isa) or { refused = "rank" }
-        local v = { rope = rope, schedule = schedule }
-        if not plan.refused then look("hopp", plan, { rope = rope }, v, hopp.of(plan, v)) end
+      for i, schedule in ipairs({ "splits", "balanced", "splits", "balanced" }) do
+        local gather = i > 2
+        local v = { rank = rank, rope = rope, rows = rows, schedule = schedule, gather = gather }
+        local plan = rank % 256 == 0 and loader.require("hopp_plan").make(v, isa) or { refused = "rank" }
+        if not plan.refused then look("hopp", plan, { rope = rope }, v, hopp.of(plan, v), gather) end
       end
     end
   end
 end
 for _, rank in ipairs({ 256, 512 }) do
   for _, rope in ipairs({ 0, 64 }) do
-    for _, schedule in ipairs({ "balanced", "merged", "splits", "turns" }) do
-      for cluster = 1, 2 do
-        local plan = loader.require("hop_plan").make(rank, rope)
-        local v = { rank = rank, rope = rope, cluster = cluster, schedule = schedule }
-        look("hop", plan, { rank = rank, rope = rope }, v, loader.require("protocol/hop").of(plan, v, schedule == "splits"))
+    for _, schedule in ipairs({ "fitted", "splits", "turns" }) do
+      for i, cluster in ipairs({ 1, 2, 1 }) do
+        local gather = i > 2
+        local plan = loader.require("hop_plan").make(rank, rope, gather)
+        local v = { rank = rank, rope = rope, cluster = cluster, schedule = schedule, gather = gather }
+        local of = not plan.refused and loader.require("protocol/hop").of(plan, v)
+        if of then look("hop", plan, { rank = rank, rope = rope }, v, of, gather) end
       end
     end
   end

@@ -4,7 +4,6 @@ local T = ...
 local test, eq, ok = T.test, T.eq, T.ok
 local loader = T.loader()
 local protocol, rules, known = loader.require("protocol"), loader.require("protocol/rules"), loader.require("protocol/known")
-local isa = loader.require("arch/sm_90a").isa
 local OPS = protocol.ops
 local explore = dofile(T.root .. "/tests/lua/explore.lua")
 local KERNELS = {}
@@ -19,8 +18,8 @@ local function with(base, change)
 end
 local HOPT = { boxes = 9, ring = 18, places = 1, wgs = 2, rope = 64, cluster = 1, schedule = "splits", load = "tma",
   ordered = true, rounds = 2, raises = 0, warps = 2 }
-local WALK = { schedule = "balanced", places = 2 }
-local HOP = { buffers = 2, rope = 64, cluster = 1, shared = true, many = true, merged = false, narrow = true, warps = 2 }
+local WALK = { schedule = "fitted", places = 2 }
+local HOP = { buffers = 2, rope = 64, cluster = 1, shared = true, many = true, gather = false, warps = 2 }
 local HOPP = { boxes = 9, ring = 15, rope = 64, schedule = "balanced", warps = 2 }
 local HOPW = { buffers = 4, schedule = "balanced", warps = 2 }
 
@@ -30,14 +29,14 @@ local function first(name, v, all)
 end
 
 -- ---- Small models against all their interleavings ------------------------------------------------------------------------
-test("the check agrees with all interleavings of 240 small models", function()
+test("the check agrees with all interleavings of 100 small models", function()
   local clean, by_kind = 0, {}
-  local compared, why = dofile(T.root .. "/tests/lua/small_models.lua")(loader, T.root, 1, 240, function(found)
+  local compared, why = dofile(T.root .. "/tests/lua/small_models.lua")(loader, T.root, 1, 100, function(found)
     clean = clean + (#found == 0 and 1 or 0)
     for _, f in ipairs(found) do by_kind[f.kind] = true end
   end)
   ok(not why, "model %d: %s", compared, why)
-  ok(clean > 50 and clean < 200, "%d of them are right", clean)
+  ok(clean > 20 and clean < 80, "%d of them are right", clean)
   for _, kind in ipairs({ "alias", "lapped", "early", "count", "race", "stale", "unmade", "exited", "deadlock" }) do
     ok(by_kind[kind], "no model with %s", kind)
   end
@@ -86,8 +85,7 @@ end)
 
 -- ---- The known bug --------------------------------------------------------------------------------------------------------
 test("hopt with two warpgroups: rings of 20, 22, 23 and 25 let a wait pass too early, 18 and order do not", function()
-  for _, change in ipairs({ {}, WALK, with(WALK, { schedule = "merged" }), with(WALK, { schedule = "fitted" }),
-    { load = "gather" } }) do
+  for _, change in ipairs({ {}, WALK, { load = "gather" } }) do
     for _, ring in ipairs({ 18, 20, 22, 23, 25 }) do
       local v = with(with(HOPT, change), { ring = ring, ordered = false })
       local found, text = first("hopt", v)
@@ -106,56 +104,25 @@ test("order does not save a ring below two tiles: boxes dealt out to producers",
   eq(select(2, first("hopt", with(HOPT, { ring = 17, load = "gather" }))), "nothing") -- all of them take every box
 end)
 
--- ---- Every kernel of the space --------------------------------------------------------------------------------------------
--- The model's parameters of a kernel of the space, nil for families without one. hopg, hoppg: loaders that copy rows one by one.
-local function parameters(p, family, x)
-  local function plan(name) return loader.require(name .. "_plan") end
-  if family == "hopt" then
-    local g = plan("hopt").make({ rank = p.rank, rope = p.rope, rows = x.rows, wgs = x.wgs, cluster = x.cluster,
-      schedule = x.schedule }, isa)
-    return KERNELS.hopt.of(g, { rope = p.rope, wgs = x.wgs, cluster = x.cluster, schedule = x.schedule, load = x.load })
-  elseif family == "hop" or family == "hopg" then
-    local gather = family == "hopg"
-    return KERNELS.hop.of(plan("hop").make(p.rank, p.rope, gather), { rank = p.rank, rope = p.rope, cluster = x.cluster or 1,
-      schedule = x.schedule, gather = gather }, loader.require("partials").bits("hop", x.schedule) == 16)
-  elseif family == "hopp" or family == "hoppg" then
-    local gather = family == "hoppg"
-    local g = plan("hopp").make({ rank = p.rank, rope = p.rope, rows = x.rows, schedule = x.schedule, gather = gather }, isa)
-    return KERNELS.hopp.of(g, { rope = p.rope, schedule = x.schedule, gather = gather })
-  elseif family == "hopw" then
-    return KERNELS.hopw.of(plan("hopw").make(p.rank, p.rope), { schedule = x.schedule })
-  end
-end
-
-test("every pipelined kernel of the covering grid is right", function()
-  local seen, n, by_family = {}, 0, {}
-  for _, entry in ipairs(T.grid_kernels(loader, "sm_90a")) do
-    for _, item in ipairs(entry[2]) do
-      local v = not item.rejected and parameters(entry[1], item.family, item.point.values)
-      if v then
-        v.rope = v.rope and math.min(v.rope, 1)
-        local key = { item.family }
-        for field, value in loader.sorted(v) do key[#key + 1] = field .. "=" .. tostring(value) end
-        key = table.concat(key, " ")
-        if not seen[key] then
-          seen[key], n, by_family[item.family] = true, n + 1, (by_family[item.family] or 0) + 1
-          local found, text = first((item.family:gsub("g$", "")), v)
-          ok(not found, "%s: %s", key, text)
-        end
-      end
+-- ---- Kernels of the space -------------------------------------------------------------------------------------------------
+test("pipelined kernels of the covering grid are right: every sixth, all plans in protocol_full.lua", function()
+  local by_family, kernels = {}, dofile(T.root .. "/tests/lua/protocol_kernels.lua")(loader, T.grid_kernels(loader, "sm_90a"))
+  for i, k in ipairs(kernels) do
+    by_family[k.family] = (by_family[k.family] or 0) + 1
+    if by_family[k.family] % 6 == 1 then
+      local found, text = first(k.model, k.v)
+      ok(not found, "%s: %s", k.key, text)
     end
   end
-  ok(n > 150, "%d kinds of kernels", n)
-  for name in pairs(KERNELS) do ok(by_family[name], "none of %s", name) end
+  ok(#kernels > 150, "%d kinds of kernels", #kernels)
+  for _, name in ipairs({ "hopt", "hop", "hopg", "hopp", "hoppg", "hopw" }) do ok(by_family[name], "none of %s", name) end
 end)
 
 test("all cases of some kernels: long walks, maxima that rise, clusters of three", function()
   for _, one in ipairs({
     { "hopt", HOPT }, { "hopt", with(HOPT, with(WALK, { ring = 23, raises = 1 })) },
-    { "hopt", with(HOPT, with(WALK, { ring = 20, raises = 2, schedule = "merged" })) },
     { "hopt", with(HOPT, { ring = 25, cluster = 2, wgs = 1 }) }, { "hopt", with(HOPT, { ring = 16, wgs = 1, warps = 4 }) },
-    { "hopt", with(HOPT, { ring = 23, schedule = "fitted", places = 2, cluster = 2 }) },
-    { "hop", with(HOP, { cluster = 2, merged = true, copies = true }) },
+    { "hopt", with(HOPT, with(WALK, { ring = 20, raises = 2, cluster = 2 })) }, { "hop", with(HOP, { cluster = 2 }) },
     { "hop", HOP }, { "hop", with(HOP, { many = false, cluster = 2, buffers = 4, shared = false }) },
     { "hop", with(HOP, { gather = true }) }, { "hop", with(HOP, { gather = true, rope = 0, buffers = 4, shared = false }) },
     { "hopp", with(HOPP, { gather = true }) }, { "hopp", HOPP }, { "hopp", with(HOPP, { schedule = "splits", warps = 4 }) },
@@ -173,7 +140,7 @@ test("the model's functions are the template's", function()
   local gathers, gathered = T.read("templates/hop/gather.h") ~= nil, { copy_group = true, copy_boxes = true, hand_over = true }
   local files = { hopt = { "mla_decode_hopt.cu.in", "lib/meet.h" }, hopp = { "mla_decode_hopp.cu.in" },
     hopw = { "mla_decode_hopw.cu.in" }, hop = { "mla_decode_hop.cu.in", "hop/block.h", "hop/ends.h", "hop/finish.h", "hop/load.h",
-      "hop/meet.h", "hop/order.h", "hop/partial.h", "lib/meet.h" } }
+      "hop/order.h", "hop/partial.h" } }
   for name, list in pairs(files) do
     local text, seen = "", 0
     for _, file in ipairs(list) do text = text .. T.read("templates/" .. file) end
@@ -301,10 +268,11 @@ end
 
 local LONG, FEW = { { { tiles = 7 } } }, { { { tiles = 2 } }, { { tiles = 1 } } }
 local RANGES = { { { tiles = 1 }, { tiles = 2 }, { tiles = 0 }, { tiles = 3 }, { tiles = 1 } } }
-local PARTS = { { { tiles = 2, publish = true }, { tiles = 1 } }, { { tiles = 1 }, { tiles = 2, last = true, others = { 1 } } } }
-local PIECES = { { { blocks = 3 }, { blocks = 0 }, { blocks = 2 }, { blocks = 4 }, { blocks = 1 } } }
+local PARTS = KERNELS.hopt.meeting(5, { tiles = 2 })
+local PIECES = { { blocks = 3, cut = true }, { blocks = 0, cut = true }, { blocks = 2, cut = true }, { blocks = 4 },
+  { blocks = 1 }, { blocks = 2 } }
 local TILES = { 2, 0, 1, 3 }
-local walk, cluster, merged = with(HOPT, WALK), with(HOPT, { cluster = 2 }), with(HOPT, with(WALK, { schedule = "merged" }))
+local walk, cluster = with(HOPT, WALK), with(HOPT, { cluster = 2 })
 local pair = with(HOP, { cluster = 2 })
 
 -- name, kernel, parameters, case, what is done to the model, the kind of finding, and a pattern of its text
@@ -363,14 +331,20 @@ local SEEDS = {
       ops[i] = { ops[i][1], ops[i][2], ops[i][3], ops[i][4], 2 }
     end)
   end },
-  { "a piece's word is published before the piece", "hopt", merged, PARTS, "race", "published O", function(m)
+  { "a piece's word is published before the piece", "hopt", walk, PARTS, "race", "published O", function(m)
     edit(m, "block 1 math 0.0", { "ARRIVE" }, "word", "meet_publish()", earlier(6))
   end },
-  { "a piece's word is published without a barrier of its writers", "hopt", merged, PARTS, "race", "published O", function(m)
+  { "a piece's word is published without a barrier of its writers", "hopt", walk, PARTS, "race", "published O", function(m)
     edit(m, "block 1 math", { "ARRIVE", "WAIT" }, "named 3", "finish()", drop)
   end },
-  { "a piece is added without its word", "hopt", merged, PARTS, "race", "published O", function(m)
-    edit(m, "block 2 producer 3", { "WAIT" }, "word", "meet()", drop)
+  { "a piece is added without its word", "hopt", walk, PARTS, "race", "published O", function(m)
+    edit(m, "block 4 producer 3", { "WAIT" }, "block 2: word", "meet()", drop)
+  end },
+  { "pieces are added before the producer has taken their words", "hopt", walk, PARTS, "race", "published O", function(m)
+    edit(m, "block 5 math", { "WAIT" }, "MET", "finish_last()", drop)
+  end },
+  { "a sum of pieces is published before all warps have added theirs", "hopt", walk, PARTS, "race", "published O", function(m)
+    edit(m, "block 4 math", { "ARRIVE", "WAIT" }, "named 3", "finish_last()", drop)
   end },
   { "slices of a pair are given back to this block only", "hop", pair, PIECES, "deadlock", "empty", function(m)
     edit(m, "block 1 [AB]", { "ARRIVE" }, "block 2: empty", "give_back()", drop)
@@ -396,7 +370,24 @@ local SEEDS = {
   { "facts of a piece are overwritten while math reads them", "hop", HOP, PIECES, "race", "facts", function(m)
     edit(m, "loader of Q", { "WAIT" }, "LAST_EMPTY", "load_queries()", drop)
   end },
-  { "a loader counts on a wait that it skips in short pieces", "hop", HOP, { { { blocks = 2 }, { blocks = 0 }, { blocks = 2 } } },
+  { "a piece's end reads the facts, not their copy", "hop", HOP, PIECES, "race", "facts", function(m)
+    local facts
+    for _, p in ipairs(m.places) do if p.name == "block 1: facts" then facts = p end end
+    edit(m, "[AB]%.", { "READ" }, "facts' copy", "finish()", function(ops, i) ops[i] = { OPS.READ, facts, ops[i][3], ops[i][4] } end)
+  end },
+  { "one copy of the facts where two are needed", "hop", HOP, PIECES, "race", "facts' copy 0", function(m)
+    local zero
+    for _, p in ipairs(m.places) do if p.name:find("facts' copy 0") then zero = p end end
+    for _, a in ipairs(m.agents) do
+      for _, op in ipairs(a.ops) do
+        if op[2].name and op[2].name:find("facts' copy 1") then op[2] = zero end
+      end
+    end
+  end },
+  { "largest values are another piece's", "hop", HOP, PIECES, "race", "tops", function(m)
+    edit(m, "[AB]%.", { "ARRIVE", "WAIT" }, "BOTH", "work_on_blocks()", drop)
+  end },
+  { "a loader counts on a wait that it skips in short pieces", "hop", HOP, { { blocks = 2 }, { blocks = 0 }, { blocks = 2 } },
     "alias", "loader 1: wait for phase %d of [^,]*Q_FULL", function(m)
       edit(m, "loader 1", { "HINT" }, "Q_FULL", "load_piece()", function(ops, i)
         ops[i] = { OPS.WAIT, ops[i][2], ops[i][3], ops[i][4] }
