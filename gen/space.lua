@@ -248,8 +248,8 @@ function space.kernels(p, target)
   return list
 end
 
--- A plan must be good for lengths that nobody told it: of several requests, where some kernel serves all lengths, the others are no
--- candidates. (Named, as a variant, they serve.)
+-- A plan must be good for lengths that nobody told it: of several requests, where some kernel serves all lengths, the others are
+-- no candidates. (Named, as a variant, they serve.)
 local function for_any_lengths(p, items)
   local some = false
   for _, item in ipairs(items) do some = some or not item.rejected and item.kernel.cost.any_lengths end
@@ -273,11 +273,11 @@ local function candidates(p, target, reject)
     else
       finish(k, target)
       for _, splits in ipairs(split_counts(p, k.cost, arch)) do
-        local merge = combine_family(family, k.cost)
-        local key = merge .. "/" .. splits .. (combines_at(splits, k.cost) and "" or "/alone")
-        combine_of[key] = combine_of[key] or combines_at(splits, k.cost) and combines(p, k.cost, splits, target, arch, merge) or {}
+        local merge, behind = combine_family(family, k.cost), combines_at(splits, k.cost)
+        local key = merge .. "/" .. splits .. (behind and "" or "/alone")
+        combine_of[key] = combine_of[key] or behind and combines(p, k.cost, splits, target, arch, merge) or {}
         local combine = combine_of[key][1]
-        local why = combines_at(splits, k.cost) and not combine and splits .. " splits, and no combine kernel for this target"
+        local why = behind and not combine and splits .. " splits, and no combine kernel for this target"
           or reject_splits(p, k.cost, splits)
         if why then
           reject(item, splits, why)

@@ -330,7 +330,9 @@ end
 function hopt.cases(v, all)
   local long, few = { { tiles = 2 * -(-v.ring // v.boxes) + v.wgs + 1 } }, { { tiles = 2 } }
   local out = {}
-  local function add(ranges, other, whole) out[#out + 1] = v.cluster > 1 and { ranges, other, whole = whole } or { ranges, whole = whole } end
+  local function add(ranges, other, whole) -- other: of the second block of a cluster
+    out[#out + 1] = { ranges, v.cluster > 1 and other or nil, whole = whole }
+  end
   add(long, few, true)
   for _, tiles in ipairs(all and { 0, 1, 2, 3 } or { 0 }) do add({ { tiles = tiles } }, few, true) end
   if v.schedule == "splits" then return out end

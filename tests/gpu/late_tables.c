@@ -188,12 +188,12 @@ int main(int argc, char **argv) {
       "mla_decode:h16,r512,p64,q2,causal,f16,page16,b9,s700",
       "hopt:cluster=1,load=tma,rows=32,schedule=splits,wgs=2/s3,rows=1,team=8", "uniform",
       "mla_decode:h16,r512,p64,q1,bf16,page64,b128,s1024",
-      "hopt:cluster=1,load=tma,rows=16,schedule=balanced,wgs=2/s132,rows=1,team=1", "normal:1,0.5",
+      "hopt:cluster=1,load=tma,rows=16,schedule=fitted,wgs=2/s2,rows=1,team=4", "normal:1,0.5",
       "mla_decode:h16,r512,p64,q1,bf16,page8,b7,s500",
-      "hopt:cluster=1,load=tma,rows=16,schedule=balanced,wgs=2/s40,rows=1,team=1", "uniform",
-      "mla_decode:h16,r512,p64,q1,bf16,page64,b128,s1024", "hopt:cluster=1,load=tma,rows=16,schedule=merged,wgs=2/s132",
+      "hopt:cluster=4,load=tma,rows=16,schedule=fitted,wgs=2/s1", "uniform",
+      "mla_decode:h16,r512,p64,q1,bf16,page64,b128,s1024", "hopt:cluster=1,load=tma,rows=16,schedule=fitted,wgs=2/s1",
       "normal:1,0.5",
-      "mla_decode:h128,r512,p64,q1,bf16,page64,b128,s1024", "hop:cluster=2,schedule=merged/s66", "normal:1,0.5",
+      "mla_decode:h128,r512,p64,q1,bf16,page64,b128,s1024", "hop:cluster=2,schedule=fitted/s1,rows=4,team=2", "normal:1,0.5",
       "mla_decode:h128,r512,p64,q1,bf16,page64,b128,s1024", "hop:cluster=2,schedule=turns/s1", "uniform"};
   rig r = {NULL};
   mlaf_ctx_opts o = MLAF_CTX_OPTS_INIT;

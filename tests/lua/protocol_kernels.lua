@@ -1,8 +1,8 @@
--- Every kind of pipelined kernel that the space offers for some problems, as the protocol check sees it: two that differ in nothing
--- that their models know are one.
+-- Every kind of pipelined kernel that the space offers for some problems, as the protocol check sees it: two that differ in
+-- nothing that their models know are one.
 
--- entries: list of { problem, kernels } (run.lua). List of { family, model = the module of gen/protocol/ that has its model, v = that
--- one's parameters, key = in words }. hopg, hoppg: loaders that copy rows one by one.
+-- entries: list of { problem, kernels } (run.lua). Returns a list of { family, model = the module of gen/protocol/ that has its
+-- model, v = that one's parameters, key = in words }. hopg, hoppg: loaders that copy rows one by one.
 return function(loader, entries)
   local isa, list, seen = loader.require("arch/sm_90a").isa, {}, {}
   local function plan(name) return loader.require(name .. "_plan") end
@@ -10,7 +10,8 @@ return function(loader, entries)
 
   local of = {}
   function of.hopt(p, x)
-    local v = { rank = p.rank, rope = p.rope, rows = x.rows, wgs = x.wgs, cluster = x.cluster, schedule = x.schedule, load = x.load }
+    local v = { rank = p.rank, rope = p.rope, rows = x.rows, wgs = x.wgs, cluster = x.cluster, schedule = x.schedule,
+      load = x.load }
     return model("hopt").of(plan("hopt").make(v, isa), v)
   end
   function of.hop(p, x, gather)

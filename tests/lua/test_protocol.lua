@@ -373,7 +373,9 @@ local SEEDS = {
   { "a piece's end reads the facts, not their copy", "hop", HOP, PIECES, "race", "facts", function(m)
     local facts
     for _, p in ipairs(m.places) do if p.name == "block 1: facts" then facts = p end end
-    edit(m, "[AB]%.", { "READ" }, "facts' copy", "finish()", function(ops, i) ops[i] = { OPS.READ, facts, ops[i][3], ops[i][4] } end)
+    edit(m, "[AB]%.", { "READ" }, "facts' copy", "finish()", function(ops, i)
+      ops[i] = { OPS.READ, facts, ops[i][3], ops[i][4] }
+    end)
   end },
   { "one copy of the facts where two are needed", "hop", HOP, PIECES, "race", "facts' copy 0", function(m)
     local zero
