@@ -13,7 +13,7 @@
 #include "mlaforge/problem.h"
 
 #define MLAF_BUNDLE_MANIFEST "manifest.tsv"
-#define MLAF_BUNDLE_HEADER "# mlaforge bundle 2\n"
+#define MLAF_BUNDLE_HEADER "# mlaforge bundle 3\n"
 
 /* One code object and how to launch it. Texts live as long as the bundle. */
 typedef struct mlaf_bundle_kernel {
@@ -22,6 +22,7 @@ typedef struct mlaf_bundle_kernel {
   size_t size;        /* bytes */
   uint32_t threads, rows_per_wg;
   uint32_t step, slots; /* for fitting splits: core/nearest.h */
+  uint32_t flags;       /* of its K_launch: core/launch.h */
   const char *template_name, *params, *template_hash, *src_hash;
   const char *key;    /* the code-object cache's, which `cache seed` stores it under */
   /* "verified": a device agreed with the reference when it was tuned; "unverified": it has only been compiled */
@@ -37,7 +38,7 @@ typedef struct mlaf_bundle_plan {
   const char *variant;
   uint32_t splits;
   double ns, error;
-  const mlaf_bundle_kernel *decode, *combine; /* combine NULL: none, and splits is 1 or decode merges them */
+  const mlaf_bundle_kernel *decode, *combine; /* combine NULL: none comes behind the decode kernel */
 } mlaf_bundle_plan;
 
 typedef struct mlaf_bundle_target {
@@ -68,7 +69,9 @@ mlaf_status mlaf_bundle_rank(const mlaf_bundle *b, const char *target, const mla
                              size_t *n, mlaf_err *err);
 /* How one of them serves p: its decode kernel with the splits that core/nearest.h fits to p. More than one split needs a
  * combine kernel: its own, else that of the nearest other plan with this decode kernel; where there is none the plan serves
- * as it was made. A plan of several splits and no combine kernel is of a decode kernel that merges them itself. */
+ * as it was made. A plan of several splits and no combine kernel is of a decode kernel that merges them itself. Behind one split
+ * there is none, but for decode kernels that may cut a batch (MLAF_KERNEL_FITS): the combine kernel then stays, unless the list
+ * has a plan of one split of the same decode kernel that does without. */
 typedef struct mlaf_bundle_fitted {
   uint32_t splits;
   const mlaf_bundle_kernel *combine; /* NULL: none */

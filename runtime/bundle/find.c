@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "bundle/bundle.h"
+#include "core/launch.h"
 #include "core/nearest.h"
 
 bool mlaf_bundle_has_target(const mlaf_bundle *b, const char *target) {
@@ -65,6 +66,13 @@ static const mlaf_bundle_plan *with_combine(const mlaf_bundle_plan *const *list,
   return x->combine ? x : NULL;
 }
 
+/* Whether x's decode kernel wants nothing behind it when there is one split. */
+static bool ends_alone(const mlaf_bundle_plan *const *list, size_t n, const mlaf_bundle_plan *x) {
+  bool alone = !(x->decode->flags & MLAF_KERNEL_FITS);
+  for (size_t i = 0; i < n && !alone; i++) alone = list[i]->decode == x->decode && list[i]->splits == 1 && !list[i]->combine;
+  return alone;
+}
+
 /* FAMILY:decode/sN[,combine], with another N. */
 static void rename_variant(const mlaf_bundle_plan *x, const mlaf_bundle_plan *merge, mlaf_bundle_fitted *out) {
   const char *slash = strrchr(x->variant, '/'), *rest = merge ? strrchr(merge->variant, '/') : NULL;
@@ -86,7 +94,7 @@ void mlaf_bundle_fit(const mlaf_bundle_plan *const *list, size_t n, const mlaf_b
     snprintf(out->variant, sizeof out->variant, "%s", x->variant);
     return;
   }
-  if (out->splits == 1) merge = NULL;
+  if (out->splits == 1 && ends_alone(list, n, x)) merge = NULL;
   out->combine = merge ? merge->combine : NULL;
   rename_variant(x, merge, out);
 }

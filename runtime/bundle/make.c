@@ -91,12 +91,13 @@ static mlaf_status render(maker *m, make_target *t, make_kernel *k, mlaf_compile
   return st;
 }
 
-/* Why a compiled kernel is not offered, or NULL: as the planner and the tuner refuse it. */
-static const char *refusal(const make_kernel *k, char *out, size_t size) {
+/* Why a compiled kernel is not offered, or NULL: as the planner and the tuner refuse it. Sets its launch. */
+static const char *refusal(make_kernel *k, char *out, size_t size) {
   mlaf_kernel_meta list[8];
   size_t n = 0;
   mlaf_err why = {MLAF_OK, ""};
-  if (mlaf_code_meta(k->code, k->size, list, 8, &n, &why)) {
+  if (mlaf_code_meta(k->code, k->size, list, 8, &n, &why) ||
+      mlaf_code_launch(k->code, k->size, k->ref.symbol, &k->launch, &why)) {
     snprintf(out, size, "%.200s", why.text);
     return out;
   }

@@ -3,6 +3,7 @@
 #define MLAF_BUNDLE_MAKE_INTERNAL_H
 
 #include "bundle/make.h"
+#include "core/launch.h"
 
 enum { MAKE_TRIES = 4, NO_KERNEL = -1 }; /* choices tried before the baseline */
 
@@ -15,6 +16,7 @@ typedef struct make_kernel {
   char *source;
   void *code;
   uint32_t step, slots; /* core/nearest.h */
+  mlaf_kernel_launch launch; /* what its code says of it, once it is compiled */
   size_t size;
   char sha256[MLAF_HASH_HEX];
   bool verified, used, baseline; /* used: by a plan of the bundle; baseline: by one's fallback, so it is never dropped */

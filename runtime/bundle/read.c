@@ -57,17 +57,18 @@ static bool real(const char *text, double *out) {
 
 static bool hex(const char *text) { return strlen(text) == HEX && strspn(text, "0123456789abcdef") == HEX; }
 
-/* kernel  target symbol sha256 size threads rows_per_wg step slots template params template_hash src_hash key tested */
+/* kernel  target symbol sha256 size threads rows_per_wg step slots flags template params template_hash src_hash key
+ * tested */
 static mlaf_status read_kernel(line_reader *r) {
   char **f = r->fields;
-  unsigned long long size, threads, rows, step, slots;
-  if (r->n != 15 || !hex(f[3]) || !number(f[4], CODE_MAX, &size) || !number(f[5], 1024, &threads) ||
+  unsigned long long size, threads, rows, step, slots, flags;
+  if (r->n != 16 || !hex(f[3]) || !number(f[4], CODE_MAX, &size) || !number(f[5], 1024, &threads) ||
       !number(f[6], UINT32_MAX, &rows) || !threads || !rows || !number(f[7], UINT32_MAX, &step) ||
-      !number(f[8], UINT32_MAX, &slots))
+      !number(f[8], UINT32_MAX, &slots) || !number(f[9], UINT32_MAX, &flags))
     return bad(r, "malformed kernel");
   r->b->kernels[r->b->n_kernels++] = (mlaf_bundle_kernel){f[1], f[2], f[3], (size_t)size, (uint32_t)threads, (uint32_t)rows,
-                                                          (uint32_t)step, (uint32_t)slots, f[9], f[10], f[11], f[12], f[13],
-                                                          f[14]};
+                                                          (uint32_t)step, (uint32_t)slots, (uint32_t)flags, f[10], f[11],
+                                                          f[12], f[13], f[14], f[15]};
   return MLAF_OK;
 }
 

@@ -138,9 +138,9 @@ static mlaf_status kernel_lines(const make_target *t, mlaf_text *out, mlaf_bundl
   qsort(order, n, sizeof *order, by_symbol);
   for (size_t i = 0; i < n; i++) {
     const make_kernel *k = order[i];
-    mlaf_text_fmt(out, "kernel\t%s\t%s\t%s\t%zu\t%u\t%u\t%u\t%u\t%s\t%s\t%s\t%s\t%s\t%s\n", t->request->target, k->ref.symbol,
-                  k->sha256, k->size, k->ref.threads, k->ref.rows_per_wg, k->step, k->slots, k->ref.template_name, k->ref.params,
-                  k->ref.template_hash, k->ref.src_hash, k->ref.code_key, tested(k));
+    mlaf_text_fmt(out, "kernel\t%s\t%s\t%s\t%zu\t%u\t%u\t%u\t%u\t%u\t%s\t%s\t%s\t%s\t%s\t%s\n", t->request->target, k->ref.symbol,
+                  k->sha256, k->size, k->ref.threads, k->ref.rows_per_wg, k->step, k->slots, k->launch.flags, k->ref.template_name,
+                  k->ref.params, k->ref.template_hash, k->ref.src_hash, k->ref.code_key, tested(k));
     made->unverified += !k->verified;
   }
   made->kernels += n;
@@ -195,8 +195,8 @@ static mlaf_status manifest(const maker *m, mlaf_text *out, mlaf_bundle_made *ma
   mlaf_text_str(out, MLAF_BUNDLE_HEADER);
   mlaf_text_fmt(out, "generator\t%s\n", m->stamp);
   for (size_t i = 0; !st && i < n; i++) mlaf_text_fmt(out, "target\t%s\t%s\n", order[i]->request->target, order[i]->compiler);
-  mlaf_text_str(out, "# kernel: target symbol sha256 bytes threads rows_per_wg step slots template params template_hash src_hash "
-                     "key tested\n");
+  mlaf_text_str(out, "# kernel: target symbol sha256 bytes threads rows_per_wg step slots flags template params template_hash "
+                     "src_hash key tested\n");
   for (size_t i = 0; !st && i < n; i++) st = kernel_lines(order[i], out, made, err);
   mlaf_text_str(out, "# plan: target problem role rung source variant splits ns error decode combine\n");
   for (size_t i = 0; !st && i < n; i++) st = plan_lines(order[i], out, made, err);

@@ -83,7 +83,8 @@ static void kernel_entry(const mlaf_bundle_kernel *k, const mlaf_kernel_launch *
                 l->schedule == MLAF_SCHEDULE_BALANCED, l->n_maps);
   for (uint32_t i = 0; i < l->n_maps; i++)
     mlaf_text_fmt(out, "%s{%u, %u, %u, %u}", i ? ", " : "", l->maps[i].of, l->maps[i].cols, l->maps[i].rows, l->maps[i].swizzle);
-  mlaf_text_fmt(out, "%s, %d},\n", l->n_maps ? "}" : "{0, 0, 0, 0}}", (l->flags & MLAF_KERNEL_TURNS) != 0);
+  mlaf_text_fmt(out, "%s, %d, %d},\n", l->n_maps ? "}" : "{0, 0, 0, 0}}", (l->flags & MLAF_KERNEL_TURNS) != 0,
+                (l->flags & MLAF_KERNEL_FITS) != 0);
 }
 
 static mlaf_status kernels_of(embedding *x, const char *target, mlaf_text *arrays, mlaf_text *entries) {

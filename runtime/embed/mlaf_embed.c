@@ -45,6 +45,8 @@ typedef struct launch_attribute { int id; char pad[4]; launch_value value; } lau
 typedef struct config { unsigned grid[3], block[3], shared; void *stream; launch_attribute *list; unsigned n; } launch_config;
 enum { CUDA_UNITS = 16, CUDA_CC_MAJOR = 75, CUDA_CC_MINOR = 76, CUDA_MAX_DYNAMIC_SHARED = 8, CUDA_CLUSTER = 4, CUDA_OVERLAP = 6 };
 
+enum { FIT_BYTES = 256, FIT_THREADS = 1024 }; /* launch.h's MLAF_FIT_BYTES and MLAF_FIT_THREADS */
+
 typedef struct loaded { void *module, *function; int failed; } loaded;
 struct mlaf_embed_plan {
   mlaf_embed *owner;
@@ -243,6 +245,19 @@ static int32_t fit(const mlaf_embed_problem *p, const mlaf_embed_row *r, const m
   return (int32_t)(slots && 20 * time_of(best, wgs, slots, rounds) < 19 * time_of(used, wgs, slots, rounds) ? best : used);
 }
 
+/* The combine kernel behind n splits, -1: none. `merge` is one there is. Behind one split of a kernel that fits its launch to the
+ * batch it stays, unless a row shows that it can do without: as mlaforge's runtime/bundle/find.c. */
+static int32_t combine_of(const mlaf_embed *e, const mlaf_embed_row *r, int32_t n, int32_t merge) {
+  if (n == r->splits) return r->combine;
+  if (n > 1) return merge;
+  int alone = !e->target->kernels[r->decode].fits;
+  for (int32_t i = 0; i < e->target->n_rows && !alone; i++) {
+    const mlaf_embed_row *x = &e->target->rows[i];
+    alone = x->decode == r->decode && x->splits == 1 && x->combine < 0;
+  }
+  return alone ? -1 : merge;
+}
+
 mlaf_embed_status mlaf_embed_plan_get(mlaf_embed *e, const mlaf_embed_problem *p, const mlaf_embed_plan **out, char *why,
                                       size_t size) {
   int i, code, failed = 0;
@@ -251,11 +266,11 @@ mlaf_embed_status mlaf_embed_plan_get(mlaf_embed *e, const mlaf_embed_problem *p
   while ((i = nearest(e, p, -1, &failed)) >= 0) {
     const mlaf_embed_row *r = &e->target->rows[i];
     const int32_t other = r->combine < 0 ? nearest(e, p, r->decode, &failed) : i; /* whose combine kernel merges more than one */
-    const int32_t merge = other < 0 ? -1 : e->target->rows[other].combine;
+    int32_t merge = other < 0 ? -1 : e->target->rows[other].combine;
     const int32_t n = merge < 0 && r->splits == 1 ? 1 : fit(p, r, &e->target->kernels[r->decode]); /* no merge: decode does it */
     mlaf_embed_plan x = {e, e->plans, r, n, &e->target->kernels[r->decode], NULL, NULL, NULL}, *plan = e->plans;
     while (plan && (plan->row != r || plan->splits != x.splits)) plan = plan->next;
-    if (n > 1 && merge >= 0) x.combine = &e->target->kernels[merge];
+    if ((merge = combine_of(e, r, n, merge)) >= 0) x.combine = &e->target->kernels[merge];
     code = plan || !x.combine ? 0 : load_kernel(e, merge, &x.combine_fn);
     if (!plan && !code) code = load_kernel(e, r->decode, &x.decode_fn);
     if (code) continue; /* the next nearest then; in the end a baseline */
@@ -275,29 +290,58 @@ static uint32_t row_groups(const mlaf_embed_plan *x) {
   return (uint32_t)groups((int64_t)x->row->q_len * x->row->heads, x->decode->rows_per_wg);
 }
 
-/* Blocks along z: one, one a request, or as few as take the requests in no more turns. */
-static uint32_t blocks_z(const mlaf_embed_plan *x, uint32_t batch) {
+/* What follows is as in mlaforge's runtime/core/prepare.c. Blocks along x: the row groups, in whole clusters. */
+static uint32_t blocks_x(const mlaf_embed_plan *x) {
   const int64_t c = x->decode->cluster[0] ? x->decode->cluster[0] : 1;
-  const int64_t at_once = x->owner->units / (groups(row_groups(x), c) * c * x->splits);
-  return x->decode->balanced ? 1 : !x->decode->turns ? batch : at_once ? (uint32_t)groups(batch, groups(batch, at_once)) : 1;
+  return (uint32_t)(groups(row_groups(x), c) * c);
 }
 
-/* Rows of partial results, the offset of their LSEs, the whole size. */
-static size_t layout(const mlaf_embed_plan *x, int64_t total_q, size_t *part_lse) {
-  const uint64_t splits = (uint64_t)x->splits;
-  *part_lse = 0;
-  if (splits <= 1 || total_q <= 0) return 0;
-  if (total_q > INT64_C(65536) * x->row->q_len) return SIZE_MAX;
-  const uint64_t heads = (uint64_t)x->row->heads;
-  const uint64_t rows = splits * heads * (x->decode->balanced ? 2 * (uint64_t)x->row->q_len : (uint64_t)total_q);
-  *part_lse = (size_t)((rows * (uint64_t)x->row->rank * 4 + 255) / 256 * 256);
-  return *part_lse + (size_t)rows * 4;
+/* The most parts that a launch cuts its batch into. */
+static uint32_t fit_parts(const mlaf_embed_plan *x) {
+  const uint32_t parts = (uint32_t)x->owner->units / blocks_x(x);
+  return parts < 1 ? 1 : parts > 32767 ? 32767 : parts;
 }
 
-size_t mlaf_embed_workspace(const mlaf_embed_plan *plan, int64_t total_q) {
-  size_t part_lse;
-  return layout(plan, total_q, &part_lse);
+/* Blocks along z: one, one a request, or as few as take the requests in no more turns. A launch that may cut its batch has as
+ * many as run at once. */
+static uint32_t blocks_z(const mlaf_embed_plan *x, uint32_t batch) {
+  const mlaf_embed_kernel *k = x->decode;
+  const uint32_t team = k->cluster[1] ? k->cluster[1] : 1;
+  const uint32_t at_once = (uint32_t)x->owner->units / (blocks_x(x) * (uint32_t)x->splits * team);
+  if (k->balanced) return 1;
+  if (k->fits && k->turns) return at_once ? at_once : 1;
+  if (!k->turns) return k->fits && team <= 2 && at_once > batch ? at_once : batch;
+  return at_once ? (uint32_t)groups(batch, groups(batch, at_once)) : 1;
 }
+
+/* A row a team; behind one split, where mostly nothing is left to do, no more blocks than the device holds at once. */
+static uint32_t combine_blocks(const mlaf_embed_plan *x, int64_t rows) {
+  const uint32_t all = (uint32_t)groups(rows, x->combine->rows_per_wg);
+  const uint32_t most = (uint32_t)x->owner->units * FIT_THREADS / x->combine->threads;
+  return x->decode->fits && x->splits == 1 && all > most && most ? most : all;
+}
+
+/* The word `splits` of the arguments. */
+static int32_t splits_word(const mlaf_embed_plan *x) {
+  return x->decode->fits ? (int32_t)((uint32_t)x->splits | (x->combine ? 1u << 15 : 0) | fit_parts(x) << 16) : x->splits;
+}
+
+typedef struct workspace { size_t part_o, part_lse, size; } workspace; /* offsets and size in bytes */
+
+static workspace layout(const mlaf_embed_plan *x, int64_t total_q) {
+  const uint64_t splits = (uint64_t)x->splits, heads = (uint64_t)x->row->heads, slot = 2 * (uint64_t)x->row->q_len * heads;
+  const int fits = x->decode->fits != 0;
+  if (total_q <= 0 || (splits <= 1 && !fits)) return (workspace){0, 0, 0};
+  if (total_q > INT64_C(65536) * x->row->q_len) return (workspace){0, 0, SIZE_MAX};
+  uint64_t rows = x->decode->balanced ? splits * slot : splits > 1 ? splits * heads * (uint64_t)total_q : 0;
+  if (fits && rows < fit_parts(x) * slot) rows = fit_parts(x) * slot;
+  workspace w = {fits ? FIT_BYTES : 0, 0, 0};
+  w.part_lse = (size_t)((w.part_o + rows * (uint64_t)x->row->rank * 4 + 255) / 256 * 256);
+  w.size = w.part_lse + (size_t)rows * 4;
+  return w;
+}
+
+size_t mlaf_embed_workspace(const mlaf_embed_plan *plan, int64_t total_q) { return layout(plan, total_q).size; }
 
 static int encode_maps(const mlaf_embed_plan *x, block *b) {
   const mlaf_embed_row *r = x->row;
@@ -341,7 +385,7 @@ static int launch(const mlaf_embed_plan *x, const mlaf_embed_kernel *k, void *fn
 }
 
 /* What is wrong with the arguments, NULL if nothing that can be seen from the host. */
-static const char *fault(const mlaf_embed_plan *x, const mlaf_embed_args *a, const decode_args *d, size_t workspace) {
+static const char *fault(const mlaf_embed_plan *x, const mlaf_embed_args *a, const decode_args *d, size_t needed_space) {
   const int64_t needed = x->row->rank + (a->kpe ? 0 : x->row->rope);
   if (a->batch < 0 || a->batch > 65536) return "batch is not in 0..65536";
   if (a->total_q < 0 || a->total_q > (int64_t)a->batch * x->row->q_len) return "total_q is not in 0..batch*q_len";
@@ -357,30 +401,29 @@ static const char *fault(const mlaf_embed_plan *x, const mlaf_embed_args *a, con
   if (d->ckv_row_stride < needed || d->kpe_row_stride < x->row->rope || (d->ckv_row_stride | d->kpe_row_stride) % 8 ||
       d->ckv_row_stride > 1 << 27 || d->kpe_row_stride > 1 << 27)
     return "a row stride is too small, above 2^27 or no multiple of 8";
-  if (workspace && (!a->workspace || (uintptr_t)a->workspace % 256 || a->workspace_size < workspace))
+  if (needed_space && (!a->workspace || (uintptr_t)a->workspace % 256 || a->workspace_size < needed_space))
     return "workspace is NULL, not 256-byte aligned or smaller than mlaf_embed_workspace says";
   return NULL;
 }
 
 mlaf_embed_status mlaf_embed_execute(const mlaf_embed_plan *x, const mlaf_embed_args *a, void *stream, char *why, size_t size) {
-  size_t part_lse;
   int previous = 0, code;
   if (!x || !a) return fail(why, size, MLAF_EMBED_ARG, "a NULL pointer");
   const mlaf_embed_row *r = x->row;
-  const size_t workspace = layout(x, a->total_q, &part_lse);
+  const workspace w = layout(x, a->total_q);
   block b = {.a = {.q = a->q, .ckv = a->ckv, .kpe = a->kpe ? a->kpe : a->ckv ? (const uint16_t *)a->ckv + r->rank : NULL,
                    .qo_indptr = a->qo_indptr, .kv_indptr = a->kv_indptr, .kv_indices = a->kv_indices,
                    .kv_last_page_lens = a->kv_last_page_lens, .o = a->o, .lse = a->lse,
                    .ckv_row_stride = a->ckv_row_stride ? a->ckv_row_stride : r->rank + (a->kpe ? 0 : r->rope),
-                   .total_q = a->total_q, .num_pages = a->num_pages, .splits = x->splits, .batch = a->batch,
+                   .total_q = a->total_q, .num_pages = a->num_pages, .splits = splits_word(x), .batch = a->batch,
                    .scale_log2e = (float)((double)a->scale * 1.4426950408889634)}};
   b.a.kpe_row_stride = !a->kpe ? b.a.ckv_row_stride : a->kpe_row_stride ? a->kpe_row_stride : r->rope;
-  const char *wrong = fault(x, a, &b.a, workspace);
+  const char *wrong = fault(x, a, &b.a, w.size);
   if (wrong && (a->total_q || a->batch < 0)) return fail(why, size, MLAF_EMBED_ARG, "%s", wrong);
   if (!a->total_q) return MLAF_EMBED_OK;
-  if (workspace) {
-    b.a.part_o = a->workspace;
-    b.a.part_lse = (float *)((char *)a->workspace + part_lse);
+  if (w.size) {
+    b.a.part_o = (float *)((char *)a->workspace + w.part_o);
+    b.a.part_lse = (float *)((char *)a->workspace + w.part_lse);
   }
   const int64_t rows = a->total_q * r->heads;
   combine_args c = {b.a.part_o, b.a.part_lse, a->o, a->lse, rows, x->splits, 0};
@@ -391,9 +434,10 @@ mlaf_embed_status mlaf_embed_execute(const mlaf_embed_plan *x, const mlaf_embed_
     code = launch(x, x->decode, x->decode_fn,
                   (uint32_t[]){row_groups(x), (uint32_t)x->splits, blocks_z(x, (uint32_t)a->batch)}, &b,
                   sizeof b.a + x->decode->n_maps * sizeof *b.maps, stream);
+  const int whole = x->decode->balanced || x->decode->fits; /* its combine kernel takes the decode kernel's arguments */
   if (!code && x->combine)
-    code = launch(x, x->combine, x->combine_fn, (uint32_t[]){(uint32_t)groups(rows, x->combine->rows_per_wg), 1, 1},
-                  x->decode->balanced ? (void *)&b.a : (void *)&c, x->decode->balanced ? sizeof b.a : sizeof c, stream);
+    code = launch(x, x->combine, x->combine_fn, (uint32_t[]){combine_blocks(x, rows), 1, 1}, whole ? (void *)&b.a : (void *)&c,
+                  whole ? sizeof b.a : sizeof c, stream);
   leave(x->owner, previous);
   return code ? fail(why, size, MLAF_EMBED_DRIVER, "the launch failed: driver error %d", code) : MLAF_EMBED_OK;
 }

@@ -11,7 +11,7 @@
 extern "C" {
 #endif
 
-#define MLAF_EMBED_VERSION 2
+#define MLAF_EMBED_VERSION 3
 
 /* --- what NAME.c holds; nobody else needs to look --- */
 typedef struct mlaf_embed_map { uint32_t of, cols, rows, swizzle; } mlaf_embed_map;
@@ -22,10 +22,11 @@ typedef struct mlaf_embed_kernel {
   uint32_t shared, cluster[3], overlaps, balanced, n_maps; /* CUDA only */
   mlaf_embed_map maps[8];
   uint32_t turns; /* a block works on requests z, z + gridDim.z, ... */
+  uint32_t fits;  /* the launch may cut its batch into parts by itself */
 } mlaf_embed_kernel;
 typedef struct mlaf_embed_row { /* a problem, and what serves it */
   int32_t heads, rank, rope, q_len, causal, dtype, page_size, batch, ctx;
-  int32_t baseline, splits, decode, combine; /* kernels of the target; combine -1: none, and splits is 1 or decode merges */
+  int32_t baseline, splits, decode, combine; /* kernels of the target; combine -1: none */
 } mlaf_embed_row;
 typedef struct mlaf_embed_target {
   const char *name; /* "gfx942", "sm_90a" */

@@ -18,10 +18,10 @@ static const unsigned char elf[64] = {0x7f, 'E', 'L', 'F'}, alien[64] = {0x7f, '
 
 /* 0: clusters, overlap, maps. 1: its combine. 2: plain. 3: does not load. */
 static const mlaf_embed_kernel kernels[] = {
-    {elf, "fill", 384, 64, 0, 0, 90000, {1, 2, 1}, 1, 0, 2, {{1, 64, 64, 128}, {2, 64, 64, 128}}, 0},
-    {elf, "big", 128, 4, 0, 0, 0, {0, 0, 0}, 1, 0, 0, {{0, 0, 0, 0}}, 0},
-    {elf, "fill", 128, 16, 0, 0, 0, {0, 0, 0}, 0, 0, 0, {{0, 0, 0, 0}}, 0},
-    {alien, "fill", 128, 16, 0, 0, 0, {0, 0, 0}, 0, 0, 0, {{0, 0, 0, 0}}, 0},
+    {elf, "fill", 384, 64, 0, 0, 90000, {1, 2, 1}, 1, 0, 2, {{1, 64, 64, 128}, {2, 64, 64, 128}}, 0, 0},
+    {elf, "big", 128, 4, 0, 0, 0, {0, 0, 0}, 1, 0, 0, {{0, 0, 0, 0}}, 0, 0},
+    {elf, "fill", 128, 16, 0, 0, 0, {0, 0, 0}, 0, 0, 0, {{0, 0, 0, 0}}, 0, 0},
+    {alien, "fill", 128, 16, 0, 0, 0, {0, 0, 0}, 0, 0, 0, {{0, 0, 0, 0}}, 0, 0},
 };
 static const mlaf_embed_row rows[] = {
     {16, 512, 64, 1, 0, 0, 64, 1, 1024, 0, 4, 0, 1},   {16, 512, 64, 1, 0, 0, 64, 1, 1024, 1, 1, 2, -1},
@@ -168,7 +168,7 @@ static void clusters_and_maps(void **state) {
 
 /* Blocks that take requests in turns: 132 units hold 66 requests of two groups of rows. */
 static void turns(void **state) {
-  static const mlaf_embed_kernel walker[] = {{elf, "fill", 128, 16, 64, 132, 0, {0, 0, 0}, 0, 0, 0, {{0, 0, 0, 0}}, 1}};
+  static const mlaf_embed_kernel walker[] = {{elf, "fill", 128, 16, 64, 132, 0, {0, 0, 0}, 0, 0, 0, {{0, 0, 0, 0}}, 1, 0}};
   static const mlaf_embed_row one[] = {{32, 512, 64, 1, 0, 0, 64, 1, 1024, 0, 1, 0, -1}};
   static const mlaf_embed_target target = {"sm_90a", walker, one, 1, 1};
   const mlaf_embed_index index = {MLAF_EMBED_VERSION, 1, "", &target};
@@ -317,9 +317,9 @@ static void compare_row(const ragged *x, int b, int token, int head, double scal
 /* A balanced decode and its combine, or one that needs none, in plain C behind the fake driver, through the loader: geometry,
  * arguments and workspace are right if the numbers are, and nothing is written behind the workspace. Twice in one workspace. */
 static void runs_a_balanced_kernel(void **state) {
-  static const mlaf_embed_kernel few[] = {{elf, "walk", 128, FB_ROWS, 0, 0, 0, {0, 0, 0}, 0, 1, 0, {{0, 0, 0, 0}}, 0},
-                                          {elf, "merge", 64, FB_MERGE_ROWS, 0, 0, 0, {0, 0, 0}, 0, 1, 0, {{0, 0, 0, 0}}, 0},
-                                          {elf, "meet", 128, FB_ROWS, 0, 0, 0, {0, 0, 0}, 0, 1, 0, {{0, 0, 0, 0}}, 0}};
+  static const mlaf_embed_kernel few[] = {{elf, "walk", 128, FB_ROWS, 0, 0, 0, {0, 0, 0}, 0, 1, 0, {{0, 0, 0, 0}}, 0, 0},
+                                          {elf, "merge", 64, FB_MERGE_ROWS, 0, 0, 0, {0, 0, 0}, 0, 1, 0, {{0, 0, 0, 0}}, 0, 0},
+                                          {elf, "meet", 128, FB_ROWS, 0, 0, 0, {0, 0, 0}, 0, 1, 0, {{0, 0, 0, 0}}, 0, 0}};
   static const struct { int parts, decode, combine; } cases[] = {{2, 0, 1}, {7, 0, 1}, {33, 0, 1}, {132, 0, 1},
                                                                  {2, 2, -1}, {7, 2, -1}, {33, 2, -1}, {132, 2, -1}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "bundle/bundle.h"
+#include "core/launch.h"
 #include "core/nearest.h"
 #include "cuda/fakecuda.h"
 #include "db/db_fixture.h"
@@ -12,15 +13,17 @@
 enum { H = 128, Q = 2, QUESTIONS = 3000 };
 
 static const unsigned char elf[64] = {0x7f, 'E', 'L', 'F'};
-static const int batches[] = {1, 8, 9, 64}, contexts[] = {256, 1024, 16384};
+static const int batches[] = {1, 8, 9, 64, 512}, contexts[] = {256, 1024, 16384};
 enum { GRID = sizeof batches / sizeof *batches * (sizeof contexts / sizeof *contexts), ROWS = 2 * GRID };
 
 /* Decode kernels: two of the usual schedule, the balanced one, one that is only ever used with one split and so has no combine
- * kernel anywhere, one that needs none since it merges its parts. The last is the combine kernel. */
+ * kernel anywhere, one that needs none since it merges its parts, and two that may cut their batch: one has a combine kernel
+ * behind one split, too, the other a plan that shows that it can do without. The last is the combine kernel. */
 static const struct {
-  uint32_t rows_per_wg, step, slots;
-} facts[] = {{64, 64, 132}, {32, 16, 304}, {64, 64, 0}, {64, 128, 132}, {64, 64, 0}, {4, 0, 0}};
-enum { KERNELS = sizeof facts / sizeof *facts, ALONE = 3, MERGES = 4, COMBINE = 5 };
+  uint32_t rows_per_wg, step, slots, flags;
+} facts[] = {{64, 64, 132, 0}, {32, 16, 304, 0}, {64, 64, 0, 0}, {64, 128, 132, 0}, {64, 64, 0, MLAF_KERNEL_MERGES},
+             {64, 64, 132, MLAF_KERNEL_FITS}, {64, 64, 132, MLAF_KERNEL_FITS}, {4, 0, 0, 0}};
+enum { KERNELS = sizeof facts / sizeof *facts, ALONE = 3, MERGES = 4, ALWAYS = 5, COMBINE = 7, DECODES = COMBINE };
 
 /* The same tuned problems three times over. */
 static struct {
@@ -43,14 +46,14 @@ static mlaf_problem at(int batch, int ctx) {
 
 static uint32_t splits_of(int decode, int i) {
   static const uint32_t some[] = {1, 2, 16, 77, 256};
-  return decode == ALONE ? 1 : some[i % 5];
+  return decode == ALONE || (decode == ALWAYS && i < 10) ? 1 : some[i % 5];
 }
 
 static void add(int n, int i, bool baseline) {
-  const int decode = baseline ? 1 : i % 5;
+  const int decode = baseline ? 1 : i % DECODES;
   const mlaf_problem p = at(batches[i / 3], contexts[i % 3]);
   const uint32_t splits = splits_of(decode, i + i / 5);
-  const bool combined = splits > 1 && decode != MERGES;
+  const bool combined = (splits > 1 && decode != MERGES) || decode == ALWAYS;
   mlaf_problem_print(&p, t.texts[n], sizeof t.texts[n]);
   t.plans[n] = (mlaf_bundle_plan){.target = "sm_90a", .text = t.texts[n], .problem = p, .baseline = baseline, .rung = "exact",
                                   .source = "measured", .variant = "x:a=1/s9,rows=1", .splits = splits,
@@ -66,9 +69,10 @@ static int setup(void **state) {
   }
   for (int k = 0; k < KERNELS; k++) {
     t.kernels[k] = (mlaf_bundle_kernel){.target = "sm_90a", .rows_per_wg = facts[k].rows_per_wg, .step = facts[k].step,
-                                        .slots = facts[k].slots};
+                                        .slots = facts[k].slots, .flags = facts[k].flags};
     t.embedded[k] = (mlaf_embed_kernel){.code = elf, .symbol = "fill", .threads = 128, .rows_per_wg = facts[k].rows_per_wg,
-                                        .step = facts[k].step, .slots = facts[k].slots};
+                                        .step = facts[k].step, .slots = facts[k].slots,
+                                        .fits = (facts[k].flags & MLAF_KERNEL_FITS) != 0};
   }
   t.bundle = (mlaf_bundle){.plans = t.plans, .n_plans = ROWS, .kernels = t.kernels, .n_kernels = KERNELS};
   t.target = (mlaf_embed_target){"sm_90a", t.embedded, t.rows, KERNELS, ROWS};
@@ -102,7 +106,7 @@ static void three_answers_agree(void **state) {
   mlaf_embed *e = NULL;
   char why[500] = "";
   if (mlaf_embed_open(&t.index, 0, &e, why, sizeof why)) fail_msg("%s", why);
-  int fitted = 0, borrowed = 0, kept = 0, merged = 0;
+  int fitted = 0, borrowed = 0, kept = 0, merged = 0, behind_one = 0;
   for (int i = 0; i < QUESTIONS; i++) {
     const mlaf_problem p = question(i);
     const mlaf_embed_problem asked = {H, p.rank, p.rope, Q, 1, MLAF_EMBED_BF16, p.page_size, p.batch, p.ctx};
@@ -122,14 +126,17 @@ static void three_answers_agree(void **state) {
     assert_int_equal(plan->splits, f.splits);
     assert_int_equal(plan->combine ? plan->combine - t.embedded : -1, f.combine ? f.combine - t.kernels : -1);
     const bool merges = list[0]->decode == &t.kernels[MERGES];
-    assert_true((f.splits > 1 && !merges) == (f.combine != NULL));
+    const bool always = list[0]->decode == &t.kernels[ALWAYS];
+    assert_true(((f.splits > 1 && !merges) || always) == (f.combine != NULL));
     if (i < GRID) assert_int_equal(f.splits, list[0]->splits); /* what was tuned stands */
     fitted += f.splits != list[0]->splits;
     borrowed += !list[0]->combine && f.splits > 1 && !merges;
     merged += merges && f.splits > 1 && f.splits != list[0]->splits;
     kept += list[0]->decode == &t.kernels[ALONE] && f.splits == 1;
+    behind_one += always && f.splits == 1 && list[0]->splits > 1;
     free(list);
   }
+  assert_true(behind_one > 0);
   assert_true(fitted > QUESTIONS / 4 && borrowed > 0 && kept > 0 && merged > 0);
   mlaf_embed_close(e);
   mlaf_db_close(db);
