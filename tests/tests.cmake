@@ -54,7 +54,12 @@ if(TARGET fakecuda)
   target_include_directories(test_nearest PRIVATE ${CMAKE_SOURCE_DIR}/tests)
   target_link_libraries(test_nearest PRIVATE mlaf_rooms PkgConfig::CMOCKA)
   add_test(NAME embed/test_nearest COMMAND test_nearest)
-  set_tests_properties(embed/test_embed embed/test_nearest PROPERTIES LABELS t1 TIMEOUT 60
+  # The library and the loader launch the same.
+  add_executable(test_fitted ${CMAKE_SOURCE_DIR}/tests/embed/test_fitted.c ${CMAKE_SOURCE_DIR}/runtime/embed/mlaf_embed.c)
+  target_include_directories(test_fitted PRIVATE ${CMAKE_SOURCE_DIR}/tests)
+  target_link_libraries(test_fitted PRIVATE mlaf_rooms PkgConfig::CMOCKA)
+  add_test(NAME embed/test_fitted COMMAND test_fitted)
+  set_tests_properties(embed/test_embed embed/test_nearest embed/test_fitted PROPERTIES LABELS t1 TIMEOUT 60
     ENVIRONMENT "MLAF_BUILD_DIR=${CMAKE_BINARY_DIR}")
 endif()
 

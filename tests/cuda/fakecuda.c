@@ -1,13 +1,13 @@
 /* A CUDA driver for tests: the calls the cuda back end makes, over host memory and a clock of its own in which every
  * kernel takes FAKE_KERNEL_NS. It is loaded by MLAF_CUDA_LIBRARY. A cubin is any ELF; it holds the kernels
  * "fill" (really run), "big" and "huge", a balanced decode with its combine, "walk" and "merge", and one that needs none,
- * "meet" (fake_balanced.h; run too).
+ * "meet" (fake_balanced.h; run too); and kernels whose launches cut their batch themselves (fake_fitted.h; run too).
  *
  *   FAKECUDA_DEVICES, FAKECUDA_FAIL  what to do (fake/driver.h); without a device it is as without a GPU
  *   FAKECUDA_SM=major.minor          compute capability (default 9.0)
  *   fakecuda_depth()                 contexts on this thread's stack
  *   FAKECUDA_ANY=1                   any other kernel is there, too, and does nothing
- *   fakecuda_last()                  the last kernel that ran
+ *   fakecuda_last(), _before()       the last kernel that ran, and the one before it
  *
  * Like the real one it refuses calls made without a current context, a fill that was not waited for does not land, and
  * inside a capture nothing runs. */
@@ -15,6 +15,7 @@
 
 #define FAKE "FAKECUDA"
 #include "cuda/fake_balanced.h"
+#include "cuda/fake_fitted.h"
 #include "fake/driver.h"
 
 enum { INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NO_DEVICE = 100, INVALID_DEVICE = 101, INVALID_IMAGE = 200, INVALID_CONTEXT = 201,
@@ -39,9 +40,11 @@ typedef struct kernel {
 
 static kernel kernels[] = {{"fill", sizeof(fake_fill), 0}, {"big", FAKE_BIG_ARGS, 0}, {"huge", 4, 0},
                            {"walk", sizeof(mlaf_decode_args), 0}, {"merge", sizeof(mlaf_decode_args), 0},
-                           {"meet", sizeof(mlaf_decode_args), 0}, {"any", 0, 1 << 20}};
-enum { KERNEL_ANY = 6 };
-static fake_launch last;
+                           {"meet", sizeof(mlaf_decode_args), 0}, {"fit", sizeof(mlaf_decode_args), 0},
+                           {"fitmeet", sizeof(mlaf_decode_args), 0}, {"fitadd", sizeof(mlaf_decode_args), 0},
+                           {"any", 0, 1 << 20}};
+enum { KERNEL_FIT = 6, KERNEL_ANY = 9 };
+static fake_launch last, before;
 static double now_ns;
 static int contexts[8];
 static int retained[8];
@@ -76,6 +79,8 @@ EXPORT int fakecuda_depth(void);
 int fakecuda_depth(void) { return depth; }
 EXPORT fake_launch fakecuda_last(void);
 fake_launch fakecuda_last(void) { return last; }
+EXPORT fake_launch fakecuda_before(void);
+fake_launch fakecuda_before(void) { return before; }
 
 static void land(void) {
   if (pending.bytes) memcpy(pending.to, pending.bytes, pending.n);
@@ -330,12 +335,28 @@ static void run_balanced(const node *k) {
       k->kernel == 3 ? fake_walk(&a, x, y) : k->kernel == 4 ? fake_merge(&a, x) : fake_meet(&a, x, y);
 }
 
+/* All blocks of a launch, those with lower parts first. */
+static void run_fitted(const node *k) {
+  static void (*const run[])(const mlaf_decode_args *, const fake_block *) = {fake_fit, fake_fitmeet, fake_fitadd};
+  mlaf_decode_args a;
+  fake_block b = {.team = k->shape.cluster[1] ? k->shape.cluster[1] : 1};
+  memcpy(&a, k->args, sizeof a);
+  memcpy(b.grid, k->shape.grid, sizeof b.grid);
+  const uint32_t splits = (uint32_t)a.splits & 0x7fff; /* core/launch.h */
+  if (b.grid[1] != (k->kernel == KERNEL_FIT + 2 ? 1 : splits * b.team)) return; /* no such launch */
+  for (b.at[2] = 0; b.at[2] < b.grid[2]; b.at[2]++)
+    for (b.at[1] = 0; b.at[1] < b.grid[1]; b.at[1]++)
+      for (b.at[0] = 0; b.at[0] < b.grid[0]; b.at[0]++) run[k->kernel - KERNEL_FIT](&a, &b);
+}
+
 static void run_node(const node *k) {
   uint64_t total = last.total + 1;
+  before = last;
   last = k->shape;
   last.total = total;
   now_ns += FAKE_KERNEL_NS;
-  if (k->kernel >= 3 && k->kernel < KERNEL_ANY) run_balanced(k);
+  if (k->kernel >= 3 && k->kernel < KERNEL_FIT) run_balanced(k);
+  if (k->kernel >= KERNEL_FIT && k->kernel < KERNEL_ANY) run_fitted(k);
   if (k->kernel != 0 || last.args_size != sizeof(fake_fill)) return;
   fake_fill f;
   memcpy(&f, k->args, sizeof f);

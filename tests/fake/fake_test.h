@@ -36,12 +36,12 @@ static void fake_symbol(const char *name, void *slot) {
   memcpy(slot, &symbol, sizeof symbol);
   dlclose(handle);
 }
-static int fake_calls(const char *name) {
+static inline int fake_calls(const char *name) {
   int (*calls)(const char *);
   fake_symbol("fake_calls", &calls);
   return calls(name);
 }
-static void fake_reset(void) {
+static inline void fake_reset(void) {
   void (*reset)(void);
   fake_symbol("fake_reset", &reset);
   reset();
@@ -59,7 +59,7 @@ static mlaf_device *open_device(const char *spec) {
   return dev;
 }
 
-static void expect_no_device(const char *spec, const char *says) {
+static inline void expect_no_device(const char *spec, const char *says) {
   mlaf_device *dev = (mlaf_device *)&dev, *untouched = dev;
   mlaf_err err = {MLAF_OK, ""};
   assert_int_equal(mlaf_device_open(spec, NULL, &dev, &err), MLAF_E_NO_DEVICE);
