@@ -21,7 +21,8 @@ return function(partials, fitted)
         threads = m.threads,
         rows_per_wg = v.rows,
         lds_bytes = m.shared,
-        regs = { { "loads", 4 * m.depth * m.vectors }, { "o", 128 // partials * m.vectors }, { "rest", fitted > 0 and 40 or 28 } },
+        regs = { { "loads", 4 * m.depth * m.vectors }, { "o", 128 // partials * m.vectors },
+          { "rest", fitted > 0 and 40 or 28 } },
         slack = 24,
         team = m.groups, depth = m.depth, -- of splits; splits a warp has in flight
       }

@@ -152,8 +152,9 @@ static void add_launch(const mlaf_loaded_kernel *k, const uint32_t grid[3], cons
   }
 }
 
-/* Blocks along z, of so many that work on a request: one, one a request, or as few as take the requests in no more turns. A launch
- * that may cut its batch has as many as run at once; how many clusters of more than two blocks that is only the device knows. */
+/* Blocks along z, of so many that work on a request: one, one a request, or as few as take the requests in no more turns. A
+ * launch that may cut its batch has as many as run at once; how many clusters of more than two blocks that is only the device
+ * knows. */
 static uint32_t blocks_z(const mlaf_loaded *l, uint32_t blocks_xy, uint32_t batch) {
   if (l->decode.launch.schedule == MLAF_SCHEDULE_BALANCED) return 1;
   const uint32_t at_once = (uint32_t)mlaf_info(l->dev)->compute_units / blocks_xy;
@@ -180,7 +181,8 @@ mlaf_status mlaf_loaded_prepare(const mlaf_loaded *l, uint32_t splits, const mla
   if (st) return st;
   const uint32_t team = l->decode.launch.cluster[1] ? l->decode.launch.cluster[1] : 1; /* blocks of one split */
   const uint32_t x = blocks_x(l), y = splits * team;
-  add_launch(&l->decode, (uint32_t[]){x, y, blocks_z(l, x * y, (uint32_t)a->batch)}, &out->decode, sizeof out->decode, out);
+  const uint32_t grid[] = {x, y, blocks_z(l, x * y, (uint32_t)a->batch)};
+  add_launch(&l->decode, grid, &out->decode, sizeof out->decode, out);
   if (!l->combine.fn || (splits == 1 && !mlaf_loaded_fits(l))) return MLAF_OK;
   const int64_t rows = a->total_q * l->problem.heads;
   out->combine = (mlaf_combine_args){out->decode.part_o, out->decode.part_lse, a->o, a->lse, rows, (int32_t)splits, 0};

@@ -26,7 +26,8 @@ MLAF_DEV walk begin_walk(const mlaf_decode_args& a) {
   walk w;
   // What comes next if requests stay whole is brought to L1 while the table is looked through: none of it is negative.
   const mlaf_entry e = schedule_entry(&a, smaller((int)blockIdx.z, a.batch - 1));
-  w.request = fit_cuts(&a, PAGE, gridDim.y, slots, parts, smaller(0, e.qo | e.next_qo | e.page | e.next_page | e.last)) ? -1 : (int)blockIdx.z;
+  const int none = smaller(0, e.qo | e.next_qo | e.page | e.next_page | e.last);
+  w.request = fit_cuts(&a, PAGE, gridDim.y, slots, parts, none) ? -1 : (int)blockIdx.z;
   if (blockIdx.x + PART == 0 && (threadIdx.x & 31) == 0 && a.part_o) fit_tell(a.part_o, w.request < 0 ? parts : 0);
   if (w.request >= 0) return w;
   w.part = fit_open(&a, PAGE, PART, parts);

@@ -50,7 +50,11 @@ MLAF_DEV bool next_work(const mlaf_decode_args& a, walk& at, work& w) {
 //@ end
     if (!at.whole) {
       mlaf_piece x;
-      if (!${fitted and "meet_next(&a, PAGE, &at.part, &x, fit_apart(&a), &w.whom)" or "part_next(&a, PAGE, &at.part, &x)"}) return false;
+//@ if fitted then
+      if (!meet_next(&a, PAGE, &at.part, &x, fit_apart(&a), &w.whom)) return false;
+//@ else
+      if (!part_next(&a, PAGE, &at.part, &x)) return false;
+//@ end
       q_begin = x.qo;
       w.n = smaller(x.q_tokens, Q_LEN);
       first_page = x.first_page;

@@ -1,6 +1,6 @@
 // The fitted schedule: the launch itself decides how its requests are cut, by what the tables say. Lengths alike: each request
-// into as many shares as the launch has for it, as schedule "splits" (or "turns") does. Else the whole batch into equal parts, as
-// "merged" does (lib/meet.h). All warps of all blocks come to the same decision by the same arithmetic.
+// into as many shares as the launch has for it, as schedule "splits" (or "turns") does. Else the whole batch into equal parts,
+// as "merged" does (lib/meet.h). All warps of all blocks come to the same decision by the same arithmetic.
 //
 //   alike     a turn takes as long as the longest request's share; there are as many turns as the device cannot hold at once
 //   cut       all positions over all parts, and what a cut costs more than a request's own begin and end: FIT_CUT positions
@@ -42,8 +42,8 @@ MLAF_DEV i64 fit_width(i64 total, int parts) {
   return width < SCHEDULE_GRAIN ? SCHEDULE_GRAIN : width;
 }
 
-// The slot of a piece that is not all of its request, for the combine kernel: the last one of a request lies in its part's slot 1,
-// the others in slot 0.
+// The slot of a piece that is not all of its request, for the combine kernel: the last one of a request lies in its part's slot
+// 1, the others in slot 0.
 MLAF_DEV int fit_slot(const struct mlaf_part* p, const struct mlaf_piece* x) {
   return 2 * p->id + (x->begin > 0 && x->end == x->tokens);
 }

@@ -1,9 +1,6 @@
 // Hopper's instructions that all its families use. Shared memory is addressed by 32-bit addresses in the window of the block,
 // which take one register and are also its place in the window of the cluster.
 
-// Code for what holds stands apart.
-MLAF_DEV bool unlikely(bool x) { return __builtin_expect(x, false); }
-
 // ---- Barriers in shared memory ----------------------------------------------------------------------------------------
 MLAF_DEV void barrier_init(u32 at, u32 arrivals) {
   asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(at), "r"(arrivals) : "memory");

@@ -10,10 +10,10 @@
 // so. A part publishes at most one piece, as a rule long before its owner asks, and who waits, waits for parts with lower
 // numbers, whose blocks are launched earlier: whatever else runs on the device, they end without him.
 //
-// A long request has a piece in each of many parts, and one block would add them up for longer than it computed. So they meet in a
-// tree of radix 4. Pieces are counted from the request's begin; a piece whose number ends in k threes, to the base 4, is published
-// with the 4^k - 1 before it added to it: three pieces, then three that stand for 4, three that stand for 16, ... The owner adds
-// what is left, digit by digit of its number:
+// A long request has a piece in each of many parts, and one block would add them up for longer than it computed. So they meet
+// in a tree of radix 4. Pieces are counted from the request's begin; a piece whose number ends in k threes, to the base 4, is
+// published with the 4^k - 1 before it added to it: three pieces, then three that stand for 4, three that stand for 16, ... The
+// owner adds what is left, digit by digit of its number:
 //
 //   piece     0 1 2 [3]   4 5 6 [7]   8 9 10 [11]   12 13 14 [15]   16 17 owner 18     18 = 102 to the base 4
 //             [3] adds 0 1 2, ..., [15] adds 12 13 14, then 11 7 3; the owner 17 16, then 15
@@ -62,8 +62,8 @@ MLAF_DEV struct mlaf_part meet_open(const struct mlaf_decode_args* a, int page_s
   return p;
 }
 
-// How many parts of `width` before this one hold tokens of a request whose first token lies `behind` positions before it; none has a
-// number below 0. A float's quotient, set right: a 64-bit division takes registers that not all loaders have.
+// How many parts of `width` before this one hold tokens of a request whose first token lies `behind` positions before it; none
+// has a number below 0. A float's quotient, set right: a 64-bit division takes registers that not all loaders have.
 MLAF_DEV int meet_before(i64 behind, i64 width, int most) {
   if (behind <= 0) return 0;
   const float guess = (float)behind / (float)width;
@@ -75,8 +75,8 @@ MLAF_DEV int meet_before(i64 behind, i64 width, int most) {
 
 // The part's next piece backwards, as part_next(), and whom this part waits for: those that publish more of the request. A piece
 // to publish has a slot. One that began in an earlier part is the last of the walk.
-// apart: a combine kernel adds the pieces (lib/fit.h). Then nobody waits, and every piece of a request that was cut has a slot: the
-// last one of a request its part's slot 1, the others slot 0.
+// apart: a combine kernel adds the pieces (lib/fit.h). Then nobody waits, and every piece of a request that was cut has a slot:
+// the last one of a request its part's slot 1, the others slot 0.
 MLAF_DEV int meet_next(const struct mlaf_decode_args* a, int page_size, struct mlaf_part* p, struct mlaf_piece* x,
                        int apart, int* whom) {
   while (p->request >= 0 && p->start > p->lo) {
@@ -96,7 +96,8 @@ MLAF_DEV int meet_next(const struct mlaf_decode_args* a, int page_size, struct m
   return 0;
 }
 
-#if defined(__CUDACC__) && defined(MEET_ROWS) // the includer has H, Q_LEN, R, MEET_ROWS (rows of a block), PART (this block's) and not_a_number()
+// The includer has H, Q_LEN, R, MEET_ROWS (rows of a block), PART (this block's) and not_a_number().
+#if defined(__CUDACC__) && defined(MEET_ROWS)
 constexpr u64 READY = 0xffb7c0deffa5d00ful, WAIT_NS = 4000000000ul;
 
 MLAF_DEV u64 nanoseconds() {

@@ -292,7 +292,8 @@ static void apart_they_are_found(void **state) {
     for (int i = 0; i < 2 * PARTS_MOST; i++) slots[i] = -1;
     for (int id = 0; id < x->a.splits; id++) {
       const bool back = round % 2; /* hopt walks backwards, hop forwards */
-      struct mlaf_part part = back ? meet_open(&x->a, x->page_size, id, x->a.splits) : fit_open(&x->a, x->page_size, id, x->a.splits);
+      struct mlaf_part part = back ? meet_open(&x->a, x->page_size, id, x->a.splits)
+                                   : fit_open(&x->a, x->page_size, id, x->a.splits);
       struct mlaf_piece p;
       int whom = 0;
       while (back ? meet_next(&x->a, x->page_size, &part, &p, 1, &whom) : fit_next(&x->a, x->page_size, &part, &p)) {

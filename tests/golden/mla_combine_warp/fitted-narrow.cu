@@ -28,11 +28,11 @@
 //   splits 0, 2, ...   warp 0                   warp 1                     group 0
 //   splits 1, 3, ...   warp 2                   warp 3                     group 1
 //
-// What a warp runs is as little as can be: every SM fetches its instructions anew for each launch, after the decode kernel's end.
-// All loads of a round are on their way before the first wait.
+// What a warp runs is as little as can be: every SM fetches its instructions anew for each launch, after the decode kernel's
+// end. All loads of a round are on their way before the first wait.
 //
-// fitted: a request's fixed cost (gen/schedule.lua) if the launch before may have cut its whole batch into parts (lib/fit.h): then
-// its partial results are the pieces that the parts have of it, and lie in their slots. 0: it may not.
+// fitted: a request's fixed cost (gen/schedule.lua) if the launch before may have cut its whole batch into parts (lib/fit.h):
+// then its partial results are the pieces that the parts have of it, and lie in their slots. 0: it may not.
 //
 // The number of splits is a launch argument without limit. Splits without a token (LSE -inf) count for nothing, whatever their
 // part_o holds. No live split: O = 0, LSE = -inf. A NaN in any LSE makes the row NaN.
@@ -233,7 +233,8 @@ MLAF_DEV void write_row(const merged& m, int team, int group, int share, const m
   if (thread == 0 && a.lse) a.lse[row] = (top + log2_fast(sum)) * LN_2;
 }
 
-// Of a launch that cut its batch into parts: the pieces of a row's request. None: it lay whole in one part, which has finished it.
+// Of a launch that cut its batch into parts: the pieces of a row's request. None: it lay whole in one part, which has finished
+// it.
 MLAF_DEV sources pieces_of(const place& x, i64 total, int parts, u32 row) {
   int first;
   const int behind = fit_pieces(x.start, x.tokens, fit_width(total, parts), &first);

@@ -25,11 +25,11 @@
 //   splits 0, 2, ...   warp 0                   warp 1                     group 0
 //   splits 1, 3, ...   warp 2                   warp 3                     group 1
 //
-// What a warp runs is as little as can be: every SM fetches its instructions anew for each launch, after the decode kernel's end.
-// All loads of a round are on their way before the first wait.
+// What a warp runs is as little as can be: every SM fetches its instructions anew for each launch, after the decode kernel's
+// end. All loads of a round are on their way before the first wait.
 //
-// fitted: a request's fixed cost (gen/schedule.lua) if the launch before may have cut its whole batch into parts (lib/fit.h): then
-// its partial results are the pieces that the parts have of it, and lie in their slots. 0: it may not.
+// fitted: a request's fixed cost (gen/schedule.lua) if the launch before may have cut its whole batch into parts (lib/fit.h):
+// then its partial results are the pieces that the parts have of it, and lie in their slots. 0: it may not.
 //
 // The number of splits is a launch argument without limit. Splits without a token (LSE -inf) count for nothing, whatever their
 // part_o holds. No live split: O = 0, LSE = -inf. A NaN in any LSE makes the row NaN.

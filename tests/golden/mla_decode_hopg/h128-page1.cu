@@ -32,16 +32,16 @@
 //
 // QK(A1) waits until all of QK(B0) is issued: side by side, both would come late and nothing would cover B's softmax.
 // PV goes in two pieces of R/4 columns, so that half of a block's slices are given back before the rest is done. The reference m
-// of a row, the maximum so far, is passed on from block to block (A0, B0, A1, ...), ahead of P; whoever adds a P to O brings O to
-// its reference before, as a rule while P is made. A finds its reference while B still makes P.
-// The sum of P, by which O is divided and of which the LSE is made, is that before P is rounded.
+// of a row, the maximum so far, is passed on from block to block (A0, B0, A1, ...), ahead of P; whoever adds a P to O brings O
+// to its reference before, as a rule while P is made. A finds its reference while B still makes P. The sum of P, by which O is
+// divided and of which the LSE is made, is that before P is rounded.
 //
 //   mla_decode_hopg  pages of any size: warps 0 and 1 copy rows one by one, warp 2 hands them over (hop/gather.h)
 //   cluster=2     two blocks own rows 0-63 and 64-127: each slice is read once and multicast to both
 //   schedule      splits: one range of a request's tokens. turns: that of requests z, z + gridDim.z, ... one after the other.
-//                 fitted: turns where the requests' lengths are alike, else a part of the whole batch, as the launch itself finds;
-//                 the combine kernel adds up what was cut (lib/fit.h).
-//                 The loaders are on the next piece while this one ends.
+//                 fitted: turns where the requests' lengths are alike, else a part of the whole batch, as the launch itself
+//                 finds; the combine kernel adds up what was cut (lib/fit.h). The loaders are on the next piece while this one
+//                 ends.
 
 
 
@@ -227,7 +227,8 @@ MLAF_DEV walk begin_walk(const mlaf_decode_args& a) {
   walk w;
   // What comes next if requests stay whole is brought to L1 while the table is looked through: none of it is negative.
   const mlaf_entry e = schedule_entry(&a, smaller((int)blockIdx.z, a.batch - 1));
-  w.request = fit_cuts(&a, PAGE, gridDim.y, slots, parts, smaller(0, e.qo | e.next_qo | e.page | e.next_page | e.last)) ? -1 : (int)blockIdx.z;
+  const int none = smaller(0, e.qo | e.next_qo | e.page | e.next_page | e.last);
+  w.request = fit_cuts(&a, PAGE, gridDim.y, slots, parts, none) ? -1 : (int)blockIdx.z;
   if (blockIdx.x + PART == 0 && (threadIdx.x & 31) == 0 && a.part_o) fit_tell(a.part_o, w.request < 0 ? parts : 0);
   if (w.request >= 0) return w;
   w.part = fit_open(&a, PAGE, PART, parts);

@@ -41,9 +41,9 @@
 //                    to each block what it writes of O, by stores that the receiver's barriers hear of: splits without a
 //                    second kernel, or with fewer partials.
 //   schedule         splits: a block has one range. fitted: where the requests' lengths are alike, as the launch itself finds
-//                    (lib/fit.h). Else it walks its part of the whole batch, backwards, and the producer is on the next range, its
-//                    Q too, while this one is finished: O then goes out in pieces, through the place of the range's Q. Who has the
-//                    end of a request that was cut adds up its pieces (lib/meet.h): no second kernel.
+//                    (lib/fit.h). Else it walks its part of the whole batch, backwards, and the producer is on the next range,
+//                    its Q too, while this one is finished: O then goes out in pieces, through the place of the range's Q. Who
+//                    has the end of a request that was cut adds up its pieces (lib/meet.h): no second kernel.
 //
 // Numbers: scores, softmax (base 2) and sums in fp32, P in 16 bits; O is divided by the sum of the rounded P, the LSE is
 // made of the unrounded sum. m is the exact maximum, so that the heaviest token's P is 1 and has no rounding error, but it is
@@ -377,9 +377,10 @@ MLAF_DEV void store_p(const float (&s)[N / 2], row_state& r, u32 p) {
   if (N / 8 % 2) store_matrices(at + 1024 * (N / 8 - 1), packed[N / 4 - 2], packed[N / 4 - 1]);
 }
 
-// S^T of the tile at `at`, waiting for box after box. Returns the slot of its last box. `tell`: the other warpgroup takes the next
-// tile, and may wait for its boxes now. A barrier's one bit of parity tells a phase from the one before only where that one is
-// known to be over; where the ring is no multiple of the warpgroups' tiles, a slot's last phase was the other warpgroup's.
+// S^T of the tile at `at`, waiting for box after box. Returns the slot of its last box. `tell`: the other warpgroup takes the
+// next tile, and may wait for its boxes now. A barrier's one bit of parity tells a phase from the one before only where that
+// one is known to be over; where the ring is no multiple of the warpgroups' tiles, a slot's last phase was the other
+// warpgroup's.
 MLAF_DEV int scores(u32 smem, u32 q_place, const place& at, float (&s)[N / 2], int group, bool tell) {
   const u64 ring = matrix(smem, 16, 1024, 1), q = matrix(q_place, 16, 1024, 1);
   int slot = at.slot;
@@ -524,8 +525,8 @@ MLAF_DEV void weigh(const mlaf_decode_args& a, const work& w, char* base, int ra
   }
 }
 
-// Columns [64 (FIRST + FROM), 64 (FIRST + TO)) of a warpgroup's O, times its factor, to shared memory as rows, STRIDE apart; Add:
-// to what is there.
+// Columns [64 (FIRST + FROM), 64 (FIRST + TO)) of a warpgroup's O, times its factor, to shared memory as rows, STRIDE apart;
+// Add: to what is there.
 template <int FIRST, int FROM, int TO, int STRIDE, bool Add>
 MLAF_DEV void put_o(float* out, const float (&factor)[COLS], const float (&o)[NV][N / 2]) {
 #pragma unroll
@@ -565,8 +566,8 @@ MLAF_DEV void gather_o(char* base, char* place_of_o, int group, const row_state&
   else put_o<FIRST, HALF, ALL, STRIDE, true>(out, factor, o);
 }
 
-// WIDTH columns of O are cut into units of 4 columns of a row. Thread t of block k of C writes units (C r + k) T + t, of all T math
-// threads, in rounds r.
+// WIDTH columns of O are cut into units of 4 columns of a row. Thread t of block k of C writes units (C r + k) T + t, of all T
+// math threads, in rounds r.
 #define MLAF_MEMBER __device__ __forceinline__
 constexpr int T = 128 * W;
 template <int C, int WIDTH>
