@@ -69,9 +69,10 @@ function loader.require(name)
   if not text then error("no gen module '" .. name .. "' (" .. path .. ")", 2) end
   local chunk, why = load(text, "@" .. path, "t", module_env)
   if not chunk then error(why, 0) end
+  -- Whatever ends the loading: a state that ran out of memory in it may be asked again with more.
+  local ended <close> = setmetatable({}, { __close = function() loading[name] = nil end })
   loading[name] = true
   local value = chunk(loader)
-  loading[name] = nil
   if value == nil then error(path .. " returned nothing", 2) end
   modules[name] = value
   return value

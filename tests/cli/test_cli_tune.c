@@ -204,6 +204,7 @@ static void why_says_what_was_measured_near(void **state) {
   assert_has(r.out, " us, the nearest choice's kernel ");
   assert_has(r.out, "a plan stands on: nearest");
   release(&r);
+  char model[300];
   /* One short request's cluster of 16 blocks is far from four that are four times as long: one nobody measured serves better. */
   static const char *const alone[][3] = {
       {"mla_decode:h16,r512,p64,q1,bf16,page64,b1,s1024", "hopt:cluster=16,load=tma,rows=8,schedule=splits,wgs=1/s1", "6580"}};
@@ -212,7 +213,11 @@ static void why_says_what_was_measured_near(void **state) {
   assert_exit(r, 0);
   assert_has(r.out, "nearest   no   user layer: choice of mla_decode:h16,r512,p64,q1,bf16,page64,b1,s1024");
   assert_has(r.out, "(measured nowhere near): the model and 1 times of 1 problems nearby say ");
-  assert_has(r.out, "model     yes  the generator's own, as said above: mma:");
+  const char *taken = strstr(r.out, "taken: "), *end = taken ? strstr(taken, " (measured nowhere near)") : NULL;
+  assert_non_null(end);
+  assert_true(strncmp(taken + 7, alone[0][1], strlen(alone[0][1])) != 0);
+  snprintf(model, sizeof model, "model     yes  the generator's own, as said above: %.*s\n", (int)(end - taken - 7), taken + 7);
+  assert_has(r.out, model);
   assert_has(r.out, "a plan stands on: model");
   release(&r);
 }
