@@ -138,9 +138,9 @@ static mlaf_status kernel_lines(const make_target *t, mlaf_text *out, mlaf_bundl
   qsort(order, n, sizeof *order, by_symbol);
   for (size_t i = 0; i < n; i++) {
     const make_kernel *k = order[i];
-    mlaf_text_fmt(out, "kernel\t%s\t%s\t%s\t%zu\t%u\t%u\t%u\t%u\t%u\t%s\t%s\t%s\t%s\t%s\t%s\n", t->request->target, k->ref.symbol,
-                  k->sha256, k->size, k->ref.threads, k->ref.rows_per_wg, k->step, k->slots, k->launch.flags, k->ref.template_name,
-                  k->ref.params, k->ref.template_hash, k->ref.src_hash, k->ref.code_key, tested(k));
+    mlaf_text_fmt(out, "kernel\t%s\t%s\t%s\t%zu\t%u\t%u\t%u\t%u\t%u\t%s\t%s\t%s\t%s\t%s\t%s\n", t->request->target,
+                  k->ref.symbol, k->sha256, k->size, k->ref.threads, k->ref.rows_per_wg, k->step, k->slots, k->launch.flags,
+                  k->ref.template_name, k->ref.params, k->ref.template_hash, k->ref.src_hash, k->ref.code_key, tested(k));
     made->unverified += !k->verified;
   }
   made->kernels += n;

@@ -60,8 +60,8 @@ const cli_command mlaf_cli_commands[] = {
      "problem's space.",
      generate_options, CLI_PROBLEM_GRID, 1, mlaf_cli_generate},
     {"embed", "--from BUNDLE --out DIR [OPTIONS]", "write the kernels of a bundle as C, with a loader that needs only the driver",
-     "Four files: NAME.h and NAME.c (index and code objects), mlaf_embed.h and mlaf_embed.c (the loader). They are for copying\n"
-     "into another project: docs/embedding.md.",
+     "Five files: NAME.h and NAME.c (index and code objects), mlaf_embed.h, mlaf_embed.c and mlaf_embed_driver.h (the loader).\n"
+     "They are for copying into another project: docs/embedding.md.",
      embed_options, false, 0, mlaf_cli_embed},
     {"cache", "list | verify | gc | seed [OPTIONS]", "look into the code-object cache, check it, shrink it, fill it",
      "verify: exit code 1 when an entry is damaged (it would be rebuilt at its next use). gc: remove the entries used longest\n"

@@ -185,6 +185,8 @@ static mlaf_status write_files(embedding *x) {
   header(x, &h_text);
   if (st == MLAF_OK) st = mlaf_dir_make(x->c->given[O_OUT], &x->c->err);
   if (st == MLAF_OK) st = publish(x->c, "mlaf_embed", ".h", mlaf_embed_loader_h, strlen(mlaf_embed_loader_h));
+  if (st == MLAF_OK) st = publish(x->c, "mlaf_embed_driver", ".h", mlaf_embed_loader_driver_h,
+                                   strlen(mlaf_embed_loader_driver_h));
   if (st == MLAF_OK) st = publish(x->c, "mlaf_embed", ".c", mlaf_embed_loader_c, strlen(mlaf_embed_loader_c));
   if (st == MLAF_OK) st = publish(x->c, x->name, ".h", h_text.data, h_text.len);
   if (st == MLAF_OK) st = publish(x->c, x->name, ".c", c_text.data, c_text.len);
@@ -214,7 +216,8 @@ int mlaf_cli_embed(cli *c) {
     cJSON_AddNumberToObject(e, "code_bytes", (double)x.bytes);
     mlaf_cli_emit(e);
   } else if (st == MLAF_OK) {
-    printf("%zu kernels (%.2f MB) and %zu rows for %zu targets in %s: %s.h %s.c mlaf_embed.h mlaf_embed.c\n", x.kernels,
+    printf("%zu kernels (%.2f MB) and %zu rows for %zu targets in %s: %s.h %s.c mlaf_embed.h mlaf_embed.c "
+           "mlaf_embed_driver.h\n", x.kernels,
            (double)x.bytes / 1e6, x.rows, x.targets, c->given[O_OUT], x.name, x.name);
   }
   mlaf_bundle_close(b);

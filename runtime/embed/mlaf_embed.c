@@ -1,7 +1,7 @@
 /* The loader behind mlaf_embed.h. The argument blocks are those of mlaforge's runtime/core/launch.h. */
 #include "mlaf_embed.h"
+#include "mlaf_embed_driver.h"
 
-#include <dlfcn.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,25 +25,6 @@ typedef struct combine_args {
 } combine_args;
 typedef struct block { _Alignas(64) decode_args a; unsigned char maps[8][128]; } block; /* a kernel's parameters */
 _Static_assert(sizeof(decode_args) == 128 && sizeof(combine_args) == 48, "not the kernels' layout");
-
-/* Both drivers' calls; those with the same shape share a member. */
-typedef struct driver {
-  int cuda;
-  int (*init)(unsigned), (*count)(int *);
-  int (*module_unload)(void *), (*get_function)(void **, void *, const char *), (*module_load)(void **, const void *);
-  int (*launch)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **, void **);
-  int (*get_device)(int *), (*set_device)(int);                                   /* HIP */
-  int (*device_get)(int *, int), (*attribute)(int *, int, int);                   /* CUDA from here on */
-  int (*retain)(void **, int), (*release)(int), (*push)(void *), (*pop)(void **);
-  int (*set_attribute)(void *, int, int);
-  int (*launch_ex)(const void *, void *, void **, void **);
-  int (*encode)(void *, int, uint32_t, void *, const uint64_t *, const uint64_t *, const uint32_t *, const uint32_t *, int, int,
-                int, int);
-} driver;
-typedef union launch_value { char bytes[64]; unsigned cluster[3]; int overlap; } launch_value;
-typedef struct launch_attribute { int id; char pad[4]; launch_value value; } launch_attribute;
-typedef struct config { unsigned grid[3], block[3], shared; void *stream; launch_attribute *list; unsigned n; } launch_config;
-enum { CUDA_UNITS = 16, CUDA_CC_MAJOR = 75, CUDA_CC_MINOR = 76, CUDA_MAX_DYNAMIC_SHARED = 8, CUDA_CLUSTER = 4, CUDA_OVERLAP = 6 };
 
 enum { FIT_BYTES = 256, FIT_THREADS = 1024 }; /* launch.h's MLAF_FIT_BYTES and MLAF_FIT_THREADS */
 
@@ -71,45 +52,6 @@ static mlaf_embed_status fail(char *why, size_t size, mlaf_embed_status status, 
   if (why && size) vsnprintf(why, size, fmt, ap);
   va_end(ap);
   return status;
-}
-
-typedef struct wanted { const char *name; void *to; int optional; } wanted;
-
-/* The library stays loaded for good: drivers do not survive being unloaded. */
-static int open_driver(const char *variable, const char *const *names, const wanted *list, size_t n) {
-  const char *named = getenv(variable);
-  void *handle = named && *named ? dlopen(named, RTLD_NOW | RTLD_LOCAL) : NULL;
-  for (; !handle && !(named && *named) && *names; names++) handle = dlopen(*names, RTLD_NOW | RTLD_LOCAL);
-  for (size_t i = 0; handle && i < n; i++) {
-    void *f = dlsym(handle, list[i].name);
-    if (!f && !list[i].optional) return 0;
-    memcpy(list[i].to, &f, sizeof f);
-  }
-  return handle != NULL;
-}
-
-static int load_hip(driver *d) {
-  static const char *const names[] = {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5", "libamdhip64.so",
-                                      "/opt/rocm/lib/libamdhip64.so", NULL};
-  *d = (driver){0};
-  const wanted list[] = {{"hipInit", &d->init, 0}, {"hipGetDeviceCount", &d->count, 0}, {"hipModuleLoadData", &d->module_load, 0},
-                         {"hipModuleUnload", &d->module_unload, 0}, {"hipModuleGetFunction", &d->get_function, 0},
-                         {"hipModuleLaunchKernel", &d->launch, 0}, {"hipGetDevice", &d->get_device, 0},
-                         {"hipSetDevice", &d->set_device, 0}};
-  return open_driver("MLAF_HIP_LIBRARY", names, list, sizeof list / sizeof *list);
-}
-
-static int load_cuda(driver *d) {
-  static const char *const names[] = {"libcuda.so.1", "libcuda.so", "/usr/lib/wsl/lib/libcuda.so.1", NULL};
-  *d = (driver){.cuda = 1};
-  const wanted list[] = {{"cuInit", &d->init, 0}, {"cuDeviceGetCount", &d->count, 0}, {"cuModuleLoadData", &d->module_load, 0},
-                         {"cuModuleUnload", &d->module_unload, 0}, {"cuModuleGetFunction", &d->get_function, 0},
-                         {"cuLaunchKernel", &d->launch, 0}, {"cuDeviceGet", &d->device_get, 0},
-                         {"cuDeviceGetAttribute", &d->attribute, 0}, {"cuDevicePrimaryCtxRetain", &d->retain, 0},
-                         {"cuDevicePrimaryCtxRelease_v2", &d->release, 0}, {"cuCtxPushCurrent_v2", &d->push, 0},
-                         {"cuCtxPopCurrent_v2", &d->pop, 0}, {"cuFuncSetAttribute", &d->set_attribute, 0},
-                         {"cuLaunchKernelEx", &d->launch_ex, 1}, {"cuTensorMapEncodeTiled", &d->encode, 1}};
-  return open_driver("MLAF_CUDA_LIBRARY", names, list, sizeof list / sizeof *list);
 }
 
 /* Make our device current on this thread and remember what was; leave() puts it back. */
@@ -190,7 +132,7 @@ mlaf_embed_status mlaf_embed_open(const mlaf_embed_index *index, int device, mla
   char reason[256];
   size_t at = 0;
   if (!index || !out || index->version != MLAF_EMBED_VERSION)
-    return fail(why, size, MLAF_EMBED_ARG, "the index was written for another mlaf_embed.c: copy all four files together");
+    return fail(why, size, MLAF_EMBED_ARG, "the index was written for another mlaf_embed.c: copy all five files together");
   for (int32_t i = 0; i < index->n_targets; i++) {
     mlaf_embed_status status = open_target(&index->targets[i], device, out, reason, sizeof reason);
     if (!status) return MLAF_EMBED_OK;

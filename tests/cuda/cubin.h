@@ -40,7 +40,8 @@ static void make_cubin_of(cubin *c, unsigned machine, const char *first, const c
     char name[32];
     snprintf(name, sizeof name, "%s" MLAF_LAUNCH_SUFFIX, i ? second : first);
     c->data[i] = (mlaf_kernel_launch){.magic = MLAF_LAUNCH_MAGIC, .size = sizeof *c->data};
-    c->symbols[1 + i] = (Elf64_Sym){.st_name = put_name(c, &used, name), .st_info = STT_OBJECT, .st_shndx = 2, .st_value = i * sizeof *c->data,
+    c->symbols[1 + i] = (Elf64_Sym){.st_name = put_name(c, &used, name),
+                                    .st_info = STT_OBJECT, .st_shndx = 2, .st_value = i * sizeof *c->data,
                                     .st_size = sizeof *c->data};
   }
   c->sections[2] = (Elf64_Shdr){.sh_name = put_name(c, &used, ".nv.global.init"), .sh_type = SHT_PROGBITS,

@@ -31,7 +31,8 @@ static void put_piece(const mlaf_decode_args *a, const struct mlaf_piece *p, uin
 /* A share of a request that stays whole, in steps of 64 tokens. */
 static void put_share(const mlaf_decode_args *a, int request, int share, uint32_t x) {
   const int shares = fit_splits(a), page = a->kv_indptr[request], qo = a->qo_indptr[request];
-  struct mlaf_piece p = {.request = request, .qo = qo, .q_tokens = a->qo_indptr[request + 1] - qo, .first_page = page, .slot = -1};
+  struct mlaf_piece p = {.request = request, .qo = qo, .q_tokens = a->qo_indptr[request + 1] - qo, .first_page = page,
+                         .slot = -1};
   p.tokens = schedule_tokens(a->kv_indptr[request + 1] - page, a->kv_last_page_lens[request], FB_PAGE);
   const int steps = (p.tokens + 63) / 64, begin = 64 * (steps * share / shares), end = 64 * (steps * (share + 1) / shares);
   p.begin = begin < p.tokens ? begin : p.tokens;

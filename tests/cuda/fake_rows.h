@@ -20,7 +20,9 @@ typedef int64_t i64;
 
 enum { H = FB_HEADS, R = FB_RANK, P = FB_ROPE, SLOT_ROWS = FB_Q_LEN * FB_HEADS };
 
-static inline double value(const void *base, int64_t at) { return (double)mlaf_decode16(MLAF_BF16, ((const uint16_t *)base)[at]); }
+static inline double value(const void *base, int64_t at) {
+  return (double)mlaf_decode16(MLAF_BF16, ((const uint16_t *)base)[at]);
+}
 
 /* Base-2 score of a query row and a cached token. */
 static inline double score(const mlaf_decode_args *a, int64_t row, int64_t cached) {
