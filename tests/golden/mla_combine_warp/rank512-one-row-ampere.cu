@@ -51,7 +51,7 @@ struct mlaf_kernel_launch {
   mlaf_map_want maps[8];
 };
 extern "C" __device__ const mlaf_kernel_launch mlaf_mla_combine_85ce0ea2_launch = {0x314b4c4du, sizeof(mlaf_kernel_launch), 0,
-    {1, 1, 1}, 1, 0, {}, 0,
+    {1, 1, 1}, 0, 0, {}, 0,
     {}};
 struct __align__(64) mlaf_tensor_map {
   u64 opaque[16];
