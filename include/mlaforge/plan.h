@@ -90,7 +90,7 @@ MLAF_API void mlaf_plan_release(mlaf_plan *plan);
 /* Where a plan came from. Strings live as long as the plan. */
 typedef struct mlaf_plan_info {
   uint32_t struct_size;  /* in: sizeof(mlaf_plan_info); only that many bytes are written */
-  int32_t splits;        /* KV splits of every request; 1: no combine kernel, no workspace */
+  int32_t splits;        /* KV splits of every request, where the launch does not cut the whole batch by itself */
   const char *problem;   /* canonical problem string */
   const char *rung;      /* "exact", "nearest", "default", "model", "baseline" */
   const char *source;    /* of the choice's time: "measured", "modelled", "imported", "default"; "none": no database */
@@ -110,7 +110,8 @@ typedef struct mlaf_plan_info {
 /* E_ARG for a NULL pointer or a struct_size below the first version's. Thread-safe. */
 MLAF_API mlaf_status mlaf_plan_query(const mlaf_plan *plan, mlaf_plan_info *info);
 
-/* Bytes of workspace mlaf_execute needs for a batch of `total_q` query tokens; 0 when the plan has one split. */
+/* Bytes of workspace mlaf_execute needs for a batch of `total_q` query tokens; 0: none. Plans that cut ragged batches by
+ * themselves want some also with one split. */
 MLAF_API size_t mlaf_plan_workspace_size(const mlaf_plan *plan, int64_t total_q);
 
 /* One execution. Pointers are device pointers of the plan's device and must stay valid until the launch has finished;
