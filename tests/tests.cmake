@@ -6,9 +6,10 @@ set_tests_properties(lua/generator style PROPERTIES LABELS t0 TIMEOUT 300
   ENVIRONMENT "MLAF_SOURCE_DIR=${CMAKE_SOURCE_DIR};MLAF_BUILD_DIR=${CMAKE_BINARY_DIR}")
 # Every kernel of a covering set of problems, rendered in full.
 add_test(NAME lua/sweep COMMAND ${MLAF_LUA} ${CMAKE_SOURCE_DIR}/tests/lua/sweep.lua)
-# The protocol check of every ring that plans make, in full.
+# The protocol check of every ring that plans make, in full. Both are Lua's own interpreter: slow, so that they run once, not under
+# the sanitizers too.
 add_test(NAME lua/protocol COMMAND ${MLAF_LUA} ${CMAKE_SOURCE_DIR}/tests/lua/protocol_full.lua)
-set_tests_properties(lua/sweep lua/protocol PROPERTIES LABELS t1 TIMEOUT 300 ENVIRONMENT "MLAF_SOURCE_DIR=${CMAKE_SOURCE_DIR}")
+set_tests_properties(lua/sweep lua/protocol PROPERTIES LABELS "t1;slow" TIMEOUT 300 ENVIRONMENT "MLAF_SOURCE_DIR=${CMAKE_SOURCE_DIR}")
 
 # Needs two rooms at once, so that neither can be built alone with it.
 if("gen" IN_LIST MLAF_ROOMS AND "compile" IN_LIST MLAF_ROOMS)
