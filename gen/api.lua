@@ -6,6 +6,7 @@ function api.space(problem, target) return require("space").variants(problem, ta
 function api.best(problem, target, most) return require("space").best(problem, target, most) end
 function api.variant(problem, target, name) return require("space").variant(problem, target, name) end
 function api.refit(problem, target, name) return require("space").refit(problem, target, name) end
+function api.serve(problem, target, name) return require("space").serve(problem, target, name) end
 function api.nearby(problem, target, measured, any) return require("nearby").choose(problem, target, measured, any) end
 function api.baseline(problem, target) return require("space").baseline(problem, target) end
 

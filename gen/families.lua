@@ -37,19 +37,20 @@ local families = {
   hopw = require("families/hopw"),
   hopg = require("families/hopg"),
   hoppg = require("families/hoppg"),
-  combine = require("families/combine"),
+  combine = require("families/combine")(0),
+  combine_fitted = require("families/combine")(require("fit_wave").fixed),
 
   -- Families a decode kernel may come from, in the order they are listed.
   decode = { "reg", "lds", "mma", "hopt", "hop", "hopp", "hopw", "hopg", "hoppg" },
   -- Families of combine kernels; those of NVIDIA's decode families below.
-  combines = { "combine" },
+  combines = { "combine", "combine_fitted" },
 
   tools = { "block_tables", "read_ceiling", "soak_compare" },
 
   -- Variants that work for every supported problem; the first whose family is there for the target is its baseline.
   baselines = {
-    { family = "reg", params = { blocks = 1, kvload = "temporal", psplit = 1, qsrc = "reg", rescale = "always", tile = 16,
-      waves = 4 } },
+    { family = "reg", params = { blocks = 1, kvload = "temporal", psplit = 1, qsrc = "reg", rescale = "always",
+      schedule = "splits", tile = 16, waves = 4 } },
     { family = "mma", params = { blocks = 1, cols = 4, stages = 2, teams = 1, tile = 32 } },
   },
 }
@@ -60,8 +61,8 @@ local function add_combine(name, make, ...)
   table.insert(families.combines, name)
 end
 
--- For splits one for each form of partial results, for the balanced schedule one for each fixed cost, in the order of the decode
--- families.
+-- For splits one for each form of partial results, behind launches that may cut their batch also one for each fixed cost, in the
+-- order of the decode families.
 for _, name in ipairs(families.decode) do
   local combine, fixed = families[name].combine, fixed_costs[name]
   if combine then add_combine(combine, "merge", partials.bits(name, "splits"), 0) end
@@ -70,7 +71,6 @@ for _, name in ipairs(families.decode) do
       if one == "fitted" then add_combine(partials.merge(name, fixed), "merge", partials.bits(name, one), fixed) end
     end
   end
-  if fixed then add_combine("merge_balanced_" .. fixed, "merge_balanced", fixed) end
 end
 
 return families

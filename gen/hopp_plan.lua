@@ -11,7 +11,7 @@ local BARS = 8 * 4     -- bytes of the barriers beside the boxes'
 -- offsets; { refused = reason } when it does not fit.
 function plan.make(v, isa)
   local p = { boxes = v.rank // 64 + (v.rope > 0 and 1 or 0),
-    loader_regs = v.schedule == "balanced" and 32 or 24 } -- 24 is the least there is; the walk takes more
+    loader_regs = v.schedule == "fitted" and 32 or 24 } -- 24 is the least there is; the walk takes more
   -- A warpgroup's O is rank/2 x rows in fp32; what little else it needs shrinks where that leaves the scores too few.
   p.value_regs = math.max(136, (v.rank * v.rows // 256 + 30 + 7) // 8 * 8)
   p.score_regs = math.min(240, SLOTS - p.loader_regs - 2 * p.value_regs)

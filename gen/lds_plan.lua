@@ -117,11 +117,14 @@ local function attempt(p, v, isa, spare)
   return g
 end
 
--- 8 are the least that compiles without spills; with 12 the rare paths need fewer moves.
+-- 8 are the least that compiles without spills; with 12 the rare paths need fewer moves. Fitted, a target with MFMAs of k = 32
+-- spills with 8 where O is written: there 10 are the least, and 12 for several blocks at two waves per SIMD.
 function plan.make(p, v, isa)
-  local g = v.waves <= 4 and attempt(p, v, isa, 12)
+  local least = 8
+  if v.schedule == "fitted" and isa.mfma.m16n16k32 then least = v.waves > 4 and v.blocks > 1 and 12 or 10 end
+  local g = (v.waves <= 4 or least > 8) and attempt(p, v, isa, 12)
   if g then return g end
-  return attempt(p, v, isa, 8)
+  return attempt(p, v, isa, least)
 end
 
 -- Landing place of Q on its way in, before O lives there: units of 64 columns, 8 registers each; all blocks at once if

@@ -101,8 +101,14 @@ end
 
 -- Time of the combine kernel alone: rounds of workgroups, each a few latencies long, or the bytes.
 function model.combine_ns(p, decode, cost, arch, splits)
-  splits = math.max(2, splits) -- behind one split it is there for launches that cut their batch
-  local m = arch.model
+  local m, parts = arch.model, decode.parts_at and decode.parts_at(splits)
+  local apart = decode.behind_one
+  if parts then
+    local rows, slots = math.min(parts, p.batch) * p.q_len * p.heads, arch.device.cus * 32 // (cost.threads // arch.isa.wave)
+    return apart.cut + apart.round * (rows / (slots * cost.rows_per_wg))
+  end
+  if splits == 1 and apart then return apart.none end -- it is there for launches that cut their batch
+  splits = math.max(2, splits)
   local wgs = ceil_div(p.batch * p.q_len * p.heads, cost.rows_per_wg)
   local slots = arch.device.cus * budget.resident(cost, arch)
   -- Of a balanced schedule a request has as many pieces as parts fall to it, and one for the cut.

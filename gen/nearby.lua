@@ -68,6 +68,16 @@ local function estimate(p, v, list, common)
   return v.model_ns * math.exp(sum / weights + DOUBT * math.sqrt(COMMON / weights))
 end
 
+-- The estimate of the nearest choice's kernel, 0 if it does not fit. What was timed with one request and is no candidate for
+-- several was no choice for them (runtime/core/nearest.h).
+local function nearest_ns(p, measured, estimates)
+  for _, m in ipairs(measured) do
+    local ns = estimates[kernel_of(m.variant)]
+    if ns or p.batch == 1 or m.batch > 1 then return ns or 0 end
+  end
+  return 0
+end
+
 -- measured: list of { batch, ctx, variant, template_hash, ns, slow } of problems of p's shape, the nearest choice first; slow:
 -- the kernel was too slow wherever it was measured and shall not serve. Returns { variant, ns, from = whose kernel it is (the
 -- first such index into measured), nearest_ns = the same of the nearest choice's kernel }. from is 0 for a kernel that was not
@@ -75,7 +85,7 @@ end
 function nearby.choose(p, target, measured, any)
   local by_kernel, common, slow = evidence(p, target, measured)
   if not common then error("the generator makes none of the tuned variants any more", 0) end
-  local first, best, nearest_ns = kernel_of(measured[1].variant), nil, 0
+  local best
   local seen = {} -- candidates come best first: a kernel's first has the splits that the model likes best
   for _, v in ipairs(space.variants(p, target)) do
     local key = kernel_of(v.name)
@@ -83,13 +93,12 @@ function nearby.choose(p, target, measured, any)
     if not seen[key] and (by_kernel[key] or any and slow[key] ~= v.decode.template_hash) then
       local list = by_kernel[key]
       local ns = estimate(p, v, list, common)
-      seen[key] = true
-      if key == first then nearest_ns = ns end
+      seen[key] = ns
       if not best or ns < best.ns then best = { variant = v, ns = ns, from = list and list[1].from or 0 } end
     end
   end
   if not best then error("no tuned kernel fits " .. problem.print(p), 0) end
-  best.nearest_ns = nearest_ns
+  best.nearest_ns = nearest_ns(p, measured, seen)
   return best
 end
 

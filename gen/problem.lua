@@ -1,17 +1,12 @@
 -- Problem strings for the plain-Lua tools: "mla_decode:h16,r512,p64,q1,bf16,page64,b64,s4096", ",causal" behind q.
--- The C side (runtime/core/problem.c) is the authority; tests compare the two on the same strings.
+-- The C side (runtime/core/problem.c) is the authority; tests compare the two on the same strings. Both take gen/limits.lua.
 local problem = {}
 
 -- key in the string, field name, default, least, most, multiple of; in print order
-local FIELDS = {
-  { "h", "heads", nil, 1, 128, 1 },
-  { "r", "rank", 512, 32, 512, 32 },
-  { "p", "rope", 64, 0, 64, 32 },
-  { "q", "q_len", 1, 1, 8, 1 },
-  { "page", "page_size", 64, 1, 65536, 1 },
-  { "b", "batch", 1, 1, 65536, 1 },
-  { "s", "ctx", 1024, 1, 16777216, 1 },
-}
+local FIELDS = {}
+for i, f in ipairs(require("limits").problem) do
+  FIELDS[i] = { f.key, f.field, f.default, f.least, f.most, f.multiple }
+end
 local WORDS = { bf16 = { "dtype", "bf16" }, f16 = { "dtype", "f16" }, causal = { "causal", 1 } }
 
 -- Every field present, in range, canonical (causal := 0 when q_len is 1); errors name field, value and range.

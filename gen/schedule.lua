@@ -6,5 +6,5 @@ return {
   fixed = { hop = 320, hopg = 320, hopp = 128, hoppg = 128, hopt = 128, hopw = 320 },
   -- What a cut costs more than a request's own begin and end: from 100 and 128 equal requests of 1024 to 16384 tokens, whole
   -- and cut, on the same device (docs/perf-log/ragged.md).
-  cut = { hop = 500, hopg = 500, hopt = 500 },
+  cut = { hop = 500, hopg = 500, hopp = 500, hoppg = 500, hopt = 500, hopw = 500 },
 }

@@ -12,8 +12,9 @@ local emit = require("emit")
 
 local space = {}
 
-local MAX_SPLITS = 256
-local MAX_PARTS = 4096 -- of the balanced schedule
+local limits = require("limits")
+local MAX_SPLITS, MAX_PARTS = limits.splits, limits.parts
+local MAX_TURNS = 2   -- of a launch that may cut its batch, with more than one split
 local BEHIND_ONE = "rows=4,team=2" -- the combine kernel behind one split: mostly it finds nothing to do
 local EVEN_PARTS = 0.8 -- share of the device that a count which cuts all requests alike must use
 local WASTE = 4 -- a workgroup may have this many times the rows there are, rounded up to one MFMA block
@@ -128,6 +129,10 @@ local function reject_splits(p, cost, splits)
   end
   if splits > rounds then
     return ("%d splits > %d rounds of %d tokens"):format(splits, rounds, cost.step)
+  end
+  local turns = splits > 1 and cost.turns_at and cost.turns_at(splits) or 1
+  if turns > MAX_TURNS then
+    return ("%d splits take %d turns of the device, and the launch shares out uneven turns itself"):format(splits, turns)
   end
   local used = ceil_div(rounds, ceil_div(rounds, splits))
   if used < splits then
@@ -248,6 +253,9 @@ function space.kernels(p, target)
   return list
 end
 
+local NOT_ANY_LENGTHS = "requests of different lengths take as long as if all %d were the longest, and other kernels serve them "
+  .. "better"
+
 -- A plan must be good for lengths that nobody told it: of several requests, where some kernel serves all lengths, the others are
 -- no candidates. (Named, as a variant, they serve.)
 local function for_any_lengths(p, items)
@@ -255,7 +263,7 @@ local function for_any_lengths(p, items)
   for _, item in ipairs(items) do some = some or not item.rejected and item.kernel.cost.any_lengths end
   for _, item in ipairs(items) do
     if p.batch > 1 and some and not item.rejected and not item.kernel.cost.any_lengths then
-      item.rejected = "requests of different lengths take as long as if all were the longest, and other kernels serve them better"
+      item.rejected = NOT_ANY_LENGTHS:format(p.batch)
     end
   end
   return items
@@ -274,7 +282,8 @@ local function candidates(p, target, reject)
       finish(k, target)
       for _, splits in ipairs(split_counts(p, k.cost, arch)) do
         local merge, behind = combine_family(family, k.cost), combines_at(splits, k.cost)
-        local key = merge .. "/" .. splits .. (behind and "" or "/alone")
+        local parts = k.cost.parts_at and k.cost.parts_at(splits) or 0 -- what there is to combine goes by them
+        local key = merge .. "/" .. splits .. "/" .. (behind and parts or "alone")
         combine_of[key] = combine_of[key] or behind and combines(p, k.cost, splits, target, arch, merge) or {}
         local combine = combine_of[key][1]
         local why = behind and not combine and splits .. " splits, and no combine kernel for this target"
@@ -418,6 +427,20 @@ function space.refit(p, target, name)
   local k, why = kernel(p, family, values, arch)
   if why then error(("variant '%s' does not fit %s: %s"):format(name, require("problem").print(p), why), 0) end
   return best_of(at_all_splits(p, target, arch, family, { text = params.print(values) }, finish(k, target)))
+end
+
+-- The same of a variant that was tuned for one request: rejected where that is no candidate for several.
+function space.serve(p, target, name)
+  local v = space.refit(p, target, name)
+  if p.batch > 1 and not v.decode.cost.any_lengths then
+    for _, item in ipairs(space.kernels(p, target)) do
+      if not item.rejected and item.kernel.cost.any_lengths then
+        v.rejected = NOT_ANY_LENGTHS:format(p.batch)
+        break
+      end
+    end
+  end
+  return v
 end
 
 -- The baseline's name for a problem: fixed kernel, split count by the model.

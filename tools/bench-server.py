@@ -277,7 +277,9 @@ def host_set(bench, out):
     pool = Pool(1e8, 0, bench.device)
     works = [Work(cases.Case("host", "", heads, 1, 64, [64] * 4), pool, 0, 1) for heads in (16, 128)]
     out["host"] = server.host(bench.torch, bench.mlaforge, bench.peer, pool, works)
-    print("-- host: us a call of the calling thread, 4 requests of 64 tokens (a peer's are those of its module, not of its own package)")
+    out["calls_by"] = "the compiled module" if bench.mlaforge.library.fast() else "ctypes alone: _fast.abi3.so is not beside the library"
+    print(f"-- host: us a call of the calling thread, 4 requests of 64 tokens; calls by {out['calls_by']} (a peer's are those of its module, "
+          "not of its own package)")
     for r in out["host"]:
         print(f"h{r['heads']:<4} {r['name'][:34]:34} " + (r["error"] if "error" in r else f"{r['median_us']:8.1f}   p90 {r['p90_us']:.1f}"),
               flush=True)

@@ -1,6 +1,6 @@
 #!/bin/sh
-# The table of instructions, docs/emu-coverage.md: run the emulator's tests with a code cache of their own, then compare or
-# write the table. usage: tools/emu-coverage.sh BUILD_DIR --check | --update [--seen FILE] [--wild FILE]
+# The tables of instructions, docs/emu-coverage*.md: run the emulator's tests with a code cache of their own, then compare or
+# write the tables. usage: tools/emu-coverage.sh BUILD_DIR --check | --update [--seen FILE] [--wild FILE], the files for gfx942
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 build=$1 mode=$2
@@ -12,4 +12,9 @@ for t in "$build"/test_emu_*; do
   MLAF_SOURCE_DIR=$root MLAF_CACHE_DIR=$cache "$t" > "$cache/log" 2>&1 || { cat "$cache/log"; exit 1; }
 done
 [ "$mode" = --check ] || set -- --wild "$root/tests/emu/wild_gfx942.txt" "$@"
-MLAF_SOURCE_DIR=$root "$build/emu-coverage" "$mode" "$root/docs/emu-coverage.md" "$cache" "$@"
+failed=0
+MLAF_SOURCE_DIR=$root "$build/emu-coverage" "$mode" gfx942 "$root/docs/emu-coverage.md" "$cache" "$@" || failed=1
+for target in gfx950 gfx90a; do
+  MLAF_SOURCE_DIR=$root "$build/emu-coverage" "$mode" $target "$root/docs/emu-coverage-$target.md" "$cache" || failed=1
+done
+exit $failed

@@ -10,8 +10,8 @@
 # into .deps/rocm of this checkout. NVRTC is taken from $MLAF_NVRTC, $CUDA_HOME, /usr/local/cuda or the system, else NVIDIA's own
 # wheel is unpacked into .deps/nvrtc; where that cannot be had the rest works, without targets sm_*. Nothing else is touched.
 #
-# MLAF_DEBIAN_MIRROR names the mirror for the private ROCm (default: the one apt uses here, then deb.debian.org); apt's own
-# proxy settings apply. MLAF_PYPI_INDEX names the package index for NVRTC (https://pypi.org/simple); "none": do without.
+# MLAF_DEBIAN_MIRROR names the mirror for the private ROCm (default: the one apt uses here); apt's own proxy settings apply.
+# MLAF_PYPI_INDEX names the package index for NVRTC (default: what pip is configured for); "none": do without.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -24,7 +24,7 @@ libs=$prefix/usr/lib/x86_64-linux-gnu
 keyring=/usr/share/keyrings/debian-archive-keyring.gpg
 need_mb=500              # 60 MB of archives and 290 MB of files, at once
 nvrtc=$deps/nvrtc
-nvrtc_wheel=nvidia_cuda_nvrtc-13.0.88-py3-none-manylinux2010_x86_64.manylinux_2_12_x86_64.whl
+nvrtc_wheel=nvidia-cuda-nvrtc==13.0.88
 nvrtc_sha256=ad9b6d2ead2435f11cbb6868809d2adeeee302e9bb94bcf0539c7a40d80e8575
 
 mode=install
@@ -56,7 +56,7 @@ pkg-config --exists cmocka|libcmocka-dev
 pkg-config --exists libcjson|libcjson-dev
 pkg-config --exists libcrypto|libssl-dev
 pkg-config --exists zlib|zlib1g-dev
-command -v curl wget|curl
+python3 -m pip --version|python3-pip
 ls /etc/ssl/certs/ca-*|ca-certificates'
 
 lacking() {
@@ -133,7 +133,6 @@ mirrors() {
   if [ -n "${MLAF_DEBIAN_MIRROR:-}" ]; then echo "${MLAF_DEBIAN_MIRROR%/}"; return; fi
   { cat /etc/apt/sources.list /etc/apt/sources.list.d/*.list /etc/apt/sources.list.d/*.sources 2>/dev/null || true; } |
     grep -oE '^(deb .*|URIs: *)https?://[^ ]*/debian/?( |$)' | grep -oE 'https?://[^ ]*/debian' || true
-  echo http://deb.debian.org/debian
 }
 
 fetch_archives() { # mirror, work folder
@@ -175,6 +174,8 @@ private_rocm() {
   for tool in apt-get dpkg dpkg-deb; do
     command -v $tool >/dev/null || die "no ROCm here, and no $tool to unpack Debian's: install ROCm (hiprtc, comgr) and set MLAF_ROCM to its prefix"
   done
+  [ -n "$(mirrors)" ] || die "apt's configuration names no Debian mirror: name one with" \
+    "  MLAF_DEBIAN_MIRROR=http://HOST/debian tools/setup.sh   or install ROCm and set MLAF_ROCM to its prefix"
   [ -r $keyring ] || die "no $keyring: install debian-archive-keyring, or install ROCm and set MLAF_ROCM"
   mb=$(stat -f -c '%a %S' "$deps" | awk '{ printf "%d", $1 * $2 / 1048576 }') # df wants /proc, which a bare chroot lacks
   [ "$mb" -ge $need_mb ] || die "$deps has $mb MB free and $need_mb MB are needed while unpacking"
@@ -245,25 +246,13 @@ system_nvrtc() {
   return 1
 }
 
-download() { # url, file ("-": to stdout)
-  if command -v curl >/dev/null; then curl -fsSL --retry 2 --connect-timeout 30 -o "$2" "$1"
-  else wget -qO "$2" --tries=3 --timeout=30 "$1"; fi
-}
-
-# The wheel by its name in the index, checked against the sum above, unpacked and put in place whole.
-private_nvrtc() { # index, work folder
-  local url
-  download "${1%/}/nvidia-cuda-nvrtc/" "$2/index" || { echo "cannot read ${1%/}/nvidia-cuda-nvrtc/"; return 1; }
-  url=$(grep -oE 'href="[^"]+"' "$2/index" | cut -d'"' -f2 | sed 's/#.*//' | grep -F "/$nvrtc_wheel" | head -n 1)
-  [ -n "$url" ] || { echo "${1%/}/nvidia-cuda-nvrtc/ does not list $nvrtc_wheel"; return 1; }
-  case $url in
-    http*) ;;
-    /*) url=$(grep -oE '^https?://[^/]+' <<<"$1")$url ;;
-    *) url=${1%/}/nvidia-cuda-nvrtc/$url ;;
-  esac
+# The wheel by its name and sum, through the index that pip is configured for or that was named; unpacked and put in place whole.
+private_nvrtc() { # index or "", work folder
   say "fetching NVRTC ($nvrtc_wheel)"
-  download "$url" "$2/wheel" || { echo "cannot fetch $nvrtc_wheel"; return 1; }
-  sha256sum "$2/wheel" | grep -q "^$nvrtc_sha256 " || { echo "$nvrtc_wheel is not what it was: wrong SHA-256"; return 1; }
+  echo "$nvrtc_wheel --hash=sha256:$nvrtc_sha256" >"$2/wanted"
+  python3 -m pip download --quiet --disable-pip-version-check --no-deps --only-binary :all: --require-hashes \
+    ${1:+--index-url "$1"} --dest "$2" --requirement "$2/wanted" || { echo "pip cannot fetch $nvrtc_wheel"; return 1; }
+  mv "$2"/nvidia_cuda_nvrtc-*.whl "$2/wheel"
   (cd "$2" && cmake -E tar xf wheel) || { echo "cannot unpack $nvrtc_wheel"; return 1; }
   rm -f "$2"/nvidia/cu13/lib/*.alt.so*
   cp "$2"/nvidia_cuda_nvrtc-*.dist-info/licenses/License.txt "$2/nvidia/cu13/"
@@ -284,7 +273,7 @@ setup_nvrtc() {
   if [ "$mode" = check ]; then say "no NVRTC: no targets sm_* (not needed for the rest)"; return; fi
   if [ "${MLAF_PYPI_INDEX:-}" != none ] && [ "$(uname -m)" = x86_64 ]; then
     work=$(mktemp -d "$deps/tmp.XXXXXX")
-    if why=$(private_nvrtc "${MLAF_PYPI_INDEX:-https://pypi.org/simple}" "$work" 2>&1); then why=''; fi
+    if why=$(private_nvrtc "${MLAF_PYPI_INDEX:-}" "$work" 2>&1); then why=''; fi
     rm -rf "$work"
   fi
   if [ -z "$why" ]; then say "NVRTC: .deps/nvrtc, $(du -sm "$nvrtc" | cut -f1) MB"; return; fi

@@ -1,15 +1,20 @@
 #!/usr/bin/env bash
 # Set up, build and run every test: T0 (style, generator, goldens), T1 (C units, emulator, compiler, faults), and the C
-# tests again under the address and undefined-behaviour sanitizers. Usage: tools/test.sh [t0|t1|asan|all]
+# tests again under the address and undefined-behaviour sanitizers and, in the same run, a locale whose decimal point is a comma.
+# comma: T1 as it is, under that locale. Usage: tools/test.sh [t0|t1|asan|comma|all]
 set -euo pipefail
 cd "$(dirname "$0")/.."
 what=${1:-all}
-case $what in t0|t1|asan|all) ;; *) echo "usage: tools/test.sh [t0|t1|asan|all]" >&2; exit 2 ;; esac
+case $what in t0|t1|asan|comma|all) ;; *) echo "usage: tools/test.sh [t0|t1|asan|comma|all]" >&2; exit 2 ;; esac
 tools/setup.sh
 jobs=$(nproc)
 # No test skips: what finds no compiler fails. NVRTC alone may be done without, by asking for that.
 without=none
 if [ "${MLAF_PYPI_INDEX:-}" = none ] && [ ! -d .deps/nvrtc ]; then without=nvrtc; echo "without NVRTC, as MLAF_PYPI_INDEX=none asks"; fi
+# A test that runs on and on ends by a signal: seconds of CPU time of each of its processes; the longest takes some 100 of them.
+ulimit -S -t 3600
+# Programs start as if their host had set another locale for numbers (tests/base/comma_preload.c); one that cannot have it fails.
+comma() { LD_PRELOAD="$PWD/$1/libcomma.so" MLAF_COMMA_DIR="$PWD/$1/locale" "${@:2}"; }
 step() { printf '\n== %s\n' "$*"; }
 
 step "build (release)"
@@ -18,9 +23,17 @@ cmake --build build -j "$jobs" -- --no-print-directory | grep -vE '^\[ *[0-9]+%\
 cmake --build build -j "$jobs" >/dev/null # the status the pipe above hid
 if [ "$what" = t0 ] || [ "$what" = all ]; then step "T0"; ctest --test-dir build -L t0 --output-on-failure -j "$jobs"; fi
 if [ "$what" = t1 ] || [ "$what" = all ]; then step "T1"; ctest --test-dir build -L t1 -LE "$without" --output-on-failure -j "$jobs"; fi
+if [ "$what" = comma ]; then
+  step "T1 under a locale with a decimal comma"
+  comma build ctest --test-dir build -L t1 -LE "$without" --output-on-failure -j "$jobs"
+fi
 if [ "$what" = asan ] || [ "$what" = all ]; then
-  step "T1 under ASan and UBSan"
+  step "T1 under ASan and UBSan, and a locale with a decimal comma"
   cmake --preset asan >/dev/null
   cmake --build build-asan -j "$jobs" >/dev/null
-  ctest --test-dir build-asan -L t1 -LE "slow|$without" --output-on-failure -j "$jobs"
+  # The same kernels by the same compiler: what the tests before have compiled need not be compiled again.
+  if [ -d build/test-cache ]; then mkdir -p build-asan/test-cache && cp -rn build/test-cache/. build-asan/test-cache/; fi
+  # the sanitizer wants to be loaded first, but what comes before it here allocates nothing that it would have to see
+  ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}verify_asan_link_order=0" \
+    comma build-asan ctest --test-dir build-asan -L t1 -LE "slow|$without" --output-on-failure -j "$jobs"
 fi

@@ -28,7 +28,7 @@ int main(int argc, char **argv) {
   mlaf_ctx_opts opts = MLAF_CTX_OPTS_INIT;
   char why[4096] = "";
   mlaf_plan_opts plan_opts = MLAF_PLAN_OPTS_INIT;
-  opts.device = getenv("MLAF_DEVICE"); /* NULL: the first that works */
+  opts.device = getenv("MLAF_DEVICE"); /* NULL: the first GPU; emu:gfx942 runs on the CPU */
   opts.bundle = getenv("MLAF_BUNDLE");
   if (argc > 1 && !strcmp(argv[1], "--no-compile")) plan_opts.flags = MLAF_PLAN_NO_COMPILE;
   if (mlaf_ctx_create(&opts, &ctx, why, sizeof why)) {

@@ -8,7 +8,7 @@ BATCH, HEADS, RANK, ROPE, PAGE, PAGES = 3, 16, 512, 64, 64, 4
 COLS = RANK + ROPE
 ONE = 0x3f80  # 1.0 in bf16
 
-ctx = mlaforge.default_context()  # $MLAF_DEVICE, else the first device that works
+ctx = mlaforge.default_context()  # $MLAF_DEVICE, else the first GPU; without one: MLAF_DEVICE=emu:gfx942
 
 
 def bf16(shape, bits):

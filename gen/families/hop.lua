@@ -4,22 +4,23 @@ local hopper = require("families/hopper")
 local partials = require("partials")
 local protocol = require("protocol/rules")
 local hop_plan = require("hop_plan")
+local times = require("families/hopper_times").hop
 
 local ROWS = 64
 
--- Nanoseconds of the launch, fitted to one NVIDIA H200: of a tile (QK and PV on the tensor cores, and the L2 that feeds them),
--- of a wave's ends, which turns of the same block overlap in part, and of the launch. `slower`: what a tile takes of hop's.
-local function nanoseconds(p, v, arch, slower)
+-- Nanoseconds of the launch: of a tile (QK and PV on the tensor cores, and the L2 that feeds them), of a wave's ends, which turns
+-- of the same block overlap in part, and of the launch. `slower`: what a tile takes of hop's.
+local function nanoseconds(p, v, arch, family, slower)
   local pair, turns = v.cluster == 2, v.schedule == "turns" or v.schedule == "fitted"
   local groups = shape.ceil_div(shape.ceil_div(p.heads * p.q_len, ROWS), v.cluster) * v.cluster
   local products = 2 * (p.rank + p.rope) + 2 * p.rank -- clocks of a tile on the tensor cores
-  return hopper.launch(p, v, {
+  return hopper.launch(p, v, arch, {
+    family = family, turns = turns, cut = times.cut, bits = partials.bits(family, v.schedule),
     groups = groups,
     slots = arch.device.cus,
-    wave = turns and (pair and 4800 or 5900) or pair and 7300 or 6100,
-    piece = 5,
-    fixed = function() return turns and (pair and 4300 or 3300) or 1600 end,
-    tile = hopper.tile(p, arch, groups, (pair and 1590 or 1615) * (products + 500) / 2676 * slower, 0.09),
+    wave = turns and (pair and times.wave_pair or times.wave) or pair and 7300 or 6100,
+    fixed = function() return turns and (pair and times.fixed_pair or times.fixed) or 1600 end,
+    tile = hopper.tile(p, arch, groups, (pair and times.tile_pair or times.tile) * (products + 500) / 2676 * slower, times.loss),
   })
 end
 
@@ -40,7 +41,7 @@ local function cost_of(p, v, arch, family, plan, slower)
     regs = { { "all, at launch", 168 } }, -- the math warps take 240, the loaders leave 24
     step = 64,
     inflight = tile // 12,
-    ns = nanoseconds(p, v, arch, slower),
+    times = { nanoseconds(p, v, arch, family, slower) },
   }, v, family)
 end
 

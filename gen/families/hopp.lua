@@ -7,19 +7,20 @@ local protocol = require("protocol/rules")
 local hopp_plan = require("hopp_plan")
 local ceil_div = shape.ceil_div
 
-local OVERLAP_LOSS = 0.03 -- share of the smaller of memory and work in a block that the larger does not hide
+local times = require("families/hopper_times").hopp
 local MOST_GROUPS = 2     -- row groups that read the same tokens through L2
 
--- Nanoseconds of a launch, from what was measured on one H200 (docs/perf-log.md), a block at 1.7 GHz. `slower`: what a tile takes
--- of hopp's.
-local function nanoseconds(p, v, arch, slower)
+-- Nanoseconds of a launch. `slower`: what a tile takes of hopp's.
+local function nanoseconds(p, v, arch, family, slower)
   local groups = ceil_div(p.heads * p.q_len, v.rows)
   local mmas = ceil_div(p.rank + p.rope, 16) + p.rank // 16
-  local block_ns = (1200 + v.rows * mmas * 3 // 5) * 10 // 17 * slower
-  return hopper.launch(p, v, {
+  local block_ns = (times.tile + times.slope * v.rows * mmas) * slower
+  return hopper.launch(p, v, arch, {
+    family = family, cut = times.cut, bits = partials.bits(family, v.schedule),
     groups = groups, slots = arch.device.cus,
-    fixed = function() return 4000 + 50 * v.rows end,
-    tile = hopper.tile(p, arch, groups, block_ns, OVERLAP_LOSS),
+    wave = times.wave,
+    fixed = function() return times.fixed + times.row * v.rows end,
+    tile = hopper.tile(p, arch, groups, block_ns, times.loss),
   })
 end
 
@@ -42,7 +43,7 @@ local function cost_of(p, v, arch, family, gather, slower)
     regs = { { "all, at launch", 128 } }, -- setmaxnreg deals them out: gen/hopp_plan.lua
     step = 64,
     inflight = (g.ring - g.boxes) * 8192 // 16,
-    ns = nanoseconds(p, v, arch, slower),
+    times = { nanoseconds(p, v, arch, family, slower) },
   }, v, family)
 end
 
@@ -59,6 +60,7 @@ return {
     schedule = hopper.SCHEDULES,
   },
   rules = {
+    hopper.schedule_rule,
     rows_rule,
     hopper.page_rule,
     groups_rule,

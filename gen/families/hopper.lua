@@ -1,15 +1,16 @@
 -- What the families for Hopper share: rules on pages and groups of rows, and the time of a launch by waves of blocks.
 local shape = require("families/shape")
 local partials = require("partials")
-local fixed_costs = require("schedule").fixed
+local schedule = require("schedule")
+local times = require("families/hopper_times")
 local ceil_div = shape.ceil_div
 
 local hopper = {}
 
-local WALK_NS = 12000 -- what a walk of the whole batch adds to a launch
+local WIN = 0.96 -- FIT_WIN of templates/lib/fit.h
 
 -- A part of the whole batch, or of one request.
-hopper.SCHEDULES = { "balanced", "splits" }
+hopper.SCHEDULES = { "fitted", "splits" }
 
 function hopper.page_rule(p)
   if p.page_size % 8 ~= 0 then return ("tensor copies take 8 rows of a page at a time: page size %d"):format(p.page_size) end
@@ -38,36 +39,58 @@ end
 -- counted by wave or workgroup.
 function hopper.cost(cost, v, family)
   cost.wave, cost.wg = { mfma = 0, issue = 0, lds_read = 0 }, { lds_write = 0, barriers = 0, tail_clk = 0 }
-  cost.any_lengths = v.schedule == "balanced" or v.schedule == "fitted"
-  if v.schedule == "balanced" then
-    cost.schedule = "balanced"
-    cost.combine = "merge_balanced_" .. fixed_costs[family]
-  end
+  cost.any_lengths = v.schedule == "fitted"
+  cost.ns, cost.parts_at = cost.times[1], cost.times[2]
+  if v.schedule == "fitted" then cost.turns_at = cost.times[3] end
+  cost.behind_one = times.combine
   -- hopt's parts meet among themselves (templates/lib/meet.h).
   cost.always_combines = v.schedule == "fitted" and family ~= "hopt"
-  if v.schedule == "fitted" then cost.combine = partials.merge(family, fixed_costs[family]) end
+  if v.schedule == "fitted" then cost.combine = partials.merge(family, schedule.fixed[family]) end
   cost.partials = partials.bits(family, v.schedule)
   return cost
 end
 
--- Nanoseconds of a launch for a number of splits (of parts, when balanced): a fixed part, and per wave of blocks its tiles of 64
--- tokens one after the other. Of t: groups (of rows), slots (blocks resident at once), width (blocks that share a split's tokens,
--- default 1), piece (tiles that starting a request costs a walk, default 0),
--- fixed(blocks) and wave in ns, tile(blocks) in ns.
-function hopper.launch(p, v, t)
-  local balanced, width = v.schedule == "balanced", t.width or 1
-  local tiles = ceil_div(p.ctx, 64)
+-- Parts that a fitted launch cuts a batch of equal requests into, and positions of a part with what a cut costs; nil: requests
+-- stay whole. As templates/lib/fit.h decides, of a grid as runtime/core/prepare.c makes it.
+local function parts_of(p, t, shares, cus)
+  local fixed, most = schedule.fixed[t.family], math.max(1, cus // t.groups)
+  local at_once = math.max(1, most // shares)
+  local parts = math.min(most, shares * math.max(at_once, t.turns and 1 or p.batch))
+  local length = ceil_div(p.ctx, p.page_size) * p.page_size + fixed
+  local even = p.batch * length / parts + schedule.cut[t.family]
+  local alike = ceil_div(p.batch, at_once) * length / shares
+  if WIN * alike > even then return parts, even end
+end
+
+-- Nanoseconds of a launch for a number of splits: a fixed part, and per wave of blocks its tiles of 64 tokens one after the
+-- other. Of t: family, turns (a block takes several requests), cut (what cutting the batch costs, in ns), bits (of partial
+-- results), groups (of rows), slots (blocks resident at once), width (blocks that share a split's tokens, default 1),
+-- fixed(blocks) and wave in ns, tile(blocks) in ns. Returns that function, one that says for a number of splits how many
+-- parts the launch cuts equal requests into, or nil, and one that says how many turns of the device its blocks are if it does
+-- not.
+function hopper.launch(p, v, arch, t)
+  local width, tiles = t.width or 1, ceil_div(p.ctx, 64)
+  local function parts_at(splits)
+    if v.schedule == "fitted" then return parts_of(p, t, splits * width, arch.device.cus) end
+  end
   return function(splits)
-    local left = t.groups * splits * width * (balanced and 1 or p.batch)
-    local each = balanced and ceil_div(p.batch * (tiles + (t.piece or 0)), splits) or ceil_div(tiles, splits * width)
-    local ns = t.fixed(left) + (balanced and WALK_NS or 0)
+    local left = t.groups * splits * width * p.batch
+    local parts, even = parts_at(splits)
+    if parts then
+      local blocks = parts * t.groups
+      return t.fixed(blocks) + (t.wave or 0) + t.cut + even / 64 * t.tile(blocks)
+    end
+    local each, ns = ceil_div(tiles, splits * width), t.fixed(left)
+    if splits > 1 then
+      ns = ns + times.combine.write * splits * p.batch * p.q_len * p.heads * partials.row_bytes(p.rank, t.bits)
+    end
     while left > 0 do
       local now = math.min(left, t.slots)
       ns = ns + (t.wave or 0) + each * t.tile(now)
       left = left - now
     end
     return ns
-  end
+  end, parts_at, function(splits) return ceil_div(t.groups * splits * width * p.batch, t.slots) end
 end
 
 -- Nanoseconds of a tile when so many blocks run: at the pace of memory, of the L2 that feeds all groups of rows, or of the block

@@ -11,6 +11,6 @@ return {
   problem = hopp.problem,
   combine = partials.merge("hoppg"),
   params = hopp.params,
-  rules = { hopp.rows_rule, hopper.scattered_rule, hopp.groups_rule },
+  rules = { hopper.schedule_rule, hopp.rows_rule, hopper.scattered_rule, hopp.groups_rule },
   cost = function(p, v, arch) return hopp.cost_of(p, v, arch, "hoppg", true, hopper.SCATTERED) end,
 }

@@ -6,7 +6,7 @@ local protocol = require("protocol/rules")
 local hopt_plan = require("hopt_plan")
 local ceil_div = shape.ceil_div
 
-local OVERLAP_LOSS = 0.05 -- share of the smaller of memory and work in a block that the larger does not hide
+local times = require("families/hopper_times").hopt
 local MOST_GROUPS = 4  -- row groups that read the same tokens through L2
 
 -- Registers of a math thread: O and S in fp32, what a row has gathered, addresses. ptxas gives 255 to one math warpgroup beside
@@ -16,20 +16,21 @@ local function registers(p, v)
     { "rest", v.schedule ~= "splits" and 48 or 44 } }
 end
 
--- Nanoseconds of a launch, from what was measured on one H200 (docs/perf-log.md).
+-- Nanoseconds of a launch.
 local function nanoseconds(p, v, arch, slots)
   local groups = ceil_div(p.heads * p.q_len, v.rows)
   local mmas = ceil_div(p.rank + p.rope, 16) + p.rank // 16
   local mma_clk = mmas * (16 + v.rows // 4) -- of shared memory: A's 2 KB and B's N/8 x 256 bytes at 128 a clock
-  local soft_clk = 500 + 22 * v.rows
+  local soft_clk = times.soft_clk + times.row_clk * v.rows
   local alone = (mma_clk + soft_clk) // v.wgs
-  local block_ns = math.max(mma_clk, alone) * 1000 / 1770 + 480 -- a block alone draws no more than 60 GB/s
-  local merge = v.cluster > 1 and 400 + 8 * v.rows * v.cluster or 0 -- in shared memory of the cluster
-  return hopper.launch(p, v, {
+  local block_ns = math.max(mma_clk, alone) * 1000 / 1770 + times.tile -- a block alone draws no more than 60 GB/s
+  local merge = v.cluster > 1 and times.merge + 8 * v.rows * v.cluster or 0 -- in shared memory of the cluster
+  return hopper.launch(p, v, arch, {
+    family = "hopt", cut = times.cut, bits = partials.bits("hopt", v.schedule),
     groups = groups, slots = slots, width = v.cluster,
-    wave = 3000, -- a wave's begin and end, part of which the launch's own hide
-    fixed = function(blocks) return 36 * math.min(blocks, slots) // groups - 700 + merge end,
-    tile = hopper.tile(p, arch, groups, block_ns, OVERLAP_LOSS),
+    wave = times.wave, -- a wave's begin and end, part of which the launch's own hide
+    fixed = function(blocks) return times.block * math.min(blocks, slots) / groups + times.fixed + merge end,
+    tile = hopper.tile(p, arch, groups, block_ns, times.loss),
   })
 end
 
@@ -58,6 +59,11 @@ return {
       end
       if v.load == "gather" and p.page_size % 16 == 0 then return "load=gather: boxes serve pages of 16 tokens better" end
     end,
+    function(p, v, arch)
+      if v.cluster > 2 and p.batch * ceil_div(p.heads * p.q_len, v.rows) > arch.device.clusters[v.cluster] then
+        return ("clusters of %d blocks: %d requests fill the device without"):format(v.cluster, p.batch)
+      end
+    end,
     function(_, v)
       if v.schedule == "fitted" and v.wgs == 2 and v.rows > 32 then
         return ("schedule=fitted: the walk leaves two warpgroups of %d rows too few registers"):format(v.rows)
@@ -83,7 +89,7 @@ return {
       step = 64 * v.cluster,
       width = v.cluster, slots = v.cluster * most,
       inflight = (g.ring - g.boxes) * 8192 // (g.threads // 32),
-      ns = nanoseconds(p, v, arch, v.cluster * most),
+      times = { nanoseconds(p, v, arch, v.cluster * most) },
     }, v, "hopt")
   end,
 }

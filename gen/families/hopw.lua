@@ -14,8 +14,9 @@ local function nanoseconds(p, v, arch)
   local groups = ceil_div(p.heads * p.q_len, ROWS)
   local tile_bytes = 128 * (p.rank + p.rope)
   local tile_ns = 2 * (2 * (p.rank + p.rope) + 2 * p.rank) * 111 // 160
-  return hopper.launch(p, v, {
-    groups = groups, slots = arch.device.cus, piece = 5, wave = 4500,
+  return hopper.launch(p, v, arch, {
+    family = "hopw", cut = 0, bits = partials.bits("hopw", v.schedule), turns = v.schedule == "fitted",
+    groups = groups, slots = arch.device.cus, wave = 4500,
     fixed = function() return 4500 end,
     tile = function(now) return math.max(tile_ns, tile_bytes * now * 1000 // groups // arch.model.hbm_bytes_per_us) end,
   })
@@ -30,6 +31,7 @@ return {
     schedule = hopper.SCHEDULES,
   },
   rules = {
+    hopper.schedule_rule,
     function(p)
       if p.rank ~= 128 and p.rank ~= 192 and p.rank ~= 256 then return ("rank %d is not 128, 192 or 256"):format(p.rank) end
       if p.heads * p.q_len <= ROWS // 2 then return ("%d rows fill no more than half of %d"):format(p.heads * p.q_len, ROWS) end
@@ -47,7 +49,7 @@ return {
       regs = { { "all, at launch", 168 } }, -- the math warps take 232, the loaders keep 40
       step = 64,
       inflight = 2 * 128 * (p.rank + p.rope) // 12,
-      ns = nanoseconds(p, v, arch),
+      times = { nanoseconds(p, v, arch) },
     }, v, "hopw")
   end,
 }

@@ -14,10 +14,12 @@ return {
     load = { "dma", "vgpr" },           -- direct-to-LDS copies, or through registers
     order = { "plain", "ahead" },       -- ahead: QK of the next tile before PV of this one
     rescale = { "always", "lazy" },
+    schedule = shape.SCHEDULES,
     stages = { 2, 3 },                  -- tiles in the LDS ring
     waves = { 1, 2, 3, 4, 5, 6, 8 },
   },
   rules = {
+    shape.schedule_rule,
     function(p)
       if p.rank % 128 ~= 0 then return ("rank %d is not a multiple of 128"):format(p.rank) end
     end,
@@ -53,7 +55,7 @@ return {
     end
     local cols, nj, tile = p.rank + p.rope, p.rank // 128, 32 * (p.rank + p.rope)
     local rescale = v.rescale == "always" and o_regs(p) * v.blocks or 4
-    return {
+    return shape.scheduled({
       threads = 64 * v.waves,
       rows_per_wg = g.rows,
       lds_bytes = g.lds_bytes,
@@ -69,6 +71,6 @@ return {
       stall_clk = v.order == "ahead" and 80 or nil,
       overlap_loss = 0.5, -- waves meet at every tile: whoever waits for memory makes all wait
       inflight = (v.load == "dma" and v.stages - 1 or 1) * tile // v.waves,
-    }
+    }, v)
   end,
 }

@@ -1,6 +1,8 @@
 -- Combine kernel for NVIDIA's targets. Fields: gen/families.lua.
 local plan = require("merge_plan")
 
+local FITTED_WARPS = 8
+
 -- Merges the splits of each row through their LSE: `team` warps per row, `rows` rows per workgroup. partials: gen/partials.lua;
 -- fitted: the fixed cost of a request behind launches that may have cut their batch (templates/lib/fit.h), else 0.
 return function(partials, fitted)
@@ -13,10 +15,14 @@ return function(partials, fitted)
     rules = {
       function(_, v)
         if v.rows * v.team > 16 then return ("%d warps > 16"):format(v.rows * v.team) end
+        if fitted > 0 and v.rows * v.team ~= FITTED_WARPS then
+          return ("%d warps: behind a launch that may cut its batch %d work on a long request's row"):format(v.rows * v.team,
+            FITTED_WARPS)
+        end
       end,
     },
     cost = function(p, v)
-      local m = plan.splits(p.rank, partials, v.rows, v.team)
+      local m = plan.splits(p.rank, partials, v.rows, v.team, fitted > 0)
       return {
         threads = m.threads,
         rows_per_wg = v.rows,

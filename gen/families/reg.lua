@@ -16,12 +16,19 @@ return {
     psplit = { 1, 2 },                  -- 2: the rounding error of P goes through a second MFMA
     qsrc = { "reg", "lds" },            -- where Q lives during the loop
     rescale = { "always", "lazy" },     -- rescale O each tile, or only when the maximum grew by more than 8
+    schedule = shape.SCHEDULES,
     tile = { 16, 32 },                  -- tokens of a wave's step
     waves = { 1, 2, 4, 8 },             -- waves per workgroup, each with its own tokens
   },
   rules = {
+    shape.schedule_rule,
     function(p, v)
       if v.psplit == 2 and p.dtype ~= "bf16" then return "psplit 2 recovers bf16 rounding: no use for " .. p.dtype end
+    end,
+    function(p, v)
+      if v.schedule == "fitted" and v.qsrc == "lds" and p.rope == 0 and p.rank > 256 then
+        return "schedule=fitted: with Q in LDS and no rope the walk spills scalar registers (15 at 512, seen)"
+      end
     end,
     function(p, v, arch)
       local loads = v.tile // 16 * ((p.rank + p.rope) // 32 + 4 * ceil_div(p.rank, 128) + 2)
@@ -35,12 +42,12 @@ return {
     local piece = v.waves <= 4 and 4 or 2 -- registers of an O block that one merge step takes
     local merge = 4 * v.waves * 16 * (32 * piece + 4) + 12 * v.waves * 16 * v.blocks
     local rescale = v.rescale == "always" and 5 * o_regs(p) * v.blocks // 2 or 4 -- O lives in accumulators: out, times, in
-    return {
+    return shape.scheduled({
       threads = 64 * v.waves,
       rows_per_wg = 16 * v.blocks,
       lds_bytes = math.max(merge, v.qsrc == "lds" and 1024 * nk * v.blocks or 0),
       regs = { { "q", v.qsrc == "reg" and q_regs(p) * v.blocks or 16 }, { "o", o_regs(p) * v.blocks },
-        { "k and v", subs * (4 * nk + 16 * nj) }, { "s", 4 * subs * v.blocks }, { "rest", 64 } },
+        { "k and v", subs * (4 * nk + 16 * nj) }, { "s", 4 * subs * v.blocks }, { "rest", v.schedule == "fitted" and 80 or 64 } },
       slack = v.blocks * subs == 4 and 24 or 0, -- four S tiles at once: seen up to 16 above the sum
       step = v.tile * v.waves,
       wave = {
@@ -53,6 +60,6 @@ return {
       inflight = subs * (nk + 4 * nj) * 1024,
       streaming = v.kvload == "nt",
       stall_clk = REG_STALL + (v.qsrc == "lds" and 120 or 0), -- one tile of each form in flight: loads are waited for
-    }
+    }, v)
   end,
 }

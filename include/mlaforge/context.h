@@ -22,7 +22,7 @@ enum {
 typedef struct mlaf_ctx_opts {
   uint32_t struct_size;     /* sizeof(mlaf_ctx_opts), set by MLAF_CTX_OPTS_INIT */
   uint32_t flags;           /* MLAF_CTX_* */
-  const char *device;       /* "auto" (default): the first that works; "hip:1", "cuda", "emu:gfx942" */
+  const char *device;       /* "auto" (default): the first GPU that works; "hip:1", "cuda"; "emu:gfx942": only by its name */
   const char *db_path;      /* $MLAF_DB, else $XDG_DATA_HOME/mlaforge/tuning.db, else that under ~/.local/share */
   const char *cache_dir;    /* $MLAF_CACHE_DIR, else $XDG_CACHE_HOME/mlaforge, else ~/.cache/mlaforge */
   const char *gen_root;     /* a directory holding gen/ and templates/; default: the ones embedded in the library */
@@ -46,7 +46,8 @@ typedef struct mlaf_ctx_opts {
  * named (db_path or $MLAF_DB), for the problems outside. A bundle that is damaged or not for this device's target is an error
  * (E_IO, E_ARG), as it was asked for.
  * `why` (may be NULL) receives the detail of a failure, as there is no context yet to ask.
- * Errors: E_ARG (bad struct or option), E_NO_DEVICE, E_IO (the bundle), E_NOMEM. `*out` is untouched on failure.
+ * Errors: E_ARG (bad struct or option), E_NO_DEVICE (what was tried, why each failed; "auto" never takes the emulator), E_IO (the
+ * bundle), E_NOMEM. `*out` is untouched on failure.
  *   mlaf_ctx *ctx; mlaf_ctx_opts o = MLAF_CTX_OPTS_INIT; o.device = "emu:gfx942";
  *   mlaf_ctx_create(&o, &ctx, why, sizeof why); */
 MLAF_API mlaf_status mlaf_ctx_create(const mlaf_ctx_opts *opts, mlaf_ctx **out, char *why, size_t why_size);

@@ -43,14 +43,14 @@ typedef struct mlaf_plan_opts {
  * measured near and suits better; more than 16 times away only for DB_ONLY and NO_COMPILE) -> shipped default -> model ->
  * baseline; the plan says which rung it stands on. A choice that can no longer be used (template changed, code not loadable) is
  * passed over with a warning.
- * Errors: E_ARG, E_PROBLEM, E_NOT_TUNED, E_NOT_COMPILED, E_NO_COMPILER, E_COMPILE, E_DEVICE, E_NOMEM;
+ * Errors: E_ARG, E_PROBLEM, E_NOT_TUNED, E_NOT_COMPILED, E_NO_COMPILER, E_COMPILE, E_KILLED, E_DEVICE, E_NOMEM;
  * MEASURE also what the tuner returns. The detail is in mlaf_ctx_last_message. */
 MLAF_API mlaf_status mlaf_plan_create(mlaf_ctx *ctx, const mlaf_problem *problem, const mlaf_plan_opts *opts,
                                       mlaf_plan **out);
-/* The same from the context's registry, for callers whose shapes change all the time: batch and ctx are rounded up to powers of
- * two, the plan is made at the first call of a rounded problem (and of these flags, effort and lengths) and handed out again,
- * with one reference more, at the others: a hit takes no lock, some 100 ns. Plans that were handed out stay valid whatever
- * happens. Thread-safe. */
+/* The same from the context's registry, for callers whose shapes change all the time: batch and ctx are rounded up (from 16
+ * requests on to 8 values a doubling, ctx to 2), the plan is made at the first call of a rounded problem (and of these flags,
+ * effort and lengths) and handed out again, with one reference more, at the others: a hit takes no lock, some 100 ns. Plans
+ * that were handed out stay valid whatever happens. Thread-safe. */
 MLAF_API mlaf_status mlaf_plan_get(mlaf_ctx *ctx, const mlaf_problem *problem, const mlaf_plan_opts *opts, mlaf_plan **out);
 /* Make mlaf_plan_get plan anew from now on: after tuning (mlaf_tune and mlaf_tuning_import call it). Thread-safe. */
 MLAF_API void mlaf_plan_forget(mlaf_ctx *ctx);
@@ -118,7 +118,7 @@ MLAF_API size_t mlaf_plan_workspace_size(const mlaf_plan *plan, int64_t total_q)
  * shapes in elements, strides in elements of the problem's dtype. T total_q, H heads, R rank, P rope, B batch. */
 typedef struct mlaf_execute_args {
   uint32_t struct_size;             /* sizeof(mlaf_execute_args), set by MLAF_EXECUTE_ARGS_INIT */
-  int32_t batch;                    /* B: 0..65536 */
+  int32_t batch;                    /* B: 0 and up (docs/limits.md) */
   int64_t total_q;                  /* T: qo_indptr[B], 0..B*q_len */
   const void *q;                    /* [T, H, R+P] dense, 16-byte aligned */
   const void *ckv;                  /* row j at ckv + j*ckv_row_stride: R+P elements if kpe is NULL, else R; 16 B al. */

@@ -11,18 +11,19 @@ typedef enum mlaf_dtype { MLAF_BF16 = 0, MLAF_F16 = 1, MLAF_DTYPE_COUNT } mlaf_d
 
 /* Absorbed MLA decode, O = softmax(scale * Q K^T) V over a paged latent cache, K = R+P columns, V = first R of them.
  *   Q [T, H, R+P], KV [pages, page_size, R+P], O [T, H, R], LSE [T, H] fp32; T = sum over the batch of its q lengths.
- * batch and ctx are the shape the choice is tuned for; a plan executes any batch and any lengths. */
+ * batch and ctx are the shape the choice is tuned for; a plan executes any batch and any lengths. docs/limits.md lists what each
+ * field may be; mlaf_problem_check names the field, its value and the range. */
 typedef struct mlaf_problem {
   uint32_t struct_size; /* sizeof(mlaf_problem), set by MLAF_PROBLEM_INIT */
-  int32_t heads;        /* H, query heads on this rank: 1..128 */
-  int32_t rank;         /* R, kv_lora_rank in elements: multiple of 32, 32..512 */
-  int32_t rope;         /* P, rope dim in elements: multiple of 32, 0..64 */
-  int32_t q_len;        /* largest number of query tokens of a request: 1..8 */
+  int32_t heads;        /* H, query heads on this rank */
+  int32_t rank;         /* R, kv_lora_rank in elements */
+  int32_t rope;         /* P, rope dim in elements */
+  int32_t q_len;        /* largest number of query tokens of a request */
   int32_t causal;       /* 1: query token i of n sees the first kv_len - (n-1-i) tokens. Same as 0 when q_len is 1 */
   int32_t dtype;        /* mlaf_dtype of Q, KV and O */
-  int32_t page_size;    /* tokens per page: 1..65536 */
-  int32_t batch;        /* requests: 1..65536 */
-  int32_t ctx;          /* cached tokens per request: 1..16777216 */
+  int32_t page_size;    /* tokens per page */
+  int32_t batch;        /* requests */
+  int32_t ctx;          /* cached tokens per request */
 } mlaf_problem;
 
 #define MLAF_PROBLEM_INIT \

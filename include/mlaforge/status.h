@@ -30,7 +30,7 @@ typedef enum mlaf_status {
   MLAF_E_NO_COMPILER,  /* no hiprtc/NVRTC found for this target */
   MLAF_E_COMPILE,      /* the compiler rejected the source; the detail carries its log */
   MLAF_E_TIMEOUT,      /* a compile, a launch or a lock took longer than its limit */
-  MLAF_E_CRASH,        /* the compiler worker died */
+  MLAF_E_CRASH,        /* the compiler crashed in its worker */
   MLAF_E_TEMPLATE,     /* a template or generator module failed; the detail names file:line */
   MLAF_E_DB,           /* the tuning database is unusable (foreign, newer, corrupt, locked) */
   MLAF_E_NOT_TUNED,    /* effort DB_ONLY and no usable choice */
@@ -38,6 +38,7 @@ typedef enum mlaf_status {
   MLAF_E_INCORRECT,    /* a kernel's output differs from the reference by more than the bound */
   MLAF_E_CANCELLED,    /* stopped on request (SIGINT); finished work is kept */
   MLAF_E_INTERNAL,     /* a bug of this library */
+  MLAF_E_KILLED,       /* the compiler worker was killed from outside, twice: says nothing of the kernel; try again */
   MLAF_STATUS_COUNT
 } mlaf_status;
 

@@ -1,4 +1,5 @@
-/* mla_decode_fwd and flash_mla_with_kvcache from tensors to mlaf_call_run: what they are is read here, not by the interpreter.
+/* mla_decode_fwd and flash_mla_with_kvcache from tensors to mlaf_call_run: what they are is read here, not by the interpreter,
+ * and FlashMLA's outputs are made here.
  * Stable ABI (3.10 and later), no link to anything: the library's function comes as an address. Without this module the package
  * does the same by ctypes (calls.py). */
 #define PY_SSIZE_T_CLEAN
@@ -13,7 +14,7 @@ enum { DTYPES = 16 };
 
 static int (*run_call)(void *ctx, const mlaf_call *call, void *stream); /* mlaf_call_run */
 static struct {
-  PyObject *data_ptr, *dtype, *shape, *stride, *get_device, *contiguous, *new_empty, *cuda_stream;
+  PyObject *data_ptr, *dtype, *shape, *stride, *get_device, *contiguous, *new_empty, *new_strided, *cuda_stream;
 } name;
 /* Types of elements that were met; they live as long as their module. */
 static struct {
@@ -21,8 +22,8 @@ static struct {
   int32_t code;
 } dtypes[DTYPES];
 static int n_dtypes;
-/* Tensor, the current stream's address by device, uint8; once torch is there. */
-static PyObject *torch_tensor, *torch_stream, *torch_bytes;
+/* Tensor, the current stream's address by device, what uint8 and float32 tensors are made with; once torch is there. */
+static PyObject *torch_tensor, *torch_stream, *torch_bytes, *torch_floats;
 
 /* DLPack's C functions (1.3 and later; its layouts are frozen within a major version), which read a tensor and make no object. A
  * library hands them over in a capsule of its tensor type, dlpack_exchange_api. */
@@ -175,19 +176,27 @@ static void find_dl(void) {
   Py_XDECREF(capsule);
 }
 
+/* {"dtype": torch.<name>} */
+static PyObject *options_of(PyObject *torch, const char *dtype) {
+  PyObject *value = PyObject_GetAttrString(torch, dtype), *options = value ? Py_BuildValue("{s:O}", "dtype", value) : NULL;
+  Py_XDECREF(value);
+  return options;
+}
+
 /* 1 once PyTorch is known. It is looked for, never imported. */
 static int find_torch(void) {
   if (torch_tensor) return 1;
   PyObject *key = PyUnicode_FromString("torch"), *torch = key ? PyImport_GetModule(key) : NULL;
   PyObject *c = torch ? PyObject_GetAttrString(torch, "_C") : NULL;
   PyObject *tensor = c ? PyObject_GetAttrString(torch, "Tensor") : NULL;
-  PyObject *bytes = tensor ? PyObject_GetAttrString(torch, "uint8") : NULL;
-  torch_stream = bytes ? PyObject_GetAttrString(c, "_cuda_getCurrentRawStream") : NULL; /* none in a build for CPUs */
-  if (bytes) {
-    torch_bytes = bytes;
+  torch_bytes = tensor ? options_of(torch, "uint8") : NULL;
+  torch_floats = torch_bytes ? options_of(torch, "float32") : NULL;
+  torch_stream = torch_floats ? PyObject_GetAttrString(c, "_cuda_getCurrentRawStream") : NULL; /* none in a build for CPUs */
+  if (torch_floats) {
     torch_tensor = tensor;
     find_dl();
   } else {
+    Py_CLEAR(torch_bytes);
     Py_XDECREF(tensor);
   }
   Py_XDECREF(key);
@@ -216,6 +225,7 @@ static void *current_stream(PyObject *q, const mlaf_view *v) {
 
 /* A stream as the caller names it: None, an address, an object with cuda_stream. */
 static void *named_stream(PyObject *given) {
+  if (PyLong_CheckExact(given)) return PyLong_AsVoidPtr(given);
   PyObject *inner = PyObject_GetAttr(given, name.cuda_stream);
   if (!inner) PyErr_Clear();
   void *stream = PyLong_AsVoidPtr(inner ? inner : given);
@@ -236,13 +246,11 @@ static void *alloc(void *user, size_t bytes) {
   PyGILState_STATE gil = PyGILState_Ensure();
   if (find_torch() && PyObject_IsInstance(m->q, torch_tensor) == 1 && current_stream(m->q, m->view) == m->stream) {
     PyObject *new_empty = PyObject_GetAttr(m->q, name.new_empty), *arguments = Py_BuildValue("((n))", (Py_ssize_t)bytes);
-    PyObject *options = Py_BuildValue("{s:O}", "dtype", torch_bytes);
     mlaf_view v = {.data = NULL};
-    if (new_empty && arguments && options) m->held = PyObject_Call(new_empty, arguments, options);
+    if (new_empty && arguments) m->held = PyObject_Call(new_empty, arguments, torch_bytes);
     if (m->held && read_view(m->held, &v)) data = v.data;
     Py_XDECREF(new_empty);
     Py_XDECREF(arguments);
-    Py_XDECREF(options);
   }
   PyErr_Clear(); /* the library says what to do without */
   PyGILState_Release(gil);
@@ -251,21 +259,44 @@ static void *alloc(void *user, size_t bytes) {
 
 /* --- the call --- */
 
-enum { CTX, PLAN, CAUSAL, Q_LEN, MEAN, SCALE, STREAM, WORKSPACE, Q, CACHE, O, LSE, TABLES };
+enum { CTX, PLAN, CAUSAL, SIZE, MEAN, SCALE, STREAM, WORKSPACE, Q, CACHE, O, LSE, TABLES };
 
-static int read_call(PyObject *const *a, Py_ssize_t n, mlaf_call *c, PyObject **held) {
+/* What does not fit is as large as it gets: the library refuses that. */
+static int32_t as_int32(PyObject *x) {
+  const long v = PyLong_AsLong(x);
+  return (int32_t)(v > INT32_MAX ? INT32_MAX : v < INT32_MIN ? INT32_MIN : v);
+}
+
+/* What is no tensor, and the tensors that are always there. */
+static int read_common(PyObject *const *a, mlaf_call *c, PyObject **held) {
+  c->plan = PyLong_AsVoidPtr(a[PLAN]);
+  c->causal = as_int32(a[CAUSAL]);
+  c->mean_kv_len = as_int32(a[MEAN]);
+  c->scale = (float)PyFloat_AsDouble(a[SCALE]);
+  return !PyErr_Occurred() && read_q(a[Q], &c->q, held) && read_view(a[CACHE], &c->cache) &&
+         read_view(a[WORKSPACE], &c->workspace);
+}
+
+static int read_tables(PyObject *const *a, Py_ssize_t n, mlaf_call *c) {
   mlaf_view *const lists[] = {&c->qo_indptr, &c->kv_indptr, &c->kv_indices, &c->kv_last_page_lens};
   mlaf_view *const block[] = {&c->block_table, &c->seq_lens};
-  c->plan = PyLong_AsVoidPtr(a[PLAN]);
-  c->causal = (int32_t)PyLong_AsLong(a[CAUSAL]);
-  c->q_len = (int32_t)PyLong_AsLong(a[Q_LEN]);
-  c->mean_kv_len = (int32_t)PyLong_AsLong(a[MEAN]);
-  c->scale = (float)PyFloat_AsDouble(a[SCALE]);
-  if (PyErr_Occurred() || !read_q(a[Q], &c->q, held) || !read_view(a[CACHE], &c->cache) || !read_view(a[O], &c->o) ||
-      !read_view(a[LSE], &c->lse) || !read_view(a[WORKSPACE], &c->workspace))
-    return 0;
-  for (Py_ssize_t i = TABLES; i < n; i++)
-    if (!read_view(a[i], n - TABLES == 4 ? lists[i - TABLES] : block[i - TABLES])) return 0;
+  for (Py_ssize_t i = 0; i < n; i++)
+    if (!read_view(a[i], n == 4 ? lists[i] : block[i])) return 0;
+  return 1;
+}
+
+/* False: a Python error is set. */
+static int make_call(PyObject *const *a, mlaf_call *c, int *status) {
+  torch_memory memory = {.q = a[Q], .view = &c->q};
+  memory.stream = a[STREAM] == Py_None ? current_stream(a[Q], &c->q) : named_stream(a[STREAM]);
+  void *ctx = PyLong_AsVoidPtr(a[CTX]);
+  if (PyErr_Occurred()) return 0;
+  c->alloc = alloc;
+  c->alloc_user = &memory;
+  PyThreadState *thread = PyEval_SaveThread(); /* planning may take long, and logs */
+  *status = run_call(ctx, c, memory.stream);
+  PyEval_RestoreThread(thread);
+  Py_XDECREF(memory.held);
   return 1;
 }
 
@@ -278,21 +309,85 @@ static PyObject *run(PyObject *self, PyObject *const *a, Py_ssize_t n) {
   if (!run_call || (n != TABLES + 4 && n != TABLES + 2))
     return PyErr_Format(PyExc_TypeError, "run: %zd arguments, or bind was not called", n);
   find_torch();
-  int good = read_call(a, n, &c, &dense);
-  torch_memory memory = {.q = a[Q], .view = &c.q};
-  if (good) memory.stream = a[STREAM] == Py_None ? current_stream(a[Q], &c.q) : named_stream(a[STREAM]);
-  void *ctx = good ? PyLong_AsVoidPtr(a[CTX]) : NULL;
-  good = good && !PyErr_Occurred();
-  if (good) {
-    c.alloc = alloc;
-    c.alloc_user = &memory;
-    PyThreadState *thread = PyEval_SaveThread(); /* planning may take long, and logs */
-    status = run_call(ctx, &c, memory.stream);
-    PyEval_RestoreThread(thread);
-  }
-  Py_XDECREF(memory.held);
+  c.q_len = as_int32(a[SIZE]);
+  const int good = !PyErr_Occurred() && read_common(a, &c, &dense) && read_view(a[O], &c.o) && read_view(a[LSE], &c.lse) &&
+                   read_tables(a + TABLES, n - TABLES, &c) && make_call(a, &c, &status);
   Py_XDECREF(dense);
   return good ? PyLong_FromLong(status) : NULL;
+}
+
+/* --- FlashMLA's call, outputs and all --- */
+
+/* out [B, q_len, H, size]. */
+static PyObject *make_out(PyObject *q, const mlaf_view *v, int64_t size) {
+  const long long b = v->shape[0], n = v->shape[1], h = v->shape[2];
+  PyObject *shape = Py_BuildValue("(LLLL)", b, n, h, (long long)size);
+  PyObject *strides = Py_BuildValue("(LLLL)", n * h * size, h * size, (long long)size, 1LL);
+  PyObject *out = shape && strides ? PyObject_CallMethodObjArgs(q, name.new_strided, shape, strides, NULL) : NULL;
+  Py_XDECREF(shape);
+  Py_XDECREF(strides);
+  return out;
+}
+
+/* lse [B, H, q_len] over memory of [B, q_len, H]. */
+static PyObject *make_lse(PyObject *q, const mlaf_view *v) {
+  const long long b = v->shape[0], n = v->shape[1], h = v->shape[2];
+  PyObject *make = PyObject_GetAttr(q, name.new_strided);
+  PyObject *layout = Py_BuildValue("((LLL)(LLL))", b, h, n, n * h, 1LL, h);
+  PyObject *lse = make && layout ? PyObject_Call(make, layout, torch_floats) : NULL;
+  Py_XDECREF(make);
+  Py_XDECREF(layout);
+  return lse;
+}
+
+/* Given, or made. False: an error is set. */
+static int take_outputs(PyObject *const *a, const mlaf_view *q, int64_t size, PyObject **out, PyObject **lse) {
+  *out = a[O] == Py_None ? make_out(a[Q], q, size) : a[O];
+  *lse = !*out ? NULL : a[LSE] == Py_None ? make_lse(a[Q], q) : a[LSE];
+  if (*out && *out == a[O]) Py_INCREF(*out);
+  if (*lse && *lse == a[LSE]) Py_INCREF(*lse);
+  return *lse != NULL;
+}
+
+/* What this path serves: the rest, and what is wrong, is the Python code's. */
+static int is_plain(PyObject *const *a, const mlaf_view *q, int64_t size) {
+  const int makes = a[O] == Py_None || a[LSE] == Py_None;
+  return q->dims == 4 && size > 0 && size <= q->shape[3] && (!makes || (PyObject *)Py_TYPE(a[Q]) == torch_tensor);
+}
+
+/* References that a call holds until it is made. */
+typedef struct flash_refs {
+  PyObject *dense, *out, *lse;
+} flash_refs;
+
+static PyObject *none(void) {
+  Py_INCREF(Py_None);
+  return Py_None;
+}
+
+static PyObject *flash_with(PyObject *const *a, flash_refs *r) {
+  mlaf_call c = MLAF_CALL_INIT;
+  int status = 0;
+  const int64_t size = PyLong_AsLongLong(a[SIZE]);
+  if (PyErr_Occurred() || !read_common(a, &c, &r->dense)) return NULL;
+  if (!is_plain(a, &c.q, size)) return none();
+  if (!take_outputs(a, &c.q, size, &r->out, &r->lse) || !read_view(r->out, &c.o) || !read_view(r->lse, &c.lse)) return NULL;
+  if (c.o.dims != 4 || c.o.shape[3] != size) return none();
+  if (!read_tables(a + TABLES, 2, &c) || !make_call(a, &c, &status)) return NULL;
+  return status ? PyLong_FromLong(status) : PyTuple_Pack(2, r->out, r->lse);
+}
+
+/* flash(ctx, plan_opts, causal, head_dim_v, mean_kv_len, scale, stream, workspace, q, cache, out, lse, block_table, seq_lens) ->
+ * (out, lse), made where they are None; a status; or None: not served here. */
+static PyObject *flash(PyObject *self, PyObject *const *a, Py_ssize_t n) {
+  flash_refs r = {NULL, NULL, NULL};
+  if (!run_call || n != TABLES + 2) return PyErr_Format(PyExc_TypeError, "flash: %zd arguments, or bind was not called", n);
+  find_torch();
+  PyObject *result = flash_with(a, &r);
+  Py_XDECREF(r.dense);
+  Py_XDECREF(r.out);
+  Py_XDECREF(r.lse);
+  return result;
 }
 
 /* bind(address of mlaf_call_run) */
@@ -304,6 +399,7 @@ static PyObject *bind(PyObject *self, PyObject *address) {
 }
 
 static PyMethodDef methods[] = {{"run", (PyCFunction)(void (*)(void))run, METH_FASTCALL, NULL},
+                                {"flash", (PyCFunction)(void (*)(void))flash, METH_FASTCALL, NULL},
                                 {"bind", bind, METH_O, NULL},
                                 {NULL, NULL, 0, NULL}};
 static struct PyModuleDef module = {.m_base = PyModuleDef_HEAD_INIT, .m_name = "_fast", .m_size = -1, .m_methods = methods};
@@ -315,7 +411,7 @@ PyMODINIT_FUNC PyInit__fast(void) {
     const char *text;
   } names[] = {{&name.data_ptr, "data_ptr"},     {&name.dtype, "dtype"},           {&name.shape, "shape"},
                {&name.stride, "stride"},         {&name.get_device, "get_device"}, {&name.contiguous, "contiguous"},
-               {&name.new_empty, "new_empty"},   {&name.cuda_stream, "cuda_stream"}};
+               {&name.new_empty, "new_empty"},   {&name.cuda_stream, "cuda_stream"}, {&name.new_strided, "new_empty_strided"}};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
     if (!(*names[i].slot = PyUnicode_InternFromString(names[i].text))) return NULL;
   return PyModule_Create(&module);

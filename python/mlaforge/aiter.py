@@ -20,7 +20,7 @@ def mla_decode_fwd(q, kv_buffer, o, qo_indptr, kv_indptr, kv_indices, kv_last_pa
         fail(f"nhead_kv is {nhead_kv}; the latent cache has 1 head")
     if page_size is not None and page_size != kv_buffer.shape[1]:
         fail(f"page_size is {page_size}, kv_buffer's shape says {kv_buffer.shape[1]}")
-    (ctx or context.default_context()).call(
+    (ctx or context._default or context.default_context()).call(
         1 if causal else 0, int(max_seqlen_q), int(mean_kv_len or 0), sm_scale or 0.0, stream, workspace, q, kv_buffer, o, lse,
         qo_indptr, kv_indptr, kv_indices, kv_last_page_lens)
     return o, lse

@@ -3,6 +3,15 @@
 SIZES = {"bfloat16": 2, "float16": 2, "int32": 4, "float32": 4, "uint8": 1}
 
 
+def size_of(dtype):
+    """Bytes of an element."""
+    if not isinstance(dtype, str):
+        raise TypeError(f"dtype is {dtype!r}; accepted are the names {', '.join(SIZES)}")
+    if dtype not in SIZES:
+        raise ValueError(f"dtype is {dtype!r}; accepted are {', '.join(SIZES)}")
+    return SIZES[dtype]
+
+
 class _Memory:
     def __init__(self, ctx, size):
         self.ctx, self.pointer = ctx, ctx.alloc(size)
@@ -21,15 +30,16 @@ class Buffer:
 
     def __init__(self, ctx, shape, dtype, data=None, strides=None):
         self.ctx, self.shape, self.dtype = ctx, tuple(int(n) for n in shape), dtype
+        item = size_of(dtype)
         dense, n = [], 1
         for size in reversed(self.shape):
             dense.insert(0, n)
             n *= size
         self._strides = tuple(strides or dense)
         self.count = 1 + sum((size - 1) * stride for size, stride in zip(self.shape, self._strides)) if all(self.shape) else 0
-        if data is not None and len(data) != self.count * SIZES[dtype]:
-            raise ValueError(f"{self.count * SIZES[dtype]} bytes are expected, {len(data)} were given")
-        self._memory = _Memory(ctx, self.count * SIZES[dtype])
+        if data is not None and len(data) != self.count * item:
+            raise ValueError(f"{self.count * item} bytes are expected, {len(data)} were given")
+        self._memory = _Memory(ctx, self.count * item)
         if data:
             ctx.write(self.data_ptr(), data)
 
@@ -57,4 +67,4 @@ class Buffer:
     def read(self):
         """The bytes of the whole memory, once everything launched on the default stream is done."""
         self.ctx.sync()
-        return self.ctx.read(self.data_ptr(), self.count * SIZES[self.dtype])
+        return self.ctx.read(self.data_ptr(), self.count * size_of(self.dtype))

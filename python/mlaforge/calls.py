@@ -4,13 +4,16 @@ import struct
 import sys
 import threading
 
-from .library import ALLOC_FN, CALL_SIZE, CALL_VIEWS, PTR, Call, fast, library
+from .library import ALLOC_FN, CALL_SIZE, CALL_VIEWS, PTR, Call, library
 from .tensors import contiguous, dtype_name
 
 DTYPES = {"bfloat16": 0, "float16": 1, "int32": 2, "float32": 3, "int64": 4, "float64": 5, "uint8": 6}
 OTHER, UNKNOWN = 7, -2
-VIEW = struct.Struct("@Piiii8q")  # mlaf_view
-NOTHING = (0, 0, 0, 0)
+# mlaf_view of so many dimensions: data, dtype, dims, where, reserved, shape[4], stride[4]
+VIEWS = [struct.Struct(f"@Piiii{n}q{32 - 8 * n}x{n}q{32 - 8 * n}x") for n in range(5)]
+HEAD, TAIL = struct.Struct("@Ii"), struct.Struct("@iifiP")  # mlaf_call up to its first view, and from q_len to plan
+TAIL_AT, ALLOC_AT = Call.q_len.offset, Call.alloc.offset
+ADDRESS, EMPTY = struct.Struct("@P"), bytes(CALL_SIZE)
 LISTS = [CALL_VIEWS[name] for name in ("qo_indptr", "kv_indptr", "kv_indices", "kv_last_page_lens")]
 BLOCK = [CALL_VIEWS[name] for name in ("block_table", "seq_lens")]
 
@@ -37,14 +40,16 @@ def _code(dtype, tensor):
 def _pack(memory, at, tensor):
     if tensor is None:
         return
-    shape, stride, dtype = tuple(tensor.shape), tuple(tensor.stride()), tensor.dtype
+    shape, stride, dtype = tensor.shape, tensor.stride(), tensor.dtype
     code, dims = _codes.get(dtype), len(shape)
     try:
         where = tensor.get_device()
     except (AttributeError, TypeError):
         where = UNKNOWN
-    VIEW.pack_into(memory, at, tensor.data_ptr(), _code(dtype, tensor) if code is None else code, dims, where, 0,
-                   *(shape + NOTHING)[:4], *(stride + NOTHING)[:4])
+    if dims > 4:  # the library says that these are too many
+        shape, stride = shape[:4], stride[:4]
+    VIEWS[min(dims, 4)].pack_into(memory, at, tensor.data_ptr(), _code(dtype, tensor) if code is None else code, dims, where, 0,
+                                  *shape, *stride)
 
 
 def _alloc(user, size):
@@ -63,11 +68,30 @@ _ALLOC = ALLOC_FN(_alloc)
 _ALLOC_ADDRESS = ctypes.cast(_ALLOC, PTR).value
 
 
+def _int32(x):
+    return max(-1 << 31, min(x, (1 << 31) - 1))
+
+
+def _memory():
+    """(bytes of a mlaf_call, its address): the thread's own, or new ones while it makes another call."""
+    kept = _here.__dict__.pop("memory", None)
+    if kept is None:
+        memory = bytearray(CALL_SIZE)
+        call = Call.from_buffer(memory)
+        kept = memory, ctypes.byref(call)
+    return kept
+
+
 def _run_ctypes(handle, plan_opts, causal, q_len, mean, scale, stream, workspace, q, cache, o, lse, *tables):
-    memory = bytearray(CALL_SIZE)
-    call = Call.from_buffer(memory)
-    call.struct_size, call.causal, call.q_len, call.mean_kv_len, call.scale, call.plan = CALL_SIZE, causal, q_len, mean, scale, plan_opts
-    call.alloc = _ALLOC_ADDRESS
+    kept = _memory()
+    memory, address = kept
+    memory[:] = EMPTY
+    HEAD.pack_into(memory, 0, CALL_SIZE, causal)
+    try:
+        TAIL.pack_into(memory, TAIL_AT, q_len, mean, scale, 0, plan_opts)
+    except (struct.error, OverflowError):  # what does not fit its field is refused there
+        TAIL.pack_into(memory, TAIL_AT, _int32(q_len), _int32(mean), scale if abs(scale) < 3e38 else float("inf"), 0, plan_opts)
+    ADDRESS.pack_into(memory, ALLOC_AT, _ALLOC_ADDRESS)
     dense = contiguous(q)  # kept until the launch is made
     _pack(memory, CALL_VIEWS["q"], dense)
     _pack(memory, CALL_VIEWS["cache"], cache)
@@ -78,13 +102,14 @@ def _run_ctypes(handle, plan_opts, causal, q_len, mean, scale, stream, workspace
         _pack(memory, at, tensor)
     stream = current_stream(q) if stream is None else int(getattr(stream, "cuda_stream", stream))
     _here.call, _here.held = (q, stream), None
-    status = library().mlaf_call_run(handle, ctypes.byref(call), stream or None)
+    status = library().mlaf_call_run(handle, address, stream or None)
     _here.call = _here.held = None
+    _here.memory = kept
     return status
 
 
-def runner():
-    """What makes a call: run(handle, plan_opts, causal, q_len, mean_kv_len, scale, stream, workspace, q, cache, o, lse, *tables),
-    addresses as integers; returns the status. It does not wait."""
-    module = fast()
-    return module.run if module else _run_ctypes
+def runners(module=None):
+    """What makes a call, of the compiled module (None: by ctypes), as (run, flash). run(handle, plan_opts, causal, q_len, mean_kv_len, scale,
+    stream, workspace, q, cache, o, lse, *tables), addresses as integers, returns the status; it does not wait. flash, None by ctypes,
+    takes head_dim_v for q_len and outputs that are None: it returns them, a status, or None where run has to do."""
+    return (module.run, module.flash) if module else (_run_ctypes, None)

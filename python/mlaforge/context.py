@@ -5,7 +5,8 @@ import threading
 
 from .errors import MlafError
 from . import calls
-from .library import LOG_FN, PTR, CtxOpts, ExecuteArgs, PlanInfo, PlanOpts, Problem, WarmUpOpts, WarmUpResult, library
+from .library import (I32, I64, LOG_FN, PTR, U32, CtxOpts, ExecuteArgs, PlanInfo, PlanOpts, Problem, WarmUpOpts, WarmUpResult, fast,
+                      library)
 
 EFFORT = {"db_only": 0, "estimate": 1, "measure": 2}
 NO_COMPILE, TABLES = 1, 2
@@ -17,24 +18,55 @@ def _text(value):
     return None if value is None else os.fsencode(value)
 
 
+def _one_of(name, value, known):
+    """known[value], or an error that names what there is. ctypes and dictionaries would say less, or nothing."""
+    key = str(value).rsplit(".", 1)[-1] if name == "dtype" else value  # torch.bfloat16 too
+    if not isinstance(key, str) or key not in known:
+        raise (ValueError if isinstance(key, str) else TypeError)(
+            f"{name} is {value!r}; accepted are {', '.join(known)}")
+    return known[key]
+
+
+def _fit(name, value, kind):
+    """ctypes cuts integers to their field without a word."""
+    bits = 8 * ctypes.sizeof(kind)
+    low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if kind in (I32, I64) else (0, (1 << bits) - 1)
+    if not low <= value <= high:
+        raise ValueError(f"{name} is {value}, must be {low}..{high}")
+    return value
+
+
+def _struct(structure, **values):
+    kinds = dict(structure._fields_)
+    for name, value in values.items():
+        if name not in kinds:
+            raise TypeError(f"unknown argument {name}; accepted are {', '.join(kinds)}")
+        if kinds[name] in (I32, I64, U32, ctypes.c_size_t) and isinstance(value, int):
+            _fit(name, value, kinds[name])
+    return structure(struct_size=ctypes.sizeof(structure), **values)
+
+
 class Context:
     """Options as mlaf_ctx_opts has them. `log` is called with (level, line). `effort`, `no_compile` and `lengths` hold for every plan: by default
     what is not tuned runs the model's choice, and what is not compiled is compiled at its first use."""
+
+    _handle = _address = None  # what close() looks at, however far the constructor gets
 
     def __init__(self, device=None, db_path=None, cache_dir=None, bundle=None, effort="estimate", no_compile=False, log=None,
                  log_level=1, lengths=None):
         self._lib, self._handle = library(), PTR()
         self._log = LOG_FN(lambda user, level, line: log(level, line.decode(errors="replace"))) if log else None
-        opts = CtxOpts(struct_size=ctypes.sizeof(CtxOpts), device=_text(device), db_path=_text(db_path), cache_dir=_text(cache_dir),
-                       bundle=_text(bundle), log_level=log_level, log=ctypes.cast(self._log, PTR) if self._log else None)
-        self._plan_opts = PlanOpts(struct_size=ctypes.sizeof(PlanOpts), effort=EFFORT[effort],
-                                   flags=NO_COMPILE if no_compile else 0, lengths=_text(lengths))
+        opts = _struct(CtxOpts, device=_text(device), db_path=_text(db_path), cache_dir=_text(cache_dir), bundle=_text(bundle),
+                       log_level=log_level, log=ctypes.cast(self._log, PTR) if self._log else None)
+        self._plan_opts = _struct(PlanOpts, effort=_one_of("effort", effort, EFFORT), flags=NO_COMPILE if no_compile else 0,
+                                  lengths=_text(lengths))
         why = ctypes.create_string_buffer(4096)
         status = self._lib.mlaf_ctx_create(ctypes.byref(opts), ctypes.byref(self._handle), why, len(why))
         if status:
             self._handle = PTR()
             raise MlafError(self._lib.mlaf_status_name(status).decode(), why.value.decode(errors="replace"))
-        self._run, self._address, self._plan_address = calls.runner(), self._handle.value, ctypes.addressof(self._plan_opts)
+        self.use(fast())
+        self._address, self._plan_address = self._handle.value, ctypes.addressof(self._plan_opts)
         self.ordinal = self._lib.mlaf_ctx_ordinal(self._handle)
 
     def close(self):
@@ -69,7 +101,7 @@ class Context:
     # --- device memory, for callers that have no tensor library ---
     def alloc(self, size):
         pointer = PTR()
-        self.check(self._lib.mlaf_mem_alloc(self._handle, size, ctypes.byref(pointer)))
+        self.check(self._lib.mlaf_mem_alloc(self._handle, _fit("size", size, ctypes.c_size_t), ctypes.byref(pointer)))
         return pointer.value
 
     def free(self, pointer):
@@ -88,8 +120,11 @@ class Context:
 
     # --- plans ---
     def _plan(self, problem, flags=0):
-        """One reference, to be released. batch and ctx are rounded up to powers of two by the library's registry."""
-        p, plan, opts = Problem(ctypes.sizeof(Problem), *problem), PTR(), self._plan_opts
+        """One reference, to be released. The library's registry rounds batch and ctx up."""
+        names = [name for name, _ in Problem._fields_[1:]]
+        if len(problem) != len(names):
+            raise ValueError(f"a problem has {len(names)} numbers ({', '.join(names)}), not {len(problem)}")
+        p, plan, opts = _struct(Problem, **dict(zip(names, problem))), PTR(), self._plan_opts
         if flags:
             opts = PlanOpts.from_buffer_copy(opts)
             opts.flags |= flags
@@ -118,10 +153,10 @@ class Context:
         plans, kernels, compiles, workspace (bytes), seconds."""
         plan = PlanOpts.from_buffer_copy(self._plan_opts)
         plan.flags |= TABLES if block_tables else 0
-        problem = Problem(ctypes.sizeof(Problem), heads, rank, rope, q_len, 1 if causal and q_len > 1 else 0, DTYPES[dtype], page_size,
-                          batch[0], kv_len[0])
-        opts = WarmUpOpts(struct_size=ctypes.sizeof(WarmUpOpts), batch_min=batch[0], batch_max=batch[1], ctx_min=kv_len[0],
-                          ctx_max=kv_len[1], plan=ctypes.addressof(plan))
+        problem = _struct(Problem, heads=heads, rank=rank, rope=rope, q_len=q_len, causal=1 if causal and q_len > 1 else 0,
+                          dtype=_one_of("dtype", dtype, DTYPES), page_size=page_size, batch=batch[0], ctx=kv_len[0])
+        opts = _struct(WarmUpOpts, batch_min=batch[0], batch_max=batch[1], ctx_min=kv_len[0], ctx_max=kv_len[1],
+                       plan=ctypes.addressof(plan))
         result = WarmUpResult(struct_size=ctypes.sizeof(WarmUpResult))
         self.check(self._lib.mlaf_warm_up(self._handle, ctypes.byref(problem), ctypes.byref(opts), ctypes.byref(result)))
         if reserve:
@@ -134,22 +169,34 @@ class Context:
         first to want more than it has (None). Workspaces are kept until the context is closed, as graphs may hold them. PyTorch's
         tensors need none for captures: their graph keeps its own."""
         address = ANY_STREAM if stream is None else int(getattr(stream, "cuda_stream", stream)) or None
-        self.check(self._lib.mlaf_workspace_reserve(self._handle, address, size))
+        self.check(self._lib.mlaf_workspace_reserve(self._handle, address, _fit("size", size, ctypes.c_size_t)))
 
-    def call(self, causal, q_len, mean_kv_len, scale, stream, workspace, q, cache, o, lse, *tables):
-        """mlaf_call_run (include/mlaforge/call.h): four lists, or a block table and lengths. `stream` None: the tensor library's
-        current one."""
+    def use(self, module):
+        """Make calls by the compiled module, or by ctypes (None). What a context starts with is the module where it is there."""
+        self._run, self._flash = calls.runners(module)
+
+    def call(self, *arguments):
+        """mlaf_call_run (include/mlaforge/call.h) with causal, q_len, mean_kv_len, scale, stream (None: the tensor library's current
+        one), workspace, q, cache, o, lse, then four lists, or a block table and lengths."""
         if self._address is None:
             raise MlafError("MLAF_E_ARG", "the context is closed")
-        status = self._run(self._address, self._plan_address, causal, q_len, mean_kv_len, scale, stream, workspace, q, cache, o, lse,
-                           *tables)
+        status = self._run(self._address, self._plan_address, *arguments)
         if status:
             self.check(status)
+
+    def call_flash(self, *arguments):
+        """The same with head_dim_v for q_len, a block table, and outputs that may be None: (out, lse), or None where `call` has to do."""
+        if self._flash is None or self._address is None:
+            return None
+        made = self._flash(self._address, self._plan_address, *arguments)
+        if made.__class__ is int:
+            self.check(made)
+        return made
 
     def execute(self, problem, stream=None, **arguments):
         """Launch on `stream` (an address; None: the default stream). Arguments as mlaf_execute_args has them, pointers as addresses,
         unchecked. Without `workspace` the context's for this stream is used; what cannot be captured says so."""
-        args = ExecuteArgs(struct_size=ctypes.sizeof(ExecuteArgs), **arguments)
+        args = _struct(ExecuteArgs, **arguments)
         plan = self._plan(problem, TABLES if args.block_table or args.page_rows or args.page_tokens else 0)
         try:
             if not args.workspace:
@@ -166,7 +213,8 @@ _default, _default_lock = None, threading.Lock()
 
 
 def default_context():
-    """The context of calls that name none: $MLAF_DEVICE (auto), the user's database, $MLAF_BUNDLE if set."""
+    """The context of calls that name none: $MLAF_DEVICE (auto: the first GPU, never the emulator), the user's database, $MLAF_BUNDLE
+    if set."""
     global _default
     with _default_lock:
         if _default is None:

@@ -32,6 +32,14 @@ def _outputs(ctx, q, head_dim_v):
     return out, empty(ctx, q, (batch, q_len, heads), "float32").transpose(1, 2)
 
 
+def _refuse(is_fp8_kvcache, no_tables):
+    if is_fp8_kvcache:
+        fail("is_fp8_kvcache is True; caches of bfloat16 and float16 are served")
+    if no_tables:
+        fail("block_table and cache_seqlens are wanted")
+    fail("indices, attn_sink, extra_k_cache, extra_indices_in_kvcache, topk_length and extra_topk_length (sparse decode) must be None")
+
+
 def flash_mla_with_kvcache(q, k_cache, block_table, cache_seqlens, head_dim_v, tile_scheduler_metadata=None, num_splits=None,
                            softmax_scale=None, causal=False, is_fp8_kvcache=False, indices=None, attn_sink=None, extra_k_cache=None,
                            extra_indices_in_kvcache=None, topk_length=None, extra_topk_length=None, *, mean_kv_len=None,
@@ -44,21 +52,21 @@ def flash_mla_with_kvcache(q, k_cache, block_table, cache_seqlens, head_dim_v, t
     request, about) helps to choose the kernel. `out` and `lse`: tensors to write to (lse [B, H, q_len] over memory of [B, q_len, H]).
     `workspace` as in mla_decode_fwd. fp8 caches and sparse decode are not served.
     """
-    if is_fp8_kvcache:
-        fail("is_fp8_kvcache is True; caches of bfloat16 and float16 are served")
-    if indices is not None or extra_indices_in_kvcache is not None or extra_k_cache is not None or topk_length is not None or \
-            extra_topk_length is not None or attn_sink is not None:
-        fail("indices, attn_sink, extra_k_cache, extra_indices_in_kvcache, topk_length and extra_topk_length (sparse decode) must be None")
-    if block_table is None or cache_seqlens is None:
-        fail("block_table and cache_seqlens are wanted")
+    if is_fp8_kvcache or indices is not None or extra_indices_in_kvcache is not None or extra_k_cache is not None or \
+            topk_length is not None or extra_topk_length is not None or attn_sink is not None or block_table is None or \
+            cache_seqlens is None:
+        _refuse(is_fp8_kvcache, block_table is None or cache_seqlens is None)
+    ctx = ctx or context._default or context.default_context()
+    causal, mean_kv_len, scale = 1 if causal else 0, int(mean_kv_len or 0), softmax_scale or 0.0
+    made = ctx.call_flash(causal, head_dim_v, mean_kv_len, scale, stream, workspace, q, k_cache, out, lse, block_table, cache_seqlens)
+    if made is not None:
+        return made
     if len(q.shape) != 4:
         fail(f"q has shape {tuple(q.shape)}; 4 dimensions are expected")
-    ctx = ctx or context.default_context()
+    if out is not None and (len(out.shape) != 4 or head_dim_v != out.shape[3]):
+        fail(f"head_dim_v is {head_dim_v}, out {tuple(out.shape)}: they do not fit together")
     if out is None or lse is None:
         made = _outputs(ctx, q, head_dim_v)
         out, lse = made[0] if out is None else out, made[1] if lse is None else lse
-    elif head_dim_v != out.shape[3]:
-        fail(f"head_dim_v is {head_dim_v}, out {tuple(out.shape)}: they do not fit together")
-    ctx.call(1 if causal else 0, 0, int(mean_kv_len or 0), softmax_scale or 0.0, stream, workspace, q, k_cache, out, lse, block_table,
-             cache_seqlens)
+    ctx.call(causal, 0, mean_kv_len, scale, stream, workspace, q, k_cache, out, lse, block_table, cache_seqlens)
     return out, lse

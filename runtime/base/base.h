@@ -6,7 +6,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
+#include "base/numbers.h"
 #include "mlaforge/status.h"
 
 #define MLAF_ERR_MAX 4096
@@ -38,6 +40,10 @@ void mlaf_text_free(mlaf_text *t);
 /* Hand the string to the caller (free()); NULL if anything failed. Resets t. */
 char *mlaf_text_take(mlaf_text *t);
 
+/* What is wrong with a name or a note that came from somebody else's file, NULL if nothing: it has to be UTF-8 without control
+ * characters, as it goes to terminals, JSON and generated files. `breaks`: tab, line feed and carriage return are let pass. */
+const char *mlaf_text_fault(const char *text, bool breaks);
+
 typedef struct mlaf_log {
   mlaf_log_fn fn; /* NULL: silent */
   void *user;
@@ -51,12 +57,30 @@ void mlaf_sha256_hex(const void *data, size_t n, char out[MLAF_HASH_HEX]);
 /* SHA-256 over several parts, each preceded by its length, so that ("ab","c") != ("a","bc"). */
 void mlaf_sha256_parts(const void *const *parts, const size_t *lens, size_t n, char out[MLAF_HASH_HEX]);
 
-/* Whole file into malloc'ed memory (NUL added behind it). `max` bytes at most. */
+/* Whole regular file into malloc'ed memory (NUL added behind it). `max` bytes at most. Never waits: a FIFO is refused. */
 mlaf_status mlaf_file_read(const char *path, size_t max, void **data, size_t *size, mlaf_err *err);
-/* Publish a file: mkstemp in the same directory, write, fsync, rename over. Nothing is left behind on failure. */
+/* The same for text that a user names: FIFOs, terminals and /dev/stdin are read to their end, too (a shell's <(command)). E_IO
+ * for a FIFO to which nobody writes. */
+mlaf_status mlaf_file_take(const char *path, size_t max, void **data, size_t *size, mlaf_err *err);
+/* Whether a regular file begins with that (64 bytes at most). */
+bool mlaf_file_begins(const char *path, const char *with);
+/* E_IO from errno: "cannot <what> '<path>': <reason>", and what helps. */
+mlaf_status mlaf_file_fail(mlaf_err *err, const char *what, const char *path);
+/* Publish a file of ours (a cache entry), whole or not at all: a temporary one in the same directory, with what the umask leaves
+ * of 0666, write, fsync, rename over whatever has the name, a link too. Nothing is left behind on failure. */
 mlaf_status mlaf_file_publish(const char *path, const void *data, size_t size, mlaf_err *err);
-/* mkdir -p with mode 0700 for what it makes. */
+/* The same for a path that a user names (--out): links are followed, a file that was there keeps its mode (and its owner, for
+ * root), and what is no regular file (a device, a FIFO, /dev/stdout, /dev/fd/N) is written through. E_IO for a FIFO that nobody
+ * reads. */
+mlaf_status mlaf_file_write(const char *path, const void *data, size_t size, mlaf_err *err);
+/* A path that a user names, to be written bit by bit: what was there is gone at once. NULL with err filled; fclose() it. */
+FILE *mlaf_file_create(const char *path, mlaf_err *err);
+/* The descriptor of this process that `path` names ("/dev/stdout": 1); -1 when it names none. */
+int mlaf_file_descriptor(const char *path);
+/* mkdir -p with mode 0700 for what it makes: caches and databases. */
 mlaf_status mlaf_dir_make(const char *path, mlaf_err *err);
+/* The same with what the umask leaves of 0777: for what users name to be written into. */
+mlaf_status mlaf_dir_make_open(const char *path, mlaf_err *err);
 
 char *mlaf_strdup(const char *s);                                 /* NULL in, NULL out */
 char *mlaf_format(const char *fmt, ...) MLAF_PRINTF(1, 2);        /* malloc'ed, NULL when out of memory */

@@ -19,6 +19,7 @@ static const struct {
     [MLAF_E_COMPILE] = {"MLAF_E_COMPILE", "the compiler rejected the source"},
     [MLAF_E_TIMEOUT] = {"MLAF_E_TIMEOUT", "time limit exceeded"},
     [MLAF_E_CRASH] = {"MLAF_E_CRASH", "the compiler worker died"},
+    [MLAF_E_KILLED] = {"MLAF_E_KILLED", "the compiler worker was killed from outside"},
     [MLAF_E_TEMPLATE] = {"MLAF_E_TEMPLATE", "template or generator error"},
     [MLAF_E_DB] = {"MLAF_E_DB", "unusable tuning database"},
     [MLAF_E_NOT_TUNED] = {"MLAF_E_NOT_TUNED", "no tuned choice for this problem"},
@@ -37,7 +38,7 @@ mlaf_status mlaf_fail(mlaf_err *err, mlaf_status status, const char *fmt, ...) {
   if (!err) return status;
   va_list ap;
   va_start(ap, fmt);
-  vsnprintf(err->text, sizeof err->text, fmt, ap);
+  mlaf_vsnprintf(err->text, sizeof err->text, fmt, ap);
   va_end(ap);
   err->status = status;
   return status;
@@ -50,7 +51,7 @@ mlaf_status mlaf_fail_prefix(mlaf_err *err, mlaf_status status, const char *fmt,
   old[sizeof old - 1] = 0;
   va_list ap;
   va_start(ap, fmt);
-  int n = vsnprintf(err->text, sizeof err->text, fmt, ap);
+  int n = mlaf_vsnprintf(err->text, sizeof err->text, fmt, ap);
   va_end(ap);
   if (n >= 0 && (size_t)n < sizeof err->text) snprintf(err->text + n, sizeof err->text - (size_t)n, ": %s", old);
   err->status = status;
@@ -62,7 +63,7 @@ void mlaf_log_line(const mlaf_log *log, mlaf_log_level level, const char *fmt, .
   char line[MLAF_ERR_MAX];
   va_list ap;
   va_start(ap, fmt);
-  vsnprintf(line, sizeof line, fmt, ap);
+  mlaf_vsnprintf(line, sizeof line, fmt, ap);
   va_end(ap);
   log->fn(log->user, level, line);
 }

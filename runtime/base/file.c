@@ -1,6 +1,7 @@
-/* Whole-file reads and atomic publication. */
+/* Whole-file reads, and directories. How files are written: publish.c. */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +10,7 @@
 
 #include "base/base.h"
 
-static mlaf_status io_fail(mlaf_err *err, const char *what, const char *path) {
+mlaf_status mlaf_file_fail(mlaf_err *err, const char *what, const char *path) {
   int e = errno;
   const char *fix = e == ENOSPC || e == EDQUOT ? " (free some space or name another directory)"
                     : e == EACCES || e == EROFS || e == EPERM ? " (check the permissions or name another path)"
@@ -30,13 +31,13 @@ static bool read_all(int fd, char *data, size_t size) {
 }
 
 mlaf_status mlaf_file_read(const char *path, size_t max, void **data, size_t *size, mlaf_err *err) {
-  int fd = open(path, O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return io_fail(err, "open", path);
+  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY); /* a FIFO's open would wait for its writer */
+  if (fd < 0) return mlaf_file_fail(err, "open", path);
   struct stat st;
   mlaf_status status = MLAF_OK;
   char *buffer = NULL;
   if (fstat(fd, &st) != 0) {
-    status = io_fail(err, "stat", path);
+    status = mlaf_file_fail(err, "stat", path);
   } else if (!S_ISREG(st.st_mode)) {
     status = mlaf_fail(err, MLAF_E_IO, "'%s' is not a regular file", path);
   } else if ((uint64_t)st.st_size > max) {
@@ -45,7 +46,7 @@ mlaf_status mlaf_file_read(const char *path, size_t max, void **data, size_t *si
   } else if (!(buffer = malloc((size_t)st.st_size + 1))) {
     status = mlaf_fail(err, MLAF_E_NOMEM, "no memory for the %lld bytes of '%s'", (long long)st.st_size, path);
   } else if (!read_all(fd, buffer, (size_t)st.st_size)) {
-    status = io_fail(err, "read", path);
+    status = mlaf_file_fail(err, "read", path);
   }
   close(fd);
   if (status != MLAF_OK) {
@@ -58,52 +59,82 @@ mlaf_status mlaf_file_read(const char *path, size_t max, void **data, size_t *si
   return MLAF_OK;
 }
 
-static bool write_all(int fd, const char *data, size_t size) {
-  while (size) {
-    ssize_t n = write(fd, data, size);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return false;
-    data += n;
-    size -= (size_t)n;
+/* --- what is no regular file --- */
+
+enum { WRITER_MS = 1000, TRY_MS = 20 };
+
+/* To the end. A FIFO without a writer looks like one at its end: its writer has a second to come. */
+static mlaf_status read_stream(int fd, const char *path, bool fifo, size_t max, mlaf_text *out, mlaf_err *err) {
+  char block[65536];
+  for (int waited = 0;;) {
+    const ssize_t n = read(fd, block, sizeof block);
+    if (n > 0) {
+      mlaf_text_add(out, block, (size_t)n);
+      if (out->failed)
+        return mlaf_fail(err, MLAF_E_IO, "'%s' gives more than the %zu bytes accepted here, or memory is short", path, max);
+    } else if (n == 0 && fifo && !out->len && waited < WRITER_MS) {
+      poll(NULL, 0, TRY_MS);
+      waited += TRY_MS;
+    } else if (n == 0) {
+      return fifo && !out->len ? mlaf_fail(err, MLAF_E_IO, "nobody writes to the FIFO '%s'", path) : MLAF_OK;
+    } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+      struct pollfd p = {fd, POLLIN, 0};
+      poll(&p, 1, -1);
+    } else if (errno != EINTR) {
+      return mlaf_file_fail(err, "read", path);
+    }
   }
-  return true;
 }
 
-mlaf_status mlaf_file_publish(const char *path, const void *data, size_t size, mlaf_err *err) {
-  char *temp = mlaf_format("%s.tmp.%ld.XXXXXX", path, (long)getpid());
-  if (!temp) return mlaf_fail(err, MLAF_E_NOMEM, "no memory to publish '%s'", path);
-  mlaf_status status = MLAF_OK;
-  int fd = mkostemp(temp, O_CLOEXEC);
-  if (fd < 0) {
-    status = io_fail(err, "create a file beside", path);
-    free(temp);
-    return status;
-  }
-  /* fsync before the rename: after a power cut the name must not point at an empty file */
-  if (!write_all(fd, data, size) || fchmod(fd, 0644) != 0 || fsync(fd) != 0) status = io_fail(err, "write", path);
-  if (close(fd) != 0 && status == MLAF_OK) status = io_fail(err, "write", path);
-  if (status == MLAF_OK && rename(temp, path) != 0) status = io_fail(err, "rename onto", path);
-  if (status != MLAF_OK) unlink(temp);
-  free(temp);
-  return status;
+mlaf_status mlaf_file_take(const char *path, size_t max, void **data, size_t *size, mlaf_err *err) {
+  struct stat st;
+  if (stat(path, &st) != 0 || !(S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode))) return mlaf_file_read(path, max, data, size, err);
+  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  if (fd < 0) return mlaf_file_fail(err, "open", path);
+  mlaf_text text = MLAF_TEXT_INIT(max < SIZE_MAX ? max + 1 : max);
+  mlaf_status status = read_stream(fd, path, S_ISFIFO(st.st_mode), max, &text, err);
+  close(fd);
+  const size_t n = text.len;
+  char *taken = status == MLAF_OK ? mlaf_text_take(&text) : NULL;
+  mlaf_text_free(&text);
+  if (status == MLAF_OK && !taken) status = mlaf_fail(err, MLAF_E_NOMEM, "no memory for what '%s' gives", path);
+  if (status != MLAF_OK) return status;
+  *data = taken;
+  *size = n;
+  return MLAF_OK;
 }
 
-mlaf_status mlaf_dir_make(const char *path, mlaf_err *err) {
+bool mlaf_file_begins(const char *path, const char *with) {
+  char head[64];
+  const size_t n = strlen(with);
+  struct stat st;
+  const int fd = n > sizeof head ? -1 : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  const bool whole = fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && read(fd, head, n) == (ssize_t)n;
+  if (fd >= 0) close(fd);
+  return whole && !memcmp(head, with, n);
+}
+
+/* --- directories --- */
+
+static mlaf_status make_dirs(const char *path, mode_t mode, mlaf_err *err) {
   char *copy = mlaf_strdup(path);
   if (!copy) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for the path '%s'", path);
   bool ok = true;
   for (char *p = copy + 1; ok && *p; p++) {
     if (*p != '/') continue;
     *p = 0;
-    ok = mkdir(copy, 0700) == 0 || errno == EEXIST;
+    ok = mkdir(copy, mode) == 0 || errno == EEXIST;
     *p = '/';
   }
   struct stat st;
-  ok = ok && (mkdir(copy, 0700) == 0 || errno == EEXIST);
+  ok = ok && (mkdir(copy, mode) == 0 || errno == EEXIST);
   if (ok && stat(copy, &st) == 0 && !S_ISDIR(st.st_mode)) {
     errno = ENOTDIR;
     ok = false;
   }
   free(copy);
-  return ok ? MLAF_OK : io_fail(err, "make the directory", path);
+  return ok ? MLAF_OK : mlaf_file_fail(err, "make the directory", path);
 }
+
+mlaf_status mlaf_dir_make(const char *path, mlaf_err *err) { return make_dirs(path, 0700, err); }
+mlaf_status mlaf_dir_make_open(const char *path, mlaf_err *err) { return make_dirs(path, 0777, err); }

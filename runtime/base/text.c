@@ -39,11 +39,11 @@ void mlaf_text_fmt(mlaf_text *t, const char *fmt, ...) {
   va_list ap, again;
   va_start(ap, fmt);
   va_copy(again, ap);
-  int n = vsnprintf(NULL, 0, fmt, ap);
+  int n = mlaf_vsnprintf(NULL, 0, fmt, ap);
   va_end(ap);
   if (n < 0) t->failed = true;
   if (n >= 0 && reserve(t, (size_t)n)) {
-    vsnprintf(t->data + t->len, (size_t)n + 1, fmt, again);
+    mlaf_vsnprintf(t->data + t->len, (size_t)n + 1, fmt, again);
     t->len += (size_t)n;
   }
   va_end(again);
@@ -68,7 +68,9 @@ char *mlaf_format(const char *fmt, ...) {
   va_list ap;
   va_start(ap, fmt);
   char *out = NULL;
+  const mlaf_locale before = mlaf_locale_enter();
   int n = vasprintf(&out, fmt, ap);
+  mlaf_locale_leave(before);
   va_end(ap);
   return n < 0 ? NULL : out;
 }
@@ -77,4 +79,30 @@ double mlaf_now(void) {
   struct timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Bytes of the character at p, 0 when it is no UTF-8: cut short, longer than needed, a surrogate, beyond the last plane. */
+static int utf8_length(const unsigned char *p, uint32_t *out) {
+  static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+  const int n = *p < 0x80 ? 1 : *p >> 5 == 6 ? 2 : *p >> 4 == 14 ? 3 : *p >> 3 == 30 ? 4 : 0;
+  uint32_t c = n == 1 ? *p : *p & (0x7fu >> n);
+  for (int i = 1; i < n; i++) {
+    if (p[i] >> 6 != 2) return 0;
+    c = c << 6 | (p[i] & 63);
+  }
+  if (!n || c < least[n] || c > 0x10ffff || (c >= 0xd800 && c < 0xe000)) return 0;
+  *out = c;
+  return n;
+}
+
+const char *mlaf_text_fault(const char *text, bool breaks) {
+  uint32_t c = 0;
+  for (const unsigned char *p = (const unsigned char *)text; *p;) {
+    const int n = utf8_length(p, &c);
+    if (!n) return "is not UTF-8";
+    const bool broken = breaks && (c == '\t' || c == '\n' || c == '\r');
+    if (!broken && (c < 0x20 || (c >= 0x7f && c < 0xa0))) return "has a control character";
+    p += n;
+  }
+  return NULL;
 }

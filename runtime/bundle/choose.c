@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "bundle/make_internal.h"
+#include "core/block_tables.h"
 #include "core/build.h"
 #include "core/nearest.h"
 
@@ -65,10 +66,21 @@ static bool in_reach(const tuned *t, const mlaf_problem *p) {
   return mlaf_in_reach(mlaf_doublings(&t->problem, p), !strncmp(t->device, "arch:", 5) && !t->choice.decode.template_hash[0]);
 }
 
-static const tuned *find_tuned(const tuned_list *l, const mlaf_problem *p) {
+/* As the planner's rule: not what was tuned for one request where other kernels serve several better. */
+static bool serves(mlaf_gen *gen, const char *target, const tuned *t, const mlaf_problem *p) {
+  char *reason = NULL;
+  if (!mlaf_for_one(p, &t->problem) || mlaf_gen_serve(gen, p, target, t->choice.variant, &reason, NULL)) return true;
+  const bool good = !reason;
+  free(reason);
+  return good;
+}
+
+static const tuned *find_tuned(mlaf_gen *gen, const tuned_list *l, const mlaf_problem *p) {
   const tuned *best = NULL;
-  for (size_t i = 0; i < l->n; i++)
-    if (mlaf_same_shape(&l->items[i].problem, p) && in_reach(&l->items[i], p)) best = better(p, best, &l->items[i]);
+  for (size_t i = 0; i < l->n; i++) {
+    const tuned *t = &l->items[i];
+    if (mlaf_same_shape(&t->problem, p) && in_reach(t, p) && better(p, best, t) == t && serves(gen, l->target, t, p)) best = t;
+  }
   return best;
 }
 
@@ -107,7 +119,7 @@ static void fit(mlaf_gen *gen, const char *target, const tuned *t, const mlaf_pr
 
 /* A tuned choice counts while the generator still makes the kernels that were timed. */
 static void take_tuned(const asking *a, mlaf_gen *gen, const mlaf_problem *p, found *f) {
-  const tuned *t = find_tuned(a->tuned, p);
+  const tuned *t = find_tuned(gen, a->tuned, p);
   mlaf_variant *v = &f->variants[0];
   mlaf_err why;
   if (!t) return;
@@ -232,6 +244,15 @@ static mlaf_status enter_all(make_target *t, found *all, mlaf_err *err) {
   return st;
 }
 
+/* What serves every problem whose page tables come in their second form. */
+static mlaf_status enter_block_tables(make_target *t, mlaf_err *err) {
+  const mlaf_kernel_desc plain = {.template_name = NULL};
+  const int i = kernel_index(t, mlaf_block_tables_kernel(), &plain, false, true);
+  if (i == NO_KERNEL) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for a bundle's kernels");
+  t->kernels[i].always = true;
+  return MLAF_OK;
+}
+
 mlaf_status make_choose(maker *m, make_target *t, mlaf_err *err) {
   const size_t n = t->request->n;
   tuned_list known = {.opts = m->opts, .target = t->request->target};
@@ -245,6 +266,7 @@ mlaf_status make_choose(maker *m, make_target *t, mlaf_err *err) {
   if (!st && (!a.all || !t->entries)) st = mlaf_fail(err, MLAF_E_NOMEM, "no memory for a grid of %zu problems", n);
   if (!st) st = ask_all(&a, err);
   if (!st) st = enter_all(t, a.all, err);
+  if (!st) st = enter_block_tables(t, err);
   for (size_t i = 0; a.all && i < n; i++)
     for (int k = 0; k <= MAKE_TRIES; k++) mlaf_variant_clear(&a.all[i].variants[k]);
   free(a.all);

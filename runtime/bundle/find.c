@@ -21,10 +21,15 @@ typedef struct ranked {
   const mlaf_bundle_plan *plan;
   const mlaf_problem *asked;
   double apart;
+  bool last; /* for one request, among others that serve any lengths */
 } ranked;
+
+/* Whether a kernel is as good for requests of any lengths: the launch cuts its batch, always or where that is better. */
+static bool any_lengths(const mlaf_bundle_kernel *k) { return k->flags & MLAF_KERNEL_FITS || (k->step && !k->slots); }
 
 static int by_distance(const void *a, const void *b) {
   const ranked *x = a, *y = b;
+  if (x->last != y->last) return x->last ? 1 : -1;
   if (x->apart != y->apart) return x->apart < y->apart ? -1 : 1;
   if (x->plan->baseline != y->plan->baseline) return x->plan->baseline ? 1 : -1;
   const int c = mlaf_first_of_equals(x->asked, &x->plan->problem, &y->plan->problem);
@@ -45,12 +50,15 @@ mlaf_status mlaf_bundle_rank(const mlaf_bundle *b, const char *target, const mla
     free(out);
     return mlaf_fail(err, MLAF_E_NOMEM, "no memory to look into the bundle");
   }
+  bool some = false;
   found = 0;
   for (size_t i = 0; i < b->n_plans; i++) {
     const mlaf_bundle_plan *x = &b->plans[i];
     if (!serves(x, target, p)) continue;
-    r[found++] = (ranked){x, p, mlaf_times_apart(p, &x->problem)};
+    some = some || any_lengths(x->decode);
+    r[found++] = (ranked){x, p, mlaf_times_apart(p, &x->problem), mlaf_for_one(p, &x->problem) && !any_lengths(x->decode)};
   }
+  for (size_t i = 0; i < found && !some; i++) r[i].last = false;
   qsort(r, found, sizeof *r, by_distance);
   for (size_t i = 0; i < found; i++) out[i] = r[i].plan;
   free(r);
@@ -86,9 +94,8 @@ void mlaf_bundle_fit(const mlaf_bundle_plan *const *list, size_t n, const mlaf_b
   const mlaf_fit_kernel k = {x->decode->rows_per_wg, x->decode->step, x->decode->slots};
   const bool exact = x->problem.batch == p->batch && x->problem.ctx == p->ctx;
   const mlaf_bundle_plan *merge = with_combine(list, n, x);
-  const bool merged = merge || x->splits > 1; /* without a combine kernel the decode kernel does it itself */
   *out = (mlaf_bundle_fitted){.splits = exact ? x->splits : mlaf_fit_splits(p, &k, x->splits)};
-  if (out->splits == x->splits || (out->splits > 1 && !merged)) { /* as it was tuned, or nothing here merges more than one */
+  if (out->splits == x->splits || (out->splits > 1 && !merge)) { /* as it was tuned, or nothing here merges more than one */
     out->splits = x->splits;
     out->combine = x->combine;
     snprintf(out->variant, sizeof out->variant, "%s", x->variant);

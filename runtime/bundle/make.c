@@ -56,6 +56,11 @@ static bool any(const make_target *t, const make_choice *c, make_state state) {
 static size_t wanted(make_target *t, int *list) {
   size_t n = 0;
   bool *seen = calloc(t->n_kernels + 1, 1);
+  for (size_t k = 0; seen && k < t->n_kernels; k++)
+    if (t->kernels[k].always && is(t, (int)k, MAKE_NEW)) {
+      seen[k] = true;
+      list[n++] = (int)k;
+    }
   for (size_t i = 0; seen && i < t->request->n; i++) {
     make_entry *e = &t->entries[i];
     while (e->at < e->n && any(t, &e->tries[e->at], MAKE_BAD)) e->at++;
@@ -137,8 +142,9 @@ static mlaf_status take(maker *m, make_target *t, make_kernel *k, mlaf_compile_j
   if (!why) return MLAF_OK;
   if (k->baseline)
     return mlaf_fail(err, MLAF_E_COMPILE,
-                     "the baseline for %s cannot be made, so the bundle would not serve every problem: %s (%s): "
-                     "%.3000s", t->request->target, k->ref.symbol, k->ref.params, why);
+                     "the %s for %s cannot be made, so the bundle would not serve every problem: %s (%s): "
+                     "%.3000s", k->always ? "kernel that reads block tables" : "baseline",
+                     t->request->target, k->ref.symbol, k->ref.params, why);
   mlaf_log_line(m->opts->log, MLAF_LOG_WARN, "%s %s (%s) is left out: %s", t->request->target, k->ref.symbol, k->ref.params, why);
   return MLAF_OK;
 }
@@ -188,8 +194,7 @@ static void free_all(maker *m) {
 
 /* One maker at a time: the lock is on the directory itself and leaves no file behind. */
 static int lock_dir(const char *dir, mlaf_err *err) {
-  if (mlaf_dir_make(dir, err)) return -1;
-  chmod(dir, 0755); /* a bundle is for other users to read */
+  if (mlaf_dir_make_open(dir, err)) return -1; /* a bundle is for others to read, if the umask says so */
   int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0) mlaf_fail(err, MLAF_E_IO, "cannot open the directory '%s': %s", dir, strerror(errno));
   else if (flock(fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK) {

@@ -20,6 +20,7 @@ typedef struct make_kernel {
   size_t size;
   char sha256[MLAF_HASH_HEX];
   bool verified, used, baseline; /* used: by a plan of the bundle; baseline: by one's fallback, so it is never dropped */
+  bool always; /* no plan's, but every bundle has it; a baseline, too */
 } make_kernel;
 
 /* A variant that may serve a problem. */

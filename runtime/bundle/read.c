@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "bundle/bundle.h"
+#include "core/launch.h"
+#include "mlaf_limits.h"
 
 #define MANIFEST_MAX ((size_t)256 << 20)
 #define CODE_MAX ((size_t)256 << 20)
@@ -51,8 +53,14 @@ static bool number(const char *text, unsigned long long max, unsigned long long 
 
 static bool real(const char *text, double *out) {
   char *end;
-  *out = strtod(text, &end);
+  *out = mlaf_strtod(text, &end);
   return *text && !*end && isfinite(*out);
+}
+
+/* A name that goes into paths, C and a driver's calls: an identifier. */
+static bool identifier(const char *text) {
+  static const char known[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+  return *text && !(*text >= '0' && *text <= '9') && !text[strspn(text, known)];
 }
 
 static bool hex(const char *text) { return strlen(text) == HEX && strspn(text, "0123456789abcdef") == HEX; }
@@ -62,7 +70,8 @@ static bool hex(const char *text) { return strlen(text) == HEX && strspn(text, "
 static mlaf_status read_kernel(line_reader *r) {
   char **f = r->fields;
   unsigned long long size, threads, rows, step, slots, flags;
-  if (r->n != 16 || !hex(f[3]) || !number(f[4], CODE_MAX, &size) || !number(f[5], 1024, &threads) ||
+  if (r->n != 16 || !identifier(f[1]) || !identifier(f[2]) || !hex(f[3]) || !number(f[4], CODE_MAX, &size) ||
+      !number(f[5], 1024, &threads) ||
       !number(f[6], UINT32_MAX, &rows) || !threads || !rows || !number(f[7], UINT32_MAX, &step) ||
       !number(f[8], UINT32_MAX, &slots) || !number(f[9], UINT32_MAX, &flags))
     return bad(r, "malformed kernel");
@@ -79,9 +88,17 @@ static int by_name(const void *a, const void *b) {
 }
 
 /* The manifest is sorted, so its kernels are. */
-static const mlaf_bundle_kernel *kernel_of(const mlaf_bundle *b, const char *target, const char *symbol) {
+const mlaf_bundle_kernel *mlaf_bundle_kernel_of(const mlaf_bundle *b, const char *target, const char *symbol) {
   const mlaf_bundle_kernel key = {.target = target, .symbol = symbol};
   return bsearch(&key, b->kernels, b->n_kernels, sizeof key, by_name);
+}
+
+/* More than the generator makes, or than there are rounds of tokens, would only keep a launch busy with empty workgroups. */
+static uint64_t most_splits(const mlaf_bundle_plan *p) {
+  const uint64_t step = p->decode->step, rounds = step ? ((uint64_t)p->problem.ctx + step - 1) / step : UINT64_MAX;
+  if (p->decode->slots) return rounds < MLAF_SPLITS_MAX ? rounds : MLAF_SPLITS_MAX;
+  const uint64_t tiles = step ? rounds * (uint64_t)p->problem.batch : UINT64_MAX; /* the balanced schedule's parts */
+  return tiles < MLAF_PARTS_MAX ? tiles : MLAF_PARTS_MAX;
 }
 
 /* plan  target problem role rung source variant splits ns error decode combine */
@@ -89,7 +106,7 @@ static mlaf_status read_plan(line_reader *r) {
   char **f = r->fields;
   unsigned long long splits;
   mlaf_bundle_plan p = {0};
-  if (r->n != 12 || (strcmp(f[3], "choice") && strcmp(f[3], "baseline")) || !number(f[7], 65536, &splits) || !splits ||
+  if (r->n != 12 || (strcmp(f[3], "choice") && strcmp(f[3], "baseline")) || !number(f[7], UINT32_MAX, &splits) || !splits ||
       !real(f[8], &p.ns) || !real(f[9], &p.error) || mlaf_problem_parse(f[2], &p.problem, NULL, 0))
     return bad(r, "malformed plan");
   p.target = f[1];
@@ -99,9 +116,12 @@ static mlaf_status read_plan(line_reader *r) {
   p.source = f[5];
   p.variant = f[6];
   p.splits = (uint32_t)splits;
-  p.decode = kernel_of(r->b, f[1], f[10]);
-  p.combine = strcmp(f[11], "-") ? kernel_of(r->b, f[1], f[11]) : NULL;
+  p.decode = mlaf_bundle_kernel_of(r->b, f[1], f[10]);
+  p.combine = strcmp(f[11], "-") ? mlaf_bundle_kernel_of(r->b, f[1], f[11]) : NULL;
   if (!p.decode || (!p.combine && strcmp(f[11], "-"))) return bad(r, "a plan without its kernel");
+  if (splits > most_splits(&p)) return bad(r, "more splits than any kernel has");
+  if (!p.combine && (p.splits > 1 || mlaf_launch_needs_combine(p.decode->flags)))
+    return bad(r, "a plan whose decode kernel leaves pieces, and no combine kernel");
   r->b->plans[r->b->n_plans++] = p;
   return MLAF_OK;
 }
@@ -119,7 +139,7 @@ static mlaf_status read_line(line_reader *r, char *line) {
   if (!strcmp(kind, "kernel")) return read_kernel(r);
   if (!strcmp(kind, "plan")) return read_plan(r);
   if (!strcmp(kind, "generator") && r->n == 2) r->b->generator = r->fields[1];
-  else if (!strcmp(kind, "target") && r->n == 3)
+  else if (!strcmp(kind, "target") && r->n == 3 && identifier(r->fields[1]))
     r->b->targets[r->b->n_targets++] = (mlaf_bundle_target){r->fields[1], r->fields[2]};
   else if (!strcmp(kind, "dropped")) r->b->n_dropped++;
   else return bad(r, "an unknown line");

@@ -18,7 +18,7 @@ static void use(make_target *t, int kernel) {
 }
 
 static void mark_used(make_target *t) {
-  for (size_t i = 0; i < t->n_kernels; i++) t->kernels[i].used = false;
+  for (size_t i = 0; i < t->n_kernels; i++) t->kernels[i].used = t->kernels[i].always;
   for (size_t i = 0; i < t->request->n; i++) {
     const make_choice *choices[] = {make_in_force(&t->entries[i]), &t->entries[i].baseline};
     for (int k = 0; k < 2; k++) {
@@ -140,7 +140,8 @@ static mlaf_status kernel_lines(const make_target *t, mlaf_text *out, mlaf_bundl
     const make_kernel *k = order[i];
     mlaf_text_fmt(out, "kernel\t%s\t%s\t%s\t%zu\t%u\t%u\t%u\t%u\t%u\t%s\t%s\t%s\t%s\t%s\t%s\n", t->request->target,
                   k->ref.symbol, k->sha256, k->size, k->ref.threads, k->ref.rows_per_wg, k->step, k->slots, k->launch.flags,
-                  k->ref.template_name, k->ref.params, k->ref.template_hash, k->ref.src_hash, k->ref.code_key, tested(k));
+                  k->ref.template_name, k->ref.params, k->ref.template_hash[0] ? k->ref.template_hash : "-", k->ref.src_hash,
+                  k->ref.code_key, tested(k));
     made->unverified += !k->verified;
   }
   made->kernels += n;
@@ -267,8 +268,7 @@ static mlaf_status write_all(const maker *m, const char *dir, const char *folder
   for (size_t i = 0; i < m->opts->n_requests; i++) most += m->targets[i].n_kernels;
   const make_kernel **sorted = calloc(most + 1, sizeof *sorted);
   char *path = mlaf_format("%s/" MLAF_BUNDLE_MANIFEST, dir);
-  mlaf_status st = sorted && path ? mlaf_dir_make(folder, err) : mlaf_fail(err, MLAF_E_NOMEM, "no memory to write a bundle");
-  if (!st) chmod(folder, 0755);
+  mlaf_status st = sorted && path ? mlaf_dir_make_open(folder, err) : mlaf_fail(err, MLAF_E_NOMEM, "no memory to write a bundle");
   for (size_t i = 0; !st && i < m->opts->n_requests; i++)
     for (size_t k = 0; !st && k < m->targets[i].n_kernels; k++) {
       const make_kernel *x = &m->targets[i].kernels[k];
@@ -276,7 +276,7 @@ static mlaf_status write_all(const maker *m, const char *dir, const char *folder
       st = write_code(folder, x, err);
       sorted[n++] = x;
     }
-  if (!st) st = mlaf_file_publish(path, text->data, text->len, err);
+  if (!st) st = mlaf_file_write(path, text->data, text->len, err);
   if (!st) {
     qsort(sorted, n, sizeof *sorted, by_sha256);
     for (size_t i = 0; i < n; i++)

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #define SHAPE  O_HEADS, O_RANK, O_ROPE, O_Q_LEN, O_BATCH, O_CTX, O_PAGE_SIZE, O_CAUSAL, O_DTYPE, O_MODEL, O_TP
@@ -24,9 +25,10 @@ static const cli_opt cache_options[] = {O_CACHE, O_FROM, O_SIZE_BUDGET, O_MAX_AG
 static const cli_opt compile_options[] = {SHAPE, O_TARGET,   O_CACHE, O_JOBS, O_VARIANT,
                                           O_OUT, O_EVIDENCE, COMMON,  O_COUNT};
 static const cli_opt db_options[] = {O_DB,      O_OUT,     O_DEVICE, O_DEVICE_ID, O_MISSES, O_SAMPLES, O_LENGTHS,
-                                     O_DRY_RUN, O_VERBOSE, O_JSON,   O_HELP,      O_COUNT};
+                                     O_ALL, O_DRY_RUN, O_VERBOSE, O_JSON,   O_HELP,      O_COUNT};
 static const cli_opt report_options[] = {O_DB, O_OUT, O_DEVICE_ID, COMMON, O_COUNT};
 static const cli_opt env_options[] = {O_DEVICE, O_DB, O_CACHE, COMMON, O_COUNT};
+static const cli_opt models_options[] = {O_VERBOSE, O_JSON, O_HELP, O_COUNT};
 static const cli_opt devices_options[] = {O_VERBOSE, O_JSON, O_HELP, O_COUNT};
 
 const cli_command mlaf_cli_commands[] = {
@@ -60,7 +62,8 @@ const cli_command mlaf_cli_commands[] = {
      "problem's space.",
      generate_options, CLI_PROBLEM_GRID, 1, mlaf_cli_generate},
     {"embed", "--from BUNDLE --out DIR [OPTIONS]", "write the kernels of a bundle as C, with a loader that needs only the driver",
-     "Five files: NAME.h and NAME.c (index and code objects), mlaf_embed.h, mlaf_embed.c and mlaf_embed_driver.h (the loader).\n"
+     "Six files: NAME.h and NAME.c (index and code objects), and the loader, mlaf_embed.h, mlaf_embed.c, mlaf_embed_driver.h\n"
+     "and mlaf_embed_tables.h.\n"
      "They are for copying into another project: docs/embedding.md.",
      embed_options, false, 0, mlaf_cli_embed},
     {"cache", "list | verify | gc | seed [OPTIONS]", "look into the code-object cache, check it, shrink it, fill it",
@@ -75,8 +78,8 @@ const cli_command mlaf_cli_commands[] = {
      compile_options, true, 1, mlaf_cli_compile},
     {"db", "show [PROBLEM] | why PROBLEM | diff OLD NEW | merge FILES | check | gc | export | import FILE [OPTIONS]",
      "look into the tuning database, merge, check and clean it, write and read tuning text",
-     "show: the choices of all layers (of one device: --device, --device-id), or with --samples and a problem every candidate\n"
-     "tried, or with --misses what to tune.\n"
+     "show: your choices, those of the last run first (--all: the site's and the shipped ones, too; --device, --device-id: of\n"
+     "one device), or with --samples and a problem every candidate tried, or with --misses what to tune.\n"
      "why: every rung a plan of the problem would try, and why it holds or not; --device-id for a device that is not here.\n"
      "diff: the choices that differ between two files; exit code 1 when some do. merge: add what other databases know to --db.\n"
      "check: everything that can be verified; exit code 1 with findings. gc: remove what cannot matter any more (--dry-run).\n"
@@ -87,6 +90,10 @@ const cli_command mlaf_cli_commands[] = {
      "Ratio to the roofline over batch and context, tuned against the model's first pick, where the time goes, coverage of the\n"
      "grid, the choices. Needs no network to be looked at.",
      report_options, false, 0, mlaf_cli_report},
+    {"models", "[OPTIONS]", "the shipped models that --model knows: heads, rank and rope",
+     "Heads are those of the whole model: --tp N divides them. qk_nope and v_head fix the softmax scale, 1/sqrt(qk_nope +\n"
+     "rope). -v: also where each line comes from.",
+     models_options, false, 0, mlaf_cli_models_list},
     {"env", "[OPTIONS]", "versions, paths, variables, compiler, devices: what a bug report needs", NULL, env_options,
      false, 0, mlaf_cli_env},
     {"devices", "[OPTIONS]", "the devices that work here, and why others do not", NULL, devices_options, false, 0,
@@ -109,6 +116,10 @@ int mlaf_cli_exit(mlaf_status status) {
     case MLAF_E_TEMPLATE: return CLI_INTERNAL;
     default: return CLI_ENVIRONMENT;
   }
+}
+
+mlaf_status mlaf_cli_go_on(cli *c) {
+  return c->cancel && atomic_load(c->cancel) ? mlaf_fail(&c->err, MLAF_E_CANCELLED, "stopped on request") : MLAF_OK;
 }
 
 int mlaf_cli_fail(cli *c) {
@@ -210,17 +221,25 @@ static void on_log(void *user, mlaf_log_level level, const char *line) {
   fprintf(stderr, "mlaforge: %s%s\n", names[level], line);
 }
 
+/* Columns of the window that stderr is; 80 where it does not say. */
+static int window_columns(void) {
+  struct winsize w = {0};
+  return ioctl(STDERR_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_col ? w.ws_col : 80;
+}
+
+/* On a terminal cut to the window: what is wrapped cannot be cleared, and each line would leave one behind. */
 void mlaf_cli_progress(cli *c, const char *fmt, ...) {
   bool tty = isatty(STDERR_FILENO);
   double now = mlaf_now();
   if (now - c->progress_at < (tty ? 1 : 10)) return;
   c->progress_at = now;
+  char line[1024];
   va_list ap;
   va_start(ap, fmt);
-  if (tty) fprintf(stderr, "\r\033[K");
-  vfprintf(stderr, fmt, ap);
-  if (!tty) fputc('\n', stderr);
+  vsnprintf(line, sizeof line, fmt, ap);
   va_end(ap);
+  if (tty) fprintf(stderr, "\r\033[K%.*s", window_columns() - 1, line);
+  else fprintf(stderr, "%s\n", line);
   fflush(stderr);
   c->progress_shown = tty;
 }
@@ -248,6 +267,25 @@ mlaf_plan_opts mlaf_cli_plan_opts(const cli *c) {
   return opts;
 }
 
+/* The library serves emulated only when asked to by name. Here somebody looks on: a machine without a GPU may be tried out. */
+static bool emulate(const cli *c, mlaf_status status, const char **device) {
+  if (status != MLAF_E_NO_DEVICE || (*device && strcmp(*device, "auto") != 0)) return false;
+  const mlaf_device_ops *const *b = mlaf_backends;
+  while (*b && !((*b)->features & MLAF_DEVICE_MODELLED)) b++;
+  if (!*b) return false;
+  *device = (*b)->name;
+  fprintf(stderr, "auto: no GPU, using %s\n", *device);
+  return true;
+}
+
+mlaf_status mlaf_cli_open_device(cli *c, mlaf_device **out) {
+  const char *device = c->given[O_DEVICE];
+  mlaf_status status = mlaf_device_open(device, &c->log, out, &c->err);
+  if (emulate(c, status, &device)) status = mlaf_device_open(device, &c->log, out, &c->err);
+  if (status == MLAF_OK) mlaf_device_cancel_by(*out, c->cancel);
+  return status;
+}
+
 mlaf_status mlaf_cli_open(cli *c, bool need_db) {
   mlaf_ctx_opts o = MLAF_CTX_OPTS_INIT;
   char why[MLAF_ERR_MAX] = "";
@@ -262,13 +300,19 @@ mlaf_status mlaf_cli_open(cli *c, bool need_db) {
   o.log_user = c->log.user;
   o.log_level = c->log.level;
   mlaf_status status = mlaf_ctx_create(&o, &c->ctx, why, sizeof why);
+  if (emulate(c, status, &o.device)) status = mlaf_ctx_create(&o, &c->ctx, why, sizeof why);
   if (status != MLAF_OK) return mlaf_fail(&c->err, status, "%s", why);
+  mlaf_device_cancel_by(mlaf_ctx_device(c->ctx), c->cancel);
   pthread_mutex_lock(&c->ctx->lock);
   return need_db ? mlaf_cli_open_db(c, false, &c->ctx->db) : MLAF_OK;
 }
 
 mlaf_status mlaf_cli_open_db(cli *c, bool read_only, mlaf_db **out) {
   return mlaf_db_open(c->given[O_DB], read_only, &c->log, out, &c->err);
+}
+
+mlaf_status mlaf_cli_open_target(cli *c, mlaf_db **out) {
+  return mlaf_cli_has(c, O_DRY_RUN) ? mlaf_db_open_copy(c->given[O_DB], &c->log, out, &c->err) : mlaf_cli_open_db(c, false, out);
 }
 
 static void close_context(cli *c) {
@@ -288,15 +332,24 @@ static int check_stdout(cli *c, int code) {
   return code == CLI_OK || code == CLI_FINDINGS ? CLI_ENVIRONMENT : code;
 }
 
-int mlaf_cli_main(int argc, char **argv, const atomic_bool *cancel) {
+static int run_command(int argc, char **argv, const atomic_bool *cancel) {
   cli c = {.cancel = cancel, .progress_at = mlaf_now()};
   mlaf_cli_output_begin();
   int code = mlaf_cli_parse(&c, argc, argv);
   if (code == -1) return check_stdout(&c, CLI_OK);
   if (code != CLI_OK) return check_stdout(&c, code);
   c.log = (mlaf_log){on_log, &c, c.verbose > 1 ? MLAF_LOG_DEBUG : c.verbose ? MLAF_LOG_INFO : MLAF_LOG_WARN};
+  mlaf_cli_stop_current(&c);
   code = c.command->run(&c);
   mlaf_cli_progress_end(&c);
   close_context(&c);
+  mlaf_cli_stop_current(NULL);
   return check_stdout(&c, code);
+}
+
+int mlaf_cli_main(int argc, char **argv, const atomic_bool *cancel) {
+  const mlaf_locale before = mlaf_locale_enter(); /* what it prints and parses, cJSON's numbers too, is the same everywhere */
+  const int code = run_command(argc, argv, cancel);
+  mlaf_locale_leave(before);
+  return code;
 }

@@ -72,6 +72,8 @@ mlaf_status mlaf_cli_size(cli *c, cli_opt o, size_t *out);
 
 /* --- cli.c --- */
 int mlaf_cli_main(int argc, char **argv, const atomic_bool *cancel);
+/* MLAF_OK, or E_CANCELLED in c->err after a signal: asked for between two steps of a loop. */
+mlaf_status mlaf_cli_go_on(cli *c);
 /* The exit code that belongs to a status; a problem that cannot be is usage, a wrong result is a finding. */
 int mlaf_cli_exit(mlaf_status status);
 /* Print c->err (and, with --json, an error line) and return its exit code. */
@@ -86,7 +88,11 @@ mlaf_status mlaf_cli_shape(cli *c, mlaf_problem *p);
 /* Open c->ctx from the common options and take its lock, which the command keeps. need_db: no database, no command;
  * else one that cannot be used is a warning. */
 mlaf_status mlaf_cli_open(cli *c, bool need_db);
+/* --device. Without a GPU auto is the emulator, which a line on stderr says; the same in mlaf_cli_open. */
+mlaf_status mlaf_cli_open_device(cli *c, mlaf_device **out);
 mlaf_status mlaf_cli_open_db(cli *c, bool read_only, mlaf_db **out);
+/* The database that db import and db merge write: with --dry-run a copy of it in memory. */
+mlaf_status mlaf_cli_open_target(cli *c, mlaf_db **out);
 uint64_t mlaf_cli_seed(const cli *c);
 /* The target to generate for: --target, else the device's. */
 const char *mlaf_cli_target(const cli *c);
@@ -95,6 +101,14 @@ mlaf_plan_opts mlaf_cli_plan_opts(const cli *c);
 /* One line, which the next one replaces: at most once a second on a terminal, once in ten seconds in a log file. */
 void mlaf_cli_progress(cli *c, const char *fmt, ...) MLAF_PRINTF(2, 3);
 void mlaf_cli_progress_end(cli *c);
+
+/* --- stop.c --- */
+/* Start the watch that ends the process when a command has not ended within a second of a signal. For main() alone. */
+void mlaf_cli_stop_begin(void);
+/* From the signal handler. */
+void mlaf_cli_stop_signalled(void);
+/* The command under way, NULL when it is over. */
+void mlaf_cli_stop_current(const cli *c);
 
 /* --- grid.c --- */
 /* Ascending and distinct; values are malloc'ed. */
@@ -145,11 +159,15 @@ mlaf_status mlaf_cli_peer_problems(cli *c, cli_problems *out);
 void mlaf_cli_output_begin(void);
 bool mlaf_cli_output_lacking(void);
 typedef struct cli_table cli_table;
-/* Columns as "name" or ">name" (right-aligned); ended by NULL. */
+/* Columns as "name" or ">name" (right-aligned); ended by NULL. The last may be "|name": on a line of its own below the row. */
 cli_table *mlaf_cli_table_new(const char *const *columns);
 void mlaf_cli_table_cell(cli_table *t, const char *fmt, ...) MLAF_PRINTF(2, 3);
 /* Prints to stdout and frees. */
 void mlaf_cli_table_end(cli_table *t);
+/* Frees without printing. */
+void mlaf_cli_table_drop(cli_table *t);
+/* Prints the whole rows of tables that are not at their end, from another thread, before the process ends. */
+void mlaf_cli_tables_flush(void);
 /* {"schema": "mlaforge.<name>", "version": 1} */
 cJSON *mlaf_cli_event(const char *name);
 /* Prints one line and frees. */
@@ -167,6 +185,8 @@ typedef struct cli_variants {
   size_t n, rejected;
 } cli_variants;
 /* --variant: that one. Else all candidates of the space (rejected ones dropped and counted). */
+/* E_ARG when the generator has no arch table for a target that the command line names. */
+mlaf_status mlaf_cli_check_target(cli *c, mlaf_gen *g, const char *target);
 mlaf_status mlaf_cli_variants(cli *c, mlaf_gen *g, const mlaf_problem *p, const char *target, cli_variants *out);
 /* Keep the model's best variant for each pair of kernels: splits are launch-time only. */
 void mlaf_cli_distinct_pairs(cli_variants *v);
@@ -205,13 +225,17 @@ typedef struct cli_code {
   mlaf_device *dev;
   struct mlaf_module *module;
   void *buffers[64];
-  int n_buffers;
+  size_t bytes[64];
+  char *save[64];   /* file that a buffer goes to after a run; NULL: none */
+  int n_buffers, n_saves;
   uint8_t args[4096];
   mlaf_launch launch; /* args point into this struct: do not copy it */
 } cli_code;
 mlaf_status mlaf_cli_code_open(mlaf_device *dev, const char *code_path, const char *args_path, uint64_t seed,
                                cli_code *out, mlaf_err *err);
 void mlaf_cli_code_close(cli_code *code);
+/* Launch it once, wait, and write the buffers that are to be saved. */
+mlaf_status mlaf_cli_code_run(cli_code *code, mlaf_err *err);
 
 /* --- evidence.c --- */
 /* What one round of the hot loop is made of: read from the disassembly, or counted while it ran in the emulator. */
@@ -233,8 +257,9 @@ void mlaf_cli_evidence_executed(const struct emu_profile *p, cli_evidence *out);
 
 /* --- evidence_run.c --- */
 typedef struct cli_rig cli_rig;
-/* An emulator with a small case of the problem in it: one request of 1024 tokens. E_ARG when no emulator is like `target`. */
-mlaf_status mlaf_cli_rig_open(const mlaf_problem *p, const char *target, const mlaf_log *log, uint64_t seed, cli_rig **out,
+/* An emulator with a small case of the problem in it: one request of 1024 tokens. E_ARG when no emulator is like `target`.
+ * The command's signals end its launches. */
+mlaf_status mlaf_cli_rig_open(const cli *c, const mlaf_problem *p, const char *target, uint64_t seed, cli_rig **out,
                               mlaf_err *err);
 void mlaf_cli_rig_close(cli_rig *rig);
 /* Run a decode kernel once and count. */
@@ -266,5 +291,6 @@ int mlaf_cli_db(cli *c);
 int mlaf_cli_report(cli *c);
 int mlaf_cli_env(cli *c);
 int mlaf_cli_devices(cli *c);
+int mlaf_cli_models_list(cli *c);
 
 #endif

@@ -108,8 +108,7 @@ static mlaf_status prepare(run *r) {
   const mlaf_ceilings_env env = {.device = r->dev, .gen = r->gen, .compiler = c->ctx->compiler, .target = mlaf_ctx_target(c->ctx),
                                  .pool = r->pool};
   if (status == MLAF_OK) status = mlaf_ceilings_measure(&env, &time, &r->ceilings, &c->err);
-  if (status == MLAF_OK && c->given[O_CSV] && !(r->out.csv = fopen(c->given[O_CSV], "w")))
-    status = mlaf_fail(&c->err, MLAF_E_IO, "cannot write '%s': %s", c->given[O_CSV], strerror(errno));
+  if (status == MLAF_OK && c->given[O_CSV] && !(r->out.csv = mlaf_file_create(c->given[O_CSV], &c->err))) status = c->err.status;
   return status;
 }
 

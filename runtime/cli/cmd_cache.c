@@ -97,11 +97,16 @@ typedef struct seeding {
   mlaf_cache *to;
   size_t taken, refused; /* refused: damaged where they come from */
   size_t unwritten;      /* could not be written here */
+  bool dry;              /* only count */
 } seeding;
 
 static void take(seeding *s, const mlaf_cache_label *label, const void *data, size_t size) {
   void *there = NULL;
   size_t n;
+  if (s->dry) {
+    s->taken++;
+    return;
+  }
   if (mlaf_cache_load(s->to, label, &there, &n, NULL) != MLAF_OK) {
     mlaf_cache_store(s->to, label, data, size);
     if (mlaf_cache_load(s->to, label, &there, &n, NULL) != MLAF_OK) s->unwritten++; /* the store has said why */
@@ -149,7 +154,7 @@ static bool copy_entry(void *user, const mlaf_cache_entry *e) {
 static int seed(cli *c, mlaf_cache *cache) {
   const char *from = c->given[O_FROM];
   mlaf_bundle *b = NULL;
-  seeding s = {.to = cache};
+  seeding s = {.to = cache, .dry = mlaf_cli_has(c, O_DRY_RUN)};
   if (!from) return mlaf_cli_usage(c, "cache seed wants --from DIR, a bundle or another cache");
   char *entries = mlaf_format("%s/v1", from);
   mlaf_status status;
@@ -170,9 +175,10 @@ static int seed(cli *c, mlaf_cache *cache) {
     cJSON_AddNumberToObject(e, "taken", (double)s.taken);
     cJSON_AddNumberToObject(e, "refused", (double)s.refused);
     cJSON_AddNumberToObject(e, "unwritten", (double)s.unwritten);
+    cJSON_AddBoolToObject(e, "dry_run", s.dry);
     mlaf_cli_emit(e);
   } else {
-    printf("%zu code objects of %s are in %s now", s.taken, from, cache->dir);
+    printf(s.dry ? "%zu code objects of %s would be in %s" : "%zu code objects of %s are in %s now", s.taken, from, cache->dir);
     if (s.refused) printf("; %zu are damaged there and were left out", s.refused);
     puts("");
   }

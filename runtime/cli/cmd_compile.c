@@ -44,7 +44,7 @@ static mlaf_status write_code(work *w, const cli_kernel *k, const mlaf_compile_j
   if (!dir) return MLAF_OK;
   char *path = mlaf_format("%s/%s.co", dir, k->desc->symbol);
   if (!path) return mlaf_fail(&w->c->err, MLAF_E_NOMEM, "no memory for a path");
-  mlaf_status status = mlaf_file_publish(path, job->code, job->code_size, &w->c->err);
+  mlaf_status status = mlaf_file_write(path, job->code, job->code_size, &w->c->err);
   free(path);
   return status;
 }
@@ -126,6 +126,7 @@ static mlaf_status find_evidence(work *w, const cli_kernel *k, const mlaf_compil
   mlaf_err why = {MLAF_OK, ""};
   if (w->rig && !k->combine && mlaf_cli_rig_count(w->rig, k->desc, job->code, job->code_size, out, &why) == MLAF_OK)
     return MLAF_OK;
+  if (mlaf_cli_go_on(w->c) != MLAF_OK) return w->c->err.status;
   if (why.status != MLAF_OK)
     mlaf_log_line(&w->c->log, MLAF_LOG_WARN, "%s is counted statically: %s", k->desc->symbol, why.text);
   mlaf_status status = mlaf_disassemble(w->compiler, w->target, job->code, job->code_size, &text, &w->c->err);
@@ -138,7 +139,7 @@ static mlaf_status find_evidence(work *w, const cli_kernel *k, const mlaf_compil
 static void open_rig(work *w, const mlaf_problem *p) {
   mlaf_err why = {MLAF_OK, ""};
   if (!mlaf_cli_has(w->c, O_EVIDENCE)) return;
-  if (mlaf_cli_rig_open(p, w->target, &w->c->log, 1, &w->rig, &why) != MLAF_OK)
+  if (mlaf_cli_rig_open(w->c, p, w->target, 1, &w->rig, &why) != MLAF_OK)
     mlaf_log_line(&w->c->log, MLAF_LOG_WARN, "evidence is static: %s", why.text);
 }
 
@@ -174,8 +175,11 @@ static mlaf_status run(work *w, mlaf_gen *g) {
                                      "params", NULL};
   if (!w->c->json) w->table = mlaf_cli_table_new(mlaf_cli_has(w->c, O_EVIDENCE) ? full : plain);
   mlaf_status status = compile_all(w, g);
-  if (status == MLAF_OK && w->c->given[O_OUT]) status = mlaf_dir_make(w->c->given[O_OUT], &w->c->err);
-  for (size_t i = 0; status == MLAF_OK && i < w->n; i++) status = look_at(w, &w->kernels[i], &w->jobs[i]);
+  if (status == MLAF_OK && w->c->given[O_OUT]) status = mlaf_dir_make_open(w->c->given[O_OUT], &w->c->err);
+  for (size_t i = 0; status == MLAF_OK && i < w->n; i++) {
+    status = look_at(w, &w->kernels[i], &w->jobs[i]);
+    if (status == MLAF_OK && i + 1 < w->n) status = mlaf_cli_go_on(w->c);
+  }
   mlaf_cli_table_end(w->table);
   for (size_t i = 0; w->jobs && i < w->n; i++) mlaf_compile_job_clear(&w->jobs[i]);
   free(w->jobs);

@@ -12,7 +12,21 @@ typedef struct listing {
   cli_table *table;
   const char *problem; /* canonical, NULL: all */
   long long rows;
+  char device[160];    /* the one whose rows are in the table; a table each */
 } listing;
+
+static const char *const choice_columns[] = {"problem", ">us", "source", ">lead", ">error", "|variant", NULL};
+
+/* Devices' names are long: each is a heading over its table. */
+static void show_device(listing *l, const char *layer, const char *device) {
+  char name[160];
+  snprintf(name, sizeof name, "%s: %s", layer, device);
+  if (!strcmp(name, l->device)) return;
+  mlaf_cli_table_end(l->table);
+  printf("%s%s\n", l->device[0] ? "\n" : "", name);
+  snprintf(l->device, sizeof l->device, "%s", name);
+  l->table = mlaf_cli_table_new(choice_columns);
+}
 
 static bool show_choice(void *user, const char *device, const mlaf_choice *x) {
   listing *l = user;
@@ -35,8 +49,7 @@ static bool show_choice(void *user, const char *device, const mlaf_choice *x) {
     mlaf_cli_json_kernel(e, "combine", &x->combine);
     mlaf_cli_emit(e);
   } else {
-    mlaf_cli_table_cell(l->table, "%s", mlaf_layer_name(x->layer));
-    mlaf_cli_table_cell(l->table, "%s", device);
+    show_device(l, mlaf_layer_name(x->layer), device);
     mlaf_cli_table_cell(l->table, "%s", x->problem);
     mlaf_cli_table_cell(l->table, "%.2f", x->ns / 1e3);
     mlaf_cli_table_cell(l->table, "%s", mlaf_source_name(x->source));
@@ -112,17 +125,40 @@ static mlaf_status named_device(cli *c, char *id, size_t size) {
   mlaf_device *dev = NULL;
   id[0] = 0;
   if (!c->given[O_DEVICE] || c->given[O_DEVICE_ID]) return MLAF_OK;
-  mlaf_status status = mlaf_device_open(c->given[O_DEVICE], &c->log, &dev, &c->err);
+  mlaf_status status = mlaf_cli_open_device(c, &dev);
   if (status == MLAF_OK) snprintf(id, size, "%s", mlaf_info(dev)->id);
   mlaf_device_close(dev);
   return status;
 }
 
+static bool count_choice(void *user, const char *device, const mlaf_choice *x) {
+  listing *l = user;
+  const char *only = l->c->given[O_DEVICE_ID];
+  l->rows += !only || strcmp(only, device) == 0;
+  return true;
+}
+
+/* The user's own, of the device and the run that were last first. What was shipped would bury them: it is counted, and shown on
+ * request, or where one problem is asked for, or in JSON, where each line says its layer. */
+static mlaf_status show_choices(listing *l, mlaf_db *db, mlaf_err *err) {
+  const bool all = mlaf_cli_has(l->c, O_ALL) || l->problem || l->c->json;
+  listing hidden = {.c = l->c};
+  mlaf_status status = MLAF_OK;
+  for (int i = 0; i < MLAF_LAYER_COUNT && status == MLAF_OK; i++) {
+    mlaf_db *layer = mlaf_db_layer(db, (mlaf_layer)i);
+    if (!layer) continue;
+    if (all || i == MLAF_LAYER_USER) status = mlaf_db_each_newest(layer, show_choice, l, err);
+    else status = mlaf_db_each_choice(layer, count_choice, &hidden, err);
+  }
+  if (status == MLAF_OK && hidden.rows)
+    fprintf(stderr, "mlaforge: %lld more choices came with the site or with mlaforge: --all shows them\n", hidden.rows);
+  l->rows += hidden.rows; /* there is something, if not here */
+  return status;
+}
+
 static int show(cli *c) {
-  static const char *const choice_columns[] = {"layer", "device", "problem", ">us",     "source",
-                                               ">lead",  ">error",  "variant", NULL};
   static const char *const miss_columns[] = {">asked", "device", "problem", NULL};
-  static const char *const sample_columns[] = {">us", "outcome", "source", "variant", "detail", NULL};
+  static const char *const sample_columns[] = {">us", "outcome", "source", "variant", "|detail", NULL};
   bool misses = mlaf_cli_has(c, O_MISSES), samples = mlaf_cli_has(c, O_SAMPLES);
   const char *text = c->n_arguments > 1 ? c->arguments[1] : NULL;
   char canonical[MLAF_PROBLEM_TEXT_MAX], why[512], device[256];
@@ -141,15 +177,12 @@ static int show(cli *c) {
     status = mlaf_db_open_outer("there is none", &c->log, &db, &c->err);
   }
   if (status != MLAF_OK) return mlaf_cli_fail(c);
-  listing l = {c, NULL, text ? canonical : NULL, 0};
-  if (!c->json) l.table = mlaf_cli_table_new(misses ? miss_columns : samples ? sample_columns : choice_columns);
+  listing l = {c, NULL, text ? canonical : NULL, 0, ""};
+  if (!c->json && (misses || samples)) l.table = mlaf_cli_table_new(misses ? miss_columns : sample_columns);
   sample_query q = {&l, db, &p, MLAF_OK, &c->err};
   if (misses) status = mlaf_db_each_miss(db, show_miss, &l, &c->err);
   else if (samples) status = mlaf_db_each_device(db, device_samples, &q, &c->err);
-  for (int i = 0; i < MLAF_LAYER_COUNT && status == MLAF_OK && !misses && !samples; i++) {
-    mlaf_db *layer = mlaf_db_layer(db, (mlaf_layer)i);
-    if (layer) status = mlaf_db_each_choice(layer, show_choice, &l, &c->err);
-  }
+  else status = show_choices(&l, db, &c->err);
   if (status == MLAF_OK) status = q.status;
   if (outer_only && status == MLAF_OK && !l.rows) {
     c->err = missing;
@@ -157,6 +190,7 @@ static int show(cli *c) {
   }
   if (l.rows || status != MLAF_OK) mlaf_cli_table_end(l.table);
   else {
+    mlaf_cli_table_drop(l.table);
     mlaf_cli_table_end(mlaf_cli_table_new((const char *const[]){"nothing to show", NULL}));
   }
   mlaf_db_close(db);
@@ -170,7 +204,7 @@ static int export_text(cli *c) {
   mlaf_text text = MLAF_TEXT_INIT(TEXT_MAX);
   mlaf_status status = mlaf_cli_open_db(c, true, &db);
   if (status == MLAF_OK) status = mlaf_db_export(db, c->given[O_DEVICE_ID], &text, &c->err);
-  if (status == MLAF_OK && c->given[O_OUT]) status = mlaf_file_publish(c->given[O_OUT], text.data, text.len, &c->err);
+  if (status == MLAF_OK && c->given[O_OUT]) status = mlaf_file_write(c->given[O_OUT], text.data, text.len, &c->err);
   else if (status == MLAF_OK) fwrite(text.data, 1, text.len, stdout);
   mlaf_text_free(&text);
   mlaf_db_close(db);
@@ -197,8 +231,9 @@ static int import_text(cli *c) {
   void *text = NULL;
   size_t size, n = 0;
   mlaf_status status = strcmp(path, "-") == 0 ? read_stdin((char **)&text, &c->err)
-                                              : mlaf_file_read(path, TEXT_MAX, &text, &size, &c->err);
-  if (status == MLAF_OK) status = mlaf_cli_open_db(c, false, &db);
+                                              : mlaf_file_take(path, TEXT_MAX, &text, &size, &c->err);
+  const bool dry = mlaf_cli_has(c, O_DRY_RUN);
+  if (status == MLAF_OK) status = mlaf_cli_open_target(c, &db);
   if (status == MLAF_OK) status = mlaf_db_import(db, text, &n, &c->err);
   free(text);
   if (status == MLAF_OK && c->json) {
@@ -206,9 +241,10 @@ static int import_text(cli *c) {
     cJSON_AddStringToObject(e, "file", path);
     cJSON_AddStringToObject(e, "database", mlaf_db_path(db));
     cJSON_AddNumberToObject(e, "choices", (double)n);
+    cJSON_AddBoolToObject(e, "dry_run", dry);
     mlaf_cli_emit(e);
   } else if (status == MLAF_OK) {
-    printf("%zu choices read from %s into %s\n", n, path, mlaf_db_path(db));
+    printf("%zu choices %s from %s into %s\n", n, dry ? "would be read" : "read", path, mlaf_db_path(db));
   }
   mlaf_db_close(db);
   if (status == MLAF_OK) return CLI_OK;

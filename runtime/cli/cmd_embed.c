@@ -47,13 +47,26 @@ static mlaf_status check_targets(const embedding *x) {
 
 /* --- the C text --- */
 
+/* Texts of a manifest within a comment: nothing in it may end it, begin another, continue its line or be a trigraph. */
+static void comment(mlaf_text *out, const char *text) {
+  char last = 0;
+  for (const char *p = text; *p; p++) {
+    const char ch = (unsigned char)*p < 0x20 || (unsigned char)*p > 0x7e || *p == '\\' ? '.' : *p;
+    if ((last == '*' && ch == '/') || (last == '/' && ch == '*') || (last == '?' && ch == '?')) mlaf_text_add(out, " ", 1);
+    mlaf_text_add(out, &ch, 1);
+    last = ch;
+  }
+}
+
 /* Code objects as numbers: compilers take long lists of them, but not long strings. 4096: what drivers map pages by. */
 static void code_array(const embedding *x, const mlaf_bundle_kernel *k, const unsigned char *code, mlaf_text *out) {
   static const char digits[] = "0123456789";
   char line[160];
   size_t at = 0;
-  mlaf_text_fmt(out, "/* %s %s: %s %s, %s */\n_Alignas(4096) static const unsigned char code_%s[%zu] = {\n", k->target, k->symbol,
-                k->template_name, k->params, k->tested, k->sha256, k->size);
+  const char *const says[] = {k->target, " ", k->symbol, ": ", k->template_name, " ", k->params, ", ", k->tested};
+  mlaf_text_str(out, "/* ");
+  for (size_t i = 0; i < sizeof says / sizeof *says; i++) comment(out, says[i]);
+  mlaf_text_fmt(out, " */\n_Alignas(4096) static const unsigned char code_%s[%zu] = {\n", k->sha256, k->size);
   for (size_t i = 0; i < k->size; i++) {
     const unsigned v = code[i];
     if (v >= 100) line[at++] = digits[v / 100];
@@ -83,8 +96,9 @@ static void kernel_entry(const mlaf_bundle_kernel *k, const mlaf_kernel_launch *
                 l->schedule == MLAF_SCHEDULE_BALANCED, l->n_maps);
   for (uint32_t i = 0; i < l->n_maps; i++)
     mlaf_text_fmt(out, "%s{%u, %u, %u, %u}", i ? ", " : "", l->maps[i].of, l->maps[i].cols, l->maps[i].rows, l->maps[i].swizzle);
-  mlaf_text_fmt(out, "%s, %d, %d},\n", l->n_maps ? "}" : "{0, 0, 0, 0}}", (l->flags & MLAF_KERNEL_TURNS) != 0,
-                (l->flags & MLAF_KERNEL_FITS) != 0);
+  const uint32_t each = l->per_cu ? l->per_cu : 1;
+  mlaf_text_fmt(out, "%s, %d, %u},\n", l->n_maps ? "}" : "{0, 0, 0, 0}}", (l->flags & MLAF_KERNEL_TURNS) != 0,
+                l->flags & MLAF_KERNEL_FITS ? each : 0);
 }
 
 static mlaf_status kernels_of(embedding *x, const char *target, mlaf_text *arrays, mlaf_text *entries) {
@@ -96,6 +110,9 @@ static mlaf_status kernels_of(embedding *x, const char *target, mlaf_text *array
     if (strcmp(k->target, target)) continue;
     st = mlaf_bundle_code(x->b, k, &code, &x->c->err);
     if (st == MLAF_OK) st = mlaf_code_launch(code, k->size, k->symbol, &launch, &x->c->err);
+    if (st == MLAF_OK && launch.flags != k->flags) /* what the manifest says was checked with its plans */
+      st = mlaf_fail(&x->c->err, MLAF_E_IO, "%s: its flags are %u, the bundle's manifest says %u: make the bundle again",
+                     k->symbol, launch.flags, k->flags);
     if (st == MLAF_OK) {
       if (is_first(x->b, k)) code_array(x, k, code, arrays);
       kernel_entry(k, &launch, entries);
@@ -145,8 +162,9 @@ static mlaf_status source(embedding *x, mlaf_text *out) {
                   "static const mlaf_embed_row rows_%zu[] = {\n", i);
     const size_t rows = rows_of(x, target, &entries);
     mlaf_text_str(&entries, "};\n");
-    mlaf_text_fmt(&targets, "  {\"%s\", kernels_%zu, rows_%zu, %zu, %zu}, /* %s */\n", target, i, i, x->kernels - before, rows,
-                  x->b->targets[i].compiler);
+    mlaf_text_fmt(&targets, "  {\"%s\", kernels_%zu, rows_%zu, %zu, %zu}, /* ", target, i, i, x->kernels - before, rows);
+    comment(&targets, x->b->targets[i].compiler);
+    mlaf_text_str(&targets, " */\n");
     x->rows += rows;
     x->targets++;
   }
@@ -173,7 +191,7 @@ static void header(const embedding *x, mlaf_text *out) {
 
 static mlaf_status publish(cli *c, const char *name, const char *suffix, const char *text, size_t size) {
   char *path = mlaf_format("%s/%s%s", c->given[O_OUT], name, suffix);
-  mlaf_status st = path && text ? mlaf_file_publish(path, text, size, &c->err)
+  mlaf_status st = path && text ? mlaf_file_write(path, text, size, &c->err)
                                 : mlaf_fail(&c->err, MLAF_E_NOMEM, "no memory to write %s%s", name, suffix);
   free(path);
   return st;
@@ -181,13 +199,15 @@ static mlaf_status publish(cli *c, const char *name, const char *suffix, const c
 
 static mlaf_status write_files(embedding *x) {
   mlaf_text c_text = MLAF_TEXT_INIT(SOURCE_MAX), h_text = MLAF_TEXT_INIT(1 << 16);
+  const struct { const char *name, *suffix, *text; } loader[] = {{"mlaf_embed", ".h", mlaf_embed_loader_h},
+                                                                 {"mlaf_embed_driver", ".h", mlaf_embed_loader_driver_h},
+                                                                 {"mlaf_embed_tables", ".h", mlaf_embed_loader_tables_h},
+                                                                 {"mlaf_embed", ".c", mlaf_embed_loader_c}};
   mlaf_status st = source(x, &c_text);
   header(x, &h_text);
-  if (st == MLAF_OK) st = mlaf_dir_make(x->c->given[O_OUT], &x->c->err);
-  if (st == MLAF_OK) st = publish(x->c, "mlaf_embed", ".h", mlaf_embed_loader_h, strlen(mlaf_embed_loader_h));
-  if (st == MLAF_OK) st = publish(x->c, "mlaf_embed_driver", ".h", mlaf_embed_loader_driver_h,
-                                   strlen(mlaf_embed_loader_driver_h));
-  if (st == MLAF_OK) st = publish(x->c, "mlaf_embed", ".c", mlaf_embed_loader_c, strlen(mlaf_embed_loader_c));
+  if (st == MLAF_OK) st = mlaf_dir_make_open(x->c->given[O_OUT], &x->c->err);
+  for (size_t i = 0; st == MLAF_OK && i < sizeof loader / sizeof *loader; i++)
+    st = publish(x->c, loader[i].name, loader[i].suffix, loader[i].text, strlen(loader[i].text));
   if (st == MLAF_OK) st = publish(x->c, x->name, ".h", h_text.data, h_text.len);
   if (st == MLAF_OK) st = publish(x->c, x->name, ".c", c_text.data, c_text.len);
   mlaf_text_free(&c_text);
@@ -199,8 +219,8 @@ int mlaf_cli_embed(cli *c) {
   mlaf_bundle *b = NULL;
   if (!c->given[O_FROM] || !c->given[O_OUT]) return mlaf_cli_usage(c, "embed wants --from BUNDLE and --out DIR");
   embedding x = {.c = c, .name = c->given[O_NAME] ? c->given[O_NAME] : "mlaf_kernels"};
-  if (!is_word(x.name) || !strcmp(x.name, "mlaf_embed"))
-    return mlaf_cli_usage(c, "--name '%s' must be a C name other than mlaf_embed", x.name);
+  if (!is_word(x.name) || !strncmp(x.name, "mlaf_embed", 10))
+    return mlaf_cli_usage(c, "--name '%s' must be a C name that does not begin with mlaf_embed", x.name);
   mlaf_status st = mlaf_bundle_open(c->given[O_FROM], &b, &c->err);
   x.b = b;
   if (st == MLAF_OK) st = check_targets(&x);
@@ -217,8 +237,8 @@ int mlaf_cli_embed(cli *c) {
     mlaf_cli_emit(e);
   } else if (st == MLAF_OK) {
     printf("%zu kernels (%.2f MB) and %zu rows for %zu targets in %s: %s.h %s.c mlaf_embed.h mlaf_embed.c "
-           "mlaf_embed_driver.h\n", x.kernels,
-           (double)x.bytes / 1e6, x.rows, x.targets, c->given[O_OUT], x.name, x.name);
+           "mlaf_embed_driver.h mlaf_embed_tables.h\n", x.kernels, (double)x.bytes / 1e6, x.rows, x.targets, c->given[O_OUT],
+           x.name, x.name);
   }
   mlaf_bundle_close(b);
   return st == MLAF_OK ? CLI_OK : mlaf_cli_fail(c);

@@ -40,7 +40,7 @@ static mlaf_status open_variant(cli *c, target *t) {
 static mlaf_status open_code(cli *c, target *t) {
   t->code = calloc(1, sizeof *t->code);
   if (!t->code) return mlaf_fail(&c->err, MLAF_E_NOMEM, "no memory for a launch");
-  mlaf_status st = mlaf_device_open(c->given[O_DEVICE], &c->log, &t->dev, &c->err);
+  mlaf_status st = mlaf_cli_open_device(c, &t->dev);
   if (st == MLAF_OK)
     st = mlaf_cli_code_open(t->dev, c->given[O_CODE], c->given[O_ARGS], mlaf_cli_seed(c), t->code, &c->err);
   t->launches = &t->code->launch;
@@ -323,6 +323,18 @@ static int check_options(cli *c) {
   return CLI_OK;
 }
 
+/* With buffers to save: one whole run of the code object. It is all there is where nothing models times. */
+static mlaf_status run_and_save(cli *c, target *t, bool *done) {
+  const mlaf_device_info *info = mlaf_info(t->dev);
+  if (!t->code || !t->code->n_saves) return MLAF_OK;
+  mlaf_status st = mlaf_cli_code_run(t->code, &c->err);
+  for (int i = 0; i < EMU_ISAS; i++)
+    if (strcmp(info->target, emu_isas[i].info.target) == 0 && !emu_isas[i].timed) *done = true;
+  if (st == MLAF_OK && *done && !c->json)
+    printf("%d buffer%s saved; emu:%s has no timing model\n", t->code->n_saves, t->code->n_saves == 1 ? "" : "s", info->target);
+  return st;
+}
+
 int mlaf_cli_profile(cli *c) {
   target t = {.n = 0};
   emu_profile p[2] = {{.kernel = NULL}, {.kernel = NULL}};
@@ -331,11 +343,14 @@ int mlaf_cli_profile(cli *c) {
   if (usage != CLI_OK) return usage;
   if (!c->given[O_DEVICE]) c->given[O_DEVICE] = "emu:gfx942"; /* nothing else can be profiled */
   mlaf_status st = c->given[O_CODE] ? open_code(c, &t) : open_variant(c, &t);
-  if (st == MLAF_OK) st = emu_profile_run(t.dev, t.launches, t.n, p, &timing, &c->err);
-  if (st == MLAF_OK && c->given[O_TRACE]) st = mlaf_cli_trace(c->given[O_TRACE], p, t.n, &c->err);
+  bool done = false;
+  if (st == MLAF_OK) st = run_and_save(c, &t, &done);
+  if (done) t.n = 0;
+  if (st == MLAF_OK && !done) st = emu_profile_run(t.dev, t.launches, t.n, p, &timing, &c->err);
+  if (st == MLAF_OK && !done && c->given[O_TRACE]) st = mlaf_cli_trace(c->given[O_TRACE], p, t.n, &c->err);
   if (st == MLAF_OK && c->json)
     for (size_t i = 0; i < t.n; i++) print_json(c, &t, &p[i], i, &timing);
-  else if (st == MLAF_OK) print_text(c, &t, p, &timing);
+  else if (st == MLAF_OK && !done) print_text(c, &t, p, &timing);
   for (size_t i = 0; i < 2; i++) emu_profile_clear(&p[i]);
   close_target(&t);
   return st == MLAF_OK ? CLI_OK : mlaf_cli_fail(c);

@@ -1,6 +1,7 @@
 /* `mlaforge report`: gathers what the database knows and has a page made of it. */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/report.h"
 #include "core/bench.h"
@@ -115,7 +116,7 @@ static int by_shape(const void *left, const void *right) {
 }
 
 /* Listed first, looked into afterwards: one statement of the database is open at a time. */
-static void fill_in(gather *g, report_device *d) {
+static mlaf_status fill_in(gather *g, report_device *d) {
   if (d->n) qsort(d->points, d->n, sizeof *d->points, by_shape);
   for (size_t i = 0; i < d->n; i++) {
     report_point *x = &d->points[i];
@@ -127,7 +128,9 @@ static void fill_in(gather *g, report_device *d) {
     }
     from_samples(g, d, x);
     mlaf_cli_progress(g->c, "%zu of %zu problems", i + 1, d->n);
+    if (mlaf_cli_go_on(g->c) != MLAF_OK) return MLAF_E_CANCELLED; /* half a page is none */
   }
+  return MLAF_OK;
 }
 
 int mlaf_cli_report(cli *c) {
@@ -140,13 +143,13 @@ int mlaf_cli_report(cli *c) {
   if (status == MLAF_OK) status = g.status;
   size_t points = 0;
   for (size_t i = 0; i < g.n && status == MLAF_OK; i++) {
-    fill_in(&g, &g.devices[i]);
+    status = fill_in(&g, &g.devices[i]);
     points += g.devices[i].n;
   }
   mlaf_text page = MLAF_TEXT_INIT(PAGE_MAX);
   if (status == MLAF_OK) mlaf_report_page(&page, mlaf_db_path(g.db), g.devices, g.n);
   if (status == MLAF_OK && (page.failed || !page.data)) status = mlaf_fail(&c->err, MLAF_E_NOMEM, "no memory for the page");
-  if (status == MLAF_OK) status = mlaf_file_publish(c->given[O_OUT], page.data, page.len, &c->err);
+  if (status == MLAF_OK) status = mlaf_file_write(c->given[O_OUT], page.data, page.len, &c->err);
   if (status == MLAF_OK && c->json) {
     cJSON *e = mlaf_cli_event("report");
     cJSON_AddStringToObject(e, "file", c->given[O_OUT]);
@@ -154,7 +157,9 @@ int mlaf_cli_report(cli *c) {
     cJSON_AddNumberToObject(e, "bytes", (double)page.len);
     mlaf_cli_emit(e);
   } else if (status == MLAF_OK) {
-    printf("%zu tuned problems of %zu devices in %s (%.0f KiB)\n", points, g.n, c->given[O_OUT], (double)page.len / 1024);
+    /* not behind the page in the page's own file */
+    FILE *to = mlaf_file_descriptor(c->given[O_OUT]) == STDOUT_FILENO ? stderr : stdout;
+    fprintf(to, "%zu tuned problems of %zu devices in %s (%.0f KiB)\n", points, g.n, c->given[O_OUT], (double)page.len / 1024);
   }
   mlaf_text_free(&page);
   for (size_t i = 0; i < g.n; i++) {

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/cli.h"
 
@@ -44,6 +45,41 @@ static void on_progress(void *user, const mlaf_tuner_progress *p) {
 }
 
 /* --- dry run --- */
+/* CPU seconds to compile a kernel (hiprtc 0.5 to 2, NVRTC 3 to 10), seconds to load, verify and time a candidate on a GPU, and
+ * CPU seconds for that on the emulator: about what runs have taken. A kernel in the cache costs nothing. */
+enum { COMPILE_AMD_S = 1, COMPILE_NVIDIA_S = 5 };
+static const double try_s = 0.15, emulate_s = 2.0;
+
+/* Roughly, for `tries` candidates with `kernels` distinct kernels among them. */
+static double estimate_s(const cli *c, const mlaf_device_info *dev, size_t tries, size_t kernels) {
+  const double cpus = (double)mlaf_cli_int(c, O_JOBS, sysconf(_SC_NPROCESSORS_ONLN));
+  const bool emulated = strncmp(dev->id, "emu:", 4) == 0;
+  const double compile = (double)kernels * (strncmp(dev->target, "sm_", 3) ? COMPILE_AMD_S : COMPILE_NVIDIA_S) / fmax(cpus, 1);
+  return compile + (double)tries * (emulated ? emulate_s / fmax((double)sysconf(_SC_NPROCESSORS_ONLN), 1) : try_s);
+}
+
+static const char *in_words(double s, char out[32]) {
+  snprintf(out, 32, s >= 5400 ? "%.1f h" : s >= 90 ? "%.0f min" : "%.0f s", s >= 5400 ? s / 3600 : s >= 90 ? s / 60 : fmax(s, 1));
+  return out;
+}
+
+/* Distinct kernels of the first `tries` candidates in the model's order. */
+static size_t distinct_kernels(const mlaf_variant *list, size_t n, size_t tries) {
+  size_t distinct = 0, taken = 0;
+  for (size_t i = 0; i < n && taken < tries; i++) {
+    if (list[i].rejected) continue;
+    taken++;
+    bool decode = false, combine = !list[i].combine.template_name;
+    for (size_t k = 0; k < i && !(decode && combine); k++) {
+      if (list[k].rejected) continue;
+      decode = decode || !strcmp(list[k].decode.symbol, list[i].decode.symbol);
+      combine = combine || (list[k].combine.template_name && !strcmp(list[k].combine.symbol, list[i].combine.symbol));
+    }
+    distinct += !decode + !combine;
+  }
+  return distinct;
+}
+
 static void space_row(const cli *c, cli_table *t, const mlaf_variant *v) {
   if (c->json) {
     cJSON *e = mlaf_cli_event("space");
@@ -66,14 +102,15 @@ static void space_row(const cli *c, cli_table *t, const mlaf_variant *v) {
 }
 
 /* Needs the device for its target only: nothing is compiled, loaded or recorded. */
-static int dry_run_one(cli *c, const mlaf_problem *p) {
+static int dry_run_one(campaign *whole, const mlaf_problem *p) {
+  cli *c = whole->c;
   static const char *const columns[] = {">model us", ">threads", ">regs", ">lds", "variant", "rejected because", NULL};
   mlaf_gen *g = NULL;
   mlaf_variant *list = NULL;
   size_t n = 0, candidates = 0;
   mlaf_device *dev = NULL;
   mlaf_status status = mlaf_gen_open(c->given[O_GEN_ROOT], &g, &c->err);
-  if (status == MLAF_OK) status = mlaf_device_open(c->given[O_DEVICE], &c->log, &dev, &c->err);
+  if (status == MLAF_OK) status = mlaf_cli_open_device(c, &dev);
   if (status == MLAF_OK) status = mlaf_gen_space(g, p, mlaf_info(dev)->target, &list, &n, &c->err);
   cli_table *t = c->json || status != MLAF_OK ? NULL : mlaf_cli_table_new(columns);
   for (size_t i = 0; status == MLAF_OK && i < n; i++) {
@@ -81,8 +118,14 @@ static int dry_run_one(cli *c, const mlaf_problem *p) {
     space_row(c, t, &list[i]);
   }
   mlaf_cli_table_end(t);
-  if (status == MLAF_OK && !c->json)
+  if (status == MLAF_OK && !c->json) {
+    char time[32];
+    size_t tries = mlaf_tuner_limit(&whole->opts, candidates, strncmp(mlaf_info(dev)->id, "emu:", 4) == 0);
+    if (tries > candidates) tries = candidates;
     printf("%zu candidates, %zu rejected; nothing was compiled\n", candidates, n - candidates);
+    printf("%s search: at most %zu of them, about %s\n", mlaf_strategy_name(whole->opts.strategy), tries,
+           in_words(estimate_s(c, mlaf_info(dev), tries, distinct_kernels(list, n, tries)), time));
+  }
   mlaf_variants_free(list, n);
   mlaf_device_close(dev);
   mlaf_gen_close(g);
@@ -90,7 +133,7 @@ static int dry_run_one(cli *c, const mlaf_problem *p) {
 }
 
 /* What each problem of a grid would cost: nothing is compiled, timed or recorded. */
-static mlaf_status dry_row(campaign *g, mlaf_db *db, const mlaf_device_info *info, cli_table *t, size_t *tries) {
+static mlaf_status dry_row(campaign *g, mlaf_db *db, const mlaf_device_info *info, cli_table *t, size_t *tries, double *seconds) {
   cli *c = g->c;
   mlaf_variant *space = NULL;
   mlaf_sample *samples = NULL;
@@ -103,6 +146,8 @@ static mlaf_status dry_row(campaign *g, mlaf_db *db, const mlaf_device_info *inf
   size_t limit = mlaf_tuner_limit(&g->opts, candidates, strncmp(info->id, "emu:", 4) == 0);
   if (limit > candidates) limit = candidates;
   *tries += limit;
+  const double here = estimate_s(c, info, limit, distinct_kernels(space, n, limit));
+  *seconds += here;
   mlaf_problem_print(&g->list[g->at], problem, sizeof problem);
   if (c->json) {
     cJSON *e = mlaf_cli_event("would_tune");
@@ -111,12 +156,15 @@ static mlaf_status dry_row(campaign *g, mlaf_db *db, const mlaf_device_info *inf
     cJSON_AddNumberToObject(e, "rejected", (double)(n - candidates));
     cJSON_AddNumberToObject(e, "at_most", (double)limit);
     cJSON_AddNumberToObject(e, "samples", (double)known);
+    cJSON_AddNumberToObject(e, "estimate_s", here);
     mlaf_cli_emit(e);
   } else {
+    char time[32];
     mlaf_cli_table_cell(t, "%zu", candidates);
     mlaf_cli_table_cell(t, "%zu", n - candidates);
     mlaf_cli_table_cell(t, "%zu", limit);
     mlaf_cli_table_cell(t, "%zu", known);
+    mlaf_cli_table_cell(t, "%s", in_words(here, time));
     mlaf_cli_table_cell(t, "%s", problem);
   }
   mlaf_variants_free(space, n);
@@ -125,21 +173,28 @@ static mlaf_status dry_row(campaign *g, mlaf_db *db, const mlaf_device_info *inf
 }
 
 static int dry_run(campaign *g) {
-  static const char *const columns[] = {">candidates", ">rejected", ">at most tried", ">known samples", "problem", NULL};
+  static const char *const columns[] = {">candidates",    ">rejected", ">at most tried",
+                                        ">known samples", ">about",    "problem", NULL};
   cli *c = g->c;
   mlaf_device *dev = NULL;
   mlaf_db *db = NULL;
   size_t tries = 0;
+  double seconds = 0;
   mlaf_log quiet = {NULL, NULL, MLAF_LOG_ERROR};
   mlaf_status status = mlaf_gen_open(c->given[O_GEN_ROOT], &g->gen, &c->err);
-  if (status == MLAF_OK) status = mlaf_device_open(c->given[O_DEVICE], &c->log, &dev, &c->err);
+  if (status == MLAF_OK) status = mlaf_cli_open_device(c, &dev);
   if (status == MLAF_OK && mlaf_db_open(c->given[O_DB], true, &quiet, &db, NULL) != MLAF_OK) db = NULL;
   cli_table *t = c->json || status != MLAF_OK ? NULL : mlaf_cli_table_new(columns);
-  for (g->at = 0; status == MLAF_OK && g->at < g->n; g->at++) status = dry_row(g, db, mlaf_info(dev), t, &tries);
+  for (g->at = 0; status == MLAF_OK && g->at < g->n; g->at++) {
+    status = dry_row(g, db, mlaf_info(dev), t, &tries, &seconds);
+    if (status == MLAF_OK && g->at + 1 < g->n) status = mlaf_cli_go_on(c);
+  }
   mlaf_cli_table_end(t);
+  if (g->limit_s > 0 && seconds > g->limit_s) seconds = g->limit_s;
+  char time[32];
   if (status == MLAF_OK && !c->json)
-    printf("%zu problems on %s, %s search: at most %zu candidates; nothing was compiled\n", g->n, mlaf_info(dev)->id,
-           mlaf_strategy_name(g->opts.strategy), tries);
+    printf("%zu problems on %s, %s search: at most %zu candidates, about %s; nothing was compiled\n", g->n, mlaf_info(dev)->id,
+           mlaf_strategy_name(g->opts.strategy), tries, in_words(seconds, time));
   mlaf_db_close(db);
   mlaf_device_close(dev);
   mlaf_gen_close(g->gen);
@@ -280,7 +335,7 @@ int mlaf_cli_tune(cli *c) {
   if (status != MLAF_OK) code = mlaf_cli_fail(c);
   else if (!g.n) fprintf(stderr, "mlaforge: nothing to tune: %s\n", misses ? "no misses of this device are open" : "this shard "
                          "is empty");
-  else if (dry) code = g.n == 1 ? dry_run_one(c, g.list) : dry_run(&g);
+  else if (dry) code = g.n == 1 ? dry_run_one(&g, g.list) : dry_run(&g);
   else code = run_all(&g);
   mlaf_cli_problems_free(&problems);
   return code;

@@ -170,7 +170,13 @@ static mlaf_status add_buffer(reader *r, const char *where, const cJSON *arg, ui
   if (st != MLAF_OK) return mlaf_fail_prefix(r->err, st, "%s: %s", r->path, field);
   const cJSON *name = cJSON_GetObjectItemCaseSensitive(arg, "name");
   r->names[r->code->n_buffers] = cJSON_IsString(name) ? name->valuestring : NULL;
+  const cJSON *save = cJSON_GetObjectItemCaseSensitive(arg, "save");
+  r->code->bytes[r->code->n_buffers] = (size_t)bytes;
+  r->code->save[r->code->n_buffers] = cJSON_IsString(save) ? mlaf_strdup(save->valuestring) : NULL;
   r->code->buffers[r->code->n_buffers++] = p;
+  snprintf(field, sizeof field, "%s.save", where);
+  if (save && (!cJSON_IsString(save) || !save->valuestring[0])) return bad(r, field, "must be the path of a file");
+  r->code->n_saves += save != NULL;
   *address = (uint64_t)(uintptr_t)p;
   st = mlaf_ops(dev)->mem_fill(dev, p, 0, (size_t)bytes, r->err);
   if (st == MLAF_OK) st = fill(r, where, arg, p, (size_t)bytes);
@@ -228,7 +234,7 @@ static mlaf_status check_keys(reader *r, const char *where, const cJSON *o, cons
 }
 
 static mlaf_status add_argument(reader *r, const cJSON *arg, int index) {
-  static const char *const known[] = {"buffer", "fill", "values_i32", "name", "pointer", "offset", "at",
+  static const char *const known[] = {"buffer", "fill", "values_i32", "name", "save", "pointer", "offset", "at",
                                       "i32",    "u32",  "i64",        "u64",  "f32",     "f64",    NULL};
   char where[64];
   uint64_t address = 0;
@@ -259,8 +265,19 @@ static mlaf_status read_extent(reader *r, const cJSON *root, const char *key, ui
   return MLAF_OK;
 }
 
+/* Dynamic LDS; whether the kernel's own leaves room for it is the launch's to say. */
+static mlaf_status read_lds(reader *r, const cJSON *root) {
+  const cJSON *lds = cJSON_GetObjectItemCaseSensitive(root, "lds");
+  const int32_t most = mlaf_info(r->code->dev)->lds_bytes;
+  int64_t bytes = 0;
+  if (lds && !whole(lds, 0, most, &bytes)) return bad(r, "lds", "must be a number of bytes from 0 to %d, what a compute unit has",
+                                                      most);
+  r->code->launch.lds = (uint32_t)bytes;
+  return MLAF_OK;
+}
+
 static mlaf_status read_launch(reader *r, const cJSON *root) {
-  static const char *const known[] = {"kernel", "grid", "block", "args", NULL};
+  static const char *const known[] = {"kernel", "grid", "block", "lds", "args", NULL};
   const cJSON *kernel = cJSON_GetObjectItemCaseSensitive(root, "kernel"), *args, *arg;
   cli_code *code = r->code;
   mlaf_function *fn = NULL;
@@ -274,6 +291,7 @@ static mlaf_status read_launch(reader *r, const cJSON *root) {
   }
   if (st == MLAF_OK) st = read_extent(r, root, "grid", code->launch.grid);
   if (st == MLAF_OK) st = read_extent(r, root, "block", code->launch.block);
+  if (st == MLAF_OK) st = read_lds(r, root);
   args = cJSON_GetObjectItemCaseSensitive(root, "args");
   if (st == MLAF_OK && !cJSON_IsArray(args)) st = bad(r, "args", "must be a list");
   if (st == MLAF_OK) cJSON_ArrayForEach(arg, args) {
@@ -290,7 +308,7 @@ static mlaf_status read_args(reader *r) {
   void *text = NULL;
   size_t size = 0;
   const char *end = NULL;
-  mlaf_status st = mlaf_file_read(r->path, MAX_FILE, &text, &size, r->err);
+  mlaf_status st = mlaf_file_take(r->path, MAX_FILE, &text, &size, r->err);
   if (st != MLAF_OK) return st;
   cJSON *root = cJSON_ParseWithLengthOpts(text, size, &end, false);
   if (root) st = read_launch(r, root);
@@ -320,8 +338,29 @@ mlaf_status mlaf_cli_code_open(mlaf_device *dev, const char *code_path, const ch
   return st;
 }
 
+static mlaf_status save_buffer(cli_code *code, int i, mlaf_err *err) {
+  void *data = malloc(code->bytes[i]);
+  mlaf_status st = data ? mlaf_ops(code->dev)->mem_read(code->dev, data, code->buffers[i], code->bytes[i], err)
+                        : mlaf_fail(err, MLAF_E_NOMEM, "no memory for a buffer of %zu bytes", code->bytes[i]);
+  if (st == MLAF_OK) st = mlaf_file_publish(code->save[i], data, code->bytes[i], err);
+  free(data);
+  return st;
+}
+
+mlaf_status mlaf_cli_code_run(cli_code *code, mlaf_err *err) {
+  const mlaf_device_ops *ops = mlaf_ops(code->dev);
+  mlaf_status st = ops->launch(code->dev, NULL, &code->launch, err);
+  if (st == MLAF_OK) st = ops->sync(code->dev, NULL, err);
+  for (int i = 0; st == MLAF_OK && i < code->n_buffers; i++)
+    if (code->save[i]) st = save_buffer(code, i, err);
+  return st;
+}
+
 void mlaf_cli_code_close(cli_code *code) {
-  for (int i = 0; i < code->n_buffers; i++) mlaf_ops(code->dev)->mem_free(code->dev, code->buffers[i], NULL);
+  for (int i = 0; i < code->n_buffers; i++) {
+    mlaf_ops(code->dev)->mem_free(code->dev, code->buffers[i], NULL);
+    free(code->save[i]);
+  }
   if (code->module) mlaf_ops(code->dev)->module_unload(code->dev, code->module);
   memset(code, 0, sizeof *code);
 }

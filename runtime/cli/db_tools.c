@@ -1,21 +1,25 @@
 /* `mlaforge db merge|diff|check|gc`. */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "cli/cli.h"
 
 #define TEXT_MAX ((size_t)256 << 20)
 
+/* A pipe, as of <(mlaforge db export ...), can only be a text, and be read once. */
+static bool is_stream(const char *path) {
+  struct stat st;
+  return stat(path, &st) == 0 && (S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode));
+}
+
 /* A file that is a database or a tuning text, for reading. */
 static mlaf_status open_any(cli *c, const char *path, mlaf_db **out) {
   void *text = NULL;
   size_t size;
-  FILE *f = fopen(path, "r");
-  char head[24] = "";
-  bool is_text = f && fgets(head, sizeof head, f) && strncmp(head, "# mlaforge tuning text", 22) == 0;
-  if (f) fclose(f);
-  if (!is_text) return mlaf_db_open(path, true, &c->log, out, &c->err);
-  mlaf_status status = mlaf_file_read(path, TEXT_MAX, &text, &size, &c->err);
+  if (!is_stream(path) && !mlaf_file_begins(path, "# mlaforge tuning text"))
+    return mlaf_db_open(path, true, &c->log, out, &c->err);
+  mlaf_status status = mlaf_file_take(path, TEXT_MAX, &text, &size, &c->err);
   if (status == MLAF_OK) status = mlaf_db_open_text(path, text, &c->log, out, &c->err);
   free(text);
   return status;
@@ -28,6 +32,7 @@ static mlaf_status sources_open(cli *c) {
   mlaf_status status = MLAF_OK;
   for (int i = 1; i < c->n_arguments && status == MLAF_OK; i++) {
     mlaf_db *from = NULL;
+    if (is_stream(c->arguments[i])) continue;
     status = open_any(c, c->arguments[i], &from);
     if (status != MLAF_OK) mlaf_fail_prefix(&c->err, status, "%s", c->arguments[i]);
     mlaf_db_close(from);
@@ -39,10 +44,12 @@ int mlaf_cli_db_merge(cli *c) {
   mlaf_db *db = NULL;
   if (c->n_arguments < 2) return mlaf_cli_usage(c, "db merge wants the files to merge into --db");
   mlaf_status status = sources_open(c);
-  if (status == MLAF_OK) status = mlaf_cli_open_db(c, false, &db);
+  const bool dry = mlaf_cli_has(c, O_DRY_RUN);
+  if (status == MLAF_OK) status = mlaf_cli_open_target(c, &db);
   for (int i = 1; i < c->n_arguments && status == MLAF_OK; i++) {
     mlaf_db *from = NULL;
     mlaf_db_merged m = {0};
+    if ((status = mlaf_cli_go_on(c)) != MLAF_OK) break;
     status = open_any(c, c->arguments[i], &from);
     if (status == MLAF_OK) status = mlaf_db_merge(db, from, &m, &c->err);
     mlaf_db_close(from);
@@ -56,17 +63,27 @@ int mlaf_cli_db_merge(cli *c) {
       cJSON_AddNumberToObject(e, "misses", (double)m.misses);
       cJSON_AddNumberToObject(e, "left_out", (double)m.left_out);
       cJSON_AddNumberToObject(e, "problems", (double)m.problems);
+      cJSON_AddBoolToObject(e, "dry_run", dry);
       mlaf_cli_emit(e);
     } else {
       printf("%s: %zu samples of %zu problems new, %zu known; %zu imported choices, %zu misses; %zu left out\n", c->arguments[i],
              m.samples, m.problems, m.known, m.choices, m.misses, m.left_out);
     }
   }
+  if (status == MLAF_OK && dry && !c->json) printf("nothing was written to %s\n", mlaf_db_path(db));
   mlaf_db_close(db);
   return status == MLAF_OK ? CLI_OK : mlaf_cli_fail(c);
 }
 
 /* --- diff --- */
+/* To the digits that a tuning text has: a database and its own export do not differ. */
+static bool same_time(double a, double b) {
+  char x[40], y[40];
+  mlaf_snprintf(x, sizeof x, "%.6g", a);
+  mlaf_snprintf(y, sizeof y, "%.6g", b);
+  return strcmp(x, y) == 0;
+}
+
 typedef struct row {
   char key[400]; /* device and problem */
   mlaf_choice choice;
@@ -148,7 +165,7 @@ int mlaf_cli_db_diff(cli *c) {
   for (size_t i = 0, k = 0; status == MLAF_OK && (i < a.n || k < b.n);) {
     int order = i == a.n ? 1 : k == b.n ? -1 : strcmp(a.list[i].key, b.list[k].key);
     const row *x = order <= 0 ? &a.list[i++] : NULL, *y = order >= 0 ? &b.list[k++] : NULL;
-    if (x && y && !strcmp(x->choice.variant, y->choice.variant) && x->choice.ns == y->choice.ns) {
+    if (x && y && !strcmp(x->choice.variant, y->choice.variant) && same_time(x->choice.ns, y->choice.ns)) {
       same++;
       continue;
     }

@@ -58,6 +58,10 @@ static bool same_templates(void *user, const mlaf_choice *choice) {
              (int)strcspn(err.text, "\n") > 200 ? 200 : (int)strcspn(err.text, "\n"), err.text);
     return false;
   }
+  char *one = NULL;
+  if (mlaf_for_one(w->problem, &at) && !mlaf_gen_serve(w->gen, w->problem, w->dev->target, choice->variant, &one, &err) && one)
+    snprintf(w->reason, sizeof w->reason, "tuned for one request: %.250s", one);
+  free(one);
   const mlaf_kernel_desc *now[] = {&v.decode, &v.combine};
   const mlaf_kernel_ref *then[] = {&choice->decode, &choice->combine};
   for (int i = 0; i < 2 && !named && !w->reason[0]; i++)
@@ -164,7 +168,7 @@ static mlaf_status which_device(cli *c, mlaf_device_info *out, char *toolchain, 
   mlaf_device *dev = NULL;
   mlaf_compiler *compiler = NULL;
   const char *text = NULL;
-  mlaf_status status = mlaf_device_open(c->given[O_DEVICE], &c->log, &dev, &c->err);
+  mlaf_status status = mlaf_cli_open_device(c, &dev);
   if (status != MLAF_OK) return status;
   *out = *mlaf_info(dev);
   mlaf_device_close(dev);
@@ -211,6 +215,11 @@ int mlaf_cli_db_why(cli *c) {
   why w = {.c = c, .problem = &p, .dev = &dev, .taken = MLAF_RUNG_BASELINE + 1};
   mlaf_status status = which_device(c, &dev, toolchain, sizeof toolchain);
   if (status == MLAF_OK) status = mlaf_gen_open(NULL, &w.gen, &c->err);
+  if (status == MLAF_OK && c->given[O_DEVICE_ID] && mlaf_cli_check_target(c, w.gen, dev.target) != MLAF_OK) {
+    mlaf_gen_close(w.gen);
+    mlaf_fail_prefix(&c->err, MLAF_E_ARG, "--device-id '%s'", c->given[O_DEVICE_ID]);
+    return mlaf_cli_fail(c);
+  }
   if (status == MLAF_OK) status = mlaf_db_open_layered(c->given[O_DB], true, &c->log, &db, &c->err);
   if (status != MLAF_OK && w.gen && status != MLAF_E_NOMEM) { /* which says nothing of the database */
     mlaf_log_line(&c->log, MLAF_LOG_WARN, "without the user's database: %s", c->err.text);

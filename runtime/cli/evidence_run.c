@@ -15,7 +15,7 @@ struct cli_rig {
   mlaf_bench *bench;
 };
 
-mlaf_status mlaf_cli_rig_open(const mlaf_problem *p, const char *target, const mlaf_log *log, uint64_t seed, cli_rig **out,
+mlaf_status mlaf_cli_rig_open(const cli *c, const mlaf_problem *p, const char *target, uint64_t seed, cli_rig **out,
                               mlaf_err *err) {
   *out = NULL;
   cli_rig *rig = calloc(1, sizeof *rig);
@@ -25,7 +25,8 @@ mlaf_status mlaf_cli_rig_open(const mlaf_problem *p, const char *target, const m
   rig->problem.ctx = SMALL_CTX;
   char device[80];
   snprintf(device, sizeof device, "emu:%.64s", target);
-  mlaf_status st = mlaf_device_open(device, log, &rig->dev, err);
+  mlaf_status st = mlaf_device_open(device, &c->log, &rig->dev, err);
+  if (st == MLAF_OK) mlaf_device_cancel_by(rig->dev, c->cancel);
   mlaf_bench_opts opts = {.seed = seed};
   if (st == MLAF_OK) st = mlaf_bench_create(rig->dev, &rig->problem, &opts, &rig->bench, err);
   if (st == MLAF_OK) *out = rig;
@@ -47,10 +48,13 @@ mlaf_status mlaf_cli_rig_count(cli_rig *rig, const mlaf_kernel_desc *desc, const
   mlaf_loaded *loaded = NULL;
   mlaf_prepared prepared;
   emu_profile p;
+  mlaf_kernel_launch wants;
   memcpy(ref.symbol, desc->symbol, sizeof ref.symbol);
-  mlaf_status st = mlaf_loaded_open(rig->dev, &rig->problem, &how, &loaded, err);
+  mlaf_status st = mlaf_code_launch(code, size, desc->symbol, &wants, err);
+  if (st == MLAF_OK) st = mlaf_loaded_open(rig->dev, &rig->problem, &how, &loaded, err);
   if (st != MLAF_OK) return st;
   st = mlaf_bench_prepare(rig->bench, loaded, 1, &prepared, err);
+  if (wants.flags & MLAF_KERNEL_FITS) prepared.decode.splits = mlaf_fit_word(1, false, 1); /* one part: the request stays whole */
   if (st == MLAF_OK) st = emu_profile_count(rig->dev, &prepared.launches[0], &p, err);
   if (st == MLAF_OK) {
     mlaf_cli_evidence_executed(&p, out);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "mlaf_limits.h"
 
 enum { AXIS_MAX = 4096, GRID_MAX = 1 << 20, MODELS_FILE_MAX = 1 << 20, PROBLEMS_FILE_MAX = 1 << 24 };
 
@@ -80,7 +81,7 @@ mlaf_status mlaf_cli_models(cli *c, cli_models *out) {
   const char *text = c->given[O_MODEL];
   out->n = 0;
   if (*text == '@') {
-    status = mlaf_file_read(text + 1, MODELS_FILE_MAX, &file, &size, &c->err);
+    status = mlaf_file_take(text + 1, MODELS_FILE_MAX, &file, &size, &c->err);
     if (status != MLAF_OK) return status;
     text = file;
   }
@@ -182,8 +183,8 @@ static mlaf_status add_grid(cli *c, cli_problems *out) {
   if (status == MLAF_OK && text && mlaf_problem_parse(text, &p, why, sizeof why) != MLAF_OK)
     status = mlaf_fail(&c->err, MLAF_E_PROBLEM, "'%s': %s", text, why);
   if (status == MLAF_OK) status = axis_or(c, O_TP, "tp", 1, 1024, &tp);
-  if (status == MLAF_OK) status = axis_or(c, O_BATCH, "batch", p.batch, 65536, &batch);
-  if (status == MLAF_OK) status = axis_or(c, O_CTX, "ctx", p.ctx, 16777216, &ctx);
+  if (status == MLAF_OK) status = axis_or(c, O_BATCH, "batch", p.batch, MLAF_BATCH_MAX, &batch);
+  if (status == MLAF_OK) status = axis_or(c, O_CTX, "ctx", p.ctx, MLAF_CTX_MAX, &ctx);
   if (status == MLAF_OK && mlaf_cli_has(c, O_MODEL)) status = add_models(c, out, p, &tp, &batch, &ctx);
   else if (status == MLAF_OK) {
     status = mlaf_cli_shape(c, &p);
@@ -221,7 +222,7 @@ static mlaf_status add_file(cli *c, const char *path, cli_problems *out) {
   static const cli_opt others[] = {O_MODEL, O_HEADS, O_TP, O_BATCH, O_CTX};
   for (size_t i = 0; i < sizeof others / sizeof *others; i++)
     if (c->given[others[i]]) return mlaf_fail(&c->err, MLAF_E_ARG, "@%s names whole problems: give no other grid", path);
-  mlaf_status status = mlaf_file_read(path, PROBLEMS_FILE_MAX, &file, &size, &c->err);
+  mlaf_status status = mlaf_file_take(path, PROBLEMS_FILE_MAX, &file, &size, &c->err);
   for (char *at = file, *end; status == MLAF_OK && at && *at; at = end) {
     char text[MLAF_PROBLEM_TEXT_MAX + 8] = "", why[400];
     mlaf_problem p;

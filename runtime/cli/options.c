@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "mlaf_limits.h"
 
 typedef enum kind { FLAG, TEXT, WHOLE, REAL, AXIS /* a whole number; of a command that takes a grid: a list */ } kind;
 
@@ -18,10 +19,10 @@ typedef struct option_row {
 } option_row;
 
 static const option_row table[O_COUNT] = {
-    [O_HEADS] = {"heads", "N", AXIS, INT_MIN, INT_MAX, "query heads on this rank, 1..128"},
-    [O_RANK] = {"rank", "N", WHOLE, INT_MIN, INT_MAX, "kv_lora_rank, a multiple of 32 up to 512 (512)"},
-    [O_ROPE] = {"rope", "N", WHOLE, INT_MIN, INT_MAX, "rope dim: 0, 32 or 64 (64)"},
-    [O_Q_LEN] = {"q-len", "N", WHOLE, INT_MIN, INT_MAX, "query tokens of a request, 1..8 (1)"},
+    [O_HEADS] = {"heads", "N", AXIS, INT_MIN, INT_MAX, "query heads on this rank, " MLAF_HEADS_RANGE},
+    [O_RANK] = {"rank", "N", WHOLE, INT_MIN, INT_MAX, "kv_lora_rank, " MLAF_RANK_RANGE " (512)"},
+    [O_ROPE] = {"rope", "N", WHOLE, INT_MIN, INT_MAX, "rope dim: " MLAF_ROPE_RANGE " (64)"},
+    [O_Q_LEN] = {"q-len", "N", WHOLE, INT_MIN, INT_MAX, "query tokens of a request, " MLAF_Q_LEN_RANGE " (1)"},
     [O_BATCH] = {"batch", "N", AXIS, INT_MIN, INT_MAX, "requests (1)"},
     [O_CTX] = {"ctx", "N", AXIS, INT_MIN, INT_MAX, "cached tokens of a request (1024)"},
     [O_PAGE_SIZE] = {"page-size", "N", WHOLE, INT_MIN, INT_MAX, "tokens of a page (64)"},
@@ -29,7 +30,7 @@ static const option_row table[O_COUNT] = {
     [O_DTYPE] = {"dtype", "T", TEXT, 0, 0, "bf16 or f16 (bf16)"},
     [O_MODEL] = {"model", "NAME", TEXT, 0, 0, "heads, rank and rope of a shipped model (tuning/models.tsv)"},
     [O_TP] = {"tp", "N", AXIS, 1, 1024, "tensor-parallel ranks the model's heads are divided by (1)"},
-    [O_DEVICE] = {"device", "D", TEXT, 0, 0, "auto, hip, hip:1, emu:gfx942 (auto)"},
+    [O_DEVICE] = {"device", "D", TEXT, 0, 0, "auto, hip, hip:1, cuda, emu:gfx942 (auto: the first GPU, else emu:gfx942)"},
     [O_TARGET] = {"target", "T", TEXT, 0, 0, "architecture to generate for; needs no device (gfx942)"},
     [O_DB] = {"db", "FILE", TEXT, 0, 0, "tuning database ($MLAF_DB, else ~/.local/share/mlaforge/tuning.db)"},
     [O_CACHE] = {"cache", "DIR", TEXT, 0, 0, "code-object cache ($MLAF_CACHE_DIR, else ~/.cache/mlaforge)"},
@@ -60,7 +61,7 @@ static const option_row table[O_COUNT] = {
     [O_BUNDLE] = {"bundle", "DIR", TEXT, 0, 0, "plan from this bundle ($MLAF_BUNDLE)"},
     [O_NO_COMPILE] = {"no-compile", NULL, FLAG, 0, 0, "fail rather than start a compiler"},
     [O_FROM] = {"from", "DIR", TEXT, 0, 0, "a bundle, or for cache seed also another cache"},
-    [O_NAME] = {"name", "N", TEXT, 0, 0, "prefix of the generated files and names (mlaf_kernels)"},
+    [O_NAME] = {"name", "NAME", TEXT, 0, 0, "prefix of the generated files and names (mlaf_kernels)"},
     [O_MAX_AGE] = {"max-age", "DAYS", REAL, 0, 1e6, "remove what was not used for so long"},
     [O_TRACE] = {"trace", "FILE", TEXT, 0, 0, "write a Chrome/Perfetto trace of the waves of one CU"},
     [O_STRATEGY] = {"strategy", "S", TEXT, 0, 0, "pruned (at most 15 % of the space), exhaustive or halving (pruned)"},
@@ -77,6 +78,43 @@ static const option_row table[O_COUNT] = {
     [O_JSON] = {"json", NULL, FLAG, 0, 0, "JSON Lines on stdout instead of tables"},
     [O_HELP] = {"help", NULL, FLAG, 0, 0, "this text (-h)"},
 };
+
+/* What an option means to one command, where that is not what the table says. */
+static const struct {
+  const char *command;
+  cli_opt option;
+  const char *help;
+} meanings[] = {
+    {"profile", O_ALL, "annotate the whole kernel, not only its hot path"},
+    {"profile", O_DEVICE, "an emulator: emu:gfx942 (auto: that, where there is no GPU)"},
+    {"db", O_ALL, "show: the choices that came with the site and with mlaforge, too"},
+    {"db", O_DEVICE, "show, why: of this device only (show: of all; why: auto)"},
+    {"db", O_DRY_RUN, "gc: say what would be removed, remove nothing"},
+    {"db", O_OUT, "export: the file to write (stdout)"},
+    {"db", O_MISSES, "show: problems that plans asked for and nobody tuned, most wanted first"},
+    {"db", O_SAMPLES, "show PROBLEM: every candidate that was tried"},
+    {"db", O_LENGTHS, "why: the lengths that the plan's options would name"},
+    {"db", O_DEVICE_ID, "show, why, export: the device with this identity, which need not be here"},
+    {"cache", O_FROM, "seed: a bundle or another cache"},
+    {"cache", O_SIZE_BUDGET, "gc: bytes that may stay; K, M and G are understood"},
+    {"cache", O_MAX_AGE, "gc: remove what was not used for so long"},
+    {"cache", O_DRY_RUN, "gc: say what would be removed, remove nothing"},
+    {"embed", O_FROM, "the bundle"},
+    {"embed", O_OUT, "directory for the five files"},
+    {"embed", O_TARGETS, "only these of the bundle's architectures, e.g. gfx942,sm_90a (all)"},
+    {"embed", O_NAME, "a C name: of the two files, NAME.h and NAME.c, and of the index in them (mlaf_kernels)"},
+    {"tune", O_MISSES, "tune the problems that plans asked for and nobody tuned, most wanted first"},
+    {"generate", O_OUT, "directory for the bundle or the sources"},
+    {"generate", O_DEVICE_ID, "take the tuned choices of this device of --db"},
+    {"compile", O_OUT, "directory for the code objects"},
+    {"report", O_OUT, "the page to write"},
+};
+
+static const char *meaning(const cli_command *command, int option) {
+  for (size_t i = 0; i < sizeof meanings / sizeof *meanings; i++)
+    if ((int)meanings[i].option == option && !strcmp(meanings[i].command, command->name)) return meanings[i].help;
+  return table[option].help;
+}
 
 bool mlaf_cli_has(const cli *c, cli_opt o) { return c->given[o] != NULL; }
 
@@ -117,7 +155,7 @@ static void option_help(FILE *to, const cli_command *command) {
     char left[40];
     snprintf(left, sizeof left, "--%s%s%s", table[o].name, table[o].value ? " " : "",
              table[o].value ? table[o].value : "");
-    fprintf(to, "  %-22s %s\n", left, table[o].help);
+    fprintf(to, "  %-22s %s\n", left, meaning(command, o));
   }
 }
 
@@ -158,6 +196,7 @@ static int check_value(cli *c, cli_opt o) {
     free(axis.values);
     return CLI_OK;
   }
+  if (row->kind == TEXT && !*text) return mlaf_cli_usage(c, "--%s wants a value, not an empty one", row->name);
   bool is_whole = row->kind == WHOLE || row->kind == AXIS;
   double value = is_whole ? (double)strtoll(text, &end, 10) : row->kind == REAL ? strtod(text, &end) : 0;
   if (!is_whole && row->kind != REAL) return CLI_OK;

@@ -1,4 +1,5 @@
 /* Tables and JSON lines. What memory was lacking for is left out whole, and the command does not pass. */
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,7 +25,11 @@ struct cli_table {
   int n_columns;
   char **cells;
   size_t n, cap;
+  cli_table *next; /* of those not at their end */
 };
+
+static cli_table *unfinished; /* tables being filled, for mlaf_cli_tables_flush */
+static pthread_mutex_t filling = PTHREAD_MUTEX_INITIALIZER; /* guards the list and the cells of what is in it */
 
 cli_table *mlaf_cli_table_new(const char *const *columns) {
   cli_table *t = calloc(1, sizeof *t);
@@ -34,60 +39,100 @@ cli_table *mlaf_cli_table_new(const char *const *columns) {
   }
   t->columns = columns;
   while (columns[t->n_columns]) t->n_columns++;
+  pthread_mutex_lock(&filling);
+  t->next = unfinished;
+  unfinished = t;
+  pthread_mutex_unlock(&filling);
   return t;
+}
+
+/* Takes `text` over. False when out of memory. */
+static bool add_cell(cli_table *t, char *text) {
+  if (t->n == t->cap) {
+    size_t cap = t->cap ? 2 * t->cap : 128;
+    char **grown = realloc(t->cells, cap * sizeof *grown);
+    if (!grown) return false;
+    t->cells = grown;
+    t->cap = cap;
+  }
+  t->cells[t->n++] = text;
+  return true;
 }
 
 void mlaf_cli_table_cell(cli_table *t, const char *fmt, ...) {
   if (!t) return;
-  if (t->n == t->cap) {
-    size_t cap = t->cap ? 2 * t->cap : 128;
-    char **grown = realloc(t->cells, cap * sizeof *grown);
-    if (!grown) {
-      atomic_store(&lacking, true);
-      return;
-    }
-    t->cells = grown;
-    t->cap = cap;
-  }
   va_list ap;
   va_start(ap, fmt);
-  if (vasprintf(&t->cells[t->n], fmt, ap) >= 0) t->n++;
-  else atomic_store(&lacking, true);
+  char *text = NULL;
+  if (vasprintf(&text, fmt, ap) < 0) text = NULL;
   va_end(ap);
+  pthread_mutex_lock(&filling);
+  const bool added = text && add_cell(t, text);
+  pthread_mutex_unlock(&filling);
+  if (added) return;
+  free(text);
+  atomic_store(&lacking, true);
 }
 
 static const char *title(const cli_table *t, int column) {
   const char *name = t->columns[column];
-  return name[0] == '>' ? name + 1 : name;
+  return name[0] == '>' || name[0] == '|' ? name + 1 : name;
 }
+
+/* A "|column" stands on a line of its own below its row, where it has anything to say. */
+static bool is_below(const cli_table *t, int column) { return t->columns[column][0] == '|'; }
 
 /* The last column is never padded: nothing stands behind it. */
 static void print_cell(const cli_table *t, int column, int width, const char *text) {
-  bool last = column + 1 == t->n_columns;
+  bool last = column + 1 == t->n_columns || is_below(t, column + 1);
+  if (is_below(t, column)) {
+    if (*text) printf("  %s\n", text);
+    return;
+  }
   if (t->columns[column][0] == '>') printf("%*s%s", width, text, last ? "\n" : "  ");
   else if (last) printf("%s\n", text);
   else printf("%-*s  ", width, text);
 }
 
 /* Widths come from all rows, so a table is printed at its end; long runs show progress on stderr meanwhile. */
-void mlaf_cli_table_end(cli_table *t) {
-  if (!t) return;
+static void print_table(const cli_table *t, size_t n) {
   int *widths = lacking ? NULL : calloc((size_t)t->n_columns, sizeof *widths);
   if (!widths) atomic_store(&lacking, true);
   for (int i = 0; widths && i < t->n_columns; i++) widths[i] = (int)strlen(title(t, i));
-  for (size_t i = 0; widths && i < t->n; i++) {
+  for (size_t i = 0; widths && i < n; i++) {
     int *w = &widths[i % (size_t)t->n_columns], have = (int)strlen(t->cells[i]);
     if (have > *w) *w = have;
   }
   for (int i = 0; widths && i < t->n_columns; i++) print_cell(t, i, widths[i], title(t, i));
-  for (size_t i = 0; widths && i < t->n; i++) {
+  for (size_t i = 0; widths && i < n; i++) {
     int column = (int)(i % (size_t)t->n_columns);
     print_cell(t, column, widths[column], t->cells[i]);
   }
+  free(widths);
+}
+
+static void finish_table(cli_table *t, bool print) {
+  if (!t) return;
+  pthread_mutex_lock(&filling);
+  for (cli_table **p = &unfinished; *p; p = &(*p)->next)
+    if (*p == t) {
+      *p = t->next;
+      break;
+    }
+  pthread_mutex_unlock(&filling);
+  if (print) print_table(t, t->n);
   for (size_t i = 0; i < t->n; i++) free(t->cells[i]);
   free(t->cells);
-  free(widths);
   free(t);
+}
+
+void mlaf_cli_table_end(cli_table *t) { finish_table(t, true); }
+void mlaf_cli_table_drop(cli_table *t) { finish_table(t, false); }
+
+void mlaf_cli_tables_flush(void) {
+  pthread_mutex_lock(&filling); /* and never released: the process ends */
+  for (const cli_table *t = unfinished; t; t = t->next)
+    if (t->n >= (size_t)t->n_columns) print_table(t, t->n - t->n % (size_t)t->n_columns);
 }
 
 cJSON *mlaf_cli_event(const char *name) {

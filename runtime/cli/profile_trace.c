@@ -84,7 +84,7 @@ mlaf_status mlaf_cli_trace(const char *path, const emu_profile *p, size_t n, mla
   fputs("},\n\"traceEvents\":[", f);
   for (size_t i = 0; i < n && i < 4; i++) put_launch(f, &p[i], i, cut[i]);
   fputs("\n]}\n", f);
-  mlaf_status st = fclose(f) == 0 ? mlaf_file_publish(path, text, size, err)
+  mlaf_status st = fclose(f) == 0 ? mlaf_file_write(path, text, size, err)
                                   : mlaf_fail(err, MLAF_E_NOMEM, "no memory for a trace");
   free(text);
   return st;

@@ -24,6 +24,7 @@ static const char style[] =
     "svg .soft{fill:var(--soft)}svg .grid{stroke:var(--line)}svg .axis{stroke:var(--soft)}"
     ".wide{overflow-x:auto}table{border-collapse:collapse;font-size:13px;margin:6px 0 0;min-width:100%}"
     "th,td{padding:4px 10px;text-align:left;border-bottom:1px solid var(--line);white-space:nowrap}"
+    ".v{color:var(--soft);white-space:normal;overflow-wrap:anywhere;max-width:460px}"
     "th{color:var(--soft);font-weight:600}td.n,th.n{text-align:right;font-variant-numeric:tabular-nums}"
     ".legend{display:flex;flex-wrap:wrap;gap:4px 14px;margin:8px 0 0;font-size:13px;color:var(--soft)}"
     ".legend i{display:inline-block;width:11px;height:11px;border-radius:2px;margin-right:5px}"
@@ -93,9 +94,9 @@ static void summary(mlaf_text *t, const report_device *d) {
 }
 
 static void table(mlaf_text *t, const report_device *d) {
-  mlaf_text_str(t, "<h3>Choices</h3><div class=wide><table><tr><th>problem<th class=n>us<th>source<th class=n>of "
+  mlaf_text_str(t, "<h3>Choices</h3><div class=wide><table><tr><th>problem, variant<th class=n>us<th>source<th class=n>of "
                 "roofline<th>bound by"
-                   "<th class=n>over untuned<th class=n>lead<th class=n>error<th class=n>splits<th>variant</tr>");
+                   "<th class=n>over untuned<th class=n>lead<th class=n>error<th class=n>splits</tr>");
   for (size_t i = 0; i < d->n; i++) {
     const report_point *x = &d->points[i];
     mlaf_text_str(t, "<tr><td><code>");
@@ -105,17 +106,17 @@ static void table(mlaf_text *t, const report_device *d) {
       mlaf_report_escaped(t, x->choice.lengths);
       mlaf_text_str(t, "</span><code>");
     }
-    mlaf_text_fmt(t, "</code><td class=n>%.2f<td>%s", x->choice.ns / 1e3, mlaf_source_name(x->choice.source));
+    mlaf_text_str(t, "</code><div class=v><code>"); /* below, and wrapped: it is what is widest */
+    mlaf_report_escaped(t, x->choice.variant);
+    mlaf_text_fmt(t, "</code></div><td class=n>%.2f<td>%s", x->choice.ns / 1e3, mlaf_source_name(x->choice.source));
     if (x->floor_ns > 0) mlaf_text_fmt(t, "<td class=n>%.1f %%", 100 * x->floor_ns / x->choice.ns);
     else mlaf_text_str(t, "<td class=n>-");
     mlaf_text_str(t, "<td>");
     mlaf_report_escaped(t, x->timing.bound[0] ? x->timing.bound : "-");
     if (x->first_ns > 0) mlaf_text_fmt(t, "<td class=n>%.2fx", x->first_ns / x->choice.ns);
     else mlaf_text_str(t, "<td class=n>-");
-    mlaf_text_fmt(t, "<td class=n>%+.1f %%<td class=n>%.1e<td class=n>%u<td><code>", 100 * x->choice.margin, x->choice.error,
+    mlaf_text_fmt(t, "<td class=n>%+.1f %%<td class=n>%.1e<td class=n>%u</tr>", 100 * x->choice.margin, x->choice.error,
                   x->choice.splits);
-    mlaf_report_escaped(t, x->choice.variant);
-    mlaf_text_str(t, "</code></tr>");
   }
   mlaf_text_str(t, "</table></div>");
 }

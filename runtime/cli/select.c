@@ -5,7 +5,7 @@
 #include "cli/cli.h"
 
 /* A target without an arch table is a slip on the command line, not a broken generator. */
-static mlaf_status check_target(cli *c, mlaf_gen *g, const char *target) {
+mlaf_status mlaf_cli_check_target(cli *c, mlaf_gen *g, const char *target) {
   mlaf_text names = MLAF_TEXT_INIT(1024);
   bool found = false;
   for (const char *const *t = mlaf_gen_targets(g); t && *t; t++) {
@@ -22,7 +22,7 @@ static mlaf_status check_target(cli *c, mlaf_gen *g, const char *target) {
 
 mlaf_status mlaf_cli_variants(cli *c, mlaf_gen *g, const mlaf_problem *p, const char *target, cli_variants *out) {
   *out = (cli_variants){NULL, 0, 0};
-  if (check_target(c, g, target) != MLAF_OK) return c->err.status;
+  if (mlaf_cli_check_target(c, g, target) != MLAF_OK) return c->err.status;
   if (c->given[O_VARIANT]) {
     out->list = calloc(1, sizeof *out->list);
     if (!out->list) return mlaf_fail(&c->err, MLAF_E_NOMEM, "no memory for a variant");
@@ -90,8 +90,10 @@ mlaf_status mlaf_cli_kernels(cli *c, mlaf_gen *g, const char *target, const cli_
   for (size_t i = 0; i < v->n; i++) add_kernel(list, &have, &v->list[i].decode, v->list[i].name, false);
   for (size_t i = 0; i < v->n; i++) add_kernel(list, &have, &v->list[i].combine, v->list[i].name, true);
   mlaf_status status = MLAF_OK;
-  for (size_t i = 0; status == MLAF_OK && i < have; i++)
-    status = mlaf_gen_render(g, list[i].desc, target, &list[i].source, list[i].src_hash, &c->err);
+  for (size_t i = 0; status == MLAF_OK && i < have; i++) {
+    status = mlaf_cli_go_on(c);
+    if (status == MLAF_OK) status = mlaf_gen_render(g, list[i].desc, target, &list[i].source, list[i].src_hash, &c->err);
+  }
   if (status != MLAF_OK) {
     mlaf_cli_kernels_free(list, have);
     return status;

@@ -6,7 +6,7 @@
 #include "compile/internal.h"
 
 #define OPTIONS_MAX ((size_t)1 << 20)
-static const double lock_poll_s = 0.02, lock_announce_s = 2;
+static const double lock_poll_s = 0.02, lock_announce_s = 2, tick_s = 0.1;
 
 typedef enum task_state { WAITING, RUNNING, FINISHED } task_state;
 
@@ -17,6 +17,7 @@ typedef struct task {
   int lock;
   bool no_lock;      /* waited long enough for it: compile without */
   bool announced;
+  bool retried;      /* its first worker was killed from outside */
   double lock_since; /* when the lock was first found busy, 0 = not yet */
   double start;
 } task;
@@ -38,6 +39,16 @@ static mlaf_cache_label label_of(const batch *b, const mlaf_compile_job *job) {
   return (mlaf_cache_label){MLAF_CACHE_CODE, job->target, job->key, b->c->toolchain[tool_of(job)].identity, job->name};
 }
 
+/* Tell the caller what is finished, or (job NULL) that something is still waited for. */
+static void ask_to_go_on(batch *b, const mlaf_compile_job *job) {
+  if (!b->progress || b->cancelled) return;
+  double before = mlaf_now();
+  if (!b->progress(b->user, b->done, b->n, job)) b->cancelled = true;
+  double spent = mlaf_now() - before; /* time in which nobody listened to the workers is not theirs */
+  for (size_t i = 0; i < b->n; i++)
+    if (b->tasks[i].worker) b->tasks[i].worker->deadline += spent;
+}
+
 /* A job's outcome is known: release what it held and tell the caller. */
 static void finish(batch *b, task *t, mlaf_status status) {
   mlaf_compile_job *job = t->job;
@@ -50,12 +61,7 @@ static void finish(batch *b, task *t, mlaf_status status) {
   }
   t->state = FINISHED;
   b->done++;
-  if (!b->progress || b->cancelled) return;
-  double before = mlaf_now();
-  if (!b->progress(b->user, b->done, b->n, job)) b->cancelled = true;
-  double spent = mlaf_now() - before; /* time in which nobody listened to the workers is not theirs */
-  for (size_t i = 0; i < b->n; i++)
-    if (b->tasks[i].worker) b->tasks[i].worker->deadline += spent;
+  ask_to_go_on(b, job);
 }
 
 static void finish_failed(batch *b, task *t, mlaf_status status, const mlaf_err *why) {
@@ -205,6 +211,12 @@ static void reap(batch *b, task *t, mlaf_worker_state state, bool late) {
     mlaf_compiler_give_worker(b->c, NULL);
     mlaf_compiler_count(b->c, status == MLAF_E_TIMEOUT ? MLAF_COUNT_TIMEOUT : MLAF_COUNT_CRASH);
   }
+  if (status == MLAF_E_KILLED && !t->retried) {
+    mlaf_log_line(&b->c->log, MLAF_LOG_INFO, "%s: %s; compiling it again", t->job->name ? t->job->name : "kernel", why.text);
+    t->retried = true;
+    t->state = WAITING;
+    return;
+  }
   t->job->seconds = mlaf_now() - t->start;
   if (status == MLAF_OK) {
     finish_compiled(b, t, &a);
@@ -219,7 +231,7 @@ static bool wait_and_reap(batch *b, bool lock_wait) {
   struct pollfd *polls = calloc(b->running + 1, sizeof *polls);
   if (!polls) return false;
   nfds_t k = 0;
-  double now = mlaf_now(), until = now + (lock_wait ? lock_poll_s : 1);
+  double now = mlaf_now(), until = now + (lock_wait ? lock_poll_s : tick_s);
   for (size_t i = 0; i < b->n; i++) {
     mlaf_worker *w = b->tasks[i].worker;
     if (!w) continue;
@@ -235,6 +247,7 @@ static bool wait_and_reap(batch *b, bool lock_wait) {
     bool late = state == MLAF_WORKER_BUSY && mlaf_now() >= t->worker->deadline;
     if (state != MLAF_WORKER_BUSY || late) reap(b, t, state, late);
   }
+  if (b->done < b->n) ask_to_go_on(b, NULL);
   return true;
 }
 

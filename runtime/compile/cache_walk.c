@@ -36,7 +36,7 @@ static void sorted_names(walk *w, const char *folder, void (*each)(walk *, const
 /* The first `size` bytes of a file, or what there is of them. */
 static void *read_head(const char *path, size_t *size) {
   void *data = malloc(*size);
-  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   ssize_t n = data && fd >= 0 ? read(fd, data, *size) : -1;
   if (fd >= 0) close(fd);
   if (n < 0) {

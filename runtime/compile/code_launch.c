@@ -1,27 +1,31 @@
 /* The constant K_launch of a kernel K in its code object. */
+#include <elf.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "compile/compile.h"
 #include "compile/elf.h"
 
+enum { PER_CU_MAX = 32 };
+
 /* Compilers make the constant a local symbol and drivers look up global ones only: hence the symbol table, not the driver. */
 static bool find(const mlaf_elf *elf, const char *name, mlaf_elf_symbol *out) {
   mlaf_elf_section table;
-  if (!mlaf_elf_section_find(elf, ".symtab", &table)) return false;
+  if (!mlaf_elf_section_find(elf, ".symtab", &table) && !mlaf_elf_section_find(elf, ".dynsym", &table)) return false;
   for (uint64_t i = 0; mlaf_elf_symbol_at(elf, &table, i, out); i++)
     if (!strcmp(out->name, name)) return true;
   return false;
 }
 
 static mlaf_status check(const mlaf_kernel_launch *l, const char *symbol, mlaf_err *err) {
-  const uint32_t known = MLAF_KERNEL_OVERLAPS | MLAF_KERNEL_TURNS | MLAF_KERNEL_MERGES | MLAF_KERNEL_FITS;
+  const uint32_t known = MLAF_KERNEL_OVERLAPS | MLAF_KERNEL_TURNS | MLAF_KERNEL_MEETS | MLAF_KERNEL_FITS;
   bool good = l->magic == MLAF_LAUNCH_MAGIC && l->size == sizeof *l && l->n_maps <= MLAF_MAPS_MAX &&
               l->schedule <= MLAF_SCHEDULE_BALANCED && !(l->flags & ~known) &&
-              (l->schedule == MLAF_SCHEDULE_BALANCED || !(l->flags & MLAF_KERNEL_MERGES)) &&
-              (l->schedule == MLAF_SCHEDULE_SPLITS || !(l->flags & MLAF_KERNEL_FITS));
+              (l->schedule == MLAF_SCHEDULE_SPLITS || !(l->flags & MLAF_KERNEL_FITS)) &&
+              (l->flags & MLAF_KERNEL_FITS || !(l->flags & MLAF_KERNEL_MEETS)) && l->per_cu <= PER_CU_MAX;
   for (uint32_t i = 0; good && i < l->n_maps; i++) good = l->maps[i].of >= MLAF_MAP_CKV && l->maps[i].of <= MLAF_MAP_O;
-  for (int i = 0; good && i < 3; i++) good = l->cluster[i] <= 16 && !l->reserved[i];
+  for (int i = 0; good && i < 3; i++) good = l->cluster[i] <= 16;
+  for (int i = 0; good && i < 2; i++) good = !l->reserved[i];
   return good ? MLAF_OK
               : mlaf_fail(err, MLAF_E_ARG, "%s" MLAF_LAUNCH_SUFFIX " is not what this library reads: the code object was made by "
                           "another version; compile it again", symbol);
@@ -38,11 +42,13 @@ mlaf_status mlaf_code_launch(const void *code, size_t size, const char *symbol, 
     return mlaf_fail(err, MLAF_E_ARG, "kernel name '%s' is too long", symbol);
   /* What is no ELF image says nothing; whether a device takes it is that device's business. */
   if (mlaf_elf_open(code, size, &elf, NULL) || !find(&elf, name, &found)) return MLAF_OK;
-  if (!mlaf_elf_section_at(&elf, found.section, &home) || !home.data || found.size != sizeof l || home.size < sizeof l ||
-      found.value > home.size - sizeof l) /* values are section offsets in the relocatable ELF that cubins are */
+  bool there = mlaf_elf_section_at(&elf, found.section, &home) && home.data && found.size == sizeof l && home.size >= sizeof l;
+  /* Values are section offsets in the relocatable ELF that cubins are, addresses in a shared object (AMD's). */
+  const uint64_t at = found.value - (there && elf.type == ET_DYN ? home.addr : 0);
+  if (!there || at > home.size - sizeof l)
     return mlaf_fail(err, MLAF_E_ARG, "%s has %llu bytes where %zu are expected: compile it again", name,
                      (unsigned long long)found.size, sizeof l);
-  memcpy(&l, home.data + found.value, sizeof l);
+  memcpy(&l, home.data + at, sizeof l);
   mlaf_status st = check(&l, symbol, err);
   if (!st) *out = l;
   return st;

@@ -27,7 +27,7 @@ typedef struct mlaf_compile_job {
   const char *const *options; /* NULL-terminated, order matters, without the arch */
   const char *target;         /* "gfx942" or a full target id; "sm_90a" goes to NVRTC and gives a cubin */
   const char *name;           /* for messages: the kernel symbol */
-  mlaf_status status;         /* OK, E_COMPILE, E_TIMEOUT, E_CRASH, E_NO_COMPILER, E_IO */
+  mlaf_status status;         /* OK, E_COMPILE, E_TIMEOUT, E_CRASH, E_KILLED, E_NO_COMPILER, E_IO */
   void *code;
   size_t code_size;
   char *log;                  /* compiler output, "" if none */
@@ -49,7 +49,9 @@ mlaf_status mlaf_compiler_identity(mlaf_compiler *c, const char **id, mlaf_err *
 mlaf_status mlaf_compiler_identity_for(mlaf_compiler *c, const char *target, const char **id, mlaf_err *err);
 
 /* Compile n jobs over the worker pool; each job carries its own status. `progress` (may be NULL) is called on the
- * calling thread after each finished job; returning false cancels the rest (status E_CANCELLED). */
+ * calling thread after each finished job, and with job NULL about ten times a second while workers are waited for; returning
+ * false cancels the rest (status E_CANCELLED). A job whose worker was killed from outside gets another one, once; should that
+ * be killed too, all ends with E_KILLED. */
 typedef bool (*mlaf_compile_progress)(void *user, size_t done, size_t total, const mlaf_compile_job *job);
 mlaf_status mlaf_compile(mlaf_compiler *c, mlaf_compile_job *jobs, size_t n, mlaf_compile_progress progress, void *user,
                          mlaf_err *err);
@@ -64,6 +66,17 @@ typedef struct mlaf_compile_stats {
 } mlaf_compile_stats;
 void mlaf_compiler_stats(const mlaf_compiler *c, mlaf_compile_stats *out);
 
+/* Arguments that whoever launches an AMD kernel adds to the caller's own: the metadata's "hidden_*", in this order. */
+typedef enum mlaf_hidden {
+  /* x, y, z each */
+  MLAF_HIDDEN_BLOCK_COUNT, MLAF_HIDDEN_GROUP_SIZE = 3, MLAF_HIDDEN_REMAINDER = 6, MLAF_HIDDEN_GLOBAL_OFFSET = 9,
+  MLAF_HIDDEN_GRID_DIMS = 12, MLAF_HIDDEN_PRINTF, MLAF_HIDDEN_HOSTCALL, MLAF_HIDDEN_MULTIGRID_SYNC, MLAF_HIDDEN_HEAP,
+  MLAF_HIDDEN_DEFAULT_QUEUE, MLAF_HIDDEN_COMPLETION, MLAF_HIDDEN_DYNAMIC_LDS, MLAF_HIDDEN_PRIVATE_BASE, MLAF_HIDDEN_SHARED_BASE,
+  MLAF_HIDDEN_QUEUE, MLAF_HIDDEN_COUNT
+} mlaf_hidden;
+typedef struct mlaf_hidden_place {
+  uint32_t at, bytes; /* in the argument block; bytes 0: the kernel does not ask for it */
+} mlaf_hidden_place;
 /* What the code object says of one kernel (metadata note and kernel descriptor; parsed here, no comgr needed). */
 typedef struct mlaf_kernel_meta {
   char symbol[128];
@@ -73,6 +86,10 @@ typedef struct mlaf_kernel_meta {
   uint32_t lds_bytes;      /* .group_segment_fixed_size; CUDA: static and dynamic shared memory */
   uint32_t kernarg_bytes;
   uint32_t max_threads;    /* .max_flat_workgroup_size */
+  uint32_t block[3];       /* .reqd_workgroup_size; 0: any */
+  bool args_known;         /* the metadata lists the arguments: what follows is meant */
+  uint32_t args_bytes;     /* where the last of the caller's own arguments ends */
+  mlaf_hidden_place hidden[MLAF_HIDDEN_COUNT];
   mlaf_kernel_launch launch;
 } mlaf_kernel_meta;
 /* Fills the first `max` kernels; *n is how many the code object has. Damaged input is E_ARG, never a crash. */
@@ -81,7 +98,7 @@ mlaf_status mlaf_code_meta(const void *code, size_t size, mlaf_kernel_meta *out,
  * damaged or of another version. */
 mlaf_status mlaf_code_launch(const void *code, size_t size, const char *symbol, mlaf_kernel_launch *out, mlaf_err *err);
 
-/* Disassembly of the .text section by comgr, one line per instruction: "<hex offset in .text> <hex size> <text>\n",
+/* Disassembly of the .text section by comgr, one line per instruction: "<hex offset in .text> <bytes> <text>\n",
  * e.g. "1c40 8 v_mfma_f32_16x16x16_bf16 a[0:3], v[2:3], v[4:5], a[0:3]". Cached by content beside the code object.
  * *text is malloc'ed. */
 mlaf_status mlaf_disassemble(mlaf_compiler *c, const char *target, const void *code, size_t size, char **text,

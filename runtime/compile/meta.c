@@ -45,16 +45,68 @@ static bool copy_text(const mlaf_mp_item *item, char *out, size_t size) {
   return true;
 }
 
+/* --- arguments --- */
+
+static const char *const hidden_names[MLAF_HIDDEN_COUNT] = {
+    "hidden_block_count_x", "hidden_block_count_y", "hidden_block_count_z", "hidden_group_size_x", "hidden_group_size_y",
+    "hidden_group_size_z", "hidden_remainder_x", "hidden_remainder_y", "hidden_remainder_z", "hidden_global_offset_x",
+    "hidden_global_offset_y", "hidden_global_offset_z", "hidden_grid_dims", "hidden_printf_buffer", "hidden_hostcall_buffer",
+    "hidden_multigrid_sync_arg", "hidden_heap_v1", "hidden_default_queue", "hidden_completion_action", "hidden_dynamic_lds_size",
+    "hidden_private_base", "hidden_shared_base", "hidden_queue_ptr"};
+
+static bool read_number(mlaf_mp *m, uint32_t *out) {
+  mlaf_mp_item value = mlaf_mp_next(m);
+  if (value.kind != MLAF_MP_INT || value.value > UINT32_MAX) return false;
+  *out = (uint32_t)value.value;
+  return true;
+}
+
+static bool read_arg(mlaf_mp *m, mlaf_kernel_meta *out) {
+  uint32_t offset = 0, size = 0;
+  mlaf_mp_item map = mlaf_mp_next(m), kind = {.kind = MLAF_MP_INT};
+  if (map.kind != MLAF_MP_MAP) return false;
+  for (uint64_t i = 0; i < map.value; i++) {
+    mlaf_mp_item key = mlaf_mp_next(m);
+    bool ok = mlaf_mp_is(&key, ".offset") ? read_number(m, &offset) : mlaf_mp_is(&key, ".size") ? read_number(m, &size) : true;
+    if (mlaf_mp_is(&key, ".value_kind")) ok = (kind = mlaf_mp_next(m)).kind == MLAF_MP_TEXT;
+    else if (!mlaf_mp_is(&key, ".offset") && !mlaf_mp_is(&key, ".size")) ok = key.kind == MLAF_MP_TEXT && mlaf_mp_skip(m);
+    if (!ok) return false;
+  }
+  if (kind.kind != MLAF_MP_TEXT || offset > UINT32_MAX - size) return false;
+  if (kind.value < 7 || memcmp(kind.text, "hidden_", 7) != 0) {
+    if (offset + size > out->args_bytes) out->args_bytes = offset + size;
+    return true;
+  }
+  for (int k = 0; k < MLAF_HIDDEN_COUNT; k++)
+    if (mlaf_mp_is(&kind, hidden_names[k])) out->hidden[k] = (mlaf_hidden_place){offset, size};
+  return true; /* hidden_none and what later versions add: nothing that is filled in */
+}
+
+static bool read_args(mlaf_mp *m, mlaf_kernel_meta *out) {
+  mlaf_mp_item list = mlaf_mp_next(m);
+  if (list.kind != MLAF_MP_ARRAY) return false;
+  for (uint64_t i = 0; i < list.value; i++)
+    if (!read_arg(m, out)) return false;
+  return out->args_known = true;
+}
+
+static bool read_block(mlaf_mp *m, mlaf_kernel_meta *out) {
+  mlaf_mp_item list = mlaf_mp_next(m);
+  if (list.kind != MLAF_MP_ARRAY || list.value != 3) return false;
+  return read_number(m, &out->block[0]) && read_number(m, &out->block[1]) && read_number(m, &out->block[2]);
+}
+
 /* One entry of a kernel's map: a number we keep, one of its names, or something to step over. */
 static bool read_entry(mlaf_mp *m, const mlaf_mp_item *key, kernel *k) {
   for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
     if (!mlaf_mp_is(key, numbers[i].key)) continue;
-    mlaf_mp_item value = mlaf_mp_next(m);
-    if (value.kind != MLAF_MP_INT || value.value > UINT32_MAX) return false;
-    uint32_t v = (uint32_t)value.value;
+    uint32_t v;
+    if (!read_number(m, &v)) return false;
     memcpy((char *)&k->meta + numbers[i].offset, &v, sizeof v);
     return true;
   }
+  if (mlaf_mp_is(key, ".args")) return read_args(m, &k->meta);
+  if (mlaf_mp_is(key, ".reqd_workgroup_size")) return read_block(m, &k->meta);
   if (!mlaf_mp_is(key, ".name") && !mlaf_mp_is(key, ".symbol")) return mlaf_mp_skip(m);
   bool name = mlaf_mp_is(key, ".name");
   mlaf_mp_item value = mlaf_mp_next(m);
@@ -110,6 +162,12 @@ static const char *check_descriptor(const mlaf_elf *e, const kernel *k) {
   descriptor d;
   if (!find_symbol(e, k->symbol, &symbol)) return "a kernel of the metadata has no descriptor symbol";
   if (!read_descriptor(e, symbol.value, &d)) return "a kernel descriptor lies outside the file or points outside .text";
+  for (int i = 0; i < MLAF_HIDDEN_COUNT; i++) {
+    const mlaf_hidden_place *h = &k->meta.hidden[i];
+    if (h->bytes > k->meta.kernarg_bytes || h->at > k->meta.kernarg_bytes - h->bytes)
+      return "an argument of the metadata lies behind the argument block it states";
+  }
+  if (k->meta.args_bytes > k->meta.kernarg_bytes) return "an argument of the metadata lies behind the argument block it states";
   bool same = d.lds == k->meta.lds_bytes && d.scratch == k->meta.scratch_bytes &&
               (d.kernarg == 0 || d.kernarg == k->meta.kernarg_bytes);
   return same ? NULL : "metadata and kernel descriptor disagree on LDS, scratch or kernarg size";
@@ -134,6 +192,8 @@ static mlaf_status from_note(const mlaf_elf *e, const mlaf_elf_note *note, mlaf_
       if (!read_kernel(&m, &one)) return torn(err, "a kernel's metadata cannot be read");
       const char *fault = check_descriptor(e, &one);
       if (fault) return torn(err, fault);
+      mlaf_status st = mlaf_code_launch(e->data, e->size, one.meta.symbol, &one.meta.launch, err);
+      if (st) return st;
       if (count < max) out[count] = one.meta;
     }
   }

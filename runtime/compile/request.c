@@ -40,7 +40,7 @@ mlaf_status mlaf_compiler_answer(const mlaf_worker *w, mlaf_answer *out, mlaf_er
 
 static mlaf_tool tool_of(const mlaf_wire_field *target) { return mlaf_tool_of(target->data, target->size); }
 
-static mlaf_status request_worker(mlaf_compiler *c, mlaf_wire_kind kind, const mlaf_wire_field fields[3], mlaf_answer *out,
+static mlaf_status request_once(mlaf_compiler *c, mlaf_wire_kind kind, const mlaf_wire_field fields[3], mlaf_answer *out,
                                   mlaf_err *err) {
   mlaf_worker *w = NULL;
   mlaf_status status = mlaf_compiler_take_worker(c, tool_of(&fields[0]), true, &w, err);
@@ -66,6 +66,12 @@ static mlaf_status request_worker(mlaf_compiler *c, mlaf_wire_kind kind, const m
   mlaf_compiler_give_worker(c, NULL);
   mlaf_compiler_count(c, status == MLAF_E_TIMEOUT ? MLAF_COUNT_TIMEOUT : MLAF_COUNT_CRASH);
   return status;
+}
+
+static mlaf_status request_worker(mlaf_compiler *c, mlaf_wire_kind kind, const mlaf_wire_field fields[3], mlaf_answer *out,
+                                  mlaf_err *err) {
+  mlaf_status status = request_once(c, kind, fields, out, err);
+  return status == MLAF_E_KILLED ? request_once(c, kind, fields, out, err) : status; /* that was nobody's fault here */
 }
 
 static mlaf_status request_here(mlaf_compiler *c, mlaf_wire_kind kind, const mlaf_wire_field f[3], mlaf_answer *out,

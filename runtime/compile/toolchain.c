@@ -176,7 +176,7 @@ typedef struct mapped {
 } mapped;
 
 static bool map_file(const char *path, mapped *out) {
-  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   struct stat st;
   if (fd < 0) return false;
   bool ok = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0;

@@ -49,7 +49,7 @@ static char **worker_environment(bool own_loader, char *tmpdir) {
 static int spawn(pid_t *pid, char *const *argv, char *const *env, int channel, int words) {
   posix_spawn_file_actions_t files;
   posix_spawnattr_t attr;
-  sigset_t none, defaults;
+  sigset_t blocked, defaults;
   int rc = posix_spawn_file_actions_init(&files);
   if (rc) return rc;
   rc = posix_spawnattr_init(&attr);
@@ -57,7 +57,11 @@ static int spawn(pid_t *pid, char *const *argv, char *const *env, int channel, i
     posix_spawn_file_actions_destroy(&files);
     return rc;
   }
-  sigemptyset(&none);
+  /* What a terminal or a service manager sends to all of a server's processes is for the server: it decides what ends. The worker
+   * keeps these signals blocked, and dies with its socket. */
+  sigemptyset(&blocked);
+  const int of_server[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP};
+  for (size_t i = 0; i < sizeof of_server / sizeof *of_server; i++) sigaddset(&blocked, of_server[i]);
   sigfillset(&defaults);
   rc = posix_spawn_file_actions_adddup2(&files, channel, STDIN_FILENO);
   if (!rc) rc = posix_spawn_file_actions_adddup2(&files, channel, STDOUT_FILENO);
@@ -65,9 +69,10 @@ static int spawn(pid_t *pid, char *const *argv, char *const *env, int channel, i
 #if __GLIBC_PREREQ(2, 34)
   if (!rc) rc = posix_spawn_file_actions_addclosefrom_np(&files, STDERR_FILENO + 1); /* descriptors others forgot to mark */
 #endif
-  if (!rc) rc = posix_spawnattr_setsigmask(&attr, &none);
+  if (!rc) rc = posix_spawnattr_setsigmask(&attr, &blocked);
   if (!rc) rc = posix_spawnattr_setsigdefault(&attr, &defaults);
-  if (!rc) rc = posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+  if (!rc) rc = posix_spawnattr_setpgroup(&attr, 0); /* its own: what is typed at the terminal reaches the parent alone */
+  if (!rc) rc = posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
   if (!rc) rc = posix_spawn(pid, argv[0], &files, &attr, argv, env);
   posix_spawnattr_destroy(&attr);
   posix_spawn_file_actions_destroy(&files);
@@ -212,6 +217,15 @@ static void last_words(const mlaf_worker *w, char *out, size_t size) {
     if (*p == '\n') *p = p[1] ? '|' : 0;
 }
 
+/* A signal that a crashing compiler raises itself says something of the kernel; any other came from somebody else (a user, a
+ * service manager, the system when memory is short) and does not. */
+static bool is_own_crash(int number) {
+  static const int own[] = {SIGSEGV, SIGABRT, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS, SIGXCPU, SIGXFSZ};
+  for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+    if (own[i] == number) return true;
+  return false;
+}
+
 mlaf_status mlaf_worker_bury(mlaf_worker *w, mlaf_worker_state state, bool late, double timeout_s, mlaf_err *err) {
   char words[1024];
   last_words(w, words, sizeof words);
@@ -230,10 +244,15 @@ mlaf_status mlaf_worker_bury(mlaf_worker *w, mlaf_worker_state state, bool late,
     return mlaf_fail(err, MLAF_E_CRASH, "the compile worker (pid %ld) sent a malformed reply%s%s", (long)pid, say, words);
   if (status != -1 && WIFEXITED(status) && WEXITSTATUS(status) == 127)
     return mlaf_fail(err, MLAF_E_NO_COMPILER, "the compile worker could not be loaded%s%s", say, words);
-  if (status != -1 && WIFSIGNALED(status))
-    return mlaf_fail(err, MLAF_E_CRASH, "the compile worker (pid %ld) died of signal %d (%s)%s%s%s", (long)pid,
-                     WTERMSIG(status), strsignal(WTERMSIG(status)),
-                     WTERMSIG(status) == SIGKILL ? ", sent from outside, perhaps for want of memory" : "", say, words);
+  if (status != -1 && WIFSIGNALED(status)) {
+    const bool own = is_own_crash(WTERMSIG(status));
+    return mlaf_fail(err, own ? MLAF_E_CRASH : MLAF_E_KILLED, "the compile worker (pid %ld) died of signal %d (%s)%s%s%s",
+                     (long)pid, WTERMSIG(status), strsignal(WTERMSIG(status)),
+                     own                             ? ""
+                     : WTERMSIG(status) == SIGKILL ? ", sent from outside, perhaps for want of memory"
+                                                   : ", sent from outside",
+                     say, words);
+  }
   return mlaf_fail(err, MLAF_E_CRASH, "the compile worker (pid %ld) ended with exit status %d in mid-request%s%s", (long)pid,
                    status != -1 && WIFEXITED(status) ? WEXITSTATUS(status) : -1, say, words);
 }

@@ -37,7 +37,8 @@ mlaf_status mlaf_worker_send(mlaf_worker *w, mlaf_wire_kind kind, const mlaf_wir
 /* Poll events to wait for, and what to do when they come. */
 short mlaf_worker_events(const mlaf_worker *w);
 mlaf_worker_state mlaf_worker_step(mlaf_worker *w);
-/* Turn a worker that will not answer into a status: stops it (w is freed) and writes who, how and its last words. */
+/* Turn a worker that will not answer into a status: stops it (w is freed) and writes who, how and its last words. E_CRASH when
+ * the compiler did it to itself, E_KILLED when somebody else did: then the same request deserves another worker. */
 mlaf_status mlaf_worker_bury(mlaf_worker *w, mlaf_worker_state state, bool late, double timeout_s, mlaf_err *err);
 
 #endif

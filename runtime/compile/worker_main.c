@@ -182,7 +182,6 @@ int main(int argc, char **argv) {
     if (strcmp(argv[i], "--lib-dir") == 0) lib_dir = argv[i + 1];
     if (strcmp(argv[i], "--temp") == 0) temp = argv[i + 1];
   }
-  signal(SIGINT, SIG_IGN); /* Ctrl-C reaches the whole process group; the parent decides what ends */
   signal(SIGPIPE, SIG_IGN);
   /* Compilers print to stdout when they feel like it: keep the reply channel to ourselves. */
   int out = dup2(STDOUT_FILENO, STDERR_FILENO + 1);

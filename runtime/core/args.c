@@ -2,8 +2,9 @@
 #include <math.h>
 
 #include "core/loaded_impl.h"
+#include "mlaf_limits.h"
 
-enum { POINTER_ALIGN = 16, STRIDE_MULTIPLE = 8, MAX_BATCH = 65536 };
+enum { POINTER_ALIGN = 16, STRIDE_MULTIPLE = 8 };
 
 static mlaf_status check_pointers(const mlaf_problem *p, const mlaf_execute_args *a, mlaf_err *err) {
   const struct {
@@ -88,8 +89,8 @@ static mlaf_status check(const mlaf_problem *p, uint32_t splits, size_t workspac
                          mlaf_err *err) {
   mlaf_status st = mlaf_args_check_struct(a, err);
   if (st) return st;
-  if (a->batch < 0 || a->batch > MAX_BATCH)
-    return mlaf_fail(err, MLAF_E_ARG, "batch is %d, must be 0..%d", a->batch, MAX_BATCH);
+  if (a->batch < 0 || a->batch > MLAF_BATCH_MAX)
+    return mlaf_fail(err, MLAF_E_ARG, "batch is %d, must be 0..%d", a->batch, MLAF_BATCH_MAX);
   if (a->total_q < 0 || a->total_q > (int64_t)a->batch * p->q_len)
     return mlaf_fail(err, MLAF_E_ARG, "total_q is %lld, must be 0..%lld (batch %d x q_len %d)", (long long)a->total_q,
                      (long long)a->batch * p->q_len, a->batch, p->q_len);
@@ -106,7 +107,7 @@ mlaf_status mlaf_args_check(const mlaf_problem *p, uint32_t splits, const mlaf_e
 }
 
 mlaf_status mlaf_loaded_check(const mlaf_loaded *l, uint32_t splits, const mlaf_execute_args *a, mlaf_err *err) {
-  if (!splits || (splits > 1 && !mlaf_loaded_merges(l)))
+  if (!splits || (splits > 1 && !l->combine.fn))
     return mlaf_fail(err, MLAF_E_ARG, "%u splits without a combine kernel", splits);
   return check(&l->problem, splits, mlaf_loaded_workspace_size(l, splits, a->total_q), a, err);
 }

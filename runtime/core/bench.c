@@ -233,6 +233,7 @@ mlaf_status mlaf_bench_time(mlaf_bench *b, const mlaf_loaded *l, const mlaf_time
   mlaf_prepared *prepared = aligned_alloc(_Alignof(mlaf_prepared), (size_t)b->sets * sizeof *prepared);
   mlaf_launch *launches = malloc((size_t)b->sets * sizeof prepared->launches);
   opts.sets = b->sets;
+  for (int32_t i = 1; i < b->problem.batch; i++) opts.uneven |= b->lengths[i] != b->lengths[0];
   mlaf_status st = prepared && launches ? MLAF_OK : mlaf_fail(err, MLAF_E_NOMEM, "no memory for %d launches", b->sets);
   if (!st) st = prepare_sets(b, l, prepared, launches, err);
   if (!st) st = mlaf_ops(b->dev)->time(b->dev, launches, prepared->n, &opts, &timing, err);

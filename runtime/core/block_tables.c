@@ -4,9 +4,10 @@
 #include <string.h>
 
 #include "core/build.h"
+#include "mlaf_limits.h"
 
 #define SYMBOL "mlaf_block_tables"
-enum { THREADS = 256, CHUNK = 1024, MOST_WAVES = 4096, MOST_CHUNKS = 64, MAX_BATCH = 65536 };
+enum { THREADS = 256, CHUNK = 1024, MOST_WAVES = 4096, MOST_CHUNKS = 64 };
 
 /* templates/block_tables declares the same. */
 typedef struct tables_args {
@@ -18,7 +19,27 @@ typedef struct tables_args {
 
 /* --- the kernel --- */
 
-static mlaf_status get_code(mlaf_ctx *ctx, mlaf_build *b, bool may_compile, int *compiles, mlaf_err *err) {
+const mlaf_kernel_ref *mlaf_block_tables_kernel(void) {
+  static const mlaf_kernel_ref ref = {.template_name = "block_tables", .params = "chunk=1024", .symbol = SYMBOL,
+                                      .threads = THREADS, .rows_per_wg = 1};
+  return &ref;
+}
+
+/* *why: why not. */
+static bool take_bundled(const mlaf_ctx *ctx, mlaf_build *b, mlaf_err *why) {
+  const char *target = mlaf_info(mlaf_ctx_device(ctx))->target;
+  const mlaf_bundle_kernel *k = ctx->bundle ? mlaf_bundle_kernel_of(ctx->bundle, target, SYMBOL) : NULL;
+  if (k) {
+    b->code_size[0] = k->size;
+    return !mlaf_bundle_code(ctx->bundle, k, &b->code[0], why);
+  }
+  if (ctx->bundle)
+    mlaf_fail(why, MLAF_E_NOT_COMPILED, "the bundle '%s' has none for %s, since an earlier version made it: make it again with "
+              "`mlaforge generate`", ctx->bundle->dir, target);
+  return false;
+}
+
+static mlaf_status build(mlaf_ctx *ctx, mlaf_build *b, bool may_compile, int *compiles, mlaf_err *err) {
   const char *target = mlaf_info(mlaf_ctx_device(ctx))->target, *toolchain = mlaf_ctx_toolchain(ctx);
   mlaf_gen *gen;
   mlaf_hashes_load(&ctx->hashes, mlaf_compiler_cache_dir(ctx->compiler), ctx->gen_root);
@@ -29,15 +50,22 @@ static mlaf_status get_code(mlaf_ctx *ctx, mlaf_build *b, bool may_compile, int 
   return st;
 }
 
+/* What is wrong with the bundle's is said when nothing else helps. */
+static mlaf_status get_code(mlaf_ctx *ctx, mlaf_build *b, bool may_compile, int *compiles, mlaf_err *err) {
+  mlaf_err why = {MLAF_OK, ""};
+  if (take_bundled(ctx, b, &why)) return MLAF_OK;
+  b->code_size[0] = 0;
+  mlaf_status st = build(ctx, b, may_compile, compiles, err);
+  return st && why.status ? mlaf_fail_prefix(err, st, "%s; and it cannot be compiled here", why.text) : st;
+}
+
 mlaf_status mlaf_block_tables_open(mlaf_ctx *ctx, bool may_compile, int *compiles, mlaf_err *err) {
   mlaf_shared *s = ctx->shared;
   mlaf_device *dev = mlaf_ctx_device(ctx);
-  mlaf_build b = {.name = "block_tables", .splits = 1, .n = 1};
+  mlaf_build b = {.name = "block_tables", .splits = 1, .n = 1, .refs = {*mlaf_block_tables_kernel()}};
   mlaf_module *module = NULL;
   mlaf_function *fn = NULL;
   if (atomic_load(&s->tables)) return MLAF_OK;
-  b.refs[0] = (mlaf_kernel_ref){.template_name = "block_tables", .params = "chunk=1024", .symbol = SYMBOL, .threads = THREADS,
-                                .rows_per_wg = 1};
   mlaf_status st = get_code(ctx, &b, may_compile, compiles, err);
   if (!st) st = mlaf_ops(dev)->module_load(dev, b.code[0], b.code_size[0], &module, err);
   if (!st) st = mlaf_ops(dev)->function_get(dev, module, SYMBOL, &fn, err);
@@ -65,7 +93,7 @@ static int64_t entries(const mlaf_problem *p, const mlaf_execute_args *a) {
 }
 
 size_t mlaf_block_tables_size(const mlaf_problem *p, const mlaf_execute_args *a) {
-  if (a->batch < 0 || a->batch > MAX_BATCH || a->block_table_width < 0 || a->page_tokens < 0) return SIZE_MAX;
+  if (a->batch < 0 || a->batch > MLAF_BATCH_MAX || a->block_table_width < 0 || a->page_tokens < 0) return SIZE_MAX;
   const int64_t ids = entries(p, a);
   return ids < 0 ? SIZE_MAX : sizeof(int32_t) * ((size_t)ids + 3 * (size_t)a->batch + 2);
 }

@@ -4,8 +4,11 @@
 
 #include "core/ctx.h"
 
-/* The kernel, loaded once for a context and its plans; later calls do nothing. Compiled like every kernel, and cached under the
- * same rules. The context's lock must be held. *compiles counts compiler runs. */
+/* Template, parameters, symbol and threads of the kernel, for whoever builds it. Every bundle has it for each of its targets. */
+const mlaf_kernel_ref *mlaf_block_tables_kernel(void);
+/* The kernel, loaded once for a context and its plans; later calls do nothing. From the context's bundle; where that has none,
+ * compiled like every kernel, and cached under the same rules. The context's lock must be held. *compiles counts compiler
+ * runs. */
 mlaf_status mlaf_block_tables_open(mlaf_ctx *ctx, bool may_compile, int *compiles, mlaf_err *err);
 
 /* Whether arguments want it. */

@@ -22,6 +22,7 @@ mlaf_status mlaf_buffers_add(mlaf_buffers *set, const char *name, const void *in
   if (set->canaries) st = ops->mem_fill(set->dev, base, CANARY_BYTE, front + size + back, err);
   if (!st && input && size) st = ops->mem_write(set->dev, b->data, input, size, err);
   if (!st && !input && size) st = ops->mem_fill(set->dev, b->data, poison, size, err);
+  if (!st && !input && size && ops->mem_undefine) st = ops->mem_undefine(set->dev, b->data, size, err);
   *data = b->data;
   return st;
 }

@@ -113,10 +113,12 @@ mlaf_status mlaf_build_take_cached(mlaf_build *b, mlaf_compiler *c, mlaf_err *er
   return st;
 }
 
-/* All that decides a kernel's code beside the generator's files: those are the stamp that `known` is kept under. */
-static void name_of_code(const mlaf_kernel_ref *ref, const char *toolchain, char name[MLAF_HASH_HEX]) {
+/* All that decides a kernel's code beside the generator's files: those are the stamp that `known` is kept under. With a source
+ * hash it is a kernel whose source was rendered and has that hash. */
+static void name_of_code(const mlaf_kernel_ref *ref, const char *src_hash, const char *toolchain, char name[MLAF_HASH_HEX]) {
   mlaf_text t = MLAF_TEXT_INIT(8192);
   mlaf_text_fmt(&t, "%s\n%s\n%s", ref->template_name, ref->params, toolchain);
+  if (*src_hash) mlaf_text_fmt(&t, "\n%s", src_hash);
   name[0] = 0;
   if (!t.failed) mlaf_sha256_hex(t.data, t.len, name);
   name[MLAF_HASH_HEX - 2] = 0; /* a row of mlaf_hashes holds 63 characters */
@@ -128,8 +130,9 @@ bool mlaf_build_take_known(mlaf_build *b, mlaf_compiler *c, const mlaf_hashes *k
   mlaf_err ignored;
   for (int i = 0; i < b->n; i++) {
     char name[MLAF_HASH_HEX];
-    if (!toolchain || b->code[i] || b->refs[i].code_key[0] || b->refs[i].src_hash[0]) return false;
-    name_of_code(&b->refs[i], toolchain, name);
+    if (!toolchain) return false;
+    if (b->code[i]) continue;
+    name_of_code(&b->refs[i], b->refs[i].src_hash, toolchain, name);
     const char *key = mlaf_hashes_find(known, target, name);
     if (!key) return false;
     memcpy(taken.refs[i].code_key, key, sizeof taken.refs[i].code_key);
@@ -138,16 +141,22 @@ bool mlaf_build_take_known(mlaf_build *b, mlaf_compiler *c, const mlaf_hashes *k
     *b = taken;
     return true;
   }
-  for (int i = 0; i < b->n; i++) free(taken.code[i]);
+  for (int i = 0; i < b->n; i++)
+    if (!b->code[i]) free(taken.code[i]);
   return false;
 }
 
 void mlaf_build_remember(const mlaf_build *b, mlaf_hashes *known, const char *target, const char *toolchain) {
+  bool new = false;
   for (int i = 0; toolchain && i < b->n; i++) {
-    char name[MLAF_HASH_HEX];
-    name_of_code(&b->refs[i], toolchain, name);
-    if (name[0]) mlaf_hashes_add(known, target, name, b->refs[i].code_key);
+    const char *const hashes[] = {"", b->refs[i].src_hash};
+    for (int k = 0; b->source[i] && k < 2; k++) { /* what was not rendered says nothing of this generator */
+      char name[MLAF_HASH_HEX];
+      name_of_code(&b->refs[i], hashes[k], toolchain, name);
+      if (name[0]) new |= mlaf_hashes_put(known, target, name, b->refs[i].code_key);
+    }
   }
+  if (new) mlaf_hashes_save(known);
 }
 
 mlaf_status mlaf_build_check_resources(const mlaf_build *b, mlaf_err *err) {

@@ -37,8 +37,9 @@ mlaf_status mlaf_build_finish(mlaf_build *b, mlaf_compile_job jobs[2], size_t n,
 
 /* Code from the cache by the refs' keys; E_NOT_COMPILED when one is missing. */
 mlaf_status mlaf_build_take_cached(mlaf_build *b, mlaf_compiler *c, mlaf_err *err);
-/* The same of kernels without a key that were built here before by this generator and this compiler (NULL: unknown). False: one
- * was not, or its code is gone; then nothing is taken. Not for those with a stored source hash: that is to be checked. */
+/* The same of kernels that were built here before by this generator and this compiler (NULL: unknown), whatever key a choice made
+ * elsewhere has for them; one with a stored source hash only if that very source was built. False: one was not, or its code is
+ * gone; then nothing is taken. */
 bool mlaf_build_take_known(mlaf_build *b, mlaf_compiler *c, const mlaf_hashes *known, const char *target, const char *toolchain);
 /* Remember where the code of a finished build lies. */
 void mlaf_build_remember(const mlaf_build *b, mlaf_hashes *known, const char *target, const char *toolchain);

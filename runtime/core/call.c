@@ -7,8 +7,9 @@
 
 #include "core/block_tables.h"
 #include "core/problem.h"
+#include "mlaf_limits.h"
 
-enum { CTX_MOST = 1 << 24, WORKSPACE_ALIGN = 256 };
+enum { WORKSPACE_ALIGN = 256 };
 
 static const struct {
   const char *name;
@@ -253,7 +254,7 @@ static mlaf_status read_call(reading *r) {
   const int64_t mean = c->mean_kv_len > 0 ? c->mean_kv_len : table ? mean_of_table(r) : mean_of_lists(r);
   r->problem.causal = c->causal && r->problem.q_len > 1;
   r->problem.batch = r->args.batch;
-  r->problem.ctx = mean < 1 ? 1 : mean > CTX_MOST ? CTX_MOST : (int32_t)mean;
+  r->problem.ctx = mean < 1 ? 1 : mean > MLAF_CTX_MAX ? MLAF_CTX_MAX : (int32_t)mean;
   return MLAF_OK;
 }
 

@@ -55,8 +55,8 @@ static mlaf_status measure_read(const mlaf_ceilings_env *e, const mlaf_time_opts
   const double moved = READ_PASSES * (double)bytes;
   c->bytes_per_ns = moved / timing.ns;
   c->bytes_measured = true;
-  snprintf(c->bytes_from, sizeof c->bytes_from, "own kernel, %.1f GB read in %.1f us, median of %d", moved / 1e9,
-           timing.ns / 1e3, timing.samples);
+  mlaf_snprintf(c->bytes_from, sizeof c->bytes_from, "own kernel, %.1f GB read in %.1f us, median of %d", moved / 1e9,
+                timing.ns / 1e3, timing.samples);
   return MLAF_OK;
 }
 
@@ -73,8 +73,8 @@ static mlaf_status measure_matmul(const mlaf_ceilings_env *e, const mlaf_time_op
   if (st) return st;
   c->flops_per_ns = 2.0 * MATRIX * MATRIX * MATRIX / timing.ns;
   c->flops_measured = true;
-  snprintf(c->flops_from, sizeof c->flops_from, "%.60s, bf16 %d^3 in %.1f us, median of %d", timing.detail, MATRIX,
-           timing.ns / 1e3, timing.samples);
+  mlaf_snprintf(c->flops_from, sizeof c->flops_from, "%.60s, bf16 %d^3 in %.1f us, median of %d", timing.detail, MATRIX,
+                timing.ns / 1e3, timing.samples);
   return MLAF_OK;
 }
 

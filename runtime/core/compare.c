@@ -107,21 +107,21 @@ static void describe(const mlaf_expected *w, const uint16_t *o, const float *lse
   switch (f->kind) {
     case ROW_ERROR:
     case CASE_ERROR:
-      snprintf(what, sizeof what, "column %d: o is %g, reference %g; relative error of the %s %.3g, bound %.3g",
-               f->column, o_got, o_want, f->kind == ROW_ERROR ? "row" : "case",
-               f->kind == ROW_ERROR ? f->ratio * bound : relative, bound);
+      mlaf_snprintf(what, sizeof what, "column %d: o is %g, reference %g; relative error of the %s %.3g, bound %.3g",
+                    f->column, o_got, o_want, f->kind == ROW_ERROR ? "row" : "case",
+                    f->kind == ROW_ERROR ? f->ratio * bound : relative, bound);
       break;
-    case WANT_NAN: snprintf(what, sizeof what, "column %d: o is %g, must be NaN", f->column, o_got); break;
+    case WANT_NAN: mlaf_snprintf(what, sizeof what, "column %d: o is %g, must be NaN", f->column, o_got); break;
     case WANT_ZERO:
-      snprintf(what, sizeof what, "column %d: o is %g, must be 0: no token is visible", f->column, o_got);
+      mlaf_snprintf(what, sizeof what, "column %d: o is %g, must be 0: no token is visible", f->column, o_got);
       break;
     case LSE_ERROR:
-      snprintf(what, sizeof what, "lse is %.9g, reference %.9g, %.3g times its bound", (double)lse[f->row],
-               w->lse[f->row], f->ratio);
+      mlaf_snprintf(what, sizeof what, "lse is %.9g, reference %.9g, %.3g times its bound", (double)lse[f->row],
+                    w->lse[f->row], f->ratio);
       break;
-    case WANT_LSE_NAN: snprintf(what, sizeof what, "lse is %g, must be NaN", (double)lse[f->row]); break;
+    case WANT_LSE_NAN: mlaf_snprintf(what, sizeof what, "lse is %g, must be NaN", (double)lse[f->row]); break;
     case WANT_LSE_EMPTY:
-      snprintf(what, sizeof what, "lse is %g, must be -inf: no token is visible", (double)lse[f->row]);
+      mlaf_snprintf(what, sizeof what, "lse is %g, must be -inf: no token is visible", (double)lse[f->row]);
       break;
   }
   snprintf(out->detail, sizeof out->detail, "case %s: request %d (kv %lld, %lld visible), token %d, head %d, %s",

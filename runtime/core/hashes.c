@@ -7,13 +7,13 @@
 #include "core/hashes.h"
 #include "gen/gen.h"
 
-enum { FILE_MAX = 64 * 1024 };
+enum { FILE_MAX = 256 * 1024 };
 
 static bool hash_ok(const char *s) {
   return strlen(s) == MLAF_HASH_HEX - 1 && strspn(s, "0123456789abcdef") == MLAF_HASH_HEX - 1;
 }
 
-static bool put(mlaf_hashes *h, const char *target, const char *name, const char *hash) {
+bool mlaf_hashes_put(mlaf_hashes *h, const char *target, const char *name, const char *hash) {
   if (h->n == MLAF_HASHES_MAX || !hash_ok(hash) || mlaf_hashes_find(h, target, name)) return false;
   if (strlen(target) >= sizeof h->rows->target || strlen(name) >= sizeof h->rows->name) return false;
   snprintf(h->rows[h->n].target, sizeof h->rows->target, "%s", target);
@@ -28,7 +28,7 @@ static void parse(mlaf_hashes *h, char *text) {
   for (char *line = strtok_r(text, "\n", &line_state); line; line = strtok_r(NULL, "\n", &line_state)) {
     char *target = strtok_r(line, "\t", &field_state), *name = strtok_r(NULL, "\t", &field_state);
     char *hash = strtok_r(NULL, "\t", &field_state);
-    if (hash) put(h, target, name, hash); /* a damaged line is a hash we do not know */
+    if (hash) mlaf_hashes_put(h, target, name, hash); /* a damaged line is a hash we do not know */
   }
 }
 
@@ -50,7 +50,8 @@ const char *mlaf_hashes_find(const mlaf_hashes *h, const char *target, const cha
   return NULL;
 }
 
-static void save(const mlaf_hashes *h) {
+void mlaf_hashes_save(const mlaf_hashes *h) {
+  if (!h->path) return;
   mlaf_text t = MLAF_TEXT_INIT(FILE_MAX);
   for (int i = 0; i < h->n; i++) mlaf_text_fmt(&t, "%s\t%s\t%s\n", h->rows[i].target, h->rows[i].name, h->rows[i].hash);
   char *dir = mlaf_strdup(h->path);
@@ -62,10 +63,12 @@ static void save(const mlaf_hashes *h) {
 }
 
 void mlaf_hashes_add(mlaf_hashes *h, const char *target, const char *name, const char *hash) {
-  if (put(h, target, name, hash) && h->path) save(h);
+  if (mlaf_hashes_put(h, target, name, hash)) mlaf_hashes_save(h);
 }
 
 void mlaf_hashes_free(mlaf_hashes *h) {
   free(h->path);
-  *h = (mlaf_hashes){.n = 0};
+  h->path = NULL;
+  h->n = 0;
+  h->loaded = false;
 }

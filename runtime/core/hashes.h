@@ -6,7 +6,7 @@
 
 #include "base/base.h"
 
-enum { MLAF_HASHES_MAX = 256 };
+enum { MLAF_HASHES_MAX = 1024 };
 
 typedef struct mlaf_hashes {
   bool loaded;
@@ -21,6 +21,9 @@ void mlaf_hashes_load(mlaf_hashes *h, const char *cache_dir, const char *gen_roo
 const char *mlaf_hashes_find(const mlaf_hashes *h, const char *target, const char *name);
 /* Remember one, here and on disk (a disk that refuses is no error: it costs time, not correctness). */
 void mlaf_hashes_add(mlaf_hashes *h, const char *target, const char *name, const char *hash);
+/* The two halves of it, for several at once: put says whether it is new. */
+bool mlaf_hashes_put(mlaf_hashes *h, const char *target, const char *name, const char *hash);
+void mlaf_hashes_save(const mlaf_hashes *h);
 void mlaf_hashes_free(mlaf_hashes *h);
 
 #endif

@@ -8,6 +8,7 @@
 #ifndef MLAF_LAUNCH_H
 #define MLAF_LAUNCH_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Limits that mlaf_execute checks and kernels stand on: rows and row bytes are 32-bit factors of 64-bit offsets, and 16
@@ -52,7 +53,7 @@ typedef struct mlaf_decode_args {
  *   part_lse [parts][2][q_len*H] fp32      base 2, on the next 256-byte boundary
  * The combine kernel of a balanced decode (its own K_launch says schedule 1 too) takes mlaf_decode_args, grid
  * (ceil(T*H / rows_per_wg), 1, 1), finds the same cuts and leaves rows alone that a part has finished. parts == 1: no combine,
- * no workspace. With the flag MERGES below: no combine. */
+ * no workspace. */
 
 /* Combine kernel, schedule "splits", grid (ceil(T*H / rows_per_wg), 1, 1): merges the splits of a row through their LSE.
  * part_o of a split whose part_lse is -inf is never read into the result (it may hold anything). */
@@ -80,19 +81,25 @@ enum {
   /* A block works on requests blockIdx.z, blockIdx.z + gridDim.z, ...: grid z is as small as it can be while the device's compute
    * units, one block each, take no more turns. */
   MLAF_KERNEL_TURNS = 2,
-  /* Of a balanced decode: parts merge the requests they cut among themselves, no combine kernel comes behind it. They use part_o
-   * and part_lse as they like, whatever was there before (templates/lib/meet.h). */
-  MLAF_KERNEL_MERGES = 4,
-  /* Schedule "splits", but where the requests' lengths differ much the launch cuts the whole batch into equal parts, which merge
-   * among themselves (templates/lib/fit.h): as many as the grid has blocks for a group of rows, but no more than the device has
-   * compute units for it. args.splits then is mlaf_fit_word(). Workspace also with one split: MLAF_FIT_BYTES
-   * before part_o, in which the last word tells the combine kernel how many parts there were (0: none), and room for the splits'
-   * partial results or two slots of q_len*H rows a part, whichever is more. The combine kernel says FITS, too, takes
-   * mlaf_decode_args and comes also behind one split; it adds up what was cut. Without one the parts merge among themselves. */
+  /* Of a kernel that FITS: with no combine kernel behind it, parts add up what they cut among themselves (templates/lib/meet.h),
+   * whatever was in part_o before. */
+  MLAF_KERNEL_MEETS = 4,
+  /* Schedule "splits", but where the requests' lengths differ much the launch cuts the whole batch into equal parts
+   * (templates/lib/fit.h; fit_wave.h on CDNA): as many as the grid has blocks for a group of rows, but no more than the device's
+   * compute units hold of them at once (per_cu below). args.splits then is mlaf_fit_word(). Workspace also with one split:
+   * MLAF_FIT_BYTES before part_o, in which the last word tells the combine kernel how many parts there were (0: none) and the
+   * others which requests they cut, and room for the splits' partial results or two slots of q_len*H rows a part, whichever is
+   * more. The combine kernel says FITS, too, takes mlaf_decode_args and comes also behind one split; it adds up what was cut.
+   * Only where parts meet may it be left out. */
   MLAF_KERNEL_FITS = 8
 };
-#define MLAF_FIT_BYTES 256
+#define MLAF_FIT_BYTES 16384
+#define MLAF_FIT_PARTS 4095   /* most parts: a word each in those bytes, and the last one */
 #define MLAF_FIT_THREADS 1024 /* of the combine kernel behind one split, on a compute unit: its blocks take rows in turns */
+/* Whether a kernel with these flags is never launched without a combine kernel behind it, however many splits there are. */
+static inline bool mlaf_launch_needs_combine(uint32_t flags) {
+  return flags & MLAF_KERNEL_FITS && !(flags & MLAF_KERNEL_MEETS);
+}
 /* splits below 2^15, parts below 2^15; combined: a combine kernel comes behind. */
 static inline int32_t mlaf_fit_word(uint32_t splits, int combined, uint32_t parts) {
   return (int32_t)(splits | (combined ? 1u << 15 : 0) | parts << 16);
@@ -119,7 +126,8 @@ typedef struct mlaf_kernel_launch {
                               groups or batch of the arguments has no work. Grid y is splits * cluster[1]: the blocks of a
                               cluster along y work on one split together */
   uint32_t flags, schedule;
-  uint32_t reserved[3];    /* 0 */
+  uint32_t per_cu;         /* blocks that a compute unit holds at once, for FITS; 0: one */
+  uint32_t reserved[2];    /* 0 */
   uint32_t n_maps;
   mlaf_map_want maps[MLAF_MAPS_MAX];
 } mlaf_kernel_launch;

@@ -40,10 +40,10 @@ mlaf_status mlaf_lengths_parse(const char *text, mlaf_lengths *out, mlaf_err *er
   } else if (strncmp(text, "normal:", 7) == 0) {
     char *end;
     l.kind = MLAF_LENGTHS_NORMAL;
-    l.mean = strtod(text + 7, &end);
+    l.mean = mlaf_strtod(text + 7, &end);
     bool ok = end != text + 7 && *end == ',';
     const char *std = ok ? end + 1 : "";
-    l.std = strtod(std, &end);
+    l.std = mlaf_strtod(std, &end);
     ok = ok && end != std && read_seed(end, &l.seed);
     if (!ok || !(l.mean > 0 && l.mean <= MEAN_MAX) || !(l.std >= 0 && l.std <= MEAN_MAX)) return refuse(text, err);
   } else {
@@ -57,7 +57,7 @@ void mlaf_lengths_print(const mlaf_lengths *l, char out[MLAF_LENGTHS_TEXT_MAX]) 
   char seed[24] = "";
   if (l->seed > 1) snprintf(seed, sizeof seed, ",%llu", (unsigned long long)l->seed);
   if (l->kind == MLAF_LENGTHS_UNIFORM) snprintf(out, MLAF_LENGTHS_TEXT_MAX, "uniform%s", seed);
-  else if (l->kind == MLAF_LENGTHS_NORMAL) snprintf(out, MLAF_LENGTHS_TEXT_MAX, "normal:%.6g,%.6g%s", l->mean, l->std, seed);
+  else if (l->kind == MLAF_LENGTHS_NORMAL) mlaf_snprintf(out, MLAF_LENGTHS_TEXT_MAX, "normal:%.6g,%.6g%s", l->mean, l->std, seed);
   else snprintf(out, MLAF_LENGTHS_TEXT_MAX, "equal");
 }
 

@@ -33,13 +33,14 @@ static mlaf_status load(mlaf_device *dev, const mlaf_kernel_ref *ref, mlaf_code 
   return st ? mlaf_fail_prefix(err, st, "kernel %s", ref->symbol) : MLAF_OK;
 }
 
-/* More than one split is merged, and a combine kernel reads what its decode kernel writes. */
+/* What is left cut is merged, and a combine kernel reads what its decode kernel writes. */
 static mlaf_status check_pair(const mlaf_loaded *l, mlaf_err *err) {
-  if (l->splits > 1 && !mlaf_loaded_merges(l))
+  if (l->splits > 1 && !l->combine.fn)
     return mlaf_fail(err, MLAF_E_ARG, "variant %s: %u splits without a combine kernel", l->name, l->splits);
+  if (!l->combine.fn && mlaf_launch_needs_combine(l->decode.launch.flags))
+    return mlaf_fail(err, MLAF_E_ARG, "variant %s: no combine kernel, and its decode kernel may cut its batch by itself and "
+                     "leaves the pieces to one, also with one split", l->name);
   if (!l->combine.fn) return MLAF_OK;
-  if (l->decode.launch.flags & MLAF_KERNEL_MERGES)
-    return mlaf_fail(err, MLAF_E_ARG, "variant %s: a combine kernel, and its decode kernel leaves nothing to it", l->name);
   if (l->combine.launch.schedule != l->decode.launch.schedule ||
       (l->combine.launch.flags & MLAF_KERNEL_FITS) != (l->decode.launch.flags & MLAF_KERNEL_FITS))
     return mlaf_fail(err, MLAF_E_ARG, "variant %s: decode and combine kernel are of different schedules", l->name);

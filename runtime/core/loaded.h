@@ -22,7 +22,7 @@ typedef struct mlaf_loaded_desc {
   const char *name;                /* the variant, for messages */
   const mlaf_kernel_ref *decode;   /* symbol, threads and rows_per_wg count */
   mlaf_code decode_code;
-  const mlaf_kernel_ref *combine;  /* NULL or template_name "": none, then splits must be 1, or decode merges them */
+  const mlaf_kernel_ref *combine;  /* NULL or template_name "": none, then splits must be 1, and decode end alone */
   mlaf_code combine_code;
   uint32_t splits;
 } mlaf_loaded_desc;

@@ -23,11 +23,6 @@ enum { MLAF_WORKSPACE_ALIGN = 256 };
 /* The first version of mlaf_execute_args ended before the tables' second form. */
 #define MLAF_EXECUTE_ARGS_FIRST offsetof(mlaf_execute_args, block_table)
 
-/* Whether somebody merges more than one split: a combine kernel, or the decode kernel itself. */
-static inline bool mlaf_loaded_merges(const mlaf_loaded *l) {
-  return l->combine.fn || l->decode.launch.flags & MLAF_KERNEL_MERGES;
-}
-
 /* Row strides in elements, the default where the caller left them 0. */
 int64_t mlaf_ckv_stride(const mlaf_problem *p, const mlaf_execute_args *a);
 int64_t mlaf_kpe_stride(const mlaf_problem *p, const mlaf_execute_args *a);

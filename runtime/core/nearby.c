@@ -143,9 +143,9 @@ void mlaf_nearby_reason(const mlaf_nearby *n, const mlaf_gen_nearby *x, char *ou
   size_t counted = 0;
   for (size_t i = 0; i < n->n; i++) counted += n->items[i].fast;
   const char *from = x->from < 0 ? "measured nowhere near" : n->choices[n->items[x->from].choice].problem;
-  int at = snprintf(out, size, "%s (%s%s): the model and %zu times of %zu problems nearby say %.2f us", x->variant.name,
-                    x->from < 0 ? "" : "kernel of ", from, counted, n->n_choices, x->ns / 1e3);
+  int at = mlaf_snprintf(out, size, "%s (%s%s): the model and %zu times of %zu problems nearby say %.2f us", x->variant.name,
+                         x->from < 0 ? "" : "kernel of ", from, counted, n->n_choices, x->ns / 1e3);
   if (at < 0 || (size_t)at >= size || x->ns == x->nearest_ns) return;
-  if (x->nearest_ns > 0) snprintf(out + at, size - (size_t)at, ", the nearest choice's kernel %.2f us", x->nearest_ns / 1e3);
+  if (x->nearest_ns > 0) mlaf_snprintf(out + at, size - (size_t)at, ", the nearest choice's kernel %.2f us", x->nearest_ns / 1e3);
   else snprintf(out + at, size - (size_t)at, ", the nearest choice's kernel does not fit");
 }

@@ -3,7 +3,8 @@
 
 #include <math.h>
 
-enum { SPLITS_MAX = 256 };
+#include "mlaf_limits.h"
+
 /* In rounds of tokens: what a workgroup needs before and behind its loop; what the combine kernel adds. Set so that the fitted
  * counts cost least by the generator's model. */
 enum { EDGES = 4, COMBINE = 4 };
@@ -41,7 +42,7 @@ uint32_t mlaf_fit_splits(const mlaf_problem *p, const mlaf_fit_kernel *k, uint32
   if (!k->slots) return splits < batch * rounds ? splits : (uint32_t)(batch * rounds); /* a part has a round at least */
   const uint64_t wgs = batch * ceil_div((uint64_t)p->heads * (uint64_t)p->q_len, k->rows_per_wg);
   uint64_t most = 4 * (uint64_t)k->slots / wgs, best = 1;
-  if (most > SPLITS_MAX) most = SPLITS_MAX;
+  if (most > MLAF_SPLITS_MAX) most = MLAF_SPLITS_MAX;
   if (splits > rounds) splits = (uint32_t)rounds;
   splits = (uint32_t)ceil_div(rounds, ceil_div(rounds, splits)); /* as many as get work */
   for (uint64_t n = 2; n <= most && n <= rounds; n++)

@@ -33,6 +33,13 @@ double mlaf_doublings(const mlaf_problem *p, const mlaf_problem *q);
  * smaller ctx comes first: < 0 when that is a. */
 int mlaf_first_of_equals(const mlaf_problem *p, const mlaf_problem *a, const mlaf_problem *b);
 
+/* What was tuned for one request stands back for several, unless its kernel is as good for requests of any lengths: one request
+ * has no other beside it whose length differs, so its kernels were chosen without a look at that. Where no kernel is that good it
+ * serves like any other. */
+static inline bool mlaf_for_one(const mlaf_problem *asked, const mlaf_problem *tuned) {
+  return asked->batch > 1 && tuned->batch == 1;
+}
+
 /* What the fit must know of a decode kernel. */
 typedef struct mlaf_fit_kernel {
   uint32_t rows_per_wg;

@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/half.h"
 #include "mlaforge/problem.h"
 
 static inline float mlaf_bits_float(uint32_t bits) {
@@ -26,26 +27,9 @@ static inline uint16_t mlaf_bf16_encode(float f) {
   return (uint16_t)((u + 0x7fffu + (u >> 16 & 1u)) >> 16);
 }
 
-static inline float mlaf_f16_decode(uint16_t h) {
-  uint32_t sign = (uint32_t)(h & 0x8000u) << 16, e = h >> 10 & 31u, m = h & 1023u;
-  if (e == 31) return mlaf_bits_float(sign | 0x7f800000u | m << 13);
-  if (e) return mlaf_bits_float(sign | (e + 112) << 23 | m << 13);
-  float v = (float)m * 0x1p-24f; /* subnormal or zero: exact */
-  return sign ? -v : v;
-}
-/* Round to nearest even, overflow to infinity, subnormals kept; NaN stays NaN. */
-static inline uint16_t mlaf_f16_encode(float f) {
-  uint32_t u = mlaf_float_bits(f), sign = u >> 16 & 0x8000u, a = u & 0x7fffffffu;
-  if (a > 0x7f800000u) return (uint16_t)(sign | 0x7e00u);
-  if (a >= 0x477ff000u) return (uint16_t)(sign | 0x7c00u); /* 65520 and up round to infinity */
-  if (a < 0x38800000u) {
-    /* Below 2^-14: adding 0.5 aligns the last f16 bit with the last float bit, so the FPU does the rounding. */
-    float aligned = mlaf_bits_float(a) + 0.5f;
-    return (uint16_t)(sign | (mlaf_float_bits(aligned) - 0x3f000000u));
-  }
-  a += 0xfffu + (a >> 13 & 1u);
-  return (uint16_t)(sign | (a - 0x38000000u) >> 13);
-}
+/* Exact; and rounded to nearest even, overflow to infinity, subnormals kept. NaN stays NaN. */
+static inline float mlaf_f16_decode(uint16_t h) { return mlaf_half_decode(h); }
+static inline uint16_t mlaf_f16_encode(float f) { return mlaf_half_encode(f); }
 
 static inline float mlaf_decode16(int32_t dtype, uint16_t h) {
   return dtype == MLAF_F16 ? mlaf_f16_decode(h) : mlaf_bf16_decode(h);

@@ -179,17 +179,24 @@ static mlaf_status launch_with_tables(const mlaf_plan *plan, const mlaf_execute_
   return st ? st : launch(plan, &first, stream, err);
 }
 
+static mlaf_status execute(const mlaf_plan *plan, const mlaf_execute_args *args, void *stream, mlaf_err *err) {
+  mlaf_execute_args a;
+  if (args->struct_size == sizeof *args && !mlaf_block_tables_wanted(args)) return launch(plan, args, stream, err);
+  if (!whole_args(args, &a, err)) return err->status;
+  return mlaf_block_tables_wanted(&a) ? launch_with_tables(plan, &a, stream, err) : launch(plan, &a, stream, err);
+}
+
 mlaf_status mlaf_execute(const mlaf_plan *plan, const mlaf_execute_args *args, void *stream) {
   mlaf_err err; /* 4 KB that only a failure writes to */
-  mlaf_status st;
+  mlaf_visit visit;
   if (!plan) return MLAF_E_ARG;
-  if (!args) st = mlaf_fail(&err, MLAF_E_ARG, "mlaf_execute: args is NULL");
-  else if (args->struct_size == sizeof *args && !mlaf_block_tables_wanted(args)) {
-    st = launch(plan, args, stream, &err);
-  } else {
-    mlaf_execute_args a;
-    st = whole_args(args, &a, &err) ? MLAF_OK : err.status;
-    if (!st) st = mlaf_block_tables_wanted(&a) ? launch_with_tables(plan, &a, stream, &err) : launch(plan, &a, stream, &err);
+  mlaf_device *dev = plan->shared->dev;
+  const mlaf_device_ops *ops = mlaf_ops(dev);
+  mlaf_status st = args ? MLAF_OK : mlaf_fail(&err, MLAF_E_ARG, "mlaf_execute: args is NULL");
+  if (!st && ops->enter) st = ops->enter(dev, &visit, &err);
+  if (!st) {
+    st = execute(plan, args, stream, &err);
+    if (ops->leave) ops->leave(dev, &visit);
   }
   if (!st) return MLAF_OK;
   err.status = st;

@@ -22,7 +22,10 @@ typedef struct planner {
   mlaf_planned *out;
   mlaf_text notes;
   mlaf_err last; /* why the latest rung failed: what the caller hears if none holds */
+  mlaf_err killed; /* its status is set once a compile worker was killed from outside, and again */
   bool far;      /* a choice out of reach was passed over */
+  bool single;   /* so was one for one request, as mlaf_for_one says */
+  bool singles_too; /* but nothing else is there */
   mlaf_lengths lengths; /* the caller's, and their canonical text; "": no preference */
   char lengths_text[MLAF_LENGTHS_TEXT_MAX];
   int n_refused;
@@ -59,14 +62,19 @@ static mlaf_status stand_on(planner *p, const mlaf_build *b, mlaf_rung rung, con
 
 /* The code of a build: from the cache, or made, if that is allowed. */
 static mlaf_status get_code(planner *p, mlaf_build *b, mlaf_err *err) {
+  if (p->killed.status) { /* no rung below may stand in: it would serve although nothing is wrong with the better one */
+    *err = p->killed;
+    return err->status;
+  }
   const char *target = info(p)->target, *toolchain = mlaf_ctx_toolchain(p->ctx);
   mlaf_gen *gen;
-  if (mlaf_build_take_known(b, p->ctx->compiler, &p->ctx->hashes, target, toolchain)) return mlaf_build_check_resources(b, err);
   mlaf_status st = mlaf_build_take_cached(b, p->ctx->compiler, err);
   /* Not under the stored key: another compiler may have made it since, or may make it now. */
+  if (st == MLAF_E_NOT_COMPILED && mlaf_build_take_known(b, p->ctx->compiler, &p->ctx->hashes, target, toolchain)) st = MLAF_OK;
   if (st == MLAF_E_NOT_COMPILED && !mlaf_ctx_gen(p->ctx, &gen, err)) {
     st = mlaf_build_now(b, gen, p->ctx->compiler, target, may_compile(p), &p->out->compiles, err);
     if (!st) mlaf_build_remember(b, &p->ctx->hashes, target, toolchain);
+    if (st == MLAF_E_KILLED) p->killed = *err;
   }
   return st ? st : mlaf_build_check_resources(b, err);
 }
@@ -152,11 +160,28 @@ static bool out_of_reach(planner *p, const mlaf_choice *c) {
   return p->far = true;
 }
 
+/* One note does for all. The generator knows whether there are kernels for any lengths; where it cannot be asked, nothing else
+ * would come of it. */
+static bool for_one_request(planner *p, const mlaf_choice *c) {
+  mlaf_gen *gen;
+  mlaf_problem at;
+  mlaf_err why = {MLAF_OK, ""}, ignored;
+  char *reason = NULL;
+  if (p->singles_too || mlaf_problem_parse(c->problem, &at, NULL, 0) || !mlaf_for_one(p->problem, &at)) return false;
+  if (mlaf_ctx_gen(p->ctx, &gen, &ignored) || mlaf_gen_serve(gen, p->problem, info(p)->target, c->variant, &reason, &ignored))
+    return false;
+  if (!reason) return false;
+  mlaf_fail(&why, MLAF_E_NOT_TUNED, "tuned for one request: %s", reason);
+  free(reason);
+  if (!p->single) pass_over(p, &why, "choice %s of %s", c->variant, c->problem);
+  return p->single = true;
+}
+
 /* Called by the database in order of preference. */
 static bool accept_choice(void *user, const mlaf_choice *c) {
   planner *p = user;
   mlaf_err why = {MLAF_OK, ""};
-  if (out_of_reach(p, c)) return false;
+  if (out_of_reach(p, c) || for_one_request(p, c)) return false;
   if (is_refused(p, c) || p->n_refused == REFUSED_MAX) return false;
   mlaf_status st = check_hash(p, c, &c->decode, &why);
   if (!st) st = check_hash(p, c, &c->combine, &why);
@@ -334,6 +359,10 @@ static mlaf_status from_database(planner *p) {
       if (!from_lengths(p)) return MLAF_OK;
       continue; /* that choice may have been refused meanwhile */
     }
+    if (none && p->single && !p->singles_too && !may_ask_model(p)) { /* nobody else answers */
+      p->singles_too = true;
+      continue;
+    }
     if (none) break;
     mlaf_status st = try_choice(p, &choice, rung, &why);
     if (!st) return MLAF_OK;
@@ -455,7 +484,7 @@ static mlaf_status run_ladder(planner *p) {
   mlaf_log_line(&p->ctx->log, MLAF_LOG_INFO, "plan: %s", p->last.text);
   st = below_bundle(p);
   /* What lay too far is better than nothing. */
-  return st && !mlaf_planner_bundle(p->ctx, p->problem, false, p->out, &p->notes, &ignored) ? MLAF_OK : st;
+  return st && !p->killed.status && !mlaf_planner_bundle(p->ctx, p->problem, false, p->out, &p->notes, &ignored) ? MLAF_OK : st;
 }
 
 mlaf_status mlaf_planner_run(mlaf_ctx *ctx, const mlaf_problem *problem, const mlaf_plan_opts *opts, mlaf_planned *out,

@@ -38,10 +38,16 @@ static uint32_t blocks_x(const mlaf_loaded *l) {
   return groups(row_groups(l), c) * c;
 }
 
+/* Blocks that the device holds at once; kernels that do not say are one to a compute unit. */
+static uint32_t held(const mlaf_loaded *l) {
+  const uint32_t each = l->decode.launch.per_cu ? l->decode.launch.per_cu : 1;
+  return (uint32_t)mlaf_info(l->dev)->compute_units * each;
+}
+
 /* The most parts that a launch cuts its batch into. */
 static uint32_t fit_parts(const mlaf_loaded *l) {
-  const uint32_t parts = (uint32_t)mlaf_info(l->dev)->compute_units / blocks_x(l);
-  return parts < 1 ? 1 : parts > 32767 ? 32767 : parts;
+  const uint32_t parts = held(l) / blocks_x(l);
+  return parts < 1 ? 1 : parts > MLAF_FIT_PARTS ? MLAF_FIT_PARTS : parts;
 }
 
 /* Slots of parts: two each, of all rows that a request may have. */
@@ -157,18 +163,19 @@ static void add_launch(const mlaf_loaded_kernel *k, const uint32_t grid[3], cons
  * knows. */
 static uint32_t blocks_z(const mlaf_loaded *l, uint32_t blocks_xy, uint32_t batch) {
   if (l->decode.launch.schedule == MLAF_SCHEDULE_BALANCED) return 1;
-  const uint32_t at_once = (uint32_t)mlaf_info(l->dev)->compute_units / blocks_xy;
+  const uint32_t at_once = held(l) / blocks_xy;
   const bool turns = l->decode.launch.flags & MLAF_KERNEL_TURNS, wide = l->decode.launch.cluster[1] > 2;
   if (mlaf_loaded_fits(l) && turns) return at_once ? at_once : 1;
   if (!turns) return mlaf_loaded_fits(l) && !wide && at_once > batch ? at_once : batch;
   return at_once ? groups(batch, groups(batch, at_once)) : 1;
 }
 
-/* A row a team; behind one split, where mostly nothing is left to do, no more blocks than the device holds at once. */
+/* A row a team; behind one split, where mostly nothing is left to do and rows may be few and long, a block a row, but no more
+ * than the device holds at once. */
 static uint32_t combine_blocks(const mlaf_loaded *l, uint32_t splits, int64_t rows) {
-  const uint32_t all = groups(rows, l->combine.rows_per_wg);
   const uint32_t most = (uint32_t)mlaf_info(l->dev)->compute_units * MLAF_FIT_THREADS / l->combine.threads;
-  return mlaf_loaded_fits(l) && splits == 1 && all > most && most ? most : all;
+  if (!mlaf_loaded_fits(l) || splits > 1) return groups(rows, l->combine.rows_per_wg);
+  return rows > most && most ? most : (uint32_t)rows;
 }
 
 mlaf_status mlaf_loaded_prepare(const mlaf_loaded *l, uint32_t splits, const mlaf_execute_args *a, mlaf_prepared *out,

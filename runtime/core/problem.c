@@ -7,6 +7,7 @@
 
 #include "base/base.h"
 #include "core/problem.h"
+#include "mlaf_limits.h"
 
 #define PREFIX "mla_decode:"
 #define EXAMPLE PREFIX "h16,r512,p64,q1,bf16,page64,b64,s4096"
@@ -20,13 +21,9 @@ typedef struct field {
 
 /* In print order. `causal` and the dtype are words without a number and follow q. */
 static const field fields[] = {
-    {"h", "heads", offsetof(mlaf_problem, heads), 1, 128, 1},
-    {"r", "kv_lora_rank", offsetof(mlaf_problem, rank), 32, 512, 32},
-    {"p", "rope dim", offsetof(mlaf_problem, rope), 0, 64, 32},
-    {"q", "q_len", offsetof(mlaf_problem, q_len), 1, 8, 1},
-    {"page", "page_size", offsetof(mlaf_problem, page_size), 1, 65536, 1},
-    {"b", "batch", offsetof(mlaf_problem, batch), 1, 65536, 1},
-    {"s", "ctx", offsetof(mlaf_problem, ctx), 1, 16777216, 1},
+#define ROW(key, word, member, least, most, multiple) {key, word, offsetof(mlaf_problem, member), least, most, multiple},
+    MLAF_PROBLEM_FIELDS(ROW)
+#undef ROW
 };
 enum { N_FIELDS = sizeof fields / sizeof *fields, FIELD_H = 0, FIELD_Q = 3, BIT_DTYPE = N_FIELDS, BIT_CAUSAL };
 
@@ -95,18 +92,41 @@ mlaf_status mlaf_problem_take(const mlaf_problem *in, mlaf_problem *out, char *w
   return st;
 }
 
+/* A piece of text being built: planning prints problems by the dozen, which snprintf is slow at. What does not fit is counted. */
+typedef struct printed {
+  char *out;
+  size_t size, n;
+} printed;
+
+static void put(printed *t, const char *s, size_t n) {
+  if (t->n < t->size) memcpy(t->out + t->n, s, n < t->size - t->n ? n : t->size - t->n);
+  t->n += n;
+}
+
+static void put_number(printed *t, int32_t v) {
+  char digits[12], *end = digits + sizeof digits, *s = end;
+  uint32_t left = v < 0 ? 0u - (uint32_t)v : (uint32_t)v;
+  do *--s = (char)('0' + left % 10);
+  while (left /= 10);
+  if (v < 0) *--s = '-';
+  put(t, s, (size_t)(end - s));
+}
+
 mlaf_status mlaf_problem_print(const mlaf_problem *p, char *out, size_t out_size) {
   if (!p || !out || !out_size) return MLAF_E_ARG;
-  char text[2 * MLAF_PROBLEM_TEXT_MAX] = PREFIX;
-  size_t n = strlen(text);
+  printed t = {out, out_size, 0};
+  put(&t, PREFIX, strlen(PREFIX));
   for (const field *f = fields; f < fields + N_FIELDS; f++) {
-    n += (size_t)snprintf(text + n, sizeof text - n, "%s%s%d", f == fields ? "" : ",", f->key, field_get(p, f));
-    if (f - fields == FIELD_Q)
-      n += (size_t)snprintf(text + n, sizeof text - n, "%s,%s", p->causal ? ",causal" : "",
-                            (unsigned)p->dtype < MLAF_DTYPE_COUNT ? dtype_names[p->dtype] : "?");
+    put(&t, ",", f != fields);
+    put(&t, f->key, strlen(f->key));
+    put_number(&t, field_get(p, f));
+    if (f - fields != FIELD_Q) continue;
+    const char *dtype = (unsigned)p->dtype < MLAF_DTYPE_COUNT ? dtype_names[p->dtype] : "?";
+    put(&t, ",causal,", p->causal ? 8 : 1);
+    put(&t, dtype, strlen(dtype));
   }
-  int wrote = snprintf(out, out_size, "%s", text);
-  return (size_t)wrote < out_size ? MLAF_OK : MLAF_E_ARG;
+  out[t.n < out_size ? t.n : out_size - 1] = 0;
+  return t.n < out_size ? MLAF_OK : MLAF_E_ARG;
 }
 
 /* Decimal digits only, no sign, no leading zero, inside int32. */
@@ -134,7 +154,7 @@ static int parse_word(const char *s, size_t n, mlaf_problem *p) {
     return BIT_CAUSAL;
   }
   size_t letters = 0;
-  while (letters < n && islower((unsigned char)s[letters])) letters++;
+  while (letters < n && s[letters] >= 'a' && s[letters] <= 'z') letters++;
   for (int i = 0; i < N_FIELDS; i++)
     if (strlen(fields[i].key) == letters && !memcmp(s, fields[i].key, letters))
       return parse_number(s + letters, n - letters, field_at(p, &fields[i])) ? i : -1;

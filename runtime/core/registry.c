@@ -32,11 +32,15 @@ void mlaf_registry_clear(mlaf_registry *r) {
   pthread_mutex_destroy(&r->lock);
 }
 
-int32_t mlaf_registry_bucket(int32_t x) {
-  int32_t p = 1;
-  while (p < x) p *= 2; /* problems are below 2^25 */
-  return p;
+/* The next value of those that have `steps` to a doubling, all integers below 2 * steps; steps is a power of two. */
+static int32_t round_up(int32_t x, int32_t steps) {
+  int32_t step = 1;
+  while (x > 2 * steps * step) step *= 2; /* problems are below 2^25 */
+  return (x + step - 1) / step * step;
 }
+
+int32_t mlaf_registry_batch(int32_t x) { return round_up(x, 8); }
+int32_t mlaf_registry_ctx(int32_t x) { return x <= 64 ? 64 : round_up(x, 2); }
 
 /* 0: none. Two texts of one hash would share a plan: a matter of speed, not of results. */
 static uint64_t hash_lengths(const mlaf_plan_opts *o) {
@@ -183,8 +187,8 @@ mlaf_status mlaf_registry_get(mlaf_ctx *ctx, const mlaf_problem *problem, const 
   if (!ctx || !problem || !out || mlaf_problem_take(problem, &p, NULL, 0) ||
       (opts && opts->struct_size < offsetof(mlaf_plan_opts, lengths)))
     return mlaf_plan_create(ctx, problem, opts, out);
-  p.batch = mlaf_registry_bucket(p.batch);
-  p.ctx = mlaf_registry_bucket(p.ctx);
+  p.batch = mlaf_registry_batch(p.batch);
+  p.ctx = mlaf_registry_ctx(p.ctx);
   make_key(&p, opts ? opts : &none, key);
   mlaf_plan *plan = find(&ctx->registry, key);
   if (plan && opts && opts->flags & MLAF_PLAN_TABLES && !atomic_load_explicit(&ctx->shared->tables, memory_order_acquire)) {

@@ -40,8 +40,10 @@ typedef struct mlaf_registry_how {
 /* mlaf_plan_get's whole; how->quiet false: a plan that is made leaves a line in the log. */
 mlaf_status mlaf_registry_get(mlaf_ctx *ctx, const mlaf_problem *problem, const mlaf_plan_opts *opts,
                               const mlaf_registry_how *how, mlaf_plan **out);
-/* What batch and ctx are rounded up to: a power of two. */
-int32_t mlaf_registry_bucket(int32_t x);
+/* What batch and ctx are rounded up to: 1 to 16, then 8 values to a doubling (18, 20, ..., 32, 36, ...): how blocks fill the
+ * device goes by the batch, in steps. Of ctx 2 to a doubling from 64 on (96, 128, 192, ...). */
+int32_t mlaf_registry_batch(int32_t x);
+int32_t mlaf_registry_ctx(int32_t x);
 
 void mlaf_registry_init(mlaf_registry *r);
 /* Releases every plan. */

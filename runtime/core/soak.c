@@ -195,11 +195,13 @@ static mlaf_status run_phase(soak *s, const phase *ph, mlaf_err *err) {
   const int64_t left = s->opts->launches - s->out->launches, base = s->out->launches;
   const bool traffic = ph->traffic && s->out->traffic;
   int n = ph->launches && ph->launches < s->per_phase ? ph->launches : s->per_phase, done = 0;
+  if (n < ph->lanes) n = ph->lanes;
   if (n > left) n = (int)left;
+  const int share = (n + ph->lanes - 1) / ph->lanes, most = share < s->depth ? share : s->depth; /* no lane stays without any */
   mlaf_status st = soak_compare_reset(s, err);
   while (!st && done < n && !is_cancelled(s))
     for (int lane = 0; !st && lane < ph->lanes && done < n; lane++) {
-      const int burst = !ph->burst ? 1 : n - done < s->depth ? n - done : s->depth;
+      const int burst = !ph->burst ? 1 : n - done < most ? n - done : most;
       if (ph->rest_s > 0) st = sync_all(s, err);
       if (!st && ph->rest_s > 0) rest(ph->rest_s);
       if (!st) st = run_burst(s, lane, done, burst, traffic, err);
@@ -237,13 +239,13 @@ static mlaf_status say_wrong(soak *s, mlaf_err *err) {
   const mlaf_soak_row *f = &r->first;
   const double bound = 2 * mlaf_error_bound((mlaf_dtype)s->bench->problem.dtype);
   const char *who = f->first_error > bound && f->error <= bound ? "; the first launch is the wrong one" : "";
-  snprintf(s->out->detail, sizeof s->out->detail,
-           "variant %s: %lld of %lld launches differ from the first launch of the same inputs, %lld rows in all; first in launch "
-           "%lld (stream %d, page table %d): request %d, token %d, head %d, %d of %u words of O, relative error against fp64 "
-           "%.3g (first launch: %.3g), LSE off by %.3g%s",
-           mlaf_loaded_name(s->lanes[f->stream].side->l), (long long)r->wrong, (long long)r->launches, (long long)r->wrong_rows,
-           (long long)f->launch, f->stream, f->set, f->request, f->token, f->head, f->words, s->words, f->error, f->first_error,
-           f->lse_error, who);
+  mlaf_snprintf(s->out->detail, sizeof s->out->detail,
+    "variant %s: %lld of %lld launches differ from the first launch of the same inputs, %lld rows in all; first in launch "
+    "%lld (stream %d, page table %d): request %d, token %d, head %d, %d of %u words of O, relative error against fp64 "
+    "%.3g (first launch: %.3g), LSE off by %.3g%s",
+    mlaf_loaded_name(s->lanes[f->stream].side->l), (long long)r->wrong, (long long)r->launches, (long long)r->wrong_rows,
+    (long long)f->launch, f->stream, f->set, f->request, f->token, f->head, f->words, s->words, f->error, f->first_error,
+    f->lse_error, who);
   return mlaf_fail(err, MLAF_E_INCORRECT, "%s", s->out->detail);
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/base.h"
 #include "core/problem.h"
+#include "mlaf_limits.h"
 #include "mlaforge/plan.h"
 
 /* Where a failed check writes to. */
@@ -54,7 +55,8 @@ static mlaf_status check_struct(const mlaf_host_tables *t, const report *r) {
   for (const char *s = (const char *)(t + 1), *end = (const char *)t + t->struct_size; s < end; s++)
     if (*s) return bad(r, "mlaf_host_tables: a field this library does not know is set");
   if (t->reserved) return bad(r, "mlaf_host_tables: reserved is %d, must be 0", t->reserved);
-  if (t->batch < 0 || t->batch > 65536) return bad(r, "batch is %d, must be 0..65536", t->batch);
+  if (t->batch < 0 || t->batch > MLAF_BATCH_MAX)
+    return bad(r, "batch is %d, must be 0..%d", t->batch, MLAF_BATCH_MAX);
   if (t->num_pages < 0) return bad(r, "num_pages is %d, must not be negative", t->num_pages);
   return MLAF_OK;
 }

@@ -6,8 +6,9 @@
 
 #include "core/ctx.h"
 #include "core/problem.h"
+#include "mlaf_limits.h"
 
-enum { BATCH_MOST = 65536, CTX_MOST = 1 << 24, NAMES = 512, NAME = 256 };
+enum { NAMES = 512, NAME = 256 };
 
 typedef struct warming {
   mlaf_ctx *ctx;
@@ -37,8 +38,8 @@ static mlaf_status read_opts(warming *w, const mlaf_warm_up_opts *in, mlaf_err *
     return mlaf_fail(err, MLAF_E_ARG, "mlaf_warm_up_opts: struct_size is %u, must be at least %zu, flags is %u (0): start from "
                      "MLAF_WARM_UP_INIT", in->struct_size, sizeof *in, in->flags);
   if (in) w->opts = *in;
-  mlaf_status st = read_range("batch", &w->opts.batch_min, &w->opts.batch_max, w->shape.batch, BATCH_MOST, err);
-  return st ? st : read_range("ctx", &w->opts.ctx_min, &w->opts.ctx_max, w->shape.ctx, CTX_MOST, err);
+  mlaf_status st = read_range("batch", &w->opts.batch_min, &w->opts.batch_max, w->shape.batch, MLAF_BATCH_MAX, err);
+  return st ? st : read_range("ctx", &w->opts.ctx_min, &w->opts.ctx_max, w->shape.ctx, MLAF_CTX_MAX, err);
 }
 
 /* The kernel's name is the variant's without its splits, which are an argument of the launch. */
@@ -65,15 +66,17 @@ static void note(warming *w, const mlaf_plan *plan, const mlaf_problem *p) {
   if (size != SIZE_MAX && size > w->result.workspace) w->result.workspace = size;
 }
 
+static int32_t at_most(int32_t x, int32_t most) { return x < most ? x : most; }
+
 static mlaf_status warm(warming *w) {
-  const int32_t last_batch = mlaf_registry_bucket(w->opts.batch_max), last_ctx = mlaf_registry_bucket(w->opts.ctx_max);
+  const int32_t last_batch = mlaf_registry_batch(w->opts.batch_max), last_ctx = mlaf_registry_ctx(w->opts.ctx_max);
   mlaf_problem p = w->shape;
-  for (p.batch = w->opts.batch_min; mlaf_registry_bucket(p.batch) <= last_batch; p.batch = mlaf_registry_bucket(p.batch) + 1)
-    for (p.ctx = w->opts.ctx_min; mlaf_registry_bucket(p.ctx) <= last_ctx; p.ctx = mlaf_registry_bucket(p.ctx) + 1) {
+  for (p.batch = w->opts.batch_min; mlaf_registry_batch(p.batch) <= last_batch; p.batch = mlaf_registry_batch(p.batch) + 1)
+    for (p.ctx = w->opts.ctx_min; mlaf_registry_ctx(p.ctx) <= last_ctx; p.ctx = mlaf_registry_ctx(p.ctx) + 1) {
       mlaf_plan *plan = NULL;
       mlaf_problem at = p;
-      at.batch = mlaf_registry_bucket(p.batch) < BATCH_MOST ? mlaf_registry_bucket(p.batch) : BATCH_MOST;
-      at.ctx = mlaf_registry_bucket(p.ctx) < CTX_MOST ? mlaf_registry_bucket(p.ctx) : CTX_MOST;
+      at.batch = at_most(mlaf_registry_batch(p.batch), MLAF_BATCH_MAX);
+      at.ctx = at_most(mlaf_registry_ctx(p.ctx), MLAF_CTX_MAX);
       mlaf_registry_how how = {.quiet = true, .compiles = &w->result.compiles};
       mlaf_status st = mlaf_registry_get(w->ctx, &at, w->opts.plan, &how, &plan);
       if (st) return st;

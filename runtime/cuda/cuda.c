@@ -4,9 +4,13 @@
 
 #include "cuda/cuda_device.h"
 
+/* The device whose context this thread is in, as cuda_visit found or made it. */
+static _Thread_local mlaf_cuda *visited;
+
 mlaf_status mlaf_cuda_enter(mlaf_cuda *c, bool *pushed, mlaf_err *err) {
   void *current = NULL;
   *pushed = false;
+  if (visited == c) return MLAF_OK;
   int code = c->api.cuCtxGetCurrent(&current);
   if (code) return mlaf_cuda_check(&c->api, code, "cuCtxGetCurrent", err);
   if (current == c->context) return MLAF_OK;
@@ -18,6 +22,19 @@ mlaf_status mlaf_cuda_enter(mlaf_cuda *c, bool *pushed, mlaf_err *err) {
 void mlaf_cuda_leave(mlaf_cuda *c, bool pushed) {
   void *ours;
   if (pushed) c->api.cuCtxPopCurrent_v2(&ours);
+}
+
+static mlaf_status cuda_visit(mlaf_device *dev, mlaf_visit *visit, mlaf_err *err) {
+  mlaf_cuda *c = mlaf_cuda_of(dev);
+  visit->before = visited;
+  const mlaf_status st = mlaf_cuda_enter(c, &visit->pushed, err);
+  if (!st) visited = c;
+  return st;
+}
+
+static void cuda_leave(mlaf_device *dev, const mlaf_visit *visit) {
+  visited = visit->before;
+  mlaf_cuda_leave(mlaf_cuda_of(dev), visit->pushed);
 }
 
 /* Run one CUDA call in our context. `call` is an expression that may use c. */
@@ -141,7 +158,7 @@ enum { GRID_YZ_MAX = 65535 };
 /* Clusters and overlap need the newer call. */
 static int launch_extended(mlaf_cuda *c, void *stream, const mlaf_launch *l, bool clustered, void **params) {
   cuda_launch_attribute attributes[2] = {{.id = 0}};
-  cuda_launch_config config = {.shared = l->fn->dynamic_shared, .stream = stream, .attributes = attributes};
+  cuda_launch_config config = {.shared = l->fn->dynamic_shared + l->lds, .stream = stream, .attributes = attributes};
   memcpy(config.grid, l->grid, sizeof config.grid);
   memcpy(config.block, l->block, sizeof config.block);
   if (clustered) {
@@ -170,7 +187,7 @@ mlaf_status mlaf_cuda_launch(mlaf_device *dev, void *stream, const mlaf_launch *
   }
   IN_CONTEXT(c, err, "cuLaunchKernel",
              c->api.cuLaunchKernel(l->fn->raw, l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1], l->block[2],
-                                   l->fn->dynamic_shared, stream, params, NULL));
+                                   l->fn->dynamic_shared + l->lds, stream, params, NULL));
 }
 
 mlaf_status mlaf_cuda_tensor_map(mlaf_device *dev, const mlaf_tensor *t, void *map, mlaf_err *err) {
@@ -263,4 +280,6 @@ const mlaf_device_ops mlaf_cuda_ops = {
     .time_matmul = mlaf_cuda_time_matmul,
     .is_capturing = cuda_is_capturing,
     .can_reach = cuda_can_reach,
+    .enter = cuda_visit,
+    .leave = cuda_leave,
 };

@@ -34,17 +34,22 @@ mlaf_source mlaf_db_effective(const mlaf_db *db, int source, bool imported) {
   return source == MLAF_SRC_MEASURED && (imported || db->layer != MLAF_LAYER_USER) ? MLAF_SRC_IMPORTED : (mlaf_source)source;
 }
 
-/* A row whose problem string does not say what its columns say is damaged and passed over: planning goes on with the
- * others. false: no memory. */
-static bool near_row(mlaf_db *db, sqlite3_stmt *s, const mlaf_problem *p, near_list *list) {
+static near_choice *room(near_list *list) {
   if (list->n == list->cap) {
     size_t cap = list->cap ? 2 * list->cap : 16;
     near_choice *grown = realloc(list->items, cap * sizeof *grown);
-    if (!grown) return false;
+    if (!grown) return NULL;
     list->items = grown;
     list->cap = cap;
   }
-  near_choice *x = &list->items[list->n];
+  return &list->items[list->n];
+}
+
+/* A row whose problem string does not say what its columns say is damaged and passed over: planning goes on with the
+ * others. false: no memory. */
+static bool near_row(mlaf_db *db, sqlite3_stmt *s, const mlaf_problem *p, near_list *list) {
+  near_choice *x = room(list);
+  if (!x) return false;
   int source = mlaf_source_find((const char *)sqlite3_column_text(s, 1));
   bool ok = mlaf_db_text(s, 3, x->problem, sizeof x->problem) && source >= 0;
   ok = ok && mlaf_problem_parse(x->problem, &x->at, NULL, 0) == MLAF_OK && mlaf_same_shape(p, &x->at);
@@ -58,8 +63,31 @@ static bool near_row(mlaf_db *db, sqlite3_stmt *s, const mlaf_problem *p, near_l
   return true;
 }
 
+/* The same of a text's row, which was checked. */
+typedef struct text_rows {
+  mlaf_db *db;
+  const mlaf_problem *p;
+  near_list *list;
+} text_rows;
+
+static bool near_text(void *user, int64_t id, const mlaf_choice_row *row) {
+  const text_rows *t = user;
+  near_choice *x = room(t->list);
+  if (!x) return false;
+  memcpy(x->problem, row->choice.problem, sizeof x->problem);
+  if (mlaf_problem_parse(x->problem, &x->at, NULL, 0) != MLAF_OK) return true;
+  x->layer = t->db;
+  x->asked = t->p;
+  x->id = id;
+  x->source = mlaf_db_effective(t->db, row->choice.source, row->imported);
+  x->distance = mlaf_doublings(t->p, &x->at);
+  t->list->n++;
+  return true;
+}
+
 /* All choices of the problem's family on one device in one layer. */
 static mlaf_status find_near(mlaf_db *db, const char *device, const mlaf_problem *p, near_list *list, mlaf_err *err) {
+  if (db->texts) return mlaf_db_texts_near(db, device, p, near_text, &(text_rows){db, p, list}, err);
   sqlite3_stmt *s = mlaf_db_prepare(db, MLAF_S_NEAR, err);
   if (!s) return MLAF_E_DB;
   const int32_t family[] = {p->heads, p->rank, p->rope, p->q_len, p->causal, p->dtype, p->page_size};
@@ -78,6 +106,7 @@ static mlaf_status find_near(mlaf_db *db, const char *device, const mlaf_problem
 }
 
 mlaf_status mlaf_db_choice_by_id(mlaf_db *db, int64_t id, mlaf_choice_row *row, mlaf_err *err) {
+  if (db->texts) return mlaf_db_texts_row(db, id, row, err);
   sqlite3_stmt *s = mlaf_db_prepare(db, MLAF_S_CHOICE_BY_ID, err);
   if (!s) return MLAF_E_DB;
   sqlite3_bind_int64(s, 1, id);
@@ -203,27 +232,6 @@ static mlaf_status choose_on(mlaf_db *db, const search *q, const char *device, b
   return status != MLAF_OK ? status : found ? MLAF_OK : MLAF_E_NOT_TUNED;
 }
 
-/* A hint for whoever tunes next. It must not delay planning, so it neither waits nor reports. */
-static void record_miss(mlaf_db *db, const mlaf_device_info *dev, const mlaf_problem *p) {
-  if (db->read_only) return;
-  mlaf_err ignored;
-  int64_t device, problem;
-  sqlite3_busy_timeout(db->sql, MLAF_DB_MISS_BUSY_MS);
-  if (mlaf_db_begin(db, &ignored) == MLAF_OK) {
-    mlaf_status status = mlaf_db_put_device(db, dev->id, dev->target, &device, &ignored);
-    if (status == MLAF_OK) status = mlaf_db_put_problem(db, p, &problem, &ignored);
-    sqlite3_stmt *s = status == MLAF_OK ? mlaf_db_prepare(db, MLAF_S_ADD_MISS, &ignored) : NULL;
-    if (s) {
-      sqlite3_bind_int64(s, 1, device);
-      sqlite3_bind_int64(s, 2, problem);
-      sqlite3_bind_int64(s, 3, 1);
-      status = mlaf_db_run(db, s, "recording a miss", &ignored);
-    }
-    mlaf_db_end(db, s ? status : MLAF_E_DB, &ignored);
-  }
-  sqlite3_busy_timeout(db->sql, MLAF_DB_BUSY_MS);
-}
-
 static mlaf_status look(mlaf_db *db, const search *q, bool miss, mlaf_choice *out, mlaf_rung *rung, mlaf_err *err) {
   bool exact = false, arch = false;
   mlaf_choice found;
@@ -236,7 +244,7 @@ static mlaf_status look(mlaf_db *db, const search *q, bool miss, mlaf_choice *ou
     arch = true;
   }
   if (status != MLAF_OK && status != MLAF_E_NOT_TUNED) return status;
-  if (miss && (status != MLAF_OK || arch || !exact)) record_miss(db, dev, q->problem);
+  if (miss && (status != MLAF_OK || arch || !exact)) mlaf_db_record_miss(db, dev->id, q->problem);
   if (status != MLAF_OK) {
     char text[MLAF_PROBLEM_TEXT_MAX] = "?";
     mlaf_problem_print(q->problem, text, sizeof text);

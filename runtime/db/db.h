@@ -86,6 +86,8 @@ mlaf_status mlaf_db_open_layered(const char *path, bool read_only, const mlaf_lo
 /* The outer layers behind an empty, read-only user's layer: for when the user's file cannot be used. `why` is what a write is
  * refused with. */
 mlaf_status mlaf_db_open_outer(const char *why, const mlaf_log *log, mlaf_db **out, mlaf_err *err);
+/* What is in the file (nothing, when there is none) in memory, to be changed without changing the file: for dry runs. */
+mlaf_status mlaf_db_open_copy(const char *path, const mlaf_log *log, mlaf_db **out, mlaf_err *err);
 /* A tuning text as a database in memory, for reading. `name` is what messages call it. */
 mlaf_status mlaf_db_open_text(const char *name, const char *text, const mlaf_log *log, mlaf_db **out, mlaf_err *err);
 /* A layer of a layered database, opened on first use; NULL when there is none. It belongs to db. USER: db itself. */
@@ -150,6 +152,8 @@ mlaf_status mlaf_db_import(mlaf_db *db, const char *text, size_t *n_choices, mla
 typedef bool (*mlaf_db_row_fn)(void *user, const char *device_id, const mlaf_choice *choice);
 /* Every stored choice in export order; stops when fn returns false. */
 mlaf_status mlaf_db_each_choice(mlaf_db *db, mlaf_db_row_fn fn, void *user, mlaf_err *err);
+/* The same, the device that was tuned last first, and of each device the choices of its last run first. */
+mlaf_status mlaf_db_each_newest(mlaf_db *db, mlaf_db_row_fn fn, void *user, mlaf_err *err);
 /* Problems asked for and still without a choice of their own, most wanted first. */
 typedef bool (*mlaf_db_miss_fn)(void *user, const char *device_id, const char *problem, int64_t count);
 mlaf_status mlaf_db_each_miss(mlaf_db *db, mlaf_db_miss_fn fn, void *user, mlaf_err *err);

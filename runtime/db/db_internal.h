@@ -17,13 +17,16 @@ typedef enum mlaf_db_stmt {
   MLAF_S_PUT_DEVICE, MLAF_S_GET_DEVICE, MLAF_S_NAME_DEVICE, MLAF_S_PUT_TOOLCHAIN, MLAF_S_GET_TOOLCHAIN, MLAF_S_PUT_PROBLEM,
   MLAF_S_GET_PROBLEM, MLAF_S_PUT_KERNEL, MLAF_S_GET_KERNEL, MLAF_S_ADD_SAMPLE, MLAF_S_ADD_RUN, MLAF_S_NEWEST, MLAF_S_SAMPLES,
   MLAF_S_FASTEST, MLAF_S_GET_CHOICE, MLAF_S_PUT_CHOICE, MLAF_S_CHOOSE_SAMPLE, MLAF_S_DROP_CHOICE, MLAF_S_NEAR,
-  MLAF_S_CHOICE_BY_ID, MLAF_S_EACH_CHOICE, MLAF_S_EACH_DEVICE,
+  MLAF_S_CHOICE_BY_ID, MLAF_S_EACH_CHOICE, MLAF_S_EACH_NEWEST, MLAF_S_EACH_DEVICE,
   MLAF_S_ADD_MISS, MLAF_S_EACH_MISS, MLAF_S_COUNTS, MLAF_S_SUM_KERNEL, MLAF_S_SUM_SAMPLE, MLAF_S_SUM_CHOICE,
-  MLAF_S_EACH_SAMPLE, MLAF_S_HAS_SAMPLE, MLAF_S_FACTS, MLAF_S_TOUCHED, MLAF_S_COUNT
+  MLAF_S_EACH_SAMPLE, MLAF_S_HAS_SAMPLE, MLAF_S_FACTS, MLAF_S_TOUCHED, MLAF_S_ANY_SAMPLE, MLAF_S_COUNT
 } mlaf_db_stmt;
 
+typedef struct mlaf_db_texts mlaf_db_texts;
+
 struct mlaf_db {
-  sqlite3 *sql;
+  sqlite3 *sql;            /* NULL: a layer of texts of which no statement was wanted yet (texts.c) */
+  mlaf_db_texts *texts;    /* NULL: a database; else choices are looked up in these */
   char *path;
   mlaf_log log;
   bool read_only;
@@ -33,6 +36,7 @@ struct mlaf_db {
   bool layered;            /* outer layers are wanted ... */
   bool asked[MLAF_LAYER_COUNT];
   mlaf_db *outer[MLAF_LAYER_COUNT]; /* ... and opened when first asked for */
+  bool missed;             /* this handle has recorded a miss */
   int64_t run;             /* row of this handle's tuning run, 0 before its first sample */
   sqlite3_stmt *stmt[MLAF_S_COUNT];
 };
@@ -44,6 +48,8 @@ mlaf_status mlaf_db_refuse_write(const mlaf_db *db, mlaf_err *err);
 
 /* Open what is no file: an empty store in memory, with the schema. */
 mlaf_status mlaf_db_open_memory(const char *name, const mlaf_log *log, mlaf_db **out, mlaf_err *err);
+/* Such a store for a handle that has none yet. */
+mlaf_status mlaf_db_connect_memory(mlaf_db *db, mlaf_err *err);
 
 /* --- fs.c --- */
 /* Name of a file system by its statfs magic, and whether processes of one host share memory over it (WAL needs that). */
@@ -85,11 +91,42 @@ mlaf_status mlaf_db_put_problem(mlaf_db *db, const mlaf_problem *p, int64_t *id,
 mlaf_status mlaf_db_put_choice(mlaf_db *db, int64_t device, int64_t problem, int protocol, const mlaf_db_soft *soft,
                                const mlaf_choice *c, bool imported, mlaf_err *err);
 
+/* --- texts.c --- */
+typedef struct mlaf_choice_row mlaf_choice_row;
+/* A handle over tuning texts that stay texts: a plan reads the few rows of its device and shape, and no SQLite is needed. Whoever
+ * wants statements gets them all the same (mlaf_db_texts_fill, by mlaf_db_prepare). */
+mlaf_status mlaf_db_texts_open(const char *name, const mlaf_log *log, mlaf_db **out, mlaf_err *err);
+/* One more file, whose entries replace those of the files before it. The file as a whole is not checked, its head is. */
+mlaf_status mlaf_db_texts_add(mlaf_db *db, const char *path, mlaf_err *err);
+void mlaf_db_texts_free(mlaf_db_texts *texts);
+/* The choices of one device for problems of p's shape (all but batch and ctx), of today's protocol; a row that is wrong is a
+ * warning. `fn` returns false when it has no memory. */
+typedef bool (*mlaf_db_texts_fn)(void *user, int64_t id, const mlaf_choice_row *row);
+mlaf_status mlaf_db_texts_near(mlaf_db *db, const char *device, const mlaf_problem *p, mlaf_db_texts_fn fn, void *user,
+                               mlaf_err *err);
+/* All of a row that mlaf_db_texts_near has named. */
+mlaf_status mlaf_db_texts_row(mlaf_db *db, int64_t id, mlaf_choice_row *out, mlaf_err *err);
+/* The rows parsed so far: what a test counts. */
+size_t mlaf_db_texts_parsed(const mlaf_db *db);
+mlaf_status mlaf_db_texts_fill(mlaf_db *db, mlaf_err *err);
+
 /* --- text.c --- */
+/* Checks the two lines at the head; how many columns a row has, and where rows begin. */
+mlaf_status mlaf_db_text_head(const char *text, size_t *columns, const char **rows, mlaf_err *err);
+/* One row, without its end of line. Not whole: up to the protocol. `number`: of its line, for messages. */
+mlaf_status mlaf_db_text_row(const char *line, size_t n, size_t number, size_t columns, bool whole, mlaf_choice_row *out,
+                             mlaf_err *err);
 /* Target of a device identity. */
 void mlaf_db_target_of(const char *device, char *out, size_t size);
 /* Imported choices of another database, by the rule of an import; inside the caller's transaction. */
 mlaf_status mlaf_db_take_imported(mlaf_db *db, mlaf_db *from, size_t *taken, mlaf_err *err);
+
+/* --- misses.c --- */
+/* Never waits, never fails: a hint that cannot be kept now is dropped. */
+void mlaf_db_record_miss(mlaf_db *db, const char *device, const mlaf_problem *p);
+/* Bring what was recorded into the database (by a handle of its own where this one is for reading), unless it cannot be written
+ * now. Not inside a transaction. */
+void mlaf_db_take_misses(mlaf_db *db);
 
 /* --- choice.c --- */
 /* Recompute the choice of (device, problem) from its samples; inside the caller's transaction. */
@@ -105,17 +142,19 @@ mlaf_status mlaf_db_damaged_row(mlaf_db *db, const char *what, mlaf_err *err);
 
 /* --- row.c --- */
 /* Columns of a choice as MLAF_CHOICE_COLUMNS selects them. false: the row holds what no mlaforge writes (damaged). */
-typedef struct mlaf_choice_row {
+struct mlaf_choice_row {
   mlaf_choice choice;
   char device[160];
   int protocol;
   bool imported;
   char toolchain[256], driver[64];
   int32_t clock_mhz, mem_clock_mhz;
-} mlaf_choice_row;
+};
 bool mlaf_db_choice_row(sqlite3_stmt *s, mlaf_choice_row *out);
 mlaf_status mlaf_db_choice_by_id(mlaf_db *db, int64_t id, mlaf_choice_row *row, mlaf_err *err);
 bool mlaf_db_sample_row(sqlite3_stmt *s, mlaf_sample *out);
+/* What is wrong with a name that the generator gave, NULL if nothing. */
+const char *mlaf_db_word_fault(const char *text);
 bool mlaf_db_text(sqlite3_stmt *s, int column, char *out, size_t size);
 /* "mfma=1.5;hbm=20" and back. */
 void mlaf_db_parts_print(const mlaf_timing *t, char *out, size_t size);

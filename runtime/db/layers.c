@@ -11,7 +11,6 @@
 
 #include "db/db_internal.h"
 
-enum { HEADER_MAX = 64 };
 static const char tuning_text[] = "# mlaforge tuning text ", site_default[] = "/etc/mlaforge/tuning.db";
 
 const char *mlaf_layer_name(mlaf_layer layer) {
@@ -20,22 +19,7 @@ const char *mlaf_layer_name(mlaf_layer layer) {
 }
 
 /* Other tables lie in the same directory (models.tsv): only what says it is a tuning text is one. */
-static bool is_tuning_text(const char *path) {
-  char head[HEADER_MAX] = "";
-  FILE *f = fopen(path, "r");
-  bool is = f && fgets(head, sizeof head, f) && strncmp(head, tuning_text, strlen(tuning_text)) == 0;
-  if (f) fclose(f);
-  return is;
-}
-
-static mlaf_status import_file(mlaf_db *db, const char *path, mlaf_err *err) {
-  void *text = NULL;
-  size_t size;
-  mlaf_status status = mlaf_file_read(path, MLAF_DB_TEXT_MAX, &text, &size, err);
-  if (status == MLAF_OK) status = mlaf_db_import(db, text, NULL, err);
-  free(text);
-  return status == MLAF_OK ? MLAF_OK : mlaf_fail_prefix(err, status, "%s", path);
-}
+static bool is_tuning_text(const char *path) { return mlaf_file_begins(path, tuning_text); }
 
 /* --- the site's --- */
 static mlaf_db *open_site(mlaf_db *db) {
@@ -47,8 +31,8 @@ static mlaf_db *open_site(mlaf_db *db) {
   if (!asked && access(path, F_OK) != 0) return NULL;
   mlaf_status status = MLAF_OK;
   if (is_tuning_text(path)) {
-    status = mlaf_db_open_memory(path, &db->log, &site, &err);
-    if (status == MLAF_OK) status = import_file(site, path, &err);
+    status = mlaf_db_texts_open(path, &db->log, &site, &err);
+    if (status == MLAF_OK) status = mlaf_db_texts_add(site, path, &err);
   } else {
     status = mlaf_db_open(path, true, &db->log, &site, &err);
   }
@@ -102,8 +86,8 @@ static mlaf_db *open_shipped(mlaf_db *db) {
     snprintf(path, sizeof path, "%s/%s", dir, list[i]->d_name);
     mlaf_status status = !is_tuning_text(path) ? MLAF_E_NOT_TUNED
                          : shipped             ? MLAF_OK
-                                               : mlaf_db_open_memory(dir, &db->log, &shipped, &err);
-    if (status == MLAF_OK) status = import_file(shipped, path, &err);
+                                               : mlaf_db_texts_open(dir, &db->log, &shipped, &err);
+    if (status == MLAF_OK) status = mlaf_db_texts_add(shipped, path, &err);
     if (status != MLAF_OK && status != MLAF_E_NOT_TUNED)
       mlaf_log_line(&db->log, MLAF_LOG_WARN, "going on without shipped tuning data: %s", err.text);
     free(list[i]);

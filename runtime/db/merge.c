@@ -20,7 +20,8 @@ static bool read_row(sqlite3_stmt *s, merged_row *r) {
   char canonical[MLAF_PROBLEM_TEXT_MAX];
   memset(r, 0, sizeof *r);
   bool ok = mlaf_db_sample_row(s, &r->sample);
-  ok = ok && mlaf_db_text(s, AT_DEVICE, r->device.id, sizeof r->device.id) && r->device.id[0];
+  ok = ok && mlaf_db_text(s, AT_DEVICE, r->device.id, sizeof r->device.id) && r->device.id[0] &&
+       !mlaf_text_fault(r->device.id, false) && !mlaf_db_word_fault(r->sample.variant);
   ok = ok && mlaf_db_text(s, AT_TARGET, r->device.target, sizeof r->device.target);
   ok = ok && mlaf_db_text(s, AT_NAME, r->device.name, sizeof r->device.name);
   ok = ok && mlaf_db_text(s, AT_PROBLEM, canonical, sizeof canonical);
@@ -135,7 +136,7 @@ static bool copy_miss(void *user, const char *device, const char *text, int64_t 
   mlaf_problem p;
   int64_t device_id, problem_id;
   char target[64];
-  if (mlaf_problem_parse(text, &p, NULL, 0) != MLAF_OK || !device[0]) {
+  if (mlaf_problem_parse(text, &p, NULL, 0) != MLAF_OK || !device[0] || mlaf_text_fault(device, false)) {
     m->out->left_out++;
     return true;
   }

@@ -82,6 +82,11 @@ static char *default_path(void) {
   return mlaf_format("%s/.local/share/mlaforge/tuning.db", value && *value ? value : "/tmp");
 }
 
+/* Names that SQLite would take for no file at all (":memory:", "file:...") are files here. */
+static char *file_path(const char *path) {
+  return path[0] == ':' || strncmp(path, "file:", 5) == 0 ? mlaf_format("./%s", path) : mlaf_strdup(path);
+}
+
 static char *parent_of(const char *path) {
   const char *slash = strrchr(path, '/');
   if (!slash) return mlaf_strdup(".");
@@ -112,7 +117,7 @@ static const char *guess_format(const unsigned char *head, size_t n) {
 /* Looks at the raw file, before SQLite may touch it. *suspect: a SQLite file whose header lacks our application id. */
 static mlaf_status inspect_raw(const char *path, bool *suspect, mlaf_err *err) {
   unsigned char head[100] = {0};
-  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (fd < 0)
     return mlaf_fail(err, MLAF_E_IO, "cannot read the tuning database '%s': %s; name another with --db", path,
                      strerror(errno));
@@ -325,25 +330,51 @@ mlaf_status mlaf_db_open(const char *path, bool read_only, const mlaf_log *log, 
   mlaf_db *db = calloc(1, sizeof *db);
   if (!db) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for a database handle");
   if (log) db->log = *log;
-  db->path = path ? mlaf_strdup(path) : default_path();
+  db->path = path ? file_path(path) : default_path();
   char *dir = db->path ? parent_of(db->path) : NULL;
-  mlaf_status status = dir ? open_at(db, dir, read_only, err) : mlaf_fail(err, MLAF_E_NOMEM, "no memory for a path");
+  mlaf_status status = !dir                 ? mlaf_fail(err, MLAF_E_NOMEM, "no memory for a path")
+                       : path && !path[0] ? mlaf_fail(err, MLAF_E_ARG, "a tuning database needs the name of a file, not ''")
+                                          : open_at(db, dir, read_only, err);
   free(dir);
   if (status == MLAF_OK) *out = db;
   else mlaf_db_close(db);
   return status;
 }
 
+mlaf_status mlaf_db_connect_memory(mlaf_db *db, mlaf_err *err) {
+  int found = 0;
+  mlaf_status status = connect(db, ":memory:", SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, err);
+  return status == MLAF_OK ? mlaf_db_migrate(db, &found, err) : status;
+}
+
 mlaf_status mlaf_db_open_memory(const char *name, const mlaf_log *log, mlaf_db **out, mlaf_err *err) {
   mlaf_db *db = calloc(1, sizeof *db);
-  int found = 0;
   if (!db || !(db->path = mlaf_strdup(name))) {
     free(db);
     return mlaf_fail(err, MLAF_E_NOMEM, "no memory for a database handle");
   }
   if (log) db->log = *log;
-  mlaf_status status = connect(db, ":memory:", SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, err);
-  if (status == MLAF_OK) status = mlaf_db_migrate(db, &found, err);
+  mlaf_status status = mlaf_db_connect_memory(db, err);
+  if (status == MLAF_OK) *out = db;
+  else mlaf_db_close(db);
+  return status;
+}
+
+mlaf_status mlaf_db_open_copy(const char *path, const mlaf_log *log, mlaf_db **out, mlaf_err *err) {
+  char *name = path ? file_path(path) : default_path();
+  mlaf_db *db = NULL;
+  if (!name) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for a path");
+  mlaf_status status = name[0] && access(name, F_OK) != 0 ? mlaf_db_open_memory(name, log, &db, err)
+                                                          : mlaf_db_open(path, true, log, &db, err);
+  free(name);
+  if (status == MLAF_OK && db->read_only && !db->newer) {
+    for (int i = 0; i < MLAF_S_COUNT; i++) {
+      sqlite3_finalize(db->stmt[i]);
+      db->stmt[i] = NULL;
+    }
+    status = migrate_copy(db, err);
+    db->read_only = false;
+  }
   if (status == MLAF_OK) *out = db;
   else mlaf_db_close(db);
   return status;
@@ -351,9 +382,11 @@ mlaf_status mlaf_db_open_memory(const char *name, const mlaf_log *log, mlaf_db *
 
 void mlaf_db_close(mlaf_db *db) {
   if (!db) return;
+  if (db->missed) mlaf_db_take_misses(db);
   for (int i = 0; i < MLAF_LAYER_COUNT; i++) mlaf_db_close(db->outer[i]);
   for (int i = 0; i < MLAF_S_COUNT; i++) sqlite3_finalize(db->stmt[i]);
   sqlite3_close(db->sql);
+  mlaf_db_texts_free(db->texts);
   free(db->path);
   free(db);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "db/db_internal.h"
+#include "mlaf_limits.h"
 
 static const char *const source_names[MLAF_SRC_COUNT] = {"measured", "imported", "default", "modelled"};
 static const char *const outcome_names[MLAF_OUT_COUNT] = {"ok",      "constraint", "compile",   "resources", "launch",
@@ -28,6 +29,12 @@ bool mlaf_db_text(sqlite3_stmt *s, int column, char *out, size_t size) {
   const char *text = (const char *)sqlite3_column_text(s, column);
   int n = snprintf(out, size, "%s", text ? text : "");
   return n >= 0 && (size_t)n < size;
+}
+
+/* The characters of the generator's names: "reg:blocks=1,waves=4/s8,rows=2,team=1", "mla_decode_reg", "gfx942". */
+const char *mlaf_db_word_fault(const char *text) {
+  static const char known[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_:=,/.+-";
+  return text[strspn(text, known)] ? "has a character that no such name has (letters, digits and _:=,/.+- are known)" : NULL;
 }
 
 /* Range-checked: a flipped bit in the file must not become a launch size. */
@@ -60,7 +67,7 @@ bool mlaf_db_choice_row(sqlite3_stmt *s, mlaf_choice_row *out) {
   ok = ok && mlaf_db_text(s, 30, c->lengths, sizeof c->lengths);
   ok = ok && mlaf_db_text(s, 0, out->device, sizeof out->device) && mlaf_db_text(s, 1, c->problem, sizeof c->problem);
   ok = ok && number(s, 2, 0, INT32_MAX, &protocol) && mlaf_db_text(s, 3, c->variant, sizeof c->variant);
-  ok = ok && number(s, 4, 1, 65535, &splits) && mlaf_db_text(s, 5, source, sizeof source);
+  ok = ok && number(s, 4, 1, MLAF_PARTS_MAX, &splits) && mlaf_db_text(s, 5, source, sizeof source);
   ok = ok && mlaf_db_text(s, 10, out->toolchain, sizeof out->toolchain) &&
        mlaf_db_text(s, 11, out->driver, sizeof out->driver);
   ok = ok && number(s, 12, -1, INT32_MAX, &clock) && number(s, 13, -1, INT32_MAX, &mem_clock);
@@ -93,7 +100,7 @@ bool mlaf_db_sample_row(sqlite3_stmt *s, mlaf_sample *out) {
   *out = (mlaf_sample){0};
   int64_t splits = 0, v[4] = {0};
   bool ok = sqlite3_column_int(s, 36) == 1 && mlaf_db_text(s, 35, out->lengths, sizeof out->lengths);
-  ok = ok && mlaf_db_text(s, 0, out->variant, sizeof out->variant) && number(s, 1, 0, 65535, &splits);
+  ok = ok && mlaf_db_text(s, 0, out->variant, sizeof out->variant) && number(s, 1, 0, MLAF_PARTS_MAX, &splits);
   int outcome = find(outcome_names, MLAF_OUT_COUNT, (const char *)sqlite3_column_text(s, 2));
   int source = mlaf_source_find((const char *)sqlite3_column_text(s, 3));
   timing_row(s, &out->timing);
@@ -119,7 +126,7 @@ void mlaf_db_parts_print(const mlaf_timing *t, char *out, size_t size) {
   size_t used = 0;
   out[0] = 0;
   for (int i = 0; i < t->n_parts && i < MLAF_TIME_PARTS; i++) {
-    int n = snprintf(out + used, size - used, "%s%s=%.6g", used ? ";" : "", t->parts[i].name, t->parts[i].ns);
+    int n = mlaf_snprintf(out + used, size - used, "%s%s=%.6g", used ? ";" : "", t->parts[i].name, t->parts[i].ns);
     if (n < 0 || (size_t)n >= size - used) {
       out[used] = 0; /* whole parts or none */
       return;
@@ -136,7 +143,7 @@ void mlaf_db_parts_parse(const char *text, mlaf_timing *t) {
     memcpy(t->parts[t->n_parts].name, text, name);
     t->parts[t->n_parts].name[name] = 0;
     char *end;
-    t->parts[t->n_parts].ns = strtod(text + name + 1, &end);
+    t->parts[t->n_parts].ns = mlaf_strtod(text + name + 1, &end);
     t->n_parts++;
     text = *end == ';' ? end + 1 : NULL;
   }

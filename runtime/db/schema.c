@@ -132,6 +132,9 @@ static const char *const statements[MLAF_S_COUNT] = {
                     " AND v.canonical = ?8 AND c.protocol = ?9",
     [MLAF_S_CHOICE_BY_ID] = "SELECT " CHOICE_COLUMNS CHOICE_FROM "WHERE c.id = ?1",
     [MLAF_S_EACH_CHOICE] = "SELECT " CHOICE_COLUMNS CHOICE_FROM "ORDER BY v.canonical, p.canonical",
+    [MLAF_S_EACH_NEWEST] = "SELECT " CHOICE_COLUMNS CHOICE_FROM "ORDER BY"
+                           " max(coalesce(c.run, 0)) OVER (PARTITION BY c.device) DESC,"
+                           " v.canonical, coalesce(c.run, 0) DESC, p.canonical",
     [MLAF_S_EACH_DEVICE] = "SELECT canonical FROM device ORDER BY canonical",
     [MLAF_S_ADD_MISS] = "INSERT INTO miss(device, problem, count) VALUES(?1, ?2, ?3)"
                         " ON CONFLICT DO UPDATE SET count = CASE WHEN ?4 THEN max(count, ?3) ELSE count + ?3 END",
@@ -156,6 +159,8 @@ static const char *const statements[MLAF_S_COUNT] = {
                           " AND decode IS ?5 AND combine IS ?6 AND outcome = ?7 AND ns IS ?8 AND n IS ?9 AND lengths = ?10"
                           " AND toolchain = ?11 AND driver = ?12",
     [MLAF_S_FACTS] = "SELECT target, name, cu, xcc, wave, lds, mem_bytes, l2_bytes, llc_bytes FROM device WHERE canonical = ?1",
+    [MLAF_S_ANY_SAMPLE] = "SELECT 1 FROM sample WHERE device = (SELECT id FROM device WHERE canonical = ?1)"
+                          " AND problem = (SELECT id FROM problem WHERE canonical = ?2) AND protocol = ?3 LIMIT 1",
     [MLAF_S_TOUCHED] = "SELECT DISTINCT device, problem FROM sample UNION SELECT device, problem FROM choice WHERE imported = 0",
 };
 
@@ -172,6 +177,7 @@ const char *const *mlaf_db_damaged_sql(void) {
 
 sqlite3_stmt *mlaf_db_prepare(mlaf_db *db, mlaf_db_stmt which, mlaf_err *err) {
   sqlite3_stmt **slot = &db->stmt[which];
+  if (!db->sql && mlaf_db_texts_fill(db, err) != MLAF_OK) return NULL;
   if (*slot) {
     sqlite3_reset(*slot);
     sqlite3_clear_bindings(*slot);

@@ -7,6 +7,7 @@
 
 #include "core/lengths.h"
 #include "db/db_internal.h"
+#include "mlaf_limits.h"
 
 /* Version 2 has one column more, at the end: version 1 is read, 2 is written. */
 static const char first_line[] = "# mlaforge tuning text 2", first_line_1[] = "# mlaforge tuning text 1";
@@ -14,6 +15,7 @@ static const char first_line[] = "# mlaforge tuning text 2", first_line_1[] = "#
 typedef enum column_kind {
   TEXT,   /* may be empty, printed as "-" */
   NAME,   /* must not be empty */
+  WORD,   /* a name of the generator's: its characters, and not empty */
   HASH,   /* 64 hex digits or "-" */
   COUNT,  /* uint32 within [low, high] */
   CLOCK,  /* int32, "*" waives it */
@@ -44,8 +46,8 @@ typedef struct column {
 static const column columns[] = {
     {"device", NAME, FIELD(device), 0, 0},
     {"problem", PROBLEM, FIELD(choice.problem), 0, 0},
-    {"variant", NAME, FIELD(choice.variant), 0, 0},
-    {"splits", COUNT, FIELD(choice.splits), 1, 65535},
+    {"variant", WORD, FIELD(choice.variant), 0, 0},
+    {"splits", COUNT, FIELD(choice.splits), 1, MLAF_PARTS_MAX},
     {"source", SOURCE, FIELD(choice.source), 0, 0},
     {"ns", REAL, FIELD(choice.ns), 1, 1e12},
     {"margin", REAL, FIELD(choice.margin), -1, 1e9},
@@ -55,7 +57,7 @@ static const column columns[] = {
     {"driver", TEXT, FIELD(driver), 0, 0},
     {"clock_mhz", CLOCK, FIELD(clock_mhz), 0, 1e6},
     {"mem_clock_mhz", CLOCK, FIELD(mem_clock_mhz), 0, 1e6},
-    KERNEL(decode, NAME, 64),
+    KERNEL(decode, WORD, 64),
     KERNEL(combine, TEXT, 0),
     {"lengths", LENGTHS, FIELD(choice.lengths), 0, 0},
 };
@@ -134,10 +136,12 @@ typedef struct parser {
   mlaf_err *err;
 } parser;
 
-/* Line, column and the text itself: an import error is fixed in an editor. */
+/* Line, column and the text itself: an import error is fixed in an editor. What is no plain text is shown with dots. */
 static mlaf_status complain(const parser *p, const column *c, const char *field, int length, const char *why) {
-  return mlaf_fail(p->err, MLAF_E_ARG, "line %zu, column '%s': '%.*s' %s", p->line, c->name, length > 80 ? 80 : length,
-                   field, why);
+  char shown[81];
+  const int n = length > 80 ? 80 : length;
+  for (int i = 0; i < n; i++) shown[i] = (unsigned char)field[i] < 0x20 || (unsigned char)field[i] > 0x7e ? '.' : field[i];
+  return mlaf_fail(p->err, MLAF_E_ARG, "line %zu, column '%s': '%.*s' %s", p->line, c->name, n, shown, why);
 }
 
 /* Undoes print_text into a fixed buffer; NULL or what is wrong. */
@@ -167,7 +171,7 @@ static const char *parse_number(const char *field, size_t n, const column *c, bo
   /* strtod takes spaces, hex and "inf"; a reviewed text has none of these */
   if (strspn(copy, whole ? "0123456789" : "0123456789+-.e") != n)
     return whole ? "is not a whole number" : "is not a number";
-  *out = strtod(copy, &end);
+  *out = mlaf_strtod(copy, &end);
   if (*end || !isfinite(*out)) return "is not a number";
   return *out < c->low || *out > c->high ? "is out of range" : NULL;
 }
@@ -206,8 +210,10 @@ static mlaf_status parse_field(parser *p, const column *c, const char *field, si
   switch (c->kind) {
     case TEXT:
     case NAME:
+    case WORD:
       bad = parse_text(field, n, at, c->size);
-      if (!bad && c->kind == NAME && !*at) bad = "must not be empty";
+      if (!bad && c->kind != TEXT && !*at) bad = "must not be empty";
+      if (!bad) bad = c->kind == WORD ? mlaf_db_word_fault(at) : mlaf_text_fault(at, c->kind == TEXT);
       break;
     case HASH: bad = parse_hash(field, n, at); break;
     case COUNT:
@@ -235,20 +241,13 @@ static mlaf_status parse_field(parser *p, const column *c, const char *field, si
   return bad ? complain(p, c, field, (int)n, bad) : MLAF_OK;
 }
 
-static mlaf_status parse_row(parser *p, const char *line, size_t n) {
-  if (p->n == p->cap) {
-    size_t cap = p->cap ? 2 * p->cap : 64;
-    parsed_row *grown = realloc(p->rows, cap * sizeof *grown);
-    if (!grown) return mlaf_fail(p->err, MLAF_E_NOMEM, "line %zu: no memory", p->line);
-    p->rows = grown;
-    p->cap = cap;
-  }
-  parsed_row *out = &p->rows[p->n];
+/* The first `wanted` columns of a row. */
+static mlaf_status parse_columns(parser *p, const char *line, size_t n, size_t wanted, parsed_row *out) {
+  const char *end = line + n;
   memset(out, 0, sizeof *out);
   snprintf(out->row.choice.lengths, sizeof out->row.choice.lengths, "equal");
   out->line = p->line;
-  const char *end = line + n;
-  for (size_t i = 0; i < p->columns; i++) {
+  for (size_t i = 0; i < wanted; i++) {
     const char *tab = memchr(line, '\t', (size_t)(end - line));
     if (!tab != (i + 1 == p->columns))
       return mlaf_fail(p->err, MLAF_E_ARG, "line %zu: %s; %zu tab-separated columns are expected", p->line,
@@ -258,8 +257,20 @@ static mlaf_status parse_row(parser *p, const char *line, size_t n) {
     if (status != MLAF_OK) return status;
     line = tab ? tab + 1 : end;
   }
-  p->n++;
   return MLAF_OK;
+}
+
+static mlaf_status parse_row(parser *p, const char *line, size_t n) {
+  if (p->n == p->cap) {
+    size_t cap = p->cap ? 2 * p->cap : 64;
+    parsed_row *grown = realloc(p->rows, cap * sizeof *grown);
+    if (!grown) return mlaf_fail(p->err, MLAF_E_NOMEM, "line %zu: no memory", p->line);
+    p->rows = grown;
+    p->cap = cap;
+  }
+  mlaf_status status = parse_columns(p, line, n, p->columns, &p->rows[p->n]);
+  p->n += status == MLAF_OK;
+  return status;
 }
 
 static bool starts(const char *line, size_t n, const char *with) {
@@ -292,21 +303,30 @@ static int by_key(const void *left, const void *right) {
   return order ? order : strcmp(a->row.choice.problem, b->row.choice.problem);
 }
 
-/* Duplicates are found after sorting; the message names the later line first. */
-static mlaf_status parse_all(parser *p, const char *text) {
+/* As many lines as there are, `most` at most; *end is where it stopped. */
+static mlaf_status parse_lines(parser *p, const char *text, size_t most, const char **end) {
   mlaf_text names = MLAF_TEXT_INIT(4096);
   for (size_t i = 0; i < COLUMNS; i++) mlaf_text_fmt(&names, "%s%s", i ? "\t" : "", columns[i].name);
   mlaf_status status = names.failed ? mlaf_fail(p->err, MLAF_E_NOMEM, "no memory") : MLAF_OK;
-  for (const char *line = text; status == MLAF_OK && *line;) {
+  const char *line = text;
+  while (status == MLAF_OK && *line && p->line < most) {
     size_t n = strcspn(line, "\n");
     p->line++;
     status = parse_line(p, line, n, names.data);
     line += n + (line[n] == '\n');
   }
   mlaf_text_free(&names);
-  if (status != MLAF_OK) return status;
-  if (p->line < 2)
+  *end = line;
+  if (status == MLAF_OK && p->line < 2)
     return mlaf_fail(p->err, MLAF_E_ARG, "line %zu: the text ends before its two header lines", p->line + 1);
+  return status;
+}
+
+/* Duplicates are found after sorting; the message names the later line first. */
+static mlaf_status parse_all(parser *p, const char *text) {
+  const char *end;
+  mlaf_status status = parse_lines(p, text, SIZE_MAX, &end);
+  if (status != MLAF_OK) return status;
   if (p->n) qsort(p->rows, p->n, sizeof *p->rows, by_key);
   for (size_t i = 1; i < p->n; i++) {
     size_t a = p->rows[i - 1].line, b = p->rows[i].line;
@@ -315,6 +335,23 @@ static mlaf_status parse_all(parser *p, const char *text) {
                        a > b ? a : b, a > b ? b : a);
   }
   return MLAF_OK;
+}
+
+mlaf_status mlaf_db_text_head(const char *text, size_t *columns_of, const char **rows, mlaf_err *err) {
+  parser p = {.err = err};
+  const mlaf_status status = parse_lines(&p, text, 2, rows);
+  *columns_of = p.columns;
+  return status;
+}
+
+mlaf_status mlaf_db_text_row(const char *line, size_t n, size_t number, size_t columns_of, bool whole, mlaf_choice_row *out,
+                             mlaf_err *err) {
+  enum { TO_PROTOCOL = 9 }; /* device, problem, variant, splits, source, ns, margin, error, protocol */
+  parser p = {.line = number, .columns = columns_of, .err = err};
+  parsed_row row;
+  const mlaf_status status = parse_columns(&p, line, n, whole ? columns_of : TO_PROTOCOL, &row);
+  *out = row.row;
+  return status;
 }
 
 /* --- storing --- */
@@ -384,6 +421,7 @@ mlaf_status mlaf_db_take_imported(mlaf_db *db, mlaf_db *from, size_t *taken, mla
     size_t kept = 0;
     if (!mlaf_db_choice_row(s, &r.row) || !r.row.imported) continue; /* its own choices follow from its samples */
     if (mlaf_problem_parse(r.row.choice.problem, &r.problem, NULL, 0) != MLAF_OK) continue;
+    if (mlaf_text_fault(r.row.device, false) || mlaf_db_word_fault(r.row.choice.variant)) continue; /* as in an import */
     status = store_row(db, &r, &kept, err);
     *taken += status == MLAF_OK && !kept;
   }

@@ -5,8 +5,7 @@
 
 #include "device/device.h"
 
-/* A build may leave rooms out (MLAF_ROOMS); room.cmake says which back ends are there. Real devices stand before the emulator,
- * which always opens. */
+/* A build may leave rooms out (MLAF_ROOMS); room.cmake says which back ends are there. */
 const mlaf_device_ops *const mlaf_backends[] = {
 #ifdef MLAF_HAVE_HIP
     &mlaf_hip_ops,
@@ -35,21 +34,29 @@ static void list_names(mlaf_text *out) {
   for (const mlaf_device_ops *const *b = mlaf_backends; *b; b++) mlaf_text_fmt(out, ", \"%s\"", (*b)->name);
 }
 
+/* A GPU or an error: the emulator always opens, and a server whose driver broke must not serve at a millionth of its speed. */
 static mlaf_status open_auto(const mlaf_log *log, mlaf_device **out, mlaf_err *err) {
   mlaf_text reasons = MLAF_TEXT_INIT(MLAF_ERR_MAX);
+  const char *emulator = NULL;
   for (const mlaf_device_ops *const *b = mlaf_backends; *b; b++) {
     mlaf_err why = {MLAF_OK, ""};
+    if ((*b)->features & MLAF_DEVICE_MODELLED) {
+      if (!emulator) emulator = (*b)->name;
+      continue;
+    }
     mlaf_status st = (*b)->open(0, log, out, &why);
-    if (!st) {
-      mlaf_log_line(log, MLAF_LOG_INFO, "device auto: using %s", (*b)->name);
+    if (!st) mlaf_log_line(log, MLAF_LOG_INFO, "device auto: using %s", (*b)->name);
+    if (!st || st == MLAF_E_NOMEM) {
       mlaf_text_free(&reasons);
-      return MLAF_OK;
+      return st ? mlaf_fail(err, st, "%s", why.text) : MLAF_OK;
     }
     mlaf_log_line(log, MLAF_LOG_INFO, "device auto: not %s: %s", (*b)->name, why.text);
-    mlaf_text_fmt(&reasons, "%s%s: %s", reasons.len ? "; " : "", (*b)->name, why.text);
+    mlaf_text_fmt(&reasons, "; %s: %.1500s", (*b)->name, why.text);
   }
-  mlaf_fail(err, MLAF_E_NO_DEVICE, "no device works here: %s",
-            reasons.data ? reasons.data : "this build has no back end");
+  mlaf_fail(err, MLAF_E_NO_DEVICE, "device auto found no GPU. Mend what stands below%s%s%s. Tried%s",
+            emulator ? ", or ask for the emulator by name: \"" : "", emulator ? emulator : "",
+            emulator ? "\" runs the kernels on the CPU, slowly" : "",
+            reasons.len ? reasons.data + 1 : " nothing: this build has no back end for GPUs");
   mlaf_text_free(&reasons);
   return MLAF_E_NO_DEVICE;
 }
@@ -85,4 +92,8 @@ mlaf_status mlaf_device_open(const char *spec, const mlaf_log *log, mlaf_device 
 
 void mlaf_device_close(mlaf_device *dev) {
   if (dev) mlaf_ops(dev)->close(dev);
+}
+
+void mlaf_device_cancel_by(mlaf_device *dev, const atomic_bool *cancel) {
+  if (dev) ((mlaf_device_base *)dev)->cancel = cancel;
 }

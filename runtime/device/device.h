@@ -34,6 +34,7 @@ typedef struct mlaf_launch {
   size_t args_size;
   uint32_t cluster[3]; /* blocks; 0 or 1: none. Only for back ends with MLAF_DEVICE_CLUSTERS */
   uint32_t flags;
+  uint32_t lds; /* bytes of dynamic LDS (shared memory) behind what the kernel itself declares */
 } mlaf_launch;
 /* The kernel waits itself for the launch before it, so it may start earlier. A permission: ignored where it means nothing. */
 enum { MLAF_LAUNCH_OVERLAPS = 1 };
@@ -69,11 +70,18 @@ typedef struct mlaf_time_opts {
   int32_t sets;             /* sequences to go through in turn, a power of two: so that none finds its data in a cache. 0: 1 */
   double idle_s;            /* leave the device alone this long first: its clock depends on what ran before */
   double deadline;          /* of mlaf_now: no sample begins later, enough or not. 0: none */
+  bool uneven;              /* the launches' workgroups may differ much in work: a model looks at all, not at a few */
   const atomic_bool *cancel; /* true: E_CANCELLED before the next sample. May be NULL */
 } mlaf_time_opts;
 
 /* mlaf_device_ops.features: clusters of blocks; times come from a model. */
 enum { MLAF_DEVICE_CLUSTERS = 1, MLAF_DEVICE_MODELLED = 2 };
+
+/* What `leave` puts back. */
+typedef struct mlaf_visit {
+  void *before;
+  bool pushed;
+} mlaf_visit;
 
 typedef struct mlaf_device_ops {
   const char *name; /* "hip", "cuda", "emu:gfx942" */
@@ -110,15 +118,23 @@ typedef struct mlaf_device_ops {
   /* Whether `stream` records launches instead of running them: then nothing may be allocated, compiled or waited for. NULL: there
    * is no such thing here. */
   mlaf_status (*is_capturing)(mlaf_device *dev, void *stream, bool *out, mlaf_err *err);
+  /* What lies there counts as unwritten from now on: a kernel that reads it before it writes it is at fault. NULL: this back end
+   * does not know what was written. */
+  mlaf_status (*mem_undefine)(mlaf_device *dev, void *at, size_t bytes, mlaf_err *err);
   /* Whether a kernel may follow this address, as far as the driver knows: false for plain host memory, which would end every
    * later use of the device. NULL: launches check addresses themselves. */
   mlaf_status (*can_reach)(mlaf_device *dev, const void *ptr, bool *out, mlaf_err *err);
+  /* Between the two the calling thread stays in the device's context, and operations in between need not ask the driver which
+   * one it is in. Nothing may change it there but who puts it back. May be nested. NULL: operations ask for little. */
+  mlaf_status (*enter)(mlaf_device *dev, mlaf_visit *visit, mlaf_err *err);
+  void (*leave)(mlaf_device *dev, const mlaf_visit *visit);
 } mlaf_device_ops;
 
 /* First member of every back end's device. */
 typedef struct mlaf_device_base {
   const mlaf_device_ops *ops;
   mlaf_device_info info;
+  const atomic_bool *cancel; /* mlaf_device_cancel_by */
 } mlaf_device_base;
 
 static inline const mlaf_device_ops *mlaf_ops(const mlaf_device *dev) { return ((const mlaf_device_base *)dev)->ops; }
@@ -132,9 +148,14 @@ extern const mlaf_device_ops mlaf_hip_ops;
 extern const mlaf_device_ops mlaf_cuda_ops;
 extern const mlaf_device_ops mlaf_emu_ops, mlaf_emu_gfx950_ops, mlaf_emu_gfx90a_ops;
 
-/* "auto", "hip", "hip:1", "cuda", "emu:gfx942". */
+/* "hip", "hip:1", "cuda", "emu:gfx942"; "auto" or NULL: the first GPU that works, never the emulator. E_NO_DEVICE says what was
+ * tried, why each failed and what to do. */
 mlaf_status mlaf_device_open(const char *spec, const mlaf_log *log, mlaf_device **out, mlaf_err *err);
 void mlaf_device_close(mlaf_device *dev);
+/* Once *cancel is true, what runs on the host in the device's stead (the emulator's launches, its timing) ends with E_CANCELLED
+ * within a few milliseconds. Launches on real devices are not stopped. NULL: nothing stops them. The flag must outlive the
+ * device; set before launches run. */
+void mlaf_device_cancel_by(mlaf_device *dev, const atomic_bool *cancel);
 
 /* The target that code for a device is made for, by its identity: "gfx942" for "gfx942:sramecc+:xnack-|cu304|...",
  * "emu:gfx942|..." and "arch:gfx942"; "sm_90a" for "sm_90|sm132|...": from 9.0 on the instructions that make a generation fast

@@ -23,10 +23,11 @@ typedef struct combine_args {
   int64_t rows;
   int32_t splits, reserved;
 } combine_args;
+enum { BATCH_MAX = 65536 }; /* as the library has it */
 typedef struct block { _Alignas(64) decode_args a; unsigned char maps[8][128]; } block; /* a kernel's parameters */
 _Static_assert(sizeof(decode_args) == 128 && sizeof(combine_args) == 48, "not the kernels' layout");
 
-enum { FIT_BYTES = 256, FIT_THREADS = 1024 }; /* launch.h's MLAF_FIT_BYTES and MLAF_FIT_THREADS */
+enum { FIT_BYTES = 16384, FIT_PARTS = 4095, FIT_THREADS = 1024 }; /* launch.h's MLAF_FIT_... */
 
 typedef struct loaded { void *module, *function; int failed; } loaded;
 struct mlaf_embed_plan {
@@ -43,6 +44,7 @@ struct mlaf_embed {
   void *context;       /* CUDA's primary one */
   const mlaf_embed_target *target;
   loaded *kernels;
+  int32_t tables;      /* the kernel that reads block tables, behind 1; 0: not wanted yet */
   mlaf_embed_plan *plans; /* those handed out */
 };
 
@@ -97,7 +99,8 @@ static void drop(mlaf_embed *e) {
 static int fits(mlaf_embed *e, const char **what) {
   int major = 0, minor = 0, handle;
   void *function;
-  if (!e->d.cuda) return load_kernel(e, e->target->rows[0].decode, &function) == 0;
+  if (!e->d.cuda)
+    return !e->d.attribute(&e->units, HIP_UNITS, e->device) && load_kernel(e, e->target->rows[0].decode, &function) == 0;
   if (e->d.device_get(&handle, e->device) || e->d.attribute(&major, CUDA_CC_MAJOR, handle) ||
       e->d.attribute(&minor, CUDA_CC_MINOR, handle) || e->d.attribute(&e->units, CUDA_UNITS, handle) ||
       strtol(e->target->name + 3, NULL, 10) != 10 * major + minor)
@@ -132,7 +135,7 @@ mlaf_embed_status mlaf_embed_open(const mlaf_embed_index *index, int device, mla
   char reason[256];
   size_t at = 0;
   if (!index || !out || index->version != MLAF_EMBED_VERSION)
-    return fail(why, size, MLAF_EMBED_ARG, "the index was written for another mlaf_embed.c: copy all five files together");
+    return fail(why, size, MLAF_EMBED_ARG, "the index was written for another mlaf_embed.c: copy all its files together");
   for (int32_t i = 0; i < index->n_targets; i++) {
     mlaf_embed_status status = open_target(&index->targets[i], device, out, reason, sizeof reason);
     if (!status) return MLAF_EMBED_OK;
@@ -150,23 +153,33 @@ const char *mlaf_embed_target_name(const mlaf_embed *e) { return e->target->name
 
 static double ratio(int32_t a, int32_t b) { return a > b ? (double)a / b : (double)b / a; }
 
-/* The nearest row whose kernels have not failed (*code: how others did), -1 if none: in doublings of batch and ctx, the choice
- * before the baseline, then the nearer in batch. merges >= 0: of those that have a combine kernel behind this decode kernel. */
+static int shaped(const mlaf_embed_row *r, const mlaf_embed_problem *p) {
+  return r->heads == p->heads && r->rank == p->rank && r->rope == p->rope && r->q_len == p->q_len && r->dtype == p->dtype &&
+         r->page_size == p->page_size && (r->q_len == 1 || r->causal == p->causal);
+}
+
+/* As good for requests of any lengths. */
+static int any_lengths(const mlaf_embed_kernel *k) { return k->fits || (k->step && !k->slots); }
+
+/* The nearest row whose kernels have not failed (*code: how others did), -1 if none: what was tuned for one request behind others
+ * that serve several of any lengths; in doublings of batch and ctx, the choice before the baseline, then the nearer in batch.
+ * merges >= 0: of those that have a combine kernel behind this decode kernel. */
 static int32_t nearest(const mlaf_embed *e, const mlaf_embed_problem *p, int32_t merges, int *code) {
   double best = 0, best_batch = 0;
-  int32_t found = -1;
-  for (int32_t i = 0; i < e->target->n_rows; i++) {
-    const mlaf_embed_row *r = &e->target->rows[i];
-    if (r->heads != p->heads || r->rank != p->rank || r->rope != p->rope || r->q_len != p->q_len || r->dtype != p->dtype ||
-        r->page_size != p->page_size || (r->q_len > 1 && r->causal != p->causal) ||
-        (merges >= 0 && (r->decode != merges || r->combine < 0)))
-      continue;
+  int32_t found = -1, some = 0, best_last = 0;
+  const mlaf_embed_target *t = e->target;
+  for (int32_t i = 0; i < t->n_rows && !some; i++) some = shaped(&t->rows[i], p) && any_lengths(&t->kernels[t->rows[i].decode]);
+  for (int32_t i = 0; i < t->n_rows; i++) {
+    const mlaf_embed_row *r = &t->rows[i];
+    if (!shaped(r, p) || (merges >= 0 && (r->decode != merges || r->combine < 0))) continue;
     const int merge = r->combine < 0 ? 0 : e->kernels[r->combine].failed, bad = merge ? merge : e->kernels[r->decode].failed;
     if (bad) *code = bad;
     const double batch = ratio(r->batch, p->batch), far = batch * ratio(r->ctx, p->ctx);
-    const int later = found < 0 ? -1 : far != best ? far > best : r->baseline - e->target->rows[found].baseline;
+    const int last = some && p->batch > 1 && r->batch == 1 && !any_lengths(&t->kernels[r->decode]);
+    int later = found < 0 ? -1 : far != best ? far > best : r->baseline - t->rows[found].baseline;
+    if (found >= 0 && last != best_last) later = last ? 1 : -1;
     if (bad || (found >= 0 && (later > 0 || (!later && far == best && batch >= best_batch)))) continue;
-    best = far, best_batch = batch, found = i;
+    best = far, best_batch = batch, best_last = last, found = i;
   }
   return found;
 }
@@ -209,7 +222,7 @@ mlaf_embed_status mlaf_embed_plan_get(mlaf_embed *e, const mlaf_embed_problem *p
     const mlaf_embed_row *r = &e->target->rows[i];
     const int32_t other = r->combine < 0 ? nearest(e, p, r->decode, &failed) : i; /* whose combine kernel merges more than one */
     int32_t merge = other < 0 ? -1 : e->target->rows[other].combine;
-    const int32_t n = merge < 0 && r->splits == 1 ? 1 : fit(p, r, &e->target->kernels[r->decode]); /* no merge: decode does it */
+    const int32_t n = merge < 0 ? 1 : fit(p, r, &e->target->kernels[r->decode]); /* nothing merges more than one */
     mlaf_embed_plan x = {e, e->plans, r, n, &e->target->kernels[r->decode], NULL, NULL, NULL}, *plan = e->plans;
     while (plan && (plan->row != r || plan->splits != x.splits)) plan = plan->next;
     if ((merge = combine_of(e, r, n, merge)) >= 0) x.combine = &e->target->kernels[merge];
@@ -228,20 +241,19 @@ mlaf_embed_status mlaf_embed_plan_get(mlaf_embed *e, const mlaf_embed_problem *p
 
 int32_t mlaf_embed_plan_splits(const mlaf_embed_plan *plan) { return plan->splits; }
 
-static uint32_t row_groups(const mlaf_embed_plan *x) {
-  return (uint32_t)groups((int64_t)x->row->q_len * x->row->heads, x->decode->rows_per_wg);
-}
-
 /* What follows is as in mlaforge's runtime/core/prepare.c. Blocks along x: the row groups, in whole clusters. */
 static uint32_t blocks_x(const mlaf_embed_plan *x) {
   const int64_t c = x->decode->cluster[0] ? x->decode->cluster[0] : 1;
-  return (uint32_t)(groups(row_groups(x), c) * c);
+  return (uint32_t)(groups(groups((int64_t)x->row->q_len * x->row->heads, x->decode->rows_per_wg), c) * c);
 }
+
+/* Blocks that the device holds at once; kernels that do not say are one to a compute unit. */
+static uint32_t held(const mlaf_embed_plan *x) { return (uint32_t)x->owner->units * (x->decode->fits ? x->decode->fits : 1); }
 
 /* The most parts that a launch cuts its batch into. */
 static uint32_t fit_parts(const mlaf_embed_plan *x) {
-  const uint32_t parts = (uint32_t)x->owner->units / blocks_x(x);
-  return parts < 1 ? 1 : parts > 32767 ? 32767 : parts;
+  const uint32_t parts = held(x) / blocks_x(x);
+  return parts < 1 ? 1 : parts > FIT_PARTS ? FIT_PARTS : parts;
 }
 
 /* Blocks along z: one, one a request, or as few as take the requests in no more turns. A launch that may cut its batch has as
@@ -249,18 +261,18 @@ static uint32_t fit_parts(const mlaf_embed_plan *x) {
 static uint32_t blocks_z(const mlaf_embed_plan *x, uint32_t batch) {
   const mlaf_embed_kernel *k = x->decode;
   const uint32_t team = k->cluster[1] ? k->cluster[1] : 1;
-  const uint32_t at_once = (uint32_t)x->owner->units / (blocks_x(x) * (uint32_t)x->splits * team);
+  const uint32_t at_once = held(x) / (blocks_x(x) * (uint32_t)x->splits * team);
   if (k->balanced) return 1;
   if (k->fits && k->turns) return at_once ? at_once : 1;
   if (!k->turns) return k->fits && team <= 2 && at_once > batch ? at_once : batch;
   return at_once ? (uint32_t)groups(batch, groups(batch, at_once)) : 1;
 }
 
-/* A row a team; behind one split, where mostly nothing is left to do, no more blocks than the device holds at once. */
+/* A row a team; behind one split, where mostly nothing is left to do, a block a row, but no more than run at once. */
 static uint32_t combine_blocks(const mlaf_embed_plan *x, int64_t rows) {
-  const uint32_t all = (uint32_t)groups(rows, x->combine->rows_per_wg);
   const uint32_t most = (uint32_t)x->owner->units * FIT_THREADS / x->combine->threads;
-  return x->decode->fits && x->splits == 1 && all > most && most ? most : all;
+  if (!x->decode->fits || x->splits > 1) return (uint32_t)groups(rows, x->combine->rows_per_wg);
+  return rows > most && most ? most : (uint32_t)rows;
 }
 
 /* The word `splits` of the arguments. */
@@ -274,7 +286,7 @@ static workspace layout(const mlaf_embed_plan *x, int64_t total_q) {
   const uint64_t splits = (uint64_t)x->splits, heads = (uint64_t)x->row->heads, slot = 2 * (uint64_t)x->row->q_len * heads;
   const int fits = x->decode->fits != 0;
   if (total_q <= 0 || (splits <= 1 && !fits)) return (workspace){0, 0, 0};
-  if (total_q > INT64_C(65536) * x->row->q_len) return (workspace){0, 0, SIZE_MAX};
+  if (total_q > (int64_t)BATCH_MAX * x->row->q_len) return (workspace){0, 0, SIZE_MAX};
   uint64_t rows = x->decode->balanced ? splits * slot : splits > 1 ? splits * heads * (uint64_t)total_q : 0;
   if (fits && rows < fit_parts(x) * slot) rows = fit_parts(x) * slot;
   workspace w = {fits ? FIT_BYTES : 0, 0, 0};
@@ -329,7 +341,7 @@ static int launch(const mlaf_embed_plan *x, const mlaf_embed_kernel *k, void *fn
 /* What is wrong with the arguments, NULL if nothing that can be seen from the host. */
 static const char *fault(const mlaf_embed_plan *x, const mlaf_embed_args *a, const decode_args *d, size_t needed_space) {
   const int64_t needed = x->row->rank + (a->kpe ? 0 : x->row->rope);
-  if (a->batch < 0 || a->batch > 65536) return "batch is not in 0..65536";
+  if (a->batch < 0 || a->batch > BATCH_MAX) return "batch is not in 0..65536";
   if (a->total_q < 0 || a->total_q > (int64_t)a->batch * x->row->q_len) return "total_q is not in 0..batch*q_len";
   if (a->num_pages < 0 || (int64_t)a->num_pages * x->row->page_size >> 32) return "num_pages * page_size is not below 2^32";
   if (!(a->scale - a->scale == 0)) return "scale is not finite";
@@ -374,7 +386,7 @@ mlaf_embed_status mlaf_embed_execute(const mlaf_embed_plan *x, const mlaf_embed_
   code = encode_maps(x, &b);
   if (!code)
     code = launch(x, x->decode, x->decode_fn,
-                  (uint32_t[]){row_groups(x), (uint32_t)x->splits, blocks_z(x, (uint32_t)a->batch)}, &b,
+                  (uint32_t[]){blocks_x(x), (uint32_t)x->splits, blocks_z(x, (uint32_t)a->batch)}, &b,
                   sizeof b.a + x->decode->n_maps * sizeof *b.maps, stream);
   const int whole = x->decode->balanced || x->decode->fits; /* its combine kernel takes the decode kernel's arguments */
   if (!code && x->combine)
@@ -383,3 +395,5 @@ mlaf_embed_status mlaf_embed_execute(const mlaf_embed_plan *x, const mlaf_embed_
   leave(x->owner, previous);
   return code ? fail(why, size, MLAF_EMBED_DRIVER, "the launch failed: driver error %d", code) : MLAF_EMBED_OK;
 }
+
+#include "mlaf_embed_tables.h"

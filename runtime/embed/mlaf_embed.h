@@ -22,7 +22,8 @@ typedef struct mlaf_embed_kernel {
   uint32_t shared, cluster[3], overlaps, balanced, n_maps; /* CUDA only */
   mlaf_embed_map maps[8];
   uint32_t turns; /* a block works on requests z, z + gridDim.z, ... */
-  uint32_t fits;  /* the launch may cut its batch into parts by itself */
+  uint32_t fits;  /* 0, or the launch may cut its batch by itself: into as many parts of a group of rows as the device holds at
+                     once of these blocks, so many a compute unit */
 } mlaf_embed_kernel;
 typedef struct mlaf_embed_row { /* a problem, and what serves it */
   int32_t heads, rank, rope, q_len, causal, dtype, page_size, batch, ctx;
@@ -103,6 +104,26 @@ size_t mlaf_embed_workspace(const mlaf_embed_plan *plan, int64_t total_q);
  * synchronises: legal inside graph capture. */
 mlaf_embed_status mlaf_embed_execute(const mlaf_embed_plan *plan, const mlaf_embed_args *args, void *stream, char *why,
                                      size_t why_size);
+
+/* --- a block table in place of page lists --- */
+/* Device pointers. */
+typedef struct mlaf_embed_tables {
+  const int32_t *block_table; /* [B] rows of page ids, row_stride entries apart; one outside [0, num_pages): NaN, no fault */
+  const int32_t *seq_lens;    /* [B] cached tokens; one that its row has no room for makes its request NaN */
+  int64_t row_stride;         /* entries; 0: width */
+  int32_t width;              /* entries of a row that are looked at: no more than the longest request needs */
+  int32_t q_tokens;           /* query tokens of each request, 1..q_len */
+} mlaf_embed_tables;
+
+/* Load the kernel for them: by the thread that plans, and not inside a graph capture. */
+mlaf_embed_status mlaf_embed_tables_open(mlaf_embed *e, char *why, size_t why_size);
+/* Bytes that the lists of such a table take; SIZE_MAX: more than there can be. */
+size_t mlaf_embed_tables_size(int32_t batch, int32_t width);
+/* Launch what writes the lists into `memory` (device, 4-byte aligned), and point args to them: total_q, qo_indptr, kv_indptr,
+ * kv_indices and kv_last_page_lens are set, batch and num_pages read. mlaf_embed_execute on the same stream comes next. Table and
+ * lengths are read on the device, at each replay of a graph; like mlaf_embed_execute it neither allocates nor waits. */
+mlaf_embed_status mlaf_embed_tables_make(const mlaf_embed_plan *plan, const mlaf_embed_tables *tables, void *memory,
+                                         size_t memory_size, mlaf_embed_args *args, void *stream, char *why, size_t why_size);
 
 #ifdef __cplusplus
 }

@@ -14,7 +14,8 @@ typedef struct driver {
   int (*module_unload)(void *), (*get_function)(void **, void *, const char *), (*module_load)(void **, const void *);
   int (*launch)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **, void **);
   int (*get_device)(int *), (*set_device)(int);                                   /* HIP */
-  int (*device_get)(int *, int), (*attribute)(int *, int, int);                   /* CUDA from here on */
+  int (*attribute)(int *, int, int);
+  int (*device_get)(int *, int);                                                  /* CUDA from here on */
   int (*retain)(void **, int), (*release)(int), (*push)(void *), (*pop)(void **);
   int (*set_attribute)(void *, int, int);
   int (*launch_ex)(const void *, void *, void **, void **);
@@ -24,7 +25,8 @@ typedef struct driver {
 typedef union launch_value { char bytes[64]; unsigned cluster[3]; int overlap; } launch_value;
 typedef struct launch_attribute { int id; char pad[4]; launch_value value; } launch_attribute;
 typedef struct config { unsigned grid[3], block[3], shared; void *stream; launch_attribute *list; unsigned n; } launch_config;
-enum { CUDA_UNITS = 16, CUDA_CC_MAJOR = 75, CUDA_CC_MINOR = 76, CUDA_MAX_DYNAMIC_SHARED = 8, CUDA_CLUSTER = 4, CUDA_OVERLAP = 6 };
+enum { CUDA_UNITS = 16, CUDA_CC_MAJOR = 75, CUDA_CC_MINOR = 76, CUDA_MAX_DYNAMIC_SHARED = 8, CUDA_CLUSTER = 4, CUDA_OVERLAP = 6,
+       HIP_UNITS = 63 };
 
 typedef struct wanted { const char *name; void *to; int optional; } wanted;
 
@@ -48,7 +50,7 @@ static int load_hip(driver *d) {
   const wanted list[] = {{"hipInit", &d->init, 0}, {"hipGetDeviceCount", &d->count, 0}, {"hipModuleLoadData", &d->module_load, 0},
                          {"hipModuleUnload", &d->module_unload, 0}, {"hipModuleGetFunction", &d->get_function, 0},
                          {"hipModuleLaunchKernel", &d->launch, 0}, {"hipGetDevice", &d->get_device, 0},
-                         {"hipSetDevice", &d->set_device, 0}};
+                         {"hipSetDevice", &d->set_device, 0}, {"hipDeviceGetAttribute", &d->attribute, 0}};
   return open_driver("MLAF_HIP_LIBRARY", names, list, sizeof list / sizeof *list);
 }
 

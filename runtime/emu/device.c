@@ -1,5 +1,6 @@
 /* The emulated devices behind the device vtable, one per target of isa.c. Opening needs no ROCm: the disassembler is wanted at
  * a module's first launch. */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,13 +8,37 @@
 
 #include "emu/strict.h"
 
+enum { MAX_THREADS = 256, DEFAULT_MAX_MIB = 4096 };
+static const int64_t DEFAULT_MAX_INSTS = INT64_C(1) << 33;
+
 static emu_device *self(mlaf_device *dev) { return (emu_device *)dev; }
 
-static int host_threads(void) {
-  const char *env = getenv("MLAF_EMU_THREADS");
-  long n = env ? strtol(env, NULL, 10) : 0;
-  if (n <= 0) n = sysconf(_SC_NPROCESSORS_ONLN);
-  return n < 1 ? 1 : n > 256 ? 256 : (int)n;
+/* A whole number from the environment within [low, high]; `unset` without one. */
+static mlaf_status env_number(const char *name, int64_t low, int64_t high, int64_t unset, int64_t *out, mlaf_err *err) {
+  const char *text = getenv(name);
+  char *end;
+  *out = unset;
+  if (!text || !*text) return MLAF_OK;
+  errno = 0;
+  *out = strtoll(text, &end, 10);
+  if (*end || errno || *out < low || *out > high)
+    return mlaf_fail(err, MLAF_E_ARG, "%s: '%.40s' is no whole number from %lld to %lld", name, text, (long long)low,
+                     (long long)high);
+  return MLAF_OK;
+}
+
+static mlaf_status read_limits(emu_device *d, mlaf_err *err) {
+  int64_t threads, insts, mib;
+  long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+  mlaf_status st = env_number("MLAF_EMU_THREADS", 0, MAX_THREADS, 0, &threads, err);
+  if (st == MLAF_OK) st = env_number("MLAF_EMU_MAX_INSTS", 1, INT64_MAX, DEFAULT_MAX_INSTS, &insts, err);
+  if (st == MLAF_OK) st = env_number("MLAF_EMU_MAX_MEMORY", 1, INT64_MAX >> 20, DEFAULT_MAX_MIB, &mib, err);
+  if (st != MLAF_OK) return st;
+  if (threads == 0) threads = cpus < 1 ? 1 : cpus > MAX_THREADS ? MAX_THREADS : cpus;
+  d->threads = (int)threads;
+  d->max_insts = (uint64_t)insts;
+  d->max_bytes = (uint64_t)mib << 20;
+  return emu_strict_parse(getenv("MLAF_EMU_STRICT"), &d->forgiven, &d->extra, err);
 }
 
 static mlaf_status emu_open(const mlaf_device_ops *ops, const emu_isa *isa, int ordinal, const mlaf_log *log, mlaf_device **out,
@@ -25,12 +50,11 @@ static mlaf_status emu_open(const mlaf_device_ops *ops, const emu_isa *isa, int 
   d->base.info = isa->info;
   d->isa = isa;
   if (log) d->log = *log;
-  d->threads = host_threads();
   if (pthread_mutex_init(&d->lock, NULL) != 0) {
     free(d);
     return mlaf_fail(err, MLAF_E_NOMEM, "cannot create the emulated device's lock");
   }
-  mlaf_status st = emu_strict_parse(getenv("MLAF_EMU_STRICT"), &d->forgiven, err);
+  mlaf_status st = read_limits(d, err);
   if (st == MLAF_OK) st = emu_memory_open(d, err);
   if (st != MLAF_OK) {
     pthread_mutex_destroy(&d->lock);
@@ -55,6 +79,7 @@ static void module_free(mlaf_module *m) {
   if (m->image) emu_mem_free(m->dev, m->image, NULL);
   emu_code_close(m->code);
   free(m->functions);
+  free(m->meta);
   free(m);
 }
 
@@ -62,26 +87,33 @@ static mlaf_status place_image(mlaf_module *m, mlaf_err *err) {
   size_t span = emu_code_span(m->code);
   if (span == 0) return mlaf_fail(err, MLAF_E_ARG, "code object with nothing to load: the file is damaged; recompile it");
   mlaf_status st = emu_mem_alloc(m->dev, span, &m->image, err);
+  if (st == MLAF_OK) st = emu_mem_fill(m->dev, m->image, 0, span, err); /* all of it counts as written */
   return st != MLAF_OK ? st : emu_code_place(m->code, m->image, span, err);
 }
 
 /* Hand-written kernels leave the kernarg size out of the descriptor (0, "not specified"); runtimes then go by the metadata
  * note. Without either, a launch may pass any size. */
-static mlaf_status find_kernarg_sizes(mlaf_module *m, mlaf_err *err) {
+static void take_meta(mlaf_function *f, emu_kernel *k, const mlaf_kernel_meta *meta, size_t n) {
+  k->kernarg_open = k->kernarg_bytes == 0;
+  for (size_t i = 0; i < n && !f->meta; i++)
+    if (strcmp(meta[i].symbol, k->symbol) == 0) f->meta = &meta[i];
+  if (!k->kernarg_open || !f->meta) return;
+  k->kernarg_bytes = f->meta->kernarg_bytes;
+  k->kernarg_open = k->kernarg_bytes == 0;
+}
+
+static mlaf_status make_functions(mlaf_module *m, mlaf_err *err) {
   emu_code *c = m->code;
-  size_t n = 0, open = 0;
-  for (size_t i = 0; i < c->n_kernels; i++) open += c->kernels[i].kernarg_open = c->kernels[i].kernarg_bytes == 0;
-  if (open == 0) return MLAF_OK;
-  mlaf_kernel_meta *meta = calloc(c->n_kernels, sizeof *meta);
-  if (!meta) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for the metadata of %zu kernels", c->n_kernels);
-  if (mlaf_code_meta(c->image, c->size, meta, c->n_kernels, &n, NULL) != MLAF_OK) n = 0; /* assembled without a note */
-  for (size_t i = 0; i < c->n_kernels; i++)
-    for (size_t k = 0; k < n && k < c->n_kernels && c->kernels[i].kernarg_open; k++)
-      if (strcmp(meta[k].symbol, c->kernels[i].symbol) == 0) {
-        c->kernels[i].kernarg_bytes = meta[k].kernarg_bytes;
-        c->kernels[i].kernarg_open = meta[k].kernarg_bytes == 0;
-      }
-  free(meta);
+  size_t n = 0;
+  m->functions = calloc(c->n_kernels + 1, sizeof *m->functions);
+  m->meta = calloc(c->n_kernels + 1, sizeof *m->meta);
+  if (!m->functions || !m->meta)
+    return mlaf_fail(err, MLAF_E_NOMEM, "no memory for the metadata of %zu kernels", c->n_kernels);
+  if (mlaf_code_meta(c->image, c->size, m->meta, c->n_kernels, &n, NULL) != MLAF_OK) n = 0; /* assembled without a note */
+  for (size_t i = 0; i < c->n_kernels; i++) {
+    m->functions[i] = (mlaf_function){.module = m, .kernel = &c->kernels[i]};
+    take_meta(&m->functions[i], &c->kernels[i], m->meta, n < c->n_kernels ? n : c->n_kernels);
+  }
   return MLAF_OK;
 }
 
@@ -93,15 +125,12 @@ static mlaf_status emu_module_load(mlaf_device *dev, const void *code, size_t si
   if (st == MLAF_OK && m->code->isa != m->dev->isa)
     st = mlaf_fail(err, MLAF_E_ARG, "a code object for %s on %s: compile it for %s", m->code->isa->info.target,
                    mlaf_ops(dev)->name, m->dev->isa->info.target);
-  if (st == MLAF_OK) st = find_kernarg_sizes(m, err);
   if (st == MLAF_OK) st = place_image(m, err);
-  if (st == MLAF_OK && !(m->functions = calloc(m->code->n_kernels + 1, sizeof *m->functions)))
-    st = mlaf_fail(err, MLAF_E_NOMEM, "no memory for the functions of a module");
+  if (st == MLAF_OK) st = make_functions(m, err);
   if (st != MLAF_OK) {
     module_free(m);
     return st;
   }
-  for (size_t i = 0; i < m->code->n_kernels; i++) m->functions[i] = (mlaf_function){m, &m->code->kernels[i]};
   *out = m;
   return MLAF_OK;
 }
@@ -153,6 +182,9 @@ static mlaf_status op_read(mlaf_device *dev, void *dst, const void *src, size_t 
 static mlaf_status op_fill(mlaf_device *dev, void *dst, int byte, size_t n, mlaf_err *err) {
   return emu_mem_fill(self(dev), dst, byte, n, err);
 }
+static mlaf_status op_undefine(mlaf_device *dev, void *at, size_t n, mlaf_err *err) {
+  return emu_mem_undefine(self(dev), at, n, err);
+}
 static mlaf_status op_launch(mlaf_device *dev, void *stream, const mlaf_launch *launch, mlaf_err *err) {
   return emu_launch_run(self(dev), launch, NULL, NULL, NULL, err);
 }
@@ -179,6 +211,7 @@ static mlaf_status op_time(mlaf_device *dev, const mlaf_launch *launches, size_t
   .mem_write = op_write, \
   .mem_read = op_read, \
   .mem_fill = op_fill, \
+  .mem_undefine = op_undefine, \
   .module_load = emu_module_load, \
   .module_unload = emu_module_unload, \
   .function_get = emu_function_get, \

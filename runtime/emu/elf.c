@@ -72,6 +72,7 @@ static bool read_descriptor(const emu_code *c, const uint8_t *kd, uint64_t kd_ad
   k->dynamic_stack = bit(props, 11);
   for (int i = 0; i < 3; i++) k->sgpr_wg[i] = bit(k->rsrc2, 7 + i);
   k->sgpr_wg_info = bit(k->rsrc2, 10);
+  k->sgpr_wave_offset = bit(k->rsrc2, 0);
   k->vgpr_workitem = k->rsrc2 >> 11 & 3;
   k->kernarg_preload_len = preload & 0x7f;
   k->kernarg_preload_offset = preload >> 7;

@@ -2,7 +2,8 @@
  *
  * Rooms: elf.c (code object -> kernels) · parse.c (disassembly text -> emu_inst) · ops_*.c (what instructions do, a table of
  * {mnemonic, exec} per file; ops_apart.c: private memory, flat apertures) · wave.c (run waves and barriers of a workgroup) ·
- * launch.c (grid over threads) · memory.c (allocations) · lds.c (LDS and its race detector) · hazard.c (wait states) ·
+ * launch.c (grid over threads) · turns.c (workgroups that wait for each other) · memory.c (allocations) · lds.c (LDS and its
+ * race detector) · hazard.c (wait states) ·
  * mode.c (VGPR indexing, vector skip) · strict.c (rules that MLAF_EMU_STRICT relaxes) · clock.c (time, for those) ·
  * timing.c + arch_gfx942.c (model) · isa.c (targets) · device.c (the mlaf_device_ops).
  *
@@ -12,6 +13,7 @@
 #define MLAF_EMU_H
 
 #include <stdatomic.h>
+#include <string.h>
 
 #include "base/base.h"
 #include "device/device.h"
@@ -22,12 +24,15 @@ enum { EMU_LANES = 64, EMU_VREGS = 512, EMU_AGPR0 = 256, EMU_SREGS = 128, EMU_LD
 /* Where flat addresses see LDS and scratch (src_shared_base, src_private_base). */
 #define EMU_SHARED_BASE (UINT64_C(1) << 48)
 #define EMU_PRIVATE_BASE (UINT64_C(2) << 48)
+/* Where the buffer descriptor of private memory points (before architected flat scratch): no address of the host. */
+#define EMU_PRIVATE_BUFFER (UINT64_C(0xe0) << 40)
 enum { EMU_VCC = 106, EMU_M0 = 124, EMU_EXEC = 126, EMU_FLAT_SCRATCH = 102, EMU_XNACK = 104 };
 
 typedef struct emu_inst emu_inst;
 typedef struct emu_wave emu_wave;
 typedef struct emu_group emu_group;
 typedef struct emu_device emu_device;
+typedef struct emu_code emu_code;
 
 /* Returns true when the wave may go on; false after emu_fault() or when the wave ended/blocked (w->state says which).
  * The default next pc is in + 1; branches set w->next. */
@@ -70,7 +75,7 @@ struct emu_inst {
   uint8_t cls;               /* emu_class */
   uint8_t n_src, n_dst;
   emu_operand dst[2];        /* vdst, and sdst/vcc of carry and div_scale ops */
-  emu_operand src[4];        /* as written; memory ops: address, data, base/descriptor, soffset in text order */
+  emu_operand src[5];        /* as written; memory ops: address, data, base/descriptor, soffset in text order */
   int32_t offset;            /* memory immediate offset; s_waitcnt: unused */
   int32_t offset2;           /* ds_read2/write2 offset1 */
   uint32_t imm;              /* SOPP/SOPK immediate, waitcnt fields, swizzle pattern, sleep length */
@@ -85,6 +90,8 @@ struct emu_inst {
   uint8_t vmcnt, lgkmcnt, expcnt; /* s_waitcnt: counts, 0xff = not waited */
   uint8_t passes;            /* MFMA: 4-clk passes, 0 otherwise; filled by emu_mfma_bind */
   uint8_t dtype;             /* private to the op's file */
+  uint8_t shared;            /* emu_shared: other workgroups may answer (turns.c) */
+  bool lds_poll;             /* it waits for another wave's write to LDS (polls.c) */
   uint16_t dwords;           /* memory: dwords (or, for sub-dword, 1) per lane; private to the op's file */
   const void *aux;           /* emu_op.aux */
   emu_exec behind;           /* what exec runs once it has checked the allocation; NULL: exec is the operation */
@@ -115,6 +122,8 @@ typedef struct emu_counts {
 struct emu_wave {
   uint32_t (*v)[EMU_LANES];        /* [EMU_VREGS][64] */
   uint64_t v_init[EMU_VREGS];      /* lane mask: written since launch */
+  /* [EMU_VREGS][64] of lanes not in v_init: the bits that are defined all the same; NULL: none */
+  uint32_t (*v_def)[EMU_LANES];
   uint32_t v_vm[EMU_VREGS];        /* sequence number of the vector-memory load in flight to this register, 0 none */
   uint32_t v_lgkm[EMU_VREGS];      /* same for LDS (and flat) */
   uint32_t s[EMU_SREGS];
@@ -127,7 +136,10 @@ struct emu_wave {
   uint32_t smem_issued, smem_done; /* SMEM and messages: out of order, only lgkmcnt(0) proves them */
   uint32_t mode;                   /* MODE: [1:0] rounding of f32, [3:2] of f64 and f16, [7:4] denormals, 8 dx10_clamp, 9 ieee */
   uint64_t wait_states;            /* issue clock for hazards: +1 per instruction, + n+1 for s_nop n */
-  uint64_t executed;               /* instructions, in whole slices */
+  uint64_t executed;               /* instructions */
+  uint64_t poll_seen, idle_seen;   /* turns.c: changes of memory at the last poll, at the last look */
+  uint64_t idle_from, idle_barriers; /* executed and counts.barriers when memory last changed */
+  uint32_t polls, turn_polls;      /* since memory last changed; of them in this turn */
   emu_wave_state state;
   int32_t index;                   /* wave in the workgroup */
   const emu_inst *inst;            /* current */
@@ -139,7 +151,7 @@ struct emu_wave {
   struct emu_clock *clock;         /* clock.h; NULL: time forgives nothing */
   emu_inst *indexed;               /* mode.c: instructions with M0 added to their registers, NULL before the first */
   uint32_t n_indexed;
-  uint8_t *priv, *priv_valid;      /* private memory of the lanes, interleaved, and which bytes were written: ops_apart.c */
+  uint8_t *priv, *priv_valid;      /* private memory of the lanes, interleaved, and which of its bits are defined: ops_apart.c */
   uint32_t priv_bytes;             /* a lane */
 };
 
@@ -154,15 +166,33 @@ struct emu_group {
   uint8_t *lds;
   uint32_t lds_bytes;
   uint8_t *priv;          /* of all waves; NULL: the kernel has none */
-  void *lds_shadow;       /* lds.c */
+  struct emu_lds *lds_shadow; /* lds.h */
   uint32_t epoch;         /* barriers passed */
   const emu_inst *split[2]; /* the first barrier that waves passed at two different instructions, NULL: none did */
   int32_t split_wave[2];
   const uint8_t *kernarg; /* guest address = host address of this buffer */
   void *timing;           /* emu_dispatch.recorder */
   struct emu_warnings *warnings; /* strict.h; NULL: nobody counts */
+  struct emu_turns *turns; /* turns.h; NULL: it runs to its end in one go */
   mlaf_err *err;          /* first fault of the launch goes here */
 };
+
+/* Kernels that wait for other workgroups: what all residents of a launch share. One host thread runs them. */
+typedef struct emu_turns {
+  uint64_t changes; /* of global memory: stores, and atomics that wrote something else than was there */
+} emu_turns;
+static inline void emu_changed(emu_wave *w) {
+  if (w->group->turns) w->group->turns->changes++;
+}
+/* After an atomic on `words` dwords of global memory: one that wrote what was there changed nothing. */
+static inline void emu_atomic_changed(emu_wave *w, uint64_t addr, unsigned words, uint64_t old) {
+  uint64_t now = 0;
+  if (!w->group->turns) return;
+  memcpy(&now, (const void *)(uintptr_t)addr, 4 * words);
+  if (now != old) w->group->turns->changes++;
+}
+/* emu_inst.shared: not; makes its kernel one that takes turns; is also a poll, which ends a turn when repeated. */
+typedef enum emu_shared { EMU_OWN, EMU_SHARED, EMU_POLL } emu_shared;
 
 /* EXEC as one 64-bit mask. */
 static inline uint64_t emu_exec_mask(const emu_wave *w) { return (uint64_t)w->s[EMU_EXEC + 1] << 32 | w->s[EMU_EXEC]; }
@@ -203,6 +233,18 @@ static inline bool emu_vreg_written(emu_wave *w, unsigned reg, unsigned n, uint6
   }
   return true;
 }
+/* What is moved, saved or restored may be undefined, wholly or in some bits (lane masks of which some lanes never got a value,
+ * kept in a lane of a vector register): fault.c. `def`: a dword a lane, NULL: no bit is defined. False after emu_fault. */
+bool emu_vreg_undefine(emu_wave *w, unsigned reg, uint64_t lanes, const uint32_t *def);
+static inline uint32_t emu_vreg_def(const emu_wave *w, unsigned reg, unsigned lane) {
+  return w->v_init[reg] >> lane & 1 ? ~0u : w->v_def ? w->v_def[reg][lane] : 0;
+}
+static inline uint32_t emu_sreg_def(const emu_wave *w, unsigned reg) { return w->s_init[reg] ? ~0u : w->s_def[reg]; }
+/* Written, with these bits defined. */
+static inline void emu_sreg_set_def(emu_wave *w, unsigned reg, uint32_t def) {
+  w->s_init[reg] = def == ~0u;
+  w->s_def[reg] = def;
+}
 /* Scalar operands of any instruction: written since launch, no scalar load in flight. */
 bool emu_sreg_bad(emu_wave *w, unsigned reg);
 bool emu_scc_bad(emu_wave *w);
@@ -233,7 +275,7 @@ typedef struct emu_op {
   const void *aux;      /* private: a descriptor with more than fits above; may be left out */
 } emu_op;
 /* Each ends with a NULL mnemonic. */
-extern const emu_op emu_ops_salu[], emu_ops_smem[], emu_ops_mfma[], emu_ops_vmem[], emu_ops_ds[];
+extern const emu_op emu_ops_salu[], emu_ops_smem[], emu_ops_convert[], emu_ops_mfma[], emu_ops_vmem[], emu_ops_ds[];
 /* The vector ALU is compiled once per host instruction set: the best table this CPU can run. */
 const emu_op *emu_ops_valu(void);
 /* After parsing an MFMA: fill passes, check operand widths and even alignment. */
@@ -251,6 +293,9 @@ void emu_hazard_after(emu_wave *w, const emu_inst *in);
 bool emu_hazard_wave_init(emu_wave *w);
 void emu_hazard_wave_free(emu_wave *w);
 
+/* --- polls.c: after decoding, emu_inst.lds_poll; whether there is one --- */
+bool emu_polls_bind(emu_code *code);
+
 /* --- memory.c --- */
 /* Host pointer for a guest access of n bytes, or NULL after describing the nearest allocation in `why`.
  * Guest addresses are host addresses of allocations made by the device, the kernarg and nothing else. */
@@ -264,7 +309,7 @@ void emu_lds_barrier(emu_group *g); /* all waves arrived: new epoch */
 /* --- timing.c: called by wave.c after every executed instruction; memory ops leave their addresses' cost in w->counts --- */
 bool emu_timing_wave_init(emu_wave *w);
 void emu_timing_wave_free(emu_wave *w);
-void emu_timing_step(emu_wave *w, const emu_inst *in);
+bool emu_timing_step(emu_wave *w, const emu_inst *in); /* only when w->timing; false after emu_fault */
 void emu_timing_barrier(emu_group *g);
 
 /* --- elf.c, parse.c --- */
@@ -278,14 +323,16 @@ typedef struct emu_kernel {
   uint32_t user_sgprs;
   bool sgpr_private_buffer, sgpr_dispatch_ptr, sgpr_queue_ptr, sgpr_kernarg_ptr, sgpr_dispatch_id, sgpr_flat_scratch,
       sgpr_private_size;
-  bool sgpr_wg[3], sgpr_wg_info;
+  bool sgpr_wg[3], sgpr_wg_info, sgpr_wave_offset /* before architected flat scratch */;
   bool dynamic_stack;     /* the compiler could not bound scratch_bytes: calls it cannot see through, alloca */
   uint32_t kernarg_preload_len, kernarg_preload_offset;
+  bool communicates;      /* turns.c: it may wait for other workgroups; set by decoding */
+  bool lds_flags;         /* polls.c: its waves may wait for each other by flags in LDS; set by decoding */
   uint8_t vgpr_workitem; /* 0 x, 1 xy, 2 xyz: packed in v0 on gfx90a and later */
   uint32_t rsrc1, rsrc2, rsrc3;
 } emu_kernel;
 
-typedef struct emu_code {
+struct emu_code {
   uint8_t *image;   /* copy of the ELF */
   size_t size;
   const emu_isa *isa; /* the target it is for; NULL until known, then gfx942 */
@@ -298,7 +345,7 @@ typedef struct emu_code {
   size_t n_insts;   /* without the guard instruction behind the last one */
   int32_t *index_of; /* pc / 4 -> index into insts, -1 inside an instruction */
   char *disasm;     /* backing store of the texts */
-} emu_code;
+};
 mlaf_status emu_code_open(const void *elf, size_t size, emu_code **out, mlaf_err *err);
 /* Parse disassembly text (compile.h's format) into code->insts. Unimplemented mnemonics parse; executing one faults. */
 mlaf_status emu_code_decode(emu_code *code, char *disasm, mlaf_err *err);
@@ -308,7 +355,10 @@ mlaf_status emu_code_place(emu_code *code, void *at, size_t span, mlaf_err *err)
 void emu_code_close(emu_code *code);
 const emu_inst *emu_code_at(const emu_code *code, uint32_t pc);
 
-/* --- wave.c: run one workgroup to its end --- */
+/* --- occupancy.c: how many workgroups of a kernel a compute unit holds, at least 1; *limit: what keeps more from it --- */
+int emu_resident_groups(const emu_isa *isa, const emu_kernel *k, int waves, uint32_t lds_bytes, const char **limit);
+
+/* --- wave.c: one workgroup --- */
 typedef struct emu_grid {
   uint32_t grid[3], block[3];
 } emu_grid;
@@ -318,18 +368,31 @@ typedef struct emu_dispatch {
   const emu_code *code;
   const emu_kernel *kernel;
   const emu_grid *grid;
+  uint32_t lds_bytes;         /* static and dynamic */
   const uint8_t *kernarg;     /* in device memory, kernel->kernarg_bytes long */
   uint64_t packet;            /* device address of the AQL dispatch packet */
   uint64_t max_insts;         /* per wave; more is "does not terminate" */
-  const atomic_bool *stop;    /* set by another thread's fault: give up quietly; may be NULL */
+  const atomic_uint_fast64_t *stop; /* workgroups from this number on give up quietly: an earlier one faulted. May be NULL */
+  const atomic_bool *cancel;  /* the caller's: E_CANCELLED. May be NULL */
   void *recorder;             /* timing.c, NULL: nobody is timing */
   struct emu_warnings *warnings; /* strict.h */
+  emu_turns *turns;           /* NULL: each workgroup runs to its end */
 } emu_dispatch;
-/* Registers and LDS of one workgroup, reused by a host thread from group to group. */
+/* Registers and LDS of one workgroup of a launch, reused from group to group. NULL: no memory. */
 typedef struct emu_arena emu_arena;
-emu_arena *emu_arena_new(void);
+emu_arena *emu_arena_new(const emu_dispatch *d);
 void emu_arena_free(emu_arena *arena);
-/* False after a fault (err holds it) or a stop; counts are added to. */
+size_t emu_arena_bytes(const emu_dispatch *d); /* of host memory, about */
+/* Waves at their first instruction; false after a fault (err, kept until the end of the group, holds it). */
+bool emu_group_begin(emu_arena *arena, const emu_dispatch *d, const uint32_t id[3], mlaf_err *err);
+/* Run on: to the end, or with d->turns until its waves wait for others or had their share. */
+typedef enum emu_turn { EMU_TURN_ENDED, EMU_TURN_OVER, EMU_TURN_FAILED /* fault, stop or cancel */ } emu_turn;
+emu_turn emu_group_turn(emu_arena *arena, const emu_dispatch *d);
+/* Frees what begin took, also after a failure. */
+void emu_group_end(emu_arena *arena);
+emu_group *emu_arena_group(emu_arena *arena);
+/* begin, one turn, end: false after a fault, a stop or a cancel; counts are added to. */
 bool emu_group_run(emu_arena *arena, const emu_dispatch *d, const uint32_t id[3], emu_counts *counts, mlaf_err *err);
+void emu_group_counts(const emu_arena *arena, emu_counts *counts); /* added to */
 
 #endif

@@ -18,7 +18,10 @@ struct emu_device {
   pthread_mutex_t lock;     /* guards lazy decoding and the compiler handle */
   mlaf_compiler *compiler;  /* opened at the first decode: only its disassembler is used */
   int threads;              /* MLAF_EMU_THREADS, else online CPUs */
-  uint32_t forgiven;        /* MLAF_EMU_STRICT: bit per emu_rule */
+  uint64_t max_insts;       /* MLAF_EMU_MAX_INSTS: of a wave, else 2^33 */
+  uint64_t max_bytes;       /* MLAF_EMU_MAX_MEMORY: of the host, for a recording or for workgroups that take turns, else 4 GiB */
+  bool tracking;            /* some allocation knows which of its bytes were written */
+  uint32_t forgiven, extra; /* MLAF_EMU_STRICT: bit per emu_rule that is counted only; checked beside the usual ones */
 };
 
 /* A loaded code object. Decoded at its first launch. */
@@ -26,12 +29,14 @@ struct mlaf_module {
   emu_device *dev;
   emu_code *code;
   mlaf_function *functions; /* one per kernel, same order as code->kernels */
+  mlaf_kernel_meta *meta;   /* of those that the metadata names, in its order */
   void *image;              /* the loadable segments in device memory */
   bool decoded;
 };
 struct mlaf_function {
   mlaf_module *module;
   const emu_kernel *kernel;
+  const mlaf_kernel_meta *meta; /* NULL: no metadata that can be read */
 };
 
 /* --- memory.c: the allocations of one device. All are safe to call from several threads; reads of the table by running
@@ -43,6 +48,7 @@ mlaf_status emu_mem_free(emu_device *dev, void *ptr, mlaf_err *err);
 mlaf_status emu_mem_write(emu_device *dev, void *dst, const void *src, size_t bytes, mlaf_err *err);
 mlaf_status emu_mem_read(emu_device *dev, void *dst, const void *src, size_t bytes, mlaf_err *err);
 mlaf_status emu_mem_fill(emu_device *dev, void *dst, int byte, size_t bytes, mlaf_err *err);
+mlaf_status emu_mem_undefine(emu_device *dev, void *at, size_t bytes, mlaf_err *err);
 
 /* --- device.c --- */
 /* Disassemble and decode a module once; safe to call from several threads. */
@@ -60,7 +66,7 @@ typedef struct emu_launch_opts {
   emu_launch_done done;
   void *ctx;
   int threads;        /* 0: dev->threads */
-  uint64_t max_insts; /* per wave; 0: 2^33 */
+  uint64_t max_insts; /* per wave; 0: dev->max_insts */
   void *recorder;     /* timing.c's, becomes emu_group.timing */
 } emu_launch_opts;
 mlaf_status emu_launch_run(emu_device *dev, const mlaf_launch *launch, const emu_launch_opts *opts, emu_counts *total,

@@ -1,5 +1,6 @@
 /* What a fault says, and the slow path that finds out which rule a register access broke. */
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "emu/clock.h"
 #include "emu/strict.h"
@@ -59,6 +60,16 @@ bool emu_vreg_bad(emu_wave *w, unsigned reg, uint64_t lanes) {
   for (int l = 0; l < EMU_LANES; l++)
     if (missing >> l & 1) w->v[reg][l] = ~0u;
   w->v_init[reg] |= missing;
+  return true;
+}
+
+bool emu_vreg_undefine(emu_wave *w, unsigned reg, uint64_t lanes, const uint32_t *def) {
+  if (!lanes) return true;
+  w->v_init[reg] &= ~lanes;
+  if (!w->v_def && !def) return true;
+  if (!w->v_def && !(w->v_def = calloc(EMU_VREGS, sizeof *w->v_def))) return emu_fault(w, -1, "out of host memory");
+  for (int l = 0; l < EMU_LANES; l++)
+    if (lanes >> l & 1) w->v_def[reg][l] = def ? def[l] : 0;
   return true;
 }
 

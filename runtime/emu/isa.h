@@ -9,12 +9,19 @@
 
 #include "device/device.h"
 
+/* A mnemonic that the target prints for an operation which is implemented under another name: older spellings, and instructions
+ * that mean something else than gfx942's of the same name. */
+typedef struct emu_alias { const char *printed, *name; } emu_alias;
+
 typedef struct emu_isa {
   mlaf_device_info info;  /* what the device says of itself; info.target names the target */
   uint32_t mach;          /* EF_AMDGPU_MACH of its code objects */
   bool timed;             /* the timing model (arch_gfx942.h) is this device's */
   bool flat_scratch;      /* architected flat scratch: private memory as ops_apart.c has it */
-  bool fnuz;              /* its 8-bit floats are the FNUZ forms that are implemented here */
+  const emu_alias *aliases; /* ends with a NULL; NULL: none */
+  uint32_t m0_lds;        /* the bits of M0 that loads to LDS take as their address there */
+  uint8_t mfma_fused;     /* 16-bit products of an MFMA that are summed before the accumulator is added; 0: f32 sums of pairs */
+  bool mfma_flush;        /* 16-bit MFMA flush subnormal inputs and results */
   /* hazard.c */
   bool shadows;           /* results of VALU and transcendental instructions reach some readers late: came with gfx940 */
   bool f32_xdl;           /* MFMA with f32 inputs run in the XDL pipe */

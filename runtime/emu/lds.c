@@ -27,7 +27,7 @@ bool emu_lds_group_init(emu_group *g) {
   l->valid = calloc(1, bytes);
   l->written = calloc(1, bytes);
   l->read = calloc(1, bytes);
-  if (l->valid && l->written && l->read) return true;
+  if (l->valid && l->written && l->read && (!g->kernel || !g->kernel->lds_flags || emu_lds_order_init(l, bytes))) return true;
   emu_lds_group_free(g);
   return false;
 }
@@ -43,6 +43,8 @@ void emu_lds_group_free(emu_group *g) {
   free(l->dma);
   free(l->written1);
   free(l->read1);
+  free(l->same);
+  emu_lds_order_free(l);
   free(l);
   g->lds_shadow = NULL;
 }
@@ -87,28 +89,29 @@ static bool ordered_by_time(const emu_wave *w, emu_lds_kind kind, const emu_wave
   return op->at + (op->kind == EMU_LDS_DMA ? EMU_CLOCK_VMEM : 0) + EMU_CLOCK_LDS_ORDER <= arrives;
 }
 
-/* A conflict that time decides may be forgiven (strict.h). Forgetting the other side's tag lets the access go on. */
+/* Forgetting the other side's tags lets a forgiven access go on. */
+static void forget_tags(emu_lds *l, uint32_t byte, int other) {
+  uint32_t d = byte / 4, bit = 1u << other;
+  if ((l->written[d] & 255) == (uint32_t)other) l->written[d] = 0;
+  if (l->written1 && (l->written1[byte] & 255) == (uint32_t)other) l->written1[byte] = 0;
+  l->read[d] &= ~bit;
+  if (l->read1) l->read1[byte] &= ~bit;
+  if (l->atomic) l->atomic[d] &= ~bit;
+  if (l->same) l->same[byte] = 0;
+}
+
+/* A conflict that time decides may be forgiven (strict.h). */
 static bool forget_op(emu_wave *w, uint32_t byte, int lane, emu_lds_kind kind, int other, const emu_lds_op *op) {
   emu_lds *l = w->group->lds_shadow;
-  uint32_t d = byte / 4;
   if (!op || !ordered_by_time(w, kind, &w->group->waves[other], op)) return false;
   const char *text = op->inst->text ? op->inst->text : "";
   if (!emu_broken(w, EMU_RULE_LDS_ORDER, lane, "LDS race: %s of byte 0x%x and %s by wave %d at pc 0x%x '%.120s': only time orders"
                   " them", kind_names[kind], byte, kind_names[op->kind], other, op->inst->pc, text)) return false;
-  uint32_t bit = 1u << other;
-  if (op->kind == EMU_LDS_WRITE || op->kind == EMU_LDS_DMA) {
-    l->written[d] = 0;
-    if (l->written1) l->written1[byte] = 0;
-  } else if (op->kind == EMU_LDS_READ) {
-    l->read[d] &= ~bit;
-    if (l->read1) l->read1[byte] &= ~bit;
-  } else {
-    l->atomic[d] &= ~bit;
-  }
+  forget_tags(l, byte, other);
   return true;
 }
 
-static bool fill_unwritten(emu_wave *w, uint32_t byte, int lane, emu_lds_kind kind) {
+bool emu_lds_unwritten(emu_wave *w, uint32_t byte, int lane, emu_lds_kind kind) {
   emu_lds *l = w->group->lds_shadow;
   if (!emu_broken(w, EMU_RULE_LDS_UNWRITTEN, lane, "%s of LDS byte 0x%x that nothing has written", kind_names[kind], byte))
     return false;
@@ -118,13 +121,13 @@ static bool fill_unwritten(emu_wave *w, uint32_t byte, int lane, emu_lds_kind ki
 }
 
 /* The n-th latest of a ring, NULL past its end. */
-static emu_lds_op *recent(const emu_lds_ring *r, uint32_t n) {
+emu_lds_op *emu_lds_recent(const emu_lds_ring *r, uint32_t n) {
   return n < r->n && n < EMU_LDS_RING ? &r->op[(r->n - 1 - n) % EMU_LDS_RING] : NULL;
 }
 
 static const emu_lds_op *find_in(const emu_lds_ring *r, uint32_t byte, unsigned kinds) {
   const emu_lds_op *op;
-  for (uint32_t n = 0; (op = recent(r, n)) != NULL; n++) {
+  for (uint32_t n = 0; (op = emu_lds_recent(r, n)) != NULL; n++) {
     if (!(kinds >> op->kind & 1) || byte < op->lo || byte - op->lo >= op->hi - op->lo + op->bytes) continue;
     for (int i = 0; i < EMU_LANES; i++)
       if (op->lanes >> i & 1 && byte - op->addr[i] < op->bytes) return op;
@@ -137,24 +140,31 @@ static const emu_lds_op *find_op(const emu_lds *l, int wave, uint32_t byte, unsi
   return op ? op : find_in(&l->waves[wave].dma, byte, kinds);
 }
 
-static bool op_done(const emu_wave *w, const emu_lds_op *op) {
+bool emu_lds_op_done(const emu_wave *w, const emu_lds_op *op) {
   return op->seq <= (op->kind == EMU_LDS_DMA ? w->vm_done : w->lgkm_done);
 }
 
-static bool fault_race(emu_wave *w, int lane, uint32_t byte, emu_lds_kind kind, int other, unsigned other_kinds) {
-  const emu_lds *l = w->group->lds_shadow;
+bool emu_lds_race(emu_wave *w, int lane, uint32_t byte, emu_lds_kind kind, int other, unsigned other_kinds) {
+  emu_lds *l = w->group->lds_shadow;
   const emu_lds_op *op = find_op(l, other, byte, other_kinds);
-  char where[200] = "";
+  char where[200] = "", text[640];
   if (op) snprintf(where, sizeof where, " at pc 0x%x '%.120s'", op->inst->pc, op->inst->text ? op->inst->text : "");
   const char *what = op ? kind_names[op->kind] : "access";
   if (forget_op(w, byte, lane, kind, other, op)) return true;
   if (w->state == EMU_FAULTED) return false;
-  if (op && op->kind == EMU_LDS_DMA && !op_done(&w->group->waves[other], op))
-    return emu_fault(w, lane, "LDS race: %s of byte 0x%x while the direct-to-LDS load of wave %d%s is in flight: that wave must "
-                     "wait vmcnt, then all waves pass a barrier", kind_names[kind], byte, other, where);
-  bool unwaited = op && !op_done(&w->group->waves[other], op);
-  return emu_fault(w, lane, "LDS race: %s of byte 0x%x and %s by wave %d%s with no barrier between them%s", kind_names[kind],
-                   byte, what, other, where, unwaited ? " that it completed before (s_waitcnt lgkmcnt(0) is missing)" : "");
+  bool unwaited = op && !emu_lds_op_done(&w->group->waves[other], op);
+  if (op && op->kind == EMU_LDS_DMA && unwaited)
+    snprintf(text, sizeof text, "LDS race: %s of byte 0x%x while the direct-to-LDS load of wave %d%s is in flight: that wave"
+                                " must "
+             "wait vmcnt, then all waves pass a barrier", kind_names[kind], byte, other, where);
+  else
+    snprintf(text, sizeof text, "LDS race: %s of byte 0x%x and %s by wave %d%s with no barrier%s between them%s",
+             kind_names[kind],
+             byte, what, other, where, l->order ? " or flag" : "",
+             unwaited ? " that it completed before (s_waitcnt lgkmcnt(0) is missing)" : "");
+  if (!(w->group->dev->forgiven >> EMU_RULE_LDS_RACE & 1)) return emu_fault(w, lane, "%s", text);
+  forget_tags(l, byte, other);
+  return emu_broken(w, EMU_RULE_LDS_RACE, lane, "%s", text);
 }
 
 /* This wave's own direct-to-LDS load is in flight: forgivable once it has had its time. */
@@ -173,23 +183,89 @@ static bool own_dma_done(emu_wave *w, int lane, uint32_t byte, emu_lds_kind kind
 
 static int first_wave(uint32_t mask) { return __builtin_ctz(mask); }
 
+bool emu_lds_dma_in_flight(const emu_wave *w, uint32_t byte) {
+  const emu_lds *l = w->group->lds_shadow;
+  uint32_t tag = l->dma ? l->dma[byte / 4] : 0;
+  return l->dma && tag >> DMA_SEQ_BITS == (uint32_t)w->index && (tag & ((1u << DMA_SEQ_BITS) - 1)) > w->vm_done;
+}
+
+bool emu_lds_own_dma(emu_wave *w, int lane, uint32_t byte, emu_lds_kind kind) {
+  return !emu_lds_dma_in_flight(w, byte) || own_dma_done(w, lane, byte, kind);
+}
+
+/* --- two waves that write the same --- */
+
+static bool writes_what_is_there(const emu_wave *w, int lane, uint32_t byte) {
+  const emu_lds *l = w->group->lds_shadow;
+  uint32_t k = byte - l->data_addr[lane];
+  return (uint8_t)(l->data[k / 4][lane] >> l->data_shift >> 8 * (k % 4)) == w->group->lds[byte];
+}
+
+bool emu_lds_same_value(emu_wave *w, emu_lds_kind kind, int lane, uint32_t byte, int other) {
+  const emu_lds *l = w->group->lds_shadow;
+  if (kind != EMU_LDS_WRITE || !l->data || w->group->dev->extra >> EMU_RULE_LDS_SAME_VALUE & 1) return false;
+  return writes_what_is_there(w, lane, byte) && !emu_lds_dma_in_flight(&w->group->waves[other], byte);
+}
+
+/* Other waves that wrote this byte since the last barrier, the same as this one if this one did. */
+static uint32_t same_writers(const emu_lds *l, uint32_t byte) {
+  return l->same && l->same[byte] >> 16 == l->epoch ? l->same[byte] & 0xffff : 0;
+}
+
+/* `tag`: the other write's. All bytes of the access in its dword must agree, since dwords are tagged as one. False: it is a
+ * race. */
+static bool join_writers(emu_wave *w, int lane, uint32_t byte, uint32_t tag, bool dword) {
+  emu_lds *l = w->group->lds_shadow;
+  uint32_t bit = 1u << w->index, end = l->data_addr ? l->data_addr[lane] + l->data_bytes : 0;
+  uint32_t last = dword && byte / 4 * 4 + 4 < end ? byte / 4 * 4 + 4 : dword ? end : byte + 1;
+  for (uint32_t b = byte; b < last; b++)
+    if (!emu_lds_same_value(w, EMU_LDS_WRITE, lane, b, (int)(tag & 255))) return false;
+  if (!need(&l->same, (w->group->lds_bytes + 15u) & ~15u)) return false;
+  for (uint32_t b = byte; b < last; b++) l->same[b] = l->epoch << 16 | same_writers(l, b) | 1u << (tag & 255) | bit;
+  return true;
+}
+
+/* Bytes that several waves wrote: who did may read them, and write the same again. */
+static bool check_same(emu_wave *w, emu_lds_kind kind, const uint32_t *addr, unsigned bytes, uint64_t lanes) {
+  emu_lds *l = w->group->lds_shadow;
+  uint32_t bit = 1u << w->index;
+  for (int i = 0; i < EMU_LANES; i++)
+    for (uint32_t b = addr[i]; lanes >> i & 1 && b < addr[i] + bytes; b++) {
+      uint32_t others = same_writers(l, b) & ~bit;
+      if (!others || kind == EMU_LDS_READ) continue; /* a stranger's read meets the last writer's tag */
+      if (emu_lds_same_value(w, kind, i, b, first_wave(others))) l->same[b] |= bit;
+      else if (!emu_lds_race(w, i, b, kind, first_wave(others), 1u << EMU_LDS_WRITE)) return false;
+      else l->same[b] = 0;
+    }
+  return true;
+}
+
+/* Does this write by another wave matter to this access? */
+static bool harmless(emu_wave *w, emu_lds_kind kind, int lane, uint32_t byte, uint32_t tag, bool dword) {
+  emu_lds *l = w->group->lds_shadow;
+  if (kind == EMU_LDS_READ) return same_writers(l, byte) >> w->index & 1;
+  if (kind != EMU_LDS_WRITE || !l->data || !join_writers(w, lane, byte, tag, dword)) return false;
+  if (dword && l->data_bytes >= 4 && l->data_addr[lane] % 4 == 0) l->written[byte / 4] = l->epoch << 8 | (uint32_t)w->index;
+  return true;
+}
+
 /* Look at one byte's tags; true when nothing is wrong. */
 static bool explain_byte(emu_wave *w, emu_lds_kind kind, int lane, uint32_t byte) {
   const emu_lds *l = w->group->lds_shadow;
   uint32_t d = byte / 4, mine = l->epoch << 8 | (uint32_t)w->index, bit = 1u << w->index;
   unsigned writers = 1u << EMU_LDS_WRITE | 1u << EMU_LDS_DMA;
-  if (l->dma && l->dma[d] >> DMA_SEQ_BITS == (uint32_t)w->index && (l->dma[d] & ((1u << DMA_SEQ_BITS) - 1)) > w->vm_done &&
-      !own_dma_done(w, lane, byte, kind)) return false;
-  if (foreign_write(l->written[d], mine)) return fault_race(w, lane, byte, kind, (int)(l->written[d] & 255), writers);
-  if (l->written1 && foreign_write(l->written1[byte], mine))
-    return fault_race(w, lane, byte, kind, (int)(l->written1[byte] & 255), writers);
+  if (!emu_lds_own_dma(w, lane, byte, kind)) return false;
+  if (foreign_write(l->written[d], mine) && !harmless(w, kind, lane, byte, l->written[d], true))
+    return emu_lds_race(w, lane, byte, kind, (int)(l->written[d] & 255), writers);
+  if (l->written1 && foreign_write(l->written1[byte], mine) && !harmless(w, kind, lane, byte, l->written1[byte], false))
+    return emu_lds_race(w, lane, byte, kind, (int)(l->written1[byte] & 255), writers);
   if (kind != EMU_LDS_ATOMIC && l->atomic && foreign_read(l->atomic[d], l->epoch, bit))
-    return fault_race(w, lane, byte, kind, first_wave(l->atomic[d] & 0xffff & ~bit), 1u << EMU_LDS_ATOMIC);
+    return emu_lds_race(w, lane, byte, kind, first_wave(l->atomic[d] & 0xffff & ~bit), 1u << EMU_LDS_ATOMIC);
   if (kind == EMU_LDS_READ) return true;
   if (foreign_read(l->read[d], l->epoch, bit))
-    return fault_race(w, lane, byte, kind, first_wave(l->read[d] & 0xffff & ~bit), 1u << EMU_LDS_READ);
+    return emu_lds_race(w, lane, byte, kind, first_wave(l->read[d] & 0xffff & ~bit), 1u << EMU_LDS_READ);
   if (l->read1 && foreign_read(l->read1[byte], l->epoch, bit))
-    return fault_race(w, lane, byte, kind, first_wave(l->read1[byte] & 0xffff & ~bit), 1u << EMU_LDS_READ);
+    return emu_lds_race(w, lane, byte, kind, first_wave(l->read1[byte] & 0xffff & ~bit), 1u << EMU_LDS_READ);
   return true;
 }
 
@@ -198,7 +274,7 @@ static bool explain(emu_wave *w, emu_lds_kind kind, const uint32_t *addr, unsign
   for (int i = 0; i < EMU_LANES; i++) {
     if (!(lanes >> i & 1)) continue;
     for (uint32_t b = addr[i]; b < addr[i] + bytes; b++) {
-      if ((kind == EMU_LDS_READ || kind == EMU_LDS_ATOMIC) && !l->valid[b] && !fill_unwritten(w, b, i, kind)) return false;
+      if ((kind == EMU_LDS_READ || kind == EMU_LDS_ATOMIC) && !l->valid[b] && !emu_lds_unwritten(w, b, i, kind)) return false;
       bool again = b > addr[i] && b % 4 && !l->written1; /* tags are by dword unless there are bytes */
       if (!again && !explain_byte(w, kind, i, b)) return false;
     }
@@ -306,7 +382,7 @@ static bool access_bytes(emu_wave *w, emu_lds_kind kind, const uint32_t *addr, u
   for (int i = 0; i < EMU_LANES; i++) {
     if (!(lanes >> i & 1)) continue;
     for (uint32_t b = addr[i]; b < addr[i] + bytes; b++) {
-      if (kind == EMU_LDS_READ && !l->valid[b] && !fill_unwritten(w, b, i, kind)) return false;
+      if (kind == EMU_LDS_READ && !l->valid[b] && !emu_lds_unwritten(w, b, i, kind)) return false;
       if (!explain_byte(w, kind, i, b)) return false;
       if (kind == EMU_LDS_READ) l->read1[b] = add_reader(l->read1[b], l->epoch, 1u << w->index);
       else l->written1[b] = l->epoch << 8 | (uint32_t)w->index, l->valid[b] = 0xff;
@@ -321,7 +397,7 @@ static bool access_atomic(emu_wave *w, const uint32_t *addr, unsigned bytes, uin
     if (!(lanes >> i & 1)) continue;
     for (uint32_t b = addr[i]; b < addr[i] + bytes; b += 4) {
       for (uint32_t k = b; k < b + 4; k++)
-        if (!l->valid[k] && !fill_unwritten(w, k, i, EMU_LDS_ATOMIC)) return false;
+        if (!l->valid[k] && !emu_lds_unwritten(w, k, i, EMU_LDS_ATOMIC)) return false;
       if (!explain_byte(w, EMU_LDS_ATOMIC, i, b)) return false;
       l->atomic[b / 4] = add_reader(l->atomic[b / 4], l->epoch, 1u << w->index);
     }
@@ -341,17 +417,17 @@ CLONES static void extent(const uint32_t *addr, uint64_t lanes, uint32_t out[3])
   out[0] = least, out[1] = most, out[2] = any;
 }
 
-/* A DMA, dwords from lane 0's address on, must not land on bytes that a read of this wave, not yet waited for, may want. */
-static bool dma_over_own_read(emu_wave *w, const uint32_t *addr, uint64_t lanes) {
+/* A DMA, `bytes` a lane from lane 0's address on, must not land on what a read of this wave, not yet waited for, may want. */
+static bool dma_over_own_read(emu_wave *w, const uint32_t *addr, unsigned bytes, uint64_t lanes) {
   static const char over[] = "direct-to-LDS load over LDS byte 0x%x while this wave's %s at pc 0x%x is outstanding: "
                              "s_waitcnt lgkmcnt must cover it first";
   const emu_lds *l = w->group->lds_shadow;
   const emu_lds_op *op;
-  for (uint32_t n = 0; (op = recent(&l->waves[w->index].ds, n)) != NULL && op->seq > w->lgkm_done; n++) {
-    if (op->hi + op->bytes <= addr[0] || op->lo >= addr[EMU_LANES - 1] + 4) continue;
+  for (uint32_t n = 0; (op = emu_lds_recent(&l->waves[w->index].ds, n)) != NULL && op->seq > w->lgkm_done; n++) {
+    if (op->hi + op->bytes <= addr[0] || op->lo >= addr[EMU_LANES - 1] + bytes) continue;
     for (int i = 0; i < EMU_LANES; i++)
       for (uint32_t b = op->addr[i]; op->lanes >> i & 1 && b < op->addr[i] + op->bytes; b++) {
-        uint32_t lane = (b - addr[0]) / 4;
+        uint32_t lane = (b - addr[0]) / bytes;
         if (lane >= EMU_LANES || !(lanes >> lane & 1)) continue;
         if (w->clock && !ordered_by_time(w, EMU_LDS_DMA, w, op))
           return emu_fault(w, (int)lane, over, b, kind_names[op->kind], op->inst->pc), true;
@@ -393,6 +469,13 @@ static bool check_place(emu_wave *w, emu_lds_kind kind, const uint32_t *addr, un
   return true; /* only inactive lanes were out of place */
 }
 
+static void tag_dma(const emu_wave *w, const uint32_t *addr, unsigned bytes, uint64_t lanes) {
+  emu_lds *l = w->group->lds_shadow;
+  for (int i = 0; i < EMU_LANES; i++)
+    for (uint32_t d = addr[i] / 4; lanes >> i & 1 && d < (addr[i] + bytes) / 4; d++)
+      l->dma[d] = (uint32_t)w->index << DMA_SEQ_BITS | (w->vm_issued & ((1u << DMA_SEQ_BITS) - 1));
+}
+
 bool emu_lds_access(emu_wave *w, const emu_inst *in, emu_lds_kind kind, const uint32_t addr[EMU_LANES], unsigned bytes,
                     uint64_t lanes) {
   if (!lanes) return true;
@@ -402,19 +485,34 @@ bool emu_lds_access(emu_wave *w, const emu_inst *in, emu_lds_kind kind, const ui
   if (!check_place(w, kind, addr, bytes, lanes, range) || !prepare(w, kind, by_byte)) return false;
   emu_lds *l = w->group->lds_shadow;
   remember(w, in, kind, addr, bytes, lanes, range, by_byte);
+  if (l->order) {
+    if (kind == EMU_LDS_DMA && dma_over_own_read(w, addr, bytes, lanes)) return false;
+    if (!emu_lds_ordered(w, in, kind, addr, bytes, lanes)) return false;
+    if (kind == EMU_LDS_DMA) tag_dma(w, addr, bytes, lanes);
+    return true;
+  }
+  if (l->same && !check_same(w, kind, addr, bytes, lanes)) return false;
   if (by_byte) return access_bytes(w, kind, addr, bytes, lanes);
   if (kind == EMU_LDS_ATOMIC) return access_atomic(w, addr, bytes, lanes);
   if ((l->atomic || l->written1) && !check_rare(w, kind, addr, bytes, lanes)) return false;
   view v = {l->written, l->read, l->valid, l->epoch << 8 | (uint32_t)w->index, l->epoch, 1u << w->index,
             l->dma, ((uint32_t)w->index << DMA_SEQ_BITS | w->vm_done) + 1, (1u << DMA_SEQ_BITS) - 1 - w->vm_done};
   if (kind == EMU_LDS_READ) return !check_read(&v, addr, lanes, bytes / 4) || explain(w, kind, addr, bytes, lanes);
-  if (kind == EMU_LDS_DMA && dma_over_own_read(w, addr, lanes)) return false;
+  if (kind == EMU_LDS_DMA && dma_over_own_read(w, addr, bytes, lanes)) return false;
   while (check_write(&v, addr, lanes, bytes / 4)) /* what is forgiven is also forgotten, so that this ends */
     if (!explain(w, kind, addr, bytes, lanes)) return false;
-  if (kind == EMU_LDS_DMA)
-    for (int i = 0; i < EMU_LANES; i++)
-      if (lanes >> i & 1) l->dma[addr[i] / 4] = (uint32_t)w->index << DMA_SEQ_BITS | (w->vm_issued & ((1u << DMA_SEQ_BITS) - 1));
+  if (kind == EMU_LDS_DMA) tag_dma(w, addr, bytes, lanes);
   return true;
+}
+
+bool emu_lds_write(emu_wave *w, const emu_inst *in, const uint32_t addr[EMU_LANES], unsigned bytes, uint64_t lanes,
+                   const uint32_t (*data)[EMU_LANES], unsigned shift) {
+  emu_lds *l = w->group->lds_shadow;
+  l->data = data, l->data_addr = addr;
+  l->data_shift = (uint8_t)shift, l->data_bytes = (uint8_t)bytes;
+  bool ok = emu_lds_access(w, in, EMU_LDS_WRITE, addr, bytes, lanes);
+  l->data = NULL, l->data_addr = NULL;
+  return ok;
 }
 
 /* --- barrier: what its wave did not wait for happens in the next epoch too --- */
@@ -437,17 +535,19 @@ static void carry(emu_lds *l, const emu_wave *w, const emu_lds_op *op) {
 /* Both kinds complete in the order they were issued. */
 static void carry_ring(emu_lds *l, const emu_wave *w, const emu_lds_ring *r) {
   const emu_lds_op *op;
-  for (uint32_t n = 0; (op = recent(r, n)) != NULL && !op_done(w, op); n++) carry(l, w, op);
+  for (uint32_t n = 0; (op = emu_lds_recent(r, n)) != NULL && !emu_lds_op_done(w, op); n++) carry(l, w, op);
 }
 
 void emu_lds_barrier(emu_group *g) {
   emu_lds *l = g->lds_shadow;
   if (!l || !l->written) return;
   size_t bytes = (g->lds_bytes + 15u) & ~15u;
+  if (l->order) return emu_lds_order_barrier(g);
   if (l->epoch++ == EPOCH_MAX) {
     memset(l->written, 0, bytes);
     memset(l->read, 0, bytes);
     if (l->atomic) memset(l->atomic, 0, bytes);
+    if (l->same) memset(l->same, 0, 4 * bytes);
     if (l->written1) memset(l->written1, 0, 4 * bytes), memset(l->read1, 0, 4 * bytes);
     l->epoch = 1;
   }

@@ -12,6 +12,21 @@
 #include <sys/mman.h>
 
 #include "emu/memory.h"
+#include "emu/strict.h"
+
+const emu_absent_service emu_absent[EMU_ABSENT_COUNT] = {
+    {MLAF_HIDDEN_PRINTF, "the kernel calls printf, whose buffer the emulator does not provide: store what you want to see in"
+                         " memory"},
+    {MLAF_HIDDEN_HOSTCALL, "the kernel calls the host (printf, the message of a failed assert, malloc or free on the device),"
+                           " which"
+                           " the emulator does not serve: store what you want to see in memory, and pass buffers instead of"
+                           " allocating"},
+    {MLAF_HIDDEN_HEAP, "the kernel uses the device's heap (malloc or free in a kernel), which the emulator does not have: pass"
+                       " a buffer"
+                       " instead"},
+    {MLAF_HIDDEN_MULTIGRID_SYNC, "the kernel synchronises grids of several devices, which the emulator does not do"},
+    {MLAF_HIDDEN_DEFAULT_QUEUE, "the kernel enqueues kernels itself, which the emulator does not do"},
+    {MLAF_HIDDEN_COMPLETION, "the kernel enqueues kernels itself, which the emulator does not do"}};
 
 enum { PAGE = 4096, GUARD = 16 * PAGE, FREED_KEPT = 32 };
 
@@ -41,10 +56,45 @@ static size_t mapped_bytes(const emu_span *s) {
 
 static void unmap(const emu_span *s) { munmap((void *)(uintptr_t)(s->lo - GUARD), mapped_bytes(s)); }
 
+/* --- which bytes were written: a byte each, so that host threads may mark neighbours at the same time --- */
+
+static uint8_t *track(uint64_t bytes) {
+  void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  return p == MAP_FAILED ? NULL : p;
+}
+
+static void untrack(emu_span *s) {
+  if (s->written) munmap(s->written, s->hi - s->lo);
+  s->written = NULL;
+}
+
+static void mark(const emu_span *s, uint64_t addr, uint64_t n) {
+  if (s && s->written) memset(s->written + (addr - s->lo), 0xff, n);
+}
+
+bool emu_global_written(emu_wave *w, int lane, uint64_t addr, uint64_t n, const char *what) {
+  if (!w->group->dev->tracking) return true;
+  const emu_span *s = emu_mem_find(w->group->dev, addr, n);
+  const uint8_t *at = s && s->written ? s->written + (addr - s->lo) : NULL;
+  const uint8_t *hole = at ? memchr(at, 0, n) : NULL;
+  if (!hole) return true;
+  uint64_t offset = addr - s->lo + (uint64_t)(hole - at);
+  if (!(w->group->dev->forgiven >> EMU_RULE_GLOBAL_UNWRITTEN & 1))
+    return emu_fault(w, lane, "%s of global memory that nothing has written: %" PRIu64 " bytes at 0x%" PRIx64 ", of which"
+                     " offset %" PRIu64 " of the %" PRIu64 "-byte allocation at 0x%" PRIx64 " is the first unwritten"
+                     " [rule global-unwritten]", what, n, addr, offset, s->hi - s->lo, s->lo);
+  return emu_broken(w, EMU_RULE_GLOBAL_UNWRITTEN, lane, "%s of global memory that nothing has written, at 0x%" PRIx64, what,
+                    addr);
+}
+
+void emu_global_write(emu_wave *w, uint64_t addr, uint64_t n) {
+  if (w->group->dev->tracking) mark(emu_mem_find(w->group->dev, addr, n), addr, n);
+}
+
 void emu_memory_close(emu_device *dev) {
   emu_memory *m = dev->memory;
   if (!m) return;
-  for (size_t i = 0; i < m->n; i++) unmap(&m->live[i]);
+  for (size_t i = 0; i < m->n; i++) untrack(&m->live[i]), unmap(&m->live[i]);
   for (size_t i = 0; i < FREED_KEPT; i++)
     if (m->freed[i].hi) unmap(&m->freed[i]);
   free(m->live);
@@ -82,6 +132,10 @@ const emu_span *emu_mem_spans(const emu_device *dev, size_t *n) {
 
 void emu_mem_describe(const emu_device *dev, uint64_t addr, uint64_t n, char *why, size_t why_size) {
   const emu_memory *m = dev->memory;
+  if (addr - EMU_ABSENT_BASE < (uint64_t)EMU_ABSENT_COUNT * EMU_ABSENT_BYTES) {
+    snprintf(why, why_size, "%s", emu_absent[(addr - EMU_ABSENT_BASE) / EMU_ABSENT_BYTES].what);
+    return;
+  }
   for (size_t i = 0; i < FREED_KEPT && i < m->n_freed; i++) {
     const emu_span *s = &m->freed[(m->n_freed - 1 - i) % FREED_KEPT];
     if (addr < s->lo || addr >= s->hi) continue;
@@ -145,11 +199,17 @@ mlaf_status emu_mem_alloc(emu_device *dev, size_t bytes, void **ptr, mlaf_err *e
     if (base != MAP_FAILED) munmap(base, payload + 2 * GUARD);
     return mlaf_fail(err, MLAF_E_NOMEM, "cannot map %zu bytes of emulated device memory: %s", bytes, strerror(why));
   }
-  emu_span s = {(uint64_t)(uintptr_t)(base + GUARD), (uint64_t)(uintptr_t)(base + GUARD) + bytes};
+  emu_span s = {(uint64_t)(uintptr_t)(base + GUARD), (uint64_t)(uintptr_t)(base + GUARD) + bytes, NULL};
+  bool all = dev->extra >> EMU_RULE_GLOBAL_UNWRITTEN & 1;
+  if (all && !(s.written = track(bytes))) {
+    unmap(&s);
+    return mlaf_fail(err, MLAF_E_NOMEM, "cannot map the shadow of %zu bytes of emulated device memory", bytes);
+  }
   pthread_rwlock_wrlock(&dev->memory->lock);
   mlaf_status st = insert(dev->memory, s, err);
+  dev->tracking |= all;
   pthread_rwlock_unlock(&dev->memory->lock);
-  if (st != MLAF_OK) unmap(&s);
+  if (st != MLAF_OK) untrack(&s), unmap(&s);
   else *ptr = base + GUARD;
   return st;
 }
@@ -170,17 +230,20 @@ mlaf_status emu_mem_free(emu_device *dev, void *ptr, mlaf_err *err) {
   emu_span s = m->live[i - 1];
   memmove(&m->live[i - 1], &m->live[i], (m->n - i) * sizeof s);
   m->n--;
+  untrack(&s);
   quarantine(m, s);
   pthread_rwlock_unlock(&m->lock);
   return MLAF_OK;
 }
 
 /* Host-side copies obey the same bounds as kernels. */
-static mlaf_status check(emu_device *dev, const void *p, size_t bytes, const char *what, mlaf_err *err) {
+static mlaf_status check(emu_device *dev, const void *p, size_t bytes, bool writes, const char *what, mlaf_err *err) {
   if (bytes == 0) return MLAF_OK;
   emu_memory *m = dev->memory;
   pthread_rwlock_rdlock(&m->lock);
-  bool ok = emu_mem_find(dev, (uint64_t)(uintptr_t)p, bytes) != NULL;
+  const emu_span *s = emu_mem_find(dev, (uint64_t)(uintptr_t)p, bytes);
+  bool ok = s != NULL;
+  if (ok && writes) mark(s, (uint64_t)(uintptr_t)p, bytes);
   char why[256] = "";
   if (!ok) emu_mem_describe(dev, (uint64_t)(uintptr_t)p, bytes, why, sizeof why);
   pthread_rwlock_unlock(&m->lock);
@@ -188,19 +251,34 @@ static mlaf_status check(emu_device *dev, const void *p, size_t bytes, const cha
 }
 
 mlaf_status emu_mem_write(emu_device *dev, void *dst, const void *src, size_t bytes, mlaf_err *err) {
-  mlaf_status st = check(dev, dst, bytes, "write", err);
+  mlaf_status st = check(dev, dst, bytes, true, "write", err);
   if (st == MLAF_OK && bytes) memcpy(dst, src, bytes);
   return st;
 }
 
 mlaf_status emu_mem_read(emu_device *dev, void *dst, const void *src, size_t bytes, mlaf_err *err) {
-  mlaf_status st = check(dev, src, bytes, "read", err);
+  mlaf_status st = check(dev, src, bytes, false, "read", err);
   if (st == MLAF_OK && bytes) memcpy(dst, src, bytes);
   return st;
 }
 
 mlaf_status emu_mem_fill(emu_device *dev, void *dst, int byte, size_t bytes, mlaf_err *err) {
-  mlaf_status st = check(dev, dst, bytes, "fill", err);
+  mlaf_status st = check(dev, dst, bytes, true, "fill", err);
   if (st == MLAF_OK && bytes) memset(dst, byte, bytes);
+  return st;
+}
+
+mlaf_status emu_mem_undefine(emu_device *dev, void *at, size_t bytes, mlaf_err *err) {
+  mlaf_status st = check(dev, at, bytes, false, "declaration", err);
+  if (st != MLAF_OK || bytes == 0) return st;
+  emu_memory *m = dev->memory;
+  uint64_t addr = (uint64_t)(uintptr_t)at;
+  pthread_rwlock_wrlock(&m->lock);
+  emu_span *s = &m->live[upper(m, addr) - 1];
+  if (!s->written && (s->written = track(s->hi - s->lo))) memset(s->written, 0xff, s->hi - s->lo);
+  if (s->written) memset(s->written + (addr - s->lo), 0, bytes);
+  else st = mlaf_fail(err, MLAF_E_NOMEM, "cannot map the shadow of %zu bytes of emulated device memory", bytes);
+  dev->tracking |= st == MLAF_OK;
+  pthread_rwlock_unlock(&m->lock);
   return st;
 }

@@ -1,5 +1,6 @@
 /* Lanes that do not access memory: scratch_ instructions, which reach the lane's private memory (AMDGPUUsage: the private
- * segment, architected flat scratch), and flat_ instructions whose address lies in the LDS or the private aperture.
+ * segment), before architected flat scratch buffer instructions with its descriptor, and flat_ instructions whose address lies in
+ * the LDS or the private aperture.
  *
  * Private memory is interleaved by dword, as on the hardware: dword d of lane l is dword 64 d + l of the wave's part, so that
  * 64 lanes that spill one register touch two L1 lines. It is not an allocation: a pointer into it means something to its own
@@ -16,9 +17,14 @@
 
 enum { DYNAMIC_STACK = 16384 /* what a lane gets when the compiler could not say how much */ };
 
+static uint32_t lane_bytes(const emu_kernel *k) {
+  return (k->scratch_bytes + (k->dynamic_stack ? DYNAMIC_STACK : 0) + 15) & ~15u;
+}
+
+size_t emu_private_bytes(const emu_kernel *k) { return 2 * (size_t)lane_bytes(k) * EMU_LANES; }
+
 bool emu_private_init(emu_group *g) {
-  const emu_kernel *k = g->kernel;
-  uint32_t bytes = (k->scratch_bytes + (k->dynamic_stack ? DYNAMIC_STACK : 0) + 15) & ~15u;
+  uint32_t bytes = lane_bytes(g->kernel);
   size_t wave = (size_t)bytes * EMU_LANES;
   if (bytes == 0) return true;
   g->priv = calloc((size_t)g->n_waves, 2 * wave);
@@ -39,8 +45,9 @@ static size_t private_at(uint64_t offset, int lane) {
   return ((size_t)(offset / 4) * EMU_LANES + (size_t)lane) * 4 + offset % 4;
 }
 
-/* Bounds of every lane, and what the accesses cost. `store`: a store's or an atomic's direction. */
-static bool check(emu_wave *w, const emu_inst *in, const emu_place *p, unsigned bytes, emu_lds_kind kind, const char *what) {
+/* Bounds of every lane, and what the accesses cost. `data`: what a store stores, rows of registers, shifted right. */
+static bool check(emu_wave *w, const emu_inst *in, const emu_place *p, unsigned bytes, emu_lds_kind kind, const char *what,
+                  const uint32_t (*data)[EMU_LANES], unsigned shift) {
   uint32_t at[EMU_LANES];
   for (int l = 0; l < EMU_LANES; l++) {
     at[l] = (uint32_t)p->addr[l];
@@ -51,13 +58,15 @@ static bool check(emu_wave *w, const emu_inst *in, const emu_place *p, unsigned 
   }
   if (p->lds) {
     unsigned ideal, clk;
-    if (!emu_lds_access(w, in, kind, at, bytes, p->lds)) return false;
+    if (data ? !emu_lds_write(w, in, at, bytes, p->lds, data, shift) : !emu_lds_access(w, in, kind, at, bytes, p->lds))
+      return false;
     clk = emu_lds_clocks(kind, at, bytes, p->lds, &ideal);
     w->counts.lds_clk += clk;
     w->counts.lds_conflict_clk += clk - ideal;
   }
   if (p->lanes && !emu_place_check(w, p, bytes, what)) return false;
   if (p->lanes) emu_place_charge(w, p, bytes, kind == EMU_LDS_WRITE);
+  if (p->lanes && kind == EMU_LDS_WRITE) emu_changed(w);
   for (unsigned k = 0; p->priv && k < bytes; k += 4) {
     emu_place dword;
     dword.whole = p->priv;
@@ -68,54 +77,56 @@ static bool check(emu_wave *w, const emu_inst *in, const emu_place *p, unsigned 
   return true;
 }
 
-/* One lane's bytes; bit i of the result: byte i was written before. */
-static unsigned fetch(const emu_wave *w, const emu_place *p, int l, unsigned bytes, uint8_t out[16]) {
-  unsigned valid = 0;
+/* One lane's bytes, and which of their bits are defined. */
+static void fetch(const emu_wave *w, const emu_place *p, int l, unsigned bytes, uint8_t out[16], uint8_t def[16]) {
   if (!(p->priv >> l & 1)) {
     if (p->lds >> l & 1) memcpy(out, w->group->lds + p->addr[l], bytes);
     else memcpy(out, (const void *)(uintptr_t)p->addr[l], bytes);
-    return ~0u;
+    memset(def, 0xff, bytes);
+    return;
   }
   for (unsigned i = 0; i < bytes; i++) {
     size_t at = private_at(p->addr[l] + i, l);
     out[i] = w->priv[at];
-    valid |= (w->priv_valid[at] ? 1u : 0u) << i;
+    def[i] = w->priv_valid[at];
   }
-  return valid;
 }
 
-static void put(emu_wave *w, const emu_place *p, int l, unsigned bytes, const uint8_t *from, unsigned valid) {
+static void put(emu_wave *w, const emu_place *p, int l, unsigned bytes, const uint8_t *from, const uint8_t *def) {
   if (p->lds >> l & 1) memcpy(w->group->lds + p->addr[l], from, bytes);
   else if (p->lanes >> l & 1) memcpy((void *)(uintptr_t)p->addr[l], from, bytes);
   for (unsigned i = 0; p->priv >> l & 1 && i < bytes; i++) {
     size_t at = private_at(p->addr[l] + i, l);
     w->priv[at] = from[i];
-    w->priv_valid[at] = valid >> i & 1;
+    w->priv_valid[at] = def[i];
   }
 }
 
 bool emu_apart_load(emu_wave *w, const emu_inst *in, const emu_vm_op *op, const emu_place *p) {
   uint64_t lanes = p->lanes | p->lds | p->priv;
   unsigned words = (op->bytes + 3u) / 4, dst = in->dst[0].reg;
+  uint32_t whole = op->bytes < 4 ? (1u << 8 * op->bytes) - 1 : ~0u; /* the bits a dword of it has */
   bool to_lds = op->lds;
-  uint32_t dma[EMU_LANES] = {0};
+  uint32_t dma[1][EMU_LANES] = {{0}}, def[4][EMU_LANES];
   uint64_t unwritten[4] = {0, 0, 0, 0};
   if (!to_lds && !emu_vm_begin(w, op, &in->dst[0], words)) return false; /* counts before the LDS shadow looks at it */
-  if (!check(w, in, p, op->bytes, EMU_LDS_READ, "load")) return false;
+  if (!check(w, in, p, op->bytes, EMU_LDS_READ, "load", NULL, 0)) return false;
   for (int l = 0; l < EMU_LANES; l++) {
-    uint32_t x[4] = {0, 0, 0, 0};
+    uint32_t x[4] = {0, 0, 0, 0}, d[4] = {0, 0, 0, 0};
     if (!(lanes >> l & 1)) continue;
-    unsigned valid = fetch(w, p, l, op->bytes, (uint8_t *)x), whole = (1u << (op->bytes < 4 ? op->bytes : 4)) - 1;
-    if (to_lds && (valid & whole) != whole) return emu_fault(w, l, "read of private memory that nothing has written");
-    if (to_lds) dma[l] = emu_narrow((emu_conv)op->conv, x[0], 0);
+    fetch(w, p, l, op->bytes, (uint8_t *)x, (uint8_t *)d);
+    if (to_lds && (d[0] & whole) != whole) return emu_fault(w, l, "read of private memory that nothing has written");
+    if (to_lds) dma[0][l] = emu_narrow((emu_conv)op->conv, x[0], 0);
     for (unsigned k = 0; !to_lds && k < words && k < 4; k++) {
-      if ((valid >> (4 * k) & whole) != whole) unwritten[k] |= 1ull << l;
+      if ((d[k] & whole) != whole) unwritten[k] |= 1ull << l;
+      def[k][l] = op->conv == EMU_RAW ? d[k] : 0; /* extended or merged: too few cases to be exact about */
       w->v[dst + k][l] = op->conv == EMU_RAW ? x[k] : emu_narrow((emu_conv)op->conv, x[0], w->v[dst][l]);
     }
   }
-  if (to_lds) return emu_to_lds(w, in, op, lanes, dma);
+  if (to_lds) return emu_to_lds(w, in, op, lanes, dma, 1);
   emu_vm_in_flight(w, op, dst, words, lanes);
-  for (unsigned k = 0; k < words; k++) w->v_init[dst + k] &= ~unwritten[k];
+  for (unsigned k = 0; k < words; k++)
+    if (!emu_vreg_undefine(w, dst + k, unwritten[k], def[k])) return false;
   return true;
 }
 
@@ -123,16 +134,15 @@ bool emu_apart_store(emu_wave *w, const emu_inst *in, const emu_vm_op *op, const
   uint64_t lanes = p->lanes | p->lds | p->priv;
   unsigned words = (op->bytes + 3u) / 4, shift = op->conv == EMU_ST8_HI || op->conv == EMU_ST16_HI ? 16 : 0;
   if (!emu_vreg_check(w, src, words, lanes & ~p->priv) || !emu_vm_begin(w, op, NULL, 0)) return false;
-  if (!check(w, in, p, op->bytes, EMU_LDS_WRITE, "store")) return false;
+  if (!check(w, in, p, op->bytes, EMU_LDS_WRITE, "store", (const uint32_t(*)[EMU_LANES])w->v + src, shift)) return false;
   for (int l = 0; l < EMU_LANES; l++) {
-    uint32_t x[4]; // no store is wider; gcc 12 wants to see it
-    unsigned valid = 0;
+    uint32_t x[4], def[4]; // no store is wider; gcc 12 wants to see it
     if (!(lanes >> l & 1)) continue;
     for (unsigned k = 0; k < words && k < 4; k++) {
       x[k] = w->v[src + k][l] >> shift;
-      valid |= (w->v_init[src + k] >> l & 1 ? 15u : 0u) << (4 * k);
+      def[k] = emu_vreg_def(w, src + k, (unsigned)l) >> shift;
     }
-    put(w, p, l, op->bytes, (const uint8_t *)x, valid);
+    put(w, p, l, op->bytes, (const uint8_t *)x, (const uint8_t *)def);
   }
   return true;
 }
@@ -150,7 +160,7 @@ bool emu_apart_atomic(emu_wave *w, const emu_inst *in, const emu_vm_op *op, cons
   if (p->priv) return emu_fault(w, __builtin_ctzll(p->priv), "flat atomic on private memory, which has no atomics");
   if (!emu_vreg_check(w, data->reg, words * n_data, lanes)) return false;
   if (!emu_vm_begin(w, op, rtn ? &in->dst[0] : NULL, words)) return false;
-  if (!check(w, in, p, 4 * words, EMU_LDS_ATOMIC, "atomic")) return false;
+  if (!check(w, in, p, 4 * words, EMU_LDS_ATOMIC, "atomic", NULL, 0)) return false;
   for (int l = 0; l < EMU_LANES; l++) {
     uint64_t old = 0, x, cmp;
     if (!(lanes >> l & 1)) continue;
@@ -159,6 +169,7 @@ bool emu_apart_atomic(emu_wave *w, const emu_inst *in, const emu_vm_op *op, cons
     if (p->lanes >> l & 1) {
       if (p->addr[l] % (4 * words)) return emu_fault(w, l, "atomic at 0x%" PRIx64 " is not aligned", p->addr[l]);
       old = emu_atomic_memory(what, words, p->addr[l], x, cmp);
+      emu_atomic_changed(w, p->addr[l], words, old);
     } else {
       memcpy(&old, w->group->lds + p->addr[l], 4 * words);
       uint64_t next = emu_atomic_apply(what, words, old, x, cmp);

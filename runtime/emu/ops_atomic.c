@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/half.h"
 #include "emu/vmem.h"
 
 unsigned emu_atomic_operands(emu_atomic op) {
@@ -42,12 +43,7 @@ static uint64_t apply_float(emu_atomic op, unsigned words, uint64_t mem, uint64_
 }
 
 static uint16_t add_half(uint16_t a, uint16_t b) {
-  _Float16 x, y;
-  memcpy(&x, &a, 2);
-  memcpy(&y, &b, 2);
-  x = (_Float16)((float)x + (float)y); /* fp32 holds the sum of two halves exactly enough: one rounding */
-  memcpy(&a, &x, 2);
-  return a;
+  return mlaf_half_encode(mlaf_half_decode(a) + mlaf_half_decode(b)); /* fp32 holds the sum exactly enough: one rounding */
 }
 
 static uint16_t add_bf16(uint16_t a, uint16_t b) {

@@ -142,19 +142,50 @@ static bool exec_write(emu_wave *w, const emu_inst *in) {
   addresses(w, &in->src[0], (uint32_t)in->offset * (d->pair ? d->pair : 1), addr);
   for (int part = 0; part < (d->pair ? 2 : 1); part++) {
     if (part) addresses(w, &in->src[0], (uint32_t)in->offset2 * d->pair, addr);
-    unsigned src = in->src[1 + part].reg;
-    if (!emu_lds_access(w, in, EMU_LDS_WRITE, addr, d->bytes, lanes)) return false;
+    unsigned src = in->src[1 + part].reg, shift = d->conv == W8_HI || d->conv == W16_HI ? 16 : 0;
+    if (!emu_lds_write(w, in, addr, d->bytes, lanes, (const uint32_t(*)[EMU_LANES])w->v + src, shift)) return false;
     charge(w, EMU_LDS_WRITE, addr, d->bytes, lanes);
     if (d->conv == RAW) {
       write_lanes(w, src, addr, lanes, words);
       continue;
     }
-    unsigned shift = d->conv == W8_HI || d->conv == W16_HI ? 16 : 0;
     for (int l = 0; l < EMU_LANES; l++) {
       uint32_t x = w->v[src][l] >> shift;
       if (lanes >> l & 1) memcpy(w->group->lds + addr[l], &x, d->bytes);
     }
   }
+  return true;
+}
+
+/* ds_read_b64_tr_b16 and its kin (gfx950): sixteen lanes read a matrix of 16 columns, n elements to a lane and 16 / n lanes to a
+ * row, and each gets the column of its number, row after row. in->dtype: bits of an element. All lanes of a sixteen, or none. */
+static bool exec_read_transposed(emu_wave *w, const emu_inst *in) {
+  uint64_t lanes = emu_exec_mask(w);
+  unsigned bits = in->dtype, words = in->dwords, n = 32 * words / bits, dst = in->dst[0].reg;
+  if (!emu_vreg_check(w, in->src[0].reg, 1, lanes) || !begin(w, &in->dst[0], words)) return false;
+  uint32_t addr[EMU_LANES];
+  addresses(w, &in->src[0], (uint32_t)in->offset, addr);
+  for (int g = 0; g < EMU_LANES; g += 16)
+    if ((lanes >> g & 0xffff) != 0 && (lanes >> g & 0xffff) != 0xffff)
+      return emu_fault(w, g, "transposing LDS read with some of lanes %d to %d off", g, g + 15);
+  if (!emu_lds_access(w, in, EMU_LDS_READ, addr, 4 * words, lanes)) return false;
+  charge(w, EMU_LDS_READ, addr, 4 * words, lanes);
+  for (unsigned l = 0; l < EMU_LANES; l++) {
+    uint32_t out[3] = {0, 0, 0};
+    if (!(lanes >> l & 1)) continue;
+    for (unsigned k = 0; k < n; k++) {
+      unsigned from = (l & ~15u) + k * (16 / n) + l % 16 / n, bit = l % 16 % n * bits;
+      uint8_t row[20] = {0};
+      uint64_t x;
+      memcpy(row, w->group->lds + addr[from], 4 * words);
+      memcpy(&x, row + bit / 8, 8);
+      x = x >> bit % 8 & ((UINT64_C(1) << bits) - 1);
+      for (unsigned at = k * bits, part = 0; part < bits; part++)
+        out[(at + part) / 32] |= (uint32_t)(x >> part & 1) << (at + part) % 32;
+    }
+    for (unsigned k = 0; k < words; k++) w->v[dst + k][l] = out[k];
+  }
+  in_flight(w, dst, words, lanes);
   return true;
 }
 
@@ -168,7 +199,8 @@ static bool exec_addtid(emu_wave *w, const emu_inst *in) {
   uint32_t addr[EMU_LANES];
   for (uint32_t l = 0; l < EMU_LANES; l++) addr[l] = (w->s[EMU_M0] & 0xffff) + (uint32_t)in->offset + 4 * l;
   emu_lds_kind kind = load ? EMU_LDS_READ : EMU_LDS_WRITE;
-  if (!emu_lds_access(w, in, kind, addr, 4, lanes)) return false;
+  if (load ? !emu_lds_access(w, in, kind, addr, 4, lanes)
+           : !emu_lds_write(w, in, addr, 4, lanes, (const uint32_t(*)[EMU_LANES])w->v + in->src[0].reg, 0)) return false;
   charge(w, kind, addr, 4, lanes);
   if (load) read_lanes(w, in->dst[0].reg, addr, lanes, 1), in_flight(w, in->dst[0].reg, 1, lanes);
   else write_lanes(w, in->src[0].reg, addr, lanes, 1);
@@ -333,6 +365,10 @@ const emu_op emu_ops_ds[] = {
     W("_b8", 1, W8, 0), W("_b16", 2, W16, 0), W("_b8_d16_hi", 1, W8_HI, 0), W("_b16_d16_hi", 2, W16_HI, 0),
     W("_b32", 4, RAW, 0), W("_b64", 8, RAW, 0), W("_b96", 12, RAW, 0), W("_b128", 16, RAW, 0),
     W("2_b32", 4, RAW, 4), W("2st64_b32", 4, RAW, 256), W("2_b64", 8, RAW, 8), W("2st64_b64", 8, RAW, 512),
+    {"ds_read_b64_tr_b16", exec_read_transposed, EMU_C_DS_READ, 16, 2, NULL},
+    {"ds_read_b64_tr_b8", exec_read_transposed, EMU_C_DS_READ, 8, 2, NULL},
+    {"ds_read_b64_tr_b4", exec_read_transposed, EMU_C_DS_READ, 4, 2, NULL},
+    {"ds_read_b96_tr_b6", exec_read_transposed, EMU_C_DS_READ, 6, 3, NULL},
     {"ds_read_addtid_b32", exec_addtid, EMU_C_DS_READ, 0, 0, NULL},
     {"ds_write_addtid_b32", exec_addtid, EMU_C_DS_WRITE, 0, 0, NULL},
     {"ds_swizzle_b32", exec_swizzle, EMU_C_DS_OTHER, 0, 0, NULL},

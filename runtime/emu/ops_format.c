@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/half.h"
 #include "emu/place.h"
 
 typedef struct layout {
@@ -44,12 +45,7 @@ static float small_float(uint32_t x, unsigned width) {
                                                : ldexpf((float)m, -14 - (int)mant);
   return width == 16 && x >> 15 ? -v : v;
 }
-static uint32_t to_half(float f) {
-  _Float16 h = (_Float16)f;
-  uint16_t u;
-  memcpy(&u, &h, 2);
-  return u;
-}
+static uint32_t to_half(float f) { return mlaf_half_encode_bits(f); }
 
 static int64_t signed_field(uint32_t x, unsigned width) { return (int32_t)(x << (32 - width)) >> (32 - width); }
 
@@ -145,6 +141,7 @@ static bool exec_store(emu_wave *w, const emu_inst *in) {
     return emu_fault(w, -1, "unimplemented: typed store of 10- and 11-bit floats");
   if (!emu_vreg_check(w, src, words, p.lanes) || !emu_place_check(w, &p, f->bytes, "store")) return false;
   emu_place_charge(w, &p, f->bytes, true);
+  emu_changed(w);
   if (!emu_vm_begin(w, &op->vm, NULL, 0)) return false;
   for (int l = 0; l < EMU_LANES; l++) {
     uint8_t element[16] = {0};

@@ -1,5 +1,4 @@
-/* The matrix instructions of gfx942, and the 16-bit ones of gfx90a and gfx950: v_mfma_* and, at the end, v_smfmac_*, whose A is
- * 4:2 sparse.
+/* The matrix instructions: v_mfma_*, v_mfma_scale_* and, at the end, v_smfmac_*, whose A is 4:2 sparse.
  *
  * Lane maps (public matrix-instruction calculator, cdna3). An instruction multiplies `blocks` pairs A[M][K] B[K][M].
  * With G = 64 / (M * blocks) groups of lanes along k and P = K / G elements of k per lane:
@@ -13,31 +12,30 @@
  *
  * Arithmetic: products of bf16, f16, fp8 and xf32 are exact in fp32; they are added to the fp32 accumulator one by one in k
  * order, each addition rounded to nearest even. f32 and f64 use one fused multiply-add per k. Subnormals are kept
- * everywhere. xf32 inputs are rounded to 10 mantissa bits, nearest even. Silicon may sum in another order: results agree to
- * rounding, not bit for bit. i8 wraps in 32 bits. EXEC is ignored, as on the hardware: every lane is read and written. */
+ * but for gfx90a's 16-bit shapes, which flush them. xf32 inputs are rounded to 10 mantissa bits, nearest even. Silicon may sum in
+ * another order: results agree to rounding, not bit for bit. i8 wraps in 32 bits. EXEC is ignored, as on the hardware: every lane
+ * is read and written.
+ *
+ * Where f32 overflows on the way, the order matters and silicon's is followed: docs/emulator.md, "Numbers". */
 #pragma GCC optimize("fp-contract=off")
 #include <math.h>
+#include <pthread.h>
 #include <string.h>
 
-#include "emu/emu.h"
+#include "base/half.h"
+#include "emu/mfma.h"
+#include "emu/small_float.h"
 
 /* Vector code is cloned per host instruction set; sanitizers cannot instrument the resolvers. */
 #if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#ifdef __clang__ /* there a comma separates versions */
+#define CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
+#else
 #define CLONES __attribute__((target_clones("avx512f", "avx2,fma", "default")))
+#endif
 #else
 #define CLONES
 #endif
-
-typedef enum in_type { IN_BF16, IN_F16, IN_F32, IN_XF32, IN_FP8, IN_BF8, IN_I8, IN_F64 } in_type;
-
-typedef struct mfma {
-  uint8_t m, k, blocks;
-  uint8_t a, b;         /* in_type */
-  uint8_t ab_regs;      /* registers per lane of A and of B */
-  uint8_t d_regs;
-  uint8_t passes;       /* 4 clk each: LLVM SISchedule.td SIDPGFX940FullSpeedModel */
-  bool cbsz, blgp;      /* modifiers the instruction has (calculator); fp64 reads blgp as neg */
-} mfma;
 
 typedef union reg64 {
   uint32_t u[EMU_LANES];
@@ -45,9 +43,10 @@ typedef union reg64 {
   int32_t i[EMU_LANES];
 } reg64;
 
-/* Up to 8 elements of k per lane, one row of 64 lanes each. */
+/* Up to 32 elements of k per lane, one row of 64 lanes each. */
+enum { ELEMENTS = 32 };
 typedef struct unpacked {
-  reg64 e[8];
+  reg64 e[ELEMENTS];
 } unpacked __attribute__((aligned(64)));
 
 typedef uint32_t (*vregs)[EMU_LANES];
@@ -64,12 +63,6 @@ static inline __attribute__((always_inline)) uint32_t float_bits(float f) {
   uint32_t u;
   memcpy(&u, &f, sizeof u);
   return u;
-}
-
-static inline __attribute__((always_inline)) uint32_t half_bits(uint32_t h) {
-  uint32_t x = float_bits(bits_float((h & 0x7fff) << 13) * 0x1p112f); /* exact, subnormals included */
-  uint32_t special = (h & 0x7c00) == 0x7c00 ? 0x7f800000u : 0;
-  return x | special | (h & 0x8000) << 16;
 }
 
 /* FNUZ: bias 8 (e4m3) or 16 (e5m2), no infinities, no negative zero; 0x80 is the one NaN. */
@@ -97,8 +90,8 @@ CLONES static void unpack_bf16(unpacked *out, vregs in, int regs) {
 CLONES static void unpack_f16(unpacked *out, vregs in, int regs) {
   for (int r = 0; r < regs; r++)
     for (int l = 0; l < EMU_LANES; l++) {
-      out->e[2 * r].u[l] = half_bits(in[r][l] & 0xffff);
-      out->e[2 * r + 1].u[l] = half_bits(in[r][l] >> 16);
+      out->e[2 * r].u[l] = mlaf_half_decode_bits(in[r][l] & 0xffff);
+      out->e[2 * r + 1].u[l] = mlaf_half_decode_bits(in[r][l] >> 16);
     }
 }
 
@@ -125,14 +118,39 @@ CLONES static void unpack_i8(unpacked *out, vregs in, int regs) {
       for (int l = 0; l < EMU_LANES; l++) out->e[4 * r + b].i[l] = (int8_t)(in[r][l] >> 8 * b);
 }
 
+/* The small formats of OCP as floats, by cbsz and blgp of f8f6f4. */
+static const emu_small *const formats[EMU_SMALL_FORMATS] = {&emu_fp8, &emu_bf8, &emu_fp6, &emu_bf6, &emu_fp4};
+const uint8_t emu_small_regs[EMU_SMALL_FORMATS] = {8, 8, 6, 6, 4};
+static float small_floats[EMU_SMALL_FORMATS][256];
+static pthread_once_t small_once = PTHREAD_ONCE_INIT;
+
+static void small_init(void) {
+  for (int f = 0; f < EMU_SMALL_FORMATS; f++)
+    for (uint32_t code = 0; code < UINT32_C(1) << formats[f]->bits; code++)
+      small_floats[f][code] = (float)emu_small_value(formats[f], code);
+}
+
+static void unpack_small(unpacked *out, vregs in, int regs, int format) {
+  unsigned bits = formats[format]->bits;
+  pthread_once(&small_once, small_init);
+  for (unsigned e = 0; e < (unsigned)regs * 32 / bits; e++)
+    for (int l = 0; l < EMU_LANES; l++) {
+      unsigned at = e * bits, low = in[at / 32][l] >> at % 32;
+      if (at % 32 + bits > 32) low |= in[at / 32 + 1][l] << (32 - at % 32);
+      out->e[e].f[l] = small_floats[format][low & ((1u << bits) - 1)];
+    }
+}
+
 static void unpack(unpacked *out, vregs in, int regs, uint8_t type) {
   switch (type) {
-    case IN_BF16: unpack_bf16(out, in, regs); break;
-    case IN_F16: unpack_f16(out, in, regs); break;
-    case IN_XF32: unpack_xf32(out, in, regs); break;
-    case IN_FP8: unpack_fp8(out, in, regs); break;
-    case IN_BF8: unpack_bf8(out, in, regs); break;
-    case IN_I8: unpack_i8(out, in, regs); break;
+    case EMU_IN_FP8_OCP: unpack_small(out, in, regs, 0); break;
+    case EMU_IN_BF8_OCP: unpack_small(out, in, regs, 1); break;
+    case EMU_IN_BF16: unpack_bf16(out, in, regs); break;
+    case EMU_IN_F16: unpack_f16(out, in, regs); break;
+    case EMU_IN_XF32: unpack_xf32(out, in, regs); break;
+    case EMU_IN_FP8: unpack_fp8(out, in, regs); break;
+    case EMU_IN_BF8: unpack_bf8(out, in, regs); break;
+    case EMU_IN_I8: unpack_i8(out, in, regs); break;
     default: memcpy(out, in, (size_t)regs * sizeof in[0]); break; /* f32 */
   }
 }
@@ -157,18 +175,56 @@ static void apply_blgp(unpacked *b, int elements, unsigned blgp) {
 
 /* --- multiplying: one 16 x 16 tile, rows and columns already located --- */
 
+enum { K_MAX = 64 };
 typedef struct tile {
-  float *row[16];      /* 16 accumulators each: the D registers themselves */
-  const float *a[32];  /* per k: 16 values of A's column */
-  const float *b[32];  /* per k: 16 values of B's row */
+  float *row[16];         /* 16 accumulators each: the D registers themselves */
+  const float *a[K_MAX];  /* per k: 16 values of A's column */
+  const float *b[K_MAX];  /* per k: 16 values of B's row */
   int k;
+  uint8_t fused;          /* products that are summed at once: emu_isa.mfma_fused */
 } tile;
 
 typedef float v16f __attribute__((vector_size(64), aligned(4)));
 typedef int32_t v16i __attribute__((vector_size(64), aligned(4)));
 
+/* Products on top of c, as far as overflow goes: no partial sum of the n is rounded to f32, but each product is, so that one of
+ * 2^128 or more is an infinity; without `fused` all are f32 sums, of pairs and of pairs of pairs. */
+static float sum_products(const float *a, const float *b, int n, float c, bool fused) {
+  double s = c;
+  float pair[4] = {0, 0, 0, 0};
+  bool up = false, down = false;
+  for (int i = 0; i < n; i++) {
+    double p = (double)a[i] * (double)b[i];
+    s += p;
+    up |= p >= 0x1p128;
+    down |= p <= -0x1p128;
+    if (!fused) pair[i] = a[i] * b[i];
+  }
+  if (!fused) return c + (n > 2 ? (pair[0] + pair[1]) + (pair[2] + pair[3]) : pair[0] + pair[1]);
+  if (!isfinite(s) || !(up || down)) return (float)s;
+  return up && down ? NAN : up ? INFINITY : -INFINITY;
+}
+
+/* The sum that was not finite, group after group. */
+static float sum_again(const float *a, const float *b, int k, float c, unsigned group) {
+  bool fused = group != 0;
+  int n = fused ? (int)group : k % 4 == 0 ? 4 : 2;
+  for (int i = 0; i < k; i += n) c = sum_products(a + i, b + i, n < k - i ? n : k - i, c, fused);
+  return c;
+}
+
+static __attribute__((noinline)) void tile_overflowed(const tile *t) {
+  float a[K_MAX], b[K_MAX];
+  for (int i = 0; i < 16; i++)
+    for (int j = 0; j < 16; j++) {
+      float c = t->row[i][j], s = c;
+      for (int k = 0; k < t->k; k++) a[k] = t->a[k][i], b[k] = t->b[k][j], s += a[k] * b[k];
+      t->row[i][j] = isfinite(s) ? s : sum_again(a, b, t->k, c, t->fused);
+    }
+}
+
 CLONES static void tile_float(const tile *t) {
-  v16f acc[16];
+  v16f acc[16], any = {0};
 #pragma GCC unroll 16
   for (int i = 0; i < 16; i++) acc[i] = *(const v16f *)t->row[i];
   for (int k = 0; k < t->k; k++) {
@@ -176,6 +232,14 @@ CLONES static void tile_float(const tile *t) {
     v16f b = *(const v16f *)t->b[k];
 #pragma GCC unroll 16
     for (int i = 0; i < 16; i++) acc[i] += a[i] * b;
+  }
+#pragma GCC unroll 16
+  for (int i = 0; i < 16; i++) any += acc[i]; /* what is not finite stays so */
+  float odd = 0;
+  for (int j = 0; j < 16; j++) odd += any[j] - any[j];
+  if (odd != 0.0f) {
+    tile_overflowed(t);
+    return;
   }
 #pragma GCC unroll 16
   for (int i = 0; i < 16; i++) *(v16f *)t->row[i] = acc[i];
@@ -196,30 +260,36 @@ CLONES static void tile_int(const tile *t) {
 }
 
 /* 16 blocks of 4x4: D register i, lane 4b + j. K = 4 (or 1), one lane group per block. */
-static void tiny_blocks(const mfma *d, vregs acc, const unpacked *a, const unpacked *b, const uint8_t *block_of) {
+static void tiny_blocks(const emu_mfma *d, vregs acc, const unpacked *a, const unpacked *b, const uint8_t *block_of,
+                        uint8_t fused) {
   for (int i = 0; i < 4; i++)
     for (int l = 0; l < EMU_LANES; l++) {
       int al = 4 * block_of[l / 4] + i;
-      if (d->a == IN_I8) {
+      if (d->a == EMU_IN_I8) {
         int32_t s = (int32_t)acc[i][l];
         for (int k = 0; k < d->k; k++) s += a->e[k].i[al] * b->e[k].i[l];
         acc[i][l] = (uint32_t)s;
       } else {
-        float s = bits_float(acc[i][l]);
-        for (int k = 0; k < d->k; k++)
-          s = d->a == IN_F32 ? fmaf(a->e[k].f[al], b->e[k].f[l], s) : s + a->e[k].f[al] * b->e[k].f[l];
+        float c = bits_float(acc[i][l]), s = c, ak[4], bk[4];
+        for (int k = 0; k < d->k; k++) {
+          ak[k] = a->e[k].f[al], bk[k] = b->e[k].f[l];
+          s = d->a == EMU_IN_F32 ? fmaf(ak[k], bk[k], s) : s + ak[k] * bk[k];
+        }
+        if (!isfinite(s) && d->a != EMU_IN_F32) s = sum_again(ak, bk, d->k, c, fused);
         acc[i][l] = float_bits(s);
       }
     }
 }
 
-static void big_blocks(const mfma *d, vregs acc, const unpacked *a, const unpacked *b, const uint8_t *block_of) {
+static void big_blocks(const emu_mfma *d, vregs acc, const unpacked *a, const unpacked *b, const uint8_t *block_of,
+                       uint8_t fused) {
   int m = d->m, groups = EMU_LANES / (m * d->blocks), per_lane = d->k / groups;
   for (int blk = 0; blk < d->blocks; blk++)
     for (int part = 0; part < m / 16 * (m / 16); part++) {
       int i0 = part / (m / 16) * 16, j0 = part % (m / 16) * 16;
       tile t;
       t.k = d->k;
+      t.fused = d->a == EMU_IN_XF32 ? 4 : fused;
       for (int k = 0; k < d->k; k++) {
         t.a[k] = &a->e[k % per_lane].f[(block_of[blk] * groups + k / per_lane) * m + i0];
         t.b[k] = &b->e[k % per_lane].f[(blk * groups + k / per_lane) * m + j0];
@@ -230,22 +300,22 @@ static void big_blocks(const mfma *d, vregs acc, const unpacked *a, const unpack
         int lane = m == 32 ? 32 * (i / 4 % 2) + j0 : 16 * (i / 4);
         t.row[r] = (float *)&acc[reg][lane];
       }
-      if (d->a == IN_I8) tile_int(&t);
-      else if (d->a == IN_F32) tile_fma(&t);
+      if (d->a == EMU_IN_I8) tile_int(&t);
+      else if (d->a == EMU_IN_F32) tile_fma(&t);
       else tile_float(&t);
     }
 }
 
 /* --- execution --- */
 
-static bool check_operands(emu_wave *w, const emu_inst *in, const mfma *d) {
+static bool check_operands(emu_wave *w, const emu_inst *in, const emu_mfma *d) {
   for (int s = 0; s < 3; s++)
     if (in->src[s].kind == EMU_O_VREG && !emu_vreg_check(w, in->src[s].reg, s == 2 ? d->d_regs : d->ab_regs, ~0ull)) return false;
   return emu_vreg_written(w, in->dst[0].reg, d->d_regs, ~0ull);
 }
 
 /* Put C where D goes. D may overlap A or B of the small shapes: those are unpacked before this runs. */
-static void load_c(emu_wave *w, const emu_inst *in, const mfma *d) {
+static void load_c(emu_wave *w, const emu_inst *in, const emu_mfma *d) {
   vregs out = w->v + in->dst[0].reg;
   const emu_operand *c = &in->src[2];
   if (c->kind == EMU_O_VREG) {
@@ -256,21 +326,97 @@ static void load_c(emu_wave *w, const emu_inst *in, const mfma *d) {
     for (int l = 0; l < EMU_LANES; l++) out[r][l] = (uint32_t)c->value;
 }
 
-static bool exec_mfma(emu_wave *w, const emu_inst *in) {
-  const mfma *d = in->aux;
+/* gfx90a: "MFMA_F16, MFMA_BF16 and MFMA_BF16_1K flush subnormal input/output data to zero" (MIOpen, "MI200 MFMA behavior"). */
+static void flush_rows(uint32_t (*v)[EMU_LANES], int rows, float least) {
+  for (int r = 0; r < rows; r++)
+    for (int l = 0; l < EMU_LANES; l++)
+      if (fabsf(bits_float(v[r][l])) < least) v[r][l] &= 0x80000000u;
+}
+
+bool emu_mfma_dense(emu_wave *w, const emu_inst *in) {
+  const emu_mfma *d = in->aux;
+  const emu_isa *isa = w->group->code->isa;
+  bool flush = isa->mfma_flush && (d->a == EMU_IN_F16 || d->a == EMU_IN_BF16);
+  int elements = d->k * d->m * d->blocks / EMU_LANES;
+  vregs out = w->v + in->dst[0].reg;
   if (!check_operands(w, in, d)) return false;
   unpacked a, b;
   unpack(&a, w->v + in->src[0].reg, d->ab_regs, d->a);
   unpack(&b, w->v + in->src[1].reg, d->ab_regs, d->b);
-  if (in->blgp) apply_blgp(&b, d->k * d->m * d->blocks / EMU_LANES, in->blgp);
+  if (in->blgp) apply_blgp(&b, elements, in->blgp);
   /* cbsz: each run of 2^cbsz blocks uses block abid of the run for A. */
   uint8_t block_of[16];
   for (int blk = 0; blk < d->blocks; blk++) block_of[blk] = (uint8_t)((blk >> in->cbsz << in->cbsz) + in->abid);
   load_c(w, in, d);
-  if (d->m == 4) tiny_blocks(d, w->v + in->dst[0].reg, &a, &b, block_of);
-  else big_blocks(d, w->v + in->dst[0].reg, &a, &b, block_of);
+  if (flush) {
+    float least = d->a == EMU_IN_F16 ? 0x1p-14f : 0x1p-126f;
+    for (int e = 0; e < elements; e++) flush_rows(&a.e[e].u, 1, least), flush_rows(&b.e[e].u, 1, least);
+    flush_rows(out, d->d_regs, 0x1p-126f);
+  }
+  if (d->m == 4) tiny_blocks(d, out, &a, &b, block_of, isa->mfma_fused);
+  else big_blocks(d, out, &a, &b, block_of, isa->mfma_fused);
+  if (flush) flush_rows(out, d->d_regs, 0x1p-126f);
   w->counts.mfma_passes += d->passes;
   w->counts.mfma_flops += 2ull * d->m * d->m * d->k * d->blocks;
+  return true;
+}
+
+/* --- f8f6f4: formats of their own for A and B, and a scale (E8M0) for every 32 k of a row and of a column ---
+ *
+ * A lane has 32 elements: of 6 and 4 bits 32 consecutive k, of 8 bits two runs of 16 that lie K / 2 apart. The scale of a row's
+ * (or column's) n-th 32 k is in the n-th group of lanes, a byte that op_sel (its low bit) and op_sel_hi name. AMD, "Matrix Core
+ * Programming on CDNA3 and CDNA4", 5.4 and 5.5: the scales are applied after the dot product and before the accumulation. */
+static void place_of_k(unsigned format, int m, int k, int total, int *lane, int *element) {
+  int half = total / 2;
+  if (formats[format]->bits < 8) *lane = k / 32 * m, *element = k % 32;
+  else *lane = k % half / 16 * m, *element = k / half * 16 + k % 16;
+}
+
+/* 2^(e - 127) of each lane's scale; all ones is NaN. */
+static bool scales(emu_wave *w, const emu_inst *in, int src, double out[EMU_LANES]) {
+  unsigned which = (unsigned)src - 3, shift = 8 * ((in->op_sel >> which & 1u) | (in->op_sel_hi >> which & 1u) << 1);
+  const emu_operand *o = &in->src[src];
+  for (int l = 0; l < EMU_LANES; l++) out[l] = 1.0;
+  if (in->n_src < 5) return true;
+  uint32_t all = 0;
+  if (o->kind == EMU_O_VREG ? !emu_vreg_check(w, o->reg, 1, ~0ull) : !emu_sread32(w, o, &all)) return false;
+  for (int l = 0; l < EMU_LANES; l++) {
+    uint32_t e = (o->kind == EMU_O_VREG ? w->v[o->reg][l] : all) >> shift & 0xff;
+    out[l] = e == 0xff ? NAN : ldexp(1.0, (int)e - 127);
+  }
+  return true;
+}
+
+bool emu_mfma_small(emu_wave *w, const emu_inst *in) {
+  const emu_mfma *d = in->aux;
+  unpacked a, b;
+  double sa[EMU_LANES], sb[EMU_LANES];
+  for (int s = 0; s < 3; s++)
+    if (in->src[s].kind == EMU_O_VREG && !emu_vreg_check(w, in->src[s].reg, in->src[s].count, ~0ull)) return false;
+  if (!scales(w, in, 3, sa) || !scales(w, in, 4, sb) || !emu_vreg_written(w, in->dst[0].reg, d->d_regs, ~0ull)) return false;
+  unpack_small(&a, w->v + in->src[0].reg, emu_small_regs[in->cbsz], in->cbsz);
+  unpack_small(&b, w->v + in->src[1].reg, emu_small_regs[in->blgp], in->blgp);
+  load_c(w, in, d);
+  const float *row_k[128], *col_k[128]; /* per k: the elements of all rows, of all columns */
+  for (int k = 0; k < d->k; k++) {
+    int lane, e;
+    place_of_k(in->cbsz, d->m, k, d->k, &lane, &e), row_k[k] = &a.e[e].f[lane];
+    place_of_k(in->blgp, d->m, k, d->k, &lane, &e), col_k[k] = &b.e[e].f[lane];
+  }
+  for (int i = 0; i < d->m; i++)
+    for (int j = 0; j < d->m; j++) {
+      int reg = d->m == 32 ? 4 * (i / 8) + i % 4 : i % 4, lane = d->m == 32 ? 32 * (i / 4 % 2) + j : 16 * (i / 4) + j;
+      uint32_t *acc = &w->v[in->dst[0].reg + reg][lane];
+      float f = bits_float(*acc);
+      for (int block = 0; block < d->k / 32; block++) {
+        double dot = 0;
+        for (int k = 32 * block; k < 32 * block + 32; k++) dot += (double)row_k[k][i] * (double)col_k[k][j];
+        f = (float)(f + dot * sa[block * d->m + i] * sb[block * d->m + j]);
+      }
+      *acc = float_bits(f);
+    }
+  w->counts.mfma_passes += in->passes;
+  w->counts.mfma_flops += 2ull * d->m * d->m * d->k;
   return true;
 }
 
@@ -297,8 +443,8 @@ static double c_double(const emu_wave *w, const emu_operand *c, int pair, int la
   return x;
 }
 
-static bool exec_f64(emu_wave *w, const emu_inst *in) {
-  const mfma *d = in->aux;
+bool emu_mfma_f64(emu_wave *w, const emu_inst *in) {
+  const emu_mfma *d = in->aux;
   if (!check_operands(w, in, d)) return false;
   double a[EMU_LANES], b[EMU_LANES], c[4][EMU_LANES];
   unsigned neg = in->blgp | in->neg_lo; /* the encoding's blgp field holds neg:[a,b,c] */
@@ -323,176 +469,37 @@ static bool exec_f64(emu_wave *w, const emu_inst *in) {
 /* --- sparse A: of every four k, two are stored, and a register of 2-bit positions says which ---
  *
  * One block; G = 64 / M groups of lanes along k, each lane with k/G consecutive k of B and half as many of A. The positions of a
- * lane's elements are its bits of the index register from 2 * element on, in set abid (cbsz 0) or the first set (else): 8 bits a
- * set for 16-bit inputs, 16 for 8-bit ones. D is also the accumulator. */
-static bool exec_smfmac(emu_wave *w, const emu_inst *in) {
-  const mfma *d = in->aux;
+ * lane's elements are its bits of the index register from 2 * element on, in set abid (cbsz 0) or the first set (else): 2 bits a
+ * stored element. D is also the accumulator. */
+bool emu_mfma_sparse(emu_wave *w, const emu_inst *in) {
+  const emu_mfma *d = in->aux;
   uint32_t index[EMU_LANES];
   int groups = EMU_LANES / d->m, stored = d->k / groups / 2; /* elements of A in a lane */
-  unsigned shift = in->cbsz ? 0 : in->abid * (unsigned)stored * 2;
-  if (!emu_vreg_check(w, in->src[0].reg, 2, ~0ull) || !emu_vreg_check(w, in->src[1].reg, 4, ~0ull) ||
+  unsigned shift = in->cbsz ? 0 : in->abid * (unsigned)stored * 2, fused = w->group->code->isa->mfma_fused;
+  if (!emu_vreg_check(w, in->src[0].reg, d->ab_regs, ~0ull) || !emu_vreg_check(w, in->src[1].reg, 2u * d->ab_regs, ~0ull) ||
       !emu_vreg_check(w, in->src[2].reg, 1, ~0ull) || !emu_vreg_check(w, in->dst[0].reg, d->d_regs, ~0ull) ||
       !emu_vreg_written(w, in->dst[0].reg, d->d_regs, ~0ull)) return false;
   memcpy(index, w->v[in->src[2].reg], sizeof index);
-  unpacked a, b[2];
-  unpack(&a, w->v + in->src[0].reg, 2, d->a);
-  unpack(&b[0], w->v + in->src[1].reg, 2, d->b);
-  unpack(&b[1], w->v + in->src[1].reg + 2, 2, d->b);
+  unpacked a, b;
+  unpack(&a, w->v + in->src[0].reg, d->ab_regs, d->a);
+  unpack(&b, w->v + in->src[1].reg, 2 * d->ab_regs, d->b);
   for (int i = 0; i < d->m; i++)
     for (int j = 0; j < d->m; j++) {
-      int reg = d->m == 32 ? 4 * (i / 8) + i % 4 : i % 4, lane = d->m == 32 ? 32 * (i / 4 % 2) + j : 16 * (i / 4) + j;
+      int reg = d->m == 32 ? 4 * (i / 8) + i % 4 : i % 4, lane = d->m == 32 ? 32 * (i / 4 % 2) + j : 16 * (i / 4) + j, x = 0;
       uint32_t *acc = &w->v[in->dst[0].reg + reg][lane];
-      float f = bits_float(*acc);
+      float c = bits_float(*acc), f = c, ak[K_MAX], bk[K_MAX];
       int32_t n = (int32_t)*acc;
       for (int g = 0; g < groups; g++)
-        for (int e = 0; e < stored; e++) {
+        for (int e = 0; e < stored; e++, x++) {
           int al = g * d->m + i, k = 4 * (e / 2) + (int)(index[al] >> (shift + 2 * (unsigned)e) & 3);
-          const reg64 *be = &b[k / stored].e[k % stored];
-          if (d->a == IN_I8) n += a.e[e].i[al] * be->i[g * d->m + j];
-          else f += a.e[e].f[al] * be->f[g * d->m + j];
+          const reg64 *be = &b.e[k];
+          if (d->a == EMU_IN_I8) n += a.e[e].i[al] * be->i[g * d->m + j];
+          else ak[x] = a.e[e].f[al], bk[x] = be->f[g * d->m + j], f += ak[x] * bk[x];
         }
-      *acc = d->a == IN_I8 ? (uint32_t)n : float_bits(f);
+      if (d->a != EMU_IN_I8 && !isfinite(f)) f = sum_again(ak, bk, x, c, fused);
+      *acc = d->a == EMU_IN_I8 ? (uint32_t)n : float_bits(f);
     }
   w->counts.mfma_passes += d->passes;
   w->counts.mfma_flops += 2ull * d->m * d->m * d->k; /* as the dense shape counts them */
-  return true;
-}
-
-/* --- tables --- */
-
-/* m k blocks a b ab_regs d_regs passes cbsz blgp */
-static const mfma bf16_16 = {16, 16, 1, IN_BF16, IN_BF16, 2, 4, 4, false, false};
-static const mfma bf16_32 = {32, 8, 1, IN_BF16, IN_BF16, 2, 16, 8, false, false};
-static const mfma bf16_4 = {4, 4, 16, IN_BF16, IN_BF16, 2, 4, 2, true, true};
-static const mfma bf16_16b = {16, 4, 4, IN_BF16, IN_BF16, 2, 16, 8, true, true};
-static const mfma bf16_32b = {32, 4, 2, IN_BF16, IN_BF16, 2, 32, 16, true, true};
-static const mfma f16_16 = {16, 16, 1, IN_F16, IN_F16, 2, 4, 4, false, false};
-static const mfma f16_32 = {32, 8, 1, IN_F16, IN_F16, 2, 16, 8, false, false};
-static const mfma f16_4 = {4, 4, 16, IN_F16, IN_F16, 2, 4, 2, true, true};
-static const mfma f16_16b = {16, 4, 4, IN_F16, IN_F16, 2, 16, 8, true, true};
-static const mfma f16_32b = {32, 4, 2, IN_F16, IN_F16, 2, 32, 16, true, true};
-/* gfx90a: two of these shapes in twice the passes (SIDPFullSpeedModel). gfx950: twice the k in the same passes. */
-static const mfma bf16_16_slow = {16, 16, 1, IN_BF16, IN_BF16, 2, 4, 8, false, false};
-static const mfma bf16_32_slow = {32, 8, 1, IN_BF16, IN_BF16, 2, 16, 16, false, false};
-static const mfma f16_16_slow = {16, 16, 1, IN_F16, IN_F16, 2, 4, 8, false, false};
-static const mfma f16_32_slow = {32, 8, 1, IN_F16, IN_F16, 2, 16, 16, false, false};
-static const mfma bf16_16_wide = {16, 32, 1, IN_BF16, IN_BF16, 4, 4, 4, false, false};
-static const mfma bf16_32_wide = {32, 16, 1, IN_BF16, IN_BF16, 4, 16, 8, false, false};
-static const mfma f16_16_wide = {16, 32, 1, IN_F16, IN_F16, 4, 4, 4, false, false};
-static const mfma f16_32_wide = {32, 16, 1, IN_F16, IN_F16, 4, 16, 8, false, false};
-static const mfma i8_16 = {16, 32, 1, IN_I8, IN_I8, 2, 4, 4, false, false};
-static const mfma i8_32 = {32, 16, 1, IN_I8, IN_I8, 2, 16, 8, false, false};
-static const mfma i8_4 = {4, 4, 16, IN_I8, IN_I8, 1, 4, 2, true, true};
-static const mfma i8_16b = {16, 4, 4, IN_I8, IN_I8, 1, 16, 8, true, true};
-static const mfma i8_32b = {32, 4, 2, IN_I8, IN_I8, 1, 32, 16, true, true};
-static const mfma f32_16 = {16, 4, 1, IN_F32, IN_F32, 1, 4, 8, false, true};
-static const mfma f32_32 = {32, 2, 1, IN_F32, IN_F32, 1, 16, 16, false, true};
-static const mfma f32_4 = {4, 1, 16, IN_F32, IN_F32, 1, 4, 2, true, true};
-static const mfma f32_16b = {16, 1, 4, IN_F32, IN_F32, 1, 16, 8, true, true};
-static const mfma f32_32b = {32, 1, 2, IN_F32, IN_F32, 1, 32, 16, true, true};
-static const mfma xf32_16 = {16, 8, 1, IN_XF32, IN_XF32, 2, 4, 4, false, false};
-static const mfma xf32_32 = {32, 4, 1, IN_XF32, IN_XF32, 2, 16, 8, false, false};
-static const mfma f64_16 = {16, 4, 1, IN_F64, IN_F64, 2, 8, 8, false, true};
-static const mfma f64_4 = {4, 4, 4, IN_F64, IN_F64, 2, 2, 4, false, true};
-static const mfma fp8_16[4] = {
-    {16, 32, 1, IN_FP8, IN_FP8, 2, 4, 4, false, false}, {16, 32, 1, IN_FP8, IN_BF8, 2, 4, 4, false, false},
-    {16, 32, 1, IN_BF8, IN_FP8, 2, 4, 4, false, false}, {16, 32, 1, IN_BF8, IN_BF8, 2, 4, 4, false, false}};
-static const mfma fp8_32[4] = {
-    {32, 16, 1, IN_FP8, IN_FP8, 2, 16, 8, false, false}, {32, 16, 1, IN_FP8, IN_BF8, 2, 16, 8, false, false},
-    {32, 16, 1, IN_BF8, IN_FP8, 2, 16, 8, false, false}, {32, 16, 1, IN_BF8, IN_BF8, 2, 16, 8, false, false}};
-
-static const mfma sparse_bf16[2] = {{16, 32, 1, IN_BF16, IN_BF16, 2, 4, 4, true, false},
-                                    {32, 16, 1, IN_BF16, IN_BF16, 2, 16, 8, true, false}};
-static const mfma sparse_f16[2] = {{16, 32, 1, IN_F16, IN_F16, 2, 4, 4, true, false},
-                                   {32, 16, 1, IN_F16, IN_F16, 2, 16, 8, true, false}};
-static const mfma sparse_i8[2] = {{16, 64, 1, IN_I8, IN_I8, 2, 4, 4, true, false},
-                                  {32, 32, 1, IN_I8, IN_I8, 2, 16, 8, true, false}};
-static const mfma sparse_fp8_16[4] = {
-    {16, 64, 1, IN_FP8, IN_FP8, 2, 4, 4, true, false}, {16, 64, 1, IN_FP8, IN_BF8, 2, 4, 4, true, false},
-    {16, 64, 1, IN_BF8, IN_FP8, 2, 4, 4, true, false}, {16, 64, 1, IN_BF8, IN_BF8, 2, 4, 4, true, false}};
-static const mfma sparse_fp8_32[4] = {
-    {32, 32, 1, IN_FP8, IN_FP8, 2, 16, 8, true, false}, {32, 32, 1, IN_FP8, IN_BF8, 2, 16, 8, true, false},
-    {32, 32, 1, IN_BF8, IN_FP8, 2, 16, 8, true, false}, {32, 32, 1, IN_BF8, IN_BF8, 2, 16, 8, true, false}};
-
-#define SPARSE(name, desc) {"v_smfmac_" name, exec_smfmac, EMU_C_MFMA, 1, 0, &desc}
-#define OP(name, desc) {"v_mfma_" name, exec_mfma, EMU_C_MFMA, 0, 0, &desc}
-#define OP64(name, desc) {"v_mfma_" name, exec_f64, EMU_C_MFMA, 0, 0, &desc}
-const emu_op emu_ops_mfma[] = {
-    OP("f32_16x16x16_bf16", bf16_16), OP("f32_32x32x8_bf16", bf16_32), OP("f32_4x4x4_16b_bf16", bf16_4),
-    OP("f32_16x16x4_4b_bf16", bf16_16b), OP("f32_32x32x4_2b_bf16", bf16_32b),
-    OP("f32_16x16x16_f16", f16_16), OP("f32_32x32x8_f16", f16_32), OP("f32_4x4x4_16b_f16", f16_4),
-    OP("f32_16x16x4_4b_f16", f16_16b), OP("f32_32x32x4_2b_f16", f16_32b),
-    OP("f32_16x16x16bf16_1k", bf16_16_slow), OP("f32_32x32x8bf16_1k", bf16_32_slow), OP("f32_16x16x16f16", f16_16_slow),
-    OP("f32_32x32x8f16", f16_32_slow), OP("f32_16x16x32_bf16", bf16_16_wide), OP("f32_32x32x16_bf16", bf16_32_wide),
-    OP("f32_16x16x32_f16", f16_16_wide), OP("f32_32x32x16_f16", f16_32_wide),
-    OP("i32_16x16x32_i8", i8_16), OP("i32_32x32x16_i8", i8_32), OP("i32_4x4x4_16b_i8", i8_4),
-    OP("i32_16x16x4_4b_i8", i8_16b), OP("i32_32x32x4_2b_i8", i8_32b),
-    OP("f32_16x16x4_f32", f32_16), OP("f32_32x32x2_f32", f32_32), OP("f32_4x4x1_16b_f32", f32_4),
-    OP("f32_16x16x1_4b_f32", f32_16b), OP("f32_32x32x1_2b_f32", f32_32b),
-    OP("f32_16x16x8_xf32", xf32_16), OP("f32_32x32x4_xf32", xf32_32),
-    OP64("f64_16x16x4_f64", f64_16), OP64("f64_4x4x4_4b_f64", f64_4),
-    OP("f32_16x16x32_fp8_fp8", fp8_16[0]), OP("f32_16x16x32_fp8_bf8", fp8_16[1]),
-    OP("f32_16x16x32_bf8_fp8", fp8_16[2]), OP("f32_16x16x32_bf8_bf8", fp8_16[3]),
-    OP("f32_32x32x16_fp8_fp8", fp8_32[0]), OP("f32_32x32x16_fp8_bf8", fp8_32[1]),
-    OP("f32_32x32x16_bf8_fp8", fp8_32[2]), OP("f32_32x32x16_bf8_bf8", fp8_32[3]),
-    SPARSE("f32_16x16x32_bf16", sparse_bf16[0]), SPARSE("f32_32x32x16_bf16", sparse_bf16[1]),
-    SPARSE("f32_16x16x32_f16", sparse_f16[0]), SPARSE("f32_32x32x16_f16", sparse_f16[1]),
-    SPARSE("i32_16x16x64_i8", sparse_i8[0]), SPARSE("i32_32x32x32_i8", sparse_i8[1]),
-    SPARSE("f32_16x16x64_fp8_fp8", sparse_fp8_16[0]), SPARSE("f32_16x16x64_fp8_bf8", sparse_fp8_16[1]),
-    SPARSE("f32_16x16x64_bf8_fp8", sparse_fp8_16[2]), SPARSE("f32_16x16x64_bf8_bf8", sparse_fp8_16[3]),
-    SPARSE("f32_32x32x32_fp8_fp8", sparse_fp8_32[0]), SPARSE("f32_32x32x32_fp8_bf8", sparse_fp8_32[1]),
-    SPARSE("f32_32x32x32_bf8_fp8", sparse_fp8_32[2]), SPARSE("f32_32x32x32_bf8_bf8", sparse_fp8_32[3]),
-    {NULL, NULL, 0, 0, 0, NULL},
-};
-
-static bool overlap(unsigned a, unsigned na, unsigned b, unsigned nb) { return a < b + nb && b < a + na; }
-
-/* Source widths, even alignment of tuples, and the overlaps the hardware does not support: a result of more than four
- * registers is written while A, B and other parts of C are still being read. */
-static bool bind_sparse(emu_inst *in, mlaf_err *err) {
-  const mfma *d = in->aux;
-  static const uint8_t want[3] = {2, 4, 1};
-  unsigned sets = d->k / (EMU_LANES / d->m) == 8 ? 4 : 2;
-  bool ok = in->n_dst == 1 && in->n_src == 3 && in->dst[0].kind == EMU_O_VREG && in->dst[0].count == d->d_regs &&
-            in->dst[0].reg % 2 == 0 && !in->blgp && (in->cbsz || in->abid < sets);
-  for (int i = 0; ok && i < 3; i++) {
-    const emu_operand *s = &in->src[i];
-    ok = s->kind == EMU_O_VREG && s->count == want[i] && (want[i] == 1 || s->reg % 2 == 0) &&
-         (d->d_regs <= 4 || !overlap(s->reg, want[i], in->dst[0].reg, d->d_regs));
-  }
-  in->passes = d->passes;
-  return ok || (mlaf_fail(err, MLAF_E_FAULT, "pc 0x%x: '%s': a sparse multiply takes D, which it adds to, A in 2, B in 4 and the"
-                          " positions in 1 register, none of them in a D of 16, and abid below %u", in->pc, in->text, sets),
-                false);
-}
-
-bool emu_mfma_bind(emu_inst *in, mlaf_err *err) {
-  const mfma *d = in->aux;
-  if (in->dtype) return bind_sparse(in, err);
-  if (in->n_dst != 1 || in->n_src != 3 || in->dst[0].kind != EMU_O_VREG || in->src[0].kind != EMU_O_VREG ||
-      in->src[1].kind != EMU_O_VREG || (in->src[2].kind != EMU_O_VREG && in->src[2].kind != EMU_O_CONST))
-    return mlaf_fail(err, MLAF_E_FAULT, "pc 0x%x: '%s': an MFMA takes a register D, registers A and B, and C as registers or an "
-                     "inline constant", in->pc, in->text), false;
-  in->passes = d->passes;
-  const emu_operand *ops[4] = {&in->dst[0], &in->src[0], &in->src[1], &in->src[2]};
-  const char *const names[4] = {"D", "A", "B", "C"};
-  for (int i = 0; i < 4; i++) {
-    unsigned want = i == 0 || i == 3 ? d->d_regs : d->ab_regs;
-    if (ops[i]->kind != EMU_O_VREG) continue;
-    if (ops[i]->count != want)
-      return mlaf_fail(err, MLAF_E_FAULT, "pc 0x%x: '%s': operand %s has %u registers, needs %u", in->pc, in->text, names[i],
-                       ops[i]->count, want), false;
-    if (want > 1 && ops[i]->reg % 2)
-      return mlaf_fail(err, MLAF_E_FAULT, "pc 0x%x: '%s': operand %s must start at an even register", in->pc, in->text,
-                       names[i]), false;
-    if (i == 0 || d->d_regs <= 4 || !overlap(ops[0]->reg, d->d_regs, ops[i]->reg, want)) continue;
-    if (i == 3 && ops[3]->reg == ops[0]->reg) continue;
-    return mlaf_fail(err, MLAF_E_FAULT, "pc 0x%x: '%s': D overlaps %s%s, which this shape reads while writing D", in->pc,
-                     in->text, i == 3 ? "part of " : "", names[i]), false;
-  }
-  if ((in->cbsz && !d->cbsz) || (in->abid && !d->cbsz) || (in->blgp && !d->blgp) ||
-      (d->cbsz && (1u << in->cbsz > d->blocks || in->abid >= 1u << in->cbsz)))
-    return mlaf_fail(err, MLAF_E_FAULT, "pc 0x%x: '%s': cbsz:%u abid:%u blgp:%u is not defined for this instruction", in->pc,
-                     in->text, in->cbsz, in->abid, in->blgp), false;
   return true;
 }

@@ -1,7 +1,8 @@
 /* Scalar memory: loads, stores, atomics, the clock, cache control. A load's registers are unreadable until lgkmcnt(0). */
 #include <string.h>
 
-#include "emu/emu.h"
+#include "emu/memory.h"
+#include "emu/strict.h"
 #include "emu/vmem.h"
 
 /* Mark n destination registers as loaded by the newest scalar operation. Two loads in flight to one register are a
@@ -34,15 +35,25 @@ static bool offset_behind(emu_wave *w, const emu_inst *in, int i, int64_t *out) 
 
 static bool read_offset(emu_wave *w, const emu_inst *in, int64_t *out) { return offset_behind(w, in, 0, out); }
 
+/* The hardware drops the low bits of a scalar address: what then comes is not what the program asked for. */
+static bool aligned(emu_wave *w, uint64_t *address) {
+  if (*address % 4 && !emu_broken(w, EMU_RULE_SCALAR_ALIGN, -1, "scalar access at 0x%llx, which is no multiple of 4: the hardware"
+                                  " drops the low bits", (unsigned long long)*address)) return false;
+  *address &= ~UINT64_C(3);
+  return true;
+}
+
 static bool s_load(emu_wave *w, const emu_inst *in) {
   uint64_t base;
   int64_t offset = 0;
   char why[256];
   uint32_t data[16], n = in->dwords;
   if (!emu_sread64(w, &in->src[0], &base) || !read_offset(w, in, &offset)) return false;
-  uint64_t address = (base + (uint64_t)offset) & ~UINT64_C(3); /* the hardware drops the low bits */
+  uint64_t address = base + (uint64_t)offset;
+  if (!aligned(w, &address)) return false;
   const uint8_t *p = emu_mem_at(w->group->dev, address, n * 4, why, sizeof why);
   if (!p) return emu_fault(w, -1, "scalar load of %u bytes at 0x%llx: %s", n * 4, (unsigned long long)address, why);
+  if (!emu_global_written(w, -1, address, n * 4, "scalar load")) return false;
   memcpy(data, p, n * 4);
   return load_done(w, in, data, n);
 }
@@ -57,12 +68,16 @@ static bool s_buffer_load(emu_wave *w, const emu_inst *in) {
   if (!emu_sreg_check(w, r, 4) || !read_offset(w, in, &offset)) return false;
   uint64_t base = (uint64_t)(w->s[r + 1] & 0xffff) << 32 | w->s[r];
   uint64_t stride = w->s[r + 1] >> 16 & 0x3fff, limit = (uint64_t)w->s[r + 2] * (stride ? stride : 1);
+  uint64_t from = base + (uint64_t)offset;
+  if (!aligned(w, &from)) return false;
   offset &= ~INT64_C(3);
+  base &= ~UINT64_C(3);
   for (uint32_t i = 0; i < n; i++) {
     uint64_t at = (uint64_t)offset + 4 * i;
-    if (at + 4 > limit) continue;
+    if (at >= limit || limit - at < 4) continue; /* a negative offset is a huge one */
     const uint8_t *p = emu_mem_at(w->group->dev, base + at, 4, why, sizeof why);
     if (!p) return emu_fault(w, -1, "scalar buffer load at 0x%llx: %s", (unsigned long long)(base + at), why);
+    if (!emu_global_written(w, -1, base + at, 4, "scalar buffer load")) return false;
     memcpy(&data[i], p, 4);
   }
   return load_done(w, in, data, n);
@@ -78,7 +93,6 @@ static uint8_t *data_place(emu_wave *w, const emu_inst *in, unsigned *bytes) {
   const emu_operand *s = &in->src[1];
   if (s->count == 4 ? !emu_sreg_check(w, s->reg, 4) : !emu_sread64(w, s, &base)) return NULL;
   if (!offset_behind(w, in, 1, &offset)) return NULL;
-  offset &= ~INT64_C(3);
   if (s->count == 4) {
     uint64_t stride = w->s[s->reg + 1] >> 16 & 0x3fff, limit = (uint64_t)w->s[s->reg + 2] * (stride ? stride : 1);
     base = (uint64_t)(w->s[s->reg + 1] & 0xffff) << 32 | w->s[s->reg];
@@ -86,9 +100,11 @@ static uint8_t *data_place(emu_wave *w, const emu_inst *in, unsigned *bytes) {
     if (room < *bytes) *bytes = (unsigned)room / 4 * 4;
     if (*bytes == 0) return nowhere;
   }
-  uint64_t address = (base + (uint64_t)offset) & ~UINT64_C(3);
+  uint64_t address = base + (uint64_t)offset;
+  if (!aligned(w, &address)) return NULL;
   uint8_t *p = emu_mem_at(w->group->dev, address, *bytes, why, sizeof why);
-  if (!p) emu_fault(w, -1, "scalar store or atomic of %u bytes at 0x%llx: %s", *bytes, (unsigned long long)address, why);
+  if (p) emu_global_write(w, address, *bytes);
+  else emu_fault(w, -1, "scalar store or atomic of %u bytes at 0x%llx: %s", *bytes, (unsigned long long)address, why);
   return p;
 }
 
@@ -101,6 +117,7 @@ static bool s_store(emu_wave *w, const emu_inst *in) {
   uint8_t *p = data_place(w, in, &bytes);
   if (!p) return false;
   memcpy(p, &w->s[in->src[0].reg], bytes);
+  emu_changed(w);
   w->smem_issued++;
   return true;
 }
@@ -120,7 +137,10 @@ static bool s_atomic(emu_wave *w, const emu_inst *in) {
   uint64_t at = (uint64_t)(uintptr_t)p;
   if (bytes && at % (4 * words)) return emu_fault(w, -1, "scalar atomic at 0x%llx is not aligned", (unsigned long long)at);
   uint64_t old = 0;
-  if (bytes == 4 * words) old = emu_atomic_memory((emu_atomic)in->dtype, words, at, value[0], value[1]);
+  if (bytes == 4 * words) {
+    old = emu_atomic_memory((emu_atomic)in->dtype, words, at, value[0], value[1]);
+    emu_atomic_changed(w, at, words, old);
+  }
   const uint32_t data[2] = {(uint32_t)old, (uint32_t)(old >> 32)};
   emu_operand dst = in->src[0];
   dst.count = (uint8_t)words;
@@ -166,4 +186,7 @@ const emu_op emu_ops_smem[] = {
   {"s_dcache_wb_vol", cache_control, EMU_C_NOP, 0, 0, NULL},
   {"buffer_inv", cache_control, EMU_C_NOP, 0, 0, NULL},
   {"buffer_wbl2", cache_control, EMU_C_NOP, 0, 0, NULL},
+  {"buffer_wbinvl1", cache_control, EMU_C_NOP, 0, 0, NULL}, /* gfx90a's */
+  {"buffer_wbinvl1_vol", cache_control, EMU_C_NOP, 0, 0, NULL},
+  {"buffer_invl2", cache_control, EMU_C_NOP, 0, 0, NULL},
   {NULL, NULL, 0, 0, 0, NULL}};

@@ -1,4 +1,5 @@
 /* Program control: branches, barriers, waits, hardware registers. */
+#include "emu/emu_launch.h"
 #include "emu/salu.h"
 
 bool emu_s_branch(emu_wave *w, const emu_inst *in) {
@@ -87,15 +88,25 @@ bool emu_s_call(emu_wave *w, const emu_inst *in) {
   return emu_swrite64(w, &in->dst[0], pc_address(w, in + 1)) && emu_s_branch(w, in);
 }
 
-/* --- hardware registers: MODE (what arithmetic depends on) and XCC_ID (workgroups go round-robin over 8 XCDs) --- */
-enum { HWREG_MODE = 1, HWREG_XCC_ID = 20, N_XCC = 8 };
+/* --- hardware registers: MODE (what arithmetic depends on), XCC_ID (workgroups go round-robin over the XCDs) and HW_ID --- */
+enum { HWREG_MODE = 1, HWREG_HW_ID = 4, HWREG_XCC_ID = 20, SIMDS = 4, ENGINES = 4 };
+
+/* Where a wave runs: the CUs of an XCD, spread over its shader engines, are filled in dispatch order, over and over. The same in
+ * every run. WAVE_ID 3:0, SIMD_ID 5:4, CU_ID 11:8, SE_ID 15:13, TG_ID 19:16. */
+static uint32_t hw_id(const emu_wave *w) {
+  const mlaf_device_info *info = &w->group->dev->isa->info;
+  uint64_t xccs = (uint64_t)info->xcc, cus = (uint64_t)info->compute_units / xccs, nth = w->group->linear_id / xccs;
+  uint32_t cu = (uint32_t)(nth % cus), round = (uint32_t)(nth / cus), wave = (uint32_t)w->index;
+  return ((wave / SIMDS + round) & 15) | wave % SIMDS << 4 | (cu / ENGINES & 15) << 8 | cu % ENGINES << 13 | (round & 15) << 16;
+}
 
 bool emu_s_getreg(emu_wave *w, const emu_inst *in) {
   unsigned id = in->imm & 0x3f, offset = in->imm >> 6 & 31, width = (in->imm >> 11 & 31) + 1;
   uint32_t v;
   if (id == HWREG_MODE) v = w->mode;
-  else if (id == HWREG_XCC_ID) v = w->group->linear_id % N_XCC;
-  else return emu_fault(w, -1, "hardware register %u is not emulated (MODE and XCC_ID are)", id);
+  else if (id == HWREG_HW_ID) v = hw_id(w);
+  else if (id == HWREG_XCC_ID) v = (uint32_t)(w->group->linear_id % (uint64_t)w->group->dev->isa->info.xcc);
+  else return emu_fault(w, -1, "hardware register %u is not emulated (MODE, HW_ID and XCC_ID are)", id);
   v = v >> offset & (width == 32 ? ~0u : (1u << width) - 1);
   return emu_swrite32(w, &in->dst[0], v);
 }

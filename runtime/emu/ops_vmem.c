@@ -7,7 +7,8 @@
  * Buffer descriptors: base 48 bits, stride 14, num_records, word 3. offset = index * stride + voffset + inst_offset; a dword
  * with offset + soffset + 4 > num_records reads as 0 and is not written. Swizzled descriptors interleave index_stride
  * records by element_size and bound the index instead; add-tid adds the lane to the index. Loads to LDS: dword per lane at
- * M0[15:0] + inst_offset + 4 * lane id, sub-dword data extended to the dword; inactive lanes leave their dword alone. */
+ * M0[15:0] + inst_offset + 4 * lane id (gfx950: 3 and 4 dwords too, at 12 and 16 * lane id), sub-dword data extended to the
+ * dword; inactive lanes leave theirs alone. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -110,12 +111,27 @@ static uint64_t swizzled(const descriptor *d, uint64_t index, uint64_t offset) {
   return (index / n * d->stride + offset / e * e) * n + index % n * e + offset % e;
 }
 
+/* Private memory through its buffer descriptor: soffset counts in bytes of the wave, 64 to one of a lane. */
+static bool locate_private_buffer(emu_wave *w, const emu_inst *in, const emu_operand *a, const descriptor *d, uint32_t soffset,
+                                  place *p) {
+  bool off = in->flags & EMU_F_OFFEN;
+  uint32_t wave = soffset + (uint32_t)d->base;
+  if (in->flags & EMU_F_IDXEN || wave % (4 * EMU_LANES))
+    return emu_fault(w, -1, "private memory at byte %u of the wave, which is no dword's place, or by index", wave);
+  if (off && !emu_vreg_check(w, a[0].reg, 1, p->lanes)) return false;
+  for (int l = 0; l < EMU_LANES; l++) p->addr[l] = (off ? w->v[a[0].reg][l] : 0) + (uint32_t)in->offset + wave / EMU_LANES;
+  p->priv = p->lanes;
+  p->lanes = p->whole = 0;
+  return true;
+}
+
 /* a[0] vaddr, a[1] descriptor, a[2] soffset. */
 static bool locate_buffer(emu_wave *w, const emu_inst *in, const emu_operand *a, unsigned bytes, place *p) {
   descriptor d = {0};
   uint32_t soffset = 0;
   if (!read_descriptor(w, &a[1], &d) || !scalar_value(w, &a[2], &soffset)) return false;
   bool idx = in->flags & EMU_F_IDXEN, off = in->flags & EMU_F_OFFEN;
+  if (d.base >> 32 == EMU_PRIVATE_BUFFER >> 32) return locate_private_buffer(w, in, a, &d, soffset, p);
   if ((idx || off) && !emu_vreg_check(w, a[0].reg, idx && off ? 2 : 1, p->lanes)) return false;
   p->whole = 0;
   for (int l = 0; l < EMU_LANES; l++) {
@@ -134,13 +150,27 @@ static bool locate_buffer(emu_wave *w, const emu_inst *in, const emu_operand *a,
 
 /* --- bounds: every byte inside one live allocation --- */
 
-static bool in_span(const emu_span *s, uint64_t lo, uint64_t hi) { return lo >= s->lo && hi <= s->hi && lo <= hi; }
+/* Addresses from lo to hi, `bytes` at each. Any address may come: nothing here may wrap. */
+static bool in_span(const emu_span *s, uint64_t lo, uint64_t hi, unsigned bytes) {
+  return lo >= s->lo && hi < s->hi && s->hi - hi >= bytes;
+}
 
 static bool check_lane(emu_wave *w, int lane, uint64_t addr, uint32_t n, const char *what) {
   if (n == 0 || emu_mem_find(w->group->dev, addr, n)) return true;
   char why[320];
   emu_mem_describe(w->group->dev, addr, n, why, sizeof why);
   return emu_fault(w, lane, "%s outside every allocation: %s", what, why);
+}
+
+/* Loads and atomics look at memory, stores and atomics write it. */
+static bool check_written(emu_wave *w, const place *p, unsigned bytes, const char *what) {
+  bool looks = strcmp(what, "store") != 0, writes = strcmp(what, "load") != 0;
+  for (int l = 0; l < EMU_LANES; l++) {
+    uint32_t n = p->whole >> l & 1 ? bytes : p->lanes >> l & 1 ? p->room[l] : 0;
+    if (n && looks && !emu_global_written(w, l, p->addr[l], n, what)) return false;
+    if (n && writes) emu_global_write(w, p->addr[l], n);
+  }
+  return true;
 }
 
 /* One test for the wave when all lanes hit an allocation it hit lately; else lane by lane. */
@@ -152,20 +182,21 @@ bool emu_place_check(emu_wave *w, const place *p, unsigned bytes, const char *wh
     lo = p->addr[l] < lo ? p->addr[l] : lo;
     hi = p->addr[l] > hi ? p->addr[l] : hi;
   }
+  const emu_span *one = NULL; /* that holds them all */
   if (p->whole) {
-    bool ok = false;
-    for (int i = 0; i < 4 && !ok; i++) ok = in_span(&cache->hit[i], lo, hi + bytes);
-    const emu_span *s = ok ? NULL : emu_mem_find(w->group->dev, lo, 1);
-    if (s && in_span(s, lo, hi + bytes)) {
+    for (int i = 0; i < 4 && !one; i++) one = in_span(&cache->hit[i], lo, hi, bytes) ? &cache->hit[i] : NULL;
+    const emu_span *s = one ? NULL : emu_mem_find(w->group->dev, lo, 1);
+    if (s && in_span(s, lo, hi, bytes)) {
       cache->hit[cache->next_hit++ % 4] = *s;
-      ok = true;
+      one = s;
     }
-    for (int l = 0; l < EMU_LANES && !ok; l++)
+    for (int l = 0; l < EMU_LANES && !one; l++)
       if (p->whole >> l & 1 && !check_lane(w, l, p->addr[l], bytes, what)) return false;
   }
   for (int l = 0; l < EMU_LANES && p->whole != p->lanes; l++)
     if (p->lanes >> l & 1 && !(p->whole >> l & 1) && !check_lane(w, l, p->addr[l], p->room[l], what)) return false;
-  return true;
+  bool untracked = !w->group->dev->tracking || (p->whole == p->lanes && one && !one->written);
+  return untracked || check_written(w, p, bytes, what);
 }
 
 /* --- data --- */
@@ -218,9 +249,10 @@ static void store_lanes(emu_wave *w, unsigned src, const place *p, unsigned word
   }
 }
 
-static uint32_t lane_word(const place *p, int l, unsigned bytes) {
-  uint32_t x = 0;
-  if (p->whole >> l & 1) memcpy(&x, (const void *)(uintptr_t)p->addr[l], bytes);
+/* Dword k of a lane's data, or what is narrower; 0 where a buffer ends. */
+static uint32_t lane_word(const place *p, int l, unsigned k, unsigned bytes) {
+  uint32_t x = 0, room = p->whole >> l & 1 ? bytes : p->lanes >> l & 1 ? p->room[l] : 0;
+  if (room >= 4 * k + (bytes < 4 ? bytes : 4)) memcpy(&x, (const void *)(uintptr_t)(p->addr[l] + 4 * k), bytes < 4 ? bytes : 4);
   return x;
 }
 
@@ -277,15 +309,16 @@ bool emu_locate(emu_wave *w, const emu_inst *in, const vm_op *op, const emu_oper
 
 /* --- instructions --- */
 
-bool emu_to_lds(emu_wave *w, const emu_inst *in, const vm_op *op, uint64_t lanes, const uint32_t data[EMU_LANES]) {
+bool emu_to_lds(emu_wave *w, const emu_inst *in, const vm_op *op, uint64_t lanes, uint32_t (*data)[EMU_LANES],
+                unsigned words) {
   if (!emu_sreg_check(w, EMU_M0, 1)) return false;
-  uint32_t at[EMU_LANES], base = (w->s[EMU_M0] & 0xffff) + (uint32_t)in->offset;
-  for (uint32_t l = 0; l < EMU_LANES; l++) at[l] = base + 4 * l;
-  if (!emu_vm_begin(w, op, NULL, 0) || !emu_lds_access(w, in, EMU_LDS_DMA, at, 4, lanes)) return false;
+  uint32_t at[EMU_LANES], base = (w->s[EMU_M0] & w->group->code->isa->m0_lds) + (uint32_t)in->offset;
+  for (uint32_t l = 0; l < EMU_LANES; l++) at[l] = base + 4 * words * l;
+  if (!emu_vm_begin(w, op, NULL, 0) || !emu_lds_access(w, in, EMU_LDS_DMA, at, 4 * words, lanes)) return false;
   for (int l = 0; l < EMU_LANES; l++)
-    if (lanes >> l & 1) memcpy(w->group->lds + at[l], &data[l], 4);
+    for (unsigned k = 0; lanes >> l & 1 && k < words; k++) memcpy(w->group->lds + at[l] + 4 * k, &data[k][l], 4);
   unsigned ideal;
-  w->counts.lds_clk += emu_lds_clocks(EMU_LDS_WRITE, at, 4, lanes, &ideal);
+  w->counts.lds_clk += emu_lds_clocks(EMU_LDS_WRITE, at, 4 * words, lanes, &ideal);
   return true;
 }
 
@@ -299,9 +332,10 @@ static bool exec_load(emu_wave *w, const emu_inst *in) {
   if (!emu_place_check(w, &p, op->bytes, "load")) return false;
   emu_place_charge(w, &p, op->bytes, false);
   if (lds) {
-    uint32_t data[EMU_LANES];
-    for (int l = 0; l < EMU_LANES; l++) data[l] = emu_narrow((emu_conv)op->conv, lane_word(&p, l, op->bytes), 0);
-    return emu_to_lds(w, in, op, p.lanes, data);
+    uint32_t data[4][EMU_LANES];
+    for (int l = 0; l < EMU_LANES; l++)
+      for (unsigned k = 0; k < words; k++) data[k][l] = emu_narrow((emu_conv)op->conv, lane_word(&p, l, k, op->bytes), 0);
+    return emu_to_lds(w, in, op, p.lanes, data, words);
   }
   unsigned dst = in->dst[0].reg;
   if (!emu_vm_begin(w, op, &in->dst[0], words)) return false;
@@ -309,7 +343,7 @@ static bool exec_load(emu_wave *w, const emu_inst *in) {
     load_lanes(w, dst, &p, words);
   } else {
     for (int l = 0; l < EMU_LANES; l++)
-      if (p.lanes >> l & 1) w->v[dst][l] = emu_narrow((emu_conv)op->conv, lane_word(&p, l, op->bytes), w->v[dst][l]);
+      if (p.lanes >> l & 1) w->v[dst][l] = emu_narrow((emu_conv)op->conv, lane_word(&p, l, 0, op->bytes), w->v[dst][l]);
   }
   emu_vm_in_flight(w, op, dst, words, p.lanes);
   return true;
@@ -325,6 +359,7 @@ static bool exec_store(emu_wave *w, const emu_inst *in) {
   if (!emu_vreg_check(w, src, words, p.lanes)) return false;
   if (!emu_place_check(w, &p, op->bytes, "store")) return false;
   emu_place_charge(w, &p, op->bytes, true);
+  emu_changed(w);
   if (!emu_vm_begin(w, op, NULL, 0)) return false;
   if (op->conv == EMU_RAW) {
     store_lanes(w, src, &p, words);
@@ -362,6 +397,7 @@ static bool exec_atomic(emu_wave *w, const emu_inst *in) {
       if (p.addr[l] % bytes) return emu_fault(w, l, "atomic at 0x%" PRIx64 " is not aligned to %u bytes", p.addr[l], bytes);
       uint64_t cmp = n_data == 2 ? lane_value(w, data->reg + words, words, l) : 0;
       old = emu_atomic_memory((emu_atomic)in->dtype, words, p.addr[l], lane_value(w, data->reg, words, l), cmp);
+      emu_atomic_changed(w, p.addr[l], words, old);
     }
     if (!rtn) continue;
     w->v[in->dst[0].reg][l] = (uint32_t)old;
@@ -402,6 +438,6 @@ const emu_op emu_ops_vmem[] = {
     STORES("global", EMU_GLOBAL), STORES("flat", EMU_FLAT), STORES("buffer", EMU_BUFFER), STORES("scratch", EMU_SCRATCH),
     ATOMICS("global", EMU_GLOBAL), ATOMICS("flat", EMU_FLAT), ATOMICS("buffer", EMU_BUFFER),
     LDS_LD("ubyte", EMU_U8, 1), LDS_LD("sbyte", EMU_I8, 1), LDS_LD("ushort", EMU_U16, 2), LDS_LD("sshort", EMU_I16, 2),
-    LDS_LD("dword", EMU_RAW, 4),
+    LDS_LD("dword", EMU_RAW, 4), LDS_LD("dwordx3", EMU_RAW, 12), LDS_LD("dwordx4", EMU_RAW, 16),
     {NULL, NULL, 0, 0, 0, NULL},
 };

@@ -9,6 +9,7 @@
 #include "emu/parse.h"
 #include "emu/place.h"
 #include "emu/strict.h"
+#include "emu/turns.h"
 #include "emu/valu.h"
 
 /* --- mnemonic lookup: an open-addressing hash of every table's entries, built for one decode --- */
@@ -23,7 +24,9 @@ static unsigned hash_name(const char *s) {
   return h ^ h >> 15;
 }
 
-static const emu_op *lookup_find(const lookup *t, const char *name) {
+static const emu_op *lookup_find(const lookup *t, const emu_isa *isa, const char *name) {
+  for (const emu_alias *a = isa->aliases; a && a->printed; a++)
+    if (strcmp(a->printed, name) == 0) name = a->name;
   for (unsigned i = hash_name(name);; i++) {
     const emu_op *op = t->slot[i % LOOKUP_SLOTS];
     if (!op || strcmp(op->mnemonic, name) == 0) return op;
@@ -41,7 +44,7 @@ static void lookup_add(lookup *t, const emu_op *table) {
 static lookup *lookup_new(void) {
   lookup *t = calloc(1, sizeof *t);
   const emu_op *const tables[] = {
-    emu_ops_salu, emu_ops_smem, emu_ops_valu(), emu_ops_mfma, emu_ops_vmem, emu_ops_format, emu_ops_ds};
+    emu_ops_salu, emu_ops_smem, emu_ops_valu(), emu_ops_convert, emu_ops_mfma, emu_ops_vmem, emu_ops_format, emu_ops_ds};
   for (size_t i = 0; t && i < sizeof tables / sizeof *tables; i++) lookup_add(t, tables[i]);
   return t;
 }
@@ -145,7 +148,7 @@ static int count_dsts(const emu_op *op, const emu_inst *in) {
 static bool place_operands(const emu_op *op, const emu_line *l, emu_inst *in) {
   in->n_src = (uint8_t)l->n_op; /* count_dsts looks at it: an s_nop has none */
   int n_dst = count_dsts(op, in);
-  if (n_dst > l->n_op || n_dst > 2 || l->n_op - n_dst > 4) return false;
+  if (n_dst > l->n_op || n_dst > 2 || l->n_op - n_dst > 5) return false;
   in->n_dst = (uint8_t)n_dst;
   in->n_src = (uint8_t)(l->n_op - n_dst);
   memcpy(in->dst, l->op, (size_t)n_dst * sizeof *l->op);
@@ -168,12 +171,12 @@ static void parse_line(const lookup *t, const emu_isa *isa, const char *text, em
   size_t n = strcspn(text, " ");
   const char *rest = text + n + strspn(text + n, " ");
   split_mnemonic(text, n, &l);
-  const emu_op *op = lookup_find(t, l.mnemonic);
+  const emu_op *op = lookup_find(t, isa, l.mnemonic);
   in->text = text;
   in->mnemonic = op ? op->mnemonic : "unknown";
   in->exec = unimplemented;
   in->cls = EMU_C_SALU;
-  if (!op || (!isa->fnuz && (strstr(op->mnemonic, "fp8") || strstr(op->mnemonic, "bf8")))) return;
+  if (!op) return;
   in->cls = op->cls;
   in->dtype = op->dtype;
   in->dwords = op->dwords;
@@ -193,12 +196,12 @@ static void parse_line(const lookup *t, const emu_isa *isa, const char *text, em
 }
 
 /* --- the whole text --- */
-/* "<hex pc> <hex size> <text>": cuts the line off at its newline, returns the next line. */
+/* "<hex pc> <size> <text>": cuts the line off at its newline, returns the next line. */
 static char *split_line(char *s, uint32_t *pc, uint8_t *size, char **text) {
   char *end = s + strcspn(s, "\n"), *next = *end ? end + 1 : end, *p;
   *end = 0;
   *pc = (uint32_t)strtoul(s, &p, 16);
-  *size = *p == ' ' ? (uint8_t)strtoul(p + 1, &p, 16) : 0;
+  *size = *p == ' ' ? (uint8_t)strtoul(p + 1, &p, 10) : 0;
   *text = *p == ' ' ? p + 1 : NULL;
   return next;
 }
@@ -294,6 +297,7 @@ mlaf_status emu_code_decode(emu_code *code, char *disasm, mlaf_err *err) {
   if (st == MLAF_OK) st = decode_lines(code, t, disasm, err);
   if (st == MLAF_OK) resolve_targets(code);
   for (size_t i = 0; st == MLAF_OK && i < code->n_kernels; i++) check_allocation(code, &code->kernels[i]);
+  if (st == MLAF_OK) emu_turns_bind(code);
   free(t);
   return st;
 }

@@ -43,12 +43,13 @@ static const struct { const char *word; uint32_t flag; uint16_t dpp; } plain[] =
 };
 
 /* key:number words. DPP controls are base + number (CDNA3 ISA, table "DPP_CTRL"). */
-enum field { F_OFFSET, F_OFFSET1, F_CBSZ, F_ABID, F_BLGP, F_ROW_MASK, F_BANK_MASK, F_BOUND, F_DPP, F_MUL, F_DIV };
+enum field { F_OFFSET, F_OFFSET1, F_CBSZ, F_ABID, F_BLGP, F_ROW_MASK, F_BANK_MASK, F_BOUND, F_FI, F_DPP, F_MUL, F_DIV };
 static const struct { const char *key; enum field field; uint16_t base; int lo, hi; } valued[] = {
   {"offset", F_OFFSET, 0, -(1 << 20), (1 << 21) - 1}, {"offset0", F_OFFSET, 0, 0, 255}, {"offset1", F_OFFSET1, 0, 0, 255},
   {"bitop3", F_OFFSET, 0, 0, 255} /* a VALU instruction has no other offset */,
   {"cbsz", F_CBSZ, 0, 0, 7}, {"abid", F_ABID, 0, 0, 15}, {"blgp", F_BLGP, 0, 0, 7},
-  {"row_mask", F_ROW_MASK, 0, 0, 15}, {"bank_mask", F_BANK_MASK, 0, 0, 15}, {"bound_ctrl", F_BOUND, 0, 0, 1},
+  {"fi", F_FI, 0, 0, 1}, {"row_mask", F_ROW_MASK, 0, 0, 15}, {"bank_mask", F_BANK_MASK, 0, 0, 15},
+  {"bound_ctrl", F_BOUND, 0, 0, 1},
   {"row_shl", F_DPP, 0x100, 1, 15}, {"row_shr", F_DPP, 0x110, 1, 15}, {"row_ror", F_DPP, 0x120, 1, 15},
   {"wave_shl", F_DPP, 0x12f, 1, 1}, {"wave_rol", F_DPP, 0x133, 1, 1}, {"wave_shr", F_DPP, 0x137, 1, 1},
   {"wave_ror", F_DPP, 0x13b, 1, 1}, {"row_newbcast", F_DPP, 0x150, 0, 15}, {"mul", F_MUL, 0, 2, 4}, {"div", F_DIV, 0, 2, 2},
@@ -64,6 +65,7 @@ static void set_field(emu_inst *in, enum field field, uint16_t base, int v) {
     case F_ROW_MASK: in->row_mask = (uint8_t)v; break;
     case F_BANK_MASK: in->bank_mask = (uint8_t)v; break;
     case F_BOUND: in->flags |= EMU_F_BOUND_CTRL; break; /* printed only when set; older printers call it bound_ctrl:0 */
+    case F_FI: break; /* of v_permlane*_swap: what lanes that are off give, and those fault */
     case F_DPP: in->dpp_ctrl = (uint16_t)(base + v); break;
     case F_MUL: in->omod = v == 2 ? 1 : 2; break;
     case F_DIV: in->omod = 3; break;

@@ -86,7 +86,7 @@ static bool parse_constant(const char *s, emu_operand *o) {
     return true;
   }
   if (!strchr(s, '.')) return false;
-  o->fvalue = strtod(s, &end);
+  o->fvalue = mlaf_strtod(s, &end);
   o->is_float = true;
   float f = (float)o->fvalue;
   uint32_t bits;

@@ -27,7 +27,8 @@ typedef struct emu_place {
 /* --- ops_vmem.c --- */
 bool emu_locate(emu_wave *w, const emu_inst *in, const emu_vm_op *op, const emu_operand *vaddr, const emu_operand *rest,
                 unsigned bytes, emu_place *p);
-/* Every byte inside one live allocation; false after emu_fault. */
+/* Every byte inside one live allocation and, when looked at, written; false after emu_fault. `what`: "load", "store",
+ * "atomic". */
 bool emu_place_check(emu_wave *w, const emu_place *p, unsigned bytes, const char *what);
 void emu_place_charge(emu_wave *w, const emu_place *p, unsigned bytes, bool store);
 /* Counters, and the register a load goes to must not be the target of an LDS load in flight. */
@@ -35,8 +36,9 @@ bool emu_vm_begin(emu_wave *w, const emu_vm_op *op, const emu_operand *dst, unsi
 void emu_vm_in_flight(emu_wave *w, const emu_vm_op *op, unsigned reg, unsigned n, uint64_t lanes);
 /* One lane's data of a load, extended or merged with the register's old contents. */
 uint32_t emu_narrow(emu_conv c, uint32_t x, uint32_t old);
-/* A dword per lane, from M0 on; `data` has been checked and read. */
-bool emu_to_lds(emu_wave *w, const emu_inst *in, const emu_vm_op *op, uint64_t lanes, const uint32_t data[EMU_LANES]);
+/* 1, 3 or 4 dwords per lane, from M0 on, lane after lane; `data` has been checked and read. */
+bool emu_to_lds(emu_wave *w, const emu_inst *in, const emu_vm_op *op, uint64_t lanes, uint32_t (*data)[EMU_LANES],
+                unsigned words);
 
 /* --- ops_apart.c: loads, stores and atomics with lanes in LDS or private memory; the place is located, nothing is checked --- */
 bool emu_apart_load(emu_wave *w, const emu_inst *in, const emu_vm_op *op, const emu_place *p);
@@ -45,6 +47,7 @@ bool emu_apart_atomic(emu_wave *w, const emu_inst *in, const emu_vm_op *op, cons
                       bool rtn);
 /* The private memory of a workgroup's waves, as the kernel's descriptor sizes it. */
 bool emu_private_init(emu_group *g);
+size_t emu_private_bytes(const emu_kernel *k); /* of host memory a wave */
 void emu_private_free(emu_group *g);
 
 /* --- ops_format.c: typed buffer loads and stores; emu_ops_format is their table --- */

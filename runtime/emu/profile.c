@@ -187,7 +187,7 @@ static void describe(emu_profile *p, const emu_settled *s) {
   p->residents = s->residents;
   p->limit = s->limit;
   p->vgprs = k->vgprs;
-  p->lds_bytes = k->lds_bytes;
+  p->lds_bytes = k->lds_bytes + s->launch->lds;
   p->clock_mhz = s->env.clock_mhz;
   p->kernel_ns = s->clk / s->env.clock_mhz * 1000;
   p->launch_ns = s->launch_ns;

@@ -1,6 +1,9 @@
 # The emulator is what tests and tuning wait for: optimise it harder than the rest. No contraction (the ISA says where an
 # fma is), no errno or traps (they stop the 64-lane loops from vectorising).
 target_compile_options(mlaf_emu PRIVATE -O3 -ffp-contract=off -fno-math-errno -fno-trapping-math)
+if(CMAKE_C_COMPILER_ID MATCHES "Clang") # & and | of conditions, branch-free on purpose; a pragma that says what the options say
+  target_compile_options(mlaf_emu PRIVATE -Wno-bitwise-instead-of-logical -Wno-bitwise-conditional-parentheses -Wno-unknown-pragmas)
+endif()
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   target_compile_definitions(mlaf_emu PRIVATE EMU_HOST_X86)
   set_source_files_properties(runtime/emu/ops_valu_v3.c PROPERTIES COMPILE_OPTIONS "-march=x86-64-v3")
@@ -25,4 +28,10 @@ if(MLAF_TESTS) # AITER's MLA and attention kernels against fp64 references: docs
     target_include_directories(${name} PRIVATE tests/emu)
     target_link_libraries(${name} PRIVATE mlaf_rooms)
   endforeach()
+endif()
+if(MLAF_TESTS) # random HIP programs against the host's compiler: docs/emulator.md
+  add_executable(emu-random tests/emu/random_hip_main.c)
+  target_include_directories(emu-random PRIVATE tests/emu)
+  target_link_libraries(emu-random PRIVATE mlaf_rooms)
+  target_compile_definitions(emu-random PRIVATE MLAF_TEST_CC="${CMAKE_C_COMPILER}")
 endif()

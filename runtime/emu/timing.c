@@ -28,6 +28,7 @@ mlaf_status emu_recorder_open(emu_device *dev, emu_recorder *r, mlaf_err *err) {
   size_t n;
   memset(r, 0, sizeof *r);
   r->budget = EVENT_BUDGET;
+  r->max_bytes = dev->max_bytes;
   emu_mem_pin(dev);
   const emu_span *span = emu_mem_spans(dev, &n);
   bool ok = number_regions(r, span, n);
@@ -94,24 +95,38 @@ void emu_timing_wave_free(emu_wave *w) { w->timing = NULL; }
 
 void emu_timing_barrier(emu_group *g) {}
 
-static void add_event(emu_trace *t, emu_event e) {
+/* May a recording grow by so many bytes? All of them count together. */
+static bool afford(emu_recorder *r, size_t bytes) {
+  if (atomic_fetch_add(&r->bytes, bytes) + bytes <= r->max_bytes) return true;
+  atomic_fetch_sub(&r->bytes, bytes);
+  return false;
+}
+
+static bool add_event(emu_recorder *r, emu_trace *t, emu_event e) {
   if (t->n == t->cap) {
     size_t cap = t->cap ? 2 * t->cap : 4096;
-    emu_event *p = realloc(t->event, cap * sizeof *p);
-    if (!p) {
-      t->failed = true;
-      return;
-    }
+    emu_event *p = afford(r, (cap - t->cap) * sizeof *p) ? realloc(t->event, cap * sizeof *p) : NULL;
+    if (!p) return false;
     t->event = p;
     t->cap = cap;
   }
   t->event[t->n++] = e;
+  return true;
 }
 
-void emu_timing_step(emu_wave *w, const emu_inst *in) {
+static bool too_long(emu_wave *w) {
+  const emu_recorder *r = w->group->timing;
+  const emu_trace *t = w->timing;
+  return emu_fault(w, -1, "the recording for the timing model takes more than %llu MiB of host memory, after %llu instructions"
+                          " of this"
+                   " wave: the kernel may not end, or do too much at once; MLAF_EMU_MAX_MEMORY (MiB) raises the limit",
+                   (unsigned long long)(r->max_bytes >> 20), (unsigned long long)t->n);
+}
+
+bool emu_timing_step(emu_wave *w, const emu_inst *in) {
   emu_trace *t = w->timing;
-  if (!t || t->failed) return;
   emu_event e = {(uint32_t)(in - w->group->code->insts), 0, 0};
+  if (t->failed) return too_long(w);
   if (in->cls >= EMU_C_VMEM_LOAD && in->cls <= EMU_C_DS_OTHER) {
     if (in->cls >= EMU_C_DS_READ) {
       e.clk = (uint16_t)(w->counts.lds_clk - t->lds_clk);
@@ -123,7 +138,7 @@ void emu_timing_step(emu_wave *w, const emu_inst *in) {
     }
     t->lds_clk = w->counts.lds_clk;
   }
-  add_event(t, e);
+  return add_event(w->group->timing, t, e) || too_long(w);
 }
 
 /* --- cache lines --- */
@@ -141,12 +156,12 @@ static uint32_t line_number(const emu_recorder *r, emu_trace *t, uint64_t addr) 
   return g->first + (uint32_t)((addr - g->span.lo) / LINE);
 }
 
-static void add_line(emu_trace *t, uint32_t line) {
+static void add_line(emu_recorder *r, emu_trace *t, uint32_t line) {
   for (size_t i = t->n_lines; i > t->pending_from; i--)
     if (t->line[i - 1] == line) return; /* each line once per instruction */
   if (t->n_lines == t->cap_lines) {
     size_t cap = t->cap_lines ? 2 * t->cap_lines : 1024;
-    uint32_t *p = realloc(t->line, cap * sizeof *p);
+    uint32_t *p = afford(r, (cap - t->cap_lines) * sizeof *p) ? realloc(t->line, cap * sizeof *p) : NULL;
     if (!p) {
       t->failed = true;
       return;
@@ -172,7 +187,7 @@ static void touch(group_lines *g, uint64_t line) {
 
 /* L1 takes 64 bytes of lanes a clock: a dword from 16 lanes, four from 4. Each of its four tag banks looks up one line a
  * clock, so lines of one group that share a bank follow one another: strides of 512 bytes cost four times. */
-static unsigned record_lines(const emu_recorder *r, emu_trace *t, const uint64_t *addr, uint64_t lanes, unsigned bytes) {
+static unsigned record_lines(emu_recorder *r, emu_trace *t, const uint64_t *addr, uint64_t lanes, unsigned bytes) {
   unsigned per_clk = bytes >= 12 ? 4 : bytes == 8 ? 8 : 16, clk = 0;
   for (unsigned first = 0; first < EMU_LANES; first += per_clk) {
     group_lines g = {.n = 0};
@@ -183,7 +198,7 @@ static unsigned record_lines(const emu_recorder *r, emu_trace *t, const uint64_t
     unsigned most = 1;
     for (int b = 0; b < 4; b++) most = g.bank[b] > most ? g.bank[b] : most;
     clk += most;
-    for (unsigned i = 0; i < g.n; i++) add_line(t, line_number(r, t, g.line[i] * LINE));
+    for (unsigned i = 0; i < g.n; i++) add_line(r, t, line_number(r, t, g.line[i] * LINE));
   }
   return clk;
 }

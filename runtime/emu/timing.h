@@ -57,7 +57,10 @@ typedef struct emu_recorder {
   float *work;        /* [n_groups] instructions of each workgroup; NULL: those that were looked at are alike */
   size_t counted;     /* workgroups whose work was counted; others in `work` have that of one of them */
   bool all;           /* record the whole grid */
-  uint64_t budget;    /* instructions to record, and as many to count */
+  bool uneven;        /* workgroups may differ though those looked at first do not: count them */
+  uint64_t budget;    /* instructions to record, and as many to count; four times as many where uneven */
+  uint64_t max_bytes; /* of host memory for all traces: dev->max_bytes */
+  atomic_uint_fast64_t bytes;
   double deadline;    /* mlaf_now() at which no further workgroup is begun, 0: none */
   bool cut;           /* it was reached */
   bool (*hopeless)(void *user); /* asked behind the first workgroup and the first chain: record no more? NULL: go on */
@@ -104,6 +107,7 @@ typedef struct emu_cu_env {
   int residents;          /* copies of the workgroup on the CU */
   double l2_bpc, mall_bpc, hbm_bpc; /* this CU's share, bytes per clk */
   uint64_t l2_reuse_lines;          /* a line comes back from L2 when fewer misses than this lie between */
+  const atomic_bool *cancel;        /* emu_cu_run fails once it is true; may be NULL */
   struct emu_cu_log *log;           /* cu_log.h: opened and filled when not NULL; the caller closes it */
 } emu_cu_env;
 
@@ -114,7 +118,7 @@ typedef struct emu_cu_result {
   double l2_bytes, mall_bytes, hbm_bytes;
 } emu_cu_result;
 
-/* False when out of memory. */
+/* False when out of memory or cancelled. */
 bool emu_cu_run(const emu_cu_env *env, const emu_sample *s, emu_cu_result *out);
 
 /* --- a launch, as the model settled it: what the profile looks at --- */
@@ -141,6 +145,7 @@ typedef struct emu_time_how {
                             the result does not depend on the host's speed; at three times it no workgroup is begun any more */
   double give_up_ns;     /* a launch, or what came before it, that takes clearly longer is not worked out further; 0: never */
   bool all;              /* record every workgroup: what extrapolation is judged by */
+  bool uneven;           /* as mlaf_time_opts */
 } emu_time_how;
 mlaf_status emu_time_how_to(emu_device *dev, const mlaf_launch *launches, size_t n, const emu_time_how *how, mlaf_timing *out,
                             mlaf_err *err);

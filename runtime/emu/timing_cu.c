@@ -534,9 +534,11 @@ bool emu_cu_run(const emu_cu_env *env, const emu_sample *s, emu_cu_result *out) 
   cu c = {.env = env, .out = out};
   memset(out, 0, sizeof *out);
   bool ok = set_up(&c, s);
+  uint32_t steps = 0;
   for (wave *w; ok && (w = next_wave(&c)) != NULL;) {
     step(&c, w);
     ok = !c.failed;
+    if (++steps % 65536 == 0 && env->cancel && atomic_load(env->cancel)) ok = false;
   }
   for (int i = 0; ok && i < c.n_waves; i++) {
     if (c.w[i].t > out->clk) out->clk = c.w[i].t;

@@ -35,6 +35,7 @@ typedef struct model {
   int tail_residents;
   int threads;
   double give_up_ns; /* see emu_time_how */
+  const atomic_bool *cancel;
 } model;
 
 typedef struct outcome {
@@ -42,21 +43,6 @@ typedef struct outcome {
   double part[EMU_PART_COUNT];
   double in_flight; /* average */
 } outcome;
-
-/* --- occupancy --- */
-
-static int resident_groups(const emu_arch *a, const emu_kernel *k, int waves, const char **limit) {
-  unsigned granule = (unsigned)a->vgpr_granule, regs = ((k->vgprs ? k->vgprs : 1) + granule - 1) / granule * granule;
-  int per_simd = regs > (unsigned)a->vgprs ? 1 : a->vgprs / (int)regs;
-  if (per_simd > a->waves_per_simd) per_simd = a->waves_per_simd;
-  int by_waves = waves >= a->simds ? per_simd / ((waves + a->simds - 1) / a->simds) : per_simd * a->simds / waves;
-  int by_lds = k->lds_bytes ? a->lds_bytes / (int)((k->lds_bytes + 511) / 512 * 512) : a->max_wgs_per_cu;
-  int n = by_waves < by_lds ? by_waves : by_lds;
-  *limit = by_lds < by_waves ? "LDS" : per_simd < a->waves_per_simd ? "registers" : "waves";
-  if (n > a->max_wgs_per_cu) n = a->max_wgs_per_cu, *limit = "workgroups";
-  if (n * waves > 32) n = 32 / waves, *limit = "waves"; /* the replay's limit and the hardware's */
-  return n < 1 ? 1 : n;
-}
 
 /* --- replay of all samples, on the host's threads --- */
 
@@ -96,7 +82,7 @@ static emu_cu_env environment(const model *m, int residents, double in_flight) {
   double l2 = a->l2_bpc_xcd / per_xcd;
   return (emu_cu_env){
       .arch = a, .code = m->launch->fn->module->code, .rec = m->rec, .l2_hit = m->share->l2_hit, .mall_hit = m->share->mall_hit,
-      .clock_mhz = m->clock_mhz, .residents = residents,
+      .clock_mhz = m->clock_mhz, .residents = residents, .cancel = m->cancel,
       .l2_bpc = l2 > a->l1_fill_bpc ? a->l1_fill_bpc : l2,
       .mall_bpc = per_cu(a->mall_bps, m->clock_mhz, share, a->l1_fill_bpc),
       .hbm_bpc = per_cu(a->hbm_bps, m->clock_mhz, share, a->l1_fill_bpc),
@@ -240,8 +226,9 @@ static void add_launch(sequence *q, const model *m, const outcome *o, size_t ind
   q->kernel_ns += ns;
   q->clock_ns += m->clock_mhz * ns;
   if (index == 0)
-    snprintf(q->detail, sizeof q->detail, "simulated %zu of %llu workgroups%s, %d per CU, matrix pipes %.0f %% busy",
-             m->rec->n_samples, (unsigned long long)m->groups, m->rec->work ? " by length" : "", m->residents, 100 * o->busy);
+    mlaf_snprintf(q->detail, sizeof q->detail, "simulated %zu of %llu workgroups%s, %d per CU, matrix pipes %.0f %% busy",
+                  m->rec->n_samples, (unsigned long long)m->groups, m->rec->work ? " by length" : "", m->residents,
+                  100 * o->busy);
 }
 
 static mlaf_status show(const emu_time_how *to, const model *m, const outcome *o, size_t index, const char *limit,
@@ -259,7 +246,7 @@ static const char *fill_slots(model *m, const emu_kernel *k) {
   const emu_arch *a = m->arch;
   const char *limit;
   uint64_t per_cu = (m->groups + (uint64_t)a->cus - 1) / (uint64_t)a->cus;
-  int fit = resident_groups(a, k, m->rec->sample[0].n_waves, &limit);
+  int fit = emu_resident_groups(&emu_isas[0], k, m->rec->sample[0].n_waves, k->lds_bytes + m->launch->lds, &limit);
   m->residents = per_cu < (uint64_t)fit ? (int)per_cu : fit;
   m->slots = (uint64_t)(a->cus * m->residents);
   m->tail_groups = m->groups > m->slots ? m->groups % m->slots : 0;
@@ -311,9 +298,10 @@ static mlaf_status model_launch(emu_device *dev, const mlaf_launch *l, size_t in
   mlaf_status st = emu_recorder_open(dev, &rec, err);
   if (st != MLAF_OK) return st;
   model m = {.arch = a, .launch = l, .rec = &rec, .share = &share, .threads = dev->threads,
-             .give_up_ns = how->give_up_ns};
+             .give_up_ns = how->give_up_ns, .cancel = dev->base.cancel};
   glance g = {.m = m};
   rec.all = how->all;
+  rec.uneven = how->uneven;
   if (how->limit_s > 0) rec.budget = (uint64_t)(how->limit_s * EVENTS_PER_SECOND), rec.deadline = q->deadline;
   if (how->give_up_ns > 0) rec.hopeless = is_hopeless, rec.user = &g;
   mark_written(q, &rec, a);
@@ -329,7 +317,10 @@ static mlaf_status model_launch(emu_device *dev, const mlaf_launch *l, size_t in
     if (m.full && converge(&m, &o) && remember_stores(q, &rec, l->fn->module->code)) {
       add_launch(q, &m, &o, index);
       st = show(how, &m, &o, index, limit, err);
-    } else st = mlaf_fail(err, MLAF_E_NOMEM, "no host memory for the timing model");
+    } else {
+      st = m.cancel && atomic_load(m.cancel) ? mlaf_fail(err, MLAF_E_CANCELLED, "the timing model was stopped on request")
+                                             : mlaf_fail(err, MLAF_E_NOMEM, "no host memory for the timing model");
+    }
     free(m.full);
   }
   emu_sharing_free(&share);
@@ -374,6 +365,6 @@ mlaf_status emu_time_how_to(emu_device *dev, const mlaf_launch *launches, size_t
 
 mlaf_status emu_time(emu_device *dev, const mlaf_launch *launches, size_t n, const mlaf_time_opts *opts, mlaf_timing *out,
                      mlaf_err *err) {
-  const emu_time_how how = {.limit_s = opts->limit_s, .give_up_ns = opts->give_up_ns};
+  const emu_time_how how = {.limit_s = opts->limit_s, .give_up_ns = opts->give_up_ns, .uneven = opts->uneven};
   return emu_time_how_to(dev, launches, n, &how, out, err);
 }

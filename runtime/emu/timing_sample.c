@@ -15,8 +15,10 @@
 #include "base/base.h"
 #include "emu/timing.h"
 
+enum { UNEVEN_COUNT = 4 }; /* of launches said to be uneven, times the instructions counted of others */
 enum { CHAIN = 4, MAX_CHAINS = 4, MIN_CHAINS = 2, SMALL_GRID = 16, PER_CHAIN = CHAIN + 1, MAX_EXTRA = 8 };
 static const double ALIKE = 1.1; /* work of the longest over that of the shortest: the sample stands well for all */
+static const double UNLIKE = 2; /* the same, where the limit kept others from being looked at */
 static const double CHEAP = 1 << 20; /* instructions of all workgroups: counting takes a fraction of a second */
 static const double NEAR = 1.15;  /* a sample stands for work up to this factor away, where it can be had */
 
@@ -129,7 +131,7 @@ static bool x_alike(const emu_recorder *r, const mlaf_launch *l) {
 
 /* Choose what to count: every `x`-th workgroup, and of these evenly as many as the budget holds. */
 static void pick_counted(emu_recorder *r, uint64_t x, double mean, bool *pick) {
-  double all = (double)(r->n_groups / x), can = (double)r->budget / mean;
+  double all = (double)(r->n_groups / x), can = (double)r->budget * (r->uneven ? UNEVEN_COUNT : 1) / mean;
   double step = can < all ? all / (can < 1 ? 1 : can) : 1;
   for (double k = step / 2; k < all; k += step) pick[(uint64_t)k * x] = true;
   for (size_t i = 0; i < r->n_samples; i++) {
@@ -193,7 +195,11 @@ static mlaf_status count_work(emu_device *dev, const mlaf_launch *l, emu_recorde
   }
   uint64_t x = x_alike(r, l) ? l->grid[0] : 1;
   bool cheap = mean * (double)(r->n_groups / x) < fmax(1.5 * sum, CHEAP);
-  if ((most < ALIKE * least && !cheap) || r->cut) return MLAF_OK;
+  if ((most < ALIKE * least && !cheap && !r->uneven) || r->cut) return MLAF_OK;
+  if (r->n_groups > r->max_bytes / (sizeof *r->work + sizeof(bool)))
+    return mlaf_fail(err, MLAF_E_NOMEM, "the timing model needs more than %llu MiB of host memory for %llu workgroups"
+                     " (MLAF_EMU_MAX_MEMORY sets the limit)", (unsigned long long)(r->max_bytes >> 20),
+                     (unsigned long long)r->n_groups);
   bool *pick = calloc(r->n_groups, sizeof *pick);
   r->work = calloc(r->n_groups, sizeof *r->work);
   mlaf_status st = pick && r->work ? MLAF_OK : mlaf_fail(err, MLAF_E_NOMEM, "no host memory for the timing model");
@@ -209,6 +215,38 @@ static mlaf_status count_work(emu_device *dev, const mlaf_launch *l, emu_recorde
   return add_unlike(r) && !r->cut ? record(dev, l, r, err) : MLAF_OK;
 }
 
+static bool is_first(void *ctx, const uint32_t id[3]) {
+  (void)ctx;
+  return !id[0] && !id[1] && !id[2];
+}
+
+static void count_first(void *ctx, const uint32_t id[3], const emu_counts *counts) {
+  (void)id;
+  for (int i = 0; i < EMU_C_COUNT; i++) *(uint64_t *)ctx += counts->issued[i];
+}
+
+/* The first workgroup runs in any case: a word that says what a launch decided, for the next one to read, is its to write.
+ * *work is what it did. */
+static mlaf_status run_first(emu_device *dev, const mlaf_launch *l, uint64_t *work, mlaf_err *err) {
+  const emu_launch_opts opts = {.filter = is_first, .done = count_first, .ctx = work, .threads = 1};
+  *work = 0;
+  return emu_launch_run(dev, l, &opts, NULL, NULL, err);
+}
+
+/* A recording that the time limit cut short stands for a launch only while all that is known of its workgroups is alike: the
+ * one sample may be a workgroup that had nothing to do. */
+static mlaf_status stands_for(const emu_recorder *r, uint64_t first, mlaf_err *err) {
+  double least = (double)first, most = least;
+  for (size_t i = 0; i < r->n_samples; i++) {
+    double work = (double)sample_work(&r->sample[i]);
+    least = fmin(least, work), most = fmax(most, work);
+  }
+  if (!r->cut || r->work || most <= UNLIKE * least) return MLAF_OK;
+  return mlaf_fail(err, MLAF_E_TIMEOUT, "the time limit ended the timing model after %zu of %llu workgroups, which differ too much to"
+                   " stand for the others (%.0f to %.0f instructions): ask for a shorter context or a longer limit",
+                   r->n_samples, (unsigned long long)r->n_groups, least, most);
+}
+
 mlaf_status emu_sample_run(emu_device *dev, const mlaf_launch *l, emu_recorder *r, mlaf_err *err) {
   uint64_t n = r->n_groups = grid_size(l), id[PER_CHAIN];
   bool whole = n <= SMALL_GRID || r->all;
@@ -218,8 +256,10 @@ mlaf_status emu_sample_run(emu_device *dev, const mlaf_launch *l, emu_recorder *
     for (uint64_t i = 0; i < n; i++) r->sample[r->n_samples++] = (emu_sample){.id = i};
     return record(dev, l, r, err);
   }
-  mlaf_status st = MLAF_OK;
+  uint64_t first;
+  mlaf_status st = run_first(dev, l, &first, err);
   int chains = 1;
+  if (st != MLAF_OK) return st;
   chain_ids(l, 0, id);
   if (r->hopeless) {
     add_id(r, id[0]);
@@ -234,7 +274,8 @@ mlaf_status emu_sample_run(emu_device *dev, const mlaf_launch *l, emu_recorder *
     chains = events(r) * MAX_CHAINS <= r->budget ? MAX_CHAINS : events(r) <= r->budget ? MIN_CHAINS : 1;
     if (st == MLAF_OK && chains > 1 && r->hopeless && r->hopeless(r->user)) return st;
   }
-  return st == MLAF_OK ? count_work(dev, l, r, err) : st;
+  if (st == MLAF_OK) st = count_work(dev, l, r, err);
+  return st == MLAF_OK ? stands_for(r, first, err) : st;
 }
 
 /* --- sharing --- */

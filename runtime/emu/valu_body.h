@@ -159,6 +159,7 @@
 #define OPC(name, D, A, B, C, expr, carry) \
   LOOP(l_##name, A, B, C, ST_##D(d, i, (expr)); d[N_##D * EMU_LANES + i] = (carry) ? ~0u : 0)
 #define OPH OPC
+#define OPW OP
 #define OPM(name, D, A, B, C, expr) \
   LOOP(l_##name, A, B, C, bool mask; ST_##D(d, i, (expr)); d[N_##D * EMU_LANES + i] = mask ? ~0u : 0)
 #define PK(name, flags, T, A, B, C, expr, saturated) \
@@ -187,6 +188,7 @@
 #undef OPS
 #undef OPC
 #undef OPH
+#undef OPW
 #undef OPM
 #undef PK
 #undef PK32
@@ -243,6 +245,8 @@
         {VT_##A, VT_##B, VT_##C}, flags)
 #define OPC(name, D, A, B, C, expr, carry) \
   ENTRY(name, EMU_C_VALU, exec_fast, l_##name, NULL, NULL, 2, N_SRC(A, B, C, 0), VT_##D, {VT_##A, VT_##B, VT_##C}, VF_MASK2)
+#define OPW(name, flags, D, A, B, C, expr) \
+  ENTRY(name, EMU_C_VALU, exec_shift64, l_##name, NULL, NULL, 1, N_SRC(A, B, C, flags), VT_##D, {VT_##A, VT_##B, VT_##C}, flags)
 #define OPH(name, D, A, B, C, expr, carry) \
   ENTRY(name, EMU_C_VALU, exec_addend_hi, l_##name, NULL, NULL, 2, N_SRC(A, B, C, 0), VT_##D, {VT_##A, VT_##B, VT_##C}, VF_MASK2)
 #define OPM(name, D, A, B, C, expr) OPC(name, D, A, B, C, expr, 0)
@@ -269,6 +273,8 @@ const emu_op EMU_VALU_TABLE[] = {
   SPECIAL(readfirstlane_b32, v_readfirstlane, 1, 1)
   SPECIAL(writelane_b32, v_writelane, 1, 2)
   SPECIAL(swap_b32, v_swap, 1, 1)
+  SPECIAL(permlane16_swap_b32, v_permlane16_swap, 1, 1)
+  SPECIAL(permlane32_swap_b32, v_permlane32_swap, 1, 1)
   SPECIAL(pk_mov_b32, v_pk_mov, 1, 2)
   SPECIAL(mqsad_u32_u8, v_mqsad_u32, 1, 3)
   SPECIAL(bitop3_b32, v_bitop3_b32, 1, 3)

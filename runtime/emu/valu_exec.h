@@ -162,26 +162,51 @@ static bool exec_fast(emu_wave *w, const emu_inst *in) {
   return finish(w, in, op, out, exec);
 }
 
-/* Moves between registers carry undefined lanes along: what looks at them faults. */
+/* A dword operand without faulting: its bits, and per lane which of them are defined. */
+typedef struct moved {
+  uint32_t v[EMU_LANES], def[EMU_LANES];
+  uint64_t undefined; /* lanes with a bit that is not */
+} moved;
+
+static bool take(emu_wave *w, const emu_operand *o, unsigned dword, uint64_t lanes, moved *m) {
+  unsigned reg = o->reg + dword;
+  m->undefined = 0;
+  if (o->kind == EMU_O_VREG) {
+    if (!emu_vreg_check(w, reg, 1, 0)) return false;
+    memcpy(m->v, w->v[reg], sizeof m->v);
+    m->undefined = lanes & ~w->v_init[reg];
+    for (unsigned l = 0; l < EMU_LANES && m->undefined; l++) m->def[l] = emu_vreg_def(w, reg, l);
+  } else {
+    fill(m->v, w->s[reg]);
+    fill(m->def, emu_sreg_def(w, reg));
+    m->undefined = w->s_init[reg] ? 0 : lanes;
+  }
+  return true;
+}
+
+static bool give(emu_wave *w, unsigned reg, uint64_t lanes, const moved *m) {
+  if (!emu_vreg_written(w, reg, 1, lanes)) return false;
+  store_lanes(w->v[reg], m->v, lanes);
+  return emu_vreg_undefine(w, reg, m->undefined & lanes, m->def);
+}
+
+static bool unwritten_scalar(const emu_wave *w, const emu_operand *o, unsigned n) {
+  return o->kind == EMU_O_SREG && (!w->s_init[o->reg] || (n == 2 && !w->s_init[o->reg + 1]));
+}
+
+/* Moves between registers carry undefined bits along: what looks at them faults. */
 static bool exec_move(emu_wave *w, const emu_inst *in) {
   const emu_valu_op *op = in->aux;
   const emu_operand *s = &in->src[0];
   unsigned n = vt_dwords(op->dst), dst = in->dst[0].reg;
-  uint64_t exec = emu_exec_mask(w), undefined[2] = {0, 0};
-  bool scalar = s->kind == EMU_O_SREG && n == 1 && !w->s_init[s->reg] && w->s_def[s->reg] == 0;
-  if (s->kind != EMU_O_VREG && !scalar) return exec_fast(w, in);
-  if (s->kind == EMU_O_VREG && (!emu_vreg_check(w, s->reg, n, 0) || !emu_vreg_written(w, dst, n, 0))) return false;
-  uint32_t old[2][EMU_LANES]; /* the pairs may overlap */
-  for (unsigned k = 0; k < n; k++) {
-    undefined[k] = scalar ? exec : exec & ~w->v_init[s->reg + k];
-    if (scalar) fill(old[k], w->s[s->reg]);
-    else memcpy(old[k], w->v[s->reg + k], sizeof old[k]);
-  }
-  for (unsigned k = 0; k < n; k++) {
-    if (!emu_vreg_written(w, dst + k, 1, exec)) return false;
-    store_lanes(w->v[dst + k], old[k], exec);
-    w->v_init[dst + k] &= ~undefined[k];
-  }
+  uint64_t exec = emu_exec_mask(w);
+  moved m[2]; /* both read first: the pairs may overlap */
+  if (s->kind != EMU_O_VREG && !unwritten_scalar(w, s, n)) return exec_fast(w, in);
+  if (!emu_vreg_written(w, dst, n, 0)) return false;
+  for (unsigned k = 0; k < n; k++)
+    if (!take(w, s, k, exec, &m[k])) return false;
+  for (unsigned k = 0; k < n; k++)
+    if (!give(w, dst + k, exec, &m[k])) return false;
   return true;
 }
 
@@ -189,7 +214,7 @@ static bool exec_move(emu_wave *w, const emu_inst *in) {
 static bool exec_select(emu_wave *w, const emu_inst *in) {
   const emu_valu_op *op = in->aux;
   uint64_t exec = emu_exec_mask(w), undefined = 0;
-  uint32_t buf[3][LANES2] __attribute__((aligned(64))), out[EMU_LANES] __attribute__((aligned(64)));
+  uint32_t buf[3][LANES2] __attribute__((aligned(64))), out[EMU_LANES] __attribute__((aligned(64))), def[EMU_LANES];
   const uint32_t *p[3];
   unsigned dst = in->dst[0].reg;
   if (exec == 0) return true;
@@ -197,15 +222,24 @@ static bool exec_select(emu_wave *w, const emu_inst *in) {
   uint64_t second = gather_mask(p[2]);
   for (int k = 0; k < 2; k++) {
     const emu_operand *o = &in->src[k];
-    bool vector = o->kind == EMU_O_VREG;
-    if (!(p[k] = fetch_plain(w, o, VT_U32, buf[k], vector ? 0 : exec))) return false;
-    if (vector) undefined |= exec & (k ? second : ~second) & ~w->v_init[o->reg];
+    uint64_t picked = exec & (k ? second : ~second), missing = 0;
+    moved m;
+    if (o->kind == EMU_O_VREG || unwritten_scalar(w, o, 1)) {
+      if (!take(w, o, 0, picked, &m)) return false;
+      missing = m.undefined;
+      memcpy(buf[k], m.v, sizeof m.v);
+      p[k] = buf[k];
+    } else if (!(p[k] = fetch_plain(w, o, VT_U32, buf[k], exec))) {
+      return false;
+    }
+    for (int l = 0; l < EMU_LANES && missing; l++)
+      if (missing >> l & 1) def[l] = m.def[l];
+    undefined |= missing;
   }
   op->fn(out, p[0], p[1], p[2]);
   if (!emu_vreg_written(w, dst, 1, exec)) return false;
   store_lanes(w->v[dst], out, exec);
-  w->v_init[dst] &= ~undefined;
-  return true;
+  return emu_vreg_undefine(w, dst, undefined, def);
 }
 
 /* 32x32+64 multiply-add as compilers use it within a 64x64 product: the addend's high dword may never have been written,
@@ -219,8 +253,34 @@ static bool exec_addend_hi(emu_wave *w, const emu_inst *in) {
   w->v_init[hi] |= unwritten;
   bool ok = exec_fast(w, in);
   w->v_init[hi] &= ~unwritten;
-  w->v_init[result_hi] &= ~unwritten;
-  return ok;
+  return ok && emu_vreg_undefine(w, result_hi, unwritten, NULL);
+}
+
+/* A pair that is shifted may be undefined in part: its undefined bits move along or fall out, as where an unoptimised program
+ * takes the upper half of a product whose lower half it never made. */
+static bool exec_shift64(emu_wave *w, const emu_inst *in) {
+  const emu_operand *s = &in->src[1];
+  uint64_t exec = emu_exec_mask(w);
+  uint32_t buf[LANES2] __attribute__((aligned(64)));
+  bool left = strncmp(in->mnemonic, "v_lshl", 6) == 0, arithmetic = in->mnemonic[2] == 'a';
+  moved m[2];
+  if (s->kind != EMU_O_VREG || !(exec & ~(w->v_init[s->reg] & w->v_init[s->reg + 1]))) return exec_fast(w, in);
+  const uint32_t *count = fetch_plain(w, &in->src[0], VT_U32, buf, exec);
+  if (!count || !take(w, s, 0, exec, &m[0]) || !take(w, s, 1, exec, &m[1])) return false;
+  for (int l = 0; l < EMU_LANES; l++) {
+    if (!(exec >> l & 1)) continue;
+    uint32_t lo = m[0].undefined >> l & 1 ? m[0].def[l] : ~0u, hi = m[1].undefined >> l & 1 ? m[1].def[l] : ~0u,
+             n = count[l] & 63;
+    uint64_t v = (uint64_t)m[1].v[l] << 32 | m[0].v[l], def = (uint64_t)hi << 32 | lo, all = ~UINT64_C(0);
+    uint64_t r = left ? v << n : arithmetic ? (uint64_t)((int64_t)v >> n) : v >> n;
+    uint64_t d = left ? def << n | ~(all << n) : arithmetic ? (uint64_t)((int64_t)def >> n) : def >> n | ~(all >> n);
+    for (int k = 0; k < 2; k++) {
+      m[k].v[l] = (uint32_t)(r >> 32 * k);
+      m[k].def[l] = (uint32_t)(d >> 32 * k);
+      m[k].undefined = (m[k].undefined & ~(UINT64_C(1) << l)) | (uint64_t)(m[k].def[l] != ~0u) << l;
+    }
+  }
+  return give(w, in->dst[0].reg, exec, &m[0]) && give(w, in->dst[0].reg + 1u, exec, &m[1]);
 }
 
 /* Plain operands of the functions that flush f32 denormals themselves (exp, log, rcp, rsq, sqrt). */
@@ -355,14 +415,19 @@ static bool lane_operand(emu_wave *w, const emu_operand *o, unsigned *lane) {
   return true;
 }
 
+static bool lane_to_scalar(emu_wave *w, unsigned dst, unsigned reg, unsigned lane) {
+  uint32_t def = emu_vreg_def(w, reg, lane);
+  if (!emu_sreg_write(w, dst, w->v[reg][lane])) return false;
+  emu_sreg_set_def(w, dst, def);
+  return true;
+}
+
 /* A register that was saved lane by lane (v_writelane) comes back as it went, undefined if it was: its use faults. */
 static bool v_readlane(emu_wave *w, const emu_inst *in) {
   unsigned lane, reg = in->src[0].reg;
   if (in->src[0].kind != EMU_O_VREG) return emu_fault(w, -1, "readlane of an operand that is no vector register");
   if (!lane_operand(w, &in->src[1], &lane) || !emu_vreg_check(w, reg, 1, 0)) return false;
-  if (!emu_sreg_write(w, in->dst[0].reg, w->v[reg][lane])) return false;
-  if (!(w->v_init[reg] >> lane & 1)) w->s_init[in->dst[0].reg] = false, w->s_def[in->dst[0].reg] = 0;
-  return true;
+  return lane_to_scalar(w, in->dst[0].reg, reg, lane);
 }
 
 /* The first active lane, or lane 0 when there is none. */
@@ -370,19 +435,23 @@ static bool v_readfirstlane(emu_wave *w, const emu_inst *in) {
   uint64_t exec = emu_exec_mask(w);
   unsigned lane = exec ? (unsigned)__builtin_ctzll(exec) : 0, reg = in->src[0].reg;
   if (in->src[0].kind != EMU_O_VREG) return emu_fault(w, -1, "readfirstlane of an operand that is no vector register");
-  return emu_vreg_check(w, reg, 1, UINT64_C(1) << lane) && emu_sreg_write(w, in->dst[0].reg, w->v[reg][lane]);
+  return emu_vreg_check(w, reg, 1, 0) && lane_to_scalar(w, in->dst[0].reg, reg, lane);
 }
 
 static bool v_writelane(emu_wave *w, const emu_inst *in) {
   unsigned lane, reg = in->dst[0].reg;
   const emu_operand *s = &in->src[0];
-  bool undefined = s->kind == EMU_O_SREG && !w->s_init[s->reg] && w->s_def[s->reg] == 0;
-  uint32_t v = undefined ? w->s[s->reg] : 0;
-  if (!(undefined || emu_sread32(w, s, &v)) || !lane_operand(w, &in->src[1], &lane)) return false;
-  if (!emu_vreg_written(w, reg, 1, UINT64_C(1) << lane)) return false;
+  uint32_t v, def[EMU_LANES];
+  bool undefined = unwritten_scalar(w, s, 1);
+  if (undefined) v = w->s[s->reg];
+  else if (!emu_sread32(w, s, &v)) return false;
+  if (!lane_operand(w, &in->src[1], &lane)) return false;
+  uint64_t bit = UINT64_C(1) << lane;
+  if (!emu_vreg_written(w, reg, 1, bit)) return false;
   w->v[reg][lane] = v;
-  if (undefined) w->v_init[reg] &= ~(UINT64_C(1) << lane);
-  return true;
+  if (!undefined) return true;
+  def[lane] = emu_sreg_def(w, s->reg);
+  return emu_vreg_undefine(w, reg, bit, def);
 }
 
 static bool v_swap(emu_wave *w, const emu_inst *in) {
@@ -397,20 +466,48 @@ static bool v_swap(emu_wave *w, const emu_inst *in) {
   return true;
 }
 
-/* Each result dword from either source, as op_sel says: bit 0 picks src0's dword for the low half, bit 1 src1's for the high. */
+/* gfx950: row (of 16) or half (of 32 lanes) 2i + 1 of the destination changes places with 2i of the source. A pair of lanes of
+ * which one is off is no exchange that anything defines: bound_ctrl and fi say what is read then, which nobody emulates. */
+static bool permlane_swap(emu_wave *w, const emu_inst *in, unsigned width) {
+  uint64_t exec = emu_exec_mask(w);
+  unsigned a = in->dst[0].reg, b = in->src[0].reg;
+  if (in->src[0].kind != EMU_O_VREG) return emu_fault(w, -1, "v_permlane*_swap of an operand that is no vector register");
+  if (!emu_vreg_check(w, a, 1, exec) || !emu_vreg_check(w, b, 1, exec)) return false;
+  uint64_t low = width == 32 ? UINT64_C(0xffffffff) : UINT64_C(0x0000ffff0000ffff), lone = (exec ^ exec >> width) & low;
+  if (lone) return emu_fault(w, __builtin_ctzll(lone), "v_permlane*_swap with one of lanes %d and %d off", __builtin_ctzll(lone),
+                             __builtin_ctzll(lone) + (int)width);
+  for (unsigned lane = 0; lane + width < EMU_LANES; lane++) {
+    if (!((exec & low) >> lane & 1)) continue;
+    uint32_t t = w->v[b][lane];
+    w->v[b][lane] = w->v[a][lane + width];
+    w->v[a][lane + width] = t;
+  }
+  return emu_vreg_written(w, a, 1, exec) && emu_vreg_written(w, b, 1, exec);
+}
+static bool v_permlane16_swap(emu_wave *w, const emu_inst *in) { return permlane_swap(w, in, 16); }
+static bool v_permlane32_swap(emu_wave *w, const emu_inst *in) { return permlane_swap(w, in, 32); }
+
+/* Each result dword from either source, as op_sel says: bit 0 picks src0's dword for the low half, bit 1 src1's for the high. The
+ * other dwords are not looked at, and what is picked may be undefined, as with a move. */
 static bool v_pk_mov(emu_wave *w, const emu_inst *in) {
   uint64_t exec = emu_exec_mask(w);
-  uint32_t buf[2][LANES2] __attribute__((aligned(64))), out[LANES2];
-  const uint32_t *p[2];
-  unsigned reg = in->dst[0].reg;
+  uint32_t buf[LANES2] __attribute__((aligned(64)));
+  moved m[2];
   if (exec == 0) return true;
-  for (int k = 0; k < 2; k++)
-    if (!(p[k] = fetch_plain(w, &in->src[k], VT_PK32, buf[k], exec))) return false;
-  memcpy(out, p[0] + (in->op_sel & 1 ? EMU_LANES : 0), EMU_LANES * 4);
-  memcpy(out + EMU_LANES, p[1] + (in->op_sel & 2 ? EMU_LANES : 0), EMU_LANES * 4);
-  if (!emu_vreg_written(w, reg, 2, exec)) return false;
-  store_lanes(w->v[reg], out, exec);
-  store_lanes(w->v[reg + 1], out + EMU_LANES, exec);
+  for (unsigned k = 0; k < 2; k++) {
+    const emu_operand *o = &in->src[k];
+    unsigned dword = in->op_sel >> k & 1;
+    if (o->kind == EMU_O_VREG || o->kind == EMU_O_SREG) {
+      if ((o->kind == EMU_O_SREG && w->s_init[o->reg + dword] && !emu_sreg_check(w, o->reg + dword, 1)) ||
+          !take(w, o, dword, exec, &m[k])) return false;
+      continue;
+    }
+    if (!fetch_plain(w, o, VT_PK32, buf, exec)) return false;
+    memcpy(m[k].v, buf + (dword ? EMU_LANES : 0), sizeof m[k].v);
+    m[k].undefined = 0;
+  }
+  for (unsigned k = 0; k < 2; k++)
+    if (!give(w, in->dst[0].reg + k, exec, &m[k])) return false;
   return true;
 }
 

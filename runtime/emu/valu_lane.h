@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/half.h"
 #include "emu/valu.h"
 
 static inline float asf(uint32_t u) {
@@ -30,24 +31,10 @@ static inline uint64_t asq(double d) {
 }
 
 /* --- f16 --- */
-/* Exact; a signalling NaN comes out quiet. */
-static inline uint32_t f16_to_f32_bits(uint32_t h) {
-  uint32_t sign = (h & 0x8000) << 16, em = h & 0x7fff;
-  uint32_t normal = (em << 13) + 0x38000000;
-  uint32_t special = em << 13 | (em > 0x7c00 ? 0x7fc00000 : 0x7f800000);
-  uint32_t tiny = asu((float)(int32_t)em * 0x1p-24f);
-  return sign | (em >= 0x7c00 ? special : em < 0x400 ? tiny : normal);
-}
+static inline uint32_t f16_to_f32_bits(uint32_t h) { return mlaf_half_decode_bits(h); }
 static inline float f16_to_f32(uint32_t h) { return asf(f16_to_f32_bits(h)); }
 
-/* Round to nearest even. Below 2^-14 the sum with 0.5 does the rounding: 0.5's last bit is f16's smallest number. */
-static inline uint32_t f32_to_f16(float f) {
-  uint32_t u = asu(f), sign = u >> 16 & 0x8000, a = u & 0x7fffffff;
-  uint32_t normal = (a - 0x38000000 + 0xfff + (a >> 13 & 1)) >> 13;
-  uint32_t tiny = asu(asf(a < 0x38800000 ? a : 0) + 0.5f) - 0x3f000000;
-  uint32_t special = a > 0x7f800000 ? 0x7e00 | (a >> 13 & 0x3ff) : 0x7c00;
-  return sign | (a >= 0x47800000 ? special : a < 0x38800000 ? tiny : normal);
-}
+static inline uint32_t f32_to_f16(float f) { return mlaf_half_encode_bits(f); } /* nearest even */
 
 /* Round toward zero: finite values never become infinite. */
 static inline uint32_t f32_to_f16_rtz(float f) {
@@ -121,6 +108,12 @@ static inline double mad_half_d(double x, double y, double z) {
 #define add_half(x, y) _Generic((x), double: add_half_d, float: add_half_f)(x, y)
 #define fma_half(x, y, z) _Generic((x), double: fma_half_d, float: fma_f16_odd)(x, y, z)
 #define mad_half(x, y, z) _Generic((x), double: mad_half_d, float: mad_half_f)(x, y, z)
+
+static inline float bf16_to_f32(uint32_t h) { return asf(h << 16); }
+static inline float flush_single(float x) { return fabsf(x) < 0x1p-126f ? copysignf(0.0f, x) : x; }
+static inline float mad_single(float x, float y, float z) {
+  return flush_single(flush_single(flush_single(x) * flush_single(y)) + flush_single(z));
+}
 
 /* --- integers --- */
 static inline int32_t clamp_i64(int64_t v, int64_t lo, int64_t hi) { return (int32_t)(v < lo ? lo : v > hi ? hi : v); }
@@ -213,6 +206,11 @@ static inline uint32_t med32(uint32_t a, uint32_t b, uint32_t c) {
   uint32_t med = minmax32(lo, minmax32(hi, c, false), true);
   return nan32(a) | nan32(b) | nan32(c) ? minmax32(lo, c, false) : med;
 }
+/* IEEE 754-2019 minimum and maximum: a NaN wins. */
+static inline uint32_t minimum32(uint32_t a, uint32_t b, bool max) {
+  uint32_t pick = (order32(a) < order32(b)) != max ? a : b;
+  return nan32(a) ? a | 0x400000 : nan32(b) ? b | 0x400000 : pick;
+}
 static inline uint32_t order16(uint32_t u) { return u & 0x8000 ? ~u & 0xffff : u | 0x8000; }
 static inline bool nan16(uint32_t u) { return (u & 0x7fff) > 0x7c00; }
 static inline bool snan16(uint32_t u) { return nan16(u) & !(u & 0x200); }
@@ -223,6 +221,10 @@ static inline uint32_t minmax16(uint32_t a, uint32_t b, bool max) {
   pick = nan16(a) & nan16(b) ? a | 0x200 : pick;
   pick = snan16(b) & !snan16(a) ? b | 0x200 : pick;
   return snan16(a) ? a | 0x200 : pick;
+}
+static inline uint32_t minimum16(uint32_t a, uint32_t b, bool max) {
+  uint32_t pick = (order16(a) < order16(b)) != max ? a : b;
+  return nan16(a) ? a | 0x200 : nan16(b) ? b | 0x200 : pick;
 }
 static inline uint32_t med16(uint32_t a, uint32_t b, uint32_t c) {
   uint32_t lo = minmax16(a, b, false), hi = minmax16(a, b, true);

@@ -276,6 +276,37 @@ static inline uint32_t f32_to_f8_random(float f, uint32_t random, int m, int bia
   return out > 0x7f ? (half_mode.ovfl ? (u >> 24 & 0x80) | 0x7f : 0x80) : out ? (u >> 24 & 0x80) | out : 0;
 }
 
+/* --- 8-bit floats of gfx950, OCP's: fp8 has 3 mantissa bits, no infinity and one NaN (all ones); bf8 is IEEE's with 2. --- */
+static inline float ocp8_to_f32(uint32_t b, int m, int bias) {
+  uint32_t a = b & 0x7f, mant = a & ((1u << m) - 1), e = a >> m;
+  float v = e ? asf((uint32_t)((int)e - bias + 127) << 23 | mant << (23 - m))
+              : (float)(int32_t)mant * asf((uint32_t)(127 + 1 - bias - m) << 23);
+  float special = m == 2 && mant == 0 ? INFINITY : NAN;
+  v = a >= (m == 3 ? 0x7fu : 0x7cu) ? special : v;
+  return b & 0x80 ? -v : v;
+}
+
+/* `a` an f32's magnitude as bits, to be rounded to nearest even, or cut off. Too large: fp8's NaN, bf8's infinity, or with
+ * MODE.fp16_ovfl the largest number. */
+static inline uint32_t ocp8_pack(uint32_t a, int m, int bias, bool cut) {
+  uint32_t end = m == 3 ? 0x7f : 0x7c, mant = (a & 0x7fffff) | 0x800000;
+  int e = (int)(a >> 23) - 127, lowest = 1 - bias, drop = 23 - m + (e < lowest ? lowest - e : 0);
+  if (a >= 0x7f800000) return a > 0x7f800000 ? 0x7f : end;
+  if (drop > 25) return 0;
+  uint32_t r = cut ? mant >> drop : (mant + (1u << (drop - 1)) - 1 + (mant >> drop & 1)) >> drop;
+  uint32_t out = e < lowest ? r : r + ((uint32_t)(e - lowest) << m);
+  return out < end ? out : half_mode.ovfl ? end - 1 : end;
+}
+static inline uint32_t f32_to_ocp8(float f, int m, int bias) {
+  uint32_t u = asu(f);
+  return (u >> 24 & 0x80) | ocp8_pack(u & 0x7fffffff, m, bias, false);
+}
+static inline uint32_t f32_to_ocp8_random(float f, uint32_t random, int m, int bias) {
+  uint32_t u = asu(f), a = u & 0x7fffffff;
+  if (a < 0x7f800000) a += random >> (9 + m);
+  return (u >> 24 & 0x80) | ocp8_pack(a, m, bias, true);
+}
+
 /* --- cube map coordinates: which axis is the largest, and what that face calls s and t --- */
 static inline float cube_pick(float x, float y, float z, float if_x, float if_y, float if_z) {
   bool zz = (fabsf(z) >= fabsf(x)) & (fabsf(z) >= fabsf(y)), yy = fabsf(y) >= fabsf(x);

@@ -1,7 +1,8 @@
 /* Conversions, one line each as in valu_ops_int.h. Float to integer truncates and saturates; NaN gives 0. */
 /* clang-format off */
 OP(cvt_f32_i32, VF_ROUND, F32, I32, NO, NO, (float)x)
-OP(cvt_f32_u32, VF_ROUND, F32, U32, NO, NO, (float)x)
+/* In two exact halves and one rounding: clang takes a difference for an unsigned conversion, -0 for 0 while rounding down. */
+OP(cvt_f32_u32, VF_ROUND, F32, U32, NO, NO, (float)(int32_t)(x >> 16) * 65536.0f + (float)(int32_t)(x & 0xffff))
 OP(cvt_i32_f32,    0, I32, F32, NO, NO, f32_to_i32(x))
 OP(cvt_u32_f32,    0, U32, F32, NO, NO, f32_to_u32(x))
 OP(cvt_rpi_i32_f32, 0, I32, F32, NO, NO, f32_to_i32(floorf(x + 0.5f)))
@@ -35,6 +36,10 @@ OP(cvt_pknorm_u16_f16, 0, U32, F16, F16, NO, unorm16(x) | unorm16(y) << 16)
 OP(cvt_pk_u16_u32, 0, U32, U32, U32, NO, MIN(x, 0xffffu) | MIN(y, 0xffffu) << 16)
 OP(cvt_pk_i16_i32, 0, U32, I32, I32, NO,
    ((uint32_t)clamp_i64(x, -32768, 32767) & 0xffff) | (uint32_t)clamp_i64(y, -32768, 32767) << 16)
+OP(ashr_pk_i8_i32, VF_KEEP_HI, U16, I32, I32, U32,
+   ((uint32_t)clamp_i64(x >> (z & 31), -128, 127) & 0xff) | ((uint32_t)clamp_i64(y >> (z & 31), -128, 127) & 0xff) << 8)
+OP(ashr_pk_u8_i32, VF_KEEP_HI, U16, I32, I32, U32,
+   (uint32_t)clamp_i64(x >> (z & 31), 0, 255) | (uint32_t)clamp_i64(y >> (z & 31), 0, 255) << 8)
 OP(sat_pk_u8_i16,  0, U32, U32, NO, NO,
    (uint32_t)clamp_i64((int16_t)x, 0, 255) | (uint32_t)clamp_i64((int32_t)x >> 16, 0, 255) << 8)
 OP(cvt_f32_fp8,    0, F32, U32, NO, NO, f8_to_f32(x & 0xff, 3, 8))
@@ -47,6 +52,18 @@ OP(cvt_pk_fp8_f32, VF_KEEP_HI, U16, F32, F32, NO, f32_to_f8(x, 3, 8) | f32_to_f8
 OP(cvt_pk_bf8_f32, VF_KEEP_HI, U16, F32, F32, NO, f32_to_f8(x, 2, 16) | f32_to_f8(y, 2, 16) << 8)
 OP(cvt_sr_fp8_f32, VF_BYTE_DST, U32, F32, U32, NO, f32_to_f8_random(x, y, 3, 8))
 OP(cvt_sr_bf8_f32, VF_BYTE_DST, U32, F32, U32, NO, f32_to_f8_random(x, y, 2, 16))
+/* gfx950's meaning of the same instructions: isa.c */
+OP(cvt_f32_fp8_ocp, 0, F32, U32, NO, NO, ocp8_to_f32(x & 0xff, 3, 7))
+OP(cvt_f32_bf8_ocp, 0, F32, U32, NO, NO, ocp8_to_f32(x & 0xff, 2, 15))
+OP(cvt_pk_f32_fp8_ocp, 0, U64, U32, NO, NO,
+   asu(ocp8_to_f32(x & 0xff, 3, 7)) | (uint64_t)asu(ocp8_to_f32(x >> 8 & 0xff, 3, 7)) << 32)
+OP(cvt_pk_f32_bf8_ocp, 0, U64, U32, NO, NO,
+   asu(ocp8_to_f32(x & 0xff, 2, 15)) | (uint64_t)asu(ocp8_to_f32(x >> 8 & 0xff, 2, 15)) << 32)
+OP(cvt_pk_fp8_f32_ocp, VF_KEEP_HI, U16, F32, F32, NO, f32_to_ocp8(x, 3, 7) | f32_to_ocp8(y, 3, 7) << 8)
+OP(cvt_pk_bf8_f32_ocp, VF_KEEP_HI, U16, F32, F32, NO, f32_to_ocp8(x, 2, 15) | f32_to_ocp8(y, 2, 15) << 8)
+OP(cvt_sr_fp8_f32_ocp, VF_BYTE_DST, U32, F32, U32, NO, f32_to_ocp8_random(x, y, 3, 7))
+OP(cvt_sr_bf8_f32_ocp, VF_BYTE_DST, U32, F32, U32, NO, f32_to_ocp8_random(x, y, 2, 15))
+OP(cvt_f32_bf16,   0, F32, U16, NO, NO, asf(x << 16))
 OP(cvt_pk_u8_f32,  0, U32, F32, U32, U32, insert_byte(z, y, f32_to_u8(x)))
 OP(cvt_pkaccum_u8_f32, VF_READS_DST, U32, F32, U32, U32, insert_byte(z, y, f32_to_u8(x)))
 /* clang-format on */

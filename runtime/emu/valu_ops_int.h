@@ -1,6 +1,7 @@
 /* Integer instructions of the vector ALU: OP(name, flags, destination, sources 0..2, expression in x, y, z).
- * OPS adds the saturating expression that `clamp` selects; OPC the carry-out; OPH too, and lets the high dword of the addend
- * be unwritten; OPL names a loop; OPV moves, OPSEL selects. CDNA3 ISA, VOP1/VOP2/VOP3 tables. */
+ * OPW lets parts of the shifted value be undefined; OPS adds the saturating expression that `clamp` selects; OPC the carry-out;
+ * OPH too, and lets the high dword of the addend be unwritten; OPL names a loop; OPV moves, OPSEL selects. CDNA3 ISA,
+ * VOP1/VOP2/VOP3 tables. */
 /* clang-format off */
 OPV(mov_b32, U32, U32)
 OPV(mov_b64, U64, U64)
@@ -8,6 +9,7 @@ OPV(accvgpr_read_b32, U32, U32)
 OPV(accvgpr_write_b32, U32, U32)
 OPV(accvgpr_mov_b32, U32, U32)
 OP(not_b32,          0, U32, U32, NO, NO, ~x)
+OP(prng_b32,         0, U32, U32, NO, NO, x << 1 ^ (x >> 31 ? 197u : 0))
 OP(bfrev_b32,        0, U32, U32, NO, NO, bitrev(x))
 OP(ffbh_u32,         0, U32, U32, NO, NO, clz(x))
 OP(ffbh_i32,         0, U32, U32, NO, NO, clz((int32_t)x < 0 ? ~x : x))
@@ -35,9 +37,9 @@ OP(xnor_b32,     0, U32, U32, U32, NO,  ~(x ^ y))
 OP(lshlrev_b32,  0, U32, U32, U32, NO,  y << (x & 31))
 OP(lshrrev_b32,  0, U32, U32, U32, NO,  y >> (x & 31))
 OP(ashrrev_i32,  0, I32, U32, I32, NO,  y >> (x & 31))
-OP(lshlrev_b64,  0, U64, U32, U64, NO,  y << (x & 63))
-OP(lshrrev_b64,  0, U64, U32, U64, NO,  y >> (x & 63))
-OP(ashrrev_i64,  0, U64, U32, I64, NO,  (uint64_t)(y >> (x & 63)))
+OPW(lshlrev_b64,  0, U64, U32, U64, NO,  y << (x & 63))
+OPW(lshrrev_b64,  0, U64, U32, U64, NO,  y >> (x & 63))
+OPW(ashrrev_i64,  0, U64, U32, I64, NO,  (uint64_t)(y >> (x & 63)))
 OP(lshl_add_u32, 0, U32, U32, U32, U32, (x << (y & 31)) + z)
 OP(add_lshl_u32, 0, U32, U32, U32, U32, (x + y) << (z & 31))
 OP(lshl_or_b32,  0, U32, U32, U32, U32, x << (y & 31) | z)

@@ -8,6 +8,8 @@ PK(pk_fma_f16,  0, F16, F16, F16, F16, fma_half(x, y, z), 0)
 PK(pk_fmac_f16, VF_READS_DST, F16, F16, F16, F16, fma_half(x, y, z), 0)
 PK(pk_min_f16, VF_MINMAX, H16, H16, H16, NO, minmax16(x, y, false), 0)
 PK(pk_max_f16, VF_MINMAX, H16, H16, H16, NO, minmax16(x, y, true), 0)
+PK(pk_minimum3_f16, VF_MINMAX, H16, H16, H16, H16, minimum16(minimum16(x, y, false), z, false), 0)
+PK(pk_maximum3_f16, VF_MINMAX, H16, H16, H16, H16, minimum16(minimum16(x, y, true), z, true), 0)
 PK(pk_add_u16,  0, U16, U16, U16, NO, x + y, MIN(x + y, 0xffffu))
 PK(pk_sub_u16,  0, U16, U16, U16, NO, x - y, x < y ? 0 : x - y)
 PK(pk_add_i16,  0, I16, I16, I16, NO, x + y, clamp_i64(x + y, -32768, 32767))
@@ -30,6 +32,10 @@ DOT(dot2_f32_f16, 0, F32, PKF, F32, asu(__builtin_fmaf(f16_to_f32(x >> 16), f16_
     __builtin_fmaf(f16_to_f32(x & 0xffff), f16_to_f32(y & 0xffff), asf(z)))), 0)
 DOT(dot2c_f32_f16, VF_READS_DST, F32, PKF, F32, asu(__builtin_fmaf(f16_to_f32(x >> 16), f16_to_f32(y >> 16),
     __builtin_fmaf(f16_to_f32(x & 0xffff), f16_to_f32(y & 0xffff), asf(z)))), 0)
+DOT(dot2_f32_bf16, 0, F32, PK, F32, asu(__builtin_fmaf(bf16_to_f32(x >> 16), bf16_to_f32(y >> 16),
+    bf16_to_f32(x & 0xffff) * bf16_to_f32(y & 0xffff)) + asf(z)), 0)
+DOT(dot2c_f32_bf16, VF_READS_DST, F32, PK, F32, asu(__builtin_fmaf(bf16_to_f32(x >> 16), bf16_to_f32(y >> 16),
+    __builtin_fmaf(bf16_to_f32(x & 0xffff), bf16_to_f32(y & 0xffff), asf(z)))), 0)
 DOT(dot2_i32_i16, 0, I32, PK, I32, (uint32_t)dot_i(x, y, z, 16), (uint32_t)clamp_i64(dot_i(x, y, z, 16), INT32_MIN, INT32_MAX))
 DOT(dot2_u32_u16, 0, U32, PK, U32, (uint32_t)dot_u(x, y, z, 16), (uint32_t)MIN(dot_u(x, y, z, 16), UINT64_C(0xffffffff)))
 DOT(dot4_i32_i8,  0, I32, PK, I32, (uint32_t)dot_i(x, y, z, 8), (uint32_t)clamp_i64(dot_i(x, y, z, 8), INT32_MIN, INT32_MAX))

@@ -6,26 +6,37 @@
 #include "emu/clock.h"
 #include "emu/place.h"
 #include "emu/strict.h"
+#include "emu/turns.h"
 
-enum { SLICE = 20000 }; /* instructions: long enough to keep a wave's registers in the host's cache */
+enum {
+  SLICE = 20000,   /* instructions: long enough to keep a wave's registers in the host's cache */
+  TURN = 16 * SLICE /* of all waves of a workgroup, where workgroups take turns */
+};
 
 struct emu_arena {
-  emu_wave waves[EMU_MAX_WAVES];
-  uint32_t (*vregs)[EMU_LANES]; /* [EMU_MAX_WAVES][EMU_VREGS] rows, touched only as far as waves exist */
+  emu_group group;
+  int started; /* waves to clean up */
+  emu_wave *waves;
+  uint32_t (*vregs)[EMU_LANES]; /* [n_waves][EMU_VREGS] rows, touched only as far as registers are used */
   uint8_t *lds;
 };
 
-emu_arena *emu_arena_new(void) {
+static int32_t waves_of(const emu_dispatch *d) {
+  uint64_t threads = (uint64_t)d->grid->block[0] * d->grid->block[1] * d->grid->block[2];
+  return (int32_t)((threads + EMU_LANES - 1) / EMU_LANES);
+}
+
+enum { LDS_SLACK = 64 /* vectorised copies may read past the last dword */ };
+
+emu_arena *emu_arena_new(const emu_dispatch *d) {
   emu_arena *a = calloc(1, sizeof *a);
-  size_t bytes = (size_t)EMU_MAX_WAVES * EMU_VREGS * sizeof *a->vregs;
+  size_t n = (size_t)waves_of(d), bytes = n * EMU_VREGS * sizeof *a->vregs;
   if (!a) return NULL;
   void *p = NULL;
   if (posix_memalign(&p, 64, bytes) == 0) a->vregs = p;
-  a->lds = malloc(EMU_LDS_MAX + 64); /* slack: vectorised copies may read past the last dword */
-  if (a->vregs && a->lds) {
-    memset(a->lds, 0, EMU_LDS_MAX + 64);
-    return a;
-  }
+  a->waves = calloc(n, sizeof *a->waves);
+  a->lds = calloc(1, d->lds_bytes + LDS_SLACK);
+  if (a->vregs && a->lds && a->waves) return a;
   emu_arena_free(a);
   return NULL;
 }
@@ -33,8 +44,17 @@ emu_arena *emu_arena_new(void) {
 void emu_arena_free(emu_arena *a) {
   if (!a) return;
   free(a->vregs);
+  free(a->waves);
   free(a->lds);
   free(a);
+}
+
+emu_group *emu_arena_group(emu_arena *a) { return &a->group; }
+
+size_t emu_arena_bytes(const emu_dispatch *d) {
+  size_t registers = (size_t)(d->kernel->vgprs ? d->kernel->vgprs : EMU_VREGS) * sizeof *((emu_arena *)0)->vregs;
+  size_t lds = 10 * (size_t)d->lds_bytes; /* with its shadow */
+  return sizeof(emu_arena) + lds + (size_t)waves_of(d) * (sizeof(emu_wave) + registers + emu_private_bytes(d->kernel));
 }
 
 static bool set_sgpr(emu_wave *w, unsigned *at, uint64_t v, unsigned dwords) {
@@ -46,18 +66,28 @@ static bool set_sgpr(emu_wave *w, unsigned *at, uint64_t v, unsigned dwords) {
   return true;
 }
 
+/* Of private memory: dwords of 64 lanes interleaved, the lane added. Its base is known to locate_buffer. */
+static bool set_private_buffer(emu_wave *w, unsigned *at) {
+  uint32_t hi = (uint32_t)(EMU_PRIVATE_BUFFER >> 32) | UINT32_C(1) << 31; /* swizzled */
+  return set_sgpr(w, at, (uint64_t)hi << 32 | (uint32_t)EMU_PRIVATE_BUFFER, 2) &&
+         set_sgpr(w, at, UINT32_MAX | (uint64_t)(1u << 19 | 3u << 21 | 1u << 23) << 32, 2);
+}
+
 /* User and system SGPRs in the order of AMDGPUUsage, "Initial Kernel Execution State". */
 static bool init_sgprs(emu_wave *w, const emu_dispatch *d) {
   const emu_group *g = w->group;
   const emu_kernel *k = g->kernel;
   unsigned at = 0;
   bool ok = true;
-  if (k->sgpr_private_buffer) at += 4; /* flat scratch is architected: left uninitialised, a read faults */
+  bool architected = g->code->isa->flat_scratch; /* then nothing of the kind is set: a read faults */
+  if (k->sgpr_private_buffer && architected) at += 4;
+  else if (k->sgpr_private_buffer) ok &= set_private_buffer(w, &at);
   if (k->sgpr_dispatch_ptr) ok &= set_sgpr(w, &at, d->packet, 2);
   if (k->sgpr_queue_ptr) at += 2;
   if (k->sgpr_kernarg_ptr) ok &= set_sgpr(w, &at, (uint64_t)(uintptr_t)g->kernarg, 2);
   if (k->sgpr_dispatch_id) ok &= set_sgpr(w, &at, 0, 2);
-  if (k->sgpr_flat_scratch) at += 2;
+  if (k->sgpr_flat_scratch && architected) at += 2;
+  else if (k->sgpr_flat_scratch) ok &= set_sgpr(w, &at, EMU_PRIVATE_BUFFER, 2);
   if (k->sgpr_private_size) ok &= set_sgpr(w, &at, k->scratch_bytes, 1);
   for (unsigned i = 0; i < k->kernarg_preload_len; i++) {
     uint32_t v = 0, off = (k->kernarg_preload_offset + i) * 4;
@@ -69,6 +99,7 @@ static bool init_sgprs(emu_wave *w, const emu_dispatch *d) {
   for (int i = 0; i < 3; i++)
     if (k->sgpr_wg[i]) ok &= set_sgpr(w, &at, g->id[i], 1);
   if (k->sgpr_wg_info) ok &= set_sgpr(w, &at, 0, 1);
+  if (k->sgpr_wave_offset && !architected) ok &= set_sgpr(w, &at, 0, 1); /* every wave's private memory is its own */
   return ok;
 }
 
@@ -108,25 +139,29 @@ static bool init_wave(emu_wave *w, emu_group *g, int index, uint32_t (*vregs)[EM
   return true;
 }
 
-/* Run until the wave blocks, ends, faults or its slice is over. */
-static void run_slice(emu_wave *w, int slice, uint64_t max_insts) {
-  for (int n = 0; n < slice; n++) {
+/* Run until the wave blocks, ends, faults or its slice is over; how many instructions that took. */
+static uint32_t run_slice(emu_wave *w, uint32_t slice, uint64_t max_insts) {
+  uint32_t n = 0;
+  while (n < slice) {
     const emu_inst *in = w->next;
     w->inst = in;
     w->next = in + 1;
-    if (w->mode & (EMU_MODE_GPR_IDX | EMU_MODE_VSKIP) && !(in = emu_mode_changed(w, in))) return;
-    if (!emu_hazard_before(w, in)) return;
+    n++;
+    if (w->mode & (EMU_MODE_GPR_IDX | EMU_MODE_VSKIP) && !(in = emu_mode_changed(w, in))) break;
+    if (!emu_hazard_before(w, in)) break;
     bool go = in->exec(w, in);
-    if (w->state == EMU_FAULTED) return;
+    if (w->state == EMU_FAULTED) break;
     w->counts.issued[in->cls]++;
     emu_hazard_after(w, in);
-    emu_timing_step(w, w->inst);
+    if (w->timing && !emu_timing_step(w, w->inst)) break;
     if (w->clock) emu_clock_step(w, in);
-    if (!go) return;
+    if (!go || (in->shared == EMU_POLL && emu_turns_polled(w))) break;
   }
-  w->executed += (uint64_t)slice;
-  if (w->executed >= max_insts)
-    emu_fault(w, -1, "the wave does not terminate: %llu instructions and no s_endpgm", (unsigned long long)w->executed);
+  w->executed += n; /* however the slice ended: a loop with a barrier in it is one without an end, too */
+  if (w->executed >= max_insts && w->state != EMU_FAULTED && w->state != EMU_ENDED)
+    emu_fault(w, -1, "the wave does not terminate: %llu instructions and no s_endpgm (MLAF_EMU_MAX_INSTS sets the limit)",
+              (unsigned long long)w->executed);
+  return n;
 }
 
 /* Hardware counts arrivals, whatever the instruction: waves that run different copies of a loop may meet at different
@@ -177,30 +212,42 @@ static bool pass_barrier(emu_group *g) {
 }
 
 /* One instruction of the wave that is furthest behind. */
-static void run_in_time(emu_group *g, uint64_t max_insts) {
+static uint32_t run_in_time(emu_group *g, uint64_t max_insts) {
   emu_wave *next = NULL;
   for (int i = 0; i < g->n_waves; i++) {
     emu_wave *w = &g->waves[i];
     if (w->state == EMU_RUNNING && (!next || w->clock->now < next->clock->now)) next = w;
   }
-  if (next) run_slice(next, 1, max_insts);
+  return next ? run_slice(next, 1, max_insts) : 0;
 }
 
-static bool run_waves(emu_group *g, uint64_t max_insts, const atomic_bool *stop) {
+/* Is the launch over for this workgroup? */
+static bool give_up(const emu_group *g, const emu_dispatch *d) {
+  if (d->stop && atomic_load_explicit(d->stop, memory_order_relaxed) <= g->linear_id) return true;
+  if (!d->cancel || !atomic_load_explicit(d->cancel, memory_order_relaxed)) return false;
+  mlaf_fail(g->err, MLAF_E_CANCELLED, "kernel %s was stopped on request", g->kernel->symbol);
+  return true;
+}
+
+static emu_turn run_waves(emu_group *g, const emu_dispatch *d) {
+  const bool timed = emu_strict_timed(g->dev);
+  uint64_t ran = 0;
   for (;;) {
     int ended = 0, waiting = 0;
-    bool timed = emu_strict_timed(g->dev);
-    if (timed) run_in_time(g, max_insts);
+    bool polled = false;
+    if (timed) ran += run_in_time(g, d->max_insts);
     for (int i = 0; i < g->n_waves; i++) {
       emu_wave *w = &g->waves[i];
-      if (w->state == EMU_RUNNING && !timed) run_slice(w, SLICE, max_insts);
-      if (w->state == EMU_FAULTED) return false;
+      if (w->state == EMU_RUNNING && !timed) ran += run_slice(w, SLICE, d->max_insts);
+      if (w->state == EMU_FAULTED) return EMU_TURN_FAILED;
       ended += w->state == EMU_ENDED;
       waiting += w->state == EMU_AT_BARRIER;
+      polled |= w->turn_polls >= EMU_TURN_POLLS;
     }
-    if (ended == g->n_waves) return true;
-    if (ended + waiting == g->n_waves && !pass_barrier(g)) return false;
-    if (stop && atomic_load_explicit(stop, memory_order_relaxed)) return false;
+    if (ended == g->n_waves) return EMU_TURN_ENDED;
+    if (ended + waiting == g->n_waves && !pass_barrier(g)) return EMU_TURN_FAILED;
+    if (give_up(g, d)) return EMU_TURN_FAILED;
+    if (d->turns && (polled || ran >= TURN)) return EMU_TURN_OVER;
   }
 }
 
@@ -211,30 +258,47 @@ void emu_counts_add(emu_counts *sum, const emu_counts *part) {
   for (size_t i = 0; i < sizeof *sum / sizeof *s; i++) s[i] += p[i];
 }
 
-bool emu_group_run(emu_arena *arena, const emu_dispatch *d, const uint32_t id[3], emu_counts *counts, mlaf_err *err) {
-  uint64_t threads = (uint64_t)d->grid->block[0] * d->grid->block[1] * d->grid->block[2];
-  emu_group g = {.dev = d->dev, .code = d->code, .kernel = d->kernel, .id = {id[0], id[1], id[2]}, .waves = arena->waves,
-                 .n_waves = (int32_t)((threads + EMU_LANES - 1) / EMU_LANES), .lds = arena->lds,
-                 .lds_bytes = d->kernel->lds_bytes, .kernarg = d->kernarg, .timing = d->recorder, .warnings = d->warnings,
-                 .err = err};
-  g.linear_id = ((uint64_t)id[2] * d->grid->grid[1] + id[1]) * d->grid->grid[0] + id[0];
-  bool ok = emu_lds_group_init(&g);
+bool emu_group_begin(emu_arena *arena, const emu_dispatch *d, const uint32_t id[3], mlaf_err *err) {
+  emu_group *g = &arena->group;
+  *g = (emu_group){.dev = d->dev, .code = d->code, .kernel = d->kernel, .id = {id[0], id[1], id[2]}, .waves = arena->waves,
+                   .n_waves = waves_of(d), .lds = arena->lds, .lds_bytes = d->lds_bytes, .kernarg = d->kernarg,
+                   .timing = d->recorder, .warnings = d->warnings, .turns = d->turns, .err = err};
+  g->linear_id = ((uint64_t)id[2] * d->grid->grid[1] + id[1]) * d->grid->grid[0] + id[0];
+  arena->started = 0;
+  bool ok = emu_lds_group_init(g);
   if (!ok) mlaf_fail(err, MLAF_E_NOMEM, "no host memory for the LDS of a workgroup");
-  int started = 0;
-  while (ok && started < g.n_waves) {
-    ok = init_wave(&g.waves[started], &g, started, arena->vregs + (size_t)started * EMU_VREGS, d);
-    started++;
+  while (ok && arena->started < g->n_waves) {
+    int i = arena->started++;
+    ok = init_wave(&g->waves[i], g, i, arena->vregs + (size_t)i * EMU_VREGS, d);
   }
-  if (ok && !emu_private_init(&g)) ok = false, mlaf_fail(err, MLAF_E_NOMEM, "no host memory for a workgroup's private memory");
-  ok = ok && run_waves(&g, d->max_insts, d->stop);
-  for (int i = 0; i < started; i++) {
-    if (ok) emu_counts_add(counts, &g.waves[i].counts);
-    emu_hazard_wave_free(&g.waves[i]);
-    emu_timing_wave_free(&g.waves[i]);
-    emu_clock_free(&g.waves[i]);
-    free(g.waves[i].indexed);
+  if (ok && !emu_private_init(g)) ok = false, mlaf_fail(err, MLAF_E_NOMEM, "no host memory for a workgroup's private memory");
+  return ok;
+}
+
+emu_turn emu_group_turn(emu_arena *arena, const emu_dispatch *d) {
+  for (int i = 0; i < arena->group.n_waves; i++) arena->waves[i].turn_polls = 0;
+  return run_waves(&arena->group, d);
+}
+
+void emu_group_end(emu_arena *arena) {
+  for (int i = 0; i < arena->started; i++) {
+    emu_hazard_wave_free(&arena->waves[i]);
+    emu_timing_wave_free(&arena->waves[i]);
+    emu_clock_free(&arena->waves[i]);
+    free(arena->waves[i].indexed);
+    free(arena->waves[i].v_def);
   }
-  emu_private_free(&g);
-  emu_lds_group_free(&g);
+  emu_private_free(&arena->group);
+  emu_lds_group_free(&arena->group);
+}
+
+void emu_group_counts(const emu_arena *arena, emu_counts *counts) {
+  for (int i = 0; i < arena->started; i++) emu_counts_add(counts, &arena->waves[i].counts);
+}
+
+bool emu_group_run(emu_arena *arena, const emu_dispatch *d, const uint32_t id[3], emu_counts *counts, mlaf_err *err) {
+  bool ok = emu_group_begin(arena, d, id, err) && emu_group_turn(arena, d) == EMU_TURN_ENDED;
+  if (ok) emu_group_counts(arena, counts);
+  emu_group_end(arena);
   return ok;
 }

@@ -269,6 +269,18 @@ mlaf_status mlaf_gen_refit(mlaf_gen *g, const mlaf_problem *p, const char *targe
   return one_variant(&c, p, out, err);
 }
 
+mlaf_status mlaf_gen_serve(mlaf_gen *g, const mlaf_problem *p, const char *target, const char *name, char **reason,
+                           mlaf_err *err) {
+  variant_call c = {.g = g, .function = "serve", .target = target, .name = name};
+  mlaf_variant v = {.name = NULL};
+  mlaf_status st = one_variant(&c, p, &v, err);
+  if (st) return st;
+  *reason = v.rejected;
+  v.rejected = NULL;
+  mlaf_variant_clear(&v);
+  return MLAF_OK;
+}
+
 mlaf_status mlaf_gen_nearby_variant(mlaf_gen *g, const mlaf_problem *p, const char *target, const mlaf_gen_measured *measured,
                                     size_t n, bool any, mlaf_gen_nearby *out, mlaf_err *err) {
   variant_call c = {.g = g, .function = "nearby", .target = target, .measured = measured, .n_measured = n, .any = any,

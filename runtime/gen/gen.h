@@ -55,6 +55,10 @@ mlaf_status mlaf_gen_variant(mlaf_gen *g, const mlaf_problem *p, const char *tar
  * the model gives it here. E_TEMPLATE if the space has no such kernel. */
 mlaf_status mlaf_gen_refit(mlaf_gen *g, const mlaf_problem *p, const char *target, const char *name, mlaf_variant *out,
                            mlaf_err *err);
+/* The same of a variant that was tuned for one request. *reason, malloc'ed: why it shall not serve this problem of several, since
+ * other kernels are as good for any lengths and this is not; NULL: it may. */
+mlaf_status mlaf_gen_serve(mlaf_gen *g, const mlaf_problem *p, const char *target, const char *name, char **reason,
+                           mlaf_err *err);
 /* What was measured on a problem that differs from the one at hand in batch and ctx alone. */
 typedef struct mlaf_gen_measured {
   int32_t batch, ctx;

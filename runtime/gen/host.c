@@ -1,6 +1,7 @@
 /* A Lua state with a memory limit and a step limit, entered only through lua_pcall. */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <lauxlib.h>
 #include <lualib.h>
@@ -78,7 +79,9 @@ static mlaf_status run(mlaf_gen *g, lua_CFunction fn, void *ctx, mlaf_err *err) 
   lua_pushcfunction(L, describe_error); /* light C functions: none of these allocates */
   lua_pushcfunction(L, fn);
   lua_pushlightuserdata(L, ctx);
+  const mlaf_locale before = mlaf_locale_enter(); /* Lua reads and prints numbers as the locale says */
   int rc = lua_pcall(L, 1, 0, 1);
+  mlaf_locale_leave(before);
   if (rc == LUA_OK) {
     lua_settop(L, 0);
     return MLAF_OK;
@@ -185,6 +188,17 @@ mlaf_status mlaf_gen_call(mlaf_gen *g, lua_CFunction fn, void *ctx, mlaf_err *er
   return st ? st : run(g, fn, ctx, err);
 }
 
+/* A wrong folder is the caller's slip; what is wrong inside a right one is the generator's. */
+static mlaf_status check_root(const char *root, mlaf_err *err) {
+  char *path = root ? mlaf_format("%s/gen/loader.lua", root) : NULL;
+  if (root && !path) return mlaf_fail(err, MLAF_E_NOMEM, "out of memory opening the generator");
+  const bool there = !root || access(path, R_OK) == 0;
+  free(path);
+  return there ? MLAF_OK
+               : mlaf_fail(err, MLAF_E_ARG, "there is no generator in '%s': it has no readable gen/loader.lua (name the folder "
+                           "that holds gen/ and templates/)", root);
+}
+
 mlaf_status mlaf_gen_open_memo(const char *root, const char *cache_dir, mlaf_gen **out, mlaf_err *err) {
   char stamp[MLAF_HASH_HEX];
   mlaf_gen *g = calloc(1, sizeof *g);
@@ -192,7 +206,7 @@ mlaf_status mlaf_gen_open_memo(const char *root, const char *cache_dir, mlaf_gen
   g->memory_max = MLAF_GEN_MEMORY_MAX;
   g->steps_max = MLAF_GEN_STEPS_MAX;
   g->root = mlaf_strdup(root);
-  mlaf_status st = root && !g->root ? mlaf_fail(err, MLAF_E_NOMEM, "out of memory opening the generator") : MLAF_OK;
+  mlaf_status st = root && !g->root ? mlaf_fail(err, MLAF_E_NOMEM, "out of memory opening the generator") : check_root(root, err);
   if (!st && cache_dir && !mlaf_gen_stamp(root, stamp, NULL)) g->memo = mlaf_format("%s/generator/%.32s", cache_dir, stamp);
   if (!st && !g->memo) st = wake(g, err);
   if (st) {

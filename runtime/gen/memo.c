@@ -79,7 +79,7 @@ static uint32_t take_u32(cursor *c) {
 static double take_double(cursor *c) {
   char *end;
   const char *s = field(c);
-  const double x = strtod(s, &end);
+  const double x = mlaf_strtod(s, &end);
   if (end == s || *end) c->failed = true;
   return x;
 }

@@ -157,7 +157,7 @@ mlaf_status mlaf_hip_launch(mlaf_device *dev, void *stream, const mlaf_launch *l
   void *extra[] = {HIP_PARAM_POINTER, raw(l->args), HIP_PARAM_SIZE, &size, HIP_PARAM_END};
   ON_DEVICE(h, err, "hipModuleLaunchKernel",
             h->api.hipModuleLaunchKernel(raw(l->fn), l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1],
-                                         l->block[2], 0, stream, NULL, extra));
+                                         l->block[2], l->lds, stream, NULL, extra));
 }
 
 static mlaf_status hip_sync(mlaf_device *dev, void *stream, mlaf_err *err) {

@@ -60,7 +60,7 @@ static bool on_job(void *user, size_t done, size_t total, const mlaf_compile_job
   tuner *t = user;
   tune_compiler *c = &t->compiler;
   pthread_mutex_lock(&c->lock);
-  hand_over(t, (size_t)(job - c->jobs));
+  if (job) hand_over(t, (size_t)(job - c->jobs));
   bool go_on = !c->stop && !mlaf_tuner_cancelled(t);
   pthread_cond_broadcast(&c->changed);
   pthread_mutex_unlock(&c->lock);

@@ -24,7 +24,7 @@ static int open_lock_file(const mlaf_device_info *dev, char *path, size_t size) 
   int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
   if (fd >= 0) fchmod(fd, 0666); /* whatever the umask; fails harmlessly on somebody else's file */
   /* Another user's file in a sticky directory may not be opened with O_CREAT (fs.protected_regular). */
-  if (fd < 0) fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+  if (fd < 0) fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
   return fd;
 }
 

@@ -2,7 +2,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "core/launch.h"
 #include "tune/tune_internal.h"
@@ -60,12 +59,7 @@ static mlaf_status check_code(tuner *t, tune_candidate *c, int index, size_t ker
   }
   switch (k->job.status) {
     case MLAF_OK: break;
-    case MLAF_E_CRASH: { /* Ctrl-C reaches a worker a moment before our own handler has run: do not blame the kernel */
-      nanosleep(&(struct timespec){0, 50000000L}, NULL);
-      if (mlaf_tuner_cancelled(t)) return mlaf_fail(err, MLAF_E_CANCELLED, "stopped on request");
-      set_outcome(c, MLAF_OUT_COMPILE, k->job.log ? k->job.log : "the compiler crashed");
-      return MLAF_OK;
-    }
+    case MLAF_E_CRASH: set_outcome(c, MLAF_OUT_COMPILE, k->job.log ? k->job.log : "the compiler crashed"); return MLAF_OK;
     case MLAF_E_COMPILE: set_outcome(c, MLAF_OUT_COMPILE, k->job.log ? k->job.log : "compile error"); return MLAF_OK;
     case MLAF_E_TIMEOUT:
       set_outcome(c, MLAF_OUT_TIMEOUT, k->job.log ? k->job.log : "the compiler took too long");
@@ -149,8 +143,8 @@ void mlaf_tuner_class_timing(tune_candidate *c, const mlaf_time_opts *opts) {
   if (noisy && timing->samples < opts->min_samples && timing->samples < NOISY_SAMPLES)
     snprintf(text, sizeof text, "few: %d samples within the time allowed", timing->samples);
   else if (noisy)
-    snprintf(text, sizeof text, "%s: p90 is %.2f times p10, which is too much to rank it by",
-             timing->p90_ns - timing->ns > 3 * (timing->ns - timing->p10_ns) ? "spikes" : "unsteady", spread(timing));
+    mlaf_snprintf(text, sizeof text, "%s: p90 is %.2f times p10, which is too much to rank it by",
+                  timing->p90_ns - timing->ns > 3 * (timing->ns - timing->p10_ns) ? "spikes" : "unsteady", spread(timing));
   set_outcome(c, noisy ? MLAF_OUT_NOISY : MLAF_OUT_OK, text);
 }
 

@@ -28,8 +28,10 @@ MLAF_DEV walk begin_walk(const mlaf_decode_args& a) {
   const mlaf_entry e = schedule_entry(&a, smaller((int)blockIdx.z, a.batch - 1));
   const int none = smaller(0, e.qo | e.next_qo | e.page | e.next_page | e.last);
   w.request = fit_cuts(&a, PAGE, gridDim.y, slots, parts, none) ? -1 : (int)blockIdx.z;
-  if (blockIdx.x + PART == 0 && (threadIdx.x & 31) == 0 && a.part_o) fit_tell(a.part_o, w.request < 0 ? parts : 0);
+  const bool tells = blockIdx.x == 0 && (threadIdx.x & 31) == 0 && a.part_o;
+  if (PART == 0 && tells) fit_tell(a.part_o, w.request < 0 ? parts : 0);
   if (w.request >= 0) return w;
+  if (PART < parts && tells) fit_list(a.part_o, PART, -1);
   w.part = fit_open(&a, PAGE, PART, parts);
   if (PART >= parts) w.part.request = a.batch;
   return w;
@@ -63,6 +65,7 @@ MLAF_DEV bool next_of_part(const mlaf_decode_args& a, walk& w, piece& x, int& qo
   mlaf_piece y;
 //@   if fitted then
   if (!fit_next(&a, PAGE, &w.part, &y)) return false;
+  if (fit_goes_on(&y) && blockIdx.x == 0 && (threadIdx.x & 31) == 0 && a.part_o) fit_list(a.part_o, PART, y.request);
 //@   else
   if (!part_next(&a, PAGE, &w.part, &y)) return false;
 //@   end

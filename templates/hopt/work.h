@@ -1,5 +1,6 @@
-// What a block does, and where in the ring. The includer has the constants N, H, C, Q_LEN, PAGE, BALANCED, NB, RING and BARS_AT,
-// and says whether the schedule is `fitted`.
+// What a block does, and where in the ring. The includer has the constants N, H, C, Q_LEN, PAGE, BALANCED, NB, RING and
+// BARS_AT, and says whether the schedule is `fitted`, and whether parts `meet` (lib/meet.h) or always leave what they cut to
+// a combine kernel.
 
 // ---- Which rows, which tokens -----------------------------------------------------------------------------------------
 struct work {
@@ -12,7 +13,7 @@ struct work {
   const int* pages;
   i64 part;       // partials: row of the request's row 0 in part_o and part_lse; -1: straight to the output
   bool bad;       // no page may be read
-//@ if fitted then
+//@ if meet then
   int whom;       // parts before this one whose pieces of the request this block adds (lib/meet.h)
   bool whole;     // lengths are alike: this is the block's only range, of its own request
 //@ end
@@ -31,10 +32,17 @@ MLAF_DEV void begin_walk(const mlaf_decode_args& a, walk& at) {
   at.mine = schedule_entry(&a, smaller((int)blockIdx.z, a.batch - 1)); // on their way while the table is looked through
   const int slots = fit_slots(&a), parts = smaller(slots, (int)(gridDim.y * gridDim.z));
   at.whole = !fit_cuts(&a, PAGE, gridDim.y, slots, parts, 0);
-  if (blockIdx.x + PART == 0 && threadIdx.x % 32 == 0 && a.part_o) fit_tell(a.part_o, at.whole ? 0 : parts);
+  const bool tells = blockIdx.x == 0 && threadIdx.x % 32 == 0 && a.part_o && ${meet and "fit_apart(&a)" or "true"};
+  if (PART == 0 && tells) fit_tell(a.part_o, at.whole ? 0 : parts);
   if (at.whole) return;
+  if (PART < parts && tells) fit_list(a.part_o, PART, -1);
+//@   if meet then
   at.part = meet_open(&a, PAGE, PART, parts);
   if (PART >= parts) at.part.request = -1;
+//@   else
+  at.part = fit_open(&a, PAGE, PART, parts);
+  if (PART >= parts) at.part.request = a.batch;
+//@   end
 //@ else
   if (BALANCED) at.part = part_open(&a, PAGE, blockIdx.y);
   else at.mine = schedule_entry(&a, blockIdx.z);
@@ -45,13 +53,19 @@ MLAF_DEV void begin_walk(const mlaf_decode_args& a, walk& at) {
 MLAF_DEV bool next_work(const mlaf_decode_args& a, walk& at, work& w) {
   for (;;) {
     int q_begin, first_page, slot;
-//@ if fitted then
+//@ if meet then
     w.whole = at.whole;
 //@ end
     if (!at.whole) {
       mlaf_piece x;
 //@ if fitted then
+//@   if meet then
       if (!meet_next(&a, PAGE, &at.part, &x, fit_apart(&a), &w.whom)) return false;
+//@   else
+      if (!fit_next(&a, PAGE, &at.part, &x)) return false;
+//@   end
+      if (fit_goes_on(&x) && blockIdx.x == 0 && threadIdx.x % 32 == 0 && a.part_o && ${meet and "fit_apart(&a)" or "true"})
+        fit_list(a.part_o, PART, x.request);
 //@ else
       if (!part_next(&a, PAGE, &at.part, &x)) return false;
 //@ end

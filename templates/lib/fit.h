@@ -1,13 +1,15 @@
 // The fitted schedule: the launch itself decides how its requests are cut, by what the tables say. Lengths alike: each request
 // into as many shares as the launch has for it, as schedule "splits" (or "turns") does. Else the whole batch into equal parts,
-// as "merged" does (lib/meet.h). All warps of all blocks come to the same decision by the same arithmetic.
+// which leave what they cut to a combine kernel or meet (lib/meet.h). All warps of all blocks decide by the same arithmetic.
 //
 //   alike     a turn takes as long as the longest request's share; there are as many turns as the device cannot hold at once
-//   cut       all positions over all parts, and what a cut costs more than a request's own begin and end: FIT_CUT positions
+//   cut       all positions over all parts, and what a cut costs more than a request's own begin and end: FIT_CUT positions.
+//             It must win by a share: a few blocks that idle leave their power and their memory's pace to the others
 //
 // The includer has what lib/schedule.h needs, and FIT_CUT (gen/schedule.lua).
 
 enum { FIT_REQUESTS = 1024 }; // more are never all looked at: they are cut
+#define FIT_WIN 0.96f          // docs/perf-log/ragged.md
 
 // args.splits of a fitted launch: how many splits a request has, and blocks that run at once (runtime/core/launch.h).
 MLAF_DEV int fit_splits(const struct mlaf_decode_args* a) { return a->splits & 0x7fff; }
@@ -32,13 +34,17 @@ MLAF_DEV int fit_cuts(const struct mlaf_decode_args* a, int page_size, int share
 #endif
   const u32 at_once = (u32)slots / (u32)shares, turns = ((u32)a->batch + (at_once ? at_once : 1) - 1) / (at_once ? at_once : 1);
   const float alike = (float)turns * ((float)most * (float)page_size + SCHEDULE_FIXED) / (float)shares;
-  return alike * (float)parts > (float)schedule_start(a->kv_indptr[a->batch], a->batch, page_size) + (float)(parts * FIT_CUT);
+  return FIT_WIN * alike * (float)parts >
+         (float)schedule_start(a->kv_indptr[a->batch], a->batch, page_size) + (float)(parts * FIT_CUT);
 }
 
 // Positions of a part; the last ones may have fewer. Never less than a grain: then no part between a request's first tokens and
-// its last is without a piece of it.
+// its last is without a piece of it. By two divisions of 32 bits (fewer than 2^12 parts, 2^52 positions): one of 64 is a call,
+// which takes a stack where registers are few.
 MLAF_DEV i64 fit_width(i64 total, int parts) {
-  const i64 width = total <= 0 ? 0 : (i64)schedule_divide((u64)total + (u32)parts - 1, (u32)parts);
+  const u64 x = total <= 0 ? 0 : (u64)total + (u32)parts - 1;
+  const u32 high = (u32)(x >> 20), low = (u32)x & 0xfffff;
+  const i64 width = (i64)((u64)(high / (u32)parts) << 20) + ((high % (u32)parts) << 20 | low) / (u32)parts;
   return width < SCHEDULE_GRAIN ? SCHEDULE_GRAIN : width;
 }
 
@@ -70,9 +76,14 @@ MLAF_DEV int fit_next(const struct mlaf_decode_args* a, int page_size, struct ml
 // Whether a combine kernel comes behind, and adds up what was cut; else parts meet among themselves (lib/meet.h).
 MLAF_DEV int fit_apart(const struct mlaf_decode_args* a) { return a->splits >> 15 & 1; }
 
-// For that kernel, in the word before part_o: how many parts the batch was cut into; 0: it was not.
+// For that kernel, in FIT_WORDS words before part_o. The last one: how many parts the batch was cut into, 0: it was not. Word p:
+// the request that begins in part p and goes on in later ones, of which a part has at most one; -1: there is none.
+enum { FIT_WORDS = 4096 }; // runtime/core/launch.h: MLAF_FIT_BYTES
 MLAF_DEV void fit_tell(float* part_o, int parts) { ((int*)part_o)[-1] = parts; }
 MLAF_DEV int fit_told(const float* part_o) { return ((const int*)part_o)[-1]; }
+MLAF_DEV int* fit_words(const float* part_o) { return (int*)part_o - FIT_WORDS; }
+MLAF_DEV void fit_list(float* part_o, int part, int request) { fit_words(part_o)[part] = request; }
+MLAF_DEV int fit_goes_on(const struct mlaf_piece* x) { return x->begin == 0 && x->end < x->tokens; }
 
 // x / by, which consistent tables make a part's number. A float's quotient, set right: a 64-bit division takes a call's stack.
 MLAF_DEV int fit_quotient(i64 x, i64 by) {

@@ -210,7 +210,7 @@ static void interrupted_tuning_goes_on(void **state) {
   need_compiler("gfx942");
   static const char *const args[] = {"tune", PROBLEM, EMU, "--json", "--max-candidates", "14", NULL};
   pid_t child = start(d, args, NULL);
-  for (double until = mlaf_now() + 120; samples_in(d->db) < 2 && mlaf_now() < until;)
+  for (double until = mlaf_now() + 1800; samples_in(d->db) < 2 && mlaf_now() < until;)
     nanosleep(&(struct timespec){0, 20000000L}, NULL);
   kill(child, SIGINT);
   cli_result r = finish(d, child);
@@ -235,7 +235,7 @@ static void killed_tuning_goes_on_too(void **state) {
   need_compiler("gfx942");
   static const char *const args[] = {"tune", PROBLEM, EMU, "--json", "--max-candidates", "8", NULL};
   pid_t child = start(d, args, NULL);
-  for (double until = mlaf_now() + 120; samples_in(d->db) < 1 && mlaf_now() < until;)
+  for (double until = mlaf_now() + 1800; samples_in(d->db) < 1 && mlaf_now() < until;)
     nanosleep(&(struct timespec){0, 5000000L}, NULL);
   kill(child, SIGKILL);
   cli_result r = finish(d, child);
@@ -295,7 +295,7 @@ static void compile_shows_the_evidence(void **state) {
   need_compiler("gfx942");
   char out[128];
   snprintf(out, sizeof out, "%s/code", d->dir);
-  const char *variant = "reg:blocks=1,kvload=nt,psplit=1,qsrc=reg,rescale=lazy,tile=16,waves=4/s4,rows=1,team=1";
+  const char *variant = "reg:blocks=1,kvload=nt,psplit=1,qsrc=reg,rescale=lazy,schedule=splits,tile=16,waves=4/s4,rows=1,team=1";
   cli_result r = RUN(d, "compile", PROBLEM, "--variant", variant, "--evidence", "--json", "--out", out);
   assert_exit(r, 0);
   kernels_seen k = {0};

@@ -4,8 +4,8 @@
 #include "need.h"
 
 #define PROBLEM "mla_decode:h16,r512,p64,q1,bf16,page64,b2,s1024"
-#define REG     "reg:blocks=1,kvload=temporal,psplit=1,qsrc=reg,rescale=lazy,tile=16,waves=2/s4,rows=1,team=4"
-#define LDS     "lds:blocks=1,load=vgpr,order=plain,rescale=lazy,stages=2,waves=2/s4,rows=1,team=4"
+#define REG     "reg:blocks=1,kvload=temporal,psplit=1,qsrc=reg,rescale=lazy,schedule=splits,tile=16,waves=2/s4,rows=1,team=4"
+#define LDS     "lds:blocks=1,load=vgpr,order=plain,rescale=lazy,schedule=splits,stages=2,waves=2/s4,rows=1,team=4"
 
 static void write_text(const char *path, const char *text) {
   mlaf_err err = {MLAF_OK, ""};
@@ -183,7 +183,11 @@ static const char tile_sum[] =
     "  __shared__ float s[256];\n  int t = threadIdx.x;\n  float a = 0;\n"
     "  for (int i = t; i < n; i += 256) a += x[blockIdx.x * n + i];\n  s[t] = a;\n  __syncthreads();\n"
     "  for (int d = 128; d; d >>= 1) {\n    if (t < d) s[t] += s[t + d];\n    __syncthreads();\n  }\n"
-    "  if (t == 0) y[blockIdx.x] = s[0];\n}\n";
+    "  if (t == 0) y[blockIdx.x] = s[0];\n}\n"
+    "extern \"C\" __global__ void dynamic_sum(const float *x, float *y) {\n"
+    "  extern __shared__ float s[];\n  s[threadIdx.x] = x[threadIdx.x];\n  __syncthreads();\n"
+    "  y[threadIdx.x] = s[255 - threadIdx.x];\n}\n"
+    "extern \"C\" __global__ void endless(volatile float *x) { for (;;) x[threadIdx.x] = 1; }\n";
 static const char tile_sum_args[] =
     "{\"kernel\": \"tile_sum\", \"grid\": [40], \"block\": [256], \"args\": [{\"buffer\": 163840, \"fill\": \"random_f32\"},"
     " {\"buffer\": 160}, {\"i32\": 1024}]}";
@@ -213,6 +217,51 @@ static void assert_modelled(const char *text) {
   }
 }
 
+/* "lds": dynamic LDS, counted in what limits occupancy, bounded by the compute unit's. */
+static void dynamic_lds(void **state) {
+  const cli_dir *d = *state;
+  need_compiler("gfx942");
+  static const char form[] = "{\"kernel\": \"dynamic_sum\", \"grid\": [8], \"block\": [256], %s\"args\": [{\"buffer\": 1024},"
+                             " {\"buffer\": 1024}]}";
+  static const struct { const char *lds, *expect; } cases[] = {
+      {"\"lds\": 1024, ", NULL}, {"", "outside the workgroup's 0 bytes"}, {"\"lds\": 512, ", "outside the workgroup's 512 bytes"},
+      {"\"lds\": 70000, ", "lds: must be a number of bytes from 0 to 65536"},
+          {"\"lds\": \"all\", ", "lds: must be a number of bytes"}};
+  char code[128], args[128];
+  snprintf(code, sizeof code, "%s/dynamic.co", d->dir);
+  snprintf(args, sizeof args, "%s/dynamic.json", d->dir);
+  write_tile_sum(code);
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char *text = mlaf_format(form, cases[i].lds);
+    write_text(args, text);
+    cli_result r = RUN(d, "profile", "--code", code, "--args", args);
+    if (cases[i].expect ? r.exit == 0 || !strstr(r.err, cases[i].expect) : r.exit != 0 || !strstr(r.out, "1024 bytes of LDS"))
+      fail_msg("%s: exit %d, %s", cases[i].lds, r.exit, r.err);
+    release(&r);
+    free(text);
+  }
+}
+
+/* A kernel without an end, and the first signal: it is done within its next slice, hours before any limit. */
+static void stopped_by_the_first_signal(void **state) {
+  const cli_dir *d = *state;
+  need_compiler("gfx942");
+  char code[128], args[128];
+  snprintf(code, sizeof code, "%s/endless.co", d->dir);
+  snprintf(args, sizeof args, "%s/endless.json", d->dir);
+  write_tile_sum(code);
+  write_text(args, "{\"kernel\": \"endless\", \"grid\": [2], \"block\": [64], \"args\": [{\"buffer\": 1024}]}");
+  setenv("MLAF_EMU_MAX_MEMORY", "1000000", 1);
+  pid_t child = start(d, (const char *const[]){"profile", "--code", code, "--args", args, NULL}, NULL);
+  unsetenv("MLAF_EMU_MAX_MEMORY");
+  sleep(1);
+  kill(child, SIGTERM);
+  cli_result r = finish(d, child);
+  assert_true(r.exit != 0 && r.exit < 128);
+  assert_has(r.err, "stopped on request");
+  release(&r);
+}
+
 static void of_a_foreign_kernel(void **state) {
   const cli_dir *d = *state;
   need_compiler("gfx942");
@@ -240,7 +289,7 @@ static void of_a_foreign_kernel(void **state) {
       {NULL, "{\"i32\": 1024}", "[1024]", "args[2]"},
       {NULL, "163840", "\"much\"", "args[0].buffer: must be a number of bytes"},
       {NULL, "\"kernel\": \"tile_sum\"", "\"kernel\": \"tile_add\"",
-       "kernel: no kernel 'tile_add' in the code object (1 kernels, first 'tile_sum')"},
+       "kernel: no kernel 'tile_add' in the code object (3 kernels, first '"},
       {NULL, "163840", "81920", "outside every allocation"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -298,7 +347,8 @@ static void evidence_by_execution(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(of_the_planned_variant), cmocka_unit_test(as_text),
-                                     cmocka_unit_test(of_a_code_object), cmocka_unit_test(of_a_foreign_kernel),
+                                     cmocka_unit_test(of_a_code_object), cmocka_unit_test(dynamic_lds),
+                                         cmocka_unit_test(stopped_by_the_first_signal), cmocka_unit_test(of_a_foreign_kernel),
                                      cmocka_unit_test(usage),
                                      cmocka_unit_test(evidence_by_execution)};
   return cmocka_run_group_tests(tests, cli_dir_setup, cli_dir_teardown);

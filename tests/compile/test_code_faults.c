@@ -158,7 +158,7 @@ static void killed_workers_spoil_nothing(void **state) {
   mlaf_compile_job good[JOBS], jobs[JOBS];
   compile_in_peace(sources, good);
   mlaf_compiler *c = open_compiler(folder, 2, 60, NULL);
-  const int kills = from_env("MLAF_KILL_POINTS", 12);
+  const int kills = from_env("MLAF_KILL_POINTS", SANITIZED ? 4 : 12); /* nothing that a sanitizer sees */
   int killed = 0, crashed = 0, compiled = 0;
   for (int i = 0; crashed < kills; i++) {
     if (i >= 5 * kills) fail_msg("only %d compiles were lost to %d kills", crashed, killed);
@@ -170,13 +170,8 @@ static void killed_workers_spoil_nothing(void **state) {
     atomic_store(&k.stop, true);
     pthread_join(thread, NULL);
     killed += k.killed;
+    crashed = (int)stats_of(c).worker_crashes; /* each was compiled again, by another worker */
     for (int j = 0; j < JOBS; j++, compiled++) {
-      if (jobs[j].status == MLAF_E_CRASH) {
-        crashed++;
-        assert_non_null(strstr(jobs[j].log, "signal 9"));
-        mlaf_compile_job_clear(&jobs[j]);
-        jobs[j] = compile_one(c, sources[j]); /* the next try gets a new worker */
-      }
       assert_compiled(&jobs[j]);
       assert_int_equal(jobs[j].code_size, good[j].code_size);
       assert_memory_equal(jobs[j].code, good[j].code, good[j].code_size);

@@ -42,6 +42,7 @@ static void bytes_depend_on_the_source_alone(void **state) {
 
 static bool count_calls(void *user, size_t done, size_t total, const mlaf_compile_job *job) {
   int *calls = user;
+  if (!job) return true; /* only asked whether to go on waiting */
   assert_int_equal(done, ++*calls);
   assert_int_equal(total, 6);
   assert_non_null(job->log);
@@ -123,7 +124,7 @@ static void misbehaving_workers_are_named_and_replaced(void **state) {
     if (job.status != cases[i].status) fail_msg("case %zu: %s: %s", i, mlaf_status_name(job.status), job.log);
     if (!strstr(job.log, cases[i].says)) fail_msg("case %zu does not say '%s': %s", i, cases[i].says, job.log);
     assert_source_kept(&job);
-    assert_true(mlaf_now() - start < 30);
+    assert_true(mlaf_now() - start < 240); /* the compiler's 8 s, whatever else the machine does */
     mlaf_compile_job_clear(&job);
     assert_int_equal(count_children(NULL), 0); /* the dead one is reaped, no zombie */
   }
@@ -144,29 +145,107 @@ typedef struct killer {
 /* From another thread: wait for the worker, give it a moment to be in mid-compile, then send it a signal. */
 static void *kill_the_worker(void *user) {
   killer *k = user;
-  for (int i = 0; i < 500 && count_children(&k->pid) == 0; i++) usleep(10000);
+  for (int i = 0; i < 12000 && count_children(&k->pid) == 0; i++) usleep(10000);
   usleep(200000);
   if (k->pid) kill(k->pid, k->signal);
   return NULL;
 }
 
-static void a_worker_killed_in_mid_compile_is_a_crash(void **state) {
+static void *kill_two_workers(void *user) {
+  killer *k = user;
+  kill_the_worker(k);
+  const pid_t first = k->pid;
+  for (int i = 0; i < 3000 && (count_children(&k->pid) == 0 || k->pid == first); i++) usleep(10000);
+  usleep(200000);
+  if (k->pid && k->pid != first) kill(k->pid, k->signal);
+  return NULL;
+}
+
+/* Its second worker hangs as well, and is killed as well: that is no error of the kernel's, and has a status of its own. */
+static void a_worker_killed_in_mid_compile_is_killed(void **state) {
   need_proc();
   need_compiler("gfx942");
-  mlaf_compiler *c = open_compiler(NULL, 1, 30, NULL);
+  mlaf_compiler *c = open_compiler(NULL, 1, 600, NULL);
   killer k = {SIGKILL, 0};
   pthread_t thread;
-  pthread_create(&thread, NULL, kill_the_worker, &k);
+  pthread_create(&thread, NULL, kill_two_workers, &k);
   double start = mlaf_now();
-  mlaf_compile_job job = compile_one(c, KERNEL "//MLAF_TEST_HANG\n");
+  mlaf_compile_job job = make_job(KERNEL "//MLAF_TEST_HANG\n");
+  mlaf_err err = {MLAF_OK, ""};
+  assert_int_equal(mlaf_compile(c, &job, 1, NULL, NULL, &err), MLAF_E_KILLED);
   pthread_join(thread, NULL);
-  assert_int_equal(job.status, MLAF_E_CRASH);
+  assert_int_equal(job.status, MLAF_E_KILLED);
   assert_non_null(strstr(job.log, "signal 9"));
-  assert_true(mlaf_now() - start < 15); /* noticed at once, not at the deadline */
+  assert_int_equal(stats_of(c).worker_crashes, 2);
+  assert_true(mlaf_now() - start < 300); /* noticed at once, not at the deadline */
   mlaf_compile_job_clear(&job);
   DIR *d = opendir(getenv("TMPDIR")); /* what it had in its temporary folder is gone with it */
   for (struct dirent *e; (e = readdir(d));) assert_null(strstr(e->d_name, "mlaforge-worker"));
   closedir(d);
+  mlaf_compiler_close(c);
+}
+
+/* Killed once, it is compiled by another worker, and nobody is told. */
+static void a_worker_killed_once_is_replaced(void **state) {
+  need_proc();
+  need_compiler("gfx942");
+  mlaf_compiler *c = open_compiler(NULL, 1, 60, NULL);
+  killer k = {SIGKILL, 0};
+  pthread_t thread;
+  pthread_create(&thread, NULL, kill_the_worker, &k);
+  mlaf_compile_job job = compile_one(c, KERNEL "//MLAF_TEST_NAP\n");
+  pthread_join(thread, NULL);
+  assert_compiled(&job);
+  assert_int_equal(stats_of(c).worker_crashes, 1);
+  mlaf_compile_job_clear(&job);
+  mlaf_compiler_close(c);
+}
+
+/* Ctrl-C goes to the terminal's process group, a service manager's SIGTERM to all processes of a service: neither ends a
+ * compile. */
+static void workers_leave_signals_to_their_parent(void **state) {
+  need_proc();
+  need_compiler("gfx942");
+  static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+  mlaf_compiler *c = open_compiler(NULL, 1, 60, NULL);
+  mlaf_compile_job first = compile_one(c, KERNEL);
+  pid_t worker = 0;
+  assert_int_equal(count_children(&worker), 1);
+  assert_true(getpgid(worker) != getpgrp());
+  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+    char source[sizeof KERNEL + 64];
+    killer k = {numbers[i], 0};
+    pthread_t thread;
+    snprintf(source, sizeof source, KERNEL "//MLAF_TEST_NAP %zu\n", i);
+    pthread_create(&thread, NULL, kill_the_worker, &k);
+    mlaf_compile_job job = compile_one(c, source);
+    pthread_join(thread, NULL);
+    assert_compiled(&job);
+    assert_int_equal(k.pid, worker);
+    mlaf_compile_job_clear(&job);
+  }
+  assert_int_equal(stats_of(c).worker_crashes, 0);
+  mlaf_compile_job_clear(&first);
+  mlaf_compiler_close(c);
+}
+
+/* While nothing is finished, the caller is asked too. */
+static bool stop_soon(void *user, size_t done, size_t total, const mlaf_compile_job *job) {
+  assert_null(job);
+  assert_int_equal(done, 0);
+  return ++*(int *)user < 3;
+}
+
+static void waiting_can_be_cancelled(void **state) {
+  need_compiler("gfx942");
+  mlaf_compiler *c = open_compiler(NULL, 1, 120, NULL);
+  mlaf_compile_job job = make_job(KERNEL "//MLAF_TEST_HANG\n");
+  int calls = 0;
+  const double start = mlaf_now();
+  assert_int_equal(mlaf_compile(c, &job, 1, stop_soon, &calls, NULL), MLAF_E_CANCELLED);
+  assert_int_equal(calls, 3);
+  assert_true(mlaf_now() - start < 60); /* the compile would have taken twice as long */
+  mlaf_compile_job_clear(&job);
   mlaf_compiler_close(c);
 }
 
@@ -206,14 +285,14 @@ static void a_worker_that_died_idle_is_nobodys_fault(void **state) {
 }
 
 static bool stop_after_two(void *user, size_t done, size_t total, const mlaf_compile_job *job) {
-  ++*(int *)user;
+  *(int *)user += job != NULL;
   return done < 2;
 }
 
 static void cancelling_stops_the_rest_at_once(void **state) {
   need_proc();
   need_compiler("gfx942");
-  mlaf_compiler *c = open_compiler(NULL, 2, 60, NULL);
+  mlaf_compiler *c = open_compiler(NULL, 2, 600, NULL);
   mlaf_compile_job jobs[5];
   static const char *const sources[5] = {KERNEL, KERNEL "// b\n", KERNEL "//MLAF_TEST_HANG 1\n",
                                          KERNEL "//MLAF_TEST_HANG 2\n", KERNEL "// c\n"};
@@ -222,7 +301,7 @@ static void cancelling_stops_the_rest_at_once(void **state) {
   mlaf_err err = {MLAF_OK, ""};
   double start = mlaf_now();
   assert_int_equal(mlaf_compile(c, jobs, 5, stop_after_two, &calls, &err), MLAF_E_CANCELLED);
-  assert_true(mlaf_now() - start < 20);
+  assert_true(mlaf_now() - start < 300); /* at once, not when the hanging ones are given up */
   assert_int_equal(calls, 2); /* nothing is reported after the caller said stop */
   assert_non_null(strstr(err.text, "3 of 5"));
   int cancelled = 0;
@@ -240,6 +319,7 @@ static void cancelling_stops_the_rest_at_once(void **state) {
 static bool disassemble_it(void *user, size_t done, size_t total, const mlaf_compile_job *job) {
   char *text = NULL;
   mlaf_err err = {MLAF_OK, ""};
+  if (!job) return true;
   if (mlaf_disassemble(user, "gfx942", job->code, job->code_size, &text, &err) != MLAF_OK) fail_msg("%s", err.text);
   assert_non_null(strstr(text, "s_endpgm"));
   free(text);
@@ -438,7 +518,9 @@ int main(int argc, char **argv) {
       cmocka_unit_test(many_jobs_each_have_their_own_status),
       cmocka_unit_test(a_compile_error_begins_with_its_first_error_line),
       cmocka_unit_test(misbehaving_workers_are_named_and_replaced),
-      cmocka_unit_test(a_worker_killed_in_mid_compile_is_a_crash),
+      cmocka_unit_test(a_worker_killed_in_mid_compile_is_killed),
+      cmocka_unit_test(a_worker_killed_once_is_replaced), cmocka_unit_test(workers_leave_signals_to_their_parent),
+      cmocka_unit_test(waiting_can_be_cancelled),
       cmocka_unit_test(a_stopped_worker_times_out),
       cmocka_unit_test(a_worker_that_died_idle_is_nobodys_fault),
       cmocka_unit_test(cancelling_stops_the_rest_at_once),

@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "cmocka_all.h"
+#include "limit.h"
 
 void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t n, size_t size);
@@ -179,7 +180,7 @@ static int in_child(const scenario *s, fault_mode mode, fault_site target, long 
     waitpid(pid, &status, 0);
     return status;
   }
-  alarm(60);
+  limit_cpu(60); /* of its own: a child begins at 0 */
   heap.target = target;
   heap.failed = 0;
   run_scenario(s, mode);
@@ -242,7 +243,9 @@ static void every_site(void **state) {
   const scenario *s = *state;
   const char *all = getenv("MLAF_ALLOC_FAULTS");
   size_t tried = 0, missed = 0, bad = 0;
-  for (int i = 0; i < 2; i++) { /* what libraries keep for good is kept now */
+  for (int i = 0; i < 2; i++) { /* what libraries and files keep for good is kept now, also for a case that runs alone */
+    if (s->but && s->but->prepare) s->but->prepare();
+    if (s->but) run_scenario(s->but, COUNT);
     if (s->prepare) s->prepare();
     run_scenario(s, COUNT);
   }

@@ -132,7 +132,7 @@ static void plans(void **state) {
   mlaf_plan_opts o = MLAF_PLAN_OPTS_INIT;
   o.effort = MLAF_EFFORT_DB_ONLY;
   p.heads = 0;
-  expect_no_plan(ctx, &p, &o, MLAF_E_PROBLEM, "heads is 0, must be 1..128");
+  expect_no_plan(ctx, &p, &o, MLAF_E_PROBLEM, "heads is 0, must be 1..256");
   p = good;
   p.rank = 100;
   expect_no_plan(ctx, &p, &o, MLAF_E_PROBLEM, "kv_lora_rank is 100, must be a multiple of 32");

@@ -1,5 +1,6 @@
 /* The ladder, end to end on the emulator: database, cache, generator, compiler, execution. */
 #include <math.h>
+#include <stddef.h>
 #include <sqlite3.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -14,7 +15,7 @@
 #include "core/testcase.h"
 #include "mlaforge/mlaforge.h"
 
-#define BASE "blocks=1,kvload=temporal,psplit=1,qsrc=reg,rescale=always,tile=16,waves=4"
+#define BASE "blocks=1,kvload=temporal,psplit=1,qsrc=reg,rescale=always,schedule=splits,tile=16,waves=4"
 #define PROBLEM "mla_decode:h5,r64,p32,q2,causal,bf16,page16,b2,s100"
 
 typedef struct fixture {
@@ -103,6 +104,24 @@ static void record(fixture *f, const char *problem, const char *template_hash, c
   mlaf_device_close(dev);
 }
 
+/* No pointer of a caller ends the process: addresses at both ends of all there are, and where nothing lies. */
+static void wild_pointers_are_faults(const mlaf_plan *plan, const mlaf_execute_args *good, void *stream) {
+  static const size_t fields[] = {offsetof(mlaf_execute_args, q), offsetof(mlaf_execute_args, ckv),
+      offsetof(mlaf_execute_args, o),
+                                  offsetof(mlaf_execute_args, lse), offsetof(mlaf_execute_args, qo_indptr),
+                                  offsetof(mlaf_execute_args, kv_indptr), offsetof(mlaf_execute_args, kv_indices),
+                                  offsetof(mlaf_execute_args, kv_last_page_lens)};
+  static const uintptr_t wild[] = {16, (uintptr_t)-16, (uintptr_t)-256, (uintptr_t)1 << 47, (uintptr_t)1 << 48};
+  for (size_t f = 0; f < sizeof fields / sizeof *fields; f++)
+    for (size_t i = 0; i < sizeof wild / sizeof *wild; i++) {
+      mlaf_execute_args a = *good;
+      void *p = (void *)wild[i];
+      memcpy((char *)&a + fields[f], &p, sizeof p);
+      mlaf_status st = mlaf_execute(plan, &a, stream);
+      if (st != MLAF_E_FAULT) fail_msg("field at %zu, %p: %s", fields[f], p, mlaf_status_name(st));
+    }
+}
+
 /* Execute a plan on random data through the public API alone and compare with the reference. */
 static void execute_and_compare(mlaf_ctx *ctx, const mlaf_plan *plan, const mlaf_problem *p, void *stream) {
   mlaf_case_spec spec = {.name = "api",
@@ -167,6 +186,7 @@ static void execute_and_compare(mlaf_ctx *ctx, const mlaf_plan *plan, const mlaf
     norm += want[i] * want[i];
   }
   assert_true(sqrt(diff / norm) < 2.5e-3);
+  wild_pointers_are_faults(plan, &a, stream);
   for (size_t i = 0; i < 9; i++) assert_int_equal(mlaf_mem_free(ctx, in[i].device), MLAF_OK);
   free(o);
   free(want);
@@ -473,12 +493,16 @@ static void a_locked_database(void **state) {
   assert_int_equal(sqlite3_open(f->at.db, &other), SQLITE_OK);
   assert_int_equal(sqlite3_exec(other, "BEGIN IMMEDIATE", NULL, NULL, NULL), SQLITE_OK);
   ctx = open_ctx(f);
-  double begun = mlaf_now();
-  mlaf_plan_release(plan_with(ctx, &f->b.problem, MLAF_EFFORT_DB_ONLY, 0, &info));
-  assert_string_equal(info.rung, "exact");
-  mlaf_plan_release(plan_with(ctx, &near, MLAF_EFFORT_DB_ONLY, 0, &info));
-  assert_string_equal(info.rung, "nearest");
-  assert_true(mlaf_now() - begun < 5);
+  double best = 1e9;
+  for (int i = 0; i < 4 && best >= 5; i++) { /* who waits for the lock does so each time, a busy machine not */
+    const double begun = mlaf_now();
+    mlaf_plan_release(plan_with(ctx, &f->b.problem, MLAF_EFFORT_DB_ONLY, 0, &info));
+    assert_string_equal(info.rung, "exact");
+    mlaf_plan_release(plan_with(ctx, &near, MLAF_EFFORT_DB_ONLY, 0, &info));
+    assert_string_equal(info.rung, "nearest");
+    best = mlaf_now() - begun < best ? mlaf_now() - begun : best;
+  }
+  assert_true(best < 5);
   sqlite3_close(other);
   mlaf_ctx_destroy(ctx);
   end(f);

@@ -9,7 +9,7 @@
 #include "core/place.h"
 #include "mlaforge/mlaforge.h"
 
-#define BASE "blocks=1,kvload=temporal,psplit=1,qsrc=reg,rescale=always,tile=16,waves=4"
+#define BASE "blocks=1,kvload=temporal,psplit=1,qsrc=reg,rescale=always,schedule=splits,tile=16,waves=4"
 #define PROBLEM "mla_decode:h5,r64,p32,q1,bf16,page16,b2,s512"
 
 typedef struct fixture {

@@ -8,10 +8,11 @@
 /* 64 rows a request: blocks of 32 rows win where two a request fill the device once, those of 64 where they would not. Times:
  * the emulator's. */
 #define SHAPE "mla_decode:h16,r512,p64,q4,causal,bf16,page64,"
-#define REG   "reg:blocks=2,kvload=nt,psplit=1,qsrc=lds,rescale=lazy,tile=16,waves=4/s1"
-#define LDS   "lds:blocks=1,load=dma,order=ahead,rescale=lazy,stages=3,waves=4/s1"
-#define ALSO  "lds:blocks=1,load=dma,order=plain,rescale=lazy,stages=2,waves=4/s2,rows=1,team=1"
-#define SLOW  "reg:blocks=1,kvload=nt,psplit=1,qsrc=lds,rescale=lazy,tile=16,waves=4/s1"
+#define REG   "reg:blocks=2,kvload=nt,psplit=1,qsrc=lds,rescale=lazy,schedule=fitted,tile=16,waves=4/s1,rows=4,team=2"
+#define LDS   "lds:blocks=1,load=dma,order=ahead,rescale=lazy,schedule=fitted,stages=3,waves=4/s1,rows=4,team=2"
+#define STEM  ((int)strlen(REG) - (int)strlen("s1,rows=4,team=2")) /* of REG: all but splits and combine kernel */
+#define ALSO  "lds:blocks=1,load=dma,order=plain,rescale=lazy,schedule=fitted,stages=2,waves=4/s2,rows=4,team=1"
+#define SLOW  "reg:blocks=1,kvload=nt,psplit=1,qsrc=lds,rescale=lazy,schedule=fitted,tile=16,waves=4/s1,rows=4,team=2"
 #define ASKED SHAPE "b240,s1024"
 
 typedef struct fixture {
@@ -80,7 +81,7 @@ static void gathers_choices_in_reach_and_the_fastest_beside_them(void **state) {
   sample(&f, SHAPE "b256,s2048", SLOW, 290, MLAF_OUT_OK, "equal", NULL);
   sample(&f, SHAPE "b256,s2048", REG, 170, MLAF_OUT_INCORRECT, "equal", NULL);      /* failed */
   sample(&f, SHAPE "b256,s4096", LDS, 320, MLAF_OUT_OK, "normal:1,0.5,1", NULL);    /* of other requests */
-  sample(&f, SHAPE "b1,s1024", REG, 30, MLAF_OUT_OK, "equal", NULL);                /* out of reach */
+  sample(&f, SHAPE "b2,s1024", REG, 30, MLAF_OUT_OK, "equal", NULL);                /* out of reach */
   sample(&f, "mla_decode:h16,b240,s1024", REG, 50, MLAF_OUT_OK, "equal", NULL);     /* another shape */
   assert_int_equal(mlaf_nearby_gather(f.db, &f.dev, NULL, &p, NULL, NULL, &n, &err), MLAF_OK);
   assert_int_equal(n->n_choices, 2);
@@ -118,10 +119,10 @@ static void no_more_than_the_nearest_few(void **state) {
   for (int i = 0; i < MLAF_NEARBY_CHOICES + 2; i++) {
     snprintf(text, sizeof text, SHAPE "b%d,s1024", 256 + i);
     for (int splits = 1; splits < MLAF_NEARBY_EACH + 4; splits++) {
-      snprintf(variant, sizeof variant, "%.*ss%d%s", (int)strlen(REG) - 2, REG, splits, splits > 1 ? ",rows=1,team=1" : "");
+      snprintf(variant, sizeof variant, "%.*ss%d%s", STEM, REG, splits, splits > 1 ? ",rows=4,team=1" : ",rows=4,team=2");
       sample(&f, text, variant, 100 + splits, MLAF_OUT_OK, "equal", NULL);
     }
-    snprintf(variant, sizeof variant, "%.*ss2,rows=2,team=1", (int)strlen(REG) - 2, REG); /* another combine kernel: no news */
+    snprintf(variant, sizeof variant, "%.*ss2,rows=8,team=1", STEM, REG); /* another combine kernel: no news */
     sample(&f, text, variant, 102.5, MLAF_OUT_OK, "equal", NULL);
   }
   assert_int_equal(mlaf_nearby_gather(f.db, &f.dev, NULL, &p, NULL, NULL, &n, &err), MLAF_OK);
@@ -133,7 +134,7 @@ static void no_more_than_the_nearest_few(void **state) {
   free(n);
   /* Those of an older template, faster or not, are another kernel's. */
   for (int splits = 8; splits < MLAF_NEARBY_EACH + 9; splits++) {
-    snprintf(variant, sizeof variant, "%.*ss%d,rows=1,team=1", (int)strlen(REG) - 2, REG, splits);
+    snprintf(variant, sizeof variant, "%.*ss%d,rows=4,team=1", STEM, REG, splits);
     sample(&f, SHAPE "b256,s1024", variant, 80 + splits, MLAF_OUT_OK, "equal", "an older template");
   }
   assert_int_equal(mlaf_nearby_gather(f.db, &f.dev, NULL, &p, NULL, NULL, &n, &err), MLAF_OK);

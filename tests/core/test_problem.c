@@ -4,11 +4,13 @@
 
 #include "cmocka_all.h"
 #include "core/numeric.h"
+#include "half.h"
+#include "mlaf_limits.h"
 #include "mlaforge/mlaforge.h"
 
 static mlaf_problem random_problem(mlaf_rng *r) {
   mlaf_problem p = MLAF_PROBLEM_INIT;
-  p.heads = 1 + (int32_t)mlaf_rng_below(r, 128);
+  p.heads = 1 + (int32_t)mlaf_rng_below(r, MLAF_HEADS_MAX);
   p.rank = 32 * (1 + (int32_t)mlaf_rng_below(r, 16));
   p.rope = 32 * (int32_t)mlaf_rng_below(r, 3);
   p.q_len = 1 + (int32_t)mlaf_rng_below(r, 8);
@@ -90,8 +92,7 @@ static void bad_strings(void **state) {
       {"mla_prefill:h16", "does not begin with"},
       {"mla_decode:", "malformed field ''"},
       {"mla_decode:r512", "heads is missing"},
-      {"mla_decode:h0", "heads is 0, must be 1..128"},
-      {"mla_decode:h129", "heads is 129, must be 1..128"},
+      {"mla_decode:h0", "heads is 0, must be " MLAF_HEADS_RANGE},
       {"mla_decode:h16,r100", "kv_lora_rank is 100, must be a multiple of 32"},
       {"mla_decode:h16,r0", "kv_lora_rank is 0"},
       {"mla_decode:h16,r544", "kv_lora_rank is 544, must be 32..512"},
@@ -138,6 +139,31 @@ static void bad_strings(void **state) {
   }
   assert_int_equal(mlaf_problem_parse(NULL, NULL, NULL, 0), MLAF_E_ARG);
   assert_int_equal(mlaf_problem_check(NULL, NULL, 0), MLAF_E_ARG);
+}
+
+/* The edges of gen/limits.lua are taken, one step beyond them is not. */
+static void limits(void **state) {
+  static const struct {
+    const char *key, *word;
+    int64_t least, most, multiple;
+  } fields[] = {
+#define ROW(key, word, field, least, most, multiple) {key, word, least, most, multiple},
+      MLAF_PROBLEM_FIELDS(ROW)
+#undef ROW
+  };
+  for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+    const int64_t least = fields[i].least, most = fields[i].most, step = fields[i].multiple;
+    const int64_t values[] = {least, most, most + step, least - step};
+    for (int k = 0; k < 4 && values[k] >= 0; k++) {
+      char text[100], why[300] = "", says[100];
+      mlaf_problem p;
+      const char *given = i ? "h16," : "";
+      snprintf(text, sizeof text, "mla_decode:%s%s%lld", given, fields[i].key, (long long)values[k]);
+      snprintf(says, sizeof says, "%s is %lld, must be", fields[i].word, (long long)values[k]);
+      mlaf_status st = mlaf_problem_parse(text, &p, why, sizeof why);
+      if (st != (k < 2 ? MLAF_OK : MLAF_E_PROBLEM) || (k > 1 && !strstr(why, says))) fail_msg("%s: %d '%s'", text, st, why);
+    }
+  }
 }
 
 static void bad_structs(void **state) {
@@ -200,11 +226,8 @@ static void models(void **state) {
 static void sixteen_bit_floats(void **state) {
   for (uint32_t h = 0; h < 65536; h++) {
     float b = mlaf_bf16_decode((uint16_t)h), f = mlaf_f16_decode((uint16_t)h);
-    _Float16 direct;
-    uint16_t bits = (uint16_t)h;
-    memcpy(&direct, &bits, 2);
     if (f == f) {
-      assert_true((float)direct == f);
+      assert_true(test_half_value((uint16_t)h) == (double)f);
       assert_int_equal(mlaf_f16_encode(f), h);
     } else {
       assert_true((mlaf_f16_encode(f) & 0x7fff) > 0x7c00);
@@ -216,10 +239,7 @@ static void sixteen_bit_floats(void **state) {
   for (int i = 0; i < 1000000; i++) {
     float x = mlaf_bits_float((uint32_t)mlaf_rng_next(&r));
     if (x != x) continue;
-    _Float16 want = (_Float16)x;
-    uint16_t bits;
-    memcpy(&bits, &want, 2);
-    assert_int_equal(mlaf_f16_encode(x), bits);
+    assert_int_equal(mlaf_f16_encode(x), test_half_of(x));
     /* bf16: no value of the type is nearer, and of two equally near ones the even one is taken */
     uint16_t e = mlaf_bf16_encode(x);
     double err = (double)mlaf_bf16_decode(e) - (double)x;
@@ -236,6 +256,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(round_trip),         cmocka_unit_test(order_does_not_matter), cmocka_unit_test(canonical_form),
       cmocka_unit_test(bad_strings),        cmocka_unit_test(bad_structs),           cmocka_unit_test(models),
+      cmocka_unit_test(limits),
       cmocka_unit_test(sixteen_bit_floats),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

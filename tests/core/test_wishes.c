@@ -49,12 +49,12 @@ typedef struct rig {
   mlaf_device_ops ops;
   fake_device dev;
   mlaf_problem problem;
-  bool alone; /* no combine kernel, whatever the splits */
+  bool alone, paired; /* no combine kernel, or one, whatever the splits */
   image code;
 } rig;
 
 static void rig_make(rig *r) {
-  r->alone = false;
+  r->alone = r->paired = false;
   assert_int_equal(mlaf_problem_parse("mla_decode:h5,r64,p32,q3,bf16,page16,b2,s64", &r->problem, NULL, 0), MLAF_OK);
   r->dev = fake_make(&r->problem, BUG_NONE);
   r->ops = *r->dev.base.ops;
@@ -68,7 +68,8 @@ static mlaf_status rig_load(rig *r, uint32_t splits, mlaf_loaded **out, mlaf_err
   static const mlaf_kernel_ref decode = {.template_name = "t", .symbol = "decode", .threads = 128, .rows_per_wg = 8};
   static const mlaf_kernel_ref combine = {.template_name = "t", .symbol = "combine", .threads = 64, .rows_per_wg = 4};
   const mlaf_code code = {&r->code, sizeof r->code};
-  const mlaf_loaded_desc desc = {"fake/s", &decode, code, splits > 1 && !r->alone ? &combine : NULL, code, splits};
+  const mlaf_loaded_desc desc = {"fake/s", &decode, code,
+                                 (splits > 1 || r->paired) && !r->alone ? &combine : NULL, code, splits};
   return mlaf_loaded_open((mlaf_device *)&r->dev, &r->problem, &desc, out, err);
 }
 
@@ -166,29 +167,40 @@ static void balanced(void **state) {
   mlaf_loaded_close(l);
 }
 
-/* Parts that merge among themselves: the decode kernel alone, with the workspace of the balanced schedule. */
-static void merged(void **state) {
+/* A launch that may cut its batch: where parts do not meet they leave the pieces to a combine kernel, however many splits there
+ * are. */
+static void fitted(void **state) {
   rig r;
   mlaf_loaded *l = NULL;
   mlaf_prepared p;
   mlaf_execute_args a = some_args();
   rig_make(&r);
   r.alone = true;
-  r.code.wants[0].schedule = r.code.wants[1].schedule = MLAF_SCHEDULE_BALANCED;
+  r.code.wants[0].flags = r.code.wants[1].flags = MLAF_KERNEL_FITS;
+  expect_refused(&r, 1, "no combine kernel, and its decode kernel may cut its batch");
   expect_refused(&r, 5, "5 splits without a combine kernel");
-  r.code.wants[0].flags = MLAF_KERNEL_MERGES;
-  assert_int_equal(rig_load(&r, 5, &l, NULL), MLAF_OK);
-  assert_int_equal(mlaf_loaded_workspace_size(l, 5, 6), 5 * 2 * 15 * 64 * 4 + 5 * 2 * 15 * 4);
-  a.workspace_size = mlaf_loaded_workspace_size(l, 5, 6);
-  assert_int_equal(mlaf_loaded_check(l, 5, &a, NULL), MLAF_E_ARG); /* tables are NULL */
-  assert_int_equal(mlaf_loaded_prepare(l, 5, &a, &p, NULL), MLAF_OK);
-  assert_int_equal(p.n, 1);
-  const uint32_t grid[3] = {2, 5, 1};
-  assert_memory_equal(p.launches[0].grid, grid, sizeof grid);
-  assert_ptr_equal(p.decode.part_o, a.workspace);
-  mlaf_loaded_close(l);
-  r.alone = false;
-  expect_refused(&r, 5, "its decode kernel leaves nothing to it");
+  r.code.wants[0].flags |= MLAF_KERNEL_OVERLAPS | MLAF_KERNEL_TURNS; /* as kernels of hop say it */
+  expect_refused(&r, 1, "leaves the pieces to one");
+  for (int meets = 0; meets < 2; meets++) {
+    rig_make(&r);
+    r.alone = meets;
+    r.paired = !meets;
+    r.code.wants[0].flags = MLAF_KERNEL_FITS | (meets ? MLAF_KERNEL_MEETS : 0);
+    r.code.wants[1].flags = MLAF_KERNEL_FITS;
+    assert_int_equal(rig_load(&r, 1, &l, NULL), MLAF_OK);
+    a.workspace_size = mlaf_loaded_workspace_size(l, 1, 6);
+    assert_true(a.workspace_size > MLAF_FIT_BYTES);
+    assert_int_equal(mlaf_loaded_prepare(l, 1, &a, &p, NULL), MLAF_OK);
+    assert_int_equal(p.n, meets ? 1 : 2);
+    assert_int_equal(p.decode.splits >> 15 & 1, !meets);
+    assert_ptr_equal(p.decode.part_o, (char *)a.workspace + MLAF_FIT_BYTES);
+    assert_int_equal(mlaf_loaded_check(l, 5, &a, NULL), MLAF_E_ARG);
+    mlaf_loaded_close(l);
+  }
+  rig_make(&r);
+  r.paired = true;
+  r.code.wants[0].flags = MLAF_KERNEL_FITS;
+  expect_refused(&r, 1, "of different schedules"); /* a combine kernel that looks for splits only */
 }
 
 /* Two groups of rows: on 7 units 3 requests run at once. As few blocks as take no more turns than that. */
@@ -244,7 +256,7 @@ static void not_understood(void **state) {
       case 3: w->n_maps = 9; break;
       case 4: w->n_maps = 1; break; /* of nothing */
       case 5: w->flags = 1u << 31; break;
-      case 6: w->flags = MLAF_KERNEL_MERGES; break; /* without parts */
+      case 6: w->flags = 4, w->schedule = MLAF_SCHEDULE_BALANCED; break; /* parts that met, of an earlier version */
       default: r.code.symbols[1].st_size = 4; break;
     }
     expect_refused(&r, 1, "compile it again");
@@ -254,7 +266,7 @@ static void not_understood(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(maps_clusters_overlap),
-      cmocka_unit_test(balanced), cmocka_unit_test(merged), cmocka_unit_test(turns),
+      cmocka_unit_test(balanced), cmocka_unit_test(fitted), cmocka_unit_test(turns),
       cmocka_unit_test(what_a_device_lacks),
       cmocka_unit_test(not_understood),
   };

@@ -1,6 +1,7 @@
 #include "cuda/fake_fitted.h"
 
 #include <stdbool.h>
+#include <stdlib.h>
 
 #include "cuda/fake_rows.h"
 
@@ -49,6 +50,11 @@ static int decide(const mlaf_decode_args *a, const fake_block *b, int *id) {
   return parts;
 }
 
+/* For the combine kernel, by the first of the blocks that share a part. */
+static void list(const mlaf_decode_args *a, uint32_t x, int id, int request) {
+  if (x == 0 && a->part_o) fit_list(a->part_o, id, request);
+}
+
 void fake_fit(const mlaf_decode_args *a, const fake_block *b) {
   int id;
   const int parts = decide(a, b, &id);
@@ -59,7 +65,11 @@ void fake_fit(const mlaf_decode_args *a, const fake_block *b) {
   if (id >= parts) return;
   struct mlaf_part walk = fit_open(a, FB_PAGE, id, parts);
   struct mlaf_piece p;
-  while (fit_next(a, FB_PAGE, &walk, &p)) put_piece(a, &p, b->at[0], p.slot < 0 ? -1 : (int64_t)p.slot * SLOT_ROWS);
+  list(a, b->at[0], id, -1);
+  while (fit_next(a, FB_PAGE, &walk, &p)) {
+    if (fit_goes_on(&p)) list(a, b->at[0], id, p.request);
+    put_piece(a, &p, b->at[0], p.slot < 0 ? -1 : (int64_t)p.slot * SLOT_ROWS);
+  }
 }
 
 /* --- parts that meet --- */
@@ -91,7 +101,9 @@ static void meet(const mlaf_decode_args *a, uint32_t x, int id, int parts) {
   struct mlaf_piece p;
   const int apart = fit_apart(a);
   int whom;
+  if (apart) list(a, x, id, -1);
   while (meet_next(a, FB_PAGE, &walk, &p, apart, &whom)) {
+    if (apart && fit_goes_on(&p)) list(a, x, id, p.request);
     if ((int)x * FB_ROWS >= p.q_tokens * H) continue;
     bool late = false;
     for (int k = 0; k < meet_count(whom); k++) {
@@ -118,20 +130,11 @@ void fake_fitmeet(const mlaf_decode_args *a, const fake_block *b) {
 
 /* --- the combine kernel --- */
 
-static void add_row(const mlaf_decode_args *a, int64_t row, int parts) {
-  int b = 0, first = 0, count = fit_splits(a);
-  while (a->qo_indptr[b + 1] <= row / H) b++;
-  const int page = a->kv_indptr[b], tokens = schedule_tokens(a->kv_indptr[b + 1] - page, a->kv_last_page_lens[b], FB_PAGE);
-  if (parts) {
-    const i64 width = fit_width(schedule_start(a->kv_indptr[a->batch], a->batch, FB_PAGE), parts);
-    const int behind = fit_pieces(schedule_start(page, b, FB_PAGE), tokens, width, &first);
-    if (behind <= 0) return; /* it lay whole in one part */
-    count = behind + 1;
-  }
+/* A row from `count` partial results, the k-th at first + k * stride, the last one `aside` rows behind that. */
+static void add_row(const mlaf_decode_args *a, int64_t row, int64_t first, int64_t stride, int count, int64_t aside) {
   double o[R] = {0}, sum = 0;
   for (int k = 0; k < count; k++) {
-    const int64_t own = row - (int64_t)a->qo_indptr[b] * H; /* within the request */
-    const int64_t at = parts ? (int64_t)(2 * (first + k) + (k == count - 1)) * SLOT_ROWS + own : row + k * a->total_q * H;
+    const int64_t at = first + k * stride + (k == count - 1 ? aside : 0);
     const double weight = exp2((double)a->part_lse[at]);
     sum += weight;
     for (int c = 0; c < R && weight != 0; c++) o[c] += weight * (double)a->part_o[at * R + c];
@@ -140,9 +143,25 @@ static void add_row(const mlaf_decode_args *a, int64_t row, int parts) {
   finish(a, row, o, sum > 0 ? log2(sum) : isnan(sum) ? (double)NAN : -INFINITY);
 }
 
+/* The rows of the request that the parts' list has at `part`, of which this block takes every grid'th. */
+static void add_cut(const mlaf_decode_args *a, const fake_block *b, int part, int parts) {
+  const int request = fit_words(a->part_o)[part], page = request < 0 ? 0 : a->kv_indptr[request];
+  int first;
+  if (request < 0) return;
+  const int tokens = schedule_tokens(a->kv_indptr[request + 1] - page, a->kv_last_page_lens[request], FB_PAGE);
+  const i64 width = fit_width(schedule_start(a->kv_indptr[a->batch], a->batch, FB_PAGE), parts);
+  const int count = fit_pieces(schedule_start(page, request, FB_PAGE), tokens, width, &first) + 1;
+  const int64_t row = (int64_t)a->qo_indptr[request] * H, rows = (int64_t)a->qo_indptr[request + 1] * H - row;
+  if (first != part || count < 2) abort(); /* the list names what was cut, and where it begins */
+  for (int64_t r = b->at[0]; r < rows; r += b->grid[0])
+    add_row(a, row + r, (int64_t)(2 * part) * SLOT_ROWS + r, 2 * SLOT_ROWS, count, SLOT_ROWS);
+}
+
 void fake_fitadd(const mlaf_decode_args *a, const fake_block *b) {
-  const int parts = fit_told(a->part_o);
-  if (!parts && fit_splits(a) == 1) return; /* all is done */
-  for (int64_t first = (int64_t)b->at[0] * FB_MERGE_ROWS; first < a->total_q * H; first += (int64_t)b->grid[0] * FB_MERGE_ROWS)
-    for (int64_t row = first; row < first + FB_MERGE_ROWS && row < a->total_q * H; row++) add_row(a, row, parts);
+  const int parts = fit_told(a->part_o), splits = fit_splits(a);
+  const int64_t rows = a->total_q * H;
+  for (int part = 0; part < parts; part++) add_cut(a, b, part, parts);
+  if (parts || splits == 1) return; /* all is done */
+  for (int64_t first = (int64_t)b->at[0] * FB_MERGE_ROWS; first < rows; first += (int64_t)b->grid[0] * FB_MERGE_ROWS)
+    for (int64_t row = first; row < first + FB_MERGE_ROWS && row < rows; row++) add_row(a, row, row, rows, splits, 0);
 }

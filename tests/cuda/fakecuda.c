@@ -1,10 +1,11 @@
 /* A CUDA driver for tests: the calls the cuda back end makes, over host memory and a clock of its own in which every
  * kernel takes FAKE_KERNEL_NS. It is loaded by MLAF_CUDA_LIBRARY. A cubin is any ELF; it holds the kernels
- * "fill" (really run), "big" and "huge", a balanced decode with its combine, "walk" and "merge", and one that needs none,
- * "meet" (fake_balanced.h; run too); and kernels whose launches cut their batch themselves (fake_fitted.h; run too).
+ * "fill" (really run), "big" and "huge", a balanced decode with its combine, "walk" and "merge" (fake_balanced.h; run too);
+ * "mlaf_block_tables" (fake_tables.h; run too); and kernels whose launches cut their batch themselves (fake_fitted.h; run too).
  *
  *   FAKECUDA_DEVICES, FAKECUDA_FAIL  what to do (fake/driver.h); without a device it is as without a GPU
  *   FAKECUDA_SM=major.minor          compute capability (default 9.0)
+ *   FAKECUDA_BUS=bits                width of the memory bus (default 6144; 6016 makes it the device of tuning/nvidia-h200.tsv)
  *   fakecuda_depth()                 contexts on this thread's stack
  *   FAKECUDA_ANY=1                   any other kernel is there, too, and does nothing
  *   fakecuda_last(), _before()       the last kernel that ran, and the one before it
@@ -16,6 +17,7 @@
 #define FAKE "FAKECUDA"
 #include "cuda/fake_balanced.h"
 #include "cuda/fake_fitted.h"
+#include "cuda/fake_tables.h"
 #include "fake/driver.h"
 
 enum { INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NO_DEVICE = 100, INVALID_DEVICE = 101, INVALID_IMAGE = 200, INVALID_CONTEXT = 201,
@@ -40,10 +42,10 @@ typedef struct kernel {
 
 static kernel kernels[] = {{"fill", sizeof(fake_fill), 0}, {"big", FAKE_BIG_ARGS, 0}, {"huge", 4, 0},
                            {"walk", sizeof(mlaf_decode_args), 0}, {"merge", sizeof(mlaf_decode_args), 0},
-                           {"meet", sizeof(mlaf_decode_args), 0}, {"fit", sizeof(mlaf_decode_args), 0},
-                           {"fitmeet", sizeof(mlaf_decode_args), 0}, {"fitadd", sizeof(mlaf_decode_args), 0},
+                           {"fit", sizeof(mlaf_decode_args), 0}, {"fitmeet", sizeof(mlaf_decode_args), 0},
+                           {"fitadd", sizeof(mlaf_decode_args), 0}, {"mlaf_block_tables", FAKE_TABLES_BYTES, 0},
                            {"any", 0, 1 << 20}};
-enum { KERNEL_FIT = 6, KERNEL_ANY = 9 };
+enum { KERNEL_FIT = 5, KERNEL_TABLES = 8, KERNEL_ANY = 9 };
 static fake_launch last, before;
 static double now_ns;
 static int contexts[8];
@@ -141,10 +143,10 @@ EXPORT int cuDeviceGetAttribute(int *value, int attribute, int device);
 int cuDeviceGetAttribute(int *value, int attribute, int device) {
   ENTER;
   int major = 9, minor = 0;
-  const char *sm = getenv("FAKECUDA_SM");
+  const char *sm = getenv("FAKECUDA_SM"), *bus = getenv("FAKECUDA_BUS");
   if (sm) sscanf(sm, "%d.%d", &major, &minor);
   const int known[][2] = {{1, 1024},     {10, 32},   {13, 1980000}, {16, 132},   {36, 3201000},
-                          {37, 6144},    {38, 60 << 20}, {75, major},   {76, minor}, {88, 0}, {97, 232448}};
+                          {37, bus ? atoi(bus) : 6144}, {38, 60 << 20}, {75, major},   {76, minor}, {88, 0}, {97, 232448}};
   for (size_t i = 0; i < sizeof known / sizeof *known; i++)
     if (known[i][0] == attribute) {
       *value = known[i][1];
@@ -332,7 +334,7 @@ static void run_balanced(const node *k) {
   if (k->shape.grid[2] != 1 || k->shape.grid[1] != (k->kernel != 4 ? (uint32_t)a.splits : 1)) return; /* no such launch */
   for (uint32_t y = 0; y < k->shape.grid[1]; y++)
     for (uint32_t x = 0; x < k->shape.grid[0]; x++)
-      k->kernel == 3 ? fake_walk(&a, x, y) : k->kernel == 4 ? fake_merge(&a, x) : fake_meet(&a, x, y);
+      k->kernel == 3 ? fake_walk(&a, x, y) : fake_merge(&a, x);
 }
 
 /* All blocks of a launch, those with lower parts first. */
@@ -356,7 +358,8 @@ static void run_node(const node *k) {
   last.total = total;
   now_ns += FAKE_KERNEL_NS;
   if (k->kernel >= 3 && k->kernel < KERNEL_FIT) run_balanced(k);
-  if (k->kernel >= KERNEL_FIT && k->kernel < KERNEL_ANY) run_fitted(k);
+  if (k->kernel >= KERNEL_FIT && k->kernel < KERNEL_TABLES) run_fitted(k);
+  if (k->kernel == KERNEL_TABLES) fake_tables(k->args, k->shape.grid, k->shape.block);
   if (k->kernel != 0 || last.args_size != sizeof(fake_fill)) return;
   fake_fill f;
   memcpy(&f, k->args, sizeof f);

@@ -170,10 +170,14 @@ static void timing_by_graphs(void **state) {
   } looks[] = {{0, 7, 1 + 7, true}, {4, 1, 1, false}, {5, 1, 2, true}, {7, 7, 2 + 7, true}};
   for (size_t i = 0; i < sizeof looks / sizeof *looks; i++) {
     rested.give_up_ns = 1e3 * looks[i].give_up_us;
-    fake_reset();
-    const double begin = mlaf_now();
-    assert_int_equal(ops->time(dev, l, 3, &rested, &t, NULL), MLAF_OK);
-    assert_int_equal(mlaf_now() - begin >= rested.idle_s, looks[i].rested);
+    double took = rested.idle_s;
+    for (int k = 0; k < 5 && took >= rested.idle_s && (!k || !looks[i].rested); k++) { /* a busy machine is not slow each time */
+      fake_reset();
+      const double begin = mlaf_now();
+      assert_int_equal(ops->time(dev, l, 3, &rested, &t, NULL), MLAF_OK);
+      took = mlaf_now() - begin;
+    }
+    assert_int_equal(took >= rested.idle_s, looks[i].rested);
     assert_int_equal(t.samples, looks[i].samples);
     assert_int_equal(fake_last().total, 3 * looks[i].launches);
     assert_int_equal(strstr(t.detail, "given up") != NULL, looks[i].samples == 1);
@@ -341,6 +345,48 @@ static void a_launch_is_only_a_launch(void **state) {
   mlaf_device_close(dev);
 }
 
+/* Between enter and leave the context is asked for once, however many operations there are; within, another device's is entered
+ * and left as ever; a visit that failed is none. */
+static void a_visit_asks_once(void **state) {
+  use_fake();
+  setenv("FAKECUDA_DEVICES", "2", 1);
+  mlaf_device *dev = open_device("cuda"), *other = open_device("cuda:1");
+  const mlaf_device_ops *ops = mlaf_ops(dev);
+  mlaf_visit outer, inner, elsewhere;
+  mlaf_err err = {MLAF_OK, ""};
+  fake_reset();
+  assert_int_equal(ops->enter(dev, &outer, &err), MLAF_OK);
+  for (int i = 0; i < 3; i++) assert_int_equal(ops->sync(dev, NULL, &err), MLAF_OK);
+  assert_int_equal(ops->enter(dev, &inner, &err), MLAF_OK);
+  assert_int_equal(ops->sync(dev, NULL, &err), MLAF_OK);
+  ops->leave(dev, &inner);
+  assert_int_equal(ops->sync(dev, NULL, &err), MLAF_OK);
+  assert_int_equal(fake_calls("cuCtxGetCurrent"), 1);
+  assert_int_equal(fake_calls("cuCtxPushCurrent_v2"), 1);
+  assert_int_equal(fake_calls("cuCtxPopCurrent_v2"), 0);
+  assert_int_equal(ops->enter(other, &elsewhere, &err), MLAF_OK);
+  assert_int_equal(fake_int("fakecuda_depth"), 2);
+  assert_int_equal(ops->sync(dev, NULL, &err), MLAF_OK); /* not the one that is visited: pushed and popped */
+  assert_int_equal(fake_calls("cuCtxPushCurrent_v2"), 3);
+  assert_int_equal(fake_int("fakecuda_depth"), 2);
+  ops->leave(other, &elsewhere);
+  assert_int_equal(ops->sync(dev, NULL, &err), MLAF_OK);
+  assert_int_equal(fake_calls("cuCtxPushCurrent_v2"), 3);
+  ops->leave(dev, &outer);
+  assert_int_equal(fake_int("fakecuda_depth"), 0);
+  fake_reset();
+  setenv("FAKECUDA_FAIL", "cuCtxPushCurrent_v2:1:777", 1);
+  assert_int_equal(ops->enter(dev, &outer, &err), MLAF_E_DEVICE);
+  assert_non_null(strstr(err.text, "777"));
+  unsetenv("FAKECUDA_FAIL");
+  assert_int_equal(ops->sync(dev, NULL, &err), MLAF_OK);
+  assert_int_equal(fake_calls("cuCtxGetCurrent"), 2);
+  assert_int_equal(fake_int("fakecuda_depth"), 0);
+  unsetenv("FAKECUDA_DEVICES");
+  mlaf_device_close(other);
+  mlaf_device_close(dev);
+}
+
 static void bad_cubins(void **state) {
   use_fake();
   mlaf_device *dev = open_device("cuda");
@@ -412,6 +458,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(launch_attributes),
       cmocka_unit_test(tensor_maps),
       cmocka_unit_test(a_launch_is_only_a_launch),
+      cmocka_unit_test(a_visit_asks_once),
       cmocka_unit_test(bad_cubins),
   };
   const struct CMUnitTest real[] = {cmocka_unit_test(real_stub_has_every_symbol)};

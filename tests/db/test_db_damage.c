@@ -8,6 +8,7 @@
 
 #include "core/numeric.h"
 #include "db/db_fixture.h"
+#include "limit.h"
 
 enum { PROBLEMS = 6, VARIANTS = 5, PAGE = 4096, LIMIT_S = 20 };
 
@@ -45,7 +46,7 @@ static bool kernel_is_ours(const mlaf_choice *c) {
 static int live_with(const char *path, unsigned seed) {
   mlaf_db *db;
   mlaf_err err = {0};
-  alarm(LIMIT_S);
+  limit_cpu(LIMIT_S);
   if (mlaf_db_open(path, seed % 3 == 0, NULL, &db, &err) != MLAF_OK) return err.text[0] ? 0 : 2;
   mlaf_device_info dev = make_device("d");
   for (int round = 0; round < 2; round++) {

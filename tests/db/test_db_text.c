@@ -17,9 +17,10 @@ static void import_ok(mlaf_db *db, const char *text, size_t expect) {
 
 /* Three devices, awkward characters, a missing combine kernel, both sources. */
 static void populate(mlaf_db *db) {
-  static const char *const devices[] = {"gfx942:sramecc+:xnack-|cu304|xcc8|SPX|NPS1", "emu:gfx942|cu304", "a\tb\\c"};
+  static const char *const devices[] = {"gfx942:sramecc+:xnack-|cu304|xcc8|SPX|NPS1", "emu:gfx942|cu304", "a b\\c, \xc3\xa9"};
   for (int i = 0; i < 9; i++) {
     mlaf_device_info dev = make_device(devices[i % 3]);
+    if (i % 3 == 2) snprintf(dev.driver, sizeof dev.driver, "a\tb\\c\n");
     mlaf_problem p = make_problem(1 << (i % 8), 1 + i, 1000 * (i + 1));
     p.q_len = 1 + i % 3;
     p.causal = i % 3 > 0;
@@ -101,6 +102,8 @@ static char *with_column(const char *text, int line, int column, const char *val
   return mlaf_text_take(&out);
 }
 
+#define TEN "0123456789"
+#define LONG TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN
 static void errors_name_their_line(void **state) {
   db_dir *d = *state;
   mlaf_db *db = open_db(d->path);
@@ -123,6 +126,22 @@ static void errors_name_their_line(void **state) {
       {3, 1, "-", "line 3, column 'device': '-' must not be empty"},
       {4, 2, "mla_decode:h0,r512,p64,q1,bf16,page64,b1,s1", "line 4, column 'problem'"},
       {4, 2, "mla_decode:r512,h16,p64,q1,bf16,page64,b1,s1", "not in canonical form; write 'mla_decode:h16,r512"},
+      {3, 1, "gfx942\xff|cu304", "line 3, column 'device': 'gfx942.|cu304' is not UTF-8"},
+      {3, 1, "gfx942\xc0\xaf", "is not UTF-8"},
+      {3, 1, "gfx942\xed\xa0\x80", "is not UTF-8"},
+      {3, 1, "\x1b[31mgfx942", "line 3, column 'device': '.[31mgfx942' has a control character"},
+      {3, 1, "a\\tb", "has a control character"},
+      {3, 1, "a\x7f", "has a control character"},
+      {3, 1, "a\xc2\x9b", "has a control character"},
+      {3, 1, LONG "d", "line 3, column 'device'"},
+      {3, 1, LONG "d", "is too long"},
+      {3, 3, "reg:waves=4/s4; rm", "line 3, column 'variant': 'reg:waves=4/s4; rm' has a character that no such name has"},
+      {3, 3, "r\xc3\xa9g", "column 'variant'"},
+      {3, 3, "<script>", "column 'variant'"},
+      {4, 10, "1\x1b[2J", "column 'toolchain': '1.[2J' has a control character"},
+      {4, 14, "mla decode", "column 'decode.template'"},
+      {4, 16, "sym\\nbol", "column 'decode.symbol'"},
+      {5, 4, "65535", "line 5, column 'splits': '65535' is out of range"},
       {5, 4, "0", "line 5, column 'splits': '0' is out of range"},
       {5, 4, "4.5", "not a whole number"},
       {3, 5, "guessed", "line 3, column 'source': 'guessed' is not a source"},

@@ -314,19 +314,16 @@ static void compare_row(const ragged *x, int b, int token, int head, double scal
   else assert_true(isinf(x->lse[row]) && x->lse[row] < 0);
 }
 
-/* A balanced decode and its combine, or one that needs none, in plain C behind the fake driver, through the loader: geometry,
+/* A balanced decode and its combine in plain C behind the fake driver, through the loader: geometry,
  * arguments and workspace are right if the numbers are, and nothing is written behind the workspace. Twice in one workspace. */
 static void runs_a_balanced_kernel(void **state) {
   static const mlaf_embed_kernel few[] = {{elf, "walk", 128, FB_ROWS, 0, 0, 0, {0, 0, 0}, 0, 1, 0, {{0, 0, 0, 0}}, 0, 0},
-                                          {elf, "merge", 64, FB_MERGE_ROWS, 0, 0, 0, {0, 0, 0}, 0, 1, 0, {{0, 0, 0, 0}}, 0, 0},
-                                          {elf, "meet", 128, FB_ROWS, 0, 0, 0, {0, 0, 0}, 0, 1, 0, {{0, 0, 0, 0}}, 0, 0}};
-  static const struct { int parts, decode, combine; } cases[] = {{2, 0, 1}, {7, 0, 1}, {33, 0, 1}, {132, 0, 1},
-                                                                 {2, 2, -1}, {7, 2, -1}, {33, 2, -1}, {132, 2, -1}};
+                                          {elf, "merge", 64, FB_MERGE_ROWS, 0, 0, 0, {0, 0, 0}, 0, 1, 0, {{0, 0, 0, 0}}, 0, 0}};
+  static const int cases[] = {2, 7, 33, 132};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-    const int parts = cases[i].parts;
-    const mlaf_embed_row row = {FB_HEADS, FB_RANK, FB_ROPE, FB_Q_LEN, 1, 0, FB_PAGE, REQUESTS, 512, 0, parts, cases[i].decode,
-                                cases[i].combine};
-    const mlaf_embed_target target = {"sm_90a", few, &row, 3, 1};
+    const int parts = cases[i];
+    const mlaf_embed_row row = {FB_HEADS, FB_RANK, FB_ROPE, FB_Q_LEN, 1, 0, FB_PAGE, REQUESTS, 512, 0, parts, 0, 1};
+    const mlaf_embed_target target = {"sm_90a", few, &row, 2, 1};
     const mlaf_embed_index index = {MLAF_EMBED_VERSION, 1, "", &target};
     const mlaf_embed_problem p = {FB_HEADS, FB_RANK, FB_ROPE, FB_Q_LEN, 1, MLAF_EMBED_BF16, FB_PAGE, REQUESTS, 512};
     const mlaf_embed_plan *plan = NULL;
@@ -346,9 +343,8 @@ static void runs_a_balanced_kernel(void **state) {
       memset(x->o, 0xff, (size_t)total_q * FB_HEADS * FB_RANK * 2);
       if (mlaf_embed_execute(plan, &a, NULL, why, sizeof why)) fail_msg("%s", why);
     }
-    const fake_launch l = last(); /* the combine kernel: two rows a block; or the decode kernel */
-    if (cases[i].combine >= 0) assert_int_equal(l.grid[0], (total_q * FB_HEADS + FB_MERGE_ROWS - 1) / FB_MERGE_ROWS);
-    else assert_int_equal(l.grid[1], parts);
+    const fake_launch l = last(); /* the combine kernel: two rows a block */
+    assert_int_equal(l.grid[0], (total_q * FB_HEADS + FB_MERGE_ROWS - 1) / FB_MERGE_ROWS);
     double diff = 0, norm = 0;
     for (int b = 0; b < REQUESTS; b++)
       for (int t = 0; t < x->qo[b + 1] - x->qo[b]; t++)

@@ -50,7 +50,7 @@ static inline void aiter_launch(aiter_run *r, const char *name, mlaf_launch *l, 
     const char *mode = relaxed ? "relaxed" : "strict", *type = "";
     mlaf_timing t = {0};
     mlaf_err err = {MLAF_OK, ""};
-    emu_strict_parse(relaxed ? "none" : "all", &dev->forgiven, &err);
+    emu_strict_parse(relaxed ? "none" : NULL, &dev->forgiven, &dev->extra, &err);
     double wall = mlaf_now();
     mlaf_status st = mlaf_emu_ops.launch(r->a->dev, NULL, l, &err);
     wall = mlaf_now() - wall;

@@ -1,10 +1,12 @@
-/* emu-coverage: which instructions of gfx942 the emulator implements, which its tests contain, and which were seen in kernels.
- *   emu-coverage --update TABLE CACHE [--seen FILE] [--wild FILE]   write the table; a column without a file is kept
- *   emu-coverage --check TABLE CACHE                                are implemented and tested up to date?
+/* emu-coverage: which instructions of a target the emulator implements, which its tests contain, and which were seen in kernels.
+ *   emu-coverage --update TARGET TABLE CACHE [--seen FILE] [--wild FILE]   write the table; a column without a file is kept
+ *   emu-coverage --check TARGET TABLE CACHE                                are implemented and tested up to date?
  *   emu-coverage --mnemonics CODE_OBJECT...                         what code objects contain: for --seen and --wild
  * CACHE is a code cache that only tests/emu ran with: tools/emu-coverage.sh does that and then calls this program.
- * tests/emu/isa_gfx942.txt names the ISA: what LLVM's assembler accepts for gfx942, less spellings it never prints.
- * tests/emu/isa_left_out.txt says of every instruction that is not implemented why. */
+ * tests/emu/isa_TARGET.txt names the ISA: what LLVM's disassembler prints for the target and its assembler accepts.
+ * tests/emu/isa_left_out.txt says of every instruction that is not implemented why.
+ *
+ * An instruction of gfx950 or gfx90a that is the very operation of gfx942 may be tested there: then the table says "gfx942". */
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +17,8 @@
 #include "emu/emu.h"
 #include "emu/place.h"
 
-enum { MAX_ROWS = 4096, NAME = 48, IMPLEMENTED = 1, TESTED = 2, SEEN = 4, WILD = 8 };
+enum { MAX_ROWS = 4096, NAME = 48, IMPLEMENTED = 1, TESTED = 2, SEEN = 4, WILD = 8, ELSEWHERE = 16 /* tested, on gfx942 */ };
+static const emu_isa *isa;
 
 typedef struct row { char name[NAME]; unsigned flags; } row;
 typedef struct table { row row[MAX_ROWS]; size_t n; } table;
@@ -71,28 +74,47 @@ static bool mark_words(table *t, const char *path, unsigned flag, bool add) {
   return true;
 }
 
-static void mark_implemented(table *t) {
+/* What the emulator runs for a mnemonic, NULL: nothing. */
+static const emu_op *operation(const emu_isa *of, const char *name) {
   const emu_op *const tables[] = {
-    emu_ops_salu, emu_ops_smem, emu_ops_valu(), emu_ops_mfma, emu_ops_vmem, emu_ops_format, emu_ops_ds};
+    emu_ops_salu, emu_ops_smem, emu_ops_valu(), emu_ops_convert, emu_ops_mfma, emu_ops_vmem, emu_ops_format, emu_ops_ds};
+  for (const emu_alias *a = of->aliases; a && a->printed; a++)
+    if (strcmp(a->printed, name) == 0) name = a->name;
   for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
-    for (const emu_op *op = tables[i]; op->mnemonic; op++) {
-      row *r = find(t, op->mnemonic, false); /* spellings of other targets are no rows */
-      if (r) r->flags |= IMPLEMENTED;
-    }
+    for (const emu_op *op = tables[i]; op->mnemonic; op++)
+      if (strcmp(op->mnemonic, name) == 0) return op;
+  return NULL;
+}
+
+static void mark_implemented(table *t) {
+  for (size_t i = 0; i < t->n; i++)
+    if (operation(isa, t->row[i].name)) t->row[i].flags |= IMPLEMENTED;
 }
 
 /* Disassembly that test runs left in a fresh code cache: what they executed, however their sources spell it. */
-static bool mark_tested(table *t, const char *cache) {
+static bool mark_cached(table *t, const char *cache, const char *target, unsigned flag) {
   char pattern[1024];
   glob_t g;
-  snprintf(pattern, sizeof pattern, "%s/v1/gfx942/*/*.s", cache);
-  if (glob(pattern, 0, NULL, &g) != 0) return fprintf(stderr, "emu-coverage: no disassembly under %s\n", cache), false;
+  snprintf(pattern, sizeof pattern, "%s/v1/%s/*/*.s", cache, target);
+  if (glob(pattern, 0, NULL, &g) != 0) return fprintf(stderr, "emu-coverage: no disassembly under %s\n", pattern), false;
   bool ok = true;
-  for (size_t i = 0; i < g.gl_pathc; i++) ok = mark_words(t, g.gl_pathv[i], TESTED, false) && ok;
+  for (size_t i = 0; i < g.gl_pathc; i++) ok = mark_words(t, g.gl_pathv[i], flag, false) && ok;
   globfree(&g);
-  for (size_t i = 0; i < t->n; i++) /* an instruction that only shows its named fault is not tested */
-    if (!(t->row[i].flags & IMPLEMENTED)) t->row[i].flags &= ~(unsigned)TESTED;
   return ok;
+}
+
+static bool mark_tested(table *t, const char *cache) {
+  static table there;
+  there = *t;
+  if (!mark_cached(t, cache, isa->info.target, TESTED)) return false;
+  if (isa != &emu_isas[0] && !mark_cached(&there, cache, "gfx942", ELSEWHERE)) return false;
+  for (size_t i = 0; i < t->n; i++) { /* an instruction that only shows its named fault is not tested */
+    row *r = &t->row[i];
+    if (!(r->flags & IMPLEMENTED)) r->flags &= ~(unsigned)TESTED;
+    if (r->flags & IMPLEMENTED && there.row[i].flags & ELSEWHERE && operation(isa, r->name) == operation(&emu_isas[0], r->name))
+      r->flags |= ELSEWHERE;
+  }
+  return true;
 }
 
 /* Rows of a table written before: "| `name` | yes | yes | ours, wild |". */
@@ -101,11 +123,14 @@ static void read_table(table *t, const char *path) {
   char line[512];
   while (f && fgets(line, sizeof line, f)) {
     char name[NAME], implemented[8], tested[8], seen[32];
-    if (sscanf(line, "| `%47[a-z0-9_]` | %7[a-z-] | %7[a-z-] | %31[a-z, -] |", name, implemented, tested, seen) != 4) continue;
+    if (sscanf(line, "| `%47[a-z0-9_]` | %7[a-z-] | %7[a-z0-9-] | %31[a-z, -] |", name, implemented, tested, seen) != 4) continue;
     row *r = find(t, name, true);
     if (!r) continue;
-    r->flags = (*implemented == 'y' ? IMPLEMENTED : 0) | (*tested == 'y' ? TESTED : 0) | (strstr(seen, "ours") ? SEEN : 0) |
-               (strstr(seen, "wild") ? WILD : 0);
+    r->flags = (*implemented == 'y' ? IMPLEMENTED : 0) |
+               (*tested == 'y'   ? TESTED
+                : *tested == 'g' ? ELSEWHERE
+                                 : 0) |
+               (strstr(seen, "ours") ? SEEN : 0) | (strstr(seen, "wild") ? WILD : 0);
   }
   if (f) fclose(f);
 }
@@ -158,23 +183,29 @@ static size_t count(const table *t, size_t group, unsigned flags) {
   return n;
 }
 
+static size_t tested(const table *t, size_t group) {
+  return count(t, group, TESTED) + count(t, group, ELSEWHERE) - count(t, group, TESTED | ELSEWHERE);
+}
+
 static void write_counts(FILE *f, const table *t) {
   fprintf(f, "| | instructions | implemented | tested | in our kernels | in the wild | in the wild, implemented |\n"
              "|---|---|---|---|---|---|---|\n");
   for (size_t g = 0; g <= N_GROUPS; g++)
     fprintf(f, "| %s | %zu | %zu | %zu | %zu | %zu | %zu |\n", g < N_GROUPS ? groups[g].title : "all", count(t, g, 0),
-            count(t, g, IMPLEMENTED), count(t, g, TESTED), count(t, g, SEEN), count(t, g, WILD), count(t, g, WILD | IMPLEMENTED));
+            count(t, g, IMPLEMENTED), tested(t, g), count(t, g, SEEN), count(t, g, WILD), count(t, g, WILD | IMPLEMENTED));
 }
 
 static bool write_table(const table *t, const char *path) {
   static const char *const seen[] = {"-", "ours", "wild", "ours, wild"};
   FILE *f = fopen(path, "w");
   if (!f) return fprintf(stderr, "emu-coverage: cannot write %s\n", path), false;
-  fprintf(f, "# Instructions of gfx942 in the emulator\n\n"
+  const char *name = isa->info.target;
+  fprintf(f, "# Instructions of %s in the emulator\n\n"
              "Generated: `tools/emu-coverage.sh BUILD_DIR --update`. What is not implemented"
-             " faults by name when it is executed,\nand not before. Tested: tests/emu executes it or checks its fault. Seen:"
+             " faults by name when it is executed,\nand not before. Tested: tests/emu executes it or checks its fault%s.%sSeen:"
              " in our compiled kernels (ours), or in\nothers' published gfx942 kernels (wild: tests/emu/wild_gfx942.txt)."
-             " What LLVM's assembler rejects for gfx942 is no row.\n\n");
+             " What LLVM's assembler rejects for %s is no row.\n\n", name,
+          isa == &emu_isas[0] ? "" : "; gfx942: the same operation, tested there", isa == &emu_isas[0] ? " " : "\n", name);
   write_counts(f, t);
   fprintf(f, "\n## Left out\n\n| instruction | why |\n|---|---|\n");
   for (size_t i = 0; i < t->n; i++)
@@ -187,19 +218,33 @@ static bool write_table(const table *t, const char *path) {
     for (size_t i = 0; i < t->n; i++)
       if (group_of(t->row[i].name) == g)
         fprintf(f, "| `%s` | %s | %s | %s |\n", t->row[i].name, t->row[i].flags & IMPLEMENTED ? "yes" : "-",
-                t->row[i].flags & TESTED ? "yes" : "-", seen[t->row[i].flags / SEEN & 3]);
+                t->row[i].flags & TESTED      ? "yes"
+                : t->row[i].flags & ELSEWHERE ? "gfx942"
+                                              : "-",
+                seen[t->row[i].flags / SEEN & 3]);
   }
   return fclose(f) == 0;
 }
 
+/* Implemented means tested. */
+static int check_all_tested(const table *t) {
+  int wrong = 0;
+  for (size_t i = 0; i < t->n; i++)
+    if (t->row[i].flags & IMPLEMENTED && !(t->row[i].flags & (TESTED | ELSEWHERE)))
+      wrong++, printf("%s: %s is implemented and no test in tests/emu executes it\n", isa->info.target, t->row[i].name);
+  return wrong;
+}
+
 static int check(const table *now, const char *path) {
   static table old;
-  int wrong = check_reasons(now);
+  int wrong = check_reasons(now) + check_all_tested(now);
   read_table(&old, path);
   for (size_t i = 0; i < now->n; i++) {
     const row *r = find(&old, now->row[i].name, false);
-    const unsigned both = IMPLEMENTED | TESTED;
-    if (r && (r->flags & both) == (now->row[i].flags & both)) continue;
+    const bool same = r && (r->flags & IMPLEMENTED) == (now->row[i].flags & IMPLEMENTED) &&
+                      (r->flags & TESTED || !(now->row[i].flags & TESTED)) &&
+                      (now->row[i].flags & TESTED || !(r->flags & TESTED));
+    if (same) continue;
     if (wrong++ < 10) printf("%s: %s\n", now->row[i].name, r ? "implemented or tested has changed" : "not in the table");
   }
   if (wrong) printf("%d rows of %s are out of date: run tools/emu-coverage.sh BUILD_DIR --update\n", wrong, path);
@@ -236,24 +281,29 @@ static int print_mnemonics(char **paths) {
 
 int main(int argc, char **argv) {
   static table now, old;
-  const char *root = getenv("MLAF_SOURCE_DIR"), *path = argc > 3 ? argv[2] : NULL;
-  char isa[1024];
+  const char *root = getenv("MLAF_SOURCE_DIR"), *path = argc > 4 ? argv[3] : NULL;
+  char names[1024];
   if (argc > 2 && strcmp(argv[1], "--mnemonics") == 0) return print_mnemonics(argv + 2);
   if (!path || (strcmp(argv[1], "--update") != 0 && strcmp(argv[1], "--check") != 0))
-    return fprintf(stderr,
-                   "emu-coverage --update|--check TABLE CACHE [--seen FILE] [--wild FILE], or --mnemonics CODE_OBJECT...\n"), 2;
+    return fprintf(
+               stderr,
+               "emu-coverage --update|--check TARGET TABLE CACHE [--seen FILE] [--wild FILE], or --mnemonics CODE_OBJECT...\n"),
+           2;
   if (!root) root = ".";
-  snprintf(isa, sizeof isa, "%s/tests/emu/isa_gfx942.txt", root);
-  if (!mark_words(&now, isa, 0, true)) return 1;
+  for (int i = 0; i < EMU_ISAS; i++)
+    if (strcmp(emu_isas[i].info.target, argv[2]) == 0) isa = &emu_isas[i];
+  if (!isa) return fprintf(stderr, "emu-coverage: the emulator has no target '%s'\n", argv[2]), 2;
+  snprintf(names, sizeof names, "%s/tests/emu/isa_%s.txt", root, isa->info.target);
+  if (!mark_words(&now, names, 0, true)) return 1;
   qsort(now.row, now.n, sizeof *now.row, by_name);
-  snprintf(isa, sizeof isa, "%s/tests/emu/isa_left_out.txt", root);
-  if (!read_reasons(isa)) return 1;
+  snprintf(names, sizeof names, "%s/tests/emu/isa_left_out.txt", root);
+  if (!read_reasons(names)) return 1;
   mark_implemented(&now);
-  if (!mark_tested(&now, argv[3])) return 1;
+  if (!mark_tested(&now, argv[4])) return 1;
   if (strcmp(argv[1], "--check") == 0) return check(&now, path);
   read_table(&old, path);
   unsigned keep = SEEN | WILD;
-  for (int i = 4; i + 1 < argc; i += 2) {
+  for (int i = 5; i + 1 < argc; i += 2) {
     unsigned flag = strcmp(argv[i], "--seen") == 0 ? SEEN : WILD;
     keep &= ~flag;
     if (!mark_words(&now, argv[i + 1], flag, false)) return 1;

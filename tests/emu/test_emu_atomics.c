@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "emu/snippet.h"
+#include "half.h"
 
 typedef union word { uint32_t u; int32_t i; float f; uint64_t q; int64_t l; double d; uint16_t h[4]; } word;
 typedef word (*op_fn)(word m, word x, word c); /* memory, data, comparand */
@@ -28,8 +29,8 @@ FN(f_addd, r.d = m.d + x.d) FN(f_mind, r.d = m.d < x.d ? m.d : x.d) FN(f_maxd, r
 FN(f_mskor, r.q = (m.q & ~c.q) | x.q)
 FN(f_wrap, r.u = m.u >= c.u ? m.u - c.u : m.u + x.u)
 FN(f_cond, for (int k = 0; k < 4; k += 2) if (x.h[k + 1] >> 15) { r.h[k] = x.h[k]; r.h[k + 1] = x.h[k + 1] & 0x7fff; })
-static float half(uint16_t h) { _Float16 f; memcpy(&f, &h, 2); return (float)f; }
-static uint16_t to_half(float f) { _Float16 h = (_Float16)f; uint16_t u; memcpy(&u, &h, 2); return u; }
+static float half(uint16_t h) { return test_half_to_float(h); }
+static uint16_t to_half(float f) { return test_half_of(f); }
 static float brain(uint16_t h) { word w = {.u = (uint32_t)h << 16}; return w.f; }
 /* Nearest even, by distance to the two neighbours. */
 static uint16_t to_brain(float f) {

@@ -1,6 +1,7 @@
 /* LDS races: every way two waves, or a wave and its own direct-to-LDS load, can step on each other, and the nearest
  * program that does not. Waves run one after another in the emulator, so none of these would fail by its result. */
 #include "emu/snippet.h"
+#include "emu/strict.h"
 
 #define WAIT "s_waitcnt lgkmcnt(0)\n"
 #define BAR "s_barrier\n"
@@ -30,13 +31,61 @@ static void read_then_write(void **state) {
 
 static void write_then_write(void **state) {
   snip *s = *state;
-  FAULT(s, 2, 256, PRE "ds_write_b32 v2, v9\n" WAIT, "LDS race", "write of byte 0x0", "write by wave 0");
+  FAULT(s, 2, 256, "ds_write_b32 v2, v0\n" WAIT, "LDS race", "write of byte 0x0", "write by wave 0");
   /* Different dwords, and different halves of a dword, are nobody's business. */
   snip_ok(s, 2, 512, PRE "v_lshlrev_b32 v3, 2, v0\nds_write_b32 v3, v9\n" WAIT);
   snip_ok(s, 2, 256, PRE "v_lshl_add_u32 v3, s8, 1, v2\nds_write_b16 v3, v9\n" WAIT BAR "ds_read_b32 v10, v2\n" WAIT);
-  FAULT(s, 2, 256, PRE "ds_write_b16 v2, v9\n" WAIT, "LDS race", "write by wave 0", "ds_write_b16");
+  FAULT(s, 2, 256, "ds_write_b16 v2, v0\n" WAIT, "LDS race", "write by wave 0", "ds_write_b16");
   FAULT(s, 2, 256, PRE BOTH("ds_write_b8 v2, v9 offset:1\n" WAIT, "ds_write_b32 v2, v9\n" WAIT, "a"), "LDS race", "wave 0");
   FAULT(s, 2, 256, PRE BOTH("ds_write_b32 v2, v9\n" WAIT, "ds_read_u8 v10, v2 offset:3\n" WAIT, "a"), "LDS race", "wave 0");
+}
+
+/* Two waves may write the same value to one byte: whichever comes last, it holds that. Nothing else becomes legal by it. */
+static void the_same_value_twice(void **state) {
+  snip *s = *state;
+  emu_device *d = (emu_device *)s->dev;
+  static const char *const same[] = {"ds_write_b32 v2, v9\n" WAIT, "ds_write_b16 v2, v9 offset:1\n" WAIT,
+      "ds_write_b8 v2, v9\n" WAIT,
+                                     "v_mov_b32 v10, 7\nds_write2_b32 v2, v9, v10 offset1:64\n" WAIT,
+                                     "v_mov_b32 v10, 7\nv_mov_b32 v11, 8\nds_write_b64 v3, v[10:11]\n" WAIT,
+                                     "ds_write_b32 v2, v9\nds_write_b32 v2, v9\n" WAIT};
+  for (size_t i = 0; i < sizeof same / sizeof *same; i++) {
+    char body[512];
+    snprintf(body, sizeof body, PRE "v_lshlrev_b32 v3, 1, v2\n%s" BAR, same[i]);
+    snip_ok(s, 4, 1024, body);
+    d->extra = 1u << EMU_RULE_LDS_SAME_VALUE;
+    FAULT(s, 4, 1024, body, "LDS race", "write by wave 0");
+    d->extra = 0;
+  }
+  char body[1024];
+  const char *twice = PRE "v_mov_b32 v10, 2\nds_write_b32 v2, v9\n" WAIT;
+#define OF_WAVE(n, what) "s_cmp_eq_u32 s8, " #n "\ns_cbranch_scc0 skip" #n "\n" what "skip" #n ":\n"
+  snprintf(body, sizeof body, "%s" OF_WAVE(1, "ds_read_b32 v11, v2\n" WAIT), twice);
+  snip_ok(s, 2, 256, body); /* its own value, whoever wrote last */
+  snprintf(body, sizeof body, "%s" OF_WAVE(1, "ds_write_b32 v2, v10\n" WAIT), twice);
+  FAULT(s, 2, 256, body, "LDS race", "write by wave 0"); /* another value, although this wave wrote last */
+  snprintf(body, sizeof body, "%s" OF_WAVE(1, "ds_write_b8 v2, v10 offset:3\n" WAIT), twice);
+  FAULT(s, 2, 256, body, "LDS race", "write by wave 0");
+  snprintf(body, sizeof body, "%s" OF_WAVE(1, "ds_add_u32 v2, v10\n" WAIT), twice);
+  FAULT(s, 2, 256, body, "LDS race", "atomic of byte");
+  FAULT(s, 3, 256, PRE "s_cmp_eq_u32 s8, 2\ns_cbranch_scc1 other\nds_write_b32 v2, v9\n" WAIT "s_branch done\nother:\n"
+        "ds_read_b32 v11, v2\n" WAIT "done:\n", "LDS race", "read of byte 0x0"); /* a third wave reads */
+  FAULT(s, 2, 256, PRE BOTH("v_mov_b32 v9, 0x10001\nds_write_b32 v2, v9\n" WAIT, "ds_write_b32 v2, v9\n" WAIT, "a"),
+        "LDS race", "write by wave 0"); /* only half of it is the same */
+  /* behind a barrier all is new */
+  snip_ok(s, 2, 256, PRE "ds_write_b32 v2, v9\n" WAIT BAR BOTH("", "ds_write_b32 v2, v0\n" WAIT, "b"));
+}
+
+/* Only by its own name, and then counted. */
+static void races_forgiven_by_name(void **state) {
+  snip *s = *state;
+  emu_device *d = (emu_device *)s->dev;
+  const char *body = "ds_write_b32 v2, v0\nds_read_b32 v10, v2\n" WAIT;
+  d->forgiven = 1u << EMU_RULE_LDS_RACE;
+  snip_ok(s, 2, 256, body);
+  d->forgiven = (1u << EMU_RULE_LDS_RACE) - 1;
+  FAULT(s, 2, 256, body, "LDS race");
+  d->forgiven = 0;
 }
 
 static void barrier_without_wait(void **state) {
@@ -131,6 +180,7 @@ static void many_barriers(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(write_then_read), cmocka_unit_test(read_then_write), cmocka_unit_test(write_then_write),
+      cmocka_unit_test(the_same_value_twice), cmocka_unit_test(races_forgiven_by_name),
       cmocka_unit_test(barrier_without_wait), cmocka_unit_test(own_wave_is_in_order), cmocka_unit_test(atomics),
       cmocka_unit_test(direct_to_lds), cmocka_unit_test(direct_to_lds_is_not_forgotten),
       cmocka_unit_test(many_barriers)};

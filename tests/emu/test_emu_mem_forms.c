@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "emu/snippet.h"
+#include "half.h"
 
 enum { GLOBAL, FLAT, FLAT_LDS, FLAT_PRIVATE, BUFFER, SCRATCH, SPACES };
 static const char *const prefix[] = {"global", "flat", "flat", "flat", "buffer", "scratch"};
@@ -227,7 +228,7 @@ static void loads_to_lds(void **state) {
 
 /* --- typed buffers --- */
 static float f32(uint32_t u) { float f; memcpy(&f, &u, 4); return f; }
-static uint32_t to_half(float f) { _Float16 h = (_Float16)f; uint16_t u; memcpy(&u, &h, 2); return u; }
+static uint32_t to_half(float f) { return test_half_of(f); }
 
 typedef struct fmt { int data, number, n; uint32_t in[4], want[4]; } fmt; /* memory and components of lane 0 */
 static const fmt formats[] = {

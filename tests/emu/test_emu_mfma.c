@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "emu/snippet.h"
+#include "half.h"
 
 typedef enum type { BF16, F16, I8, F32, XF32, FP8, BF8, F64 } type;
 
@@ -119,12 +120,7 @@ static double decode(type t, uint64_t u) {
   int e, m;
   switch (t) {
     case BF16: return f32_of((uint32_t)u << 16);
-    case F16: {
-      uint16_t h = (uint16_t)u;
-      _Float16 x;
-      memcpy(&x, &h, 2);
-      return (double)x;
-    }
+    case F16: return test_half_value((uint16_t)u);
     case I8: return (int8_t)u;
     case F32: return f32_of((uint32_t)u);
     case XF32: { /* 10 mantissa bits, nearest even */
@@ -154,11 +150,7 @@ static uint64_t encode_int(type t, int v) {
   uint64_t u = 0;
   switch (t) {
     case BF16: return bits_f32(f) >> 16;
-    case F16: {
-      _Float16 h = (_Float16)f;
-      memcpy(&u, &h, 2);
-      return u;
-    }
+    case F16: return test_half_of(f);
     case I8: return (uint8_t)v;
     case F32: case XF32: return bits_f32(f);
     case F64: memcpy(&u, &d, 8); return u;
@@ -177,12 +169,7 @@ static uint64_t random_bits(type t) {
   float f = (float)((double)rnd() / (1 << 23) - 1) * (float)(1 << rnd() % 4);
   switch (t) {
     case BF16: return bits_f32(f) >> 16;
-    case F16: {
-      _Float16 h = (_Float16)f;
-      uint64_t u = 0;
-      memcpy(&u, &h, 2);
-      return u;
-    }
+    case F16: return test_half_of(f);
     case I8: return rnd() & 255;
     case F32: case XF32: return bits_f32(f);
     case F64: {

@@ -58,9 +58,7 @@ static uint32_t step16(uint32_t h, int n) { /* one number up or down */
   return (h >> 15) == (n < 0) ? h + 1 : h - 1;
 }
 static uint32_t round16(exact x) {
-  _Float16 r = (_Float16)x.hi;
-  uint16_t h;
-  memcpy(&h, &r, 2);
+  uint16_t h = test_half_of_quad(x.hi);
   if (x.hi != x.hi) return 0x7e00;
   if (x.hi - x.hi != 0) return h;
   if (x.zero) return x.minus ? 0x8000 : 0;

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "emu/snippet.h"
+#include "half.h"
 
 enum { F16, BF16, I8, FP8, BF8 };
 typedef struct shape { const char *name; int m, k, a, b; } shape;
@@ -23,12 +24,9 @@ static uint32_t rnd(void) { return seed = seed * 1664525u + 1013904223u, seed >>
 static uint32_t code(int type, int v) {
   float f = (float)v;
   uint32_t u;
-  uint16_t h;
-  _Float16 x = (_Float16)f;
   memcpy(&u, &f, 4);
-  memcpy(&h, &x, 2);
   int mant = type == FP8 ? 3 : 2, bias = type == FP8 ? 8 : 16, e = (int)(u >> 23 & 255) - 127;
-  if (type == F16) return h;
+  if (type == F16) return test_half_of(f);
   if (type == BF16) return u >> 16;
   if (type == I8) return (uint8_t)v;
   return v == 0 ? 0 : (u >> 31) << 7 | (uint32_t)(e + bias) << mant | (u >> (23 - mant) & ((1u << mant) - 1));

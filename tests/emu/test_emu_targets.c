@@ -1,79 +1,10 @@
 /* gfx950 and gfx90a: what they have that gfx942 lacks, what they lack, and where their rules differ. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmocka_all.h"
-#include "emu/emu_launch.h"
-#include "need.h"
-
-typedef struct rig {
-  mlaf_compiler *compiler;
-  mlaf_device *dev;
-  float *in, *out; /* device addresses, which the host may read */
-  mlaf_err err;
-} rig;
-
-enum { WORDS = 4096 };
-
-static const mlaf_device_ops *const targets[] = {&mlaf_emu_ops, &mlaf_emu_gfx950_ops, &mlaf_emu_gfx90a_ops};
-
-static void rig_open(rig *r, const mlaf_device_ops *ops) {
-  void *in, *out;
-  need_compiler("gfx942");
-  memset(r, 0, sizeof *r);
-  assert_int_equal(mlaf_compiler_open(NULL, NULL, &r->compiler, &r->err), MLAF_OK);
-  assert_int_equal(ops->open(0, NULL, &r->dev, &r->err), MLAF_OK);
-  assert_int_equal(ops->mem_alloc(r->dev, 4 * WORDS, &in, &r->err), MLAF_OK);
-  assert_int_equal(ops->mem_alloc(r->dev, 4 * WORDS, &out, &r->err), MLAF_OK);
-  r->in = in, r->out = out;
-}
-
-static void rig_close(rig *r) {
-  mlaf_ops(r->dev)->close(r->dev);
-  mlaf_compiler_close(r->compiler);
-}
-
-static const char *target_of(const rig *r) { return mlaf_info(r->dev)->target; }
-
-/* The body as a kernel of one wave: s[4:5] input, s[6:7] output, v0 = lane, v1 = 4 * lane, nothing else. */
-static void assemble(rig *r, const char *target, const char *body, void **code, size_t *size) {
-  char source[8192];
-  snprintf(source, sizeof source,
-           ".amdgcn_target \"amdgcn-amd-amdhsa--%s\"\n.text\n.globl k\n.p2align 8\n.type k,@function\nk:\n"
-           "s_load_dwordx4 s[4:7], s[0:1], 0x0\nv_lshlrev_b32 v1, 2, v0\ns_waitcnt lgkmcnt(0)\ns_nop 7\n%s\ns_endpgm\n"
-           ".section .rodata\n.p2align 6\n.amdhsa_kernel k\n.amdhsa_next_free_vgpr 512\n.amdhsa_accum_offset 256\n"
-           ".amdhsa_next_free_sgpr 96\n.amdhsa_group_segment_fixed_size 1024\n.amdhsa_kernarg_size 16\n"
-           ".amdhsa_user_sgpr_count 2\n.amdhsa_user_sgpr_kernarg_segment_ptr 1\n.amdhsa_system_sgpr_workgroup_id_x 1\n"
-           ".end_amdhsa_kernel\n", target, body);
-  if (mlaf_assemble(r->compiler, target, source, code, size, &r->err) != MLAF_OK) fail_msg("%s\nin:\n%s", r->err.text, body);
-}
-
-static mlaf_status run(rig *r, const char *body) {
-  const mlaf_device_ops *ops = mlaf_ops(r->dev);
-  mlaf_module *m;
-  mlaf_function *fn;
-  void *code, *args[2] = {r->in, r->out};
-  size_t size;
-  assemble(r, target_of(r), body, &code, &size);
-  if (ops->module_load(r->dev, code, size, &m, &r->err) != MLAF_OK) fail_msg("%s", r->err.text);
-  free(code);
-  assert_int_equal(ops->function_get(r->dev, m, "k", &fn, &r->err), MLAF_OK);
-  mlaf_launch l = {.fn = fn, .grid = {1, 1, 1}, .block = {64, 1, 1}, .args = args, .args_size = sizeof args};
-  r->err = (mlaf_err){MLAF_OK, ""};
-  mlaf_status st = ops->launch(r->dev, NULL, &l, &r->err);
-  ops->module_unload(r->dev, m);
-  return st;
-}
-
-static void run_ok(rig *r, const char *body) {
-  if (run(r, body) != MLAF_OK) fail_msg("%s: %s\nin:\n%s", target_of(r), r->err.text, body);
-}
-
-static void run_fault(rig *r, const char *body, const char *word) {
-  if (run(r, body) != MLAF_E_FAULT || !strstr(r->err.text, word))
-    fail_msg("%s: wanted a fault with '%s', got '%s'\nin:\n%s", target_of(r), word, r->err.text, body);
-}
+#include "target_rig.h"
 
 /* D = A B with small whole numbers, exact in 16 bits: A row i and B column j of k = group * per_lane + e in lane 16 group + i
  * (32: 32 group + i), two elements a register. Then D as the calculator's map of 16x16 and 32x32 results has it. */
@@ -184,8 +115,9 @@ static void gfx950_instructions(void **state) {
   assert_int_equal(out[0], 0x3f823f80);
   assert_true((out[64] & 0x7f80) == 0x7f80 && out[64] & 0x7f);
   assert_int_equal(out[128], 0xc0003c00);
-  /* Its 8-bit floats are OCP's, which are not implemented: never the FNUZ ones under the same name. */
-  run_fault(&r, "v_mov_b32 v2, 0x38\nv_cvt_f32_fp8 v3, v2", "unimplemented instruction");
+  /* Its 8-bit floats are OCP's: 0x38 is 1.0 there, 0.5 in FNUZ. */
+  run_ok(&r, "v_mov_b32 v2, 0x38\nv_cvt_f32_fp8 v3, v2\nglobal_store_dword v1, v3, s[6:7]");
+  assert_int_equal(out[0], 0x3f800000);
   rig_close(&r);
 }
 
@@ -199,6 +131,81 @@ static void gfx90a_load_to_lds(void **state) {
   for (int i = 0; i < 64; i++) assert_true(r.out[i] == (float)(64 + i));
   run_fault(&r, "s_mov_b32 m0, 64\nglobal_load_dword v1, s[4:5] lds\ns_waitcnt vmcnt(0)", "M0 just written");
   rig_close(&r);
+}
+
+/* Where f32 overflows within a 16-bit multiply: products of one row and column, and what silicon makes of them. gfx942 (and
+ * gfx950) sum eight at a time without rounding to f32, a product of 2^128 or more being infinite; gfx90a sums pairs in f32. */
+static void overflow_within(void **state) {
+  static const float big = 0x1.8p127f, huge = 0x1p100f; /* huge * huge does not fit */
+  static const struct { float a[16], b[16], fused, pairs;
+  } cases[] = {{{big, big, -big}, {1, 1, 1}, 0x1.8p127f, INFINITY}, /* only a partial sum is too large */
+               {{huge}, {huge}, INFINITY, INFINITY},
+               {{huge, huge}, {huge, -huge}, NAN, NAN},           /* both infinities in one sum */
+               {{big, big, -huge}, {1, 1, huge}, -INFINITY, NAN}, /* the finite ones are no infinity first */
+               {{huge, 0, 0, 0, 0, 0, 0, 0, huge},
+                {huge, 0, 0, 0, 0, 0, 0, 0, -huge},
+                INFINITY,
+                NAN}, /* the next eight add to what is infinite */
+               {{big, 0, 0, 0, 0, 0, 0, 0, big}, {1, 0, 0, 0, 0, 0, 0, 0, 1}, INFINITY, INFINITY},
+               {{big, big, -big, -big, 3}, {1, 1, 1, 1, 1}, 3, NAN}};
+  for (int t = 0; t < 3; t++) {
+    rig r;
+    rig_open(&r, targets[t]);
+    for (size_t n = 0; n < sizeof cases / sizeof *cases; n++) {
+      uint16_t *words = (uint16_t *)r.in;
+      float want = t == 2 ? cases[n].pairs : cases[n].fused;
+      memset(r.in, 0, 16 * 256);
+      for (int k = 0; k < 16; k++)
+        for (int which = 0; which < 2; which++) { /* row 5 of A, column 9 of B */
+          uint32_t u;
+          memcpy(&u, which ? &cases[n].b[k] : &cases[n].a[k], 4);
+          words[2 * (64 * (2 * which + k % 4 / 2) + 16 * (k / 4) + (which ? 9 : 5)) + k % 2] = (uint16_t)(u >> 16);
+        }
+      rig_run(&r, 4,
+              t == 2 ? "v_mfma_f32_16x16x16bf16_1k v[40:43], v[2:3], v[4:5], 0"
+                     : "v_mfma_f32_16x16x16_bf16 v[40:43], v[2:3], v[4:5], 0",
+              40, 4);
+      for (int i = 0; i < 16; i++)
+        for (int j = 0; j < 16; j++) {
+          float got = r.out[64 * (i % 4) + 16 * (i / 4) + j], should = i == 5 && j == 9 ? want : 0;
+          if (got != should && !(got != got && should != should))
+            fail_msg("%s, case %zu: D[%d][%d] is %g, want %g", target_of(&r), n, i, j, (double)got, (double)should);
+        }
+    }
+    rig_close(&r);
+  }
+}
+
+/* An accumulator in place may hold A and B as well: compilers put them there when they are the same numbers. */
+static void inputs_in_the_accumulator(void **state) {
+  static const char *const names[3][2] = {{"v_mfma_f64_16x16x4_f64", "v_mfma_f32_32x32x2_f32"},
+                                          {"v_mfma_f64_16x16x4_f64", "v_mfma_f32_32x32x2_f32"},
+                                          {"v_mfma_f64_16x16x4f64", "v_mfma_f32_32x32x2f32"}};
+  for (int t = 0; t < 3; t++) {
+    rig r;
+    rig_open(&r, targets[t]);
+    for (int i = 0; i < 64 * 16; i++) r.in[i] = (float)(i * 37 % 101 - 50) * 0.25f;
+    for (int f64 = 0; f64 < 2; f64++) {
+      const char *name = names[t][!f64];
+      int regs = f64 ? 8 : 16, at = 0;
+      char text[4096], a[24], b[24], refused[256];
+      for (int i = 0; i < regs; i++)
+        at += snprintf(text + at, sizeof text - (size_t)at, "v_mov_b32 v%d, v%d\nv_mov_b32 v%d, v%d\n", 40 + i, 2 + i,
+                       40 + regs + i, 2 + i);
+      snprintf(a, sizeof a, f64 ? "v[42:43]" : "v41"), snprintf(b, sizeof b, f64 ? "v[44:45]" : "v47");
+      at += snprintf(text + at, sizeof text - (size_t)at,
+                     "v_mov_b32 v80, %s\nv_mov_b32 v81, %s\nv_mov_b32 v82, %s\nv_mov_b32 v83, %s\ns_nop 7\n", f64 ? "v42" : "v41",
+                     f64 ? "v43" : "v41", f64 ? "v44" : "v47", f64 ? "v45" : "v47");
+      snprintf(text + at, sizeof text - (size_t)at, "%s v[40:%d], %s, %s, v[40:%d]\n%s v[%d:%d], %s, %s, v[%d:%d]", name,
+               39 + regs, a, b, 39 + regs, name, 40 + regs, 39 + 2 * regs, f64 ? "v[80:81]" : "v80", f64 ? "v[82:83]" : "v82",
+               40 + regs, 39 + 2 * regs);
+      rig_run(&r, 16, text, 40, 2 * regs);
+      assert_memory_equal(r.out, r.out + 64 * regs, (size_t)regs * 256);
+      snprintf(refused, sizeof refused, "%s v[40:%d], %s, %s, 0", name, 39 + regs, a, b);
+      run_fault(&r, refused, "unimplemented instruction");
+    }
+    rig_close(&r);
+  }
 }
 
 static void each_its_own_code(void **state) {
@@ -236,9 +243,14 @@ static void no_times(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test(matrices),           cmocka_unit_test(wait_states),       cmocka_unit_test(shadows),
-    cmocka_unit_test(gfx950_instructions), cmocka_unit_test(gfx90a_load_to_lds), cmocka_unit_test(each_its_own_code),
-    cmocka_unit_test(no_times)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(matrices),
+                                     cmocka_unit_test(wait_states),
+                                     cmocka_unit_test(shadows),
+                                     cmocka_unit_test(gfx950_instructions),
+                                     cmocka_unit_test(gfx90a_load_to_lds),
+                                     cmocka_unit_test(overflow_within),
+                                     cmocka_unit_test(inputs_in_the_accumulator),
+                                     cmocka_unit_test(each_its_own_code),
+                                     cmocka_unit_test(no_times)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -402,11 +402,31 @@ static void limits_are_kept(void **state) {
   mlaf_emu_ops.module_unload(s->dev, k.module);
 }
 
+/* Workgroup 0 alone works: what a launch does that deals little to the machine. One that ends at once stands for nothing. */
+static void a_cut_sample_of_idle_workgroups_is_no_time(void **state) {
+  snip *s = *state;
+  kernel k;
+  static char body[1024];
+  snprintf(body, sizeof body, "s_mov_b32 s20, 4000\ns_cmp_eq_u32 s2, 0\ns_cselect_b32 s20, s20, 1\nloop:\n"
+           "v_add_u32 v9, v0, v0\n%s", loop_end);
+  k.fn = snip_load(s, 64, 0, body, &k.module);
+  void *args[2] = {s->in, s->out};
+  mlaf_launch l = {.fn = k.fn, .grid = {4000, 1, 1}, .block = {256, 1, 1}, .args = args, .args_size = sizeof args};
+  mlaf_timing t;
+  mlaf_time_opts opts = {.limit_s = 0};
+  assert_int_equal(mlaf_emu_ops.time(s->dev, &l, 1, &opts, &t, &s->err), MLAF_OK);
+  opts.limit_s = 1e-9;
+  assert_int_equal(mlaf_emu_ops.time(s->dev, &l, 1, &opts, &t, &s->err), MLAF_E_TIMEOUT);
+  assert_non_null(strstr(s->err.text, "of 4000 workgroups, which differ too much"));
+  mlaf_emu_ops.module_unload(s->dev, k.module);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_constant_has_a_source_or_a_fit), cmocka_unit_test(streaming_loads_are_not_kept),
       cmocka_unit_test(far_pages_cost_a_translation), cmocka_unit_test(loops_beyond_the_instruction_cache_cost),
-      cmocka_unit_test(limits_are_kept), cmocka_unit_test(workgroups_go_round_the_xcds),
+      cmocka_unit_test(limits_are_kept),
+      cmocka_unit_test(a_cut_sample_of_idle_workgroups_is_no_time), cmocka_unit_test(workgroups_go_round_the_xcds),
       cmocka_unit_test(conflicts_are_the_published_table), cmocka_unit_test(conflicts_of_other_widths),
           cmocka_unit_test(result_is_whole),
       cmocka_unit_test(matrix_time), cmocka_unit_test(lds_conflicts_cost), cmocka_unit_test(more_bytes_take_longer),

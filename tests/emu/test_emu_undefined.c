@@ -50,6 +50,31 @@ static void saved_and_restored(void **state) {
                    "s_cmp_eq_u32 s4, s4\ns_cselect_b32 s70, s71, s72\n");
 }
 
+/* A mask of which some lanes are defined keeps just those through a lane of a vector register, a copy of it, and back. */
+static void half_a_mask_saved(void **state) {
+  snip *s = *state;
+  const char *save = "v_mov_b32 v9, 1\nv_mov_b32 v10, 2\n" LOW "s_or_b64 s[20:21], s[20:21], exec\nv_writelane_b32 v40, s20, 3\n"
+                     "v_writelane_b32 v40, s21, 4\n" ALL "v_mov_b32 v41, v40\nv_accvgpr_write_b32 a5, v41\nv_accvgpr_read_b32"
+                                                         " v42, a5\n"
+                     "s_mov_b64 vcc, 0\ns_nop 3\nv_cndmask_b32 v43, v42, v0, vcc\nv_pk_mov_b32 v[44:45], v[42:43], v[42:43]"
+                     " op_sel:[1,1]\n"
+                     "s_nop 3\nv_readlane_b32 s22, v44, 3\nv_readlane_b32 s23, v44, 4\ns_nop 3\n";
+  char body[2048];
+  snprintf(body, sizeof body, "%s" LOW "v_cndmask_b32 v9, v9, v10, s[22:23]\n" ALL STORE9, save);
+  snip_ok(s, 1, 0, body);
+  for (uint32_t l = 0; l < 64; l++) assert_int_equal(s->out[l], l < 8 ? 2 : 1);
+  snprintf(body, sizeof body, "%sv_cndmask_b32 v9, v9, v10, s[22:23]\n", save);
+  FAULT(s, 1, 0, body, "uninitialised register s22");
+  snprintf(body, sizeof body, "%sv_add_u32 v9, v44, v0\n", save);
+  FAULT(s, 1, 0, body, "uninitialised register v44");
+  /* All of it written again: defined again. */
+  snprintf(body, sizeof body, "%ss_mov_b32 s22, 5\nv_writelane_b32 v44, s22, 3\ns_nop 1\nv_readlane_b32 s24, v44, 3\ns_nop"
+                              " 1\ns_add_u32 s24, s24, 1\n"
+           "v_mov_b32 v9, s24\n" STORE9, save);
+  snip_ok(s, 1, 0, body);
+  assert_int_equal(s->out[0], 6);
+}
+
 static void looking_faults(void **state) {
   snip *s = *state;
   FAULT(s, 1, 0, "v_writelane_b32 v40, s50, 3\ns_nop 3\nv_readlane_b32 s51, v40, 3\ns_add_u32 s52, s51, 1\n",
@@ -69,6 +94,13 @@ static void looking_faults(void **state) {
         "uninitialised register v9", "8 of the 64", "lane 0");
   snip_ok(s, 1, 0, "s_mov_b64 s[20:21], 0\nv_cndmask_b32 v9, v0, v42, s[20:21]\n" STORE9);
   assert_int_equal(s->out[33], 33);
+  /* A shifted pair's undefined bits move along or fall out. */
+  snip_ok(s, 1, 0, "v_mov_b32 v21, 6\nv_lshrrev_b64 v[22:23], 32, v[20:21]\nv_add_u32 v9, v22, v0\n" STORE9);
+  assert_int_equal(s->out[1], 7);
+  snip_ok(s, 1, 0, "v_mov_b32 v20, -1\nv_lshlrev_b64 v[22:23], 32, v[20:21]\nv_add3_u32 v9, v22, v23, v0\n" STORE9);
+  assert_int_equal(s->out[1], 0);
+  FAULT(s, 1, 0, "v_mov_b32 v21, 6\nv_lshrrev_b64 v[22:23], 31, v[20:21]\nv_add_u32 v9, v22, v0\n", "uninitialised register v22");
+  FAULT(s, 1, 0, "v_mov_b32 v20, 6\nv_ashrrev_i64 v[22:23], 33, v[20:21]\nv_add_u32 v9, v23, v0\n", "uninitialised register v23");
   /* Overlapping pairs move as one. */
   snip_ok(s, 1, 0, "v_mov_b32 v20, 5\nv_mov_b32 v21, 6\nv_mov_b64 v[22:23], v[20:21]\nv_mov_b32 v9, v23\n" STORE9);
   assert_int_equal(s->out[0], 6);
@@ -76,6 +108,7 @@ static void looking_faults(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(lane_masks_are_merged), cmocka_unit_test(scc_is_known_or_not),
-                                     cmocka_unit_test(saved_and_restored), cmocka_unit_test(looking_faults)};
+                                     cmocka_unit_test(saved_and_restored), cmocka_unit_test(half_a_mask_saved),
+                                         cmocka_unit_test(looking_faults)};
   return cmocka_run_group_tests(tests, snip_open, snip_close);
 }

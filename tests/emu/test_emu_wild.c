@@ -187,27 +187,31 @@ static mlaf_status relaxed(snip *s, const char *rules, int waves, int lds, const
   mlaf_log before = d->log;
   *h = (heard){0, ""};
   d->log = (mlaf_log){hear, h, MLAF_LOG_WARN};
-  assert_int_equal(emu_strict_parse(rules, &d->forgiven, &s->err), MLAF_OK);
+  assert_int_equal(emu_strict_parse(rules, &d->forgiven, &d->extra, &s->err), MLAF_OK);
   mlaf_status st = snip_run(s, waves, lds, body);
   d->log = before;
-  d->forgiven = 0;
+  d->forgiven = d->extra = 0;
   return st;
 }
 
 static void strictness_is_named(void **state) {
-  uint32_t mask;
+  uint32_t mask, extra;
   mlaf_err err;
-  assert_int_equal(emu_strict_parse(NULL, &mask, &err), MLAF_OK);
+  assert_int_equal(emu_strict_parse(NULL, &mask, &extra, &err), MLAF_OK);
   assert_int_equal(mask, 0);
-  assert_int_equal(emu_strict_parse("all", &mask, &err), MLAF_OK);
+  assert_int_equal(emu_strict_parse("all", &mask, &extra, &err), MLAF_OK);
   assert_int_equal(mask, 0);
-  assert_int_equal(emu_strict_parse("-registers,-waitcnt", &mask, &err), MLAF_OK);
+  assert_int_equal(extra, 1u << EMU_RULE_LDS_SAME_VALUE | 1u << EMU_RULE_GLOBAL_UNWRITTEN);
+  assert_int_equal(emu_strict_parse("-registers,-waitcnt,+lds-same-value", &mask, &extra, &err), MLAF_OK);
   assert_int_equal(mask, 1u << EMU_RULE_REGISTERS | 1u << EMU_RULE_WAITCNT);
-  assert_int_equal(emu_strict_parse("none", &mask, &err), MLAF_OK);
-  assert_int_equal(mask, (1u << EMU_RULE_COUNT) - 1);
-  static const char *const bad[] = {"registers", "-register", "-registers;-waitcnt", "yes", "-"};
-  for (int i = 0; i < 5; i++) {
-    assert_int_equal(emu_strict_parse(bad[i], &mask, &err), MLAF_E_ARG);
+  assert_int_equal(extra, 1u << EMU_RULE_LDS_SAME_VALUE);
+  assert_int_equal(emu_strict_parse("none", &mask, &extra, &err), MLAF_OK);
+  assert_int_equal(mask, (1u << (EMU_RULE_SCALAR_ALIGN + 1)) - 1); /* a race is not forgiven unless by its name */
+  assert_int_equal(emu_strict_parse("-lds-race", &mask, &extra, &err), MLAF_OK);
+  assert_int_equal(mask, 1u << EMU_RULE_LDS_RACE);
+  static const char *const bad[] = {"registers", "-register", "-registers;-waitcnt", "yes", "-", "-lds-same-value", "+lds-race"};
+  for (int i = 0; i < 7; i++) {
+    assert_int_equal(emu_strict_parse(bad[i], &mask, &extra, &err), MLAF_E_ARG);
     assert_non_null(strstr(err.text, "lds-order")); /* the message lists the rules */
   }
 }

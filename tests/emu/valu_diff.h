@@ -11,6 +11,7 @@
 
 #include "cmocka_all.h"
 #include "emu_asm.h"
+#include "half.h"
 
 typedef struct lane_in {
   const uint32_t *v, *s; /* v[(n - 1) * 64 + lane], s[n - 16] */
@@ -74,26 +75,13 @@ static inline uint64_t u64_of(double d) {
   memcpy(&u, &d, 8);
   return u;
 }
-/* The compiler's own f16 (libgcc's conversions): independent of the emulator's bit arithmetic. */
-static inline float f16_of(uint32_t h) {
-  uint16_t bits = (uint16_t)h;
-  _Float16 x;
-  memcpy(&x, &bits, 2);
-  return (float)x;
-}
-static inline uint32_t h_of(float f) {
-  _Float16 x = (_Float16)f;
-  uint16_t bits;
-  memcpy(&bits, &x, 2);
-  return bits;
-}
+/* By the format's definition: independent of the emulator's bit arithmetic. */
+static inline float f16_of(uint32_t h) { return test_half_to_float((uint16_t)h); }
+static inline uint32_t h_of(float f) { return test_half_of(f); }
 /* One rounding from the exact sum: 113 bits hold every f16 product plus addend. */
 static inline uint32_t h_fma(float a, float b, float c) {
-  _Float16 x = (_Float16)((__float128)a * b + c);
-  uint16_t bits;
-  memcpy(&bits, &x, 2);
   if (isnan(a) || isnan(b) || isnan(c) || isnan(a * b + c)) return 0x7e00;
-  return bits;
+  return test_half_of_quad((__float128)a * b + c);
 }
 static inline void put64(lane_out *out, uint64_t v) {
   out->v[0] = (uint32_t)v;

@@ -52,7 +52,7 @@ static int fake_int(const char *name) {
   return get();
 }
 
-static mlaf_device *open_device(const char *spec) {
+static inline mlaf_device *open_device(const char *spec) {
   mlaf_device *dev = NULL;
   mlaf_err err = {MLAF_OK, ""};
   if (mlaf_device_open(spec, NULL, &dev, &err)) fail_msg("%s: %s", spec, err.text);

@@ -9,6 +9,7 @@
 #include "compile/compile.h"
 #include "core/launch.h"
 #include "gen/gen.h"
+#include "mlaf_limits.h"
 #include "need.h"
 
 enum { PER_PROBLEM = 14, PER_FAMILY = 3, MAX_FAMILIES = 8, MAX_JOBS = 128 };
@@ -106,8 +107,8 @@ static void sort_into_families(const mlaf_variant *list, size_t n, family *famil
   }
 }
 
-/* First, middle and last kernel of each family, with the combine kernels that come with them. */
-static size_t add_families(batch *b, const char *text) {
+/* `each` kernels of each family, from the first to the last, with the combine kernels that come with them. */
+static size_t add_some(batch *b, const char *text, size_t each) {
   mlaf_problem p;
   char why[256];
   mlaf_variant *list = NULL;
@@ -118,14 +119,33 @@ static size_t add_families(batch *b, const char *text) {
   if (mlaf_gen_space(b->gen, &p, b->target, &list, &n, &err)) fail_msg("%s: %s", text, err.text);
   sort_into_families(list, n, families, &count);
   for (size_t i = 0; i < count; i++)
-    for (size_t k = 0; k < PER_FAMILY; k++) {
-      const mlaf_variant *v = families[i].variants[k * (families[i].n - 1) / (PER_FAMILY - 1)];
+    for (size_t k = 0; k < each; k++) {
+      const mlaf_variant *v = families[i].variants[each > 1 ? k * (families[i].n - 1) / (each - 1) : 0];
       add_kernel(b, &v->decode);
       if (v->combine.template_name) add_kernel(b, &v->combine);
     }
   free(families);
   mlaf_variants_free(list, n);
   return count;
+}
+
+static size_t add_families(batch *b, const char *text) { return add_some(b, text, PER_FAMILY); }
+
+/* One of each family at the most heads and query tokens there are (gen/limits.lua), where pages and where rows are fetched. */
+static size_t add_edge(batch *b) {
+  static const struct {
+    const char *dims, *rest;
+    int q_len;
+  } shapes[] = {{"r512,p64", "bf16,page64", 1}, {"r256,p64", "causal,bf16,page64", MLAF_Q_LEN_MAX},
+                {"r512,p64", "causal,bf16,page1", MLAF_Q_LEN_MAX}};
+  size_t n = 0;
+  for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+    char text[MLAF_PROBLEM_TEXT_MAX];
+    snprintf(text, sizeof text, "mla_decode:h%d,%s,q%d,%s,b16,s4096", MLAF_HEADS_MAX, shapes[i].dims, shapes[i].q_len,
+             shapes[i].rest);
+    n += add_some(b, text, 1);
+  }
+  return n;
 }
 
 static mlaf_compiler *open_compiler(const char *target) {
@@ -173,6 +193,7 @@ static void resources_are_as_stated(void **state) {
   add_problem(b, "mla_decode:h16,b64,s4096");
   add_problem(b, "mla_decode:h128,p0,b8,s4096,page1");
   add_problem(b, "mla_decode:h20,r256,p32,q3,causal,f16,page16,b4,s2048");
+  assert_true(add_edge(b) >= 6);
   check_batch(compiler, b);
   mlaf_compiler_close(compiler);
 }
@@ -202,6 +223,7 @@ static void nvidia_families_are_as_stated(void **state) {
     families += add_families(b, "mla_decode:h128,b16,s4096");
     families += add_families(b, "mla_decode:h20,r256,p32,q3,causal,f16,page1,b4,s2048");
     assert_true(families >= 3);
+    if (!strcmp(targets[i], "sm_90a")) assert_true(add_edge(b) >= 3);
     check_batch(compiler, b);
   }
   mlaf_compiler_close(compiler);

@@ -76,18 +76,27 @@ static void keep_line(void *user, mlaf_log_level level, const char *line) {
   snprintf(l->text + strlen(l->text), sizeof l->text - strlen(l->text), "%s\n", line);
 }
 
-/* auto falls through to the emulator and says why. */
+/* auto is a GPU or an error that says what was tried, why each failed and what to do: it never serves emulated. */
 static void auto_without_gpu(void **state) {
   use_fake("fakehip6");
   setenv("FAKEHIP_DEVICES", "0", 1);
   lines kept = {""};
   const mlaf_log log = {keep_line, &kept, MLAF_LOG_INFO};
   mlaf_device *dev = NULL;
-  assert_int_equal(mlaf_device_open("auto", &log, &dev, NULL), MLAF_OK);
-  assert_string_equal(mlaf_ops(dev)->name, "emu:gfx942");
+  mlaf_err err = {MLAF_OK, ""};
+  assert_int_equal(mlaf_device_open("auto", &log, &dev, &err), MLAF_E_NO_DEVICE);
+  assert_null(dev);
   assert_non_null(strstr(kept.text, "not hip:"));
-  assert_non_null(strstr(kept.text, "using emu:gfx942"));
-  mlaf_device_close(dev);
+  assert_non_null(strstr(kept.text, "not cuda:"));
+  static const char *const says[] = {"auto found no GPU", "emulator by name: \"emu:gfx942\"", "hip: ", "hipErrorNoDevice (100)",
+                                     "/dev/kfd", "cuda: MLAF_CUDA_LIBRARY: /nonexistent"};
+  for (int i = 0; i < 6; i++)
+    if (!strstr(err.text, says[i])) fail_msg("'%s' does not say '%s'", err.text, says[i]);
+  mlaf_ctx *ctx = NULL;
+  char why[4096] = "";
+  assert_int_equal(mlaf_ctx_create(NULL, &ctx, why, sizeof why), MLAF_E_NO_DEVICE);
+  assert_null(ctx);
+  assert_string_equal(why, err.text);
 }
 
 static void write_file(const char *root, const char *path, const char *text) {

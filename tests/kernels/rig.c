@@ -155,7 +155,7 @@ mlaf_status rig_try(rig *r, const mlaf_loaded *l, const mlaf_testcase *t, uint32
   args.num_pages = x->num_pages;
   args.ckv_row_stride = x->ckv_row_stride;
   args.scale = (float)x->scale;
-  args.workspace_size = mlaf_workspace_size(&x->problem, splits, x->total_q);
+  args.workspace_size = mlaf_loaded_workspace_size(l, splits, x->total_q);
   const struct {
     const char *name;
     const void *input;
@@ -173,7 +173,7 @@ mlaf_status rig_try(rig *r, const mlaf_loaded *l, const mlaf_testcase *t, uint32
       {"workspace", NULL, args.workspace_size, &args.workspace},
   };
   for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-    if (all[i].size)
+    if (all[i].size || all[i].input)
       ok(mlaf_buffers_add(&set, all[i].name, all[i].input, all[i].size, 0xff, all[i].to == &args.workspace, all[i].to, &err),
          err);
   mlaf_status st = mlaf_loaded_launch(l, splits, &args, NULL, fault);

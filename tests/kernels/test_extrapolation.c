@@ -12,9 +12,13 @@
 #include "core/numeric.h"
 #include "emu/snippet.h"
 #include "emu/timing.h"
+#include "ragged.h"
 #include "rig.h"
 
 static const double TOLERANCE = 0.10;
+#define SPLIT_REG  "reg:blocks=1,kvload=nt,psplit=1,qsrc=reg,rescale=lazy,schedule=splits,tile=16,waves=4/"
+#define FITTED_REG "reg:blocks=1,kvload=nt,psplit=1,qsrc=reg,rescale=lazy,schedule=fitted,tile=16,waves=4/"
+#define FITTED_LDS "lds:blocks=2,load=dma,order=ahead,rescale=lazy,schedule=fitted,stages=3,waves=4/"
 
 typedef struct result {
   double part, all; /* us */
@@ -29,8 +33,9 @@ static void judge(const char *name, result r) {
   if (fabs(error) > TOLERANCE) fail_msg("%s: %.2f us from a sample, %.2f us from all; %s", name, r.part, r.all, r.detail);
 }
 
-static result both(mlaf_device *dev, const mlaf_launch *l, size_t n) {
+static result both(mlaf_device *dev, const mlaf_launch *l, size_t n, bool uneven) {
   mlaf_time_opts opts = mlaf_bench_time_opts();
+  opts.uneven = uneven;
   opts.limit_s = 0; /* how large the sample is must not depend on how fast this machine is */
   const emu_time_how all = {.all = true};
   mlaf_timing t;
@@ -108,10 +113,51 @@ static void decode_kernels(void **state) {
     shorten(r.dev, &prepared, &p, shapes[i].lengths);
     snprintf(name, sizeof name, "%s, %s, %.3s/s%u", shapes[i].problem + strlen("mla_decode:"), lengths_names[shapes[i].lengths],
              v->name, (unsigned)mlaf_loaded_splits(l));
-    judge(name, both(r.dev, prepared.launches, prepared.n));
+    judge(name, both(r.dev, prepared.launches, prepared.n, false));
     mlaf_bench_free(bench);
     mlaf_loaded_close(l);
     rig_candidates_free(&c);
+  }
+  rig_close(&r);
+}
+
+/* Batches of different lengths, by kernels that cut them and by those that do not: their workgroups, those of the combine kernel
+ * too, differ in work, and few of them may be much longer than the rest. */
+static const struct {
+  const char *problem, *variant;
+  ragged_kind kind;
+} uneven[] = {
+    {"mla_decode:h16,r512,p64,q1,bf16,page64,b48,s512", FITTED_REG "s1,rows=4,team=2", RAGGED_ONE_LONG},
+    {"mla_decode:h16,r512,p64,q1,bf16,page64,b48,s512", FITTED_REG "s4,rows=2,team=4", RAGGED_ONE_LONG},
+    {"mla_decode:h16,r512,p64,q1,bf16,page64,b96,s256", FITTED_REG "s3,rows=8,team=1", RAGGED_ZIPF},
+    {"mla_decode:h16,r512,p64,q1,bf16,page64,b48,s512", SPLIT_REG "s6,rows=1,team=1", RAGGED_LOGNORMAL},
+    {"mla_decode:h128,r512,p64,q1,bf16,page64,b8,s512", FITTED_LDS "s1,rows=4,team=2", RAGGED_ONE_LONG},
+    {"mla_decode:h128,r512,p64,q1,bf16,page64,b12,s512", FITTED_LDS "s4,rows=4,team=1", RAGGED_UNIFORM},
+};
+
+static void uneven_launches(void **state) {
+  rig r;
+  rig_open(&r);
+  for (size_t i = 0; i < sizeof uneven / sizeof *uneven; i++) {
+    mlaf_problem p = rig_problem(uneven[i].problem);
+    int32_t tokens[256];
+    ragged_draw(uneven[i].kind, p.ctx, p.batch, 7, tokens);
+    mlaf_bench_opts opts = {.seed = 1, .tokens = tokens};
+    mlaf_bench *bench;
+    mlaf_prepared prepared;
+    mlaf_variant v;
+    char name[160];
+    mlaf_err err;
+    if (mlaf_gen_variant(r.gen, &p, "gfx942", uneven[i].variant, &v, &err)) fail_msg("%s", err.text);
+    mlaf_loaded *l = rig_load(&r, &p, &v);
+    if (mlaf_bench_create(r.dev, &p, &opts, &bench, &err)) fail_msg("%s", err.text);
+    if (mlaf_bench_prepare(bench, l, mlaf_loaded_splits(l), &prepared, &err)) fail_msg("%s", err.text);
+    snprintf(name, sizeof name, "h%d,b%d,s%d, %s, %s", p.heads, p.batch, p.ctx, ragged_names[uneven[i].kind],
+             strstr(uneven[i].variant, "schedule"));
+    judge(name, both(r.dev, prepared.launches, prepared.n, true));
+    mlaf_bench_free(bench);
+    mlaf_loaded_close(l);
+    mlaf_variant_clear(&v);
   }
   rig_close(&r);
 }
@@ -147,13 +193,14 @@ static void made_up_grids(void **state) {
     void *args[2] = {s->in, s->out};
     mlaf_launch l = {.fn = snip_load(s, 64, 0, body, &m), .grid = {grids[i].groups, 1, 1}, .block = {256, 1, 1}, .args = args,
                      .args_size = sizeof args};
-    judge(grids[i].name, both(s->dev, &l, 1));
+    judge(grids[i].name, both(s->dev, &l, 1, false));
     mlaf_emu_ops.module_unload(s->dev, m);
   }
   snip_close(&opened);
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(decode_kernels), cmocka_unit_test(made_up_grids)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(decode_kernels), cmocka_unit_test(uneven_launches),
+                                     cmocka_unit_test(made_up_grids)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,6 +7,7 @@
 
 #include "cmocka_all.h"
 #include "core/verify.h"
+#include "mlaf_limits.h"
 #include "rig.h"
 
 /* Heads x q_len x (rank, rope) x page size x mask x type, so that every value meets the ones it could quarrel with. */
@@ -62,6 +63,22 @@ static void every_sampled_variant_is_correct(void **state) {
   rig_close(&r);
 }
 
+/* Heads gathered over ranks: between 128 and the most there may be, which is the edge of gen/limits.lua. */
+static void many_heads(void **state) {
+  static const char *const rest[] = {"r512,p64,q1,bf16,page64", "r256,p64,q2,causal,bf16,page16", "r512,p64,q3,causal,f16,page1"};
+  const int heads[] = {192, MLAF_HEADS_MAX, MLAF_HEADS_MAX};
+  rig r;
+  rig_open(&r);
+  for (size_t i = 0; i < 3; i++) {
+    char text[MLAF_PROBLEM_TEXT_MAX];
+    double worst;
+    snprintf(text, sizeof text, "mla_decode:h%d,%s,b4,s1024", heads[i], rest[i]);
+    const size_t n = verify_problem(&r, text, i, &worst);
+    print_message("%s: %zu variants, worst error %.2e\n", text, n, worst);
+  }
+  rig_close(&r);
+}
+
 /* Every heads x q_len pair, each with one of the four (rank, rope) pairs, page sizes and masks in rotation, so that all
  * values of any two of heads, q_len and (rank, rope) meet. Long: only with MLAF_KERNEL_GRID set (tools/verify-grid.sh). */
 static void covering_grid(void **state) {
@@ -114,6 +131,7 @@ static void injected_faults_stay_where_they_are(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_sampled_variant_is_correct),
+      cmocka_unit_test(many_heads),
       cmocka_unit_test(injected_faults_stay_where_they_are),
   };
   const struct CMUnitTest grid[] = {cmocka_unit_test(covering_grid)};

@@ -219,7 +219,48 @@ static void mutants_are_noticed(void **state) {
   rig_close(&b.r);
 }
 
+/* Single waits that look as if another covered them: the case that needs each. */
+static const struct needed {
+  subject s;
+  mutation kind;
+  const char *before; /* the instruction behind it begins so; NULL: any */
+  int nth;            /* of those on the path */
+  const char *fault;
+} needed[] = {
+    /* Q in LDS and the rows of the merge share bytes where two waves' pieces are shorter than Q: the barrier behind the loop. */
+    {{"mla_decode:h16,r512,p64,q1,bf16,page1,b4,s1024", {"reg:", "waves=2", "qsrc=lds"}, 0, 1, {300, 17}}, MU_BARRIER, NULL, 2,
+     "LDS race: "},
+    /* Loads through registers: what a wave wrote to LDS is there at the loop's barrier. */
+    {{"mla_decode:h128,r512,p64,q1,bf16,page64,b4,s1024", {"lds:", "load=vgpr", "order=plain"}, 0, 1, {210, 0}}, MU_WAIT_DROP,
+     "s_barrier", 1, "LDS race: "}};
+
+static void single_waits_are_needed(void **state) {
+  bench b;
+  memset(&b, 0, sizeof b);
+  rig_open(&b.r);
+  for (size_t i = 0; i < sizeof needed / sizeof *needed; i++) {
+    const struct needed *n = &needed[i];
+    bench one = {.r = b.r};
+    char what[1200] = "";
+    int nth = 0;
+    fate f = FATES;
+    prepare(&one, &n->s);
+    for (size_t k = 0; k < one.n && f == FATES; k++) {
+      const mutant *m = &one.list[k];
+      const emu_inst *in = &one.trace.code->insts[m->inst];
+      if (m->kind != n->kind || !one.trace.executed[m->inst] || (n->before && strncmp(in[1].text, n->before, strlen(n->before))))
+        continue;
+      if (nth++ == n->nth) f = run_mutant(&one, m, what);
+    }
+    if (f != FAULTED || !strstr(what, n->fault))
+      fail_msg("%s: %s: %s %s", one.code.variant->name, mutation_name(n->kind), f == FATES ? "no such place" : fate_names[f],
+               what);
+    finish(&one);
+  }
+  rig_close(&b.r);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(mutants_are_noticed)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(mutants_are_noticed), cmocka_unit_test(single_waits_are_needed)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -51,7 +51,7 @@ for rank = 64, 512, 64 do
       for wgs = 1, 2 do look_at_hopt(rank, rope, rows, wgs) end
     end
     for rows = 32, 96, 16 do
-      for i, schedule in ipairs({ "splits", "balanced", "splits", "balanced" }) do
+      for i, schedule in ipairs({ "splits", "fitted", "splits", "fitted" }) do
         local gather = i > 2
         local v = { rank = rank, rope = rope, rows = rows, schedule = schedule, gather = gather }
         local plan = rank % 256 == 0 and loader.require("hopp_plan").make(v, isa) or { refused = "rank" }
@@ -75,7 +75,7 @@ for _, rank in ipairs({ 256, 512 }) do
 end
 for rank = 128, 256, 64 do
   for _, rope in ipairs({ 0, 32, 64 }) do
-    for _, schedule in ipairs({ "balanced", "splits" }) do
+    for _, schedule in ipairs({ "fitted", "splits" }) do
       local plan = loader.require("hopw_plan").make(rank, rope)
       look("hopw", plan, {}, { schedule = schedule }, loader.require("protocol/hopw").of(plan, { schedule = schedule }))
     end

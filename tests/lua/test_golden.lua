@@ -6,10 +6,11 @@ local loader = T.loader()
 local emit, golden = loader.require("emit"), dofile(T.root .. "/tools/golden.lua")
 
 test("every golden matches what its template renders now", function()
-  local cases, seen, diffs = golden.cases(loader, T.root), {}, {}
+  local quick = T.quick_loader(2048) -- symbols are in the text, the hash of the text is not
+  local cases, seen, diffs = golden.cases(quick, T.root), {}, {}
   for _, c in ipairs(cases) do
     seen[c.template] = (seen[c.template] or 0) + 1
-    local want, good, got = T.read(c.file), pcall(emit.golden, c.template, c.params, c.target)
+    local want, good, got = T.read(c.file), pcall(quick.require("emit").golden, c.template, c.params, c.target)
     ok(good, "%s: %s", c.name, tostring(got))
     if want ~= got and #diffs < 1 then diffs[#diffs + 1] = T.diff(want or "", got, c.name) end
   end

@@ -1,7 +1,7 @@
 -- The shared-tile kernel's generator side: weave's waits and refusals, LDS banks, register map, instruction counts.
 local T = ...
 local test, eq, ok, raises = T.test, T.eq, T.ok, T.raises
-local loader = T.loader()
+local loader = T.quick_loader()
 local weave, plan, loop = loader.require("weave"), loader.require("lds_plan"), loader.require("lds_loop")
 local copy, sorted = loader.require("lds_copy"), loader.sorted
 local CDNA = { "gfx942", "gfx950", "gfx90a" }
@@ -171,11 +171,13 @@ test("H=128, rank 512: 136 MFMA, 34 LDS reads, at most 2.3 other instructions pe
   end
 end)
 
-test("every plan's listings build on every target; copies bring a tile exactly once", function()
+T.sampled(23, "every plan's listings build on every target; copies bring a tile exactly once", function(mine)
+  local plans = 0
   for _, target in ipairs(CDNA) do
     local isa, built = isa_of(target), 0
     each(function(g, _, name)
-      if not g then return end
+      plans = plans + 1
+      if not g or not mine(plans) then return end
       local code = loop.build(g)
       built = built + 1
       eq(total(code.body).mfma, g.blocks * ((isa.mfma.m16n16k32 and 1 or 2) * g.nk + 8 * g.nj), target .. " " .. name)
@@ -189,6 +191,6 @@ test("every plan's listings build on every target; copies bring a tile exactly o
           16 * 2 * g.rank + (g.rope > 0 and 2048 or 0) + g.spare * (2 * g.row_bytes + (g.rope > 0 and 256 or 0)), name)
       end
     end, isa)
-    ok(built > 60, "%s: only %d plans", target, built)
+    ok(built > (T.full and 60 or 2), "%s: only %d plans", target, built)
   end
 end)

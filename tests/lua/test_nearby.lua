@@ -1,37 +1,36 @@
 -- The variant for an untuned problem by the model and what was measured near it. Times: as the emulator and one H200 gave them.
 local T = ...
 local test, eq, ok, raises = T.test, T.eq, T.ok, T.raises
-local loader = T.loader()
--- Names are hashed by the thousand and none is looked at: as in test_space.lua.
-loader.host.sha256 = function(text)
-  local h = #text
-  for i = 1, #text do h = (h ~ text:byte(i)) * 0x100000001b3 end
-  return ("%016x"):format(h):rep(4)
-end
+local loader = T.quick_loader()
 local problem, nearby, space = loader.require("problem"), loader.require("nearby"), loader.require("space")
+local families, params = loader.require("families"), loader.require("params")
 
 local function measured(batch, ctx, variant, ns, hash)
   return { batch = batch, ctx = ctx, variant = variant, ns = ns, template_hash = hash or "" }
 end
 
 -- 64 rows a request, gfx942: 32-row blocks win where two a request fill the device once, 64-row blocks where they would not.
-local REG = "reg:blocks=2,kvload=nt,psplit=1,qsrc=lds,rescale=lazy,tile=16,waves=4"
-local LDS = "lds:blocks=1,load=dma,order=plain,rescale=lazy,stages=3,waves=4"
+local REG = "reg:blocks=2,kvload=nt,psplit=1,qsrc=lds,rescale=lazy,schedule=fitted,tile=16,waves=4"
+local LDS = "lds:blocks=1,load=dma,order=plain,rescale=lazy,schedule=fitted,stages=3,waves=4"
+local ONCE = "/s1,rows=4,team=2" -- requests of different lengths may be cut
 local AT = "mla_decode:h16,r512,p64,q4,causal,bf16,page64,"
-local small, other = measured(128, 1024, REG .. "/s1", 55260), measured(256, 512, LDS .. "/s1", 49800)
+local small, other = measured(128, 1024, REG .. ONCE, 55260), measured(256, 512, LDS .. ONCE, 49800)
 
 test("another neighbour's kernel is taken where measured over modelled says so, the nearest one's else", function()
   local p = problem.parse(AT .. "b256,s2048") -- measured: lds 164.7 us, reg 201 us
   local alone, both = nearby.choose(p, "gfx942", { small }, false), nearby.choose(p, "gfx942", { small, other }, false)
-  eq(alone.variant.name, REG .. "/s1")
+  eq(alone.variant.name, REG .. ONCE)
   eq(alone.from, 1)
   eq(alone.ns, alone.nearest_ns)
-  eq(both.variant.name, LDS .. "/s1")
+  eq(both.variant.name, LDS .. ONCE)
   eq(both.from, 2)
   ok(both.nearest_ns > 1.05 * both.ns, "reg %.1f, lds %.1f us", both.nearest_ns / 1e3, both.ns / 1e3)
   eq(space.variant(p, "gfx942", both.variant.name).name, both.variant.name) -- one of p's space
-  -- The same batch fills the device as it did.
-  eq(nearby.choose(problem.parse(AT .. "b128,s2048"), "gfx942", { small, other }, true).variant.name, REG .. "/s1")
+  -- Two splits of it fill the device at the smaller batch, too: 99.0 us, the nearest choice's kernel 112.0 us.
+  local half = problem.parse(AT .. "b128,s2048")
+  eq(nearby.choose(half, "gfx942", { small, other }, true).variant.name, LDS .. "/s2,rows=4,team=1")
+  -- Had it been slower where it was measured, the nearest one's.
+  eq(nearby.choose(half, "gfx942", { small, measured(256, 512, LDS .. ONCE, 66000) }, false).variant.name, REG .. ONCE)
 end)
 
 local function one_request(ctx, kernel, ns) return measured(1, ctx, "hopt:cluster=" .. kernel, ns) end
@@ -49,8 +48,9 @@ test("a kernel that was only timed near serves where it was timed on both sides"
   eq(x.from, 2)
 end)
 
--- Two requests: kernels that serve any lengths.
-local WIDE = "hopt:cluster=16,load=tma,rows=8,schedule=fitted,wgs=1"
+-- Two requests: kernels that serve any lengths. Clusters that four requests fill once, as more than two blocks must.
+local lone = one_request(1024, "8,load=tma,rows=8,schedule=splits,wgs=1/s1", 6628)
+local WIDE = "hopt:cluster=8,load=tma,rows=8,schedule=fitted,wgs=1"
 local pair = measured(2, 1024, WIDE .. "/s1", 6628)
 
 test("one that nobody timed serves where it may and is far better, one that was slow does not", function()
@@ -69,35 +69,50 @@ end)
 
 test("what was timed with one request serves none of several if it does not serve any lengths", function()
   local p = problem.parse("mla_decode:h16,b4,s4096")
-  raises(function() nearby.choose(p, "sm_90a", { first }, false) end, "no tuned kernel fits mla_decode:h16")
-  eq(nearby.choose(p, "sm_90a", { first }, true).from, 0)
-  local x = nearby.choose(p, "sm_90a", { first, pair }, false)
+  raises(function() nearby.choose(p, "sm_90a", { lone }, false) end, "no tuned kernel fits mla_decode:h16")
+  eq(nearby.choose(p, "sm_90a", { lone }, true).from, 0)
+  local x = nearby.choose(p, "sm_90a", { lone, pair }, false)
   eq(x.from, 2)
+  eq(x.nearest_ns, x.ns) -- the nearest choice for several
   eq(x.variant.decode.symbol, space.variant(p, "sm_90a", pair.variant).decode.symbol)
+end)
+
+test("by its name it is refused, too, where other kernels serve several", function()
+  local one = lone.variant
+  local function why(text, target, name) return space.serve(problem.parse("mla_decode:" .. text), target, name).rejected end
+  ok(why("h16,b4,s4096", "sm_90a", one):find("^requests of different lengths take as long"), "several")
+  eq(why("h16,b1,s4096", "sm_90a", one), nil)           -- one request, longer
+  eq(why("h16,b4,s4096", "sm_90a", pair.variant), nil)  -- any lengths
+  local mma = "mma:" .. params.print(families.baselines[2].params) .. "/s1"
+  eq(why("h16,b4,s4096", "sm_80", mma), nil)            -- where no kernel is for any lengths
+  eq(why("h16,r96,p0,b4,s4096", "sm_90a", mma), nil)
+  ok(why("h16,b4,s4096", "sm_90a", mma), "several")
+  eq(space.serve(problem.parse("mla_decode:h16,b4,s4096"), "sm_90a", one).name,
+    space.refit(problem.parse("mla_decode:h16,b4,s4096"), "sm_90a", one).name)
 end)
 
 test("where less is known an estimate is higher", function()
   local p = problem.parse(AT .. "b128,s4096")
-  local far, near = measured(128, 512, REG .. "/s1", 30000), measured(128, 2048, REG .. "/s1", 100000)
+  local far, near = measured(128, 512, REG .. ONCE, 30000), measured(128, 2048, REG .. ONCE, 100000)
   for _, m in ipairs({ far, near }) do -- as the model says: nothing to correct
     m.ns = space.variant(problem.parse(AT .. "b128,s" .. m.ctx), "gfx942", m.variant).model_ns
   end
-  local modelled = space.variant(p, "gfx942", REG .. "/s1").model_ns
+  local modelled = space.variant(p, "gfx942", REG .. ONCE).model_ns
   local one, two = nearby.choose(p, "gfx942", { far }, false).ns, nearby.choose(p, "gfx942", { far, near }, false).ns
   ok(modelled < two and two < one and one < modelled * math.exp(0.2), "%.1f, %.1f, %.1f us", modelled, two, one)
 end)
 
 test("what the generator no longer makes says nothing", function()
   local p = problem.parse(AT .. "b256,s2048")
-  local gone, edited = measured(256, 512, "lds:zeal=1/s1", 1), measured(256, 512, LDS .. "/s1", 49800, ("0"):rep(64))
-  eq(nearby.choose(p, "gfx942", { small, gone, edited }, false).variant.name, REG .. "/s1")
+  local gone, edited = measured(256, 512, "lds:zeal=1/s1", 1), measured(256, 512, LDS .. ONCE, 49800, ("0"):rep(64))
+  eq(nearby.choose(p, "gfx942", { small, gone, edited }, false).variant.name, REG .. ONCE)
   raises(function() nearby.choose(p, "gfx942", { gone, edited }, true) end, "none of the tuned variants")
-  local now = measured(256, 512, LDS .. "/s1", 49800, loader.template_hash("mla_decode_lds", "gfx942"))
+  local now = measured(256, 512, LDS .. ONCE, 49800, loader.template_hash("mla_decode_lds", "gfx942"))
   eq(nearby.choose(p, "gfx942", { small, now }, false).from, 2)
 end)
 
 test("splits follow the problem", function()
-  local fitted = nearby.choose(problem.parse(AT .. "b2,s8192"), "gfx942", { measured(128, 1024, REG .. "/s1", 55260) }, false)
+  local fitted = nearby.choose(problem.parse(AT .. "b2,s8192"), "gfx942", { measured(128, 1024, REG .. ONCE, 55260) }, false)
   ok(fitted.variant.splits > 8, "%d splits", fitted.variant.splits)
-  eq(fitted.variant.name, space.refit(problem.parse(AT .. "b2,s8192"), "gfx942", REG .. "/s1").name)
+  eq(fitted.variant.name, space.refit(problem.parse(AT .. "b2,s8192"), "gfx942", REG .. ONCE).name)
 end)

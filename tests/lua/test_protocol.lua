@@ -2,7 +2,7 @@
 -- ones; and what it says of every kernel of the covering grid.
 local T = ...
 local test, eq, ok = T.test, T.eq, T.ok
-local loader = T.loader()
+local loader = T.quick_loader()
 local protocol, rules, known = loader.require("protocol"), loader.require("protocol/rules"), loader.require("protocol/known")
 local OPS = protocol.ops
 local explore = dofile(T.root .. "/tests/lua/explore.lua")
@@ -20,8 +20,8 @@ local HOPT = { boxes = 9, ring = 18, places = 1, wgs = 2, rope = 64, cluster = 1
   ordered = true, rounds = 2, raises = 0, warps = 2 }
 local WALK = { schedule = "fitted", places = 2 }
 local HOP = { buffers = 2, rope = 64, cluster = 1, shared = true, many = true, gather = false, warps = 2 }
-local HOPP = { boxes = 9, ring = 15, rope = 64, schedule = "balanced", warps = 2 }
-local HOPW = { buffers = 4, schedule = "balanced", warps = 2 }
+local HOPP = { boxes = 9, ring = 15, rope = 64, schedule = "fitted", warps = 2 }
+local HOPW = { buffers = 4, schedule = "fitted", warps = 2 }
 
 local function first(name, v, all)
   local found, m = protocol.first(KERNELS[name], v, all)
@@ -29,14 +29,14 @@ local function first(name, v, all)
 end
 
 -- ---- Small models against all their interleavings ------------------------------------------------------------------------
-test("the check agrees with all interleavings of 100 small models", function()
+test("the check agrees with all interleavings of small models: 40, the others in protocol_full.lua", function()
   local clean, by_kind = 0, {}
-  local compared, why = dofile(T.root .. "/tests/lua/small_models.lua")(loader, T.root, 1, 100, function(found)
+  local compared, why = dofile(T.root .. "/tests/lua/small_models.lua")(loader, T.root, 3, 40, function(found)
     clean = clean + (#found == 0 and 1 or 0)
     for _, f in ipairs(found) do by_kind[f.kind] = true end
   end)
   ok(not why, "model %d: %s", compared, why)
-  ok(clean > 20 and clean < 80, "%d of them are right", clean)
+  ok(clean > 8 and clean < 32, "%d of them are right", clean)
   for _, kind in ipairs({ "alias", "lapped", "early", "count", "race", "stale", "unmade", "exited", "deadlock" }) do
     ok(by_kind[kind], "no model with %s", kind)
   end
@@ -105,21 +105,22 @@ test("order does not save a ring below two tiles: boxes dealt out to producers",
 end)
 
 -- ---- Kernels of the space -------------------------------------------------------------------------------------------------
-test("pipelined kernels of the covering grid are right: every sixth, all plans in protocol_full.lua", function()
+-- All plans: protocol_full.lua.
+T.sampled(3, "pipelined kernels of the covering grid are right: every sixth", function(mine)
   local by_family, kernels = {}, dofile(T.root .. "/tests/lua/protocol_kernels.lua")(loader, T.grid_kernels(loader, "sm_90a"))
   for i, k in ipairs(kernels) do
     by_family[k.family] = (by_family[k.family] or 0) + 1
-    if by_family[k.family] % 6 == 1 then
+    if by_family[k.family] % 6 == 1 and mine(by_family[k.family] // 6) then
       local found, text = first(k.model, k.v)
       ok(not found, "%s: %s", k.key, text)
     end
   end
-  ok(#kernels > 150, "%d kinds of kernels", #kernels)
+  ok(#kernels > (T.full and 150 or 100), "%d kinds of kernels", #kernels)
   for _, name in ipairs({ "hopt", "hop", "hopg", "hopp", "hoppg", "hopw" }) do ok(by_family[name], "none of %s", name) end
 end)
 
-test("all cases of some kernels: long walks, maxima that rise, clusters of three", function()
-  for _, one in ipairs({
+T.sampled(5, "all cases of some kernels: long walks, maxima that rise, clusters of three", function(mine)
+  for i, one in ipairs({
     { "hopt", HOPT }, { "hopt", with(HOPT, with(WALK, { ring = 23, raises = 1 })) },
     { "hopt", with(HOPT, { ring = 25, cluster = 2, wgs = 1 }) }, { "hopt", with(HOPT, { ring = 16, wgs = 1, warps = 4 }) },
     { "hopt", with(HOPT, with(WALK, { ring = 20, raises = 2, cluster = 2 })) }, { "hop", with(HOP, { cluster = 2 }) },
@@ -129,7 +130,7 @@ test("all cases of some kernels: long walks, maxima that rise, clusters of three
     { "hopw", HOPW },
     { "hopw", with(HOPW, { schedule = "splits", buffers = 3 }) },
   }) do
-    eq(select(2, first(one[1], one[2], true)), "nothing", one[1])
+    if mine(i - 1) then eq(select(2, first(one[1], one[2], true)), "nothing", one[1]) end
   end
   local three = { { { tiles = 2 } }, { { tiles = 1 } }, { { tiles = 0 } } }
   eq(#protocol.check(KERNELS.hopt.model(with(HOPT, { cluster = 3 }), three)), 0, "a cluster of three")
@@ -164,7 +165,7 @@ test("the space refuses what the check refuses, with the reason", function()
     for key, value in pairs(forced) do g[key] = value end
     return g
   end
-  local p = fresh.require("problem").parse("mla_decode:h16,b64,s4096")
+  local p = fresh.require("problem").parse("mla_decode:h16,b4,s4096")
   local function count()
     local refused, offered = 0, 0
     for _, item in ipairs(fresh.require("space").kernels(p, "sm_90a")) do

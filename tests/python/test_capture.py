@@ -6,7 +6,7 @@ import tempfile
 import unittest
 
 import mlaforge
-from mlaforge import calls
+from mlaforge.library import fast
 from buffers import Buffer, Foreign
 
 HEADS, RANK, COLS, PAGE = 16, 512, 576, 64
@@ -51,7 +51,7 @@ class Fake:
 
 
 class Captures(unittest.TestCase):
-    runner = staticmethod(calls.runner())
+    compiled = True
 
     @classmethod
     def setUpClass(cls):
@@ -59,7 +59,7 @@ class Captures(unittest.TestCase):
 
     def setUp(self):
         self.ctx = mlaforge.Context(device="cuda", db_path=os.path.join(tempfile.mkdtemp(), "t.db"))
-        self.ctx._run = self.runner
+        self.ctx.use(fast() if self.compiled else None)
         self.addCleanup(self.ctx.close)
 
     def case(self, batch, tokens):
@@ -141,7 +141,7 @@ class Captures(unittest.TestCase):
 
 class CapturesByCtypes(Captures):
     """The same without the compiled module."""
-    runner = staticmethod(calls._run_ctypes)
+    compiled = False
 
 
 if __name__ == "__main__":

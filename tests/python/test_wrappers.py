@@ -9,7 +9,7 @@ import tempfile
 import unittest
 
 import mlaforge
-from mlaforge import calls
+from mlaforge.library import fast
 from buffers import Buffer, Foreign, bf16, values, wide
 
 HEADS, RANK, ROPE, PAGE = 3, 64, 32, 16
@@ -101,12 +101,12 @@ class Gaps(Foreign):
 
 
 class Wrappers(unittest.TestCase):
-    runner = staticmethod(calls.runner())
+    compiled = True
 
     @classmethod
     def setUpClass(cls):
         cls.ctx = mlaforge.Context(device="emu:gfx942", db_path=os.path.join(tempfile.mkdtemp(), "t.db"))
-        cls.ctx._run = cls.runner
+        cls.ctx.use(fast() if cls.compiled else None)
 
     @classmethod
     def tearDownClass(cls):
@@ -233,7 +233,7 @@ class Wrappers(unittest.TestCase):
     def test_workspaces(self):
         case = Case(self.ctx, [40, 17], 1, seed=12)
         out, lse = self.flash(case)
-        small, enough = Buffer(self.ctx, (16,), "uint8"), Buffer(self.ctx, (1 << 16,), "uint8")
+        small, enough = Buffer(self.ctx, (16,), "uint8"), Buffer(self.ctx, (1 << 22,), "uint8")
         q = Buffer(self.ctx, (2, 1, HEADS, COLS), "bfloat16", case.q_values)
         table = Buffer(self.ctx, (2, 4), "int32", [x for t in case.tables for x in t + [-1] * (4 - len(t))])
         call = lambda w: mlaforge.flash_mla_with_kvcache(q, case.kv, table, case.ints(case.lengths), RANK, workspace=w, ctx=self.ctx)
@@ -287,19 +287,19 @@ class Wrappers(unittest.TestCase):
         del ctx.free, left  # the context is closed: nothing happens
 
     def test_plans_are_kept(self):
-        problem = (HEADS, RANK, ROPE, 1, 0, 0, PAGE, 3, 40)
+        problem = (HEADS, RANK, ROPE, 1, 0, 0, PAGE, 17, 40)
         first = self.ctx.plan_info(problem)
-        second = self.ctx.plan_info((HEADS, RANK, ROPE, 1, 0, 0, PAGE, 4, 64))
-        self.assertEqual(first["problem"], second["problem"])  # one plan for both: batch 4, ctx 64
-        self.assertIn("b4,s64", first["problem"])
+        second = self.ctx.plan_info((HEADS, RANK, ROPE, 1, 0, 0, PAGE, 18, 64))
+        self.assertEqual(first["problem"], second["problem"])  # one plan for both: batch 18, ctx 64
+        self.assertIn("b18,s64", first["problem"])
 
     def test_warm_up_and_what_a_plan_on_the_way_says(self):
         lines = []
         with mlaforge.Context(device="emu:gfx942", db_path=os.path.join(tempfile.mkdtemp(), "t.db"), log_level=2,
                               log=lambda level, line: lines.append((level, line))) as ctx:
-            ctx._run = self.runner
+            ctx.use(fast() if self.compiled else None)
             made = ctx.warm_up(HEADS, RANK, ROPE, page_size=PAGE, batch=(1, 4), kv_len=(1, 128))
-            self.assertEqual(made["plans"], 3 * 8)
+            self.assertEqual(made["plans"], 4 * 3)  # batches 1 to 4, contexts up to 64, 96, 128
             self.assertGreater(made["plans"], made["kernels"])
             self.assertGreater(made["workspace"], 0)
             lines.clear()
@@ -320,7 +320,7 @@ class Wrappers(unittest.TestCase):
             said = [(level, line) for level, line in lines if "plan made" in line]
             self.assertEqual(len(said), 1)
             self.assertEqual(said[0][0], 1)  # a warning: it was told otherwise
-            self.assertIn("b8,s128", said[0][1])
+            self.assertIn("b5,s96", said[0][1])
             with self.assertRaisesRegex(mlaforge.MlafError, "batch_min is 4 and batch_max 2"):
                 ctx.warm_up(HEADS, RANK, ROPE, page_size=PAGE, batch=(4, 2))
             del case, o
@@ -377,6 +377,68 @@ class Wrappers(unittest.TestCase):
         with self.assertRaisesRegex(mlaforge.MlafError, "unknown device"):
             mlaforge.Context(device="abacus")
 
+    def test_nothing_is_cut_to_its_field(self):
+        """ctypes keeps the low bits of an integer: 2**31 pages would be -2**31, 2**32 + 1 heads one."""
+        problem = (HEADS, RANK, ROPE, 1, 0, 0, PAGE, 1, 16)
+        for pages in (1 << 31, (1 << 32) + 4):
+            with self.assertRaisesRegex(ValueError, f"num_pages is {pages}, must be -2147483648..2147483647"):
+                self.ctx.execute(problem, num_pages=pages)
+        with self.assertRaisesRegex(ValueError, f"heads is {(1 << 32) + HEADS}"):
+            self.ctx.plan_info(((1 << 32) + HEADS, *problem[1:]))
+        with self.assertRaisesRegex(ValueError, "a problem has 9 numbers .*heads, rank, rope.*, not 2"):
+            self.ctx.plan_info((HEADS, RANK))
+        with self.assertRaisesRegex(ValueError, "total_q is 9223372036854775808"):
+            self.ctx.execute(problem, total_q=1 << 63)
+        with self.assertRaisesRegex(TypeError, "unknown argument num_page; accepted are .*num_pages"):
+            self.ctx.execute(problem, num_page=4)
+        with self.assertRaisesRegex(ValueError, "heads is 4294967297"):
+            self.ctx.warm_up((1 << 32) + 1)
+        with self.assertRaisesRegex(ValueError, "batch_max is 4294967297"):
+            self.ctx.warm_up(HEADS, batch=(1, (1 << 32) + 1))
+        with self.assertRaisesRegex(ValueError, "size is -1, must be 0.."):
+            self.ctx.alloc(-1)
+        with self.assertRaisesRegex(ValueError, "log_level is 4294967297"):
+            mlaforge.Context(device="emu:gfx942", log_level=(1 << 32) + 1)
+        case = Case(self.ctx, [5], 1)
+        o = Buffer(self.ctx, (1, HEADS, RANK), "bfloat16")
+        mlaforge.mla_decode_fwd(case.q, case.kv, o, *case.aiter_tables(), 1, mean_kv_len=(1 << 32) + 5, ctx=self.ctx)  # but a hint
+        with self.assertRaisesRegex(mlaforge.MlafError, "q_len is 2147483647"):
+            mlaforge.mla_decode_fwd(case.q, case.kv, o, *case.aiter_tables(), (1 << 32) + 1, ctx=self.ctx)
+
+    def test_words_that_are_not_known(self):
+        for dtype, error in (("fp8", ValueError), ("float64", ValueError), (7, TypeError), (None, TypeError)):
+            with self.assertRaisesRegex(error, "dtype is .*accepted are .*bfloat16.*float16"):
+                Buffer(self.ctx, (4,), dtype)
+        for dtype, error in (("fp8", ValueError), ("float32", ValueError), (1, ValueError)):
+            with self.assertRaisesRegex(error, "dtype is .*accepted are bfloat16, float16"):
+                self.ctx.warm_up(HEADS, dtype=dtype)
+        for effort, error in (("most", ValueError), (3, TypeError)):
+            with self.assertRaisesRegex(error, "effort is .*; accepted are db_only, estimate, measure"):
+                mlaforge.Context(device="emu:gfx942", effort=effort)
+
+    def test_a_failing_context_says_one_thing(self):
+        """Its destructor runs, too, and has nothing to add."""
+        for arguments in ("effort='most'", "device='abacus'", "log_level=2**40", "no_such=1", "device=7"):
+            code = f"import mlaforge\ntry:\n    mlaforge.Context({arguments})\nexcept Exception as why:\n    print(type(why).__name__)"
+            done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+            self.assertEqual(done.stderr, "", arguments)
+            self.assertIn(done.stdout.strip(), ("ValueError", "TypeError", "MlafError"))
+        code = "import mlaforge; mlaforge.Context()"
+        env = {**os.environ, "MLAF_LIBRARY": "/nonexistent"}
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env)
+        self.assertNotIn("ignored", done.stderr)
+        self.assertIn("MLAF_E_IO", done.stderr)
+
+    def test_no_gpu_is_an_error(self):
+        """Never emulated unless asked to by name: a server whose driver broke has to fail."""
+        code = ("import mlaforge\ntry:\n    mlaforge.default_context()\n"
+                "except mlaforge.MlafError as why:\n    print(why.status, why)")
+        env = {**{name: value for name, value in os.environ.items() if name != "MLAF_DEVICE"},
+               "MLAF_HIP_LIBRARY": "/nonexistent/hip", "MLAF_CUDA_LIBRARY": "/nonexistent/cuda"}
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=env)
+        self.assertRegex(done.stdout, "^MLAF_E_NO_DEVICE .*no GPU.*emu:gfx942.*hip: .*/nonexistent/hip.*cuda: .*/nonexistent/cuda")
+        self.assertEqual(done.stderr, "")
+
     def test_nothing_but_the_standard_library(self):
         code = "import sys, mlaforge; mlaforge.version(); print([m for m in ('torch', 'numpy') if m in sys.modules])"
         self.assertEqual(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip(), "[]")
@@ -391,7 +453,7 @@ class Wrappers(unittest.TestCase):
 
 class WrappersByCtypes(Wrappers):
     """The same without the compiled module."""
-    runner = staticmethod(calls._run_ctypes)
+    compiled = False
 
 
 if __name__ == "__main__":

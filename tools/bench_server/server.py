@@ -40,6 +40,9 @@ def host(torch, mlaforge, peer, pool, works):
         try:
             step = mlaforge.get_mla_metadata(work.lengths, heads * q_len, 1)
             add("flash_mla_with_kvcache", lambda: mlaforge.flash_mla_with_kvcache(*args, *step, causal=q_len > 1))
+            o, lse = mlaforge.flash_mla_with_kvcache(*args, *step, causal=q_len > 1)
+            add("flash_mla_with_kvcache, out=, lse=",
+                lambda: mlaforge.flash_mla_with_kvcache(*args, *step, causal=q_len > 1, out=o, lse=lse))
 
             def first():
                 mlaforge.flash_mla_with_kvcache(*args, *mlaforge.get_mla_metadata(work.lengths, heads * q_len, 1), causal=q_len > 1)

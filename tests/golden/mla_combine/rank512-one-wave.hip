@@ -1,13 +1,14 @@
 // Generated from templates/mla_combine.hip.in by mlaforge. Do not edit: change the template.
 // template_hash: (not part of a golden)
 // target: gfx942
-// symbol: mlaf_mla_combine_f773e0e4
+// symbol: mlaf_mla_combine_a5a2dd76
 // parameters:
 //   dtype = bf16
+//   fitted = 0
 //   rank = 512
 //   rows = 1
 //   team = 1
-// regenerate: lua5.4 gen/cli.lua render mla_combine target=gfx942 dtype=bf16 rank=512 rows=1 team=1
+// regenerate: lua5.4 gen/cli.lua render mla_combine target=gfx942 dtype=bf16 fitted=0 rank=512 rows=1 team=1
 // Merges the KV splits of split-KV attention: O = sum_s w_s O_s / sum_s w_s with w_s = 2^(LSE_s - max LSE), all in fp32.
 //
 // A team of `team` waves owns one row (token, head); a workgroup holds `rows` teams. A row has `splits` partial results:
@@ -18,6 +19,10 @@
 //
 //   wave 0:  split 0 | lane 0: c 0-3 | lane 1: c 4-7 | ... | lane 63 |   16 bytes a lane, DEPTH splits in flight
 //   wave 1:  split 1 | ...                                               team > 1: the waves' sums meet in LDS, once
+//
+// fitted: a request's fixed cost (gen/fit_wave.lua) if the launch before may have cut its whole batch into parts
+// (lib/fit_wave.h): then a row's partial results are the pieces that the parts have of its request, and lie in their
+// slots. 0: it may not.
 //
 // The number of splits is a launch argument without limit. Splits without a token (LSE -inf) are skipped: their part_o is
 // neither fetched nor multiplied, it may hold anything. No live split: O = 0, LSE = -inf. A NaN in any LSE makes the row NaN.
@@ -31,8 +36,7 @@
 // [templates/lib/args.h]
 
 constexpr int R = 512, ROWS = 1, TEAM = 1, VECTORS = 2, DEPTH = 8;
-// Bits 0, TEAM, 2 TEAM, ... of 64: the splits of a team's first wave.
-constexpr u64 EVERY_TEAM = ~0ul / ((TEAM < 64 ? 1ul << TEAM : 0) - 1);
+
 
 MLAF_DEV float max_over_wave(float x, int lane) {
 #pragma unroll
@@ -46,26 +50,37 @@ MLAF_DEV float sum_over_wave(float x, int lane) {
 }
 MLAF_DEV float of_lane(float x, int lane) { return float_of((u32)__builtin_amdgcn_readlane((int)bits_of(x), lane)); }
 
-extern "C" __global__ __attribute__((amdgpu_flat_work_group_size(64, 64))) void
-mlaf_mla_combine_f773e0e4(mlaf_combine_args a) {
-  const int lane = thread_id() & 63, wave = uniform(thread_id() >> 6), mate = wave % TEAM;
-  const i64 row = (i64)group_x() * ROWS + wave / TEAM;
-  const bool exists = row < a.rows; // a team without a row still meets the others at the barrier
-  const u64 rows = (u32)a.rows;     // of one split; far below 2^32, which makes its products cheap
-  const gptr lses = global(a.part_lse) + 4 * row, os = global(a.part_o) + 4 * row * R;
+// A row's partial results: so many, the k-th at row first + k * stride of part_o and part_lse, the last one `aside` behind that.
+// Rows there are fewer than 2^32: each takes 128 bytes at least.
+struct sources {
+  u64 first, stride, aside;
+  int count;
+};
 
-  // LSE of split 64c + lane; no split there: -inf.
+#if 0
+typedef float part_rows[R]; // of each wave
+static __shared__ __attribute__((aligned(16))) part_rows parts[ROWS * TEAM];
+#endif
+
+// The row of each `Team` waves. All waves of the workgroup.
+template <int Team>
+MLAF_DEV void merge_row(const mlaf_combine_args& a, const sources& from, i64 row, bool exists, int lane, int wave) {
+  constexpr u64 EVERY_TEAM = ~0ul / ((1ul << Team) - 1); // bits 0, Team, 2 Team, ... of 64: what a team's first wave adds up
+  const int mate = wave % Team;
+  auto row_of = [&](u32 s) { return from.first + from.stride * s + ((int)s == from.count - 1 ? from.aside : 0); };
+
+  // LSE of partial result 64c + lane; none there: -inf.
   auto lse_of = [&](int first) {
     const int s = first + lane;
-    return exists && s < a.splits ? *(const MLAF_GLOBAL float*)(lses + rows * (u32)s * 4) : minus_inf();
+    return s < from.count ? *(const MLAF_GLOBAL float*)(global(a.part_lse) + 4 * row_of((u32)s)) : minus_inf();
   };
   float top = minus_inf();
-  for (int first = 0; first < a.splits; first += 64) top = __builtin_fmaxf(top, lse_of(first));
+  for (int first = 0; first < from.count; first += 64) top = __builtin_fmaxf(top, lse_of(first));
   top = max_over_wave(top, lane);
 
   float sum = 0.0f;
   f32x4 o[VECTORS] = {};
-  for (int first = 0; first < a.splits; first += 64) {
+  for (int first = 0; first < from.count; first += 64) {
     const float lse = lse_of(first);
     const bool live = lse != minus_inf(); // true for NaN
     const float weight = live ? exp2_fast(lse - top) : 0.0f;
@@ -82,11 +97,10 @@ mlaf_mla_combine_f773e0e4(mlaf_combine_args a) {
         if (real[k]) s = __builtin_ctzl(todo);
         todo &= todo - 1;
         w[k] = of_lane(weight, s);
+        const gptr data = global(a.part_o) + row_of((u32)(first + s)) * (4 * R);
 #pragma unroll
-        for (int i = 0; i < VECTORS; i++) {
-          const int column = 4 * (lane + 64 * i);
-          x[k][i] = *(const MLAF_GLOBAL f32x4*)(os + rows * (u32)(first + s) * (4 * R) + 4 * smaller(column, R - 4));
-        }
+        for (int i = 0; i < VECTORS; i++)
+          x[k][i] = *(const MLAF_GLOBAL f32x4*)(data + 4 * smaller(4 * (lane + 64 * i), R - 4));
       }
       __builtin_amdgcn_sched_barrier(0); // all loads leave before the first is waited for
 #pragma unroll
@@ -98,16 +112,17 @@ mlaf_mla_combine_f773e0e4(mlaf_combine_args a) {
   sum = sum_over_wave(sum, lane);
 
 #if 0
-  __shared__ __attribute__((aligned(16))) float parts[ROWS * TEAM][R];
+  if (Team > 1) {
 #pragma unroll
-  for (int i = 0; i < VECTORS; i++)
-    if (4 * (lane + 64 * i) < R) *(f32x4*)&parts[wave][4 * (lane + 64 * i)] = o[i];
-  __syncthreads();
-  if (mate != 0) return;
+    for (int i = 0; i < VECTORS; i++)
+      if (4 * (lane + 64 * i) < R) *(f32x4*)&parts[wave][4 * (lane + 64 * i)] = o[i];
+    __syncthreads();
+    if (mate != 0) return;
 #pragma unroll
-  for (int i = 0; i < VECTORS; i++)
-    if (4 * (lane + 64 * i) < R)
-      for (int w = 1; w < TEAM; w++) o[i] += *(const f32x4*)&parts[wave + w][4 * (lane + 64 * i)];
+    for (int i = 0; i < VECTORS; i++)
+      if (4 * (lane + 64 * i) < R)
+        for (int w = 1; w < Team; w++) o[i] += *(const f32x4*)&parts[wave + w][4 * (lane + 64 * i)];
+  }
 #endif
 
   if (!exists) return;
@@ -120,4 +135,13 @@ mlaf_mla_combine_f773e0e4(mlaf_combine_args a) {
           u32x2{pack2(o[i][0] * scale, o[i][1] * scale), pack2(o[i][2] * scale, o[i][3] * scale)};
   }
   if (lane == 0 && a.lse) *(MLAF_GLOBAL float*)(global(a.lse) + 4 * row) = (top + log2_fast(sum)) * LN_2;
+}
+
+
+extern "C" __global__ __attribute__((amdgpu_flat_work_group_size(64, 64))) void
+mlaf_mla_combine_a5a2dd76(mlaf_combine_args p) {
+  const int lane = thread_id() & 63, wave = uniform(thread_id() >> 6);
+  const i64 row = (i64)group_x() * ROWS + wave / TEAM;
+  const bool exists = row < p.rows; // a team without a row still meets the others at the barrier
+  merge_row<TEAM>(p, {(u64)row, (u64)p.rows, 0, exists ? p.splits : 0}, row, exists, lane, wave);
 }

@@ -32,7 +32,8 @@
 // end. All loads of a round are on their way before the first wait.
 //
 // fitted: a request's fixed cost (gen/schedule.lua) if the launch before may have cut its whole batch into parts (lib/fit.h):
-// then its partial results are the pieces that the parts have of it, and lie in their slots. 0: it may not.
+// then its partial results are the pieces that the parts have of it, and lie in their slots. Where rows are few, all warps of a
+// workgroup are one team: a long request has a piece in every part. 0: it may not.
 //
 // The number of splits is a launch argument without limit. Splits without a token (LSE -inf) count for nothing, whatever their
 // part_o holds. No live split: O = 0, LSE = -inf. A NaN in any LSE makes the row NaN.
@@ -71,6 +72,7 @@ constexpr int H = 20, PAGE = 16, SLOT_ROWS = 60;
 
 #define MLAF_MEMBER __device__ __forceinline__
 constexpr int R = 256, ROWS = 2, TEAM = 8, SHARES = 2, GROUPS = TEAM / SHARES;
+constexpr int WARPS = ROWS * TEAM, GROUPS_MOST = 8; // of a row
 constexpr int VECTORS = 1, DEPTH = 8; // 16-byte loads of a lane for a split; splits in flight
 constexpr int VALUES = 4;                      // in 16 bytes
 constexpr bool FULL = 32 * SHARES * VECTORS * VALUES == R;      // else lanes at the row's end have no columns
@@ -118,15 +120,15 @@ MLAF_DEV void add(float (&o)[VALUES], float w, const uint4& x) {
   }
 }
 
-// The partial results of `group` of a row, its vectors share, share + SHARES, ... of 32 lanes.
-MLAF_DEV merged merge(const mlaf_combine_args& a, const sources& from, int group, int share) {
+// The partial results of `group` of `groups` of a row, its vectors share, share + SHARES, ... of 32 lanes.
+MLAF_DEV merged merge(const mlaf_combine_args& a, const sources& from, int group, int groups, int share) {
   const int lane = threadIdx.x & 31, column = VALUES * (32 * share + lane), splits = from.count;
   const char* base = (const char*)a.part_o + 16 * (32 * share + lane);
   asm("" : "+l"(base)); // added up once, not for each load
   merged m = {minus_inf()};
   int first = group;
   do { // 32 splits of the group
-    const int mine = first + GROUPS * lane;
+    const int mine = first + groups * lane;
     const u32 at = from.at(mine); // of the rows in part_o, which are fewer than 2^32: each takes 64 bytes at least
     float lse = load(a.part_lse + at, mine < splits), weight;
     u32 live = 0;
@@ -136,7 +138,7 @@ MLAF_DEV merged merge(const mlaf_combine_args& a, const sources& from, int group
       uint4 x[DEPTH][VECTORS];
 #pragma unroll
       for (int k = 0; k < DEPTH; k++) {
-        const int split = first + GROUPS * (done + k);
+        const int split = first + groups * (done + k);
         const char* const data = base + (i64)from.at(split) * (4 * R);
 #pragma unroll
         for (int i = 0; i < VECTORS; i++)
@@ -154,7 +156,7 @@ MLAF_DEV merged merge(const mlaf_combine_args& a, const sources& from, int group
       }
 #pragma unroll
       for (int k = 0; k < DEPTH; k++) {
-        if (2 * k == DEPTH && first + GROUPS * (done + k) >= splits) break;
+        if (2 * k == DEPTH && first + groups * (done + k) >= splits) break;
         float w = __shfl_sync(~0u, weight, done + k);
         m.sum += w;
         if (!(live >> (done + k) & 1)) continue;
@@ -162,8 +164,8 @@ MLAF_DEV merged merge(const mlaf_combine_args& a, const sources& from, int group
         for (int i = 0; i < VECTORS; i++) add(m.o[i], w, x[k][i]);
       }
       done += DEPTH;
-    } while (done < 32 && first + GROUPS * done < splits);
-    first += 32 * GROUPS;
+    } while (done < 32 && first + groups * done < splits);
+    first += 32 * groups;
   } while (first < splits);
   return m;
 }
@@ -180,42 +182,51 @@ struct meeting {
 };
 // A group's sums as its warps' lanes have them: 4 columns a lane, or 8 in two halves.
 typedef float sums[SHARES * VECTORS][VALUES / 4][32][4];
+struct meetings { // of all groups of the block
+  sums parts[WARPS / SHARES];
+  meeting groups[WARPS / SHARES];
+};
+MLAF_DEV meetings& meeting_place() {
+  __shared__ __align__(16) meetings all;
+  return all;
+}
 
 // Where columns 2 pair, 2 pair + 1 lie in `sums`.
 MLAF_DEV int place_of_pair(int pair) {
   return 2 * pair;
 }
 
-// The row, from the sums of all groups, in which it is known what each counts for. All warps of the block.
-MLAF_DEV void write_row(const merged& m, int team, int group, int share, const mlaf_combine_args& a, u32 row, bool exists) {
-  __shared__ __align__(16) sums parts[ROWS][GROUPS];
-  __shared__ meeting groups[ROWS][GROUPS];
-  const int lane = threadIdx.x & 31, thread = threadIdx.x % (32 * TEAM);
+// The row, from the sums of its N groups, in which it is known what each counts for. All warps of the block; own: this one's
+// group among all of the block.
+template <int N>
+MLAF_DEV void write_met(const merged& m, int own, int share, const mlaf_combine_args& a, u32 row, bool exists) {
+  meetings& all = meeting_place();
+  const int lane = threadIdx.x & 31, thread = threadIdx.x % (32 * SHARES * N), first = own - own % N;
 #pragma unroll
   for (int i = 0; i < VECTORS; i++)
 #pragma unroll
     for (int k = 0; k < VALUES; k += 4)
-      *(float4*)parts[team][group][share + SHARES * i][k / 4][lane] =
+      *(float4*)all.parts[own][share + SHARES * i][k / 4][lane] =
           make_float4(m.o[i][k], m.o[i][k + 1], m.o[i][k + 2], m.o[i][k + 3]);
-  if (share == 0 && lane == 0) groups[team][group] = {m.top, m.sum};
+  if (share == 0 && lane == 0) all.groups[own] = {m.top, m.sum};
   __syncthreads();
   if (!exists || 2 * thread >= R) return;
 
-  float top = minus_inf(), sum = 0.0f, weight[GROUPS];
+  float top = minus_inf(), sum = 0.0f, weight[N];
 #pragma unroll
-  for (int g = 0; g < GROUPS; g++) top = fmaxf(top, groups[team][g].top);
+  for (int g = 0; g < N; g++) top = fmaxf(top, all.groups[first + g].top);
 #pragma unroll
-  for (int g = 0; g < GROUPS; g++) {
-    weight[g] = weight_of(groups[team][g].top, top);
-    sum = fmaf(weight[g], groups[team][g].sum, sum);
+  for (int g = 0; g < N; g++) {
+    weight[g] = weight_of(all.groups[first + g].top, top);
+    sum = fmaf(weight[g], all.groups[first + g].sum, sum);
   }
   const float scale = scale_of(sum);
 #pragma unroll
-  for (int pair = thread; pair < R / 2; pair += 32 * TEAM) {
-    const float* const from = (const float*)parts[team] + place_of_pair(pair);
+  for (int pair = thread; pair < R / 2; pair += 32 * SHARES * N) {
+    const float* const from = (const float*)all.parts[first] + place_of_pair(pair);
     float x = 0.0f, y = 0.0f;
 #pragma unroll
-    for (int g = 0; g < GROUPS; g++) {
+    for (int g = 0; g < N; g++) {
       const float2 part = *(const float2*)(from + g * (sizeof(sums) / sizeof(float)));
       x = fmaf(weight[g], part.x, x);
       y = fmaf(weight[g], part.y, y);
@@ -225,40 +236,92 @@ MLAF_DEV void write_row(const merged& m, int team, int group, int share, const m
   if (thread == 0 && a.lse) a.lse[row] = (top + log2_fast(sum)) * LN_2;
 }
 
-// Of a launch that cut its batch into parts: the pieces of a row's request. None: it lay whole in one part, which has finished
-// it.
-MLAF_DEV sources pieces_of(const place& x, i64 total, int parts, u32 row) {
-  int first;
-  const int behind = fit_pieces(x.start, x.tokens, fit_width(total, parts), &first);
-  return {(u32)first * (2 * SLOT_ROWS) + row - (u32)x.first_token * H, 2 * SLOT_ROWS, SLOT_ROWS, behind > 0 ? behind + 1 : 0};
+// Of a launch that cut its batch: the requests that lie in several parts. Others were finished where they lay.
+struct cuts {
+  const int* words; // lib/fit.h
+  int parts, lane;
+
+  // Words base + lane, + 32, + 64, + 96, on their way together.
+  MLAF_MEMBER void some(int base, int (&x)[4]) const {
+#pragma unroll
+    for (int k = 0; k < 4; k++) {
+      const int part = base + 32 * k + lane;
+      x[k] = part < parts ? words[part] : -1;
+    }
+  }
+  MLAF_MEMBER int count() const {
+    int n = 0;
+    for (int base = 0; base < parts; base += 128) {
+      int x[4];
+      some(base, x);
+#pragma unroll
+      for (int k = 0; k < 4; k++) n += __popc(__ballot_sync(~0u, x[k] >= 0));
+    }
+    return n;
+  }
+  // The nth of them, from 0, and the part it begins in; -1: there are fewer.
+  MLAF_MEMBER int find(int nth, int& part) const {
+    for (int base = 0; base < parts; base += 128) {
+      int x[4];
+      some(base, x);
+#pragma unroll
+      for (int k = 0; k < 4; k++) {
+        const u32 all = __ballot_sync(~0u, x[k] >= 0);
+        const u32 it = __ballot_sync(~0u, x[k] >= 0 && __popc(all & ((1u << lane) - 1)) == nth);
+        part = base + 32 * k + __ffs(it) - 1;
+        if (it) return __shfl_sync(~0u, x[k], __ffs(it) - 1);
+        nth -= __popc(all);
+      }
+    }
+    return -1;
+  }
+};
+
+// Row n of those requests', each with room for SLOT_ROWS, and its pieces; false: there is none.
+MLAF_DEV bool find_row(const mlaf_decode_args& a, const cuts& all, i64 width, u32 n, u32& row, sources& from) {
+  int part, first, next;
+  const int request = all.find(n / SLOT_ROWS, part), mine = n % SLOT_ROWS;
+  if (request < 0) return false;
+  const place x = read_place(a, request, next);
+  if (mine >= (next - x.first_token) * H) return false;
+  const int behind = fit_pieces(x.start, x.tokens, width, &first);
+  row = (u32)x.first_token * H + mine;
+  from = {(u32)part * (2 * SLOT_ROWS) + mine, 2 * SLOT_ROWS, SLOT_ROWS, smaller(behind, all.parts - 1 - part) + 1};
+  return true;
+}
+
+// The row, whose groups are GROUPS, or all of the block where it works on one row.
+MLAF_DEV void write_row(const merged& m, int own, int groups, int share, const mlaf_combine_args& a, u32 row, bool exists) {
+  if (groups == GROUPS_MOST) return write_met<GROUPS_MOST>(m, own, share, a, row, exists);
+  write_met<GROUPS>(m, own, share, a, row, exists);
 }
 
 extern "C" __global__ void __launch_bounds__(512, 1) mlaf_mla_combine_a3a75086(const __grid_constant__ mlaf_decode_params p) {
   const u32 warp = __shfl_sync(~0u, threadIdx.x >> 5, 0); // uniform, and known to be
-  const u32 team = ROWS == 1 ? 0 : warp / TEAM, mate = ROWS == 1 ? warp : warp % TEAM;
-  const u32 share = mate % SHARES, group = mate / SHARES;
-  u32 row = blockIdx.x * ROWS + team;
+  const u32 share = warp % SHARES, own = warp / SHARES; // of the block's groups
   // The tables are older than the decode launch, which lets this one start only after its own wait.
   const mlaf_combine_args a = {p.a.part_o, p.a.part_lse, p.a.o, p.a.lse, p.a.total_q * H, fit_splits(&p.a), 0};
-  place here = find_place(p.a, smaller((int)(row / H), (int)p.a.total_q - 1), threadIdx.x & 31);
   const i64 total = schedule_start(p.a.kv_indptr[p.a.batch], p.a.batch, PAGE);
   let_next_launch_start(); // its blocks come as the decode kernel's leave; its own wait is for this launch, and so for that one
   wait_for_previous_launch();
   const int parts = fit_told(a.part_o);
   if (parts == 0 && a.splits == 1) return; // all is done
+  const cuts all = {fit_words(a.part_o), parts, (int)(threadIdx.x & 31)};
+  const i64 width = fit_width(total, parts > 0 ? parts : 1);
+  const u32 rows = parts > 0 ? (u32)all.count() * SLOT_ROWS : (u32)a.rows;
+  const bool one = parts > 0 && rows <= 2 * gridDim.x; // row at a time
+  const u32 groups = one ? GROUPS_MOST : GROUPS, step = one ? 1 : ROWS;
 #pragma unroll 1
-  for (u32 first = blockIdx.x * ROWS;;) { // behind one split there are fewer blocks than rows
-    bool exists = row < (u32)a.rows; // a team without a row still meets the others at the barrier
-    sources from = {row, (u32)a.rows, 0, a.splits};
-    if (parts > 0) from = pieces_of(here, total, parts, row);
-    exists &= from.count > 0;
+  for (u32 first = blockIdx.x * step; first < rows; first += gridDim.x * step) { // there may be fewer blocks than rows
+    u32 row = first + own / groups;
+    bool exists = row < rows; // a team without a row still meets the others at the barrier
+    sources from = {row, rows, 0, a.splits};
+    if (parts > 0) exists = find_row(p.a, all, width, row, row, from);
     if (!exists) from.count = 0;
-    const merged m = merge(a, from, group, share);
-    write_row(m, team, group, share, a, row, exists);
-    first += gridDim.x * ROWS;
-    if (first >= (u32)a.rows) return;
-    row += gridDim.x * ROWS;
-    here = find_place(p.a, smaller((int)(row / H), (int)p.a.total_q - 1), threadIdx.x & 31);
-    if (GROUPS > 1) __syncthreads(); // the groups' sums are read
+    if (groups > 1 || exists) {
+      const merged m = merge(a, from, own % groups, groups, share);
+      write_row(m, own, groups, share, a, row, exists);
+    }
+    if (groups > 1) __syncthreads(); // the groups' sums are read
   }
 }

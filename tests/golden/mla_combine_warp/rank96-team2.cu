@@ -29,7 +29,8 @@
 // end. All loads of a round are on their way before the first wait.
 //
 // fitted: a request's fixed cost (gen/schedule.lua) if the launch before may have cut its whole batch into parts (lib/fit.h):
-// then its partial results are the pieces that the parts have of it, and lie in their slots. 0: it may not.
+// then its partial results are the pieces that the parts have of it, and lie in their slots. Where rows are few, all warps of a
+// workgroup are one team: a long request has a piece in every part. 0: it may not.
 //
 // The number of splits is a launch argument without limit. Splits without a token (LSE -inf) count for nothing, whatever their
 // part_o holds. No live split: O = 0, LSE = -inf. A NaN in any LSE makes the row NaN.
@@ -62,6 +63,7 @@ struct mlaf_decode_params {
 
 #define MLAF_MEMBER __device__ __forceinline__
 constexpr int R = 96, ROWS = 4, TEAM = 2, SHARES = 1, GROUPS = TEAM / SHARES;
+constexpr int WARPS = ROWS * TEAM, GROUPS_MOST = 2; // of a row
 constexpr int VECTORS = 1, DEPTH = 8; // 16-byte loads of a lane for a split; splits in flight
 constexpr int VALUES = 4;                      // in 16 bytes
 constexpr bool FULL = 32 * SHARES * VECTORS * VALUES == R;      // else lanes at the row's end have no columns
@@ -109,15 +111,15 @@ MLAF_DEV void add(float (&o)[VALUES], float w, const uint4& x) {
   }
 }
 
-// The partial results of `group` of a row, its vectors share, share + SHARES, ... of 32 lanes.
-MLAF_DEV merged merge(const mlaf_combine_args& a, const sources& from, int group, int share) {
+// The partial results of `group` of `groups` of a row, its vectors share, share + SHARES, ... of 32 lanes.
+MLAF_DEV merged merge(const mlaf_combine_args& a, const sources& from, int group, int groups, int share) {
   const int lane = threadIdx.x & 31, column = VALUES * (32 * share + lane), splits = from.count;
   const char* base = (const char*)a.part_o + 16 * (32 * share + lane);
   asm("" : "+l"(base)); // added up once, not for each load
   merged m = {minus_inf()};
   int first = group;
   do { // 32 splits of the group
-    const int mine = first + GROUPS * lane;
+    const int mine = first + groups * lane;
     const u32 at = from.at(mine); // of the rows in part_o, which are fewer than 2^32: each takes 64 bytes at least
     float lse = load(a.part_lse + at, mine < splits), weight;
     u32 live = 0;
@@ -127,7 +129,7 @@ MLAF_DEV merged merge(const mlaf_combine_args& a, const sources& from, int group
       uint4 x[DEPTH][VECTORS];
 #pragma unroll
       for (int k = 0; k < DEPTH; k++) {
-        const int split = first + GROUPS * (done + k);
+        const int split = first + groups * (done + k);
         const char* const data = base + (i64)from.at(split) * (4 * R);
 #pragma unroll
         for (int i = 0; i < VECTORS; i++)
@@ -145,7 +147,7 @@ MLAF_DEV merged merge(const mlaf_combine_args& a, const sources& from, int group
       }
 #pragma unroll
       for (int k = 0; k < DEPTH; k++) {
-        if (2 * k == DEPTH && first + GROUPS * (done + k) >= splits) break;
+        if (2 * k == DEPTH && first + groups * (done + k) >= splits) break;
         float w = __shfl_sync(~0u, weight, done + k);
         m.sum += w;
         if (!(live >> (done + k) & 1)) continue;
@@ -153,8 +155,8 @@ MLAF_DEV merged merge(const mlaf_combine_args& a, const sources& from, int group
         for (int i = 0; i < VECTORS; i++) add(m.o[i], w, x[k][i]);
       }
       done += DEPTH;
-    } while (done < 32 && first + GROUPS * done < splits);
-    first += 32 * GROUPS;
+    } while (done < 32 && first + groups * done < splits);
+    first += 32 * groups;
   } while (first < splits);
   return m;
 }
@@ -171,42 +173,51 @@ struct meeting {
 };
 // A group's sums as its warps' lanes have them: 4 columns a lane, or 8 in two halves.
 typedef float sums[SHARES * VECTORS][VALUES / 4][32][4];
+struct meetings { // of all groups of the block
+  sums parts[WARPS / SHARES];
+  meeting groups[WARPS / SHARES];
+};
+MLAF_DEV meetings& meeting_place() {
+  __shared__ __align__(16) meetings all;
+  return all;
+}
 
 // Where columns 2 pair, 2 pair + 1 lie in `sums`.
 MLAF_DEV int place_of_pair(int pair) {
   return 2 * pair;
 }
 
-// The row, from the sums of all groups, in which it is known what each counts for. All warps of the block.
-MLAF_DEV void write_row(const merged& m, int team, int group, int share, const mlaf_combine_args& a, u32 row, bool exists) {
-  __shared__ __align__(16) sums parts[ROWS][GROUPS];
-  __shared__ meeting groups[ROWS][GROUPS];
-  const int lane = threadIdx.x & 31, thread = threadIdx.x % (32 * TEAM);
+// The row, from the sums of its N groups, in which it is known what each counts for. All warps of the block; own: this one's
+// group among all of the block.
+template <int N>
+MLAF_DEV void write_met(const merged& m, int own, int share, const mlaf_combine_args& a, u32 row, bool exists) {
+  meetings& all = meeting_place();
+  const int lane = threadIdx.x & 31, thread = threadIdx.x % (32 * SHARES * N), first = own - own % N;
 #pragma unroll
   for (int i = 0; i < VECTORS; i++)
 #pragma unroll
     for (int k = 0; k < VALUES; k += 4)
-      *(float4*)parts[team][group][share + SHARES * i][k / 4][lane] =
+      *(float4*)all.parts[own][share + SHARES * i][k / 4][lane] =
           make_float4(m.o[i][k], m.o[i][k + 1], m.o[i][k + 2], m.o[i][k + 3]);
-  if (share == 0 && lane == 0) groups[team][group] = {m.top, m.sum};
+  if (share == 0 && lane == 0) all.groups[own] = {m.top, m.sum};
   __syncthreads();
   if (!exists || 2 * thread >= R) return;
 
-  float top = minus_inf(), sum = 0.0f, weight[GROUPS];
+  float top = minus_inf(), sum = 0.0f, weight[N];
 #pragma unroll
-  for (int g = 0; g < GROUPS; g++) top = fmaxf(top, groups[team][g].top);
+  for (int g = 0; g < N; g++) top = fmaxf(top, all.groups[first + g].top);
 #pragma unroll
-  for (int g = 0; g < GROUPS; g++) {
-    weight[g] = weight_of(groups[team][g].top, top);
-    sum = fmaf(weight[g], groups[team][g].sum, sum);
+  for (int g = 0; g < N; g++) {
+    weight[g] = weight_of(all.groups[first + g].top, top);
+    sum = fmaf(weight[g], all.groups[first + g].sum, sum);
   }
   const float scale = scale_of(sum);
 #pragma unroll
-  for (int pair = thread; pair < R / 2; pair += 32 * TEAM) {
-    const float* const from = (const float*)parts[team] + place_of_pair(pair);
+  for (int pair = thread; pair < R / 2; pair += 32 * SHARES * N) {
+    const float* const from = (const float*)all.parts[first] + place_of_pair(pair);
     float x = 0.0f, y = 0.0f;
 #pragma unroll
-    for (int g = 0; g < GROUPS; g++) {
+    for (int g = 0; g < N; g++) {
       const float2 part = *(const float2*)(from + g * (sizeof(sums) / sizeof(float)));
       x = fmaf(weight[g], part.x, x);
       y = fmaf(weight[g], part.y, y);
@@ -217,14 +228,18 @@ MLAF_DEV void write_row(const merged& m, int team, int group, int share, const m
 }
 
 
+// The row, whose groups are GROUPS, or all of the block where it works on one row.
+MLAF_DEV void write_row(const merged& m, int own, int groups, int share, const mlaf_combine_args& a, u32 row, bool exists) {
+  write_met<GROUPS>(m, own, share, a, row, exists);
+}
+
 extern "C" __global__ void __launch_bounds__(256) mlaf_mla_combine_05159f51(const __grid_constant__ mlaf_combine_args p) {
   const u32 warp = __shfl_sync(~0u, threadIdx.x >> 5, 0); // uniform, and known to be
-  const u32 team = ROWS == 1 ? 0 : warp / TEAM, mate = ROWS == 1 ? warp : warp % TEAM;
-  const u32 share = mate % SHARES, group = mate / SHARES;
-  u32 row = blockIdx.x * ROWS + team;
+  const u32 share = warp % SHARES, own = warp / SHARES; // of the block's groups
+  const u32 row = blockIdx.x * ROWS + own / GROUPS;
   const bool exists = row < (u32)p.rows; // a team without a row still meets the others at the barrier
   let_next_launch_start(); // its blocks come as the decode kernel's leave; its own wait is for this launch, and so for that one
   wait_for_previous_launch();
-  const merged m = merge(p, {row, (u32)p.rows, 0, exists ? p.splits : 0}, group, share);
-  write_row(m, team, group, share, p, row, exists);
+  const merged m = merge(p, {row, (u32)p.rows, 0, exists ? p.splits : 0}, own % GROUPS, GROUPS, share);
+  write_row(m, own, GROUPS, share, p, row, exists);
 }

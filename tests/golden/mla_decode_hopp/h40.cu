@@ -1,7 +1,7 @@
 // Generated from templates/mla_decode_hopp.cu.in by mlaforge. Do not edit: change the template.
 // template_hash: (not part of a golden)
 // target: sm_90a
-// symbol: mlaf_mla_decode_f9d79c0d
+// symbol: mlaf_mla_decode_3bde273a
 // parameters:
 //   causal = 0
 //   dtype = bf16
@@ -11,8 +11,8 @@
 //   rank = 512
 //   rope = 64
 //   rows = 48
-//   schedule = balanced
-// regenerate: lua5.4 gen/cli.lua render mla_decode_hopp target=sm_90a causal=0 dtype=bf16 heads=40 page_size=64 q_len=1 rank=512 rope=64 rows=48 schedule=balanced
+//   schedule = fitted
+// regenerate: lua5.4 gen/cli.lua render mla_decode_hopp target=sm_90a causal=0 dtype=bf16 heads=40 page_size=64 q_len=1 rank=512 rope=64 rows=48 schedule=fitted
 // MLA decode on Hopper for rows that fill 64 badly, up to 80 (96 at rank 256), transposed: cached tokens are the M of every
 // matrix product, query rows its N.
 //
@@ -55,8 +55,8 @@ struct mlaf_kernel_launch {
   u32 magic, size, dynamic_shared, cluster[3], flags, schedule, reserved[3], n_maps;
   mlaf_map_want maps[8];
 };
-extern "C" __device__ const mlaf_kernel_launch mlaf_mla_decode_f9d79c0d_launch = {0x314b4c4du, sizeof(mlaf_kernel_launch), 227136,
-    {1, 1, 1}, 1, 1, {}, 3,
+extern "C" __device__ const mlaf_kernel_launch mlaf_mla_decode_3bde273a_launch = {0x314b4c4du, sizeof(mlaf_kernel_launch), 227136,
+    {1, 1, 1}, 9, 0, {}, 3,
     {{3, 64, 48, 128}, {1, 64, 64, 128}, {2, 64, 64, 128}}};
 struct __align__(64) mlaf_tensor_map {
   u64 opaque[16];
@@ -71,7 +71,7 @@ struct mlaf_decode_params {
 // [templates/hopt/sm90.h]
 
 constexpr int H = 40, Q_LEN = 1, R = 512, P = 64, PAGE = 64, SUB = 64, SUBS = 64 / SUB;
-constexpr bool CAUSAL = 0, BALANCED = 1;
+constexpr bool CAUSAL = 0, BALANCED = 1; // a block may walk several pieces
 constexpr int N = 48, C = 1;
 constexpr int NV = R / 64, HALF = NV / 2, NB = 9, RING = 20; // boxes of V, half of them, of a tile
 constexpr int BOX = 8192;
@@ -104,8 +104,12 @@ MLAF_DEV float2 load_8(u32 at) {
   asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];" : "=f"(x.x), "=f"(x.y) : "r"(at) : "memory");
   return x;
 }
-// What a block does, and where in the ring. The includer has the constants N, H, C, Q_LEN, PAGE, BALANCED, NB, RING and BARS_AT,
-// and says whether the schedule is `fitted`.
+#define PART ((int)(blockIdx.z * gridDim.y + blockIdx.y))
+#define FIT_CUT 500
+// [templates/lib/fit.h]
+// What a block does, and where in the ring. The includer has the constants N, H, C, Q_LEN, PAGE, BALANCED, NB, RING and
+// BARS_AT, and says whether the schedule is `fitted`, and whether parts `meet` (lib/meet.h) or always leave what they cut to
+// a combine kernel.
 
 // ---- Which rows, which tokens -----------------------------------------------------------------------------------------
 struct work {
@@ -129,8 +133,15 @@ struct walk {
 MLAF_DEV void begin_walk(const mlaf_decode_args& a, walk& at) {
   at.done = (int)blockIdx.z >= a.batch;
   at.whole = !BALANCED;
-  if (BALANCED) at.part = part_open(&a, PAGE, blockIdx.y);
-  else at.mine = schedule_entry(&a, blockIdx.z);
+  at.mine = schedule_entry(&a, smaller((int)blockIdx.z, a.batch - 1)); // on their way while the table is looked through
+  const int slots = fit_slots(&a), parts = smaller(slots, (int)(gridDim.y * gridDim.z));
+  at.whole = !fit_cuts(&a, PAGE, gridDim.y, slots, parts, 0);
+  const bool tells = blockIdx.x == 0 && threadIdx.x % 32 == 0 && a.part_o && true;
+  if (PART == 0 && tells) fit_tell(a.part_o, at.whole ? 0 : parts);
+  if (at.whole) return;
+  if (PART < parts && tells) fit_list(a.part_o, PART, -1);
+  at.part = fit_open(&a, PAGE, PART, parts);
+  if (PART >= parts) at.part.request = a.batch;
 }
 
 // The block's next range. The same sequence in every warp.
@@ -139,7 +150,9 @@ MLAF_DEV bool next_work(const mlaf_decode_args& a, walk& at, work& w) {
     int q_begin, first_page, slot;
     if (!at.whole) {
       mlaf_piece x;
-      if (!part_next(&a, PAGE, &at.part, &x)) return false;
+      if (!fit_next(&a, PAGE, &at.part, &x)) return false;
+      if (fit_goes_on(&x) && blockIdx.x == 0 && threadIdx.x % 32 == 0 && a.part_o && true)
+        fit_list(a.part_o, PART, x.request);
       q_begin = x.qo;
       w.n = smaller(x.q_tokens, Q_LEN);
       first_page = x.first_page;
@@ -158,7 +171,7 @@ MLAF_DEV bool next_work(const mlaf_decode_args& a, walk& at, work& w) {
       const u32 tiles = ((u32)w.tokens + 63) / 64, each = tiles / (u32)shares, more = tiles - each * (u32)shares;
       w.begin = 64 * (int)(each * (u32)share + smaller((u32)share, more));
       w.end = smaller(w.tokens, w.begin + 64 * (int)(each + ((u32)share < more)));
-      slot = a.splits == 1 ? -1 : (int)blockIdx.y / C;
+      slot = fit_splits(&a) == 1 ? -1 : (int)blockIdx.y / C;
     }
     w.row0 = blockIdx.x * N;
     if (w.n * H <= w.row0) continue;
@@ -631,7 +644,7 @@ MLAF_DEV void work_on_values(const mlaf_decode_args& a, u32 smem) {
   }
 }
 
-extern "C" __global__ void __launch_bounds__(512, 1) mlaf_mla_decode_f9d79c0d(const __grid_constant__ mlaf_decode_params p) {
+extern "C" __global__ void __launch_bounds__(512, 1) mlaf_mla_decode_3bde273a(const __grid_constant__ mlaf_decode_params p) {
   extern __shared__ __align__(1024) char base[];
   const u32 smem = shared_address(base);
   if (threadIdx.x < RING) {

@@ -71,7 +71,7 @@ struct mlaf_decode_params {
 // [templates/hopt/sm90.h]
 
 constexpr int H = 64, Q_LEN = 1, R = 512, P = 32, PAGE = 64, SUB = 64, SUBS = 64 / SUB;
-constexpr bool CAUSAL = 0, BALANCED = 0;
+constexpr bool CAUSAL = 0, BALANCED = 0; // a block may walk several pieces
 constexpr int N = 64, C = 1;
 constexpr int NV = R / 64, HALF = NV / 2, NB = 9, RING = 18; // boxes of V, half of them, of a tile
 constexpr int BOX = 8192;
@@ -104,8 +104,9 @@ MLAF_DEV float2 load_8(u32 at) {
   asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];" : "=f"(x.x), "=f"(x.y) : "r"(at) : "memory");
   return x;
 }
-// What a block does, and where in the ring. The includer has the constants N, H, C, Q_LEN, PAGE, BALANCED, NB, RING and BARS_AT,
-// and says whether the schedule is `fitted`.
+// What a block does, and where in the ring. The includer has the constants N, H, C, Q_LEN, PAGE, BALANCED, NB, RING and
+// BARS_AT, and says whether the schedule is `fitted`, and whether parts `meet` (lib/meet.h) or always leave what they cut to
+// a combine kernel.
 
 // ---- Which rows, which tokens -----------------------------------------------------------------------------------------
 struct work {

@@ -67,7 +67,7 @@ struct mlaf_kernel_launch {
   mlaf_map_want maps[8];
 };
 extern "C" __device__ const mlaf_kernel_launch mlaf_mla_decode_fb097bdf_launch = {0x314b4c4du, sizeof(mlaf_kernel_launch), 227532,
-    {1, 2, 1}, 9, 0, {}, 3,
+    {1, 2, 1}, 13, 0, {}, 3,
     {{3, 64, 8, 128}, {1, 64, 64, 128}, {2, 64, 64, 128}}};
 struct __align__(64) mlaf_tensor_map {
   u64 opaque[16];
@@ -120,8 +120,9 @@ MLAF_DEV void mma(float (&d)[N / 2], u64 a, u64 b, bool add) {
 #define FIT_CUT 500
 // [templates/lib/fit.h]
 // [templates/lib/meet.h]
-// What a block does, and where in the ring. The includer has the constants N, H, C, Q_LEN, PAGE, BALANCED, NB, RING and BARS_AT,
-// and says whether the schedule is `fitted`.
+// What a block does, and where in the ring. The includer has the constants N, H, C, Q_LEN, PAGE, BALANCED, NB, RING and
+// BARS_AT, and says whether the schedule is `fitted`, and whether parts `meet` (lib/meet.h) or always leave what they cut to
+// a combine kernel.
 
 // ---- Which rows, which tokens -----------------------------------------------------------------------------------------
 struct work {
@@ -150,8 +151,10 @@ MLAF_DEV void begin_walk(const mlaf_decode_args& a, walk& at) {
   at.mine = schedule_entry(&a, smaller((int)blockIdx.z, a.batch - 1)); // on their way while the table is looked through
   const int slots = fit_slots(&a), parts = smaller(slots, (int)(gridDim.y * gridDim.z));
   at.whole = !fit_cuts(&a, PAGE, gridDim.y, slots, parts, 0);
-  if (blockIdx.x + PART == 0 && threadIdx.x % 32 == 0 && a.part_o) fit_tell(a.part_o, at.whole ? 0 : parts);
+  const bool tells = blockIdx.x == 0 && threadIdx.x % 32 == 0 && a.part_o && fit_apart(&a);
+  if (PART == 0 && tells) fit_tell(a.part_o, at.whole ? 0 : parts);
   if (at.whole) return;
+  if (PART < parts && tells) fit_list(a.part_o, PART, -1);
   at.part = meet_open(&a, PAGE, PART, parts);
   if (PART >= parts) at.part.request = -1;
 }
@@ -164,6 +167,8 @@ MLAF_DEV bool next_work(const mlaf_decode_args& a, walk& at, work& w) {
     if (!at.whole) {
       mlaf_piece x;
       if (!meet_next(&a, PAGE, &at.part, &x, fit_apart(&a), &w.whom)) return false;
+      if (fit_goes_on(&x) && blockIdx.x == 0 && threadIdx.x % 32 == 0 && a.part_o && fit_apart(&a))
+        fit_list(a.part_o, PART, x.request);
       q_begin = x.qo;
       w.n = smaller(x.q_tokens, Q_LEN);
       first_page = x.first_page;

@@ -116,8 +116,9 @@ MLAF_DEV void mma(float (&d)[N / 2], u64 a, u64 b, bool add) {
       : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]), "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]), "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19])
       : "l"(a), "l"(b), "r"((u32)add), "n"(TransA));
 }
-// What a block does, and where in the ring. The includer has the constants N, H, C, Q_LEN, PAGE, BALANCED, NB, RING and BARS_AT,
-// and says whether the schedule is `fitted`.
+// What a block does, and where in the ring. The includer has the constants N, H, C, Q_LEN, PAGE, BALANCED, NB, RING and
+// BARS_AT, and says whether the schedule is `fitted`, and whether parts `meet` (lib/meet.h) or always leave what they cut to
+// a combine kernel.
 
 // ---- Which rows, which tokens -----------------------------------------------------------------------------------------
 struct work {

@@ -31,8 +31,8 @@
 // The reference m of a row is the maximum so far; O is brought to it when it rose, once PV of the block before is through.
 // O is divided by the sum of the rounded P, the LSE is made of the unrounded sum.
 //
-//   schedule      splits: one range of tokens. balanced: a part of the whole batch (lib/schedule.h); the loaders are on the next
-//                 piece while this one ends
+//   schedule      splits: one range of tokens. fitted: such ranges, or a part of the whole batch, as the launch itself finds; the
+//                 combine kernel adds up what was cut (lib/fit.h). The loaders are on the next piece while this one ends
 
 
 
@@ -184,7 +184,7 @@ MLAF_DEV void settle(float (&x)[N]) {
 
 #define MLAF_MEMBER __device__ __forceinline__
 constexpr int H = 128, R = 256, P = 64, Q_LEN = 1, PAGE = 64;
-constexpr bool CAUSAL = 0, BALANCED = 0; // not balanced: one piece a block
+constexpr bool CAUSAL = 0, BALANCED = 0; // a block may walk several pieces
 constexpr int ROWS = 128;                         // of a block
 constexpr int BOX = 64, BOXES = 64 / BOX;     // tokens of one copy
 constexpr int SLICES = R / 64, ALL = SLICES + (P > 0); // of 64 columns, without and with rope

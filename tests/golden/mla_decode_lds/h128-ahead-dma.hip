@@ -1,7 +1,7 @@
 // Generated from templates/mla_decode_lds.hip.in by mlaforge. Do not edit: change the template.
 // template_hash: (not part of a golden)
 // target: gfx942
-// symbol: mlaf_mla_decode_e1618aec
+// symbol: mlaf_mla_decode_acda2e31
 // parameters:
 //   blocks = 2
 //   causal = 0
@@ -14,13 +14,15 @@
 //   rank = 512
 //   rescale = lazy
 //   rope = 64
+//   schedule = fitted
 //   stages = 3
 //   waves = 4
-// regenerate: lua5.4 gen/cli.lua render mla_decode_lds target=gfx942 blocks=2 causal=0 dtype=bf16 heads=128 load=dma order=ahead page_size=64 q_len=1 rank=512 rescale=lazy rope=64 stages=3 waves=4
+// regenerate: lua5.4 gen/cli.lua render mla_decode_lds target=gfx942 blocks=2 causal=0 dtype=bf16 heads=128 load=dma order=ahead page_size=64 q_len=1 rank=512 rescale=lazy rope=64 schedule=fitted stages=3 waves=4
 // MLA decode for many heads: a tile of KV in LDS, shared by all waves of a workgroup, serves K and V; MFMA throughput
 // binds.
 //
-// A workgroup owns ROWS = 16*waves*blocks query rows (head-major within a token) of one request and one KV split. Wave w
+// A workgroup owns ROWS = 16*waves*blocks query rows (head-major within a token) of one request and one KV split
+// (schedule=fitted: or of the pieces of a part of the whole batch, one after the other, lib/fit_wave.h). Wave w
 // owns the rows [16*blocks*w, + 16*blocks) for everything: their Q, their running O^T, their m and l. All waves together
 // copy the tiles of 16 tokens into a ring of LDS stages, each tile once per workgroup, and meet at one barrier per tile.
 //
@@ -72,10 +74,23 @@
 // [templates/lib/args.h]
 // [templates/lib/grid.h]
 // [templates/lib/paging.h]
+#define FIT_FIXED 64
+#define FIT_CUT 300
+#define FIT_PACE 75
+#define FIT_LEAST 256
+// What this kernel wants of its launch, for the runtime to read from the code object: runtime/core/launch.h says what each field
+// means. The includer hands over `launch`: flags, and per_cu (workgroups that a compute unit holds at once; 0: one).
+struct mlaf_kernel_launch {
+  u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
+};
+static_assert(sizeof(mlaf_kernel_launch) == 176, "differs from runtime/core/launch.h");
+extern "C" __device__ __attribute__((used)) const mlaf_kernel_launch mlaf_mla_decode_acda2e31_launch = {
+    0x314b4c4du, sizeof(mlaf_kernel_launch), 0, {0, 0, 0}, 8, 0, 1, {0, 0}, 0, {}};
+// [templates/lib/fit_wave.h]
 
 constexpr int H = 128, Q_LEN = 1, R = 512, P = 64, PAGE = 64;
 constexpr bool CAUSAL = 0, LAZY = true;
-constexpr int WAVES = 4, BLOCKS = 2, ROWS = 128, NJ = 4;
+constexpr int WAVES = 4, BLOCKS = 2, ROWS = 128, STEP = 16, NJ = 4;
 constexpr u32 STAGES = 3, STAGE_BYTES = 18432;
 constexpr u32 LATENT_BYTES = 16384, ROW_BYTES = 1024;
 constexpr int UNITS = 2, LEAD = 2;
@@ -87,17 +102,103 @@ MLAF_DEV int lane_again() {
   return x;
 }
 
-// ---- Which rows, which tokens ----------------------------------------------------------------------------------------
-struct rows_and_tokens {
+// x < 2^31, whose upper half nobody knows to be 0: that 0 would be made in front of the loop over pieces, and live through it.
+MLAF_DEV u64 wide(u32 x) {
+  asm volatile("" : "+v"(x));
+  return (u64)(i64)(int)x;
+}
+
+// What a workgroup of a decode kernel works on: a split of one request, or, where the schedule is fitted (lib/fit_wave.h) and
+// the launch cuts its batch, the pieces of a part, one after the other. All decisions are uniform, the same in all waves. The
+// includer has H, Q_LEN, ROWS, PAGE, STEP (tokens of a round) and lib/grid.h; `fitted` says which schedule it is.
+struct piece {
   i64 row;                // first row of this workgroup, counted over all requests
-  int rows;               // rows of the request from there on
+  int rows;               // rows of the request from there on, at least 1
   int first_row;          // within the request
   int n;                  // query tokens of the request
-  int tokens, begin, tiles; // cached tokens; this split's first and its number of tiles
+  int tokens, begin, end; // cached tokens of the request; those of this piece
+  int first_page;         // into kv_indices
+  i64 part;               // where part_o and part_lse have row 0 of all requests, so to speak
+  bool final;             // straight to o and lse
 };
 
+// The request's entries in the tables; false: no query token has a row here.
+MLAF_DEV bool read_request(const mlaf_decode_args& a, int request, int first_row, piece& x) {
+  const int q_begin = constants(a.qo_indptr)[request];
+  x.n = smaller(constants(a.qo_indptr)[request + 1] - q_begin, Q_LEN);
+  x.first_row = first_row;
+  x.row = (i64)q_begin * H + first_row;
+  x.rows = x.n * H - first_row;
+  x.tokens = cached_tokens<PAGE>(a, request, x.first_page);
+  return x.rows > 0;
+}
+
+// Little, since it lives through the loops: what follows from it is computed anew for each piece.
+struct walk {
+  int next; // request; -1: none is left
+  u32 mine; // the split of a request, or where the batch is cut the part; CUT; group of rows << 16
+};
+enum { WALK_CUT = 0x8000 };
+
+MLAF_DEV i64 total_of(const mlaf_decode_args& a) { return fit_start(constants(a.kv_indptr)[a.batch], a.batch, PAGE); }
+
+MLAF_DEV walk begin_walk(const mlaf_decode_args& a, int lane) {
+  const int splits = fit_splits(a.splits), slots = fit_slots(a.splits), requests = fit_requests(splits, slots, a.batch);
+  const work mine = my_work<(Q_LEN * H + ROWS - 1) / ROWS>(splits, requests);
+  const u32 rows = (u32)uniform(mine.rows) << 16;
+  const MLAF_GLOBAL int* const table = (const MLAF_GLOBAL int*)(u64)a.kv_indptr;
+  const i64 total = total_of(a);
+  const int parts = fit_parts(splits, slots, a.batch, total), id = uniform(mine.request * splits + mine.split);
+  bool cut = a.batch > FIT_REQUESTS;
+  if (!cut) {
+    const float weight = fit_weight(splits, slots, parts, a.batch), limit = fit_limit(total, parts);
+    for (int i = lane; i < a.batch; i += 64) cut |= fit_is_long(table[i + 1] - table[i], PAGE, weight, limit);
+    cut = any_lane(cut);
+  }
+  if (thread_id() == 0 && id == 0 && rows == 0) fit_tell(a.part_o, cut ? parts : 0);
+  if (!cut) return {mine.request < a.batch ? uniform(mine.request) : -1, rows | (u32)uniform(mine.split)};
+  if (id >= parts) return {-1, 0};
+  const i64 lo = fit_width(total, parts) * id;
+  const int first = fit_find(a.batch, lane, [&](int i) { return fit_start(table[i], i, PAGE) <= lo; });
+  return {uniform(first), rows | WALK_CUT | (u32)id};
+}
+
+// The next piece of this workgroup.
+MLAF_DEV bool next_piece(walk& w, piece& x) {
+  const mlaf_decode_args a = arguments_again();
+  const int splits = fit_splits(a.splits), id = (int)(w.mine & 0x7fff), first_row = (int)(w.mine >> 16) * ROWS;
+  i64 width = 0;
+  if (w.mine & WALK_CUT) {
+    const i64 total = total_of(a);
+    width = fit_width(total, fit_parts(splits, fit_slots(a.splits), a.batch, total));
+  }
+  const i64 lo = (i64)uniform((u64)(width * id)), hi = (i64)uniform((u64)(lo + width));
+  while (w.next >= 0) {
+    const int request = w.next;
+    const bool here = read_request(a, request, first_row, x);
+    if (!(w.mine & WALK_CUT)) {
+      w.next = -1;
+      split_range(x.tokens, STEP, splits, id, x.begin, x.end);
+      x.begin = uniform(x.begin); // the division went through vector registers
+      x.end = uniform(x.end);
+      x.final = splits == 1;
+      x.part = (i64)id * a.total_q * H;
+      return here;
+    }
+    const i64 start = fit_start(x.first_page, request, PAGE);
+    const bool some = fit_piece(lo, hi, start, x.tokens, &x.begin, &x.end);
+    w.next = request + 1 < a.batch && fit_start(constants(a.kv_indptr)[request + 1], request + 1, PAGE) < hi ? request + 1 : -1;
+    if (!here || !some) continue;
+    const int slot = fit_slot(id, x.begin, x.end, x.tokens);
+    x.final = slot < 0;
+    x.part = (i64)slot * (Q_LEN * H) + first_row - x.row;
+    return true;
+  }
+  return false;
+}
+
 // Tokens that a row sees.
-MLAF_DEV int visible(const rows_and_tokens& w, int row) {
+MLAF_DEV int visible(const piece& w, int row) {
   return CAUSAL ? w.tokens - (w.n - 1 - (w.first_row + row) / H) : w.tokens;
 }
 
@@ -131,7 +232,7 @@ struct output {
 };
 MLAF_DEV output output_at(const mlaf_decode_args& a, bool final, i64 part_row, i64 row, int lane, int rows_left) {
   char* const base = final ? a.o + row * (2 * R) : (char*)a.part_o + part_row * (4 * R);
-  MLAF_GLOBAL char* const upper = (MLAF_GLOBAL char*)(u64)base + 16 * (lane & 7);
+  MLAF_GLOBAL char* const upper = (MLAF_GLOBAL char*)(u64)base + wide(16 * (lane & 7));
   return {upper, upper + (final ? 16 * R : 32 * R), rows_left > 0, rows_left > 8};
 }
 
@@ -156,58 +257,40 @@ MLAF_DEV void write_o(const output& out, bool final, char* put, const char* get,
 }
 
 // A workgroup without tokens (0: O = 0, and a split leaves O alone) or without a cache (NaN).
-MLAF_DEV void write_constant(const mlaf_decode_args& a, bool final, const rows_and_tokens& w, i64 part, float value) {
+MLAF_DEV void write_constant(const mlaf_decode_args& a, bool final, const piece& w, i64 part, float value, int wave) {
   const int rows = smaller(ROWS, w.rows);
   const float lse = value == 0.0f ? minus_inf() : value;
-  for (int i = thread_id(); i < rows; i += 64 * WAVES) {
-    if (!final) a.part_lse[part + w.row + i] = lse;
-    else if (a.lse) a.lse[w.row + i] = lse;
+  const int first = 64 * wave + lane_again();
+  for (int i = first; i < rows; i += 64 * WAVES) {
+    if (!final) *(MLAF_GLOBAL float*)(global(a.part_lse) + 4 * (part + w.row + i)) = lse;
+    else if (a.lse) *(MLAF_GLOBAL float*)(global(a.lse) + 4 * (w.row + i)) = lse;
   }
   if (!final && value == 0.0f) return;
   char* const base = final ? a.o + w.row * (2 * R) : (char*)(a.part_o + (part + w.row) * R);
   MLAF_GLOBAL char* const to = (MLAF_GLOBAL char*)(u64)base;
   const u32 pair = pack2(value, value), bits = final ? pair : bits_of(value);
-  for (int i = thread_id(); i < rows * (final ? R / 8 : R / 4); i += 64 * WAVES)
+  for (int i = first; i < rows * (final ? R / 8 : R / 4); i += 64 * WAVES)
     *(MLAF_GLOBAL u32x4*)(to + 16 * i) = u32x4{bits, bits, bits, bits};
 }
 
-// ---- The kernel ----------------------------------------------------------------------------------------------------
-extern "C" __global__ __attribute__((amdgpu_flat_work_group_size(256, 256),
-                                     amdgpu_num_vgpr(26))) void
-mlaf_mla_decode_e1618aec(mlaf_decode_args a) {
-  __shared__ __attribute__((aligned(128))) char lds[55296];
-  const work mine = my_work<1>(a.splits, a.batch);
-  const int request = mine.request, split = mine.split, wave = uniform(thread_id() >> 6);
-  const bool final = a.splits == 1;
-
-  rows_and_tokens w;
-  const int q_begin = constants(a.qo_indptr)[request];
-  w.n = smaller(constants(a.qo_indptr)[request + 1] - q_begin, Q_LEN);
-  w.first_row = mine.rows * ROWS;
-  w.rows = w.n * H - w.first_row;
-  if (w.rows <= 0) return;
-  w.row = (i64)q_begin * H + w.first_row;
-  int first_page, end;
-  w.tokens = cached_tokens<PAGE>(a, request, first_page);
-  split_range(w.tokens, 16, a.splits, split, w.begin, end);
-  w.begin = uniform(w.begin); // the division went through vector registers; assembly wants what follows in scalar ones
-  end = uniform(end);
-  const i64 part = (i64)split * a.total_q * H;
-  w.tiles = (end - w.begin + 15) / 16;
-  const bool no_cache = a.num_pages <= 0; // then nothing may be read
-  if (w.tiles == 0 || no_cache) {
-    write_constant(a, final, w, part, w.tiles == 0 ? 0.0f : __builtin_nanf(""));
+// ---- A piece -------------------------------------------------------------------------------------------------------
+MLAF_DEV void work_on(const mlaf_decode_args& a, const piece& w, char* lds, int wave) {
+  const int tiles = (w.end - w.begin + 15) / 16;
+  const bool final = w.final, no_cache = a.num_pages <= 0; // then nothing may be read
+  const i64 part = w.part;
+  if (tiles == 0 || no_cache) {
+    write_constant(a, final, w, part, tiles == 0 ? 0.0f : __builtin_nanf(""), wave);
     return;
   }
   u32 bad = 0; // the largest page id seen, as unsigned
   {
-    const int lane = thread_id() & 63;
+    const int lane = lane_again();
     const float scale = a.scale_log2e, slack = 8.0f;
     const u32 lo = 0x05040100, hi = 0x07060302; // v_perm: low halves, high halves
     const u32 half = 0x7fff, ones = 0x3c003c00; // bf16 rounding; 1, 1 in f16
     const u32 maxid = a.num_pages - 1, last = w.tokens - 1;
     const u32 cs = (u32)(2 * a.ckv_row_stride), ks = (u32)(2 * a.kpe_row_stride);
-    const u64 pages = (u64)(a.kv_indices + first_page);
+    const u64 pages = (u64)(a.kv_indices + w.first_page);
     const u32 base = (u32)(u64)(__attribute__((address_space(3))) char*)lds;
 
     // LDS addresses of K fragments (even and odd), V rows.
@@ -248,7 +331,7 @@ mlaf_mla_decode_e1618aec(mlaf_decode_args a) {
       mr[u] = base + (i < 8 ? LATENT_BYTES + 256 * i : 59392 + 256 * (i - 8));
     }
     // What the copy of a tile and the look-up of the next need; both stop at the last tile.
-    const u32 last_tile = w.begin + 16 * (w.tiles - 1);
+    const u32 last_tile = w.begin + 16 * (tiles - 1);
     u32 here, next = w.begin;
     auto aim = [&] {
       here = next;
@@ -273,7 +356,7 @@ mlaf_mla_decode_e1618aec(mlaf_decode_args a) {
       return (u64)a.q + (u64)(w.row + at) * (2 * (R + P));
     };
     {
-      const u64 qa[2] = {q_row(0, 0) + 16 * (lane & 7), q_row(0, 1) + 16 * (lane & 7)};
+      const u64 qa[2] = {q_row(0, 0) + wide(16 * (lane & 7)), q_row(0, 1) + wide(16 * (lane & 7))};
     asm volatile(
         "global_load_dwordx4 v[98:101], %[qa0], off offset:0\n"
         "global_load_dwordx4 v[102:105], %[qa1], off offset:0\n"
@@ -296,7 +379,7 @@ mlaf_mla_decode_e1618aec(mlaf_decode_args a) {
         :  : [qa0] "v"(qa[0]), [qa1] "v"(qa[1]) : "memory", "vcc", "scc", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "a24", "a25", "a26", "a27", "a28", "a29", "a30", "a31", "a32", "a33", "a34", "a35", "a36", "a37", "a38", "a39", "a40", "a41", "a42", "a43", "a44", "a45", "a46", "a47", "a48", "a49", "a50", "a51", "a52", "a53", "a54", "a55", "a56", "a57", "a58", "a59", "a60", "a61", "a62", "a63", "a64", "a65", "a66", "a67", "a68", "a69", "a70", "a71", "a72", "a73", "a74", "a75", "a76", "a77", "a78", "a79", "a80", "a81", "a82", "a83", "a84", "a85", "a86", "a87", "a88", "a89", "a90", "a91", "a92", "a93", "a94", "a95", "a96", "a97", "a98", "a99", "a100", "a101", "a102", "a103", "a104", "a105", "a106", "a107", "a108", "a109", "a110", "a111", "a112", "a113", "a114", "a115", "a116", "a117", "a118", "a119", "a120", "a121", "a122", "a123", "a124", "a125", "a126", "a127", "a128", "v58", "v59", "v60", "v61", "v62", "v63", "v64", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
     }
     {
-      const u64 qa[2] = {q_row(1, 0) + 16 * (lane & 7), q_row(1, 1) + 16 * (lane & 7)};
+      const u64 qa[2] = {q_row(1, 0) + wide(16 * (lane & 7)), q_row(1, 1) + wide(16 * (lane & 7))};
     asm volatile(
         "global_load_dwordx4 v[170:173], %[qa0], off offset:0\n"
         "global_load_dwordx4 v[174:177], %[qa1], off offset:0\n"
@@ -2162,9 +2245,10 @@ mlaf_mla_decode_e1618aec(mlaf_decode_args a) {
   }
 
   // ---- The result ----
+  const mlaf_decode_args to = arguments_again();
   const int lane = lane_again();
   __syncthreads(); // all have read the last tile: LDS is free
-  bool broken = bad >= (u32)a.num_pages;
+  bool broken = bad >= (u32)to.num_pages;
   // 16 rows x 128 bytes of O at a time go through a place of this wave's in LDS, from columns of one row per lane to
   // stores of 128 consecutive bytes by 8 lanes; chunk c of row t lies at c ^ (t & 7).
   char* const turn = lds + 2048 * wave;
@@ -2182,11 +2266,11 @@ mlaf_mla_decode_e1618aec(mlaf_decode_args a) {
     const float weight = sum == 0.0f ? 0.0f : 1.0f / total; // no token seen: O = 0. NaN stays
     const float lse2 = top + log2_fast(sum);
     if (row < w.rows && lane < 16) {
-      if (!final) a.part_lse[part + w.row + row] = lse2;
-      else if (a.lse) a.lse[w.row + row] = lse2 * 0.69314718f;
+      if (!final) *(MLAF_GLOBAL float*)(global(to.part_lse) + 4 * (part + w.row + row)) = lse2;
+      else if (to.lse) *(MLAF_GLOBAL float*)(global(to.lse) + 4 * (w.row + row)) = lse2 * 0.69314718f;
     }
     const int first = wave * BLOCKS * 16 + FIRST + (lane >> 3);
-    const output out = output_at(a, final, part + w.row + first, w.row + first, lane, w.rows - first);
+    const output out = output_at(to, final, part + w.row + first, w.row + first, lane, w.rows - first);
     {
       float x[8];
       asm volatile(
@@ -2439,11 +2523,11 @@ mlaf_mla_decode_e1618aec(mlaf_decode_args a) {
     const float weight = sum == 0.0f ? 0.0f : 1.0f / total; // no token seen: O = 0. NaN stays
     const float lse2 = top + log2_fast(sum);
     if (row < w.rows && lane < 16) {
-      if (!final) a.part_lse[part + w.row + row] = lse2;
-      else if (a.lse) a.lse[w.row + row] = lse2 * 0.69314718f;
+      if (!final) *(MLAF_GLOBAL float*)(global(to.part_lse) + 4 * (part + w.row + row)) = lse2;
+      else if (to.lse) *(MLAF_GLOBAL float*)(global(to.lse) + 4 * (w.row + row)) = lse2 * 0.69314718f;
     }
     const int first = wave * BLOCKS * 16 + FIRST + (lane >> 3);
-    const output out = output_at(a, final, part + w.row + first, w.row + first, lane, w.rows - first);
+    const output out = output_at(to, final, part + w.row + first, w.row + first, lane, w.rows - first);
     {
       float x[8];
       asm volatile(
@@ -2784,5 +2868,22 @@ mlaf_mla_decode_e1618aec(mlaf_decode_args a) {
           : "v"(weight) : "v59", "v60", "v61", "v62", "v63", "v64", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
       write_o<3>(out, final, put, get, key, group ^ 2, 480, x);
     }
+  }
+}
+
+// ---- The kernel ----------------------------------------------------------------------------------------------------
+extern "C" __global__ __attribute__((amdgpu_flat_work_group_size(256, 256),
+                                     amdgpu_num_vgpr(26))) void
+mlaf_mla_decode_acda2e31(mlaf_decode_args a) {
+  __shared__ __attribute__((aligned(128))) char lds[55296];
+  const int wave = uniform(thread_id() >> 6);
+  piece x;
+  walk w = begin_walk(a, lane_again());
+#pragma nounroll
+  while (next_piece(w, x)) {
+    int mine = wave;
+    asm volatile("" : "+s"(mine)); // as lane_again(): what follows from it is computed anew for each piece
+    work_on(arguments_again(), x, lds, mine);
+    __syncthreads(); // what waves still read is where the next piece's tiles and Q come
   }
 }

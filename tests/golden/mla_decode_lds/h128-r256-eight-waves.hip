@@ -1,7 +1,7 @@
 // Generated from templates/mla_decode_lds.hip.in by mlaforge. Do not edit: change the template.
 // template_hash: (not part of a golden)
 // target: gfx942
-// symbol: mlaf_mla_decode_6b3191c1
+// symbol: mlaf_mla_decode_9d943eac
 // parameters:
 //   blocks = 1
 //   causal = 0
@@ -14,13 +14,15 @@
 //   rank = 256
 //   rescale = lazy
 //   rope = 64
+//   schedule = splits
 //   stages = 2
 //   waves = 8
-// regenerate: lua5.4 gen/cli.lua render mla_decode_lds target=gfx942 blocks=1 causal=0 dtype=bf16 heads=128 load=vgpr order=plain page_size=16 q_len=1 rank=256 rescale=lazy rope=64 stages=2 waves=8
+// regenerate: lua5.4 gen/cli.lua render mla_decode_lds target=gfx942 blocks=1 causal=0 dtype=bf16 heads=128 load=vgpr order=plain page_size=16 q_len=1 rank=256 rescale=lazy rope=64 schedule=splits stages=2 waves=8
 // MLA decode for many heads: a tile of KV in LDS, shared by all waves of a workgroup, serves K and V; MFMA throughput
 // binds.
 //
-// A workgroup owns ROWS = 16*waves*blocks query rows (head-major within a token) of one request and one KV split. Wave w
+// A workgroup owns ROWS = 16*waves*blocks query rows (head-major within a token) of one request and one KV split
+// (schedule=fitted: or of the pieces of a part of the whole batch, one after the other, lib/fit_wave.h). Wave w
 // owns the rows [16*blocks*w, + 16*blocks) for everything: their Q, their running O^T, their m and l. All waves together
 // copy the tiles of 16 tokens into a ring of LDS stages, each tile once per workgroup, and meet at one barrier per tile.
 //
@@ -75,7 +77,7 @@
 
 constexpr int H = 128, Q_LEN = 1, R = 256, P = 64, PAGE = 16;
 constexpr bool CAUSAL = 0, LAZY = true;
-constexpr int WAVES = 8, BLOCKS = 1, ROWS = 128, NJ = 2;
+constexpr int WAVES = 8, BLOCKS = 1, ROWS = 128, STEP = 16, NJ = 2;
 constexpr u32 STAGES = 2, STAGE_BYTES = 10240;
 constexpr u32 LATENT_BYTES = 8192, ROW_BYTES = 512;
 constexpr int UNITS = 1, LEAD = 2;
@@ -87,17 +89,44 @@ MLAF_DEV int lane_again() {
   return x;
 }
 
-// ---- Which rows, which tokens ----------------------------------------------------------------------------------------
-struct rows_and_tokens {
+// What a workgroup of a decode kernel works on: a split of one request, or, where the schedule is fitted (lib/fit_wave.h) and
+// the launch cuts its batch, the pieces of a part, one after the other. All decisions are uniform, the same in all waves. The
+// includer has H, Q_LEN, ROWS, PAGE, STEP (tokens of a round) and lib/grid.h; `fitted` says which schedule it is.
+struct piece {
   i64 row;                // first row of this workgroup, counted over all requests
-  int rows;               // rows of the request from there on
+  int rows;               // rows of the request from there on, at least 1
   int first_row;          // within the request
   int n;                  // query tokens of the request
-  int tokens, begin, tiles; // cached tokens; this split's first and its number of tiles
+  int tokens, begin, end; // cached tokens of the request; those of this piece
+  int first_page;         // into kv_indices
+  i64 part;               // where part_o and part_lse have row 0 of all requests, so to speak
+  bool final;             // straight to o and lse
 };
 
+// The request's entries in the tables; false: no query token has a row here.
+MLAF_DEV bool read_request(const mlaf_decode_args& a, int request, int first_row, piece& x) {
+  const int q_begin = constants(a.qo_indptr)[request];
+  x.n = smaller(constants(a.qo_indptr)[request + 1] - q_begin, Q_LEN);
+  x.first_row = first_row;
+  x.row = (i64)q_begin * H + first_row;
+  x.rows = x.n * H - first_row;
+  x.tokens = cached_tokens<PAGE>(a, request, x.first_page);
+  return x.rows > 0;
+}
+
+MLAF_DEV bool only_piece(const mlaf_decode_args& a, piece& x) {
+  const work mine = my_work<(Q_LEN * H + ROWS - 1) / ROWS>(a.splits, a.batch);
+  if (!read_request(a, mine.request, mine.rows * ROWS, x)) return false;
+  split_range(x.tokens, STEP, a.splits, mine.split, x.begin, x.end);
+  x.begin = uniform(x.begin); // the division went through vector registers
+  x.end = uniform(x.end);
+  x.final = a.splits == 1;
+  x.part = (i64)mine.split * a.total_q * H;
+  return true;
+}
+
 // Tokens that a row sees.
-MLAF_DEV int visible(const rows_and_tokens& w, int row) {
+MLAF_DEV int visible(const piece& w, int row) {
   return CAUSAL ? w.tokens - (w.n - 1 - (w.first_row + row) / H) : w.tokens;
 }
 
@@ -153,12 +182,12 @@ MLAF_DEV void write_o(const output& out, bool final, char* put, const char* get,
 }
 
 // A workgroup without tokens (0: O = 0, and a split leaves O alone) or without a cache (NaN).
-MLAF_DEV void write_constant(const mlaf_decode_args& a, bool final, const rows_and_tokens& w, i64 part, float value) {
+MLAF_DEV void write_constant(const mlaf_decode_args& a, bool final, const piece& w, i64 part, float value) {
   const int rows = smaller(ROWS, w.rows);
   const float lse = value == 0.0f ? minus_inf() : value;
   for (int i = thread_id(); i < rows; i += 64 * WAVES) {
-    if (!final) a.part_lse[part + w.row + i] = lse;
-    else if (a.lse) a.lse[w.row + i] = lse;
+    if (!final) *(MLAF_GLOBAL float*)(global(a.part_lse) + 4 * (part + w.row + i)) = lse;
+    else if (a.lse) *(MLAF_GLOBAL float*)(global(a.lse) + 4 * (w.row + i)) = lse;
   }
   if (!final && value == 0.0f) return;
   char* const base = final ? a.o + w.row * (2 * R) : (char*)(a.part_o + (part + w.row) * R);
@@ -168,32 +197,13 @@ MLAF_DEV void write_constant(const mlaf_decode_args& a, bool final, const rows_a
     *(MLAF_GLOBAL u32x4*)(to + 16 * i) = u32x4{bits, bits, bits, bits};
 }
 
-// ---- The kernel ----------------------------------------------------------------------------------------------------
-extern "C" __global__ __attribute__((amdgpu_flat_work_group_size(512, 512),
-                                     amdgpu_num_vgpr(20))) void
-mlaf_mla_decode_6b3191c1(mlaf_decode_args a) {
-  __shared__ __attribute__((aligned(128))) char lds[26624];
-  const work mine = my_work<1>(a.splits, a.batch);
-  const int request = mine.request, split = mine.split, wave = uniform(thread_id() >> 6);
-  const bool final = a.splits == 1;
-
-  rows_and_tokens w;
-  const int q_begin = constants(a.qo_indptr)[request];
-  w.n = smaller(constants(a.qo_indptr)[request + 1] - q_begin, Q_LEN);
-  w.first_row = mine.rows * ROWS;
-  w.rows = w.n * H - w.first_row;
-  if (w.rows <= 0) return;
-  w.row = (i64)q_begin * H + w.first_row;
-  int first_page, end;
-  w.tokens = cached_tokens<PAGE>(a, request, first_page);
-  split_range(w.tokens, 16, a.splits, split, w.begin, end);
-  w.begin = uniform(w.begin); // the division went through vector registers; assembly wants what follows in scalar ones
-  end = uniform(end);
-  const i64 part = (i64)split * a.total_q * H;
-  w.tiles = (end - w.begin + 15) / 16;
-  const bool no_cache = a.num_pages <= 0; // then nothing may be read
-  if (w.tiles == 0 || no_cache) {
-    write_constant(a, final, w, part, w.tiles == 0 ? 0.0f : __builtin_nanf(""));
+// ---- A piece -------------------------------------------------------------------------------------------------------
+MLAF_DEV void work_on(const mlaf_decode_args& a, const piece& w, char* lds, int wave) {
+  const int tiles = (w.end - w.begin + 15) / 16;
+  const bool final = w.final, no_cache = a.num_pages <= 0; // then nothing may be read
+  const i64 part = w.part;
+  if (tiles == 0 || no_cache) {
+    write_constant(a, final, w, part, tiles == 0 ? 0.0f : __builtin_nanf(""));
     return;
   }
   u32 bad = 0; // the largest page id seen, as unsigned
@@ -204,7 +214,7 @@ mlaf_mla_decode_6b3191c1(mlaf_decode_args a) {
     const u32 half = 0x7fff, ones = 0x3c003c00; // bf16 rounding; 1, 1 in f16
     const u32 maxid = a.num_pages - 1, last = w.tokens - 1;
     const u32 cs = (u32)(2 * a.ckv_row_stride), ks = (u32)(2 * a.kpe_row_stride);
-    const u64 pages = (u64)(a.kv_indices + first_page);
+    const u64 pages = (u64)(a.kv_indices + w.first_page);
     const u32 base = (u32)(u64)(__attribute__((address_space(3))) char*)lds;
 
     // LDS addresses of K fragments (even and odd), V rows.
@@ -232,7 +242,7 @@ mlaf_mla_decode_6b3191c1(mlaf_decode_args a) {
     u32 wa = base + (4 * group + q) * ROW_BYTES + (latent_column(wave, lane) ^ 32 * q);
     u32 wr = base + LATENT_BYTES + 128 * (2 * (q + 4 * (group >> 1)) + (group & 1)) + (byte ^ 32 * q);
     // What the copy of a tile and the look-up of the next need; both stop at the last tile.
-    const u32 last_tile = w.begin + 16 * (w.tiles - 1);
+    const u32 last_tile = w.begin + 16 * (tiles - 1);
     u32 here, next = w.begin;
     auto aim = [&] {
       here = next;
@@ -726,9 +736,10 @@ mlaf_mla_decode_6b3191c1(mlaf_decode_args a) {
   }
 
   // ---- The result ----
+  const mlaf_decode_args to = a;
   const int lane = lane_again();
   __syncthreads(); // all have read the last tile: LDS is free
-  bool broken = bad >= (u32)a.num_pages;
+  bool broken = bad >= (u32)to.num_pages;
   // 16 rows x 128 bytes of O at a time go through a place of this wave's in LDS, from columns of one row per lane to
   // stores of 128 consecutive bytes by 8 lanes; chunk c of row t lies at c ^ (t & 7).
   char* const turn = lds + 2048 * wave;
@@ -746,11 +757,11 @@ mlaf_mla_decode_6b3191c1(mlaf_decode_args a) {
     const float weight = sum == 0.0f ? 0.0f : 1.0f / total; // no token seen: O = 0. NaN stays
     const float lse2 = top + log2_fast(sum);
     if (row < w.rows && lane < 16) {
-      if (!final) a.part_lse[part + w.row + row] = lse2;
-      else if (a.lse) a.lse[w.row + row] = lse2 * 0.69314718f;
+      if (!final) *(MLAF_GLOBAL float*)(global(to.part_lse) + 4 * (part + w.row + row)) = lse2;
+      else if (to.lse) *(MLAF_GLOBAL float*)(global(to.lse) + 4 * (w.row + row)) = lse2 * 0.69314718f;
     }
     const int first = wave * BLOCKS * 16 + FIRST + (lane >> 3);
-    const output out = output_at(a, final, part + w.row + first, w.row + first, lane, w.rows - first);
+    const output out = output_at(to, final, part + w.row + first, w.row + first, lane, w.rows - first);
     {
       float x[8];
       asm volatile(
@@ -872,4 +883,14 @@ mlaf_mla_decode_6b3191c1(mlaf_decode_args a) {
       write_o<3>(out, final, put, get, key, group ^ 2, 224, x);
     }
   }
+}
+
+// ---- The kernel ----------------------------------------------------------------------------------------------------
+extern "C" __global__ __attribute__((amdgpu_flat_work_group_size(512, 512),
+                                     amdgpu_num_vgpr(20))) void
+mlaf_mla_decode_9d943eac(mlaf_decode_args a) {
+  __shared__ __attribute__((aligned(128))) char lds[26624];
+  const int wave = uniform(thread_id() >> 6);
+  piece x;
+  if (only_piece(a, x)) work_on(a, x, lds, wave);
 }

@@ -1,7 +1,7 @@
 // Generated from templates/mla_decode_reg.hip.in by mlaforge. Do not edit: change the template.
 // template_hash: (not part of a golden)
 // target: gfx950
-// symbol: mlaf_mla_decode_1569087a
+// symbol: mlaf_mla_decode_93302eed
 // parameters:
 //   blocks = 1
 //   causal = 0
@@ -15,12 +15,14 @@
 //   rank = 256
 //   rescale = lazy
 //   rope = 64
+//   schedule = splits
 //   tile = 32
 //   waves = 2
-// regenerate: lua5.4 gen/cli.lua render mla_decode_reg target=gfx950 blocks=1 causal=0 dtype=bf16 heads=16 kvload=nt page_size=64 psplit=1 q_len=1 qsrc=lds rank=256 rescale=lazy rope=64 tile=32 waves=2
+// regenerate: lua5.4 gen/cli.lua render mla_decode_reg target=gfx950 blocks=1 causal=0 dtype=bf16 heads=16 kvload=nt page_size=64 psplit=1 q_len=1 qsrc=lds rank=256 rescale=lazy rope=64 schedule=splits tile=32 waves=2
 // MLA decode with everything in registers: split-KV attention for few heads, where memory bandwidth binds.
 //
-// A workgroup owns ROWS = 16*blocks query rows (head-major within a token) of one request and one KV split. Its waves take
+// A workgroup owns ROWS = 16*blocks query rows (head-major within a token) of one request and one KV split (schedule=fitted: or
+// of the pieces of a part of the whole batch, one after the other, lib/fit_wave.h). Its waves take
 // turns: wave w of W works on tokens [begin + (w + i*W)*TILE, + TILE), i = 0, 1, ... of the split, alone: no LDS and no
 // barrier before the end. A wave holds Q, the running O^T of all its rows, and one tile of KV in two forms, all in
 // registers. While it computes on one form of a tile, the loads of the other form are on their way: K of the next tile is
@@ -69,6 +71,7 @@ constexpr int H = 16, Q_LEN = 1, R = 256, P = 64, PAGE = 64;
 constexpr bool CAUSAL = 0, LAZY = 1, NT = 1;
 constexpr bool Q_IN_LDS = 1, WHOLE_PAGES = 1;
 constexpr int WAVES = 2, BLOCKS = 1, ROWS = 16 * BLOCKS, TILE = 32, SUBS = 2, PSPLIT = 1;
+constexpr int STEP = TILE * WAVES;
 constexpr int NK = 10, NK_C = R / 32, NJ = 2;
 constexpr int PIECE = 4, PIECE_COLS = 128, PIECE_STRIDE = PIECE_COLS + 4; // + 4: no bank conflicts
 constexpr float LAZY_LIMIT = LAZY ? 8.0f : 0.0f;
@@ -77,6 +80,41 @@ constexpr float LAZY_LIMIT = LAZY ? 8.0f : 0.0f;
 // O lives in accumulation registers throughout the loop. Said at both ends of each place where VALU touches it, because the
 // compiler would otherwise copy all of it to the other half of the file in every iteration, to be ready for a rescale.
 #define IN_ACCUMULATORS(x) asm volatile("" : "+a"(x))
+// What a workgroup of a decode kernel works on: a split of one request, or, where the schedule is fitted (lib/fit_wave.h) and
+// the launch cuts its batch, the pieces of a part, one after the other. All decisions are uniform, the same in all waves. The
+// includer has H, Q_LEN, ROWS, PAGE, STEP (tokens of a round) and lib/grid.h; `fitted` says which schedule it is.
+struct piece {
+  i64 row;                // first row of this workgroup, counted over all requests
+  int rows;               // rows of the request from there on, at least 1
+  int first_row;          // within the request
+  int n;                  // query tokens of the request
+  int tokens, begin, end; // cached tokens of the request; those of this piece
+  int first_page;         // into kv_indices
+  i64 part;               // where part_o and part_lse have row 0 of all requests, so to speak
+  bool final;             // straight to o and lse
+};
+
+// The request's entries in the tables; false: no query token has a row here.
+MLAF_DEV bool read_request(const mlaf_decode_args& a, int request, int first_row, piece& x) {
+  const int q_begin = constants(a.qo_indptr)[request];
+  x.n = smaller(constants(a.qo_indptr)[request + 1] - q_begin, Q_LEN);
+  x.first_row = first_row;
+  x.row = (i64)q_begin * H + first_row;
+  x.rows = x.n * H - first_row;
+  x.tokens = cached_tokens<PAGE>(a, request, x.first_page);
+  return x.rows > 0;
+}
+
+MLAF_DEV bool only_piece(const mlaf_decode_args& a, piece& x) {
+  const work mine = my_work<(Q_LEN * H + ROWS - 1) / ROWS>(a.splits, a.batch);
+  if (!read_request(a, mine.request, mine.rows * ROWS, x)) return false;
+  split_range(x.tokens, STEP, a.splits, mine.split, x.begin, x.end);
+  x.begin = uniform(x.begin); // the division went through vector registers
+  x.end = uniform(x.end);
+  x.final = a.splits == 1;
+  x.part = (i64)mine.split * a.total_q * H;
+  return true;
+}
 
 MLAF_DEV u32x4 kv_load(gptr p, u32 lane_bytes, int bytes) {
   const MLAF_GLOBAL u32x4* at = (const MLAF_GLOBAL u32x4*)(p + lane_bytes + bytes);
@@ -224,21 +262,13 @@ MLAF_DEV void multiply_v(const u32x4 (&v)[4], const u32x4 (&w)[4], const u32x2 (
 }
 
 // ---- The end ----------------------------------------------------------------------------------------------------------
-// Where the result goes: the output itself, or this split's partial.
-struct target {
-  i64 row;    // first row of this workgroup, counted over all requests
-  int rows;   // of them that exist
-  i64 part;   // offset of the split in part_o and part_lse, in rows
-  bool final; // splits == 1
-};
-
-MLAF_DEV void write_lse(const mlaf_decode_args& a, const target& to, int row, float lse2) {
+MLAF_DEV void write_lse(const mlaf_decode_args& a, const piece& to, int row, float lse2) {
   if (row >= to.rows) return;
-  if (!to.final) a.part_lse[to.part + to.row + row] = lse2;
-  else if (a.lse) a.lse[to.row + row] = lse2 * LN_2;
+  if (!to.final) *(MLAF_GLOBAL float*)(global(a.part_lse) + 4 * (to.part + to.row + row)) = lse2;
+  else if (a.lse) *(MLAF_GLOBAL float*)(global(a.lse) + 4 * (to.row + row)) = lse2 * LN_2;
 }
 
-MLAF_DEV void write_o(const mlaf_decode_args& a, const target& to, int row, int column, f32x4 x) {
+MLAF_DEV void write_o(const mlaf_decode_args& a, const piece& to, int row, int column, f32x4 x) {
   if (row >= to.rows || (R % 128 != 0 && column >= R)) return;
   const i64 at = (to.row + row) * R + column;
   if (to.final) *(MLAF_GLOBAL u32x2*)(global(a.o) + 2 * at) = u32x2{pack2(x[0], x[1]), pack2(x[2], x[3])};
@@ -246,7 +276,7 @@ MLAF_DEV void write_o(const mlaf_decode_args& a, const target& to, int row, int 
 }
 
 // Merge the waves' rows and write. LDS: O pieces [wave][16 rows][PIECE_STRIDE], then row_state [wave][ROWS].
-MLAF_DEV void finish(const mlaf_decode_args& a, const target& to, char* lds, int lane, int wave, row_state (&mine)[BLOCKS],
+MLAF_DEV void finish(const mlaf_decode_args& a, const piece& to, char* lds, int lane, int wave, row_state (&mine)[BLOCKS],
                      o_blocks (&o)[BLOCKS]) {
   float* const pieces = (float*)lds;
   row_state* const rows = (row_state*)(pieces + WAVES * 16 * PIECE_STRIDE);
@@ -300,33 +330,20 @@ MLAF_DEV void finish(const mlaf_decode_args& a, const target& to, char* lds, int
 
 // ---- The kernel -------------------------------------------------------------------------------------------------------
 // Load i of Q's block b. Rows that do not exist repeat the last one that does; nobody stores what they compute.
-MLAF_DEV u32x4 load_q(const mlaf_decode_args& a, const target& to, int b, int i, int lane) {
+MLAF_DEV u32x4 load_q(const mlaf_decode_args& a, const piece& to, int b, int i, int lane) {
   const int row = smaller(16 * b + (lane & 15), to.rows - 1);
   return *(const MLAF_GLOBAL u32x4*)(global(a.q) + (to.row + row) * (2 * (R + P)) + 64 * i + k_column(lane));
 }
 
-extern "C" __global__ __attribute__((amdgpu_flat_work_group_size(128, 128),
-                                     amdgpu_waves_per_eu(1, 1))) void
-mlaf_mla_decode_1569087a(mlaf_decode_args a) {
-  __shared__ __attribute__((aligned(16))) char lds[17280];
-  const int lane = thread_id() & 63, wave = uniform(thread_id() >> 6);
-  const work mine = my_work<(Q_LEN * H + ROWS - 1) / ROWS>(a.splits, a.batch);
-  const int request = mine.request, split = mine.split, row0 = mine.rows * ROWS;
-
-  // Which rows, which tokens.
-  const int q_begin = constants(a.qo_indptr)[request];
-  const int n = smaller(constants(a.qo_indptr)[request + 1] - q_begin, Q_LEN);
-  if (row0 >= n * H) return;
-  const target to = {(i64)q_begin * H + row0, n * H - row0, (i64)split * a.total_q * H, a.splits == 1};
-  int first_page, begin, end;
-  const int tokens = cached_tokens<PAGE>(a, request, first_page);
-  split_range(tokens, TILE * WAVES, a.splits, split, begin, end);
+MLAF_DEV void work_on(const mlaf_decode_args& a, const piece& to, char* lds, int lane, int wave) {
+  const int tokens = to.tokens, begin = to.begin;
+  int end = to.end;
   if (begin >= end && !to.final) { // nothing to do, and to say so
     if (thread_id() < ROWS) write_lse(a, to, thread_id(), minus_inf());
     return;
   }
   const cache kv = {global(a.ckv), global(a.kpe), 2 * (u32)a.ckv_row_stride, 2 * (u32)a.kpe_row_stride,
-                    constants(a.kv_indices) + first_page, a.num_pages, tokens};
+                    constants(a.kv_indices) + to.first_page, a.num_pages, tokens};
   bool bad = a.num_pages <= 0 && begin < end; // a cache without pages: nothing may be read
   if (bad) end = begin;
 
@@ -348,8 +365,9 @@ mlaf_mla_decode_1569087a(mlaf_decode_args a) {
 #pragma unroll
   for (int b = 0; b < BLOCKS; b++) {
     row[b] = {-3.402823466e38f, 0.0f, 0.0f};
-    const int token = (row0 + 16 * b + (lane & 15)) / H;
-    limit[b] = (CAUSAL ? tokens - (n - 1 - token) : tokens) - 4 * (lane >> 4);
+    const int token = (to.first_row + 16 * b + (lane & 15)) / H;
+    const int last = smaller(CAUSAL ? tokens - (to.n - 1 - token) : tokens, to.end); // a piece may end within a tile of 32
+    limit[b] = last - 4 * (lane >> 4);
 #pragma unroll
     for (int j = 0; j < NJ; j++)
 #pragma unroll
@@ -359,7 +377,7 @@ mlaf_mla_decode_1569087a(mlaf_decode_args a) {
       }
   }
 
-  const int step = TILE * WAVES;
+  const int step = STEP;
   // First token of part u of the tile at t. Where there is none, the request's last: all 16 rows are then that one, which
   // costs next to nothing.
   auto part_of = [&](int t, int u) { return t < end ? smaller(t + 16 * u, tokens - 1) : tokens - 1; };
@@ -429,4 +447,13 @@ mlaf_mla_decode_1569087a(mlaf_decode_args a) {
   }
   if (Q_IN_LDS) __syncthreads(); // Q has been read by all: its place becomes the merge buffer
   finish(a, to, lds, lane, wave, row, o);
+}
+
+extern "C" __global__ __attribute__((amdgpu_flat_work_group_size(128, 128),
+                                     amdgpu_waves_per_eu(1, 1))) void
+mlaf_mla_decode_93302eed(mlaf_decode_args a) {
+  __shared__ __attribute__((aligned(16))) char lds[17280];
+  const int wave = uniform(thread_id() >> 6);
+  piece x;
+  if (only_piece(a, x)) work_on(a, x, lds, thread_id() & 63, wave);
 }

@@ -1,0 +1,188 @@
+/* Tuning texts as a layer. Importing them into SQLite cost a process 7 ms before its first plan; a plan wants a few rows of one
+ * device and one shape, and finds them by the first two columns. The text stays the truth: nothing derived from it is kept. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "db/db_internal.h"
+
+enum { OFFSET_BITS = 40 }; /* an id is a file's number, then where the row begins */
+
+typedef struct text_file {
+  char *path, *text;
+  const char *rows, *end;
+  size_t columns;
+  bool complained;
+} text_file;
+
+struct mlaf_db_texts {
+  text_file *files;
+  size_t n, parsed;
+};
+
+void mlaf_db_texts_free(mlaf_db_texts *t) {
+  if (!t) return;
+  for (size_t i = 0; i < t->n; i++) {
+    free(t->files[i].path);
+    free(t->files[i].text);
+  }
+  free(t->files);
+  free(t);
+}
+
+mlaf_status mlaf_db_texts_open(const char *name, const mlaf_log *log, mlaf_db **out, mlaf_err *err) {
+  mlaf_db *db = calloc(1, sizeof *db);
+  if (db) db->texts = calloc(1, sizeof *db->texts);
+  if (!db || !db->texts || !(db->path = mlaf_strdup(name))) {
+    mlaf_db_close(db);
+    return mlaf_fail(err, MLAF_E_NOMEM, "no memory for a database handle");
+  }
+  if (log) db->log = *log;
+  *out = db;
+  return MLAF_OK;
+}
+
+static mlaf_status add_file(mlaf_db_texts *t, const char *path, mlaf_err *err) {
+  text_file *grown = realloc(t->files, (t->n + 1) * sizeof *grown);
+  if (!grown) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for a tuning text");
+  t->files = grown;
+  text_file *f = &grown[t->n];
+  void *text = NULL;
+  size_t size;
+  mlaf_status status = mlaf_file_read(path, MLAF_DB_TEXT_MAX, &text, &size, err);
+  if (status != MLAF_OK) return status;
+  *f = (text_file){.path = mlaf_strdup(path), .text = text, .end = (char *)text + strlen(text)};
+  status = f->path ? mlaf_db_text_head(text, &f->columns, &f->rows, err) : mlaf_fail(err, MLAF_E_NOMEM, "no memory for a path");
+  if (status == MLAF_OK) {
+    t->n++;
+    return MLAF_OK;
+  }
+  free(f->path);
+  free(text);
+  return status;
+}
+
+mlaf_status mlaf_db_texts_add(mlaf_db *db, const char *path, mlaf_err *err) {
+  const mlaf_status status = add_file(db->texts, path, err);
+  return status == MLAF_OK ? MLAF_OK : mlaf_fail_prefix(err, status, "%s", path);
+}
+
+size_t mlaf_db_texts_parsed(const mlaf_db *db) { return db->texts ? db->texts->parsed : 0; }
+
+/* --- one row --- */
+
+static size_t length_of(const char *line, const char *end) {
+  const char *stop = memchr(line, '\n', (size_t)(end - line));
+  return (size_t)((stop ? stop : end) - line);
+}
+
+static mlaf_status read_row(mlaf_db *db, text_file *f, const char *line, bool whole, mlaf_choice_row *out, mlaf_err *err) {
+  mlaf_err why = {MLAF_OK, ""};
+  db->texts->parsed++;
+  mlaf_status status = mlaf_db_text_row(line, length_of(line, f->end), 0, f->columns, whole, out, &why);
+  out->imported = true;
+  if (status == MLAF_OK) return MLAF_OK;
+  size_t number = 1;
+  for (const char *p = f->text; p < line; p++) number += *p == '\n';
+  mlaf_db_text_row(line, length_of(line, f->end), number, f->columns, whole, out, &why);
+  if (!f->complained) mlaf_log_line(&db->log, MLAF_LOG_WARN, "passing over a tuned choice: %s: %s", f->path, why.text);
+  f->complained = true;
+  return mlaf_fail(err, status, "%s: %s", f->path, why.text);
+}
+
+mlaf_status mlaf_db_texts_row(mlaf_db *db, int64_t id, mlaf_choice_row *out, mlaf_err *err) {
+  text_file *f = &db->texts->files[id >> OFFSET_BITS];
+  const mlaf_status status = read_row(db, f, f->text + (id & ((INT64_C(1) << OFFSET_BITS) - 1)), true, out, err);
+  out->choice.layer = db->layer;
+  return status;
+}
+
+/* --- rows of a device and a shape --- */
+
+typedef struct looking {
+  mlaf_db *db;
+  const char *device;
+  char shape[MLAF_PROBLEM_TEXT_MAX]; /* canonical text up to the batch */
+  const char **seen;                 /* problems of the rows that matched, each up to its tab */
+  size_t n_seen, cap;
+  mlaf_db_texts_fn fn;
+  void *user;
+} looking;
+
+/* The text of another device or shape; one with an escape in it is only known when it was parsed. */
+static bool differs(const looking *k, const char *line, size_t n, const char **problem) {
+  const char *tab = memchr(line, '\t', n);
+  const size_t device = tab ? (size_t)(tab - line) : n, shape = strlen(k->shape), left = tab ? n - device - 1 : 0;
+  if (!tab || line[0] == '#') return true;
+  *problem = tab + 1;
+  if (left < shape || memcmp(*problem, k->shape, shape) != 0) return true;
+  return !memchr(line, '\\', device) && (device != strlen(k->device) || memcmp(line, k->device, device) != 0);
+}
+
+static bool same_problem(const char *a, const char *b) {
+  const size_t n = strcspn(a, "\t");
+  return n == strcspn(b, "\t") && memcmp(a, b, n) == 0;
+}
+
+/* Files are gone through from the last to the first, whose entries it replaces; within one the first of equals counts. */
+static bool is_seen(const looking *k, const char *problem) {
+  for (size_t i = 0; i < k->n_seen; i++)
+    if (same_problem(k->seen[i], problem)) return true;
+  return false;
+}
+
+static bool remember(looking *k, const char *problem) {
+  if (k->n_seen == k->cap) {
+    const size_t cap = k->cap ? 2 * k->cap : 64;
+    const char **grown = realloc(k->seen, cap * sizeof *grown);
+    if (!grown) return false;
+    k->seen = grown;
+    k->cap = cap;
+  }
+  k->seen[k->n_seen++] = problem;
+  return true;
+}
+
+/* false: no memory. */
+static bool look_in(looking *k, size_t number) {
+  text_file *f = &k->db->texts->files[number];
+  for (const char *line = f->rows; line < f->end;) {
+    const size_t n = length_of(line, f->end);
+    const char *at = line, *problem;
+    mlaf_choice_row row;
+    line += n + (line + n < f->end);
+    if (differs(k, at, n, &problem) || is_seen(k, problem) || read_row(k->db, f, at, false, &row, NULL) != MLAF_OK) continue;
+    if (strcmp(row.device, k->device) != 0) continue;
+    if (!remember(k, problem)) return false;
+    if (row.protocol != MLAF_DB_PROTOCOL) continue;
+    if (!k->fn(k->user, (int64_t)number << OFFSET_BITS | (at - f->text), &row)) return false;
+  }
+  return true;
+}
+
+mlaf_status mlaf_db_texts_near(mlaf_db *db, const char *device, const mlaf_problem *p, mlaf_db_texts_fn fn, void *user,
+                               mlaf_err *err) {
+  looking k = {.db = db, .device = device, .fn = fn, .user = user};
+  bool memory = true;
+  if (mlaf_problem_print(p, k.shape, sizeof k.shape) != MLAF_OK)
+    return mlaf_fail(err, MLAF_E_PROBLEM, "a problem that does not pass mlaf_problem_check has no choices");
+  for (int i = 0; i < 2; i++) *strrchr(k.shape, ',') = 0; /* batch and ctx are the last two words */
+  snprintf(k.shape + strlen(k.shape), 2, ",");
+  for (size_t i = db->texts->n; memory && i-- > 0;) memory = look_in(&k, i);
+  free(k.seen);
+  return memory ? MLAF_OK : mlaf_fail(err, MLAF_E_NOMEM, "no memory for the choices of a problem");
+}
+
+/* --- all of them, for whoever lists or exports a layer --- */
+
+mlaf_status mlaf_db_texts_fill(mlaf_db *db, mlaf_err *err) {
+  mlaf_status status = mlaf_db_connect_memory(db, err);
+  for (size_t i = 0; db->texts && status == MLAF_OK && i < db->texts->n; i++) {
+    const text_file *f = &db->texts->files[i];
+    mlaf_err why = {MLAF_OK, ""};
+    if (mlaf_db_import(db, f->text, NULL, &why) == MLAF_OK) continue;
+    if (why.status == MLAF_E_NOMEM) status = mlaf_fail(err, why.status, "%s", why.text);
+    else mlaf_log_line(&db->log, MLAF_LOG_WARN, "going on without tuning data: %s: %s", f->path, why.text);
+  }
+  return status;
+}

@@ -1,0 +1,133 @@
+/* Numbers as text under a locale whose decimal point is a comma: what this library reads and writes has a point. */
+#include "base/base.h"
+#include "base/comma.h"
+#include "cmocka_all.h"
+#include "core/lengths.h"
+#include "db/db.h"
+#include "gen/gen.h"
+
+static char dir[] = "/tmp/mlaf-comma-XXXXXX";
+
+static int setup(void **state) {
+  char path[128];
+  if (!mkdtemp(dir) || !comma_write(dir)) return -1;
+  const bool set = comma_set(dir);
+  snprintf(path, sizeof path, "%s/comma/LC_NUMERIC", dir);
+  unlink(path);
+  snprintf(path, sizeof path, "%s/comma", dir);
+  rmdir(path);
+  rmdir(dir);
+  return set ? 0 : -1;
+}
+
+/* What the C library makes of it, so that the rest proves something. */
+static void the_locale_has_a_comma(void **state) {
+  char text[16];
+  snprintf(text, sizeof text, "%.2f", 0.25);
+  assert_string_equal(text, "0,25");
+  assert_true(strtod("0.25", NULL) == 0);
+}
+
+static void base_has_a_point(void **state) {
+  char text[32], *end;
+  mlaf_err err;
+  assert_true(mlaf_strtod("0.25x", &end) == 0.25 && *end == 'x');
+  assert_true(mlaf_strtod("0,25", &end) == 0 && *end == ',');
+  assert_true(mlaf_strtod("0x1.8p1", NULL) == 3);
+  assert_int_equal(mlaf_snprintf(text, sizeof text, "%.2f %g", 0.25, 1e-5), 10);
+  assert_string_equal(text, "0.25 1e-05");
+  mlaf_fail(&err, MLAF_E_ARG, "%.1f", 1.5);
+  mlaf_fail_prefix(&err, MLAF_E_ARG, "%.1f", 2.5);
+  assert_string_equal(err.text, "2.5: 1.5");
+  mlaf_text t = MLAF_TEXT_INIT(100);
+  mlaf_text_fmt(&t, "%.3f", 3.125);
+  char *taken = mlaf_text_take(&t), *made = mlaf_format("%.1f", 4.5);
+  assert_string_equal(taken, "3.125");
+  assert_string_equal(made, "4.5");
+  free(taken);
+  free(made);
+  const mlaf_locale outer = mlaf_locale_enter(), inner = mlaf_locale_enter();
+  snprintf(text, sizeof text, "%.1f", 0.5);
+  assert_string_equal(text, "0.5");
+  mlaf_locale_leave(inner);
+  snprintf(text, sizeof text, "%.1f", 0.5);
+  assert_string_equal(text, "0.5");
+  mlaf_locale_leave(outer);
+  snprintf(text, sizeof text, "%.1f", 0.5); /* the caller's locale is as it was */
+  assert_string_equal(text, "0,5");
+}
+
+static void lengths_round_trip(void **state) {
+  mlaf_lengths l;
+  char text[MLAF_LENGTHS_TEXT_MAX];
+  mlaf_err err = {MLAF_OK, ""};
+  if (mlaf_lengths_parse("normal:1,0.5,7", &l, &err)) fail_msg("%s", err.text);
+  assert_true(l.mean == 1 && l.std == 0.5 && l.seed == 7);
+  mlaf_lengths_print(&l, text);
+  assert_string_equal(text, "normal:1,0.5,7");
+}
+
+/* Tuning text as shipped: taken, and given back the same. */
+static void tuning_text_round_trips(void **state) {
+  char *path = mlaf_format("%s/tuning/gfx942.tsv", getenv("MLAF_SOURCE_DIR"));
+  mlaf_db *db = NULL;
+  mlaf_err err = {MLAF_OK, ""};
+  void *text = NULL;
+  size_t size = 0;
+  if (mlaf_file_read(path, 64 << 20, &text, &size, &err)) fail_msg("%s", err.text);
+  if (mlaf_db_open_text(path, text, NULL, &db, &err)) fail_msg("%s", err.text);
+  mlaf_text out = MLAF_TEXT_INIT((size_t)64 << 20), again = MLAF_TEXT_INIT((size_t)64 << 20);
+  assert_int_equal(mlaf_db_export(db, NULL, &out, &err), MLAF_OK);
+  mlaf_db_close(db);
+  if (mlaf_db_open_text("again", out.data, NULL, &db, &err)) fail_msg("%s", err.text);
+  assert_int_equal(mlaf_db_export(db, NULL, &again, &err), MLAF_OK);
+  mlaf_db_close(db);
+  assert_string_equal(out.data, again.data);
+  assert_non_null(strchr(out.data, '.'));
+  mlaf_text_free(&out);
+  mlaf_text_free(&again);
+  free(text);
+  free(path);
+}
+
+/* The generator: constants of kernel text, model times, the names of variants. */
+static void the_generator_is_the_same(void **state) {
+  mlaf_problem p = MLAF_PROBLEM_INIT;
+  p.heads = 16;
+  char *plain = NULL;
+  for (int comma = 0; comma < 2; comma++) {
+    const mlaf_locale before = mlaf_locale_enter();
+    if (comma) mlaf_locale_leave(before);
+    mlaf_gen *g = NULL;
+    mlaf_variant *list = NULL;
+    mlaf_err err = {MLAF_OK, ""};
+    size_t n = 0;
+    mlaf_text all = MLAF_TEXT_INIT((size_t)64 << 20);
+    if (mlaf_gen_open(NULL, &g, &err) || mlaf_gen_space(g, &p, "gfx942", &list, &n, &err)) fail_msg("%s", err.text);
+    for (size_t i = 0; i < n; i++)
+      mlaf_text_fmt(&all, "%s %.6g %s\n", list[i].name, list[i].model_ns, list[i].rejected ? list[i].rejected : "");
+    for (size_t i = 0; i < n; i += 40) {
+      char *source = NULL, hash[MLAF_HASH_HEX];
+      if (list[i].rejected) continue;
+      if (mlaf_gen_render(g, &list[i].decode, "gfx942", &source, hash, &err)) fail_msg("%s", err.text);
+      mlaf_text_str(&all, source);
+      free(source);
+    }
+    mlaf_variants_free(list, n);
+    mlaf_gen_close(g);
+    if (!comma) mlaf_locale_leave(before);
+    char *text = mlaf_text_take(&all);
+    assert_non_null(text);
+    if (!comma) plain = text;
+    else assert_string_equal(text, plain);
+    if (comma) free(text);
+  }
+  free(plain);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(the_locale_has_a_comma), cmocka_unit_test(base_has_a_point),
+                                     cmocka_unit_test(lengths_round_trip), cmocka_unit_test(tuning_text_round_trips),
+                                     cmocka_unit_test(the_generator_is_the_same)};
+  return cmocka_run_group_tests(tests, setup, NULL);
+}

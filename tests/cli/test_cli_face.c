@@ -1,0 +1,215 @@
+/* What the command shows to whoever looks on: which device it took, what fits the window, what help says. */
+#include <pty.h>
+#include <sys/ioctl.h>
+
+#include "cli/cli_fixture.h"
+#include "core/built.h"
+#include "mlaforge/mlaforge.h"
+
+/* Without a GPU the command takes the emulator and says so, on stderr alone; asked for a GPU by name it does not. */
+static void auto_is_the_emulator_only_aloud(void **state) {
+  const cli_dir *d = *state;
+  setenv("MLAF_HIP_LIBRARY", "/nonexistent/hip", 1);
+  setenv("MLAF_CUDA_LIBRARY", "/nonexistent/cuda", 1);
+  static const char *const commands[][8] = {{"tune", "--heads", "16", "--dry-run", "--json"},
+                                            {"tune", "--heads", "16", "--batch", "1,2", "--dry-run", "--json"},
+                                            {"db", "why", "mla_decode:h16", "--json"},
+                                            {"tune", "--heads", "16", "--dry-run", "--json", "--device", "auto"},
+                                            {"db", "why", "mla_decode:h16", "--json", "--device", "auto"},
+                                            {"bench", "--heads", "4", "--rank", "64", "--json"}};
+  for (int i = 0; i < 6; i++) {
+    cli_result r = finish(d, start(d, commands[i], NULL));
+    assert_exit(r, 0);
+    assert_has(r.err, "auto: no GPU, using emu:gfx942\n");
+    assert_true(each_json(r.out, NULL, NULL) > 0);
+    release(&r);
+  }
+  cli_result r = RUN(d, "tune", "--heads", "16", "--dry-run", "--device", "emu:gfx942");
+  assert_exit(r, 0);
+  assert_string_equal(r.err, "");
+  release(&r);
+  r = RUN(d, "tune", "--heads", "16", "--dry-run", "-v");
+  assert_has(r.err, "device auto: not hip: MLAF_HIP_LIBRARY: /nonexistent/hip");
+  assert_has(r.err, "device auto: not cuda: MLAF_CUDA_LIBRARY: /nonexistent/cuda");
+  release(&r);
+  r = RUN(d, "tune", "--heads", "16", "--dry-run", "--device", "cuda");
+  assert_exit(r, 3);
+  release(&r);
+  unsetenv("MLAF_HIP_LIBRARY");
+  unsetenv("MLAF_CUDA_LIBRARY");
+}
+
+/* What a command prints on a terminal of so many columns, standard output in a file. */
+static char *on_terminal(const cli_dir *d, const char *const *args, unsigned short columns) {
+  const char *argv[32] = {d->program};
+  struct winsize size = {.ws_row = 24, .ws_col = columns};
+  int master = -1;
+  for (int i = 0; i < 30 && args[i]; i++) argv[i + 1] = args[i];
+  pid_t child = forkpty(&master, NULL, NULL, columns ? &size : NULL);
+  if (child == 0) {
+    int out = open(d->out, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    dup2(out, 1);
+    execv(d->program, (char **)argv);
+    _exit(127);
+  }
+  assert_true(child > 0);
+  mlaf_text text = MLAF_TEXT_INIT(1 << 20);
+  char part[4096];
+  for (ssize_t n; (n = read(master, part, sizeof part)) > 0;) mlaf_text_add(&text, part, (size_t)n);
+  int status = -1;
+  waitpid(child, &status, 0);
+  close(master);
+  assert_int_equal(status, 0);
+  return mlaf_text_take(&text);
+}
+
+/* A progress line that wraps cannot be cleared: each second would leave one behind. */
+static void progress_fits_the_window(void **state) {
+  const cli_dir *d = *state;
+  static const char *const args[] = {"tune", "mla_decode:h4,r64,p32,q1,bf16,page16,b2,s100", "--device", "emu:gfx942",
+                                     "--max-candidates", "6", "--jobs", "1", NULL};
+  static const unsigned short widths[] = {100, 40, 0};
+  for (int i = 0; i < 3; i++) {
+    char *text = on_terminal(d, args, widths[i]);
+    const size_t most = (widths[i] ? widths[i] : 80) - 1u;
+    int lines = 0;
+    for (const char *at = text; (at = strstr(at, "\r\033[K")); lines++) {
+      at += 4;
+      const size_t n = strcspn(at, "\r\n");
+      if (n > most) fail_msg("%zu columns in a window of %u: '%.*s'", n, widths[i], (int)n, at);
+    }
+    assert_true(lines > 1); /* one a second, and compiling takes some */
+    free(text);
+    unlink(d->db);
+    remove_tree(d->cache);
+  }
+}
+
+/* A variant's name is never cut: it has a line of its own, of whatever width. */
+static void lines_fit(const char *text) {
+  for (const char *line = text; *line; line += strcspn(line, "\n") + 1) {
+    const size_t n = strcspn(line, "\n");
+    const bool name = strncmp(line, "  ", 2) == 0 && strcspn(line + 2, " \n") == n - 2;
+    if (n > 110 && !name) fail_msg("%zu columns: %.*s", n, (int)n, line);
+  }
+}
+
+/* Four problems in two runs, beside what is shipped: the last run's first, in lines that fit, the shipped ones on request. */
+static void shows_ones_own_first(void **state) {
+  const cli_dir *d = *state;
+  static const char *const problems[] = {"mla_decode:h4,r64,p32,q1,bf16,page16,b2,s100",
+                                         "mla_decode:h4,r64,p32,q1,bf16,page16,b1,s100"};
+  char *shipped = mlaf_format("%s/tuning", getenv("MLAF_SOURCE_DIR"));
+  setenv("MLAF_TUNING_DIR", shipped, 1);
+  for (int i = 0; i < 2; i++) {
+    cli_result r = RUN(d, "tune", problems[i], "--device", "emu:gfx942", "--max-candidates", "2");
+    assert_exit(r, 0);
+    release(&r);
+  }
+  cli_result r = RUN(d, "db", "show");
+  assert_exit(r, 0);
+  assert_memory_equal(r.out, "user: emu:gfx942|cu304|", 23);
+  assert_true(strstr(r.out, "b1,s100") && strstr(r.out, "b1,s100") < strstr(r.out, "b2,s100")); /* the last run's */
+  assert_null(strstr(r.out, "arch:gfx942"));
+  assert_has(r.err, "more choices came with the site or with mlaforge: --all shows them");
+  lines_fit(r.out);
+  char *own = r.out;
+  r.out = NULL;
+  release(&r);
+  r = RUN(d, "db", "show", "--all");
+  assert_exit(r, 0);
+  assert_memory_equal(r.out, own, strlen(own));
+  assert_has(r.out, "shipped: arch:gfx942");
+  assert_string_equal(r.err, "");
+  lines_fit(r.out);
+  release(&r);
+  r = RUN(d, "db", "show", "mla_decode:h128,r512,p64,q1,bf16,page64,b1,s1024"); /* a problem by name: whoever knows it */
+  assert_exit(r, 0);
+  assert_has(r.out, "shipped: arch:gfx942");
+  release(&r);
+  r = RUN(d, "db", "show", "--device-id", "nobody");
+  assert_exit(r, 0);
+  release(&r);
+  free(own);
+  free(shipped);
+  setenv("MLAF_TUNING_DIR", "/nonexistent", 1);
+}
+
+static void help_says_what_an_option_does_there(void **state) {
+  static const struct {
+    const char *command, *says, *not;
+  } cases[] = {{"db", "--dry-run              gc: say what would be removed", "print the space"},
+               {"db", "--out PATH             export: the file", "where the output goes"},
+               {"cache", "--dry-run              gc: say what would be removed", "print the space"},
+               {"profile", "--all                  annotate the whole kernel", "every pair of kernels"},
+               {"verify", "--all                  every pair of kernels", "annotate"},
+               {"embed", "--targets LIST         only these of the bundle's architectures", "make a bundle"},
+               {"embed", "--name NAME            a C name", "prefix of the generated files"},
+               {"tune", "--dry-run              print the space", "would be removed"},
+               {"tune", "--misses               tune the problems", NULL}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    cli_result r = RUN(*state, cases[i].command, "--help");
+    assert_exit(r, 0);
+    assert_has(r.out, cases[i].says);
+    if (cases[i].not && strstr(r.out, cases[i].not)) fail_msg("%s --help says '%s'", cases[i].command, cases[i].not);
+    release(&r);
+  }
+}
+
+static void models_are_listed(void **state) {
+  cli_result r = RUN(*state, "models");
+  assert_exit(r, 0);
+  assert_has(r.out, "model ");
+  assert_has(r.out, "deepseek-v3 ");
+  assert_has(r.out, "minicpm3-4b ");
+  assert_null(strstr(r.out, "FlashMLA"));
+  release(&r);
+  r = RUN(*state, "models", "-v");
+  assert_has(r.out, "\n  FlashMLA; reference-kernels\n");
+  release(&r);
+  r = RUN(*state, "models", "--json");
+  assert_exit(r, 0);
+  int n = 0;
+  while (mlaf_model_at((size_t)n)) n++;
+  assert_int_equal(each_json(r.out, NULL, NULL), n);
+  assert_has(r.out, "\"name\":\"deepseek-v3\",\"heads\":128,\"rank\":512,\"rope\":64,\"qk_nope\":128,\"v_head\":128");
+  release(&r);
+}
+
+static void add_estimate(void *user, const char *schema, const cJSON *o) {
+  const cJSON *s = cJSON_GetObjectItem(o, "estimate_s");
+  assert_true(cJSON_IsNumber(s) && s->valuedouble > 0);
+  *(double *)user += s->valuedouble;
+}
+
+/* More candidates and fewer compiles at once take longer. */
+static void dry_runs_estimate_the_time(void **state) {
+  static const char *const more[][2] = {{"--max-candidates", "4"}, {"--max-candidates", "40"}, {"--strategy", "exhaustive"}};
+  double before = 0;
+  for (int i = 0; i < 3; i++) {
+    double sum = 0;
+    cli_result r = RUN(*state, "tune", "--heads", "16", "--batch", "1,8", "--dry-run", "--json", "--device", "emu:gfx942",
+                       more[i][0], more[i][1]);
+    assert_exit(r, 0);
+    assert_int_equal(each_json(r.out, add_estimate, &sum), 2);
+    assert_true(sum > before);
+    before = sum;
+    release(&r);
+  }
+  cli_result r = RUN(*state, "tune", "--heads", "16", "--batch", "1,8", "--dry-run", "--device", "emu:gfx942",
+                     "--time-limit", "7");
+  assert_has(r.out, "candidates, about 7 s; nothing was compiled");
+  release(&r);
+  r = RUN(*state, "tune", "--heads", "16", "--dry-run", "--device", "emu:gfx942");
+  assert_has(r.out, " of them, about ");
+  release(&r);
+}
+
+int main(void) {
+#define T(f) cmocka_unit_test_setup_teardown(f, cli_dir_setup, cli_dir_teardown)
+  const struct CMUnitTest tests[] = {
+      T(auto_is_the_emulator_only_aloud), T(progress_fits_the_window),   T(shows_ones_own_first),
+      T(help_says_what_an_option_does_there), T(models_are_listed), T(dry_runs_estimate_the_time),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,160 @@
+/* The first SIGINT or SIGTERM ends every command, with what is done. Each of these would go on for minutes; how long they have is
+ * for a busy machine. */
+#include "cli/cli_fixture.h"
+#include "need.h"
+
+enum { LIMIT_S = 40 };
+#define EMU "--device", "emu:gfx942"
+
+/* Text in a file so far, 0 when there is none yet. */
+static long size_of(const char *path) {
+  struct stat st;
+  return stat(path, &st) == 0 ? (long)st.st_size : 0;
+}
+
+static bool has_child(pid_t of) {
+  char path[64], text[32] = "";
+  snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)of, (int)of);
+  FILE *f = fopen(path, "r");
+  const bool has = f && fgets(text, sizeof text, f);
+  if (f) fclose(f);
+  return has;
+}
+
+/* Wait for the end; the seconds it took, or failure after LIMIT_S. */
+static double wait_end(pid_t child, const char *what) {
+  const double start = mlaf_now();
+  siginfo_t end;
+  for (;;) {
+    memset(&end, 0, sizeof end);
+    assert_int_equal(waitid(P_PID, (id_t)child, &end, WEXITED | WNOWAIT | WNOHANG), 0);
+    if (end.si_pid) return mlaf_now() - start;
+    if (mlaf_now() - start > LIMIT_S) {
+      kill(child, SIGKILL);
+      waitpid(child, NULL, 0);
+      fail_msg("%s still ran %d s after the signal", what, LIMIT_S);
+    }
+    usleep(10000);
+  }
+}
+
+typedef struct long_run {
+  const char *args[20];
+  int number, at_work_ms; /* the signal, and how long to let it work first */
+  bool compiles;          /* wait for its first worker before that */
+} long_run;
+
+#define BIG "--heads", "128", "--batch", "64", "--ctx", "16384"
+#define HUGE "--heads", "128", "--q-len", "8", "--batch", "256", "--ctx", "131072"
+static const long_run runs[] = {
+    {{"compile", "--heads", "128", "--jobs", "1"}, SIGTERM, 500, true},
+    {{"compile", "--heads", "128", "--jobs", "1", "--evidence", "--json"}, SIGINT, 1500, true},
+    {{"bench", HUGE, EMU}, SIGTERM, 2500, true},
+    {{"verify", "--heads", "256", "--q-len", "8", "--batch", "64", "--ctx", "16384", EMU}, SIGTERM, 2500, true},
+    {{"verify", "--heads", "128", "--batch", "16", "--ctx", "4096", EMU, "--all", "--jobs", "1"}, SIGINT, 500, true},
+    {{"profile", HUGE, "--dtype", "f16", "--json"}, SIGTERM, 2500, true},
+    {{"generate", "--heads", "128", "--out", "OUT"}, SIGTERM, 300, false},
+    {{"generate", "--heads", "128", "--batch", "1,2,4,8,16,32,64,128,256", "--ctx", "1024:65536", "--targets", "gfx942,gfx950", "--jobs", "1", "--out",
+      "OUT"}, SIGINT, 500, true},
+    {{"tune", HUGE, "--page-size", "16", EMU, "--jobs", "1"}, SIGTERM, 1500, true},
+    {{"tune", "--heads", "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16", "--batch", "1:1024", "--ctx", "1024:131072", EMU, "--dry-run"},
+     SIGTERM, 1000, false},
+};
+
+static void every_command_ends(void **state) {
+  const cli_dir *d = *state;
+  need_proc();
+  need_compiler("gfx942");
+  double most = 0;
+  for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
+    const long_run *x = &runs[i];
+    const char *args[24];
+    char what[200] = "", out[128];
+    snprintf(out, sizeof out, "%s/out%zu", d->dir, i);
+    int n = 0;
+    for (; x->args[n]; n++) {
+      args[n] = strcmp(x->args[n], "OUT") ? x->args[n] : out;
+      snprintf(what + strlen(what), sizeof what - strlen(what), "%s ", args[n]);
+    }
+    args[n] = NULL;
+    const pid_t child = start(d, args, NULL);
+    for (int k = 0; x->compiles && k < 6000 && !has_child(child); k++) usleep(10000);
+    usleep((useconds_t)x->at_work_ms * 1000);
+    siginfo_t early = {0};
+    waitid(P_PID, (id_t)child, &early, WEXITED | WNOWAIT | WNOHANG);
+    if (early.si_pid) {
+      cli_result r = finish(d, child);
+      fail_msg("%swas over before the signal: exit %d\n%s", what, r.exit, r.err);
+    }
+    kill(child, x->number);
+    const double took = wait_end(child, what);
+    cli_result r = finish(d, child);
+    print_message("%5.2f s: %s\n", took, what);
+    if (took > most) most = took;
+    if (r.exit == 0) print_message("it was done just then\n"); /* all is printed: nothing to say */
+    else if (r.exit != 1) fail_msg("%sexit %d, expected 1\n%s", what, r.exit, r.err);
+    else assert_has(r.err, "stopped");
+    release(&r);
+  }
+  print_message("longest: %.2f s\n", most);
+}
+
+/* A table that is cut short has its rows, and a stream of JSON lines its last one. */
+static void what_is_done_is_printed(void **state) {
+  const cli_dir *d = *state;
+  static const char *const table[] = {"tune", "--heads", "1,2,3,4,5,6,7,8", "--batch", "1:1024", "--ctx", "1024:65536", EMU,
+                                      "--dry-run", NULL};
+  pid_t child = start(d, table, NULL);
+  sleep(3);
+  kill(child, SIGINT);
+  wait_end(child, "tune --dry-run");
+  cli_result r = finish(d, child);
+  assert_exit(r, 1);
+  assert_has(r.out, "candidates  rejected");
+  assert_has(r.out, "mla_decode:h1,");
+  release(&r);
+  static const char *const lines[] = {"tune", "--heads", "1,2,3,4,5,6,7,8", "--batch", "1:1024", "--ctx", "1024:65536", EMU,
+                                      "--dry-run", "--json", NULL};
+  unlink(d->out);
+  child = start(d, lines, NULL);
+  for (int i = 0; i < 6000 && size_of(d->out) == 0; i++) usleep(10000);
+  kill(child, SIGTERM);
+  wait_end(child, "tune --dry-run --json");
+  r = finish(d, child);
+  assert_exit(r, 1);
+  assert_true(each_json(r.out, NULL, NULL) >= 2);
+  assert_has(r.out, "\"MLAF_E_CANCELLED\"");
+  release(&r);
+}
+
+/* A step that cannot be interrupted: a compile worker that hangs under a command that asks nobody meanwhile. */
+static void a_step_that_does_not_look(void **state) {
+  const cli_dir *d = *state;
+  need_proc();
+  need_compiler("gfx942");
+  static const char *const args[] = {"bench", "--heads", "16", EMU, "--json", NULL};
+  pid_t child = start(d, args, NULL);
+  for (int k = 0; k < 6000 && !has_child(child); k++) usleep(10000);
+  char path[64];
+  long worker = 0;
+  snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)child, (int)child);
+  FILE *f = fopen(path, "r");
+  assert_true(f && fscanf(f, "%ld", &worker) == 1);
+  fclose(f);
+  kill((pid_t)worker, SIGSTOP); /* its parent now waits for two minutes */
+  usleep(300000);
+  kill(child, SIGTERM);
+  wait_end(child, "bench with a stuck worker");
+  cli_result r = finish(d, child);
+  kill((pid_t)worker, SIGKILL); /* the parent's end is noticed by what runs */
+  assert_exit(r, 1);
+  assert_has(r.err, "stopped on request");
+  assert_has(r.out, "\"MLAF_E_CANCELLED\"");
+  release(&r);
+}
+
+#define T(f) cmocka_unit_test_setup_teardown(f, cli_dir_setup, cli_dir_teardown)
+int main(void) {
+  const struct CMUnitTest tests[] = {T(every_command_ends), T(what_is_done_is_printed), T(a_step_that_does_not_look)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,60 @@
+/* Halves for tests, from the definition of the format: the quantum of the number's binade and the nearest multiple. Nothing of
+ * it is the library's bit arithmetic. Where the compiler has _Float16, base/test_half compares its conversions with these. */
+#ifndef MLAF_TEST_HALF_H
+#define MLAF_TEST_HALF_H
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+/* clang before 15 defines the limits of _Float16 on x86-64 but not the type. */
+#if defined(__FLT16_MAX__) && !(defined(__clang__) && __clang_major__ < 15 && defined(__x86_64__))
+#define TEST_HAS_FLOAT16 1
+#endif
+
+static inline double test_half_value(uint16_t h) {
+  int e = h >> 10 & 31, m = h & 1023;
+  double v = e == 31 ? (m ? (double)NAN : (double)INFINITY) : ldexp(e ? m + 1024 : m, (e ? e : 1) - 25);
+  return h >> 15 ? -v : v;
+}
+
+/* Of a number, not a NaN. */
+static inline uint16_t test_half_bits(double x) {
+  uint16_t sign = signbit(x) ? 0x8000 : 0;
+  int e = 0;
+  if (isinf(x) || x == 0) return x == 0 ? sign : sign | 0x7c00;
+  frexp(x, &e);
+  e = e - 1 < -14 ? -14 : e - 1;
+  if (e > 15) return sign | 0x7c00;
+  int n = (int)nearbyint(ldexp(fabs(x), 10 - e)) + (e + 14) * 1024; /* one step beyond a binade is the next one's first */
+  return (uint16_t)(sign | (n > 0x7c00 ? 0x7c00 : n));
+}
+
+/* Of a float; a NaN keeps its sign and the high part of its payload, and is quiet. */
+static inline uint16_t test_half_of(float f) {
+  uint32_t u;
+  memcpy(&u, &f, 4);
+  return isnan(f) ? (uint16_t)((u >> 16 & 0x8000) | 0x7e00 | (u >> 13 & 0x1ff)) : test_half_bits(f);
+}
+static inline float test_half_to_float(uint16_t h) {
+  uint32_t u = (uint32_t)(h & 0x8000) << 16 | 0x7fc00000 | (uint32_t)(h & 0x3ff) << 13;
+  float nan;
+  memcpy(&nan, &u, 4);
+  return (h & 0x7fff) > 0x7c00 ? nan : (float)test_half_value(h);
+}
+
+#ifdef __SIZEOF_FLOAT128__
+/* Of a number of 113 bits: to 53 bits by rounding to odd, which a second rounding to 11 does not see. */
+static inline uint16_t test_half_of_quad(__float128 x) {
+  double d = (double)x;
+  uint64_t u;
+  if (!isfinite(d)) return test_half_bits(d);
+  if ((x < 0 ? -x : x) < (__float128)0x1p-1000) return test_half_bits(x == 0 ? d : x < 0 ? -0x1p-1000 : 0x1p-1000);
+  memcpy(&u, &d, 8);
+  if ((__float128)d != x && !(u & 1)) u += ((__float128)d < x) == (d > 0) ? 1 : -1;
+  memcpy(&d, &u, 8);
+  return test_half_bits(d);
+}
+#endif
+
+#endif

@@ -1,0 +1,189 @@
+"""What a warm call asks of the interpreter, of tensors and of the driver, counted: on a CUDA driver that is none (tests/cuda/fakecuda.c), with
+tensors of a stand-in for PyTorch. Counts do not depend on the machine. Times: tools/bench-server.py --only host, build/call-overhead."""
+import collections
+import ctypes
+import os
+import sys
+import tempfile
+import types
+import unittest
+
+import mlaforge
+from mlaforge.library import fast
+
+HEADS, RANK, COLS, PAGE = 16, 512, 576, 64
+# Calls of the driver that a warm call may make, beside its launches.
+DRIVER = {"cuCtxGetCurrent": 2, "cuStreamIsCapturing": 1, "cuTensorMapEncodeTiled": 4}
+LAUNCHES = ("cuLaunchKernel", "cuLaunchKernelEx")
+WATCHED = (*DRIVER, *LAUNCHES, "cuCtxPushCurrent_v2", "cuCtxPopCurrent_v2", "cuMemAlloc_v2", "cuMemFree_v2", "cuPointerGetAttribute",
+           "cuStreamSynchronize", "cuModuleLoadDataEx", "cuModuleGetFunction", "cuFuncSetAttribute", "cuMemcpyHtoD_v2", "cuMemcpyDtoH_v2")
+
+asked = collections.Counter()  # what tensors were asked for
+
+
+class Tensor(mlaforge.Buffer):
+    def __getattribute__(self, name):
+        if name in ("data_ptr", "dtype", "shape", "stride", "get_device", "contiguous", "new_empty", "new_empty_strided"):
+            asked[name] += 1
+        return super().__getattribute__(name)
+
+    def new_empty_strided(self, shape, strides, dtype=None):
+        made = Tensor(self.ctx, shape, dtype or object.__getattribute__(self, "dtype"), strides=strides)
+        made_now.append(made)
+        return made
+
+
+made_now = []
+streams = []  # asked for, by device
+
+
+def current_stream(device):
+    streams.append(device)
+    return 0
+
+
+def setUpModule():
+    torch = types.ModuleType("torch")
+    torch.Tensor, torch.uint8, torch.float32 = Tensor, "uint8", "float32"
+    torch._C = types.SimpleNamespace(_cuda_getCurrentRawStream=current_stream)
+    sys.modules["torch"] = torch
+
+
+def tearDownModule():
+    del sys.modules["torch"]
+
+
+PACKAGE = os.path.dirname(mlaforge.__file__) + os.sep
+STAND_IN = PACKAGE + "buffers.py"
+
+
+def count_python(call):
+    """(functions of the package entered, bytecodes run in them) of one call."""
+    functions, codes = [], [0]
+
+    def trace(frame, event, argument):
+        where = frame.f_code.co_filename
+        if not where.startswith(PACKAGE) or where == STAND_IN:
+            return None
+        if event == "call":
+            functions.append(frame.f_code.co_name)
+            frame.f_trace_opcodes = True
+        codes[0] += event == "opcode"
+        return trace
+
+    sys.settrace(trace)
+    try:
+        call()
+    finally:
+        sys.settrace(None)
+    return functions, codes[0]
+
+
+class HostCost(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        if not fast():
+            raise AssertionError("the compiled module _fast.abi3.so is not beside the library: Python.h was missing when it was built")
+        cls.driver = ctypes.CDLL(os.environ["MLAF_CUDA_LIBRARY"])
+        context = ctypes.c_void_p()
+        cls.driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0)
+        cls.driver.cuCtxPushCurrent_v2(context)  # as PyTorch's threads have it
+        cls.ctx = mlaforge.Context(device="cuda", db_path=os.path.join(tempfile.mkdtemp(), "t.db"))
+        mlaforge.set_default_context(cls.ctx)
+
+    @classmethod
+    def tearDownClass(cls):
+        mlaforge.set_default_context(None)
+        cls.ctx.close()
+
+    def setUp(self):
+        batch, pages = 4, 16
+        new = lambda shape, dtype: Tensor(self.ctx, shape, dtype)
+        q, kv, o = new((batch, HEADS, COLS), "bfloat16"), new((batch * pages, PAGE, 1, COLS), "bfloat16"), new((batch, HEADS, RANK), "bfloat16")
+        tables = [new((n,), "int32") for n in (batch + 1, batch + 1, batch * pages, batch)]
+        q4, block, lengths = new((batch, 1, HEADS, COLS), "bfloat16"), new((batch, pages), "int32"), new((batch,), "int32")
+        self.out, self.lse = new((batch, 1, HEADS, RANK), "bfloat16"), new((batch, 1, HEADS), "float32").transpose(1, 2)
+        step = mlaforge.get_mla_metadata()
+        self.q4, self.kv, self.block, self.lengths = q4, kv, block, lengths
+        self.lists = (q, kv, o, *tables)
+        self.aiter = lambda: mlaforge.mla_decode_fwd(q, kv, o, *tables, 1)
+        self.flash = lambda: mlaforge.flash_mla_with_kvcache(q4, kv, block, lengths, RANK, *step)
+        self.flash_into = lambda: mlaforge.flash_mla_with_kvcache(q4, kv, block, lengths, RANK, *step, out=self.out, lse=self.lse)
+        for call in (self.aiter, self.flash, self.flash_into):
+            call()
+
+    def driver_calls(self, call):
+        before = {name: self.driver.fake_calls(name.encode()) for name in WATCHED}
+        call()
+        return {name: n for name in WATCHED if (n := self.driver.fake_calls(name.encode()) - before[name])}
+
+    def check(self, name, call, launches, tensors, functions, bytecodes):
+        calls = self.driver_calls(call)
+        self.assertEqual(sum(calls.pop(n, 0) for n in LAUNCHES), launches)
+        for what, n in calls.items():
+            self.assertLessEqual(n, DRIVER.get(what, 0), f"{what} in a warm call of {name}")
+        asked.clear()
+        streams.clear()
+        call()
+        for what in ("data_ptr", "dtype", "shape", "stride", "get_device"):
+            self.assertEqual(asked[what], tensors, what)
+        self.assertEqual(asked["contiguous"] + asked["new_empty"] + asked["new_empty_strided"], 0)
+        self.assertEqual(streams, [0])
+        entered, ran = count_python(call)
+        self.assertEqual(len(entered), functions, entered)
+        self.assertLessEqual(ran, bytecodes)
+        print(f"\n{name}: driver {calls}, {launches} launches, {ran} bytecodes of {entered}")
+
+    def test_mla_decode_fwd(self):
+        self.check("mla_decode_fwd", self.aiter, launches=1, tensors=7, functions=2, bytecodes=100)
+
+    def test_flash_mla_into_tensors(self):
+        self.check("flash_mla_with_kvcache", self.flash_into, launches=2, tensors=6, functions=2, bytecodes=130)
+
+    def test_flash_mla_makes_its_outputs(self):
+        made_now.clear()
+        out, lse = self.flash()
+        self.assertEqual(len(made_now), 2)
+        self.assertIs(out, made_now[0])
+        self.assertIs(lse, made_now[1])
+        for made, given in ((out, self.out), (lse, self.lse)):
+            self.assertEqual((made.shape, made.stride(), made.dtype), (given.shape, given.stride(), given.dtype))
+        entered, _ = count_python(self.flash)
+        self.assertEqual([f for f in entered if f not in ("alloc", "check", "_fit")], ["flash_mla_with_kvcache", "call_flash"])  # those: the stand-in's
+
+    def test_what_does_not_fit_is_said_as_without_the_module(self):
+        q = self.q4
+        wrong = [({"head_dim_v": 0}, "head_dim_v is 0"), ({"head_dim_v": 577}, "head_dim_v is 577"), ({"out": self.out, "head_dim_v": 256}, "fit together"),
+                 ({"q": self.out}, "do not fit together"), ({"q": self.lse}, "4 dimensions"), ({"block_table": None}, "are wanted")]
+        for how, text in wrong:
+            for module in (fast(), None):
+                self.ctx.use(module)
+                with self.assertRaisesRegex(mlaforge.MlafError, text):
+                    mlaforge.flash_mla_with_kvcache(**{"q": q, "k_cache": self.kv, "block_table": self.block, "cache_seqlens": self.lengths,
+                                                       "head_dim_v": RANK, **how})
+        self.ctx.use(fast())
+
+    def test_numbers_that_fit_no_field(self):
+        for how, text in (({"softmax_scale": 1e300}, "scale is inf"), ({"softmax_scale": float("nan")}, "scale is -?nan")):
+            for module in (fast(), None):
+                self.ctx.use(module)
+                with self.assertRaisesRegex(mlaforge.MlafError, text):
+                    mlaforge.flash_mla_with_kvcache(self.q4, self.kv, self.block, self.lengths, RANK, **how)
+        for module in (fast(), None):
+            self.ctx.use(module)
+            with self.assertRaisesRegex(mlaforge.MlafError, "q_len is 2147483647"):
+                mlaforge.mla_decode_fwd(*self.lists, (1 << 32) + 1)
+        self.flash_into()
+        before = self.driver_calls(self.flash_into)
+        self.ctx.use(fast())
+        self.assertEqual(before, self.driver_calls(self.flash_into))  # by ctypes the driver is asked for the same
+
+    def test_a_closed_context_says_so(self):
+        ctx = mlaforge.Context(device="cuda", db_path=os.path.join(tempfile.mkdtemp(), "t.db"))
+        ctx.close()
+        with self.assertRaisesRegex(mlaforge.MlafError, "is closed"):
+            mlaforge.flash_mla_with_kvcache(self.q4, self.kv, self.block, self.lengths, RANK, out=self.out, lse=self.lse, ctx=ctx)
+
+
+if __name__ == "__main__":
+    unittest.main()
