@@ -242,8 +242,8 @@ static mlaf_status stands_for(const emu_recorder *r, uint64_t first, mlaf_err *e
     least = fmin(least, work), most = fmax(most, work);
   }
   if (!r->cut || r->work || most <= UNLIKE * least) return MLAF_OK;
-  return mlaf_fail(err, MLAF_E_TIMEOUT, "the time limit ended the timing model after %zu of %llu workgroups, which differ too much to"
-                   " stand for the others (%.0f to %.0f instructions): ask for a shorter context or a longer limit",
+  return mlaf_fail(err, MLAF_E_TIMEOUT, "the time limit ended the timing model after %zu of %llu workgroups, which differ too"
+                   " much to stand for the others (%.0f to %.0f instructions): ask for a shorter context or a longer limit",
                    r->n_samples, (unsigned long long)r->n_groups, least, most);
 }
 
