@@ -25,7 +25,7 @@ function make.header()
   end
   out[#out + 1] = "enum {"
   for _, f in ipairs(limits.problem) do out[#out + 1] = ("  MLAF_%s_MAX = %d,"):format(f.field:upper(), f.most) end
-  out[#out + 1] = ("  MLAF_SPLITS_MAX = %d,\n  MLAF_PARTS_MAX = %d\n};"):format(limits.splits, limits.parts)
+  out[#out + 1] = ("  MLAF_SPLITS_MAX = %d\n};"):format(limits.splits)
   out[#out + 1] = "/* For help texts. */"
   for _, f in ipairs(limits.problem) do out[#out + 1] = ('#define MLAF_%s_RANGE "%s"'):format(f.field:upper(), range(f)) end
   out[#out + 1] = "\n#endif\n"
@@ -45,15 +45,15 @@ texts and this page come from it (`lua5.4 tools/limits.lua doc . docs/limits.md`
   end
   out[#out + 1] = ([[
 
-A request is cut into at most %d splits; the balanced schedule deals all requests out in at most %d parts. The cache types are
-bf16 and f16. A call may name more tokens than the problem it was planned for has: `ctx` and `batch` say what to tune for.
+A request is cut into at most %d splits. The cache types are bf16 and f16. A call may name more tokens than the problem it was
+planned for has: `ctx` and `batch` say what to tune for.
 
 Not every family serves every problem. `mlaforge tune --dry-run` prints each variant and, of those that do not fit, the reason.
 
 To raise a limit: change its number in `gen/limits.lua`, write this page again, run `ctest -R lua/`. `tests/lua/test_limits.lua`
 renders every kernel at the edges; a kernel whose contract refuses one fails there. Then verify at the new edge (`mlaforge
 verify`, on a device or an emulator), as rendering proves nothing about numbers.
-]]):format(limits.splits, limits.parts)
+]]):format(limits.splits)
   return table.concat(out, "\n")
 end
 

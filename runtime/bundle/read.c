@@ -96,9 +96,7 @@ const mlaf_bundle_kernel *mlaf_bundle_kernel_of(const mlaf_bundle *b, const char
 /* More than the generator makes, or than there are rounds of tokens, would only keep a launch busy with empty workgroups. */
 static uint64_t most_splits(const mlaf_bundle_plan *p) {
   const uint64_t step = p->decode->step, rounds = step ? ((uint64_t)p->problem.ctx + step - 1) / step : UINT64_MAX;
-  if (p->decode->slots) return rounds < MLAF_SPLITS_MAX ? rounds : MLAF_SPLITS_MAX;
-  const uint64_t tiles = step ? rounds * (uint64_t)p->problem.batch : UINT64_MAX; /* the balanced schedule's parts */
-  return tiles < MLAF_PARTS_MAX ? tiles : MLAF_PARTS_MAX;
+  return rounds < MLAF_SPLITS_MAX ? rounds : MLAF_SPLITS_MAX;
 }
 
 /* plan  target problem role rung source variant splits ns error decode combine */

@@ -47,7 +47,7 @@ static const column columns[] = {
     {"device", NAME, FIELD(device), 0, 0},
     {"problem", PROBLEM, FIELD(choice.problem), 0, 0},
     {"variant", WORD, FIELD(choice.variant), 0, 0},
-    {"splits", COUNT, FIELD(choice.splits), 1, MLAF_PARTS_MAX},
+    {"splits", COUNT, FIELD(choice.splits), 1, MLAF_DB_SPLITS_MAX},
     {"source", SOURCE, FIELD(choice.source), 0, 0},
     {"ns", REAL, FIELD(choice.ns), 1, 1e12},
     {"margin", REAL, FIELD(choice.margin), -1, 1e9},

@@ -25,7 +25,7 @@ typedef struct mlaf_variant {
   char *name;     /* canonical, rebuilds the variant: "reg:blocks=1,rescale=lazy,waves=4/s8" (decode params / launch-only) */
   char *rejected; /* the stated reason, NULL when it is a candidate */
   uint32_t splits;
-  bool balanced;  /* its blocks share out the whole batch, whatever its requests' lengths */
+  bool any_lengths; /* it is as good for requests of different lengths */
   mlaf_kernel_desc decode, combine;
   double model_ns; /* the generator's closed-form estimate, used for ESTIMATE planning and for pruning; 0 = none */
 } mlaf_variant;
