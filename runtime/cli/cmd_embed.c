@@ -90,10 +90,10 @@ static bool is_first(const mlaf_bundle *b, const mlaf_bundle_kernel *k) {
 }
 
 static void kernel_entry(const mlaf_bundle_kernel *k, const mlaf_kernel_launch *l, mlaf_text *out) {
-  mlaf_text_fmt(out, "  {code_%s, \"%s\", %u, %u, %u, %u, %u, {%u, %u, %u}, %d, %d, %u, {", k->sha256, k->symbol, k->threads,
+  mlaf_text_fmt(out, "  {code_%s, \"%s\", %u, %u, %u, %u, %u, {%u, %u, %u}, %d, %u, {", k->sha256, k->symbol, k->threads,
                 k->rows_per_wg, k->step, k->slots,
                 l->dynamic_shared, l->cluster[0], l->cluster[1], l->cluster[2], (l->flags & MLAF_KERNEL_OVERLAPS) != 0,
-                l->schedule == MLAF_SCHEDULE_BALANCED, l->n_maps);
+                l->n_maps);
   for (uint32_t i = 0; i < l->n_maps; i++)
     mlaf_text_fmt(out, "%s{%u, %u, %u, %u}", i ? ", " : "", l->maps[i].of, l->maps[i].cols, l->maps[i].rows, l->maps[i].swizzle);
   const uint32_t each = l->per_cu ? l->per_cu : 1;

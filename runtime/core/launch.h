@@ -4,7 +4,7 @@
  *
  * What a kernel K wants of its launch beyond threads and rows it says itself, in its code object: a constant K_launch of type
  * mlaf_kernel_launch (below). So a plan from the database, a bundle and a fresh compile launch it alike. No such constant
- * means: no dynamic shared memory, no cluster, no tensor maps, schedule "splits". */
+ * means: no dynamic shared memory, no cluster, no tensor maps. */
 #ifndef MLAF_LAUNCH_H
 #define MLAF_LAUNCH_H
 
@@ -44,18 +44,7 @@ typedef struct mlaf_decode_args {
   int32_t batch;                    /* B = gridDim.z before any remap */
 } mlaf_decode_args;
 
-/* Schedule "balanced" (mlaf_kernel_launch.schedule of the decode kernel): grid (row groups, parts, 1), row groups =
- * ceil(q_len*H / rows_per_wg), args.splits = parts. The blocks with blockIdx.y = p walk part p of all tokens of the batch, laid
- * end to end (templates/lib/schedule.h says where the cuts are). A request that lies whole in one part goes straight to o and
- * lse. Of the others a part has at most two: one that began in an earlier part (its slot 0) and one that goes on in a later one
- * (slot 1).
- *   part_o   [parts][2][q_len*H][R] fp32   row r of the request at r, normalised by its own sum
- *   part_lse [parts][2][q_len*H] fp32      base 2, on the next 256-byte boundary
- * The combine kernel of a balanced decode (its own K_launch says schedule 1 too) takes mlaf_decode_args, grid
- * (ceil(T*H / rows_per_wg), 1, 1), finds the same cuts and leaves rows alone that a part has finished. parts == 1: no combine,
- * no workspace. */
-
-/* Combine kernel, schedule "splits", grid (ceil(T*H / rows_per_wg), 1, 1): merges the splits of a row through their LSE.
+/* Combine kernel, grid (ceil(T*H / rows_per_wg), 1, 1): merges the splits of a row through their LSE.
  * part_o of a split whose part_lse is -inf is never read into the result (it may hold anything). */
 typedef struct mlaf_combine_args {
   const float *part_o;
@@ -72,7 +61,6 @@ typedef struct mlaf_combine_args {
 #define MLAF_LAUNCH_SUFFIX "_launch"
 #define MLAF_LAUNCH_MAGIC 0x314b4c4du /* "MLK1" */
 enum { MLAF_MAPS_MAX = 8, MLAF_MAP_BYTES = 128 };
-typedef enum mlaf_schedule { MLAF_SCHEDULE_SPLITS, MLAF_SCHEDULE_BALANCED } mlaf_schedule;
 /* Kernel flags. OVERLAPS: it executes griddepcontrol.wait, in every thread that touches global memory, before the first such
  * access that counts, so that it may be launched while the launch before it still runs. Before that it may ask for memory
  * (prefetches, by what the tables say then), which changes nothing but time. */
@@ -84,7 +72,7 @@ enum {
   /* Of a kernel that FITS: with no combine kernel behind it, parts add up what they cut among themselves (templates/lib/meet.h),
    * whatever was in part_o before. */
   MLAF_KERNEL_MEETS = 4,
-  /* Schedule "splits", but where the requests' lengths differ much the launch cuts the whole batch into equal parts
+  /* Where the requests' lengths differ much the launch cuts the whole batch into equal parts
    * (templates/lib/fit.h; fit_wave.h on CDNA): as many as the grid has blocks for a group of rows, but no more than the device's
    * compute units hold of them at once (per_cu below). args.splits then is mlaf_fit_word(). Workspace also with one split:
    * MLAF_FIT_BYTES before part_o, in which the last word tells the combine kernel how many parts there were (0: none) and the
@@ -125,16 +113,17 @@ typedef struct mlaf_kernel_launch {
   uint32_t cluster[3];     /* blocks; 0 or 1: none. Grid x and z are rounded up to a multiple of it: a block beyond the row
                               groups or batch of the arguments has no work. Grid y is splits * cluster[1]: the blocks of a
                               cluster along y work on one split together */
-  uint32_t flags, schedule;
+  uint32_t flags;
+  uint32_t schedule;       /* 0; earlier versions had another one, whose launches nobody makes any more */
   uint32_t per_cu;         /* blocks that a compute unit holds at once, for FITS; 0: one */
   uint32_t reserved[2];    /* 0 */
   uint32_t n_maps;
   mlaf_map_want maps[MLAF_MAPS_MAX];
 } mlaf_kernel_launch;
 
-/* Bytes of the parameter block of a kernel that takes `args_size` bytes under schedule "splits". */
+/* Bytes of the parameter block of a kernel that takes `args_size` bytes unless it FITS. */
 static inline uint32_t mlaf_launch_block_size(const mlaf_kernel_launch *l, uint32_t args_size) {
-  if (l->schedule == MLAF_SCHEDULE_BALANCED || l->flags & MLAF_KERNEL_FITS) args_size = sizeof(mlaf_decode_args);
+  if (l->flags & MLAF_KERNEL_FITS) args_size = sizeof(mlaf_decode_args);
   return args_size + l->n_maps * MLAF_MAP_BYTES;
 }
 

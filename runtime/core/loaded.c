@@ -41,8 +41,7 @@ static mlaf_status check_pair(const mlaf_loaded *l, mlaf_err *err) {
     return mlaf_fail(err, MLAF_E_ARG, "variant %s: no combine kernel, and its decode kernel may cut its batch by itself and "
                      "leaves the pieces to one, also with one split", l->name);
   if (!l->combine.fn) return MLAF_OK;
-  if (l->combine.launch.schedule != l->decode.launch.schedule ||
-      (l->combine.launch.flags & MLAF_KERNEL_FITS) != (l->decode.launch.flags & MLAF_KERNEL_FITS))
+  if ((l->combine.launch.flags & MLAF_KERNEL_FITS) != (l->decode.launch.flags & MLAF_KERNEL_FITS))
     return mlaf_fail(err, MLAF_E_ARG, "variant %s: decode and combine kernel are of different schedules", l->name);
   if (l->combine.launch.n_maps)
     return mlaf_fail(err, MLAF_E_ARG, "variant %s: a combine kernel gets no tensor maps", l->name);

@@ -44,7 +44,7 @@ static inline bool mlaf_for_one(const mlaf_problem *asked, const mlaf_problem *t
 typedef struct mlaf_fit_kernel {
   uint32_t rows_per_wg;
   uint32_t step;  /* tokens that a split takes in one round; 0: not known, nothing is fitted */
-  uint32_t slots; /* workgroups that the device runs at once; 0: the balanced schedule, whose parts stay */
+  uint32_t slots; /* workgroups that the device runs at once; 0: not known */
 } mlaf_fit_kernel;
 
 /* The split count of a decode kernel, tuned with `splits` for another batch and ctx, that suits p: fewest rounds of

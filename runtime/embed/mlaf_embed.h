@@ -11,7 +11,7 @@
 extern "C" {
 #endif
 
-#define MLAF_EMBED_VERSION 3
+#define MLAF_EMBED_VERSION 4
 
 /* --- what NAME.c holds; nobody else needs to look --- */
 typedef struct mlaf_embed_map { uint32_t of, cols, rows, swizzle; } mlaf_embed_map;
@@ -19,7 +19,7 @@ typedef struct mlaf_embed_kernel {
   const unsigned char *code;
   const char *symbol;
   uint32_t threads, rows_per_wg, step, slots;
-  uint32_t shared, cluster[3], overlaps, balanced, n_maps; /* CUDA only */
+  uint32_t shared, cluster[3], overlaps, n_maps; /* CUDA only */
   mlaf_embed_map maps[8];
   uint32_t turns; /* a block works on requests z, z + gridDim.z, ... */
   uint32_t fits;  /* 0, or the launch may cut its batch by itself: into as many parts of a group of rows as the device holds at

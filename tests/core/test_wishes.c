@@ -1,5 +1,5 @@
 /* What a kernel says of its launch in its code object (K_launch), and what the runtime makes of it: tensor maps behind the
- * arguments, clusters, overlap, the balanced schedule. Over a fake device that records. */
+ * arguments, clusters, overlap, launches that cut their batch. Over a fake device that records. */
 #include <elf.h>
 
 #include "cmocka_all.h"
@@ -141,32 +141,6 @@ static void maps_clusters_overlap(void **state) {
   mlaf_loaded_close(l);
 }
 
-static void balanced(void **state) {
-  rig r;
-  mlaf_loaded *l = NULL;
-  mlaf_prepared p;
-  mlaf_execute_args a = some_args();
-  rig_make(&r);
-  r.code.wants[0].schedule = MLAF_SCHEDULE_BALANCED;
-  expect_refused(&r, 5, "of different schedules");
-  r.code.wants[1].schedule = MLAF_SCHEDULE_BALANCED;
-  assert_int_equal(rig_load(&r, 5, &l, NULL), MLAF_OK);
-  const size_t part_o = 5 * 2 * 15 * 64 * 4;
-  assert_int_equal(mlaf_loaded_workspace_size(l, 5, 6), part_o + 5 * 2 * 15 * 4);
-  assert_int_equal(mlaf_loaded_workspace_size(l, 5, 1), part_o + 5 * 2 * 15 * 4); /* whatever the number of tokens */
-  assert_int_equal(mlaf_loaded_workspace_size(l, 1, 6), 0);
-  assert_int_equal(mlaf_loaded_prepare(l, 5, &a, &p, NULL), MLAF_OK);
-  assert_int_equal(p.n, 2);
-  const uint32_t grid[3] = {2, 5, 1}, merge[3] = {8, 1, 1};
-  assert_memory_equal(p.launches[0].grid, grid, sizeof grid);
-  assert_memory_equal(p.launches[1].grid, merge, sizeof merge);
-  assert_int_equal(p.decode.splits, 5);
-  assert_ptr_equal((char *)p.decode.part_lse - part_o, p.decode.part_o);
-  assert_ptr_equal(p.launches[1].args, &p.decode);
-  assert_int_equal(p.launches[1].args_size, sizeof(mlaf_decode_args));
-  mlaf_loaded_close(l);
-}
-
 /* A launch that may cut its batch: where parts do not meet they leave the pieces to a combine kernel, however many splits there
  * are. */
 static void fitted(void **state) {
@@ -252,11 +226,11 @@ static void not_understood(void **state) {
     switch (i) {
       case 0: w->magic++; break;
       case 1: w->size += 4; break;
-      case 2: w->schedule = 2; break;
+      case 2: w->schedule = 1; break; /* "balanced", of an earlier version */
       case 3: w->n_maps = 9; break;
       case 4: w->n_maps = 1; break; /* of nothing */
       case 5: w->flags = 1u << 31; break;
-      case 6: w->flags = 4, w->schedule = MLAF_SCHEDULE_BALANCED; break; /* parts that met, of an earlier version */
+      case 6: w->flags = MLAF_KERNEL_MEETS; break; /* parts that meet, and none are cut */
       default: r.code.symbols[1].st_size = 4; break;
     }
     expect_refused(&r, 1, "compile it again");
@@ -266,7 +240,7 @@ static void not_understood(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(maps_clusters_overlap),
-      cmocka_unit_test(balanced), cmocka_unit_test(fitted), cmocka_unit_test(turns),
+      cmocka_unit_test(fitted), cmocka_unit_test(turns),
       cmocka_unit_test(what_a_device_lacks),
       cmocka_unit_test(not_understood),
   };
