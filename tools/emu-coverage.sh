@@ -1,5 +1,5 @@
 #!/bin/sh
-# The tables of instructions, docs/emu-coverage*.md: run the emulator's tests with a code cache of their own, then compare or
+# The tables of instructions, tests/emu/coverage/*.md: run the emulator's tests with a code cache of their own, then compare or
 # write the tables. usage: tools/emu-coverage.sh BUILD_DIR --check | --update [--seen FILE] [--wild FILE], the files for gfx942
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -13,8 +13,8 @@ for t in "$build"/test_emu_*; do
 done
 [ "$mode" = --check ] || set -- --wild "$root/tests/emu/wild_gfx942.txt" "$@"
 failed=0
-MLAF_SOURCE_DIR=$root "$build/emu-coverage" "$mode" gfx942 "$root/docs/emu-coverage.md" "$cache" "$@" || failed=1
+MLAF_SOURCE_DIR=$root "$build/emu-coverage" "$mode" gfx942 "$root/tests/emu/coverage/gfx942.md" "$cache" "$@" || failed=1
 for target in gfx950 gfx90a; do
-  MLAF_SOURCE_DIR=$root "$build/emu-coverage" "$mode" $target "$root/docs/emu-coverage-$target.md" "$cache" || failed=1
+  MLAF_SOURCE_DIR=$root "$build/emu-coverage" "$mode" $target "$root/tests/emu/coverage/$target.md" "$cache" || failed=1
 done
 exit $failed
