@@ -36,7 +36,6 @@ mlaf_device *mlaf_loaded_device(const mlaf_loaded *l);
 const mlaf_problem *mlaf_loaded_problem(const mlaf_loaded *l);
 const char *mlaf_loaded_name(const mlaf_loaded *l);
 uint32_t mlaf_loaded_splits(const mlaf_loaded *l);
-bool mlaf_loaded_has_combine(const mlaf_loaded *l);
 
 /* Workspace for `splits` splits and total_q tokens: part_o [splits,T,H,R] fp32, then part_lse [splits,T,H] fp32 on the next
  * 256-byte boundary. 0 for one split; SIZE_MAX when it does not fit size_t. */

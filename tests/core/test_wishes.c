@@ -50,11 +50,13 @@ typedef struct rig {
   fake_device dev;
   mlaf_problem problem;
   bool alone, paired; /* no combine kernel, or one, whatever the splits */
+  const char *params; /* of the decode kernel; NULL: none */
   image code;
 } rig;
 
 static void rig_make(rig *r) {
   r->alone = r->paired = false;
+  r->params = NULL;
   assert_int_equal(mlaf_problem_parse("mla_decode:h5,r64,p32,q3,bf16,page16,b2,s64", &r->problem, NULL, 0), MLAF_OK);
   r->dev = fake_make(&r->problem, BUG_NONE);
   r->ops = *r->dev.base.ops;
@@ -65,9 +67,10 @@ static void rig_make(rig *r) {
 }
 
 static mlaf_status rig_load(rig *r, uint32_t splits, mlaf_loaded **out, mlaf_err *err) {
-  static const mlaf_kernel_ref decode = {.template_name = "t", .symbol = "decode", .threads = 128, .rows_per_wg = 8};
+  mlaf_kernel_ref decode = {.template_name = "t", .symbol = "decode", .threads = 128, .rows_per_wg = 8};
   static const mlaf_kernel_ref combine = {.template_name = "t", .symbol = "combine", .threads = 64, .rows_per_wg = 4};
   const mlaf_code code = {&r->code, sizeof r->code};
+  if (r->params) snprintf(decode.params, sizeof decode.params, "%s", r->params);
   const mlaf_loaded_desc desc = {"fake/s", &decode, code,
                                  (splits > 1 || r->paired) && !r->alone ? &combine : NULL, code, splits};
   return mlaf_loaded_open((mlaf_device *)&r->dev, &r->problem, &desc, out, err);
@@ -217,6 +220,26 @@ static void what_a_device_lacks(void **state) {
   expect_refused(&r, 2, "a combine kernel gets no tensor maps");
 }
 
+/* A kernel that was compiled for another shape reads and writes as that says, whatever the problem is. */
+static void made_for_another_shape(void **state) {
+  static const struct { const char *params, *says; } cases[] = {
+      {"dtype=bf16,heads=16,q_len=3,rank=64,rope=32", "kernel decode was made for heads=16, and the problem has heads=5"},
+      {"heads=5,q_len=3,rank=512", "made for rank=512, and the problem has rank=64"},
+      {"heads=5,page_size=64", "made for page_size=64, and the problem has page_size=16"},
+      {"q_len=1,xheads=9", "made for q_len=1, and the problem has q_len=3"}};
+  rig r;
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    rig_make(&r);
+    r.params = cases[i].params;
+    expect_refused(&r, 1, cases[i].says);
+  }
+  mlaf_loaded *l = NULL;
+  rig_make(&r);
+  r.params = "heads=5,page_size=16,q_len=3,rank=64,rope=32,xheads=9";
+  assert_int_equal(rig_load(&r, 1, &l, NULL), MLAF_OK);
+  mlaf_loaded_close(l);
+}
+
 /* Of another version, or damaged: never launched as if it had said nothing. */
 static void not_understood(void **state) {
   for (int i = 0; i < 8; i++) {
@@ -241,7 +264,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(maps_clusters_overlap),
       cmocka_unit_test(fitted), cmocka_unit_test(turns),
-      cmocka_unit_test(what_a_device_lacks),
+      cmocka_unit_test(what_a_device_lacks), cmocka_unit_test(made_for_another_shape),
       cmocka_unit_test(not_understood),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
