@@ -41,7 +41,6 @@ mlaf_status mlaf_gen_open_memo(const char *root, const char *cache_dir, mlaf_gen
 bool mlaf_gen_awake(const mlaf_gen *g);
 void mlaf_gen_close(mlaf_gen *g);
 
-/* Facts the generator may know of the device: from gen/arch/<target>.lua, never asked of a device. cu = 0: the table's. */
 /* All variants of the space for this problem, candidates first, best model_ns first; rejected ones with their reason. */
 mlaf_status mlaf_gen_space(mlaf_gen *g, const mlaf_problem *p, const char *target, mlaf_variant **list, size_t *n,
                            mlaf_err *err);
