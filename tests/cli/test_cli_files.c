@@ -101,7 +101,10 @@ static void a_page_on_stdout(void **state) {
 static void an_unknown_device_id_is_said(void **state) {
   const cli_dir *d = *state;
   need_compiler("gfx942");
-  const char *out = in_dir(d, "of-whom");
+  const char *out = in_dir(d, "of-whom"), *source = getenv("MLAF_SOURCE_DIR");
+  char shipped[600];
+  snprintf(shipped, sizeof shipped, "%s/tuning", source ? source : ".");
+  setenv("MLAF_TUNING_DIR", shipped, 1);
   cli_result r = RUN(d, "generate", SMALL, "--targets", "gfx942,sm_90a", "--device-id", "MI300X", "--out", out);
   assert_exit(r, 2);
   assert_has(r.err, "--device-id 'MI300X': nothing was tuned for it");
@@ -111,6 +114,7 @@ static void an_unknown_device_id_is_said(void **state) {
   assert_int_not_equal(access(out, F_OK), 0);
   release(&r);
   r = RUN(d, "generate", SMALL, "--targets", "gfx942", "--device-id", "arch:gfx942", "--out", out);
+  setenv("MLAF_TUNING_DIR", "/nonexistent", 1);
   assert_exit(r, 0);
   release(&r);
 }
