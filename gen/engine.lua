@@ -144,6 +144,7 @@ local function fmt(format, ...)
 end
 
 local helpers = {}
+engine.helpers = helpers
 
 function helpers.ceil_div(a, b)
   need_int("ceil_div", a, b)
