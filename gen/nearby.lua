@@ -69,7 +69,7 @@ local function estimate(p, v, list, common)
 end
 
 -- The estimate of the nearest choice's kernel, 0 if it does not fit. What was timed with one request and is no candidate for
--- several was no choice for them (runtime/core/nearest.h).
+-- several was no choice for them (runtime/op/nearest.h).
 local function nearest_ns(p, measured, estimates)
   for _, m in ipairs(measured) do
     local ns = estimates[kernel_of(m.variant)]

@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 #include "base/base.h"
-#include "core/ctx.h"
+#include "plan/ctx.h"
 #include "mlaforge/mlaforge.h"
 #include "tune/tune.h"
 

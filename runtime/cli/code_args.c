@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
-#include "core/numeric.h"
+#include "op/numeric.h"
 
 enum { MAX_FILE = 256 << 20, BLOCK = 1 << 20 /* values of a random block, repeated */ };
 static const int64_t MAX_BUFFER = (int64_t)16 << 30;

@@ -1,4 +1,4 @@
-/* The loader behind mlaf_embed.h. The argument blocks are those of mlaforge's runtime/core/launch.h. */
+/* The loader behind mlaf_embed.h. The argument blocks are those of mlaforge's runtime/ops/mla_decode/launch.h. */
 #include "mlaf_embed.h"
 #include "mlaf_embed_driver.h"
 
@@ -186,7 +186,7 @@ static int32_t nearest(const mlaf_embed *e, const mlaf_embed_problem *p, int32_t
 
 static int64_t groups(int64_t rows, int64_t each) { return (rows + each - 1) / each; }
 
-/* The splits that suit p: as mlaforge's runtime/core/nearest.c, which says why. */
+/* The splits that suit p: as mlaforge's runtime/op/nearest.c, which says why. */
 static int64_t time_of(int64_t n, int64_t wgs, int64_t slots, int64_t rounds) {
   return groups(wgs * n, slots) * (groups(rounds, n) + 4) + (n > 1 ? 4 : 0);
 }
@@ -241,7 +241,7 @@ mlaf_embed_status mlaf_embed_plan_get(mlaf_embed *e, const mlaf_embed_problem *p
 
 int32_t mlaf_embed_plan_splits(const mlaf_embed_plan *plan) { return plan->splits; }
 
-/* What follows is as in mlaforge's runtime/core/prepare.c. Blocks along x: the row groups, in whole clusters. */
+/* What follows is as in mlaforge's runtime/ops/mla_decode/prepare.c. Blocks along x: the row groups, in whole clusters. */
 static uint32_t blocks_x(const mlaf_embed_plan *x) {
   const int64_t c = x->decode->cluster[0] ? x->decode->cluster[0] : 1;
   return (uint32_t)(groups(groups((int64_t)x->row->q_len * x->row->heads, x->decode->rows_per_wg), c) * c);

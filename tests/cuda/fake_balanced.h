@@ -3,7 +3,7 @@
 #ifndef FAKE_BALANCED_H
 #define FAKE_BALANCED_H
 
-#include "core/launch.h"
+#include "ops/mla_decode/launch.h"
 
 enum { FB_HEADS = 3, FB_RANK = 32, FB_ROPE = 32, FB_Q_LEN = 2, FB_PAGE = 16, FB_ROWS = 4, FB_MERGE_ROWS = 2 };
 

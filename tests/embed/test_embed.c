@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "cmocka_all.h"
-#include "core/numeric.h"
+#include "op/numeric.h"
 #include "cuda/fake_balanced.h"
 #include "cuda/fakecuda.h"
 

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/bench.h"
-#include "core/numeric.h"
+#include "check/bench.h"
+#include "op/numeric.h"
 #include "emu/timing.h"
 #include "ragged.h"
 #include "rig.h"

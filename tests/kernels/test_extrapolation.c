@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "cmocka_all.h"
-#include "core/bench.h"
-#include "core/launch.h"
-#include "core/numeric.h"
+#include "check/bench.h"
+#include "ops/mla_decode/launch.h"
+#include "op/numeric.h"
 #include "emu/snippet.h"
 #include "emu/timing.h"
 #include "ragged.h"

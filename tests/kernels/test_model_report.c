@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "cmocka_all.h"
-#include "core/bench.h"
+#include "check/bench.h"
 #include "emu/model_report.h"
 #include "need.h"
 #include "rig.h"
