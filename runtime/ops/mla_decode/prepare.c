@@ -84,6 +84,9 @@ size_t mlaf_workspace_size(const mlaf_problem *p, uint32_t splits, int64_t total
 
 /* --- launches --- */
 
+/* An address further on. A pointer that a caller got wrong may lie at the end of the address space: no pointer arithmetic. */
+static void *behind(const void *p, size_t bytes) { return (void *)((uintptr_t)p + bytes); }
+
 static void fill_decode(const mlaf_loaded *l, uint32_t splits, const mlaf_execute_args *a, mlaf_decode_args *d) {
   const mlaf_problem *p = &l->problem;
   mlaf_workspace w;
@@ -91,7 +94,7 @@ static void fill_decode(const mlaf_loaded *l, uint32_t splits, const mlaf_execut
       .q = a->q,
       .ckv = a->ckv,
       .kpe = a->kpe   ? a->kpe
-             : a->ckv ? (const uint16_t *)a->ckv + p->rank
+             : a->ckv ? behind(a->ckv, (size_t)p->rank * 2)
                       : NULL,
       .qo_indptr = a->qo_indptr,
       .kv_indptr = a->kv_indptr,
@@ -108,8 +111,8 @@ static void fill_decode(const mlaf_loaded *l, uint32_t splits, const mlaf_execut
       .batch = a->batch,
   };
   if (mlaf_loaded_workspace(l, splits, a->total_q, &w) && w.size) {
-    d->part_o = (float *)((char *)a->workspace + w.part_o);
-    d->part_lse = (float *)((char *)a->workspace + w.part_lse);
+    d->part_o = behind(a->workspace, w.part_o);
+    d->part_lse = behind(a->workspace, w.part_lse);
   }
 }
 
