@@ -1,4 +1,6 @@
-/* The loader behind mlaf_embed.h. The argument blocks are those of mlaforge's runtime/ops/mla_decode/launch.h. */
+/* SPDX-License-Identifier: MIT */
+/* Copyright (c) 2026 the mlaforge authors; LICENSE.mlaforge has the terms.
+ * The loader behind mlaf_embed.h. The argument blocks are those of mlaforge's runtime/ops/mla_decode/launch.h. */
 #include "mlaf_embed.h"
 #include "mlaf_embed_driver.h"
 
@@ -26,9 +28,7 @@ typedef struct combine_args {
 enum { BATCH_MAX = 65536 }; /* as the library has it */
 typedef struct block { _Alignas(64) decode_args a; unsigned char maps[8][128]; } block; /* a kernel's parameters */
 _Static_assert(sizeof(decode_args) == 128 && sizeof(combine_args) == 48, "not the kernels' layout");
-
 enum { FIT_BYTES = 16384, FIT_PARTS = 4095, FIT_THREADS = 1024 }; /* launch.h's MLAF_FIT_... */
-
 typedef struct loaded { void *module, *function; int failed; } loaded;
 struct mlaf_embed_plan {
   mlaf_embed *owner;
