@@ -10,7 +10,7 @@
 
 /* Farther than this, 16 times the batch or the context, another regime begins, and the model, which looks at the problem
  * itself, is the better guess: on the emulator a fitted choice within it was at most 3.9 % behind the tuned best, farther
- * away 13.5 %, the model there 0.2 % (docs/tuning.md). Who may not ask the model takes a farther choice all the same. */
+ * away 13.5 %, the model there 0.2 % (docs/lab/search.md). Who may not ask the model takes a farther choice all the same. */
 #define MLAF_REACH 4.0
 
 /* A default without hashes is somebody's estimate: farther than this the model picks better (on the emulator, such defaults two
