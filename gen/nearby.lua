@@ -2,7 +2,7 @@
 -- measured there. A candidate's estimate is multiplied by the mean of measured over modelled of its own decode kernel nearby. A
 -- measurement counts the more the liker the launch and the nearer the problem; all of them together count a little. The estimate
 -- is raised the more the less is known of its kernel: the lowest of fifty guesses is mostly the luckiest. What the numbers below
--- give: docs/tuning.md, "Nearest choice".
+-- give: docs/lab/search.md, "Nearest choice".
 local params = require("params")
 local problem = require("problem")
 local space = require("space")
@@ -66,7 +66,7 @@ local function estimate(p, v, list, common)
 end
 
 -- The estimate of the nearest choice's kernel, 0 if it does not fit. What was timed with one request and is no candidate for
--- several was no choice for them (runtime/core/nearest.h).
+-- several was no choice for them (runtime/op/nearest.h).
 local function nearest_ns(p, measured, estimates)
   for _, m in ipairs(measured) do
     local ns = estimates[kernel_of(m.variant)]

@@ -1,5 +1,6 @@
 -- Problem strings for the plain-Lua tools: "mla_decode:h16,r512,p64,q1,bf16,page64,b64,s4096", ",causal" behind q.
--- The C side (runtime/core/problem.c) is the authority; tests compare the two on the same strings. Both take gen/limits.lua.
+-- The C side (runtime/ops/mla_decode/problem.c) is the authority; tests compare the two on the same strings. Both take
+-- gen/limits.lua.
 local problem = {}
 
 -- key in the string, field name, default, least, most, multiple of; in print order

@@ -2,7 +2,8 @@
 find_program(MLAF_LUA NAMES lua5.4 lua54 lua REQUIRED)
 add_test(NAME lua/generator COMMAND ${MLAF_LUA} ${CMAKE_SOURCE_DIR}/tests/lua/run.lua)
 add_test(NAME style COMMAND ${CMAKE_SOURCE_DIR}/tools/check-style.sh)
-set_tests_properties(lua/generator style PROPERTIES LABELS t0
+add_test(NAME rooms COMMAND ${MLAF_LUA} ${CMAKE_SOURCE_DIR}/tools/rooms.lua)
+set_tests_properties(lua/generator style rooms PROPERTIES LABELS t0
   ENVIRONMENT "MLAF_SOURCE_DIR=${CMAKE_SOURCE_DIR};MLAF_BUILD_DIR=${CMAKE_BINARY_DIR}")
 # What T0 looks at a share of, in full.
 add_test(NAME lua/generator_full COMMAND ${MLAF_LUA} ${CMAKE_SOURCE_DIR}/tests/lua/run.lua --full)
@@ -32,7 +33,7 @@ if("gen" IN_LIST MLAF_ROOMS AND "compile" IN_LIST MLAF_ROOMS)
 endif()
 
 # The timing model: extrapolation from a sample of workgroups, and the report against published figures.
-if(TARGET mlaf_emu AND TARGET mlaf_gen AND TARGET mlaf_core)
+if(TARGET mlaf_emu AND TARGET mlaf_gen AND TARGET mlaf_plan)
   add_executable(test_extrapolation ${CMAKE_SOURCE_DIR}/tests/kernels/test_extrapolation.c
                  ${CMAKE_SOURCE_DIR}/tests/kernels/rig.c)
   target_include_directories(test_extrapolation PRIVATE ${CMAKE_SOURCE_DIR}/tests)
@@ -129,7 +130,7 @@ if(TARGET mlaforge_shared)
     target_link_libraries(${name}-overhead PRIVATE mlaforge_shared ${CMAKE_DL_LIBS})
   endforeach()
 endif()
-if(TARGET mlaf_core AND TARGET mlaf_gen AND TARGET mlaf_cuda)
+if(TARGET mlaf_plan AND TARGET mlaf_gen AND TARGET mlaf_cuda)
   add_executable(late-tables EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/tests/gpu/late_tables.c)
   target_link_libraries(late-tables PRIVATE mlaf_rooms)
 endif()
@@ -140,9 +141,10 @@ if(TARGET test_full_disk)
 endif()
 
 # The longest begin first, so that none is left alone at the end: CTest sorts by cost, CPU seconds about.
-set(costs core/test_alloc 130 kernels/test_ragged 60 cli/test_cli_run 60 cli/test_cli_signals 45 cli/test_cli_alloc 60 lua/sweep 60 lua/protocol 60 install/package 60 kernels/test_kernels 60
+set(costs plan/test_alloc 130 kernels/test_ragged 60 cli/test_cli_run 60 cli/test_cli_signals 45 cli/test_cli_alloc 60
+    lua/sweep 60 lua/protocol 60 install/package 60 kernels/test_kernels 60
     kernels/test_properties 60 kernels/test_mutants 60 cli/test_full_disk 60 gen/resources 45 gen/resources_nvidia 45 bundle/test_bundle 45
-    bundle/test_bundle_nvidia 45 core/test_plan 40 gen/test_gen 30 lua/generator_full 27)
+    bundle/test_bundle_nvidia 45 plan/test_plan 40 gen/test_gen 30 lua/generator_full 27)
 get_property(all DIRECTORY PROPERTY TESTS)
 while(costs)
   list(POP_FRONT costs test cost)
@@ -168,7 +170,7 @@ endif()
 # Tests fail without their compiler. Whoever builds without hiprtc and comgr leaves these out: ctest -LE rocm; without NVRTC: -LE nvrtc.
 get_property(all DIRECTORY PROPERTY TESTS)
 foreach(test IN LISTS all)
-  if(test MATCHES "^(emu|kernels|install|python|hip)/|^compile/test_co|^core/test_(alloc|latency|launch|plan)|^bundle/test_(bundle(_tables)?|manifest_changed)$" OR
+  if(test MATCHES "^(emu|kernels|install|python|hip)/|^compile/test_co|^plan/test_(alloc|latency|plan)|^ops/mla_decode/test_launch|^bundle/test_(bundle(_tables)?|manifest_changed)$" OR
      test MATCHES "^cli/test_(cli_alloc|cli_files|cli_signals|cli_kill|cli_run|full_disk|profile)|^cli/ship_tuning|^tune/test_tune_api|^gen/resources$|^embed/embed_copy|test_nvrtc|bundle_nvidia")
     set_property(TEST ${test} APPEND PROPERTY LABELS rocm)
   endif()

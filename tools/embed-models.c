@@ -76,7 +76,7 @@ int main(int argc, char **argv) {
   FILE *out = fopen(argv[2], "w");
   if (!out) return fail(argv[2], 0, "cannot write", strerror(errno));
   fputs("/* Made from tuning/models.tsv by tools/embed-models. Do not edit. */\n"
-        "#include \"core/models.h\"\n\nconst mlaf_model mlaf_models[] = {\n",
+        "#include \"plan/models.h\"\n\nconst mlaf_model mlaf_models[] = {\n",
         out);
   char line[1024], previous[64] = "";
   int number = 0, bad = 0;

@@ -34,9 +34,10 @@ end
 
 function make.doc()
   local out = { [[
-# Limits
-What a problem may be, and how finely a plan may cut it. One table says so, `gen/limits.lua`: the grammar, the checks, the help
-texts and this page come from it (`lua5.4 tools/limits.lua doc . docs/limits.md`).
+# Limits: what a problem may be
+
+One table has the limits: `gen/limits.lua`. The grammar, the checks, the help texts and this page come from it
+(`lua5.4 tools/limits.lua doc . docs/limits.md`).
 
 | key | field | values | default | what it is |
 |---|---|---|---|---|]] }
@@ -46,13 +47,14 @@ texts and this page come from it (`lua5.4 tools/limits.lua doc . docs/limits.md`
   out[#out + 1] = ([[
 
 A request is cut into at most %d splits. The cache types are bf16 and f16. A call may name more tokens than the problem it was
-planned for has: `ctx` and `batch` say what to tune for.
+planned for: `ctx` and `batch` say what to tune for.
 
-Not every family serves every problem. `mlaforge tune --dry-run` prints each variant and, of those that do not fit, the reason.
+Not every family serves every problem. `mlaforge tune --dry-run` prints each variant, and the reason where one does not fit.
 
-To raise a limit: change its number in `gen/limits.lua`, write this page again, run `ctest -R lua/`. `tests/lua/test_limits.lua`
-renders every kernel at the edges; a kernel whose contract refuses one fails there. Then verify at the new edge (`mlaforge
-verify`, on a device or an emulator), as rendering proves nothing about numbers.
+## Raise a limit
+1. Change its number in `gen/limits.lua` and write this page again.
+2. Run `ctest -R lua/`. `tests/lua/test_limits.lua` renders every kernel at the edges, and fails where a contract refuses one.
+3. Verify at the new edge with `mlaforge verify`, on a device or an emulator. Rendering proves nothing about numbers.
 ]]):format(limits.splits)
   return table.concat(out, "\n")
 end

@@ -3,7 +3,7 @@
 # verifier's three cases with the broken inputs. One line a variant; exit code 1 when one is wrong or anything is reported.
 #   tools/sanitize.sh racecheck | memcheck [ARG...]   ARGs go to `mlaforge verify`
 # COMPUTE_SANITIZER names the program. racecheck wants 2026.4 (of CUDA 13.5): 2025.3 (of 13.0) does not know what bar.arrive orders
-# and reports races that are none (tests/gpu/racecheck_control.cu, docs/kernels-hopper.md). MLAFORGE names ours.
+# and reports races that are none (tests/gpu/racecheck_control.cu, docs/lab/kernels-hopper.md). MLAFORGE names ours.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 tool=${1:-}

@@ -51,7 +51,7 @@ function hopper.cost(cost, v, family)
 end
 
 -- Parts that a fitted launch cuts a batch of equal requests into, and positions of a part with what a cut costs; nil: requests
--- stay whole. As templates/lib/fit.h decides, of a grid as runtime/core/prepare.c makes it.
+-- stay whole. As templates/lib/fit.h decides, of a grid as runtime/ops/mla_decode/prepare.c makes it.
 local function parts_of(p, t, shares, cus)
   local fixed, most = schedule.fixed[t.family], math.max(1, cus // t.groups)
   local at_once = math.max(1, most // shares)

@@ -7,9 +7,9 @@
 #include <time.h>
 
 #include "bundle/make_internal.h"
-#include "core/block_tables.h"
-#include "core/build.h"
-#include "core/nearest.h"
+#include "plan/block_tables.h"
+#include "run/build.h"
+#include "op/nearest.h"
 
 /* --- tuned choices --- */
 

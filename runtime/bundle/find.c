@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "bundle/bundle.h"
-#include "core/launch.h"
-#include "core/nearest.h"
+#include "ops/mla_decode/launch.h"
+#include "op/nearest.h"
 
 bool mlaf_bundle_has_target(const mlaf_bundle *b, const char *target) {
   for (size_t i = 0; i < b->n_targets; i++)

@@ -3,7 +3,7 @@
 #define MLAF_BUNDLE_MAKE_INTERNAL_H
 
 #include "bundle/make.h"
-#include "core/launch.h"
+#include "ops/mla_decode/launch.h"
 
 enum { MAKE_TRIES = 4, NO_KERNEL = -1 }; /* choices tried before the baseline */
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "bundle/bundle.h"
-#include "core/launch.h"
+#include "ops/mla_decode/launch.h"
 #include "mlaf_limits.h"
 
 #define MANIFEST_MAX ((size_t)256 << 20)

@@ -3,8 +3,8 @@
 #define MLAF_CLI_BENCH_H
 
 #include "cli/cli.h"
-#include "core/bench.h"
-#include "core/ceilings.h"
+#include "check/bench.h"
+#include "check/ceilings.h"
 
 /* --- bench_cases.c --- */
 typedef struct bench_case {

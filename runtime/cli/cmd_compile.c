@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
-#include "core/launch.h"
+#include "ops/mla_decode/launch.h"
 
 typedef struct work {
   cli *c;

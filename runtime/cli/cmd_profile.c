@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
-#include "core/bench.h"
+#include "check/bench.h"
 #include "emu/profile.h"
 
 /* What is profiled: a variant's launches on a bench's buffers, or one launch of a given code object. */

@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "cli/report.h"
-#include "core/bench.h"
+#include "check/bench.h"
 
 #define PAGE_MAX ((size_t)256 << 20)
 

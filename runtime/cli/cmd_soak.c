@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "cli/cli.h"
-#include "core/build.h"
-#include "core/planner.h"
-#include "core/soak.h"
+#include "run/build.h"
+#include "plan/planner.h"
+#include "check/soak.h"
 
 typedef struct soak_case {
   mlaf_problem problem;

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "cli/cli.h"
-#include "core/build.h"
-#include "core/planner.h"
+#include "run/build.h"
+#include "plan/planner.h"
 
 enum { SUITES = 3 };
 

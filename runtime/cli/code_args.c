@@ -1,11 +1,11 @@
-/* One launch of any code object, described in JSON: grammar in docs/profile.md. Every error names the field. */
+/* One launch of any code object, described in JSON: grammar in docs/emulator.md. Every error names the field. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/cli.h"
-#include "core/numeric.h"
+#include "op/numeric.h"
 
 enum { MAX_FILE = 256 << 20, BLOCK = 1 << 20 /* values of a random block, repeated */ };
 static const int64_t MAX_BUFFER = (int64_t)16 << 30;
@@ -228,7 +228,7 @@ static mlaf_status check_keys(reader *r, const char *where, const cJSON *o, cons
   cJSON_ArrayForEach(x, o) {
     size_t i = 0;
     while (known[i] && strcmp(known[i], x->string) != 0) i++;
-    if (!known[i]) return bad(r, where, "there is no field '%s' (docs/profile.md lists them)", x->string);
+    if (!known[i]) return bad(r, where, "there is no field '%s' (docs/emulator.md lists them)", x->string);
   }
   return MLAF_OK;
 }

@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "cli/cli.h"
-#include "core/lengths.h"
-#include "core/nearby.h"
-#include "core/nearest.h"
+#include "op/lengths.h"
+#include "plan/nearby.h"
+#include "op/nearest.h"
 
 typedef struct why {
   cli *c;

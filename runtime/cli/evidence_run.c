@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
-#include "core/bench.h"
+#include "check/bench.h"
 #include "emu/profile.h"
 
 enum { SMALL_CTX = 1024 }; /* enough rounds that what happens once a launch is below half of them */

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "cli/cli.h"
-#include "core/build.h"
-#include "core/planner.h"
+#include "run/build.h"
+#include "plan/planner.h"
 
 /* --variant: whatever the database says, so that two variants can be compared by hand. */
 static mlaf_status load_named(cli *c, const mlaf_problem *p, mlaf_gen *g, cli_subject *s) {

@@ -22,7 +22,7 @@ static mlaf_status check(const mlaf_kernel_launch *l, const char *symbol, mlaf_e
   bool good = l->magic == MLAF_LAUNCH_MAGIC && l->size == sizeof *l && l->n_maps <= MLAF_MAPS_MAX &&
               !l->schedule && !(l->flags & ~known) &&
               (l->flags & MLAF_KERNEL_FITS || !(l->flags & MLAF_KERNEL_MEETS)) && l->per_cu <= PER_CU_MAX;
-  for (uint32_t i = 0; good && i < l->n_maps; i++) good = l->maps[i].of >= MLAF_MAP_CKV && l->maps[i].of <= MLAF_MAP_O;
+  for (uint32_t i = 0; good && i < l->n_maps; i++) good = l->maps[i].of >= 1 && l->maps[i].of <= MLAF_TENSORS_MAX;
   for (int i = 0; good && i < 3; i++) good = l->cluster[i] <= 16;
   for (int i = 0; good && i < 2; i++) good = !l->reserved[i];
   return good ? MLAF_OK

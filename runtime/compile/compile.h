@@ -6,7 +6,7 @@
 #define MLAF_COMPILE_H
 
 #include "base/base.h"
-#include "core/launch.h" /* types only */
+#include "device/kernel_launch.h" /* types only */
 
 typedef struct mlaf_compiler mlaf_compiler;
 

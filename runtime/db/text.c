@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/lengths.h"
+#include "op/lengths.h"
 #include "db/db_internal.h"
 #include "mlaf_limits.h"
 

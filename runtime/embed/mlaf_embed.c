@@ -1,4 +1,6 @@
-/* The loader behind mlaf_embed.h. The argument blocks are those of mlaforge's runtime/core/launch.h. */
+/* SPDX-License-Identifier: MIT */
+/* Copyright (c) 2026 the mlaforge authors; LICENSE.mlaforge has the terms.
+ * The loader behind mlaf_embed.h. The argument blocks are those of mlaforge's runtime/ops/mla_decode/launch.h. */
 #include "mlaf_embed.h"
 #include "mlaf_embed_driver.h"
 
@@ -26,9 +28,7 @@ typedef struct combine_args {
 enum { BATCH_MAX = 65536 }; /* as the library has it */
 typedef struct block { _Alignas(64) decode_args a; unsigned char maps[8][128]; } block; /* a kernel's parameters */
 _Static_assert(sizeof(decode_args) == 128 && sizeof(combine_args) == 48, "not the kernels' layout");
-
 enum { FIT_BYTES = 16384, FIT_PARTS = 4095, FIT_THREADS = 1024 }; /* launch.h's MLAF_FIT_... */
-
 typedef struct loaded { void *module, *function; int failed; } loaded;
 struct mlaf_embed_plan {
   mlaf_embed *owner;
@@ -186,7 +186,7 @@ static int32_t nearest(const mlaf_embed *e, const mlaf_embed_problem *p, int32_t
 
 static int64_t groups(int64_t rows, int64_t each) { return (rows + each - 1) / each; }
 
-/* The splits that suit p: as mlaforge's runtime/core/nearest.c, which says why. */
+/* The splits that suit p: as mlaforge's runtime/op/nearest.c, which says why. */
 static int64_t time_of(int64_t n, int64_t wgs, int64_t slots, int64_t rounds) {
   return groups(wgs * n, slots) * (groups(rounds, n) + 4) + (n > 1 ? 4 : 0);
 }
@@ -241,7 +241,7 @@ mlaf_embed_status mlaf_embed_plan_get(mlaf_embed *e, const mlaf_embed_problem *p
 
 int32_t mlaf_embed_plan_splits(const mlaf_embed_plan *plan) { return plan->splits; }
 
-/* What follows is as in mlaforge's runtime/core/prepare.c. Blocks along x: the row groups, in whole clusters. */
+/* What follows is as in mlaforge's runtime/ops/mla_decode/prepare.c. Blocks along x: the row groups, in whole clusters. */
 static uint32_t blocks_x(const mlaf_embed_plan *x) {
   const int64_t c = x->decode->cluster[0] ? x->decode->cluster[0] : 1;
   return (uint32_t)(groups(groups((int64_t)x->row->q_len * x->row->heads, x->decode->rows_per_wg), c) * c);

@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: MIT */
+/* Copyright (c) 2026 the mlaforge authors; LICENSE.mlaforge has the terms. */
 /* MLA decode kernels inside a program: a loader that needs nothing but the HIP or CUDA driver library, found by dlopen.
  * Part of mlaforge, for copying into other projects; the kernels it loads are in the NAME.c that `mlaforge embed` wrote beside.
  * C11 and C++. Layouts, alignments and limits of the arguments: below; the longer explanation is mlaforge's docs/embedding.md. */
@@ -81,7 +83,7 @@ typedef struct mlaf_embed_args {
   void *o;                          /* [T, H, R] dense, 16-byte aligned */
   float *lse;                       /* [T, H] natural log; may be NULL */
   void *workspace;                  /* mlaf_embed_workspace bytes, 256-byte aligned; what is in it does not matter, but for
-                                     * what a launch with tables that contradict themselves left (docs/kernels-hopper.md) */
+                                     * what a launch with tables that contradict themselves left (docs/lab/kernels-hopper.md) */
   size_t workspace_size;
   float scale;                      /* softmax scale, e.g. 1/sqrt(qk_nope + rope) */
 } mlaf_embed_args;

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/build.h"
+#include "run/build.h"
 #include "tune/tune_internal.h"
 
 static int kernel_index(tuner *t, const mlaf_kernel_desc *k) {

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/launch.h"
+#include "ops/mla_decode/launch.h"
 #include "tune/tune_internal.h"
 
 #define GIVE_UP       3.0 /* timing stops early above this many times the best, unless the options say otherwise */

@@ -9,9 +9,9 @@
 
 #include "base/base.h"
 #include "compile/compile.h"
-#include "core/bench.h"
-#include "core/lengths.h"
-#include "core/verify.h"
+#include "check/bench.h"
+#include "op/lengths.h"
+#include "check/verify.h"
 #include "db/db.h"
 #include "device/device.h"
 #include "gen/gen.h"

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "cmocka_all.h"
-#include "core/numeric.h"
+#include "op/numeric.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 enum { KILLED_OF = 3 };

@@ -2,7 +2,7 @@
 #include "base/base.h"
 #include "base/comma.h"
 #include "cmocka_all.h"
-#include "core/lengths.h"
+#include "op/lengths.h"
 #include "db/db.h"
 #include "gen/gen.h"
 

@@ -11,9 +11,9 @@
 #include "base/killing.h"
 #include "bundle/make.h"
 #include "cli/cli_fixture.h"
-#include "core/built.h"
-#include "core/fake_device.h"
-#include "core/planner.h"
+#include "run/built.h"
+#include "run/fake_device.h"
+#include "plan/planner.h"
 #include "limit.h"
 #include "mlaforge/mlaforge.h"
 

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/built.h"
-#include "core/ctx.h"
+#include "run/built.h"
+#include "plan/ctx.h"
 #include "mlaforge/mlaforge.h"
 
 enum { B = 3, HEADS = 5, RANK = 64, WIDE = RANK + 32, PAGE = 16, PAGES = 9, WIDTH = 5, O = B * HEADS * RANK };

@@ -6,7 +6,7 @@
 
 #include "bundle/bundle.h"
 #include "cmocka_all.h"
-#include "core/launch.h"
+#include "ops/mla_decode/launch.h"
 
 #define HASH "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 

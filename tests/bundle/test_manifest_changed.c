@@ -2,7 +2,7 @@
  * manifest gets out of the comment that `embed` puts it in. */
 #include "bundle/bundle.h"
 #include "cli/cli_fixture.h"
-#include "core/built.h"
+#include "run/built.h"
 
 static struct {
   char dir[64], bundle[96], bad[96];

@@ -8,7 +8,7 @@
 #include "base/base.h"
 #include "cli/cli.h"
 #define SITES_TRIED 25 /* each is a whole command, twice */
-#include "core/faulty_malloc.h"
+#include "plan/faulty_malloc.h"
 #include "need.h"
 
 #define PROBLEM "mla_decode:h5,r64,p32,q1,bf16,page16,b1,s24"

@@ -3,7 +3,7 @@
 #include <sys/ioctl.h>
 
 #include "cli/cli_fixture.h"
-#include "core/built.h"
+#include "run/built.h"
 #include "mlaforge/mlaforge.h"
 
 /* Without a GPU the command takes the emulator and says so, on stderr alone; asked for a GPU by name it does not. */

@@ -7,7 +7,7 @@
 
 #include "compile/cache_walk.h"
 #include "compile_fixture.h"
-#include "core/numeric.h"
+#include "op/numeric.h"
 
 static int from_env(const char *name, int otherwise) { return getenv(name) ? atoi(getenv(name)) : otherwise; }
 

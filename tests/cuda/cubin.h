@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/launch.h"
+#include "ops/mla_decode/launch.h"
 
 /* The least that passes for a cubin: sections null, names, data and symbols, which say what two kernels want of their
  * launch. */

@@ -4,7 +4,7 @@
 #ifndef FAKE_FITTED_H
 #define FAKE_FITTED_H
 
-#include "core/launch.h"
+#include "ops/mla_decode/launch.h"
 
 /* A block of a grid; `team` blocks along y work on one split. */
 typedef struct fake_block {

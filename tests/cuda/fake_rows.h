@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/numeric.h"
+#include "op/numeric.h"
 #include "cuda/fake_whole.h"
 
 typedef uint32_t u32;

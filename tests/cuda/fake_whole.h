@@ -3,7 +3,7 @@
 #ifndef FAKE_WHOLE_H
 #define FAKE_WHOLE_H
 
-#include "core/launch.h"
+#include "ops/mla_decode/launch.h"
 
 enum { FW_HEADS = 3, FW_RANK = 32, FW_ROPE = 32, FW_Q_LEN = 2, FW_PAGE = 16, FW_ROWS = 4, FW_MERGE_ROWS = 2 };
 

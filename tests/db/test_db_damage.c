@@ -6,7 +6,7 @@
 
 #include <sqlite3.h>
 
-#include "core/numeric.h"
+#include "op/numeric.h"
 #include "db/db_fixture.h"
 #include "limit.h"
 

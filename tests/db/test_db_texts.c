@@ -3,7 +3,7 @@
 #include <sys/file.h>
 #include <fcntl.h>
 
-#include "core/problem.h"
+#include "ops/mla_decode/problem.h"
 #include "db/db_fixture.h"
 #include "db/db_internal.h"
 

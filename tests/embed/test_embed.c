@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "cmocka_all.h"
-#include "core/numeric.h"
+#include "op/numeric.h"
 #include "cuda/fakecuda.h"
 
 static const unsigned char elf[64] = {0x7f, 'E', 'L', 'F'}, alien[64] = {0x7f, 'E', 'L', 'F', 0, 0, 0, 0x77};

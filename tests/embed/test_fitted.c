@@ -5,9 +5,9 @@
 
 #include <math.h>
 
-#include "core/loaded.h"
-#include "core/numeric.h"
-#include "core/reference.h"
+#include "run/loaded.h"
+#include "op/numeric.h"
+#include "ops/mla_decode/reference.h"
 #include "cuda/cubin.h"
 #include "cuda/fake_whole.h"
 #include "cuda/fakecuda.h"

@@ -5,8 +5,8 @@
 #include <math.h>
 
 #include "bundle/bundle.h"
-#include "core/launch.h"
-#include "core/nearest.h"
+#include "ops/mla_decode/launch.h"
+#include "op/nearest.h"
 #include "cuda/fakecuda.h"
 #include "db/db_fixture.h"
 #include "mlaf_limits.h"

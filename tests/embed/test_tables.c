@@ -6,9 +6,9 @@
 #include <sys/stat.h>
 
 #include "bundle/bundle.h"
-#include "core/ctx.h"
-#include "core/numeric.h"
-#include "core/reference.h"
+#include "plan/ctx.h"
+#include "op/numeric.h"
+#include "ops/mla_decode/reference.h"
 #include "cuda/cubin.h"
 #include "cuda/fake_whole.h"
 #include "cuda/fake_tables.h"

@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-#include "core/numeric.h"
+#include "op/numeric.h"
 #include "emu/strict.h"
 #include "emu_asm.h"
 

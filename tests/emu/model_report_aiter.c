@@ -2,7 +2,7 @@
  * (csrc/py_itfs_cu/asm_mla.cu). The cache is all zeros, its pages in random order: only time is looked at. */
 #include <math.h>
 
-#include "core/numeric.h"
+#include "op/numeric.h"
 #include "emu/arch_gfx942.h"
 #include "model_report.h"
 

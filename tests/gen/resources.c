@@ -7,7 +7,7 @@
 
 #include "cmocka_all.h"
 #include "compile/compile.h"
-#include "core/launch.h"
+#include "ops/mla_decode/launch.h"
 #include "gen/gen.h"
 #include "mlaf_limits.h"
 #include "need.h"

@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/bench_internal.h"
-#include "core/build.h"
-#include "core/ctx.h"
+#include "check/bench_internal.h"
+#include "run/build.h"
+#include "plan/ctx.h"
 #include "mlaforge/mlaforge.h"
 
 enum { NO_DEVICE = 3, TIMES = 20, WAIT_NS = 30000 };

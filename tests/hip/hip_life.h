@@ -2,8 +2,8 @@
 #ifndef MLAF_TEST_HIP_LIFE_H
 #define MLAF_TEST_HIP_LIFE_H
 
-#include "core/bench.h"
-#include "core/built.h"
+#include "check/bench.h"
+#include "run/built.h"
 #include "hip/hip_device.h"
 
 static mlaf_status hip_life(const built *b, mlaf_err *err) {

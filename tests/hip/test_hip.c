@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/verify.h"
+#include "check/verify.h"
 #include "fake/fake_test.h"
 #include "hip/hip_life.h"
 #include "mlaforge/mlaforge.h"

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "core/bench.h"
+#include "check/bench.h"
 #include "rig.h"
 
 static bool timed(rig *r, mlaf_bench *bench, const mlaf_problem *p, const mlaf_variant *v, double *us) {

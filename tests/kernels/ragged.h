@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdint.h>
 
-#include "core/numeric.h"
+#include "op/numeric.h"
 
 typedef enum ragged_kind {
   RAGGED_EQUAL, RAGGED_UNIFORM, RAGGED_LOGNORMAL, RAGGED_ZIPF, RAGGED_ONE_LONG, RAGGED_KINDS

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "cmocka_all.h"
-#include "core/buffers.h"
-#include "core/numeric.h"
+#include "check/buffers.h"
+#include "op/numeric.h"
 #include "need.h"
 
 #define ok(call, err) do { if ((call) != MLAF_OK) fail_msg("%s", (err).text); } while (0)

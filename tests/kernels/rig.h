@@ -3,8 +3,8 @@
 #define MLAF_TEST_RIG_H
 
 #include "compile/compile.h"
-#include "core/loaded.h"
-#include "core/testcase.h"
+#include "run/loaded.h"
+#include "ops/mla_decode/testcase.h"
 #include "gen/gen.h"
 
 typedef struct rig {

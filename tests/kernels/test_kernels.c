@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "cmocka_all.h"
-#include "core/verify.h"
+#include "check/verify.h"
 #include "mlaf_limits.h"
 #include "rig.h"
 

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "cmocka_all.h"
-#include "core/numeric.h"
-#include "core/verify.h"
+#include "op/numeric.h"
+#include "check/verify.h"
 #include "mutants.h"
 #include "rig.h"
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "cmocka_all.h"
-#include "core/numeric.h"
+#include "op/numeric.h"
 #include "rig.h"
 
 static rig shared;

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "cmocka_all.h"
-#include "core/compare.h"
-#include "core/numeric.h"
+#include "ops/mla_decode/compare.h"
+#include "op/numeric.h"
 #include "need.h"
 #include "rig.h"
 

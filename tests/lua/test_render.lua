@@ -131,7 +131,7 @@ T.sampled(1, "rendered text is clean: no markers left, LF, balanced, one kernel 
   end)
 end)
 
--- What a kernel says of itself (lib/launch.h): the flags of runtime/core/launch.h and the schedule.
+-- What a kernel says of itself (lib/launch.h): the flags of runtime/ops/mla_decode/launch.h and the schedule.
 local function word(k, target)
   local text, _, _, symbol = emit.render(k.template, k.params, target)
   local flags, balanced = text:match(symbol .. "_launch = {%w+, sizeof%b(), %d+,%s*{%d+, %d+, %d+}, (%d+), ([01]), ")

@@ -9,7 +9,7 @@
 #include <time.h>
 
 #include "cmocka_all.h"
-#include "core/launch.h"
+#include "ops/mla_decode/launch.h"
 #include "tune/tune.h"
 
 enum { FAKE_KERNELS = 12, FAKE_SPLITS = 4, FAKE_LOG = 4096 };

@@ -1,0 +1,70 @@
+/* Guarded device buffers. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "check/buffers.h"
+
+enum { ALIGNED_CANARY = 512, CANARY_BYTE = 0xff };
+
+static size_t before(const mlaf_buffer *b) { return (size_t)(b->data - b->base); }
+
+mlaf_status mlaf_buffers_add(mlaf_buffers *set, const char *name, const void *input, size_t size, int poison,
+                             bool aligned, void **data, mlaf_err *err) {
+  if (set->n == MLAF_BUFFERS_MAX) return mlaf_fail(err, MLAF_E_INTERNAL, "too many buffers at %s", name);
+  const mlaf_device_ops *ops = mlaf_ops(set->dev);
+  const size_t front = !set->canaries ? 0 : aligned ? ALIGNED_CANARY : MLAF_CANARY;
+  const size_t back = set->canaries ? MLAF_CANARY : 0;
+  void *base = NULL;
+  mlaf_status st = ops->mem_alloc(set->dev, front + size + back ? front + size + back : 1, &base, err);
+  if (st) return mlaf_fail_prefix(err, st, "buffer %s", name);
+  mlaf_buffer *b = &set->at[set->n++];
+  *b = (mlaf_buffer){base, (char *)base + front, size, input, name};
+  if (set->canaries) st = ops->mem_fill(set->dev, base, CANARY_BYTE, front + size + back, err);
+  if (!st && input && size) st = ops->mem_write(set->dev, b->data, input, size, err);
+  if (!st && !input && size) st = ops->mem_fill(set->dev, b->data, poison, size, err);
+  if (!st && !input && size && ops->mem_undefine) st = ops->mem_undefine(set->dev, b->data, size, err);
+  *data = b->data;
+  return st;
+}
+
+/* The first byte that is not as expected, n if all are. `want` NULL: the canary byte. */
+static size_t first_changed(const unsigned char *got, const unsigned char *want, size_t n) {
+  for (size_t i = 0; i < n; i++)
+    if (got[i] != (want ? want[i] : CANARY_BYTE)) return i;
+  return n;
+}
+
+static mlaf_status check_one(const mlaf_buffers *set, const mlaf_buffer *b, unsigned char *host, mlaf_err *err) {
+  const size_t front = before(b), back = set->canaries ? MLAF_CANARY : 0;
+  mlaf_status st = mlaf_ops(set->dev)->mem_read(set->dev, host, b->base, front + b->size + back, err);
+  if (st) return mlaf_fail_prefix(err, st, "buffer %s", b->name);
+  size_t at = first_changed(host, NULL, front);
+  if (at < front)
+    return mlaf_fail(err, MLAF_E_INCORRECT, "the kernel wrote %zu bytes before buffer %s", front - at, b->name);
+  at = first_changed(host + front + b->size, NULL, back);
+  if (at < back)
+    return mlaf_fail(err, MLAF_E_INCORRECT, "the kernel wrote %zu bytes behind the end of buffer %s", at, b->name);
+  at = b->input ? first_changed(host + front, b->input, b->size) : b->size;
+  if (at < b->size) return mlaf_fail(err, MLAF_E_INCORRECT, "the kernel wrote to input %s at byte %zu", b->name, at);
+  return MLAF_OK;
+}
+
+mlaf_status mlaf_buffers_check(const mlaf_buffers *set, mlaf_err *err) {
+  size_t largest = 1;
+  for (int i = 0; i < set->n; i++) {
+    size_t n = before(&set->at[i]) + set->at[i].size + MLAF_CANARY;
+    if (n > largest) largest = n;
+  }
+  unsigned char *host = malloc(largest);
+  if (!host) return mlaf_fail(err, MLAF_E_NOMEM, "no memory to check %zu bytes", largest);
+  mlaf_status st = MLAF_OK;
+  for (int i = 0; !st && i < set->n; i++)
+    if (set->canaries || set->at[i].input) st = check_one(set, &set->at[i], host, err);
+  free(host);
+  return st;
+}
+
+void mlaf_buffers_free(mlaf_buffers *set) {
+  for (int i = set->n; i-- > 0;) mlaf_ops(set->dev)->mem_free(set->dev, set->at[i].base, NULL);
+  set->n = 0;
+}

@@ -1,0 +1,74 @@
+/* The pool of random numbers. */
+#include "check/pool.h"
+
+#include <stdlib.h>
+
+#include "op/numeric.h"
+
+struct mlaf_pool {
+  mlaf_device *dev;
+  uint64_t seed;
+  mlaf_dtype dtype;
+  void *data;
+  size_t bytes;
+  uint16_t *block; /* NULL: of no dtype yet */
+};
+
+mlaf_status mlaf_pool_create(mlaf_device *dev, uint64_t seed, mlaf_pool **out, mlaf_err *err) {
+  mlaf_pool *pool = calloc(1, sizeof *pool);
+  if (!pool) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for a pool");
+  pool->dev = dev;
+  pool->seed = seed;
+  *out = pool;
+  return MLAF_OK;
+}
+
+static void drop_data(mlaf_pool *pool) {
+  if (pool->data) mlaf_ops(pool->dev)->mem_free(pool->dev, pool->data, NULL);
+  pool->data = NULL;
+  pool->bytes = 0;
+}
+
+void mlaf_pool_free(mlaf_pool *pool) {
+  if (!pool) return;
+  drop_data(pool);
+  free(pool->block);
+  free(pool);
+}
+
+
+const uint16_t *mlaf_pool_block(const mlaf_pool *pool) { return pool->block; }
+
+mlaf_status mlaf_pool_fill(const mlaf_pool *pool, void *dst, size_t bytes, size_t first, mlaf_err *err) {
+  mlaf_status st = MLAF_OK;
+  first %= MLAF_POOL_BLOCK;
+  for (size_t at = 0, n; !st && at < bytes; at += n, first = 0) {
+    n = (MLAF_POOL_BLOCK - first) * sizeof *pool->block;
+    if (n > bytes - at) n = bytes - at;
+    st = mlaf_ops(pool->dev)->mem_write(pool->dev, (char *)dst + at, pool->block + first, n, err);
+  }
+  return st;
+}
+
+static mlaf_status draw(mlaf_pool *pool, mlaf_dtype dtype, mlaf_err *err) {
+  if (pool->block && pool->dtype == dtype) return MLAF_OK;
+  mlaf_rng rng = {pool->seed};
+  if (!pool->block) pool->block = malloc(MLAF_POOL_BLOCK * sizeof *pool->block);
+  if (!pool->block) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for random data");
+  for (size_t i = 0; i < MLAF_POOL_BLOCK; i++) pool->block[i] = mlaf_encode16(dtype, mlaf_rng_normal(&rng));
+  pool->dtype = dtype;
+  pool->bytes = 0; /* what lies on the device is of another dtype */
+  return MLAF_OK;
+}
+
+mlaf_status mlaf_pool_need(mlaf_pool *pool, mlaf_dtype dtype, size_t bytes, void **data, mlaf_err *err) {
+  mlaf_status st = draw(pool, dtype, err);
+  if (!st && pool->bytes < bytes) {
+    drop_data(pool);
+    st = mlaf_ops(pool->dev)->mem_alloc(pool->dev, bytes, &pool->data, err);
+    if (!st) st = mlaf_pool_fill(pool, pool->data, bytes, 0, err);
+    if (!st) pool->bytes = bytes;
+  }
+  if (!st) *data = pool->data;
+  return st;
+}

@@ -1,0 +1,65 @@
+/* Is a loaded variant right every time? Thousands of launches on cold memory beside other work, each whole output compared bit
+ * for bit with the first launch of the same inputs, and the first launches once with the fp64 reference. It sees what `verify`
+ * cannot: mistakes that depend on timing and hit one launch in a thousand. */
+#ifndef MLAF_SOAK_H
+#define MLAF_SOAK_H
+
+#include <stdatomic.h>
+
+#include "op/lengths.h"
+#include "run/loaded.h"
+#include "check/pool.h"
+#include "run/tool.h"
+
+typedef struct mlaf_soak_opts {
+  int64_t launches; /* after the first ones; above 0 */
+  uint64_t seed;
+  mlaf_lengths lengths;      /* of the requests; all zero: each has the problem's ctx */
+  /* Of cache pages. 0: 50 times L2 or 8 times the last-level cache, the larger; where times are modelled, two sets. */
+  int64_t pool_bytes;
+  const mlaf_loaded *beside; /* what the second stream runs: a variant of the same problem on the same device. NULL: the same */
+  mlaf_pool *pool;           /* where the pages' numbers come from; soaks one after the other may share it. NULL: an own one */
+  const atomic_bool *cancel; /* true: stop within about a tenth of a second (a launch, where one takes longer). May be NULL */
+  void (*progress)(void *user, int64_t done, int64_t wrong); /* about ten times a second; may be NULL */
+  void *user;
+} mlaf_soak_opts;
+
+/* A row that differed from the first launch of its inputs. */
+typedef struct mlaf_soak_row {
+  int64_t launch; /* 1, 2, ... in the order they were started */
+  int stream;     /* 0; 1: the one beside */
+  int set;        /* page table */
+  int32_t request, token, head;
+  int32_t words;  /* 32-bit words of the row of O that differ, of rank / 2 */
+  double against_first;    /* relative error of the row of O against the first launch; INFINITY: a NaN */
+  double error, lse_error; /* of that launch against fp64: relative of the row of O, absolute of the LSE */
+  double first_error;      /* of the first launch against fp64: when this one is large, the first launch was the wrong one */
+} mlaf_soak_row;
+
+typedef struct mlaf_soak_result {
+  int64_t launches;    /* made and compared, on all streams */
+  int64_t beside;      /* of these on the second stream */
+  int64_t wrong;       /* launches with a row that differed */
+  int64_t wrong_rows;
+  int64_t rows;        /* of one launch */
+  int sets;            /* page tables, gone through in turn */
+  int64_t pool_bytes;  /* of cache pages */
+  bool stopped;        /* cancelled before all launches were made */
+  bool traffic;        /* whether a third stream read memory meanwhile; false where times are modelled */
+  double seconds;      /* of the launches */
+  mlaf_soak_row first; /* where wrong > 0 */
+  double worst;        /* against_first of the worst row looked at */
+  /* Against fp64, of the first launches: relative error of O of one query token's heads and of one row, LSE over its bound. */
+  double error, row_error, lse_ratio;
+  int64_t checked_rows;
+  char checked[160];   /* which rows that were */
+  char detail[1024];   /* "" when nothing is wrong */
+} mlaf_soak_result;
+
+/* env->gen NULL: outputs are compared on the host and no third stream reads memory (devices of tests).
+ * MLAF_E_INCORRECT with out->detail when a launch differed or a first launch is not what fp64 says. A launch that fails ends the
+ * run with its status and number. `out` is filled as far as it came. The device should have nothing else to do. */
+mlaf_status mlaf_soak_run(const mlaf_tool_env *env, const mlaf_loaded *l, const mlaf_soak_opts *opts, mlaf_soak_result *out,
+                          mlaf_err *err);
+
+#endif

@@ -1,0 +1,57 @@
+/* What a kernel K wants of its launch beyond threads and rows, which it says itself, in its code object: a constant K_launch of
+ * type mlaf_kernel_launch. So a plan from the database, a bundle and a fresh compile launch it alike. No such constant means: no
+ * dynamic shared memory, no cluster, no tensor maps. Templates declare the same (templates/lib/launch.h). */
+#ifndef MLAF_KERNEL_LAUNCH_H
+#define MLAF_KERNEL_LAUNCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define MLAF_LAUNCH_SUFFIX "_launch"
+#define MLAF_LAUNCH_MAGIC 0x314b4c4du /* "MLK1" */
+enum { MLAF_MAPS_MAX = 8, MLAF_MAP_BYTES = 128, MLAF_TENSORS_MAX = 32 };
+/* Kernel flags. OVERLAPS: it executes griddepcontrol.wait, in every thread that touches global memory, before the first such
+ * access that counts, so that it may be launched while the launch before it still runs. Before that it may ask for memory
+ * (prefetches, by what the tables say then), which changes nothing but time. */
+enum {
+  MLAF_KERNEL_OVERLAPS = 1,
+  /* A block works on requests blockIdx.z, blockIdx.z + gridDim.z, ...: grid z is as small as it can be while the device's compute
+   * units, one block each, take no more turns. */
+  MLAF_KERNEL_TURNS = 2,
+  /* Of a kernel that FITS: with no combine kernel behind it, parts add up what they cut among themselves (templates/lib/meet.h),
+   * whatever was in part_o before. */
+  MLAF_KERNEL_MEETS = 4,
+  /* Where the requests' lengths differ much the launch cuts the whole batch into equal parts
+   * (templates/lib/fit.h; fit_wave.h on CDNA): as many as the grid has blocks for a group of rows, but no more than the device's
+   * compute units hold of them at once (per_cu below). args.splits then is mlaf_fit_word(). Workspace also with one split:
+   * MLAF_FIT_BYTES before part_o, in which the last word tells the combine kernel how many parts there were (0: none) and the
+   * others which requests they cut, and room for the splits' partial results or two slots of q_len*H rows a part, whichever is
+   * more. The combine kernel says FITS, too, takes mlaf_decode_args and comes also behind one split; it adds up what was cut.
+   * Only where parts meet may it be left out. */
+  MLAF_KERNEL_FITS = 8
+};
+
+/* A tensor map (TMA) the runtime encodes for every launch: two dimensions, the inner one dense. */
+typedef struct mlaf_map_want {
+  uint32_t of;         /* which tensor of the operation, from 1: loading checks that the operation has it */
+  uint32_t cols, rows; /* the box one copy moves: cols*2 bytes at most the swizzle's, rows 1..256 */
+  uint32_t swizzle;    /* bytes: 0 (none), 32, 64, 128 */
+} mlaf_map_want;
+
+/* The constant K_launch. With maps, the parameter block is the operation's arguments followed by n_maps maps of 128 bytes,
+ * 64-byte aligned: one struct parameter (templates/lib/launch.h declares it), __grid_constant__. */
+typedef struct mlaf_kernel_launch {
+  uint32_t magic, size;    /* MLAF_LAUNCH_MAGIC, sizeof(mlaf_kernel_launch) */
+  uint32_t dynamic_shared; /* bytes */
+  uint32_t cluster[3];     /* blocks; 0 or 1: none. Grid x and z are rounded up to a multiple of it: a block beyond the row
+                              groups or batch of the arguments has no work. Grid y is splits * cluster[1]: the blocks of a
+                              cluster along y work on one split together */
+  uint32_t flags;
+  uint32_t schedule;       /* 0; earlier versions had another one, whose launches nobody makes any more */
+  uint32_t per_cu;         /* blocks that a compute unit holds at once, for FITS; 0: one */
+  uint32_t reserved[2];    /* 0 */
+  uint32_t n_maps;
+  mlaf_map_want maps[MLAF_MAPS_MAX];
+} mlaf_kernel_launch;
+
+#endif

@@ -1,0 +1,113 @@
+/* The host-visible checks of execute. */
+#include <math.h>
+
+#include "run/loaded_impl.h"
+#include "mlaf_limits.h"
+
+enum { POINTER_ALIGN = 16, STRIDE_MULTIPLE = 8 };
+
+static mlaf_status check_pointers(const mlaf_problem *p, const mlaf_execute_args *a, mlaf_err *err) {
+  const struct {
+    const char *name;
+    const void *ptr;
+    uintptr_t align;
+  } needed[] = {
+      {"q", a->q, POINTER_ALIGN},
+      {"ckv", a->num_pages ? a->ckv : (const void *)POINTER_ALIGN, POINTER_ALIGN},
+      {"o", a->o, POINTER_ALIGN},
+      {"qo_indptr", a->qo_indptr, sizeof(int32_t)},
+      {"kv_indptr", a->kv_indptr, sizeof(int32_t)},
+      {"kv_indices", a->num_pages ? a->kv_indices : (const void *)POINTER_ALIGN, sizeof(int32_t)},
+      {"kv_last_page_lens", a->kv_last_page_lens, sizeof(int32_t)},
+  };
+  for (size_t i = 0; i < sizeof needed / sizeof *needed; i++) {
+    if (!needed[i].ptr) return mlaf_fail(err, MLAF_E_ARG, "%s is NULL", needed[i].name);
+    if ((uintptr_t)needed[i].ptr % needed[i].align)
+      return mlaf_fail(err, MLAF_E_ARG, "%s is %p, must be %d-byte aligned", needed[i].name, needed[i].ptr,
+                       (int)needed[i].align);
+  }
+  if (a->kpe && p->rope && (uintptr_t)a->kpe % POINTER_ALIGN)
+    return mlaf_fail(err, MLAF_E_ARG, "kpe is %p, must be %d-byte aligned", a->kpe, POINTER_ALIGN);
+  if ((uintptr_t)a->lse % sizeof(float))
+    return mlaf_fail(err, MLAF_E_ARG, "lse is %p, must be 4-byte aligned", (void *)a->lse);
+  return MLAF_OK;
+}
+
+int64_t mlaf_ckv_stride(const mlaf_problem *p, const mlaf_execute_args *a) {
+  return a->ckv_row_stride ? a->ckv_row_stride : p->rank + (a->kpe ? 0 : p->rope);
+}
+int64_t mlaf_kpe_stride(const mlaf_problem *p, const mlaf_execute_args *a) {
+  if (!a->kpe) return mlaf_ckv_stride(p, a);
+  return a->kpe_row_stride ? a->kpe_row_stride : p->rope;
+}
+
+static mlaf_status check_strides(const mlaf_problem *p, const mlaf_execute_args *a, mlaf_err *err) {
+  const int64_t rows = (int64_t)a->num_pages * p->page_size;
+  if (rows >= MLAF_CACHE_ROWS_MAX)
+    return mlaf_fail(err, MLAF_E_ARG, "num_pages is %d: with %d tokens a page that is %lld rows, 2^32 or more", a->num_pages,
+                     p->page_size, (long long)rows);
+  const struct {
+    const char *name;
+    int64_t value, min;
+  } strides[] = {
+      {"ckv_row_stride", mlaf_ckv_stride(p, a), p->rank + (a->kpe ? 0 : p->rope)},
+      {"kpe_row_stride", a->kpe ? mlaf_kpe_stride(p, a) : p->rope, p->rope},
+  };
+  for (size_t i = 0; i < 2; i++)
+    if (strides[i].value < strides[i].min || strides[i].value % STRIDE_MULTIPLE ||
+        strides[i].value > MLAF_ROW_STRIDE_MAX)
+      return mlaf_fail(err, MLAF_E_ARG, "%s is %lld, must be a multiple of %d in %lld..%lld", strides[i].name,
+                       (long long)strides[i].value, STRIDE_MULTIPLE, (long long)strides[i].min,
+                       (long long)MLAF_ROW_STRIDE_MAX);
+  return MLAF_OK;
+}
+
+static mlaf_status check_workspace(size_t need, uint32_t splits, const mlaf_execute_args *a, mlaf_err *err) {
+  if (!need) return MLAF_OK;
+  if (!a->workspace || (uintptr_t)a->workspace % MLAF_WORKSPACE_ALIGN)
+    return mlaf_fail(err, MLAF_E_ARG, "workspace is %p, must be a %d-byte aligned buffer of %zu bytes", a->workspace,
+                     MLAF_WORKSPACE_ALIGN, need);
+  if (a->workspace_size < need)
+    return mlaf_fail(err, MLAF_E_ARG, "workspace_size is %zu, %u splits of %lld tokens need %zu", a->workspace_size,
+                     splits, (long long)a->total_q, need);
+  return MLAF_OK;
+}
+
+/* A caller built against a newer header may pass a longer struct if it asks for nothing unknown. */
+mlaf_status mlaf_args_check_struct(const mlaf_execute_args *a, mlaf_err *err) {
+  if (a->struct_size == sizeof *a) return MLAF_OK;
+  if (a->struct_size < MLAF_EXECUTE_ARGS_FIRST || a->struct_size > 4096)
+    return mlaf_fail(err, MLAF_E_ARG,
+                     "mlaf_execute_args: struct_size is %u, must be %zu: start from MLAF_EXECUTE_ARGS_INIT",
+                     a->struct_size, sizeof *a);
+  for (const char *s = (const char *)(a + 1), *end = (const char *)a + a->struct_size; s < end; s++)
+    if (*s) return mlaf_fail(err, MLAF_E_ARG, "mlaf_execute_args: a field this library does not know is set");
+  return MLAF_OK;
+}
+
+static mlaf_status check(const mlaf_problem *p, uint32_t splits, size_t workspace, const mlaf_execute_args *a,
+                         mlaf_err *err) {
+  mlaf_status st = mlaf_args_check_struct(a, err);
+  if (st) return st;
+  if (a->batch < 0 || a->batch > MLAF_BATCH_MAX)
+    return mlaf_fail(err, MLAF_E_ARG, "batch is %d, must be 0..%d", a->batch, MLAF_BATCH_MAX);
+  if (a->total_q < 0 || a->total_q > (int64_t)a->batch * p->q_len)
+    return mlaf_fail(err, MLAF_E_ARG, "total_q is %lld, must be 0..%lld (batch %d x q_len %d)", (long long)a->total_q,
+                     (long long)a->batch * p->q_len, a->batch, p->q_len);
+  if (a->num_pages < 0) return mlaf_fail(err, MLAF_E_ARG, "num_pages is %d, must not be negative", a->num_pages);
+  if (!isfinite(a->scale)) return mlaf_fail(err, MLAF_E_ARG, "scale is %g, must be finite", (double)a->scale);
+  if (!a->total_q) return MLAF_OK;
+  st = check_pointers(p, a, err);
+  if (!st) st = check_strides(p, a, err);
+  return st ? st : check_workspace(workspace, splits, a, err);
+}
+
+mlaf_status mlaf_args_check(const mlaf_problem *p, uint32_t splits, const mlaf_execute_args *a, mlaf_err *err) {
+  return check(p, splits, mlaf_workspace_size(p, splits, a->total_q), a, err);
+}
+
+mlaf_status mlaf_loaded_check(const mlaf_loaded *l, uint32_t splits, const mlaf_execute_args *a, mlaf_err *err) {
+  if (!splits || (splits > 1 && !l->combine.fn))
+    return mlaf_fail(err, MLAF_E_ARG, "%u splits without a combine kernel", splits);
+  return check(&l->problem, splits, mlaf_loaded_workspace_size(l, splits, a->total_q), a, err);
+}

@@ -1,0 +1,208 @@
+/* Workspaces, and filling the launches of a variant. */
+#include <math.h>
+#include <string.h>
+
+#include "run/loaded_impl.h"
+
+/* --- workspaces --- */
+
+static bool align_up(size_t *at) {
+  if (*at > SIZE_MAX - MLAF_WORKSPACE_ALIGN) return false;
+  *at = (*at + MLAF_WORKSPACE_ALIGN - 1) / MLAF_WORKSPACE_ALIGN * MLAF_WORKSPACE_ALIGN;
+  return true;
+}
+
+/* Partial results of `rows` rows behind `before` bytes: part_o [rows][R] fp32, then part_lse [rows] fp32. */
+static bool layout(const mlaf_problem *p, size_t before, uint64_t rows, mlaf_workspace *out) {
+  size_t bytes;
+  if (__builtin_mul_overflow(rows, (uint64_t)p->rank * sizeof(float), &bytes) || bytes > SIZE_MAX / 2) return false;
+  *out = (mlaf_workspace){.part_o = before, .part_lse = before + bytes};
+  if (!align_up(&out->part_lse)) return false;
+  out->size = out->part_lse + rows * sizeof(float); /* rank >= 32 times less than part_o: fits */
+  return true;
+}
+
+static bool split_rows(const mlaf_problem *p, uint32_t splits, int64_t total_q, uint64_t *rows) {
+  return total_q >= 0 && !__builtin_mul_overflow((uint64_t)total_q, (uint64_t)splits, rows) &&
+         !__builtin_mul_overflow(*rows, (uint64_t)p->heads, rows);
+}
+
+static uint32_t groups(int64_t rows, uint32_t per_group) { return (uint32_t)((rows + per_group - 1) / per_group); }
+static uint32_t row_groups(const mlaf_loaded *l) {
+  return groups((int64_t)l->problem.q_len * l->problem.heads, l->decode.rows_per_wg);
+}
+
+/* Blocks along x: the row groups, in whole clusters. */
+static uint32_t blocks_x(const mlaf_loaded *l) {
+  const uint32_t c = l->decode.launch.cluster[0] ? l->decode.launch.cluster[0] : 1;
+  return groups(row_groups(l), c) * c;
+}
+
+/* Blocks that the device holds at once; kernels that do not say are one to a compute unit. */
+static uint32_t held(const mlaf_loaded *l) {
+  const uint32_t each = l->decode.launch.per_cu ? l->decode.launch.per_cu : 1;
+  return (uint32_t)mlaf_info(l->dev)->compute_units * each;
+}
+
+/* The most parts that a launch cuts its batch into. */
+static uint32_t fit_parts(const mlaf_loaded *l) {
+  const uint32_t parts = held(l) / blocks_x(l);
+  return parts < 1 ? 1 : parts > MLAF_FIT_PARTS ? MLAF_FIT_PARTS : parts;
+}
+
+/* Slots of parts: two each, of all rows that a request may have. */
+static uint64_t part_rows(const mlaf_loaded *l, uint32_t parts) {
+  return (uint64_t)parts * 2 * (uint64_t)(l->problem.q_len * l->problem.heads);
+}
+
+bool mlaf_loaded_workspace(const mlaf_loaded *l, uint32_t splits, int64_t total_q, mlaf_workspace *out) {
+  uint64_t rows = 0;
+  *out = (mlaf_workspace){0};
+  if (total_q <= 0) return true;
+  if (mlaf_loaded_fits(l)) {
+    const uint64_t parts = part_rows(l, fit_parts(l));
+    if (splits > 1 && !split_rows(&l->problem, splits, total_q, &rows)) return false;
+    return layout(&l->problem, MLAF_FIT_BYTES, rows > parts ? rows : parts, out);
+  }
+  if (splits <= 1) return true;
+  return split_rows(&l->problem, splits, total_q, &rows) && layout(&l->problem, 0, rows, out);
+}
+
+size_t mlaf_loaded_workspace_size(const mlaf_loaded *l, uint32_t splits, int64_t total_q) {
+  mlaf_workspace w;
+  return mlaf_loaded_workspace(l, splits, total_q, &w) ? w.size : SIZE_MAX;
+}
+
+size_t mlaf_workspace_size(const mlaf_problem *p, uint32_t splits, int64_t total_q) {
+  mlaf_workspace w = {0};
+  uint64_t rows;
+  if (splits <= 1 || total_q <= 0) return 0;
+  return split_rows(p, splits, total_q, &rows) && layout(p, 0, rows, &w) ? w.size : SIZE_MAX;
+}
+
+/* --- launches --- */
+
+/* An address further on. A pointer that a caller got wrong may lie at the end of the address space: no pointer arithmetic. */
+static void *behind(const void *p, size_t bytes) { return (void *)((uintptr_t)p + bytes); }
+
+static void fill_decode(const mlaf_loaded *l, uint32_t splits, const mlaf_execute_args *a, mlaf_decode_args *d) {
+  const mlaf_problem *p = &l->problem;
+  mlaf_workspace w;
+  *d = (mlaf_decode_args){
+      .q = a->q,
+      .ckv = a->ckv,
+      .kpe = a->kpe   ? a->kpe
+             : a->ckv ? behind(a->ckv, (size_t)p->rank * 2)
+                      : NULL,
+      .qo_indptr = a->qo_indptr,
+      .kv_indptr = a->kv_indptr,
+      .kv_indices = a->kv_indices,
+      .kv_last_page_lens = a->kv_last_page_lens,
+      .o = a->o,
+      .lse = a->lse,
+      .ckv_row_stride = mlaf_ckv_stride(p, a),
+      .kpe_row_stride = mlaf_kpe_stride(p, a),
+      .total_q = a->total_q,
+      .num_pages = a->num_pages,
+      .splits = mlaf_loaded_fits(l) ? mlaf_fit_word(splits, l->combine.fn != NULL, fit_parts(l)) : (int32_t)splits,
+      .scale_log2e = (float)((double)a->scale * M_LOG2E),
+      .batch = a->batch,
+  };
+  if (mlaf_loaded_workspace(l, splits, a->total_q, &w) && w.size) {
+    d->part_o = behind(a->workspace, w.part_o);
+    d->part_lse = behind(a->workspace, w.part_lse);
+  }
+}
+
+/* The tensor a map wants; no data: there is nothing to copy. */
+static mlaf_tensor tensor_of(const mlaf_problem *p, const mlaf_execute_args *a, const mlaf_decode_args *d,
+                             const mlaf_map_want *want) {
+  const uint64_t cached = (uint64_t)a->num_pages * (uint64_t)p->page_size, rows = (uint64_t)(a->total_q * p->heads);
+  const uint64_t rank = (uint64_t)p->rank, rope = (uint64_t)p->rope;
+  const mlaf_tensor of[] = {
+      [MLAF_MAP_CKV] = {.data = d->ckv, .cols = rank, .rows = cached, .row_stride = (uint64_t)d->ckv_row_stride * 2},
+      [MLAF_MAP_KPE] = {.data = d->kpe, .cols = rope, .rows = cached, .row_stride = (uint64_t)d->kpe_row_stride * 2},
+      [MLAF_MAP_Q] = {.data = d->q, .cols = rank + rope, .rows = rows, .row_stride = (rank + rope) * 2},
+      [MLAF_MAP_O] = {.data = d->o, .cols = rank, .rows = rows, .row_stride = rank * 2},
+  };
+  mlaf_tensor t = of[want->of]; /* checked when the code object was read */
+  if (!t.cols || !t.rows) t.data = NULL;
+  t.box_cols = want->cols;
+  t.box_rows = want->rows;
+  t.swizzle = want->swizzle;
+  return t;
+}
+
+static mlaf_status fill_maps(const mlaf_loaded *l, const mlaf_execute_args *a, mlaf_prepared *out, mlaf_err *err) {
+  const mlaf_kernel_launch *k = &l->decode.launch;
+  mlaf_status st = MLAF_OK;
+  for (uint32_t i = 0; !st && i < k->n_maps; i++) {
+    const mlaf_tensor t = tensor_of(&l->problem, a, &out->decode, &k->maps[i]);
+    if (!t.data) memset(out->maps[i], 0, sizeof out->maps[i]);
+    else
+      st = mlaf_ops(l->dev)->tensor_map_encode(l->dev, &t, out->maps[i], err);
+  }
+  return st;
+}
+
+static void add_launch(const mlaf_loaded_kernel *k, const uint32_t grid[3], const void *args, uint32_t args_size,
+                       mlaf_prepared *out) {
+  mlaf_launch *x = &out->launches[out->n++];
+  *x = (mlaf_launch){.fn = k->fn,
+                     .block = {k->threads, 1, 1},
+                     .args = args,
+                     .args_size = mlaf_launch_block_size(&k->launch, args_size),
+                     .flags = k->launch.flags & MLAF_KERNEL_OVERLAPS ? MLAF_LAUNCH_OVERLAPS : 0};
+  for (int i = 0; i < 3; i++) {
+    const uint32_t c = x->cluster[i] = k->launch.cluster[i] ? k->launch.cluster[i] : 1;
+    x->grid[i] = (grid[i] + c - 1) / c * c;
+  }
+}
+
+/* Blocks along z, of so many that work on a request: one a request, or as few as take the requests in no more turns. A
+ * launch that may cut its batch has as many as run at once; how many clusters of more than two blocks that is only the device
+ * knows. */
+static uint32_t blocks_z(const mlaf_loaded *l, uint32_t blocks_xy, uint32_t batch) {
+  const uint32_t at_once = held(l) / blocks_xy;
+  const bool turns = l->decode.launch.flags & MLAF_KERNEL_TURNS, wide = l->decode.launch.cluster[1] > 2;
+  if (mlaf_loaded_fits(l) && turns) return at_once ? at_once : 1;
+  if (!turns) return mlaf_loaded_fits(l) && !wide && at_once > batch ? at_once : batch;
+  return at_once ? groups(batch, groups(batch, at_once)) : 1;
+}
+
+/* A row a team; behind one split, where mostly nothing is left to do and rows may be few and long, a block a row, but no more
+ * than the device holds at once. */
+static uint32_t combine_blocks(const mlaf_loaded *l, uint32_t splits, int64_t rows) {
+  const uint32_t most = (uint32_t)mlaf_info(l->dev)->compute_units * MLAF_FIT_THREADS / l->combine.threads;
+  if (!mlaf_loaded_fits(l) || splits > 1) return groups(rows, l->combine.rows_per_wg);
+  return rows > most && most ? most : (uint32_t)rows;
+}
+
+mlaf_status mlaf_loaded_prepare(const mlaf_loaded *l, uint32_t splits, const mlaf_execute_args *a, mlaf_prepared *out,
+                                mlaf_err *err) {
+  out->n = 0;
+  if (!a->total_q) return MLAF_OK;
+  fill_decode(l, splits, a, &out->decode);
+  mlaf_status st = fill_maps(l, a, out, err);
+  if (st) return st;
+  const uint32_t team = l->decode.launch.cluster[1] ? l->decode.launch.cluster[1] : 1; /* blocks of one split */
+  const uint32_t x = blocks_x(l), y = splits * team;
+  const uint32_t grid[] = {x, y, blocks_z(l, x * y, (uint32_t)a->batch)};
+  add_launch(&l->decode, grid, &out->decode, sizeof out->decode, out);
+  if (!l->combine.fn || (splits == 1 && !mlaf_loaded_fits(l))) return MLAF_OK;
+  const int64_t rows = a->total_q * l->problem.heads;
+  out->combine = (mlaf_combine_args){out->decode.part_o, out->decode.part_lse, a->o, a->lse, rows, (int32_t)splits, 0};
+  add_launch(&l->combine, (uint32_t[]){combine_blocks(l, splits, rows), 1, 1},
+             mlaf_loaded_fits(l) ? (const void *)&out->decode : &out->combine, sizeof out->combine, out);
+  return MLAF_OK;
+}
+
+mlaf_status mlaf_loaded_launch(const mlaf_loaded *l, uint32_t splits, const mlaf_execute_args *a, void *stream,
+                               mlaf_err *err) {
+  mlaf_prepared prepared;
+  mlaf_status st = mlaf_loaded_check(l, splits, a, err);
+  if (!st) st = mlaf_loaded_prepare(l, splits, a, &prepared, err);
+  for (size_t i = 0; !st && i < prepared.n; i++)
+    st = mlaf_ops(l->dev)->launch(l->dev, stream, &prepared.launches[i], err);
+  return st;
+}

@@ -1,0 +1,110 @@
+/* fp64 MLA decode. Written for clarity first; the two inner loops are blocked by 8 so that they vectorise without
+ * licence to reorder everything else. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "op/numeric.h"
+#include "ops/mla_decode/reference.h"
+
+#if defined(__x86_64__) && defined(__gnu_linux__) && !defined(__SANITIZE_THREAD__)
+#define FAST __attribute__((target_clones("avx512f", "avx2", "default")))
+#else
+#define FAST
+#endif
+
+/* Scratch of one request: its K rows gathered to double, one query row, its scores. */
+typedef struct scratch {
+  double *k, *q, *score;
+} scratch;
+
+/* n is a multiple of 8 (rank and rope are multiples of 32). */
+FAST static double dot(const double *a, const double *b, int n) {
+  double lane[8] = {0};
+  for (int i = 0; i < n; i += 8)
+    for (int j = 0; j < 8; j++) lane[j] += a[i + j] * b[i + j];
+  return ((lane[0] + lane[1]) + (lane[2] + lane[3])) + ((lane[4] + lane[5]) + (lane[6] + lane[7]));
+}
+
+FAST static double dot_abs(const double *a, const double *b, int n) {
+  double lane[8] = {0}, sum = 0;
+  for (int i = 0; i < n; i += 8)
+    for (int j = 0; j < 8; j++) lane[j] += fabs(a[i + j] * b[i + j]);
+  for (int j = 0; j < 8; j++) sum += lane[j];
+  return sum;
+}
+
+FAST static void add_scaled(double *o, double w, const double *v, int n) {
+  for (int i = 0; i < n; i++) o[i] += w * v[i];
+}
+
+/* Gather the request's rows; false when a page id is outside the cache. */
+static bool gather(const mlaf_batch *x, int32_t b, int64_t kv_len, double *k) {
+  const int rank = x->problem.rank, d = rank + x->problem.rope, page = x->problem.page_size;
+  for (int64_t t = 0; t < kv_len; t++, k += d) {
+    int32_t id = x->kv_indices[x->kv_indptr[b] + t / page];
+    if (id < 0 || id >= x->num_pages) return false;
+    int64_t row = (int64_t)id * page + t % page;
+    const uint16_t *ckv = x->ckv + row * x->ckv_row_stride;
+    for (int c = 0; c < rank; c++) k[c] = mlaf_decode16(x->problem.dtype, ckv[c]);
+    if (d > rank) {
+      const uint16_t *kpe = x->kpe + row * x->kpe_row_stride;
+      for (int c = rank; c < d; c++) k[c] = mlaf_decode16(x->problem.dtype, kpe[c - rank]);
+    }
+  }
+  return true;
+}
+
+/* One (token, head) over n visible K rows. */
+static void one_row(const mlaf_batch *x, const scratch *s, int64_t n, double *o, double *lse, double *magnitude) {
+  const int rank = x->problem.rank, d = rank + x->problem.rope;
+  double max = -INFINITY, sum = 0;
+  for (int64_t t = 0; t < n; t++) {
+    s->score[t] = x->scale * dot(s->q, s->k + t * d, d);
+    if (s->score[t] > max) max = s->score[t]; /* NaN never wins; it comes back through the sum */
+    if (magnitude) *magnitude = fmax(*magnitude, fabs(x->scale) * dot_abs(s->q, s->k + t * d, d));
+  }
+  for (int64_t t = 0; t < n; t++) {
+    /* A row of -inf scores has no defined softmax: inf - inf makes it NaN, as on the device. */
+    double w = exp(s->score[t] - max);
+    sum += w;
+    add_scaled(o, w, s->k + t * d, rank);
+  }
+  if (n)
+    for (int c = 0; c < rank; c++) o[c] /= sum;
+  *lse = n ? max + log(sum) : -INFINITY;
+}
+
+static void fill(double *p, int64_t n, double v) {
+  for (int64_t i = 0; i < n; i++) p[i] = v;
+}
+
+static void one_request(const mlaf_batch *x, int32_t b, const scratch *s, double *o, double *lse, double *magnitude) {
+  const int heads = x->problem.heads, rank = x->problem.rank, d = rank + x->problem.rope;
+  const int64_t first = x->qo_indptr[b], kv_len = mlaf_batch_kv_len(x, b);
+  const int32_t n = x->qo_indptr[b + 1] - x->qo_indptr[b];
+  const bool inside = gather(x, b, kv_len, s->k);
+  for (int64_t r = first * heads; r < (first + n) * heads; r++) {
+    fill(o + r * rank, rank, inside ? 0 : NAN);
+    if (magnitude) magnitude[r] = 0;
+    lse[r] = NAN;
+    if (!inside) continue;
+    for (int c = 0; c < d; c++) s->q[c] = mlaf_decode16(x->problem.dtype, x->q[r * d + c]);
+    int64_t visible = mlaf_batch_visible(x, kv_len, (int32_t)(r / heads - first), n);
+    one_row(x, s, visible, o + r * rank, lse + r, magnitude ? magnitude + r : NULL);
+  }
+}
+
+mlaf_status mlaf_reference(const mlaf_batch *x, double *o, double *lse, double *magnitude, mlaf_err *err) {
+  const size_t d = (size_t)(x->problem.rank + x->problem.rope);
+  int64_t longest = 1;
+  for (int32_t b = 0; b < x->batch; b++)
+    if (mlaf_batch_kv_len(x, b) > longest) longest = mlaf_batch_kv_len(x, b);
+  scratch s = {calloc((size_t)longest * d, sizeof(double)), calloc(d, sizeof(double)),
+               calloc((size_t)longest, sizeof(double))};
+  bool ok = s.k && s.q && s.score;
+  for (int32_t b = 0; ok && b < x->batch; b++) one_request(x, b, &s, o, lse, magnitude);
+  free(s.k);
+  free(s.q);
+  free(s.score);
+  return ok ? MLAF_OK : mlaf_fail(err, MLAF_E_NOMEM, "fp64 reference: no memory for %lld tokens", (long long)longest);
+}

@@ -1,0 +1,166 @@
+/* Verification data by seed: cache and page tables first (all NaN, random order), then the tokens that exist. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "op/numeric.h"
+#include "ops/mla_decode/testcase.h"
+
+/* Poison: NaN in both types; with a page outside the cache a small number, so that a kernel that reads some other page
+ * in its place does not come by the right answer, NaN, by accident. */
+enum { SPLIT_PAD = 8, OOB_PAGE_STEP = 1000003, POISON = 0xff, POISON_OOB = 0x3c };
+
+static int64_t pages_of(const mlaf_case_spec *s, int32_t b) {
+  return ((int64_t)s->kv_lens[b] + s->problem.page_size - 1) / s->problem.page_size;
+}
+
+static mlaf_status check_spec(const mlaf_case_spec *s, mlaf_err *err) {
+  if (s->n < 0 || s->n > MLAF_CASE_REQUESTS)
+    return mlaf_fail(err, MLAF_E_ARG, "case %s: %d requests, must be 0..%d", s->name, s->n, MLAF_CASE_REQUESTS);
+  for (int32_t b = 0; b < s->n; b++)
+    if (s->q_lens[b] < 0 || s->q_lens[b] > s->problem.q_len || s->kv_lens[b] < 0 || s->kv_lens[b] > 1 << 20)
+      return mlaf_fail(err, MLAF_E_ARG, "case %s: request %d has q %d (0..%d), kv %d (0..2^20)", s->name, b,
+                       s->q_lens[b], s->problem.q_len, s->kv_lens[b]);
+  return MLAF_OK;
+}
+
+static mlaf_status allocate(mlaf_testcase *t, const mlaf_case_spec *s, int poison, mlaf_err *err) {
+  const mlaf_problem *p = &s->problem;
+  const bool split = s->layout == MLAF_CACHE_SPLIT;
+  mlaf_batch *x = &t->batch;
+  *x = (mlaf_batch){.problem = *p, .batch = s->n};
+  for (int32_t b = 0; b < s->n; b++) {
+    x->total_q += s->q_lens[b];
+    t->total_pages += pages_of(s, b);
+    if (s->kv_lens[b] > t->max_kv_len) t->max_kv_len = s->kv_lens[b];
+  }
+  x->num_pages = (int32_t)(t->total_pages + s->unused_pages);
+  x->ckv_row_stride = split ? p->rank + SPLIT_PAD : p->rank + p->rope;
+  x->kpe_row_stride = split ? p->rope + SPLIT_PAD : x->ckv_row_stride;
+  int64_t rows = (int64_t)x->num_pages * p->page_size;
+  t->q_count = (size_t)(x->total_q * p->heads * (p->rank + p->rope));
+  t->ckv_count = (size_t)(rows * x->ckv_row_stride);
+  t->kpe_count = split ? (size_t)(rows * x->kpe_row_stride) : 0;
+  t->q = malloc((t->q_count + 1) * sizeof *t->q);
+  t->ckv = malloc((t->ckv_count + 1) * sizeof *t->ckv);
+  t->kpe = split ? malloc((t->kpe_count + 1) * sizeof *t->kpe) : NULL;
+  t->tables = calloc((size_t)(3 * s->n + 2 + t->total_pages), sizeof *t->tables);
+  if (!t->q || !t->ckv || (split && !t->kpe) || !t->tables)
+    return mlaf_fail(err, MLAF_E_NOMEM, "case %s: no memory for %lld cache rows", s->name, (long long)rows);
+  memset(t->q, poison, t->q_count * sizeof *t->q);
+  memset(t->ckv, poison, t->ckv_count * sizeof *t->ckv);
+  if (split) memset(t->kpe, poison, t->kpe_count * sizeof *t->kpe);
+  x->q = t->q;
+  x->ckv = t->ckv;
+  x->kpe = split ? t->kpe : t->ckv + p->rank;
+  return MLAF_OK;
+}
+
+/* A random permutation of the cache's pages is dealt out in order: no two requests share a page. */
+static mlaf_status make_tables(mlaf_testcase *t, const mlaf_case_spec *s, mlaf_rng *rng, mlaf_err *err) {
+  mlaf_batch *x = &t->batch;
+  int32_t *order = malloc(((size_t)x->num_pages + 1) * sizeof *order);
+  if (!order) return mlaf_fail(err, MLAF_E_NOMEM, "case %s: no memory for %d pages", s->name, x->num_pages);
+  for (int32_t i = 0; i < x->num_pages; i++) order[i] = i;
+  for (int32_t i = x->num_pages - 1; i > 0; i--) {
+    int32_t j = (int32_t)mlaf_rng_below(rng, (uint32_t)i + 1), held = order[i];
+    order[i] = order[j];
+    order[j] = held;
+  }
+  int32_t *qo = t->tables, *kv = qo + s->n + 1, *indices = kv + s->n + 1, *last = indices + t->total_pages;
+  for (int32_t b = 0; b < s->n; b++) {
+    qo[b + 1] = qo[b] + s->q_lens[b];
+    kv[b + 1] = kv[b] + (int32_t)pages_of(s, b);
+    /* The last page length of a request without pages means nothing: give it both a legal and an illegal value. */
+    last[b] = s->kv_lens[b] ? (s->kv_lens[b] - 1) % s->problem.page_size + 1 : b % 2 ? s->problem.page_size : 0;
+  }
+  memcpy(indices, order, (size_t)t->total_pages * sizeof *indices);
+  free(order);
+  x->qo_indptr = qo;
+  x->kv_indptr = kv;
+  x->kv_indices = indices;
+  x->kv_last_page_lens = last;
+  return MLAF_OK;
+}
+
+static void random_row(uint16_t *to, int32_t dtype, int32_t n, mlaf_rng *rng) {
+  for (int32_t i = 0; i < n; i++) to[i] = mlaf_encode16(dtype, mlaf_rng_normal(rng));
+}
+
+static void fill_data(mlaf_testcase *t, mlaf_rng *rng) {
+  const mlaf_batch *x = &t->batch;
+  const mlaf_problem *p = &x->problem;
+  const int32_t d = p->rank + p->rope;
+  for (size_t r = 0; r < t->q_count; r += (size_t)d) random_row(t->q + r, p->dtype, d, rng);
+  uint16_t *kpe = t->kpe ? t->kpe : t->ckv + p->rank;
+  for (int32_t b = 0; b < x->batch; b++)
+    for (int64_t k = 0, n = mlaf_batch_kv_len(x, b); k < n; k++) {
+      int64_t row = (int64_t)x->kv_indices[x->kv_indptr[b] + k / p->page_size] * p->page_size + k % p->page_size;
+      random_row(t->ckv + row * x->ckv_row_stride, p->dtype, p->rank, rng);
+      random_row(kpe + row * x->kpe_row_stride, p->dtype, p->rope, rng);
+    }
+}
+
+/* One NaN in one element of one Q row of a request that has something to attend to. */
+static mlaf_status inject_nan_q(mlaf_testcase *t, mlaf_rng *rng, mlaf_err *err) {
+  const mlaf_batch *x = &t->batch;
+  const int32_t d = x->problem.rank + x->problem.rope;
+  for (int32_t b = 0; b < x->batch; b++) {
+    int32_t n = x->qo_indptr[b + 1] - x->qo_indptr[b];
+    if (!n || !mlaf_batch_visible(x, mlaf_batch_kv_len(x, b), 0, n)) continue;
+    int64_t row = (int64_t)x->qo_indptr[b] * x->problem.heads + mlaf_rng_below(rng, (uint32_t)(n * x->problem.heads));
+    t->q[row * d + mlaf_rng_below(rng, (uint32_t)d)] = MLAF_NAN16;
+    return MLAF_OK;
+  }
+  return mlaf_fail(err, MLAF_E_ARG, "case %s: no request can carry a NaN in Q", t->name);
+}
+
+/* One page id outside the cache, on a page that every row of its request sees, so that all of them must be NaN. */
+static mlaf_status inject_oob_page(mlaf_testcase *t, mlaf_rng *rng, mlaf_err *err) {
+  const mlaf_batch *x = &t->batch;
+  for (int32_t b = 0; b < x->batch; b++) {
+    int32_t n = x->qo_indptr[b + 1] - x->qo_indptr[b];
+    int64_t all_see = n ? mlaf_batch_visible(x, mlaf_batch_kv_len(x, b), 0, n) : 0;
+    if (!all_see) continue;
+    uint32_t pages = (uint32_t)((all_see + x->problem.page_size - 1) / x->problem.page_size);
+    int32_t *id = t->tables + 2 * (x->batch + 1) + x->kv_indptr[b] + mlaf_rng_below(rng, pages);
+    /* Just outside, far outside and negative are different mistakes of a kernel: the seed picks one. */
+    const int32_t outside[] = {x->num_pages, x->num_pages + OOB_PAGE_STEP, -1, INT32_MAX};
+    *id = outside[mlaf_rng_below(rng, 4)];
+    return MLAF_OK;
+  }
+  return mlaf_fail(err, MLAF_E_ARG, "case %s: no request can carry a page outside the cache", t->name);
+}
+
+mlaf_status mlaf_testcase_make(const mlaf_case_spec *s, mlaf_inject inject, mlaf_testcase **out, mlaf_err *err) {
+  mlaf_status st = check_spec(s, err);
+  if (st) return st;
+  mlaf_testcase *t = calloc(1, sizeof *t);
+  if (!t) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for case %s", s->name);
+  snprintf(t->name, sizeof t->name, "%s", s->name);
+  mlaf_rng rng = {s->seed};
+  st = allocate(t, s, inject == MLAF_INJECT_OOB_PAGE ? POISON_OOB : POISON, err);
+  if (!st) st = make_tables(t, s, &rng, err);
+  if (!st) {
+    /* q.k of two standard normal rows has the standard deviation sqrt(R+P). A float, as the kernels get it. */
+    t->batch.scale = (float)(s->score_std / sqrt(s->problem.rank + s->problem.rope));
+    fill_data(t, &rng);
+  }
+  if (!st && inject == MLAF_INJECT_NAN_Q) st = inject_nan_q(t, &rng, err);
+  if (!st && inject == MLAF_INJECT_OOB_PAGE) st = inject_oob_page(t, &rng, err);
+  if (st) {
+    mlaf_testcase_free(t);
+    return st;
+  }
+  *out = t;
+  return MLAF_OK;
+}
+
+void mlaf_testcase_free(mlaf_testcase *t) {
+  if (!t) return;
+  free(t->q);
+  free(t->ckv);
+  free(t->kpe);
+  free(t->tables);
+  free(t);
+}

@@ -1,0 +1,48 @@
+/* Verification data: one batch of random requests on the host, with everything a kernel must not read poisoned. */
+#ifndef MLAF_TESTCASE_H
+#define MLAF_TESTCASE_H
+
+#include "ops/mla_decode/reference.h"
+
+#define MLAF_CASE_REQUESTS 16
+
+/* How the cache lies in memory. */
+typedef enum mlaf_cache_layout {
+  MLAF_CACHE_COMBINED, /* [pages, page_size, R+P], kpe = ckv + R */
+  MLAF_CACHE_SPLIT,    /* ckv and kpe apart, each row padded by 8 elements */
+} mlaf_cache_layout;
+
+typedef struct mlaf_case_spec {
+  const char *name;
+  mlaf_problem problem; /* dims only; batch and ctx are not looked at */
+  uint64_t seed;
+  int32_t n;                              /* requests: 0..MLAF_CASE_REQUESTS */
+  int32_t q_lens[MLAF_CASE_REQUESTS];     /* 0..problem.q_len */
+  int32_t kv_lens[MLAF_CASE_REQUESTS];
+  mlaf_cache_layout layout;
+  int32_t unused_pages;                   /* pages of the cache that no request owns */
+  double score_std;                       /* standard deviation of scale * q.k, with the scale's sign; fixes the scale */
+} mlaf_case_spec;
+
+/* Data that breaks a rule on purpose. */
+typedef enum mlaf_inject { MLAF_INJECT_NONE, MLAF_INJECT_NAN_Q, MLAF_INJECT_OOB_PAGE } mlaf_inject;
+
+/* Owns every array `batch` points to. Everything the reference may not look at is NaN: pages that no request owns,
+ * tokens behind the last one of a page, padding between rows (a small number with OOB_PAGE). Page tables are in random
+ * order. */
+typedef struct mlaf_testcase {
+  char name[48];
+  mlaf_batch batch;
+  uint16_t *q, *ckv, *kpe; /* kpe: NULL in a combined cache */
+  size_t q_count, ckv_count, kpe_count; /* elements */
+  int32_t *tables;         /* qo_indptr, kv_indptr, kv_indices, kv_last_page_lens, one behind the other */
+  int64_t total_pages;     /* kv_indptr[batch] */
+  int64_t max_kv_len;
+} mlaf_testcase;
+
+/* Deterministic by (spec, inject). E_ARG with the reason when a length is out of range or, with an injection, no
+ * request can carry it. */
+mlaf_status mlaf_testcase_make(const mlaf_case_spec *spec, mlaf_inject inject, mlaf_testcase **out, mlaf_err *err);
+void mlaf_testcase_free(mlaf_testcase *t);
+
+#endif

@@ -1,0 +1,199 @@
+/* The second form of page tables, made into the first by one launch. */
+#include "plan/block_tables.h"
+
+#include <string.h>
+
+#include "run/build.h"
+#include "mlaf_limits.h"
+
+#define SYMBOL "mlaf_block_tables"
+enum { THREADS = 256, CHUNK = 1024, MOST_WAVES = 4096, MOST_CHUNKS = 64 };
+
+/* templates/block_tables declares the same. */
+typedef struct tables_args {
+  const int32_t *table, *seq_lens, *indptr, *indices, *last_tokens;
+  int32_t *qo_indptr, *kv_indptr, *kv_last_page_lens, *kv_indices;
+  int64_t stride, room;
+  int32_t batch, width, q_tokens, pages, page, sub, step, group, chunks;
+} tables_args;
+
+/* --- the kernel --- */
+
+const mlaf_kernel_ref *mlaf_block_tables_kernel(void) {
+  static const mlaf_kernel_ref ref = {.template_name = "block_tables", .params = "chunk=1024", .symbol = SYMBOL,
+                                      .threads = THREADS, .rows_per_wg = 1};
+  return &ref;
+}
+
+/* *why: why not. */
+static bool take_bundled(const mlaf_ctx *ctx, mlaf_build *b, mlaf_err *why) {
+  const char *target = mlaf_info(mlaf_ctx_device(ctx))->target;
+  const mlaf_bundle_kernel *k = ctx->bundle ? mlaf_bundle_kernel_of(ctx->bundle, target, SYMBOL) : NULL;
+  if (k) {
+    b->code_size[0] = k->size;
+    return !mlaf_bundle_code(ctx->bundle, k, &b->code[0], why);
+  }
+  if (ctx->bundle)
+    mlaf_fail(why, MLAF_E_NOT_COMPILED, "the bundle '%s' has none for %s, since an earlier version made it: make it again with "
+              "`mlaforge generate`", ctx->bundle->dir, target);
+  return false;
+}
+
+static mlaf_status build(mlaf_ctx *ctx, mlaf_build *b, bool may_compile, int *compiles, mlaf_err *err) {
+  const char *target = mlaf_info(mlaf_ctx_device(ctx))->target, *toolchain = mlaf_ctx_toolchain(ctx);
+  mlaf_gen *gen;
+  mlaf_hashes_load(&ctx->hashes, mlaf_compiler_cache_dir(ctx->compiler), ctx->gen_root);
+  if (mlaf_build_take_known(b, ctx->compiler, &ctx->hashes, target, toolchain)) return MLAF_OK;
+  mlaf_status st = mlaf_ctx_gen(ctx, &gen, err);
+  if (!st) st = mlaf_build_now(b, gen, ctx->compiler, target, may_compile, compiles, err);
+  if (!st) mlaf_build_remember(b, &ctx->hashes, target, toolchain);
+  return st;
+}
+
+/* What is wrong with the bundle's is said when nothing else helps. */
+static mlaf_status get_code(mlaf_ctx *ctx, mlaf_build *b, bool may_compile, int *compiles, mlaf_err *err) {
+  mlaf_err why = {MLAF_OK, ""};
+  if (take_bundled(ctx, b, &why)) return MLAF_OK;
+  b->code_size[0] = 0;
+  mlaf_status st = build(ctx, b, may_compile, compiles, err);
+  return st && why.status ? mlaf_fail_prefix(err, st, "%s; and it cannot be compiled here", why.text) : st;
+}
+
+mlaf_status mlaf_block_tables_open(mlaf_ctx *ctx, bool may_compile, int *compiles, mlaf_err *err) {
+  mlaf_shared *s = ctx->shared;
+  mlaf_device *dev = mlaf_ctx_device(ctx);
+  mlaf_build b = {.name = "block_tables", .splits = 1, .n = 1, .refs = {*mlaf_block_tables_kernel()}};
+  mlaf_module *module = NULL;
+  mlaf_function *fn = NULL;
+  if (atomic_load(&s->tables)) return MLAF_OK;
+  mlaf_status st = get_code(ctx, &b, may_compile, compiles, err);
+  if (!st) st = mlaf_ops(dev)->module_load(dev, b.code[0], b.code_size[0], &module, err);
+  if (!st) st = mlaf_ops(dev)->function_get(dev, module, SYMBOL, &fn, err);
+  mlaf_build_clear(&b);
+  if (!st) {
+    s->tables_module = module;
+    atomic_store(&s->tables, fn);
+    return MLAF_OK;
+  }
+  if (module) mlaf_ops(dev)->module_unload(dev, module);
+  return mlaf_fail_prefix(err, st, "the kernel that reads block tables");
+}
+
+/* --- sizes --- */
+
+static int32_t page_tokens(const mlaf_problem *p, const mlaf_execute_args *a) {
+  return a->page_tokens ? a->page_tokens : p->page_size;
+}
+
+/* Page ids that the kernels may come to read; -1: more than tables of 32 bits hold. */
+static int64_t entries(const mlaf_problem *p, const mlaf_execute_args *a) {
+  int64_t n = a->kv_indices_size;
+  if (a->block_table && __builtin_mul_overflow((int64_t)a->block_table_width, (int64_t)a->batch, &n)) return -1;
+  return n < 0 || __builtin_mul_overflow(n, (int64_t)(page_tokens(p, a) / p->page_size), &n) || n > INT32_MAX ? -1 : n;
+}
+
+size_t mlaf_block_tables_size(const mlaf_problem *p, const mlaf_execute_args *a) {
+  if (a->batch < 0 || a->batch > MLAF_BATCH_MAX || a->block_table_width < 0 || a->page_tokens < 0) return SIZE_MAX;
+  const int64_t ids = entries(p, a);
+  return ids < 0 ? SIZE_MAX : sizeof(int32_t) * ((size_t)ids + 3 * (size_t)a->batch + 2);
+}
+
+/* --- checks --- */
+
+static mlaf_status check_pages(const mlaf_problem *p, const mlaf_execute_args *a, mlaf_err *err) {
+  const int32_t tokens = page_tokens(p, a);
+  const int64_t rows = a->page_rows ? a->page_rows : tokens;
+  if (tokens <= 0 || tokens % p->page_size)
+    return mlaf_fail(err, MLAF_E_ARG, "page_tokens is %d, must be a multiple of the plan's page_size, %d", tokens, p->page_size);
+  if (rows < tokens || rows % p->page_size || rows > INT32_MAX)
+    return mlaf_fail(err, MLAF_E_ARG, "page_rows is %lld, must be a multiple of the plan's page_size, %d, and at least "
+                     "page_tokens, %d", (long long)rows, p->page_size, tokens);
+  if (a->num_pages > 0 && ((int64_t)a->num_pages - 1) * (rows / p->page_size) + tokens / p->page_size > INT32_MAX)
+    return mlaf_fail(err, MLAF_E_ARG, "num_pages is %d: at %lld rows a page that is more than 2^31 pages of %d", a->num_pages,
+                     (long long)rows, p->page_size);
+  return MLAF_OK;
+}
+
+static mlaf_status check_table(const mlaf_execute_args *a, mlaf_err *err) {
+  const int32_t width = a->block_table_width;
+  if (!a->seq_lens || (uintptr_t)a->seq_lens % sizeof(int32_t) || (uintptr_t)a->block_table % sizeof(int32_t))
+    return mlaf_fail(err, MLAF_E_ARG, "block_table is %p, seq_lens %p: both are wanted, 4-byte aligned",
+                     (const void *)a->block_table, (const void *)a->seq_lens);
+  if (width < 1 || a->block_table_stride < width)
+    return mlaf_fail(err, MLAF_E_ARG, "block_table_width is %d and block_table_stride %lld: a row has 1 entry or more, and rows "
+                     "do not overlap", width, (long long)a->block_table_stride);
+  if (!a->qo_indptr && a->total_q % a->batch)
+    return mlaf_fail(err, MLAF_E_ARG, "total_q is %lld, no multiple of batch, %d: then qo_indptr is wanted",
+                     (long long)a->total_q, a->batch);
+  return MLAF_OK;
+}
+
+static mlaf_status check_lists(const mlaf_execute_args *a, mlaf_err *err) {
+  const void *const lists[] = {a->qo_indptr, a->kv_indptr, a->kv_indices, a->kv_last_page_lens};
+  static const char *const names[] = {"qo_indptr", "kv_indptr", "kv_indices", "kv_last_page_lens"};
+  if (a->seq_lens) return mlaf_fail(err, MLAF_E_ARG, "seq_lens is given and block_table is NULL");
+  for (int i = 0; i < 4; i++)
+    if (!lists[i] || (uintptr_t)lists[i] % sizeof(int32_t))
+      return mlaf_fail(err, MLAF_E_ARG, "%s is %p, must be a 4-byte aligned table", names[i], lists[i]);
+  if (a->kv_indices_size < 1)
+    return mlaf_fail(err, MLAF_E_ARG, "kv_indices_size is %lld: with page_tokens or page_rows the number of entries of "
+                     "kv_indices is wanted", (long long)a->kv_indices_size);
+  return MLAF_OK;
+}
+
+static mlaf_status check(const mlaf_problem *p, const mlaf_execute_args *a, mlaf_err *err) {
+  mlaf_status st = check_pages(p, a, err);
+  if (!st) st = a->block_table ? check_table(a, err) : check_lists(a, err);
+  if (!st && entries(p, a) < 0)
+    st = mlaf_fail(err, MLAF_E_ARG, "tables of %d requests with %lld entries name more than 2^31 pages: hand over fewer columns",
+                   a->batch, (long long)(a->block_table ? a->block_table_width : a->kv_indices_size));
+  return st;
+}
+
+/* --- the launch --- */
+
+static uint32_t divide_up(int64_t n, int64_t by) { return (uint32_t)((n + by - 1) / by); }
+
+/* The first form lies in `at`: kv_indptr, kv_last_page_lens, qo_indptr, kv_indices. */
+static void fill(const mlaf_problem *p, const mlaf_execute_args *a, int32_t *at, tables_args *t, mlaf_execute_args *out) {
+  const int32_t tokens = page_tokens(p, a), step = (int32_t)((a->page_rows ? a->page_rows : tokens) / p->page_size);
+  const bool own_qo = !a->qo_indptr;
+  *t = (tables_args){.table = a->block_table, .seq_lens = a->seq_lens, .indptr = a->kv_indptr, .indices = a->kv_indices,
+                     .last_tokens = a->kv_last_page_lens, .kv_indptr = at, .kv_last_page_lens = at + a->batch + 1,
+                     .qo_indptr = own_qo ? at + 2 * a->batch + 1 : NULL, .kv_indices = at + 3 * a->batch + 2,
+                     .stride = a->block_table_stride, .room = entries(p, a), .batch = a->batch, .width = a->block_table_width,
+                     .q_tokens = (int32_t)(a->total_q / a->batch), .pages = a->num_pages, .page = p->page_size,
+                     .sub = tokens / p->page_size, .step = step};
+  *out = *a;
+  out->block_table = out->seq_lens = NULL;
+  out->block_table_stride = out->page_rows = out->kv_indices_size = 0;
+  out->block_table_width = out->page_tokens = 0;
+  out->kv_indptr = t->kv_indptr;
+  out->kv_last_page_lens = t->kv_last_page_lens;
+  out->kv_indices = t->kv_indices;
+  if (own_qo) out->qo_indptr = t->qo_indptr;
+  out->num_pages = a->num_pages ? (a->num_pages - 1) * step + t->sub : 0;
+}
+
+mlaf_status mlaf_block_tables_launch(mlaf_shared *on, const mlaf_problem *p, const mlaf_execute_args *a, void *at, void *stream,
+                                     mlaf_execute_args *out, mlaf_err *err) {
+  tables_args t;
+  mlaf_status st = check(p, a, err);
+  const mlaf_function *fn = atomic_load_explicit(&on->tables, memory_order_acquire);
+  if (!st && !fn)
+    st = mlaf_fail(err, MLAF_E_ARG, "block_table, page_tokens or page_rows is given: make the plan with MLAF_PLAN_TABLES");
+  if (st) return st;
+  fill(p, a, at, &t, out);
+  const int waves = THREADS / mlaf_info(on->dev)->wave_size;
+  const int64_t longest = a->block_table ? (int64_t)t.width * t.sub : t.room;
+  const uint32_t chunks = divide_up(longest, CHUNK);
+  t.group = (int32_t)divide_up(a->batch, MOST_WAVES);
+  t.chunks = (int32_t)(chunks > MOST_CHUNKS ? MOST_CHUNKS : chunks);
+  const mlaf_launch launch = {.fn = fn,
+                              .grid = {divide_up(divide_up(a->batch, t.group), waves), (uint32_t)t.chunks, 1},
+                              .block = {THREADS, 1, 1},
+                              .args = &t,
+                              .args_size = sizeof t,
+                              .flags = MLAF_LAUNCH_OVERLAPS}; /* it waits before it reads or writes anything */
+  return mlaf_ops(on->dev)->launch(on->dev, stream, &launch, err);
+}

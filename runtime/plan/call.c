@@ -1,0 +1,324 @@
+/* Tensors to arguments. Every check is made at every call: they cost nanoseconds, attributes of tensors are what costs. */
+#include "mlaforge/call.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "plan/block_tables.h"
+#include "ops/mla_decode/problem.h"
+#include "mlaf_limits.h"
+
+enum { WORKSPACE_ALIGN = 256 };
+
+static const struct {
+  const char *name;
+  int32_t size;
+} dtypes[] = {{"bfloat16", 2}, {"float16", 2}, {"int32", 4}, {"float32", 4}, {"int64", 8}, {"float64", 8}, {"uint8", 1},
+              {"of another type", 1}};
+static int known_dtype(int32_t dtype) { return (unsigned)dtype < MLAF_VIEW_OTHER ? dtype : MLAF_VIEW_OTHER; }
+
+/* What a call comes down to. */
+typedef struct reading {
+  mlaf_ctx *ctx;
+  const mlaf_call *c;
+  mlaf_err *err;
+  mlaf_problem problem;
+  mlaf_plan_opts plan;
+  mlaf_execute_args args;
+} reading;
+
+/* --- words --- */
+
+static void list(const int64_t *x, int n, char *out, size_t size) {
+  size_t at = (size_t)snprintf(out, size, "(");
+  for (int i = 0; i < n && at < size; i++)
+    at += (size_t)snprintf(out + at, size - at, "%s%lld", i ? ", " : "", (long long)x[i]);
+  if (at < size) snprintf(out + at, size - at, ")");
+}
+
+static mlaf_status bad_layout(const reading *r, const char *name, const mlaf_view *v, const char *want) {
+  char shape[96], strides[96];
+  list(v->shape, v->dims, shape, sizeof shape);
+  list(v->stride, v->dims, strides, sizeof strides);
+  return mlaf_fail(r->err, MLAF_E_ARG, "%s (shape %s, strides %s) %s", name, shape, strides, want);
+}
+
+static mlaf_status no_fit(const reading *r) {
+  char q[96], cache[96], o[96];
+  list(r->c->q.shape, r->c->q.dims, q, sizeof q);
+  list(r->c->cache.shape, r->c->cache.dims, cache, sizeof cache);
+  list(r->c->o.shape, r->c->o.dims, o, sizeof o);
+  return mlaf_fail(r->err, MLAF_E_ARG, "q %s, the cache %s and the output %s do not fit together", q, cache, o);
+}
+
+/* --- one tensor --- */
+
+static mlaf_status check_place(const reading *r, const char *name, const mlaf_view *v) {
+  mlaf_device *dev = mlaf_ctx_device(r->ctx);
+  const int here = mlaf_info(dev)->ordinal;
+  bool reached = true;
+  if (v->where == here || !v->data) return MLAF_OK;
+  if (v->where >= 0)
+    return mlaf_fail(r->err, MLAF_E_ARG, "%s lies on device %d, the context works on device %d: open one for that device "
+                     "(\"%s:%d\")", name, v->where, here, mlaf_ops(dev)->name, v->where);
+  if (v->where == MLAF_WHERE_UNKNOWN && mlaf_ops(dev)->can_reach) {
+    mlaf_status st = mlaf_ops(dev)->can_reach(dev, v->data, &reached, r->err);
+    if (st) return mlaf_fail_prefix(r->err, st, "%s", name);
+  }
+  if (v->where == MLAF_WHERE_UNKNOWN && reached) return MLAF_OK;
+  return mlaf_fail(r->err, MLAF_E_ARG, "%s lies in host memory (a CPU tensor): move it to the device first", name);
+}
+
+static mlaf_status check_view(const reading *r, const char *name, const mlaf_view *v, int dims, int dtype) {
+  if (v->dims && v->dtype != dtype)
+    return mlaf_fail(r->err, MLAF_E_ARG, "%s is %s, must be %s", name,
+                     dtypes[known_dtype(v->dtype)].name, dtypes[dtype].name);
+  if (v->dims != dims) {
+    char shape[96];
+    list(v->shape, v->dims > 4 ? 4 : v->dims, shape, sizeof shape);
+    return mlaf_fail(r->err, MLAF_E_ARG, "%s has shape %s; %d dimensions are expected", name, shape, dims);
+  }
+  for (int i = 0; i < dims; i++)
+    if (v->shape[i] < 0 || v->shape[i] > INT32_MAX) return bad_layout(r, name, v, "has an impossible size");
+  return check_place(r, name, v);
+}
+
+/* Row-major without gaps; dimensions of one element may have any stride. */
+static bool is_dense(const mlaf_view *v) {
+  int64_t expected = 1;
+  for (int i = v->dims - 1; i >= 0; i--) {
+    if (!v->shape[i]) return true;
+    if (v->shape[i] != 1 && v->stride[i] != expected) return false;
+    expected *= v->shape[i];
+  }
+  return true;
+}
+
+static mlaf_status check_table(const reading *r, const char *name, const mlaf_view *v, int64_t least) {
+  mlaf_status st = check_view(r, name, v, 1, MLAF_VIEW_INT32);
+  if (!st && !is_dense(v)) return bad_layout(r, name, v, "must be contiguous");
+  if (!st && v->shape[0] < least)
+    return mlaf_fail(r->err, MLAF_E_ARG, "%s has %lld entries, at least %lld are expected", name, (long long)v->shape[0],
+                     (long long)least);
+  return st;
+}
+
+/* --- q, cache, output, lse --- */
+
+static int32_t common_divisor(int64_t a, int64_t b) {
+  while (b) {
+    const int64_t rest = a % b;
+    a = b;
+    b = rest;
+  }
+  return (int32_t)a;
+}
+
+/* Pages that do not follow each other at once are read as pages of the largest size that divides both a page and its distance. */
+static mlaf_status read_cache(reading *r) {
+  const mlaf_view *k = &r->c->cache;
+  const int64_t tokens = k->shape[1], row = tokens > 1 ? k->stride[1] : k->stride[0];
+  if (k->shape[2] != 1)
+    return mlaf_fail(r->err, MLAF_E_ARG, "the cache has %lld heads; the latent cache has 1", (long long)k->shape[2]);
+  if (tokens < 1) return bad_layout(r, "the cache", k, "must have pages of one token at least");
+  if ((k->shape[3] > 1 && k->stride[3] != 1) || row < k->shape[3])
+    return bad_layout(r, "the cache", k, "must hold its rows at one distance, with columns side by side");
+  r->args.ckv = k->data;
+  r->args.ckv_row_stride = row;
+  r->args.num_pages = (int32_t)k->shape[0];
+  r->problem.page_size = (int32_t)tokens;
+  if (k->shape[0] <= 1 || k->stride[0] == tokens * row) return MLAF_OK;
+  if (k->stride[0] % row || k->stride[0] < tokens * row)
+    return bad_layout(r, "the cache", k, "must have its pages a whole number of rows apart: the kernels count rows");
+  r->args.page_rows = k->stride[0] / row;
+  r->args.page_tokens = (int32_t)tokens;
+  r->problem.page_size = common_divisor(r->args.page_rows, tokens);
+  r->plan.flags |= MLAF_PLAN_TABLES;
+  return MLAF_OK;
+}
+
+/* [T, H] or [B, q_len, H] dense; or [B, H, q_len] over such memory, as FlashMLA returns it. */
+static mlaf_status check_lse(const reading *r) {
+  const mlaf_view *l = &r->c->lse, *q = &r->c->q;
+  const int n = q->dims - 1;
+  if (!l->dims) return MLAF_OK;
+  mlaf_status st = check_view(r, "lse", l, n, MLAF_VIEW_F32);
+  if (st) return st;
+  mlaf_view as = *l;
+  if (n == 3 && !(l->shape[1] == q->shape[1] && l->shape[2] == q->shape[2] && is_dense(l))) {
+    as.shape[1] = l->shape[2], as.stride[1] = l->stride[2];
+    as.shape[2] = l->shape[1], as.stride[2] = l->stride[1];
+  }
+  bool fits = is_dense(&as);
+  for (int i = 0; i < n; i++) fits = fits && as.shape[i] == q->shape[i];
+  if (fits) return MLAF_OK;
+  return bad_layout(r, "lse", l, n == 2 ? "must be [query tokens, heads] of q, contiguous"
+                                        : "must be [batch, heads, q_len] of q over memory of [batch, q_len, heads]");
+}
+
+static mlaf_status read_tensors(reading *r, int dims) {
+  const mlaf_call *c = r->c;
+  const mlaf_view *q = &c->q, *k = &c->cache, *o = &c->o;
+  if (q->dtype != MLAF_VIEW_BF16 && q->dtype != MLAF_VIEW_F16)
+    return mlaf_fail(r->err, MLAF_E_ARG, "q is %s; bfloat16 and float16 are accepted", dtypes[known_dtype(q->dtype)].name);
+  mlaf_status st = check_view(r, "q", q, dims, q->dtype);
+  if (!st) st = check_view(r, "the cache", k, 4, q->dtype);
+  if (!st) st = check_view(r, "the output", o, dims, q->dtype);
+  if (st) return st;
+  const int64_t heads = q->shape[dims - 2], columns = q->shape[dims - 1], rank = o->shape[dims - 1];
+  bool fits = k->shape[3] == columns && rank <= columns;
+  for (int i = 0; i < dims - 1; i++) fits = fits && o->shape[i] == q->shape[i];
+  if (!fits) return no_fit(r);
+  if (!is_dense(q)) return bad_layout(r, "q", q, "has gaps, and kernels read it dense: q.contiguous()");
+  if (!is_dense(o)) return bad_layout(r, "the output", o, "is not contiguous");
+  r->problem.heads = (int32_t)heads;
+  r->problem.rank = (int32_t)rank;
+  r->problem.rope = (int32_t)(columns - rank);
+  r->problem.dtype = q->dtype == MLAF_VIEW_F16 ? MLAF_F16 : MLAF_BF16;
+  r->args.q = q->data;
+  r->args.o = o->data;
+  r->args.lse = c->lse.data;
+  r->args.scale = c->scale != 0 ? c->scale : (float)(1 / sqrt((double)columns));
+  st = check_lse(r);
+  return st ? st : read_cache(r);
+}
+
+/* --- tables --- */
+
+static mlaf_status read_lists(reading *r) {
+  const mlaf_call *c = r->c;
+  const int64_t batch = c->qo_indptr.dims ? c->qo_indptr.shape[0] - 1 : -1;
+  mlaf_status st = check_table(r, "qo_indptr", &c->qo_indptr, 1);
+  if (!st) st = check_table(r, "kv_indptr", &c->kv_indptr, batch + 1);
+  if (!st) st = check_table(r, "kv_indices", &c->kv_indices, 0);
+  if (!st) st = check_table(r, "kv_last_page_lens", &c->kv_last_page_lens, batch);
+  if (st) return st;
+  r->args.batch = (int32_t)batch;
+  r->args.total_q = c->q.shape[0];
+  r->args.qo_indptr = c->qo_indptr.data;
+  r->args.kv_indptr = c->kv_indptr.data;
+  r->args.kv_indices = c->kv_indices.data;
+  r->args.kv_last_page_lens = c->kv_last_page_lens.data;
+  if (r->args.page_rows) r->args.kv_indices_size = c->kv_indices.shape[0];
+  r->problem.q_len = c->q_len;
+  return MLAF_OK;
+}
+
+static int64_t mean_of_lists(const reading *r) {
+  return r->args.batch ? r->c->kv_indices.shape[0] * r->c->cache.shape[1] / r->args.batch : 0;
+}
+
+static mlaf_status read_block_table(reading *r) {
+  const mlaf_call *c = r->c;
+  const mlaf_view *t = &c->block_table;
+  const int64_t batch = c->q.shape[0];
+  mlaf_status st = check_view(r, "block_table", t, 2, MLAF_VIEW_INT32);
+  if (!st && t->shape[0] != batch)
+    return mlaf_fail(r->err, MLAF_E_ARG, "block_table has %lld rows, q %lld", (long long)t->shape[0], (long long)batch);
+  if (!st && ((t->shape[1] > 1 && t->stride[1] != 1) || (batch > 1 && t->stride[0] < t->shape[1])))
+    return bad_layout(r, "block_table", t, "must have the entries of a row side by side");
+  if (!st) st = check_table(r, "cache_seqlens", &c->seq_lens, batch);
+  if (st) return st;
+  r->args.batch = (int32_t)batch;
+  r->args.total_q = batch * c->q.shape[1];
+  r->args.block_table = t->data;
+  r->args.block_table_width = (int32_t)t->shape[1];
+  r->args.block_table_stride = batch > 1 ? t->stride[0] : t->shape[1];
+  r->args.seq_lens = c->seq_lens.data;
+  r->problem.q_len = (int32_t)c->q.shape[1];
+  r->plan.flags |= MLAF_PLAN_TABLES;
+  return MLAF_OK;
+}
+
+/* Rows are often as wide as the longest request there may ever be: no more than the cache holds. */
+static int64_t mean_of_table(const reading *r) {
+  const int64_t tokens = r->c->cache.shape[1], batch = r->args.batch;
+  const int64_t wide = r->c->block_table.shape[1] * tokens, held = batch ? r->c->cache.shape[0] * tokens / batch : 0;
+  return wide < held ? wide : held;
+}
+
+static mlaf_status read_call(reading *r) {
+  const mlaf_call *c = r->c;
+  const bool table = c->block_table.dims || c->seq_lens.dims;
+  if (c->struct_size != sizeof *c || c->reserved)
+    return mlaf_fail(r->err, MLAF_E_ARG, "mlaf_call: struct_size is %u, must be %zu, reserved is %d (0): start from "
+                     "MLAF_CALL_INIT", c->struct_size, sizeof *c, c->reserved);
+  if (c->plan && c->plan->struct_size == sizeof r->plan) r->plan = *c->plan;
+  else if (c->plan)
+    return mlaf_fail(r->err, MLAF_E_ARG, "mlaf_call: plan's struct_size is %u, must be %zu", c->plan->struct_size,
+                     sizeof r->plan);
+  mlaf_status st = read_tensors(r, table ? 4 : 3);
+  if (!st) st = table ? read_block_table(r) : read_lists(r);
+  if (st) return st;
+  const int64_t mean = c->mean_kv_len > 0 ? c->mean_kv_len : table ? mean_of_table(r) : mean_of_lists(r);
+  r->problem.causal = c->causal && r->problem.q_len > 1;
+  r->problem.batch = r->args.batch;
+  r->problem.ctx = mean < 1 ? 1 : mean > MLAF_CTX_MAX ? MLAF_CTX_MAX : (int32_t)mean;
+  return MLAF_OK;
+}
+
+/* --- the launch --- */
+
+static mlaf_status ask_caller(reading *r, size_t need, void *stream) {
+  bool capturing = false;
+  mlaf_device *dev = mlaf_ctx_device(r->ctx);
+  if (!r->c->alloc || !mlaf_ops(dev)->is_capturing) return MLAF_OK;
+  mlaf_status st = mlaf_ops(dev)->is_capturing(dev, stream, &capturing, r->err);
+  if (st || !capturing) return st;
+  r->args.workspace = r->c->alloc(r->c->alloc_user, need);
+  r->args.workspace_size = r->args.workspace ? need : 0;
+  return MLAF_OK;
+}
+
+static mlaf_status use_given(reading *r, size_t need) {
+  const mlaf_view *w = &r->c->workspace;
+  int64_t bytes = dtypes[known_dtype(w->dtype)].size;
+  mlaf_status st = check_place(r, "workspace", w);
+  if (st) return st;
+  if (!is_dense(w)) return bad_layout(r, "workspace", w, "must be contiguous");
+  for (int i = 0; i < w->dims; i++) bytes *= w->shape[i];
+  if ((size_t)bytes < need || (uintptr_t)w->data % WORKSPACE_ALIGN)
+    return mlaf_fail(r->err, MLAF_E_ARG, "workspace has %lld bytes at %p, this call needs %zu, %d-byte aligned", (long long)bytes,
+                     w->data, need, WORKSPACE_ALIGN);
+  r->args.workspace = w->data;
+  r->args.workspace_size = (size_t)bytes;
+  return MLAF_OK;
+}
+
+static mlaf_status find_workspace(reading *r, const mlaf_plan *plan, void *stream) {
+  const size_t need = mlaf_execute_workspace_size(plan, &r->args);
+  if (!need) return MLAF_OK;
+  if (need == SIZE_MAX)
+    return mlaf_fail(r->err, MLAF_E_ARG, "tables of %d requests name more pages than 32 bits count: hand over fewer "
+                     "columns", r->args.batch);
+  if (r->c->workspace.dims) return use_given(r, need);
+  mlaf_status st = ask_caller(r, need, stream);
+  if (st || r->args.workspace) return st;
+  st = mlaf_workspace_get(r->ctx, stream, need, &r->args.workspace, &r->args.workspace_size);
+  if (st) mlaf_ctx_last_message(r->ctx, r->err->text, sizeof r->err->text);
+  return st;
+}
+
+mlaf_status mlaf_call_run(mlaf_ctx *ctx, const mlaf_call *call, void *stream) {
+  mlaf_err err; /* 4 KB that only a failure writes to */
+  mlaf_plan *plan = NULL;
+  if (!ctx) return MLAF_E_ARG;
+  reading r = {.ctx = ctx, .c = call, .err = &err, .problem = MLAF_PROBLEM_INIT, .plan = MLAF_PLAN_OPTS_INIT,
+               .args = MLAF_EXECUTE_ARGS_INIT};
+  mlaf_status st = call ? read_call(&r) : mlaf_fail(&err, MLAF_E_ARG, "mlaf_call_run: call is NULL");
+  if (!st && (!r.args.batch || !r.args.total_q)) return MLAF_OK;
+  if (!st) { /* what follows reports itself */
+    st = mlaf_registry_get(ctx, &r.problem, &r.plan, &(mlaf_registry_how){.on_stream = true, .stream = stream}, &plan);
+    if (st) return st;
+    st = find_workspace(&r, plan, stream);
+  }
+  if (st) {
+    err.status = st;
+    mlaf_plan_release(plan);
+    return mlaf_shared_report(ctx->shared, &err);
+  }
+  st = mlaf_execute(plan, &r.args, stream);
+  mlaf_plan_release(plan);
+  return st;
+}

@@ -1,0 +1,57 @@
+/* Inside a context: for the planner, the tuner and the command line, which live in the same library. */
+#ifndef MLAF_CTX_H
+#define MLAF_CTX_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "bundle/bundle.h"
+#include "compile/compile.h"
+#include "run/hashes.h"
+#include "plan/registry.h"
+#include "plan/workspaces.h"
+#include "db/db.h"
+#include "device/device.h"
+#include "gen/gen.h"
+#include "mlaforge/plan.h"
+
+/* What plans keep of a context: the device and the place messages go to. Freed with its last reference. */
+typedef struct mlaf_shared {
+  atomic_int refs;
+  mlaf_device *dev;
+  pthread_mutex_t message_lock;
+  mlaf_err message; /* the latest failure */
+  mlaf_module *tables_module; /* of the kernel that reads block tables; NULL until a plan wants it */
+  _Atomic(mlaf_function *) tables;
+} mlaf_shared;
+void mlaf_shared_release(mlaf_shared *base);
+/* Keep a failure for mlaf_ctx_last_message; returns err->status. */
+mlaf_status mlaf_shared_report(mlaf_shared *base, const mlaf_err *err);
+
+struct mlaf_ctx {
+  mlaf_shared *shared;
+  mlaf_log log;
+  uint32_t flags;
+  char *gen_root;
+  mlaf_bundle *bundle; /* NULL: none. Immutable */
+  mlaf_registry registry;
+  mlaf_workspaces workspaces;
+  atomic_bool warm; /* mlaf_warm_up was called: a plan made later is news */
+  /* Everything below belongs to whoever holds the lock. */
+  pthread_mutex_t lock;
+  mlaf_db *db;         /* NULL: none; with db_why not OK: the site's and the shipped choices alone */
+  mlaf_err db_why;
+  mlaf_compiler *compiler;
+  mlaf_gen *gen;       /* NULL until first needed */
+  mlaf_hashes hashes;  /* template hashes known without Lua */
+};
+
+static inline mlaf_device *mlaf_ctx_device(const mlaf_ctx *ctx) { return ctx->shared->dev; }
+/* What MLAF_PLAN_TABLES asks for, beside a plan that is there. Takes the lock. */
+mlaf_status mlaf_plan_want_tables(mlaf_ctx *ctx, const mlaf_plan_opts *opts);
+/* The generator, opened on first use. The lock must be held. */
+mlaf_status mlaf_ctx_gen(mlaf_ctx *ctx, mlaf_gen **out, mlaf_err *err);
+/* The compiler's identity, NULL (and no error) when no compiler is installed: then staleness is not judged. */
+const char *mlaf_ctx_toolchain(mlaf_ctx *ctx);
+
+#endif

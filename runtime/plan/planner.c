@@ -1,0 +1,507 @@
+/* bundle, if the context has one; else exact -> nearest -> default (database) -> model -> baseline. Every rung that is passed
+ * over leaves a note. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "run/build.h"
+#include "op/lengths.h"
+#include "plan/nearby.h"
+#include "op/nearest.h"
+#include "plan/planner.h"
+#ifdef MLAF_HAVE_TUNE
+#include "tune/tune.h"
+#endif
+
+enum { REFUSED_MAX = 8, MODEL_TRIES = 3, NOTES_MAX = 4096 };
+
+typedef struct planner {
+  mlaf_ctx *ctx;
+  const mlaf_problem *problem;
+  const mlaf_plan_opts *opts;
+  mlaf_planned *out;
+  mlaf_text notes;
+  mlaf_err last; /* why the latest rung failed: what the caller hears if none holds */
+  mlaf_err killed; /* its status is set once a compile worker was killed from outside, and again */
+  bool far;      /* a choice out of reach was passed over */
+  bool single;   /* so was one for one request, as mlaf_for_one says */
+  bool singles_too; /* but nothing else is there */
+  mlaf_lengths lengths; /* the caller's, and their canonical text; "": no preference */
+  char lengths_text[MLAF_LENGTHS_TEXT_MAX];
+  int n_refused;
+  struct {
+    char problem[MLAF_PROBLEM_TEXT_MAX], variant[256];
+  } refused[REFUSED_MAX];
+} planner;
+
+static const mlaf_device_info *info(const planner *p) { return mlaf_info(mlaf_ctx_device(p->ctx)); }
+static bool may_compile(const planner *p) { return !(p->opts->flags & MLAF_PLAN_NO_COMPILE); }
+static bool may_ask_model(const planner *p) { return may_compile(p) && p->opts->effort != MLAF_EFFORT_DB_ONLY; }
+
+/* A rung does not hold: say so, remember why. */
+static void MLAF_PRINTF(3, 4) pass_over(planner *p, const mlaf_err *why, const char *fmt, ...) {
+  char what[512];
+  va_list ap;
+  va_start(ap, fmt);
+  vsnprintf(what, sizeof what, fmt, ap);
+  va_end(ap);
+  p->last = *why;
+  mlaf_text_fmt(&p->notes, "%s%s: %.400s", p->notes.len ? "; " : "", what, why->text);
+  mlaf_log_line(&p->ctx->log, MLAF_LOG_WARN, "plan: passing over %s: %s", what, why->text);
+}
+
+/* Load what was built and say who it is. */
+static mlaf_status stand_on(planner *p, const mlaf_build *b, mlaf_rung rung, const char *source, mlaf_err *err) {
+  mlaf_status st = mlaf_build_load(b, mlaf_ctx_device(p->ctx), p->problem, &p->out->loaded, err);
+  if (st) return st;
+  p->out->rung = rung;
+  p->out->source = source;
+  snprintf(p->out->variant, sizeof p->out->variant, "%s", b->name);
+  return MLAF_OK;
+}
+
+/* The code of a build: from the cache, or made, if that is allowed. */
+static mlaf_status get_code(planner *p, mlaf_build *b, mlaf_err *err) {
+  if (p->killed.status) { /* no rung below may stand in: it would serve although nothing is wrong with the better one */
+    *err = p->killed;
+    return err->status;
+  }
+  const char *target = info(p)->target, *toolchain = mlaf_ctx_toolchain(p->ctx);
+  mlaf_gen *gen;
+  mlaf_status st = mlaf_build_take_cached(b, p->ctx->compiler, err);
+  /* Not under the stored key: another compiler may have made it since, or may make it now. */
+  if (st == MLAF_E_NOT_COMPILED && mlaf_build_take_known(b, p->ctx->compiler, &p->ctx->hashes, target, toolchain)) st = MLAF_OK;
+  if (st == MLAF_E_NOT_COMPILED && !mlaf_ctx_gen(p->ctx, &gen, err)) {
+    st = mlaf_build_now(b, gen, p->ctx->compiler, target, may_compile(p), &p->out->compiles, err);
+    if (!st) mlaf_build_remember(b, &p->ctx->hashes, target, toolchain);
+    if (st == MLAF_E_KILLED) p->killed = *err;
+  }
+  return st ? st : mlaf_build_check_resources(b, err);
+}
+
+static mlaf_status try_variant(planner *p, const mlaf_variant *v, mlaf_rung rung, mlaf_err *err) {
+  mlaf_build b;
+  mlaf_status st = mlaf_build_init(v, &b, err);
+  if (st) return st;
+  st = get_code(p, &b, err);
+  if (!st) st = stand_on(p, &b, rung, "none", err);
+  if (!st) {
+    p->out->ns = v->model_ns;
+    mlaf_problem_print(p->problem, p->out->tuned_for, sizeof p->out->tuned_for);
+  }
+  mlaf_build_clear(&b);
+  return st;
+}
+
+/* The tuner has tried it on this very problem and it failed. */
+static bool is_bad(const mlaf_sample *s) { return s->outcome != MLAF_OUT_OK && s->outcome != MLAF_OUT_NOISY; }
+
+static bool known_bad(const mlaf_sample *samples, size_t n, const char *variant) {
+  for (size_t i = 0; i < n; i++)
+    if (!strcmp(samples[i].variant, variant)) return is_bad(&samples[i]);
+  return false;
+}
+
+/* --- the database's rungs --- */
+
+/* Ask the generator for the hashes of a variant's templates; it may also say that there is no such variant any more. */
+static mlaf_status learn_hashes(planner *p, const mlaf_choice *choice, mlaf_err *err) {
+  mlaf_gen *gen;
+  mlaf_variant v = {.name = NULL};
+  mlaf_status st = mlaf_ctx_gen(p->ctx, &gen, err);
+  if (!st) st = mlaf_gen_variant(gen, &choice->at, info(p)->target, choice->variant, &v, err);
+  if (st) return st;
+  const mlaf_kernel_desc *kernels[] = {&v.decode, &v.combine};
+  for (int i = 0; i < 2; i++)
+    if (kernels[i]->template_name)
+      mlaf_hashes_add(&p->ctx->hashes, info(p)->target, kernels[i]->template_name, kernels[i]->template_hash);
+  mlaf_variant_clear(&v);
+  return MLAF_OK;
+}
+
+/* A choice is void when a template it was made with has changed since. */
+static mlaf_status check_hash(planner *p, const mlaf_choice *choice, const mlaf_kernel_ref *ref, mlaf_err *err) {
+  /* a shipped default may name its variant alone: try_choice has today's generator rebuild it */
+  if (!ref->template_name[0] || !ref->template_hash[0]) return MLAF_OK;
+  const char *now = mlaf_hashes_find(&p->ctx->hashes, info(p)->target, ref->template_name);
+  if (!now) {
+    mlaf_status st = learn_hashes(p, choice, err);
+    if (st) return st;
+    now = mlaf_hashes_find(&p->ctx->hashes, info(p)->target, ref->template_name);
+  }
+  if (now && !strcmp(now, ref->template_hash)) return MLAF_OK;
+  return mlaf_fail(err, MLAF_E_NOT_TUNED, "template %s changed since it was tuned: tune again", ref->template_name);
+}
+
+static bool is_refused(const planner *p, const mlaf_choice *c) {
+  for (int i = 0; i < p->n_refused; i++)
+    if (!strcmp(p->refused[i].variant, c->variant) && !strcmp(p->refused[i].problem, c->problem)) return true;
+  return false;
+}
+
+static void refuse(planner *p, const mlaf_choice *c, const mlaf_err *why) {
+  if (p->n_refused < REFUSED_MAX) {
+    memcpy(p->refused[p->n_refused].problem, c->problem, sizeof c->problem);
+    memcpy(p->refused[p->n_refused++].variant, c->variant, sizeof c->variant);
+  }
+  pass_over(p, why, "choice %s of %s", c->variant, c->problem);
+}
+
+/* Choices come nearest first, so one note does for all that are too far. Who may not ask the model takes them all the same. */
+static bool out_of_reach(planner *p, const mlaf_choice *c) {
+  mlaf_err why;
+  if (mlaf_in_reach(c->distance, false) || !may_ask_model(p)) return false;
+  mlaf_fail(&why, MLAF_E_NOT_TUNED, "%.1f doublings of batch and ctx away: the model looks at the problem itself", c->distance);
+  if (!p->far) pass_over(p, &why, "choice %s of %s", c->variant, c->problem);
+  return p->far = true;
+}
+
+/* One note does for all. The generator knows whether there are kernels for any lengths; where it cannot be asked, nothing else
+ * would come of it. */
+static bool for_one_request(planner *p, const mlaf_choice *c) {
+  mlaf_gen *gen;
+  mlaf_err why = {MLAF_OK, ""}, ignored;
+  char *reason = NULL;
+  if (p->singles_too || !mlaf_for_one(p->problem, &c->at)) return false;
+  if (mlaf_ctx_gen(p->ctx, &gen, &ignored) || mlaf_gen_serve(gen, p->problem, info(p)->target, c->variant, &reason, &ignored))
+    return false;
+  if (!reason) return false;
+  mlaf_fail(&why, MLAF_E_NOT_TUNED, "tuned for one request: %s", reason);
+  free(reason);
+  if (!p->single) pass_over(p, &why, "choice %s of %s", c->variant, c->problem);
+  return p->single = true;
+}
+
+/* Called by the database in order of preference. */
+static bool accept_choice(void *user, const mlaf_choice *c) {
+  planner *p = user;
+  mlaf_err why = {MLAF_OK, ""};
+  if (out_of_reach(p, c) || for_one_request(p, c)) return false;
+  if (is_refused(p, c) || p->n_refused == REFUSED_MAX) return false;
+  mlaf_status st = check_hash(p, c, &c->decode, &why);
+  if (!st) st = check_hash(p, c, &c->combine, &why);
+  if (!st) return true;
+  why.status = MLAF_E_NOT_TUNED; /* whatever the reason, there is no valid choice here */
+  refuse(p, c, &why);
+  return false;
+}
+
+/* What a choice names, ready to be built. One without hashes is a name: it means what the generator makes of it today, for
+ * this very problem, if it still makes it. */
+static mlaf_status start_build(planner *p, const mlaf_choice *choice, mlaf_build *out, mlaf_err *err) {
+  if (choice->decode.template_hash[0]) {
+    mlaf_build_from_choice(choice, out);
+    return MLAF_OK;
+  }
+  mlaf_gen *gen;
+  mlaf_variant v = {.name = NULL};
+  mlaf_status st = mlaf_ctx_gen(p->ctx, &gen, err);
+  if (!st) st = mlaf_gen_variant(gen, p->problem, info(p)->target, choice->variant, &v, err);
+  if (!st) st = mlaf_build_init(&v, out, err);
+  mlaf_variant_clear(&v);
+  return st;
+}
+
+/* What a build shares with a choice keeps its hashes and keys. */
+static void keep_refs(const mlaf_choice *choice, mlaf_build *b) {
+  const mlaf_kernel_ref *then[] = {&choice->decode, &choice->combine};
+  for (int i = 0; i < b->n; i++)
+    if (then[i]->template_hash[0] && !strcmp(then[i]->symbol, b->refs[i].symbol)) b->refs[i] = *then[i];
+}
+
+/* A neighbour's kernel with the splits that suit this problem. */
+static mlaf_status start_refit(planner *p, const mlaf_choice *choice, mlaf_build *out, mlaf_err *err) {
+  mlaf_gen *gen;
+  mlaf_variant v = {.name = NULL};
+  mlaf_status st = mlaf_ctx_gen(p->ctx, &gen, err);
+  if (!st) st = mlaf_gen_refit(gen, p->problem, info(p)->target, choice->variant, &v, err);
+  if (!st) st = mlaf_build_init(&v, out, err);
+  mlaf_variant_clear(&v);
+  if (!st) keep_refs(choice, out);
+  return st;
+}
+
+typedef mlaf_status (*start_fn)(planner *p, const mlaf_choice *choice, mlaf_build *out, mlaf_err *err);
+
+/* The code of what was started, and who it is. */
+static mlaf_status stand_on_choice(planner *p, mlaf_build *b, const mlaf_choice *choice, mlaf_rung rung, mlaf_err *err) {
+  mlaf_status st = get_code(p, b, err);
+  if (!st) st = stand_on(p, b, rung, mlaf_source_name(choice->source), err);
+  if (!st) {
+    p->out->ns = choice->ns;
+    p->out->error = choice->error;
+    memcpy(p->out->tuned_for, choice->problem, sizeof p->out->tuned_for);
+    memcpy(p->out->lengths, choice->lengths, sizeof p->out->lengths);
+    snprintf(p->out->stale, sizeof p->out->stale, "%s", choice->stale ? choice->stale_why : "");
+  }
+  return st;
+}
+
+static mlaf_status try_build(planner *p, const mlaf_choice *choice, start_fn start, mlaf_rung rung, mlaf_err *err) {
+  mlaf_build b = {.n = 0};
+  mlaf_status st = start(p, choice, &b, err);
+  if (!st) st = stand_on_choice(p, &b, choice, rung, err);
+  mlaf_build_clear(&b);
+  return st;
+}
+
+/* HARD fields, without a word: what is passed over was said when the nearest choice was looked for. */
+static bool holds(void *user, const mlaf_choice *c) {
+  planner *p = user;
+  mlaf_err ignored;
+  return !is_refused(p, c) && !check_hash(p, c, &c->decode, &ignored) && !check_hash(p, c, &c->combine, &ignored);
+}
+
+static bool failed_here(planner *p, const char *variant) {
+  mlaf_sample *samples = NULL;
+  size_t n = 0;
+  const bool bad = !mlaf_db_samples(p->ctx->db, info(p), p->problem, &samples, &n, NULL) && known_bad(samples, n, variant);
+  free(samples);
+  return bad;
+}
+
+/* What serves by all that was measured near: mostly the nearest choice's kernel, fitted; another neighbour's, or one that was
+ * only timed there, or the model's own where they are clearly better. */
+static mlaf_status stand_nearby(planner *p, const mlaf_nearby *n, const mlaf_gen_nearby *x, mlaf_err *err) {
+  if (x->from < 0) return try_variant(p, &x->variant, MLAF_RUNG_MODEL, err);
+  const mlaf_nearby_item *item = &n->items[x->from];
+  mlaf_choice of = n->choices[item->choice];
+  mlaf_build b = {.n = 0};
+  of.decode = item->decode;
+  of.ns = item->ns;
+  of.error = item->error;
+  mlaf_status st = mlaf_build_init(&x->variant, &b, err);
+  if (!st) keep_refs(&of, &b);
+  if (!st) st = stand_on_choice(p, &b, &of, MLAF_RUNG_NEAREST, err);
+  mlaf_build_clear(&b);
+  return st;
+}
+
+static mlaf_status try_nearby(planner *p, const mlaf_choice *nearest, mlaf_err *err) {
+  mlaf_nearby *n = NULL;
+  mlaf_gen_nearby x = {.from = -1};
+  mlaf_gen *gen;
+  char why[600];
+  mlaf_status st = mlaf_ctx_gen(p->ctx, &gen, err);
+  if (!st) st = mlaf_nearby_gather(p->ctx->db, info(p), mlaf_ctx_toolchain(p->ctx), p->problem, holds, p, &n, err);
+  if (!st) st = mlaf_nearby_choose(n, gen, p->problem, info(p)->target, may_ask_model(p), &x, err);
+  if (!st && failed_here(p, x.variant.name)) st = mlaf_fail(err, MLAF_E_NOT_TUNED, "%s failed here", x.variant.name);
+  if (!st) st = stand_nearby(p, n, &x, err);
+  if (!st && (x.from < 0 || strcmp(p->out->tuned_for, nearest->problem) != 0 || x.ns != x.nearest_ns)) {
+    mlaf_nearby_reason(n, &x, why, sizeof why);
+    mlaf_text_fmt(&p->notes, "%schoice %s of %s is nearest, but %s", p->notes.len ? "; " : "", nearest->variant,
+                  nearest->problem, why);
+    mlaf_log_line(&p->ctx->log, MLAF_LOG_INFO, "plan: %s", why);
+  }
+  mlaf_variant_clear(&x.variant);
+  free(n);
+  return st;
+}
+
+/* A neighbour's choice is compared with what else is known near and fitted to the problem; where that cannot be had (no
+ * generator, a kernel in no cache), it is fitted alone or serves as it was tuned. */
+static mlaf_status try_choice(planner *p, const mlaf_choice *choice, mlaf_rung rung, mlaf_err *err) {
+  mlaf_err ignored;
+  if (rung == MLAF_RUNG_NEAREST && !try_nearby(p, choice, &ignored)) return MLAF_OK;
+  if (choice->distance > 0 && !try_build(p, choice, start_refit, rung, &ignored)) return MLAF_OK;
+  return try_build(p, choice, start_build, rung, err);
+}
+
+/* The best usable choice, or NOT_TUNED; a database that fails is passed over like one that is empty. */
+static mlaf_status choose(planner *p, mlaf_choice *choice, mlaf_rung *rung) {
+  mlaf_err why = {MLAF_OK, ""};
+  if (!p->ctx->db) {
+    mlaf_fail(&p->last, MLAF_E_NOT_TUNED, "no tuning database: %.4000s", p->ctx->db_why.text);
+    return MLAF_E_NOT_TUNED;
+  }
+  mlaf_status st = mlaf_db_choose_if(p->ctx->db, info(p), mlaf_ctx_toolchain(p->ctx), p->problem, accept_choice, p,
+                                     choice, rung, &why);
+  if (st && st != MLAF_E_NOT_TUNED) {
+    why.status = MLAF_E_NOT_TUNED;
+    pass_over(p, &why, "the database");
+  } else if (st && !p->n_refused) {
+    p->last = why;
+    if (p->ctx->db_why.status) /* the site's and the shipped choices were all there was to ask */
+      mlaf_fail(&p->last, MLAF_E_NOT_TUNED, "no tuning database: %.4000s", p->ctx->db_why.text);
+  }
+  return st ? MLAF_E_NOT_TUNED : MLAF_OK;
+}
+
+/* Times of other lengths answer another question: before a choice for them what was timed here with the caller's. */
+static mlaf_status from_lengths(planner *p) {
+  mlaf_choice choice;
+  mlaf_err why = {MLAF_OK, ""};
+  if (!p->ctx->db) return MLAF_E_NOT_TUNED;
+  while (p->n_refused < REFUSED_MAX && !mlaf_db_choose_lengths(p->ctx->db, info(p), p->problem, p->lengths_text, accept_choice, p,
+                                                               &choice, &why)) {
+    if (!try_choice(p, &choice, MLAF_RUNG_EXACT, &why)) return MLAF_OK;
+    refuse(p, &choice, &why);
+  }
+  mlaf_text_fmt(&p->notes, "%s%s", p->notes.len ? "; " : "", why.text);
+  return MLAF_E_NOT_TUNED;
+}
+
+static mlaf_status from_database(planner *p) {
+  mlaf_choice choice;
+  mlaf_rung rung;
+  bool asked = !p->lengths_text[0]; /* for what was timed with the caller's lengths */
+  mlaf_hashes_load(&p->ctx->hashes, mlaf_compiler_cache_dir(p->ctx->compiler), p->ctx->gen_root);
+  while (p->n_refused < REFUSED_MAX) {
+    mlaf_err why = {MLAF_OK, ""};
+    const bool none = choose(p, &choice, &rung) != MLAF_OK;
+    if (!asked && (none || rung != MLAF_RUNG_EXACT || strcmp(choice.lengths, p->lengths_text) != 0)) {
+      asked = true;
+      if (!from_lengths(p)) return MLAF_OK;
+      continue; /* that choice may have been refused meanwhile */
+    }
+    if (none && p->single && !p->singles_too && !may_ask_model(p)) { /* nobody else answers */
+      p->singles_too = true;
+      continue;
+    }
+    if (none) break;
+    mlaf_status st = try_choice(p, &choice, rung, &why);
+    if (!st) return MLAF_OK;
+    why.status = st;
+    refuse(p, &choice, &why);
+  }
+  return MLAF_E_NOT_TUNED;
+}
+
+/* --- the generator's rungs --- */
+
+static mlaf_status from_model(planner *p, mlaf_gen *gen) {
+  mlaf_err why = {MLAF_OK, ""};
+  mlaf_variant *list = NULL;
+  mlaf_sample *samples = NULL;
+  size_t n = 0, n_samples = 0, most = MODEL_TRIES;
+  if (p->ctx->db && mlaf_db_samples(p->ctx->db, info(p), p->problem, &samples, &n_samples, NULL)) n_samples = 0;
+  for (size_t i = 0; i < n_samples; i++) most += is_bad(&samples[i]);
+  mlaf_status st = mlaf_gen_best(gen, p->problem, info(p)->target, most, &list, &n, &why);
+  if (st) {
+    free(samples);
+    pass_over(p, &why, "the model");
+    return st;
+  }
+  st = MLAF_E_NOT_TUNED;
+  for (size_t i = 0, tries = 0; st && i < n && tries < MODEL_TRIES; i++) {
+    if (known_bad(samples, n_samples, list[i].name)) continue;
+    tries++;
+    st = try_variant(p, &list[i], MLAF_RUNG_MODEL, &why);
+    if (!st) break;
+    why.status = st;
+    pass_over(p, &why, "model's %s", list[i].name);
+    if (st == MLAF_E_NO_COMPILER) break; /* the next candidate will not find one either */
+  }
+  free(samples);
+  mlaf_variants_free(list, n);
+  return st;
+}
+
+static mlaf_status from_baseline(planner *p, mlaf_gen *gen) {
+  mlaf_err why = {MLAF_OK, ""};
+  mlaf_variant v = {.name = NULL};
+  mlaf_status st = mlaf_gen_baseline(gen, p->problem, info(p)->target, &v, &why);
+  if (!st) st = try_variant(p, &v, MLAF_RUNG_BASELINE, &why);
+  why.status = st;
+  if (st) pass_over(p, &why, "the baseline");
+  mlaf_variant_clear(&v);
+  return st;
+}
+
+static mlaf_status from_generator(planner *p) {
+  mlaf_err why = {MLAF_OK, ""};
+  mlaf_gen *gen;
+  mlaf_status st = mlaf_ctx_gen(p->ctx, &gen, &why);
+  if (st) {
+    pass_over(p, &why, "the generator");
+    return st;
+  }
+  return from_model(p, gen) ? from_baseline(p, gen) : MLAF_OK;
+}
+
+/* --- MEASURE --- */
+
+/* Is what we stand on already as good as tuning here would make it? */
+static bool is_tuned_here(const planner *p) {
+  if (!p->out->loaded || p->out->rung != MLAF_RUNG_EXACT || p->out->stale[0]) return false;
+  return !p->lengths_text[0] || !strcmp(p->out->lengths, p->lengths_text);
+}
+
+/* Tune, and stand on what the tuner chose: its result, not the database, because a run may have had nowhere to write.
+ */
+static mlaf_status measure(planner *p, bool *out_of_time, mlaf_err *err) {
+#ifdef MLAF_HAVE_TUNE
+  mlaf_gen *gen;
+  mlaf_tuner_result r = {.items = NULL};
+  mlaf_status st = mlaf_ctx_gen(p->ctx, &gen, err);
+  if (st) return st;
+  const mlaf_tuner_env env = {.device = mlaf_ctx_device(p->ctx),
+                              .db = p->ctx->db,
+                              .gen = gen,
+                              .compiler = p->ctx->compiler,
+                              .log = &p->ctx->log};
+  const mlaf_tuner_opts opts = {.time_limit_s = p->opts->time_limit_s, .lengths = p->lengths};
+  st = mlaf_tuner_run(&env, p->problem, &opts, &r, err);
+  p->out->compiles += (int)r.compiles;
+  *out_of_time = st && !r.has_choice && r.stopped[0] && st != MLAF_E_CANCELLED;
+  if (!st || r.has_choice) st = try_choice(p, &r.choice, MLAF_RUNG_EXACT, err);
+  mlaf_tuner_result_clear(&r);
+  return st;
+#else
+  return mlaf_fail(err, MLAF_E_ARG, "this build has no tuner: use effort ESTIMATE or DB_ONLY");
+#endif
+}
+
+static mlaf_status below_bundle(planner *p) {
+  bool out_of_time = false;
+  mlaf_status st = from_database(p);
+  if (p->opts->effort == MLAF_EFFORT_MEASURE && !is_tuned_here(p)) {
+    mlaf_err why = {MLAF_OK, ""};
+    mlaf_loaded_close(p->out->loaded);
+    p->out->loaded = NULL;
+    why.status = st = measure(p, &out_of_time, &why);
+    if (st) pass_over(p, &why, "tuning");
+    /* Whoever asks for a measurement and cannot have it wants to know, not to run something else. A limit that was too
+     * short for even one candidate is what the caller chose: then the lower rungs have to do. */
+    if (!out_of_time) return st;
+    p->n_refused = 0;
+    st = from_database(p);
+  }
+  if (!st || p->opts->effort == MLAF_EFFORT_DB_ONLY) return st;
+  return from_generator(p);
+}
+
+static mlaf_status run_ladder(planner *p) {
+  if (!p->ctx->bundle || p->opts->effort == MLAF_EFFORT_MEASURE) return below_bundle(p);
+  mlaf_err ignored = {MLAF_OK, ""};
+  mlaf_status st = mlaf_planner_bundle(p->ctx, p->problem, may_ask_model(p), p->out, &p->notes, &p->last);
+  if (!st || !may_compile(p)) return st; /* without a compiler the bundle is all there is */
+  mlaf_log_line(&p->ctx->log, MLAF_LOG_INFO, "plan: %s", p->last.text);
+  st = below_bundle(p);
+  /* What lay too far is better than nothing. */
+  return st && !p->killed.status && !mlaf_planner_bundle(p->ctx, p->problem, false, p->out, &p->notes, &ignored) ? MLAF_OK : st;
+}
+
+mlaf_status mlaf_planner_run(mlaf_ctx *ctx, const mlaf_problem *problem, const mlaf_plan_opts *opts, mlaf_planned *out,
+                             mlaf_err *err) {
+  planner *p = calloc(1, sizeof *p); /* the refused list is too large for a small thread stack */
+  if (!p) return mlaf_fail(err, MLAF_E_NOMEM, "no memory to plan");
+  *out = (mlaf_planned){.source = "none"};
+  p->ctx = ctx;
+  p->problem = problem;
+  p->opts = opts;
+  p->out = out;
+  if (opts->lengths && !mlaf_lengths_parse(opts->lengths, &p->lengths, err)) mlaf_lengths_print(&p->lengths, p->lengths_text);
+  p->notes = MLAF_TEXT_INIT(NOTES_MAX);
+  p->last = (mlaf_err){MLAF_E_NOT_TUNED, "no usable choice"};
+  mlaf_status st = run_ladder(p);
+  if (st) {
+    st = p->last.status ? p->last.status : st;
+    mlaf_fail(err, st, "%s", p->last.text);
+    mlaf_text_free(&p->notes);
+  } else {
+    out->notes = mlaf_text_take(&p->notes);
+  }
+  free(p);
+  return st;
+}

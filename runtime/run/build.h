@@ -1,0 +1,56 @@
+/* From a variant, or a stored choice, to kernels on a device: references, sources, code objects, the loaded variant. The planner
+ * and the tuner use the same steps, so what the tuner measured is what the plan loads. */
+#ifndef MLAF_BUILD_H
+#define MLAF_BUILD_H
+
+#include "compile/compile.h"
+#include "run/hashes.h"
+#include "run/loaded.h"
+#include "db/db.h"
+#include "gen/gen.h"
+
+/* Both kernels of one variant. Zero-initialise; mlaf_build_clear frees. */
+typedef struct mlaf_build {
+  char name[256];
+  uint32_t splits;
+  int n;                      /* kernels: 1 or 2; [0] decode, [1] combine */
+  mlaf_kernel_ref refs[2];    /* code_key is set once the code is there */
+  void *code[2];              /* owned */
+  size_t code_size[2];
+  char *source[2];            /* owned; NULL while nothing had to be rendered */
+  mlaf_kernel_meta meta[2];   /* what the code objects say; filled by mlaf_build_finish and mlaf_build_take_cached */
+} mlaf_build;
+
+/* Names, hashes and launch geometry of a variant; no source yet. */
+mlaf_status mlaf_build_init(const mlaf_variant *v, mlaf_build *out, mlaf_err *err);
+/* The same of a stored choice. */
+void mlaf_build_from_choice(const mlaf_choice *choice, mlaf_build *out);
+void mlaf_build_clear(mlaf_build *b);
+
+/* Render what is not rendered yet and fill one compile job per kernel that has no code. Jobs borrow the build's
+ * sources and the generator's options.
+ * E_TEMPLATE when a stored src_hash is not what the generator makes today. *n: 0..2. */
+mlaf_status mlaf_build_jobs(mlaf_build *b, mlaf_gen *g, const char *target, mlaf_compile_job jobs[2], size_t *n,
+                            mlaf_err *err);
+/* Take the code of finished jobs (all succeeded) and read its metadata. Call with the jobs of the call above. */
+mlaf_status mlaf_build_finish(mlaf_build *b, mlaf_compile_job jobs[2], size_t n, mlaf_err *err);
+
+/* Code from the cache by the refs' keys; E_NOT_COMPILED when one is missing. */
+mlaf_status mlaf_build_take_cached(mlaf_build *b, mlaf_compiler *c, mlaf_err *err);
+/* The same of kernels that were built here before by this generator and this compiler (NULL: unknown), whatever key a choice made
+ * elsewhere has for them; one with a stored source hash only if that very source was built. False: one was not, or its code is
+ * gone; then nothing is taken. */
+bool mlaf_build_take_known(mlaf_build *b, mlaf_compiler *c, const mlaf_hashes *known, const char *target, const char *toolchain);
+/* Remember where the code of a finished build lies. */
+void mlaf_build_remember(const mlaf_build *b, mlaf_hashes *known, const char *target, const char *toolchain);
+/* E_TEMPLATE (with figures) when a kernel uses scratch or spills: such a kernel is never offered. */
+mlaf_status mlaf_build_check_resources(const mlaf_build *b, mlaf_err *err);
+/* Everything in one: render, then cached code if there is, else compile (`may_compile`) or E_NOT_COMPILED. Compiler
+ * runs are added to *compiles. Resources are checked. */
+mlaf_status mlaf_build_now(mlaf_build *b, mlaf_gen *g, mlaf_compiler *c, const char *target, bool may_compile,
+                           int *compiles, mlaf_err *err);
+
+mlaf_status mlaf_build_load(const mlaf_build *b, mlaf_device *dev, const mlaf_problem *p, mlaf_loaded **out,
+                            mlaf_err *err);
+
+#endif

@@ -1,0 +1,263 @@
+/* Problem grammar: round trips, and every bad field with its message. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cmocka_all.h"
+#include "op/numeric.h"
+#include "half.h"
+#include "mlaf_limits.h"
+#include "mlaforge/mlaforge.h"
+
+static mlaf_problem random_problem(mlaf_rng *r) {
+  mlaf_problem p = MLAF_PROBLEM_INIT;
+  p.heads = 1 + (int32_t)mlaf_rng_below(r, MLAF_HEADS_MAX);
+  p.rank = 32 * (1 + (int32_t)mlaf_rng_below(r, 16));
+  p.rope = 32 * (int32_t)mlaf_rng_below(r, 3);
+  p.q_len = 1 + (int32_t)mlaf_rng_below(r, 8);
+  p.causal = (int32_t)mlaf_rng_below(r, 2);
+  p.dtype = (int32_t)mlaf_rng_below(r, MLAF_DTYPE_COUNT);
+  p.page_size = 1 + (int32_t)mlaf_rng_below(r, 65536);
+  p.batch = 1 + (int32_t)mlaf_rng_below(r, 65536);
+  p.ctx = 1 + (int32_t)mlaf_rng_below(r, 16777216);
+  return p;
+}
+
+static void round_trip(void **state) {
+  mlaf_rng r = {42};
+  for (int i = 0; i < 100000; i++) {
+    mlaf_problem p = random_problem(&r), q;
+    char text[MLAF_PROBLEM_TEXT_MAX], again[MLAF_PROBLEM_TEXT_MAX], why[200] = "";
+    assert_int_equal(mlaf_problem_check(&p, why, sizeof why), MLAF_OK);
+    assert_int_equal(mlaf_problem_print(&p, text, sizeof text), MLAF_OK);
+    if (mlaf_problem_parse(text, &q, why, sizeof why)) fail_msg("%s: %s", text, why);
+    assert_memory_equal(&p, &q, sizeof p);
+    mlaf_problem_print(&q, again, sizeof again);
+    assert_string_equal(text, again);
+  }
+}
+
+/* Fields in any order mean the same. */
+static void order_does_not_matter(void **state) {
+  mlaf_rng r = {43};
+  for (int i = 0; i < 2000; i++) {
+    mlaf_problem p = random_problem(&r), q;
+    char words[9][24], text[400] = "mla_decode:";
+    mlaf_problem_check(&p, NULL, 0);
+    int n = 0;
+    snprintf(words[n++], 24, "h%d", p.heads);
+    snprintf(words[n++], 24, "r%d", p.rank);
+    snprintf(words[n++], 24, "p%d", p.rope);
+    snprintf(words[n++], 24, "q%d", p.q_len);
+    if (p.causal) snprintf(words[n++], 24, "causal");
+    snprintf(words[n++], 24, "%s", p.dtype ? "f16" : "bf16");
+    snprintf(words[n++], 24, "page%d", p.page_size);
+    snprintf(words[n++], 24, "b%d", p.batch);
+    snprintf(words[n++], 24, "s%d", p.ctx);
+    while (n) {
+      int pick = (int)mlaf_rng_below(&r, (uint32_t)n);
+      if (text[11]) strcat(text, ",");
+      strcat(text, words[pick]);
+      memmove(words[pick], words[--n], 24);
+    }
+    assert_int_equal(mlaf_problem_parse(text, &q, NULL, 0), MLAF_OK);
+    assert_memory_equal(&p, &q, sizeof p);
+  }
+}
+
+static void canonical_form(void **state) {
+  mlaf_problem p;
+  char text[MLAF_PROBLEM_TEXT_MAX];
+  assert_int_equal(mlaf_problem_parse("mla_decode:h16", &p, NULL, 0), MLAF_OK);
+  mlaf_problem_print(&p, text, sizeof text);
+  assert_string_equal(text, "mla_decode:h16,r512,p64,q1,bf16,page64,b1,s1024");
+  /* One query token sees everything either way. */
+  assert_int_equal(mlaf_problem_parse("mla_decode:h16,causal", &p, NULL, 0), MLAF_OK);
+  assert_int_equal(p.causal, 0);
+  assert_int_equal(mlaf_problem_parse("mla_decode:h16,causal,q2,f16", &p, NULL, 0), MLAF_OK);
+  mlaf_problem_print(&p, text, sizeof text);
+  assert_string_equal(text, "mla_decode:h16,r512,p64,q2,causal,f16,page64,b1,s1024");
+  /* Too small a buffer is an error and still a string. */
+  char small[8] = "xxxxxxx";
+  assert_int_equal(mlaf_problem_print(&p, small, sizeof small), MLAF_E_ARG);
+  assert_string_equal(small, "mla_dec");
+  assert_int_equal(mlaf_problem_print(&p, NULL, 0), MLAF_E_ARG);
+}
+
+static void bad_strings(void **state) {
+  static const struct {
+    const char *text, *says;
+  } bad[] = {
+      {"", "does not begin with"},
+      {"mla_decode", "does not begin with"},
+      {"mla_prefill:h16", "does not begin with"},
+      {"mla_decode:", "malformed field ''"},
+      {"mla_decode:r512", "heads is missing"},
+      {"mla_decode:h0", "heads is 0, must be " MLAF_HEADS_RANGE},
+      {"mla_decode:h16,r100", "kv_lora_rank is 100, must be a multiple of 32"},
+      {"mla_decode:h16,r0", "kv_lora_rank is 0"},
+      {"mla_decode:h16,r544", "kv_lora_rank is 544, must be 32..512"},
+      {"mla_decode:h16,p16", "rope dim is 16, must be a multiple of 32"},
+      {"mla_decode:h16,p96", "rope dim is 96, must be 0..64"},
+      {"mla_decode:h16,q0", "q_len is 0, must be 1..8"},
+      {"mla_decode:h16,q9", "q_len is 9, must be 1..8"},
+      {"mla_decode:h16,page0", "page_size is 0, must be 1..65536"},
+      {"mla_decode:h16,page65537", "page_size is 65537"},
+      {"mla_decode:h16,b0", "batch is 0, must be 1..65536"},
+      {"mla_decode:h16,s0", "ctx is 0, must be 1..16777216"},
+      {"mla_decode:h16,s16777217", "ctx is 16777217"},
+      {"mla_decode:h16,fp8", "unknown or malformed field 'fp8' at character 16"},
+      {"mla_decode:h16,x5", "unknown or malformed field 'x5'"},
+      {"mla_decode:h-1", "unknown or malformed field 'h-1'"},
+      {"mla_decode:h+1", "malformed field 'h+1'"},
+      {"mla_decode:h 1", "malformed field 'h 1'"},
+      {"mla_decode:h016", "malformed field 'h016'"},
+      {"mla_decode:h", "malformed field 'h'"},
+      {"mla_decode:h99999999999", "malformed field"},
+      {"mla_decode:h4294967312", "malformed field"},
+      {"mla_decode:h16,", "malformed field '' at character 16"},
+      {"mla_decode:h16,,b1", "malformed field '' at character 16"},
+      {"mla_decode:h16,h16", "field 'h16' at character 16 is given twice"},
+      {"mla_decode:h16,bf16,f16", "field 'f16' at character 21 is given twice"},
+      {"mla_decode:h16,causal,causal", "given twice"},
+      {"mla_decode:h16 ", "malformed field 'h16 '"},
+      {" mla_decode:h16", "does not begin with"},
+      {"mla_decode:H16", "malformed field 'H16'"},
+  };
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    mlaf_problem p, untouched;
+    char why[300] = "";
+    memset(&p, 0x77, sizeof p);
+    untouched = p;
+    mlaf_status st = mlaf_problem_parse(bad[i].text, &p, why, sizeof why);
+    if (st != MLAF_E_PROBLEM || !strstr(why, bad[i].says))
+      fail_msg("'%s': %d '%s' does not say '%s'", bad[i].text, st, why, bad[i].says);
+    assert_memory_equal(&p, &untouched, sizeof p);
+    assert_int_equal(mlaf_problem_parse(bad[i].text, &p, NULL, 0), MLAF_E_PROBLEM);
+    char tiny[4];
+    assert_int_equal(mlaf_problem_parse(bad[i].text, &p, tiny, sizeof tiny), MLAF_E_PROBLEM);
+    assert_true(strlen(tiny) < sizeof tiny);
+  }
+  assert_int_equal(mlaf_problem_parse(NULL, NULL, NULL, 0), MLAF_E_ARG);
+  assert_int_equal(mlaf_problem_check(NULL, NULL, 0), MLAF_E_ARG);
+}
+
+/* The edges of gen/limits.lua are taken, one step beyond them is not. */
+static void limits(void **state) {
+  static const struct {
+    const char *key, *word;
+    int64_t least, most, multiple;
+  } fields[] = {
+#define ROW(key, word, field, least, most, multiple) {key, word, least, most, multiple},
+      MLAF_PROBLEM_FIELDS(ROW)
+#undef ROW
+  };
+  for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+    const int64_t least = fields[i].least, most = fields[i].most, step = fields[i].multiple;
+    const int64_t values[] = {least, most, most + step, least - step};
+    for (int k = 0; k < 4 && values[k] >= 0; k++) {
+      char text[100], why[300] = "", says[100];
+      mlaf_problem p;
+      const char *given = i ? "h16," : "";
+      snprintf(text, sizeof text, "mla_decode:%s%s%lld", given, fields[i].key, (long long)values[k]);
+      snprintf(says, sizeof says, "%s is %lld, must be", fields[i].word, (long long)values[k]);
+      mlaf_status st = mlaf_problem_parse(text, &p, why, sizeof why);
+      if (st != (k < 2 ? MLAF_OK : MLAF_E_PROBLEM) || (k > 1 && !strstr(why, says))) fail_msg("%s: %d '%s'", text, st, why);
+    }
+  }
+}
+
+static void bad_structs(void **state) {
+  mlaf_problem p = MLAF_PROBLEM_INIT;
+  char why[300];
+  p.causal = 2;
+  assert_int_equal(mlaf_problem_check(&p, why, sizeof why), MLAF_E_PROBLEM);
+  assert_string_equal(why, "causal is 2, must be 0 or 1");
+  p = (mlaf_problem)MLAF_PROBLEM_INIT;
+  p.dtype = 7;
+  assert_int_equal(mlaf_problem_check(&p, why, sizeof why), MLAF_E_PROBLEM);
+  assert_string_equal(why, "dtype is 7, must be 0 (bf16) or 1 (f16)");
+  p = (mlaf_problem)MLAF_PROBLEM_INIT;
+  p.struct_size = 8;
+  assert_int_equal(mlaf_problem_check(&p, why, sizeof why), MLAF_E_PROBLEM);
+  p.struct_size = 0;
+  assert_int_equal(mlaf_problem_check(&p, why, sizeof why), MLAF_E_PROBLEM);
+  /* A newer caller's longer struct is fine while what we do not know is zero. */
+  struct {
+    mlaf_problem p;
+    int64_t later;
+  } newer = {MLAF_PROBLEM_INIT, 0};
+  newer.p.struct_size = sizeof newer;
+  assert_int_equal(mlaf_problem_check(&newer.p, why, sizeof why), MLAF_OK);
+  newer.later = 1;
+  assert_int_equal(mlaf_problem_check(&newer.p, why, sizeof why), MLAF_E_PROBLEM);
+  assert_non_null(strstr(why, "older than its caller"));
+}
+
+static void models(void **state) {
+  size_t n = 0;
+  for (const mlaf_model *m; (m = mlaf_model_at(n)); n++) {
+    assert_ptr_equal(mlaf_model_find(m->name), m);
+    assert_true(m->source[0] != 0);
+    assert_non_null(m->unverified);
+    assert_true(m->qk_nope > 0 && m->v_head > 0);
+    /* Every model is a problem at every tensor-parallel size that divides its heads. */
+    for (int tp = 1; tp <= 8; tp *= 2) {
+      mlaf_problem p = MLAF_PROBLEM_INIT;
+      char why[200] = "";
+      if (m->heads % tp) continue;
+      p.heads = m->heads / tp;
+      p.rank = m->rank;
+      p.rope = m->rope;
+      if (mlaf_problem_check(&p, why, sizeof why)) fail_msg("%s at tp %d: %s", m->name, tp, why);
+    }
+  }
+  assert_int_equal(n, 21);
+  assert_null(mlaf_model_at(n + 1));
+  assert_null(mlaf_model_find("gpt-2"));
+  assert_null(mlaf_model_find(NULL));
+  const mlaf_model *m = mlaf_model_find("minicpm3-4b");
+  assert_true(m && m->heads == 40 && m->rank == 256 && m->rope == 32 && !m->unverified[0]);
+  m = mlaf_model_find("mistral-large-3");
+  assert_true(m && m->heads == 128);
+  assert_string_equal(m->unverified, "heads");
+}
+
+/* The 16-bit conversions against the definition, for all values and all roundings. */
+static void sixteen_bit_floats(void **state) {
+  for (uint32_t h = 0; h < 65536; h++) {
+    float b = mlaf_bf16_decode((uint16_t)h), f = mlaf_f16_decode((uint16_t)h);
+    if (f == f) {
+      assert_true(test_half_value((uint16_t)h) == (double)f);
+      assert_int_equal(mlaf_f16_encode(f), h);
+    } else {
+      assert_true((mlaf_f16_encode(f) & 0x7fff) > 0x7c00);
+    }
+    if (b == b) assert_int_equal(mlaf_bf16_encode(b), h);
+    else assert_true((mlaf_bf16_encode(b) & 0x7fff) > 0x7f80);
+  }
+  mlaf_rng r = {3};
+  for (int i = 0; i < 1000000; i++) {
+    float x = mlaf_bits_float((uint32_t)mlaf_rng_next(&r));
+    if (x != x) continue;
+    assert_int_equal(mlaf_f16_encode(x), test_half_of(x));
+    /* bf16: no value of the type is nearer, and of two equally near ones the even one is taken */
+    uint16_t e = mlaf_bf16_encode(x);
+    double err = (double)mlaf_bf16_decode(e) - (double)x;
+    for (int step = -1; step <= 1; step += 2) {
+      double other = (double)mlaf_bf16_decode((uint16_t)(e + step)) - (double)x;
+      double a = err < 0 ? -err : err, o = other < 0 ? -other : other;
+      if (a != a || o != o || a > 1e39 || o > 1e39) continue;
+      assert_true(a < o || (a == o && !(e & 1)));
+    }
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(round_trip),         cmocka_unit_test(order_does_not_matter), cmocka_unit_test(canonical_form),
+      cmocka_unit_test(bad_strings),        cmocka_unit_test(bad_structs),           cmocka_unit_test(models),
+      cmocka_unit_test(limits),
+      cmocka_unit_test(sixteen_bit_floats),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,131 @@
+/* Plans for requests of stated lengths: one problem tuned for two of them, and a caller who says which it has. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "run/built.h"
+#include "plan/ctx.h"
+#include "plan/place.h"
+#include "mlaforge/mlaforge.h"
+
+#define BASE "blocks=1,kvload=temporal,psplit=1,qsrc=reg,rescale=always,schedule=splits,tile=16,waves=4"
+#define PROBLEM "mla_decode:h5,r64,p32,q1,bf16,page16,b2,s512"
+
+typedef struct fixture {
+  built one, two; /* the same decode kernel with one split and with two */
+  place at;
+} fixture;
+
+static mlaf_ctx *open_ctx(const fixture *f) { return place_open(&f->at, NULL, NULL); }
+
+/* As the tuner would: verified, and timed with requests of these lengths. */
+static void record(const fixture *f, const built *b, double ns, const char *lengths, const char *template_hash) {
+  mlaf_ctx *ctx = open_ctx(f);
+  mlaf_err err = {MLAF_OK, ""};
+  const char *toolchain = NULL;
+  mlaf_sample s = {.splits = b->build.splits, .decode = b->build.refs[0], .outcome = MLAF_OUT_OK, .source = MLAF_SRC_MODELLED,
+                   .timing = {.source = MLAF_TIME_MODELLED, .ns = ns, .samples = 7}, .error = 0.001};
+  if (b->build.n == 2) s.combine = b->build.refs[1];
+  snprintf(s.variant, sizeof s.variant, "%s", b->build.name);
+  snprintf(s.lengths, sizeof s.lengths, "%s", lengths);
+  if (template_hash) snprintf(s.decode.template_hash, sizeof s.decode.template_hash, "%s", template_hash);
+  if (mlaf_compiler_identity(b->compiler, &toolchain, &err) ||
+      mlaf_db_add_sample(ctx->db, mlaf_info(mlaf_ctx_device(ctx)), toolchain, &b->problem, &s, &err))
+    fail_msg("%s", err.text);
+  mlaf_ctx_destroy(ctx);
+}
+
+static int setup(void **state) {
+  fixture *f = *state = calloc(1, sizeof *f);
+  built_open(&f->one, PROBLEM, "reg:" BASE "/s1");
+  built_open(&f->two, PROBLEM, "reg:" BASE "/s2,rows=1,team=1");
+  place_make(&f->at);
+  return 0;
+}
+
+static int teardown(void **state) {
+  fixture *f = *state;
+  built_close(&f->one);
+  built_close(&f->two);
+  place_remove(&f->at);
+  free(f);
+  return 0;
+}
+
+static void expect(mlaf_ctx *ctx, const mlaf_problem *p, const char *lengths, int splits, const char *answers, const char *note) {
+  mlaf_plan *plan = NULL;
+  mlaf_plan_info info = MLAF_PLAN_INFO_INIT;
+  mlaf_plan_opts o = MLAF_PLAN_OPTS_INIT;
+  char why[4000];
+  o.lengths = lengths;
+  if (mlaf_plan_create(ctx, p, &o, &plan)) {
+    mlaf_ctx_last_message(ctx, why, sizeof why);
+    fail_msg("%s", why);
+  }
+  assert_int_equal(mlaf_plan_query(plan, &info), MLAF_OK);
+  assert_int_equal(info.splits, splits);
+  assert_string_equal(info.rung, "exact");
+  assert_string_equal(info.lengths, answers);
+  if (*note ? !strstr(info.notes, note) : *info.notes) fail_msg("notes: '%s', not '%s'", info.notes, note);
+  mlaf_plan_release(plan);
+}
+
+static void each_has_its_own(void **state) {
+  fixture *f = *state;
+  const mlaf_problem *p = &f->one.problem;
+  record(f, &f->one, 1000, "equal", NULL);
+  record(f, &f->two, 1200, "equal", NULL);
+  record(f, &f->one, 1500, "normal:1,0.5", NULL);
+  record(f, &f->two, 1100, "normal:1,0.5", NULL); /* the newest lengths: those of the choice */
+  mlaf_ctx *ctx = open_ctx(f);
+  expect(ctx, p, NULL, 2, "normal:1,0.5", "");
+  expect(ctx, p, "equal", 1, "equal", "");
+  expect(ctx, p, "normal:1.0,0.50", 2, "normal:1,0.5", ""); /* another spelling */
+  expect(ctx, p, "uniform", 2, "normal:1,0.5", "nothing was tuned here with requests of lengths uniform");
+  mlaf_ctx_destroy(ctx);
+  /* a template that changed since voids its sample for these lengths, too: what is left is the choice */
+  char other[MLAF_HASH_HEX];
+  mlaf_sha256_hex("other", 5, other);
+  record(f, &f->one, 10, "uniform", other);
+  record(f, &f->two, 1100, "normal:1,0.5", NULL);
+  ctx = open_ctx(f);
+  expect(ctx, p, "uniform", 2, "normal:1,0.5", "changed since it was tuned");
+  mlaf_ctx_destroy(ctx);
+}
+
+static void registry_tells_them_apart(void **state) {
+  fixture *f = *state;
+  mlaf_ctx *ctx = open_ctx(f);
+  const mlaf_problem *p = &f->one.problem;
+  mlaf_plan *any = NULL, *equal = NULL, *old = NULL, *again = NULL;
+  mlaf_plan_opts o = MLAF_PLAN_OPTS_INIT, first = MLAF_PLAN_OPTS_INIT;
+  assert_int_equal(mlaf_plan_get(ctx, p, NULL, &any), MLAF_OK);
+  o.lengths = "equal";
+  assert_int_equal(mlaf_plan_get(ctx, p, &o, &equal), MLAF_OK);
+  assert_int_equal(mlaf_plan_get(ctx, p, &o, &again), MLAF_OK);
+  assert_true(any != equal && equal == again);
+  /* a caller built against the first version of the struct, with whatever lies behind it */
+  first.struct_size = offsetof(mlaf_plan_opts, lengths);
+  first.lengths = "no lengths";
+  assert_int_equal(mlaf_plan_get(ctx, p, &first, &old), MLAF_OK);
+  assert_ptr_equal(old, any);
+  mlaf_plan_info info = MLAF_PLAN_INFO_INIT;
+  info.struct_size = offsetof(mlaf_plan_info, lengths);
+  info.lengths = "untouched";
+  assert_int_equal(mlaf_plan_query(old, &info), MLAF_OK);
+  assert_string_equal(info.lengths, "untouched");
+  mlaf_plan *plans[] = {any, equal, again, old};
+  for (int i = 0; i < 4; i++) mlaf_plan_release(plans[i]);
+  char why[500];
+  o.lengths = "long ones";
+  assert_int_equal(mlaf_plan_get(ctx, p, &o, &any), MLAF_E_ARG);
+  mlaf_ctx_last_message(ctx, why, sizeof why);
+  assert_non_null(strstr(why, "lengths 'long ones': accepted are"));
+  mlaf_ctx_destroy(ctx);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(each_has_its_own), cmocka_unit_test(registry_tells_them_apart)};
+  return cmocka_run_group_tests(tests, setup, teardown);
+}

@@ -1,0 +1,128 @@
+/* What was tuned for one request does not serve several, while kernels for any lengths do: plans over a fake CUDA driver, with
+ * real kernels that it does not run. */
+#include "run/build.h"
+#include "db/db_fixture.h"
+#include "mlaforge/mlaforge.h"
+#include "need.h"
+
+#define SHAPE "mla_decode:h16,r512,p64,q1,bf16,page64,"
+#define ONE   "hopt:cluster=8,load=tma,rows=8,schedule=splits,wgs=1/s1"
+#define ANY   "hopt:cluster=2,load=tma,rows=8,schedule=fitted,wgs=2/s1"
+
+typedef struct fixture {
+  db_dir *d;
+  mlaf_device *dev;
+  mlaf_gen *gen;
+} fixture;
+
+static fixture begin(void **state) {
+  fixture f = {.d = *state};
+  mlaf_err err;
+  char path[600];
+  need_compiler("sm_90a");
+  snprintf(path, sizeof path, "%s/fakecuda/libfakecuda.so", getenv("MLAF_BUILD_DIR"));
+  setenv("MLAF_CUDA_LIBRARY", path, 1);
+  setenv("FAKECUDA_ANY", "1", 1);
+  if (mlaf_device_open("cuda", NULL, &f.dev, &err) || mlaf_gen_open(NULL, &f.gen, &err)) fail_msg("%s", err.text);
+  return f;
+}
+static void end(fixture *f) {
+  mlaf_gen_close(f->gen);
+  mlaf_device_close(f->dev);
+}
+
+/* Tuned here: the choice of `problem`. */
+static void tuned(fixture *f, const char *problem, const char *variant, double us) {
+  mlaf_variant v = {.name = NULL};
+  mlaf_build b = {.n = 0};
+  mlaf_problem p;
+  mlaf_err err = {MLAF_OK, ""};
+  assert_int_equal(mlaf_problem_parse(problem, &p, NULL, 0), MLAF_OK);
+  if (mlaf_gen_variant(f->gen, &p, "sm_90a", variant, &v, &err) || mlaf_build_init(&v, &b, &err)) fail_msg("%s", err.text);
+  mlaf_sample s = {.splits = v.splits, .decode = b.refs[0], .outcome = MLAF_OUT_OK, .source = MLAF_SRC_MEASURED, .error = 0.002,
+                   .timing = {.source = MLAF_TIME_MEASURED, .ns = 1000 * us, .samples = 7}};
+  if (b.n == 2) s.combine = b.refs[1];
+  snprintf(s.variant, sizeof s.variant, "%s", v.name);
+  snprintf(s.lengths, sizeof s.lengths, "equal");
+  mlaf_db *db = open_db(f->d->path);
+  if (mlaf_db_add_sample(db, mlaf_info(f->dev), TOOLCHAIN, &p, &s, &err)) fail_msg("%s", err.text);
+  mlaf_db_close(db);
+  mlaf_build_clear(&b);
+  mlaf_variant_clear(&v);
+}
+
+typedef struct planned {
+  char rung[16], variant[256], tuned_for[MLAF_PROBLEM_TEXT_MAX], notes[4096];
+} planned;
+
+static planned plan(const fixture *f, const char *problem, mlaf_effort effort) {
+  mlaf_ctx_opts o = MLAF_CTX_OPTS_INIT;
+  mlaf_plan_opts opts = MLAF_PLAN_OPTS_INIT;
+  mlaf_plan_info info = MLAF_PLAN_INFO_INIT;
+  mlaf_ctx *ctx = NULL;
+  mlaf_plan *made = NULL;
+  mlaf_problem p;
+  char why[4096] = "", cache[512];
+  snprintf(cache, sizeof cache, "%s/test-cache", getenv("MLAF_BUILD_DIR"));
+  o.device = "cuda", o.db_path = f->d->path, o.cache_dir = cache, o.log_level = MLAF_LOG_ERROR;
+  opts.effort = effort;
+  assert_int_equal(mlaf_problem_parse(problem, &p, NULL, 0), MLAF_OK);
+  if (mlaf_ctx_create(&o, &ctx, why, sizeof why)) fail_msg("%s", why);
+  if (mlaf_plan_create(ctx, &p, &opts, &made)) {
+    mlaf_ctx_last_message(ctx, why, sizeof why);
+    fail_msg("%s: %s", problem, why);
+  }
+  assert_int_equal(mlaf_plan_query(made, &info), MLAF_OK);
+  planned out;
+  snprintf(out.rung, sizeof out.rung, "%s", info.rung);
+  snprintf(out.variant, sizeof out.variant, "%s", info.variant);
+  snprintf(out.tuned_for, sizeof out.tuned_for, "%s", info.tuned_for);
+  snprintf(out.notes, sizeof out.notes, "%s", info.notes);
+  mlaf_plan_release(made);
+  mlaf_ctx_destroy(ctx);
+  return out;
+}
+
+static bool says_why(const planned *x) {
+  return strstr(x->notes, "choice " ONE " of " SHAPE "b1,s1024: tuned for one request: requests of different lengths") != NULL;
+}
+
+static void only_choice_near_is_for_one_request(void **state) {
+  fixture f = begin(state);
+  tuned(&f, SHAPE "b1,s1024", ONE, 6.6);
+  planned x = plan(&f, SHAPE "b4,s1024", MLAF_EFFORT_ESTIMATE); /* the model picks a kernel for any lengths */
+  assert_string_equal(x.rung, "model");
+  assert_non_null(strstr(x.variant, "schedule=fitted"));
+  assert_true(says_why(&x));
+  x = plan(&f, SHAPE "b1,s1200", MLAF_EFFORT_DB_ONLY); /* one request */
+  assert_string_equal(x.tuned_for, SHAPE "b1,s1024");
+  assert_string_equal(x.notes, "");
+  x = plan(&f, SHAPE "b4,s1024", MLAF_EFFORT_DB_ONLY); /* nobody else answers */
+  assert_string_equal(x.rung, "nearest");
+  assert_string_equal(x.tuned_for, SHAPE "b1,s1024");
+  assert_true(says_why(&x));
+  end(&f);
+}
+
+static void a_farther_choice_for_several_serves_them(void **state) {
+  fixture f = begin(state);
+  tuned(&f, SHAPE "b1,s1024", ONE, 6.6);
+  tuned(&f, SHAPE "b32,s1024", ANY, 13);
+  const mlaf_effort efforts[] = {MLAF_EFFORT_ESTIMATE, MLAF_EFFORT_DB_ONLY};
+  for (int i = 0; i < 2; i++) {
+    const planned x = plan(&f, SHAPE "b4,s1024", efforts[i]);
+    assert_non_null(strstr(x.variant, "schedule=fitted"));
+    assert_true(says_why(&x));
+    if (i) assert_string_equal(x.tuned_for, SHAPE "b32,s1024");
+    if (i) assert_null(strstr(x.notes, "is nearest, but")); /* it is the nearest for several */
+  }
+  end(&f);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test_setup_teardown(only_choice_near_is_for_one_request, db_dir_setup, db_dir_teardown),
+      cmocka_unit_test_setup_teardown(a_farther_choice_for_several_serves_them, db_dir_setup, db_dir_teardown),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
