@@ -1,8 +1,8 @@
 /* compile-texts: kernels' sources to code objects, many at a time; for tools/same-code.lua and tools/rehash.lua.
  *
- * A line of stdin is one of them, fields apart by tabs: target, file with the source, file for the code object ("-": none, only the
- * cache key is wanted), options. A line of stdout answers each, in order: cache key and SHA-256 of the code object ("-" where none
- * was wanted), or "error" and the compiler's first line. Exit code 1 when a source did not compile. */
+ * A line of stdin is one of them, fields apart by tabs: target, file with the source, file for the code object ("-": none, only
+ * the cache key is wanted), options. A line of stdout answers each, in order: cache key and SHA-256 of the code object ("-" where
+ * none was wanted), or "error" and the compiler's first line. Exit code 1 when a source did not compile. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

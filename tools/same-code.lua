@@ -1,6 +1,7 @@
--- lua5.4 tools/same-code.lua [--all] [--only TEMPLATE] OLD [BUILD]: after a change of templates or of the generator that should change no machine code. OLD is
--- a folder with the tree as it was (git worktree add OLD REVISION), BUILD a build of this one (build). Every golden, every kernel of
--- the manifest and every kernel of a shipped choice, as OLD names them (--only: those of a template), is rendered by both:
+-- lua5.4 tools/same-code.lua [--all] [--only TEMPLATE] OLD [BUILD]: after a change of templates or of the generator that should
+-- change no machine code. OLD is a folder with the tree as it was (git worktree add OLD REVISION), BUILD a build of this one
+-- (build). Every golden, every kernel of the manifest and every kernel of a shipped choice, as OLD names them (--only: those of a
+-- template), is rendered by both:
 --
 --   same text   but for comments, blank lines and the kernel's own name: nothing is left to prove
 --   same code   both are compiled, goldens and shipped choices always, and the code objects are equal to the byte

@@ -9,8 +9,8 @@ function same.tree(root)
   return { root = root, loader = loader, emit = loader.require("emit"), sha256 = loader.host.sha256 }
 end
 
--- The text as far as a compiler cares: without comments and blank lines, with one name for all kernels. Lines stay lines, for the
--- preprocessor's sake.
+-- The text as far as a compiler cares: without comments, blank lines and checks (static_assert, #ifndef X #error #endif: no
+-- code), with one name for all kernels. Lines stay lines, for the preprocessor's sake.
 function same.bare(source, symbol)
   local out = {}
   source = source:gsub("/%*.-%*/", " ")
@@ -28,7 +28,11 @@ function same.bare(source, symbol)
       end
     end
     text = text:gsub("^%s+", ""):gsub("%s+$", "")
-    if text ~= "" then out[#out + 1] = text end
+    if text:find("^#endif") and (out[#out] or ""):find("^#error") and (out[#out - 1] or ""):find("^#if") then
+      out[#out], out[#out - 1] = nil, nil
+    elseif text ~= "" and not text:find("^static_assert%(.*%);$") then
+      out[#out + 1] = text
+    end
   end
   return (table.concat(out, "\n"):gsub(symbol, NAME)) .. "\n"
 end
@@ -66,8 +70,8 @@ function same.render(tree, template, params, target)
   return same.bare(source, symbol), table.concat(says, " ")
 end
 
--- texts: list of { target, source, options }; wanted: also compile them. Returns for each { key, code } (code: SHA-256 of the code
--- object) or { error }. Equal texts are compiled once; what was compiled before is in the cache ($MLAF_CACHE_DIR).
+-- texts: list of { target, source, options }; wanted: also compile them. Returns for each { key, code } (code: SHA-256 of the
+-- code object) or { error }. Equal texts are compiled once; what was compiled before is in the cache ($MLAF_CACHE_DIR).
 function same.compile(build, texts, wanted)
   local scratch = os.tmpname()
   os.remove(scratch)

@@ -1,6 +1,6 @@
 /* The kernel argument blocks: the contract between every template and the runtime that launches it.
- * Templates declare the same structs in templates/lib/args.h; tests/core/test_launch.c compares the two. Passed by value, so
- * the bytes below are the kernarg segment. All device pointers.
+ * Templates declare the same structs in templates/mla_decode/lib/args.h; tests/core/test_launch.c compares the two. Passed by
+ * value, so the bytes below are the kernarg segment. All device pointers.
  *
  * What a kernel K wants of its launch beyond threads and rows it says itself, in its code object: a constant K_launch of type
  * mlaf_kernel_launch (below). So a plan from the database, a bundle and a fresh compile launch it alike. No such constant
@@ -33,7 +33,7 @@ typedef struct mlaf_decode_args {
   void *o;                          /* [T, H, R] dtype */
   float *lse;                       /* [T, H] natural log of the sum of exp(scale * score); -inf when empty. May be NULL */
   float *part_o;                    /* [splits, T, H, R] fp32, each split normalised by its own sum; or, between kernels that
-                                       agree on it, 16-bit values in the same rows (templates/lib/narrow.h) */
+                                       agree on it, 16-bit values in the same rows (templates/mla_decode/lib/narrow.h) */
   float *part_lse;                  /* [splits, T, H] base-2 LSE of the split */
   int64_t ckv_row_stride;           /* elements, multiple of 8 */
   int64_t kpe_row_stride;           /* elements, multiple of 8 */
@@ -46,9 +46,9 @@ typedef struct mlaf_decode_args {
 
 /* Schedule "balanced" (mlaf_kernel_launch.schedule of the decode kernel): grid (row groups, parts, 1), row groups =
  * ceil(q_len*H / rows_per_wg), args.splits = parts. The blocks with blockIdx.y = p walk part p of all tokens of the batch, laid
- * end to end (templates/lib/schedule.h says where the cuts are). A request that lies whole in one part goes straight to o and
- * lse. Of the others a part has at most two: one that began in an earlier part (its slot 0) and one that goes on in a later one
- * (slot 1).
+ * end to end (templates/mla_decode/lib/schedule.h says where the cuts are). A request that lies whole in one part goes straight
+ * to o and lse. Of the others a part has at most two: one that began in an earlier part (its slot 0) and one that goes on in a
+ * later one (slot 1).
  *   part_o   [parts][2][q_len*H][R] fp32   row r of the request at r, normalised by its own sum
  *   part_lse [parts][2][q_len*H] fp32      base 2, on the next 256-byte boundary
  * The combine kernel of a balanced decode (its own K_launch says schedule 1 too) takes mlaf_decode_args, grid
@@ -81,15 +81,15 @@ enum {
   /* A block works on requests blockIdx.z, blockIdx.z + gridDim.z, ...: grid z is as small as it can be while the device's compute
    * units, one block each, take no more turns. */
   MLAF_KERNEL_TURNS = 2,
-  /* Of a kernel that FITS: with no combine kernel behind it, parts add up what they cut among themselves (templates/lib/meet.h),
-   * whatever was in part_o before. */
+  /* Of a kernel that FITS: with no combine kernel behind it, parts add up what they cut among themselves
+   * (templates/mla_decode/lib/meet.h), whatever was in part_o before. */
   MLAF_KERNEL_MEETS = 4,
   /* Schedule "splits", but where the requests' lengths differ much the launch cuts the whole batch into equal parts
-   * (templates/lib/fit.h; fit_wave.h on CDNA): as many as the grid has blocks for a group of rows, but no more than the device's
-   * compute units hold of them at once (per_cu below). args.splits then is mlaf_fit_word(). Workspace also with one split:
-   * MLAF_FIT_BYTES before part_o, in which the last word tells the combine kernel how many parts there were (0: none) and the
-   * others which requests they cut, and room for the splits' partial results or two slots of q_len*H rows a part, whichever is
-   * more. The combine kernel says FITS, too, takes mlaf_decode_args and comes also behind one split; it adds up what was cut.
+   * (templates/mla_decode/lib/fit.h; fit_wave.h on CDNA): as many as the grid has blocks for a group of rows, but no more than
+   * the device's compute units hold of them at once (per_cu below). args.splits then is mlaf_fit_word(). Workspace also with one
+   * split: MLAF_FIT_BYTES before part_o, in which the last word tells the combine kernel how many parts there were (0: none) and
+   * the others which requests they cut, and room for the splits' partial results or two slots of q_len*H rows a part, whichever
+   * is more. The combine kernel says FITS, too, takes mlaf_decode_args and comes also behind one split; it adds up what was cut.
    * Only where parts meet may it be left out. */
   MLAF_KERNEL_FITS = 8
 };

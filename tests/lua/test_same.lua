@@ -6,6 +6,8 @@ local same = dofile(T.root .. "/tools/same.lua")
 test("bare text: comments, blank lines and the kernel's name go, strings and code stay", function()
   local a = same.bare('// top\nint f() {\n\n  /* two\n lines */ g("a // b"); // why\n  mlaf_x_1();\n}\n', "mlaf_x_1")
   eq(a, 'int f() {\ng("a // b");\nmlaf_same_kernel();\n}\n')
+  eq(same.bare('static_assert(A == 1, "why");\n#ifndef A\n#error "A"\n#endif\nb();\n', "mlaf_x_1"), "b();\n")
+  eq(same.bare('#ifndef A\n#define A 1\n#endif\n', "mlaf_x_1"), "#ifndef A\n#define A 1\n#endif\n")
   ok(a ~= same.bare('int f() {\ng("a // c");\nmlaf_x_1();\n}\n', "mlaf_x_1"), "a changed string is the same text")
 end)
 
