@@ -5,13 +5,11 @@ local params = require("params")
 
 local emit = {}
 
--- "mla_decode_reg" -> "mla_decode": the first two words of a template's name are its operation.
-function emit.op(template) return template:match("^(%a+_%a+)") or template end
-
--- Kernel symbol: readable operation, 8 hex digits for the rest. `text` is the canonical parameter string.
+-- Kernel symbol, as profilers show it: operation and kernel, 8 hex digits for the rest. `text` is the canonical parameter string.
 function emit.symbol(template, text, target)
   local digest = host.sha256(template .. "\n" .. text .. "\n" .. target)
-  return ("mlaf_%s_%s"):format(emit.op(template), digest:sub(1, 8))
+  local words = template:gsub("/", "_")
+  return ("mlaf_%s_%s"):format(words, digest:sub(1, 8))
 end
 
 -- What stands in front of every output. No date, host or path: equal inputs give equal bytes.

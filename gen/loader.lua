@@ -3,7 +3,7 @@
 -- Called as a chunk with one argument, the host, and returns the loader:
 --   host.read(path)   text of "gen/..." or "templates/..." relative to the root, nil when there is no such file
 --   host.sha256(text) 64 lower-case hex digits
---   host.list(prefix) sorted paths that start with prefix
+--   host.list(folder) paths of the files below a folder ("gen/arch/")
 -- The C host reads from the binary or from a directory; gen/cli.lua and the tests read from a directory. Both must give
 -- the same bytes, so nothing here looks at anything but the host.
 local host = ...
@@ -58,6 +58,13 @@ local module_env = setmetatable({}, {
   __newindex = function(_, name) error("write to global '" .. tostring(name) .. "'", 2) end,
 })
 
+-- Paths of the files below a folder, sorted.
+function loader.list(folder)
+  local out = host.list(folder)
+  table.sort(out)
+  return out
+end
+
 local modules, loading = {}, {}
 
 -- require("budget") -> gen/budget.lua, loaded once per host.
@@ -84,7 +91,7 @@ local texts = {}
 -- Kernel templates end in one of these, which says what compiles them: HIP or CUDA.
 loader.suffixes = { ".hip", ".cu" }
 
--- The suffix of a kernel's source, nil when there is no such kernel.
+-- The suffix of a kernel's source, nil when there is no such kernel. Names are paths under templates/: "mla_decode/mma".
 function loader.suffix(name)
   for _, suffix in ipairs(loader.suffixes) do
     if host.read("templates/" .. name .. suffix .. ".in") then return suffix end
@@ -96,6 +103,17 @@ function loader.kernel_file(name)
   local suffix = loader.suffix(name)
   if not suffix then error("no template file templates/" .. name .. ".hip.in or .cu.in", 0) end
   return name .. suffix .. ".in"
+end
+
+-- The kernel's name as it is today (gen/ops/OP/renamed.lua).
+function loader.kernel_now(name)
+  if loader.suffix(name) then return name end
+  for _, path in ipairs(loader.list("gen/ops/")) do
+    local module = path:match("^gen/(ops/[%w_]+/renamed)%.lua$")
+    local now = module and loader.require(module).templates[name]
+    if now then return now end
+  end
+  return name
 end
 
 -- A build may leave a kernel out (another architecture's, one in the making): its family then has no variants.
@@ -208,19 +226,19 @@ end
 -- Targets that have an arch table, sorted.
 function loader.targets()
   local out = {}
-  for _, path in ipairs(host.list("gen/arch/")) do
+  for _, path in ipairs(loader.list("gen/arch/")) do
     local name = path:match("^gen/arch/([%w_]+)%.lua$")
     if name then out[#out + 1] = name end
   end
   return out
 end
 
--- Templates that are kernels (files in templates/ itself), sorted.
+-- Templates that are kernels, sorted: "OP/NAME" are an operation's, those in templates/ itself are tools.
 function loader.kernels()
   local out = {}
-  for _, path in ipairs(host.list("templates/")) do
+  for _, path in ipairs(loader.list("templates/")) do
     for _, suffix in ipairs(loader.suffixes) do
-      local name = path:match("^templates/([%w_]+)%" .. suffix .. "%.in$")
+      local name = path:match("^templates/([%w_/]+)%" .. suffix .. "%.in$")
       if name then out[#out + 1] = name end
     end
   end

@@ -1,11 +1,12 @@
 -- Which variant serves a problem that nobody tuned, when problems of its shape near it were: the model, corrected by what was
--- measured there. A candidate's estimate is multiplied by the mean of measured over modelled of its own decode kernel nearby. A
+-- measured there. A candidate's estimate is multiplied by the mean of measured over modelled of its own first kernel nearby. A
 -- measurement counts the more the liker the launch and the nearer the problem; all of them together count a little. The estimate
 -- is raised the more the less is known of its kernel: the lowest of fifty guesses is mostly the luckiest. What the numbers below
 -- give: docs/lab/search.md, "Nearest choice".
 local params = require("params")
 local problem = require("problem")
 local space = require("space")
+local ops = require("ops")
 
 local nearby = {}
 
@@ -13,36 +14,24 @@ local COMMON = 0.05 -- weight of what all measurements say, beside those of the 
 local DOUBT = 0.2   -- logarithm: with no measurement of the kernel an estimate were raised by 22 %, by less the more there are
 local UNKNOWN = 0.4 -- and a kernel that nobody measured near, of which nothing says that it runs well at all, by 49 %
 
-local function ceil_div(a, b) return -(-a // b) end
-
 local function doublings(a, b) return math.abs(math.log(a / b, 2)) end
 
-local function kernel_of(name) return name:match("^[^/]*") end
+-- What tells the first kernel of a variant: its name without the knob and what is behind.
+local function kernel_of(p, name) return space.name_now(p, name):match("^[^/]*") end
 
--- What the model's error depends on: rounds of tokens in a block, and blocks.
-local function launch(p, v)
-  local tiles, groups = ceil_div(p.ctx, v.decode.step), ceil_div(p.heads * p.q_len, v.decode.rows_per_wg)
-  return { rounds = ceil_div(tiles, v.splits), blocks = groups * v.splits * p.batch }
-end
-
--- In doublings. Blocks count six times as much as rounds: how they fill the device decides, and goes in steps.
-local function unlike(a, b)
-  return doublings(a.rounds, b.rounds) / 2 + 3 * doublings(a.blocks, b.blocks)
-end
-
--- What was measured, as far as today's generator makes the same kernels: by decode kernel; the mean ratio of all; the kernels
+-- What was measured, as far as today's generator makes the same kernels: by first kernel; the mean ratio of all; the kernels
 -- that were too slow wherever they were measured, with their templates' hashes.
 local function evidence(p, target, measured)
-  local by_kernel, slow, sum, weights, problems = {}, {}, 0, 0, {}
+  local by_kernel, slow, sum, weights, problems, op = {}, {}, 0, 0, {}, ops.of(p)
   for i, m in ipairs(measured) do
-    local key, where = kernel_of(m.variant), m.batch .. "x" .. m.ctx
+    local key, where = kernel_of(p, m.variant), m.batch .. "x" .. m.ctx
     local at = problems[where] or params.merge(p, { batch = m.batch, ctx = m.ctx })
     local known, v = not m.slow, nil
     problems[where] = at
     if m.slow then slow[key] = m.template_hash
     else known, v = pcall(space.variant, at, target, m.variant) end
-    if known and (m.template_hash == "" or m.template_hash == v.decode.template_hash) then
-      local one = launch(at, v)
+    if known and (m.template_hash == "" or m.template_hash == v[op.stages[1]].template_hash) then
+      local one = op.launch(at, v)
       one.from, one.far = i, doublings(m.batch, p.batch) + doublings(m.ctx, p.ctx)
       one.ratio = math.log(m.ns / v.model_ns)
       by_kernel[key] = by_kernel[key] or {}
@@ -56,10 +45,11 @@ end
 -- What the variant should take, given the measurements of its kernel (nil: none), raised by what is not known.
 local function estimate(p, v, list, common)
   if not list then return v.model_ns * math.exp(common + UNKNOWN) end
-  local here = launch(p, v)
+  local op = ops.of(p)
+  local here = op.launch(p, v)
   local sum, weights = COMMON * common, COMMON
   for _, m in ipairs(list) do
-    local weight = 2 ^ -(unlike(m, here) + m.far / 2)
+    local weight = 2 ^ -(op.unlike(m, here) + m.far / 2)
     sum, weights = sum + weight * m.ratio, weights + weight
   end
   return v.model_ns * math.exp(sum / weights + DOUBT * math.sqrt(COMMON / weights))
@@ -69,7 +59,7 @@ end
 -- several was no choice for them (runtime/op/nearest.h).
 local function nearest_ns(p, measured, estimates)
   for _, m in ipairs(measured) do
-    local ns = estimates[kernel_of(m.variant)]
+    local ns = estimates[kernel_of(p, m.variant)]
     if ns or p.batch == 1 or m.batch > 1 then return ns or 0 end
   end
   return 0
@@ -82,12 +72,12 @@ end
 function nearby.choose(p, target, measured, any)
   local by_kernel, common, slow = evidence(p, target, measured)
   if not common then error("the generator makes none of the tuned variants any more", 0) end
-  local best
+  local best, first = nil, ops.of(p).stages[1]
   local seen = {} -- candidates come best first: a kernel's first has the splits that the model likes best
   for _, v in ipairs(space.variants(p, target)) do
-    local key = kernel_of(v.name)
+    local key = kernel_of(p, v.name)
     if v.rejected then break end
-    if not seen[key] and (by_kernel[key] or any and slow[key] ~= v.decode.template_hash) then
+    if not seen[key] and (by_kernel[key] or any and slow[key] ~= v[first].template_hash) then
       local list = by_kernel[key]
       local ns = estimate(p, v, list, common)
       seen[key] = ns

@@ -1,57 +1,54 @@
--- Problem strings for the plain-Lua tools: "mla_decode:h16,r512,p64,q1,bf16,page64,b64,s4096", ",causal" behind q.
--- The C side (runtime/ops/mla_decode/problem.c) is the authority; tests compare the two on the same strings. Both take
--- gen/limits.lua.
+-- Problem strings for the plain-Lua tools: "OP:fields", e.g. "mla_decode:h16,r512,p64,q1,bf16,page64,b64,s4096". Which fields
+-- there are the operation's record says (gen/ops.lua). The C side (runtime/ops/mla_decode/problem.c) is the authority; tests compare
+-- the two on the same strings.
+local ops = require("ops")
 local problem = {}
 
--- key in the string, field name, default, least, most, multiple of; in print order
-local FIELDS = {}
-for i, f in ipairs(require("limits").problem) do
-  FIELDS[i] = { f.key, f.field, f.default, f.least, f.most, f.multiple }
-end
-local WORDS = { bf16 = { "dtype", "bf16" }, f16 = { "dtype", "f16" }, causal = { "causal", 1 } }
-
--- Every field present, in range, canonical (causal := 0 when q_len is 1); errors name field, value and range.
+-- Every field present, in range, canonical; errors name field, value and range.
 function problem.check(p)
-  for _, f in ipairs(FIELDS) do
-    local v = p[f[2]]
-    if math.type(v) ~= "integer" or v < f[4] or v > f[5] or v % f[6] ~= 0 then
-      error(("problem: %s is %s, must be a multiple of %d in %d..%d"):format(f[2], tostring(v), f[6], f[4], f[5]), 0)
+  local op = ops.of(p)
+  p.op = op.name
+  for _, f in ipairs(op.fields) do
+    local v = p[f.field]
+    if math.type(v) ~= "integer" or v < f.least or v > f.most or v % f.multiple ~= 0 then
+      error(("problem: %s is %s, must be a multiple of %d in %d..%d"):format(f.field, tostring(v), f.multiple, f.least, f.most),
+        0)
     end
   end
-  if p.causal ~= 0 and p.causal ~= 1 then error("problem: causal is " .. tostring(p.causal) .. ", must be 0 or 1", 0) end
-  if p.dtype ~= "bf16" and p.dtype ~= "f16" then error("problem: dtype is " .. tostring(p.dtype), 0) end
-  if p.q_len == 1 then p.causal = 0 end
+  local why = op.fault(p)
+  if why then error("problem: " .. why, 0) end
+  op.canonical(p)
   return p
 end
 
 function problem.parse(text)
-  local list = text:match("^mla_decode:(.+)$")
-  if not list then error("problem '" .. text .. "' does not begin with mla_decode:", 0) end
-  local p = { causal = 0, dtype = "bf16" }
+  local name, list = text:match("^([%w_]+):(.+)$")
+  if not name then error("problem '" .. text .. "' does not begin with an operation: " .. table.concat(ops.names(), ", "), 0) end
+  local op, p = ops.get(name), { op = name }
+  for key, value in sorted(op.defaults) do p[key] = value end
   for item in (list .. ","):gmatch("([^,]*),") do
-    local word, key, value = WORDS[item], item:match("^(%l+)(%d+)$")
-    local name
-    for _, f in ipairs(FIELDS) do name = name or f[1] == key and f[2] or nil end
+    local word, key, value = op.words[item], item:match("^(%l+)(%d+)$")
+    local field
+    for _, f in ipairs(op.fields) do field = field or f.key == key and f.field or nil end
     if word then p[word[1]] = word[2]
-    elseif name and p[name] == nil then p[name] = math.tointeger(tonumber(value))
+    elseif field and p[field] == nil then p[field] = math.tointeger(tonumber(value))
     else error(("problem '%s': bad field '%s'"):format(text, item), 0) end
   end
-  for _, f in ipairs(FIELDS) do
-    if p[f[2]] == nil then p[f[2]] = f[3] end
+  for _, f in ipairs(op.fields) do
+    if p[f.field] == nil then p[f.field] = f.default end
   end
   return problem.check(p)
 end
 
 function problem.print(p)
-  local out = {}
-  for _, f in ipairs(FIELDS) do
-    out[#out + 1] = f[1] .. p[f[2]]
-    if f[1] == "q" then
-      if p.causal == 1 then out[#out + 1] = "causal" end
-      out[#out + 1] = p.dtype
+  local op, out = ops.of(p), {}
+  for _, f in ipairs(op.fields) do
+    out[#out + 1] = f.key .. p[f.field]
+    if f.field == op.behind then
+      for _, word in ipairs(op.print_words(p)) do out[#out + 1] = word end
     end
   end
-  return "mla_decode:" .. table.concat(out, ",")
+  return op.name .. ":" .. table.concat(out, ",")
 end
 
 return problem

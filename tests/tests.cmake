@@ -32,6 +32,12 @@ if("gen" IN_LIST MLAF_ROOMS AND "compile" IN_LIST MLAF_ROOMS)
     ENVIRONMENT "MLAF_SOURCE_DIR=${CMAKE_SOURCE_DIR};MLAF_BUILD_DIR=${CMAKE_BINARY_DIR}")
 endif()
 
+# What tools/same-code.lua and tools/rehash.lua compile with.
+if("compile" IN_LIST MLAF_ROOMS)
+  add_executable(compile-texts ${CMAKE_SOURCE_DIR}/tools/compile-texts.c)
+  target_link_libraries(compile-texts PRIVATE mlaf_rooms)
+endif()
+
 # The timing model: extrapolation from a sample of workgroups, and the report against published figures.
 if(TARGET mlaf_emu AND TARGET mlaf_gen AND TARGET mlaf_plan)
   add_executable(test_extrapolation ${CMAKE_SOURCE_DIR}/tests/kernels/test_extrapolation.c

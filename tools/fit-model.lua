@@ -1,4 +1,4 @@
--- lua5.4 tools/fit-model.lua SAMPLES... [-n ROUNDS]: fits gen/families/hopper_times.lua to what was measured, prints the
+-- lua5.4 tools/fit-model.lua SAMPLES... [-n ROUNDS]: fits gen/ops/mla_decode/times.lua to what was measured, prints the
 -- constants. SAMPLES: lines of "problem<tab>variant<tab>ns" for sm_90a, e.g. from `mlaforge db show PROBLEM --samples
 -- --json`. What is made small: the mean loss of time by taking the model's first of the variants that were measured, and, so
 -- that the search has a slope, the error of the estimates, near the best of each problem most. Random steps of one constant
@@ -6,7 +6,7 @@
 local root = arg[0]:match("^(.*)/tools/[^/]*$") or "."
 local loader = dofile(root .. "/gen/host.lua")(root)
 local space, problem, params = loader.require("space"), loader.require("problem"), loader.require("params")
-local times = loader.require("families/hopper_times")
+local times = loader.require("ops/mla_decode/times").fitted
 
 local TARGET, ERROR, NEAR = "sm_90a", 0.5, 4 -- target; weight of the errors beside the loss; how fast a variant's weight falls
 

@@ -24,7 +24,7 @@ function golden.cases(loader, root)
   local out = {}
   for _, file in ipairs(capture(("cd '%s' && LC_ALL=C find tests/golden -name '*.params' | LC_ALL=C sort"):format(root))) do
     local path = file:gsub("%.params$", "")
-    local template, name = path:match("^tests/golden/([%w_]+)/([%w_%-]+)$")
+    local template, name = path:match("^tests/golden/([%w_/]+)/([%w_%-]+)$")
     local params, target = slurp(root .. "/" .. file):match("^([^\n]*)\n?([^\n]*)")
     local suffix = loader.suffix(template) or error("no template for the golden " .. file)
     if target == "" then target = suffix == ".cu" and "sm_90a" or "gfx942" end
@@ -52,7 +52,7 @@ function golden.kernels(loader, root)
         for _, item in ipairs(space.kernels(p, target)) do
           if not item.rejected then add(target, item.kernel) end
         end
-        for _, item in ipairs(space.combine_kernels(p, target)) do add(target, item.kernel) end
+        for _, item in ipairs(space.second_kernels(p, target)) do add(target, item.kernel) end
       end
     end
   end

@@ -1,16 +1,17 @@
--- lua5.4 tools/protocol.lua known                     gen/protocol/known.lua anew, on stdout
+-- lua5.4 tools/protocol.lua known                     gen/ops/mla_decode/protocol/known.lua anew, on stdout
 -- lua5.4 tools/protocol.lua KERNEL name=value ...     what the check says of a kernel, and how the first finding happens
---   Example: hopt boxes=9 ring=20 places=1 wgs=2 rope=64 cluster=1 schedule=splits load=tma ordered=0
+--   Example: sm90_few boxes=9 ring=20 places=1 wgs=2 rope=64 cluster=1 schedule=splits load=tma ordered=0
 local root = arg[0]:match("^(.*)/tools/[^/]*$") or "."
 local loader = dofile(root .. "/gen/host.lua")(root)
 local protocol = loader.require("protocol")
 
 local DEFAULTS = {
-  hopt = { boxes = 9, ring = 18, places = 1, wgs = 1, rope = 64, cluster = 1, schedule = "splits", load = "tma", ordered = true,
+  sm90_few = { boxes = 9, ring = 18, places = 1, wgs = 1, rope = 64, cluster = 1, schedule = "splits", load = "tma",
+    ordered = true,
     rounds = 2, raises = 0, warps = 2 },
-  hopp = { boxes = 9, ring = 15, rope = 64, schedule = "splits", gather = false, warps = 2 },
-  hop = { buffers = 2, rope = 64, cluster = 1, shared = true, many = true, gather = false, warps = 2 },
-  hopw = { buffers = 4, schedule = "splits", warps = 2 },
+  sm90_mid = { boxes = 9, ring = 15, rope = 64, schedule = "splits", gather = false, warps = 2 },
+  sm90_many = { buffers = 2, rope = 64, cluster = 1, shared = true, many = true, gather = false, warps = 2 },
+  sm90_small_rank = { buffers = 4, schedule = "splits", warps = 2 },
 }
 
 local function parameters(name, words)
@@ -26,8 +27,8 @@ local function parameters(name, words)
 end
 
 local function show(name, words)
-  if not DEFAULTS[name] then error(("no kernel '%s': hopt, hop, hopp or hopw"):format(name), 0) end
-  local kernel, v = loader.require("protocol/" .. name), parameters(name, words)
+  if not DEFAULTS[name] then error(("no kernel '%s': sm90_few, sm90_many, sm90_mid or sm90_small_rank"):format(name), 0) end
+  local kernel, v = loader.require("ops/mla_decode/protocol/" .. name), parameters(name, words)
   local wrong = 0
   for i, case in ipairs(kernel.cases(v, true)) do
     local m = kernel.model(v, case)
@@ -46,7 +47,7 @@ local function refused(name, tiles, of)
     local list = {}
     for ring = boxes + 1, tiles * boxes do
       local v = of(boxes, ring)
-      if protocol.first(loader.require("protocol/" .. name), v) then list[#list + 1] = ring end
+      if protocol.first(loader.require("ops/mla_decode/protocol/" .. name), v) then list[#list + 1] = ring end
     end
     out[boxes] = ('"%s"'):format(table.concat(list, " "))
   end
@@ -54,36 +55,37 @@ local function refused(name, tiles, of)
 end
 
 local function write_known()
-  print("-- What the check says of rings, for gen/protocol/rules.lua. Written by tools/protocol.lua known: do not edit.")
+  print("-- What the check says of rings, for rules.lua beside. Written by tools/protocol.lua known: do not edit.")
   print("-- Of each kind of kernel, for tiles of 1, 2, ... 9 boxes: rings of boxes + 1 to tiles * boxes that are refused;")
   print("-- and numbers of buffers that are right, where they are the ring.")
-  print("return {\n  hopt = {\n    tiles = 4,")
+  print("return {\n  sm90_few = {\n    tiles = 4,")
   for _, load in ipairs({ "gather", "tma" }) do
     for rope = 0, 1 do
       for wgs = 1, 2 do
-        print(('    ["%s,rope=%d,wgs=%d"] =\n      %s'):format(load, rope, wgs, refused("hopt", 4, function(boxes, ring)
-          return parameters("hopt", { "load=" .. load, "rope=" .. 64 * rope, "wgs=" .. wgs, "boxes=" .. boxes, "ring=" .. ring })
+        print(('    ["%s,rope=%d,wgs=%d"] =\n      %s'):format(load, rope, wgs, refused("sm90_few", 4, function(boxes, ring)
+          return parameters("sm90_few", { "load=" .. load, "rope=" .. 64 * rope, "wgs=" .. wgs, "boxes=" .. boxes,
+            "ring=" .. ring })
         end)))
       end
     end
   end
-  print("  },\n  hopp = {\n    tiles = 3,")
+  print("  },\n  sm90_mid = {\n    tiles = 3,")
   for gather = 0, 1 do
     for rope = 0, 1 do
-      print(('    ["gather=%d,rope=%d"] =\n      %s'):format(gather, rope, refused("hopp", 3, function(boxes, ring)
-        return parameters("hopp", { "rope=" .. 64 * rope, "boxes=" .. boxes, "ring=" .. ring, "gather=" .. gather })
+      print(('    ["gather=%d,rope=%d"] =\n      %s'):format(gather, rope, refused("sm90_mid", 3, function(boxes, ring)
+        return parameters("sm90_mid", { "rope=" .. 64 * rope, "boxes=" .. boxes, "ring=" .. ring, "gather=" .. gather })
       end)))
     end
   end
   print("  },")
-  for _, name in ipairs({ "hop", "hopw" }) do
+  for _, name in ipairs({ "sm90_many", "sm90_small_rank" }) do
     local list = {}
-    for buffers = 2, 8, name == "hop" and 2 or 1 do
+    for buffers = 2, 8, name == "sm90_many" and 2 or 1 do
       local v = parameters(name, { "buffers=" .. buffers })
-      local right = not protocol.first(loader.require("protocol/" .. name), v)
-      if name == "hop" then
+      local right = not protocol.first(loader.require("ops/mla_decode/protocol/" .. name), v)
+      if name == "sm90_many" then
         v.gather = true
-        right = right and not protocol.first(loader.require("protocol/" .. name), v)
+        right = right and not protocol.first(loader.require("ops/mla_decode/protocol/" .. name), v)
       end
       if right then list[#list + 1] = ("[%d] = true"):format(buffers) end
     end

@@ -1,84 +1,107 @@
--- lua5.4 tools/rehash.lua OLD NEW TARGET FILE: after a change of templates that changes no machine code. OLD and NEW are the
--- mlaforge of two builds, FILE is tuning text. Every kernel of its choices is compiled by both; where the code objects are the
--- same to the byte the choice gets the new hashes, else it keeps the old ones and is named: it has to be tuned again. Writes
--- FILE; exit code 1 when a choice was left. Compiled kernels are in the cache ($MLAF_CACHE_DIR) for a second run.
-local old, new, target, file = arg[1], arg[2], arg[3], arg[4]
-assert(file, "usage: lua5.4 tools/rehash.lua OLD NEW TARGET FILE")
-local scratch = os.tmpname()
-os.remove(scratch)
+-- lua5.4 tools/rehash.lua OLD TARGET FILE [BUILD]: after a change of templates or of the generator that changes no machine code.
+-- OLD is a folder with the tree as it was (git worktree add OLD REVISION), FILE is tuning text, BUILD a build of this tree.
+-- Every choice's kernels are rendered by both trees; where they are the same text or compile to the same code (see
+-- tools/same-code.lua), the choice gets the names and hashes of today, else it keeps the old ones and is named: it has to be
+-- tuned again. Writes FILE; exit code 1 when a choice was left.
+local root = arg[0]:match("^(.*)/tools/[^/]*$") or "."
+local same = dofile(root .. "/tools/same.lua")
+local old_root, target, file, build = arg[1], arg[2], arg[3], arg[4] or root .. "/build"
+assert(file, "usage: lua5.4 tools/rehash.lua OLD TARGET FILE [BUILD]")
+local old, new = same.tree(old_root), same.tree(root)
+local space, problem = new.loader.require("space"), new.loader.require("problem")
+local options = new.loader.require("arch/" .. target).options
 
-local function run(command)
-  local pipe = assert(io.popen(command .. " 2>/dev/null"))
-  local text = pipe:read("a")
-  return pipe:close() and text or error("failed: " .. command, 0)
-end
-
-local function quoted(text) return "'" .. text:gsub("'", "'\\''") .. "'" end
-
--- symbol -> { key, code } of a choice's kernels
-local function compiled(program, problem, variant, to)
-  local found = {}
-  local text = run(("rm -rf %s; %s compile %s --target %s --variant %s --json --out %s"):format(to, quoted(program),
-    quoted(problem), target, quoted(variant), to))
-  for line in text:gmatch("[^\n]+") do
-    local symbol, key = line:match('"symbol":"([%w_]+)"'), line:match('"code_key":"(%x+)"')
-    if symbol and key then found[symbol] = { key = key } end
-  end
-  for path in run("ls " .. to):gmatch("[^\n]+") do
-    for symbol, k in pairs(found) do
-      if path:find(symbol, 1, true) then k.code = run("sha256sum < " .. to .. "/" .. path) end
+-- The kernels of a choice as both trees make them: { column prefix, k = today's kernel, a, b = bare texts, source }
+local function kernels_of(row)
+  local at, list = row.at, {}
+  local v = space.variant(problem.parse(row.fields[at.problem]), target, row.fields[at.variant])
+  for _, stage in ipairs({ "decode", "combine" }) do
+    local template = row.fields[at[stage .. ".template"]]
+    if (template ~= "-") ~= (v[stage] ~= nil) then error("the variant has other kernels today", 0) end
+    if v[stage] then
+      local one = { stage = stage, k = v[stage] }
+      one.a, one.says_a = same.render(old, template, row.fields[at[stage .. ".params"]], target)
+      one.b, one.says_b = same.render(new, one.k.template, one.k.params, target)
+      one.source, one.src_hash = new.emit.render(one.k.template, one.k.params, target)
+      list[#list + 1] = one
     end
   end
-  return found
+  return v, list
 end
 
--- symbol -> template_hash, src_hash
-local function hashes(program, problem, variant, to)
-  local found = {}
-  run(("rm -rf %s; %s generate %s --target %s --variant %s --out %s"):format(to, quoted(program), quoted(problem), target,
-    quoted(variant), to))
-  for line in io.lines(to .. "/manifest.tsv") do
-    local symbol, template_hash, src_hash = line:match("^(mlaf_%w+_?[%w_]*)%.%w+\t.*\t(%x+)\t(%x+)$")
-    if symbol then found[symbol] = { template_hash, src_hash } end
-  end
-  return found
-end
-
-local out, at, changed, left = {}, nil, 0, 0
-for line in io.lines(file) do
-  local fields = {}
-  for field in (line .. "\t"):gmatch("([^\t]*)\t") do fields[#fields + 1] = field end
-  if line:find("^device\t") then
-    at = {}
-    for i, name in ipairs(fields) do at[name] = i end
-  elseif at and not line:find("^#") and line ~= "" then
-    local problem, variant, good, touched = fields[at.problem], fields[at.variant], true, false
-    local before, after = compiled(old, problem, variant, scratch .. ".a"), compiled(new, problem, variant, scratch .. ".b")
-    local names = hashes(new, problem, variant, scratch .. ".c")
-    for _, kernel in ipairs({ "decode", "combine" }) do
-      local symbol = fields[at[kernel .. ".symbol"]]
-      if symbol ~= "-" then
-        local a, b, h = before[symbol], after[symbol], names[symbol]
-        good = good and a and b and h and a.code and a.code == b.code
-        if good then
-          local fresh = { template_hash = h[1], src_hash = h[2], code_key = b.key }
-          for name, value in pairs(fresh) do
-            local i = at[kernel .. "." .. name]
-            touched = touched or fields[i] ~= value
-            if fields[i] ~= "-" then fields[i] = value end
-          end
-        end
+-- Whether the two texts of each kernel are one program, and its cache key of today.
+local function prove(rows)
+  local texts, keys, open = {}, {}, {}
+  for _, row in ipairs(rows) do
+    for _, one in ipairs(row.kernels or {}) do
+      keys[#keys + 1] = { target = target, source = one.source, options = options }
+      one.key_at = #keys
+      one.good = one.a == one.b and one.says_a == one.says_b
+      if one.a ~= one.b and one.says_a == one.says_b then
+        texts[#texts + 1] = { target = target, source = one.a, options = options }
+        texts[#texts + 1] = { target = target, source = one.b, options = options }
+        open[#open + 1] = one
       end
     end
-    if good then line = table.concat(fields, "\t")
-    else left = left + 1; io.stderr:write("left: ", problem, " ", variant, "\n") end
-    changed = changed + (good and touched and 1 or 0)
   end
-  out[#out + 1] = line
+  local answers = same.compile(build, texts, true)
+  for i, one in ipairs(open) do
+    local a, b = answers[2 * i - 1], answers[2 * i]
+    one.good = a.code ~= nil and a.code == b.code
+  end
+  local found = same.compile(build, keys, false)
+  for _, row in ipairs(rows) do
+    for _, one in ipairs(row.kernels or {}) do one.key = found[one.key_at].key end
+  end
 end
-run("rm -rf " .. scratch .. ".a " .. scratch .. ".b " .. scratch .. ".c")
+
+-- Today's names and hashes into a row; true when something changed.
+local function rewrite(row)
+  local changed = false
+  local function set(column, value)
+    local i = row.at[column]
+    changed = changed or row.fields[i] ~= value
+    row.fields[i] = value
+  end
+  set("variant", row.variant.name)
+  for _, one in ipairs(row.kernels) do
+    local fresh = { template_hash = one.k.template_hash, src_hash = one.src_hash, code_key = one.key }
+    for _, name in ipairs({ "template", "params", "symbol" }) do set(one.stage .. "." .. name, one.k[name]) end
+    for _, name in ipairs({ "template_hash", "src_hash", "code_key" }) do
+      local column = one.stage .. "." .. name
+      if row.fields[row.at[column]] ~= "-" then set(column, fresh[name]) end
+    end
+  end
+  return changed
+end
+
+local rows, choices = same.choices(file), {}
+for _, row in ipairs(rows) do
+  if row.fields then
+    choices[#choices + 1] = row
+    local good, v, list = pcall(kernels_of, row)
+    if good then row.variant, row.kernels = v, list else row.why = v end
+  end
+end
+prove(choices)
+local out, changed, left = {}, 0, 0
+for i, row in ipairs(rows) do
+  if row.fields then
+    local good = row.kernels ~= nil
+    for _, one in ipairs(row.kernels or {}) do good = good and one.good and one.key ~= nil end
+    if good then
+      changed = changed + (rewrite(row) and 1 or 0)
+    else
+      left = left + 1
+      io.stderr:write("left: ", row.fields[row.at.problem], " ", row.fields[row.at.variant], ": ",
+        row.why or "its machine code is another", "\n")
+    end
+    row.line = table.concat(row.fields, "\t")
+  end
+  out[i] = row.line
+end
 local f = assert(io.open(file, "wb"))
 assert(f:write(table.concat(out, "\n"), "\n"))
 assert(f:close())
-io.stderr:write(("%d choices have new hashes, %d were left\n"):format(changed, left))
+io.stderr:write(("%d choices, %d have new names or hashes, %d were left\n"):format(#choices, changed, left))
 os.exit(left == 0 and 0 or 1)

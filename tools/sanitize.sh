@@ -2,8 +2,8 @@
 # compute-sanitizer over a representative set of the CUDA kernels: every family, schedule and way of merging, each through the
 # verifier's three cases with the broken inputs. One line a variant; exit code 1 when one is wrong or anything is reported.
 #   tools/sanitize.sh racecheck | memcheck [ARG...]   ARGs go to `mlaforge verify`
-# COMPUTE_SANITIZER names the program. racecheck wants 2026.4 (of CUDA 13.5): 2025.3 (of 13.0) does not know what bar.arrive orders
-# and reports races that are none (tests/gpu/racecheck_control.cu, docs/lab/kernels-hopper.md). MLAFORGE names ours.
+# COMPUTE_SANITIZER names the program. racecheck wants 2026.4 (of CUDA 13.5): 2025.3 (of 13.0) does not know what bar.arrive
+# orders and reports races that are none (tests/gpu/racecheck_control.cu, docs/lab/kernels-hopper.md). MLAFORGE names ours.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 tool=${1:-}
@@ -31,24 +31,24 @@ while read -r problem variant; do
   check $number "$problem" "$variant" &
   while [ "$(jobs -rp | wc -l)" -ge "${MLAF_JOBS:-$(nproc)}" ]; do wait -n; done
 done << 'SET'
-h128,r512,p64,q1,bf16,page64,b2,s330 hop:cluster=2,schedule=turns/s1
-h64,r512,p64,q1,bf16,page64,b2,s330 hop:cluster=1,schedule=turns/s1
-h128,r512,p64,q1,bf16,page64,b2,s330 hop:cluster=2,schedule=splits/s3,rows=1,team=4
-h128,r512,p64,q1,f16,page8,b3,s330 hop:cluster=1,schedule=turns/s2,rows=1,team=2
-h40,r512,p64,q2,causal,bf16,page16,b2,s330 hop:cluster=1,schedule=fitted/s1,rows=4,team=2
-h128,r512,p64,q1,bf16,page64,b2,s330 hop:cluster=2,schedule=fitted/s1,rows=4,team=2
-h128,r512,p64,q1,bf16,page64,b2,s330 hop:cluster=2,schedule=fitted/s3,rows=1,team=4
-h16,r512,p64,q1,bf16,page64,b2,s330 hopt:cluster=1,load=tma,rows=16,schedule=fitted,wgs=2/s1
-h16,r512,p64,q1,bf16,page64,b2,s330 hopt:cluster=6,load=tma,rows=16,schedule=splits,wgs=2/s1
-h16,r512,p64,q1,bf16,page1,b2,s330 hopt:cluster=2,load=gather,rows=16,schedule=splits,wgs=2/s1
-h16,r512,p64,q1,bf16,page64,b2,s330 hopt:cluster=2,load=tma,rows=16,schedule=fitted,wgs=2/s3,rows=1,team=4
-h80,r512,p64,q1,bf16,page64,b2,s330 hopp:rows=80,schedule=splits/s2,rows=1,team=2
-h128,r512,p64,q1,bf16,page1,b2,s330 hopg:schedule=fitted/s1,rows=4,team=2
-h40,r512,p64,q2,causal,bf16,page3,b3,s330 hopg:schedule=splits/s3,rows=1,team=4
-h80,r512,p64,q1,bf16,page1,b2,s330 hoppg:rows=80,schedule=splits/s2,rows=1,team=2
-h20,r512,p64,q3,causal,bf16,page16,b3,s330 hopp:rows=64,schedule=fitted/s1,rows=4,team=2
-h128,r256,p64,q1,bf16,page64,b2,s330 hopw:schedule=splits/s3,rows=1,team=2
-h128,r256,p64,q1,bf16,page64,b2,s330 hopw:schedule=fitted/s1,rows=4,team=2
+h128,r512,p64,q1,bf16,page64,b2,s330 sm90_many:cluster=2,schedule=turns/s1
+h64,r512,p64,q1,bf16,page64,b2,s330 sm90_many:cluster=1,schedule=turns/s1
+h128,r512,p64,q1,bf16,page64,b2,s330 sm90_many:cluster=2,schedule=splits/s3,rows=1,team=4
+h128,r512,p64,q1,f16,page8,b3,s330 sm90_many:cluster=1,schedule=turns/s2,rows=1,team=2
+h40,r512,p64,q2,causal,bf16,page16,b2,s330 sm90_many:cluster=1,schedule=fitted/s1,rows=4,team=2
+h128,r512,p64,q1,bf16,page64,b2,s330 sm90_many:cluster=2,schedule=fitted/s1,rows=4,team=2
+h128,r512,p64,q1,bf16,page64,b2,s330 sm90_many:cluster=2,schedule=fitted/s3,rows=1,team=4
+h16,r512,p64,q1,bf16,page64,b2,s330 sm90_few:cluster=1,load=tma,rows=16,schedule=fitted,wgs=2/s1
+h16,r512,p64,q1,bf16,page64,b2,s330 sm90_few:cluster=6,load=tma,rows=16,schedule=splits,wgs=2/s1
+h16,r512,p64,q1,bf16,page1,b2,s330 sm90_few:cluster=2,load=gather,rows=16,schedule=splits,wgs=2/s1
+h16,r512,p64,q1,bf16,page64,b2,s330 sm90_few:cluster=2,load=tma,rows=16,schedule=fitted,wgs=2/s3,rows=1,team=4
+h80,r512,p64,q1,bf16,page64,b2,s330 sm90_mid:rows=80,schedule=splits/s2,rows=1,team=2
+h128,r512,p64,q1,bf16,page1,b2,s330 sm90_many_gather:schedule=fitted/s1,rows=4,team=2
+h40,r512,p64,q2,causal,bf16,page3,b3,s330 sm90_many_gather:schedule=splits/s3,rows=1,team=4
+h80,r512,p64,q1,bf16,page1,b2,s330 sm90_mid_gather:rows=80,schedule=splits/s2,rows=1,team=2
+h20,r512,p64,q3,causal,bf16,page16,b3,s330 sm90_mid:rows=64,schedule=fitted/s1,rows=4,team=2
+h128,r256,p64,q1,bf16,page64,b2,s330 sm90_small_rank:schedule=splits/s3,rows=1,team=2
+h128,r256,p64,q1,bf16,page64,b2,s330 sm90_small_rank:schedule=fitted/s1,rows=4,team=2
 h80,r512,p64,q1,bf16,page64,b2,s330 mma:blocks=1,cols=4,stages=3,teams=1,tile=32/s11,rows=1,team=4
 SET
 wait

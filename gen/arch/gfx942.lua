@@ -54,7 +54,7 @@ return {
   -- Compiler options, in order; part of the code-object key.
   options = { "-O3", "-std=c++17" },
 
-  -- Constants of gen/model.lua. Not part of any template_hash: recalibrating them invalidates no choice.
+  -- Constants of gen/ops/mla_decode/model.lua. Not part of any template_hash: recalibrating them invalidates no choice.
   model = {
     mfma_clk = 16,            -- mic; one 16x16x16 MFMA
     issue_clk = 4,            -- isa; one instruction of a wave

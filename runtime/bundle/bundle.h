@@ -22,7 +22,7 @@ typedef struct mlaf_bundle_kernel {
   size_t size;        /* bytes */
   uint32_t threads, rows_per_wg;
   uint32_t step, slots; /* for fitting splits: core/nearest.h */
-  uint32_t flags;       /* of its K_launch: core/launch.h */
+  uint32_t flags;       /* of its K_launch: device/kernel_launch.h */
   const char *template_name, *params, *template_hash, *src_hash;
   const char *key;    /* the code-object cache's, which `cache seed` stores it under */
   /* "verified": a device agreed with the reference when it was tuned; "unverified": it has only been compiled */

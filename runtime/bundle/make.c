@@ -30,7 +30,7 @@ static mlaf_status check_target(maker *m, const char *target, mlaf_err *err) {
   else if (mlaf_gen_baseline(m->gen, &p, target, &v, &why)) {
     char *cut = strchr(why.text, '\n');
     if (cut) *cut = 0;
-    st = mlaf_fail(err, MLAF_E_ARG, "no kernels for the target '%.60s': it has an arch table, but no family of gen/families.lua "
+    st = mlaf_fail(err, MLAF_E_ARG, "no kernels for the target '%.60s': it has an arch table, but no family of gen/ops/ "
                    "has a baseline for it (%.300s)", target, why.text);
   }
   mlaf_variant_clear(&v);

@@ -31,7 +31,7 @@ bool mlaf_db_text(sqlite3_stmt *s, int column, char *out, size_t size) {
   return n >= 0 && (size_t)n < size;
 }
 
-/* The characters of the generator's names: "reg:blocks=1,waves=4/s8,rows=2,team=1", "mla_decode_reg", "gfx942". */
+/* The characters of the generator's names: "mfma_reg:blocks=1,waves=4/s8,rows=2,team=1", "mla_decode/mfma_reg", "gfx942". */
 const char *mlaf_db_word_fault(const char *text) {
   static const char known[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_:=,/.+-";
   return text[strspn(text, known)] ? "has a character that no such name has (letters, digits and _:=,/.+- are known)" : NULL;

@@ -39,7 +39,7 @@ typedef struct mlaf_launch {
 /* The kernel waits itself for the launch before it, so it may start earlier. A permission: ignored where it means nothing. */
 enum { MLAF_LAUNCH_OVERLAPS = 1 };
 
-/* A two-dimensional tensor of 16-bit elements in device memory and the box that one copy moves (core/launch.h). */
+/* A two-dimensional tensor of 16-bit elements in device memory and the box that one copy moves (device/kernel_launch.h). */
 typedef struct mlaf_tensor {
   const void *data;           /* 16-byte aligned */
   uint64_t cols, rows;

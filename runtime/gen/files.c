@@ -7,6 +7,8 @@
 
 #include "gen/host.h"
 
+enum { MAX_DEPTH = 4 }; /* as stamp.c's */
+
 /* Paths come from templates: nothing outside gen/ and templates/, no "..". */
 static bool path_ok(const char *path) {
   if (strncmp(path, "gen/", 4) && strncmp(path, "templates/", 10)) return false;
@@ -54,21 +56,25 @@ static int host_sha256(lua_State *L) {
   return 1;
 }
 
-static int compare_names(const void *a, const void *b) {
-  return strcmp((*(const struct dirent *const *)a)->d_name, (*(const struct dirent *const *)b)->d_name);
-}
-
-/* Regular files of one directory under root, sorted. Raises no Lua error while it holds memory. */
-static size_t list_dir(const char *root, const char *dir, struct dirent ***out) {
+/* Lines with the paths of the files below root/dir ("gen/ops/"). Raises no Lua error while it holds memory. */
+static void list_below(mlaf_text *names, const char *root, const char *dir, int depth) {
+  struct dirent **entries = NULL;
   char *full = mlaf_format("%s/%s", root, dir);
-  int n = full ? scandir(full, out, NULL, NULL) : -1;
+  const int n = full ? scandir(full, &entries, NULL, NULL) : -1;
   free(full);
-  if (n < 0) return 0;
-  qsort(*out, (size_t)n, sizeof **out, compare_names);
-  return (size_t)n;
+  for (int i = 0; i < n; i++) {
+    const char *name = entries[i]->d_name;
+    char *below = mlaf_format("%s%s/", dir, name);
+    const bool is_dir = entries[i]->d_type == DT_DIR;
+    if (!is_dir) mlaf_text_fmt(names, "%s%s\n", dir, name);
+    if (is_dir && name[0] != '.' && below && depth < MAX_DEPTH) list_below(names, root, below, depth + 1);
+    free(below);
+    free(entries[i]);
+  }
+  free(entries);
 }
 
-/* host.list("gen/arch/") -> sorted paths of the files directly in that directory */
+/* host.list("gen/arch/") -> paths of the files below that directory, in no order */
 static int host_list(lua_State *L) {
   mlaf_gen *g = mlaf_gen_of(L);
   size_t len;
@@ -76,18 +82,10 @@ static int host_list(lua_State *L) {
   if (!path_ok(prefix) || !len || prefix[len - 1] != '/') return luaL_error(L, "list: bad directory '%s'", prefix);
   mlaf_text names = MLAF_TEXT_INIT(1 << 20);
   if (g->root) { /* nothing below raises a Lua error before the text is in g->scratch */
-    struct dirent **entries = NULL;
-    size_t n = list_dir(g->root, prefix, &entries);
-    for (size_t i = 0; i < n; i++) {
-      if (entries[i]->d_type != DT_DIR) mlaf_text_fmt(&names, "%s%s\n", prefix, entries[i]->d_name);
-      free(entries[i]);
-    }
-    free(entries);
+    list_below(&names, g->root, prefix, 0);
   } else {
-    for (size_t i = 0; i < mlaf_gen_n_files; i++) {
-      const char *path = mlaf_gen_files[i].path;
-      if (!strncmp(path, prefix, len) && !strchr(path + len, '/')) mlaf_text_fmt(&names, "%s\n", path);
-    }
+    for (size_t i = 0; i < mlaf_gen_n_files; i++)
+      if (!strncmp(mlaf_gen_files[i].path, prefix, len)) mlaf_text_fmt(&names, "%s\n", mlaf_gen_files[i].path);
   }
   if (names.failed) {
     mlaf_text_free(&names);

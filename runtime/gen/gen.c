@@ -108,7 +108,9 @@ static void push_problem(lua_State *L, const mlaf_problem *p) {
     int32_t value;
   } fields[] = {{"heads", p->heads}, {"rank", p->rank}, {"rope", p->rope}, {"q_len", p->q_len},
                 {"causal", p->causal}, {"page_size", p->page_size}, {"batch", p->batch}, {"ctx", p->ctx}};
-  lua_createtable(L, 0, 9);
+  lua_createtable(L, 0, 10);
+  lua_pushliteral(L, "mla_decode");
+  lua_setfield(L, -2, "op");
   for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
     lua_pushinteger(L, fields[i].value);
     lua_setfield(L, -2, fields[i].name);

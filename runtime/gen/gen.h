@@ -10,9 +10,9 @@ typedef struct mlaf_gen mlaf_gen;
 
 /* One kernel of a variant. `template_name` and `params` determine the source; the rest says how to launch it. */
 typedef struct mlaf_kernel_desc {
-  char *template_name;     /* "mla_decode_reg"; NULL: this kernel is not needed */
+  char *template_name;     /* "mla_decode/mfma_reg"; NULL: this kernel is not needed */
   char *params;            /* canonical "k=v,k=v", sorted by key; compile-time parameters only */
-  char symbol[64];         /* mlaf_<op>_<8 hex of sha256(template_name, params, target)> */
+  char symbol[64];         /* mlaf_<op>_<kernel>_<8 hex of sha256(template_name, params, target)> */
   char template_hash[MLAF_HASH_HEX]; /* closure: template, partials, gen/ modules */
   uint32_t threads;        /* block size */
   uint32_t rows_per_wg;    /* grid.x = ceil(rows / rows_per_wg) */
@@ -22,7 +22,7 @@ typedef struct mlaf_kernel_desc {
 } mlaf_kernel_desc;
 
 typedef struct mlaf_variant {
-  char *name;     /* canonical, rebuilds the variant: "reg:blocks=1,rescale=lazy,waves=4/s8" (decode params / launch-only) */
+  char *name;     /* canonical, rebuilds the variant: "mfma_reg:blocks=1,rescale=lazy,waves=4/s8" (decode params / launch-only) */
   char *rejected; /* the stated reason, NULL when it is a candidate */
   uint32_t splits;
   bool any_lengths; /* it is as good for requests of different lengths */

@@ -1,4 +1,4 @@
-/* Kernels that are no part of a variant: what measurements and long runs need (gen/families.lua: tools). Compiled as every other
+/* Kernels that are no part of a variant: what measurements and long runs need (templates/ itself). Compiled as every other
  * kernel is, cached as every other. */
 #ifndef MLAF_TOOL_H
 #define MLAF_TOOL_H

@@ -1,6 +1,6 @@
 // What this kernel wants of its launch, for the runtime to read from the code object, and its parameter block. The includer
 // hands over `launch`: shared (bytes of dynamic shared memory), and where wanted cluster ({x, y, z}, or x), overlaps and balanced
-// (0 or 1), maps (list of { of, cols, rows, swizzle }). runtime/core/launch.h says what each means.
+// (0 or 1), maps (list of { of, cols, rows, swizzle }). runtime/device/kernel_launch.h says what each means.
 //@ local OF, FIELDS = { ckv = 1, kpe = 2, q = 3, o = 4 }, { shared = 1, cluster = 1, overlaps = 1, balanced = 1, maps = 1 }
 //@ for key in sorted(launch) do contract(FIELDS[key] ~= nil, "launch has no field %s", key) end
 //@ local cluster, maps, wants = launch.cluster or 1, launch.maps or {}, {}

@@ -1,8 +1,8 @@
-// What this kernel wants of its launch, for the runtime to read from the code object: runtime/core/launch.h says what each field
-// means. The includer hands over `launch`: flags, and per_cu (workgroups that a compute unit holds at once; 0: one).
+// What this kernel wants of its launch, for the runtime to read from the code object: runtime/device/kernel_launch.h says what
+// each field means. The includer hands over `launch`: flags, and per_cu (workgroups that a compute unit holds at once; 0: one).
 struct mlaf_kernel_launch {
   u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
 };
-static_assert(sizeof(mlaf_kernel_launch) == 176, "differs from runtime/core/launch.h");
+static_assert(sizeof(mlaf_kernel_launch) == 176, "differs from runtime/device/kernel_launch.h");
 extern "C" __device__ __attribute__((used)) const mlaf_kernel_launch ${symbol}_launch = {
     0x314b4c4du, sizeof(mlaf_kernel_launch), 0, {0, 0, 0}, ${launch.flags}, 0, ${launch.per_cu}, {0, 0}, 0, {}};

@@ -296,7 +296,8 @@ static void compile_shows_the_evidence(void **state) {
   need_compiler("gfx942");
   char out[128];
   snprintf(out, sizeof out, "%s/code", d->dir);
-  const char *variant = "reg:blocks=1,kvload=nt,psplit=1,qsrc=reg,rescale=lazy,schedule=splits,tile=16,waves=4/s4,rows=1,team=1";
+  const char *variant =
+    "mfma_reg:blocks=1,kvload=nt,psplit=1,qsrc=reg,rescale=lazy,schedule=splits,tile=16,waves=4/s4,rows=1,team=1";
   cli_result r = RUN(d, "compile", PROBLEM, "--variant", variant, "--evidence", "--json", "--out", out);
   assert_exit(r, 0);
   kernels_seen k = {0};

@@ -90,7 +90,7 @@ static void add(const char *path, int batch, const char *variant, double ns) {
   p.batch = batch;
   mlaf_sample s = {.splits = 1, .outcome = MLAF_OUT_OK, .source = MLAF_SRC_MODELLED, .error = 1e-3};
   snprintf(s.variant, sizeof s.variant, "%s", variant);
-  snprintf(s.decode.template_name, sizeof s.decode.template_name, "mla_decode_reg");
+  snprintf(s.decode.template_name, sizeof s.decode.template_name, "mla_decode/mfma_reg");
   snprintf(s.decode.symbol, sizeof s.decode.symbol, "k<&>");
   memset(s.decode.template_hash, '0', 64);
   s.decode.threads = 64;
@@ -108,8 +108,8 @@ static void merge_diff_check_gc(void **state) {
   char a[100], b[100];
   snprintf(a, sizeof a, "%s/a.db", d->dir);
   snprintf(b, sizeof b, "%s/b.db", d->dir);
-  add(a, 1, "reg:x=1/s1", 1000);
-  add(b, 2, "reg:x=2/s1", 2000);
+  add(a, 1, "mfma_reg:x=1/s1", 1000);
+  add(b, 2, "mfma_reg:x=2/s1", 2000);
   cli_result r = RUN(d, "db", "merge", a, b, "--json");
   assert_exit(r, 0);
   assert_has(r.out, "\"samples\":1,\"known\":0");
@@ -126,7 +126,7 @@ static void merge_diff_check_gc(void **state) {
   assert_exit(r, 0);
   assert_has(r.out, "nothing wrong with 2 choices, 2 samples");
   release(&r);
-  add(d->db, 1, "reg:x=1/s1", 990);
+  add(d->db, 1, "mfma_reg:x=1/s1", 990);
   r = RUN(d, "db", "gc", "--dry-run");
   assert_exit(r, 0);
   assert_has(r.out, "would remove 1 superseded");
@@ -148,7 +148,7 @@ static void merge_diff_check_gc(void **state) {
 
 static void why_names_every_rung(void **state) {
   const cli_dir *d = *state;
-  add(d->db, 1, "reg:x=1/s1", 1000);
+  add(d->db, 1, "mfma_reg:x=1/s1", 1000);
   cli_result r = RUN(d, "db", "why", "mla_decode:h16", "--device-id", "emu:gfx942|cu304|xcc8|SPX|NPS1");
   assert_exit(r, 0);
   assert_has(r.out, "exact     no   user layer: choice of mla_decode:h16");
@@ -192,10 +192,10 @@ static void why_says_what_was_measured_near(void **state) {
   const cli_dir *d = *state;
   unlink(d->db);
 #define AT  "mla_decode:h16,r512,p64,q4,causal,bf16,page64,"
-#define LDS "lds:blocks=1,load=dma,order=ahead,rescale=lazy,schedule=fitted,stages=3,waves=4/s1,rows=4,team=2"
+#define LDS "mfma_lds:blocks=1,load=dma,order=ahead,rescale=lazy,schedule=fitted,stages=3,waves=4/s1,rows=4,team=2"
   static const char *const near[][3] = {
       {AT "b128,s1024",
-       "reg:blocks=2,kvload=nt,psplit=1,qsrc=lds,rescale=lazy,schedule=fitted,tile=16,waves=4/s1,rows=4,team=2", "55260"},
+       "mfma_reg:blocks=2,kvload=nt,psplit=1,qsrc=lds,rescale=lazy,schedule=fitted,tile=16,waves=4/s1,rows=4,team=2", "55260"},
       {AT "b256,s2048", LDS, "160280"}};
   import_named(d, "emu:gfx942|cu304|xcc8|SPX|NPS1", near, 2);
   cli_result r = RUN(d, "db", "why", AT "b240,s1024", "--device-id", "emu:gfx942|cu304|xcc8|SPX|NPS1");
@@ -208,7 +208,7 @@ static void why_says_what_was_measured_near(void **state) {
   char model[300];
   /* Two short requests' clusters of 8 blocks are far from four that are four times as long: one nobody measured serves better. */
   static const char *const alone[][3] = {
-      {"mla_decode:h16,r512,p64,q1,bf16,page64,b2,s1024", "hopt:cluster=8,load=tma,rows=8,schedule=fitted,wgs=1/s1", "6580"}};
+      {"mla_decode:h16,r512,p64,q1,bf16,page64,b2,s1024", "sm90_few:cluster=8,load=tma,rows=8,schedule=fitted,wgs=1/s1", "6580"}};
   import_named(d, "sm_90|sm1|l2_60M|bus1", alone, 1);
   r = RUN(d, "db", "why", "mla_decode:h16,b4,s4096", "--device-id", "sm_90|sm1|l2_60M|bus1");
   assert_exit(r, 0);
@@ -228,7 +228,7 @@ static void report_is_one_self_contained_page(void **state) {
   char path[100], db[100];
   snprintf(path, sizeof path, "%s/r.html", d->dir);
   snprintf(db, sizeof db, "%s/<b>&.db", d->dir);
-  for (int i = 0; i < 4; i++) add(db, 1 << i, "reg:blocks=1/s1", 20000 + 1000 * i);
+  for (int i = 0; i < 4; i++) add(db, 1 << i, "mfma_reg:blocks=1/s1", 20000 + 1000 * i);
   cli_result r = RUN(d, "report", "--out", path, "--db", db);
   assert_exit(r, 0);
   assert_has(r.out, "4 tuned problems of 1 devices");
@@ -237,7 +237,7 @@ static void report_is_one_self_contained_page(void **state) {
   assert_has(page, "aria-label=\"coverage of the grid\"");
   assert_has(page, "aria-label=\"where the time goes\"");
   assert_has(page, "prefers-color-scheme:dark");
-  assert_has(page, "reg:blocks=1/s1");
+  assert_has(page, "mfma_reg:blocks=1/s1");
   assert_has(page, "&lt;b&gt;&amp;"); /* from the database's name */
   assert_has(page, "</html>");
   static const char *const never[] = {"http:", "https:", "<script", "<link", "url(", "nan", "inf\""};

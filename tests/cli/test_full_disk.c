@@ -19,7 +19,7 @@ typedef struct disk_case {
 #define GRID "--heads 5 --rank 64 --rope 32 --page-size 16 --batch 1,8 --ctx 64,512"
 #define ONE                                              \
   "--heads 5 --rank 64 --rope 32 --page-size 16 --variant " \
-  "'reg:blocks=1,kvload=temporal,psplit=1,qsrc=reg,rescale=lazy,schedule=splits,tile=16,waves=4/s1'"
+  "'mfma_reg:blocks=1,kvload=temporal,psplit=1,qsrc=reg,rescale=lazy,schedule=splits,tile=16,waves=4/s1'"
 #define TUNE "$M tune " PROBLEM " --device emu:gfx942 --max-candidates 1 --cache $R/cache"
 #define EXPORTS "$M db export --db $W/t.db >$R/../now 2>/dev/null"
 

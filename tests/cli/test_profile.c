@@ -5,8 +5,9 @@
 #include "progress.h"
 
 #define PROBLEM "mla_decode:h16,r512,p64,q1,bf16,page64,b2,s1024"
-#define REG     "reg:blocks=1,kvload=temporal,psplit=1,qsrc=reg,rescale=lazy,schedule=splits,tile=16,waves=2/s4,rows=1,team=4"
-#define LDS     "lds:blocks=1,load=vgpr,order=plain,rescale=lazy,schedule=splits,stages=2,waves=2/s4,rows=1,team=4"
+#define REG                                                                                                              \
+  "mfma_reg:blocks=1,kvload=temporal,psplit=1,qsrc=reg,rescale=lazy,schedule=splits,tile=16,waves=2/s4,rows=1,team=4"
+#define LDS "mfma_lds:blocks=1,load=vgpr,order=plain,rescale=lazy,schedule=splits,stages=2,waves=2/s4,rows=1,team=4"
 
 static void write_text(const char *path, const char *text) {
   mlaf_err err = {MLAF_OK, ""};
@@ -116,7 +117,7 @@ static char *combine_code(const cli_dir *d, char symbol[64]) {
   symbol[0] = 0;
   for (const char *line = r.out; *line; line += strcspn(line, "\n"), line += *line == '\n') {
     cJSON *o = cJSON_ParseWithLength(line, strcspn(line, "\n"));
-    if (strcmp(cJSON_GetObjectItem(o, "template")->valuestring, "mla_combine") == 0)
+    if (strcmp(cJSON_GetObjectItem(o, "template")->valuestring, "mla_decode/combine_wave") == 0)
       snprintf(symbol, 64, "%s", cJSON_GetObjectItem(o, "symbol")->valuestring);
     cJSON_Delete(o);
   }

@@ -76,7 +76,7 @@ void fake_fit(const mlaf_decode_args *a, const fake_block *b) {
 
 static const uint64_t ready = 0x1234567890abcdef;
 
-/* The word of a part's rows from x on: as lib/meet.h has it for kernels. */
+/* The word of a part's rows from x on: as mla_decode/lib/meet.h has it for kernels. */
 static uint64_t *word_of(const mlaf_decode_args *a, int part, uint32_t x) {
   return (uint64_t *)(void *)(a->part_o + ((int64_t)(2 * part + 1) * SLOT_ROWS + x * FW_ROWS) * R);
 }

@@ -13,10 +13,10 @@ typedef uint64_t u64;
 typedef int64_t i64;
 #define MLAF_DEV static inline
 #define SCHEDULE_FIXED 128
-#include "../templates/lib/schedule.h"
+#include "../templates/mla_decode/lib/schedule.h"
 #define FIT_CUT 500
-#include "../templates/lib/fit.h"
-#include "../templates/lib/meet.h"
+#include "../templates/mla_decode/lib/fit.h"
+#include "../templates/mla_decode/lib/meet.h"
 
 enum { H = FW_HEADS, R = FW_RANK, P = FW_ROPE, SLOT_ROWS = FW_Q_LEN * FW_HEADS };
 

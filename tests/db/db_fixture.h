@@ -80,7 +80,7 @@ static inline mlaf_sample make_sample(const char *name, double ns, const char *v
   snprintf(s.variant, sizeof s.variant, "%s", name);
   mlaf_kernel_ref *kernels[] = {&s.decode, &s.combine};
   for (int i = 0; i < 2; i++) {
-    snprintf(kernels[i]->template_name, sizeof kernels[i]->template_name, i ? "mla_combine" : "mla_decode_reg");
+    snprintf(kernels[i]->template_name, sizeof kernels[i]->template_name, i ? "mla_decode/combine_wave" : "mla_decode/mfma_reg");
     snprintf(kernels[i]->params, sizeof kernels[i]->params, i ? "rank=512" : "heads=16,waves=4");
     snprintf(kernels[i]->symbol, sizeof kernels[i]->symbol,
              i ? "mlaf_mla_combine_00000001" : "mlaf_mla_decode_00000001");

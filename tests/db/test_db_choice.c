@@ -21,10 +21,10 @@ static void what_goes_in_comes_out(void **state) {
   mlaf_db *db = open_db(((db_dir *)*state)->path);
   mlaf_device_info dev = make_device("gfx942:sramecc+:xnack-|cu304|xcc8|SPX|NPS1");
   mlaf_problem p = make_problem(16, 4, 1024);
-  mlaf_sample in = make_sample("reg:waves=4/s4", 5000, "v1"), *out = NULL;
+  mlaf_sample in = make_sample("mfma_reg:waves=4/s4", 5000, "v1"), *out = NULL;
   snprintf(in.timing.detail, sizeof in.timing.detail, "20 repeats");
   add_sample(db, &dev, &p, &in);
-  mlaf_sample bad = make_sample("lds:waves=8/s2", 0, "v1");
+  mlaf_sample bad = make_sample("mfma_lds:waves=8/s2", 0, "v1");
   bad.outcome = MLAF_OUT_RESOURCES;
   bad.scratch = 720;
   bad.combine = (mlaf_kernel_ref){0};
@@ -45,7 +45,7 @@ static void what_goes_in_comes_out(void **state) {
   assert_string_equal(out[1].combine.template_name, "");
   assert_true(out[1].timing.ns == 0);
   free(out);
-  assert_chosen(db, &dev, &p, "reg:waves=4/s4");
+  assert_chosen(db, &dev, &p, "mfma_reg:waves=4/s4");
   mlaf_db_counts c = count(db);
   assert_true(c.devices == 1 && c.problems == 1 && c.samples == 2 && c.failures == 1 && c.choices == 1 &&
               c.misses == 0);
@@ -152,7 +152,7 @@ static void samples_of_an_edited_template_do_not_count(void **state) {
   mlaf_sample s = make_sample("fast-but-old", 10, "v1");
   add_sample(db, &dev, &p, &s);
   mlaf_sample other = make_sample("other-template", 60, "lds-v1");
-  snprintf(other.decode.template_name, sizeof other.decode.template_name, "mla_decode_lds");
+  snprintf(other.decode.template_name, sizeof other.decode.template_name, "mla_decode/mfma_lds");
   add_sample(db, &dev, &p, &other);
   s = make_sample("new", 100, "v2");
   add_sample(db, &dev, &p, &s);

@@ -24,7 +24,7 @@ static void populate(mlaf_db *db) {
     mlaf_problem p = make_problem(1 << (i % 8), 1 + i, 1000 * (i + 1));
     p.q_len = 1 + i % 3;
     p.causal = i % 3 > 0;
-    mlaf_sample s = make_sample(i % 2 ? "reg:waves=4/s4" : "-", 1234.5678 * (i + 1), "v1");
+    mlaf_sample s = make_sample(i % 2 ? "mfma_reg:waves=4/s4" : "-", 1234.5678 * (i + 1), "v1");
     if (i % 2) s.combine = (mlaf_kernel_ref){0};
     if (i % 4 == 1) s.source = MLAF_SRC_MODELLED;
     s.error = 0.00198765;
@@ -135,7 +135,8 @@ static void errors_name_their_line(void **state) {
       {3, 1, "a\xc2\x9b", "has a control character"},
       {3, 1, LONG "d", "line 3, column 'device'"},
       {3, 1, LONG "d", "is too long"},
-      {3, 3, "reg:waves=4/s4; rm", "line 3, column 'variant': 'reg:waves=4/s4; rm' has a character that no such name has"},
+      {3, 3, "mfma_reg:waves=4/s4; rm",
+        "line 3, column 'variant': 'mfma_reg:waves=4/s4; rm' has a character that no such name has"},
       {3, 3, "r\xc3\xa9g", "column 'variant'"},
       {3, 3, "<script>", "column 'variant'"},
       {4, 10, "1\x1b[2J", "column 'toolchain': '1.[2J' has a control character"},

@@ -190,9 +190,9 @@ static void targets_and_options(void **state) {
   assert_int_equal(mlaf_gen_options(g, "gfx000", &again, &err), MLAF_E_TEMPLATE);
   assert_non_null(strstr(err.text, "gfx000"));
   char suffix[8] = "";
-  assert_int_equal(mlaf_gen_suffix(g, "mla_combine", suffix, &err), MLAF_OK);
+  assert_int_equal(mlaf_gen_suffix(g, "mla_decode/combine_wave", suffix, &err), MLAF_OK);
   assert_string_equal(suffix, ".hip");
-  assert_int_equal(mlaf_gen_suffix(g, "mla_combine_warp", suffix, &err), MLAF_OK);
+  assert_int_equal(mlaf_gen_suffix(g, "mla_decode/combine_warp", suffix, &err), MLAF_OK);
   assert_string_equal(suffix, ".cu");
   assert_int_equal(mlaf_gen_suffix(g, "mla_nothing", suffix, &err), MLAF_E_TEMPLATE);
   mlaf_gen_close(g);

@@ -182,19 +182,21 @@ static int try(rig *r, const char *problem, const char *variant, const char *len
 
 int main(int argc, char **argv) {
   static const char *const usual[] = {
-      "mla_decode:h16,r512,p64,q1,bf16,page64,b64,s1024", "hopt:cluster=2,load=tma,rows=16,schedule=splits,wgs=2/s1", "equal",
-      "mla_decode:h16,r512,p64,q1,bf16,page64,b16,s1024", "hopt:cluster=6,load=tma,rows=16,schedule=splits,wgs=2/s1", "uniform",
-      "mla_decode:h16,r512,p64,q1,bf16,page64,b1,s1024", "hopt:cluster=16,load=tma,rows=8,schedule=splits,wgs=1/s1", "equal",
+      "mla_decode:h16,r512,p64,q1,bf16,page64,b64,s1024", "sm90_few:cluster=2,load=tma,rows=16,schedule=splits,wgs=2/s1", "equal",
+      "mla_decode:h16,r512,p64,q1,bf16,page64,b16,s1024", "sm90_few:cluster=6,load=tma,rows=16,schedule=splits,wgs=2/s1",
+        "uniform",
+      "mla_decode:h16,r512,p64,q1,bf16,page64,b1,s1024", "sm90_few:cluster=16,load=tma,rows=8,schedule=splits,wgs=1/s1", "equal",
       "mla_decode:h16,r512,p64,q2,causal,f16,page16,b9,s700",
-      "hopt:cluster=1,load=tma,rows=32,schedule=splits,wgs=2/s3,rows=1,team=8", "uniform",
+      "sm90_few:cluster=1,load=tma,rows=32,schedule=splits,wgs=2/s3,rows=1,team=8", "uniform",
       "mla_decode:h16,r512,p64,q1,bf16,page64,b128,s1024",
-      "hopt:cluster=1,load=tma,rows=16,schedule=fitted,wgs=2/s2,rows=1,team=4", "normal:1,0.5",
+      "sm90_few:cluster=1,load=tma,rows=16,schedule=fitted,wgs=2/s2,rows=1,team=4", "normal:1,0.5",
       "mla_decode:h16,r512,p64,q1,bf16,page8,b7,s500",
-      "hopt:cluster=4,load=tma,rows=16,schedule=fitted,wgs=2/s1", "uniform",
-      "mla_decode:h16,r512,p64,q1,bf16,page64,b128,s1024", "hopt:cluster=1,load=tma,rows=16,schedule=fitted,wgs=2/s1",
+      "sm90_few:cluster=4,load=tma,rows=16,schedule=fitted,wgs=2/s1", "uniform",
+      "mla_decode:h16,r512,p64,q1,bf16,page64,b128,s1024", "sm90_few:cluster=1,load=tma,rows=16,schedule=fitted,wgs=2/s1",
       "normal:1,0.5",
-      "mla_decode:h128,r512,p64,q1,bf16,page64,b128,s1024", "hop:cluster=2,schedule=fitted/s1,rows=4,team=2", "normal:1,0.5",
-      "mla_decode:h128,r512,p64,q1,bf16,page64,b128,s1024", "hop:cluster=2,schedule=turns/s1", "uniform"};
+      "mla_decode:h128,r512,p64,q1,bf16,page64,b128,s1024", "sm90_many:cluster=2,schedule=fitted/s1,rows=4,team=2",
+        "normal:1,0.5",
+      "mla_decode:h128,r512,p64,q1,bf16,page64,b128,s1024", "sm90_many:cluster=2,schedule=turns/s1", "uniform"};
   rig r = {NULL};
   mlaf_ctx_opts o = MLAF_CTX_OPTS_INIT;
   mlaf_err err = {MLAF_OK, ""};

@@ -35,7 +35,7 @@ mkdir "$work/cache"
 trace=() # where there is strace, see which worker it is: the build's would do as well
 command -v strace >/dev/null && trace=(strace -f -s 4096 -e trace=execve -o "$work/trace")
 MLAF_CACHE_DIR=$work/cache "${trace[@]}" "$prefix/bin/mlaforge" compile --heads 16 \
-  --variant 'reg:blocks=1,kvload=temporal,psplit=1,qsrc=reg,rescale=always,schedule=splits,tile=16,waves=4/s1' >"$work/log" 2>&1 ||
+  --variant 'mfma_reg:blocks=1,kvload=temporal,psplit=1,qsrc=reg,rescale=always,schedule=splits,tile=16,waves=4/s1' >"$work/log" 2>&1 ||
   { cat "$work/log"; fail "compile with the installed worker"; }
 [ ! -s "$work/trace" ] || grep -q "libexec/mlaforge-worker" "$work/trace" || fail "another worker was started"
 

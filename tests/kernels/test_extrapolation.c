@@ -16,9 +16,9 @@
 #include "rig.h"
 
 static const double TOLERANCE = 0.10;
-#define SPLIT_REG  "reg:blocks=1,kvload=nt,psplit=1,qsrc=reg,rescale=lazy,schedule=splits,tile=16,waves=4/"
-#define FITTED_REG "reg:blocks=1,kvload=nt,psplit=1,qsrc=reg,rescale=lazy,schedule=fitted,tile=16,waves=4/"
-#define FITTED_LDS "lds:blocks=2,load=dma,order=ahead,rescale=lazy,schedule=fitted,stages=3,waves=4/"
+#define SPLIT_REG  "mfma_reg:blocks=1,kvload=nt,psplit=1,qsrc=reg,rescale=lazy,schedule=splits,tile=16,waves=4/"
+#define FITTED_REG "mfma_reg:blocks=1,kvload=nt,psplit=1,qsrc=reg,rescale=lazy,schedule=fitted,tile=16,waves=4/"
+#define FITTED_LDS "mfma_lds:blocks=2,load=dma,order=ahead,rescale=lazy,schedule=fitted,stages=3,waves=4/"
 
 typedef struct result {
   double part, all; /* us */
@@ -61,11 +61,11 @@ static const struct {
   lengths lengths;
   const char *family; /* its first candidate */
 } shapes[] = {
-    {"mla_decode:h16,b48,s512", EQUAL, "reg"},       {"mla_decode:h128,b24,s512", EQUAL, "lds"},
-    {"mla_decode:h16,b2,s8192", EQUAL, "reg"},       {"mla_decode:h16,b64,s512", UNIFORM, "reg"},
-    {"mla_decode:h128,b20,s512", UNIFORM, "lds"},    {"mla_decode:h20,q3,b24,s600", UNIFORM, "reg"},
-    {"mla_decode:h16,b96,s1024", FEW_LONG, "reg"},   {"mla_decode:h5,b150,s400", FEW_LONG, "reg"},
-    {"mla_decode:h128,b48,s512", FEW_LONG, "lds"},   {"mla_decode:h128,b1,s4096", EQUAL, "lds"},
+    {"mla_decode:h16,b48,s512", EQUAL, "mfma_reg"},       {"mla_decode:h128,b24,s512", EQUAL, "mfma_lds"},
+    {"mla_decode:h16,b2,s8192", EQUAL, "mfma_reg"},       {"mla_decode:h16,b64,s512", UNIFORM, "mfma_reg"},
+    {"mla_decode:h128,b20,s512", UNIFORM, "mfma_lds"},    {"mla_decode:h20,q3,b24,s600", UNIFORM, "mfma_reg"},
+    {"mla_decode:h16,b96,s1024", FEW_LONG, "mfma_reg"},   {"mla_decode:h5,b150,s400", FEW_LONG, "mfma_reg"},
+    {"mla_decode:h128,b48,s512", FEW_LONG, "mfma_lds"},   {"mla_decode:h128,b1,s4096", EQUAL, "mfma_lds"},
 };
 
 /* Shorten the requests of a bench whose tables hold ctx tokens each, in pages of 64. */

@@ -22,11 +22,11 @@ typedef struct subject {
 } subject;
 
 static const subject subjects[] = {
-    {"mla_decode:h16,r512,p64,q1,bf16,page1,b4,s1024", {"reg:", "waves=4"}, 0, 1, {300, 17}},
-    {"mla_decode:h5,r256,p32,q3,causal,bf16,page1,b4,s1024", {"reg:", "waves=2", "qsrc=lds"}, 0, 2, {150, 1}},
-    {"mla_decode:h128,r512,p64,q1,bf16,page64,b4,s1024", {"lds:", "load=dma", "order=ahead"}, 0, 1, {210, 0}},
-    {"mla_decode:h128,r512,p64,q1,bf16,page64,b4,s1024", {"lds:", "load=vgpr", "order=plain"}, 0, 2, {210, 0}},
-    {"mla_decode:h16,r512,p64,q1,bf16,page1,b4,s1024", {"reg:", "waves=4"}, 1, 3, {300, 17}},
+    {"mla_decode:h16,r512,p64,q1,bf16,page1,b4,s1024", {"mfma_reg:", "waves=4"}, 0, 1, {300, 17}},
+    {"mla_decode:h5,r256,p32,q3,causal,bf16,page1,b4,s1024", {"mfma_reg:", "waves=2", "qsrc=lds"}, 0, 2, {150, 1}},
+    {"mla_decode:h128,r512,p64,q1,bf16,page64,b4,s1024", {"mfma_lds:", "load=dma", "order=ahead"}, 0, 1, {210, 0}},
+    {"mla_decode:h128,r512,p64,q1,bf16,page64,b4,s1024", {"mfma_lds:", "load=vgpr", "order=plain"}, 0, 2, {210, 0}},
+    {"mla_decode:h16,r512,p64,q1,bf16,page1,b4,s1024", {"mfma_reg:", "waves=4"}, 1, 3, {300, 17}},
 };
 
 /* Survivors: the path of this batch does not have the instruction; whatever it waits for was already complete each time; what
@@ -228,11 +228,11 @@ static const struct needed {
   const char *fault;
 } needed[] = {
     /* Q in LDS and the rows of the merge share bytes where two waves' pieces are shorter than Q: the barrier behind the loop. */
-    {{"mla_decode:h16,r512,p64,q1,bf16,page1,b4,s1024", {"reg:", "waves=2", "qsrc=lds"}, 0, 1, {300, 17}}, MU_BARRIER, NULL, 2,
-     "LDS race: "},
+    {{"mla_decode:h16,r512,p64,q1,bf16,page1,b4,s1024", {"mfma_reg:", "waves=2", "qsrc=lds"}, 0, 1, {300, 17}}, MU_BARRIER, NULL,
+     2, "LDS race: "},
     /* Loads through registers: what a wave wrote to LDS is there at the loop's barrier. */
-    {{"mla_decode:h128,r512,p64,q1,bf16,page64,b4,s1024", {"lds:", "load=vgpr", "order=plain"}, 0, 1, {210, 0}}, MU_WAIT_DROP,
-     "s_barrier", 1, "LDS race: "}};
+    {{"mla_decode:h128,r512,p64,q1,bf16,page64,b4,s1024", {"mfma_lds:", "load=vgpr", "order=plain"}, 0, 1, {210, 0}},
+     MU_WAIT_DROP, "s_barrier", 1, "LDS race: "}};
 
 static void single_waits_are_needed(void **state) {
   bench b;

@@ -37,7 +37,7 @@ static void for_both_families(property check) {
     mlaf_problem p = rig_problem(texts[i]);
     rig_candidates c;
     rig_candidates_make(&shared, &p, &c);
-    const char *family[] = {"reg:", "lds:"};
+    const char *family[] = {"mfma_reg:", "mfma_lds:"};
     const mlaf_variant *v = NULL; /* with a combine kernel, so that every split count can be launched */
     for (size_t k = 0; !v && k < c.n_all; k++)
       if (!c.all[k].rejected && c.all[k].splits > 1 && !strncmp(c.all[k].name, family[i], 4)) v = &c.all[k];

@@ -1,5 +1,6 @@
-/* Launches that decide themselves how their batch is cut (templates/lib/fit_wave.h), of random requests: each against fp64. Small
- * ranks, so that there can be many: MLAF_RAGGED_CASES=N launches of each kernel, and 40 without it (under a sanitizer 6). */
+/* Launches that decide themselves how their batch is cut (templates/mla_decode/lib/fit_wave.h), of random requests: each against
+ * fp64. Small ranks, so that there can be many: MLAF_RAGGED_CASES=N
+ * launches of each kernel, and 40 without it (under a sanitizer 6). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,19 +15,19 @@ static const struct {
   const char *problem, *variant;
 } kernels[] = {
     {"mla_decode:h5,r96,p32,q3,causal,bf16,page48,b8,s512",
-     "reg:blocks=1,kvload=nt,psplit=1,qsrc=reg,rescale=lazy,schedule=fitted,tile=16,waves=4/s1,rows=4,team=2"},
+     "mfma_reg:blocks=1,kvload=nt,psplit=1,qsrc=reg,rescale=lazy,schedule=fitted,tile=16,waves=4/s1,rows=4,team=2"},
     {"mla_decode:h20,r64,p0,q2,f16,page1,b8,s512",
-     "reg:blocks=2,kvload=temporal,psplit=1,qsrc=lds,rescale=always,schedule=fitted,tile=32,waves=2/s3,rows=8,team=1"},
+     "mfma_reg:blocks=2,kvload=temporal,psplit=1,qsrc=lds,rescale=always,schedule=fitted,tile=32,waves=2/s3,rows=8,team=1"},
     {"mla_decode:h16,r32,p32,q1,bf16,page16,b8,s512",
-     "reg:blocks=1,kvload=nt,psplit=2,qsrc=reg,rescale=lazy,schedule=fitted,tile=16,waves=1/s2,rows=1,team=4"},
+     "mfma_reg:blocks=1,kvload=nt,psplit=2,qsrc=reg,rescale=lazy,schedule=fitted,tile=16,waves=1/s2,rows=1,team=4"},
     {"mla_decode:h8,r96,p0,q8,causal,bf16,page3,b8,s512",
-     "reg:blocks=1,kvload=temporal,psplit=1,qsrc=lds,rescale=lazy,schedule=fitted,tile=16,waves=8/s1,rows=2,team=8"},
+     "mfma_reg:blocks=1,kvload=temporal,psplit=1,qsrc=lds,rescale=lazy,schedule=fitted,tile=16,waves=8/s1,rows=2,team=8"},
     {"mla_decode:h20,r128,p32,q2,causal,bf16,page64,b8,s512",
-     "lds:blocks=1,load=dma,order=plain,rescale=lazy,schedule=fitted,stages=2,waves=2/s1,rows=4,team=2"},
+     "mfma_lds:blocks=1,load=dma,order=plain,rescale=lazy,schedule=fitted,stages=2,waves=2/s1,rows=4,team=2"},
     {"mla_decode:h40,r128,p64,q1,f16,page1,b8,s512",
-     "lds:blocks=1,load=vgpr,order=plain,rescale=always,schedule=fitted,stages=2,waves=4/s2,rows=2,team=2"},
+     "mfma_lds:blocks=1,load=vgpr,order=plain,rescale=always,schedule=fitted,stages=2,waves=4/s2,rows=2,team=2"},
     {"mla_decode:h33,r256,p0,q1,bf16,page16,b8,s512",
-     "lds:blocks=1,load=dma,order=ahead,rescale=lazy,schedule=fitted,stages=3,waves=3/s1,rows=8,team=2"},
+     "mfma_lds:blocks=1,load=dma,order=ahead,rescale=lazy,schedule=fitted,stages=3,waves=3/s1,rows=8,team=2"},
 };
 enum { KERNELS = sizeof kernels / sizeof *kernels };
 

@@ -1,28 +1,30 @@
 -- Every kind of pipelined kernel that the space offers for some problems, as the protocol check sees it: two that differ in
 -- nothing that their models know are one.
 
--- entries: list of { problem, kernels } (run.lua). Returns a list of { family, model = the module of gen/protocol/ that has its
--- model, v = that one's parameters, key = in words }. hopg, hoppg: loaders that copy rows one by one.
+-- entries: list of { problem, kernels } (run.lua). Returns a list of { family, model = the module of gen/ops/mla_decode/protocol/
+-- that has its model, v = that one's parameters, key = in words }. sm90_many_gather, sm90_mid_gather: loaders that copy rows one
+-- by one.
 return function(loader, entries)
   local isa, list, seen = loader.require("arch/sm_90a").isa, {}, {}
-  local function plan(name) return loader.require(name .. "_plan") end
-  local function model(name) return loader.require("protocol/" .. name) end
+  local function plan(name) return loader.require("ops/mla_decode/plans/" .. name) end
+  local function model(name) return loader.require("ops/mla_decode/protocol/" .. name) end
 
   local of = {}
-  function of.hopt(p, x)
+  function of.sm90_few(p, x)
     local v = { rank = p.rank, rope = p.rope, rows = x.rows, wgs = x.wgs, cluster = x.cluster, schedule = x.schedule,
       load = x.load }
-    return model("hopt").of(plan("hopt").make(v, isa), v)
+    return model("sm90_few").of(plan("sm90_few").make(v, isa), v)
   end
-  function of.hop(p, x, gather)
-    return model("hop").of(plan("hop").make(p.rank, p.rope, gather),
+  function of.sm90_many(p, x, gather)
+    return model("sm90_many").of(plan("sm90_many").make(p.rank, p.rope, gather),
       { rank = p.rank, rope = p.rope, cluster = x.cluster or 1, schedule = x.schedule, gather = gather })
   end
-  function of.hopp(p, x, gather)
+  function of.sm90_mid(p, x, gather)
     local v = { rank = p.rank, rope = p.rope, rows = x.rows, schedule = x.schedule, gather = gather }
-    return model("hopp").of(plan("hopp").make(v, isa), v)
+    return model("sm90_mid").of(plan("sm90_mid").make(v, isa), v)
   end
-  function of.hopw(p, x) return model("hopw").of(plan("hopw").make(p.rank, p.rope), { schedule = x.schedule }) end
+  function of.sm90_small_rank(p, x) return model("sm90_small_rank").of(plan("sm90_small_rank").make(p.rank, p.rope),
+    { schedule = x.schedule }) end
 
   local function add(family, name, v)
     v.rope = v.rope and math.min(v.rope, 1)
@@ -36,7 +38,7 @@ return function(loader, entries)
 
   for _, entry in ipairs(entries) do
     for _, item in ipairs(entry[2]) do
-      local name = of[item.family] and item.family or item.family:gsub("g$", "")
+      local name = of[item.family] and item.family or item.family:gsub("_gather$", "")
       if of[name] and not item.rejected then
         add(item.family, name, of[name](entry[1], item.point.values, name ~= item.family))
       end

@@ -44,7 +44,7 @@ return function(loader, root, seed, most, see)
     return m
   end
 
-  -- A ring as hopt has it, smaller: producers deal out the boxes, warpgroups take turns on tiles, the last box is given back
+  -- A ring as sm90_few has it, smaller: producers deal out the boxes, warpgroups take turns on tiles, the last box is given back
   -- first.
   local function ring_model()
     local m, full, empty, slot, list = protocol.new(), {}, {}, {}, {}

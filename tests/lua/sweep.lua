@@ -34,7 +34,7 @@ local function sweep(target, text)
       try(target, text, item.name, item.kernel)
     end
   end
-  for _, c in ipairs(space.combine_kernels(p, target)) do try(target, text, c.text, c.kernel) end
+  for _, c in ipairs(space.second_kernels(p, target)) do try(target, text, c.text, c.kernel) end
 end
 for i, text in ipairs(PROBLEMS) do
   sweep("gfx942", text)

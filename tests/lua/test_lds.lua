@@ -2,8 +2,9 @@
 local T = ...
 local test, eq, ok, raises = T.test, T.eq, T.ok, T.raises
 local loader = T.quick_loader()
-local weave, plan, loop = loader.require("weave"), loader.require("lds_plan"), loader.require("lds_loop")
-local copy, sorted = loader.require("lds_copy"), loader.sorted
+local weave, plan, loop = loader.require("weave"), loader.require("ops/mla_decode/plans/mfma_lds"),
+  loader.require("ops/mla_decode/plans/mfma_lds_loop")
+local copy, sorted = loader.require("ops/mla_decode/plans/mfma_lds_copy"), loader.sorted
 local CDNA = { "gfx942", "gfx950", "gfx90a" }
 local function isa_of(target) return loader.require("arch/" .. target).isa end
 local gfx942 = isa_of("gfx942")

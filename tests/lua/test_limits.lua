@@ -34,7 +34,7 @@ end
 local function some(list, step, shift)
   local out, n = {}, {}
   for _, item in ipairs(list) do
-    local family = item.name:match("^%l+")
+    local family = item.name:match("^[%w_]+")
     n[family] = (n[family] or 0) + 1
     if not item.rejected and (n[family] + shift) % step == 0 then out[#out + 1] = item end
   end
@@ -59,13 +59,13 @@ test("at its edges a problem has kernels, all of which keep their contracts", fu
 end)
 
 test("with the most heads each family serves a problem or says why not", function()
-  local families, most = loader.require("families"), limits.problem[1].most
+  local families, most = loader.require("ops").get("mla_decode").families, limits.problem[1].most
   for _, target in ipairs({ "gfx942", "sm_90a" }) do
     for q_len = 1, 8, 7 do
       local p = problem.parse(("mla_decode:h%d,r512,p64,q%d,b8,s4096"):format(most, q_len))
       local said = {}
       for _, item in ipairs(space.kernels(p, target)) do
-        local family = item.name:match("^%l+")
+        local family = item.name:match("^[%w_]+")
         if item.rejected then said[family] = said[family] or item.rejected
         elseif said[family] ~= true then
           local good, source = pcall(emit.render, item.kernel.template, item.kernel.params, target)
@@ -78,14 +78,14 @@ test("with the most heads each family serves a problem or says why not", functio
       for name, family in pairs(families) do
         local is_family = type(family) == "table" and family.template and family.arch and family.arch[isa]
         if is_family then
-          local is_decode = family.template:find("^mla_decode")
+          local is_decode = family.stage == "decode"
           ok(not is_decode or said[name], "%s: family %s says nothing of %s", target, name, problem.print(p))
           if is_decode and said[name] ~= true then
             ok(not said[name]:find("contract"), "%s: %s is refused by its template only: %s", target, name, said[name])
           end
         end
       end
-      for _, c in ipairs(space.combine_kernels(p, target)) do
+      for _, c in ipairs(space.second_kernels(p, target)) do
         local good, why = pcall(emit.render, c.kernel.template, c.kernel.params, target)
         ok(good, "%s: %s: %s", target, c.text, tostring(why))
       end

@@ -61,7 +61,7 @@ end)
 test("template_hash: does not move with other templates or unused modules", function()
   local h = hash(base)
   eq(hash(with("y.hip.in", "z\n")), h, "another template")
-  eq(hash(base, { ["gen/model.lua"] = "return {}" }), h, "an unused module")
+  eq(hash(base, { ["gen/ops/mla_decode/model.lua"] = "return {}" }), h, "an unused module")
 end)
 
 test("template_hash: covers the arch facts templates see, not the model's constants", function()

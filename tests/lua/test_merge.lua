@@ -1,7 +1,7 @@
 -- How a team of warps shares the merge of a row's splits.
 local T = ...
 local test, eq, ok = T.test, T.eq, T.ok
-local splits = T.loader().require("merge_plan").splits
+local splits = T.loader().require("ops/mla_decode/plans/combine_warp").splits
 
 test("a team's warps have every column once, and as few as the team allows", function()
   for rank = 32, 512, 32 do

@@ -38,7 +38,7 @@ test("candidates come first, best estimate first, ties by name", function()
 end)
 
 test("more context never takes less time", function()
-  for _, family in ipairs({ "reg", "lds" }) do
+  for _, family in ipairs({ "mfma_reg", "mfma_lds" }) do
     local name = (first_of("mla_decode:h16,b64,s4096", family, 1) or {}).name
     if name then
       local last = 0
@@ -52,7 +52,7 @@ test("more context never takes less time", function()
 end)
 
 test("more requests never take less time", function()
-  local name, last = first_of("mla_decode:h16,b64,s4096", "reg", 1).name, 0
+  local name, last = first_of("mla_decode:h16,b64,s4096", "mfma_reg", 1).name, 0
   for b = 2, 700, 3 do
     local ns = estimate("mla_decode:h16,s1024,b" .. b, name)
     ok(ns >= last, "%d requests: %g < %g", b, ns, last)
@@ -62,12 +62,12 @@ end)
 
 test("a combine costs at least its launch", function()
   local arch = loader.require("arch/gfx942")
-  local v = first_of("mla_decode:h16,b1,s131072", "reg", 2)
-  local model, p = loader.require("model"), problem.parse("mla_decode:h16,b1,s131072")
+  local v = first_of("mla_decode:h16,b1,s131072", "mfma_reg", 2)
+  local model, p = loader.require("ops/mla_decode/model"), problem.parse("mla_decode:h16,b1,s131072")
   ok(model.combine_ns(p, v.decode.cost, v.combine.cost, arch, 2) > arch.model.launch_ns / 4, "too cheap")
   -- Behind one split it is there for launches that cut their batch: it takes what two splits take, no less.
   eq(model.combine_ns(p, v.decode.cost, v.combine.cost, arch, 1), model.combine_ns(p, v.decode.cost, v.combine.cost, arch, 2))
-  local alone = first_of("mla_decode:h16,b1,s131072", "reg", 1)
+  local alone = first_of("mla_decode:h16,b1,s131072", "mfma_reg", 1)
   eq(alone.model_ns, model.estimate(p, arch, alone.decode.cost, 1, 0), "without a combine kernel nothing is added")
 end)
 

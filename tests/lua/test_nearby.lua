@@ -3,15 +3,15 @@ local T = ...
 local test, eq, ok, raises = T.test, T.eq, T.ok, T.raises
 local loader = T.quick_loader()
 local problem, nearby, space = loader.require("problem"), loader.require("nearby"), loader.require("space")
-local families, params = loader.require("families"), loader.require("params")
+local families, params = loader.require("ops").get("mla_decode"), loader.require("params")
 
 local function measured(batch, ctx, variant, ns, hash)
   return { batch = batch, ctx = ctx, variant = variant, ns = ns, template_hash = hash or "" }
 end
 
 -- 64 rows a request, gfx942: 32-row blocks win where two a request fill the device once, 64-row blocks where they would not.
-local REG = "reg:blocks=2,kvload=nt,psplit=1,qsrc=lds,rescale=lazy,schedule=fitted,tile=16,waves=4"
-local LDS = "lds:blocks=1,load=dma,order=plain,rescale=lazy,schedule=fitted,stages=3,waves=4"
+local REG = "mfma_reg:blocks=2,kvload=nt,psplit=1,qsrc=lds,rescale=lazy,schedule=fitted,tile=16,waves=4"
+local LDS = "mfma_lds:blocks=1,load=dma,order=plain,rescale=lazy,schedule=fitted,stages=3,waves=4"
 local ONCE = "/s1,rows=4,team=2" -- requests of different lengths may be cut
 local AT = "mla_decode:h16,r512,p64,q4,causal,bf16,page64,"
 local small, other = measured(128, 1024, REG .. ONCE, 55260), measured(256, 512, LDS .. ONCE, 49800)
@@ -33,7 +33,7 @@ test("another neighbour's kernel is taken where measured over modelled says so, 
   eq(nearby.choose(half, "gfx942", { small, measured(256, 512, LDS .. ONCE, 66000) }, false).variant.name, REG .. ONCE)
 end)
 
-local function one_request(ctx, kernel, ns) return measured(1, ctx, "hopt:cluster=" .. kernel, ns) end
+local function one_request(ctx, kernel, ns) return measured(1, ctx, "sm90_few:cluster=" .. kernel, ns) end
 local ONE = "1,load=tma,rows=8,schedule=splits,wgs=2"
 local first = one_request(1024, "16,load=tma,rows=8,schedule=splits,wgs=1/s1", 6628)
 
@@ -44,13 +44,13 @@ test("a kernel that was only timed near serves where it was timed on both sides"
     one_request(16384, ONE .. "/s64,rows=1,team=8", 15556) }
   eq(nearby.choose(p, "sm_90a", { first }, false).variant.decode.symbol, space.variant(p, "sm_90a", first.variant).decode.symbol)
   local x = nearby.choose(p, "sm_90a", list, true)
-  eq(x.variant.name, "hopt:cluster=" .. ONE .. "/s32,rows=1,team=16")
+  eq(x.variant.name, "sm90_few:cluster=" .. ONE .. "/s32,rows=1,team=16")
   eq(x.from, 2)
 end)
 
 -- Two requests: kernels that serve any lengths. Clusters that four requests fill once, as more than two blocks must.
 local lone = one_request(1024, "8,load=tma,rows=8,schedule=splits,wgs=1/s1", 6628)
-local WIDE = "hopt:cluster=8,load=tma,rows=8,schedule=fitted,wgs=1"
+local WIDE = "sm90_few:cluster=8,load=tma,rows=8,schedule=fitted,wgs=1"
 local pair = measured(2, 1024, WIDE .. "/s1", 6628)
 
 test("one that nobody timed serves where it may and is far better, one that was slow does not", function()
@@ -58,7 +58,8 @@ test("one that nobody timed serves where it may and is far better, one that was 
   eq(nearby.choose(p, "sm_90a", { pair }, false).from, 1)
   local x = nearby.choose(p, "sm_90a", { pair }, true)
   eq(x.from, 0)
-  ok(x.variant.decode.symbol ~= space.variant(p, "sm_90a", pair.variant).decode.symbol and x.variant.name:find("^hopt:.*=fitted"),
+  ok(x.variant.decode.symbol ~= space.variant(p, "sm_90a", pair.variant).decode.symbol
+    and x.variant.name:find("^sm90_few:.*=fitted"),
     x.variant.name)
   local slow = measured(2, 1024, x.variant.name, 1, x.variant.decode.template_hash)
   slow.slow = true
@@ -104,10 +105,10 @@ end)
 
 test("what the generator no longer makes says nothing", function()
   local p = problem.parse(AT .. "b256,s2048")
-  local gone, edited = measured(256, 512, "lds:zeal=1/s1", 1), measured(256, 512, LDS .. ONCE, 49800, ("0"):rep(64))
+  local gone, edited = measured(256, 512, "mfma_lds:zeal=1/s1", 1), measured(256, 512, LDS .. ONCE, 49800, ("0"):rep(64))
   eq(nearby.choose(p, "gfx942", { small, gone, edited }, false).variant.name, REG .. ONCE)
   raises(function() nearby.choose(p, "gfx942", { gone, edited }, true) end, "none of the tuned variants")
-  local now = measured(256, 512, LDS .. ONCE, 49800, loader.template_hash("mla_decode_lds", "gfx942"))
+  local now = measured(256, 512, LDS .. ONCE, 49800, loader.template_hash("mla_decode/mfma_lds", "gfx942"))
   eq(nearby.choose(p, "gfx942", { small, now }, false).from, 2)
 end)
 

@@ -3,11 +3,13 @@
 local T = ...
 local test, eq, ok = T.test, T.eq, T.ok
 local loader = T.quick_loader()
-local protocol, rules, known = loader.require("protocol"), loader.require("protocol/rules"), loader.require("protocol/known")
+local protocol, rules, known = loader.require("protocol"), loader.require("ops/mla_decode/protocol/rules"),
+  loader.require("ops/mla_decode/protocol/known")
 local OPS = protocol.ops
 local explore = dofile(T.root .. "/tests/lua/explore.lua")
 local KERNELS = {}
-for _, name in ipairs({ "hopt", "hop", "hopp", "hopw" }) do KERNELS[name] = loader.require("protocol/" .. name) end
+for _, name in ipairs({ "sm90_few", "sm90_many", "sm90_mid", "sm90_small_rank" }) do
+  KERNELS[name] = loader.require("ops/mla_decode/protocol/" .. name) end
 
 local function with(base, change)
   local v = {}
@@ -84,24 +86,24 @@ test("what a wait that passes too early leads to", function()
 end)
 
 -- ---- The known bug --------------------------------------------------------------------------------------------------------
-test("hopt with two warpgroups: rings of 20, 22, 23 and 25 let a wait pass too early, 18 and order do not", function()
+test("sm90_few with two warpgroups: rings of 20, 22, 23 and 25 let a wait pass too early, 18 and order do not", function()
   for _, change in ipairs({ {}, WALK, { load = "gather" } }) do
     for _, ring in ipairs({ 18, 20, 22, 23, 25 }) do
       local v = with(with(HOPT, change), { ring = ring, ordered = false })
-      local found, text = first("hopt", v)
+      local found, text = first("sm90_few", v)
       eq(found and found.kind, ring ~= 18 and "alias" or nil, ("%s, %d boxes"):format(v.schedule, ring))
       if found then ok(text:find("math [01]%.[01]: wait for phase %d+ of [^,]*full%[%d+%], scores"), text) end
-      eq(select(2, first("hopt", with(v, { ordered = true }))), "nothing", ring .. " boxes in order")
-      eq(select(2, first("hopt", with(v, { wgs = 1 }))), "nothing", ring .. " boxes, one warpgroup")
+      eq(select(2, first("sm90_few", with(v, { ordered = true }))), "nothing", ring .. " boxes in order")
+      eq(select(2, first("sm90_few", with(v, { wgs = 1 }))), "nothing", ring .. " boxes, one warpgroup")
     end
   end
 end)
 
 test("order does not save a ring below two tiles: boxes dealt out to producers", function()
-  local found, text = first("hopt", with(HOPT, { ring = 17 }))
+  local found, text = first("sm90_few", with(HOPT, { ring = 17 }))
   eq(found and found.kind, "alias")
   ok(text:find("producer %d: wait for phase %d+ of [^,]*empty%[%d+%], produce"), text)
-  eq(select(2, first("hopt", with(HOPT, { ring = 17, load = "gather" }))), "nothing") -- all of them take every box
+  eq(select(2, first("sm90_few", with(HOPT, { ring = 17, load = "gather" }))), "nothing") -- all of them take every box
 end)
 
 -- ---- Kernels of the space -------------------------------------------------------------------------------------------------
@@ -116,37 +118,45 @@ T.sampled(3, "pipelined kernels of the covering grid are right: every sixth", fu
     end
   end
   ok(#kernels > (T.full and 150 or 100), "%d kinds of kernels", #kernels)
-  for _, name in ipairs({ "hopt", "hop", "hopg", "hopp", "hoppg", "hopw" }) do ok(by_family[name], "none of %s", name) end
+  for _, name in ipairs({ "sm90_few", "sm90_many", "sm90_many_gather", "sm90_mid", "sm90_mid_gather", "sm90_small_rank" }) do
+    ok(by_family[name], "none of %s", name) end
 end)
 
 T.sampled(5, "all cases of some kernels: long walks, maxima that rise, clusters of three", function(mine)
   for i, one in ipairs({
-    { "hopt", HOPT }, { "hopt", with(HOPT, with(WALK, { ring = 23, raises = 1 })) },
-    { "hopt", with(HOPT, { ring = 25, cluster = 2, wgs = 1 }) }, { "hopt", with(HOPT, { ring = 16, wgs = 1, warps = 4 }) },
-    { "hopt", with(HOPT, with(WALK, { ring = 20, raises = 2, cluster = 2 })) }, { "hop", with(HOP, { cluster = 2 }) },
-    { "hop", HOP }, { "hop", with(HOP, { many = false, cluster = 2, buffers = 4, shared = false }) },
-    { "hop", with(HOP, { gather = true }) }, { "hop", with(HOP, { gather = true, rope = 0, buffers = 4, shared = false }) },
-    { "hopp", with(HOPP, { gather = true }) }, { "hopp", HOPP }, { "hopp", with(HOPP, { schedule = "splits", warps = 4 }) },
-    { "hopw", HOPW },
-    { "hopw", with(HOPW, { schedule = "splits", buffers = 3 }) },
+    { "sm90_few", HOPT }, { "sm90_few", with(HOPT, with(WALK, { ring = 23, raises = 1 })) },
+    { "sm90_few", with(HOPT, { ring = 25, cluster = 2, wgs = 1 }) }, { "sm90_few", with(HOPT, { ring = 16, wgs = 1,
+      warps = 4 }) },
+    { "sm90_few", with(HOPT, with(WALK, { ring = 20, raises = 2, cluster = 2 })) }, { "sm90_many", with(HOP, { cluster = 2 }) },
+    { "sm90_many", HOP }, { "sm90_many", with(HOP, { many = false, cluster = 2, buffers = 4, shared = false }) },
+    { "sm90_many", with(HOP, { gather = true }) }, { "sm90_many", with(HOP, { gather = true, rope = 0, buffers = 4,
+      shared = false }) },
+    { "sm90_mid", with(HOPP, { gather = true }) }, { "sm90_mid", HOPP }, { "sm90_mid", with(HOPP, { schedule = "splits",
+      warps = 4 }) },
+    { "sm90_small_rank", HOPW },
+    { "sm90_small_rank", with(HOPW, { schedule = "splits", buffers = 3 }) },
   }) do
     if mine(i - 1) then eq(select(2, first(one[1], one[2], true)), "nothing", one[1]) end
   end
   local three = { { { tiles = 2 } }, { { tiles = 1 } }, { { tiles = 0 } } }
-  eq(#protocol.check(KERNELS.hopt.model(with(HOPT, { cluster = 3 }), three)), 0, "a cluster of three")
+  eq(#protocol.check(KERNELS.sm90_few.model(with(HOPT, { cluster = 3 }), three)), 0, "a cluster of three")
 end)
 
 test("the model's functions are the template's", function()
   -- Loaders that copy rows one by one are files of their own, which a tree may lack.
-  local gathers, gathered = T.read("templates/hop/gather.h") ~= nil, { copy_group = true, copy_boxes = true, hand_over = true }
-  local files = { hopt = { "mla_decode_hopt.cu.in", "lib/meet.h" }, hopp = { "mla_decode_hopp.cu.in" },
-    hopw = { "mla_decode_hopw.cu.in" }, hop = { "mla_decode_hop.cu.in", "hop/block.h", "hop/ends.h", "hop/finish.h", "hop/load.h",
-      "hop/order.h", "hop/partial.h" } }
+  local gathers, gathered = T.read("templates/mla_decode/sm90_many/gather.h") ~= nil, { copy_group = true, copy_boxes = true,
+    hand_over = true }
+  local files = { sm90_few = { "mla_decode/sm90_few.cu.in", "mla_decode/lib/meet.h" }, sm90_mid = { "mla_decode/sm90_mid.cu.in" },
+    sm90_small_rank = { "mla_decode/sm90_small_rank.cu.in" }, sm90_many = { "mla_decode/sm90_many.cu.in",
+      "mla_decode/sm90_many/block.h", "mla_decode/sm90_many/ends.h", "mla_decode/sm90_many/finish.h",
+        "mla_decode/sm90_many/load.h",
+      "mla_decode/sm90_many/order.h", "mla_decode/sm90_many/partial.h" } }
   for name, list in pairs(files) do
     local text, seen = "", 0
     for _, file in ipairs(list) do text = text .. T.read("templates/" .. file) end
-    for _, file in ipairs({ "hop/gather.h", "hopp/gather.h" }) do text = text .. (T.read("templates/" .. file) or "") end
-    for word in T.read("gen/protocol/" .. name .. ".lua"):gmatch('"([%l_]+)%(%)') do
+    for _, file in ipairs({ "mla_decode/sm90_many/gather.h", "mla_decode/sm90_mid/gather.h" }) do
+      text = text .. (T.read("templates/" .. file) or "") end
+    for word in T.read("gen/ops/mla_decode/protocol/" .. name .. ".lua"):gmatch('"([%l_]+)%(%)') do
       seen = seen + 1
       ok(text:find("[ %*&]" .. word .. "%(") or gathered[word] and not gathers, "%s: no %s() in the template", name, word)
     end
@@ -158,7 +168,7 @@ end)
 test("the space refuses what the check refuses, with the reason", function()
   local fresh = T.loader()
   fresh.host.sha256 = function(text) return ("%064x"):format(#text) end
-  local plan = fresh.require("hopt_plan")
+  local plan = fresh.require("ops/mla_decode/plans/sm90_few")
   local make, forced = plan.make, {}
   plan.make = function(...)
     local g = make(...)
@@ -169,7 +179,7 @@ test("the space refuses what the check refuses, with the reason", function()
   local function count()
     local refused, offered = 0, 0
     for _, item in ipairs(fresh.require("space").kernels(p, "sm_90a")) do
-      if item.name:find("^hopt") and item.name:find("wgs=2") then
+      if item.name:find("^sm90_few") and item.name:find("wgs=2") then
         if item.rejected and item.rejected:find("a tile: alias:", 1, true) then
           ok(item.rejected:find("^ring of %d+ boxes, 9 a tile: alias: .*math %d"), item.rejected)
           refused = refused + 1
@@ -199,18 +209,20 @@ test("what is written down of rings is what the check says", function()
   for _, one in ipairs({ { "tma", 64, 2, 9 }, { "tma", 64, 2, 3 }, { "tma", 0, 2, 5 }, { "tma", 64, 1, 4 },
     { "gather", 64, 2, 4 } }) do
     local load, rope, wgs, boxes = table.unpack(one)
-    row("hopt", ("%s,rope=%d,wgs=%d"):format(load, rope // 64, wgs), boxes,
-      function(ring) return with(HOPT, { boxes = boxes, ring = ring, rope = rope, wgs = wgs, load = load }) end, known.hopt.tiles)
+    row("sm90_few", ("%s,rope=%d,wgs=%d"):format(load, rope // 64, wgs), boxes,
+      function(ring) return with(HOPT, { boxes = boxes, ring = ring, rope = rope, wgs = wgs, load = load }) end,
+        known.sm90_few.tiles)
   end
   for boxes = 4, 5 do
-    row("hopp", ("gather=0,rope=%d"):format(boxes - 4), boxes,
+    row("sm90_mid", ("gather=0,rope=%d"):format(boxes - 4), boxes,
       function(ring) return with(HOPP, { boxes = boxes, ring = ring, rope = boxes - 4, schedule = "splits" }) end,
-      known.hopp.tiles)
+      known.sm90_mid.tiles)
   end
   for buffers = 2, 5 do
-    eq(known.hopw[buffers] or false, not first("hopw", with(HOPW, { buffers = buffers })), "hopw " .. buffers)
+    eq(known.sm90_small_rank[buffers] or false, not first("sm90_small_rank", with(HOPW, { buffers = buffers })),
+      "sm90_small_rank " .. buffers)
   end
-  eq(rules.hopw({ buffers = 2 }, {}, { schedule = "splits" }):match("^2 buffers: deadlock"), "2 buffers: deadlock")
+  eq(rules.sm90_small_rank({ buffers = 2 }, {}, { schedule = "splits" }):match("^2 buffers: deadlock"), "2 buffers: deadlock")
 end)
 
 -- ---- Seeded mistakes -------------------------------------------------------------------------------------------------------
@@ -269,7 +281,7 @@ end
 
 local LONG, FEW = { { { tiles = 7 } } }, { { { tiles = 2 } }, { { tiles = 1 } } }
 local RANGES = { { { tiles = 1 }, { tiles = 2 }, { tiles = 0 }, { tiles = 3 }, { tiles = 1 } } }
-local PARTS = KERNELS.hopt.meeting(5, { tiles = 2 })
+local PARTS = KERNELS.sm90_few.meeting(5, { tiles = 2 })
 local PIECES = { { blocks = 3, cut = true }, { blocks = 0, cut = true }, { blocks = 2, cut = true }, { blocks = 4 },
   { blocks = 1 }, { blocks = 2 } }
 local TILES = { 2, 0, 1, 3 }
@@ -278,107 +290,108 @@ local pair = with(HOP, { cluster = 2 })
 
 -- name, kernel, parameters, case, what is done to the model, the kind of finding, and a pattern of its text
 local SEEDS = {
-  { "a box is read without a wait", "hopt", HOPT, LONG, "race", "slot 4", function(m)
+  { "a box is read without a wait", "sm90_few", HOPT, LONG, "race", "slot 4", function(m)
     edit(m, "math 0.0", { "WAIT" }, "full%[4%]", "scores()", drop)
   end },
-  { "boxes of V are given back before the products are through", "hopt", HOPT, LONG, "race", "slot", function(m)
+  { "boxes of V are given back before the products are through", "sm90_few", HOPT, LONG, "race", "slot", function(m)
     edit(m, "math 1", { "ARRIVE" }, "empty", "multiply_v()", earlier(2))
   end },
-  { "an empty barrier awaits one warp too many", "hopt", HOPT, LONG, "deadlock", "produce", function(m)
+  { "an empty barrier awaits one warp too many", "sm90_few", HOPT, LONG, "deadlock", "produce", function(m)
     counts(m, "empty%[3%]", 1)
   end },
-  { "an empty barrier awaits one warp too few", "hopt", HOPT, LONG, "count", "empty%[3%]", function(m)
+  { "an empty barrier awaits one warp too few", "sm90_few", HOPT, LONG, "count", "empty%[3%]", function(m)
     counts(m, "empty%[3%]", -1)
   end },
-  { "Q is awaited by the wrong parity", "hopt", walk, RANGES, "parity", "full_q", function(m)
+  { "Q is awaited by the wrong parity", "sm90_few", walk, RANGES, "parity", "full_q", function(m)
     edit(m, "math 0.1", { "WAIT" }, "full_q%[1%]", "attend()", function(ops, i)
       ops[i] = { ops[i][1], ops[i][2], ops[i][3], ops[i][4], 1 - (ops[i][3] & 1) }
     end)
   end },
-  { "P is read without a barrier of its warps", "hopt", HOPT, LONG, "race", "P, warp", function(m)
+  { "P is read without a barrier of its warps", "sm90_few", HOPT, LONG, "race", "P, warp", function(m)
     edit(m, "math 0", { "ARRIVE", "WAIT" }, "named 1", "compute(), P", drop)
   end },
-  { "maxima without a barrier", "hopt", with(HOPT, { raises = 1 }), LONG, "race", "tops", function(m)
+  { "maxima without a barrier", "sm90_few", with(HOPT, { raises = 1 }), LONG, "race", "tops", function(m)
     edit(m, "math 1", { "ARRIVE", "WAIT" }, "named 2", "raise()", drop)
   end },
-  { "Q and the facts are given back before the range is finished", "hopt", walk, RANGES, "race", "facts", function(m)
+  { "Q and the facts are given back before the range is finished", "sm90_few", walk, RANGES, "race", "facts", function(m)
     edit(m, "math 0.0", { "ARRIVE" }, "empty_q", "attend()", earlier(4))
   end },
-  { "facts are overwritten without a wait", "hopt", walk, RANGES, "race", "facts", function(m)
+  { "facts are overwritten without a wait", "sm90_few", walk, RANGES, "race", "facts", function(m)
     edit(m, "producer 3", { "WAIT" }, "empty_q", "announce()", drop)
   end },
-  { "the order's barrier is arrived at twice", "hopt", with(HOPT, { ring = 20 }), LONG, "early", "order", function(m)
+  { "the order's barrier is arrived at twice", "sm90_few", with(HOPT, { ring = 20 }), LONG, "early", "order", function(m)
     edit(m, "math 0.0", { "ARRIVE" }, "order of warpgroup 1", "scores(), tiles", twice)
   end },
-  { "the order is not passed on", "hopt", with(HOPT, { ring = 20 }), LONG, "deadlock", "order", function(m)
+  { "the order is not passed on", "sm90_few", with(HOPT, { ring = 20 }), LONG, "deadlock", "order", function(m)
     edit(m, "math 1", { "ARRIVE" }, "order of warpgroup 0", "scores(), tiles", drop)
   end },
-  { "O is put into the ring before all are done with it", "hopt", HOPT, LONG, "race", "slot", function(m)
+  { "O is put into the ring before all are done with it", "sm90_few", HOPT, LONG, "race", "slot", function(m)
     edit(m, "math", { "ARRIVE", "WAIT" }, "named 3", "merge_states()", drop)
   end },
-  { "a cluster's states are sent before the other block runs", "hopt", cluster, FEW, "unmade", "ENDS", function(m)
+  { "a cluster's states are sent before the other block runs", "sm90_few", cluster, FEW, "unmade", "ENDS", function(m)
     edit(m, "math", { "WAIT" }, "cluster", "merge_states()", drop)
   end },
-  { "a block of a cluster does not wait for the others' O", "hopt", cluster, FEW, "exited", "block %d may have ended", function(m)
+  { "a block of a cluster does not wait for the others' O", "sm90_few", cluster, FEW, "exited", "block %d may have ended",
+    function(m)
     edit(m, "math", { "WAIT" }, "ENDS . 8", "exchange()", drop)
   end },
-  { "a barrier awaits fewer bytes than come", "hopt", cluster, FEW, "count", "ENDS", function(m)
+  { "a barrier awaits fewer bytes than come", "sm90_few", cluster, FEW, "count", "ENDS", function(m)
     edit(m, "producer 3", { "ARRIVE" }, "ENDS", "kernel", function(ops, i)
       ops[i] = { ops[i][1], ops[i][2], ops[i][3], ops[i][4], ops[i][5] - 1 }
     end)
   end },
-  { "a barrier awaits more bytes than come", "hopt", HOPT, LONG, "deadlock", "scores", function(m)
+  { "a barrier awaits more bytes than come", "sm90_few", HOPT, LONG, "deadlock", "scores", function(m)
     edit(m, "producer 2", { "ARRIVE" }, "full%[2%]", "produce()", function(ops, i)
       ops[i] = { ops[i][1], ops[i][2], ops[i][3], ops[i][4], 2 }
     end)
   end },
-  { "a piece's word is published before the piece", "hopt", walk, PARTS, "race", "published O", function(m)
+  { "a piece's word is published before the piece", "sm90_few", walk, PARTS, "race", "published O", function(m)
     edit(m, "block 1 math 0.0", { "ARRIVE" }, "word", "meet_publish()", earlier(6))
   end },
-  { "a piece's word is published without a barrier of its writers", "hopt", walk, PARTS, "race", "published O", function(m)
+  { "a piece's word is published without a barrier of its writers", "sm90_few", walk, PARTS, "race", "published O", function(m)
     edit(m, "block 1 math", { "ARRIVE", "WAIT" }, "named 3", "finish()", drop)
   end },
-  { "a piece is added without its word", "hopt", walk, PARTS, "race", "published O", function(m)
+  { "a piece is added without its word", "sm90_few", walk, PARTS, "race", "published O", function(m)
     edit(m, "block 4 producer 3", { "WAIT" }, "block 2: word", "meet()", drop)
   end },
-  { "pieces are added before the producer has taken their words", "hopt", walk, PARTS, "race", "published O", function(m)
+  { "pieces are added before the producer has taken their words", "sm90_few", walk, PARTS, "race", "published O", function(m)
     edit(m, "block 5 math", { "WAIT" }, "MET", "finish_last()", drop)
   end },
-  { "a sum of pieces is published before all warps have added theirs", "hopt", walk, PARTS, "race", "published O", function(m)
+  { "a sum of pieces is published before all warps have added theirs", "sm90_few", walk, PARTS, "race", "published O", function(m)
     edit(m, "block 4 math", { "ARRIVE", "WAIT" }, "named 3", "finish_last()", drop)
   end },
-  { "slices of a pair are given back to this block only", "hop", pair, PIECES, "deadlock", "empty", function(m)
+  { "slices of a pair are given back to this block only", "sm90_many", pair, PIECES, "deadlock", "empty", function(m)
     edit(m, "block 1 [AB]", { "ARRIVE" }, "block 2: empty", "give_back()", drop)
   end },
-  { "slices of a pair are filled before the other block gave them back", "hop", pair, PIECES, "race", "quarter", function(m)
+  { "slices of a pair are filled before the other block gave them back", "sm90_many", pair, PIECES, "race", "quarter", function(m)
     edit(m, "[AB]%.", { "ARRIVE" }, "empty", "give_back()", function(ops, i, a)
       if ops[i][2].block ~= a.block then table.remove(ops, i) end
     end)
     counts(m, "empty", -2)
   end },
-  { "a pair ends without waiting for the other block", "hop", pair, PIECES, "exited", "block %d may have ended", function(m)
+  { "a pair ends without waiting for the other block", "sm90_many", pair, PIECES, "exited", "block %d may have ended", function(m)
     edit(m, "block", { "ARRIVE", "WAIT" }, "cluster", "end", drop)
   end },
-  { "a pair begins without waiting for the other block", "hop", pair, PIECES, "unmade", "full", function(m)
+  { "a pair begins without waiting for the other block", "sm90_many", pair, PIECES, "unmade", "full", function(m)
     edit(m, "block", { "ARRIVE", "WAIT" }, "cluster", "begin", drop)
   end },
-  { "a reference is published twice", "hop", HOP, PIECES, "early", "M_READY", function(m)
+  { "a reference is published twice", "sm90_many", HOP, PIECES, "early", "M_READY", function(m)
     edit(m, "A.0", { "ARRIVE" }, "M_READY . 0", "publish_reference()", twice)
   end },
-  { "P of the other warpgroup is read before it is there", "hop", HOP, PIECES, "race", "P 0", function(m)
+  { "P of the other warpgroup is read before it is there", "sm90_many", HOP, PIECES, "race", "P 0", function(m)
     edit(m, "[AB]%.", { "ARRIVE", "WAIT" }, "P_READY . 0", "P", drop)
   end },
-  { "facts of a piece are overwritten while math reads them", "hop", HOP, PIECES, "race", "facts", function(m)
+  { "facts of a piece are overwritten while math reads them", "sm90_many", HOP, PIECES, "race", "facts", function(m)
     edit(m, "loader of Q", { "WAIT" }, "LAST_EMPTY", "load_queries()", drop)
   end },
-  { "a piece's end reads the facts, not their copy", "hop", HOP, PIECES, "race", "facts", function(m)
+  { "a piece's end reads the facts, not their copy", "sm90_many", HOP, PIECES, "race", "facts", function(m)
     local facts
     for _, p in ipairs(m.places) do if p.name == "block 1: facts" then facts = p end end
     edit(m, "[AB]%.", { "READ" }, "facts' copy", "finish()", function(ops, i)
       ops[i] = { OPS.READ, facts, ops[i][3], ops[i][4] }
     end)
   end },
-  { "one copy of the facts where two are needed", "hop", HOP, PIECES, "race", "facts' copy 0", function(m)
+  { "one copy of the facts where two are needed", "sm90_many", HOP, PIECES, "race", "facts' copy 0", function(m)
     local zero
     for _, p in ipairs(m.places) do if p.name:find("facts' copy 0") then zero = p end end
     for _, a in ipairs(m.agents) do
@@ -387,46 +400,48 @@ local SEEDS = {
       end
     end
   end },
-  { "largest values are another piece's", "hop", HOP, PIECES, "race", "tops", function(m)
+  { "largest values are another piece's", "sm90_many", HOP, PIECES, "race", "tops", function(m)
     edit(m, "[AB]%.", { "ARRIVE", "WAIT" }, "BOTH", "work_on_blocks()", drop)
   end },
-  { "a loader counts on a wait that it skips in short pieces", "hop", HOP, { { blocks = 2 }, { blocks = 0 }, { blocks = 2 } },
+  { "a loader counts on a wait that it skips in short pieces", "sm90_many", HOP, { { blocks = 2 }, { blocks = 0 },
+    { blocks = 2 } },
     "alias", "loader 1: wait for phase %d of [^,]*Q_FULL", function(m)
       edit(m, "loader 1", { "HINT" }, "Q_FULL", "load_piece()", function(ops, i)
         ops[i] = { OPS.WAIT, ops[i][2], ops[i][3], ops[i][4] }
       end)
     end },
-  { "the sums' places are not handed over", "hop", HOP, PIECES, "race", "sums", function(m)
+  { "the sums' places are not handed over", "sm90_many", HOP, PIECES, "race", "sums", function(m)
     edit(m, "[AB]%.", { "ARRIVE", "WAIT" }, "BOTH", "finish()", drop)
   end },
-  { "P is made while the values still multiply by the one before", "hopp", HOPP, TILES, "race", "p of warp", function(m)
+  { "P is made while the values still multiply by the one before", "sm90_mid", HOPP, TILES, "race", "p of warp", function(m)
     edit(m, "scores", { "ARRIVE", "WAIT" }, "P_EMPTY", "P_EMPTY", drop)
     counts(m, "P_EMPTY", -2)
   end },
-  { "the rope box is given back before the scores", "hopp", HOPP, TILES, "race", "slot", function(m)
+  { "the rope box is given back before the scores", "sm90_mid", HOPP, TILES, "race", "slot", function(m)
     edit(m, "scores", { "ARRIVE" }, "empty", "rope", earlier(19))
   end },
-  { "factors are read before they are there", "hopp", HOPP, TILES, "race", "factors", function(m)
+  { "factors are read before they are there", "sm90_mid", HOPP, TILES, "race", "factors", function(m)
     edit(m, "values", { "ARRIVE", "WAIT" }, "FACTORS_FULL", "FACTORS_FULL", drop)
     counts(m, "FACTORS_FULL", -4)
   end },
-  { "the end is told before the sums are there", "hopp", HOPP, TILES, "race", "inverse", function(m)
+  { "the end is told before the sums are there", "sm90_mid", HOPP, TILES, "race", "inverse", function(m)
     edit(m, "scores 1", { "ARRIVE" }, "END", "finish_rows()", earlier(2))
   end },
-  { "sums are read before the end is told", "hopp", HOPP, TILES, "race", "inverse", function(m)
+  { "sums are read before the end is told", "sm90_mid", HOPP, TILES, "race", "inverse", function(m)
     edit(m, "values", { "WAIT" }, "END", "work_on_values()", drop)
   end },
-  { "two buffers where three are needed", "hopw", with(HOPW, { buffers = 2 }), { 3 }, "deadlock", "wait_full", function() end },
-  { "a turn is not passed on", "hopw", HOPW, { 2, 1 }, "deadlock", "take_turn", function(m)
+  { "two buffers where three are needed", "sm90_small_rank", with(HOPW, { buffers = 2 }), { 3 }, "deadlock", "wait_full",
+    function() end },
+  { "a turn is not passed on", "sm90_small_rank", HOPW, { 2, 1 }, "deadlock", "take_turn", function(m)
     edit(m, "math 0", { "ARRIVE" }, "TURN . 1", "pass_turn()", drop)
   end },
-  { "zeros are written beside the other warpgroup's K", "hopw", HOPW, { 2, 1 }, "race", "buffer", function(m)
+  { "zeros are written beside the other warpgroup's K", "sm90_small_rank", HOPW, { 2, 1 }, "race", "buffer", function(m)
     edit(m, "math", { "ARRIVE", "WAIT" }, "BOTH", "clear_tail()", drop)
   end },
-  { "a bad page is looked for before it is known", "hopw", HOPW, { 2, 1 }, "race", "BAD", function(m)
+  { "a bad page is looked for before it is known", "sm90_small_rank", HOPW, { 2, 1 }, "race", "BAD", function(m)
     edit(m, "math 1.1", { "WAIT" }, "CHECKED", "work_on_pieces()", drop)
   end },
-  { "a loader forgets to wait for a buffer", "hopw", HOPW, { 6 }, "race", "buffer", function(m)
+  { "a loader forgets to wait for a buffer", "sm90_small_rank", HOPW, { 6 }, "race", "buffer", function(m)
     edit(m, "loader 2", { "WAIT" }, "empty", "load_piece()", drop)
   end },
 }

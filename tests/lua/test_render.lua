@@ -2,8 +2,9 @@
 local T = ...
 local test, eq, ok = T.test, T.eq, T.ok
 local loader = T.quick_loader()
-local space, emit, families, params, problem = loader.require("space"), loader.require("emit"), loader.require("families"),
-  loader.require("params"), loader.require("problem")
+local space, emit, params, problem = loader.require("space"), loader.require("emit"), loader.require("params"),
+  loader.require("problem")
+local families = loader.require("ops").get("mla_decode").families
 
 -- fn(target) for each of the targets.
 local function each_target(fn)
@@ -19,14 +20,11 @@ end
 test("every family's template is there, and every kernel template has a family", function()
   local of = {}
   for name, family in pairs(families) do
-    if type(family) == "table" and family.template then
-      ok(loader.has_kernel(family.template), "%s: no template %s", name, family.template)
-      of[family.template] = true
-    end
+    ok(loader.has_kernel(family.template), "%s: no template %s", name, family.template)
+    of[family.template] = true
   end
-  of.read_ceiling = true -- serves no problem: the bench measures the device with it
-  of.block_tables = true -- nor does this: it reads servers' page tables
-  for _, name in ipairs(families.tools) do
+  -- What stands in templates/ itself serves no problem: it measures the device, reads page tables, compares outputs.
+  for _, name in ipairs({ "block_tables", "read_ceiling", "soak_compare" }) do
     ok(loader.has_kernel(name), "no template %s", name)
     of[name] = true
   end
@@ -78,7 +76,7 @@ T.sampled(3, "every combine kernel passes its contract", function(mine)
   each_target(function(target)
     for rank = 32, 512, 32 do
       if not mine(rank // 32 + 1) then goto continue end
-      for _, c in ipairs(space.combine_kernels(problem.parse("mla_decode:h16,r" .. rank), target)) do
+      for _, c in ipairs(space.second_kernels(problem.parse("mla_decode:h16,r" .. rank), target)) do
         local v = c.kernel
         agree(v, emit.check(v.template, v.params, target), v.params)
       end
@@ -139,7 +137,7 @@ local function word(k, target)
   return tonumber(flags), balanced == "1"
 end
 
--- The runtime refuses a pair by it: core/launch.h, mlaf_launch_needs_combine.
+-- The runtime refuses a pair by it: ops/mla_decode/launch.h, mlaf_launch_needs_combine.
 test("a kernel's own word says whether a combine kernel comes also behind one split", function()
   local FITS, MEETS, seen, known = 8, 4, {}, {}
   for _, text in ipairs({ "h16,b64,s4096", "h16,b64,s4096,page1", "h128,b64,s4096", "h128,b64,s4096,page1",
@@ -166,8 +164,9 @@ test("a kernel's own word says whether a combine kernel comes also behind one sp
       end
     end
   end
-  for _, what in ipairs({ "hopt meets", "hop leaves", "hopg leaves", "hopp leaves", "hopw leaves" }) do
-    ok(seen["mla_decode_" .. what], "no %s", what)
+  for _, what in ipairs({ "sm90_few meets", "sm90_many leaves", "sm90_many_gather leaves", "sm90_mid leaves",
+    "sm90_small_rank leaves" }) do
+    ok(seen["mla_decode/" .. what], "no %s", what)
   end
 end)
 

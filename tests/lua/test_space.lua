@@ -2,8 +2,8 @@
 local T = ...
 local test, eq, ok, raises = T.test, T.eq, T.ok, T.raises
 local loader = T.quick_loader()
-local space, problem, families, params = loader.require("space"), loader.require("problem"), loader.require("families"),
-  loader.require("params")
+local space, problem, params = loader.require("space"), loader.require("problem"), loader.require("params")
+local families = loader.require("ops").get("mla_decode")
 
 local function grid() return T.grid(problem) end
 
@@ -24,12 +24,12 @@ test("NVIDIA targets: names rebuild their variant, families stay with their arch
     end
     ok(several > 24, "%s: %d variants with more than one split", target, several)
   end
-  raises(function() space.variant(problem.parse("mla_decode:h16"), "sm_90a", "reg:" ..
-    params.print(families.baselines[1].params) .. "/s1") end, "family reg is not for sm_90a")
+  raises(function() space.variant(problem.parse("mla_decode:h16"), "sm_90a", "mfma_reg:" ..
+    params.print(families.baselines[1].params) .. "/s1") end, "family mfma_reg is not for sm_90a")
 end)
 
 test("parts that meet among themselves have no combine kernel at one split, several splits have one", function()
-  local p, name = problem.parse("mla_decode:h16,b64,s4096"), "hopt:cluster=1,load=tma,rows=16,schedule=fitted,wgs=2"
+  local p, name = problem.parse("mla_decode:h16,b64,s4096"), "sm90_few:cluster=1,load=tma,rows=16,schedule=fitted,wgs=2"
   eq(space.variant(p, "sm_90a", name .. "/s1").combine, nil)
   raises(function() space.variant(p, "sm_90a", name .. "/s1,rows=1,team=1") end, "one split has no combine kernel")
   raises(function() space.variant(p, "sm_90a", name .. "/s2") end, "2 splits need a combine kernel")
@@ -38,12 +38,12 @@ test("parts that meet among themselves have no combine kernel at one split, seve
   ok(not two.balanced, "a fitted launch has splits of each request")
 end)
 
-test("hop's fitted kernels have their combine kernel behind one split, too", function()
+test("sm90_many's fitted kernels have their combine kernel behind one split, too", function()
   local behind = "rows=4,team=2"
   for _, text in ipairs({ "h128,b64,s4096", "h40,b64,s4096", "h128,q2,b8,s1000,r256,p32,page16" }) do
     local p, ones = problem.parse("mla_decode:" .. text), 0
     for _, v in ipairs(space.variants(p, "sm_90a")) do
-      if not v.rejected and v.name:find("^hopg?:") then
+      if not v.rejected and (v.name:find("^sm90_many:") or v.name:find("^sm90_many_gather:")) then
         ok(v.combine, "%s: %s leaves pieces that nobody adds up", text, v.name)
         eq(v.combine.params:match("fitted=%d+"), "fitted=320", v.name)
         if v.splits == 1 then
@@ -54,13 +54,13 @@ test("hop's fitted kernels have their combine kernel behind one split, too", fun
     end
     ok(ones > 0, "%s: none with one split", text)
   end
-  local p, name = problem.parse("mla_decode:h128,b64,s4096"), "hop:cluster=2,schedule=fitted/s1"
+  local p, name = problem.parse("mla_decode:h128,b64,s4096"), "sm90_many:cluster=2,schedule=fitted/s1"
   raises(function() space.variant(p, "sm_90a", name) end, "1 splits need a combine kernel")
   local refit = space.refit(params.merge(p, { batch = 200 }), "sm_90a", name .. "," .. behind)
   ok(refit.combine, "lost by another batch")
   -- Splits of each request: none is cut, and one split is the whole of it.
-  eq(space.variant(p, "sm_90a", "hop:cluster=2,schedule=splits/s1").combine, nil)
-  eq(space.variant(p, "sm_90a", "hop:cluster=2,schedule=turns/s1").combine, nil)
+  eq(space.variant(p, "sm_90a", "sm90_many:cluster=2,schedule=splits/s1").combine, nil)
+  eq(space.variant(p, "sm_90a", "sm90_many:cluster=2,schedule=turns/s1").combine, nil)
 end)
 
 test("several requests: where a kernel serves any lengths, all candidates do, and others serve by their names", function()
@@ -68,7 +68,7 @@ test("several requests: where a kernel serves any lengths, all candidates do, an
     local seen, refused = {}, 0
     for _, v in ipairs(space.variants(problem.parse("mla_decode:" .. text), "sm_90a")) do
       if not v.rejected then
-        seen[v.name:match("schedule=(%l+)") or v.name:match("^%l+")] = true
+        seen[v.name:match("schedule=(%l+)") or v.name:match("^[%w_]+")] = true
         ok(v.decode.cost.any_lengths or text:find(",b1,") or text:find("r96"), "%s: %s", text, v.name)
       elseif v.rejected:find("other kernels serve them better", 1, true) then
         refused = refused + 1
@@ -86,7 +86,7 @@ test("several requests: where a kernel serves any lengths, all candidates do, an
   local other, none = schedules("h16,b4,s4096,r96,p0") -- no kernel serves any lengths: all that there are
   ok(other.mma and none == 0, "mma where nothing else is")
   local p = problem.parse("mla_decode:h80,b64,s4096")
-  for _, name in ipairs({ "hopp:rows=80,schedule=splits/s2,rows=1,team=4", "hop:cluster=2,schedule=turns/s1",
+  for _, name in ipairs({ "sm90_mid:rows=80,schedule=splits/s2,rows=1,team=4", "sm90_many:cluster=2,schedule=turns/s1",
     "mma:" .. params.print(families.baselines[2].params) .. "/s1" }) do
     local v = space.variant(p, "sm_90a", name)
     eq(v.name, name)
@@ -192,11 +192,11 @@ T.sampled(5, "a variant is fitted to another batch and context: its kernel stays
     end
   end
   -- A full device needs no splits, an empty one more of a longer context.
-  local name = "reg:" .. params.print(families.baselines[1].params) .. "/s16,rows=1,team=2"
+  local name = "mfma_reg:" .. params.print(families.baselines[1].params) .. "/s16,rows=1,team=2"
   eq(space.refit(at(2048, 1024), "gfx942", name).splits, 1)
   ok(space.refit(at(1, 65536), "gfx942", name).splits > 16)
-  raises(function() space.refit(at(1, 64), "gfx942", "reg:zeal=1/s1") end, "no zeal=1")
-  raises(function() space.refit(at(1, 64), "sm_90a", name) end, "family reg is not for sm_90a")
+  raises(function() space.refit(at(1, 64), "gfx942", "mfma_reg:zeal=1/s1") end, "no zeal=1")
+  raises(function() space.refit(at(1, 64), "sm_90a", name) end, "family mfma_reg is not for sm_90a")
 end)
 
 test("the best few are the first of the space", function()
@@ -212,6 +212,27 @@ test("the best few are the first of the space", function()
   end
 end)
 
+test("a name from before a family was renamed gives today's variant", function()
+  local renamed = loader.require("ops/mla_decode/renamed")
+  local one = { hopt = { "h16,b64,s4096", "cluster=1,load=tma,rows=16,schedule=fitted,wgs=2/s1" },
+    hop = { "h128,b64,s4096", "cluster=2,schedule=fitted/s1,rows=4,team=2" },
+    hopp = { "h80,b64,s4096", "rows=80,schedule=splits/s2,rows=1,team=4" },
+    hopw = { "h128,r256,b64,s4096", "schedule=fitted/s1,rows=4,team=2" },
+    hopg = { "h128,b64,s4096,page16", "schedule=fitted/s1,rows=4,team=2" },
+    hoppg = { "h80,b64,s4096,page16", "rows=80,schedule=splits/s2,rows=1,team=4" },
+    reg = { "h16,b1,s4096", params.print(families.baselines[1].params) .. "/s1" },
+    lds = { "h128,b1,s4096", "blocks=1,load=dma,order=plain,rescale=lazy,schedule=splits,stages=3,waves=4/s1" } }
+  for old, new in loader.sorted(renamed.families) do
+    local p, target = problem.parse("mla_decode:" .. one[old][1]), new:find("^sm90") and "sm_90a" or "gfx942"
+    local v = space.variant(p, target, old .. ":" .. one[old][2])
+    eq(v.name, new .. ":" .. one[old][2])
+    eq(space.refit(p, target, old .. ":" .. one[old][2]).decode.symbol, v.decode.symbol)
+    eq(loader.kernel_now("mla_decode_" .. old), v.decode.template)
+    ok(not families.families[old], "%s is a family again", old)
+  end
+  for old, new in loader.sorted(renamed.templates) do ok(loader.has_kernel(new), "%s: no template %s", old, new) end
+end)
+
 test("bad names", function()
   local p = problem.parse("mla_decode:h16,b64,s4096")
   local function bad(name, ...) raises(function() space.variant(p, "gfx942", name) end, ...) end
@@ -219,13 +240,13 @@ test("bad names", function()
   bad("nonsense", "FAMILY:k=v")
   bad("warp:" .. base .. "/s1", "no family 'warp'")
   bad("combine:rows=1,team=1/s1", "no family 'combine'")
-  bad("reg:" .. base .. ",zeal=1/s1", "no zeal=1")
-  bad("reg:" .. base:gsub("waves=4", "waves=5") .. "/s1", "no waves=5")
-  bad("reg:" .. base:gsub(",waves=4", "") .. "/s1", "waves is missing")
-  bad("reg:" .. base .. "/s0", "FAMILY:k=v")
-  bad("reg:" .. base .. "/s4", "combine kernel")
-  bad("reg:" .. base .. "/s1,rows=1,team=1", "no combine kernel")
-  bad("reg:" .. base:gsub("blocks=1", "blocks=2") .. "/s1", "not in the space of mla_decode:h16", "registers")
+  bad("mfma_reg:" .. base .. ",zeal=1/s1", "no zeal=1")
+  bad("mfma_reg:" .. base:gsub("waves=4", "waves=5") .. "/s1", "no waves=5")
+  bad("mfma_reg:" .. base:gsub(",waves=4", "") .. "/s1", "waves is missing")
+  bad("mfma_reg:" .. base .. "/s0", "FAMILY:k=v")
+  bad("mfma_reg:" .. base .. "/s4", "combine kernel")
+  bad("mfma_reg:" .. base .. "/s1,rows=1,team=1", "no combine kernel")
+  bad("mfma_reg:" .. base:gsub("blocks=1", "blocks=2") .. "/s1", "not in the space of mla_decode:h16", "registers")
 end)
 
 T.sampled(4, "every target has the baseline for every problem of the grid and the corners", function(mine)

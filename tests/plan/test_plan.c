@@ -251,7 +251,7 @@ static void a_neighbour_is_fitted(void **state) {
   mlaf_plan_info info;
   mlaf_problem p = f->b.problem;
   built one;
-  built_open(&one, "mla_decode:h5,r64,p32,q2,causal,bf16,page16,b512,s1024", "reg:" BASE "/s1");
+  built_open(&one, "mla_decode:h5,r64,p32,q2,causal,bf16,page16,b512,s1024", "mfma_reg:" BASE "/s1");
   mlaf_build was = f->b.build;
   f->b.build = one.build;
   record(f, "mla_decode:h5,r64,p32,q2,causal,bf16,page16,b512,s1024", NULL, NULL);
@@ -267,7 +267,7 @@ static void a_neighbour_is_fitted(void **state) {
   assert_string_equal(info.rung, "nearest");
   assert_string_equal(info.tuned_for, "mla_decode:h5,r64,p32,q2,causal,bf16,page16,b512,s1024");
   assert_true(info.splits > 1);
-  assert_non_null(strstr(info.variant, "reg:" BASE "/s"));
+  assert_non_null(strstr(info.variant, "mfma_reg:" BASE "/s"));
   execute_and_compare(ctx, plan, &p, NULL);
   mlaf_plan_release(plan);
   /* One request more than 16 times fewer: out of reach, unless there is nothing else to ask. */

@@ -38,8 +38,8 @@ static void record(const fixture *f, const built *b, double ns, const char *leng
 
 static int setup(void **state) {
   fixture *f = *state = calloc(1, sizeof *f);
-  built_open(&f->one, PROBLEM, "reg:" BASE "/s1");
-  built_open(&f->two, PROBLEM, "reg:" BASE "/s2,rows=1,team=1");
+  built_open(&f->one, PROBLEM, "mfma_reg:" BASE "/s1");
+  built_open(&f->two, PROBLEM, "mfma_reg:" BASE "/s2,rows=1,team=1");
   place_make(&f->at);
   return 0;
 }

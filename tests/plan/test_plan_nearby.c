@@ -8,11 +8,11 @@
 /* 64 rows a request: blocks of 32 rows win where two a request fill the device once, those of 64 where they would not. Times:
  * the emulator's. */
 #define SHAPE "mla_decode:h16,r512,p64,q4,causal,bf16,page64,"
-#define REG   "reg:blocks=2,kvload=nt,psplit=1,qsrc=lds,rescale=lazy,schedule=fitted,tile=16,waves=4/s1,rows=4,team=2"
-#define LDS   "lds:blocks=1,load=dma,order=ahead,rescale=lazy,schedule=fitted,stages=3,waves=4/s1,rows=4,team=2"
+#define REG   "mfma_reg:blocks=2,kvload=nt,psplit=1,qsrc=lds,rescale=lazy,schedule=fitted,tile=16,waves=4/s1,rows=4,team=2"
+#define LDS   "mfma_lds:blocks=1,load=dma,order=ahead,rescale=lazy,schedule=fitted,stages=3,waves=4/s1,rows=4,team=2"
 #define STEM  ((int)strlen(REG) - (int)strlen("s1,rows=4,team=2")) /* of REG: all but splits and combine kernel */
-#define ALSO  "lds:blocks=1,load=dma,order=plain,rescale=lazy,schedule=fitted,stages=2,waves=4/s2,rows=4,team=1"
-#define SLOW  "reg:blocks=1,kvload=nt,psplit=1,qsrc=lds,rescale=lazy,schedule=fitted,tile=16,waves=4/s1,rows=4,team=2"
+#define ALSO  "mfma_lds:blocks=1,load=dma,order=plain,rescale=lazy,schedule=fitted,stages=2,waves=4/s2,rows=4,team=1"
+#define SLOW  "mfma_reg:blocks=1,kvload=nt,psplit=1,qsrc=lds,rescale=lazy,schedule=fitted,tile=16,waves=4/s1,rows=4,team=2"
 #define ASKED SHAPE "b240,s1024"
 
 typedef struct fixture {

@@ -6,8 +6,8 @@
 #include "need.h"
 
 #define SHAPE "mla_decode:h16,r512,p64,q1,bf16,page64,"
-#define ONE   "hopt:cluster=8,load=tma,rows=8,schedule=splits,wgs=1/s1"
-#define ANY   "hopt:cluster=2,load=tma,rows=8,schedule=fitted,wgs=2/s1"
+#define ONE   "sm90_few:cluster=8,load=tma,rows=8,schedule=splits,wgs=1/s1"
+#define ANY   "sm90_few:cluster=2,load=tma,rows=8,schedule=fitted,wgs=2/s1"
 
 typedef struct fixture {
   db_dir *d;

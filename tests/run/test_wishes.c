@@ -156,7 +156,7 @@ static void fitted(void **state) {
   r.code.wants[0].flags = r.code.wants[1].flags = MLAF_KERNEL_FITS;
   expect_refused(&r, 1, "no combine kernel, and its decode kernel may cut its batch");
   expect_refused(&r, 5, "5 splits without a combine kernel");
-  r.code.wants[0].flags |= MLAF_KERNEL_OVERLAPS | MLAF_KERNEL_TURNS; /* as kernels of hop say it */
+  r.code.wants[0].flags |= MLAF_KERNEL_OVERLAPS | MLAF_KERNEL_TURNS; /* as kernels of sm90_many say it */
   expect_refused(&r, 1, "leaves the pieces to one");
   for (int meets = 0; meets < 2; meets++) {
     rig_make(&r);

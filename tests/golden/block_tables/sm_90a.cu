@@ -35,7 +35,7 @@ MLAF_DEV void write(int* p, int x) { *p = x; }
 
 constexpr int LANES = 32, WAVES = 256 / LANES, CHUNK = 1024, DEPTH = 4;
 
-struct mlaf_block_tables_args { // runtime/core/block_tables.c fills it
+struct mlaf_block_tables_args { // runtime/plan/block_tables.c fills it
   const int* table;        // [B] rows, `stride` apart; with seq_lens. NULL: the three below
   const int* seq_lens;
   const int* indptr;

@@ -18,7 +18,7 @@ MLAF_DEV word load(const word* p) { return __builtin_nontemporal_load((const MLA
 
 constexpr int DEPTH = 8;
 
-struct mlaf_read_args { // runtime/core/ceilings.c fills it
+struct mlaf_read_args { // runtime/check/ceilings.c fills it
   const word* words;
   u64 n; // words
   u32* out;

@@ -21,7 +21,7 @@ MLAF_DEV u32 count_one(MLAF_GLOBAL u32* at) { return __hip_atomic_fetch_add(at, 
 
 constexpr u32 WAVE = 64, WAVES = 8;
 
-struct mlaf_soak_args { // runtime/core/soak_compare.c fills it
+struct mlaf_soak_args { // runtime/check/soak_compare.c fills it
   const void* got;      // [rows][words] of O, 16-byte aligned
   const void* want;
   const u32* got_lse;   // [rows]

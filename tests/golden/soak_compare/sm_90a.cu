@@ -22,7 +22,7 @@ MLAF_DEV u32 count_one(u32* at) { return atomicAdd(at, 1u); }
 
 constexpr u32 WAVE = 32, WAVES = 8;
 
-struct mlaf_soak_args { // runtime/core/soak_compare.c fills it
+struct mlaf_soak_args { // runtime/check/soak_compare.c fills it
   const void* got;      // [rows][words] of O, 16-byte aligned
   const void* want;
   const u32* got_lse;   // [rows]

@@ -1,5 +1,5 @@
-/* The fitted schedule of waves (templates/lib/fit_wave.h) on the host: its cuts over any batch, and what the combine kernel finds
- * of them. */
+/* The fitted schedule of waves (templates/mla_decode/lib/fit_wave.h) on the host: its cuts over any batch, and what the combine
+ * kernel finds of them. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,7 +13,7 @@ typedef uint64_t u64;
 typedef int64_t i64;
 #define MLAF_DEV static inline
 enum { FIT_FIXED = 64, FIT_CUT = 100, FIT_PACE = 50, FIT_LEAST = 128 };
-#include "../templates/lib/fit_wave.h"
+#include "../templates/mla_decode/lib/fit_wave.h"
 
 enum { MOST = 400, PARTS_MOST = 4096 };
 

@@ -9,7 +9,7 @@ typedef struct template_decode_args template_decode_args;
 typedef struct template_combine_args template_combine_args;
 #define mlaf_decode_args template_decode_args
 #define mlaf_combine_args template_combine_args
-#include "../templates/lib/args.h"
+#include "../templates/mla_decode/lib/args.h"
 #undef mlaf_decode_args
 #undef mlaf_combine_args
 

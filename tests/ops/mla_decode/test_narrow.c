@@ -1,4 +1,4 @@
-/* Partial results in 16 bits (templates/lib/narrow.h) on the host: what a value becomes and what comes back. */
+/* Partial results in 16 bits (templates/mla_decode/lib/narrow.h) on the host: what a value becomes and what comes back. */
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
@@ -25,7 +25,7 @@ MLAF_DEV u32 __byte_perm(u32 x, u32 y, u32 selector) { /* CUDA's: bytes 0-3 are 
   for (int i = 0; i < 4; i++) r |= (u32)(all >> 8 * (selector >> 4 * i & 7) & 0xff) << 8 * i;
   return r;
 }
-#include "../templates/lib/narrow.h"
+#include "../templates/mla_decode/lib/narrow.h"
 
 enum { R = 512 };
 

@@ -1,4 +1,4 @@
-/* The balanced schedule (templates/lib/schedule.h) on the host: its cuts over any batch. */
+/* The balanced schedule (templates/mla_decode/lib/schedule.h) on the host: its cuts over any batch. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,13 +11,13 @@ typedef uint32_t u32;
 typedef uint64_t u64;
 typedef int64_t i64;
 #define MLAF_DEV static inline
-static int fixed; /* gen/schedule.lua has one for each family */
+static int fixed; /* gen/ops/mla_decode/plans/schedule.lua has one for each family */
 #define SCHEDULE_FIXED fixed
-#include "../templates/lib/schedule.h"
+#include "../templates/mla_decode/lib/schedule.h"
 #define FIT_CUT fit_cut
 static int fit_cut;
-#include "../templates/lib/fit.h"
-#include "../templates/lib/meet.h"
+#include "../templates/mla_decode/lib/fit.h"
+#include "../templates/mla_decode/lib/meet.h"
 
 enum { FIXED_MOST = 5 };
 static const int fixed_costs[FIXED_MOST] = {64, 128, 192, 320, 512};
@@ -291,7 +291,7 @@ static void apart_they_are_found(void **state) {
     const i64 width = fit_width(schedule_start(x->kv[x->a.batch], x->a.batch, x->page_size), x->a.splits);
     for (int i = 0; i < 2 * PARTS_MOST; i++) slots[i] = -1;
     for (int id = 0; id < x->a.splits; id++) {
-      const bool back = round % 2; /* hopt walks backwards, hop forwards */
+      const bool back = round % 2; /* sm90_few walks backwards, sm90_many forwards */
       struct mlaf_part part = back ? meet_open(&x->a, x->page_size, id, x->a.splits)
                                    : fit_open(&x->a, x->page_size, id, x->a.splits);
       struct mlaf_piece p;

@@ -1,0 +1,101 @@
+-- The operations, found by folder: gen/ops/OP/op.lua is one, the files of gen/ops/OP/families/ are its families. What is outside
+-- gen/ops/ knows an operation by its record alone. op.lua returns one:
+--
+--   name      of the operation; its templates are in templates/OP/
+--   fields    numbers of its problem strings, in print order: { key, field, least, most, multiple, default }; words: what else
+--             stands there, word -> { field, value }; defaults: the fields that words set; behind: the field that print writes
+--             the words behind; print_words(p); fault(p): what is wrong with them, or nil; canonical(p): after a check
+--   stages    names of a variant's kernels; a variant's name has the parameters of the first, and of the second where it has one
+--   baselines variants that work for every problem: { family, params }; the first whose family is there for the target is taken
+--   rows(p)   rows of the problem that its workgroups share out
+--   knob      the number behind "/s": word, what it counts; most(cost); counts(p, cost, arch): those worth trying;
+--             refuse(p, cost, n): the stated reason why n makes no sense, or nil
+--   second    the second stage: family(name, cost, n) that comes behind, nil: none; kind(cost, n): what it finds to do goes by
+--             this; fits(n, text): whether a point may come behind n
+--   model     estimate(p, arch, cost, n, second_ns), second_ns(p, cost, second_cost, arch, n)
+--   screen(p, items)  rejects kernels of the space by what others there are; screened(p, cost, kernels): whether it would one
+--   launch(p, v)      what the model's error depends on; unlike(a, b): two of them compared, in doublings (gen/nearby.lua)
+--   renamed   names that were other ones: families and templates, old -> new (gen/ops/OP/renamed.lua)
+--
+-- A family's file returns the family, or { families = { name = family } } where one file makes several. A family is a table:
+--
+--   stage     which kernel of a variant it makes; the first when left out
+--   template  the kernel's template
+--   body      the template whose kernel it is but for the loaders, where there is one: that one's goldens show the parameters
+--   arch      the architecture families it is written for (arch.isa.family), as a set
+--   problem   fields of the problem its source depends on
+--   params    parameters it may take, with their values
+--   fixed     parameters that have one value, where there are any
+--   rules     functions (p, v, arch) that return the stated reason why a point cannot serve a problem, or nil
+--   cost      function (p, v, arch), asked only when no rule objects; returns { refused = reason } or
+--     threads, rows_per_wg, lds_bytes   how it is launched; the template declares the same, a test compares
+--     regs     list of { what, registers per lane }; the sum is the budget
+--     slack    registers the compiler takes beyond the sum where the limit leaves room
+--     any_lengths  it is as good for requests of different sizes
+--     step     what one round of a workgroup covers (mla_decode: cached tokens)
+--     width    blocks that work on one share together (1), slots: blocks the device holds at once (its SMs)
+--   and what the operation's own model and rules ask for (gen/ops/OP/op.lua)
+local loader = ...
+local ops = {}
+
+local records, names = {}, nil
+
+-- Names of all operations, sorted.
+function ops.names()
+  if not names then
+    names = {}
+    for _, path in ipairs(loader.list("gen/ops/")) do
+      names[#names + 1] = path:match("^gen/ops/([%w_]+)/op%.lua$")
+    end
+  end
+  return names
+end
+
+local function add_family(op, name, family)
+  if op.families[name] then error(("operation %s has two families '%s'"):format(op.name, name), 0) end
+  family.stage = family.stage or op.stages[1]
+  op.families[name] = family
+  local of_stage = op.of_stage[family.stage] or error(("family %s: operation %s has no stage '%s'"):format(name, op.name,
+    family.stage), 0)
+  of_stage[#of_stage + 1] = name
+end
+
+local function load_families(op)
+  op.families, op.of_stage = {}, {}
+  for _, stage in ipairs(op.stages) do op.of_stage[stage] = {} end
+  local folder = "ops/" .. op.name .. "/families/"
+  for _, path in ipairs(loader.list("gen/" .. folder)) do
+    local file = path:match("^gen/" .. folder .. "([%w_]+)%.lua$")
+    local made = file and loader.require(folder .. file)
+    if made and made.families then
+      for name, family in sorted(made.families) do add_family(op, name, family) end
+    elseif made then
+      add_family(op, file, made)
+    end
+  end
+  for _, list in sorted(op.of_stage) do table.sort(list) end
+end
+
+-- The record of an operation with its families: families (by name), of_stage (names of a stage's, sorted).
+function ops.get(name)
+  if not records[name] then
+    local known = false
+    for _, one in ipairs(ops.names()) do known = known or one == name end
+    if not known then
+      error(("there is no operation '%s': known are %s"):format(name, table.concat(ops.names(), ", ")), 0)
+    end
+    local op = loader.require("ops/" .. name .. "/op")
+    op.name = name
+    load_families(op)
+    records[name] = op
+  end
+  return records[name]
+end
+
+-- The operation of a problem. One that does not say is of the only one there is.
+function ops.of(p)
+  if not p.op and #ops.names() > 1 then error("the problem names no operation", 0) end
+  return ops.get(p.op or ops.names()[1])
+end
+
+return ops

@@ -1,0 +1,48 @@
+-- Combine kernel for NVIDIA's targets. Fields: gen/ops.lua.
+local partials = require("ops/mla_decode/partials")
+local plan = require("ops/mla_decode/plans/combine_warp")
+
+local FITTED_WARPS = 8
+
+-- Merges the splits of each row through their LSE: `team` warps per row, `rows` rows per workgroup. bits: ../partials.lua;
+-- fitted: the fixed cost of a request behind launches that may have cut their batch (templates/mla_decode/lib/fit.h), else 0.
+local function make(bits, fitted)
+  return {
+    stage = "combine",
+    template = "mla_decode/combine_warp",
+    arch = { ampere = true, hopper = true, blackwell = true },
+    problem = fitted > 0 and { "dtype", "heads", "page_size", "q_len", "rank" } or { "dtype", "rank" },
+    fixed = { fitted = fitted, partials = bits },
+    params = { rows = { 1, 2, 4, 8 }, team = { 1, 2, 4, 8, 16 } },
+    rules = {
+      function(_, v)
+        if v.rows * v.team > 16 then return ("%d warps > 16"):format(v.rows * v.team) end
+        if fitted > 0 and v.rows * v.team ~= FITTED_WARPS then
+          return ("%d warps: behind a launch that may cut its batch %d work on a long request's row"):format(v.rows * v.team,
+            FITTED_WARPS)
+        end
+      end,
+    },
+    cost = function(p, v)
+      local m = plan.splits(p.rank, bits, v.rows, v.team, fitted > 0)
+      return {
+        threads = m.threads,
+        rows_per_wg = v.rows,
+        lds_bytes = m.shared,
+        regs = { { "loads", 4 * m.depth * m.vectors }, { "o", 128 // bits * m.vectors },
+          { "rest", fitted > 0 and 40 or 28 } },
+        slack = 24,
+        team = m.groups, depth = m.depth, -- of splits; splits a warp has in flight
+      }
+    end,
+  }
+end
+
+-- One for each form of partial results, and behind launches that may cut their batch also one for each fixed cost of a request.
+local families = { [partials.merge("mma")] = make(partials.bits("mma", "splits"), 0) }
+for name, fixed in sorted(require("ops/mla_decode/plans/schedule").fixed) do
+  families[partials.merge(name)] = make(partials.bits(name, "splits"), 0)
+  families[partials.merge(name, fixed)] = make(partials.bits(name, "fitted"), fixed)
+end
+
+return { families = families }

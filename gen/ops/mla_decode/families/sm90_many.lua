@@ -1,0 +1,72 @@
+-- Many rows on Hopper: 64 query rows a block, wgmma, O split by columns over two warpgroups. Fields: gen/ops.lua.
+local shape = require("ops/mla_decode/shape")
+local hopper = require("ops/mla_decode/hopper")
+local partials = require("ops/mla_decode/partials")
+local protocol = require("ops/mla_decode/protocol/rules")
+local hop_plan = require("ops/mla_decode/plans/sm90_many")
+local times = require("ops/mla_decode/times").fitted.sm90_many
+local measured = require("ops/mla_decode/times").measured.sm90_many
+
+local ROWS = 64
+
+-- Nanoseconds of the launch: of a tile (QK and PV on the tensor cores, and the L2 that feeds them), of a wave's ends, which turns
+-- of the same block overlap in part, and of the launch. `slower`: what a tile takes of sm90_many's.
+local function nanoseconds(p, v, arch, family, slower)
+  local pair, turns = v.cluster == 2, v.schedule == "turns" or v.schedule == "fitted"
+  local groups = shape.ceil_div(shape.ceil_div(p.heads * p.q_len, ROWS), v.cluster) * v.cluster
+  local products = 2 * (p.rank + p.rope) + 2 * p.rank -- clocks of a tile on the tensor cores
+  local share = (products + measured.beside_clk) / (measured.tile_clk + measured.beside_clk)
+  return hopper.launch(p, v, arch, {
+    family = family, turns = turns, cut = times.cut, bits = partials.bits(family, v.schedule),
+    groups = groups,
+    slots = arch.device.cus,
+    wave = turns and (pair and times.wave_pair or times.wave) or pair and measured.wave_splits_pair or measured.wave_splits,
+    fixed = function() return turns and (pair and times.fixed_pair or times.fixed) or measured.fixed_splits end,
+    tile = hopper.tile(p, arch, groups, (pair and times.tile_pair or times.tile) * share * slower, times.loss),
+  })
+end
+
+local function rows_rule(p)
+  if p.rank ~= 256 and p.rank ~= 512 then return ("rank %d is not 256 or 512"):format(p.rank) end
+  if p.heads * p.q_len <= 16 then return ("%d rows fill no more than a quarter of %d"):format(p.heads * p.q_len, ROWS) end
+end
+
+-- For sm90_many and sm90_many_gather, which have one kernel but for the loaders.
+local function cost_of(p, v, arch, family, plan, slower)
+  local why = protocol.sm90_many(plan, p, v, family == "sm90_many_gather")
+  if why then return { refused = why } end
+  local tile = 64 * 2 * (p.rank + p.rope)
+  return hopper.cost({
+    threads = 384,
+    rows_per_wg = ROWS,
+    lds_bytes = plan.bytes,
+    regs = { { "all, at launch", 168 } }, -- the math warps take 240, the loaders leave 24
+    step = 64,
+    inflight = tile // 12,
+    times = { nanoseconds(p, v, arch, family, slower) },
+  }, v, family)
+end
+
+return {
+  rows_rule = rows_rule,
+  cost_of = cost_of,
+  template = "mla_decode/sm90_many",
+  arch = { hopper = true },
+  problem = shape.DECODE_FIELDS,
+  combine = partials.merge("sm90_many"),
+  params = {
+    cluster = { 1, 2 },                       -- 2: two blocks share what they load, by multicast
+    -- turns: a block takes several requests, or a split of each. fitted: turns where lengths are alike, else parts of the whole
+    -- batch (templates/mla_decode/lib/fit.h)
+    schedule = { "fitted", "splits", "turns" },
+  },
+  rules = {
+    hopper.schedule_rule,
+    rows_rule,
+    hopper.page_rule,
+    function(p, v)
+      if v.cluster == 2 and p.heads * p.q_len <= ROWS then return "cluster=2 needs more than 64 rows" end
+    end,
+  },
+  cost = function(p, v, arch) return cost_of(p, v, arch, "sm90_many", hop_plan.make(p.rank, p.rope), 1) end,
+}

@@ -1,0 +1,22 @@
+-- Many rows on Hopper for pages of any size: sm90_many, single blocks, with loaders that copy rows one by one. Fields:
+-- gen/ops.lua.
+local hopper = require("ops/mla_decode/hopper")
+local partials = require("ops/mla_decode/partials")
+local sm90_many = require("ops/mla_decode/families/sm90_many")
+local hop_plan = require("ops/mla_decode/plans/sm90_many")
+
+return {
+  template = "mla_decode/sm90_many_gather",
+  body = "mla_decode/sm90_many",
+  arch = sm90_many.arch,
+  problem = sm90_many.problem,
+  combine = partials.merge("sm90_many_gather"),
+  params = { schedule = { "fitted", "splits" } }, -- turns: its loaders have too few registers
+  fixed = { cluster = 1 }, -- nothing to multicast
+  rules = { hopper.schedule_rule, sm90_many.rows_rule, hopper.scattered_rule },
+  cost = function(p, v, arch)
+    local plan = hop_plan.make(p.rank, p.rope, true)
+    if plan.refused then return { refused = plan.refused } end
+    return sm90_many.cost_of(p, { cluster = 1, schedule = v.schedule }, arch, "sm90_many_gather", plan, hopper.SCATTERED)
+  end,
+}

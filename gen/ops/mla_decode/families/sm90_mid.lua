@@ -1,0 +1,69 @@
+-- Transposed decode on Hopper for rows that fill 64 badly: all in one block, scores and values by warpgroups of their own.
+-- Fields: gen/ops.lua.
+local shape = require("ops/mla_decode/shape")
+local hopper = require("ops/mla_decode/hopper")
+local partials = require("ops/mla_decode/partials")
+local protocol = require("ops/mla_decode/protocol/rules")
+local hopp_plan = require("ops/mla_decode/plans/sm90_mid")
+local ceil_div = shape.ceil_div
+
+local times = require("ops/mla_decode/times").fitted.sm90_mid
+local MOST_GROUPS = 2     -- row groups that read the same tokens through L2
+
+-- Nanoseconds of a launch. `slower`: what a tile takes of sm90_mid's.
+local function nanoseconds(p, v, arch, family, slower)
+  local groups = ceil_div(p.heads * p.q_len, v.rows)
+  local mmas = ceil_div(p.rank + p.rope, 16) + p.rank // 16
+  local block_ns = (times.tile + times.slope * v.rows * mmas) * slower
+  return hopper.launch(p, v, arch, {
+    family = family, cut = times.cut, bits = partials.bits(family, v.schedule),
+    groups = groups, slots = arch.device.cus,
+    wave = times.wave,
+    fixed = function() return times.fixed + times.row * v.rows end,
+    tile = hopper.tile(p, arch, groups, block_ns, times.loss),
+  })
+end
+
+local function rows_rule(p)
+  if p.rank ~= 256 and p.rank ~= 512 then return ("rank %d is not 256 or 512"):format(p.rank) end
+  if p.heads * p.q_len <= 16 then return ("%d rows: family sm90_few serves so few"):format(p.heads * p.q_len) end
+end
+
+local function groups_rule(p, v) return hopper.groups_rule(p, v, 16, MOST_GROUPS) end
+
+-- For sm90_mid and sm90_mid_gather, which have one kernel but for the loaders.
+local function cost_of(p, v, arch, family, gather, slower)
+  local g = hopp_plan.make({ rank = p.rank, rope = p.rope, rows = v.rows, schedule = v.schedule, gather = gather }, arch.isa)
+  local why = g.refused or protocol.sm90_mid(g, p, v, gather)
+  if why then return { refused = why } end
+  return hopper.cost({
+    threads = 512,
+    rows_per_wg = v.rows,
+    lds_bytes = g.bytes,
+    regs = { { "all, at launch", 128 } }, -- setmaxnreg deals them out: gen/ops/mla_decode/plans/sm90_mid.lua
+    step = 64,
+    inflight = (g.ring - g.boxes) * 8192 // 16,
+    times = { nanoseconds(p, v, arch, family, slower) },
+  }, v, family)
+end
+
+return {
+  rows_rule = rows_rule,
+  groups_rule = groups_rule,
+  cost_of = cost_of,
+  template = "mla_decode/sm90_mid",
+  arch = { hopper = true },
+  problem = shape.DECODE_FIELDS,
+  combine = partials.merge("sm90_mid"),
+  params = {
+    rows = { 32, 48, 64, 80, 96 },       -- query rows of a block, N of its matrix products: 72 take as long as 80
+    schedule = hopper.SCHEDULES,
+  },
+  rules = {
+    hopper.schedule_rule,
+    rows_rule,
+    hopper.page_rule,
+    groups_rule,
+  },
+  cost = function(p, v, arch) return cost_of(p, v, arch, "sm90_mid", false, 1) end,
+}

@@ -1,0 +1,105 @@
+-- What the families for Hopper share: rules on pages and groups of rows, and the time of a launch by waves of blocks.
+local shape = require("ops/mla_decode/shape")
+local partials = require("ops/mla_decode/partials")
+local schedule = require("ops/mla_decode/plans/schedule")
+local times = require("ops/mla_decode/times")
+local ceil_div = shape.ceil_div
+
+local hopper = {}
+
+local WIN = 0.96 -- FIT_WIN of templates/mla_decode/lib/fit.h
+
+-- A part of the whole batch, or of one request.
+hopper.SCHEDULES = { "fitted", "splits" }
+
+function hopper.page_rule(p)
+  if p.page_size % 8 ~= 0 then return ("tensor copies take 8 rows of a page at a time: page size %d"):format(p.page_size) end
+end
+
+function hopper.schedule_rule(p, v)
+  if p.batch == 1 and v.schedule == "fitted" then return "schedule=fitted: one request has no other beside it" end
+end
+
+hopper.SCATTERED = times.counted.scattered
+function hopper.scattered_rule(p)
+  if p.page_size % 32 == 0 then return ("boxes serve pages of %d tokens better"):format(p.page_size) end
+end
+
+-- Blocks of v.rows rows in steps of `step`: no more than `most` that read the same tokens, none larger than the rows need.
+function hopper.groups_rule(p, v, step, most)
+  local rows = p.heads * p.q_len
+  local groups = ceil_div(rows, v.rows)
+  local need = ceil_div(ceil_div(rows, groups), step) * step
+  if groups > most then return ("%d groups of %d rows would read every token"):format(groups, v.rows) end
+  if need < v.rows then return ("%d rows go into %d blocks of %d, not %d"):format(rows, groups, need, v.rows) end
+end
+
+-- `cost` with the kernels that the variant's schedule adds. Its `ns` says all about time: nothing is
+-- counted by wave or workgroup.
+function hopper.cost(cost, v, family)
+  cost.wave, cost.wg = { mfma = 0, issue = 0, lds_read = 0 }, { lds_write = 0, barriers = 0, tail_clk = 0 }
+  cost.any_lengths = v.schedule == "fitted"
+  cost.ns, cost.parts_at = cost.times[1], cost.times[2]
+  if v.schedule == "fitted" then cost.turns_at = cost.times[3] end
+  cost.behind_one = times.fitted.combine
+  -- sm90_few's parts meet among themselves (templates/mla_decode/lib/meet.h).
+  cost.always_combines = v.schedule == "fitted" and family ~= "sm90_few"
+  if v.schedule == "fitted" then cost.combine = partials.merge(family, schedule.fixed[family]) end
+  cost.partials = partials.bits(family, v.schedule)
+  return cost
+end
+
+-- Parts that a fitted launch cuts a batch of equal requests into, and positions of a part with what a cut costs; nil: requests
+-- stay whole. As templates/mla_decode/lib/fit.h decides, of a grid as runtime/ops/mla_decode/prepare.c makes it.
+local function parts_of(p, t, shares, cus)
+  local fixed, most = schedule.fixed[t.family], math.max(1, cus // t.groups)
+  local at_once = math.max(1, most // shares)
+  local parts = math.min(most, shares * math.max(at_once, t.turns and 1 or p.batch))
+  local length = ceil_div(p.ctx, p.page_size) * p.page_size + fixed
+  local even = p.batch * length / parts + schedule.cut[t.family]
+  local alike = ceil_div(p.batch, at_once) * length / shares
+  if WIN * alike > even then return parts, even end
+end
+
+-- Nanoseconds of a launch for a number of splits: a fixed part, and per wave of blocks its tiles of 64 tokens one after the
+-- other. Of t: family, turns (a block takes several requests), cut (what cutting the batch costs, in ns), bits (of partial
+-- results), groups (of rows), slots (blocks resident at once), width (blocks that share a split's tokens, default 1),
+-- fixed(blocks) and wave in ns, tile(blocks) in ns. Returns that function, one that says for a number of splits how many
+-- parts the launch cuts equal requests into, or nil, and one that says how many turns of the device its blocks are if it does
+-- not.
+function hopper.launch(p, v, arch, t)
+  local width, tiles = t.width or 1, ceil_div(p.ctx, 64)
+  local function parts_at(splits)
+    if v.schedule == "fitted" then return parts_of(p, t, splits * width, arch.device.cus) end
+  end
+  return function(splits)
+    local left = t.groups * splits * width * p.batch
+    local parts, even = parts_at(splits)
+    if parts then
+      local blocks = parts * t.groups
+      return t.fixed(blocks) + (t.wave or 0) + t.cut + even / 64 * t.tile(blocks)
+    end
+    local each, ns = ceil_div(tiles, splits * width), t.fixed(left)
+    if splits > 1 then
+      ns = ns + times.fitted.combine.write * splits * p.batch * p.q_len * p.heads * partials.row_bytes(p.rank, t.bits)
+    end
+    while left > 0 do
+      local now = math.min(left, t.slots)
+      ns = ns + (t.wave or 0) + each * t.tile(now)
+      left = left - now
+    end
+    return ns
+  end, parts_at, function(splits) return ceil_div(t.groups * splits * width * p.batch, t.slots) end
+end
+
+-- Nanoseconds of a tile when so many blocks run: at the pace of memory, of the L2 that feeds all groups of rows, or of the block
+-- itself; `loss` is the share of the smaller that the larger does not hide.
+function hopper.tile(p, arch, groups, block_ns, loss)
+  local m, bytes = arch.model, 128 * (p.rank + p.rope)
+  return function(now)
+    local memory = bytes * math.max(now / groups / m.hbm_bytes_per_us, now / m.llc_bytes_per_us) * 1000
+    return math.max(memory, block_ns) + loss * math.min(memory, block_ns)
+  end
+end
+
+return hopper

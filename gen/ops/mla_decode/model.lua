@@ -1,0 +1,125 @@
+-- Closed-form estimate of a variant's time in ns: for ranking candidates and for planning without measurements. It is
+-- never called measured, and it is judged by the order it gives, not by its microseconds.
+--
+--   T = launch + first loads + max(compute, memory) + a part of the smaller + Q, O and partials + combine
+--   compute  rounds of workgroups x rounds of tiles x the largest of MFMA, issue slots and LDS per tile and a part of the
+--            second, barriers and stalls
+--   memory   unique cache bytes from HBM, reads repeated by sibling workgroups from the L2 they share where the arch names
+--            its rate (templates/mla_decode/lib/grid.h puts them on one XCD), else from the last-level cache; the bandwidth is
+--            what the loads in flight on the busy CUs can draw (Little's law), at most the device's
+--   edges    Q before the loop, O or the split's partials behind it: nothing hides them
+--   clock    falls from boost towards the sustained MFMA clock as the run gets long and MFMA-heavy
+--
+-- The shares below were set so that the order agrees with the emulator's timing model on the demo's problems.
+local budget = require("budget")
+local partials = require("ops/mla_decode/partials")
+local model = {}
+
+local LSE_BYTES = 4
+local CACHE_POLICY = 1.01
+local OVERLAP_LOSS = 0.1 -- share of the smaller of compute and memory that does not hide behind the larger
+local SECOND_LOSS = 0.35 -- the same of the second largest of MFMA, issue and LDS in a tile
+
+local function ceil_div(a, b) return -(-a // b) end
+
+-- Clocks of one round of a workgroup, alone on its CU, and its MFMA part.
+local function round_clocks(cost, arch)
+  local m, waves = arch.model, cost.threads // arch.isa.wave
+  local per_simd = ceil_div(waves, arch.isa.simds)
+  local mfma = per_simd * cost.wave.mfma * (cost.mfma_clk or m.mfma_clk)
+  local issue = per_simd * m.issue_clk * (cost.wave.mfma + cost.wave.issue)
+  local lds = (waves * cost.wave.lds_read + cost.wg.lds_write) / m.lds_bytes_per_clk
+  local most = math.max(mfma, issue, lds)
+  local least = math.min(mfma, issue, lds)
+  local busy = most + SECOND_LOSS * (mfma + issue + lds - most - least)
+  return busy, (cost.stall_clk or m.stall_clk) / per_simd + cost.wg.barriers * m.barrier_clk, mfma
+end
+
+-- Bytes of partials all splits write and the combine kernel reads back.
+local function partial_bytes(p, cost, splits)
+  local rows = splits * p.q_len * p.heads * p.batch
+  return splits > 1 and rows * (partials.row_bytes(p.rank, cost.partials or 32) + LSE_BYTES) or 0
+end
+
+-- Time of the cache's bytes, and of what comes before and behind the loop.
+local function memory_ns(p, cost, arch, groups_x, splits, wgs)
+  local m = arch.model
+  local waves = cost.threads // arch.isa.wave
+  local resident = math.min(budget.resident(cost, arch), math.max(1, wgs // arch.device.cus))
+  local busy_cus = math.min(arch.device.cus, wgs)
+  local draw = busy_cus * resident * waves * cost.inflight / m.hbm_latency_ns * 1000 -- bytes per us
+  local l1 = busy_cus * m.l1_bytes_per_clk * m.clock_mhz
+  local rate = math.min(m.hbm_bytes_per_us, draw, l1)
+  local near = math.min(m.llc_bytes_per_us, draw, l1)
+  local siblings = m.l2_bytes_per_us and math.min(m.l2_bytes_per_us, draw, l1) or near
+  local kv = p.batch * p.ctx * (p.rank + p.rope) * 2
+  local rows = p.batch * p.q_len * p.heads
+  local q, o = rows * (p.rank + p.rope) * 2, splits > 1 and partial_bytes(p, cost, splits) or rows * p.rank * 2
+  -- A cache that fits the last-level cache may still be there from the last step: streaming loads would give that away.
+  -- One that does not fit only displaces what could stay. A tie-breaker, not a measured factor.
+  if cost.streaming ~= nil and cost.streaming == (kv <= m.llc_bytes) then kv = kv * CACHE_POLICY end
+  local edges = q / rate + (splits - 1) * q / near + o / math.min(m.llc_bytes_per_us, l1)
+  return 1000 * (kv / rate + (groups_x - 1) * kv / siblings), 1000 * edges
+end
+
+-- Clock of a run of `clk` clocks and `memory` ns that keeps `share` of the matrix pipes busy on `part` of the device. Power goes
+-- with the cube of the clock: where the arch says how busy the pipes were (mfma_busy) that drew all of it at clock_mfma_mhz,
+-- fewer sustain more, and the run's start is faster; else the clock falls with their share and the run's length in proportion.
+local function clock_mhz(m, clk, memory, share, part)
+  if m.mfma_busy then
+    local ns = clk * 1000 / m.clock_mhz
+    local busy = share * part * math.min(1, ns / math.max(memory, 1))
+    local sustained = math.min(m.clock_mhz, m.clock_mfma_mhz / (busy / m.mfma_busy) ^ (1 / 3))
+    ns = math.max(ns, memory)
+    return m.clock_mhz - (m.clock_mhz - sustained) * ns / (ns + m.throttle_from_us * 1000)
+  end
+  local sustained_ns = clk * 1000 / m.clock_mfma_mhz
+  local busy = share * part * math.min(1, sustained_ns / math.max(memory, 1))
+  local length = math.min(1, math.max(sustained_ns, memory) / (m.throttle_from_us * 1000))
+  return m.clock_mhz - (m.clock_mhz - m.clock_mfma_mhz) * busy * length
+end
+
+local function decode_ns(p, cost, arch, splits)
+  if cost.ns then return cost.ns(splits) end
+  local m = arch.model
+  local groups_x = ceil_div(p.q_len * p.heads, cost.rows_per_wg)
+  local wgs = groups_x * splits * p.batch
+  local rounds = ceil_div(ceil_div(p.ctx, cost.step), splits)
+  local busy, stall, mfma = round_clocks(cost, arch)
+  local resident = budget.resident(cost, arch)
+  local full, rest = wgs // (arch.device.cus * resident), wgs % (arch.device.cus * resident)
+  -- A CU with r workgroups needs max(r x busy, busy + stall) per round of each.
+  local function batch_clk(r) return rounds * math.max(r * busy, busy + stall) + cost.wg.tail_clk end
+  local clk = full * batch_clk(resident)
+  if rest > 0 then clk = clk + batch_clk(ceil_div(rest, arch.device.cus)) end
+  local memory, edges = memory_ns(p, cost, arch, groups_x, splits, wgs)
+  local compute = clk * 1000 / clock_mhz(m, clk, memory, mfma / (busy + stall), math.min(1, wgs / arch.device.cus))
+  local loss = cost.overlap_loss or m.overlap_loss or OVERLAP_LOSS
+  return m.wg_start_ns + math.max(compute, memory) + loss * math.min(compute, memory) + edges
+end
+
+-- Time of the combine kernel alone: rounds of workgroups, each a few latencies long, or the bytes.
+function model.combine_ns(p, decode, cost, arch, splits)
+  local m, parts = arch.model, decode.parts_at and decode.parts_at(splits)
+  local apart = decode.behind_one
+  if parts then
+    local rows, slots = math.min(parts, p.batch) * p.q_len * p.heads, arch.device.cus * 32 // (cost.threads // arch.isa.wave)
+    return apart.cut + apart.round * (rows / (slots * cost.rows_per_wg))
+  end
+  if splits == 1 and apart then return apart.none end -- it is there for launches that cut their batch
+  splits = math.max(2, splits)
+  local wgs = ceil_div(p.batch * p.q_len * p.heads, cost.rows_per_wg)
+  local slots = arch.device.cus * budget.resident(cost, arch)
+  local trips = 2 + ceil_div(splits, cost.team * cost.depth) + (cost.team > 1 and 0.25 or 0)
+  local latency = ceil_div(wgs, slots) * trips * m.hbm_latency_ns
+  local bytes = partial_bytes(p, decode, splits)
+  local rate = bytes > m.llc_bytes and m.hbm_bytes_per_us or m.llc_bytes_per_us
+  return m.combine_launch_ns + math.max(latency, 1000 * bytes / rate) + 10 * (cost.threads // arch.isa.wave)
+end
+
+-- Whole estimate, of which `combine_ns` is the combine kernel's; 0 when there is none.
+function model.estimate(p, arch, decode, splits, combine_ns)
+  return arch.model.launch_ns + decode_ns(p, decode, arch, splits) + combine_ns
+end
+
+return model

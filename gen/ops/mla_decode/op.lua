@@ -1,0 +1,103 @@
+-- Absorbed MLA decode over a paged latent cache: a decode kernel, and where it leaves partial results a combine kernel behind it.
+-- The record: gen/ops.lua. Of a family's cost this operation asks, beside what gen/ops.lua says:
+--
+--   wave     per wave and round: mfma and other instructions, LDS bytes read
+--   wg       per workgroup and round: LDS bytes written, barriers; tail_clk once at the end
+--   stall_clk, overlap_loss, mfma_clk  when better or worse than the model's or the target's defaults
+--   inflight bytes of loads outstanding per wave; streaming: the cache's loads ask not to be kept
+--   ns       function (splits): nanoseconds of the decode kernel in place of the model's; parts_at, turns_at, behind_one:
+--            hopper.lua
+--   combine  name of another combine family than the family's
+--   always_combines  its combine kernel comes also behind one split
+--   any_lengths  it is as good for requests of different lengths
+--   partials bits of a value in a partial result (32; partials.lua)
+--   of a combine kernel: team (waves that share a row's splits), depth (splits a wave has in flight)
+--
+-- and of a decode family `combine`, the name of the combine family its splits are merged by ("combine" when left out).
+local limits = require("limits")
+local model = require("ops/mla_decode/model")
+local splits = require("ops/mla_decode/splits")
+
+local BEHIND_ONE = "rows=4,team=2" -- the combine kernel behind one split: mostly it finds nothing to do
+
+local NOT_ANY_LENGTHS = "requests of different lengths take as long as if all %d were the longest, and other kernels serve them "
+  .. "better"
+
+local function ceil_div(a, b) return -(-a // b) end
+
+local op = {
+  fields = limits.problem,
+  words = { bf16 = { "dtype", "bf16" }, f16 = { "dtype", "f16" }, causal = { "causal", 1 } },
+  defaults = { causal = 0, dtype = "bf16" },
+  behind = "q_len",
+
+  stages = { "decode", "combine" },
+  baselines = {
+    { family = "mfma_reg", params = { blocks = 1, kvload = "temporal", psplit = 1, qsrc = "reg", rescale = "always",
+      schedule = "splits", tile = 16, waves = 4 } },
+    { family = "mma", params = { blocks = 1, cols = 4, stages = 2, teams = 1, tile = 32 } },
+  },
+  knob = splits,
+  model = { estimate = model.estimate, second_ns = model.combine_ns },
+  renamed = require("ops/mla_decode/renamed"),
+}
+
+-- What is wrong with the words' fields, or nil; numbers were checked.
+function op.fault(p)
+  if p.causal ~= 0 and p.causal ~= 1 then return "causal is " .. tostring(p.causal) .. ", must be 0 or 1" end
+  if p.dtype ~= "bf16" and p.dtype ~= "f16" then return "dtype is " .. tostring(p.dtype) end
+end
+
+function op.canonical(p)
+  if p.q_len == 1 then p.causal = 0 end
+end
+
+-- The words of a problem as they are printed.
+function op.print_words(p) return p.causal == 1 and { "causal", p.dtype } or { p.dtype } end
+
+function op.rows(p) return p.heads * p.q_len end
+
+op.second = {
+  family = function(family, cost, n)
+    if n > 1 or cost.always_combines then return cost.combine or op.families[family].combine or "combine" end
+  end,
+  kind = function(cost, n) return cost.parts_at and cost.parts_at(n) or 0 end,
+  fits = function(n, text) return n > 1 or text == BEHIND_ONE end,
+}
+
+-- A plan must be good for lengths that nobody told it: of several requests, where some kernel serves all lengths, the others are
+-- no candidates. (Named, as a variant, they serve.)
+function op.screen(p, items)
+  local some = false
+  for _, item in ipairs(items) do some = some or not item.rejected and item.kernel.cost.any_lengths end
+  for _, item in ipairs(items) do
+    if p.batch > 1 and some and not item.rejected and not item.kernel.cost.any_lengths then
+      item.rejected = NOT_ANY_LENGTHS:format(p.batch)
+    end
+  end
+  return items
+end
+
+-- The same of one kernel, given all that the space has: the stated reason, or nil. `kernels` makes that list.
+function op.screened(p, cost, kernels)
+  if p.batch == 1 or cost.any_lengths then return nil end
+  for _, item in ipairs(kernels()) do
+    if not item.rejected and item.kernel.cost.any_lengths then return NOT_ANY_LENGTHS:format(p.batch) end
+  end
+end
+
+-- What the model's error depends on: rounds of tokens in a block, and blocks.
+function op.launch(p, v)
+  local tiles, groups = ceil_div(p.ctx, v.decode.step), ceil_div(op.rows(p), v.decode.rows_per_wg)
+  return { rounds = ceil_div(tiles, v.splits), blocks = groups * v.splits * p.batch }
+end
+
+local function doublings(a, b) return math.abs(math.log(a / b, 2)) end
+
+-- How unlike two launches are, in doublings. Blocks count six times as much as rounds: how they fill the device decides, and goes
+-- in steps.
+function op.unlike(a, b)
+  return doublings(a.rounds, b.rounds) / 2 + 3 * doublings(a.blocks, b.blocks)
+end
+
+return op

@@ -1,0 +1,20 @@
+-- Partial results by decode family and schedule, and the combine families that merge them: a decode kernel and the combine kernel
+-- behind it must agree.
+local partials = {}
+
+-- Families whose splits leave values of 16 bits (templates/mla_decode/lib/narrow.h).
+local NARROW = { sm90_many = true, sm90_many_gather = true, sm90_small_rank = true }
+
+local SPLITS = { splits = true, turns = true, fitted = true }
+
+function partials.bits(family, schedule) return NARROW[family] and SPLITS[schedule] and 16 or 32 end
+
+-- Bytes of a row of `rank` values.
+function partials.row_bytes(rank, bits) return rank * bits // 8 + (bits == 16 and 4 or 0) end
+
+-- The combine family for splits of each request; fixed: behind a launch that may have cut its batch, with a request's fixed cost.
+function partials.merge(family, fixed)
+  return (fixed and ("merge_fitted%d_"):format(fixed) or "merge_") .. partials.bits(family, "splits")
+end
+
+return partials

@@ -1,0 +1,22 @@
+-- How a team of warps shares the merge of a row's splits (templates/mla_decode/combine_warp.cu.in): columns first, since a warp
+-- with fewer runs less code, then splits.
+local plan = {}
+
+local function ceil_div(a, b) return (a + b - 1) // b end
+
+-- shares (of the columns) and groups (of the splits) of a team; vectors: 16-byte loads of a lane for a split; depth: splits a
+-- warp has in flight, a power of two: 8 loads, 4 of narrow values, which are twice the work. Twice as many are more code to fetch
+-- and slower (docs/lab/perf-log.md). fitted: all warps of a workgroup may be one team.
+function plan.splits(rank, partials, rows, team, fitted)
+  local all, shares = ceil_div(rank * partials, 4096), 1
+  while shares < all and shares < team do shares = 2 * shares end
+  local groups, vectors, depth = team // shares, ceil_div(all, shares), 1
+  while 2 * depth * vectors <= partials // 4 do depth = 2 * depth end
+  return {
+    threads = 32 * rows * team, shares = shares, groups = groups, vectors = vectors, depth = depth,
+    -- The groups' sums, and what they count for.
+    shared = (groups > 1 or fitted and rows * groups > 1) and rows * team * vectors * 16384 // partials + 8 * rows * groups or 0,
+  }
+end
+
+return plan

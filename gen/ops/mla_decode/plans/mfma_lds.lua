@@ -1,0 +1,161 @@
+-- Geometry, LDS layout and register plan of mla_decode/mfma_lds: one place for the template and for the space's budget.
+--
+-- The kernel's inner blocks are inline assembly with registers fixed here, because the compiler cannot place this
+-- pressure (guide 5.2). The compiler keeps v0 .. v(frame-1) and no accumulation register; all above is ours:
+--   v: frame | V^T operands | P | S | scores | temporaries | ids | m, l, n | staged loads | pool of 16-byte quads (K
+--      fragments, V rows) | O
+--   a: Q | rest of O
+local plan = {}
+
+local function ceil_div(a, b) return -(-a // b) end
+
+local LIMIT = { [1] = 512, [2] = 256, [3] = 168, [4] = 128 } -- registers per lane at so many waves per SIMD
+
+-- Takes registers upwards; pairs and quads start even.
+local function counter(first)
+  local at = first
+  return function(n)
+    local base = at
+    at = at + n
+    return base
+  end, function() return at end
+end
+
+local function geometry(p, v, isa)
+  local g = {
+    isa = isa,
+    per_fragment = isa.mfma.m16n16k32 and 1 or 2, -- MFMAs that use up the 16 bytes a lane holds of K
+    cvt_bf16 = p.dtype == "bf16" and isa.has_cvt_pk_bf16 == 1,
+    waves = v.waves, blocks = v.blocks, stages = v.stages, ahead = v.order == "ahead", dma = v.load == "dma",
+    whole = p.page_size % 16 == 0, page = p.page_size, f16 = p.dtype == "f16",
+    rank = p.rank, rope = p.rope, nj = p.rank // 128, nk_c = p.rank // 32, nk = (p.rank + p.rope) // 32,
+  }
+  g.rows = 16 * g.blocks * g.waves
+  -- LDS stage: 16 latent rows of 2*rank bytes, then 16 rope rows in slots of 128 bytes.
+  g.row_bytes, g.latent_bytes = 2 * g.rank, 32 * g.rank
+  g.rope_bytes = g.rope > 0 and 2048 or 0
+  g.stage_bytes = g.latent_bytes + g.rope_bytes
+  -- Copy units. dma: pairs of rows, 8 per tile. vgpr: groups of 4 rows, 4 per tile; 8 waves take half the columns each.
+  g.units = g.dma and ceil_div(8, g.waves) or math.max(1, 4 // g.waves)
+  g.halves = not g.dma and g.waves == 8 and 2 or 1
+  g.segments = g.nj // g.halves -- of 128 columns, per unit
+  -- Q on its way in is transposed in the last stage, which the first copies leave free: 2 KiB per wave.
+  g.q_place = (g.stages - 1) * g.stage_bytes
+  g.spare_place = math.max(g.stages * g.stage_bytes, g.q_place + 2048 * g.waves)
+  -- Waves without a unit in the last turn copy into a place of their own that nobody reads. A pair's rows are 4 rows
+  -- apart there too, so the places lie interleaved.
+  g.spare = g.dma and g.units * g.waves - 8 or 0
+  g.lds_bytes = g.spare_place + (g.spare > 0 and (4 + g.spare) * g.row_bytes + g.spare * (g.rope > 0 and 256 or 0) or 0)
+  g.lead = g.dma and g.stages - 1 or g.stages -- tiles between copying and computing
+  -- Stages at work in iteration t, counted from that of tile t: scores of, LDS writes into.
+  g.k_stage = g.ahead and 1 or 0
+  g.w_stage = g.stages - 1
+  return g
+end
+
+-- Registers the compiler needs at the blocks' borders: addresses, and what it computes with between them.
+local function frame_size(g, spare)
+  local addresses = 2 + (g.rope > 32 and 2 or g.rope > 0 and 1 or 0) + 4
+  local rope, copy = g.rope > 0 and 1 or 0, nil
+  if g.dma and g.whole then copy = (2 + rope) * g.units
+  elseif g.dma then copy = (2 + 2 * rope) * g.units + 2 + rope
+  elseif g.whole then copy = (1 + rope) * (g.units + 1)
+  else copy = (1 + rope) * 4 + g.units + 1 end
+  local n = addresses + copy + spare
+  return n + n % 2
+end
+
+-- nil and the reason when the registers do not suffice with `spare` registers for what the compiler computes with.
+local function attempt(p, v, isa, spare)
+  local g = geometry(p, v, isa)
+  local per_simd = ceil_div(g.waves, 4)
+  local limit = LIMIT[per_simd]
+  local tight = limit < 512
+  local take, used = counter(frame_size(g, spare))
+  g.frame = used()
+  g.n_ops = tight and g.blocks == 1 and 2 or 4
+  g.ops = take(2 * g.n_ops)
+  g.p = take(2 * g.blocks)
+  g.s = take(4 * g.blocks)
+  -- Scores scaled to base 2: a place of their own where S of the next tile is under way.
+  g.x = g.ahead and take(4 * g.blocks) or g.s
+  g.tmp = take(2)                         -- of the softmax
+  -- Of the copies. In order=plain these are over before the softmax and the joins begin.
+  g.ctmp = g.ahead and take(2) or g.tmp
+  g.addr = g.whole and 0 or g.ahead and take(4) or g.ops -- pages smaller than a tile: row addresses
+  g.n_idx = g.whole and 1 or g.units
+  g.idx = take(g.n_idx)
+  g.m, g.l, g.n = take(g.blocks), take(g.blocks), take(g.blocks) -- running maximum, sum of P, sum of packed P
+  -- Registers of a unit's staged loads: the latent quads, then a pair or a single of rope; tuples start even.
+  g.stage_unit = g.dma and 0 or 4 * g.segments + (g.rope > 0 and 2 or 0)
+  if used() % 2 == 1 then take(1) end -- tuples start even
+  g.staged = take(g.units * g.stage_unit)
+  local fixed = used()
+  g.q_regs = 4 * g.nk * g.blocks
+  g.o_quads = 8 * g.nj * g.blocks
+  -- The pool gets what is left: 4 quads are needed, 8 hide LDS latency for two blocks, 12 for one.
+  local total_left = limit - fixed - g.q_regs - 4 * g.o_quads
+  local a_room = (256 - g.q_regs) // 4                    -- quads of O that fit beside Q
+  local v_need = 4 * math.max(0, g.o_quads - a_room)      -- registers of O that must be in v
+  local left = math.min(total_left, 256 - fixed - v_need)
+  g.quads = math.min(left // 4, g.blocks == 1 and 12 or 8)
+  if g.q_regs > 256 or g.quads < (g.ahead and 6 or 4) then
+    return nil, ("registers: %d fixed + Q %d + O %d leave %d for K and V at %d waves per SIMD"):format(fixed, g.q_regs,
+      4 * g.o_quads, left, per_simd)
+  end
+  g.pool = take(4 * g.quads)
+  g.o_in_v = math.min(g.o_quads, (math.min(256, limit) - used()) // 4)
+  g.o_v = take(4 * g.o_in_v)
+  g.o_a = g.q_regs
+  g.vgprs, g.agprs = used(), g.q_regs + 4 * (g.o_quads - g.o_in_v)
+  local landing = 8 * ceil_div(g.nk, 2)
+  if 4 * g.o_in_v < landing then return nil, ("registers: %d of O in v, Q lands in %d"):format(4 * g.o_in_v, landing) end
+  g.total = ceil_div(g.vgprs, 4) * 4 + g.agprs
+  if g.total > limit or g.agprs > 256 then
+    return nil, ("registers: %d v + %d a > %d"):format(g.vgprs, g.agprs, limit)
+  end
+  return g
+end
+
+-- 8 are the least that compiles without spills; with 12 the rare paths need fewer moves. Fitted, a target with MFMAs of k = 32
+-- spills with 8 where O is written: there 10 are the least, and 12 for several blocks at two waves per SIMD.
+function plan.make(p, v, isa)
+  local least = 8
+  if v.schedule == "fitted" and isa.mfma.m16n16k32 then least = v.waves > 4 and v.blocks > 1 and 12 or 10 end
+  local g = (v.waves <= 4 or least > 8) and attempt(p, v, isa, 12)
+  if g then return g end
+  return attempt(p, v, isa, least)
+end
+
+-- Landing place of Q on its way in, before O lives there: units of 64 columns, 8 registers each; all blocks at once if
+-- they fit.
+function plan.q_landing(g, b, unit, i)
+  local units = ceil_div(g.nk, 2)
+  local all = 8 * units * g.blocks <= 4 * g.o_in_v
+  local at = g.o_v + (all and 8 * units * b or 0) + 8 * unit + 4 * i
+  return ("v[%d:%d]"):format(at, at + 3), all
+end
+
+-- Register names.
+function plan.quad(g, i) return ("v[%d:%d]"):format(g.pool + 4 * i, g.pool + 4 * i + 3) end
+function plan.o(g, b, j, c)
+  local i = (b * g.nj + j) * 8 + c
+  if i < g.o_in_v then return ("v[%d:%d]"):format(g.o_v + 4 * i, g.o_v + 4 * i + 3) end
+  local at = g.o_a + 4 * (i - g.o_in_v)
+  return ("a[%d:%d]"):format(at, at + 3)
+end
+-- Single registers of the same: file and number of the first.
+function plan.o_at(g, b, j, c)
+  local file, at = plan.o(g, b, j, c):match("^(%a)%[(%d+)")
+  return file, math.tointeger(tonumber(at))
+end
+-- Half h (0, 1) of the 16 bytes of Q that go with K fragment f; all of them without h.
+function plan.q(g, b, f, h)
+  local at = (b * g.nk + f) * 4 + 2 * (h or 0)
+  return ("a[%d:%d]"):format(at, at + (h and 1 or 3))
+end
+function plan.s(g, b) return ("v[%d:%d]"):format(g.s + 4 * b, g.s + 4 * b + 3) end
+function plan.p(g, b) return ("v[%d:%d]"):format(g.p + 2 * b, g.p + 2 * b + 1) end
+function plan.op(g, i) return g.ops + 2 * (i % g.n_ops) end
+
+return plan

@@ -1,0 +1,12 @@
+-- The constants of schedules that walk the whole batch, by family, in tokens' worth of time (templates/mla_decode/lib/schedule.h,
+-- mla_decode/lib/fit.h).
+return {
+  -- What a request costs a block whatever its length (Q, O), a multiple of 64. A decode kernel and the combine kernel behind it
+  -- must agree on it. Measured on one NVIDIA H200 (docs/lab/perf-log.md); sm90_small_rank and sm90_many_gather have sm90_many's,
+  -- sm90_mid_gather sm90_mid's.
+  fixed = { sm90_many = 320, sm90_many_gather = 320, sm90_mid = 128, sm90_mid_gather = 128, sm90_few = 128,
+    sm90_small_rank = 320 },
+  -- What a cut costs more than a request's own begin and end: from 100 and 128 equal requests of 1024 to 16384 tokens, whole
+  -- and cut, on the same device (docs/lab/perf-log/ragged.md).
+  cut = { sm90_many = 500, sm90_many_gather = 500, sm90_mid = 500, sm90_mid_gather = 500, sm90_few = 500, sm90_small_rank = 500 },
+}

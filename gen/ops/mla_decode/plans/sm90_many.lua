@@ -1,0 +1,30 @@
+-- Shared memory of the many-rows Hopper kernel, for its template and for its family. Byte offsets.
+local plan = {}
+
+local MOST = 232448
+local SLICE = 8192 -- 64 rows x 64 columns x 2 bytes
+
+-- gather: with what the loaders of scattered rows need (templates/mla_decode/sm90_many/gather.h). { refused = reason } when that
+-- does not fit.
+function plan.make(rank, rope, gather)
+  local slices, all = rank // 64, rank // 64 + (rope > 0 and 1 or 0)
+  local p = { buffers = rank > 256 and 2 or 4 } -- blocks of 64 tokens that lie there
+  p.q_at = p.buffers * (slices * SLICE + 128 * rope)
+  p.p_at = p.q_at + (rope > 0 and slices or slices - 1) * SLICE -- Q's last slice is kept in registers
+  p.sums_at = p.p_at + p.buffers * SLICE
+  p.m_at = p.sums_at + 2 * 64 * 4
+  p.tops_at = p.m_at + p.buffers * 256 -- largest values of partial results (templates/mla_decode/sm90_many/partial.h)
+  p.piece_at = p.tops_at + 2 * 64 * 4
+  p.bars_at = p.piece_at + 4 * 40 -- this piece and the next one, and copies for the ends of this one and the one before
+  p.bars_end = p.bars_at + 8 * (p.buffers * (all + 5) + 5)
+  p.bytes = p.bars_end
+  if gather then
+    p.tables_at = (p.bars_end + 15) // 16 * 16
+    p.landed_at = p.tables_at + 4 * 64 * 4
+    p.bytes = p.landed_at + 8 * 5 * p.buffers
+    if p.bytes > MOST then p.refused = ("%d bytes of shared memory > %d"):format(p.bytes, MOST) end
+  end
+  return p
+end
+
+return plan

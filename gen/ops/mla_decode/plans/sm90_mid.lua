@@ -1,0 +1,50 @@
+-- Shared memory and registers of the transposed Hopper kernel with roles, for its template and for its family: everything but
+-- the ring of boxes has its size from the problem, the ring takes the rest.
+local plan = {}
+
+local BOX = 8192       -- 64 tokens x 64 columns x 2 bytes
+local MOST_TILES = 3   -- a longer ring gains nothing
+local SLOTS = 512      -- registers of an SM's quarter, 32 lanes each; a warp of every warpgroup lives there
+local BARS = 8 * 4     -- bytes of the barriers beside the boxes'
+
+-- v: rank, rope, rows, schedule, gather (loaders of scattered rows: templates/mla_decode/sm90_mid/gather.h). Byte
+-- offsets; { refused = reason } when it does not fit.
+function plan.make(v, isa)
+  local p = { boxes = v.rank // 64 + (v.rope > 0 and 1 or 0),
+    loader_regs = v.schedule == "fitted" and 32 or 24 } -- 24 is the least there is; the walk takes more
+  -- A warpgroup's O is rank/2 x rows in fp32; what little else it needs shrinks where that leaves the scores too few.
+  p.value_regs = math.max(136, (v.rank * v.rows // 256 + 30 + 7) // 8 * 8)
+  p.score_regs = math.min(240, SLOTS - p.loader_regs - 2 * p.value_regs)
+  if p.score_regs < v.rows // 2 + 56 then
+    return { refused = ("%d rows leave %d registers to a thread of the scores"):format(v.rows, p.score_regs) }
+  end
+  local places = {
+    { "p_at", 128 * v.rows },           -- P^T
+    { "refs_at", 4 * v.rows },          -- reference of each row
+    { "factors_at", 4 * v.rows },       -- what O is multiplied by
+    { "raised_at", 16 },                -- a bit for each row whose factor is not 1
+    { "parts_at", 4 * 4 * v.rows },     -- sums by warp
+    { "inverse_at", 4 * v.rows },
+    { "piece_at", 64 },
+  }
+  if v.gather then table.insert(places, 1, { "tables_at", 4 * 64 * 4 }) end
+  local barriers = v.gather and 24 or 16 -- bytes of a box's
+  local small = BARS
+  for _, place in ipairs(places) do small = small + place[2] end
+  local q_bytes = 128 * p.boxes * v.rows
+  p.ring = math.min((isa.lds_bytes - q_bytes - small) // (BOX + barriers + 4), MOST_TILES * p.boxes)
+  if p.ring <= p.boxes then return { refused = ("%d boxes fit into shared memory, a tile has %d"):format(p.ring, p.boxes) } end
+  p.q_at = p.ring * BOX
+  local at = p.q_at + q_bytes
+  for _, place in ipairs(places) do
+    p[place[1]] = at
+    at = at + place[2]
+  end
+  p.bars_at = at
+  p.landed_at = p.bars_at + 16 * p.ring + BARS
+  p.bad_at = p.bars_at + barriers * p.ring + BARS
+  p.bytes = (p.bad_at + 4 * p.ring + 15) // 16 * 16
+  return p
+end
+
+return plan

@@ -1,0 +1,383 @@
+-- What the threads of templates/mla_decode/sm90_few.cu.in say to each other, for gen/protocol.lua. Functions here are named as
+-- those of the template that they stand for.
+--
+-- Two warps stand for the four of a warpgroup: all four run one program, every finding is about two steps, and whether one is
+-- before the other among four is the same as among two (send all warps but the one of the first step to the second).
+local protocol = require("protocol")
+
+local sm90_few = {}
+
+-- A kernel of a plan (gen/ops/mla_decode/plans/sm90_few.lua) with its parameters. Of a cluster two blocks stand for all, as two
+-- warps do.
+function sm90_few.of(plan, v)
+  local values = plan.boxes - (v.rope > 0 and 1 or 0)
+  return { boxes = plan.boxes, ring = plan.ring, places = plan.places, ordered = plan.ordered, rope = v.rope, wgs = v.wgs,
+    schedule = v.schedule, cluster = math.min(v.cluster, 2), load = v.load, rounds = 64 * values > plan.piece and 2 or 1,
+    raises = 0, warps = 2 }
+end
+
+local PRODUCERS = { tma = { "0", "1", "2", "3" }, gather = { "0", "1", "3" } } -- gather: 0 and 1 stand for the equal warps 0 to 2
+
+-- ---- A block ------------------------------------------------------------------------------------------------------------
+-- v: boxes, ring, rope (0: none), wgs, places, schedule, cluster, load, ordered; rounds: trips of O through Q's place; raises: a
+-- maximum rises at each so manieth tile (0: never); warps: that stand for a warpgroup's four. sm90_few.of() fills it in.
+local function block(m, v, id, ranges, cluster, whole)
+  local x = { v = v, id = id, ranges = ranges, cluster = cluster, producers = PRODUCERS[v.load], math = {}, by_group = {} }
+  local n_math = v.wgs * v.warps
+  local function name(text, ...) return ("block %d: "):format(id) .. text:format(...) end
+  x.full, x.empty, x.slots, x.bad = {}, {}, {}, {}
+  for s = 0, v.ring - 1 do
+    x.full[s] = m:barrier(name("full[%d]", s), v.load == "tma" and 1 or #x.producers, id)
+    x.empty[s] = m:barrier(name("empty[%d]", s), v.warps, id)
+    x.slots[s] = {}
+    for k = 1, v.load == "tma" and 1 or #x.producers do x.slots[s][k] = m:place(name("slot %d", s)) end
+    x.bad[s] = m:place(name("BAD[%d]", s))
+  end
+  x.full_q, x.empty_q, x.q, x.facts = {}, {}, {}, {}
+  for k = 0, v.places - 1 do
+    x.full_q[k] = m:barrier(name("full_q[%d]", k), 1, id)
+    x.empty_q[k] = m:barrier(name("empty_q[%d]", k), n_math, id)
+    x.q[k], x.facts[k] = m:place(name("Q %d", k)), m:place(name("facts %d", k))
+  end
+  x.ends, x.landed = m:barrier(name("ENDS"), 1, id), m:barrier(name("ENDS + 8"), 1, id)
+  x.met = m:barrier(name("MET"), 1, id)
+  x.whole, x.c = whole, whole and v.cluster or 1
+  x.made = m:named(name("named 4"), #x.producers)
+  x.there = m:named(name("named 5"), #x.producers + n_math)
+  x.all = m:named(name("named 3"), n_math)
+  x.group, x.order = {}, {}
+  for g = 0, v.wgs - 1 do
+    x.group[g] = m:named(name("named %d", 1 + g), v.warps)
+    x.order[g] = m:named(name("order of warpgroup %d", g), 2 * v.warps)
+  end
+  x.p, x.tops, x.zeros, x.o, x.piece, x.land = {}, {}, {}, {}, {}, {}
+  for a = 0, n_math - 1 do
+    local g, w = a // v.warps, a % v.warps
+    x.p[a], x.tops[a] = m:place(name("P, warp %d.%d", g, w)), m:place(name("tops, warp %d.%d", g, w))
+    x.zeros[a], x.o[a] = m:place(name("zeros, warp %d.%d", g, w)), m:place(name("O, warp %d.%d", g, w))
+    x.piece[a] = m:place(name("published O, warp %d.%d", g, w))
+    x.land[a] = {}
+    for r = 1, v.cluster do x.land[a][r] = m:place(name("O of block %d for warp %d.%d", r, g, w)) end
+  end
+  x.state, x.factor = {}, m:place(name("factors"))
+  for r = 1, v.cluster do x.state[r] = m:place(name("states of block %d", r)) end
+  x.word = m:named(name("word"), 1)
+  return x
+end
+
+local function slot_of(x, i) return i % x.v.ring, i // x.v.ring end
+
+-- ---- Producer -----------------------------------------------------------------------------------------------------------
+local function announce(x, a, k, none)
+  local place, n = k % x.v.places, k // x.v.places
+  a:wait(x.empty_q[place], n - 1, "announce()")
+  a:write(x.facts[place], k, "announce()")
+  a:arrive(x.full_q[place], n, "announce()", none and 0 or 1)
+  if not none then a:copy(x.full_q[place], n, "announce()", x.q[place], k) end
+end
+
+local function send_box(x, a, who, i, first)
+  local s, n = slot_of(x, i)
+  a:wait(x.empty[s], n - 1, "produce()")
+  if first and who == 1 then a:write(x.bad[s], i, "produce()") end -- gather: all who write it write the same
+  a:arrive(x.full[s], n, "produce()", 1)
+  a:copy(x.full[s], n, "produce()", x.slots[s][x.v.load == "tma" and 1 or who], i)
+end
+
+local function produce(x, a, who, blocks)
+  local last, from = x.producers[who] == "3", 0
+  for k = 0, #x.ranges do
+    local range = x.ranges[k + 1]
+    if last then announce(x, a, k, not range) end
+    if not range then return end
+    for i = from, from + range.tiles * x.v.boxes - 1 do
+      local b = (i - from) % x.v.boxes
+      if x.v.load == "gather" or b % 4 == who - 1 then send_box(x, a, who, i, b == 0) end
+    end
+    from = from + range.tiles * x.v.boxes
+    if last and range.others then -- meet()
+      for _, part in ipairs(range.others) do a:meet_word(blocks[part].word, "meet()") end
+      a:arrive(x.met, 0, "meet()")
+    end
+    if x.whole then return end
+  end
+end
+
+local function producer(x, a, who, blocks)
+  if who == 1 then -- thread < RING
+    local list = {}
+    for s = 0, x.v.ring - 1 do list[2 * s + 1], list[2 * s + 2] = x.full[s], x.empty[s] end
+    a:make(list, "kernel")
+  end
+  if x.producers[who] == "3" then -- threads 125 and 126
+    local list = { x.ends, x.landed, x.met }
+    for k = 0, x.v.places - 1 do list[#list + 1], list[#list + 2] = x.full_q[k], x.empty_q[k] end
+    a:make(list, "kernel")
+    if x.v.cluster > 1 then a:arrive(x.ends, 0, "kernel", x.v.cluster) end
+  end
+  if x.v.cluster > 1 then a:pass(x.cluster, "kernel") end
+  a:sync(x.made, "kernel")
+  a:pass(x.there, "kernel")
+  produce(x, a, who, blocks)
+  if x.v.cluster > 1 then a:meet(x.cluster, "kernel") end
+end
+
+-- ---- Math ---------------------------------------------------------------------------------------------------------------
+local function read_box(x, a, i, what)
+  for _, place in ipairs(x.slots[i % x.v.ring]) do a:read(place, i, what) end
+end
+
+-- tell: the other warpgroup may wait for the next tile's boxes. The last products are not through then.
+local function scores(x, a, k, first, group, tell)
+  for i = first, first + x.v.boxes - 1 do
+    local s, n = slot_of(x, i)
+    a:wait(x.full[s], n, "scores()")
+    if tell and i == first + x.v.boxes - 1 then a:pass(x.order[1 - group], "scores(), tiles in order") end
+    read_box(x, a, i, "scores()")
+  end
+  a:read(x.q[k % x.v.places], k, "scores()")
+end
+
+-- Pairs of boxes: each is given back once the next is under way.
+local function multiply_v(x, a, group, first)
+  local values = x.v.boxes - (x.v.rope > 0 and 1 or 0)
+  for i = 0, values - 1, 2 do
+    local pair = math.min(2, values - i)
+    for j = i, i + pair - 1 do read_box(x, a, first + j, "multiply_v()") end
+    if i + 2 >= values then -- the last products read P to the end
+      for w = group * x.v.warps, (group + 1) * x.v.warps - 1 do a:read(x.p[w], first, "multiply_v()") end
+    end
+    for j = i, i + pair - 1 do
+      local s, n = slot_of(x, first + j)
+      a:arrive(x.empty[s], n, "multiply_v()")
+    end
+  end
+end
+
+local function tile(x, a, k, t, tiles, first, math_id)
+  local v, group = x.v, math_id // x.v.warps
+  local mine, ours = group * v.warps, (group + 1) * v.warps - 1
+  local ordered = v.ordered and v.wgs == 2
+  if ordered and t > 0 then a:sync(x.order[group], "compute(), tiles in order") end
+  scores(x, a, k, first, group, ordered and t + 1 < tiles)
+  a:read(x.bad[first % v.ring], first, "compute()")
+  if v.rope > 0 then
+    local s, n = slot_of(x, first + v.boxes - 1)
+    a:arrive(x.empty[s], n, "compute(), rope")
+  end
+  if t == tiles - 1 then a:write(x.zeros[math_id], first, "clear_rows()") end
+  a:sync(x.group[group], "compute(), named_any()")
+  if v.raises > 0 and t % v.raises == 0 then
+    a:write(x.tops[math_id], first, "raise()")
+    a:sync(x.group[group], "raise()")
+    for w = mine, ours do a:read(x.tops[w], first, "raise()") end
+  end
+  a:write(x.p[math_id], first, "store_p()")
+  a:sync(x.group[group], "compute(), P")
+  if t == tiles - 1 then
+    for w = mine, ours do a:read(x.zeros[w], first, "multiply_v()") end
+  end
+  multiply_v(x, a, group, first)
+end
+
+local function merge_states(x, a, k, math_id, blocks)
+  local v, n_math = x.v, x.v.wgs * x.v.warps
+  a:sync(x.group[math_id // v.warps], "merge_states()")
+  a:write(x.p[math_id], "parts " .. k, "merge_states()") -- PARTS_AT is P's place
+  a:sync(x.all, "merge_states()")
+  if x.c > 1 then a:meet(x.cluster, "merge_states()") end
+  for w = 0, n_math - 1 do a:read(x.p[w], "parts " .. k, "merge_states()") end
+  if x.c == 1 then
+    if math_id == 0 then a:write(x.state[1], k, "merge_states()") end
+    return
+  end
+  for r = 1, x.c do
+    if r % n_math == math_id then a:copy(blocks[r].ends, 0, "merge_states()", blocks[r].state[x.id], k) end
+  end
+end
+
+-- O of all warpgroups to `under`, the places that lie there, each rewritten by one warp.
+local function gather_o(x, a, name, math_id, under)
+  local v, n_math = x.v, x.v.wgs * x.v.warps
+  for i, place in ipairs(under) do
+    if i % n_math == math_id then a:write(place, name, "gather_o()") end
+  end
+  a:write(x.o[math_id], "half of " .. name, "gather_o()")
+  if v.wgs == 2 then
+    a:sync(x.all, "gather_o()")
+    local other = (math_id + v.warps) % n_math
+    a:read(x.o[other], "half of " .. name, "gather_o()")
+    a:write(x.o[other], name, "gather_o()")
+  else
+    a:write(x.o[math_id], name, "gather_o()")
+  end
+end
+
+local function read_o(x, a, name, under, what)
+  for w = 0, x.v.wgs * x.v.warps - 1 do a:read(x.o[w], name, what) end
+  for _, place in ipairs(under) do a:read(place, name, what) end
+end
+
+-- The ring from its begin on, in whose place O lies at the end.
+local function ring_places(x)
+  local out = {}
+  for s = 0, x.v.ring - 1 do
+    for _, place in ipairs(x.slots[s]) do out[#out + 1] = place end
+  end
+  return out
+end
+
+local function exchange(x, a, k, math_id, blocks, name)
+  local v, n_math = x.v, x.v.wgs * x.v.warps
+  if math_id == 0 then a:arrive(x.landed, 0, "exchange()", (v.cluster - 1) * n_math) end
+  read_o(x, a, name, {}, "exchange()")
+  for r = 1, v.cluster do
+    if r ~= x.id then a:copy(blocks[r].landed, 0, "exchange()", blocks[r].land[math_id][x.id], k) end
+  end
+  a:wait(x.landed, 0, "exchange()")
+  for r = 1, v.cluster do
+    if r ~= x.id then a:read(x.land[math_id][r], k, "write_o()") end
+  end
+end
+
+local function finish(x, a, k, math_id, blocks)
+  local v, walks = x.v, not x.whole
+  local under = walks and { x.q[k % v.places] } or ring_places(x)
+  for round = 1, walks and v.rounds or 1 do
+    local name = ("O %d.%d"):format(k, round)
+    gather_o(x, a, name, math_id, under)
+    if x.c > 1 then a:wait(x.ends, 0, "finish()") end
+    if round == 1 and math_id == 0 then -- weigh()
+      for r = 1, x.c do a:read(x.state[r], k, "weigh()") end
+      a:write(x.factor, k, "weigh()")
+    end
+    a:sync(x.all, "finish()")
+    if x.c > 1 then exchange(x, a, k, math_id, blocks, name) end
+    a:read(x.factor, k, "write_o()")
+    read_o(x, a, name, under, "write_o()")
+    if x.ranges[k + 1].publish and round == v.rounds then a:write(x.piece[math_id], x.id, "write_o()") end
+    if walks then a:sync(x.all, "finish()") end
+  end
+end
+
+-- A range that began in an earlier part, the walk's last, where no combine kernel comes: through the ring.
+local function finish_last(x, a, k, math_id, blocks)
+  local range, under = x.ranges[k + 1], ring_places(x)
+  gather_o(x, a, "O " .. k, math_id, under)
+  a:sync(x.all, "finish_last()")
+  if range.others then a:wait(x.met, 0, "finish_last()") end
+  a:read(x.state[1], k, "finish_last()")
+  read_o(x, a, "O " .. k, under, "finish_last()")
+  for _, part in ipairs(range.others or {}) do
+    for w = 0, x.v.wgs * x.v.warps - 1 do a:read(blocks[part].piece[w], part, "finish_last()") end
+  end
+  if range.publish then a:write(x.piece[math_id], x.id, "finish_last()") end
+  a:sync(x.all, "finish_last()")
+end
+
+local function attend(x, a, math_id, blocks)
+  local v, first = x.v, 0
+  for k = 0, #x.ranges do
+    local place, n = k % v.places, k // v.places
+    a:wait(x.full_q[place], n, "attend()")
+    a:read(x.facts[place], k, "attend()")
+    local range = x.ranges[k + 1]
+    if k == 0 and v.cluster > 1 and v.schedule == "fitted" and not (range and x.whole) then a:meet(x.cluster, "attend()") end
+    if not range then return end
+    for t = math_id // v.warps, range.tiles - 1, v.wgs do
+      tile(x, a, k, t, range.tiles, first + t * v.boxes, math_id)
+    end
+    first = first + range.tiles * v.boxes
+    merge_states(x, a, k, math_id, blocks)
+    if range.last then finish_last(x, a, k, math_id, blocks) else finish(x, a, k, math_id, blocks) end
+    a:read(x.facts[place], k, "finish()")
+    if x.whole then return end
+    if range.publish and math_id == 0 then a:pass(x.word, "meet_publish()") end
+    a:arrive(x.empty_q[place], n, "attend()")
+  end
+end
+
+-- blocks: of each its list of ranges; whole: it has one (splits, and fitted where lengths are alike). A range is { tiles, last
+-- = it began in an earlier part and no combine kernel comes, publish = it goes on in a later one, others = parts whose pieces it
+-- adds }. Of a cluster's blocks, or of parts, whose blocks are neighbours in clusters, too.
+function sm90_few.model(v, blocks)
+  local m, xs, n_math = protocol.new(), {}, v.wgs * v.warps
+  local whole = v.schedule == "splits" or blocks.whole == true
+  local size, cluster = whole and #blocks or v.cluster, nil
+  for id, ranges in ipairs(blocks) do
+    if (id - 1) % size == 0 then
+      cluster = m:named("cluster of block " .. id, math.min(size, #blocks - id + 1) * (#PRODUCERS[v.load] + n_math))
+    end
+    xs[id] = block(m, v, id, ranges, cluster, whole)
+  end
+  for id, x in ipairs(xs) do
+    for who, name in ipairs(x.producers) do
+      producer(x, m:agent(("block %d producer %s"):format(id, name), id), who, xs)
+    end
+    for a = 0, n_math - 1 do
+      local one = m:agent(("block %d math %d.%d"):format(id, a // v.warps, a % v.warps), id)
+      if v.cluster > 1 then one:pass(xs[id].cluster, "kernel") end
+      one:sync(x.there, "kernel")
+      attend(x, one, a, xs)
+    end
+  end
+  return m
+end
+
+-- What is run of a kernel. A box waits for those one and two rings before it, and no step's past reaches further: what comes
+-- before a step has no higher number of box or range. Every tile has the same steps as the one `wgs` before it. So a range of
+-- two rings and a few tiles has met all that any longer one meets. Ends of ranges bring all math warps together, which only
+-- adds order; who has the next tile changes there: so `walk` has every three lengths of 0, 1, 2 in a row, then longer ones.
+function sm90_few.cases(v, all)
+  local long, few = { { tiles = 2 * -(-v.ring // v.boxes) + v.wgs + 1 } }, { { tiles = 2 } }
+  local out = {}
+  local function add(ranges, other, whole) -- other: of the second block of a cluster
+    out[#out + 1] = { ranges, v.cluster > 1 and other or nil, whole = whole }
+  end
+  add(long, few, true)
+  for _, tiles in ipairs(all and { 0, 1, 2, 3 } or { 0 }) do add({ { tiles = tiles } }, few, true) end
+  if v.schedule == "splits" then return out end
+  add({}, {}, true) -- requests in turns, and none is left
+  -- Cut, for a combine kernel: nobody meets.
+  local ranges = {}
+  for i, tiles in ipairs(all and protocol.WALK or protocol.QUICK) do ranges[i] = { tiles = tiles } end
+  add(ranges, few, false)
+  if all then add(long, {}, false) end
+  -- And cut where none comes.
+  out[#out + 1] = sm90_few.meeting(all and 7 or 5, all and long[1] or few[1])
+  return out
+end
+
+-- Whom the piece of a part waits for, as the template says it: before, owner: its number, and whether it is the last.
+function sm90_few.whom(before, owner)
+  local all = 1
+  if owner then return before end
+  while before & 3 * all == 3 * all do all = all << 2 end -- a digit that is 3
+  return before & (all - 1)
+end
+function sm90_few.others(id, whom)
+  local out, step = {}, 1
+  while whom > 0 do
+    for k = 0, (whom & 3) - 1 do out[#out + 1] = id - 1 - k * step end
+    id, whom, step = id - (whom & 3) * step, whom >> 2, step << 2
+  end
+  return out
+end
+
+-- Parts of a batch with a request of so many pieces, in the order of their walks: backwards. The first part has more behind its
+-- piece, among it `long`, the owner publishes the next request's begin, and the last block of a cluster may have no part.
+function sm90_few.meeting(pieces, long)
+  local blocks = {}
+  for id = 1, pieces do
+    local owner = id == pieces
+    local others = sm90_few.others(id, sm90_few.whom(id - 1, owner))
+    blocks[id] = { { tiles = id % 3 + 1, last = id > 1, publish = not owner, others = #others > 0 and others or nil } }
+  end
+  table.move({ long, { tiles = 0 } }, 1, 2, 2, blocks[1])
+  table.insert(blocks[pieces], 1, { tiles = 1, publish = true })
+  blocks[pieces + 1] = { { tiles = 1 }, { tiles = 3, last = true, others = { pieces } } }
+  blocks[pieces + 2] = {}
+  return blocks
+end
+
+return sm90_few

@@ -1,0 +1,422 @@
+-- What the threads of templates/mla_decode/sm90_many.cu.in (templates/sm90_many/) say to each other, for gen/protocol.lua.
+-- Functions here are named as those of the templates that they stand for; two warps stand for four
+-- (gen/ops/mla_decode/protocol/sm90_few.lua).
+--
+-- Buffers are the ring: A's blocks lie in buffers 0, 2, ..., B's in 1, 3, ...; a buffer is `GROUPS` quarters and the rope slice,
+-- each with a full barrier of its own and one to give it back.
+local protocol = require("protocol")
+
+local sm90_many = {}
+
+-- A kernel of a plan (gen/ops/mla_decode/plans/sm90_many.lua) with its parameters. Turns and the two ways of a fitted launch are
+-- one program: pieces one after the other, of which some are all of their request and some are not.
+function sm90_many.of(plan, v)
+  return { buffers = plan.buffers, rope = v.rope, cluster = v.cluster, shared = v.rank > 256, many = v.schedule ~= "splits",
+    gather = v.gather or false, warps = 2 }
+end
+
+local ASK, ROPE = 4, 4 -- blocks before the end; the rope slice's group
+
+-- v: buffers, rope (0: none), cluster, many (several pieces a block), warps; shared: a pair deals a quarter's two slices out to
+-- both blocks (rank 512; else one block sends its one slice).
+local function block(m, v, id, pair, parties)
+  local x = { v = v, id = id, pair = pair, turns = v.buffers // 2 }
+  local function name(text, ...) return ("block %d: "):format(id) .. text:format(...) end
+  local math = 2 * v.warps
+  x.full, x.empty, x.slices, x.landed = {}, {}, {}, {}
+  for b = 0, v.buffers - 1 do
+    x.full[b], x.empty[b], x.slices[b], x.landed[b] = {}, {}, {}, {}
+    for g = 0, v.rope > 0 and ROPE or ROPE - 1 do
+      x.full[b][g] = m:barrier(name("full[%d][%d]", b, g), 1, id)
+      x.empty[b][g] = m:barrier(name("empty[%d][%d]", b, g), v.warps * v.cluster, id)
+      x.landed[b][g] = m:barrier(name("landed[%d][%d]", b, g), 1, id)
+      x.slices[b][g] = { m:place(name("buffer %d, quarter %d", b, g)), m:place(name("buffer %d, quarter %d, right", b, g)) }
+    end
+  end
+  x.q_full, x.q_empty = m:barrier(name("Q_FULL"), 1, id), m:barrier(name("Q_EMPTY"), math, id)
+  x.last_empty, x.checked = m:barrier(name("LAST_EMPTY"), math, id), m:barrier(name("CHECKED"), 1, id)
+  x.near_end = m:barrier(name("NEAR_END"), 1, id)
+  x.begin, x.close, x.cluster = m:named(name("begin"), parties), m:named(name("close"), parties), pair.cluster
+  x.both = m:named(name("BOTH"), math)
+  x.first, x.issued = m:named(name("FIRST_ISSUED"), math), m:named(name("SCORES_ISSUED"), math)
+  x.own, x.m_ready, x.p_ready = {}, {}, {}
+  x.m, x.p, x.sums, x.tops, x.zeros, x.stage = {}, {}, {}, {}, {}, {}
+  for wg = 0, 1 do x.own[wg] = m:named(name("named %d", 1 + wg), v.warps) end
+  for b = 0, v.buffers - 1 do
+    x.m_ready[b], x.p_ready[b] = m:named(name("M_READY + %d", b), math), m:named(name("P_READY + %d", b), math)
+    x.m[b], x.p[b] = {}, {}
+    for w = 0, v.warps - 1 do
+      x.m[b][w], x.p[b][w] = m:place(name("M %d, rows of warp %d", b, w)), m:place(name("P %d, %d", b, w))
+    end
+  end
+  for a = 0, math - 1 do
+    for _, what in ipairs({ "sums", "tops", "zeros", "stage" }) do
+      x[what][a] = m:place(name("%s of math warp %d", what, a))
+    end
+  end
+  x.q, x.facts, x.ahead, x.copies, x.bad = m:place(name("Q")), m:place(name("facts")), m:place(name("facts ahead")), {}, {}
+  for k = 0, 1 do x.copies[k], x.bad[k] = m:place(name("facts' copy %d", k)), m:place(name("BAD of copy %d", k)) end
+  return x
+end
+
+local function peer(x) return x.pair[x.id == x.pair.first and 2 or 1] end
+
+-- ---- Loaders ------------------------------------------------------------------------------------------------------------
+local function next_turn(x, used, j)
+  local n = used[j & 1]
+  used[j & 1] = n + 1
+  return j % 2 + 2 * (n % x.turns), n // x.turns
+end
+
+local function load_slices(x, a, b, use, j, group)
+  local rope, rank = group == ROPE, x.id - x.pair.first
+  if use > 0 then a:wait(x.empty[b][group], use - 1, "load_slices()") end
+  local dealt = x.v.cluster == 2 and x.v.shared and not rope
+  a:arrive(x.full[b][group], use, "load_slices()", dealt and 2 or 1)
+  local version = j .. "/" .. use
+  if x.v.cluster == 1 then return a:copy(x.full[b][group], use, "load_slices()", x.slices[b][group][1], version) end
+  local odd = ((rope and use or group) ~ rank) & 1
+  if not dealt and odd == 1 then return end
+  for _, to in ipairs(x.pair) do
+    a:copy(to.full[b][group], use, "load_slices()", to.slices[b][group][dealt and 1 + odd or 1], version)
+  end
+end
+
+-- gather: rows are copied one by one by two warps; rope by the one of the block's parity. Of block j, all groups of a warp.
+local function copy_block(x, a, half, j, b, use)
+  local groups = { 2 * half, 2 * half + 1 }
+  if x.v.rope > 0 and j & 1 == half then table.insert(groups, 1, ROPE) end
+  for _, group in ipairs(groups) do
+    if use > 0 then a:wait(x.empty[b][group], use - 1, "copy_group()") end
+    a:arrive(x.landed[b][group], use, "copy_group()", 1)
+    a:copy(x.landed[b][group], use, "copy_group()", x.slices[b][group][1], j .. "/" .. use)
+  end
+end
+
+-- By a third warp, in the order in which QK takes them.
+local function hand_over_block(x, a, j, b, use)
+  for i = x.v.rope > 0 and -1 or 0, 3 do
+    local group = i < 0 and ROPE or j & 1 == 1 and i ~ 2 or (i & 1) * 2 + i // 2
+    a:wait(x.landed[b][group], use, "hand_over()")
+    a:arrive(x.full[b][group], use, "hand_over()")
+  end
+end
+
+local function load_block(x, a, half, j, b, use)
+  if x.v.gather then
+    if half == 2 then hand_over_block(x, a, j, b, use) else copy_block(x, a, half, j, b, use) end
+  elseif half == 2 then load_slices(x, a, b, use, j, ROPE)
+  else
+    for q = 2 * half, 2 * half + 1 do load_slices(x, a, b, use, j, q) end
+  end
+end
+
+local function load_cache(x, a, half, pieces)
+  local used = { [0] = 0, 0 }
+  for k, piece in ipairs(pieces) do
+    local blocks = piece.blocks
+    local near_end = (not x.v.many or half > 0) and -1 or math.max(1, blocks - ASK)
+    for j = 0, blocks - 1 do
+      local b, use = next_turn(x, used, j)
+      if j == 1 and not (half == 2 and x.v.gather) then -- of these only the one that says when the end is near counts on it
+        if half == 0 then a:wait(x.q_full, k - 1, "load_piece()") else a:hint(x.q_full, k - 1, "load_piece()") end
+      end
+      if j == near_end then a:arrive(x.near_end, k - 1, "load_piece()") end
+      load_block(x, a, half, j, b, use)
+    end
+    if x.v.many and half == 0 and blocks < 2 then
+      a:wait(x.q_full, k - 1, "load_piece()")
+      a:arrive(x.near_end, k - 1, "load_piece()")
+    end
+    if not x.v.many then return end
+  end
+end
+
+local function load_last(x, a, k, more)
+  for w = 0, more and x.v.warps - 1 or -1 do a:copy(x.q_full, k, "load_last()", x.p[0][w], "Q " .. k) end
+  a:arrive(x.q_full, k, "load_last()", more and 1 + x.v.warps or 0)
+end
+
+-- more: there is such a piece, else the facts say that there is none.
+local function tell(x, a, k, more)
+  a:write(x.facts, k, "tell()")
+  if more then a:write(x.copies[k & 1], k, "tell()") end
+end
+
+local function load_queries(x, a, pieces)
+  if #pieces > 0 then a:copy(x.q_full, 0, "load_q()", x.q, 0) end
+  tell(x, a, 0, #pieces > 0)
+  load_last(x, a, 0, #pieces > 0)
+  if #pieces == 0 then return end
+  a:write(x.bad[0], 0, "load_queries()")
+  a:arrive(x.checked, 0, "load_queries()")
+  if not x.v.many then return end
+  for k = 0, #pieces - 1 do
+    local more = k + 1 < #pieces
+    if more then a:write(x.ahead, k + 1, "load_queries()") end
+    a:wait(x.near_end, k, "load_queries()")
+    a:wait(x.q_empty, k, "load_queries()")
+    if more then a:copy(x.q_full, k + 1, "load_q()", x.q, k + 1) end
+    a:wait(x.last_empty, k, "load_queries()")
+    if more then a:read(x.ahead, k + 1, "load_queries()") end
+    tell(x, a, k + 1, more)
+    if more then a:write(x.bad[k + 1 & 1], k + 1, "load_queries()") end
+    load_last(x, a, k + 1, more)
+    a:arrive(x.checked, k + 1, "load_queries()")
+  end
+end
+
+-- ---- Math ---------------------------------------------------------------------------------------------------------------
+-- c: a warp of a math warpgroup: x, a (the agent), wg, w, id among the block's math warps, k, used.
+local function turn_of(c, who, i)
+  local n = c.used[who] + i
+  return who + 2 * (n % c.x.turns), n // c.x.turns
+end
+local function version_of(c, who, i)
+  local _, use = turn_of(c, who, i)
+  return (2 * i + who) .. "/" .. use
+end
+local function of_p(c, who, i) return ("%d.%d"):format(c.k, 2 * i + who) end
+
+local function give_back(c, b, use, group)
+  c.a:arrive(c.x.empty[b][group], use, "give_back()")
+  if c.x.v.cluster == 2 then c.a:arrive(peer(c.x).empty[b][group], use, "give_back()") end
+end
+
+local function read_slices(c, b, group, version, what)
+  local x = c.x
+  c.a:read(x.slices[b][group][1], version, what)
+  if x.v.cluster == 2 and x.v.shared and group ~= ROPE then c.a:read(x.slices[b][group][2], version, what) end
+end
+
+local function multiply_group(c, i, group, what)
+  local b, use = turn_of(c, c.wg, i)
+  c.a:wait(c.x.full[b][group], use, what)
+  read_slices(c, b, group, version_of(c, c.wg, i), what)
+end
+local function quarter(c, i) return c.wg == 0 and (i & 1) * 2 + i // 2 or i ~ 2 end
+local function multiply_first(c, i) multiply_group(c, i, c.x.v.rope > 0 and ROPE or quarter(c, 0), "multiply_first()") end
+local function multiply_rest(c, i)
+  for n = c.x.v.rope > 0 and 0 or 1, 3 do multiply_group(c, i, quarter(c, n), "multiply_rest()") end
+  if c.x.v.rope == 0 then c.a:read(c.x.q, c.k, "multiply_rest()") end
+end
+
+-- Half h of P V of block i of `who`; P of the other warpgroup lies in shared memory.
+local function finish_half(c, who, i, h)
+  local b, use = turn_of(c, who, i)
+  read_slices(c, b, 2 * c.wg + h, version_of(c, who, i), "finish_v()")
+  if who ~= c.wg and h == 1 then
+    for w = 0, c.x.v.warps - 1 do c.a:read(c.x.p[b][w], of_p(c, who, i), "finish_v()") end
+  end
+  give_back(c, b, use, 2 * c.wg + h)
+end
+
+local function clear_tail(c, last, name)
+  if not last then return end
+  c.a:read(c.x.facts, c.k, "clear_tail()")
+  c.a:sync(c.x.own[c.wg], "clear_tail()")
+  c.a:write(c.x.zeros[c.id], name, "clear_tail()")
+  c.a:sync(c.x.own[c.wg], "clear_tail()")
+  for w = 0, c.x.v.warps - 1 do c.a:read(c.x.zeros[c.wg * c.x.v.warps + w], name, "multiply_v()") end
+end
+
+local function bring_to_block(c, who, i)
+  local b = turn_of(c, who, i)
+  c.a:sync(c.x.m_ready[b], "bring_to_block()")
+  c.a:read(c.x.m[b][c.w], of_p(c, who, i), "bring_to_block()")
+end
+local function reference(c, i, mine)
+  local b, use = turn_of(c, c.wg, i)
+  if c.x.v.rope > 0 then give_back(c, b, use, ROPE) end
+  if i == mine - 1 then -- q_done()
+    c.a:read(c.x.q, c.k, "S")
+    c.a:arrive(c.x.q_empty, c.k, "q_done()")
+    c.a:read(c.x.facts, c.k, "find_reference()")
+  end
+  c.a:write(c.x.m[b][c.w], of_p(c, c.wg, i), "publish_reference()")
+  c.a:pass(c.x.m_ready[b], "publish_reference()")
+end
+local function make_p(c, i) c.a:write(c.x.p[turn_of(c, c.wg, i)][c.w], of_p(c, c.wg, i), "make_p()") end
+local function publish_p(c, i) c.a:pass(c.x.p_ready[turn_of(c, c.wg, i)], "publish_p()") end
+local function wait_p(c, who, i) c.a:sync(c.x.p_ready[turn_of(c, who, i)], "P_READY") end
+local function load_reference(c, i) c.a:read(c.x.m[turn_of(c, c.wg, i)][c.w], of_p(c, c.wg, i), "load_reference()") end
+
+local function own_as_a(c, i, mine, blocks, other)
+  reference(c, i, mine)
+  if other >= 0 then
+    wait_p(c, 1, other)
+    load_reference(c, i)
+  end
+  make_p(c, i)
+  if other >= 0 then finish_half(c, 1, other, 0) end
+  publish_p(c, i)
+  if other >= 0 then finish_half(c, 1, other, 1) end
+  clear_tail(c, 2 * i == blocks - 1, of_p(c, 0, i))
+  finish_half(c, 0, i, 0)
+  load_reference(c, i) -- add_sums()
+  finish_half(c, 0, i, 1)
+end
+
+local function blocks_as_a(c, blocks)
+  local mine, others = (blocks + 1) // 2, blocks // 2
+  if mine == 0 then return c.a:arrive(c.x.q_empty, c.k, "q_done()") end
+  multiply_first(c, 0)
+  multiply_rest(c, 0)
+  if others > 0 then c.a:pass(c.x.first, "FIRST_ISSUED") end
+  own_as_a(c, 0, mine, blocks, -1)
+  for i = 1, mine - 1 do
+    c.a:sync(c.x.issued, "SCORES_ISSUED")
+    multiply_first(c, i)
+    multiply_rest(c, i)
+    bring_to_block(c, 1, i - 1)
+    own_as_a(c, i, mine, blocks, i - 1)
+  end
+  if others ~= mine then return end
+  c.a:sync(c.x.issued, "SCORES_ISSUED")
+  bring_to_block(c, 1, others - 1)
+  wait_p(c, 1, others - 1)
+  clear_tail(c, true, of_p(c, 1, others - 1))
+  for h = 0, 1 do finish_half(c, 1, others - 1, h) end
+end
+
+local function own_as_b(c, i, mine, blocks)
+  reference(c, i, mine)
+  make_p(c, i)
+  clear_tail(c, 2 * i + 1 == blocks - 1, of_p(c, 1, i))
+  publish_p(c, i)
+  finish_half(c, 1, i, 0)
+  load_reference(c, i)
+  finish_half(c, 1, i, 1)
+end
+
+local function blocks_as_b(c, blocks)
+  local mine, others = blocks // 2, (blocks + 1) // 2
+  if mine == 0 then c.a:arrive(c.x.q_empty, c.k, "q_done()") end
+  for i = 0, mine - 1 do
+    if i == 0 then
+      c.a:sync(c.x.first, "FIRST_ISSUED")
+      multiply_first(c, 0)
+      multiply_rest(c, 0)
+      c.a:pass(c.x.issued, "SCORES_ISSUED")
+    end
+    bring_to_block(c, 0, i)
+    wait_p(c, 0, i)
+    if i > 0 then multiply_first(c, i) end
+    for h = 0, 1 do finish_half(c, 0, i, h) end
+    if i > 0 then
+      multiply_rest(c, i)
+      c.a:pass(c.x.issued, "SCORES_ISSUED")
+    end
+    own_as_b(c, i, mine, blocks)
+  end
+  if others == mine then return end
+  bring_to_block(c, 0, mine)
+  wait_p(c, 0, mine)
+  clear_tail(c, true, of_p(c, 0, mine))
+  for h = 0, 1 do finish_half(c, 0, mine, h) end
+end
+
+-- A piece that is not all of its request goes to the partial results, for the combine kernel.
+local function finish(c, piece)
+  local x, a, k, math = c.x, c.a, c.k, 2 * c.x.v.warps
+  if x.v.many then a:arrive(x.last_empty, k, "finish()") end
+  a:read(x.copies[k & 1], k, "finish()")
+  if piece.cut then a:write(x.tops[c.id], k, "find_tops()") end
+  a:write(x.sums[c.id], k, "finish()")
+  a:sync(x.both, "finish()")
+  local other = (c.id + x.v.warps) % math
+  a:read(x.bad[k & 1], k, "finish()")
+  a:read(x.sums[other], k, "finish()")
+  a:read(x.copies[k & 1], k, "finish()")
+  if piece.cut then
+    a:read(x.tops[other], k, "write_narrow()")
+    return
+  end
+  a:write(x.stage[c.id], k, "write_columns()") -- in the second P's place
+  if c.wg == 0 then a:write(x.p[1][c.w], "O " .. k, "write_columns()") end
+  a:read(x.stage[c.id], k, "write_columns()")
+end
+
+local function work_on_blocks(c, pieces)
+  local x, a = c.x, c.a
+  for k = 0, #pieces do
+    c.k = k
+    a:wait(x.q_full, k, "work_on_blocks()")
+    a:read(x.facts, k, "work_on_blocks()")
+    local piece = pieces[k + 1]
+    if not piece then return end
+    a:read(x.p[0][c.w], "Q " .. k, "load_matrices()")
+    a:sync(x.both, "work_on_blocks()")
+    local blocks = piece.blocks
+    if c.wg == 0 then blocks_as_a(c, blocks) else blocks_as_b(c, blocks) end
+    c.used[0], c.used[1] = c.used[0] + (blocks + 1) // 2, c.used[1] + blocks // 2
+    a:wait(x.checked, k, "work_on_blocks()")
+    finish(c, piece)
+    if not x.v.many then return end
+  end
+end
+
+-- ---- The kernel ---------------------------------------------------------------------------------------------------------
+local function made(x)
+  local list = { x.q_full, x.q_empty, x.last_empty, x.checked, x.near_end }
+  for b = 0, x.v.buffers - 1 do
+    for g = 0, x.v.rope > 0 and ROPE or ROPE - 1 do
+      table.move({ x.full[b][g], x.empty[b][g], x.landed[b][g] }, 1, 3, #list + 1, list)
+    end
+  end
+  return list
+end
+
+local function agents_of(m, x, pieces)
+  local v, list = x.v, {}
+  local function add(name, body) list[#list + 1] = { m:agent(("block %d %s"):format(x.id, name), x.id), body } end
+  for half = 0, (v.rope > 0 or v.gather) and 2 or 1 do
+    add("loader " .. half, function(a) load_cache(x, a, half, pieces) end)
+  end
+  add("loader of Q", function(a) load_queries(x, a, pieces) end)
+  for id = 0, 2 * v.warps - 1 do
+    local wg, w = id // v.warps, id % v.warps
+    add(("%s.%d"):format(wg == 0 and "A" or "B", w), function(a)
+      work_on_blocks({ x = x, a = a, wg = wg, w = w, id = id, used = { [0] = 0, 0 } }, pieces)
+    end)
+  end
+  for i, one in ipairs(list) do
+    local a, body = one[1], one[2]
+    if i == 1 then a:make(made(x), "kernel") end -- thread 0
+    a:sync(x.begin, "kernel")
+    if v.cluster == 2 then a:sync(x.cluster, "kernel, begin") end
+    body(a)
+    if v.cluster == 2 then
+      a:sync(x.close, "kernel")
+      a:sync(x.cluster, "kernel, end")
+    end
+  end
+end
+
+-- pieces: of a block, or of both of a pair, which walk alike, each { blocks, cut }.
+function sm90_many.model(v, pieces)
+  local m = protocol.new()
+  local parties = 2 * v.warps + ((v.rope > 0 or v.gather) and 4 or 3)
+  local pair = { first = 1, cluster = m:named("cluster", parties * v.cluster) }
+  for id = 1, v.cluster do pair[id] = block(m, v, id, pair, parties) end
+  for _, x in ipairs(pair) do agents_of(m, x, pieces) end
+  return m
+end
+
+-- What is run of a kernel: the arguments of gen/ops/mla_decode/protocol/sm90_few.lua hold, with buffers in place of a ring of
+-- boxes; the order of a piece's products has a first block, a last one, and is even or odd. Of several pieces some are cut: a
+-- walk's first and last, in turns with splits all of them; every pair of neighbours is there.
+function sm90_many.cases(v, all)
+  if not v.many then
+    local out, most = { {} }, v.buffers + 3
+    for blocks = all and 0 or most, most do
+      for _, cut in ipairs({ false, true }) do out[#out + 1] = { { blocks = blocks, cut = cut } } end
+    end
+    return out
+  end
+  local pieces = {}
+  for i, blocks in ipairs(all and protocol.WALK or protocol.QUICK) do pieces[i] = { blocks = blocks, cut = i & 2 > 0 } end
+  return { pieces, all and {} or nil }
+end
+
+return sm90_many

@@ -1,0 +1,227 @@
+-- What the threads of templates/mla_decode/sm90_mid.cu.in say to each other, for gen/protocol.lua. Functions here are named as
+-- those of the template that they stand for; two warps stand for four (gen/ops/mla_decode/protocol/sm90_few.lua).
+local protocol = require("protocol")
+
+local sm90_mid = {}
+
+local SENDERS = 3 -- warps that send boxes; gather: 2 copy rows, the third hands them over
+
+-- A kernel of a plan (gen/ops/mla_decode/plans/sm90_mid.lua) with its parameters.
+function sm90_mid.of(plan, v)
+  return { boxes = plan.boxes, ring = plan.ring, rope = v.rope, schedule = v.schedule, gather = v.gather or false, warps = 2 }
+end
+
+-- v: boxes, ring, rope (0: none), schedule, gather (rows are copied one by one), warps.
+local function block(m, v)
+  local x = { v = v, values = v.boxes - (v.rope > 0 and 1 or 0), full = {}, empty = {}, slots = {}, bad = {}, landed = {} }
+  for s = 0, v.ring - 1 do
+    x.full[s], x.empty[s] = m:barrier(("full[%d]"):format(s), 1), m:barrier(("empty[%d]"):format(s), v.warps)
+    x.landed[s] = m:barrier(("landed[%d]"):format(s), 1)
+    x.slots[s], x.bad[s] = m:place("slot " .. s), m:place(("BAD[%d]"):format(s))
+  end
+  x.q_full, x.q_empty = m:barrier("Q_FULL", 1), m:barrier("Q_EMPTY", 3 * v.warps)
+  x.p_full, x.ended = m:barrier("P_FULL", v.warps), m:barrier("END", v.warps)
+  x.begin, x.own, x.half = m:named("begin", SENDERS + 1 + 3 * v.warps), m:named("named 1", v.warps), {}
+  x.factors_full, x.p_empty = m:named("FACTORS_FULL", 3 * v.warps), m:named("P_EMPTY", 3 * v.warps)
+  x.q, x.facts = m:place("Q"), m:place("facts")
+  x.p, x.refs, x.factors, x.parts, x.inverse, x.zeros, x.o = {}, {}, {}, {}, {}, {}, { [0] = {}, {} }
+  for w = 0, v.warps - 1 do
+    for _, what in ipairs({ "p", "refs", "factors", "parts", "inverse", "zeros" }) do
+      x[what][w] = m:place(("%s of warp %d"):format(what, w))
+    end
+    for g = 0, 1 do x.o[g][w] = m:place(("O of half %d, warp %d"):format(g, w)) end
+  end
+  for g = 0, 1 do x.half[g] = m:named("named " .. 2 + g, v.warps) end
+  return x
+end
+
+-- All warps' parts of something: of the scores' threads, or of a half of O.
+local function read_all(a, list, v, version, what)
+  for w = 0, v.warps - 1 do a:read(list[w], version, what) end
+end
+
+-- ---- Loaders ------------------------------------------------------------------------------------------------------------
+local function send_boxes(x, a, warp, pieces)
+  local v, i = x.v, 0
+  for _, tiles in ipairs(pieces) do
+    for _ = 1, tiles do
+      for b = warp, v.boxes - 1, SENDERS do
+        local s, n = (i + b) % v.ring, (i + b) // v.ring
+        a:wait(x.empty[s], n - 1, "send_boxes()")
+        if b == 0 then a:write(x.bad[s], i, "send_boxes()") end
+        a:arrive(x.full[s], n, "send_boxes()", 1)
+        a:copy(x.full[s], n, "send_boxes()", x.slots[s], i + b)
+      end
+      i = i + v.boxes
+    end
+  end
+end
+
+-- gather: boxes are dealt out to two warps, whose copies a third one hears of, fences and hands over.
+local function copy_boxes(x, a, warp, pieces)
+  local v, i = x.v, 0
+  for _, tiles in ipairs(pieces) do
+    for _ = 1, tiles do
+      for b = i + warp, i + v.boxes - 1, SENDERS - 1 do
+        local s, n = b % v.ring, b // v.ring
+        a:wait(x.empty[s], n - 1, "copy_boxes()")
+        a:arrive(x.landed[s], n, "copy_boxes()", 1)
+        a:copy(x.landed[s], n, "copy_boxes()", x.slots[s], b)
+      end
+      i = i + v.boxes
+    end
+  end
+end
+
+local function hand_over(x, a, pieces)
+  local i = 0
+  for _, tiles in ipairs(pieces) do
+    for b = i, i + tiles * x.v.boxes - 1 do
+      local s, n = b % x.v.ring, b // x.v.ring
+      a:wait(x.landed[s], n, "hand_over()")
+      if (b - i) % x.v.boxes == 0 then a:write(x.bad[s], b, "hand_over()") end
+      a:arrive(x.full[s], n, "hand_over()")
+    end
+    i = i + tiles * x.v.boxes
+  end
+end
+
+local function sender(x, a, warp, pieces)
+  if not x.v.gather then send_boxes(x, a, warp, pieces)
+  elseif warp < SENDERS - 1 then copy_boxes(x, a, warp, pieces)
+  else hand_over(x, a, pieces) end
+end
+
+local function send_queries(x, a, pieces)
+  for k = 0, #pieces do
+    local more = k < #pieces
+    if x.v.schedule == "splits" and k > 0 then return end
+    a:wait(x.q_empty, k - 1, "send_queries()")
+    a:write(x.facts, k, "send_queries()")
+    a:arrive(x.q_full, k, "send_queries()", more and 1 or 0)
+    if more then a:copy(x.q_full, k, "send_queries()", x.q, k) end
+  end
+end
+
+-- ---- Scores -------------------------------------------------------------------------------------------------------------
+local function score_tile(x, a, w, k, t, last, i)
+  local v = x.v
+  for b = i, i + v.boxes - 1 do
+    a:wait(x.full[b % v.ring], b // v.ring, "scores()")
+    a:read(x.slots[b % v.ring], b, "scores()")
+  end
+  a:read(x.q, k, "scores()")
+  a:read(x.bad[i % v.ring], i, "work_on_scores()")
+  if v.rope > 0 then a:arrive(x.empty[i % v.ring], i // v.ring, "work_on_scores(), rope") end
+  if t > 0 then a:sync(x.p_empty, "P_EMPTY") end
+  a:write(x.p[w], "maxima " .. t, "raise()")
+  a:sync(x.own, "raise()")
+  read_all(a, x.p, v, "maxima " .. t, "raise()")
+  a:write(x.refs[w], t, "raise()")
+  a:write(x.factors[w], t, "raise()")
+  a:sync(x.own, "raise()")
+  a:pass(x.factors_full, "raise()")
+  if last then a:write(x.zeros[w], t, "clear_rows()") end
+  read_all(a, x.refs, v, t, "store_p()")
+  a:write(x.p[w], t, "store_p()")
+  a:arrive(x.p_full, t, "store_p()")
+  read_all(a, x.factors, v, t, "add_sums()")
+end
+
+local function work_on_scores(x, a, w, pieces)
+  local v, t, i = x.v, 0, 0
+  for k = 0, #pieces do
+    a:wait(x.q_full, k, "work_on_scores()")
+    a:read(x.facts, k, "work_on_scores()")
+    local tiles = pieces[k + 1]
+    if not tiles then break end
+    for n = 1, tiles do
+      score_tile(x, a, w, k, t, n == tiles, i)
+      t, i = t + 1, i + v.boxes
+    end
+    a:write(x.parts[w], k, "finish_rows()")
+    a:sync(x.own, "finish_rows()")
+    read_all(a, x.parts, v, k, "finish_rows()")
+    a:write(x.inverse[w], k, "finish_rows()")
+    a:read(x.facts, k, "finish_rows()")
+    a:arrive(x.ended, k, "finish_rows()")
+    if v.schedule == "splits" then break end
+    a:arrive(x.q_empty, k, "work_on_scores()")
+  end
+  if t > 0 then a:sync(x.p_empty, "P_EMPTY, the last one") end
+end
+
+-- ---- Values -------------------------------------------------------------------------------------------------------------
+local function multiply_v(x, a, g, t, last, i)
+  local v = x.v
+  a:sync(x.factors_full, "FACTORS_FULL")
+  read_all(a, x.factors, v, t, "rescale()")
+  a:wait(x.p_full, t, "P_FULL")
+  if last then read_all(a, x.zeros, v, t, "multiply_v()") end
+  local mine = {} -- boxes of this half, in the order of their columns
+  for b = g, x.values - 1, 2 do mine[#mine + 1] = i + (v.rope > 0 and 1 or 0) + b end
+  for n, b in ipairs(mine) do
+    a:read(x.slots[b % v.ring], b, "multiply_v()")
+    if n == #mine then read_all(a, x.p, v, t, "multiply_v()") end
+    a:arrive(x.empty[b % v.ring], b // v.ring, "multiply_v()")
+  end
+  a:pass(x.p_empty, "multiply_v()")
+end
+
+local function work_on_values(x, a, g, w, pieces)
+  local v, t, i = x.v, 0, 0
+  for k = 0, #pieces do
+    a:wait(x.q_full, k, "work_on_values()")
+    a:read(x.facts, k, "work_on_values()")
+    local tiles = pieces[k + 1]
+    if not tiles then return end
+    for n = 1, tiles do
+      multiply_v(x, a, g, t, n == tiles, i)
+      t, i = t + 1, i + v.boxes
+    end
+    a:wait(x.ended, k, "work_on_values()")
+    read_all(a, x.inverse, v, k, "write_o()")
+    a:write(x.o[g][w], k, "write_o()") -- in Q's place, of which one warp stands for all that rewrite it
+    if g == 0 and w == 0 then a:write(x.q, "O " .. k, "write_o()") end
+    a:sync(x.half[g], "write_o()")
+    read_all(a, x.o[g], v, k, "write_o()")
+    a:read(x.facts, k, "write_o()")
+    if v.schedule == "splits" then return end
+    a:arrive(x.q_empty, k, "work_on_values()")
+  end
+end
+
+-- pieces: the tiles of each.
+function sm90_mid.model(v, pieces)
+  local m = protocol.new()
+  local x = block(m, v)
+  local agents = {}
+  local function add(name, body) agents[#agents + 1] = { m:agent(name), body } end
+  for w = 0, SENDERS - 1 do add("sender " .. w, function(a) sender(x, a, w, pieces) end) end
+  add("sender of Q", function(a) send_queries(x, a, pieces) end)
+  for w = 0, v.warps - 1 do add("scores " .. w, function(a) work_on_scores(x, a, w, pieces) end) end
+  for g = 0, 1 do
+    for w = 0, v.warps - 1 do add(("values %d.%d"):format(g, w), function(a) work_on_values(x, a, g, w, pieces) end) end
+  end
+  for i, one in ipairs(agents) do
+    if i == 1 then -- threads 0 to RING - 1
+      local list = {}
+      for s = 0, v.ring - 1 do list[3 * s + 1], list[3 * s + 2], list[3 * s + 3] = x.full[s], x.empty[s], x.landed[s] end
+      one[1]:make(list, "kernel")
+    elseif i == 2 then -- thread 32
+      one[1]:make({ x.q_full, x.q_empty, x.p_full, x.ended }, "kernel")
+    end
+    one[1]:sync(x.begin, "kernel")
+    one[2](one[1])
+  end
+  return m
+end
+
+-- What is run of a kernel: gen/ops/mla_decode/protocol/sm90_few.lua says why it is enough.
+function sm90_mid.cases(v, all)
+  if v.schedule ~= "splits" then return { all and protocol.WALK or protocol.QUICK } end
+  local long = { 2 * -(-v.ring // v.boxes) + 3 }
+  return all and { {}, { 0 }, { 1 }, { 2 }, long } or { long }
+end
+
+return sm90_mid

@@ -1,0 +1,34 @@
+-- What families share: fields of the problem, and CDNA's counts of registers and matrix instructions.
+local shape = {}
+
+-- Fields of the problem in every decode kernel's source.
+shape.DECODE_FIELDS = { "causal", "dtype", "heads", "page_size", "q_len", "rank", "rope" }
+
+function shape.ceil_div(a, b) return -(-a // b) end
+
+-- The architecture families that have the MFMA the kernels are written with.
+shape.CDNA = { cdna2 = true, cdna3 = true, cdna4 = true }
+
+-- How the decode kernels for them cut a launch. fitted: splits where lengths are alike, else parts of the whole batch
+-- (templates/mla_decode/lib/fit_wave.h).
+shape.SCHEDULES = { "fitted", "splits" }
+function shape.schedule_rule(p, v)
+  if p.batch == 1 and v.schedule == "fitted" then return "schedule=fitted: one request has no other beside it" end
+end
+-- `cost` with what the schedule adds to it.
+function shape.scheduled(cost, v)
+  if v.schedule == "fitted" then cost.any_lengths, cost.always_combines, cost.combine = true, true, "combine_fitted" end
+  return cost
+end
+
+-- MFMA of one 16-row block and 16 tokens: QK over rank + rope columns, PV over rank. Where the target has k = 32, QK is made of
+-- that, and PV when `wide` says that the kernel has 32 tokens at hand; counted here by the 16 tokens all the same.
+function shape.mfma_per_tile(p, psplit, isa, wide)
+  local k32 = isa.mfma.m16n16k32
+  return (p.rank + p.rope) // (k32 and 32 or 16) + psplit * shape.ceil_div(p.rank, 128) * (k32 and wide and 4 or 8)
+end
+-- bf16 Q of a block in registers per lane (16 x cols over 64 lanes, two per register); fp32 O in groups of 128 columns.
+function shape.q_regs(p) return (p.rank + p.rope) // 8 end
+function shape.o_regs(p) return shape.ceil_div(p.rank, 128) * 32 end
+
+return shape

@@ -1,0 +1,134 @@
+// What a block does, and where in the ring. The includer has the constants N, H, C, Q_LEN, PAGE, BALANCED, NB, RING and
+// BARS_AT, and says whether the schedule is `fitted`, and whether parts `meet` (mla_decode/lib/meet.h) or always leave what they
+// cut to a combine kernel.
+
+// ---- Which rows, which tokens -----------------------------------------------------------------------------------------
+struct work {
+  i64 row;        // first row of this block, counted over all requests
+  int rows;       // of its N that exist
+  int row0;       // first row within the request
+  int n;          // query tokens of the request
+  int tokens;     // cached
+  int begin, end; // of this range; begin is a multiple of 64
+  const int* pages;
+  i64 part;       // partials: row of the request's row 0 in part_o and part_lse; -1: straight to the output
+  bool bad;       // no page may be read
+//@ if meet then
+  int whom;       // parts before this one whose pieces of the request this block adds (mla_decode/lib/meet.h)
+  bool whole;     // lengths are alike: this is the block's only range, of its own request
+//@ end
+};
+
+struct walk {
+  mlaf_part part;
+  mlaf_entry mine; // of the block's request, where there are no parts: it follows from the block's place in the grid
+  bool whole, done;
+};
+
+MLAF_DEV void begin_walk(const mlaf_decode_args& a, walk& at) {
+  at.done = (int)blockIdx.z >= a.batch;
+  at.whole = !BALANCED;
+//@ if fitted then
+  at.mine = schedule_entry(&a, smaller((int)blockIdx.z, a.batch - 1)); // on their way while the table is looked through
+  const int slots = fit_slots(&a), parts = smaller(slots, (int)(gridDim.y * gridDim.z));
+  at.whole = !fit_cuts(&a, PAGE, gridDim.y, slots, parts, 0);
+  const bool tells = blockIdx.x == 0 && threadIdx.x % 32 == 0 && a.part_o && ${meet and "fit_apart(&a)" or "true"};
+  if (PART == 0 && tells) fit_tell(a.part_o, at.whole ? 0 : parts);
+  if (at.whole) return;
+  if (PART < parts && tells) fit_list(a.part_o, PART, -1);
+//@   if meet then
+  at.part = meet_open(&a, PAGE, PART, parts);
+  if (PART >= parts) at.part.request = -1;
+//@   else
+  at.part = fit_open(&a, PAGE, PART, parts);
+  if (PART >= parts) at.part.request = a.batch;
+//@   end
+//@ else
+  if (BALANCED) at.part = part_open(&a, PAGE, blockIdx.y);
+  else at.mine = schedule_entry(&a, blockIdx.z);
+//@ end
+}
+
+// The block's next range. The same sequence in every warp.
+MLAF_DEV bool next_work(const mlaf_decode_args& a, walk& at, work& w) {
+  for (;;) {
+    int q_begin, first_page, slot;
+//@ if meet then
+    w.whole = at.whole;
+//@ end
+    if (!at.whole) {
+      mlaf_piece x;
+//@ if fitted then
+//@   if meet then
+      if (!meet_next(&a, PAGE, &at.part, &x, fit_apart(&a), &w.whom)) return false;
+//@   else
+      if (!fit_next(&a, PAGE, &at.part, &x)) return false;
+//@   end
+      if (fit_goes_on(&x) && blockIdx.x == 0 && threadIdx.x % 32 == 0 && a.part_o && ${meet and "fit_apart(&a)" or "true"})
+        fit_list(a.part_o, PART, x.request);
+//@ else
+      if (!part_next(&a, PAGE, &at.part, &x)) return false;
+//@ end
+      q_begin = x.qo;
+      w.n = smaller(x.q_tokens, Q_LEN);
+      first_page = x.first_page;
+      w.tokens = x.tokens;
+      w.begin = x.begin;
+      w.end = x.end;
+      slot = x.slot;
+    } else {
+      if (at.done) return false;
+      at.done = true;
+      const int share = blockIdx.y, shares = gridDim.y;
+      q_begin = at.mine.qo;
+      w.n = smaller(at.mine.next_qo - q_begin, Q_LEN);
+      first_page = at.mine.page;
+      w.tokens = schedule_tokens(at.mine.next_page - first_page, at.mine.last, PAGE);
+      const u32 tiles = ((u32)w.tokens + 63) / 64, each = tiles / (u32)shares, more = tiles - each * (u32)shares;
+      w.begin = 64 * (int)(each * (u32)share + smaller((u32)share, more));
+      w.end = smaller(w.tokens, w.begin + 64 * (int)(each + ((u32)share < more)));
+      slot = ${fitted and "fit_splits(&a)" or "a.splits"} == 1 ? -1 : (int)blockIdx.y / C;
+    }
+    w.row0 = blockIdx.x * N;
+    if (w.n * H <= w.row0) continue;
+    w.row = (i64)q_begin * H + w.row0;
+    w.rows = smaller(w.n * H - w.row0, N);
+    w.pages = a.kv_indices + first_page;
+    w.part = slot < 0 ? -1 : at.whole ? slot * (a.total_q * H) + (i64)q_begin * H : (i64)slot * (Q_LEN * H);
+    w.bad = a.num_pages <= 0 && w.begin < w.end;
+    if (w.bad) w.end = w.begin;
+    return true;
+  }
+}
+
+MLAF_DEV int tiles_of(const work& w) { return (w.end - w.begin + 63) / 64; }
+
+// A place in the ring: slot, how many times around (mod 2), and the number of the tile, from 1.
+struct place {
+  int slot;
+  u32 turn;
+  int tile;
+};
+MLAF_DEV void advance(place& at, int boxes) { // by less than two rings
+  at.slot += boxes;
+#pragma unroll
+  for (int i = 0; i < 2; i++)
+    if (at.slot >= RING) {
+      at.slot -= RING;
+      at.turn ^= 1;
+    }
+}
+// The place behind all tiles of a range.
+MLAF_DEV place behind(place at, int tiles) {
+  const u32 slot = at.slot + (u32)(tiles * NB);
+  return {(int)(slot % RING), at.turn ^ (slot / RING & 1), at.tile + tiles};
+}
+MLAF_DEV u32 full_barrier(u32 smem, int slot) { return smem + BARS_AT + 8 * slot; }
+MLAF_DEV u32 empty_barrier(u32 smem, int slot) { return smem + BARS_AT + 8 * (RING + slot); }
+
+// Row of a token in the cache; a page id that is none reads page 0.
+MLAF_DEV u32 row_of(const mlaf_decode_args& a, int id, int token, bool& bad) {
+  const bool outside = (u32)id >= (u32)a.num_pages;
+  bad |= outside;
+  return (u32)(outside ? 0 : id) * PAGE + (u32)token % PAGE;
+}

@@ -1,0 +1,178 @@
+// The loaders of the many-rows Hopper kernel: a warp each for the left half, the right half, rope, and Q with what others must
+// know of a piece. The includer has the constants of the kernel.
+
+// The cache leaves L2 first, but not where it is read again and again: by more than two blocks with other rows of the request
+// (it would cost 1 to 2 %), and in pairs, which ask ahead, by the box beside where boxes share lines (rope 32: rows of 1088
+// bytes; 5 %).
+constexpr u64 POLICY = Q_LEN * H <= 2 * ROWS && (PAIR == 1 || P % 64 == 0) ? EVICT_FIRST : EVICT_NORMAL;
+
+constexpr int BOXES_AT_ONCE = BOXES < 4 ? BOXES : 4; // boxes of a slice whose rows are known together: registers end there
+
+struct loader {
+  const mlaf_decode_params& p;
+  u32 shared;
+  int lane, half; // half: 0 left, 1 right, 2 rope
+};
+
+// The buffer of block j, and how often it was used before.
+struct turn {
+  int buffer;
+  u32 use;
+};
+MLAF_DEV turn next_turn(u32 (&used)[2], int j) {
+  const u32 n = j & 1 ? used[1]++ : used[0]++;
+  return {(j & 1) + 2 * (int)(n % TURNS), n / TURNS};
+}
+
+MLAF_DEV void wait_empty(const loader& l, turn t, int group) {
+  if (t.use > 0) barrier_wait(l.shared + EMPTY_AT + 8 * (5 * t.buffer + group), (t.use - 1) & 1);
+  __syncwarp();
+}
+
+//@ if gather then
+//@   include("mla_decode/sm90_many/gather.h", { tables_at = plan.tables_at, landed_at = plan.landed_at })
+//@ else
+// Slices [first, first + count) of a buffer, as soon as they are given back; dealt out to the blocks of a pair. By one lane: what
+// they take is then the same in all lanes and lies in uniform registers when they come, and lanes send one by one anyway.
+// A pair then asks for those of block j + AHEAD, into L2: one block alone would only load L2 more by that.
+MLAF_DEV void load_slices(const loader& l, const piece& x, turn t, int j, int ids, int next, int group, int first, int count) {
+  const bool rope = first == SLICES;
+  const int at = j * BOXES, later = at + AHEAD * BOXES;
+  const int odd = PAIR == 2 ? (int)((rope ? t.use : first) ^ rank_in_cluster()) & 1 : 0;
+  const int slice = first + (count == 2 ? odd : 0), column = rope ? 0 : 64 * slice;
+  const bool mine = l.lane == 0 && (count == 2 || odd == 0); // of two a block of a pair takes one
+  const u32 to = l.shared + KV_AT + t.buffer * BUFFER + slice * SLICE;
+  const u32 full = l.shared + FULL_AT + 8 * (ALL * t.buffer + first); // one for all of them
+  const mlaf_tensor_map* map = &l.p.maps[rope ? MAP_KPE : MAP_CKV];
+  int rows[BOXES_AT_ONCE]; // several shuffles together, ahead of the wait: beside QK one takes 200-350 clocks
+  auto find = [&](int first_box) {
+#pragma unroll
+    for (int b = 0; b < BOXES_AT_ONCE; b++) rows[b] = row_of_box(x, at + first_box + b, ids);
+  };
+  find(0);
+  wait_empty(l, t, group);
+  if (l.lane == 0) barrier_expect(full, rope ? ROPE : QUARTER * SLICE);
+#pragma unroll 1
+  for (int b0 = 0; b0 < BOXES; b0 += BOXES_AT_ONCE) {
+    if (b0 > 0) find(b0);
+#pragma unroll
+    for (int b = 0; b < BOXES_AT_ONCE; b++) {
+      const u32 place = to + (b0 + b) * BOX * (rope ? 2 * P : 128);
+      if (!mine) continue;
+      if (PAIR == 2) {
+        copy_box_to_pair(place, map, column, rows[b], full, POLICY);
+      } else {
+        copy_box_once(place, map, column, rows[b], full, POLICY);
+        if (count == 2) copy_box_once(place + SLICE, map, column + 64, rows[b], full, POLICY);
+      }
+    }
+  }
+  if (PAIR == 1 || j == 0) return; // what the first two blocks need goes first
+#pragma unroll 1
+  for (int b = j == 1 ? later - BOXES : later; b < later + BOXES; b += BOXES) { // a lane a box
+    const int own = b + l.lane % BOXES, row = row_of_box(x, own, b / 32 == at / 32 ? ids : next);
+    if (l.lane < BOXES && (count == 2 || odd == 0) && x.begin + own * BOX < x.end) fetch_box(map, column, row);
+  }
+}
+
+// Piece k. Its second block waits until Q is there: asked for together, all would come as late as the last of it. One warp says
+// when the end is near, in every piece and not before Q is there: so it is never two pieces ahead of who waits for that.
+MLAF_DEV void load_piece(const loader& l, const piece& x, u32 k, u32 (&used)[2]) {
+  const int blocks = blocks_of(x), near_end = !MANY || l.half > 0 ? -1 : blocks - ASK > 1 ? blocks - ASK : 1;
+  int ids = page_of_box(l.p.a, x, l.lane), next = page_of_box(l.p.a, x, l.lane + 32);
+  for (int j = 0; j < blocks; j++) {
+    if (j > 0 && j * BOXES % 32 == 0) {
+      ids = next;
+      next = page_of_box(l.p.a, x, j * BOXES + 32 + l.lane);
+    }
+    const turn t = next_turn(used, j);
+    if (j == 1) barrier_wait(l.shared + Q_FULL_AT, k & 1);
+    if (j == near_end && l.lane == 0) barrier_arrive(l.shared + NEAR_END_AT);
+    if (l.half == 2) {
+      load_slices(l, x, t, j, ids, next, 4, SLICES, 1);
+    } else {
+#pragma unroll 1
+      for (int q = 2 * l.half; q < 2 * l.half + 2; q++) load_slices(l, x, t, j, ids, next, q, q * QUARTER, QUARTER);
+    }
+  }
+  if (MANY && l.half == 0 && blocks < 2) {
+    barrier_wait(l.shared + Q_FULL_AT, k & 1);
+    if (l.lane == 0) barrier_arrive(l.shared + NEAR_END_AT);
+  }
+}
+//@ end
+
+MLAF_DEV void load_cache(const loader& l, walk& w) {
+  u32 used[2] = {0, 0};
+  piece x;
+  for (u32 k = 0; next_piece(l.p.a, w, x); k++) {
+    load_piece(l, x, k, used);
+    if (!MANY) return;
+  }
+}
+
+MLAF_DEV void load_q(const loader& l, int row) {
+  if (l.lane < Q_SLICES)
+    copy_box(l.shared + Q_AT + l.lane * SLICE, &l.p.maps[MAP_Q], 64 * l.lane, row, l.shared + Q_FULL_AT);
+}
+// Q's last slice, and with it the piece is handed over. Row -1: there is none.
+MLAF_DEV void load_last(const loader& l, int row) {
+  const u32 full = l.shared + Q_FULL_AT;
+  if (row >= 0) copy_box(l.shared + P_AT, &l.p.maps[P > 0 ? MAP_Q_ROPE : MAP_Q], 64 * Q_SLICES, row, full);
+  barrier_expect(full, row >= 0 ? Q_SLICES * SLICE + (P > 0 ? ROPE : SLICE) : 0);
+}
+
+// Piece k is handed over: its facts to where the math warps look for them, and a copy for its end, when the next one is there.
+static_assert(sizeof(facts) == 40, "gen/ops/mla_decode/plans/sm90_many.lua and finish() count so many bytes");
+MLAF_DEV void tell(facts* f, u32 k, const facts& x) {
+  f[0] = x;
+  f[2 + (k & 1)] = x;
+}
+
+// f: of the piece that is worked on, and of the next one, whose tables and pages are looked at meanwhile. Its Q is asked for into
+// L2 near the end of this one, and copied as soon as there is no more use for this one's.
+MLAF_DEV void load_queries(const loader& l, walk& w, facts* f) {
+  piece x;
+  if (!next_piece(l.p.a, w, x)) {
+    if (l.lane == 0) {
+      f->blocks = -1;
+      load_last(l, -1);
+    }
+    return;
+  }
+  load_q(l, (int)x.row);
+  if (l.lane == 0) {
+    tell(f, 0, facts_of(l.p.a, x, false));
+    load_last(l, (int)x.row);
+  }
+  const bool bad = check_pages(l.p.a, x, l.lane);
+  if (l.lane == 0) {
+    if (bad) f[2].bad = 1;
+    barrier_arrive(l.shared + CHECKED_AT);
+  }
+  if (!MANY) return;
+  int row = 0;
+#pragma unroll 1
+  for (u32 k = 0; row >= 0; k++) {
+    row = -1;
+    if (next_piece(l.p.a, w, x)) {
+      row = (int)x.row;
+      const bool bad = check_pages(l.p.a, x, l.lane);
+      if (l.lane == 0) f[1] = facts_of(l.p.a, x, bad);
+    }
+    barrier_wait(l.shared + NEAR_END_AT, k & 1);
+    __syncwarp();
+    if (row >= 0 && l.lane < ALL) fetch_box(&l.p.maps[MAP_Q], 64 * l.lane, row);
+    barrier_wait(l.shared + Q_EMPTY_AT, k & 1);
+    __syncwarp();
+    if (row >= 0) load_q(l, row);
+    barrier_wait(l.shared + LAST_EMPTY_AT, k & 1);
+    __syncwarp();
+    if (l.lane == 0) {
+      if (row >= 0) tell(f, k + 1, f[1]);
+      else f->blocks = -1;
+      load_last(l, row);
+      barrier_arrive(l.shared + CHECKED_AT);
+    }
+  }
+}

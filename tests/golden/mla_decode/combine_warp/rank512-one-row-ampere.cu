@@ -1,0 +1,203 @@
+// Generated from templates/mla_decode/combine_warp.cu.in by mlaforge. Do not edit: change the template.
+// template_hash: (not part of a golden)
+// target: sm_80
+// symbol: mlaf_mla_decode_combine_warp_0833cfd6
+// parameters:
+//   dtype = bf16
+//   fitted = 0
+//   partials = 32
+//   rank = 512
+//   rows = 1
+//   team = 4
+// regenerate: lua5.4 gen/cli.lua render mla_decode/combine_warp target=sm_80 dtype=bf16 fitted=0 partials=32 rank=512 rows=1 team=4
+// Merges the KV splits of split-KV attention: O = sum_s w_s O_s / sum_s w_s with w_s = 2^(LSE_s - max LSE), all in fp32.
+//
+// A team of `team` warps owns one row (token, head); a workgroup holds `rows` teams. A row has `splits` partial results:
+//
+//   part_lse[s][row]   base 2
+//   part_o[s][row][R]  partials=32 fp32; partials=16 values as mla_decode/lib/narrow.h has them, and their unit behind them
+//
+// A team is SHARES of the columns times GROUPS of the splits. A warp reads of its own splits alone, group, group + GROUPS, ...,
+// the LSEs and units (lane l the l-th of them) and its columns, 16 bytes a lane, DEPTH splits in flight. GROUPS > 1: the groups
+// meet in shared memory, once, and every thread writes a few columns of the row.
+//
+//   team = 4           share 0: columns 0-255   share 1: columns 256-511
+//   splits 0, 2, ...   warp 0                   warp 1                     group 0
+//   splits 1, 3, ...   warp 2                   warp 3                     group 1
+//
+// What a warp runs is as little as can be: every SM fetches its instructions anew for each launch, after the decode kernel's
+// end. All loads of a round are on their way before the first wait.
+//
+// fitted: a request's fixed cost (gen/ops/mla_decode/plans/schedule.lua) if the launch before may have cut its whole batch into
+// parts (mla_decode/lib/fit.h): then its partial results are the pieces that the parts have of it, and lie in their slots. Where
+// rows are few, all warps of a workgroup are one team: a long request has a piece in every part. 0: it may not.
+//
+// The number of splits is a launch argument without limit. Splits without a token (LSE -inf) count for nothing, whatever their
+// part_o holds. No live split: O = 0, LSE = -inf. A NaN in any LSE makes the row NaN.
+
+
+
+#define MLAF_BF16 1
+// [templates/lib/cuda.h]
+// [templates/lib/cuda_number.h]
+// [templates/mla_decode/lib/args.h]
+// What this kernel wants of its launch, for the runtime to read from the code object, and its parameter block. The includer
+// hands over `launch`: shared (bytes of dynamic shared memory), and where wanted cluster ({x, y, z}, or x), overlaps and balanced
+// (0 or 1), maps (list of { of, cols, rows, swizzle }). runtime/device/kernel_launch.h says what each means.
+struct mlaf_map_want {
+  u32 of, cols, rows, swizzle;
+};
+struct mlaf_kernel_launch {
+  u32 magic, size, dynamic_shared, cluster[3], flags, schedule, reserved[3], n_maps;
+  mlaf_map_want maps[8];
+};
+extern "C" __device__ const mlaf_kernel_launch mlaf_mla_decode_combine_warp_0833cfd6_launch = {0x314b4c4du, sizeof(mlaf_kernel_launch), 0,
+    {1, 1, 1}, 0, 0, {}, 0,
+    {}};
+struct __align__(64) mlaf_tensor_map {
+  u64 opaque[16];
+};
+struct mlaf_decode_params {
+  mlaf_decode_args a;
+};
+
+#define MLAF_MEMBER __device__ __forceinline__
+constexpr int R = 512, ROWS = 1, TEAM = 4, SHARES = 4, GROUPS = TEAM / SHARES;
+constexpr int WARPS = ROWS * TEAM, GROUPS_MOST = 1; // of a row
+constexpr int VECTORS = 1, DEPTH = 8; // 16-byte loads of a lane for a split; splits in flight
+constexpr int VALUES = 4;                      // in 16 bytes
+constexpr bool FULL = 32 * SHARES * VECTORS * VALUES == R;      // else lanes at the row's end have no columns
+
+// A row's partial results: so many, the k-th at row first + k stride of part_o and part_lse, the last one `aside` behind that.
+struct sources {
+  u32 first, stride, aside;
+  int count;
+  MLAF_MEMBER u32 at(int k) const { return first + k * stride + 0; }
+};
+
+struct merged {
+  float top, sum; // largest LSE; weights
+  float o[VECTORS][VALUES];
+};
+
+// Of all lanes, by a comparison of integers in the floats' order. A NaN may be the largest or the least.
+MLAF_DEV float max_of_warp(float x) {
+  const int key = (int)bits_of(x) ^ ((int)bits_of(x) >> 31 & 0x7fffffff);
+  const int top = __reduce_max_sync(~0u, key); // one instruction, five shuffles otherwise
+  return float_of(top ^ (top >> 31 & 0x7fffffff));
+}
+
+// 2^(x - top), 0 where x says that there is nothing.
+MLAF_DEV float weight_of(float x, float top) { return x == minus_inf() ? 0.0f : exp2_fast(x - top); } // NaN stays NaN
+
+// Loads that stay where they are, all of them before the first sum; !there: anything, nothing is read.
+MLAF_DEV uint4 load(const char* at, bool there) {
+  uint4 x;
+  asm volatile("{\n.reg .pred p;\nsetp.ne.u32 p, %5, 0;\n@p ld.global.v4.u32 {%0, %1, %2, %3}, [%4];\n}"
+               : "=r"(x.x), "=r"(x.y), "=r"(x.z), "=r"(x.w) : "l"(at), "r"((u32)there));
+  return x;
+}
+MLAF_DEV float load(const float* at, bool there) {
+  float x;
+  asm volatile("{\n.reg .pred p;\nsetp.ne.u32 p, %2, 0;\n@p ld.global.f32 %0, [%1];\n}" : "=f"(x) : "l"(at), "r"((u32)there));
+  return x;
+}
+
+MLAF_DEV void add(float (&o)[VALUES], float w, const uint4& x) {
+  const u32 words[4] = {x.x, x.y, x.z, x.w};
+#pragma unroll
+  for (int i = 0; i < 4; i++) {
+    o[i] = fmaf(w, float_of(words[i]), o[i]);
+  }
+}
+
+// The partial results of `group` of `groups` of a row, its vectors share, share + SHARES, ... of 32 lanes.
+MLAF_DEV merged merge(const mlaf_combine_args& a, const sources& from, int group, int groups, int share) {
+  const int lane = threadIdx.x & 31, column = VALUES * (32 * share + lane), splits = from.count;
+  const char* base = (const char*)a.part_o + 16 * (32 * share + lane);
+  asm("" : "+l"(base)); // added up once, not for each load
+  merged m = {minus_inf()};
+  int first = group;
+  do { // 32 splits of the group
+    const int mine = first + groups * lane;
+    const u32 at = from.at(mine); // of the rows in part_o, which are fewer than 2^32: each takes 64 bytes at least
+    float lse = load(a.part_lse + at, mine < splits), weight;
+    u32 live = 0;
+    int done = 0;
+#pragma unroll 1
+    do {
+      uint4 x[DEPTH][VECTORS];
+#pragma unroll
+      for (int k = 0; k < DEPTH; k++) {
+        const int split = first + groups * (done + k);
+        const char* const data = base + (i64)from.at(split) * (4 * R);
+#pragma unroll
+        for (int i = 0; i < VECTORS; i++)
+          x[k][i] = load(data + 512 * SHARES * i, split < splits && (FULL || column + 32 * VALUES * SHARES * i < R));
+      }
+      if (done == 0) { // LSEs come with the first partial results; what was summed up before is worth less
+        if (mine >= splits) lse = minus_inf();
+        const float higher = fmaxf(m.top, max_of_warp(lse)), past = weight_of(m.top, higher);
+        weight = weight_of(lse, higher);
+        m.sum *= past;
+        m.top = higher;
+        live = __ballot_sync(~0u, lse != minus_inf());
+#pragma unroll
+        for (int i = 0; i < VECTORS * VALUES; i++) m.o[i / VALUES][i % VALUES] *= past;
+      }
+#pragma unroll
+      for (int k = 0; k < DEPTH; k++) {
+        if (2 * k == DEPTH && first + groups * (done + k) >= splits) break;
+        float w = __shfl_sync(~0u, weight, done + k);
+        m.sum += w;
+        if (!(live >> (done + k) & 1)) continue;
+#pragma unroll
+        for (int i = 0; i < VECTORS; i++) add(m.o[i], w, x[k][i]);
+      }
+      done += DEPTH;
+    } while (done < 32 && first + groups * done < splits);
+    first += 32 * groups;
+  } while (first < splits);
+  return m;
+}
+
+// sum is 0, at least 1 (the largest weight), or NaN.
+MLAF_DEV float scale_of(float sum) {
+  float y;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(sum));
+  return sum == 0.0f ? 0.0f : y;
+}
+
+
+// A warp's share of the row.
+MLAF_DEV void write_alone(const merged& m, int share, const mlaf_combine_args& a, u32 row, bool exists) {
+  const int lane = threadIdx.x & 31;
+  const float scale = scale_of(m.sum);
+#pragma unroll
+  for (int i = 0; i < VECTORS; i++) {
+    const int vector = 32 * (share + SHARES * i) + lane;
+    u32 w[VALUES / 2];
+#pragma unroll
+    for (int k = 0; k < VALUES / 2; k++) w[k] = pack2(m.o[i][2 * k] * scale, m.o[i][2 * k + 1] * scale);
+    if (exists && (FULL || VALUES * vector < R))
+      ((uint2*)(a.o + (i64)row * (2 * R)))[vector] = make_uint2(w[0], w[1]);
+  }
+  if (exists && share == 0 && lane == 0 && a.lse) a.lse[row] = (m.top + log2_fast(m.sum)) * LN_2;
+}
+
+
+// The row, whose groups are GROUPS, or all of the block where it works on one row.
+MLAF_DEV void write_row(const merged& m, int own, int groups, int share, const mlaf_combine_args& a, u32 row, bool exists) {
+  write_alone(m, share, a, row, exists);
+}
+
+extern "C" __global__ void __launch_bounds__(128) mlaf_mla_decode_combine_warp_0833cfd6(const __grid_constant__ mlaf_combine_args p) {
+  const u32 warp = __shfl_sync(~0u, threadIdx.x >> 5, 0); // uniform, and known to be
+  const u32 share = warp % SHARES, own = warp / SHARES; // of the block's groups
+  const u32 row = blockIdx.x * ROWS + own / GROUPS;
+  const bool exists = row < (u32)p.rows; // a team without a row still meets the others at the barrier
+  let_next_launch_start(); // its blocks come as the decode kernel's leave; its own wait is for this launch, and so for that one
+  wait_for_previous_launch();
+  const merged m = merge(p, {row, (u32)p.rows, 0, exists ? p.splits : 0}, own % GROUPS, GROUPS, share);
+  write_row(m, own, GROUPS, share, p, row, exists);
+}

@@ -1,0 +1,333 @@
+// Generated from templates/mla_decode/mma.cu.in by mlaforge. Do not edit: change the template.
+// template_hash: (not part of a golden)
+// target: sm_80
+// symbol: mlaf_mla_decode_mma_a9e26acc
+// parameters:
+//   blocks = 1
+//   causal = 1
+//   cols = 2
+//   dtype = bf16
+//   heads = 5
+//   page_size = 3
+//   q_len = 8
+//   rank = 96
+//   rope = 0
+//   stages = 4
+//   teams = 1
+//   tile = 16
+// regenerate: lua5.4 gen/cli.lua render mla_decode/mma target=sm_80 blocks=1 causal=1 cols=2 dtype=bf16 heads=5 page_size=3 q_len=8 rank=96 rope=0 stages=4 teams=1 tile=16
+// MLA decode with warp-wide matrix instructions (mma.sync), for every NVIDIA GPU since Ampere.
+//
+// A workgroup owns 16*blocks*teams rows (token, head) of one request and one split of its tokens. It walks the split in tiles of
+// `tile` tokens that lie whole in shared memory, so that one copy serves K and V:
+//
+//   shared memory   Q [rows][R+P] | stages x tile [tokens][R+P] | P [rows][tile] | maxima [rows][cols]
+//                   each row padded by 16 bytes: eight consecutive rows lie in different banks
+//   QK   the `cols` warps of a team share its 16*blocks rows; warp w takes tokens w*tile/cols .. of the tile
+//   PV   warp w takes columns 16*(w + cols*i) .. +15 of O; P goes through shared memory
+//
+//            tokens of a tile                columns of O
+//          +----+----+----+----+            +--+--+--+--+--+--+--+--+
+//   rows   | w0 | w1 | w2 | w3 |     rows   |w0|w1|w2|w3|w0|w1|w2|w3|
+//          +----+----+----+----+            +--+--+--+--+--+--+--+--+
+//
+// Copies are 16-byte cp.async, one page lookup per token, so any page size is as good as any other; lookups run a tile ahead
+// of the copies, and those stages-1 tiles ahead of their use. The running maximum, in base 2, is the same in all warps of a
+// team; the sum stays with the lane that saw the scores until the end.
+
+
+
+#define MLAF_BF16 1
+// [templates/lib/cuda.h]
+// [templates/lib/cuda_number.h]
+// [templates/lib/mma.h]
+// [templates/mla_decode/lib/args.h]
+// What this kernel wants of its launch, for the runtime to read from the code object, and its parameter block. The includer
+// hands over `launch`: shared (bytes of dynamic shared memory), and where wanted cluster ({x, y, z}, or x), overlaps and balanced
+// (0 or 1), maps (list of { of, cols, rows, swizzle }). runtime/device/kernel_launch.h says what each means.
+struct mlaf_map_want {
+  u32 of, cols, rows, swizzle;
+};
+struct mlaf_kernel_launch {
+  u32 magic, size, dynamic_shared, cluster[3], flags, schedule, reserved[3], n_maps;
+  mlaf_map_want maps[8];
+};
+extern "C" __device__ const mlaf_kernel_launch mlaf_mla_decode_mma_a9e26acc_launch = {0x314b4c4du, sizeof(mlaf_kernel_launch), 17536,
+    {1, 1, 1}, 0, 0, {}, 0,
+    {}};
+struct __align__(64) mlaf_tensor_map {
+  u64 opaque[16];
+};
+struct mlaf_decode_params {
+  mlaf_decode_args a;
+};
+// [templates/mla_decode/lib/paging.h]
+
+constexpr int H = 5, R = 96, P = 0, Q_LEN = 8, PAGE = 3;
+constexpr bool CAUSAL = 1;
+constexpr int BLOCKS = 1, TEAMS = 1, COLS = 2, TILE = 16, STAGES = 4;
+constexpr int WARPS = COLS * TEAMS, ROWS = 16 * BLOCKS * TEAMS;
+constexpr int CHUNKS = (R + P) / 8;              // 16-byte pieces of a cache row
+constexpr int PITCH = 208, PITCH_P = 48; // bytes
+constexpr int TOKENS = TILE / COLS, NT = TOKENS / 8; // tokens of a warp's share of QK
+constexpr int MINE = TILE / WARPS;               // rows of a tile that a warp copies
+constexpr int UNITS = (R / 16 + COLS - 1) / COLS; // 16-column pieces of O of a warp
+constexpr int CHAINS = NT * BLOCKS < 4 ? 2 : 1;  // accumulators per score tile: enough independent instructions in flight
+constexpr u32 NO_ROW = ~0u;
+static_assert(TILE % WARPS == 0 && MINE <= 32, "copies are dealt out by whole rows");
+
+// Where the tokens of a request lie and how far this split goes.
+struct source {
+  const int* pages;
+  int num_pages, begin, end;
+  const char* column[(CHUNKS + 31) / 32]; // this lane's 16-byte pieces of row 0
+  u32 stride[(CHUNKS + 31) / 32];         // bytes between rows, of each
+};
+
+// The cache row of the token that lane i < MINE of this warp copies for a tile; a page id outside the cache spoils the request.
+MLAF_DEV u32 find_row(const source& s, int tile, int warp, int lane, bool& bad) {
+  const int token = s.begin + tile * TILE + warp + WARPS * lane;
+  if (lane >= MINE || token >= s.end) return NO_ROW;
+  const u32 page = (u32)s.pages[(u32)token / PAGE];
+  if (page >= (u32)s.num_pages) {
+    bad = true;
+    return NO_ROW;
+  }
+  return page * PAGE + (u32)token % PAGE;
+}
+
+MLAF_DEV void copy_tile(const source& s, u32 row_of_lane, u32 to, int warp, int lane) {
+#pragma unroll
+  for (int i = 0; i < MINE; i++) {
+    const u32 row = __shfl_sync(~0u, row_of_lane, i);
+    const u32 at = to + (warp + WARPS * i) * PITCH;
+#pragma unroll
+    for (int c = 0; c < (CHUNKS + 31) / 32; c++)
+      if (lane + 32 * c < CHUNKS)
+        copy16(at + 16 * (lane + 32 * c), s.column[c] + (row == NO_ROW ? 0 : (u64)row * s.stride[c]), row != NO_ROW);
+  }
+}
+
+MLAF_DEV void meet_team(int team) { asm volatile("bar.sync %0, %1;" :: "r"(team + 1), "n"(32 * COLS) : "memory"); }
+
+// Scores of a warp's share of the tile, not yet scaled.
+MLAF_DEV void multiply_qk(u32 q, u32 k, int lane, float (&s)[NT][BLOCKS][4]) {
+  float acc[CHAINS][NT][BLOCKS][4] = {};
+  const u32 qa = q + (lane & 15) * PITCH + (lane >> 4) * 16, ka = k + (lane & 7) * PITCH + (lane >> 3) * 16;
+#pragma unroll
+  for (int kk = 0; kk < (R + P) / 32; kk++) {
+    u32 a[BLOCKS][2][4];
+#pragma unroll
+    for (int b = 0; b < BLOCKS; b++) {
+      load_matrices(a[b][0], qa + b * 16 * PITCH + kk * 64);
+      load_matrices(a[b][1], qa + b * 16 * PITCH + kk * 64 + 32);
+    }
+#pragma unroll
+    for (int n = 0; n < NT; n++) {
+      u32 b4[4];
+      load_matrices(b4, ka + n * 8 * PITCH + kk * 64);
+#pragma unroll
+      for (int b = 0; b < BLOCKS; b++) {
+        mma16(acc[0][n][b], a[b][0], b4[0], b4[1]);
+        mma16(acc[CHAINS - 1][n][b], a[b][1], b4[2], b4[3]);
+      }
+    }
+  }
+#pragma unroll
+  for (int n = 0; n < NT; n++)
+#pragma unroll
+    for (int b = 0; b < BLOCKS; b++)
+#pragma unroll
+      for (int i = 0; i < 4; i++) s[n][b][i] = acc[0][n][b][i] + (CHAINS > 1 ? acc[CHAINS - 1][n][b][i] : 0.0f);
+}
+
+MLAF_DEV void multiply_pv(u32 p, u32 v, int col_warp, int lane, float (&o)[UNITS][BLOCKS][2][4]) {
+  const u32 pa = p + (lane & 15) * PITCH_P + (lane >> 4) * 16, va = v + (lane & 15) * PITCH + (lane >> 4) * 16;
+#pragma unroll
+  for (int t = 0; t < TILE / 16; t++) {
+    u32 a[BLOCKS][4];
+#pragma unroll
+    for (int b = 0; b < BLOCKS; b++) load_matrices(a[b], pa + b * 16 * PITCH_P + t * 32);
+#pragma unroll
+    for (int u = 0; u < UNITS; u++) {
+      if (R / 16 % COLS != 0 && col_warp + COLS * u >= R / 16) break;
+      u32 b4[4];
+      load_matrices_transposed(b4, va + t * 16 * PITCH + (col_warp + COLS * u) * 32);
+#pragma unroll
+      for (int b = 0; b < BLOCKS; b++) {
+        mma16(o[u][b][0], a[b], b4[0], b4[1]);
+        mma16(o[u][b][1], a[b], b4[2], b4[3]);
+      }
+    }
+  }
+}
+
+extern "C" __global__ void __launch_bounds__(64, 1) mlaf_mla_decode_mma_a9e26acc(const __grid_constant__ mlaf_decode_params params) {
+  extern __shared__ __align__(128) char memory[];
+  const mlaf_decode_args& a = params.a;
+  const int thread = threadIdx.x, lane = thread & 31, warp = thread >> 5, team = warp / COLS, w = warp % COLS;
+  const u32 q_at = shared_address(memory), tiles_at = q_at + ROWS * PITCH, p_at = tiles_at + STAGES * TILE * PITCH;
+  float* maxima = (float*)(memory + (ROWS + STAGES * TILE) * PITCH + ROWS * PITCH_P) + team * 16 * BLOCKS * COLS; // [row][w]
+
+  wait_for_previous_launch();
+  const int request = blockIdx.z, split = blockIdx.y, first_row = blockIdx.x * ROWS;
+  const int token0 = constants(a.qo_indptr)[request], n = constants(a.qo_indptr)[request + 1] - token0, live = n * H;
+  if (first_row >= live) return;
+  int first_page;
+  const int tokens = cached_tokens<PAGE>(a, request, first_page);
+  source s;
+  s.pages = a.kv_indices + first_page;
+  s.num_pages = a.num_pages;
+  split_range(tokens, TILE, a.splits, split, s.begin, s.end);
+  const i64 out_row = (i64)token0 * H + first_row; // of O and LSE
+  if (a.splits > 1 && s.begin >= s.end) {
+    for (int r = thread; r < ROWS && first_row + r < live; r += 32 * WARPS)
+      a.part_lse[split * (a.total_q * H) + out_row + r] = minus_inf();
+    return;
+  }
+#pragma unroll
+  for (int c = 0; c < (CHUNKS + 31) / 32; c++) {
+    const int chunk = lane + 32 * c;
+    const bool latent = chunk < R / 8;
+    s.column[c] = latent ? a.ckv + 16 * chunk : a.kpe + 16 * (chunk - R / 8);
+    s.stride[c] = (u32)(latent ? a.ckv_row_stride : a.kpe_row_stride) * 2;
+  }
+
+  // Q, and the first tiles behind it in the same group.
+  const char* q = a.q + out_row * (2 * (R + P));
+  for (int i = thread; i < ROWS * CHUNKS; i += 32 * WARPS) {
+    const int r = i / CHUNKS, c = i % CHUNKS;
+    const bool real = first_row + r < live;
+    copy16(q_at + r * PITCH + 16 * c, real ? q + (i64)r * (2 * (R + P)) + 16 * c : a.q, real);
+  }
+  bool bad = false;
+  const int count = s.end > s.begin ? (s.end - s.begin + TILE - 1) / TILE : 0;
+#pragma unroll
+  for (int d = 0; d < STAGES - 1; d++) {
+    const u32 row = find_row(s, d, warp, lane, bad);
+    if (d < count) copy_tile(s, row, tiles_at + d * TILE * PITCH, warp, lane);
+    end_copy_group();
+  }
+  u32 ahead = find_row(s, STAGES - 1, warp, lane, bad);
+
+  // Rows of this lane: g and g + 8 of each block. How many tokens of the request each sees.
+  const int g = lane >> 2, team_row = team * 16 * BLOCKS;
+  int visible[BLOCKS][2];
+  float top[BLOCKS][2], sum[BLOCKS][2], o[UNITS][BLOCKS][2][4] = {};
+#pragma unroll
+  for (int b = 0; b < BLOCKS; b++)
+#pragma unroll
+    for (int h = 0; h < 2; h++) {
+      const int token = (first_row + team_row + 16 * b + g + 8 * h) / H;
+      visible[b][h] = CAUSAL ? tokens - (n - 1 - token) : tokens;
+      top[b][h] = minus_inf();
+      sum[b][h] = 0.0f;
+    }
+
+  int stage = 0;
+  for (int i = 0; i < count; i++) {
+    wait_for_copies<STAGES - 2>();
+    __syncthreads(); // tile i is there for all, and nobody reads the stage before it any more
+    const int free = stage == 0 ? STAGES - 1 : stage - 1;
+    if (i + STAGES - 1 < count) copy_tile(s, ahead, tiles_at + free * TILE * PITCH, warp, lane);
+    end_copy_group();
+    ahead = find_row(s, i + STAGES, warp, lane, bad);
+
+    const u32 kv = tiles_at + stage * TILE * PITCH, p_team = p_at + team_row * PITCH_P;
+    float x[NT][BLOCKS][4];
+    multiply_qk(q_at + team_row * PITCH, kv + w * TOKENS * PITCH, lane, x);
+
+    // Scale, mask, maximum over this warp's tokens, then over the team's.
+    const int at = s.begin + i * TILE + w * TOKENS + 2 * (lane & 3); // token of x[0][b][0]
+    float now[BLOCKS][2];
+#pragma unroll
+    for (int b = 0; b < BLOCKS; b++)
+#pragma unroll
+      for (int h = 0; h < 2; h++) {
+        float m = minus_inf();
+        const int limit = smaller(visible[b][h], s.end) - at;
+#pragma unroll
+        for (int t = 0; t < NT; t++)
+#pragma unroll
+          for (int e = 0; e < 2; e++) {
+            float& score = x[t][b][2 * h + e];
+            score = 8 * t + e < limit ? score * a.scale_log2e : minus_inf();
+            m = fmaxf(m, score);
+          }
+        m = max_over_lanes<1, 4>(m);
+        if ((lane & 3) == 0) maxima[(16 * b + g + 8 * h) * COLS + w] = m;
+      }
+    meet_team(team);
+#pragma unroll
+    for (int b = 0; b < BLOCKS; b++)
+#pragma unroll
+      for (int h = 0; h < 2; h++) {
+        float m = top[b][h];
+#pragma unroll
+        for (int c = 0; c < COLS; c++) m = fmaxf(m, maxima[(16 * b + g + 8 * h) * COLS + c]);
+        const float zero = m == minus_inf() ? 0.0f : m; // nothing seen yet: all weights are 0, not NaN
+        now[b][h] = exp2_fast(top[b][h] - zero);        // what the past is worth now
+        top[b][h] = m;
+        float add = 0.0f;
+#pragma unroll
+        for (int t = 0; t < NT; t++) {
+          const float p0 = exp2_fast(x[t][b][2 * h] - zero), p1 = exp2_fast(x[t][b][2 * h + 1] - zero);
+          add += p0 + p1;
+          const u32 row = 16 * b + g + 8 * h, column = w * TOKENS + 8 * t + 2 * (lane & 3);
+          asm volatile("st.shared.b32 [%0], %1;" :: "r"(p_team + row * PITCH_P + 2 * column), "r"(pack2(p0, p1)) : "memory");
+        }
+        sum[b][h] = sum[b][h] * now[b][h] + add;
+      }
+    meet_team(team);
+
+#pragma unroll
+    for (int b = 0; b < BLOCKS; b++)
+      if (__any_sync(~0u, now[b][0] != 1.0f || now[b][1] != 1.0f)) // true for NaN
+#pragma unroll
+        for (int u = 0; u < UNITS; u++)
+#pragma unroll
+          for (int e = 0; e < 8; e++) o[u][b][e >> 2][e & 3] *= now[b][(e >> 1) & 1];
+    multiply_pv(p_team, kv, w, lane, o);
+    stage = stage + 1 == STAGES ? 0 : stage + 1;
+  }
+
+  wait_for_copies<0>(); // Q of a workgroup without tokens; and no copy may outlive its block
+  const bool spoiled = __syncthreads_or(bad);
+  let_next_launch_start();
+#pragma unroll
+  for (int b = 0; b < BLOCKS; b++)
+#pragma unroll
+    for (int h = 0; h < 2; h++) {
+      sum[b][h] = sum_over_lanes<1, 4>(sum[b][h]);
+      if ((lane & 3) == 0) maxima[(16 * b + g + 8 * h) * COLS + w] = sum[b][h];
+    }
+  meet_team(team);
+#pragma unroll
+  for (int b = 0; b < BLOCKS; b++)
+#pragma unroll
+    for (int h = 0; h < 2; h++) {
+      const int row = 16 * b + g + 8 * h;
+      if (first_row + team_row + row >= live) continue;
+      float total = 0.0f;
+#pragma unroll
+      for (int c = 0; c < COLS; c++) total += maxima[row * COLS + c];
+      if (spoiled) total = not_a_number();
+      const float scale = total == 0.0f ? 0.0f : 1.0f / total, lse = top[b][h] + log2_fast(total);
+      const i64 at = out_row + team_row + row, part = split * (a.total_q * H) + at;
+      if (w == 0 && (lane & 3) == 0) {
+        if (a.splits > 1) a.part_lse[part] = lse;
+        else if (a.lse) a.lse[at] = lse * LN_2;
+      }
+#pragma unroll
+      for (int u = 0; u < UNITS; u++) {
+        if (R / 16 % COLS != 0 && w + COLS * u >= R / 16) break;
+#pragma unroll
+        for (int j = 0; j < 2; j++) {
+          const int column = 16 * (w + COLS * u) + 8 * j + 2 * (lane & 3);
+          const float y0 = o[u][b][j][2 * h] * scale, y1 = o[u][b][j][2 * h + 1] * scale;
+          if (a.splits > 1) *(float2*)(a.part_o + part * R + column) = make_float2(y0, y1);
+          else *(u32*)(a.o + 2 * (at * R + column)) = pack2(y0, y1);
+        }
+      }
+    }
+}
