@@ -1,6 +1,6 @@
 -- Problem strings for the plain-Lua tools: "OP:fields", e.g. "mla_decode:h16,r512,p64,q1,bf16,page64,b64,s4096". Which fields
--- there are the operation's record says (gen/ops.lua). The C side (runtime/ops/mla_decode/problem.c) is the authority; tests compare
--- the two on the same strings.
+-- there are the operation's record says (gen/ops.lua). The C side (runtime/ops/mla_decode/problem.c) is the authority;
+-- tests compare the two on the same strings.
 local ops = require("ops")
 local problem = {}
 
