@@ -1,57 +1,82 @@
--- Problem strings for the plain-Lua tools: "mla_decode:h16,r512,p64,q1,bf16,page64,b64,s4096", ",causal" behind q.
--- The C side (runtime/ops/mla_decode/problem.c) is the authority; tests compare the two on the same strings. Both take
--- gen/limits.lua.
+-- Problem strings in Lua: "mla_decode:h16,r512,p64,q1,bf16,page64,b64,s4096", an operation's name and its fields, which
+-- gen/ops/<operation>/fields.lua says. The C side (runtime/op) reads the same table; tests compare the two on the same strings.
+local loader = ...
 local problem = {}
 
--- key in the string, field name, default, least, most, multiple of; in print order
-local FIELDS = {}
-for i, f in ipairs(require("limits").problem) do
-  FIELDS[i] = { f.key, f.field, f.default, f.least, f.most, f.multiple }
-end
-local WORDS = { bf16 = { "dtype", "bf16" }, f16 = { "dtype", "f16" }, causal = { "causal", 1 } }
+local known = {}
 
--- Every field present, in range, canonical (causal := 0 when q_len is 1); errors name field, value and range.
+-- Operations are found by their folders.
+local function fields_of(op)
+  if known[op] == nil then
+    local there = op:find("^[%l%d_]+$") and loader.host.read("gen/ops/" .. op .. "/fields.lua")
+    known[op] = there and loader.require("ops/" .. op .. "/fields") or false
+  end
+  return known[op] or error("problem: there is no operation '" .. op .. "' (gen/ops)", 0)
+end
+
+-- A field's words as a problem holds them: numbers of a flag.
+local function value_of(f, i) return f.words[1] == "" and i - 1 or f.words[i] end
+
+local function fault_of_words(f, v)
+  local all = {}
+  for i in ipairs(f.words) do
+    all[i] = tostring(value_of(f, i))
+    if v == value_of(f, i) then return nil end
+  end
+  return ("problem: %s is %s, must be %s"):format(f.field, tostring(v), table.concat(all, " or "))
+end
+
+-- Every field present, in range, canonical (a field that says nothing is 0); errors name field, value and range.
 function problem.check(p)
-  for _, f in ipairs(FIELDS) do
-    local v = p[f[2]]
-    if math.type(v) ~= "integer" or v < f[4] or v > f[5] or v % f[6] ~= 0 then
-      error(("problem: %s is %s, must be a multiple of %d in %d..%d"):format(f[2], tostring(v), f[6], f[4], f[5]), 0)
+  local fields = fields_of(p.op or "")
+  for _, f in ipairs(fields) do
+    local v = p[f.field]
+    local why = f.words and fault_of_words(f, v)
+    if why then error(why, 0) end
+    if not f.words and (math.type(v) ~= "integer" or v < f.least or v > f.most or v % f.multiple ~= 0) then
+      error(("problem: %s is %s, must be a multiple of %d in %d..%d"):format(f.field, tostring(v), f.multiple, f.least, f.most),
+        0)
     end
   end
-  if p.causal ~= 0 and p.causal ~= 1 then error("problem: causal is " .. tostring(p.causal) .. ", must be 0 or 1", 0) end
-  if p.dtype ~= "bf16" and p.dtype ~= "f16" then error("problem: dtype is " .. tostring(p.dtype), 0) end
-  if p.q_len == 1 then p.causal = 0 end
+  for _, f in ipairs(fields) do
+    if f.moot and p[f.moot.field] == f.moot.at then p[f.field] = f.words and value_of(f, 1) or 0 end
+  end
   return p
 end
 
-function problem.parse(text)
-  local list = text:match("^mla_decode:(.+)$")
-  if not list then error("problem '" .. text .. "' does not begin with mla_decode:", 0) end
-  local p = { causal = 0, dtype = "bf16" }
-  for item in (list .. ","):gmatch("([^,]*),") do
-    local word, key, value = WORDS[item], item:match("^(%l+)(%d+)$")
-    local name
-    for _, f in ipairs(FIELDS) do name = name or f[1] == key and f[2] or nil end
-    if word then p[word[1]] = word[2]
-    elseif name and p[name] == nil then p[name] = math.tointeger(tonumber(value))
-    else error(("problem '%s': bad field '%s'"):format(text, item), 0) end
+-- What one item of a problem string sets: field and value, or nil.
+local function item_of(fields, item)
+  local key, number = item:match("^(%l+)(%d+)$")
+  for _, f in ipairs(fields) do
+    for i, word in ipairs(f.words or {}) do
+      if word == item and word ~= "" then return f.field, value_of(f, i) end
+    end
+    if key and f.key == key then return f.field, math.tointeger(tonumber(number)) end
   end
-  for _, f in ipairs(FIELDS) do
-    if p[f[2]] == nil then p[f[2]] = f[3] end
+end
+
+function problem.parse(text)
+  local op, list = text:match("^([%l%d_]+):(.+)$")
+  if not op then error("problem '" .. text .. "' does not begin with an operation and a colon", 0) end
+  local fields, p = fields_of(op), { op = op }
+  for item in (list .. ","):gmatch("([^,]*),") do
+    local field, value = item_of(fields, item)
+    if not field or p[field] ~= nil then error(("problem '%s': bad field '%s'"):format(text, item), 0) end
+    p[field] = value
+  end
+  for _, f in ipairs(fields) do
+    if p[f.field] == nil then p[f.field] = f.words and value_of(f, 1) or f.default end
   end
   return problem.check(p)
 end
 
 function problem.print(p)
   local out = {}
-  for _, f in ipairs(FIELDS) do
-    out[#out + 1] = f[1] .. p[f[2]]
-    if f[1] == "q" then
-      if p.causal == 1 then out[#out + 1] = "causal" end
-      out[#out + 1] = p.dtype
-    end
+  for _, f in ipairs(fields_of(p.op)) do
+    local word = f.key and f.key .. p[f.field] or (f.words[1] == "" and f.words[p[f.field] + 1]) or p[f.field]
+    if word ~= "" then out[#out + 1] = word end
   end
-  return "mla_decode:" .. table.concat(out, ",")
+  return p.op .. ":" .. table.concat(out, ",")
 end
 
 return problem

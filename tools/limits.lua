@@ -1,10 +1,14 @@
--- lua5.4 tools/limits.lua header|doc ROOT [FILE]: what is made of gen/limits.lua. header: the C header of the build; doc:
--- docs/limits.md.
+-- lua5.4 tools/limits.lua WHAT ROOT [FILE]: what is made of gen/limits.lua and of the operations' fields.
+--   header      of gen/limits.lua, a C header (the build)
+--   fields:OP   of gen/ops/OP/fields.lua, the C table of the record (the build)
+--   doc         docs/limits.md
 local what, root, file = arg[1], arg[2], arg[3]
 local limits = dofile(root .. "/gen/limits.lua")
+local function fields_of(op) return dofile(root .. "/gen/ops/" .. op .. "/fields.lua") end
 
--- "1..128", "a multiple of 32 up to 512", "0, 32 or 64"
+-- "1..128", "a multiple of 32 up to 512", "0, 32 or 64", "bf16 or f16"
 local function range(f)
+  if f.words then return f.words[1] == "" and "given or not" or table.concat(f.words, " or ") end
   if f.multiple == 1 then return ("%d..%d"):format(f.least, f.most) end
   if (f.most - f.least) // f.multiple > 3 then
     return ("a multiple of %d up to %d"):format(f.multiple, f.most)
@@ -17,47 +21,90 @@ end
 local make = {}
 
 function make.header()
-  local out = { "/* Made by tools/limits.lua of gen/limits.lua. */", "#ifndef MLAF_LIMITS_H", "#define MLAF_LIMITS_H", "",
-    "/* X(key, word, field, least, most, multiple), in print order */", "#define MLAF_PROBLEM_FIELDS(X) \\" }
-  for i, f in ipairs(limits.problem) do
-    out[#out + 1] = ('  X("%s", "%s", %s, %d, %d, %d)%s'):format(f.key, f.word, f.field, f.least, f.most, f.multiple,
-      i < #limits.problem and " \\" or "")
+  return ([[
+/* Made by tools/limits.lua of gen/limits.lua. */
+#ifndef MLAF_LIMITS_H
+#define MLAF_LIMITS_H
+
+enum { MLAF_SPLITS_MAX = %d, MLAF_PARTS_MAX = %d };
+
+#endif
+]]):format(limits.splits, limits.parts)
+end
+
+-- One row of mlaf_field (runtime/op/op.h); `index`: of the fields so far.
+local function field_row(f, index)
+  local function member(name, value) return (".%s = %s, "):format(name, value) end
+  local row = member("name", ('"%s"'):format(f.field)) .. member("label", ('"%s"'):format(f.word))
+  if f.words then
+    local words = {}
+    for i, word in ipairs(f.words) do words[i] = ('"%s"'):format(word) end
+    row = row .. member("words", ("(const char *const[]){%s}"):format(table.concat(words, ", "))) .. member("max", #f.words - 1)
+  else
+    row = row .. member("key", ('"%s"'):format(f.key)) .. member("min", f.least) .. member("max", f.most)
+    row = row .. (f.default and member("otherwise", f.default) or member("required", "true"))
   end
-  out[#out + 1] = "enum {"
-  for _, f in ipairs(limits.problem) do out[#out + 1] = ("  MLAF_%s_MAX = %d,"):format(f.field:upper(), f.most) end
-  out[#out + 1] = ("  MLAF_SPLITS_MAX = %d,\n  MLAF_PARTS_MAX = %d\n};"):format(limits.splits, limits.parts)
-  out[#out + 1] = "/* For help texts. */"
-  for _, f in ipairs(limits.problem) do out[#out + 1] = ('#define MLAF_%s_RANGE "%s"'):format(f.field:upper(), range(f)) end
-  out[#out + 1] = "\n#endif\n"
+  row = row .. member("multiple", f.multiple or 1) .. member("role", f.size and "MLAF_SIZE" or "MLAF_SHAPE")
+  row = row .. member("moot_by", f.moot and index[f.moot.field] or -1)
+  if f.moot then row = row .. member("moot_at", f.moot.at) end
+  return row .. ('\\\n     .range = "%s", .about = "%s"'):format(range(f), f.about)
+end
+
+function make.fields(op)
+  local fields, index, out = fields_of(op), {}, {}
+  local NAME = op:upper()
+  local function add(...) out[#out + 1] = string.format(...) end
+  add("/* Made by tools/limits.lua of gen/ops/%s/fields.lua. */\n#ifndef %s_FIELDS_H\n#define %s_FIELDS_H\n", op, NAME, NAME)
+  add('#define %s_EXAMPLE "%s:%s"\n', NAME, op, fields.example)
+  add("/* X(member), in the order of the record and of the typed struct */\n#define %s_MEMBERS(X) \\", NAME)
+  for i, f in ipairs(fields) do add("  X(%s)%s", f.field, i < #fields and " \\" or "\n") end
+  add("/* Rows of mlaf_field. */\n#define %s_ROWS \\", NAME)
+  for i, f in ipairs(fields) do
+    add("    {%s}%s", field_row(f, index), i < #fields and ", \\" or "\n")
+    index[f.field] = i - 1
+  end
+  add("enum {")
+  for i, f in ipairs(fields) do add("  %s_%s = %d,", NAME, f.field:upper(), i - 1) end
+  add("  %s_FIELDS = %d,", NAME, #fields)
+  for _, f in ipairs(fields) do
+    if f.key then add("  %s_%s_MAX = %d,", NAME, f.field:upper(), f.most) end
+  end
+  add("};\n/* For help texts. */")
+  for _, f in ipairs(fields) do add('#define %s_%s_RANGE "%s"', NAME, f.field:upper(), range(f)) end
+  add("\n#endif\n")
   return table.concat(out, "\n")
 end
 
 function make.doc()
   local out = { [[
 # Limits
-What a problem may be, and how finely a plan may cut it. One table says so, `gen/limits.lua`: the grammar, the checks, the help
-texts and this page come from it (`lua5.4 tools/limits.lua doc . docs/limits.md`).
+What a problem may be, and how finely a plan may cut it. The fields of an operation stand in one table,
+`gen/ops/mla_decode/fields.lua`: the grammar, the checks, the options, the help texts and this page come from it
+(`lua5.4 tools/limits.lua doc . docs/limits.md`).
 
 | key | field | values | default | what it is |
 |---|---|---|---|---|]] }
-  for _, f in ipairs(limits.problem) do
-    out[#out + 1] = ("| `%s` | %s | %s | %s | %s |"):format(f.key, f.word, range(f), f.default or "must be given", f.about)
+  for _, f in ipairs(fields_of("mla_decode")) do
+    local written = f.key or table.concat(f.words, "` `"):gsub("^` `", "")
+    out[#out + 1] = ("| `%s` | %s | %s | %s | %s |"):format(written, f.word, range(f),
+      f.words and (f.words[1] == "" and "not" or f.words[1]) or f.default or "must be given", f.about)
   end
   out[#out + 1] = ([[
 
-A request is cut into at most %d splits; the balanced schedule deals all requests out in at most %d parts. The cache types are
-bf16 and f16. A call may name more tokens than the problem it was planned for has: `ctx` and `batch` say what to tune for.
+A request is cut into at most %d splits; the balanced schedule deals all requests out in at most %d parts (`gen/limits.lua`).
+A call may name more tokens than the problem it was planned for has: `ctx` and `batch` say what to tune for.
 
 Not every family serves every problem. `mlaforge tune --dry-run` prints each variant and, of those that do not fit, the reason.
 
-To raise a limit: change its number in `gen/limits.lua`, write this page again, run `ctest -R lua/`. `tests/lua/test_limits.lua`
+To raise a limit: change its number in the table, write this page again, run `ctest -R lua/`. `tests/lua/test_limits.lua`
 renders every kernel at the edges; a kernel whose contract refuses one fails there. Then verify at the new edge (`mlaforge
 verify`, on a device or an emulator), as rendering proves nothing about numbers.
 ]]):format(limits.splits, limits.parts)
   return table.concat(out, "\n")
 end
 
-local text = assert(make[what], "header or doc?")()
+local name, op = what:match("^(%l+):?([%l%d_]*)$")
+local text = assert(make[name], "header, fields:OPERATION or doc?")(op)
 local to = file and assert(io.open(file, "wb")) or io.stdout
 assert(to:write(text))
 assert(to:flush())

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
-#include "mlaf_limits.h"
+#include "ops/mla_decode/fields.h"
 
 enum { AXIS_MAX = 4096, GRID_MAX = 1 << 20, MODELS_FILE_MAX = 1 << 20, PROBLEMS_FILE_MAX = 1 << 24 };
 
@@ -183,8 +183,8 @@ static mlaf_status add_grid(cli *c, cli_problems *out) {
   if (status == MLAF_OK && text && mlaf_problem_parse(text, &p, why, sizeof why) != MLAF_OK)
     status = mlaf_fail(&c->err, MLAF_E_PROBLEM, "'%s': %s", text, why);
   if (status == MLAF_OK) status = axis_or(c, O_TP, "tp", 1, 1024, &tp);
-  if (status == MLAF_OK) status = axis_or(c, O_BATCH, "batch", p.batch, MLAF_BATCH_MAX, &batch);
-  if (status == MLAF_OK) status = axis_or(c, O_CTX, "ctx", p.ctx, MLAF_CTX_MAX, &ctx);
+  if (status == MLAF_OK) status = axis_or(c, O_BATCH, "batch", p.batch, MLA_DECODE_BATCH_MAX, &batch);
+  if (status == MLAF_OK) status = axis_or(c, O_CTX, "ctx", p.ctx, MLA_DECODE_CTX_MAX, &ctx);
   if (status == MLAF_OK && mlaf_cli_has(c, O_MODEL)) status = add_models(c, out, p, &tp, &batch, &ctx);
   else if (status == MLAF_OK) {
     status = mlaf_cli_shape(c, &p);

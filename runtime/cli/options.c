@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
-#include "mlaf_limits.h"
+#include "ops/mla_decode/fields.h"
 
 typedef enum kind { FLAG, TEXT, WHOLE, REAL, AXIS /* a whole number; of a command that takes a grid: a list */ } kind;
 
@@ -19,10 +19,10 @@ typedef struct option_row {
 } option_row;
 
 static const option_row table[O_COUNT] = {
-    [O_HEADS] = {"heads", "N", AXIS, INT_MIN, INT_MAX, "query heads on this rank, " MLAF_HEADS_RANGE},
-    [O_RANK] = {"rank", "N", WHOLE, INT_MIN, INT_MAX, "kv_lora_rank, " MLAF_RANK_RANGE " (512)"},
-    [O_ROPE] = {"rope", "N", WHOLE, INT_MIN, INT_MAX, "rope dim: " MLAF_ROPE_RANGE " (64)"},
-    [O_Q_LEN] = {"q-len", "N", WHOLE, INT_MIN, INT_MAX, "query tokens of a request, " MLAF_Q_LEN_RANGE " (1)"},
+    [O_HEADS] = {"heads", "N", AXIS, INT_MIN, INT_MAX, "query heads on this rank, " MLA_DECODE_HEADS_RANGE},
+    [O_RANK] = {"rank", "N", WHOLE, INT_MIN, INT_MAX, "kv_lora_rank, " MLA_DECODE_RANK_RANGE " (512)"},
+    [O_ROPE] = {"rope", "N", WHOLE, INT_MIN, INT_MAX, "rope dim: " MLA_DECODE_ROPE_RANGE " (64)"},
+    [O_Q_LEN] = {"q-len", "N", WHOLE, INT_MIN, INT_MAX, "query tokens of a request, " MLA_DECODE_Q_LEN_RANGE " (1)"},
     [O_BATCH] = {"batch", "N", AXIS, INT_MIN, INT_MAX, "requests (1)"},
     [O_CTX] = {"ctx", "N", AXIS, INT_MIN, INT_MAX, "cached tokens of a request (1024)"},
     [O_PAGE_SIZE] = {"page-size", "N", WHOLE, INT_MIN, INT_MAX, "tokens of a page (64)"},

@@ -6,7 +6,7 @@
 
 #include "plan/ctx.h"
 #include "ops/mla_decode/problem.h"
-#include "mlaf_limits.h"
+#include "ops/mla_decode/fields.h"
 
 enum { NAMES = 512, NAME = 256 };
 
@@ -38,8 +38,8 @@ static mlaf_status read_opts(warming *w, const mlaf_warm_up_opts *in, mlaf_err *
     return mlaf_fail(err, MLAF_E_ARG, "mlaf_warm_up_opts: struct_size is %u, must be at least %zu, flags is %u (0): start from "
                      "MLAF_WARM_UP_INIT", in->struct_size, sizeof *in, in->flags);
   if (in) w->opts = *in;
-  mlaf_status st = read_range("batch", &w->opts.batch_min, &w->opts.batch_max, w->shape.batch, MLAF_BATCH_MAX, err);
-  return st ? st : read_range("ctx", &w->opts.ctx_min, &w->opts.ctx_max, w->shape.ctx, MLAF_CTX_MAX, err);
+  mlaf_status st = read_range("batch", &w->opts.batch_min, &w->opts.batch_max, w->shape.batch, MLA_DECODE_BATCH_MAX, err);
+  return st ? st : read_range("ctx", &w->opts.ctx_min, &w->opts.ctx_max, w->shape.ctx, MLA_DECODE_CTX_MAX, err);
 }
 
 /* The kernel's name is the variant's without its splits, which are an argument of the launch. */
@@ -75,8 +75,8 @@ static mlaf_status warm(warming *w) {
     for (p.ctx = w->opts.ctx_min; mlaf_registry_ctx(p.ctx) <= last_ctx; p.ctx = mlaf_registry_ctx(p.ctx) + 1) {
       mlaf_plan *plan = NULL;
       mlaf_problem at = p;
-      at.batch = at_most(mlaf_registry_batch(p.batch), MLAF_BATCH_MAX);
-      at.ctx = at_most(mlaf_registry_ctx(p.ctx), MLAF_CTX_MAX);
+      at.batch = at_most(mlaf_registry_batch(p.batch), MLA_DECODE_BATCH_MAX);
+      at.ctx = at_most(mlaf_registry_ctx(p.ctx), MLA_DECODE_CTX_MAX);
       mlaf_registry_how how = {.quiet = true, .compiles = &w->result.compiles};
       mlaf_status st = mlaf_registry_get(w->ctx, &at, w->opts.plan, &how, &plan);
       if (st) return st;
