@@ -186,7 +186,7 @@ static int32_t nearest(const mlaf_embed *e, const mlaf_embed_problem *p, int32_t
 
 static int64_t groups(int64_t rows, int64_t each) { return (rows + each - 1) / each; }
 
-/* The splits that suit p: as mlaforge's runtime/op/nearest.c, which says why. */
+/* The splits that suit p: as mlaforge's runtime/ops/mla_decode/nearest.c, which says why. */
 static int64_t time_of(int64_t n, int64_t wgs, int64_t slots, int64_t rounds) {
   return groups(wgs * n, slots) * (groups(rounds, n) + 4) + (n > 1 ? 4 : 0);
 }

@@ -6,7 +6,7 @@
 
 #include "bundle/bundle.h"
 #include "ops/mla_decode/launch.h"
-#include "op/nearest.h"
+#include "ops/mla_decode/nearest.h"
 #include "cuda/fakecuda.h"
 #include "db/db_fixture.h"
 #include "ops/mla_decode/fields.h"
