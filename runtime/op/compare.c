@@ -17,6 +17,13 @@ int mlaf_point_order(const mlaf_point *p, const mlaf_point *q) {
   return 0;
 }
 
+int32_t mlaf_field_round(const mlaf_field *f, int32_t x) {
+  if (x <= f->first) return f->first;
+  int32_t step = 1; /* all integers below 2 * steps */
+  while (x > 2 * f->steps * step) step *= 2; /* sizes are below 2^25 */
+  return (x + step - 1) / step * step;
+}
+
 static double ratio(int32_t a, int32_t b) { return a > b ? (double)a / b : (double)b / a; }
 
 double mlaf_point_times_apart(const mlaf_point *p, const mlaf_point *q) {

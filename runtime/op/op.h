@@ -24,6 +24,7 @@ typedef struct mlaf_field {
   int32_t otherwise, min, max, multiple;
   bool required; /* else `otherwise` when the text does not say */
   mlaf_role role;
+  int32_t steps, first; /* of a SIZE: plans are made for `steps` values to a doubling (a power of two), from `first` on */
   int moot_by, moot_at;      /* where field moot_by (-1: none) is moot_at this one says nothing: it is 0 */
   const char *range, *about; /* for help texts */
 } mlaf_field;
@@ -65,6 +66,8 @@ mlaf_status mlaf_point_fault(char *why, size_t why_size, const char *fmt, ...) _
 bool mlaf_point_same_shape(const mlaf_point *p, const mlaf_point *q);
 /* < 0, 0, > 0: by operation, then by the fields as they are printed, numbers as numbers. */
 int mlaf_point_order(const mlaf_point *p, const mlaf_point *q);
+/* The next value of a size that plans are made for. */
+int32_t mlaf_field_round(const mlaf_field *f, int32_t x);
 /* How many times over two points of one shape are apart, in all sizes together; 1: the same. 4 is as far from 8 as from 2. */
 double mlaf_point_times_apart(const mlaf_point *p, const mlaf_point *q);
 /* Of two that are equally far from p the nearer in the first size (the last follows from the others), then the smaller: < 0 when

@@ -14,9 +14,9 @@ static const mlaf_field fields[] = {
     {.name = "ordered", .label = "ordered", .words = ordered, .max = 1, .multiple = 1, .moot_by = GROUPS, .moot_at = 1},
     {.name = "cache", .label = "cache", .words = caches, .max = 2, .multiple = 1, .moot_by = -1},
     {.name = "tokens", .label = "tokens", .key = "t", .otherwise = 1, .min = 1, .max = 1 << 30, .multiple = 1, .role = MLAF_SIZE,
-     .moot_by = -1},
+     .steps = 2, .first = 64, .moot_by = -1},
     {.name = "batch", .label = "batch", .key = "b", .otherwise = 1, .min = 1, .max = 65536, .multiple = 1, .role = MLAF_SIZE,
-     .moot_by = -1},
+     .steps = 8, .first = 1, .moot_by = -1},
 };
 
 /* A rule of two fields. */
@@ -160,10 +160,21 @@ static void order(void **state) {
   assert_true(mlaf_point_order(&decode, &p) < 0 && !mlaf_point_same_shape(&decode, &p));
 }
 
+/* Sizes that plans are made for. */
+static void rounding(void **state) {
+  static const int32_t tokens[][2] = {{1, 64}, {64, 64}, {65, 96}, {96, 96}, {97, 128}, {129, 192}, {16777216, 16777216}};
+  static const int32_t batches[][2] = {{1, 1}, {15, 15}, {16, 16}, {17, 18}, {31, 32}, {33, 36}, {65535, 65536}};
+  for (size_t i = 0; i < 7; i++) {
+    assert_int_equal(mlaf_field_round(&fields[TOKENS], tokens[i][0]), tokens[i][1]);
+    assert_int_equal(mlaf_field_round(&fields[BATCH], batches[i][0]), batches[i][1]);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(round_trip), cmocka_unit_test(texts),   cmocka_unit_test(faults), cmocka_unit_test(found_by_folder),
       cmocka_unit_test(distance),   cmocka_unit_test(nearest), cmocka_unit_test(order),
+      cmocka_unit_test(rounding),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

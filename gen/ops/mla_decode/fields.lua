@@ -9,6 +9,7 @@
 --   words   in place of a key: what is written for 0, 1, ...; "" writes nothing, and such a flag is a number in Lua, not its word
 --   moot    where that other field has that value this one says nothing, and is 0: one computation has one name
 --   size    tuned for, and distance is in doublings; all others are shape: in the kernel, or hard
+--   steps   of a size: plans are made for so many values to a doubling (a power of two), from `first` on (1)
 return {
   example = "h16,r512,p64,q1,bf16,page64,b64,s4096",
   { key = "h", field = "heads", word = "heads", least = 1, most = 256, multiple = 1, about = "query heads on this rank" },
@@ -24,7 +25,8 @@ return {
   { key = "page", field = "page_size", word = "page_size", default = 64, least = 1, most = 65536, multiple = 1,
     about = "tokens of a page" },
   { key = "b", field = "batch", word = "batch", default = 1, least = 1, most = 65536, multiple = 1, size = true,
+    steps = 8, -- how blocks fill the device goes by the batch, in steps
     about = "requests of a launch" },
   { key = "s", field = "ctx", word = "ctx", default = 1024, least = 1, most = 16777216, multiple = 1, size = true,
-    about = "cached tokens of a request, as tuned for" },
+    steps = 2, first = 64, about = "cached tokens of a request, as tuned for" },
 }
