@@ -2,6 +2,9 @@
 --   header      of gen/limits.lua, a C header (the build)
 --   fields:OP   of gen/ops/OP/fields.lua, the C table of the record (the build)
 --   doc         docs/limits.md
+--   python      python/mlaforge/fields.py
+--   embed       runtime/embed/mlaf_embed.h with what stands between its marks ("<fields>" to "</fields>")
+--   loader      runtime/embed/mlaf_embed.c with the functions behind such a mark
 local what, root, file = arg[1], arg[2], arg[3]
 local limits = dofile(root .. "/gen/limits.lua")
 local function fields_of(op) return dofile(root .. "/gen/ops/" .. op .. "/fields.lua") end
@@ -104,8 +107,61 @@ verify`, on a device or an emulator), as rendering proves nothing about numbers.
   return table.concat(out, "\n")
 end
 
+function make.python()
+  local fields, names = fields_of("mla_decode"), {}
+  for i, f in ipairs(fields) do names[i] = ('"%s"'):format(f.field) end
+  return ([[
+"""Made by tools/limits.lua of gen/ops/*/fields.lua: the fields of problems, as the C structs have them. Do not edit."""
+MLA_DECODE = (%s)
+]]):format(table.concat(names, ", "))
+end
+
+-- --- the vendored loader, which other projects compile without a generator ---
+local part = {}
+
+function part.fields(fields)
+  local names = {}
+  for i, f in ipairs(fields) do names[i] = f.field end
+  return "  int32_t " .. table.concat(names, ", ") .. ";\n"
+end
+
+function part.problem(fields)
+  local out = {}
+  for i, f in ipairs(fields) do
+    local values = {}
+    for k, word in ipairs(f.words or {}) do values[k] = ("%d: %s"):format(k - 1, word == "" and "not" or word) end
+    out[i] = ("  int32_t %s;%s /* %s (%s) */\n"):format(f.field, (" "):rep(9 - #f.field), f.about,
+      f.words and table.concat(values, ", ") or range(f))
+  end
+  return table.concat(out)
+end
+
+-- Is a row of a problem's shape? A field that says nothing is left out.
+function part.shaped(fields)
+  local out, column = "static int shaped(const mlaf_embed_row *r, const mlaf_embed_problem *p) {\n  return ", 9
+  for i, f in ipairs(fields) do
+    local equal = ("r->%s == p->%s"):format(f.field, f.field)
+    if f.moot then equal = ("(p->%s == %d || %s)"):format(f.moot.field, f.moot.at, equal) end
+    if not f.size then
+      local wraps = column + #equal > 122
+      out = out .. (i == 1 and "" or wraps and " &&\n         " or " && ") .. equal
+      column = (wraps and 9 or column) + #equal + 4
+    end
+  end
+  return out .. ";\n}\n"
+end
+
+local function marked(file, pattern)
+  local f = assert(io.open(root .. "/runtime/embed/" .. file, "rb"))
+  local text = f:read("a")
+  f:close()
+  return (text:gsub(pattern, function(first, name, last) return first .. part[name](fields_of("mla_decode")) .. (last or "") end))
+end
+function make.embed() return marked("mlaf_embed.h", "( */%* <(%l+)> %*/\n).-( */%* </%l+> %*/\n)") end
+function make.loader() return marked("mlaf_embed.c", "(/%* <(%l+)> %*/\n).-\n}\n") end
+
 local name, op = what:match("^(%l+):?([%l%d_]*)$")
-local text = assert(make[name], "header, fields:OPERATION or doc?")(op)
+local text = assert(make[name], "header, fields:OPERATION, doc, python, embed or loader?")(op)
 local to = file and assert(io.open(file, "wb")) or io.stdout
 assert(to:write(text))
 assert(to:flush())

@@ -1,4 +1,4 @@
-/* Options for the fields of a problem, made from the operation's record (op/op.h): one for each, and what they say of a problem. */
+/* Options for the fields of a problem, made from the operation's record (op/op.h), and what they say of a problem. */
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>

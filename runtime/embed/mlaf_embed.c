@@ -152,10 +152,10 @@ void mlaf_embed_close(mlaf_embed *e) {
 const char *mlaf_embed_target_name(const mlaf_embed *e) { return e->target->name; }
 
 static double ratio(int32_t a, int32_t b) { return a > b ? (double)a / b : (double)b / a; }
-
+/* <shaped> */
 static int shaped(const mlaf_embed_row *r, const mlaf_embed_problem *p) {
-  return r->heads == p->heads && r->rank == p->rank && r->rope == p->rope && r->q_len == p->q_len && r->dtype == p->dtype &&
-         r->page_size == p->page_size && (r->q_len == 1 || r->causal == p->causal);
+  return r->heads == p->heads && r->rank == p->rank && r->rope == p->rope && r->q_len == p->q_len &&
+         (p->q_len == 1 || r->causal == p->causal) && r->dtype == p->dtype && r->page_size == p->page_size;
 }
 
 /* As good for requests of any lengths. */

@@ -20,7 +20,7 @@ return {
   { key = "q", field = "q_len", word = "q_len", default = 1, least = 1, most = 8, multiple = 1,
     about = "query tokens of a request: more than 1 with drafts" },
   { field = "causal", word = "causal", words = { "", "causal" }, moot = { field = "q_len", at = 1 },
-    about = "query tokens of a request see the cache up to themselves" },
+    about = "query token i of n sees the first kv_len - (n-1-i) tokens" },
   { field = "dtype", word = "dtype", words = { "bf16", "f16" }, about = "type of Q, cache and O" },
   { key = "page", field = "page_size", word = "page_size", default = 64, least = 1, most = 65536, multiple = 1,
     about = "tokens of a page" },
