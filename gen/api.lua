@@ -2,6 +2,8 @@
 local loader = ...
 local api = {}
 
+-- A problem is asked about as the table that this makes of its string.
+function api.problem(text) return require("problem").parse(text) end
 function api.space(problem, target) return require("space").variants(problem, target) end
 function api.best(problem, target, most) return require("space").best(problem, target, most) end
 function api.variant(problem, target, name) return require("space").variant(problem, target, name) end

@@ -2,9 +2,7 @@
 -- gen/ops/ knows an operation by its record alone. op.lua returns one:
 --
 --   name      of the operation; its templates are in templates/OP/
---   fields    numbers of its problem strings, in print order: { key, field, least, most, multiple, default }; words: what else
---             stands there, word -> { field, value }; defaults: the fields that words set; behind: the field that print writes
---             the words behind; print_words(p); fault(p): what is wrong with them, or nil; canonical(p): after a check
+--   fields    of its problem strings: gen/ops/OP/fields.lua (problem.lua)
 --   stages    names of a variant's kernels; a variant's name has the parameters of the first, and of the second where it has one
 --   baselines variants that work for every problem: { family, params }; the first whose family is there for the target is taken
 --   rows(p)   rows of the problem that its workgroups share out
@@ -85,7 +83,7 @@ function ops.get(name)
       error(("there is no operation '%s': known are %s"):format(name, table.concat(ops.names(), ", ")), 0)
     end
     local op = loader.require("ops/" .. name .. "/op")
-    op.name = name
+    op.name, op.fields = name, loader.require("ops/" .. name .. "/fields")
     load_families(op)
     records[name] = op
   end

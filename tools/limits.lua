@@ -1,10 +1,17 @@
--- lua5.4 tools/limits.lua header|doc ROOT [FILE]: what is made of gen/limits.lua. header: the C header of the build; doc:
--- docs/limits.md.
+-- lua5.4 tools/limits.lua WHAT ROOT [FILE]: what is made of gen/limits.lua and of the operations' fields.
+--   header      of gen/limits.lua, a C header (the build)
+--   fields:OP   of gen/ops/OP/fields.lua, the C table of the record (the build)
+--   doc         docs/limits.md
+--   python      python/mlaforge/fields.py
+--   embed       runtime/embed/mlaf_embed.h with what stands between its marks ("<fields>" to "</fields>")
+--   loader      runtime/embed/mlaf_embed.c with the functions behind such a mark
 local what, root, file = arg[1], arg[2], arg[3]
 local limits = dofile(root .. "/gen/limits.lua")
+local function fields_of(op) return dofile(root .. "/gen/ops/" .. op .. "/fields.lua") end
 
--- "1..128", "a multiple of 32 up to 512", "0, 32 or 64"
+-- "1..128", "a multiple of 32 up to 512", "0, 32 or 64", "bf16 or f16"
 local function range(f)
+  if f.words then return f.words[1] == "" and "given or not" or table.concat(f.words, " or ") end
   if f.multiple == 1 then return ("%d..%d"):format(f.least, f.most) end
   if (f.most - f.least) // f.multiple > 3 then
     return ("a multiple of %d up to %d"):format(f.multiple, f.most)
@@ -17,18 +24,58 @@ end
 local make = {}
 
 function make.header()
-  local out = { "/* Made by tools/limits.lua of gen/limits.lua. */", "#ifndef MLAF_LIMITS_H", "#define MLAF_LIMITS_H", "",
-    "/* X(key, word, field, least, most, multiple), in print order */", "#define MLAF_PROBLEM_FIELDS(X) \\" }
-  for i, f in ipairs(limits.problem) do
-    out[#out + 1] = ('  X("%s", "%s", %s, %d, %d, %d)%s'):format(f.key, f.word, f.field, f.least, f.most, f.multiple,
-      i < #limits.problem and " \\" or "")
+  return ([[
+/* Made by tools/limits.lua of gen/limits.lua. */
+#ifndef MLAF_LIMITS_H
+#define MLAF_LIMITS_H
+
+enum { MLAF_SPLITS_MAX = %d };
+
+#endif
+]]):format(limits.splits)
+end
+
+-- One row of mlaf_field (runtime/op/op.h); `index`: of the fields so far.
+local function field_row(f, index)
+  local function member(name, value) return (".%s = %s, "):format(name, value) end
+  local row = member("name", ('"%s"'):format(f.field)) .. member("label", ('"%s"'):format(f.word))
+  if f.words then
+    local words = {}
+    for i, word in ipairs(f.words) do words[i] = ('"%s"'):format(word) end
+    row = row .. member("words", ("(const char *const[]){%s}"):format(table.concat(words, ", "))) .. member("max", #f.words - 1)
+  else
+    row = row .. member("key", ('"%s"'):format(f.key)) .. member("min", f.least) .. member("max", f.most)
+    row = row .. (f.default and member("otherwise", f.default) or member("required", "true"))
   end
-  out[#out + 1] = "enum {"
-  for _, f in ipairs(limits.problem) do out[#out + 1] = ("  MLAF_%s_MAX = %d,"):format(f.field:upper(), f.most) end
-  out[#out + 1] = ("  MLAF_SPLITS_MAX = %d\n};"):format(limits.splits)
-  out[#out + 1] = "/* For help texts. */"
-  for _, f in ipairs(limits.problem) do out[#out + 1] = ('#define MLAF_%s_RANGE "%s"'):format(f.field:upper(), range(f)) end
-  out[#out + 1] = "\n#endif\n"
+  row = row .. member("multiple", f.multiple or 1) .. member("role", f.size and "MLAF_SIZE" or "MLAF_SHAPE")
+  row = row .. member("moot_by", f.moot and index[f.moot.field] or -1)
+  if f.size then row = row .. member("steps", f.steps) .. member("first", f.first or 1) end
+  if f.moot then row = row .. member("moot_at", f.moot.at) end
+  return row .. ('\\\n     .range = "%s", .about = "%s"'):format(range(f), f.about)
+end
+
+function make.fields(op)
+  local fields, index, out = fields_of(op), {}, {}
+  local NAME = op:upper()
+  local function add(...) out[#out + 1] = string.format(...) end
+  add("/* Made by tools/limits.lua of gen/ops/%s/fields.lua. */\n#ifndef %s_FIELDS_H\n#define %s_FIELDS_H\n", op, NAME, NAME)
+  add('#define %s_EXAMPLE "%s:%s"\n', NAME, op, fields.example)
+  add("/* X(member), in the order of the record and of the typed struct */\n#define %s_MEMBERS(X) \\", NAME)
+  for i, f in ipairs(fields) do add("  X(%s)%s", f.field, i < #fields and " \\" or "\n") end
+  add("/* Rows of mlaf_field. */\n#define %s_ROWS \\", NAME)
+  for i, f in ipairs(fields) do
+    add("    {%s}%s", field_row(f, index), i < #fields and ", \\" or "\n")
+    index[f.field] = i - 1
+  end
+  add("enum {")
+  for i, f in ipairs(fields) do add("  %s_%s = %d,", NAME, f.field:upper(), i - 1) end
+  add("  %s_FIELDS = %d,", NAME, #fields)
+  for _, f in ipairs(fields) do
+    if f.key then add("  %s_%s_MAX = %d,", NAME, f.field:upper(), f.most) end
+  end
+  add("};\n/* For help texts. */")
+  for _, f in ipairs(fields) do add('#define %s_%s_RANGE "%s"', NAME, f.field:upper(), range(f)) end
+  add("\n#endif\n")
   return table.concat(out, "\n")
 end
 
@@ -36,30 +83,87 @@ function make.doc()
   local out = { [[
 # Limits: what a problem may be
 
-One table has the limits: `gen/limits.lua`. The grammar, the checks, the help texts and this page come from it
+An operation's fields stand in one table, `gen/ops/mla_decode/fields.lua`. The grammar, the checks, the options, the help texts
+and this page come from it
 (`lua5.4 tools/limits.lua doc . docs/limits.md`).
 
 | key | field | values | default | what it is |
 |---|---|---|---|---|]] }
-  for _, f in ipairs(limits.problem) do
-    out[#out + 1] = ("| `%s` | %s | %s | %s | %s |"):format(f.key, f.word, range(f), f.default or "must be given", f.about)
+  for _, f in ipairs(fields_of("mla_decode")) do
+    local written = f.key or table.concat(f.words, "` `"):gsub("^` `", "")
+    out[#out + 1] = ("| `%s` | %s | %s | %s | %s |"):format(written, f.word, range(f),
+      f.words and (f.words[1] == "" and "not" or f.words[1]) or f.default or "must be given", f.about)
   end
   out[#out + 1] = ([[
 
-A request is cut into at most %d splits. The cache types are bf16 and f16. A call may name more tokens than the problem it was
-planned for: `ctx` and `batch` say what to tune for.
+A request is cut into at most %d splits (`gen/limits.lua`). A call may name more tokens than the problem it was planned for:
+`ctx` and `batch` say what to tune for.
 
 Not every family serves every problem. `mlaforge tune --dry-run` prints each variant, and the reason where one does not fit.
 
 ## Raise a limit
-1. Change its number in `gen/limits.lua` and write this page again.
+1. Change its number in the table and write this page again.
 2. Run `ctest -R lua/`. `tests/lua/test_limits.lua` renders every kernel at the edges, and fails where a contract refuses one.
 3. Verify at the new edge with `mlaforge verify`, on a device or an emulator. Rendering proves nothing about numbers.
 ]]):format(limits.splits)
   return table.concat(out, "\n")
 end
 
-local text = assert(make[what], "header or doc?")()
+function make.python()
+  local fields, names = fields_of("mla_decode"), {}
+  for i, f in ipairs(fields) do names[i] = ('"%s"'):format(f.field) end
+  return ([[
+"""Made by tools/limits.lua of gen/ops/*/fields.lua: the fields of problems, as the C structs have them. Do not edit."""
+MLA_DECODE = (%s)
+]]):format(table.concat(names, ", "))
+end
+
+-- --- the vendored loader, which other projects compile without a generator ---
+local part = {}
+
+function part.fields(fields)
+  local names = {}
+  for i, f in ipairs(fields) do names[i] = f.field end
+  return "  int32_t " .. table.concat(names, ", ") .. ";\n"
+end
+
+function part.problem(fields)
+  local out = {}
+  for i, f in ipairs(fields) do
+    local values = {}
+    for k, word in ipairs(f.words or {}) do values[k] = ("%d: %s"):format(k - 1, word == "" and "not" or word) end
+    out[i] = ("  int32_t %s;%s /* %s (%s) */\n"):format(f.field, (" "):rep(9 - #f.field), f.about,
+      f.words and table.concat(values, ", ") or range(f))
+  end
+  return table.concat(out)
+end
+
+-- Is a row of a problem's shape? A field that says nothing is left out.
+function part.shaped(fields)
+  local out, column = "static int shaped(const mlaf_embed_row *r, const mlaf_embed_problem *p) {\n  return ", 9
+  for i, f in ipairs(fields) do
+    local equal = ("r->%s == p->%s"):format(f.field, f.field)
+    if f.moot then equal = ("(p->%s == %d || %s)"):format(f.moot.field, f.moot.at, equal) end
+    if not f.size then
+      local wraps = column + #equal > 122
+      out = out .. (i == 1 and "" or wraps and " &&\n         " or " && ") .. equal
+      column = (wraps and 9 or column) + #equal + 4
+    end
+  end
+  return out .. ";\n}\n"
+end
+
+local function marked(file, pattern)
+  local f = assert(io.open(root .. "/runtime/embed/" .. file, "rb"))
+  local text = f:read("a")
+  f:close()
+  return (text:gsub(pattern, function(first, name, last) return first .. part[name](fields_of("mla_decode")) .. (last or "") end))
+end
+function make.embed() return marked("mlaf_embed.h", "( */%* <(%l+)> %*/\n).-( */%* </%l+> %*/\n)") end
+function make.loader() return marked("mlaf_embed.c", "(/%* <(%l+)> %*/\n).-\n}\n") end
+
+local name, op = what:match("^(%l+):?([%l%d_]*)$")
+local text = assert(make[name], "header, fields:OPERATION, doc, python, embed or loader?")(op)
 local to = file and assert(io.open(file, "wb")) or io.stdout
 assert(to:write(text))
 assert(to:flush())

@@ -7,13 +7,13 @@ import os
 import sys
 
 from .errors import MlafError
+from .fields import MLA_DECODE
 
 I32, I64, U32, PTR = ctypes.c_int32, ctypes.c_int64, ctypes.c_uint32, ctypes.c_void_p
 
 
 class Problem(ctypes.Structure):
-    _fields_ = [("struct_size", U32)] + [(name, I32) for name in (
-        "heads", "rank", "rope", "q_len", "causal", "dtype", "page_size", "batch", "ctx")]
+    _fields_ = [("struct_size", U32)] + [(name, I32) for name in MLA_DECODE]
 
 
 class CtxOpts(ctypes.Structure):

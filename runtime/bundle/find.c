@@ -5,7 +5,7 @@
 
 #include "bundle/bundle.h"
 #include "ops/mla_decode/launch.h"
-#include "op/nearest.h"
+#include "ops/mla_decode/nearest.h"
 
 bool mlaf_bundle_has_target(const mlaf_bundle *b, const char *target) {
   for (size_t i = 0; i < b->n_targets; i++)

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "bundle/make_internal.h"
+#include "ops/mla_decode/nearest.h"
 
 #define MANIFEST_MAX ((size_t)256 << 20)
 #define CODE_MAX ((size_t)256 << 20)
@@ -117,14 +118,8 @@ static int by_sha256(const void *a, const void *b) {
 static int by_target(const void *a, const void *b) {
   return strcmp((*(const make_target *const *)a)->request->target, (*(const make_target *const *)b)->request->target);
 }
-/* As the problem string's fields come, numbers as numbers. */
 static int by_problem(const void *a, const void *b) {
-  const mlaf_problem *p = &(*(const make_entry *const *)a)->problem, *q = &(*(const make_entry *const *)b)->problem;
-  const int32_t x[] = {p->heads, p->rank, p->rope, p->q_len, p->causal, p->dtype, p->page_size, p->batch, p->ctx};
-  const int32_t y[] = {q->heads, q->rank, q->rope, q->q_len, q->causal, q->dtype, q->page_size, q->batch, q->ctx};
-  for (size_t i = 0; i < sizeof x / sizeof *x; i++)
-    if (x[i] != y[i]) return x[i] < y[i] ? -1 : 1;
-  return 0;
+  return mlaf_problem_order(&(*(const make_entry *const *)a)->problem, &(*(const make_entry *const *)b)->problem);
 }
 
 static const char *tested(const make_kernel *k) { return k->verified ? "verified" : "unverified"; }

@@ -6,7 +6,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#define SHAPE  O_HEADS, O_RANK, O_ROPE, O_Q_LEN, O_BATCH, O_CTX, O_PAGE_SIZE, O_CAUSAL, O_DTYPE, O_MODEL, O_TP
+#define SHAPE  O_FIELD, O_MODEL, O_TP
 #define COMMON O_GEN_ROOT, O_VERBOSE, O_JSON, O_HELP
 static const cli_opt tune_options[] = {SHAPE,    O_DEVICE, O_DB,         O_CACHE,          O_SEED,   O_JOBS,      O_STRATEGY,
                                        O_LENGTHS, O_SET, O_SHARD, O_TIME_LIMIT, O_MAX_CANDIDATES, O_GIVE_UP, O_RESUME,
@@ -167,28 +167,10 @@ static mlaf_status from_model(cli *c, mlaf_problem *p) {
   return MLAF_OK;
 }
 
-/* Only what was given: the rest keeps the value of the string, the model or the defaults. */
-mlaf_status mlaf_cli_shape(cli *c, mlaf_problem *p) {
-  const struct {
-    cli_opt option;
-    int32_t *field;
-  } fields[] = {{O_HEADS, &p->heads}, {O_RANK, &p->rank}, {O_ROPE, &p->rope}, {O_Q_LEN, &p->q_len}, {O_PAGE_SIZE, &p->page_size}};
-  for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
-    *fields[i].field = (int32_t)mlaf_cli_int(c, fields[i].option, *fields[i].field);
-  if (mlaf_cli_has(c, O_CAUSAL)) p->causal = 1;
-  const char *dtype = c->given[O_DTYPE];
-  if (!dtype) return MLAF_OK;
-  if (strcmp(dtype, "bf16") == 0) p->dtype = MLAF_BF16;
-  else if (strcmp(dtype, "f16") == 0) p->dtype = MLAF_F16;
-  else return mlaf_fail(&c->err, MLAF_E_PROBLEM, "--dtype is '%s'; accepted are bf16 and f16", dtype);
-  return MLAF_OK;
-}
-
 mlaf_status mlaf_cli_named(cli *c, const char *text) {
-  if (!text && !mlaf_cli_has(c, O_MODEL) && !mlaf_cli_has(c, O_HEADS))
-    return mlaf_fail(&c->err, MLAF_E_PROBLEM,
-                     "which problem? Give --heads N, --model NAME, or a problem string "
-                     "('mla_decode:h16,r512,p64,q1,bf16,page64,b4,s1024')");
+  if (!text && !mlaf_cli_has(c, O_MODEL) && !mlaf_cli_required(c))
+    return mlaf_fail(&c->err, MLAF_E_PROBLEM, "which problem? Give --heads N, --model NAME, or a problem string ('%s')",
+                     mlaf_cli_op()->example);
   if (text && mlaf_cli_has(c, O_MODEL))
     return mlaf_fail(&c->err, MLAF_E_PROBLEM, "both a problem string and --model say which heads and ranks: give one of them");
   if (mlaf_cli_has(c, O_TP) && !mlaf_cli_has(c, O_MODEL))
@@ -204,9 +186,7 @@ mlaf_status mlaf_cli_problem(cli *c, mlaf_problem *out) {
   if (text && mlaf_problem_parse(text, &p, why, sizeof why) != MLAF_OK)
     return mlaf_fail(&c->err, MLAF_E_PROBLEM, "'%s': %s", text, why);
   mlaf_status status = mlaf_cli_has(c, O_MODEL) ? from_model(c, &p) : MLAF_OK;
-  if (status == MLAF_OK) status = mlaf_cli_shape(c, &p);
-  p.batch = (int32_t)mlaf_cli_int(c, O_BATCH, p.batch);
-  p.ctx = (int32_t)mlaf_cli_int(c, O_CTX, p.ctx);
+  if (status == MLAF_OK) status = mlaf_cli_fields(c, &p);
   if (status == MLAF_OK && mlaf_problem_check(&p, why, sizeof why) != MLAF_OK)
     status = mlaf_fail(&c->err, MLAF_E_PROBLEM, "%s", why);
   if (status == MLAF_OK) *out = p;

@@ -10,6 +10,7 @@
 #include "base/base.h"
 #include "plan/ctx.h"
 #include "mlaforge/mlaforge.h"
+#include "op/op.h"
 #include "tune/tune.h"
 
 #define MLAF_CLI_JSON_VERSION 1 /* of every JSON line; raised when a field changes its meaning */
@@ -18,7 +19,8 @@
 enum { CLI_OK = 0, CLI_FINDINGS = 1, CLI_USAGE = 2, CLI_ENVIRONMENT = 3, CLI_INTERNAL = 4 };
 
 typedef enum cli_opt {
-  O_HEADS, O_RANK, O_ROPE, O_Q_LEN, O_BATCH, O_CTX, O_PAGE_SIZE, O_CAUSAL, O_DTYPE, O_MODEL, O_TP, O_DEVICE, O_TARGET, O_DB,
+  O_FIELD, O_FIELD_LAST = O_FIELD + MLAF_FIELDS_MAX - 1, /* the fields of a problem, as its operation has them */
+  O_MODEL, O_TP, O_DEVICE, O_TARGET, O_DB,
   O_CACHE, O_GEN_ROOT, O_SEED, O_JOBS, O_TIME_LIMIT, O_MAX_CANDIDATES, O_RESUME, O_NO_RESUME, O_DRY_RUN, O_VARIANT, O_ALL,
   O_INJECT, O_OUT, O_EVIDENCE, O_MISSES, O_SAMPLES, O_DEVICE_ID, O_CODE, O_ARGS, O_TOP, O_TRACE,
   O_MODELS, O_TARGETS, O_SIZE_BUDGET, O_EXTEND, O_BUNDLE, O_NO_COMPILE, O_FROM, O_NAME, O_MAX_AGE,
@@ -31,12 +33,12 @@ typedef struct cli cli;
 enum { CLI_ARGUMENTS = 1024 }; /* as many shards as db merge takes at once */
 
 /* What a command's positional argument and shape options name. */
-enum { CLI_NO_PROBLEM, CLI_ONE_PROBLEM, CLI_PROBLEM_GRID /* --model, --tp, --heads, --batch and --ctx may be lists */ };
+enum { CLI_NO_PROBLEM, CLI_ONE_PROBLEM, CLI_PROBLEM_GRID /* --model, --tp and numbers of fields may be lists */ };
 
 typedef struct cli_command {
   const char *name, *arguments, *summary;
   const char *details; /* further help, NULL if none */
-  const cli_opt *options; /* ended by O_COUNT */
+  const cli_opt *options; /* ended by O_COUNT; O_FIELD stands for all fields */
   int takes_problem;
   int max_arguments; /* positional ones, the problem among them */
   int (*run)(cli *c);
@@ -81,10 +83,8 @@ int mlaf_cli_fail(cli *c);
 int mlaf_cli_usage(cli *c, const char *fmt, ...) MLAF_PRINTF(2, 3);
 /* The problem of the shape options, the model or the positional string, checked. */
 mlaf_status mlaf_cli_problem(cli *c, mlaf_problem *out);
-/* E_PROBLEM when neither `text` nor options say which heads, or --tp stands without --model. */
+/* E_PROBLEM when neither `text` nor options say which problem, or --tp stands without --model. */
 mlaf_status mlaf_cli_named(cli *c, const char *text);
-/* Shape options over *p, those of a grid (batch, ctx, tp, model) left out. */
-mlaf_status mlaf_cli_shape(cli *c, mlaf_problem *p);
 /* Open c->ctx from the common options and take its lock, which the command keeps. need_db: no database, no command;
  * else one that cannot be used is a warning. */
 mlaf_status mlaf_cli_open(cli *c, bool need_db);
@@ -118,6 +118,25 @@ typedef struct cli_axis {
 } cli_axis;
 /* "1,8,64:256": numbers and doubling ranges. `name` is the option's, for the error. */
 mlaf_status mlaf_cli_axis(const char *name, const char *text, long long low, long long high, cli_axis *out, mlaf_err *err);
+
+/* --- fields.c --- */
+/* The operation whose fields are options. */
+const mlaf_op *mlaf_cli_op(void);
+/* Name and help text of the i-th field's option. */
+void mlaf_cli_field_text(int i, char *name, size_t name_size, char *help, size_t help_size);
+/* What was given over *p; a list counts as its first number. The rest keeps the value of string, model or defaults. */
+mlaf_status mlaf_cli_fields(cli *c, mlaf_problem *p);
+/* The numbers of each field that was given, which may be a list; none for others. To be freed either way. */
+mlaf_status mlaf_cli_axes(cli *c, cli_axis axes[MLAF_FIELDS_MAX]);
+void mlaf_cli_axes_free(cli_axis axes[MLAF_FIELDS_MAX]);
+/* Every field is given that must be. */
+bool mlaf_cli_required(const cli *c);
+/* The command line names a problem, be it in part. */
+bool mlaf_cli_names_problem(const cli *c);
+/* A field's list, NULL: none is one. */
+const char *mlaf_cli_listed(const cli *c);
+
+/* --- grid.c: models and problems --- */
 enum { CLI_MODELS_MAX = 64 };
 typedef struct cli_models {
   const mlaf_model *list[CLI_MODELS_MAX];

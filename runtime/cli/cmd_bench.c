@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/bench.h"
+#include "ops/mla_decode/nearest.h"
 
 #define HOT_S 0.3 /* a measurement with --hot */
 
@@ -29,16 +30,11 @@ static mlaf_time_opts time_opts(const run *r) {
   return o;
 }
 
-static bool same_dims(const mlaf_problem *a, const mlaf_problem *b) {
-  return a->heads == b->heads && a->rank == b->rank && a->rope == b->rope && a->q_len == b->q_len && a->causal == b->causal &&
-         a->dtype == b->dtype && a->page_size == b->page_size;
-}
-
 /* The verifier's cases, kept while the dims stay the same. */
 static mlaf_status verify(run *r, const mlaf_problem *p, const cli_subject *s, mlaf_err *err) {
   mlaf_verify_result result;
   mlaf_status status = MLAF_OK;
-  if (!r->suite || !same_dims(p, &r->suite_problem)) {
+  if (!r->suite || !mlaf_same_shape(p, &r->suite_problem)) {
     mlaf_suite_free(r->suite);
     r->suite = NULL;
     r->verified[0] = 0;

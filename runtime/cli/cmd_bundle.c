@@ -5,6 +5,7 @@
 
 #include "bundle/make.h"
 #include "cli/cli.h"
+#include "ops/mla_decode/nearest.h"
 
 enum { TARGETS_MAX = 32 };
 
@@ -34,11 +35,6 @@ static mlaf_status read_targets(job *j) {
 
 /* --- problems --- */
 
-static bool same(const mlaf_problem *a, const mlaf_problem *b) {
-  return a->heads == b->heads && a->rank == b->rank && a->rope == b->rope && a->q_len == b->q_len && a->causal == b->causal &&
-         a->dtype == b->dtype && a->page_size == b->page_size && a->batch == b->batch && a->ctx == b->ctx;
-}
-
 static mlaf_status add(job *j, size_t target, const mlaf_problem *list, size_t n) {
   mlaf_bundle_request *r = &j->requests[target];
   mlaf_problem *grown = realloc(j->lists[target], (r->n + n + 1) * sizeof *grown);
@@ -47,7 +43,7 @@ static mlaf_status add(job *j, size_t target, const mlaf_problem *list, size_t n
   const size_t before = r->n;
   for (size_t i = 0; i < n; i++) {
     bool known = false;
-    for (size_t k = 0; k < before && !known; k++) known = same(&grown[k], &list[i]);
+    for (size_t k = 0; k < before && !known; k++) known = mlaf_problem_order(&grown[k], &list[i]) == 0;
     if (!known) grown[r->n++] = list[i];
   }
   r->problems = grown;

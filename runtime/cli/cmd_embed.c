@@ -7,6 +7,7 @@
 #include "cli/cli.h"
 #include "cli/embedded_text.h"
 #include "compile/compile.h"
+#include "ops/mla_decode/problem.h"
 
 #define SOURCE_MAX ((size_t)2 << 30)
 /* In front of each file, as the loader's files have it. */
@@ -139,12 +140,12 @@ static size_t rows_of(embedding *x, const char *target, mlaf_text *out) {
   size_t n = 0;
   for (size_t i = 0; i < x->b->n_plans; i++) {
     const mlaf_bundle_plan *p = &x->b->plans[i];
-    const mlaf_problem *q = &p->problem;
+    mlaf_point at;
     if (strcmp(p->target, target)) continue;
-    mlaf_text_fmt(out, "  {%d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %u, %d, %d},\n", q->heads, q->rank, q->rope, q->q_len,
-                  q->causal,
-                  q->dtype, q->page_size, q->batch, q->ctx, p->baseline, p->splits, index_of(x->b, p->decode),
-                  index_of(x->b, p->combine));
+    mlaf_problem_point(&p->problem, &at);
+    mlaf_text_str(out, "  {");
+    for (int f = 0; f < at.op->n_fields; f++) mlaf_text_fmt(out, "%d, ", at.v[f]);
+    mlaf_text_fmt(out, "%d, %u, %d, %d},\n", p->baseline, p->splits, index_of(x->b, p->decode), index_of(x->b, p->combine));
     n++;
   }
   return n;
@@ -161,8 +162,9 @@ static mlaf_status source(embedding *x, mlaf_text *out) {
     const size_t before = x->kernels;
     mlaf_text_fmt(&entries, "static const mlaf_embed_kernel kernels_%zu[] = {\n", i);
     st = kernels_of(x, target, out, &entries);
-    mlaf_text_fmt(&entries, "};\n/* heads rank rope q_len causal dtype page_size batch ctx baseline splits decode combine */\n"
-                  "static const mlaf_embed_row rows_%zu[] = {\n", i);
+    mlaf_text_str(&entries, "};\n/* ");
+    for (int f = 0; f < mlaf_op_mla_decode.n_fields; f++) mlaf_text_fmt(&entries, "%s ", mlaf_op_mla_decode.fields[f].name);
+    mlaf_text_fmt(&entries, "baseline splits decode combine */\nstatic const mlaf_embed_row rows_%zu[] = {\n", i);
     const size_t rows = rows_of(x, target, &entries);
     mlaf_text_str(&entries, "};\n");
     mlaf_text_fmt(&targets, "  {\"%s\", kernels_%zu, rows_%zu, %zu, %zu}, /* ", target, i, i, x->kernels - before, rows);

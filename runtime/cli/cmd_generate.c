@@ -71,11 +71,11 @@ static int check_sources(cli *c) {
   for (size_t i = 0; i < sizeof bundle_only / sizeof *bundle_only; i++)
     if (c->given[bundle_only[i].option])
       return mlaf_cli_usage(c, "--%s is for bundles: give --targets too, e.g. --targets gfx942", bundle_only[i].name);
-  const cli_opt axes[] = {O_BATCH, O_CTX, O_TP, O_MODEL};
-  for (size_t i = 0; i < sizeof axes / sizeof *axes; i++)
-    if (c->given[axes[i]] && strpbrk(c->given[axes[i]], ",:@"))
-      return mlaf_cli_usage(c, "sources are made for one problem, not for the grid '%s'; --targets T makes a bundle of one",
-                            c->given[axes[i]]);
+  const char *grid = mlaf_cli_listed(c), *const others[] = {c->given[O_TP], c->given[O_MODEL]};
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+    if (others[i] && strpbrk(others[i], ",:@")) grid = others[i];
+  if (grid)
+    return mlaf_cli_usage(c, "sources are made for one problem, not for the grid '%s'; --targets T makes a bundle of one", grid);
   return CLI_OK;
 }
 

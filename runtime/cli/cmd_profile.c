@@ -317,7 +317,7 @@ static void print_text(const cli *c, const target *t, const emu_profile *p, cons
 static int check_options(cli *c) {
   bool code = mlaf_cli_has(c, O_CODE), args = mlaf_cli_has(c, O_ARGS);
   if (code != args) return mlaf_cli_usage(c, "--code and --args go together");
-  if (code && (c->n_arguments || mlaf_cli_has(c, O_HEADS) || mlaf_cli_has(c, O_MODEL) || mlaf_cli_has(c, O_VARIANT)))
+  if (code && (mlaf_cli_names_problem(c) || mlaf_cli_has(c, O_VARIANT)))
     return mlaf_cli_usage(c, "--code takes no problem and no --variant");
   if (mlaf_cli_has(c, O_ALL) && mlaf_cli_has(c, O_TOP)) return mlaf_cli_usage(c, "--all and --top exclude each other");
   return CLI_OK;

@@ -17,11 +17,6 @@ typedef struct gather {
   mlaf_status status;
 } gather;
 
-bool mlaf_report_same_family(const mlaf_problem *a, const mlaf_problem *b) {
-  return a->heads == b->heads && a->rank == b->rank && a->rope == b->rope && a->q_len == b->q_len && a->causal == b->causal &&
-         a->dtype == b->dtype && a->page_size == b->page_size;
-}
-
 static void *grow(gather *g, void *list, size_t n, size_t each) {
   if (n & (n - 1)) return list; /* doubled at powers of two */
   void *grown = realloc(list, (n ? 2 * n : 1) * each);
@@ -107,12 +102,7 @@ static bool take_miss(void *user, const char *device, const char *problem, int64
 }
 
 static int by_shape(const void *left, const void *right) {
-  const mlaf_problem *a = &((const report_point *)left)->problem, *b = &((const report_point *)right)->problem;
-  const int32_t x[] = {a->heads, a->rank, a->rope, a->q_len, a->causal, a->dtype, a->page_size, a->batch, a->ctx},
-                y[] = {b->heads, b->rank, b->rope, b->q_len, b->causal, b->dtype, b->page_size, b->batch, b->ctx};
-  for (int i = 0; i < 9; i++)
-    if (x[i] != y[i]) return x[i] < y[i] ? -1 : 1;
-  return 0;
+  return mlaf_problem_order(&((const report_point *)left)->problem, &((const report_point *)right)->problem);
 }
 
 /* Listed first, looked into afterwards: one statement of the database is open at a time. */

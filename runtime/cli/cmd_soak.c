@@ -321,8 +321,8 @@ int mlaf_cli_soak(cli *c) {
   static const char *const columns[] = {"verdict",   ">launches", ">wrong",  ">s", ">tables", ">pool GB", ">error",
                                         ">lse/bound", "checked against fp64", "what", NULL};
   job j = {.c = c, .launches = mlaf_cli_int(c, O_SOAK, 0)};
-  const bool of_problem = c->n_arguments || c->given[O_VARIANT] || c->given[O_LENGTHS] || mlaf_cli_has(c, O_ALL) ||
-                          c->given[O_MODEL] || c->given[O_HEADS] || c->given[O_BESIDE];
+  const bool of_problem = mlaf_cli_names_problem(c) || c->given[O_VARIANT] || c->given[O_LENGTHS] || mlaf_cli_has(c, O_ALL) ||
+                          c->given[O_BESIDE];
   if (c->given[O_INJECT]) return mlaf_cli_usage(c, "--soak runs right inputs alone: --inject is for verify without it");
   if (c->given[O_CHOICES] && of_problem)
     return mlaf_cli_usage(c, "--choices says which problems, variants and lengths: give none of them beside it");

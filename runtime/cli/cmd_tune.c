@@ -320,7 +320,7 @@ int mlaf_cli_tune(cli *c) {
   bool misses = mlaf_cli_has(c, O_MISSES);
   if (mlaf_cli_has(c, O_RESUME) && mlaf_cli_has(c, O_NO_RESUME))
     return mlaf_cli_usage(c, "--resume and --no-resume exclude each other");
-  if (misses && (c->n_arguments || mlaf_cli_has(c, O_MODEL) || mlaf_cli_has(c, O_HEADS)))
+  if (misses && mlaf_cli_names_problem(c))
     return mlaf_cli_usage(c, "--misses takes its problems from the database: give no other");
   mlaf_status status = read_options(c, &g);
   if (status == MLAF_OK && !misses) status = mlaf_cli_problems(c, &problems);

@@ -5,7 +5,7 @@
 #include "cli/cli.h"
 #include "op/lengths.h"
 #include "plan/nearby.h"
-#include "op/nearest.h"
+#include "ops/mla_decode/nearest.h"
 
 typedef struct why {
   cli *c;

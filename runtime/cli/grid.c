@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
-#include "mlaf_limits.h"
+#include "ops/mla_decode/problem.h"
 
 enum { AXIS_MAX = 4096, GRID_MAX = 1 << 20, MODELS_FILE_MAX = 1 << 20, PROBLEMS_FILE_MAX = 1 << 24 };
 
@@ -129,29 +129,33 @@ static mlaf_status append(cli *c, cli_problems *g, const mlaf_problem *p) {
   return MLAF_OK;
 }
 
-static mlaf_status add_shapes(cli *c, cli_problems *g, mlaf_problem p, const cli_axis *batch, const cli_axis *ctx) {
+/* Every combination of what the options of fields list, from the i-th on, over p. */
+static mlaf_status add_shapes(cli *c, cli_problems *g, mlaf_point p, int i, const cli_axis *axes) {
   char why[400];
-  for (size_t b = 0; b < batch->n; b++)
-    for (size_t s = 0; s < ctx->n; s++) {
-      p.batch = batch->values[b];
-      p.ctx = ctx->values[s];
-      if (mlaf_problem_check(&p, why, sizeof why) != MLAF_OK) return mlaf_fail(&c->err, MLAF_E_PROBLEM, "%s", why);
-      mlaf_status status = append(c, g, &p);
-      if (status != MLAF_OK) return status;
-    }
-  return MLAF_OK;
-}
-
-/* Of the options, of which --heads may be a list: then `heads` is its member. */
-static mlaf_status shape_of(cli *c, const int32_t *heads, mlaf_problem *p) {
-  mlaf_status status = mlaf_cli_shape(c, p);
-  if (heads) p->heads = *heads;
+  mlaf_status status = MLAF_OK;
+  if (i == p.op->n_fields) {
+    mlaf_problem problem;
+    if (mlaf_point_check(&p, why, sizeof why) != MLAF_OK) return mlaf_fail(&c->err, MLAF_E_PROBLEM, "%s", why);
+    mlaf_problem_of_point(&p, &problem);
+    return append(c, g, &problem);
+  }
+  if (!axes[i].n) return add_shapes(c, g, p, i + 1, axes);
+  for (size_t k = 0; status == MLAF_OK && k < axes[i].n; k++) {
+    p.v[i] = axes[i].values[k];
+    status = add_shapes(c, g, p, i + 1, axes);
+  }
   return status;
 }
 
+static mlaf_status add_over(cli *c, cli_problems *g, mlaf_problem p, const cli_axis *axes) {
+  mlaf_point at;
+  mlaf_status status = mlaf_cli_fields(c, &p);
+  mlaf_problem_point(&p, &at);
+  return status == MLAF_OK ? add_shapes(c, g, at, 0, axes) : status;
+}
+
 /* With several models some are not divided by every tp: those pairs are left out, and it is said. */
-static mlaf_status add_models(cli *c, cli_problems *g, mlaf_problem p, const int32_t *heads, const cli_axis *tp,
-                              const cli_axis *batch, const cli_axis *ctx) {
+static mlaf_status add_models(cli *c, cli_problems *g, mlaf_problem p, const cli_axis *tp, const cli_axis *axes) {
   cli_models models;
   mlaf_status status = mlaf_cli_models(c, &models);
   for (size_t m = 0; status == MLAF_OK && m < models.n; m++)
@@ -168,49 +172,29 @@ static mlaf_status add_models(cli *c, cli_problems *g, mlaf_problem p, const int
       p.heads = x->heads / tp->values[t];
       p.rank = x->rank;
       p.rope = x->rope;
-      status = shape_of(c, heads, &p);
-      if (status == MLAF_OK) status = add_shapes(c, g, p, batch, ctx);
+      status = add_over(c, g, p, axes);
     }
   return status;
 }
 
-static mlaf_status axis_or(cli *c, cli_opt o, const char *name, int32_t otherwise, long long high, cli_axis *out) {
-  char text[16];
-  snprintf(text, sizeof text, "%d", otherwise);
-  return mlaf_cli_axis(name, c->given[o] ? c->given[o] : text, 1, high, out, &c->err);
-}
-
-/* The grid of one of --heads (NULL: not given); appends. */
-static mlaf_status add_grid(cli *c, const int32_t *heads, cli_problems *out) {
+/* The grid of a string or of models, and the options over it. */
+static mlaf_status add_grid(cli *c, cli_problems *out) {
   char why[512] = "";
   mlaf_problem p = MLAF_PROBLEM_INIT;
-  cli_axis tp = {NULL, 0}, batch = {NULL, 0}, ctx = {NULL, 0};
+  cli_axis tp = {NULL, 0}, axes[MLAF_FIELDS_MAX];
   const char *text = c->n_arguments ? c->arguments[c->n_arguments - 1] : NULL;
   mlaf_status status = mlaf_cli_named(c, text);
   if (status == MLAF_OK && text && mlaf_problem_parse(text, &p, why, sizeof why) != MLAF_OK)
     status = mlaf_fail(&c->err, MLAF_E_PROBLEM, "'%s': %s", text, why);
-  if (status == MLAF_OK) status = axis_or(c, O_TP, "tp", 1, 1024, &tp);
-  if (status == MLAF_OK) status = axis_or(c, O_BATCH, "batch", p.batch, MLAF_BATCH_MAX, &batch);
-  if (status == MLAF_OK) status = axis_or(c, O_CTX, "ctx", p.ctx, MLAF_CTX_MAX, &ctx);
-  if (status == MLAF_OK && mlaf_cli_has(c, O_MODEL)) status = add_models(c, out, p, heads, &tp, &batch, &ctx);
-  else if (status == MLAF_OK) {
-    status = shape_of(c, heads, &p);
-    if (status == MLAF_OK) status = add_shapes(c, out, p, &batch, &ctx);
-  }
+  if (status != MLAF_OK) return status;
+  status = mlaf_cli_axis("tp", c->given[O_TP] ? c->given[O_TP] : "1", 1, 1024, &tp, &c->err);
+  const mlaf_status lists = mlaf_cli_axes(c, axes);
+  if (status == MLAF_OK) status = lists;
+  if (status == MLAF_OK) status = mlaf_cli_has(c, O_MODEL) ? add_models(c, out, p, &tp, axes) : add_over(c, out, p, axes);
   if (status == MLAF_OK && !out->n)
     status = mlaf_fail(&c->err, MLAF_E_PROBLEM, "the grid is empty: no --tp divides the heads of any --model");
   free(tp.values);
-  free(batch.values);
-  free(ctx.values);
-  return status;
-}
-
-/* --heads N,M,...: a grid for each. */
-static mlaf_status add_heads(cli *c, cli_problems *out) {
-  cli_axis heads = {NULL, 0};
-  mlaf_status status = mlaf_cli_axis("heads", c->given[O_HEADS], INT_MIN, INT_MAX, &heads, &c->err);
-  for (size_t h = 0; status == MLAF_OK && h < heads.n; h++) status = add_grid(c, &heads.values[h], out);
-  free(heads.values);
+  mlaf_cli_axes_free(axes);
   return status;
 }
 
@@ -219,9 +203,8 @@ static mlaf_status add_file(cli *c, const char *path, cli_problems *out) {
   void *file = NULL;
   size_t size;
   int line = 0;
-  static const cli_opt others[] = {O_MODEL, O_HEADS, O_TP, O_BATCH, O_CTX};
-  for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-    if (c->given[others[i]]) return mlaf_fail(&c->err, MLAF_E_ARG, "@%s names whole problems: give no other grid", path);
+  for (int o = O_FIELD; o <= O_TP; o++)
+    if (c->given[o]) return mlaf_fail(&c->err, MLAF_E_ARG, "@%s names whole problems: give no other grid", path);
   mlaf_status status = mlaf_file_take(path, PROBLEMS_FILE_MAX, &file, &size, &c->err);
   for (char *at = file, *end; status == MLAF_OK && at && *at; at = end) {
     char text[MLAF_PROBLEM_TEXT_MAX + 8] = "", why[400];
@@ -244,10 +227,9 @@ static mlaf_status add_file(cli *c, const char *path, cli_problems *out) {
 mlaf_status mlaf_cli_problems(cli *c, cli_problems *out) {
   const char *text = c->n_arguments ? c->arguments[c->n_arguments - 1] : "";
   *out = (cli_problems){NULL, 0};
-  mlaf_status status = c->given[O_SET]     ? mlaf_cli_peer_problems(c, out)
-                       : *text == '@'      ? add_file(c, text + 1, out)
-                       : c->given[O_HEADS] ? add_heads(c, out)
-                                           : add_grid(c, NULL, out);
+  mlaf_status status = c->given[O_SET] ? mlaf_cli_peer_problems(c, out)
+                       : *text == '@'  ? add_file(c, text + 1, out)
+                                       : add_grid(c, out);
   if (status == MLAF_OK) unique(out);
   else mlaf_cli_problems_free(out);
   return status;

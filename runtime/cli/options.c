@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "cli/cli.h"
-#include "mlaf_limits.h"
 
 typedef enum kind { FLAG, TEXT, WHOLE, REAL, AXIS /* a whole number; of a command that takes a grid: a list */ } kind;
 
@@ -19,15 +18,6 @@ typedef struct option_row {
 } option_row;
 
 static const option_row table[O_COUNT] = {
-    [O_HEADS] = {"heads", "N", AXIS, INT_MIN, INT_MAX, "query heads on this rank, " MLAF_HEADS_RANGE},
-    [O_RANK] = {"rank", "N", WHOLE, INT_MIN, INT_MAX, "kv_lora_rank, " MLAF_RANK_RANGE " (512)"},
-    [O_ROPE] = {"rope", "N", WHOLE, INT_MIN, INT_MAX, "rope dim: " MLAF_ROPE_RANGE " (64)"},
-    [O_Q_LEN] = {"q-len", "N", WHOLE, INT_MIN, INT_MAX, "query tokens of a request, " MLAF_Q_LEN_RANGE " (1)"},
-    [O_BATCH] = {"batch", "N", AXIS, INT_MIN, INT_MAX, "requests (1)"},
-    [O_CTX] = {"ctx", "N", AXIS, INT_MIN, INT_MAX, "cached tokens of a request (1024)"},
-    [O_PAGE_SIZE] = {"page-size", "N", WHOLE, INT_MIN, INT_MAX, "tokens of a page (64)"},
-    [O_CAUSAL] = {"causal", NULL, FLAG, 0, 0, "query tokens of a request see the cache up to themselves"},
-    [O_DTYPE] = {"dtype", "T", TEXT, 0, 0, "bf16 or f16 (bf16)"},
     [O_MODEL] = {"model", "NAME", TEXT, 0, 0, "heads, rank and rope of a shipped model (tuning/models.tsv)"},
     [O_TP] = {"tp", "N", AXIS, 1, 1024, "tensor-parallel ranks the model's heads are divided by (1)"},
     [O_DEVICE] = {"device", "D", TEXT, 0, 0, "auto, hip, hip:1, cuda, emu:gfx942 (auto: the first GPU, else emu:gfx942)"},
@@ -79,6 +69,22 @@ static const option_row table[O_COUNT] = {
     [O_HELP] = {"help", NULL, FLAG, 0, 0, "this text (-h)"},
 };
 
+/* The options of fields, made from the record. */
+static option_row field_rows[MLAF_FIELDS_MAX];
+
+static void make_field_rows(void) {
+  static char names[MLAF_FIELDS_MAX][32], helps[MLAF_FIELDS_MAX][200];
+  for (int i = 0; i < mlaf_cli_op()->n_fields; i++) {
+    const mlaf_field *f = &mlaf_cli_op()->fields[i];
+    const bool flag = mlaf_field_is_flag(f);
+    mlaf_cli_field_text(i, names[i], sizeof names[i], helps[i], sizeof helps[i]);
+    field_rows[i] = (option_row){names[i], flag ? NULL : f->words ? "T" : "N", flag ? FLAG : f->words ? TEXT : AXIS,
+                                 INT_MIN, INT_MAX, helps[i]};
+  }
+}
+
+static const option_row *row_of(int o) { return o <= O_FIELD_LAST ? &field_rows[o - O_FIELD] : &table[o]; }
+
 /* What an option means to one command, where that is not what the table says. */
 static const struct {
   const char *command;
@@ -113,7 +119,7 @@ static const struct {
 static const char *meaning(const cli_command *command, int option) {
   for (size_t i = 0; i < sizeof meanings / sizeof *meanings; i++)
     if ((int)meanings[i].option == option && !strcmp(meanings[i].command, command->name)) return meanings[i].help;
-  return table[option].help;
+  return row_of(option)->help;
 }
 
 bool mlaf_cli_has(const cli *c, cli_opt o) { return c->given[o] != NULL; }
@@ -143,6 +149,7 @@ mlaf_status mlaf_cli_size(cli *c, cli_opt o, size_t *out) {
 }
 
 static bool accepts(const cli_command *command, cli_opt o) {
+  if (o > O_FIELD && o <= O_FIELD_LAST) return (int)(o - O_FIELD) < mlaf_cli_op()->n_fields && accepts(command, O_FIELD);
   for (const cli_opt *p = command->options; *p != O_COUNT; p++)
     if (*p == o) return true;
   return false;
@@ -153,8 +160,8 @@ static void option_help(FILE *to, const cli_command *command) {
   for (int o = 0; o < O_COUNT; o++) {
     if (!accepts(command, (cli_opt)o)) continue;
     char left[40];
-    snprintf(left, sizeof left, "--%s%s%s", table[o].name, table[o].value ? " " : "",
-             table[o].value ? table[o].value : "");
+    const option_row *row = row_of(o);
+    snprintf(left, sizeof left, "--%s%s%s", row->name, row->value ? " " : "", row->value ? row->value : "");
     fprintf(to, "  %-22s %s\n", left, meaning(command, o));
   }
 }
@@ -164,12 +171,13 @@ void mlaf_cli_help(FILE *to, const cli_command *command) {
     fprintf(to, "usage: mlaforge %s %s\n\n%s\n", command->name, command->arguments, command->summary);
     if (command->takes_problem)
       fprintf(to,
-              "\nThe problem is given as a string, e.g. 'mla_decode:h16,r512,p64,q1,bf16,page64,b4,s1024', or by shape "
-              "options,\nor as --model NAME --tp N; shape options override the others.\n");
+              "\nThe problem is given as a string, e.g. '%s', or by shape "
+              "options,\nor as --model NAME --tp N; shape options override the others.\n", mlaf_cli_op()->example);
     if (command->takes_problem == CLI_PROBLEM_GRID)
       fprintf(to,
-              "\nA grid of problems: --model A,B (or @FILE), --tp, --heads, --batch and --ctx take lists, in which A:B doubles "
-              "from A up to B:\n--tp 1,8 --batch 1,8,64:256 --ctx 1024:131072. Or @FILE with problem strings, one a line.\n");
+              "\nA grid of problems: --model A,B (or @FILE), --tp and the numbers among the shape options take lists, in which "
+              "A:B\ndoubles from A up to B: --tp 1,8 --batch 1,8,64:256 --ctx 1024:131072. Or @FILE with problem strings, one "
+              "a line.\n");
     if (command->details) fprintf(to, "\n%s\n", command->details);
     fprintf(to, "\noptions:\n");
     option_help(to, command);
@@ -186,7 +194,7 @@ void mlaf_cli_help(FILE *to, const cli_command *command) {
 
 /* --- parsing --- */
 static int check_value(cli *c, cli_opt o) {
-  const option_row *row = &table[o];
+  const option_row *row = row_of(o);
   const char *text = c->given[o];
   char *end;
   errno = 0;
@@ -210,7 +218,7 @@ static int check_value(cli *c, cli_opt o) {
 /* A value given twice is more likely a slip than an override. */
 static int take(cli *c, int o, const char *value) {
   if (o == O_VERBOSE) c->verbose++;
-  if (c->given[o] && table[o].kind != FLAG) return mlaf_cli_usage(c, "--%s is given twice", table[o].name);
+  if (c->given[o] && row_of(o)->kind != FLAG) return mlaf_cli_usage(c, "--%s is given twice", row_of(o)->name);
   c->given[o] = value ? value : "";
   c->json = c->json || o == O_JSON;
   return check_value(c, (cli_opt)o);
@@ -232,8 +240,9 @@ static int positional(cli *c, const char *text) {
 /* Long options of one command, getopt's way. */
 static void list_options(const cli_command *command, struct option *out) {
   int n = 0;
-  for (const cli_opt *p = command->options; *p != O_COUNT; p++)
-    out[n++] = (struct option){table[*p].name, table[*p].value ? required_argument : no_argument, NULL, 256 + (int)*p};
+  for (int o = 0; o < O_COUNT; o++)
+    if (accepts(command, (cli_opt)o))
+      out[n++] = (struct option){row_of(o)->name, row_of(o)->value ? required_argument : no_argument, NULL, 256 + o};
   out[n] = (struct option){NULL, 0, NULL, 0};
 }
 
@@ -262,6 +271,7 @@ static int parse_options(cli *c, int argc, char **argv) {
 
 int mlaf_cli_parse(cli *c, int argc, char **argv) {
   const char *word = argc > 1 ? argv[1] : NULL;
+  make_field_rows();
   if (!word) {
     mlaf_cli_help(stderr, NULL);
     return CLI_USAGE;

@@ -3,6 +3,7 @@
 #define MLAF_CLI_REPORT_H
 
 #include "cli/cli.h"
+#include "ops/mla_decode/nearest.h"
 
 /* One tuned problem. Times in ns; 0: not known. */
 typedef struct report_point {
@@ -29,8 +30,6 @@ typedef struct report_device {
   size_t n_misses;
 } report_device;
 
-/* Same heads, rank, rope, q_len, causal, dtype and page size. */
-bool mlaf_report_same_family(const mlaf_problem *a, const mlaf_problem *b);
 void mlaf_report_family(const mlaf_problem *p, char *out, size_t size);
 void mlaf_report_escaped(mlaf_text *t, const char *text);
 

@@ -161,7 +161,7 @@ static void device(mlaf_text *t, const report_device *d) {
                      "model is for.</p>");
   summary(t, d);
   for (size_t from = 0, to; from < d->n; from = to) {
-    for (to = from + 1; to < d->n && mlaf_report_same_family(&d->points[from].problem, &d->points[to].problem);) to++;
+    for (to = from + 1; to < d->n && mlaf_same_shape(&d->points[from].problem, &d->points[to].problem);) to++;
     family(t, d, from, to);
   }
   if (d->n) table(t, d);

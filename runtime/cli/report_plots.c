@@ -130,7 +130,7 @@ static const report_point *point_at(const report_point *p, size_t n, int32_t bat
 
 static const report_miss *miss_at(const report_miss *m, size_t n, const mlaf_problem *family, int32_t batch, int32_t ctx) {
   for (size_t i = 0; i < n; i++)
-    if (mlaf_report_same_family(&m[i].problem, family) && m[i].problem.batch == batch && m[i].problem.ctx == ctx) return &m[i];
+    if (mlaf_same_shape(&m[i].problem, family) && m[i].problem.batch == batch && m[i].problem.ctx == ctx) return &m[i];
   return NULL;
 }
 
@@ -163,7 +163,7 @@ void mlaf_report_coverage(mlaf_text *t, const report_point *p, size_t n, const r
     axis_add(&ctx, p[i].problem.ctx);
   }
   for (size_t i = 0; i < n_misses; i++)
-    if (mlaf_report_same_family(&misses[i].problem, &p->problem)) {
+    if (mlaf_same_shape(&misses[i].problem, &p->problem)) {
       axis_add(&batch, misses[i].problem.batch);
       axis_add(&ctx, misses[i].problem.ctx);
     }

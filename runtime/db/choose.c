@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "op/nearest.h"
+#include "ops/mla_decode/nearest.h"
 #include "db/db_internal.h"
 
 typedef struct near_choice {

@@ -152,10 +152,10 @@ void mlaf_embed_close(mlaf_embed *e) {
 const char *mlaf_embed_target_name(const mlaf_embed *e) { return e->target->name; }
 
 static double ratio(int32_t a, int32_t b) { return a > b ? (double)a / b : (double)b / a; }
-
+/* <shaped> */
 static int shaped(const mlaf_embed_row *r, const mlaf_embed_problem *p) {
-  return r->heads == p->heads && r->rank == p->rank && r->rope == p->rope && r->q_len == p->q_len && r->dtype == p->dtype &&
-         r->page_size == p->page_size && (r->q_len == 1 || r->causal == p->causal);
+  return r->heads == p->heads && r->rank == p->rank && r->rope == p->rope && r->q_len == p->q_len &&
+         (p->q_len == 1 || r->causal == p->causal) && r->dtype == p->dtype && r->page_size == p->page_size;
 }
 
 /* As good for requests of any lengths. */
@@ -186,7 +186,7 @@ static int32_t nearest(const mlaf_embed *e, const mlaf_embed_problem *p, int32_t
 
 static int64_t groups(int64_t rows, int64_t each) { return (rows + each - 1) / each; }
 
-/* The splits that suit p: as mlaforge's runtime/op/nearest.c, which says why. */
+/* The splits that suit p: as mlaforge's runtime/ops/mla_decode/nearest.c, which says why. */
 static int64_t time_of(int64_t n, int64_t wgs, int64_t slots, int64_t rounds) {
   return groups(wgs * n, slots) * (groups(rounds, n) + 4) + (n > 1 ? 4 : 0);
 }

@@ -28,7 +28,9 @@ typedef struct mlaf_embed_kernel {
                      once of these blocks, so many a compute unit */
 } mlaf_embed_kernel;
 typedef struct mlaf_embed_row { /* a problem, and what serves it */
+  /* <fields> */
   int32_t heads, rank, rope, q_len, causal, dtype, page_size, batch, ctx;
+  /* </fields> */
   int32_t baseline, splits, decode, combine; /* kernels of the target; combine -1: none */
 } mlaf_embed_row;
 typedef struct mlaf_embed_target {
@@ -58,12 +60,17 @@ enum { MLAF_EMBED_BF16 = 0, MLAF_EMBED_F16 = 1 };
 /* O = softmax(scale * Q K^T) V over a paged latent cache: K is all rank + rope columns of a cached row, V its first rank.
  * batch and ctx select the kernel tuned for the nearest shape and its splits; a plan executes any batch and any lengths. */
 typedef struct mlaf_embed_problem {
-  int32_t heads, rank, rope; /* query heads on this rank, kv_lora_rank, rope dim */
-  int32_t q_len;             /* largest number of query tokens of a request */
-  int32_t causal;            /* 1: query token i of n sees the first kv_len - (n-1-i) tokens */
-  int32_t dtype;             /* MLAF_EMBED_BF16 or _F16, of Q, cache and O */
-  int32_t page_size;         /* tokens a page */
-  int32_t batch, ctx;        /* requests, cached tokens a request */
+  /* <problem> */
+  int32_t heads;     /* query heads on this rank (1..256) */
+  int32_t rank;      /* columns of the latent cache, which are K and V (a multiple of 32 up to 512) */
+  int32_t rope;      /* columns with positions, which are K only (0, 32 or 64) */
+  int32_t q_len;     /* query tokens of a request: more than 1 with drafts (1..8) */
+  int32_t causal;    /* query token i of n sees the first kv_len - (n-1-i) tokens (0: not, 1: causal) */
+  int32_t dtype;     /* type of Q, cache and O (0: bf16, 1: f16) */
+  int32_t page_size; /* tokens of a page (1..65536) */
+  int32_t batch;     /* requests of a launch (1..65536) */
+  int32_t ctx;       /* cached tokens of a request, as tuned for (1..16777216) */
+  /* </problem> */
 } mlaf_embed_problem;
 
 /* Device pointers; valid until the launch has finished. T total_q, H heads, R rank, P rope, B batch; strides in elements. */

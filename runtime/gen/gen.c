@@ -90,7 +90,7 @@ static void read_variant(lua_State *L, mlaf_variant *v) {
 typedef struct variant_call {
   mlaf_gen *g;
   const char *function; /* of gen/api.lua */
-  const mlaf_problem *problem;
+  char problem[MLAF_PROBLEM_TEXT_MAX];
   const char *target, *name;
   size_t most; /* a list of so many at most; 0: name or nothing */
   const mlaf_gen_measured *measured; /* of "nearby" */
@@ -101,22 +101,11 @@ typedef struct variant_call {
   size_t n;
 } variant_call;
 
-static void push_problem(lua_State *L, const mlaf_problem *p) {
-  static const char *const dtypes[MLAF_DTYPE_COUNT] = {[MLAF_BF16] = "bf16", [MLAF_F16] = "f16"};
-  const struct {
-    const char *name;
-    int32_t value;
-  } fields[] = {{"heads", p->heads}, {"rank", p->rank}, {"rope", p->rope}, {"q_len", p->q_len},
-                {"causal", p->causal}, {"page_size", p->page_size}, {"batch", p->batch}, {"ctx", p->ctx}};
-  lua_createtable(L, 0, 10);
-  lua_pushliteral(L, "mla_decode");
-  lua_setfield(L, -2, "op");
-  for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
-    lua_pushinteger(L, fields[i].value);
-    lua_setfield(L, -2, fields[i].name);
-  }
-  lua_pushstring(L, dtypes[p->dtype]);
-  lua_setfield(L, -2, "dtype");
+/* As the generator's table: it reads the string by the same fields. The api and one of its functions are at the top. */
+static void push_problem(lua_State *L, const char *text) {
+  lua_getfield(L, -2, "problem");
+  lua_pushstring(L, text);
+  lua_call(L, 1, 1);
 }
 
 static void push_measured(lua_State *L, const mlaf_gen_measured *list, size_t n) {
@@ -178,11 +167,9 @@ static int call_variants(lua_State *L) {
 
 /* All that the answer depends on, beside the generator's files. NULL: not kept (spaces are large, and nobody waits for them). */
 static char *question(const variant_call *c) {
-  char problem[MLAF_PROBLEM_TEXT_MAX];
   mlaf_text t = MLAF_TEXT_INIT(256 * 1024);
   if (!c->g->memo || c->most == SIZE_MAX) return NULL;
-  mlaf_problem_print(c->problem, problem, sizeof problem);
-  mlaf_text_fmt(&t, "%s %s %s\n%s\n%zu %d\n", c->function, c->target, problem, c->name ? c->name : "", c->most, c->any);
+  mlaf_text_fmt(&t, "%s %s %s\n%s\n%zu %d\n", c->function, c->target, c->problem, c->name ? c->name : "", c->most, c->any);
   for (size_t i = 0; i < c->n_measured; i++) {
     const mlaf_gen_measured *m = &c->measured[i];
     mlaf_text_fmt(&t, "%d %d %s %s %a %d\n", m->batch, m->ctx, m->variant, m->template_hash, m->ns, m->slow);
@@ -222,7 +209,7 @@ static mlaf_status variants(variant_call *c, const mlaf_problem *p, mlaf_err *er
   char why[256] = "";
   mlaf_status st = mlaf_problem_check(&checked, why, sizeof why);
   if (st) return mlaf_fail(err, st, "%s", why);
-  c->problem = &checked;
+  mlaf_problem_print(&checked, c->problem, sizeof c->problem);
   char *asked = question(c);
   if (!recall(c, asked)) {
     st = mlaf_gen_call(c->g, call_variants, c, err);

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "run/build.h"
-#include "mlaf_limits.h"
+#include "ops/mla_decode/fields.h"
 
 #define SYMBOL "mlaf_block_tables"
 enum { THREADS = 256, CHUNK = 1024, MOST_WAVES = 4096, MOST_CHUNKS = 64 };
@@ -93,7 +93,7 @@ static int64_t entries(const mlaf_problem *p, const mlaf_execute_args *a) {
 }
 
 size_t mlaf_block_tables_size(const mlaf_problem *p, const mlaf_execute_args *a) {
-  if (a->batch < 0 || a->batch > MLAF_BATCH_MAX || a->block_table_width < 0 || a->page_tokens < 0) return SIZE_MAX;
+  if (a->batch < 0 || a->batch > MLA_DECODE_BATCH_MAX || a->block_table_width < 0 || a->page_tokens < 0) return SIZE_MAX;
   const int64_t ids = entries(p, a);
   return ids < 0 ? SIZE_MAX : sizeof(int32_t) * ((size_t)ids + 3 * (size_t)a->batch + 2);
 }

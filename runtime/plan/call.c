@@ -7,7 +7,7 @@
 
 #include "plan/block_tables.h"
 #include "ops/mla_decode/problem.h"
-#include "mlaf_limits.h"
+#include "ops/mla_decode/fields.h"
 
 enum { WORKSPACE_ALIGN = 256 };
 
@@ -254,7 +254,7 @@ static mlaf_status read_call(reading *r) {
   const int64_t mean = c->mean_kv_len > 0 ? c->mean_kv_len : table ? mean_of_table(r) : mean_of_lists(r);
   r->problem.causal = c->causal && r->problem.q_len > 1;
   r->problem.batch = r->args.batch;
-  r->problem.ctx = mean < 1 ? 1 : mean > MLAF_CTX_MAX ? MLAF_CTX_MAX : (int32_t)mean;
+  r->problem.ctx = mean < 1 ? 1 : mean > MLA_DECODE_CTX_MAX ? MLA_DECODE_CTX_MAX : (int32_t)mean;
   return MLAF_OK;
 }
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "op/nearest.h"
+#include "ops/mla_decode/nearest.h"
 
 #define NO_MEMORY "no memory for what was tuned nearby"
 

@@ -7,7 +7,7 @@
 #include "run/build.h"
 #include "op/lengths.h"
 #include "plan/nearby.h"
-#include "op/nearest.h"
+#include "ops/mla_decode/nearest.h"
 #include "plan/planner.h"
 #ifdef MLAF_HAVE_TUNE
 #include "tune/tune.h"

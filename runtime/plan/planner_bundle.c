@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "op/nearest.h"
+#include "ops/mla_decode/nearest.h"
 #include "plan/planner.h"
 
 static void make_ref(const mlaf_bundle_kernel *k, mlaf_kernel_ref *ref) {

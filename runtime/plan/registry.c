@@ -32,16 +32,6 @@ void mlaf_registry_clear(mlaf_registry *r) {
   pthread_mutex_destroy(&r->lock);
 }
 
-/* The next value of those that have `steps` to a doubling, all integers below 2 * steps; steps is a power of two. */
-static int32_t round_up(int32_t x, int32_t steps) {
-  int32_t step = 1;
-  while (x > 2 * steps * step) step *= 2; /* problems are below 2^25 */
-  return (x + step - 1) / step * step;
-}
-
-int32_t mlaf_registry_batch(int32_t x) { return round_up(x, 8); }
-int32_t mlaf_registry_ctx(int32_t x) { return x <= 64 ? 64 : round_up(x, 2); }
-
 /* 0: none. Two texts of one hash would share a plan: a matter of speed, not of results. */
 static uint64_t hash_lengths(const mlaf_plan_opts *o) {
   const char *s = o->struct_size >= sizeof *o ? o->lengths : NULL;
@@ -50,32 +40,36 @@ static uint64_t hash_lengths(const mlaf_plan_opts *o) {
   return h;
 }
 
-static void make_key(const mlaf_problem *p, const mlaf_plan_opts *o, int32_t key[MLAF_REGISTRY_KEY]) {
-  const uint64_t lengths = hash_lengths(o);
-  const int32_t all[MLAF_REGISTRY_KEY] = {p->heads, p->rank,      p->rope,  p->q_len, p->causal, p->dtype, p->page_size,
-                                          p->batch, p->ctx, (int32_t)(o->flags & ~(uint32_t)MLAF_PLAN_TABLES), o->effort,
-                                          (int32_t)lengths, (int32_t)(lengths >> 32)};
-  memcpy(key, all, sizeof all);
+static mlaf_registry_key make_key(const mlaf_point *p, const mlaf_plan_opts *o) {
+  return (mlaf_registry_key){*p, (int32_t)(o->flags & ~(uint32_t)MLAF_PLAN_TABLES), o->effort, hash_lengths(o)};
 }
 
-static uint32_t hash(const int32_t key[MLAF_REGISTRY_KEY]) {
-  uint64_t h = 1469598103934665603u; /* FNV-1a over words, then mixed */
-  for (int i = 0; i < MLAF_REGISTRY_KEY; i++) h = (h ^ (uint32_t)key[i]) * 1099511628211u;
+/* FNV-1a over words, then mixed. Of the lengths their hash is enough: few contexts see two. */
+static uint32_t hash(const mlaf_registry_key *key) {
+  uint64_t h = 1469598103934665603u ^ key->lengths;
+  for (int i = 0; i < key->at.op->n_fields; i++) h = (h ^ (uint32_t)key->at.v[i]) * 1099511628211u;
+  h = (h ^ (uint32_t)key->flags) * 1099511628211u;
+  h = (h ^ (uint32_t)key->effort) * 1099511628211u;
   return (uint32_t)(h ^ h >> 29);
 }
 
-static mlaf_plan *find(const mlaf_registry *r, const int32_t key[MLAF_REGISTRY_KEY]) {
+/* Every byte of a key is one of its members'. */
+_Static_assert(sizeof(mlaf_registry_key) == sizeof(mlaf_point) + 2 * sizeof(int32_t) + sizeof(uint64_t), "a key has no gaps");
+_Static_assert(sizeof(mlaf_point) == sizeof(mlaf_op *) + MLAF_FIELDS_MAX * sizeof(int32_t), "a point has no gaps");
+static bool same_key(const mlaf_registry_key *a, const mlaf_registry_key *b) { return !memcmp(a, b, sizeof *a); }
+
+static mlaf_plan *find(const mlaf_registry *r, const mlaf_registry_key *key) {
   mlaf_registry_table *t = atomic_load_explicit(&((mlaf_registry *)r)->table, memory_order_acquire);
   if (!t) return NULL;
   for (uint32_t i = hash(key) & t->mask;; i = (i + 1) & t->mask) {
     mlaf_registry_entry *e = atomic_load_explicit(&t->slots[i], memory_order_acquire);
     if (!e) return NULL;
-    if (!memcmp(e->key, key, sizeof e->key)) return mlaf_plan_retain(e->plan);
+    if (same_key(&e->key, key)) return mlaf_plan_retain(e->plan);
   }
 }
 
 static void put(mlaf_registry_table *t, mlaf_registry_entry *e) {
-  uint32_t i = hash(e->key) & t->mask;
+  uint32_t i = hash(&e->key) & t->mask;
   while (atomic_load_explicit(&t->slots[i], memory_order_relaxed)) i = (i + 1) & t->mask;
   atomic_store_explicit(&t->slots[i], e, memory_order_release);
   t->used++;
@@ -103,13 +97,13 @@ static mlaf_registry_table *room(mlaf_registry *r) {
 
 /* Keep a plan unless another thread was first; the caller's reference stays the caller's either way. Memory that is short only
  * costs the next call its hit. */
-static void add(mlaf_registry *r, const int32_t key[MLAF_REGISTRY_KEY], mlaf_plan *plan) {
+static void add(mlaf_registry *r, const mlaf_registry_key *key, mlaf_plan *plan) {
   pthread_mutex_lock(&r->lock);
   mlaf_plan *there = find(r, key);
   mlaf_registry_table *t = there ? NULL : room(r);
   mlaf_registry_entry *e = t ? calloc(1, sizeof *e) : NULL;
   if (e) {
-    memcpy(e->key, key, sizeof e->key);
+    e->key = *key;
     e->plan = mlaf_plan_retain(plan);
     e->older = r->entries;
     r->entries = e;
@@ -164,7 +158,7 @@ static void log_made(mlaf_ctx *ctx, const mlaf_plan_info *info, double took_s) {
                 atomic_load(&ctx->warm) ? "; outside of what mlaf_warm_up was told" : "");
 }
 
-static mlaf_status make(mlaf_ctx *ctx, const mlaf_problem *p, const mlaf_plan_opts *opts, const int32_t key[MLAF_REGISTRY_KEY],
+static mlaf_status make(mlaf_ctx *ctx, const mlaf_problem *p, const mlaf_plan_opts *opts, const mlaf_registry_key *key,
                         const mlaf_registry_how *how, mlaf_plan **out) {
   const double begun = now_s();
   mlaf_status st = may_plan(ctx, p, how);
@@ -181,15 +175,17 @@ static mlaf_status make(mlaf_ctx *ctx, const mlaf_problem *p, const mlaf_plan_op
 mlaf_status mlaf_registry_get(mlaf_ctx *ctx, const mlaf_problem *problem, const mlaf_plan_opts *opts,
                               const mlaf_registry_how *how, mlaf_plan **out) {
   static const mlaf_plan_opts none = MLAF_PLAN_OPTS_INIT;
-  int32_t key[MLAF_REGISTRY_KEY];
   mlaf_problem p;
+  mlaf_point at;
   /* What is wrong with the arguments mlaf_plan_create says. */
   if (!ctx || !problem || !out || mlaf_problem_take(problem, &p, NULL, 0) ||
       (opts && opts->struct_size < offsetof(mlaf_plan_opts, lengths)))
     return mlaf_plan_create(ctx, problem, opts, out);
-  p.batch = mlaf_registry_batch(p.batch);
-  p.ctx = mlaf_registry_ctx(p.ctx);
-  make_key(&p, opts ? opts : &none, key);
+  mlaf_problem_point(&p, &at);
+  for (int i = 0; i < at.op->n_fields; i++)
+    if (at.op->fields[i].role == MLAF_SIZE) at.v[i] = mlaf_field_round(&at.op->fields[i], at.v[i]);
+  mlaf_problem_of_point(&at, &p);
+  const mlaf_registry_key asked = make_key(&at, opts ? opts : &none), *key = &asked;
   mlaf_plan *plan = find(&ctx->registry, key);
   if (plan && opts && opts->flags & MLAF_PLAN_TABLES && !atomic_load_explicit(&ctx->shared->tables, memory_order_acquire)) {
     /* made for the tables' first form: the kernel that reads the second is wanted, too */

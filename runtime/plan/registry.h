@@ -7,12 +7,17 @@
 #include <stdbool.h>
 
 #include "mlaforge/plan.h"
+#include "op/op.h"
 
-enum { MLAF_REGISTRY_KEY = 13 };
+typedef struct mlaf_registry_key {
+  mlaf_point at; /* sizes rounded up (mlaf_field_round) */
+  int32_t flags, effort;
+  uint64_t lengths; /* a hash of them */
+} mlaf_registry_key;
 
 typedef struct mlaf_registry_entry {
-  int32_t key[MLAF_REGISTRY_KEY]; /* the problem's fields, batch and ctx rounded; flags; effort; a hash of lengths */
-  mlaf_plan *plan;                /* one reference */
+  mlaf_registry_key key;
+  mlaf_plan *plan; /* one reference */
   struct mlaf_registry_entry *older; /* of those retired */
 } mlaf_registry_entry;
 
@@ -40,11 +45,6 @@ typedef struct mlaf_registry_how {
 /* mlaf_plan_get's whole; how->quiet false: a plan that is made leaves a line in the log. */
 mlaf_status mlaf_registry_get(mlaf_ctx *ctx, const mlaf_problem *problem, const mlaf_plan_opts *opts,
                               const mlaf_registry_how *how, mlaf_plan **out);
-/* What batch and ctx are rounded up to: 1 to 16, then 8 values to a doubling (18, 20, ..., 32, 36, ...): how blocks fill the
- * device goes by the batch, in steps. Of ctx 2 to a doubling from 64 on (96, 128, 192, ...). */
-int32_t mlaf_registry_batch(int32_t x);
-int32_t mlaf_registry_ctx(int32_t x);
-
 void mlaf_registry_init(mlaf_registry *r);
 /* Releases every plan. */
 void mlaf_registry_clear(mlaf_registry *r);

@@ -6,7 +6,7 @@
 
 #include "plan/ctx.h"
 #include "ops/mla_decode/problem.h"
-#include "mlaf_limits.h"
+#include "ops/mla_decode/fields.h"
 
 enum { NAMES = 512, NAME = 256 };
 
@@ -38,8 +38,8 @@ static mlaf_status read_opts(warming *w, const mlaf_warm_up_opts *in, mlaf_err *
     return mlaf_fail(err, MLAF_E_ARG, "mlaf_warm_up_opts: struct_size is %u, must be at least %zu, flags is %u (0): start from "
                      "MLAF_WARM_UP_INIT", in->struct_size, sizeof *in, in->flags);
   if (in) w->opts = *in;
-  mlaf_status st = read_range("batch", &w->opts.batch_min, &w->opts.batch_max, w->shape.batch, MLAF_BATCH_MAX, err);
-  return st ? st : read_range("ctx", &w->opts.ctx_min, &w->opts.ctx_max, w->shape.ctx, MLAF_CTX_MAX, err);
+  mlaf_status st = read_range("batch", &w->opts.batch_min, &w->opts.batch_max, w->shape.batch, MLA_DECODE_BATCH_MAX, err);
+  return st ? st : read_range("ctx", &w->opts.ctx_min, &w->opts.ctx_max, w->shape.ctx, MLA_DECODE_CTX_MAX, err);
 }
 
 /* The kernel's name is the variant's without its splits, which are an argument of the launch. */
@@ -68,15 +68,18 @@ static void note(warming *w, const mlaf_plan *plan, const mlaf_problem *p) {
 
 static int32_t at_most(int32_t x, int32_t most) { return x < most ? x : most; }
 
+static int32_t batch_of(int32_t x) { return mlaf_field_round(&mlaf_op_mla_decode.fields[MLA_DECODE_BATCH], x); }
+static int32_t ctx_of(int32_t x) { return mlaf_field_round(&mlaf_op_mla_decode.fields[MLA_DECODE_CTX], x); }
+
 static mlaf_status warm(warming *w) {
-  const int32_t last_batch = mlaf_registry_batch(w->opts.batch_max), last_ctx = mlaf_registry_ctx(w->opts.ctx_max);
+  const int32_t last_batch = batch_of(w->opts.batch_max), last_ctx = ctx_of(w->opts.ctx_max);
   mlaf_problem p = w->shape;
-  for (p.batch = w->opts.batch_min; mlaf_registry_batch(p.batch) <= last_batch; p.batch = mlaf_registry_batch(p.batch) + 1)
-    for (p.ctx = w->opts.ctx_min; mlaf_registry_ctx(p.ctx) <= last_ctx; p.ctx = mlaf_registry_ctx(p.ctx) + 1) {
+  for (p.batch = w->opts.batch_min; batch_of(p.batch) <= last_batch; p.batch = batch_of(p.batch) + 1)
+    for (p.ctx = w->opts.ctx_min; ctx_of(p.ctx) <= last_ctx; p.ctx = ctx_of(p.ctx) + 1) {
       mlaf_plan *plan = NULL;
       mlaf_problem at = p;
-      at.batch = at_most(mlaf_registry_batch(p.batch), MLAF_BATCH_MAX);
-      at.ctx = at_most(mlaf_registry_ctx(p.ctx), MLAF_CTX_MAX);
+      at.batch = at_most(batch_of(p.batch), MLA_DECODE_BATCH_MAX);
+      at.ctx = at_most(ctx_of(p.ctx), MLA_DECODE_CTX_MAX);
       mlaf_registry_how how = {.quiet = true, .compiles = &w->result.compiles};
       mlaf_status st = mlaf_registry_get(w->ctx, &at, w->opts.plan, &how, &plan);
       if (st) return st;

@@ -1,7 +1,7 @@
 /* The command without a compiler: help, usage errors, JSON, generated files, database commands, unwritable outputs. */
 #include "cli/cli_fixture.h"
 #include "cli/cli.h"
-#include "mlaf_limits.h"
+#include "ops/mla_decode/fields.h"
 
 static void help_of_every_command(void **state) {
   const cli_dir *d = *state;
@@ -36,10 +36,14 @@ static void usage_errors(void **state) {
       {{"tune", "--heads"}, "--heads wants a value"},
       {{"tune", "--heads", "many"}, "--heads 'many' at character 1: numbers from"},
       {{"tune", "--heads", "0"}, "heads"},
-      {{"tune", "--heads", "100000"}, "heads is 100000, must be " MLAF_HEADS_RANGE},
+      {{"tune", "--heads", "100000"}, "heads is 100000, must be " MLA_DECODE_HEADS_RANGE},
       {{"tune", "--heads", "16", "--rank", "100"}, "rank"},
       {{"tune", "--heads", "16", "--page-size", "0"}, "page"},
       {{"tune", "--heads", "16", "--heads", "8"}, "given twice"},
+      {{"tune", "--heads=16", "--rank", "64,x"}, "--rank '64,x' at character 4"},
+      {{"generate", "--heads", "8,16"}, "not for the grid '8,16'"},
+      {{"generate", "--heads", "16", "--rank", "128:512"}, "not for the grid '128:512'"},
+      {{"tune", "--rank", "512"}, "which problem? Give --heads N"},
       {{"tune", "--heads=16", "--dtype", "fp8"}, "'fp8'; accepted are bf16 and f16"},
       {{"tune", "--heads=16", "--frob"}, "'--frob' is not an option of `mlaforge tune`"},
       {{"tune", "--heads=16", "-x"}, "'-x' is not an option"},

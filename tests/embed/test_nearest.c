@@ -6,12 +6,13 @@
 
 #include "bundle/bundle.h"
 #include "ops/mla_decode/launch.h"
-#include "op/nearest.h"
+#include "ops/mla_decode/nearest.h"
 #include "cuda/fakecuda.h"
 #include "db/db_fixture.h"
-#include "mlaf_limits.h"
+#include "ops/mla_decode/fields.h"
 
-_Static_assert((int)BATCH_MAX == (int)MLAF_BATCH_MAX, "the vendored loader has another limit than gen/limits.lua");
+_Static_assert((int)BATCH_MAX == (int)MLA_DECODE_BATCH_MAX,
+               "the vendored loader has another limit than gen/ops/mla_decode/fields.lua");
 
 enum { H = 128, Q = 2, QUESTIONS = 3000 };
 

@@ -9,7 +9,7 @@
 #include "compile/compile.h"
 #include "ops/mla_decode/launch.h"
 #include "gen/gen.h"
-#include "mlaf_limits.h"
+#include "ops/mla_decode/fields.h"
 #include "need.h"
 
 enum { PER_PROBLEM = 14, PER_FAMILY = 3, MAX_FAMILIES = 8, MAX_JOBS = 128 };
@@ -136,12 +136,12 @@ static size_t add_edge(batch *b) {
   static const struct {
     const char *dims, *rest;
     int q_len;
-  } shapes[] = {{"r512,p64", "bf16,page64", 1}, {"r256,p64", "causal,bf16,page64", MLAF_Q_LEN_MAX},
-                {"r512,p64", "causal,bf16,page1", MLAF_Q_LEN_MAX}};
+  } shapes[] = {{"r512,p64", "bf16,page64", 1}, {"r256,p64", "causal,bf16,page64", MLA_DECODE_Q_LEN_MAX},
+                {"r512,p64", "causal,bf16,page1", MLA_DECODE_Q_LEN_MAX}};
   size_t n = 0;
   for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
     char text[MLAF_PROBLEM_TEXT_MAX];
-    snprintf(text, sizeof text, "mla_decode:h%d,%s,q%d,%s,b16,s4096", MLAF_HEADS_MAX, shapes[i].dims, shapes[i].q_len,
+    snprintf(text, sizeof text, "mla_decode:h%d,%s,q%d,%s,b16,s4096", MLA_DECODE_HEADS_MAX, shapes[i].dims, shapes[i].q_len,
              shapes[i].rest);
     n += add_some(b, text, 1);
   }

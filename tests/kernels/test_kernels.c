@@ -7,7 +7,7 @@
 
 #include "cmocka_all.h"
 #include "check/verify.h"
-#include "mlaf_limits.h"
+#include "ops/mla_decode/fields.h"
 #include "rig.h"
 
 /* Heads x q_len x (rank, rope) x page size x mask x type, so that every value meets the ones it could quarrel with. */
@@ -66,7 +66,7 @@ static void every_sampled_variant_is_correct(void **state) {
 /* Heads gathered over ranks: between 128 and the most there may be, which is the edge of gen/limits.lua. */
 static void many_heads(void **state) {
   static const char *const rest[] = {"r512,p64,q1,bf16,page64", "r256,p64,q2,causal,bf16,page16", "r512,p64,q3,causal,f16,page1"};
-  const int heads[] = {192, MLAF_HEADS_MAX, MLAF_HEADS_MAX};
+  const int heads[] = {192, MLA_DECODE_HEADS_MAX, MLA_DECODE_HEADS_MAX};
   rig r;
   rig_open(&r);
   for (size_t i = 0; i < 3; i++) {

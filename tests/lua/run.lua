@@ -105,8 +105,8 @@ function T.grid(problem)
     for _, q in ipairs({ 1, 2, 3, 5, 8 }) do
       for _, rp in ipairs({ { 512, 64 }, { 512, 0 }, { 256, 64 }, { 256, 32 } }) do
         n = n + 1
-        out[#out + 1] = problem.check({ heads = h, q_len = q, rank = rp[1], rope = rp[2], causal = n % 2, batch = 64,
-          ctx = 512, page_size = pages[n % 3 + 1], dtype = n % 5 == 0 and "f16" or "bf16" })
+        out[#out + 1] = problem.check({ op = "mla_decode", heads = h, q_len = q, rank = rp[1], rope = rp[2], causal = n % 2,
+          batch = 64, ctx = 512, page_size = pages[n % 3 + 1], dtype = n % 5 == 0 and "f16" or "bf16" })
       end
     end
   end

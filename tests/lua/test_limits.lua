@@ -1,26 +1,29 @@
--- The edges of gen/limits.lua: kernels that the space offers there keep their contracts, so that a limit raised without kernels
--- that honour it fails here; what it does not offer it refuses with a reason. tests/gen/resources.c compiles some of them.
+-- The edges of gen/ops/mla_decode/fields.lua: kernels that the space offers there keep their contracts, so that a limit raised
+-- without kernels that honour it fails here; what it does not offer it refuses with a reason. tests/gen/resources.c compiles
+-- some of them.
 local T = ...
 local test, eq, ok = T.test, T.eq, T.ok
 local loader = T.loader()
 loader.host.sha256 = function(text) return ("%064x"):format(#text) end -- hashes are not looked at here
 local space, emit, problem = loader.require("space"), loader.require("emit"), loader.require("problem")
-local limits = loader.require("limits")
+local FIELDS = loader.require("ops/mla_decode/fields")
 
 -- One problem for each end of each field, the others usual; the corners where all shape fields are least or most; and heads and
 -- query tokens both at their most, as their product is what kernels count rows in.
 local function edges()
   local list, usual = {}, { heads = 16, rank = 512, rope = 64, q_len = 1, page_size = 64, batch = 4, ctx = 1024 }
   local function add(fields)
-    local p = { causal = 1, dtype = "bf16" }
+    local p = { op = "mla_decode", causal = 1, dtype = "bf16" }
     for name, value in pairs(usual) do p[name] = fields[name] or value end
     list[#list + 1] = problem.check(p)
   end
   local least, most = {}, {}
-  for _, f in ipairs(limits.problem) do
-    add({ [f.field] = f.least })
-    add({ [f.field] = f.most })
-    least[f.field], most[f.field] = f.least, f.most
+  for _, f in ipairs(FIELDS) do
+    if f.key then
+      add({ [f.field] = f.least })
+      add({ [f.field] = f.most })
+      least[f.field], most[f.field] = f.least, f.most
+    end
   end
   add(least)
   add(most)
@@ -59,7 +62,7 @@ test("at its edges a problem has kernels, all of which keep their contracts", fu
 end)
 
 test("with the most heads each family serves a problem or says why not", function()
-  local families, most = loader.require("ops").get("mla_decode").families, limits.problem[1].most
+  local families, most = loader.require("ops").get("mla_decode").families, FIELDS[1].most
   for _, target in ipairs({ "gfx942", "sm_90a" }) do
     for q_len = 1, 8, 7 do
       local p = problem.parse(("mla_decode:h%d,r512,p64,q%d,b8,s4096"):format(most, q_len))
@@ -93,18 +96,28 @@ test("with the most heads each family serves a problem or says why not", functio
   end
 end)
 
-test("docs/limits.md and the C header are what the table says", function()
-  for what, file in pairs({ doc = "docs/limits.md" }) do
+test("what is made of the table, and kept, is what the table says", function()
+  for what, file in pairs({ doc = "docs/limits.md", python = "python/mlaforge/fields.py", embed = "runtime/embed/mlaf_embed.h",
+    loader = "runtime/embed/mlaf_embed.c" }) do
     local pipe = assert(io.popen(("%s %s/tools/limits.lua %s %s"):format(T.lua, T.root, what, T.root)))
     local text = pipe:read("a")
     pipe:close()
-    eq(T.read(file), text, file .. " (after a wanted change: lua5.4 tools/limits.lua doc . docs/limits.md)")
+    eq(T.read(file), text, ("%s (after a wanted change: lua5.4 tools/limits.lua %s . %s)"):format(file, what, file))
   end
 end)
 
 test("the table's rows are whole", function()
-  for _, f in ipairs(limits.problem) do
-    ok(f.least % f.multiple == 0 and f.most % f.multiple == 0 and f.least <= f.most, "%s: %d..%d", f.field, f.least, f.most)
-    ok(not f.default or (f.default >= f.least and f.default <= f.most), "%s: default %s", f.field, tostring(f.default))
+  local rows = {}
+  for _, f in ipairs(FIELDS) do
+    rows[f.field] = f
+    ok((f.key == nil) == (f.words ~= nil), "%s: a key or words", f.field)
+    if f.key then
+      ok(f.least % f.multiple == 0 and f.most % f.multiple == 0 and f.least <= f.most, "%s: %d..%d", f.field, f.least, f.most)
+      ok(not f.size or f.least >= 1, "%s: distance is a ratio", f.field)
+      ok(not f.default or (f.default >= f.least and f.default <= f.most), "%s: default %s", f.field, tostring(f.default))
+    end
+    local by = f.moot and rows[f.moot.field]
+    ok(not f.moot or (by and f.moot.at >= by.least and f.moot.at <= by.most), "%s: moot by an earlier field's value", f.field)
   end
+  eq(problem.print(problem.parse("mla_decode:" .. FIELDS.example)), "mla_decode:" .. FIELDS.example, "the example is canonical")
 end)

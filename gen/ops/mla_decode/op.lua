@@ -14,7 +14,6 @@
 --   of a combine kernel: team (waves that share a row's splits), depth (splits a wave has in flight)
 --
 -- and of a decode family `combine`, the name of the combine family its splits are merged by ("combine" when left out).
-local limits = require("limits")
 local model = require("ops/mla_decode/model")
 local splits = require("ops/mla_decode/splits")
 
@@ -26,11 +25,6 @@ local NOT_ANY_LENGTHS = "requests of different lengths take as long as if all %d
 local function ceil_div(a, b) return -(-a // b) end
 
 local op = {
-  fields = limits.problem,
-  words = { bf16 = { "dtype", "bf16" }, f16 = { "dtype", "f16" }, causal = { "causal", 1 } },
-  defaults = { causal = 0, dtype = "bf16" },
-  behind = "q_len",
-
   stages = { "decode", "combine" },
   baselines = {
     { family = "mfma_reg", params = { blocks = 1, kvload = "temporal", psplit = 1, qsrc = "reg", rescale = "always",
@@ -41,19 +35,6 @@ local op = {
   model = { estimate = model.estimate, second_ns = model.combine_ns },
   renamed = require("ops/mla_decode/renamed"),
 }
-
--- What is wrong with the words' fields, or nil; numbers were checked.
-function op.fault(p)
-  if p.causal ~= 0 and p.causal ~= 1 then return "causal is " .. tostring(p.causal) .. ", must be 0 or 1" end
-  if p.dtype ~= "bf16" and p.dtype ~= "f16" then return "dtype is " .. tostring(p.dtype) end
-end
-
-function op.canonical(p)
-  if p.q_len == 1 then p.causal = 0 end
-end
-
--- The words of a problem as they are printed.
-function op.print_words(p) return p.causal == 1 and { "causal", p.dtype } or { p.dtype } end
 
 function op.rows(p) return p.heads * p.q_len end
 

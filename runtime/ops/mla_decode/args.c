@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "run/loaded_impl.h"
-#include "mlaf_limits.h"
+#include "ops/mla_decode/fields.h"
 
 enum { POINTER_ALIGN = 16, STRIDE_MULTIPLE = 8 };
 
@@ -89,8 +89,8 @@ static mlaf_status check(const mlaf_problem *p, uint32_t splits, size_t workspac
                          mlaf_err *err) {
   mlaf_status st = mlaf_args_check_struct(a, err);
   if (st) return st;
-  if (a->batch < 0 || a->batch > MLAF_BATCH_MAX)
-    return mlaf_fail(err, MLAF_E_ARG, "batch is %d, must be 0..%d", a->batch, MLAF_BATCH_MAX);
+  if (a->batch < 0 || a->batch > MLA_DECODE_BATCH_MAX)
+    return mlaf_fail(err, MLAF_E_ARG, "batch is %d, must be 0..%d", a->batch, MLA_DECODE_BATCH_MAX);
   if (a->total_q < 0 || a->total_q > (int64_t)a->batch * p->q_len)
     return mlaf_fail(err, MLAF_E_ARG, "total_q is %lld, must be 0..%lld (batch %d x q_len %d)", (long long)a->total_q,
                      (long long)a->batch * p->q_len, a->batch, p->q_len);

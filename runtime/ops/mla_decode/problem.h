@@ -1,11 +1,19 @@
-/* Taking a problem in from a caller. */
+/* struct mlaf_problem, the typed face of mla_decode's points (op/op.h): taken in from a caller, turned into a point and back. */
 #ifndef MLAF_PROBLEM_INTERNAL_H
 #define MLAF_PROBLEM_INTERNAL_H
 
 #include "mlaforge/problem.h"
+#include "op/op.h"
+
+extern const mlaf_op mlaf_op_mla_decode;
 
 /* Check and canonicalise a copy: the caller's struct stays as it is, may be longer than ours (with zeros behind), and `out`
  * has our size. `out` is untouched on failure. */
 mlaf_status mlaf_problem_take(const mlaf_problem *in, mlaf_problem *out, char *why, size_t why_size);
+
+void mlaf_problem_point(const mlaf_problem *p, mlaf_point *out);
+void mlaf_problem_of_point(const mlaf_point *p, mlaf_problem *out);
+/* mlaf_problem_print's text without the fields of SIZE: equal for problems whose kernels can execute each other. */
+mlaf_status mlaf_problem_family(const mlaf_problem *p, char *out, size_t out_size);
 
 #endif

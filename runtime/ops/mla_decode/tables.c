@@ -3,7 +3,7 @@
 
 #include "base/base.h"
 #include "ops/mla_decode/problem.h"
-#include "mlaf_limits.h"
+#include "ops/mla_decode/fields.h"
 #include "mlaforge/plan.h"
 
 /* Where a failed check writes to. */
@@ -55,8 +55,8 @@ static mlaf_status check_struct(const mlaf_host_tables *t, const report *r) {
   for (const char *s = (const char *)(t + 1), *end = (const char *)t + t->struct_size; s < end; s++)
     if (*s) return bad(r, "mlaf_host_tables: a field this library does not know is set");
   if (t->reserved) return bad(r, "mlaf_host_tables: reserved is %d, must be 0", t->reserved);
-  if (t->batch < 0 || t->batch > MLAF_BATCH_MAX)
-    return bad(r, "batch is %d, must be 0..%d", t->batch, MLAF_BATCH_MAX);
+  if (t->batch < 0 || t->batch > MLA_DECODE_BATCH_MAX)
+    return bad(r, "batch is %d, must be 0..%d", t->batch, MLA_DECODE_BATCH_MAX);
   if (t->num_pages < 0) return bad(r, "num_pages is %d, must not be negative", t->num_pages);
   return MLAF_OK;
 }

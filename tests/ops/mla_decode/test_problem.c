@@ -5,12 +5,13 @@
 #include "cmocka_all.h"
 #include "op/numeric.h"
 #include "half.h"
-#include "mlaf_limits.h"
+#include "ops/mla_decode/fields.h"
 #include "mlaforge/mlaforge.h"
+#include "ops/mla_decode/problem.h"
 
 static mlaf_problem random_problem(mlaf_rng *r) {
   mlaf_problem p = MLAF_PROBLEM_INIT;
-  p.heads = 1 + (int32_t)mlaf_rng_below(r, MLAF_HEADS_MAX);
+  p.heads = 1 + (int32_t)mlaf_rng_below(r, MLA_DECODE_HEADS_MAX);
   p.rank = 32 * (1 + (int32_t)mlaf_rng_below(r, 16));
   p.rope = 32 * (int32_t)mlaf_rng_below(r, 3);
   p.q_len = 1 + (int32_t)mlaf_rng_below(r, 8);
@@ -92,7 +93,7 @@ static void bad_strings(void **state) {
       {"mla_prefill:h16", "does not begin with"},
       {"mla_decode:", "malformed field ''"},
       {"mla_decode:r512", "heads is missing"},
-      {"mla_decode:h0", "heads is 0, must be " MLAF_HEADS_RANGE},
+      {"mla_decode:h0", "heads is 0, must be " MLA_DECODE_HEADS_RANGE},
       {"mla_decode:h16,r100", "kv_lora_rank is 100, must be a multiple of 32"},
       {"mla_decode:h16,r0", "kv_lora_rank is 0"},
       {"mla_decode:h16,r544", "kv_lora_rank is 544, must be 32..512"},
@@ -141,28 +142,52 @@ static void bad_strings(void **state) {
   assert_int_equal(mlaf_problem_check(NULL, NULL, 0), MLAF_E_ARG);
 }
 
-/* The edges of gen/limits.lua are taken, one step beyond them is not. */
+/* The edges of gen/ops/mla_decode/fields.lua are taken, one step beyond them is not. */
 static void limits(void **state) {
-  static const struct {
-    const char *key, *word;
-    int64_t least, most, multiple;
-  } fields[] = {
-#define ROW(key, word, field, least, most, multiple) {key, word, least, most, multiple},
-      MLAF_PROBLEM_FIELDS(ROW)
-#undef ROW
-  };
-  for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
-    const int64_t least = fields[i].least, most = fields[i].most, step = fields[i].multiple;
+  for (int i = 0; i < mlaf_op_mla_decode.n_fields; i++) {
+    const mlaf_field *f = &mlaf_op_mla_decode.fields[i];
+    const int64_t least = f->min, most = f->max, step = f->multiple;
     const int64_t values[] = {least, most, most + step, least - step};
-    for (int k = 0; k < 4 && values[k] >= 0; k++) {
+    for (int k = 0; f->key && k < 4 && values[k] >= 0; k++) {
       char text[100], why[300] = "", says[100];
       mlaf_problem p;
       const char *given = i ? "h16," : "";
-      snprintf(text, sizeof text, "mla_decode:%s%s%lld", given, fields[i].key, (long long)values[k]);
-      snprintf(says, sizeof says, "%s is %lld, must be", fields[i].word, (long long)values[k]);
+      snprintf(text, sizeof text, "mla_decode:%s%s%lld", given, f->key, (long long)values[k]);
+      snprintf(says, sizeof says, "%s is %lld, must be", f->label, (long long)values[k]);
       mlaf_status st = mlaf_problem_parse(text, &p, why, sizeof why);
       if (st != (k < 2 ? MLAF_OK : MLAF_E_PROBLEM) || (k > 1 && !strstr(why, says))) fail_msg("%s: %d '%s'", text, st, why);
     }
+  }
+}
+
+/* What a caller gets who leaves fields alone is what the grammar gives who leaves them out; and each member is its field. */
+static void typed_face(void **state) {
+  mlaf_problem p, usual = MLAF_PROBLEM_INIT;
+  mlaf_point at;
+  assert_int_equal(mlaf_problem_parse("mla_decode:h16", &p, NULL, 0), MLAF_OK);
+  assert_memory_equal(&p, &usual, sizeof p);
+  p = (mlaf_problem){sizeof p, .heads = 1, .rank = 2, .rope = 3, .q_len = 4, .causal = 5, .dtype = 6, .page_size = 7, .batch = 8,
+                     .ctx = 9};
+  mlaf_problem_point(&p, &at);
+  for (int i = 0; i < MLA_DECODE_FIELDS; i++) assert_int_equal(at.v[i], i + 1);
+  assert_string_equal(at.op->fields[MLA_DECODE_PAGE_SIZE].name, "page_size");
+  assert_int_equal(at.v[MLA_DECODE_PAGE_SIZE], p.page_size);
+  mlaf_problem_of_point(&at, &usual);
+  assert_memory_equal(&p, &usual, sizeof p);
+}
+
+static void families(void **state) {
+  static const char *const texts[][2] = {
+      {"mla_decode:h16", "mla_decode:h16,r512,p64,q1,bf16,page64"},
+      {"mla_decode:h7,r96,p0,q3,causal,f16,page1,b9,s4096", "mla_decode:h7,r96,p0,q3,causal,f16,page1"},
+  };
+  for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+    mlaf_problem p;
+    char family[MLAF_PROBLEM_TEXT_MAX];
+    assert_int_equal(mlaf_problem_parse(texts[i][0], &p, NULL, 0), MLAF_OK);
+    assert_int_equal(mlaf_problem_family(&p, family, sizeof family), MLAF_OK);
+    assert_string_equal(family, texts[i][1]);
+    assert_int_equal(mlaf_problem_family(&p, family, 10), MLAF_E_ARG);
   }
 }
 
@@ -256,7 +281,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(round_trip),         cmocka_unit_test(order_does_not_matter), cmocka_unit_test(canonical_form),
       cmocka_unit_test(bad_strings),        cmocka_unit_test(bad_structs),           cmocka_unit_test(models),
-      cmocka_unit_test(limits),
+      cmocka_unit_test(limits),             cmocka_unit_test(typed_face),            cmocka_unit_test(families),
       cmocka_unit_test(sixteen_bit_floats),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,33 +1,45 @@
 /* See nearest.h. */
-#include "op/nearest.h"
+#include "ops/mla_decode/nearest.h"
 
 #include <math.h>
 
 #include "mlaf_limits.h"
-
-/* In rounds of tokens: what a workgroup needs before and behind its loop; what the combine kernel adds. Set so that the fitted
- * counts cost least by the generator's model. */
-enum { EDGES = 4, COMBINE = 4 };
+#include "ops/mla_decode/problem.h"
 
 bool mlaf_same_shape(const mlaf_problem *p, const mlaf_problem *q) {
-  return p->heads == q->heads && p->rank == q->rank && p->rope == q->rope && p->q_len == q->q_len && p->causal == q->causal &&
-         p->dtype == q->dtype && p->page_size == q->page_size;
+  mlaf_point x, y;
+  mlaf_problem_point(p, &x);
+  mlaf_problem_point(q, &y);
+  return mlaf_point_same_shape(&x, &y);
 }
 
-static double ratio(int32_t a, int32_t b) { return a > b ? (double)a / b : (double)b / a; }
+int mlaf_problem_order(const mlaf_problem *p, const mlaf_problem *q) {
+  mlaf_point x, y;
+  mlaf_problem_point(p, &x);
+  mlaf_problem_point(q, &y);
+  return mlaf_point_order(&x, &y);
+}
 
 double mlaf_times_apart(const mlaf_problem *p, const mlaf_problem *q) {
-  return ratio(p->batch, q->batch) * ratio(p->ctx, q->ctx);
+  mlaf_point x, y;
+  mlaf_problem_point(p, &x);
+  mlaf_problem_point(q, &y);
+  return mlaf_point_times_apart(&x, &y);
 }
 
 double mlaf_doublings(const mlaf_problem *p, const mlaf_problem *q) { return log2(mlaf_times_apart(p, q)); }
 
 int mlaf_first_of_equals(const mlaf_problem *p, const mlaf_problem *a, const mlaf_problem *b) {
-  const double x = ratio(p->batch, a->batch), y = ratio(p->batch, b->batch);
-  if (x != y) return x < y ? -1 : 1;
-  if (a->batch != b->batch) return a->batch < b->batch ? -1 : 1;
-  return a->ctx == b->ctx ? 0 : a->ctx < b->ctx ? -1 : 1;
+  mlaf_point x, y, z;
+  mlaf_problem_point(p, &x);
+  mlaf_problem_point(a, &y);
+  mlaf_problem_point(b, &z);
+  return mlaf_point_first_of_equals(&x, &y, &z);
 }
+
+/* In rounds of tokens: what a workgroup needs before and behind its loop; what the combine kernel adds. Set so that the fitted
+ * counts cost least by the generator's model. */
+enum { EDGES = 4, COMBINE = 4 };
 
 static uint64_t ceil_div(uint64_t a, uint64_t b) { return (a + b - 1) / b; }
 

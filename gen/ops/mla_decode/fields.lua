@@ -1,0 +1,32 @@
+-- The fields of a mla_decode problem, for C and Lua alike, in the order of the problem string and of struct mlaf_problem: the
+-- grammar, checks, options, help texts and docs/limits.md come from this table (tools/limits.lua makes C of it when the build is
+-- configured). No template may require it: raising a limit must not change the identity of kernels that exist.
+-- tests/lua/test_limits.lua renders every kernel at the edges of this table, so that a limit raised without kernels that honour
+-- it fails.
+--   field   its name in structs, in Lua and as an option; word: in messages; about: in help texts
+--   key     letters before the number in a problem string; least, most, multiple: of that number; default: without it the field
+--           must be given
+--   words   in place of a key: what is written for 0, 1, ...; "" writes nothing, and such a flag is a number in Lua, not its word
+--   moot    where that other field has that value this one says nothing, and is 0: one computation has one name
+--   size    tuned for, and distance is in doublings; all others are shape: in the kernel, or hard
+--   steps   of a size: plans are made for so many values to a doubling (a power of two), from `first` on (1)
+return {
+  example = "h16,r512,p64,q1,bf16,page64,b64,s4096",
+  { key = "h", field = "heads", word = "heads", least = 1, most = 256, multiple = 1, about = "query heads on this rank" },
+  { key = "r", field = "rank", word = "kv_lora_rank", default = 512, least = 32, most = 512, multiple = 32,
+    about = "columns of the latent cache, which are K and V" },
+  { key = "p", field = "rope", word = "rope dim", default = 64, least = 0, most = 64, multiple = 32,
+    about = "columns with positions, which are K only" },
+  { key = "q", field = "q_len", word = "q_len", default = 1, least = 1, most = 8, multiple = 1,
+    about = "query tokens of a request: more than 1 with drafts" },
+  { field = "causal", word = "causal", words = { "", "causal" }, moot = { field = "q_len", at = 1 },
+    about = "query token i of n sees the first kv_len - (n-1-i) tokens" },
+  { field = "dtype", word = "dtype", words = { "bf16", "f16" }, about = "type of Q, cache and O" },
+  { key = "page", field = "page_size", word = "page_size", default = 64, least = 1, most = 65536, multiple = 1,
+    about = "tokens of a page" },
+  { key = "b", field = "batch", word = "batch", default = 1, least = 1, most = 65536, multiple = 1, size = true,
+    steps = 8, -- how blocks fill the device goes by the batch, in steps
+    about = "requests of a launch" },
+  { key = "s", field = "ctx", word = "ctx", default = 1024, least = 1, most = 16777216, multiple = 1, size = true,
+    steps = 2, first = 64, about = "cached tokens of a request, as tuned for" },
+}

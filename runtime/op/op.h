@@ -1,0 +1,77 @@
+/* An operation as a record, and a point of it: one set of values of its fields. Print, parse, check, nearest and order are
+ * written here once and loop over the fields; a typed struct of a public header is turned into a point at the edge
+ * (runtime/ops/<operation>). Operations are found by their folders: nothing lists them. */
+#ifndef MLAF_OP_H
+#define MLAF_OP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "mlaforge/status.h"
+
+enum { MLAF_FIELDS_MAX = 16, MLAF_POINT_TEXT_MAX = 160 };
+
+/* SHAPE: in the kernel, or hard: what was made for another value cannot serve. SIZE: tuned for; distance is in doublings. */
+typedef enum mlaf_role { MLAF_SHAPE, MLAF_SIZE } mlaf_role;
+
+/* A field; the build makes the rows of gen/ops/<operation>/fields.lua. */
+typedef struct mlaf_field {
+  const char *name;         /* "rank": in structs, in Lua and as an option */
+  const char *label;        /* "kv_lora_rank": in messages */
+  const char *key;          /* "r": letters before the number in the text; NULL: one of `words` */
+  const char *const *words; /* max + 1 of them, what stands for 0, 1, ...; "": nothing does (a flag) */
+  int32_t otherwise, min, max, multiple;
+  bool required; /* else `otherwise` when the text does not say */
+  mlaf_role role;
+  int32_t steps, first; /* of a SIZE: plans are made for `steps` values to a doubling (a power of two), from `first` on */
+  int moot_by, moot_at;      /* where field moot_by (-1: none) is moot_at this one says nothing: it is 0 */
+  const char *range, *about; /* for help texts */
+} mlaf_field;
+
+typedef struct mlaf_point mlaf_point;
+
+typedef struct mlaf_op {
+  const char *name, *example; /* "mla_decode", and a whole text */
+  const mlaf_field *fields;   /* in the order of the text */
+  int n_fields;
+  /* What no single field says, once each is in range: MLAF_E_PROBLEM with the reason in `why`. NULL: nothing. */
+  mlaf_status (*check)(const mlaf_point *p, char *why, size_t why_size);
+} mlaf_op;
+
+struct mlaf_point {
+  const mlaf_op *op;
+  int32_t v[MLAF_FIELDS_MAX]; /* of op->fields; the rest is 0 */
+};
+
+/* All operations of this build, ended by NULL. */
+extern const mlaf_op *const mlaf_ops_all[];
+
+static inline bool mlaf_field_is_flag(const mlaf_field *f) { return f->words && !f->words[0][0]; }
+
+/* Every field as when nothing is said; a required one has its least value. */
+void mlaf_point_init(const mlaf_op *op, mlaf_point *out);
+/* Check every field and canonicalise. `why` (may be NULL) names the field, its value and the accepted range. */
+mlaf_status mlaf_point_check(mlaf_point *p, char *why, size_t why_size);
+/* "mla_decode:h16,r512,...": always a string; E_ARG when it does not fit. */
+mlaf_status mlaf_point_print(const mlaf_point *p, char *out, size_t size);
+/* The same without the fields of SIZE: equal for points whose kernels can execute each other. */
+mlaf_status mlaf_point_family(const mlaf_point *p, char *out, size_t size);
+/* Inverse of print; fields in any order. `op` NULL: the text says which. `out` is untouched on failure. */
+mlaf_status mlaf_point_parse(const mlaf_op *op, const char *text, mlaf_point *out, char *why, size_t why_size);
+/* "reason", to a caller's buffer that may be NULL or tiny; returns E_PROBLEM. */
+mlaf_status mlaf_point_fault(char *why, size_t why_size, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+
+/* All fields of SHAPE agree: one's kernels can execute the other. */
+bool mlaf_point_same_shape(const mlaf_point *p, const mlaf_point *q);
+/* < 0, 0, > 0: by operation, then by the fields as they are printed, numbers as numbers. */
+int mlaf_point_order(const mlaf_point *p, const mlaf_point *q);
+/* The next value of a size that plans are made for. */
+int32_t mlaf_field_round(const mlaf_field *f, int32_t x);
+/* How many times over two points of one shape are apart, in all sizes together; 1: the same. 4 is as far from 8 as from 2. */
+double mlaf_point_times_apart(const mlaf_point *p, const mlaf_point *q);
+/* Of two that are equally far from p the nearer in the first size (the last follows from the others), then the smaller: < 0 when
+ * that is a. */
+int mlaf_point_first_of_equals(const mlaf_point *p, const mlaf_point *a, const mlaf_point *b);
+
+#endif

@@ -1,0 +1,180 @@
+/* A second operation, all of it in this file: what runtime/op does for any record. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cmocka_all.h"
+#include "op/numeric.h"
+#include "op/op.h"
+
+enum { WIDTH, GROUPS, ORDERED, CACHE, TOKENS, BATCH };
+static const char *const ordered[] = {"", "ordered"}, *const caches[] = {"bf16", "e4m3fn", "e4m3fnuz"};
+static const mlaf_field fields[] = {
+    {.name = "width", .label = "row width", .key = "w", .min = 8, .max = 4096, .required = true, .multiple = 8, .moot_by = -1},
+    {.name = "groups", .label = "groups", .key = "g", .otherwise = 1, .min = 1, .max = 64, .multiple = 1, .moot_by = -1},
+    {.name = "ordered", .label = "ordered", .words = ordered, .max = 1, .multiple = 1, .moot_by = GROUPS, .moot_at = 1},
+    {.name = "cache", .label = "cache", .words = caches, .max = 2, .multiple = 1, .moot_by = -1},
+    {.name = "tokens", .label = "tokens", .key = "t", .otherwise = 1, .min = 1, .max = 1 << 30, .multiple = 1, .role = MLAF_SIZE,
+     .steps = 2, .first = 64, .moot_by = -1},
+    {.name = "batch", .label = "batch", .key = "b", .otherwise = 1, .min = 1, .max = 65536, .multiple = 1, .role = MLAF_SIZE,
+     .steps = 8, .first = 1, .moot_by = -1},
+};
+
+/* A rule of two fields. */
+static mlaf_status check(const mlaf_point *p, char *why, size_t size) {
+  if (p->v[WIDTH] % p->v[GROUPS] == 0) return MLAF_OK;
+  return mlaf_point_fault(why, size, "groups is %d, must divide the row width, %d", p->v[GROUPS], p->v[WIDTH]);
+}
+
+static const mlaf_op toy = {.name = "row_scale", .example = "row_scale:w512,g4,e4m3fn,t1,b16", .fields = fields,
+                            .n_fields = sizeof fields / sizeof *fields, .check = check};
+
+static mlaf_point at(const char *text) {
+  mlaf_point p;
+  char why[300] = "";
+  if (mlaf_point_parse(&toy, text, &p, why, sizeof why)) fail_msg("%s: %s", text, why);
+  return p;
+}
+
+static void round_trip(void **state) {
+  mlaf_rng r = {7};
+  for (int i = 0; i < 20000; i++) {
+    mlaf_point p = {&toy, {0}}, q;
+    char text[MLAF_POINT_TEXT_MAX], why[300] = "";
+    for (int f = 0; f < toy.n_fields; f++) {
+      const uint32_t steps = (uint32_t)((fields[f].max - fields[f].min) / fields[f].multiple) + 1;
+      p.v[f] = fields[f].min + fields[f].multiple * (int32_t)mlaf_rng_below(&r, steps);
+    }
+    p.v[GROUPS] = 1 << mlaf_rng_below(&r, 4);
+    if (mlaf_point_check(&p, why, sizeof why)) fail_msg("%s", why);
+    if (p.v[GROUPS] == 1) assert_int_equal(p.v[ORDERED], 0); /* moot */
+    assert_int_equal(mlaf_point_print(&p, text, sizeof text), MLAF_OK);
+    if (mlaf_point_parse(&toy, text, &q, why, sizeof why)) fail_msg("%s: %s", text, why);
+    assert_memory_equal(&p, &q, sizeof p);
+  }
+}
+
+static void texts(void **state) {
+  static const struct {
+    const char *given, *whole, *family;
+  } cases[] = {
+      {"row_scale:w64", "row_scale:w64,g1,bf16,t1,b1", "row_scale:w64,g1,bf16"},
+      {"row_scale:b3,ordered,e4m3fnuz,g8,w64", "row_scale:w64,g8,ordered,e4m3fnuz,t1,b3", "row_scale:w64,g8,ordered,e4m3fnuz"},
+      {"row_scale:w64,ordered", "row_scale:w64,g1,bf16,t1,b1", "row_scale:w64,g1,bf16"},
+      {"row_scale:w512,g4,e4m3fn,t1,b16", "row_scale:w512,g4,e4m3fn,t1,b16", "row_scale:w512,g4,e4m3fn"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    const mlaf_point p = at(cases[i].given);
+    char text[MLAF_POINT_TEXT_MAX];
+    assert_int_equal(mlaf_point_print(&p, text, sizeof text), MLAF_OK);
+    assert_string_equal(text, cases[i].whole);
+    assert_int_equal(mlaf_point_family(&p, text, sizeof text), MLAF_OK);
+    assert_string_equal(text, cases[i].family);
+    assert_int_equal(mlaf_point_print(&p, text, 12), MLAF_E_ARG); /* and still a string */
+    assert_string_equal(text, "row_scale:w");
+  }
+}
+
+static void faults(void **state) {
+  static const struct {
+    const char *text, *says;
+  } bad[] = {
+      {"row_scale:w12", "row width is 12, must be a multiple of 8 in 8..4096"},
+      {"row_scale:w0", "row width is 0, must be 8..4096"},
+      {"row_scale:w64,b65537", "batch is 65537, must be 1..65536"},
+      {"row_scale:w64,g3", "groups is 3, must divide the row width, 64"},
+      {"row_scale:g3", "row width is missing (\"w\" and a number), e.g. row_scale:w512"},
+      {"row_scale:w64,fp8", "unknown or malformed field 'fp8' at character 15, e.g. row_scale:w512"},
+      {"row_scale:w64,bf16,e4m3fn", "field 'e4m3fn' at character 20 is given twice"},
+      {"row_scale", "does not begin with \"row_scale:\""},
+      {"mla_decode:h16", "does not begin with \"row_scale:\""},
+  };
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    mlaf_point p;
+    char why[300] = "";
+    assert_int_equal(mlaf_point_parse(&toy, bad[i].text, &p, why, sizeof why), MLAF_E_PROBLEM);
+    if (!strstr(why, bad[i].says)) fail_msg("'%s': '%s' does not say '%s'", bad[i].text, why, bad[i].says);
+  }
+  mlaf_point p = at("row_scale:w64");
+  char why[300];
+  p.v[CACHE] = 3;
+  assert_int_equal(mlaf_point_check(&p, why, sizeof why), MLAF_E_PROBLEM);
+  assert_string_equal(why, "cache is 3, must be 0 (bf16), 1 (e4m3fn) or 2 (e4m3fnuz)");
+}
+
+/* Without an operation in hand the text names it, among those that have a folder; this one has none. */
+static void found_by_folder(void **state) {
+  mlaf_point p;
+  char why[300], text[MLAF_POINT_TEXT_MAX];
+  assert_non_null(mlaf_ops_all[0]);
+  for (int i = 0; mlaf_ops_all[i]; i++) {
+    assert_int_equal(mlaf_point_parse(NULL, mlaf_ops_all[i]->example, &p, NULL, 0), MLAF_OK);
+    assert_ptr_equal(p.op, mlaf_ops_all[i]);
+    assert_int_equal(mlaf_point_print(&p, text, sizeof text), MLAF_OK);
+    assert_string_equal(text, mlaf_ops_all[i]->example);
+    assert_true(mlaf_ops_all[i]->n_fields <= MLAF_FIELDS_MAX);
+  }
+  assert_int_equal(mlaf_point_parse(NULL, toy.example, &p, why, sizeof why), MLAF_E_PROBLEM);
+  assert_non_null(strstr(why, mlaf_ops_all[0]->name));
+}
+
+static void distance(void **state) {
+  const mlaf_point p = at("row_scale:w64,t8,b8"), twice = at("row_scale:w64,t16,b8"), half = at("row_scale:w64,t8,b4");
+  const mlaf_point both = at("row_scale:w64,t2,b32"), other = at("row_scale:w64,e4m3fn,t8,b8");
+  assert_true(mlaf_point_same_shape(&p, &both) && !mlaf_point_same_shape(&p, &other));
+  assert_true(mlaf_point_times_apart(&p, &p) == 1 && mlaf_point_times_apart(&p, &twice) == 2);
+  assert_true(mlaf_point_times_apart(&half, &p) == 2 && mlaf_point_times_apart(&p, &both) == 16);
+  /* twice and half are as far; half is the same in tokens, the first size */
+  assert_true(mlaf_point_first_of_equals(&p, &half, &twice) < 0 && mlaf_point_first_of_equals(&p, &twice, &half) > 0);
+  const mlaf_point less = at("row_scale:w64,t4,b8");
+  assert_true(mlaf_point_first_of_equals(&p, &less, &twice) < 0); /* as near in tokens: fewer first */
+  assert_int_equal(mlaf_point_first_of_equals(&p, &p, &p), 0);
+}
+
+/* The nearest of several of one shape, as whoever looks through a list does it. */
+static void nearest(void **state) {
+  const mlaf_point list[] = {at("row_scale:w64,t1,b1"), at("row_scale:w64,t64,b1"), at("row_scale:w64,t32,b4"),
+                             at("row_scale:w64,ordered,g2,t33,b3"), at("row_scale:w64,t8,b64")};
+  const mlaf_point asked = at("row_scale:w64,t40,b3");
+  int best = -1;
+  for (int i = 0; i < 5; i++) {
+    if (!mlaf_point_same_shape(&asked, &list[i])) continue;
+    const double far = mlaf_point_times_apart(&asked, &list[i]), was = best < 0 ? 0 : mlaf_point_times_apart(&asked, &list[best]);
+    if (best < 0 || far < was || (far == was && mlaf_point_first_of_equals(&asked, &list[i], &list[best]) < 0)) best = i;
+  }
+  assert_int_equal(best, 2);
+}
+
+static void order(void **state) {
+  /* Numbers as numbers, words as the record lists them, the fields as they are printed. */
+  const char *const sorted[] = {"row_scale:w64,t9,b9", "row_scale:w64,t10,b1", "row_scale:w64,t10,b2", "row_scale:w64,e4m3fn",
+                                "row_scale:w64,g2,t1", "row_scale:w128"};
+  for (size_t i = 0; i < sizeof sorted / sizeof *sorted; i++)
+    for (size_t k = 0; k < sizeof sorted / sizeof *sorted; k++) {
+      const mlaf_point a = at(sorted[i]), b = at(sorted[k]);
+      const int c = mlaf_point_order(&a, &b);
+      assert_int_equal((c > 0) - (c < 0), (i > k) - (i < k));
+    }
+  mlaf_point decode;
+  assert_int_equal(mlaf_point_parse(NULL, "mla_decode:h16", &decode, NULL, 0), MLAF_OK);
+  const mlaf_point p = at("row_scale:w8");
+  assert_true(mlaf_point_order(&decode, &p) < 0 && !mlaf_point_same_shape(&decode, &p));
+}
+
+/* Sizes that plans are made for. */
+static void rounding(void **state) {
+  static const int32_t tokens[][2] = {{1, 64}, {64, 64}, {65, 96}, {96, 96}, {97, 128}, {129, 192}, {16777216, 16777216}};
+  static const int32_t batches[][2] = {{1, 1}, {15, 15}, {16, 16}, {17, 18}, {31, 32}, {33, 36}, {65535, 65536}};
+  for (size_t i = 0; i < 7; i++) {
+    assert_int_equal(mlaf_field_round(&fields[TOKENS], tokens[i][0]), tokens[i][1]);
+    assert_int_equal(mlaf_field_round(&fields[BATCH], batches[i][0]), batches[i][1]);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(round_trip), cmocka_unit_test(texts),   cmocka_unit_test(faults), cmocka_unit_test(found_by_folder),
+      cmocka_unit_test(distance),   cmocka_unit_test(nearest), cmocka_unit_test(order),
+      cmocka_unit_test(rounding),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
