@@ -26,7 +26,6 @@ local KNOWN = {
   ["bundle -> plan"] = "the kernel that reads block tables is described where it is loaded",
   ["ops/mla_decode -> check"] = "a comparison fills the result of verify",
   ["ops/mla_decode -> run"] = "arguments are checked and prepared of a loaded variant",
-  ["cli -> emu"] = "the profile is the emulator's own",
 }
 
 local floor = {}
