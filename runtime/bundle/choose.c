@@ -7,9 +7,9 @@
 #include <time.h>
 
 #include "bundle/make_internal.h"
-#include "plan/block_tables.h"
-#include "run/build.h"
 #include "op/nearest.h"
+#include "ops/mla_decode/block_tables.h"
+#include "run/build.h"
 
 /* --- tuned choices --- */
 

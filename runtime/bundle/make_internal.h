@@ -15,7 +15,7 @@ typedef struct make_kernel {
   make_state state;
   char *source;
   void *code;
-  uint32_t step, slots; /* core/nearest.h */
+  uint32_t step, slots; /* op/nearest.h */
   mlaf_kernel_launch launch; /* what its code says of it, once it is compiled */
   size_t size;
   char sha256[MLAF_HASH_HEX];

@@ -31,7 +31,7 @@ typedef struct mlaf_verify_result {
 /* What O may differ by: relative Frobenius error of a whole case, and twice that for any single row. */
 double mlaf_error_bound(mlaf_dtype dtype);
 /* What the LSE of a row may differ by, in natural-log units. u = 2^-24, d = rank + rope, n tokens seen, A = the row's
- * magnitude (core/reference.h). Rounding errors of a sum of k terms stay below 8 sqrt(k) u times the sum of magnitudes
+ * magnitude (ops/mla_decode/reference.h). Rounding errors of a sum of k terms stay below 8 sqrt(k) u times the sum of magnitudes
  * but for a chance of 2 exp(-32) (Higham and Mary 2019; the certain bound has k in place of 8 sqrt(k)):
  *   scores: exact 16-bit products, d fp32 additions, the roundings of scale and log2(e) .......... 8 sqrt(d + 4) u A
  *   sum:    n additions of positive terms, n rescales, exp2 and the merge of splits at 2 u each ... (16 sqrt(n) + 16) u

@@ -94,8 +94,8 @@ typedef struct mlaf_kernel_meta {
 } mlaf_kernel_meta;
 /* Fills the first `max` kernels; *n is how many the code object has. Damaged input is E_ARG, never a crash. */
 mlaf_status mlaf_code_meta(const void *code, size_t size, mlaf_kernel_meta *out, size_t max, size_t *n, mlaf_err *err);
-/* What kernel `symbol` says of its launch (core/launch.h); without a word of its own, or no ELF image: no wishes. E_ARG when
- * damaged or of another version. */
+/* What kernel `symbol` says of its launch (device/kernel_launch.h); without a word of its own, or no ELF image: no wishes. E_ARG
+ * when damaged or of another version. */
 mlaf_status mlaf_code_launch(const void *code, size_t size, const char *symbol, mlaf_kernel_launch *out, mlaf_err *err);
 
 /* Disassembly of the .text section by comgr, one line per instruction: "<hex offset in .text> <bytes> <text>\n",

@@ -15,7 +15,7 @@ typedef struct mlaf_cuda {
 } mlaf_cuda;
 
 /* Dynamic shared memory is a launch parameter in CUDA. Here it belongs to the code object, like LDS on AMD: a kernel's
- * K_launch says it (core/launch.h). */
+ * K_launch says it (device/kernel_launch.h). */
 struct mlaf_function {
   void *raw; /* CUfunction */
   uint32_t dynamic_shared;

@@ -1,5 +1,5 @@
 /* For mlaf_embed.c alone: block tables, made on the device into the page lists that decode kernels read. As mlaforge's
- * runtime/plan/block_tables.c; tests/embed/test_tables.c compares the two. */
+ * runtime/ops/mla_decode/block_tables.c; tests/embed/test_tables.c compares the two. */
 #ifndef MLAF_EMBED_TABLES_H
 #define MLAF_EMBED_TABLES_H
 

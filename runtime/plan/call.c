@@ -5,8 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "plan/block_tables.h"
-#include "ops/mla_decode/problem.h"
+#include "plan/ctx.h"
 #include "mlaf_limits.h"
 
 enum { WORKSPACE_ALIGN = 256 };

@@ -22,7 +22,7 @@ mlaf_status mlaf_planner_run(mlaf_ctx *ctx, const mlaf_problem *p, const mlaf_pl
                              mlaf_err *err);
 
 /* The rung of the context's bundle: fills *out, or says in `err` why the bundle does not serve the problem (E_NOT_COMPILED) and
- * which command would change that. in_reach: not with what lies too far away (core/nearest.h). What is passed over on the
+ * which command would change that. in_reach: not with what lies too far away (op/nearest.h). What is passed over on the
  * way (damaged files, too far) leaves a note. */
 mlaf_status mlaf_planner_bundle(mlaf_ctx *ctx, const mlaf_problem *p, bool in_reach, mlaf_planned *out, mlaf_text *notes,
                                 mlaf_err *err);

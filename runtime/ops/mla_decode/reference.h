@@ -5,7 +5,7 @@
 #include "base/base.h"
 #include "mlaforge/problem.h"
 
-/* One batch in host memory, laid out as the kernels see it (core/launch.h). All pointers are borrowed.
+/* One batch in host memory, laid out as the kernels see it (device/kernel_launch.h). All pointers are borrowed.
  * problem: heads, rank, rope, q_len, causal, dtype and page_size count; its batch and ctx are not looked at. */
 typedef struct mlaf_batch {
   mlaf_problem problem;
