@@ -23,8 +23,6 @@ local FLOORS = {
 local CLOSED = { hip = true, cuda = true, emu = true }
 -- Arrows that still go the wrong way, "room -> room": why. One that is gone must leave this list.
 local KNOWN = {
-  ["ops/mla_decode -> check"] = "a comparison fills the result of verify",
-  ["ops/mla_decode -> run"] = "arguments are checked and prepared of a loaded variant",
 }
 
 local floor = {}

@@ -219,8 +219,8 @@ mlaf_status mlaf_bench_prepare(mlaf_bench *b, const mlaf_loaded *l, uint32_t spl
 /* All sets' launches, one sequence behind the other. */
 static mlaf_status prepare_sets(mlaf_bench *b, const mlaf_loaded *l, mlaf_prepared *prepared, mlaf_launch *launches,
                                 mlaf_err *err) {
-  mlaf_status st = mlaf_bench_prepare(b, l, mlaf_loaded_splits(l), prepared, err);
-  for (int s = 1; !st && s < b->sets; s++) st = prepare_set(b, l, mlaf_loaded_splits(l), s, &prepared[s], err);
+  mlaf_status st = mlaf_bench_prepare(b, l, mlaf_loaded_knob(l), prepared, err);
+  for (int s = 1; !st && s < b->sets; s++) st = prepare_set(b, l, mlaf_loaded_knob(l), s, &prepared[s], err);
   for (int s = 0; !st && s < b->sets; s++)
     memcpy(launches + (size_t)s * prepared->n, prepared[s].launches, prepared->n * sizeof *launches);
   return st;

@@ -3,6 +3,7 @@
 #define MLAF_BENCH_INTERNAL_H
 
 #include "check/bench.h"
+#include "ops/mla_decode/execute.h"
 
 struct mlaf_bench {
   mlaf_device *dev;

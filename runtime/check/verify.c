@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "check/buffers.h"
+#include "check/verify.h"
 #include "ops/mla_decode/compare.h"
+#include "ops/mla_decode/execute.h"
 
 enum { MAX_CASES = 4, BIG_PAGE = 4096, MANY_ROWS = 256 };
 
@@ -212,7 +214,7 @@ static bool same_bits(const mlaf_expected *want, const trial *a, const trial *b,
 }
 
 static mlaf_status run_case(const suite_case *c, const mlaf_loaded *l, mlaf_verify_result *out, mlaf_err *err) {
-  const uint32_t own = mlaf_loaded_splits(l), splits = c->splits == TWO_SPLITS && own > 2 ? 2 : own;
+  const uint32_t own = mlaf_loaded_knob(l), splits = c->splits == TWO_SPLITS && own > 2 ? 2 : own;
   trial first = {.o = NULL}, second = {.o = NULL};
   /* Canaries find stray writes anywhere; exact allocations let a strict device find stray reads. */
   mlaf_status st = run_trial(l, c->want.data, splits, true, true, &first, err);

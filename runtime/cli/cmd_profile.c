@@ -28,7 +28,7 @@ static mlaf_status open_variant(cli *c, target *t) {
   if (st == MLAF_OK) st = mlaf_cli_subject(c, &p, g, &t->subject);
   if (st == MLAF_OK) st = mlaf_bench_create(mlaf_ctx_device(c->ctx), &p, &opts, &t->bench, &c->err);
   if (st == MLAF_OK)
-    st = mlaf_bench_prepare(t->bench, t->subject.loaded, mlaf_loaded_splits(t->subject.loaded), &t->prepared, &c->err);
+    st = mlaf_bench_prepare(t->bench, t->subject.loaded, mlaf_loaded_knob(t->subject.loaded), &t->prepared, &c->err);
   if (st != MLAF_OK) return st;
   mlaf_problem_print(&p, t->problem, sizeof t->problem);
   t->launches = t->prepared.launches;

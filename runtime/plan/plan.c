@@ -5,10 +5,10 @@
 
 #include "op/lengths.h"
 #include "ops/mla_decode/block_tables.h"
+#include "ops/mla_decode/execute.h"
 #include "ops/mla_decode/problem.h"
 #include "plan/planner.h"
 #include "plan/tables_kernel.h"
-#include "run/loaded_impl.h"
 
 struct mlaf_plan {
   atomic_int refs;
@@ -109,7 +109,7 @@ mlaf_status mlaf_plan_query(const mlaf_plan *plan, mlaf_plan_info *info) {
   const uint32_t size = info->struct_size;
   const mlaf_plan_info all = {
       .struct_size = size,
-      .splits = (int32_t)mlaf_loaded_splits(plan->from.loaded),
+      .splits = (int32_t)mlaf_loaded_knob(plan->from.loaded),
       .problem = plan->text,
       .rung = mlaf_rung_name(plan->from.rung),
       .source = plan->from.source,
@@ -128,7 +128,7 @@ mlaf_status mlaf_plan_query(const mlaf_plan *plan, mlaf_plan_info *info) {
 }
 
 size_t mlaf_plan_workspace_size(const mlaf_plan *plan, int64_t total_q) {
-  return plan ? mlaf_loaded_workspace_size(plan->from.loaded, mlaf_loaded_splits(plan->from.loaded), total_q) : 0;
+  return plan ? mlaf_loaded_workspace_size(plan->from.loaded, mlaf_loaded_knob(plan->from.loaded), total_q) : 0;
 }
 
 /* Offset of the tables made for a launch, behind the workspace of its kernels; SIZE_MAX: they do not fit. */
@@ -157,7 +157,7 @@ size_t mlaf_execute_workspace_size(const mlaf_plan *plan, const mlaf_execute_arg
 }
 
 static mlaf_status launch(const mlaf_plan *plan, const mlaf_execute_args *a, void *stream, mlaf_err *err) {
-  return mlaf_loaded_launch(plan->from.loaded, mlaf_loaded_splits(plan->from.loaded), a, stream, err);
+  return mlaf_loaded_launch(plan->from.loaded, mlaf_loaded_knob(plan->from.loaded), a, stream, err);
 }
 
 static mlaf_status launch_tables(const mlaf_plan *plan, const mlaf_execute_args *a, void *at, void *stream,
@@ -180,7 +180,7 @@ static mlaf_status launch_with_tables(const mlaf_plan *plan, const mlaf_execute_
   const int32_t *any = (const int32_t *)((const char *)a->workspace + at);
   if (!first.qo_indptr) first.qo_indptr = any;
   first.kv_indptr = first.kv_indices = first.kv_last_page_lens = any;
-  mlaf_status st = mlaf_loaded_check(plan->from.loaded, mlaf_loaded_splits(plan->from.loaded), &first, err);
+  mlaf_status st = mlaf_loaded_check(plan->from.loaded, mlaf_loaded_knob(plan->from.loaded), &first, err);
   if (!st) st = launch_tables(plan, a, (char *)a->workspace + at, stream, &first, err);
   return st ? st : launch(plan, &first, stream, err);
 }

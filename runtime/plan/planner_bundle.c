@@ -20,16 +20,17 @@ static mlaf_status load(mlaf_ctx *ctx, const mlaf_bundle_plan *x, const mlaf_bun
                         mlaf_loaded **out, mlaf_err *err) {
   mlaf_kernel_ref refs[2] = {{.threads = 0}};
   void *code[2] = {NULL, NULL};
-  mlaf_loaded_desc desc = {.name = f->variant, .decode = &refs[0], .splits = f->splits};
+  mlaf_loaded_desc desc = {.name = f->variant, .knob = f->splits};
   mlaf_status st = mlaf_bundle_code(ctx->bundle, x->decode, &code[0], err);
   if (!st && f->combine) st = mlaf_bundle_code(ctx->bundle, f->combine, &code[1], err);
   if (!st) {
     make_ref(x->decode, &refs[0]);
-    desc.decode_code = (mlaf_code){code[0], x->decode->size};
+    desc.kernels[0].ref = &refs[0];
+    desc.kernels[0].code = (mlaf_code){code[0], x->decode->size};
     if (f->combine) {
       make_ref(f->combine, &refs[1]);
-      desc.combine = &refs[1];
-      desc.combine_code = (mlaf_code){code[1], f->combine->size};
+      desc.kernels[1].ref = &refs[1];
+      desc.kernels[1].code = (mlaf_code){code[1], f->combine->size};
     }
     st = mlaf_loaded_open(mlaf_ctx_device(ctx), p, &desc, out, err);
   }

@@ -196,13 +196,10 @@ mlaf_status mlaf_build_now(mlaf_build *b, mlaf_gen *g, mlaf_compiler *c, const c
 
 mlaf_status mlaf_build_load(const mlaf_build *b, mlaf_device *dev, const mlaf_problem *p, mlaf_loaded **out,
                             mlaf_err *err) {
-  const mlaf_loaded_desc desc = {
-      .name = b->name,
-      .decode = &b->refs[0],
-      .decode_code = {b->code[0], b->code_size[0]},
-      .combine = b->n == 2 ? &b->refs[1] : NULL,
-      .combine_code = {b->code[1], b->code_size[1]},
-      .splits = b->splits,
-  };
+  mlaf_loaded_desc desc = {.name = b->name, .knob = b->splits};
+  for (int i = 0; i < b->n; i++) {
+    desc.kernels[i].ref = &b->refs[i];
+    desc.kernels[i].code = (mlaf_code){b->code[i], b->code_size[i]};
+  }
   return mlaf_loaded_open(dev, p, &desc, out, err);
 }

@@ -1,6 +1,7 @@
 /* What a code object says of itself against what its variant promised. */
 #include <string.h>
 
+#include "ops/mla_decode/launch.h"
 #include "tune/tune.h"
 
 uint32_t mlaf_resources_vgpr(const mlaf_kernel_meta *meta) {

@@ -91,12 +91,11 @@ static mlaf_status check_codes(tuner *t, tune_candidate *c, bool *usable, mlaf_e
 
 mlaf_status mlaf_tuner_open(tuner *t, const tune_candidate *c, mlaf_loaded **out, mlaf_err *err) {
   const tune_kernel *d = &t->kernels[c->decode], *m = c->combine < 0 ? NULL : &t->kernels[c->combine];
-  mlaf_loaded_desc desc = {
-      .name = c->item.sample.variant, .decode = &c->item.sample.decode, .splits = c->item.sample.splits};
-  desc.decode_code = (mlaf_code){d->job.code, d->job.code_size};
+  const mlaf_sample *s = &c->item.sample;
+  mlaf_loaded_desc desc = {.name = s->variant, .kernels = {{&s->decode, {d->job.code, d->job.code_size}}}, .knob = s->splits};
   if (m) {
-    desc.combine = &c->item.sample.combine;
-    desc.combine_code = (mlaf_code){m->job.code, m->job.code_size};
+    desc.kernels[1].ref = &s->combine;
+    desc.kernels[1].code = (mlaf_code){m->job.code, m->job.code_size};
   }
   return t->steps->open(t->env->device, t->problem, &desc, out, err);
 }

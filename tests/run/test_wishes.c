@@ -68,8 +68,8 @@ static mlaf_status rig_load(rig *r, uint32_t splits, mlaf_loaded **out, mlaf_err
   static const mlaf_kernel_ref decode = {.template_name = "t", .symbol = "decode", .threads = 128, .rows_per_wg = 8};
   static const mlaf_kernel_ref combine = {.template_name = "t", .symbol = "combine", .threads = 64, .rows_per_wg = 4};
   const mlaf_code code = {&r->code, sizeof r->code};
-  const mlaf_loaded_desc desc = {"fake/s", &decode, code,
-                                 (splits > 1 || r->paired) && !r->alone ? &combine : NULL, code, splits};
+  const mlaf_loaded_desc desc = {
+      "fake/s", {{&decode, code}, {(splits > 1 || r->paired) && !r->alone ? &combine : NULL, code}}, splits};
   return mlaf_loaded_open((mlaf_device *)&r->dev, &r->problem, &desc, out, err);
 }
 
@@ -98,6 +98,7 @@ static void maps_clusters_overlap(void **state) {
   rig r;
   mlaf_loaded *l = NULL;
   mlaf_prepared p;
+  const mlaf_decode_parameters *with = mlaf_decode_parameters_of(&p);
   mlaf_execute_args a = some_args();
   rig_make(&r);
   mlaf_kernel_launch *want = &r.code.wants[0];
@@ -115,7 +116,7 @@ static void maps_clusters_overlap(void **state) {
   assert_int_equal(p.launches[0].cluster[2], 4);
   assert_int_equal(p.launches[0].flags, MLAF_LAUNCH_OVERLAPS);
   assert_int_equal(p.launches[1].flags, 0);
-  assert_ptr_equal(p.launches[0].args, &p.decode);
+  assert_ptr_equal(p.launches[0].args, &with->decode);
   assert_int_equal(p.launches[0].args_size, 128 + 4 * 128);
   const struct {
     const void *data;
@@ -125,7 +126,7 @@ static void maps_clusters_overlap(void **state) {
                  {(void *)0x1000, 96, 30, 192},
                  {(void *)0x3000, 64, 30, 128}};
   for (uint32_t i = 0; i < 4; i++) {
-    const mlaf_tensor *t = (const void *)p.maps[i];
+    const mlaf_tensor *t = (const void *)with->maps[i];
     assert_ptr_equal(t->data, tensors[i].data);
     assert_int_equal(t->cols, tensors[i].cols);
     assert_int_equal(t->rows, tensors[i].rows);
@@ -136,8 +137,8 @@ static void maps_clusters_overlap(void **state) {
   }
   a.num_pages = 0; /* nothing to map: zeros, not an error */
   assert_int_equal(mlaf_loaded_prepare(l, 1, &a, &p, NULL), MLAF_OK);
-  for (int i = 0; i < MLAF_MAP_BYTES; i++) assert_int_equal(p.maps[0][i] | p.maps[1][i], 0);
-  assert_int_equal(((const mlaf_tensor *)(const void *)p.maps[2])->rows, 30);
+  for (int i = 0; i < MLAF_MAP_BYTES; i++) assert_int_equal(with->maps[0][i] | with->maps[1][i], 0);
+  assert_int_equal(((const mlaf_tensor *)(const void *)with->maps[2])->rows, 30);
   mlaf_loaded_close(l);
 }
 
@@ -145,6 +146,7 @@ static void balanced(void **state) {
   rig r;
   mlaf_loaded *l = NULL;
   mlaf_prepared p;
+  const mlaf_decode_parameters *with = mlaf_decode_parameters_of(&p);
   mlaf_execute_args a = some_args();
   rig_make(&r);
   r.code.wants[0].schedule = MLAF_SCHEDULE_BALANCED;
@@ -160,9 +162,9 @@ static void balanced(void **state) {
   const uint32_t grid[3] = {2, 5, 1}, merge[3] = {8, 1, 1};
   assert_memory_equal(p.launches[0].grid, grid, sizeof grid);
   assert_memory_equal(p.launches[1].grid, merge, sizeof merge);
-  assert_int_equal(p.decode.splits, 5);
-  assert_ptr_equal((char *)p.decode.part_lse - part_o, p.decode.part_o);
-  assert_ptr_equal(p.launches[1].args, &p.decode);
+  assert_int_equal(with->decode.splits, 5);
+  assert_ptr_equal((char *)with->decode.part_lse - part_o, with->decode.part_o);
+  assert_ptr_equal(p.launches[1].args, &with->decode);
   assert_int_equal(p.launches[1].args_size, sizeof(mlaf_decode_args));
   mlaf_loaded_close(l);
 }
@@ -173,6 +175,7 @@ static void fitted(void **state) {
   rig r;
   mlaf_loaded *l = NULL;
   mlaf_prepared p;
+  const mlaf_decode_parameters *with = mlaf_decode_parameters_of(&p);
   mlaf_execute_args a = some_args();
   rig_make(&r);
   r.alone = true;
@@ -192,8 +195,8 @@ static void fitted(void **state) {
     assert_true(a.workspace_size > MLAF_FIT_BYTES);
     assert_int_equal(mlaf_loaded_prepare(l, 1, &a, &p, NULL), MLAF_OK);
     assert_int_equal(p.n, meets ? 1 : 2);
-    assert_int_equal(p.decode.splits >> 15 & 1, !meets);
-    assert_ptr_equal(p.decode.part_o, (char *)a.workspace + MLAF_FIT_BYTES);
+    assert_int_equal(with->decode.splits >> 15 & 1, !meets);
+    assert_ptr_equal(with->decode.part_o, (char *)a.workspace + MLAF_FIT_BYTES);
     assert_int_equal(mlaf_loaded_check(l, 5, &a, NULL), MLAF_E_ARG);
     mlaf_loaded_close(l);
   }
@@ -212,6 +215,7 @@ static void turns(void **state) {
     rig r;
     mlaf_loaded *l = NULL;
     mlaf_prepared p;
+  const mlaf_decode_parameters *with = mlaf_decode_parameters_of(&p);
     mlaf_execute_args a = some_args();
     rig_make(&r);
     r.dev.base.info.compute_units = 7;

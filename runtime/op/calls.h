@@ -1,0 +1,31 @@
+/* What an operation does, as functions of its record: run, check, tune, bundle and plan reach operations through this table
+ * alone. `args` is the operation's public struct of a launch's arguments (mlaf_execute_args of mla_decode). */
+#ifndef MLAF_CALLS_H
+#define MLAF_CALLS_H
+
+#include "op/bound.h"
+
+typedef struct mlaf_calls {
+  const char *name;
+  size_t args_size; /* of the struct of arguments */
+  uint32_t n_mapped; /* tensors of which kernels may want maps: 1 to this */
+
+  /* --- who may run --- */
+  /* Bytes of the parameter block of a kernel at `stage` that says `launch` of itself. */
+  uint32_t (*parameter_bytes)(int stage, const mlaf_kernel_launch *launch);
+  /* Whether the stages fit each other, and the knob them. E_ARG says what is missing. */
+  mlaf_status (*check_stages)(const mlaf_bound *b, mlaf_err *err);
+
+  /* --- a launch --- */
+  /* Host-visible checks; E_ARG names the argument, its value and what is wanted. */
+  mlaf_status (*check_args)(const mlaf_bound *b, uint32_t knob, const void *args, mlaf_err *err);
+  /* Bytes of workspace for so many rows of input (query tokens); SIZE_MAX: more than size_t holds. */
+  size_t (*workspace)(const mlaf_bound *b, uint32_t knob, int64_t rows);
+  /* Fails only where the device refuses a tensor map. */
+  mlaf_status (*prepare)(const mlaf_bound *b, uint32_t knob, const void *args, mlaf_prepared *out, mlaf_err *err);
+} mlaf_calls;
+
+/* Of the operation that a problem is a point of. */
+const mlaf_calls *mlaf_calls_of(const mlaf_problem *p);
+
+#endif
