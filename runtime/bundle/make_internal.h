@@ -3,7 +3,7 @@
 #define MLAF_BUNDLE_MAKE_INTERNAL_H
 
 #include "bundle/make.h"
-#include "ops/mla_decode/launch.h"
+#include "run/resources.h"
 
 enum { MAKE_TRIES = 4, NO_KERNEL = -1 }; /* choices tried before the baseline */
 
@@ -21,6 +21,8 @@ typedef struct make_kernel {
   char sha256[MLAF_HASH_HEX];
   bool verified, used, baseline; /* used: by a plan of the bundle; baseline: by one's fallback, so it is never dropped */
   bool always; /* no plan's, but every bundle has it; a baseline, too */
+  int stage;   /* of the operation, unless always */
+  mlaf_budget budget;
 } make_kernel;
 
 /* A variant that may serve a problem. */

@@ -24,7 +24,7 @@ typedef struct mlaf_bound {
 /* Everything that launches need, filled from checked arguments: no allocation. */
 enum { MLAF_PARAMETERS_MAX = 1536 };
 typedef struct mlaf_prepared {
-  _Alignas(64) unsigned char parameters[MLAF_PARAMETERS_MAX]; /* the operation's: the launches' args point here, so do not copy it */
+  _Alignas(64) unsigned char parameters[MLAF_PARAMETERS_MAX]; /* the operation's. The launches' args point here: do not copy it */
   mlaf_launch launches[MLAF_STAGES_MAX];
   size_t n; /* 0: no work */
 } mlaf_prepared;

@@ -1,6 +1,8 @@
 /* Loading the kernel that reads block tables. */
 #include "plan/tables_kernel.h"
 
+#include <stdlib.h>
+
 #include "ops/mla_decode/block_tables.h"
 #include "run/build.h"
 
@@ -8,10 +10,8 @@
 static bool take_bundled(const mlaf_ctx *ctx, mlaf_build *b, mlaf_err *why) {
   const char *target = mlaf_info(mlaf_ctx_device(ctx))->target;
   const mlaf_bundle_kernel *k = ctx->bundle ? mlaf_bundle_kernel_of(ctx->bundle, target, b->refs[0].symbol) : NULL;
-  if (k) {
-    b->code_size[0] = k->size;
-    return !mlaf_bundle_code(ctx->bundle, k, &b->code[0], why);
-  }
+  void *code = NULL;
+  if (k) return !mlaf_bundle_code(ctx->bundle, k, &code, why) && !mlaf_build_take(b, 0, code, k->size, why);
   if (ctx->bundle)
     mlaf_fail(why, MLAF_E_NOT_COMPILED, "the bundle '%s' has none for %s, since an earlier version made it: make it again with "
               "`mlaforge generate`", ctx->bundle->dir, target);
@@ -33,7 +33,8 @@ static mlaf_status build(mlaf_ctx *ctx, mlaf_build *b, bool may_compile, int *co
 static mlaf_status get_code(mlaf_ctx *ctx, mlaf_build *b, bool may_compile, int *compiles, mlaf_err *err) {
   mlaf_err why = {MLAF_OK, ""};
   if (take_bundled(ctx, b, &why)) return MLAF_OK;
-  b->code_size[0] = 0;
+  free(b->code[0]); /* read, but not what it should be */
+  b->code[0] = NULL;
   mlaf_status st = build(ctx, b, may_compile, compiles, err);
   return st && why.status ? mlaf_fail_prefix(err, st, "%s; and it cannot be compiled here", why.text) : st;
 }
@@ -46,14 +47,12 @@ mlaf_status mlaf_tables_kernel_open(mlaf_ctx *ctx, bool may_compile, int *compil
   mlaf_function *fn = NULL;
   if (atomic_load(&s->tables)) return MLAF_OK;
   mlaf_status st = get_code(ctx, &b, may_compile, compiles, err);
-  if (!st) st = mlaf_ops(dev)->module_load(dev, b.code[0], b.code_size[0], &module, err);
-  if (!st) st = mlaf_ops(dev)->function_get(dev, module, b.refs[0].symbol, &fn, err);
+  if (!st) st = mlaf_build_load_one(&b, dev, &module, &fn, err);
   mlaf_build_clear(&b);
   if (!st) {
     s->tables_module = module;
     atomic_store(&s->tables, fn);
     return MLAF_OK;
   }
-  if (module) mlaf_ops(dev)->module_unload(dev, module);
   return mlaf_fail_prefix(err, st, "the kernel that reads block tables");
 }

@@ -4,29 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compile/compile.h"
+#include "run/resources.h"
 
 struct mlaf_loaded {
   mlaf_bound bound;
   const mlaf_calls *calls;
   char name[256];
 };
-
-/* What the kernel asks for that not every back end has. */
-static mlaf_status check_wishes(const mlaf_loaded *on, const mlaf_kernel_launch *l, mlaf_err *err) {
-  const mlaf_device_ops *ops = mlaf_ops(on->bound.dev);
-  const bool clustered = l->cluster[0] > 1 || l->cluster[1] > 1 || l->cluster[2] > 1;
-  if (clustered && !(ops->features & MLAF_DEVICE_CLUSTERS))
-    return mlaf_fail(err, MLAF_E_ARG, "wants clusters of %ux%ux%u blocks, %s has none", l->cluster[0], l->cluster[1],
-                     l->cluster[2], ops->name);
-  if (l->n_maps && !ops->tensor_map_encode)
-    return mlaf_fail(err, MLAF_E_ARG, "wants %u tensor maps, %s has none", l->n_maps, ops->name);
-  for (uint32_t i = 0; i < l->n_maps; i++)
-    if (l->maps[i].of > on->calls->n_mapped)
-      return mlaf_fail(err, MLAF_E_ARG, "wants a map of tensor %u, of which the operation has %u: another version made it",
-                       l->maps[i].of, on->calls->n_mapped);
-  return MLAF_OK;
-}
 
 static mlaf_status load(const mlaf_loaded *l, const mlaf_kernel_ref *ref, mlaf_code code, mlaf_stage *out, mlaf_err *err) {
   mlaf_device *dev = l->bound.dev;
@@ -37,8 +21,9 @@ static mlaf_status load(const mlaf_loaded *l, const mlaf_kernel_ref *ref, mlaf_c
                      ref->threads, info->max_threads, info->name, ref->rows_per_wg);
   out->threads = ref->threads;
   out->rows_per_wg = ref->rows_per_wg;
+  const mlaf_asking asking = {.symbol = ref->symbol, .calls = l->calls, .dev = dev};
   mlaf_status st = mlaf_code_launch(code.bytes, code.size, ref->symbol, &out->launch, err);
-  if (!st) st = check_wishes(l, &out->launch, err);
+  if (!st && mlaf_wishes_check(&asking, &out->launch, err)) return MLAF_E_TEMPLATE;
   if (!st) st = mlaf_ops(dev)->module_load(dev, code.bytes, code.size, &out->module, err);
   if (!st) st = mlaf_ops(dev)->function_get(dev, out->module, ref->symbol, &out->fn, err);
   return st ? mlaf_fail_prefix(err, st, "kernel %s", ref->symbol) : MLAF_OK;
