@@ -2,14 +2,10 @@
 #ifndef MLAF_VERIFY_H
 #define MLAF_VERIFY_H
 
-#include "op/verified.h"
-#include "ops/mla_decode/testcase.h"
 #include "run/loaded.h"
 
-/* The cases of one problem with their references: made once, used for every variant. Immutable; sizes are small enough
- * for an emulator (some hundred tokens) and hit every path: empty and one-token requests, tile and page edges, last
- * pages partly filled, page tables in random order, several tiles per split, splits without work, running maxima that
- * rise late, both cache layouts, lse NULL. */
+/* The cases of one problem with their references: made once, used for every variant. Immutable. Which they are is the
+ * operation's (op/cases.h). */
 typedef struct mlaf_suite mlaf_suite;
 
 /* `seed` fixes everything. With an injection the suite holds one case that carries it. */

@@ -4,6 +4,8 @@
 #define MLAF_CALLS_H
 
 #include "op/bound.h"
+#include "op/cases.h"
+#include "op/verified.h"
 
 typedef struct mlaf_calls {
   const char *name;
@@ -23,6 +25,20 @@ typedef struct mlaf_calls {
   size_t (*workspace)(const mlaf_bound *b, uint32_t knob, int64_t rows);
   /* Fails only where the device refuses a tensor map. */
   mlaf_status (*prepare)(const mlaf_bound *b, uint32_t knob, const void *args, mlaf_prepared *out, mlaf_err *err);
+
+  /* --- verification --- */
+  int n_cases;
+  /* Case 0, 1, ... n_cases - 1 with its reference, fixed by the seed; of an injection, which one case carries, the first. */
+  mlaf_status (*make_case)(const mlaf_problem *p, int index, uint64_t seed, mlaf_inject inject, mlaf_case **out, mlaf_err *err);
+  void (*free_case)(mlaf_case *c);
+  /* Fill the arguments of a launch over it but for addresses, and the list of buffers; their number. */
+  int (*case_buffers)(const mlaf_case *c, const mlaf_bound *b, uint32_t knob, void *args,
+                      mlaf_case_buffer out[MLAF_CASE_BUFFERS]);
+  /* Outputs on the host by place in that list (NULL: no output) against the reference; updates the worst figures, and when false
+   * detail names the worst element. */
+  bool (*compare)(const mlaf_case *c, void *const *outputs, mlaf_verify_result *out);
+  /* The same bits of two runs; an output that one of them left out does not count. */
+  bool (*same)(const mlaf_case *c, void *const *a, void *const *b, mlaf_verify_result *out);
 } mlaf_calls;
 
 /* Of the operation that a problem is a point of. */

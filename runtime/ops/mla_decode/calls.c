@@ -1,5 +1,6 @@
 /* The table of mla_decode's functions. */
 #include "ops/mla_decode/execute.h"
+#include "ops/mla_decode/suite.h"
 
 static const mlaf_calls calls = {
     .name = "mla_decode",
@@ -10,6 +11,12 @@ static const mlaf_calls calls = {
     .check_args = mlaf_decode_check_args,
     .workspace = mlaf_decode_workspace,
     .prepare = mlaf_decode_prepare,
+    .n_cases = MLAF_DECODE_CASES,
+    .make_case = mlaf_decode_make_case,
+    .free_case = mlaf_decode_free_case,
+    .case_buffers = mlaf_decode_case_buffers,
+    .compare = mlaf_decode_compare_case,
+    .same = mlaf_decode_same_case,
 };
 
 /* A mlaf_problem is a point of this operation. */
