@@ -7,6 +7,12 @@
 #include "op/cases.h"
 #include "op/verified.h"
 
+/* Bytes the fastest possible kernel moves (of mla_decode Q, the cached tokens, O, LSE), those of the cached tokens alone, and the
+ * flops it does, to put a time beside. */
+typedef struct mlaf_work {
+  double bytes, kv_bytes, flops;
+} mlaf_work;
+
 typedef struct mlaf_calls {
   const char *name;
   size_t args_size; /* of the struct of arguments */
@@ -25,6 +31,8 @@ typedef struct mlaf_calls {
   size_t (*workspace)(const mlaf_bound *b, uint32_t knob, int64_t rows);
   /* Fails only where the device refuses a tensor map. */
   mlaf_status (*prepare)(const mlaf_bound *b, uint32_t knob, const void *args, mlaf_prepared *out, mlaf_err *err);
+  /* lengths: cached tokens of each request; NULL: what the problem says of all. */
+  mlaf_work (*work)(const mlaf_problem *p, const int32_t *lengths);
 
   /* --- verification --- */
   int n_cases;

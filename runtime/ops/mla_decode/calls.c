@@ -11,6 +11,7 @@ static const mlaf_calls calls = {
     .check_args = mlaf_decode_check_args,
     .workspace = mlaf_decode_workspace,
     .prepare = mlaf_decode_prepare,
+    .work = mlaf_decode_work,
     .n_cases = MLAF_DECODE_CASES,
     .make_case = mlaf_decode_make_case,
     .free_case = mlaf_decode_free_case,

@@ -52,4 +52,7 @@ size_t mlaf_decode_workspace(const mlaf_bound *b, uint32_t splits, int64_t total
 uint32_t mlaf_decode_parameter_bytes(int stage, const mlaf_kernel_launch *launch);
 mlaf_status mlaf_decode_prepare(const mlaf_bound *b, uint32_t splits, const void *args, mlaf_prepared *out, mlaf_err *err);
 
+/* --- work.c --- */
+mlaf_work mlaf_decode_work(const mlaf_problem *p, const int32_t *lengths);
+
 #endif
