@@ -25,7 +25,6 @@ void mlaf_suite_free(mlaf_suite *s) {
   free(s);
 }
 
-size_t mlaf_suite_cases(const mlaf_suite *s) { return s->n; }
 
 mlaf_status mlaf_suite_create(const mlaf_problem *p, uint64_t seed, mlaf_inject inject, mlaf_suite **out,
                               mlaf_err *err) {

@@ -12,7 +12,6 @@ typedef struct mlaf_suite mlaf_suite;
 mlaf_status mlaf_suite_create(const mlaf_problem *p, uint64_t seed, mlaf_inject inject, mlaf_suite **out,
                               mlaf_err *err);
 void mlaf_suite_free(mlaf_suite *s);
-size_t mlaf_suite_cases(const mlaf_suite *s);
 
 /* Run every case twice, in differently aligned and differently poisoned buffers, once with canaries around each and
  * once with exact allocations, and compare. MLAF_E_INCORRECT with out->detail (and err) when: a bound is exceeded, an

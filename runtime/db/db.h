@@ -6,7 +6,6 @@
 
 #include "base/base.h"
 #include "device/device.h"
-#include "gen/gen.h"
 #include "mlaforge/problem.h"
 
 #define MLAF_DB_APPLICATION_ID 0x4d4c4146 /* "MLAF" */
@@ -59,6 +58,7 @@ const char *mlaf_layer_name(mlaf_layer layer);
 
 typedef struct mlaf_choice {
   char problem[MLAF_PROBLEM_TEXT_MAX];
+  mlaf_problem at; /* the same, read; heads is 0 where that could not be done */
   char variant[256];
   uint32_t splits;
   mlaf_kernel_ref decode, combine;

@@ -87,6 +87,7 @@ mlaf_status mlaf_db_fastest(mlaf_db *db, const mlaf_device_info *dev, const mlaf
 static void as_choice(const mlaf_sample *s, const mlaf_problem *p, mlaf_choice *out) {
   *out = (mlaf_choice){.splits = s->splits, .decode = s->decode, .combine = s->combine, .source = s->source,
                        .ns = s->timing.ns, .error = s->error, .layer = MLAF_LAYER_USER};
+  out->at = *p;
   mlaf_problem_print(p, out->problem, sizeof out->problem);
   memcpy(out->variant, s->variant, sizeof out->variant);
   memcpy(out->lengths, s->lengths, sizeof out->lengths);

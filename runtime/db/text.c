@@ -47,7 +47,7 @@ static const column columns[] = {
     {"device", NAME, FIELD(device), 0, 0},
     {"problem", PROBLEM, FIELD(choice.problem), 0, 0},
     {"variant", WORD, FIELD(choice.variant), 0, 0},
-    {"splits", COUNT, FIELD(choice.splits), 1, MLAF_PARTS_MAX},
+    {"splits", COUNT, FIELD(choice.splits), 1, MLAF_DB_SPLITS_MAX},
     {"source", SOURCE, FIELD(choice.source), 0, 0},
     {"ns", REAL, FIELD(choice.ns), 1, 1e12},
     {"margin", REAL, FIELD(choice.margin), -1, 1e9},
@@ -126,7 +126,6 @@ mlaf_status mlaf_db_export(mlaf_db *db, const char *device_id, mlaf_text *out, m
 /* --- parsing --- */
 typedef struct parsed_row {
   mlaf_choice_row row;
-  mlaf_problem problem;
   size_t line;
 } parsed_row;
 
@@ -236,7 +235,7 @@ static mlaf_status parse_field(parser *p, const column *c, const char *field, si
       bad = parse_text(field, n, at, c->size);
       if (!bad && mlaf_lengths_parse(at, &lengths, NULL) != MLAF_OK) bad = "are no request lengths";
       break;
-    case PROBLEM: bad = parse_problem(field, n, at, c->size, &out->problem, why, sizeof why); break;
+    case PROBLEM: bad = parse_problem(field, n, at, c->size, &out->row.choice.at, why, sizeof why); break;
   }
   return bad ? complain(p, c, field, (int)n, bad) : MLAF_OK;
 }
@@ -374,7 +373,7 @@ static bool keep_local(mlaf_db *db, int64_t device, int64_t problem, const mlaf_
 /* The part of a device id before its first ':' or '|' is the target, behind an "arch:" or "emu:" prefix. */
 void mlaf_db_target_of(const char *device, char *out, size_t size) {
   if (strncmp(device, "arch:", 5) == 0) device += 5;
-  else if (strncmp(device, "emu:", 4) == 0) device += 4;
+  else if (mlaf_emulated(device)) device = mlaf_emulated(device);
   snprintf(out, size, "%.*s", (int)strcspn(device, ":|"), device);
 }
 
@@ -383,7 +382,7 @@ static mlaf_status store_row(mlaf_db *db, const parsed_row *r, size_t *kept, mla
   char target[64];
   mlaf_db_target_of(r->row.device, target, sizeof target);
   mlaf_status status = mlaf_db_put_device(db, r->row.device, target, &device, err);
-  if (status == MLAF_OK) status = mlaf_db_put_problem(db, &r->problem, &problem, err);
+  if (status == MLAF_OK) status = mlaf_db_put_problem(db, &r->row.choice.at, &problem, err);
   if (status != MLAF_OK) return status;
   if (keep_local(db, device, problem, &r->row)) {
     (*kept)++;
@@ -420,7 +419,7 @@ mlaf_status mlaf_db_take_imported(mlaf_db *db, mlaf_db *from, size_t *taken, mla
     parsed_row r = {.line = 0};
     size_t kept = 0;
     if (!mlaf_db_choice_row(s, &r.row) || !r.row.imported) continue; /* its own choices follow from its samples */
-    if (mlaf_problem_parse(r.row.choice.problem, &r.problem, NULL, 0) != MLAF_OK) continue;
+    if (!r.row.choice.at.heads) continue;
     if (mlaf_text_fault(r.row.device, false) || mlaf_db_word_fault(r.row.choice.variant)) continue; /* as in an import */
     status = store_row(db, &r, &kept, err);
     *taken += status == MLAF_OK && !kept;

@@ -29,7 +29,7 @@ static void put_kernel(mlaf_text *t, const mlaf_kernel_desc *k) {
 static void put_variant(mlaf_text *t, const mlaf_variant *v) {
   put_text(t, v->name);
   put_text(t, v->rejected);
-  mlaf_text_fmt(t, "%u\t%u\t%a\t", v->splits, v->balanced, v->model_ns);
+  mlaf_text_fmt(t, "%u\t%u\t%a\t", v->splits, v->any_lengths, v->model_ns);
   put_kernel(t, &v->decode);
   put_kernel(t, &v->combine);
   mlaf_text_fmt(t, "\n");
@@ -97,7 +97,7 @@ static void take_variant(cursor *c, mlaf_variant *v) {
   v->name = take_text(c);
   v->rejected = take_text(c);
   v->splits = take_u32(c);
-  v->balanced = take_u32(c);
+  v->any_lengths = take_u32(c);
   v->model_ns = take_double(c);
   take_kernel(c, &v->decode);
   take_kernel(c, &v->combine);

@@ -33,6 +33,10 @@ static mlaf_status load_all(mlaf_loaded *l, const mlaf_loaded_desc *desc, mlaf_e
   mlaf_status st = MLAF_OK;
   for (int i = 0; !st && i < MLAF_STAGES_MAX; i++) {
     const mlaf_kernel_ref *ref = desc->kernels[i].ref;
+    if (ref && ref->template_name[0]) st = l->calls->check_shape(&l->bound.problem, ref->symbol, ref->params, err);
+  }
+  for (int i = 0; !st && i < MLAF_STAGES_MAX; i++) {
+    const mlaf_kernel_ref *ref = desc->kernels[i].ref;
     if (ref && ref->template_name[0]) st = load(l, ref, desc->kernels[i].code, &l->bound.stage[i], err);
   }
   if (st) return st;

@@ -7,6 +7,7 @@ static const mlaf_calls calls = {
     .args_size = sizeof(mlaf_execute_args),
     .n_mapped = MLAF_MAP_O,
     .parameter_bytes = mlaf_decode_parameter_bytes,
+    .check_shape = mlaf_decode_check_shape,
     .check_stages = mlaf_decode_check_stages,
     .check_args = mlaf_decode_check_args,
     .workspace = mlaf_decode_workspace,

@@ -38,16 +38,17 @@ int64_t mlaf_kpe_stride(const mlaf_problem *p, const mlaf_execute_args *a);
 /* --- args.c --- */
 /* The struct_size rule of mlaf_execute. */
 mlaf_status mlaf_args_check_struct(const mlaf_execute_args *args, mlaf_err *err);
-/* The checks of mlaf_execute for `splits` splits of schedule "splits". */
+/* The checks of mlaf_execute for `splits` splits. */
 mlaf_status mlaf_args_check(const mlaf_problem *p, uint32_t splits, const mlaf_execute_args *args, mlaf_err *err);
 mlaf_status mlaf_decode_check_args(const mlaf_bound *b, uint32_t splits, const void *args, mlaf_err *err);
+mlaf_status mlaf_decode_check_shape(const mlaf_problem *p, const char *symbol, const char *params, mlaf_err *err);
 mlaf_status mlaf_decode_check_stages(const mlaf_bound *b, mlaf_err *err);
 
 /* --- prepare.c --- */
-/* Workspace for `splits` splits of schedule "splits" and total_q tokens: part_o [splits,T,H,R] fp32, then part_lse [splits,T,H]
- * fp32 on the next 256-byte boundary. 0 for one split; SIZE_MAX when it does not fit size_t. */
+/* Workspace for `splits` splits and total_q tokens: part_o [splits,T,H,R] fp32, then part_lse [splits,T,H] fp32 on the next
+ * 256-byte boundary. 0 for one split; SIZE_MAX when it does not fit size_t. */
 size_t mlaf_workspace_size(const mlaf_problem *p, uint32_t splits, int64_t total_q);
-/* The same for a bound variant, whichever its schedule (ops/mla_decode/launch.h). */
+/* The same for a bound variant, which may cut its batch (ops/mla_decode/launch.h). */
 size_t mlaf_decode_workspace(const mlaf_bound *b, uint32_t splits, int64_t total_q);
 uint32_t mlaf_decode_parameter_bytes(int stage, const mlaf_kernel_launch *launch);
 mlaf_status mlaf_decode_prepare(const mlaf_bound *b, uint32_t splits, const void *args, mlaf_prepared *out, mlaf_err *err);

@@ -74,9 +74,7 @@ static bool find_workspace(const mlaf_bound *b, uint32_t splits, int64_t total_q
     return layout(&b->problem, MLAF_FIT_BYTES, rows > parts ? rows : parts, out);
   }
   if (splits <= 1) return true;
-  if (decode_of(b)->launch.schedule != MLAF_SCHEDULE_BALANCED)
-    return split_rows(&b->problem, splits, total_q, &rows) && layout(&b->problem, 0, rows, out);
-  return layout(&b->problem, 0, part_rows(b, splits), out);
+  return split_rows(&b->problem, splits, total_q, &rows) && layout(&b->problem, 0, rows, out);
 }
 
 size_t mlaf_decode_workspace(const mlaf_bound *b, uint32_t splits, int64_t total_q) {
@@ -93,6 +91,9 @@ size_t mlaf_workspace_size(const mlaf_problem *p, uint32_t splits, int64_t total
 
 /* --- launches --- */
 
+/* An address further on. A pointer that a caller got wrong may lie at the end of the address space: no pointer arithmetic. */
+static void *behind(const void *p, size_t bytes) { return (void *)((uintptr_t)p + bytes); }
+
 static void fill_decode(const mlaf_bound *b, uint32_t splits, const mlaf_execute_args *a, mlaf_decode_args *d) {
   const mlaf_problem *p = &b->problem;
   workspace w;
@@ -100,7 +101,7 @@ static void fill_decode(const mlaf_bound *b, uint32_t splits, const mlaf_execute
       .q = a->q,
       .ckv = a->ckv,
       .kpe = a->kpe   ? a->kpe
-             : a->ckv ? (const uint16_t *)a->ckv + p->rank
+             : a->ckv ? behind(a->ckv, (size_t)p->rank * 2)
                       : NULL,
       .qo_indptr = a->qo_indptr,
       .kv_indptr = a->kv_indptr,
@@ -117,8 +118,8 @@ static void fill_decode(const mlaf_bound *b, uint32_t splits, const mlaf_execute
       .batch = a->batch,
   };
   if (find_workspace(b, splits, a->total_q, &w) && w.size) {
-    d->part_o = (float *)((char *)a->workspace + w.part_o);
-    d->part_lse = (float *)((char *)a->workspace + w.part_lse);
+    d->part_o = behind(a->workspace, w.part_o);
+    d->part_lse = behind(a->workspace, w.part_lse);
   }
 }
 
@@ -171,11 +172,10 @@ static void add_launch(const mlaf_bound *b, int stage, const uint32_t grid[3], c
   }
 }
 
-/* Blocks along z, of so many that work on a request: one, one a request, or as few as take the requests in no more turns. A
+/* Blocks along z, of so many that work on a request: one a request, or as few as take the requests in no more turns. A
  * launch that may cut its batch has as many as run at once; how many clusters of more than two blocks that is only the device
  * knows. */
 static uint32_t blocks_z(const mlaf_bound *b, uint32_t blocks_xy, uint32_t batch) {
-  if (decode_of(b)->launch.schedule == MLAF_SCHEDULE_BALANCED) return 1;
   const uint32_t at_once = held(b) / blocks_xy;
   const bool turns = decode_of(b)->launch.flags & MLAF_KERNEL_TURNS, wide = decode_of(b)->launch.cluster[1] > 2;
   if (mlaf_decode_fits(b) && turns) return at_once ? at_once : 1;
@@ -194,7 +194,6 @@ static uint32_t combine_blocks(const mlaf_bound *b, uint32_t splits, int64_t row
 mlaf_status mlaf_decode_prepare(const mlaf_bound *b, uint32_t splits, const void *args, mlaf_prepared *out, mlaf_err *err) {
   const mlaf_execute_args *a = args;
   mlaf_decode_parameters *with = mlaf_decode_parameters_of(out);
-  const bool balanced = decode_of(b)->launch.schedule == MLAF_SCHEDULE_BALANCED;
   out->n = 0;
   if (!a->total_q) return MLAF_OK;
   fill_decode(b, splits, a, &with->decode);
@@ -208,6 +207,6 @@ mlaf_status mlaf_decode_prepare(const mlaf_bound *b, uint32_t splits, const void
   const int64_t rows = a->total_q * b->problem.heads;
   with->combine = (mlaf_combine_args){with->decode.part_o, with->decode.part_lse, a->o, a->lse, rows, (int32_t)splits, 0};
   add_launch(b, MLAF_STAGE_COMBINE, (uint32_t[]){combine_blocks(b, splits, rows), 1, 1},
-             balanced || mlaf_decode_fits(b) ? (const void *)&with->decode : &with->combine, out);
+             mlaf_decode_fits(b) ? (const void *)&with->decode : &with->combine, out);
   return MLAF_OK;
 }
