@@ -23,10 +23,6 @@ local FLOORS = {
 local CLOSED = { hip = true, cuda = true, emu = true }
 -- Arrows that still go the wrong way, "room -> room": why. One that is gone must leave this list.
 local KNOWN = {
-  ["bundle -> plan"] = "the kernel that reads block tables is described where it is loaded",
-  ["ops/mla_decode -> check"] = "a comparison fills the result of verify",
-  ["ops/mla_decode -> run"] = "arguments are checked and prepared of a loaded variant",
-  ["cli -> emu"] = "the profile is the emulator's own",
 }
 
 local floor = {}

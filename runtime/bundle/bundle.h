@@ -21,7 +21,7 @@ typedef struct mlaf_bundle_kernel {
   const char *sha256; /* of the code object, and its file's name */
   size_t size;        /* bytes */
   uint32_t threads, rows_per_wg;
-  uint32_t step, slots; /* for fitting splits: core/nearest.h */
+  uint32_t step, slots; /* for fitting splits: op/nearest.h */
   uint32_t flags;       /* of its K_launch: device/kernel_launch.h */
   const char *template_name, *params, *template_hash, *src_hash;
   const char *key;    /* the code-object cache's, which `cache seed` stores it under */
@@ -63,14 +63,14 @@ void mlaf_bundle_close(mlaf_bundle *b); /* NULL is allowed */
 /* The code object of a kernel in malloc'ed memory (k->size bytes), after its hash was compared. E_IO names the file. */
 mlaf_status mlaf_bundle_code(const mlaf_bundle *b, const mlaf_bundle_kernel *k, void **code, mlaf_err *err);
 bool mlaf_bundle_has_target(const mlaf_bundle *b, const char *target);
-/* The kernel of that name, which need not be a plan's (core/block_tables.h); NULL: none. */
+/* The kernel of that name, which need not be a plan's (ops/mla_decode/block_tables.h); NULL: none. */
 const mlaf_bundle_kernel *mlaf_bundle_kernel_of(const mlaf_bundle *b, const char *target, const char *symbol);
 /* The plans that can execute `p` on `target` (all fields but batch and ctx agree), best first: what was tuned for one request
- * behind others when p has several (core/nearest.h, mlaf_for_one), nearest batch and ctx in doublings, the choice before the
+ * behind others when p has several (op/nearest.h, mlaf_for_one), nearest batch and ctx in doublings, the choice before the
  * baseline. *list is malloc'ed, NULL when *n is 0. E_NOMEM. */
 mlaf_status mlaf_bundle_rank(const mlaf_bundle *b, const char *target, const mlaf_problem *p, const mlaf_bundle_plan ***list,
                              size_t *n, mlaf_err *err);
-/* How one of them serves p: its decode kernel with the splits that core/nearest.h fits to p. More than one split needs a
+/* How one of them serves p: its decode kernel with the splits that op/nearest.h fits to p. More than one split needs a
  * combine kernel: its own, else that of the nearest other plan with this decode kernel; where there is none the plan serves
  * as it was made. Behind one split there is none, but for decode kernels that may cut a batch (MLAF_KERNEL_FITS): the combine
  * kernel then stays, unless the list has a plan of one split of the same decode kernel that does without. */

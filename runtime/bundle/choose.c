@@ -7,9 +7,9 @@
 #include <time.h>
 
 #include "bundle/make_internal.h"
-#include "plan/block_tables.h"
-#include "run/build.h"
+#include "ops/mla_decode/block_tables.h"
 #include "ops/mla_decode/nearest.h"
+#include "run/build.h"
 
 /* --- tuned choices --- */
 
@@ -194,7 +194,8 @@ static mlaf_status ask_all(asking *a, mlaf_err *err) {
 
 /* --- into the tables --- */
 
-static int kernel_index(make_target *t, const mlaf_kernel_ref *ref, const mlaf_kernel_desc *k, bool verified, bool baseline) {
+static int kernel_index(make_target *t, const mlaf_kernel_ref *ref, const mlaf_kernel_desc *k, int stage, bool verified,
+                        bool baseline) {
   for (size_t i = 0; i < t->n_kernels; i++)
     if (!strcmp(t->kernels[i].ref.symbol, ref->symbol)) {
       t->kernels[i].verified |= verified;
@@ -208,8 +209,9 @@ static int kernel_index(make_target *t, const mlaf_kernel_ref *ref, const mlaf_k
     t->kernels = grown;
     t->cap_kernels = cap;
   }
-  t->kernels[t->n_kernels] = (make_kernel){.ref = *ref, .step = k->step, .slots = k->slots,
-                                               .verified = verified, .baseline = baseline};
+  t->kernels[t->n_kernels] = (make_kernel){.ref = *ref, .step = k->step, .slots = k->slots, .stage = stage,
+                                           .verified = verified, .baseline = baseline};
+  if (k->template_name) t->kernels[t->n_kernels].budget = mlaf_budget_of(k);
   return (int)t->n_kernels++;
 }
 
@@ -221,8 +223,8 @@ static mlaf_status enter(make_target *t, make_choice *c, const mlaf_variant *v, 
   const bool verified = c->error > 0, baseline = c->rung == MLAF_RUNG_BASELINE;
   c->variant = mlaf_strdup(b.name);
   c->splits = b.splits;
-  c->decode = kernel_index(t, &b.refs[0], &v->decode, verified, baseline);
-  c->combine = b.n == 2 ? kernel_index(t, &b.refs[1], &v->combine, verified, baseline) : NO_KERNEL;
+  c->decode = kernel_index(t, &b.refs[0], &v->decode, 0, verified, baseline);
+  c->combine = b.n == 2 ? kernel_index(t, &b.refs[1], &v->combine, 1, verified, baseline) : NO_KERNEL;
   mlaf_build_clear(&b);
   if (!c->variant || c->decode == NO_KERNEL || (v->combine.template_name && c->combine == NO_KERNEL))
     return mlaf_fail(err, MLAF_E_NOMEM, "no memory for a bundle's kernels");
@@ -248,7 +250,7 @@ static mlaf_status enter_all(make_target *t, found *all, mlaf_err *err) {
 /* What serves every problem whose page tables come in their second form. */
 static mlaf_status enter_block_tables(make_target *t, mlaf_err *err) {
   const mlaf_kernel_desc plain = {.template_name = NULL};
-  const int i = kernel_index(t, mlaf_block_tables_kernel(), &plain, false, true);
+  const int i = kernel_index(t, mlaf_block_tables_kernel(), &plain, 0, false, true);
   if (i == NO_KERNEL) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for a bundle's kernels");
   t->kernels[i].always = true;
   return MLAF_OK;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "bundle/make_internal.h"
+#include "run/build.h"
 
 /* --- targets --- */
 
@@ -87,65 +88,48 @@ static bool on_compiled(void *user, size_t done, size_t total, const mlaf_compil
 }
 
 static mlaf_status render(maker *m, make_target *t, make_kernel *k, mlaf_compile_job *job, mlaf_err *err) {
-  const char *const *options = NULL;
-  mlaf_kernel_desc desc = {.template_name = k->ref.template_name, .params = k->ref.params};
-  mlaf_status st = mlaf_gen_options(m->gen, t->request->target, &options, err);
-  if (!st) st = mlaf_gen_render(m->gen, &desc, t->request->target, &k->source, k->ref.src_hash, err);
-  if (!st)
-    *job = (mlaf_compile_job){.source = k->source, .options = options, .target = t->request->target, .name = k->ref.symbol};
-  return st;
+  return mlaf_build_render(m->gen, t->request->target, &k->ref, &k->source, k->ref.src_hash, job, err);
 }
 
-/* Why a compiled kernel is not offered, or NULL: as the planner and the tuner refuse it. Sets its launch. */
-static const char *refusal(make_kernel *k, char *out, size_t size) {
-  mlaf_kernel_meta list[8];
-  size_t n = 0;
-  mlaf_err why = {MLAF_OK, ""};
-  if (mlaf_code_meta(k->code, k->size, list, 8, &n, &why) ||
-      mlaf_code_launch(k->code, k->size, k->ref.symbol, &k->launch, &why)) {
-    snprintf(out, size, "%.200s", why.text);
-    return out;
-  }
-  for (size_t i = 0; i < n && i < 8; i++) {
-    if (strcmp(list[i].symbol, k->ref.symbol)) continue;
-    if (!list[i].scratch_bytes && !list[i].vgpr_spills && !list[i].sgpr_spills) return NULL;
-    snprintf(out, size, "%u bytes of scratch, %u vector and %u scalar registers spilled", list[i].scratch_bytes,
-             list[i].vgpr_spills, list[i].sgpr_spills);
-    return out;
-  }
-  snprintf(out, size, "the code object has no kernel of that name");
-  return out;
+/* Whether a compiled kernel is offered, by the rule of planner and tuner; there is no device to ask. Sets its launch. */
+static mlaf_status check_code(const make_target *t, make_kernel *k, mlaf_err *why) {
+  const mlaf_asking asking = {.symbol = k->ref.symbol, .threads = k->ref.threads, .stage = k->stage, .budget = k->budget,
+                              .calls = k->always ? NULL : mlaf_calls_of(&t->request->problems[0])};
+  mlaf_kernel_meta meta;
+  mlaf_status st = mlaf_resources_read(NULL, k->ref.symbol, k->code, k->size, &meta, why);
+  if (!st) st = mlaf_resources_check(&asking, &meta, why);
+  if (!st) k->launch = meta.launch;
+  return st;
 }
 
 /* E_COMPILE and its like are a kernel's own fault and leave it out; what is wrong with the machine ends the work. */
 static mlaf_status take(maker *m, make_target *t, make_kernel *k, mlaf_compile_job *job, size_t *compiled, mlaf_err *err) {
-  char text[300];
-  const char *why = NULL;
+  mlaf_err bad = {MLAF_OK, ""};
   if (job->status == MLAF_E_CANCELLED) return mlaf_fail(err, MLAF_E_CANCELLED, "stopped; run the same command to go on");
   if (job->status && job->status != MLAF_E_COMPILE)
     return mlaf_fail(err, job->status, "%s: %.3500s", k->ref.symbol, job->log ? job->log : "");
-  if (job->status) {
-    snprintf(text, sizeof text, "%.280s", job->log ? job->log : "it does not compile");
-    why = text;
-  } else {
+  if (job->status) mlaf_fail(&bad, job->status, "%.280s", job->log ? job->log : "it does not compile");
+  else {
     k->code = job->code;
     k->size = job->code_size;
     job->code = NULL;
     *compiled += !job->cached;
     memcpy(k->ref.code_key, job->key, sizeof job->key);
     mlaf_sha256_hex(k->code, k->size, k->sha256);
-    why = refusal(k, text, sizeof text);
+    check_code(t, k, &bad);
   }
-  k->state = why ? MAKE_BAD : MAKE_OK;
+  if (bad.status == MLAF_E_NOMEM) return mlaf_fail(err, bad.status, "%s", bad.text);
+  k->state = bad.status ? MAKE_BAD : MAKE_OK;
   free(k->source);
   k->source = NULL;
-  if (!why) return MLAF_OK;
+  if (!bad.status) return MLAF_OK;
   if (k->baseline)
-    return mlaf_fail(err, MLAF_E_COMPILE,
+    return mlaf_fail(err, bad.status,
                      "the %s for %s cannot be made, so the bundle would not serve every problem: %s (%s): "
                      "%.3000s", k->always ? "kernel that reads block tables" : "baseline",
-                     t->request->target, k->ref.symbol, k->ref.params, why);
-  mlaf_log_line(m->opts->log, MLAF_LOG_WARN, "%s %s (%s) is left out: %s", t->request->target, k->ref.symbol, k->ref.params, why);
+                     t->request->target, k->ref.symbol, k->ref.params, bad.text);
+  mlaf_log_line(m->opts->log, MLAF_LOG_WARN, "%s %s (%s) is left out: %.300s", t->request->target, k->ref.symbol, k->ref.params,
+                bad.text);
   return MLAF_OK;
 }
 

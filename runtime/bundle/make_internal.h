@@ -3,7 +3,7 @@
 #define MLAF_BUNDLE_MAKE_INTERNAL_H
 
 #include "bundle/make.h"
-#include "ops/mla_decode/launch.h"
+#include "run/resources.h"
 
 enum { MAKE_TRIES = 4, NO_KERNEL = -1 }; /* choices tried before the baseline */
 
@@ -15,12 +15,14 @@ typedef struct make_kernel {
   make_state state;
   char *source;
   void *code;
-  uint32_t step, slots; /* core/nearest.h */
+  uint32_t step, slots; /* op/nearest.h */
   mlaf_kernel_launch launch; /* what its code says of it, once it is compiled */
   size_t size;
   char sha256[MLAF_HASH_HEX];
   bool verified, used, baseline; /* used: by a plan of the bundle; baseline: by one's fallback, so it is never dropped */
   bool always; /* no plan's, but every bundle has it; a baseline, too */
+  int stage;   /* of the operation, unless always */
+  mlaf_budget budget;
 } make_kernel;
 
 /* A variant that may serve a problem. */

@@ -24,21 +24,8 @@ mlaf_time_opts mlaf_bench_rested_opts(void) {
                           .idle_s = 0.1};
 }
 
-static mlaf_work work_of(const mlaf_problem *p, const int32_t *lengths) {
-  const double rows = (double)p->q_len * p->heads, d = p->rank + p->rope;
-  mlaf_work w = {0, 0, 0};
-  for (int32_t b = 0; b < p->batch; b++) {
-    const double tokens = lengths ? lengths[b] : p->ctx;
-    const double seen = p->causal ? tokens - (fmin(p->q_len, tokens) - 1) / 2.0 : tokens; /* by a row on average */
-    w.kv_bytes += 2 * tokens * d;
-    w.flops += 2 * rows * seen * (d + p->rank);
-  }
-  w.bytes = w.kv_bytes + p->batch * rows * (2 * (d + p->rank) + 4);
-  return w;
-}
-
-mlaf_work mlaf_problem_work(const mlaf_problem *p) { return work_of(p, NULL); }
-mlaf_work mlaf_bench_work(const mlaf_bench *b) { return work_of(&b->problem, b->lengths); }
+mlaf_work mlaf_problem_work(const mlaf_problem *p) { return mlaf_calls_of(p)->work(p, NULL); }
+mlaf_work mlaf_bench_work(const mlaf_bench *b) { return mlaf_calls_of(&b->problem)->work(&b->problem, b->lengths); }
 int mlaf_bench_sets(const mlaf_bench *b) { return b->sets; }
 
 int64_t mlaf_bench_tokens(const mlaf_bench *b) {
@@ -219,8 +206,8 @@ mlaf_status mlaf_bench_prepare(mlaf_bench *b, const mlaf_loaded *l, uint32_t spl
 /* All sets' launches, one sequence behind the other. */
 static mlaf_status prepare_sets(mlaf_bench *b, const mlaf_loaded *l, mlaf_prepared *prepared, mlaf_launch *launches,
                                 mlaf_err *err) {
-  mlaf_status st = mlaf_bench_prepare(b, l, mlaf_loaded_splits(l), prepared, err);
-  for (int s = 1; !st && s < b->sets; s++) st = prepare_set(b, l, mlaf_loaded_splits(l), s, &prepared[s], err);
+  mlaf_status st = mlaf_bench_prepare(b, l, mlaf_loaded_knob(l), prepared, err);
+  for (int s = 1; !st && s < b->sets; s++) st = prepare_set(b, l, mlaf_loaded_knob(l), s, &prepared[s], err);
   for (int s = 0; !st && s < b->sets; s++)
     memcpy(launches + (size_t)s * prepared->n, prepared[s].launches, prepared->n * sizeof *launches);
   return st;

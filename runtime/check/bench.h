@@ -51,11 +51,7 @@ mlaf_time_opts mlaf_bench_time_opts(void);
  * 15 % slower in a long or an unrested measurement (one NVIDIA H200), so times of different protocols cannot be compared. */
 mlaf_time_opts mlaf_bench_rested_opts(void);
 
-/* Bytes the fastest possible kernel moves (Q, the cached tokens, O, LSE), those of the cached tokens alone, and the flops it
- * does, to put a time beside. */
-typedef struct mlaf_work {
-  double bytes, kv_bytes, flops;
-} mlaf_work;
+/* The least work there is (op/calls.h). */
 mlaf_work mlaf_problem_work(const mlaf_problem *p); /* every request has ctx tokens */
 mlaf_work mlaf_bench_work(const mlaf_bench *b);     /* the bench's lengths */
 int64_t mlaf_bench_tokens(const mlaf_bench *b);     /* cached, all requests together */

@@ -6,7 +6,7 @@
 #include "check/bench_internal.h"
 #include "op/numeric.h"
 #include "ops/mla_decode/reference.h"
-#include "check/verify.h"
+#include "ops/mla_decode/compare.h"
 
 enum { HEADS = 3, TOKENS = 2, REQUESTS = 3 };
 
@@ -102,7 +102,7 @@ static mlaf_status run_once(mlaf_bench *b, const mlaf_loaded *l, uint16_t *o, si
   const mlaf_device_ops *ops = mlaf_ops(b->dev);
   mlaf_prepared prepared;
   mlaf_status st = ops->mem_fill(b->dev, b->args.o, 0xff, bytes, err);
-  if (!st) st = mlaf_bench_prepare(b, l, mlaf_loaded_splits(l), &prepared, err);
+  if (!st) st = mlaf_bench_prepare(b, l, mlaf_loaded_knob(l), &prepared, err);
   for (size_t i = 0; !st && i < prepared.n; i++) st = ops->launch(b->dev, NULL, &prepared.launches[i], err);
   if (!st) st = ops->sync(b->dev, NULL, err);
   return st ? st : ops->mem_read(b->dev, o, b->args.o, bytes, err);

@@ -3,6 +3,7 @@
 #define MLAF_BENCH_INTERNAL_H
 
 #include "check/bench.h"
+#include "ops/mla_decode/execute.h"
 
 struct mlaf_bench {
   mlaf_device *dev;
@@ -27,7 +28,7 @@ static inline const int32_t *mlaf_bench_indices(const mlaf_bench *b) { return b-
 
 /* The fp64 answer of one token of one request with the pages of set `set`, for the given heads: a batch of one request with one
  * query token and a cache of its own. `visible` tokens count, 0 is allowed. o [n_heads, R], lse and magnitude [n_heads];
- * magnitude may be NULL (core/reference.h). */
+ * magnitude may be NULL (ops/mla_decode/reference.h). */
 mlaf_status mlaf_bench_reference(const mlaf_bench *b, int set, int request, int token, int visible, const int *heads, int n_heads,
                                  double *o, double *lse, double *magnitude, mlaf_err *err);
 /* Tokens of a request that its query token `token` sees. */

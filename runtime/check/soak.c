@@ -8,7 +8,7 @@
 #include <time.h>
 
 #include "check/soak_internal.h"
-#include "check/verify.h"
+#include "ops/mla_decode/compare.h"
 
 enum { SETS_MOST = 1024, L2_TIMES = 50, LLC_TIMES = 8, READ_BLOCKS_PER_CU = 1, POISON = 0x5a };
 #define FIRST_BYTES ((int64_t)4 << 30) /* of first outputs at most: fewer sets of large outputs */
@@ -65,7 +65,7 @@ static mlaf_status open_lane(soak *s, soak_lane *lane, const soak_side *side, ml
   const mlaf_device_ops *ops = mlaf_ops(s->dev);
   mlaf_status st = MLAF_OK;
   lane->side = side;
-  lane->workspace_size = mlaf_loaded_workspace_size(side->l, mlaf_loaded_splits(side->l), s->bench->args.total_q);
+  lane->workspace_size = mlaf_loaded_workspace_size(side->l, mlaf_loaded_knob(side->l), s->bench->args.total_q);
   if (ops->stream_create) st = ops->stream_create(s->dev, &lane->stream, err);
   if (!st && lane->workspace_size) st = ops->mem_alloc(s->dev, lane->workspace_size, &lane->workspace, err);
   return st ? st : alloc_outputs(s, (size_t)s->depth, POISON, &lane->o, &lane->lse, err);
@@ -131,7 +131,7 @@ static mlaf_status launch(soak *s, const soak_lane *lane, int set, char *o, char
   args.lse = (float *)(void *)lse;
   args.workspace = lane->workspace;
   args.workspace_size = lane->workspace_size;
-  return mlaf_loaded_launch(lane->side->l, mlaf_loaded_splits(lane->side->l), &args, lane->stream, err);
+  return mlaf_loaded_launch(lane->side->l, mlaf_loaded_knob(lane->side->l), &args, lane->stream, err);
 }
 
 /* Alone on the device, one after the other: what all later ones have to give. The fastest tells how long a launch takes. */

@@ -1,118 +1,45 @@
-/* The verification suite: which cases, and running a variant over them. */
-#include <math.h>
+/* The verification suite: an operation's cases, and running a variant over them. */
+#include "check/verify.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "check/buffers.h"
-#include "ops/mla_decode/compare.h"
+#include "ops/mla_decode/problem.h"
 
-enum { MAX_CASES = 4, BIG_PAGE = 4096, MANY_ROWS = 256 };
-
-/* How many of the variant's splits a case is launched with. */
-typedef enum split_rule {
-  OWN_SPLITS, /* short requests: most splits have no work */
-  TWO_SPLITS, /* long requests: several tiles for each wave of each split (one, if the variant has one) */
-} split_rule;
-
-typedef struct suite_case {
-  mlaf_expected want;
-  split_rule splits;
-  bool second_without_lse;
-} suite_case;
+enum { MAX_CASES = 8, MAX_ARGS = 512 };
 
 struct mlaf_suite {
   mlaf_problem problem;
+  const mlaf_calls *calls;
   uint64_t seed;
   mlaf_inject inject;
   size_t n;
-  suite_case cases[MAX_CASES];
+  mlaf_case *cases[MAX_CASES];
 };
-
-/* --- which cases --- */
-
-/* Edges of tiles of 16, 32 and 64 tokens, empty, one token, and lengths that fill their pages. */
-static mlaf_case_spec spec_ragged(const mlaf_problem *p, uint64_t seed) {
-  static const int32_t kv[] = {37, 0, 1, 16, 129, 64, 65, 17, 31, 96};
-  mlaf_case_spec s = {.name = "ragged", .problem = *p, .seed = seed, .unused_pages = 3, .score_std = sqrt(3.0)};
-  for (int i = 0; i < (int)(sizeof kv / sizeof *kv); i++) {
-    if (p->page_size > BIG_PAGE && i > 2) break; /* every page of 65536 rows is 75 MB */
-    s.kv_lens[s.n] = kv[i];
-    s.q_lens[s.n++] = i == 5 ? 0 : i == 7 ? 1 : i == 8 ? p->q_len - 1 : p->q_len;
-  }
-  if (p->page_size > 1 && p->page_size <= 256) {
-    s.kv_lens[s.n] = 2 * p->page_size; /* the last page is full */
-    s.q_lens[s.n++] = 1;
-  }
-  return s;
-}
-
-/* Long enough that each wave of two splits goes round its loop several times; with many rows one request suffices. */
-static mlaf_case_spec spec_deep(const mlaf_problem *p, uint64_t seed) {
-  const bool many = p->heads * p->q_len > MANY_ROWS;
-  mlaf_case_spec s = {.name = "deep", .problem = *p, .seed = seed + 1, .unused_pages = 1, .score_std = sqrt(3.0)};
-  s.n = many ? 1 : 2;
-  s.kv_lens[0] = many ? 613 : 1043;
-  s.kv_lens[1] = 530;
-  s.q_lens[0] = p->q_len;
-  s.q_lens[1] = p->q_len;
-  return s;
-}
-
-/* Scores so far apart that the running maximum keeps rising by more than any lazy-rescale threshold, in the cache
- * layout with ckv and kpe apart, and with a negative scale: kernels that find maxima before they scale must mind its sign. */
-static mlaf_case_spec spec_sharp(const mlaf_problem *p, uint64_t seed) {
-  mlaf_case_spec s = {.name = "sharp", .problem = *p, .seed = seed + 2, .score_std = -14, .layout = MLAF_CACHE_SPLIT};
-  static const int32_t kv[] = {190, 77, 3};
-  s.n = p->page_size > BIG_PAGE ? 1 : 3;
-  for (int i = 0; i < s.n; i++) s.kv_lens[i] = kv[i], s.q_lens[i] = p->q_len;
-  return s;
-}
-
-/* --- making the suite --- */
-
-static void free_case(suite_case *c) {
-  mlaf_testcase_free(c->want.data);
-  free(c->want.o);
-  free(c->want.lse);
-  free(c->want.magnitude);
-}
 
 void mlaf_suite_free(mlaf_suite *s) {
   if (!s) return;
-  for (size_t i = 0; i < s->n; i++) free_case(&s->cases[i]);
+  for (size_t i = 0; i < s->n; i++) s->calls->free_case(s->cases[i]);
   free(s);
 }
 
 
-static mlaf_status add_case(mlaf_suite *s, mlaf_case_spec spec, split_rule rule, bool second_without_lse,
-                            mlaf_err *err) {
-  suite_case *c = &s->cases[s->n++]; /* counted first, so that a half-made case is freed with the suite */
-  c->splits = rule;
-  c->second_without_lse = second_without_lse;
-  mlaf_status st = mlaf_testcase_make(&spec, s->inject, &c->want.data, err);
-  if (st) return st;
-  const mlaf_batch *x = &c->want.data->batch;
-  size_t rows = (size_t)x->total_q * (size_t)x->problem.heads;
-  c->want.o = calloc(rows * (size_t)x->problem.rank + 1, sizeof(double));
-  c->want.lse = calloc(rows + 1, sizeof(double));
-  c->want.magnitude = calloc(rows + 1, sizeof(double));
-  if (!c->want.o || !c->want.lse || !c->want.magnitude)
-    return mlaf_fail(err, MLAF_E_NOMEM, "case %s: no memory for a reference of %zu rows", spec.name, rows);
-  return mlaf_reference(x, c->want.o, c->want.lse, c->want.magnitude, err);
-}
-
 mlaf_status mlaf_suite_create(const mlaf_problem *p, uint64_t seed, mlaf_inject inject, mlaf_suite **out,
                               mlaf_err *err) {
+  const mlaf_calls *calls = mlaf_calls_of(p);
+  const int n = inject == MLAF_INJECT_NONE ? calls->n_cases : 1;
   mlaf_suite *s = calloc(1, sizeof *s);
   if (!s) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for a verification suite");
-  s->problem = *p;
-  s->seed = seed;
-  s->inject = inject;
-  mlaf_status st = add_case(s, spec_ragged(p, seed), OWN_SPLITS, false, err);
-  if (!st && inject == MLAF_INJECT_NONE) {
-    st = add_case(s, spec_deep(p, seed), TWO_SPLITS, false, err);
-    if (!st) st = add_case(s, spec_sharp(p, seed), OWN_SPLITS, true, err);
+  *s = (mlaf_suite){.problem = *p, .calls = calls, .seed = seed, .inject = inject};
+  mlaf_status st = n <= MAX_CASES && calls->args_size <= MAX_ARGS
+                       ? MLAF_OK
+                       : mlaf_fail(err, MLAF_E_INTERNAL, "operation %s has %d cases, %zu bytes of arguments: too many",
+                                   calls->name, n, calls->args_size);
+  for (int i = 0; !st && i < n; i++) {
+    st = calls->make_case(p, i, seed, inject, &s->cases[i], err);
+    if (!st) s->n++;
   }
   if (st) {
     mlaf_suite_free(s);
@@ -127,100 +54,66 @@ mlaf_status mlaf_suite_create(const mlaf_problem *p, uint64_t seed, mlaf_inject 
 /* One launch: its buffers, and its outputs on the host. */
 typedef struct trial {
   mlaf_buffers set;
-  uint16_t *o;
-  float *lse;
+  mlaf_case_buffer buffers[MLAF_CASE_BUFFERS];
+  int n;
+  void *at[MLAF_CASE_BUFFERS];      /* on the device; NULL: left out */
+  void *outputs[MLAF_CASE_BUFFERS]; /* on the host; NULL: no output, or left out */
+  _Alignas(16) unsigned char args[MAX_ARGS];
 } trial;
 
-static mlaf_status upload(trial *t, const mlaf_loaded *l, const mlaf_testcase *data, uint32_t splits, int poison,
-                          bool with_lse, mlaf_execute_args *args, mlaf_err *err) {
-  const mlaf_batch *x = &data->batch;
-  const size_t rows = (size_t)x->total_q * (size_t)x->problem.heads, tables = (size_t)x->batch;
-  args->workspace_size = mlaf_loaded_workspace_size(l, splits, x->total_q);
-  const struct {
-    const char *name;
-    const void *input;
-    size_t size;
-    bool wanted;
-    void **to;
-  } all[] = {
-      {"q", data->q, data->q_count * 2, true, (void **)&args->q},
-      {"ckv", data->ckv, data->ckv_count * 2, true, (void **)&args->ckv},
-      {"kpe", data->kpe, data->kpe_count * 2, data->kpe != NULL, (void **)&args->kpe},
-      {"qo_indptr", x->qo_indptr, (tables + 1) * 4, true, (void **)&args->qo_indptr},
-      {"kv_indptr", x->kv_indptr, (tables + 1) * 4, true, (void **)&args->kv_indptr},
-      {"kv_indices", x->kv_indices, (size_t)data->total_pages * 4, true, (void **)&args->kv_indices},
-      {"kv_last_page_lens", x->kv_last_page_lens, tables * 4, true, (void **)&args->kv_last_page_lens},
-      {"o", NULL, rows * (size_t)x->problem.rank * 2, true, (void **)&args->o},
-      {"lse", NULL, rows * 4, with_lse, (void **)&args->lse},
-      {"workspace", NULL, args->workspace_size, args->workspace_size != 0, &args->workspace},
-  };
+static bool is_output(const mlaf_case_buffer *b) { return b->use == MLAF_USE_OUTPUT || b->use == MLAF_USE_OPTIONAL_OUTPUT; }
+
+static mlaf_status upload(trial *t, int poison, bool spare, mlaf_err *err) {
   mlaf_status st = MLAF_OK;
-  for (size_t i = 0; !st && i < sizeof all / sizeof *all; i++)
-    if (all[i].wanted)
-      st = mlaf_buffers_add(&t->set, all[i].name, all[i].input, all[i].size, poison, all[i].to == &args->workspace,
-                            all[i].to, err);
+  for (int i = 0; !st && i < t->n; i++) {
+    const mlaf_case_buffer *b = &t->buffers[i];
+    if (b->use == MLAF_USE_NONE || (spare && b->use == MLAF_USE_OPTIONAL_OUTPUT)) continue;
+    st = mlaf_buffers_add(&t->set, b->name, b->input, b->bytes, poison, b->use == MLAF_USE_WORKSPACE, &t->at[i], err);
+    if (!st) memcpy(t->args + b->arg, &t->at[i], sizeof t->at[i]);
+  }
+  return st;
+}
+
+static mlaf_status download(trial *t, mlaf_err *err) {
+  mlaf_status st = MLAF_OK;
+  for (int i = 0; !st && i < t->n; i++) {
+    if (!t->at[i] || !is_output(&t->buffers[i])) continue;
+    t->outputs[i] = malloc(t->buffers[i].bytes + 1);
+    if (!t->outputs[i]) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for %zu bytes of output", t->buffers[i].bytes);
+    st = mlaf_ops(t->set.dev)->mem_read(t->set.dev, t->outputs[i], t->at[i], t->buffers[i].bytes, err);
+  }
   return st;
 }
 
 static void free_trial(trial *t) {
   mlaf_buffers_free(&t->set);
-  free(t->o);
-  free(t->lse);
+  for (int i = 0; i < t->n; i++) free(t->outputs[i]);
 }
 
-static mlaf_status run_trial(const mlaf_loaded *l, const mlaf_testcase *data, uint32_t splits, bool canaries,
-                             bool with_lse, trial *t, mlaf_err *err) {
-  const mlaf_batch *x = &data->batch;
+static mlaf_status run_trial(const mlaf_loaded *l, const mlaf_case *c, uint32_t knob, bool canaries, bool spare, trial *t,
+                             mlaf_err *err) {
   mlaf_device *dev = mlaf_loaded_device(l);
-  const size_t rows = (size_t)x->total_q * (size_t)x->problem.heads, o_bytes = rows * (size_t)x->problem.rank * 2;
-  mlaf_execute_args args = MLAF_EXECUTE_ARGS_INIT;
-  args.batch = x->batch;
-  args.total_q = x->total_q;
-  args.num_pages = x->num_pages;
-  args.ckv_row_stride = x->ckv_row_stride;
-  args.kpe_row_stride = data->kpe ? x->kpe_row_stride : 0;
-  args.scale = (float)x->scale;
-  *t = (trial){.set = {.dev = dev, .canaries = canaries}, .o = malloc(o_bytes + 1), .lse = malloc(rows * 4 + 1)};
-  if (!t->o || !t->lse) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for %zu rows of output", rows);
+  *t = (trial){.set = {.dev = dev, .canaries = canaries}};
+  t->n = mlaf_loaded_calls(l)->case_buffers(c, mlaf_loaded_bound(l), knob, t->args, t->buffers);
   /* 0xff is NaN; 0x5a is a large ordinary number. An output nobody writes is wrong under one of the two. */
-  mlaf_status st = upload(t, l, data, splits, canaries ? 0xff : 0x5a, with_lse, &args, err);
-  if (!st) st = mlaf_loaded_launch(l, splits, &args, NULL, err);
+  mlaf_status st = upload(t, canaries ? 0xff : 0x5a, spare, err);
+  if (!st) st = mlaf_loaded_launch(l, knob, t->args, NULL, err);
   if (!st) st = mlaf_ops(dev)->sync(dev, NULL, err);
-  if (!st) st = mlaf_ops(dev)->mem_read(dev, t->o, args.o, o_bytes, err);
-  if (!st && with_lse) st = mlaf_ops(dev)->mem_read(dev, t->lse, args.lse, rows * 4, err);
-  if (!st) st = mlaf_buffers_check(&t->set, err);
-  return st;
+  if (!st) st = download(t, err);
+  return st ? st : mlaf_buffers_check(&t->set, err);
 }
 
-static bool same_bits(const mlaf_expected *want, const trial *a, const trial *b, bool with_lse,
-                      mlaf_verify_result *out) {
-  const mlaf_batch *x = &want->data->batch;
-  const int64_t rows = x->total_q * x->problem.heads, n = rows * x->problem.rank;
-  for (int64_t i = 0; i < n; i++)
-    if (a->o[i] != b->o[i]) {
-      snprintf(out->detail, sizeof out->detail,
-               "case %s: two runs differ: row %lld of %lld, column %lld: bits %04x and %04x", want->data->name,
-               (long long)(i / x->problem.rank), (long long)rows, (long long)(i % x->problem.rank), a->o[i], b->o[i]);
-      return false;
-    }
-  if (with_lse && memcmp(a->lse, b->lse, (size_t)rows * sizeof(float))) {
-    snprintf(out->detail, sizeof out->detail, "case %s: two runs differ in lse", want->data->name);
-    return false;
-  }
-  return true;
-}
-
-static mlaf_status run_case(const suite_case *c, const mlaf_loaded *l, mlaf_verify_result *out, mlaf_err *err) {
-  const uint32_t own = mlaf_loaded_splits(l), splits = c->splits == TWO_SPLITS && own > 2 ? 2 : own;
-  trial first = {.o = NULL}, second = {.o = NULL};
+static mlaf_status run_case(const mlaf_case *c, const mlaf_loaded *l, mlaf_verify_result *out, mlaf_err *err) {
+  const mlaf_calls *calls = mlaf_loaded_calls(l);
+  const uint32_t own = mlaf_loaded_knob(l), knob = c->knob_most && own > c->knob_most ? c->knob_most : own;
+  trial first = {.n = 0}, second = {.n = 0};
   /* Canaries find stray writes anywhere; exact allocations let a strict device find stray reads. */
-  mlaf_status st = run_trial(l, c->want.data, splits, true, true, &first, err);
-  if (!st && !mlaf_compare(&c->want, first.o, first.lse, out)) st = mlaf_fail(err, MLAF_E_INCORRECT, "%s", out->detail);
-  if (!st) st = run_trial(l, c->want.data, splits, false, !c->second_without_lse, &second, err);
-  if (!st && !same_bits(&c->want, &first, &second, !c->second_without_lse, out))
-    st = mlaf_fail(err, MLAF_E_INCORRECT, "%s", out->detail);
+  mlaf_status st = run_trial(l, c, knob, true, false, &first, err);
+  if (!st && !calls->compare(c, first.outputs, out)) st = mlaf_fail(err, MLAF_E_INCORRECT, "%s", out->detail);
+  if (!st) st = run_trial(l, c, knob, false, c->spare, &second, err);
+  if (!st && !calls->same(c, first.outputs, second.outputs, out)) st = mlaf_fail(err, MLAF_E_INCORRECT, "%s", out->detail);
   if (st && !out->detail[0] && err)
-    snprintf(out->detail, sizeof out->detail, "case %s, %u splits: %.900s", c->want.data->name, splits, err->text);
+    snprintf(out->detail, sizeof out->detail, "case %s, %u splits: %.900s", c->name, knob, err->text);
   free_trial(&first);
   free_trial(&second);
   return st;
@@ -240,7 +133,7 @@ mlaf_status mlaf_suite_run(const mlaf_suite *s, const mlaf_loaded *l, mlaf_verif
            inject_option(s->inject));
   mlaf_status st = MLAF_OK;
   for (size_t i = 0; !st && i < s->n; i++) {
-    st = run_case(&s->cases[i], l, out, &local);
+    st = run_case(s->cases[i], l, out, &local);
     if (!st) out->cases++;
   }
   return st ? mlaf_fail(err, st, "%s (reproduce: %s)", out->detail, out->command) : MLAF_OK;

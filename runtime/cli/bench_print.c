@@ -36,7 +36,7 @@ static void print_json(const bench_out *o, const bench_case *x, const cli_subjec
   cJSON_AddStringToObject(e, "rung", s->rung);
   cJSON_AddNumberToObject(e, "compiles", s->compiles);
   cJSON_AddNumberToObject(e, "plan_ms", s->plan_s * 1e3);
-  cJSON_AddNumberToObject(e, "splits", mlaf_loaded_splits(s->loaded));
+  cJSON_AddNumberToObject(e, "splits", mlaf_loaded_knob(s->loaded));
   cJSON_AddStringToObject(e, "pass", pass_of(o));
   cJSON_AddNumberToObject(e, "sets", f->sets);
   cJSON_AddBoolToObject(e, "verified", f->verified);

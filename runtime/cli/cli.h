@@ -270,9 +270,9 @@ typedef struct cli_evidence {
 } cli_evidence;
 /* `text` is mlaf_disassemble's; `symbol` names no range there, so one kernel a code object is assumed. */
 bool mlaf_cli_evidence(const char *text, cli_evidence *out);
-struct emu_profile;
+struct mlaf_profile;
 /* The same from counts of executions: a round is what is executed at least half as often as the most executed MFMA. */
-void mlaf_cli_evidence_executed(const struct emu_profile *p, cli_evidence *out);
+void mlaf_cli_evidence_executed(const struct mlaf_profile *p, cli_evidence *out);
 
 /* --- evidence_run.c --- */
 typedef struct cli_rig cli_rig;
@@ -294,7 +294,7 @@ int mlaf_cli_db_gc(cli *c);
 
 /* --- profile_trace.c --- */
 /* A Chrome trace of the waves of one CU, at most about 16 MB; one process per launch. */
-mlaf_status mlaf_cli_trace(const char *path, const struct emu_profile *p, size_t n, mlaf_err *err);
+mlaf_status mlaf_cli_trace(const char *path, const struct mlaf_profile *p, size_t n, mlaf_err *err);
 /* --- the commands --- */
 int mlaf_cli_tune(cli *c);
 int mlaf_cli_verify(cli *c);

@@ -3,12 +3,13 @@
 #include <string.h>
 
 #include "cli/cli.h"
-#include "ops/mla_decode/launch.h"
+#include "run/resources.h"
 
 typedef struct work {
   cli *c;
   mlaf_compiler *compiler;
   const char *target;
+  const mlaf_problem *problem;
   cli_kernel *kernels;
   mlaf_compile_job *jobs;
   size_t n, findings;
@@ -150,9 +151,10 @@ static mlaf_status look_at(work *w, const cli_kernel *k, const mlaf_compile_job 
   mlaf_err why = {MLAF_OK, ""};
   mlaf_status status = job->status;
   if (status == MLAF_OK) {
-    status = mlaf_resources_of(NULL, k->desc, job->code, job->code_size, &meta, &why);
-    size_t kernarg = k->combine ? sizeof(mlaf_combine_args) : sizeof(mlaf_decode_args);
-    if (status == MLAF_OK) status = mlaf_resources_check(k->desc, &meta, kernarg, &why);
+    const mlaf_asking asking = {.symbol = k->desc->symbol, .threads = k->desc->threads, .calls = mlaf_calls_of(w->problem),
+                                .stage = k->combine ? 1 : 0, .budget = mlaf_budget_of(k->desc)};
+    status = mlaf_resources_read(NULL, k->desc->symbol, job->code, job->code_size, &meta, &why);
+    if (status == MLAF_OK) status = mlaf_resources_check(&asking, &meta, &why);
   } else {
     const char *log = job->log ? job->log : "";
     mlaf_fail(&why, status, "%s: %.*s", mlaf_status_text(status), (int)strcspn(log, "\n"), log);
@@ -190,7 +192,7 @@ int mlaf_cli_compile(cli *c) {
   mlaf_problem p;
   mlaf_gen *g = NULL;
   cli_variants v = {NULL, 0, 0};
-  work w = {.c = c, .target = mlaf_cli_target(c)};
+  work w = {.c = c, .target = mlaf_cli_target(c), .problem = &p};
   mlaf_compiler_opts opts = {.cache_dir = c->given[O_CACHE], .jobs = (int)mlaf_cli_int(c, O_JOBS, 0)};
   mlaf_status status = mlaf_cli_problem(c, &p);
   if (status == MLAF_OK) status = mlaf_compiler_open(&opts, &c->log, &w.compiler, &c->err);

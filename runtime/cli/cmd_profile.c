@@ -4,7 +4,7 @@
 
 #include "cli/cli.h"
 #include "check/bench.h"
-#include "emu/profile.h"
+#include "device/profile.h"
 
 /* What is profiled: a variant's launches on a bench's buffers, or one launch of a given code object. */
 typedef struct target {
@@ -28,7 +28,7 @@ static mlaf_status open_variant(cli *c, target *t) {
   if (st == MLAF_OK) st = mlaf_cli_subject(c, &p, g, &t->subject);
   if (st == MLAF_OK) st = mlaf_bench_create(mlaf_ctx_device(c->ctx), &p, &opts, &t->bench, &c->err);
   if (st == MLAF_OK)
-    st = mlaf_bench_prepare(t->bench, t->subject.loaded, mlaf_loaded_splits(t->subject.loaded), &t->prepared, &c->err);
+    st = mlaf_bench_prepare(t->bench, t->subject.loaded, mlaf_loaded_knob(t->subject.loaded), &t->prepared, &c->err);
   if (st != MLAF_OK) return st;
   mlaf_problem_print(&p, t->problem, sizeof t->problem);
   t->launches = t->prepared.launches;
@@ -60,30 +60,30 @@ static void close_target(target *t) {
 
 /* --- figures of one instruction --- */
 
-static double cycles(const emu_profile_inst *x) {
+static double cycles(const mlaf_profile_inst *x) {
   double sum = 0;
-  for (int w = 0; w < EMU_WHY_COUNT; w++) sum += x->clk[w];
+  for (int w = 0; w < MLAF_PROFILE_WHYS; w++) sum += x->clk[w];
   return sum;
 }
 
 /* What held it most besides its own issue, -1 for nothing worth a word (less than a tenth). */
-static int main_why(const emu_profile_inst *x) {
+static int main_why(const mlaf_profile_inst *x) {
   int best = -1;
-  for (int w = EMU_WHY_ISSUE + 1; w < EMU_WHY_COUNT; w++)
+  for (int w = MLAF_PROFILE_ISSUE + 1; w < MLAF_PROFILE_WHYS; w++)
     if (x->clk[w] > 0.1 * cycles(x) && (best < 0 || x->clk[w] > x->clk[best])) best = w;
   return best;
 }
 
 static int by_cycles(const void *a, const void *b) {
-  const emu_profile_inst *x = *(const emu_profile_inst *const *)a, *y = *(const emu_profile_inst *const *)b;
+  const mlaf_profile_inst *x = *(const mlaf_profile_inst *const *)a, *y = *(const mlaf_profile_inst *const *)b;
   double dx = cycles(x), dy = cycles(y);
   if (dx != dy) return dx < dy ? 1 : -1;
-  return x->inst->pc < y->inst->pc ? -1 : x->inst->pc > y->inst->pc;
+  return x->pc < y->pc ? -1 : x->pc > y->pc;
 }
 
 /* Pointers to what is to be shown, in order: the hot path, everything that ran, or the hottest N. */
-static const emu_profile_inst **select_shown(const cli *c, const emu_profile *p, size_t *n) {
-  const emu_profile_inst **list = calloc(p->n_insts + 1, sizeof *list);
+static const mlaf_profile_inst **select_shown(const cli *c, const mlaf_profile *p, size_t *n) {
+  const mlaf_profile_inst **list = calloc(p->n_insts + 1, sizeof *list);
   size_t top = (size_t)mlaf_cli_int(c, O_TOP, 0);
   *n = 0;
   for (size_t i = 0; list && i < p->n_insts; i++)
@@ -104,7 +104,7 @@ static void print_head(const target *t, const mlaf_timing *timing) {
   printf("time       %.2f us modelled, %zu launch%s; parts %s us\n", timing->ns / 1e3, t->n, t->n == 1 ? "" : "es", parts);
 }
 
-static void print_launch(const emu_profile *p, size_t index) {
+static void print_launch(const mlaf_profile *p, size_t index) {
   printf("\nlaunch %zu   %s\n", index + 1, p->kernel);
   printf("grid       %u x %u x %u of %u work-items: %llu workgroups, %zu recorded, number %llu replayed\n",
          p->grid[0], p->grid[1], p->grid[2], p->block[0] * p->block[1] * p->block[2], (unsigned long long)p->groups, p->samples,
@@ -116,16 +116,16 @@ static void print_launch(const emu_profile *p, size_t index) {
          (double)p->residents * p->waves / p->simds, p->limit, p->vgprs, p->lds_bytes);
 }
 
-static void print_states(const emu_profile *p) {
+static void print_states(const mlaf_profile *p) {
   static const char *const columns[] = {"modelled clk of", ">SIMD 0", ">SIMD 1", ">SIMD 2", ">SIMD 3", ">share", NULL};
   cli_table *t = mlaf_cli_table_new(columns);
   double all = 0;
-  for (int s = 0; s < EMU_S_COUNT; s++) {
+  for (int s = 0; s < p->n_states; s++) {
     double sum = 0;
     for (int k = 0; k < 4; k++) sum += p->state[k][s];
     all += sum;
     if (sum == 0) continue;
-    mlaf_cli_table_cell(t, "%s", emu_state_names[s]);
+    mlaf_cli_table_cell(t, "%s", p->state_names[s]);
     for (int k = 0; k < 4; k++) mlaf_cli_table_cell(t, "%.0f", p->state[k][s]);
     mlaf_cli_table_cell(t, "%.1f %%", 100 * sum / ((double)p->clk * 4));
   }
@@ -139,12 +139,12 @@ static void print_states(const emu_profile *p) {
          p->lds_conflict_clk, p->lds_clk);
 }
 
-static void print_use(const emu_profile *p) {
+static void print_use(const mlaf_profile *p) {
   static const char *const columns[] = {"modelled use of", ">KB of the launch", ">achieved", ">ceiling", "unit",
                                         ">of ceiling", NULL};
   cli_table *t = mlaf_cli_table_new(columns);
-  for (int i = 0; i < EMU_USE_COUNT; i++) {
-    const emu_use *u = &p->use[i];
+  for (int i = 0; i < p->n_uses; i++) {
+    const mlaf_profile_use *u = &p->use[i];
     mlaf_cli_table_cell(t, "%s", u->name);
     mlaf_cli_table_cell(t, u->bytes > 0 ? "%.1f" : "-", u->bytes / 1e3);
     mlaf_cli_table_cell(t, "%.1f", u->achieved);
@@ -155,45 +155,45 @@ static void print_use(const emu_profile *p) {
   mlaf_cli_table_end(t);
 }
 
-static uint64_t hot_bytes(const emu_profile *p) {
+static uint64_t hot_bytes(const mlaf_profile *p) {
   uint64_t sum = 0;
-  for (size_t i = 0; i < p->n_insts; i++) sum += p->inst[i].hot ? p->inst[i].inst->size : 0;
+  for (size_t i = 0; i < p->n_insts; i++) sum += p->inst[i].hot ? p->inst[i].bytes : 0;
   return sum;
 }
 
-static void print_mix(const emu_profile *p) {
+static void print_mix(const mlaf_profile *p) {
   cli_evidence e = {.mfma = 0};
   mlaf_cli_evidence_executed(p, &e);
   printf("\nhot path   %u instructions a round: %u mfma, %u valu, %u salu, %u ds, %u vmem, %u smem, %u waits, %u nop,"
          " %u barrier, %u branch",
          e.instructions, e.mfma, e.valu, e.salu, e.ds, e.vmem, e.smem, e.waitcnt, e.nop, e.barrier, e.branch);
   if (e.other_per_mfma > 0) printf("; %.2f others per MFMA", e.other_per_mfma);
-  printf(" (executed); %.1f KB of code, of %d in the instruction cache\n", (double)hot_bytes(p) / 1024,
-         emu_gfx942.icache_bytes >> 10);
+  printf(" (executed); %.1f KB of code, of %u in the instruction cache\n", (double)hot_bytes(p) / 1024,
+         p->icache_bytes >> 10);
   if (p->base <= p->samples * (uint64_t)p->waves)
     printf("           no wave passes it more than once at this shape: prologue and epilogue are in it\n");
   printf("\n");
 }
 
-static void print_instructions(const cli *c, const emu_profile *p) {
+static void print_instructions(const cli *c, const mlaf_profile *p) {
   static const char *const columns[] = {">pc", ">times", ">modelled clk", ">clk/time", ">% of all", "held by",
                                         "instruction", NULL};
   size_t n;
-  const emu_profile_inst **list = select_shown(c, p, &n);
+  const mlaf_profile_inst **list = select_shown(c, p, &n);
   cli_table *t = mlaf_cli_table_new(columns);
   double all = 0;
   for (size_t i = 0; i < p->n_insts; i++) all += cycles(&p->inst[i]);
   for (size_t i = 0; list && i < n; i++) {
-    const emu_profile_inst *x = list[i];
+    const mlaf_profile_inst *x = list[i];
     int why = main_why(x);
-    mlaf_cli_table_cell(t, "%x", x->inst->pc);
+    mlaf_cli_table_cell(t, "%x", x->pc);
     mlaf_cli_table_cell(t, "%llu", (unsigned long long)x->on_cu);
     mlaf_cli_table_cell(t, "%.0f", cycles(x));
     mlaf_cli_table_cell(t, "%.1f", x->on_cu ? cycles(x) / (double)x->on_cu : 0);
     mlaf_cli_table_cell(t, "%.1f", all > 0 ? 100 * cycles(x) / all : 0);
-    if (why >= 0) mlaf_cli_table_cell(t, "%s %.0f %%", emu_why_names[why], 100 * x->clk[why] / cycles(x));
+    if (why >= 0) mlaf_cli_table_cell(t, "%s %.0f %%", p->why_names[why], 100 * x->clk[why] / cycles(x));
     else mlaf_cli_table_cell(t, "%s", "");
-    mlaf_cli_table_cell(t, "%s", x->inst->text);
+    mlaf_cli_table_cell(t, "%s", x->text);
   }
   mlaf_cli_table_end(t);
   free(list);
@@ -201,20 +201,20 @@ static void print_instructions(const cli *c, const emu_profile *p) {
 
 /* --- JSON --- */
 
-static void json_states(cJSON *to, const emu_profile *p) {
+static void json_states(cJSON *to, const mlaf_profile *p) {
   cJSON *list = cJSON_AddArrayToObject(to, "simds");
   for (int k = 0; k < p->simds && k < 4; k++) {
     cJSON *o = cJSON_CreateObject();
-    for (int s = 0; s < EMU_S_COUNT; s++) cJSON_AddNumberToObject(o, emu_state_names[s], p->state[k][s]);
+    for (int s = 0; s < p->n_states; s++) cJSON_AddNumberToObject(o, p->state_names[s], p->state[k][s]);
     cJSON_AddNumberToObject(o, "valu under mfma", p->valu_hidden[k]);
     cJSON_AddItemToArray(list, o);
   }
 }
 
-static void json_use(cJSON *to, const emu_profile *p) {
+static void json_use(cJSON *to, const mlaf_profile *p) {
   cJSON *list = cJSON_AddArrayToObject(to, "resources");
-  for (int i = 0; i < EMU_USE_COUNT; i++) {
-    const emu_use *u = &p->use[i];
+  for (int i = 0; i < p->n_uses; i++) {
+    const mlaf_profile_use *u = &p->use[i];
     cJSON *o = cJSON_CreateObject();
     cJSON_AddStringToObject(o, "name", u->name);
     cJSON_AddNumberToObject(o, "bytes", u->bytes);
@@ -225,7 +225,7 @@ static void json_use(cJSON *to, const emu_profile *p) {
   }
 }
 
-static void json_mix(cJSON *to, const emu_profile *p) {
+static void json_mix(cJSON *to, const mlaf_profile *p) {
   cli_evidence e = {.mfma = 0};
   mlaf_cli_evidence_executed(p, &e);
   const struct {
@@ -241,23 +241,23 @@ static void json_mix(cJSON *to, const emu_profile *p) {
   cJSON_AddNumberToObject(o, "code_bytes", (double)hot_bytes(p));
 }
 
-static void json_instructions(const cli *c, const emu_profile *p, size_t index) {
+static void json_instructions(const cli *c, const mlaf_profile *p, size_t index) {
   size_t n;
-  const emu_profile_inst **list = select_shown(c, p, &n);
+  const mlaf_profile_inst **list = select_shown(c, p, &n);
   for (size_t i = 0; list && i < n; i++) {
-    const emu_profile_inst *x = list[i];
+    const mlaf_profile_inst *x = list[i];
     cJSON *e = mlaf_cli_event("profile_instruction");
     cJSON_AddStringToObject(e, "source", "modelled");
     cJSON_AddNumberToObject(e, "launch", (double)index);
-    cJSON_AddNumberToObject(e, "pc", x->inst->pc);
-    cJSON_AddStringToObject(e, "text", x->inst->text);
+    cJSON_AddNumberToObject(e, "pc", x->pc);
+    cJSON_AddStringToObject(e, "text", x->text);
     cJSON_AddNumberToObject(e, "executed", (double)x->on_cu);
     cJSON_AddNumberToObject(e, "executed_in_sample", (double)x->executed);
     cJSON_AddBoolToObject(e, "hot", x->hot);
     cJSON_AddNumberToObject(e, "clk", cycles(x));
     cJSON *why = cJSON_AddObjectToObject(e, "clk_by_reason");
-    for (int w = 0; w < EMU_WHY_COUNT; w++)
-      if (x->clk[w] > 0) cJSON_AddNumberToObject(why, emu_why_names[w], x->clk[w]);
+    for (int w = 0; w < p->n_whys; w++)
+      if (x->clk[w] > 0) cJSON_AddNumberToObject(why, p->why_names[w], x->clk[w]);
     mlaf_cli_emit(e);
   }
   free(list);
@@ -268,7 +268,7 @@ static void json_extent(cJSON *to, const char *name, const uint32_t extent[3]) {
   cJSON_AddItemToObject(to, name, cJSON_CreateIntArray(values, 3));
 }
 
-static void print_json(const cli *c, const target *t, const emu_profile *p, size_t index, const mlaf_timing *timing) {
+static void print_json(const cli *c, const target *t, const mlaf_profile *p, size_t index, const mlaf_timing *timing) {
   cJSON *e = mlaf_cli_event("profile");
   cJSON_AddStringToObject(e, "source", "modelled");
   cJSON_AddNumberToObject(e, "launch", (double)index);
@@ -303,7 +303,7 @@ static void print_json(const cli *c, const target *t, const emu_profile *p, size
 
 /* --- the command --- */
 
-static void print_text(const cli *c, const target *t, const emu_profile *p, const mlaf_timing *timing) {
+static void print_text(const cli *c, const target *t, const mlaf_profile *p, const mlaf_timing *timing) {
   print_head(t, timing);
   for (size_t i = 0; i < t->n; i++) {
     print_launch(&p[i], i);
@@ -328,8 +328,7 @@ static mlaf_status run_and_save(cli *c, target *t, bool *done) {
   const mlaf_device_info *info = mlaf_info(t->dev);
   if (!t->code || !t->code->n_saves) return MLAF_OK;
   mlaf_status st = mlaf_cli_code_run(t->code, &c->err);
-  for (int i = 0; i < EMU_ISAS; i++)
-    if (strcmp(info->target, emu_isas[i].info.target) == 0 && !emu_isas[i].timed) *done = true;
+  *done = mlaf_ops(t->dev)->features & MLAF_DEVICE_MODELLED && !mlaf_ops(t->dev)->profile;
   if (st == MLAF_OK && *done && !c->json)
     printf("%d buffer%s saved; emu:%s has no timing model\n", t->code->n_saves, t->code->n_saves == 1 ? "" : "s", info->target);
   return st;
@@ -337,7 +336,7 @@ static mlaf_status run_and_save(cli *c, target *t, bool *done) {
 
 int mlaf_cli_profile(cli *c) {
   target t = {.n = 0};
-  emu_profile p[2] = {{.kernel = NULL}, {.kernel = NULL}};
+  mlaf_profile p[2] = {{.kernel = NULL}, {.kernel = NULL}};
   mlaf_timing timing = {0};
   int usage = check_options(c);
   if (usage != CLI_OK) return usage;
@@ -346,12 +345,12 @@ int mlaf_cli_profile(cli *c) {
   bool done = false;
   if (st == MLAF_OK) st = run_and_save(c, &t, &done);
   if (done) t.n = 0;
-  if (st == MLAF_OK && !done) st = emu_profile_run(t.dev, t.launches, t.n, p, &timing, &c->err);
+  if (st == MLAF_OK && !done) st = mlaf_profile_run(t.dev, t.launches, t.n, p, &timing, &c->err);
   if (st == MLAF_OK && !done && c->given[O_TRACE]) st = mlaf_cli_trace(c->given[O_TRACE], p, t.n, &c->err);
   if (st == MLAF_OK && c->json)
     for (size_t i = 0; i < t.n; i++) print_json(c, &t, &p[i], i, &timing);
   else if (st == MLAF_OK && !done) print_text(c, &t, p, &timing);
-  for (size_t i = 0; i < 2; i++) emu_profile_clear(&p[i]);
+  for (size_t i = 0; i < 2; i++) mlaf_profile_clear(&p[i]);
   close_target(&t);
   return st == MLAF_OK ? CLI_OK : mlaf_cli_fail(c);
 }

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
-#include "emu/profile.h"
+#include "device/profile.h"
 
 typedef struct line {
   unsigned offset, size;
@@ -339,20 +339,20 @@ bool mlaf_cli_evidence(const char *text, cli_evidence *out) {
   return ok;
 }
 
-void mlaf_cli_evidence_executed(const emu_profile *p, cli_evidence *out) {
+void mlaf_cli_evidence_executed(const mlaf_profile *p, cli_evidence *out) {
   uint64_t sums[sizeof(cli_evidence) / sizeof(unsigned)] = {0}, all = 0, bytes = 0;
   const size_t mfma = offsetof(cli_evidence, mfma) / sizeof(unsigned);
   cli_evidence found = {.executed = true};
   bool begun = false;
   for (size_t i = 0; i < p->n_insts; i++) {
-    const emu_profile_inst *x = &p->inst[i];
+    const mlaf_profile_inst *x = &p->inst[i];
     if (!x->hot) continue;
-    size_t at = class_of(x->inst->text);
-    if (!begun) found.start = x->inst->pc;
+    size_t at = class_of(x->text);
+    if (!begun) found.start = x->pc;
     begun = true;
     if (at != SIZE_MAX) sums[at / sizeof(unsigned)] += x->executed;
     all += x->executed;
-    bytes += x->executed * load_bytes(x->inst->text);
+    bytes += x->executed * load_bytes(x->text);
     found.loop_instructions++;
   }
   if (!p->base) return;

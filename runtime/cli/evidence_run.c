@@ -5,7 +5,8 @@
 
 #include "cli/cli.h"
 #include "check/bench.h"
-#include "emu/profile.h"
+#include "device/profile.h"
+#include "ops/mla_decode/execute.h"
 
 enum { SMALL_CTX = 1024 }; /* enough rounds that what happens once a launch is below half of them */
 
@@ -43,22 +44,23 @@ void mlaf_cli_rig_close(cli_rig *rig) {
 
 mlaf_status mlaf_cli_rig_count(cli_rig *rig, const mlaf_kernel_desc *desc, const void *code, size_t size, cli_evidence *out,
                                mlaf_err *err) {
-  mlaf_kernel_ref ref = {.threads = desc->threads, .rows_per_wg = desc->rows_per_wg};
-  mlaf_loaded_desc how = {.name = desc->symbol, .decode = &ref, .decode_code = {code, size}, .splits = 1};
+  mlaf_kernel_ref ref = {.template_name = "one", .threads = desc->threads, .rows_per_wg = desc->rows_per_wg};
+  const mlaf_loaded_desc how = {.name = desc->symbol, .kernels = {{&ref, {code, size}}}, .knob = 1};
   mlaf_loaded *loaded = NULL;
   mlaf_prepared prepared;
-  emu_profile p;
+  mlaf_profile p;
   mlaf_kernel_launch wants;
   memcpy(ref.symbol, desc->symbol, sizeof ref.symbol);
   mlaf_status st = mlaf_code_launch(code, size, desc->symbol, &wants, err);
   if (st == MLAF_OK) st = mlaf_loaded_open(rig->dev, &rig->problem, &how, &loaded, err);
   if (st != MLAF_OK) return st;
   st = mlaf_bench_prepare(rig->bench, loaded, 1, &prepared, err);
-  if (wants.flags & MLAF_KERNEL_FITS) prepared.decode.splits = mlaf_fit_word(1, false, 1); /* one part: the request stays whole */
-  if (st == MLAF_OK) st = emu_profile_count(rig->dev, &prepared.launches[0], &p, err);
+  if (wants.flags & MLAF_KERNEL_FITS) /* one part: the request stays whole */
+    mlaf_decode_parameters_of(&prepared)->decode.splits = mlaf_fit_word(1, false, 1);
+  if (st == MLAF_OK) st = mlaf_profile_count(rig->dev, &prepared.launches[0], &p, err);
   if (st == MLAF_OK) {
     mlaf_cli_evidence_executed(&p, out);
-    emu_profile_clear(&p);
+    mlaf_profile_clear(&p);
   }
   mlaf_loaded_close(loaded);
   return st;

@@ -9,6 +9,7 @@
 typedef struct mlaf_device mlaf_device;     /* a back end's device; first member is mlaf_device_base */
 typedef struct mlaf_module mlaf_module;     /* a loaded code object */
 typedef struct mlaf_function mlaf_function; /* a kernel in it; lives as long as its module */
+struct mlaf_profile;                        /* device/profile.h */
 
 /* Who this device is. `id` is the database's HARD key: arch with features, CU and XCC count, partitions; never the
  * marketing name. e.g. "gfx942:sramecc+:xnack-|cu304|xcc8|SPX|NPS1", the emulator's begins with "emu:". */
@@ -128,6 +129,10 @@ typedef struct mlaf_device_ops {
    * one it is in. Nothing may change it there but who puts it back. May be nested. NULL: operations ask for little. */
   mlaf_status (*enter)(mlaf_device *dev, mlaf_visit *visit, mlaf_err *err);
   void (*leave)(mlaf_device *dev, const mlaf_visit *visit);
+  /* device/profile.h, by whose functions they are called. NULL: this back end cannot tell. */
+  mlaf_status (*profile)(mlaf_device *dev, const mlaf_launch *launches, size_t n, struct mlaf_profile *out, mlaf_timing *timing,
+                         mlaf_err *err);
+  mlaf_status (*profile_count)(mlaf_device *dev, const mlaf_launch *launch, struct mlaf_profile *out, mlaf_err *err);
 } mlaf_device_ops;
 
 /* First member of every back end's device. */

@@ -9,6 +9,7 @@
 
 #define MLAF_LAUNCH_SUFFIX "_launch"
 #define MLAF_LAUNCH_MAGIC 0x314b4c4du /* "MLK1" */
+#define MLAF_STAGES_MAX 4 /* kernels of a variant, launched one behind the other */
 enum { MLAF_MAPS_MAX = 8, MLAF_MAP_BYTES = 128, MLAF_TENSORS_MAX = 32 };
 /* Kernel flags. OVERLAPS: it executes griddepcontrol.wait, in every thread that touches global memory, before the first such
  * access that counts, so that it may be launched while the launch before it still runs. Before that it may ask for memory

@@ -20,12 +20,12 @@ void emu_cu_log_close(emu_cu_log *log) {
 }
 
 void emu_cu_log_add(emu_cu_wave *w, uint64_t until, emu_why why) {
-  emu_cu_span *last = w->n ? &w->span[w->n - 1] : NULL;
+  mlaf_profile_span *last = w->n ? &w->span[w->n - 1] : NULL;
   if (until > UINT32_MAX || (last && until < last->end)) w->failed = true;
   if (w->failed || (last && last->end == until)) return;
   if (w->n == w->cap) {
     size_t cap = w->cap ? 2 * w->cap : 1024;
-    emu_cu_span *p = realloc(w->span, cap * sizeof *p);
+    mlaf_profile_span *p = realloc(w->span, cap * sizeof *p);
     if (!p) {
       w->failed = true;
       return;
@@ -33,5 +33,5 @@ void emu_cu_log_add(emu_cu_wave *w, uint64_t until, emu_why why) {
     w->span = p;
     w->cap = cap;
   }
-  w->span[w->n++] = (emu_cu_span){(uint32_t)until, w->inst, why};
+  w->span[w->n++] = (mlaf_profile_span){(uint32_t)until, w->inst, why};
 }

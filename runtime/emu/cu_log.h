@@ -6,9 +6,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "device/profile.h"
+
 /* What a wave does or waits for. A wave's clocks from its start to its end are booked on exactly one each. */
 typedef enum emu_why {
-  EMU_WHY_ISSUE,    /* the instruction's own issue slot */
+  EMU_WHY_ISSUE = MLAF_PROFILE_ISSUE, /* the instruction's own issue slot */
   EMU_WHY_MFMA,     /* the matrix pipe of its SIMD is taken */
   EMU_WHY_VALU,     /* the vector ALU of its SIMD is taken */
   EMU_WHY_SALU,     /* the scalar unit is taken */
@@ -22,14 +24,8 @@ typedef enum emu_why {
   EMU_WHY_SLEEP, EMU_WHY_COUNT
 } emu_why;
 
-typedef struct emu_cu_span {
-  uint32_t end;  /* clk; it begins where the span before ended, the first at 0 */
-  uint32_t inst; /* index in code->insts */
-  uint32_t why;
-} emu_cu_span;
-
 typedef struct emu_cu_wave {
-  emu_cu_span *span;
+  mlaf_profile_span *span;
   size_t n, cap;
   int simd, group;
   uint32_t inst; /* being executed */

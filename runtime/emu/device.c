@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "emu/profile.h"
 #include "emu/strict.h"
 
 enum { MAX_THREADS = 256, DEFAULT_MAX_MIB = 4096 };
@@ -220,6 +221,7 @@ static mlaf_status op_time(mlaf_device *dev, const mlaf_launch *launches, size_t
   .stream_create = op_stream_create, \
   .stream_destroy = op_stream_destroy, \
   .time = op_time, \
+  .profile_count = emu_profile_count, \
   .features = MLAF_DEVICE_MODELLED
 
 static mlaf_status open_gfx942(int ordinal, const mlaf_log *log, mlaf_device **out, mlaf_err *err) {
@@ -232,6 +234,6 @@ static mlaf_status open_gfx90a(int ordinal, const mlaf_log *log, mlaf_device **o
   return emu_open(&mlaf_emu_gfx90a_ops, &emu_isas[2], ordinal, log, out, err);
 }
 
-const mlaf_device_ops mlaf_emu_ops = {EMU_OPS("gfx942", open_gfx942)};
+const mlaf_device_ops mlaf_emu_ops = {EMU_OPS("gfx942", open_gfx942), .profile = emu_profile_run};
 const mlaf_device_ops mlaf_emu_gfx950_ops = {EMU_OPS("gfx950", open_gfx950)};
 const mlaf_device_ops mlaf_emu_gfx90a_ops = {EMU_OPS("gfx90a", open_gfx90a)};

@@ -19,6 +19,8 @@ const char *const emu_why_names[EMU_WHY_COUNT] = {
     [EMU_WHY_BRANCH] = "branch",
     [EMU_WHY_SLEEP] = "sleep"};
 
+_Static_assert((int)EMU_S_COUNT <= MLAF_PROFILE_STATES && (int)EMU_WHY_COUNT <= MLAF_PROFILE_WHYS, "a profile holds them");
+
 static const uint8_t state_of[EMU_WHY_COUNT] = {
     [EMU_WHY_ISSUE] = EMU_S_ISSUE,   [EMU_WHY_MFMA] = EMU_S_MFMA,   [EMU_WHY_VALU] = EMU_S_VALU,
     [EMU_WHY_SALU] = EMU_S_ISSUE,    [EMU_WHY_VMCNT] = EMU_S_VMCNT, [EMU_WHY_LGKM] = EMU_S_LGKM,
@@ -40,7 +42,7 @@ typedef struct simd {
 
 /* A wave enters its span at clock t: an issue takes its pipe. */
 static void enter(simd *s, int k, uint32_t t) {
-  const emu_cu_span *span = &s->wave[k]->span[s->at[k]];
+  const mlaf_profile_span *span = &s->wave[k]->span[s->at[k]];
   if (span->why != EMU_WHY_ISSUE) return;
   emu_cu_pipe pipe = s->log->pipe[span->inst];
   if (pipe.mfma_clk) s->mfma_until = t + pipe.mfma_clk;
@@ -95,36 +97,52 @@ static void sweep(const emu_cu_log *log, int number, uint32_t total, double *sta
 
 /* --- counts --- */
 
-static bool count(emu_profile *p, const emu_recorder *r, const emu_code *code) {
+static bool count(mlaf_profile *p, const emu_recorder *r, const emu_code *code) {
   p->n_insts = code->n_insts;
   p->samples = r->n_samples;
   p->inst = calloc(code->n_insts + 1, sizeof *p->inst);
   if (!p->inst) return false;
-  for (size_t i = 0; i < p->n_insts; i++) p->inst[i].inst = &code->insts[i];
+  for (size_t i = 0; i < p->n_insts; i++) {
+    const emu_inst *in = &code->insts[i];
+    p->inst[i] = (mlaf_profile_inst){.text = in->text, .pc = in->pc, .bytes = in->size};
+  }
   for (size_t i = 0; i < r->n_samples; i++)
     for (int w = 0; w < r->sample[i].n_waves; w++)
       for (size_t k = 0; k < r->sample[i].wave[w].n; k++) p->inst[r->sample[i].wave[w].event[k].inst].executed++;
   uint64_t most = 0;
   for (size_t i = 0; i < p->n_insts; i++) {
-    const emu_profile_inst *x = &p->inst[i];
+    const mlaf_profile_inst *x = &p->inst[i];
     if (x->executed > most) most = x->executed;
-    if (x->inst->cls == EMU_C_MFMA && x->executed > p->base) p->base = x->executed;
+    if (code->insts[i].cls == EMU_C_MFMA && x->executed > p->base) p->base = x->executed;
   }
   if (!p->base) p->base = most;
   for (size_t i = 0; i < p->n_insts; i++) p->inst[i].hot = p->inst[i].executed && 2 * p->inst[i].executed >= p->base;
   return true;
 }
 
-static void attribute(emu_profile *p) {
-  for (int w = 0; w < p->log.n_waves; w++) {
-    const emu_cu_wave *wave = &p->log.wave[w];
+static void attribute(mlaf_profile *p) {
+  for (int w = 0; w < p->n_waves; w++) {
+    const mlaf_profile_wave *wave = &p->wave[w];
     uint32_t from = 0;
     for (size_t i = 0; i < wave->n; from = wave->span[i++].end) {
-      emu_profile_inst *x = &p->inst[wave->span[i].inst];
+      mlaf_profile_inst *x = &p->inst[wave->span[i].inst];
       x->clk[wave->span[i].why] += wave->span[i].end - from;
       x->on_cu += wave->span[i].why == EMU_WHY_ISSUE; /* once an execution */
     }
   }
+}
+
+/* The spans of a log become the profile's. */
+static bool take_waves(mlaf_profile *p, emu_cu_log *log) {
+  p->wave = calloc((size_t)log->n_waves + 1, sizeof *p->wave);
+  if (!p->wave) return false;
+  p->n_waves = log->n_waves;
+  for (int w = 0; w < p->n_waves; w++) {
+    const emu_cu_wave *from = &log->wave[w];
+    p->wave[w] = (mlaf_profile_wave){from->span, from->n, from->simd, from->group};
+    log->wave[w].span = NULL;
+  }
+  return true;
 }
 
 /* --- the launch against the ceilings --- */
@@ -149,20 +167,21 @@ static traffic launch_traffic(const emu_settled *s) {
   return t;
 }
 
-static void fill_use(emu_profile *p, const emu_settled *s) {
+static void fill_use(mlaf_profile *p, const emu_settled *s, const emu_cu_log *log) {
   const emu_arch *a = s->env.arch;
   const traffic t = launch_traffic(s);
   double ns = p->kernel_ns, clk = (double)p->clk, l2 = a->l2_bpc_xcd * a->xccs * s->env.clock_mhz / 1000;
-  const emu_use use[EMU_USE_COUNT] = {
+  const mlaf_profile_use use[EMU_USE_COUNT] = {
       [EMU_USE_MFMA] = {"matrix pipes", "% busy, chip", 0, 100 * s->mfma_busy, 100},
-      [EMU_USE_LDS] = {"LDS port", "% busy, CU", 0, 100 * p->log.lds_clk / clk, 100},
-      [EMU_USE_L1] = {"L1 lines", "% busy, CU", t.l1, 100 * p->log.address_clk / clk, 100},
+      [EMU_USE_LDS] = {"LDS port", "% busy, CU", 0, 100 * log->lds_clk / clk, 100},
+      [EMU_USE_L1] = {"L1 lines", "% busy, CU", t.l1, 100 * log->address_clk / clk, 100},
       [EMU_USE_L2] = {"L2", "GB/s", t.l2, t.l2 / ns, l2},
       [EMU_USE_MALL] = {"Infinity Cache", "GB/s", t.mall, t.mall / ns, a->mall_bps / 1e9},
       [EMU_USE_HBM] = {"HBM", "GB/s", t.hbm, t.hbm / ns, a->hbm_bps / 1e9}};
   memcpy(p->use, use, sizeof use);
-  p->lds_clk = p->log.lds_clk;
-  p->lds_conflict_clk = p->log.lds_conflict_clk;
+  p->n_uses = EMU_USE_COUNT;
+  p->lds_clk = log->lds_clk;
+  p->lds_conflict_clk = log->lds_conflict_clk;
 }
 
 /* The sample of median length, the first of equals: no extreme of the grid. */
@@ -177,8 +196,12 @@ static size_t median_sample(const emu_settled *s) {
   return 0;
 }
 
-static void describe(emu_profile *p, const emu_settled *s) {
+static void describe(mlaf_profile *p, const emu_settled *s) {
   const emu_kernel *k = s->launch->fn->kernel;
+  p->state_names = emu_state_names;
+  p->n_states = EMU_S_COUNT;
+  p->why_names = emu_why_names;
+  p->n_whys = EMU_WHY_COUNT;
   p->kernel = k->symbol;
   memcpy(p->grid, s->launch->grid, sizeof p->grid);
   memcpy(p->block, s->launch->block, sizeof p->block);
@@ -192,55 +215,49 @@ static void describe(emu_profile *p, const emu_settled *s) {
   p->kernel_ns = s->clk / s->env.clock_mhz * 1000;
   p->launch_ns = s->launch_ns;
   p->simds = s->env.arch->simds;
+  p->icache_bytes = (uint32_t)s->env.arch->icache_bytes;
 }
 
-static bool look(void *user, const emu_settled *s, mlaf_err *err) {
-  emu_profile *p = (emu_profile *)user + s->index;
-  size_t i = median_sample(s);
+static bool fill(mlaf_profile *p, const emu_settled *s, emu_cu_log *log, mlaf_err *err) {
+  const size_t i = median_sample(s);
   emu_cu_env env = s->env;
   emu_cu_result r;
-  describe(p, s);
-  env.log = &p->log;
+  env.log = log;
   if (!count(p, s->rec, s->env.code) || !emu_cu_run(&env, &s->rec->sample[i], &r)) return false;
-  for (int w = 0; w < p->log.n_waves; w++)
-    if (p->log.wave[w].failed) {
+  for (int w = 0; w < log->n_waves; w++)
+    if (log->wave[w].failed) {
       mlaf_fail(err, MLAF_E_NOMEM, "the log of %s does not fit host memory, or one workgroup takes more than 2^32 clk:"
                 " profile a shorter ctx", p->kernel);
       return false;
     }
   p->sample_id = s->rec->sample[i].id;
   p->clk = r.clk;
-  for (int k = 0; k < p->simds && k < 4; k++) sweep(&p->log, k, (uint32_t)r.clk, p->state[k], &p->valu_hidden[k]);
+  for (int k = 0; k < p->simds && k < MLAF_PROFILE_SIMDS; k++) sweep(log, k, (uint32_t)r.clk, p->state[k], &p->valu_hidden[k]);
+  fill_use(p, s, log);
+  if (!take_waves(p, log)) return false;
   attribute(p);
-  fill_use(p, s);
   return true;
+}
+
+static bool look(void *user, const emu_settled *s, mlaf_err *err) {
+  mlaf_profile *p = (mlaf_profile *)user + s->index;
+  emu_cu_log log = {.wave = NULL};
+  describe(p, s);
+  const bool ok = fill(p, s, &log, err);
+  emu_cu_log_close(&log);
+  return ok;
 }
 
 /* --- entry --- */
 
-static bool emulated(const mlaf_device *dev) { return mlaf_ops(dev)->launch == mlaf_emu_ops.launch; }
-
-bool emu_profile_can(const mlaf_device *dev) { return emulated(dev) && ((const emu_device *)dev)->isa->timed; }
-
-static mlaf_status refuse(const mlaf_device *dev, mlaf_err *err) {
-  return mlaf_fail(err, MLAF_E_ARG, "a profile is made by the emulator's timing model; the device is %s: use --device emu:gfx942",
-                   mlaf_ops(dev)->name);
-}
-
-mlaf_status emu_profile_run(mlaf_device *dev, const mlaf_launch *launches, size_t n, emu_profile *out, mlaf_timing *timing,
+mlaf_status emu_profile_run(mlaf_device *dev, const mlaf_launch *launches, size_t n, mlaf_profile *out, mlaf_timing *timing,
                             mlaf_err *err) {
-  memset(out, 0, n * sizeof *out);
-  mlaf_status st = emu_profile_can(dev) ? MLAF_OK : refuse(dev, err);
   const emu_time_how how = {.observer = look, .user = out};
-  if (st == MLAF_OK) st = emu_time_how_to((emu_device *)dev, launches, n, &how, timing, err);
-  for (size_t i = 0; i < n && st != MLAF_OK; i++) emu_profile_clear(&out[i]);
-  return st;
+  return emu_time_how_to((emu_device *)dev, launches, n, &how, timing, err);
 }
 
-mlaf_status emu_profile_count(mlaf_device *dev, const mlaf_launch *launch, emu_profile *out, mlaf_err *err) {
+mlaf_status emu_profile_count(mlaf_device *dev, const mlaf_launch *launch, mlaf_profile *out, mlaf_err *err) {
   emu_recorder rec;
-  memset(out, 0, sizeof *out);
-  if (!emulated(dev)) return refuse(dev, err);
   mlaf_status st = emu_recorder_open((emu_device *)dev, &rec, err);
   if (st != MLAF_OK) return st;
   st = emu_sample_run((emu_device *)dev, launch, &rec, err);
@@ -248,10 +265,4 @@ mlaf_status emu_profile_count(mlaf_device *dev, const mlaf_launch *launch, emu_p
     st = mlaf_fail(err, MLAF_E_NOMEM, "no host memory for the counts of a kernel");
   emu_recorder_close(&rec);
   return st;
-}
-
-void emu_profile_clear(emu_profile *p) {
-  emu_cu_log_close(&p->log);
-  free(p->inst);
-  memset(p, 0, sizeof *p);
 }

@@ -18,7 +18,7 @@ typedef struct mlaf_kernel_desc {
   uint32_t rows_per_wg;    /* grid.x = ceil(rows / rows_per_wg) */
   uint32_t lds_bytes;      /* what the budget says; tests compare it with the code object */
   uint32_t vgpr_budget;    /* registers per lane the budget allows (unified file) */
-  uint32_t step, slots;    /* what fitting splits needs: core/nearest.h; 0 of a combine kernel */
+  uint32_t step, slots;    /* what fitting splits needs: op/nearest.h; 0 of a combine kernel */
 } mlaf_kernel_desc;
 
 typedef struct mlaf_variant {

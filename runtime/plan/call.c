@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "plan/block_tables.h"
-#include "ops/mla_decode/problem.h"
+#include "plan/ctx.h"
 #include "ops/mla_decode/fields.h"
+#include "ops/mla_decode/problem.h"
 
 enum { WORKSPACE_ALIGN = 256 };
 

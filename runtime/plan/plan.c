@@ -3,11 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan/block_tables.h"
 #include "op/lengths.h"
-#include "run/loaded_impl.h"
-#include "plan/planner.h"
+#include "ops/mla_decode/block_tables.h"
+#include "ops/mla_decode/execute.h"
 #include "ops/mla_decode/problem.h"
+#include "plan/planner.h"
+#include "plan/tables_kernel.h"
 
 struct mlaf_plan {
   atomic_int refs;
@@ -49,7 +50,7 @@ static mlaf_status plan_new(mlaf_ctx *ctx, const mlaf_problem *problem, const ml
   pthread_mutex_lock(&ctx->lock);
   mlaf_status st = MLAF_OK;
   int compiles = 0;
-  if (opts->flags & MLAF_PLAN_TABLES) st = mlaf_block_tables_open(ctx, !(opts->flags & MLAF_PLAN_NO_COMPILE), &compiles, err);
+  if (opts->flags & MLAF_PLAN_TABLES) st = mlaf_tables_kernel_open(ctx, !(opts->flags & MLAF_PLAN_NO_COMPILE), &compiles, err);
   if (!st) st = mlaf_planner_run(ctx, problem, opts, &plan->from, err);
   plan->from.compiles += compiles;
   pthread_mutex_unlock(&ctx->lock);
@@ -84,7 +85,7 @@ mlaf_status mlaf_plan_want_tables(mlaf_ctx *ctx, const mlaf_plan_opts *opts) {
   mlaf_err err = {MLAF_OK, ""};
   int compiles = 0;
   pthread_mutex_lock(&ctx->lock);
-  err.status = mlaf_block_tables_open(ctx, !(opts->flags & MLAF_PLAN_NO_COMPILE), &compiles, &err);
+  err.status = mlaf_tables_kernel_open(ctx, !(opts->flags & MLAF_PLAN_NO_COMPILE), &compiles, &err);
   pthread_mutex_unlock(&ctx->lock);
   if (!err.status) mlaf_log_line(&ctx->log, MLAF_LOG_INFO, "plan: the kernel that reads block tables, %d compiled", compiles);
   return err.status ? mlaf_shared_report(ctx->shared, &err) : MLAF_OK;
@@ -108,7 +109,7 @@ mlaf_status mlaf_plan_query(const mlaf_plan *plan, mlaf_plan_info *info) {
   const uint32_t size = info->struct_size;
   const mlaf_plan_info all = {
       .struct_size = size,
-      .splits = (int32_t)mlaf_loaded_splits(plan->from.loaded),
+      .splits = (int32_t)mlaf_loaded_knob(plan->from.loaded),
       .problem = plan->text,
       .rung = mlaf_rung_name(plan->from.rung),
       .source = plan->from.source,
@@ -127,7 +128,7 @@ mlaf_status mlaf_plan_query(const mlaf_plan *plan, mlaf_plan_info *info) {
 }
 
 size_t mlaf_plan_workspace_size(const mlaf_plan *plan, int64_t total_q) {
-  return plan ? mlaf_loaded_workspace_size(plan->from.loaded, mlaf_loaded_splits(plan->from.loaded), total_q) : 0;
+  return plan ? mlaf_loaded_workspace_size(plan->from.loaded, mlaf_loaded_knob(plan->from.loaded), total_q) : 0;
 }
 
 /* Offset of the tables made for a launch, behind the workspace of its kernels; SIZE_MAX: they do not fit. */
@@ -156,7 +157,12 @@ size_t mlaf_execute_workspace_size(const mlaf_plan *plan, const mlaf_execute_arg
 }
 
 static mlaf_status launch(const mlaf_plan *plan, const mlaf_execute_args *a, void *stream, mlaf_err *err) {
-  return mlaf_loaded_launch(plan->from.loaded, mlaf_loaded_splits(plan->from.loaded), a, stream, err);
+  return mlaf_loaded_launch(plan->from.loaded, mlaf_loaded_knob(plan->from.loaded), a, stream, err);
+}
+
+static mlaf_status launch_tables(const mlaf_plan *plan, const mlaf_execute_args *a, void *at, void *stream,
+                                 mlaf_execute_args *first, mlaf_err *err) {
+  return mlaf_block_tables_launch(plan->shared->dev, mlaf_tables_kernel(plan->shared), &plan->problem, a, at, stream, first, err);
 }
 
 /* The tables' second form: what the first is made of lies behind the kernels' own workspace. All is checked before anything is
@@ -174,8 +180,8 @@ static mlaf_status launch_with_tables(const mlaf_plan *plan, const mlaf_execute_
   const int32_t *any = (const int32_t *)((const char *)a->workspace + at);
   if (!first.qo_indptr) first.qo_indptr = any;
   first.kv_indptr = first.kv_indices = first.kv_last_page_lens = any;
-  mlaf_status st = mlaf_loaded_check(plan->from.loaded, mlaf_loaded_splits(plan->from.loaded), &first, err);
-  if (!st) st = mlaf_block_tables_launch(plan->shared, &plan->problem, a, (char *)a->workspace + at, stream, &first, err);
+  mlaf_status st = mlaf_loaded_check(plan->from.loaded, mlaf_loaded_knob(plan->from.loaded), &first, err);
+  if (!st) st = launch_tables(plan, a, (char *)a->workspace + at, stream, &first, err);
   return st ? st : launch(plan, &first, stream, err);
 }
 

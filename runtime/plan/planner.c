@@ -60,8 +60,28 @@ static mlaf_status stand_on(planner *p, const mlaf_build *b, mlaf_rung rung, con
   return MLAF_OK;
 }
 
-/* The code of a build: from the cache, or made, if that is allowed. */
-static mlaf_status get_code(planner *p, mlaf_build *b, mlaf_err *err) {
+/* What a stored choice was planned with, where its code was made anew and the generator is awake to tell: another compiler may
+ * take more than the one it was tuned with. */
+static void learn_budgets(planner *p, const char *problem, mlaf_build *b) {
+  mlaf_problem at;
+  mlaf_variant v = {.name = NULL};
+  mlaf_err ignored;
+  if (b->budget[0].known || !p->ctx->gen || mlaf_problem_parse(problem, &at, NULL, 0)) return;
+  if (!mlaf_gen_variant(p->ctx->gen, &at, info(p)->target, b->name, &v, &ignored)) mlaf_build_learn(b, &v);
+  mlaf_variant_clear(&v);
+}
+
+static mlaf_status make_code(planner *p, mlaf_build *b, const char *problem, mlaf_gen *gen, mlaf_err *err) {
+  mlaf_status st = mlaf_build_now(b, gen, p->ctx->compiler, info(p)->target, may_compile(p), &p->out->compiles, err);
+  if (st) return st;
+  learn_budgets(p, problem, b);
+  st = mlaf_build_check(b, mlaf_calls_of(p->problem), mlaf_ctx_device(p->ctx), err);
+  if (!st) mlaf_build_remember(b, &p->ctx->hashes, info(p)->target, mlaf_ctx_toolchain(p->ctx));
+  return st;
+}
+
+/* The code of a build: from the cache, or made, if that is allowed. `problem` is the one that its variant was chosen for. */
+static mlaf_status get_code(planner *p, mlaf_build *b, const char *problem, mlaf_err *err) {
   if (p->killed.status) { /* no rung below may stand in: it would serve although nothing is wrong with the better one */
     *err = p->killed;
     return err->status;
@@ -72,18 +92,17 @@ static mlaf_status get_code(planner *p, mlaf_build *b, mlaf_err *err) {
   /* Not under the stored key: another compiler may have made it since, or may make it now. */
   if (st == MLAF_E_NOT_COMPILED && mlaf_build_take_known(b, p->ctx->compiler, &p->ctx->hashes, target, toolchain)) st = MLAF_OK;
   if (st == MLAF_E_NOT_COMPILED && !mlaf_ctx_gen(p->ctx, &gen, err)) {
-    st = mlaf_build_now(b, gen, p->ctx->compiler, target, may_compile(p), &p->out->compiles, err);
-    if (!st) mlaf_build_remember(b, &p->ctx->hashes, target, toolchain);
+    st = make_code(p, b, problem, gen, err);
     if (st == MLAF_E_KILLED) p->killed = *err;
   }
-  return st ? st : mlaf_build_check_resources(b, err);
+  return st;
 }
 
 static mlaf_status try_variant(planner *p, const mlaf_variant *v, mlaf_rung rung, mlaf_err *err) {
   mlaf_build b;
   mlaf_status st = mlaf_build_init(v, &b, err);
   if (st) return st;
-  st = get_code(p, &b, err);
+  st = get_code(p, &b, "", err);
   if (!st) st = stand_on(p, &b, rung, "none", err);
   if (!st) {
     p->out->ns = v->model_ns;
@@ -225,7 +244,7 @@ typedef mlaf_status (*start_fn)(planner *p, const mlaf_choice *choice, mlaf_buil
 
 /* The code of what was started, and who it is. */
 static mlaf_status stand_on_choice(planner *p, mlaf_build *b, const mlaf_choice *choice, mlaf_rung rung, mlaf_err *err) {
-  mlaf_status st = get_code(p, b, err);
+  mlaf_status st = get_code(p, b, choice->problem, err);
   if (!st) st = stand_on(p, b, rung, mlaf_source_name(choice->source), err);
   if (!st) {
     p->out->ns = choice->ns;

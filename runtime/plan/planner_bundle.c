@@ -5,6 +5,7 @@
 
 #include "ops/mla_decode/nearest.h"
 #include "plan/planner.h"
+#include "run/build.h"
 
 static void make_ref(const mlaf_bundle_kernel *k, mlaf_kernel_ref *ref) {
   *ref = (mlaf_kernel_ref){.threads = k->threads, .rows_per_wg = k->rows_per_wg};
@@ -18,23 +19,18 @@ static void make_ref(const mlaf_bundle_kernel *k, mlaf_kernel_ref *ref) {
 
 static mlaf_status load(mlaf_ctx *ctx, const mlaf_bundle_plan *x, const mlaf_bundle_fitted *f, const mlaf_problem *p,
                         mlaf_loaded **out, mlaf_err *err) {
-  mlaf_kernel_ref refs[2] = {{.threads = 0}};
-  void *code[2] = {NULL, NULL};
-  mlaf_loaded_desc desc = {.name = f->variant, .decode = &refs[0], .splits = f->splits};
-  mlaf_status st = mlaf_bundle_code(ctx->bundle, x->decode, &code[0], err);
-  if (!st && f->combine) st = mlaf_bundle_code(ctx->bundle, f->combine, &code[1], err);
-  if (!st) {
-    make_ref(x->decode, &refs[0]);
-    desc.decode_code = (mlaf_code){code[0], x->decode->size};
-    if (f->combine) {
-      make_ref(f->combine, &refs[1]);
-      desc.combine = &refs[1];
-      desc.combine_code = (mlaf_code){code[1], f->combine->size};
-    }
-    st = mlaf_loaded_open(mlaf_ctx_device(ctx), p, &desc, out, err);
+  const mlaf_bundle_kernel *const kernels[] = {x->decode, f->combine};
+  mlaf_build b = {.splits = f->splits, .n = f->combine ? 2 : 1};
+  mlaf_status st = MLAF_OK;
+  snprintf(b.name, sizeof b.name, "%s", f->variant);
+  for (int i = 0; !st && i < b.n; i++) {
+    void *code = NULL;
+    make_ref(kernels[i], &b.refs[i]);
+    st = mlaf_bundle_code(ctx->bundle, kernels[i], &code, err);
+    if (!st) st = mlaf_build_take(&b, i, code, kernels[i]->size, err);
   }
-  free(code[0]);
-  free(code[1]);
+  if (!st) st = mlaf_build_load(&b, mlaf_ctx_device(ctx), p, out, err);
+  mlaf_build_clear(&b);
   return st;
 }
 

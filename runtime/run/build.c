@@ -1,4 +1,5 @@
 /* Variant -> sources -> code objects -> loaded kernels. */
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +25,7 @@ mlaf_status mlaf_build_init(const mlaf_variant *v, mlaf_build *out, mlaf_err *er
   if (!copy(b.name, sizeof b.name, v->name) || !make_ref(&v->decode, &b.refs[0]) ||
       (b.n == 2 && !make_ref(&v->combine, &b.refs[1])))
     return mlaf_fail(err, MLAF_E_INTERNAL, "a name of variant %s is too long", v->name);
+  mlaf_build_learn(&b, v);
   *out = b;
   return MLAF_OK;
 }
@@ -41,13 +43,30 @@ void mlaf_build_clear(mlaf_build *b) {
   *b = (mlaf_build){.n = 0};
 }
 
-static mlaf_status render(mlaf_build *b, int i, mlaf_gen *g, const char *target, mlaf_err *err) {
+void mlaf_build_learn(mlaf_build *b, const mlaf_variant *v) {
+  const mlaf_kernel_desc *const all[] = {&v->decode, &v->combine};
+  for (int i = 0; i < b->n; i++)
+    if (all[i]->template_name && !strcmp(all[i]->symbol, b->refs[i].symbol)) b->budget[i] = mlaf_budget_of(all[i]);
+}
+
+/* The bare target, not the device's full id: a build machine without a GPU then makes the same cache keys. */
+mlaf_status mlaf_build_render(mlaf_gen *g, const char *target, const mlaf_kernel_ref *ref, char **source,
+                              char src_hash[MLAF_HASH_HEX], mlaf_compile_job *job, mlaf_err *err) {
+  const char *const *options = NULL;
+  const mlaf_kernel_desc desc = {.template_name = (char *)(uintptr_t)ref->template_name,
+                                 .params = (char *)(uintptr_t)ref->params};
+  mlaf_status st = mlaf_gen_options(g, target, &options, err);
+  if (!st && !*source) st = mlaf_gen_render(g, &desc, target, source, src_hash, err);
+  if (!st) *job = (mlaf_compile_job){.source = *source, .options = options, .target = target, .name = ref->symbol};
+  return st;
+}
+
+static mlaf_status render(mlaf_build *b, int i, mlaf_gen *g, const char *target, mlaf_compile_job *job, mlaf_err *err) {
   mlaf_kernel_ref *ref = &b->refs[i];
-  mlaf_kernel_desc desc = {.template_name = ref->template_name, .params = ref->params};
   char hash[MLAF_HASH_HEX];
-  if (b->source[i]) return MLAF_OK;
-  mlaf_status st = mlaf_gen_render(g, &desc, target, &b->source[i], hash, err);
-  if (st) return st;
+  const bool again = b->source[i] != NULL;
+  mlaf_status st = mlaf_build_render(g, target, ref, &b->source[i], hash, job, err);
+  if (st || again) return st;
   /* A stored choice was verified and timed with one exact text; another text needs another verification. */
   if (ref->src_hash[0] && strcmp(ref->src_hash, hash))
     return mlaf_fail(err, MLAF_E_TEMPLATE,
@@ -58,32 +77,22 @@ static mlaf_status render(mlaf_build *b, int i, mlaf_gen *g, const char *target,
 
 mlaf_status mlaf_build_jobs(mlaf_build *b, mlaf_gen *g, const char *target, mlaf_compile_job jobs[2], size_t *n,
                             mlaf_err *err) {
-  const char *const *options = NULL;
   size_t count = 0;
-  mlaf_status st = mlaf_gen_options(g, target, &options, err);
-  for (int i = 0; !st && i < b->n; i++) {
-    if (b->code[i]) continue;
-    st = render(b, i, g, target, err);
-    /* The bare target, not the device's full id: a build machine without a GPU then makes the same cache keys. */
-    if (!st)
-      jobs[count++] =
-          (mlaf_compile_job){.source = b->source[i], .options = options, .target = target, .name = b->refs[i].symbol};
-  }
+  mlaf_status st = MLAF_OK;
+  for (int i = 0; !st && i < b->n; i++)
+    if (!b->code[i]) st = render(b, i, g, target, &jobs[count++], err);
   if (!st) *n = count;
   return st;
 }
 
 static mlaf_status read_meta(mlaf_build *b, int i, mlaf_err *err) {
-  mlaf_kernel_meta list[8];
-  size_t n = 0;
-  mlaf_status st = mlaf_code_meta(b->code[i], b->code_size[i], list, sizeof list / sizeof *list, &n, err);
-  if (st) return mlaf_fail_prefix(err, st, "%s", b->refs[i].symbol);
-  for (size_t k = 0; k < n && k < sizeof list / sizeof *list; k++)
-    if (!strcmp(list[k].symbol, b->refs[i].symbol)) {
-      b->meta[i] = list[k];
-      return MLAF_OK;
-    }
-  return mlaf_fail(err, MLAF_E_COMPILE, "the code object has no kernel '%s'", b->refs[i].symbol);
+  return mlaf_resources_read(NULL, b->refs[i].symbol, b->code[i], b->code_size[i], &b->meta[i], err);
+}
+
+mlaf_status mlaf_build_take(mlaf_build *b, int i, void *code, size_t size, mlaf_err *err) {
+  b->code[i] = code;
+  b->code_size[i] = size;
+  return read_meta(b, i, err);
 }
 
 mlaf_status mlaf_build_finish(mlaf_build *b, mlaf_compile_job jobs[2], size_t n, mlaf_err *err) {
@@ -159,14 +168,14 @@ void mlaf_build_remember(const mlaf_build *b, mlaf_hashes *known, const char *ta
   if (new) mlaf_hashes_save(known);
 }
 
-mlaf_status mlaf_build_check_resources(const mlaf_build *b, mlaf_err *err) {
-  for (int i = 0; i < b->n; i++) {
-    const mlaf_kernel_meta *m = &b->meta[i];
-    if (m->scratch_bytes || m->vgpr_spills || m->sgpr_spills)
-      return mlaf_fail(err, MLAF_E_TEMPLATE, "%s uses %u bytes of scratch, spills %u vector and %u scalar registers",
-                       m->symbol, m->scratch_bytes, m->vgpr_spills, m->sgpr_spills);
+mlaf_status mlaf_build_check(const mlaf_build *b, const mlaf_calls *calls, const mlaf_device *dev, mlaf_err *err) {
+  mlaf_status st = MLAF_OK;
+  for (int i = 0; !st && i < b->n; i++) {
+    const mlaf_asking k = {.symbol = b->refs[i].symbol, .threads = b->refs[i].threads, .calls = calls, .stage = i,
+                           .budget = b->budget[i], .dev = dev};
+    st = mlaf_resources_check(&k, &b->meta[i], err);
   }
-  return MLAF_OK;
+  return st;
 }
 
 /* What the compiler would make, looked up only: fills the jobs as if they had run. */
@@ -191,18 +200,30 @@ mlaf_status mlaf_build_now(mlaf_build *b, mlaf_gen *g, mlaf_compiler *c, const c
   for (size_t i = 0; i < n; i++) *compiles += jobs[i].code && !jobs[i].cached;
   if (!st) st = mlaf_build_finish(b, jobs, n, err);
   for (size_t i = 0; i < n; i++) mlaf_compile_job_clear(&jobs[i]);
-  return st ? st : mlaf_build_check_resources(b, err);
+  return st;
 }
 
 mlaf_status mlaf_build_load(const mlaf_build *b, mlaf_device *dev, const mlaf_problem *p, mlaf_loaded **out,
                             mlaf_err *err) {
-  const mlaf_loaded_desc desc = {
-      .name = b->name,
-      .decode = &b->refs[0],
-      .decode_code = {b->code[0], b->code_size[0]},
-      .combine = b->n == 2 ? &b->refs[1] : NULL,
-      .combine_code = {b->code[1], b->code_size[1]},
-      .splits = b->splits,
-  };
+  mlaf_loaded_desc desc = {.name = b->name, .knob = b->splits};
+  mlaf_status st = mlaf_build_check(b, mlaf_calls_of(p), dev, err);
+  if (st) return st;
+  for (int i = 0; i < b->n; i++) {
+    desc.kernels[i].ref = &b->refs[i];
+    desc.kernels[i].code = (mlaf_code){b->code[i], b->code_size[i]};
+  }
   return mlaf_loaded_open(dev, p, &desc, out, err);
+}
+
+mlaf_status mlaf_build_load_one(const mlaf_build *b, mlaf_device *dev, mlaf_module **module, mlaf_function **fn, mlaf_err *err) {
+  const mlaf_device_ops *ops = mlaf_ops(dev);
+  mlaf_status st = mlaf_build_check(b, NULL, dev, err);
+  if (!st) st = ops->module_load(dev, b->code[0], b->code_size[0], module, err);
+  if (st) return st;
+  st = ops->function_get(dev, *module, b->refs[0].symbol, fn, err);
+  if (st) {
+    ops->module_unload(dev, *module);
+    *module = NULL;
+  }
+  return st;
 }

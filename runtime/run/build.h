@@ -4,10 +4,11 @@
 #define MLAF_BUILD_H
 
 #include "compile/compile.h"
-#include "run/hashes.h"
-#include "run/loaded.h"
 #include "db/db.h"
 #include "gen/gen.h"
+#include "run/hashes.h"
+#include "run/loaded.h"
+#include "run/resources.h"
 
 /* Both kernels of one variant. Zero-initialise; mlaf_build_clear frees. */
 typedef struct mlaf_build {
@@ -18,7 +19,8 @@ typedef struct mlaf_build {
   void *code[2];              /* owned */
   size_t code_size[2];
   char *source[2];            /* owned; NULL while nothing had to be rendered */
-  mlaf_kernel_meta meta[2];   /* what the code objects say; filled by mlaf_build_finish and mlaf_build_take_cached */
+  mlaf_kernel_meta meta[2];   /* what the code objects say; there when the code is */
+  mlaf_budget budget[2];      /* known of a variant, not of a stored choice */
 } mlaf_build;
 
 /* Names, hashes and launch geometry of a variant; no source yet. */
@@ -43,14 +45,25 @@ mlaf_status mlaf_build_take_cached(mlaf_build *b, mlaf_compiler *c, mlaf_err *er
 bool mlaf_build_take_known(mlaf_build *b, mlaf_compiler *c, const mlaf_hashes *known, const char *target, const char *toolchain);
 /* Remember where the code of a finished build lies. */
 void mlaf_build_remember(const mlaf_build *b, mlaf_hashes *known, const char *target, const char *toolchain);
-/* E_TEMPLATE (with figures) when a kernel uses scratch or spills: such a kernel is never offered. */
-mlaf_status mlaf_build_check_resources(const mlaf_build *b, mlaf_err *err);
+/* Code from elsewhere for kernel i: malloc'ed, taken over whatever is returned. */
+mlaf_status mlaf_build_take(mlaf_build *b, int i, void *code, size_t size, mlaf_err *err);
+/* The budgets of a variant, for the kernels that have its symbols. */
+void mlaf_build_learn(mlaf_build *b, const mlaf_variant *v);
+/* Whether its kernels may run (run/resources.h). `calls` NULL: they are no operation's; dev NULL: none is at hand. */
+mlaf_status mlaf_build_check(const mlaf_build *b, const mlaf_calls *calls, const mlaf_device *dev, mlaf_err *err);
 /* Everything in one: render, then cached code if there is, else compile (`may_compile`) or E_NOT_COMPILED. Compiler
- * runs are added to *compiles. Resources are checked. */
+ * runs are added to *compiles. */
 mlaf_status mlaf_build_now(mlaf_build *b, mlaf_gen *g, mlaf_compiler *c, const char *target, bool may_compile,
                            int *compiles, mlaf_err *err);
 
+/* Check and load. */
 mlaf_status mlaf_build_load(const mlaf_build *b, mlaf_device *dev, const mlaf_problem *p, mlaf_loaded **out,
                             mlaf_err *err);
+/* The same of a build of one kernel that is no operation's. */
+mlaf_status mlaf_build_load_one(const mlaf_build *b, mlaf_device *dev, mlaf_module **module, mlaf_function **fn, mlaf_err *err);
+
+/* Render a kernel and fill its compile job, which borrows *source (malloc'ed) and the generator's options. */
+mlaf_status mlaf_build_render(mlaf_gen *g, const char *target, const mlaf_kernel_ref *ref, char **source,
+                              char src_hash[MLAF_HASH_HEX], mlaf_compile_job *job, mlaf_err *err);
 
 #endif

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ops/mla_decode/launch.h"
+#include "run/resources.h"
 #include "tune/tune_internal.h"
 
 #define GIVE_UP       3.0 /* timing stops early above this many times the best, unless the options say otherwise */
@@ -48,9 +48,11 @@ static mlaf_status failed_on_device(tuner *t, tune_candidate *c, const mlaf_err 
 }
 
 /* *usable: there is code to go on with. */
-static mlaf_status check_code(tuner *t, tune_candidate *c, int index, size_t kernarg, bool *usable,
+static mlaf_status check_code(tuner *t, tune_candidate *c, int index, int stage, bool *usable,
                               mlaf_kernel_meta *meta, mlaf_err *err) {
   const tune_kernel *k = &t->kernels[index];
+  const mlaf_asking asking = {.symbol = k->desc->symbol, .threads = k->desc->threads, .calls = mlaf_calls_of(t->problem),
+                              .stage = stage, .budget = mlaf_budget_of(k->desc), .dev = t->env->device};
   mlaf_err why = {MLAF_OK, ""};
   *usable = false;
   if (k->trouble) {
@@ -67,8 +69,8 @@ static mlaf_status check_code(tuner *t, tune_candidate *c, int index, size_t ker
     default:
       return mlaf_fail(err, k->job.status, "%s: %.2000s", k->desc->symbol, k->job.log ? k->job.log : "not compiled");
   }
-  mlaf_status status = mlaf_resources_of(t->steps, k->desc, k->job.code, k->job.code_size, meta, &why);
-  if (status == MLAF_OK) status = mlaf_resources_check(k->desc, meta, kernarg, &why);
+  mlaf_status status = mlaf_resources_read(t->steps->meta, k->desc->symbol, k->job.code, k->job.code_size, meta, &why);
+  if (status == MLAF_OK) status = mlaf_resources_check(&asking, meta, &why);
   if (status == MLAF_E_NOMEM) return mlaf_fail(err, status, "%s", why.text);
   if (status != MLAF_OK) set_outcome(c, MLAF_OUT_RESOURCES, why.text);
   *usable = status == MLAF_OK;
@@ -78,25 +80,24 @@ static mlaf_status check_code(tuner *t, tune_candidate *c, int index, size_t ker
 /* The decode kernel's resources are the candidate's: the combine kernel is small and shared. */
 static mlaf_status check_codes(tuner *t, tune_candidate *c, bool *usable, mlaf_err *err) {
   mlaf_kernel_meta meta = {.vgpr_count = 0}, combine = {.vgpr_count = 0};
-  mlaf_status status = check_code(t, c, c->decode, sizeof(mlaf_decode_args), usable, &meta, err);
+  mlaf_status status = check_code(t, c, c->decode, 0, usable, &meta, err);
   mlaf_sample *s = &c->item.sample;
   s->vgpr = mlaf_resources_vgpr(&meta);
   s->agpr = meta.agpr_count;
   s->lds = meta.lds_bytes;
   s->scratch = meta.scratch_bytes;
   if (status == MLAF_OK && *usable && c->combine >= 0)
-    status = check_code(t, c, c->combine, sizeof(mlaf_combine_args), usable, &combine, err);
+    status = check_code(t, c, c->combine, 1, usable, &combine, err);
   return status;
 }
 
 mlaf_status mlaf_tuner_open(tuner *t, const tune_candidate *c, mlaf_loaded **out, mlaf_err *err) {
   const tune_kernel *d = &t->kernels[c->decode], *m = c->combine < 0 ? NULL : &t->kernels[c->combine];
-  mlaf_loaded_desc desc = {
-      .name = c->item.sample.variant, .decode = &c->item.sample.decode, .splits = c->item.sample.splits};
-  desc.decode_code = (mlaf_code){d->job.code, d->job.code_size};
+  const mlaf_sample *s = &c->item.sample;
+  mlaf_loaded_desc desc = {.name = s->variant, .kernels = {{&s->decode, {d->job.code, d->job.code_size}}}, .knob = s->splits};
   if (m) {
-    desc.combine = &c->item.sample.combine;
-    desc.combine_code = (mlaf_code){m->job.code, m->job.code_size};
+    desc.kernels[1].ref = &s->combine;
+    desc.kernels[1].code = (mlaf_code){m->job.code, m->job.code_size};
   }
   return t->steps->open(t->env->device, t->problem, &desc, out, err);
 }

@@ -122,16 +122,6 @@ void mlaf_tuner_result_clear(mlaf_tuner_result *r);
 mlaf_status mlaf_tuner_run(const mlaf_tuner_env *env, const mlaf_problem *p, const mlaf_tuner_opts *opts,
                            mlaf_tuner_result *out, mlaf_err *err);
 
-/* What a code object must obey before it may run: no scratch, no spills, LDS and registers within the variant's budget,
- * and the argument block the runtime passes. MLAF_E_INCORRECT names the figure. Shared with `mlaforge compile`. */
-mlaf_status mlaf_resources_check(const mlaf_kernel_desc *k, const mlaf_kernel_meta *meta, size_t kernarg_bytes,
-                                 mlaf_err *err);
-/* Metadata of the kernel `symbol` in a code object. */
-mlaf_status mlaf_resources_of(const mlaf_tuner_steps *steps, const mlaf_kernel_desc *k, const void *code, size_t size,
-                              mlaf_kernel_meta *out, mlaf_err *err);
-/* Registers split as the kernel descriptor has them: vgpr without the AGPRs. */
-uint32_t mlaf_resources_vgpr(const mlaf_kernel_meta *meta);
-
 /* One tuner at a time on one device, unless its times are modelled: an flock on a file named after the device, released by the
  * kernel when the holder dies. Waits until `deadline` (mlaf_now) or the cancel flag; announces the wait after two seconds.
  * *fd -1: locking is not possible here (a warning was logged) and timing goes on without. */

@@ -5,6 +5,7 @@
 #include "check/bench.h"
 #include "run/fake_device.h"
 #include "check/verify.h"
+#include "ops/mla_decode/compare.h"
 
 static mlaf_problem parse(const char *text) {
   mlaf_problem p;

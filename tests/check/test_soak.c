@@ -4,6 +4,7 @@
 #include "run/fake_device.h"
 #include "check/soak.h"
 #include "check/verify.h"
+#include "ops/mla_decode/compare.h"
 
 /* What is done to decode launches of the device under test: those numbered first, first + step, ..., counted from 1. */
 static struct soiling {

@@ -5,6 +5,7 @@
 
 #include <math.h>
 
+#include "mlaforge/plan.h"
 #include "run/loaded.h"
 #include "op/numeric.h"
 #include "ops/mla_decode/reference.h"
@@ -165,7 +166,7 @@ static void by_library(mlaf_device *dev, const batch *x, const variant *v, const
   code.data[0].flags = MLAF_KERNEL_FITS | v->flags, code.data[1].flags = MLAF_KERNEL_FITS;
   code.data[0].cluster[1] = v->team;
   const mlaf_code image = {&code, sizeof code};
-  const mlaf_loaded_desc desc = {what, &decode, image, v->combined ? &add : NULL, image, v->splits};
+  const mlaf_loaded_desc desc = {what, {{&decode, image}, {v->combined ? &add : NULL, image}}, v->splits};
   mlaf_err err = {MLAF_OK, ""};
   mlaf_loaded *l = NULL;
   if (mlaf_loaded_open(dev, &x->of.problem, &desc, &l, &err)) fail_msg("%s: %s", what, err.text);

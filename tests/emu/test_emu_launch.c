@@ -78,11 +78,11 @@ static void recordings_that_do_not_end(void **state) {
         .args_size = 8};
     mlaf_time_opts opts = {.limit_s = 1};
     mlaf_timing timing;
-    emu_profile p;
+    mlaf_profile p;
     mlaf_status st = mlaf_emu_ops.time(mine.dev, &l, 1, &opts, &timing, &mine.err);
     r.err = mine.err;
     says(MLAF_E_FAULT, st, "takes more than 8 MiB of host memory", "MLAF_EMU_MAX_MEMORY (MiB) raises the limit");
-    st = emu_profile_run(mine.dev, &l, 1, &p, &timing, &mine.err);
+    st = mlaf_profile_run(mine.dev, &l, 1, &p, &timing, &mine.err);
     r.err = mine.err;
     says(MLAF_E_FAULT, st, "takes more than 8 MiB of host memory", "MLAF_EMU_MAX_MEMORY (MiB) raises the limit");
   }
@@ -114,11 +114,11 @@ static void stopped_on_request(void **state) {
     mlaf_launch l = {.fn = hip_rig_kernel(&r, i == 1 ? "endless_barrier" : "endless"), .grid = {4, 1, 1}, .block = {256, 1, 1},
                      .args = &x, .args_size = 8};
     mlaf_timing timing;
-    emu_profile p;
+    mlaf_profile p;
     mlaf_device_cancel_by(r.dev, &flag);
     assert_int_equal(pthread_create(&thread, NULL, soon, &flag), 0);
     double from = cpu_now();
-    mlaf_status st = i < 2 ? mlaf_emu_ops.launch(r.dev, NULL, &l, &r.err) : emu_profile_run(r.dev, &l, 1, &p, &timing, &r.err);
+    mlaf_status st = i < 2 ? mlaf_emu_ops.launch(r.dev, NULL, &l, &r.err) : mlaf_profile_run(r.dev, &l, 1, &p, &timing, &r.err);
     double took = cpu_now() - from;
     pthread_join(thread, NULL);
     mlaf_device_cancel_by(r.dev, NULL);

@@ -144,7 +144,7 @@ static subject prepare(rig *r, const mlaf_loaded *l, const mlaf_problem *p, cons
   if (!s.want || !s.got || !s.prepared) exit(4);
   DO(mlaf_ops(r->dev)->mem_alloc(r->dev, s.n * 4, &s.right, &err));
   DO(mlaf_ops(r->dev)->mem_write(r->dev, s.right, s.words, s.n * 4, &err));
-  DO(mlaf_bench_prepare(s.bench, l, mlaf_loaded_splits(l), s.prepared, &err));
+  DO(mlaf_bench_prepare(s.bench, l, mlaf_loaded_knob(l), s.prepared, &err));
   return s;
 }
 

@@ -299,7 +299,7 @@ static void a_launch_is_only_a_launch(void **state) {
   a.workspace_size = 1 << 19;
   a.num_pages = 1;
   a.scale = 1;
-  uint32_t splits = mlaf_loaded_splits(l);
+  uint32_t splits = mlaf_loaded_knob(l);
   fake_reset();
   assert_int_equal(mlaf_loaded_launch(l, splits, &a, NULL, NULL), MLAF_OK);
   int launches = splits > 1 ? 2 : 1;

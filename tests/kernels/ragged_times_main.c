@@ -36,7 +36,7 @@ static bool time_one(rig *r, mlaf_bench *b, const mlaf_loaded *l, const char *wh
   double error = 0, all = 0;
   const emu_time_how how = {.uneven = true}, every = {.all = true};
   mlaf_status st = mlaf_bench_check(b, l, &error, &err);
-  if (!st) st = mlaf_bench_prepare(b, l, mlaf_loaded_splits(l), &x, &err);
+  if (!st) st = mlaf_bench_prepare(b, l, mlaf_loaded_knob(l), &x, &err);
   if (!st) st = emu_time_how_to((emu_device *)r->dev, x.launches, x.n, &how, &t, &err);
   const double ns = t.ns;
   char detail[sizeof t.detail];

@@ -9,6 +9,7 @@
 #include "check/buffers.h"
 #include "op/numeric.h"
 #include "need.h"
+#include "mlaforge/plan.h"
 
 #define ok(call, err) do { if ((call) != MLAF_OK) fail_msg("%s", (err).text); } while (0)
 
@@ -128,8 +129,8 @@ void rig_code_free(rig_code *c) {
 }
 
 mlaf_status rig_open_code(rig *r, const mlaf_problem *p, const rig_code *c, mlaf_loaded **out, mlaf_err *err) {
-  mlaf_loaded_desc desc = {.name = c->variant->name, .decode = &c->refs[0], .decode_code = c->code[0], .combine = &c->refs[1],
-                           .combine_code = c->code[1], .splits = c->variant->splits};
+  const mlaf_loaded_desc desc = {
+      .name = c->variant->name, .kernels = {{&c->refs[0], c->code[0]}, {&c->refs[1], c->code[1]}}, .knob = c->variant->splits};
   return mlaf_loaded_open(r->dev, p, &desc, out, err);
 }
 

@@ -109,10 +109,10 @@ static void decode_kernels(void **state) {
     const mlaf_variant *v = first_of(&c, shapes[i].family);
     mlaf_loaded *l = rig_load(&r, &p, v);
     if (mlaf_bench_create(r.dev, &p, &opts, &bench, &err)) fail_msg("%s", err.text);
-    if (mlaf_bench_prepare(bench, l, mlaf_loaded_splits(l), &prepared, &err)) fail_msg("%s", err.text);
+    if (mlaf_bench_prepare(bench, l, mlaf_loaded_knob(l), &prepared, &err)) fail_msg("%s", err.text);
     shorten(r.dev, &prepared, &p, shapes[i].lengths);
     snprintf(name, sizeof name, "%s, %s, %.3s/s%u", shapes[i].problem + strlen("mla_decode:"), lengths_names[shapes[i].lengths],
-             v->name, (unsigned)mlaf_loaded_splits(l));
+             v->name, (unsigned)mlaf_loaded_knob(l));
     judge(name, both(r.dev, prepared.launches, prepared.n, false));
     mlaf_bench_free(bench);
     mlaf_loaded_close(l);
@@ -151,7 +151,7 @@ static void uneven_launches(void **state) {
     if (mlaf_gen_variant(r.gen, &p, "gfx942", uneven[i].variant, &v, &err)) fail_msg("%s", err.text);
     mlaf_loaded *l = rig_load(&r, &p, &v);
     if (mlaf_bench_create(r.dev, &p, &opts, &bench, &err)) fail_msg("%s", err.text);
-    if (mlaf_bench_prepare(bench, l, mlaf_loaded_splits(l), &prepared, &err)) fail_msg("%s", err.text);
+    if (mlaf_bench_prepare(bench, l, mlaf_loaded_knob(l), &prepared, &err)) fail_msg("%s", err.text);
     snprintf(name, sizeof name, "h%d,b%d,s%d, %s, %s", p.heads, p.batch, p.ctx, ragged_names[uneven[i].kind],
              strstr(uneven[i].variant, "schedule"));
     judge(name, both(r.dev, prepared.launches, prepared.n, true));

@@ -12,6 +12,8 @@
 #include "check/verify.h"
 #include "mutants.h"
 #include "rig.h"
+#include "ops/mla_decode/compare.h"
+#include "ops/mla_decode/execute.h"
 
 typedef struct subject {
   const char *problem;

@@ -69,7 +69,7 @@ static void check_case(rig *r, const mlaf_loaded *l, const mlaf_case_spec *s, in
   want.magnitude = calloc(rows + 1, sizeof(double));
   assert_true(want.o && want.lse && want.magnitude);
   if (mlaf_reference(&want.data->batch, want.o, want.lse, want.magnitude, &err)) fail_msg("%s", err.text);
-  rig_output got = rig_run(r, l, want.data, mlaf_loaded_splits(l));
+  rig_output got = rig_run(r, l, want.data, mlaf_loaded_knob(l));
   if (!mlaf_compare(&want, got.o, got.lse, &result)) {
     char text[256] = "";
     for (int32_t b = 0; b < s->n; b++) snprintf(text + strlen(text), sizeof text - strlen(text), " %d", s->kv_lens[b]);

@@ -278,6 +278,7 @@ static void launches(void **state) {
   mlaf_loaded *l = fake_load(&dev, 7); /* decode: 16 rows a workgroup, combine: 4 */
   mlaf_execute_args a = good_args();
   mlaf_prepared r;
+  const mlaf_decode_parameters *with = mlaf_decode_parameters_of(&r);
   a.total_q = 6;
   assert_int_equal(mlaf_loaded_prepare(l, 7, &a, &r, NULL), MLAF_OK);
   assert_int_equal(r.n, 2);
@@ -289,27 +290,27 @@ static void launches(void **state) {
   assert_int_equal(r.launches[1].grid[0], 8); /* 30 rows */
   assert_int_equal(r.launches[1].grid[1], 1);
   assert_int_equal(r.launches[1].args_size, 48);
-  assert_ptr_equal(r.decode.kpe, (const uint16_t *)a.ckv + 64);
-  assert_int_equal(r.decode.ckv_row_stride, 96);
-  assert_int_equal(r.decode.kpe_row_stride, 96);
-  assert_ptr_equal(r.decode.part_o, a.workspace);
-  size_t part_o = 7 * 6 * 5 * 64 * 4, at = (size_t)((char *)r.decode.part_lse - (char *)a.workspace);
+  assert_ptr_equal(with->decode.kpe, (const uint16_t *)a.ckv + 64);
+  assert_int_equal(with->decode.ckv_row_stride, 96);
+  assert_int_equal(with->decode.kpe_row_stride, 96);
+  assert_ptr_equal(with->decode.part_o, a.workspace);
+  size_t part_o = 7 * 6 * 5 * 64 * 4, at = (size_t)((char *)with->decode.part_lse - (char *)a.workspace);
   assert_int_equal(at, (part_o + 255) / 256 * 256);
   assert_int_equal(mlaf_workspace_size(&p, 7, 6), at + 7 * 6 * 5 * 4);
-  assert_ptr_equal(r.combine.part_lse, r.decode.part_lse);
-  assert_int_equal(r.combine.rows, 30);
-  assert_true(fabs(r.decode.scale_log2e - 0.1 * 1.4426950408889634) < 1e-8);
+  assert_ptr_equal(with->combine.part_lse, with->decode.part_lse);
+  assert_int_equal(with->combine.rows, 30);
+  assert_true(fabs(with->decode.scale_log2e - 0.1 * 1.4426950408889634) < 1e-8);
   /* Apart: own strides, dense by default. One split: one launch, no workspace. */
   a.kpe = a.q;
   assert_int_equal(mlaf_loaded_prepare(l, 1, &a, &r, NULL), MLAF_OK);
   assert_int_equal(r.n, 1);
-  assert_int_equal(r.decode.ckv_row_stride, 64);
-  assert_int_equal(r.decode.kpe_row_stride, 32);
-  assert_null(r.decode.part_o);
+  assert_int_equal(with->decode.ckv_row_stride, 64);
+  assert_int_equal(with->decode.kpe_row_stride, 32);
+  assert_null(with->decode.part_o);
   a.kpe_row_stride = 40;
   assert_int_equal(mlaf_loaded_prepare(l, 1, &a, &r, NULL), MLAF_OK);
-  assert_int_equal(r.decode.kpe_row_stride, 40);
-  assert_ptr_equal(r.decode.kpe, a.q);
+  assert_int_equal(with->decode.kpe_row_stride, 40);
+  assert_ptr_equal(with->decode.kpe, a.q);
   assert_int_equal(mlaf_workspace_size(&p, 1, 6), 0);
   assert_int_equal(mlaf_workspace_size(&p, 7, 0), 0);
   assert_int_equal(mlaf_workspace_size(&p, 7, INT64_MAX), SIZE_MAX);

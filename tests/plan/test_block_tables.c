@@ -5,7 +5,8 @@
 #include <string.h>
 
 #include "cmocka_all.h"
-#include "plan/block_tables.h"
+#include "ops/mla_decode/block_tables.h"
+#include "plan/tables_kernel.h"
 #include "run/built.h"
 #include "mlaforge/mlaforge.h"
 
@@ -77,6 +78,11 @@ static int32_t *draw_rows(const tables_case *c, int32_t stride, int32_t *indptr,
   return rows;
 }
 
+static mlaf_status launch(fixture *f, const mlaf_execute_args *a, void *at, mlaf_execute_args *out, mlaf_err *err) {
+  mlaf_shared *s = f->ctx->shared;
+  return mlaf_block_tables_launch(s->dev, mlaf_tables_kernel(s), &f->problem, a, at, NULL, out, err);
+}
+
 static void run_case(fixture *f, const tables_case *c) {
   const int32_t stride = c->width + 3;
   int32_t *indptr = malloc(4 * ((size_t)c->batch + 1)), *last = malloc(4 * (size_t)c->batch), at = 0;
@@ -104,7 +110,7 @@ static void run_case(fixture *f, const tables_case *c) {
   }
   const size_t size = mlaf_block_tables_size(&f->problem, &a);
   assert_int_equal(mlaf_mem_alloc(f->ctx, size, &made), MLAF_OK);
-  if (mlaf_block_tables_launch(f->ctx->shared, &f->problem, &a, made, NULL, &out, &err)) fail_msg("%s", err.text);
+  if (launch(f, &a, made, &out, &err)) fail_msg("%s", err.text);
   assert_false(mlaf_block_tables_wanted(&out));
   assert_int_equal(out.num_pages, (c->pages - 1) * (c->rows / c->page) + c->tokens / c->page);
   int32_t *got = get(f->ctx, out.kv_indptr, (size_t)c->batch + 1);
@@ -137,7 +143,7 @@ static int open_fixture(void **state) {
   if (!f || mlaf_ctx_create(&o, &f->ctx, why, sizeof why)) return -1;
   f->problem = (mlaf_problem)MLAF_PROBLEM_INIT;
   pthread_mutex_lock(&f->ctx->lock);
-  mlaf_status st = mlaf_block_tables_open(f->ctx, true, &compiles, &err);
+  mlaf_status st = mlaf_tables_kernel_open(f->ctx, true, &compiles, &err);
   pthread_mutex_unlock(&f->ctx->lock);
   if (st) fail_msg("%s", err.text);
   *state = f;
@@ -197,7 +203,7 @@ static void refusals(void **state) {
     mlaf_execute_args a = good;                                                                                            \
     change;                                                                                                                \
     err.text[0] = 0;                                                                                                       \
-    assert_int_equal(mlaf_block_tables_launch(f->ctx->shared, &f->problem, &a, here, NULL, &out, &err), MLAF_E_ARG);        \
+    assert_int_equal(launch(f, &a, here, &out, &err), MLAF_E_ARG);                                                        \
     if (!strstr(err.text, says)) fail_msg("'%s' does not say '%s'", err.text, says);                                       \
   } while (0)
   REFUSED(a.seq_lens = NULL, "seq_lens (nil)");

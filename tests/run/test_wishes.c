@@ -71,8 +71,8 @@ static mlaf_status rig_load(rig *r, uint32_t splits, mlaf_loaded **out, mlaf_err
   static const mlaf_kernel_ref combine = {.template_name = "t", .symbol = "combine", .threads = 64, .rows_per_wg = 4};
   const mlaf_code code = {&r->code, sizeof r->code};
   if (r->params) snprintf(decode.params, sizeof decode.params, "%s", r->params);
-  const mlaf_loaded_desc desc = {"fake/s", &decode, code,
-                                 (splits > 1 || r->paired) && !r->alone ? &combine : NULL, code, splits};
+  const mlaf_loaded_desc desc = {
+      "fake/s", {{&decode, code}, {(splits > 1 || r->paired) && !r->alone ? &combine : NULL, code}}, splits};
   return mlaf_loaded_open((mlaf_device *)&r->dev, &r->problem, &desc, out, err);
 }
 
@@ -89,18 +89,21 @@ static mlaf_execute_args some_args(void) {
   return a;
 }
 
-static void expect_refused(rig *r, uint32_t splits, const char *says) {
+static void expect_refused_as(rig *r, uint32_t splits, mlaf_status as, const char *says) {
   mlaf_loaded *l = NULL;
   mlaf_err err = {MLAF_OK, ""};
-  assert_int_equal(rig_load(r, splits, &l, &err), MLAF_E_ARG);
+  assert_int_equal(rig_load(r, splits, &l, &err), as);
   if (!strstr(err.text, says)) fail_msg("'%s' does not say '%s'", err.text, says);
   assert_null(l);
 }
+
+static void expect_refused(rig *r, uint32_t splits, const char *says) { expect_refused_as(r, splits, MLAF_E_ARG, says); }
 
 static void maps_clusters_overlap(void **state) {
   rig r;
   mlaf_loaded *l = NULL;
   mlaf_prepared p;
+  const mlaf_decode_parameters *with = mlaf_decode_parameters_of(&p);
   mlaf_execute_args a = some_args();
   rig_make(&r);
   mlaf_kernel_launch *want = &r.code.wants[0];
@@ -118,7 +121,7 @@ static void maps_clusters_overlap(void **state) {
   assert_int_equal(p.launches[0].cluster[2], 4);
   assert_int_equal(p.launches[0].flags, MLAF_LAUNCH_OVERLAPS);
   assert_int_equal(p.launches[1].flags, 0);
-  assert_ptr_equal(p.launches[0].args, &p.decode);
+  assert_ptr_equal(p.launches[0].args, &with->decode);
   assert_int_equal(p.launches[0].args_size, 128 + 4 * 128);
   const struct {
     const void *data;
@@ -128,7 +131,7 @@ static void maps_clusters_overlap(void **state) {
                  {(void *)0x1000, 96, 30, 192},
                  {(void *)0x3000, 64, 30, 128}};
   for (uint32_t i = 0; i < 4; i++) {
-    const mlaf_tensor *t = (const void *)p.maps[i];
+    const mlaf_tensor *t = (const void *)with->maps[i];
     assert_ptr_equal(t->data, tensors[i].data);
     assert_int_equal(t->cols, tensors[i].cols);
     assert_int_equal(t->rows, tensors[i].rows);
@@ -139,8 +142,8 @@ static void maps_clusters_overlap(void **state) {
   }
   a.num_pages = 0; /* nothing to map: zeros, not an error */
   assert_int_equal(mlaf_loaded_prepare(l, 1, &a, &p, NULL), MLAF_OK);
-  for (int i = 0; i < MLAF_MAP_BYTES; i++) assert_int_equal(p.maps[0][i] | p.maps[1][i], 0);
-  assert_int_equal(((const mlaf_tensor *)(const void *)p.maps[2])->rows, 30);
+  for (int i = 0; i < MLAF_MAP_BYTES; i++) assert_int_equal(with->maps[0][i] | with->maps[1][i], 0);
+  assert_int_equal(((const mlaf_tensor *)(const void *)with->maps[2])->rows, 30);
   mlaf_loaded_close(l);
 }
 
@@ -150,6 +153,7 @@ static void fitted(void **state) {
   rig r;
   mlaf_loaded *l = NULL;
   mlaf_prepared p;
+  const mlaf_decode_parameters *with = mlaf_decode_parameters_of(&p);
   mlaf_execute_args a = some_args();
   rig_make(&r);
   r.alone = true;
@@ -169,8 +173,8 @@ static void fitted(void **state) {
     assert_true(a.workspace_size > MLAF_FIT_BYTES);
     assert_int_equal(mlaf_loaded_prepare(l, 1, &a, &p, NULL), MLAF_OK);
     assert_int_equal(p.n, meets ? 1 : 2);
-    assert_int_equal(p.decode.splits >> 15 & 1, !meets);
-    assert_ptr_equal(p.decode.part_o, (char *)a.workspace + MLAF_FIT_BYTES);
+    assert_int_equal(with->decode.splits >> 15 & 1, !meets);
+    assert_ptr_equal(with->decode.part_o, (char *)a.workspace + MLAF_FIT_BYTES);
     assert_int_equal(mlaf_loaded_check(l, 5, &a, NULL), MLAF_E_ARG);
     mlaf_loaded_close(l);
   }
@@ -208,12 +212,12 @@ static void what_a_device_lacks(void **state) {
   rig_make(&r);
   r.ops.features = 0;
   r.code.wants[0].cluster[1] = 2;
-  expect_refused(&r, 1, "wants clusters of 0x2x0 blocks, fake has none");
+  expect_refused_as(&r, 1, MLAF_E_TEMPLATE, "wants clusters of 0x2x0 blocks, fake has none");
   rig_make(&r);
   r.ops.tensor_map_encode = NULL;
   r.code.wants[0].n_maps = 1;
   r.code.wants[0].maps[0] = (mlaf_map_want){MLAF_MAP_CKV, 64, 64, 128};
-  expect_refused(&r, 1, "wants 1 tensor maps, fake has none");
+  expect_refused_as(&r, 1, MLAF_E_TEMPLATE, "wants 1 tensor maps, fake has none");
   rig_make(&r);
   r.code.wants[1].n_maps = 1;
   r.code.wants[1].maps[0] = (mlaf_map_want){MLAF_MAP_Q, 64, 64, 128};

@@ -141,10 +141,10 @@ static mlaf_status fake_meta(const void *code, size_t size, mlaf_kernel_meta *ou
 static mlaf_status fake_open(mlaf_device *dev, const mlaf_problem *p, const mlaf_loaded_desc *desc, mlaf_loaded **out,
                              mlaf_err *err) {
   fake *f = (fake *)dev;
-  assert_non_null(desc->decode_code.bytes);
-  assert_true((desc->splits > 1) == (desc->combine != NULL));
+  assert_non_null(desc->kernels[0].code.bytes);
+  assert_true((desc->knob > 1) == (desc->kernels[1].ref != NULL));
   *out = malloc(sizeof **out);
-  **out = (mlaf_loaded){f, kernel_of(desc->decode_code.bytes), desc->splits};
+  **out = (mlaf_loaded){f, kernel_of(desc->kernels[0].code.bytes), desc->knob};
   f->opened++;
   return MLAF_OK;
 }

@@ -1,7 +1,9 @@
 /* The host-visible checks of execute. */
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
-#include "run/loaded_impl.h"
+#include "ops/mla_decode/execute.h"
 #include "ops/mla_decode/fields.h"
 
 enum { POINTER_ALIGN = 16, STRIDE_MULTIPLE = 8 };
@@ -106,8 +108,40 @@ mlaf_status mlaf_args_check(const mlaf_problem *p, uint32_t splits, const mlaf_e
   return check(p, splits, mlaf_workspace_size(p, splits, a->total_q), a, err);
 }
 
-mlaf_status mlaf_loaded_check(const mlaf_loaded *l, uint32_t splits, const mlaf_execute_args *a, mlaf_err *err) {
-  if (!splits || (splits > 1 && !l->combine.fn))
+mlaf_status mlaf_decode_check_args(const mlaf_bound *b, uint32_t splits, const void *args, mlaf_err *err) {
+  const mlaf_execute_args *a = args;
+  if (!splits || (splits > 1 && !mlaf_decode_combined(b)))
     return mlaf_fail(err, MLAF_E_ARG, "%u splits without a combine kernel", splits);
-  return check(&l->problem, splits, mlaf_loaded_workspace_size(l, splits, a->total_q), a, err);
+  return check(&b->problem, splits, mlaf_decode_workspace(b, splits, a->total_q), a, err);
+}
+
+mlaf_status mlaf_decode_check_shape(const mlaf_problem *p, const char *symbol, const char *params, mlaf_err *err) {
+  const struct {
+    const char *name;
+    int32_t value;
+  } fields[] = {{"heads=", p->heads}, {"rank=", p->rank}, {"rope=", p->rope}, {"q_len=", p->q_len}, {"page_size=", p->page_size}};
+  for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+    for (const char *at = params; *at; at += strcspn(at, ","), at += *at == ',') {
+      const size_t n = strlen(fields[i].name);
+      if (strncmp(at, fields[i].name, n) || strtol(at + n, NULL, 10) == fields[i].value) continue;
+      return mlaf_fail(err, MLAF_E_ARG, "kernel %s was made for %.*s, and the problem has %s%d: plan or make the bundle again",
+                       symbol, (int)strcspn(at, ","), at, fields[i].name, fields[i].value);
+    }
+  return MLAF_OK;
+}
+
+/* What is left cut is merged, and a combine kernel reads what its decode kernel writes. */
+mlaf_status mlaf_decode_check_stages(const mlaf_bound *b, mlaf_err *err) {
+  const mlaf_stage *decode = &b->stage[MLAF_STAGE_DECODE], *combine = &b->stage[MLAF_STAGE_COMBINE];
+  if (!decode->fn) return mlaf_fail(err, MLAF_E_ARG, "no decode kernel");
+  if (!b->knob) return mlaf_fail(err, MLAF_E_ARG, "0 splits");
+  if (b->knob > 1 && !combine->fn) return mlaf_fail(err, MLAF_E_ARG, "%u splits without a combine kernel", b->knob);
+  if (!combine->fn && mlaf_launch_needs_combine(decode->launch.flags))
+    return mlaf_fail(err, MLAF_E_ARG, "no combine kernel, and its decode kernel may cut its batch by itself and leaves the "
+                     "pieces to one, also with one split");
+  if (!combine->fn) return MLAF_OK;
+  if ((combine->launch.flags & MLAF_KERNEL_FITS) != (decode->launch.flags & MLAF_KERNEL_FITS))
+    return mlaf_fail(err, MLAF_E_ARG, "decode and combine kernel are of different schedules");
+  if (combine->launch.n_maps) return mlaf_fail(err, MLAF_E_ARG, "a combine kernel gets no tensor maps");
+  return MLAF_OK;
 }

@@ -2,9 +2,17 @@
 #include <math.h>
 #include <string.h>
 
-#include "run/loaded_impl.h"
+#include "ops/mla_decode/execute.h"
+
+static const mlaf_stage *decode_of(const mlaf_bound *b) { return &b->stage[MLAF_STAGE_DECODE]; }
+static const mlaf_stage *combine_of(const mlaf_bound *b) { return &b->stage[MLAF_STAGE_COMBINE]; }
 
 /* --- workspaces --- */
+
+/* Offsets of the parts of a workspace, and its whole size; all 0 where none is needed. */
+typedef struct workspace {
+  size_t part_o, part_lse, size;
+} workspace;
 
 static bool align_up(size_t *at) {
   if (*at > SIZE_MAX - MLAF_WORKSPACE_ALIGN) return false;
@@ -13,10 +21,10 @@ static bool align_up(size_t *at) {
 }
 
 /* Partial results of `rows` rows behind `before` bytes: part_o [rows][R] fp32, then part_lse [rows] fp32. */
-static bool layout(const mlaf_problem *p, size_t before, uint64_t rows, mlaf_workspace *out) {
+static bool layout(const mlaf_problem *p, size_t before, uint64_t rows, workspace *out) {
   size_t bytes;
   if (__builtin_mul_overflow(rows, (uint64_t)p->rank * sizeof(float), &bytes) || bytes > SIZE_MAX / 2) return false;
-  *out = (mlaf_workspace){.part_o = before, .part_lse = before + bytes};
+  *out = (workspace){.part_o = before, .part_lse = before + bytes};
   if (!align_up(&out->part_lse)) return false;
   out->size = out->part_lse + rows * sizeof(float); /* rank >= 32 times less than part_o: fits */
   return true;
@@ -28,53 +36,54 @@ static bool split_rows(const mlaf_problem *p, uint32_t splits, int64_t total_q, 
 }
 
 static uint32_t groups(int64_t rows, uint32_t per_group) { return (uint32_t)((rows + per_group - 1) / per_group); }
-static uint32_t row_groups(const mlaf_loaded *l) {
-  return groups((int64_t)l->problem.q_len * l->problem.heads, l->decode.rows_per_wg);
+static uint32_t row_groups(const mlaf_bound *b) {
+  return groups((int64_t)b->problem.q_len * b->problem.heads, decode_of(b)->rows_per_wg);
 }
 
 /* Blocks along x: the row groups, in whole clusters. */
-static uint32_t blocks_x(const mlaf_loaded *l) {
-  const uint32_t c = l->decode.launch.cluster[0] ? l->decode.launch.cluster[0] : 1;
-  return groups(row_groups(l), c) * c;
+static uint32_t blocks_x(const mlaf_bound *b) {
+  const uint32_t c = decode_of(b)->launch.cluster[0] ? decode_of(b)->launch.cluster[0] : 1;
+  return groups(row_groups(b), c) * c;
 }
 
 /* Blocks that the device holds at once; kernels that do not say are one to a compute unit. */
-static uint32_t held(const mlaf_loaded *l) {
-  const uint32_t each = l->decode.launch.per_cu ? l->decode.launch.per_cu : 1;
-  return (uint32_t)mlaf_info(l->dev)->compute_units * each;
+static uint32_t held(const mlaf_bound *b) {
+  const uint32_t each = decode_of(b)->launch.per_cu ? decode_of(b)->launch.per_cu : 1;
+  return (uint32_t)mlaf_info(b->dev)->compute_units * each;
 }
 
 /* The most parts that a launch cuts its batch into. */
-static uint32_t fit_parts(const mlaf_loaded *l) {
-  const uint32_t parts = held(l) / blocks_x(l);
+static uint32_t fit_parts(const mlaf_bound *b) {
+  const uint32_t parts = held(b) / blocks_x(b);
   return parts < 1 ? 1 : parts > MLAF_FIT_PARTS ? MLAF_FIT_PARTS : parts;
 }
 
 /* Slots of parts: two each, of all rows that a request may have. */
-static uint64_t part_rows(const mlaf_loaded *l, uint32_t parts) {
-  return (uint64_t)parts * 2 * (uint64_t)(l->problem.q_len * l->problem.heads);
+static uint64_t part_rows(const mlaf_bound *b, uint32_t parts) {
+  return (uint64_t)parts * 2 * (uint64_t)(b->problem.q_len * b->problem.heads);
 }
 
-bool mlaf_loaded_workspace(const mlaf_loaded *l, uint32_t splits, int64_t total_q, mlaf_workspace *out) {
+/* False when it does not fit size_t. */
+static bool find_workspace(const mlaf_bound *b, uint32_t splits, int64_t total_q, workspace *out) {
   uint64_t rows = 0;
-  *out = (mlaf_workspace){0};
+  *out = (workspace){0};
   if (total_q <= 0) return true;
-  if (mlaf_loaded_fits(l)) {
-    const uint64_t parts = part_rows(l, fit_parts(l));
-    if (splits > 1 && !split_rows(&l->problem, splits, total_q, &rows)) return false;
-    return layout(&l->problem, MLAF_FIT_BYTES, rows > parts ? rows : parts, out);
+  if (mlaf_decode_fits(b)) {
+    const uint64_t parts = part_rows(b, fit_parts(b));
+    if (splits > 1 && !split_rows(&b->problem, splits, total_q, &rows)) return false;
+    return layout(&b->problem, MLAF_FIT_BYTES, rows > parts ? rows : parts, out);
   }
   if (splits <= 1) return true;
-  return split_rows(&l->problem, splits, total_q, &rows) && layout(&l->problem, 0, rows, out);
+  return split_rows(&b->problem, splits, total_q, &rows) && layout(&b->problem, 0, rows, out);
 }
 
-size_t mlaf_loaded_workspace_size(const mlaf_loaded *l, uint32_t splits, int64_t total_q) {
-  mlaf_workspace w;
-  return mlaf_loaded_workspace(l, splits, total_q, &w) ? w.size : SIZE_MAX;
+size_t mlaf_decode_workspace(const mlaf_bound *b, uint32_t splits, int64_t total_q) {
+  workspace w;
+  return find_workspace(b, splits, total_q, &w) ? w.size : SIZE_MAX;
 }
 
 size_t mlaf_workspace_size(const mlaf_problem *p, uint32_t splits, int64_t total_q) {
-  mlaf_workspace w = {0};
+  workspace w = {0};
   uint64_t rows;
   if (splits <= 1 || total_q <= 0) return 0;
   return split_rows(p, splits, total_q, &rows) && layout(p, 0, rows, &w) ? w.size : SIZE_MAX;
@@ -85,9 +94,9 @@ size_t mlaf_workspace_size(const mlaf_problem *p, uint32_t splits, int64_t total
 /* An address further on. A pointer that a caller got wrong may lie at the end of the address space: no pointer arithmetic. */
 static void *behind(const void *p, size_t bytes) { return (void *)((uintptr_t)p + bytes); }
 
-static void fill_decode(const mlaf_loaded *l, uint32_t splits, const mlaf_execute_args *a, mlaf_decode_args *d) {
-  const mlaf_problem *p = &l->problem;
-  mlaf_workspace w;
+static void fill_decode(const mlaf_bound *b, uint32_t splits, const mlaf_execute_args *a, mlaf_decode_args *d) {
+  const mlaf_problem *p = &b->problem;
+  workspace w;
   *d = (mlaf_decode_args){
       .q = a->q,
       .ckv = a->ckv,
@@ -104,11 +113,11 @@ static void fill_decode(const mlaf_loaded *l, uint32_t splits, const mlaf_execut
       .kpe_row_stride = mlaf_kpe_stride(p, a),
       .total_q = a->total_q,
       .num_pages = a->num_pages,
-      .splits = mlaf_loaded_fits(l) ? mlaf_fit_word(splits, l->combine.fn != NULL, fit_parts(l)) : (int32_t)splits,
+      .splits = mlaf_decode_fits(b) ? mlaf_fit_word(splits, combine_of(b)->fn != NULL, fit_parts(b)) : (int32_t)splits,
       .scale_log2e = (float)((double)a->scale * M_LOG2E),
       .batch = a->batch,
   };
-  if (mlaf_loaded_workspace(l, splits, a->total_q, &w) && w.size) {
+  if (find_workspace(b, splits, a->total_q, &w) && w.size) {
     d->part_o = behind(a->workspace, w.part_o);
     d->part_lse = behind(a->workspace, w.part_lse);
   }
@@ -133,25 +142,29 @@ static mlaf_tensor tensor_of(const mlaf_problem *p, const mlaf_execute_args *a, 
   return t;
 }
 
-static mlaf_status fill_maps(const mlaf_loaded *l, const mlaf_execute_args *a, mlaf_prepared *out, mlaf_err *err) {
-  const mlaf_kernel_launch *k = &l->decode.launch;
+static mlaf_status fill_maps(const mlaf_bound *b, const mlaf_execute_args *a, mlaf_decode_parameters *out, mlaf_err *err) {
+  const mlaf_kernel_launch *k = &decode_of(b)->launch;
   mlaf_status st = MLAF_OK;
   for (uint32_t i = 0; !st && i < k->n_maps; i++) {
-    const mlaf_tensor t = tensor_of(&l->problem, a, &out->decode, &k->maps[i]);
+    const mlaf_tensor t = tensor_of(&b->problem, a, &out->decode, &k->maps[i]);
     if (!t.data) memset(out->maps[i], 0, sizeof out->maps[i]);
     else
-      st = mlaf_ops(l->dev)->tensor_map_encode(l->dev, &t, out->maps[i], err);
+      st = mlaf_ops(b->dev)->tensor_map_encode(b->dev, &t, out->maps[i], err);
   }
   return st;
 }
 
-static void add_launch(const mlaf_loaded_kernel *k, const uint32_t grid[3], const void *args, uint32_t args_size,
-                       mlaf_prepared *out) {
+uint32_t mlaf_decode_parameter_bytes(int stage, const mlaf_kernel_launch *launch) {
+  return mlaf_launch_block_size(launch, stage == MLAF_STAGE_DECODE ? sizeof(mlaf_decode_args) : sizeof(mlaf_combine_args));
+}
+
+static void add_launch(const mlaf_bound *b, int stage, const uint32_t grid[3], const void *args, mlaf_prepared *out) {
+  const mlaf_stage *k = &b->stage[stage];
   mlaf_launch *x = &out->launches[out->n++];
   *x = (mlaf_launch){.fn = k->fn,
                      .block = {k->threads, 1, 1},
                      .args = args,
-                     .args_size = mlaf_launch_block_size(&k->launch, args_size),
+                     .args_size = mlaf_decode_parameter_bytes(stage, &k->launch),
                      .flags = k->launch.flags & MLAF_KERNEL_OVERLAPS ? MLAF_LAUNCH_OVERLAPS : 0};
   for (int i = 0; i < 3; i++) {
     const uint32_t c = x->cluster[i] = k->launch.cluster[i] ? k->launch.cluster[i] : 1;
@@ -162,47 +175,38 @@ static void add_launch(const mlaf_loaded_kernel *k, const uint32_t grid[3], cons
 /* Blocks along z, of so many that work on a request: one a request, or as few as take the requests in no more turns. A
  * launch that may cut its batch has as many as run at once; how many clusters of more than two blocks that is only the device
  * knows. */
-static uint32_t blocks_z(const mlaf_loaded *l, uint32_t blocks_xy, uint32_t batch) {
-  const uint32_t at_once = held(l) / blocks_xy;
-  const bool turns = l->decode.launch.flags & MLAF_KERNEL_TURNS, wide = l->decode.launch.cluster[1] > 2;
-  if (mlaf_loaded_fits(l) && turns) return at_once ? at_once : 1;
-  if (!turns) return mlaf_loaded_fits(l) && !wide && at_once > batch ? at_once : batch;
+static uint32_t blocks_z(const mlaf_bound *b, uint32_t blocks_xy, uint32_t batch) {
+  const uint32_t at_once = held(b) / blocks_xy;
+  const bool turns = decode_of(b)->launch.flags & MLAF_KERNEL_TURNS, wide = decode_of(b)->launch.cluster[1] > 2;
+  if (mlaf_decode_fits(b) && turns) return at_once ? at_once : 1;
+  if (!turns) return mlaf_decode_fits(b) && !wide && at_once > batch ? at_once : batch;
   return at_once ? groups(batch, groups(batch, at_once)) : 1;
 }
 
 /* A row a team; behind one split, where mostly nothing is left to do and rows may be few and long, a block a row, but no more
  * than the device holds at once. */
-static uint32_t combine_blocks(const mlaf_loaded *l, uint32_t splits, int64_t rows) {
-  const uint32_t most = (uint32_t)mlaf_info(l->dev)->compute_units * MLAF_FIT_THREADS / l->combine.threads;
-  if (!mlaf_loaded_fits(l) || splits > 1) return groups(rows, l->combine.rows_per_wg);
+static uint32_t combine_blocks(const mlaf_bound *b, uint32_t splits, int64_t rows) {
+  const uint32_t most = (uint32_t)mlaf_info(b->dev)->compute_units * MLAF_FIT_THREADS / combine_of(b)->threads;
+  if (!mlaf_decode_fits(b) || splits > 1) return groups(rows, combine_of(b)->rows_per_wg);
   return rows > most && most ? most : (uint32_t)rows;
 }
 
-mlaf_status mlaf_loaded_prepare(const mlaf_loaded *l, uint32_t splits, const mlaf_execute_args *a, mlaf_prepared *out,
-                                mlaf_err *err) {
+mlaf_status mlaf_decode_prepare(const mlaf_bound *b, uint32_t splits, const void *args, mlaf_prepared *out, mlaf_err *err) {
+  const mlaf_execute_args *a = args;
+  mlaf_decode_parameters *with = mlaf_decode_parameters_of(out);
   out->n = 0;
   if (!a->total_q) return MLAF_OK;
-  fill_decode(l, splits, a, &out->decode);
-  mlaf_status st = fill_maps(l, a, out, err);
+  fill_decode(b, splits, a, &with->decode);
+  mlaf_status st = fill_maps(b, a, with, err);
   if (st) return st;
-  const uint32_t team = l->decode.launch.cluster[1] ? l->decode.launch.cluster[1] : 1; /* blocks of one split */
-  const uint32_t x = blocks_x(l), y = splits * team;
-  const uint32_t grid[] = {x, y, blocks_z(l, x * y, (uint32_t)a->batch)};
-  add_launch(&l->decode, grid, &out->decode, sizeof out->decode, out);
-  if (!l->combine.fn || (splits == 1 && !mlaf_loaded_fits(l))) return MLAF_OK;
-  const int64_t rows = a->total_q * l->problem.heads;
-  out->combine = (mlaf_combine_args){out->decode.part_o, out->decode.part_lse, a->o, a->lse, rows, (int32_t)splits, 0};
-  add_launch(&l->combine, (uint32_t[]){combine_blocks(l, splits, rows), 1, 1},
-             mlaf_loaded_fits(l) ? (const void *)&out->decode : &out->combine, sizeof out->combine, out);
+  const uint32_t team = decode_of(b)->launch.cluster[1] ? decode_of(b)->launch.cluster[1] : 1; /* blocks of one split */
+  const uint32_t x = blocks_x(b), y = splits * team;
+  const uint32_t grid[] = {x, y, blocks_z(b, x * y, (uint32_t)a->batch)};
+  add_launch(b, MLAF_STAGE_DECODE, grid, &with->decode, out);
+  if (!combine_of(b)->fn || (splits == 1 && !mlaf_decode_fits(b))) return MLAF_OK;
+  const int64_t rows = a->total_q * b->problem.heads;
+  with->combine = (mlaf_combine_args){with->decode.part_o, with->decode.part_lse, a->o, a->lse, rows, (int32_t)splits, 0};
+  add_launch(b, MLAF_STAGE_COMBINE, (uint32_t[]){combine_blocks(b, splits, rows), 1, 1},
+             mlaf_decode_fits(b) ? (const void *)&with->decode : &with->combine, out);
   return MLAF_OK;
-}
-
-mlaf_status mlaf_loaded_launch(const mlaf_loaded *l, uint32_t splits, const mlaf_execute_args *a, void *stream,
-                               mlaf_err *err) {
-  mlaf_prepared prepared;
-  mlaf_status st = mlaf_loaded_check(l, splits, a, err);
-  if (!st) st = mlaf_loaded_prepare(l, splits, a, &prepared, err);
-  for (size_t i = 0; !st && i < prepared.n; i++)
-    st = mlaf_ops(l->dev)->launch(l->dev, stream, &prepared.launches[i], err);
-  return st;
 }

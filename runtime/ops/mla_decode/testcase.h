@@ -2,6 +2,7 @@
 #ifndef MLAF_TESTCASE_H
 #define MLAF_TESTCASE_H
 
+#include "op/cases.h"
 #include "ops/mla_decode/reference.h"
 
 #define MLAF_CASE_REQUESTS 16
@@ -23,9 +24,6 @@ typedef struct mlaf_case_spec {
   int32_t unused_pages;                   /* pages of the cache that no request owns */
   double score_std;                       /* standard deviation of scale * q.k, with the scale's sign; fixes the scale */
 } mlaf_case_spec;
-
-/* Data that breaks a rule on purpose. */
-typedef enum mlaf_inject { MLAF_INJECT_NONE, MLAF_INJECT_NAN_Q, MLAF_INJECT_OOB_PAGE } mlaf_inject;
 
 /* Owns every array `batch` points to. Everything the reference may not look at is NaN: pages that no request owns,
  * tokens behind the last one of a page, padding between rows (a small number with OOB_PAGE). Page tables are in random

@@ -2,14 +2,12 @@
 #ifndef MLAF_BLOCK_TABLES_H
 #define MLAF_BLOCK_TABLES_H
 
-#include "plan/ctx.h"
+#include "db/db.h"
+#include "device/device.h"
+#include "mlaforge/plan.h"
 
 /* Template, parameters, symbol and threads of the kernel, for whoever builds it. Every bundle has it for each of its targets. */
 const mlaf_kernel_ref *mlaf_block_tables_kernel(void);
-/* The kernel, loaded once for a context and its plans; later calls do nothing. From the context's bundle; where that has none,
- * compiled like every kernel, and cached under the same rules. The context's lock must be held. *compiles counts compiler
- * runs. */
-mlaf_status mlaf_block_tables_open(mlaf_ctx *ctx, bool may_compile, int *compiles, mlaf_err *err);
 
 /* Whether arguments want it. */
 static inline bool mlaf_block_tables_wanted(const mlaf_execute_args *a) {
@@ -17,9 +15,9 @@ static inline bool mlaf_block_tables_wanted(const mlaf_execute_args *a) {
 }
 /* Bytes that the tables made of these arguments take; SIZE_MAX where there are too many entries, or no such arguments. */
 size_t mlaf_block_tables_size(const mlaf_problem *p, const mlaf_execute_args *a);
-/* Check the second form, launch the kernel, which writes to `at` (mlaf_block_tables_size bytes, 4-byte aligned), and give the
- * arguments of the first form in *out. */
-mlaf_status mlaf_block_tables_launch(mlaf_shared *on, const mlaf_problem *p, const mlaf_execute_args *a, void *at, void *stream,
-                                     mlaf_execute_args *out, mlaf_err *err);
+/* Check the second form, launch the kernel `fn`, which writes to `at` (mlaf_block_tables_size bytes, 4-byte aligned), and give
+ * the arguments of the first form in *out. fn NULL: the plan has not loaded it. */
+mlaf_status mlaf_block_tables_launch(mlaf_device *dev, const mlaf_function *fn, const mlaf_problem *p, const mlaf_execute_args *a,
+                                     void *at, void *stream, mlaf_execute_args *out, mlaf_err *err);
 
 #endif

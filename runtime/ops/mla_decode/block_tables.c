@@ -1,12 +1,8 @@
 /* The second form of page tables, made into the first by one launch. */
-#include "plan/block_tables.h"
+#include "ops/mla_decode/block_tables.h"
 
-#include <string.h>
-
-#include "run/build.h"
 #include "ops/mla_decode/fields.h"
 
-#define SYMBOL "mlaf_block_tables"
 enum { THREADS = 256, CHUNK = 1024, MOST_WAVES = 4096, MOST_CHUNKS = 64 };
 
 /* templates/block_tables declares the same. */
@@ -17,66 +13,10 @@ typedef struct tables_args {
   int32_t batch, width, q_tokens, pages, page, sub, step, group, chunks;
 } tables_args;
 
-/* --- the kernel --- */
-
 const mlaf_kernel_ref *mlaf_block_tables_kernel(void) {
-  static const mlaf_kernel_ref ref = {.template_name = "block_tables", .params = "chunk=1024", .symbol = SYMBOL,
+  static const mlaf_kernel_ref ref = {.template_name = "block_tables", .params = "chunk=1024", .symbol = "mlaf_block_tables",
                                       .threads = THREADS, .rows_per_wg = 1};
   return &ref;
-}
-
-/* *why: why not. */
-static bool take_bundled(const mlaf_ctx *ctx, mlaf_build *b, mlaf_err *why) {
-  const char *target = mlaf_info(mlaf_ctx_device(ctx))->target;
-  const mlaf_bundle_kernel *k = ctx->bundle ? mlaf_bundle_kernel_of(ctx->bundle, target, SYMBOL) : NULL;
-  if (k) {
-    b->code_size[0] = k->size;
-    return !mlaf_bundle_code(ctx->bundle, k, &b->code[0], why);
-  }
-  if (ctx->bundle)
-    mlaf_fail(why, MLAF_E_NOT_COMPILED, "the bundle '%s' has none for %s, since an earlier version made it: make it again with "
-              "`mlaforge generate`", ctx->bundle->dir, target);
-  return false;
-}
-
-static mlaf_status build(mlaf_ctx *ctx, mlaf_build *b, bool may_compile, int *compiles, mlaf_err *err) {
-  const char *target = mlaf_info(mlaf_ctx_device(ctx))->target, *toolchain = mlaf_ctx_toolchain(ctx);
-  mlaf_gen *gen;
-  mlaf_hashes_load(&ctx->hashes, mlaf_compiler_cache_dir(ctx->compiler), ctx->gen_root);
-  if (mlaf_build_take_known(b, ctx->compiler, &ctx->hashes, target, toolchain)) return MLAF_OK;
-  mlaf_status st = mlaf_ctx_gen(ctx, &gen, err);
-  if (!st) st = mlaf_build_now(b, gen, ctx->compiler, target, may_compile, compiles, err);
-  if (!st) mlaf_build_remember(b, &ctx->hashes, target, toolchain);
-  return st;
-}
-
-/* What is wrong with the bundle's is said when nothing else helps. */
-static mlaf_status get_code(mlaf_ctx *ctx, mlaf_build *b, bool may_compile, int *compiles, mlaf_err *err) {
-  mlaf_err why = {MLAF_OK, ""};
-  if (take_bundled(ctx, b, &why)) return MLAF_OK;
-  b->code_size[0] = 0;
-  mlaf_status st = build(ctx, b, may_compile, compiles, err);
-  return st && why.status ? mlaf_fail_prefix(err, st, "%s; and it cannot be compiled here", why.text) : st;
-}
-
-mlaf_status mlaf_block_tables_open(mlaf_ctx *ctx, bool may_compile, int *compiles, mlaf_err *err) {
-  mlaf_shared *s = ctx->shared;
-  mlaf_device *dev = mlaf_ctx_device(ctx);
-  mlaf_build b = {.name = "block_tables", .splits = 1, .n = 1, .refs = {*mlaf_block_tables_kernel()}};
-  mlaf_module *module = NULL;
-  mlaf_function *fn = NULL;
-  if (atomic_load(&s->tables)) return MLAF_OK;
-  mlaf_status st = get_code(ctx, &b, may_compile, compiles, err);
-  if (!st) st = mlaf_ops(dev)->module_load(dev, b.code[0], b.code_size[0], &module, err);
-  if (!st) st = mlaf_ops(dev)->function_get(dev, module, SYMBOL, &fn, err);
-  mlaf_build_clear(&b);
-  if (!st) {
-    s->tables_module = module;
-    atomic_store(&s->tables, fn);
-    return MLAF_OK;
-  }
-  if (module) mlaf_ops(dev)->module_unload(dev, module);
-  return mlaf_fail_prefix(err, st, "the kernel that reads block tables");
 }
 
 /* --- sizes --- */
@@ -175,16 +115,15 @@ static void fill(const mlaf_problem *p, const mlaf_execute_args *a, int32_t *at,
   out->num_pages = a->num_pages ? (a->num_pages - 1) * step + t->sub : 0;
 }
 
-mlaf_status mlaf_block_tables_launch(mlaf_shared *on, const mlaf_problem *p, const mlaf_execute_args *a, void *at, void *stream,
-                                     mlaf_execute_args *out, mlaf_err *err) {
+mlaf_status mlaf_block_tables_launch(mlaf_device *dev, const mlaf_function *fn, const mlaf_problem *p, const mlaf_execute_args *a,
+                                     void *at, void *stream, mlaf_execute_args *out, mlaf_err *err) {
   tables_args t;
   mlaf_status st = check(p, a, err);
-  const mlaf_function *fn = atomic_load_explicit(&on->tables, memory_order_acquire);
   if (!st && !fn)
     st = mlaf_fail(err, MLAF_E_ARG, "block_table, page_tokens or page_rows is given: make the plan with MLAF_PLAN_TABLES");
   if (st) return st;
   fill(p, a, at, &t, out);
-  const int waves = THREADS / mlaf_info(on->dev)->wave_size;
+  const int waves = THREADS / mlaf_info(dev)->wave_size;
   const int64_t longest = a->block_table ? (int64_t)t.width * t.sub : t.room;
   const uint32_t chunks = divide_up(longest, CHUNK);
   t.group = (int32_t)divide_up(a->batch, MOST_WAVES);
@@ -195,5 +134,5 @@ mlaf_status mlaf_block_tables_launch(mlaf_shared *on, const mlaf_problem *p, con
                               .args = &t,
                               .args_size = sizeof t,
                               .flags = MLAF_LAUNCH_OVERLAPS}; /* it waits before it reads or writes anything */
-  return mlaf_ops(on->dev)->launch(on->dev, stream, &launch, err);
+  return mlaf_ops(dev)->launch(dev, stream, &launch, err);
 }

@@ -1,0 +1,32 @@
+/* A variant bound to a device: what its operation must know to check and fill a launch. Who loads it is above (run/loaded.h). */
+#ifndef MLAF_BOUND_H
+#define MLAF_BOUND_H
+
+#include "device/device.h"
+#include "device/kernel_launch.h"
+#include "mlaforge/problem.h"
+
+/* One of its kernels. */
+typedef struct mlaf_stage {
+  mlaf_module *module;
+  mlaf_function *fn; /* NULL: the variant does without this stage */
+  uint32_t threads, rows_per_wg;
+  mlaf_kernel_launch launch;
+} mlaf_stage;
+
+typedef struct mlaf_bound {
+  mlaf_device *dev;
+  mlaf_problem problem;
+  mlaf_stage stage[MLAF_STAGES_MAX]; /* each at the place that the operation gives it */
+  uint32_t knob;                     /* the variant's own; a launch may take another */
+} mlaf_bound;
+
+/* Everything that launches need, filled from checked arguments: no allocation. */
+enum { MLAF_PARAMETERS_MAX = 1536 };
+typedef struct mlaf_prepared {
+  _Alignas(64) unsigned char parameters[MLAF_PARAMETERS_MAX]; /* the operation's. The launches' args point here: do not copy it */
+  mlaf_launch launches[MLAF_STAGES_MAX];
+  size_t n; /* 0: no work */
+} mlaf_prepared;
+
+#endif

@@ -1,0 +1,59 @@
+/* A launch of mla_decode: its stages and parameters, the checks of its arguments, its workspace. The functions are entries of its
+ * table (op/calls.h). */
+#ifndef MLAF_DECODE_EXECUTE_H
+#define MLAF_DECODE_EXECUTE_H
+
+#include <stddef.h>
+
+#include "mlaforge/plan.h"
+#include "op/calls.h"
+#include "ops/mla_decode/launch.h"
+
+/* Stages. With COMBINE left out splits must be 1 and the decode kernel end alone. */
+enum { MLAF_STAGE_DECODE, MLAF_STAGE_COMBINE };
+enum { MLAF_WORKSPACE_ALIGN = 256 };
+/* The first version of mlaf_execute_args ended before the tables' second form. */
+#define MLAF_EXECUTE_ARGS_FIRST offsetof(mlaf_execute_args, block_table)
+
+/* What mlaf_prepared.parameters holds. */
+typedef struct mlaf_decode_parameters {
+  mlaf_decode_args decode; /* with the maps behind it one parameter block */
+  unsigned char maps[MLAF_MAPS_MAX][MLAF_MAP_BYTES];
+  mlaf_combine_args combine;
+} mlaf_decode_parameters;
+_Static_assert(offsetof(mlaf_decode_parameters, maps) == sizeof(mlaf_decode_args), "maps follow the arguments");
+_Static_assert(sizeof(mlaf_decode_parameters) <= MLAF_PARAMETERS_MAX, "a prepared launch holds them");
+static inline mlaf_decode_parameters *mlaf_decode_parameters_of(mlaf_prepared *p) { return (void *)p->parameters; }
+
+/* Whether the launch may cut its batch by itself. */
+static inline bool mlaf_decode_fits(const mlaf_bound *b) {
+  return b->stage[MLAF_STAGE_DECODE].launch.flags & MLAF_KERNEL_FITS;
+}
+static inline bool mlaf_decode_combined(const mlaf_bound *b) { return b->stage[MLAF_STAGE_COMBINE].fn != NULL; }
+
+/* Row strides in elements, the default where the caller left them 0. */
+int64_t mlaf_ckv_stride(const mlaf_problem *p, const mlaf_execute_args *a);
+int64_t mlaf_kpe_stride(const mlaf_problem *p, const mlaf_execute_args *a);
+
+/* --- args.c --- */
+/* The struct_size rule of mlaf_execute. */
+mlaf_status mlaf_args_check_struct(const mlaf_execute_args *args, mlaf_err *err);
+/* The checks of mlaf_execute for `splits` splits. */
+mlaf_status mlaf_args_check(const mlaf_problem *p, uint32_t splits, const mlaf_execute_args *args, mlaf_err *err);
+mlaf_status mlaf_decode_check_args(const mlaf_bound *b, uint32_t splits, const void *args, mlaf_err *err);
+mlaf_status mlaf_decode_check_shape(const mlaf_problem *p, const char *symbol, const char *params, mlaf_err *err);
+mlaf_status mlaf_decode_check_stages(const mlaf_bound *b, mlaf_err *err);
+
+/* --- prepare.c --- */
+/* Workspace for `splits` splits and total_q tokens: part_o [splits,T,H,R] fp32, then part_lse [splits,T,H] fp32 on the next
+ * 256-byte boundary. 0 for one split; SIZE_MAX when it does not fit size_t. */
+size_t mlaf_workspace_size(const mlaf_problem *p, uint32_t splits, int64_t total_q);
+/* The same for a bound variant, which may cut its batch (ops/mla_decode/launch.h). */
+size_t mlaf_decode_workspace(const mlaf_bound *b, uint32_t splits, int64_t total_q);
+uint32_t mlaf_decode_parameter_bytes(int stage, const mlaf_kernel_launch *launch);
+mlaf_status mlaf_decode_prepare(const mlaf_bound *b, uint32_t splits, const void *args, mlaf_prepared *out, mlaf_err *err);
+
+/* --- work.c --- */
+mlaf_work mlaf_decode_work(const mlaf_problem *p, const int32_t *lengths);
+
+#endif
