@@ -2,13 +2,27 @@
 local loader = ...
 local api = {}
 
-function api.space(problem, target) return require("space").variants(problem, target) end
-function api.best(problem, target, most) return require("space").best(problem, target, most) end
-function api.variant(problem, target, name) return require("space").variant(problem, target, name) end
-function api.refit(problem, target, name) return require("space").refit(problem, target, name) end
-function api.serve(problem, target, name) return require("space").serve(problem, target, name) end
-function api.nearby(problem, target, measured, any) return require("nearby").choose(problem, target, measured, any) end
-function api.baseline(problem, target) return require("space").baseline(problem, target) end
+-- A variant as C takes it, which knows stages and a knob but no operation.
+local function staged(v)
+  v.kernels, v.knob = { v.decode, v.combine }, v.splits
+  return v
+end
+local function all_staged(list)
+  for _, v in ipairs(list) do staged(v) end
+  return list
+end
+
+function api.space(problem, target) return all_staged(require("space").variants(problem, target)) end
+function api.best(problem, target, most) return all_staged(require("space").best(problem, target, most)) end
+function api.variant(problem, target, name) return staged(require("space").variant(problem, target, name)) end
+function api.refit(problem, target, name) return staged(require("space").refit(problem, target, name)) end
+function api.serve(problem, target, name) return staged(require("space").serve(problem, target, name)) end
+function api.nearby(problem, target, measured, any)
+  local answer = require("nearby").choose(problem, target, measured, any)
+  staged(answer.variant)
+  return answer
+end
+function api.baseline(problem, target) return staged(require("space").baseline(problem, target)) end
 
 -- Source text and its SHA-256.
 function api.render(template, text, target)

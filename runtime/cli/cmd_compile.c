@@ -124,7 +124,7 @@ static void report(work *w, const cli_kernel *k, const mlaf_compile_job *job, co
 static mlaf_status find_evidence(work *w, const cli_kernel *k, const mlaf_compile_job *job, cli_evidence *out) {
   char *text = NULL;
   mlaf_err why = {MLAF_OK, ""};
-  if (w->rig && !k->combine && mlaf_cli_rig_count(w->rig, k->desc, job->code, job->code_size, out, &why) == MLAF_OK)
+  if (w->rig && k->stage == 0 && mlaf_cli_rig_count(w->rig, k->desc, job->code, job->code_size, out, &why) == MLAF_OK)
     return MLAF_OK;
   if (mlaf_cli_go_on(w->c) != MLAF_OK) return w->c->err.status;
   if (why.status != MLAF_OK)
@@ -151,7 +151,7 @@ static mlaf_status look_at(work *w, const cli_kernel *k, const mlaf_compile_job 
   mlaf_status status = job->status;
   if (status == MLAF_OK) {
     status = mlaf_resources_of(NULL, k->desc, job->code, job->code_size, &meta, &why);
-    size_t kernarg = k->combine ? sizeof(mlaf_combine_args) : sizeof(mlaf_decode_args);
+    size_t kernarg = k->stage ? sizeof(mlaf_combine_args) : sizeof(mlaf_decode_args);
     if (status == MLAF_OK) status = mlaf_resources_check(k->desc, &meta, kernarg, &why);
   } else {
     const char *log = job->log ? job->log : "";

@@ -43,8 +43,8 @@ static mlaf_status look_up(mlaf_db *db, int64_t device, int64_t problem, const m
   int64_t decode = 0, combine = 0, toolchain = 0;
   const mlaf_sample *x = &r->sample;
   sqlite3_stmt *s = mlaf_db_prepare(db, MLAF_S_HAS_SAMPLE, err);
-  mlaf_status status = s ? mlaf_db_put_kernel(db, &x->decode, &decode, err) : MLAF_E_DB;
-  if (status == MLAF_OK) status = mlaf_db_put_kernel(db, &x->combine, &combine, err);
+  mlaf_status status = s ? mlaf_db_put_kernel(db, &x->kernels[0], &decode, err) : MLAF_E_DB;
+  if (status == MLAF_OK) status = mlaf_db_put_kernel(db, &x->kernels[1], &combine, err);
   if (status == MLAF_OK) status = mlaf_db_put_toolchain(db, r->toolchain, &toolchain, err);
   if (status != MLAF_OK) return status;
   bool timed = x->outcome == MLAF_OUT_OK || x->outcome == MLAF_OUT_NOISY;

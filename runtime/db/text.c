@@ -33,21 +33,22 @@ typedef struct column {
 } column;
 
 #define FIELD(f) offsetof(mlaf_choice_row, f), sizeof(((mlaf_choice_row *)0)->f)
-#define KERNEL(k, kind, least)                                                                                         \
-  {#k ".template", kind, FIELD(choice.k.template_name), 0, 0}, {#k ".params", TEXT, FIELD(choice.k.params), 0, 0},     \
-      {#k ".symbol", kind, FIELD(choice.k.symbol), 0, 0},                                                              \
-      {#k ".template_hash", HASH, FIELD(choice.k.template_hash), 0, 0},                                                \
-      {#k ".src_hash", HASH, FIELD(choice.k.src_hash), 0, 0}, {#k ".code_key", HASH, FIELD(choice.k.code_key), 0, 0},  \
-      {#k ".threads", COUNT, FIELD(choice.k.threads), least, 1024}, {                                                  \
-#k ".rows_per_wg", COUNT, FIELD(choice.k.rows_per_wg), least ? 1 : 0, 65536                                        \
-  }
+#define KERNEL(name, at, kind, least) \
+  {name ".template", kind, FIELD(choice.kernels[at].template_name), 0, 0}, \
+      {name ".params", TEXT, FIELD(choice.kernels[at].params), 0, 0}, \
+      {name ".symbol", kind, FIELD(choice.kernels[at].symbol), 0, 0}, \
+      {name ".template_hash", HASH, FIELD(choice.kernels[at].template_hash), 0, 0}, \
+      {name ".src_hash", HASH, FIELD(choice.kernels[at].src_hash), 0, 0}, \
+      {name ".code_key", HASH, FIELD(choice.kernels[at].code_key), 0, 0}, \
+      {name ".threads", COUNT, FIELD(choice.kernels[at].threads), least, 1024}, \
+      {name ".rows_per_wg", COUNT, FIELD(choice.kernels[at].rows_per_wg), least ? 1 : 0, 65536}
 
 /* The first two columns are the sort key. */
 static const column columns[] = {
     {"device", NAME, FIELD(device), 0, 0},
     {"problem", PROBLEM, FIELD(choice.problem), 0, 0},
     {"variant", WORD, FIELD(choice.variant), 0, 0},
-    {"splits", COUNT, FIELD(choice.splits), 1, MLAF_PARTS_MAX},
+    {"splits", COUNT, FIELD(choice.knob), 1, MLAF_PARTS_MAX},
     {"source", SOURCE, FIELD(choice.source), 0, 0},
     {"ns", REAL, FIELD(choice.ns), 1, 1e12},
     {"margin", REAL, FIELD(choice.margin), -1, 1e9},
@@ -57,8 +58,8 @@ static const column columns[] = {
     {"driver", TEXT, FIELD(driver), 0, 0},
     {"clock_mhz", CLOCK, FIELD(clock_mhz), 0, 1e6},
     {"mem_clock_mhz", CLOCK, FIELD(mem_clock_mhz), 0, 1e6},
-    KERNEL(decode, WORD, 64),
-    KERNEL(combine, TEXT, 0),
+    KERNEL("decode", 0, WORD, 64),
+    KERNEL("combine", 1, TEXT, 0),
     {"lengths", LENGTHS, FIELD(choice.lengths), 0, 0},
 };
 enum { COLUMNS = sizeof columns / sizeof *columns, COLUMNS_1 = COLUMNS - 1 };

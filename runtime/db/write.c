@@ -145,7 +145,7 @@ static mlaf_status insert_sample(mlaf_db *db, const mlaf_device_info *dev, const
   sqlite3_bind_int64(s, ++at, ids->problem);
   sqlite3_bind_int(s, ++at, MLAF_DB_PROTOCOL);
   bind_text(s, ++at, x->variant);
-  sqlite3_bind_int64(s, ++at, x->splits);
+  sqlite3_bind_int64(s, ++at, x->knob);
   bind_id(s, ++at, ids->decode);
   bind_id(s, ++at, ids->combine);
   bind_text(s, ++at, mlaf_outcome_name(x->outcome));
@@ -183,8 +183,8 @@ static mlaf_status check_sample(const mlaf_sample *s, mlaf_err *err) {
   bool timed = s->outcome == MLAF_OUT_OK || s->outcome == MLAF_OUT_NOISY;
   if (timed && !(s->timing.ns > 0 && isfinite(s->timing.ns)))
     return mlaf_fail(err, MLAF_E_ARG, "sample of '%s': a time of %g ns cannot be true", s->variant, s->timing.ns);
-  if (timed && (!s->splits || !s->decode.template_name[0] || !(s->error >= 0 && isfinite(s->error))))
-    return mlaf_fail(err, MLAF_E_ARG, "sample of '%s': a timed sample needs its kernel, splits and verified error",
+  if (timed && (!s->knob || !s->kernels[0].template_name[0] || !(s->error >= 0 && isfinite(s->error))))
+    return mlaf_fail(err, MLAF_E_ARG, "sample of '%s': a timed sample needs its kernel, knob and verified error",
                      s->variant);
   return MLAF_OK;
 }
@@ -194,8 +194,8 @@ mlaf_status mlaf_db_put_sample(mlaf_db *db, const mlaf_device_info *dev, int64_t
   sample_ids ids = {.device = device, .problem = problem};
   mlaf_status status = check_sample(x, err);
   if (status == MLAF_OK) status = mlaf_db_put_toolchain(db, toolchain, &ids.toolchain, err);
-  if (status == MLAF_OK) status = mlaf_db_put_kernel(db, &x->decode, &ids.decode, err);
-  if (status == MLAF_OK) status = mlaf_db_put_kernel(db, &x->combine, &ids.combine, err);
+  if (status == MLAF_OK) status = mlaf_db_put_kernel(db, &x->kernels[0], &ids.decode, err);
+  if (status == MLAF_OK) status = mlaf_db_put_kernel(db, &x->kernels[1], &ids.combine, err);
   if (status == MLAF_OK) status = open_run(db, device, err);
   return status == MLAF_OK ? insert_sample(db, dev, &ids, x, err) : status;
 }
@@ -224,8 +224,8 @@ mlaf_status mlaf_db_add_sample(mlaf_db *db, const mlaf_device_info *dev, const c
 mlaf_status mlaf_db_put_choice(mlaf_db *db, int64_t device, int64_t problem, int protocol, const mlaf_db_soft *soft,
                                const mlaf_choice *c, bool imported, mlaf_err *err) {
   int64_t decode, combine, toolchain;
-  mlaf_status status = mlaf_db_put_kernel(db, &c->decode, &decode, err);
-  if (status == MLAF_OK) status = mlaf_db_put_kernel(db, &c->combine, &combine, err);
+  mlaf_status status = mlaf_db_put_kernel(db, &c->kernels[0], &decode, err);
+  if (status == MLAF_OK) status = mlaf_db_put_kernel(db, &c->kernels[1], &combine, err);
   if (status == MLAF_OK) status = mlaf_db_put_toolchain(db, soft->toolchain, &toolchain, err);
   sqlite3_stmt *s = status == MLAF_OK ? mlaf_db_prepare(db, MLAF_S_PUT_CHOICE, err) : NULL;
   if (!s) return status == MLAF_OK ? MLAF_E_DB : status;
@@ -233,7 +233,7 @@ mlaf_status mlaf_db_put_choice(mlaf_db *db, int64_t device, int64_t problem, int
   sqlite3_bind_int64(s, 2, problem);
   sqlite3_bind_int(s, 3, protocol);
   bind_text(s, 4, c->variant);
-  sqlite3_bind_int64(s, 5, c->splits);
+  sqlite3_bind_int64(s, 5, c->knob);
   bind_id(s, 6, decode);
   bind_id(s, 7, combine);
   bind_text(s, 8, mlaf_source_name(c->source));

@@ -9,6 +9,7 @@
 
 #define MLAF_LAUNCH_SUFFIX "_launch"
 #define MLAF_LAUNCH_MAGIC 0x314b4c4du /* "MLK1" */
+#define MLAF_STAGES_MAX 4 /* kernels of a variant, launched one behind the other */
 enum { MLAF_MAPS_MAX = 8, MLAF_MAP_BYTES = 128, MLAF_TENSORS_MAX = 32 };
 typedef enum mlaf_schedule { MLAF_SCHEDULE_SPLITS, MLAF_SCHEDULE_BALANCED } mlaf_schedule;
 /* Kernel flags. OVERLAPS: it executes griddepcontrol.wait, in every thread that touches global memory, before the first such

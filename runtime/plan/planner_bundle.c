@@ -16,25 +16,23 @@ static void make_ref(const mlaf_bundle_kernel *k, mlaf_kernel_ref *ref) {
   snprintf(ref->code_key, sizeof ref->code_key, "%s", k->key);
 }
 
-static mlaf_status load(mlaf_ctx *ctx, const mlaf_bundle_plan *x, const mlaf_bundle_fitted *f, const mlaf_problem *p,
+static mlaf_status load(mlaf_ctx *ctx, const mlaf_bundle_fitted *f, const mlaf_problem *p,
                         mlaf_loaded **out, mlaf_err *err) {
-  mlaf_kernel_ref refs[2] = {{.threads = 0}};
-  void *code[2] = {NULL, NULL};
-  mlaf_loaded_desc desc = {.name = f->variant, .decode = &refs[0], .splits = f->splits};
-  mlaf_status st = mlaf_bundle_code(ctx->bundle, x->decode, &code[0], err);
-  if (!st && f->combine) st = mlaf_bundle_code(ctx->bundle, f->combine, &code[1], err);
-  if (!st) {
-    make_ref(x->decode, &refs[0]);
-    desc.decode_code = (mlaf_code){code[0], x->decode->size};
-    if (f->combine) {
-      make_ref(f->combine, &refs[1]);
-      desc.combine = &refs[1];
-      desc.combine_code = (mlaf_code){code[1], f->combine->size};
-    }
-    st = mlaf_loaded_open(mlaf_ctx_device(ctx), p, &desc, out, err);
+  mlaf_kernel_ref refs[MLAF_STAGES_MAX] = {{.threads = 0}};
+  void *bytes[MLAF_STAGES_MAX] = {NULL};
+  mlaf_code code[MLAF_STAGES_MAX] = {{.bytes = NULL}};
+  mlaf_status st = MLAF_OK;
+  for (int i = 0; !st && i < MLAF_STAGES_MAX; i++) {
+    const mlaf_bundle_kernel *k = f->kernels[i];
+    if (!k) continue;
+    st = mlaf_bundle_code(ctx->bundle, k, &bytes[i], err);
+    make_ref(k, &refs[i]);
+    code[i] = (mlaf_code){bytes[i], k->size};
   }
-  free(code[0]);
-  free(code[1]);
+  const mlaf_loaded_desc desc = {.name = f->variant, .decode = &refs[0], .decode_code = code[0], .combine = &refs[1],
+                                 .combine_code = code[1], .splits = f->knob};
+  if (!st) st = mlaf_loaded_open(mlaf_ctx_device(ctx), p, &desc, out, err);
+  for (int i = 0; i < MLAF_STAGES_MAX; i++) free(bytes[i]);
   return st;
 }
 
@@ -122,7 +120,7 @@ mlaf_status mlaf_planner_bundle(mlaf_ctx *ctx, const mlaf_problem *p, bool in_re
   for (size_t i = 0; i < n && (!i || st); i++) {
     mlaf_bundle_fitted f;
     mlaf_bundle_fit(list, n, list[i], p, &f);
-    st = load(ctx, list[i], &f, p, &out->loaded, &why);
+    st = load(ctx, &f, p, &out->loaded, &why);
     if (!st) {
       describe(list[i], &f, p, out);
       break;

@@ -19,27 +19,31 @@ static bool make_ref(const mlaf_kernel_desc *k, mlaf_kernel_ref *ref) {
 }
 
 mlaf_status mlaf_build_init(const mlaf_variant *v, mlaf_build *out, mlaf_err *err) {
-  mlaf_build b = {.splits = v->splits, .n = v->combine.template_name ? 2 : 1};
-  if (!v->decode.template_name) return mlaf_fail(err, MLAF_E_INTERNAL, "variant %s has no decode kernel", v->name);
-  if (!copy(b.name, sizeof b.name, v->name) || !make_ref(&v->decode, &b.refs[0]) ||
-      (b.n == 2 && !make_ref(&v->combine, &b.refs[1])))
-    return mlaf_fail(err, MLAF_E_INTERNAL, "a name of variant %s is too long", v->name);
+  mlaf_build b = {.knob = v->knob, .n = mlaf_variant_stages(v)};
+  if (!b.n || !v->kernels[0].template_name) return mlaf_fail(err, MLAF_E_INTERNAL, "variant %s has no first kernel", v->name);
+  bool ok = copy(b.name, sizeof b.name, v->name);
+  for (int i = 0; i < b.n; i++) ok = ok && make_ref(&v->kernels[i], &b.refs[i]);
+  if (!ok) return mlaf_fail(err, MLAF_E_INTERNAL, "a name of variant %s is too long", v->name);
   *out = b;
   return MLAF_OK;
 }
 
 void mlaf_build_from_choice(const mlaf_choice *c, mlaf_build *out) {
-  *out = (mlaf_build){.splits = c->splits, .n = c->combine.template_name[0] ? 2 : 1, .refs = {c->decode, c->combine}};
+  *out = (mlaf_build){.knob = c->knob, .n = mlaf_stages_of(c->kernels)};
+  memcpy(out->refs, c->kernels, sizeof out->refs);
   copy(out->name, sizeof out->name, c->variant);
 }
 
 void mlaf_build_clear(mlaf_build *b) {
-  for (int i = 0; i < 2; i++) {
+  for (int i = 0; i < MLAF_STAGES_MAX; i++) {
     free(b->code[i]);
     free(b->source[i]);
   }
   *b = (mlaf_build){.n = 0};
 }
+
+/* There is such a kernel, and its code is not there yet. */
+static bool wants_code(const mlaf_build *b, int i) { return b->refs[i].template_name[0] && !b->code[i]; }
 
 static mlaf_status render(mlaf_build *b, int i, mlaf_gen *g, const char *target, mlaf_err *err) {
   mlaf_kernel_ref *ref = &b->refs[i];
@@ -56,13 +60,13 @@ static mlaf_status render(mlaf_build *b, int i, mlaf_gen *g, const char *target,
   return MLAF_OK;
 }
 
-mlaf_status mlaf_build_jobs(mlaf_build *b, mlaf_gen *g, const char *target, mlaf_compile_job jobs[2], size_t *n,
+mlaf_status mlaf_build_jobs(mlaf_build *b, mlaf_gen *g, const char *target, mlaf_compile_job jobs[MLAF_STAGES_MAX], size_t *n,
                             mlaf_err *err) {
   const char *const *options = NULL;
   size_t count = 0;
   mlaf_status st = mlaf_gen_options(g, target, &options, err);
   for (int i = 0; !st && i < b->n; i++) {
-    if (b->code[i]) continue;
+    if (!wants_code(b, i)) continue;
     st = render(b, i, g, target, err);
     /* The bare target, not the device's full id: a build machine without a GPU then makes the same cache keys. */
     if (!st)
@@ -86,11 +90,11 @@ static mlaf_status read_meta(mlaf_build *b, int i, mlaf_err *err) {
   return mlaf_fail(err, MLAF_E_COMPILE, "the code object has no kernel '%s'", b->refs[i].symbol);
 }
 
-mlaf_status mlaf_build_finish(mlaf_build *b, mlaf_compile_job jobs[2], size_t n, mlaf_err *err) {
+mlaf_status mlaf_build_finish(mlaf_build *b, mlaf_compile_job jobs[MLAF_STAGES_MAX], size_t n, mlaf_err *err) {
   size_t taken = 0;
   mlaf_status st = MLAF_OK;
   for (int i = 0; !st && i < b->n; i++) {
-    if (b->code[i] || taken == n) continue;
+    if (!wants_code(b, i) || taken == n) continue;
     mlaf_compile_job *job = &jobs[taken++];
     if (job->status) return mlaf_fail(err, job->status, "%s: %.3500s", b->refs[i].symbol, job->log ? job->log : "");
     b->code[i] = job->code;
@@ -105,7 +109,7 @@ mlaf_status mlaf_build_finish(mlaf_build *b, mlaf_compile_job jobs[2], size_t n,
 mlaf_status mlaf_build_take_cached(mlaf_build *b, mlaf_compiler *c, mlaf_err *err) {
   mlaf_status st = MLAF_OK;
   for (int i = 0; !st && i < b->n; i++) {
-    if (b->code[i]) continue;
+    if (!wants_code(b, i)) continue;
     if (!b->refs[i].code_key[0]) return mlaf_fail(err, MLAF_E_NOT_COMPILED, "%s was never compiled", b->refs[i].symbol);
     st = mlaf_cache_get(c, b->refs[i].code_key, &b->code[i], &b->code_size[i], err);
     if (!st) st = read_meta(b, i, err);
@@ -131,7 +135,7 @@ bool mlaf_build_take_known(mlaf_build *b, mlaf_compiler *c, const mlaf_hashes *k
   for (int i = 0; i < b->n; i++) {
     char name[MLAF_HASH_HEX];
     if (!toolchain) return false;
-    if (b->code[i]) continue;
+    if (!wants_code(b, i)) continue;
     name_of_code(&b->refs[i], b->refs[i].src_hash, toolchain, name);
     const char *key = mlaf_hashes_find(known, target, name);
     if (!key) return false;
@@ -170,7 +174,7 @@ mlaf_status mlaf_build_check_resources(const mlaf_build *b, mlaf_err *err) {
 }
 
 /* What the compiler would make, looked up only: fills the jobs as if they had run. */
-static mlaf_status look_up(mlaf_compiler *c, mlaf_compile_job jobs[2], size_t n, mlaf_err *err) {
+static mlaf_status look_up(mlaf_compiler *c, mlaf_compile_job jobs[MLAF_STAGES_MAX], size_t n, mlaf_err *err) {
   mlaf_status st = MLAF_OK;
   for (size_t i = 0; !st && i < n; i++) {
     st = mlaf_compile_key(c, &jobs[i], err);
@@ -184,7 +188,7 @@ static mlaf_status look_up(mlaf_compiler *c, mlaf_compile_job jobs[2], size_t n,
 
 mlaf_status mlaf_build_now(mlaf_build *b, mlaf_gen *g, mlaf_compiler *c, const char *target, bool may_compile,
                            int *compiles, mlaf_err *err) {
-  mlaf_compile_job jobs[2] = {{.source = NULL}};
+  mlaf_compile_job jobs[MLAF_STAGES_MAX] = {{.source = NULL}};
   size_t n = 0;
   mlaf_status st = mlaf_build_jobs(b, g, target, jobs, &n, err);
   if (!st && n) st = may_compile ? mlaf_compile(c, jobs, n, NULL, NULL, err) : look_up(c, jobs, n, err);
@@ -202,7 +206,7 @@ mlaf_status mlaf_build_load(const mlaf_build *b, mlaf_device *dev, const mlaf_pr
       .decode_code = {b->code[0], b->code_size[0]},
       .combine = b->n == 2 ? &b->refs[1] : NULL,
       .combine_code = {b->code[1], b->code_size[1]},
-      .splits = b->splits,
+      .splits = b->knob,
   };
   return mlaf_loaded_open(dev, p, &desc, out, err);
 }

@@ -75,27 +75,28 @@ static mlaf_status check_code(tuner *t, tune_candidate *c, int index, size_t ker
   return MLAF_OK;
 }
 
-/* The decode kernel's resources are the candidate's: the combine kernel is small and shared. */
+/* The first kernel's resources are the candidate's: those behind it are small and shared. */
 static mlaf_status check_codes(tuner *t, tune_candidate *c, bool *usable, mlaf_err *err) {
-  mlaf_kernel_meta meta = {.vgpr_count = 0}, combine = {.vgpr_count = 0};
-  mlaf_status status = check_code(t, c, c->decode, sizeof(mlaf_decode_args), usable, &meta, err);
+  static const size_t args[MLAF_STAGES_MAX] = {sizeof(mlaf_decode_args), sizeof(mlaf_combine_args)};
+  mlaf_kernel_meta meta = {.vgpr_count = 0}, other = {.vgpr_count = 0};
+  mlaf_status status = check_code(t, c, c->kernels[0], args[0], usable, &meta, err);
   mlaf_sample *s = &c->item.sample;
   s->vgpr = mlaf_resources_vgpr(&meta);
   s->agpr = meta.agpr_count;
   s->lds = meta.lds_bytes;
   s->scratch = meta.scratch_bytes;
-  if (status == MLAF_OK && *usable && c->combine >= 0)
-    status = check_code(t, c, c->combine, sizeof(mlaf_combine_args), usable, &combine, err);
+  for (int i = 1; status == MLAF_OK && *usable && i < MLAF_STAGES_MAX; i++)
+    if (c->kernels[i] >= 0) status = check_code(t, c, c->kernels[i], args[i], usable, &other, err);
   return status;
 }
 
 mlaf_status mlaf_tuner_open(tuner *t, const tune_candidate *c, mlaf_loaded **out, mlaf_err *err) {
-  const tune_kernel *d = &t->kernels[c->decode], *m = c->combine < 0 ? NULL : &t->kernels[c->combine];
-  mlaf_loaded_desc desc = {
-      .name = c->item.sample.variant, .decode = &c->item.sample.decode, .splits = c->item.sample.splits};
+  const tune_kernel *d = &t->kernels[c->kernels[0]], *m = c->kernels[1] < 0 ? NULL : &t->kernels[c->kernels[1]];
+  const mlaf_sample *s = &c->item.sample;
+  mlaf_loaded_desc desc = {.name = s->variant, .decode = &s->kernels[0], .splits = s->knob};
   desc.decode_code = (mlaf_code){d->job.code, d->job.code_size};
   if (m) {
-    desc.combine = &c->item.sample.combine;
+    desc.combine = &s->kernels[1];
     desc.combine_code = (mlaf_code){m->job.code, m->job.code_size};
   }
   return t->steps->open(t->env->device, t->problem, &desc, out, err);

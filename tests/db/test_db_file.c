@@ -176,7 +176,7 @@ static void use_damaged(const char *path, int *refused) {
     mlaf_sample s = make_sample("after", 500, "v1"), *list = NULL;
     size_t n;
     status = mlaf_db_choose(db, &dev, NULL, &p, &c, &rung, &err);
-    if (status == MLAF_OK) assert_true(c.ns > 0 && c.splits > 0);
+    if (status == MLAF_OK) assert_true(c.ns > 0 && c.knob > 0);
     if (status == MLAF_OK || status == MLAF_E_NOT_TUNED) status = mlaf_db_samples(db, &dev, &p, &list, &n, &err);
     if (status == MLAF_OK) free(list);
     if (status == MLAF_OK) status = mlaf_db_add_sample(db, &dev, TOOLCHAIN, &p, &s, &err);

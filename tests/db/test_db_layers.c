@@ -276,7 +276,7 @@ static void defaults_do_not_reach_far(void **state) {
   mlaf_err err;
   mlaf_problem p = make_problem(16, 8, 4096);
   mlaf_sample s = make_sample("named", 100, "v1");
-  memset(s.decode.template_hash, 0, sizeof s.decode.template_hash);
+  memset(s.kernels[0].template_hash, 0, sizeof s.kernels[0].template_hash);
   s.source = MLAF_SRC_MODELLED;
   add_sample(db, &arch, &p, &s);
   static const struct {

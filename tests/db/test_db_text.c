@@ -25,7 +25,7 @@ static void populate(mlaf_db *db) {
     p.q_len = 1 + i % 3;
     p.causal = i % 3 > 0;
     mlaf_sample s = make_sample(i % 2 ? "reg:waves=4/s4" : "-", 1234.5678 * (i + 1), "v1");
-    if (i % 2) s.combine = (mlaf_kernel_ref){0};
+    if (i % 2) s.kernels[1] = (mlaf_kernel_ref){0};
     if (i % 4 == 1) s.source = MLAF_SRC_MODELLED;
     s.error = 0.00198765;
     add_sample(db, &dev, &p, &s);

@@ -112,11 +112,12 @@ static void put_number(printed *t, int32_t v) {
   put(t, s, (size_t)(end - s));
 }
 
-mlaf_status mlaf_problem_print(const mlaf_problem *p, char *out, size_t out_size) {
+/* The first `n` fields. */
+static mlaf_status print(const mlaf_problem *p, int n, char *out, size_t out_size) {
   if (!p || !out || !out_size) return MLAF_E_ARG;
   printed t = {out, out_size, 0};
   put(&t, PREFIX, strlen(PREFIX));
-  for (const field *f = fields; f < fields + N_FIELDS; f++) {
+  for (const field *f = fields; f < fields + n; f++) {
     put(&t, ",", f != fields);
     put(&t, f->key, strlen(f->key));
     put_number(&t, field_get(p, f));
@@ -127,6 +128,13 @@ mlaf_status mlaf_problem_print(const mlaf_problem *p, char *out, size_t out_size
   }
   out[t.n < out_size ? t.n : out_size - 1] = 0;
   return t.n < out_size ? MLAF_OK : MLAF_E_ARG;
+}
+
+mlaf_status mlaf_problem_print(const mlaf_problem *p, char *out, size_t out_size) { return print(p, N_FIELDS, out, out_size); }
+
+/* Batch and ctx stand last. */
+mlaf_status mlaf_problem_family(const mlaf_problem *p, char *out, size_t out_size) {
+  return print(p, N_FIELDS - 2, out, out_size);
 }
 
 /* Decimal digits only, no sign, no leading zero, inside int32. */
