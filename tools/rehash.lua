@@ -51,22 +51,21 @@ for line in io.lines(file) do
   if line:find("^device\t") then
     at = {}
     for i, name in ipairs(fields) do at[name] = i end
+    assert(at.stage, "not the format of today: import it and export it again")
   elseif at and not line:find("^#") and line ~= "" then
     local problem, variant, good, touched = fields[at.problem], fields[at.variant], true, false
     local before, after = compiled(old, problem, variant, scratch .. ".a"), compiled(new, problem, variant, scratch .. ".b")
     local names = hashes(new, problem, variant, scratch .. ".c")
-    for _, kernel in ipairs({ "decode", "combine" }) do
-      local symbol = fields[at[kernel .. ".symbol"]]
-      if symbol ~= "-" then
-        local a, b, h = before[symbol], after[symbol], names[symbol]
-        good = good and a and b and h and a.code and a.code == b.code
-        if good then
-          local fresh = { template_hash = h[1], src_hash = h[2], code_key = b.key }
-          for name, value in pairs(fresh) do
-            local i = at[kernel .. "." .. name]
-            touched = touched or fields[i] ~= value
-            if fields[i] ~= "-" then fields[i] = value end
-          end
+    for group = 0, #fields - at.stage, at.rows_per_wg - at.stage + 1 do -- the columns of each stage
+      local symbol = fields[at.symbol + group]
+      local a, b, h = before[symbol], after[symbol], names[symbol]
+      good = good and a and b and h and a.code and a.code == b.code
+      if good then
+        local fresh = { template_hash = h[1], src_hash = h[2], code_key = b.key }
+        for name, value in pairs(fresh) do
+          local i = at[name] + group
+          touched = touched or fields[i] ~= value
+          if fields[i] ~= "-" then fields[i] = value end
         end
       end
     end

@@ -24,6 +24,8 @@ static inline bool mlaf_in_reach(double doublings, bool estimate) {
 
 /* All fields but batch and ctx agree: one's kernels can execute the other. */
 bool mlaf_same_shape(const mlaf_problem *p, const mlaf_problem *q);
+/* The problem string without what is only tuned for, the operation included: equal for problems of one shape. */
+mlaf_status mlaf_problem_family(const mlaf_problem *p, char *out, size_t out_size);
 /* How many times over two problems of one shape are apart, in batch times in ctx; 1: the same. Batch 4 is as far from 8 as
  * from 2. */
 double mlaf_times_apart(const mlaf_problem *p, const mlaf_problem *q);

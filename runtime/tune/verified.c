@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ops/mla_decode/problem.h"
+#include "op/nearest.h"
 #include "tune/tune_internal.h"
 
 typedef struct verified {

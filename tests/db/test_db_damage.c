@@ -206,15 +206,18 @@ static void damaged_logs(void **state) {
   free(bad);
 }
 
-/* Someone with an editor: a kernel's launch size, a choice's key, a problem's heads. */
+/* Someone with an editor: a kernel's launch size, a choice's keys, a problem's family. */
 static void edited_rows_are_not_used(void **state) {
   static const char *const edits[] = {
       "UPDATE kernel SET threads = 1024",
       "UPDATE kernel SET params = replace(params, 'p0', 'p1')",
-      "UPDATE choice SET splits = 9",
-      "UPDATE choice SET decode = (SELECT max(decode) FROM choice)",
+      "UPDATE choice SET knob = 9",
+      "UPDATE choice SET kernel1 = (SELECT max(kernel1) FROM choice)",
+      "UPDATE choice SET kernel3 = kernel1",
+      "UPDATE sample SET kernel4 = kernel2",
       "UPDATE sample SET ns = 1",
-      "UPDATE problem SET heads = 17",
+      "UPDATE problem SET family = replace(family, 'h16', 'h17')",
+      "UPDATE problem SET op = 'mla'",
       "UPDATE problem SET canonical = replace(canonical, 'h16', 'h17')",
       "UPDATE device SET canonical = 'e'",
   };

@@ -216,7 +216,7 @@ static void request_lengths_are_kept_apart(void **state) {
   assert_string_equal(c.variant, "ragged");
   assert_string_equal(c.lengths, "normal:1,0.5");
   char *text = export_text(db), copy[160];
-  assert_has(text, "\tnormal:1,0.5\n");
+  assert_has(text, "\tnormal:1,0.5\tdecode\t");
   path_in(d, "copy.db", copy);
   mlaf_db *again = open_db(copy);
   assert_int_equal(mlaf_db_import(again, text, NULL, &err), MLAF_OK);

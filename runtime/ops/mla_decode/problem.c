@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "op/nearest.h"
 #include "ops/mla_decode/problem.h"
 #include "mlaf_limits.h"
 

@@ -8,7 +8,4 @@
  * has our size. `out` is untouched on failure. */
 mlaf_status mlaf_problem_take(const mlaf_problem *in, mlaf_problem *out, char *why, size_t why_size);
 
-/* The problem string without what is only tuned for (batch and ctx): problems of one family run the same kernels. */
-mlaf_status mlaf_problem_family(const mlaf_problem *p, char *out, size_t out_size);
-
 #endif
