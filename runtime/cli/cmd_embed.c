@@ -138,7 +138,7 @@ static size_t rows_of(embedding *x, const char *target, mlaf_text *out) {
     const mlaf_bundle_plan *p = &x->b->plans[i];
     const mlaf_problem *q = &p->problem;
     if (strcmp(p->target, target)) continue;
-    mlaf_text_fmt(out, "  {%d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %u, %d, %d},\n", q->heads, q->rank, q->rope, q->q_len,
+    mlaf_text_fmt(out, "  {%d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %u, {%d, %d}},\n", q->heads, q->rank, q->rope, q->q_len,
                   q->causal, q->dtype, q->page_size, q->batch, q->ctx, p->baseline, p->knob, index_of(x->b, p->kernels[0]),
                   index_of(x->b, p->kernels[1]));
     n++;
@@ -157,7 +157,7 @@ static mlaf_status source(embedding *x, mlaf_text *out) {
     const size_t before = x->kernels;
     mlaf_text_fmt(&entries, "static const mlaf_embed_kernel kernels_%zu[] = {\n", i);
     st = kernels_of(x, target, out, &entries);
-    mlaf_text_fmt(&entries, "};\n/* heads rank rope q_len causal dtype page_size batch ctx baseline knob decode combine */\n"
+    mlaf_text_fmt(&entries, "};\n/* heads rank rope q_len causal dtype page_size batch ctx baseline knob {decode combine} */\n"
                   "static const mlaf_embed_row rows_%zu[] = {\n", i);
     const size_t rows = rows_of(x, target, &entries);
     mlaf_text_str(&entries, "};\n");

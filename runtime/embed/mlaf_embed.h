@@ -27,7 +27,8 @@ typedef struct mlaf_embed_kernel {
 } mlaf_embed_kernel;
 typedef struct mlaf_embed_row { /* a problem, and what serves it */
   int32_t heads, rank, rope, q_len, causal, dtype, page_size, batch, ctx;
-  int32_t baseline, splits, decode, combine; /* kernels of the target; combine -1: none */
+  int32_t baseline, knob; /* knob: the splits, or parts of the whole batch */
+  int32_t kernels[2];     /* of the target: decode, combine; -1: none */
 } mlaf_embed_row;
 typedef struct mlaf_embed_target {
   const char *name; /* "gfx942", "sm_90a" */

@@ -61,8 +61,8 @@ static void add(int n, int i, bool baseline) {
   t.plans[n] = (mlaf_bundle_plan){.target = "sm_90a", .text = t.texts[n], .problem = p, .baseline = baseline, .rung = "exact",
                                   .source = "measured", .variant = "x:a=1/s9,rows=1", .knob = splits,
                                   .kernels = {&t.kernels[decode], combined ? &t.kernels[COMBINE] : NULL}};
-  t.rows[n] = (mlaf_embed_row){H, p.rank, p.rope, Q, 1, 0, p.page_size, p.batch, p.ctx, baseline, (int32_t)splits, decode,
-                               combined ? COMBINE : -1};
+  t.rows[n] = (mlaf_embed_row){H, p.rank, p.rope, Q, 1, 0, p.page_size, p.batch, p.ctx, baseline, (int32_t)splits,
+                               {decode, combined ? COMBINE : -1}};
 }
 
 static int setup(void **state) {

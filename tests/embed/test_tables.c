@@ -212,7 +212,7 @@ static fake_launch by_library(batch *x) {
   return launched("fakecuda_before");
 }
 
-static const mlaf_embed_row row = {FB_HEADS, FB_RANK, FB_ROPE, FB_Q_LEN, 1, 0, FB_PAGE, REQUESTS, 512, 0, 1, 0, -1};
+static const mlaf_embed_row row = {FB_HEADS, FB_RANK, FB_ROPE, FB_Q_LEN, 1, 0, FB_PAGE, REQUESTS, 512, 0, 1, {0, -1}};
 static const mlaf_embed_problem asked = {FB_HEADS, FB_RANK, FB_ROPE, FB_Q_LEN, 1, MLAF_EMBED_BF16, FB_PAGE, REQUESTS, 512};
 
 static mlaf_embed *open_loader(int n_kernels, const mlaf_embed_plan **of) {
