@@ -59,6 +59,7 @@ add_custom_target(man ALL DEPENDS ${man_page})
 install(FILES ${man_page} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 install(DIRECTORY tuning/ DESTINATION ${CMAKE_INSTALL_DATADIR}/mlaforge/tuning
         FILES_MATCHING PATTERN "*.tsv" PATTERN "README.md")
+install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY python/mlaforge DESTINATION ${MLAF_PYTHON_DIR} FILES_MATCHING PATTERN "*.py")
 if(TARGET mlaforge_fast)
   install(TARGETS mlaforge_fast LIBRARY DESTINATION ${MLAF_PYTHON_DIR}/mlaforge)

@@ -17,7 +17,6 @@
 --     wg       per workgroup and round: LDS bytes written, barriers; tail_clk once at the end
 --     stall_clk, overlap_loss, mfma_clk  when better or worse than the model's or the target's defaults
 --     inflight bytes of loads outstanding per wave; streaming: the cache's loads ask not to be kept
---     schedule "balanced": the launch's split count is a number of parts of the whole batch (runtime/ops/mla_decode/launch.h)
 --     combine  name of another combine family than the family's
 --     always_combines  its combine kernel comes also behind one split
 --     any_lengths  it is as good for requests of different lengths (gen/space.lua)

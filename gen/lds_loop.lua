@@ -1,10 +1,11 @@
 -- Instruction streams of mla_decode_lds and how they are laid over each other. Positions count matrix instructions.
 --
--- order=plain   one tile:   [ QK(t) + copies of a later tile ] border [ softmax(t), PV(t) ] order=ahead   one tile:   [
--- rest of PV(t-1), QK(t+1) begins + copies ] border [ QK(t+1) ends + softmax(t), PV(t) but its rest ] The border is
--- where compiled code stands that is seldom needed: masking and rescaling. What crosses an iteration in ahead: S
--- (scores of the next tile), P and the V rows of the rest (the last 128 columns), which keep the matrix pipe busy
--- behind the barrier.
+-- order=plain   one tile:   [ QK(t) + copies of a later tile ] border [ softmax(t), PV(t) ]
+-- order=ahead   one tile:   [ rest of PV(t-1), QK(t+1) begins + copies ] border [ QK(t+1) ends + softmax(t), PV(t) but its rest ]
+--
+-- The border is where compiled code stands that is seldom needed: masking and rescaling. What crosses an iteration in ahead: S
+-- (scores of the next tile), P and the V rows of the rest (the last 128 columns), which keep the matrix pipe busy behind the
+-- barrier.
 local weave = require("weave")
 local plan = require("lds_plan")
 local compute = require("lds_compute")

@@ -21,5 +21,4 @@ return {
       about = "cached tokens of a request, as tuned for" },
   },
   splits = 256, -- pieces of a request
-  parts = 4096, -- of the balanced schedule: pieces of all requests together
 }

@@ -35,9 +35,9 @@ local function round_clocks(cost, arch)
   return busy, (cost.stall_clk or m.stall_clk) / per_simd + cost.wg.barriers * m.barrier_clk, mfma
 end
 
--- Bytes of partials all splits write and the combine kernel reads back. Of a balanced schedule's parts, two requests each.
+-- Bytes of partials all splits write and the combine kernel reads back.
 local function partial_bytes(p, cost, splits)
-  local rows = splits * p.q_len * p.heads * (cost.schedule == "balanced" and 2 or p.batch)
+  local rows = splits * p.q_len * p.heads * p.batch
   return splits > 1 and rows * (partials.row_bytes(p.rank, cost.partials or 32) + LSE_BYTES) or 0
 end
 
@@ -83,9 +83,8 @@ local function decode_ns(p, cost, arch, splits)
   if cost.ns then return cost.ns(splits) end
   local m = arch.model
   local groups_x = ceil_div(p.q_len * p.heads, cost.rows_per_wg)
-  local balanced = cost.schedule == "balanced"
-  local wgs = groups_x * splits * (balanced and 1 or p.batch)
-  local rounds = ceil_div(ceil_div(p.ctx, cost.step) * (balanced and p.batch or 1), splits)
+  local wgs = groups_x * splits * p.batch
+  local rounds = ceil_div(ceil_div(p.ctx, cost.step), splits)
   local busy, stall, mfma = round_clocks(cost, arch)
   local resident = budget.resident(cost, arch)
   local full, rest = wgs // (arch.device.cus * resident), wgs % (arch.device.cus * resident)
@@ -111,9 +110,7 @@ function model.combine_ns(p, decode, cost, arch, splits)
   splits = math.max(2, splits)
   local wgs = ceil_div(p.batch * p.q_len * p.heads, cost.rows_per_wg)
   local slots = arch.device.cus * budget.resident(cost, arch)
-  -- Of a balanced schedule a request has as many pieces as parts fall to it, and one for the cut.
-  local pieces = decode.schedule == "balanced" and math.min(splits, ceil_div(splits, p.batch) + 1) or splits
-  local trips = 2 + ceil_div(pieces, cost.team * cost.depth) + (cost.team > 1 and 0.25 or 0)
+  local trips = 2 + ceil_div(splits, cost.team * cost.depth) + (cost.team > 1 and 0.25 or 0)
   local latency = ceil_div(wgs, slots) * trips * m.hbm_latency_ns
   local bytes = partial_bytes(p, decode, splits)
   local rate = bytes > m.llc_bytes and m.hbm_bytes_per_us or m.llc_bytes_per_us

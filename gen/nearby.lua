@@ -2,7 +2,7 @@
 -- measured there. A candidate's estimate is multiplied by the mean of measured over modelled of its own decode kernel nearby. A
 -- measurement counts the more the liker the launch and the nearer the problem; all of them together count a little. The estimate
 -- is raised the more the less is known of its kernel: the lowest of fifty guesses is mostly the luckiest. What the numbers below
--- give: docs/tuning.md, "Nearest choice".
+-- give: docs/lab/search.md, "Nearest choice".
 local params = require("params")
 local problem = require("problem")
 local space = require("space")
@@ -19,18 +19,15 @@ local function doublings(a, b) return math.abs(math.log(a / b, 2)) end
 
 local function kernel_of(name) return name:match("^[^/]*") end
 
--- What the model's error depends on: rounds of tokens in a block, blocks, whether the requests are cut unevenly.
+-- What the model's error depends on: rounds of tokens in a block, and blocks.
 local function launch(p, v)
   local tiles, groups = ceil_div(p.ctx, v.decode.step), ceil_div(p.heads * p.q_len, v.decode.rows_per_wg)
-  if v.balanced then
-    return { rounds = ceil_div(p.batch * tiles, v.splits), blocks = groups * v.splits, uneven = v.splits % p.batch ~= 0 }
-  end
-  return { rounds = ceil_div(tiles, v.splits), blocks = groups * v.splits * p.batch, uneven = false }
+  return { rounds = ceil_div(tiles, v.splits), blocks = groups * v.splits * p.batch }
 end
 
 -- In doublings. Blocks count six times as much as rounds: how they fill the device decides, and goes in steps.
 local function unlike(a, b)
-  return doublings(a.rounds, b.rounds) / 2 + 3 * doublings(a.blocks, b.blocks) + (a.uneven ~= b.uneven and 2 or 0)
+  return doublings(a.rounds, b.rounds) / 2 + 3 * doublings(a.blocks, b.blocks)
 end
 
 -- What was measured, as far as today's generator makes the same kernels: by decode kernel; the mean ratio of all; the kernels

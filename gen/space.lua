@@ -13,10 +13,9 @@ local emit = require("emit")
 local space = {}
 
 local limits = require("limits")
-local MAX_SPLITS, MAX_PARTS = limits.splits, limits.parts
+local MAX_SPLITS = limits.splits
 local MAX_TURNS = 2   -- of a launch that may cut its batch, with more than one split
 local BEHIND_ONE = "rows=4,team=2" -- the combine kernel behind one split: mostly it finds nothing to do
-local EVEN_PARTS = 0.8 -- share of the device that a count which cuts all requests alike must use
 local WASTE = 4 -- a workgroup may have this many times the rows there are, rounded up to one MFMA block
 
 local function ceil_div(a, b) return -(-a // b) end
@@ -94,9 +93,9 @@ local function kernel(p, name, point, arch)
   why = reject_by_cost(p, cost, arch)
   if cost.refused then return k, why end
   k.cost, k.threads, k.rows_per_wg, k.lds_bytes = cost, cost.threads, cost.rows_per_wg, cost.lds_bytes
-  -- For fitting splits with no generator at hand (runtime/op/nearest.h); the parts of the balanced schedule stay.
+  -- For fitting splits with no generator at hand (runtime/op/nearest.h).
   k.step = cost.step or 0
-  k.slots = cost.schedule ~= "balanced" and cost.step and (cost.slots or arch.device.cus) // (cost.width or 1) or 0
+  k.slots = cost.step and (cost.slots or arch.device.cus) // (cost.width or 1) or 0
   local limit = budget.register_limit(cost.threads, arch)
   k.vgpr_budget = math.min(budget.registers(cost, arch) + (cost.slack or 0), limit)
   return k, why
@@ -120,13 +119,9 @@ end
 -- Whether a combine kernel comes behind.
 local function combines_at(splits, cost) return splits > 1 or cost.always_combines end
 
--- The stated reason why a split count (balanced: a part count) makes no sense for this context, or nil.
+-- The stated reason why a split count makes no sense for this context, or nil.
 local function reject_splits(p, cost, splits)
   local rounds = ceil_div(p.ctx, cost.step)
-  if cost.schedule == "balanced" then
-    local tiles = p.batch * rounds
-    return splits > tiles and ("%d parts > %d tiles of %d tokens"):format(splits, tiles, cost.step) or nil
-  end
   if splits > rounds then
     return ("%d splits > %d rounds of %d tokens"):format(splits, rounds, cost.step)
   end
@@ -140,24 +135,8 @@ local function reject_splits(p, cost, splits)
   end
 end
 
--- Part counts to try: those that fill the CUs once, twice or four times, with all row groups together.
-local function part_counts(p, cost, arch)
-  local groups, tiles = ceil_div(p.heads * p.q_len, cost.rows_per_wg), p.batch * ceil_div(p.ctx, cost.step)
-  local set, out = {}, {}
-  for _, fill in ipairs({ 1, 2, 4 }) do
-    local most = math.max(1, math.min(MAX_PARTS, tiles, fill * arch.device.cus // groups))
-    set[most] = true
-    -- As many pieces of every request, when all have the same length: nothing is left over to combine unevenly.
-    local even = most // p.batch * p.batch
-    if even >= EVEN_PARTS * most then set[even] = true end
-  end
-  for n in sorted(set) do out[#out + 1] = n end
-  return out
-end
-
 -- Split counts to try: powers of two, and those that fill the CUs once, twice or four times.
 local function split_counts(p, cost, arch)
-  if cost.schedule == "balanced" then return part_counts(p, cost, arch) end
   local set, slots = { [1] = true }, cost.slots or arch.device.cus
   local base = ceil_div(p.heads * p.q_len, cost.rows_per_wg) * p.batch * (cost.width or 1) -- workgroups of a split
   local most = math.max(1, math.min(MAX_SPLITS, ceil_div(p.ctx, cost.step)))
@@ -227,7 +206,7 @@ end
 local function candidate(p, arch, family, point, k, splits, combine)
   return {
     name = variant_name(family, point.text, splits, combine and combine.text), splits = splits, decode = k,
-    combine = combine and combine.kernel, balanced = k.cost.schedule == "balanced",
+    combine = combine and combine.kernel, any_lengths = k.cost.any_lengths or false,
     model_ns = model.estimate(p, arch, k.cost, splits, combine and combine.ns or 0),
   }
 end
@@ -377,8 +356,7 @@ function space.variant(p, target, name)
   local point = read_point(family, text, name)
   if not available(family, arch) then error(("variant '%s': family %s is not for %s"):format(name, family, target), 0) end
   local k, why = kernel_at(p, target, family, point, arch)
-  local most = k.cost and k.cost.schedule == "balanced" and MAX_PARTS or MAX_SPLITS
-  if not why and splits > most then why = ("%d splits > %d"):format(splits, most) end
+  if not why and splits > MAX_SPLITS then why = ("%d splits > %d"):format(splits, MAX_SPLITS) end
   local combine
   local merge = not why and combines_at(splits, k.cost) and combine_family(family, k.cost)
   if merge then

@@ -87,11 +87,6 @@ function weave.state(isa)
     xdl_to_srcc = isa.hazard.xdl_to_other_srcc[passes] }
 end
 
--- Everything older is done, as behind a wait for all and a barrier; tags stay.
-function weave.settle(state)
-  state.writer, state.ds, state.vm = {}, {}, {}
-end
-
 local SCALAR = { s = true, m = true }
 local function is_scalar(register, scalars) return SCALAR[register:sub(1, 1)] or scalars[register] end
 

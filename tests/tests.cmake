@@ -39,7 +39,8 @@ if(TARGET mlaf_emu AND TARGET mlaf_gen AND TARGET mlaf_plan)
   target_include_directories(test_extrapolation PRIVATE ${CMAKE_SOURCE_DIR}/tests)
   target_link_libraries(test_extrapolation PRIVATE mlaf_rooms PkgConfig::CMOCKA)
   add_test(NAME kernels/test_extrapolation COMMAND test_extrapolation)
-  set_tests_properties(kernels/test_extrapolation PROPERTIES LABELS t1)
+  # About numbers of the model: what it reads and writes emu/test_emu_timing and cli/test_cli_run show under the sanitizers.
+  set_tests_properties(kernels/test_extrapolation PROPERTIES LABELS "t1;slow")
   add_executable(test_ragged ${CMAKE_SOURCE_DIR}/tests/kernels/test_ragged.c ${CMAKE_SOURCE_DIR}/tests/kernels/rig.c)
   target_include_directories(test_ragged PRIVATE ${CMAKE_SOURCE_DIR}/tests)
   target_link_libraries(test_ragged PRIVATE mlaf_rooms PkgConfig::CMOCKA)
@@ -51,7 +52,7 @@ if(TARGET mlaf_emu AND TARGET mlaf_gen AND TARGET mlaf_plan)
   target_include_directories(test_model_report PRIVATE ${CMAKE_SOURCE_DIR}/tests ${CMAKE_SOURCE_DIR}/tests/emu)
   target_link_libraries(test_model_report PRIVATE mlaf_rooms PkgConfig::CMOCKA)
   add_test(NAME kernels/test_model_report COMMAND test_model_report)
-  set_tests_properties(kernels/test_model_report PROPERTIES LABELS t1
+  set_tests_properties(kernels/test_model_report PROPERTIES LABELS "t1;slow"
     ENVIRONMENT "MLAF_SOURCE_DIR=${CMAKE_SOURCE_DIR}")
   add_executable(emu-times EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/tests/kernels/emu_times_main.c
                  ${CMAKE_SOURCE_DIR}/tests/kernels/rig.c)
@@ -140,8 +141,9 @@ if(TARGET test_full_disk)
 endif()
 
 # The longest begin first, so that none is left alone at the end: CTest sorts by cost, CPU seconds about.
-set(costs plan/test_alloc 130 cli/test_cli_alloc 60 lua/sweep 60 lua/protocol 60 install/package 60 kernels/test_kernels 60
-    kernels/test_properties 60 kernels/test_mutants 60 emu/coverage 60 cli/test_full_disk 60 bundle/test_bundle 45
+set(costs plan/test_alloc 130 kernels/test_ragged 60 cli/test_cli_run 60 cli/test_cli_signals 45 cli/test_cli_alloc 60
+    lua/sweep 60 lua/protocol 60 install/package 60 kernels/test_kernels 60
+    kernels/test_properties 60 kernels/test_mutants 60 cli/test_full_disk 60 gen/resources 45 gen/resources_nvidia 45 bundle/test_bundle 45
     bundle/test_bundle_nvidia 45 plan/test_plan 40 gen/test_gen 30 lua/generator_full 27)
 get_property(all DIRECTORY PROPERTY TESTS)
 while(costs)

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Rules a program can check: widths, tabs, banned calls, file and function sizes, order-dependent Lua. Prints file:line.
+# Rules a program can check: widths, tabs, banned calls, file and function sizes, order-dependent Lua, pages. Prints file:line.
 set -u
 cd "$(dirname "$0")/.."
 bad=0
@@ -44,5 +44,7 @@ while read -r hit; do [ -n "$hit" ] && complain "$hit"; done < <(
        /^[A-Za-z].*\) \{$/ { start = FNR; name = $0 }
        /^\}/ && start { if (FNR - start > 80) print FILENAME ":" start ": function of " FNR - start " lines; 80 is the limit"; start = 0 }' \
     $(echo "$sources" | grep '^runtime/'))
+# Pages for people: short sentences, no long lines, and every page that is named is there.
+pages=$(lua5.4 tools/check-docs.lua $(git ls-files) 2>&1) || complain "${pages:-tools/check-docs.lua failed}"
 [ "$bad" = 0 ] && echo "style: ok ($(echo "$sources" | wc -w) C files, $(echo "$lua" | wc -w) Lua files)"
 exit "$bad"

@@ -1,20 +1,24 @@
 #!/bin/sh
-# The tables of instructions, docs/emu-coverage*.md: run the emulator's tests with a code cache of their own, then compare or
-# write the tables. usage: tools/emu-coverage.sh BUILD_DIR --check | --update [--seen FILE] [--wild FILE], the files for gfx942
+# The tables of instructions, tests/emu/coverage/*.md, against what the emulator's tests have compiled: compare or write them.
+# usage: tools/emu-coverage.sh BUILD_DIR --check | --update [--seen FILE] [--wild FILE], the files for gfx942
+# CTest hands over the cache that this run's tests had to themselves (MLAF_EMU_CACHE); without it they run here.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 build=$1 mode=$2
 shift 2
-cache=$(mktemp -d)
-trap 'rm -rf "$cache"' EXIT
-for t in "$build"/test_emu_*; do
-  [ -x "$t" ] || continue
-  MLAF_SOURCE_DIR=$root MLAF_CACHE_DIR=$cache "$t" > "$cache/log" 2>&1 || { cat "$cache/log"; exit 1; }
-done
+cache=${MLAF_EMU_CACHE:-}
+if [ -z "$cache" ]; then
+  cache=$(mktemp -d)
+  trap 'rm -rf "$cache"' EXIT
+  for t in "$build"/test_emu_*; do
+    [ -x "$t" ] || continue
+    MLAF_SOURCE_DIR=$root MLAF_CACHE_DIR=$cache "$t" > "$cache/log" 2>&1 || { cat "$cache/log"; exit 1; }
+  done
+fi
 [ "$mode" = --check ] || set -- --wild "$root/tests/emu/wild_gfx942.txt" "$@"
 failed=0
-MLAF_SOURCE_DIR=$root "$build/emu-coverage" "$mode" gfx942 "$root/docs/emu-coverage.md" "$cache" "$@" || failed=1
+MLAF_SOURCE_DIR=$root "$build/emu-coverage" "$mode" gfx942 "$root/tests/emu/coverage/gfx942.md" "$cache" "$@" || failed=1
 for target in gfx950 gfx90a; do
-  MLAF_SOURCE_DIR=$root "$build/emu-coverage" "$mode" $target "$root/docs/emu-coverage-$target.md" "$cache" || failed=1
+  MLAF_SOURCE_DIR=$root "$build/emu-coverage" "$mode" $target "$root/tests/emu/coverage/$target.md" "$cache" || failed=1
 done
 exit $failed

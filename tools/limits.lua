@@ -25,7 +25,7 @@ function make.header()
   end
   out[#out + 1] = "enum {"
   for _, f in ipairs(limits.problem) do out[#out + 1] = ("  MLAF_%s_MAX = %d,"):format(f.field:upper(), f.most) end
-  out[#out + 1] = ("  MLAF_SPLITS_MAX = %d,\n  MLAF_PARTS_MAX = %d\n};"):format(limits.splits, limits.parts)
+  out[#out + 1] = ("  MLAF_SPLITS_MAX = %d\n};"):format(limits.splits)
   out[#out + 1] = "/* For help texts. */"
   for _, f in ipairs(limits.problem) do out[#out + 1] = ('#define MLAF_%s_RANGE "%s"'):format(f.field:upper(), range(f)) end
   out[#out + 1] = "\n#endif\n"
@@ -34,9 +34,10 @@ end
 
 function make.doc()
   local out = { [[
-# Limits
-What a problem may be, and how finely a plan may cut it. One table says so, `gen/limits.lua`: the grammar, the checks, the help
-texts and this page come from it (`lua5.4 tools/limits.lua doc . docs/limits.md`).
+# Limits: what a problem may be
+
+One table has the limits: `gen/limits.lua`. The grammar, the checks, the help texts and this page come from it
+(`lua5.4 tools/limits.lua doc . docs/limits.md`).
 
 | key | field | values | default | what it is |
 |---|---|---|---|---|]] }
@@ -45,15 +46,16 @@ texts and this page come from it (`lua5.4 tools/limits.lua doc . docs/limits.md`
   end
   out[#out + 1] = ([[
 
-A request is cut into at most %d splits; the balanced schedule deals all requests out in at most %d parts. The cache types are
-bf16 and f16. A call may name more tokens than the problem it was planned for has: `ctx` and `batch` say what to tune for.
+A request is cut into at most %d splits. The cache types are bf16 and f16. A call may name more tokens than the problem it was
+planned for: `ctx` and `batch` say what to tune for.
 
-Not every family serves every problem. `mlaforge tune --dry-run` prints each variant and, of those that do not fit, the reason.
+Not every family serves every problem. `mlaforge tune --dry-run` prints each variant, and the reason where one does not fit.
 
-To raise a limit: change its number in `gen/limits.lua`, write this page again, run `ctest -R lua/`. `tests/lua/test_limits.lua`
-renders every kernel at the edges; a kernel whose contract refuses one fails there. Then verify at the new edge (`mlaforge
-verify`, on a device or an emulator), as rendering proves nothing about numbers.
-]]):format(limits.splits, limits.parts)
+## Raise a limit
+1. Change its number in `gen/limits.lua` and write this page again.
+2. Run `ctest -R lua/`. `tests/lua/test_limits.lua` renders every kernel at the edges, and fails where a contract refuses one.
+3. Verify at the new edge with `mlaforge verify`, on a device or an emulator. Rendering proves nothing about numbers.
+]]):format(limits.splits)
   return table.concat(out, "\n")
 end
 

@@ -1,4 +1,5 @@
 """tools/make-wheel.py FOLDER VERSION PLATFORM OUT: a wheel of what lies in FOLDER, by the standard library alone (tools/package.sh).
+FOLDER/LICENSE becomes part of the metadata.
 
 The same bytes for the same files: entries are sorted and carry no time.
 """
@@ -12,6 +13,9 @@ METADATA = """Metadata-Version: 2.1
 Name: mlaforge
 Version: {version}
 Summary: Specialised Multi-head Latent Attention decode kernels: generated, compiled, verified, tuned, served
+License: MIT
+License-File: LICENSE
+Classifier: License :: OSI Approved :: MIT License
 Requires-Python: >=3.8
 """
 WHEEL = """Wheel-Version: 1.0
@@ -28,8 +32,12 @@ def main(folder, version, platform, out):
     for base, _, names in os.walk(folder):
         for name in names:
             path = os.path.join(base, name)
+            inside = os.path.relpath(path, folder)
             with open(path, "rb") as f:
-                entries[os.path.relpath(path, folder)] = (f.read(), 0o755 if os.access(path, os.X_OK) else 0o644)
+                entries[f"{info}/LICENSE" if inside == "LICENSE" else inside] = (
+                    f.read(), 0o755 if os.access(path, os.X_OK) else 0o644)
+    if f"{info}/LICENSE" not in entries:
+        sys.exit(f"make-wheel.py: there is no {os.path.join(folder, 'LICENSE')}")
     record = ""
     for name, (data, _) in sorted(entries.items()):
         digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()

@@ -67,7 +67,8 @@ for _, name in ipairs(commands) do
   paragraphs(body)
 end
 put(".SH EXIT STATUS\n", roff(exits))
-put(".SH SEE ALSO\nThe documents of the source tree: docs/offline.md, docs/embedding.md, docs/profile.md; ",
+put(".SH COPYING\nMIT licence. What embed writes carries it.")
+put(".SH SEE ALSO\nThe documents of the source tree: docs/offline.md, docs/embedding.md, docs/emulator.md; ",
   "the C API is described in mlaforge/*.h.")
 
 local f = assert(io.open(out_path, "wb"))

@@ -3,7 +3,7 @@
 # verifier's three cases with the broken inputs. One line a variant; exit code 1 when one is wrong or anything is reported.
 #   tools/sanitize.sh racecheck | memcheck [ARG...]   ARGs go to `mlaforge verify`
 # COMPUTE_SANITIZER names the program. racecheck wants 2026.4 (of CUDA 13.5): 2025.3 (of 13.0) does not know what bar.arrive orders
-# and reports races that are none (tests/gpu/racecheck_control.cu, docs/kernels-hopper.md). MLAFORGE names ours.
+# and reports races that are none (tests/gpu/racecheck_control.cu, docs/lab/kernels-hopper.md). MLAFORGE names ours.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 tool=${1:-}
@@ -46,9 +46,9 @@ h80,r512,p64,q1,bf16,page64,b2,s330 hopp:rows=80,schedule=splits/s2,rows=1,team=
 h128,r512,p64,q1,bf16,page1,b2,s330 hopg:schedule=fitted/s1,rows=4,team=2
 h40,r512,p64,q2,causal,bf16,page3,b3,s330 hopg:schedule=splits/s3,rows=1,team=4
 h80,r512,p64,q1,bf16,page1,b2,s330 hoppg:rows=80,schedule=splits/s2,rows=1,team=2
-h20,r512,p64,q3,causal,bf16,page16,b3,s330 hopp:rows=64,schedule=balanced/s7,rows=1,team=1
+h20,r512,p64,q3,causal,bf16,page16,b3,s330 hopp:rows=64,schedule=fitted/s1,rows=4,team=2
 h128,r256,p64,q1,bf16,page64,b2,s330 hopw:schedule=splits/s3,rows=1,team=2
-h128,r256,p64,q1,bf16,page64,b2,s330 hopw:schedule=balanced/s7,rows=1,team=1
+h128,r256,p64,q1,bf16,page64,b2,s330 hopw:schedule=fitted/s1,rows=4,team=2
 h80,r512,p64,q1,bf16,page64,b2,s330 mma:blocks=1,cols=4,stages=3,teams=1,tile=32/s11,rows=1,team=4
 SET
 wait

@@ -32,7 +32,9 @@ if [ "$what" = asan ] || [ "$what" = all ]; then
   cmake --preset asan >/dev/null
   cmake --build build-asan -j "$jobs" >/dev/null
   # The same kernels by the same compiler: what the tests before have compiled need not be compiled again.
-  if [ -d build/test-cache ]; then mkdir -p build-asan/test-cache && cp -rn build/test-cache/. build-asan/test-cache/; fi
+  for cache in test-cache emu-cache; do
+    if [ -d "build/$cache" ]; then mkdir -p build-asan/test-cache && cp -rn "build/$cache/." build-asan/test-cache/; fi
+  done
   # the sanitizer wants to be loaded first, but what comes before it here allocates nothing that it would have to see
   ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}verify_asan_link_order=0" \
     comma build-asan ctest --test-dir build-asan -L t1 -LE "slow|$without" --output-on-failure -j "$jobs"

@@ -1,5 +1,5 @@
 -- Constants of the estimates for Hopper's kernels, in ns unless said otherwise, fitted to what one NVIDIA H200 measured
--- (tools/fit-model.lua; docs/tuning.md). Only the order of candidates matters, so no number stands for one cause alone.
+-- (tools/fit-model.lua; docs/lab/search.md). Only the order of candidates matters, so no number stands for one cause alone.
 return {
   hop = {
     tile = 1518, tile_pair = 1411, -- a tile of 64 tokens at 512/64, one block or two that share its slices

@@ -8,7 +8,7 @@ local ceil_div = shape.ceil_div
 
 local ROWS = 128
 
--- Nanoseconds of a launch, from what was measured on one H200 (docs/perf-log.md): a fixed part, and per wave of blocks its tiles
+-- Nanoseconds of a launch, as one H200 measured it (docs/lab/perf-log.md): a fixed part, and per wave of blocks its tiles
 -- one after the other, at the pace of the tensor cores (1.6 GHz under this load, 11 % beside the products) or of memory.
 local function nanoseconds(p, v, arch)
   local groups = ceil_div(p.heads * p.q_len, ROWS)

@@ -132,7 +132,7 @@ typedef struct mlaf_execute_args {
   void *o;                          /* [T, H, R] dense, 16-byte aligned */
   float *lse;                       /* [T, H] natural log; may be NULL */
   void *workspace;                  /* mlaf_plan_workspace_size bytes, 256-byte aligned; contents do not matter, but for what a
-                                     * launch with tables that mlaf_check_tables refuses left (docs/kernels-hopper.md) */
+                                     * launch with tables that mlaf_check_tables refuses left (docs/lab/kernels-hopper.md) */
   size_t workspace_size;            /* bytes behind `workspace` */
   int32_t num_pages;                /* pages in the cache, 0..2^31-1; num_pages * page_size below 2^32 */
   float scale;                      /* softmax scale, e.g. 1/sqrt(qk_nope + rope); finite */

@@ -83,9 +83,5 @@ typedef struct mlaf_bundle_fitted {
 } mlaf_bundle_fitted;
 void mlaf_bundle_fit(const mlaf_bundle_plan *const *list, size_t n, const mlaf_bundle_plan *x, const mlaf_problem *p,
                      mlaf_bundle_fitted *out);
-/* Check every file: `fault` is called for each that is missing or damaged, and for each file in code/ that nothing names (fatal
- * false). Returns E_IO if any was fatal. */
-typedef void (*mlaf_bundle_fault_fn)(void *user, const char *path, const char *what, bool fatal);
-mlaf_status mlaf_bundle_verify(const mlaf_bundle *b, mlaf_bundle_fault_fn fault, void *user, mlaf_err *err);
 
 #endif

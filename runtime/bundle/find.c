@@ -25,7 +25,7 @@ typedef struct ranked {
 } ranked;
 
 /* Whether a kernel is as good for requests of any lengths: the launch cuts its batch, always or where that is better. */
-static bool any_lengths(const mlaf_bundle_kernel *k) { return k->flags & MLAF_KERNEL_FITS || (k->step && !k->slots); }
+static bool any_lengths(const mlaf_bundle_kernel *k) { return k->flags & MLAF_KERNEL_FITS; }
 
 static int by_distance(const void *a, const void *b) {
   const ranked *x = a, *y = b;

@@ -1,5 +1,4 @@
 /* Opening a bundle, finding plans in it, loading code from it. */
-#include <dirent.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -96,9 +95,7 @@ const mlaf_bundle_kernel *mlaf_bundle_kernel_of(const mlaf_bundle *b, const char
 /* More than the generator makes, or than there are rounds of tokens, would only keep a launch busy with empty workgroups. */
 static uint64_t most_splits(const mlaf_bundle_plan *p) {
   const uint64_t step = p->kernels[0]->step, rounds = step ? ((uint64_t)p->problem.ctx + step - 1) / step : UINT64_MAX;
-  if (p->kernels[0]->slots) return rounds < MLAF_SPLITS_MAX ? rounds : MLAF_SPLITS_MAX;
-  const uint64_t tiles = step ? rounds * (uint64_t)p->problem.batch : UINT64_MAX; /* the balanced schedule's parts */
-  return tiles < MLAF_PARTS_MAX ? tiles : MLAF_PARTS_MAX;
+  return rounds < MLAF_SPLITS_MAX ? rounds : MLAF_SPLITS_MAX;
 }
 
 /* plan  target problem role rung source variant knob ns error kernel... */
@@ -235,35 +232,4 @@ mlaf_status mlaf_bundle_code(const mlaf_bundle *b, const mlaf_bundle_kernel *k, 
   if (st) free(data);
   else *code = data;
   return st;
-}
-
-/* --- checking --- */
-
-static bool names_file(const mlaf_bundle *b, const char *name) {
-  for (size_t i = 0; i < b->n_kernels; i++)
-    if (!strncmp(name, b->kernels[i].sha256, HEX) && !strcmp(name + HEX, ".co")) return true;
-  return false;
-}
-
-mlaf_status mlaf_bundle_verify(const mlaf_bundle *b, mlaf_bundle_fault_fn fault, void *user, mlaf_err *err) {
-  size_t bad_files = 0;
-  for (size_t i = 0; i < b->n_kernels; i++) {
-    mlaf_err why = {MLAF_OK, ""};
-    void *code = NULL;
-    if (mlaf_bundle_code(b, &b->kernels[i], &code, &why)) {
-      bad_files++;
-      fault(user, b->kernels[i].symbol, why.text, true);
-    }
-    free(code);
-  }
-  char *folder = mlaf_format("%s/code", b->dir);
-  DIR *d = folder ? opendir(folder) : NULL;
-  for (struct dirent *e; d && (e = readdir(d));)
-    if (e->d_name[0] != '.' && !names_file(b, e->d_name))
-      fault(user, e->d_name, "nothing in the manifest names this file", false);
-  if (d) closedir(d);
-  free(folder);
-  if (!bad_files) return MLAF_OK;
-  return mlaf_fail(err, MLAF_E_IO, "%zu of %zu kernels of '%s' are damaged or missing; %s", bad_files, b->n_kernels, b->dir,
-                   remake);
 }

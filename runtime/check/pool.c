@@ -36,7 +36,6 @@ void mlaf_pool_free(mlaf_pool *pool) {
   free(pool);
 }
 
-size_t mlaf_pool_bytes(const mlaf_pool *pool) { return pool->bytes; }
 
 const uint16_t *mlaf_pool_block(const mlaf_pool *pool) { return pool->block; }
 

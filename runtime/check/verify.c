@@ -84,7 +84,6 @@ void mlaf_suite_free(mlaf_suite *s) {
   free(s);
 }
 
-size_t mlaf_suite_cases(const mlaf_suite *s) { return s->n; }
 
 static mlaf_status add_case(mlaf_suite *s, mlaf_case_spec spec, split_rule rule, bool second_without_lse,
                             mlaf_err *err) {

@@ -15,7 +15,6 @@ typedef struct mlaf_suite mlaf_suite;
 mlaf_status mlaf_suite_create(const mlaf_problem *p, uint64_t seed, mlaf_inject inject, mlaf_suite **out,
                               mlaf_err *err);
 void mlaf_suite_free(mlaf_suite *s);
-size_t mlaf_suite_cases(const mlaf_suite *s);
 
 typedef struct mlaf_verify_result {
   double error;      /* relative Frobenius error of O against fp64, worst case; INFINITY: NaN or a number misplaced */

@@ -52,7 +52,7 @@ const cli_command mlaf_cli_commands[] = {
      bench_options, CLI_PROBLEM_GRID, 1, mlaf_cli_bench},
     {"profile", "[PROBLEM] [OPTIONS]", "show where the cycles of a launch go, by the emulator's timing model",
      "Of the planned variant, or --variant, or any kernel with --code and --args. Annotates the hot path; --all the whole\n"
-     "kernel, --top N the N most expensive instructions. Everything it prints is modelled (docs/profile.md).",
+     "kernel, --top N the N most expensive instructions. Everything it prints is modelled (docs/emulator.md).",
      profile_options, true, 1, mlaf_cli_profile},
     {"generate", "[PROBLEM] [OPTIONS]", "make kernels ahead, with no device: a bundle of code objects, or sources",
      "With --targets LIST a bundle in --out DIR: for each problem of the grid the code objects of its tuned choice (--db) or\n"
@@ -62,8 +62,8 @@ const cli_command mlaf_cli_commands[] = {
      "problem's space.",
      generate_options, CLI_PROBLEM_GRID, 1, mlaf_cli_generate},
     {"embed", "--from BUNDLE --out DIR [OPTIONS]", "write the kernels of a bundle as C, with a loader that needs only the driver",
-     "Six files: NAME.h and NAME.c (index and code objects), and the loader, mlaf_embed.h, mlaf_embed.c, mlaf_embed_driver.h\n"
-     "and mlaf_embed_tables.h.\n"
+     "NAME.h and NAME.c (index and code objects), the loader (mlaf_embed.h, mlaf_embed.c, mlaf_embed_driver.h,\n"
+     "mlaf_embed_tables.h), and LICENSE.mlaforge: the MIT licence that all of them are under.\n"
      "They are for copying into another project: docs/embedding.md.",
      embed_options, false, 0, mlaf_cli_embed},
     {"cache", "list | verify | gc | seed [OPTIONS]", "look into the code-object cache, check it, shrink it, fill it",

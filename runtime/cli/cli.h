@@ -221,7 +221,7 @@ mlaf_status mlaf_cli_subject(cli *c, const mlaf_problem *p, mlaf_gen *g, cli_sub
 void mlaf_cli_subject_clear(cli_subject *s);
 
 /* --- code_args.c --- */
-/* One launch of any code object, as a JSON text describes it: docs/profile.md. */
+/* One launch of any code object, as a JSON text describes it: docs/emulator.md. */
 typedef struct cli_code {
   mlaf_device *dev;
   struct mlaf_module *module;

@@ -127,6 +127,42 @@ static void report(const cli *c, const mlaf_bundle_made *m, double seconds) {
   printf("\ntime      %.1f s, %zu kernels compiled, the others were in the cache\n", seconds, m->compiled);
 }
 
+/* --- --device-id --- */
+
+typedef struct known_ids {
+  const job *j;
+  const char *wanted;
+  mlaf_text list; /* of the targets that are asked for */
+  bool found;
+} known_ids;
+
+static bool note_id(void *user, const char *device, const mlaf_choice *choice) {
+  known_ids *k = user;
+  char target[64];
+  bool asked = false;
+  k->found |= strcmp(device, k->wanted) == 0;
+  mlaf_target_of_device(device, target, sizeof target);
+  for (size_t i = 0; i < k->j->n; i++) asked |= strcmp(k->j->requests[i].target, target) == 0;
+  char *line = asked ? mlaf_format("\n  %s", device) : NULL;
+  if (line && (!k->list.data || !strstr(k->list.data, line))) mlaf_text_str(&k->list, line);
+  free(line);
+  return !k->found;
+}
+
+/* Without a choice of it the whole bundle would be the model's, which is not what was asked for. */
+static mlaf_status check_device_id(const job *j, mlaf_db *db) {
+  known_ids k = {.j = j, .wanted = j->c->given[O_DEVICE_ID], .list = MLAF_TEXT_INIT(64 * 1024)};
+  if (!k.wanted) return MLAF_OK;
+  mlaf_db *shipped = mlaf_db_layer(db, MLAF_LAYER_SHIPPED);
+  mlaf_status status = mlaf_db_each_choice(db, note_id, &k, &j->c->err);
+  if (status == MLAF_OK && !k.found && shipped) status = mlaf_db_each_choice(shipped, note_id, &k, &j->c->err);
+  if (status == MLAF_OK && !k.found)
+    status = mlaf_fail(&j->c->err, MLAF_E_ARG, "--device-id '%s': nothing was tuned for it. Known for these --targets:%s",
+                       k.wanted, k.list.len ? k.list.data : " none");
+  mlaf_text_free(&k.list);
+  return status;
+}
+
 static mlaf_status make(job *j, mlaf_bundle_made *made) {
   cli *c = j->c;
   mlaf_bundle_make_opts opts = {.requests = j->requests,
@@ -143,6 +179,7 @@ static mlaf_status make(job *j, mlaf_bundle_made *made) {
   if (status == MLAF_OK)
     status = c->given[O_DB] ? mlaf_db_open_layered(c->given[O_DB], true, &c->log, &opts.db, &c->err)
                             : mlaf_db_open_outer("none was named", &c->log, &opts.db, &c->err);
+  if (status == MLAF_OK) status = check_device_id(j, opts.db);
   if (status == MLAF_OK) status = mlaf_bundle_make(&opts, c->given[O_OUT], made, &c->err);
   mlaf_db_close(opts.db);
   mlaf_compiler_close(opts.compiler);

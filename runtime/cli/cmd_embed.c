@@ -9,6 +9,9 @@
 #include "compile/compile.h"
 
 #define SOURCE_MAX ((size_t)2 << 30)
+/* In front of each file, as the loader's files have it. */
+#define NOTICE \
+  "/* SPDX-License-Identifier: MIT */\n/* Copyright (c) 2026 the mlaforge authors; LICENSE.mlaforge has the terms. */\n"
 
 typedef struct embedding {
   cli *c;
@@ -90,10 +93,10 @@ static bool is_first(const mlaf_bundle *b, const mlaf_bundle_kernel *k) {
 }
 
 static void kernel_entry(const mlaf_bundle_kernel *k, const mlaf_kernel_launch *l, mlaf_text *out) {
-  mlaf_text_fmt(out, "  {code_%s, \"%s\", %u, %u, %u, %u, %u, {%u, %u, %u}, %d, %d, %u, {", k->sha256, k->symbol, k->threads,
+  mlaf_text_fmt(out, "  {code_%s, \"%s\", %u, %u, %u, %u, %u, {%u, %u, %u}, %d, %u, {", k->sha256, k->symbol, k->threads,
                 k->rows_per_wg, k->step, k->slots,
                 l->dynamic_shared, l->cluster[0], l->cluster[1], l->cluster[2], (l->flags & MLAF_KERNEL_OVERLAPS) != 0,
-                l->schedule == MLAF_SCHEDULE_BALANCED, l->n_maps);
+                l->n_maps);
   for (uint32_t i = 0; i < l->n_maps; i++)
     mlaf_text_fmt(out, "%s{%u, %u, %u, %u}", i ? ", " : "", l->maps[i].of, l->maps[i].cols, l->maps[i].rows, l->maps[i].swizzle);
   const uint32_t each = l->per_cu ? l->per_cu : 1;
@@ -149,8 +152,8 @@ static size_t rows_of(embedding *x, const char *target, mlaf_text *out) {
 static mlaf_status source(embedding *x, mlaf_text *out) {
   mlaf_text entries = MLAF_TEXT_INIT((size_t)64 << 20), targets = MLAF_TEXT_INIT((size_t)1 << 20);
   mlaf_status st = MLAF_OK;
-  mlaf_text_fmt(out, "/* Written by mlaforge embed from the bundle %s. Do not edit. */\n#include \"%s.h\"\n\n", x->b->hash,
-                x->name);
+  mlaf_text_fmt(out, NOTICE "/* Written by mlaforge embed from the bundle %s. Do not edit. */\n#include \"%s.h\"\n\n",
+                x->b->hash, x->name);
   for (size_t i = 0; st == MLAF_OK && i < x->b->n_targets; i++) {
     const char *target = x->b->targets[i].name;
     if (!wants(x, target)) continue;
@@ -180,7 +183,8 @@ static mlaf_status source(embedding *x, mlaf_text *out) {
 
 static void header(const embedding *x, mlaf_text *out) {
   mlaf_text_fmt(out,
-                "/* Written by mlaforge embed from the bundle %s. Do not edit. */\n#ifndef %s_INCLUDED\n#define %s_INCLUDED\n\n"
+                NOTICE "/* Written by mlaforge embed from the bundle %s. Do not edit. */\n"
+                "#ifndef %s_INCLUDED\n#define %s_INCLUDED\n\n"
                 "#include \"mlaf_embed.h\"\n\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n/* For mlaf_embed_open. */\n"
                 "extern const mlaf_embed_index %s;\n\n#ifdef __cplusplus\n}\n#endif\n#endif\n", x->b->hash, x->name, x->name,
                 x->name);
@@ -201,7 +205,8 @@ static mlaf_status write_files(embedding *x) {
   const struct { const char *name, *suffix, *text; } loader[] = {{"mlaf_embed", ".h", mlaf_embed_loader_h},
                                                                  {"mlaf_embed_driver", ".h", mlaf_embed_loader_driver_h},
                                                                  {"mlaf_embed_tables", ".h", mlaf_embed_loader_tables_h},
-                                                                 {"mlaf_embed", ".c", mlaf_embed_loader_c}};
+                                                                 {"mlaf_embed", ".c", mlaf_embed_loader_c},
+                                                                 {"LICENSE", ".mlaforge", mlaf_embed_license}};
   mlaf_status st = source(x, &c_text);
   header(x, &h_text);
   if (st == MLAF_OK) st = mlaf_dir_make_open(x->c->given[O_OUT], &x->c->err);
@@ -236,8 +241,8 @@ int mlaf_cli_embed(cli *c) {
     mlaf_cli_emit(e);
   } else if (st == MLAF_OK) {
     printf("%zu kernels (%.2f MB) and %zu rows for %zu targets in %s: %s.h %s.c mlaf_embed.h mlaf_embed.c "
-           "mlaf_embed_driver.h mlaf_embed_tables.h\n", x.kernels, (double)x.bytes / 1e6, x.rows, x.targets, c->given[O_OUT],
-           x.name, x.name);
+           "mlaf_embed_driver.h mlaf_embed_tables.h LICENSE.mlaforge\n", x.kernels, (double)x.bytes / 1e6, x.rows, x.targets,
+           c->given[O_OUT], x.name, x.name);
   }
   mlaf_bundle_close(b);
   return st == MLAF_OK ? CLI_OK : mlaf_cli_fail(c);

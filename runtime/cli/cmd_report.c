@@ -38,7 +38,7 @@ static report_device *device_of(gather *g, const char *id) {
   report_device *d = &list[g->n++];
   *d = (report_device){.n = 0};
   snprintf(d->id, sizeof d->id, "%s", id);
-  if (strncmp(id, "emu:", 4) == 0) id += 4;
+  if (mlaf_emulated(id)) id = mlaf_emulated(id);
   else if (strncmp(id, "arch:", 5) == 0) id += 5;
   snprintf(d->target, sizeof d->target, "%.*s", (int)strcspn(id, ":|"), id);
   return d;

@@ -53,7 +53,7 @@ static const double try_s = 0.15, emulate_s = 2.0;
 /* Roughly, for `tries` candidates with `kernels` distinct kernels among them. */
 static double estimate_s(const cli *c, const mlaf_device_info *dev, size_t tries, size_t kernels) {
   const double cpus = (double)mlaf_cli_int(c, O_JOBS, sysconf(_SC_NPROCESSORS_ONLN));
-  const bool emulated = strncmp(dev->id, "emu:", 4) == 0;
+  const bool emulated = mlaf_emulated(dev->id) != NULL;
   const double compile = (double)kernels * (strncmp(dev->target, "sm_", 3) ? COMPILE_AMD_S : COMPILE_NVIDIA_S) / fmax(cpus, 1);
   return compile + (double)tries * (emulated ? emulate_s / fmax((double)sysconf(_SC_NPROCESSORS_ONLN), 1) : try_s);
 }
@@ -119,7 +119,7 @@ static int dry_run_one(campaign *whole, const mlaf_problem *p) {
   mlaf_cli_table_end(t);
   if (status == MLAF_OK && !c->json) {
     char time[32];
-    size_t tries = mlaf_tuner_limit(&whole->opts, candidates, strncmp(mlaf_info(dev)->id, "emu:", 4) == 0);
+    size_t tries = mlaf_tuner_limit(&whole->opts, candidates, mlaf_emulated(mlaf_info(dev)->id) != NULL);
     if (tries > candidates) tries = candidates;
     printf("%zu candidates, %zu rejected; nothing was compiled\n", candidates, n - candidates);
     printf("%s search: at most %zu of them, about %s\n", mlaf_strategy_name(whole->opts.strategy), tries,
@@ -142,7 +142,7 @@ static mlaf_status dry_row(campaign *g, mlaf_db *db, const mlaf_device_info *inf
   if (status != MLAF_OK) return status;
   for (size_t i = 0; i < n; i++) candidates += !space[i].rejected;
   if (db && mlaf_db_samples(db, info, &g->list[g->at], &samples, &known, NULL) != MLAF_OK) known = 0;
-  size_t limit = mlaf_tuner_limit(&g->opts, candidates, strncmp(info->id, "emu:", 4) == 0);
+  size_t limit = mlaf_tuner_limit(&g->opts, candidates, mlaf_emulated(info->id) != NULL);
   if (limit > candidates) limit = candidates;
   *tries += limit;
   const double here = estimate_s(c, info, limit, distinct_kernels(space, n, limit));

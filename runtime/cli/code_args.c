@@ -1,4 +1,4 @@
-/* One launch of any code object, described in JSON: grammar in docs/profile.md. Every error names the field. */
+/* One launch of any code object, described in JSON: grammar in docs/emulator.md. Every error names the field. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -228,7 +228,7 @@ static mlaf_status check_keys(reader *r, const char *where, const cJSON *o, cons
   cJSON_ArrayForEach(x, o) {
     size_t i = 0;
     while (known[i] && strcmp(known[i], x->string) != 0) i++;
-    if (!known[i]) return bad(r, where, "there is no field '%s' (docs/profile.md lists them)", x->string);
+    if (!known[i]) return bad(r, where, "there is no field '%s' (docs/emulator.md lists them)", x->string);
   }
   return MLAF_OK;
 }

@@ -142,9 +142,16 @@ static mlaf_status add_shapes(cli *c, cli_problems *g, mlaf_problem p, const cli
   return MLAF_OK;
 }
 
+/* Of the options, of which --heads may be a list: then `heads` is its member. */
+static mlaf_status shape_of(cli *c, const int32_t *heads, mlaf_problem *p) {
+  mlaf_status status = mlaf_cli_shape(c, p);
+  if (heads) p->heads = *heads;
+  return status;
+}
+
 /* With several models some are not divided by every tp: those pairs are left out, and it is said. */
-static mlaf_status add_models(cli *c, cli_problems *g, mlaf_problem p, const cli_axis *tp, const cli_axis *batch,
-                              const cli_axis *ctx) {
+static mlaf_status add_models(cli *c, cli_problems *g, mlaf_problem p, const int32_t *heads, const cli_axis *tp,
+                              const cli_axis *batch, const cli_axis *ctx) {
   cli_models models;
   mlaf_status status = mlaf_cli_models(c, &models);
   for (size_t m = 0; status == MLAF_OK && m < models.n; m++)
@@ -161,7 +168,7 @@ static mlaf_status add_models(cli *c, cli_problems *g, mlaf_problem p, const cli
       p.heads = x->heads / tp->values[t];
       p.rank = x->rank;
       p.rope = x->rope;
-      status = mlaf_cli_shape(c, &p);
+      status = shape_of(c, heads, &p);
       if (status == MLAF_OK) status = add_shapes(c, g, p, batch, ctx);
     }
   return status;
@@ -173,8 +180,8 @@ static mlaf_status axis_or(cli *c, cli_opt o, const char *name, int32_t otherwis
   return mlaf_cli_axis(name, c->given[o] ? c->given[o] : text, 1, high, out, &c->err);
 }
 
-/* The grid of one --heads; appends. */
-static mlaf_status add_grid(cli *c, cli_problems *out) {
+/* The grid of one of --heads (NULL: not given); appends. */
+static mlaf_status add_grid(cli *c, const int32_t *heads, cli_problems *out) {
   char why[512] = "";
   mlaf_problem p = MLAF_PROBLEM_INIT;
   cli_axis tp = {NULL, 0}, batch = {NULL, 0}, ctx = {NULL, 0};
@@ -185,9 +192,9 @@ static mlaf_status add_grid(cli *c, cli_problems *out) {
   if (status == MLAF_OK) status = axis_or(c, O_TP, "tp", 1, 1024, &tp);
   if (status == MLAF_OK) status = axis_or(c, O_BATCH, "batch", p.batch, MLAF_BATCH_MAX, &batch);
   if (status == MLAF_OK) status = axis_or(c, O_CTX, "ctx", p.ctx, MLAF_CTX_MAX, &ctx);
-  if (status == MLAF_OK && mlaf_cli_has(c, O_MODEL)) status = add_models(c, out, p, &tp, &batch, &ctx);
+  if (status == MLAF_OK && mlaf_cli_has(c, O_MODEL)) status = add_models(c, out, p, heads, &tp, &batch, &ctx);
   else if (status == MLAF_OK) {
-    status = mlaf_cli_shape(c, &p);
+    status = shape_of(c, heads, &p);
     if (status == MLAF_OK) status = add_shapes(c, out, p, &batch, &ctx);
   }
   if (status == MLAF_OK && !out->n)
@@ -200,16 +207,9 @@ static mlaf_status add_grid(cli *c, cli_problems *out) {
 
 /* --heads N,M,...: a grid for each. */
 static mlaf_status add_heads(cli *c, cli_problems *out) {
-  const char *given = c->given[O_HEADS];
   cli_axis heads = {NULL, 0};
-  mlaf_status status = mlaf_cli_axis("heads", given, INT_MIN, INT_MAX, &heads, &c->err);
-  for (size_t h = 0; status == MLAF_OK && h < heads.n; h++) {
-    char one[16];
-    snprintf(one, sizeof one, "%d", heads.values[h]);
-    c->given[O_HEADS] = one;
-    status = add_grid(c, out);
-  }
-  c->given[O_HEADS] = given;
+  mlaf_status status = mlaf_cli_axis("heads", c->given[O_HEADS], INT_MIN, INT_MAX, &heads, &c->err);
+  for (size_t h = 0; status == MLAF_OK && h < heads.n; h++) status = add_grid(c, &heads.values[h], out);
   free(heads.values);
   return status;
 }
@@ -247,7 +247,7 @@ mlaf_status mlaf_cli_problems(cli *c, cli_problems *out) {
   mlaf_status status = c->given[O_SET]     ? mlaf_cli_peer_problems(c, out)
                        : *text == '@'      ? add_file(c, text + 1, out)
                        : c->given[O_HEADS] ? add_heads(c, out)
-                                           : add_grid(c, out);
+                                           : add_grid(c, NULL, out);
   if (status == MLAF_OK) unique(out);
   else mlaf_cli_problems_free(out);
   return status;

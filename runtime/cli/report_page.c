@@ -154,7 +154,7 @@ static void device(mlaf_text *t, const report_device *d) {
   mlaf_text_str(t, "<h2>");
   mlaf_report_escaped(t, d->id);
   mlaf_text_str(t, "</h2>");
-  bool modelled = strncmp(d->id, "emu:", 4) == 0;
+  bool modelled = mlaf_emulated(d->id) != NULL;
   if (modelled)
     mlaf_text_str(t, "<p class=soft>An emulated device: every time here is <b>modelled</b>, never measured. Their order is "
                   "what the "

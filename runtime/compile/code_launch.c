@@ -20,8 +20,7 @@ static bool find(const mlaf_elf *elf, const char *name, mlaf_elf_symbol *out) {
 static mlaf_status check(const mlaf_kernel_launch *l, const char *symbol, mlaf_err *err) {
   const uint32_t known = MLAF_KERNEL_OVERLAPS | MLAF_KERNEL_TURNS | MLAF_KERNEL_MEETS | MLAF_KERNEL_FITS;
   bool good = l->magic == MLAF_LAUNCH_MAGIC && l->size == sizeof *l && l->n_maps <= MLAF_MAPS_MAX &&
-              l->schedule <= MLAF_SCHEDULE_BALANCED && !(l->flags & ~known) &&
-              (l->schedule == MLAF_SCHEDULE_SPLITS || !(l->flags & MLAF_KERNEL_FITS)) &&
+              !l->schedule && !(l->flags & ~known) &&
               (l->flags & MLAF_KERNEL_FITS || !(l->flags & MLAF_KERNEL_MEETS)) && l->per_cu <= PER_CU_MAX;
   for (uint32_t i = 0; good && i < l->n_maps; i++) good = l->maps[i].of >= 1 && l->maps[i].of <= MLAF_TENSORS_MAX;
   for (int i = 0; good && i < 3; i++) good = l->cluster[i] <= 16;

@@ -1,7 +1,7 @@
 # Reads cubins with the ELF reader of the compile room, which must be in the build too.
 # The CUDA tests run this back end against a driver of our own over host memory.
 if(MLAF_TESTS AND EXISTS ${CMAKE_SOURCE_DIR}/tests/cuda/fakecuda.c)
-  add_library(fakecuda SHARED tests/cuda/fakecuda.c tests/cuda/fake_balanced.c tests/cuda/fake_fitted.c
+  add_library(fakecuda SHARED tests/cuda/fakecuda.c tests/cuda/fake_whole.c tests/cuda/fake_fitted.c
               tests/cuda/fake_tables.c)
   target_include_directories(fakecuda PRIVATE tests runtime include)
   target_link_libraries(fakecuda PRIVATE m)

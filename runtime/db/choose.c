@@ -75,7 +75,7 @@ static bool near_text(void *user, int64_t id, const mlaf_choice_row *row) {
   near_choice *x = room(t->list);
   if (!x) return false;
   memcpy(x->problem, row->choice.problem, sizeof x->problem);
-  if (mlaf_problem_parse(x->problem, &x->at, NULL, 0) != MLAF_OK) return true;
+  x->at = row->choice.at;
   x->layer = t->db;
   x->asked = t->p;
   x->id = id;

@@ -6,7 +6,6 @@
 
 #include "base/base.h"
 #include "device/device.h"
-#include "gen/gen.h"
 #include "mlaforge/problem.h"
 #include "op/kernel.h"
 
@@ -32,7 +31,7 @@ const char *mlaf_outcome_name(mlaf_outcome o);
 /* One finished candidate of one problem on one device. */
 typedef struct mlaf_sample {
   char variant[256];
-  uint32_t knob; /* what its operation may turn at launch: of mla_decode the splits, or parts of the whole batch */
+  uint32_t knob; /* what its operation may turn at launch: of mla_decode the splits */
   mlaf_kernel_ref kernels[MLAF_STAGES_MAX];
   mlaf_outcome outcome;
   mlaf_source source;
@@ -50,6 +49,7 @@ const char *mlaf_layer_name(mlaf_layer layer);
 
 typedef struct mlaf_choice {
   char problem[MLAF_PROBLEM_TEXT_MAX];
+  mlaf_problem at; /* the same, read; heads is 0 where that could not be done */
   char variant[256];
   uint32_t knob;
   mlaf_kernel_ref kernels[MLAF_STAGES_MAX];

@@ -85,7 +85,8 @@ mlaf_status mlaf_db_fastest(mlaf_db *db, const mlaf_device_info *dev, const mlaf
 }
 
 static void as_choice(const mlaf_sample *s, const mlaf_problem *p, mlaf_choice *out) {
-  *out = (mlaf_choice){.knob = s->knob, .source = s->source, .ns = s->timing.ns, .error = s->error, .layer = MLAF_LAYER_USER};
+  *out = (mlaf_choice){.at = *p, .knob = s->knob, .source = s->source, .ns = s->timing.ns, .error = s->error,
+                       .layer = MLAF_LAYER_USER};
   mlaf_problem_print(p, out->problem, sizeof out->problem);
   memcpy(out->kernels, s->kernels, sizeof out->kernels);
   memcpy(out->variant, s->variant, sizeof out->variant);

@@ -73,8 +73,9 @@ bool mlaf_db_choice_row(sqlite3_stmt *s, mlaf_choice_row *out) {
   bool ok = sqlite3_column_int(s, 15) == 1; /* the sums agree */
   ok = ok && mlaf_db_text(s, 14, c->lengths, sizeof c->lengths);
   ok = ok && mlaf_db_text(s, 0, out->device, sizeof out->device) && mlaf_db_text(s, 1, c->problem, sizeof c->problem);
+  if (ok && mlaf_problem_parse(c->problem, &c->at, NULL, 0) != MLAF_OK) c->at = (mlaf_problem){0};
   ok = ok && number(s, 2, 0, INT32_MAX, &protocol) && mlaf_db_text(s, 3, c->variant, sizeof c->variant);
-  ok = ok && number(s, 4, 1, MLAF_PARTS_MAX, &knob) && mlaf_db_text(s, 5, source, sizeof source);
+  ok = ok && number(s, 4, 1, MLAF_DB_KNOB_MAX, &knob) && mlaf_db_text(s, 5, source, sizeof source);
   ok = ok && mlaf_db_text(s, 10, out->toolchain, sizeof out->toolchain) &&
        mlaf_db_text(s, 11, out->driver, sizeof out->driver);
   ok = ok && number(s, 12, -1, INT32_MAX, &clock) && number(s, 13, -1, INT32_MAX, &mem_clock);
@@ -107,7 +108,7 @@ bool mlaf_db_sample_row(sqlite3_stmt *s, mlaf_sample *out) {
   *out = (mlaf_sample){0};
   int64_t knob = 0, v[4] = {0};
   bool ok = sqlite3_column_int(s, 20) == 1 && mlaf_db_text(s, 19, out->lengths, sizeof out->lengths);
-  ok = ok && mlaf_db_text(s, 0, out->variant, sizeof out->variant) && number(s, 1, 0, MLAF_PARTS_MAX, &knob);
+  ok = ok && mlaf_db_text(s, 0, out->variant, sizeof out->variant) && number(s, 1, 0, MLAF_DB_KNOB_MAX, &knob);
   int outcome = find(outcome_names, MLAF_OUT_COUNT, (const char *)sqlite3_column_text(s, 2));
   int source = mlaf_source_find((const char *)sqlite3_column_text(s, 3));
   timing_row(s, &out->timing);

@@ -164,7 +164,7 @@ static bool keep_local(mlaf_db *db, int64_t device, int64_t problem, const mlaf_
 /* The part of a device id before its first ':' or '|' is the target, behind an "arch:" or "emu:" prefix. */
 void mlaf_db_target_of(const char *device, char *out, size_t size) {
   if (strncmp(device, "arch:", 5) == 0) device += 5;
-  else if (strncmp(device, "emu:", 4) == 0) device += 4;
+  else if (mlaf_emulated(device)) device = mlaf_emulated(device);
   snprintf(out, size, "%.*s", (int)strcspn(device, ":|"), device);
 }
 
@@ -173,7 +173,7 @@ static mlaf_status store_row(mlaf_db *db, const mlaf_text_row *r, size_t *kept, 
   char target[64];
   mlaf_db_target_of(r->row.device, target, sizeof target);
   mlaf_status status = mlaf_db_put_device(db, r->row.device, target, &device, err);
-  if (status == MLAF_OK) status = mlaf_db_put_problem(db, &r->problem, &problem, err);
+  if (status == MLAF_OK) status = mlaf_db_put_problem(db, &r->row.choice.at, &problem, err);
   if (status != MLAF_OK) return status;
   if (keep_local(db, device, problem, &r->row)) {
     (*kept)++;
@@ -210,7 +210,7 @@ mlaf_status mlaf_db_take_imported(mlaf_db *db, mlaf_db *from, size_t *taken, mla
     mlaf_text_row r = {.line = 0};
     size_t kept = 0;
     if (!mlaf_db_choice_row(s, &r.row) || !r.row.imported) continue; /* its own choices follow from its samples */
-    if (mlaf_problem_parse(r.row.choice.problem, &r.problem, NULL, 0) != MLAF_OK) continue;
+    if (!r.row.choice.at.heads) continue;
     if (mlaf_text_fault(r.row.device, false) || mlaf_db_word_fault(r.row.choice.variant)) continue; /* as in an import */
     status = store_row(db, &r, &kept, err);
     *taken += status == MLAF_OK && !kept;

@@ -36,7 +36,7 @@ static const column columns[] = {
     {"device", NAME, FIELD(device), 0, 0},
     {"problem", PROBLEM, FIELD(choice.problem), 0, 0},
     {"variant", WORD, FIELD(choice.variant), 0, 0},
-    {"knob", COUNT, FIELD(choice.knob), 1, MLAF_PARTS_MAX},
+    {"knob", COUNT, FIELD(choice.knob), 1, MLAF_DB_KNOB_MAX},
     {"source", SOURCE, FIELD(choice.source), 0, 0},
     {"ns", REAL, FIELD(choice.ns), 1, 1e12},
     {"margin", REAL, FIELD(choice.margin), -1, 1e9},
@@ -260,7 +260,7 @@ static mlaf_status parse_field(const mlaf_text_at *p, const place *place_at, con
       bad = parse_text(field, n, at, c->size);
       if (!bad && mlaf_lengths_parse(at, &lengths, NULL) != MLAF_OK) bad = "are no request lengths";
       break;
-    case PROBLEM: bad = parse_problem(field, n, at, c->size, &out->problem, why, sizeof why); break;
+    case PROBLEM: bad = parse_problem(field, n, at, c->size, &out->row.choice.at, why, sizeof why); break;
   }
   return bad ? complain(p, place_at, out, field, (int)n, bad) : MLAF_OK;
 }

@@ -15,7 +15,6 @@ bool mlaf_text_print_row(mlaf_text *t, const mlaf_choice_row *row);
 
 typedef struct mlaf_text_row {
   mlaf_choice_row row;
-  mlaf_problem problem;
   size_t line;
 } mlaf_text_row;
 

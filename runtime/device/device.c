@@ -61,8 +61,10 @@ static mlaf_status open_auto(const mlaf_log *log, mlaf_device **out, mlaf_err *e
   return MLAF_E_NO_DEVICE;
 }
 
+const char *mlaf_emulated(const char *id) { return strncmp(id, "emu:", 4) ? NULL : id + 4; }
+
 void mlaf_target_of_device(const char *id, char *out, size_t size) {
-  if (!strncmp(id, "emu:", 4)) id += 4;
+  if (mlaf_emulated(id)) id = mlaf_emulated(id);
   else if (!strncmp(id, "arch:", 5)) id += 5;
   const int n = (int)strcspn(id, ":|");
   const bool bare = !strncmp(id, "sm_", 3) && id[n - 1] != 'a' && strtol(id + 3, NULL, 10) >= 90;

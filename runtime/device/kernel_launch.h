@@ -1,6 +1,6 @@
 /* What a kernel K wants of its launch beyond threads and rows, which it says itself, in its code object: a constant K_launch of
  * type mlaf_kernel_launch. So a plan from the database, a bundle and a fresh compile launch it alike. No such constant means: no
- * dynamic shared memory, no cluster, no tensor maps, schedule "splits". Templates declare the same (templates/lib/launch.h). */
+ * dynamic shared memory, no cluster, no tensor maps. Templates declare the same (templates/lib/launch.h). */
 #ifndef MLAF_KERNEL_LAUNCH_H
 #define MLAF_KERNEL_LAUNCH_H
 
@@ -11,7 +11,6 @@
 #define MLAF_LAUNCH_MAGIC 0x314b4c4du /* "MLK1" */
 #define MLAF_STAGES_MAX 4 /* kernels of a variant, launched one behind the other */
 enum { MLAF_MAPS_MAX = 8, MLAF_MAP_BYTES = 128, MLAF_TENSORS_MAX = 32 };
-typedef enum mlaf_schedule { MLAF_SCHEDULE_SPLITS, MLAF_SCHEDULE_BALANCED } mlaf_schedule;
 /* Kernel flags. OVERLAPS: it executes griddepcontrol.wait, in every thread that touches global memory, before the first such
  * access that counts, so that it may be launched while the launch before it still runs. Before that it may ask for memory
  * (prefetches, by what the tables say then), which changes nothing but time. */
@@ -23,7 +22,7 @@ enum {
   /* Of a kernel that FITS: with no combine kernel behind it, parts add up what they cut among themselves (templates/lib/meet.h),
    * whatever was in part_o before. */
   MLAF_KERNEL_MEETS = 4,
-  /* Schedule "splits", but where the requests' lengths differ much the launch cuts the whole batch into equal parts
+  /* Where the requests' lengths differ much the launch cuts the whole batch into equal parts
    * (templates/lib/fit.h; fit_wave.h on CDNA): as many as the grid has blocks for a group of rows, but no more than the device's
    * compute units hold of them at once (per_cu below). args.splits then is mlaf_fit_word(). Workspace also with one split:
    * MLAF_FIT_BYTES before part_o, in which the last word tells the combine kernel how many parts there were (0: none) and the
@@ -48,7 +47,8 @@ typedef struct mlaf_kernel_launch {
   uint32_t cluster[3];     /* blocks; 0 or 1: none. Grid x and z are rounded up to a multiple of it: a block beyond the row
                               groups or batch of the arguments has no work. Grid y is splits * cluster[1]: the blocks of a
                               cluster along y work on one split together */
-  uint32_t flags, schedule;
+  uint32_t flags;
+  uint32_t schedule;       /* 0; earlier versions had another one, whose launches nobody makes any more */
   uint32_t per_cu;         /* blocks that a compute unit holds at once, for FITS; 0: one */
   uint32_t reserved[2];    /* 0 */
   uint32_t n_maps;

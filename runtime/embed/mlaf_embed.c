@@ -1,4 +1,6 @@
-/* The loader behind mlaf_embed.h. The argument blocks are those of mlaforge's runtime/ops/mla_decode/launch.h. */
+/* SPDX-License-Identifier: MIT */
+/* Copyright (c) 2026 the mlaforge authors; LICENSE.mlaforge has the terms.
+ * The loader behind mlaf_embed.h. The argument blocks are those of mlaforge's runtime/ops/mla_decode/launch.h. */
 #include "mlaf_embed.h"
 #include "mlaf_embed_driver.h"
 
@@ -26,9 +28,7 @@ typedef struct combine_args {
 enum { BATCH_MAX = 65536 }; /* as the library has it */
 typedef struct block { _Alignas(64) decode_args a; unsigned char maps[8][128]; } block; /* a kernel's parameters */
 _Static_assert(sizeof(decode_args) == 128 && sizeof(combine_args) == 48, "not the kernels' layout");
-
 enum { FIT_BYTES = 16384, FIT_PARTS = 4095, FIT_THREADS = 1024 }; /* launch.h's MLAF_FIT_... */
-
 typedef struct loaded { void *module, *function; int failed; } loaded;
 struct mlaf_embed_plan {
   mlaf_embed *owner;
@@ -159,7 +159,7 @@ static int shaped(const mlaf_embed_row *r, const mlaf_embed_problem *p) {
 }
 
 /* As good for requests of any lengths. */
-static int any_lengths(const mlaf_embed_kernel *k) { return k->fits || (k->step && !k->slots); }
+static int any_lengths(const mlaf_embed_kernel *k) { return k->fits != 0; }
 
 /* The nearest row whose kernels have not failed (*code: how others did), -1 if none: what was tuned for one request behind others
  * that serve several of any lengths; in doublings of batch and ctx, the choice before the baseline, then the nearer in batch.
@@ -193,13 +193,13 @@ static int64_t time_of(int64_t n, int64_t wgs, int64_t slots, int64_t rounds) {
   return groups(wgs * n, slots) * (groups(rounds, n) + 4) + (n > 1 ? 4 : 0);
 }
 static int32_t fit(const mlaf_embed_problem *p, const mlaf_embed_row *r, const mlaf_embed_kernel *k) {
-  if (!k->step || (p->batch == r->batch && p->ctx == r->ctx)) return r->knob;
+  if (!k->step || !k->slots || (p->batch == r->batch && p->ctx == r->ctx)) return r->knob;
   const int64_t rounds = groups(p->ctx, k->step), wgs = p->batch * groups((int64_t)p->heads * p->q_len, k->rows_per_wg);
-  const int64_t slots = k->slots, most = slots ? rounds : p->batch * rounds, had = r->knob < most ? r->knob : most;
-  int64_t best = 1, used = slots ? groups(rounds, groups(rounds, had)) : had;
+  const int64_t slots = k->slots, had = r->knob < rounds ? r->knob : rounds;
+  int64_t best = 1, used = groups(rounds, groups(rounds, had));
   for (int64_t n = 2; n <= 4 * slots / wgs && n <= rounds && n <= 256; n++)
     if (groups(rounds, groups(rounds, n)) == n && time_of(n, wgs, slots, rounds) < time_of(best, wgs, slots, rounds)) best = n;
-  return (int32_t)(slots && 20 * time_of(best, wgs, slots, rounds) < 19 * time_of(used, wgs, slots, rounds) ? best : used);
+  return (int32_t)(20 * time_of(best, wgs, slots, rounds) < 19 * time_of(used, wgs, slots, rounds) ? best : used);
 }
 
 /* The combine kernel behind n splits, -1: none. `merge` is one there is. Behind one split of a kernel that fits its launch to the
@@ -259,13 +259,12 @@ static uint32_t fit_parts(const mlaf_embed_plan *x) {
   return parts < 1 ? 1 : parts > FIT_PARTS ? FIT_PARTS : parts;
 }
 
-/* Blocks along z: one, one a request, or as few as take the requests in no more turns. A launch that may cut its batch has as
+/* Blocks along z: one a request, or as few as take the requests in no more turns. A launch that may cut its batch has as
  * many as run at once. */
 static uint32_t blocks_z(const mlaf_embed_plan *x, uint32_t batch) {
   const mlaf_embed_kernel *k = x->decode;
   const uint32_t team = k->cluster[1] ? k->cluster[1] : 1;
   const uint32_t at_once = held(x) / (blocks_x(x) * (uint32_t)x->splits * team);
-  if (k->balanced) return 1;
   if (k->fits && k->turns) return at_once ? at_once : 1;
   if (!k->turns) return k->fits && team <= 2 && at_once > batch ? at_once : batch;
   return at_once ? (uint32_t)groups(batch, groups(batch, at_once)) : 1;
@@ -290,7 +289,7 @@ static workspace layout(const mlaf_embed_plan *x, int64_t total_q) {
   const int fits = x->decode->fits != 0;
   if (total_q <= 0 || (splits <= 1 && !fits)) return (workspace){0, 0, 0};
   if (total_q > (int64_t)BATCH_MAX * x->row->q_len) return (workspace){0, 0, SIZE_MAX};
-  uint64_t rows = x->decode->balanced ? splits * slot : splits > 1 ? splits * heads * (uint64_t)total_q : 0;
+  uint64_t rows = splits > 1 ? splits * heads * (uint64_t)total_q : 0;
   if (fits && rows < fit_parts(x) * slot) rows = fit_parts(x) * slot;
   workspace w = {fits ? FIT_BYTES : 0, 0, 0};
   w.part_lse = (size_t)((w.part_o + rows * (uint64_t)x->row->rank * 4 + 255) / 256 * 256);
@@ -391,7 +390,7 @@ mlaf_embed_status mlaf_embed_execute(const mlaf_embed_plan *x, const mlaf_embed_
     code = launch(x, x->decode, x->decode_fn,
                   (uint32_t[]){blocks_x(x), (uint32_t)x->splits, blocks_z(x, (uint32_t)a->batch)}, &b,
                   sizeof b.a + x->decode->n_maps * sizeof *b.maps, stream);
-  const int whole = x->decode->balanced || x->decode->fits; /* its combine kernel takes the decode kernel's arguments */
+  const int whole = x->decode->fits != 0; /* its combine kernel takes the decode kernel's arguments */
   if (!code && x->combine)
     code = launch(x, x->combine, x->combine_fn, (uint32_t[]){combine_blocks(x, rows), 1, 1}, whole ? (void *)&b.a : (void *)&c,
                   whole ? sizeof b.a : sizeof c, stream);

@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: MIT */
+/* Copyright (c) 2026 the mlaforge authors; LICENSE.mlaforge has the terms. */
 /* MLA decode kernels inside a program: a loader that needs nothing but the HIP or CUDA driver library, found by dlopen.
  * Part of mlaforge, for copying into other projects; the kernels it loads are in the NAME.c that `mlaforge embed` wrote beside.
  * C11 and C++. Layouts, alignments and limits of the arguments: below; the longer explanation is mlaforge's docs/embedding.md. */
@@ -11,7 +13,7 @@
 extern "C" {
 #endif
 
-#define MLAF_EMBED_VERSION 3
+#define MLAF_EMBED_VERSION 4
 
 /* --- what NAME.c holds; nobody else needs to look --- */
 typedef struct mlaf_embed_map { uint32_t of, cols, rows, swizzle; } mlaf_embed_map;
@@ -19,7 +21,7 @@ typedef struct mlaf_embed_kernel {
   const unsigned char *code;
   const char *symbol;
   uint32_t threads, rows_per_wg, step, slots;
-  uint32_t shared, cluster[3], overlaps, balanced, n_maps; /* CUDA only */
+  uint32_t shared, cluster[3], overlaps, n_maps; /* CUDA only */
   mlaf_embed_map maps[8];
   uint32_t turns; /* a block works on requests z, z + gridDim.z, ... */
   uint32_t fits;  /* 0, or the launch may cut its batch by itself: into as many parts of a group of rows as the device holds at
@@ -27,7 +29,7 @@ typedef struct mlaf_embed_kernel {
 } mlaf_embed_kernel;
 typedef struct mlaf_embed_row { /* a problem, and what serves it */
   int32_t heads, rank, rope, q_len, causal, dtype, page_size, batch, ctx;
-  int32_t baseline, knob; /* knob: the splits, or parts of the whole batch */
+  int32_t baseline, knob; /* knob: the splits */
   int32_t kernels[2];     /* of the target: decode, combine; -1: none */
 } mlaf_embed_row;
 typedef struct mlaf_embed_target {
@@ -82,7 +84,7 @@ typedef struct mlaf_embed_args {
   void *o;                          /* [T, H, R] dense, 16-byte aligned */
   float *lse;                       /* [T, H] natural log; may be NULL */
   void *workspace;                  /* mlaf_embed_workspace bytes, 256-byte aligned; what is in it does not matter, but for
-                                     * what a launch with tables that contradict themselves left (docs/kernels-hopper.md) */
+                                     * what a launch with tables that contradict themselves left (docs/lab/kernels-hopper.md) */
   size_t workspace_size;
   float scale;                      /* softmax scale, e.g. 1/sqrt(qk_nope + rope) */
 } mlaf_embed_args;

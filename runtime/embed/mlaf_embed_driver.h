@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: MIT */
+/* Copyright (c) 2026 the mlaforge authors; LICENSE.mlaforge has the terms. */
 /* For mlaf_embed.c alone: the calls it makes of the HIP or CUDA driver library, found by dlopen. */
 #ifndef MLAF_EMBED_DRIVER_H
 #define MLAF_EMBED_DRIVER_H

@@ -1,3 +1,5 @@
+/* SPDX-License-Identifier: MIT */
+/* Copyright (c) 2026 the mlaforge authors; LICENSE.mlaforge has the terms. */
 /* For mlaf_embed.c alone: block tables, made on the device into the page lists that decode kernels read. As mlaforge's
  * runtime/plan/block_tables.c; tests/embed/test_tables.c compares the two. */
 #ifndef MLAF_EMBED_TABLES_H

@@ -7,7 +7,7 @@
  *   clrx    CLRX-mirror doc/GcnTimings: code in 32-byte blocks, two-dword instructions past the third dword take 4 clk more
  *   gem5    gem5's GPU model, which AMD maintains: configs/common/GPUTLBOptions.py
  * SOURCED: the figure stands in the source, or follows from it by the arithmetic given. FITTED: chosen so that the named fit
- * points of docs/published-mi300x.tsv come out; docs/timing-model.md says how far the report moves when it is 30 % off. */
+ * points of docs/lab/published-mi300x.tsv come out; docs/lab/timing-model.md says how far it moves when that is 30 % off. */
 #ifndef MLAF_EMU_ARCH_GFX942_H
 #define MLAF_EMU_ARCH_GFX942_H
 

@@ -20,12 +20,12 @@
 #include "emu/isa.h"
 
 enum { EMU_LANES = 64, EMU_VREGS = 512, EMU_AGPR0 = 256, EMU_SREGS = 128, EMU_LDS_MAX = 163840, EMU_MAX_WAVES = 16 };
-/* Scalar register numbers with a name (ISA encoding). Pairs are little-endian. SCC lives in its own field. */
 /* Where flat addresses see LDS and scratch (src_shared_base, src_private_base). */
 #define EMU_SHARED_BASE (UINT64_C(1) << 48)
 #define EMU_PRIVATE_BASE (UINT64_C(2) << 48)
 /* Where the buffer descriptor of private memory points (before architected flat scratch): no address of the host. */
 #define EMU_PRIVATE_BUFFER (UINT64_C(0xe0) << 40)
+/* Scalar register numbers with a name (ISA encoding). Pairs are little-endian. SCC lives in its own field. */
 enum { EMU_VCC = 106, EMU_M0 = 124, EMU_EXEC = 126, EMU_FLAT_SCRATCH = 102, EMU_XNACK = 104 };
 
 typedef struct emu_inst emu_inst;

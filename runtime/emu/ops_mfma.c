@@ -16,7 +16,7 @@
  * another order: results agree to rounding, not bit for bit. i8 wraps in 32 bits. EXEC is ignored, as on the hardware: every lane
  * is read and written.
  *
- * Where f32 overflows on the way, the order matters and silicon's is followed: docs/emulator.md, "Numbers". */
+ * Where f32 overflows on the way, the order matters and silicon's is followed: docs/lab/emulator.md, "Numbers". */
 #pragma GCC optimize("fp-contract=off")
 #include <math.h>
 #include <pthread.h>

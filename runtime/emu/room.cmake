@@ -15,13 +15,13 @@ if(MLAF_TESTS)
   target_include_directories(emu-bench PRIVATE tests/emu)
   target_link_libraries(emu-bench PRIVATE mlaf_rooms)
 endif()
-if(MLAF_TESTS) # the timing model against published figures: docs/timing-model.md
+if(MLAF_TESTS) # the timing model against published figures: docs/lab/timing-model.md
   add_executable(model-report tests/emu/model_report_main.c tests/emu/model_report_points.c tests/emu/model_report_micro.c
                  tests/emu/model_report_aiter.c)
   target_include_directories(model-report PRIVATE tests/emu)
   target_link_libraries(model-report PRIVATE mlaf_rooms)
 endif()
-if(MLAF_TESTS) # AITER's MLA and attention kernels against fp64 references: docs/emulator.md
+if(MLAF_TESTS) # AITER's MLA and attention kernels against fp64 references: docs/lab/emulator.md
   add_executable(aiter-check tests/emu/aiter_check_main.c)
   add_executable(aiter-attention tests/emu/aiter_attention_main.c)
   foreach(name aiter-check aiter-attention)
@@ -29,7 +29,7 @@ if(MLAF_TESTS) # AITER's MLA and attention kernels against fp64 references: docs
     target_link_libraries(${name} PRIVATE mlaf_rooms)
   endforeach()
 endif()
-if(MLAF_TESTS) # random HIP programs against the host's compiler: docs/emulator.md
+if(MLAF_TESTS) # random HIP programs against the host's compiler: docs/lab/emulator.md
   add_executable(emu-random tests/emu/random_hip_main.c)
   target_include_directories(emu-random PRIVATE tests/emu)
   target_link_libraries(emu-random PRIVATE mlaf_rooms)

@@ -81,8 +81,8 @@ static void read_variant(lua_State *L, mlaf_variant *v) {
   lua_pop(L, 1);
   lua_getfield(L, -1, "model_ns");
   v->model_ns = lua_tonumber(L, -1);
-  lua_getfield(L, -2, "balanced");
-  v->balanced = lua_toboolean(L, -1);
+  lua_getfield(L, -2, "any_lengths");
+  v->any_lengths = lua_toboolean(L, -1);
   lua_pop(L, 2);
 }
 

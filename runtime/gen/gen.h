@@ -25,8 +25,8 @@ typedef struct mlaf_kernel_desc {
 typedef struct mlaf_variant {
   char *name;     /* canonical, rebuilds the variant: "reg:blocks=1,rescale=lazy,waves=4/s8" (first kernel / the rest) */
   char *rejected; /* the stated reason, NULL when it is a candidate */
-  uint32_t knob;  /* what its operation may turn at launch: of mla_decode the splits, or parts of the whole batch */
-  bool balanced;  /* its blocks share out the whole batch, whatever its requests' lengths */
+  uint32_t knob;    /* what its operation may turn at launch: of mla_decode the splits */
+  bool any_lengths; /* it is as good for requests of different lengths */
   mlaf_kernel_desc kernels[MLAF_STAGES_MAX]; /* by stage */
   double model_ns; /* the generator's closed-form estimate, used for ESTIMATE planning and for pruning; 0 = none */
 } mlaf_variant;
@@ -48,7 +48,6 @@ mlaf_status mlaf_gen_open_memo(const char *root, const char *cache_dir, mlaf_gen
 bool mlaf_gen_awake(const mlaf_gen *g);
 void mlaf_gen_close(mlaf_gen *g);
 
-/* Facts the generator may know of the device: from gen/arch/<target>.lua, never asked of a device. cu = 0: the table's. */
 /* All variants of the space for this problem, candidates first, best model_ns first; rejected ones with their reason. */
 mlaf_status mlaf_gen_space(mlaf_gen *g, const mlaf_problem *p, const char *target, mlaf_variant **list, size_t *n,
                            mlaf_err *err);

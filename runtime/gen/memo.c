@@ -30,7 +30,7 @@ static void put_variant(mlaf_text *t, const mlaf_variant *v) {
   put_text(t, v->name);
   put_text(t, v->rejected);
   const int n = mlaf_variant_stages(v);
-  mlaf_text_fmt(t, "%u\t%u\t%a\t%d\t", v->knob, v->balanced, v->model_ns, n);
+  mlaf_text_fmt(t, "%u\t%u\t%a\t%d\t", v->knob, v->any_lengths, v->model_ns, n);
   for (int i = 0; i < n; i++) put_kernel(t, &v->kernels[i]);
   mlaf_text_fmt(t, "\n");
 }
@@ -97,7 +97,7 @@ static void take_variant(cursor *c, mlaf_variant *v) {
   v->name = take_text(c);
   v->rejected = take_text(c);
   v->knob = take_u32(c);
-  v->balanced = take_u32(c);
+  v->any_lengths = take_u32(c);
   v->model_ns = take_double(c);
   const uint32_t n = take_u32(c);
   if (n > MLAF_STAGES_MAX) c->failed = true;

@@ -37,9 +37,8 @@ static uint64_t time_of(uint64_t n, uint64_t wgs, uint64_t slots, uint64_t round
 }
 
 uint32_t mlaf_fit_splits(const mlaf_problem *p, const mlaf_fit_kernel *k, uint32_t splits) {
-  if (!k->step || !k->rows_per_wg || splits < 1) return splits;
+  if (!k->step || !k->slots || !k->rows_per_wg || splits < 1) return splits;
   const uint64_t rounds = ceil_div((uint64_t)p->ctx, k->step), batch = (uint64_t)p->batch;
-  if (!k->slots) return splits < batch * rounds ? splits : (uint32_t)(batch * rounds); /* a part has a round at least */
   const uint64_t wgs = batch * ceil_div((uint64_t)p->heads * (uint64_t)p->q_len, k->rows_per_wg);
   uint64_t most = 4 * (uint64_t)k->slots / wgs, best = 1;
   if (most > MLAF_SPLITS_MAX) most = MLAF_SPLITS_MAX;

@@ -10,7 +10,7 @@
 
 /* Farther than this, 16 times the batch or the context, another regime begins, and the model, which looks at the problem
  * itself, is the better guess: on the emulator a fitted choice within it was at most 3.9 % behind the tuned best, farther
- * away 13.5 %, the model there 0.2 % (docs/tuning.md). Who may not ask the model takes a farther choice all the same. */
+ * away 13.5 %, the model there 0.2 % (docs/lab/search.md). Who may not ask the model takes a farther choice all the same. */
 #define MLAF_REACH 4.0
 
 /* A default without hashes is somebody's estimate: farther than this the model picks better (on the emulator, such defaults two
@@ -46,7 +46,7 @@ static inline bool mlaf_for_one(const mlaf_problem *asked, const mlaf_problem *t
 typedef struct mlaf_fit_kernel {
   uint32_t rows_per_wg;
   uint32_t step;  /* tokens that a split takes in one round; 0: not known, nothing is fitted */
-  uint32_t slots; /* workgroups that the device runs at once; 0: the balanced schedule, whose parts stay */
+  uint32_t slots; /* workgroups that the device runs at once; 0: not known */
 } mlaf_fit_kernel;
 
 /* The split count of a decode kernel, tuned with `splits` for another batch and ctx, that suits p: fewest rounds of

@@ -38,8 +38,7 @@ static bool same_lengths(const mlaf_nearby *n, const mlaf_choice *c) {
 static void keep(void *user, const mlaf_db_considered *x) {
   gathering *g = user;
   mlaf_nearby *n = g->out;
-  if (g->holds && x->rung == MLAF_RUNG_NEAREST && x->choice && !known(n, x->problem) && same_lengths(n, x->choice) &&
-      mlaf_problem_parse(x->problem, &n->at[n->n_choices], NULL, 0) == MLAF_OK)
+  if (g->holds && x->rung == MLAF_RUNG_NEAREST && x->choice && !known(n, x->problem) && same_lengths(n, x->choice))
     n->choices[n->n_choices++] = *x->choice;
   g->holds = false;
 }
@@ -61,7 +60,7 @@ static bool add_problem(mlaf_nearby **n, size_t i, mlaf_db *db, const mlaf_devic
   mlaf_sample *list = NULL;
   size_t found = 0;
   mlaf_err ignored;
-  if (layer && mlaf_db_fastest(layer, dev, &(*n)->at[i], c->lengths, MLAF_NEARBY_EACH, &list, &found, &ignored)) found = 0;
+  if (layer && mlaf_db_fastest(layer, dev, &c->at, c->lengths, MLAF_NEARBY_EACH, &list, &found, &ignored)) found = 0;
   mlaf_nearby *grown = realloc(*n, sizeof **n + ((*n)->n + 1 + found) * sizeof *(*n)->items);
   if (grown) {
     *n = grown;
@@ -132,8 +131,8 @@ mlaf_status mlaf_nearby_choose(const mlaf_nearby *n, mlaf_gen *gen, const mlaf_p
   if (!list) return mlaf_fail(err, MLAF_E_NOMEM, NO_MEMORY);
   for (size_t i = 0; i < n->n; i++) {
     const mlaf_nearby_item *x = &n->items[i];
-    list[i] = (mlaf_gen_measured){n->at[x->choice].batch, n->at[x->choice].ctx, x->variant, x->kernel.template_hash, x->ns,
-                                   !x->fast};
+    const mlaf_problem *at = &n->choices[x->choice].at;
+    list[i] = (mlaf_gen_measured){at->batch, at->ctx, x->variant, x->kernel.template_hash, x->ns, !x->fast};
   }
   const mlaf_status status = mlaf_gen_nearby_variant(gen, p, target, list, n->n, any, out, err);
   free(list);

@@ -4,6 +4,7 @@
 #define MLAF_NEARBY_H
 
 #include "db/db.h"
+#include "gen/gen.h"
 
 /* The nearest few choices. A kernel counts that is within this many times the choice of one of their problems, but then by its
  * times with its fastest few knobs for all of them, fast or not: were the slow ones left out, it would look good where
@@ -21,7 +22,6 @@ typedef struct mlaf_nearby_item {
 
 typedef struct mlaf_nearby {
   mlaf_choice choices[MLAF_NEARBY_CHOICES]; /* of this device, nearest first */
-  mlaf_problem at[MLAF_NEARBY_CHOICES];
   size_t n_choices, n;
   mlaf_nearby_item items[]; /* [0]: the nearest choice */
 } mlaf_nearby;

@@ -107,13 +107,9 @@ static bool known_bad(const mlaf_sample *samples, size_t n, const char *variant)
 /* Ask the generator for the hashes of a variant's templates; it may also say that there is no such variant any more. */
 static mlaf_status learn_hashes(planner *p, const mlaf_choice *choice, mlaf_err *err) {
   mlaf_gen *gen;
-  mlaf_problem at;
   mlaf_variant v = {.name = NULL};
-  char why[256] = "";
-  mlaf_status st = mlaf_problem_parse(choice->problem, &at, why, sizeof why);
-  if (st) return mlaf_fail(err, st, "its problem string is damaged: %s", why);
-  st = mlaf_ctx_gen(p->ctx, &gen, err);
-  if (!st) st = mlaf_gen_variant(gen, &at, info(p)->target, choice->variant, &v, err);
+  mlaf_status st = mlaf_ctx_gen(p->ctx, &gen, err);
+  if (!st) st = mlaf_gen_variant(gen, &choice->at, info(p)->target, choice->variant, &v, err);
   if (st) return st;
   for (int i = 0; i < MLAF_STAGES_MAX; i++)
     if (v.kernels[i].template_name)
@@ -169,10 +165,9 @@ static bool out_of_reach(planner *p, const mlaf_choice *c) {
  * would come of it. */
 static bool for_one_request(planner *p, const mlaf_choice *c) {
   mlaf_gen *gen;
-  mlaf_problem at;
   mlaf_err why = {MLAF_OK, ""}, ignored;
   char *reason = NULL;
-  if (p->singles_too || mlaf_problem_parse(c->problem, &at, NULL, 0) || !mlaf_for_one(p->problem, &at)) return false;
+  if (p->singles_too || !mlaf_for_one(p->problem, &c->at)) return false;
   if (mlaf_ctx_gen(p->ctx, &gen, &ignored) || mlaf_gen_serve(gen, p->problem, info(p)->target, c->variant, &reason, &ignored))
     return false;
   if (!reason) return false;

@@ -1,5 +1,5 @@
-/* From a variant to loadable kernels: source, compile job, reference. The planner and the tuner use the same steps, so
- * what the tuner measured is what the plan loads. */
+/* From a variant, or a stored choice, to kernels on a device: references, sources, code objects, the loaded variant. The planner
+ * and the tuner use the same steps, so what the tuner measured is what the plan loads. */
 #ifndef MLAF_BUILD_H
 #define MLAF_BUILD_H
 

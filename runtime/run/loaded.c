@@ -45,11 +45,26 @@ static mlaf_status check_pair(const mlaf_loaded *l, mlaf_err *err) {
     return mlaf_fail(err, MLAF_E_ARG, "variant %s: no combine kernel, and its decode kernel may cut its batch by itself and "
                      "leaves the pieces to one, also with one split", l->name);
   if (!l->combine.fn) return MLAF_OK;
-  if (l->combine.launch.schedule != l->decode.launch.schedule ||
-      (l->combine.launch.flags & MLAF_KERNEL_FITS) != (l->decode.launch.flags & MLAF_KERNEL_FITS))
+  if ((l->combine.launch.flags & MLAF_KERNEL_FITS) != (l->decode.launch.flags & MLAF_KERNEL_FITS))
     return mlaf_fail(err, MLAF_E_ARG, "variant %s: decode and combine kernel are of different schedules", l->name);
   if (l->combine.launch.n_maps)
     return mlaf_fail(err, MLAF_E_ARG, "variant %s: a combine kernel gets no tensor maps", l->name);
+  return MLAF_OK;
+}
+
+/* The shape reaches a launch twice: compiled into the kernels, and from the problem, by which the launch is laid out. */
+static mlaf_status check_shape(const mlaf_kernel_ref *ref, const mlaf_problem *p, mlaf_err *err) {
+  const struct {
+    const char *name;
+    int32_t value;
+  } fields[] = {{"heads=", p->heads}, {"rank=", p->rank}, {"rope=", p->rope}, {"q_len=", p->q_len}, {"page_size=", p->page_size}};
+  for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+    for (const char *at = ref->params; *at; at += strcspn(at, ","), at += *at == ',') {
+      const size_t n = strlen(fields[i].name);
+      if (strncmp(at, fields[i].name, n) || strtol(at + n, NULL, 10) == fields[i].value) continue;
+      return mlaf_fail(err, MLAF_E_ARG, "kernel %s was made for %.*s, and the problem has %s%d: plan or make the bundle again",
+                       ref->symbol, (int)strcspn(at, ","), at, fields[i].name, fields[i].value);
+    }
   return MLAF_OK;
 }
 
@@ -63,7 +78,9 @@ mlaf_status mlaf_loaded_open(mlaf_device *dev, const mlaf_problem *problem, cons
   l->problem = *problem;
   l->splits = desc->splits;
   strncpy(l->name, desc->name ? desc->name : "", sizeof l->name - 1);
-  mlaf_status st = load(dev, desc->decode, desc->decode_code, &l->decode, err);
+  mlaf_status st = check_shape(desc->decode, problem, err);
+  if (!st && has_combine) st = check_shape(desc->combine, problem, err);
+  if (!st) st = load(dev, desc->decode, desc->decode_code, &l->decode, err);
   if (!st && has_combine) st = load(dev, desc->combine, desc->combine_code, &l->combine, err);
   if (!st) st = check_pair(l, err);
   if (st) {
@@ -85,4 +102,3 @@ mlaf_device *mlaf_loaded_device(const mlaf_loaded *l) { return l->dev; }
 const mlaf_problem *mlaf_loaded_problem(const mlaf_loaded *l) { return &l->problem; }
 const char *mlaf_loaded_name(const mlaf_loaded *l) { return l->name; }
 uint32_t mlaf_loaded_splits(const mlaf_loaded *l) { return l->splits; }
-bool mlaf_loaded_has_combine(const mlaf_loaded *l) { return l->combine.fn != NULL; }

@@ -36,12 +36,11 @@ mlaf_device *mlaf_loaded_device(const mlaf_loaded *l);
 const mlaf_problem *mlaf_loaded_problem(const mlaf_loaded *l);
 const char *mlaf_loaded_name(const mlaf_loaded *l);
 uint32_t mlaf_loaded_splits(const mlaf_loaded *l);
-bool mlaf_loaded_has_combine(const mlaf_loaded *l);
 
-/* Workspace for `splits` splits of schedule "splits" and total_q tokens: part_o [splits,T,H,R] fp32, then part_lse [splits,T,H]
- * fp32 on the next 256-byte boundary. 0 for one split; SIZE_MAX when it does not fit size_t. */
+/* Workspace for `splits` splits and total_q tokens: part_o [splits,T,H,R] fp32, then part_lse [splits,T,H] fp32 on the next
+ * 256-byte boundary. 0 for one split; SIZE_MAX when it does not fit size_t. */
 size_t mlaf_workspace_size(const mlaf_problem *p, uint32_t splits, int64_t total_q);
-/* The same for a loaded variant, whichever its schedule (core/launch.h). */
+/* The same for a loaded variant, which may cut its batch (core/launch.h). */
 size_t mlaf_loaded_workspace_size(const mlaf_loaded *l, uint32_t splits, int64_t total_q);
 
 /* Everything a launch needs, filled from validated arguments: no allocation. `n` is 0 (no work), 1 or 2. */

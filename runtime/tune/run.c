@@ -130,6 +130,7 @@ static void choose_here(tuner *t) {
                               .error = s->error};
   memcpy(out->choice.kernels, s->kernels, sizeof out->choice.kernels);
   memcpy(out->choice.lengths, s->lengths, sizeof out->choice.lengths);
+  out->choice.at = *t->problem;
   mlaf_problem_print(t->problem, out->choice.problem, sizeof out->choice.problem);
   memcpy(out->choice.variant, s->variant, sizeof out->choice.variant);
   out->has_choice = true;
@@ -213,7 +214,7 @@ static void set_up(tuner *t, const mlaf_tuner_opts *opts) {
   if (!t->opts.seed) t->opts.seed = 1;
   t->start = mlaf_now();
   t->deadline = t->opts.time_limit_s > 0 ? t->start + t->opts.time_limit_s : 0;
-  t->modelled = strncmp(mlaf_ops(t->env->device)->name, "emu", 3) == 0; /* until a time says so itself */
+  t->modelled = mlaf_emulated(mlaf_ops(t->env->device)->name) != NULL; /* until a time says so itself */
   t->record = t->env->db && !mlaf_db_is_read_only(t->env->db);
   t->best = -1;
   pthread_mutex_init(&t->compiler.lock, NULL);

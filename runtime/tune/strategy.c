@@ -57,14 +57,14 @@ static bool take(selection *s, size_t i) {
   return true;
 }
 
-/* In model order, so a group's first candidate is its best. `most` groups of `template` (NULL: of any), or of those only whose
- * blocks share out the batch. */
-static void best_of_groups(selection *s, const char *template, bool balanced, size_t most) {
+/* In model order, so a group's first candidate is its best. `most` groups of `template` (NULL: of any), or of those only that
+ * are as good for any lengths. */
+static void best_of_groups(selection *s, const char *template, bool any_lengths, size_t most) {
   for (int group = 0; group < s->t->n_groups && most; group++)
     for (size_t i = 0; i < s->t->n; i++) {
       if (s->t->list[i].group != group) continue;
       if (template && strcmp(template, s->t->list[i].variant->kernels[0].template_name) != 0) break;
-      if (balanced && !s->t->list[i].variant->balanced) break;
+      if (any_lengths && !s->t->list[i].variant->any_lengths) break;
       if (!take(s, i)) return;
       most--;
       break;
@@ -79,7 +79,7 @@ static bool first_of_template(const tuner *t, size_t index) {
 }
 
 /* Half the room is shared out evenly between the templates: where a model errs, it errs for a whole family at once. It knows
- * equal lengths only: where they differ, kernels that share out the batch get as much room again. */
+ * equal lengths only: where they differ, kernels for any lengths get as much room again. */
 static void first_round(selection *s) {
   const bool uneven = s->t->opts.lengths.kind != MLAF_LENGTHS_EQUAL;
   size_t templates = 0;

@@ -25,6 +25,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "progress.h"
+
 typedef struct full_disk {
   const char *dir; /* absolute, no link in it */
   long nth;        /* from 1; 0: nothing fails, the calls are counted */
@@ -33,12 +35,12 @@ typedef struct full_disk {
 
 typedef struct full_disk_result {
   bool possible; /* false: this kernel cannot do it, or forbids it */
-  bool hung;     /* killed after FULL_DISK_LIMIT_S */
+  bool hung;     /* killed: it took too much CPU time, or stood still */
   long calls;    /* that needed space, up to the end or the failing one */
   int status;    /* waitpid's */
 } full_disk_result;
 
-enum { FULL_DISK_LIMIT_S = 120 };
+enum { FULL_DISK_LIMIT_S = 120 }; /* of CPU time */
 
 /* Where a call's file is named: a descriptor, a path, or a path behind a directory's descriptor. */
 typedef enum disk_call_kind { BY_FD, BY_PATH, BY_AT, MAKE_PATH, MAKE_AT, OPEN_PATH, OPEN_AT } disk_call_kind;
@@ -156,11 +158,13 @@ static full_disk_result full_disk_run(const full_disk *d, int (*body)(void *user
   const int listener = fd_receive(pair[0]);
   close(pair[0]);
   r.possible = listener >= 0;
-  const time_t end = time(NULL) + FULL_DISK_LIMIT_S;
+  progress watched = progress_of(child, FULL_DISK_LIMIT_S);
+  unsigned answers = 0;
   while (waitpid(child, &r.status, r.possible ? WNOHANG : 0) == 0) {
     struct pollfd p = {listener, POLLIN, 0};
-    if (poll(&p, 1, 20) > 0 && (p.revents & POLLIN)) full_disk_answer(listener, d, &r);
-    if (time(NULL) < end || r.hung) continue;
+    const bool asked = poll(&p, 1, 20) > 0 && (p.revents & POLLIN);
+    if (asked) full_disk_answer(listener, d, &r);
+    if (r.hung || (asked && ++answers % 256) || !progress_fault(&watched)) continue;
     r.hung = true;
     kill(child, SIGKILL);
   }

@@ -97,6 +97,28 @@ static void a_page_on_stdout(void **state) {
   release(&r);
 }
 
+/* Nothing was tuned for such a device: not the model's choices in silence, and the ids that there are. */
+static void an_unknown_device_id_is_said(void **state) {
+  const cli_dir *d = *state;
+  need_compiler("gfx942");
+  const char *out = in_dir(d, "of-whom"), *source = getenv("MLAF_SOURCE_DIR");
+  char shipped[600];
+  snprintf(shipped, sizeof shipped, "%s/tuning", source ? source : ".");
+  setenv("MLAF_TUNING_DIR", shipped, 1);
+  cli_result r = RUN(d, "generate", SMALL, "--targets", "gfx942,sm_90a", "--device-id", "MI300X", "--out", out);
+  assert_exit(r, 2);
+  assert_has(r.err, "--device-id 'MI300X': nothing was tuned for it");
+  assert_has(r.err, "arch:gfx942");
+  assert_has(r.err, "sm_90|sm132|");
+  assert_null(strstr(r.err, "gfx950"));
+  assert_int_not_equal(access(out, F_OK), 0);
+  release(&r);
+  r = RUN(d, "generate", SMALL, "--targets", "gfx942", "--device-id", "arch:gfx942", "--out", out);
+  setenv("MLAF_TUNING_DIR", "/nonexistent", 1);
+  assert_exit(r, 0);
+  release(&r);
+}
+
 static void directories_honour_the_umask(void **state) {
   const cli_dir *d = *state;
   need_compiler("gfx942");
@@ -286,9 +308,9 @@ static void wrong_names_are_usage(void **state) {
 
 #define T(f) cmocka_unit_test_setup_teardown(f, cli_dir_setup, cli_dir_teardown)
 int main(void) {
-  const struct CMUnitTest tests[] = {T(outputs_go_through), T(a_page_on_stdout), T(directories_honour_the_umask),
-                                     T(unwritten_fifos_are_refused), T(pipes_are_read), T(databases_have_files),
-                                     T(dry_runs_change_nothing), T(wrong_names_are_usage),
-                                     T(unknown_devices)};
+  const struct CMUnitTest tests[] = {
+      T(outputs_go_through), T(a_page_on_stdout), T(directories_honour_the_umask), T(an_unknown_device_id_is_said),
+      T(unwritten_fifos_are_refused), T(pipes_are_read), T(databases_have_files), T(dry_runs_change_nothing),
+      T(wrong_names_are_usage), T(unknown_devices)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,7 @@
 #include "cli/cli_fixture.h"
 #include "db/db.h"
 #include "need.h"
+#include "progress.h"
 
 #define PROBLEM "mla_decode:h16,r512,p64,q1,bf16,page64,b2,s512"
 #define EMU     "--device", "emu:gfx942"
@@ -151,7 +152,7 @@ static void soak_stops(void **state) {
   need_compiler("gfx942");
   static const char *const args[] = {"verify", "--heads", "16", "--batch", "2", "--ctx", "300", EMU, "--soak", "1000000", NULL};
   pid_t child = start(d, args, NULL);
-  sleep(2);
+  wait_for_work(child, 1, false);
   kill(child, SIGTERM);
   cli_result r = finish(d, child);
   assert_exit(r, 1);
@@ -187,7 +188,7 @@ static void slow_device(void **state) {
   release(&r);
   static const char *const args[] = {"bench", "--heads", "16", "--batch", "1:64", "--ctx", "64:4096", "--device", "hip", NULL};
   pid_t child = start(d, args, NULL);
-  sleep(3);
+  wait_for_work(child, 1.5, false);
   kill(child, SIGTERM);
   r = finish(d, child);
   unsetenv("MLAF_HIP_LIBRARY");

@@ -2,6 +2,7 @@
 #include "cli/cli_fixture.h"
 #include "compile/compile.h"
 #include "need.h"
+#include "progress.h"
 
 #define PROBLEM "mla_decode:h16,r512,p64,q1,bf16,page64,b2,s1024"
 #define REG     "reg:blocks=1,kvload=temporal,psplit=1,qsrc=reg,rescale=lazy,schedule=splits,tile=16,waves=2/s4,rows=1,team=4"
@@ -254,7 +255,7 @@ static void stopped_by_the_first_signal(void **state) {
   setenv("MLAF_EMU_MAX_MEMORY", "1000000", 1);
   pid_t child = start(d, (const char *const[]){"profile", "--code", code, "--args", args, NULL}, NULL);
   unsetenv("MLAF_EMU_MAX_MEMORY");
-  sleep(1);
+  wait_for_work(child, 0.5, false);
   kill(child, SIGTERM);
   cli_result r = finish(d, child);
   assert_true(r.exit != 0 && r.exit < 128);

@@ -17,12 +17,12 @@ static void put_row(const mlaf_decode_args *a, const struct mlaf_piece *p, int r
 
 static int seen_by(const struct mlaf_piece *p, int r) { return p->tokens - (p->q_tokens - 1 - r / H); }
 static int rows_end(const struct mlaf_piece *p, uint32_t x) {
-  const int end = ((int)x + 1) * FB_ROWS;
+  const int end = ((int)x + 1) * FW_ROWS;
   return end < p->q_tokens * H ? end : p->q_tokens * H;
 }
 
 static void put_piece(const mlaf_decode_args *a, const struct mlaf_piece *p, uint32_t x, int64_t place) {
-  for (int r = (int)x * FB_ROWS; r < rows_end(p, x); r++) {
+  for (int r = (int)x * FW_ROWS; r < rows_end(p, x); r++) {
     double o[R];
     const double lse2 = attend(a, p, (int64_t)p->qo * H + r, seen_by(p, r), o);
     put_row(a, p, r, place, o, lse2);
@@ -34,7 +34,7 @@ static void put_share(const mlaf_decode_args *a, int request, int share, uint32_
   const int shares = fit_splits(a), page = a->kv_indptr[request], qo = a->qo_indptr[request];
   struct mlaf_piece p = {.request = request, .qo = qo, .q_tokens = a->qo_indptr[request + 1] - qo, .first_page = page,
                          .slot = -1};
-  p.tokens = schedule_tokens(a->kv_indptr[request + 1] - page, a->kv_last_page_lens[request], FB_PAGE);
+  p.tokens = schedule_tokens(a->kv_indptr[request + 1] - page, a->kv_last_page_lens[request], FW_PAGE);
   const int steps = (p.tokens + 63) / 64, begin = 64 * (steps * share / shares), end = 64 * (steps * (share + 1) / shares);
   p.begin = begin < p.tokens ? begin : p.tokens;
   p.end = end < p.tokens ? end : p.tokens;
@@ -44,7 +44,7 @@ static void put_share(const mlaf_decode_args *a, int request, int share, uint32_
 /* Into how many parts this launch cuts its batch, 0: into none; the first block tells it. */
 static int decide(const mlaf_decode_args *a, const fake_block *b, int *id) {
   const int slots = fit_slots(a), blocks = (int)(b->grid[1] * b->grid[2]), most = slots < blocks ? slots : blocks;
-  const int parts = fit_cuts(a, FB_PAGE, (int)b->grid[1], slots, most, 0) ? most : 0;
+  const int parts = fit_cuts(a, FW_PAGE, (int)b->grid[1], slots, most, 0) ? most : 0;
   *id = (int)(b->at[2] * b->grid[1] + b->at[1]);
   if (b->at[0] + (uint32_t)*id == 0 && a->part_o) fit_tell(a->part_o, parts);
   return parts;
@@ -63,10 +63,10 @@ void fake_fit(const mlaf_decode_args *a, const fake_block *b) {
     return;
   }
   if (id >= parts) return;
-  struct mlaf_part walk = fit_open(a, FB_PAGE, id, parts);
+  struct mlaf_part walk = fit_open(a, FW_PAGE, id, parts);
   struct mlaf_piece p;
   list(a, b->at[0], id, -1);
-  while (fit_next(a, FB_PAGE, &walk, &p)) {
+  while (fit_next(a, FW_PAGE, &walk, &p)) {
     if (fit_goes_on(&p)) list(a, b->at[0], id, p.request);
     put_piece(a, &p, b->at[0], p.slot < 0 ? -1 : (int64_t)p.slot * SLOT_ROWS);
   }
@@ -78,7 +78,7 @@ static const uint64_t ready = 0x1234567890abcdef;
 
 /* The word of a part's rows from x on: as lib/meet.h has it for kernels. */
 static uint64_t *word_of(const mlaf_decode_args *a, int part, uint32_t x) {
-  return (uint64_t *)(void *)(a->part_o + ((int64_t)(2 * part + 1) * SLOT_ROWS + x * FB_ROWS) * R);
+  return (uint64_t *)(void *)(a->part_o + ((int64_t)(2 * part + 1) * SLOT_ROWS + x * FW_ROWS) * R);
 }
 
 /* A row of a piece and of those that this part adds to it. late: one is missing. */
@@ -97,21 +97,21 @@ static double add_up(const mlaf_decode_args *a, const struct mlaf_piece *p, int 
 }
 
 static void meet(const mlaf_decode_args *a, uint32_t x, int id, int parts) {
-  struct mlaf_part walk = meet_open(a, FB_PAGE, id, parts);
+  struct mlaf_part walk = meet_open(a, FW_PAGE, id, parts);
   struct mlaf_piece p;
   const int apart = fit_apart(a);
   int whom;
   if (apart) list(a, x, id, -1);
-  while (meet_next(a, FB_PAGE, &walk, &p, apart, &whom)) {
+  while (meet_next(a, FW_PAGE, &walk, &p, apart, &whom)) {
     if (apart && fit_goes_on(&p)) list(a, x, id, p.request);
-    if ((int)x * FB_ROWS >= p.q_tokens * H) continue;
+    if ((int)x * FW_ROWS >= p.q_tokens * H) continue;
     bool late = false;
     for (int k = 0; k < meet_count(whom); k++) {
       uint64_t *word = word_of(a, meet_part(id, whom, k), x);
       late |= *word != ready;
       *word = 0;
     }
-    for (int r = (int)x * FB_ROWS; r < rows_end(&p, x); r++) {
+    for (int r = (int)x * FW_ROWS; r < rows_end(&p, x); r++) {
       double o[R];
       const double lse2 = add_up(a, &p, id, whom, late, r, o);
       put_row(a, &p, r, p.slot < 0 ? -1 : (int64_t)p.slot * SLOT_ROWS, o, lse2);
@@ -148,9 +148,9 @@ static void add_cut(const mlaf_decode_args *a, const fake_block *b, int part, in
   const int request = fit_words(a->part_o)[part], page = request < 0 ? 0 : a->kv_indptr[request];
   int first;
   if (request < 0) return;
-  const int tokens = schedule_tokens(a->kv_indptr[request + 1] - page, a->kv_last_page_lens[request], FB_PAGE);
-  const i64 width = fit_width(schedule_start(a->kv_indptr[a->batch], a->batch, FB_PAGE), parts);
-  const int count = fit_pieces(schedule_start(page, request, FB_PAGE), tokens, width, &first) + 1;
+  const int tokens = schedule_tokens(a->kv_indptr[request + 1] - page, a->kv_last_page_lens[request], FW_PAGE);
+  const i64 width = fit_width(schedule_start(a->kv_indptr[a->batch], a->batch, FW_PAGE), parts);
+  const int count = fit_pieces(schedule_start(page, request, FW_PAGE), tokens, width, &first) + 1;
   const int64_t row = (int64_t)a->qo_indptr[request] * H, rows = (int64_t)a->qo_indptr[request + 1] * H - row;
   if (first != part || count < 2) abort(); /* the list names what was cut, and where it begins */
   for (int64_t r = b->at[0]; r < rows; r += b->grid[0])
@@ -162,6 +162,6 @@ void fake_fitadd(const mlaf_decode_args *a, const fake_block *b) {
   const int64_t rows = a->total_q * H;
   for (int part = 0; part < parts; part++) add_cut(a, b, part, parts);
   if (parts || splits == 1) return; /* all is done */
-  for (int64_t first = (int64_t)b->at[0] * FB_MERGE_ROWS; first < rows; first += (int64_t)b->grid[0] * FB_MERGE_ROWS)
-    for (int64_t row = first; row < first + FB_MERGE_ROWS && row < rows; row++) add_row(a, row, row, rows, splits, 0);
+  for (int64_t first = (int64_t)b->at[0] * FW_MERGE_ROWS; first < rows; first += (int64_t)b->grid[0] * FW_MERGE_ROWS)
+    for (int64_t row = first; row < first + FW_MERGE_ROWS && row < rows; row++) add_row(a, row, row, rows, splits, 0);
 }

@@ -1,6 +1,6 @@
 /* Launches that decide themselves how their batch is cut (templates/lib/fit.h), in plain C for the fake driver: "fit" leaves
  * what it cut to its combine kernel, "fitmeet" adds it up by itself unless one comes behind; "fitadd" is that combine kernel. Of
- * the shape in fake_balanced.h. */
+ * the shape in fake_whole.h. */
 #ifndef FAKE_FITTED_H
 #define FAKE_FITTED_H
 

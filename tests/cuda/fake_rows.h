@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "op/numeric.h"
-#include "cuda/fake_balanced.h"
+#include "cuda/fake_whole.h"
 
 typedef uint32_t u32;
 typedef uint64_t u64;
@@ -18,7 +18,7 @@ typedef int64_t i64;
 #include "../templates/lib/fit.h"
 #include "../templates/lib/meet.h"
 
-enum { H = FB_HEADS, R = FB_RANK, P = FB_ROPE, SLOT_ROWS = FB_Q_LEN * FB_HEADS };
+enum { H = FW_HEADS, R = FW_RANK, P = FW_ROPE, SLOT_ROWS = FW_Q_LEN * FW_HEADS };
 
 static inline double value(const void *base, int64_t at) {
   return (double)mlaf_decode16(MLAF_BF16, ((const uint16_t *)base)[at]);
@@ -37,7 +37,7 @@ static inline double attend(const mlaf_decode_args *a, const struct mlaf_piece *
   double sum = 0;
   memset(o, 0, R * sizeof *o);
   for (int t = x->begin; t < x->end && t < seen; t++) {
-    const int64_t cached = (int64_t)a->kv_indices[x->first_page + t / FB_PAGE] * FB_PAGE + t % FB_PAGE;
+    const int64_t cached = (int64_t)a->kv_indices[x->first_page + t / FW_PAGE] * FW_PAGE + t % FW_PAGE;
     const double p = exp2(score(a, row, cached));
     sum += p;
     for (int c = 0; c < R; c++) o[c] += p * value(a->ckv, cached * a->ckv_row_stride + c);

@@ -1,6 +1,6 @@
 /* A CUDA driver for tests: the calls the cuda back end makes, over host memory and a clock of its own in which every
  * kernel takes FAKE_KERNEL_NS. It is loaded by MLAF_CUDA_LIBRARY. A cubin is any ELF; it holds the kernels
- * "fill" (really run), "big" and "huge", a balanced decode with its combine, "walk" and "merge" (fake_balanced.h; run too);
+ * "fill" (really run), "big" and "huge", "whole" (fake_whole.h; run too);
  * "mlaf_block_tables" (fake_tables.h; run too); and kernels whose launches cut their batch themselves (fake_fitted.h; run too).
  *
  *   FAKECUDA_DEVICES, FAKECUDA_FAIL  what to do (fake/driver.h); without a device it is as without a GPU
@@ -15,7 +15,7 @@
 #include "cuda/fakecuda.h"
 
 #define FAKE "FAKECUDA"
-#include "cuda/fake_balanced.h"
+#include "cuda/fake_whole.h"
 #include "cuda/fake_fitted.h"
 #include "cuda/fake_tables.h"
 #include "fake/driver.h"
@@ -41,11 +41,10 @@ typedef struct kernel {
 } kernel;
 
 static kernel kernels[] = {{"fill", sizeof(fake_fill), 0}, {"big", FAKE_BIG_ARGS, 0}, {"huge", 4, 0},
-                           {"walk", sizeof(mlaf_decode_args), 0}, {"merge", sizeof(mlaf_decode_args), 0},
-                           {"fit", sizeof(mlaf_decode_args), 0}, {"fitmeet", sizeof(mlaf_decode_args), 0},
-                           {"fitadd", sizeof(mlaf_decode_args), 0}, {"mlaf_block_tables", FAKE_TABLES_BYTES, 0},
-                           {"any", 0, 1 << 20}};
-enum { KERNEL_FIT = 5, KERNEL_TABLES = 8, KERNEL_ANY = 9 };
+                           {"whole", sizeof(mlaf_decode_args), 0}, {"fit", sizeof(mlaf_decode_args), 0},
+                           {"fitmeet", sizeof(mlaf_decode_args), 0}, {"fitadd", sizeof(mlaf_decode_args), 0},
+                           {"mlaf_block_tables", FAKE_TABLES_BYTES, 0}, {"any", 0, 1 << 20}};
+enum { KERNEL_WHOLE = 3, KERNEL_FIT = 4, KERNEL_TABLES = 7, KERNEL_ANY = 8 };
 static fake_launch last, before;
 static double now_ns;
 static int contexts[8];
@@ -328,13 +327,12 @@ int cuFuncSetAttribute(void *function, int attribute, int value) {
 
 /* --- kernels --- */
 
-static void run_balanced(const node *k) {
+static void run_whole(const node *k) {
   mlaf_decode_args a;
   memcpy(&a, k->args, sizeof a);
-  if (k->shape.grid[2] != 1 || k->shape.grid[1] != (k->kernel != 4 ? (uint32_t)a.splits : 1)) return; /* no such launch */
-  for (uint32_t y = 0; y < k->shape.grid[1]; y++)
-    for (uint32_t x = 0; x < k->shape.grid[0]; x++)
-      k->kernel == 3 ? fake_walk(&a, x, y) : fake_merge(&a, x);
+  if (k->shape.grid[1] != 1 || a.splits != 1 || k->shape.grid[2] != (uint32_t)a.batch) return; /* no such launch */
+  for (uint32_t z = 0; z < k->shape.grid[2]; z++)
+    for (uint32_t x = 0; x < k->shape.grid[0]; x++) fake_whole(&a, x, z);
 }
 
 /* All blocks of a launch, those with lower parts first. */
@@ -357,7 +355,7 @@ static void run_node(const node *k) {
   last = k->shape;
   last.total = total;
   now_ns += FAKE_KERNEL_NS;
-  if (k->kernel >= 3 && k->kernel < KERNEL_FIT) run_balanced(k);
+  if (k->kernel == KERNEL_WHOLE) run_whole(k);
   if (k->kernel >= KERNEL_FIT && k->kernel < KERNEL_TABLES) run_fitted(k);
   if (k->kernel == KERNEL_TABLES) fake_tables(k->args, k->shape.grid, k->shape.block);
   if (k->kernel != 0 || last.args_size != sizeof(fake_fill)) return;

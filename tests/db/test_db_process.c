@@ -190,13 +190,13 @@ static void planning_does_not_wait_for_a_writer(void **state) {
   mlaf_rung rung;
   mlaf_err err;
   double best = 1e9;
-  for (int i = 0; i < 5 && best >= 2; i++) { /* who waits for the writer does so each time, a busy machine not */
+  for (int i = 0; i < 5 && best >= 10; i++) { /* who waits for the writer does so each time, a busy machine not */
     const double start = mlaf_now();
     assert_int_equal(mlaf_db_choose(db, &dev, NULL, &other, &c, &rung, &err), MLAF_OK);
     best = mlaf_now() - start < best ? mlaf_now() - start : best;
     assert_int_equal(rung, MLAF_RUNG_NEAREST);
   }
-  assert_true(best < 2);
+  assert_true(best < 10); /* MLAF_DB_BUSY_MS is 20 s */
   assert_int_equal(write(done[1], "x", 1), 1);
   int status = -1;
   waitpid(child, &status, 0);

@@ -17,6 +17,14 @@ cmp "$work/again/mlaf_embed.c" "$source_dir/runtime/embed/mlaf_embed.c" || fail 
 for part in driver tables; do
   cmp "$work/again/mlaf_embed_$part.h" "$source_dir/runtime/embed/mlaf_embed_$part.h" || fail "mlaf_embed_$part.h is another one"
 done
+cmp "$work/again/LICENSE.mlaforge" "$source_dir/LICENSE" || fail "the licence is another one"
+count=0
+for file in "$work"/again/*.[ch]; do # whoever takes one file out has to see its licence
+  [ "$(head -1 "$file")" = "/* SPDX-License-Identifier: MIT */" ] || fail "$(basename "$file") does not begin with its licence"
+  sed -n 2p "$file" | grep -q "Copyright (c) 2026 the mlaforge authors" || fail "$(basename "$file") names no author"
+  count=$((count + 1))
+done
+[ "$count" = 6 ] || fail "$count C files, 6 wanted"
 [ "$(wc -l <"$work/again/mlaf_embed.c")" -lt 400 ] || fail "the loader has 400 lines or more"
 CFLAGS="-O1 -Wall -Wextra -Wshadow -pedantic -Wno-overlength-strings -Werror" make -C "$work/project" >"$work/log" 2>&1 ||
   { cat "$work/log"; fail "build"; }

@@ -9,11 +9,11 @@
 #include "op/numeric.h"
 #include "ops/mla_decode/reference.h"
 #include "cuda/cubin.h"
-#include "cuda/fake_balanced.h"
+#include "cuda/fake_whole.h"
 #include "cuda/fakecuda.h"
 #include "fake/fake_test.h"
 
-enum { WIDE = FB_RANK + FB_ROPE, MOST = 1100, UNITS = 132, GROUPS = 2, PARTS = UNITS / GROUPS, GUARD = 4096 };
+enum { WIDE = FW_RANK + FW_ROPE, MOST = 1100, UNITS = 132, GROUPS = 2, PARTS = UNITS / GROUPS, GUARD = 4096 };
 
 /* --- batches --- */
 
@@ -57,23 +57,23 @@ static batch *make_batch(const lengths *l) {
   for (int b = 0; b < l->requests; b++) {
     const int tokens = b == 1 && l->longest ? l->longest : l->tokens[b % 8];
     x->qo[b + 1] = x->qo[b] + l->q_tokens[b % 8];
-    x->kv[b + 1] = x->kv[b] + (tokens + FB_PAGE - 1) / FB_PAGE;
-    x->last[b] = tokens ? (tokens - 1) % FB_PAGE + 1 : 0;
+    x->kv[b + 1] = x->kv[b] + (tokens + FW_PAGE - 1) / FW_PAGE;
+    x->last[b] = tokens ? (tokens - 1) % FW_PAGE + 1 : 0;
   }
-  const int n_pages = x->kv[l->requests], pool = n_pages + 3, rows = x->qo[l->requests] * FB_HEADS;
+  const int n_pages = x->kv[l->requests], pool = n_pages + 3, rows = x->qo[l->requests] * FW_HEADS;
   x->pages = filled((size_t)pool * 4, 0);
   x->q = filled((size_t)rows * WIDE * 2, 0);
-  x->cache = filled((size_t)pool * FB_PAGE * WIDE * 2, 0);
-  x->o = calloc((size_t)rows * FB_RANK, sizeof *x->o);
+  x->cache = filled((size_t)pool * FW_PAGE * WIDE * 2, 0);
+  x->o = calloc((size_t)rows * FW_RANK, sizeof *x->o);
   x->lse = calloc((size_t)rows, sizeof *x->lse);
   for (int i = 0; i < n_pages; i++) x->pages[i] = pool - 1 - i;
   for (int i = 0; i < rows * WIDE; i++) x->q[i] = number((uint32_t)i);
-  for (int i = 0; i < pool * FB_PAGE * WIDE; i++) x->cache[i] = number((uint32_t)i + 12345);
+  for (int i = 0; i < pool * FW_PAGE * WIDE; i++) x->cache[i] = number((uint32_t)i + 12345);
   mlaf_problem p = MLAF_PROBLEM_INIT;
-  p.heads = FB_HEADS, p.rank = FB_RANK, p.rope = FB_ROPE, p.q_len = FB_Q_LEN, p.causal = 1, p.dtype = MLAF_BF16;
-  p.page_size = FB_PAGE, p.batch = l->requests, p.ctx = 512;
+  p.heads = FW_HEADS, p.rank = FW_RANK, p.rope = FW_ROPE, p.q_len = FW_Q_LEN, p.causal = 1, p.dtype = MLAF_BF16;
+  p.page_size = FW_PAGE, p.batch = l->requests, p.ctx = 512;
   x->of = (mlaf_batch){.problem = p, .batch = l->requests, .num_pages = pool, .total_q = x->qo[l->requests], .q = x->q,
-                       .ckv = x->cache, .kpe = x->cache + FB_RANK, .ckv_row_stride = WIDE, .kpe_row_stride = WIDE,
+                       .ckv = x->cache, .kpe = x->cache + FW_RANK, .ckv_row_stride = WIDE, .kpe_row_stride = WIDE,
                        .qo_indptr = x->qo, .kv_indptr = x->kv, .kv_indices = x->pages, .kv_last_page_lens = x->last,
                        .scale = (double)0.07f};
   mlaf_err err = {MLAF_OK, ""};
@@ -116,8 +116,8 @@ static fake_launch launched(const char *which) {
 }
 
 static result make_result(const batch *x, size_t workspace) {
-  result r = {.rows = (size_t)x->of.total_q * FB_HEADS, .size = workspace};
-  r.o = filled((r.rows + 4) * FB_RANK * 2, 0xff); /* NaN */
+  result r = {.rows = (size_t)x->of.total_q * FW_HEADS, .size = workspace};
+  r.o = filled((r.rows + 4) * FW_RANK * 2, 0xff); /* NaN */
   r.lse = filled((r.rows + 4) * 4, 0xff);
   r.space = filled(workspace + 2 * GUARD, 0xff);
   r.workspace = r.space + GUARD;
@@ -133,7 +133,7 @@ static void finish_result(result *r, bool combined, const char *what) {
     if (r->space[i] != 0xff || r->workspace[r->size + i] != 0xff) fail_msg("%s: written outside the workspace", what);
   const size_t parts = r->told > 0 ? (size_t)r->told : 0; /* a word each, then nothing before the last word */
   for (size_t i = 4 * parts; i < MLAF_FIT_BYTES - 4; i++) assert_int_equal(r->workspace[i], 0xff);
-  for (size_t i = r->rows * FB_RANK; i < (r->rows + 4) * FB_RANK; i++) assert_int_equal(r->o[i], 0xffff);
+  for (size_t i = r->rows * FW_RANK; i < (r->rows + 4) * FW_RANK; i++) assert_int_equal(r->o[i], 0xffff);
 }
 
 static void free_result(result *r) { free(r->o), free(r->lse), free(r->space); }
@@ -142,7 +142,7 @@ static void free_result(result *r) { free(r->o), free(r->lse), free(r->space); }
 static void expect_right(const batch *x, const result *r, const char *what) {
   for (size_t row = 0; row < r->rows; row++) {
     double diff = 0, norm = 0;
-    for (size_t c = row * FB_RANK; c < (row + 1) * FB_RANK; c++) {
+    for (size_t c = row * FW_RANK; c < (row + 1) * FW_RANK; c++) {
       const double e = (double)mlaf_decode16(MLAF_BF16, r->o[c]) - x->o[c];
       diff += e * e;
       norm += x->o[c] * x->o[c];
@@ -157,8 +157,8 @@ static void expect_right(const batch *x, const result *r, const char *what) {
 /* --- the library --- */
 
 static void by_library(mlaf_device *dev, const batch *x, const variant *v, const char *what, result *out) {
-  const mlaf_kernel_ref add = {.template_name = "t", .symbol = "fitadd", .threads = ADD_THREADS, .rows_per_wg = FB_MERGE_ROWS};
-  mlaf_kernel_ref decode = {.template_name = "t", .threads = THREADS, .rows_per_wg = FB_ROWS};
+  const mlaf_kernel_ref add = {.template_name = "t", .symbol = "fitadd", .threads = ADD_THREADS, .rows_per_wg = FW_MERGE_ROWS};
+  mlaf_kernel_ref decode = {.template_name = "t", .threads = THREADS, .rows_per_wg = FW_ROWS};
   snprintf(decode.symbol, sizeof decode.symbol, "%s", v->decode);
   cubin code;
   make_cubin_of(&code, 190, v->decode, "fitadd");
@@ -175,7 +175,7 @@ static void by_library(mlaf_device *dev, const batch *x, const variant *v, const
   a.kv_last_page_lens = x->last, a.o = out->o, a.lse = out->lse, a.workspace = out->workspace;
   a.workspace_size = out->size, a.num_pages = x->of.num_pages, a.batch = x->of.batch, a.total_q = x->of.total_q, a.scale = 0.07f;
   for (int again = 0; again < 2; again++) { /* in a workspace that is new, and in one that has been used */
-    memset(out->o, 0xff, out->rows * FB_RANK * 2);
+    memset(out->o, 0xff, out->rows * FW_RANK * 2);
     memset(out->lse, 0xff, out->rows * 4);
     if (mlaf_loaded_launch(l, v->splits, &a, NULL, &err)) fail_msg("%s: %s", what, err.text);
     finish_result(out, v->combined, what);
@@ -193,15 +193,15 @@ static void by_loader(const batch *x, const variant *v, const char *what, result
   cubin code;
   make_cubin_of(&code, 190, v->decode, "fitadd");
   const mlaf_embed_kernel kernels[] = {
-      {.code = (const void *)&code, .symbol = v->decode, .threads = THREADS, .rows_per_wg = FB_ROWS, .cluster = {0, v->team, 0},
+      {.code = (const void *)&code, .symbol = v->decode, .threads = THREADS, .rows_per_wg = FW_ROWS, .cluster = {0, v->team, 0},
        .turns = (v->flags & MLAF_KERNEL_TURNS) != 0, .fits = 1},
-      {.code = (const void *)&code, .symbol = "fitadd", .threads = ADD_THREADS, .rows_per_wg = FB_MERGE_ROWS, .fits = 1}};
+      {.code = (const void *)&code, .symbol = "fitadd", .threads = ADD_THREADS, .rows_per_wg = FW_MERGE_ROWS, .fits = 1}};
   const mlaf_problem *p = &x->of.problem;
-  const mlaf_embed_row row = {FB_HEADS, FB_RANK, FB_ROPE, FB_Q_LEN, 1, 0, FB_PAGE, p->batch, p->ctx, 0, (int32_t)v->splits,
+  const mlaf_embed_row row = {FW_HEADS, FW_RANK, FW_ROPE, FW_Q_LEN, 1, 0, FW_PAGE, p->batch, p->ctx, 0, (int32_t)v->splits,
                               {0, v->combined ? 1 : -1}};
   const mlaf_embed_target target = {"sm_90a", kernels, &row, 2, 1};
   const mlaf_embed_index index = {MLAF_EMBED_VERSION, 1, "", &target};
-  const mlaf_embed_problem asked = {FB_HEADS, FB_RANK, FB_ROPE, FB_Q_LEN, 1, MLAF_EMBED_BF16, FB_PAGE, p->batch, p->ctx};
+  const mlaf_embed_problem asked = {FW_HEADS, FW_RANK, FW_ROPE, FW_Q_LEN, 1, MLAF_EMBED_BF16, FW_PAGE, p->batch, p->ctx};
   const mlaf_embed_plan *plan = NULL;
   mlaf_embed *e = NULL;
   char why[500] = "";
@@ -227,7 +227,7 @@ static void expect_same(const result *a, const result *b, const char *what) {
     assert_int_equal(x[i]->args_size, y[i]->args_size);
   }
   assert_int_equal(a->told, b->told);
-  assert_memory_equal(a->o, b->o, a->rows * FB_RANK * 2);
+  assert_memory_equal(a->o, b->o, a->rows * FW_RANK * 2);
   assert_memory_equal(a->lse, b->lse, a->rows * 4);
 }
 
@@ -283,9 +283,9 @@ static void grids(void **state) {
       if (r.before.grid[k] != cases[i].decode[k]) fail_msg("case %zu: grid %d is %u", i, k, r.before.grid[k]);
     if (v->combined && r.last.grid[0] != cases[i].add) fail_msg("case %zu: %u blocks combine", i, r.last.grid[0]);
     assert_int_equal(r.last.args_size, sizeof(mlaf_decode_args));
-    const size_t slots = (size_t)PARTS * 2 * FB_Q_LEN * FB_HEADS, shares = v->splits > 1 ? v->splits * r.rows : 0;
+    const size_t slots = (size_t)PARTS * 2 * FW_Q_LEN * FW_HEADS, shares = v->splits > 1 ? v->splits * r.rows : 0;
     const size_t rows = slots > shares ? slots : shares;
-    assert_int_equal(r.size, (MLAF_FIT_BYTES + rows * FB_RANK * 4 + 255) / 256 * 256 + rows * 4);
+    assert_int_equal(r.size, (MLAF_FIT_BYTES + rows * FW_RANK * 4 + 255) / 256 * 256 + rows * 4);
     free_result(&r);
     free_batch(x);
   }

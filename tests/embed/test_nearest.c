@@ -19,9 +19,9 @@ static const unsigned char elf[64] = {0x7f, 'E', 'L', 'F'};
 static const int batches[] = {1, 8, 9, 20, 64}, contexts[] = {256, 1024, 16384};
 enum { GRID = sizeof batches / sizeof *batches * (sizeof contexts / sizeof *contexts), ROWS = 2 * GRID };
 
-/* Decode kernels: two of the usual schedule, the balanced one, one that is only ever used with one split and so has no combine
- * kernel anywhere, and two that may cut their batch: one has a combine kernel behind one split, too, the other a plan that shows
- * that it can do without. The last is the combine kernel. */
+/* Decode kernels: two of the usual kind, one of which it is not known how many blocks run at once, one that is only ever used
+ * with one split and so has no combine kernel anywhere, and two that may cut their batch: one has a combine kernel behind one
+ * split, too, the other a plan that shows that it can do without. The last is the combine kernel. */
 static const struct {
   uint32_t rows_per_wg, step, slots, flags;
 } facts[] = {{64, 64, 132, 0}, {32, 16, 304, 0}, {64, 64, 0, 0}, {64, 128, 132, 0},
@@ -104,7 +104,7 @@ static mlaf_db *tuned_db(const db_dir *d, const mlaf_device_info *dev) {
   return db;
 }
 
-static bool is_for_any(const mlaf_bundle_plan *x) { return x->kernels[0]->flags & MLAF_KERNEL_FITS || !x->kernels[0]->slots; }
+static bool is_for_any(const mlaf_bundle_plan *x) { return x->kernels[0]->flags & MLAF_KERNEL_FITS; }
 
 /* What the planner tells the database, by what the generator says of a kernel. */
 static bool not_for_one(void *user, const mlaf_choice *c) {
@@ -160,17 +160,15 @@ static void three_answers_agree(void **state) {
 }
 
 static void splits_fill_the_device(void **state) {
-  const mlaf_fit_kernel k = {64, 64, 132}, balanced = {64, 64, 0}, unknown = {64, 0, 132};
+  const mlaf_fit_kernel k = {64, 64, 132}, no_slots = {64, 64, 0}, no_step = {64, 0, 132};
   mlaf_problem p = at(4, 16384); /* 16 workgroups of a split, 256 rounds of tokens */
   assert_int_equal(mlaf_fit_splits(&p, &k, 16), 8); /* 8 x 16 = 128 at once; 16 would take two rounds of workgroups */
   p.batch = 33;
   assert_int_equal(mlaf_fit_splits(&p, &k, 8), 1); /* 132 workgroups: one round without a combine kernel */
   p = at(1, 100); /* two rounds of tokens */
   assert_int_equal(mlaf_fit_splits(&p, &k, 77), 1); /* nothing to divide */
-  assert_int_equal(mlaf_fit_splits(&p, &balanced, 132), 2);
-  assert_int_equal(mlaf_fit_splits(&p, &unknown, 132), 132);
-  p = at(64, 16384);
-  assert_int_equal(mlaf_fit_splits(&p, &balanced, 132), 132);
+  assert_int_equal(mlaf_fit_splits(&p, &no_slots, 132), 132);
+  assert_int_equal(mlaf_fit_splits(&p, &no_step, 132), 132);
 }
 
 static void names_rebuild_the_variant(void **state) {

@@ -1,5 +1,5 @@
 /* Block tables where nothing can be generated or compiled: by the library from a bundle made by hand, and by the vendored loader,
- * over a fake CUDA driver that really runs the kernels (cuda/fake_tables.h, cuda/fake_balanced.h). */
+ * over a fake CUDA driver that really runs the kernels (cuda/fake_tables.h, cuda/fake_whole.h). */
 #include "../../runtime/embed/mlaf_embed.h"
 
 #include <math.h>
@@ -10,13 +10,13 @@
 #include "op/numeric.h"
 #include "ops/mla_decode/reference.h"
 #include "cuda/cubin.h"
-#include "cuda/fake_balanced.h"
+#include "cuda/fake_whole.h"
 #include "cuda/fake_tables.h"
 #include "cuda/fakecuda.h"
 #include "fake/fake_test.h"
 #include "mlaforge/mlaforge.h"
 
-enum { WIDE = FB_RANK + FB_ROPE, REQUESTS = 5, WIDTH = 63, STRIDE = 70, POOL = 150, ROWS = REQUESTS * FB_Q_LEN * FB_HEADS };
+enum { WIDE = FW_RANK + FW_ROPE, REQUESTS = 5, WIDTH = 63, STRIDE = 70, POOL = 150, ROWS = REQUESTS * FW_Q_LEN * FW_HEADS };
 #define PROBLEM "mla_decode:h3,r32,p32,q2,causal,bf16,page16,b5,s512"
 #define TABLES "mlaf_block_tables"
 
@@ -53,9 +53,9 @@ static void write_manifest(bool with_tables) {
   char *tables = mlaf_format("kernel\tsm_90a\t" TABLES "\t%s\t%zu\t256\t1\t0\t0\t0\tblock_tables\tchunk=1024\t-\t-\t-\t"
                              "unverified\n", made.hash[1], sizeof(cubin));
   char *text = mlaf_format(MLAF_BUNDLE_HEADER "generator\tg\ntarget\tsm_90a\tnvrtc\n%s"
-                           "kernel\tsm_90a\twalk\t%s\t%zu\t128\t%d\t0\t0\t0\tt\tp\t-\t-\t-\tunverified\n"
-                           "plan\tsm_90a\t" PROBLEM "\tbaseline\tbaseline\tnone\tx:a=1/s1\t1\t0.0\t0\twalk\t-\n",
-                           with_tables ? tables : "", made.hash[0], sizeof(cubin), FB_ROWS);
+                           "kernel\tsm_90a\twhole\t%s\t%zu\t128\t%d\t0\t0\t0\tt\tp\t-\t-\t-\tunverified\n"
+                           "plan\tsm_90a\t" PROBLEM "\tbaseline\tbaseline\tnone\tx:a=1/s1\t1\t0.0\t0\twhole\t-\n",
+                           with_tables ? tables : "", made.hash[0], sizeof(cubin), FW_ROWS);
   mlaf_sha256_hex(text, strlen(text), hash);
   char *whole = mlaf_format("%s# sha256 %s\n", text, hash);
   write_bytes(path, whole, strlen(whole));
@@ -72,8 +72,7 @@ static int setup(void **state) {
   const int failed = mkdir(bundle, 0700) || mkdir(code, 0700);
   free(bundle);
   free(code);
-  make_cubin_of(&made.code[0], 190, "walk", "merge");
-  made.code[0].data[0].schedule = MLAF_SCHEDULE_BALANCED;
+  make_cubin_of(&made.code[0], 190, "whole", "other");
   make_cubin_of(&made.code[1], 190, "other", "another"); /* the kernel that reads tables says nothing of its launch */
   for (int i = 0; i < 2; i++) mlaf_sha256_hex(&made.code[i], sizeof made.code[i], made.hash[i]);
   write_code();
@@ -121,10 +120,10 @@ static mlaf_status plan(mlaf_ctx *ctx, uint32_t flags, mlaf_plan **out, char *wh
 static uint16_t number(uint32_t i) { return mlaf_encode16(MLAF_BF16, (float)((int)(i * 2654435761u >> 25) - 64) / 64); }
 
 typedef struct batch {
-  _Alignas(16) uint16_t q[ROWS * WIDE], cache[POOL * FB_PAGE * WIDE], o[ROWS * FB_RANK];
+  _Alignas(16) uint16_t q[ROWS * WIDE], cache[POOL * FW_PAGE * WIDE], o[ROWS * FW_RANK];
   float lse[ROWS];
   int32_t table[REQUESTS * STRIDE];
-  double want_o[ROWS * FB_RANK], want_lse[ROWS];
+  double want_o[ROWS * FW_RANK], want_lse[ROWS];
 } batch;
 
 static batch *make_batch(void) {
@@ -135,15 +134,15 @@ static batch *make_batch(void) {
   for (uint32_t i = 0; i < sizeof x->cache / 2; i++) x->cache[i] = number(i + 12345);
   for (int i = 0; i < REQUESTS * STRIDE; i++) x->table[i] = -7; /* behind a row's pages anything may stand */
   for (int b = 0; b < REQUESTS; b++) {
-    qo[b + 1] = qo[b] + FB_Q_LEN;
-    kv[b + 1] = kv[b] + (lengths[b] + FB_PAGE - 1) / FB_PAGE;
-    last[b] = lengths[b] ? (lengths[b] - 1) % FB_PAGE + 1 : 0;
+    qo[b + 1] = qo[b] + FW_Q_LEN;
+    kv[b + 1] = kv[b] + (lengths[b] + FW_PAGE - 1) / FW_PAGE;
+    last[b] = lengths[b] ? (lengths[b] - 1) % FW_PAGE + 1 : 0;
     for (int k = kv[b]; k < kv[b + 1]; k++) x->table[b * STRIDE + k - kv[b]] = ids[k] = k * 77 % POOL;
   }
   mlaf_problem p;
   assert_int_equal(mlaf_problem_parse(PROBLEM, &p, NULL, 0), MLAF_OK);
-  const mlaf_batch of = {.problem = p, .batch = REQUESTS, .num_pages = POOL, .total_q = REQUESTS * FB_Q_LEN, .q = x->q,
-                         .ckv = x->cache, .kpe = x->cache + FB_RANK, .ckv_row_stride = WIDE, .kpe_row_stride = WIDE,
+  const mlaf_batch of = {.problem = p, .batch = REQUESTS, .num_pages = POOL, .total_q = REQUESTS * FW_Q_LEN, .q = x->q,
+                         .ckv = x->cache, .kpe = x->cache + FW_RANK, .ckv_row_stride = WIDE, .kpe_row_stride = WIDE,
                          .qo_indptr = qo, .kv_indptr = kv, .kv_indices = ids, .kv_last_page_lens = last, .scale = (double)0.07f};
   mlaf_err err = {MLAF_OK, ""};
   if (mlaf_reference(&of, x->want_o, x->want_lse, NULL, &err)) fail_msg("%s", err.text);
@@ -158,7 +157,7 @@ static void clear(batch *x) {
 /* bf16 keeps a value to 2^-8 of it. */
 static void expect_right(const batch *x) {
   double diff = 0, norm = 0;
-  for (int i = 0; i < ROWS * FB_RANK; i++) {
+  for (int i = 0; i < ROWS * FW_RANK; i++) {
     const double e = (double)mlaf_decode16(MLAF_BF16, x->o[i]) - x->want_o[i];
     diff += e * e;
     norm += x->want_o[i] * x->want_o[i];
@@ -196,7 +195,7 @@ static fake_launch by_library(batch *x) {
   assert_null(ctx->gen); /* no Lua state, nothing looked for */
   mlaf_execute_args a = MLAF_EXECUTE_ARGS_INIT;
   a.q = x->q, a.ckv = x->cache, a.o = x->o, a.lse = x->lse, a.num_pages = POOL, a.batch = REQUESTS, a.scale = 0.07f;
-  a.total_q = REQUESTS * FB_Q_LEN;
+  a.total_q = REQUESTS * FW_Q_LEN;
   a.block_table = x->table, a.block_table_width = WIDTH, a.block_table_stride = STRIDE, a.seq_lens = lengths;
   a.workspace_size = mlaf_execute_workspace_size(of, &a);
   a.workspace = memory(a.workspace_size);
@@ -212,16 +211,15 @@ static fake_launch by_library(batch *x) {
   return launched("fakecuda_before");
 }
 
-static const mlaf_embed_row row = {FB_HEADS, FB_RANK, FB_ROPE, FB_Q_LEN, 1, 0, FB_PAGE, REQUESTS, 512, 0, 1, {0, -1}};
-static const mlaf_embed_problem asked = {FB_HEADS, FB_RANK, FB_ROPE, FB_Q_LEN, 1, MLAF_EMBED_BF16, FB_PAGE, REQUESTS, 512};
+static const mlaf_embed_row row = {FW_HEADS, FW_RANK, FW_ROPE, FW_Q_LEN, 1, 0, FW_PAGE, REQUESTS, 512, 0, 1, {0, -1}};
+static const mlaf_embed_problem asked = {FW_HEADS, FW_RANK, FW_ROPE, FW_Q_LEN, 1, MLAF_EMBED_BF16, FW_PAGE, REQUESTS, 512};
 
 static mlaf_embed *open_loader(int n_kernels, const mlaf_embed_plan **of) {
   static mlaf_embed_kernel kernels[2];
   static mlaf_embed_target target;
   mlaf_embed *e = NULL;
   char why[500] = "";
-  kernels[0] = (mlaf_embed_kernel){.code = (void *)&made.code[0], .symbol = "walk", .threads = 128, .rows_per_wg = FB_ROWS,
-                                   .balanced = 1};
+  kernels[0] = (mlaf_embed_kernel){.code = (void *)&made.code[0], .symbol = "whole", .threads = 128, .rows_per_wg = FW_ROWS};
   kernels[1] = (mlaf_embed_kernel){.code = (void *)&made.code[1], .symbol = TABLES, .threads = 256, .rows_per_wg = 1};
   target = (mlaf_embed_target){"sm_90a", kernels, &row, n_kernels, 1};
   const mlaf_embed_index index = {MLAF_EMBED_VERSION, 1, "", &target};
@@ -237,13 +235,13 @@ static fake_launch by_loader(batch *x) {
   if (mlaf_embed_tables_open(e, why, sizeof why) || mlaf_embed_tables_open(e, why, sizeof why)) fail_msg("%s", why);
   mlaf_embed_args a = {.batch = REQUESTS, .num_pages = POOL, .q = x->q, .ckv = x->cache, .o = x->o, .lse = x->lse,
                        .scale = 0.07f};
-  const mlaf_embed_tables t = {x->table, lengths, STRIDE, WIDTH, FB_Q_LEN};
+  const mlaf_embed_tables t = {x->table, lengths, STRIDE, WIDTH, FW_Q_LEN};
   const size_t size = mlaf_embed_tables_size(REQUESTS, WIDTH);
   int32_t *lists = memory(size);
   memset(lists, 0xff, size);
   clear(x);
   if (mlaf_embed_tables_make(of, &t, lists, size, &a, NULL, why, sizeof why)) fail_msg("%s", why);
-  assert_int_equal(a.total_q, REQUESTS * FB_Q_LEN);
+  assert_int_equal(a.total_q, REQUESTS * FW_Q_LEN);
   assert_true((const char *)(a.kv_indices + REQUESTS * WIDTH) <= (const char *)lists + size);
   if (mlaf_embed_execute(of, &a, NULL, why, sizeof why)) fail_msg("%s", why);
   expect_right(x);
@@ -277,7 +275,7 @@ static void grids_agree(void **state) {
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     const int32_t n = cases[i].batch, width = cases[i].width;
     int32_t *table = memory((size_t)n * (size_t)width * 4), *seq = memory((size_t)n * 4);
-    uint16_t *q = memory((size_t)n * FB_HEADS * WIDE * 2), *o = memory((size_t)n * FB_HEADS * FB_RANK * 2);
+    uint16_t *q = memory((size_t)n * FW_HEADS * WIDE * 2), *o = memory((size_t)n * FW_HEADS * FW_RANK * 2);
     uint16_t *cache = memory(4096);
     for (int64_t k = 0; k < (int64_t)n * width; k++) table[k] = -1;
     for (int32_t b = 0; b < n; b++) seq[b] = 0;
@@ -355,7 +353,7 @@ static void the_loader_refuses(void **state) {
   REFUSED(a.batch = -1, "batch is not in 0..65536");
   REFUSED(t.width = 0, "batch * width");
   REFUSED(a.num_pages = -1, "num_pages");
-  REFUSED(t.q_tokens = FB_Q_LEN + 1, "q_tokens");
+  REFUSED(t.q_tokens = FW_Q_LEN + 1, "q_tokens");
   REFUSED(t.row_stride = 3, "rows overlap");
   REFUSED(t.seq_lens = NULL, "seq_lens is NULL");
   REFUSED(t.block_table = (void *)((char *)here + 2), "4-byte aligned");

@@ -4,7 +4,7 @@
 
 #include "emu_asm.h"
 
-/* One line of docs/published-mi300x.tsv. */
+/* One line of docs/lab/published-mi300x.tsv. */
 typedef struct report_point {
   char id[32], use[8], subject[96], unit[12], source[96];
   int heads, batch, ctx, ctx_from, splits; /* ctx_from: the shorter of two runs whose difference is the figure, or 0 */

@@ -85,7 +85,7 @@ int main(int argc, char **argv) {
   bool check = argc > 1 && strcmp(argv[1], "--check") == 0, vary = argc > 1 && strcmp(argv[1], "--sensitivity") == 0;
   if (check || vary) argc--, argv++;
   const char *folder = argc > 2 ? argv[2] : NULL, *filter = argc > 3 ? argv[3] : NULL;
-  int n = report_read(argc > 1 ? argv[1] : "docs/published-mi300x.tsv", p), failed;
+  int n = report_read(argc > 1 ? argv[1] : "docs/lab/published-mi300x.tsv", p), failed;
   if (n < 0) return 2;
   setenv("MLAF_EMU_STRICT", "none", 0); /* this judges time; what the checks say of these kernels is another report's */
   if (!emu_asm_open(&a)) return fprintf(stderr, "model-report: %s\n", a.err.text), 1;

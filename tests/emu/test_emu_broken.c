@@ -1,5 +1,5 @@
 /* One deliberately broken kernel for each thing the emulator checks, and the message its author gets. Run it to see them all:
- * docs/emulator.md has the list. */
+ * docs/lab/emulator.md has the list. */
 #include "snippet.h"
 
 typedef struct broken {

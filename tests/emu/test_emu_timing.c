@@ -274,12 +274,12 @@ static void workgroups_go_round_the_xcds(void **state) {
 
 /* --- the table of constants --- */
 
-/* Is there a point of docs/published-mi300x.tsv, used for fitting, whose name begins like this? */
+/* Is there a point of docs/lab/published-mi300x.tsv, used for fitting, whose name begins like this? */
 static bool is_fit_point(const char *name, size_t length) {
   const char *root = getenv("MLAF_SOURCE_DIR");
   char path[512], line[512];
   bool found = false;
-  snprintf(path, sizeof path, "%s/docs/published-mi300x.tsv", root ? root : "../..");
+  snprintf(path, sizeof path, "%s/docs/lab/published-mi300x.tsv", root ? root : "../..");
   FILE *f = fopen(path, "r");
   if (!f) fail_msg("cannot open %s: set MLAF_SOURCE_DIR to the source folder", path);
   while (fgets(line, sizeof line, f)) {

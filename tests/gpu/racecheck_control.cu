@@ -7,7 +7,7 @@
 // cores and copies touch, by 2.
 //   nvcc -arch=sm_90a -o racecheck_control tests/gpu/racecheck_control.cu
 //   for i in 0 1 2 3 4 5; do compute-sanitizer --tool racecheck ./racecheck_control $i; done
-// docs/kernels-hopper.md says what it reported.
+// docs/lab/kernels-hopper.md says what it reported.
 #include <cstdio>
 #include <cstdlib>
 

@@ -47,6 +47,8 @@ with zipfile.ZipFile(wheel) as z:
         path = z.extract(entry, site)
         os.chmod(path, entry.external_attr >> 16 & 0o777)
 END
+cmp "$source_dir/LICENSE" "$work"/site/mlaforge-*.dist-info/LICENSE || fail "the wheel's licence"
+grep -qx "License: MIT" "$work"/site/mlaforge-*.dist-info/METADATA || fail "the wheel's metadata name no licence"
 (cd "$work" && "${clean[@]}" PYTHONPATH="$work/site" "$python" decode.py) || fail "Python from the wheel"
 (cd "$work" && "${clean[@]}" PYTHONPATH="$work/site" "$python" -c '
 import mlaforge, mlaforge.library as l

@@ -13,7 +13,7 @@
 static int all_points(report_point *p) {
   const char *root = getenv("MLAF_SOURCE_DIR");
   char path[512];
-  snprintf(path, sizeof path, "%s/docs/published-mi300x.tsv", root ? root : "../..");
+  snprintf(path, sizeof path, "%s/docs/lab/published-mi300x.tsv", root ? root : "../..");
   int n = report_read(path, p);
   if (n <= 0) fail_msg("%s: set MLAF_SOURCE_DIR to the source folder", path);
   return n;

@@ -120,7 +120,7 @@ local function correlation(rows)
   return both / math.sqrt(a * b)
 end
 
--- docs/timing-model.md states these.
+-- docs/lab/timing-model.md states these.
 test("ranks like the emulator's timing model: Spearman at least 0.85 for each problem, 0.93 on average", function()
   local sum, n = 0, 0
   for _, rows in ipairs(recorded()) do

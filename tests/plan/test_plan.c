@@ -427,6 +427,19 @@ static void unusable_choices_are_passed_over(void **state) {
   expect_failure(ctx, &f->b.problem, MLAF_EFFORT_DB_ONLY, 0, MLAF_E_TEMPLATE, "another source today");
   mlaf_ctx_destroy(ctx);
   end(f);
+  /* Of an earlier version, with a schedule that is gone and more splits than there are now. */
+  f = begin();
+  const mlaf_build today = f->b.build;
+  snprintf(f->b.build.name, sizeof f->b.build.name, "reg:blocks=1,schedule=balanced/s528,rows=4,team=1");
+  f->b.build.knob = 528;
+  record(f, PROBLEM, NULL, NULL);
+  f->b.build = today;
+  ctx = open_ctx(f);
+  expect_failure(ctx, &f->b.problem, MLAF_EFFORT_DB_ONLY, 0, MLAF_E_NOT_TUNED, "schedule=balanced");
+  mlaf_plan_release(plan_with(ctx, &f->b.problem, MLAF_EFFORT_ESTIMATE, 0, &info));
+  assert_string_equal(info.rung, "model");
+  mlaf_ctx_destroy(ctx);
+  end(f);
 }
 
 /* A corrupt code object in the cache is rebuilt, not loaded. */

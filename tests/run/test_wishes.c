@@ -1,5 +1,5 @@
 /* What a kernel says of its launch in its code object (K_launch), and what the runtime makes of it: tensor maps behind the
- * arguments, clusters, overlap, the balanced schedule. Over a fake device that records. */
+ * arguments, clusters, overlap, launches that cut their batch. Over a fake device that records. */
 #include <elf.h>
 
 #include "cmocka_all.h"
@@ -50,11 +50,13 @@ typedef struct rig {
   fake_device dev;
   mlaf_problem problem;
   bool alone, paired; /* no combine kernel, or one, whatever the splits */
+  const char *params; /* of the decode kernel; NULL: none */
   image code;
 } rig;
 
 static void rig_make(rig *r) {
   r->alone = r->paired = false;
+  r->params = NULL;
   assert_int_equal(mlaf_problem_parse("mla_decode:h5,r64,p32,q3,bf16,page16,b2,s64", &r->problem, NULL, 0), MLAF_OK);
   r->dev = fake_make(&r->problem, BUG_NONE);
   r->ops = *r->dev.base.ops;
@@ -65,9 +67,10 @@ static void rig_make(rig *r) {
 }
 
 static mlaf_status rig_load(rig *r, uint32_t splits, mlaf_loaded **out, mlaf_err *err) {
-  static const mlaf_kernel_ref decode = {.template_name = "t", .symbol = "decode", .threads = 128, .rows_per_wg = 8};
+  mlaf_kernel_ref decode = {.template_name = "t", .symbol = "decode", .threads = 128, .rows_per_wg = 8};
   static const mlaf_kernel_ref combine = {.template_name = "t", .symbol = "combine", .threads = 64, .rows_per_wg = 4};
   const mlaf_code code = {&r->code, sizeof r->code};
+  if (r->params) snprintf(decode.params, sizeof decode.params, "%s", r->params);
   const mlaf_loaded_desc desc = {"fake/s", &decode, code,
                                  (splits > 1 || r->paired) && !r->alone ? &combine : NULL, code, splits};
   return mlaf_loaded_open((mlaf_device *)&r->dev, &r->problem, &desc, out, err);
@@ -138,32 +141,6 @@ static void maps_clusters_overlap(void **state) {
   assert_int_equal(mlaf_loaded_prepare(l, 1, &a, &p, NULL), MLAF_OK);
   for (int i = 0; i < MLAF_MAP_BYTES; i++) assert_int_equal(p.maps[0][i] | p.maps[1][i], 0);
   assert_int_equal(((const mlaf_tensor *)(const void *)p.maps[2])->rows, 30);
-  mlaf_loaded_close(l);
-}
-
-static void balanced(void **state) {
-  rig r;
-  mlaf_loaded *l = NULL;
-  mlaf_prepared p;
-  mlaf_execute_args a = some_args();
-  rig_make(&r);
-  r.code.wants[0].schedule = MLAF_SCHEDULE_BALANCED;
-  expect_refused(&r, 5, "of different schedules");
-  r.code.wants[1].schedule = MLAF_SCHEDULE_BALANCED;
-  assert_int_equal(rig_load(&r, 5, &l, NULL), MLAF_OK);
-  const size_t part_o = 5 * 2 * 15 * 64 * 4;
-  assert_int_equal(mlaf_loaded_workspace_size(l, 5, 6), part_o + 5 * 2 * 15 * 4);
-  assert_int_equal(mlaf_loaded_workspace_size(l, 5, 1), part_o + 5 * 2 * 15 * 4); /* whatever the number of tokens */
-  assert_int_equal(mlaf_loaded_workspace_size(l, 1, 6), 0);
-  assert_int_equal(mlaf_loaded_prepare(l, 5, &a, &p, NULL), MLAF_OK);
-  assert_int_equal(p.n, 2);
-  const uint32_t grid[3] = {2, 5, 1}, merge[3] = {8, 1, 1};
-  assert_memory_equal(p.launches[0].grid, grid, sizeof grid);
-  assert_memory_equal(p.launches[1].grid, merge, sizeof merge);
-  assert_int_equal(p.decode.splits, 5);
-  assert_ptr_equal((char *)p.decode.part_lse - part_o, p.decode.part_o);
-  assert_ptr_equal(p.launches[1].args, &p.decode);
-  assert_int_equal(p.launches[1].args_size, sizeof(mlaf_decode_args));
   mlaf_loaded_close(l);
 }
 
@@ -243,6 +220,26 @@ static void what_a_device_lacks(void **state) {
   expect_refused(&r, 2, "a combine kernel gets no tensor maps");
 }
 
+/* A kernel that was compiled for another shape reads and writes as that says, whatever the problem is. */
+static void made_for_another_shape(void **state) {
+  static const struct { const char *params, *says; } cases[] = {
+      {"dtype=bf16,heads=16,q_len=3,rank=64,rope=32", "kernel decode was made for heads=16, and the problem has heads=5"},
+      {"heads=5,q_len=3,rank=512", "made for rank=512, and the problem has rank=64"},
+      {"heads=5,page_size=64", "made for page_size=64, and the problem has page_size=16"},
+      {"q_len=1,xheads=9", "made for q_len=1, and the problem has q_len=3"}};
+  rig r;
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    rig_make(&r);
+    r.params = cases[i].params;
+    expect_refused(&r, 1, cases[i].says);
+  }
+  mlaf_loaded *l = NULL;
+  rig_make(&r);
+  r.params = "heads=5,page_size=16,q_len=3,rank=64,rope=32,xheads=9";
+  assert_int_equal(rig_load(&r, 1, &l, NULL), MLAF_OK);
+  mlaf_loaded_close(l);
+}
+
 /* Of another version, or damaged: never launched as if it had said nothing. */
 static void not_understood(void **state) {
   for (int i = 0; i < 8; i++) {
@@ -252,11 +249,11 @@ static void not_understood(void **state) {
     switch (i) {
       case 0: w->magic++; break;
       case 1: w->size += 4; break;
-      case 2: w->schedule = 2; break;
+      case 2: w->schedule = 1; break; /* "balanced", of an earlier version */
       case 3: w->n_maps = 9; break;
       case 4: w->n_maps = 1; break; /* of nothing */
       case 5: w->flags = 1u << 31; break;
-      case 6: w->flags = 4, w->schedule = MLAF_SCHEDULE_BALANCED; break; /* parts that met, of an earlier version */
+      case 6: w->flags = MLAF_KERNEL_MEETS; break; /* parts that meet, and none are cut */
       default: r.code.symbols[1].st_size = 4; break;
     }
     expect_refused(&r, 1, "compile it again");
@@ -266,8 +263,8 @@ static void not_understood(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(maps_clusters_overlap),
-      cmocka_unit_test(balanced), cmocka_unit_test(fitted), cmocka_unit_test(turns),
-      cmocka_unit_test(what_a_device_lacks),
+      cmocka_unit_test(fitted), cmocka_unit_test(turns),
+      cmocka_unit_test(what_a_device_lacks), cmocka_unit_test(made_for_another_shape),
       cmocka_unit_test(not_understood),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -20,7 +20,7 @@ typedef struct fake_kernel {
   mlaf_status compile, verify; /* what they return */
   mlaf_status time;
   uint32_t scratch;
-  bool kills_device, noisy, balanced;
+  bool kills_device, noisy, any_lengths;
 } fake_kernel;
 
 typedef struct fake {
@@ -67,7 +67,7 @@ static mlaf_status fake_space(mlaf_gen *g, const mlaf_problem *p, const char *ta
       v[at].name = mlaf_format("k%d/s%d", k, s + 1);
       v[at].knob = (uint32_t)s + 1;
       v[at].model_ns = f->k[k].model_ns * (1 + 0.5 * s);
-      v[at].balanced = f->k[k].balanced;
+      v[at].any_lengths = f->k[k].any_lengths;
       v[at].kernels[0] = (mlaf_kernel_desc){mlaf_strdup(template), mlaf_format("i=%d", k), "", "", 256, 16, 1024, 400, 64, 304};
       snprintf(v[at].kernels[0].symbol, sizeof v[at].kernels[0].symbol, "mlaf_k%d", k);
       mlaf_sha256_hex(f->version, strlen(f->version), v[at].kernels[0].template_hash);

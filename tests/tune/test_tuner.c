@@ -219,11 +219,11 @@ static void limits_leave_room_for_splits_and_templates(void **state) {
   free(f);
 }
 
-/* The model ranks for equal lengths, and puts the kernel that shares out the batch last. */
-static void unequal_lengths_try_what_balances(void **state) {
+/* The model ranks for equal lengths, and puts the kernel for any lengths last. */
+static void unequal_lengths_try_what_serves_any(void **state) {
   for (int uneven = 0; uneven < 2; uneven++) {
     fake *f = fake_new(12, 1);
-    f->k[11].balanced = true;
+    f->k[11].any_lengths = true;
     f->k[11].ns = 100;
     mlaf_tuner_opts opts = {.max_candidates = 6};
     if (uneven) opts.lengths = (mlaf_lengths){.kind = MLAF_LENGTHS_NORMAL, .mean = 1, .std = 0.5};
@@ -372,7 +372,7 @@ int main(void) {
       T(a_second_run_answers_from_the_database),
       T(a_cancelled_run_goes_on),
       T(limits_leave_room_for_splits_and_templates),
-      T(unequal_lengths_try_what_balances),
+      T(unequal_lengths_try_what_serves_any),
       T(a_dead_device_ends_the_run_with_the_culprit_named),
       T(nothing_passes_or_nothing_compiles),
       T(a_time_limit_keeps_the_best_so_far),

@@ -39,18 +39,7 @@ typedef struct mlaf_decode_args {
   int32_t batch;                    /* B = gridDim.z before any remap */
 } mlaf_decode_args;
 
-/* Schedule "balanced" (mlaf_kernel_launch.schedule of the decode kernel): grid (row groups, parts, 1), row groups =
- * ceil(q_len*H / rows_per_wg), args.splits = parts. The blocks with blockIdx.y = p walk part p of all tokens of the batch, laid
- * end to end (templates/lib/schedule.h says where the cuts are). A request that lies whole in one part goes straight to o and
- * lse. Of the others a part has at most two: one that began in an earlier part (its slot 0) and one that goes on in a later one
- * (slot 1).
- *   part_o   [parts][2][q_len*H][R] fp32   row r of the request at r, normalised by its own sum
- *   part_lse [parts][2][q_len*H] fp32      base 2, on the next 256-byte boundary
- * The combine kernel of a balanced decode (its own K_launch says schedule 1 too) takes mlaf_decode_args, grid
- * (ceil(T*H / rows_per_wg), 1, 1), finds the same cuts and leaves rows alone that a part has finished. parts == 1: no combine,
- * no workspace. */
-
-/* Combine kernel, schedule "splits", grid (ceil(T*H / rows_per_wg), 1, 1): merges the splits of a row through their LSE.
+/* Combine kernel, grid (ceil(T*H / rows_per_wg), 1, 1): merges the splits of a row through their LSE.
  * part_o of a split whose part_lse is -inf is never read into the result (it may hold anything). */
 typedef struct mlaf_combine_args {
   const float *part_o;
@@ -82,9 +71,9 @@ static inline int32_t mlaf_fit_word(uint32_t splits, int combined, uint32_t part
  * A coordinate outside reads zeros and writes nothing. A tensor without a byte (KPE at rope 0, a cache of 0 pages) leaves the
  * map zero: a kernel does not use it then. */
 typedef enum mlaf_map_of { MLAF_MAP_CKV = 1, MLAF_MAP_KPE, MLAF_MAP_Q, MLAF_MAP_O } mlaf_map_of;
-/* Bytes of the parameter block of a kernel that takes `args_size` bytes under schedule "splits". */
+/* Bytes of the parameter block of a kernel that takes `args_size` bytes unless it FITS. */
 static inline uint32_t mlaf_launch_block_size(const mlaf_kernel_launch *l, uint32_t args_size) {
-  if (l->schedule == MLAF_SCHEDULE_BALANCED || l->flags & MLAF_KERNEL_FITS) args_size = sizeof(mlaf_decode_args);
+  if (l->flags & MLAF_KERNEL_FITS) args_size = sizeof(mlaf_decode_args);
   return args_size + l->n_maps * MLAF_MAP_BYTES;
 }
 

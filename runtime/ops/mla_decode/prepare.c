@@ -65,9 +65,7 @@ bool mlaf_loaded_workspace(const mlaf_loaded *l, uint32_t splits, int64_t total_
     return layout(&l->problem, MLAF_FIT_BYTES, rows > parts ? rows : parts, out);
   }
   if (splits <= 1) return true;
-  if (l->decode.launch.schedule != MLAF_SCHEDULE_BALANCED)
-    return split_rows(&l->problem, splits, total_q, &rows) && layout(&l->problem, 0, rows, out);
-  return layout(&l->problem, 0, part_rows(l, splits), out);
+  return split_rows(&l->problem, splits, total_q, &rows) && layout(&l->problem, 0, rows, out);
 }
 
 size_t mlaf_loaded_workspace_size(const mlaf_loaded *l, uint32_t splits, int64_t total_q) {
@@ -84,6 +82,9 @@ size_t mlaf_workspace_size(const mlaf_problem *p, uint32_t splits, int64_t total
 
 /* --- launches --- */
 
+/* An address further on. A pointer that a caller got wrong may lie at the end of the address space: no pointer arithmetic. */
+static void *behind(const void *p, size_t bytes) { return (void *)((uintptr_t)p + bytes); }
+
 static void fill_decode(const mlaf_loaded *l, uint32_t splits, const mlaf_execute_args *a, mlaf_decode_args *d) {
   const mlaf_problem *p = &l->problem;
   mlaf_workspace w;
@@ -91,7 +92,7 @@ static void fill_decode(const mlaf_loaded *l, uint32_t splits, const mlaf_execut
       .q = a->q,
       .ckv = a->ckv,
       .kpe = a->kpe   ? a->kpe
-             : a->ckv ? (const uint16_t *)a->ckv + p->rank
+             : a->ckv ? behind(a->ckv, (size_t)p->rank * 2)
                       : NULL,
       .qo_indptr = a->qo_indptr,
       .kv_indptr = a->kv_indptr,
@@ -108,8 +109,8 @@ static void fill_decode(const mlaf_loaded *l, uint32_t splits, const mlaf_execut
       .batch = a->batch,
   };
   if (mlaf_loaded_workspace(l, splits, a->total_q, &w) && w.size) {
-    d->part_o = (float *)((char *)a->workspace + w.part_o);
-    d->part_lse = (float *)((char *)a->workspace + w.part_lse);
+    d->part_o = behind(a->workspace, w.part_o);
+    d->part_lse = behind(a->workspace, w.part_lse);
   }
 }
 
@@ -158,11 +159,10 @@ static void add_launch(const mlaf_loaded_kernel *k, const uint32_t grid[3], cons
   }
 }
 
-/* Blocks along z, of so many that work on a request: one, one a request, or as few as take the requests in no more turns. A
+/* Blocks along z, of so many that work on a request: one a request, or as few as take the requests in no more turns. A
  * launch that may cut its batch has as many as run at once; how many clusters of more than two blocks that is only the device
  * knows. */
 static uint32_t blocks_z(const mlaf_loaded *l, uint32_t blocks_xy, uint32_t batch) {
-  if (l->decode.launch.schedule == MLAF_SCHEDULE_BALANCED) return 1;
   const uint32_t at_once = held(l) / blocks_xy;
   const bool turns = l->decode.launch.flags & MLAF_KERNEL_TURNS, wide = l->decode.launch.cluster[1] > 2;
   if (mlaf_loaded_fits(l) && turns) return at_once ? at_once : 1;
@@ -180,7 +180,6 @@ static uint32_t combine_blocks(const mlaf_loaded *l, uint32_t splits, int64_t ro
 
 mlaf_status mlaf_loaded_prepare(const mlaf_loaded *l, uint32_t splits, const mlaf_execute_args *a, mlaf_prepared *out,
                                 mlaf_err *err) {
-  const bool balanced = l->decode.launch.schedule == MLAF_SCHEDULE_BALANCED;
   out->n = 0;
   if (!a->total_q) return MLAF_OK;
   fill_decode(l, splits, a, &out->decode);
@@ -194,7 +193,7 @@ mlaf_status mlaf_loaded_prepare(const mlaf_loaded *l, uint32_t splits, const mla
   const int64_t rows = a->total_q * l->problem.heads;
   out->combine = (mlaf_combine_args){out->decode.part_o, out->decode.part_lse, a->o, a->lse, rows, (int32_t)splits, 0};
   add_launch(&l->combine, (uint32_t[]){combine_blocks(l, splits, rows), 1, 1},
-             balanced || mlaf_loaded_fits(l) ? (const void *)&out->decode : &out->combine, sizeof out->combine, out);
+             mlaf_loaded_fits(l) ? (const void *)&out->decode : &out->combine, sizeof out->combine, out);
   return MLAF_OK;
 }
 
