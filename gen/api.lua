@@ -4,13 +4,29 @@ local api = {}
 
 -- A problem is asked about as the table that this makes of its string.
 function api.problem(text) return require("problem").parse(text) end
-function api.space(problem, target) return require("space").variants(problem, target) end
-function api.best(problem, target, most) return require("space").best(problem, target, most) end
-function api.variant(problem, target, name) return require("space").variant(problem, target, name) end
-function api.refit(problem, target, name) return require("space").refit(problem, target, name) end
-function api.serve(problem, target, name) return require("space").serve(problem, target, name) end
-function api.nearby(problem, target, measured, any) return require("nearby").choose(problem, target, measured, any) end
-function api.baseline(problem, target) return require("space").baseline(problem, target) end
+
+-- A variant as C takes it, which knows stages and a knob but no operation.
+local function staged(problem, v)
+  v.kernels, v.knob = {}, v.splits
+  for i, stage in ipairs(require("ops").of(problem).stages) do v.kernels[i] = v[stage] end
+  return v
+end
+local function all_staged(problem, list)
+  for _, v in ipairs(list) do staged(problem, v) end
+  return list
+end
+
+function api.space(problem, target) return all_staged(problem, require("space").variants(problem, target)) end
+function api.best(problem, target, most) return all_staged(problem, require("space").best(problem, target, most)) end
+function api.variant(problem, target, name) return staged(problem, require("space").variant(problem, target, name)) end
+function api.refit(problem, target, name) return staged(problem, require("space").refit(problem, target, name)) end
+function api.serve(problem, target, name) return staged(problem, require("space").serve(problem, target, name)) end
+function api.nearby(problem, target, measured, any)
+  local answer = require("nearby").choose(problem, target, measured, any)
+  staged(problem, answer.variant)
+  return answer
+end
+function api.baseline(problem, target) return staged(problem, require("space").baseline(problem, target)) end
 
 -- Source text and its SHA-256.
 function api.render(template, text, target)

@@ -8,23 +8,22 @@ local same = dofile(root .. "/tools/same.lua")
 local old_root, target, file, build = arg[1], arg[2], arg[3], arg[4] or root .. "/build"
 assert(file, "usage: lua5.4 tools/rehash.lua OLD TARGET FILE [BUILD]")
 local old, new = same.tree(old_root), same.tree(root)
-local space, problem = new.loader.require("space"), new.loader.require("problem")
+local space, problem, ops = new.loader.require("space"), new.loader.require("problem"), new.loader.require("ops")
 local options = new.loader.require("arch/" .. target).options
 
--- The kernels of a choice as both trees make them: { column prefix, k = today's kernel, a, b = bare texts, source }
+-- The kernels of a choice as both trees make them: { stage (its columns), k = today's kernel, a, b = bare texts, source }
 local function kernels_of(row)
-  local at, list = row.at, {}
-  local v = space.variant(problem.parse(row.fields[at.problem]), target, row.fields[at.variant])
-  for _, stage in ipairs({ "decode", "combine" }) do
-    local template = row.fields[at[stage .. ".template"]]
-    if (template ~= "-") ~= (v[stage] ~= nil) then error("the variant has other kernels today", 0) end
-    if v[stage] then
-      local one = { stage = stage, k = v[stage] }
-      one.a, one.says_a = same.render(old, template, row.fields[at[stage .. ".params"]], target)
-      one.b, one.says_b = same.render(new, one.k.template, one.k.params, target)
-      one.source, one.src_hash = new.emit.render(one.k.template, one.k.params, target)
-      list[#list + 1] = one
-    end
+  local p, list, known = problem.parse(row.fields[row.at.problem]), {}, {}
+  local v = space.variant(p, target, row.fields[row.at.variant])
+  for _, stage in ipairs(row.stages) do
+    local one = { stage = stage, k = v[stage.name] or error("the variant has other kernels today", 0) }
+    one.a, one.says_a = same.render(old, row.fields[stage.template], row.fields[stage.params], target)
+    one.b, one.says_b = same.render(new, one.k.template, one.k.params, target)
+    one.source, one.src_hash = new.emit.render(one.k.template, one.k.params, target)
+    known[stage.name], list[#list + 1] = true, one
+  end
+  for _, name in ipairs(ops.of(p).stages) do
+    if v[name] and not known[name] then error("the variant has other kernels today", 0) end
   end
   return v, list
 end
@@ -58,18 +57,16 @@ end
 -- Today's names and hashes into a row; true when something changed.
 local function rewrite(row)
   local changed = false
-  local function set(column, value)
-    local i = row.at[column]
+  local function set(i, value)
     changed = changed or row.fields[i] ~= value
     row.fields[i] = value
   end
-  set("variant", row.variant.name)
+  set(row.at.variant, row.variant.name)
   for _, one in ipairs(row.kernels) do
     local fresh = { template_hash = one.k.template_hash, src_hash = one.src_hash, code_key = one.key }
-    for _, name in ipairs({ "template", "params", "symbol" }) do set(one.stage .. "." .. name, one.k[name]) end
+    for _, name in ipairs({ "template", "params", "symbol" }) do set(one.stage[name], one.k[name]) end
     for _, name in ipairs({ "template_hash", "src_hash", "code_key" }) do
-      local column = one.stage .. "." .. name
-      if row.fields[row.at[column]] ~= "-" then set(column, fresh[name]) end
+      if row.fields[one.stage[name]] ~= "-" then set(one.stage[name], fresh[name]) end
     end
   end
   return changed

@@ -46,9 +46,8 @@ local golden = dofile(old_root .. "/tools/golden.lua")
 for _, c in ipairs(golden.cases(old.loader, old_root)) do add("golden", c.target, c.template, c.params, true) end
 for _, text in ipairs(same.shipped) do
   for _, row in ipairs(same.choices(old_root .. "/" .. text.file)) do
-    for _, kernel in ipairs(row.fields and { "decode", "combine" } or {}) do
-      local template, params = row.fields[row.at[kernel .. ".template"]], row.fields[row.at[kernel .. ".params"]]
-      if template ~= "-" then add("shipped", text.target, template, params, true) end
+    for _, stage in ipairs(row.stages or {}) do
+      add("shipped", text.target, row.fields[stage.template], row.fields[stage.params], true)
     end
   end
 end

@@ -105,7 +105,26 @@ function same.compile(build, texts, wanted)
   return out, #lines
 end
 
--- Rows of a tuning text: { fields, at }, at: place of a column by name.
+local STAGE_COLUMNS = { "template", "params", "symbol", "template_hash", "src_hash", "code_key" }
+
+-- Where the columns of each stage of a row stand: { name, template = index, ... }. Text 3 has a group of columns a stage, the texts
+-- before it had the two of mla_decode.
+local function stages_of(fields, at)
+  local list = {}
+  for group = 0, at.stage and #fields - at.stage or -1, at.stage and at.rows_per_wg - at.stage + 1 or 1 do
+    local stage = { name = fields[at.stage + group] }
+    for _, column in ipairs(STAGE_COLUMNS) do stage[column] = at[column] + group end
+    list[#list + 1] = stage
+  end
+  for _, name in ipairs(at.stage and {} or { "decode", "combine" }) do
+    local stage = { name = name }
+    for _, column in ipairs(STAGE_COLUMNS) do stage[column] = at[name .. "." .. column] end
+    if fields[stage.template] ~= "-" then list[#list + 1] = stage end
+  end
+  return list
+end
+
+-- The lines of a tuning text: { line }, of a choice { fields, at (column -> index), stages }.
 function same.choices(path)
   local rows, at = {}, nil
   for line in io.lines(path) do
@@ -116,7 +135,7 @@ function same.choices(path)
       for i, name in ipairs(fields) do at[name] = i end
       rows[#rows + 1] = { line = line }
     elseif at and not line:find("^#") and line ~= "" then
-      rows[#rows + 1] = { fields = fields, at = at }
+      rows[#rows + 1] = { fields = fields, at = at, stages = stages_of(fields, at) }
     else
       rows[#rows + 1] = { line = line }
     end

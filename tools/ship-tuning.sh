@@ -49,9 +49,8 @@ awk -F'\t' -v OFS='\t' '
     $at["source"] = "modelled"
     split("toolchain driver clock_mhz mem_clock_mhz", soft, " ")
     for (k in soft) $at[soft[k]] = "*"
-    split("decode combine", kernel, " ")
-    for (k in kernel) {
-      $at[kernel[k] ".template_hash"] = $at[kernel[k] ".src_hash"] = $at[kernel[k] ".code_key"] = "-"
+    for (k = 0; at["stage"] + k <= NF; k += at["rows_per_wg"] - at["stage"] + 1) {
+      $(at["template_hash"] + k) = $(at["src_hash"] + k) = $(at["code_key"] + k) = "-"
     }
     rows[++n] = $0
   }

@@ -1,5 +1,5 @@
 -- lua5.4 tools/soaked.lua LEAST TUNING.tsv REPORT.jsonl...: which choices of a tuning text were soaked. Reports are the output of
--- `mlaforge verify --soak N --json`. A choice counts as soaked when reports of its device, problem, variant, splits and
+-- `mlaforge verify --soak N --json`. A choice counts as soaked when reports of its device, problem, variant, knob and
 -- kernel sources (src_hash) say together LEAST launches or more and no report of the same kernels says a wrong one.
 -- Prints a line for each choice that is not, and a summary; exit code 1 when there is one. Choices without hashes name a variant
 -- only and are modelled: no device ran them, so there is nothing to soak; they are counted apart.
@@ -21,18 +21,20 @@ end
 -- Fields of one line of JSON as the program writes it: flat but for the kernels, no quote inside a value that is looked for.
 local function text(object, key) return object:match('"' .. key .. '":"([^"]*)"') end
 local function number(object, key) return tonumber(object:match('"' .. key .. '":(-?[%d.eE+]+)')) end
-local function source_of(line, kernel)
-  local object = line:match('"' .. kernel .. '":(%b{})')
-  return object and text(object, "src_hash") or "-"
+-- Each stage's kernel is an object with a src_hash: their sources in order.
+local function sources_of(line)
+  local list = {}
+  for object in line:gmatch('"[%a_]+":(%b{})') do list[#list + 1] = text(object, "src_hash") end
+  return table.concat(list, " ")
 end
 
 local launches, wrong, reports = {}, {}, 0
 for i = 3, #arg do
   for line in lines_of(arg[i]) do
     if text(line, "schema") == "mlaforge.soak" then
-      local kernels = source_of(line, "decode") .. " " .. source_of(line, "combine")
-      local splits = number(line, "splits") // 1 | 0
-      local key = table.concat({ text(line, "device"), text(line, "problem"), text(line, "variant"), splits, kernels }, "\t")
+      local kernels = sources_of(line)
+      local knob = number(line, "splits") // 1 | 0
+      local key = table.concat({ text(line, "device"), text(line, "problem"), text(line, "variant"), knob, kernels }, "\t")
       if not line:find('"correct":true', 1, true) then wrong[kernels] = text(line, "problem") end
       launches[key] = (launches[key] or 0) + number(line, "launches")
       reports = reports + 1
@@ -52,12 +54,18 @@ for line in lines_of(arg[2]) do
     if not at then
       at = {}
       for i, name in ipairs(row) do at[name] = i end
+      if not at.stage then
+        io.stderr:write(arg[2], " is not of today's format: import it and export it again\n")
+        os.exit(2)
+      end
     else
       choices = choices + 1
-      local kernels = row[at["decode.src_hash"]] .. " " .. row[at["combine.src_hash"]]
-      local key = table.concat({ row[at.device], row[at.problem], row[at.variant], row[at.splits], kernels }, "\t")
+      local list = {}
+      for i = at.src_hash, #row, at.rows_per_wg - at.stage + 1 do list[#list + 1] = row[i] end
+      local kernels = table.concat(list, " ")
+      local key = table.concat({ row[at.device], row[at.problem], row[at.variant], row[at.knob], kernels }, "\t")
       local n = launches[key] or 0
-      if row[at["decode.src_hash"]] == "-" and row[at.source] == "modelled" then modelled = modelled + 1
+      if row[at.src_hash] == "-" and row[at.source] == "modelled" then modelled = modelled + 1
       elseif wrong[kernels] then complain(row, "a soak of these kernels found a wrong launch (" .. wrong[kernels] .. ")")
       elseif n < least then complain(row, ("%d launches soaked with these very kernels, %d wanted"):format(n, least))
       elseif n < fewest then fewest = n // 1 | 0 end

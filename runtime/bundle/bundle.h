@@ -10,10 +10,12 @@
 #define MLAF_BUNDLE_H
 
 #include "base/base.h"
+#include "device/kernel_launch.h"
 #include "mlaforge/problem.h"
 
 #define MLAF_BUNDLE_MANIFEST "manifest.tsv"
-#define MLAF_BUNDLE_HEADER "# mlaforge bundle 3\n"
+#define MLAF_BUNDLE_HEADER "# mlaforge bundle 4\n"
+#define MLAF_BUNDLE_HEADER_3 "# mlaforge bundle 3\n" /* read, too: each of its plans names two kernels, "-" for none */
 
 /* One code object and how to launch it. Texts live as long as the bundle. */
 typedef struct mlaf_bundle_kernel {
@@ -36,9 +38,9 @@ typedef struct mlaf_bundle_plan {
   bool baseline;             /* the variant that always works, behind the choice */
   const char *rung, *source; /* "exact", "nearest", "default", "model", "baseline"; of the time */
   const char *variant;
-  uint32_t splits;
+  uint32_t knob;
   double ns, error;
-  const mlaf_bundle_kernel *decode, *combine; /* combine NULL: none comes behind the decode kernel */
+  const mlaf_bundle_kernel *kernels[MLAF_STAGES_MAX]; /* by stage; NULL: the plan does without */
 } mlaf_bundle_plan;
 
 typedef struct mlaf_bundle_target {
@@ -75,8 +77,8 @@ mlaf_status mlaf_bundle_rank(const mlaf_bundle *b, const char *target, const mla
  * as it was made. Behind one split there is none, but for decode kernels that may cut a batch (MLAF_KERNEL_FITS): the combine
  * kernel then stays, unless the list has a plan of one split of the same decode kernel that does without. */
 typedef struct mlaf_bundle_fitted {
-  uint32_t splits;
-  const mlaf_bundle_kernel *combine; /* NULL: none */
+  uint32_t knob; /* the splits */
+  const mlaf_bundle_kernel *kernels[MLAF_STAGES_MAX];
   char variant[256];                 /* the name that rebuilds it */
 } mlaf_bundle_fitted;
 void mlaf_bundle_fit(const mlaf_bundle_plan *const *list, size_t n, const mlaf_bundle_plan *x, const mlaf_problem *p,

@@ -64,7 +64,7 @@ static const tuned *better(const mlaf_problem *p, const tuned *a, const tuned *b
 
 /* Too far, and the model is the better guess. */
 static bool in_reach(const tuned *t, const mlaf_problem *p) {
-  return mlaf_in_reach(mlaf_doublings(&t->problem, p), !strncmp(t->device, "arch:", 5) && !t->choice.decode.template_hash[0]);
+  return mlaf_in_reach(mlaf_doublings(&t->problem, p), !strncmp(t->device, "arch:", 5) && !t->choice.kernels[0].template_hash[0]);
 }
 
 /* As the planner's rule: not what was tuned for one request where other kernels serve several better. */
@@ -128,7 +128,9 @@ static void take_tuned(const asking *a, mlaf_gen *gen, const mlaf_problem *p, fo
     *v = (mlaf_variant){0};
     return;
   }
-  if (!same_hash(&t->choice.decode, &v->decode) || !same_hash(&t->choice.combine, &v->combine)) {
+  bool same = true;
+  for (int i = 0; i < MLAF_STAGES_MAX; i++) same = same && same_hash(&t->choice.kernels[i], &v->kernels[i]);
+  if (!same) {
     mlaf_variant_clear(v);
     return;
   }
@@ -222,13 +224,15 @@ static mlaf_status enter(make_target *t, make_choice *c, const mlaf_variant *v, 
   if (st) return st;
   const bool verified = c->error > 0, baseline = c->rung == MLAF_RUNG_BASELINE;
   c->variant = mlaf_strdup(b.name);
-  c->splits = b.splits;
-  c->decode = kernel_index(t, &b.refs[0], &v->decode, 0, verified, baseline);
-  c->combine = b.n == 2 ? kernel_index(t, &b.refs[1], &v->combine, 1, verified, baseline) : NO_KERNEL;
+  c->knob = b.knob;
+  bool all = c->variant != NULL;
+  for (int i = 0; i < MLAF_STAGES_MAX; i++) {
+    const bool has = v->kernels[i].template_name != NULL;
+    c->kernels[i] = has ? kernel_index(t, &b.refs[i], &v->kernels[i], i, verified, baseline) : NO_KERNEL;
+    all = all && (!has || c->kernels[i] != NO_KERNEL);
+  }
   mlaf_build_clear(&b);
-  if (!c->variant || c->decode == NO_KERNEL || (v->combine.template_name && c->combine == NO_KERNEL))
-    return mlaf_fail(err, MLAF_E_NOMEM, "no memory for a bundle's kernels");
-  return MLAF_OK;
+  return all ? MLAF_OK : mlaf_fail(err, MLAF_E_NOMEM, "no memory for a bundle's kernels");
 }
 
 static mlaf_status enter_all(make_target *t, found *all, mlaf_err *err) {

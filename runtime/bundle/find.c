@@ -55,8 +55,8 @@ mlaf_status mlaf_bundle_rank(const mlaf_bundle *b, const char *target, const mla
   for (size_t i = 0; i < b->n_plans; i++) {
     const mlaf_bundle_plan *x = &b->plans[i];
     if (!serves(x, target, p)) continue;
-    some = some || any_lengths(x->decode);
-    r[found++] = (ranked){x, p, mlaf_times_apart(p, &x->problem), mlaf_for_one(p, &x->problem) && !any_lengths(x->decode)};
+    some = some || any_lengths(x->kernels[0]);
+    r[found++] = (ranked){x, p, mlaf_times_apart(p, &x->problem), mlaf_for_one(p, &x->problem) && !any_lengths(x->kernels[0])};
   }
   for (size_t i = 0; i < found && !some; i++) r[i].last = false;
   qsort(r, found, sizeof *r, by_distance);
@@ -69,15 +69,16 @@ mlaf_status mlaf_bundle_rank(const mlaf_bundle *b, const char *target, const mla
 
 /* The nearest plan whose combine kernel merges what x's decode kernel leaves. */
 static const mlaf_bundle_plan *with_combine(const mlaf_bundle_plan *const *list, size_t n, const mlaf_bundle_plan *x) {
-  for (size_t i = 0; !x->combine && i < n; i++)
-    if (list[i]->decode == x->decode && list[i]->combine) return list[i];
-  return x->combine ? x : NULL;
+  for (size_t i = 0; !x->kernels[1] && i < n; i++)
+    if (list[i]->kernels[0] == x->kernels[0] && list[i]->kernels[1]) return list[i];
+  return x->kernels[1] ? x : NULL;
 }
 
 /* Whether x's decode kernel wants nothing behind it when there is one split. */
 static bool ends_alone(const mlaf_bundle_plan *const *list, size_t n, const mlaf_bundle_plan *x) {
-  bool alone = !(x->decode->flags & MLAF_KERNEL_FITS);
-  for (size_t i = 0; i < n && !alone; i++) alone = list[i]->decode == x->decode && list[i]->splits == 1 && !list[i]->combine;
+  bool alone = !(x->kernels[0]->flags & MLAF_KERNEL_FITS);
+  for (size_t i = 0; i < n && !alone; i++)
+    alone = list[i]->kernels[0] == x->kernels[0] && list[i]->knob == 1 && !list[i]->kernels[1];
   return alone;
 }
 
@@ -86,22 +87,22 @@ static void rename_variant(const mlaf_bundle_plan *x, const mlaf_bundle_plan *me
   const char *slash = strrchr(x->variant, '/'), *rest = merge ? strrchr(merge->variant, '/') : NULL;
   if (rest) rest = strchr(rest, ',');
   const size_t stem = slash ? (size_t)(slash - x->variant) : strlen(x->variant);
-  snprintf(out->variant, sizeof out->variant, "%.*s/s%u%s", (int)stem, x->variant, out->splits, rest ? rest : "");
+  snprintf(out->variant, sizeof out->variant, "%.*s/s%u%s", (int)stem, x->variant, out->knob, rest ? rest : "");
 }
 
 void mlaf_bundle_fit(const mlaf_bundle_plan *const *list, size_t n, const mlaf_bundle_plan *x, const mlaf_problem *p,
                      mlaf_bundle_fitted *out) {
-  const mlaf_fit_kernel k = {x->decode->rows_per_wg, x->decode->step, x->decode->slots};
+  const mlaf_fit_kernel k = {x->kernels[0]->rows_per_wg, x->kernels[0]->step, x->kernels[0]->slots};
   const bool exact = x->problem.batch == p->batch && x->problem.ctx == p->ctx;
   const mlaf_bundle_plan *merge = with_combine(list, n, x);
-  *out = (mlaf_bundle_fitted){.splits = exact ? x->splits : mlaf_fit_splits(p, &k, x->splits)};
-  if (out->splits == x->splits || (out->splits > 1 && !merge)) { /* as it was tuned, or nothing here merges more than one */
-    out->splits = x->splits;
-    out->combine = x->combine;
+  *out = (mlaf_bundle_fitted){.knob = exact ? x->knob : mlaf_fit_splits(p, &k, x->knob)};
+  memcpy(out->kernels, x->kernels, sizeof out->kernels);
+  if (out->knob == x->knob || (out->knob > 1 && !merge)) { /* as it was tuned, or nothing here merges more than one */
+    out->knob = x->knob;
     snprintf(out->variant, sizeof out->variant, "%s", x->variant);
     return;
   }
-  if (out->splits == 1 && ends_alone(list, n, x)) merge = NULL;
-  out->combine = merge ? merge->combine : NULL;
+  if (out->knob == 1 && ends_alone(list, n, x)) merge = NULL;
+  out->kernels[1] = merge ? merge->kernels[1] : NULL;
   rename_variant(x, merge, out);
 }

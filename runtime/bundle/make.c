@@ -50,7 +50,9 @@ static bool is(const make_target *t, int kernel, make_state state) {
   return kernel != NO_KERNEL && t->kernels[kernel].state == state;
 }
 static bool any(const make_target *t, const make_choice *c, make_state state) {
-  return is(t, c->decode, state) || is(t, c->combine, state);
+  bool some = false;
+  for (int i = 0; i < MLAF_STAGES_MAX; i++) some = some || is(t, c->kernels[i], state);
+  return some;
 }
 
 /* Which kernels to compile next: those of every choice in force, after passing over choices whose kernels were refused. */
@@ -66,8 +68,8 @@ static size_t wanted(make_target *t, int *list) {
     make_entry *e = &t->entries[i];
     while (e->at < e->n && any(t, &e->tries[e->at], MAKE_BAD)) e->at++;
     const make_choice *choices[] = {make_in_force(e), &e->baseline};
-    for (int k = 0; k < 4; k++) {
-      int index = k % 2 ? choices[k / 2]->combine : choices[k / 2]->decode;
+    for (int k = 0; k < 2 * MLAF_STAGES_MAX; k++) {
+      int index = choices[k / MLAF_STAGES_MAX]->kernels[k % MLAF_STAGES_MAX];
       if (!is(t, index, MAKE_NEW) || seen[index]) continue;
       seen[index] = true;
       list[n++] = index;

@@ -30,9 +30,9 @@ typedef struct make_choice {
   char *variant;
   mlaf_rung rung;
   mlaf_source source; /* MLAF_SRC_COUNT: none */
-  uint32_t splits;
+  uint32_t knob;
   double ns, error;
-  int decode, combine; /* index into the target's kernels, NO_KERNEL */
+  int kernels[MLAF_STAGES_MAX]; /* by stage: index into the target's kernels, NO_KERNEL */
 } make_choice;
 
 typedef struct make_entry {

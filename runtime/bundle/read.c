@@ -94,17 +94,19 @@ const mlaf_bundle_kernel *mlaf_bundle_kernel_of(const mlaf_bundle *b, const char
 
 /* More than the generator makes, or than there are rounds of tokens, would only keep a launch busy with empty workgroups. */
 static uint64_t most_splits(const mlaf_bundle_plan *p) {
-  const uint64_t step = p->decode->step, rounds = step ? ((uint64_t)p->problem.ctx + step - 1) / step : UINT64_MAX;
+  const uint64_t step = p->kernels[0]->step, rounds = step ? ((uint64_t)p->problem.ctx + step - 1) / step : UINT64_MAX;
   return rounds < MLAF_SPLITS_MAX ? rounds : MLAF_SPLITS_MAX;
 }
 
-/* plan  target problem role rung source variant splits ns error decode combine */
+/* plan  target problem role rung source variant knob ns error kernel... */
 static mlaf_status read_plan(line_reader *r) {
   char **f = r->fields;
-  unsigned long long splits;
+  enum { AT_KERNELS = 10 };
+  unsigned long long knob;
   mlaf_bundle_plan p = {0};
-  if (r->n != 12 || (strcmp(f[3], "choice") && strcmp(f[3], "baseline")) || !number(f[7], UINT32_MAX, &splits) || !splits ||
-      !real(f[8], &p.ns) || !real(f[9], &p.error) || mlaf_problem_parse(f[2], &p.problem, NULL, 0))
+  if (r->n <= AT_KERNELS || r->n > AT_KERNELS + MLAF_STAGES_MAX || (strcmp(f[3], "choice") && strcmp(f[3], "baseline")) ||
+      !number(f[7], UINT32_MAX, &knob) || !knob || !real(f[8], &p.ns) || !real(f[9], &p.error) ||
+      mlaf_problem_parse(f[2], &p.problem, NULL, 0))
     return bad(r, "malformed plan");
   p.target = f[1];
   p.text = f[2];
@@ -112,12 +114,14 @@ static mlaf_status read_plan(line_reader *r) {
   p.rung = f[4];
   p.source = f[5];
   p.variant = f[6];
-  p.splits = (uint32_t)splits;
-  p.decode = mlaf_bundle_kernel_of(r->b, f[1], f[10]);
-  p.combine = strcmp(f[11], "-") ? mlaf_bundle_kernel_of(r->b, f[1], f[11]) : NULL;
-  if (!p.decode || (!p.combine && strcmp(f[11], "-"))) return bad(r, "a plan without its kernel");
-  if (splits > most_splits(&p)) return bad(r, "more splits than any kernel has");
-  if (!p.combine && (p.splits > 1 || mlaf_launch_needs_combine(p.decode->flags)))
+  p.knob = (uint32_t)knob;
+  for (int i = AT_KERNELS; i < r->n; i++) {
+    const bool none = i > AT_KERNELS && !strcmp(f[i], "-");
+    p.kernels[i - AT_KERNELS] = none ? NULL : mlaf_bundle_kernel_of(r->b, f[1], f[i]);
+    if (!none && !p.kernels[i - AT_KERNELS]) return bad(r, "a plan without its kernel");
+  }
+  if (knob > most_splits(&p)) return bad(r, "more splits than any kernel has");
+  if (!p.kernels[1] && (p.knob > 1 || mlaf_launch_needs_combine(p.kernels[0]->flags)))
     return bad(r, "a plan whose decode kernel leaves pieces, and no combine kernel");
   r->b->plans[r->b->n_plans++] = p;
   return MLAF_OK;
@@ -161,6 +165,10 @@ static mlaf_status parse(mlaf_bundle *b, mlaf_err *err) {
   return st;
 }
 
+static bool begins(const char *text, size_t size, const char *with) {
+  return size >= strlen(with) && !memcmp(text, with, strlen(with));
+}
+
 static mlaf_status read_manifest(mlaf_bundle *b, mlaf_err *err) {
   void *text = NULL;
   size_t size;
@@ -172,7 +180,7 @@ static mlaf_status read_manifest(mlaf_bundle *b, mlaf_err *err) {
                      b->dir);
   } else {
     b->text = text;
-    if (size < strlen(MLAF_BUNDLE_HEADER) || memcmp(text, MLAF_BUNDLE_HEADER, strlen(MLAF_BUNDLE_HEADER)))
+    if (!begins(text, size, MLAF_BUNDLE_HEADER) && !begins(text, size, MLAF_BUNDLE_HEADER_3))
       st = mlaf_fail(err, MLAF_E_IO, "'%s' is not the manifest of a bundle of this version", path);
     else if (!check_hash(text, &size, b->hash))
       st = mlaf_fail(err, MLAF_E_IO, "'%s' is damaged: it does not agree with the hash in its last line; %s", path, remake);

@@ -22,10 +22,8 @@ static void mark_used(make_target *t) {
   for (size_t i = 0; i < t->n_kernels; i++) t->kernels[i].used = t->kernels[i].always;
   for (size_t i = 0; i < t->request->n; i++) {
     const make_choice *choices[] = {make_in_force(&t->entries[i]), &t->entries[i].baseline};
-    for (int k = 0; k < 2; k++) {
-      use(t, choices[k]->decode);
-      use(t, choices[k]->combine);
-    }
+    for (int k = 0; k < 2; k++)
+      for (int s = 0; s < MLAF_STAGES_MAX; s++) use(t, choices[k]->kernels[s]);
   }
 }
 
@@ -40,6 +38,12 @@ static size_t total_bytes(const maker *m, bool baselines) {
   return sum;
 }
 
+static bool needs(const make_choice *c, int kernel) {
+  bool found = false;
+  for (int i = 0; i < MLAF_STAGES_MAX; i++) found = found || c->kernels[i] == kernel;
+  return found;
+}
+
 /* What the bundle would lose without a kernel: how many times over the baseline takes the time of each plan that needs it, less
  * 1, summed over those plans. */
 static double gain_of(const make_target *t, int kernel, size_t *plans) {
@@ -48,7 +52,7 @@ static double gain_of(const make_target *t, int kernel, size_t *plans) {
   for (size_t i = 0; i < t->request->n; i++) {
     const make_entry *e = &t->entries[i];
     const make_choice *c = make_in_force(e);
-    if (e->at == e->n || (c->decode != kernel && c->combine != kernel)) continue;
+    if (e->at == e->n || !needs(c, kernel)) continue;
     ++*plans;
     if (c->ns > 0 && e->baseline.ns > c->ns) gain += e->baseline.ns / c->ns - 1;
   }
@@ -84,7 +88,7 @@ static mlaf_status drop(make_target *t, int kernel, double gain, size_t plans, m
   for (size_t i = 0; i < t->request->n; i++) {
     make_entry *e = &t->entries[i];
     const make_choice *c = make_in_force(e);
-    if (e->at < e->n && (c->decode == kernel || c->combine == kernel)) e->at = e->n;
+    if (e->at < e->n && needs(c, kernel)) e->at = e->n;
   }
   mark_used(t);
   return MLAF_OK;
@@ -147,11 +151,14 @@ static mlaf_status kernel_lines(const make_target *t, mlaf_text *out, mlaf_bundl
 static void plan_line(const make_target *t, const make_entry *e, const make_choice *c, const char *role, mlaf_text *out) {
   char problem[MLAF_PROBLEM_TEXT_MAX];
   mlaf_problem_print(&e->problem, problem, sizeof problem);
-  mlaf_text_fmt(out, "plan\t%s\t%s\t%s\t%s\t%s\t%s\t%u\t%.1f\t%.3e\t%s\t%s\n", t->request->target, problem, role,
-                mlaf_rung_name(c->rung), c->source == MLAF_SRC_COUNT ? "none" : mlaf_source_name(c->source), c->variant,
-                    c->splits,
-                c->ns, c->error, t->kernels[c->decode].ref.symbol,
-                c->combine == NO_KERNEL ? "-" : t->kernels[c->combine].ref.symbol);
+  int last = MLAF_STAGES_MAX - 1;
+  while (last > 0 && c->kernels[last] == NO_KERNEL) last--;
+  mlaf_text_fmt(out, "plan\t%s\t%s\t%s\t%s\t%s\t%s\t%u\t%.1f\t%.3e", t->request->target, problem, role,
+                mlaf_rung_name(c->rung), c->source == MLAF_SRC_COUNT ? "none" : mlaf_source_name(c->source), c->variant, c->knob,
+                c->ns, c->error);
+  for (int i = 0; i <= last; i++)
+    mlaf_text_fmt(out, "\t%s", c->kernels[i] == NO_KERNEL ? "-" : t->kernels[c->kernels[i]].ref.symbol);
+  mlaf_text_str(out, "\n");
 }
 
 static mlaf_status plan_lines(const make_target *t, mlaf_text *out, mlaf_bundle_made *made, mlaf_err *err) {
@@ -194,7 +201,7 @@ static mlaf_status manifest(const maker *m, mlaf_text *out, mlaf_bundle_made *ma
   mlaf_text_str(out, "# kernel: target symbol sha256 bytes threads rows_per_wg step slots flags template params template_hash "
                      "src_hash key tested\n");
   for (size_t i = 0; !st && i < n; i++) st = kernel_lines(order[i], out, made, err);
-  mlaf_text_str(out, "# plan: target problem role rung source variant splits ns error decode combine\n");
+  mlaf_text_str(out, "# plan: target problem role rung source variant knob ns error, the kernel of each stage (-: none)\n");
   for (size_t i = 0; !st && i < n; i++) st = plan_lines(order[i], out, made, err);
   for (size_t i = 0; !st && i < n; i++) dropped_lines(order[i], out, made);
   free(order);

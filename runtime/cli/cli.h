@@ -191,9 +191,10 @@ void mlaf_cli_tables_flush(void);
 cJSON *mlaf_cli_event(const char *name);
 /* Prints one line and frees. */
 void mlaf_cli_emit(cJSON *event);
-void mlaf_cli_json_kernel(cJSON *to, const char *name, const mlaf_kernel_ref *k);
+/* One field for each stage of the problem's operation, null where the variant has no such kernel. */
+void mlaf_cli_json_kernels(cJSON *to, const char *problem, const mlaf_kernel_ref kernels[MLAF_STAGES_MAX]);
 void mlaf_cli_json_timing(cJSON *to, const mlaf_timing *t);
-void mlaf_cli_json_sample(cJSON *to, const mlaf_sample *s);
+void mlaf_cli_json_sample(cJSON *to, const char *problem, const mlaf_sample *s);
 /* "hbm 8.1 + launch 6.0 us": the parts of a time, largest first, those below 1 % left out. */
 void mlaf_cli_parts(const mlaf_timing *t, char *out, size_t size);
 
@@ -207,8 +208,8 @@ typedef struct cli_variants {
 /* E_ARG when the generator has no arch table for a target that the command line names. */
 mlaf_status mlaf_cli_check_target(cli *c, mlaf_gen *g, const char *target);
 mlaf_status mlaf_cli_variants(cli *c, mlaf_gen *g, const mlaf_problem *p, const char *target, cli_variants *out);
-/* Keep the model's best variant for each pair of kernels: splits are launch-time only. */
-void mlaf_cli_distinct_pairs(cli_variants *v);
+/* Keep the model's best variant for each set of kernels: the knob is launch-time only. */
+void mlaf_cli_distinct_kernels(cli_variants *v);
 void mlaf_cli_variants_free(cli_variants *v);
 
 /* A distinct kernel of some variants, rendered. */
@@ -216,7 +217,7 @@ typedef struct cli_kernel {
   const mlaf_kernel_desc *desc;
   const char *variant; /* the first that uses it */
   size_t variants;     /* that use it */
-  bool combine;
+  int stage;
   char *source;
   char src_hash[MLAF_HASH_HEX];
 } cli_kernel;

@@ -125,7 +125,7 @@ static void report(work *w, const cli_kernel *k, const mlaf_compile_job *job, co
 static mlaf_status find_evidence(work *w, const cli_kernel *k, const mlaf_compile_job *job, cli_evidence *out) {
   char *text = NULL;
   mlaf_err why = {MLAF_OK, ""};
-  if (w->rig && !k->combine && mlaf_cli_rig_count(w->rig, k->desc, job->code, job->code_size, out, &why) == MLAF_OK)
+  if (w->rig && k->stage == 0 && mlaf_cli_rig_count(w->rig, k->desc, job->code, job->code_size, out, &why) == MLAF_OK)
     return MLAF_OK;
   if (mlaf_cli_go_on(w->c) != MLAF_OK) return w->c->err.status;
   if (why.status != MLAF_OK)
@@ -152,7 +152,7 @@ static mlaf_status look_at(work *w, const cli_kernel *k, const mlaf_compile_job 
   mlaf_status status = job->status;
   if (status == MLAF_OK) {
     const mlaf_asking asking = {.symbol = k->desc->symbol, .threads = k->desc->threads, .calls = mlaf_calls_of(w->problem),
-                                .stage = k->combine ? 1 : 0, .budget = mlaf_budget_of(k->desc)};
+                                .stage = k->stage, .budget = mlaf_budget_of(k->desc)};
     status = mlaf_resources_read(NULL, k->desc->symbol, job->code, job->code_size, &meta, &why);
     if (status == MLAF_OK) status = mlaf_resources_check(&asking, &meta, &why);
   } else {

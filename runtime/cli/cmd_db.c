@@ -40,13 +40,12 @@ static bool show_choice(void *user, const char *device, const mlaf_choice *x) {
     cJSON_AddStringToObject(e, "problem", x->problem);
     cJSON_AddStringToObject(e, "lengths", x->lengths);
     cJSON_AddStringToObject(e, "variant", x->variant);
-    cJSON_AddNumberToObject(e, "splits", x->splits);
+    cJSON_AddNumberToObject(e, "knob", x->knob);
     cJSON_AddStringToObject(e, "source", mlaf_source_name(x->source));
     cJSON_AddNumberToObject(e, "ns", x->ns);
     cJSON_AddNumberToObject(e, "margin", x->margin);
     cJSON_AddNumberToObject(e, "error", x->error);
-    mlaf_cli_json_kernel(e, "decode", &x->decode);
-    mlaf_cli_json_kernel(e, "combine", &x->combine);
+    mlaf_cli_json_kernels(e, x->problem, x->kernels);
     mlaf_cli_emit(e);
   } else {
     show_device(l, mlaf_layer_name(x->layer), device);
@@ -84,7 +83,7 @@ static void sample_row(const listing *l, const char *device, const mlaf_sample *
     cJSON *e = mlaf_cli_event("sample");
     cJSON_AddStringToObject(e, "device", device);
     cJSON_AddStringToObject(e, "problem", l->problem);
-    mlaf_cli_json_sample(e, s);
+    mlaf_cli_json_sample(e, l->problem, s);
     mlaf_cli_emit(e);
     return;
   }

@@ -145,7 +145,7 @@ static size_t rows_of(embedding *x, const char *target, mlaf_text *out) {
     mlaf_problem_point(&p->problem, &at);
     mlaf_text_str(out, "  {");
     for (int f = 0; f < at.op->n_fields; f++) mlaf_text_fmt(out, "%d, ", at.v[f]);
-    mlaf_text_fmt(out, "%d, %u, %d, %d},\n", p->baseline, p->splits, index_of(x->b, p->decode), index_of(x->b, p->combine));
+    mlaf_text_fmt(out, "%d, %u, {%d, %d}},\n", p->baseline, p->knob, index_of(x->b, p->kernels[0]), index_of(x->b, p->kernels[1]));
     n++;
   }
   return n;
@@ -164,7 +164,7 @@ static mlaf_status source(embedding *x, mlaf_text *out) {
     st = kernels_of(x, target, out, &entries);
     mlaf_text_str(&entries, "};\n/* ");
     for (int f = 0; f < mlaf_op_mla_decode.n_fields; f++) mlaf_text_fmt(&entries, "%s ", mlaf_op_mla_decode.fields[f].name);
-    mlaf_text_fmt(&entries, "baseline splits decode combine */\nstatic const mlaf_embed_row rows_%zu[] = {\n", i);
+    mlaf_text_fmt(&entries, "baseline knob {decode combine} */\nstatic const mlaf_embed_row rows_%zu[] = {\n", i);
     const size_t rows = rows_of(x, target, &entries);
     mlaf_text_str(&entries, "};\n");
     mlaf_text_fmt(&targets, "  {\"%s\", kernels_%zu, rows_%zu, %zu, %zu}, /* ", target, i, i, x->kernels - before, rows);

@@ -30,7 +30,7 @@ typedef struct subject {
   mlaf_loaded *loaded;
   char variant[256];
   const char *rung;
-  mlaf_kernel_ref refs[2];
+  mlaf_kernel_ref refs[MLAF_STAGES_MAX];
 } subject;
 
 /* --- which cases --- */
@@ -108,7 +108,7 @@ static mlaf_status cases_of_problem(job *j) {
   const bool named = c->given[O_VARIANT] || mlaf_cli_has(c, O_ALL);
   if (status == MLAF_OK && !named) return add_case(j, &p, c->given[O_LENGTHS], &added);
   if (status == MLAF_OK) status = mlaf_cli_variants(c, j->gen, &p, mlaf_ctx_target(c->ctx), &v);
-  if (status == MLAF_OK && mlaf_cli_has(c, O_ALL)) mlaf_cli_distinct_pairs(&v);
+  if (status == MLAF_OK && mlaf_cli_has(c, O_ALL)) mlaf_cli_distinct_kernels(&v);
   const size_t most = (size_t)mlaf_cli_int(c, O_MAX_CANDIDATES, (long long)v.n);
   for (size_t i = 0; status == MLAF_OK && i < v.n && i < most; i++) {
     status = add_case(j, &p, c->given[O_LENGTHS], &added);
@@ -234,8 +234,7 @@ static void report_json(const job *j, const soak_case *x, const subject *s, cons
   add_finite(e, "row_error", r->row_error);
   add_finite(e, "lse_of_bound", r->lse_ratio);
   if (r->wrong) json_first(e, &r->first, r->worst);
-  mlaf_cli_json_kernel(e, "decode", &s->refs[0]);
-  mlaf_cli_json_kernel(e, "combine", &s->refs[1]);
+  mlaf_cli_json_kernels(e, problem, s->refs);
   mlaf_cli_emit(e);
 }
 

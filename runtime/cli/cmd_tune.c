@@ -69,13 +69,12 @@ static size_t distinct_kernels(const mlaf_variant *list, size_t n, size_t tries)
   for (size_t i = 0; i < n && taken < tries; i++) {
     if (list[i].rejected) continue;
     taken++;
-    bool decode = false, combine = !list[i].combine.template_name;
-    for (size_t k = 0; k < i && !(decode && combine); k++) {
-      if (list[k].rejected) continue;
-      decode = decode || !strcmp(list[k].decode.symbol, list[i].decode.symbol);
-      combine = combine || (list[k].combine.template_name && !strcmp(list[k].combine.symbol, list[i].combine.symbol));
+    for (int s = 0; s < MLAF_STAGES_MAX; s++) {
+      bool seen = !list[i].kernels[s].template_name;
+      for (size_t k = 0; k < i && !seen; k++)
+        seen = !list[k].rejected && !strcmp(list[k].kernels[s].symbol, list[i].kernels[s].symbol);
+      distinct += !seen;
     }
-    distinct += !decode + !combine;
   }
   return distinct;
 }
@@ -84,19 +83,19 @@ static void space_row(const cli *c, cli_table *t, const mlaf_variant *v) {
   if (c->json) {
     cJSON *e = mlaf_cli_event("space");
     cJSON_AddStringToObject(e, "variant", v->name);
-    cJSON_AddNumberToObject(e, "splits", v->splits);
+    cJSON_AddNumberToObject(e, "knob", v->knob);
     if (v->rejected) cJSON_AddStringToObject(e, "rejected", v->rejected);
     else cJSON_AddNumberToObject(e, "model_ns", v->model_ns);
-    cJSON_AddNumberToObject(e, "lds_bytes", v->decode.lds_bytes);
-    cJSON_AddNumberToObject(e, "vgpr_budget", v->decode.vgpr_budget);
+    cJSON_AddNumberToObject(e, "lds_bytes", v->kernels[0].lds_bytes);
+    cJSON_AddNumberToObject(e, "vgpr_budget", v->kernels[0].vgpr_budget);
     mlaf_cli_emit(e);
     return;
   }
   if (v->rejected) mlaf_cli_table_cell(t, "-");
   else mlaf_cli_table_cell(t, "%.2f", v->model_ns / 1e3);
-  mlaf_cli_table_cell(t, "%u", v->decode.threads);
-  mlaf_cli_table_cell(t, "%u", v->decode.vgpr_budget);
-  mlaf_cli_table_cell(t, "%u", v->decode.lds_bytes);
+  mlaf_cli_table_cell(t, "%u", v->kernels[0].threads);
+  mlaf_cli_table_cell(t, "%u", v->kernels[0].vgpr_budget);
+  mlaf_cli_table_cell(t, "%u", v->kernels[0].lds_bytes);
   mlaf_cli_table_cell(t, "%s", v->name);
   mlaf_cli_table_cell(t, "%s", v->rejected ? v->rejected : "");
 }

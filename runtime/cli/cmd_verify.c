@@ -154,7 +154,7 @@ static mlaf_status verify_one(job *j, const mlaf_variant *v) {
 static mlaf_status verify_many(job *j) {
   cli_variants v = {NULL, 0, 0};
   mlaf_status status = mlaf_cli_variants(j->c, j->gen, &j->problem, mlaf_ctx_target(j->c->ctx), &v);
-  if (status == MLAF_OK) mlaf_cli_distinct_pairs(&v);
+  if (status == MLAF_OK) mlaf_cli_distinct_kernels(&v);
   size_t limit = (size_t)mlaf_cli_int(j->c, O_MAX_CANDIDATES, (long long)v.n);
   while (v.n > limit) mlaf_variant_clear(&v.list[--v.n]);
   j->total = v.n;

@@ -48,7 +48,7 @@ static bool same_templates(void *user, const mlaf_choice *choice) {
              choice->distance);
     return false;
   }
-  bool named = !choice->decode.template_hash[0]; /* a default that only names its variant */
+  bool named = !choice->kernels[0].template_hash[0]; /* a default that only names its variant */
   mlaf_status status = mlaf_problem_parse(choice->problem, &at, NULL, 0);
   if (status == MLAF_OK)
     status = mlaf_gen_variant(w->gen, named ? w->problem : &at, w->dev->target, choice->variant, &v, &err);
@@ -62,12 +62,13 @@ static bool same_templates(void *user, const mlaf_choice *choice) {
   if (mlaf_for_one(w->problem, &at) && !mlaf_gen_serve(w->gen, w->problem, w->dev->target, choice->variant, &one, &err) && one)
     snprintf(w->reason, sizeof w->reason, "tuned for one request: %.250s", one);
   free(one);
-  const mlaf_kernel_desc *now[] = {&v.decode, &v.combine};
-  const mlaf_kernel_ref *then[] = {&choice->decode, &choice->combine};
-  for (int i = 0; i < 2 && !named && !w->reason[0]; i++)
-    if (then[i]->template_name[0] && (!now[i]->template_name || strcmp(now[i]->template_hash, then[i]->template_hash) != 0))
+  for (int i = 0; i < MLAF_STAGES_MAX && !named && !w->reason[0]; i++) {
+    const mlaf_kernel_desc *now = &v.kernels[i];
+    const mlaf_kernel_ref *then = &choice->kernels[i];
+    if (then->template_name[0] && (!now->template_name || strcmp(now->template_hash, then->template_hash) != 0))
       snprintf(w->reason, sizeof w->reason, "HARD: template %s was edited since (%.12s then, %.12s now): tune again",
-               then[i]->template_name, then[i]->template_hash, now[i]->template_name ? now[i]->template_hash : "none");
+               then->template_name, then->template_hash, now->template_name ? now->template_hash : "none");
+  }
   mlaf_variant_clear(&v);
   return !w->reason[0];
 }

@@ -152,7 +152,7 @@ void mlaf_cli_emit(cJSON *event) {
   cJSON_Delete(event);
 }
 
-void mlaf_cli_json_kernel(cJSON *to, const char *name, const mlaf_kernel_ref *k) {
+static void json_kernel(cJSON *to, const char *name, const mlaf_kernel_ref *k) {
   if (!k->template_name[0]) {
     cJSON_AddNullToObject(to, name);
     return;
@@ -166,6 +166,11 @@ void mlaf_cli_json_kernel(cJSON *to, const char *name, const mlaf_kernel_ref *k)
   cJSON_AddStringToObject(o, "code_key", k->code_key);
   cJSON_AddNumberToObject(o, "threads", k->threads);
   cJSON_AddNumberToObject(o, "rows_per_wg", k->rows_per_wg);
+}
+
+void mlaf_cli_json_kernels(cJSON *to, const char *problem, const mlaf_kernel_ref kernels[MLAF_STAGES_MAX]) {
+  const char *const *names = mlaf_stage_names(problem);
+  for (int i = 0; names && names[i]; i++) json_kernel(to, names[i], &kernels[i]);
 }
 
 void mlaf_cli_json_timing(cJSON *to, const mlaf_timing *t) {
@@ -185,9 +190,9 @@ void mlaf_cli_json_timing(cJSON *to, const mlaf_timing *t) {
 }
 
 /* Times and errors of a candidate that was not timed are left out rather than printed as 0. */
-void mlaf_cli_json_sample(cJSON *to, const mlaf_sample *s) {
+void mlaf_cli_json_sample(cJSON *to, const char *problem, const mlaf_sample *s) {
   cJSON_AddStringToObject(to, "variant", s->variant);
-  cJSON_AddNumberToObject(to, "splits", s->splits);
+  cJSON_AddNumberToObject(to, "knob", s->knob);
   cJSON_AddStringToObject(to, "outcome", mlaf_outcome_name(s->outcome));
   cJSON_AddStringToObject(to, "detail", s->detail);
   cJSON_AddNumberToObject(to, "vgpr", s->vgpr);
@@ -198,8 +203,7 @@ void mlaf_cli_json_sample(cJSON *to, const mlaf_sample *s) {
     cJSON_AddNumberToObject(to, "error", s->error);
     mlaf_cli_json_timing(to, &s->timing);
   }
-  mlaf_cli_json_kernel(to, "decode", &s->decode);
-  mlaf_cli_json_kernel(to, "combine", &s->combine);
+  mlaf_cli_json_kernels(to, problem, s->kernels);
 }
 
 void mlaf_cli_parts(const mlaf_timing *t, char *out, size_t size) {

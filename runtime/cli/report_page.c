@@ -96,7 +96,7 @@ static void summary(mlaf_text *t, const report_device *d) {
 static void table(mlaf_text *t, const report_device *d) {
   mlaf_text_str(t, "<h3>Choices</h3><div class=wide><table><tr><th>problem, variant<th class=n>us<th>source<th class=n>of "
                 "roofline<th>bound by"
-                   "<th class=n>over untuned<th class=n>lead<th class=n>error<th class=n>splits</tr>");
+                   "<th class=n>over untuned<th class=n>lead<th class=n>error<th class=n>knob</tr>");
   for (size_t i = 0; i < d->n; i++) {
     const report_point *x = &d->points[i];
     mlaf_text_str(t, "<tr><td><code>");
@@ -116,7 +116,7 @@ static void table(mlaf_text *t, const report_device *d) {
     if (x->first_ns > 0) mlaf_text_fmt(t, "<td class=n>%.2fx", x->first_ns / x->choice.ns);
     else mlaf_text_str(t, "<td class=n>-");
     mlaf_text_fmt(t, "<td class=n>%+.1f %%<td class=n>%.1e<td class=n>%u</tr>", 100 * x->choice.margin, x->choice.error,
-                  x->choice.splits);
+                  x->choice.knob);
   }
   mlaf_text_str(t, "</table></div>");
 }

@@ -50,15 +50,17 @@ mlaf_status mlaf_cli_variants(cli *c, mlaf_gen *g, const mlaf_problem *p, const 
   return status;
 }
 
-static bool same_pair(const mlaf_variant *a, const mlaf_variant *b) {
-  return strcmp(a->decode.symbol, b->decode.symbol) == 0 && strcmp(a->combine.symbol, b->combine.symbol) == 0;
+static bool same_kernels(const mlaf_variant *a, const mlaf_variant *b) {
+  bool same = true;
+  for (int i = 0; i < MLAF_STAGES_MAX; i++) same = same && strcmp(a->kernels[i].symbol, b->kernels[i].symbol) == 0;
+  return same;
 }
 
-void mlaf_cli_distinct_pairs(cli_variants *v) {
+void mlaf_cli_distinct_kernels(cli_variants *v) {
   size_t kept = 0;
   for (size_t i = 0; i < v->n; i++) {
     bool seen = false;
-    for (size_t k = 0; k < kept && !seen; k++) seen = same_pair(&v->list[k], &v->list[i]);
+    for (size_t k = 0; k < kept && !seen; k++) seen = same_kernels(&v->list[k], &v->list[i]);
     if (seen) mlaf_variant_clear(&v->list[i]);
     else if (kept++ != i) v->list[kept - 1] = v->list[i];
   }
@@ -70,25 +72,25 @@ void mlaf_cli_variants_free(cli_variants *v) {
   *v = (cli_variants){NULL, 0, 0};
 }
 
-/* Variants share kernels: splits are a launch argument, and all splits share a few combine kernels. */
-static void add_kernel(cli_kernel *list, size_t *n, const mlaf_kernel_desc *k, const char *variant, bool combine) {
+/* Variants share kernels: the knob is a launch argument, and all share a few kernels of the later stages. */
+static void add_kernel(cli_kernel *list, size_t *n, const mlaf_kernel_desc *k, const char *variant, int stage) {
   if (!k->template_name) return;
   for (size_t i = 0; i < *n; i++)
     if (strcmp(list[i].desc->symbol, k->symbol) == 0) {
       list[i].variants++;
       return;
     }
-  list[(*n)++] = (cli_kernel){.desc = k, .variant = variant, .variants = 1, .combine = combine};
+  list[(*n)++] = (cli_kernel){.desc = k, .variant = variant, .variants = 1, .stage = stage};
 }
 
-/* Decode kernels first, in the model's order, then the combine kernels. */
+/* Those of the first stage first, in the model's order. */
 mlaf_status mlaf_cli_kernels(cli *c, mlaf_gen *g, const char *target, const cli_variants *v, cli_kernel **out,
                              size_t *n) {
-  cli_kernel *list = calloc(2 * v->n + 1, sizeof *list);
+  cli_kernel *list = calloc(MLAF_STAGES_MAX * v->n + 1, sizeof *list);
   size_t have = 0;
-  if (!list) return mlaf_fail(&c->err, MLAF_E_NOMEM, "no memory for %zu kernels", 2 * v->n);
-  for (size_t i = 0; i < v->n; i++) add_kernel(list, &have, &v->list[i].decode, v->list[i].name, false);
-  for (size_t i = 0; i < v->n; i++) add_kernel(list, &have, &v->list[i].combine, v->list[i].name, true);
+  if (!list) return mlaf_fail(&c->err, MLAF_E_NOMEM, "no memory for %zu kernels", MLAF_STAGES_MAX * v->n);
+  for (int stage = 0; stage < MLAF_STAGES_MAX; stage++)
+    for (size_t i = 0; i < v->n; i++) add_kernel(list, &have, &v->list[i].kernels[stage], v->list[i].name, stage);
   mlaf_status status = MLAF_OK;
   for (size_t i = 0; status == MLAF_OK && i < have; i++) {
     status = mlaf_cli_go_on(c);

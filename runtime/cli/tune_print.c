@@ -4,9 +4,9 @@
 
 #include "cli/cli.h"
 
-static void candidate_json(const mlaf_tuner_item *item) {
+static void candidate_json(const char *problem, const mlaf_tuner_item *item) {
   cJSON *e = mlaf_cli_event("candidate");
-  mlaf_cli_json_sample(e, &item->sample);
+  mlaf_cli_json_sample(e, problem, &item->sample);
   cJSON_AddNumberToObject(e, "model_ns", item->model_ns);
   cJSON_AddBoolToObject(e, "resumed", item->resumed);
   mlaf_cli_emit(e);
@@ -28,7 +28,7 @@ static void candidate_row(cli_table *t, const mlaf_tuner_item *item) {
   mlaf_cli_table_cell(t, "%u", s->scratch);
   if (timed) mlaf_cli_table_cell(t, "%.2e", s->error);
   else mlaf_cli_table_cell(t, "-");
-  mlaf_cli_table_cell(t, "%u", s->splits);
+  mlaf_cli_table_cell(t, "%u", s->knob);
   mlaf_cli_table_cell(t, "%s", s->variant);
   mlaf_cli_table_cell(t, "%s", timed ? parts : s->detail);
 }
@@ -49,7 +49,7 @@ void mlaf_cli_tune_json(const cli *c, const char *problem, const mlaf_tuner_resu
   cJSON *choice = r->has_choice ? cJSON_AddObjectToObject(e, "choice") : cJSON_AddNullToObject(e, "choice");
   if (r->has_choice) {
     cJSON_AddStringToObject(choice, "variant", r->choice.variant);
-    cJSON_AddNumberToObject(choice, "splits", r->choice.splits);
+    cJSON_AddNumberToObject(choice, "knob", r->choice.knob);
     cJSON_AddStringToObject(choice, "source", mlaf_source_name(r->choice.source));
     cJSON_AddNumberToObject(choice, "ns", r->choice.ns);
     cJSON_AddNumberToObject(choice, "margin", r->choice.margin);
@@ -89,12 +89,12 @@ void mlaf_cli_tune_print(const cli *c, const char *problem, const mlaf_tuner_res
                                         ">lds",
                                         ">scratch",
                                         ">error",
-                                        ">splits",
+                                        ">knob",
                                         "variant",
                                         "where the time goes (us)",
                                         NULL};
   if (c->json) {
-    for (size_t i = 0; i < r->n; i++) candidate_json(&r->items[i]);
+    for (size_t i = 0; i < r->n; i++) candidate_json(problem, &r->items[i]);
     mlaf_cli_tune_json(c, problem, r);
     return;
   }

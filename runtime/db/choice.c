@@ -50,12 +50,12 @@ static bool known_variant(const candidates *c, const char *variant) {
 /* Rows come newest first, so the first row of a variant is the one that counts. false: no memory. */
 static bool add_row(candidates *c, sqlite3_stmt *s) {
   const char *variant = (const char *)sqlite3_column_text(s, 1), *outcome = (const char *)sqlite3_column_text(s, 2);
-  const char *lengths = (const char *)sqlite3_column_text(s, 10);
-  if (sqlite3_column_int(s, 11) != 1 || !lengths) return true; /* damaged: as if it had never been */
-  if (!c->lengths[0]) mlaf_db_text(s, 10, c->lengths, sizeof c->lengths);
+  const char *lengths = (const char *)sqlite3_column_text(s, 6);
+  if (sqlite3_column_int(s, 7) != 1 || !lengths) return true; /* damaged: as if it had never been */
+  if (!c->lengths[0]) mlaf_db_text(s, 6, c->lengths, sizeof c->lengths);
   if (strcmp(lengths, c->lengths) != 0) return true;
-  bool current = current_template(c, s, 6);
-  current = current_template(c, s, 8) && current;
+  bool current = true;
+  for (int i = 0; i < MLAF_STAGES_MAX; i++) current = current_template(c, s, 8 + 2 * i) && current; /* all are noted */
   if (!variant || !outcome || !current || known_variant(c, variant)) return true;
   if (c->n == c->cap) {
     size_t cap = c->cap ? 2 * c->cap : 64;

@@ -5,6 +5,7 @@
 
 #include "ops/mla_decode/nearest.h"
 #include "db/db_internal.h"
+#include "ops/mla_decode/problem.h"
 
 typedef struct near_choice {
   mlaf_db *layer;
@@ -45,7 +46,7 @@ static near_choice *room(near_list *list) {
   return &list->items[list->n];
 }
 
-/* A row whose problem string does not say what its columns say is damaged and passed over: planning goes on with the
+/* A row whose problem string does not belong to its family is damaged and passed over: planning goes on with the
  * others. false: no memory. */
 static bool near_row(mlaf_db *db, sqlite3_stmt *s, const mlaf_problem *p, near_list *list) {
   near_choice *x = room(list);
@@ -90,10 +91,11 @@ static mlaf_status find_near(mlaf_db *db, const char *device, const mlaf_problem
   if (db->texts) return mlaf_db_texts_near(db, device, p, near_text, &(text_rows){db, p, list}, err);
   sqlite3_stmt *s = mlaf_db_prepare(db, MLAF_S_NEAR, err);
   if (!s) return MLAF_E_DB;
-  const int32_t family[] = {p->heads, p->rank, p->rope, p->q_len, p->causal, p->dtype, p->page_size};
-  for (int i = 0; i < 7; i++) sqlite3_bind_int(s, 1 + i, family[i]);
-  sqlite3_bind_text(s, 8, device, -1, SQLITE_STATIC);
-  sqlite3_bind_int(s, 9, MLAF_DB_PROTOCOL);
+  char family[MLAF_PROBLEM_TEXT_MAX] = "?";
+  mlaf_problem_family(p, family, sizeof family);
+  sqlite3_bind_text(s, 1, family, -1, SQLITE_STATIC);
+  sqlite3_bind_text(s, 2, device, -1, SQLITE_STATIC);
+  sqlite3_bind_int(s, 3, MLAF_DB_PROTOCOL);
   int rc;
   bool memory = true;
   while (memory && (rc = sqlite3_step(s)) == SQLITE_ROW) memory = near_row(db, s, p, list);
@@ -200,7 +202,7 @@ static bool take(const search *q, const near_choice *x, const char *device, bool
   row.choice.source = mlaf_db_effective(x->layer, row.choice.source, row.imported);
   judge_soft(&row, q->dev, q->toolchain);
   const char *verdict = NULL;
-  const bool estimate = arch && !row.choice.decode.template_hash[0];
+  const bool estimate = arch && !row.choice.kernels[0].template_hash[0];
   if (estimate && !mlaf_in_reach(x->distance, estimate))
     verdict = "more than one doubling of batch and ctx away: the model picks better than a default";
   else if (q->accept && !q->accept(q->user, &row.choice)) verdict = "refused";

@@ -7,6 +7,7 @@
 #include "base/base.h"
 #include "device/device.h"
 #include "mlaforge/problem.h"
+#include "op/kernel.h"
 
 #define MLAF_DB_APPLICATION_ID 0x4d4c4146 /* "MLAF" */
 #define MLAF_DB_PROTOCOL 2                /* measurement protocol version, HARD; 2: rested, short */
@@ -27,21 +28,11 @@ typedef enum mlaf_outcome {
 } mlaf_outcome;
 const char *mlaf_outcome_name(mlaf_outcome o);
 
-/* Enough of a kernel to load and launch it with no generator and no compiler. */
-typedef struct mlaf_kernel_ref {
-  char template_name[64]; /* "" when there is no such kernel */
-  char params[512];
-  char symbol[64];
-  char template_hash[MLAF_HASH_HEX], src_hash[MLAF_HASH_HEX];
-  char code_key[MLAF_HASH_HEX]; /* code-object cache key */
-  uint32_t threads, rows_per_wg;
-} mlaf_kernel_ref;
-
 /* One finished candidate of one problem on one device. */
 typedef struct mlaf_sample {
   char variant[256];
-  uint32_t splits;
-  mlaf_kernel_ref decode, combine;
+  uint32_t knob; /* what its operation may turn at launch: of mla_decode the splits */
+  mlaf_kernel_ref kernels[MLAF_STAGES_MAX];
   mlaf_outcome outcome;
   mlaf_source source;
   mlaf_timing timing;     /* ns, spread, parts: valid when outcome is OK or NOISY */
@@ -60,8 +51,8 @@ typedef struct mlaf_choice {
   char problem[MLAF_PROBLEM_TEXT_MAX];
   mlaf_problem at; /* the same, read; heads is 0 where that could not be done */
   char variant[256];
-  uint32_t splits;
-  mlaf_kernel_ref decode, combine;
+  uint32_t knob;
+  mlaf_kernel_ref kernels[MLAF_STAGES_MAX];
   mlaf_source source;
   double ns, margin; /* margin: how much better than the runner-up, as a ratio - 1 */
   double error;
@@ -103,12 +94,12 @@ bool mlaf_db_is_read_only(const mlaf_db *db); /* asked for, or forced by permiss
  * `toolchain` is mlaf_compiler_identity's text. */
 mlaf_status mlaf_db_add_sample(mlaf_db *db, const mlaf_device_info *dev, const char *toolchain,
                                const mlaf_problem *p, const mlaf_sample *s, mlaf_err *err);
-/* The newest sample of each (variant, decode kernel, combine kernel) of a problem on a device, best first, failures last
+/* The newest sample of each (variant, kernels) of a problem on a device, best first, failures last
  * (resume, tables). *list is malloc'ed. */
 mlaf_status mlaf_db_samples(mlaf_db *db, const mlaf_device_info *dev, const mlaf_problem *p, mlaf_sample **list,
                             size_t *n, mlaf_err *err);
-/* Of those that passed and were timed with requests of these lengths: of every decode kernel the fastest with each of its `each`
- * fastest split counts; best first. */
+/* Of those that passed and were timed with requests of these lengths: of every first kernel the fastest with each of its `each`
+ * fastest knobs; best first. */
 mlaf_status mlaf_db_fastest(mlaf_db *db, const mlaf_device_info *dev, const mlaf_problem *p, const char *lengths, size_t each,
                             mlaf_sample **list, size_t *n, mlaf_err *err);
 /* Best usable choice for the problem: exact, else same device's nearest bucket over batch and ctx (all other fields

@@ -6,10 +6,10 @@
 
 #include "db/db.h"
 
-#define MLAF_DB_SCHEMA 3           /* user_version this build writes: the number of the last migration */
+#define MLAF_DB_SCHEMA 4           /* user_version this build writes: the number of the last migration */
 #define MLAF_DB_BUSY_MS 20000      /* how long a write waits for another process */
 #define MLAF_DB_MISS_BUSY_MS 50    /* a miss is a hint: planning never waits for it */
-#define MLAF_DB_SPLITS_MAX 4096    /* what a row may say: earlier versions made so many; planning passes their choices over */
+#define MLAF_DB_KNOB_MAX 4096 /* what a row may say: earlier versions made so many; planning passes their choices over */
 #define MLAF_DB_TEXT_MAX (64u << 20)
 
 /* Statements are prepared once per handle, on first use; their SQL is one table in schema.c. */
@@ -60,15 +60,17 @@ extern const char *(*mlaf_db_fs_of)(const char *dir, bool *local); /* of a direc
 /* --- sum.c --- */
 mlaf_status mlaf_db_add_sum(mlaf_db *db, mlaf_err *err);
 
-/* --- schema.c --- */
+/* --- migrate.c --- */
 /* Bring a file to MLAF_DB_SCHEMA in one transaction; *found is the version it had. Newer schemas are left alone. */
 mlaf_status mlaf_db_migrate(mlaf_db *db, int *found, mlaf_err *err);
+/* PRAGMA that answers one integer; -1 on failure. */
+int64_t mlaf_db_pragma(mlaf_db *db, const char *sql);
+
+/* --- schema.c --- */
 /* The statement, reset and with no bindings; NULL with err set. */
 sqlite3_stmt *mlaf_db_prepare(mlaf_db *db, mlaf_db_stmt which, mlaf_err *err);
 /* Queries that name the rows whose sum differs, ended by NULL. */
 const char *const *mlaf_db_damaged_sql(void);
-/* PRAGMA that answers one integer; -1 on failure. */
-int64_t mlaf_db_pragma(mlaf_db *db, const char *sql);
 
 /* --- write.c --- */
 mlaf_status mlaf_db_begin(mlaf_db *db, mlaf_err *err);
@@ -80,7 +82,11 @@ mlaf_status mlaf_db_run(mlaf_db *db, sqlite3_stmt *s, const char *what, mlaf_err
 mlaf_status mlaf_db_put_sample(mlaf_db *db, const mlaf_device_info *dev, int64_t device, const char *toolchain, int64_t problem,
                                const mlaf_sample *x, mlaf_err *err);
 mlaf_status mlaf_db_describe_device(mlaf_db *db, int64_t id, const mlaf_device_info *dev, mlaf_err *err);
-mlaf_status mlaf_db_put_kernel(mlaf_db *db, const mlaf_kernel_ref *k, int64_t *id, mlaf_err *err);
+/* Their rows' ids; 0: no such kernel. */
+mlaf_status mlaf_db_put_kernels(mlaf_db *db, const mlaf_kernel_ref kernels[MLAF_STAGES_MAX], int64_t ids[MLAF_STAGES_MAX],
+                                mlaf_err *err);
+/* From parameter `at` on; 0 as NULL. */
+void mlaf_db_bind_ids(sqlite3_stmt *s, int at, const int64_t *ids, int n);
 /* What identifies a choice beside the choice itself. A text of "*" and a clock of -1 waive that SOFT field. */
 typedef struct mlaf_db_soft {
   const char *toolchain, *driver;
@@ -100,7 +106,7 @@ mlaf_status mlaf_db_texts_open(const char *name, const mlaf_log *log, mlaf_db **
 /* One more file, whose entries replace those of the files before it. The file as a whole is not checked, its head is. */
 mlaf_status mlaf_db_texts_add(mlaf_db *db, const char *path, mlaf_err *err);
 void mlaf_db_texts_free(mlaf_db_texts *texts);
-/* The choices of one device for problems of p's shape (all but batch and ctx), of today's protocol; a row that is wrong is a
+/* The choices of one device for problems of p's shape (its family), of today's protocol; a row that is wrong is a
  * warning. `fn` returns false when it has no memory. */
 typedef bool (*mlaf_db_texts_fn)(void *user, int64_t id, const mlaf_choice_row *row);
 mlaf_status mlaf_db_texts_near(mlaf_db *db, const char *device, const mlaf_problem *p, mlaf_db_texts_fn fn, void *user,
@@ -112,10 +118,10 @@ size_t mlaf_db_texts_parsed(const mlaf_db *db);
 mlaf_status mlaf_db_texts_fill(mlaf_db *db, mlaf_err *err);
 
 /* --- text.c --- */
-/* Checks the two lines at the head; how many columns a row has, and where rows begin. */
-mlaf_status mlaf_db_text_head(const char *text, size_t *columns, const char **rows, mlaf_err *err);
+/* Checks the two lines at the head; which version of the format it is, and where rows begin. */
+mlaf_status mlaf_db_text_head(const char *text, int *version, const char **rows, mlaf_err *err);
 /* One row, without its end of line. Not whole: up to the protocol. `number`: of its line, for messages. */
-mlaf_status mlaf_db_text_row(const char *line, size_t n, size_t number, size_t columns, bool whole, mlaf_choice_row *out,
+mlaf_status mlaf_db_text_row(const char *line, size_t n, size_t number, int version, bool whole, mlaf_choice_row *out,
                              mlaf_err *err);
 /* Target of a device identity. */
 void mlaf_db_target_of(const char *device, char *out, size_t size);
@@ -153,6 +159,7 @@ struct mlaf_choice_row {
 };
 bool mlaf_db_choice_row(sqlite3_stmt *s, mlaf_choice_row *out);
 mlaf_status mlaf_db_choice_by_id(mlaf_db *db, int64_t id, mlaf_choice_row *row, mlaf_err *err);
+enum { MLAF_DB_SAMPLE_KERNELS = 21, MLAF_DB_SAMPLE_END = MLAF_DB_SAMPLE_KERNELS + 8 * MLAF_STAGES_MAX }; /* columns */
 bool mlaf_db_sample_row(sqlite3_stmt *s, mlaf_sample *out);
 /* What is wrong with a name that the generator gave, NULL if nothing. */
 const char *mlaf_db_word_fault(const char *text);

@@ -4,7 +4,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "op/nearest.h"
+#include "db/columns.h"
 #include "db/db_internal.h"
+#include "ops/mla_decode/problem.h"
 
 #define EXPORT_MAX ((size_t)256 << 20)
 
@@ -53,17 +56,17 @@ static mlaf_status rows(mlaf_db *db, report *r, const char *sql, const char *wro
 
 static mlaf_status check_problems(mlaf_db *db, report *r, mlaf_err *err) {
   sqlite3_stmt *s = NULL;
-  static const char sql[] = "SELECT canonical, heads, rank, rope, q_len, causal, dtype, page_size, batch, ctx FROM problem";
+  static const char sql[] = "SELECT canonical, op, family FROM problem";
   if (sqlite3_prepare_v2(db->sql, sql, -1, &s, NULL) != SQLITE_OK) return mlaf_db_fail(db, err, "checking problems");
   while (sqlite3_step(s) == SQLITE_ROW) {
-    const char *text = (const char *)sqlite3_column_text(s, 0);
+    const char *text = (const char *)sqlite3_column_text(s, 0), *op = (const char *)sqlite3_column_text(s, 1);
+    const char *stored = (const char *)sqlite3_column_text(s, 2);
+    char family[MLAF_PROBLEM_TEXT_MAX];
     mlaf_problem p;
-    bool ok = text && mlaf_problem_parse(text, &p, NULL, 0) == MLAF_OK;
-    if (ok) {
-      const int32_t fields[] = {p.heads, p.rank, p.rope, p.q_len, p.causal, p.dtype, p.page_size, p.batch, p.ctx};
-      for (int i = 0; i < 9; i++) ok = ok && sqlite3_column_int64(s, 1 + i) == fields[i];
-    }
-    if (!ok) finding(r, "problem '%.160s': its string and its fields differ", text ? text : "");
+    bool ok = text && op && stored && mlaf_problem_parse(text, &p, NULL, 0) == MLAF_OK;
+    ok = ok && mlaf_problem_family(&p, family, sizeof family) == MLAF_OK && strcmp(family, stored) == 0;
+    ok = ok && strncmp(text, op, strlen(op)) == 0 && text[strlen(op)] == ':';
+    if (!ok) finding(r, "problem '%.160s': its string and its operation or family differ", text ? text : "");
   }
   sqlite3_finalize(s);
   return MLAF_OK;
@@ -123,6 +126,11 @@ mlaf_status mlaf_db_check(mlaf_db *db, mlaf_db_finding_fn fn, void *user, size_t
 }
 
 /* --- gc --- */
+#define KERNELS_OF(x) "(" STAGES(x) ")"
+/* Kernels of a stage that something refers to. */
+#define USED(i) "SELECT kernel" #i " FROM sample WHERE kernel" #i " IS NOT NULL UNION SELECT kernel" #i \
+                " FROM choice WHERE kernel" #i " IS NOT NULL"
+
 /* In order: each rule sees what the ones before it left. */
 static const struct {
   size_t counter;
@@ -132,22 +140,20 @@ static const struct {
     {COUNTER(outdated), "DELETE FROM sample WHERE protocol <> " MLAF_DB_PROTOCOL_TEXT},
     /* a template's newest hash on a device is that of its newest sample */
     {COUNTER(outdated),
-     "DELETE FROM sample WHERE id IN (SELECT s.id FROM sample s JOIN kernel k ON k.id IN (s.decode, s.combine)"
+     "DELETE FROM sample WHERE id IN (SELECT s.id FROM sample s JOIN kernel k ON k.id IN " KERNELS_OF(s) ""
      " JOIN (SELECT x.device AS device, y.template AS template, max(x.id) AS newest FROM sample x JOIN kernel y"
-     "  ON y.id IN (x.decode, x.combine) GROUP BY x.device, y.template) n ON n.device = s.device AND n.template = k.template"
-     " JOIN sample o ON o.id = n.newest JOIN kernel h ON h.id IN (o.decode, o.combine) AND h.template = k.template"
+     "  ON y.id IN " KERNELS_OF(x) " GROUP BY x.device, y.template) n ON n.device = s.device AND n.template = k.template"
+     " JOIN sample o ON o.id = n.newest JOIN kernel h ON h.id IN " KERNELS_OF(o) " AND h.template = k.template"
      " WHERE h.template_hash <> k.template_hash)"},
     {COUNTER(superseded),
-     "DELETE FROM sample WHERE id NOT IN (SELECT max(id) FROM sample GROUP BY device, problem, variant, decode, combine, "
-         "lengths)"},
+     "DELETE FROM sample WHERE id NOT IN (SELECT max(id) FROM sample GROUP BY device, problem, variant, kernel1, kernel2,"
+     " kernel3, kernel4, lengths)"},
     {COUNTER(choices), "DELETE FROM choice WHERE protocol <> " MLAF_DB_PROTOCOL_TEXT},
     {COUNTER(misses), "DELETE FROM miss WHERE EXISTS (SELECT 1 FROM choice c WHERE c.device = miss.device"
                       " AND c.problem = miss.problem)"},
     {COUNTER(orphans), "DELETE FROM run WHERE id NOT IN (SELECT run FROM sample)"
                        " AND id NOT IN (SELECT run FROM choice WHERE run IS NOT NULL)"},
-    {COUNTER(orphans), "DELETE FROM kernel WHERE id NOT IN (SELECT decode FROM sample WHERE decode IS NOT NULL"
-                       " UNION SELECT combine FROM sample WHERE combine IS NOT NULL UNION SELECT decode FROM choice"
-                       " WHERE decode IS NOT NULL UNION SELECT combine FROM choice WHERE combine IS NOT NULL)"},
+    {COUNTER(orphans), "DELETE FROM kernel WHERE id NOT IN (" USED(1) " UNION " USED(2) " UNION " USED(3) " UNION " USED(4) ")"},
     {COUNTER(orphans), "DELETE FROM toolchain WHERE id NOT IN (SELECT toolchain FROM sample UNION SELECT toolchain FROM choice)"},
     {COUNTER(orphans), "DELETE FROM problem WHERE id NOT IN (SELECT problem FROM sample UNION SELECT problem FROM choice"
                        " UNION SELECT problem FROM miss)"},

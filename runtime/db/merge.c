@@ -5,8 +5,8 @@
 #include "db/db_internal.h"
 
 /* Columns of MLAF_S_EACH_SAMPLE behind those of a sample. */
-enum { AT_PROTOCOL = 37, AT_DEVICE, AT_TARGET, AT_NAME, AT_FACTS, AT_PROBLEM = AT_FACTS + 7, AT_TOOLCHAIN, AT_DRIVER, AT_CLOCK,
-       AT_MEM_CLOCK };
+enum { AT_PROTOCOL = MLAF_DB_SAMPLE_END, AT_DEVICE, AT_TARGET, AT_NAME, AT_FACTS, AT_PROBLEM = AT_FACTS + 7, AT_TOOLCHAIN,
+       AT_DRIVER, AT_CLOCK, AT_MEM_CLOCK };
 
 typedef struct merged_row {
   mlaf_sample sample;
@@ -40,11 +40,10 @@ static bool read_row(sqlite3_stmt *s, merged_row *r) {
 
 /* The very same result: same variant, code, outcome, time and circumstances. */
 static mlaf_status look_up(mlaf_db *db, int64_t device, int64_t problem, const merged_row *r, bool *known, mlaf_err *err) {
-  int64_t decode = 0, combine = 0, toolchain = 0;
+  int64_t kernels[MLAF_STAGES_MAX] = {0}, toolchain = 0;
   const mlaf_sample *x = &r->sample;
   sqlite3_stmt *s = mlaf_db_prepare(db, MLAF_S_HAS_SAMPLE, err);
-  mlaf_status status = s ? mlaf_db_put_kernel(db, &x->decode, &decode, err) : MLAF_E_DB;
-  if (status == MLAF_OK) status = mlaf_db_put_kernel(db, &x->combine, &combine, err);
+  mlaf_status status = s ? mlaf_db_put_kernels(db, x->kernels, kernels, err) : MLAF_E_DB;
   if (status == MLAF_OK) status = mlaf_db_put_toolchain(db, r->toolchain, &toolchain, err);
   if (status != MLAF_OK) return status;
   bool timed = x->outcome == MLAF_OUT_OK || x->outcome == MLAF_OUT_NOISY;
@@ -52,14 +51,13 @@ static mlaf_status look_up(mlaf_db *db, int64_t device, int64_t problem, const m
   sqlite3_bind_int64(s, 2, problem);
   sqlite3_bind_int(s, 3, r->protocol);
   sqlite3_bind_text(s, 4, x->variant, -1, SQLITE_STATIC);
-  if (decode) sqlite3_bind_int64(s, 5, decode);
-  if (combine) sqlite3_bind_int64(s, 6, combine);
-  sqlite3_bind_text(s, 7, mlaf_outcome_name(x->outcome), -1, SQLITE_STATIC);
-  if (timed) sqlite3_bind_double(s, 8, x->timing.ns);
-  sqlite3_bind_int(s, 9, timed ? x->timing.samples : 0);
-  sqlite3_bind_text(s, 10, x->lengths[0] ? x->lengths : "equal", -1, SQLITE_STATIC);
-  sqlite3_bind_int64(s, 11, toolchain);
-  sqlite3_bind_text(s, 12, r->device.driver, -1, SQLITE_STATIC);
+  sqlite3_bind_text(s, 5, mlaf_outcome_name(x->outcome), -1, SQLITE_STATIC);
+  if (timed) sqlite3_bind_double(s, 6, x->timing.ns);
+  sqlite3_bind_int(s, 7, timed ? x->timing.samples : 0);
+  sqlite3_bind_text(s, 8, x->lengths[0] ? x->lengths : "equal", -1, SQLITE_STATIC);
+  sqlite3_bind_int64(s, 9, toolchain);
+  sqlite3_bind_text(s, 10, r->device.driver, -1, SQLITE_STATIC);
+  mlaf_db_bind_ids(s, 11, kernels, MLAF_STAGES_MAX);
   const int rc = sqlite3_step(s);
   *known = rc == SQLITE_ROW;
   if (rc != SQLITE_ROW && rc != SQLITE_DONE) status = mlaf_db_fail(db, err, "looking for a sample");

@@ -51,7 +51,7 @@ static bool has_samples(mlaf_db *db, const char *device, const char *problem) {
   return has;
 }
 
-/* lengths NULL: all of them; else of every decode kernel the fastest of each of its fastest `each` split counts. */
+/* lengths NULL: all of them; else of every first kernel the fastest of each of its fastest `each` knobs. */
 static mlaf_status read_samples(mlaf_db *db, const mlaf_device_info *dev, const mlaf_problem *p, const char *lengths, size_t each,
                                 mlaf_sample **list, size_t *n, mlaf_err *err) {
   char canonical[MLAF_PROBLEM_TEXT_MAX];
@@ -85,10 +85,10 @@ mlaf_status mlaf_db_fastest(mlaf_db *db, const mlaf_device_info *dev, const mlaf
 }
 
 static void as_choice(const mlaf_sample *s, const mlaf_problem *p, mlaf_choice *out) {
-  *out = (mlaf_choice){.splits = s->splits, .decode = s->decode, .combine = s->combine, .source = s->source,
-                       .ns = s->timing.ns, .error = s->error, .layer = MLAF_LAYER_USER};
-  out->at = *p;
+  *out = (mlaf_choice){.at = *p, .knob = s->knob, .source = s->source, .ns = s->timing.ns, .error = s->error,
+                       .layer = MLAF_LAYER_USER};
   mlaf_problem_print(p, out->problem, sizeof out->problem);
+  memcpy(out->kernels, s->kernels, sizeof out->kernels);
   memcpy(out->variant, s->variant, sizeof out->variant);
   memcpy(out->lengths, s->lengths, sizeof out->lengths);
 }

@@ -58,21 +58,28 @@ static bool kernel_row(sqlite3_stmt *s, int at, mlaf_kernel_ref *k) {
   return true;
 }
 
+static bool kernel_rows(sqlite3_stmt *s, int at, mlaf_kernel_ref kernels[MLAF_STAGES_MAX]) {
+  enum { COLUMNS = 8 }; /* of a kernel */
+  bool ok = true;
+  for (int i = 0; i < MLAF_STAGES_MAX; i++) ok = ok && kernel_row(s, at + i * COLUMNS, &kernels[i]);
+  return ok;
+}
+
 bool mlaf_db_choice_row(sqlite3_stmt *s, mlaf_choice_row *out) {
   *out = (mlaf_choice_row){0};
   mlaf_choice *c = &out->choice;
-  int64_t protocol = 0, splits = 0, clock = 0, mem_clock = 0;
+  int64_t protocol = 0, knob = 0, clock = 0, mem_clock = 0;
   char source[16];
-  bool ok = sqlite3_column_int(s, 31) == 1; /* the sums agree */
-  ok = ok && mlaf_db_text(s, 30, c->lengths, sizeof c->lengths);
+  bool ok = sqlite3_column_int(s, 15) == 1; /* the sums agree */
+  ok = ok && mlaf_db_text(s, 14, c->lengths, sizeof c->lengths);
   ok = ok && mlaf_db_text(s, 0, out->device, sizeof out->device) && mlaf_db_text(s, 1, c->problem, sizeof c->problem);
   if (ok && mlaf_problem_parse(c->problem, &c->at, NULL, 0) != MLAF_OK) c->at = (mlaf_problem){0};
   ok = ok && number(s, 2, 0, INT32_MAX, &protocol) && mlaf_db_text(s, 3, c->variant, sizeof c->variant);
-  ok = ok && number(s, 4, 1, MLAF_DB_SPLITS_MAX, &splits) && mlaf_db_text(s, 5, source, sizeof source);
+  ok = ok && number(s, 4, 1, MLAF_DB_KNOB_MAX, &knob) && mlaf_db_text(s, 5, source, sizeof source);
   ok = ok && mlaf_db_text(s, 10, out->toolchain, sizeof out->toolchain) &&
        mlaf_db_text(s, 11, out->driver, sizeof out->driver);
   ok = ok && number(s, 12, -1, INT32_MAX, &clock) && number(s, 13, -1, INT32_MAX, &mem_clock);
-  ok = ok && kernel_row(s, 14, &c->decode) && kernel_row(s, 22, &c->combine);
+  ok = ok && kernel_rows(s, 16, c->kernels);
   int named = ok ? mlaf_source_find(source) : -1;
   c->ns = sqlite3_column_double(s, 7);
   c->margin = sqlite3_column_double(s, 8);
@@ -82,7 +89,7 @@ bool mlaf_db_choice_row(sqlite3_stmt *s, mlaf_choice_row *out) {
   out->imported = sqlite3_column_int(s, 6) != 0;
   out->clock_mhz = (int32_t)clock;
   out->mem_clock_mhz = (int32_t)mem_clock;
-  c->splits = (uint32_t)splits;
+  c->knob = (uint32_t)knob;
   c->source = (mlaf_source)named;
   return true;
 }
@@ -99,9 +106,9 @@ static void timing_row(sqlite3_stmt *s, mlaf_timing *t) {
 
 bool mlaf_db_sample_row(sqlite3_stmt *s, mlaf_sample *out) {
   *out = (mlaf_sample){0};
-  int64_t splits = 0, v[4] = {0};
-  bool ok = sqlite3_column_int(s, 36) == 1 && mlaf_db_text(s, 35, out->lengths, sizeof out->lengths);
-  ok = ok && mlaf_db_text(s, 0, out->variant, sizeof out->variant) && number(s, 1, 0, MLAF_DB_SPLITS_MAX, &splits);
+  int64_t knob = 0, v[4] = {0};
+  bool ok = sqlite3_column_int(s, 20) == 1 && mlaf_db_text(s, 19, out->lengths, sizeof out->lengths);
+  ok = ok && mlaf_db_text(s, 0, out->variant, sizeof out->variant) && number(s, 1, 0, MLAF_DB_KNOB_MAX, &knob);
   int outcome = find(outcome_names, MLAF_OUT_COUNT, (const char *)sqlite3_column_text(s, 2));
   int source = mlaf_source_find((const char *)sqlite3_column_text(s, 3));
   timing_row(s, &out->timing);
@@ -110,9 +117,9 @@ bool mlaf_db_sample_row(sqlite3_stmt *s, mlaf_sample *out) {
   out->error = sqlite3_column_double(s, 13);
   for (int i = 0; i < 4; i++) ok = ok && number(s, 14 + i, 0, UINT32_MAX, &v[i]);
   ok = ok && mlaf_db_text(s, 18, out->detail, sizeof out->detail);
-  ok = ok && kernel_row(s, 19, &out->decode) && kernel_row(s, 27, &out->combine);
+  ok = ok && kernel_rows(s, MLAF_DB_SAMPLE_KERNELS, out->kernels);
   if (!ok || outcome < 0 || source < 0) return false;
-  out->splits = (uint32_t)splits;
+  out->knob = (uint32_t)knob;
   out->outcome = (mlaf_outcome)outcome;
   out->source = (mlaf_source)source;
   out->timing.source = source == MLAF_SRC_MEASURED ? MLAF_TIME_MEASURED : MLAF_TIME_MODELLED;

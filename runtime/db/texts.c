@@ -4,14 +4,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "op/nearest.h"
 #include "db/db_internal.h"
+#include "ops/mla_decode/problem.h"
 
 enum { OFFSET_BITS = 40 }; /* an id is a file's number, then where the row begins */
 
 typedef struct text_file {
   char *path, *text;
   const char *rows, *end;
-  size_t columns;
+  int version;
   bool complained;
 } text_file;
 
@@ -52,7 +54,7 @@ static mlaf_status add_file(mlaf_db_texts *t, const char *path, mlaf_err *err) {
   mlaf_status status = mlaf_file_read(path, MLAF_DB_TEXT_MAX, &text, &size, err);
   if (status != MLAF_OK) return status;
   *f = (text_file){.path = mlaf_strdup(path), .text = text, .end = (char *)text + strlen(text)};
-  status = f->path ? mlaf_db_text_head(text, &f->columns, &f->rows, err) : mlaf_fail(err, MLAF_E_NOMEM, "no memory for a path");
+  status = f->path ? mlaf_db_text_head(text, &f->version, &f->rows, err) : mlaf_fail(err, MLAF_E_NOMEM, "no memory for a path");
   if (status == MLAF_OK) {
     t->n++;
     return MLAF_OK;
@@ -79,12 +81,12 @@ static size_t length_of(const char *line, const char *end) {
 static mlaf_status read_row(mlaf_db *db, text_file *f, const char *line, bool whole, mlaf_choice_row *out, mlaf_err *err) {
   mlaf_err why = {MLAF_OK, ""};
   db->texts->parsed++;
-  mlaf_status status = mlaf_db_text_row(line, length_of(line, f->end), 0, f->columns, whole, out, &why);
+  mlaf_status status = mlaf_db_text_row(line, length_of(line, f->end), 0, f->version, whole, out, &why);
   out->imported = true;
   if (status == MLAF_OK) return MLAF_OK;
   size_t number = 1;
   for (const char *p = f->text; p < line; p++) number += *p == '\n';
-  mlaf_db_text_row(line, length_of(line, f->end), number, f->columns, whole, out, &why);
+  mlaf_db_text_row(line, length_of(line, f->end), number, f->version, whole, out, &why);
   if (!f->complained) mlaf_log_line(&db->log, MLAF_LOG_WARN, "passing over a tuned choice: %s: %s", f->path, why.text);
   f->complained = true;
   return mlaf_fail(err, status, "%s: %s", f->path, why.text);
@@ -102,7 +104,7 @@ mlaf_status mlaf_db_texts_row(mlaf_db *db, int64_t id, mlaf_choice_row *out, mla
 typedef struct looking {
   mlaf_db *db;
   const char *device;
-  char shape[MLAF_PROBLEM_TEXT_MAX]; /* canonical text up to the batch */
+  char shape[MLAF_PROBLEM_TEXT_MAX]; /* the family and a comma: canonical texts of its problems go on with batch and ctx */
   const char **seen;                 /* problems of the rows that matched, each up to its tab */
   size_t n_seen, cap;
   mlaf_db_texts_fn fn;
@@ -164,9 +166,8 @@ mlaf_status mlaf_db_texts_near(mlaf_db *db, const char *device, const mlaf_probl
                                mlaf_err *err) {
   looking k = {.db = db, .device = device, .fn = fn, .user = user};
   bool memory = true;
-  if (mlaf_problem_print(p, k.shape, sizeof k.shape) != MLAF_OK)
+  if (mlaf_problem_family(p, k.shape, sizeof k.shape - 1) != MLAF_OK)
     return mlaf_fail(err, MLAF_E_PROBLEM, "a problem that does not pass mlaf_problem_check has no choices");
-  for (int i = 0; i < 2; i++) *strrchr(k.shape, ',') = 0; /* batch and ctx are the last two words */
   snprintf(k.shape + strlen(k.shape), 2, ",");
   for (size_t i = db->texts->n; memory && i-- > 0;) memory = look_in(&k, i);
   free(k.seen);

@@ -3,7 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "op/nearest.h"
 #include "db/db_internal.h"
+#include "ops/mla_decode/problem.h"
 
 mlaf_status mlaf_db_run(mlaf_db *db, sqlite3_stmt *s, const char *what, mlaf_err *err) {
   if (!s) return err ? err->status : MLAF_E_DB; /* prepare has said why */
@@ -70,24 +72,23 @@ mlaf_status mlaf_db_put_toolchain(mlaf_db *db, const char *identity, int64_t *id
 }
 
 mlaf_status mlaf_db_put_problem(mlaf_db *db, const mlaf_problem *p, int64_t *id, mlaf_err *err) {
-  char canonical[MLAF_PROBLEM_TEXT_MAX];
-  if (mlaf_problem_print(p, canonical, sizeof canonical) != MLAF_OK)
+  char canonical[MLAF_PROBLEM_TEXT_MAX], family[MLAF_PROBLEM_TEXT_MAX];
+  if (mlaf_problem_print(p, canonical, sizeof canonical) != MLAF_OK || mlaf_problem_family(p, family, sizeof family) != MLAF_OK)
     return mlaf_fail(err, MLAF_E_PROBLEM, "a problem that does not pass mlaf_problem_check cannot be recorded");
   sqlite3_stmt *put = mlaf_db_prepare(db, MLAF_S_PUT_PROBLEM, err), *get = mlaf_db_prepare(db, MLAF_S_GET_PROBLEM, err);
   if (!put || !get) return MLAF_E_DB;
   bind_text(put, 1, canonical);
-  const int32_t fields[] = {p->heads, p->rank, p->rope, p->q_len, p->causal, p->dtype, p->page_size, p->batch, p->ctx};
-  for (int i = 0; i < 9; i++) sqlite3_bind_int(put, 2 + i, fields[i]);
+  bind_text(put, 2, family);
   mlaf_status status = mlaf_db_run(db, put, "recording a problem", err);
   bind_text(get, 1, canonical);
   status = status == MLAF_OK ? get_id(db, get, "looking up a problem", id, err) : status;
-  sqlite3_clear_bindings(put); /* canonical goes out of scope */
+  sqlite3_clear_bindings(put); /* the texts go out of scope */
   sqlite3_clear_bindings(get);
   return status;
 }
 
-/* *id 0 stands for "no such kernel" and is bound as NULL. */
-mlaf_status mlaf_db_put_kernel(mlaf_db *db, const mlaf_kernel_ref *k, int64_t *id, mlaf_err *err) {
+/* *id 0 stands for "no such kernel". */
+static mlaf_status put_kernel(mlaf_db *db, const mlaf_kernel_ref *k, int64_t *id, mlaf_err *err) {
   *id = 0;
   if (!k->template_name[0]) return MLAF_OK;
   sqlite3_stmt *put = mlaf_db_prepare(db, MLAF_S_PUT_KERNEL, err), *get = mlaf_db_prepare(db, MLAF_S_GET_KERNEL, err);
@@ -109,9 +110,18 @@ mlaf_status mlaf_db_put_kernel(mlaf_db *db, const mlaf_kernel_ref *k, int64_t *i
   return status == MLAF_OK ? get_id(db, get, "looking up a kernel", id, err) : status;
 }
 
-static void bind_id(sqlite3_stmt *s, int at, int64_t id) {
-  if (id) sqlite3_bind_int64(s, at, id);
-  else sqlite3_bind_null(s, at);
+mlaf_status mlaf_db_put_kernels(mlaf_db *db, const mlaf_kernel_ref kernels[MLAF_STAGES_MAX], int64_t ids[MLAF_STAGES_MAX],
+                                mlaf_err *err) {
+  mlaf_status status = MLAF_OK;
+  for (int i = 0; status == MLAF_OK && i < MLAF_STAGES_MAX; i++) status = put_kernel(db, &kernels[i], &ids[i], err);
+  return status;
+}
+
+void mlaf_db_bind_ids(sqlite3_stmt *s, int at, const int64_t *ids, int n) {
+  for (int i = 0; i < n; i++) {
+    if (ids[i]) sqlite3_bind_int64(s, at + i, ids[i]);
+    else sqlite3_bind_null(s, at + i);
+  }
 }
 
 /* One row for each handle that writes: the choice rule tells this run's candidates from what stood before it. */
@@ -127,7 +137,7 @@ static mlaf_status open_run(mlaf_db *db, int64_t device, mlaf_err *err) {
 }
 
 typedef struct sample_ids {
-  int64_t device, toolchain, problem, decode, combine;
+  int64_t device, toolchain, problem, kernels[MLAF_STAGES_MAX];
 } sample_ids;
 
 static mlaf_status insert_sample(mlaf_db *db, const mlaf_device_info *dev, const sample_ids *ids, const mlaf_sample *x,
@@ -145,9 +155,9 @@ static mlaf_status insert_sample(mlaf_db *db, const mlaf_device_info *dev, const
   sqlite3_bind_int64(s, ++at, ids->problem);
   sqlite3_bind_int(s, ++at, MLAF_DB_PROTOCOL);
   bind_text(s, ++at, x->variant);
-  sqlite3_bind_int64(s, ++at, x->splits);
-  bind_id(s, ++at, ids->decode);
-  bind_id(s, ++at, ids->combine);
+  sqlite3_bind_int64(s, ++at, x->knob);
+  mlaf_db_bind_ids(s, at + 1, ids->kernels, MLAF_STAGES_MAX);
+  at += MLAF_STAGES_MAX;
   bind_text(s, ++at, mlaf_outcome_name(x->outcome));
   bind_text(s, ++at, mlaf_source_name(x->source));
   const double times[] = {t->ns, t->p10_ns, t->p90_ns, t->mad_ns};
@@ -183,8 +193,8 @@ static mlaf_status check_sample(const mlaf_sample *s, mlaf_err *err) {
   bool timed = s->outcome == MLAF_OUT_OK || s->outcome == MLAF_OUT_NOISY;
   if (timed && !(s->timing.ns > 0 && isfinite(s->timing.ns)))
     return mlaf_fail(err, MLAF_E_ARG, "sample of '%s': a time of %g ns cannot be true", s->variant, s->timing.ns);
-  if (timed && (!s->splits || !s->decode.template_name[0] || !(s->error >= 0 && isfinite(s->error))))
-    return mlaf_fail(err, MLAF_E_ARG, "sample of '%s': a timed sample needs its kernel, splits and verified error",
+  if (timed && (!s->knob || !s->kernels[0].template_name[0] || !(s->error >= 0 && isfinite(s->error))))
+    return mlaf_fail(err, MLAF_E_ARG, "sample of '%s': a timed sample needs its kernel, knob and verified error",
                      s->variant);
   return MLAF_OK;
 }
@@ -194,8 +204,7 @@ mlaf_status mlaf_db_put_sample(mlaf_db *db, const mlaf_device_info *dev, int64_t
   sample_ids ids = {.device = device, .problem = problem};
   mlaf_status status = check_sample(x, err);
   if (status == MLAF_OK) status = mlaf_db_put_toolchain(db, toolchain, &ids.toolchain, err);
-  if (status == MLAF_OK) status = mlaf_db_put_kernel(db, &x->decode, &ids.decode, err);
-  if (status == MLAF_OK) status = mlaf_db_put_kernel(db, &x->combine, &ids.combine, err);
+  if (status == MLAF_OK) status = mlaf_db_put_kernels(db, x->kernels, ids.kernels, err);
   if (status == MLAF_OK) status = open_run(db, device, err);
   return status == MLAF_OK ? insert_sample(db, dev, &ids, x, err) : status;
 }
@@ -223,9 +232,8 @@ mlaf_status mlaf_db_add_sample(mlaf_db *db, const mlaf_device_info *dev, const c
 
 mlaf_status mlaf_db_put_choice(mlaf_db *db, int64_t device, int64_t problem, int protocol, const mlaf_db_soft *soft,
                                const mlaf_choice *c, bool imported, mlaf_err *err) {
-  int64_t decode, combine, toolchain;
-  mlaf_status status = mlaf_db_put_kernel(db, &c->decode, &decode, err);
-  if (status == MLAF_OK) status = mlaf_db_put_kernel(db, &c->combine, &combine, err);
+  int64_t kernels[MLAF_STAGES_MAX], toolchain;
+  mlaf_status status = mlaf_db_put_kernels(db, c->kernels, kernels, err);
   if (status == MLAF_OK) status = mlaf_db_put_toolchain(db, soft->toolchain, &toolchain, err);
   sqlite3_stmt *s = status == MLAF_OK ? mlaf_db_prepare(db, MLAF_S_PUT_CHOICE, err) : NULL;
   if (!s) return status == MLAF_OK ? MLAF_E_DB : status;
@@ -233,19 +241,18 @@ mlaf_status mlaf_db_put_choice(mlaf_db *db, int64_t device, int64_t problem, int
   sqlite3_bind_int64(s, 2, problem);
   sqlite3_bind_int(s, 3, protocol);
   bind_text(s, 4, c->variant);
-  sqlite3_bind_int64(s, 5, c->splits);
-  bind_id(s, 6, decode);
-  bind_id(s, 7, combine);
-  bind_text(s, 8, mlaf_source_name(c->source));
-  sqlite3_bind_int(s, 9, imported);
-  sqlite3_bind_double(s, 10, c->ns);
-  sqlite3_bind_double(s, 11, c->margin);
-  sqlite3_bind_double(s, 12, c->error);
-  sqlite3_bind_int64(s, 13, toolchain);
-  bind_text(s, 14, soft->driver);
-  sqlite3_bind_int(s, 15, soft->clock_mhz);
-  sqlite3_bind_int(s, 16, soft->mem_clock_mhz);
-  bind_text(s, 17, c->lengths[0] ? c->lengths : "equal");
+  sqlite3_bind_int64(s, 5, c->knob);
+  mlaf_db_bind_ids(s, 6, kernels, MLAF_STAGES_MAX);
+  int at = 5 + MLAF_STAGES_MAX;
+  bind_text(s, ++at, mlaf_source_name(c->source));
+  sqlite3_bind_int(s, ++at, imported);
+  const double numbers[] = {c->ns, c->margin, c->error};
+  for (int i = 0; i < 3; i++) sqlite3_bind_double(s, ++at, numbers[i]);
+  sqlite3_bind_int64(s, ++at, toolchain);
+  bind_text(s, ++at, soft->driver);
+  sqlite3_bind_int(s, ++at, soft->clock_mhz);
+  sqlite3_bind_int(s, ++at, soft->mem_clock_mhz);
+  bind_text(s, ++at, c->lengths[0] ? c->lengths : "equal");
   status = mlaf_db_run(db, s, "recording a choice", err);
   s = status == MLAF_OK ? mlaf_db_prepare(db, MLAF_S_SUM_CHOICE, err) : NULL;
   if (!s) return status == MLAF_OK ? MLAF_E_DB : status;

@@ -100,7 +100,7 @@ static int fits(mlaf_embed *e, const char **what) {
   int major = 0, minor = 0, handle;
   void *function;
   if (!e->d.cuda)
-    return !e->d.attribute(&e->units, HIP_UNITS, e->device) && load_kernel(e, e->target->rows[0].decode, &function) == 0;
+    return !e->d.attribute(&e->units, HIP_UNITS, e->device) && load_kernel(e, e->target->rows[0].kernels[0], &function) == 0;
   if (e->d.device_get(&handle, e->device) || e->d.attribute(&major, CUDA_CC_MAJOR, handle) ||
       e->d.attribute(&minor, CUDA_CC_MINOR, handle) || e->d.attribute(&e->units, CUDA_UNITS, handle) ||
       strtol(e->target->name + 3, NULL, 10) != 10 * major + minor)
@@ -168,14 +168,16 @@ static int32_t nearest(const mlaf_embed *e, const mlaf_embed_problem *p, int32_t
   double best = 0, best_batch = 0;
   int32_t found = -1, some = 0, best_last = 0;
   const mlaf_embed_target *t = e->target;
-  for (int32_t i = 0; i < t->n_rows && !some; i++) some = shaped(&t->rows[i], p) && any_lengths(&t->kernels[t->rows[i].decode]);
+  for (int32_t i = 0; i < t->n_rows && !some; i++)
+    some = shaped(&t->rows[i], p) && any_lengths(&t->kernels[t->rows[i].kernels[0]]);
   for (int32_t i = 0; i < t->n_rows; i++) {
     const mlaf_embed_row *r = &t->rows[i];
-    if (!shaped(r, p) || (merges >= 0 && (r->decode != merges || r->combine < 0))) continue;
-    const int merge = r->combine < 0 ? 0 : e->kernels[r->combine].failed, bad = merge ? merge : e->kernels[r->decode].failed;
+    if (!shaped(r, p) || (merges >= 0 && (r->kernels[0] != merges || r->kernels[1] < 0))) continue;
+    const int merge = r->kernels[1] < 0 ? 0 : e->kernels[r->kernels[1]].failed;
+    const int bad = merge ? merge : e->kernels[r->kernels[0]].failed;
     if (bad) *code = bad;
     const double batch = ratio(r->batch, p->batch), far = batch * ratio(r->ctx, p->ctx);
-    const int last = some && p->batch > 1 && r->batch == 1 && !any_lengths(&t->kernels[r->decode]);
+    const int last = some && p->batch > 1 && r->batch == 1 && !any_lengths(&t->kernels[r->kernels[0]]);
     int later = found < 0 ? -1 : far != best ? far > best : r->baseline - t->rows[found].baseline;
     if (found >= 0 && last != best_last) later = last ? 1 : -1;
     if (bad || (found >= 0 && (later > 0 || (!later && far == best && batch >= best_batch)))) continue;
@@ -191,9 +193,9 @@ static int64_t time_of(int64_t n, int64_t wgs, int64_t slots, int64_t rounds) {
   return groups(wgs * n, slots) * (groups(rounds, n) + 4) + (n > 1 ? 4 : 0);
 }
 static int32_t fit(const mlaf_embed_problem *p, const mlaf_embed_row *r, const mlaf_embed_kernel *k) {
-  if (!k->step || !k->slots || (p->batch == r->batch && p->ctx == r->ctx)) return r->splits;
+  if (!k->step || !k->slots || (p->batch == r->batch && p->ctx == r->ctx)) return r->knob;
   const int64_t rounds = groups(p->ctx, k->step), wgs = p->batch * groups((int64_t)p->heads * p->q_len, k->rows_per_wg);
-  const int64_t slots = k->slots, had = r->splits < rounds ? r->splits : rounds;
+  const int64_t slots = k->slots, had = r->knob < rounds ? r->knob : rounds;
   int64_t best = 1, used = groups(rounds, groups(rounds, had));
   for (int64_t n = 2; n <= 4 * slots / wgs && n <= rounds && n <= 256; n++)
     if (groups(rounds, groups(rounds, n)) == n && time_of(n, wgs, slots, rounds) < time_of(best, wgs, slots, rounds)) best = n;
@@ -203,12 +205,12 @@ static int32_t fit(const mlaf_embed_problem *p, const mlaf_embed_row *r, const m
 /* The combine kernel behind n splits, -1: none. `merge` is one there is. Behind one split of a kernel that fits its launch to the
  * batch it stays, unless a row shows that it can do without: as mlaforge's runtime/bundle/find.c. */
 static int32_t combine_of(const mlaf_embed *e, const mlaf_embed_row *r, int32_t n, int32_t merge) {
-  if (n == r->splits) return r->combine;
+  if (n == r->knob) return r->kernels[1];
   if (n > 1) return merge;
-  int alone = !e->target->kernels[r->decode].fits;
+  int alone = !e->target->kernels[r->kernels[0]].fits;
   for (int32_t i = 0; i < e->target->n_rows && !alone; i++) {
     const mlaf_embed_row *x = &e->target->rows[i];
-    alone = x->decode == r->decode && x->splits == 1 && x->combine < 0;
+    alone = x->kernels[0] == r->kernels[0] && x->knob == 1 && x->kernels[1] < 0;
   }
   return alone ? -1 : merge;
 }
@@ -220,14 +222,15 @@ mlaf_embed_status mlaf_embed_plan_get(mlaf_embed *e, const mlaf_embed_problem *p
     return fail(why, size, MLAF_EMBED_ARG, "a NULL pointer, or batch or ctx below 1");
   while ((i = nearest(e, p, -1, &failed)) >= 0) {
     const mlaf_embed_row *r = &e->target->rows[i];
-    const int32_t other = r->combine < 0 ? nearest(e, p, r->decode, &failed) : i; /* whose combine kernel merges more than one */
-    int32_t merge = other < 0 ? -1 : e->target->rows[other].combine;
-    const int32_t n = merge < 0 ? 1 : fit(p, r, &e->target->kernels[r->decode]); /* nothing merges more than one */
-    mlaf_embed_plan x = {e, e->plans, r, n, &e->target->kernels[r->decode], NULL, NULL, NULL}, *plan = e->plans;
+    /* whose combine kernel merges more than one */
+    const int32_t other = r->kernels[1] < 0 ? nearest(e, p, r->kernels[0], &failed) : i;
+    int32_t merge = other < 0 ? -1 : e->target->rows[other].kernels[1];
+    const int32_t n = merge < 0 ? 1 : fit(p, r, &e->target->kernels[r->kernels[0]]); /* nothing merges more than one */
+    mlaf_embed_plan x = {e, e->plans, r, n, &e->target->kernels[r->kernels[0]], NULL, NULL, NULL}, *plan = e->plans;
     while (plan && (plan->row != r || plan->splits != x.splits)) plan = plan->next;
     if ((merge = combine_of(e, r, n, merge)) >= 0) x.combine = &e->target->kernels[merge];
     code = plan || !x.combine ? 0 : load_kernel(e, merge, &x.combine_fn);
-    if (!plan && !code) code = load_kernel(e, r->decode, &x.decode_fn);
+    if (!plan && !code) code = load_kernel(e, r->kernels[0], &x.decode_fn);
     if (code) continue; /* the next nearest then; in the end a baseline */
     if (!plan && (plan = malloc(sizeof *plan))) *plan = x, e->plans = plan;
     *out = plan;

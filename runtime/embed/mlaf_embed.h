@@ -31,7 +31,8 @@ typedef struct mlaf_embed_row { /* a problem, and what serves it */
   /* <fields> */
   int32_t heads, rank, rope, q_len, causal, dtype, page_size, batch, ctx;
   /* </fields> */
-  int32_t baseline, splits, decode, combine; /* kernels of the target; combine -1: none */
+  int32_t baseline, knob; /* knob: the splits */
+  int32_t kernels[2];     /* of the target: decode, combine; -1: none */
 } mlaf_embed_row;
 typedef struct mlaf_embed_target {
   const char *name; /* "gfx942", "sm_90a" */

@@ -16,8 +16,7 @@ void mlaf_variant_clear(mlaf_variant *v) {
   if (!v) return;
   free(v->name);
   free(v->rejected);
-  kernel_clear(&v->decode);
-  kernel_clear(&v->combine);
+  for (int i = 0; i < MLAF_STAGES_MAX; i++) kernel_clear(&v->kernels[i]);
   *v = (mlaf_variant){0};
 }
 
@@ -55,9 +54,9 @@ static uint32_t field_u32(lua_State *L, const char *name) {
   return (uint32_t)v;
 }
 
-/* Field `name` of the table at the top holds a kernel, or nothing. */
-static void read_kernel(lua_State *L, const char *name, mlaf_kernel_desc *k) {
-  if (lua_getfield(L, -1, name) == LUA_TTABLE) {
+/* Element `stage` of the list at the top is a kernel, or nothing. */
+static void read_kernel(lua_State *L, int stage, mlaf_kernel_desc *k) {
+  if (lua_rawgeti(L, -1, stage + 1) == LUA_TTABLE) {
     k->template_name = field_text(L, "template");
     k->params = field_text(L, "params");
     field_copy(L, "symbol", k->symbol, sizeof k->symbol);
@@ -75,9 +74,11 @@ static void read_kernel(lua_State *L, const char *name, mlaf_kernel_desc *k) {
 static void read_variant(lua_State *L, mlaf_variant *v) {
   v->name = field_text(L, "name");
   v->rejected = field_text(L, "rejected");
-  v->splits = field_u32(L, "splits");
-  read_kernel(L, "decode", &v->decode);
-  read_kernel(L, "combine", &v->combine);
+  v->knob = field_u32(L, "knob");
+  lua_getfield(L, -1, "kernels");
+  if (!lua_istable(L, -1)) luaL_error(L, "field kernels is missing");
+  for (int i = 0; i < MLAF_STAGES_MAX; i++) read_kernel(L, i, &v->kernels[i]);
+  lua_pop(L, 1);
   lua_getfield(L, -1, "model_ns");
   v->model_ns = lua_tonumber(L, -1);
   lua_getfield(L, -2, "any_lengths");

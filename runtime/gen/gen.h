@@ -4,13 +4,14 @@
 #define MLAF_GEN_H
 
 #include "base/base.h"
+#include "device/kernel_launch.h"
 #include "mlaforge/problem.h"
 
 typedef struct mlaf_gen mlaf_gen;
 
 /* One kernel of a variant. `template_name` and `params` determine the source; the rest says how to launch it. */
 typedef struct mlaf_kernel_desc {
-  char *template_name;     /* "mla_decode/mfma_reg"; NULL: this kernel is not needed */
+  char *template_name;     /* "mla_decode/mfma_reg"; NULL: this stage needs none */
   char *params;            /* canonical "k=v,k=v", sorted by key; compile-time parameters only */
   char symbol[64];         /* mlaf_<op>_<kernel>_<8 hex of sha256(template_name, params, target)> */
   char template_hash[MLAF_HASH_HEX]; /* closure: template, partials, gen/ modules */
@@ -22,13 +23,19 @@ typedef struct mlaf_kernel_desc {
 } mlaf_kernel_desc;
 
 typedef struct mlaf_variant {
-  char *name;     /* canonical, rebuilds the variant: "mfma_reg:blocks=1,rescale=lazy,waves=4/s8" (decode params / launch-only) */
+  char *name;     /* canonical, rebuilds the variant: "mfma_reg:blocks=1,rescale=lazy,waves=4/s8" (first kernel / the rest) */
   char *rejected; /* the stated reason, NULL when it is a candidate */
-  uint32_t splits;
+  uint32_t knob;    /* what its operation may turn at launch: of mla_decode the splits */
   bool any_lengths; /* it is as good for requests of different lengths */
-  mlaf_kernel_desc decode, combine;
+  mlaf_kernel_desc kernels[MLAF_STAGES_MAX]; /* by stage */
   double model_ns; /* the generator's closed-form estimate, used for ESTIMATE planning and for pruning; 0 = none */
 } mlaf_variant;
+/* Stages up to the last one that has a kernel. */
+static inline int mlaf_variant_stages(const mlaf_variant *v) {
+  int n = MLAF_STAGES_MAX;
+  while (n > 0 && !v->kernels[n - 1].template_name) n--;
+  return n;
+}
 void mlaf_variant_clear(mlaf_variant *v);
 void mlaf_variants_free(mlaf_variant *list, size_t n);
 

@@ -29,9 +29,9 @@ static void put_kernel(mlaf_text *t, const mlaf_kernel_desc *k) {
 static void put_variant(mlaf_text *t, const mlaf_variant *v) {
   put_text(t, v->name);
   put_text(t, v->rejected);
-  mlaf_text_fmt(t, "%u\t%u\t%a\t", v->splits, v->any_lengths, v->model_ns);
-  put_kernel(t, &v->decode);
-  put_kernel(t, &v->combine);
+  const int n = mlaf_variant_stages(v);
+  mlaf_text_fmt(t, "%u\t%u\t%a\t%d\t", v->knob, v->any_lengths, v->model_ns, n);
+  for (int i = 0; i < n; i++) put_kernel(t, &v->kernels[i]);
   mlaf_text_fmt(t, "\n");
 }
 
@@ -96,12 +96,13 @@ static void take_kernel(cursor *c, mlaf_kernel_desc *k) {
 static void take_variant(cursor *c, mlaf_variant *v) {
   v->name = take_text(c);
   v->rejected = take_text(c);
-  v->splits = take_u32(c);
+  v->knob = take_u32(c);
   v->any_lengths = take_u32(c);
   v->model_ns = take_double(c);
-  take_kernel(c, &v->decode);
-  take_kernel(c, &v->combine);
-  if (*c->at++ != '\n') c->failed = true;
+  const uint32_t n = take_u32(c);
+  if (n > MLAF_STAGES_MAX) c->failed = true;
+  for (uint32_t i = 0; !c->failed && i < n; i++) take_kernel(c, &v->kernels[i]);
+  if (c->failed || *c->at++ != '\n') c->failed = true;
 }
 
 /* --- files --- */

@@ -65,13 +65,14 @@ static bool add_problem(mlaf_nearby **n, size_t i, mlaf_db *db, const mlaf_devic
   if (grown) {
     *n = grown;
     c = &grown->choices[i];
-    add(grown, (mlaf_nearby_item){.choice = i, .decode = c->decode, .ns = c->ns, .error = c->error, .fast = true}, c->variant);
+    const mlaf_nearby_item own = {.choice = i, .kernel = c->kernels[0], .ns = c->ns, .error = c->error, .fast = true};
+    add(grown, own, c->variant);
   }
   for (size_t k = 0; grown && k < found; k++) {
     const mlaf_sample *s = &list[k];
     const bool fast = s->timing.ns <= MLAF_NEARBY_WITHIN * c->ns;
-    const mlaf_nearby_item x = {.choice = i, .decode = s->decode, .ns = s->timing.ns, .error = s->error, .fast = fast};
-    if (s->splits != c->splits || !one_kernel(s->variant, c->variant)) add(grown, x, s->variant);
+    const mlaf_nearby_item x = {.choice = i, .kernel = s->kernels[0], .ns = s->timing.ns, .error = s->error, .fast = fast};
+    if (s->knob != c->knob || !one_kernel(s->variant, c->variant)) add(grown, x, s->variant);
   }
   free(list);
   return grown;
@@ -131,7 +132,7 @@ mlaf_status mlaf_nearby_choose(const mlaf_nearby *n, mlaf_gen *gen, const mlaf_p
   for (size_t i = 0; i < n->n; i++) {
     const mlaf_nearby_item *x = &n->items[i];
     const mlaf_problem *at = &n->choices[x->choice].at;
-    list[i] = (mlaf_gen_measured){at->batch, at->ctx, x->variant, x->decode.template_hash, x->ns, !x->fast};
+    list[i] = (mlaf_gen_measured){at->batch, at->ctx, x->variant, x->kernel.template_hash, x->ns, !x->fast};
   }
   const mlaf_status status = mlaf_gen_nearby_variant(gen, p, target, list, n->n, any, out, err);
   free(list);

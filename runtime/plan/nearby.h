@@ -7,7 +7,7 @@
 #include "gen/gen.h"
 
 /* The nearest few choices. A kernel counts that is within this many times the choice of one of their problems, but then by its
- * times with its fastest few split counts for all of them, fast or not: were the slow ones left out, it would look good where
+ * times with its fastest few knobs for all of them, fast or not: were the slow ones left out, it would look good where
  * nobody could know. Of the others it counts that they were slow. */
 enum { MLAF_NEARBY_CHOICES = 6, MLAF_NEARBY_EACH = 3 };
 #define MLAF_NEARBY_WITHIN 1.3
@@ -15,7 +15,7 @@ enum { MLAF_NEARBY_CHOICES = 6, MLAF_NEARBY_EACH = 3 };
 typedef struct mlaf_nearby_item {
   size_t choice; /* index of the choice for whose problem it was timed */
   char variant[256];
-  mlaf_kernel_ref decode;
+  mlaf_kernel_ref kernel; /* of its first stage */
   double ns, error;
   bool fast; /* for one of the problems; else its kernel's only item */
 } mlaf_nearby_item;

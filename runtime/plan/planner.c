@@ -130,15 +130,13 @@ static mlaf_status learn_hashes(planner *p, const mlaf_choice *choice, mlaf_err 
   mlaf_status st = mlaf_ctx_gen(p->ctx, &gen, err);
   if (!st) st = mlaf_gen_variant(gen, &choice->at, info(p)->target, choice->variant, &v, err);
   if (st) return st;
-  const mlaf_kernel_desc *kernels[] = {&v.decode, &v.combine};
-  for (int i = 0; i < 2; i++)
-    if (kernels[i]->template_name)
-      mlaf_hashes_add(&p->ctx->hashes, info(p)->target, kernels[i]->template_name, kernels[i]->template_hash);
+  for (int i = 0; i < MLAF_STAGES_MAX; i++)
+    if (v.kernels[i].template_name)
+      mlaf_hashes_add(&p->ctx->hashes, info(p)->target, v.kernels[i].template_name, v.kernels[i].template_hash);
   mlaf_variant_clear(&v);
   return MLAF_OK;
 }
 
-/* A choice is void when a template it was made with has changed since. */
 static mlaf_status check_hash(planner *p, const mlaf_choice *choice, const mlaf_kernel_ref *ref, mlaf_err *err) {
   /* a shipped default may name its variant alone: try_choice has today's generator rebuild it */
   if (!ref->template_name[0] || !ref->template_hash[0]) return MLAF_OK;
@@ -150,6 +148,13 @@ static mlaf_status check_hash(planner *p, const mlaf_choice *choice, const mlaf_
   }
   if (now && !strcmp(now, ref->template_hash)) return MLAF_OK;
   return mlaf_fail(err, MLAF_E_NOT_TUNED, "template %s changed since it was tuned: tune again", ref->template_name);
+}
+
+/* A choice is void when a template it was made with has changed since. */
+static mlaf_status check_hashes(planner *p, const mlaf_choice *choice, mlaf_err *err) {
+  mlaf_status st = MLAF_OK;
+  for (int i = 0; !st && i < MLAF_STAGES_MAX; i++) st = check_hash(p, choice, &choice->kernels[i], err);
+  return st;
 }
 
 static bool is_refused(const planner *p, const mlaf_choice *c) {
@@ -197,9 +202,7 @@ static bool accept_choice(void *user, const mlaf_choice *c) {
   mlaf_err why = {MLAF_OK, ""};
   if (out_of_reach(p, c) || for_one_request(p, c)) return false;
   if (is_refused(p, c) || p->n_refused == REFUSED_MAX) return false;
-  mlaf_status st = check_hash(p, c, &c->decode, &why);
-  if (!st) st = check_hash(p, c, &c->combine, &why);
-  if (!st) return true;
+  if (!check_hashes(p, c, &why)) return true;
   why.status = MLAF_E_NOT_TUNED; /* whatever the reason, there is no valid choice here */
   refuse(p, c, &why);
   return false;
@@ -208,7 +211,7 @@ static bool accept_choice(void *user, const mlaf_choice *c) {
 /* What a choice names, ready to be built. One without hashes is a name: it means what the generator makes of it today, for
  * this very problem, if it still makes it. */
 static mlaf_status start_build(planner *p, const mlaf_choice *choice, mlaf_build *out, mlaf_err *err) {
-  if (choice->decode.template_hash[0]) {
+  if (choice->kernels[0].template_hash[0]) {
     mlaf_build_from_choice(choice, out);
     return MLAF_OK;
   }
@@ -223,9 +226,10 @@ static mlaf_status start_build(planner *p, const mlaf_choice *choice, mlaf_build
 
 /* What a build shares with a choice keeps its hashes and keys. */
 static void keep_refs(const mlaf_choice *choice, mlaf_build *b) {
-  const mlaf_kernel_ref *then[] = {&choice->decode, &choice->combine};
-  for (int i = 0; i < b->n; i++)
-    if (then[i]->template_hash[0] && !strcmp(then[i]->symbol, b->refs[i].symbol)) b->refs[i] = *then[i];
+  for (int i = 0; i < b->n; i++) {
+    const mlaf_kernel_ref *then = &choice->kernels[i];
+    if (then->template_hash[0] && !strcmp(then->symbol, b->refs[i].symbol)) b->refs[i] = *then;
+  }
 }
 
 /* A neighbour's kernel with the splits that suit this problem. */
@@ -268,7 +272,7 @@ static mlaf_status try_build(planner *p, const mlaf_choice *choice, start_fn sta
 static bool holds(void *user, const mlaf_choice *c) {
   planner *p = user;
   mlaf_err ignored;
-  return !is_refused(p, c) && !check_hash(p, c, &c->decode, &ignored) && !check_hash(p, c, &c->combine, &ignored);
+  return !is_refused(p, c) && !check_hashes(p, c, &ignored);
 }
 
 static bool failed_here(planner *p, const char *variant) {
@@ -286,7 +290,7 @@ static mlaf_status stand_nearby(planner *p, const mlaf_nearby *n, const mlaf_gen
   const mlaf_nearby_item *item = &n->items[x->from];
   mlaf_choice of = n->choices[item->choice];
   mlaf_build b = {.n = 0};
-  of.decode = item->decode;
+  of.kernels[0] = item->kernel;
   of.ns = item->ns;
   of.error = item->error;
   mlaf_status st = mlaf_build_init(&x->variant, &b, err);

@@ -17,17 +17,18 @@ static void make_ref(const mlaf_bundle_kernel *k, mlaf_kernel_ref *ref) {
   snprintf(ref->code_key, sizeof ref->code_key, "%s", k->key);
 }
 
-static mlaf_status load(mlaf_ctx *ctx, const mlaf_bundle_plan *x, const mlaf_bundle_fitted *f, const mlaf_problem *p,
+static mlaf_status load(mlaf_ctx *ctx, const mlaf_bundle_fitted *f, const mlaf_problem *p,
                         mlaf_loaded **out, mlaf_err *err) {
-  const mlaf_bundle_kernel *const kernels[] = {x->decode, f->combine};
-  mlaf_build b = {.splits = f->splits, .n = f->combine ? 2 : 1};
+  mlaf_build b = {.knob = f->knob};
   mlaf_status st = MLAF_OK;
   snprintf(b.name, sizeof b.name, "%s", f->variant);
-  for (int i = 0; !st && i < b.n; i++) {
+  for (int i = 0; !st && i < MLAF_STAGES_MAX; i++) {
     void *code = NULL;
-    make_ref(kernels[i], &b.refs[i]);
-    st = mlaf_bundle_code(ctx->bundle, kernels[i], &code, err);
-    if (!st) st = mlaf_build_take(&b, i, code, kernels[i]->size, err);
+    if (!f->kernels[i]) continue;
+    b.n = i + 1;
+    make_ref(f->kernels[i], &b.refs[i]);
+    st = mlaf_bundle_code(ctx->bundle, f->kernels[i], &code, err);
+    if (!st) st = mlaf_build_take(&b, i, code, f->kernels[i]->size, err);
   }
   if (!st) st = mlaf_build_load(&b, mlaf_ctx_device(ctx), p, out, err);
   mlaf_build_clear(&b);
@@ -118,7 +119,7 @@ mlaf_status mlaf_planner_bundle(mlaf_ctx *ctx, const mlaf_problem *p, bool in_re
   for (size_t i = 0; i < n && (!i || st); i++) {
     mlaf_bundle_fitted f;
     mlaf_bundle_fit(list, n, list[i], p, &f);
-    st = load(ctx, list[i], &f, p, &out->loaded, &why);
+    st = load(ctx, &f, p, &out->loaded, &why);
     if (!st) {
       describe(list[i], &f, p, out);
       break;

@@ -42,7 +42,7 @@ static mlaf_status get_code(mlaf_ctx *ctx, mlaf_build *b, bool may_compile, int 
 mlaf_status mlaf_tables_kernel_open(mlaf_ctx *ctx, bool may_compile, int *compiles, mlaf_err *err) {
   mlaf_shared *s = ctx->shared;
   mlaf_device *dev = mlaf_ctx_device(ctx);
-  mlaf_build b = {.name = "block_tables", .splits = 1, .n = 1, .refs = {*mlaf_block_tables_kernel()}};
+  mlaf_build b = {.name = "block_tables", .knob = 1, .n = 1, .refs = {*mlaf_block_tables_kernel()}};
   mlaf_module *module = NULL;
   mlaf_function *fn = NULL;
   if (atomic_load(&s->tables)) return MLAF_OK;

@@ -63,7 +63,7 @@ static void fill_result(const mlaf_tuner_result *r, mlaf_tune_result *out) {
                            (int32_t)r->failed,
                            (int32_t)r->resumed,
                            (int32_t)r->compiles,
-                           (int32_t)r->choice.splits,
+                           (int32_t)r->choice.knob,
                            "",
                            "",
                            r->choice.ns,

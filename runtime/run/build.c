@@ -20,23 +20,24 @@ static bool make_ref(const mlaf_kernel_desc *k, mlaf_kernel_ref *ref) {
 }
 
 mlaf_status mlaf_build_init(const mlaf_variant *v, mlaf_build *out, mlaf_err *err) {
-  mlaf_build b = {.splits = v->splits, .n = v->combine.template_name ? 2 : 1};
-  if (!v->decode.template_name) return mlaf_fail(err, MLAF_E_INTERNAL, "variant %s has no decode kernel", v->name);
-  if (!copy(b.name, sizeof b.name, v->name) || !make_ref(&v->decode, &b.refs[0]) ||
-      (b.n == 2 && !make_ref(&v->combine, &b.refs[1])))
-    return mlaf_fail(err, MLAF_E_INTERNAL, "a name of variant %s is too long", v->name);
+  mlaf_build b = {.knob = v->knob, .n = mlaf_variant_stages(v)};
+  if (!b.n || !v->kernels[0].template_name) return mlaf_fail(err, MLAF_E_INTERNAL, "variant %s has no first kernel", v->name);
+  bool ok = copy(b.name, sizeof b.name, v->name);
+  for (int i = 0; i < b.n; i++) ok = ok && make_ref(&v->kernels[i], &b.refs[i]);
+  if (!ok) return mlaf_fail(err, MLAF_E_INTERNAL, "a name of variant %s is too long", v->name);
   mlaf_build_learn(&b, v);
   *out = b;
   return MLAF_OK;
 }
 
 void mlaf_build_from_choice(const mlaf_choice *c, mlaf_build *out) {
-  *out = (mlaf_build){.splits = c->splits, .n = c->combine.template_name[0] ? 2 : 1, .refs = {c->decode, c->combine}};
+  *out = (mlaf_build){.knob = c->knob, .n = mlaf_stages_of(c->kernels)};
+  memcpy(out->refs, c->kernels, sizeof out->refs);
   copy(out->name, sizeof out->name, c->variant);
 }
 
 void mlaf_build_clear(mlaf_build *b) {
-  for (int i = 0; i < 2; i++) {
+  for (int i = 0; i < MLAF_STAGES_MAX; i++) {
     free(b->code[i]);
     free(b->source[i]);
   }
@@ -44,10 +45,14 @@ void mlaf_build_clear(mlaf_build *b) {
 }
 
 void mlaf_build_learn(mlaf_build *b, const mlaf_variant *v) {
-  const mlaf_kernel_desc *const all[] = {&v->decode, &v->combine};
-  for (int i = 0; i < b->n; i++)
-    if (all[i]->template_name && !strcmp(all[i]->symbol, b->refs[i].symbol)) b->budget[i] = mlaf_budget_of(all[i]);
+  for (int i = 0; i < b->n; i++) {
+    const mlaf_kernel_desc *k = &v->kernels[i];
+    if (k->template_name && !strcmp(k->symbol, b->refs[i].symbol)) b->budget[i] = mlaf_budget_of(k);
+  }
 }
+
+/* There is such a kernel, and its code is not there yet. */
+static bool wants_code(const mlaf_build *b, int i) { return b->refs[i].template_name[0] && !b->code[i]; }
 
 /* The bare target, not the device's full id: a build machine without a GPU then makes the same cache keys. */
 mlaf_status mlaf_build_render(mlaf_gen *g, const char *target, const mlaf_kernel_ref *ref, char **source,
@@ -75,12 +80,12 @@ static mlaf_status render(mlaf_build *b, int i, mlaf_gen *g, const char *target,
   return MLAF_OK;
 }
 
-mlaf_status mlaf_build_jobs(mlaf_build *b, mlaf_gen *g, const char *target, mlaf_compile_job jobs[2], size_t *n,
+mlaf_status mlaf_build_jobs(mlaf_build *b, mlaf_gen *g, const char *target, mlaf_compile_job jobs[MLAF_STAGES_MAX], size_t *n,
                             mlaf_err *err) {
   size_t count = 0;
   mlaf_status st = MLAF_OK;
   for (int i = 0; !st && i < b->n; i++)
-    if (!b->code[i]) st = render(b, i, g, target, &jobs[count++], err);
+    if (wants_code(b, i)) st = render(b, i, g, target, &jobs[count++], err);
   if (!st) *n = count;
   return st;
 }
@@ -95,11 +100,11 @@ mlaf_status mlaf_build_take(mlaf_build *b, int i, void *code, size_t size, mlaf_
   return read_meta(b, i, err);
 }
 
-mlaf_status mlaf_build_finish(mlaf_build *b, mlaf_compile_job jobs[2], size_t n, mlaf_err *err) {
+mlaf_status mlaf_build_finish(mlaf_build *b, mlaf_compile_job jobs[MLAF_STAGES_MAX], size_t n, mlaf_err *err) {
   size_t taken = 0;
   mlaf_status st = MLAF_OK;
   for (int i = 0; !st && i < b->n; i++) {
-    if (b->code[i] || taken == n) continue;
+    if (!wants_code(b, i) || taken == n) continue;
     mlaf_compile_job *job = &jobs[taken++];
     if (job->status) return mlaf_fail(err, job->status, "%s: %.3500s", b->refs[i].symbol, job->log ? job->log : "");
     b->code[i] = job->code;
@@ -114,7 +119,7 @@ mlaf_status mlaf_build_finish(mlaf_build *b, mlaf_compile_job jobs[2], size_t n,
 mlaf_status mlaf_build_take_cached(mlaf_build *b, mlaf_compiler *c, mlaf_err *err) {
   mlaf_status st = MLAF_OK;
   for (int i = 0; !st && i < b->n; i++) {
-    if (b->code[i]) continue;
+    if (!wants_code(b, i)) continue;
     if (!b->refs[i].code_key[0]) return mlaf_fail(err, MLAF_E_NOT_COMPILED, "%s was never compiled", b->refs[i].symbol);
     st = mlaf_cache_get(c, b->refs[i].code_key, &b->code[i], &b->code_size[i], err);
     if (!st) st = read_meta(b, i, err);
@@ -140,7 +145,7 @@ bool mlaf_build_take_known(mlaf_build *b, mlaf_compiler *c, const mlaf_hashes *k
   for (int i = 0; i < b->n; i++) {
     char name[MLAF_HASH_HEX];
     if (!toolchain) return false;
-    if (b->code[i]) continue;
+    if (!wants_code(b, i)) continue;
     name_of_code(&b->refs[i], b->refs[i].src_hash, toolchain, name);
     const char *key = mlaf_hashes_find(known, target, name);
     if (!key) return false;
@@ -171,6 +176,7 @@ void mlaf_build_remember(const mlaf_build *b, mlaf_hashes *known, const char *ta
 mlaf_status mlaf_build_check(const mlaf_build *b, const mlaf_calls *calls, const mlaf_device *dev, mlaf_err *err) {
   mlaf_status st = MLAF_OK;
   for (int i = 0; !st && i < b->n; i++) {
+    if (!b->refs[i].template_name[0]) continue;
     const mlaf_asking k = {.symbol = b->refs[i].symbol, .threads = b->refs[i].threads, .calls = calls, .stage = i,
                            .budget = b->budget[i], .dev = dev};
     st = mlaf_resources_check(&k, &b->meta[i], err);
@@ -179,7 +185,7 @@ mlaf_status mlaf_build_check(const mlaf_build *b, const mlaf_calls *calls, const
 }
 
 /* What the compiler would make, looked up only: fills the jobs as if they had run. */
-static mlaf_status look_up(mlaf_compiler *c, mlaf_compile_job jobs[2], size_t n, mlaf_err *err) {
+static mlaf_status look_up(mlaf_compiler *c, mlaf_compile_job jobs[MLAF_STAGES_MAX], size_t n, mlaf_err *err) {
   mlaf_status st = MLAF_OK;
   for (size_t i = 0; !st && i < n; i++) {
     st = mlaf_compile_key(c, &jobs[i], err);
@@ -193,7 +199,7 @@ static mlaf_status look_up(mlaf_compiler *c, mlaf_compile_job jobs[2], size_t n,
 
 mlaf_status mlaf_build_now(mlaf_build *b, mlaf_gen *g, mlaf_compiler *c, const char *target, bool may_compile,
                            int *compiles, mlaf_err *err) {
-  mlaf_compile_job jobs[2] = {{.source = NULL}};
+  mlaf_compile_job jobs[MLAF_STAGES_MAX] = {{.source = NULL}};
   size_t n = 0;
   mlaf_status st = mlaf_build_jobs(b, g, target, jobs, &n, err);
   if (!st && n) st = may_compile ? mlaf_compile(c, jobs, n, NULL, NULL, err) : look_up(c, jobs, n, err);
@@ -205,10 +211,11 @@ mlaf_status mlaf_build_now(mlaf_build *b, mlaf_gen *g, mlaf_compiler *c, const c
 
 mlaf_status mlaf_build_load(const mlaf_build *b, mlaf_device *dev, const mlaf_problem *p, mlaf_loaded **out,
                             mlaf_err *err) {
-  mlaf_loaded_desc desc = {.name = b->name, .knob = b->splits};
+  mlaf_loaded_desc desc = {.name = b->name, .knob = b->knob};
   mlaf_status st = mlaf_build_check(b, mlaf_calls_of(p), dev, err);
   if (st) return st;
   for (int i = 0; i < b->n; i++) {
+    if (!b->refs[i].template_name[0]) continue;
     desc.kernels[i].ref = &b->refs[i];
     desc.kernels[i].code = (mlaf_code){b->code[i], b->code_size[i]};
   }

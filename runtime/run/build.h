@@ -6,21 +6,22 @@
 #include "compile/compile.h"
 #include "db/db.h"
 #include "gen/gen.h"
+#include "op/kernel.h"
 #include "run/hashes.h"
 #include "run/loaded.h"
 #include "run/resources.h"
 
-/* Both kernels of one variant. Zero-initialise; mlaf_build_clear frees. */
+/* The kernels of one variant, by stage. Zero-initialise; mlaf_build_clear frees. */
 typedef struct mlaf_build {
   char name[256];
-  uint32_t splits;
-  int n;                      /* kernels: 1 or 2; [0] decode, [1] combine */
-  mlaf_kernel_ref refs[2];    /* code_key is set once the code is there */
-  void *code[2];              /* owned */
-  size_t code_size[2];
-  char *source[2];            /* owned; NULL while nothing had to be rendered */
-  mlaf_kernel_meta meta[2];   /* what the code objects say; there when the code is */
-  mlaf_budget budget[2];      /* known of a variant, not of a stored choice */
+  uint32_t knob;
+  int n;                                  /* stages up to the last one that has a kernel */
+  mlaf_kernel_ref refs[MLAF_STAGES_MAX];  /* code_key is set once the code is there */
+  void *code[MLAF_STAGES_MAX];            /* owned */
+  size_t code_size[MLAF_STAGES_MAX];
+  char *source[MLAF_STAGES_MAX];          /* owned; NULL while nothing had to be rendered */
+  mlaf_kernel_meta meta[MLAF_STAGES_MAX]; /* what the code objects say; there when the code is */
+  mlaf_budget budget[MLAF_STAGES_MAX];    /* known of a variant, not of a stored choice */
 } mlaf_build;
 
 /* Names, hashes and launch geometry of a variant; no source yet. */
@@ -31,11 +32,11 @@ void mlaf_build_clear(mlaf_build *b);
 
 /* Render what is not rendered yet and fill one compile job per kernel that has no code. Jobs borrow the build's
  * sources and the generator's options.
- * E_TEMPLATE when a stored src_hash is not what the generator makes today. *n: 0..2. */
-mlaf_status mlaf_build_jobs(mlaf_build *b, mlaf_gen *g, const char *target, mlaf_compile_job jobs[2], size_t *n,
+ * E_TEMPLATE when a stored src_hash is not what the generator makes today. *n: 0 to the number of kernels. */
+mlaf_status mlaf_build_jobs(mlaf_build *b, mlaf_gen *g, const char *target, mlaf_compile_job jobs[MLAF_STAGES_MAX], size_t *n,
                             mlaf_err *err);
 /* Take the code of finished jobs (all succeeded) and read its metadata. Call with the jobs of the call above. */
-mlaf_status mlaf_build_finish(mlaf_build *b, mlaf_compile_job jobs[2], size_t n, mlaf_err *err);
+mlaf_status mlaf_build_finish(mlaf_build *b, mlaf_compile_job jobs[MLAF_STAGES_MAX], size_t n, mlaf_err *err);
 
 /* Code from the cache by the refs' keys; E_NOT_COMPILED when one is missing. */
 mlaf_status mlaf_build_take_cached(mlaf_build *b, mlaf_compiler *c, mlaf_err *err);

@@ -102,7 +102,8 @@ static mlaf_status load(finals *f, mlaf_err *err) {
   if (status == MLAF_OK && ready) status = compiled;
   for (int i = 0; i < f->n && status == MLAF_OK && ready; i++) {
     const tune_candidate *c = f->list[i].c;
-    bool code = t->kernels[c->decode].job.code && (c->combine < 0 || t->kernels[c->combine].job.code);
+    bool code = true;
+    for (int k = 0; k < MLAF_STAGES_MAX; k++) code = code && (c->kernels[k] < 0 || t->kernels[c->kernels[k]].job.code);
     if (code) mlaf_tuner_open(t, c, &f->list[i].loaded, NULL);
   }
   return status;

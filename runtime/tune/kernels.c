@@ -27,13 +27,13 @@ mlaf_status mlaf_tuner_kernel_prepare(tuner *t, int index, mlaf_err *err) {
 }
 
 mlaf_status mlaf_tuner_candidate_prepare(tuner *t, tune_candidate *c, mlaf_err *err) {
-  const int kernels[] = {c->decode, c->combine};
-  mlaf_kernel_ref *const refs[] = {&c->item.sample.decode, &c->item.sample.combine};
-  for (int i = 0; i < 2 && kernels[i] >= 0; i++) {
-    mlaf_status status = mlaf_tuner_kernel_prepare(t, kernels[i], err);
+  for (int i = 0; i < MLAF_STAGES_MAX; i++) {
+    mlaf_kernel_ref *ref = &c->item.sample.kernels[i];
+    if (c->kernels[i] < 0) continue;
+    mlaf_status status = mlaf_tuner_kernel_prepare(t, c->kernels[i], err);
     if (status != MLAF_OK) return status;
-    memcpy(refs[i]->src_hash, t->kernels[kernels[i]].src_hash, sizeof refs[i]->src_hash);
-    memcpy(refs[i]->code_key, t->kernels[kernels[i]].code_key, sizeof refs[i]->code_key);
+    memcpy(ref->src_hash, t->kernels[c->kernels[i]].src_hash, sizeof ref->src_hash);
+    memcpy(ref->code_key, t->kernels[c->kernels[i]].code_key, sizeof ref->code_key);
   }
   return MLAF_OK;
 }
@@ -104,8 +104,7 @@ mlaf_status mlaf_tuner_compile_start(tuner *t, mlaf_err *err) {
     if (x->state != TUNE_SELECTED) continue;
     mlaf_status status = mlaf_tuner_candidate_prepare(t, x, err);
     if (status != MLAF_OK) return status;
-    ask_for(t, x->decode);
-    ask_for(t, x->combine);
+    for (int k = 0; k < MLAF_STAGES_MAX; k++) ask_for(t, x->kernels[k]);
   }
   t->out->kernels += c->n;
   if (!c->n) {
@@ -118,8 +117,13 @@ mlaf_status mlaf_tuner_compile_start(tuner *t, mlaf_err *err) {
   return MLAF_OK;
 }
 
-static bool is_ready(const tuner *t, int index) {
-  return index < 0 || t->kernels[index].ready || t->kernels[index].trouble;
+static bool is_ready(const tuner *t, const tune_candidate *x) {
+  bool ready = true;
+  for (int i = 0; i < MLAF_STAGES_MAX; i++) {
+    const tune_kernel *k = x->kernels[i] < 0 ? NULL : &t->kernels[x->kernels[i]];
+    ready = ready && (!k || k->ready || k->trouble);
+  }
+  return ready;
 }
 
 /* Wakes up ten times a second to notice a cancel and to keep the progress line alive. */
@@ -135,7 +139,7 @@ bool mlaf_tuner_compile_wait(tuner *t, const tune_candidate *x) {
       until.tv_sec++;
     }
     pthread_mutex_lock(&c->lock);
-    ready = is_ready(t, x->decode) && is_ready(t, x->combine);
+    ready = is_ready(t, x);
     bool over = c->finished;
     if (!ready && !over) pthread_cond_timedwait(&c->changed, &c->lock, &until);
     pthread_mutex_unlock(&c->lock);

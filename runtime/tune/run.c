@@ -123,18 +123,23 @@ static void choose_here(tuner *t) {
   const mlaf_sample *s = &out->items[0].sample;
   if (!out->n || s->outcome != MLAF_OUT_OK) return;
   const mlaf_sample *second = out->n > 1 && out->items[1].sample.outcome == MLAF_OUT_OK ? &out->items[1].sample : NULL;
-  out->choice = (mlaf_choice){.splits = s->splits,
-                              .decode = s->decode,
-                              .combine = s->combine,
+  out->choice = (mlaf_choice){.knob = s->knob,
                               .source = s->source,
                               .ns = s->timing.ns,
                               .margin = second ? second->timing.ns / s->timing.ns - 1 : 0,
                               .error = s->error};
+  memcpy(out->choice.kernels, s->kernels, sizeof out->choice.kernels);
   memcpy(out->choice.lengths, s->lengths, sizeof out->choice.lengths);
   out->choice.at = *t->problem;
   mlaf_problem_print(t->problem, out->choice.problem, sizeof out->choice.problem);
   memcpy(out->choice.variant, s->variant, sizeof out->choice.variant);
   out->has_choice = true;
+}
+
+static bool same_templates(const mlaf_kernel_ref *a, const mlaf_kernel_ref *b) {
+  bool same = true;
+  for (int i = 0; i < MLAF_STAGES_MAX; i++) same = same && strcmp(a[i].template_hash, b[i].template_hash) == 0;
+  return same;
 }
 
 /* The database's rule, if its choice is exact and of today's templates. It need not be one of this run's candidates: an
@@ -145,9 +150,7 @@ static bool of_this_space(void *user, const mlaf_choice *c) {
   mlaf_problem_print(t->problem, problem, sizeof problem);
   for (size_t i = 0; i < t->n && strcmp(problem, c->problem) == 0; i++) {
     const mlaf_sample *s = &t->list[i].item.sample;
-    if (strcmp(s->variant, c->variant) == 0)
-      return strcmp(s->decode.template_hash, c->decode.template_hash) == 0 &&
-             strcmp(s->combine.template_hash, c->combine.template_hash) == 0;
+    if (strcmp(s->variant, c->variant) == 0) return same_templates(s->kernels, c->kernels);
   }
   return false;
 }

@@ -13,9 +13,9 @@ static int kernel_index(tuner *t, const mlaf_kernel_desc *k) {
   return (int)t->n_kernels++;
 }
 
-static int group_of(const tuner *t, size_t upto, int decode) {
+static int group_of(const tuner *t, size_t upto, int kernel) {
   for (size_t i = 0; i < upto; i++)
-    if (t->list[i].decode == decode) return t->list[i].group;
+    if (t->list[i].kernels[0] == kernel) return t->list[i].group;
   return t->n_groups;
 }
 
@@ -26,10 +26,9 @@ static mlaf_status start_sample(const tuner *t, tune_candidate *c, mlaf_err *err
   if (status != MLAF_OK) return status;
   mlaf_sample *s = &c->item.sample;
   memcpy(s->variant, build.name, sizeof s->variant);
-  s->splits = build.splits;
-  s->decode = build.refs[0];
+  s->knob = build.knob;
+  memcpy(s->kernels, build.refs, sizeof s->kernels);
   mlaf_lengths_print(&t->opts.lengths, s->lengths);
-  if (build.n == 2) s->combine = build.refs[1];
   c->item.model_ns = c->variant->model_ns;
   mlaf_build_clear(&build);
   return MLAF_OK;
@@ -40,7 +39,7 @@ mlaf_status mlaf_tuner_space_read(tuner *t, mlaf_err *err) {
   if (status != MLAF_OK) return status;
   t->list = calloc(t->n_space + 1, sizeof *t->list);
   t->counted = calloc(t->n_space + 1, sizeof *t->counted);
-  t->kernels = calloc(2 * t->n_space + 1, sizeof *t->kernels);
+  t->kernels = calloc(MLAF_STAGES_MAX * t->n_space + 1, sizeof *t->kernels);
   if (!t->list || !t->counted || !t->kernels)
     return mlaf_fail(err, MLAF_E_NOMEM, "no memory for a space of %zu variants", t->n_space);
   for (size_t i = 0; status == MLAF_OK && i < t->n_space; i++) {
@@ -51,9 +50,9 @@ mlaf_status mlaf_tuner_space_read(tuner *t, mlaf_err *err) {
     }
     tune_candidate *c = &t->list[t->n];
     c->variant = v;
-    c->decode = kernel_index(t, &v->decode);
-    c->combine = v->combine.template_name ? kernel_index(t, &v->combine) : -1;
-    c->group = group_of(t, t->n, c->decode);
+    for (int k = 0; k < MLAF_STAGES_MAX; k++)
+      c->kernels[k] = v->kernels[k].template_name ? kernel_index(t, &v->kernels[k]) : -1;
+    c->group = group_of(t, t->n, c->kernels[0]);
     if (c->group == t->n_groups) t->n_groups++;
     t->n++;
     status = start_sample(t, c, err);
@@ -73,23 +72,27 @@ void mlaf_tuner_space_free(tuner *t) {
 }
 
 /* --- resuming --- */
-static bool same_template(const mlaf_kernel_ref *was, const mlaf_kernel_ref *is) {
-  return strcmp(was->template_name, is->template_name) == 0 && strcmp(was->template_hash, is->template_hash) == 0;
+static bool same_templates(const mlaf_kernel_ref *was, const mlaf_kernel_ref *is) {
+  bool same = true;
+  for (int i = 0; i < MLAF_STAGES_MAX; i++)
+    same = same && !strcmp(was[i].template_name, is[i].template_name) && !strcmp(was[i].template_hash, is[i].template_hash);
+  return same;
 }
 
 /* The key covers source, options and compiler. A failure from before there was one is judged by its template alone. */
 static bool same_code(const mlaf_kernel_ref *was, const mlaf_kernel_ref *is) {
-  return !was->code_key[0] || !is->code_key[0] || strcmp(was->code_key, is->code_key) == 0;
+  bool same = true;
+  for (int i = 0; i < MLAF_STAGES_MAX; i++)
+    same = same && (!was[i].code_key[0] || !is[i].code_key[0] || !strcmp(was[i].code_key, is[i].code_key));
+  return same;
 }
 
 static mlaf_status resume_one(tuner *t, tune_candidate *c, const mlaf_sample *s, mlaf_err *err) {
   mlaf_sample *mine = &c->item.sample;
-  if (c->state != TUNE_PENDING || strcmp(s->variant, mine->variant) != 0 || strcmp(s->lengths,
-                                                            mine->lengths) != 0) return MLAF_OK;
-  if (!same_template(&s->decode, &mine->decode) || !same_template(&s->combine, &mine->combine)) return MLAF_OK;
+  const bool asked = strcmp(s->variant, mine->variant) == 0 && strcmp(s->lengths, mine->lengths) == 0;
+  if (c->state != TUNE_PENDING || !asked || !same_templates(s->kernels, mine->kernels)) return MLAF_OK;
   mlaf_status status = mlaf_tuner_candidate_prepare(t, c, err);
-  if (status != MLAF_OK || !same_code(&s->decode, &mine->decode) || !same_code(&s->combine, &mine->combine))
-    return status;
+  if (status != MLAF_OK || !same_code(s->kernels, mine->kernels)) return status;
   *mine = *s;
   c->item.resumed = true;
   c->state = TUNE_DONE;

@@ -1,9 +1,9 @@
 /* Which candidates are tried, in which order and how precisely.
- *   pruned      round 1: each decode kernel with the split count the model likes best, kernels in the model's order (each
+ *   pruned      round 1: each first kernel with the knob the model likes best, kernels in the model's order (each
  *                        template gets a share of the room);
- *               round 2: further split counts of the kernels that came out near the best;
- *               round 3: further combine kernels for the best split counts.
- *               A limit on candidates leaves a third of it to the later rounds: a good kernel with a bad split count looks
+ *               round 2: further knobs of the kernels that came out near the best;
+ *               round 3: further kernels of the later stages for the best knobs.
+ *               A limit on candidates leaves a third of it to the later rounds: a good kernel with a bad knob looks
  *               like a bad one.
  *   exhaustive  all of them.
  *   halving     round 1: all of them, a few short samples each; rounds 2 and 3: the best third of the last round, with more.
@@ -13,9 +13,9 @@
 
 #include "tune/tune_internal.h"
 
-#define NEAR_SPLITS     1.25 /* round 2 looks at kernels within this of the best */
-#define NEAR_COMBINES   1.05 /* round 3 */
-#define MODELLED_SPLITS 2    /* further split counts of a kernel where timing one is slow */
+#define NEAR_KNOBS      1.25 /* round 2 looks at kernels within this of the best */
+#define NEAR_LATER      1.05 /* round 3 */
+#define MODELLED_KNOBS  2    /* further knobs of a kernel where timing one is slow */
 #define PRUNED_SHARE    0.15 /* of the space is as much as a pruned search evaluates ... */
 enum { PRUNED_LEAST = 12, HALVING_LEAST = 4 }; /* ... but this many in any case */
 
@@ -63,7 +63,7 @@ static void best_of_groups(selection *s, const char *template, bool any_lengths,
   for (int group = 0; group < s->t->n_groups && most; group++)
     for (size_t i = 0; i < s->t->n; i++) {
       if (s->t->list[i].group != group) continue;
-      if (template && strcmp(template, s->t->list[i].variant->decode.template_name) != 0) break;
+      if (template && strcmp(template, s->t->list[i].variant->kernels[0].template_name) != 0) break;
       if (any_lengths && !s->t->list[i].variant->any_lengths) break;
       if (!take(s, i)) return;
       most--;
@@ -73,7 +73,7 @@ static void best_of_groups(selection *s, const char *template, bool any_lengths,
 
 static bool first_of_template(const tuner *t, size_t index) {
   for (size_t i = 0; i < index; i++)
-    if (strcmp(t->list[i].variant->decode.template_name, t->list[index].variant->decode.template_name) == 0)
+    if (strcmp(t->list[i].variant->kernels[0].template_name, t->list[index].variant->kernels[0].template_name) == 0)
       return false;
   return true;
 }
@@ -87,7 +87,7 @@ static void first_round(selection *s) {
   size_t share = templates ? s->limit / (2 * templates) : 0;
   if (!share) share = 1;
   for (size_t i = 0; i < s->t->n; i++) {
-    const char *template = s->t->list[i].variant->decode.template_name;
+    const char *template = s->t->list[i].variant->kernels[0].template_name;
     if (!first_of_template(s->t, i)) continue;
     if (uneven) best_of_groups(s, template, true, share);
     if (templates > 1) best_of_groups(s, template, false, share);
@@ -96,31 +96,31 @@ static void first_round(selection *s) {
 }
 
 /* 0 when nothing of the group passed. */
-static double group_best(const selection *s, int group, uint32_t *splits) {
+static double group_best(const selection *s, int group, uint32_t *knob) {
   double best = 0;
   for (size_t i = 0; i < s->t->n; i++) {
     const tune_candidate *c = &s->t->list[i];
     if (c->group != group || !s->counted[i] || !usable(c)) continue;
     if (best != 0 && c->item.sample.timing.ns >= best) continue;
     best = c->item.sample.timing.ns;
-    *splits = c->item.sample.splits;
+    *knob = c->item.sample.knob;
   }
   return best;
 }
 
-static bool splits_counted(const selection *s, int group, uint32_t splits) {
+static bool knob_counted(const selection *s, int group, uint32_t knob) {
   for (size_t i = 0; i < s->t->n; i++)
-    if (s->t->list[i].group == group && s->t->list[i].item.sample.splits == splits && s->counted[i]) return true;
+    if (s->t->list[i].group == group && s->t->list[i].item.sample.knob == knob && s->counted[i]) return true;
   return false;
 }
 
 /* Groups near the best, the best first: the limit may cut the rest off. *order is malloc'ed by the caller. */
 static int near_groups(const selection *s, double within, int *order, double *times) {
-  uint32_t splits;
+  uint32_t knob;
   int n = 0;
   double best = 0;
   for (int g = 0; g < s->t->n_groups; g++) {
-    double ns = group_best(s, g, &splits);
+    double ns = group_best(s, g, &knob);
     if (ns == 0) continue;
     if (best == 0 || ns < best) best = ns;
     int at = n++;
@@ -136,22 +136,22 @@ static int near_groups(const selection *s, double within, int *order, double *ti
 }
 
 /* In model order. Where timing is slow only a few more are tried. */
-static void further_splits(selection *s, int group) {
+static void further_knobs(selection *s, int group) {
   int taken = 0;
   for (size_t i = 0; i < s->t->n; i++) {
     const tune_candidate *c = &s->t->list[i];
-    if (c->group != group || splits_counted(s, group, c->item.sample.splits)) continue;
-    if (s->t->modelled && taken++ == MODELLED_SPLITS) return;
+    if (c->group != group || knob_counted(s, group, c->item.sample.knob)) continue;
+    if (s->t->modelled && taken++ == MODELLED_KNOBS) return;
     if (!take(s, i)) return;
   }
 }
 
-/* Decode and combine times add up, so other combine kernels are tried at the best split count only. */
-static void further_combines(selection *s, int group) {
-  uint32_t splits = 0;
-  group_best(s, group, &splits);
+/* The times of stages add up, so other kernels behind the first are tried at the best knob only. */
+static void further_later(selection *s, int group) {
+  uint32_t knob = 0;
+  group_best(s, group, &knob);
   for (size_t i = 0; i < s->t->n; i++)
-    if (s->t->list[i].group == group && s->t->list[i].item.sample.splits == splits && !take(s, i)) return;
+    if (s->t->list[i].group == group && s->t->list[i].item.sample.knob == knob && !take(s, i)) return;
 }
 
 static void pruned_round(selection *s, int round) {
@@ -162,8 +162,8 @@ static void pruned_round(selection *s, int round) {
   }
   int *order = calloc((size_t)t->n_groups, sizeof *order);
   double *times = calloc((size_t)t->n_groups, sizeof *times);
-  int n = order && times ? near_groups(s, round == 2 ? NEAR_SPLITS : NEAR_COMBINES, order, times) : 0;
-  for (int i = 0; i < n; i++) (round == 2 ? further_splits : further_combines)(s, order[i]);
+  int n = order && times ? near_groups(s, round == 2 ? NEAR_KNOBS : NEAR_LATER, order, times) : 0;
+  for (int i = 0; i < n; i++) (round == 2 ? further_knobs : further_later)(s, order[i]);
   free(order);
   free(times);
 }

@@ -77,27 +77,28 @@ static mlaf_status check_code(tuner *t, tune_candidate *c, int index, int stage,
   return MLAF_OK;
 }
 
-/* The decode kernel's resources are the candidate's: the combine kernel is small and shared. */
+/* The first kernel's resources are the candidate's: those behind it are small and shared. */
 static mlaf_status check_codes(tuner *t, tune_candidate *c, bool *usable, mlaf_err *err) {
-  mlaf_kernel_meta meta = {.vgpr_count = 0}, combine = {.vgpr_count = 0};
-  mlaf_status status = check_code(t, c, c->decode, 0, usable, &meta, err);
+  mlaf_kernel_meta meta = {.vgpr_count = 0}, other = {.vgpr_count = 0};
+  mlaf_status status = check_code(t, c, c->kernels[0], 0, usable, &meta, err);
   mlaf_sample *s = &c->item.sample;
   s->vgpr = mlaf_resources_vgpr(&meta);
   s->agpr = meta.agpr_count;
   s->lds = meta.lds_bytes;
   s->scratch = meta.scratch_bytes;
-  if (status == MLAF_OK && *usable && c->combine >= 0)
-    status = check_code(t, c, c->combine, 1, usable, &combine, err);
+  for (int i = 1; status == MLAF_OK && *usable && i < MLAF_STAGES_MAX; i++)
+    if (c->kernels[i] >= 0) status = check_code(t, c, c->kernels[i], i, usable, &other, err);
   return status;
 }
 
 mlaf_status mlaf_tuner_open(tuner *t, const tune_candidate *c, mlaf_loaded **out, mlaf_err *err) {
-  const tune_kernel *d = &t->kernels[c->decode], *m = c->combine < 0 ? NULL : &t->kernels[c->combine];
   const mlaf_sample *s = &c->item.sample;
-  mlaf_loaded_desc desc = {.name = s->variant, .kernels = {{&s->decode, {d->job.code, d->job.code_size}}}, .knob = s->splits};
-  if (m) {
-    desc.kernels[1].ref = &s->combine;
-    desc.kernels[1].code = (mlaf_code){m->job.code, m->job.code_size};
+  mlaf_loaded_desc desc = {.name = s->variant, .knob = s->knob};
+  for (int i = 0; i < MLAF_STAGES_MAX; i++) {
+    if (c->kernels[i] < 0) continue;
+    const mlaf_compile_job *job = &t->kernels[c->kernels[i]].job;
+    desc.kernels[i].ref = &s->kernels[i];
+    desc.kernels[i].code = (mlaf_code){job->code, job->code_size};
   }
   return t->steps->open(t->env->device, t->problem, &desc, out, err);
 }

@@ -6,7 +6,7 @@
 
 #include "tune/tune.h"
 
-/* A distinct kernel of the space: splits of one decode kernel share it, and all share a few combine kernels. */
+/* A distinct kernel of the space: all knobs of one first kernel share it, and all share a few of the later stages. */
 typedef struct tune_kernel {
   const mlaf_kernel_desc *desc; /* of the variant that named it first */
   char *source;
@@ -23,8 +23,8 @@ typedef enum tune_state { TUNE_PENDING, TUNE_SELECTED, TUNE_DONE } tune_state;
 
 typedef struct tune_candidate {
   mlaf_variant *variant;
-  int decode, combine; /* kernel indices; combine -1: none */
-  int group;           /* candidates of one decode kernel */
+  int kernels[MLAF_STAGES_MAX]; /* indices, by stage; -1: none */
+  int group;                    /* candidates of one first kernel */
   tune_state state;
   bool verified; /* in this run: timing it again needs no second verification */
   bool compared; /* in turns with the others at the front */
@@ -96,12 +96,12 @@ void mlaf_tuner_note_best(tuner *t);
 /* --- kernels.c --- */
 /* Render and hash a kernel once. Its own failure stays with it; not OK: no memory, no compiler. */
 mlaf_status mlaf_tuner_kernel_prepare(tuner *t, int kernel, mlaf_err *err);
-/* The same for both kernels of a candidate, and put hashes and keys into its sample. */
+/* The same for all kernels of a candidate, and put hashes and keys into its sample. */
 mlaf_status mlaf_tuner_candidate_prepare(tuner *t, tune_candidate *c, mlaf_err *err);
 void mlaf_tuner_kernels_free(tuner *t);
 /* Start compiling what the selected candidates need, in their order. */
 mlaf_status mlaf_tuner_compile_start(tuner *t, mlaf_err *err);
-/* Wait until both kernels of a candidate have their outcome; false: the run is to stop, or the compiler failed as a whole. */
+/* Wait until all kernels of a candidate have their outcome; false: the run is to stop, or the compiler failed as a whole. */
 bool mlaf_tuner_compile_wait(tuner *t, const tune_candidate *c);
 /* Stop (when the run gives up) and join. */
 mlaf_status mlaf_tuner_compile_end(tuner *t, bool stop, mlaf_err *err);
@@ -118,7 +118,7 @@ void mlaf_tuner_class_timing(tune_candidate *c, const mlaf_time_opts *opts);
 mlaf_status mlaf_tuner_need_bench(tuner *t, mlaf_err *err);
 
 /* --- verified.c --- */
-/* Was this very code verified with this split count in the campaign? Then *error is what it showed. */
+/* Was this very code verified with this knob in the campaign? Then *error is what it showed. */
 bool mlaf_tuner_verified(const tuner *t, const tune_candidate *c, double *error);
 void mlaf_tuner_note_verified(const tuner *t, const tune_candidate *c);
 

@@ -1,10 +1,12 @@
 /* What was verified on this device already. The suite's cases depend on a problem's family and the seed, not on batch and ctx, so
- * the problems of a grid share verifications: the same code with the same split count gives the same numbers again. */
+ * the problems of a grid share verifications: the same code with the same knob gives the same numbers again. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "op/nearest.h"
 #include "tune/tune_internal.h"
+#include "ops/mla_decode/problem.h"
 
 typedef struct verified {
   char key[MLAF_HASH_HEX];
@@ -26,21 +28,20 @@ void mlaf_verified_free(mlaf_verified *v) {
 
 static void make_key(const tuner *t, const tune_candidate *c, char out[MLAF_HASH_HEX]) {
   const mlaf_sample *s = &c->item.sample;
-  mlaf_problem family = *t->problem;
-  char problem[MLAF_PROBLEM_TEXT_MAX] = "", numbers[64];
-  family.batch = family.ctx = 1;
-  mlaf_problem_print(&family, problem, sizeof problem);
-  snprintf(numbers, sizeof numbers, "s%u seed%llu", s->splits, (unsigned long long)t->opts.seed);
-  const void *parts[] = {t->info->id, problem, numbers, s->decode.code_key, s->combine.code_key};
-  size_t lens[5];
-  for (int i = 0; i < 5; i++) lens[i] = strlen(parts[i]);
-  mlaf_sha256_parts(parts, lens, 5, out);
+  char family[MLAF_PROBLEM_TEXT_MAX] = "", numbers[64];
+  mlaf_problem_family(t->problem, family, sizeof family);
+  snprintf(numbers, sizeof numbers, "s%u seed%llu", s->knob, (unsigned long long)t->opts.seed);
+  const void *parts[3 + MLAF_STAGES_MAX] = {t->info->id, family, numbers};
+  size_t lens[3 + MLAF_STAGES_MAX];
+  for (int i = 0; i < MLAF_STAGES_MAX; i++) parts[3 + i] = s->kernels[i].code_key;
+  for (int i = 0; i < 3 + MLAF_STAGES_MAX; i++) lens[i] = strlen(parts[i]);
+  mlaf_sha256_parts(parts, lens, 3 + MLAF_STAGES_MAX, out);
 }
 
 bool mlaf_tuner_verified(const tuner *t, const tune_candidate *c, double *error) {
   const mlaf_verified *v = t->env->verified;
   char key[MLAF_HASH_HEX];
-  if (!v || !c->item.sample.decode.code_key[0]) return false;
+  if (!v || !c->item.sample.kernels[0].code_key[0]) return false;
   make_key(t, c, key);
   for (size_t i = 0; i < v->n; i++)
     if (memcmp(v->list[i].key, key, sizeof key) == 0) {
@@ -53,7 +54,7 @@ bool mlaf_tuner_verified(const tuner *t, const tune_candidate *c, double *error)
 /* Without memory the next problem verifies again. */
 void mlaf_tuner_note_verified(const tuner *t, const tune_candidate *c) {
   mlaf_verified *v = t->env->verified;
-  if (!v || !c->item.sample.decode.code_key[0]) return;
+  if (!v || !c->item.sample.kernels[0].code_key[0]) return;
   if (v->n == v->cap) {
     size_t cap = v->cap ? 2 * v->cap : 256;
     verified *grown = realloc(v->list, cap * sizeof *grown);

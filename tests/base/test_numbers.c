@@ -109,7 +109,7 @@ static void the_generator_is_the_same(void **state) {
     for (size_t i = 0; i < n; i += 40) {
       char *source = NULL, hash[MLAF_HASH_HEX];
       if (list[i].rejected) continue;
-      if (mlaf_gen_render(g, &list[i].decode, "gfx942", &source, hash, &err)) fail_msg("%s", err.text);
+      if (mlaf_gen_render(g, &list[i].kernels[0], "gfx942", &source, hash, &err)) fail_msg("%s", err.text);
       mlaf_text_str(&all, source);
       free(source);
     }

@@ -253,7 +253,7 @@ static void database_commands(void **state) {
   release(&r);
   r = RUN(d, "db", "export"); /* the import made an empty database */
   assert_exit(r, 0);
-  assert_has(r.out, "# mlaforge tuning text 2\ndevice\tproblem\t");
+  assert_has(r.out, "# mlaforge tuning text 3\ndevice\tproblem\t");
   char *header = mlaf_strdup(r.out);
   release(&r);
   snprintf(path, sizeof path, "%s/good.tsv", d->dir);
@@ -263,8 +263,8 @@ static void database_commands(void **state) {
   mlaf_text_str(&text, header);
   mlaf_text_fmt(&text,
                 "arch:gfx942\tmla_decode:h16,r512,p64,q1,bf16,page64,b4,s1024\treg:x=1/"
-                "s1\t1\tdefault\t20000\t0.05\t0.0019\t1\t*\t*\t*\t*"
-                "\tmla_decode_reg\tx=1\tmlaf_mla_decode_00000000\t%s\t%s\t-\t256\t16\t-\t-\t-\t-\t-\t-\t0\t0\tequal\n",
+                "s1\t1\tdefault\t20000\t0.05\t0.0019\t1\t*\t*\t*\t*\tequal"
+                "\tdecode\tmla_decode_reg\tx=1\tmlaf_mla_decode_00000000\t%s\t%s\t-\t256\t16\n",
                 hash, hash);
   assert_int_equal(mlaf_file_publish(path, text.data, text.len, NULL), MLAF_OK);
   r = RUN(d, "db", "import", path, "--json");

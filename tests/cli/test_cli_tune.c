@@ -88,13 +88,13 @@ static void add(const char *path, int batch, const char *variant, double ns) {
   snprintf(dev.id, sizeof dev.id, "emu:gfx942|cu304|xcc8|SPX|NPS1");
   snprintf(dev.target, sizeof dev.target, "gfx942");
   p.batch = batch;
-  mlaf_sample s = {.splits = 1, .outcome = MLAF_OUT_OK, .source = MLAF_SRC_MODELLED, .error = 1e-3};
+  mlaf_sample s = {.knob = 1, .outcome = MLAF_OUT_OK, .source = MLAF_SRC_MODELLED, .error = 1e-3};
   snprintf(s.variant, sizeof s.variant, "%s", variant);
-  snprintf(s.decode.template_name, sizeof s.decode.template_name, "mla_decode/mfma_reg");
-  snprintf(s.decode.symbol, sizeof s.decode.symbol, "k<&>");
-  memset(s.decode.template_hash, '0', 64);
-  s.decode.threads = 64;
-  s.decode.rows_per_wg = 16;
+  snprintf(s.kernels[0].template_name, sizeof s.kernels[0].template_name, "mla_decode/mfma_reg");
+  snprintf(s.kernels[0].symbol, sizeof s.kernels[0].symbol, "k<&>");
+  memset(s.kernels[0].template_hash, '0', 64);
+  s.kernels[0].threads = 64;
+  s.kernels[0].rows_per_wg = 16;
   s.timing = (mlaf_timing){.source = MLAF_TIME_MODELLED, .ns = ns, .p10_ns = ns, .p90_ns = ns, .samples = 1, .n_parts = 2,
                            .parts = {{"hbm", ns / 2}, {"issue", ns / 2}}};
   if (mlaf_db_open(path, false, NULL, &db, &err) != MLAF_OK ||

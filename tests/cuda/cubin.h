@@ -13,10 +13,11 @@
  * launch. */
 typedef struct cubin {
   Elf64_Ehdr head;
-  Elf64_Shdr sections[4];
-  Elf64_Sym symbols[3];
+  Elf64_Shdr sections[6]; /* the last two are there with metadata alone */
+  Elf64_Sym symbols[4];
   mlaf_kernel_launch data[2];
-  char names[96];
+  uint32_t info[3], own[5]; /* .nv.info and .nv.info.<kernel> */
+  char names[160];
 } cubin;
 
 static uint32_t put_name(cubin *c, size_t *used, const char *name) {
@@ -47,10 +48,29 @@ static void make_cubin_of(cubin *c, unsigned machine, const char *first, const c
   c->sections[2] = (Elf64_Shdr){.sh_name = put_name(c, &used, ".nv.global.init"), .sh_type = SHT_PROGBITS,
                                 .sh_offset = offsetof(cubin, data), .sh_size = sizeof c->data};
   c->sections[3] = (Elf64_Shdr){.sh_name = put_name(c, &used, ".symtab"), .sh_type = SHT_SYMTAB, .sh_link = 1,
-                                .sh_offset = offsetof(cubin, symbols), .sh_size = sizeof c->symbols,
+                                .sh_offset = offsetof(cubin, symbols), .sh_size = 3 * sizeof *c->symbols,
                                 .sh_entsize = sizeof(Elf64_Sym)};
   c->sections[1] = (Elf64_Shdr){.sh_name = put_name(c, &used, ".strtab"), .sh_type = SHT_STRTAB,
                                 .sh_offset = offsetof(cubin, names), .sh_size = sizeof c->names};
+}
+
+/* And what NVRTC says of one kernel: registers, bytes of parameters, threads. */
+static inline void put_cubin_meta(cubin *c, const char *kernel, uint32_t bytes, uint32_t threads) {
+  size_t used = sizeof c->names;
+  char own[64];
+  while (used && !c->names[used - 1]) used--;
+  used++;
+  snprintf(own, sizeof own, ".nv.info.%s", kernel);
+  c->symbols[3] = (Elf64_Sym){.st_name = put_name(c, &used, kernel), .st_info = STT_FUNC, .st_shndx = 2};
+  c->sections[3].sh_size = sizeof c->symbols;
+  const uint32_t info[] = {0x00082f04, 3, 32}, of_kernel[] = {0x00001903 | bytes << 16, 0x000c0504, threads, 1, 1};
+  memcpy(c->info, info, sizeof info);
+  memcpy(c->own, of_kernel, sizeof of_kernel);
+  c->sections[4] = (Elf64_Shdr){.sh_name = put_name(c, &used, ".nv.info"), .sh_type = SHT_PROGBITS,
+                                .sh_offset = offsetof(cubin, info), .sh_size = sizeof c->info};
+  c->sections[5] = (Elf64_Shdr){.sh_name = put_name(c, &used, own), .sh_type = SHT_PROGBITS,
+                                .sh_offset = offsetof(cubin, own), .sh_size = sizeof c->own};
+  c->head.e_shnum = 6;
 }
 
 #endif

@@ -70,7 +70,7 @@ static inline void fake_hash(char out[MLAF_HASH_HEX], const char *seed) { mlaf_s
 
 /* An OK, measured sample of variant `name`; template_hash is made from `version`. */
 static inline mlaf_sample make_sample(const char *name, double ns, const char *version) {
-  mlaf_sample s = {.splits = 4,
+  mlaf_sample s = {.knob = 4,
                    .outcome = MLAF_OUT_OK,
                    .source = MLAF_SRC_MEASURED,
                    .error = 1.9e-3,
@@ -78,7 +78,7 @@ static inline mlaf_sample make_sample(const char *name, double ns, const char *v
                    .agpr = 128,
                    .lds = 1024};
   snprintf(s.variant, sizeof s.variant, "%s", name);
-  mlaf_kernel_ref *kernels[] = {&s.decode, &s.combine};
+  mlaf_kernel_ref *kernels[] = {&s.kernels[0], &s.kernels[1]};
   for (int i = 0; i < 2; i++) {
     snprintf(kernels[i]->template_name, sizeof kernels[i]->template_name, i ? "mla_decode/combine_wave" : "mla_decode/mfma_reg");
     snprintf(kernels[i]->params, sizeof kernels[i]->params, i ? "rank=512" : "heads=16,waves=4");

@@ -27,7 +27,7 @@ static void what_goes_in_comes_out(void **state) {
   mlaf_sample bad = make_sample("mfma_lds:waves=8/s2", 0, "v1");
   bad.outcome = MLAF_OUT_RESOURCES;
   bad.scratch = 720;
-  bad.combine = (mlaf_kernel_ref){0};
+  bad.kernels[1] = (mlaf_kernel_ref){0};
   snprintf(bad.detail, sizeof bad.detail, "263 spills\tand a tab");
   add_sample(db, &dev, &p, &bad);
   size_t n = 0;
@@ -35,14 +35,14 @@ static void what_goes_in_comes_out(void **state) {
   assert_int_equal(mlaf_db_samples(db, &dev, &p, &out, &n, &err), MLAF_OK);
   assert_int_equal(n, 2);
   assert_string_equal(out[0].variant, in.variant);
-  assert_memory_equal(&out[0].decode, &in.decode, sizeof in.decode);
-  assert_memory_equal(&out[0].combine, &in.combine, sizeof in.combine);
+  assert_memory_equal(&out[0].kernels[0], &in.kernels[0], sizeof in.kernels[0]);
+  assert_memory_equal(&out[0].kernels[1], &in.kernels[1], sizeof in.kernels[1]);
   assert_memory_equal(&out[0].timing, &in.timing, sizeof in.timing);
   assert_true(out[0].error == in.error && out[0].vgpr == 400 && out[0].agpr == 128 && out[0].lds == 1024);
   assert_int_equal(out[1].outcome, MLAF_OUT_RESOURCES);
   assert_int_equal(out[1].scratch, 720);
   assert_string_equal(out[1].detail, bad.detail);
-  assert_string_equal(out[1].combine.template_name, "");
+  assert_string_equal(out[1].kernels[1].template_name, "");
   assert_true(out[1].timing.ns == 0);
   free(out);
   assert_chosen(db, &dev, &p, "mfma_reg:waves=4/s4");
@@ -60,7 +60,7 @@ static void impossible_samples_are_refused(void **state) {
   mlaf_sample s = make_sample("a", -5, "v1");
   assert_int_equal(mlaf_db_add_sample(db, &dev, TOOLCHAIN, &p, &s, &err), MLAF_E_ARG);
   s = make_sample("a", 5, "v1");
-  s.decode.template_name[0] = 0;
+  s.kernels[0].template_name[0] = 0;
   assert_int_equal(mlaf_db_add_sample(db, &dev, TOOLCHAIN, &p, &s, &err), MLAF_E_ARG);
   s = make_sample("", 5, "v1");
   assert_int_equal(mlaf_db_add_sample(db, &dev, TOOLCHAIN, &p, &s, NULL), MLAF_E_ARG);
@@ -152,7 +152,7 @@ static void samples_of_an_edited_template_do_not_count(void **state) {
   mlaf_sample s = make_sample("fast-but-old", 10, "v1");
   add_sample(db, &dev, &p, &s);
   mlaf_sample other = make_sample("other-template", 60, "lds-v1");
-  snprintf(other.decode.template_name, sizeof other.decode.template_name, "mla_decode/mfma_lds");
+  snprintf(other.kernels[0].template_name, sizeof other.kernels[0].template_name, "mla_decode/mfma_lds");
   add_sample(db, &dev, &p, &other);
   s = make_sample("new", 100, "v2");
   add_sample(db, &dev, &p, &s);
@@ -164,7 +164,7 @@ static bool refuse_version_1(void *user, const mlaf_choice *c) {
   char hash[MLAF_HASH_HEX];
   fake_hash(hash, "v1");
   ++*(int *)user;
-  return strcmp(c->decode.template_hash, hash) != 0;
+  return strcmp(c->kernels[0].template_hash, hash) != 0;
 }
 
 static void nearest_bucket_by_log_distance(void **state) {

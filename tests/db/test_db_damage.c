@@ -24,12 +24,12 @@ static mlaf_sample sample_at(int problem, int variant) {
   char name[32];
   snprintf(name, sizeof name, "p%d-v%d", problem, variant);
   mlaf_sample s = make_sample(name, 1000 + 100 * problem + 10 * variant, "v1");
-  memset(s.decode.params, 0, sizeof s.decode.params); /* kernels are compared byte by byte */
-  memset(s.decode.symbol, 0, sizeof s.decode.symbol);
-  snprintf(s.decode.params, sizeof s.decode.params, "name=%s", name);
-  snprintf(s.decode.symbol, sizeof s.decode.symbol, "mlaf_%s", name);
-  s.decode.threads = 64 * (1 + (uint32_t)variant % 4);
-  s.splits = 1 + (uint32_t)variant;
+  memset(s.kernels[0].params, 0, sizeof s.kernels[0].params); /* kernels are compared byte by byte */
+  memset(s.kernels[0].symbol, 0, sizeof s.kernels[0].symbol);
+  snprintf(s.kernels[0].params, sizeof s.kernels[0].params, "name=%s", name);
+  snprintf(s.kernels[0].symbol, sizeof s.kernels[0].symbol, "mlaf_%s", name);
+  s.kernels[0].threads = 64 * (1 + (uint32_t)variant % 4);
+  s.knob = 1 + (uint32_t)variant;
   return s;
 }
 
@@ -38,8 +38,8 @@ static bool kernel_is_ours(const mlaf_choice *c) {
   int p = -1, v = -1;
   if (sscanf(c->variant, "p%d-v%d", &p, &v) != 2 || p < 0 || p >= PROBLEMS || v < 0 || v > VARIANTS) return false;
   mlaf_sample s = sample_at(p, v);
-  return strcmp(s.variant, c->variant) == 0 && s.splits == c->splits && s.timing.ns == c->ns &&
-         memcmp(&s.decode, &c->decode, sizeof s.decode) == 0 && memcmp(&s.combine, &c->combine, sizeof s.combine) == 0;
+  return strcmp(s.variant, c->variant) == 0 && s.knob == c->knob && s.timing.ns == c->ns &&
+         memcmp(s.kernels, c->kernels, sizeof s.kernels) == 0;
 }
 
 /* In a process of its own. 0: all well. */
@@ -206,15 +206,18 @@ static void damaged_logs(void **state) {
   free(bad);
 }
 
-/* Someone with an editor: a kernel's launch size, a choice's key, a problem's heads. */
+/* Someone with an editor: a kernel's launch size, a choice's keys, a problem's family. */
 static void edited_rows_are_not_used(void **state) {
   static const char *const edits[] = {
       "UPDATE kernel SET threads = 1024",
       "UPDATE kernel SET params = replace(params, 'p0', 'p1')",
-      "UPDATE choice SET splits = 9",
-      "UPDATE choice SET decode = (SELECT max(decode) FROM choice)",
+      "UPDATE choice SET knob = 9",
+      "UPDATE choice SET kernel1 = (SELECT max(kernel1) FROM choice)",
+      "UPDATE choice SET kernel3 = kernel1",
+      "UPDATE sample SET kernel4 = kernel2",
       "UPDATE sample SET ns = 1",
-      "UPDATE problem SET heads = 17",
+      "UPDATE problem SET family = replace(family, 'h16', 'h17')",
+      "UPDATE problem SET op = 'mla'",
       "UPDATE problem SET canonical = replace(canonical, 'h16', 'h17')",
       "UPDATE device SET canonical = 'e'",
   };

@@ -216,7 +216,7 @@ static void request_lengths_are_kept_apart(void **state) {
   assert_string_equal(c.variant, "ragged");
   assert_string_equal(c.lengths, "normal:1,0.5");
   char *text = export_text(db), copy[160];
-  assert_has(text, "\tnormal:1,0.5\n");
+  assert_has(text, "\tnormal:1,0.5\tdecode\t");
   path_in(d, "copy.db", copy);
   mlaf_db *again = open_db(copy);
   assert_int_equal(mlaf_db_import(again, text, NULL, &err), MLAF_OK);
@@ -276,7 +276,7 @@ static void defaults_do_not_reach_far(void **state) {
   mlaf_err err;
   mlaf_problem p = make_problem(16, 8, 4096);
   mlaf_sample s = make_sample("named", 100, "v1");
-  memset(s.decode.template_hash, 0, sizeof s.decode.template_hash);
+  memset(s.kernels[0].template_hash, 0, sizeof s.kernels[0].template_hash);
   s.source = MLAF_SRC_MODELLED;
   add_sample(db, &arch, &p, &s);
   static const struct {

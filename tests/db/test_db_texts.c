@@ -56,14 +56,14 @@ static void same_answer(asked *a, const mlaf_device_info *dev, const mlaf_proble
   assert_int_equal(first, second);
   assert_int_equal(one.layer, MLAF_LAYER_SHIPPED);
   two.layer = one.layer;
-  assert_memory_equal(&one.decode, &two.decode, sizeof one.decode);
-  assert_memory_equal(&one.combine, &two.combine, sizeof one.combine);
+  assert_memory_equal(&one.kernels[0], &two.kernels[0], sizeof one.kernels[0]);
+  assert_memory_equal(&one.kernels[1], &two.kernels[1], sizeof one.kernels[1]);
   assert_string_equal(one.problem, two.problem);
   assert_string_equal(one.variant, two.variant);
   assert_string_equal(one.lengths, two.lengths);
   assert_string_equal(one.stale_why, two.stale_why);
   assert_true(one.ns == two.ns && one.margin == two.margin && one.error == two.error && one.distance == two.distance);
-  assert_int_equal(one.splits, two.splits);
+  assert_int_equal(one.knob, two.knob);
   assert_int_equal(one.source, two.source);
   a->n++;
 }
@@ -132,7 +132,7 @@ static char *make_text(const db_dir *d, const char *device, const char *variant)
     mlaf_sample x = make_sample(variant, 1000 + i, "v1");
     int64_t at, problem;
     assert_int_equal(mlaf_db_put_device(db, dev.id, dev.target, &at, &err) || mlaf_db_put_problem(db, &p, &problem, &err), 0);
-    mlaf_choice c = {.splits = x.splits, .decode = x.decode, .combine = x.combine, .source = MLAF_SRC_MEASURED, .ns = x.timing.ns,
+    mlaf_choice c = {.knob = x.knob, .kernels = {x.kernels[0], x.kernels[1]}, .source = MLAF_SRC_MEASURED, .ns = x.timing.ns,
                      .error = x.error, .lengths = "equal"};
     snprintf(c.variant, sizeof c.variant, "%s", variant);
     const mlaf_db_soft soft = {TOOLCHAIN, dev.driver, dev.clock_mhz, dev.mem_clock_mhz};

@@ -23,9 +23,9 @@ static const mlaf_embed_kernel kernels[] = {
     {alien, "fill", 128, 16, 0, 0, 0, {0, 0, 0}, 0, 0, {{0, 0, 0, 0}}, 0, 0},
 };
 static const mlaf_embed_row rows[] = {
-    {16, 512, 64, 1, 0, 0, 64, 1, 1024, 0, 4, 0, 1},   {16, 512, 64, 1, 0, 0, 64, 1, 1024, 1, 1, 2, -1},
-    {16, 512, 64, 1, 0, 0, 64, 64, 1024, 0, 1, 2, -1}, {16, 512, 64, 2, 1, 0, 64, 1, 1024, 0, 1, 3, -1},
-    {16, 512, 64, 2, 1, 0, 64, 1, 1024, 1, 1, 2, -1},  {8, 512, 64, 1, 0, 0, 64, 1, 1024, 0, 1, 3, -1},
+    {16, 512, 64, 1, 0, 0, 64, 1, 1024, 0, 4, {0, 1}},   {16, 512, 64, 1, 0, 0, 64, 1, 1024, 1, 1, {2, -1}},
+    {16, 512, 64, 1, 0, 0, 64, 64, 1024, 0, 1, {2, -1}}, {16, 512, 64, 2, 1, 0, 64, 1, 1024, 0, 1, {3, -1}},
+    {16, 512, 64, 2, 1, 0, 64, 1, 1024, 1, 1, {2, -1}},  {8, 512, 64, 1, 0, 0, 64, 1, 1024, 0, 1, {3, -1}},
 };
 static const mlaf_embed_target sm_90a = {"sm_90a", kernels, rows, 4, 6}, sm_80 = {"sm_80", kernels, rows, 4, 6};
 static const mlaf_embed_index both = {MLAF_EMBED_VERSION, 2, "", (const mlaf_embed_target[]){
@@ -148,7 +148,7 @@ static void launches_what_the_kernel_wants(void **state) {
 
 /* The same kernel with one split: the launch of its clusters can then be looked at, as no combine comes behind. */
 static void clusters_and_maps(void **state) {
-  static const mlaf_embed_row one[] = {{16, 512, 64, 1, 0, 0, 64, 1, 1024, 0, 1, 0, -1}};
+  static const mlaf_embed_row one[] = {{16, 512, 64, 1, 0, 0, 64, 1, 1024, 0, 1, {0, -1}}};
   static const mlaf_embed_target target = {"sm_90a", kernels, one, 4, 1};
   const mlaf_embed_index index = {MLAF_EMBED_VERSION, 1, "", &target};
   static _Alignas(16) uint32_t to[4];
@@ -168,7 +168,7 @@ static void clusters_and_maps(void **state) {
 /* Blocks that take requests in turns: 132 units hold 66 requests of two groups of rows. */
 static void turns(void **state) {
   static const mlaf_embed_kernel walker[] = {{elf, "fill", 128, 16, 64, 132, 0, {0, 0, 0}, 0, 0, {{0, 0, 0, 0}}, 1, 0}};
-  static const mlaf_embed_row one[] = {{32, 512, 64, 1, 0, 0, 64, 1, 1024, 0, 1, 0, -1}};
+  static const mlaf_embed_row one[] = {{32, 512, 64, 1, 0, 0, 64, 1, 1024, 0, 1, {0, -1}}};
   static const mlaf_embed_target target = {"sm_90a", walker, one, 1, 1};
   const mlaf_embed_index index = {MLAF_EMBED_VERSION, 1, "", &target};
   static const int32_t cases[][2] = {{66, 66}, {67, 34}, {128, 64}, {133, 45}};

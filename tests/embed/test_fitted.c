@@ -198,8 +198,8 @@ static void by_loader(const batch *x, const variant *v, const char *what, result
        .turns = (v->flags & MLAF_KERNEL_TURNS) != 0, .fits = 1},
       {.code = (const void *)&code, .symbol = "fitadd", .threads = ADD_THREADS, .rows_per_wg = FW_MERGE_ROWS, .fits = 1}};
   const mlaf_problem *p = &x->of.problem;
-  const mlaf_embed_row row = {FW_HEADS, FW_RANK, FW_ROPE, FW_Q_LEN, 1, 0, FW_PAGE, p->batch, p->ctx, 0, (int32_t)v->splits, 0,
-                              v->combined ? 1 : -1};
+  const mlaf_embed_row row = {FW_HEADS, FW_RANK, FW_ROPE, FW_Q_LEN, 1, 0, FW_PAGE, p->batch, p->ctx, 0, (int32_t)v->splits,
+                              {0, v->combined ? 1 : -1}};
   const mlaf_embed_target target = {"sm_90a", kernels, &row, 2, 1};
   const mlaf_embed_index index = {MLAF_EMBED_VERSION, 1, "", &target};
   const mlaf_embed_problem asked = {FW_HEADS, FW_RANK, FW_ROPE, FW_Q_LEN, 1, MLAF_EMBED_BF16, FW_PAGE, p->batch, p->ctx};

@@ -60,10 +60,10 @@ static void add(int n, int i, bool baseline) {
   const bool combined = splits > 1 || decode == ALWAYS;
   mlaf_problem_print(&p, t.texts[n], sizeof t.texts[n]);
   t.plans[n] = (mlaf_bundle_plan){.target = "sm_90a", .text = t.texts[n], .problem = p, .baseline = baseline, .rung = "exact",
-                                  .source = "measured", .variant = "x:a=1/s9,rows=1", .splits = splits,
-                                  .decode = &t.kernels[decode], .combine = combined ? &t.kernels[COMBINE] : NULL};
-  t.rows[n] = (mlaf_embed_row){H, p.rank, p.rope, Q, 1, 0, p.page_size, p.batch, p.ctx, baseline, (int32_t)splits, decode,
-                               combined ? COMBINE : -1};
+                                  .source = "measured", .variant = "x:a=1/s9,rows=1", .knob = splits,
+                                  .kernels = {&t.kernels[decode], combined ? &t.kernels[COMBINE] : NULL}};
+  t.rows[n] = (mlaf_embed_row){H, p.rank, p.rope, Q, 1, 0, p.page_size, p.batch, p.ctx, baseline, (int32_t)splits,
+                               {decode, combined ? COMBINE : -1}};
 }
 
 static int setup(void **state) {
@@ -105,7 +105,7 @@ static mlaf_db *tuned_db(const db_dir *d, const mlaf_device_info *dev) {
   return db;
 }
 
-static bool is_for_any(const mlaf_bundle_plan *x) { return x->decode->flags & MLAF_KERNEL_FITS; }
+static bool is_for_any(const mlaf_bundle_plan *x) { return x->kernels[0]->flags & MLAF_KERNEL_FITS; }
 
 /* What the planner tells the database, by what the generator says of a kernel. */
 static bool not_for_one(void *user, const mlaf_choice *c) {
@@ -142,16 +142,16 @@ static void three_answers_agree(void **state) {
     mlaf_bundle_fit(list, n, list[0], &p, &f);
     assert_string_equal(choice.problem, list[0]->text);
     assert_ptr_equal(plan->row, &t.rows[list[0] - t.plans]);
-    assert_int_equal(plan->splits, f.splits);
-    assert_int_equal(plan->combine ? plan->combine - t.embedded : -1, f.combine ? f.combine - t.kernels : -1);
-    const bool always = list[0]->decode == &t.kernels[ALWAYS];
-    assert_true((f.splits > 1 || always) == (f.combine != NULL));
-    if (i < GRID) assert_int_equal(f.splits, list[0]->splits); /* what was tuned stands */
-    fitted += f.splits != list[0]->splits;
-    borrowed += !list[0]->combine && f.splits > 1;
-    kept += list[0]->decode == &t.kernels[ALONE] && f.splits == 1;
-    behind_one += always && f.splits == 1 && list[0]->splits > 1;
-    free_of_it += list[0]->decode == &t.kernels[FREE] && f.splits == 1 && list[0]->splits > 1;
+    assert_int_equal(plan->splits, f.knob);
+    assert_int_equal(plan->combine ? plan->combine - t.embedded : -1, f.kernels[1] ? f.kernels[1] - t.kernels : -1);
+    const bool always = list[0]->kernels[0] == &t.kernels[ALWAYS];
+    assert_true((f.knob > 1 || always) == (f.kernels[1] != NULL));
+    if (i < GRID) assert_int_equal(f.knob, list[0]->knob); /* what was tuned stands */
+    fitted += f.knob != list[0]->knob;
+    borrowed += !list[0]->kernels[1] && f.knob > 1;
+    kept += list[0]->kernels[0] == &t.kernels[ALONE] && f.knob == 1;
+    behind_one += always && f.knob == 1 && list[0]->knob > 1;
+    free_of_it += list[0]->kernels[0] == &t.kernels[FREE] && f.knob == 1 && list[0]->knob > 1;
     free(list);
   }
   assert_true(passed > 10 && behind_one > 0 && free_of_it > 0);
@@ -181,9 +181,9 @@ static void names_rebuild_the_variant(void **state) {
   assert_int_equal(mlaf_bundle_rank(&t.bundle, "sm_90a", &p, &list, &n, &err), MLAF_OK);
   mlaf_bundle_fit(list, n, list[0], &p, &f);
   char name[64];
-  if (f.splits > 1) snprintf(name, sizeof name, "x:a=1/s%u,rows=1", f.splits);
+  if (f.knob > 1) snprintf(name, sizeof name, "x:a=1/s%u,rows=1", f.knob);
   else snprintf(name, sizeof name, "x:a=1/s1");
-  assert_true(f.splits != list[0]->splits);
+  assert_true(f.knob != list[0]->knob);
   assert_string_equal(f.variant, name);
   free(list);
 }

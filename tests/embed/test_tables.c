@@ -74,6 +74,8 @@ static int setup(void **state) {
   free(code);
   make_cubin_of(&made.code[0], 190, "whole", "other");
   make_cubin_of(&made.code[1], 190, "other", "another"); /* the kernel that reads tables says nothing of its launch */
+  put_cubin_meta(&made.code[0], "whole", sizeof(mlaf_decode_args), 128);
+  put_cubin_meta(&made.code[1], TABLES, 128, 256);
   for (int i = 0; i < 2; i++) mlaf_sha256_hex(&made.code[i], sizeof made.code[i], made.hash[i]);
   write_code();
   write_manifest(true);
@@ -211,7 +213,7 @@ static fake_launch by_library(batch *x) {
   return launched("fakecuda_before");
 }
 
-static const mlaf_embed_row row = {FW_HEADS, FW_RANK, FW_ROPE, FW_Q_LEN, 1, 0, FW_PAGE, REQUESTS, 512, 0, 1, 0, -1};
+static const mlaf_embed_row row = {FW_HEADS, FW_RANK, FW_ROPE, FW_Q_LEN, 1, 0, FW_PAGE, REQUESTS, 512, 0, 1, {0, -1}};
 static const mlaf_embed_problem asked = {FW_HEADS, FW_RANK, FW_ROPE, FW_Q_LEN, 1, MLAF_EMBED_BF16, FW_PAGE, REQUESTS, 512};
 
 static mlaf_embed *open_loader(int n_kernels, const mlaf_embed_plan **of) {

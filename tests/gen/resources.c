@@ -49,14 +49,14 @@ static void add_problem(batch *b, const char *text) {
   mlaf_err err = {0};
   assert_int_equal(mlaf_problem_parse(text, &p, why, sizeof why), MLAF_OK);
   if (mlaf_gen_space(b->gen, &p, b->target, &list, &n, &err)) fail_msg("%s: %s", text, err.text);
-  for (size_t i = 0; i < n; i++) seen += !list[i].rejected && list[i].splits == 1;
+  for (size_t i = 0; i < n; i++) seen += !list[i].rejected && list[i].knob == 1;
   size_t stride = seen / PER_PROBLEM + 1, at = 0, combines = 0;
   for (size_t i = 0; i < n && !list[i].rejected; i++) {
-    if (list[i].splits == 1 && at++ % stride == 0) {
-      add_kernel(b, &list[i].decode);
+    if (list[i].knob == 1 && at++ % stride == 0) {
+      add_kernel(b, &list[i].kernels[0]);
       kept++;
     }
-    if (list[i].splits > 1 && combines < 40 && combines++ % 13 == 0) add_kernel(b, &list[i].combine);
+    if (list[i].knob > 1 && combines < 40 && combines++ % 13 == 0) add_kernel(b, &list[i].kernels[1]);
   }
   assert_true(kept >= PER_PROBLEM / 2);
   mlaf_variants_free(list, n);
@@ -102,7 +102,7 @@ static void sort_into_families(const mlaf_variant *list, size_t n, family *famil
       ++*count;
     }
     bool seen = false;
-    for (size_t k = 0; k < f->n; k++) seen = seen || !strcmp(f->variants[k]->decode.symbol, list[i].decode.symbol);
+    for (size_t k = 0; k < f->n; k++) seen = seen || !strcmp(f->variants[k]->kernels[0].symbol, list[i].kernels[0].symbol);
     if (!seen && f->n < sizeof f->variants / sizeof *f->variants) f->variants[f->n++] = &list[i];
   }
 }
@@ -121,8 +121,8 @@ static size_t add_some(batch *b, const char *text, size_t each) {
   for (size_t i = 0; i < count; i++)
     for (size_t k = 0; k < each; k++) {
       const mlaf_variant *v = families[i].variants[each > 1 ? k * (families[i].n - 1) / (each - 1) : 0];
-      add_kernel(b, &v->decode);
-      if (v->combine.template_name) add_kernel(b, &v->combine);
+      add_kernel(b, &v->kernels[0]);
+      if (v->kernels[1].template_name) add_kernel(b, &v->kernels[1]);
     }
   free(families);
   mlaf_variants_free(list, n);

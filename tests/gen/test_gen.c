@@ -216,17 +216,17 @@ static void space_is_ordered_and_rebuilds(void **state) {
     candidates++;
     assert_true(v->model_ns > 0 && (i == 0 || list[i - 1].model_ns <= v->model_ns));
     const char *behind = strstr(v->name, "/s"); /* "/s4,rows=1,team=4": splits, then the combine kernel, if one comes behind */
-    assert_true(v->splits >= 1 && behind && (strchr(behind, ',') != NULL) == (v->combine.template_name != NULL));
-    assert_true(v->splits == 1 || v->combine.template_name);
-    assert_int_equal(strlen(v->decode.template_hash), MLAF_HASH_HEX - 1);
-    assert_int_equal(strncmp(v->decode.symbol, "mlaf_mla_decode_", 16), 0);
+    assert_true(v->knob >= 1 && behind && (strchr(behind, ',') != NULL) == (v->kernels[1].template_name != NULL));
+    assert_true(v->knob == 1 || v->kernels[1].template_name);
+    assert_int_equal(strlen(v->kernels[0].template_hash), MLAF_HASH_HEX - 1);
+    assert_int_equal(strncmp(v->kernels[0].symbol, "mlaf_mla_decode_", 16), 0);
     if (i % 41) continue;
     mlaf_variant w = {0};
     if (mlaf_gen_variant(g, &p, "gfx942", v->name, &w, &err)) fail_msg("%s", err.text);
     assert_string_equal(w.name, v->name);
-    assert_string_equal(w.decode.params, v->decode.params);
-    assert_string_equal(w.decode.symbol, v->decode.symbol);
-    assert_int_equal(w.decode.lds_bytes, v->decode.lds_bytes);
+    assert_string_equal(w.kernels[0].params, v->kernels[0].params);
+    assert_string_equal(w.kernels[0].symbol, v->kernels[0].symbol);
+    assert_int_equal(w.kernels[0].lds_bytes, v->kernels[0].lds_bytes);
     assert_true(w.model_ns == v->model_ns);
     mlaf_variant_clear(&w);
   }
@@ -276,7 +276,7 @@ static void rejected_variant_says_why(void **state) {
   mlaf_err err = {0};
   assert_int_equal(mlaf_gen_space(g, &p, "gfx942", &list, &n, &err), MLAF_OK);
   for (size_t i = n; i-- > 0 && list[i].rejected && tried < 5;) {
-    if (list[i].splits > 1) continue;
+    if (list[i].knob > 1) continue;
     tried++;
     assert_int_equal(mlaf_gen_variant(g, &p, "gfx942", list[i].name, &v, &err), MLAF_E_TEMPLATE);
     assert_non_null(strstr(err.text, list[i].rejected));
@@ -345,15 +345,15 @@ static void embedded_equals_directory(void **state) {
   assert_int_equal(mlaf_gen_baseline(b, &p, "gfx942", &vb, &err), MLAF_OK);
   print_message("baseline from a directory, first call: %.2f ms\n", (mlaf_now() - start) * 1e3);
   assert_string_equal(va.name, vb.name);
-  assert_string_equal(va.decode.template_hash, vb.decode.template_hash);
+  assert_string_equal(va.kernels[0].template_hash, vb.kernels[0].template_hash);
   char *sa = NULL, *sb = NULL, ha[MLAF_HASH_HEX], hb[MLAF_HASH_HEX], hex[MLAF_HASH_HEX];
-  assert_int_equal(mlaf_gen_render(a, &va.decode, "gfx942", &sa, ha, &err), MLAF_OK);
-  assert_int_equal(mlaf_gen_render(b, &vb.decode, "gfx942", &sb, hb, &err), MLAF_OK);
+  assert_int_equal(mlaf_gen_render(a, &va.kernels[0], "gfx942", &sa, ha, &err), MLAF_OK);
+  assert_int_equal(mlaf_gen_render(b, &vb.kernels[0], "gfx942", &sb, hb, &err), MLAF_OK);
   assert_string_equal(sa, sb);
   assert_string_equal(ha, hb);
   mlaf_sha256_hex(sa, strlen(sa), hex);
   assert_string_equal(ha, hex);
-  assert_non_null(strstr(sa, va.decode.symbol));
+  assert_non_null(strstr(sa, va.kernels[0].symbol));
   free(sa);
   free(sb);
   mlaf_variant_clear(&va);

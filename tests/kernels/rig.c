@@ -44,7 +44,7 @@ void rig_candidates_make(rig *r, const mlaf_problem *p, rig_candidates *out) {
     const mlaf_variant *v = &out->all[i];
     bool seen = v->rejected != NULL;
     for (size_t j = 0; !seen && j < out->n; j++)
-      seen = !strcmp(out->distinct[j]->decode.symbol, v->decode.symbol);
+      seen = !strcmp(out->distinct[j]->kernels[0].symbol, v->kernels[0].symbol);
     if (!seen) out->distinct[out->n++] = v;
   }
 }
@@ -82,8 +82,8 @@ void rig_compile(rig *r, const mlaf_variant *const *v, size_t n) {
   size_t count = 0;
   ok(mlaf_gen_options(r->gen, "gfx942", &options, &err), err);
   for (size_t i = 0; i < n; i++)
-    for (int k = 0; k < (v[i]->combine.template_name ? 2 : 1); k++) {
-      const mlaf_kernel_desc *d = k ? &v[i]->combine : &v[i]->decode;
+    for (int k = 0; k < (v[i]->kernels[1].template_name ? 2 : 1); k++) {
+      const mlaf_kernel_desc *d = &v[i]->kernels[k];
       ok(mlaf_gen_render(r->gen, d, "gfx942", &sources[count], hash, &err), err);
       jobs[count] = (mlaf_compile_job){.source = sources[count], .options = options, .target = "gfx942", .name = d->symbol};
       count++;
@@ -98,12 +98,12 @@ void rig_compile(rig *r, const mlaf_variant *const *v, size_t n) {
 }
 
 void rig_build(rig *r, const mlaf_variant *v, rig_code *out) {
-  const mlaf_kernel_desc *kernels[2] = {&v->decode, &v->combine};
+  const mlaf_kernel_desc *kernels[2] = {&v->kernels[0], &v->kernels[1]};
   mlaf_compile_job jobs[2] = {{NULL}};
   char *sources[2] = {NULL, NULL}, hash[MLAF_HASH_HEX];
   const char *const *options;
   mlaf_err err = {MLAF_OK, ""};
-  size_t n = v->combine.template_name ? 2 : 1;
+  size_t n = v->kernels[1].template_name ? 2 : 1;
   ok(mlaf_gen_options(r->gen, "gfx942", &options, &err), err);
   *out = (rig_code){.variant = v, .refs = {ref_of(kernels[0]), ref_of(kernels[1])}};
   for (size_t i = 0; i < n; i++) {
@@ -130,7 +130,7 @@ void rig_code_free(rig_code *c) {
 
 mlaf_status rig_open_code(rig *r, const mlaf_problem *p, const rig_code *c, mlaf_loaded **out, mlaf_err *err) {
   const mlaf_loaded_desc desc = {
-      .name = c->variant->name, .kernels = {{&c->refs[0], c->code[0]}, {&c->refs[1], c->code[1]}}, .knob = c->variant->splits};
+      .name = c->variant->name, .kernels = {{&c->refs[0], c->code[0]}, {&c->refs[1], c->code[1]}}, .knob = c->variant->knob};
   return mlaf_loaded_open(r->dev, p, &desc, out, err);
 }
 

@@ -54,7 +54,7 @@ static double our_us(rig *r, const report_point *at) {
   mlaf_problem p = rig_problem(text);
   rig_candidates_make(r, &p, &c);
   for (size_t i = 0; i < c.n_all && !v; i++) /* as few splits as theirs takes in the figure */
-    if (!c.all[i].rejected && !strncmp(c.all[i].name, "mfma_lds:", 9) && c.all[i].splits == (unsigned)at->splits) v = &c.all[i];
+    if (!c.all[i].rejected && !strncmp(c.all[i].name, "mfma_lds:", 9) && c.all[i].knob == (unsigned)at->splits) v = &c.all[i];
   if (!v) fail_msg("%s: no lds variant of %d splits", text, at->splits);
   mlaf_loaded *l = rig_load(r, &p, v);
   if (mlaf_bench_create(r->dev, &p, &opts, &bench, &err)) fail_msg("%s", err.text);

@@ -65,7 +65,7 @@ static mlaf_module *module_of(bench *b, const mlaf_loaded *l) {
 
 static const mlaf_variant *choose(const rig_candidates *c, const subject *s) {
   for (size_t i = 0; i < c->n_all; i++) {
-    bool fits = !c->all[i].rejected && (s->splits == 1 || c->all[i].combine.template_name);
+    bool fits = !c->all[i].rejected && (s->splits == 1 || c->all[i].kernels[1].template_name);
     for (int k = 0; k < 4 && s->words[k]; k++) fits = fits && strstr(c->all[i].name, s->words[k]);
     if (fits) return &c->all[i];
   }

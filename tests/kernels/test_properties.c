@@ -40,7 +40,7 @@ static void for_both_families(property check) {
     const char *family[] = {"mfma_reg:", "mfma_lds:"};
     const mlaf_variant *v = NULL; /* with a combine kernel, so that every split count can be launched */
     for (size_t k = 0; !v && k < c.n_all; k++)
-      if (!c.all[k].rejected && c.all[k].splits > 1 && !strncmp(c.all[k].name, family[i], 4)) v = &c.all[k];
+      if (!c.all[k].rejected && c.all[k].knob > 1 && !strncmp(c.all[k].name, family[i], 4)) v = &c.all[k];
     assert_non_null(v);
     mlaf_loaded *l = rig_load(&shared, &p, v);
     check(&p, l, 1);

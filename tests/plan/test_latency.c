@@ -62,11 +62,10 @@ static void record(const fixture *f, mlaf_ctx *ctx, tuned how) {
   const mlaf_build *b = &f->b.build;
   const char *toolchain;
   mlaf_err err;
-  mlaf_sample s = {.splits = b->splits, .decode = b->refs[0], .outcome = MLAF_OUT_OK, .source = MLAF_SRC_MEASURED,
+  mlaf_sample s = {.knob = b->knob, .kernels = {b->refs[0], b->refs[1]}, .outcome = MLAF_OUT_OK, .source = MLAF_SRC_MEASURED,
                    .timing = {.source = MLAF_TIME_MEASURED, .ns = 1234, .samples = 7}};
-  if (b->n == 2) s.combine = b->refs[1];
   for (int i = 0; i < b->n; i++) {
-    mlaf_kernel_ref *ref = i ? &s.combine : &s.decode;
+    mlaf_kernel_ref *ref = &s.kernels[i];
     if (how == BY_NAME) ref->template_hash[0] = ref->src_hash[0] = ref->code_key[0] = 0;
     if (how >= ELSEWHERE) memset(ref->code_key, '0', 32);
     if (how == FROM_ANOTHER_SOURCE) memset(ref->src_hash, '0', 32);

@@ -83,18 +83,17 @@ static void record(fixture *f, const char *problem, const char *template_hash, c
   mlaf_device *dev = NULL;
   const char *toolchain = NULL;
   assert_int_equal(mlaf_problem_parse(problem, &p, NULL, 0), MLAF_OK);
-  mlaf_sample s = {.splits = f->b.build.splits,
-                   .decode = f->b.build.refs[0],
+  mlaf_sample s = {.knob = f->b.build.knob,
+                   .kernels = {f->b.build.refs[0], f->b.build.refs[1]},
                    .outcome = MLAF_OUT_OK,
                    .source = f->measured ? MLAF_SRC_MEASURED : MLAF_SRC_MODELLED,
                    .timing = {.source = f->measured ? MLAF_TIME_MEASURED : MLAF_TIME_MODELLED, .ns = 1234, .samples = 7},
                    .error = 0.001};
-  if (f->b.build.n == 2) s.combine = f->b.build.refs[1];
   snprintf(s.variant, sizeof s.variant, "%s", f->b.build.name);
-  if (template_hash) snprintf(s.decode.template_hash, sizeof s.decode.template_hash, "%s", template_hash);
+  if (template_hash) snprintf(s.kernels[0].template_hash, sizeof s.kernels[0].template_hash, "%s", template_hash);
   if (src_hash) {
-    snprintf(s.decode.src_hash, sizeof s.decode.src_hash, "%s", src_hash);
-    memset(s.decode.code_key, 'a', MLAF_HASH_HEX - 1); /* and its code object is nowhere */
+    snprintf(s.kernels[0].src_hash, sizeof s.kernels[0].src_hash, "%s", src_hash);
+    memset(s.kernels[0].code_key, 'a', MLAF_HASH_HEX - 1); /* and its code object is nowhere */
   }
   if (mlaf_device_open("emu:gfx942", NULL, &dev, &err) || mlaf_db_open(f->at.db, false, NULL, &db, &err) ||
       mlaf_compiler_identity(f->b.compiler, &toolchain, &err) ||
@@ -227,7 +226,7 @@ static void the_ladder(void **state) {
   assert_string_equal(info.stale, "");
   assert_string_equal(info.notes, "");
   assert_true(info.ns == 1234 && info.error == 0.001);
-  assert_int_equal(info.splits, f->b.build.splits);
+  assert_int_equal(info.splits, f->b.build.knob);
   execute_and_compare(ctx, plan, &p, NULL);
   mlaf_plan_release(plan);
   /* Nearest: same device and dims, another batch and context. */
@@ -432,7 +431,7 @@ static void unusable_choices_are_passed_over(void **state) {
   f = begin();
   const mlaf_build today = f->b.build;
   snprintf(f->b.build.name, sizeof f->b.build.name, "reg:blocks=1,schedule=balanced/s528,rows=4,team=1");
-  f->b.build.splits = 528;
+  f->b.build.knob = 528;
   record(f, PROBLEM, NULL, NULL);
   f->b.build = today;
   ctx = open_ctx(f);

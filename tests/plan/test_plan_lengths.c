@@ -24,12 +24,11 @@ static void record(const fixture *f, const built *b, double ns, const char *leng
   mlaf_ctx *ctx = open_ctx(f);
   mlaf_err err = {MLAF_OK, ""};
   const char *toolchain = NULL;
-  mlaf_sample s = {.splits = b->build.splits, .decode = b->build.refs[0], .outcome = MLAF_OUT_OK, .source = MLAF_SRC_MODELLED,
-                   .timing = {.source = MLAF_TIME_MODELLED, .ns = ns, .samples = 7}, .error = 0.001};
-  if (b->build.n == 2) s.combine = b->build.refs[1];
+  mlaf_sample s = {.knob = b->build.knob, .kernels = {b->build.refs[0], b->build.refs[1]}, .outcome = MLAF_OUT_OK,
+                   .source = MLAF_SRC_MODELLED, .timing = {.source = MLAF_TIME_MODELLED, .ns = ns, .samples = 7}, .error = 0.001};
   snprintf(s.variant, sizeof s.variant, "%s", b->build.name);
   snprintf(s.lengths, sizeof s.lengths, "%s", lengths);
-  if (template_hash) snprintf(s.decode.template_hash, sizeof s.decode.template_hash, "%s", template_hash);
+  if (template_hash) snprintf(s.kernels[0].template_hash, sizeof s.kernels[0].template_hash, "%s", template_hash);
   if (mlaf_compiler_identity(b->compiler, &toolchain, &err) ||
       mlaf_db_add_sample(ctx->db, mlaf_info(mlaf_ctx_device(ctx)), toolchain, &b->problem, &s, &err))
     fail_msg("%s", err.text);

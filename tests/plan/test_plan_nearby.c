@@ -53,12 +53,11 @@ static void sample(fixture *f, const char *problem, const char *variant, double 
   mlaf_build b = {.n = 0};
   mlaf_err err = {MLAF_OK, ""};
   if (mlaf_gen_variant(f->gen, &p, "gfx942", variant, &v, &err) || mlaf_build_init(&v, &b, &err)) fail_msg("%s", err.text);
-  mlaf_sample s = {.splits = v.splits, .decode = b.refs[0], .outcome = outcome, .source = MLAF_SRC_MODELLED, .error = 0.002,
-                   .timing = {.source = MLAF_TIME_MODELLED, .ns = 1000 * us, .samples = 7}};
-  if (b.n == 2) s.combine = b.refs[1];
+  mlaf_sample s = {.knob = v.knob, .kernels = {b.refs[0], b.refs[1]}, .outcome = outcome, .source = MLAF_SRC_MODELLED,
+                   .error = 0.002, .timing = {.source = MLAF_TIME_MODELLED, .ns = 1000 * us, .samples = 7}};
   snprintf(s.variant, sizeof s.variant, "%s", v.name);
   snprintf(s.lengths, sizeof s.lengths, "%s", lengths);
-  if (hash) fake_hash(s.decode.template_hash, hash);
+  if (hash) fake_hash(s.kernels[0].template_hash, hash);
   if (mlaf_db_add_sample(f->db, &f->dev, TOOLCHAIN, &p, &s, &err)) fail_msg("%s", err.text);
   mlaf_build_clear(&b);
   mlaf_variant_clear(&v);
@@ -155,7 +154,7 @@ static void kernels_near_the_best_count_everywhere(void **state) {
   int us = 100;
   if (mlaf_gen_space(f.gen, &p, "gfx942", &list, &found, &err)) fail_msg("%s", err.text);
   for (size_t i = 0; i < found && us <= 140; i++) { /* one split: a kernel each; up to 130 us are within 1.3 times the best */
-    if (list[i].rejected || list[i].splits != 1) continue;
+    if (list[i].rejected || list[i].knob != 1) continue;
     snprintf(late, sizeof late, "%s", later);
     snprintf(later, sizeof later, "%s", list[i].name);
     sample(&f, SHAPE "b256,s1024", list[i].name, us++, MLAF_OUT_OK, "equal", NULL);

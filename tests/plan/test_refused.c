@@ -113,8 +113,8 @@ static void seed_all(fixture *f, const fault *x) {
   seed(f, &k, 128, &none);
   for (size_t i = 0; i <= f->n; i++) {
     const mlaf_variant *v = i < f->n ? &f->picks[i] : &f->baseline;
-    seed(f, &v->decode, sizeof(mlaf_decode_args), x);
-    if (v->combine.template_name) seed(f, &v->combine, sizeof(mlaf_combine_args), &none);
+    seed(f, &v->kernels[0], sizeof(mlaf_decode_args), x);
+    if (v->kernels[1].template_name) seed(f, &v->kernels[1], sizeof(mlaf_combine_args), &none);
   }
 }
 

@@ -39,9 +39,8 @@ static void tuned(fixture *f, const char *problem, const char *variant, double u
   mlaf_err err = {MLAF_OK, ""};
   assert_int_equal(mlaf_problem_parse(problem, &p, NULL, 0), MLAF_OK);
   if (mlaf_gen_variant(f->gen, &p, "sm_90a", variant, &v, &err) || mlaf_build_init(&v, &b, &err)) fail_msg("%s", err.text);
-  mlaf_sample s = {.splits = v.splits, .decode = b.refs[0], .outcome = MLAF_OUT_OK, .source = MLAF_SRC_MEASURED, .error = 0.002,
-                   .timing = {.source = MLAF_TIME_MEASURED, .ns = 1000 * us, .samples = 7}};
-  if (b.n == 2) s.combine = b.refs[1];
+  mlaf_sample s = {.knob = v.knob, .kernels = {b.refs[0], b.refs[1]}, .outcome = MLAF_OUT_OK, .source = MLAF_SRC_MEASURED,
+                   .error = 0.002, .timing = {.source = MLAF_TIME_MEASURED, .ns = 1000 * us, .samples = 7}};
   snprintf(s.variant, sizeof s.variant, "%s", v.name);
   snprintf(s.lengths, sizeof s.lengths, "equal");
   mlaf_db *db = open_db(f->d->path);

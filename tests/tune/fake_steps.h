@@ -65,20 +65,20 @@ static mlaf_status fake_space(mlaf_gen *g, const mlaf_problem *p, const char *ta
     for (int k = 0; k < f->n; k++, at++) {
       const char *template = f->k[k].template_name ? f->k[k].template_name : "fake_decode";
       v[at].name = mlaf_format("k%d/s%d", k, s + 1);
-      v[at].splits = (uint32_t)s + 1;
+      v[at].knob = (uint32_t)s + 1;
       v[at].model_ns = f->k[k].model_ns * (1 + 0.5 * s);
       v[at].any_lengths = f->k[k].any_lengths;
-      v[at].decode = (mlaf_kernel_desc){mlaf_strdup(template), mlaf_format("i=%d", k), "", "", 256, 16, 1024, 400, 64, 304};
-      snprintf(v[at].decode.symbol, sizeof v[at].decode.symbol, "mlaf_k%d", k);
-      mlaf_sha256_hex(f->version, strlen(f->version), v[at].decode.template_hash);
+      v[at].kernels[0] = (mlaf_kernel_desc){mlaf_strdup(template), mlaf_format("i=%d", k), "", "", 256, 16, 1024, 400, 64, 304};
+      snprintf(v[at].kernels[0].symbol, sizeof v[at].kernels[0].symbol, "mlaf_k%d", k);
+      mlaf_sha256_hex(f->version, strlen(f->version), v[at].kernels[0].template_hash);
       if (s == 0) continue;
-      v[at].combine = (mlaf_kernel_desc){
+      v[at].kernels[1] = (mlaf_kernel_desc){
           mlaf_strdup("fake_combine"), mlaf_strdup("i=100"), "mlaf_k100", "", 256, 1, 1024, 400, 0, 0};
-      mlaf_sha256_hex("combine", 7, v[at].combine.template_hash);
+      mlaf_sha256_hex("combine", 7, v[at].kernels[1].template_hash);
     }
   v[at].name = mlaf_strdup("k99/s1");
   v[at].rejected = mlaf_strdup("LDS 99999 > 65536");
-  v[at].decode = (mlaf_kernel_desc){
+  v[at].kernels[0] = (mlaf_kernel_desc){
       mlaf_strdup("fake_decode"), mlaf_strdup("i=99"), "mlaf_k99", "", 256, 16, 99999, 400, 64, 304};
   *list = v;
   *n = at + 1;

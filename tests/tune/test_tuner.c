@@ -72,7 +72,7 @@ static void finds_the_best_and_records_all(void **state) {
   assert_int_equal(mlaf_db_choose(db, &f->device.info, f->compiler, &p, &c, &rung, &err), MLAF_OK);
   assert_string_equal(c.variant, "k0/s2");
   assert_false(c.stale);
-  assert_int_equal(strlen(c.decode.code_key), 64);
+  assert_int_equal(strlen(c.kernels[0].code_key), 64);
   mlaf_tuner_result_clear(&r);
   mlaf_db_close(db);
   free(f);

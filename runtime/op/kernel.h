@@ -1,0 +1,28 @@
+/* A kernel as it is stored: what the tuning database, bundles and builds say of one stage of a variant. */
+#ifndef MLAF_OP_KERNEL_H
+#define MLAF_OP_KERNEL_H
+
+#include "base/base.h"
+#include "device/kernel_launch.h"
+
+/* Enough of a kernel to load and launch it with no generator and no compiler. Where there are several they stand in a list of
+ * MLAF_STAGES_MAX, each at the place of its stage; a stage that the variant does without has no template_name. */
+typedef struct mlaf_kernel_ref {
+  char template_name[64]; /* "": no such kernel */
+  char params[512];
+  char symbol[64];
+  char template_hash[MLAF_HASH_HEX], src_hash[MLAF_HASH_HEX];
+  char code_key[MLAF_HASH_HEX]; /* code-object cache key */
+  uint32_t threads, rows_per_wg;
+} mlaf_kernel_ref;
+
+/* Stages up to the last one that has a kernel. */
+static inline int mlaf_stages_of(const mlaf_kernel_ref kernels[MLAF_STAGES_MAX]) {
+  int n = MLAF_STAGES_MAX;
+  while (n > 0 && !kernels[n - 1].template_name[0]) n--;
+  return n;
+}
+/* What the stages are called of the operation that a problem string names, ended by NULL; NULL: there is no such operation. */
+const char *const *mlaf_stage_names(const char *problem);
+
+#endif
