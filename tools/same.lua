@@ -107,8 +107,8 @@ end
 
 local STAGE_COLUMNS = { "template", "params", "symbol", "template_hash", "src_hash", "code_key" }
 
--- Where the columns of each stage of a row stand: { name, template = index, ... }. Text 3 has a group of columns a stage, the texts
--- before it had the two of mla_decode.
+-- Where the columns of each stage of a row stand: { name, template = index, ... }. Text 3 has a group of columns a stage, the
+-- texts before it had the two of mla_decode.
 local function stages_of(fields, at)
   local list = {}
   for group = 0, at.stage and #fields - at.stage or -1, at.stage and at.rows_per_wg - at.stage + 1 or 1 do

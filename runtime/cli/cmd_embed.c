@@ -145,7 +145,8 @@ static size_t rows_of(embedding *x, const char *target, mlaf_text *out) {
     mlaf_problem_point(&p->problem, &at);
     mlaf_text_str(out, "  {");
     for (int f = 0; f < at.op->n_fields; f++) mlaf_text_fmt(out, "%d, ", at.v[f]);
-    mlaf_text_fmt(out, "%d, %u, {%d, %d}},\n", p->baseline, p->knob, index_of(x->b, p->kernels[0]), index_of(x->b, p->kernels[1]));
+    mlaf_text_fmt(out, "%d, %u, {%d, %d}},\n", p->baseline, p->knob, index_of(x->b, p->kernels[0]),
+                  index_of(x->b, p->kernels[1]));
     n++;
   }
   return n;

@@ -173,8 +173,7 @@ static int32_t nearest(const mlaf_embed *e, const mlaf_embed_problem *p, int32_t
   for (int32_t i = 0; i < t->n_rows; i++) {
     const mlaf_embed_row *r = &t->rows[i];
     if (!shaped(r, p) || (merges >= 0 && (r->kernels[0] != merges || r->kernels[1] < 0))) continue;
-    const int merge = r->kernels[1] < 0 ? 0 : e->kernels[r->kernels[1]].failed;
-    const int bad = merge ? merge : e->kernels[r->kernels[0]].failed;
+    const int k = r->kernels[1], merge = k < 0 ? 0 : e->kernels[k].failed, bad = merge ? merge : e->kernels[r->kernels[0]].failed;
     if (bad) *code = bad;
     const double batch = ratio(r->batch, p->batch), far = batch * ratio(r->ctx, p->ctx);
     const int last = some && p->batch > 1 && r->batch == 1 && !any_lengths(&t->kernels[r->kernels[0]]);
@@ -222,8 +221,7 @@ mlaf_embed_status mlaf_embed_plan_get(mlaf_embed *e, const mlaf_embed_problem *p
     return fail(why, size, MLAF_EMBED_ARG, "a NULL pointer, or batch or ctx below 1");
   while ((i = nearest(e, p, -1, &failed)) >= 0) {
     const mlaf_embed_row *r = &e->target->rows[i];
-    /* whose combine kernel merges more than one */
-    const int32_t other = r->kernels[1] < 0 ? nearest(e, p, r->kernels[0], &failed) : i;
+    const int32_t other = r->kernels[1] < 0 ? nearest(e, p, r->kernels[0], &failed) : i; /* has a combine kernel */
     int32_t merge = other < 0 ? -1 : e->target->rows[other].kernels[1];
     const int32_t n = merge < 0 ? 1 : fit(p, r, &e->target->kernels[r->kernels[0]]); /* nothing merges more than one */
     mlaf_embed_plan x = {e, e->plans, r, n, &e->target->kernels[r->kernels[0]], NULL, NULL, NULL}, *plan = e->plans;

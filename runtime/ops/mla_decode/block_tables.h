@@ -2,7 +2,7 @@
 #ifndef MLAF_BLOCK_TABLES_H
 #define MLAF_BLOCK_TABLES_H
 
-#include "db/db.h"
+#include "op/kernel.h"
 #include "device/device.h"
 #include "mlaforge/plan.h"
 
