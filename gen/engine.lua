@@ -279,9 +279,19 @@ local function interpolate(v, expr)
   return s
 end
 
-local function is_plain(text) return not text:find("//@", 1, true) and not text:find("${", 1, true) end
+-- Text without Lua, but for what it says that it needs.
+local function is_plain(text)
+  text = text:gsub("//@ needs%b()", "")
+  return not text:find("//@", 1, true) and not text:find("${", 1, true)
+end
 
--- The functions of one rendering that templates see: emit, declares, require, include. `run(file, layers)` renders a file.
+-- Whether a text declares a name: a constant, a macro, a function, a struct or another type.
+local function declares_name(text, name)
+  return text:find("%f[%w_]" .. name .. "%s*[=({%[]") or text:find("#define%s+" .. name .. "%f[^%w_]")
+    or text:find("struct%s+" .. name .. "%f[^%w_]")
+end
+
+-- The functions of one rendering that templates see: emit, declares, needs, require, include. `run(file, layers)` renders a file.
 local function add_functions(base, layers, r, run)
   local function check_closure(path)
     if r.opts.allowed and not r.opts.allowed[path] then error(path .. " is outside the template's closure", 3) end
@@ -293,6 +303,16 @@ local function add_functions(base, layers, r, run)
       r.declared[k] = v
     end
     if r.opts.dry then error(STOP, 0) end
+  end
+  -- What a header asks of its includer: names that the text before it declares. Each is said, so that a slip is an error here and
+  -- not one of the compiler, in a text that nobody wrote.
+  base.needs = function(...)
+    if r.opts.fold then return end
+    local before = r.text()
+    for i = 1, select("#", ...) do
+      local name = select(i, ...)
+      if not declares_name(before, name) then error("needs " .. name .. ", which its includer does not declare before it", 2) end
+    end
   end
   base.require = function(name)
     check_closure("gen/" .. name .. ".lua")
@@ -347,7 +367,7 @@ end
 -- Returns the text and the table the template passed to declares{}.
 function engine.render(loader, path, params, names, opts)
   local write, text = collector()
-  local r = { loader = loader, opts = opts, write = write, declared = {} }
+  local r = { loader = loader, opts = opts, write = write, text = text, declared = {} }
   local used, open_files, base = {}, {}, base_names(loader)
   local layers = { params, names, base }
 

@@ -1,13 +1,16 @@
 /* compile-texts: kernels' sources to code objects, many at a time; for tools/same-code.lua and tools/rehash.lua.
  *
  * A line of stdin is one of them, fields apart by tabs: target, file with the source, file for the code object ("-": none, only
- * the cache key is wanted), options. A line of stdout answers each, in order: cache key and SHA-256 of the code object ("-" where
- * none was wanted), or "error" and the compiler's first line. Exit code 1 when a source did not compile. */
+ * the cache key is wanted), options. A line of stdout answers each, in order: cache key and SHA-256 of what runs ("-" where none
+ * was wanted), or "error" and the compiler's first line. What runs: the machine code, and what the runtime reads of it
+ * (registers, shared memory, arguments, how it wants to be launched); not the names of a text's constants, which a code object
+ * lists, too. Exit code 1 when a source did not compile. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "compile/compile.h"
+#include "compile/elf.h"
 
 enum { MAX_TEXTS = 4096, MAX_OPTIONS = 16 };
 
@@ -71,6 +74,27 @@ static void compile(mlaf_compiler *c, text *texts, size_t n) {
   free(jobs);
 }
 
+/* False when the code object is none that the runtime reads. */
+static bool digest_of(const text *t, char out[MLAF_HASH_HEX]) {
+  enum { MAX_PARTS = 8 };
+  const void *parts[MAX_PARTS + 1];
+  size_t lens[MAX_PARTS + 1], n = 0, kernels = 0;
+  static mlaf_kernel_meta meta; /* static: no bytes between members differ */
+  mlaf_elf elf;
+  mlaf_elf_section s;
+  mlaf_err err = {0};
+  memset(&meta, 0, sizeof meta);
+  if (mlaf_elf_open(t->job.code, t->job.code_size, &elf, &err)) return false;
+  if (mlaf_code_meta(t->job.code, t->job.code_size, &meta, 1, &kernels, &err)) return false;
+  for (uint32_t i = 0; i < elf.shnum; i++)
+    if (mlaf_elf_section_at(&elf, i, &s) && !strncmp(s.name, ".text", 5) && s.data && n < MAX_PARTS)
+      parts[n] = s.data, lens[n++] = s.size;
+  if (!n || kernels != 1) return false;
+  parts[n] = &meta, lens[n++] = sizeof meta;
+  mlaf_sha256_parts(parts, lens, n, out);
+  return true;
+}
+
 static bool answer(mlaf_compiler *c, text *t) {
   char digest[MLAF_HASH_HEX] = "-";
   mlaf_err err = {0};
@@ -85,7 +109,10 @@ static bool answer(mlaf_compiler *c, text *t) {
   }
   if (t->job.code) {
     write_code(t);
-    mlaf_sha256_hex(t->job.code, t->job.code_size, digest);
+    if (!digest_of(t, digest)) {
+      printf("error\tthe code object cannot be read\n");
+      return false;
+    }
   }
   printf("%s\t%s\n", t->job.key, digest);
   return true;

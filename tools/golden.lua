@@ -47,12 +47,13 @@ function golden.kernels(loader, root)
   end
   for line in slurp(root .. "/tests/golden/problems.txt"):gmatch("[^\n]+") do
     if line:sub(1, 1) ~= "#" then
-      local p = problem.parse(line)
-      for _, target in ipairs(golden.targets) do
+      local text, only_target, only_family = line:match("^(%S+)%s*(%S*)%s*(%S*)$")
+      local p = problem.parse(text)
+      for _, target in ipairs(only_target ~= "" and { only_target } or golden.targets) do
         for _, item in ipairs(space.kernels(p, target)) do
-          if not item.rejected then add(target, item.kernel) end
+          if not item.rejected and (only_family == "" or item.family == only_family) then add(target, item.kernel) end
         end
-        for _, item in ipairs(space.second_kernels(p, target)) do add(target, item.kernel) end
+        for _, item in ipairs(only_family == "" and space.second_kernels(p, target) or {}) do add(target, item.kernel) end
       end
     end
   end

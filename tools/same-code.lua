@@ -4,7 +4,7 @@
 -- template), is rendered by both:
 --
 --   same text   but for comments, blank lines and the kernel's own name: nothing is left to prove
---   same code   both are compiled, goldens and shipped choices always, and the code objects are equal to the byte
+--   same code   both are compiled, goldens and shipped choices always, and what runs is equal to the byte (tools/compile-texts.c)
 --   renamed     a kernel of the manifest alone whose texts differ by names that changed one to one
 --
 -- What is none of these is named; exit code 1. --all: compile the manifest's too. Names that changed since OLD are looked up in

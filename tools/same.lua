@@ -70,8 +70,8 @@ function same.render(tree, template, params, target)
   return same.bare(source, symbol), table.concat(says, " ")
 end
 
--- texts: list of { target, source, options }; wanted: also compile them. Returns for each { key, code } (code: SHA-256 of the
--- code object) or { error }. Equal texts are compiled once; what was compiled before is in the cache ($MLAF_CACHE_DIR).
+-- texts: list of { target, source, options }; wanted: also compile them. Returns for each { key, code } (code: SHA-256 of what
+-- runs) or { error }. Equal texts are compiled once; what was compiled before is in the cache ($MLAF_CACHE_DIR).
 function same.compile(build, texts, wanted)
   local scratch = os.tmpname()
   os.remove(scratch)

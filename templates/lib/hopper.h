@@ -1,6 +1,15 @@
 // Hopper's instructions that all its families use. Shared memory is addressed by 32-bit addresses in the window of the block,
 // which take one register and are also its place in the window of the cluster.
 
+// Where a member of the includer's struct shared_memory lies: shared memory is addressed by numbers here, and the struct says
+// what is where.
+// NVRTC has no __builtin_offsetof, but what its front end makes of offsetof.
+#ifdef __CUDACC_RTC__
+#define AT(member) ((int)__INTADDR__(&((shared_memory*)0)->member))
+#else
+#define AT(member) ((int)__builtin_offsetof(shared_memory, member))
+#endif
+
 // ---- Barriers in shared memory ----------------------------------------------------------------------------------------
 MLAF_DEV void barrier_init(u32 at, u32 arrivals) {
   asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(at), "r"(arrivals) : "memory");
@@ -23,15 +32,15 @@ MLAF_DEV void named_arrive(int id, int threads) { asm volatile("bar.arrive %0, %
 // Between ordinary accesses to shared memory and those of the tensor cores or the copy engine.
 MLAF_DEV void fence_async() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 
-MLAF_DEV u32 rank_in_cluster() {
-  u32 rank;
-  asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
-  return rank;
+MLAF_DEV u32 cta_in_cluster() {
+  u32 cta_id;
+  asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(cta_id));
+  return cta_id;
 }
-// Where the cluster's block `rank` has what this one has at `at`.
-MLAF_DEV u32 cluster_address(u32 at, u32 rank) {
+// Where the cluster's block `cta_id` has what this one has at `at`.
+MLAF_DEV u32 cluster_address(u32 at, u32 cta_id) {
   u32 x;
-  asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(x) : "r"(at), "r"(rank));
+  asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(x) : "r"(at), "r"(cta_id));
   return x;
 }
 

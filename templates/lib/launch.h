@@ -1,7 +1,10 @@
 // What this kernel wants of its launch, for the runtime to read from the code object, and its parameter block. The includer
-// hands over `launch`: shared (bytes of dynamic shared memory), and where wanted cluster ({x, y, z}, or x), overlaps and balanced
-// (0 or 1), maps (list of { of, cols, rows, swizzle }). runtime/device/kernel_launch.h says what each means.
-//@ local OF, FIELDS = { ckv = 1, kpe = 2, q = 3, o = 4 }, { shared = 1, cluster = 1, overlaps = 1, balanced = 1, maps = 1 }
+// hands over `launch`: shared (bytes of dynamic shared memory), and where wanted cluster ({x, y, z}, or x), maps (list of { of,
+// cols, rows, swizzle }), and 0 or 1 of: overlaps, turns, meets, fits, balanced. runtime/device/kernel_launch.h says what each
+// means.
+//@ local OF, FIELDS = { ckv = 1, kpe = 2, q = 3, o = 4 }, { shared = 1, cluster = 1, maps = 1, balanced = 1 }
+//@ local BITS, flags = { overlaps = 1, turns = 2, meets = 4, fits = 8 }, 0
+//@ for name, bit in sorted(BITS) do FIELDS[name], flags = 1, flags + bit * (launch[name] or 0) end
 //@ for key in sorted(launch) do contract(FIELDS[key] ~= nil, "launch has no field %s", key) end
 //@ local cluster, maps, wants = launch.cluster or 1, launch.maps or {}, {}
 //@ if type(cluster) ~= "table" then cluster = { cluster, 1, 1 } end
@@ -22,7 +25,7 @@ struct mlaf_kernel_launch {
   mlaf_map_want maps[8];
 };
 extern "C" __device__ const mlaf_kernel_launch ${symbol}_launch = {0x314b4c4du, sizeof(mlaf_kernel_launch), ${launch.shared},
-    {${cluster[1]}, ${cluster[2]}, ${cluster[3]}}, ${launch.overlaps or 0}, ${launch.balanced or 0}, {}, ${#maps},
+    {${cluster[1]}, ${cluster[2]}, ${cluster[3]}}, ${flags}, ${launch.balanced or 0}, {}, ${#maps},
     {${join(wants, ", ")}}};
 struct __align__(64) mlaf_tensor_map {
   u64 opaque[16];

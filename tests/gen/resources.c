@@ -69,7 +69,7 @@ static void check_kernel(const mlaf_kernel_desc *k, const mlaf_compile_job *job)
   if (job->status) fail_msg("%s %s: %s\n%s", k->template_name, k->params, mlaf_status_name(job->status), job->log);
   if (mlaf_code_meta(job->code, job->code_size, &m, 1, &n, &err)) fail_msg("%s", err.text);
   const char *what = k->params;
-  bool decode = strncmp(k->template_name, "mla_decode", 10) == 0;
+  bool decode = strncmp(k->template_name, "mla_decode/combine", 18) != 0;
   uint32_t kernarg = decode ? sizeof(mlaf_decode_args) : sizeof(mlaf_combine_args);
   assert_int_equal(n, 1);
   assert_string_equal(m.symbol, k->symbol);

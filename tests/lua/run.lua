@@ -145,7 +145,7 @@ end
 T.full = full
 
 for _, file in ipairs({ "engine", "loader", "params", "arch", "budget", "model", "space", "nearby",
-  "lds", "merge", "render", "limits", "golden", "same", "search", "protocol", "docs" }) do
+  "lds", "merge", "needs", "render", "limits", "golden", "same", "search", "protocol", "docs" }) do
   if not arg[1] or file:find(arg[1]) then
     local first = #tests
     assert(loadfile(here .. "/test_" .. file .. ".lua"))(T)

@@ -334,7 +334,7 @@ static void warm_plans_are_cheap(void **state) {
   /* A damaged file of remembered hashes costs a Lua state, nothing else. */
   char cmd[256];
   snprintf(cmd, sizeof cmd,
-           "for f in %s/generator/*.tsv; do printf 'gfx942\\tmla_decode_reg\\tzzz\\n\\tgarbage' > $f; done", f->at.cache);
+           "for f in %s/generator/*.tsv; do printf 'gfx942\\tmla_decode/mfma_reg\\tzzz\\n\\tgarbage' > $f; done", f->at.cache);
   assert_int_equal(system(cmd), 0);
   ctx = open_ctx(f);
   mlaf_plan_release(plan_with(ctx, &f->b.problem, MLAF_EFFORT_DB_ONLY, MLAF_PLAN_NO_COMPILE, &info));

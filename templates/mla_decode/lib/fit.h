@@ -3,11 +3,12 @@
 // which leave what they cut to a combine kernel or meet (mla_decode/lib/meet.h). All warps of all blocks decide by the same
 // arithmetic.
 //
-//   alike     a turn takes as long as the longest request's share; there are as many turns as the device cannot hold at once
+//   alike     a pass takes as long as the longest request's share; there are as many passes as the device cannot hold at once
 //   cut       all positions over all parts, and what a cut costs more than a request's own begin and end: FIT_CUT positions.
 //             It must win by a share: a few blocks that idle leave their power and their memory's pace to the others
 //
 // The includer has what mla_decode/lib/schedule.h needs, and FIT_CUT (gen/ops/mla_decode/plans/schedule.lua).
+//@ needs("FIT_CUT", "SCHEDULE_FIXED", "SCHEDULE_GRAIN")
 
 enum { FIT_REQUESTS = 1024 }; // more are never all looked at: they are cut
 #define FIT_WIN 0.96f          // docs/lab/perf-log/ragged.md
@@ -33,8 +34,8 @@ MLAF_DEV int fit_cuts(const struct mlaf_decode_args* a, int page_size, int share
     most = pages > most ? pages : most;
   }
 #endif
-  const u32 at_once = (u32)slots / (u32)shares, turns = ((u32)a->batch + (at_once ? at_once : 1) - 1) / (at_once ? at_once : 1);
-  const float alike = (float)turns * ((float)most * (float)page_size + SCHEDULE_FIXED) / (float)shares;
+  const u32 at_once = (u32)slots / (u32)shares, passes = ((u32)a->batch + (at_once ? at_once : 1) - 1) / (at_once ? at_once : 1);
+  const float alike = (float)passes * ((float)most * (float)page_size + SCHEDULE_FIXED) / (float)shares;
   return FIT_WIN * alike * (float)parts >
          (float)schedule_start(a->kv_indptr[a->batch], a->batch, page_size) + (float)(parts * FIT_CUT);
 }

@@ -2,6 +2,7 @@
 // (mla_decode/lib/fit_wave.h) and the launch cuts its batch, the pieces of a part, one after the other. All decisions are
 // uniform, the same in all waves. The includer has H, Q_LEN, ROWS, PAGE, STEP (tokens of a round) and mla_decode/lib/grid.h;
 // `fitted` says which schedule it is.
+//@ needs("H", "PAGE", "Q_LEN", "ROWS", "STEP")
 struct piece {
   i64 row;                // first row of this workgroup, counted over all requests
   int rows;               // rows of the request from there on, at least 1
@@ -25,6 +26,7 @@ MLAF_DEV bool read_request(const mlaf_decode_args& a, int request, int first_row
 }
 
 //@ if fitted then
+//@   needs("FIT_REQUESTS")
 // Little, since it lives through the loops: what follows from it is computed anew for each piece.
 struct walk {
   int next; // request; -1: none is left

@@ -13,7 +13,7 @@
 // is a whole request is finished where it is computed. Of the others a part has at most two: the end of a request (its slot 1)
 // and one that goes on in a later part (slot 0). The combine kernel finds the same cuts by the same formula.
 //
-//   alike     a turn takes as long as the longest request's share; there are as many turns as the device cannot hold at once. A
+//   alike     a pass takes as long as the longest request's share; there are as many passes as the device cannot hold at once. A
 //             workgroup alone is faster than among others with whom it shares the memory: it takes FIT_PACE percent of the time
 //   cut       all positions over all parts, and what a cut costs more than a request's own begin and end: FIT_CUT positions
 //
@@ -21,6 +21,7 @@
 // (mla_decode/lib/fit.h is the same for warps of 32 lanes, with coarser grains.) What follows first is plain C, so that a test
 // can run it on the host over any batch. The includer has integer types u32, u64, i64, MLAF_DEV, FIT_FIXED, FIT_CUT, FIT_PACE
 // and FIT_LEAST (gen/ops/mla_decode/plans/fit_wave.lua).
+//@ needs("FIT_CUT", "FIT_FIXED", "FIT_LEAST", "FIT_PACE")
 
 enum { FIT_GRAIN = 16 };       // tokens: pieces begin at multiples of it
 enum { FIT_REQUESTS = 1024 };  // more are never all looked at: they are cut
@@ -41,8 +42,8 @@ MLAF_DEV i64 fit_start(int page, int request, int page_size) { return (i64)page 
 
 // Whether a request of `pages` makes the batch one to be cut. `weight` is the same for all, `limit` the time of a cut batch.
 MLAF_DEV float fit_weight(int splits, int slots, int parts, int batch) {
-  const int at_once = slots / splits > 0 ? slots / splits : 1, turns = (batch + at_once - 1) / at_once;
-  return (float)turns * (float)parts / (float)splits * (FIT_PACE * 0.01f);
+  const int at_once = slots / splits > 0 ? slots / splits : 1, passes = (batch + at_once - 1) / at_once;
+  return (float)passes * (float)parts / (float)splits * (FIT_PACE * 0.01f);
 }
 MLAF_DEV float fit_limit(i64 total, int parts) { return (float)total + (float)parts * (float)FIT_CUT; }
 MLAF_DEV int fit_is_long(int pages, int page_size, float weight, float limit) {

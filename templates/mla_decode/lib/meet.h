@@ -24,6 +24,7 @@
 // part resets its own at its begin all the same.
 // Tables that contradict themselves (kv_indptr that decreases) may make a part wait for what nobody publishes: after WAIT_NS it
 // goes on with NaN for the request.
+//@ needs("H", "MEET_ROWS", "PART", "Q_LEN", "R", "SCHEDULE_FIXED")
 
 // Whom a part waits for, as one number: of the digits of its piece's number, those it adds up. 0: nobody.
 MLAF_DEV int meet_whom(int before, int owner) {

@@ -1,5 +1,6 @@
 // For combine kernels: where the request of an output row lies in the batch. The includer has mla_decode/lib/schedule.h, H and
 // PAGE.
+//@ needs("PAGE")
 
 // A row's request and where its positions lie. The tables are older than the decode launch, which lets this one start only after
 // its own wait: they may be read before ours.

@@ -15,6 +15,7 @@
 //
 // Plain C, so that a test can run it on the host over any batch. The includer has integer types u32, u64, i64, MLAF_DEV,
 // SCHEDULE_FIXED (a multiple of the grain) and struct mlaf_decode_args.
+//@ needs("SCHEDULE_FIXED")
 
 #define SCHEDULE_GRAIN 64 // tokens: pieces begin at multiples of it
 

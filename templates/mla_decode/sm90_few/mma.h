@@ -1,4 +1,5 @@
 // The matrix product of transposed decode. Handed over: rows (N), kind (bf16 or f16).
+//@ needs("N")
 //@ local n, d, io = rows // 2, {}, {}
 //@ for i = 0, n - 1 do
 //@   d[#d + 1], io[#io + 1] = "%" .. i, '"+f"(d[' .. i .. '])'

@@ -1,6 +1,7 @@
 // What a block does, and where in the ring. The includer has the constants N, H, C, Q_LEN, PAGE, BALANCED, NB, RING and
 // BARS_AT, and says whether the schedule is `fitted`, and whether parts `meet` (mla_decode/lib/meet.h) or always leave what they
 // cut to a combine kernel.
+//@ needs("BALANCED", "BARS_AT", "C", "H", "N", "NB", "PAGE", "Q_LEN", "RING")
 
 // ---- Which rows, which tokens -----------------------------------------------------------------------------------------
 struct work {
@@ -9,13 +10,13 @@ struct work {
   int row0;       // first row within the request
   int n;          // query tokens of the request
   int tokens;     // cached
-  int begin, end; // of this range; begin is a multiple of 64
+  int begin, end; // of this piece; begin is a multiple of 64
   const int* pages;
   i64 part;       // partials: row of the request's row 0 in part_o and part_lse; -1: straight to the output
   bool bad;       // no page may be read
 //@ if meet then
   int whom;       // parts before this one whose pieces of the request this block adds (mla_decode/lib/meet.h)
-  bool whole;     // lengths are alike: this is the block's only range, of its own request
+  bool whole;     // lengths are alike: this is the block's only piece, of its own request
 //@ end
 };
 
@@ -29,6 +30,7 @@ MLAF_DEV void begin_walk(const mlaf_decode_args& a, walk& at) {
   at.done = (int)blockIdx.z >= a.batch;
   at.whole = !BALANCED;
 //@ if fitted then
+//@   needs("PART")
   at.mine = schedule_entry(&a, smaller((int)blockIdx.z, a.batch - 1)); // on their way while the table is looked through
   const int slots = fit_slots(&a), parts = smaller(slots, (int)(gridDim.y * gridDim.z));
   at.whole = !fit_cuts(&a, PAGE, gridDim.y, slots, parts, 0);
@@ -49,7 +51,7 @@ MLAF_DEV void begin_walk(const mlaf_decode_args& a, walk& at) {
 //@ end
 }
 
-// The block's next range. The same sequence in every warp.
+// The block's next piece. The same sequence in every warp.
 MLAF_DEV bool next_work(const mlaf_decode_args& a, walk& at, work& w) {
   for (;;) {
     int q_begin, first_page, slot;
@@ -106,7 +108,7 @@ MLAF_DEV int tiles_of(const work& w) { return (w.end - w.begin + 63) / 64; }
 // A place in the ring: slot, how many times around (mod 2), and the number of the tile, from 1.
 struct place {
   int slot;
-  u32 turn;
+  u32 lap;
   int tile;
 };
 MLAF_DEV void advance(place& at, int boxes) { // by less than two rings
@@ -115,13 +117,13 @@ MLAF_DEV void advance(place& at, int boxes) { // by less than two rings
   for (int i = 0; i < 2; i++)
     if (at.slot >= RING) {
       at.slot -= RING;
-      at.turn ^= 1;
+      at.lap ^= 1;
     }
 }
-// The place behind all tiles of a range.
+// The place behind all tiles of a piece.
 MLAF_DEV place behind(place at, int tiles) {
   const u32 slot = at.slot + (u32)(tiles * NB);
-  return {(int)(slot % RING), at.turn ^ (slot / RING & 1), at.tile + tiles};
+  return {(int)(slot % RING), at.lap ^ (slot / RING & 1), at.tile + tiles};
 }
 MLAF_DEV u32 full_barrier(u32 smem, int slot) { return smem + BARS_AT + 8 * slot; }
 MLAF_DEV u32 empty_barrier(u32 smem, int slot) { return smem + BARS_AT + 8 * (RING + slot); }

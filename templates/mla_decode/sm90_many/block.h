@@ -1,6 +1,9 @@
 // A block of 64 tokens on a math warpgroup of the many-rows Hopper kernel: products, references, P, sums. The includer has the
 // constants of the kernel.
 // A thread's share of its warpgroup's 64 rows: rows 16*warp + lane/4 + 8h, h = 0, 1.
+//@ needs("ALL", "BEGIN_OF", "BUFFER", "CAUSAL", "EMPTY_AT", "FULL_AT", "H", "HALF", "KV_AT", "LAST_HI", "M_AT", "M_READY",
+//@   "N_OF", "OWN_BUFFERS", "O_COLS", "PAIR", "P_AT", "P_READY", "QUARTER", "Q_AT", "Q_LAST_K", "Q_SLICES", "ROPE", "SLICE",
+//@   "SLICES", "TOKENS_OF")
 struct rows_state {
   float m[2], sum[2]; // reference; sum of P, this thread's columns of own blocks
 };
@@ -18,9 +21,9 @@ struct math {
 };
 
 template <int WHO> // 0: A, 1: B
-MLAF_DEV turn turn_of(const math& c, int i) {
+MLAF_DEV buffer_use use_of(const math& c, int i) {
   const u32 n = c.used[WHO] + i;
-  return {WHO + 2 * (int)(n % TURNS), n / TURNS};
+  return {WHO + 2 * (int)(n % OWN_BUFFERS), n / OWN_BUFFERS};
 }
 
 MLAF_DEV void give_back(const math& c, int buffer, int group) {
@@ -30,7 +33,7 @@ MLAF_DEV void give_back(const math& c, int buffer, int group) {
 }
 // S of the slices of a quarter, the i-th one in the order in which they were given back.
 template <int WG>
-MLAF_DEV void multiply_quarter(const math& c, turn t, int i, const u32 (&q_last)[4][4], float (&s)[32]) {
+MLAF_DEV void multiply_quarter(const math& c, buffer_use t, int i, const u32 (&q_last)[4][4], float (&s)[32]) {
   const int quarter = WG == 0 ? (i & 1) * 2 + i / 2 : i ^ 2;
   const u32 k = k_major(c.shared + KV_AT + t.buffer * BUFFER), q = k_major(c.shared + Q_AT);
   barrier_wait(c.shared + FULL_AT + 8 * (ALL * t.buffer + quarter * QUARTER), t.use & 1);
@@ -39,16 +42,16 @@ MLAF_DEV void multiply_quarter(const math& c, turn t, int i, const u32 (&q_last)
 #pragma unroll
   for (int j = 0; j < 4 * QUARTER; j++) {
     const int slice = quarter * QUARTER + j / 4, at = slice * (SLICE / 16) + 2 * (j % 4);
-    if (P == 0 && slice == Q_SLICES) wgmma_rs(s, q_last[j % 4], k + at, true);
-    else wgmma_ss(s, q + at, k + at, P > 0 || i > 0 || j > 0);
+    if (ROPE == 0 && slice == Q_SLICES) wgmma_rs(s, q_last[j % 4], k + at, true);
+    else wgmma_ss(s, q + at, k + at, ROPE > 0 || i > 0 || j > 0);
   }
   wgmma_commit();
 }
 // S of a block in two steps: its rope slice, or else its first quarter, and the rest of it. A loop: both math warpgroups' blocks
 // unrolled are 34 KB of instructions, and their warps wait for them.
 template <int WG>
-MLAF_DEV void multiply_first(const math& c, turn t, const u32 (&q_last)[4][4], float (&s)[32]) {
-  if (P == 0) return multiply_quarter<WG>(c, t, 0, q_last, s);
+MLAF_DEV void multiply_first(const math& c, buffer_use t, const u32 (&q_last)[4][4], float (&s)[32]) {
+  if (ROPE == 0) return multiply_quarter<WG>(c, t, 0, q_last, s);
   const u32 k = k_major(c.shared + KV_AT + t.buffer * BUFFER) + SLICES * (SLICE / 16);
   barrier_wait(c.shared + FULL_AT + 8 * (ALL * t.buffer + SLICES), t.use & 1);
   settle(s);
@@ -58,9 +61,9 @@ MLAF_DEV void multiply_first(const math& c, turn t, const u32 (&q_last)[4][4], f
   wgmma_commit();
 }
 template <int WG>
-MLAF_DEV void multiply_rest(const math& c, turn t, const u32 (&q_last)[4][4], float (&s)[32]) {
-#pragma unroll (P > 0 ? 1 : 4)
-  for (int i = P > 0 ? 0 : 1; i < 4; i++) multiply_quarter<WG>(c, t, i, q_last, s);
+MLAF_DEV void multiply_rest(const math& c, buffer_use t, const u32 (&q_last)[4][4], float (&s)[32]) {
+#pragma unroll (ROPE > 0 ? 1 : 4)
+  for (int i = ROPE > 0 ? 0 : 1; i < 4; i++) multiply_quarter<WG>(c, t, i, q_last, s);
 }
 
 template <int WG>
@@ -69,7 +72,7 @@ MLAF_DEV u32 v_of(const math& c, int buffer, int half) {
 }
 // O += P V, in two groups, with between() between them.
 template <int WG, typename BETWEEN>
-MLAF_DEV void multiply_v(const math& c, int buffer, const u32 (&p)[4][4], float (&o)[2][PIECE / 2], BETWEEN between) {
+MLAF_DEV void multiply_v(const math& c, int buffer, const u32 (&p)[4][4], float (&o)[2][O_COLS / 2], BETWEEN between) {
   settle(o[0]);
   settle(o[1]);
   wgmma_fence();
@@ -85,7 +88,7 @@ MLAF_DEV void multiply_v(const math& c, int buffer, const u32 (&p)[4][4], float 
   }
 }
 template <int WG>
-MLAF_DEV void multiply_v(const math& c, int buffer, float (&o)[2][PIECE / 2]) { // P of the other warpgroup
+MLAF_DEV void multiply_v(const math& c, int buffer, float (&o)[2][O_COLS / 2]) { // P of the other warpgroup
   const u32 p = k_major(c.shared + P_AT + buffer * SLICE);
   settle(o[0]);
   settle(o[1]);
@@ -112,7 +115,7 @@ MLAF_DEV void finish_v(const math& c, int buffer) {
 }
 
 // O and the sums to the reference of the block that is added next. No product may be under way.
-MLAF_DEV void bring_to(float m0, float m1, rows_state& r, float (&o)[2][PIECE / 2]) {
+MLAF_DEV void bring_to(float m0, float m1, rows_state& r, float (&o)[2][O_COLS / 2]) {
   const float m[2] = {m0, m1};
 #pragma unroll
   for (int h = 0; h < 2; h++) { // rows 0-7, rows 8-15 of the warp
@@ -122,7 +125,7 @@ MLAF_DEV void bring_to(float m0, float m1, rows_state& r, float (&o)[2][PIECE / 
     for (int v = 0; v < 2; v++) {
       settle(o[v]);
 #pragma unroll
-      for (int i = 0; i < PIECE / 2; i++)
+      for (int i = 0; i < O_COLS / 2; i++)
         if ((i >> 1 & 1) == h) o[v][i] *= f;
       settle(o[v]);
     }
@@ -130,7 +133,7 @@ MLAF_DEV void bring_to(float m0, float m1, rows_state& r, float (&o)[2][PIECE / 
     r.m[h] = m[h];
   }
 }
-MLAF_DEV void bring_to_block(const math& c, int buffer, rows_state& r, float (&o)[2][PIECE / 2]) {
+MLAF_DEV void bring_to_block(const math& c, int buffer, rows_state& r, float (&o)[2][O_COLS / 2]) {
   named_sync(M_READY + buffer, 256);
   const u32 m = c.shared + M_AT + 4 * (64 * buffer + 16 * c.warp + (c.lane >> 2));
   bring_to(load_4(m), load_4(m + 32), r, o);

@@ -1,5 +1,6 @@
 // Where the many-rows Hopper kernel's pieces begin and end: Q of a negative scale, O as 16-bit output. The includer has math and
 // the constants of the kernel.
+//@ needs("O_COLS", "PAIR", "P_AT", "Q_AT", "Q_LAST_K", "Q_SLICES", "R", "ROWS", "SLICE")
 
 // Q's sign for a negative scale, and zeros where the block has no row (as no_rows). The next barrier of both warpgroups lies
 // before the first product.
@@ -22,7 +23,7 @@ MLAF_DEV void prepare_q(const math& c, u32 sign, int live, u32 (&q_last)[4][4]) 
 
 // 32 columns of a warp's 16 rows as 16-bit output: through 1 KB of shared memory of its own, in the second P's place, so that a
 // warp writes 64 bytes of a row at once.
-MLAF_DEV void write_columns(const math& c, char* to, const float (&o)[PIECE / 2], int first, const float (&by)[2], int live,
+MLAF_DEV void write_columns(const math& c, char* to, const float (&o)[O_COLS / 2], int first, const float (&by)[2], int live,
                             int who) {
   const u32 stage = c.shared + P_AT + SLICE + 1024 * who;
   const int row = c.lane & 15, chunk = c.lane >> 4, x = c.lane & 3;

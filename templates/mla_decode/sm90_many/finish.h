@@ -1,11 +1,12 @@
 // How a piece of the many-rows Hopper kernel ends: sums of both math warpgroups, O and LSE to where they belong.
+//@ needs("BAD_OF", "BOTH", "H", "LAST_EMPTY_AT", "LN_2", "MANY", "N_OF", "O_COLS", "PART_OF", "R", "ROW_OF", "SUMS_AT")
 //@ include("mla_decode/sm90_many/ends.h")
 
-//@ include("mla_decode/sm90_many/partial.h", { tops_at = tops_at })
+//@ include("mla_decode/sm90_many/partial.h")
 
 // Piece k. What is known of it is read from its copy where it is wanted: registers are O's.
 template <int WG>
-MLAF_DEV void finish(const math& c, const mlaf_decode_args& a, u32 k, rows_state& r, float (&o)[2][PIECE / 2]) {
+MLAF_DEV void finish(const math& c, const mlaf_decode_args& a, u32 k, rows_state& r, float (&o)[2][O_COLS / 2]) {
   const u32 copy = c.shared + 40 * (2 + (k & 1));
   if (MANY) { // the first P's place and that of the facts are the next piece's
     fence_async();
@@ -41,6 +42,6 @@ MLAF_DEV void finish(const math& c, const mlaf_decode_args& a, u32 k, rows_state
 #pragma unroll
   for (int v = 0; v < 2; v++)
 #pragma unroll
-    for (int i = 0; i < PIECE; i += 32)
-      write_columns(c, a.o + 2 * (to_row * R + WG * (R / 2) + v * PIECE + i), o[v], i, by, live - 16 * c.warp, 4 * WG + c.warp);
+    for (int i = 0; i < O_COLS; i += 32)
+      write_columns(c, a.o + 2 * (to_row * R + WG * (R / 2) + v * O_COLS + i), o[v], i, by, live - 16 * c.warp, 4 * WG + c.warp);
 }

@@ -3,34 +3,34 @@
 // accesses to shared memory, so a proxy fence must stand between them and the tensor cores: warp 2 waits for what has landed,
 // fences and fills the barrier that the math warps wait for; in those the fence would stand between QK's products. The includer
 // has the constants of the kernel.
-constexpr int TABLES_AT = ${tables_at}; // two each of warps 0 and 1: numbers of the rows of a block, before that page ids
-constexpr int LANDED_AT = ${landed_at}; // barriers by buffer and group, 32 arrivals each
+//@ needs("ALL", "ASK", "BUFFER", "FULL_AT", "KV_AT", "LANDED_AT", "MANY", "NEAR_END_AT", "PAGE", "POLICY", "QUARTER",
+//@   "Q_FULL_AT", "ROPE", "SLICE", "SLICES", "TABLES_AT")
 constexpr int ROPE_GROUP = 4;           // groups 0..3: quarters of O's columns
-constexpr int ROPE_CHUNKS = P > 0 ? P / 8 : 8; // of 16 bytes, in a row
+constexpr int ROPE_CHUNKS = ROPE > 0 ? ROPE / 8 : 8; // of 16 bytes, in a row
 
 MLAF_DEV u32 table_of(const loader& l, int j) { return l.shared + TABLES_AT + 512 * l.half + 256 * (j & 1); }
-MLAF_DEV u32 landed(const loader& l, turn t, int group) { return l.shared + LANDED_AT + 8 * (5 * t.buffer + group); }
+MLAF_DEV u32 landed(const loader& l, buffer_use t, int group) { return l.shared + LANDED_AT + 8 * (5 * t.buffer + group); }
 
 // Copies a group of slices as soon as they are given back.
 template <int COUNT, int CHUNKS>
-MLAF_DEV void copy_group(const loader& l, turn t, int j, int group, int first, const char* from, i64 stride) {
+MLAF_DEV void copy_group(const loader& l, buffer_use t, int j, int group, int first, const char* from, i64 stride) {
   wait_empty(l, t, group);
   gather_rows<COUNT, CHUNKS, 16 * CHUNKS>(l.shared + KV_AT + t.buffer * BUFFER + first * SLICE, from, (u32)stride * 2,
                                           table_of(l, j), POLICY);
   barrier_arrive_after_copies(landed(l, t, group));
 }
-MLAF_DEV void copy_block(const loader& l, turn t, int j) {
+MLAF_DEV void copy_block(const loader& l, buffer_use t, int j) {
   const mlaf_decode_args& a = l.p.a;
-  if (P > 0 && (j & 1) == l.half) copy_group<1, ROPE_CHUNKS>(l, t, j, ROPE_GROUP, SLICES, a.kpe, a.kpe_row_stride);
+  if (ROPE > 0 && (j & 1) == l.half) copy_group<1, ROPE_CHUNKS>(l, t, j, ROPE_GROUP, SLICES, a.kpe, a.kpe_row_stride);
 #pragma unroll 1
   for (int q = 2 * l.half; q < 2 * l.half + 2; q++)
     copy_group<QUARTER, 8>(l, t, j, q, q * QUARTER, a.ckv + 128 * QUARTER * q, a.ckv_row_stride);
 }
 
 // What landed of block j goes to the math warps, in the order in which QK takes it.
-MLAF_DEV void hand_over(const loader& l, turn t, int j) {
+MLAF_DEV void hand_over(const loader& l, buffer_use t, int j) {
 #pragma unroll 1
-  for (int i = P > 0 ? -1 : 0; i < 4; i++) {
+  for (int i = ROPE > 0 ? -1 : 0; i < 4; i++) {
     const int group = i < 0 ? ROPE_GROUP : j & 1 ? i ^ 2 : (i & 1) * 2 + i / 2;
     barrier_wait(landed(l, t, group), t.use & 1);
     fence_async();
@@ -48,7 +48,7 @@ MLAF_DEV void load_piece(const loader& l, const piece& x, u32 k, u32 (&used)[2])
   __syncwarp(); // all lanes are through with the piece before
   if (blocks > 0 && l.half < 2) ask(0);
   for (int j = 0; j < blocks; j++) {
-    const turn t = next_turn(used, j);
+    const buffer_use t = next_use(used, j);
     if (l.half == 2) {
       hand_over(l, t, j);
       continue;

@@ -1,10 +1,13 @@
 // The loaders of the many-rows Hopper kernel: a warp each for the left half, the right half, rope, and Q with what others must
 // know of a piece. The includer has the constants of the kernel.
+//@ needs("AHEAD", "ALL", "ASK", "BOX", "BOXES", "BUFFER", "CHECKED_AT", "EMPTY_AT", "EVICT_FIRST", "EVICT_NORMAL", "FULL_AT",
+//@   "H", "KV_AT", "LAST_EMPTY_AT", "MANY", "MAP_CKV", "MAP_KPE", "MAP_Q", "MAP_Q_ROPE", "NEAR_END_AT", "OWN_BUFFERS", "P_AT",
+//@   "QUARTER", "Q_AT", "Q_EMPTY_AT", "Q_FULL_AT", "Q_LEN", "Q_SLICES", "ROPE", "ROPE_BYTES", "ROWS", "SLICE", "SLICES")
 
 // The cache leaves L2 first, but not where it is read again and again: by more than two blocks with other rows of the request
 // (it would cost 1 to 2 %), and in pairs, which ask ahead, by the box beside where boxes share lines (rope 32: rows of 1088
 // bytes; 5 %).
-constexpr u64 POLICY = Q_LEN * H <= 2 * ROWS && (PAIR == 1 || P % 64 == 0) ? EVICT_FIRST : EVICT_NORMAL;
+constexpr u64 POLICY = Q_LEN * H <= 2 * ROWS && (PAIR == 1 || ROPE % 64 == 0) ? EVICT_FIRST : EVICT_NORMAL;
 
 constexpr int BOXES_AT_ONCE = BOXES < 4 ? BOXES : 4; // boxes of a slice whose rows are known together: registers end there
 
@@ -15,30 +18,31 @@ struct loader {
 };
 
 // The buffer of block j, and how often it was used before.
-struct turn {
+struct buffer_use {
   int buffer;
   u32 use;
 };
-MLAF_DEV turn next_turn(u32 (&used)[2], int j) {
+MLAF_DEV buffer_use next_use(u32 (&used)[2], int j) {
   const u32 n = j & 1 ? used[1]++ : used[0]++;
-  return {(j & 1) + 2 * (int)(n % TURNS), n / TURNS};
+  return {(j & 1) + 2 * (int)(n % OWN_BUFFERS), n / OWN_BUFFERS};
 }
 
-MLAF_DEV void wait_empty(const loader& l, turn t, int group) {
+MLAF_DEV void wait_empty(const loader& l, buffer_use t, int group) {
   if (t.use > 0) barrier_wait(l.shared + EMPTY_AT + 8 * (5 * t.buffer + group), (t.use - 1) & 1);
   __syncwarp();
 }
 
 //@ if gather then
-//@   include("mla_decode/sm90_many/gather.h", { tables_at = plan.tables_at, landed_at = plan.landed_at })
+//@   include("mla_decode/sm90_many/gather.h")
 //@ else
 // Slices [first, first + count) of a buffer, as soon as they are given back; dealt out to the blocks of a pair. By one lane: what
 // they take is then the same in all lanes and lies in uniform registers when they come, and lanes send one by one anyway.
 // A pair then asks for those of block j + AHEAD, into L2: one block alone would only load L2 more by that.
-MLAF_DEV void load_slices(const loader& l, const piece& x, turn t, int j, int ids, int next, int group, int first, int count) {
+MLAF_DEV void load_slices(const loader& l, const piece& x, buffer_use t, int j, int ids, int next, int group, int first,
+                          int count) {
   const bool rope = first == SLICES;
   const int at = j * BOXES, later = at + AHEAD * BOXES;
-  const int odd = PAIR == 2 ? (int)((rope ? t.use : first) ^ rank_in_cluster()) & 1 : 0;
+  const int odd = PAIR == 2 ? (int)((rope ? t.use : first) ^ cta_in_cluster()) & 1 : 0;
   const int slice = first + (count == 2 ? odd : 0), column = rope ? 0 : 64 * slice;
   const bool mine = l.lane == 0 && (count == 2 || odd == 0); // of two a block of a pair takes one
   const u32 to = l.shared + KV_AT + t.buffer * BUFFER + slice * SLICE;
@@ -51,13 +55,13 @@ MLAF_DEV void load_slices(const loader& l, const piece& x, turn t, int j, int id
   };
   find(0);
   wait_empty(l, t, group);
-  if (l.lane == 0) barrier_expect(full, rope ? ROPE : QUARTER * SLICE);
+  if (l.lane == 0) barrier_expect(full, rope ? ROPE_BYTES : QUARTER * SLICE);
 #pragma unroll 1
   for (int b0 = 0; b0 < BOXES; b0 += BOXES_AT_ONCE) {
     if (b0 > 0) find(b0);
 #pragma unroll
     for (int b = 0; b < BOXES_AT_ONCE; b++) {
-      const u32 place = to + (b0 + b) * BOX * (rope ? 2 * P : 128);
+      const u32 place = to + (b0 + b) * BOX * (rope ? 2 * ROPE : 128);
       if (!mine) continue;
       if (PAIR == 2) {
         copy_box_to_pair(place, map, column, rows[b], full, POLICY);
@@ -85,7 +89,7 @@ MLAF_DEV void load_piece(const loader& l, const piece& x, u32 k, u32 (&used)[2])
       ids = next;
       next = page_of_box(l.p.a, x, j * BOXES + 32 + l.lane);
     }
-    const turn t = next_turn(used, j);
+    const buffer_use t = next_use(used, j);
     if (j == 1) barrier_wait(l.shared + Q_FULL_AT, k & 1);
     if (j == near_end && l.lane == 0) barrier_arrive(l.shared + NEAR_END_AT);
     if (l.half == 2) {
@@ -118,8 +122,8 @@ MLAF_DEV void load_q(const loader& l, int row) {
 // Q's last slice, and with it the piece is handed over. Row -1: there is none.
 MLAF_DEV void load_last(const loader& l, int row) {
   const u32 full = l.shared + Q_FULL_AT;
-  if (row >= 0) copy_box(l.shared + P_AT, &l.p.maps[P > 0 ? MAP_Q_ROPE : MAP_Q], 64 * Q_SLICES, row, full);
-  barrier_expect(full, row >= 0 ? Q_SLICES * SLICE + (P > 0 ? ROPE : SLICE) : 0);
+  if (row >= 0) copy_box(l.shared + P_AT, &l.p.maps[ROPE > 0 ? MAP_Q_ROPE : MAP_Q], 64 * Q_SLICES, row, full);
+  barrier_expect(full, row >= 0 ? Q_SLICES * SLICE + (ROPE > 0 ? ROPE_BYTES : SLICE) : 0);
 }
 
 // Piece k is handed over: its facts to where the math warps look for them, and a copy for its end, when the next one is there.

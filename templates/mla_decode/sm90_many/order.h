@@ -1,21 +1,22 @@
 // The order of those steps over the blocks of a piece: the picture in the template.
 // Blocks of one piece, as A. q_done() is called when Q is no longer needed in shared memory.
+//@ needs("FIRST_ISSUED", "O_COLS", "P_READY", "ROPE", "SCORES_ISSUED")
 template <typename DONE>
-MLAF_DEV void blocks_as_a(math& c, int blocks, const u32 (&q_last)[4][4], rows_state& r, float (&o)[2][PIECE / 2], DONE q_done) {
+MLAF_DEV void blocks_as_a(math& c, int blocks, const u32 (&q_last)[4][4], rows_state& r, float (&o)[2][O_COLS / 2], DONE q_done) {
   const int mine = (blocks + 1) / 2, others = blocks / 2;
   float s[32], m[2];
   u32 p[4][4];
   // What S gives first. B's last P is on its way meanwhile.
-  auto reference = [&](int i, turn t) {
+  auto reference = [&](int i, buffer_use t) {
     settle(s);
-    if (P > 0) give_back(c, t.buffer, 4);
+    if (ROPE > 0) give_back(c, t.buffer, 4);
     if (i == mine - 1) q_done();
     c.forget();
     find_reference(c, 2 * i, s, r, m);
     publish_reference(c, t.buffer, m);
   };
   // From the reference to the own product. Loading it anew holds the exponentials until the other's product is issued.
-  auto own = [&](int i, turn t, int other) {
+  auto own = [&](int i, buffer_use t, int other) {
     if (other >= 0) load_reference(c, t.buffer, m);
     make_p(c, t.buffer, 0, s, m, p[0]);
     if (other >= 0) {
@@ -42,7 +43,7 @@ MLAF_DEV void blocks_as_a(math& c, int blocks, const u32 (&q_last)[4][4], rows_s
     q_done();
     return;
   }
-  const turn t0 = turn_of<0>(c, 0);
+  const buffer_use t0 = use_of<0>(c, 0);
   multiply_first<0>(c, t0, q_last, s);
   multiply_rest<0>(c, t0, q_last, s);
   if (others > 0) named_arrive(FIRST_ISSUED, 256);
@@ -51,8 +52,8 @@ MLAF_DEV void blocks_as_a(math& c, int blocks, const u32 (&q_last)[4][4], rows_s
   own(0, t0, -1);
 #pragma unroll 1
   for (int i = 1; i < mine; i++) {
-    const turn t = turn_of<0>(c, i);
-    const int other = turn_of<1>(c, i - 1).buffer;
+    const buffer_use t = use_of<0>(c, i);
+    const int other = use_of<1>(c, i - 1).buffer;
     c.forget();
     named_sync(SCORES_ISSUED, 256);
     multiply_first<0>(c, t, q_last, s);
@@ -65,7 +66,7 @@ MLAF_DEV void blocks_as_a(math& c, int blocks, const u32 (&q_last)[4][4], rows_s
     own(i, t, other);
   }
   if (others == mine) {
-    const int other = turn_of<1>(c, others - 1).buffer;
+    const int other = use_of<1>(c, others - 1).buffer;
     named_sync(SCORES_ISSUED, 256);
     bring_to_block(c, other, r, o);
     named_sync(P_READY + other, 256);
@@ -78,13 +79,13 @@ MLAF_DEV void blocks_as_a(math& c, int blocks, const u32 (&q_last)[4][4], rows_s
 }
 
 template <typename DONE>
-MLAF_DEV void blocks_as_b(math& c, int blocks, const u32 (&q_last)[4][4], rows_state& r, float (&o)[2][PIECE / 2], DONE q_done) {
+MLAF_DEV void blocks_as_b(math& c, int blocks, const u32 (&q_last)[4][4], rows_state& r, float (&o)[2][O_COLS / 2], DONE q_done) {
   const int mine = blocks / 2, others = (blocks + 1) / 2;
   float s[32], m[2];
   u32 p[4][4];
-  auto own = [&](int i, turn t) {
+  auto own = [&](int i, buffer_use t) {
     settle(s);
-    if (P > 0) give_back(c, t.buffer, 4);
+    if (ROPE > 0) give_back(c, t.buffer, 4);
     if (i == mine - 1) q_done();
     c.forget();
     find_reference(c, 2 * i + 1, s, r, m);
@@ -103,8 +104,8 @@ MLAF_DEV void blocks_as_b(math& c, int blocks, const u32 (&q_last)[4][4], rows_s
   };
   if (mine == 0) q_done();
   if (mine > 0) {
-    const turn t0 = turn_of<1>(c, 0);
-    const int first = turn_of<0>(c, 0).buffer;
+    const buffer_use t0 = use_of<1>(c, 0);
+    const int first = use_of<0>(c, 0).buffer;
     named_sync(FIRST_ISSUED, 256);
     multiply_first<1>(c, t0, q_last, s);
     multiply_rest<1>(c, t0, q_last, s);
@@ -119,8 +120,8 @@ MLAF_DEV void blocks_as_b(math& c, int blocks, const u32 (&q_last)[4][4], rows_s
     own(0, t0);
 #pragma unroll 1
     for (int i = 1; i < mine; i++) {
-      const turn t = turn_of<1>(c, i);
-      const int other = turn_of<0>(c, i).buffer;
+      const buffer_use t = use_of<1>(c, i);
+      const int other = use_of<0>(c, i).buffer;
       c.forget();
       bring_to_block(c, other, r, o);
       named_sync(P_READY + other, 256);
@@ -134,7 +135,7 @@ MLAF_DEV void blocks_as_b(math& c, int blocks, const u32 (&q_last)[4][4], rows_s
     }
   }
   if (others > mine) {
-    const int other = turn_of<0>(c, mine).buffer;
+    const int other = use_of<0>(c, mine).buffer;
     bring_to_block(c, other, r, o);
     named_sync(P_READY + other, 256);
     clear_tail<1>(c, other, 2 * mine);

@@ -1,11 +1,11 @@
-// How the many-rows Hopper kernel leaves 64 rows of partial results in 16 bits. The includer has math, R and PIECE.
+// How the many-rows Hopper kernel leaves 64 rows of partial results in 16 bits. The includer has math, R and O_COLS.
+//@ needs("O_COLS", "R", "TOPS_AT")
 //@ include("mla_decode/lib/narrow.h")
-constexpr int TOPS_AT = ${tops_at}; // [warpgroup][row]
 
 // The largest of a thread's values of its two rows, over its quad, and handed to both warpgroups. The next barrier of both
 // lies before write_narrow().
 template <int WG>
-MLAF_DEV void find_tops(const math& c, const float (&o)[2][PIECE / 2]) {
+MLAF_DEV void find_tops(const math& c, const float (&o)[2][O_COLS / 2]) {
   float top[2] = {NARROW_LEAST, NARROW_LEAST};
   narrow_raise(top, o[0]);
   narrow_raise(top, o[1]);
@@ -19,7 +19,7 @@ MLAF_DEV void find_tops(const math& c, const float (&o)[2][PIECE / 2]) {
 // O times `by` to the rows at part_o, of which `live` are there.
 template <int WG>
 MLAF_DEV void write_narrow(const math& c, float* part_o, int live, const float (&by)[2],
-                           const float (&o)[2][PIECE / 2]) {
+                           const float (&o)[2][O_COLS / 2]) {
   const int t = c.lane & 3;
 #pragma unroll
   for (int h = 0; h < 2; h++) {

@@ -1,6 +1,7 @@
 // What a block of the many-rows Hopper kernels works on: pieces of a request's tokens for ROWS of its rows, walked alike by all
-// warps that need them. The includer has H, Q_LEN, PAGE, BALANCED, BOX, ROWS and PIECE_AT (facts in shared memory), and
+// warps that need them. The includer has H, Q_LEN, PAGE, BALANCED, BOX, ROWS and FACTS_AT (facts in shared memory), and
 // says whether the schedule is `balanced`, also where a `fitted` launch cuts the batch.
+//@ needs("BOX", "FACTS_AT", "H", "PAGE", "Q_LEN", "ROWS")
 struct piece {
   int request, begin, end, tokens; // cached tokens [begin, end) of `tokens`
   int first_page, n;               // query tokens
@@ -22,6 +23,7 @@ struct walk {
 
 MLAF_DEV walk begin_walk(const mlaf_decode_args& a) {
 //@ if fitted then
+//@   needs("PART")
   const int slots = fit_slots(&a), parts = smaller(slots, (int)(gridDim.y * gridDim.z));
   walk w;
   // What comes next if requests stay whole is brought to L1 while the table is looked through: none of it is negative.
@@ -43,7 +45,7 @@ MLAF_DEV walk begin_walk(const mlaf_decode_args& a) {
 }
 
 //@ if balanced == 0 or fitted then
-// The next request's range of this block's split.
+// The next request's piece of this block's split.
 MLAF_DEV bool next_range(const mlaf_decode_args& a, walk& w, piece& x, int& qo) {
   const int splits = ${fitted and "fit_splits(&a)" or "a.splits"};
   if (w.request >= a.batch || (int)blockIdx.y >= splits) return false;
@@ -135,12 +137,12 @@ MLAF_DEV facts facts_of(const mlaf_decode_args& a, const piece& x, bool bad) {
 // They stay there until all math warps have given the piece back.
 MLAF_DEV int known(u32 shared, u32 field) {
   int x;
-  asm volatile("ld.shared.s32 %0, [%1];" : "=r"(x) : "r"(shared + PIECE_AT + field) : "memory");
+  asm volatile("ld.shared.s32 %0, [%1];" : "=r"(x) : "r"(shared + FACTS_AT + field) : "memory");
   return x;
 }
 MLAF_DEV i64 known_row(u32 shared, u32 field) {
   i64 x;
-  asm volatile("ld.shared.s64 %0, [%1];" : "=l"(x) : "r"(shared + PIECE_AT + field) : "memory");
+  asm volatile("ld.shared.s64 %0, [%1];" : "=l"(x) : "r"(shared + FACTS_AT + field) : "memory");
   return x;
 }
 

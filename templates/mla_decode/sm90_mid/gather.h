@@ -2,14 +2,13 @@
 // take every second box of a tile. Their copies are ordinary accesses to shared memory, so a proxy fence must stand between them
 // and the tensor cores: warp 2 waits for what has landed, fences and fills the barrier that the scores wait for. The includer has
 // the constants of the kernel.
-constexpr int TABLES_AT = ${tables_at}; // two each of warps 0 and 1: numbers of the rows of a tile, before that page ids
-constexpr int LANDED_AT = ${landed_at}; // a barrier for each box of the ring, 32 arrivals
+//@ needs("BAD_AT", "BOX", "EVICT_FIRST", "LANDED_AT", "NB", "NV", "PAGE", "ROPE", "TABLES_AT")
 constexpr int COPIERS = 2;
-constexpr int ROPE_CHUNKS = P > 0 ? P / 8 : 8; // of 16 bytes, in a row
+constexpr int ROPE_CHUNKS = ROPE > 0 ? ROPE / 8 : 8; // of 16 bytes, in a row
 
 MLAF_DEV u32 landed(u32 smem, int slot) { return smem + LANDED_AT + 8 * slot; }
 
-// Behind the end of a range its last token is copied again.
+// Behind the end of a piece its last token is copied again.
 MLAF_DEV void copy_boxes(const mlaf_decode_args& a, u32 smem, int warp) {
   auto table_of = [&](int t) { return smem + TABLES_AT + 512 * warp + 256 * (t & 1); };
   walk where;
@@ -19,7 +18,7 @@ MLAF_DEV void copy_boxes(const mlaf_decode_args& a, u32 smem, int warp) {
   while (next_work(a, where, w)) {
     const int tiles = tiles_of(w);
     auto ask = [&](int t) { ask_for_ids<PAGE>(table_of(t), w.pages, w.begin + 64 * t, w.end - 1); };
-    __syncwarp(); // all lanes are through with the range before
+    __syncwarp(); // all lanes are through with the piece before
     if (tiles > 0) ask(0);
     for (int t = 0; t < tiles; t++) {
       make_rows<PAGE>(table_of(t), a.num_pages, w.begin + 64 * t, w.end - 1);
@@ -31,9 +30,9 @@ MLAF_DEV void copy_boxes(const mlaf_decode_args& a, u32 smem, int warp) {
       for (int b = warp; b < NB; b += COPIERS) {
         const int column = column_of(b);
         const u32 to = smem + BOX * box.slot;
-        barrier_wait(empty_barrier(smem, box.slot), box.turn ^ 1);
+        barrier_wait(empty_barrier(smem, box.slot), box.lap ^ 1);
         __syncwarp();
-        if (P > 0 && column == NV)
+        if (ROPE > 0 && column == NV)
           gather_rows<1, ROPE_CHUNKS, 128>(to, a.kpe, (u32)a.kpe_row_stride * 2, table_of(t), EVICT_FIRST);
         else gather_rows<1, 8, 128>(to, a.ckv + 128 * column, (u32)a.ckv_row_stride * 2, table_of(t), EVICT_FIRST);
         barrier_arrive_after_copies(landed(smem, box.slot));
@@ -65,7 +64,7 @@ MLAF_DEV void hand_over(const mlaf_decode_args& a, u32 smem, char* base) {
       if (t + 1 < tiles) fetch(t + 1);
 #pragma unroll 1
       for (int b = 0; b < NB; b++) {
-        barrier_wait(landed(smem, at.slot), at.turn);
+        barrier_wait(landed(smem, at.slot), at.lap);
         fence_async();
         __syncwarp();
         if (lane == 0) {

@@ -3,20 +3,20 @@
 local plan = {}
 
 local BOX = 8192       -- 64 tokens x 64 columns x 2 bytes
-local FACTS = 80       -- what math must know of a range
+local FACTS = 80       -- what math must know of a piece
 local MOST_TILES = 4   -- a longer ring gains nothing
 
 -- v: rank, rope, rows, wgs, cluster, schedule. Byte offsets from a base aligned to 1024; { refused = reason } when it does
 -- not fit.
 function plan.make(v, isa)
   local boxes = v.rank // 64 + (v.rope > 0 and 1 or 0)
-  -- O goes out through Q's place in pieces of `piece` columns when the ring is in use: rows of piece + 4 floats.
-  local values, piece = v.rank // 64, 64
+  -- O goes out through Q's place in strips of `strip` columns when the ring is in use: rows of strip + 4 floats.
+  local values, strip = v.rank // 64, 64
   for k = 1, values do
-    if values % k == 0 and 4 * (64 * k + 4) <= 128 * boxes then piece = 64 * k end
+    if values % k == 0 and 4 * (64 * k + 4) <= 128 * boxes then strip = 64 * k end
   end
-  local q_bytes = (v.rows * math.max(128 * boxes, 4 * (piece + 4)) + 1023) // 1024 * 1024
-  local places = v.schedule ~= "splits" and 2 or 1 -- Q of the next range comes while this one is computed
+  local q_bytes = (v.rows * math.max(128 * boxes, 4 * (strip + 4)) + 1023) // 1024 * 1024
+  local places = v.schedule ~= "splits" and 2 or 1 -- Q of the next piece comes while this one is computed
   local fixed = places * (q_bytes + FACTS + 16) + v.wgs * v.rows * 128 + 16 * v.rows * (v.wgs + v.cluster)
   local ring = math.min((isa.lds_bytes - 1064 - fixed) // (BOX + 20), MOST_TILES * boxes)
   if ring <= boxes then return { refused = ("%d boxes fit into shared memory, a tile has %d"):format(ring, boxes) } end
@@ -25,7 +25,7 @@ function plan.make(v, isa)
   local rounds = -(-v.rows * v.rank // 4 // (v.cluster * threads))
   local land_bytes = v.cluster > 1 and 16 * rounds * threads * v.cluster or 0
   if ring * BOX + q_bytes < o_bytes + land_bytes then return { refused = "O does not fit into the ring" } end
-  local p = { boxes = boxes, piece = piece, ring = ring, threads = 128 * v.wgs + 128 }
+  local p = { boxes = boxes, strip = strip, ring = ring, threads = 128 * v.wgs + 128 }
   -- Two warpgroups score their tiles one after the other: gen/ops/mla_decode/protocol/sm90_few.lua finds what happens else.
   p.ordered = true
   p.land_at = o_bytes

@@ -14,8 +14,8 @@ function plan.make(rank, rope, gather)
   p.sums_at = p.p_at + p.buffers * SLICE
   p.m_at = p.sums_at + 2 * 64 * 4
   p.tops_at = p.m_at + p.buffers * 256 -- largest values of partial results (templates/mla_decode/sm90_many/partial.h)
-  p.piece_at = p.tops_at + 2 * 64 * 4
-  p.bars_at = p.piece_at + 4 * 40 -- this piece and the next one, and copies for the ends of this one and the one before
+  p.facts_at = p.tops_at + 2 * 64 * 4
+  p.bars_at = p.facts_at + 4 * 40 -- this piece and the next one, and copies for the ends of this one and the one before
   p.bars_end = p.bars_at + 8 * (p.buffers * (all + 5) + 5)
   p.bytes = p.bars_end
   if gather then

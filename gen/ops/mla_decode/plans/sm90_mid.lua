@@ -25,7 +25,7 @@ function plan.make(v, isa)
     { "raised_at", 16 },                -- a bit for each row whose factor is not 1
     { "parts_at", 4 * 4 * v.rows },     -- sums by warp
     { "inverse_at", 4 * v.rows },
-    { "piece_at", 64 },
+    { "facts_at", 64 },
   }
   if v.gather then table.insert(places, 1, { "tables_at", 4 * 64 * 4 }) end
   local barriers = v.gather and 24 or 16 -- bytes of a box's

@@ -11,8 +11,8 @@ function plan.make(rank, rope)
   local p = { buffer = buffer }
   p.buffers = math.min(8, (MOST - q - FACTS - 8 * BARRIERS_BEHIND) // (buffer + 16))
   p.q_at = p.buffers * buffer
-  p.piece_at = p.q_at + q
-  p.bars_at = p.piece_at + FACTS
+  p.facts_at = p.q_at + q
+  p.bars_at = p.facts_at + FACTS
   p.bytes = p.bars_at + 8 * (2 * p.buffers + BARRIERS_BEHIND)
   return p
 end

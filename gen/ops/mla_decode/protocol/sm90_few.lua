@@ -12,7 +12,7 @@ local sm90_few = {}
 function sm90_few.of(plan, v)
   local values = plan.boxes - (v.rope > 0 and 1 or 0)
   return { boxes = plan.boxes, ring = plan.ring, places = plan.places, ordered = plan.ordered, rope = v.rope, wgs = v.wgs,
-    schedule = v.schedule, cluster = math.min(v.cluster, 2), load = v.load, rounds = 64 * values > plan.piece and 2 or 1,
+    schedule = v.schedule, cluster = math.min(v.cluster, 2), load = v.load, rounds = 64 * values > plan.strip and 2 or 1,
     raises = 0, warps = 2 }
 end
 

@@ -76,7 +76,7 @@
 // [templates/mla_decode/lib/grid.h]
 // [templates/mla_decode/lib/paging.h]
 
-constexpr int H = 128, Q_LEN = 2, R = 128, P = 32, PAGE = 1;
+constexpr int H = 128, Q_LEN = 2, R = 128, ROPE = 32, PAGE = 1;
 constexpr bool CAUSAL = 1, LAZY = true;
 constexpr int WAVES = 2, BLOCKS = 4, ROWS = 128, STEP = 16, NJ = 1;
 constexpr u32 STAGES = 2, STAGE_BYTES = 6144;
@@ -139,7 +139,7 @@ MLAF_DEV int unit_of(int wave, int u) { return (wave + WAVES * u) & 7; } // & 7:
 MLAF_DEV int pair_row(int i) { return (i & 3) + 8 * (i >> 2); }
 MLAF_DEV u32 latent_column(int i, int lane) { return 16 * ((lane >> 2) ^ 2 * (i & 3)) + 4 * (lane & 3); }
 MLAF_DEV u32 rope_column(int i, int lane) {
-  return 16 * ((((lane & 31) >> 2) ^ 2 * (i & 3)) & (P / 8 - 1)) + 4 * (lane & 3);
+  return 16 * ((((lane & 31) >> 2) ^ 2 * (i & 3)) & (ROPE / 8 - 1)) + 4 * (lane & 3);
 }
 
 
@@ -292,11 +292,11 @@ MLAF_DEV void work_on(const mlaf_decode_args& a, const piece& w, char* lds, int 
                        base + 6144 + 2048 * wave + 128 * t + 16 * ((4 + q) ^ (t & 7))};
     auto q_row = [&](int b, int i) {
       const int at = smaller((wave * BLOCKS + b) * 16 + 8 * i + (lane >> 3), w.rows - 1);
-      return (u64)a.q + (u64)(w.row + at) * (2 * (R + P));
+      return (u64)a.q + (u64)(w.row + at) * (2 * (R + ROPE));
     };
     {
       const u64 qa[2] = {q_row(0, 0) + 16 * (lane & 7), q_row(0, 1) + 16 * (lane & 7)};
-      const u32 tail = 2 * (R + P) - 64 + 16 * (lane & 3);
+      const u32 tail = 2 * (R + ROPE) - 64 + 16 * (lane & 3);
       const u64 qt[2] = {q_row(0, 0) + tail, q_row(0, 1) + tail};
     asm volatile(
         "global_load_dwordx4 v[120:123], %[qa0], off offset:0\n"
@@ -309,7 +309,7 @@ MLAF_DEV void work_on(const mlaf_decode_args& a, const piece& w, char* lds, int 
     }
     {
       const u64 qa[2] = {q_row(1, 0) + 16 * (lane & 7), q_row(1, 1) + 16 * (lane & 7)};
-      const u32 tail = 2 * (R + P) - 64 + 16 * (lane & 3);
+      const u32 tail = 2 * (R + ROPE) - 64 + 16 * (lane & 3);
       const u64 qt[2] = {q_row(1, 0) + tail, q_row(1, 1) + tail};
     asm volatile(
         "global_load_dwordx4 v[144:147], %[qa0], off offset:0\n"
@@ -322,7 +322,7 @@ MLAF_DEV void work_on(const mlaf_decode_args& a, const piece& w, char* lds, int 
     }
     {
       const u64 qa[2] = {q_row(2, 0) + 16 * (lane & 7), q_row(2, 1) + 16 * (lane & 7)};
-      const u32 tail = 2 * (R + P) - 64 + 16 * (lane & 3);
+      const u32 tail = 2 * (R + ROPE) - 64 + 16 * (lane & 3);
       const u64 qt[2] = {q_row(2, 0) + tail, q_row(2, 1) + tail};
     asm volatile(
         "global_load_dwordx4 v[168:171], %[qa0], off offset:0\n"
@@ -335,7 +335,7 @@ MLAF_DEV void work_on(const mlaf_decode_args& a, const piece& w, char* lds, int 
     }
     {
       const u64 qa[2] = {q_row(3, 0) + 16 * (lane & 7), q_row(3, 1) + 16 * (lane & 7)};
-      const u32 tail = 2 * (R + P) - 64 + 16 * (lane & 3);
+      const u32 tail = 2 * (R + ROPE) - 64 + 16 * (lane & 3);
       const u64 qt[2] = {q_row(3, 0) + tail, q_row(3, 1) + tail};
     asm volatile(
         "global_load_dwordx4 v[192:195], %[qa0], off offset:0\n"

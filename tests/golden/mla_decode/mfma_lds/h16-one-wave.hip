@@ -76,7 +76,7 @@
 // [templates/mla_decode/lib/grid.h]
 // [templates/mla_decode/lib/paging.h]
 
-constexpr int H = 16, Q_LEN = 1, R = 128, P = 64, PAGE = 64;
+constexpr int H = 16, Q_LEN = 1, R = 128, ROPE = 64, PAGE = 64;
 constexpr bool CAUSAL = 0, LAZY = true;
 constexpr int WAVES = 1, BLOCKS = 1, ROWS = 16, STEP = 16, NJ = 1;
 constexpr u32 STAGES = 2, STAGE_BYTES = 6144;
@@ -136,7 +136,7 @@ MLAF_DEV int visible(const piece& w, int row) {
 // Where the lanes of unit u copy from, relative to the tile's first row (whole pages) or to their own row. dma: unit u of
 // wave w is the pair of rows t, t+4 with t = (i & 3) + 8*(i >> 2), i = w + WAVES*u; vgpr: rows 4i + l/16, i = w + WAVES*u.
 MLAF_DEV int unit_of(int wave, int u) { return (wave + WAVES * u) & 7; } // & 7: spare turns repeat a pair
-constexpr u32 HALVES = 1, ROPE_LANE = P / (8 * HALVES); // bytes of a rope row that a lane copies
+constexpr u32 HALVES = 1, ROPE_LANE = ROPE / (8 * HALVES); // bytes of a rope row that a lane copies
 MLAF_DEV int group_row(int wave, int u, int lane) { return 4 * ((wave & 3) + WAVES * u) + (lane >> 4); }
 MLAF_DEV u32 latent_column(int wave, int lane) { return (u32)(wave >> 2) * (R / HALVES * 2) + 16 * (lane & 15); }
 MLAF_DEV u32 rope_column(int wave, int lane) { return (u32)(wave >> 2) * 64 + ROPE_LANE * (lane & 15); }
@@ -266,7 +266,7 @@ MLAF_DEV void work_on(const mlaf_decode_args& a, const piece& w, char* lds, int 
                        base + 6144 + 2048 * wave + 128 * t + 16 * ((4 + q) ^ (t & 7))};
     auto q_row = [&](int b, int i) {
       const int at = smaller((wave * BLOCKS + b) * 16 + 8 * i + (lane >> 3), w.rows - 1);
-      return (u64)a.q + (u64)(w.row + at) * (2 * (R + P));
+      return (u64)a.q + (u64)(w.row + at) * (2 * (R + ROPE));
     };
     {
       const u64 qa[2] = {q_row(0, 0) + 16 * (lane & 7), q_row(0, 1) + 16 * (lane & 7)};

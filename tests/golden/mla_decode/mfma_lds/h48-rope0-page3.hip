@@ -89,7 +89,7 @@ extern "C" __device__ __attribute__((used)) const mlaf_kernel_launch mlaf_mla_de
     0x314b4c4du, sizeof(mlaf_kernel_launch), 0, {0, 0, 0}, 8, 0, 2, {0, 0}, 0, {}};
 // [templates/mla_decode/lib/fit_wave.h]
 
-constexpr int H = 48, Q_LEN = 1, R = 128, P = 0, PAGE = 3;
+constexpr int H = 48, Q_LEN = 1, R = 128, ROPE = 0, PAGE = 3;
 constexpr bool CAUSAL = 0, LAZY = false;
 constexpr int WAVES = 3, BLOCKS = 1, ROWS = 48, STEP = 16, NJ = 1;
 constexpr u32 STAGES = 2, STAGE_BYTES = 4096;
@@ -211,7 +211,7 @@ MLAF_DEV int unit_of(int wave, int u) { return (wave + WAVES * u) & 7; } // & 7:
 MLAF_DEV int pair_row(int i) { return (i & 3) + 8 * (i >> 2); }
 MLAF_DEV u32 latent_column(int i, int lane) { return 16 * ((lane >> 2) ^ 2 * (i & 3)) + 4 * (lane & 3); }
 MLAF_DEV u32 rope_column(int i, int lane) {
-  return 16 * ((((lane & 31) >> 2) ^ 2 * (i & 3)) & (P / 8 - 1)) + 4 * (lane & 3);
+  return 16 * ((((lane & 31) >> 2) ^ 2 * (i & 3)) & (ROPE / 8 - 1)) + 4 * (lane & 3);
 }
 
 
@@ -367,7 +367,7 @@ MLAF_DEV void work_on(const mlaf_decode_args& a, const piece& w, char* lds, int 
                        base + 4096 + 2048 * wave + 128 * t + 16 * ((4 + q) ^ (t & 7))};
     auto q_row = [&](int b, int i) {
       const int at = smaller((wave * BLOCKS + b) * 16 + 8 * i + (lane >> 3), w.rows - 1);
-      return (u64)a.q + (u64)(w.row + at) * (2 * (R + P));
+      return (u64)a.q + (u64)(w.row + at) * (2 * (R + ROPE));
     };
     {
       const u64 qa[2] = {q_row(0, 0) + wide(16 * (lane & 7)), q_row(0, 1) + wide(16 * (lane & 7))};

@@ -76,7 +76,7 @@
 // [templates/mla_decode/lib/grid.h]
 // [templates/mla_decode/lib/paging.h]
 
-constexpr int H = 96, Q_LEN = 1, R = 256, P = 64, PAGE = 48;
+constexpr int H = 96, Q_LEN = 1, R = 256, ROPE = 64, PAGE = 48;
 constexpr bool CAUSAL = 0, LAZY = false;
 constexpr int WAVES = 6, BLOCKS = 1, ROWS = 96, STEP = 16, NJ = 2;
 constexpr u32 STAGES = 3, STAGE_BYTES = 10240;
@@ -139,7 +139,7 @@ MLAF_DEV int unit_of(int wave, int u) { return (wave + WAVES * u) & 7; } // & 7:
 MLAF_DEV int pair_row(int i) { return (i & 3) + 8 * (i >> 2); }
 MLAF_DEV u32 latent_column(int i, int lane) { return 16 * ((lane >> 2) ^ 2 * (i & 3)) + 4 * (lane & 3); }
 MLAF_DEV u32 rope_column(int i, int lane) {
-  return 16 * ((((lane & 31) >> 2) ^ 2 * (i & 3)) & (P / 8 - 1)) + 4 * (lane & 3);
+  return 16 * ((((lane & 31) >> 2) ^ 2 * (i & 3)) & (ROPE / 8 - 1)) + 4 * (lane & 3);
 }
 
 // Byte offsets from the tile's first row; rows behind `last` repeat it.
@@ -282,7 +282,7 @@ MLAF_DEV void work_on(const mlaf_decode_args& a, const piece& w, char* lds, int 
                        base + 20480 + 2048 * wave + 128 * t + 16 * ((4 + q) ^ (t & 7))};
     auto q_row = [&](int b, int i) {
       const int at = smaller((wave * BLOCKS + b) * 16 + 8 * i + (lane >> 3), w.rows - 1);
-      return (u64)a.q + (u64)(w.row + at) * (2 * (R + P));
+      return (u64)a.q + (u64)(w.row + at) * (2 * (R + ROPE));
     };
     {
       const u64 qa[2] = {q_row(0, 0) + 16 * (lane & 7), q_row(0, 1) + 16 * (lane & 7)};

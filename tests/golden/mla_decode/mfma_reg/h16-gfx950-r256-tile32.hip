@@ -29,7 +29,7 @@
 // requested when S is done, V of the next tile when O is done, so that every load has about one tile of time to arrive.
 //
 //   S^T = K Q^T                       A = K: lane l holds row (token) l%16, columns 32k + 8(l/16) .. +7, k = 0..NK-1
-//   [16 tokens x 16 rows] over R+P    B = Q: lane l holds query row l%16, the same columns. 16 bytes make the operands
+//   [16 tokens x 16 rows] over R+ROPE    B = Q: lane l holds query row l%16, the same columns. 16 bytes make the operands
 //                                     of two MFMAs: any order of columns will do if A and B agree on it.
 //   S^T in D layout: lane l, register r = token 4(l/16)+r, query row l%16. After exp2 and packing that *is* the B layout
 //   of the next product, so P never leaves its lane.
@@ -43,7 +43,7 @@
 //        row 4g+3   | d0 d1 | ...
 //   O^T block (j,c), lane l, register r = column 128j + 8(4(l/16)+r) + c of query row l%16.
 //
-// In the end the waves merge their rows' maximum, sums and O through LDS, a piece of O at a time, and write whole rows.
+// In the end the waves merge their rows' maximum, sums and O through LDS, a strip of O at a time, and write whole rows.
 //
 // Numbers: scores, softmax (base 2) and sums in fp32; P is rounded to 16 bits for the MFMA, to nearest, and O is divided by the
 // sum of the rounded P. With psplit=2 the rounding error of P goes through a second MFMA, which leaves the output's own
@@ -67,13 +67,13 @@
 // [templates/mla_decode/lib/grid.h]
 // [templates/mla_decode/lib/paging.h]
 
-constexpr int H = 16, Q_LEN = 1, R = 256, P = 64, PAGE = 64;
+constexpr int H = 16, Q_LEN = 1, R = 256, ROPE = 64, PAGE = 64;
 constexpr bool CAUSAL = 0, LAZY = 1, NT = 1;
 constexpr bool Q_IN_LDS = 1, WHOLE_PAGES = 1;
 constexpr int WAVES = 2, BLOCKS = 1, ROWS = 16 * BLOCKS, TILE = 32, SUBS = 2, PSPLIT = 1;
 constexpr int STEP = TILE * WAVES;
 constexpr int NK = 10, NK_C = R / 32, NJ = 2;
-constexpr int PIECE = 4, PIECE_COLS = 128, PIECE_STRIDE = PIECE_COLS + 4; // + 4: no bank conflicts
+constexpr int STRIP = 4, STRIP_COLS = 128, STRIP_STRIDE = STRIP_COLS + 4; // + 4: no bank conflicts
 constexpr float LAZY_LIMIT = LAZY ? 8.0f : 0.0f;
 // Global loads and MFMAs stay on their side of this point; other arithmetic and LDS reads may cross it.
 #define KEEP_LOADS_HERE() __builtin_amdgcn_sched_barrier(0x106)
@@ -276,11 +276,11 @@ MLAF_DEV void write_o(const mlaf_decode_args& a, const piece& to, int row, int c
   else *(MLAF_GLOBAL f32x4*)(global(a.part_o) + 4 * (to.part * R + at)) = x;
 }
 
-// Merge the waves' rows and write. LDS: O pieces [wave][16 rows][PIECE_STRIDE], then row_state [wave][ROWS].
+// Merge the waves' rows and write. LDS: O strips [wave][16 rows][STRIP_STRIDE], then row_state [wave][ROWS].
 MLAF_DEV void finish(const mlaf_decode_args& a, const piece& to, char* lds, int lane, int wave, row_state (&mine)[BLOCKS],
                      o_blocks (&o)[BLOCKS]) {
-  float* const pieces = (float*)lds;
-  row_state* const rows = (row_state*)(pieces + WAVES * 16 * PIECE_STRIDE);
+  float* const strips = (float*)lds;
+  row_state* const rows = (row_state*)(strips + WAVES * 16 * STRIP_STRIDE);
   const int column = lane & 15, group = lane >> 4;
 #pragma unroll
   for (int b = 0; b < BLOCKS; b++) {
@@ -304,24 +304,24 @@ MLAF_DEV void finish(const mlaf_decode_args& a, const piece& to, char* lds, int 
 #pragma unroll
     for (int j = 0; j < NJ; j++)
 #pragma unroll
-      for (int half = 0; half < 4 / PIECE; half++) {
-        float* const to_lds = pieces + (wave * 16 + column) * PIECE_STRIDE + group * PIECE * 8;
+      for (int half = 0; half < 4 / STRIP; half++) {
+        float* const to_lds = strips + (wave * 16 + column) * STRIP_STRIDE + group * STRIP * 8;
 #pragma unroll
-        for (int r = 0; r < PIECE; r++)
+        for (int r = 0; r < STRIP; r++)
 #pragma unroll
           for (int c = 0; c < 8; c += 4) {
             f32x4 x;
 #pragma unroll
-            for (int i = 0; i < 4; i++) x[i] = o[b][j][c + i][half * PIECE + r] * weight;
+            for (int i = 0; i < 4; i++) x[i] = o[b][j][c + i][half * STRIP + r] * weight;
             *(f32x4*)(to_lds + r * 8 + c) = x;
           }
         __syncthreads();
-        for (u32 unit = wave * 64 + lane; unit < 16 * PIECE_COLS / 4; unit += 64 * WAVES) {
-          const u32 row = unit / (PIECE_COLS / 4), at = 4 * (unit % (PIECE_COLS / 4));
-          f32x4 x = *(const f32x4*)(pieces + row * PIECE_STRIDE + at);
-          for (int w = 1; w < WAVES; w++) x += *(const f32x4*)(pieces + (w * 16 + row) * PIECE_STRIDE + at);
-          // Piece column: group, then PIECE of its 4 registers, then 8 columns.
-          const u32 d = at / (8 * PIECE) * 32 + half * PIECE * 8 + at % (8 * PIECE);
+        for (u32 unit = wave * 64 + lane; unit < 16 * STRIP_COLS / 4; unit += 64 * WAVES) {
+          const u32 row = unit / (STRIP_COLS / 4), at = 4 * (unit % (STRIP_COLS / 4));
+          f32x4 x = *(const f32x4*)(strips + row * STRIP_STRIDE + at);
+          for (int w = 1; w < WAVES; w++) x += *(const f32x4*)(strips + (w * 16 + row) * STRIP_STRIDE + at);
+          // Strip column: group, then STRIP of its 4 registers, then 8 columns.
+          const u32 d = at / (8 * STRIP) * 32 + half * STRIP * 8 + at % (8 * STRIP);
           write_o(a, to, 16 * b + row, 128 * j + d, x);
         }
         __syncthreads();
@@ -333,7 +333,7 @@ MLAF_DEV void finish(const mlaf_decode_args& a, const piece& to, char* lds, int 
 // Load i of Q's block b. Rows that do not exist repeat the last one that does; nobody stores what they compute.
 MLAF_DEV u32x4 load_q(const mlaf_decode_args& a, const piece& to, int b, int i, int lane) {
   const int row = smaller(16 * b + (lane & 15), to.rows - 1);
-  return *(const MLAF_GLOBAL u32x4*)(global(a.q) + (to.row + row) * (2 * (R + P)) + 64 * i + k_column(lane));
+  return *(const MLAF_GLOBAL u32x4*)(global(a.q) + (to.row + row) * (2 * (R + ROPE)) + 64 * i + k_column(lane));
 }
 
 MLAF_DEV void work_on(const mlaf_decode_args& a, const piece& to, char* lds, int lane, int wave) {

@@ -21,7 +21,7 @@
 // A workgroup owns 16*blocks*teams rows (token, head) of one request and one split of its tokens. It walks the split in tiles of
 // `tile` tokens that lie whole in shared memory, so that one copy serves K and V:
 //
-//   shared memory   Q [rows][R+P] | stages x tile [tokens][R+P] | P [rows][tile] | maxima [rows][cols]
+//   shared memory   Q [rows][R+ROPE] | stages x tile [tokens][R+ROPE] | P [rows][tile] | maxima [rows][cols]
 //                   each row padded by 16 bytes: eight consecutive rows lie in different banks
 //   QK   the `cols` warps of a team share its 16*blocks rows; warp w takes tokens w*tile/cols .. of the tile
 //   PV   warp w takes columns 16*(w + cols*i) .. +15 of O; P goes through shared memory
@@ -43,8 +43,9 @@
 // [templates/lib/mma.h]
 // [templates/mla_decode/lib/args.h]
 // What this kernel wants of its launch, for the runtime to read from the code object, and its parameter block. The includer
-// hands over `launch`: shared (bytes of dynamic shared memory), and where wanted cluster ({x, y, z}, or x), overlaps and balanced
-// (0 or 1), maps (list of { of, cols, rows, swizzle }). runtime/device/kernel_launch.h says what each means.
+// hands over `launch`: shared (bytes of dynamic shared memory), and where wanted cluster ({x, y, z}, or x), maps (list of { of,
+// cols, rows, swizzle }), and 0 or 1 of: overlaps, turns, meets, fits, balanced. runtime/device/kernel_launch.h says what each
+// means.
 struct mlaf_map_want {
   u32 of, cols, rows, swizzle;
 };
@@ -63,15 +64,15 @@ struct mlaf_decode_params {
 };
 // [templates/mla_decode/lib/paging.h]
 
-constexpr int H = 20, R = 256, P = 32, Q_LEN = 3, PAGE = 1;
+constexpr int H = 20, R = 256, ROPE = 32, Q_LEN = 3, PAGE = 1;
 constexpr bool CAUSAL = 1;
 constexpr int BLOCKS = 1, TEAMS = 4, COLS = 2, TILE = 64, STAGES = 3;
 constexpr int WARPS = COLS * TEAMS, ROWS = 16 * BLOCKS * TEAMS;
-constexpr int CHUNKS = (R + P) / 8;              // 16-byte pieces of a cache row
+constexpr int CHUNKS = (R + ROPE) / 8;           // 16-byte chunks of a cache row
 constexpr int PITCH = 592, PITCH_P = 144; // bytes
 constexpr int TOKENS = TILE / COLS, NT = TOKENS / 8; // tokens of a warp's share of QK
 constexpr int MINE = TILE / WARPS;               // rows of a tile that a warp copies
-constexpr int UNITS = (R / 16 + COLS - 1) / COLS; // 16-column pieces of O of a warp
+constexpr int UNITS = (R / 16 + COLS - 1) / COLS; // 16-column units of O of a warp
 constexpr int CHAINS = NT * BLOCKS < 4 ? 2 : 1;  // accumulators per score tile: enough independent instructions in flight
 constexpr u32 NO_ROW = ~0u;
 static_assert(TILE % WARPS == 0 && MINE <= 32, "copies are dealt out by whole rows");
@@ -80,7 +81,7 @@ static_assert(TILE % WARPS == 0 && MINE <= 32, "copies are dealt out by whole ro
 struct source {
   const int* pages;
   int num_pages, begin, end;
-  const char* column[(CHUNKS + 31) / 32]; // this lane's 16-byte pieces of row 0
+  const char* column[(CHUNKS + 31) / 32]; // this lane's 16-byte chunks of row 0
   u32 stride[(CHUNKS + 31) / 32];         // bytes between rows, of each
 };
 
@@ -115,7 +116,7 @@ MLAF_DEV void multiply_qk(u32 q, u32 k, int lane, float (&s)[NT][BLOCKS][4]) {
   float acc[CHAINS][NT][BLOCKS][4] = {};
   const u32 qa = q + (lane & 15) * PITCH + (lane >> 4) * 16, ka = k + (lane & 7) * PITCH + (lane >> 3) * 16;
 #pragma unroll
-  for (int kk = 0; kk < (R + P) / 32; kk++) {
+  for (int kk = 0; kk < (R + ROPE) / 32; kk++) {
     u32 a[BLOCKS][2][4];
 #pragma unroll
     for (int b = 0; b < BLOCKS; b++) {
@@ -194,11 +195,11 @@ extern "C" __global__ void __launch_bounds__(256, 1) mlaf_mla_decode_mma_66f0851
   }
 
   // Q, and the first tiles behind it in the same group.
-  const char* q = a.q + out_row * (2 * (R + P));
+  const char* q = a.q + out_row * (2 * (R + ROPE));
   for (int i = thread; i < ROWS * CHUNKS; i += 32 * WARPS) {
     const int r = i / CHUNKS, c = i % CHUNKS;
     const bool real = first_row + r < live;
-    copy16(q_at + r * PITCH + 16 * c, real ? q + (i64)r * (2 * (R + P)) + 16 * c : a.q, real);
+    copy16(q_at + r * PITCH + 16 * c, real ? q + (i64)r * (2 * (R + ROPE)) + 16 * c : a.q, real);
   }
   bool bad = false;
   const int count = s.end > s.begin ? (s.end - s.begin + TILE - 1) / TILE : 0;

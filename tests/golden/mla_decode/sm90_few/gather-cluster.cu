@@ -18,7 +18,7 @@
 // regenerate: lua5.4 gen/cli.lua render mla_decode/sm90_few target=sm_90a causal=1 cluster=8 dtype=f16 heads=20 load=gather page_size=1 q_len=2 rank=256 rope=32 rows=40 schedule=splits wgs=1
 // MLA decode for few query rows on Hopper, transposed: cached tokens are the M of every matrix product, query rows its N.
 //
-// A block owns N query rows of a request (row r = token r/H, head r%H) and a range of its tokens. A tile is 64 tokens x all
+// A block owns N query rows of a request (row r = token r/H, head r%H) and a piece of its tokens. A tile is 64 tokens x all
 // columns; it lies in shared memory once, as boxes of 64 tokens x 64 columns (128 bytes a row, 128-byte swizzle):
 //
 //   S^T [64 tokens x N] = K Q^T        A = the tile, K-major;  B = Q, K-major, in shared memory throughout
@@ -32,17 +32,17 @@
 //                      scored in order: of two warpgroups each waits until the other has seen all boxes of the tile before.
 //   warpgroup W        producer. load=tma: warp w sends for boxes w, w+4, ..., page ids read ahead; load=gather: a warp copies
 //                      16 rows of two boxes at once, 16 bytes a thread. Warp 3 sends for Q and says what math must know of a
-//                      range, so that math reads no table.
+//                      piece, so that math reads no table.
 //
 //   ring of boxes   | t: 0 1 .. 8 | t+1: 0 1 .. 8 | t+2: 0 1 ..     a full and an empty barrier per box; a tile may wrap around
 //
-// At the end of a range the warpgroups' states are added up in shared memory as rows of O in fp32 and written.
+// At the end of a piece the warpgroups' states are added up in shared memory as rows of O in fp32 and written.
 //   cluster = C > 1  C blocks of a cluster (along y) cut one split's tokens among them. Each sends its row states to all, then
 //                    to each block what it writes of O, by stores that the receiver's barriers hear of: splits without a
 //                    second kernel, or with fewer partials.
-//   schedule         splits: a block has one range. fitted: where the requests' lengths are alike, as the launch itself finds
-//                    (lib/fit.h). Else it walks its part of the whole batch, backwards, and the producer is on the next range,
-//                    its Q too, while this one is finished: O then goes out in pieces, through the place of the range's Q. Who
+//   schedule         splits: a block has one piece. fitted: where the requests' lengths are alike, as the launch itself finds
+//                    (lib/fit.h). Else it walks its part of the whole batch, backwards, and the producer is on the next piece,
+//                    its Q too, while this one is finished: O then goes out in strips, through the place of the piece's Q. Who
 //                    has the end of a request that was cut adds up its pieces (mla_decode/lib/meet.h): no second kernel.
 //
 // Numbers: scores, softmax (base 2) and sums in fp32, P in 16 bits; O is divided by the sum of the rounded P, the LSE is
@@ -57,8 +57,9 @@
 // [templates/lib/cuda_number.h]
 // [templates/mla_decode/lib/args.h]
 // What this kernel wants of its launch, for the runtime to read from the code object, and its parameter block. The includer
-// hands over `launch`: shared (bytes of dynamic shared memory), and where wanted cluster ({x, y, z}, or x), overlaps and balanced
-// (0 or 1), maps (list of { of, cols, rows, swizzle }). runtime/device/kernel_launch.h says what each means.
+// hands over `launch`: shared (bytes of dynamic shared memory), and where wanted cluster ({x, y, z}, or x), maps (list of { of,
+// cols, rows, swizzle }), and 0 or 1 of: overlaps, turns, meets, fits, balanced. runtime/device/kernel_launch.h says what each
+// means.
 struct mlaf_map_want {
   u32 of, cols, rows, swizzle;
 };
@@ -82,24 +83,29 @@ struct mlaf_decode_params {
 // [templates/mla_decode/lib/gather.h]
 // [templates/mla_decode/sm90_few/sm90.h]
 
-constexpr int H = 20, Q_LEN = 2, R = 256, P = 32, PAGE = 1, SUB = 1, SUBS = 64 / SUB;
+constexpr int H = 20, Q_LEN = 2, R = 256, ROPE = 32, PAGE = 1, SUB = 1, SUBS = 64 / SUB;
 constexpr bool CAUSAL = 1, BALANCED = 0, TMA = 0;
 constexpr int N = 40, W = 1, C = 8;
 constexpr int NV = R / 64, NB = 5, BOX = 8192, RING = 20; // boxes of V, of a tile, of the ring
 constexpr int COLS = N / 4; // columns of S^T and O^T that a thread has a part of: 8j + 2 (lane%4) + i at [2j + i]
-// Q and the facts of a range, in one place or two in turns. Columns of O that go through shared memory at a time: through the
-// range's Q while the ring is in use.
-constexpr int PLACES = 1, Q_BYTES = 25600, FACTS_AT = 200680;
-constexpr int OUT_COLS = 128;
-constexpr int Q_AT = 163840, P_AT = 189440, STATE_AT = 194560;
-constexpr int TOPS_AT = 199680;
-constexpr int PARTS_AT = P_AT, FACTOR_AT = P_AT + 64 * N; // at a range's end: row states of a group's warps in half of its P
-constexpr int BARS_AT = 200320; // full, then empty barriers
-constexpr int FULL_Q_AT = 200664, EMPTY_Q_AT = FULL_Q_AT + 8 * PLACES; // barriers of the places
-constexpr int ENDS_AT = 200640; // two barriers: states of the cluster are there; what this block writes of O is
-constexpr int MET_AT = ENDS_AT + 16; // pieces of other parts are there
+// Q and the facts of a piece, in one place or two in turns. Columns of O that go through shared memory at a time: through the
+// piece's Q while the ring is in use.
+constexpr int PLACES = 1, Q_BYTES = 25600, OUT_COLS = 128;
+struct shared_memory { // from the first multiple of 1024 on
+  char ring[RING][BOX], q[PLACES][Q_BYTES], p[W][128 * N]; // swizzled; P^T of each warpgroup
+  float state[N][C][4];                     // of each row: maximum, sums, as the blocks of the cluster send them
+  float tops[W][N][4];                      // of each row, by warp
+  u64 full[RING], empty[RING];              // barriers
+  u64 ends[2], met;   // states of the cluster are there; what this block writes of O is; pieces of other parts are
+  u64 full_q[PLACES], empty_q[PLACES];
+  char facts[PLACES][80];
+  int bad[RING]; // of each box: the number of the last tile with a bad page that began in it
+};
+constexpr int Q_AT = AT(q), P_AT = AT(p), STATE_AT = AT(state), TOPS_AT = AT(tops), BARS_AT = AT(full), BAD_AT = AT(bad);
+constexpr int FULL_Q_AT = AT(full_q), EMPTY_Q_AT = AT(empty_q), ENDS_AT = AT(ends), MET_AT = AT(met), FACTS_AT = AT(facts);
+static_assert(BAD_AT + 4 * RING + 1024 == 201864, "plans/sm90_few.lua counts otherwise");
+constexpr int WARPS_AT = P_AT, FACTOR_AT = P_AT + 64 * N; // at a piece's end: row states of a group's warps in half of its P
 constexpr int LAND_AT = 41600; // O that other blocks of the cluster send, in the place of ring and Q
-constexpr int BAD_AT = 200760;  // of each box: the number of the last tile with a bad page that began in it
 constexpr int SCORED = 6;                // named barriers: this warpgroup may score its next tile
 constexpr bool ORDERED = W == 2 && 1;
 constexpr float LOWEST = -1e30f;
@@ -127,7 +133,7 @@ struct work {
   int row0;       // first row within the request
   int n;          // query tokens of the request
   int tokens;     // cached
-  int begin, end; // of this range; begin is a multiple of 64
+  int begin, end; // of this piece; begin is a multiple of 64
   const int* pages;
   i64 part;       // partials: row of the request's row 0 in part_o and part_lse; -1: straight to the output
   bool bad;       // no page may be read
@@ -146,7 +152,7 @@ MLAF_DEV void begin_walk(const mlaf_decode_args& a, walk& at) {
   else at.mine = schedule_entry(&a, blockIdx.z);
 }
 
-// The block's next range. The same sequence in every warp.
+// The block's next piece. The same sequence in every warp.
 MLAF_DEV bool next_work(const mlaf_decode_args& a, walk& at, work& w) {
   for (;;) {
     int q_begin, first_page, slot;
@@ -190,7 +196,7 @@ MLAF_DEV int tiles_of(const work& w) { return (w.end - w.begin + 63) / 64; }
 // A place in the ring: slot, how many times around (mod 2), and the number of the tile, from 1.
 struct place {
   int slot;
-  u32 turn;
+  u32 lap;
   int tile;
 };
 MLAF_DEV void advance(place& at, int boxes) { // by less than two rings
@@ -199,13 +205,13 @@ MLAF_DEV void advance(place& at, int boxes) { // by less than two rings
   for (int i = 0; i < 2; i++)
     if (at.slot >= RING) {
       at.slot -= RING;
-      at.turn ^= 1;
+      at.lap ^= 1;
     }
 }
-// The place behind all tiles of a range.
+// The place behind all tiles of a piece.
 MLAF_DEV place behind(place at, int tiles) {
   const u32 slot = at.slot + (u32)(tiles * NB);
-  return {(int)(slot % RING), at.turn ^ (slot / RING & 1), at.tile + tiles};
+  return {(int)(slot % RING), at.lap ^ (slot / RING & 1), at.tile + tiles};
 }
 MLAF_DEV u32 full_barrier(u32 smem, int slot) { return smem + BARS_AT + 8 * slot; }
 MLAF_DEV u32 empty_barrier(u32 smem, int slot) { return smem + BARS_AT + 8 * (RING + slot); }
@@ -220,7 +226,7 @@ MLAF_DEV u32 row_of(const mlaf_decode_args& a, int id, int token, bool& bad) {
 // Q of the rows [row, + rows), those that exist, into L2.
 MLAF_DEV void fetch_q(const mlaf_decode_args& a, i64 row, int rows) {
   const i64 left = a.total_q * H - row;
-  if (row >= 0 && left > 0) fetch_bytes(a.q + row * (2 * (R + P)), (left < rows ? (int)left : rows) * (2 * (R + P)));
+  if (row >= 0 && left > 0) fetch_bytes(a.q + row * (2 * (R + ROPE)), (left < rows ? (int)left : rows) * (2 * (R + ROPE)));
 }
 
 // ---- Before the launch before is over ---------------------------------------------------------------------------------
@@ -236,17 +242,17 @@ MLAF_DEV void look_ahead(const mlaf_decode_args& a) {
   if (lane == 0) fetch_q(a, (i64)q_begin * H + blockIdx.x * N, N);
 }
 
-// ---- What the producer tells math of a range --------------------------------------------------------------------------
+// ---- What the producer tells math of a piece --------------------------------------------------------------------------
 struct facts {
   work w;
   place at;  // of its first box
-  bool none; // there is no range left
+  bool none; // there is no piece left
 };
 static_assert(sizeof(facts) <= 80, "gen/ops/mla_decode/plans/sm90_few.lua leaves too little room");
-MLAF_DEV int q_at(int k) { return Q_AT + k % PLACES * Q_BYTES; } // of range k
+MLAF_DEV int q_at(int k) { return Q_AT + k % PLACES * Q_BYTES; } // of piece k
 MLAF_DEV facts& facts_of(char* base, int k) { return *(facts*)(base + FACTS_AT + k % PLACES * 80); }
 
-// Range k, by one warp: its facts and its Q, of which rows that are not the request's are never written.
+// Piece k, by one warp: its facts and its Q, of which rows that are not the request's are never written.
 MLAF_DEV void announce(const mlaf_tensor_map* maps, char* base, u32 smem, int k, const work& w, const place& at, bool none) {
   const int lane = threadIdx.x & 31;
   const u32 full = smem + FULL_Q_AT + 8 * (k % PLACES);
@@ -296,16 +302,16 @@ MLAF_DEV void produce(const mlaf_decode_args& a, const mlaf_tensor_map* maps, u3
       if (t + 1 < tiles) id = w.pages[(u32)token_of(t + 1) / PAGE];
 #pragma unroll 1
       for (int b = 0; b < NB;) {
-        const place second = {at.slot + 1 == RING ? 0 : at.slot + 1, at.turn ^ (at.slot + 1 == RING), at.tile};
+        const place second = {at.slot + 1 == RING ? 0 : at.slot + 1, at.lap ^ (at.slot + 1 == RING), at.tile};
         const u32 to = smem + BOX * at.slot, full = full_barrier(smem, at.slot);
         const bool two = b + 1 < NV;
-        barrier_wait(empty_barrier(smem, at.slot), at.turn ^ 1);
-        if (two) barrier_wait(empty_barrier(smem, second.slot), second.turn ^ 1);
+        barrier_wait(empty_barrier(smem, at.slot), at.lap ^ 1);
+        if (two) barrier_wait(empty_barrier(smem, second.slot), second.lap ^ 1);
         if (b == 0 && bad) ((volatile int*)(base + BAD_AT))[at.slot] = at.tile;
         __syncwarp();
         if (two) copy_rows<2>(to, smem + BOX * second.slot, a.ckv + 128 * b, (u32)a.ckv_row_stride * 2, row);
         else if (NV % 2 && b < NV) copy_rows<1>(to, to, a.ckv + 128 * b, (u32)a.ckv_row_stride * 2, row);
-        else copy_rows<1, P / 8>(to, to, a.kpe, (u32)a.kpe_row_stride * 2, row);
+        else copy_rows<1, ROPE / 8>(to, to, a.kpe, (u32)a.kpe_row_stride * 2, row);
         barrier_arrive_after_copies(full);
         if (two) barrier_arrive_after_copies(full_barrier(smem, second.slot));
         advance(at, two ? 2 : 1);
@@ -396,19 +402,19 @@ MLAF_DEV void store_p(const float (&s)[N / 2], row_state& r, u32 p) {
 MLAF_DEV int scores(u32 smem, u32 q_place, const place& at, float (&s)[N / 2], int group, bool tell) {
   const u64 ring = matrix(smem, 16, 1024, 1), q = matrix(q_place, 16, 1024, 1);
   int slot = at.slot;
-  u32 turn = at.turn;
+  u32 lap = at.lap;
 #pragma unroll
   for (int b = 0; b < NB; b++) {
     if (b > 0 && ++slot == RING) {
       slot = 0;
-      turn ^= 1;
+      lap ^= 1;
     }
-    barrier_wait(full_barrier(smem, slot), turn);
+    barrier_wait(full_barrier(smem, slot), lap);
     if (ORDERED && b == NB - 1) named_arrive_if(tell, SCORED + (group ^ 1), 256);
     if (!TMA) fence_async();
     mma_begin();
 #pragma unroll
-    for (int k = 0; k < (b < NV ? 4 : P / 16); k++) {
+    for (int k = 0; k < (b < NV ? 4 : ROPE / 16); k++) {
       const u64 rows = ring + (slot * (BOX / 16) + 2 * k), columns = q + (b * (N * 8) + 2 * k);
       mma<0>(s, rows, columns, b > 0 || k > 0);
     }
@@ -442,7 +448,7 @@ MLAF_DEV void multiply_v(u32 smem, int slot, u64 p, float (&o)[NV][N / 2]) {
   barrier_arrive_if(lane < NV - LAST, empty_barrier(smem, v(LAST + lane)));
 }
 
-// This warpgroup's tiles of a range.
+// This warpgroup's tiles of a piece.
 MLAF_DEV void compute(const mlaf_decode_args& a, const work& w, char* base, u32 smem, u32 q_place, int group, place at,
                       row_state& r, float (&o)[NV][N / 2]) {
   const int lane = threadIdx.x & 31, warp = threadIdx.x / 32 % 4, tiles = tiles_of(w);
@@ -458,7 +464,7 @@ MLAF_DEV void compute(const mlaf_decode_args& a, const work& w, char* base, u32 
     if (ORDERED && t > 0) named_sync(SCORED + group, 256);
     const int last = scores(smem, q_place, at, s, group, t + 1 < tiles);
     if (((volatile int*)(base + BAD_AT))[at.slot] == at.tile) poison(r); // a page id that is none
-    if (P > 0) barrier_arrive_if(lane == 0, empty_barrier(smem, last));
+    if (ROPE > 0) barrier_arrive_if(lane == 0, empty_barrier(smem, last));
     const int token0 = w.begin + 64 * t, valid = w.end - token0;
 #pragma unroll
     for (int i = 0; i < N / 2; i++) s[i] *= a.scale_log2e;
@@ -482,13 +488,13 @@ MLAF_DEV void compute(const mlaf_decode_args& a, const work& w, char* base, u32 
   }
 }
 
-// ---- The end of a range -----------------------------------------------------------------------------------------------
-// Adds up the row states of all warps: (m, sum, weight, 0) of row n goes to every block of the cluster, at [C * n + rank] from
-// STATE_AT. Behind it nobody in this block reads Q, P or the range's tiles.
+// ---- The end of a piece -----------------------------------------------------------------------------------------------
+// Adds up the row states of all warps: (m, sum, weight, 0) of row n goes to every block of the cluster, at [C * n + cta_id] from
+// STATE_AT. Behind it nobody in this block reads Q, P or the piece's tiles.
 template <int C>
-MLAF_DEV void merge_states(char* base, u32 smem, int group, int rank, row_state& r) {
+MLAF_DEV void merge_states(char* base, u32 smem, int group, int cta_id, row_state& r) {
   const int lane = threadIdx.x & 31, warp = threadIdx.x / 32 % 4;
-  float4* const parts = (float4*)(base + PARTS_AT);
+  float4* const parts = (float4*)(base + WARPS_AT);
   named_sync(1 + group, 128); // of its P
 #pragma unroll
   for (int c = 0; c < COLS; c++) {
@@ -507,7 +513,7 @@ MLAF_DEV void merge_states(char* base, u32 smem, int group, int rank, row_state&
       all.y += one.y * factor;
       all.z += one.z * factor;
     }
-    const int at = STATE_AT + 16 * (C * n + rank);
+    const int at = STATE_AT + 16 * (C * n + cta_id);
     if (C == 1) *(float4*)(base + at) = all;
     else cluster_send(cluster_address(smem + at, i / N), all, cluster_address(smem + ENDS_AT, i / N));
   }
@@ -515,7 +521,7 @@ MLAF_DEV void merge_states(char* base, u32 smem, int group, int rank, row_state&
 
 // From the states of all blocks of the cluster: what each block's O counts in row n, to [C * n + k] from FACTOR_AT; and the LSE.
 template <int C>
-MLAF_DEV void weigh(const mlaf_decode_args& a, const work& w, char* base, int rank) {
+MLAF_DEV void weigh(const mlaf_decode_args& a, const work& w, char* base, int cta_id) {
   for (int n = threadIdx.x; n < w.rows; n += 128 * W) {
     const float4* const state = (const float4*)(base + STATE_AT) + C * n;
     float* const factor = (float*)(base + FACTOR_AT) + C * n;
@@ -531,7 +537,7 @@ MLAF_DEV void weigh(const mlaf_decode_args& a, const work& w, char* base, int ra
     const float inverse = sum == 0.0f ? 0.0f : 1.0f / weight, lse = m + log2_fast(sum);
 #pragma unroll
     for (int k = 0; k < C; k++) factor[k] = part[k] * inverse;
-    if (rank != 0) continue;
+    if (cta_id != 0) continue;
     if (w.part >= 0) a.part_lse[w.part + w.row0 + n] = lse;
     else if (a.lse) a.lse[w.row + n] = lse * LN_2;
   }
@@ -559,7 +565,7 @@ template <int FIRST, int WIDTH>
 MLAF_DEV void gather_o(char* base, char* place_of_o, int group, const row_state& r, const float (&o)[NV][N / 2]) {
   constexpr int ALL = WIDTH / 64, HALF = ALL / 2, STRIDE = WIDTH + 4;
   const int lane = threadIdx.x & 31, warp = threadIdx.x / 32 % 4;
-  const float4* const parts = (const float4*)(base + PARTS_AT);
+  const float4* const parts = (const float4*)(base + WARPS_AT);
   float* const out = (float*)place_of_o + 2 * (lane % 4) * STRIDE + 16 * warp + lane / 4;
   float factor[COLS];
 #pragma unroll
@@ -585,7 +591,7 @@ constexpr int T = 128 * W;
 template <int C, int WIDTH>
 struct units_of {
   static constexpr int UNITS = WIDTH / 4, ROUNDS = (N * UNITS + C * T - 1) / (C * T);
-  MLAF_MEMBER static int unit(int round, int rank) { return (round * C + rank) * T + threadIdx.x; }
+  MLAF_MEMBER static int unit(int round, int cta_id) { return (round * C + cta_id) * T + threadIdx.x; }
   MLAF_MEMBER static const float4& of_o(const char* o, int i) {
     return *(const float4*)(o + 4 * (i / UNITS * (WIDTH + 4) + i % UNITS * 4));
   }
@@ -594,22 +600,22 @@ struct units_of {
 
 // Sends the other blocks of the cluster what they write, and waits for theirs. Their states are there: their rings are free.
 template <int C, int WIDTH>
-MLAF_DEV void exchange(const work& w, char* base, u32 smem, int rank) {
+MLAF_DEV void exchange(const work& w, char* base, u32 smem, int cta_id) {
   typedef units_of<C, WIDTH> x;
   const int units = w.rows * x::UNITS;
   if (threadIdx.x == 0) {
     int mine = 0;
 #pragma unroll
-    for (int r = 0; r < x::ROUNDS; r++) mine += smaller(T, units > x::unit(r, rank) ? units - x::unit(r, rank) : 0);
+    for (int r = 0; r < x::ROUNDS; r++) mine += smaller(T, units > x::unit(r, cta_id) ? units - x::unit(r, cta_id) : 0);
     barrier_expect(smem + ENDS_AT + 8, 16 * (C - 1) * mine);
   }
 #pragma unroll 1
   for (int k = 1; k < C; k++) {
-    const int to = rank + k < C ? rank + k : rank + k - C;
+    const int to = cta_id + k < C ? cta_id + k : cta_id + k - C;
 #pragma unroll
     for (int r = 0; r < x::ROUNDS; r++)
       if (x::unit(r, to) < units)
-        cluster_send(cluster_address(smem + x::landed(r, rank), to), x::of_o(base, x::unit(r, to)),
+        cluster_send(cluster_address(smem + x::landed(r, cta_id), to), x::of_o(base, x::unit(r, to)),
                      cluster_address(smem + ENDS_AT + 8, to));
   }
   barrier_wait_cluster(smem + ENDS_AT + 8, 0);
@@ -617,17 +623,17 @@ MLAF_DEV void exchange(const work& w, char* base, u32 smem, int rank) {
 
 // This block's units of those columns, merged over the cluster, to the output or to the partials.
 template <int C, int WIDTH>
-MLAF_DEV void write_o(const mlaf_decode_args& a, const work& w, const char* base, const char* o, int first, int rank) {
+MLAF_DEV void write_o(const mlaf_decode_args& a, const work& w, const char* base, const char* o, int first, int cta_id) {
   typedef units_of<C, WIDTH> u;
   const float* const factors = (const float*)(base + FACTOR_AT);
 #pragma unroll
   for (int r = 0; r < u::ROUNDS; r++) {
-    const int i = u::unit(r, rank), n = i / u::UNITS, column = first + i % u::UNITS * 4;
+    const int i = u::unit(r, cta_id), n = i / u::UNITS, column = first + i % u::UNITS * 4;
     if (n >= w.rows) break;
     float4 y = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
 #pragma unroll
     for (int k = 0; k < C; k++) {
-      const float4 x = k == rank ? u::of_o(o, i) : *(const float4*)(base + u::landed(r, k));
+      const float4 x = k == cta_id ? u::of_o(o, i) : *(const float4*)(base + u::landed(r, k));
       const float factor = factors[C * n + k];
       y.x += x.x * factor;
       y.y += x.y * factor;
@@ -639,26 +645,26 @@ MLAF_DEV void write_o(const mlaf_decode_args& a, const work& w, const char* base
   }
 }
 
-// place_of_o: the begin of the ring, which nobody uses any more (all columns at once), or the range's Q, which is the next one's
+// place_of_o: the begin of the ring, which nobody uses any more (all columns at once), or the piece's Q, which is the next one's
 // again behind the last barrier.
 template <int C, int WIDTH, int FIRST>
-MLAF_DEV void finish(const mlaf_decode_args& a, const work& w, char* base, u32 smem, char* place_of_o, int group, int rank,
+MLAF_DEV void finish(const mlaf_decode_args& a, const work& w, char* base, u32 smem, char* place_of_o, int group, int cta_id,
                      const row_state& r, const float (&o)[NV][N / 2]) {
   gather_o<FIRST, WIDTH>(base, place_of_o, group, r, o);
   if (C > 1) barrier_wait_cluster(smem + ENDS_AT, 0);
-  if (FIRST == 0) weigh<C>(a, w, base, rank); // without cluster by the threads that made the states
+  if (FIRST == 0) weigh<C>(a, w, base, cta_id); // without cluster by the threads that made the states
   named_sync(3, 128 * W);
-  if (C > 1) exchange<C, WIDTH>(w, base, smem, rank);
-  write_o<C, WIDTH>(a, w, base, place_of_o, 64 * FIRST, rank);
+  if (C > 1) exchange<C, WIDTH>(w, base, smem, cta_id);
+  write_o<C, WIDTH>(a, w, base, place_of_o, 64 * FIRST, cta_id);
   if (place_of_o != base) {
     fence_async();
     named_sync(3, 128 * W);
   }
   if constexpr (FIRST + WIDTH / 64 < NV)
-    finish<C, WIDTH, FIRST + WIDTH / 64>(a, w, base, smem, place_of_o, group, rank, r, o);
+    finish<C, WIDTH, FIRST + WIDTH / 64>(a, w, base, smem, place_of_o, group, cta_id, r, o);
 }
 
-MLAF_DEV void attend(const mlaf_decode_args& a, char* base, u32 smem, int group, int rank) {
+MLAF_DEV void attend(const mlaf_decode_args& a, char* base, u32 smem, int group, int cta_id) {
 #pragma unroll 1
   for (int k = 0;; k++) {
     barrier_wait(smem + FULL_Q_AT + 8 * (k % PLACES), k / PLACES & 1);
@@ -678,8 +684,8 @@ MLAF_DEV void attend(const mlaf_decode_args& a, char* base, u32 smem, int group,
       for (int j = 0; j < N / 2; j++) o[i][j] = 0.0f;
     const work w = known.w;
     compute(a, w, base, smem, smem + q_at(k), group, known.at, r, o);
-    merge_states<C>(base, smem, group, rank, r);
-    finish<C, R, 0>(a, known.w, base, smem, base, group, rank, r, o);
+    merge_states<C>(base, smem, group, cta_id, r);
+    finish<C, R, 0>(a, known.w, base, smem, base, group, cta_id, r, o);
     return;
   }
 }
@@ -688,7 +694,7 @@ extern "C" __global__ void __launch_bounds__(256, 1) mlaf_mla_decode_sm90_few_81
   extern __shared__ char raw[];
   char* const base = raw + (-shared_address(raw) & 1023);
   const u32 smem = shared_address(base);
-  const int group = threadIdx.x / 128, rank = C > 1 ? rank_in_cluster() : 0;
+  const int group = threadIdx.x / 128, cta_id = C > 1 ? cta_in_cluster() : 0;
   if (group == W) {
     if (W == 2) asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
     const int thread = threadIdx.x - 128 * W;
@@ -724,6 +730,6 @@ extern "C" __global__ void __launch_bounds__(256, 1) mlaf_mla_decode_sm90_few_81
     named_sync(5, 128 * (W + 1)); // barriers are there
     wait_for_previous_launch();
     let_next_launch_start();
-    attend(p.a, base, smem, group, rank);
+    attend(p.a, base, smem, group, cta_id);
   }
 }

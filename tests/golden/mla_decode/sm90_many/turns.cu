@@ -1,10 +1,10 @@
 // Generated from templates/mla_decode/sm90_many.cu.in by mlaforge. Do not edit: change the template.
 // template_hash: (not part of a golden)
 // target: sm_90a
-// symbol: mlaf_mla_decode_sm90_many_b746dceb
+// symbol: mlaf_mla_decode_sm90_many_83b6ef34
 // parameters:
 //   causal = 0
-//   cluster = 2
+//   cluster = 1
 //   dtype = bf16
 //   heads = 128
 //   page_size = 64
@@ -12,7 +12,7 @@
 //   rank = 512
 //   rope = 64
 //   schedule = turns
-// regenerate: lua5.4 gen/cli.lua render mla_decode/sm90_many target=sm_90a causal=0 cluster=2 dtype=bf16 heads=128 page_size=64 q_len=1 rank=512 rope=64 schedule=turns
+// regenerate: lua5.4 gen/cli.lua render mla_decode/sm90_many target=sm_90a causal=0 cluster=1 dtype=bf16 heads=128 page_size=64 q_len=1 rank=512 rope=64 schedule=turns
 // MLA decode for many query rows on Hopper: 64 rows (token, head) a block, O split by columns over two warpgroups.
 //
 //   warpgroup 0   loaders. warp 0: columns of the left half, 1: right half, 2: rope, 3: Q, and what others must know of a piece
@@ -37,7 +37,7 @@
 //
 //   mla_decode/sm90_many_gather  pages of any size: warps 0 and 1 copy rows one by one, warp 2 hands them over (gather.h)
 //   cluster=2     two blocks own rows 0-63 and 64-127: each slice is read once and multicast to both
-//   schedule      splits: one range of a request's tokens. turns: that of requests z, z + gridDim.z, ... one after the other.
+//   schedule      splits: one piece of a request's tokens. turns: that of requests z, z + gridDim.z, ... one after the other.
 //                 fitted: turns where the requests' lengths are alike, else a part of the whole batch, as the launch itself
 //                 finds; the combine kernel adds up what was cut (lib/fit.h). The loaders are on the next piece while this one
 //                 ends.
@@ -49,8 +49,9 @@
 // [templates/lib/cuda_number.h]
 // [templates/mla_decode/lib/args.h]
 // What this kernel wants of its launch, for the runtime to read from the code object, and its parameter block. The includer
-// hands over `launch`: shared (bytes of dynamic shared memory), and where wanted cluster ({x, y, z}, or x), overlaps and balanced
-// (0 or 1), maps (list of { of, cols, rows, swizzle }). runtime/device/kernel_launch.h says what each means.
+// hands over `launch`: shared (bytes of dynamic shared memory), and where wanted cluster ({x, y, z}, or x), maps (list of { of,
+// cols, rows, swizzle }), and 0 or 1 of: overlaps, turns, meets, fits, balanced. runtime/device/kernel_launch.h says what each
+// means.
 struct mlaf_map_want {
   u32 of, cols, rows, swizzle;
 };
@@ -58,8 +59,8 @@ struct mlaf_kernel_launch {
   u32 magic, size, dynamic_shared, cluster[3], flags, schedule, reserved[3], n_maps;
   mlaf_map_want maps[8];
 };
-extern "C" __device__ const mlaf_kernel_launch mlaf_mla_decode_sm90_many_b746dceb_launch = {0x314b4c4du, sizeof(mlaf_kernel_launch), 231336,
-    {2, 1, 1}, 3, 0, {}, 4,
+extern "C" __device__ const mlaf_kernel_launch mlaf_mla_decode_sm90_many_83b6ef34_launch = {0x314b4c4du, sizeof(mlaf_kernel_launch), 231336,
+    {1, 1, 1}, 3, 0, {}, 4,
     {{3, 64, 64, 128}, {3, 64, 64, 128}, {1, 64, 64, 128}, {2, 64, 64, 128}}};
 struct __align__(64) mlaf_tensor_map {
   u64 opaque[16];
@@ -76,7 +77,7 @@ struct mlaf_decode_params {
 
 // Upper words: bytes between groups of 8 rows (16-byte units), swizzle. Rows of 128 bytes (64 columns) or of 64 bytes.
 constexpr u32 SWIZZLE_128 = 64 | 1u << 30, SWIZZLE_64 = 32 | 2u << 30;
-// Lower words. An address inside a cluster carries the block's rank above these bits.
+// Lower words. An address inside a cluster carries the block's number there above these bits.
 MLAF_DEV u32 k_major(u32 at) { return (at & 0x3ffff) >> 4 | 1u << 16; }
 MLAF_DEV u32 n_major(u32 at, u32 bytes_per_64_columns) { return (at & 0x3ffff) >> 4 | bytes_per_64_columns >> 4 << 16; }
 
@@ -166,29 +167,35 @@ MLAF_DEV void settle(float (&x)[N]) {
 // [templates/mla_decode/lib/paging.h]
 
 #define MLAF_MEMBER __device__ __forceinline__
-constexpr int H = 128, R = 512, P = 64, Q_LEN = 1, PAGE = 64;
+constexpr int H = 128, R = 512, ROPE = 64, Q_LEN = 1, PAGE = 64;
 constexpr bool CAUSAL = 0, MANY = 1; // many: a block walks several pieces
 constexpr int ROWS = 64;                         // of a block
-constexpr int PAIR = 2;                  // blocks that share the slices
+constexpr int PAIR = 1;                  // blocks that share the slices
 constexpr int BOX = 64, BOXES = 64 / BOX;     // tokens of one copy
 constexpr int AHEAD = 2;                          // blocks that a pair asks for ahead
 constexpr int ASK = 4;                            // blocks before the end at which the next piece's Q is asked for
 constexpr int SLICES = R / 64, HALF = SLICES / 2, QUARTER = SLICES / 4; // of 64 columns, without rope
-constexpr int ALL = SLICES + (P > 0);
-constexpr int SLICE = 8192, ROPE = 128 * P;       // bytes of 64 tokens
-constexpr int PIECE = R / 4;                      // columns of O that one wgmma covers
-constexpr int BUFFERS = 2, BUFFER = SLICES * SLICE + ROPE;
-constexpr int TURNS = BUFFERS / 2;                // buffers of a warpgroup's blocks
+constexpr int ALL = SLICES + (ROPE > 0);
+constexpr int SLICE = 8192, ROPE_BYTES = 128 * ROPE; // bytes of 64 tokens
+constexpr int O_COLS = R / 4;                   // columns of O that one wgmma covers
+constexpr int BUFFERS = 2, BUFFER = SLICES * SLICE + ROPE_BYTES;
+constexpr int OWN_BUFFERS = BUFFERS / 2;        // buffers of a warpgroup's blocks
 // Where the maps are.
 constexpr int MAP_Q = 0, MAP_Q_ROPE = 1, MAP_CKV = 2, MAP_KPE = MAP_CKV + 1;
 // Q's last slice is kept in registers: rope, or the last of the latent ones. It comes through P's place.
-constexpr int Q_SLICES = P > 0 ? SLICES : SLICES - 1, Q_LAST_K = P == 32 ? 2 : 4;
-constexpr u32 LAST_HI = P == 32 ? SWIZZLE_64 : SWIZZLE_128;
-constexpr int KV_AT = 0, Q_AT = 147456, P_AT = 212992, SUMS_AT = 229376, M_AT = 229888;
-constexpr int PIECE_AT = 230912, FULL_AT = 231072, EMPTY_AT = FULL_AT + 8 * BUFFERS * ALL;
-constexpr int Q_FULL_AT = EMPTY_AT + 8 * BUFFERS * 5, Q_EMPTY_AT = Q_FULL_AT + 8, LAST_EMPTY_AT = Q_FULL_AT + 16,
-              CHECKED_AT = Q_FULL_AT + 24, NEAR_END_AT = Q_FULL_AT + 32, END_AT = Q_FULL_AT + 40;
-static_assert(END_AT == 231336 && BUFFER % 1024 == 0, "differs from gen/ops/mla_decode/plans/sm90_many.lua");
+constexpr int Q_SLICES = ROPE > 0 ? SLICES : SLICES - 1, Q_LAST_K = ROPE == 32 ? 2 : 4;
+constexpr u32 LAST_HI = ROPE == 32 ? SWIZZLE_64 : SWIZZLE_128;
+struct shared_memory {
+  char kv[BUFFERS][BUFFER];                 // swizzled
+  char q[Q_SLICES][SLICE], p[BUFFERS][SLICE]; // likewise
+  float sums[2][ROWS], m[BUFFERS][ROWS], tops[2][ROWS];
+  int facts[4][10];                         // of this piece and the next one, and copies for the ends of two
+  u64 full[BUFFERS][ALL], empty[BUFFERS][5], q_full, q_empty, last_empty, checked, near_end; // barriers
+};
+constexpr int KV_AT = AT(kv), Q_AT = AT(q), P_AT = AT(p), SUMS_AT = AT(sums), M_AT = AT(m), TOPS_AT = AT(tops);
+constexpr int FACTS_AT = AT(facts), FULL_AT = AT(full), EMPTY_AT = AT(empty), Q_FULL_AT = AT(q_full), Q_EMPTY_AT = AT(q_empty);
+constexpr int LAST_EMPTY_AT = AT(last_empty), CHECKED_AT = AT(checked), NEAR_END_AT = AT(near_end);
+static_assert(sizeof(shared_memory) == 231336 && BUFFER % 1024 == 0, "plans/sm90_many.lua counts otherwise");
 // Named barriers: 1 + warpgroup: its 128 threads; 3: both; 4 + buffer: P of that buffer is there; 8: B's QK is issued;
 // 9: A's first one is; 10 + buffer: the reference of that buffer's block is there;
 enum { BOTH = 3, P_READY = 4, SCORES_ISSUED = 8, FIRST_ISSUED = 9, M_READY = 10 };
@@ -200,7 +207,7 @@ MLAF_DEV char* memory() {
 }
 
 // What a block of the many-rows Hopper kernels works on: pieces of a request's tokens for ROWS of its rows, walked alike by all
-// warps that need them. The includer has H, Q_LEN, PAGE, BALANCED, BOX, ROWS and PIECE_AT (facts in shared memory), and
+// warps that need them. The includer has H, Q_LEN, PAGE, BALANCED, BOX, ROWS and FACTS_AT (facts in shared memory), and
 // says whether the schedule is `balanced`, also where a `fitted` launch cuts the batch.
 struct piece {
   int request, begin, end, tokens; // cached tokens [begin, end) of `tokens`
@@ -217,7 +224,7 @@ MLAF_DEV walk begin_walk(const mlaf_decode_args& a) {
   return {(int)blockIdx.z};
 }
 
-// The next request's range of this block's split.
+// The next request's piece of this block's split.
 MLAF_DEV bool next_range(const mlaf_decode_args& a, walk& w, piece& x, int& qo) {
   const int splits = a.splits;
   if (w.request >= a.batch || (int)blockIdx.y >= splits) return false;
@@ -280,12 +287,12 @@ MLAF_DEV facts facts_of(const mlaf_decode_args& a, const piece& x, bool bad) {
 // They stay there until all math warps have given the piece back.
 MLAF_DEV int known(u32 shared, u32 field) {
   int x;
-  asm volatile("ld.shared.s32 %0, [%1];" : "=r"(x) : "r"(shared + PIECE_AT + field) : "memory");
+  asm volatile("ld.shared.s32 %0, [%1];" : "=r"(x) : "r"(shared + FACTS_AT + field) : "memory");
   return x;
 }
 MLAF_DEV i64 known_row(u32 shared, u32 field) {
   i64 x;
-  asm volatile("ld.shared.s64 %0, [%1];" : "=l"(x) : "r"(shared + PIECE_AT + field) : "memory");
+  asm volatile("ld.shared.s64 %0, [%1];" : "=l"(x) : "r"(shared + FACTS_AT + field) : "memory");
   return x;
 }
 
@@ -304,7 +311,7 @@ MLAF_DEV void no_rows(int row, int live, float (&m)[2]) {
 // The cache leaves L2 first, but not where it is read again and again: by more than two blocks with other rows of the request
 // (it would cost 1 to 2 %), and in pairs, which ask ahead, by the box beside where boxes share lines (rope 32: rows of 1088
 // bytes; 5 %).
-constexpr u64 POLICY = Q_LEN * H <= 2 * ROWS && (PAIR == 1 || P % 64 == 0) ? EVICT_FIRST : EVICT_NORMAL;
+constexpr u64 POLICY = Q_LEN * H <= 2 * ROWS && (PAIR == 1 || ROPE % 64 == 0) ? EVICT_FIRST : EVICT_NORMAL;
 
 constexpr int BOXES_AT_ONCE = BOXES < 4 ? BOXES : 4; // boxes of a slice whose rows are known together: registers end there
 
@@ -315,16 +322,16 @@ struct loader {
 };
 
 // The buffer of block j, and how often it was used before.
-struct turn {
+struct buffer_use {
   int buffer;
   u32 use;
 };
-MLAF_DEV turn next_turn(u32 (&used)[2], int j) {
+MLAF_DEV buffer_use next_use(u32 (&used)[2], int j) {
   const u32 n = j & 1 ? used[1]++ : used[0]++;
-  return {(j & 1) + 2 * (int)(n % TURNS), n / TURNS};
+  return {(j & 1) + 2 * (int)(n % OWN_BUFFERS), n / OWN_BUFFERS};
 }
 
-MLAF_DEV void wait_empty(const loader& l, turn t, int group) {
+MLAF_DEV void wait_empty(const loader& l, buffer_use t, int group) {
   if (t.use > 0) barrier_wait(l.shared + EMPTY_AT + 8 * (5 * t.buffer + group), (t.use - 1) & 1);
   __syncwarp();
 }
@@ -332,10 +339,11 @@ MLAF_DEV void wait_empty(const loader& l, turn t, int group) {
 // Slices [first, first + count) of a buffer, as soon as they are given back; dealt out to the blocks of a pair. By one lane: what
 // they take is then the same in all lanes and lies in uniform registers when they come, and lanes send one by one anyway.
 // A pair then asks for those of block j + AHEAD, into L2: one block alone would only load L2 more by that.
-MLAF_DEV void load_slices(const loader& l, const piece& x, turn t, int j, int ids, int next, int group, int first, int count) {
+MLAF_DEV void load_slices(const loader& l, const piece& x, buffer_use t, int j, int ids, int next, int group, int first,
+                          int count) {
   const bool rope = first == SLICES;
   const int at = j * BOXES, later = at + AHEAD * BOXES;
-  const int odd = PAIR == 2 ? (int)((rope ? t.use : first) ^ rank_in_cluster()) & 1 : 0;
+  const int odd = PAIR == 2 ? (int)((rope ? t.use : first) ^ cta_in_cluster()) & 1 : 0;
   const int slice = first + (count == 2 ? odd : 0), column = rope ? 0 : 64 * slice;
   const bool mine = l.lane == 0 && (count == 2 || odd == 0); // of two a block of a pair takes one
   const u32 to = l.shared + KV_AT + t.buffer * BUFFER + slice * SLICE;
@@ -348,13 +356,13 @@ MLAF_DEV void load_slices(const loader& l, const piece& x, turn t, int j, int id
   };
   find(0);
   wait_empty(l, t, group);
-  if (l.lane == 0) barrier_expect(full, rope ? ROPE : QUARTER * SLICE);
+  if (l.lane == 0) barrier_expect(full, rope ? ROPE_BYTES : QUARTER * SLICE);
 #pragma unroll 1
   for (int b0 = 0; b0 < BOXES; b0 += BOXES_AT_ONCE) {
     if (b0 > 0) find(b0);
 #pragma unroll
     for (int b = 0; b < BOXES_AT_ONCE; b++) {
-      const u32 place = to + (b0 + b) * BOX * (rope ? 2 * P : 128);
+      const u32 place = to + (b0 + b) * BOX * (rope ? 2 * ROPE : 128);
       if (!mine) continue;
       if (PAIR == 2) {
         copy_box_to_pair(place, map, column, rows[b], full, POLICY);
@@ -382,7 +390,7 @@ MLAF_DEV void load_piece(const loader& l, const piece& x, u32 k, u32 (&used)[2])
       ids = next;
       next = page_of_box(l.p.a, x, j * BOXES + 32 + l.lane);
     }
-    const turn t = next_turn(used, j);
+    const buffer_use t = next_use(used, j);
     if (j == 1) barrier_wait(l.shared + Q_FULL_AT, k & 1);
     if (j == near_end && l.lane == 0) barrier_arrive(l.shared + NEAR_END_AT);
     if (l.half == 2) {
@@ -414,8 +422,8 @@ MLAF_DEV void load_q(const loader& l, int row) {
 // Q's last slice, and with it the piece is handed over. Row -1: there is none.
 MLAF_DEV void load_last(const loader& l, int row) {
   const u32 full = l.shared + Q_FULL_AT;
-  if (row >= 0) copy_box(l.shared + P_AT, &l.p.maps[P > 0 ? MAP_Q_ROPE : MAP_Q], 64 * Q_SLICES, row, full);
-  barrier_expect(full, row >= 0 ? Q_SLICES * SLICE + (P > 0 ? ROPE : SLICE) : 0);
+  if (row >= 0) copy_box(l.shared + P_AT, &l.p.maps[ROPE > 0 ? MAP_Q_ROPE : MAP_Q], 64 * Q_SLICES, row, full);
+  barrier_expect(full, row >= 0 ? Q_SLICES * SLICE + (ROPE > 0 ? ROPE_BYTES : SLICE) : 0);
 }
 
 // Piece k is handed over: its facts to where the math warps look for them, and a copy for its end, when the next one is there.
@@ -477,14 +485,13 @@ MLAF_DEV void load_queries(const loader& l, walk& w, facts* f) {
 // How a piece of the many-rows Hopper kernel ends: sums of both math warpgroups, O and LSE to where they belong.
 // [templates/mla_decode/sm90_many/ends.h]
 
-// How the many-rows Hopper kernel leaves 64 rows of partial results in 16 bits. The includer has math, R and PIECE.
+// How the many-rows Hopper kernel leaves 64 rows of partial results in 16 bits. The includer has math, R and O_COLS.
 // [templates/mla_decode/lib/narrow.h]
-constexpr int TOPS_AT = 230400; // [warpgroup][row]
 
 // The largest of a thread's values of its two rows, over its quad, and handed to both warpgroups. The next barrier of both
 // lies before write_narrow().
 template <int WG>
-MLAF_DEV void find_tops(const math& c, const float (&o)[2][PIECE / 2]) {
+MLAF_DEV void find_tops(const math& c, const float (&o)[2][O_COLS / 2]) {
   float top[2] = {NARROW_LEAST, NARROW_LEAST};
   narrow_raise(top, o[0]);
   narrow_raise(top, o[1]);
@@ -498,7 +505,7 @@ MLAF_DEV void find_tops(const math& c, const float (&o)[2][PIECE / 2]) {
 // O times `by` to the rows at part_o, of which `live` are there.
 template <int WG>
 MLAF_DEV void write_narrow(const math& c, float* part_o, int live, const float (&by)[2],
-                           const float (&o)[2][PIECE / 2]) {
+                           const float (&o)[2][O_COLS / 2]) {
   const int t = c.lane & 3;
 #pragma unroll
   for (int h = 0; h < 2; h++) {
@@ -517,7 +524,7 @@ MLAF_DEV void write_narrow(const math& c, float* part_o, int live, const float (
 
 // Piece k. What is known of it is read from its copy where it is wanted: registers are O's.
 template <int WG>
-MLAF_DEV void finish(const math& c, const mlaf_decode_args& a, u32 k, rows_state& r, float (&o)[2][PIECE / 2]) {
+MLAF_DEV void finish(const math& c, const mlaf_decode_args& a, u32 k, rows_state& r, float (&o)[2][O_COLS / 2]) {
   const u32 copy = c.shared + 40 * (2 + (k & 1));
   if (MANY) { // the first P's place and that of the facts are the next piece's
     fence_async();
@@ -553,8 +560,8 @@ MLAF_DEV void finish(const math& c, const mlaf_decode_args& a, u32 k, rows_state
 #pragma unroll
   for (int v = 0; v < 2; v++)
 #pragma unroll
-    for (int i = 0; i < PIECE; i += 32)
-      write_columns(c, a.o + 2 * (to_row * R + WG * (R / 2) + v * PIECE + i), o[v], i, by, live - 16 * c.warp, 4 * WG + c.warp);
+    for (int i = 0; i < O_COLS; i += 32)
+      write_columns(c, a.o + 2 * (to_row * R + WG * (R / 2) + v * O_COLS + i), o[v], i, by, live - 16 * c.warp, 4 * WG + c.warp);
 }
 
 template <int WG>
@@ -563,7 +570,7 @@ MLAF_DEV void work_on_blocks(const mlaf_decode_params& p, u32 shared) {
   math c;
   c.shared = shared, c.lane = threadIdx.x & 31, c.warp = threadIdx.x >> 5 & 3;
   c.scale = fmaxf(fabsf(a.scale_log2e), 1e-30f); // not 0: masked scores are -inf
-  c.peer = PAIR == 2 ? cluster_address(shared + EMPTY_AT, rank_in_cluster() ^ 1) : 0;
+  c.peer = PAIR == 2 ? cluster_address(shared + EMPTY_AT, cta_in_cluster() ^ 1) : 0;
   c.used[0] = c.used[1] = 0;
 #pragma unroll 1
   for (u32 k = 0;; k++) {
@@ -577,15 +584,15 @@ MLAF_DEV void work_on_blocks(const mlaf_decode_params& p, u32 shared) {
     u32 q_last[4][4];
 #pragma unroll
     for (int i = 0; i < Q_LAST_K; i++)
-      load_matrices(shared + P_AT + (P == 32 ? 64 * row + (((2 * i + chunk) ^ (row >> 1 & 3)) << 4)
+      load_matrices(shared + P_AT + (ROPE == 32 ? 64 * row + (((2 * i + chunk) ^ (row >> 1 & 3)) << 4)
                                              : 128 * row + (((2 * i + chunk) ^ (row & 7)) << 4)), q_last[i]);
     if (a.scale_log2e < 0.0f || live < ROWS) prepare_q(c, a.scale_log2e < 0.0f ? 0x80008000u : 0, live, q_last);
     named_sync(BOTH, 256); // the place is P's again
     rows_state r = {{LOWEST, LOWEST}, {0.0f, 0.0f}};
     no_rows(16 * c.warp + (c.lane >> 2), live, r.m);
-    float o[2][PIECE / 2];
+    float o[2][O_COLS / 2];
 #pragma unroll
-    for (int i = 0; i < PIECE / 2; i++) o[0][i] = o[1][i] = 0.0f;
+    for (int i = 0; i < O_COLS / 2; i++) o[0][i] = o[1][i] = 0.0f;
     auto q_done = [&] {
       if (c.lane == 0) barrier_arrive(shared + Q_EMPTY_AT);
     };
@@ -600,7 +607,7 @@ MLAF_DEV void work_on_blocks(const mlaf_decode_params& p, u32 shared) {
   }
 }
 
-extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_decode_sm90_many_b746dceb(const __grid_constant__ mlaf_decode_params p) {
+extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_decode_sm90_many_83b6ef34(const __grid_constant__ mlaf_decode_params p) {
   const u32 shared = shared_address(memory());
   if (threadIdx.x == 0) {
     for (int i = 0; i < 4; i++) fetch_map(&p.maps[i]);
@@ -631,8 +638,8 @@ extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_decode_sm90_many_b
     const loader l = {p, shared, (int)(threadIdx.x & 31), warp};
     asm volatile("setmaxnreg.dec.sync.aligned.u32 24;");
     walk w = begin_walk(p.a);
-    if (warp == 3) load_queries(l, w, (facts*)(memory() + PIECE_AT));
-    else if (warp < 2 || P > 0) load_cache(l, w);
+    if (warp == 3) load_queries(l, w, (facts*)(memory() + FACTS_AT));
+    else if (warp < 2 || ROPE > 0) load_cache(l, w);
   } else if (wg == 1) {
     asm volatile("setmaxnreg.inc.sync.aligned.u32 240;");
     work_on_blocks<0>(p, shared);

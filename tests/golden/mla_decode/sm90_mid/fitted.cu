@@ -16,7 +16,7 @@
 // MLA decode on Hopper for rows that fill 64 badly, up to 80 (96 at rank 256), transposed: cached tokens are the M of every
 // matrix product, query rows its N.
 //
-// A block owns N query rows of a request (row r = token r/H, head r%H) and a range of its tokens. A tile is 64 tokens x all
+// A block owns N query rows of a request (row r = token r/H, head r%H) and a piece of its tokens. A tile is 64 tokens x all
 // columns; it comes once, as boxes of 64 tokens x 64 columns (128 bytes a row, 128-byte swizzle), and serves all rows:
 //
 //   S^T [64 tokens x N] = K Q^T        A = the tile, K-major;  B = Q, K-major, in shared memory throughout
@@ -47,8 +47,9 @@
 // [templates/lib/cuda_number.h]
 // [templates/mla_decode/lib/args.h]
 // What this kernel wants of its launch, for the runtime to read from the code object, and its parameter block. The includer
-// hands over `launch`: shared (bytes of dynamic shared memory), and where wanted cluster ({x, y, z}, or x), overlaps and balanced
-// (0 or 1), maps (list of { of, cols, rows, swizzle }). runtime/device/kernel_launch.h says what each means.
+// hands over `launch`: shared (bytes of dynamic shared memory), and where wanted cluster ({x, y, z}, or x), maps (list of { of,
+// cols, rows, swizzle }), and 0 or 1 of: overlaps, turns, meets, fits, balanced. runtime/device/kernel_launch.h says what each
+// means.
 struct mlaf_map_want {
   u32 of, cols, rows, swizzle;
 };
@@ -71,7 +72,7 @@ struct mlaf_decode_params {
 // [templates/lib/hopper.h]
 // [templates/mla_decode/sm90_few/sm90.h]
 
-constexpr int H = 44, Q_LEN = 2, R = 256, P = 32, PAGE = 16, SUB = 16, SUBS = 64 / SUB;
+constexpr int H = 44, Q_LEN = 2, R = 256, ROPE = 32, PAGE = 16, SUB = 16, SUBS = 64 / SUB;
 constexpr bool CAUSAL = 1, BALANCED = 1; // a block may walk several pieces
 constexpr int N = 96, C = 1;
 constexpr int NV = R / 64, HALF = NV / 2, NB = 5, RING = 15; // boxes of V, half of them, of a tile
@@ -79,11 +80,20 @@ constexpr int BOX = 8192;
 constexpr int GROUPS = (N + 31) / 32;                                    // of 32 rows: see `fold`
 constexpr int SENDERS = 3;                                               // warps that send boxes
 constexpr int MAP_Q = 0, MAP_CKV = 1, MAP_KPE = 2;
-constexpr int Q_AT = 122880, P_AT = 184320, REFS_AT = 196608;
-constexpr int FACTORS_AT = 196992, RAISED_AT = 197376, PARTS_AT = 197392;
-constexpr int INVERSE_AT = 198928, PIECE_AT = 199312, BARS_AT = 199376;
-constexpr int BAD_AT = 199648;  // of each box: the number of the last tile with a bad page that began in it
-constexpr int Q_FULL = BARS_AT + 16 * RING, Q_EMPTY = Q_FULL + 8, P_FULL = Q_FULL + 16, END = Q_FULL + 24;
+struct shared_memory {
+  char ring[RING][BOX], q[NB][128 * N];     // swizzled
+  __align__(16) char p[128 * N];            // P^T
+  float refs[N], factors[N];                // reference of each row; what O is multiplied by
+  u32 raised[4];                            // a bit for each row whose factor is not 1
+  float sums[4][N], inverse[N];             // by warp; 1 over the whole of it
+  __align__(8) char facts[64];
+  u64 full[RING], empty[RING], q_full, q_empty, p_full, end; // barriers
+  int bad[RING]; // of each box: the number of the last tile with a bad page that began in it
+};
+constexpr int Q_AT = AT(q), P_AT = AT(p), REFS_AT = AT(refs), FACTORS_AT = AT(factors), RAISED_AT = AT(raised);
+constexpr int SUMS_AT = AT(sums), INVERSE_AT = AT(inverse), FACTS_AT = AT(facts), BARS_AT = AT(full), BAD_AT = AT(bad);
+constexpr int Q_FULL = AT(q_full), Q_EMPTY = AT(q_empty), P_FULL = AT(p_full), END = AT(end);
+static_assert(sizeof(shared_memory) == 199712, "plans/sm90_mid.lua counts otherwise");
 // Named barriers. 1: the scores' 128 threads; 2, 3: those of a half of the values. One side arrives, the other one waits:
 constexpr int FACTORS_FULL = 4, P_EMPTY = 5, MATH = 384;
 constexpr float LOWEST = -1e30f;
@@ -119,7 +129,7 @@ struct work {
   int row0;       // first row within the request
   int n;          // query tokens of the request
   int tokens;     // cached
-  int begin, end; // of this range; begin is a multiple of 64
+  int begin, end; // of this piece; begin is a multiple of 64
   const int* pages;
   i64 part;       // partials: row of the request's row 0 in part_o and part_lse; -1: straight to the output
   bool bad;       // no page may be read
@@ -145,7 +155,7 @@ MLAF_DEV void begin_walk(const mlaf_decode_args& a, walk& at) {
   if (PART >= parts) at.part.request = a.batch;
 }
 
-// The block's next range. The same sequence in every warp.
+// The block's next piece. The same sequence in every warp.
 MLAF_DEV bool next_work(const mlaf_decode_args& a, walk& at, work& w) {
   for (;;) {
     int q_begin, first_page, slot;
@@ -191,7 +201,7 @@ MLAF_DEV int tiles_of(const work& w) { return (w.end - w.begin + 63) / 64; }
 // A place in the ring: slot, how many times around (mod 2), and the number of the tile, from 1.
 struct place {
   int slot;
-  u32 turn;
+  u32 lap;
   int tile;
 };
 MLAF_DEV void advance(place& at, int boxes) { // by less than two rings
@@ -200,13 +210,13 @@ MLAF_DEV void advance(place& at, int boxes) { // by less than two rings
   for (int i = 0; i < 2; i++)
     if (at.slot >= RING) {
       at.slot -= RING;
-      at.turn ^= 1;
+      at.lap ^= 1;
     }
 }
-// The place behind all tiles of a range.
+// The place behind all tiles of a piece.
 MLAF_DEV place behind(place at, int tiles) {
   const u32 slot = at.slot + (u32)(tiles * NB);
-  return {(int)(slot % RING), at.turn ^ (slot / RING & 1), at.tile + tiles};
+  return {(int)(slot % RING), at.lap ^ (slot / RING & 1), at.tile + tiles};
 }
 MLAF_DEV u32 full_barrier(u32 smem, int slot) { return smem + BARS_AT + 8 * slot; }
 MLAF_DEV u32 empty_barrier(u32 smem, int slot) { return smem + BARS_AT + 8 * (RING + slot); }
@@ -220,8 +230,8 @@ MLAF_DEV u32 row_of(const mlaf_decode_args& a, int id, int token, bool& bad) {
 
 // The order of a tile's boxes: rope, which is given back first, then the columns of both halves in turns.
 MLAF_DEV int column_of(int b) { // in boxes; NV: rope
-  if (P > 0 && b == 0) return NV;
-  const int v = b - (P > 0);
+  if (ROPE > 0 && b == 0) return NV;
+  const int v = b - (ROPE > 0);
   return v % 2 * HALF + v / 2;
 }
 MLAF_DEV int slot_of(const place& at, int b) { return at.slot + b >= RING ? at.slot + b - RING : at.slot + b; }
@@ -236,7 +246,7 @@ struct facts {
 enum { TILES_OF = 0, BEGIN_OF = 4, END_OF = 8, TOKENS_OF = 12, N_OF = 16, ROW0_OF = 20, ROWS_OF = 24, BAD_OF = 28, ROW_OF = 32,
        PART_OF = 40 };
 static_assert(sizeof(facts) == 48, "differs from the offsets");
-MLAF_DEV int known(u32 smem, u32 field) { return load_s32(smem + PIECE_AT + field); }
+MLAF_DEV int known(u32 smem, u32 field) { return load_s32(smem + FACTS_AT + field); }
 
 // ---- Loaders ----------------------------------------------------------------------------------------------------------
 // Warp w sends boxes w, w + SENDERS, ... of every tile; lane j < SUBS sends for the box's sub-tile j. Lane l holds the id of the
@@ -266,9 +276,9 @@ MLAF_DEV void send_boxes(const mlaf_decode_params& p, u32 smem, char* base, int 
 #pragma unroll 1
       for (int b = warp; b < NB; b += SENDERS) {
         const int column = column_of(b);
-        const mlaf_tensor_map* const map = p.maps + (P > 0 && column == NV ? MAP_KPE : MAP_CKV);
+        const mlaf_tensor_map* const map = p.maps + (ROPE > 0 && column == NV ? MAP_KPE : MAP_CKV);
         const int first = column == NV ? 0 : 64 * column;
-        barrier_wait(empty_barrier(smem, box.slot), box.turn ^ 1);
+        barrier_wait(empty_barrier(smem, box.slot), box.lap ^ 1);
         const u32 full = full_barrier(smem, box.slot);
         if (lane == 0) {
           if (b == 0 && bad) ((volatile int*)(base + BAD_AT))[box.slot] = at.tile;
@@ -294,7 +304,7 @@ MLAF_DEV void send_queries(const mlaf_decode_params& p, u32 smem, char* base) {
     if (!BALANCED && k > 0) return;
     barrier_wait(smem + Q_EMPTY, (k & 1) ^ 1);
     if (lane == 0) {
-      *(facts*)(base + PIECE_AT) = {more ? tiles_of(w) : -1, w.begin, w.end, w.tokens, w.n, w.row0, w.rows, w.bad, w.row, w.part};
+      *(facts*)(base + FACTS_AT) = {more ? tiles_of(w) : -1, w.begin, w.end, w.tokens, w.n, w.row0, w.rows, w.bad, w.row, w.part};
       barrier_expect(smem + Q_FULL, more ? NB * N * 128 : 0);
       if (more)
         for (int b = 0; b < NB; b++)
@@ -332,17 +342,17 @@ struct row_state {
 MLAF_DEV void scores(u32 smem, const place& at, float (&s)[N / 2]) {
   const u64 ring = matrix(smem, 16, 1024, 1), q = matrix(smem + Q_AT, 16, 1024, 1);
   int slot = at.slot;
-  u32 turn = at.turn;
+  u32 lap = at.lap;
 #pragma unroll
   for (int b = 0; b < NB; b++) {
     if (b > 0 && ++slot == RING) {
       slot = 0;
-      turn ^= 1;
+      lap ^= 1;
     }
-    barrier_wait(full_barrier(smem, slot), turn);
+    barrier_wait(full_barrier(smem, slot), lap);
     mma_begin();
 #pragma unroll
-    for (int k = 0; k < (P > 0 && b == 0 ? P / 16 : 4); k++)
+    for (int k = 0; k < (ROPE > 0 && b == 0 ? ROPE / 16 : 4); k++)
       mma<0>(s, ring + (slot * (BOX / 16) + 2 * k), q + (b * (N * 8) + 2 * k), b > 0 || k > 0);
   }
   mma_commit();
@@ -353,7 +363,7 @@ MLAF_DEV void scores(u32 smem, const place& at, float (&s)[N / 2]) {
 MLAF_DEV void clear_rows(char* base, const place& at, int valid) {
   const int t = threadIdx.x % 128;
 #pragma unroll 1
-  for (int b = P > 0; b < NB; b++)
+  for (int b = ROPE > 0; b < NB; b++)
     for (int i = valid * 8 + t; i < 512; i += 128) *(uint4*)(base + slot_of(at, b) * BOX + 16 * i) = make_uint4(0, 0, 0, 0);
 }
 
@@ -450,18 +460,18 @@ MLAF_DEV void finish_rows(const mlaf_decode_args& a, u32 smem, const row_state& 
   fold(lane, x);
 #pragma unroll
   for (int g = 0; g < GROUPS; g++)
-    if (own_row(lane, g) < N) store_4(smem + PARTS_AT + 4 * (warp * N + own_row(lane, g)), x[g][0]);
+    if (own_row(lane, g) < N) store_4(smem + SUMS_AT + 4 * (warp * N + own_row(lane, g)), x[g][0]);
   named_sync(1, 128);
   if (n < N) {
     float sum = 0.0f;
 #pragma unroll
-    for (int i = 0; i < 4; i++) sum += load_4(smem + PARTS_AT + 4 * (i * N + n));
+    for (int i = 0; i < 4; i++) sum += load_4(smem + SUMS_AT + 4 * (i * N + n));
     store_4(smem + INVERSE_AT + 4 * n, sum == 0.0f ? 0.0f : 1.0f / sum); // no token seen: O = 0
     if (n < known(smem, ROWS_OF)) {
-      const i64 part = load_s64(smem + PIECE_AT + PART_OF);
+      const i64 part = load_s64(smem + FACTS_AT + PART_OF);
       const float lse = sum == 0.0f ? minus_inf() : r.m + log2_fast(sum);
       if (part >= 0) a.part_lse[part + known(smem, ROW0_OF) + n] = lse;
-      else if (a.lse) a.lse[load_s64(smem + PIECE_AT + ROW_OF) + n] = lse * LN_2;
+      else if (a.lse) a.lse[load_s64(smem + FACTS_AT + ROW_OF) + n] = lse * LN_2;
     }
   }
   barrier_arrive(smem + END);
@@ -492,7 +502,7 @@ MLAF_DEV void work_on_scores(const mlaf_decode_args& a, char* base, u32 smem) {
       float s[N / 2];
       scores(smem, at, s);
       poisoned |= load_s32(smem + BAD_AT + 4 * at.slot) == at.tile; // a page id that is none
-      if (P > 0) barrier_arrive_if(lane == 0, empty_barrier(smem, at.slot));
+      if (ROPE > 0) barrier_arrive_if(lane == 0, empty_barrier(smem, at.slot));
       if (negative) {
 #pragma unroll
         for (int i = 0; i < N / 2; i++) s[i] = -s[i];
@@ -548,7 +558,7 @@ template <int G>
 MLAF_DEV void multiply_v(u32 smem, const place& at, float (&o)[HALF][N / 2]) {
   const u64 ring = matrix(smem, 16, 1024, 1), p = matrix(smem + P_AT, 128, 1024, 0);
   const int lane = threadIdx.x & 31;
-  auto v = [&](int i) { return slot_of(at, (P > 0) + 2 * i + G); };
+  auto v = [&](int i) { return slot_of(at, (ROPE > 0) + 2 * i + G); };
   mma_begin();
 #pragma unroll
   for (int i = 0; i < HALF; i++) {
@@ -586,7 +596,7 @@ MLAF_DEV void write_o(const mlaf_decode_args& a, u32 smem, const float (&o)[HALF
   }
   named_sync(2 + G, 128);
   const int rows = known(smem, ROWS_OF);
-  char* const to = a.o + load_s64(smem + PIECE_AT + ROW_OF) * (2 * R);
+  char* const to = a.o + load_s64(smem + FACTS_AT + ROW_OF) * (2 * R);
 #pragma unroll 4
   for (int i = threadIdx.x % 128; i < rows * UNITS; i += 128) {
     const int n = i / UNITS, unit = UNITS * G + i % UNITS;
@@ -636,7 +646,7 @@ MLAF_DEV void work_on_values(const mlaf_decode_args& a, u32 smem) {
       at.tile++;
     }
     barrier_wait(smem + END, k & 1);
-    const i64 part = load_s64(smem + PIECE_AT + PART_OF);
+    const i64 part = load_s64(smem + FACTS_AT + PART_OF);
     if (part < 0) write_o<G>(a, smem, o);
     else write_partial<G>(a, smem, part, o);
     if (!BALANCED) return;

@@ -18,7 +18,7 @@
 // MLA decode on Hopper for rows that fill 64 badly, up to 80 (96 at rank 256), transposed: cached tokens are the M of every
 // matrix product, query rows its N.
 //
-// A block owns N query rows of a request (row r = token r/H, head r%H) and a range of its tokens. A tile is 64 tokens x all
+// A block owns N query rows of a request (row r = token r/H, head r%H) and a piece of its tokens. A tile is 64 tokens x all
 // columns; it comes once, as boxes of 64 tokens x 64 columns (128 bytes a row, 128-byte swizzle), and serves all rows:
 //
 //   S^T [64 tokens x N] = K Q^T        A = the tile, K-major;  B = Q, K-major, in shared memory throughout
@@ -49,8 +49,9 @@
 // [templates/lib/cuda_number.h]
 // [templates/mla_decode/lib/args.h]
 // What this kernel wants of its launch, for the runtime to read from the code object, and its parameter block. The includer
-// hands over `launch`: shared (bytes of dynamic shared memory), and where wanted cluster ({x, y, z}, or x), overlaps and balanced
-// (0 or 1), maps (list of { of, cols, rows, swizzle }). runtime/device/kernel_launch.h says what each means.
+// hands over `launch`: shared (bytes of dynamic shared memory), and where wanted cluster ({x, y, z}, or x), maps (list of { of,
+// cols, rows, swizzle }), and 0 or 1 of: overlaps, turns, meets, fits, balanced. runtime/device/kernel_launch.h says what each
+// means.
 struct mlaf_map_want {
   u32 of, cols, rows, swizzle;
 };
@@ -74,7 +75,7 @@ struct mlaf_decode_params {
 // [templates/mla_decode/lib/gather.h]
 // [templates/mla_decode/sm90_few/sm90.h]
 
-constexpr int H = 40, Q_LEN = 2, R = 512, P = 32, PAGE = 3, SUB = 1, SUBS = 64 / SUB;
+constexpr int H = 40, Q_LEN = 2, R = 512, ROPE = 32, PAGE = 3, SUB = 1, SUBS = 64 / SUB;
 constexpr bool CAUSAL = 1, BALANCED = 1; // a block may walk several pieces
 constexpr int N = 80, C = 1;
 constexpr int NV = R / 64, HALF = NV / 2, NB = 9, RING = 15; // boxes of V, half of them, of a tile
@@ -82,11 +83,23 @@ constexpr int BOX = 8192;
 constexpr int GROUPS = (N + 31) / 32;                                    // of 32 rows: see `fold`
 constexpr int SENDERS = 3;                                               // warps that send boxes
 constexpr int MAP_Q = 0, MAP_CKV = 1, MAP_KPE = 2;
-constexpr int Q_AT = 122880, P_AT = 216064, REFS_AT = 226304;
-constexpr int FACTORS_AT = 226624, RAISED_AT = 226944, PARTS_AT = 226960;
-constexpr int INVERSE_AT = 228240, PIECE_AT = 228560, BARS_AT = 228624;
-constexpr int BAD_AT = 229016;  // of each box: the number of the last tile with a bad page that began in it
-constexpr int Q_FULL = BARS_AT + 16 * RING, Q_EMPTY = Q_FULL + 8, P_FULL = Q_FULL + 16, END = Q_FULL + 24;
+struct shared_memory {
+  char ring[RING][BOX], q[NB][128 * N];     // swizzled
+  int tables[2][2][64];                     // of warps 0 and 1: numbers of the rows of a tile, before that page ids
+  __align__(16) char p[128 * N];            // P^T
+  float refs[N], factors[N];                // reference of each row; what O is multiplied by
+  u32 raised[4];                            // a bit for each row whose factor is not 1
+  float sums[4][N], inverse[N];             // by warp; 1 over the whole of it
+  __align__(8) char facts[64];
+  u64 full[RING], empty[RING], q_full, q_empty, p_full, end; // barriers
+  u64 landed[RING];                         // barriers, 32 arrivals
+  int bad[RING]; // of each box: the number of the last tile with a bad page that began in it
+};
+constexpr int Q_AT = AT(q), P_AT = AT(p), REFS_AT = AT(refs), FACTORS_AT = AT(factors), RAISED_AT = AT(raised);
+constexpr int SUMS_AT = AT(sums), INVERSE_AT = AT(inverse), FACTS_AT = AT(facts), BARS_AT = AT(full), BAD_AT = AT(bad);
+constexpr int Q_FULL = AT(q_full), Q_EMPTY = AT(q_empty), P_FULL = AT(p_full), END = AT(end);
+constexpr int TABLES_AT = AT(tables), LANDED_AT = AT(landed);
+static_assert(sizeof(shared_memory) == 229088, "plans/sm90_mid.lua counts otherwise");
 // Named barriers. 1: the scores' 128 threads; 2, 3: those of a half of the values. One side arrives, the other one waits:
 constexpr int FACTORS_FULL = 4, P_EMPTY = 5, MATH = 384;
 constexpr float LOWEST = -1e30f;
@@ -122,7 +135,7 @@ struct work {
   int row0;       // first row within the request
   int n;          // query tokens of the request
   int tokens;     // cached
-  int begin, end; // of this range; begin is a multiple of 64
+  int begin, end; // of this piece; begin is a multiple of 64
   const int* pages;
   i64 part;       // partials: row of the request's row 0 in part_o and part_lse; -1: straight to the output
   bool bad;       // no page may be read
@@ -148,7 +161,7 @@ MLAF_DEV void begin_walk(const mlaf_decode_args& a, walk& at) {
   if (PART >= parts) at.part.request = a.batch;
 }
 
-// The block's next range. The same sequence in every warp.
+// The block's next piece. The same sequence in every warp.
 MLAF_DEV bool next_work(const mlaf_decode_args& a, walk& at, work& w) {
   for (;;) {
     int q_begin, first_page, slot;
@@ -194,7 +207,7 @@ MLAF_DEV int tiles_of(const work& w) { return (w.end - w.begin + 63) / 64; }
 // A place in the ring: slot, how many times around (mod 2), and the number of the tile, from 1.
 struct place {
   int slot;
-  u32 turn;
+  u32 lap;
   int tile;
 };
 MLAF_DEV void advance(place& at, int boxes) { // by less than two rings
@@ -203,13 +216,13 @@ MLAF_DEV void advance(place& at, int boxes) { // by less than two rings
   for (int i = 0; i < 2; i++)
     if (at.slot >= RING) {
       at.slot -= RING;
-      at.turn ^= 1;
+      at.lap ^= 1;
     }
 }
-// The place behind all tiles of a range.
+// The place behind all tiles of a piece.
 MLAF_DEV place behind(place at, int tiles) {
   const u32 slot = at.slot + (u32)(tiles * NB);
-  return {(int)(slot % RING), at.turn ^ (slot / RING & 1), at.tile + tiles};
+  return {(int)(slot % RING), at.lap ^ (slot / RING & 1), at.tile + tiles};
 }
 MLAF_DEV u32 full_barrier(u32 smem, int slot) { return smem + BARS_AT + 8 * slot; }
 MLAF_DEV u32 empty_barrier(u32 smem, int slot) { return smem + BARS_AT + 8 * (RING + slot); }
@@ -223,8 +236,8 @@ MLAF_DEV u32 row_of(const mlaf_decode_args& a, int id, int token, bool& bad) {
 
 // The order of a tile's boxes: rope, which is given back first, then the columns of both halves in turns.
 MLAF_DEV int column_of(int b) { // in boxes; NV: rope
-  if (P > 0 && b == 0) return NV;
-  const int v = b - (P > 0);
+  if (ROPE > 0 && b == 0) return NV;
+  const int v = b - (ROPE > 0);
   return v % 2 * HALF + v / 2;
 }
 MLAF_DEV int slot_of(const place& at, int b) { return at.slot + b >= RING ? at.slot + b - RING : at.slot + b; }
@@ -239,94 +252,10 @@ struct facts {
 enum { TILES_OF = 0, BEGIN_OF = 4, END_OF = 8, TOKENS_OF = 12, N_OF = 16, ROW0_OF = 20, ROWS_OF = 24, BAD_OF = 28, ROW_OF = 32,
        PART_OF = 40 };
 static_assert(sizeof(facts) == 48, "differs from the offsets");
-MLAF_DEV int known(u32 smem, u32 field) { return load_s32(smem + PIECE_AT + field); }
+MLAF_DEV int known(u32 smem, u32 field) { return load_s32(smem + FACTS_AT + field); }
 
 // ---- Loaders ----------------------------------------------------------------------------------------------------------
-// Loaders of transposed decode with roles for pages of any size: rows copied one by one (mla_decode/lib/gather.h). Warps 0 and 1
-// take every second box of a tile. Their copies are ordinary accesses to shared memory, so a proxy fence must stand between them
-// and the tensor cores: warp 2 waits for what has landed, fences and fills the barrier that the scores wait for. The includer has
-// the constants of the kernel.
-constexpr int TABLES_AT = 215040; // two each of warps 0 and 1: numbers of the rows of a tile, before that page ids
-constexpr int LANDED_AT = 228896; // a barrier for each box of the ring, 32 arrivals
-constexpr int COPIERS = 2;
-constexpr int ROPE_CHUNKS = P > 0 ? P / 8 : 8; // of 16 bytes, in a row
-
-MLAF_DEV u32 landed(u32 smem, int slot) { return smem + LANDED_AT + 8 * slot; }
-
-// Behind the end of a range its last token is copied again.
-MLAF_DEV void copy_boxes(const mlaf_decode_args& a, u32 smem, int warp) {
-  auto table_of = [&](int t) { return smem + TABLES_AT + 512 * warp + 256 * (t & 1); };
-  walk where;
-  work w;
-  begin_walk(a, where);
-  place at = {0, 0, 1};
-  while (next_work(a, where, w)) {
-    const int tiles = tiles_of(w);
-    auto ask = [&](int t) { ask_for_ids<PAGE>(table_of(t), w.pages, w.begin + 64 * t, w.end - 1); };
-    __syncwarp(); // all lanes are through with the range before
-    if (tiles > 0) ask(0);
-    for (int t = 0; t < tiles; t++) {
-      make_rows<PAGE>(table_of(t), a.num_pages, w.begin + 64 * t, w.end - 1);
-      __syncwarp(); // and all lanes are through with the tile before, whose table the next ids take
-      if (t + 1 < tiles) ask(t + 1);
-      place box = at;
-      advance(box, warp);
-#pragma unroll 1
-      for (int b = warp; b < NB; b += COPIERS) {
-        const int column = column_of(b);
-        const u32 to = smem + BOX * box.slot;
-        barrier_wait(empty_barrier(smem, box.slot), box.turn ^ 1);
-        __syncwarp();
-        if (P > 0 && column == NV)
-          gather_rows<1, ROPE_CHUNKS, 128>(to, a.kpe, (u32)a.kpe_row_stride * 2, table_of(t), EVICT_FIRST);
-        else gather_rows<1, 8, 128>(to, a.ckv + 128 * column, (u32)a.ckv_row_stride * 2, table_of(t), EVICT_FIRST);
-        barrier_arrive_after_copies(landed(smem, box.slot));
-        advance(box, COPIERS);
-      }
-      advance(at, NB);
-      at.tile++;
-    }
-  }
-}
-
-// All boxes in their order, with word of a tile's bad pages ahead of its first one.
-MLAF_DEV void hand_over(const mlaf_decode_args& a, u32 smem, char* base) {
-  const int lane = threadIdx.x & 31;
-  walk where;
-  work w;
-  begin_walk(a, where);
-  place at = {0, 0, 1};
-  while (next_work(a, where, w)) {
-    const int tiles = tiles_of(w);
-    u32 ids[2];
-    auto fetch = [&](int t) {
-#pragma unroll
-      for (int i = 0; i < 2; i++) ids[i] = w.pages[(u32)smaller(w.begin + 64 * t + lane + 32 * i, w.end - 1) / PAGE];
-    };
-    if (tiles > 0) fetch(0);
-    for (int t = 0; t < tiles; t++) {
-      const bool bad = __any_sync(~0u, ids[0] >= (u32)a.num_pages || ids[1] >= (u32)a.num_pages);
-      if (t + 1 < tiles) fetch(t + 1);
-#pragma unroll 1
-      for (int b = 0; b < NB; b++) {
-        barrier_wait(landed(smem, at.slot), at.turn);
-        fence_async();
-        __syncwarp();
-        if (lane == 0) {
-          if (b == 0 && bad) ((volatile int*)(base + BAD_AT))[at.slot] = at.tile;
-          barrier_arrive(full_barrier(smem, at.slot));
-        }
-        advance(at, 1);
-      }
-      at.tile++;
-    }
-  }
-}
-
-MLAF_DEV void send_boxes(const mlaf_decode_params& p, u32 smem, char* base, int warp) {
-  if (warp < COPIERS) copy_boxes(p.a, smem, warp);
-  else hand_over(p.a, smem, base);
-}
+// [templates/mla_decode/sm90_mid/gather.h]
 
 MLAF_DEV void send_queries(const mlaf_decode_params& p, u32 smem, char* base) {
   const int lane = threadIdx.x & 31;
@@ -338,7 +267,7 @@ MLAF_DEV void send_queries(const mlaf_decode_params& p, u32 smem, char* base) {
     if (!BALANCED && k > 0) return;
     barrier_wait(smem + Q_EMPTY, (k & 1) ^ 1);
     if (lane == 0) {
-      *(facts*)(base + PIECE_AT) = {more ? tiles_of(w) : -1, w.begin, w.end, w.tokens, w.n, w.row0, w.rows, w.bad, w.row, w.part};
+      *(facts*)(base + FACTS_AT) = {more ? tiles_of(w) : -1, w.begin, w.end, w.tokens, w.n, w.row0, w.rows, w.bad, w.row, w.part};
       barrier_expect(smem + Q_FULL, more ? NB * N * 128 : 0);
       if (more)
         for (int b = 0; b < NB; b++)
@@ -376,17 +305,17 @@ struct row_state {
 MLAF_DEV void scores(u32 smem, const place& at, float (&s)[N / 2]) {
   const u64 ring = matrix(smem, 16, 1024, 1), q = matrix(smem + Q_AT, 16, 1024, 1);
   int slot = at.slot;
-  u32 turn = at.turn;
+  u32 lap = at.lap;
 #pragma unroll
   for (int b = 0; b < NB; b++) {
     if (b > 0 && ++slot == RING) {
       slot = 0;
-      turn ^= 1;
+      lap ^= 1;
     }
-    barrier_wait(full_barrier(smem, slot), turn);
+    barrier_wait(full_barrier(smem, slot), lap);
     mma_begin();
 #pragma unroll
-    for (int k = 0; k < (P > 0 && b == 0 ? P / 16 : 4); k++)
+    for (int k = 0; k < (ROPE > 0 && b == 0 ? ROPE / 16 : 4); k++)
       mma<0>(s, ring + (slot * (BOX / 16) + 2 * k), q + (b * (N * 8) + 2 * k), b > 0 || k > 0);
   }
   mma_commit();
@@ -397,7 +326,7 @@ MLAF_DEV void scores(u32 smem, const place& at, float (&s)[N / 2]) {
 MLAF_DEV void clear_rows(char* base, const place& at, int valid) {
   const int t = threadIdx.x % 128;
 #pragma unroll 1
-  for (int b = P > 0; b < NB; b++)
+  for (int b = ROPE > 0; b < NB; b++)
     for (int i = valid * 8 + t; i < 512; i += 128) *(uint4*)(base + slot_of(at, b) * BOX + 16 * i) = make_uint4(0, 0, 0, 0);
 }
 
@@ -494,18 +423,18 @@ MLAF_DEV void finish_rows(const mlaf_decode_args& a, u32 smem, const row_state& 
   fold(lane, x);
 #pragma unroll
   for (int g = 0; g < GROUPS; g++)
-    if (own_row(lane, g) < N) store_4(smem + PARTS_AT + 4 * (warp * N + own_row(lane, g)), x[g][0]);
+    if (own_row(lane, g) < N) store_4(smem + SUMS_AT + 4 * (warp * N + own_row(lane, g)), x[g][0]);
   named_sync(1, 128);
   if (n < N) {
     float sum = 0.0f;
 #pragma unroll
-    for (int i = 0; i < 4; i++) sum += load_4(smem + PARTS_AT + 4 * (i * N + n));
+    for (int i = 0; i < 4; i++) sum += load_4(smem + SUMS_AT + 4 * (i * N + n));
     store_4(smem + INVERSE_AT + 4 * n, sum == 0.0f ? 0.0f : 1.0f / sum); // no token seen: O = 0
     if (n < known(smem, ROWS_OF)) {
-      const i64 part = load_s64(smem + PIECE_AT + PART_OF);
+      const i64 part = load_s64(smem + FACTS_AT + PART_OF);
       const float lse = sum == 0.0f ? minus_inf() : r.m + log2_fast(sum);
       if (part >= 0) a.part_lse[part + known(smem, ROW0_OF) + n] = lse;
-      else if (a.lse) a.lse[load_s64(smem + PIECE_AT + ROW_OF) + n] = lse * LN_2;
+      else if (a.lse) a.lse[load_s64(smem + FACTS_AT + ROW_OF) + n] = lse * LN_2;
     }
   }
   barrier_arrive(smem + END);
@@ -536,7 +465,7 @@ MLAF_DEV void work_on_scores(const mlaf_decode_args& a, char* base, u32 smem) {
       float s[N / 2];
       scores(smem, at, s);
       poisoned |= load_s32(smem + BAD_AT + 4 * at.slot) == at.tile; // a page id that is none
-      if (P > 0) barrier_arrive_if(lane == 0, empty_barrier(smem, at.slot));
+      if (ROPE > 0) barrier_arrive_if(lane == 0, empty_barrier(smem, at.slot));
       if (negative) {
 #pragma unroll
         for (int i = 0; i < N / 2; i++) s[i] = -s[i];
@@ -592,7 +521,7 @@ template <int G>
 MLAF_DEV void multiply_v(u32 smem, const place& at, float (&o)[HALF][N / 2]) {
   const u64 ring = matrix(smem, 16, 1024, 1), p = matrix(smem + P_AT, 128, 1024, 0);
   const int lane = threadIdx.x & 31;
-  auto v = [&](int i) { return slot_of(at, (P > 0) + 2 * i + G); };
+  auto v = [&](int i) { return slot_of(at, (ROPE > 0) + 2 * i + G); };
   mma_begin();
 #pragma unroll
   for (int i = 0; i < HALF; i++) {
@@ -630,7 +559,7 @@ MLAF_DEV void write_o(const mlaf_decode_args& a, u32 smem, const float (&o)[HALF
   }
   named_sync(2 + G, 128);
   const int rows = known(smem, ROWS_OF);
-  char* const to = a.o + load_s64(smem + PIECE_AT + ROW_OF) * (2 * R);
+  char* const to = a.o + load_s64(smem + FACTS_AT + ROW_OF) * (2 * R);
 #pragma unroll 4
   for (int i = threadIdx.x % 128; i < rows * UNITS; i += 128) {
     const int n = i / UNITS, unit = UNITS * G + i % UNITS;
@@ -680,7 +609,7 @@ MLAF_DEV void work_on_values(const mlaf_decode_args& a, u32 smem) {
       at.tile++;
     }
     barrier_wait(smem + END, k & 1);
-    const i64 part = load_s64(smem + PIECE_AT + PART_OF);
+    const i64 part = load_s64(smem + FACTS_AT + PART_OF);
     if (part < 0) write_o<G>(a, smem, o);
     else write_partial<G>(a, smem, part, o);
     if (!BALANCED) return;

@@ -31,7 +31,7 @@
 // The reference m of a row is the maximum so far; O is brought to it when it rose, once PV of the block before is through.
 // O is divided by the sum of the rounded P, the LSE is made of the unrounded sum.
 //
-//   schedule      splits: one range of tokens. fitted: such ranges, or a part of the whole batch, as the launch itself finds; the
+//   schedule      splits: one piece of tokens. fitted: such pieces, or a part of the whole batch, as the launch itself finds; the
 //                 combine kernel adds up what was cut (lib/fit.h). The loaders are on the next piece while this one ends
 
 
@@ -41,8 +41,9 @@
 // [templates/lib/cuda_number.h]
 // [templates/mla_decode/lib/args.h]
 // What this kernel wants of its launch, for the runtime to read from the code object, and its parameter block. The includer
-// hands over `launch`: shared (bytes of dynamic shared memory), and where wanted cluster ({x, y, z}, or x), overlaps and balanced
-// (0 or 1), maps (list of { of, cols, rows, swizzle }). runtime/device/kernel_launch.h says what each means.
+// hands over `launch`: shared (bytes of dynamic shared memory), and where wanted cluster ({x, y, z}, or x), maps (list of { of,
+// cols, rows, swizzle }), and 0 or 1 of: overlaps, turns, meets, fits, balanced. runtime/device/kernel_launch.h says what each
+// means.
 struct mlaf_map_want {
   u32 of, cols, rows, swizzle;
 };
@@ -69,7 +70,7 @@ struct mlaf_decode_params {
 
 // Upper words: bytes between groups of 8 rows (16-byte units), swizzle. Rows of 128 bytes (64 columns) or of 64 bytes.
 constexpr u32 SWIZZLE_128 = 64 | 1u << 30, SWIZZLE_64 = 32 | 2u << 30;
-// Lower words. An address inside a cluster carries the block's rank above these bits.
+// Lower words. An address inside a cluster carries the block's number there above these bits.
 MLAF_DEV u32 k_major(u32 at) { return (at & 0x3ffff) >> 4 | 1u << 16; }
 MLAF_DEV u32 n_major(u32 at, u32 bytes_per_64_columns) { return (at & 0x3ffff) >> 4 | bytes_per_64_columns >> 4 << 16; }
 
@@ -185,23 +186,27 @@ MLAF_DEV void settle(float (&x)[N]) {
 // [templates/mla_decode/lib/paging.h]
 
 #define MLAF_MEMBER __device__ __forceinline__
-constexpr int H = 40, R = 256, P = 32, Q_LEN = 3, PAGE = 16;
+constexpr int H = 40, R = 256, ROPE = 32, Q_LEN = 3, PAGE = 16;
 constexpr bool CAUSAL = 1, BALANCED = 1; // a block may walk several pieces
 constexpr int ROWS = 128;                         // of a block
 constexpr int BOX = 16, BOXES = 64 / BOX;     // tokens of one copy
-constexpr int SLICES = R / 64, ALL = SLICES + (P > 0); // of 64 columns, without and with rope
-constexpr int SLICE = 8192, ROPE = 128 * P;       // bytes of 64 tokens
+constexpr int SLICES = R / 64, ALL = SLICES + (ROPE > 0); // of 64 columns, without and with rope
+constexpr int SLICE = 8192, ROPE_BYTES = 128 * ROPE; // bytes of 64 tokens
 constexpr int BUFFERS = 4, BUFFER = 36864;
 constexpr int LOADERS = 3;                        // warps that load the cache
 constexpr int COPIES = ALL * BOXES;               // of a block
 constexpr int MAP_Q = 0, MAP_CKV = 1, MAP_KPE = 2;
-constexpr int Q_ROPE_K = P / 16;                  // steps of 16 columns whose Q is in registers
-constexpr u32 ROPE_HI = P == 32 ? SWIZZLE_64 : SWIZZLE_128;
+constexpr int Q_ROPE_K = ROPE / 16;               // steps of 16 columns whose Q is in registers
+constexpr u32 ROPE_HI = ROPE == 32 ? SWIZZLE_64 : SWIZZLE_128;
 constexpr int Q_SLICE = 2 * SLICE;                // 128 rows
-constexpr int KV_AT = 0, Q_AT = 147456, PIECE_AT = 212992, FULL_AT = 213056;
-constexpr int EMPTY_AT = FULL_AT + 8 * BUFFERS, Q_FULL_AT = EMPTY_AT + 8 * BUFFERS, Q_EMPTY_AT = Q_FULL_AT + 8,
-              FACTS_AT = Q_FULL_AT + 16, CHECKED_AT = Q_FULL_AT + 24, END_AT = Q_FULL_AT + 32;
-static_assert(END_AT == 213152 && BUFFER == SLICES * SLICE + ROPE, "differs from its plan");
+struct shared_memory {
+  char kv[BUFFERS][BUFFER], q[SLICES][Q_SLICE]; // swizzled
+  __align__(8) char facts[64];
+  u64 full[BUFFERS], empty[BUFFERS], q_full, q_empty, facts_full, checked; // barriers
+};
+constexpr int KV_AT = AT(kv), Q_AT = AT(q), FACTS_AT = AT(facts), FULL_AT = AT(full), EMPTY_AT = AT(empty);
+constexpr int Q_FULL_AT = AT(q_full), Q_EMPTY_AT = AT(q_empty), FACTS_FULL_AT = AT(facts_full), CHECKED_AT = AT(checked);
+static_assert(sizeof(shared_memory) == 213152 && BUFFER == SLICES * SLICE + ROPE_BYTES, "its plan counts otherwise");
 static_assert(BUFFER % 1024 == 0 && BUFFERS >= 3, "tiles are swizzled; a block is awaited while the two before it are in use");
 static_assert(COPIES <= 32 * LOADERS, "a lane for each copy");
 // Named barriers: + warpgroup 0, 1.
@@ -217,7 +222,7 @@ MLAF_DEV char* memory() {
 #define FIT_CUT 500
 // [templates/mla_decode/lib/fit.h]
 // What a block of the many-rows Hopper kernels works on: pieces of a request's tokens for ROWS of its rows, walked alike by all
-// warps that need them. The includer has H, Q_LEN, PAGE, BALANCED, BOX, ROWS and PIECE_AT (facts in shared memory), and
+// warps that need them. The includer has H, Q_LEN, PAGE, BALANCED, BOX, ROWS and FACTS_AT (facts in shared memory), and
 // says whether the schedule is `balanced`, also where a `fitted` launch cuts the batch.
 struct piece {
   int request, begin, end, tokens; // cached tokens [begin, end) of `tokens`
@@ -248,7 +253,7 @@ MLAF_DEV walk begin_walk(const mlaf_decode_args& a) {
   return w;
 }
 
-// The next request's range of this block's split.
+// The next request's piece of this block's split.
 MLAF_DEV bool next_range(const mlaf_decode_args& a, walk& w, piece& x, int& qo) {
   const int splits = fit_splits(&a);
   if (w.request >= a.batch || (int)blockIdx.y >= splits) return false;
@@ -323,12 +328,12 @@ MLAF_DEV facts facts_of(const mlaf_decode_args& a, const piece& x, bool bad) {
 // They stay there until all math warps have given the piece back.
 MLAF_DEV int known(u32 shared, u32 field) {
   int x;
-  asm volatile("ld.shared.s32 %0, [%1];" : "=r"(x) : "r"(shared + PIECE_AT + field) : "memory");
+  asm volatile("ld.shared.s32 %0, [%1];" : "=r"(x) : "r"(shared + FACTS_AT + field) : "memory");
   return x;
 }
 MLAF_DEV i64 known_row(u32 shared, u32 field) {
   i64 x;
-  asm volatile("ld.shared.s64 %0, [%1];" : "=l"(x) : "r"(shared + PIECE_AT + field) : "memory");
+  asm volatile("ld.shared.s64 %0, [%1];" : "=l"(x) : "r"(shared + FACTS_AT + field) : "memory");
   return x;
 }
 
@@ -344,9 +349,9 @@ MLAF_DEV void no_rows(int row, int live, float (&m)[2]) {
 // The ring of blocks of 64 tokens, as each of its users walks it.
 struct ring {
   int buffer;
-  u32 turn; // parity of the buffer's use
+  u32 lap; // parity of the buffer's use
   MLAF_MEMBER void next() {
-    if (++buffer == BUFFERS) buffer = 0, turn ^= 1;
+    if (++buffer == BUFFERS) buffer = 0, lap ^= 1;
   }
 };
 
@@ -357,7 +362,7 @@ MLAF_DEV void load_piece(const mlaf_decode_params& p, u32 shared, int lane, int 
   const int blocks = blocks_of(x), copy = warp + LOADERS * lane, part = copy % BOXES, slice = copy / BOXES;
   const bool rope = slice == SLICES;
   const mlaf_tensor_map* map = &p.maps[rope ? MAP_KPE : MAP_CKV];
-  const u32 place = shared + KV_AT + slice * SLICE + part * BOX * (rope ? 2 * P : 128), bytes = BOX * (rope ? 2 * P : 128);
+  const u32 place = shared + KV_AT + slice * SLICE + part * BOX * (rope ? 2 * ROPE : 128), bytes = BOX * (rope ? 2 * ROPE : 128);
   int ids = page_of_box(p.a, x, lane), next = page_of_box(p.a, x, lane + 32);
   for (int j = 0; j < blocks; j++) {
     if (j > 0 && j * BOXES % 32 == 0) {
@@ -367,7 +372,7 @@ MLAF_DEV void load_piece(const mlaf_decode_params& p, u32 shared, int lane, int 
     const int row = row_of_box(x, j * BOXES + part, ids);
     const u32 full = shared + FULL_AT + 8 * at.buffer;
     if (hold && j == 1) barrier_wait(shared + Q_FULL_AT, 0);
-    barrier_wait(shared + EMPTY_AT + 8 * at.buffer, at.turn ^ 1);
+    barrier_wait(shared + EMPTY_AT + 8 * at.buffer, at.lap ^ 1);
     __syncwarp();
     if (copy < COPIES) {
       barrier_expect(full, bytes);
@@ -400,7 +405,7 @@ MLAF_DEV void load_queries(const mlaf_decode_params& p, u32 shared, int lane, fa
     __syncwarp();
     if (lane == 0) {
       *f = {more ? blocks_of(x) : -1, x.begin, x.tokens, x.n, x.row, part_of(p.a, x), x.bad};
-      barrier_arrive(shared + FACTS_AT);
+      barrier_arrive(shared + FACTS_FULL_AT);
       barrier_expect(full, more ? SLICES * Q_SLICE : 0);
       for (int i = 0; i < SLICES && more; i++) copy_box(shared + Q_AT + i * Q_SLICE, &p.maps[MAP_Q], 64 * i, (int)x.row, full);
     }
@@ -438,23 +443,23 @@ MLAF_DEV void pass_turn(const math& c) { named_arrive(TURN + (c.wg ^ 1), 256); }
 MLAF_DEV void wait_full(const math& c, bool next, float x) {
   ring at = c.at;
   if (next) at.next();
-  barrier_wait(c.shared + FULL_AT + 8 * at.buffer, at.turn ^ (u32)(x == 3e38f));
+  barrier_wait(c.shared + FULL_AT + 8 * at.buffer, at.lap ^ (u32)(x == 3e38f));
 }
 MLAF_DEV void give_back(const math& c, int buffer) {
   if (c.lane == 0) barrier_arrive(c.shared + EMPTY_AT + 8 * buffer);
 }
 
-typedef u32 q_rope[P > 0 ? Q_ROPE_K : 1][4];
+typedef u32 q_rope[ROPE > 0 ? Q_ROPE_K : 1][4];
 
 // Q's rope columns as A, straight from memory: all rows of the fragment that the request has.
 MLAF_DEV void load_q_rope(const math& c, const char* q, q_rope& to) {
   const int row = 64 * c.wg + 16 * c.warp + (c.lane >> 2), live = known(c.shared, N_OF) * H - ROWS * (int)blockIdx.x;
-  const char* from = q + 2 * ((known_row(c.shared, ROW_OF) + row) * (R + P) + R + 2 * (c.lane & 3));
+  const char* from = q + 2 * ((known_row(c.shared, ROW_OF) + row) * (R + ROPE) + R + 2 * (c.lane & 3));
 #pragma unroll
   for (int i = 0; i < Q_ROPE_K; i++)
 #pragma unroll
     for (int k = 0; k < 4; k++)
-      to[i][k] = row + 8 * (k & 1) < live ? *(const u32*)(from + 2 * (8 * (k & 1) * (R + P) + 16 * i + 8 * (k >> 1))) : 0;
+      to[i][k] = row + 8 * (k & 1) < live ? *(const u32*)(from + 2 * (8 * (k & 1) * (R + ROPE) + 16 * i + 8 * (k >> 1))) : 0;
 }
 
 // S of the block at hand.
@@ -676,7 +681,7 @@ MLAF_DEV void work_on_pieces(const mlaf_decode_params& p, u32 shared, int wg) {
   if (wg == 1) pass_turn(c);
 #pragma unroll 1
   for (u32 k = 0;; k++) {
-    barrier_wait(shared + FACTS_AT, k & 1);
+    barrier_wait(shared + FACTS_FULL_AT, k & 1);
     const int blocks = known(shared, BLOCKS_OF);
     if (blocks < 0) break;
     c.clear = known(shared, TOKENS_OF) - (CAUSAL ? known(shared, N_OF) - 1 : 0) - known(shared, BEGIN_OF);
@@ -708,7 +713,7 @@ extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_decode_sm90_small_
     }
     barrier_init(shared + Q_FULL_AT, 1);
     barrier_init(shared + Q_EMPTY_AT, 256);
-    barrier_init(shared + FACTS_AT, 1);
+    barrier_init(shared + FACTS_FULL_AT, 1);
     barrier_init(shared + CHECKED_AT, 1);
     barriers_ready();
   }
@@ -719,7 +724,7 @@ extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_decode_sm90_small_
   if (wg == 0) { // registers: 128 * 40 + 256 * 232 = 384 * 168
     asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
     const int warp = __shfl_sync(~0u, threadIdx.x >> 5, 0), lane = threadIdx.x & 31;
-    if (warp == LOADERS) load_queries(p, shared, lane, (facts*)(memory() + PIECE_AT));
+    if (warp == LOADERS) load_queries(p, shared, lane, (facts*)(memory() + FACTS_AT));
     else load_cache(p, shared, lane, warp);
   } else {
     asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");

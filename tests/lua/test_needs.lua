@@ -1,0 +1,79 @@
+-- Headers say what they need of their includer: all of it, nothing else, and an includer without it is told so.
+local T = ...
+local test, eq, ok, raises = T.test, T.eq, T.ok, T.raises
+local loader = T.loader()
+
+-- Text without comments, Lua and strings.
+local function bare(text)
+  local out = {}
+  for line in text:gsub("/%*.-%*/", ""):gmatch("[^\n]+") do
+    if not line:find("^%s*//@") then out[#out + 1] = line:gsub('"[^"]*"', '""'):gsub("%${.-}", "0"):gsub("//.*", "") end
+  end
+  return table.concat(out, "\n") .. "\n"
+end
+
+-- Whether a header's code itself brings a name.
+local function brings(code, name)
+  local list = { "constexpr[^;]-%f[%w_]NAME%s*=", "enum[^{;]*{[^}]-%f[%w_]NAME%f[^%w_]", "#define%s+NAME%f[^%w_]",
+    "template%s*<[^>]-%f[%w_]NAME%s*[,>=]", "const int NAME%s*=" }
+  for _, pattern in ipairs(list) do
+    if code:find((pattern:gsub("NAME", name))) then return true end
+  end
+  return false
+end
+
+-- The constants and macros that a header's code uses: by the project's style they alone are in capitals.
+local function used(code)
+  local set = {}
+  for name in code:gmatch("%f[%w_]([A-Z][A-Z0-9_]*)%f[^%w_]") do
+    if not name:find("^MLAF_") then set[name] = true end
+  end
+  return set
+end
+
+local function said(text)
+  local set = {}
+  for list in text:gmatch("//@%s*needs(%b())") do
+    for name in list:gmatch('"([%w_]+)"') do set[name] = true end
+  end
+  return set
+end
+
+local headers = {}
+for _, path in ipairs(loader.list("templates/")) do
+  if path:find("^templates/mla_decode/.*%.h$") then headers[#headers + 1] = path end
+end
+
+test("what a header uses and does not bring, it says that it needs, and nothing else", function()
+  ok(#headers > 15, "%d headers", #headers)
+  for _, path in ipairs(headers) do
+    local text = T.read(path)
+    local code, needs = bare(text), said(text)
+    local own = code -- with what it includes
+    for file in text:gmatch('//@%s*include%("([^"]+)"') do own = own .. bare(T.read("templates/" .. file)) end
+    local uses = used(code)
+    for name in loader.sorted(uses) do
+      ok(needs[name] or brings(own, name), "%s uses %s: //@ needs(\"%s\")", path, name, name)
+    end
+    for name in loader.sorted(needs) do
+      ok(uses[name], "%s says that it needs %s, and uses no such name", path, name)
+      ok(not brings(code, name), "%s needs %s, which it brings itself", path, name)
+    end
+  end
+end)
+
+test("an includer that lacks a name is told which, with the header's line", function()
+  local header = '// x\n//@ needs("ROWS", "STEP", "walk", "facts")\nint rows = ROWS;\n'
+  local full = "#define ROWS 3\nconstexpr int STEP = 4;\nvoid walk() {}\nstruct facts {};\n"
+  local function render(before)
+    local l = T.loader({ ["x.hip.in"] = "void ${symbol}();\n" .. before .. '//@ include("lib/a.h")\n', ["lib/a.h"] = header })
+    return (l.require("emit").render("x", "", "gfx942"))
+  end
+  ok(render(full):find("int rows = ROWS;", 1, true), "refused with all it needs")
+  for name, line in pairs({ ROWS = "#define ROWS 3\n", STEP = "constexpr int STEP = 4;\n", walk = "void walk() {}\n",
+    facts = "struct facts {};\n" }) do
+    local at = full:find(line, 1, true)
+    raises(function() render(full:sub(1, at - 1) .. full:sub(at + #line)) end, "templates/lib/a.h:2:", "needs " .. name)
+  end
+  raises(function() render(full:gsub("STEP", "STEPS")) end, "needs STEP,")
+end)
