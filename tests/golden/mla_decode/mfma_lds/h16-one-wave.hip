@@ -319,7 +319,6 @@ MLAF_DEV void work_on(const mlaf_decode_args& a, const piece& w, char* lds, int 
         "ds_write_b128 %[qw], v[142:145] offset:1024\n"
         "ds_read_b128 a[16:19], %[qr0]\n"
         "ds_read_b128 a[20:23], %[qr1]\n"
-        "s_waitcnt lgkmcnt(0)\n"
         :  : [qw] "v"(qw), [qr0] "v"(qr[0]), [qr1] "v"(qr[1]) : "memory", "vcc", "scc", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "a16", "a17", "a18", "a19", "a20", "a21", "a22", "a23", "v46", "v47", "v48", "v49", "v50", "v51", "v52", "v53", "v54", "v55", "v56", "v57", "v58", "v59", "v60", "v61", "v62", "v63", "v64", "v65", "v66", "v67", "v68", "v69", "v70", "v71", "v72", "v73", "v122", "v123", "v124", "v125", "v126", "v127", "v128");
     // m, l, n, O
     asm volatile(

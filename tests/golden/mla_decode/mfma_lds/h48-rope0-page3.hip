@@ -475,7 +475,6 @@ MLAF_DEV void work_on(const mlaf_decode_args& a, const piece& w, char* lds, int 
         "ds_write_b128 %[qw], v[108:111] offset:1024\n"
         "ds_read_b128 a[8:11], %[qr0]\n"
         "ds_read_b128 a[12:15], %[qr1]\n"
-        "s_waitcnt lgkmcnt(0)\n"
         :  : [qw] "v"(qw), [qr0] "v"(qr[0]), [qr1] "v"(qr[1]) : "memory", "vcc", "scc", "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12", "a13", "a14", "a15", "v42", "v43", "v44", "v45", "v46", "v47", "v96", "v97", "v98", "v99", "v100", "v101", "v102", "v103", "v104", "v105", "v106", "v107", "v108", "v109", "v110", "v111", "v112", "v113", "v114", "v115", "v116", "v117", "v118", "v119", "v120", "v121", "v122", "v123", "v124", "v125", "v126", "v127");
     // m, l, n, O
     asm volatile(
