@@ -1,4 +1,4 @@
-// The balanced schedule (schedule.h) with the cut requests merged in the decode kernel: no combine kernel comes behind it.
+// Parts of a batch (schedule.h) with the cut requests merged in the decode kernel: no combine kernel comes behind it.
 //
 //   part      |---------- 3 ----------|---------- 4 ----------|---------- 5 ----------|
 //   request    ---- a ---][--- b ---][------------------- c -----------------][--- d ---

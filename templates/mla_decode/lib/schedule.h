@@ -1,4 +1,4 @@
-// The balanced schedule: the tokens of all requests are laid end to end and cut into equal parts, one per workgroup. Nothing is
+// Parts of a batch: the tokens of all requests are laid end to end and cut into equal parts, one per workgroup. Nothing is
 // computed before the launch: kv_indptr already is the prefix sum that says where each request begins.
 //
 //   position  0 ...................................................................................... total

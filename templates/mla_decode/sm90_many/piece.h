@@ -1,24 +1,22 @@
 // What a block of the many-rows Hopper kernels works on: pieces of a request's tokens for ROWS of its rows, walked alike by all
-// warps that need them. The includer has H, Q_LEN, PAGE, BALANCED, BOX, ROWS and FACTS_AT (facts in shared memory), and
-// says whether the schedule is `balanced`, also where a `fitted` launch cuts the batch.
+// warps that need them. The includer has H, Q_LEN, PAGE, BOX, ROWS and FACTS_AT (facts in shared memory), and says whether
+// the launch is `fitted`: it may cut the batch.
 //@ needs("BOX", "FACTS_AT", "H", "PAGE", "Q_LEN", "ROWS")
 struct piece {
   int request, begin, end, tokens; // cached tokens [begin, end) of `tokens`
   int first_page, n;               // query tokens
   i64 row;                         // first row of this block, over all requests
-//@ if balanced == 1 then
+//@ if fitted then
   int part;                        // its place in part_o and part_lse (rows there are fewer than 2^31), -1: straight to o and lse
 //@ end
   bool bad;                        // a cache without pages
 };
 
 struct walk {
-//@ if balanced == 1 then
+//@ if fitted then
   mlaf_part part;
 //@ end
-//@ if balanced == 0 or fitted then
   int request; // the next one; fitted: -1 where the batch is cut
-//@ end
 };
 
 MLAF_DEV walk begin_walk(const mlaf_decode_args& a) {
@@ -37,14 +35,11 @@ MLAF_DEV walk begin_walk(const mlaf_decode_args& a) {
   w.part = fit_open(&a, PAGE, PART, parts);
   if (PART >= parts) w.part.request = a.batch;
   return w;
-//@ elseif balanced == 1 then
-  return {part_open(&a, PAGE, blockIdx.y)};
 //@ else
   return {(int)blockIdx.z};
 //@ end
 }
 
-//@ if balanced == 0 or fitted then
 // The next request's piece of this block's split.
 MLAF_DEV bool next_range(const mlaf_decode_args& a, walk& w, piece& x, int& qo) {
   const int splits = ${fitted and "fit_splits(&a)" or "a.splits"};
@@ -60,17 +55,12 @@ MLAF_DEV bool next_range(const mlaf_decode_args& a, walk& w, piece& x, int& qo) 
 //@   end
   return true;
 }
-//@ end
-//@ if balanced == 1 then
+//@ if fitted then
 // The next piece of this block's part.
 MLAF_DEV bool next_of_part(const mlaf_decode_args& a, walk& w, piece& x, int& qo) {
   mlaf_piece y;
-//@   if fitted then
   if (!fit_next(&a, PAGE, &w.part, &y)) return false;
   if (fit_goes_on(&y) && blockIdx.x == 0 && (threadIdx.x & 31) == 0 && a.part_o) fit_list(a.part_o, PART, y.request);
-//@   else
-  if (!part_next(&a, PAGE, &w.part, &y)) return false;
-//@   end
   qo = y.qo;
   x.request = y.request, x.begin = y.begin, x.end = y.end, x.tokens = y.tokens, x.first_page = y.first_page;
   x.n = smaller(y.q_tokens, Q_LEN);
@@ -85,7 +75,7 @@ MLAF_DEV bool next_piece(const mlaf_decode_args& a, walk& w, piece& x) {
 //@ if fitted then
   if (!(w.request < 0 ? next_of_part(a, w, x, qo) : next_range(a, w, x, qo))) return false;
 //@ else
-  if (!${balanced == 1 and "next_of_part" or "next_range"}(a, w, x, qo)) return false;
+  if (!next_range(a, w, x, qo)) return false;
 //@ end
   x.row = (i64)qo * H + ROWS * (int)blockIdx.x;
   x.bad = a.num_pages <= 0 && x.begin < x.end; // nothing may be read
@@ -93,7 +83,7 @@ MLAF_DEV bool next_piece(const mlaf_decode_args& a, walk& w, piece& x) {
   return true;
 }
 MLAF_DEV i64 part_of(const mlaf_decode_args& a, const piece& x) {
-//@ if balanced == 1 then
+//@ if fitted then
   return x.part;
 //@ else
   return a.splits == 1 ? -1 : (i64)blockIdx.y * a.total_q * H + x.row;
