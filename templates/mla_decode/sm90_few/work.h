@@ -1,7 +1,7 @@
-// What a block does, and where in the ring. The includer has the constants N, H, C, Q_LEN, PAGE, BALANCED, NB, RING and
+// What a block does, and where in the ring. The includer has the constants N, H, C, Q_LEN, PAGE, NB, RING and
 // BARS_AT, and says whether the schedule is `fitted`, and whether parts `meet` (mla_decode/lib/meet.h) or always leave what they
 // cut to a combine kernel.
-//@ needs("BALANCED", "BARS_AT", "C", "H", "N", "NB", "PAGE", "Q_LEN", "RING")
+//@ needs("BARS_AT", "C", "H", "N", "NB", "PAGE", "Q_LEN", "RING")
 
 // ---- Which rows, which tokens -----------------------------------------------------------------------------------------
 struct work {
@@ -28,7 +28,6 @@ struct walk {
 
 MLAF_DEV void begin_walk(const mlaf_decode_args& a, walk& at) {
   at.done = (int)blockIdx.z >= a.batch;
-  at.whole = !BALANCED;
 //@ if fitted then
 //@   needs("PART")
   at.mine = schedule_entry(&a, smaller((int)blockIdx.z, a.batch - 1)); // on their way while the table is looked through
@@ -46,8 +45,8 @@ MLAF_DEV void begin_walk(const mlaf_decode_args& a, walk& at) {
   if (PART >= parts) at.part.request = a.batch;
 //@   end
 //@ else
-  if (BALANCED) at.part = part_open(&a, PAGE, blockIdx.y);
-  else at.mine = schedule_entry(&a, blockIdx.z);
+  at.whole = true;
+  at.mine = schedule_entry(&a, blockIdx.z);
 //@ end
 }
 
@@ -58,9 +57,9 @@ MLAF_DEV bool next_work(const mlaf_decode_args& a, walk& at, work& w) {
 //@ if meet then
     w.whole = at.whole;
 //@ end
+//@ if fitted then
     if (!at.whole) {
       mlaf_piece x;
-//@ if fitted then
 //@   if meet then
       if (!meet_next(&a, PAGE, &at.part, &x, fit_apart(&a), &w.whom)) return false;
 //@   else
@@ -68,9 +67,6 @@ MLAF_DEV bool next_work(const mlaf_decode_args& a, walk& at, work& w) {
 //@   end
       if (fit_goes_on(&x) && blockIdx.x == 0 && threadIdx.x % 32 == 0 && a.part_o && ${meet and "fit_apart(&a)" or "true"})
         fit_list(a.part_o, PART, x.request);
-//@ else
-      if (!part_next(&a, PAGE, &at.part, &x)) return false;
-//@ end
       q_begin = x.qo;
       w.n = smaller(x.q_tokens, Q_LEN);
       first_page = x.first_page;
@@ -78,7 +74,9 @@ MLAF_DEV bool next_work(const mlaf_decode_args& a, walk& at, work& w) {
       w.begin = x.begin;
       w.end = x.end;
       slot = x.slot;
-    } else {
+    } else
+//@ end
+    {
       if (at.done) return false;
       at.done = true;
       const int share = blockIdx.y, shares = gridDim.y;

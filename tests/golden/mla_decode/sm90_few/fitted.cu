@@ -83,7 +83,7 @@ struct mlaf_decode_params {
 // [templates/mla_decode/sm90_few/sm90.h]
 
 constexpr int H = 16, Q_LEN = 2, R = 512, ROPE = 0, PAGE = 16, SUB = 16, SUBS = 64 / SUB;
-constexpr bool CAUSAL = 1, BALANCED = 1, TMA = 1;
+constexpr bool CAUSAL = 1, TMA = 1;
 constexpr int N = 32, W = 2, C = 1;
 constexpr int NV = R / 64, NB = 8, BOX = 8192, RING = 18; // boxes of V, of a tile, of the ring
 constexpr int COLS = N / 4; // columns of S^T and O^T that a thread has a part of: 8j + 2 (lane%4) + i at [2j + i]
@@ -126,7 +126,7 @@ MLAF_DEV void mma(float (&d)[N / 2], u64 a, u64 b, bool add) {
 #define FIT_CUT 500
 // [templates/mla_decode/lib/fit.h]
 // [templates/mla_decode/lib/meet.h]
-// What a block does, and where in the ring. The includer has the constants N, H, C, Q_LEN, PAGE, BALANCED, NB, RING and
+// What a block does, and where in the ring. The includer has the constants N, H, C, Q_LEN, PAGE, NB, RING and
 // BARS_AT, and says whether the schedule is `fitted`, and whether parts `meet` (mla_decode/lib/meet.h) or always leave what they
 // cut to a combine kernel.
 
@@ -153,7 +153,6 @@ struct walk {
 
 MLAF_DEV void begin_walk(const mlaf_decode_args& a, walk& at) {
   at.done = (int)blockIdx.z >= a.batch;
-  at.whole = !BALANCED;
   at.mine = schedule_entry(&a, smaller((int)blockIdx.z, a.batch - 1)); // on their way while the table is looked through
   const int slots = fit_slots(&a), parts = smaller(slots, (int)(gridDim.y * gridDim.z));
   at.whole = !fit_cuts(&a, PAGE, gridDim.y, slots, parts, 0);
@@ -182,7 +181,8 @@ MLAF_DEV bool next_work(const mlaf_decode_args& a, walk& at, work& w) {
       w.begin = x.begin;
       w.end = x.end;
       slot = x.slot;
-    } else {
+    } else
+    {
       if (at.done) return false;
       at.done = true;
       const int share = blockIdx.y, shares = gridDim.y;

@@ -84,7 +84,7 @@ struct mlaf_decode_params {
 // [templates/mla_decode/sm90_few/sm90.h]
 
 constexpr int H = 20, Q_LEN = 2, R = 256, ROPE = 32, PAGE = 1, SUB = 1, SUBS = 64 / SUB;
-constexpr bool CAUSAL = 1, BALANCED = 0, TMA = 0;
+constexpr bool CAUSAL = 1, TMA = 0;
 constexpr int N = 40, W = 1, C = 8;
 constexpr int NV = R / 64, NB = 5, BOX = 8192, RING = 20; // boxes of V, of a tile, of the ring
 constexpr int COLS = N / 4; // columns of S^T and O^T that a thread has a part of: 8j + 2 (lane%4) + i at [2j + i]
@@ -122,7 +122,7 @@ MLAF_DEV void mma(float (&d)[N / 2], u64 a, u64 b, bool add) {
       : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]), "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]), "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19])
       : "l"(a), "l"(b), "r"((u32)add), "n"(TransA));
 }
-// What a block does, and where in the ring. The includer has the constants N, H, C, Q_LEN, PAGE, BALANCED, NB, RING and
+// What a block does, and where in the ring. The includer has the constants N, H, C, Q_LEN, PAGE, NB, RING and
 // BARS_AT, and says whether the schedule is `fitted`, and whether parts `meet` (mla_decode/lib/meet.h) or always leave what they
 // cut to a combine kernel.
 
@@ -147,26 +147,15 @@ struct walk {
 
 MLAF_DEV void begin_walk(const mlaf_decode_args& a, walk& at) {
   at.done = (int)blockIdx.z >= a.batch;
-  at.whole = !BALANCED;
-  if (BALANCED) at.part = part_open(&a, PAGE, blockIdx.y);
-  else at.mine = schedule_entry(&a, blockIdx.z);
+  at.whole = true;
+  at.mine = schedule_entry(&a, blockIdx.z);
 }
 
 // The block's next piece. The same sequence in every warp.
 MLAF_DEV bool next_work(const mlaf_decode_args& a, walk& at, work& w) {
   for (;;) {
     int q_begin, first_page, slot;
-    if (!at.whole) {
-      mlaf_piece x;
-      if (!part_next(&a, PAGE, &at.part, &x)) return false;
-      q_begin = x.qo;
-      w.n = smaller(x.q_tokens, Q_LEN);
-      first_page = x.first_page;
-      w.tokens = x.tokens;
-      w.begin = x.begin;
-      w.end = x.end;
-      slot = x.slot;
-    } else {
+    {
       if (at.done) return false;
       at.done = true;
       const int share = blockIdx.y, shares = gridDim.y;

@@ -83,7 +83,7 @@ struct mlaf_decode_params {
 // [templates/mla_decode/sm90_few/sm90.h]
 
 constexpr int H = 16, Q_LEN = 1, R = 512, ROPE = 64, PAGE = 64, SUB = 64, SUBS = 64 / SUB;
-constexpr bool CAUSAL = 0, BALANCED = 0, TMA = 1;
+constexpr bool CAUSAL = 0, TMA = 1;
 constexpr int N = 16, W = 1, C = 16;
 constexpr int NV = R / 64, NB = 9, BOX = 8192, RING = 25; // boxes of V, of a tile, of the ring
 constexpr int COLS = N / 4; // columns of S^T and O^T that a thread has a part of: 8j + 2 (lane%4) + i at [2j + i]
@@ -121,7 +121,7 @@ MLAF_DEV void mma(float (&d)[N / 2], u64 a, u64 b, bool add) {
       : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7])
       : "l"(a), "l"(b), "r"((u32)add), "n"(TransA));
 }
-// What a block does, and where in the ring. The includer has the constants N, H, C, Q_LEN, PAGE, BALANCED, NB, RING and
+// What a block does, and where in the ring. The includer has the constants N, H, C, Q_LEN, PAGE, NB, RING and
 // BARS_AT, and says whether the schedule is `fitted`, and whether parts `meet` (mla_decode/lib/meet.h) or always leave what they
 // cut to a combine kernel.
 
@@ -146,26 +146,15 @@ struct walk {
 
 MLAF_DEV void begin_walk(const mlaf_decode_args& a, walk& at) {
   at.done = (int)blockIdx.z >= a.batch;
-  at.whole = !BALANCED;
-  if (BALANCED) at.part = part_open(&a, PAGE, blockIdx.y);
-  else at.mine = schedule_entry(&a, blockIdx.z);
+  at.whole = true;
+  at.mine = schedule_entry(&a, blockIdx.z);
 }
 
 // The block's next piece. The same sequence in every warp.
 MLAF_DEV bool next_work(const mlaf_decode_args& a, walk& at, work& w) {
   for (;;) {
     int q_begin, first_page, slot;
-    if (!at.whole) {
-      mlaf_piece x;
-      if (!part_next(&a, PAGE, &at.part, &x)) return false;
-      q_begin = x.qo;
-      w.n = smaller(x.q_tokens, Q_LEN);
-      first_page = x.first_page;
-      w.tokens = x.tokens;
-      w.begin = x.begin;
-      w.end = x.end;
-      slot = x.slot;
-    } else {
+    {
       if (at.done) return false;
       at.done = true;
       const int share = blockIdx.y, shares = gridDim.y;

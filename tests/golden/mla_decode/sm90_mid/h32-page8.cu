@@ -73,7 +73,7 @@ struct mlaf_decode_params {
 // [templates/mla_decode/sm90_few/sm90.h]
 
 constexpr int H = 32, Q_LEN = 1, R = 512, ROPE = 0, PAGE = 8, SUB = 8, SUBS = 64 / SUB;
-constexpr bool CAUSAL = 0, BALANCED = 0; // a block may walk several pieces
+constexpr bool CAUSAL = 0, FITTED = 0; // a block may walk several pieces
 constexpr int N = 32, C = 1;
 constexpr int NV = R / 64, HALF = NV / 2, NB = 8, RING = 23; // boxes of V, half of them, of a tile
 constexpr int BOX = 8192;
@@ -115,7 +115,7 @@ MLAF_DEV float2 load_8(u32 at) {
   asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];" : "=f"(x.x), "=f"(x.y) : "r"(at) : "memory");
   return x;
 }
-// What a block does, and where in the ring. The includer has the constants N, H, C, Q_LEN, PAGE, BALANCED, NB, RING and
+// What a block does, and where in the ring. The includer has the constants N, H, C, Q_LEN, PAGE, NB, RING and
 // BARS_AT, and says whether the schedule is `fitted`, and whether parts `meet` (mla_decode/lib/meet.h) or always leave what they
 // cut to a combine kernel.
 
@@ -140,26 +140,15 @@ struct walk {
 
 MLAF_DEV void begin_walk(const mlaf_decode_args& a, walk& at) {
   at.done = (int)blockIdx.z >= a.batch;
-  at.whole = !BALANCED;
-  if (BALANCED) at.part = part_open(&a, PAGE, blockIdx.y);
-  else at.mine = schedule_entry(&a, blockIdx.z);
+  at.whole = true;
+  at.mine = schedule_entry(&a, blockIdx.z);
 }
 
 // The block's next piece. The same sequence in every warp.
 MLAF_DEV bool next_work(const mlaf_decode_args& a, walk& at, work& w) {
   for (;;) {
     int q_begin, first_page, slot;
-    if (!at.whole) {
-      mlaf_piece x;
-      if (!part_next(&a, PAGE, &at.part, &x)) return false;
-      q_begin = x.qo;
-      w.n = smaller(x.q_tokens, Q_LEN);
-      first_page = x.first_page;
-      w.tokens = x.tokens;
-      w.begin = x.begin;
-      w.end = x.end;
-      slot = x.slot;
-    } else {
+    {
       if (at.done) return false;
       at.done = true;
       const int share = blockIdx.y, shares = gridDim.y;
@@ -289,7 +278,7 @@ MLAF_DEV void send_queries(const mlaf_decode_params& p, u32 smem, char* base) {
   begin_walk(p.a, where);
   for (u32 k = 0;; k++) {
     const bool more = next_work(p.a, where, w);
-    if (!BALANCED && k > 0) return;
+    if (!FITTED && k > 0) return;
     barrier_wait(smem + Q_EMPTY, (k & 1) ^ 1);
     if (lane == 0) {
       *(facts*)(base + FACTS_AT) = {more ? tiles_of(w) : -1, w.begin, w.end, w.tokens, w.n, w.row0, w.rows, w.bad, w.row, w.part};
@@ -510,7 +499,7 @@ MLAF_DEV void work_on_scores(const mlaf_decode_args& a, char* base, u32 smem) {
       for (int i = 0; i < N / 4; i++) r.sum[i] = not_a_number();
     }
     finish_rows(a, smem, r);
-    if (!BALANCED) break;
+    if (!FITTED) break;
     barrier_arrive(smem + Q_EMPTY);
   }
   if (at.tile > 1) named_sync(P_EMPTY, MATH); // the last one passed
@@ -637,7 +626,7 @@ MLAF_DEV void work_on_values(const mlaf_decode_args& a, u32 smem) {
     const i64 part = load_s64(smem + FACTS_AT + PART_OF);
     if (part < 0) write_o<G>(a, smem, o);
     else write_partial<G>(a, smem, part, o);
-    if (!BALANCED) return;
+    if (!FITTED) return;
     fence_async();
     barrier_arrive(smem + Q_EMPTY);
   }

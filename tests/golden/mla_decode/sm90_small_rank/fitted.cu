@@ -187,7 +187,7 @@ MLAF_DEV void settle(float (&x)[N]) {
 
 #define MLAF_MEMBER __device__ __forceinline__
 constexpr int H = 40, R = 256, ROPE = 32, Q_LEN = 3, PAGE = 16;
-constexpr bool CAUSAL = 1, BALANCED = 1; // a block may walk several pieces
+constexpr bool CAUSAL = 1, FITTED = 1; // a block may walk several pieces
 constexpr int ROWS = 128;                         // of a block
 constexpr int BOX = 16, BOXES = 64 / BOX;     // tokens of one copy
 constexpr int SLICES = R / 64, ALL = SLICES + (ROPE > 0); // of 64 columns, without and with rope
@@ -388,7 +388,7 @@ MLAF_DEV void load_cache(const mlaf_decode_params& p, u32 shared, int lane, int 
   piece x;
   for (bool first = true; next_piece(p.a, w, x); first = false) {
     load_piece(p, shared, lane, warp, x, at, first);
-    if (!BALANCED) return;
+    if (!FITTED) return;
   }
 }
 
@@ -415,7 +415,7 @@ MLAF_DEV void load_queries(const mlaf_decode_params& p, u32 shared, int lane, fa
       if (bad) f->bad = 1;
       barrier_arrive(shared + CHECKED_AT);
     }
-    if (!BALANCED) return;
+    if (!FITTED) return;
   }
 }
 
@@ -696,7 +696,7 @@ MLAF_DEV void work_on_pieces(const mlaf_decode_params& p, u32 shared, int wg) {
     if (blocks > 0) work_on_piece(c, blocks, rope, r, o);
     barrier_wait(shared + CHECKED_AT, k & 1);
     finish(c, a, r, o);
-    if (!BALANCED) break;
+    if (!FITTED) break;
     fence_async();
     barrier_arrive(shared + Q_EMPTY_AT);
   }
