@@ -117,7 +117,8 @@ static void report(const cli *c, const mlaf_bundle_made *m, double seconds) {
     return;
   }
   printf("bundle    %s\nsha256    %s\nproblems  %zu, %zu with a tuned choice\n", c->given[O_OUT], m->hash, m->plans, m->tuned);
-  printf("kernels   %zu, %zu of them verified when they were tuned (on a device, or on its emulator)\n", m->kernels, m->kernels - m->unverified);
+  printf("kernels   %zu, %zu of them verified when they were tuned (on a device, or on its emulator)\n", m->kernels,
+         m->kernels - m->unverified);
   printf("size      %.2f MB of code objects", (double)m->code_bytes / 1e6);
   if (m->dropped) printf("; %zu kernels dropped to keep the budget (see the manifest)", m->dropped);
   printf("\ntime      %.1f s, %zu kernels compiled, the others were in the cache\n", seconds, m->compiled);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "op/op.h"
 
 static atomic_bool lacking;
 

@@ -7,6 +7,7 @@
 #include "op/lengths.h"
 #include "db/text_row.h"
 #include "mlaf_limits.h"
+#include "op/op.h"
 
 typedef enum column_kind {
   TEXT,   /* may be empty, printed as "-" */

@@ -22,7 +22,5 @@ static inline int mlaf_stages_of(const mlaf_kernel_ref kernels[MLAF_STAGES_MAX])
   while (n > 0 && !kernels[n - 1].template_name[0]) n--;
   return n;
 }
-/* What the stages are called of the operation that a problem string names, ended by NULL; NULL: there is no such operation. */
-const char *const *mlaf_stage_names(const char *problem);
 
 #endif

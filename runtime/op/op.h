@@ -35,6 +35,7 @@ typedef struct mlaf_op {
   const char *name, *example; /* "mla_decode", and a whole text */
   const mlaf_field *fields;   /* in the order of the text */
   int n_fields;
+  const char *const *stages;  /* names of a variant's kernels in launch order, ended by NULL; columns of stored choices */
   /* What no single field says, once each is in range: MLAF_E_PROBLEM with the reason in `why`. NULL: nothing. */
   mlaf_status (*check)(const mlaf_point *p, char *why, size_t why_size);
 } mlaf_op;
@@ -46,6 +47,14 @@ struct mlaf_point {
 
 /* All operations of this build, ended by NULL. */
 extern const mlaf_op *const mlaf_ops_all[];
+
+/* The operation that a problem string begins with; NULL: there is no such operation. */
+const mlaf_op *mlaf_op_of(const char *text);
+/* What the stages are called of that operation; NULL: there is none. */
+static inline const char *const *mlaf_stage_names(const char *problem) {
+  const mlaf_op *op = mlaf_op_of(problem);
+  return op ? op->stages : NULL;
+}
 
 static inline bool mlaf_field_is_flag(const mlaf_field *f) { return f->words && !f->words[0][0]; }
 

@@ -156,6 +156,12 @@ static bool begins(const mlaf_op *op, const char *text) {
   return !strncmp(text, op->name, n) && text[n] == ':';
 }
 
+const mlaf_op *mlaf_op_of(const char *text) {
+  for (int i = 0; mlaf_ops_all[i]; i++)
+    if (begins(mlaf_ops_all[i], text)) return mlaf_ops_all[i];
+  return NULL;
+}
+
 static mlaf_status no_operation(const mlaf_op *op, const char *text, char *why, size_t size) {
   char names[400] = "";
   size_t n = 0;
@@ -168,9 +174,7 @@ static mlaf_status no_operation(const mlaf_op *op, const char *text, char *why, 
 
 mlaf_status mlaf_point_parse(const mlaf_op *op, const char *text, mlaf_point *out, char *why, size_t size) {
   if (!text || !out) return MLAF_E_ARG;
-  const mlaf_op *named = op && begins(op, text) ? op : NULL;
-  for (int i = 0; !op && !named && mlaf_ops_all[i]; i++)
-    if (begins(mlaf_ops_all[i], text)) named = mlaf_ops_all[i];
+  const mlaf_op *named = !op ? mlaf_op_of(text) : begins(op, text) ? op : NULL;
   if (!named) return no_operation(op, text, why, size);
   mlaf_point p;
   mlaf_point_init(named, &p);

@@ -1,12 +1,15 @@
 /* The record of mla_decode and its typed struct: what a caller gives is checked for its size here, the rest is the record's. */
 #include "ops/mla_decode/problem.h"
 
+#include "device/kernel_launch.h"
 #include "ops/mla_decode/fields.h"
 
 static const mlaf_field fields[] = {MLA_DECODE_ROWS};
 
+static const char *const stages[MLAF_STAGES_MAX + 1] = {"decode", "combine"}; /* columns of stored choices: never renumbered */
+
 const mlaf_op mlaf_op_mla_decode = {
-    .name = "mla_decode", .example = MLA_DECODE_EXAMPLE, .fields = fields, .n_fields = MLA_DECODE_FIELDS};
+    .name = "mla_decode", .example = MLA_DECODE_EXAMPLE, .fields = fields, .n_fields = MLA_DECODE_FIELDS, .stages = stages};
 
 #define COUNT(member) +1
 _Static_assert(sizeof(mlaf_problem) == sizeof(uint32_t) + (MLA_DECODE_MEMBERS(COUNT)) * sizeof(int32_t), "a member is no field");
