@@ -6,9 +6,8 @@
 #include <string.h>
 
 #include "check/buffers.h"
-#include "ops/mla_decode/problem.h"
 
-enum { MAX_CASES = 8, MAX_ARGS = 512 };
+enum { MAX_CASES = 8 };
 
 struct mlaf_suite {
   mlaf_problem problem;
@@ -33,7 +32,7 @@ mlaf_status mlaf_suite_create(const mlaf_problem *p, uint64_t seed, mlaf_inject 
   mlaf_suite *s = calloc(1, sizeof *s);
   if (!s) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for a verification suite");
   *s = (mlaf_suite){.problem = *p, .calls = calls, .seed = seed, .inject = inject};
-  mlaf_status st = n <= MAX_CASES && calls->args_size <= MAX_ARGS
+  mlaf_status st = n <= MAX_CASES && calls->args_size <= MLAF_ARGS_MAX
                        ? MLAF_OK
                        : mlaf_fail(err, MLAF_E_INTERNAL, "operation %s has %d cases, %zu bytes of arguments: too many",
                                    calls->name, n, calls->args_size);
@@ -58,17 +57,19 @@ typedef struct trial {
   int n;
   void *at[MLAF_CASE_BUFFERS];      /* on the device; NULL: left out */
   void *outputs[MLAF_CASE_BUFFERS]; /* on the host; NULL: no output, or left out */
-  _Alignas(16) unsigned char args[MAX_ARGS];
+  _Alignas(16) unsigned char args[MLAF_ARGS_MAX];
 } trial;
 
-static bool is_output(const mlaf_case_buffer *b) { return b->use == MLAF_USE_OUTPUT || b->use == MLAF_USE_OPTIONAL_OUTPUT; }
+static bool is_output(const mlaf_case_buffer *b) {
+  return b->use == MLAF_USE_OUTPUT || b->use == MLAF_USE_OPTIONAL_OUTPUT || b->use == MLAF_USE_INOUT;
+}
 
 static mlaf_status upload(trial *t, int poison, bool spare, mlaf_err *err) {
   mlaf_status st = MLAF_OK;
   for (int i = 0; !st && i < t->n; i++) {
     const mlaf_case_buffer *b = &t->buffers[i];
     if (b->use == MLAF_USE_NONE || (spare && b->use == MLAF_USE_OPTIONAL_OUTPUT)) continue;
-    st = mlaf_buffers_add(&t->set, b->name, b->input, b->bytes, poison, b->use == MLAF_USE_WORKSPACE, &t->at[i], err);
+    st = mlaf_buffers_add(&t->set, b, poison, &t->at[i], err);
     if (!st) memcpy(t->args + b->arg, &t->at[i], sizeof t->at[i]);
   }
   return st;
@@ -113,7 +114,7 @@ static mlaf_status run_case(const mlaf_case *c, const mlaf_loaded *l, mlaf_verif
   if (!st) st = run_trial(l, c, knob, false, c->spare, &second, err);
   if (!st && !calls->same(c, first.outputs, second.outputs, out)) st = mlaf_fail(err, MLAF_E_INCORRECT, "%s", out->detail);
   if (st && !out->detail[0] && err)
-    snprintf(out->detail, sizeof out->detail, "case %s, %u splits: %.900s", c->name, knob, err->text);
+    snprintf(out->detail, sizeof out->detail, "case %s, knob %u: %.900s", c->name, knob, err->text);
   free_trial(&first);
   free_trial(&second);
   return st;

@@ -1,10 +1,13 @@
 /* The table of mla_decode's functions. */
-#include "ops/mla_decode/execute.h"
+#include "ops/mla_decode/compare.h"
+#include "ops/mla_decode/data.h"
 #include "ops/mla_decode/suite.h"
 
 static const mlaf_calls calls = {
     .name = "mla_decode",
     .args_size = sizeof(mlaf_execute_args),
+    .workspace_at = offsetof(mlaf_execute_args, workspace),
+    .workspace_size_at = offsetof(mlaf_execute_args, workspace_size),
     .n_mapped = MLAF_MAP_O,
     .parameter_bytes = mlaf_decode_parameter_bytes,
     .check_shape = mlaf_decode_check_shape,
@@ -19,6 +22,13 @@ static const mlaf_calls calls = {
     .case_buffers = mlaf_decode_case_buffers,
     .compare = mlaf_decode_compare_case,
     .same = mlaf_decode_same_case,
+    .bound = mlaf_decode_bound,
+    .data_open = mlaf_decode_data_open,
+    .data_close = mlaf_decode_data_close,
+    .data_args = mlaf_decode_data_args,
+    .data_check = mlaf_decode_data_check,
+    .data_error = mlaf_decode_data_error,
+    .data_row = mlaf_decode_data_row,
 };
 
 /* A mlaf_problem is a point of this operation. */

@@ -54,6 +54,7 @@ uint32_t mlaf_decode_parameter_bytes(int stage, const mlaf_kernel_launch *launch
 mlaf_status mlaf_decode_prepare(const mlaf_bound *b, uint32_t splits, const void *args, mlaf_prepared *out, mlaf_err *err);
 
 /* --- work.c --- */
-mlaf_work mlaf_decode_work(const mlaf_problem *p, const int32_t *lengths);
+mlaf_work mlaf_decode_work(const mlaf_problem *p); /* every request has ctx tokens */
+mlaf_work mlaf_decode_work_of(const mlaf_problem *p, const int32_t *lengths); /* cached tokens of each request; NULL: ctx */
 
 #endif
