@@ -18,19 +18,19 @@ mlaf_time_opts mlaf_bench_rested_opts(void) {
                           .idle_s = 0.1};
 }
 
-mlaf_work mlaf_problem_work(const mlaf_problem *p) { return mlaf_calls_of(p)->work(p); }
+mlaf_work mlaf_problem_work(const mlaf_point *p) { return p->op->calls->work(p); }
 const mlaf_data *mlaf_bench_data(const mlaf_bench *b) { return b->data; }
 
-mlaf_status mlaf_bench_create(mlaf_device *dev, const mlaf_problem *p, const mlaf_bench_opts *opts, mlaf_bench **out,
+mlaf_status mlaf_bench_create(mlaf_device *dev, const mlaf_point *p, const mlaf_bench_opts *opts, mlaf_bench **out,
                               mlaf_err *err) {
   static const mlaf_bench_opts defaults = {.data = {.seed = 1}};
   const mlaf_bench_opts *o = opts ? opts : &defaults;
   mlaf_bench *b = calloc(1, sizeof *b);
   if (!b) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for a bench");
-  *b = (mlaf_bench){.dev = dev, .problem = *p, .calls = mlaf_calls_of(p), .pool = o->pool};
+  *b = (mlaf_bench){.dev = dev, .problem = *p, .calls = p->op->calls, .pool = o->pool};
   mlaf_status st = MLAF_OK;
   if (b->calls->args_size > MLAF_ARGS_MAX)
-    st = mlaf_fail(err, MLAF_E_INTERNAL, "operation %s has %zu bytes of arguments", b->calls->name, b->calls->args_size);
+    st = mlaf_fail(err, MLAF_E_INTERNAL, "operation %s has %zu bytes of arguments", p->op->name, b->calls->args_size);
   if (!st && !b->pool) st = mlaf_pool_create(dev, o->data.seed, &b->own_pool, err);
   if (!b->pool) b->pool = b->own_pool;
   if (!st) st = b->calls->data_open(dev, p, &o->data, b->pool, &b->data, err);

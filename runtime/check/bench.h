@@ -15,7 +15,7 @@ typedef struct mlaf_bench_opts {
 
 /* On a real device there may be several sets of inputs, and a timing goes through them in turn. E_ARG when they do not fit the
  * device. opts NULL: defaults, seed 1. One bench belongs to one thread at a time. */
-mlaf_status mlaf_bench_create(mlaf_device *dev, const mlaf_problem *p, const mlaf_bench_opts *opts, mlaf_bench **out,
+mlaf_status mlaf_bench_create(mlaf_device *dev, const mlaf_point *p, const mlaf_bench_opts *opts, mlaf_bench **out,
                               mlaf_err *err);
 void mlaf_bench_free(mlaf_bench *b);
 
@@ -38,7 +38,7 @@ mlaf_time_opts mlaf_bench_time_opts(void);
  * 15 % slower in a long or an unrested measurement (one NVIDIA H200), so times of different protocols cannot be compared. */
 mlaf_time_opts mlaf_bench_rested_opts(void);
 
-mlaf_work mlaf_problem_work(const mlaf_problem *p); /* as the problem says */
+mlaf_work mlaf_problem_work(const mlaf_point *p); /* as the problem says */
 const mlaf_data *mlaf_bench_data(const mlaf_bench *b); /* its work, tokens and sets; the bench keeps it */
 
 #endif

@@ -8,7 +8,7 @@
 
 struct mlaf_bench {
   mlaf_device *dev;
-  mlaf_problem problem;
+  mlaf_point problem;
   const mlaf_calls *calls;
   mlaf_data *data;
   mlaf_pool *pool, *own_pool;

@@ -51,7 +51,7 @@ static mlaf_status measure_outputs(soak *s, mlaf_err *err) {
   return MLAF_OK;
 }
 
-static mlaf_status open_bench(soak *s, const mlaf_problem *p, mlaf_err *err) {
+static mlaf_status open_bench(soak *s, const mlaf_point *p, mlaf_err *err) {
   const mlaf_device_info *info = mlaf_info(s->dev);
   const int64_t by_l2 = L2_TIMES * info->l2_bytes, by_llc = LLC_TIMES * info->llc_bytes;
   mlaf_bench_opts o = {.data = {.seed = s->opts->seed, .lengths = s->opts->lengths, .spread_sets = SETS_MOST,
@@ -274,7 +274,7 @@ static mlaf_status say_wrong(soak *s, mlaf_err *err) {
 }
 
 static mlaf_status check_args(const mlaf_loaded *l, const mlaf_soak_opts *o, mlaf_err *err) {
-  const mlaf_problem *p = mlaf_loaded_problem(l), *q = o->beside ? mlaf_loaded_problem(o->beside) : p;
+  const mlaf_point *p = mlaf_loaded_problem(l), *q = o->beside ? mlaf_loaded_problem(o->beside) : p;
   if (o->launches < 1) return mlaf_fail(err, MLAF_E_ARG, "a soak of %lld launches", (long long)o->launches);
   if (memcmp(p, q, sizeof *p) || (o->beside && mlaf_loaded_device(o->beside) != mlaf_loaded_device(l)))
     return mlaf_fail(err, MLAF_E_ARG, "the variant beside is of another problem or device");

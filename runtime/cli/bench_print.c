@@ -4,7 +4,10 @@
 #include "cli/bench.h"
 
 static const char *pass_of(const bench_out *o) { return o->hot ? "hot" : "idle"; }
-static const char *dtype_of(const mlaf_problem *p) { return p->dtype == MLAF_F16 ? "fp16" : "bf16"; }
+static int value(const mlaf_point *p, const char *field) { return mlaf_point_value(p, field, 0); }
+static const char *dtype_of(const mlaf_point *p) { return value(p, "dtype") == MLAF_F16 ? "fp16" : "bf16"; }
+/* The columns that peers' files have, too, are mla_decode's; of other operations the whole problem stands there. */
+static bool has_columns(const mlaf_point *p) { return value(p, "batch") && value(p, "ctx"); }
 static const char *source_of(const mlaf_timing *t) { return t->source == MLAF_TIME_MODELLED ? "modelled" : "measured"; }
 static double rate_of(const bench_figures *f) { return mlaf_work_main(&f->work) / f->timing.ns; } /* GB/s */
 
@@ -26,8 +29,8 @@ void mlaf_cli_bench_ceilings(const bench_out *o) {
 }
 
 static void print_json(const bench_out *o, const bench_case *x, const cli_subject *s, const bench_figures *f) {
-  char problem[MLAF_PROBLEM_TEXT_MAX];
-  mlaf_problem_print(&x->problem, problem, sizeof problem);
+  char problem[MLAF_POINT_TEXT_MAX];
+  mlaf_point_print(&x->problem, problem, sizeof problem);
   cJSON *e = mlaf_cli_event("bench");
   if (x->set[0]) cJSON_AddStringToObject(e, "set", x->set);
   cJSON_AddStringToObject(e, "problem", problem);
@@ -53,9 +56,9 @@ static void print_json(const bench_out *o, const bench_case *x, const cli_subjec
 
 static void print_text(const bench_out *o, const bench_case *x, const cli_subject *s, const bench_figures *f) {
   const mlaf_timing *t = &f->timing;
-  char parts[256], problem[MLAF_PROBLEM_TEXT_MAX];
+  char parts[256], problem[MLAF_POINT_TEXT_MAX];
   mlaf_cli_parts(t, parts, sizeof parts);
-  mlaf_problem_print(&x->problem, problem, sizeof problem);
+  mlaf_point_print(&x->problem, problem, sizeof problem);
   printf("problem   %s\ndevice    %s\nvariant   %s\n", problem, mlaf_ctx_device_id(o->c->ctx), s->variant);
   printf("plan      %s, %d compiles, %.1f ms", s->rung, s->compiles, s->plan_s * 1e3);
   if (strcmp(s->source, "none")) printf("; the choice's time was %s", s->source);
@@ -75,13 +78,14 @@ static void print_text(const bench_out *o, const bench_case *x, const cli_subjec
 }
 
 static void print_csv(const bench_out *o, const bench_case *x, const cli_subject *s, const bench_figures *f) {
-  const mlaf_problem *p = &x->problem;
+  const mlaf_point *p = &x->problem;
   const mlaf_timing *t = &f->timing;
   char error[24] = "";
   if (f->verified) snprintf(error, sizeof error, "%.2e", f->error);
-  const bool spread = f->tokens != (int64_t)p->batch * p->ctx;
-  fprintf(o->csv, "%s,%s,%d,%d,%d,%d,%d,%s,%d,%d,mlaforge,\"%s\",", pass_of(o), x->set, p->batch, p->ctx, spread, p->heads,
-          p->q_len, dtype_of(p), p->rank, p->rope, s->variant);
+  const int batch = value(p, "batch"), ctx = value(p, "ctx");
+  const bool spread = has_columns(p) && f->tokens != (int64_t)batch * ctx;
+  fprintf(o->csv, "%s,%s,%d,%d,%d,%d,%d,%s,%d,%d,mlaforge,\"%s\",", pass_of(o), x->set, batch, ctx, spread, value(p, "heads"),
+          value(p, "q_len"), dtype_of(p), value(p, "rank"), value(p, "rope"), s->variant);
   fprintf(o->csv, "%.2f,%.2f,%.2f,%d,%d,%lld,%.1f,%.1f,%.2f,%s,%.2f,%s,%s\n", t->ns / 1e3, t->p10_ns / 1e3, t->p90_ns / 1e3,
           t->samples, f->sets, (long long)f->tokens, f->work.flops / t->ns / 1e3, rate_of(f), f->floor_ns / 1e3,
           f->compute_bound ? "C" : "M", t->ns / f->floor_ns, error, source_of(t));
@@ -89,9 +93,11 @@ static void print_csv(const bench_out *o, const bench_case *x, const cli_subject
 }
 
 static void case_columns(const bench_case *x) {
-  const mlaf_problem *p = &x->problem;
-  printf("%-3s %4d %7d%c %4d %2d %4s %3d/%-2d ", x->set, p->batch, p->ctx, x->tokens ? '~' : ' ', p->heads, p->q_len, dtype_of(p),
-         p->rank, p->rope);
+  const mlaf_point *p = &x->problem;
+  if (has_columns(p))
+    printf("%-3s %4d %7d%c %4d %2d %4s %3d/%-2d ", x->set, value(p, "batch"), value(p, "ctx"), x->tokens ? '~' : ' ',
+           value(p, "heads"), value(p, "q_len"), dtype_of(p), value(p, "rank"), value(p, "rope"));
+  else printf("%-3s %-38s ", x->set, mlaf_point_text(p).s);
 }
 
 void mlaf_cli_bench_head(const bench_out *o) {
@@ -131,8 +137,8 @@ void mlaf_cli_bench_end(const bench_out *o) {
 }
 
 void mlaf_cli_bench_failed(const bench_out *o, const bench_case *x, const cli_subject *s, const mlaf_err *why) {
-  char problem[MLAF_PROBLEM_TEXT_MAX];
-  mlaf_problem_print(&x->problem, problem, sizeof problem);
+  char problem[MLAF_POINT_TEXT_MAX];
+  mlaf_point_print(&x->problem, problem, sizeof problem);
   if (o->c->json) {
     cJSON *e = mlaf_cli_event("bench_failed");
     cJSON_AddStringToObject(e, "problem", problem);

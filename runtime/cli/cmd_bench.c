@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "cli/bench.h"
-#include "ops/mla_decode/nearest.h"
+#include "op/nearest.h"
 
 #define HOT_S 0.3 /* a measurement with --hot */
 
@@ -18,7 +18,7 @@ typedef struct run {
   mlaf_lengths lengths;
   bench_out out;
   mlaf_suite *suite; /* of the dims of suite_problem; NULL: none yet */
-  mlaf_problem suite_problem;
+  mlaf_point suite_problem;
   char verified[256]; /* the variant it last passed */
   bool modelled;
 } run;
@@ -31,10 +31,10 @@ static mlaf_time_opts time_opts(const run *r) {
 }
 
 /* The verifier's cases, kept while the dims stay the same. */
-static mlaf_status verify(run *r, const mlaf_problem *p, const cli_subject *s, mlaf_err *err) {
+static mlaf_status verify(run *r, const mlaf_point *p, const cli_subject *s, mlaf_err *err) {
   mlaf_verify_result result;
   mlaf_status status = MLAF_OK;
-  if (!r->suite || !mlaf_same_shape(p, &r->suite_problem)) {
+  if (!r->suite || !mlaf_point_same_shape(p, &r->suite_problem)) {
     mlaf_suite_free(r->suite);
     r->suite = NULL;
     r->verified[0] = 0;

@@ -12,8 +12,6 @@ double mlaf_error_bound(mlaf_dtype dtype) {
   return dtype == MLAF_F16 ? 2.5e-3 / 8 : 2.5e-3;
 }
 
-double mlaf_decode_bound(const mlaf_problem *p) { return mlaf_error_bound((mlaf_dtype)p->dtype); }
-
 double mlaf_lse_bound(int32_t d, int64_t n, double magnitude, double lse) {
   const double u = 0x1p-24;
   return 8 * sqrt(d + 4) * u * magnitude + (16 * sqrt((double)n) + 16) * u + 8 * u * fabs(lse);

@@ -17,7 +17,6 @@ bool mlaf_compare(const mlaf_expected *want, const uint16_t *o, const float *lse
 
 /* What O may differ by: relative Frobenius error of a whole case, and twice that for any single row. */
 double mlaf_error_bound(mlaf_dtype dtype);
-double mlaf_decode_bound(const mlaf_problem *p);
 /* What the LSE of a row may differ by, in natural-log units. u = 2^-24, d = rank + rope, n tokens seen, A = the row's
  * magnitude (ops/mla_decode/reference.h). Rounding errors of a sum of k terms stay below 8 sqrt(k) u times the sum of magnitudes
  * but for a chance of 2 exp(-32) (Higham and Mary 2019; the certain bound has k in place of 8 sqrt(k)):

@@ -149,8 +149,9 @@ static mlaf_status alloc_tables(mlaf_decode_data *d, mlaf_rng *rng, mlaf_err *er
   return st;
 }
 
-mlaf_status mlaf_decode_data_open(mlaf_device *dev, const mlaf_problem *p, const mlaf_data_opts *opts, mlaf_pool *pool,
+mlaf_status mlaf_decode_data_open(mlaf_device *dev, const mlaf_point *at, const mlaf_data_opts *opts, mlaf_pool *pool,
                                   mlaf_data **out, mlaf_err *err) {
+  const mlaf_problem problem = mlaf_problem_of(at), *p = &problem;
   mlaf_decode_data *d = calloc(1, sizeof *d);
   if (!d) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for timing data");
   *d = (mlaf_decode_data){.dev = dev, .pool = pool, .problem = *p, .cancel = opts->cancel};

@@ -1,5 +1,5 @@
-/* Data to time and soak mla_decode on: `batch` requests of q_len tokens over `ctx` cached tokens, or over lengths spread about it.
- * Entries of its table (op/calls.h). */
+/* Data to time and soak mla_decode on: `batch` requests of q_len tokens over `ctx` cached tokens, or over lengths spread about
+ * it. Entries of its table (op/calls.h). */
 #ifndef MLAF_DECODE_DATA_H
 #define MLAF_DECODE_DATA_H
 
@@ -27,7 +27,7 @@ typedef struct mlaf_decode_data {
 static inline const mlaf_decode_data *mlaf_decode_data_of(const mlaf_data *d) { return (const void *)d; }
 
 /* --- data.c --- */
-mlaf_status mlaf_decode_data_open(mlaf_device *dev, const mlaf_problem *p, const mlaf_data_opts *opts, mlaf_pool *pool,
+mlaf_status mlaf_decode_data_open(mlaf_device *dev, const mlaf_point *at, const mlaf_data_opts *opts, mlaf_pool *pool,
                                   mlaf_data **out, mlaf_err *err);
 void mlaf_decode_data_close(mlaf_data *d);
 void mlaf_decode_data_args(const mlaf_data *d, int set, void *args);

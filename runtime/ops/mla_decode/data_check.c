@@ -169,8 +169,8 @@ static double work_of(const mlaf_decode_data *d, int request, const sample *s) {
   return (double)d->lengths[request] * s->n_tokens * s->n_heads * (2 * p->rank + p->rope);
 }
 
-/* Whole requests, as many as there is time for; where that is too few, some heads of REQUESTS_LEAST, and where these are too many,
- * of the first and the last query token alone. */
+/* Whole requests, as many as there is time for; where that is too few, some heads of REQUESTS_LEAST, and where these are too
+ * many, of the first and the last query token alone. */
 static void choose(const mlaf_decode_data *d, double most_work, sample *s) {
   const mlaf_problem *p = &d->problem;
   double work = 0;
@@ -196,12 +196,13 @@ static void say_which(const mlaf_decode_data *d, int set, const sample *s, char 
     snprintf(to, size, "%d of %d requests, shortest and longest among them, %s, page table %d", s->n_requests, p->batch,
              all_tokens ? "all rows" : "first and last token", set);
   else
-    snprintf(to, size, "heads %d, %d and %d of %d of %d requests%s, page table %d", s->heads[0], s->heads[s->n_heads > 2 ? 2 : 0],
-             s->heads[s->n_heads > 1 ? 1 : 0], s->n_requests, p->batch, all_tokens ? "" : ", first and last token", set);
+    snprintf(to, size, "heads %d, %d and %d of %d of %d requests%s, page table %d", s->heads[0],
+             s->heads[s->n_heads > 2 ? 2 : 0], s->heads[s->n_heads > 1 ? 1 : 0], s->n_requests, p->batch,
+             all_tokens ? "" : ", first and last token", set);
 }
 
-mlaf_status mlaf_decode_data_check(const mlaf_data *data, int set, void *const outputs[], double most_work, mlaf_data_checked *out,
-                                   mlaf_err *err) {
+mlaf_status mlaf_decode_data_check(const mlaf_data *data, int set, void *const outputs[], double most_work,
+                                   mlaf_data_checked *out, mlaf_err *err) {
   const mlaf_decode_data *d = mlaf_decode_data_of(data);
   const mlaf_problem *p = &d->problem;
   sample s = {malloc((size_t)p->batch * sizeof(int)), malloc((size_t)p->heads * sizeof(int)), 0, 0, 0};

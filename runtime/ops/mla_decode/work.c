@@ -3,7 +3,7 @@
 
 #include "ops/mla_decode/execute.h"
 
-mlaf_work mlaf_decode_work_of(const mlaf_problem *p, const int32_t *lengths) {
+static mlaf_work work(const mlaf_problem *p, const int32_t *lengths) {
   const double rows = (double)p->q_len * p->heads, d = p->rank + p->rope;
   mlaf_work w = {0, 0, 0};
   for (int32_t b = 0; b < p->batch; b++) {
@@ -16,4 +16,9 @@ mlaf_work mlaf_decode_work_of(const mlaf_problem *p, const int32_t *lengths) {
   return w;
 }
 
-mlaf_work mlaf_decode_work(const mlaf_problem *p) { return mlaf_decode_work_of(p, NULL); }
+mlaf_work mlaf_decode_work(const mlaf_point *p) {
+  const mlaf_problem problem = mlaf_problem_of(p);
+  return work(&problem, NULL);
+}
+
+mlaf_work mlaf_decode_work_of(const mlaf_problem *p, const int32_t *lengths) { return work(p, lengths); }
