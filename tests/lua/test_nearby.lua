@@ -114,6 +114,6 @@ end)
 
 test("splits follow the problem", function()
   local fitted = nearby.choose(problem.parse(AT .. "b2,s8192"), "gfx942", { measured(128, 1024, REG .. ONCE, 55260) }, false)
-  ok(fitted.variant.splits > 8, "%d splits", fitted.variant.splits)
+  ok(fitted.variant.knob > 8, "%d splits", fitted.variant.knob)
   eq(fitted.variant.name, space.refit(problem.parse(AT .. "b2,s8192"), "gfx942", REG .. ONCE).name)
 end)
