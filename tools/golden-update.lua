@@ -1,4 +1,5 @@
--- lua5.4 tools/golden-update.lua: renders every golden and the operations' manifests again, and prints what changed as a unified diff.
+-- lua5.4 tools/golden-update.lua: renders every golden and the operations' manifests again, and prints what changed as a unified
+-- diff.
 -- Run by hand after a wanted change, never by a test; the diff belongs into the review.
 local root = arg[0]:match("^(.*)/tools/[^/]*$") or "."
 local loader = dofile(root .. "/gen/host.lua")(root)

@@ -1,4 +1,5 @@
--- What goldens and manifests consist of, found by the folders of tests/golden; shared by tools/golden-update.lua (writes) and tests/lua/test_golden.lua (compares).
+-- What goldens and manifests consist of, found by the folders of tests/golden; shared by tools/golden-update.lua (writes) and
+-- tests/lua/test_golden.lua (compares).
 local golden = {}
 
 local function capture(command)
