@@ -7,7 +7,7 @@ function api.problem(text) return require("problem").parse(text) end
 
 -- A variant as C takes it, which knows stages and a knob but no operation.
 local function staged(problem, v)
-  v.kernels, v.knob = {}, v.splits
+  v.kernels = {}
   for i, stage in ipairs(require("ops").of(problem).stages) do v.kernels[i] = v[stage] end
   return v
 end
