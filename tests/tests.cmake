@@ -148,6 +148,7 @@ if(TARGET mlaforge_shared)
 endif()
 if(TARGET mlaf_plan AND TARGET mlaf_gen AND TARGET mlaf_cuda)
   add_executable(late-tables EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/tests/gpu/late_tables.c)
+  target_include_directories(late-tables PRIVATE ${CMAKE_SOURCE_DIR}/tests)
   target_link_libraries(late-tables PRIVATE mlaf_rooms)
 endif()
 
