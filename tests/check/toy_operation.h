@@ -11,7 +11,8 @@
 #include "op/numeric.h"
 
 enum { TOY_WIDTH, TOY_ROWS, TOY_THREADS = 64 };
-/* What is wrong with a launch: nothing, the last row of y is not written, one element has the wrong sign, odd rows are marked. */
+/* What is wrong with a launch: nothing, the last row of y is not written, the last element of row 5 has the wrong sign, odd rows
+ * are marked. */
 typedef enum toy_bug { TOY_RIGHT, TOY_UNWRITTEN, TOY_SIGN, TOY_MARKS } toy_bug;
 static toy_bug toy_has;                  /* the bug of ... */
 static int64_t toy_launches, toy_wrong;  /* ... launch number toy_wrong of all so far; 0: of every one */
@@ -40,7 +41,7 @@ static const char toy_source[] =
   "    const unsigned v = a.x[row * a.width + c];\n"
   "    sum += __builtin_bit_cast(float, v << 16);\n"
   "    if (a.bug == 1 && row == a.rows - 1) continue;\n"
-  "    a.y[row * a.width + c] = (unsigned short)(a.bug == 2 && row == 5 && c == 1 ? v : v ^ 0x8000u);\n"
+  "    a.y[row * a.width + c] = (unsigned short)(a.bug == 2 && row == 5 && c == a.width - 1 ? v : v ^ 0x8000u);\n"
   "  }\n"
   "  a.scratch[row] = sum;\n"
   "  a.sums[row] = a.scratch[row];\n"
