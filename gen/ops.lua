@@ -16,6 +16,7 @@
 --             this; fits(n, text): whether a point may come behind n; none(n): what has no second kernel, in a message
 --   screen(p, items)  rejects kernels of the space by what others there are; screened(p, cost, kernels): whether it would one
 --   launch(p, v)      what the model's error depends on; unlike(a, b): two of them compared, in doublings (gen/nearby.lua)
+--   stands_back(asked, tuned)  what was tuned for the one is no choice for the other while something else is; nil: never
 --   renamed   names that were other ones: families and templates, old -> new (gen/ops/OP/renamed.lua)
 --
 -- A family's file returns the family, or { families = { name = family } } where one file makes several. A family is a table:

@@ -76,6 +76,9 @@ end
 
 local function doublings(a, b) return math.abs(math.log(a / b, 2)) end
 
+-- What was tuned for one request stands back for several (ops/mla_decode/launch.c).
+function op.stands_back(asked, tuned) return asked.batch > 1 and tuned.batch == 1 end
+
 -- How unlike two launches are, in doublings. Blocks count six times as much as rounds: how they fill the device decides, and goes
 -- in steps.
 function op.unlike(a, b)
