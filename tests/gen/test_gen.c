@@ -8,8 +8,8 @@
 #include "cmocka_all.h"
 #include "gen/host.h"
 #include "limit.h"
-#include "op/op.h"
 #include "point.h"
+#include "op/op.h"
 
 /* Sanitizers cost time that is not the generator's. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
