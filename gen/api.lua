@@ -7,7 +7,7 @@ function api.problem(text) return require("problem").parse(text) end
 
 -- A variant as C takes it, which knows stages and a knob but no operation.
 local function staged(problem, v)
-  v.kernels, v.knob = {}, v.splits
+  v.kernels = {}
   for i, stage in ipairs(require("ops").of(problem).stages) do v.kernels[i] = v[stage] end
   return v
 end
@@ -21,7 +21,13 @@ function api.best(problem, target, most) return all_staged(problem, require("spa
 function api.variant(problem, target, name) return staged(problem, require("space").variant(problem, target, name)) end
 function api.refit(problem, target, name) return staged(problem, require("space").refit(problem, target, name)) end
 function api.serve(problem, target, name) return staged(problem, require("space").serve(problem, target, name)) end
+-- measured: as gen/nearby.lua says, with the problems' strings.
 function api.nearby(problem, target, measured, any)
+  local known = {} -- one table a problem: what is made for it is kept by the table
+  for _, m in ipairs(measured) do
+    known[m.problem] = known[m.problem] or api.problem(m.problem)
+    m.at = known[m.problem]
+  end
   local answer = require("nearby").choose(problem, target, measured, any)
   staged(problem, answer.variant)
   return answer

@@ -53,11 +53,12 @@ end
 function commands.space()
   local _, target, _, words = arguments(3)
   local problem = loader.require("problem").parse(assert(arg[2], "which problem?"))
-  local list = loader.require("space").variants(problem, target)
+  local list, first = loader.require("space").variants(problem, target), loader.require("ops").of(problem).stages[1]
   for _, v in ipairs(list) do
+    local k = v[first]
     if not v.rejected then
-      print(("%-58s %9.1f us  threads %3d  rows %3d  lds %5d  regs %3d"):format(v.name, v.model_ns / 1000,
-        v.decode.threads, v.decode.rows_per_wg, v.decode.lds_bytes, v.decode.vgpr_budget))
+      print(("%-58s %9.1f us  threads %3d  rows %3d  lds %5d  regs %3d"):format(v.name, v.model_ns / 1000, k.threads,
+        k.rows_per_wg, k.lds_bytes, k.vgpr_budget))
     elseif words[1] == "all" then
       print(("%-58s rejected: %s"):format(v.name, v.rejected))
     end
@@ -68,8 +69,9 @@ function commands.show()
   local _, target = arguments(4)
   local problem = loader.require("problem").parse(assert(arg[2], "which problem?"))
   local v = loader.require("space").variant(problem, target, assert(arg[3], "which variant?"))
-  for _, k in ipairs({ v.decode, v.combine }) do
-    print(("%s target=%s %s"):format(k.template, target, (k.params:gsub(",", " "))))
+  for _, stage in ipairs(loader.require("ops").of(problem).stages) do
+    local k = v[stage]
+    if k then print(("%s target=%s %s"):format(k.template, target, (k.params:gsub(",", " ")))) end
   end
 end
 

@@ -3,7 +3,6 @@
 -- measurement counts the more the liker the launch and the nearer the problem; all of them together count a little. The estimate
 -- is raised the more the less is known of its kernel: the lowest of fifty guesses is mostly the luckiest. What the numbers below
 -- give: docs/lab/search.md, "Nearest choice".
-local params = require("params")
 local problem = require("problem")
 local space = require("space")
 local ops = require("ops")
@@ -14,7 +13,14 @@ local COMMON = 0.05 -- weight of what all measurements say, beside those of the 
 local DOUBT = 0.2   -- logarithm: with no measurement of the kernel an estimate were raised by 22 %, by less the more there are
 local UNKNOWN = 0.4 -- and a kernel that nobody measured near, of which nothing says that it runs well at all, by 49 %
 
-local function doublings(a, b) return math.abs(math.log(a / b, 2)) end
+-- How far two problems of one shape are apart, in doublings of their sizes.
+local function doublings(op, p, q)
+  local sum = 0
+  for _, f in ipairs(op.fields) do
+    if f.size then sum = sum + math.abs(math.log(p[f.field] / q[f.field], 2)) end
+  end
+  return sum
+end
 
 -- What tells the first kernel of a variant: its name without the knob and what is behind.
 local function kernel_of(p, name) return space.name_now(p, name):match("^[^/]*") end
@@ -22,17 +28,14 @@ local function kernel_of(p, name) return space.name_now(p, name):match("^[^/]*")
 -- What was measured, as far as today's generator makes the same kernels: by first kernel; the mean ratio of all; the kernels
 -- that were too slow wherever they were measured, with their templates' hashes.
 local function evidence(p, target, measured)
-  local by_kernel, slow, sum, weights, problems, op = {}, {}, 0, 0, {}, ops.of(p)
+  local by_kernel, slow, sum, weights, op = {}, {}, 0, 0, ops.of(p)
   for i, m in ipairs(measured) do
-    local key, where = kernel_of(p, m.variant), m.batch .. "x" .. m.ctx
-    local at = problems[where] or params.merge(p, { batch = m.batch, ctx = m.ctx })
-    local known, v = not m.slow, nil
-    problems[where] = at
+    local key, at, known, v = kernel_of(p, m.variant), m.at, not m.slow, nil
     if m.slow then slow[key] = m.template_hash
     else known, v = pcall(space.variant, at, target, m.variant) end
     if known and (m.template_hash == "" or m.template_hash == v[op.stages[1]].template_hash) then
       local one = op.launch(at, v)
-      one.from, one.far = i, doublings(m.batch, p.batch) + doublings(m.ctx, p.ctx)
+      one.from, one.far = i, doublings(op, at, p)
       one.ratio = math.log(m.ns / v.model_ns)
       by_kernel[key] = by_kernel[key] or {}
       table.insert(by_kernel[key], one)
@@ -55,17 +58,17 @@ local function estimate(p, v, list, common)
   return v.model_ns * math.exp(sum / weights + DOUBT * math.sqrt(COMMON / weights))
 end
 
--- The estimate of the nearest choice's kernel, 0 if it does not fit. What was timed with one request and is no candidate for
--- several was no choice for them (runtime/op/nearest.h).
+-- The estimate of the nearest choice's kernel, 0 if it does not fit. What stands back and is no candidate was no choice here.
 local function nearest_ns(p, measured, estimates)
+  local stands_back = ops.of(p).stands_back
   for _, m in ipairs(measured) do
     local ns = estimates[kernel_of(p, m.variant)]
-    if ns or p.batch == 1 or m.batch > 1 then return ns or 0 end
+    if ns or not stands_back or not stands_back(p, m.at) then return ns or 0 end
   end
   return 0
 end
 
--- measured: list of { batch, ctx, variant, template_hash, ns, slow } of problems of p's shape, the nearest choice first; slow:
+-- measured: list of { at, variant, template_hash, ns, slow } of problems `at` of p's shape, the nearest choice first; slow:
 -- the kernel was too slow wherever it was measured and shall not serve. Returns { variant, ns, from = whose kernel it is (the
 -- first such index into measured), nearest_ns = the same of the nearest choice's kernel }. from is 0 for a kernel that was not
 -- measured: only where `any` allows.

@@ -6,13 +6,17 @@
 --   stages    names of a variant's kernels; a variant's name has the parameters of the first, and of the second where it has one
 --   baselines variants that work for every problem: { family, params }; the first whose family is there for the target is taken
 --   rows(p)   rows of the problem that its workgroups share out
---   knob      the number behind "/s": word, what it counts; most(cost); counts(p, cost, arch): those worth trying;
---             refuse(p, cost, n): the stated reason why n makes no sense, or nil
---   second    the second stage: family(name, cost, n) that comes behind, nil: none; kind(cost, n): what it finds to do goes by
---             this; fits(n, text): whether a point may come behind n
 --   model     estimate(p, arch, cost, n, second_ns), second_ns(p, cost, second_cost, arch, n)
+--
+-- and, where it has more than one kernel that does one thing, what it need not say otherwise:
+--
+--   knob      the number behind "/s", `knob` of a variant: word, what it counts; most(cost); counts(p, cost, arch): those worth
+--             trying; refuse(p, cost, n): the stated reason why n makes no sense, or nil. Left out: it is 1
+--   second    the second stage: family(name, cost, n) that comes behind, nil: none; kind(cost, n): what it finds to do goes by
+--             this; fits(n, text): whether a point may come behind n; none(n): what has no second kernel, in a message
 --   screen(p, items)  rejects kernels of the space by what others there are; screened(p, cost, kernels): whether it would one
 --   launch(p, v)      what the model's error depends on; unlike(a, b): two of them compared, in doublings (gen/nearby.lua)
+--   stands_back(asked, tuned)  what was tuned for the one is no choice for the other while something else is; nil: never
 --   renamed   names that were other ones: families and templates, old -> new (gen/ops/OP/renamed.lua)
 --
 -- A family's file returns the family, or { families = { name = family } } where one file makes several. A family is a table:
@@ -30,13 +34,27 @@
 --     regs     list of { what, registers per lane }; the sum is the budget
 --     slack    registers the compiler takes beyond the sum where the limit leaves room
 --     any_lengths  it is as good for requests of different sizes
---     step     what one round of a workgroup covers (mla_decode: cached tokens)
+--     step     what one round of a workgroup covers, where the knob shares rounds out (mla_decode: cached tokens)
 --     width    blocks that work on one share together (1), slots: blocks the device holds at once (its SMs)
 --   and what the operation's own model and rules ask for (gen/ops/OP/op.lua)
 local loader = ...
 local ops = {}
 
 local records, names = {}, nil
+
+local function nothing() end
+
+-- What an operation is that does not say otherwise: one kernel, launched one way.
+local USUAL = {
+  knob = { word = "knob", most = function() return 1 end, counts = function() return { 1 } end, refuse = nothing },
+  second = { family = nothing, kind = function() return 0 end, fits = function() return false end,
+    none = function() return "the operation" end },
+  screen = function(_, items) return items end,
+  screened = nothing,
+  launch = function() return {} end,
+  unlike = function() return 0 end,
+  renamed = { families = {}, templates = {} },
+}
 
 -- Names of all operations, sorted.
 function ops.names()
@@ -84,6 +102,9 @@ function ops.get(name)
     end
     local op = loader.require("ops/" .. name .. "/op")
     op.name, op.fields = name, loader.require("ops/" .. name .. "/fields")
+    for what, usual in sorted(USUAL) do
+      if op[what] == nil then op[what] = usual end
+    end
     load_families(op)
     records[name] = op
   end

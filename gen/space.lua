@@ -169,7 +169,7 @@ end
 
 local function candidate(p, op, arch, family, point, k, n, second)
   local v = {
-    name = variant_name(family, point.text, n, second and second.text), splits = n, any_lengths = k.cost.any_lengths or false,
+    name = variant_name(family, point.text, n, second and second.text), knob = n, any_lengths = k.cost.any_lengths or false,
     model_ns = op.model.estimate(p, arch, k.cost, n, second and second.ns or 0),
   }
   v[op.stages[1]] = k
@@ -178,7 +178,7 @@ local function candidate(p, op, arch, family, point, k, n, second)
 end
 
 local function rejection(op, item, n, why)
-  return { name = item.name .. "/s" .. n, rejected = why, splits = n, [op.stages[1]] = item.kernel, model_ns = 0 }
+  return { name = item.name .. "/s" .. n, rejected = why, knob = n, [op.stages[1]] = item.kernel, model_ns = 0 }
 end
 
 local function by_model(a, b)
@@ -329,7 +329,7 @@ function space.variant(p, target, name)
   if behind then
     second, why = named_second(p, op, target, arch, name, k, n, behind, second_text)
   elseif second_text and not why then
-    error(("variant '%s': %s has no %s kernel"):format(name, n == 1 and "one split" or "its schedule", op.stages[2]), 0)
+    error(("variant '%s': %s has no %s kernel"):format(name, op.second.none(n), op.stages[2] or "second"), 0)
   end
   if why then error(("variant '%s' is not in the space of %s: %s"):format(name, require("problem").print(p), why), 0) end
   return candidate(p, op, arch, family, point, finish(k, target), n, second)

@@ -124,6 +124,16 @@ if(TARGET mlaforge_shared AND TARGET mlaforge AND TARGET fakehip6 AND NOT MLAF_S
              WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}/tests/python)
     set_tests_properties(python/wrappers PROPERTIES LABELS t1 ENVIRONMENT
       "MLAF_LIBRARY=${CMAKE_BINARY_DIR}/libmlaforge.so.0;PYTHONPATH=${CMAKE_SOURCE_DIR}/python:${CMAKE_SOURCE_DIR}/tests/python;PYTHONDONTWRITEBYTECODE=1;MLAF_CACHE_DIR=${CMAKE_BINARY_DIR}/test-cache")
+    # Operations' own: tests/ops/OPERATION/test_*.py.
+    file(GLOB tests CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR}/tests/ops ${CMAKE_SOURCE_DIR}/tests/ops/*/test_*.py)
+    foreach(source IN LISTS tests)
+      string(REGEX MATCH "^([^/]+)/test_(.*)\\.py$" found ${source})
+      set(test python/${CMAKE_MATCH_1}_${CMAKE_MATCH_2})
+      add_test(NAME ${test} COMMAND ${MLAF_PYTHON} -m unittest test_${CMAKE_MATCH_2}
+               WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}/tests/ops/${CMAKE_MATCH_1})
+      set_tests_properties(${test} PROPERTIES LABELS t1 ENVIRONMENT
+        "MLAF_LIBRARY=${CMAKE_BINARY_DIR}/libmlaforge.so.0;PYTHONPATH=${CMAKE_SOURCE_DIR}/python:${CMAKE_SOURCE_DIR}/tests/python;PYTHONDONTWRITEBYTECODE=1;MLAF_CACHE_DIR=${CMAKE_BINARY_DIR}/test-cache")
+    endforeach()
     add_test(NAME python/bench_cases COMMAND ${MLAF_PYTHON} -m unittest test_bench_cases
              WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}/tests/python)
     set_tests_properties(python/bench_cases PROPERTIES LABELS t0 ENVIRONMENT "PYTHONDONTWRITEBYTECODE=1")
@@ -190,7 +200,7 @@ endif()
 # Tests fail without their compiler. Whoever builds without hiprtc and comgr leaves these out: ctest -LE rocm; without NVRTC: -LE nvrtc.
 get_property(all DIRECTORY PROPERTY TESTS)
 foreach(test IN LISTS all)
-  if(test MATCHES "^(emu|kernels|install|python|hip)/|^compile/test_co|^plan/test_(alloc|latency|plan|refused)|^ops/mla_decode/test_launch|^bundle/test_(bundle(_tables)?|manifest_changed)$" OR
+  if(test MATCHES "^(emu|kernels|install|python|hip)/|^compile/test_co|^plan/test_(alloc|latency|plan|refused)|^ops/[a-z_0-9]+/test_(launch|kernels)|^bundle/test_(bundle(_tables)?|manifest_changed)$" OR
      test MATCHES "^cli/test_(cli_alloc|cli_files|cli_signals|cli_kill|cli_run|full_disk|profile)|^cli/ship_tuning|^tune/test_tune_api|^gen/resources$|^embed/embed_copy|test_nvrtc|bundle_nvidia")
     set_property(TEST ${test} APPEND PROPERTY LABELS rocm)
   endif()

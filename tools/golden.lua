@@ -1,4 +1,5 @@
--- What goldens and manifest consist of; shared by tools/golden-update.lua (writes) and tests/lua/test_golden.lua (compares).
+-- What goldens and manifests consist of, found by the folders of tests/golden; shared by tools/golden-update.lua (writes) and
+-- tests/lua/test_golden.lua (compares).
 local golden = {}
 
 local function capture(command)
@@ -15,7 +16,7 @@ local function slurp(path)
   return text
 end
 
--- Targets whose kernels the manifest lists: one per kind of template.
+-- Targets whose kernels the manifests list: one per kind of template.
 golden.targets = { "gfx942", "sm_90a" }
 
 -- { template, name, params, target, file: its text, relative to the root }, sorted. A case's .params file is one line
@@ -34,8 +35,22 @@ function golden.cases(loader, root)
   return out
 end
 
--- Every kernel the space offers for the problems of tests/golden/problems.txt: { target, template, params }, sorted, once each.
-function golden.kernels(loader, root)
+-- The file of an operation's goldens: "manifest.tsv", "problems.txt".
+function golden.file(op, name) return ("tests/golden/%s/%s"):format(op, name) end
+
+-- The lines of every manifest of a tree; of one from before each operation had its own, too.
+function golden.manifests(root)
+  local out = {}
+  for _, file in ipairs(capture(("cd '%s' && LC_ALL=C find tests/golden -name manifest.tsv | LC_ALL=C sort"):format(root))) do
+    for line in slurp(root .. "/" .. file):gmatch("[^\n]+") do
+      if line:sub(1, 1) ~= "#" then out[#out + 1] = line end
+    end
+  end
+  return out
+end
+
+-- Every kernel the space offers for the problems of an operation's problems.txt: { target, template, params }, sorted, once each.
+function golden.kernels(loader, root, op)
   local space, problem = loader.require("space"), loader.require("problem")
   local seen, keys, out = {}, {}, {}
   local function add(target, k)
@@ -45,7 +60,7 @@ function golden.kernels(loader, root)
       keys[#keys + 1] = key
     end
   end
-  for line in slurp(root .. "/tests/golden/problems.txt"):gmatch("[^\n]+") do
+  for line in slurp(root .. "/" .. golden.file(op, "problems.txt")):gmatch("[^\n]+") do
     if line:sub(1, 1) ~= "#" then
       local text, only_target, only_family = line:match("^(%S+)%s*(%S*)%s*(%S*)$")
       local p = problem.parse(text)

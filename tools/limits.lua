@@ -1,8 +1,8 @@
 -- lua5.4 tools/limits.lua WHAT ROOT [FILE]: what is made of gen/limits.lua and of the operations' fields.
 --   header      of gen/limits.lua, a C header (the build)
 --   fields:OP   of gen/ops/OP/fields.lua, the C table of the record (the build)
---   doc         docs/limits.md
---   python      python/mlaforge/fields.py
+--   doc:OP      the page of docs/ that has "<!-- fields of OP -->", with the table made anew
+--   python      python/mlaforge/fields.py: those of mla_decode, whose problem is a struct of the library
 --   embed       runtime/embed/mlaf_embed.h with what stands between its marks ("<fields>" to "</fields>")
 --   loader      runtime/embed/mlaf_embed.c with the functions behind such a mark
 local what, root, file = arg[1], arg[2], arg[3]
@@ -79,34 +79,24 @@ function make.fields(op)
   return table.concat(out, "\n")
 end
 
-function make.doc()
-  local out = { [[
-# Limits: what a problem may be
-
-An operation's fields stand in one table, `gen/ops/mla_decode/fields.lua`. The grammar, the checks, the options, the help texts
-and this page come from it
-(`lua5.4 tools/limits.lua doc . docs/limits.md`).
-
-| key | field | values | default | what it is |
-|---|---|---|---|---|]] }
-  for _, f in ipairs(fields_of("mla_decode")) do
+-- The page that holds an operation's fields, with the table between its marks made anew.
+function make.doc(op)
+  local out = { "| key | field | values | default | what it is |", "|---|---|---|---|---|" }
+  for _, f in ipairs(fields_of(op)) do
     local written = f.key or table.concat(f.words, "` `"):gsub("^` `", "")
     out[#out + 1] = ("| `%s` | %s | %s | %s | %s |"):format(written, f.word, range(f),
       f.words and (f.words[1] == "" and "not" or f.words[1]) or f.default or "must be given", f.about)
   end
-  out[#out + 1] = ([[
-
-A request is cut into at most %d splits (`gen/limits.lua`). A call may name more tokens than the problem it was planned for:
-`ctx` and `batch` say what to tune for.
-
-Not every family serves every problem. `mlaforge tune --dry-run` prints each variant, and the reason where one does not fit.
-
-## Raise a limit
-1. Change its number in the table and write this page again.
-2. Run `ctest -R lua/`. `tests/lua/test_limits.lua` renders every kernel at the edges, and fails where a contract refuses one.
-3. Verify at the new edge with `mlaforge verify`, on a device or an emulator. Rendering proves nothing about numbers.
-]]):format(limits.splits)
-  return table.concat(out, "\n")
+  local first = ("<!-- fields of %s -->\n"):format(op)
+  local pages = io.popen(("cd '%s' && grep -lF '%s' docs/*.md"):format(root, first:sub(1, -2)))
+  local page = assert(pages:read("l"), "no page of docs has " .. first)
+  pages:close()
+  local f = assert(io.open(root .. "/" .. page, "rb"))
+  local text = f:read("a")
+  f:close()
+  local _, from = text:find(first, 1, true)
+  local to = assert(text:find("\n<!-- end of fields -->", from, true), page .. ": no end of fields")
+  return text:sub(1, from) .. table.concat(out, "\n") .. text:sub(to)
 end
 
 function make.python()
@@ -163,7 +153,7 @@ function make.embed() return marked("mlaf_embed.h", "( */%* <(%l+)> %*/\n).-( */
 function make.loader() return marked("mlaf_embed.c", "(/%* <(%l+)> %*/\n).-\n}\n") end
 
 local name, op = what:match("^(%l+):?([%l%d_]*)$")
-local text = assert(make[name], "header, fields:OPERATION, doc, python, embed or loader?")(op)
+local text = assert(make[name], "header, fields:OPERATION, doc:OPERATION, python, embed or loader?")(op)
 local to = file and assert(io.open(file, "wb")) or io.stdout
 assert(to:write(text))
 assert(to:flush())

@@ -16,6 +16,7 @@ local FLOORS = {
   { "check" },
   { "tune", "bundle" },
   { "plan" },
+  { "ops/*/face" }, -- public functions that take an operation's typed structs
   { "embed" },
   { "cli" },
 }
@@ -29,7 +30,7 @@ local floor = {}
 for i, rooms in ipairs(FLOORS) do
   for _, room in ipairs(rooms) do floor[room] = i end
 end
-local function floor_of(room) return floor[room] or floor[room:gsub("/.*$", "/*")] end
+local function floor_of(room) return floor[room] or floor[room:gsub("^([^/]*)/[^/]*", "%1/*")] end
 
 local function lines_of(command)
   local p = assert(io.popen(command))

@@ -51,8 +51,8 @@ for _, text in ipairs(same.shipped) do
     end
   end
 end
-for line in io.lines(old_root .. "/tests/golden/manifest.tsv") do
-  local target, template, params = line:match("^([^#\t]+)\t([^\t]+)\t([^\t]+)\t")
+for _, line in ipairs(dofile(root .. "/tools/golden.lua").manifests(old_root)) do
+  local target, template, params = line:match("^([^\t]+)\t([^\t]+)\t([^\t]+)\t")
   if target then add("manifest", target, template, params, all) end
 end
 

@@ -11,7 +11,7 @@
 
 #include "base/base.h"
 #include "device/kernel_launch.h"
-#include "mlaforge/problem.h"
+#include "op/op.h"
 
 #define MLAF_BUNDLE_MANIFEST "manifest.tsv"
 #define MLAF_BUNDLE_HEADER "# mlaforge bundle 4\n"
@@ -34,7 +34,7 @@ typedef struct mlaf_bundle_kernel {
 /* One problem of the grid and what serves it. */
 typedef struct mlaf_bundle_plan {
   const char *target, *text; /* text: the problem string */
-  mlaf_problem problem;
+  mlaf_point problem;
   bool baseline;             /* the variant that always works, behind the choice */
   const char *rung, *source; /* "exact", "nearest", "default", "model", "baseline"; of the time */
   const char *variant;
@@ -70,7 +70,7 @@ const mlaf_bundle_kernel *mlaf_bundle_kernel_of(const mlaf_bundle *b, const char
 /* The plans that can execute `p` on `target` (all fields but batch and ctx agree), best first: what was tuned for one request
  * behind others when p has several (op/nearest.h, mlaf_for_one), nearest batch and ctx in doublings, the choice before the
  * baseline. *list is malloc'ed, NULL when *n is 0. E_NOMEM. */
-mlaf_status mlaf_bundle_rank(const mlaf_bundle *b, const char *target, const mlaf_problem *p, const mlaf_bundle_plan ***list,
+mlaf_status mlaf_bundle_rank(const mlaf_bundle *b, const char *target, const mlaf_point *p, const mlaf_bundle_plan ***list,
                              size_t *n, mlaf_err *err);
 /* How one of them serves p: its decode kernel with the splits that op/nearest.h fits to p. More than one split needs a
  * combine kernel: its own, else that of the nearest other plan with this decode kernel; where there is none the plan serves
@@ -81,7 +81,7 @@ typedef struct mlaf_bundle_fitted {
   const mlaf_bundle_kernel *kernels[MLAF_STAGES_MAX];
   char variant[256];                 /* the name that rebuilds it */
 } mlaf_bundle_fitted;
-void mlaf_bundle_fit(const mlaf_bundle_plan *const *list, size_t n, const mlaf_bundle_plan *x, const mlaf_problem *p,
+void mlaf_bundle_fit(const mlaf_bundle_plan *const *list, size_t n, const mlaf_bundle_plan *x, const mlaf_point *p,
                      mlaf_bundle_fitted *out);
 
 #endif

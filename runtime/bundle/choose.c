@@ -7,15 +7,14 @@
 #include <time.h>
 
 #include "bundle/make_internal.h"
-#include "ops/mla_decode/block_tables.h"
-#include "ops/mla_decode/nearest.h"
+#include "op/nearest.h"
 #include "run/build.h"
 
 /* --- tuned choices --- */
 
 typedef struct tuned {
   mlaf_choice choice;
-  mlaf_problem problem;
+  mlaf_point problem;
   char device[160];
 } tuned;
 
@@ -37,7 +36,7 @@ static bool keep_tuned(void *user, const char *device, const mlaf_choice *choice
   tuned_list *l = user;
   tuned t = {.choice = *choice};
   if (l->opts->device_id ? strcmp(device, l->opts->device_id) != 0 : !device_of(device, l->target)) return true;
-  if (!choice->at.heads) return true;
+  if (!choice->at.op) return true;
   t.problem = choice->at;
   if (l->n == l->cap) {
     size_t cap = l->cap ? 2 * l->cap : 64;
@@ -52,35 +51,38 @@ static bool keep_tuned(void *user, const char *device, const mlaf_choice *choice
 }
 
 /* Nearest first; at one distance a better kind of time, then the device's name, so that the answer has one order. */
-static const tuned *better(const mlaf_problem *p, const tuned *a, const tuned *b) {
+static const tuned *better(const mlaf_point *p, const tuned *a, const tuned *b) {
   if (!a) return b;
-  double x = mlaf_times_apart(&a->problem, p), y = mlaf_times_apart(&b->problem, p);
+  double x = mlaf_point_times_apart(&a->problem, p), y = mlaf_point_times_apart(&b->problem, p);
   if (x != y) return x < y ? a : b;
   if (a->choice.source != b->choice.source) return a->choice.source < b->choice.source ? a : b;
   int c = strcmp(a->device, b->device);
-  if (!c) c = mlaf_first_of_equals(p, &a->problem, &b->problem);
+  if (!c) c = mlaf_point_first_of_equals(p, &a->problem, &b->problem);
   return c <= 0 ? a : b;
 }
 
 /* Too far, and the model is the better guess. */
-static bool in_reach(const tuned *t, const mlaf_problem *p) {
-  return mlaf_in_reach(mlaf_doublings(&t->problem, p), !strncmp(t->device, "arch:", 5) && !t->choice.kernels[0].template_hash[0]);
+static bool in_reach(const tuned *t, const mlaf_point *p) {
+  return mlaf_in_reach(mlaf_point_doublings(&t->problem, p), !strncmp(t->device, "arch:", 5) &&
+                       !t->choice.kernels[0].template_hash[0]);
 }
 
 /* As the planner's rule: not what was tuned for one request where other kernels serve several better. */
-static bool serves(mlaf_gen *gen, const char *target, const tuned *t, const mlaf_problem *p) {
+static bool serves(mlaf_gen *gen, const char *target, const tuned *t, const mlaf_point *p) {
   char *reason = NULL;
-  if (!mlaf_for_one(p, &t->problem) || mlaf_gen_serve(gen, p, target, t->choice.variant, &reason, NULL)) return true;
+  if (!mlaf_stands_back(p, &t->problem) || mlaf_gen_serve(gen, mlaf_point_text(p).s, target, t->choice.variant, &reason,
+                                                          NULL)) return true;
   const bool good = !reason;
   free(reason);
   return good;
 }
 
-static const tuned *find_tuned(mlaf_gen *gen, const tuned_list *l, const mlaf_problem *p) {
+static const tuned *find_tuned(mlaf_gen *gen, const tuned_list *l, const mlaf_point *p) {
   const tuned *best = NULL;
   for (size_t i = 0; i < l->n; i++) {
     const tuned *t = &l->items[i];
-    if (mlaf_same_shape(&t->problem, p) && in_reach(t, p) && better(p, best, t) == t && serves(gen, l->target, t, p)) best = t;
+    if (!mlaf_point_same_shape(&t->problem, p) || !in_reach(t, p) || better(p, best, t) != t) continue;
+    if (serves(gen, l->target, t, p)) best = t;
   }
   return best;
 }
@@ -111,20 +113,21 @@ static bool same_hash(const mlaf_kernel_ref *ref, const mlaf_kernel_desc *k) {
 }
 
 /* The variant *v of a tuned problem fitted to another batch and ctx. (Planning compares it with what else was measured near.) */
-static void fit(mlaf_gen *gen, const char *target, const tuned *t, const mlaf_problem *p, mlaf_variant *v) {
+static void fit(mlaf_gen *gen, const char *target, const tuned *t, const mlaf_point *p, mlaf_variant *v) {
   mlaf_variant fitted;
-  if (mlaf_doublings(&t->problem, p) == 0 || mlaf_gen_refit(gen, p, target, t->choice.variant, &fitted, NULL)) return;
+  if (mlaf_point_doublings(&t->problem, p) == 0 || mlaf_gen_refit(gen, mlaf_point_text(p).s, target, t->choice.variant, &fitted,
+                                                                  NULL)) return;
   mlaf_variant_clear(v);
   *v = fitted;
 }
 
 /* A tuned choice counts while the generator still makes the kernels that were timed. */
-static void take_tuned(const asking *a, mlaf_gen *gen, const mlaf_problem *p, found *f) {
+static void take_tuned(const asking *a, mlaf_gen *gen, const mlaf_point *p, found *f) {
   const tuned *t = find_tuned(gen, a->tuned, p);
   mlaf_variant *v = &f->variants[0];
   mlaf_err why;
   if (!t) return;
-  if (mlaf_gen_variant(gen, &t->problem, a->t->request->target, t->choice.variant, v, &why)) {
+  if (mlaf_gen_variant(gen, mlaf_point_text(&t->problem).s, a->t->request->target, t->choice.variant, v, &why)) {
     *v = (mlaf_variant){0};
     return;
   }
@@ -135,24 +138,24 @@ static void take_tuned(const asking *a, mlaf_gen *gen, const mlaf_problem *p, fo
     return;
   }
   fit(gen, a->t->request->target, t, p, v);
-  f->choices[0] = (make_choice){.rung = mlaf_doublings(&t->problem, p) == 0 ? MLAF_RUNG_EXACT : MLAF_RUNG_NEAREST,
+  f->choices[0] = (make_choice){.rung = mlaf_point_doublings(&t->problem, p) == 0 ? MLAF_RUNG_EXACT : MLAF_RUNG_NEAREST,
                                 .source = t->choice.source, .ns = t->choice.ns, .error = t->choice.error};
   f->n = 1;
 }
 
-static mlaf_status ask(const asking *a, mlaf_gen *gen, const mlaf_problem *p, found *f) {
+static mlaf_status ask(const asking *a, mlaf_gen *gen, const mlaf_point *p, found *f) {
   mlaf_variant *list = NULL;
   size_t n = 0;
   const char *target = a->t->request->target;
   take_tuned(a, gen, p, f);
-  mlaf_status st = mlaf_gen_best(gen, p, target, MAKE_TRIES, &list, &n, &f->err);
+  mlaf_status st = mlaf_gen_best(gen, mlaf_point_text(p).s, target, MAKE_TRIES, &list, &n, &f->err);
   for (size_t i = 0; !st && i < n && f->n < MAKE_TRIES; i++) {
     f->choices[f->n] = (make_choice){.rung = MLAF_RUNG_MODEL, .source = MLAF_SRC_COUNT, .ns = list[i].model_ns};
     f->variants[f->n++] = list[i];
     list[i] = (mlaf_variant){0};
   }
   mlaf_variants_free(list, n);
-  if (!st) st = mlaf_gen_baseline(gen, p, target, &f->variants[MAKE_TRIES], &f->err);
+  if (!st) st = mlaf_gen_baseline(gen, mlaf_point_text(p).s, target, &f->variants[MAKE_TRIES], &f->err);
   f->choices[MAKE_TRIES] = (make_choice){.rung = MLAF_RUNG_BASELINE, .source = MLAF_SRC_COUNT,
                                          .ns = st ? 0 : f->variants[MAKE_TRIES].model_ns};
   return f->err.status = st;
@@ -251,12 +254,16 @@ static mlaf_status enter_all(make_target *t, found *all, mlaf_err *err) {
   return st;
 }
 
-/* What serves every problem whose page tables come in their second form. */
-static mlaf_status enter_block_tables(make_target *t, mlaf_err *err) {
+/* What serves every problem whose arguments come in their second form. */
+static mlaf_status enter_second_forms(make_target *t, mlaf_err *err) {
   const mlaf_kernel_desc plain = {.template_name = NULL};
-  const int i = kernel_index(t, mlaf_block_tables_kernel(), &plain, 0, false, true);
-  if (i == NO_KERNEL) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for a bundle's kernels");
-  t->kernels[i].always = true;
+  for (size_t k = 0; k < t->request->n; k++) {
+    const mlaf_op *op = t->request->problems[k].op;
+    if (!op->calls->second || (k && t->request->problems[k - 1].op == op)) continue; /* one that is there is found again */
+    const int i = kernel_index(t, op->calls->second->kernel, &plain, 0, false, true);
+    if (i == NO_KERNEL) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for a bundle's kernels");
+    t->kernels[i].always = true;
+  }
   return MLAF_OK;
 }
 
@@ -273,7 +280,7 @@ mlaf_status make_choose(maker *m, make_target *t, mlaf_err *err) {
   if (!st && (!a.all || !t->entries)) st = mlaf_fail(err, MLAF_E_NOMEM, "no memory for a grid of %zu problems", n);
   if (!st) st = ask_all(&a, err);
   if (!st) st = enter_all(t, a.all, err);
-  if (!st) st = enter_block_tables(t, err);
+  if (!st) st = enter_second_forms(t, err);
   for (size_t i = 0; a.all && i < n; i++)
     for (int k = 0; k <= MAKE_TRIES; k++) mlaf_variant_clear(&a.all[i].variants[k]);
   free(a.all);

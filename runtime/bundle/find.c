@@ -4,8 +4,7 @@
 #include <string.h>
 
 #include "bundle/bundle.h"
-#include "ops/mla_decode/launch.h"
-#include "ops/mla_decode/nearest.h"
+#include "op/nearest.h"
 
 bool mlaf_bundle_has_target(const mlaf_bundle *b, const char *target) {
   for (size_t i = 0; i < b->n_targets; i++)
@@ -13,30 +12,33 @@ bool mlaf_bundle_has_target(const mlaf_bundle *b, const char *target) {
   return false;
 }
 
-static bool serves(const mlaf_bundle_plan *x, const char *target, const mlaf_problem *p) {
-  return mlaf_same_shape(&x->problem, p) && !strcmp(x->target, target);
+static bool serves(const mlaf_bundle_plan *x, const char *target, const mlaf_point *p) {
+  return mlaf_point_same_shape(&x->problem, p) && !strcmp(x->target, target);
 }
 
 typedef struct ranked {
   const mlaf_bundle_plan *plan;
-  const mlaf_problem *asked;
+  const mlaf_point *asked;
   double apart;
   bool last; /* for one request, among others that serve any lengths */
 } ranked;
 
 /* Whether a kernel is as good for requests of any lengths: the launch cuts its batch, always or where that is better. */
-static bool any_lengths(const mlaf_bundle_kernel *k) { return k->flags & MLAF_KERNEL_FITS; }
+static bool any_lengths(const mlaf_bundle_plan *x) {
+  const mlaf_calls *calls = x->problem.op->calls;
+  return calls->any_lengths && calls->any_lengths(x->kernels[0]->flags);
+}
 
 static int by_distance(const void *a, const void *b) {
   const ranked *x = a, *y = b;
   if (x->last != y->last) return x->last ? 1 : -1;
   if (x->apart != y->apart) return x->apart < y->apart ? -1 : 1;
   if (x->plan->baseline != y->plan->baseline) return x->plan->baseline ? 1 : -1;
-  const int c = mlaf_first_of_equals(x->asked, &x->plan->problem, &y->plan->problem);
+  const int c = mlaf_point_first_of_equals(x->asked, &x->plan->problem, &y->plan->problem);
   return c ? c : x->plan < y->plan ? -1 : 1; /* the manifest's order */
 }
 
-mlaf_status mlaf_bundle_rank(const mlaf_bundle *b, const char *target, const mlaf_problem *p, const mlaf_bundle_plan ***list,
+mlaf_status mlaf_bundle_rank(const mlaf_bundle *b, const char *target, const mlaf_point *p, const mlaf_bundle_plan ***list,
                              size_t *n, mlaf_err *err) {
   size_t found = 0;
   for (size_t i = 0; i < b->n_plans; i++) found += serves(&b->plans[i], target, p);
@@ -55,8 +57,8 @@ mlaf_status mlaf_bundle_rank(const mlaf_bundle *b, const char *target, const mla
   for (size_t i = 0; i < b->n_plans; i++) {
     const mlaf_bundle_plan *x = &b->plans[i];
     if (!serves(x, target, p)) continue;
-    some = some || any_lengths(x->kernels[0]);
-    r[found++] = (ranked){x, p, mlaf_times_apart(p, &x->problem), mlaf_for_one(p, &x->problem) && !any_lengths(x->kernels[0])};
+    some = some || any_lengths(x);
+    r[found++] = (ranked){x, p, mlaf_point_times_apart(p, &x->problem), mlaf_stands_back(p, &x->problem) && !any_lengths(x)};
   }
   for (size_t i = 0; i < found && !some; i++) r[i].last = false;
   qsort(r, found, sizeof *r, by_distance);
@@ -74,9 +76,9 @@ static const mlaf_bundle_plan *with_combine(const mlaf_bundle_plan *const *list,
   return x->kernels[1] ? x : NULL;
 }
 
-/* Whether x's decode kernel wants nothing behind it when there is one split. */
+/* Whether x's first kernel wants nothing behind it where the knob is 1. */
 static bool ends_alone(const mlaf_bundle_plan *const *list, size_t n, const mlaf_bundle_plan *x) {
-  bool alone = !(x->kernels[0]->flags & MLAF_KERNEL_FITS);
+  bool alone = !any_lengths(x);
   for (size_t i = 0; i < n && !alone; i++)
     alone = list[i]->kernels[0] == x->kernels[0] && list[i]->knob == 1 && !list[i]->kernels[1];
   return alone;
@@ -90,12 +92,12 @@ static void rename_variant(const mlaf_bundle_plan *x, const mlaf_bundle_plan *me
   snprintf(out->variant, sizeof out->variant, "%.*s/s%u%s", (int)stem, x->variant, out->knob, rest ? rest : "");
 }
 
-void mlaf_bundle_fit(const mlaf_bundle_plan *const *list, size_t n, const mlaf_bundle_plan *x, const mlaf_problem *p,
+void mlaf_bundle_fit(const mlaf_bundle_plan *const *list, size_t n, const mlaf_bundle_plan *x, const mlaf_point *p,
                      mlaf_bundle_fitted *out) {
   const mlaf_fit_kernel k = {x->kernels[0]->rows_per_wg, x->kernels[0]->step, x->kernels[0]->slots};
-  const bool exact = x->problem.batch == p->batch && x->problem.ctx == p->ctx;
+  const bool exact = mlaf_point_order(&x->problem, p) == 0;
   const mlaf_bundle_plan *merge = with_combine(list, n, x);
-  *out = (mlaf_bundle_fitted){.knob = exact ? x->knob : mlaf_fit_splits(p, &k, x->knob)};
+  *out = (mlaf_bundle_fitted){.knob = exact ? x->knob : mlaf_fit_knob(p, &k, x->knob)};
   memcpy(out->kernels, x->kernels, sizeof out->kernels);
   if (out->knob == x->knob || (out->knob > 1 && !merge)) { /* as it was tuned, or nothing here merges more than one */
     out->knob = x->knob;

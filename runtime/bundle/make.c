@@ -13,9 +13,9 @@
 
 /* --- targets --- */
 
-static mlaf_status check_target(maker *m, const char *target, mlaf_err *err) {
+static mlaf_status check_target(maker *m, const mlaf_bundle_request *request, mlaf_err *err) {
+  const char *target = request->target;
   mlaf_text names = MLAF_TEXT_INIT(1024);
-  mlaf_problem p = MLAF_PROBLEM_INIT;
   mlaf_variant v = {0};
   mlaf_err why = {MLAF_OK, ""};
   bool table = false;
@@ -28,7 +28,7 @@ static mlaf_status check_target(maker *m, const char *target, mlaf_err *err) {
     st = mlaf_fail(err, MLAF_E_ARG,
                    "no kernels for the target '%.60s': gen/arch/%.60s.lua, its arch table, does not exist; there "
                    "are tables for %s", target, target, names.data ? names.data : "nothing");
-  else if (mlaf_gen_baseline(m->gen, &p, target, &v, &why)) {
+  else if (mlaf_gen_baseline(m->gen, mlaf_point_text(&request->problems[0]).s, target, &v, &why)) {
     char *cut = strchr(why.text, '\n');
     if (cut) *cut = 0;
     st = mlaf_fail(err, MLAF_E_ARG, "no kernels for the target '%.60s': it has an arch table, but no family of gen/ops/ "
@@ -96,7 +96,7 @@ static mlaf_status render(maker *m, make_target *t, make_kernel *k, mlaf_compile
 /* Whether a compiled kernel is offered, by the rule of planner and tuner; there is no device to ask. Sets its launch. */
 static mlaf_status check_code(const make_target *t, make_kernel *k, mlaf_err *why) {
   const mlaf_asking asking = {.symbol = k->ref.symbol, .threads = k->ref.threads, .stage = k->stage, .budget = k->budget,
-                              .calls = k->always ? NULL : mlaf_calls_of(&t->request->problems[0])};
+                              .calls = k->always ? NULL : t->request->problems[0].op->calls};
   mlaf_kernel_meta meta;
   mlaf_status st = mlaf_resources_read(NULL, k->ref.symbol, k->code, k->size, &meta, why);
   if (!st) st = mlaf_resources_check(&asking, &meta, why);
@@ -198,7 +198,7 @@ mlaf_status mlaf_bundle_make(const mlaf_bundle_make_opts *opts, const char *dir,
   if (!st) st = mlaf_gen_open(opts->gen_root, &m.gen, err);
   if (!st) st = mlaf_gen_stamp(opts->gen_root, m.stamp, err);
   for (size_t i = 0; m.targets && i < opts->n_requests; i++) m.targets[i].request = &opts->requests[i];
-  for (size_t i = 0; !st && i < opts->n_requests; i++) st = check_target(&m, opts->requests[i].target, err);
+  for (size_t i = 0; !st && i < opts->n_requests; i++) st = check_target(&m, &opts->requests[i], err);
   int lock = -1;
   if (!st && (lock = lock_dir(dir, err)) < 0) st = err ? err->status : MLAF_E_IO;
   for (size_t i = 0; !st && i < opts->n_requests; i++) {

@@ -10,7 +10,7 @@
 /* The problems of one target. */
 typedef struct mlaf_bundle_request {
   const char *target;
-  const mlaf_problem *problems; /* checked, distinct */
+  const mlaf_point *problems; /* checked, distinct */
   size_t n;
 } mlaf_bundle_request;
 

@@ -36,7 +36,7 @@ typedef struct make_choice {
 } make_choice;
 
 typedef struct make_entry {
-  mlaf_problem problem;
+  mlaf_point problem;
   make_choice tries[MAKE_TRIES], baseline;
   int n, at; /* tries[at] is the one in force; at == n: the baseline serves alone */
 } make_entry;

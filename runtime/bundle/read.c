@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "bundle/bundle.h"
-#include "ops/mla_decode/launch.h"
+#include "op/calls.h"
 #include "mlaf_limits.h"
 
 #define MANIFEST_MAX ((size_t)256 << 20)
@@ -92,12 +92,6 @@ const mlaf_bundle_kernel *mlaf_bundle_kernel_of(const mlaf_bundle *b, const char
   return bsearch(&key, b->kernels, b->n_kernels, sizeof key, by_name);
 }
 
-/* More than the generator makes, or than there are rounds of tokens, would only keep a launch busy with empty workgroups. */
-static uint64_t most_splits(const mlaf_bundle_plan *p) {
-  const uint64_t step = p->kernels[0]->step, rounds = step ? ((uint64_t)p->problem.ctx + step - 1) / step : UINT64_MAX;
-  return rounds < MLAF_SPLITS_MAX ? rounds : MLAF_SPLITS_MAX;
-}
-
 /* plan  target problem role rung source variant knob ns error kernel... */
 static mlaf_status read_plan(line_reader *r) {
   char **f = r->fields;
@@ -106,7 +100,7 @@ static mlaf_status read_plan(line_reader *r) {
   mlaf_bundle_plan p = {0};
   if (r->n <= AT_KERNELS || r->n > AT_KERNELS + MLAF_STAGES_MAX || (strcmp(f[3], "choice") && strcmp(f[3], "baseline")) ||
       !number(f[7], UINT32_MAX, &knob) || !knob || !real(f[8], &p.ns) || !real(f[9], &p.error) ||
-      mlaf_problem_parse(f[2], &p.problem, NULL, 0))
+      mlaf_point_parse(NULL, f[2], &p.problem, NULL, 0))
     return bad(r, "malformed plan");
   p.target = f[1];
   p.text = f[2];
@@ -120,9 +114,11 @@ static mlaf_status read_plan(line_reader *r) {
     p.kernels[i - AT_KERNELS] = none ? NULL : mlaf_bundle_kernel_of(r->b, f[1], f[i]);
     if (!none && !p.kernels[i - AT_KERNELS]) return bad(r, "a plan without its kernel");
   }
-  if (knob > most_splits(&p)) return bad(r, "more splits than any kernel has");
-  if (!p.kernels[1] && (p.knob > 1 || mlaf_launch_needs_combine(p.kernels[0]->flags)))
-    return bad(r, "a plan whose decode kernel leaves pieces, and no combine kernel");
+  const mlaf_calls *calls = p.problem.op->calls;
+  if (knob > (calls->knob_most ? calls->knob_most(&p.problem, p.kernels[0]->step) : 1))
+    return bad(r, "a knob that no kernel has");
+  if (!p.kernels[1] && calls->needs_second && (p.knob > 1 || calls->needs_second(p.kernels[0]->flags)))
+    return bad(r, "a plan whose first kernel leaves pieces, and no second one");
   r->b->plans[r->b->n_plans++] = p;
   return MLAF_OK;
 }

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "bundle/make_internal.h"
-#include "ops/mla_decode/nearest.h"
+#include "op/nearest.h"
 
 #define MANIFEST_MAX ((size_t)256 << 20)
 #define CODE_MAX ((size_t)256 << 20)
@@ -123,7 +123,7 @@ static int by_target(const void *a, const void *b) {
   return strcmp((*(const make_target *const *)a)->request->target, (*(const make_target *const *)b)->request->target);
 }
 static int by_problem(const void *a, const void *b) {
-  return mlaf_problem_order(&(*(const make_entry *const *)a)->problem, &(*(const make_entry *const *)b)->problem);
+  return mlaf_point_order(&(*(const make_entry *const *)a)->problem, &(*(const make_entry *const *)b)->problem);
 }
 
 static const char *tested(const make_kernel *k) { return k->verified ? "verified" : "unverified"; }
@@ -149,8 +149,8 @@ static mlaf_status kernel_lines(const make_target *t, mlaf_text *out, mlaf_bundl
 }
 
 static void plan_line(const make_target *t, const make_entry *e, const make_choice *c, const char *role, mlaf_text *out) {
-  char problem[MLAF_PROBLEM_TEXT_MAX];
-  mlaf_problem_print(&e->problem, problem, sizeof problem);
+  char problem[MLAF_POINT_TEXT_MAX];
+  mlaf_point_print(&e->problem, problem, sizeof problem);
   int last = MLAF_STAGES_MAX - 1;
   while (last > 0 && c->kernels[last] == NO_KERNEL) last--;
   mlaf_text_fmt(out, "plan\t%s\t%s\t%s\t%s\t%s\t%s\t%u\t%.1f\t%.3e", t->request->target, problem, role,

@@ -24,8 +24,8 @@ mlaf_time_opts mlaf_bench_rested_opts(void) {
                           .idle_s = 0.1};
 }
 
-mlaf_work mlaf_problem_work(const mlaf_problem *p) { return mlaf_calls_of(p)->work(p, NULL); }
-mlaf_work mlaf_bench_work(const mlaf_bench *b) { return mlaf_calls_of(&b->problem)->work(&b->problem, b->lengths); }
+mlaf_work mlaf_problem_work(const mlaf_point *p) { return p->op->calls->work(p); }
+mlaf_work mlaf_bench_work(const mlaf_bench *b) { return mlaf_decode_work_of(&b->problem, b->lengths); }
 int mlaf_bench_sets(const mlaf_bench *b) { return b->sets; }
 
 int64_t mlaf_bench_tokens(const mlaf_bench *b) {
@@ -144,8 +144,9 @@ static mlaf_status plan_cache(mlaf_bench *b, const mlaf_bench_opts *opts, int64_
   return MLAF_OK;
 }
 
-mlaf_status mlaf_bench_create(mlaf_device *dev, const mlaf_problem *p, const mlaf_bench_opts *opts, mlaf_bench **out,
+mlaf_status mlaf_bench_create(mlaf_device *dev, const mlaf_point *at, const mlaf_bench_opts *opts, mlaf_bench **out,
                               mlaf_err *err) {
+  const mlaf_problem problem = mlaf_problem_of(at), *p = &problem;
   mlaf_bench *b = calloc(1, sizeof *b);
   if (!b) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for a bench");
   b->dev = dev;

@@ -28,7 +28,7 @@ typedef struct mlaf_bench_opts {
  * device there are several page tables over different pages, a power of two of them, and a timing goes through them in turn: with
  * four times the largest cache between two uses of a page no call finds its tokens in a cache.
  * E_ARG when the cache does not fit the device. opts NULL: defaults. One bench belongs to one thread at a time. */
-mlaf_status mlaf_bench_create(mlaf_device *dev, const mlaf_problem *p, const mlaf_bench_opts *opts, mlaf_bench **out,
+mlaf_status mlaf_bench_create(mlaf_device *dev, const mlaf_point *p, const mlaf_bench_opts *opts, mlaf_bench **out,
                               mlaf_err *err);
 void mlaf_bench_free(mlaf_bench *b);
 
@@ -52,7 +52,7 @@ mlaf_time_opts mlaf_bench_time_opts(void);
 mlaf_time_opts mlaf_bench_rested_opts(void);
 
 /* The least work there is (op/calls.h). */
-mlaf_work mlaf_problem_work(const mlaf_problem *p); /* every request has ctx tokens */
+mlaf_work mlaf_problem_work(const mlaf_point *p); /* every request has ctx tokens */
 mlaf_work mlaf_bench_work(const mlaf_bench *b);     /* the bench's lengths */
 int64_t mlaf_bench_tokens(const mlaf_bench *b);     /* cached, all requests together */
 int mlaf_bench_sets(const mlaf_bench *b);           /* page tables a timing goes through */

@@ -37,7 +37,8 @@ static bool is_cancelled(const soak *s) { return s->opts->cancel && atomic_load(
 static bool is_modelled(const soak *s) { return mlaf_ops(s->dev)->features & MLAF_DEVICE_MODELLED; }
 
 /* --- buffers --- */
-static mlaf_status open_bench(soak *s, const mlaf_problem *p, mlaf_err *err) {
+static mlaf_status open_bench(soak *s, const mlaf_point *at, mlaf_err *err) {
+  const mlaf_problem problem = mlaf_problem_of(at), *p = &problem;
   const mlaf_device_info *info = mlaf_info(s->dev);
   const int64_t by_l2 = L2_TIMES * info->l2_bytes, by_llc = LLC_TIMES * info->llc_bytes,
                 fit = FIRST_BYTES / (int64_t)(s->o_bytes + s->lse_bytes);
@@ -45,7 +46,7 @@ static mlaf_status open_bench(soak *s, const mlaf_problem *p, mlaf_err *err) {
   o.spread_bytes = s->opts->pool_bytes ? s->opts->pool_bytes : is_modelled(s) ? 1 : by_l2 > by_llc ? by_l2 : by_llc;
   if (o.spread_bytes < 1) o.spread_bytes = 1; /* a device that does not tell its caches: two sets */
   o.spread_sets = fit < 2 ? 2 : fit > SETS_MOST ? SETS_MOST : (int)fit;
-  mlaf_status st = mlaf_bench_create(s->dev, p, &o, &s->bench, err);
+  mlaf_status st = mlaf_bench_create(s->dev, at, &o, &s->bench, err);
   if (st) return st;
   s->out->sets = s->bench->sets;
   s->out->pool_bytes = (int64_t)s->bench->args.num_pages * p->page_size * (p->rank + p->rope) * 2;
@@ -250,7 +251,7 @@ static mlaf_status say_wrong(soak *s, mlaf_err *err) {
 }
 
 static mlaf_status check_args(const mlaf_loaded *l, const mlaf_soak_opts *o, mlaf_err *err) {
-  const mlaf_problem *p = mlaf_loaded_problem(l), *q = o->beside ? mlaf_loaded_problem(o->beside) : p;
+  const mlaf_point *p = mlaf_loaded_problem(l), *q = o->beside ? mlaf_loaded_problem(o->beside) : p;
   if (o->launches < 1) return mlaf_fail(err, MLAF_E_ARG, "a soak of %lld launches", (long long)o->launches);
   if (memcmp(p, q, sizeof *p) || (o->beside && mlaf_loaded_device(o->beside) != mlaf_loaded_device(l)))
     return mlaf_fail(err, MLAF_E_ARG, "the variant beside is of another problem or device");
@@ -259,7 +260,7 @@ static mlaf_status check_args(const mlaf_loaded *l, const mlaf_soak_opts *o, mla
 
 mlaf_status mlaf_soak_run(const mlaf_tool_env *env, const mlaf_loaded *l, const mlaf_soak_opts *opts, mlaf_soak_result *out,
                           mlaf_err *err) {
-  const mlaf_problem *p = mlaf_loaded_problem(l);
+  const mlaf_problem problem = mlaf_problem_of(mlaf_loaded_problem(l)), *p = &problem;
   double launch_s = 0;
   *out = (mlaf_soak_result){.launches = 0};
   mlaf_status st = check_args(l, opts, err);

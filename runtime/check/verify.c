@@ -6,12 +6,12 @@
 #include <string.h>
 
 #include "check/buffers.h"
-#include "ops/mla_decode/problem.h"
+#include "op/op.h"
 
-enum { MAX_CASES = 8, MAX_ARGS = 512 };
+enum { MAX_CASES = 8 };
 
 struct mlaf_suite {
-  mlaf_problem problem;
+  mlaf_point problem;
   const mlaf_calls *calls;
   uint64_t seed;
   mlaf_inject inject;
@@ -26,17 +26,17 @@ void mlaf_suite_free(mlaf_suite *s) {
 }
 
 
-mlaf_status mlaf_suite_create(const mlaf_problem *p, uint64_t seed, mlaf_inject inject, mlaf_suite **out,
+mlaf_status mlaf_suite_create(const mlaf_point *p, uint64_t seed, mlaf_inject inject, mlaf_suite **out,
                               mlaf_err *err) {
-  const mlaf_calls *calls = mlaf_calls_of(p);
+  const mlaf_calls *calls = p->op->calls;
   const int n = inject == MLAF_INJECT_NONE ? calls->n_cases : 1;
   mlaf_suite *s = calloc(1, sizeof *s);
   if (!s) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for a verification suite");
   *s = (mlaf_suite){.problem = *p, .calls = calls, .seed = seed, .inject = inject};
-  mlaf_status st = n <= MAX_CASES && calls->args_size <= MAX_ARGS
+  mlaf_status st = n <= MAX_CASES && calls->args_size <= MLAF_ARGS_MAX
                        ? MLAF_OK
                        : mlaf_fail(err, MLAF_E_INTERNAL, "operation %s has %d cases, %zu bytes of arguments: too many",
-                                   calls->name, n, calls->args_size);
+                                   p->op->name, n, calls->args_size);
   for (int i = 0; !st && i < n; i++) {
     st = calls->make_case(p, i, seed, inject, &s->cases[i], err);
     if (!st) s->n++;
@@ -58,7 +58,7 @@ typedef struct trial {
   int n;
   void *at[MLAF_CASE_BUFFERS];      /* on the device; NULL: left out */
   void *outputs[MLAF_CASE_BUFFERS]; /* on the host; NULL: no output, or left out */
-  _Alignas(16) unsigned char args[MAX_ARGS];
+  _Alignas(16) unsigned char args[MLAF_ARGS_MAX];
 } trial;
 
 static bool is_output(const mlaf_case_buffer *b) { return b->use == MLAF_USE_OUTPUT || b->use == MLAF_USE_OPTIONAL_OUTPUT; }
@@ -124,9 +124,9 @@ static const char *inject_option(mlaf_inject inject) {
 }
 
 mlaf_status mlaf_suite_run(const mlaf_suite *s, const mlaf_loaded *l, mlaf_verify_result *out, mlaf_err *err) {
-  char problem[MLAF_PROBLEM_TEXT_MAX];
+  char problem[MLAF_POINT_TEXT_MAX];
   mlaf_err local = {MLAF_OK, ""};
-  mlaf_problem_print(&s->problem, problem, sizeof problem);
+  mlaf_point_print(&s->problem, problem, sizeof problem);
   *out = (mlaf_verify_result){0};
   snprintf(out->command, sizeof out->command, "mlaforge verify '%s' --device %s --variant '%s' --seed %llu%s", problem,
            mlaf_ops(mlaf_loaded_device(l))->name, mlaf_loaded_name(l), (unsigned long long)s->seed,

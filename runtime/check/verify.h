@@ -9,7 +9,7 @@
 typedef struct mlaf_suite mlaf_suite;
 
 /* `seed` fixes everything. With an injection the suite holds one case that carries it. */
-mlaf_status mlaf_suite_create(const mlaf_problem *p, uint64_t seed, mlaf_inject inject, mlaf_suite **out,
+mlaf_status mlaf_suite_create(const mlaf_point *p, uint64_t seed, mlaf_inject inject, mlaf_suite **out,
                               mlaf_err *err);
 void mlaf_suite_free(mlaf_suite *s);
 

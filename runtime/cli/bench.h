@@ -9,7 +9,7 @@
 /* --- bench_cases.c --- */
 typedef struct bench_case {
   char set[16];          /* of tuning/peer-sets.tsv; "": none */
-  mlaf_problem problem;
+  mlaf_point problem;
   const int32_t *tokens; /* lengths of the requests, of one allocation of the list; NULL: by --lengths */
 } bench_case;
 typedef struct bench_cases {

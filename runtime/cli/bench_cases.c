@@ -5,7 +5,7 @@
 #include "cli/bench.h"
 #include "cli/embedded_text.h"
 
-static mlaf_status add(cli *c, bench_cases *out, const char *set, const mlaf_problem *p, const int32_t *tokens) {
+static mlaf_status add(cli *c, bench_cases *out, const char *set, const mlaf_point *p, const int32_t *tokens) {
   if (out->n % 64 == 0) {
     bench_case *grown = realloc(out->list, (out->n + 64) * sizeof *grown);
     if (!grown) return mlaf_fail(&c->err, MLAF_E_NOMEM, "no memory for cases");
@@ -58,14 +58,14 @@ static mlaf_status read_lengths(cli *c, bench_cases *out, const char *name, int 
 
 /* One list of lengths is enough for all cases that have lengths: the last one asked for is kept. */
 static mlaf_status add_line(cli *c, bench_cases *out, const char *line, const char *wanted) {
-  char set[16], text[MLAF_PROBLEM_TEXT_MAX], lengths[64], why[256] = "";
-  mlaf_problem p;
+  char set[16], text[MLAF_POINT_TEXT_MAX], lengths[64], why[256] = "";
+  mlaf_point p;
   if (!field(&line, set, sizeof set) || !has_set(wanted, set)) return MLAF_OK;
   if (!field(&line, text, sizeof text) || !field(&line, lengths, sizeof lengths) ||
-      mlaf_problem_parse(text, &p, why, sizeof why) != MLAF_OK)
+      mlaf_point_parse(NULL, text, &p, why, sizeof why) != MLAF_OK)
     return mlaf_fail(&c->err, MLAF_E_INTERNAL, "tuning/peer-sets.tsv: a line of set %s: %s", set, why);
   const bool spread = strcmp(lengths, "-") != 0;
-  mlaf_status status = spread && !out->tokens ? read_lengths(c, out, lengths, p.batch) : MLAF_OK;
+  mlaf_status status = spread && !out->tokens ? read_lengths(c, out, lengths, mlaf_point_value(&p, "batch", 1)) : MLAF_OK;
   return status == MLAF_OK ? add(c, out, set, &p, spread ? out->tokens : NULL) : status;
 }
 

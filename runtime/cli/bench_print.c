@@ -4,7 +4,10 @@
 #include "cli/bench.h"
 
 static const char *pass_of(const bench_out *o) { return o->hot ? "hot" : "idle"; }
-static const char *dtype_of(const mlaf_problem *p) { return p->dtype == MLAF_F16 ? "fp16" : "bf16"; }
+static int value(const mlaf_point *p, const char *field) { return mlaf_point_value(p, field, 0); }
+static const char *dtype_of(const mlaf_point *p) { return value(p, "dtype") == MLAF_F16 ? "fp16" : "bf16"; }
+/* The columns that peers' files have, too, are mla_decode's; of other operations the whole problem stands there. */
+static bool has_columns(const mlaf_point *p) { return value(p, "batch") && value(p, "ctx"); }
 static const char *source_of(const mlaf_timing *t) { return t->source == MLAF_TIME_MODELLED ? "modelled" : "measured"; }
 
 void mlaf_cli_bench_ceilings(const bench_out *o) {
@@ -25,8 +28,8 @@ void mlaf_cli_bench_ceilings(const bench_out *o) {
 }
 
 static void print_json(const bench_out *o, const bench_case *x, const cli_subject *s, const bench_figures *f) {
-  char problem[MLAF_PROBLEM_TEXT_MAX];
-  mlaf_problem_print(&x->problem, problem, sizeof problem);
+  char problem[MLAF_POINT_TEXT_MAX];
+  mlaf_point_print(&x->problem, problem, sizeof problem);
   cJSON *e = mlaf_cli_event("bench");
   if (x->set[0]) cJSON_AddStringToObject(e, "set", x->set);
   cJSON_AddStringToObject(e, "problem", problem);
@@ -43,7 +46,7 @@ static void print_json(const bench_out *o, const bench_case *x, const cli_subjec
   if (f->verified) cJSON_AddNumberToObject(e, "error", f->error);
   mlaf_cli_json_timing(e, &f->timing);
   cJSON_AddNumberToObject(e, "tflops", f->work.flops / f->timing.ns / 1e3);
-  cJSON_AddNumberToObject(e, "gbytes_per_s", f->work.kv_bytes / f->timing.ns);
+  cJSON_AddNumberToObject(e, "gbytes_per_s", f->work.main_bytes / f->timing.ns);
   cJSON_AddNumberToObject(e, "roofline_ns", f->floor_ns);
   cJSON_AddStringToObject(e, "bound", f->compute_bound ? "C" : "M");
   cJSON_AddNumberToObject(e, "roofline_ratio", f->floor_ns / f->timing.ns);
@@ -52,9 +55,9 @@ static void print_json(const bench_out *o, const bench_case *x, const cli_subjec
 
 static void print_text(const bench_out *o, const bench_case *x, const cli_subject *s, const bench_figures *f) {
   const mlaf_timing *t = &f->timing;
-  char parts[256], problem[MLAF_PROBLEM_TEXT_MAX];
+  char parts[256], problem[MLAF_POINT_TEXT_MAX];
   mlaf_cli_parts(t, parts, sizeof parts);
-  mlaf_problem_print(&x->problem, problem, sizeof problem);
+  mlaf_point_print(&x->problem, problem, sizeof problem);
   printf("problem   %s\ndevice    %s\nvariant   %s\n", problem, mlaf_ctx_device_id(o->c->ctx), s->variant);
   printf("plan      %s, %d compiles, %.1f ms", s->rung, s->compiles, s->plan_s * 1e3);
   if (strcmp(s->source, "none")) printf("; the choice's time was %s", s->source);
@@ -67,30 +70,33 @@ static void print_text(const bench_out *o, const bench_case *x, const cli_subjec
   printf(" at %.0f MHz\n", t->clock_mhz);
   if (parts[0]) printf("parts     %s us%s%s\n", parts, t->bound[0] ? "; bound by " : "", t->bound);
   if (t->detail[0]) printf("detail    %s\n", t->detail);
-  printf("rate      %.1f TFLOP/s, %.1f GB/s of the cache (%s)\n", f->work.flops / t->ns / 1e3, f->work.kv_bytes / t->ns,
+  printf("rate      %.1f TFLOP/s, %.1f GB/s of the cache (%s)\n", f->work.flops / t->ns / 1e3, f->work.main_bytes / t->ns,
          source_of(t));
   printf("roofline  %.2f us by %s; this takes %.2f times as long\n", f->floor_ns / 1e3,
          f->compute_bound ? "matrix rate" : "memory", t->ns / f->floor_ns);
 }
 
 static void print_csv(const bench_out *o, const bench_case *x, const cli_subject *s, const bench_figures *f) {
-  const mlaf_problem *p = &x->problem;
+  const mlaf_point *p = &x->problem;
   const mlaf_timing *t = &f->timing;
   char error[24] = "";
   if (f->verified) snprintf(error, sizeof error, "%.2e", f->error);
-  const bool spread = f->tokens != (int64_t)p->batch * p->ctx;
-  fprintf(o->csv, "%s,%s,%d,%d,%d,%d,%d,%s,%d,%d,mlaforge,\"%s\",", pass_of(o), x->set, p->batch, p->ctx, spread, p->heads,
-          p->q_len, dtype_of(p), p->rank, p->rope, s->variant);
+  const int batch = value(p, "batch"), ctx = value(p, "ctx");
+  const bool spread = has_columns(p) && f->tokens != (int64_t)batch * ctx;
+  fprintf(o->csv, "%s,%s,%d,%d,%d,%d,%d,%s,%d,%d,mlaforge,\"%s\",", pass_of(o), x->set, batch, ctx, spread, value(p, "heads"),
+          value(p, "q_len"), dtype_of(p), value(p, "rank"), value(p, "rope"), s->variant);
   fprintf(o->csv, "%.2f,%.2f,%.2f,%d,%d,%lld,%.1f,%.1f,%.2f,%s,%.2f,%s,%s\n", t->ns / 1e3, t->p10_ns / 1e3, t->p90_ns / 1e3,
-          t->samples, f->sets, (long long)f->tokens, f->work.flops / t->ns / 1e3, f->work.kv_bytes / t->ns, f->floor_ns / 1e3,
+          t->samples, f->sets, (long long)f->tokens, f->work.flops / t->ns / 1e3, f->work.main_bytes / t->ns, f->floor_ns / 1e3,
           f->compute_bound ? "C" : "M", t->ns / f->floor_ns, error, source_of(t));
   fflush(o->csv); /* a run that is stopped leaves what it measured */
 }
 
 static void case_columns(const bench_case *x) {
-  const mlaf_problem *p = &x->problem;
-  printf("%-3s %4d %7d%c %4d %2d %4s %3d/%-2d ", x->set, p->batch, p->ctx, x->tokens ? '~' : ' ', p->heads, p->q_len, dtype_of(p),
-         p->rank, p->rope);
+  const mlaf_point *p = &x->problem;
+  if (has_columns(p))
+    printf("%-3s %4d %7d%c %4d %2d %4s %3d/%-2d ", x->set, value(p, "batch"), value(p, "ctx"), x->tokens ? '~' : ' ',
+           value(p, "heads"), value(p, "q_len"), dtype_of(p), value(p, "rank"), value(p, "rope"));
+  else printf("%-3s %-38s ", x->set, mlaf_point_text(p).s);
 }
 
 void mlaf_cli_bench_head(const bench_out *o) {
@@ -114,7 +120,7 @@ void mlaf_cli_bench_print(const bench_out *o, const bench_case *x, const cli_sub
     if (f->verified) snprintf(error, sizeof error, "%.2e", f->error);
     case_columns(x);
     printf("%9.2f %7.2f %7.1f %6.0f %8.2f %s %6.2f %8s  %s (%s)\n", t->ns / 1e3, t->mad_ns / 1e3, f->work.flops / t->ns / 1e3,
-           f->work.kv_bytes / t->ns, f->floor_ns / 1e3, f->compute_bound ? "C" : "M", t->ns / f->floor_ns, error, s->variant,
+           f->work.main_bytes / t->ns, f->floor_ns / 1e3, f->compute_bound ? "C" : "M", t->ns / f->floor_ns, error, s->variant,
            s->rung);
     fflush(stdout);
   }
@@ -130,8 +136,8 @@ void mlaf_cli_bench_end(const bench_out *o) {
 }
 
 void mlaf_cli_bench_failed(const bench_out *o, const bench_case *x, const cli_subject *s, const mlaf_err *why) {
-  char problem[MLAF_PROBLEM_TEXT_MAX];
-  mlaf_problem_print(&x->problem, problem, sizeof problem);
+  char problem[MLAF_POINT_TEXT_MAX];
+  mlaf_point_print(&x->problem, problem, sizeof problem);
   if (o->c->json) {
     cJSON *e = mlaf_cli_event("bench_failed");
     cJSON_AddStringToObject(e, "problem", problem);

@@ -6,7 +6,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#define SHAPE  O_FIELD, O_MODEL, O_TP
+#define SHAPE  O_FIELD, O_OP, O_MODEL, O_TP
 #define COMMON O_GEN_ROOT, O_VERBOSE, O_JSON, O_HELP
 static const cli_opt tune_options[] = {SHAPE,    O_DEVICE, O_DB,         O_CACHE,          O_SEED,   O_JOBS,      O_STRATEGY,
                                        O_LENGTHS, O_SET, O_SHARD, O_TIME_LIMIT, O_MAX_CANDIDATES, O_GIVE_UP, O_RESUME,
@@ -148,7 +148,7 @@ int mlaf_cli_usage(cli *c, const char *fmt, ...) {
 }
 
 /* --- problems --- */
-static mlaf_status from_model(cli *c, mlaf_problem *p) {
+static mlaf_status from_model(cli *c, mlaf_point *p) {
   const mlaf_model *m = mlaf_model_find(c->given[O_MODEL]);
   int tp = (int)mlaf_cli_int(c, O_TP, 1);
   if (!m) {
@@ -161,16 +161,15 @@ static mlaf_status from_model(cli *c, mlaf_problem *p) {
   }
   if (m->heads % tp)
     return mlaf_fail(&c->err, MLAF_E_PROBLEM, "%s has %d heads, which --tp %d does not divide", m->name, m->heads, tp);
-  p->heads = m->heads / tp;
-  p->rank = m->rank;
-  p->rope = m->rope;
+  mlaf_cli_set_model(p, m, tp);
   return MLAF_OK;
 }
 
 mlaf_status mlaf_cli_named(cli *c, const char *text) {
+  if (mlaf_cli_check_op(c) != MLAF_OK) return c->err.status;
   if (!text && !mlaf_cli_has(c, O_MODEL) && !mlaf_cli_required(c))
     return mlaf_fail(&c->err, MLAF_E_PROBLEM, "which problem? Give --heads N, --model NAME, or a problem string ('%s')",
-                     mlaf_cli_op()->example);
+                     mlaf_cli_op(c)->example);
   if (text && mlaf_cli_has(c, O_MODEL))
     return mlaf_fail(&c->err, MLAF_E_PROBLEM, "both a problem string and --model say which heads and ranks: give one of them");
   if (mlaf_cli_has(c, O_TP) && !mlaf_cli_has(c, O_MODEL))
@@ -178,16 +177,17 @@ mlaf_status mlaf_cli_named(cli *c, const char *text) {
   return MLAF_OK;
 }
 
-mlaf_status mlaf_cli_problem(cli *c, mlaf_problem *out) {
+mlaf_status mlaf_cli_problem(cli *c, mlaf_point *out) {
   char why[512] = "";
-  mlaf_problem p = MLAF_PROBLEM_INIT;
+  mlaf_point p;
   const char *text = c->n_arguments ? c->arguments[c->n_arguments - 1] : NULL;
   if (mlaf_cli_named(c, text) != MLAF_OK) return c->err.status;
-  if (text && mlaf_problem_parse(text, &p, why, sizeof why) != MLAF_OK)
+  mlaf_point_init(mlaf_cli_op(c), &p);
+  if (text && mlaf_point_parse(NULL, text, &p, why, sizeof why) != MLAF_OK)
     return mlaf_fail(&c->err, MLAF_E_PROBLEM, "'%s': %s", text, why);
   mlaf_status status = mlaf_cli_has(c, O_MODEL) ? from_model(c, &p) : MLAF_OK;
   if (status == MLAF_OK) status = mlaf_cli_fields(c, &p);
-  if (status == MLAF_OK && mlaf_problem_check(&p, why, sizeof why) != MLAF_OK)
+  if (status == MLAF_OK && mlaf_point_check(&p, why, sizeof why) != MLAF_OK)
     status = mlaf_fail(&c->err, MLAF_E_PROBLEM, "%s", why);
   if (status == MLAF_OK) *out = p;
   return status;

@@ -18,8 +18,11 @@
 /* What the process returns. */
 enum { CLI_OK = 0, CLI_FINDINGS = 1, CLI_USAGE = 2, CLI_ENVIRONMENT = 3, CLI_INTERNAL = 4 };
 
+enum { CLI_FIELDS_MAX = 64 }; /* names of fields, of all operations */
+
 typedef enum cli_opt {
-  O_FIELD, O_FIELD_LAST = O_FIELD + MLAF_FIELDS_MAX - 1, /* the fields of a problem, as its operation has them */
+  O_FIELD, O_FIELD_LAST = O_FIELD + CLI_FIELDS_MAX - 1, /* the fields of problems, as operations have them */
+  O_OP,
   O_MODEL, O_TP, O_DEVICE, O_TARGET, O_DB,
   O_CACHE, O_GEN_ROOT, O_SEED, O_JOBS, O_TIME_LIMIT, O_MAX_CANDIDATES, O_RESUME, O_NO_RESUME, O_DRY_RUN, O_VARIANT, O_ALL,
   O_INJECT, O_OUT, O_EVIDENCE, O_MISSES, O_SAMPLES, O_DEVICE_ID, O_CODE, O_ARGS, O_TOP, O_TRACE,
@@ -82,7 +85,7 @@ int mlaf_cli_exit(mlaf_status status);
 int mlaf_cli_fail(cli *c);
 int mlaf_cli_usage(cli *c, const char *fmt, ...) MLAF_PRINTF(2, 3);
 /* The problem of the shape options, the model or the positional string, checked. */
-mlaf_status mlaf_cli_problem(cli *c, mlaf_problem *out);
+mlaf_status mlaf_cli_problem(cli *c, mlaf_point *out);
 /* E_PROBLEM when neither `text` nor options say which problem, or --tp stands without --model. */
 mlaf_status mlaf_cli_named(cli *c, const char *text);
 /* Open c->ctx from the common options and take its lock, which the command keeps. need_db: no database, no command;
@@ -120,15 +123,22 @@ typedef struct cli_axis {
 mlaf_status mlaf_cli_axis(const char *name, const char *text, long long low, long long high, cli_axis *out, mlaf_err *err);
 
 /* --- fields.c --- */
-/* The operation whose fields are options. */
-const mlaf_op *mlaf_cli_op(void);
-/* Name and help text of the i-th field's option. */
+/* The operation that the command line is about: that of its problem string, else --op's, else mla_decode. */
+const mlaf_op *mlaf_cli_op(const cli *c);
+/* E_PROBLEM: --op names none, or an option is no field of it. */
+mlaf_status mlaf_cli_check_op(cli *c);
+/* Options of fields: each name once; O_FIELD + i is the i-th's. NULL past the end. */
+int mlaf_cli_field_count(void);
+const mlaf_field *mlaf_cli_field(int i);
+/* Name and help text of the i-th option. */
 void mlaf_cli_field_text(int i, char *name, size_t name_size, char *help, size_t help_size);
 /* What was given over *p; a list counts as its first number. The rest keeps the value of string, model or defaults. */
-mlaf_status mlaf_cli_fields(cli *c, mlaf_problem *p);
+mlaf_status mlaf_cli_fields(cli *c, mlaf_point *p);
 /* The numbers of each field that was given, which may be a list; none for others. To be freed either way. */
-mlaf_status mlaf_cli_axes(cli *c, cli_axis axes[MLAF_FIELDS_MAX]);
+mlaf_status mlaf_cli_axes(cli *c, const mlaf_op *op, cli_axis axes[MLAF_FIELDS_MAX]);
 void mlaf_cli_axes_free(cli_axis axes[MLAF_FIELDS_MAX]);
+/* The dims of a model whose heads `tp` ranks share, where the operation has such fields. */
+void mlaf_cli_set_model(mlaf_point *p, const mlaf_model *m, int tp);
 /* Every field is given that must be. */
 bool mlaf_cli_required(const cli *c);
 /* The command line names a problem, be it in part. */
@@ -147,7 +157,7 @@ mlaf_status mlaf_cli_models(cli *c, cli_models *out);
 /* Every problem of the command line's grid, once, small ones first. A model that a --tp does not divide is left out with a
  * warning, unless it is the only pair. */
 typedef struct cli_problems {
-  mlaf_problem *list;
+  mlaf_point *list;
   size_t n;
 } cli_problems;
 mlaf_status mlaf_cli_problems(cli *c, cli_problems *out);
@@ -207,7 +217,7 @@ typedef struct cli_variants {
 /* --variant: that one. Else all candidates of the space (rejected ones dropped and counted). */
 /* E_ARG when the generator has no arch table for a target that the command line names. */
 mlaf_status mlaf_cli_check_target(cli *c, mlaf_gen *g, const char *target);
-mlaf_status mlaf_cli_variants(cli *c, mlaf_gen *g, const mlaf_problem *p, const char *target, cli_variants *out);
+mlaf_status mlaf_cli_variants(cli *c, mlaf_gen *g, const mlaf_point *p, const char *target, cli_variants *out);
 /* Keep the model's best variant for each set of kernels: the knob is launch-time only. */
 void mlaf_cli_distinct_kernels(cli_variants *v);
 void mlaf_cli_variants_free(cli_variants *v);
@@ -236,7 +246,7 @@ typedef struct cli_subject {
   int compiles;  /* compiler runs it took to have it loaded */
   double plan_s; /* wall clock from the problem to loaded kernels */
 } cli_subject;
-mlaf_status mlaf_cli_subject(cli *c, const mlaf_problem *p, mlaf_gen *g, cli_subject *out);
+mlaf_status mlaf_cli_subject(cli *c, const mlaf_point *p, mlaf_gen *g, cli_subject *out);
 void mlaf_cli_subject_clear(cli_subject *s);
 
 /* --- code_args.c --- */
@@ -279,7 +289,7 @@ void mlaf_cli_evidence_executed(const struct mlaf_profile *p, cli_evidence *out)
 typedef struct cli_rig cli_rig;
 /* An emulator with a small case of the problem in it: one request of 1024 tokens. E_ARG when no emulator is like `target`.
  * The command's signals end its launches. */
-mlaf_status mlaf_cli_rig_open(const cli *c, const mlaf_problem *p, const char *target, uint64_t seed, cli_rig **out,
+mlaf_status mlaf_cli_rig_open(const cli *c, const mlaf_point *p, const char *target, uint64_t seed, cli_rig **out,
                               mlaf_err *err);
 void mlaf_cli_rig_close(cli_rig *rig);
 /* Run a decode kernel once and count. */

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "cli/bench.h"
-#include "ops/mla_decode/nearest.h"
+#include "op/nearest.h"
 
 #define HOT_S 0.3 /* a measurement with --hot */
 
@@ -18,7 +18,7 @@ typedef struct run {
   mlaf_lengths lengths;
   bench_out out;
   mlaf_suite *suite; /* of the dims of suite_problem; NULL: none yet */
-  mlaf_problem suite_problem;
+  mlaf_point suite_problem;
   char verified[256]; /* the variant it last passed */
   bool modelled;
 } run;
@@ -31,10 +31,10 @@ static mlaf_time_opts time_opts(const run *r) {
 }
 
 /* The verifier's cases, kept while the dims stay the same. */
-static mlaf_status verify(run *r, const mlaf_problem *p, const cli_subject *s, mlaf_err *err) {
+static mlaf_status verify(run *r, const mlaf_point *p, const cli_subject *s, mlaf_err *err) {
   mlaf_verify_result result;
   mlaf_status status = MLAF_OK;
-  if (!r->suite || !mlaf_same_shape(p, &r->suite_problem)) {
+  if (!r->suite || !mlaf_point_same_shape(p, &r->suite_problem)) {
     mlaf_suite_free(r->suite);
     r->suite = NULL;
     r->verified[0] = 0;
@@ -65,7 +65,7 @@ static mlaf_status time_case(run *r, const bench_case *x, const cli_subject *s, 
     f->work = mlaf_bench_work(bench);
     f->tokens = mlaf_bench_tokens(bench);
     f->sets = mlaf_bench_sets(bench);
-    f->floor_ns = mlaf_ceilings_ns(&r->ceilings, f->work.kv_bytes, f->work.flops, &f->compute_bound);
+    f->floor_ns = mlaf_ceilings_ns(&r->ceilings, f->work.main_bytes, f->work.flops, &f->compute_bound);
   }
   mlaf_bench_free(bench);
   return status;
@@ -79,7 +79,7 @@ static mlaf_status run_case(run *r, const bench_case *x) {
   if (status == MLAF_OK && s.notes && s.notes[0]) mlaf_log_line(&c->log, MLAF_LOG_INFO, "plan: %s", s.notes);
   if (status == MLAF_OK && !r->modelled) status = verify(r, &x->problem, &s, &c->err);
   if (status == MLAF_OK) status = time_case(r, x, &s, &f, &c->err);
-  if (status == MLAF_OK) r->out.fastest_gbs = fmax(r->out.fastest_gbs, f.work.kv_bytes / f.timing.ns);
+  if (status == MLAF_OK) r->out.fastest_gbs = fmax(r->out.fastest_gbs, f.work.main_bytes / f.timing.ns);
   if (status == MLAF_OK) mlaf_cli_bench_print(&r->out, x, &s, &f);
   else if (r->out.many) mlaf_cli_bench_failed(&r->out, x, &s, &c->err);
   mlaf_cli_subject_clear(&s);

@@ -5,7 +5,7 @@
 
 #include "bundle/make.h"
 #include "cli/cli.h"
-#include "ops/mla_decode/nearest.h"
+#include "op/nearest.h"
 
 enum { TARGETS_MAX = 32 };
 
@@ -13,7 +13,7 @@ typedef struct job {
   cli *c;
   mlaf_bundle_request requests[TARGETS_MAX];
   char names[TARGETS_MAX][64];
-  mlaf_problem *lists[TARGETS_MAX]; /* what requests point at */
+  mlaf_point *lists[TARGETS_MAX]; /* what requests point at */
   size_t n;
 } job;
 
@@ -35,15 +35,15 @@ static mlaf_status read_targets(job *j) {
 
 /* --- problems --- */
 
-static mlaf_status add(job *j, size_t target, const mlaf_problem *list, size_t n) {
+static mlaf_status add(job *j, size_t target, const mlaf_point *list, size_t n) {
   mlaf_bundle_request *r = &j->requests[target];
-  mlaf_problem *grown = realloc(j->lists[target], (r->n + n + 1) * sizeof *grown);
+  mlaf_point *grown = realloc(j->lists[target], (r->n + n + 1) * sizeof *grown);
   if (!grown) return mlaf_fail(&j->c->err, MLAF_E_NOMEM, "no memory for %zu problems", r->n + n);
   j->lists[target] = grown;
   const size_t before = r->n;
   for (size_t i = 0; i < n; i++) {
     bool known = false;
-    for (size_t k = 0; k < before && !known; k++) known = mlaf_problem_order(&grown[k], &list[i]) == 0;
+    for (size_t k = 0; k < before && !known; k++) known = mlaf_point_order(&grown[k], &list[i]) == 0;
     if (!known) grown[r->n++] = list[i];
   }
   r->problems = grown;

@@ -9,7 +9,7 @@ typedef struct work {
   cli *c;
   mlaf_compiler *compiler;
   const char *target;
-  const mlaf_problem *problem;
+  const mlaf_point *problem;
   cli_kernel *kernels;
   mlaf_compile_job *jobs;
   size_t n, findings;
@@ -137,7 +137,7 @@ static mlaf_status find_evidence(work *w, const cli_kernel *k, const mlaf_compil
   return counted ? MLAF_OK : mlaf_fail(&w->c->err, MLAF_E_NOMEM, "no memory for a disassembly");
 }
 
-static void open_rig(work *w, const mlaf_problem *p) {
+static void open_rig(work *w, const mlaf_point *p) {
   mlaf_err why = {MLAF_OK, ""};
   if (!mlaf_cli_has(w->c, O_EVIDENCE)) return;
   if (mlaf_cli_rig_open(w->c, p, w->target, 1, &w->rig, &why) != MLAF_OK)
@@ -151,7 +151,7 @@ static mlaf_status look_at(work *w, const cli_kernel *k, const mlaf_compile_job 
   mlaf_err why = {MLAF_OK, ""};
   mlaf_status status = job->status;
   if (status == MLAF_OK) {
-    const mlaf_asking asking = {.symbol = k->desc->symbol, .threads = k->desc->threads, .calls = mlaf_calls_of(w->problem),
+    const mlaf_asking asking = {.symbol = k->desc->symbol, .threads = k->desc->threads, .calls = w->problem->op->calls,
                                 .stage = k->stage, .budget = mlaf_budget_of(k->desc)};
     status = mlaf_resources_read(NULL, k->desc->symbol, job->code, job->code_size, &meta, &why);
     if (status == MLAF_OK) status = mlaf_resources_check(&asking, &meta, &why);
@@ -189,7 +189,7 @@ static mlaf_status run(work *w, mlaf_gen *g) {
 }
 
 int mlaf_cli_compile(cli *c) {
-  mlaf_problem p;
+  mlaf_point p;
   mlaf_gen *g = NULL;
   cli_variants v = {NULL, 0, 0};
   work w = {.c = c, .target = mlaf_cli_target(c), .problem = &p};
@@ -203,8 +203,8 @@ int mlaf_cli_compile(cli *c) {
   if (status == MLAF_OK) status = run(&w, g);
   mlaf_cli_rig_close(w.rig);
   if (status == MLAF_OK && w.findings) {
-    char problem[MLAF_PROBLEM_TEXT_MAX];
-    mlaf_problem_print(&p, problem, sizeof problem);
+    char problem[MLAF_POINT_TEXT_MAX];
+    mlaf_point_print(&p, problem, sizeof problem);
     fprintf(stderr,
             "mlaforge: %zu of %zu kernels have findings; the first again: mlaforge compile '%s' --target %s --variant "
             "'%s'\n",

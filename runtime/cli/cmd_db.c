@@ -99,7 +99,7 @@ static void sample_row(const listing *l, const char *device, const mlaf_sample *
 typedef struct sample_query {
   listing *listing;
   mlaf_db *db;
-  const mlaf_problem *problem;
+  const mlaf_point *problem;
   mlaf_status status;
   mlaf_err *err;
 } sample_query;
@@ -160,12 +160,12 @@ static int show(cli *c) {
   static const char *const sample_columns[] = {">us", "outcome", "source", "variant", "|detail", NULL};
   bool misses = mlaf_cli_has(c, O_MISSES), samples = mlaf_cli_has(c, O_SAMPLES);
   const char *text = c->n_arguments > 1 ? c->arguments[1] : NULL;
-  char canonical[MLAF_PROBLEM_TEXT_MAX], why[512], device[256];
-  mlaf_problem p;
+  char canonical[MLAF_POINT_TEXT_MAX], why[512], device[256];
+  mlaf_point p;
   mlaf_db *db = NULL;
   if (samples && !text) return mlaf_cli_usage(c, "db show --samples wants a problem string");
-  if (text && mlaf_problem_parse(text, &p, why, sizeof why) != MLAF_OK) return mlaf_cli_usage(c, "'%s': %s", text, why);
-  if (text) mlaf_problem_print(&p, canonical, sizeof canonical);
+  if (text && mlaf_point_parse(NULL, text, &p, why, sizeof why) != MLAF_OK) return mlaf_cli_usage(c, "'%s': %s", text, why);
+  if (text) mlaf_point_print(&p, canonical, sizeof canonical);
   if (named_device(c, device, sizeof device) != MLAF_OK) return mlaf_cli_fail(c);
   if (device[0]) c->given[O_DEVICE_ID] = device;
   /* without a file of the user's there still is what the site has and what was shipped */

@@ -7,7 +7,7 @@
 #include "cli/cli.h"
 #include "cli/embedded_text.h"
 #include "compile/compile.h"
-#include "ops/mla_decode/problem.h"
+#include "op/op.h"
 
 #define SOURCE_MAX ((size_t)2 << 30)
 /* In front of each file, as the loader's files have it. */
@@ -140,9 +140,8 @@ static size_t rows_of(embedding *x, const char *target, mlaf_text *out) {
   size_t n = 0;
   for (size_t i = 0; i < x->b->n_plans; i++) {
     const mlaf_bundle_plan *p = &x->b->plans[i];
-    mlaf_point at;
+    const mlaf_point at = p->problem;
     if (strcmp(p->target, target)) continue;
-    mlaf_problem_point(&p->problem, &at);
     mlaf_text_str(out, "  {");
     for (int f = 0; f < at.op->n_fields; f++) mlaf_text_fmt(out, "%d, ", at.v[f]);
     mlaf_text_fmt(out, "%d, %u, {%d, %d}},\n", p->baseline, p->knob, index_of(x->b, p->kernels[0]),
@@ -164,7 +163,7 @@ static mlaf_status source(embedding *x, mlaf_text *out) {
     mlaf_text_fmt(&entries, "static const mlaf_embed_kernel kernels_%zu[] = {\n", i);
     st = kernels_of(x, target, out, &entries);
     mlaf_text_str(&entries, "};\n/* ");
-    for (int f = 0; f < mlaf_op_mla_decode.n_fields; f++) mlaf_text_fmt(&entries, "%s ", mlaf_op_mla_decode.fields[f].name);
+    for (int f = 0; f < mlaf_cli_op(x->c)->n_fields; f++) mlaf_text_fmt(&entries, "%s ", mlaf_cli_op(x->c)->fields[f].name);
     mlaf_text_fmt(&entries, "baseline knob {decode combine} */\nstatic const mlaf_embed_row rows_%zu[] = {\n", i);
     const size_t rows = rows_of(x, target, &entries);
     mlaf_text_str(&entries, "};\n");

@@ -83,7 +83,7 @@ int mlaf_cli_generate(cli *c) {
   if (mlaf_cli_has(c, O_TARGETS)) return mlaf_cli_bundle(c);
   int code = check_sources(c);
   if (code != CLI_OK) return code;
-  mlaf_problem p;
+  mlaf_point p;
   mlaf_gen *g = NULL;
   cli_variants v = {NULL, 0, 0};
   cli_kernel *kernels = NULL;

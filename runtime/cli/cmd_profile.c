@@ -13,13 +13,13 @@ typedef struct target {
   mlaf_prepared prepared;
   cli_code *code;
   mlaf_device *dev; /* owned with code only */
-  char problem[MLAF_PROBLEM_TEXT_MAX];
+  char problem[MLAF_POINT_TEXT_MAX];
   const mlaf_launch *launches;
   size_t n;
 } target;
 
 static mlaf_status open_variant(cli *c, target *t) {
-  mlaf_problem p;
+  mlaf_point p;
   mlaf_gen *g = NULL;
   mlaf_bench_opts opts = {.seed = mlaf_cli_seed(c)};
   mlaf_status st = mlaf_cli_problem(c, &p);
@@ -30,7 +30,7 @@ static mlaf_status open_variant(cli *c, target *t) {
   if (st == MLAF_OK)
     st = mlaf_bench_prepare(t->bench, t->subject.loaded, mlaf_loaded_knob(t->subject.loaded), &t->prepared, &c->err);
   if (st != MLAF_OK) return st;
-  mlaf_problem_print(&p, t->problem, sizeof t->problem);
+  mlaf_point_print(&p, t->problem, sizeof t->problem);
   t->launches = t->prepared.launches;
   t->n = t->prepared.n;
   t->dev = mlaf_ctx_device(c->ctx);

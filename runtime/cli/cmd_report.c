@@ -47,8 +47,8 @@ static bool wanted(const gather *g, const char *device) {
 static void untuned_times(gather *g, const report_device *d, report_point *x, const mlaf_sample *samples, size_t n) {
   mlaf_variant *space = NULL, base = {.name = NULL};
   size_t n_space = 0;
-  if (mlaf_gen_space(g->gen, &x->problem, d->target, &space, &n_space, NULL) != MLAF_OK) return;
-  bool has_base = mlaf_gen_baseline(g->gen, &x->problem, d->target, &base, NULL) == MLAF_OK;
+  if (mlaf_gen_space(g->gen, mlaf_point_text(&x->problem).s, d->target, &space, &n_space, NULL) != MLAF_OK) return;
+  bool has_base = mlaf_gen_baseline(g->gen, mlaf_point_text(&x->problem).s, d->target, &base, NULL) == MLAF_OK;
   for (size_t i = 0; i < n; i++) {
     const mlaf_sample *s = &samples[i];
     if (s->outcome != MLAF_OUT_OK || strcmp(s->lengths, x->choice.lengths) != 0) continue;
@@ -79,30 +79,31 @@ static void from_samples(gather *g, const report_device *d, report_point *x) {
 
 static bool take_choice(void *user, const char *device, const mlaf_choice *choice) {
   gather *g = user;
-  mlaf_problem p;
-  if (!wanted(g, device) || mlaf_problem_parse(choice->problem, &p, NULL, 0) != MLAF_OK) return true;
+  mlaf_point p;
+  if (!wanted(g, device) || mlaf_point_parse(NULL, choice->problem, &p, NULL, 0) != MLAF_OK) return true;
   report_device *d = device_of(g, device);
   report_point *list = d ? grow(g, d->points, d->n, sizeof *list) : NULL;
   if (!list) return false;
   d->points = list;
-  d->points[d->n++] = (report_point){.problem = p, .choice = *choice};
+  d->points[d->n++] = (report_point){.problem = p, .across = mlaf_report_across(&p), .down = mlaf_report_down(&p),
+                                     .choice = *choice};
   return true;
 }
 
 static bool take_miss(void *user, const char *device, const char *problem, int64_t count) {
   gather *g = user;
-  mlaf_problem p;
-  if (!wanted(g, device) || mlaf_problem_parse(problem, &p, NULL, 0) != MLAF_OK) return true;
+  mlaf_point p;
+  if (!wanted(g, device) || mlaf_point_parse(NULL, problem, &p, NULL, 0) != MLAF_OK) return true;
   report_device *d = device_of(g, device);
   report_miss *list = d ? grow(g, d->misses, d->n_misses, sizeof *list) : NULL;
   if (!list) return false;
   d->misses = list;
-  d->misses[d->n_misses++] = (report_miss){p, count};
+  d->misses[d->n_misses++] = (report_miss){p, mlaf_report_across(&p), mlaf_report_down(&p), count};
   return true;
 }
 
 static int by_shape(const void *left, const void *right) {
-  return mlaf_problem_order(&((const report_point *)left)->problem, &((const report_point *)right)->problem);
+  return mlaf_point_order(&((const report_point *)left)->problem, &((const report_point *)right)->problem);
 }
 
 /* Listed first, looked into afterwards: one statement of the database is open at a time. */

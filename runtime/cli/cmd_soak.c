@@ -9,7 +9,7 @@
 #include "check/soak.h"
 
 typedef struct soak_case {
-  mlaf_problem problem;
+  mlaf_point problem;
   mlaf_lengths lengths;
   char lengths_text[MLAF_LENGTHS_TEXT_MAX];
   mlaf_variant variant; /* name NULL: what a plan takes */
@@ -34,7 +34,7 @@ typedef struct subject {
 } subject;
 
 /* --- which cases --- */
-static mlaf_status add_case(job *j, const mlaf_problem *p, const char *lengths, soak_case **out) {
+static mlaf_status add_case(job *j, const mlaf_point *p, const char *lengths, soak_case **out) {
   if (j->n % 64 == 0) {
     soak_case *grown = realloc(j->list, (j->n + 64) * sizeof *grown);
     if (!grown) return mlaf_fail(&j->c->err, MLAF_E_NOMEM, "no memory for cases");
@@ -61,17 +61,18 @@ typedef struct collecting {
 static bool take_choice(void *user, const char *device_id, const mlaf_choice *choice) {
   collecting *x = user;
   cli *c = x->j->c;
-  mlaf_problem p;
+  mlaf_point p;
   soak_case *added;
   char why[256] = "", arch[96];
   snprintf(arch, sizeof arch, "arch:%s", mlaf_ctx_target(c->ctx));
   if (strcmp(device_id, mlaf_ctx_device_id(c->ctx)) != 0 && strcmp(device_id, arch) != 0) return true;
   if ((long long)(x->seen++ % (size_t)x->share.n) != x->share.i) return true;
-  x->status = mlaf_problem_parse(choice->problem, &p, why, sizeof why);
+  x->status = mlaf_point_parse(NULL, choice->problem, &p, why, sizeof why);
   if (x->status != MLAF_OK) mlaf_fail(&c->err, x->status, "the choice of '%s': %s", choice->problem, why);
   else x->status = add_case(x->j, &p, choice->lengths, &added);
   if (x->status != MLAF_OK) return false;
-  if (mlaf_gen_variant(x->j->gen, &p, mlaf_ctx_target(c->ctx), choice->variant, &added->variant, &c->err) != MLAF_OK) {
+  if (mlaf_gen_variant(x->j->gen, mlaf_point_text(&p).s, mlaf_ctx_target(c->ctx), choice->variant, &added->variant,
+                       &c->err) != MLAF_OK) {
     mlaf_log_line(&c->log, MLAF_LOG_WARN, "left out, the generator does not make it today: %s of %s", choice->variant,
                   choice->problem);
     x->j->n--;
@@ -101,7 +102,7 @@ static mlaf_status choices_of_layer(job *j) {
 /* --variant, --all, or the plan's. */
 static mlaf_status cases_of_problem(job *j) {
   cli *c = j->c;
-  mlaf_problem p;
+  mlaf_point p;
   soak_case *added;
   cli_variants v = {NULL, 0, 0};
   mlaf_status status = mlaf_cli_problem(c, &p);
@@ -132,7 +133,7 @@ static mlaf_status warm_cache(job *j) {
 }
 
 /* --- one case --- */
-static mlaf_status load_variant(job *j, const mlaf_problem *p, const mlaf_variant *v, subject *s) {
+static mlaf_status load_variant(job *j, const mlaf_point *p, const mlaf_variant *v, subject *s) {
   cli *c = j->c;
   mlaf_build build = {.n = 0};
   int compiles = 0;
@@ -147,16 +148,16 @@ static mlaf_status load_variant(job *j, const mlaf_problem *p, const mlaf_varian
   return status;
 }
 
-static mlaf_status load_named(job *j, const mlaf_problem *p, const char *name, subject *s) {
+static mlaf_status load_named(job *j, const mlaf_point *p, const char *name, subject *s) {
   mlaf_variant v = {.name = NULL};
-  mlaf_status status = mlaf_gen_variant(j->gen, p, mlaf_ctx_target(j->c->ctx), name, &v, &j->c->err);
+  mlaf_status status = mlaf_gen_variant(j->gen, mlaf_point_text(p).s, mlaf_ctx_target(j->c->ctx), name, &v, &j->c->err);
   if (status == MLAF_OK) status = load_variant(j, p, &v, s);
   mlaf_variant_clear(&v);
   return status;
 }
 
 /* What a plan loads, launched as it was loaded; its hashes are those of the variant that it names. */
-static mlaf_status load_planned(job *j, const mlaf_problem *p, subject *s) {
+static mlaf_status load_planned(job *j, const mlaf_point *p, subject *s) {
   cli *c = j->c;
   mlaf_planned planned;
   mlaf_variant v = {.name = NULL};
@@ -169,7 +170,7 @@ static mlaf_status load_planned(job *j, const mlaf_problem *p, subject *s) {
   s->rung = mlaf_rung_name(planned.rung);
   memcpy(s->variant, planned.variant, sizeof s->variant);
   free(planned.notes);
-  status = mlaf_gen_variant(j->gen, p, mlaf_ctx_target(c->ctx), s->variant, &v, &c->err);
+  status = mlaf_gen_variant(j->gen, mlaf_point_text(p).s, mlaf_ctx_target(c->ctx), s->variant, &v, &c->err);
   if (status == MLAF_OK) status = mlaf_build_init(&v, &build, &c->err);
   if (status == MLAF_OK)
     status = mlaf_build_now(&build, j->gen, c->ctx->compiler, mlaf_ctx_target(c->ctx), true, &compiles, &c->err);
@@ -204,9 +205,9 @@ static void json_first(cJSON *e, const mlaf_soak_row *f, double worst) {
 
 static void report_json(const job *j, const soak_case *x, const subject *s, const mlaf_soak_result *r, mlaf_status status,
                         const char *why) {
-  char problem[MLAF_PROBLEM_TEXT_MAX];
+  char problem[MLAF_POINT_TEXT_MAX];
   cJSON *e = mlaf_cli_event("soak");
-  mlaf_problem_print(&x->problem, problem, sizeof problem);
+  mlaf_point_print(&x->problem, problem, sizeof problem);
   cJSON_AddStringToObject(e, "problem", problem);
   cJSON_AddStringToObject(e, "device", mlaf_ctx_device_id(j->c->ctx));
   cJSON_AddStringToObject(e, "variant", s->variant);
@@ -240,12 +241,12 @@ static void report_json(const job *j, const soak_case *x, const subject *s, cons
 
 static void report(const job *j, const soak_case *x, const subject *s, const mlaf_soak_result *r, mlaf_status status,
                    const char *why) {
-  char problem[MLAF_PROBLEM_TEXT_MAX];
+  char problem[MLAF_POINT_TEXT_MAX];
   if (j->c->json) {
     report_json(j, x, s, r, status, why);
     return;
   }
-  mlaf_problem_print(&x->problem, problem, sizeof problem);
+  mlaf_point_print(&x->problem, problem, sizeof problem);
   mlaf_cli_table_cell(j->table, "%s", status == MLAF_OK ? "correct" : "WRONG");
   mlaf_cli_table_cell(j->table, "%lld%s", (long long)r->launches, r->stopped && status == MLAF_OK ? " (stopped)" : "");
   mlaf_cli_table_cell(j->table, "%lld", (long long)r->wrong);

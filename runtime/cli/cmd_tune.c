@@ -11,7 +11,7 @@ enum { SHOWN_VARIANT = 90 };
 /* Where a grid stands. */
 typedef struct campaign {
   cli *c;
-  const mlaf_problem *list;
+  const mlaf_point *list;
   size_t n, at;         /* problems, the one under way */
   mlaf_tuner_opts opts;
   mlaf_gen *gen;
@@ -101,7 +101,7 @@ static void space_row(const cli *c, cli_table *t, const mlaf_variant *v) {
 }
 
 /* Needs the device for its target only: nothing is compiled, loaded or recorded. */
-static int dry_run_one(campaign *whole, const mlaf_problem *p) {
+static int dry_run_one(campaign *whole, const mlaf_point *p) {
   cli *c = whole->c;
   static const char *const columns[] = {">model us", ">threads", ">regs", ">lds", "variant", "rejected because", NULL};
   mlaf_gen *g = NULL;
@@ -110,7 +110,7 @@ static int dry_run_one(campaign *whole, const mlaf_problem *p) {
   mlaf_device *dev = NULL;
   mlaf_status status = mlaf_gen_open(c->given[O_GEN_ROOT], &g, &c->err);
   if (status == MLAF_OK) status = mlaf_cli_open_device(c, &dev);
-  if (status == MLAF_OK) status = mlaf_gen_space(g, p, mlaf_info(dev)->target, &list, &n, &c->err);
+  if (status == MLAF_OK) status = mlaf_gen_space(g, mlaf_point_text(p).s, mlaf_info(dev)->target, &list, &n, &c->err);
   cli_table *t = c->json || status != MLAF_OK ? NULL : mlaf_cli_table_new(columns);
   for (size_t i = 0; status == MLAF_OK && i < n; i++) {
     candidates += !list[i].rejected;
@@ -137,8 +137,8 @@ static mlaf_status dry_row(campaign *g, mlaf_db *db, const mlaf_device_info *inf
   mlaf_variant *space = NULL;
   mlaf_sample *samples = NULL;
   size_t n = 0, known = 0, candidates = 0;
-  char problem[MLAF_PROBLEM_TEXT_MAX];
-  mlaf_status status = mlaf_gen_space(g->gen, &g->list[g->at], info->target, &space, &n, &c->err);
+  char problem[MLAF_POINT_TEXT_MAX];
+  mlaf_status status = mlaf_gen_space(g->gen, mlaf_point_text(&g->list[g->at]).s, info->target, &space, &n, &c->err);
   if (status != MLAF_OK) return status;
   for (size_t i = 0; i < n; i++) candidates += !space[i].rejected;
   if (db && mlaf_db_samples(db, info, &g->list[g->at], &samples, &known, NULL) != MLAF_OK) known = 0;
@@ -147,7 +147,7 @@ static mlaf_status dry_row(campaign *g, mlaf_db *db, const mlaf_device_info *inf
   *tries += limit;
   const double here = estimate_s(c, info, limit, distinct_kernels(space, n, limit));
   *seconds += here;
-  mlaf_problem_print(&g->list[g->at], problem, sizeof problem);
+  mlaf_point_print(&g->list[g->at], problem, sizeof problem);
   if (c->json) {
     cJSON *e = mlaf_cli_event("would_tune");
     cJSON_AddStringToObject(e, "problem", problem);
@@ -235,10 +235,10 @@ static void print_problem(const campaign *g, const char *problem, const mlaf_tun
 static mlaf_status tune_one(campaign *g) {
   cli *c = g->c;
   mlaf_tuner_result r = {.n = 0};
-  char problem[MLAF_PROBLEM_TEXT_MAX];
+  char problem[MLAF_POINT_TEXT_MAX];
   mlaf_tuner_env env = {mlaf_ctx_device(c->ctx), c->ctx->db, g->gen, c->ctx->compiler, &c->log, NULL, g->verified};
-  const mlaf_problem *p = &g->list[g->at];
-  mlaf_problem_print(p, problem, sizeof problem);
+  const mlaf_point *p = &g->list[g->at];
+  mlaf_point_print(p, problem, sizeof problem);
   if (g->limit_s > 0) /* what is left, shared out evenly among what is left */
     g->opts.time_limit_s = fmax(0.001, (g->limit_s - (mlaf_now() - g->start)) / (double)(g->n - g->at));
   mlaf_status status = mlaf_tuner_run(&env, p, &g->opts, &r, &c->err);

@@ -17,7 +17,7 @@ static const struct {
 
 typedef struct job {
   cli *c;
-  mlaf_problem problem;
+  mlaf_point problem;
   mlaf_gen *gen;
   mlaf_suite *suites[SUITES]; /* NULL: not asked for */
   cli_table *table;
@@ -179,7 +179,7 @@ int mlaf_cli_verify(cli *c) {
   static const char *const columns[] = {"verdict",    "cases",      ">rows",   ">error",
                                         ">worst row", ">lse/bound", "variant", NULL};
   job j = {.c = c};
-  char problem[MLAF_PROBLEM_TEXT_MAX];
+  char problem[MLAF_POINT_TEXT_MAX];
   if (c->given[O_VARIANT] && mlaf_cli_has(c, O_ALL)) return mlaf_cli_usage(c, "--variant and --all exclude each other");
   if (mlaf_cli_has(c, O_SOAK)) return mlaf_cli_soak(c);
   for (size_t i = 0; i < sizeof of_soak / sizeof *of_soak; i++)
@@ -190,10 +190,10 @@ int mlaf_cli_verify(cli *c) {
   if (status == MLAF_OK) status = mlaf_ctx_gen(c->ctx, &j.gen, &c->err);
   if (status == MLAF_OK) status = make_suites(&j);
   if (status == MLAF_OK) {
-    mlaf_problem_print(&j.problem, problem, sizeof problem);
+    mlaf_point_print(&j.problem, problem, sizeof problem);
     if (!c->json)
       printf("problem  %s\ndevice   %s\nbound    %.2e relative Frobenius error against fp64\n", problem,
-             mlaf_ctx_device_id(c->ctx), mlaf_error_bound((mlaf_dtype)j.problem.dtype));
+             mlaf_ctx_device_id(c->ctx), j.problem.op->calls->bound(&j.problem));
     if (!c->json) j.table = mlaf_cli_table_new(columns);
     status = c->given[O_VARIANT] || mlaf_cli_has(c, O_ALL) ? verify_many(&j) : verify_planned(&j);
     mlaf_cli_table_end(j.table);

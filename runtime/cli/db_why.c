@@ -5,11 +5,11 @@
 #include "cli/cli.h"
 #include "op/lengths.h"
 #include "plan/nearby.h"
-#include "ops/mla_decode/nearest.h"
+#include "op/nearest.h"
 
 typedef struct why {
   cli *c;
-  const mlaf_problem *problem;
+  const mlaf_point *problem;
   const mlaf_device_info *dev;
   mlaf_db *db;
   mlaf_gen *gen;
@@ -40,7 +40,7 @@ static void step(why *w, const char *rung, bool holds, const char *what, const c
 static bool same_templates(void *user, const mlaf_choice *choice) {
   why *w = user;
   mlaf_err err = {MLAF_OK, ""};
-  mlaf_problem at;
+  mlaf_point at;
   mlaf_variant v = {.name = NULL};
   w->reason[0] = 0;
   if (!mlaf_in_reach(choice->distance, false)) {
@@ -49,9 +49,9 @@ static bool same_templates(void *user, const mlaf_choice *choice) {
     return false;
   }
   bool named = !choice->kernels[0].template_hash[0]; /* a default that only names its variant */
-  mlaf_status status = mlaf_problem_parse(choice->problem, &at, NULL, 0);
+  mlaf_status status = mlaf_point_parse(NULL, choice->problem, &at, NULL, 0);
   if (status == MLAF_OK)
-    status = mlaf_gen_variant(w->gen, named ? w->problem : &at, w->dev->target, choice->variant, &v, &err);
+    status = mlaf_gen_variant(w->gen, mlaf_point_text(named ? w->problem : &at).s, w->dev->target, choice->variant, &v, &err);
   note(w, status);
   if (status != MLAF_OK) {
     snprintf(w->reason, sizeof w->reason, "HARD: the generator no longer makes this variant: %.*s",
@@ -59,7 +59,8 @@ static bool same_templates(void *user, const mlaf_choice *choice) {
     return false;
   }
   char *one = NULL;
-  if (mlaf_for_one(w->problem, &at) && !mlaf_gen_serve(w->gen, w->problem, w->dev->target, choice->variant, &one, &err) && one)
+  if (mlaf_stands_back(w->problem, &at) && !mlaf_gen_serve(w->gen, mlaf_point_text(w->problem).s, w->dev->target,
+                                                           choice->variant, &one, &err) && one)
     snprintf(w->reason, sizeof w->reason, "tuned for one request: %.250s", one);
   free(one);
   for (int i = 0; i < MLAF_STAGES_MAX && !named && !w->reason[0]; i++) {
@@ -85,7 +86,7 @@ static size_t fitted(why *w, const mlaf_db_considered *x, char *out, size_t size
   if (!st) st = mlaf_nearby_choose(near, w->gen, w->problem, w->dev->target, true, &y, &err);
   note(w, st);
   if (!st) mlaf_nearby_reason(near, &y, taken, sizeof taken);
-  else if (!mlaf_gen_refit(w->gen, w->problem, w->dev->target, x->choice->variant, &y.variant, NULL))
+  else if (!mlaf_gen_refit(w->gen, mlaf_point_text(w->problem).s, w->dev->target, x->choice->variant, &y.variant, NULL))
     snprintf(taken, sizeof taken, "the splits the model gives it here: %s", y.variant.name);
   if (!st && y.from < 0) snprintf(w->own, sizeof w->own, "%s", y.variant.name);
   const char *then = !st ? "; taken: " : *taken ? ", with " : "";
@@ -121,8 +122,8 @@ static void on_considered(void *user, const mlaf_db_considered *x) {
 /* Choices of the problem's shape that HARD fields keep away from this device. */
 static bool other_device(void *user, const char *device, const mlaf_choice *choice) {
   why *w = user;
-  char text[MLAF_PROBLEM_TEXT_MAX], arch[80], what[600];
-  mlaf_problem_print(w->problem, text, sizeof text);
+  char text[MLAF_POINT_TEXT_MAX], arch[80], what[600];
+  mlaf_point_print(w->problem, text, sizeof text);
   snprintf(arch, sizeof arch, "arch:%s", w->dev->target);
   if (strcmp(device, w->dev->id) == 0 || strcmp(device, arch) == 0 || strcmp(choice->problem, text) != 0) return true;
   snprintf(what, sizeof what, "%s layer: choice of %s on %s", mlaf_layer_name(choice->layer), choice->problem, device);
@@ -136,7 +137,7 @@ static void model_rungs(why *w) {
   size_t n = 0;
   mlaf_err err = {MLAF_OK, ""};
   char what[400];
-  mlaf_status status = mlaf_gen_space(w->gen, w->problem, w->dev->target, &list, &n, &err);
+  mlaf_status status = mlaf_gen_space(w->gen, mlaf_point_text(w->problem).s, w->dev->target, &list, &n, &err);
   note(w, status);
   bool any = status == MLAF_OK && n && !list[0].rejected;
   if (any) snprintf(what, sizeof what, "the generator's best estimate: %s", list[0].name);
@@ -147,7 +148,7 @@ static void model_rungs(why *w) {
            "not needed: a tuned choice holds");
   if (any && w->taken > MLAF_RUNG_MODEL) w->taken = MLAF_RUNG_MODEL;
   mlaf_variants_free(list, n);
-  status = mlaf_gen_baseline(w->gen, w->problem, w->dev->target, &base, &err);
+  status = mlaf_gen_baseline(w->gen, mlaf_point_text(w->problem).s, w->dev->target, &base, &err);
   note(w, status);
   snprintf(what, sizeof what, "the variant that always works: %s", status == MLAF_OK ? base.name : "none");
   step(w, "baseline", status == MLAF_OK && w->taken > MLAF_RUNG_BASELINE, what,
@@ -202,16 +203,16 @@ static mlaf_status lengths_rung(why *w, mlaf_db *db, const mlaf_lengths *lengths
 }
 
 int mlaf_cli_db_why(cli *c) {
-  mlaf_problem p;
+  mlaf_point p;
   mlaf_device_info dev;
-  char toolchain[256], reason[512], canonical[MLAF_PROBLEM_TEXT_MAX];
+  char toolchain[256], reason[512], canonical[MLAF_POINT_TEXT_MAX];
   mlaf_db *db = NULL;
   mlaf_choice choice;
   mlaf_rung rung;
   mlaf_lengths lengths;
   if (c->n_arguments != 2) return mlaf_cli_usage(c, "db why wants a problem string");
   if (c->given[O_LENGTHS] && mlaf_lengths_parse(c->given[O_LENGTHS], &lengths, &c->err) != MLAF_OK) return mlaf_cli_fail(c);
-  if (mlaf_problem_parse(c->arguments[1], &p, reason, sizeof reason) != MLAF_OK)
+  if (mlaf_point_parse(NULL, c->arguments[1], &p, reason, sizeof reason) != MLAF_OK)
     return mlaf_cli_usage(c, "'%s': %s", c->arguments[1], reason);
   why w = {.c = c, .problem = &p, .dev = &dev, .taken = MLAF_RUNG_BASELINE + 1};
   mlaf_status status = which_device(c, &dev, toolchain, sizeof toolchain);
@@ -231,7 +232,7 @@ int mlaf_cli_db_why(cli *c) {
     return mlaf_cli_fail(c);
   }
   w.db = db;
-  mlaf_problem_print(&p, canonical, sizeof canonical);
+  mlaf_point_print(&p, canonical, sizeof canonical);
   if (!c->json) printf("problem   %s\ndevice    %s\n", canonical, dev.id);
   mlaf_err err = {MLAF_OK, ""};
   if (c->given[O_LENGTHS]) status = lengths_rung(&w, db, &lengths);

@@ -6,24 +6,21 @@
 #include "cli/cli.h"
 #include "check/bench.h"
 #include "device/profile.h"
-#include "ops/mla_decode/execute.h"
-
-enum { SMALL_CTX = 1024 }; /* enough rounds that what happens once a launch is below half of them */
+#include "op/calls.h"
 
 struct cli_rig {
   mlaf_device *dev;
-  mlaf_problem problem;
+  mlaf_point problem;
   mlaf_bench *bench;
 };
 
-mlaf_status mlaf_cli_rig_open(const cli *c, const mlaf_problem *p, const char *target, uint64_t seed, cli_rig **out,
+mlaf_status mlaf_cli_rig_open(const cli *c, const mlaf_point *p, const char *target, uint64_t seed, cli_rig **out,
                               mlaf_err *err) {
   *out = NULL;
   cli_rig *rig = calloc(1, sizeof *rig);
   if (!rig) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for an emulator");
   rig->problem = *p;
-  rig->problem.batch = 1;
-  rig->problem.ctx = SMALL_CTX;
+  if (p->op->calls->small) p->op->calls->small(&rig->problem);
   char device[80];
   snprintf(device, sizeof device, "emu:%.64s", target);
   mlaf_status st = mlaf_device_open(device, &c->log, &rig->dev, err);
@@ -55,8 +52,8 @@ mlaf_status mlaf_cli_rig_count(cli_rig *rig, const mlaf_kernel_desc *desc, const
   if (st == MLAF_OK) st = mlaf_loaded_open(rig->dev, &rig->problem, &how, &loaded, err);
   if (st != MLAF_OK) return st;
   st = mlaf_bench_prepare(rig->bench, loaded, 1, &prepared, err);
-  if (wants.flags & MLAF_KERNEL_FITS) /* one part: the request stays whole */
-    mlaf_decode_parameters_of(&prepared)->decode.splits = mlaf_fit_word(1, false, 1);
+  const mlaf_calls *calls = rig->problem.op->calls;
+  if (st == MLAF_OK && calls->keep_whole) calls->keep_whole(&wants, &prepared);
   if (st == MLAF_OK) st = mlaf_profile_count(rig->dev, &prepared.launches[0], &p, err);
   if (st == MLAF_OK) {
     mlaf_cli_evidence_executed(&p, out);

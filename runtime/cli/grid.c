@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
-#include "ops/mla_decode/problem.h"
+#include "op/calls.h"
 
 enum { AXIS_MAX = 4096, GRID_MAX = 1 << 20, MODELS_FILE_MAX = 1 << 20, PROBLEMS_FILE_MAX = 1 << 24 };
 
@@ -100,13 +100,14 @@ mlaf_status mlaf_cli_models(cli *c, cli_models *out) {
 
 /* --- the grid --- */
 static int by_text(const void *a, const void *b) {
-  char x[MLAF_PROBLEM_TEXT_MAX], y[MLAF_PROBLEM_TEXT_MAX];
-  const mlaf_problem *p = a, *q = b;
+  char x[MLAF_POINT_TEXT_MAX], y[MLAF_POINT_TEXT_MAX];
+  const mlaf_point *p = a, *q = b;
   /* small problems first: what they compile serves the large ones, and the first results come early */
-  double left = (double)p->batch * p->ctx * p->heads, right = (double)q->batch * q->ctx * q->heads;
+  const mlaf_work a_work = p->op->calls->work(p), b_work = q->op->calls->work(q);
+  const double left = a_work.bytes + a_work.flops, right = b_work.bytes + b_work.flops;
   if (left != right) return left < right ? -1 : 1;
-  mlaf_problem_print(p, x, sizeof x);
-  mlaf_problem_print(q, y, sizeof y);
+  mlaf_point_print(p, x, sizeof x);
+  mlaf_point_print(q, y, sizeof y);
   return strcmp(x, y);
 }
 
@@ -118,10 +119,10 @@ static void unique(cli_problems *g) {
   g->n = kept;
 }
 
-static mlaf_status append(cli *c, cli_problems *g, const mlaf_problem *p) {
+static mlaf_status append(cli *c, cli_problems *g, const mlaf_point *p) {
   if (g->n == GRID_MAX) return mlaf_fail(&c->err, MLAF_E_ARG, "the grid has more than %d problems", GRID_MAX);
   if (g->n % 1024 == 0) {
-    mlaf_problem *grown = realloc(g->list, (g->n + 1024) * sizeof *grown);
+    mlaf_point *grown = realloc(g->list, (g->n + 1024) * sizeof *grown);
     if (!grown) return mlaf_fail(&c->err, MLAF_E_NOMEM, "no memory for a grid");
     g->list = grown;
   }
@@ -134,10 +135,8 @@ static mlaf_status add_shapes(cli *c, cli_problems *g, mlaf_point p, int i, cons
   char why[400];
   mlaf_status status = MLAF_OK;
   if (i == p.op->n_fields) {
-    mlaf_problem problem;
     if (mlaf_point_check(&p, why, sizeof why) != MLAF_OK) return mlaf_fail(&c->err, MLAF_E_PROBLEM, "%s", why);
-    mlaf_problem_of_point(&p, &problem);
-    return append(c, g, &problem);
+    return append(c, g, &p);
   }
   if (!axes[i].n) return add_shapes(c, g, p, i + 1, axes);
   for (size_t k = 0; status == MLAF_OK && k < axes[i].n; k++) {
@@ -147,15 +146,13 @@ static mlaf_status add_shapes(cli *c, cli_problems *g, mlaf_point p, int i, cons
   return status;
 }
 
-static mlaf_status add_over(cli *c, cli_problems *g, mlaf_problem p, const cli_axis *axes) {
-  mlaf_point at;
+static mlaf_status add_over(cli *c, cli_problems *g, mlaf_point p, const cli_axis *axes) {
   mlaf_status status = mlaf_cli_fields(c, &p);
-  mlaf_problem_point(&p, &at);
-  return status == MLAF_OK ? add_shapes(c, g, at, 0, axes) : status;
+  return status == MLAF_OK ? add_shapes(c, g, p, 0, axes) : status;
 }
 
 /* With several models some are not divided by every tp: those pairs are left out, and it is said. */
-static mlaf_status add_models(cli *c, cli_problems *g, mlaf_problem p, const cli_axis *tp, const cli_axis *axes) {
+static mlaf_status add_models(cli *c, cli_problems *g, mlaf_point p, const cli_axis *tp, const cli_axis *axes) {
   cli_models models;
   mlaf_status status = mlaf_cli_models(c, &models);
   for (size_t m = 0; status == MLAF_OK && m < models.n; m++)
@@ -169,9 +166,7 @@ static mlaf_status add_models(cli *c, cli_problems *g, mlaf_problem p, const cli
                       tp->values[t]);
         continue;
       }
-      p.heads = x->heads / tp->values[t];
-      p.rank = x->rank;
-      p.rope = x->rope;
+      mlaf_cli_set_model(&p, x, tp->values[t]);
       status = add_over(c, g, p, axes);
     }
   return status;
@@ -180,15 +175,16 @@ static mlaf_status add_models(cli *c, cli_problems *g, mlaf_problem p, const cli
 /* The grid of a string or of models, and the options over it. */
 static mlaf_status add_grid(cli *c, cli_problems *out) {
   char why[512] = "";
-  mlaf_problem p = MLAF_PROBLEM_INIT;
+  mlaf_point p;
   cli_axis tp = {NULL, 0}, axes[MLAF_FIELDS_MAX];
   const char *text = c->n_arguments ? c->arguments[c->n_arguments - 1] : NULL;
   mlaf_status status = mlaf_cli_named(c, text);
-  if (status == MLAF_OK && text && mlaf_problem_parse(text, &p, why, sizeof why) != MLAF_OK)
+  mlaf_point_init(mlaf_cli_op(c), &p);
+  if (status == MLAF_OK && text && mlaf_point_parse(NULL, text, &p, why, sizeof why) != MLAF_OK)
     status = mlaf_fail(&c->err, MLAF_E_PROBLEM, "'%s': %s", text, why);
   if (status != MLAF_OK) return status;
   status = mlaf_cli_axis("tp", c->given[O_TP] ? c->given[O_TP] : "1", 1, 1024, &tp, &c->err);
-  const mlaf_status lists = mlaf_cli_axes(c, axes);
+  const mlaf_status lists = mlaf_cli_axes(c, p.op, axes);
   if (status == MLAF_OK) status = lists;
   if (status == MLAF_OK) status = mlaf_cli_has(c, O_MODEL) ? add_models(c, out, p, &tp, axes) : add_over(c, out, p, axes);
   if (status == MLAF_OK && !out->n)
@@ -207,15 +203,15 @@ static mlaf_status add_file(cli *c, const char *path, cli_problems *out) {
     if (c->given[o]) return mlaf_fail(&c->err, MLAF_E_ARG, "@%s names whole problems: give no other grid", path);
   mlaf_status status = mlaf_file_take(path, PROBLEMS_FILE_MAX, &file, &size, &c->err);
   for (char *at = file, *end; status == MLAF_OK && at && *at; at = end) {
-    char text[MLAF_PROBLEM_TEXT_MAX + 8] = "", why[400];
-    mlaf_problem p;
+    char text[MLAF_POINT_TEXT_MAX + 8] = "", why[400];
+    mlaf_point p;
     end = at + strcspn(at, "\n");
     line++;
     at += strspn(at, " \t");
     snprintf(text, sizeof text, "%.*s", (int)strcspn(at, " \t\r\n#"), at);
     if (*end) end++;
     if (!*text) continue;
-    if (mlaf_problem_parse(text, &p, why, sizeof why) != MLAF_OK)
+    if (mlaf_point_parse(NULL, text, &p, why, sizeof why) != MLAF_OK)
       status = mlaf_fail(&c->err, MLAF_E_PROBLEM, "%s:%d: '%s': %s", path, line, text, why);
     else status = append(c, out, &p);
   }

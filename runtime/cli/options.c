@@ -18,6 +18,7 @@ typedef struct option_row {
 } option_row;
 
 static const option_row table[O_COUNT] = {
+    [O_OP] = {"op", "NAME", TEXT, 0, 0, "the operation that problem options are of (mla_decode)"},
     [O_MODEL] = {"model", "NAME", TEXT, 0, 0, "heads, rank and rope of a shipped model (tuning/models.tsv)"},
     [O_TP] = {"tp", "N", AXIS, 1, 1024, "tensor-parallel ranks the model's heads are divided by (1)"},
     [O_DEVICE] = {"device", "D", TEXT, 0, 0, "auto, hip, hip:1, cuda, emu:gfx942 (auto: the first GPU, else emu:gfx942)"},
@@ -70,12 +71,12 @@ static const option_row table[O_COUNT] = {
 };
 
 /* The options of fields, made from the record. */
-static option_row field_rows[MLAF_FIELDS_MAX];
+static option_row field_rows[CLI_FIELDS_MAX];
 
 static void make_field_rows(void) {
-  static char names[MLAF_FIELDS_MAX][32], helps[MLAF_FIELDS_MAX][200];
-  for (int i = 0; i < mlaf_cli_op()->n_fields; i++) {
-    const mlaf_field *f = &mlaf_cli_op()->fields[i];
+  static char names[CLI_FIELDS_MAX][32], helps[CLI_FIELDS_MAX][200];
+  for (int i = 0; i < mlaf_cli_field_count(); i++) {
+    const mlaf_field *f = mlaf_cli_field(i);
     const bool flag = mlaf_field_is_flag(f);
     mlaf_cli_field_text(i, names[i], sizeof names[i], helps[i], sizeof helps[i]);
     field_rows[i] = (option_row){names[i], flag ? NULL : f->words ? "T" : "N", flag ? FLAG : f->words ? TEXT : AXIS,
@@ -149,7 +150,7 @@ mlaf_status mlaf_cli_size(cli *c, cli_opt o, size_t *out) {
 }
 
 static bool accepts(const cli_command *command, cli_opt o) {
-  if (o > O_FIELD && o <= O_FIELD_LAST) return (int)(o - O_FIELD) < mlaf_cli_op()->n_fields && accepts(command, O_FIELD);
+  if (o > O_FIELD && o <= O_FIELD_LAST) return (int)(o - O_FIELD) < mlaf_cli_field_count() && accepts(command, O_FIELD);
   for (const cli_opt *p = command->options; *p != O_COUNT; p++)
     if (*p == o) return true;
   return false;
@@ -172,7 +173,7 @@ void mlaf_cli_help(FILE *to, const cli_command *command) {
     if (command->takes_problem)
       fprintf(to,
               "\nThe problem is given as a string, e.g. '%s', or by shape "
-              "options,\nor as --model NAME --tp N; shape options override the others.\n", mlaf_cli_op()->example);
+              "options,\nor as --model NAME --tp N; shape options override the others.\n", mlaf_cli_op(&(cli){0})->example);
     if (command->takes_problem == CLI_PROBLEM_GRID)
       fprintf(to,
               "\nA grid of problems: --model A,B (or @FILE), --tp and the numbers among the shape options take lists, in which "

@@ -3,11 +3,12 @@
 #define MLAF_CLI_REPORT_H
 
 #include "cli/cli.h"
-#include "ops/mla_decode/nearest.h"
+#include "op/nearest.h"
 
 /* One tuned problem. Times in ns; 0: not known. */
 typedef struct report_point {
-  mlaf_problem problem;
+  mlaf_point problem;
+  int32_t across, down; /* sizes of the problem as the plots have them: the last one, and the one before it (0: there is none) */
   mlaf_choice choice;
   mlaf_timing timing;      /* of the chosen variant, with its parts; n_parts 0: imported, no sample here */
   double floor_ns;         /* roofline: the larger of bytes over bandwidth and flops over peak */
@@ -18,7 +19,8 @@ typedef struct report_point {
 } report_point;
 
 typedef struct report_miss {
-  mlaf_problem problem;
+  mlaf_point problem;
+  int32_t across, down;
   int64_t count;
 } report_miss;
 
@@ -30,7 +32,15 @@ typedef struct report_device {
   size_t n_misses;
 } report_device;
 
-void mlaf_report_family(const mlaf_problem *p, char *out, size_t size);
+/* Those sizes. */
+int32_t mlaf_report_across(const mlaf_point *p);
+int32_t mlaf_report_down(const mlaf_point *p);
+/* "batch 64, ctx 4096" */
+const char *mlaf_report_sizes(const mlaf_point *p, char out[80]);
+/* Names of those fields, "cached tokens of a request, as tuned for"; "" where there is none. */
+const char *mlaf_report_across_about(const mlaf_point *p);
+const char *mlaf_report_down_name(const mlaf_point *p);
+void mlaf_report_family(const mlaf_point *p, char *out, size_t size);
 void mlaf_report_escaped(mlaf_text *t, const char *text);
 
 /* --- report_plots.c: inline SVG; `p`, `n` are one family's points --- */

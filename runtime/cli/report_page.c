@@ -40,21 +40,58 @@ void mlaf_report_escaped(mlaf_text *t, const char *text) {
   }
 }
 
-void mlaf_report_family(const mlaf_problem *p, char *out, size_t size) {
-  snprintf(out, size, "%d heads, rank %d, rope %d, %s, pages of %d%s", p->heads, p->rank, p->rope,
-           p->dtype == MLAF_F16 ? "f16" : "bf16", p->page_size, "");
-  size_t n = strlen(out);
-  if (p->q_len > 1 && n < size) snprintf(out + n, size - n, ", %d query tokens%s", p->q_len, p->causal ? " (causal)" : "");
+/* The last size of a problem, or (before) the one before it; NULL: it has none. */
+static const mlaf_field *size_field(const mlaf_op *op, bool before) {
+  for (int i = op->n_fields - 1; i >= 0; i--)
+    if (op->fields[i].role == MLAF_SIZE && !before) return &op->fields[i];
+    else if (op->fields[i].role == MLAF_SIZE) before = false;
+  return NULL;
+}
+static int32_t size_value(const mlaf_point *p, bool before) {
+  const mlaf_field *f = size_field(p->op, before);
+  return f ? p->v[f - p->op->fields] : 0;
+}
+int32_t mlaf_report_across(const mlaf_point *p) { return size_value(p, false); }
+int32_t mlaf_report_down(const mlaf_point *p) { return size_value(p, true); }
+const char *mlaf_report_across_about(const mlaf_point *p) {
+  const mlaf_field *f = size_field(p->op, false);
+  return f ? f->about : "";
+}
+const char *mlaf_report_down_name(const mlaf_point *p) {
+  const mlaf_field *f = size_field(p->op, true);
+  return f ? f->name : "";
+}
+
+const char *mlaf_report_sizes(const mlaf_point *p, char out[80]) {
+  size_t n = 0;
+  *out = 0;
+  for (int i = 0; i < p->op->n_fields && n < 80; i++)
+    if (p->op->fields[i].role == MLAF_SIZE)
+      n += (size_t)snprintf(out + n, 80 - n, "%s%s %d", n ? ", " : "", p->op->fields[i].name, p->v[i]);
+  return out;
+}
+
+void mlaf_report_family(const mlaf_point *p, char *out, size_t size) {
+  size_t n = (size_t)snprintf(out, size, "%s", p->op->name);
+  for (int i = 0; i < p->op->n_fields && n < size; i++) {
+    const mlaf_field *f = &p->op->fields[i];
+    const int32_t v = p->v[i];
+    if (f->role == MLAF_SIZE || (mlaf_field_is_flag(f) && !v)) continue;
+    if (f->words) n += (size_t)snprintf(out + n, size - n, ", %s", mlaf_field_is_flag(f) ? f->name : f->words[v]);
+    else n += (size_t)snprintf(out + n, size - n, ", %s %d", f->label, v);
+  }
 }
 
 /* Whose shape this is: shipped models and the tensor-parallel degree that gives these heads. */
-static void used_by(mlaf_text *t, const mlaf_problem *p) {
+static void used_by(mlaf_text *t, const mlaf_point *p) {
+  const int32_t heads = mlaf_point_value(p, "heads", 0), rank = mlaf_point_value(p, "rank", 0);
+  const int32_t rope = mlaf_point_value(p, "rope", 0);
   int n = 0;
   for (size_t i = 0; mlaf_model_at(i); i++) {
     const mlaf_model *m = mlaf_model_at(i);
-    if (m->rank != p->rank || m->rope != p->rope || m->heads % p->heads || m->heads / p->heads > 16) continue;
+    if (!heads || m->rank != rank || m->rope != rope || m->heads % heads || m->heads / heads > 16) continue;
     if (n == 6) mlaf_text_str(t, ", ...");
-    if (n++ < 6) mlaf_text_fmt(t, "%s%s TP%d", n == 1 ? "<p class=soft>" : ", ", m->name, m->heads / p->heads);
+    if (n++ < 6) mlaf_text_fmt(t, "%s%s TP%d", n == 1 ? "<p class=soft>" : ", ", m->name, m->heads / heads);
   }
   if (n) mlaf_text_str(t, "</p>");
 }
@@ -161,7 +198,7 @@ static void device(mlaf_text *t, const report_device *d) {
                      "model is for.</p>");
   summary(t, d);
   for (size_t from = 0, to; from < d->n; from = to) {
-    for (to = from + 1; to < d->n && mlaf_same_shape(&d->points[from].problem, &d->points[to].problem);) to++;
+    for (to = from + 1; to < d->n && mlaf_point_same_shape(&d->points[from].problem, &d->points[to].problem);) to++;
     family(t, d, from, to);
   }
   if (d->n) table(t, d);
@@ -169,8 +206,8 @@ static void device(mlaf_text *t, const report_device *d) {
   mlaf_text_str(t, "<h3>Asked for and not tuned</h3><p class=soft>Tune them with: <code>mlaforge tune --misses</code></p>"
                    "<div class=wide><table><tr><th class=n>asked<th>problem</tr>");
   for (size_t i = 0; i < d->n_misses; i++) {
-    char text[MLAF_PROBLEM_TEXT_MAX];
-    mlaf_problem_print(&d->misses[i].problem, text, sizeof text);
+    char text[MLAF_POINT_TEXT_MAX];
+    mlaf_point_print(&d->misses[i].problem, text, sizeof text);
     mlaf_text_fmt(t, "<tr><td class=n>%lld<td><code>%s</code></tr>", (long long)d->misses[i].count, text);
   }
   mlaf_text_str(t, "</table></div>");

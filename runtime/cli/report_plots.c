@@ -34,8 +34,10 @@ static void label(mlaf_text *t, double x, double y, const char *anchor, const ch
 }
 
 static void shape_label(const report_point *p, char *out, size_t size) {
-  char ctx[16];
-  snprintf(out, size, "b%d, %s", p->problem.batch, shortly(p->problem.ctx, ctx));
+  char across[16];
+  shortly(p->across, across);
+  if (p->down) snprintf(out, size, "%c%d, %s", mlaf_report_down_name(&p->problem)[0], p->down, across);
+  else snprintf(out, size, "%s", across);
 }
 
 static const char nothing[] = "<p class=soft>Nothing to show here.</p>";
@@ -53,22 +55,24 @@ static double at_y(const frame *f, double percent) { return f->top + f->height *
 
 static void line_of(mlaf_text *t, const frame *f, const report_point *p, size_t n, int32_t batch, int color) {
   bool first = true;
+  char sizes[80];
   mlaf_text_fmt(t, "<polyline fill=none stroke=\"var(--c%d)\" stroke-width=2 points=\"", color);
   for (size_t i = 0; i < n; i++)
-    if (p[i].problem.batch == batch && p[i].floor_ns > 0) {
-      mlaf_text_fmt(t, "%s%.1f,%.1f", first ? "" : " ", at_x(f, p[i].problem.ctx), at_y(f, 100 * p[i].floor_ns / p[i].choice.ns));
+    if (p[i].down == batch && p[i].floor_ns > 0) {
+      mlaf_text_fmt(t, "%s%.1f,%.1f", first ? "" : " ", at_x(f, p[i].across), at_y(f, 100 * p[i].floor_ns / p[i].choice.ns));
       first = false;
     }
   mlaf_text_str(t, "\"/>");
   for (size_t i = 0; i < n; i++)
-    if (p[i].problem.batch == batch && p[i].floor_ns > 0)
-      mlaf_text_fmt(t, "<circle cx=%.1f cy=%.1f r=3.5 fill=\"var(--c%d)\"><title>batch %d, ctx %d: %.2f us, %.1f %% of "
+    if (p[i].down == batch && p[i].floor_ns > 0)
+      mlaf_text_fmt(t, "<circle cx=%.1f cy=%.1f r=3.5 fill=\"var(--c%d)\"><title>%s: %.2f us, %.1f %% of "
                     "%s</title></circle>",
-                    at_x(f, p[i].problem.ctx), at_y(f, 100 * p[i].floor_ns / p[i].choice.ns), color, batch, p[i].problem.ctx,
-                    p[i].choice.ns / 1e3, 100 * p[i].floor_ns / p[i].choice.ns, p[i].memory_bound ? "bandwidth" : "compute");
+                    at_x(f, p[i].across), at_y(f, 100 * p[i].floor_ns / p[i].choice.ns), color,
+                    mlaf_report_sizes(&p[i].problem, sizes), p[i].choice.ns / 1e3, 100 * p[i].floor_ns / p[i].choice.ns,
+                        p[i].memory_bound ? "bandwidth" : "compute");
 }
 
-static void frame_lines(mlaf_text *t, const frame *f, const axis *ctx) {
+static void frame_lines(mlaf_text *t, const frame *f, const axis *ctx, const char *about) {
   char text[32];
   for (int i = 0; i <= 4; i++) {
     double percent = f->most * i / 4, y = at_y(f, percent);
@@ -83,15 +87,15 @@ static void frame_lines(mlaf_text *t, const frame *f, const axis *ctx) {
     label(t, x, f->top + f->height + 18, "middle", "soft", shortly(ctx->values[i], text));
     last = x;
   }
-  label(t, f->left + f->width / 2, f->top + f->height + 36, "middle", "soft", "cached tokens per request");
+  label(t, f->left + f->width / 2, f->top + f->height + 36, "middle", "soft", about);
 }
 
 void mlaf_report_roofline(mlaf_text *t, const report_point *p, size_t n) {
   axis batch = {.n = 0}, ctx = {.n = 0};
   double most = 0;
   for (size_t i = 0; i < n; i++) {
-    axis_add(&batch, p[i].problem.batch);
-    axis_add(&ctx, p[i].problem.ctx);
+    axis_add(&batch, p[i].down);
+    axis_add(&ctx, p[i].across);
     most = fmax(most, 100 * p[i].floor_ns / p[i].choice.ns);
   }
   if (most <= 0) {
@@ -105,11 +109,12 @@ void mlaf_report_roofline(mlaf_text *t, const report_point *p, size_t n) {
     if (tops[i] >= most) f.most = tops[i];
   if (most > 100) f.most = ceil(most / 20) * 20;
   mlaf_text_str(t, "<svg viewBox=\"0 0 512 274\" role=img aria-label=\"share of the roofline\">");
-  frame_lines(t, &f, &ctx);
+  frame_lines(t, &f, &ctx, mlaf_report_across_about(&p->problem));
   for (int b = 0; b < batch.n; b++) line_of(t, &f, p, n, batch.values[b], b % COLORS);
   mlaf_text_str(t, "</svg><div class=legend>");
   for (int b = 0; b < batch.n; b++)
-    mlaf_text_fmt(t, "<span><i style=\"background:var(--c%d)\"></i>batch %d</span>", b % COLORS, batch.values[b]);
+    mlaf_text_fmt(t, "<span><i style=\"background:var(--c%d)\"></i>%s %d</span>", b % COLORS, mlaf_report_down_name(&p->problem),
+                  batch.values[b]);
   mlaf_text_str(t, "</div>");
 }
 
@@ -124,22 +129,22 @@ static void cell(mlaf_text *t, double x, double y, const char *fill, const char 
 
 static const report_point *point_at(const report_point *p, size_t n, int32_t batch, int32_t ctx) {
   for (size_t i = 0; i < n; i++)
-    if (p[i].problem.batch == batch && p[i].problem.ctx == ctx) return &p[i];
+    if (p[i].down == batch && p[i].across == ctx) return &p[i];
   return NULL;
 }
 
-static const report_miss *miss_at(const report_miss *m, size_t n, const mlaf_problem *family, int32_t batch, int32_t ctx) {
+static const report_miss *miss_at(const report_miss *m, size_t n, const mlaf_point *family, int32_t batch, int32_t ctx) {
   for (size_t i = 0; i < n; i++)
-    if (mlaf_same_shape(&m[i].problem, family) && m[i].problem.batch == batch && m[i].problem.ctx == ctx) return &m[i];
+    if (mlaf_point_same_shape(&m[i].problem, family) && m[i].down == batch && m[i].across == ctx) return &m[i];
   return NULL;
 }
 
 static void coverage_cell(mlaf_text *t, const report_point *p, const report_miss *miss, double x, double y) {
-  char text[32], title[200];
+  char text[32], title[200], sizes[80];
   if (p) {
     double us = p->choice.ns / 1e3;
     snprintf(text, sizeof text, us < 100 ? "%.1f" : "%.0f", us);
-    snprintf(title, sizeof title, "batch %d, ctx %d: tuned, %.2f us %s, %zu candidates", p->problem.batch, p->problem.ctx, us,
+    snprintf(title, sizeof title, "%s: tuned, %.2f us %s, %zu candidates", mlaf_report_sizes(&p->problem, sizes), us,
              mlaf_source_name(p->choice.source), p->samples);
     bool own = p->choice.source == MLAF_SRC_MEASURED || p->samples;
     cell(t, x, y, own ? "color-mix(in srgb,var(--good) 28%,var(--cell))" : "color-mix(in srgb,var(--accent) 22%,var(--cell))",
@@ -147,7 +152,7 @@ static void coverage_cell(mlaf_text *t, const report_point *p, const report_miss
          text, title);
   } else if (miss) {
     snprintf(text, sizeof text, "x%lld", (long long)miss->count);
-    snprintf(title, sizeof title, "batch %d, ctx %d: asked for %lld times, not tuned", miss->problem.batch, miss->problem.ctx,
+    snprintf(title, sizeof title, "%s: asked for %lld times, not tuned", mlaf_report_sizes(&miss->problem, sizes),
              (long long)miss->count);
     cell(t, x, y, "color-mix(in srgb,var(--bad) 28%,var(--cell))", "none", text, title);
   } else {
@@ -159,13 +164,13 @@ void mlaf_report_coverage(mlaf_text *t, const report_point *p, size_t n, const r
   axis batch = {.n = 0}, ctx = {.n = 0};
   char text[32];
   for (size_t i = 0; i < n; i++) {
-    axis_add(&batch, p[i].problem.batch);
-    axis_add(&ctx, p[i].problem.ctx);
+    axis_add(&batch, p[i].down);
+    axis_add(&ctx, p[i].across);
   }
   for (size_t i = 0; i < n_misses; i++)
-    if (mlaf_same_shape(&misses[i].problem, &p->problem)) {
-      axis_add(&batch, misses[i].problem.batch);
-      axis_add(&ctx, misses[i].problem.ctx);
+    if (mlaf_point_same_shape(&misses[i].problem, &p->problem)) {
+      axis_add(&batch, misses[i].down);
+      axis_add(&ctx, misses[i].across);
     }
   const int width = 64 + 58 * ctx.n, height = 40 + 30 * batch.n, shown = width > 512 ? width : 512;
   mlaf_text_fmt(t, "<svg viewBox=\"0 0 %d %d\" style=\"min-width:%dpx\" role=img aria-label=\"coverage of the grid\">", shown,
@@ -173,7 +178,8 @@ void mlaf_report_coverage(mlaf_text *t, const report_point *p, size_t n, const r
                 width > 512 ? width : 0);
   for (int i = 0; i < ctx.n; i++) label(t, 64 + 58 * i + 27, 16, "middle", "soft", shortly(ctx.values[i], text));
   for (int b = 0; b < batch.n; b++) {
-    snprintf(text, sizeof text, "batch %d", batch.values[b]);
+    if (batch.values[b]) snprintf(text, sizeof text, "%s %d", mlaf_report_down_name(&p->problem), batch.values[b]);
+    else *text = 0; /* one size, one line */
     label(t, 56, 26 + 30 * b + 17, "end", "soft", text);
     for (int i = 0; i < ctx.n; i++)
       coverage_cell(t, point_at(p, n, batch.values[b], ctx.values[i]),

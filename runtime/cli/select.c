@@ -20,13 +20,13 @@ mlaf_status mlaf_cli_check_target(cli *c, mlaf_gen *g, const char *target) {
   return status;
 }
 
-mlaf_status mlaf_cli_variants(cli *c, mlaf_gen *g, const mlaf_problem *p, const char *target, cli_variants *out) {
+mlaf_status mlaf_cli_variants(cli *c, mlaf_gen *g, const mlaf_point *p, const char *target, cli_variants *out) {
   *out = (cli_variants){NULL, 0, 0};
   if (mlaf_cli_check_target(c, g, target) != MLAF_OK) return c->err.status;
   if (c->given[O_VARIANT]) {
     out->list = calloc(1, sizeof *out->list);
     if (!out->list) return mlaf_fail(&c->err, MLAF_E_NOMEM, "no memory for a variant");
-    mlaf_status status = mlaf_gen_variant(g, p, target, c->given[O_VARIANT], &out->list[0], &c->err);
+    mlaf_status status = mlaf_gen_variant(g, mlaf_point_text(p).s, target, c->given[O_VARIANT], &out->list[0], &c->err);
     if (status == MLAF_OK) out->n = 1;
     if (status != MLAF_E_TEMPLATE) return status;
     /* the name came from the command line: what is wrong with it is a matter of usage, and the traceback is of no use */
@@ -34,7 +34,7 @@ mlaf_status mlaf_cli_variants(cli *c, mlaf_gen *g, const mlaf_problem *p, const 
     if (trace) *trace = 0;
     return mlaf_fail_prefix(&c->err, MLAF_E_ARG, "--variant '%s'", c->given[O_VARIANT]);
   }
-  mlaf_status status = mlaf_gen_space(g, p, target, &out->list, &out->n, &c->err);
+  mlaf_status status = mlaf_gen_space(g, mlaf_point_text(p).s, target, &out->list, &out->n, &c->err);
   size_t kept = 0;
   for (size_t i = 0; status == MLAF_OK && i < out->n; i++) {
     if (out->list[i].rejected) mlaf_variant_clear(&out->list[i]);

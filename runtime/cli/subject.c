@@ -7,7 +7,7 @@
 #include "plan/planner.h"
 
 /* --variant: whatever the database says, so that two variants can be compared by hand. */
-static mlaf_status load_named(cli *c, const mlaf_problem *p, mlaf_gen *g, cli_subject *s) {
+static mlaf_status load_named(cli *c, const mlaf_point *p, mlaf_gen *g, cli_subject *s) {
   cli_variants v = {NULL, 0, 0};
   mlaf_build build = {.n = 0};
   const double start = mlaf_now();
@@ -26,7 +26,7 @@ static mlaf_status load_named(cli *c, const mlaf_problem *p, mlaf_gen *g, cli_su
 }
 
 /* The same ladder a program's mlaf_plan_create climbs, so the figure is what that program gets. */
-static mlaf_status load_planned(cli *c, const mlaf_problem *p, cli_subject *s) {
+static mlaf_status load_planned(cli *c, const mlaf_point *p, cli_subject *s) {
   mlaf_planned planned;
   mlaf_plan_opts opts = mlaf_cli_plan_opts(c);
   const double start = mlaf_now();
@@ -42,7 +42,7 @@ static mlaf_status load_planned(cli *c, const mlaf_problem *p, cli_subject *s) {
   return MLAF_OK;
 }
 
-mlaf_status mlaf_cli_subject(cli *c, const mlaf_problem *p, mlaf_gen *g, cli_subject *s) {
+mlaf_status mlaf_cli_subject(cli *c, const mlaf_point *p, mlaf_gen *g, cli_subject *s) {
   return c->given[O_VARIANT] ? load_named(c, p, g, s) : load_planned(c, p, s);
 }
 

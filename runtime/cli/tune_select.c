@@ -13,9 +13,9 @@ typedef struct missed {
 
 static bool take_miss(void *user, const char *device, const char *text, int64_t count) {
   missed *m = user;
-  mlaf_problem p;
-  if (strcmp(device, mlaf_ctx_device_id(m->c->ctx)) != 0 || mlaf_problem_parse(text, &p, NULL, 0) != MLAF_OK) return true;
-  mlaf_problem *grown = realloc(m->out->list, (m->out->n + 1) * sizeof *grown);
+  mlaf_point p;
+  if (strcmp(device, mlaf_ctx_device_id(m->c->ctx)) != 0 || mlaf_point_parse(NULL, text, &p, NULL, 0) != MLAF_OK) return true;
+  mlaf_point *grown = realloc(m->out->list, (m->out->n + 1) * sizeof *grown);
   if (!grown) {
     m->status = mlaf_fail(&m->c->err, MLAF_E_NOMEM, "no memory for the misses");
     return false;

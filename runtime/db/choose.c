@@ -3,18 +3,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ops/mla_decode/nearest.h"
+#include "op/nearest.h"
 #include "db/db_internal.h"
-#include "ops/mla_decode/problem.h"
+#include "op/op.h"
 
 typedef struct near_choice {
   mlaf_db *layer;
   int64_t id;
   double distance;
   int source;
-  mlaf_problem at;
-  const mlaf_problem *asked;
-  char problem[MLAF_PROBLEM_TEXT_MAX];
+  mlaf_point at;
+  const mlaf_point *asked;
+  char problem[MLAF_POINT_TEXT_MAX];
 } near_choice;
 
 typedef struct near_list {
@@ -28,7 +28,7 @@ static int by_preference(const void *left, const void *right) {
   if (a->distance != b->distance) return a->distance < b->distance ? -1 : 1;
   if (a->source != b->source) return a->source - b->source;
   if (a->layer->layer != b->layer->layer) return (int)a->layer->layer - (int)b->layer->layer;
-  return mlaf_first_of_equals(a->asked, &a->at, &b->at);
+  return mlaf_point_first_of_equals(a->asked, &a->at, &b->at);
 }
 
 mlaf_source mlaf_db_effective(const mlaf_db *db, int source, bool imported) {
@@ -48,18 +48,18 @@ static near_choice *room(near_list *list) {
 
 /* A row whose problem string does not belong to its family is damaged and passed over: planning goes on with the
  * others. false: no memory. */
-static bool near_row(mlaf_db *db, sqlite3_stmt *s, const mlaf_problem *p, near_list *list) {
+static bool near_row(mlaf_db *db, sqlite3_stmt *s, const mlaf_point *p, near_list *list) {
   near_choice *x = room(list);
   if (!x) return false;
   int source = mlaf_source_find((const char *)sqlite3_column_text(s, 1));
   bool ok = mlaf_db_text(s, 3, x->problem, sizeof x->problem) && source >= 0;
-  ok = ok && mlaf_problem_parse(x->problem, &x->at, NULL, 0) == MLAF_OK && mlaf_same_shape(p, &x->at);
+  ok = ok && mlaf_point_parse(NULL, x->problem, &x->at, NULL, 0) == MLAF_OK && mlaf_point_same_shape(p, &x->at);
   if (!ok) return true;
   x->layer = db;
   x->asked = p;
   x->id = sqlite3_column_int64(s, 0);
   x->source = mlaf_db_effective(db, source, sqlite3_column_int(s, 2) != 0);
-  x->distance = mlaf_doublings(p, &x->at);
+  x->distance = mlaf_point_doublings(p, &x->at);
   list->n++;
   return true;
 }
@@ -67,7 +67,7 @@ static bool near_row(mlaf_db *db, sqlite3_stmt *s, const mlaf_problem *p, near_l
 /* The same of a text's row, which was checked. */
 typedef struct text_rows {
   mlaf_db *db;
-  const mlaf_problem *p;
+  const mlaf_point *p;
   near_list *list;
 } text_rows;
 
@@ -81,18 +81,18 @@ static bool near_text(void *user, int64_t id, const mlaf_choice_row *row) {
   x->asked = t->p;
   x->id = id;
   x->source = mlaf_db_effective(t->db, row->choice.source, row->imported);
-  x->distance = mlaf_doublings(t->p, &x->at);
+  x->distance = mlaf_point_doublings(t->p, &x->at);
   t->list->n++;
   return true;
 }
 
 /* All choices of the problem's family on one device in one layer. */
-static mlaf_status find_near(mlaf_db *db, const char *device, const mlaf_problem *p, near_list *list, mlaf_err *err) {
+static mlaf_status find_near(mlaf_db *db, const char *device, const mlaf_point *p, near_list *list, mlaf_err *err) {
   if (db->texts) return mlaf_db_texts_near(db, device, p, near_text, &(text_rows){db, p, list}, err);
   sqlite3_stmt *s = mlaf_db_prepare(db, MLAF_S_NEAR, err);
   if (!s) return MLAF_E_DB;
-  char family[MLAF_PROBLEM_TEXT_MAX] = "?";
-  mlaf_problem_family(p, family, sizeof family);
+  char family[MLAF_POINT_TEXT_MAX] = "?";
+  mlaf_point_family(p, family, sizeof family);
   sqlite3_bind_text(s, 1, family, -1, SQLITE_STATIC);
   sqlite3_bind_text(s, 2, device, -1, SQLITE_STATIC);
   sqlite3_bind_int(s, 3, MLAF_DB_PROTOCOL);
@@ -149,7 +149,7 @@ static void judge_soft(mlaf_choice_row *row, const mlaf_device_info *dev, const 
 typedef struct search {
   const mlaf_device_info *dev;
   const char *toolchain;
-  const mlaf_problem *problem;
+  const mlaf_point *problem;
   mlaf_db_accept_fn accept;
   void *user;
   mlaf_db_trace_fn trace;
@@ -177,7 +177,7 @@ static void sort(near_list *list) {
 }
 
 /* A layer that cannot be read is one layer less. */
-static mlaf_status add_outer(mlaf_db *db, const char *device, const mlaf_problem *p, near_list *list, mlaf_status status,
+static mlaf_status add_outer(mlaf_db *db, const char *device, const mlaf_point *p, near_list *list, mlaf_status status,
                              mlaf_err *err) {
   for (int i = 0; i < MLAF_LAYER_COUNT && status != MLAF_E_NOMEM; i++) {
     mlaf_db *layer = i == (int)MLAF_LAYER_USER ? NULL : mlaf_db_layer(db, (mlaf_layer)i);
@@ -248,8 +248,8 @@ static mlaf_status look(mlaf_db *db, const search *q, bool miss, mlaf_choice *ou
   if (status != MLAF_OK && status != MLAF_E_NOT_TUNED) return status;
   if (miss && (status != MLAF_OK || arch || !exact)) mlaf_db_record_miss(db, dev->id, q->problem);
   if (status != MLAF_OK) {
-    char text[MLAF_PROBLEM_TEXT_MAX] = "?";
-    mlaf_problem_print(q->problem, text, sizeof text);
+    char text[MLAF_POINT_TEXT_MAX] = "?";
+    mlaf_point_print(q->problem, text, sizeof text);
     return mlaf_fail(err, MLAF_E_NOT_TUNED, "no tuned choice for %s on %s; tune it with: mlaforge tune '%s'", text,
                      dev->id, text);
   }
@@ -258,22 +258,22 @@ static mlaf_status look(mlaf_db *db, const search *q, bool miss, mlaf_choice *ou
   return MLAF_OK;
 }
 
-mlaf_status mlaf_db_choose_if(mlaf_db *db, const mlaf_device_info *dev, const char *toolchain, const mlaf_problem *p,
+mlaf_status mlaf_db_choose_if(mlaf_db *db, const mlaf_device_info *dev, const char *toolchain, const mlaf_point *p,
                               mlaf_db_accept_fn accept, void *user, mlaf_choice *out, mlaf_rung *rung, mlaf_err *err) {
   return look(db, &(search){dev, toolchain, p, accept, user, NULL, NULL}, true, out, rung, err);
 }
 
-mlaf_status mlaf_db_choose(mlaf_db *db, const mlaf_device_info *dev, const char *toolchain, const mlaf_problem *p,
+mlaf_status mlaf_db_choose(mlaf_db *db, const mlaf_device_info *dev, const char *toolchain, const mlaf_point *p,
                            mlaf_choice *out, mlaf_rung *rung, mlaf_err *err) {
   return mlaf_db_choose_if(db, dev, toolchain, p, NULL, NULL, out, rung, err);
 }
 
-mlaf_status mlaf_db_peek(mlaf_db *db, const mlaf_device_info *dev, const char *toolchain, const mlaf_problem *p,
+mlaf_status mlaf_db_peek(mlaf_db *db, const mlaf_device_info *dev, const char *toolchain, const mlaf_point *p,
                          mlaf_choice *out, mlaf_rung *rung, mlaf_err *err) {
   return look(db, &(search){dev, toolchain, p, NULL, NULL, NULL, NULL}, false, out, rung, err);
 }
 
-mlaf_status mlaf_db_why(mlaf_db *db, const mlaf_device_info *dev, const char *toolchain, const mlaf_problem *p,
+mlaf_status mlaf_db_why(mlaf_db *db, const mlaf_device_info *dev, const char *toolchain, const mlaf_point *p,
                         mlaf_db_accept_fn accept, void *user, mlaf_db_trace_fn trace, void *trace_user, mlaf_choice *out,
                         mlaf_rung *rung, mlaf_err *err) {
   return look(db, &(search){dev, toolchain, p, accept, user, trace, trace_user}, false, out, rung, err);

@@ -6,8 +6,8 @@
 
 #include "base/base.h"
 #include "device/device.h"
-#include "mlaforge/problem.h"
 #include "op/kernel.h"
+#include "op/op.h"
 
 #define MLAF_DB_APPLICATION_ID 0x4d4c4146 /* "MLAF" */
 #define MLAF_DB_PROTOCOL 2                /* measurement protocol version, HARD; 2: rested, short */
@@ -48,8 +48,8 @@ typedef enum mlaf_layer { MLAF_LAYER_USER, MLAF_LAYER_SITE, MLAF_LAYER_SHIPPED, 
 const char *mlaf_layer_name(mlaf_layer layer);
 
 typedef struct mlaf_choice {
-  char problem[MLAF_PROBLEM_TEXT_MAX];
-  mlaf_problem at; /* the same, read; heads is 0 where that could not be done */
+  char problem[MLAF_POINT_TEXT_MAX];
+  mlaf_point at; /* the same, read; op is NULL where that could not be done */
   char variant[256];
   uint32_t knob;
   mlaf_kernel_ref kernels[MLAF_STAGES_MAX];
@@ -93,31 +93,31 @@ bool mlaf_db_is_read_only(const mlaf_db *db); /* asked for, or forced by permiss
  * candidates arrive does not matter. A variant's newest sample is the one that counts; older ones are kept.
  * `toolchain` is mlaf_compiler_identity's text. */
 mlaf_status mlaf_db_add_sample(mlaf_db *db, const mlaf_device_info *dev, const char *toolchain,
-                               const mlaf_problem *p, const mlaf_sample *s, mlaf_err *err);
+                               const mlaf_point *p, const mlaf_sample *s, mlaf_err *err);
 /* The newest sample of each (variant, kernels) of a problem on a device, best first, failures last
  * (resume, tables). *list is malloc'ed. */
-mlaf_status mlaf_db_samples(mlaf_db *db, const mlaf_device_info *dev, const mlaf_problem *p, mlaf_sample **list,
+mlaf_status mlaf_db_samples(mlaf_db *db, const mlaf_device_info *dev, const mlaf_point *p, mlaf_sample **list,
                             size_t *n, mlaf_err *err);
 /* Of those that passed and were timed with requests of these lengths: of every first kernel the fastest with each of its `each`
  * fastest knobs; best first. */
-mlaf_status mlaf_db_fastest(mlaf_db *db, const mlaf_device_info *dev, const mlaf_problem *p, const char *lengths, size_t each,
+mlaf_status mlaf_db_fastest(mlaf_db *db, const mlaf_device_info *dev, const mlaf_point *p, const char *lengths, size_t each,
                             mlaf_sample **list, size_t *n, mlaf_err *err);
 /* Best usable choice for the problem: exact, else same device's nearest bucket over batch and ctx (all other fields
  * equal). E_NOT_TUNED when there is none (recorded as a miss unless read-only). `toolchain` NULL: do not judge staleness. */
-mlaf_status mlaf_db_choose(mlaf_db *db, const mlaf_device_info *dev, const char *toolchain, const mlaf_problem *p,
+mlaf_status mlaf_db_choose(mlaf_db *db, const mlaf_device_info *dev, const char *toolchain, const mlaf_point *p,
                            mlaf_choice *out, mlaf_rung *rung, mlaf_err *err);
 /* The same with a filter, asked in order of preference: the caller who knows the generator refuses a choice whose
  * template hash (HARD) is not today's, and the search goes on. Below the device's own choices stand those of the device
  * named "arch:<target>" (MLAF_RUNG_DEFAULT). Every answer but an exact one is recorded as a miss. */
 typedef bool (*mlaf_db_accept_fn)(void *user, const mlaf_choice *choice);
-mlaf_status mlaf_db_choose_if(mlaf_db *db, const mlaf_device_info *dev, const char *toolchain, const mlaf_problem *p,
+mlaf_status mlaf_db_choose_if(mlaf_db *db, const mlaf_device_info *dev, const char *toolchain, const mlaf_point *p,
                               mlaf_db_accept_fn accept, void *user, mlaf_choice *out, mlaf_rung *rung, mlaf_err *err);
 /* The fastest of the user's own samples of this very problem that was timed with requests of these lengths (canonical text),
  * whatever lengths the problem's choice is for, as if it were the choice; staleness is not judged. E_NOT_TUNED. */
-mlaf_status mlaf_db_choose_lengths(mlaf_db *db, const mlaf_device_info *dev, const mlaf_problem *p, const char *lengths,
+mlaf_status mlaf_db_choose_lengths(mlaf_db *db, const mlaf_device_info *dev, const mlaf_point *p, const char *lengths,
                                    mlaf_db_accept_fn accept, void *user, mlaf_choice *out, mlaf_err *err);
 /* The same as mlaf_db_choose without recording a miss. */
-mlaf_status mlaf_db_peek(mlaf_db *db, const mlaf_device_info *dev, const char *toolchain, const mlaf_problem *p,
+mlaf_status mlaf_db_peek(mlaf_db *db, const mlaf_device_info *dev, const char *toolchain, const mlaf_point *p,
                          mlaf_choice *out, mlaf_rung *rung, mlaf_err *err);
 #define MLAF_DB_UNREAD "no memory to read it" /* a verdict on a choice of which nothing is known */
 /* One step of a search: a stored choice that was looked at. */
@@ -131,7 +131,7 @@ typedef struct mlaf_db_considered {
 } mlaf_db_considered;
 typedef void (*mlaf_db_trace_fn)(void *user, const mlaf_db_considered *step);
 /* The search of mlaf_db_choose_if, step by step and without recording a miss: the reason a plan would give. */
-mlaf_status mlaf_db_why(mlaf_db *db, const mlaf_device_info *dev, const char *toolchain, const mlaf_problem *p,
+mlaf_status mlaf_db_why(mlaf_db *db, const mlaf_device_info *dev, const char *toolchain, const mlaf_point *p,
                         mlaf_db_accept_fn accept, void *user, mlaf_db_trace_fn trace, void *trace_user, mlaf_choice *out,
                         mlaf_rung *rung, mlaf_err *err);
 /* Sorted text, one choice a line (format: tuning/README.md). device_id NULL: all devices. */

@@ -94,7 +94,7 @@ typedef struct mlaf_db_soft {
 } mlaf_db_soft;
 mlaf_status mlaf_db_put_device(mlaf_db *db, const char *canonical, const char *target, int64_t *id, mlaf_err *err);
 mlaf_status mlaf_db_put_toolchain(mlaf_db *db, const char *identity, int64_t *id, mlaf_err *err);
-mlaf_status mlaf_db_put_problem(mlaf_db *db, const mlaf_problem *p, int64_t *id, mlaf_err *err);
+mlaf_status mlaf_db_put_problem(mlaf_db *db, const mlaf_point *p, int64_t *id, mlaf_err *err);
 mlaf_status mlaf_db_put_choice(mlaf_db *db, int64_t device, int64_t problem, int protocol, const mlaf_db_soft *soft,
                                const mlaf_choice *c, bool imported, mlaf_err *err);
 
@@ -109,7 +109,7 @@ void mlaf_db_texts_free(mlaf_db_texts *texts);
 /* The choices of one device for problems of p's shape (its family), of today's protocol; a row that is wrong is a
  * warning. `fn` returns false when it has no memory. */
 typedef bool (*mlaf_db_texts_fn)(void *user, int64_t id, const mlaf_choice_row *row);
-mlaf_status mlaf_db_texts_near(mlaf_db *db, const char *device, const mlaf_problem *p, mlaf_db_texts_fn fn, void *user,
+mlaf_status mlaf_db_texts_near(mlaf_db *db, const char *device, const mlaf_point *p, mlaf_db_texts_fn fn, void *user,
                                mlaf_err *err);
 /* All of a row that mlaf_db_texts_near has named. */
 mlaf_status mlaf_db_texts_row(mlaf_db *db, int64_t id, mlaf_choice_row *out, mlaf_err *err);
@@ -130,7 +130,7 @@ mlaf_status mlaf_db_take_imported(mlaf_db *db, mlaf_db *from, size_t *taken, mla
 
 /* --- misses.c --- */
 /* Never waits, never fails: a hint that cannot be kept now is dropped. */
-void mlaf_db_record_miss(mlaf_db *db, const char *device, const mlaf_problem *p);
+void mlaf_db_record_miss(mlaf_db *db, const char *device, const mlaf_point *p);
 /* Bring what was recorded into the database (by a handle of its own where this one is for reading), unless it cannot be written
  * now. Not inside a transaction. */
 void mlaf_db_take_misses(mlaf_db *db);

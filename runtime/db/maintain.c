@@ -7,7 +7,7 @@
 #include "op/nearest.h"
 #include "db/columns.h"
 #include "db/db_internal.h"
-#include "ops/mla_decode/problem.h"
+#include "op/op.h"
 
 #define EXPORT_MAX ((size_t)256 << 20)
 
@@ -61,10 +61,10 @@ static mlaf_status check_problems(mlaf_db *db, report *r, mlaf_err *err) {
   while (sqlite3_step(s) == SQLITE_ROW) {
     const char *text = (const char *)sqlite3_column_text(s, 0), *op = (const char *)sqlite3_column_text(s, 1);
     const char *stored = (const char *)sqlite3_column_text(s, 2);
-    char family[MLAF_PROBLEM_TEXT_MAX];
-    mlaf_problem p;
-    bool ok = text && op && stored && mlaf_problem_parse(text, &p, NULL, 0) == MLAF_OK;
-    ok = ok && mlaf_problem_family(&p, family, sizeof family) == MLAF_OK && strcmp(family, stored) == 0;
+    char family[MLAF_POINT_TEXT_MAX];
+    mlaf_point p;
+    bool ok = text && op && stored && mlaf_point_parse(NULL, text, &p, NULL, 0) == MLAF_OK;
+    ok = ok && mlaf_point_family(&p, family, sizeof family) == MLAF_OK && strcmp(family, stored) == 0;
     ok = ok && strncmp(text, op, strlen(op)) == 0 && text[strlen(op)] == ':';
     if (!ok) finding(r, "problem '%.160s': its string and its operation or family differ", text ? text : "");
   }

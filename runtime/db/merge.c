@@ -11,13 +11,13 @@ enum { AT_PROTOCOL = MLAF_DB_SAMPLE_END, AT_DEVICE, AT_TARGET, AT_NAME, AT_FACTS
 typedef struct merged_row {
   mlaf_sample sample;
   mlaf_device_info device;
-  mlaf_problem problem;
+  mlaf_point problem;
   char toolchain[256];
   int protocol;
 } merged_row;
 
 static bool read_row(sqlite3_stmt *s, merged_row *r) {
-  char canonical[MLAF_PROBLEM_TEXT_MAX];
+  char canonical[MLAF_POINT_TEXT_MAX];
   memset(r, 0, sizeof *r);
   bool ok = mlaf_db_sample_row(s, &r->sample);
   ok = ok && mlaf_db_text(s, AT_DEVICE, r->device.id, sizeof r->device.id) && r->device.id[0] &&
@@ -25,7 +25,7 @@ static bool read_row(sqlite3_stmt *s, merged_row *r) {
   ok = ok && mlaf_db_text(s, AT_TARGET, r->device.target, sizeof r->device.target);
   ok = ok && mlaf_db_text(s, AT_NAME, r->device.name, sizeof r->device.name);
   ok = ok && mlaf_db_text(s, AT_PROBLEM, canonical, sizeof canonical);
-  ok = ok && mlaf_problem_parse(canonical, &r->problem, NULL, 0) == MLAF_OK;
+  ok = ok && mlaf_point_parse(NULL, canonical, &r->problem, NULL, 0) == MLAF_OK;
   ok = ok && mlaf_db_text(s, AT_TOOLCHAIN, r->toolchain, sizeof r->toolchain);
   ok = ok && mlaf_db_text(s, AT_DRIVER, r->device.driver, sizeof r->device.driver);
   int32_t *const small[] = {&r->device.compute_units, &r->device.xcc, &r->device.wave_size, &r->device.lds_bytes};
@@ -131,10 +131,10 @@ typedef struct miss_copy {
 
 static bool copy_miss(void *user, const char *device, const char *text, int64_t count) {
   miss_copy *m = user;
-  mlaf_problem p;
+  mlaf_point p;
   int64_t device_id, problem_id;
   char target[64];
-  if (mlaf_problem_parse(text, &p, NULL, 0) != MLAF_OK || !device[0] || mlaf_text_fault(device, false)) {
+  if (mlaf_point_parse(NULL, text, &p, NULL, 0) != MLAF_OK || !device[0] || mlaf_text_fault(device, false)) {
     m->out->left_out++;
     return true;
   }

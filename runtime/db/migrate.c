@@ -4,7 +4,7 @@
 #include "op/nearest.h"
 #include "db/columns.h"
 #include "db/db_internal.h"
-#include "ops/mla_decode/problem.h"
+#include "op/op.h"
 
 /* The sums of schema 3, over columns that migration 4 has renamed. */
 #define SAMPLE_SUM_3(s) SAMPLE_SUM_OF(s, #s ".kernel1, " #s ".kernel2")
@@ -91,9 +91,9 @@ static mlaf_status apply(mlaf_db *db, int from, mlaf_err *err) {
 /* mlaf_family(problem string): the family it belongs to; of a string that is none, "", which is nobody's. */
 static void family(sqlite3_context *context, int n, sqlite3_value **values) {
   const char *text = (const char *)sqlite3_value_text(values[0]);
-  char out[MLAF_PROBLEM_TEXT_MAX] = "";
-  mlaf_problem p;
-  if (text && mlaf_problem_parse(text, &p, NULL, 0) == MLAF_OK) mlaf_problem_family(&p, out, sizeof out);
+  char out[MLAF_POINT_TEXT_MAX] = "";
+  mlaf_point p;
+  if (text && mlaf_point_parse(NULL, text, &p, NULL, 0) == MLAF_OK) mlaf_point_family(&p, out, sizeof out);
   sqlite3_result_text(context, out, -1, SQLITE_TRANSIENT);
 }
 

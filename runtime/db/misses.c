@@ -30,10 +30,10 @@ static int open_locked(const char *path, int flags, off_t *size) {
   return -1;
 }
 
-void mlaf_db_record_miss(mlaf_db *db, const char *device, const mlaf_problem *p) {
-  char problem[MLAF_PROBLEM_TEXT_MAX], line[sizeof problem + 256];
+void mlaf_db_record_miss(mlaf_db *db, const char *device, const mlaf_point *p) {
+  char problem[MLAF_POINT_TEXT_MAX], line[sizeof problem + 256];
   off_t size;
-  if (db->read_only || strpbrk(device, "\t\n") || mlaf_problem_print(p, problem, sizeof problem) != MLAF_OK) return;
+  if (db->read_only || strpbrk(device, "\t\n") || mlaf_point_print(p, problem, sizeof problem) != MLAF_OK) return;
   const int n = snprintf(line, sizeof line, "%s\t%s\n", device, problem);
   char *path = n > 0 && (size_t)n < sizeof line ? path_of(db) : NULL;
   const int fd = path ? open_locked(path, O_WRONLY | O_APPEND | O_CREAT, &size) : -1;
@@ -42,7 +42,7 @@ void mlaf_db_record_miss(mlaf_db *db, const char *device, const mlaf_problem *p)
   free(path);
 }
 
-static mlaf_status add(mlaf_db *db, const char *device, const mlaf_problem *p, mlaf_err *err) {
+static mlaf_status add(mlaf_db *db, const char *device, const mlaf_point *p, mlaf_err *err) {
   int64_t device_id, problem_id;
   char target[64];
   mlaf_db_target_of(device, target, sizeof target);
@@ -62,8 +62,8 @@ static mlaf_status add_lines(mlaf_db *db, char *text, mlaf_err *err) {
   mlaf_status status = MLAF_OK;
   for (char *line = strtok_r(text, "\n", &rest); line && status == MLAF_OK; line = strtok_r(NULL, "\n", &rest)) {
     char *tab = strchr(line, '\t');
-    mlaf_problem p;
-    if (!tab || tab == line || mlaf_problem_parse(tab + 1, &p, NULL, 0) != MLAF_OK) continue;
+    mlaf_point p;
+    if (!tab || tab == line || mlaf_point_parse(NULL, tab + 1, &p, NULL, 0) != MLAF_OK) continue;
     *tab = 0;
     status = add(db, line, &p, err);
   }

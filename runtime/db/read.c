@@ -52,10 +52,10 @@ static bool has_samples(mlaf_db *db, const char *device, const char *problem) {
 }
 
 /* lengths NULL: all of them; else of every first kernel the fastest of each of its fastest `each` knobs. */
-static mlaf_status read_samples(mlaf_db *db, const mlaf_device_info *dev, const mlaf_problem *p, const char *lengths, size_t each,
+static mlaf_status read_samples(mlaf_db *db, const mlaf_device_info *dev, const mlaf_point *p, const char *lengths, size_t each,
                                 mlaf_sample **list, size_t *n, mlaf_err *err) {
-  char canonical[MLAF_PROBLEM_TEXT_MAX];
-  if (mlaf_problem_print(p, canonical, sizeof canonical) != MLAF_OK)
+  char canonical[MLAF_POINT_TEXT_MAX];
+  if (mlaf_point_print(p, canonical, sizeof canonical) != MLAF_OK)
     return mlaf_fail(err, MLAF_E_PROBLEM, "a problem that does not pass mlaf_problem_check has no samples");
   *list = NULL;
   *n = 0;
@@ -74,26 +74,26 @@ static mlaf_status read_samples(mlaf_db *db, const mlaf_device_info *dev, const 
   return status;
 }
 
-mlaf_status mlaf_db_samples(mlaf_db *db, const mlaf_device_info *dev, const mlaf_problem *p, mlaf_sample **list,
+mlaf_status mlaf_db_samples(mlaf_db *db, const mlaf_device_info *dev, const mlaf_point *p, mlaf_sample **list,
                             size_t *n, mlaf_err *err) {
   return read_samples(db, dev, p, NULL, 0, list, n, err);
 }
 
-mlaf_status mlaf_db_fastest(mlaf_db *db, const mlaf_device_info *dev, const mlaf_problem *p, const char *lengths, size_t each,
+mlaf_status mlaf_db_fastest(mlaf_db *db, const mlaf_device_info *dev, const mlaf_point *p, const char *lengths, size_t each,
                             mlaf_sample **list, size_t *n, mlaf_err *err) {
   return read_samples(db, dev, p, lengths[0] ? lengths : "equal", each, list, n, err);
 }
 
-static void as_choice(const mlaf_sample *s, const mlaf_problem *p, mlaf_choice *out) {
+static void as_choice(const mlaf_sample *s, const mlaf_point *p, mlaf_choice *out) {
   *out = (mlaf_choice){.at = *p, .knob = s->knob, .source = s->source, .ns = s->timing.ns, .error = s->error,
                        .layer = MLAF_LAYER_USER};
-  mlaf_problem_print(p, out->problem, sizeof out->problem);
+  mlaf_point_print(p, out->problem, sizeof out->problem);
   memcpy(out->kernels, s->kernels, sizeof out->kernels);
   memcpy(out->variant, s->variant, sizeof out->variant);
   memcpy(out->lengths, s->lengths, sizeof out->lengths);
 }
 
-mlaf_status mlaf_db_choose_lengths(mlaf_db *db, const mlaf_device_info *dev, const mlaf_problem *p, const char *lengths,
+mlaf_status mlaf_db_choose_lengths(mlaf_db *db, const mlaf_device_info *dev, const mlaf_point *p, const char *lengths,
                                    mlaf_db_accept_fn accept, void *user, mlaf_choice *out, mlaf_err *err) {
   mlaf_sample *list = NULL;
   size_t n = 0;

@@ -210,7 +210,7 @@ mlaf_status mlaf_db_take_imported(mlaf_db *db, mlaf_db *from, size_t *taken, mla
     mlaf_text_row r = {.line = 0};
     size_t kept = 0;
     if (!mlaf_db_choice_row(s, &r.row) || !r.row.imported) continue; /* its own choices follow from its samples */
-    if (!r.row.choice.at.heads) continue;
+    if (!r.row.choice.at.op) continue;
     if (mlaf_text_fault(r.row.device, false) || mlaf_db_word_fault(r.row.choice.variant)) continue; /* as in an import */
     status = store_row(db, &r, &kept, err);
     *taken += status == MLAF_OK && !kept;

@@ -199,15 +199,15 @@ static const char *parse_hash(const char *field, size_t n, char *out) {
   return NULL;
 }
 
-static const char *parse_problem(const char *field, size_t n, char *out, size_t size, mlaf_problem *problem, char *why,
+static const char *parse_problem(const char *field, size_t n, char *out, size_t size, mlaf_point *problem, char *why,
                                  size_t why_size) {
-  char canonical[MLAF_PROBLEM_TEXT_MAX];
+  char canonical[MLAF_POINT_TEXT_MAX];
   const char *bad = parse_text(field, n, out, size);
   if (bad) return bad;
   snprintf(why, why_size, "is not a problem: ");
   size_t used = strlen(why);
-  if (mlaf_problem_parse(out, problem, why + used, why_size - used) != MLAF_OK) return why;
-  mlaf_problem_print(problem, canonical, sizeof canonical);
+  if (mlaf_point_parse(NULL, out, problem, why + used, why_size - used) != MLAF_OK) return why;
+  mlaf_point_print(problem, canonical, sizeof canonical);
   if (strcmp(canonical, out) == 0) return NULL;
   snprintf(why, why_size, "is not in canonical form; write '%s'", canonical);
   return why;

@@ -6,7 +6,7 @@
 
 #include "op/nearest.h"
 #include "db/db_internal.h"
-#include "ops/mla_decode/problem.h"
+#include "op/op.h"
 
 enum { OFFSET_BITS = 40 }; /* an id is a file's number, then where the row begins */
 
@@ -104,7 +104,7 @@ mlaf_status mlaf_db_texts_row(mlaf_db *db, int64_t id, mlaf_choice_row *out, mla
 typedef struct looking {
   mlaf_db *db;
   const char *device;
-  char shape[MLAF_PROBLEM_TEXT_MAX]; /* the family and a comma: canonical texts of its problems go on with batch and ctx */
+  char shape[MLAF_POINT_TEXT_MAX]; /* the family and a comma: canonical texts of its problems go on with batch and ctx */
   const char **seen;                 /* problems of the rows that matched, each up to its tab */
   size_t n_seen, cap;
   mlaf_db_texts_fn fn;
@@ -162,11 +162,11 @@ static bool look_in(looking *k, size_t number) {
   return true;
 }
 
-mlaf_status mlaf_db_texts_near(mlaf_db *db, const char *device, const mlaf_problem *p, mlaf_db_texts_fn fn, void *user,
+mlaf_status mlaf_db_texts_near(mlaf_db *db, const char *device, const mlaf_point *p, mlaf_db_texts_fn fn, void *user,
                                mlaf_err *err) {
   looking k = {.db = db, .device = device, .fn = fn, .user = user};
   bool memory = true;
-  if (mlaf_problem_family(p, k.shape, sizeof k.shape - 1) != MLAF_OK)
+  if (mlaf_point_family(p, k.shape, sizeof k.shape - 1) != MLAF_OK)
     return mlaf_fail(err, MLAF_E_PROBLEM, "a problem that does not pass mlaf_problem_check has no choices");
   snprintf(k.shape + strlen(k.shape), 2, ",");
   for (size_t i = db->texts->n; memory && i-- > 0;) memory = look_in(&k, i);

@@ -5,7 +5,7 @@
 
 #include "op/nearest.h"
 #include "db/db_internal.h"
-#include "ops/mla_decode/problem.h"
+#include "op/op.h"
 
 mlaf_status mlaf_db_run(mlaf_db *db, sqlite3_stmt *s, const char *what, mlaf_err *err) {
   if (!s) return err ? err->status : MLAF_E_DB; /* prepare has said why */
@@ -71,9 +71,9 @@ mlaf_status mlaf_db_put_toolchain(mlaf_db *db, const char *identity, int64_t *id
   return status == MLAF_OK ? get_id(db, get, "looking up a toolchain", id, err) : status;
 }
 
-mlaf_status mlaf_db_put_problem(mlaf_db *db, const mlaf_problem *p, int64_t *id, mlaf_err *err) {
-  char canonical[MLAF_PROBLEM_TEXT_MAX], family[MLAF_PROBLEM_TEXT_MAX];
-  if (mlaf_problem_print(p, canonical, sizeof canonical) != MLAF_OK || mlaf_problem_family(p, family, sizeof family) != MLAF_OK)
+mlaf_status mlaf_db_put_problem(mlaf_db *db, const mlaf_point *p, int64_t *id, mlaf_err *err) {
+  char canonical[MLAF_POINT_TEXT_MAX], family[MLAF_POINT_TEXT_MAX];
+  if (mlaf_point_print(p, canonical, sizeof canonical) != MLAF_OK || mlaf_point_family(p, family, sizeof family) != MLAF_OK)
     return mlaf_fail(err, MLAF_E_PROBLEM, "a problem that does not pass mlaf_problem_check cannot be recorded");
   sqlite3_stmt *put = mlaf_db_prepare(db, MLAF_S_PUT_PROBLEM, err), *get = mlaf_db_prepare(db, MLAF_S_GET_PROBLEM, err);
   if (!put || !get) return MLAF_E_DB;
@@ -210,7 +210,7 @@ mlaf_status mlaf_db_put_sample(mlaf_db *db, const mlaf_device_info *dev, int64_t
 }
 
 /* Sample and choice change together or not at all. */
-mlaf_status mlaf_db_add_sample(mlaf_db *db, const mlaf_device_info *dev, const char *toolchain, const mlaf_problem *p,
+mlaf_status mlaf_db_add_sample(mlaf_db *db, const mlaf_device_info *dev, const char *toolchain, const mlaf_point *p,
                                const mlaf_sample *x, mlaf_err *err) {
   mlaf_err local;
   if (!err) err = &local;

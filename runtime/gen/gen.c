@@ -91,7 +91,7 @@ static void read_variant(lua_State *L, mlaf_variant *v) {
 typedef struct variant_call {
   mlaf_gen *g;
   const char *function; /* of gen/api.lua */
-  char problem[MLAF_PROBLEM_TEXT_MAX];
+  const char *problem;
   const char *target, *name;
   size_t most; /* a list of so many at most; 0: name or nothing */
   const mlaf_gen_measured *measured; /* of "nearby" */
@@ -112,11 +112,9 @@ static void push_problem(lua_State *L, const char *text) {
 static void push_measured(lua_State *L, const mlaf_gen_measured *list, size_t n) {
   lua_createtable(L, (int)n, 0);
   for (size_t i = 0; i < n; i++) {
-    lua_createtable(L, 0, 6);
-    lua_pushinteger(L, list[i].batch);
-    lua_setfield(L, -2, "batch");
-    lua_pushinteger(L, list[i].ctx);
-    lua_setfield(L, -2, "ctx");
+    lua_createtable(L, 0, 5);
+    lua_pushstring(L, list[i].problem);
+    lua_setfield(L, -2, "problem");
     lua_pushstring(L, list[i].variant);
     lua_setfield(L, -2, "variant");
     lua_pushstring(L, list[i].template_hash);
@@ -173,7 +171,7 @@ static char *question(const variant_call *c) {
   mlaf_text_fmt(&t, "%s %s %s\n%s\n%zu %d\n", c->function, c->target, c->problem, c->name ? c->name : "", c->most, c->any);
   for (size_t i = 0; i < c->n_measured; i++) {
     const mlaf_gen_measured *m = &c->measured[i];
-    mlaf_text_fmt(&t, "%d %d %s %s %a %d\n", m->batch, m->ctx, m->variant, m->template_hash, m->ns, m->slow);
+    mlaf_text_fmt(&t, "%s %s %s %a %d\n", m->problem, m->variant, m->template_hash, m->ns, m->slow);
   }
   return mlaf_text_take(&t);
 }
@@ -202,15 +200,11 @@ static void remember(const variant_call *c, const char *asked) {
   mlaf_memo_put(c->g->memo, asked, &a);
 }
 
-/* Checks the problem, calls, and on failure frees what was read so far. The element being read when an error came is
- * included: calloc made it clearable. */
-static mlaf_status variants(variant_call *c, const mlaf_problem *p, mlaf_err *err) {
-  mlaf_problem checked = *p;
-  checked.struct_size = sizeof checked;
-  char why[256] = "";
-  mlaf_status st = mlaf_problem_check(&checked, why, sizeof why);
-  if (st) return mlaf_fail(err, st, "%s", why);
-  mlaf_problem_print(&checked, c->problem, sizeof c->problem);
+/* Calls, and on failure frees what was read so far. The element being read when an error came is included: calloc made it
+ * clearable. */
+static mlaf_status variants(variant_call *c, const char *problem, mlaf_err *err) {
+  mlaf_status st = MLAF_OK;
+  c->problem = problem;
   char *asked = question(c);
   if (!recall(c, asked)) {
     st = mlaf_gen_call(c->g, call_variants, c, err);
@@ -221,49 +215,49 @@ static mlaf_status variants(variant_call *c, const mlaf_problem *p, mlaf_err *er
   return st;
 }
 
-static mlaf_status some_variants(variant_call *c, const mlaf_problem *p, mlaf_variant **list, size_t *n, mlaf_err *err) {
-  mlaf_status st = variants(c, p, err);
+static mlaf_status some_variants(variant_call *c, const char *problem, mlaf_variant **list, size_t *n, mlaf_err *err) {
+  mlaf_status st = variants(c, problem, err);
   if (st) return st;
   *list = c->list;
   *n = c->n;
   return MLAF_OK;
 }
 
-mlaf_status mlaf_gen_space(mlaf_gen *g, const mlaf_problem *p, const char *target, mlaf_variant **list, size_t *n,
+mlaf_status mlaf_gen_space(mlaf_gen *g, const char *problem, const char *target, mlaf_variant **list, size_t *n,
                            mlaf_err *err) {
-  return some_variants(&(variant_call){.g = g, .function = "space", .target = target, .most = SIZE_MAX}, p, list, n, err);
+  return some_variants(&(variant_call){.g = g, .function = "space", .target = target, .most = SIZE_MAX}, problem, list, n, err);
 }
 
-mlaf_status mlaf_gen_best(mlaf_gen *g, const mlaf_problem *p, const char *target, size_t most, mlaf_variant **list, size_t *n,
+mlaf_status mlaf_gen_best(mlaf_gen *g, const char *problem, const char *target, size_t most, mlaf_variant **list, size_t *n,
                           mlaf_err *err) {
-  return some_variants(&(variant_call){.g = g, .function = "best", .target = target, .most = most}, p, list, n, err);
+  return some_variants(&(variant_call){.g = g, .function = "best", .target = target, .most = most}, problem, list, n, err);
 }
 
-static mlaf_status one_variant(variant_call *c, const mlaf_problem *p, mlaf_variant *out, mlaf_err *err) {
-  mlaf_status st = variants(c, p, err);
+static mlaf_status one_variant(variant_call *c, const char *problem, mlaf_variant *out, mlaf_err *err) {
+  mlaf_status st = variants(c, problem, err);
   if (st) return st;
   *out = c->list[0];
   free(c->list);
   return MLAF_OK;
 }
 
-mlaf_status mlaf_gen_variant(mlaf_gen *g, const mlaf_problem *p, const char *target, const char *name,
+mlaf_status mlaf_gen_variant(mlaf_gen *g, const char *problem, const char *target, const char *name,
                              mlaf_variant *out, mlaf_err *err) {
   variant_call c = {.g = g, .function = "variant", .target = target, .name = name};
-  return one_variant(&c, p, out, err);
+  return one_variant(&c, problem, out, err);
 }
 
-mlaf_status mlaf_gen_refit(mlaf_gen *g, const mlaf_problem *p, const char *target, const char *name, mlaf_variant *out,
+mlaf_status mlaf_gen_refit(mlaf_gen *g, const char *problem, const char *target, const char *name, mlaf_variant *out,
                            mlaf_err *err) {
   variant_call c = {.g = g, .function = "refit", .target = target, .name = name};
-  return one_variant(&c, p, out, err);
+  return one_variant(&c, problem, out, err);
 }
 
-mlaf_status mlaf_gen_serve(mlaf_gen *g, const mlaf_problem *p, const char *target, const char *name, char **reason,
+mlaf_status mlaf_gen_serve(mlaf_gen *g, const char *problem, const char *target, const char *name, char **reason,
                            mlaf_err *err) {
   variant_call c = {.g = g, .function = "serve", .target = target, .name = name};
   mlaf_variant v = {.name = NULL};
-  mlaf_status st = one_variant(&c, p, &v, err);
+  mlaf_status st = one_variant(&c, problem, &v, err);
   if (st) return st;
   *reason = v.rejected;
   v.rejected = NULL;
@@ -271,18 +265,18 @@ mlaf_status mlaf_gen_serve(mlaf_gen *g, const mlaf_problem *p, const char *targe
   return MLAF_OK;
 }
 
-mlaf_status mlaf_gen_nearby_variant(mlaf_gen *g, const mlaf_problem *p, const char *target, const mlaf_gen_measured *measured,
+mlaf_status mlaf_gen_nearby_variant(mlaf_gen *g, const char *problem, const char *target, const mlaf_gen_measured *measured,
                                     size_t n, bool any, mlaf_gen_nearby *out, mlaf_err *err) {
   variant_call c = {.g = g, .function = "nearby", .target = target, .measured = measured, .n_measured = n, .any = any,
                     .nearby = out};
   if (!n) return mlaf_fail(err, MLAF_E_ARG, "nothing was measured nearby");
-  return one_variant(&c, p, &out->variant, err);
+  return one_variant(&c, problem, &out->variant, err);
 }
 
-mlaf_status mlaf_gen_baseline(mlaf_gen *g, const mlaf_problem *p, const char *target, mlaf_variant *out,
+mlaf_status mlaf_gen_baseline(mlaf_gen *g, const char *problem, const char *target, mlaf_variant *out,
                               mlaf_err *err) {
   variant_call c = {.g = g, .function = "baseline", .target = target};
-  return one_variant(&c, p, out, err);
+  return one_variant(&c, problem, out, err);
 }
 
 typedef struct render_call {

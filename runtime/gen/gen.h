@@ -1,11 +1,12 @@
-/* The generator seen from C: a Lua state with gen/ and templates/ inside. Not thread-safe: one mlaf_gen per thread.
+/* The generator seen from C: problems go in as their strings, checked and canonical. A Lua state with gen/ and templates/
+ * inside. Not thread-safe: one mlaf_gen per thread.
  * A build without Lua may leave this room out. */
 #ifndef MLAF_GEN_H
 #define MLAF_GEN_H
 
 #include "base/base.h"
 #include "device/kernel_launch.h"
-#include "mlaforge/problem.h"
+#include "mlaforge/status.h"
 
 typedef struct mlaf_gen mlaf_gen;
 
@@ -49,26 +50,26 @@ bool mlaf_gen_awake(const mlaf_gen *g);
 void mlaf_gen_close(mlaf_gen *g);
 
 /* All variants of the space for this problem, candidates first, best model_ns first; rejected ones with their reason. */
-mlaf_status mlaf_gen_space(mlaf_gen *g, const mlaf_problem *p, const char *target, mlaf_variant **list, size_t *n,
+mlaf_status mlaf_gen_space(mlaf_gen *g, const char *problem, const char *target, mlaf_variant **list, size_t *n,
                            mlaf_err *err);
 /* The first `most` (at least 1) of those candidates, without the rest: for planning. */
-mlaf_status mlaf_gen_best(mlaf_gen *g, const mlaf_problem *p, const char *target, size_t most, mlaf_variant **list, size_t *n,
+mlaf_status mlaf_gen_best(mlaf_gen *g, const char *problem, const char *target, size_t most, mlaf_variant **list, size_t *n,
                           mlaf_err *err);
 /* Rebuild one variant from its name; E_TEMPLATE with the reason if the space would reject it. */
-mlaf_status mlaf_gen_variant(mlaf_gen *g, const mlaf_problem *p, const char *target, const char *name,
+mlaf_status mlaf_gen_variant(mlaf_gen *g, const char *problem, const char *target, const char *name,
                              mlaf_variant *out, mlaf_err *err);
 /* A variant tuned for another batch and ctx, fitted to this one: the same decode kernel, with the splits and the combine kernel
  * the model gives it here. E_TEMPLATE if the space has no such kernel. */
-mlaf_status mlaf_gen_refit(mlaf_gen *g, const mlaf_problem *p, const char *target, const char *name, mlaf_variant *out,
+mlaf_status mlaf_gen_refit(mlaf_gen *g, const char *problem, const char *target, const char *name, mlaf_variant *out,
                            mlaf_err *err);
 /* The same of a variant that was tuned for one request. *reason, malloc'ed: why it shall not serve this problem of several, since
  * other kernels are as good for any lengths and this is not; NULL: it may. */
-mlaf_status mlaf_gen_serve(mlaf_gen *g, const mlaf_problem *p, const char *target, const char *name, char **reason,
+mlaf_status mlaf_gen_serve(mlaf_gen *g, const char *problem, const char *target, const char *name, char **reason,
                            mlaf_err *err);
-/* What was measured on a problem that differs from the one at hand in batch and ctx alone. */
+/* What was measured on a problem of the same shape. */
 typedef struct mlaf_gen_measured {
-  int32_t batch, ctx;
-  const char *variant, *template_hash; /* of its decode kernel; "": whatever the generator makes today */
+  const char *problem; /* its string */
+  const char *variant, *template_hash; /* of its first kernel; "": whatever the generator makes today */
   double ns;
   bool slow; /* its kernel was too slow wherever it was measured: it shall not serve */
 } mlaf_gen_measured;
@@ -80,10 +81,10 @@ typedef struct mlaf_gen_nearby {
 /* The variant for an untuned problem by the model corrected with what was measured near it (gen/nearby.lua); measured[0] is the
  * nearest choice. any: a kernel may be taken that is none of theirs.
  * E_TEMPLATE when the generator makes none of them any more. */
-mlaf_status mlaf_gen_nearby_variant(mlaf_gen *g, const mlaf_problem *p, const char *target, const mlaf_gen_measured *measured,
+mlaf_status mlaf_gen_nearby_variant(mlaf_gen *g, const char *problem, const char *target, const mlaf_gen_measured *measured,
                                     size_t n, bool any, mlaf_gen_nearby *out, mlaf_err *err);
 /* The variant that works for every supported problem of this target, tuned or not. */
-mlaf_status mlaf_gen_baseline(mlaf_gen *g, const mlaf_problem *p, const char *target, mlaf_variant *out, mlaf_err *err);
+mlaf_status mlaf_gen_baseline(mlaf_gen *g, const char *problem, const char *target, mlaf_variant *out, mlaf_err *err);
 /* Source text of a kernel (malloc'ed) and its hash. Pure function of (template, params, target). */
 mlaf_status mlaf_gen_render(mlaf_gen *g, const mlaf_kernel_desc *k, const char *target, char **source,
                             char src_hash[MLAF_HASH_HEX], mlaf_err *err);

@@ -4,7 +4,7 @@
 
 #include "device/device.h"
 #include "device/kernel_launch.h"
-#include "mlaforge/problem.h"
+#include "op/op.h"
 
 /* One of its kernels. */
 typedef struct mlaf_stage {
@@ -16,7 +16,7 @@ typedef struct mlaf_stage {
 
 typedef struct mlaf_bound {
   mlaf_device *dev;
-  mlaf_problem problem;
+  mlaf_point point;
   mlaf_stage stage[MLAF_STAGES_MAX]; /* each at the place that the operation gives it */
   uint32_t knob;                     /* the variant's own; a launch may take another */
 } mlaf_bound;

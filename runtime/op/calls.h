@@ -5,17 +5,44 @@
 
 #include "op/bound.h"
 #include "op/cases.h"
+#include "op/kernel.h"
 #include "op/verified.h"
 
-/* Bytes the fastest possible kernel moves (of mla_decode Q, the cached tokens, O, LSE), those of the cached tokens alone, and the
- * flops it does, to put a time beside. */
+/* Bytes the fastest possible kernel moves (of mla_decode Q, the cached tokens, O, LSE), those of the tensor that the operation is
+ * about (the cached tokens; 0: none apart), and the flops it does, to put a time beside. */
 typedef struct mlaf_work {
-  double bytes, kv_bytes, flops;
+  double bytes, main_bytes, flops;
 } mlaf_work;
 
+/* What fitting a knob must know of the first kernel. */
+typedef struct mlaf_fit_kernel {
+  uint32_t rows_per_wg;
+  uint32_t step;  /* what a round of a workgroup covers; 0: not known, nothing is fitted */
+  uint32_t slots; /* workgroups that the device runs at once; 0: not known */
+} mlaf_fit_kernel;
+
+/* A second form of the arguments (block tables of mla_decode): one more kernel, launched before the others, makes the first
+ * form of
+ * it, in the workspace. */
+typedef struct mlaf_second_form {
+  const mlaf_kernel_ref *kernel; /* for whoever builds it. Every bundle of the operation has it */
+  const char *what;              /* "the kernel that reads block tables" */
+  bool (*wanted)(const void *args);
+  /* Bytes of workspace, the other kernels' included; SIZE_MAX where there are too many, or no such arguments. */
+  size_t (*workspace)(const mlaf_bound *b, uint32_t knob, const void *args);
+  /* Check all, then launch. `fn` NULL: it is not loaded. *first, of args_size bytes: the arguments' first form, launched next;
+   * its first word is 0 where nothing is left to do. */
+  mlaf_status (*launch)(const mlaf_bound *b, uint32_t knob, const mlaf_function *fn, const void *args, void *first, void *stream,
+                        mlaf_err *err);
+} mlaf_second_form;
+
+enum { MLAF_ARGS_MAX = 512 };
+
 typedef struct mlaf_calls {
-  const char *name;
-  size_t args_size; /* of the struct of arguments */
+  /* --- the struct of arguments, whose first member is uint32_t struct_size --- */
+  const char *args_name, *args_init; /* "mlaf_execute_args", "MLAF_EXECUTE_ARGS_INIT" */
+  size_t args_size, args_first;      /* now, at most MLAF_ARGS_MAX; in its first version: what is behind is 0 when left out */
+  size_t workspace_at, workspace_size_at; /* in it: void *workspace, size_t workspace_size; both 0: there never is one */
   uint32_t n_mapped; /* tensors of which kernels may want maps: 1 to this */
 
   /* --- who may run --- */
@@ -23,24 +50,41 @@ typedef struct mlaf_calls {
   uint32_t (*parameter_bytes)(int stage, const mlaf_kernel_launch *launch);
   /* The shape reaches a launch twice: compiled into the kernels (`params`), and from the problem, by which the launch is laid
    * out. E_ARG where the two differ. */
-  mlaf_status (*check_shape)(const mlaf_problem *p, const char *symbol, const char *params, mlaf_err *err);
+  mlaf_status (*check_shape)(const mlaf_point *p, const char *symbol, const char *params, mlaf_err *err);
   /* Whether the stages fit each other, and the knob them. E_ARG says what is missing. */
   mlaf_status (*check_stages)(const mlaf_bound *b, mlaf_err *err);
 
   /* --- a launch --- */
   /* Host-visible checks; E_ARG names the argument, its value and what is wanted. */
   mlaf_status (*check_args)(const mlaf_bound *b, uint32_t knob, const void *args, mlaf_err *err);
-  /* Bytes of workspace for so many rows of input (query tokens); SIZE_MAX: more than size_t holds. */
+  /* Bytes of workspace for so many rows of input (query tokens); SIZE_MAX: more than size_t holds. NULL: none. */
   size_t (*workspace)(const mlaf_bound *b, uint32_t knob, int64_t rows);
+  int64_t (*rows)(const void *args);                /* of input, in a launch */
+  int64_t (*rows_of)(const mlaf_point *p);          /* the same of one with the sizes of the problem */
   /* Fails only where the device refuses a tensor map. */
   mlaf_status (*prepare)(const mlaf_bound *b, uint32_t knob, const void *args, mlaf_prepared *out, mlaf_err *err);
-  /* lengths: cached tokens of each request; NULL: what the problem says of all. */
-  mlaf_work (*work)(const mlaf_problem *p, const int32_t *lengths);
+  mlaf_work (*work)(const mlaf_point *p);           /* the least there is, by the sizes of the problem */
+  const mlaf_second_form *second; /* NULL: the arguments have one form */
+
+  /* --- choosing; NULL: there is nothing to say --- */
+  /* The largest knob that makes sense, of a kernel whose workgroups cover `step` in a round. NULL: 1. */
+  uint32_t (*knob_most)(const mlaf_point *p, uint32_t step);
+  uint32_t (*fit_knob)(const mlaf_point *p, const mlaf_fit_kernel *k, uint32_t knob);
+  /* What was tuned for the one is no choice for the other while something else is. */
+  bool (*stands_back)(const mlaf_point *asked, const mlaf_point *tuned);
+  /* Of stored kernels with these launch flags: good for requests of any lengths; never without the second stage behind it. */
+  bool (*any_lengths)(uint32_t flags);
+  bool (*needs_second)(uint32_t flags);
+
+  /* --- evidence by execution: one small launch of a first kernel in an emulator; NULL: nothing to do --- */
+  void (*small)(mlaf_point *p); /* sizes of which the loop takes most */
+  void (*keep_whole)(const mlaf_kernel_launch *kernel, mlaf_prepared *launch); /* where a launch may share its work out anew */
 
   /* --- verification --- */
+  double (*bound)(const mlaf_point *p); /* of `error` (op/verified.h) */
   int n_cases;
   /* Case 0, 1, ... n_cases - 1 with its reference, fixed by the seed; of an injection, which one case carries, the first. */
-  mlaf_status (*make_case)(const mlaf_problem *p, int index, uint64_t seed, mlaf_inject inject, mlaf_case **out, mlaf_err *err);
+  mlaf_status (*make_case)(const mlaf_point *p, int index, uint64_t seed, mlaf_inject inject, mlaf_case **out, mlaf_err *err);
   void (*free_case)(mlaf_case *c);
   /* Fill the arguments of a launch over it but for addresses, and the list of buffers; their number. */
   int (*case_buffers)(const mlaf_case *c, const mlaf_bound *b, uint32_t knob, void *args,
@@ -52,7 +96,12 @@ typedef struct mlaf_calls {
   bool (*same)(const mlaf_case *c, void *const *a, void *const *b, mlaf_verify_result *out);
 } mlaf_calls;
 
-/* Of the operation that a problem is a point of. */
-const mlaf_calls *mlaf_calls_of(const mlaf_problem *p);
+typedef struct mlaf_whole_args {
+  _Alignas(16) unsigned char bytes[MLAF_ARGS_MAX];
+} mlaf_whole_args;
+/* A caller's struct of arguments as this library has it: mostly it is that already, else a copy in *whole. One of an older
+ * header is
+ * shorter, one of a newer one may be longer if it asks for nothing unknown. NULL: E_ARG. */
+const void *mlaf_args_take(const mlaf_calls *calls, const void *args, mlaf_whole_args *whole, mlaf_err *err);
 
 #endif

@@ -1,4 +1,5 @@
 /* Two points of an operation beside each other: same shape, order, distance. */
+#include <math.h>
 #include <string.h>
 
 #include "op/op.h"
@@ -31,6 +32,17 @@ double mlaf_point_times_apart(const mlaf_point *p, const mlaf_point *q) {
   for (int i = 0; i < p->op->n_fields; i++)
     if (p->op->fields[i].role == MLAF_SIZE) times *= ratio(p->v[i], q->v[i]);
   return times;
+}
+
+double mlaf_point_doublings(const mlaf_point *p, const mlaf_point *q) { return log2(mlaf_point_times_apart(p, q)); }
+
+void mlaf_point_round(mlaf_point *p) {
+  for (int i = 0; i < p->op->n_fields; i++) {
+    const mlaf_field *f = &p->op->fields[i];
+    if (f->role != MLAF_SIZE) continue;
+    const int32_t up = mlaf_field_round(f, p->v[i]);
+    p->v[i] = up < f->max ? up : f->max;
+  }
 }
 
 int mlaf_point_first_of_equals(const mlaf_point *p, const mlaf_point *a, const mlaf_point *b) {

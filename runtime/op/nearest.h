@@ -2,7 +2,7 @@
 #ifndef MLAF_NEAREST_H
 #define MLAF_NEAREST_H
 
-#include <stdbool.h>
+#include "op/calls.h"
 
 /* Farther than this, 16 times the batch or the context, another regime begins, and the model, which looks at the problem
  * itself, is the better guess: on the emulator a fitted choice within it was at most 3.9 % behind the tuned best, farther
@@ -16,6 +16,16 @@
 /* estimate: such a default. */
 static inline bool mlaf_in_reach(double doublings, bool estimate) {
   return doublings <= (estimate ? MLAF_DEFAULT_REACH : MLAF_REACH);
+}
+
+/* What was tuned for `tuned` is no choice for `asked` while something else is (op/calls.h). */
+static inline bool mlaf_stands_back(const mlaf_point *asked, const mlaf_point *tuned) {
+  return asked->op->calls->stands_back && asked->op->calls->stands_back(asked, tuned);
+}
+
+/* The knob that suits p, of a kernel that was tuned with `knob` for other sizes. */
+static inline uint32_t mlaf_fit_knob(const mlaf_point *p, const mlaf_fit_kernel *k, uint32_t knob) {
+  return p->op->calls->fit_knob ? p->op->calls->fit_knob(p, k, knob) : knob;
 }
 
 #endif

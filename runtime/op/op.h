@@ -10,7 +10,7 @@
 
 #include "mlaforge/status.h"
 
-enum { MLAF_FIELDS_MAX = 16, MLAF_POINT_TEXT_MAX = 160 };
+enum { MLAF_FIELDS_MAX = 16, MLAF_POINT_TEXT_MAX = 160 }; /* as long as MLAF_PROBLEM_TEXT_MAX */
 
 /* SHAPE: in the kernel, or hard: what was made for another value cannot serve. SIZE: tuned for; distance is in doublings. */
 typedef enum mlaf_role { MLAF_SHAPE, MLAF_SIZE } mlaf_role;
@@ -30,14 +30,16 @@ typedef struct mlaf_field {
 } mlaf_field;
 
 typedef struct mlaf_point mlaf_point;
+struct mlaf_calls; /* op/calls.h */
 
 typedef struct mlaf_op {
   const char *name, *example; /* "mla_decode", and a whole text */
-  const mlaf_field *fields;   /* in the order of the text */
+  const mlaf_field *fields;   /* in the order of the text; those of SIZE stand last */
   int n_fields;
   const char *const *stages;  /* names of a variant's kernels in launch order, ended by NULL; columns of stored choices */
   /* What no single field says, once each is in range: MLAF_E_PROBLEM with the reason in `why`. NULL: nothing. */
   mlaf_status (*check)(const mlaf_point *p, char *why, size_t why_size);
+  const struct mlaf_calls *calls; /* what it does */
 } mlaf_op;
 
 struct mlaf_point {
@@ -64,12 +66,20 @@ void mlaf_point_init(const mlaf_op *op, mlaf_point *out);
 mlaf_status mlaf_point_check(mlaf_point *p, char *why, size_t why_size);
 /* "mla_decode:h16,r512,...": always a string; E_ARG when it does not fit. */
 mlaf_status mlaf_point_print(const mlaf_point *p, char *out, size_t size);
+/* The same, for the length of an expression: f(mlaf_point_text(p).s). */
+typedef struct mlaf_point_string {
+  char s[MLAF_POINT_TEXT_MAX];
+} mlaf_point_string;
+mlaf_point_string mlaf_point_text(const mlaf_point *p);
 /* The same without the fields of SIZE: equal for points whose kernels can execute each other. */
 mlaf_status mlaf_point_family(const mlaf_point *p, char *out, size_t size);
 /* Inverse of print; fields in any order. `op` NULL: the text says which. `out` is untouched on failure. */
 mlaf_status mlaf_point_parse(const mlaf_op *op, const char *text, mlaf_point *out, char *why, size_t why_size);
 /* "reason", to a caller's buffer that may be NULL or tiny; returns E_PROBLEM. */
 mlaf_status mlaf_point_fault(char *why, size_t why_size, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+
+/* The field of that name; `otherwise` where the operation has none. */
+int32_t mlaf_point_value(const mlaf_point *p, const char *field, int32_t otherwise);
 
 /* All fields of SHAPE agree: one's kernels can execute the other. */
 bool mlaf_point_same_shape(const mlaf_point *p, const mlaf_point *q);
@@ -79,6 +89,10 @@ int mlaf_point_order(const mlaf_point *p, const mlaf_point *q);
 int32_t mlaf_field_round(const mlaf_field *f, int32_t x);
 /* How many times over two points of one shape are apart, in all sizes together; 1: the same. 4 is as far from 8 as from 2. */
 double mlaf_point_times_apart(const mlaf_point *p, const mlaf_point *q);
+/* The same in doublings, which add up: 0 for the same. */
+double mlaf_point_doublings(const mlaf_point *p, const mlaf_point *q);
+/* Every size rounded up to one that plans are made for, within its range. */
+void mlaf_point_round(mlaf_point *p);
 /* Of two that are equally far from p the nearer in the first size (the last follows from the others), then the smaller: < 0 when
  * that is a. */
 int mlaf_point_first_of_equals(const mlaf_point *p, const mlaf_point *a, const mlaf_point *b);

@@ -55,6 +55,12 @@ mlaf_status mlaf_point_check(mlaf_point *p, char *why, size_t size) {
   return o->check ? o->check(p, why, size) : MLAF_OK;
 }
 
+int32_t mlaf_point_value(const mlaf_point *p, const char *field, int32_t otherwise) {
+  for FIELDS_OF(f, p->op)
+    if (!strcmp(f->name, field)) return p->v[f - p->op->fields];
+  return otherwise;
+}
+
 /* --- print --- */
 
 /* A piece of text being built: planning prints problems by the dozen, which snprintf is slow at. What does not fit is counted. */
@@ -98,6 +104,12 @@ static mlaf_status print(const mlaf_point *p, bool sizes, char *out, size_t size
 
 mlaf_status mlaf_point_print(const mlaf_point *p, char *out, size_t size) { return print(p, true, out, size); }
 mlaf_status mlaf_point_family(const mlaf_point *p, char *out, size_t size) { return print(p, false, out, size); }
+
+mlaf_point_string mlaf_point_text(const mlaf_point *p) {
+  mlaf_point_string text;
+  print(p, true, text.s, sizeof text.s);
+  return text;
+}
 
 /* --- parse --- */
 

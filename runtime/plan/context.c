@@ -23,7 +23,8 @@ static mlaf_shared *shared_new(void) {
 
 void mlaf_shared_release(mlaf_shared *b) {
   if (!b || atomic_fetch_sub_explicit(&b->refs, 1, memory_order_acq_rel) != 1) return;
-  if (b->tables_module) mlaf_ops(b->dev)->module_unload(b->dev, b->tables_module);
+  for (int i = 0; i < MLAF_SECOND_KERNELS; i++)
+    if (b->second[i].module) mlaf_ops(b->dev)->module_unload(b->dev, b->second[i].module);
   mlaf_device_close(b->dev);
   pthread_mutex_destroy(&b->message_lock);
   free(b);

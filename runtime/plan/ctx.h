@@ -15,14 +15,21 @@
 #include "gen/gen.h"
 #include "mlaforge/plan.h"
 
+/* The kernel of an operation's second form (plan/second_kernel.h). */
+enum { MLAF_SECOND_KERNELS = 8 };
+typedef struct mlaf_second_loaded {
+  const struct mlaf_second_form *form;
+  mlaf_module *module; /* NULL until a plan wants it */
+  _Atomic(mlaf_function *) fn;
+} mlaf_second_loaded;
+
 /* What plans keep of a context: the device and the place messages go to. Freed with its last reference. */
 typedef struct mlaf_shared {
   atomic_int refs;
   mlaf_device *dev;
   pthread_mutex_t message_lock;
   mlaf_err message; /* the latest failure */
-  mlaf_module *tables_module; /* of the kernel that reads block tables; NULL until a plan wants it */
-  _Atomic(mlaf_function *) tables;
+  mlaf_second_loaded second[MLAF_SECOND_KERNELS]; /* filled in order */
 } mlaf_shared;
 void mlaf_shared_release(mlaf_shared *base);
 /* Keep a failure for mlaf_ctx_last_message; returns err->status. */
@@ -48,7 +55,7 @@ struct mlaf_ctx {
 
 static inline mlaf_device *mlaf_ctx_device(const mlaf_ctx *ctx) { return ctx->shared->dev; }
 /* What MLAF_PLAN_TABLES asks for, beside a plan that is there. Takes the lock. */
-mlaf_status mlaf_plan_want_tables(mlaf_ctx *ctx, const mlaf_plan_opts *opts);
+mlaf_status mlaf_plan_want_second(mlaf_ctx *ctx, const mlaf_op *op, const mlaf_plan_opts *opts);
 /* The generator, opened on first use. The lock must be held. */
 mlaf_status mlaf_ctx_gen(mlaf_ctx *ctx, mlaf_gen **out, mlaf_err *err);
 /* The compiler's identity, NULL (and no error) when no compiler is installed: then staleness is not judged. */

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ops/mla_decode/nearest.h"
+#include "op/nearest.h"
 
 #define NO_MEMORY "no memory for what was tuned nearby"
 
@@ -106,7 +106,7 @@ static bool thin_out(mlaf_nearby *n) {
   return true;
 }
 
-mlaf_status mlaf_nearby_gather(mlaf_db *db, const mlaf_device_info *dev, const char *toolchain, const mlaf_problem *p,
+mlaf_status mlaf_nearby_gather(mlaf_db *db, const mlaf_device_info *dev, const char *toolchain, const mlaf_point *p,
                                mlaf_db_accept_fn accept, void *user, mlaf_nearby **out, mlaf_err *err) {
   mlaf_nearby *n = calloc(1, sizeof *n);
   if (!n) return mlaf_fail(err, MLAF_E_NOMEM, NO_MEMORY);
@@ -124,17 +124,16 @@ mlaf_status mlaf_nearby_gather(mlaf_db *db, const mlaf_device_info *dev, const c
   return status ? mlaf_fail(err, status, "%s", status == MLAF_E_NOMEM ? NO_MEMORY : "no choice in reach") : MLAF_OK;
 }
 
-mlaf_status mlaf_nearby_choose(const mlaf_nearby *n, mlaf_gen *gen, const mlaf_problem *p, const char *target, bool any,
+mlaf_status mlaf_nearby_choose(const mlaf_nearby *n, mlaf_gen *gen, const mlaf_point *p, const char *target, bool any,
                                mlaf_gen_nearby *out, mlaf_err *err) {
   *out = (mlaf_gen_nearby){.from = -1};
   mlaf_gen_measured *list = calloc(n->n, sizeof *list);
   if (!list) return mlaf_fail(err, MLAF_E_NOMEM, NO_MEMORY);
   for (size_t i = 0; i < n->n; i++) {
     const mlaf_nearby_item *x = &n->items[i];
-    const mlaf_problem *at = &n->choices[x->choice].at;
-    list[i] = (mlaf_gen_measured){at->batch, at->ctx, x->variant, x->kernel.template_hash, x->ns, !x->fast};
+    list[i] = (mlaf_gen_measured){n->choices[x->choice].problem, x->variant, x->kernel.template_hash, x->ns, !x->fast};
   }
-  const mlaf_status status = mlaf_gen_nearby_variant(gen, p, target, list, n->n, any, out, err);
+  const mlaf_status status = mlaf_gen_nearby_variant(gen, mlaf_point_text(p).s, target, list, n->n, any, out, err);
   free(list);
   return status;
 }

@@ -1,22 +1,31 @@
 /* Plans: create, query, count references, execute. */
+#include "plan/plan.h"
+
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "op/lengths.h"
-#include "ops/mla_decode/block_tables.h"
-#include "ops/mla_decode/execute.h"
-#include "ops/mla_decode/problem.h"
 #include "plan/planner.h"
-#include "plan/tables_kernel.h"
+#include "plan/second_kernel.h"
 
 struct mlaf_plan {
   atomic_int refs;
   mlaf_shared *shared; /* the device, and where messages go */
-  mlaf_problem problem;
+  mlaf_point point;
   mlaf_planned from;
-  char text[MLAF_PROBLEM_TEXT_MAX];
+  char text[MLAF_POINT_TEXT_MAX];
 };
+
+mlaf_status mlaf_plan_refuse(mlaf_ctx *ctx, mlaf_status status, const char *fmt, ...) {
+  mlaf_err err = {status, ""};
+  va_list ap;
+  va_start(ap, fmt);
+  vsnprintf(err.text, sizeof err.text, fmt, ap);
+  va_end(ap);
+  return mlaf_shared_report(ctx->shared, &err);
+}
 
 /* The first version of the struct ended before `lengths`; a caller built against it passes that much. */
 static mlaf_status read_opts(const mlaf_plan_opts *in, mlaf_plan_opts *out, mlaf_err *err) {
@@ -43,15 +52,15 @@ static mlaf_status read_opts(const mlaf_plan_opts *in, mlaf_plan_opts *out, mlaf
   return out->lengths ? mlaf_lengths_parse(out->lengths, &lengths, err) : MLAF_OK;
 }
 
-static mlaf_status plan_new(mlaf_ctx *ctx, const mlaf_problem *problem, const mlaf_plan_opts *opts, mlaf_plan **out,
-                            mlaf_err *err) {
+static mlaf_status plan_new(mlaf_ctx *ctx, const mlaf_point *p, const mlaf_plan_opts *opts, mlaf_plan **out, mlaf_err *err) {
   mlaf_plan *plan = calloc(1, sizeof *plan);
   if (!plan) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for a plan");
   pthread_mutex_lock(&ctx->lock);
   mlaf_status st = MLAF_OK;
   int compiles = 0;
-  if (opts->flags & MLAF_PLAN_TABLES) st = mlaf_tables_kernel_open(ctx, !(opts->flags & MLAF_PLAN_NO_COMPILE), &compiles, err);
-  if (!st) st = mlaf_planner_run(ctx, problem, opts, &plan->from, err);
+  if (opts->flags & MLAF_PLAN_TABLES)
+    st = mlaf_second_kernel_open(ctx, p->op, !(opts->flags & MLAF_PLAN_NO_COMPILE), &compiles, err);
+  if (!st) st = mlaf_planner_run(ctx, p, opts, &plan->from, err);
   plan->from.compiles += compiles;
   pthread_mutex_unlock(&ctx->lock);
   if (st) {
@@ -59,36 +68,32 @@ static mlaf_status plan_new(mlaf_ctx *ctx, const mlaf_problem *problem, const ml
     return st;
   }
   atomic_init(&plan->refs, 1);
-  plan->problem = *problem;
+  plan->point = *p;
   plan->shared = ctx->shared;
   atomic_fetch_add_explicit(&ctx->shared->refs, 1, memory_order_relaxed);
-  mlaf_problem_print(problem, plan->text, sizeof plan->text);
+  mlaf_point_print(p, plan->text, sizeof plan->text);
   *out = plan;
   return MLAF_OK;
 }
 
-mlaf_status mlaf_plan_create(mlaf_ctx *ctx, const mlaf_problem *problem, const mlaf_plan_opts *opts, mlaf_plan **out) {
+mlaf_status mlaf_plan_create_at(mlaf_ctx *ctx, const mlaf_point *p, const mlaf_plan_opts *opts, mlaf_plan **out) {
   mlaf_err err = {MLAF_OK, ""};
   mlaf_plan_opts o;
-  mlaf_problem checked;
-  char why[256] = "";
-  if (!ctx) return MLAF_E_ARG;
-  mlaf_status st =
-      problem && out ? read_opts(opts, &o, &err) : mlaf_fail(&err, MLAF_E_ARG, "mlaf_plan_create: a pointer is NULL");
-  if (!st && (st = mlaf_problem_take(problem, &checked, why, sizeof why))) mlaf_fail(&err, st, "%s", why);
-  if (!st) st = plan_new(ctx, &checked, &o, out, &err);
+  mlaf_status st = read_opts(opts, &o, &err);
+  if (!st) st = plan_new(ctx, p, &o, out, &err);
   err.status = st;
   return st ? mlaf_shared_report(ctx->shared, &err) : MLAF_OK;
 }
 
-mlaf_status mlaf_plan_want_tables(mlaf_ctx *ctx, const mlaf_plan_opts *opts) {
+mlaf_status mlaf_plan_want_second(mlaf_ctx *ctx, const mlaf_op *op, const mlaf_plan_opts *opts) {
   mlaf_err err = {MLAF_OK, ""};
   int compiles = 0;
   pthread_mutex_lock(&ctx->lock);
-  err.status = mlaf_tables_kernel_open(ctx, !(opts->flags & MLAF_PLAN_NO_COMPILE), &compiles, &err);
+  err.status = mlaf_second_kernel_open(ctx, op, !(opts->flags & MLAF_PLAN_NO_COMPILE), &compiles, &err);
   pthread_mutex_unlock(&ctx->lock);
-  if (!err.status) mlaf_log_line(&ctx->log, MLAF_LOG_INFO, "plan: the kernel that reads block tables, %d compiled", compiles);
-  return err.status ? mlaf_shared_report(ctx->shared, &err) : MLAF_OK;
+  if (err.status) return mlaf_shared_report(ctx->shared, &err);
+  mlaf_log_line(&ctx->log, MLAF_LOG_INFO, "plan: %s, %d compiled", op->calls->second->what, compiles);
+  return MLAF_OK;
 }
 
 mlaf_plan *mlaf_plan_retain(mlaf_plan *plan) {
@@ -131,74 +136,53 @@ size_t mlaf_plan_workspace_size(const mlaf_plan *plan, int64_t total_q) {
   return plan ? mlaf_loaded_workspace_size(plan->from.loaded, mlaf_loaded_knob(plan->from.loaded), total_q) : 0;
 }
 
-/* Offset of the tables made for a launch, behind the workspace of its kernels; SIZE_MAX: they do not fit. */
-static size_t tables_at(const mlaf_plan *plan, int64_t total_q) {
-  const size_t partial = mlaf_plan_workspace_size(plan, total_q);
-  return partial > SIZE_MAX - MLAF_WORKSPACE_ALIGN
-             ? SIZE_MAX
-             : (partial + MLAF_WORKSPACE_ALIGN - 1) / MLAF_WORKSPACE_ALIGN * MLAF_WORKSPACE_ALIGN;
+const mlaf_op *mlaf_plan_op(const mlaf_plan *plan) { return plan->point.op; }
+
+/* --- launches --- */
+
+size_t mlaf_plan_run_workspace(const mlaf_plan *plan, const mlaf_op *op, const void *args) {
+  mlaf_whole_args whole;
+  if (!plan || !args || plan->point.op != op) return plan && args ? SIZE_MAX : 0;
+  const mlaf_calls *calls = op->calls;
+  const uint32_t knob = mlaf_loaded_knob(plan->from.loaded);
+  const void *a = mlaf_args_take(calls, args, &whole, NULL);
+  if (!a) return SIZE_MAX;
+  if (!calls->rows(a)) return 0;
+  if (calls->second && calls->second->wanted(a)) return calls->second->workspace(mlaf_loaded_bound(plan->from.loaded), knob, a);
+  return mlaf_plan_workspace_size(plan, calls->rows(a));
 }
 
-static bool whole_args(const mlaf_execute_args *in, mlaf_execute_args *out, mlaf_err *err) {
-  if (mlaf_args_check_struct(in, err)) return false;
-  *out = (mlaf_execute_args)MLAF_EXECUTE_ARGS_INIT;
-  memcpy(out, in, in->struct_size < sizeof *out ? in->struct_size : sizeof *out);
-  out->struct_size = sizeof *out;
-  return true;
+/* A second form becomes the first by a launch of its own. */
+static mlaf_status launch_second(const mlaf_plan *plan, const void *args, void *stream, mlaf_err *err) {
+  const mlaf_second_form *form = plan->point.op->calls->second;
+  const mlaf_loaded *l = plan->from.loaded;
+  mlaf_whole_args first;
+  uint32_t size;
+  mlaf_status st = form->launch(mlaf_loaded_bound(l), mlaf_loaded_knob(l), mlaf_second_kernel(plan->shared, form), args, &first,
+                                stream, err);
+  if (st) return st;
+  memcpy(&size, &first, sizeof size);
+  return size ? mlaf_loaded_launch(l, mlaf_loaded_knob(l), &first, stream, err) : MLAF_OK;
 }
 
-size_t mlaf_execute_workspace_size(const mlaf_plan *plan, const mlaf_execute_args *args) {
-  mlaf_execute_args a;
-  if (!plan || !args || !whole_args(args, &a, NULL)) return plan && args ? SIZE_MAX : 0;
-  if (!a.total_q) return 0;
-  if (!mlaf_block_tables_wanted(&a)) return mlaf_plan_workspace_size(plan, a.total_q);
-  const size_t at = tables_at(plan, a.total_q), tables = mlaf_block_tables_size(&plan->problem, &a);
-  return at == SIZE_MAX || tables > SIZE_MAX - at ? SIZE_MAX : at + tables;
-}
-
-static mlaf_status launch(const mlaf_plan *plan, const mlaf_execute_args *a, void *stream, mlaf_err *err) {
+static mlaf_status execute(const mlaf_plan *plan, const void *args, void *stream, mlaf_err *err) {
+  const mlaf_second_form *form = plan->point.op->calls->second;
+  mlaf_whole_args whole;
+  const void *a = mlaf_args_take(plan->point.op->calls, args, &whole, err);
+  if (!a) return err->status;
+  if (form && form->wanted(a)) return launch_second(plan, a, stream, err);
   return mlaf_loaded_launch(plan->from.loaded, mlaf_loaded_knob(plan->from.loaded), a, stream, err);
 }
 
-static mlaf_status launch_tables(const mlaf_plan *plan, const mlaf_execute_args *a, void *at, void *stream,
-                                 mlaf_execute_args *first, mlaf_err *err) {
-  return mlaf_block_tables_launch(plan->shared->dev, mlaf_tables_kernel(plan->shared), &plan->problem, a, at, stream, first, err);
-}
-
-/* The tables' second form: what the first is made of lies behind the kernels' own workspace. All is checked before anything is
- * launched, with tables that are there in place of those to come. */
-static mlaf_status launch_with_tables(const mlaf_plan *plan, const mlaf_execute_args *a, void *stream, mlaf_err *err) {
-  const size_t need = mlaf_execute_workspace_size(plan, a), at = tables_at(plan, a->total_q);
-  mlaf_execute_args first = *a;
-  if (a->batch < 0 || a->total_q < 0) return launch(plan, a, stream, err); /* says what is wrong */
-  if (!a->total_q || !a->batch) return MLAF_OK;
-  if (need == SIZE_MAX) return mlaf_fail(err, MLAF_E_ARG, "tables of %d requests do not fit 32 bits", a->batch);
-  if (!a->workspace || (uintptr_t)a->workspace % MLAF_WORKSPACE_ALIGN || a->workspace_size < need)
-    return mlaf_fail(err, MLAF_E_ARG, "workspace is %p of %zu bytes; with block_table, page_tokens or page_rows this launch "
-                     "needs %zu, %d-byte aligned (mlaf_execute_workspace_size)", a->workspace, a->workspace_size, need,
-                     MLAF_WORKSPACE_ALIGN);
-  const int32_t *any = (const int32_t *)((const char *)a->workspace + at);
-  if (!first.qo_indptr) first.qo_indptr = any;
-  first.kv_indptr = first.kv_indices = first.kv_last_page_lens = any;
-  mlaf_status st = mlaf_loaded_check(plan->from.loaded, mlaf_loaded_knob(plan->from.loaded), &first, err);
-  if (!st) st = launch_tables(plan, a, (char *)a->workspace + at, stream, &first, err);
-  return st ? st : launch(plan, &first, stream, err);
-}
-
-static mlaf_status execute(const mlaf_plan *plan, const mlaf_execute_args *args, void *stream, mlaf_err *err) {
-  mlaf_execute_args a;
-  if (args->struct_size == sizeof *args && !mlaf_block_tables_wanted(args)) return launch(plan, args, stream, err);
-  if (!whole_args(args, &a, err)) return err->status;
-  return mlaf_block_tables_wanted(&a) ? launch_with_tables(plan, &a, stream, err) : launch(plan, &a, stream, err);
-}
-
-mlaf_status mlaf_execute(const mlaf_plan *plan, const mlaf_execute_args *args, void *stream) {
+mlaf_status mlaf_plan_run(const mlaf_plan *plan, const mlaf_op *op, const void *args, void *stream) {
   mlaf_err err; /* 4 KB that only a failure writes to */
   mlaf_visit visit;
-  if (!plan) return MLAF_E_ARG;
   mlaf_device *dev = plan->shared->dev;
   const mlaf_device_ops *ops = mlaf_ops(dev);
-  mlaf_status st = args ? MLAF_OK : mlaf_fail(&err, MLAF_E_ARG, "mlaf_execute: args is NULL");
+  mlaf_status st = args ? MLAF_OK : mlaf_fail(&err, MLAF_E_ARG, "%s is NULL", plan->point.op->calls->args_name);
+  if (!st && plan->point.op != op)
+    st = mlaf_fail(&err, MLAF_E_ARG, "the plan is one of %s, the arguments are of %s", plan->point.op->name,
+                   op ? op->name : "none");
   if (!st && ops->enter) st = ops->enter(dev, &visit, &err);
   if (!st) {
     st = execute(plan, args, stream, &err);

@@ -7,7 +7,7 @@
 #include "run/build.h"
 #include "op/lengths.h"
 #include "plan/nearby.h"
-#include "ops/mla_decode/nearest.h"
+#include "op/nearest.h"
 #include "plan/planner.h"
 #ifdef MLAF_HAVE_TUNE
 #include "tune/tune.h"
@@ -17,7 +17,7 @@ enum { REFUSED_MAX = 8, MODEL_TRIES = 3, NOTES_MAX = 4096 };
 
 typedef struct planner {
   mlaf_ctx *ctx;
-  const mlaf_problem *problem;
+  const mlaf_point *problem;
   const mlaf_plan_opts *opts;
   mlaf_planned *out;
   mlaf_text notes;
@@ -30,7 +30,7 @@ typedef struct planner {
   char lengths_text[MLAF_LENGTHS_TEXT_MAX];
   int n_refused;
   struct {
-    char problem[MLAF_PROBLEM_TEXT_MAX], variant[256];
+    char problem[MLAF_POINT_TEXT_MAX], variant[256];
   } refused[REFUSED_MAX];
 } planner;
 
@@ -63,11 +63,11 @@ static mlaf_status stand_on(planner *p, const mlaf_build *b, mlaf_rung rung, con
 /* What a stored choice was planned with, where its code was made anew and the generator is awake to tell: another compiler may
  * take more than the one it was tuned with. */
 static void learn_budgets(planner *p, const char *problem, mlaf_build *b) {
-  mlaf_problem at;
+  mlaf_point at;
   mlaf_variant v = {.name = NULL};
   mlaf_err ignored;
-  if (b->budget[0].known || !p->ctx->gen || mlaf_problem_parse(problem, &at, NULL, 0)) return;
-  if (!mlaf_gen_variant(p->ctx->gen, &at, info(p)->target, b->name, &v, &ignored)) mlaf_build_learn(b, &v);
+  if (b->budget[0].known || !p->ctx->gen || mlaf_point_parse(NULL, problem, &at, NULL, 0)) return;
+  if (!mlaf_gen_variant(p->ctx->gen, mlaf_point_text(&at).s, info(p)->target, b->name, &v, &ignored)) mlaf_build_learn(b, &v);
   mlaf_variant_clear(&v);
 }
 
@@ -75,7 +75,7 @@ static mlaf_status make_code(planner *p, mlaf_build *b, const char *problem, mla
   mlaf_status st = mlaf_build_now(b, gen, p->ctx->compiler, info(p)->target, may_compile(p), &p->out->compiles, err);
   if (st) return st;
   learn_budgets(p, problem, b);
-  st = mlaf_build_check(b, mlaf_calls_of(p->problem), mlaf_ctx_device(p->ctx), err);
+  st = mlaf_build_check(b, p->problem->op->calls, mlaf_ctx_device(p->ctx), err);
   if (!st) mlaf_build_remember(b, &p->ctx->hashes, info(p)->target, mlaf_ctx_toolchain(p->ctx));
   return st;
 }
@@ -106,7 +106,7 @@ static mlaf_status try_variant(planner *p, const mlaf_variant *v, mlaf_rung rung
   if (!st) st = stand_on(p, &b, rung, "none", err);
   if (!st) {
     p->out->ns = v->model_ns;
-    mlaf_problem_print(p->problem, p->out->tuned_for, sizeof p->out->tuned_for);
+    mlaf_point_print(p->problem, p->out->tuned_for, sizeof p->out->tuned_for);
   }
   mlaf_build_clear(&b);
   return st;
@@ -128,7 +128,7 @@ static mlaf_status learn_hashes(planner *p, const mlaf_choice *choice, mlaf_err 
   mlaf_gen *gen;
   mlaf_variant v = {.name = NULL};
   mlaf_status st = mlaf_ctx_gen(p->ctx, &gen, err);
-  if (!st) st = mlaf_gen_variant(gen, &choice->at, info(p)->target, choice->variant, &v, err);
+  if (!st) st = mlaf_gen_variant(gen, mlaf_point_text(&choice->at).s, info(p)->target, choice->variant, &v, err);
   if (st) return st;
   for (int i = 0; i < MLAF_STAGES_MAX; i++)
     if (v.kernels[i].template_name)
@@ -186,8 +186,9 @@ static bool for_one_request(planner *p, const mlaf_choice *c) {
   mlaf_gen *gen;
   mlaf_err why = {MLAF_OK, ""}, ignored;
   char *reason = NULL;
-  if (p->singles_too || !mlaf_for_one(p->problem, &c->at)) return false;
-  if (mlaf_ctx_gen(p->ctx, &gen, &ignored) || mlaf_gen_serve(gen, p->problem, info(p)->target, c->variant, &reason, &ignored))
+  if (p->singles_too || !mlaf_stands_back(p->problem, &c->at)) return false;
+  if (mlaf_ctx_gen(p->ctx, &gen, &ignored) || mlaf_gen_serve(gen, mlaf_point_text(p->problem).s, info(p)->target, c->variant,
+                                                             &reason, &ignored))
     return false;
   if (!reason) return false;
   mlaf_fail(&why, MLAF_E_NOT_TUNED, "tuned for one request: %s", reason);
@@ -218,7 +219,7 @@ static mlaf_status start_build(planner *p, const mlaf_choice *choice, mlaf_build
   mlaf_gen *gen;
   mlaf_variant v = {.name = NULL};
   mlaf_status st = mlaf_ctx_gen(p->ctx, &gen, err);
-  if (!st) st = mlaf_gen_variant(gen, p->problem, info(p)->target, choice->variant, &v, err);
+  if (!st) st = mlaf_gen_variant(gen, mlaf_point_text(p->problem).s, info(p)->target, choice->variant, &v, err);
   if (!st) st = mlaf_build_init(&v, out, err);
   mlaf_variant_clear(&v);
   return st;
@@ -237,7 +238,7 @@ static mlaf_status start_refit(planner *p, const mlaf_choice *choice, mlaf_build
   mlaf_gen *gen;
   mlaf_variant v = {.name = NULL};
   mlaf_status st = mlaf_ctx_gen(p->ctx, &gen, err);
-  if (!st) st = mlaf_gen_refit(gen, p->problem, info(p)->target, choice->variant, &v, err);
+  if (!st) st = mlaf_gen_refit(gen, mlaf_point_text(p->problem).s, info(p)->target, choice->variant, &v, err);
   if (!st) st = mlaf_build_init(&v, out, err);
   mlaf_variant_clear(&v);
   if (!st) keep_refs(choice, out);
@@ -399,7 +400,7 @@ static mlaf_status from_model(planner *p, mlaf_gen *gen) {
   size_t n = 0, n_samples = 0, most = MODEL_TRIES;
   if (p->ctx->db && mlaf_db_samples(p->ctx->db, info(p), p->problem, &samples, &n_samples, NULL)) n_samples = 0;
   for (size_t i = 0; i < n_samples; i++) most += is_bad(&samples[i]);
-  mlaf_status st = mlaf_gen_best(gen, p->problem, info(p)->target, most, &list, &n, &why);
+  mlaf_status st = mlaf_gen_best(gen, mlaf_point_text(p->problem).s, info(p)->target, most, &list, &n, &why);
   if (st) {
     free(samples);
     pass_over(p, &why, "the model");
@@ -423,7 +424,7 @@ static mlaf_status from_model(planner *p, mlaf_gen *gen) {
 static mlaf_status from_baseline(planner *p, mlaf_gen *gen) {
   mlaf_err why = {MLAF_OK, ""};
   mlaf_variant v = {.name = NULL};
-  mlaf_status st = mlaf_gen_baseline(gen, p->problem, info(p)->target, &v, &why);
+  mlaf_status st = mlaf_gen_baseline(gen, mlaf_point_text(p->problem).s, info(p)->target, &v, &why);
   if (!st) st = try_variant(p, &v, MLAF_RUNG_BASELINE, &why);
   why.status = st;
   if (st) pass_over(p, &why, "the baseline");
@@ -505,7 +506,7 @@ static mlaf_status run_ladder(planner *p) {
   return st && !p->killed.status && !mlaf_planner_bundle(p->ctx, p->problem, false, p->out, &p->notes, &ignored) ? MLAF_OK : st;
 }
 
-mlaf_status mlaf_planner_run(mlaf_ctx *ctx, const mlaf_problem *problem, const mlaf_plan_opts *opts, mlaf_planned *out,
+mlaf_status mlaf_planner_run(mlaf_ctx *ctx, const mlaf_point *problem, const mlaf_plan_opts *opts, mlaf_planned *out,
                              mlaf_err *err) {
   planner *p = calloc(1, sizeof *p); /* the refused list is too large for a small thread stack */
   if (!p) return mlaf_fail(err, MLAF_E_NOMEM, "no memory to plan");

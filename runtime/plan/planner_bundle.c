@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ops/mla_decode/nearest.h"
+#include "op/nearest.h"
 #include "plan/planner.h"
 #include "run/build.h"
 
@@ -17,7 +17,7 @@ static void make_ref(const mlaf_bundle_kernel *k, mlaf_kernel_ref *ref) {
   snprintf(ref->code_key, sizeof ref->code_key, "%s", k->key);
 }
 
-static mlaf_status load(mlaf_ctx *ctx, const mlaf_bundle_fitted *f, const mlaf_problem *p,
+static mlaf_status load(mlaf_ctx *ctx, const mlaf_bundle_fitted *f, const mlaf_point *p,
                         mlaf_loaded **out, mlaf_err *err) {
   mlaf_build b = {.knob = f->knob};
   mlaf_status st = MLAF_OK;
@@ -49,8 +49,8 @@ static const char *source_of(const mlaf_bundle_plan *x) {
   return "none";
 }
 
-static void describe(const mlaf_bundle_plan *x, const mlaf_bundle_fitted *f, const mlaf_problem *p, mlaf_planned *out) {
-  out->rung = rung_of(x, x->problem.batch == p->batch && x->problem.ctx == p->ctx);
+static void describe(const mlaf_bundle_plan *x, const mlaf_bundle_fitted *f, const mlaf_point *p, mlaf_planned *out) {
+  out->rung = rung_of(x, mlaf_point_order(&x->problem, p) == 0);
   out->source = source_of(x);
   out->bundled = true;
   out->ns = x->ns;
@@ -80,12 +80,12 @@ static void list_shapes(const mlaf_bundle *b, const char *target, mlaf_text *out
   if (n > 8) mlaf_text_fmt(out, " and %d more", n - 8);
 }
 
-static mlaf_status not_in_bundle(const mlaf_ctx *ctx, const mlaf_problem *p, mlaf_err *err) {
+static mlaf_status not_in_bundle(const mlaf_ctx *ctx, const mlaf_point *p, mlaf_err *err) {
   const mlaf_bundle *b = ctx->bundle;
   const char *target = mlaf_info(mlaf_ctx_device(ctx))->target;
-  char problem[MLAF_PROBLEM_TEXT_MAX];
+  char problem[MLAF_POINT_TEXT_MAX];
   mlaf_text shapes = MLAF_TEXT_INIT(2048);
-  mlaf_problem_print(p, problem, sizeof problem);
+  mlaf_point_print(p, problem, sizeof problem);
   list_shapes(b, target, &shapes);
   mlaf_fail(err, MLAF_E_NOT_COMPILED, "the bundle '%s' has no kernel for %s on %s (it has %s); to add it: mlaforge generate '%s' "
             "--targets %s --out %s --extend", b->dir, problem, target, shapes.data ? shapes.data : "none", problem, target,
@@ -95,8 +95,8 @@ static mlaf_status not_in_bundle(const mlaf_ctx *ctx, const mlaf_problem *p, mla
 }
 
 /* The rule of the database's choices; `list` is sorted by distance. */
-static mlaf_status too_far(const mlaf_bundle_plan *nearest, const mlaf_problem *p, mlaf_text *notes, mlaf_err *err) {
-  const double far = mlaf_doublings(p, &nearest->problem);
+static mlaf_status too_far(const mlaf_bundle_plan *nearest, const mlaf_point *p, mlaf_text *notes, mlaf_err *err) {
+  const double far = mlaf_point_doublings(p, &nearest->problem);
   if (mlaf_in_reach(far, false)) return MLAF_OK;
   mlaf_fail(err, MLAF_E_NOT_COMPILED, "the bundle's nearest, %s, is %.1f doublings of batch and ctx away: the model looks at the "
             "problem itself", nearest->text, far);
@@ -104,7 +104,7 @@ static mlaf_status too_far(const mlaf_bundle_plan *nearest, const mlaf_problem *
   return MLAF_E_NOT_COMPILED;
 }
 
-mlaf_status mlaf_planner_bundle(mlaf_ctx *ctx, const mlaf_problem *p, bool in_reach, mlaf_planned *out, mlaf_text *notes,
+mlaf_status mlaf_planner_bundle(mlaf_ctx *ctx, const mlaf_point *p, bool in_reach, mlaf_planned *out, mlaf_text *notes,
                                 mlaf_err *err) {
   const mlaf_bundle_plan **list = NULL;
   size_t n = 0;

@@ -5,8 +5,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "plan/ctx.h"
-#include "ops/mla_decode/problem.h"
+#include "plan/plan.h"
+#include "plan/second_kernel.h"
 
 enum { FIRST_SIZE = 64 };
 
@@ -134,15 +134,15 @@ static double now_s(void) {
 }
 
 /* Nothing may be compiled, loaded or allocated while the stream captures. */
-static mlaf_status may_plan(mlaf_ctx *ctx, const mlaf_problem *p, const mlaf_registry_how *how) {
+static mlaf_status may_plan(mlaf_ctx *ctx, const mlaf_point *p, const mlaf_registry_how *how) {
   mlaf_device *dev = mlaf_ctx_device(ctx);
   mlaf_err err;
-  char text[MLAF_PROBLEM_TEXT_MAX];
+  char text[MLAF_POINT_TEXT_MAX];
   bool capturing = false;
   if (!how->on_stream || !mlaf_ops(dev)->is_capturing) return MLAF_OK;
   mlaf_status st = mlaf_ops(dev)->is_capturing(dev, how->stream, &capturing, &err);
   if (!st && !capturing) return MLAF_OK;
-  mlaf_problem_print(p, text, sizeof text);
+  mlaf_point_print(p, text, sizeof text);
   if (!st)
     mlaf_fail(&err, st = MLAF_E_ARG, "there is no plan for %s yet and the stream is being captured, when none can be made: call "
               "mlaf_warm_up (Context.warm_up) for what may come, or run once before the capture", text);
@@ -158,11 +158,11 @@ static void log_made(mlaf_ctx *ctx, const mlaf_plan_info *info, double took_s) {
                 atomic_load(&ctx->warm) ? "; outside of what mlaf_warm_up was told" : "");
 }
 
-static mlaf_status make(mlaf_ctx *ctx, const mlaf_problem *p, const mlaf_plan_opts *opts, const mlaf_registry_key *key,
+static mlaf_status make(mlaf_ctx *ctx, const mlaf_point *p, const mlaf_plan_opts *opts, const mlaf_registry_key *key,
                         const mlaf_registry_how *how, mlaf_plan **out) {
   const double begun = now_s();
   mlaf_status st = may_plan(ctx, p, how);
-  if (!st) st = mlaf_plan_create(ctx, p, opts, out);
+  if (!st) st = mlaf_plan_create_at(ctx, p, opts, out);
   if (st) return st;
   add(&ctx->registry, key, *out);
   mlaf_plan_info info = MLAF_PLAN_INFO_INIT;
@@ -172,33 +172,23 @@ static mlaf_status make(mlaf_ctx *ctx, const mlaf_problem *p, const mlaf_plan_op
   return MLAF_OK;
 }
 
-mlaf_status mlaf_registry_get(mlaf_ctx *ctx, const mlaf_problem *problem, const mlaf_plan_opts *opts,
-                              const mlaf_registry_how *how, mlaf_plan **out) {
+mlaf_status mlaf_registry_get(mlaf_ctx *ctx, const mlaf_point *p, const mlaf_plan_opts *opts, const mlaf_registry_how *how,
+                              mlaf_plan **out) {
   static const mlaf_plan_opts none = MLAF_PLAN_OPTS_INIT;
-  mlaf_problem p;
-  mlaf_point at;
-  /* What is wrong with the arguments mlaf_plan_create says. */
-  if (!ctx || !problem || !out || mlaf_problem_take(problem, &p, NULL, 0) ||
-      (opts && opts->struct_size < offsetof(mlaf_plan_opts, lengths)))
-    return mlaf_plan_create(ctx, problem, opts, out);
-  mlaf_problem_point(&p, &at);
-  for (int i = 0; i < at.op->n_fields; i++)
-    if (at.op->fields[i].role == MLAF_SIZE) at.v[i] = mlaf_field_round(&at.op->fields[i], at.v[i]);
-  mlaf_problem_of_point(&at, &p);
-  const mlaf_registry_key asked = make_key(&at, opts ? opts : &none), *key = &asked;
-  mlaf_plan *plan = find(&ctx->registry, key);
-  if (plan && opts && opts->flags & MLAF_PLAN_TABLES && !atomic_load_explicit(&ctx->shared->tables, memory_order_acquire)) {
-    /* made for the tables' first form: the kernel that reads the second is wanted, too */
-    mlaf_status st = may_plan(ctx, &p, how);
-    if (!st) st = mlaf_plan_want_tables(ctx, opts);
+  const mlaf_plan_opts *o = opts ? opts : &none;
+  mlaf_point at = *p;
+  if (o->struct_size < offsetof(mlaf_plan_opts, lengths)) return mlaf_plan_create_at(ctx, p, opts, out); /* says what is wrong */
+  mlaf_point_round(&at);
+  const mlaf_registry_key key = make_key(&at, o);
+  mlaf_plan *plan = find(&ctx->registry, &key);
+  if (plan && o->flags & MLAF_PLAN_TABLES && !mlaf_second_kernel(ctx->shared, at.op->calls->second)) {
+    /* made for the first form of the arguments: the kernel of the second is wanted, too */
+    mlaf_status st = may_plan(ctx, &at, how);
+    if (!st) st = mlaf_plan_want_second(ctx, at.op, o);
     if (st) mlaf_plan_release(plan);
     if (st) return st;
   }
-  mlaf_status st = plan ? MLAF_OK : make(ctx, &p, opts, key, how, &plan);
+  mlaf_status st = plan ? MLAF_OK : make(ctx, &at, opts, &key, how, &plan);
   if (!st) *out = plan;
   return st;
-}
-
-mlaf_status mlaf_plan_get(mlaf_ctx *ctx, const mlaf_problem *problem, const mlaf_plan_opts *opts, mlaf_plan **out) {
-  return mlaf_registry_get(ctx, problem, opts, &(mlaf_registry_how){.quiet = false}, out);
 }

@@ -42,9 +42,9 @@ typedef struct mlaf_registry_how {
   void *stream;
   int32_t *compiles; /* what making it compiled is added here; may be NULL */
 } mlaf_registry_how;
-/* mlaf_plan_get's whole; how->quiet false: a plan that is made leaves a line in the log. */
-mlaf_status mlaf_registry_get(mlaf_ctx *ctx, const mlaf_problem *problem, const mlaf_plan_opts *opts,
-                              const mlaf_registry_how *how, mlaf_plan **out);
+/* mlaf_plan_get's whole, of a checked point; how->quiet false: a plan that is made leaves a line in the log. */
+mlaf_status mlaf_registry_get(mlaf_ctx *ctx, const mlaf_point *p, const mlaf_plan_opts *opts, const mlaf_registry_how *how,
+                              mlaf_plan **out);
 void mlaf_registry_init(mlaf_registry *r);
 /* Releases every plan. */
 void mlaf_registry_clear(mlaf_registry *r);

@@ -1,11 +1,11 @@
-/* The public face: mlaf_tune and the tuning text, on a context. */
+/* Tuning and the tuning text, on a context. */
 #include "mlaforge/tune.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan/ctx.h"
+#include "plan/plan.h"
 #include "mlaforge/database.h"
 #include "tune/tune.h"
 
@@ -78,7 +78,7 @@ static void fill_result(const mlaf_tuner_result *r, mlaf_tune_result *out) {
   out->struct_size = size;
 }
 
-static mlaf_status run(mlaf_ctx *ctx, const mlaf_problem *p, const mlaf_tune_opts *o, mlaf_tune_result *out,
+static mlaf_status run(mlaf_ctx *ctx, const mlaf_point *p, const mlaf_tune_opts *o, mlaf_tune_result *out,
                        mlaf_err *err) {
   relay r = {.fn = o->progress, .user = o->progress_user};
   atomic_init(&r.cancel, false);
@@ -106,19 +106,14 @@ static mlaf_status run(mlaf_ctx *ctx, const mlaf_problem *p, const mlaf_tune_opt
   return status;
 }
 
-mlaf_status mlaf_tune(mlaf_ctx *ctx, const mlaf_problem *problem, const mlaf_tune_opts *opts, mlaf_tune_result *out) {
+mlaf_status mlaf_tune_at(mlaf_ctx *ctx, const mlaf_point *p, const mlaf_tune_opts *opts, mlaf_tune_result *out) {
   mlaf_err err = {MLAF_OK, ""};
   mlaf_tune_opts o;
-  char why[512];
-  if (!ctx) return MLAF_E_ARG;
-  if (!problem || problem->struct_size != sizeof *problem || (out && out->struct_size < offsetof(mlaf_tune_result, ns)))
-    return finish(ctx, mlaf_fail(&err, MLAF_E_ARG, "mlaf_tune: a problem and results start from their _INIT macros"),
-                  &err);
-  mlaf_problem p = *problem;
-  mlaf_status status = mlaf_problem_check(&p, why, sizeof why);
-  if (status != MLAF_OK) return finish(ctx, mlaf_fail(&err, status, "%s", why), &err);
-  status = read_opts(opts, &o, &err);
-  if (status == MLAF_OK) status = run(ctx, &p, &o, out, &err);
+  if (out && out->struct_size < offsetof(mlaf_tune_result, ns))
+    return finish(ctx, mlaf_fail(&err, MLAF_E_ARG, "mlaf_tune_result: struct_size is %u: start from MLAF_TUNE_RESULT_INIT",
+                                 out->struct_size), &err);
+  mlaf_status status = read_opts(opts, &o, &err);
+  if (status == MLAF_OK) status = run(ctx, p, &o, out, &err);
   mlaf_plan_forget(ctx); /* what was finished may be a better choice */
   return finish(ctx, status, &err);
 }

@@ -209,10 +209,10 @@ mlaf_status mlaf_build_now(mlaf_build *b, mlaf_gen *g, mlaf_compiler *c, const c
   return st;
 }
 
-mlaf_status mlaf_build_load(const mlaf_build *b, mlaf_device *dev, const mlaf_problem *p, mlaf_loaded **out,
+mlaf_status mlaf_build_load(const mlaf_build *b, mlaf_device *dev, const mlaf_point *p, mlaf_loaded **out,
                             mlaf_err *err) {
   mlaf_loaded_desc desc = {.name = b->name, .knob = b->knob};
-  mlaf_status st = mlaf_build_check(b, mlaf_calls_of(p), dev, err);
+  mlaf_status st = mlaf_build_check(b, p->op->calls, dev, err);
   if (st) return st;
   for (int i = 0; i < b->n; i++) {
     if (!b->refs[i].template_name[0]) continue;

@@ -58,7 +58,7 @@ mlaf_status mlaf_build_now(mlaf_build *b, mlaf_gen *g, mlaf_compiler *c, const c
                            int *compiles, mlaf_err *err);
 
 /* Check and load. */
-mlaf_status mlaf_build_load(const mlaf_build *b, mlaf_device *dev, const mlaf_problem *p, mlaf_loaded **out,
+mlaf_status mlaf_build_load(const mlaf_build *b, mlaf_device *dev, const mlaf_point *p, mlaf_loaded **out,
                             mlaf_err *err);
 /* The same of a build of one kernel that is no operation's. */
 mlaf_status mlaf_build_load_one(const mlaf_build *b, mlaf_device *dev, mlaf_module **module, mlaf_function **fn, mlaf_err *err);

@@ -33,7 +33,7 @@ static mlaf_status load_all(mlaf_loaded *l, const mlaf_loaded_desc *desc, mlaf_e
   mlaf_status st = MLAF_OK;
   for (int i = 0; !st && i < MLAF_STAGES_MAX; i++) {
     const mlaf_kernel_ref *ref = desc->kernels[i].ref;
-    if (ref && ref->template_name[0]) st = l->calls->check_shape(&l->bound.problem, ref->symbol, ref->params, err);
+    if (ref && ref->template_name[0]) st = l->calls->check_shape(&l->bound.point, ref->symbol, ref->params, err);
   }
   for (int i = 0; !st && i < MLAF_STAGES_MAX; i++) {
     const mlaf_kernel_ref *ref = desc->kernels[i].ref;
@@ -44,12 +44,12 @@ static mlaf_status load_all(mlaf_loaded *l, const mlaf_loaded_desc *desc, mlaf_e
   return st ? mlaf_fail_prefix(err, st, "variant %s", l->name) : MLAF_OK;
 }
 
-mlaf_status mlaf_loaded_open(mlaf_device *dev, const mlaf_problem *problem, const mlaf_loaded_desc *desc,
+mlaf_status mlaf_loaded_open(mlaf_device *dev, const mlaf_point *problem, const mlaf_loaded_desc *desc,
                              mlaf_loaded **out, mlaf_err *err) {
   mlaf_loaded *l = calloc(1, sizeof *l);
   if (!l) return mlaf_fail(err, MLAF_E_NOMEM, "no memory to load variant %s", desc->name);
-  l->bound = (mlaf_bound){.dev = dev, .problem = *problem, .knob = desc->knob};
-  l->calls = mlaf_calls_of(problem);
+  l->bound = (mlaf_bound){.dev = dev, .point = *problem, .knob = desc->knob};
+  l->calls = problem->op->calls;
   strncpy(l->name, desc->name ? desc->name : "", sizeof l->name - 1);
   mlaf_status st = load_all(l, desc, err);
   if (st) {
@@ -68,14 +68,14 @@ void mlaf_loaded_close(mlaf_loaded *l) {
 }
 
 mlaf_device *mlaf_loaded_device(const mlaf_loaded *l) { return l->bound.dev; }
-const mlaf_problem *mlaf_loaded_problem(const mlaf_loaded *l) { return &l->bound.problem; }
+const mlaf_point *mlaf_loaded_problem(const mlaf_loaded *l) { return &l->bound.point; }
 const char *mlaf_loaded_name(const mlaf_loaded *l) { return l->name; }
 uint32_t mlaf_loaded_knob(const mlaf_loaded *l) { return l->bound.knob; }
 const mlaf_bound *mlaf_loaded_bound(const mlaf_loaded *l) { return &l->bound; }
 const mlaf_calls *mlaf_loaded_calls(const mlaf_loaded *l) { return l->calls; }
 
 size_t mlaf_loaded_workspace_size(const mlaf_loaded *l, uint32_t knob, int64_t rows) {
-  return l->calls->workspace(&l->bound, knob, rows);
+  return l->calls->workspace ? l->calls->workspace(&l->bound, knob, rows) : 0;
 }
 
 mlaf_status mlaf_loaded_check(const mlaf_loaded *l, uint32_t knob, const void *args, mlaf_err *err) {
@@ -89,8 +89,10 @@ mlaf_status mlaf_loaded_prepare(const mlaf_loaded *l, uint32_t knob, const void 
 mlaf_status mlaf_loaded_launch(const mlaf_loaded *l, uint32_t knob, const void *args, void *stream, mlaf_err *err) {
   mlaf_device *dev = l->bound.dev;
   mlaf_prepared prepared;
-  mlaf_status st = mlaf_loaded_check(l, knob, args, err);
-  if (!st) st = mlaf_loaded_prepare(l, knob, args, &prepared, err);
+  mlaf_whole_args whole;
+  const void *a = mlaf_args_take(l->calls, args, &whole, err);
+  mlaf_status st = a ? mlaf_loaded_check(l, knob, a, err) : MLAF_E_ARG;
+  if (!st) st = mlaf_loaded_prepare(l, knob, a, &prepared, err);
   for (size_t i = 0; !st && i < prepared.n; i++) st = mlaf_ops(dev)->launch(dev, stream, &prepared.launches[i], err);
   return st;
 }

@@ -24,12 +24,12 @@ typedef struct mlaf_loaded_desc {
 } mlaf_loaded_desc;
 
 /* The device is borrowed and must outlive the result. Immutable afterwards: any thread may launch. */
-mlaf_status mlaf_loaded_open(mlaf_device *dev, const mlaf_problem *problem, const mlaf_loaded_desc *desc,
+mlaf_status mlaf_loaded_open(mlaf_device *dev, const mlaf_point *problem, const mlaf_loaded_desc *desc,
                              mlaf_loaded **out, mlaf_err *err);
 void mlaf_loaded_close(mlaf_loaded *l);
 
 mlaf_device *mlaf_loaded_device(const mlaf_loaded *l);
-const mlaf_problem *mlaf_loaded_problem(const mlaf_loaded *l);
+const mlaf_point *mlaf_loaded_problem(const mlaf_loaded *l);
 const char *mlaf_loaded_name(const mlaf_loaded *l);
 uint32_t mlaf_loaded_knob(const mlaf_loaded *l);
 const mlaf_bound *mlaf_loaded_bound(const mlaf_loaded *l);

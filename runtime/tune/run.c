@@ -131,7 +131,7 @@ static void choose_here(tuner *t) {
   memcpy(out->choice.kernels, s->kernels, sizeof out->choice.kernels);
   memcpy(out->choice.lengths, s->lengths, sizeof out->choice.lengths);
   out->choice.at = *t->problem;
-  mlaf_problem_print(t->problem, out->choice.problem, sizeof out->choice.problem);
+  mlaf_point_print(t->problem, out->choice.problem, sizeof out->choice.problem);
   memcpy(out->choice.variant, s->variant, sizeof out->choice.variant);
   out->has_choice = true;
 }
@@ -146,8 +146,8 @@ static bool same_templates(const mlaf_kernel_ref *a, const mlaf_kernel_ref *b) {
  * earlier run may have tried more. */
 static bool of_this_space(void *user, const mlaf_choice *c) {
   const tuner *t = user;
-  char problem[MLAF_PROBLEM_TEXT_MAX];
-  mlaf_problem_print(t->problem, problem, sizeof problem);
+  char problem[MLAF_POINT_TEXT_MAX];
+  mlaf_point_print(t->problem, problem, sizeof problem);
   for (size_t i = 0; i < t->n && strcmp(problem, c->problem) == 0; i++) {
     const mlaf_sample *s = &t->list[i].item.sample;
     if (strcmp(s->variant, c->variant) == 0) return same_templates(s->kernels, c->kernels);
@@ -221,7 +221,7 @@ static void set_up(tuner *t, const mlaf_tuner_opts *opts) {
   pthread_cond_init(&t->compiler.changed, NULL);
 }
 
-mlaf_status mlaf_tuner_run(const mlaf_tuner_env *env, const mlaf_problem *p, const mlaf_tuner_opts *opts,
+mlaf_status mlaf_tuner_run(const mlaf_tuner_env *env, const mlaf_point *p, const mlaf_tuner_opts *opts,
                            mlaf_tuner_result *out, mlaf_err *err) {
   *out = (mlaf_tuner_result){.n = 0};
   tuner t = {.env = env,

@@ -35,7 +35,7 @@ static mlaf_status start_sample(const tuner *t, tune_candidate *c, mlaf_err *err
 }
 
 mlaf_status mlaf_tuner_space_read(tuner *t, mlaf_err *err) {
-  mlaf_status status = t->steps->space(t->env->gen, t->problem, t->info->target, &t->space, &t->n_space, err);
+  mlaf_status status = t->steps->space(t->env->gen, mlaf_point_text(t->problem).s, t->info->target, &t->space, &t->n_space, err);
   if (status != MLAF_OK) return status;
   t->list = calloc(t->n_space + 1, sizeof *t->list);
   t->counted = calloc(t->n_space + 1, sizeof *t->counted);

@@ -51,7 +51,7 @@ static mlaf_status failed_on_device(tuner *t, tune_candidate *c, const mlaf_err 
 static mlaf_status check_code(tuner *t, tune_candidate *c, int index, int stage, bool *usable,
                               mlaf_kernel_meta *meta, mlaf_err *err) {
   const tune_kernel *k = &t->kernels[index];
-  const mlaf_asking asking = {.symbol = k->desc->symbol, .threads = k->desc->threads, .calls = mlaf_calls_of(t->problem),
+  const mlaf_asking asking = {.symbol = k->desc->symbol, .threads = k->desc->threads, .calls = t->problem->op->calls,
                               .stage = stage, .budget = mlaf_budget_of(k->desc), .dev = t->env->device};
   mlaf_err why = {MLAF_OK, ""};
   *usable = false;

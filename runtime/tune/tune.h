@@ -18,7 +18,7 @@
 
 /* What the tuner calls in other rooms, so that tests can script them. NULL in the env: the real ones. */
 typedef struct mlaf_tuner_steps {
-  mlaf_status (*space)(mlaf_gen *g, const mlaf_problem *p, const char *target, mlaf_variant **list, size_t *n,
+  mlaf_status (*space)(mlaf_gen *g, const char *problem, const char *target, mlaf_variant **list, size_t *n,
                        mlaf_err *err);
   mlaf_status (*render)(mlaf_gen *g, const mlaf_kernel_desc *k, const char *target, char **source,
                         char src_hash[MLAF_HASH_HEX], mlaf_err *err);
@@ -28,13 +28,13 @@ typedef struct mlaf_tuner_steps {
   mlaf_status (*compile)(mlaf_compiler *c, mlaf_compile_job *jobs, size_t n, mlaf_compile_progress progress, void *user,
                          mlaf_err *err);
   mlaf_status (*meta)(const void *code, size_t size, mlaf_kernel_meta *out, size_t max, size_t *n, mlaf_err *err);
-  mlaf_status (*open)(mlaf_device *dev, const mlaf_problem *p, const mlaf_loaded_desc *desc, mlaf_loaded **out,
+  mlaf_status (*open)(mlaf_device *dev, const mlaf_point *p, const mlaf_loaded_desc *desc, mlaf_loaded **out,
                       mlaf_err *err);
   void (*close)(mlaf_loaded *l);
-  mlaf_status (*suite)(const mlaf_problem *p, uint64_t seed, mlaf_inject inject, mlaf_suite **out, mlaf_err *err);
+  mlaf_status (*suite)(const mlaf_point *p, uint64_t seed, mlaf_inject inject, mlaf_suite **out, mlaf_err *err);
   void (*suite_free)(mlaf_suite *s);
   mlaf_status (*verify)(const mlaf_suite *s, const mlaf_loaded *l, mlaf_verify_result *out, mlaf_err *err);
-  mlaf_status (*bench)(mlaf_device *dev, const mlaf_problem *p, const mlaf_bench_opts *opts, mlaf_bench **out,
+  mlaf_status (*bench)(mlaf_device *dev, const mlaf_point *p, const mlaf_bench_opts *opts, mlaf_bench **out,
                        mlaf_err *err);
   void (*bench_free)(mlaf_bench *b);
   mlaf_status (*time)(mlaf_bench *b, const mlaf_loaded *l, const mlaf_time_opts *opts, mlaf_timing *out, mlaf_err *err);
@@ -119,7 +119,7 @@ void mlaf_tuner_result_clear(mlaf_tuner_result *r);
  * OK: there is a choice (look at `stopped` for a time limit). E_CANCELLED: the flag was set; run again to go on.
  * E_NOT_TUNED: no candidate passed, the detail says what became of them. Others: nothing could be tuned at all
  * (E_NO_COMPILER, E_TEMPLATE, E_DEVICE, E_DB, E_IO, E_NOMEM); what was finished before is recorded. */
-mlaf_status mlaf_tuner_run(const mlaf_tuner_env *env, const mlaf_problem *p, const mlaf_tuner_opts *opts,
+mlaf_status mlaf_tuner_run(const mlaf_tuner_env *env, const mlaf_point *p, const mlaf_tuner_opts *opts,
                            mlaf_tuner_result *out, mlaf_err *err);
 
 /* One tuner at a time on one device, unless its times are modelled: an flock on a file named after the device, released by the

@@ -49,7 +49,7 @@ typedef struct tuner {
   const mlaf_tuner_env *env;
   const mlaf_tuner_steps *steps;
   mlaf_tuner_opts opts;
-  const mlaf_problem *problem;
+  const mlaf_point *problem;
   const mlaf_device_info *info;
   const char *toolchain;
   const char *const *options;

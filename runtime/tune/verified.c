@@ -6,7 +6,7 @@
 
 #include "op/nearest.h"
 #include "tune/tune_internal.h"
-#include "ops/mla_decode/problem.h"
+#include "op/op.h"
 
 typedef struct verified {
   char key[MLAF_HASH_HEX];
@@ -28,8 +28,8 @@ void mlaf_verified_free(mlaf_verified *v) {
 
 static void make_key(const tuner *t, const tune_candidate *c, char out[MLAF_HASH_HEX]) {
   const mlaf_sample *s = &c->item.sample;
-  char family[MLAF_PROBLEM_TEXT_MAX] = "", numbers[64];
-  mlaf_problem_family(t->problem, family, sizeof family);
+  char family[MLAF_POINT_TEXT_MAX] = "", numbers[64];
+  mlaf_point_family(t->problem, family, sizeof family);
   snprintf(numbers, sizeof numbers, "s%u seed%llu", s->knob, (unsigned long long)t->opts.seed);
   const void *parts[3 + MLAF_STAGES_MAX] = {t->info->id, family, numbers};
   size_t lens[3 + MLAF_STAGES_MAX];

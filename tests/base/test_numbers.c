@@ -5,6 +5,7 @@
 #include "op/lengths.h"
 #include "db/db.h"
 #include "gen/gen.h"
+#include "point.h"
 
 static char dir[] = "/tmp/mlaf-comma-XXXXXX";
 
@@ -103,7 +104,8 @@ static void the_generator_is_the_same(void **state) {
     mlaf_err err = {MLAF_OK, ""};
     size_t n = 0;
     mlaf_text all = MLAF_TEXT_INIT((size_t)64 << 20);
-    if (mlaf_gen_open(NULL, &g, &err) || mlaf_gen_space(g, &p, "gfx942", &list, &n, &err)) fail_msg("%s", err.text);
+    if (mlaf_gen_open(NULL, &g, &err) || mlaf_gen_space(g, mlaf_point_text(pt(&p)).s, "gfx942", &list, &n, &err))
+      fail_msg("%s", err.text);
     for (size_t i = 0; i < n; i++)
       mlaf_text_fmt(&all, "%s %.6g %s\n", list[i].name, list[i].model_ns, list[i].rejected ? list[i].rejected : "");
     for (size_t i = 0; i < n; i += 40) {

@@ -6,6 +6,7 @@
 #include "run/fake_device.h"
 #include "check/verify.h"
 #include "ops/mla_decode/compare.h"
+#include "point.h"
 
 static mlaf_problem parse(const char *text) {
   mlaf_problem p;
@@ -58,7 +59,7 @@ static void shapes(void **state) {
     mlaf_bench *bench = NULL;
     mlaf_timing t;
     mlaf_err err = {MLAF_OK, ""};
-    if (mlaf_bench_create((mlaf_device *)&dev, &p, NULL, &bench, &err)) fail_msg("%s", err.text);
+    if (mlaf_bench_create((mlaf_device *)&dev, pt(&p), NULL, &bench, &err)) fail_msg("%s", err.text);
     int buffers = dev.allocations;
     assert_int_equal(mlaf_bench_time(bench, one, NULL, &t, &err), MLAF_OK);
     assert_int_equal(dev.timed_launches, 1);
@@ -91,7 +92,7 @@ static void limited_cache(void **state) {
   mlaf_timing t;
   mlaf_err err;
   const mlaf_bench_opts opts = {.seed = 3, .cache_limit = 100 * 16 * 96 * 2};
-  assert_int_equal(mlaf_bench_create((mlaf_device *)&dev, &p, &opts, &bench, &err), MLAF_OK);
+  assert_int_equal(mlaf_bench_create((mlaf_device *)&dev, pt(&p), &opts, &bench, &err), MLAF_OK);
   assert_int_equal(mlaf_bench_time(bench, l, NULL, &t, &err), MLAF_OK);
   assert_int_equal(dev.timed.num_pages, 100);
   check_pages(&dev.timed, &p);
@@ -107,7 +108,7 @@ static void sets_rotate(void **state) {
   mlaf_loaded *l = fake_load(&dev, 3);
   mlaf_bench *bench = NULL;
   mlaf_timing t;
-  assert_int_equal(mlaf_bench_create((mlaf_device *)&dev, &p, NULL, &bench, NULL), MLAF_OK);
+  assert_int_equal(mlaf_bench_create((mlaf_device *)&dev, pt(&p), NULL, &bench, NULL), MLAF_OK);
   assert_int_equal(mlaf_bench_time(bench, l, NULL, &t, NULL), MLAF_OK);
   assert_int_equal(dev.timed_launches, 2);
   assert_int_equal(dev.timed_sets, 16); /* 16 x 384 KiB is the first above 4 MiB */
@@ -141,7 +142,7 @@ static void shared_pool(void **state) {
     mlaf_bench *bench = NULL;
     mlaf_timing t;
     mlaf_loaded *l = fake_load(&dev, 1);
-    assert_int_equal(mlaf_bench_create((mlaf_device *)&dev, &p, &opts, &bench, NULL), MLAF_OK);
+    assert_int_equal(mlaf_bench_create((mlaf_device *)&dev, pt(&p), &opts, &bench, NULL), MLAF_OK);
     assert_int_equal(mlaf_bench_time(bench, l, NULL, &t, NULL), MLAF_OK);
     check_data(&dev.timed, &p);
     mlaf_bench_free(bench);
@@ -165,7 +166,7 @@ static void timed_data_is_checked(void **state) {
     mlaf_bench *bench = NULL;
     double error = -1;
     mlaf_err err = {MLAF_OK, ""};
-    assert_int_equal(mlaf_bench_create((mlaf_device *)&dev, &p, &opts, &bench, &err), MLAF_OK);
+    assert_int_equal(mlaf_bench_create((mlaf_device *)&dev, pt(&p), &opts, &bench, &err), MLAF_OK);
     assert_int_equal(mlaf_bench_tokens(bench), i % 2 ? 749 : 2000);
     if (mlaf_bench_check(bench, l, &error, &err)) fail_msg("%s", err.text);
     assert_true(error > 0 && error < mlaf_error_bound((mlaf_dtype)p.dtype));
@@ -183,16 +184,16 @@ static void refusals(void **state) {
   mlaf_bench *bench = NULL;
   mlaf_timing t;
   mlaf_err err;
-  assert_int_equal(mlaf_bench_create((mlaf_device *)&dev, &p, NULL, &bench, &err), MLAF_E_ARG);
+  assert_int_equal(mlaf_bench_create((mlaf_device *)&dev, pt(&p), NULL, &bench, &err), MLAF_E_ARG);
   assert_non_null(strstr(err.text, "needs a cache of 27.5 GiB, fake has 16.0 GiB"));
   p = parse("mla_decode:h4,r32,p0,q1,bf16,page1,b1024,s16777216");
-  assert_int_equal(mlaf_bench_create((mlaf_device *)&dev, &p, NULL, &bench, &err), MLAF_E_ARG);
+  assert_int_equal(mlaf_bench_create((mlaf_device *)&dev, pt(&p), NULL, &bench, &err), MLAF_E_ARG);
   assert_non_null(strstr(err.text, "page ids are 32-bit"));
   assert_null(bench);
   assert_int_equal(dev.allocations, 0);
   p = parse("mla_decode:h4,r64,p32,q1,bf16,page16,b8,s100");
   mlaf_loaded *l = fake_load(&other, 1);
-  assert_int_equal(mlaf_bench_create((mlaf_device *)&dev, &p, NULL, &bench, &err), MLAF_OK);
+  assert_int_equal(mlaf_bench_create((mlaf_device *)&dev, pt(&p), NULL, &bench, &err), MLAF_OK);
   assert_int_equal(mlaf_bench_time(bench, l, NULL, &t, &err), MLAF_E_ARG);
   mlaf_loaded_close(l);
   mlaf_bench_free(bench);
@@ -201,11 +202,11 @@ static void refusals(void **state) {
 /* The figures a time is put beside, by hand: H=16, B=2, ctx=1000. */
 static void work(void **state) {
   mlaf_problem p = parse("mla_decode:h16,r512,p64,q1,bf16,page64,b2,s1000");
-  mlaf_work w = mlaf_problem_work(&p);
+  mlaf_work w = mlaf_problem_work(pt(&p));
   assert_true(w.bytes == 2.0 * (32 * 576 + 2 * 1000 * 576 + 32 * 512) + 4 * 32);
   assert_true(w.flops == 2.0 * 32 * 1000 * (576 + 512));
   p = parse("mla_decode:h16,r512,p64,q3,causal,bf16,page64,b2,s1000");
-  assert_true(mlaf_problem_work(&p).flops == 2.0 * 96 * 999 * (576 + 512)); /* 1000, 999 and 998 tokens are seen */
+  assert_true(mlaf_problem_work(pt(&p)).flops == 2.0 * 96 * 999 * (576 + 512)); /* 1000, 999 and 998 tokens are seen */
 }
 
 int main(void) {

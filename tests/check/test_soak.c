@@ -5,6 +5,7 @@
 #include "check/soak.h"
 #include "check/verify.h"
 #include "ops/mla_decode/compare.h"
+#include "point.h"
 
 /* What is done to decode launches of the device under test: those numbered first, first + step, ..., counted from 1. */
 static struct soiling {
@@ -250,7 +251,7 @@ static void on_the_emulator(void **state) {
   mlaf_device_base *base = (mlaf_device_base *)dev;
   const mlaf_device_ops *real = base->ops, ops = soiled_ops(real, &b.problem);
   base->ops = &ops;
-  if (mlaf_build_load(&b.build, dev, &b.problem, &l, &err)) fail_msg("%s", err.text);
+  if (mlaf_build_load(&b.build, dev, pt(&b.problem), &l, &err)) fail_msg("%s", err.text);
   const mlaf_tool_env env = {dev, b.gen, b.compiler, "gfx942"};
   const mlaf_soak_opts o = {.launches = 6, .seed = 5};
   if (mlaf_soak_run(&env, l, &o, &out, &err)) fail_msg("%s", err.text);

@@ -3,6 +3,7 @@
 #include "run/fake_device.h"
 #include "check/verify.h"
 #include "ops/mla_decode/compare.h"
+#include "point.h"
 
 static mlaf_problem parse(const char *text) {
   mlaf_problem p;
@@ -15,7 +16,7 @@ static mlaf_status verify(const mlaf_problem *p, mlaf_inject inject, fake_bug bu
                           mlaf_verify_result *out, mlaf_err *err) {
   mlaf_suite *suite = NULL;
   fake_device dev = fake_make(p, bug);
-  assert_int_equal(mlaf_suite_create(p, 7, inject, &suite, err), MLAF_OK);
+  assert_int_equal(mlaf_suite_create(pt(p), 7, inject, &suite, err), MLAF_OK);
   mlaf_loaded *l = fake_load(&dev, splits);
   assert_non_null(l);
   mlaf_status st = mlaf_suite_run(suite, l, out, err);

@@ -2,6 +2,8 @@
 #include "cli/cli.h"
 #include "cli/cli_fixture.h"
 #include "db/db.h"
+#include "ops/mla_decode/fields.h"
+#include "point.h"
 
 static void expect_axis(const char *text, const int32_t *values, size_t n) {
   cli_axis axis;
@@ -38,13 +40,14 @@ static void clear_shard_environment(void) {
 /* Which of ten problems a shard takes, as their batches. */
 static mlaf_status shard(const char *text, char *out, size_t size, mlaf_err *err) {
   cli c = {.n_arguments = 0};
-  cli_problems g = {calloc(10, sizeof(mlaf_problem)), 10};
-  for (int i = 0; i < 10; i++) g.list[i] = (mlaf_problem)MLAF_PROBLEM_INIT, g.list[i].batch = i;
+  cli_problems g = {calloc(10, sizeof(mlaf_point)), 10};
+  for (int i = 0; i < 10; i++) mlaf_point_init(&mlaf_op_mla_decode, &g.list[i]), g.list[i].v[MLA_DECODE_BATCH] = i;
   c.given[O_SHARD] = text;
   mlaf_status status = mlaf_cli_shard(&c, &g);
   size_t n = 0;
   out[0] = 0;
-  for (size_t i = 0; i < g.n && status == MLAF_OK; i++) n += (size_t)snprintf(out + n, size - n, "%d", g.list[i].batch);
+  for (size_t i = 0; i < g.n && status == MLAF_OK; i++)
+    n += (size_t)snprintf(out + n, size - n, "%d", g.list[i].v[MLA_DECODE_BATCH]);
   *err = c.err;
   mlaf_cli_problems_free(&g);
   return status;
@@ -98,7 +101,7 @@ static void add(const char *path, int batch, const char *variant, double ns) {
   s.timing = (mlaf_timing){.source = MLAF_TIME_MODELLED, .ns = ns, .p10_ns = ns, .p90_ns = ns, .samples = 1, .n_parts = 2,
                            .parts = {{"hbm", ns / 2}, {"issue", ns / 2}}};
   if (mlaf_db_open(path, false, NULL, &db, &err) != MLAF_OK ||
-      mlaf_db_add_sample(db, &dev, "tool", &p, &s, &err) != MLAF_OK)
+      mlaf_db_add_sample(db, &dev, "tool", pt(&p), &s, &err) != MLAF_OK)
     fail_msg("%s", err.text);
   mlaf_db_close(db);
 }

@@ -11,6 +11,8 @@
 
 #include "cmocka_all.h"
 #include "db/db.h"
+#include "ops/mla_decode/fields.h"
+#include "point.h"
 
 #define TOOLCHAIN "hiprtc 6.4 LLVM 21"
 
@@ -66,6 +68,11 @@ static inline mlaf_problem make_problem(int heads, int batch, int ctx) {
   return p;
 }
 
+static inline mlaf_point make_point(int heads, int batch, int ctx) {
+  const mlaf_problem p = make_problem(heads, batch, ctx);
+  return point_of(&p);
+}
+
 static inline void fake_hash(char out[MLAF_HASH_HEX], const char *seed) { mlaf_sha256_hex(seed, strlen(seed), out); }
 
 /* An OK, measured sample of variant `name`; template_hash is made from `version`. */
@@ -105,7 +112,7 @@ static inline mlaf_sample make_sample(const char *name, double ns, const char *v
   return s;
 }
 
-static inline void add_sample(mlaf_db *db, const mlaf_device_info *dev, const mlaf_problem *p, const mlaf_sample *s) {
+static inline void add_sample(mlaf_db *db, const mlaf_device_info *dev, const mlaf_point *p, const mlaf_sample *s) {
   mlaf_err err = {0};
   if (mlaf_db_add_sample(db, dev, TOOLCHAIN, p, s, &err) != MLAF_OK) fail_msg("add: %s", err.text);
 }

@@ -3,14 +3,14 @@
 
 #include "db/db_fixture.h"
 
-static mlaf_choice choose(mlaf_db *db, const mlaf_device_info *dev, const mlaf_problem *p, mlaf_rung *rung) {
+static mlaf_choice choose(mlaf_db *db, const mlaf_device_info *dev, const mlaf_point *p, mlaf_rung *rung) {
   mlaf_choice c = {0};
   mlaf_err err = {0};
   if (mlaf_db_choose(db, dev, TOOLCHAIN, p, &c, rung, &err) != MLAF_OK) fail_msg("choose: %s", err.text);
   return c;
 }
 
-static void assert_chosen(mlaf_db *db, const mlaf_device_info *dev, const mlaf_problem *p, const char *variant) {
+static void assert_chosen(mlaf_db *db, const mlaf_device_info *dev, const mlaf_point *p, const char *variant) {
   mlaf_rung rung;
   mlaf_choice c = choose(db, dev, p, &rung);
   assert_string_equal(c.variant, variant);
@@ -20,7 +20,7 @@ static void assert_chosen(mlaf_db *db, const mlaf_device_info *dev, const mlaf_p
 static void what_goes_in_comes_out(void **state) {
   mlaf_db *db = open_db(((db_dir *)*state)->path);
   mlaf_device_info dev = make_device("gfx942:sramecc+:xnack-|cu304|xcc8|SPX|NPS1");
-  mlaf_problem p = make_problem(16, 4, 1024);
+  mlaf_point p = make_point(16, 4, 1024);
   mlaf_sample in = make_sample("mfma_reg:waves=4/s4", 5000, "v1"), *out = NULL;
   snprintf(in.timing.detail, sizeof in.timing.detail, "20 repeats");
   add_sample(db, &dev, &p, &in);
@@ -55,7 +55,7 @@ static void what_goes_in_comes_out(void **state) {
 static void impossible_samples_are_refused(void **state) {
   mlaf_db *db = open_db(((db_dir *)*state)->path);
   mlaf_device_info dev = make_device("d");
-  mlaf_problem p = make_problem(16, 4, 1024);
+  mlaf_point p = make_point(16, 4, 1024);
   mlaf_err err = {0};
   mlaf_sample s = make_sample("a", -5, "v1");
   assert_int_equal(mlaf_db_add_sample(db, &dev, TOOLCHAIN, &p, &s, &err), MLAF_E_ARG);
@@ -76,7 +76,7 @@ static void lowest_median_whatever_the_order(void **state) {
   static const double ns[] = {1000, 990, 980.5}; /* each step is below the switch margin */
   for (int o = 0; o < 3; o++) {
     mlaf_db *db = open_db(d->path);
-    mlaf_problem p = make_problem(16, 1, 100 + o);
+    mlaf_point p = make_point(16, 1, 100 + o);
     for (int i = 0; i < 3; i++) {
       char name[8];
       snprintf(name, sizeof name, "v%d", orders[o][i]);
@@ -100,7 +100,7 @@ static void incumbent_yields_to_a_clear_win_only(void **state) {
                {939, 20, true}, {961, 12.9, true}, {961, 13.1, false}};
   mlaf_device_info dev = make_device("d");
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-    mlaf_problem p = make_problem(16, 1, 1000 + (int)i);
+    mlaf_point p = make_point(16, 1, 1000 + (int)i);
     mlaf_db *db = open_db(((db_dir *)*state)->path);
     mlaf_sample s = make_sample("incumbent", 1000, "v1");
     add_sample(db, &dev, &p, &s);
@@ -121,7 +121,7 @@ static void incumbent_yields_to_a_clear_win_only(void **state) {
 static void failures_and_noise_are_never_chosen(void **state) {
   mlaf_db *db = open_db(((db_dir *)*state)->path);
   mlaf_device_info dev = make_device("d");
-  mlaf_problem p = make_problem(16, 1, 1024);
+  mlaf_point p = make_point(16, 1, 1024);
   mlaf_sample s = make_sample("noisy", 10, "v1");
   s.outcome = MLAF_OUT_NOISY;
   add_sample(db, &dev, &p, &s);
@@ -148,7 +148,7 @@ static void failures_and_noise_are_never_chosen(void **state) {
 static void samples_of_an_edited_template_do_not_count(void **state) {
   mlaf_db *db = open_db(((db_dir *)*state)->path);
   mlaf_device_info dev = make_device("d");
-  mlaf_problem p = make_problem(16, 1, 1024);
+  mlaf_point p = make_point(16, 1, 1024);
   mlaf_sample s = make_sample("fast-but-old", 10, "v1");
   add_sample(db, &dev, &p, &s);
   mlaf_sample other = make_sample("other-template", 60, "lds-v1");
@@ -175,7 +175,7 @@ static void nearest_bucket_by_log_distance(void **state) {
     const char *name, *version;
   } tuned[] = {{1, 1024, "b1", "v1"}, {4, 1024, "b4", "v1"}, {64, 8192, "b64", "v2"}};
   for (int i = 0; i < 3; i++) {
-    mlaf_problem p = make_problem(16, tuned[i].batch, tuned[i].ctx);
+    mlaf_point p = make_point(16, tuned[i].batch, tuned[i].ctx);
     mlaf_sample s = make_sample(tuned[i].name, 100, tuned[i].version);
     add_sample(db, &dev, &p, &s);
   }
@@ -187,7 +187,7 @@ static void nearest_bucket_by_log_distance(void **state) {
                {65536, 16777216, "b64", 21}};
   mlaf_rung rung;
   for (int i = 0; i < 5; i++) {
-    mlaf_problem p = make_problem(16, asked[i].batch, asked[i].ctx);
+    mlaf_point p = make_point(16, asked[i].batch, asked[i].ctx);
     mlaf_choice near = choose(db, &dev, &p, &rung);
     assert_string_equal(near.variant, asked[i].name);
     assert_int_equal(rung, MLAF_RUNG_NEAREST);
@@ -199,24 +199,24 @@ static void nearest_bucket_by_log_distance(void **state) {
     const char *name;
   } ties[] = {{64, 1024, "b64"}, {128, 2048, "b128"}, {512, 2048, "b512"}};
   for (int i = 0; i < 3; i++) {
-    mlaf_problem at = make_problem(20, ties[i].batch, ties[i].ctx);
+    mlaf_point at = make_point(20, ties[i].batch, ties[i].ctx);
     mlaf_sample s = make_sample(ties[i].name, 100, "v1");
     add_sample(db, &dev, &at, &s);
   }
-  mlaf_problem tied = make_problem(20, 128, 1024); /* 64 x 1024 and 128 x 2048 are one doubling away */
+  mlaf_point tied = make_point(20, 128, 1024); /* 64 x 1024 and 128 x 2048 are one doubling away */
   assert_string_equal(choose(db, &dev, &tied, &rung).variant, "b128");
-  tied = make_problem(20, 256, 2048); /* both neighbours are one doubling of batch away */
+  tied = make_point(20, 256, 2048); /* both neighbours are one doubling of batch away */
   assert_string_equal(choose(db, &dev, &tied, &rung).variant, "b128");
   mlaf_choice c;
   mlaf_err err;
-  mlaf_problem p = make_problem(16, 2, 1024);
+  mlaf_point p = make_point(16, 2, 1024);
   int calls = 0;
   assert_int_equal(mlaf_db_choose_if(db, &dev, NULL, &p, refuse_version_1, &calls, &c, &rung, &err), MLAF_OK);
   assert_string_equal(c.variant, "b64"); /* the nearer two were refused */
   assert_int_equal(calls, 3);
-  p = make_problem(8, 1, 1024); /* heads are no bucket */
+  p = make_point(8, 1, 1024); /* heads are no bucket */
   assert_int_equal(mlaf_db_choose(db, &dev, NULL, &p, &c, &rung, &err), MLAF_E_NOT_TUNED);
-  p = make_problem(16, 1, 1024); /* the device is HARD */
+  p = make_point(16, 1, 1024); /* the device is HARD */
   assert_int_equal(mlaf_db_choose(db, &other, NULL, &p, &c, &rung, &err), MLAF_E_NOT_TUNED);
   mlaf_db_close(db);
 }
@@ -224,7 +224,7 @@ static void nearest_bucket_by_log_distance(void **state) {
 static void soft_fields_flag_but_do_not_refuse(void **state) {
   mlaf_db *db = open_db(((db_dir *)*state)->path);
   mlaf_device_info dev = make_device("d");
-  mlaf_problem p = make_problem(16, 1, 1024);
+  mlaf_point p = make_point(16, 1, 1024);
   mlaf_sample s = make_sample("a", 100, "v1");
   add_sample(db, &dev, &p, &s);
   mlaf_rung rung;
@@ -249,7 +249,7 @@ static void soft_fields_flag_but_do_not_refuse(void **state) {
 
 typedef struct miss_log {
   int n;
-  char first[MLAF_PROBLEM_TEXT_MAX];
+  char first[MLAF_POINT_TEXT_MAX];
   int64_t count;
 } miss_log;
 static bool note_miss(void *user, const char *device, const char *problem, int64_t n) {
@@ -264,7 +264,7 @@ static bool note_miss(void *user, const char *device, const char *problem, int64
 static void misses_are_remembered_until_tuned(void **state) {
   mlaf_db *db = open_db(((db_dir *)*state)->path);
   mlaf_device_info dev = make_device("d");
-  mlaf_problem p = make_problem(16, 1, 1024), q = make_problem(16, 2, 1024);
+  mlaf_point p = make_point(16, 1, 1024), q = make_point(16, 2, 1024);
   mlaf_choice c;
   mlaf_rung rung;
   mlaf_err err;

@@ -17,7 +17,7 @@ static int mutations(void) {
   return text ? atoi(text) : 150;
 }
 
-static mlaf_problem problem_at(int i) { return make_problem(16, 1 << i, 1024); }
+static mlaf_point problem_at(int i) { return make_point(16, 1 << i, 1024); }
 
 /* Which variant, kernel and time belong together is written into every field. */
 static mlaf_sample sample_at(int problem, int variant) {
@@ -51,13 +51,13 @@ static int live_with(const char *path, unsigned seed) {
   mlaf_device_info dev = make_device("d");
   for (int round = 0; round < 2; round++) {
     for (int i = 0; i < PROBLEMS; i++) {
-      mlaf_problem p = problem_at(i);
+      mlaf_point p = problem_at(i);
       mlaf_choice c;
       mlaf_rung rung;
       mlaf_sample *list = NULL;
       size_t n = 0;
-      char text[MLAF_PROBLEM_TEXT_MAX];
-      mlaf_problem_print(&p, text, sizeof text);
+      char text[MLAF_POINT_TEXT_MAX];
+      mlaf_point_print(&p, text, sizeof text);
       if (mlaf_db_choose(db, &dev, NULL, &p, &c, &rung, &err) == MLAF_OK) {
         if (!kernel_is_ours(&c)) return 3;
         /* a choice made for a problem is one of its own samples */
@@ -71,7 +71,7 @@ static int live_with(const char *path, unsigned seed) {
     mlaf_text_free(&text);
     size_t findings;
     mlaf_db_check(db, NULL, NULL, &findings, &err);
-    mlaf_problem p = problem_at((int)seed % PROBLEMS);
+    mlaf_point p = problem_at((int)seed % PROBLEMS);
     mlaf_sample s = sample_at((int)seed % PROBLEMS, VARIANTS); /* writing onto damage */
     if (!mlaf_db_is_read_only(db)) mlaf_db_add_sample(db, &dev, TOOLCHAIN, &p, &s, &err);
   }
@@ -120,7 +120,7 @@ static void fill(const char *path) {
   mlaf_device_info dev = make_device("d");
   for (int i = 0; i < PROBLEMS; i++)
     for (int v = 0; v < VARIANTS; v++) {
-      mlaf_problem p = problem_at(i);
+      mlaf_point p = problem_at(i);
       mlaf_sample s = sample_at(i, v);
       add_sample(db, &dev, &p, &s);
     }
@@ -132,7 +132,7 @@ static void fill_with_wal(const char *path, const char *copy) {
   mlaf_db *db = open_db(path);
   mlaf_device_info dev = make_device("d");
   for (int v = 0; v < VARIANTS; v++) {
-    mlaf_problem p = problem_at(0);
+    mlaf_point p = problem_at(0);
     mlaf_sample s = sample_at(0, v);
     add_sample(db, &dev, &p, &s);
   }

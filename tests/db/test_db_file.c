@@ -48,7 +48,7 @@ static void fill(const char *path, int samples) {
   mlaf_db *db = open_db(path);
   mlaf_device_info dev = make_device("d");
   for (int i = 0; i < samples; i++) {
-    mlaf_problem p = make_problem(16, 1 + i % 7, 1024);
+    mlaf_point p = make_point(16, 1 + i % 7, 1024);
     char name[32];
     snprintf(name, sizeof name, "variant-%d", i);
     mlaf_sample s = make_sample(name, 1000 + i, "v1");
@@ -120,7 +120,7 @@ static void newer_schema_opens_for_reading(void **state) {
   assert_int_equal(mlaf_db_open(d->path, false, &log, &db, &err), MLAF_OK);
   assert_int_equal(warnings(&warned), 1);
   mlaf_device_info dev = make_device("d");
-  mlaf_problem p = make_problem(16, 1, 1024), unknown = make_problem(5, 1, 1);
+  mlaf_point p = make_point(16, 1, 1024), unknown = make_point(5, 1, 1);
   mlaf_sample s = make_sample("new", 1, "v1");
   assert_int_equal(mlaf_db_add_sample(db, &dev, TOOLCHAIN, &p, &s, &err), MLAF_E_DB);
   assert_has(err.text, "newer mlaforge");
@@ -148,7 +148,7 @@ static void use_damaged(const char *path, int *refused) {
   mlaf_device_info dev = make_device("d");
   mlaf_status status = mlaf_db_open(path, false, NULL, &db, &err);
   for (int i = 0; status == MLAF_OK && i < 7; i++) {
-    mlaf_problem p = make_problem(16, 1 + i, 1024);
+    mlaf_point p = make_point(16, 1 + i, 1024);
     mlaf_choice c;
     mlaf_rung rung;
     mlaf_sample s = make_sample("after", 500, "v1"), *list = NULL;
@@ -224,7 +224,7 @@ static int read_in_sealed_directory(const char *path) {
   mlaf_err err;
   if (mlaf_db_open(path, false, &log, &db, &err) != MLAF_OK) return 1;
   mlaf_device_info dev = make_device("d");
-  mlaf_problem p = make_problem(16, 1, 1024);
+  mlaf_point p = make_point(16, 1, 1024);
   mlaf_choice c;
   mlaf_rung rung;
   if (mlaf_db_choose(db, &dev, NULL, &p, &c, &rung, &err) != MLAF_OK) return 2;
@@ -264,7 +264,7 @@ static int fill_the_disk(const char *path, rlim_t limit) {
   if (mlaf_db_open(path, false, NULL, &db, &err) != MLAF_OK) return 90;
   setrlimit(RLIMIT_FSIZE, &(struct rlimit){limit, limit});
   mlaf_device_info dev = make_device("d");
-  mlaf_problem p = make_problem(16, 1, 1024);
+  mlaf_point p = make_point(16, 1, 1024);
   int done = 0;
   for (; done < 80; done++) {
     char name[32];
@@ -295,7 +295,7 @@ static void full_disk_at(const db_dir *d, rlim_t limit) {
   mlaf_db *db = open_db(d->path);
   assert_int_equal(count(db).samples, done);
   mlaf_device_info dev = make_device("d");
-  mlaf_problem p = make_problem(16, 1, 1024);
+  mlaf_point p = make_point(16, 1, 1024);
   mlaf_sample s = make_sample("later", 90, "v1");
   add_sample(db, &dev, &p, &s); /* space again: it goes on */
   size_t findings = 0;

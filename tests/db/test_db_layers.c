@@ -16,7 +16,7 @@ static void path_in(const db_dir *d, const char *name, char out[160]) { snprintf
 static void add_at(const char *path, const char *device, int batch, const char *variant, double ns) {
   mlaf_db *db = open_db(path);
   mlaf_device_info dev = make_device(device);
-  mlaf_problem p = make_problem(16, batch, 1024);
+  mlaf_point p = make_point(16, batch, 1024);
   mlaf_sample s = make_sample(variant, ns, "v1");
   add_sample(db, &dev, &p, &s);
   mlaf_db_close(db);
@@ -77,7 +77,7 @@ static void outer_layers_add_entry_by_entry(void **state) {
                {64, false, "theirs-4", MLAF_LAYER_SITE, MLAF_RUNG_NEAREST}, /* a device's own before a default */
                {64, true, "default-64", MLAF_LAYER_SHIPPED, MLAF_RUNG_DEFAULT}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-    mlaf_problem p = make_problem(16, cases[i].batch, 1024);
+    mlaf_point p = make_point(16, cases[i].batch, 1024);
     mlaf_choice c;
     mlaf_rung rung;
     if (mlaf_db_choose(db, cases[i].elsewhere ? &other : &dev, NULL, &p, &c, &rung, &err) != MLAF_OK) fail_msg("%s", err.text);
@@ -87,7 +87,7 @@ static void outer_layers_add_entry_by_entry(void **state) {
     assert_int_equal(c.source, cases[i].layer == MLAF_LAYER_USER ? MLAF_SRC_MEASURED : MLAF_SRC_IMPORTED);
   }
   steps s = {"", 0};
-  mlaf_problem p = make_problem(16, 4, 1024);
+  mlaf_point p = make_point(16, 4, 1024);
   mlaf_choice c;
   mlaf_rung rung;
   int64_t misses = count(db).misses;
@@ -130,7 +130,7 @@ static void shards_become_one(void **state) {
   }
   mlaf_db *into = open_db(d->path), *whole = open_db(whole_path), *from[2];
   mlaf_device_info dev = make_device("d");
-  mlaf_problem missed = make_problem(16, 100, 1024);
+  mlaf_point missed = make_point(16, 100, 1024);
   mlaf_choice c;
   mlaf_rung rung;
   mlaf_err err;
@@ -164,7 +164,7 @@ static void gc_keeps_what_counts(void **state) {
   db_dir *d = *state;
   mlaf_db *db = open_db(d->path);
   mlaf_device_info dev = make_device("d");
-  mlaf_problem p = make_problem(16, 1, 1024), missed = make_problem(16, 2, 1024);
+  mlaf_point p = make_point(16, 1, 1024), missed = make_point(16, 2, 1024);
   mlaf_sample s = make_sample("old-template", 50, "v0");
   add_sample(db, &dev, &p, &s);
   for (int i = 0; i < 5; i++) {
@@ -203,7 +203,7 @@ static void request_lengths_are_kept_apart(void **state) {
   db_dir *d = *state;
   mlaf_db *db = open_db(d->path);
   mlaf_device_info dev = make_device("d");
-  mlaf_problem p = make_problem(16, 1, 1024);
+  mlaf_point p = make_point(16, 1, 1024);
   mlaf_sample s = make_sample("even", 100, "v1");
   add_sample(db, &dev, &p, &s);
   s = make_sample("ragged", 150, "v1");
@@ -258,7 +258,7 @@ static void no_wal_on_network_file_systems(void **state) {
   assert_has(said, "lies on NFS");
   assert_null(strstr(strstr(said, "lies on NFS") + 1, "lies on NFS")); /* once */
   mlaf_device_info dev = make_device("d");
-  mlaf_problem p = make_problem(16, 2, 1024);
+  mlaf_point p = make_point(16, 2, 1024);
   mlaf_sample s = make_sample("b", 90, "v1");
   add_sample(db, &dev, &p, &s);
   char wal[160];
@@ -274,7 +274,7 @@ static void defaults_do_not_reach_far(void **state) {
   mlaf_db *db = open_db(d->path);
   mlaf_device_info arch = make_device("arch:gfx942"), dev = make_device("d");
   mlaf_err err;
-  mlaf_problem p = make_problem(16, 8, 4096);
+  mlaf_point p = make_point(16, 8, 4096);
   mlaf_sample s = make_sample("named", 100, "v1");
   memset(s.kernels[0].template_hash, 0, sizeof s.kernels[0].template_hash);
   s.source = MLAF_SRC_MODELLED;
@@ -287,7 +287,7 @@ static void defaults_do_not_reach_far(void **state) {
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     mlaf_choice c;
     mlaf_rung rung;
-    p = make_problem(16, cases[i].batch, cases[i].ctx);
+    p = make_point(16, cases[i].batch, cases[i].ctx);
     assert_int_equal(mlaf_db_choose(db, &dev, NULL, &p, &c, &rung, &err), cases[i].status);
     if (cases[i].status == MLAF_OK) assert_int_equal(rung, MLAF_RUNG_DEFAULT);
   }

@@ -272,12 +272,12 @@ static void choices_answer_as_before(void **state) {
       " ON v.id = c.device JOIN problem p ON p.id = c.problem LEFT JOIN kernel k ON k.id = c.combine", -1, &s, NULL), SQLITE_OK);
   while (sqlite3_step(s) == SQLITE_ROW) {
     mlaf_device_info dev = make_device((const char *)sqlite3_column_text(s, 0));
-    char family[MLAF_PROBLEM_TEXT_MAX];
+    char family[MLAF_POINT_TEXT_MAX];
     const char *symbol = (const char *)sqlite3_column_text(s, 6);
-    mlaf_problem p;
+    mlaf_point p;
     mlaf_choice c;
     mlaf_rung rung;
-    assert_int_equal(mlaf_problem_parse((const char *)sqlite3_column_text(s, 2), &p, NULL, 0), MLAF_OK);
+    assert_int_equal(mlaf_point_parse(NULL, (const char *)sqlite3_column_text(s, 2), &p, NULL, 0), MLAF_OK);
     if (mlaf_db_peek(db, &dev, NULL, &p, &c, &rung, &err)) fail_msg("%s", err.text);
     assert_int_equal(rung, MLAF_RUNG_EXACT);
     assert_string_equal(c.variant, (const char *)sqlite3_column_text(s, 3));
@@ -285,7 +285,7 @@ static void choices_answer_as_before(void **state) {
     assert_true(c.ns == sqlite3_column_double(s, 5));
     assert_string_equal(c.kernels[1].symbol, symbol ? symbol : "");
     assert_string_equal(c.kernels[2].template_name, "");
-    mlaf_problem_family(&p, family, sizeof family);
+    mlaf_point_family(&p, family, sizeof family);
     sqlite3_stmt *q = mlaf_db_prepare(db, MLAF_S_NEAR, &err);
     sqlite3_bind_text(q, 1, family, -1, SQLITE_TRANSIENT);
     sqlite3_bind_text(q, 2, dev.id, -1, SQLITE_TRANSIENT);
@@ -448,7 +448,7 @@ static void schema_1_is_brought_forward(void **state) {
   assert_int_equal(mlaf_db_check(db, NULL, NULL, &findings, &err), MLAF_OK);
   assert_int_equal(findings, 0);
   mlaf_device_info dev = make_device("d");
-  mlaf_problem p = make_problem(5, 1, 1);
+  mlaf_point p = make_point(5, 1, 1);
   mlaf_choice c;
   mlaf_rung rung;
   mlaf_db_choose(db, &dev, NULL, &p, &c, &rung, &err);

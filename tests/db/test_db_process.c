@@ -18,7 +18,7 @@ static int write_samples(const char *path, int who) {
     return 1;
   }
   mlaf_device_info dev = make_device("d");
-  mlaf_problem shared = make_problem(16, 1, 1024), own = make_problem(16, 2 + who, 1024);
+  mlaf_point shared = make_point(16, 1, 1024), own = make_point(16, 2 + who, 1024);
   for (int i = 0; i < EACH; i++) {
     char name[32];
     snprintf(name, sizeof name, "w%d-%d", who, i);
@@ -68,7 +68,7 @@ static void kill_9_keeps_what_was_committed(void **state) {
       mlaf_err err;
       if (mlaf_db_open(d->path, false, NULL, &db, &err) != MLAF_OK) _exit(1);
       mlaf_device_info dev = make_device("d");
-      mlaf_problem p = make_problem(16, 1, 1024);
+      mlaf_point p = make_point(16, 1, 1024);
       for (int i = 0;; i++) {
         char name[32];
         snprintf(name, sizeof name, "r%d-%d", round, i);
@@ -127,7 +127,7 @@ static void kill_9_leaves_imports_and_merges_whole(void **state) {
   snprintf(from, sizeof from, "%s/from.db", d->dir);
   mlaf_db *db = open_db(from);
   for (int i = 0; i < ROWS; i++) {
-    mlaf_problem p = make_problem(16, 1 + i, 1024);
+    mlaf_point p = make_point(16, 1 + i, 1024);
     mlaf_sample s = make_sample("v", 1000 + i, "v1");
     add_sample(db, &dev, &p, &s);
   }
@@ -169,7 +169,7 @@ static void planning_does_not_wait_for_a_writer(void **state) {
   db_dir *d = *state;
   mlaf_db *db = open_db(d->path);
   mlaf_device_info dev = make_device("d");
-  mlaf_problem p = make_problem(16, 1, 1024), other = make_problem(16, 9, 1024);
+  mlaf_point p = make_point(16, 1, 1024), other = make_point(16, 9, 1024);
   mlaf_sample s = make_sample("a", 100, "v1");
   add_sample(db, &dev, &p, &s);
   int ready[2], done[2];

@@ -21,9 +21,9 @@ static void populate(mlaf_db *db) {
   for (int i = 0; i < 9; i++) {
     mlaf_device_info dev = make_device(devices[i % 3]);
     if (i % 3 == 2) snprintf(dev.driver, sizeof dev.driver, "a\tb\\c\n");
-    mlaf_problem p = make_problem(1 << (i % 8), 1 + i, 1000 * (i + 1));
-    p.q_len = 1 + i % 3;
-    p.causal = i % 3 > 0;
+    mlaf_point p = make_point(1 << (i % 8), 1 + i, 1000 * (i + 1));
+    p.v[MLA_DECODE_Q_LEN] = 1 + i % 3;
+    p.v[MLA_DECODE_CAUSAL] = i % 3 > 0;
     mlaf_sample s = make_sample(i % 2 ? "mfma_reg:waves=4/s4" : "-", 1234.5678 * (i + 1), "v1");
     if (i % 2) s.kernels[1] = (mlaf_kernel_ref){0};
     if (i % 4 == 1) s.source = MLAF_SRC_MODELLED;
@@ -110,7 +110,7 @@ static void errors_name_their_line(void **state) {
   mlaf_db *db = open_db(d->path);
   for (int i = 0; i < 3; i++) {
     mlaf_device_info dev = make_device("d");
-    mlaf_problem p = make_problem(16, 1 + i, 1024);
+    mlaf_point p = make_point(16, 1 + i, 1024);
     mlaf_sample s = make_sample("a", 100, "v1");
     add_sample(db, &dev, &p, &s);
   }
@@ -192,7 +192,7 @@ static void errors_name_their_line(void **state) {
 static void imported_choices_serve_and_give_way(void **state) {
   db_dir *d = *state;
   mlaf_device_info dev = make_device("d");
-  mlaf_problem p = make_problem(16, 1, 1024);
+  mlaf_point p = make_point(16, 1, 1024);
   mlaf_db *db = open_db(d->path);
   mlaf_sample s = make_sample("theirs", 100, "v1");
   add_sample(db, &dev, &p, &s);
@@ -228,7 +228,7 @@ static void imported_choices_serve_and_give_way(void **state) {
 static void arch_defaults_and_waived_fields(void **state) {
   mlaf_db *db = open_db(((db_dir *)*state)->path);
   mlaf_device_info dev = make_device("gfx942:sramecc+:xnack-|cu304|xcc8|SPX|NPS1");
-  mlaf_problem p = make_problem(16, 1, 1024);
+  mlaf_point p = make_point(16, 1, 1024);
   mlaf_sample s = make_sample("shipped", 100, "v1");
   mlaf_device_info arch = make_device("arch:gfx942");
   add_sample(db, &arch, &p, &s);
@@ -249,9 +249,9 @@ static void arch_defaults_and_waived_fields(void **state) {
   assert_int_equal(chosen.source, MLAF_SRC_DEFAULT);
   assert_false(chosen.stale);
   s = make_sample("own", 1000, "v1");
-  p.ctx = 1 << 20;
+  p.v[MLA_DECODE_CTX] = 1 << 20;
   add_sample(db, &dev, &p, &s); /* the device's own far bucket goes before the shipped exact one */
-  p.ctx = 1024;
+  p.v[MLA_DECODE_CTX] = 1024;
   assert_int_equal(mlaf_db_choose(db, &dev, NULL, &p, &chosen, &rung, &err), MLAF_OK);
   assert_int_equal(rung, MLAF_RUNG_NEAREST);
   assert_string_equal(chosen.variant, "own");

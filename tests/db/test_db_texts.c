@@ -43,7 +43,7 @@ typedef struct asked {
   int n;
 } asked;
 
-static void same_answer(asked *a, const mlaf_device_info *dev, const mlaf_problem *p) {
+static void same_answer(asked *a, const mlaf_device_info *dev, const mlaf_point *p) {
   mlaf_choice one, two;
   mlaf_rung first, second;
   mlaf_err err;
@@ -71,17 +71,17 @@ static void same_answer(asked *a, const mlaf_device_info *dev, const mlaf_proble
 /* The problem of a row, one near it, one far off, one of another shape. */
 static bool ask(void *user, const char *device, const mlaf_choice *c) {
   mlaf_device_info dev = make_device(device);
-  mlaf_problem p;
+  mlaf_point p;
   const bool arch = strncmp(device, "arch:", 5) == 0;
   mlaf_db_target_of(device, dev.target, sizeof dev.target);
   if (arch) snprintf(dev.id, sizeof dev.id, "some other device");
-  assert_int_equal(mlaf_problem_parse(c->problem, &p, NULL, 0), MLAF_OK);
+  assert_int_equal(mlaf_point_parse(NULL, c->problem, &p, NULL, 0), MLAF_OK);
   same_answer(user, &dev, &p);
-  p.batch += 1;
+  p.v[MLA_DECODE_BATCH] += 1;
   same_answer(user, &dev, &p);
-  p.ctx *= 16;
+  p.v[MLA_DECODE_CTX] *= 16;
   same_answer(user, &dev, &p);
-  p.page_size = 7;
+  p.v[MLA_DECODE_PAGE_SIZE] = 7;
   same_answer(user, &dev, &p);
   return true;
 }
@@ -128,7 +128,7 @@ static char *make_text(const db_dir *d, const char *device, const char *variant)
   mlaf_db *db = open_db(scratch);
   assert_int_equal(mlaf_db_begin(db, &err), MLAF_OK);
   for (int i = 0; i < SHAPES * BATCHES; i++) {
-    mlaf_problem p = make_problem(1 + i / BATCHES, 1 << i % BATCHES, 1024);
+    mlaf_point p = make_point(1 + i / BATCHES, 1 << i % BATCHES, 1024);
     mlaf_sample x = make_sample(variant, 1000 + i, "v1");
     int64_t at, problem;
     assert_int_equal(mlaf_db_put_device(db, dev.id, dev.target, &at, &err) || mlaf_db_put_problem(db, &p, &problem, &err), 0);
@@ -161,7 +161,7 @@ static void edit(char *text, const char *where, const char *from, const char *to
 
 static mlaf_status choose(shipped *s, const char *device, int heads, int batch, mlaf_choice *c, mlaf_rung *rung) {
   mlaf_device_info dev = make_device(device);
-  mlaf_problem p = make_problem(heads, batch, 1024);
+  mlaf_point p = make_point(heads, batch, 1024);
   mlaf_err err;
   return mlaf_db_choose(s->db, &dev, NULL, &p, c, rung, &err);
 }
@@ -259,7 +259,7 @@ static void misses_wait_beside_the_database(void **state) {
   mlaf_db *db = open_db(d->path);
   const int before = sqlite3_total_changes(db->sql);
   for (int i = 0; i < 5; i++) {
-    mlaf_problem p = make_problem(16, 1 + i % 3, 1024);
+    mlaf_point p = make_point(16, 1 + i % 3, 1024);
     assert_int_equal(mlaf_db_choose(db, &dev, NULL, &p, &c, &rung, &err), MLAF_E_NOT_TUNED);
   }
   assert_int_equal(sqlite3_total_changes(db->sql), before); /* no statement wrote */
@@ -276,7 +276,7 @@ static void misses_wait_beside_the_database(void **state) {
   static const char left[] = "d\tmla_decode:h16,r512,p64,q1,bf16,page64,b9,s1024\nnothing\nd\tmla_dec";
   assert_true(fd >= 0 && write(fd, left, strlen(left)) == (ssize_t)strlen(left));
   assert_int_equal(flock(fd, LOCK_EX), 0);
-  mlaf_problem p = make_problem(16, 1, 1024);
+  mlaf_point p = make_point(16, 1, 1024);
   assert_int_equal(mlaf_db_choose(db, &dev, NULL, &p, &c, &rung, &err), MLAF_E_NOT_TUNED);
   assert_int_equal(misses_of(db).n, 3);
   close(fd);
@@ -303,7 +303,7 @@ static void misses_have_an_end(void **state) {
   snprintf(path, sizeof path, "%s-misses", d->path);
   mlaf_db *db = open_db(d->path);
   for (int i = 0; i < 3000; i++) {
-    mlaf_problem p = make_problem(16, 1 + i % 7, 1024);
+    mlaf_point p = make_point(16, 1 + i % 7, 1024);
     assert_int_equal(mlaf_db_choose(db, &dev, NULL, &p, &c, &rung, &err), MLAF_E_NOT_TUNED);
   }
   assert_int_equal(stat(path, &st), 0);

@@ -13,6 +13,7 @@
 #include "cuda/fake_whole.h"
 #include "cuda/fakecuda.h"
 #include "fake/fake_test.h"
+#include "point.h"
 
 enum { WIDE = FW_RANK + FW_ROPE, MOST = 1100, UNITS = 132, GROUPS = 2, PARTS = UNITS / GROUPS, GUARD = 4096 };
 
@@ -169,7 +170,7 @@ static void by_library(mlaf_device *dev, const batch *x, const variant *v, const
   const mlaf_loaded_desc desc = {what, {{&decode, image}, {v->combined ? &add : NULL, image}}, v->splits};
   mlaf_err err = {MLAF_OK, ""};
   mlaf_loaded *l = NULL;
-  if (mlaf_loaded_open(dev, &x->of.problem, &desc, &l, &err)) fail_msg("%s: %s", what, err.text);
+  if (mlaf_loaded_open(dev, pt(&x->of.problem), &desc, &l, &err)) fail_msg("%s: %s", what, err.text);
   *out = make_result(x, mlaf_loaded_workspace_size(l, v->splits, x->of.total_q));
   mlaf_execute_args a = MLAF_EXECUTE_ARGS_INIT;
   a.q = x->q, a.ckv = x->cache, a.qo_indptr = x->qo, a.kv_indptr = x->kv, a.kv_indices = x->pages;

@@ -6,10 +6,11 @@
 
 #include "bundle/bundle.h"
 #include "ops/mla_decode/launch.h"
-#include "ops/mla_decode/nearest.h"
+#include "op/nearest.h"
 #include "cuda/fakecuda.h"
 #include "db/db_fixture.h"
 #include "ops/mla_decode/fields.h"
+#include "point.h"
 
 _Static_assert((int)BATCH_MAX == (int)MLA_DECODE_BATCH_MAX,
                "the vendored loader has another limit than gen/ops/mla_decode/fields.lua");
@@ -41,7 +42,7 @@ static struct {
   mlaf_embed_index index;
 } t;
 
-static mlaf_problem at(int batch, int ctx) {
+static mlaf_problem asked_at(int batch, int ctx) {
   mlaf_problem p = make_problem(H, batch, ctx);
   p.q_len = Q;
   p.causal = 1;
@@ -55,11 +56,12 @@ static uint32_t splits_of(int decode, int i) {
 
 static void add(int n, int i, bool baseline) {
   const int decode = baseline ? 1 : i % DECODES;
-  const mlaf_problem p = at(batches[i / 3], contexts[i % 3]);
+  const mlaf_problem p = asked_at(batches[i / 3], contexts[i % 3]);
   const uint32_t splits = splits_of(decode, i + i / 5);
   const bool combined = splits > 1 || decode == ALWAYS;
   mlaf_problem_print(&p, t.texts[n], sizeof t.texts[n]);
-  t.plans[n] = (mlaf_bundle_plan){.target = "sm_90a", .text = t.texts[n], .problem = p, .baseline = baseline, .rung = "exact",
+  t.plans[n] = (mlaf_bundle_plan){.target = "sm_90a", .text = t.texts[n], .problem = point_of(&p), .baseline = baseline,
+                                  .rung = "exact",
                                   .source = "measured", .variant = "x:a=1/s9,rows=1", .knob = splits,
                                   .kernels = {&t.kernels[decode], combined ? &t.kernels[COMBINE] : NULL}};
   t.rows[n] = (mlaf_embed_row){H, p.rank, p.rope, Q, 1, 0, p.page_size, p.batch, p.ctx, baseline, (int32_t)splits,
@@ -91,9 +93,9 @@ static int setup(void **state) {
 /* The grid's own problems, what lies between, ties (batch 3 of 1 and 9), and far outside. */
 static mlaf_problem question(int i) {
   static uint64_t x = 88172645463325252u;
-  if (i < GRID) return at(batches[i / 3], contexts[i % 3]);
+  if (i < GRID) return asked_at(batches[i / 3], contexts[i % 3]);
   x ^= x << 13, x ^= x >> 7, x ^= x << 17;
-  return i % 2 ? at(1 + (int)(x % 100), 1 << (x >> 32) % 18) : at(1 << x % 11, 1 + (int)((x >> 32) % 100000));
+  return i % 2 ? asked_at(1 + (int)(x % 100), 1 << (x >> 32) % 18) : asked_at(1 << x % 11, 1 + (int)((x >> 32) % 100000));
 }
 
 static mlaf_db *tuned_db(const db_dir *d, const mlaf_device_info *dev) {
@@ -110,7 +112,7 @@ static bool is_for_any(const mlaf_bundle_plan *x) { return x->kernels[0]->flags 
 /* What the planner tells the database, by what the generator says of a kernel. */
 static bool not_for_one(void *user, const mlaf_choice *c) {
   for (int i = 0; i < ROWS; i += 2)
-    if (!strcmp(c->problem, t.plans[i].text)) return !mlaf_for_one(user, &t.plans[i].problem) || is_for_any(&t.plans[i]);
+    if (!strcmp(c->problem, t.plans[i].text)) return !mlaf_stands_back(pt(user), &t.plans[i].problem) || is_for_any(&t.plans[i]);
   fail_msg("no plan of %s", c->problem);
   return false;
 }
@@ -134,12 +136,12 @@ static void three_answers_agree(void **state) {
     mlaf_rung rung;
     mlaf_err err;
     size_t n;
-    assert_int_equal(mlaf_db_peek(db, &dev, NULL, &p, &choice, &rung, &err), MLAF_OK);
+    assert_int_equal(mlaf_db_peek(db, &dev, NULL, pt(&p), &choice, &rung, &err), MLAF_OK);
     passed += !not_for_one(&p, &choice);
-    assert_int_equal(mlaf_db_why(db, &dev, NULL, &p, not_for_one, &p, unheard, NULL, &choice, &rung, &err), MLAF_OK);
-    assert_int_equal(mlaf_bundle_rank(&t.bundle, "sm_90a", &p, &list, &n, &err), MLAF_OK);
+    assert_int_equal(mlaf_db_why(db, &dev, NULL, pt(&p), not_for_one, &p, unheard, NULL, &choice, &rung, &err), MLAF_OK);
+    assert_int_equal(mlaf_bundle_rank(&t.bundle, "sm_90a", pt(&p), &list, &n, &err), MLAF_OK);
     if (mlaf_embed_plan_get(e, &asked, &plan, why, sizeof why)) fail_msg("%s", why);
-    mlaf_bundle_fit(list, n, list[0], &p, &f);
+    mlaf_bundle_fit(list, n, list[0], pt(&p), &f);
     assert_string_equal(choice.problem, list[0]->text);
     assert_ptr_equal(plan->row, &t.rows[list[0] - t.plans]);
     assert_int_equal(plan->splits, f.knob);
@@ -162,14 +164,14 @@ static void three_answers_agree(void **state) {
 
 static void splits_fill_the_device(void **state) {
   const mlaf_fit_kernel k = {64, 64, 132}, no_slots = {64, 64, 0}, no_step = {64, 0, 132};
-  mlaf_problem p = at(4, 16384); /* 16 workgroups of a split, 256 rounds of tokens */
-  assert_int_equal(mlaf_fit_splits(&p, &k, 16), 8); /* 8 x 16 = 128 at once; 16 would take two rounds of workgroups */
+  mlaf_problem p = asked_at(4, 16384); /* 16 workgroups of a split, 256 rounds of tokens */
+  assert_int_equal(mlaf_fit_knob(pt(&p), &k, 16), 8); /* 8 x 16 = 128 at once; 16 would take two rounds of workgroups */
   p.batch = 33;
-  assert_int_equal(mlaf_fit_splits(&p, &k, 8), 1); /* 132 workgroups: one round without a combine kernel */
-  p = at(1, 100); /* two rounds of tokens */
-  assert_int_equal(mlaf_fit_splits(&p, &k, 77), 1); /* nothing to divide */
-  assert_int_equal(mlaf_fit_splits(&p, &no_slots, 132), 132);
-  assert_int_equal(mlaf_fit_splits(&p, &no_step, 132), 132);
+  assert_int_equal(mlaf_fit_knob(pt(&p), &k, 8), 1); /* 132 workgroups: one round without a combine kernel */
+  p = asked_at(1, 100); /* two rounds of tokens */
+  assert_int_equal(mlaf_fit_knob(pt(&p), &k, 77), 1); /* nothing to divide */
+  assert_int_equal(mlaf_fit_knob(pt(&p), &no_slots, 132), 132);
+  assert_int_equal(mlaf_fit_knob(pt(&p), &no_step, 132), 132);
 }
 
 static void names_rebuild_the_variant(void **state) {
@@ -177,9 +179,9 @@ static void names_rebuild_the_variant(void **state) {
   mlaf_bundle_fitted f;
   mlaf_err err;
   size_t n;
-  const mlaf_problem p = at(1, 1100);
-  assert_int_equal(mlaf_bundle_rank(&t.bundle, "sm_90a", &p, &list, &n, &err), MLAF_OK);
-  mlaf_bundle_fit(list, n, list[0], &p, &f);
+  const mlaf_problem p = asked_at(1, 1100);
+  assert_int_equal(mlaf_bundle_rank(&t.bundle, "sm_90a", pt(&p), &list, &n, &err), MLAF_OK);
+  mlaf_bundle_fit(list, n, list[0], pt(&p), &f);
   char name[64];
   if (f.knob > 1) snprintf(name, sizeof name, "x:a=1/s%u,rows=1", f.knob);
   else snprintf(name, sizeof name, "x:a=1/s1");
@@ -189,10 +191,11 @@ static void names_rebuild_the_variant(void **state) {
 }
 
 static void reach(void **state) {
-  const mlaf_problem p = at(8, 1024), near = at(16, 8192), far = at(16, 8193), one = at(4, 1024);
-  assert_true(mlaf_in_reach(mlaf_doublings(&p, &near), false) && !mlaf_in_reach(mlaf_doublings(&p, &far), false));
-  assert_true(mlaf_in_reach(mlaf_doublings(&p, &one), true) && !mlaf_in_reach(mlaf_doublings(&p, &near), true));
-  assert_true(fabs(mlaf_doublings(&p, &near) - 4) < 1e-12 && mlaf_doublings(&p, &p) == 0);
+  const mlaf_problem p = asked_at(8, 1024), near = asked_at(16, 8192), far = asked_at(16, 8193), one = asked_at(4, 1024);
+  const double to_near = mlaf_point_doublings(pt(&p), pt(&near)), to_far = mlaf_point_doublings(pt(&p), pt(&far));
+  assert_true(mlaf_in_reach(to_near, false) && !mlaf_in_reach(to_far, false));
+  assert_true(mlaf_in_reach(mlaf_point_doublings(pt(&p), pt(&one)), true) && !mlaf_in_reach(to_near, true));
+  assert_true(fabs(to_near - 4) < 1e-12 && mlaf_point_doublings(pt(&p), pt(&p)) == 0);
 }
 
 int main(void) {

@@ -11,6 +11,7 @@
 #include "gen/gen.h"
 #include "ops/mla_decode/fields.h"
 #include "need.h"
+#include "point.h"
 
 enum { PER_PROBLEM = 14, PER_FAMILY = 3, MAX_FAMILIES = 8, MAX_JOBS = 128 };
 
@@ -48,7 +49,7 @@ static void add_problem(batch *b, const char *text) {
   size_t n = 0, kept = 0, seen = 0;
   mlaf_err err = {0};
   assert_int_equal(mlaf_problem_parse(text, &p, why, sizeof why), MLAF_OK);
-  if (mlaf_gen_space(b->gen, &p, b->target, &list, &n, &err)) fail_msg("%s: %s", text, err.text);
+  if (mlaf_gen_space(b->gen, mlaf_point_text(pt(&p)).s, b->target, &list, &n, &err)) fail_msg("%s: %s", text, err.text);
   for (size_t i = 0; i < n; i++) seen += !list[i].rejected && list[i].knob == 1;
   size_t stride = seen / PER_PROBLEM + 1, at = 0, combines = 0;
   for (size_t i = 0; i < n && !list[i].rejected; i++) {
@@ -116,7 +117,7 @@ static size_t add_some(batch *b, const char *text, size_t each) {
   mlaf_err err = {0};
   family *families = calloc(MAX_FAMILIES, sizeof *families);
   assert_int_equal(mlaf_problem_parse(text, &p, why, sizeof why), MLAF_OK);
-  if (mlaf_gen_space(b->gen, &p, b->target, &list, &n, &err)) fail_msg("%s: %s", text, err.text);
+  if (mlaf_gen_space(b->gen, mlaf_point_text(pt(&p)).s, b->target, &list, &n, &err)) fail_msg("%s: %s", text, err.text);
   sort_into_families(list, n, families, &count);
   for (size_t i = 0; i < count; i++)
     for (size_t k = 0; k < each; k++) {

@@ -8,6 +8,8 @@
 #include "cmocka_all.h"
 #include "gen/host.h"
 #include "limit.h"
+#include "point.h"
+#include "op/op.h"
 
 /* Sanitizers cost time that is not the generator's. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -88,7 +90,8 @@ static void expect_bad(const char *text, const char *piece1, const char *piece2)
   assert_string_equal(hash, "untouched");
   mlaf_variant v = {0};
   mlaf_problem p = problem_of("mla_decode:h16");
-  assert_int_equal(mlaf_gen_variant(g, &p, "gfx942", "nonsense", &v, &err), MLAF_E_TEMPLATE); /* the state survives */
+  assert_int_equal(mlaf_gen_variant(g, mlaf_point_text(pt(&p)).s, "gfx942", "nonsense", &v, &err),
+                   MLAF_E_TEMPLATE); /* the state survives */
   assert_non_null(strstr(err.text, "nonsense"));
   world_write(&w, "x.hip.in", "fine\n");
   mlaf_gen *again = open_gen(w.dir);
@@ -137,7 +140,7 @@ static void memory_limit_anywhere(void **state) {
     g->memory_max = limit;
     mlaf_err err = {0};
     mlaf_variant v = {0};
-    mlaf_status st = mlaf_gen_baseline(g, &p, "gfx942", &v, &err);
+    mlaf_status st = mlaf_gen_baseline(g, mlaf_point_text(pt(&p)).s, "gfx942", &v, &err);
     if (st) {
       assert_int_equal(st, MLAF_E_TEMPLATE);
       assert_null(v.name);
@@ -145,7 +148,8 @@ static void memory_limit_anywhere(void **state) {
       g->memory_max = MLAF_GEN_MEMORY_MAX; /* the state survives */
       failed++;
     }
-    if (st && mlaf_gen_baseline(g, &p, "gfx942", &v, &err)) fail_msg("after a failure at %zu: %s", limit, err.text);
+    if (st && mlaf_gen_baseline(g, mlaf_point_text(pt(&p)).s, "gfx942", &v, &err)) fail_msg("after a failure at %zu: %s", limit,
+                                                                                            err.text);
     assert_non_null(v.name);
     mlaf_variant_clear(&v);
     mlaf_gen_close(g);
@@ -206,7 +210,7 @@ static void space_is_ordered_and_rebuilds(void **state) {
   size_t n = 0, candidates = 0;
   mlaf_err err = {0};
   double start = mlaf_now();
-  if (mlaf_gen_space(g, &p, "gfx942", &list, &n, &err)) fail_msg("%s", err.text);
+  if (mlaf_gen_space(g, mlaf_point_text(pt(&p)).s, "gfx942", &list, &n, &err)) fail_msg("%s", err.text);
   print_message("space: %zu variants in %.1f ms\n", n, (mlaf_now() - start) * 1e3);
   for (size_t i = 0; i < n; i++) {
     const mlaf_variant *v = &list[i];
@@ -222,7 +226,7 @@ static void space_is_ordered_and_rebuilds(void **state) {
     assert_int_equal(strncmp(v->kernels[0].symbol, "mlaf_mla_decode_", 16), 0);
     if (i % 41) continue;
     mlaf_variant w = {0};
-    if (mlaf_gen_variant(g, &p, "gfx942", v->name, &w, &err)) fail_msg("%s", err.text);
+    if (mlaf_gen_variant(g, mlaf_point_text(pt(&p)).s, "gfx942", v->name, &w, &err)) fail_msg("%s", err.text);
     assert_string_equal(w.name, v->name);
     assert_string_equal(w.kernels[0].params, v->kernels[0].params);
     assert_string_equal(w.kernels[0].symbol, v->kernels[0].symbol);
@@ -234,7 +238,7 @@ static void space_is_ordered_and_rebuilds(void **state) {
   mlaf_variant *best = NULL;
   size_t n_best = 0;
   for (size_t most = 1; most <= n; most += most == 3 ? n - 3 : 2) { /* 1, 3 and all there are */
-    if (mlaf_gen_best(g, &p, "gfx942", most, &best, &n_best, &err)) fail_msg("%s", err.text);
+    if (mlaf_gen_best(g, mlaf_point_text(pt(&p)).s, "gfx942", most, &best, &n_best, &err)) fail_msg("%s", err.text);
     assert_int_equal(n_best, most < candidates ? most : candidates);
     for (size_t i = 0; i < n_best; i++) assert_string_equal(best[i].name, list[i].name);
     mlaf_variants_free(best, n_best);
@@ -250,12 +254,12 @@ static void bad_requests(void **state) {
   mlaf_variant v = {0}, *list = NULL;
   size_t n = 7;
   mlaf_err err = {0};
-  assert_int_equal(mlaf_gen_variant(g, &p, "gfx942", "nonsense", &v, &err), MLAF_E_TEMPLATE);
+  assert_int_equal(mlaf_gen_variant(g, mlaf_point_text(pt(&p)).s, "gfx942", "nonsense", &v, &err), MLAF_E_TEMPLATE);
   assert_non_null(strstr(err.text, "nonsense"));
-  assert_int_equal(mlaf_gen_space(g, &p, "gfx000", &list, &n, &err), MLAF_E_TEMPLATE);
-  assert_int_equal(mlaf_gen_best(g, &p, "gfx000", 2, &list, &n, &err), MLAF_E_TEMPLATE);
+  assert_int_equal(mlaf_gen_space(g, mlaf_point_text(pt(&p)).s, "gfx000", &list, &n, &err), MLAF_E_TEMPLATE);
+  assert_int_equal(mlaf_gen_best(g, mlaf_point_text(pt(&p)).s, "gfx000", 2, &list, &n, &err), MLAF_E_TEMPLATE);
   p.rank = 100;
-  assert_int_equal(mlaf_gen_space(g, &p, "gfx942", &list, &n, &err), MLAF_E_PROBLEM);
+  assert_int_equal(mlaf_gen_space(g, mlaf_point_text(pt(&p)).s, "gfx942", &list, &n, &err), MLAF_E_TEMPLATE);
   assert_non_null(strstr(err.text, "100"));
   assert_null(list);
   assert_int_equal(n, 7);
@@ -274,11 +278,11 @@ static void rejected_variant_says_why(void **state) {
   mlaf_variant *list = NULL, v = {0};
   size_t n = 0, tried = 0;
   mlaf_err err = {0};
-  assert_int_equal(mlaf_gen_space(g, &p, "gfx942", &list, &n, &err), MLAF_OK);
+  assert_int_equal(mlaf_gen_space(g, mlaf_point_text(pt(&p)).s, "gfx942", &list, &n, &err), MLAF_OK);
   for (size_t i = n; i-- > 0 && list[i].rejected && tried < 5;) {
     if (list[i].knob > 1) continue;
     tried++;
-    assert_int_equal(mlaf_gen_variant(g, &p, "gfx942", list[i].name, &v, &err), MLAF_E_TEMPLATE);
+    assert_int_equal(mlaf_gen_variant(g, mlaf_point_text(pt(&p)).s, "gfx942", list[i].name, &v, &err), MLAF_E_TEMPLATE);
     assert_non_null(strstr(err.text, list[i].rejected));
   }
   assert_true(tried > 0);
@@ -286,19 +290,15 @@ static void rejected_variant_says_why(void **state) {
   mlaf_gen_close(g);
 }
 
-/* Every line of the manifest, from the embedded files: the binary renders what the checkout says it renders. A sanitizer sees the
+/* Every line of a manifest, from the embedded files: the binary renders what the checkout says it renders. A sanitizer sees the
  * same few calls each time: a share of the lines. */
-static void manifest_hashes(void **state) {
-  (void)state;
-  char path[512], line[1024];
-  snprintf(path, sizeof path, "%s/tests/golden/manifest.tsv", source_dir());
+static int check_manifest(mlaf_gen *g, const char *path, int *all) {
+  char line[1024];
   FILE *f = fopen(path, "rb");
   assert_non_null(f);
-  mlaf_gen *g = open_gen(NULL);
-  int lines = 0, all = 0;
-  double start = mlaf_now();
+  int lines = 0;
   while (fgets(line, sizeof line, f)) {
-    if (line[0] == '#' || all++ % MANIFEST_SHARE) continue;
+    if (line[0] == '#' || (*all)++ % MANIFEST_SHARE) continue;
     char *save = NULL, *target = strtok_r(line, "\t", &save), *template_name = strtok_r(NULL, "\t", &save);
     char *params = strtok_r(NULL, "\t", &save);
     char *want = strtok_r(NULL, "\n", &save);
@@ -312,8 +312,22 @@ static void manifest_hashes(void **state) {
     lines++;
   }
   fclose(f);
-  print_message("%d kernels, %.2f ms each\n", lines, (mlaf_now() - start) * 1e3 / lines);
-  assert_true(all > 100 && lines >= all / MANIFEST_SHARE);
+  return lines;
+}
+
+/* Each operation's. */
+static void manifest_hashes(void **state) {
+  (void)state;
+  char path[512];
+  mlaf_gen *g = open_gen(NULL);
+  for (const mlaf_op *const *op = mlaf_ops_all; *op; op++) {
+    int all = 0;
+    double start = mlaf_now();
+    snprintf(path, sizeof path, "%s/tests/golden/%s/manifest.tsv", source_dir(), (*op)->name);
+    const int lines = check_manifest(g, path, &all);
+    print_message("%s: %d kernels, %.2f ms each\n", (*op)->name, lines, (mlaf_now() - start) * 1e3 / lines);
+    assert_true(all > 20 && lines >= all / MANIFEST_SHARE);
+  }
   mlaf_gen_close(g);
 }
 
@@ -340,9 +354,9 @@ static void embedded_equals_directory(void **state) {
   mlaf_problem p = problem_of("mla_decode:h128,r256,p32,q2,causal,f16,page3,b1,s777");
   mlaf_variant va = {0}, vb = {0};
   mlaf_err err = {0};
-  assert_int_equal(mlaf_gen_baseline(a, &p, "gfx942", &va, &err), MLAF_OK);
+  assert_int_equal(mlaf_gen_baseline(a, mlaf_point_text(pt(&p)).s, "gfx942", &va, &err), MLAF_OK);
   double start = mlaf_now();
-  assert_int_equal(mlaf_gen_baseline(b, &p, "gfx942", &vb, &err), MLAF_OK);
+  assert_int_equal(mlaf_gen_baseline(b, mlaf_point_text(pt(&p)).s, "gfx942", &vb, &err), MLAF_OK);
   print_message("baseline from a directory, first call: %.2f ms\n", (mlaf_now() - start) * 1e3);
   assert_string_equal(va.name, vb.name);
   assert_string_equal(va.kernels[0].template_hash, vb.kernels[0].template_hash);

@@ -13,6 +13,7 @@
 #include "run/build.h"
 #include "plan/ctx.h"
 #include "mlaforge/mlaforge.h"
+#include "point.h"
 
 enum { NO_DEVICE = 3, TIMES = 20, WAIT_NS = 30000 };
 
@@ -78,10 +79,10 @@ static mlaf_loaded *load(rig *r, const mlaf_problem *p, const char *name) {
   mlaf_loaded *l = NULL;
   int compiles = 0;
   const char *target = mlaf_ctx_target(r->ctx);
-  DO(mlaf_gen_variant(r->gen, p, target, name, &v, &err));
+  DO(mlaf_gen_variant(r->gen, mlaf_point_text(pt(p)).s, target, name, &v, &err));
   DO(mlaf_build_init(&v, &build, &err));
   DO(mlaf_build_now(&build, r->gen, r->ctx->compiler, target, true, &compiles, &err));
-  DO(mlaf_build_load(&build, r->dev, p, &l, &err));
+  DO(mlaf_build_load(&build, r->dev, pt(p), &l, &err));
   mlaf_build_clear(&build);
   mlaf_variant_clear(&v);
   return l;
@@ -132,7 +133,7 @@ static subject prepare(rig *r, const mlaf_loaded *l, const mlaf_problem *p, cons
   mlaf_bench_opts opts = {.seed = 1, .cache_limit = (int64_t)1 << 30};
   const size_t rows = (size_t)p->batch * (size_t)p->q_len * (size_t)p->heads;
   DO(mlaf_lengths_parse(lengths, &opts.lengths, &err));
-  DO(mlaf_bench_create(r->dev, p, &opts, &s.bench, &err));
+  DO(mlaf_bench_create(r->dev, pt(p), &opts, &s.bench, &err));
   s.n = 3 * (size_t)p->batch + 2 + (size_t)(s.bench->pages * s.bench->sets);
   s.words = s.bench->host;
   s.pages = s.bench->args.num_pages;

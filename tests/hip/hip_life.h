@@ -5,6 +5,7 @@
 #include "check/bench.h"
 #include "run/built.h"
 #include "hip/hip_device.h"
+#include "point.h"
 
 static mlaf_status hip_life(const built *b, mlaf_err *err) {
   mlaf_device *dev = NULL;
@@ -32,8 +33,8 @@ static mlaf_status hip_life(const built *b, mlaf_err *err) {
   if (!st) st = ops->stream_create(dev, &stream, err);
   if (!st) st = ops->sync(dev, stream, err);
   ops->stream_destroy(dev, stream);
-  if (!st) st = mlaf_build_load(&b->build, dev, &b->problem, &l, err);
-  if (!st) st = mlaf_bench_create(dev, &b->problem, NULL, &bench, err);
+  if (!st) st = mlaf_build_load(&b->build, dev, pt(&b->problem), &l, err);
+  if (!st) st = mlaf_bench_create(dev, pt(&b->problem), NULL, &bench, err);
   if (!st) st = mlaf_bench_time(bench, l, &once, &timing, err);
   mlaf_bench_free(bench);
   mlaf_loaded_close(l);

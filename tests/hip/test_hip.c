@@ -13,6 +13,7 @@
 #include "fake/fake_test.h"
 #include "hip/hip_life.h"
 #include "mlaforge/mlaforge.h"
+#include "point.h"
 
 static void use_fake(const char *which) {
   char file[64];
@@ -209,18 +210,18 @@ static void kernels_run(void **state) {
   mlaf_device *dev = open_device("hip");
   mlaf_loaded *l = NULL;
   mlaf_err err = {MLAF_OK, ""};
-  if (mlaf_build_load(&b.build, dev, &b.problem, &l, &err)) fail_msg("%s", err.text);
+  if (mlaf_build_load(&b.build, dev, pt(&b.problem), &l, &err)) fail_msg("%s", err.text);
   for (int inject = MLAF_INJECT_NONE; inject <= MLAF_INJECT_OOB_PAGE; inject++) {
     mlaf_suite *suite = NULL;
     mlaf_verify_result r;
-    assert_int_equal(mlaf_suite_create(&b.problem, 11, (mlaf_inject)inject, &suite, &err), MLAF_OK);
+    assert_int_equal(mlaf_suite_create(pt(&b.problem), 11, (mlaf_inject)inject, &suite, &err), MLAF_OK);
     if (mlaf_suite_run(suite, l, &r, &err)) fail_msg("%s", err.text);
     mlaf_suite_free(suite);
   }
   mlaf_bench *bench = NULL;
   mlaf_timing t = {.ns = 0};
   const mlaf_time_opts opts = {.warmup = 1, .min_samples = 5, .max_samples = 5, .min_window_ns = 1e6, .limit_s = 20};
-  assert_int_equal(mlaf_bench_create(dev, &b.problem, NULL, &bench, &err), MLAF_OK);
+  assert_int_equal(mlaf_bench_create(dev, pt(&b.problem), NULL, &bench, &err), MLAF_OK);
   if (mlaf_bench_time(bench, l, &opts, &t, &err)) fail_msg("%s", err.text);
   assert_int_equal(t.source, MLAF_TIME_MEASURED);
   assert_int_equal(t.samples, 5);
@@ -256,8 +257,8 @@ static void timing_without_graphs(void **state) {
     built_open(&b, "mla_decode:h4,r64,p32,q1,bf16,page16,b1,s16", NULL);
     mlaf_device *dev = open_device("hip");
     const int before = fake_int("fake_leaks");
-    if (mlaf_build_load(&b.build, dev, &b.problem, &l, &err)) fail_msg("%s", err.text);
-    assert_int_equal(mlaf_bench_create(dev, &b.problem, NULL, &bench, &err), MLAF_OK);
+    if (mlaf_build_load(&b.build, dev, pt(&b.problem), &l, &err)) fail_msg("%s", err.text);
+    assert_int_equal(mlaf_bench_create(dev, pt(&b.problem), NULL, &bench, &err), MLAF_OK);
     fake_reset();
     if (failures[i]) setenv("FAKEHIP_FAIL", failures[i], 1);
     if (mlaf_bench_time(bench, l, &opts, &t, &err)) fail_msg("%s: %s", failures[i] ? failures[i] : "no graphs", err.text);
@@ -283,7 +284,7 @@ static void a_launch_is_only_a_launch(void **state) {
   mlaf_loaded *l = NULL;
   mlaf_bench *bench = NULL;
   void *mem = NULL;
-  assert_int_equal(mlaf_build_load(&b.build, dev, &b.problem, &l, NULL), MLAF_OK);
+  assert_int_equal(mlaf_build_load(&b.build, dev, pt(&b.problem), &l, NULL), MLAF_OK);
   assert_int_equal(mlaf_ops(dev)->mem_alloc(dev, 1 << 20, &mem, NULL), MLAF_OK);
   assert_int_equal(mlaf_ops(dev)->mem_fill(dev, mem, 0, 1 << 20, NULL), MLAF_OK);
   char *at = mem;

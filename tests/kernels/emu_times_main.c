@@ -6,6 +6,7 @@
 
 #include "check/bench.h"
 #include "rig.h"
+#include "point.h"
 
 static bool timed(rig *r, mlaf_bench *bench, const mlaf_problem *p, const mlaf_variant *v, double *us) {
   mlaf_loaded *l = rig_load(r, p, v);
@@ -46,7 +47,7 @@ int main(int argc, char **argv) {
     mlaf_err err;
     rig_candidates_make(&r, &p, &c);
     compile_all(&r, &c);
-    if (mlaf_bench_create(r.dev, &p, &opts, &bench, &err)) return fprintf(stderr, "%s\n", err.text), 1;
+    if (mlaf_bench_create(r.dev, pt(&p), &opts, &bench, &err)) return fprintf(stderr, "%s\n", err.text), 1;
     for (size_t k = 0; k < c.n_all; k++) {
       double us;
       if (!taken(&c.all[k]) || !timed(&r, bench, &p, &c.all[k], &us)) continue;

@@ -12,14 +12,15 @@
 #include "emu/timing.h"
 #include "ragged.h"
 #include "rig.h"
+#include "point.h"
 
 static mlaf_loaded *load(rig *r, const mlaf_problem *p, const char *name, char full[256]) {
   mlaf_variant v;
   mlaf_err err;
   char text[256];
   snprintf(text, sizeof text, "%s%s", name, strchr(name, '/') ? "" : "/s1");
-  if (strchr(name, '/') ? mlaf_gen_variant(r->gen, p, "gfx942", text, &v, &err)
-                        : mlaf_gen_refit(r->gen, p, "gfx942", text, &v, &err)) {
+  if (strchr(name, '/') ? mlaf_gen_variant(r->gen, mlaf_point_text(pt(p)).s, "gfx942", text, &v, &err)
+                        : mlaf_gen_refit(r->gen, mlaf_point_text(pt(p)).s, "gfx942", text, &v, &err)) {
     fprintf(stderr, "%s\n", err.text);
     return NULL;
   }
@@ -67,7 +68,7 @@ int main(int argc, char **argv) {
     mlaf_bench_opts opts = {.seed = 1, .tokens = tokens, .cache_limit = INT64_C(1) << 29};
     mlaf_bench *b;
     mlaf_err err;
-    if (mlaf_bench_create(r.dev, &p, &opts, &b, &err)) return fprintf(stderr, "%s\n", err.text), 1;
+    if (mlaf_bench_create(r.dev, pt(&p), &opts, &b, &err)) return fprintf(stderr, "%s\n", err.text), 1;
     for (int i = 2; i < argc; i++) {
       char name[256];
       mlaf_loaded *l = load(&r, &p, argv[i], name);

@@ -10,6 +10,7 @@
 #include "op/numeric.h"
 #include "need.h"
 #include "mlaforge/plan.h"
+#include "point.h"
 
 #define ok(call, err) do { if ((call) != MLAF_OK) fail_msg("%s", (err).text); } while (0)
 
@@ -38,7 +39,7 @@ mlaf_problem rig_problem(const char *text) {
 void rig_candidates_make(rig *r, const mlaf_problem *p, rig_candidates *out) {
   mlaf_err err;
   *out = (rig_candidates){NULL, 0, NULL, 0};
-  ok(mlaf_gen_space(r->gen, p, "gfx942", &out->all, &out->n_all, &err), err);
+  ok(mlaf_gen_space(r->gen, mlaf_point_text(pt(p)).s, "gfx942", &out->all, &out->n_all, &err), err);
   out->distinct = calloc(out->n_all + 1, sizeof *out->distinct);
   for (size_t i = 0; i < out->n_all; i++) {
     const mlaf_variant *v = &out->all[i];
@@ -131,7 +132,7 @@ void rig_code_free(rig_code *c) {
 mlaf_status rig_open_code(rig *r, const mlaf_problem *p, const rig_code *c, mlaf_loaded **out, mlaf_err *err) {
   const mlaf_loaded_desc desc = {
       .name = c->variant->name, .kernels = {{&c->refs[0], c->code[0]}, {&c->refs[1], c->code[1]}}, .knob = c->variant->knob};
-  return mlaf_loaded_open(r->dev, p, &desc, out, err);
+  return mlaf_loaded_open(r->dev, pt(p), &desc, out, err);
 }
 
 mlaf_loaded *rig_load(rig *r, const mlaf_problem *p, const mlaf_variant *v) {

@@ -14,6 +14,7 @@
 #include "emu/timing.h"
 #include "ragged.h"
 #include "rig.h"
+#include "point.h"
 
 static const double TOLERANCE = 0.10;
 #define SPLIT_REG  "mfma_reg:blocks=1,kvload=nt,psplit=1,qsrc=reg,rescale=lazy,schedule=splits,tile=16,waves=4/"
@@ -108,7 +109,7 @@ static void decode_kernels(void **state) {
     rig_candidates_make(&r, &p, &c);
     const mlaf_variant *v = first_of(&c, shapes[i].family);
     mlaf_loaded *l = rig_load(&r, &p, v);
-    if (mlaf_bench_create(r.dev, &p, &opts, &bench, &err)) fail_msg("%s", err.text);
+    if (mlaf_bench_create(r.dev, pt(&p), &opts, &bench, &err)) fail_msg("%s", err.text);
     if (mlaf_bench_prepare(bench, l, mlaf_loaded_knob(l), &prepared, &err)) fail_msg("%s", err.text);
     shorten(r.dev, &prepared, &p, shapes[i].lengths);
     snprintf(name, sizeof name, "%s, %s, %.3s/s%u", shapes[i].problem + strlen("mla_decode:"), lengths_names[shapes[i].lengths],
@@ -148,9 +149,9 @@ static void uneven_launches(void **state) {
     mlaf_variant v;
     char name[160];
     mlaf_err err;
-    if (mlaf_gen_variant(r.gen, &p, "gfx942", uneven[i].variant, &v, &err)) fail_msg("%s", err.text);
+    if (mlaf_gen_variant(r.gen, mlaf_point_text(pt(&p)).s, "gfx942", uneven[i].variant, &v, &err)) fail_msg("%s", err.text);
     mlaf_loaded *l = rig_load(&r, &p, &v);
-    if (mlaf_bench_create(r.dev, &p, &opts, &bench, &err)) fail_msg("%s", err.text);
+    if (mlaf_bench_create(r.dev, pt(&p), &opts, &bench, &err)) fail_msg("%s", err.text);
     if (mlaf_bench_prepare(bench, l, mlaf_loaded_knob(l), &prepared, &err)) fail_msg("%s", err.text);
     snprintf(name, sizeof name, "h%d,b%d,s%d, %s, %s", p.heads, p.batch, p.ctx, ragged_names[uneven[i].kind],
              strstr(uneven[i].variant, "schedule"));

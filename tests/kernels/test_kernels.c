@@ -9,6 +9,7 @@
 #include "check/verify.h"
 #include "ops/mla_decode/fields.h"
 #include "rig.h"
+#include "point.h"
 
 /* Heads x q_len x (rank, rope) x page size x mask x type, so that every value meets the ones it could quarrel with. */
 static const char *const problems[] = {
@@ -34,7 +35,7 @@ static size_t verify_problem(rig *r, const char *text, size_t turn, double *wors
   mlaf_err err = {MLAF_OK, ""};
   rig_candidates_make(r, &p, &c);
   if (c.n < 24) fail_msg("%s: %zu distinct variants; 24 are promised", text, c.n);
-  if (mlaf_suite_create(&p, 7 + turn, MLAF_INJECT_NONE, &suite, &err)) fail_msg("%s: %s", text, err.text);
+  if (mlaf_suite_create(pt(&p), 7 + turn, MLAF_INJECT_NONE, &suite, &err)) fail_msg("%s: %s", text, err.text);
   const size_t wanted = wanted_variants(c.n);
   const mlaf_variant **chosen = calloc(wanted + 1, sizeof *chosen);
   for (size_t k = 0; k < wanted; k++) chosen[k] = c.distinct[(turn + k * c.n / wanted) % c.n];
@@ -115,7 +116,7 @@ static void injected_faults_stay_where_they_are(void **state) {
     mlaf_suite *suite;
     mlaf_err err;
     rig_candidates_make(&r, &p, &c);
-    assert_int_equal(mlaf_suite_create(&p, 3, i % 2 ? MLAF_INJECT_NAN_Q : MLAF_INJECT_OOB_PAGE, &suite, &err), MLAF_OK);
+    assert_int_equal(mlaf_suite_create(pt(&p), 3, i % 2 ? MLAF_INJECT_NAN_Q : MLAF_INJECT_OOB_PAGE, &suite, &err), MLAF_OK);
     for (size_t k = 0; k < 2; k++) {
       mlaf_loaded *l = rig_load(&r, &p, c.distinct[k * (c.n - 1)]);
       mlaf_verify_result result;

@@ -9,6 +9,7 @@
 #include "emu/model_report.h"
 #include "need.h"
 #include "rig.h"
+#include "point.h"
 
 static int all_points(report_point *p) {
   const char *root = getenv("MLAF_SOURCE_DIR");
@@ -57,7 +58,7 @@ static double our_us(rig *r, const report_point *at) {
     if (!c.all[i].rejected && !strncmp(c.all[i].name, "mfma_lds:", 9) && c.all[i].knob == (unsigned)at->splits) v = &c.all[i];
   if (!v) fail_msg("%s: no lds variant of %d splits", text, at->splits);
   mlaf_loaded *l = rig_load(r, &p, v);
-  if (mlaf_bench_create(r->dev, &p, &opts, &bench, &err)) fail_msg("%s", err.text);
+  if (mlaf_bench_create(r->dev, pt(&p), &opts, &bench, &err)) fail_msg("%s", err.text);
   if (mlaf_bench_time(bench, l, NULL, &t, &err)) fail_msg("%s", err.text);
   mlaf_bench_free(bench);
   mlaf_loaded_close(l);

@@ -10,6 +10,7 @@
 #include "op/numeric.h"
 #include "need.h"
 #include "rig.h"
+#include "point.h"
 
 static const struct {
   const char *problem, *variant;
@@ -90,7 +91,7 @@ static void any_lengths_are_served(void **state) {
     mlaf_variant v;
     mlaf_rng rng = {100 + (uint64_t)k};
     mlaf_err err;
-    if (mlaf_gen_variant(r.gen, &p, "gfx942", kernels[k].variant, &v, &err)) fail_msg("%s", err.text);
+    if (mlaf_gen_variant(r.gen, mlaf_point_text(pt(&p)).s, "gfx942", kernels[k].variant, &v, &err)) fail_msg("%s", err.text);
     mlaf_loaded *l = rig_load(&r, &p, &v);
     for (int i = 0; i < cases; i++) {
       const mlaf_case_spec s = draw(&p, &rng);

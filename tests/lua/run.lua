@@ -144,12 +144,23 @@ function T.sampled(share, name, fn)
 end
 T.full = full
 
-for _, file in ipairs({ "engine", "loader", "params", "arch", "budget", "model", "space", "nearby",
+local files = {}
+for _, file in ipairs({ "engine", "loader", "params", "arch", "budget", "ops", "model", "space", "nearby",
   "lds", "merge", "needs", "render", "limits", "golden", "same", "search", "protocol", "docs" }) do
-  if not arg[1] or file:find(arg[1]) then
+  files[#files + 1] = { name = file, path = here .. "/test_" .. file .. ".lua" }
+end
+-- An operation's own: tests/ops/OP/test_*.lua.
+local found = io.popen(("cd '%s' && LC_ALL=C ls tests/ops/*/test_*.lua 2>/dev/null"):format(root))
+for path in found:lines() do
+  local op, name = path:match("^tests/ops/([%w_]+)/test_([%w_]+)%.lua$")
+  files[#files + 1] = { name = op .. "/" .. name, path = root .. "/" .. path }
+end
+found:close()
+for _, file in ipairs(files) do
+  if not arg[1] or file.name:find(arg[1]) then
     local first = #tests
-    assert(loadfile(here .. "/test_" .. file .. ".lua"))(T)
-    for i = first + 1, #tests do tests[i].name = file .. ": " .. tests[i].name end
+    assert(loadfile(file.path))(T)
+    for i = first + 1, #tests do tests[i].name = file.name .. ": " .. tests[i].name end
   end
 end
 

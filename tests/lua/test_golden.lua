@@ -1,5 +1,5 @@
--- Goldens: tests/golden/<template>/<case>.params + .hip or .cu, and the manifest of source hashes. tools/golden-update.lua makes
--- them; nothing here writes.
+-- Goldens: tests/golden/<template>/<case>.params + .hip or .cu, and each operation's manifest of source hashes.
+-- tools/golden-update.lua makes them; nothing here writes.
 local T = ...
 local test, eq, ok = T.test, T.eq, T.ok
 local loader = T.loader()
@@ -27,14 +27,19 @@ end)
 -- Of a family's parameters the goldens show every word, and of numbers the least and the most; every value is in them or in the
 -- manifest.
 test("goldens and manifest show every value of every parameter", function()
-  local params, families = loader.require("params"), loader.require("ops").get("mla_decode").families
+  local params, ops = loader.require("params"), loader.require("ops")
   local shown, listed = {}, {}
   local function see(set, template, text)
     for k, v in pairs(params.parse(text)) do set[template .. " " .. k .. "=" .. v] = true end
   end
   for _, c in ipairs(golden.cases(loader, T.root)) do see(shown, c.template, c.params) end
-  for _, line in ipairs(T.lines("tests/golden/manifest.tsv")) do see(listed, line:match("^.-\t(.-)\t(.-)\t")) end
-  for name, family in pairs(families) do
+  for _, line in ipairs(golden.manifests(T.root)) do see(listed, line:match("^.-\t(.-)\t(.-)\t")) end
+  local families = {}
+  for _, op in ipairs(ops.names()) do
+    for name, family in pairs(ops.get(op).families) do families[#families + 1] = { op .. "'s " .. name, family } end
+  end
+  for _, one in ipairs(families) do
+    local name, family = one[1], one[2]
     for key, values in pairs(family.params) do
       local least, most = math.huge, -math.huge
       for _, v in ipairs(values) do
@@ -53,18 +58,20 @@ test("goldens and manifest show every value of every parameter", function()
   end
 end)
 
-test("the manifest lists exactly the kernels of its problems, sorted", function()
-  local want, got = golden.kernels(loader, T.root), T.lines("tests/golden/manifest.tsv")
-  eq(#got, #want, "entries")
-  for i, line in ipairs(got) do
-    eq(line:match("^(.-\t.-\t.-)\t"), want[i].target .. "\t" .. want[i].template .. "\t" .. want[i].params, "entry " .. i)
-    ok(line:find("\t%x+$") and #line:match("\t(%x+)$") == 64, "entry %d has no hash", i)
+test("each manifest lists exactly the kernels of its problems, sorted", function()
+  for _, op in ipairs(loader.require("ops").names()) do
+    local want, got = golden.kernels(loader, T.root, op), T.lines(golden.file(op, "manifest.tsv"))
+    eq(#got, #want, op .. ": entries")
+    for i, line in ipairs(got) do
+      eq(line:match("^(.-\t.-\t.-)\t"), want[i].target .. "\t" .. want[i].template .. "\t" .. want[i].params, "entry " .. i)
+      ok(line:find("\t%x+$") and #line:match("\t(%x+)$") == 64, "entry %d has no hash", i)
+    end
   end
 end)
 
-test("no two kernels of the manifest share a symbol", function()
+test("no two kernels of the manifests share a symbol", function()
   local by = {}
-  for _, line in ipairs(T.lines("tests/golden/manifest.tsv")) do
+  for _, line in ipairs(golden.manifests(T.root)) do
     local target, template, params = line:match("^(.-)\t(.-)\t(.-)\t")
     local symbol = emit.symbol(template, params, target)
     ok(not by[symbol], "%s: %s and %s", symbol, params, by[symbol])
@@ -74,7 +81,7 @@ end)
 
 -- All of them are checked by tests/gen/test_gen.c, where SHA-256 is fast; here a spread.
 test("manifest hashes", function()
-  local got = T.lines("tests/golden/manifest.tsv")
+  local got = golden.manifests(T.root)
   for i = 1, #got, math.max(1, #got // 16) do
     local target, template, params, hash = got[i]:match("^(.-)\t(.-)\t(.-)\t(%x+)$")
     local _, now = emit.render(template, params, target)

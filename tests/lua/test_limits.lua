@@ -1,35 +1,41 @@
--- The edges of gen/ops/mla_decode/fields.lua: kernels that the space offers there keep their contracts, so that a limit raised
--- without kernels that honour it fails here; what it does not offer it refuses with a reason. tests/gen/resources.c compiles
--- some of them.
+-- The edges of gen/ops/OP/fields.lua: kernels that the space offers there keep their contracts, so that a limit raised without
+-- kernels that honour it fails here; what it does not offer it refuses with a reason. tests/gen/resources.c compiles some of
+-- mla_decode's.
 local T = ...
 local test, eq, ok = T.test, T.eq, T.ok
 local loader = T.loader()
 loader.host.sha256 = function(text) return ("%064x"):format(#text) end -- hashes are not looked at here
 local space, emit, problem = loader.require("space"), loader.require("emit"), loader.require("problem")
+local ops = loader.require("ops")
 local FIELDS = loader.require("ops/mla_decode/fields")
 
--- One problem for each end of each field, the others usual; the corners where all shape fields are least or most; and heads and
--- query tokens both at their most, as their product is what kernels count rows in.
-local function edges()
-  local list, usual = {}, { heads = 16, rank = 512, rope = 64, q_len = 1, page_size = 64, batch = 4, ctx = 1024 }
-  local function add(fields)
-    local p = { op = "mla_decode", causal = 1, dtype = "bf16" }
-    for name, value in pairs(usual) do p[name] = fields[name] or value end
+-- Of mla_decode: heads and query tokens both at their most, as their product is what kernels count rows in.
+local MORE = { mla_decode = { "h256,q8,causal,b4,s1024", "h256,r32,p0,page1,b4,s1024", "h256,r128,q2,causal,b4,s1024",
+  "h256,r256,q2,causal,b4,s1024" } }
+
+-- One problem for each word and for each end of each field, the others as in the example; and the corners where all shape fields
+-- are least or most.
+local function edges(op)
+  local fields, list = ops.get(op).fields, {}
+  local usual = problem.parse(op .. ":" .. ops.get(op).fields.example)
+  local function add(given)
+    local p = { op = op }
+    for _, f in ipairs(fields) do p[f.field] = given[f.field] == nil and usual[f.field] or given[f.field] end
     list[#list + 1] = problem.check(p)
   end
   local least, most = {}, {}
-  for _, f in ipairs(FIELDS) do
+  for _, f in ipairs(fields) do
     if f.key then
       add({ [f.field] = f.least })
       add({ [f.field] = f.most })
       least[f.field], most[f.field] = f.least, f.most
+    else
+      for i, word in ipairs(f.words) do add({ [f.field] = f.words[1] == "" and i - 1 or word }) end
     end
   end
   add(least)
   add(most)
-  add({ heads = most.heads, q_len = most.q_len })
-  add({ heads = most.heads, rank = least.rank, rope = least.rope, page_size = least.page_size })
-  for _, rank in ipairs({ 128, 256 }) do add({ heads = most.heads, rank = rank, q_len = 2 }) end
+  for _, text in ipairs(MORE[op] or {}) do list[#list + 1] = problem.parse(op .. ":" .. text) end
   return list
 end
 
@@ -45,8 +51,10 @@ local function some(list, step, shift)
 end
 
 test("at its edges a problem has kernels, all of which keep their contracts", function()
+  local all_edges = {}
+  for _, op in ipairs(ops.names()) do table.move(edges(op), 1, #edges(op), #all_edges + 1, all_edges) end
   for _, target in ipairs(loader.targets()) do
-    for i, p in ipairs(edges()) do
+    for i, p in ipairs(all_edges) do
       local all, fits = space.kernels(p, target), 0
       for _, item in ipairs(all) do
         if item.rejected then ok(item.rejected ~= "", "%s: %s is refused without a reason", problem.print(p), item.name) end
@@ -96,9 +104,18 @@ test("with the most heads each family serves a problem or says why not", functio
   end
 end)
 
-test("what is made of the table, and kept, is what the table says", function()
-  for what, file in pairs({ doc = "docs/limits.md", python = "python/mlaforge/fields.py", embed = "runtime/embed/mlaf_embed.h",
-    loader = "runtime/embed/mlaf_embed.c" }) do
+test("what is made of the tables, and kept, is what the tables say", function()
+  local made = { python = "python/mlaforge/fields.py", embed = "runtime/embed/mlaf_embed.h",
+    loader = "runtime/embed/mlaf_embed.c" }
+  local pages = io.popen(("cd '%s' && grep -l '^<!-- fields of ' docs/*.md"):format(T.root)) -- one of each operation's
+  for page in pages:lines() do
+    local op = T.read(page):match("<!%-%- fields of ([%w_]+) %-%->")
+    ok(not made["doc:" .. op], "%s has two pages with its fields", op)
+    made["doc:" .. op] = page
+  end
+  pages:close()
+  for _, op in ipairs(ops.names()) do ok(made["doc:" .. op], "no page of docs has '<!-- fields of %s -->'", op) end
+  for what, file in pairs(made) do
     local pipe = assert(io.popen(("%s %s/tools/limits.lua %s %s"):format(T.lua, T.root, what, T.root)))
     local text = pipe:read("a")
     pipe:close()
@@ -106,18 +123,26 @@ test("what is made of the table, and kept, is what the table says", function()
   end
 end)
 
-test("the table's rows are whole", function()
-  local rows = {}
-  for _, f in ipairs(FIELDS) do
+-- Of an operation.
+local function whole(op, fields)
+  local rows, sizes = {}, 0
+  for _, f in ipairs(fields) do
+    local name = op .. "'s " .. f.field
     rows[f.field] = f
-    ok((f.key == nil) == (f.words ~= nil), "%s: a key or words", f.field)
+    ok((f.key == nil) == (f.words ~= nil), "%s: a key or words", name)
     if f.key then
-      ok(f.least % f.multiple == 0 and f.most % f.multiple == 0 and f.least <= f.most, "%s: %d..%d", f.field, f.least, f.most)
-      ok(not f.size or f.least >= 1, "%s: distance is a ratio", f.field)
-      ok(not f.default or (f.default >= f.least and f.default <= f.most), "%s: default %s", f.field, tostring(f.default))
+      ok(f.least % f.multiple == 0 and f.most % f.multiple == 0 and f.least <= f.most, "%s: %d..%d", name, f.least, f.most)
+      ok(not f.size or f.least >= 1, "%s: distance is a ratio", name)
+      ok(not f.default or (f.default >= f.least and f.default <= f.most), "%s: default %s", name, tostring(f.default))
     end
+    sizes = f.size and sizes + 1 or sizes
+    ok(f.size or sizes == 0, "%s: sizes stand last", name)
     local by = f.moot and rows[f.moot.field]
-    ok(not f.moot or (by and f.moot.at >= by.least and f.moot.at <= by.most), "%s: moot by an earlier field's value", f.field)
+    ok(not f.moot or (by and f.moot.at >= by.least and f.moot.at <= by.most), "%s: moot by an earlier field's value", name)
   end
-  eq(problem.print(problem.parse("mla_decode:" .. FIELDS.example)), "mla_decode:" .. FIELDS.example, "the example is canonical")
+  eq(problem.print(problem.parse(op .. ":" .. fields.example)), op .. ":" .. fields.example, "the example is canonical")
+end
+
+test("the tables' rows are whole", function()
+  for _, op in ipairs(ops.names()) do whole(op, ops.get(op).fields) end
 end)

@@ -10,7 +10,7 @@ local function best(text)
 end
 local function first_of(text, family, splits)
   for _, v in ipairs(space.variants(problem.parse(text), "gfx942")) do
-    if not v.rejected and v.name:find("^" .. family .. ":") and v.splits == splits then return v end
+    if not v.rejected and v.name:find("^" .. family .. ":") and v.knob == splits then return v end
   end
 end
 
@@ -72,8 +72,8 @@ test("a combine costs at least its launch", function()
 end)
 
 test("one long request is split, a full device is not", function()
-  ok(best("mla_decode:h16,b1,s131072").splits >= 16, "B=1 ctx=128K: %s", best("mla_decode:h16,b1,s131072").name)
-  ok(best("mla_decode:h16,b512,s4096").splits <= 2, "B=512: %s", best("mla_decode:h16,b512,s4096").name)
+  ok(best("mla_decode:h16,b1,s131072").knob >= 16, "B=1 ctx=128K: %s", best("mla_decode:h16,b1,s131072").name)
+  ok(best("mla_decode:h16,b512,s4096").knob <= 2, "B=512: %s", best("mla_decode:h16,b512,s4096").name)
 end)
 
 test("few heads: bound by memory, within 2x of the bytes at sustained bandwidth", function()

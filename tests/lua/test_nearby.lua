@@ -9,6 +9,12 @@ local function measured(batch, ctx, variant, ns, hash)
   return { batch = batch, ctx = ctx, variant = variant, ns = ns, template_hash = hash or "" }
 end
 
+-- Of p's shape.
+local function choose(p, target, list, any)
+  for _, m in ipairs(list) do m.at = params.merge(p, { batch = m.batch, ctx = m.ctx }) end
+  return nearby.choose(p, target, list, any)
+end
+
 -- 64 rows a request, gfx942: 32-row blocks win where two a request fill the device once, 64-row blocks where they would not.
 local REG = "mfma_reg:blocks=2,kvload=nt,psplit=1,qsrc=lds,rescale=lazy,schedule=fitted,tile=16,waves=4"
 local LDS = "mfma_lds:blocks=1,load=dma,order=plain,rescale=lazy,schedule=fitted,stages=3,waves=4"
@@ -18,7 +24,7 @@ local small, other = measured(128, 1024, REG .. ONCE, 55260), measured(256, 512,
 
 test("another neighbour's kernel is taken where measured over modelled says so, the nearest one's else", function()
   local p = problem.parse(AT .. "b256,s2048") -- measured: lds 164.7 us, reg 201 us
-  local alone, both = nearby.choose(p, "gfx942", { small }, false), nearby.choose(p, "gfx942", { small, other }, false)
+  local alone, both = choose(p, "gfx942", { small }, false), choose(p, "gfx942", { small, other }, false)
   eq(alone.variant.name, REG .. ONCE)
   eq(alone.from, 1)
   eq(alone.ns, alone.nearest_ns)
@@ -28,9 +34,9 @@ test("another neighbour's kernel is taken where measured over modelled says so, 
   eq(space.variant(p, "gfx942", both.variant.name).name, both.variant.name) -- one of p's space
   -- Two splits of it fill the device at the smaller batch, too: 99.0 us, the nearest choice's kernel 112.0 us.
   local half = problem.parse(AT .. "b128,s2048")
-  eq(nearby.choose(half, "gfx942", { small, other }, true).variant.name, LDS .. "/s2,rows=4,team=1")
+  eq(choose(half, "gfx942", { small, other }, true).variant.name, LDS .. "/s2,rows=4,team=1")
   -- Had it been slower where it was measured, the nearest one's.
-  eq(nearby.choose(half, "gfx942", { small, measured(256, 512, LDS .. ONCE, 66000) }, false).variant.name, REG .. ONCE)
+  eq(choose(half, "gfx942", { small, measured(256, 512, LDS .. ONCE, 66000) }, false).variant.name, REG .. ONCE)
 end)
 
 local function one_request(ctx, kernel, ns) return measured(1, ctx, "sm90_few:cluster=" .. kernel, ns) end
@@ -42,8 +48,8 @@ test("a kernel that was only timed near serves where it was timed on both sides"
   local list = { first, one_request(1024, ONE .. "/s16,rows=1,team=4", 7724),
     one_request(16384, "16,load=tma,rows=8,schedule=splits,wgs=1/s3,rows=1,team=1", 18890),
     one_request(16384, ONE .. "/s64,rows=1,team=8", 15556) }
-  eq(nearby.choose(p, "sm_90a", { first }, false).variant.decode.symbol, space.variant(p, "sm_90a", first.variant).decode.symbol)
-  local x = nearby.choose(p, "sm_90a", list, true)
+  eq(choose(p, "sm_90a", { first }, false).variant.decode.symbol, space.variant(p, "sm_90a", first.variant).decode.symbol)
+  local x = choose(p, "sm_90a", list, true)
   eq(x.variant.name, "sm90_few:cluster=" .. ONE .. "/s32,rows=1,team=16")
   eq(x.from, 2)
 end)
@@ -55,24 +61,24 @@ local pair = measured(2, 1024, WIDE .. "/s1", 6628)
 
 test("one that nobody timed serves where it may and is far better, one that was slow does not", function()
   local p = problem.parse("mla_decode:h16,b4,s4096")
-  eq(nearby.choose(p, "sm_90a", { pair }, false).from, 1)
-  local x = nearby.choose(p, "sm_90a", { pair }, true)
+  eq(choose(p, "sm_90a", { pair }, false).from, 1)
+  local x = choose(p, "sm_90a", { pair }, true)
   eq(x.from, 0)
   ok(x.variant.decode.symbol ~= space.variant(p, "sm_90a", pair.variant).decode.symbol
     and x.variant.name:find("^sm90_few:.*=fitted"),
     x.variant.name)
   local slow = measured(2, 1024, x.variant.name, 1, x.variant.decode.template_hash)
   slow.slow = true
-  ok(nearby.choose(p, "sm_90a", { pair, slow }, true).variant.decode.symbol ~= x.variant.decode.symbol, "it was slow")
+  ok(choose(p, "sm_90a", { pair, slow }, true).variant.decode.symbol ~= x.variant.decode.symbol, "it was slow")
   slow.template_hash = ("0"):rep(64) -- another kernel's slowness
-  eq(nearby.choose(p, "sm_90a", { pair, slow }, true).variant.name, x.variant.name)
+  eq(choose(p, "sm_90a", { pair, slow }, true).variant.name, x.variant.name)
 end)
 
 test("what was timed with one request serves none of several if it does not serve any lengths", function()
   local p = problem.parse("mla_decode:h16,b4,s4096")
-  raises(function() nearby.choose(p, "sm_90a", { lone }, false) end, "no tuned kernel fits mla_decode:h16")
-  eq(nearby.choose(p, "sm_90a", { lone }, true).from, 0)
-  local x = nearby.choose(p, "sm_90a", { lone, pair }, false)
+  raises(function() choose(p, "sm_90a", { lone }, false) end, "no tuned kernel fits mla_decode:h16")
+  eq(choose(p, "sm_90a", { lone }, true).from, 0)
+  local x = choose(p, "sm_90a", { lone, pair }, false)
   eq(x.from, 2)
   eq(x.nearest_ns, x.ns) -- the nearest choice for several
   eq(x.variant.decode.symbol, space.variant(p, "sm_90a", pair.variant).decode.symbol)
@@ -99,21 +105,21 @@ test("where less is known an estimate is higher", function()
     m.ns = space.variant(problem.parse(AT .. "b128,s" .. m.ctx), "gfx942", m.variant).model_ns
   end
   local modelled = space.variant(p, "gfx942", REG .. ONCE).model_ns
-  local one, two = nearby.choose(p, "gfx942", { far }, false).ns, nearby.choose(p, "gfx942", { far, near }, false).ns
+  local one, two = choose(p, "gfx942", { far }, false).ns, choose(p, "gfx942", { far, near }, false).ns
   ok(modelled < two and two < one and one < modelled * math.exp(0.2), "%.1f, %.1f, %.1f us", modelled, two, one)
 end)
 
 test("what the generator no longer makes says nothing", function()
   local p = problem.parse(AT .. "b256,s2048")
   local gone, edited = measured(256, 512, "mfma_lds:zeal=1/s1", 1), measured(256, 512, LDS .. ONCE, 49800, ("0"):rep(64))
-  eq(nearby.choose(p, "gfx942", { small, gone, edited }, false).variant.name, REG .. ONCE)
-  raises(function() nearby.choose(p, "gfx942", { gone, edited }, true) end, "none of the tuned variants")
+  eq(choose(p, "gfx942", { small, gone, edited }, false).variant.name, REG .. ONCE)
+  raises(function() choose(p, "gfx942", { gone, edited }, true) end, "none of the tuned variants")
   local now = measured(256, 512, LDS .. ONCE, 49800, loader.template_hash("mla_decode/mfma_lds", "gfx942"))
-  eq(nearby.choose(p, "gfx942", { small, now }, false).from, 2)
+  eq(choose(p, "gfx942", { small, now }, false).from, 2)
 end)
 
 test("splits follow the problem", function()
-  local fitted = nearby.choose(problem.parse(AT .. "b2,s8192"), "gfx942", { measured(128, 1024, REG .. ONCE, 55260) }, false)
-  ok(fitted.variant.splits > 8, "%d splits", fitted.variant.splits)
+  local fitted = choose(problem.parse(AT .. "b2,s8192"), "gfx942", { measured(128, 1024, REG .. ONCE, 55260) }, false)
+  ok(fitted.variant.knob > 8, "%d splits", fitted.variant.knob)
   eq(fitted.variant.name, space.refit(problem.parse(AT .. "b2,s8192"), "gfx942", REG .. ONCE).name)
 end)

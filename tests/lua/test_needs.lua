@@ -41,7 +41,7 @@ end
 
 local headers = {}
 for _, path in ipairs(loader.list("templates/")) do
-  if path:find("^templates/mla_decode/.*%.h$") then headers[#headers + 1] = path end
+  if path:find("^templates/[%w_]+/.*%.h$") and not path:find("^templates/lib/") then headers[#headers + 1] = path end
 end
 
 test("what a header uses and does not bring, it says that it needs, and nothing else", function()

@@ -4,7 +4,7 @@ local test, eq, ok = T.test, T.eq, T.ok
 local loader = T.quick_loader()
 local space, emit, params, problem = loader.require("space"), loader.require("emit"), loader.require("params"),
   loader.require("problem")
-local families = loader.require("ops").get("mla_decode").families
+local ops = loader.require("ops")
 
 -- fn(target) for each of the targets.
 local function each_target(fn)
@@ -19,9 +19,12 @@ end
 
 test("every family's template is there, and every kernel template has a family", function()
   local of = {}
-  for name, family in pairs(families) do
-    ok(loader.has_kernel(family.template), "%s: no template %s", name, family.template)
-    of[family.template] = true
+  for _, op in ipairs(ops.names()) do
+    for name, family in pairs(ops.get(op).families) do
+      ok(loader.has_kernel(family.template), "%s: no template %s", name, family.template)
+      ok(family.template:find("^" .. op .. "/"), "%s: template %s is another operation's", name, family.template)
+      of[family.template] = true
+    end
   end
   -- What stands in templates/ itself serves no problem: it measures the device, reads page tables, compares outputs.
   for _, name in ipairs({ "block_tables", "read_ceiling", "soak_compare" }) do

@@ -18,8 +18,8 @@ test("NVIDIA targets: names rebuild their variant, families stay with their arch
         eq(w.decode.symbol, v.decode.symbol, v.name)
         eq(w.model_ns, v.model_ns, v.name)
         eq(loader.suffix(v.decode.template), ".cu", v.name)
-        eq(v.combine ~= nil, v.splits > 1, v.name)
-        several = several + (v.splits > 1 and 1 or 0)
+        eq(v.combine ~= nil, v.knob > 1, v.name)
+        several = several + (v.knob > 1 and 1 or 0)
       end
     end
     ok(several > 24, "%s: %d variants with more than one split", target, several)
@@ -45,7 +45,7 @@ test("sm90_many's fitted kernels have their combine kernel behind one split, too
       if not v.rejected and (v.name:find("^sm90_many:") or v.name:find("^sm90_many_gather:")) then
         ok(v.combine, "%s: %s leaves pieces that nobody adds up", text, v.name)
         eq(v.combine.params:match("fitted=%d+"), "fitted=320", v.name)
-        if v.splits == 1 then
+        if v.knob == 1 then
           eq(v.name:match("/s1,(.*)"), behind)
           ones = ones + 1
         end
@@ -137,14 +137,14 @@ test("names are unique and rebuild their variant", function()
       seen[v.name] = true
       if not v.rejected then
         local w = space.variant(p, "gfx942", v.name)
-        for _, field in ipairs({ "name", "splits", "model_ns" }) do eq(w[field], v[field], field) end
+        for _, field in ipairs({ "name", "knob", "model_ns" }) do eq(w[field], v[field], field) end
         for _, k in ipairs({ "decode", "combine" }) do
           eq(v[k] == nil, w[k] == nil, k)
           for field, value in pairs(v[k] or {}) do
             if field ~= "cost" then eq(w[k][field], value, k .. "." .. field) end
           end
         end
-        local alone = v.splits == 1 and not v.name:find("schedule=fitted") -- that may cut one split, too
+        local alone = v.knob == 1 and not v.name:find("schedule=fitted") -- that may cut one split, too
         eq(v.combine == nil, alone, "combine with more than one split")
       end
     end
@@ -155,11 +155,11 @@ test("splits: each has work, and the fills are there", function()
   local p = problem.parse("mla_decode:h16,b1,s131072")
   local most = 0
   for _, v in ipairs(space.variants(p, "gfx942")) do
-    if not v.rejected then most = math.max(most, v.splits) end
+    if not v.rejected then most = math.max(most, v.knob) end
   end
   ok(most >= 128, "B=1 ctx=128K is split %d ways at most", most)
   for _, v in ipairs(space.variants(problem.parse("mla_decode:h16,b1,s1"), "gfx942")) do
-    ok(v.rejected or v.splits == 1, "%s for one token", v.name)
+    ok(v.rejected or v.knob == 1, "%s for one token", v.name)
   end
 end)
 
@@ -167,7 +167,7 @@ test("parameters hold what the source depends on and nothing of the launch", fun
   local p, q = problem.parse("mla_decode:h16,b64,s4096"), problem.parse("mla_decode:h16,b3,s777")
   local name = "/s1"
   for _, v in ipairs(space.variants(p, "gfx942")) do
-    if not v.rejected and v.splits == 1 then name = v.name break end
+    if not v.rejected and v.knob == 1 then name = v.name break end
   end
   eq(space.variant(p, "gfx942", name).decode.params, space.variant(q, "gfx942", name).decode.params)
   local text = space.variant(p, "gfx942", name).decode.params
@@ -192,8 +192,8 @@ T.sampled(5, "a variant is fitted to another batch and context: its kernel stays
   end
   -- A full device needs no splits, an empty one more of a longer context.
   local name = "mfma_reg:" .. params.print(families.baselines[1].params) .. "/s16,rows=1,team=2"
-  eq(space.refit(at(2048, 1024), "gfx942", name).splits, 1)
-  ok(space.refit(at(1, 65536), "gfx942", name).splits > 16)
+  eq(space.refit(at(2048, 1024), "gfx942", name).knob, 1)
+  ok(space.refit(at(1, 65536), "gfx942", name).knob > 16)
   raises(function() space.refit(at(1, 64), "gfx942", "mfma_reg:zeal=1/s1") end, "no zeal=1")
   raises(function() space.refit(at(1, 64), "sm_90a", name) end, "family mfma_reg is not for sm_90a")
 end)

@@ -129,10 +129,12 @@ static mlaf_status execute(mlaf_ctx *ctx, const mlaf_plan *plan, uint16_t *out) 
   a.kv_indices = upload(ctx, ids, sizeof ids, &st);
   a.kv_last_page_lens = upload(ctx, last, sizeof last, &st);
   a.workspace_size = mlaf_plan_workspace_size(plan, 1);
+  require(mlaf_run_workspace(plan, "mla_decode", &a) == a.workspace_size, "another workspace", 0, "");
   if (!st) st = mlaf_mem_alloc(ctx, sizeof expected, &a.o);
   if (!st) st = mlaf_mem_fill(ctx, a.o, 0x5a, sizeof expected);
   if (!st) st = mlaf_mem_alloc(ctx, a.workspace_size, &a.workspace);
   if (!st) st = mlaf_execute(plan, &a, NULL);
+  if (!st) st = mlaf_run(plan, "mla_decode", &a, NULL); /* the same by its name */
   if (!st) st = mlaf_sync(ctx, NULL);
   if (!st) st = mlaf_mem_read(ctx, out, a.o, sizeof expected);
   void *const all[] = {(void *)a.q,          (void *)a.ckv,       (void *)a.qo_indptr,         a.o,
@@ -216,8 +218,10 @@ static void plans_of_the_registry(const void *how) {
   for (int i = 0; i < 6; i++) {
     mlaf_plan *plan = NULL;
     p.batch = 1 + i % 3;
-    mlaf_status st = mlaf_plan_get(ctx, &p, &o, &plan);
-    if (st) check_failure(ctx, "mlaf_plan_get", st);
+    char text[MLAF_PROBLEM_TEXT_MAX];
+    mlaf_problem_print(&p, text, sizeof text);
+    mlaf_status st = i % 2 ? mlaf_plan_for(ctx, text, &o, &plan) : mlaf_plan_get(ctx, &p, &o, &plan);
+    if (st) check_failure(ctx, i % 2 ? "mlaf_plan_for" : "mlaf_plan_get", st);
     require(!st == !!plan, "a failed plan was handed out", st, "");
     if (plan && !held) held = mlaf_plan_retain(plan);
     if (i == 3) mlaf_plan_forget(ctx);
@@ -269,7 +273,10 @@ static void serve(const void *how) {
   o.flags = MLAF_PLAN_TABLES;
   w.plan = &o;
   w.batch_max = 2;
-  mlaf_status st = mlaf_ctx_ordinal(ctx) ? MLAF_E_INTERNAL : mlaf_warm_up(ctx, &p, &w, &made);
+  char text[MLAF_PROBLEM_TEXT_MAX];
+  mlaf_problem_print(&p, text, sizeof text);
+  mlaf_status st = mlaf_ctx_ordinal(ctx) ? MLAF_E_INTERNAL : mlaf_warm_up_between(ctx, text, text, &o, NULL);
+  if (!st) st = mlaf_warm_up(ctx, &p, &w, &made);
   if (!st) st = mlaf_workspace_reserve(ctx, MLAF_ANY_STREAM, made.workspace);
   if (!st) st = mlaf_workspace_get(ctx, NULL, 1 << 20, &workspace, NULL);
   if (!st) st = mlaf_plan_get(ctx, &p, &o, &plan);
@@ -304,8 +311,8 @@ static void tune(const void *how) {
   o.max_candidates = 1;
   o.flags = MLAF_TUNE_NO_RESUME;
   if (make_ctx(0, NULL, &ctx)) return;
-  mlaf_status st = mlaf_tune(ctx, problem(), &o, &r);
-  if (st) check_failure(ctx, "mlaf_tune", st);
+  mlaf_status st = mlaf_tune_for(ctx, PROBLEM, &o, &r); /* mlaf_tune with a string */
+  if (st) check_failure(ctx, "mlaf_tune_for", st);
   else require(r.variant[0] && r.ns > 0, "tuned without a result", 0, "");
   mlaf_ctx_destroy(ctx);
 }
@@ -327,6 +334,10 @@ static void host_only(const void *how) {
   const mlaf_model *m = mlaf_model_find("deepseek-v3");
   require(m && mlaf_model_at(0) && !mlaf_model_find("none such"), "models", 0, "");
   require(!strcmp(mlaf_status_name(MLAF_E_NOMEM), "MLAF_E_NOMEM") && mlaf_status_text(MLAF_E_NOMEM)[0], "statuses", 0, "");
+  require(mlaf_operation_at(0) && !mlaf_operation_at(1000), "operations", 0, "");
+  well = !mlaf_operation_check(PROBLEM, text, sizeof text, why, sizeof why) && !strcmp(text, PROBLEM);
+  require(well, "a problem's string", 0, why);
+  require(mlaf_tune(NULL, &p, NULL, NULL) == MLAF_E_ARG, "tuned without a context", 0, "");
   require(mlaf_version()[0] && mlaf_version_number() == MLAF_VERSION_NUMBER, "version", 0, "");
 }
 

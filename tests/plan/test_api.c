@@ -264,9 +264,9 @@ static void execute_arguments(void **state) {
   assert_int_equal(mlaf_args_check(&p, 3, &a, &err), MLAF_OK);
   NEWER(mlaf_execute_args) newer = {good_args(), 0};
   newer.known.struct_size = sizeof newer;
-  assert_int_equal(mlaf_args_check(&p, 3, &newer.known, &err), MLAF_OK);
+  assert_int_equal(mlaf_loaded_launch(l, 3, &newer.known, NULL, &err), MLAF_OK);
   newer.later = 1;
-  assert_int_equal(mlaf_args_check(&p, 3, &newer.known, &err), MLAF_E_ARG);
+  assert_int_equal(mlaf_loaded_launch(l, 3, &newer.known, NULL, &err), MLAF_E_ARG);
   mlaf_loaded_close(l);
 }
 

@@ -6,7 +6,8 @@
 
 #include "cmocka_all.h"
 #include "ops/mla_decode/block_tables.h"
-#include "plan/tables_kernel.h"
+#include "plan/second_kernel.h"
+#include "point.h"
 #include "run/built.h"
 #include "mlaforge/mlaforge.h"
 
@@ -80,7 +81,7 @@ static int32_t *draw_rows(const tables_case *c, int32_t stride, int32_t *indptr,
 
 static mlaf_status launch(fixture *f, const mlaf_execute_args *a, void *at, mlaf_execute_args *out, mlaf_err *err) {
   mlaf_shared *s = f->ctx->shared;
-  return mlaf_block_tables_launch(s->dev, mlaf_tables_kernel(s), &f->problem, a, at, NULL, out, err);
+  return mlaf_block_tables_launch(s->dev, mlaf_second_kernel(s, &mlaf_block_tables), &f->problem, a, at, NULL, out, err);
 }
 
 static void run_case(fixture *f, const tables_case *c) {
@@ -111,7 +112,7 @@ static void run_case(fixture *f, const tables_case *c) {
   const size_t size = mlaf_block_tables_size(&f->problem, &a);
   assert_int_equal(mlaf_mem_alloc(f->ctx, size, &made), MLAF_OK);
   if (launch(f, &a, made, &out, &err)) fail_msg("%s", err.text);
-  assert_false(mlaf_block_tables_wanted(&out));
+  assert_false(mlaf_block_tables.wanted(&out));
   assert_int_equal(out.num_pages, (c->pages - 1) * (c->rows / c->page) + c->tokens / c->page);
   int32_t *got = get(f->ctx, out.kv_indptr, (size_t)c->batch + 1);
   int32_t *ends_got = get(f->ctx, out.kv_last_page_lens, (size_t)c->batch);
@@ -143,7 +144,7 @@ static int open_fixture(void **state) {
   if (!f || mlaf_ctx_create(&o, &f->ctx, why, sizeof why)) return -1;
   f->problem = (mlaf_problem)MLAF_PROBLEM_INIT;
   pthread_mutex_lock(&f->ctx->lock);
-  mlaf_status st = mlaf_tables_kernel_open(f->ctx, true, &compiles, &err);
+  mlaf_status st = mlaf_second_kernel_open(f->ctx, pt(&f->problem)->op, true, &compiles, &err);
   pthread_mutex_unlock(&f->ctx->lock);
   if (st) fail_msg("%s", err.text);
   *state = f;

@@ -18,6 +18,7 @@
 #include "db/db_internal.h"
 #include "gen/host.h"
 #include "mlaforge/mlaforge.h"
+#include "point.h"
 
 #define PROBLEM "mla_decode:h5,r64,p32,q2,causal,bf16,page16,b1,s128"
 
@@ -72,7 +73,7 @@ static void record(const fixture *f, mlaf_ctx *ctx, tuned how) {
   }
   snprintf(s.variant, sizeof s.variant, "%s", b->name);
   assert_int_equal(mlaf_compiler_identity(f->b.compiler, &toolchain, &err), MLAF_OK);
-  assert_int_equal(mlaf_db_add_sample(ctx->db, mlaf_info(mlaf_ctx_device(ctx)), toolchain, &f->b.problem, &s, &err), MLAF_OK);
+  assert_int_equal(mlaf_db_add_sample(ctx->db, mlaf_info(mlaf_ctx_device(ctx)), toolchain, pt(&f->b.problem), &s, &err), MLAF_OK);
 }
 
 static fixture *begin(tuned how) {
@@ -100,7 +101,7 @@ static double load_s(const fixture *f, mlaf_ctx *ctx) {
   mlaf_loaded *loaded = NULL;
   mlaf_err err;
   const double begun = cpu_s(CLOCK_PROCESS_CPUTIME_ID);
-  assert_int_equal(mlaf_build_load(&f->b.build, mlaf_ctx_device(ctx), &f->b.problem, &loaded, &err), MLAF_OK);
+  assert_int_equal(mlaf_build_load(&f->b.build, mlaf_ctx_device(ctx), pt(&f->b.problem), &loaded, &err), MLAF_OK);
   const double took = cpu_s(CLOCK_PROCESS_CPUTIME_ID) - begun;
   mlaf_loaded_close(loaded);
   return took;

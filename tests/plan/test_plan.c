@@ -14,6 +14,7 @@
 #include "plan/place.h"
 #include "ops/mla_decode/testcase.h"
 #include "mlaforge/mlaforge.h"
+#include "point.h"
 
 #define BASE "blocks=1,kvload=temporal,psplit=1,qsrc=reg,rescale=always,schedule=splits,tile=16,waves=4"
 #define PROBLEM "mla_decode:h5,r64,p32,q2,causal,bf16,page16,b2,s100"
@@ -97,7 +98,7 @@ static void record(fixture *f, const char *problem, const char *template_hash, c
   }
   if (mlaf_device_open("emu:gfx942", NULL, &dev, &err) || mlaf_db_open(f->at.db, false, NULL, &db, &err) ||
       mlaf_compiler_identity(f->b.compiler, &toolchain, &err) ||
-      mlaf_db_add_sample(db, mlaf_info(dev), toolchain, &p, &s, &err))
+      mlaf_db_add_sample(db, mlaf_info(dev), toolchain, pt(&p), &s, &err))
     fail_msg("%s", err.text);
   mlaf_db_close(db);
   mlaf_device_close(dev);

@@ -8,6 +8,7 @@
 #include "plan/ctx.h"
 #include "plan/place.h"
 #include "mlaforge/mlaforge.h"
+#include "point.h"
 
 #define BASE "blocks=1,kvload=temporal,psplit=1,qsrc=reg,rescale=always,schedule=splits,tile=16,waves=4"
 #define PROBLEM "mla_decode:h5,r64,p32,q1,bf16,page16,b2,s512"
@@ -30,7 +31,7 @@ static void record(const fixture *f, const built *b, double ns, const char *leng
   snprintf(s.lengths, sizeof s.lengths, "%s", lengths);
   if (template_hash) snprintf(s.kernels[0].template_hash, sizeof s.kernels[0].template_hash, "%s", template_hash);
   if (mlaf_compiler_identity(b->compiler, &toolchain, &err) ||
-      mlaf_db_add_sample(ctx->db, mlaf_info(mlaf_ctx_device(ctx)), toolchain, &b->problem, &s, &err))
+      mlaf_db_add_sample(ctx->db, mlaf_info(mlaf_ctx_device(ctx)), toolchain, pt(&b->problem), &s, &err))
     fail_msg("%s", err.text);
   mlaf_ctx_destroy(ctx);
 }

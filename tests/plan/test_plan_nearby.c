@@ -4,6 +4,7 @@
 #include "db/db_fixture.h"
 #include "mlaforge/mlaforge.h"
 #include "need.h"
+#include "point.h"
 
 /* 64 rows a request: blocks of 32 rows win where two a request fill the device once, those of 64 where they would not. Times:
  * the emulator's. */
@@ -39,7 +40,7 @@ static void end(fixture *f) {
   mlaf_gen_close(f->gen);
 }
 
-static mlaf_problem at(const char *text) {
+static mlaf_problem parsed(const char *text) {
   mlaf_problem p;
   assert_int_equal(mlaf_problem_parse(text, &p, NULL, 0), MLAF_OK);
   return p;
@@ -48,17 +49,18 @@ static mlaf_problem at(const char *text) {
 /* A sample of a variant that the generator makes; hash NULL: of today's template. */
 static void sample(fixture *f, const char *problem, const char *variant, double us, mlaf_outcome outcome, const char *lengths,
                    const char *hash) {
-  const mlaf_problem p = at(problem);
+  const mlaf_problem p = parsed(problem);
   mlaf_variant v = {.name = NULL};
   mlaf_build b = {.n = 0};
   mlaf_err err = {MLAF_OK, ""};
-  if (mlaf_gen_variant(f->gen, &p, "gfx942", variant, &v, &err) || mlaf_build_init(&v, &b, &err)) fail_msg("%s", err.text);
+  if (mlaf_gen_variant(f->gen, mlaf_point_text(pt(&p)).s, "gfx942", variant, &v, &err) || mlaf_build_init(&v, &b, &err))
+    fail_msg("%s", err.text);
   mlaf_sample s = {.knob = v.knob, .kernels = {b.refs[0], b.refs[1]}, .outcome = outcome, .source = MLAF_SRC_MODELLED,
                    .error = 0.002, .timing = {.source = MLAF_TIME_MODELLED, .ns = 1000 * us, .samples = 7}};
   snprintf(s.variant, sizeof s.variant, "%s", v.name);
   snprintf(s.lengths, sizeof s.lengths, "%s", lengths);
   if (hash) fake_hash(s.kernels[0].template_hash, hash);
-  if (mlaf_db_add_sample(f->db, &f->dev, TOOLCHAIN, &p, &s, &err)) fail_msg("%s", err.text);
+  if (mlaf_db_add_sample(f->db, &f->dev, TOOLCHAIN, pt(&p), &s, &err)) fail_msg("%s", err.text);
   mlaf_build_clear(&b);
   mlaf_variant_clear(&v);
 }
@@ -69,8 +71,8 @@ static void gathers_choices_in_reach_and_the_fastest_beside_them(void **state) {
   fixture f = begin(state);
   mlaf_nearby *n = NULL;
   mlaf_err err;
-  const mlaf_problem p = at(ASKED);
-  assert_int_equal(mlaf_nearby_gather(f.db, &f.dev, NULL, &p, NULL, NULL, &n, &err), MLAF_E_NOT_TUNED);
+  const mlaf_problem p = parsed(ASKED);
+  assert_int_equal(mlaf_nearby_gather(f.db, &f.dev, NULL, pt(&p), NULL, NULL, &n, &err), MLAF_E_NOT_TUNED);
   sample(&f, SHAPE "b128,s1024", REG, 55.26, MLAF_OUT_OK, "equal", NULL);
   sample(&f, SHAPE "b128,s1024", ALSO, 61.32, MLAF_OUT_OK, "equal", NULL);
   sample(&f, SHAPE "b128,s1024", LDS, 110, MLAF_OUT_OK, "equal", NULL);             /* twice as slow, but the best below */
@@ -82,7 +84,7 @@ static void gathers_choices_in_reach_and_the_fastest_beside_them(void **state) {
   sample(&f, SHAPE "b256,s4096", LDS, 320, MLAF_OUT_OK, "normal:1,0.5,1", NULL);    /* of other requests */
   sample(&f, SHAPE "b2,s1024", REG, 30, MLAF_OUT_OK, "equal", NULL);                /* out of reach */
   sample(&f, "mla_decode:h16,b240,s1024", REG, 50, MLAF_OUT_OK, "equal", NULL);     /* another shape */
-  assert_int_equal(mlaf_nearby_gather(f.db, &f.dev, NULL, &p, NULL, NULL, &n, &err), MLAF_OK);
+  assert_int_equal(mlaf_nearby_gather(f.db, &f.dev, NULL, pt(&p), NULL, NULL, &n, &err), MLAF_OK);
   assert_int_equal(n->n_choices, 2);
   assert_string_equal(n->choices[0].problem, SHAPE "b128,s1024");
   assert_string_equal(n->choices[1].problem, SHAPE "b256,s2048");
@@ -101,7 +103,7 @@ static void gathers_choices_in_reach_and_the_fastest_beside_them(void **state) {
   assert_true(n->items[4].error == 0.002);
   free(n);
   /* What the caller refuses is not there. */
-  assert_int_equal(mlaf_nearby_gather(f.db, &f.dev, NULL, &p, all_but, SHAPE "b128,s1024", &n, &err), MLAF_OK);
+  assert_int_equal(mlaf_nearby_gather(f.db, &f.dev, NULL, pt(&p), all_but, SHAPE "b128,s1024", &n, &err), MLAF_OK);
   assert_int_equal(n->n_choices, 1);
   assert_string_equal(n->items[0].variant, LDS);
   free(n);
@@ -114,7 +116,7 @@ static void no_more_than_the_nearest_few(void **state) {
   mlaf_nearby *n = NULL;
   mlaf_err err;
   char text[MLAF_PROBLEM_TEXT_MAX], variant[256];
-  const mlaf_problem p = at(ASKED);
+  const mlaf_problem p = parsed(ASKED);
   for (int i = 0; i < MLAF_NEARBY_CHOICES + 2; i++) {
     snprintf(text, sizeof text, SHAPE "b%d,s1024", 256 + i);
     for (int splits = 1; splits < MLAF_NEARBY_EACH + 4; splits++) {
@@ -124,7 +126,7 @@ static void no_more_than_the_nearest_few(void **state) {
     snprintf(variant, sizeof variant, "%.*ss2,rows=8,team=1", STEM, REG); /* another combine kernel: no news */
     sample(&f, text, variant, 102.5, MLAF_OUT_OK, "equal", NULL);
   }
-  assert_int_equal(mlaf_nearby_gather(f.db, &f.dev, NULL, &p, NULL, NULL, &n, &err), MLAF_OK);
+  assert_int_equal(mlaf_nearby_gather(f.db, &f.dev, NULL, pt(&p), NULL, NULL, &n, &err), MLAF_OK);
   assert_int_equal(n->n_choices, MLAF_NEARBY_CHOICES);
   assert_string_equal(n->choices[0].problem, SHAPE "b256,s1024");
   assert_int_equal(n->n, MLAF_NEARBY_CHOICES * MLAF_NEARBY_EACH); /* a choice is one of its fastest */
@@ -136,7 +138,7 @@ static void no_more_than_the_nearest_few(void **state) {
     snprintf(variant, sizeof variant, "%.*ss%d,rows=4,team=1", STEM, REG, splits);
     sample(&f, SHAPE "b256,s1024", variant, 80 + splits, MLAF_OUT_OK, "equal", "an older template");
   }
-  assert_int_equal(mlaf_nearby_gather(f.db, &f.dev, NULL, &p, NULL, NULL, &n, &err), MLAF_OK);
+  assert_int_equal(mlaf_nearby_gather(f.db, &f.dev, NULL, pt(&p), NULL, NULL, &n, &err), MLAF_OK);
   assert_int_equal(n->n, (MLAF_NEARBY_CHOICES + 1) * MLAF_NEARBY_EACH);
   free(n);
   end(&f);
@@ -150,9 +152,9 @@ static void kernels_near_the_best_count_everywhere(void **state) {
   size_t found = 0, fast[2] = {0}, slow = 0;
   mlaf_err err;
   char late[256] = "", later[256] = "";
-  const mlaf_problem p = at(ASKED);
+  const mlaf_problem p = parsed(ASKED);
   int us = 100;
-  if (mlaf_gen_space(f.gen, &p, "gfx942", &list, &found, &err)) fail_msg("%s", err.text);
+  if (mlaf_gen_space(f.gen, mlaf_point_text(pt(&p)).s, "gfx942", &list, &found, &err)) fail_msg("%s", err.text);
   for (size_t i = 0; i < found && us <= 140; i++) { /* one split: a kernel each; up to 130 us are within 1.3 times the best */
     if (list[i].rejected || list[i].knob != 1) continue;
     snprintf(late, sizeof late, "%s", later);
@@ -163,7 +165,7 @@ static void kernels_near_the_best_count_everywhere(void **state) {
   assert_int_equal(us, 141);
   sample(&f, SHAPE "b256,s512", later, 50, MLAF_OUT_OK, "equal", NULL);
   sample(&f, SHAPE "b256,s512", late, 66, MLAF_OUT_OK, "equal", NULL);
-  assert_int_equal(mlaf_nearby_gather(f.db, &f.dev, NULL, &p, NULL, NULL, &n, &err), MLAF_OK);
+  assert_int_equal(mlaf_nearby_gather(f.db, &f.dev, NULL, pt(&p), NULL, NULL, &n, &err), MLAF_OK);
   for (size_t i = 0; i < n->n; i++) {
     const mlaf_nearby_item *x = &n->items[i];
     if (x->fast) fast[x->choice]++;
@@ -178,7 +180,7 @@ static void kernels_near_the_best_count_everywhere(void **state) {
 }
 
 static mlaf_plan *plan(mlaf_ctx *ctx, const char *problem, mlaf_plan_info *info) {
-  const mlaf_problem p = at(problem);
+  const mlaf_problem p = parsed(problem);
   mlaf_plan *made = NULL;
   char why[2000] = "";
   if (mlaf_plan_create(ctx, &p, NULL, &made)) {
@@ -230,9 +232,9 @@ static void a_plan_takes_the_kernel_that_the_measurements_favour(void **state) {
   assert_string_equal(info.tuned_for, SHAPE "b256,s2048");
   assert_true(info.ns == 160280 && info.error == 0.002);
   /* The same in words. */
-  const mlaf_problem p = at(ASKED);
-  assert_int_equal(mlaf_nearby_gather(f.db, &f.dev, NULL, &p, NULL, NULL, &n, &err), MLAF_OK);
-  assert_int_equal(mlaf_nearby_choose(n, f.gen, &p, "gfx942", true, &x, &err), MLAF_OK);
+  const mlaf_problem p = parsed(ASKED);
+  assert_int_equal(mlaf_nearby_gather(f.db, &f.dev, NULL, pt(&p), NULL, NULL, &n, &err), MLAF_OK);
+  assert_int_equal(mlaf_nearby_choose(n, f.gen, pt(&p), "gfx942", true, &x, &err), MLAF_OK);
   mlaf_nearby_reason(n, &x, why, sizeof why);
   assert_non_null(strstr(why, LDS " (kernel of " SHAPE "b256,s2048): the model and 2 times of 2 problems nearby say "));
   assert_non_null(strstr(why, " us, the nearest choice's kernel "));

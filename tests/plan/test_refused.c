@@ -14,6 +14,7 @@
 #include "run/build.h"
 #include "tune/tune.h"
 #include "mlaforge/mlaforge.h"
+#include "point.h"
 
 #define PROBLEM "mla_decode:h16,r64,p32,q1,bf16,page16,b1,s64"
 #define TARGET "gfx942"
@@ -106,7 +107,7 @@ static void seed(fixture *f, const mlaf_kernel_desc *k, size_t bytes, const faul
 /* Combine kernels and the kernel that reads block tables are in order. */
 static void seed_all(fixture *f, const fault *x) {
   static const fault none;
-  const mlaf_kernel_ref *tables = mlaf_block_tables_kernel();
+  const mlaf_kernel_ref *tables = mlaf_block_tables.kernel;
   mlaf_kernel_desc k = {.template_name = (char *)(uintptr_t)tables->template_name, .params = (char *)(uintptr_t)tables->params,
                         .threads = tables->threads};
   snprintf(k.symbol, sizeof k.symbol, "%s", tables->symbol);
@@ -127,8 +128,8 @@ static int open_all(void **state) {
   const mlaf_compiler_opts opts = {.cache_dir = f->dir};
   if (mlaf_problem_parse(PROBLEM, &f->problem, err.text, sizeof err.text) || mlaf_gen_open(NULL, &f->gen, &err) ||
       mlaf_compiler_open(&opts, NULL, &f->compiler, &err) ||
-      mlaf_gen_best(f->gen, &f->problem, TARGET, PICKS, &f->picks, &f->n, &err) ||
-      mlaf_gen_baseline(f->gen, &f->problem, TARGET, &f->baseline, &err))
+      mlaf_gen_best(f->gen, mlaf_point_text(pt(&f->problem)).s, TARGET, PICKS, &f->picks, &f->n, &err) ||
+      mlaf_gen_baseline(f->gen, mlaf_point_text(pt(&f->problem)).s, TARGET, &f->baseline, &err))
     fail_msg("%s", err.text);
   *state = f;
   return 0;
@@ -170,7 +171,7 @@ static void planner_refuses(fixture *f, const char *says) {
 
 static void bundle_refuses(fixture *f, const char *says) {
   char out[96];
-  const mlaf_bundle_request request = {TARGET, &f->problem, 1};
+  const mlaf_bundle_request request = {TARGET, pt(&f->problem), 1};
   const mlaf_bundle_make_opts o = {.requests = &request, .n_requests = 1, .compiler = f->compiler, .jobs = 1};
   mlaf_bundle_made made;
   mlaf_err err = {MLAF_OK, ""};
@@ -186,7 +187,7 @@ static void tuner_refuses(fixture *f, const char *says) {
   if (mlaf_device_open("emu:" TARGET, NULL, &dev, &err)) fail_msg("%s", err.text);
   const mlaf_tuner_env env = {.device = dev, .gen = f->gen, .compiler = f->compiler};
   const mlaf_tuner_opts o = {.max_candidates = 1};
-  assert_int_equal(mlaf_tuner_run(&env, &f->problem, &o, &r, &err), MLAF_E_NOT_TUNED);
+  assert_int_equal(mlaf_tuner_run(&env, pt(&f->problem), &o, &r, &err), MLAF_E_NOT_TUNED);
   assert_int_equal(r.n, 1);
   assert_int_equal(r.items[0].sample.outcome, MLAF_OUT_RESOURCES);
   expect("tuner", r.items[0].sample.detail, says);
@@ -211,7 +212,7 @@ static void what_keeps_its_promises_is_taken(void **state) {
   mlaf_bundle_made made;
   mlaf_err err = {MLAF_OK, ""};
   char out[96];
-  const mlaf_bundle_request request = {TARGET, &f->problem, 1};
+  const mlaf_bundle_request request = {TARGET, pt(&f->problem), 1};
   const mlaf_bundle_make_opts o = {.requests = &request, .n_requests = 1, .compiler = f->compiler, .jobs = 1};
   snprintf(out, sizeof out, "%s/good", f->dir);
   if (mlaf_bundle_make(&o, out, &made, &err)) fail_msg("%s", err.text);

@@ -4,6 +4,7 @@
 #include "db/db_fixture.h"
 #include "mlaforge/mlaforge.h"
 #include "need.h"
+#include "point.h"
 
 #define SHAPE "mla_decode:h16,r512,p64,q1,bf16,page64,"
 #define ONE   "sm90_few:cluster=8,load=tma,rows=8,schedule=splits,wgs=1/s1"
@@ -38,13 +39,14 @@ static void tuned(fixture *f, const char *problem, const char *variant, double u
   mlaf_problem p;
   mlaf_err err = {MLAF_OK, ""};
   assert_int_equal(mlaf_problem_parse(problem, &p, NULL, 0), MLAF_OK);
-  if (mlaf_gen_variant(f->gen, &p, "sm_90a", variant, &v, &err) || mlaf_build_init(&v, &b, &err)) fail_msg("%s", err.text);
+  if (mlaf_gen_variant(f->gen, mlaf_point_text(pt(&p)).s, "sm_90a", variant, &v, &err) || mlaf_build_init(&v, &b, &err))
+    fail_msg("%s", err.text);
   mlaf_sample s = {.knob = v.knob, .kernels = {b.refs[0], b.refs[1]}, .outcome = MLAF_OUT_OK, .source = MLAF_SRC_MEASURED,
                    .error = 0.002, .timing = {.source = MLAF_TIME_MEASURED, .ns = 1000 * us, .samples = 7}};
   snprintf(s.variant, sizeof s.variant, "%s", v.name);
   snprintf(s.lengths, sizeof s.lengths, "equal");
   mlaf_db *db = open_db(f->d->path);
-  if (mlaf_db_add_sample(db, mlaf_info(f->dev), TOOLCHAIN, &p, &s, &err)) fail_msg("%s", err.text);
+  if (mlaf_db_add_sample(db, mlaf_info(f->dev), TOOLCHAIN, pt(&p), &s, &err)) fail_msg("%s", err.text);
   mlaf_db_close(db);
   mlaf_build_clear(&b);
   mlaf_variant_clear(&v);

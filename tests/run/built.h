@@ -8,6 +8,7 @@
 #include "cmocka_all.h"
 #include "run/build.h"
 #include "need.h"
+#include "point.h"
 
 typedef struct built {
   mlaf_gen *gen;
@@ -40,8 +41,8 @@ static inline void built_open(built *b, const char *problem, const char *name) {
   assert_int_equal(mlaf_problem_parse(problem, &b->problem, err.text, sizeof err.text), MLAF_OK);
   if (mlaf_gen_open(NULL, &b->gen, &err) || mlaf_compiler_open(NULL, NULL, &b->compiler, &err))
     fail_msg("%s", err.text);
-  mlaf_status st = name ? mlaf_gen_variant(b->gen, &b->problem, "gfx942", name, &v, &err)
-                        : mlaf_gen_baseline(b->gen, &b->problem, "gfx942", &v, &err);
+  mlaf_status st = name ? mlaf_gen_variant(b->gen, mlaf_point_text(pt(&b->problem)).s, "gfx942", name, &v, &err)
+                        : mlaf_gen_baseline(b->gen, mlaf_point_text(pt(&b->problem)).s, "gfx942", &v, &err);
   if (!st) st = mlaf_build_init(&v, &b->build, &err);
   if (!st) st = mlaf_build_now(&b->build, b->gen, b->compiler, "gfx942", true, &compiles, &err);
   if (st) fail_msg("%s", err.text);

@@ -11,6 +11,7 @@
 #include "run/loaded.h"
 #include "op/numeric.h"
 #include "ops/mla_decode/execute.h"
+#include "point.h"
 
 typedef enum fake_bug {
   BUG_NONE,
@@ -259,7 +260,7 @@ static inline mlaf_loaded *fake_load(fake_device *f, uint32_t splits) {
   static const mlaf_kernel_ref combine = {.template_name = "t", .symbol = "combine", .threads = 256, .rows_per_wg = 4};
   const mlaf_loaded_desc desc = {"fake/s", {{&decode, {"x", 1}}, {splits > 1 ? &combine : NULL, {"x", 1}}}, splits};
   mlaf_loaded *l = NULL;
-  return mlaf_loaded_open((mlaf_device *)f, &f->problem, &desc, &l, NULL) ? NULL : l;
+  return mlaf_loaded_open((mlaf_device *)f, pt(&f->problem), &desc, &l, NULL) ? NULL : l;
 }
 
 #endif

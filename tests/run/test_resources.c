@@ -4,6 +4,7 @@
 
 #include "cmocka_all.h"
 #include "run/fake_device.h"
+#include "ops/mla_decode/calls.h"
 #include "run/resources.h"
 
 static mlaf_kernel_meta good_meta(void) {
@@ -12,8 +13,7 @@ static mlaf_kernel_meta good_meta(void) {
 }
 
 static void resources_are_held_to_the_budget(void **state) {
-  static const mlaf_problem p;
-  const mlaf_asking k = {.symbol = "s", .threads = 256, .calls = mlaf_calls_of(&p), .budget = {true, 1024, 400}};
+  const mlaf_asking k = {.symbol = "s", .threads = 256, .calls = &mlaf_decode_calls, .budget = {true, 1024, 400}};
   const mlaf_kernel_meta good = good_meta();
   mlaf_err err;
   assert_int_equal(mlaf_resources_check(&k, &good, &err), MLAF_OK);
@@ -39,7 +39,7 @@ static void resources_are_held_to_the_budget(void **state) {
 
 /* Of a stored reference the budget is not known: the device's limit is. A kernel of no operation takes any arguments. */
 static void without_a_budget_the_device_counts(void **state) {
-  static const mlaf_problem p;
+  const mlaf_problem p = MLAF_PROBLEM_INIT;
   fake_device dev = fake_make(&p, BUG_NONE);
   dev.base.info.lds_bytes = 65536;
   const mlaf_asking k = {.symbol = "s", .threads = 256, .dev = (mlaf_device *)&dev};

@@ -4,6 +4,7 @@
 
 #include "cmocka_all.h"
 #include "run/fake_device.h"
+#include "point.h"
 
 /* The least ELF with the constants of two kernels. */
 typedef struct image {
@@ -73,7 +74,7 @@ static mlaf_status rig_load(rig *r, uint32_t splits, mlaf_loaded **out, mlaf_err
   if (r->params) snprintf(decode.params, sizeof decode.params, "%s", r->params);
   const mlaf_loaded_desc desc = {
       "fake/s", {{&decode, code}, {(splits > 1 || r->paired) && !r->alone ? &combine : NULL, code}}, splits};
-  return mlaf_loaded_open((mlaf_device *)&r->dev, &r->problem, &desc, out, err);
+  return mlaf_loaded_open((mlaf_device *)&r->dev, pt(&r->problem), &desc, out, err);
 }
 
 static mlaf_execute_args some_args(void) {

@@ -56,7 +56,7 @@ static double fake_ns(const fake *f, int kernel, uint32_t splits) {
   return f->k[kernel].ns * (splits == 2 ? 0.9 : 1 + 0.1 * splits);
 }
 
-static mlaf_status fake_space(mlaf_gen *g, const mlaf_problem *p, const char *target, mlaf_variant **list, size_t *n,
+static mlaf_status fake_space(mlaf_gen *g, const char *problem, const char *target, mlaf_variant **list, size_t *n,
                               mlaf_err *err) {
   fake *f = (fake *)g;
   mlaf_variant *v = calloc((size_t)(f->n * f->splits) + 1, sizeof *v);
@@ -138,7 +138,7 @@ static mlaf_status fake_compile(mlaf_compiler *c, mlaf_compile_job *jobs, size_t
 static mlaf_status fake_meta(const void *code, size_t size, mlaf_kernel_meta *out, size_t max, size_t *n,
                              mlaf_err *err);
 
-static mlaf_status fake_open(mlaf_device *dev, const mlaf_problem *p, const mlaf_loaded_desc *desc, mlaf_loaded **out,
+static mlaf_status fake_open(mlaf_device *dev, const mlaf_point *p, const mlaf_loaded_desc *desc, mlaf_loaded **out,
                              mlaf_err *err) {
   fake *f = (fake *)dev;
   assert_non_null(desc->kernels[0].code.bytes);
@@ -154,7 +154,7 @@ static void fake_close(mlaf_loaded *l) {
   free(l);
 }
 
-static mlaf_status fake_suite(const mlaf_problem *p, uint64_t seed, mlaf_inject inject, mlaf_suite **out,
+static mlaf_status fake_suite(const mlaf_point *p, uint64_t seed, mlaf_inject inject, mlaf_suite **out,
                               mlaf_err *err) {
   *out = calloc(1, sizeof **out);
   return MLAF_OK;
@@ -177,7 +177,7 @@ static mlaf_status fake_verify(const mlaf_suite *s, const mlaf_loaded *l, mlaf_v
   return mlaf_fail(err, k->verify, "case ragged: row 3 is wrong");
 }
 
-static mlaf_status fake_bench(mlaf_device *dev, const mlaf_problem *p, const mlaf_bench_opts *opts, mlaf_bench **out,
+static mlaf_status fake_bench(mlaf_device *dev, const mlaf_point *p, const mlaf_bench_opts *opts, mlaf_bench **out,
                               mlaf_err *err) {
   *out = malloc(sizeof **out);
   (*out)->f = (fake *)dev;

@@ -5,6 +5,7 @@
 #include "base/killing.h"
 #include "db/db_fixture.h"
 #include "tune/fake_steps.h"
+#include "point.h"
 
 static mlaf_problem problem(void) { return make_problem(16, 4, 1024); }
 
@@ -13,7 +14,7 @@ static mlaf_status tune_with(fake *f, mlaf_db *db, const mlaf_tuner_steps *steps
   mlaf_tuner_env env = {(mlaf_device *)f, db, (mlaf_gen *)f, (mlaf_compiler *)f, NULL, steps, NULL};
   mlaf_problem p = problem();
   f->log[0] = 0;
-  return mlaf_tuner_run(&env, &p, &opts, r, err);
+  return mlaf_tuner_run(&env, pt(&p), &opts, r, err);
 }
 
 static mlaf_tuner_result tune_ok(fake *f, mlaf_db *db, const mlaf_tuner_steps *steps, mlaf_tuner_opts opts) {
@@ -49,7 +50,7 @@ static int verifies_after(fake *f, mlaf_verified *verified, mlaf_problem p, uint
   mlaf_tuner_result r;
   mlaf_err err = {MLAF_OK, ""};
   const int before = f->verifies;
-  if (mlaf_tuner_run(&env, &p, &opts, &r, &err) != MLAF_OK) fail_msg("tune: %s", err.text);
+  if (mlaf_tuner_run(&env, pt(&p), &opts, &r, &err) != MLAF_OK) fail_msg("tune: %s", err.text);
   for (size_t i = 0; i < r.n; i++)
     if (r.items[i].sample.outcome == MLAF_OUT_OK) assert_true(r.items[i].sample.error == 1.7e-3);
   mlaf_tuner_result_clear(&r);
@@ -309,7 +310,7 @@ static void one_planner(const char *path, int who, double until) {
     mlaf_problem p = make_problem(16, i % 3 ? 4 : 1 + who, 1024);
     mlaf_choice c;
     mlaf_rung rung;
-    mlaf_status status = mlaf_db_choose(db, &f->device.info, NULL, &p, &c, &rung, &err);
+    mlaf_status status = mlaf_db_choose(db, &f->device.info, NULL, pt(&p), &c, &rung, &err);
     if (status != MLAF_OK && status != MLAF_E_NOT_TUNED) {
       fprintf(stderr, "planner %d: %s\n", who, err.text);
       _exit(3);

@@ -6,6 +6,7 @@
 
 #include "db/db_fixture.h"
 #include "tune/fake_steps.h"
+#include "point.h"
 
 static mlaf_problem problem(void) { return make_problem(16, 4, 1024); }
 
@@ -14,7 +15,7 @@ static mlaf_status tune(fake *f, mlaf_db *db, mlaf_tuner_opts opts, mlaf_tuner_r
   mlaf_problem p = problem();
   opts.cancel = &f->cancel;
   f->log[0] = 0;
-  mlaf_status status = mlaf_tuner_run(&env, &p, &opts, r, err);
+  mlaf_status status = mlaf_tuner_run(&env, pt(&p), &opts, r, err);
   assert_int_equal(f->opened, f->closed);
   return status;
 }
@@ -69,7 +70,7 @@ static void finds_the_best_and_records_all(void **state) {
   mlaf_choice c;
   mlaf_rung rung;
   mlaf_err err;
-  assert_int_equal(mlaf_db_choose(db, &f->device.info, f->compiler, &p, &c, &rung, &err), MLAF_OK);
+  assert_int_equal(mlaf_db_choose(db, &f->device.info, f->compiler, pt(&p), &c, &rung, &err), MLAF_OK);
   assert_string_equal(c.variant, "k0/s2");
   assert_false(c.stale);
   assert_int_equal(strlen(c.kernels[0].code_key), 64);

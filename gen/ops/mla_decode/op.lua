@@ -44,6 +44,7 @@ op.second = {
   end,
   kind = function(cost, n) return cost.parts_at and cost.parts_at(n) or 0 end,
   fits = function(n, text) return n > 1 or text == BEHIND_ONE end,
+  none = function(n) return n == 1 and "one split" or "its schedule" end,
 }
 
 -- A plan must be good for lengths that nobody told it: of several requests, where some kernel serves all lengths, the others are
@@ -70,10 +71,13 @@ end
 -- What the model's error depends on: rounds of tokens in a block, and blocks.
 function op.launch(p, v)
   local tiles, groups = ceil_div(p.ctx, v.decode.step), ceil_div(op.rows(p), v.decode.rows_per_wg)
-  return { rounds = ceil_div(tiles, v.splits), blocks = groups * v.splits * p.batch }
+  return { rounds = ceil_div(tiles, v.knob), blocks = groups * v.knob * p.batch }
 end
 
 local function doublings(a, b) return math.abs(math.log(a / b, 2)) end
+
+-- What was tuned for one request stands back for several (ops/mla_decode/launch.c).
+function op.stands_back(asked, tuned) return asked.batch > 1 and tuned.batch == 1 end
 
 -- How unlike two launches are, in doublings. Blocks count six times as much as rounds: how they fill the device decides, and goes
 -- in steps.

@@ -75,22 +75,8 @@ static mlaf_status check_workspace(size_t need, uint32_t splits, const mlaf_exec
   return MLAF_OK;
 }
 
-/* A caller built against a newer header may pass a longer struct if it asks for nothing unknown. */
-mlaf_status mlaf_args_check_struct(const mlaf_execute_args *a, mlaf_err *err) {
-  if (a->struct_size == sizeof *a) return MLAF_OK;
-  if (a->struct_size < MLAF_EXECUTE_ARGS_FIRST || a->struct_size > 4096)
-    return mlaf_fail(err, MLAF_E_ARG,
-                     "mlaf_execute_args: struct_size is %u, must be %zu: start from MLAF_EXECUTE_ARGS_INIT",
-                     a->struct_size, sizeof *a);
-  for (const char *s = (const char *)(a + 1), *end = (const char *)a + a->struct_size; s < end; s++)
-    if (*s) return mlaf_fail(err, MLAF_E_ARG, "mlaf_execute_args: a field this library does not know is set");
-  return MLAF_OK;
-}
-
 static mlaf_status check(const mlaf_problem *p, uint32_t splits, size_t workspace, const mlaf_execute_args *a,
                          mlaf_err *err) {
-  mlaf_status st = mlaf_args_check_struct(a, err);
-  if (st) return st;
   if (a->batch < 0 || a->batch > MLA_DECODE_BATCH_MAX)
     return mlaf_fail(err, MLAF_E_ARG, "batch is %d, must be 0..%d", a->batch, MLA_DECODE_BATCH_MAX);
   if (a->total_q < 0 || a->total_q > (int64_t)a->batch * p->q_len)
@@ -99,7 +85,7 @@ static mlaf_status check(const mlaf_problem *p, uint32_t splits, size_t workspac
   if (a->num_pages < 0) return mlaf_fail(err, MLAF_E_ARG, "num_pages is %d, must not be negative", a->num_pages);
   if (!isfinite(a->scale)) return mlaf_fail(err, MLAF_E_ARG, "scale is %g, must be finite", (double)a->scale);
   if (!a->total_q) return MLAF_OK;
-  st = check_pointers(p, a, err);
+  mlaf_status st = check_pointers(p, a, err);
   if (!st) st = check_strides(p, a, err);
   return st ? st : check_workspace(workspace, splits, a, err);
 }
@@ -112,10 +98,12 @@ mlaf_status mlaf_decode_check_args(const mlaf_bound *b, uint32_t splits, const v
   const mlaf_execute_args *a = args;
   if (!splits || (splits > 1 && !mlaf_decode_combined(b)))
     return mlaf_fail(err, MLAF_E_ARG, "%u splits without a combine kernel", splits);
-  return check(&b->problem, splits, mlaf_decode_workspace(b, splits, a->total_q), a, err);
+  const mlaf_problem p = mlaf_decode_problem(b);
+  return check(&p, splits, mlaf_decode_workspace(b, splits, a->total_q), a, err);
 }
 
-mlaf_status mlaf_decode_check_shape(const mlaf_problem *p, const char *symbol, const char *params, mlaf_err *err) {
+mlaf_status mlaf_decode_check_shape(const mlaf_point *point, const char *symbol, const char *params, mlaf_err *err) {
+  const mlaf_problem problem = mlaf_problem_of(point), *p = &problem;
   const struct {
     const char *name;
     int32_t value;

@@ -1,6 +1,9 @@
 /* The second form of page tables, made into the first by one launch. */
 #include "ops/mla_decode/block_tables.h"
 
+#include <string.h>
+
+#include "ops/mla_decode/execute.h"
 #include "ops/mla_decode/fields.h"
 
 enum { THREADS = 256, CHUNK = 1024, MOST_WAVES = 4096, MOST_CHUNKS = 64 };
@@ -13,10 +16,12 @@ typedef struct tables_args {
   int32_t batch, width, q_tokens, pages, page, sub, step, group, chunks;
 } tables_args;
 
-const mlaf_kernel_ref *mlaf_block_tables_kernel(void) {
-  static const mlaf_kernel_ref ref = {.template_name = "block_tables", .params = "chunk=1024", .symbol = "mlaf_block_tables",
-                                      .threads = THREADS, .rows_per_wg = 1};
-  return &ref;
+static const mlaf_kernel_ref kernel = {.template_name = "block_tables", .params = "chunk=1024", .symbol = "mlaf_block_tables",
+                                       .threads = THREADS, .rows_per_wg = 1};
+
+static bool wanted(const void *args) {
+  const mlaf_execute_args *a = args;
+  return a->block_table || a->seq_lens || a->page_tokens || a->page_rows;
 }
 
 /* --- sizes --- */
@@ -136,3 +141,51 @@ mlaf_status mlaf_block_tables_launch(mlaf_device *dev, const mlaf_function *fn, 
                               .flags = MLAF_LAUNCH_OVERLAPS}; /* it waits before it reads or writes anything */
   return mlaf_ops(dev)->launch(dev, stream, &launch, err);
 }
+
+/* --- in the workspace --- */
+
+/* Offset of the tables made for a launch; SIZE_MAX: they do not fit. */
+static size_t tables_at(const mlaf_bound *b, uint32_t splits, int64_t total_q) {
+  const size_t partial = mlaf_decode_workspace(b, splits, total_q);
+  return partial > SIZE_MAX - MLAF_WORKSPACE_ALIGN
+             ? SIZE_MAX
+             : (partial + MLAF_WORKSPACE_ALIGN - 1) / MLAF_WORKSPACE_ALIGN * MLAF_WORKSPACE_ALIGN;
+}
+
+static size_t workspace(const mlaf_bound *b, uint32_t splits, const void *args) {
+  const mlaf_execute_args *a = args;
+  const mlaf_problem p = mlaf_decode_problem(b);
+  const size_t at = tables_at(b, splits, a->total_q), tables = mlaf_block_tables_size(&p, a);
+  return at == SIZE_MAX || tables > SIZE_MAX - at ? SIZE_MAX : at + tables;
+}
+
+/* All is checked before anything is launched, with tables that are there in place of those to come. */
+static mlaf_status launch_second(const mlaf_bound *b, uint32_t splits, const mlaf_function *fn, const void *args,
+                                 void *first_form,
+                                 void *stream, mlaf_err *err) {
+  const mlaf_execute_args *a = args;
+  const mlaf_problem p = mlaf_decode_problem(b);
+  const size_t need = workspace(b, splits, a), at = tables_at(b, splits, a->total_q);
+  mlaf_execute_args first = *a;
+  if (a->batch < 0 || a->total_q < 0) return mlaf_decode_check_args(b, splits, a, err); /* says what is wrong */
+  memset(first_form, 0, sizeof first);
+  if (!a->total_q || !a->batch) return MLAF_OK;
+  if (need == SIZE_MAX) return mlaf_fail(err, MLAF_E_ARG, "tables of %d requests do not fit 32 bits", a->batch);
+  if (!a->workspace || (uintptr_t)a->workspace % MLAF_WORKSPACE_ALIGN || a->workspace_size < need)
+    return mlaf_fail(err, MLAF_E_ARG, "workspace is %p of %zu bytes; with block_table, page_tokens or page_rows this launch "
+                     "needs %zu, %d-byte aligned (mlaf_execute_workspace_size)", a->workspace, a->workspace_size, need,
+                     MLAF_WORKSPACE_ALIGN);
+  const int32_t *any = (const int32_t *)((const char *)a->workspace + at);
+  if (!first.qo_indptr) first.qo_indptr = any;
+  first.kv_indptr = first.kv_indices = first.kv_last_page_lens = any;
+  mlaf_status st = mlaf_decode_check_args(b, splits, &first, err);
+  if (!st) st = mlaf_block_tables_launch(b->dev, fn, &p, a, (char *)a->workspace + at, stream, &first, err);
+  if (!st) memcpy(first_form, &first, sizeof first);
+  return st;
+}
+
+const mlaf_second_form mlaf_block_tables = {.kernel = &kernel,
+                                            .what = "the kernel that reads block tables",
+                                            .wanted = wanted,
+                                            .workspace = workspace,
+                                            .launch = launch_second};

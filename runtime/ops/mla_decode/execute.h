@@ -8,6 +8,7 @@
 #include "mlaforge/plan.h"
 #include "op/calls.h"
 #include "ops/mla_decode/launch.h"
+#include "ops/mla_decode/problem.h"
 
 /* Stages. With COMBINE left out splits must be 1 and the decode kernel end alone. */
 enum { MLAF_STAGE_DECODE, MLAF_STAGE_COMBINE };
@@ -32,16 +33,17 @@ static inline bool mlaf_decode_fits(const mlaf_bound *b) {
 static inline bool mlaf_decode_combined(const mlaf_bound *b) { return b->stage[MLAF_STAGE_COMBINE].fn != NULL; }
 
 /* Row strides in elements, the default where the caller left them 0. */
+/* The typed problem of a bound variant. */
+static inline mlaf_problem mlaf_decode_problem(const mlaf_bound *b) { return mlaf_problem_of(&b->point); }
+
 int64_t mlaf_ckv_stride(const mlaf_problem *p, const mlaf_execute_args *a);
 int64_t mlaf_kpe_stride(const mlaf_problem *p, const mlaf_execute_args *a);
 
 /* --- args.c --- */
-/* The struct_size rule of mlaf_execute. */
-mlaf_status mlaf_args_check_struct(const mlaf_execute_args *args, mlaf_err *err);
 /* The checks of mlaf_execute for `splits` splits. */
 mlaf_status mlaf_args_check(const mlaf_problem *p, uint32_t splits, const mlaf_execute_args *args, mlaf_err *err);
 mlaf_status mlaf_decode_check_args(const mlaf_bound *b, uint32_t splits, const void *args, mlaf_err *err);
-mlaf_status mlaf_decode_check_shape(const mlaf_problem *p, const char *symbol, const char *params, mlaf_err *err);
+mlaf_status mlaf_decode_check_shape(const mlaf_point *p, const char *symbol, const char *params, mlaf_err *err);
 mlaf_status mlaf_decode_check_stages(const mlaf_bound *b, mlaf_err *err);
 
 /* --- prepare.c --- */
@@ -54,6 +56,8 @@ uint32_t mlaf_decode_parameter_bytes(int stage, const mlaf_kernel_launch *launch
 mlaf_status mlaf_decode_prepare(const mlaf_bound *b, uint32_t splits, const void *args, mlaf_prepared *out, mlaf_err *err);
 
 /* --- work.c --- */
-mlaf_work mlaf_decode_work(const mlaf_problem *p, const int32_t *lengths);
+mlaf_work mlaf_decode_work(const mlaf_point *p);
+/* The same of requests with these lengths. */
+mlaf_work mlaf_decode_work_of(const mlaf_problem *p, const int32_t *lengths);
 
 #endif

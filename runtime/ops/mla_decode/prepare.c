@@ -37,7 +37,8 @@ static bool split_rows(const mlaf_problem *p, uint32_t splits, int64_t total_q, 
 
 static uint32_t groups(int64_t rows, uint32_t per_group) { return (uint32_t)((rows + per_group - 1) / per_group); }
 static uint32_t row_groups(const mlaf_bound *b) {
-  return groups((int64_t)b->problem.q_len * b->problem.heads, decode_of(b)->rows_per_wg);
+  const mlaf_problem p = mlaf_decode_problem(b);
+  return groups((int64_t)p.q_len * p.heads, decode_of(b)->rows_per_wg);
 }
 
 /* Blocks along x: the row groups, in whole clusters. */
@@ -60,21 +61,23 @@ static uint32_t fit_parts(const mlaf_bound *b) {
 
 /* Slots of parts: two each, of all rows that a request may have. */
 static uint64_t part_rows(const mlaf_bound *b, uint32_t parts) {
-  return (uint64_t)parts * 2 * (uint64_t)(b->problem.q_len * b->problem.heads);
+  const mlaf_problem p = mlaf_decode_problem(b);
+  return (uint64_t)parts * 2 * (uint64_t)(p.q_len * p.heads);
 }
 
 /* False when it does not fit size_t. */
 static bool find_workspace(const mlaf_bound *b, uint32_t splits, int64_t total_q, workspace *out) {
+  const mlaf_problem p = mlaf_decode_problem(b);
   uint64_t rows = 0;
   *out = (workspace){0};
   if (total_q <= 0) return true;
   if (mlaf_decode_fits(b)) {
     const uint64_t parts = part_rows(b, fit_parts(b));
-    if (splits > 1 && !split_rows(&b->problem, splits, total_q, &rows)) return false;
-    return layout(&b->problem, MLAF_FIT_BYTES, rows > parts ? rows : parts, out);
+    if (splits > 1 && !split_rows(&p, splits, total_q, &rows)) return false;
+    return layout(&p, MLAF_FIT_BYTES, rows > parts ? rows : parts, out);
   }
   if (splits <= 1) return true;
-  return split_rows(&b->problem, splits, total_q, &rows) && layout(&b->problem, 0, rows, out);
+  return split_rows(&p, splits, total_q, &rows) && layout(&p, 0, rows, out);
 }
 
 size_t mlaf_decode_workspace(const mlaf_bound *b, uint32_t splits, int64_t total_q) {
@@ -95,7 +98,7 @@ size_t mlaf_workspace_size(const mlaf_problem *p, uint32_t splits, int64_t total
 static void *behind(const void *p, size_t bytes) { return (void *)((uintptr_t)p + bytes); }
 
 static void fill_decode(const mlaf_bound *b, uint32_t splits, const mlaf_execute_args *a, mlaf_decode_args *d) {
-  const mlaf_problem *p = &b->problem;
+  const mlaf_problem problem = mlaf_decode_problem(b), *p = &problem;
   workspace w;
   *d = (mlaf_decode_args){
       .q = a->q,
@@ -144,9 +147,10 @@ static mlaf_tensor tensor_of(const mlaf_problem *p, const mlaf_execute_args *a, 
 
 static mlaf_status fill_maps(const mlaf_bound *b, const mlaf_execute_args *a, mlaf_decode_parameters *out, mlaf_err *err) {
   const mlaf_kernel_launch *k = &decode_of(b)->launch;
+  const mlaf_problem p = mlaf_decode_problem(b);
   mlaf_status st = MLAF_OK;
   for (uint32_t i = 0; !st && i < k->n_maps; i++) {
-    const mlaf_tensor t = tensor_of(&b->problem, a, &out->decode, &k->maps[i]);
+    const mlaf_tensor t = tensor_of(&p, a, &out->decode, &k->maps[i]);
     if (!t.data) memset(out->maps[i], 0, sizeof out->maps[i]);
     else
       st = mlaf_ops(b->dev)->tensor_map_encode(b->dev, &t, out->maps[i], err);
@@ -204,7 +208,7 @@ mlaf_status mlaf_decode_prepare(const mlaf_bound *b, uint32_t splits, const void
   const uint32_t grid[] = {x, y, blocks_z(b, x * y, (uint32_t)a->batch)};
   add_launch(b, MLAF_STAGE_DECODE, grid, &with->decode, out);
   if (!combine_of(b)->fn || (splits == 1 && !mlaf_decode_fits(b))) return MLAF_OK;
-  const int64_t rows = a->total_q * b->problem.heads;
+  const int64_t rows = a->total_q * mlaf_decode_problem(b).heads;
   with->combine = (mlaf_combine_args){with->decode.part_o, with->decode.part_lse, a->o, a->lse, rows, (int32_t)splits, 0};
   add_launch(b, MLAF_STAGE_COMBINE, (uint32_t[]){combine_blocks(b, splits, rows), 1, 1},
              mlaf_decode_fits(b) ? (const void *)&with->decode : &with->combine, out);

@@ -2,6 +2,7 @@
 #include "ops/mla_decode/problem.h"
 
 #include "device/kernel_launch.h"
+#include "ops/mla_decode/calls.h"
 #include "ops/mla_decode/fields.h"
 
 static const mlaf_field fields[] = {MLA_DECODE_ROWS};
@@ -9,7 +10,9 @@ static const mlaf_field fields[] = {MLA_DECODE_ROWS};
 static const char *const stages[MLAF_STAGES_MAX + 1] = {"decode", "combine"}; /* columns of stored choices: never renumbered */
 
 const mlaf_op mlaf_op_mla_decode = {
-    .name = "mla_decode", .example = MLA_DECODE_EXAMPLE, .fields = fields, .n_fields = MLA_DECODE_FIELDS, .stages = stages};
+    .name = "mla_decode", .example = MLA_DECODE_EXAMPLE, .fields = fields, .n_fields = MLA_DECODE_FIELDS, .stages = stages,
+    .calls = &mlaf_decode_calls};
+_Static_assert((int)MLAF_PROBLEM_TEXT_MAX == (int)MLAF_POINT_TEXT_MAX, "what is public holds any text");
 
 #define COUNT(member) +1
 _Static_assert(sizeof(mlaf_problem) == sizeof(uint32_t) + (MLA_DECODE_MEMBERS(COUNT)) * sizeof(int32_t), "a member is no field");
@@ -19,10 +22,10 @@ void mlaf_problem_point(const mlaf_problem *p, mlaf_point *out) {
   *out = (mlaf_point){&mlaf_op_mla_decode, {MLA_DECODE_MEMBERS(TO_POINT)}};
 }
 
-void mlaf_problem_of_point(const mlaf_point *p, mlaf_problem *out) {
+mlaf_problem mlaf_problem_of(const mlaf_point *p) {
   const int32_t *v = p->v;
 #define OF_POINT(member) *v++,
-  *out = (mlaf_problem){sizeof *out, MLA_DECODE_MEMBERS(OF_POINT)};
+  return (mlaf_problem){sizeof(mlaf_problem), MLA_DECODE_MEMBERS(OF_POINT)};
 }
 
 static mlaf_status check_size(const mlaf_problem *p, char *why, size_t why_size) {
@@ -45,7 +48,7 @@ mlaf_status mlaf_problem_take(const mlaf_problem *in, mlaf_problem *out, char *w
   if (st) return st;
   mlaf_problem_point(in, &p);
   st = mlaf_point_check(&p, why, why_size);
-  if (!st) mlaf_problem_of_point(&p, out);
+  if (!st) *out = mlaf_problem_of(&p);
   return st;
 }
 
@@ -64,16 +67,10 @@ mlaf_status mlaf_problem_print(const mlaf_problem *p, char *out, size_t out_size
   return mlaf_point_print(&at, out, out_size);
 }
 
-mlaf_status mlaf_problem_family(const mlaf_problem *p, char *out, size_t out_size) {
-  mlaf_point at;
-  mlaf_problem_point(p, &at);
-  return mlaf_point_family(&at, out, out_size);
-}
-
 mlaf_status mlaf_problem_parse(const char *text, mlaf_problem *out, char *why, size_t why_size) {
   mlaf_point p;
   if (!out) return MLAF_E_ARG;
   mlaf_status st = mlaf_point_parse(&mlaf_op_mla_decode, text, &p, why, why_size);
-  if (!st) mlaf_problem_of_point(&p, out);
+  if (!st) *out = mlaf_problem_of(&p);
   return st;
 }

@@ -12,8 +12,6 @@ extern const mlaf_op mlaf_op_mla_decode;
 mlaf_status mlaf_problem_take(const mlaf_problem *in, mlaf_problem *out, char *why, size_t why_size);
 
 void mlaf_problem_point(const mlaf_problem *p, mlaf_point *out);
-void mlaf_problem_of_point(const mlaf_point *p, mlaf_problem *out);
-/* mlaf_problem_print's text without the fields of SIZE: equal for problems whose kernels can execute each other. */
-mlaf_status mlaf_problem_family(const mlaf_problem *p, char *out, size_t out_size);
+mlaf_problem mlaf_problem_of(const mlaf_point *p);
 
 #endif

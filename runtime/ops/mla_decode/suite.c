@@ -93,9 +93,10 @@ static mlaf_status fill(decode_case *d, const mlaf_case_spec *spec, mlaf_inject 
   return mlaf_reference(x, d->want.o, d->want.lse, d->want.magnitude, err);
 }
 
-mlaf_status mlaf_decode_make_case(const mlaf_problem *p, int index, uint64_t seed, mlaf_inject inject, mlaf_case **out,
+mlaf_status mlaf_decode_make_case(const mlaf_point *p, int index, uint64_t seed, mlaf_inject inject, mlaf_case **out,
                                   mlaf_err *err) {
-  const mlaf_case_spec spec = cases[index].spec(p, seed);
+  const mlaf_problem problem = mlaf_problem_of(p);
+  const mlaf_case_spec spec = cases[index].spec(&problem, seed);
   decode_case *d = calloc(1, sizeof *d);
   if (!d) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for case %s", spec.name);
   d->head.knob_most = cases[index].most;
@@ -163,3 +164,5 @@ bool mlaf_decode_same_case(const mlaf_case *c, void *const *a, void *const *b, m
   }
   return true;
 }
+
+double mlaf_decode_bound(const mlaf_point *p) { return mlaf_error_bound((mlaf_dtype)mlaf_problem_of(p).dtype); }

@@ -3,15 +3,22 @@
 
 #include "ops/mla_decode/execute.h"
 
-mlaf_work mlaf_decode_work(const mlaf_problem *p, const int32_t *lengths) {
+static mlaf_work work(const mlaf_problem *p, const int32_t *lengths) {
   const double rows = (double)p->q_len * p->heads, d = p->rank + p->rope;
   mlaf_work w = {0, 0, 0};
   for (int32_t b = 0; b < p->batch; b++) {
     const double tokens = lengths ? lengths[b] : p->ctx;
     const double seen = p->causal ? tokens - (fmin(p->q_len, tokens) - 1) / 2.0 : tokens; /* by a row on average */
-    w.kv_bytes += 2 * tokens * d;
+    w.main_bytes += 2 * tokens * d;
     w.flops += 2 * rows * seen * (d + p->rank);
   }
-  w.bytes = w.kv_bytes + p->batch * rows * (2 * (d + p->rank) + 4);
+  w.bytes = w.main_bytes + p->batch * rows * (2 * (d + p->rank) + 4);
   return w;
 }
+
+mlaf_work mlaf_decode_work(const mlaf_point *p) {
+  const mlaf_problem problem = mlaf_problem_of(p);
+  return work(&problem, NULL);
+}
+
+mlaf_work mlaf_decode_work_of(const mlaf_problem *p, const int32_t *lengths) { return work(p, lengths); }

@@ -7,7 +7,7 @@
 #include "half.h"
 #include "ops/mla_decode/fields.h"
 #include "mlaforge/mlaforge.h"
-#include "ops/mla_decode/problem.h"
+#include "point.h"
 
 static mlaf_problem random_problem(mlaf_rng *r) {
   mlaf_problem p = MLAF_PROBLEM_INIT;
@@ -172,7 +172,7 @@ static void typed_face(void **state) {
   for (int i = 0; i < MLA_DECODE_FIELDS; i++) assert_int_equal(at.v[i], i + 1);
   assert_string_equal(at.op->fields[MLA_DECODE_PAGE_SIZE].name, "page_size");
   assert_int_equal(at.v[MLA_DECODE_PAGE_SIZE], p.page_size);
-  mlaf_problem_of_point(&at, &usual);
+  usual = mlaf_problem_of(&at);
   assert_memory_equal(&p, &usual, sizeof p);
 }
 
@@ -185,9 +185,9 @@ static void families(void **state) {
     mlaf_problem p;
     char family[MLAF_PROBLEM_TEXT_MAX];
     assert_int_equal(mlaf_problem_parse(texts[i][0], &p, NULL, 0), MLAF_OK);
-    assert_int_equal(mlaf_problem_family(&p, family, sizeof family), MLAF_OK);
+    assert_int_equal(mlaf_point_family(pt(&p), family, sizeof family), MLAF_OK);
     assert_string_equal(family, texts[i][1]);
-    assert_int_equal(mlaf_problem_family(&p, family, 10), MLAF_E_ARG);
+    assert_int_equal(mlaf_point_family(pt(&p), family, 10), MLAF_E_ARG);
   }
 }
 

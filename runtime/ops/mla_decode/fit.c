@@ -1,41 +1,8 @@
-/* See nearest.h. */
-#include "ops/mla_decode/nearest.h"
-
-#include <math.h>
-
-#include "mlaf_limits.h"
+/* Fitting a number of splits to another batch and context. */
+#include "ops/mla_decode/calls.h"
+#include "ops/mla_decode/fields.h"
 #include "ops/mla_decode/problem.h"
-
-bool mlaf_same_shape(const mlaf_problem *p, const mlaf_problem *q) {
-  mlaf_point x, y;
-  mlaf_problem_point(p, &x);
-  mlaf_problem_point(q, &y);
-  return mlaf_point_same_shape(&x, &y);
-}
-
-int mlaf_problem_order(const mlaf_problem *p, const mlaf_problem *q) {
-  mlaf_point x, y;
-  mlaf_problem_point(p, &x);
-  mlaf_problem_point(q, &y);
-  return mlaf_point_order(&x, &y);
-}
-
-double mlaf_times_apart(const mlaf_problem *p, const mlaf_problem *q) {
-  mlaf_point x, y;
-  mlaf_problem_point(p, &x);
-  mlaf_problem_point(q, &y);
-  return mlaf_point_times_apart(&x, &y);
-}
-
-double mlaf_doublings(const mlaf_problem *p, const mlaf_problem *q) { return log2(mlaf_times_apart(p, q)); }
-
-int mlaf_first_of_equals(const mlaf_problem *p, const mlaf_problem *a, const mlaf_problem *b) {
-  mlaf_point x, y, z;
-  mlaf_problem_point(p, &x);
-  mlaf_problem_point(a, &y);
-  mlaf_problem_point(b, &z);
-  return mlaf_point_first_of_equals(&x, &y, &z);
-}
+#include "mlaf_limits.h"
 
 /* In rounds of tokens: what a workgroup needs before and behind its loop; what the combine kernel adds. Set so that the fitted
  * counts cost least by the generator's model. */
@@ -48,7 +15,8 @@ static uint64_t time_of(uint64_t n, uint64_t wgs, uint64_t slots, uint64_t round
   return ceil_div(wgs * n, slots) * (ceil_div(rounds, n) + EDGES) + (n > 1 ? COMBINE : 0);
 }
 
-uint32_t mlaf_fit_splits(const mlaf_problem *p, const mlaf_fit_kernel *k, uint32_t splits) {
+uint32_t mlaf_decode_fit(const mlaf_point *at, const mlaf_fit_kernel *k, uint32_t splits) {
+  const mlaf_problem problem = mlaf_problem_of(at), *p = &problem;
   if (!k->step || !k->slots || !k->rows_per_wg || splits < 1) return splits;
   const uint64_t rounds = ceil_div((uint64_t)p->ctx, k->step), batch = (uint64_t)p->batch;
   const uint64_t wgs = batch * ceil_div((uint64_t)p->heads * (uint64_t)p->q_len, k->rows_per_wg);
@@ -60,4 +28,15 @@ uint32_t mlaf_fit_splits(const mlaf_problem *p, const mlaf_fit_kernel *k, uint32
     if (ceil_div(rounds, ceil_div(rounds, n)) == n && time_of(n, wgs, k->slots, rounds) < time_of(best, wgs, k->slots, rounds))
       best = n;
   return 20 * time_of(best, wgs, k->slots, rounds) < 19 * time_of(splits, wgs, k->slots, rounds) ? (uint32_t)best : splits;
+}
+
+bool mlaf_decode_stands_back(const mlaf_point *asked, const mlaf_point *tuned) {
+  return asked->v[MLA_DECODE_BATCH] > 1 && tuned->v[MLA_DECODE_BATCH] == 1;
+}
+
+bool mlaf_decode_any_lengths(uint32_t flags) { return flags & MLAF_KERNEL_FITS; }
+
+uint32_t mlaf_decode_splits_most(const mlaf_point *p, uint32_t step) {
+  const uint64_t rounds = step ? ceil_div((uint64_t)p->v[MLA_DECODE_CTX], step) : UINT64_MAX;
+  return rounds < MLAF_SPLITS_MAX ? (uint32_t)rounds : MLAF_SPLITS_MAX;
 }

@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "plan/ctx.h"
 #include "ops/mla_decode/fields.h"
 #include "ops/mla_decode/problem.h"
+#include "ops/mla_decode/face/face.h"
 
 enum { WORKSPACE_ALIGN = 256 };
 
@@ -302,6 +302,7 @@ static mlaf_status find_workspace(reading *r, const mlaf_plan *plan, void *strea
 
 mlaf_status mlaf_call_run(mlaf_ctx *ctx, const mlaf_call *call, void *stream) {
   mlaf_err err; /* 4 KB that only a failure writes to */
+  mlaf_point p;
   mlaf_plan *plan = NULL;
   if (!ctx) return MLAF_E_ARG;
   reading r = {.ctx = ctx, .c = call, .err = &err, .problem = MLAF_PROBLEM_INIT, .plan = MLAF_PLAN_OPTS_INIT,
@@ -309,7 +310,8 @@ mlaf_status mlaf_call_run(mlaf_ctx *ctx, const mlaf_call *call, void *stream) {
   mlaf_status st = call ? read_call(&r) : mlaf_fail(&err, MLAF_E_ARG, "mlaf_call_run: call is NULL");
   if (!st && (!r.args.batch || !r.args.total_q)) return MLAF_OK;
   if (!st) { /* what follows reports itself */
-    st = mlaf_registry_get(ctx, &r.problem, &r.plan, &(mlaf_registry_how){.on_stream = true, .stream = stream}, &plan);
+    st = mlaf_decode_take(ctx, "mlaf_call_run", &r.problem, &p);
+    if (!st) st = mlaf_registry_get(ctx, &p, &r.plan, &(mlaf_registry_how){.on_stream = true, .stream = stream}, &plan);
     if (st) return st;
     st = find_workspace(&r, plan, stream);
   }

@@ -1,9 +1,9 @@
-/* Loading the kernel that reads block tables. */
-#include "plan/tables_kernel.h"
+/* Loading the kernel of a second form. */
+#include "plan/second_kernel.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
-#include "ops/mla_decode/block_tables.h"
 #include "run/build.h"
 
 /* *why: why not. */
@@ -39,20 +39,36 @@ static mlaf_status get_code(mlaf_ctx *ctx, mlaf_build *b, bool may_compile, int 
   return st && why.status ? mlaf_fail_prefix(err, st, "%s; and it cannot be compiled here", why.text) : st;
 }
 
-mlaf_status mlaf_tables_kernel_open(mlaf_ctx *ctx, bool may_compile, int *compiles, mlaf_err *err) {
-  mlaf_shared *s = ctx->shared;
-  mlaf_device *dev = mlaf_ctx_device(ctx);
-  mlaf_build b = {.name = "block_tables", .knob = 1, .n = 1, .refs = {*mlaf_block_tables_kernel()}};
-  mlaf_module *module = NULL;
-  mlaf_function *fn = NULL;
-  if (atomic_load(&s->tables)) return MLAF_OK;
-  mlaf_status st = get_code(ctx, &b, may_compile, compiles, err);
-  if (!st) st = mlaf_build_load_one(&b, dev, &module, &fn, err);
-  mlaf_build_clear(&b);
-  if (!st) {
-    s->tables_module = module;
-    atomic_store(&s->tables, fn);
-    return MLAF_OK;
+const mlaf_function *mlaf_second_kernel(mlaf_shared *s, const mlaf_second_form *form) {
+  for (int i = 0; i < MLAF_SECOND_KERNELS; i++) {
+    const mlaf_function *fn = atomic_load_explicit(&s->second[i].fn, memory_order_acquire);
+    if (!fn) return NULL; /* they are filled in order */
+    if (s->second[i].form == form) return fn;
   }
-  return mlaf_fail_prefix(err, st, "the kernel that reads block tables");
+  return NULL;
+}
+
+static mlaf_status load(mlaf_ctx *ctx, const mlaf_second_form *form, bool may_compile, int *compiles, mlaf_second_loaded *out,
+                        mlaf_err *err) {
+  mlaf_build b = {.knob = 1, .n = 1, .refs = {*form->kernel}};
+  mlaf_function *fn = NULL;
+  snprintf(b.name, sizeof b.name, "%s", form->kernel->template_name);
+  mlaf_status st = get_code(ctx, &b, may_compile, compiles, err);
+  if (!st) st = mlaf_build_load_one(&b, mlaf_ctx_device(ctx), &out->module, &fn, err);
+  mlaf_build_clear(&b);
+  if (st) return mlaf_fail_prefix(err, st, "%s", form->what);
+  out->form = form;
+  atomic_store_explicit(&out->fn, fn, memory_order_release);
+  return MLAF_OK;
+}
+
+mlaf_status mlaf_second_kernel_open(mlaf_ctx *ctx, const mlaf_op *op, bool may_compile, int *compiles, mlaf_err *err) {
+  const mlaf_second_form *form = op->calls->second;
+  mlaf_shared *s = ctx->shared;
+  if (!form) return mlaf_fail(err, MLAF_E_ARG, "mlaf_plan_opts: MLAF_PLAN_TABLES, and arguments of %s have no second form",
+                              op->name);
+  if (mlaf_second_kernel(s, form)) return MLAF_OK;
+  for (int i = 0; i < MLAF_SECOND_KERNELS; i++)
+    if (!s->second[i].module) return load(ctx, form, may_compile, compiles, &s->second[i], err);
+  return mlaf_fail(err, MLAF_E_INTERNAL, "%s: the context has %d such kernels already", form->what, MLAF_SECOND_KERNELS);
 }

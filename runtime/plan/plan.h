@@ -1,0 +1,31 @@
+/* Plans of any operation, by points: what the public functions are made of, generic (mlaforge/operation.h) and typed ones
+ * (runtime/ops/<operation>/face). */
+#ifndef MLAF_PLAN_INTERNAL_H
+#define MLAF_PLAN_INTERNAL_H
+
+#include "mlaforge/plan.h"
+#include "mlaforge/tune.h"
+#include "op/calls.h"
+#include "plan/ctx.h"
+
+/* mlaf_plan_create of a checked point. Failures are reported. */
+mlaf_status mlaf_plan_create_at(mlaf_ctx *ctx, const mlaf_point *p, const mlaf_plan_opts *opts, mlaf_plan **out);
+/* A failure with a text, reported: what a typed function has found wrong. */
+mlaf_status mlaf_plan_refuse(mlaf_ctx *ctx, mlaf_status status, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+const mlaf_op *mlaf_plan_op(const mlaf_plan *plan);
+
+/* mlaf_run of a plan whose operation is `op`; E_ARG (a failure is reported) where it is another's. */
+mlaf_status mlaf_plan_run(const mlaf_plan *plan, const mlaf_op *op, const void *args, void *stream);
+/* Bytes of workspace that mlaf_plan_run needs for these arguments; SIZE_MAX: they are none that it would take. */
+size_t mlaf_plan_run_workspace(const mlaf_plan *plan, const mlaf_op *op, const void *args);
+
+/* mlaf_tune of a checked point. */
+mlaf_status mlaf_tune_at(mlaf_ctx *ctx, const mlaf_point *p, const mlaf_tune_opts *opts, mlaf_tune_result *out);
+
+/* Plan, compile and load what mlaf_registry_get may want between two points of one shape. `workspace` (may be NULL) tells what a
+ * plan needs of workspace in addition to what a launch of the point's sizes does. */
+typedef size_t (*mlaf_warm_size_fn)(void *user, const mlaf_plan *plan, const mlaf_point *p);
+mlaf_status mlaf_warm_between(mlaf_ctx *ctx, const mlaf_point *from, const mlaf_point *to, const mlaf_plan_opts *opts,
+                              mlaf_warm_size_fn workspace, void *user, mlaf_warm_up_result *out);
+
+#endif
