@@ -84,29 +84,24 @@ if(TARGET mlaf_emu AND TARGET mlaf_gen AND TARGET mlaf_plan)
   target_link_libraries(emu-ragged PRIVATE mlaf_rooms PkgConfig::CMOCKA)
 endif()
 
-# The vendored loader is in no room: other projects compile it.
+# The vendored loader is in no room: other projects compile it. Tests of any operation may link it.
+file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/runtime/embed/*.c ${CMAKE_SOURCE_DIR}/runtime/ops/*/embed/*.c)
+file(GLOB folders CONFIGURE_DEPENDS LIST_DIRECTORIES true ${CMAKE_SOURCE_DIR}/runtime/embed ${CMAKE_SOURCE_DIR}/runtime/ops/*/embed)
+add_library(embedded_loader STATIC ${sources})
+target_include_directories(embedded_loader PUBLIC ${folders})
+target_link_libraries(embedded_loader PUBLIC ${CMAKE_DL_LIBS})
 if(TARGET fakecuda)
-  add_executable(test_embed ${CMAKE_SOURCE_DIR}/tests/embed/test_embed.c ${CMAKE_SOURCE_DIR}/runtime/embed/mlaf_embed.c)
-  target_include_directories(test_embed PRIVATE ${CMAKE_SOURCE_DIR}/tests ${CMAKE_SOURCE_DIR}/runtime ${CMAKE_SOURCE_DIR}/include)
-  target_link_libraries(test_embed PRIVATE PkgConfig::CMOCKA ${CMAKE_DL_LIBS} m)
-  add_test(NAME embed/test_embed COMMAND test_embed)
-  # Its nearest rule beside the library's; it includes the loader's source.
-  add_executable(test_nearest ${CMAKE_SOURCE_DIR}/tests/embed/test_nearest.c)
-  target_include_directories(test_nearest PRIVATE ${CMAKE_SOURCE_DIR}/tests)
-  target_link_libraries(test_nearest PRIVATE mlaf_rooms PkgConfig::CMOCKA)
-  add_test(NAME embed/test_nearest COMMAND test_nearest)
-  # The library and the loader launch the same.
-  add_executable(test_fitted ${CMAKE_SOURCE_DIR}/tests/embed/test_fitted.c ${CMAKE_SOURCE_DIR}/runtime/embed/mlaf_embed.c)
-  target_include_directories(test_fitted PRIVATE ${CMAKE_SOURCE_DIR}/tests)
-  target_link_libraries(test_fitted PRIVATE mlaf_rooms PkgConfig::CMOCKA)
-  add_test(NAME embed/test_fitted COMMAND test_fitted)
-  # Block tables, by both, with nothing but a bundle.
-  add_executable(test_tables ${CMAKE_SOURCE_DIR}/tests/embed/test_tables.c ${CMAKE_SOURCE_DIR}/runtime/embed/mlaf_embed.c)
-  target_include_directories(test_tables PRIVATE ${CMAKE_SOURCE_DIR}/tests)
-  target_link_libraries(test_tables PRIVATE mlaf_rooms PkgConfig::CMOCKA)
-  add_test(NAME embed/test_tables COMMAND test_tables)
-  set_tests_properties(embed/test_embed embed/test_nearest embed/test_fitted embed/test_tables PROPERTIES LABELS t1
-    ENVIRONMENT "MLAF_BUILD_DIR=${CMAKE_BINARY_DIR}")
+  # Both over a fake driver; test_nearest: its rule beside the library's; test_fitted: the two launch the same; test_tables: block
+  # tables, by both, with nothing but a bundle; test_toy: an operation that is none of the library's.
+  file(GLOB tests CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/embed/test_*.c)
+  foreach(source IN LISTS tests)
+    get_filename_component(name ${source} NAME_WE)
+    add_executable(${name} ${source})
+    target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/tests)
+    target_link_libraries(${name} PRIVATE embedded_loader mlaf_rooms PkgConfig::CMOCKA)
+    add_test(NAME embed/${name} COMMAND ${name})
+    set_tests_properties(embed/${name} PROPERTIES LABELS t1 ENVIRONMENT "MLAF_BUILD_DIR=${CMAKE_BINARY_DIR}")
+  endforeach()
 endif()
 
 # What users of the other kinds do with a build: install it, embed it, call it from Python. Not with sanitizers: programs that are
