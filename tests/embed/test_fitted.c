@@ -206,14 +206,16 @@ static void by_loader(const batch *x, const variant *v, const char *what, result
                               {1, v->combined ? 2 : 0}};
   const mlaf_embed_target target = {"sm_90a", kernels, &row, 2, 1};
   const mlaf_embed_index index = index_of(&target);
-  const mlaf_embed_decode_problem asked = {FW_HEADS, FW_RANK, FW_ROPE, FW_Q_LEN, 1, MLAF_EMBED_DECODE_BF16, FW_PAGE, p->batch, p->ctx};
+  const mlaf_embed_decode_problem asked = {FW_HEADS, FW_RANK, FW_ROPE, FW_Q_LEN, 1, MLAF_EMBED_DECODE_BF16, FW_PAGE,
+                                           p->batch, p->ctx};
   const mlaf_embed_plan *plan = NULL;
   mlaf_embed *e = NULL;
   char why[500] = "";
   if (mlaf_embed_open(&index, 0, &e, why, sizeof why)) fail_msg("%s: %s", what, why);
   if (mlaf_embed_decode_plan(e, &asked, &plan, why, sizeof why)) fail_msg("%s: %s", what, why);
   *out = make_result(x, mlaf_embed_decode_workspace(plan, x->of.total_q));
-  mlaf_embed_decode_args a = {.batch = x->of.batch, .num_pages = x->of.num_pages, .total_q = x->of.total_q, .q = x->q, .ckv = x->cache,
+  mlaf_embed_decode_args a = {.batch = x->of.batch, .num_pages = x->of.num_pages, .total_q = x->of.total_q, .q = x->q,
+                              .ckv = x->cache,
                        .qo_indptr = x->qo, .kv_indptr = x->kv, .kv_indices = x->pages, .kv_last_page_lens = x->last,
                        .o = out->o, .lse = out->lse, .workspace = out->workspace, .workspace_size = out->size, .scale = 0.07f};
   if (mlaf_embed_decode_execute(plan, &a, NULL, why, sizeof why)) fail_msg("%s: %s", what, why);

@@ -216,7 +216,8 @@ static fake_launch by_library(batch *x) {
 }
 
 static const mlaf_embed_row row = {0, {FW_HEADS, FW_RANK, FW_ROPE, FW_Q_LEN, 1, 0, FW_PAGE, REQUESTS, 512}, 0, 1, {1}};
-static const mlaf_embed_decode_problem asked = {FW_HEADS, FW_RANK, FW_ROPE, FW_Q_LEN, 1, MLAF_EMBED_DECODE_BF16, FW_PAGE, REQUESTS, 512};
+static const mlaf_embed_decode_problem asked = {FW_HEADS, FW_RANK, FW_ROPE, FW_Q_LEN, 1, MLAF_EMBED_DECODE_BF16, FW_PAGE,
+                                                REQUESTS, 512};
 
 static mlaf_embed *open_loader(int n_kernels, const mlaf_embed_plan **of) {
   static mlaf_embed_kernel kernels[2];
@@ -341,16 +342,16 @@ static void the_loader_refuses(void **state) {
   assert_true(mlaf_embed_decode_tables_size(65536, 32768) == SIZE_MAX && mlaf_embed_decode_tables_size(2, 3) == (6 + 6 + 2) * 4);
   e = open_loader(2, &of);
   const mlaf_embed_decode_tables good = {here, here, 0, 4, 1};
-#define REFUSED(change, says)                                                                                             \
-  do {                                                                                                                    \
-    mlaf_embed_decode_tables t = good;                                                                                           \
-    mlaf_embed_decode_args a = {.batch = 2, .num_pages = 9};                                                                     \
-    void *at = here;                                                                                                      \
-    size_t size = sizeof here;                                                                                            \
-    change;                                                                                                               \
-    assert_int_equal(mlaf_embed_decode_tables_make(of, &t, at, size, &a, NULL, why, sizeof why), MLAF_EMBED_ARG);                 \
-    if (!strstr(why, says)) fail_msg("'%s' does not say '%s'", why, says);                                                \
-    (void)at, (void)size;                                                                                                 \
+#define REFUSED(change, says)                                                                                            \
+  do {                                                                                                                   \
+    mlaf_embed_decode_tables t = good;                                                                                   \
+    mlaf_embed_decode_args a = {.batch = 2, .num_pages = 9};                                                             \
+    void *at = here;                                                                                                     \
+    size_t size = sizeof here;                                                                                           \
+    change;                                                                                                              \
+    assert_int_equal(mlaf_embed_decode_tables_make(of, &t, at, size, &a, NULL, why, sizeof why), MLAF_EMBED_ARG);        \
+    if (!strstr(why, says)) fail_msg("'%s' does not say '%s'", why, says);                                               \
+    (void)at, (void)size;                                                                                                \
   } while (0)
   REFUSED((void)t, "mlaf_embed_decode_tables_open was not called");
   assert_int_equal(mlaf_embed_decode_tables_open(e, why, sizeof why), MLAF_EMBED_OK);
