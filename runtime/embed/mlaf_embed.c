@@ -189,7 +189,7 @@ static int first_of_equals(const question *q, const mlaf_embed_row *a, const mla
 }
 
 /* The nearest row whose kernels were not refused (*code: how others were), NULL if none: what stands back behind others that
- * serve any lengths; in doublings of the sizes; the choice before the baseline. first: of those with it before a second kernel. */
+ * serve any lengths; in doublings of the sizes; the choice before the baseline. first: of those with it before a second one. */
 static const mlaf_embed_row *nearest(const question *q, int32_t first, int *code) {
   const mlaf_embed_target *t = q->e->target;
   const mlaf_embed_row *found = NULL;

@@ -1,7 +1,7 @@
-/* A compile worker that remembers, for tests whose subject is not the compiler (MLAF_WORKER in tests.cmake): what was asked before
- * gets the answer that hiprtc, comgr or NVRTC gave then. The caches of code objects that tests begin empty stay empty: this is
- * behind them. All tests of a build share its files, in MEMO_DIR. An answer is for one request, byte for byte, of one build of the
- * real worker (whose source this is) and one set of libraries; what failed is asked again. */
+/* A compile worker that remembers, for tests whose subject is not the compiler (MLAF_WORKER in tests.cmake): what was asked
+ * before gets the answer that hiprtc, comgr or NVRTC gave then. The caches of code objects that tests begin empty stay empty:
+ * this is behind them. All tests of a build share its files, in MEMO_DIR. An answer is for one request, byte for byte, of one
+ * build of the real worker (whose source this is) and one set of libraries; what failed is asked again. */
 #include "compile/wire.h"
 
 typedef struct libraries libraries;
