@@ -114,8 +114,8 @@ static int use_block_table(mlaf_embed *e, const mlaf_embed_plan *plan, const int
   for (int b = 0; b < BATCH; b++)
     for (int k = kv[b]; k < kv[b + 1]; k++) table[b * WIDTH + k - kv[b]] = indices[k];
   if (mlaf_embed_decode_tables_open(e, why, why_size)) return 1;
-  const mlaf_embed_decode_tables t = {.block_table = to_device(table, sizeof table), .seq_lens = to_device(lengths, sizeof lengths),
-                               .width = WIDTH, .q_tokens = 1};
+  const mlaf_embed_decode_tables t = {.block_table = to_device(table, sizeof table),
+                                      .seq_lens = to_device(lengths, sizeof lengths), .width = WIDTH, .q_tokens = 1};
   const size_t size = mlaf_embed_decode_tables_size(BATCH, WIDTH);
   return mlaf_embed_decode_tables_make(plan, &t, to_device(NULL, size), size, a, NULL, why, why_size) != MLAF_EMBED_OK;
 }

@@ -1,4 +1,4 @@
-"""MLA decode attention by kernels that mlaforge generates, compiles, tunes and serves.
+"""Multi-head Latent Attention by kernels that mlaforge generates, compiles, tunes and serves.
 
 mla_decode_fwd takes AITER's arguments, flash_mla_with_kvcache and get_mla_metadata take FlashMLA's. Tensors are any objects with
 data_ptr(), shape, stride() and dtype, e.g. PyTorch's; nothing is imported but the standard library.
@@ -13,5 +13,15 @@ from .errors import MlafError
 from .flashmla import flash_mla_with_kvcache, get_mla_metadata
 from .library import version
 
+import importlib as _importlib
+import pkgutil as _pkgutil
+
 __all__ = ["Buffer", "Context", "MlafError", "default_context", "flash_mla_with_kvcache", "get_mla_metadata", "mla_decode_fwd",
            "set_default_context", "version"]
+
+# Other operations' entry points: modules named after them, found in this folder.
+for _module in _pkgutil.iter_modules(__path__):
+    if _module.name.startswith("mla_"):
+        _operation = _importlib.import_module("." + _module.name, __name__)
+        globals().update({_name: getattr(_operation, _name) for _name in _operation.__all__})
+        __all__ += _operation.__all__

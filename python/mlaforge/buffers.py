@@ -1,6 +1,6 @@
 """Tensors for callers that have no tensor library: device memory with a shape."""
 
-SIZES = {"bfloat16": 2, "float16": 2, "int32": 4, "float32": 4, "uint8": 1}
+SIZES = {"bfloat16": 2, "float16": 2, "int32": 4, "float32": 4, "uint8": 1, "int64": 8, "float8_e4m3fn": 1, "float8_e4m3fnuz": 1}
 
 
 def size_of(dtype):
@@ -25,7 +25,7 @@ class _Memory:
 
 
 class Buffer:
-    """[shape] of `dtype` ("bfloat16", "float16", "int32", "float32", "uint8") in the memory of `ctx`, row-major unless strides are given, freed
+    """[shape] of `dtype` (a name of SIZES) in the memory of `ctx`, row-major unless strides are given, freed
     with its last view. `data`: the bytes of the whole memory; without them it holds anything."""
 
     def __init__(self, ctx, shape, dtype, data=None, strides=None):

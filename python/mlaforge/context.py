@@ -67,12 +67,14 @@ class Context:
             raise MlafError(self._lib.mlaf_status_name(status).decode(), why.value.decode(errors="replace"))
         self.use(fast())
         self._address, self._plan_address = self._handle.value, ctypes.addressof(self._plan_opts)
+        self._plans = {}  # of other operations, by problem: one reference each
         self.ordinal = self._lib.mlaf_ctx_ordinal(self._handle)
 
     def close(self):
         """Nothing that was launched may still run, and no graph that holds one of the context's workspaces be replayed."""
         if self._handle:
             self._address = None
+            self._release_plans()
             self._lib.mlaf_ctx_destroy(self._handle)
             self._handle = PTR()
 
@@ -144,6 +146,26 @@ class Context:
 
     def forget_plans(self):
         self._lib.mlaf_plan_forget(self._handle)
+        self._release_plans()
+
+    def _release_plans(self):
+        plans, self._plans = getattr(self, "_plans", {}), {}
+        for plan in plans.values():
+            self._lib.mlaf_plan_release(plan)
+
+    def plan_for(self, problem):
+        """The plan of a problem string of any operation, e.g. "mla_append:r512,p64,bf16,paged,pairs,t64". The context keeps it."""
+        plan = self._plans.get(problem)
+        if plan is None:
+            if self._address is None:
+                raise MlafError("MLAF_E_ARG", "the context is closed")
+            plan = PTR()
+            self.check(self._lib.mlaf_plan_for(self._handle, problem.encode(), ctypes.byref(self._plan_opts), ctypes.byref(plan)))
+            mine = self._plans.setdefault(problem, plan)
+            if mine is not plan:  # another thread's
+                self._lib.mlaf_plan_release(plan)
+                plan = mine
+        return plan
 
     def warm_up(self, heads, rank=512, rope=64, q_len=1, causal=True, dtype="bfloat16", page_size=64, batch=(1, 256),
                 kv_len=(1, 131072), block_tables=True, reserve=False):
@@ -192,6 +214,12 @@ class Context:
         if made.__class__ is int:
             self.check(made)
         return made
+
+    def run(self, problem, args, stream=None):
+        """Launch an operation on `stream` (an address; None: the default stream): `problem` is its problem string, `args` its struct of
+        arguments."""
+        operation = problem.split(":", 1)[0].encode()
+        self.check(self._lib.mlaf_run(self.plan_for(problem), operation, ctypes.byref(args), stream))
 
     def execute(self, problem, stream=None, **arguments):
         """Launch on `stream` (an address; None: the default stream). Arguments as mlaf_execute_args has them, pointers as addresses,

@@ -92,6 +92,8 @@ _SIGNATURES = {
     "mlaf_call_run": (ctypes.c_int, [PTR, ctypes.POINTER(Call), PTR]),
     "mlaf_execute_workspace_size": (ctypes.c_size_t, [PTR, ctypes.POINTER(ExecuteArgs)]),
     "mlaf_plan_get": (ctypes.c_int, [PTR, ctypes.POINTER(Problem), ctypes.POINTER(PlanOpts), ctypes.POINTER(PTR)]),
+    "mlaf_plan_for": (ctypes.c_int, [PTR, ctypes.c_char_p, ctypes.POINTER(PlanOpts), ctypes.POINTER(PTR)]),
+    "mlaf_run": (ctypes.c_int, [PTR, ctypes.c_char_p, PTR, PTR]),
     "mlaf_plan_forget": (None, [PTR]),
     "mlaf_plan_release": (None, [PTR]),
     "mlaf_plan_query": (ctypes.c_int, [PTR, ctypes.POINTER(PlanInfo)]),

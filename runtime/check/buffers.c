@@ -8,21 +8,26 @@ enum { ALIGNED_CANARY = 512, CANARY_BYTE = 0xff };
 
 static size_t before(const mlaf_buffer *b) { return (size_t)(b->data - b->base); }
 
-mlaf_status mlaf_buffers_add(mlaf_buffers *set, const char *name, const void *input, size_t size, int poison,
-                             bool aligned, void **data, mlaf_err *err) {
-  if (set->n == MLAF_BUFFERS_MAX) return mlaf_fail(err, MLAF_E_INTERNAL, "too many buffers at %s", name);
+static mlaf_status fill(mlaf_buffers *set, const mlaf_buffer *b, const void *input, int poison, mlaf_err *err) {
   const mlaf_device_ops *ops = mlaf_ops(set->dev);
-  const size_t front = !set->canaries ? 0 : aligned ? ALIGNED_CANARY : MLAF_CANARY;
-  const size_t back = set->canaries ? MLAF_CANARY : 0;
+  if (!b->size) return MLAF_OK;
+  if (input) return ops->mem_write(set->dev, b->data, input, b->size, err);
+  mlaf_status st = ops->mem_fill(set->dev, b->data, poison, b->size, err);
+  return !st && ops->mem_undefine ? ops->mem_undefine(set->dev, b->data, b->size, err) : st;
+}
+
+mlaf_status mlaf_buffers_add(mlaf_buffers *set, const mlaf_case_buffer *want, int poison, void **data, mlaf_err *err) {
+  if (set->n == MLAF_BUFFERS_MAX) return mlaf_fail(err, MLAF_E_INTERNAL, "too many buffers at %s", want->name);
+  const mlaf_device_ops *ops = mlaf_ops(set->dev);
+  const size_t front = !set->canaries ? 0 : want->use == MLAF_USE_WORKSPACE ? ALIGNED_CANARY : MLAF_CANARY;
+  const size_t back = set->canaries ? MLAF_CANARY : 0, size = want->bytes;
   void *base = NULL;
   mlaf_status st = ops->mem_alloc(set->dev, front + size + back ? front + size + back : 1, &base, err);
-  if (st) return mlaf_fail_prefix(err, st, "buffer %s", name);
+  if (st) return mlaf_fail_prefix(err, st, "buffer %s", want->name);
   mlaf_buffer *b = &set->at[set->n++];
-  *b = (mlaf_buffer){base, (char *)base + front, size, input, name};
+  *b = (mlaf_buffer){base, (char *)base + front, size, want->use == MLAF_USE_INPUT ? want->input : NULL, want->name};
   if (set->canaries) st = ops->mem_fill(set->dev, base, CANARY_BYTE, front + size + back, err);
-  if (!st && input && size) st = ops->mem_write(set->dev, b->data, input, size, err);
-  if (!st && !input && size) st = ops->mem_fill(set->dev, b->data, poison, size, err);
-  if (!st && !input && size && ops->mem_undefine) st = ops->mem_undefine(set->dev, b->data, size, err);
+  if (!st) st = fill(set, b, want->input, poison, err);
   *data = b->data;
   return st;
 }

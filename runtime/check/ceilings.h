@@ -3,7 +3,7 @@
 #define MLAF_CEILINGS_H
 
 #include "compile/compile.h"
-#include "check/pool.h"
+#include "op/pool.h"
 #include "gen/gen.h"
 
 typedef struct mlaf_ceilings {

@@ -8,12 +8,12 @@
 #include <time.h>
 
 #include "check/soak_internal.h"
-#include "ops/mla_decode/compare.h"
 
-enum { SETS_MOST = 1024, L2_TIMES = 50, LLC_TIMES = 8, READ_BLOCKS_PER_CU = 1, POISON = 0x5a };
+enum { SETS_MOST = 1024, L2_TIMES = 50, LLC_TIMES = 8, READ_BLOCKS_PER_CU = 1, POISON = 0x5a, LINE = 256 };
 #define FIRST_BYTES ((int64_t)4 << 30) /* of first outputs at most: fewer sets of large outputs */
 #define DEPTH_BYTES ((int64_t)1 << 30) /* of a stream's outputs */
 #define READ_BYTES  ((int64_t)64 << 20) /* of the pool that one launch of the reader goes through */
+#define READ_LEAST  16                  /* a read's bytes: where the data has no pool there is nothing to read */
 #define PHASE_S     0.1                 /* so long a phase lasts at most, and so long a stop may take */
 
 /* The company that launches have. In a burst they stand one behind the other and only then are the outputs compared, so that
@@ -37,44 +37,66 @@ static bool is_cancelled(const soak *s) { return s->opts->cancel && atomic_load(
 static bool is_modelled(const soak *s) { return mlaf_ops(s->dev)->features & MLAF_DEVICE_MODELLED; }
 
 /* --- buffers --- */
-static mlaf_status open_bench(soak *s, const mlaf_point *at, mlaf_err *err) {
-  const mlaf_problem problem = mlaf_problem_of(at), *p = &problem;
+static mlaf_status measure_outputs(soak *s, mlaf_err *err) {
+  for (int i = 0; i < s->data->n_outputs; i++) {
+    const mlaf_data_output *o = &s->data->outputs[i];
+    const size_t bytes = o->rows * o->row_bytes;
+    if (!bytes || o->row_bytes % sizeof(uint32_t) || o->rows > UINT32_MAX)
+      return mlaf_fail(err, MLAF_E_INTERNAL, "output %s has %zu rows of %zu bytes", o->name, o->rows, o->row_bytes);
+    s->pitch[i] = (bytes + LINE - 1) / LINE * LINE;
+    s->output_bytes += s->pitch[i];
+    if (o->row_bytes > s->row_bytes) s->row_bytes = o->row_bytes;
+    s->out->rows += (int64_t)o->rows;
+  }
+  return MLAF_OK;
+}
+
+static mlaf_status open_bench(soak *s, const mlaf_point *p, mlaf_err *err) {
   const mlaf_device_info *info = mlaf_info(s->dev);
-  const int64_t by_l2 = L2_TIMES * info->l2_bytes, by_llc = LLC_TIMES * info->llc_bytes,
-                fit = FIRST_BYTES / (int64_t)(s->o_bytes + s->lse_bytes);
-  mlaf_bench_opts o = {.seed = s->opts->seed, .lengths = s->opts->lengths, .pool = s->opts->pool};
-  o.spread_bytes = s->opts->pool_bytes ? s->opts->pool_bytes : is_modelled(s) ? 1 : by_l2 > by_llc ? by_l2 : by_llc;
-  if (o.spread_bytes < 1) o.spread_bytes = 1; /* a device that does not tell its caches: two sets */
-  o.spread_sets = fit < 2 ? 2 : fit > SETS_MOST ? SETS_MOST : (int)fit;
-  mlaf_status st = mlaf_bench_create(s->dev, at, &o, &s->bench, err);
+  const int64_t by_l2 = L2_TIMES * info->l2_bytes, by_llc = LLC_TIMES * info->llc_bytes;
+  mlaf_bench_opts o = {.data = {.seed = s->opts->seed, .lengths = s->opts->lengths, .spread_sets = SETS_MOST,
+                                .cancel = s->opts->cancel},
+                       .pool = s->opts->pool};
+  int64_t *bytes = &o.data.spread_bytes;
+  *bytes = s->opts->pool_bytes ? s->opts->pool_bytes : is_modelled(s) ? 1 : by_l2 > by_llc ? by_l2 : by_llc;
+  if (*bytes < 1) *bytes = 1; /* a device that does not tell its caches: two sets */
+  mlaf_status st = mlaf_bench_create(s->dev, p, &o, &s->bench, err);
   if (st) return st;
-  s->out->sets = s->bench->sets;
-  s->out->pool_bytes = (int64_t)s->bench->args.num_pages * p->page_size * (p->rank + p->rope) * 2;
+  s->calls = s->bench->calls;
+  s->data = s->bench->data;
+  st = measure_outputs(s, err);
+  if (st) return st;
+  const int64_t fit = FIRST_BYTES / (int64_t)s->output_bytes, most = fit < 2 ? 2 : fit;
+  s->sets = s->data->sets > most ? (int)most : s->data->sets;
+  s->out->sets = s->sets;
+  s->out->pool_bytes = s->data->pool_bytes;
   return MLAF_OK;
 }
 
 /* What a launch does not write must differ from what it had to: another byte than the first outputs are filled with. */
-static mlaf_status alloc_outputs(soak *s, size_t n, int fill, char **o, char **lse, mlaf_err *err) {
+static mlaf_status alloc_outputs(soak *s, size_t n, int fill, soak_outputs *out, mlaf_err *err) {
   const mlaf_device_ops *ops = mlaf_ops(s->dev);
-  mlaf_status st = ops->mem_alloc(s->dev, n * s->o_bytes, (void **)o, err);
-  if (!st) st = ops->mem_alloc(s->dev, n * s->lse_bytes, (void **)lse, err);
-  if (!st) st = ops->mem_fill(s->dev, *o, fill, n * s->o_bytes, err);
-  return st ? st : ops->mem_fill(s->dev, *lse, fill, n * s->lse_bytes, err);
+  mlaf_status st = MLAF_OK;
+  for (int i = 0; !st && i < s->data->n_outputs; i++) {
+    st = ops->mem_alloc(s->dev, n * s->pitch[i], (void **)&out->at[i], err);
+    if (!st) st = ops->mem_fill(s->dev, out->at[i], fill, n * s->pitch[i], err);
+  }
+  return st;
 }
 
 static mlaf_status open_lane(soak *s, soak_lane *lane, const soak_side *side, mlaf_err *err) {
   const mlaf_device_ops *ops = mlaf_ops(s->dev);
   mlaf_status st = MLAF_OK;
   lane->side = side;
-  lane->workspace_size = mlaf_loaded_workspace_size(side->l, mlaf_loaded_knob(side->l), s->bench->args.total_q);
+  lane->workspace_size = mlaf_bench_workspace(s->bench, side->l, mlaf_loaded_knob(side->l));
   if (ops->stream_create) st = ops->stream_create(s->dev, &lane->stream, err);
   if (!st && lane->workspace_size) st = ops->mem_alloc(s->dev, lane->workspace_size, &lane->workspace, err);
-  return st ? st : alloc_outputs(s, (size_t)s->depth, POISON, &lane->o, &lane->lse, err);
+  return st ? st : alloc_outputs(s, (size_t)s->depth, POISON, &lane->out, err);
 }
 
 static mlaf_status open_reader(soak *s, const mlaf_tool_env *env, mlaf_err *err) {
   const mlaf_device_ops *ops = mlaf_ops(s->dev);
-  if (!env->gen || is_modelled(s) || !ops->stream_create) return MLAF_OK; /* launches have no company there */
+  if (!env->gen || is_modelled(s) || !ops->stream_create || s->data->pool_bytes < READ_LEAST) return MLAF_OK; /* no company */
   mlaf_status st = mlaf_tool_open(env, "read_ceiling", MLAF_READ_PARAMS, &s->reader, err);
   if (!st) st = ops->stream_create(s->dev, &s->read_stream, err);
   if (!st) st = ops->mem_alloc(s->dev, sizeof(uint32_t), &s->read_out, err);
@@ -88,13 +110,14 @@ static mlaf_status open_all(soak *s, const mlaf_tool_env *env, const mlaf_loaded
   s->n_sides = both[1] ? 2 : 1;
   for (int i = 0; !st && i < s->n_sides; i++) {
     s->sides[i].l = both[i];
-    st = alloc_outputs(s, (size_t)s->bench->sets, 0xff, &s->sides[i].o, &s->sides[i].lse, err);
+    st = alloc_outputs(s, (size_t)s->sets, 0xff, &s->sides[i].first, err);
   }
-  const int64_t fit = DEPTH_BYTES / (int64_t)(s->o_bytes + s->lse_bytes);
+  if (st) return st;
+  const int64_t fit = DEPTH_BYTES / (int64_t)s->output_bytes;
   s->depth = is_modelled(s) ? 2 : fit < 1 ? 1 : fit > SOAK_DEPTH ? SOAK_DEPTH : (int)fit;
   /* Launch n takes set n % sets and output n % depth: what it finds there must be of another set, lest a row that it does not
    * write looks right. */
-  if (!st && s->depth > 1 && s->depth % s->bench->sets == 0) s->depth--;
+  if (s->depth > 1 && s->depth % s->sets == 0) s->depth--;
   for (int i = 0; !st && i < 2; i++) st = open_lane(s, &s->lanes[i], &s->sides[i < s->n_sides ? i : 0], err);
   if (!st) st = soak_compare_open(s, env, err);
   return st ? st : open_reader(s, env, err);
@@ -115,8 +138,9 @@ static void close_all(soak *s) {
   if (s->read_stream) ops->sync(s->dev, s->read_stream, NULL);
   if (s->read_stream) ops->stream_destroy(s->dev, s->read_stream);
   for (int i = 0; i < 2; i++) {
-    void *const list[] = {s->lanes[i].workspace, s->lanes[i].o, s->lanes[i].lse, s->sides[i].o, s->sides[i].lse};
-    free_all(ops, s->dev, list, sizeof list / sizeof *list);
+    free_all(ops, s->dev, &s->lanes[i].workspace, 1);
+    for (int k = 0; k < MLAF_DATA_OUTPUTS; k++)
+      free_all(ops, s->dev, (void *const[]){s->lanes[i].out.at[k], s->sides[i].first.at[k]}, 2);
   }
   free_all(ops, s->dev, &s->read_out, 1);
   if (s->reader.module) mlaf_tool_close(&s->reader);
@@ -125,14 +149,15 @@ static void close_all(soak *s) {
 }
 
 /* --- launches --- */
-static mlaf_status launch(soak *s, const soak_lane *lane, int set, char *o, char *lse, mlaf_err *err) {
-  mlaf_execute_args args = s->bench->args;
-  args.kv_indices += set * s->bench->pages;
-  args.o = o;
-  args.lse = (float *)(void *)lse;
-  args.workspace = lane->workspace;
-  args.workspace_size = lane->workspace_size;
-  return mlaf_loaded_launch(lane->side->l, mlaf_loaded_knob(lane->side->l), &args, lane->stream, err);
+/* Outputs go to place k of `to`. */
+static mlaf_status launch(soak *s, const soak_lane *lane, int set, const soak_outputs *to, size_t k, mlaf_err *err) {
+  mlaf_any_args args;
+  mlaf_bench_args(s->bench, set, lane->workspace, lane->workspace_size, &args);
+  for (int i = 0; i < s->data->n_outputs; i++) {
+    const char *at = soak_at(s, to, i, k);
+    mlaf_args_set(&args, s->data->outputs[i].arg, &at, sizeof at);
+  }
+  return mlaf_loaded_launch(lane->side->l, mlaf_loaded_knob(lane->side->l), args.bytes, lane->stream, err);
 }
 
 /* Alone on the device, one after the other: what all later ones have to give. The fastest tells how long a launch takes. */
@@ -140,13 +165,13 @@ static mlaf_status first_launches(soak *s, double *launch_s, mlaf_err *err) {
   const mlaf_device_ops *ops = mlaf_ops(s->dev);
   mlaf_status st = MLAF_OK;
   for (int i = 0; !st && i < s->n_sides; i++)
-    for (int set = 0; !st && set < s->bench->sets; set++) {
+    for (int set = 0; !st && set < s->sets; set++) {
       soak_lane *lane = &s->lanes[i];
       const double begin = mlaf_now();
       if (is_cancelled(s)) return mlaf_fail(err, MLAF_E_CANCELLED, "stopped before the first launches were made");
-      st = launch(s, lane, set, lane->side->o + (size_t)set * s->o_bytes, lane->side->lse + (size_t)set * s->lse_bytes, err);
+      st = launch(s, lane, set, &lane->side->first, (size_t)set, err);
       if (!st) st = ops->sync(s->dev, lane->stream, err);
-      if (st) return mlaf_fail_prefix(err, st, "first launch with page table %d", set);
+      if (st) return mlaf_fail_prefix(err, st, "first launch over set %d of inputs", set);
       const double took = mlaf_now() - begin;
       if (*launch_s == 0 || took < *launch_s) *launch_s = took;
     }
@@ -155,10 +180,10 @@ static mlaf_status first_launches(soak *s, double *launch_s, mlaf_err *err) {
 
 /* Another part of the pool each time. */
 static mlaf_status read_memory(soak *s, mlaf_err *err) {
-  const int64_t pool = s->out->pool_bytes / 16 * 16, bytes = pool < READ_BYTES ? pool : READ_BYTES;
+  const int64_t pool = s->out->pool_bytes / READ_LEAST * READ_LEAST, bytes = pool < READ_BYTES ? pool : READ_BYTES;
   if (s->read_at + bytes > pool) s->read_at = 0;
-  mlaf_read_args args = {.words = (const char *)s->bench->args.ckv + s->read_at, .n = (uint64_t)bytes / 16, .out = s->read_out,
-                         .never = MLAF_READ_NEVER, .passes = 1};
+  mlaf_read_args args = {.words = (const char *)mlaf_pool_data(s->bench->pool) + s->read_at, .n = (uint64_t)bytes / 16,
+                         .out = s->read_out, .never = MLAF_READ_NEVER, .passes = 1};
   args.blocks = (uint32_t)(READ_BLOCKS_PER_CU * mlaf_info(s->dev)->compute_units);
   s->read_at += bytes;
   const mlaf_launch l = {.fn = s->reader.fn, .grid = {args.blocks, 1, 1}, .block = {MLAF_READ_THREADS, 1, 1}, .args = &args,
@@ -173,10 +198,10 @@ static mlaf_status run_burst(soak *s, int which, int i, int n, bool traffic, mla
   mlaf_status st = MLAF_OK;
   for (int k = 0; !st && k < n; k++, lane->n++) {
     const size_t slot = (size_t)(lane->n % s->depth);
-    const int sets = s->bench->sets, set = (int)((lane->n + (which ? sets / 2 : 0)) % sets);
+    const int set = (int)((lane->n + (which ? s->sets / 2 : 0)) % s->sets);
     s->launches[i + k] = (soak_launch){which, set};
     if (traffic) st = read_memory(s, err);
-    if (!st) st = launch(s, lane, set, lane->o + slot * s->o_bytes, lane->lse + slot * s->lse_bytes, err);
+    if (!st) st = launch(s, lane, set, &lane->out, slot, err);
   }
   for (int k = 0; !st && k < n; k++) st = soak_compare_one(s, i + k, (int)((begin + k) % s->depth), err);
   return st;
@@ -238,15 +263,13 @@ static mlaf_status run_phases(soak *s, double launch_s, mlaf_err *err) {
 static mlaf_status say_wrong(soak *s, mlaf_err *err) {
   const mlaf_soak_result *r = s->out;
   const mlaf_soak_row *f = &r->first;
-  const double bound = 2 * mlaf_error_bound((mlaf_dtype)s->bench->problem.dtype);
+  const double bound = 2 * s->calls->bound(&s->bench->problem); /* of a row */
   const char *who = f->first_error > bound && f->error <= bound ? "; the first launch is the wrong one" : "";
   mlaf_snprintf(s->out->detail, sizeof s->out->detail,
     "variant %s: %lld of %lld launches differ from the first launch of the same inputs, %lld rows in all; first in launch "
-    "%lld (stream %d, page table %d): request %d, token %d, head %d, %d of %u words of O, relative error against fp64 "
-    "%.3g (first launch: %.3g), LSE off by %.3g%s",
+    "%lld (stream %d, set %d of inputs): %s, %d of %d words, error against fp64 %.3g (first launch: %.3g)%s",
     mlaf_loaded_name(s->lanes[f->stream].side->l), (long long)r->wrong, (long long)r->launches, (long long)r->wrong_rows,
-    (long long)f->launch, f->stream, f->set, f->request, f->token, f->head, f->words, s->words, f->error, f->first_error,
-    f->lse_error, who);
+    (long long)f->launch, f->stream, f->set, f->where, f->words, f->of, f->error, f->first_error, who);
   return mlaf_fail(err, MLAF_E_INCORRECT, "%s", s->out->detail);
 }
 
@@ -260,7 +283,6 @@ static mlaf_status check_args(const mlaf_loaded *l, const mlaf_soak_opts *o, mla
 
 mlaf_status mlaf_soak_run(const mlaf_tool_env *env, const mlaf_loaded *l, const mlaf_soak_opts *opts, mlaf_soak_result *out,
                           mlaf_err *err) {
-  const mlaf_problem problem = mlaf_problem_of(mlaf_loaded_problem(l)), *p = &problem;
   double launch_s = 0;
   *out = (mlaf_soak_result){.launches = 0};
   mlaf_status st = check_args(l, opts, err);
@@ -270,11 +292,6 @@ mlaf_status mlaf_soak_run(const mlaf_tool_env *env, const mlaf_loaded *l, const 
   s->opts = opts;
   s->out = out;
   s->dev = mlaf_loaded_device(l);
-  s->rows = (size_t)p->batch * (size_t)p->q_len * (size_t)p->heads;
-  s->words = (uint32_t)p->rank / 2;
-  s->o_bytes = s->rows * s->words * sizeof(uint32_t);
-  s->lse_bytes = s->rows * sizeof(float);
-  out->rows = (int64_t)s->rows;
   st = open_all(s, env, l, err);
   if (!st) st = first_launches(s, &launch_s, err);
   for (int i = 0; !st && i < s->n_sides; i++) st = soak_check_first(s, &s->sides[i], err);

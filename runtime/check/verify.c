@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "check/buffers.h"
-#include "op/op.h"
 
 enum { MAX_CASES = 8 };
 
@@ -61,14 +60,16 @@ typedef struct trial {
   _Alignas(16) unsigned char args[MLAF_ARGS_MAX];
 } trial;
 
-static bool is_output(const mlaf_case_buffer *b) { return b->use == MLAF_USE_OUTPUT || b->use == MLAF_USE_OPTIONAL_OUTPUT; }
+static bool is_output(const mlaf_case_buffer *b) {
+  return b->use == MLAF_USE_OUTPUT || b->use == MLAF_USE_OPTIONAL_OUTPUT || b->use == MLAF_USE_INOUT;
+}
 
 static mlaf_status upload(trial *t, int poison, bool spare, mlaf_err *err) {
   mlaf_status st = MLAF_OK;
   for (int i = 0; !st && i < t->n; i++) {
     const mlaf_case_buffer *b = &t->buffers[i];
     if (b->use == MLAF_USE_NONE || (spare && b->use == MLAF_USE_OPTIONAL_OUTPUT)) continue;
-    st = mlaf_buffers_add(&t->set, b->name, b->input, b->bytes, poison, b->use == MLAF_USE_WORKSPACE, &t->at[i], err);
+    st = mlaf_buffers_add(&t->set, b, poison, &t->at[i], err);
     if (!st) memcpy(t->args + b->arg, &t->at[i], sizeof t->at[i]);
   }
   return st;
@@ -113,7 +114,7 @@ static mlaf_status run_case(const mlaf_case *c, const mlaf_loaded *l, mlaf_verif
   if (!st) st = run_trial(l, c, knob, false, c->spare, &second, err);
   if (!st && !calls->same(c, first.outputs, second.outputs, out)) st = mlaf_fail(err, MLAF_E_INCORRECT, "%s", out->detail);
   if (st && !out->detail[0] && err)
-    snprintf(out->detail, sizeof out->detail, "case %s, %u splits: %.900s", c->name, knob, err->text);
+    snprintf(out->detail, sizeof out->detail, "case %s, knob %u: %.900s", c->name, knob, err->text);
   free_trial(&first);
   free_trial(&second);
   return st;

@@ -9,6 +9,7 @@ static const char *dtype_of(const mlaf_point *p) { return value(p, "dtype") == M
 /* The columns that peers' files have, too, are mla_decode's; of other operations the whole problem stands there. */
 static bool has_columns(const mlaf_point *p) { return value(p, "batch") && value(p, "ctx"); }
 static const char *source_of(const mlaf_timing *t) { return t->source == MLAF_TIME_MODELLED ? "modelled" : "measured"; }
+static double rate_of(const bench_figures *f) { return mlaf_work_main(&f->work) / f->timing.ns; } /* GB/s */
 
 void mlaf_cli_bench_ceilings(const bench_out *o) {
   const mlaf_ceilings *x = o->ceilings;
@@ -46,7 +47,7 @@ static void print_json(const bench_out *o, const bench_case *x, const cli_subjec
   if (f->verified) cJSON_AddNumberToObject(e, "error", f->error);
   mlaf_cli_json_timing(e, &f->timing);
   cJSON_AddNumberToObject(e, "tflops", f->work.flops / f->timing.ns / 1e3);
-  cJSON_AddNumberToObject(e, "gbytes_per_s", f->work.main_bytes / f->timing.ns);
+  cJSON_AddNumberToObject(e, "gbytes_per_s", rate_of(f));
   cJSON_AddNumberToObject(e, "roofline_ns", f->floor_ns);
   cJSON_AddStringToObject(e, "bound", f->compute_bound ? "C" : "M");
   cJSON_AddNumberToObject(e, "roofline_ratio", f->floor_ns / f->timing.ns);
@@ -70,7 +71,7 @@ static void print_text(const bench_out *o, const bench_case *x, const cli_subjec
   printf(" at %.0f MHz\n", t->clock_mhz);
   if (parts[0]) printf("parts     %s us%s%s\n", parts, t->bound[0] ? "; bound by " : "", t->bound);
   if (t->detail[0]) printf("detail    %s\n", t->detail);
-  printf("rate      %.1f TFLOP/s, %.1f GB/s of the cache (%s)\n", f->work.flops / t->ns / 1e3, f->work.main_bytes / t->ns,
+  printf("rate      %.1f TFLOP/s, %.1f GB/s of the cache (%s)\n", f->work.flops / t->ns / 1e3, rate_of(f),
          source_of(t));
   printf("roofline  %.2f us by %s; this takes %.2f times as long\n", f->floor_ns / 1e3,
          f->compute_bound ? "matrix rate" : "memory", t->ns / f->floor_ns);
@@ -86,7 +87,7 @@ static void print_csv(const bench_out *o, const bench_case *x, const cli_subject
   fprintf(o->csv, "%s,%s,%d,%d,%d,%d,%d,%s,%d,%d,mlaforge,\"%s\",", pass_of(o), x->set, batch, ctx, spread, value(p, "heads"),
           value(p, "q_len"), dtype_of(p), value(p, "rank"), value(p, "rope"), s->variant);
   fprintf(o->csv, "%.2f,%.2f,%.2f,%d,%d,%lld,%.1f,%.1f,%.2f,%s,%.2f,%s,%s\n", t->ns / 1e3, t->p10_ns / 1e3, t->p90_ns / 1e3,
-          t->samples, f->sets, (long long)f->tokens, f->work.flops / t->ns / 1e3, f->work.main_bytes / t->ns, f->floor_ns / 1e3,
+          t->samples, f->sets, (long long)f->tokens, f->work.flops / t->ns / 1e3, rate_of(f), f->floor_ns / 1e3,
           f->compute_bound ? "C" : "M", t->ns / f->floor_ns, error, source_of(t));
   fflush(o->csv); /* a run that is stopped leaves what it measured */
 }
@@ -120,7 +121,7 @@ void mlaf_cli_bench_print(const bench_out *o, const bench_case *x, const cli_sub
     if (f->verified) snprintf(error, sizeof error, "%.2e", f->error);
     case_columns(x);
     printf("%9.2f %7.2f %7.1f %6.0f %8.2f %s %6.2f %8s  %s (%s)\n", t->ns / 1e3, t->mad_ns / 1e3, f->work.flops / t->ns / 1e3,
-           f->work.main_bytes / t->ns, f->floor_ns / 1e3, f->compute_bound ? "C" : "M", t->ns / f->floor_ns, error, s->variant,
+           rate_of(f), f->floor_ns / 1e3, f->compute_bound ? "C" : "M", t->ns / f->floor_ns, error, s->variant,
            s->rung);
     fflush(stdout);
   }

@@ -49,7 +49,8 @@ static mlaf_status verify(run *r, const mlaf_point *p, const cli_subject *s, mla
 
 /* Under the device lock, like the tuner: a bench beside a tuning run would spoil both. */
 static mlaf_status time_case(run *r, const bench_case *x, const cli_subject *s, bench_figures *f, mlaf_err *err) {
-  const mlaf_bench_opts opts = {.seed = mlaf_cli_seed(r->c), .lengths = r->lengths, .tokens = x->tokens, .pool = r->pool};
+  const mlaf_bench_opts opts = {.data = {.seed = mlaf_cli_seed(r->c), .lengths = r->lengths, .tokens = x->tokens},
+                                .pool = r->pool};
   const mlaf_time_opts time = time_opts(r);
   mlaf_bench *bench = NULL;
   int lock = -1;
@@ -62,10 +63,11 @@ static mlaf_status time_case(run *r, const bench_case *x, const cli_subject *s, 
   if (status == MLAF_OK) status = mlaf_bench_time(bench, s->loaded, &time, &f->timing, err);
   mlaf_tuner_unlock(lock);
   if (status == MLAF_OK) {
-    f->work = mlaf_bench_work(bench);
-    f->tokens = mlaf_bench_tokens(bench);
-    f->sets = mlaf_bench_sets(bench);
-    f->floor_ns = mlaf_ceilings_ns(&r->ceilings, f->work.main_bytes, f->work.flops, &f->compute_bound);
+    const mlaf_data *data = mlaf_bench_data(bench);
+    f->work = data->work;
+    f->tokens = data->tokens;
+    f->sets = data->sets;
+    f->floor_ns = mlaf_ceilings_ns(&r->ceilings, mlaf_work_main(&f->work), f->work.flops, &f->compute_bound);
   }
   mlaf_bench_free(bench);
   return status;
@@ -79,7 +81,7 @@ static mlaf_status run_case(run *r, const bench_case *x) {
   if (status == MLAF_OK && s.notes && s.notes[0]) mlaf_log_line(&c->log, MLAF_LOG_INFO, "plan: %s", s.notes);
   if (status == MLAF_OK && !r->modelled) status = verify(r, &x->problem, &s, &c->err);
   if (status == MLAF_OK) status = time_case(r, x, &s, &f, &c->err);
-  if (status == MLAF_OK) r->out.fastest_gbs = fmax(r->out.fastest_gbs, f.work.main_bytes / f.timing.ns);
+  if (status == MLAF_OK) r->out.fastest_gbs = fmax(r->out.fastest_gbs, mlaf_work_main(&f.work) / f.timing.ns);
   if (status == MLAF_OK) mlaf_cli_bench_print(&r->out, x, &s, &f);
   else if (r->out.many) mlaf_cli_bench_failed(&r->out, x, &s, &c->err);
   mlaf_cli_subject_clear(&s);

@@ -21,7 +21,7 @@ typedef struct target {
 static mlaf_status open_variant(cli *c, target *t) {
   mlaf_point p;
   mlaf_gen *g = NULL;
-  mlaf_bench_opts opts = {.seed = mlaf_cli_seed(c)};
+  mlaf_bench_opts opts = {.data = {.seed = mlaf_cli_seed(c)}};
   mlaf_status st = mlaf_cli_problem(c, &p);
   if (st == MLAF_OK) st = mlaf_cli_open(c, false);
   if (st == MLAF_OK) st = mlaf_ctx_gen(c->ctx, &g, &c->err);

@@ -196,9 +196,10 @@ static void json_first(cJSON *e, const mlaf_soak_row *f, double worst) {
   const struct {
     const char *name;
     double value;
-  } fields[] = {{"launch", (double)f->launch}, {"stream", f->stream}, {"page_table", f->set}, {"request", f->request},
-                {"token", f->token}, {"head", f->head}, {"words", f->words}, {"against_first", f->against_first},
-                {"error", f->error}, {"lse_error", f->lse_error}, {"error_of_first_launch", f->first_error}};
+  } fields[] = {{"launch", (double)f->launch}, {"stream", f->stream}, {"set", f->set}, {"row", (double)f->row},
+                {"words", f->words}, {"of_words", f->of}, {"against_first", f->against_first}, {"error", f->error},
+                {"error_of_first_launch", f->first_error}};
+  cJSON_AddStringToObject(o, "where", f->where);
   for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) add_finite(o, fields[i].name, fields[i].value);
   add_finite(e, "worst_against_first", worst);
 }

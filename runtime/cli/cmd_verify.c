@@ -6,7 +6,6 @@
 #include "cli/cli.h"
 #include "run/build.h"
 #include "plan/planner.h"
-#include "ops/mla_decode/compare.h"
 
 enum { SUITES = 3 };
 

@@ -25,7 +25,7 @@ mlaf_status mlaf_cli_rig_open(const cli *c, const mlaf_point *p, const char *tar
   snprintf(device, sizeof device, "emu:%.64s", target);
   mlaf_status st = mlaf_device_open(device, &c->log, &rig->dev, err);
   if (st == MLAF_OK) mlaf_device_cancel_by(rig->dev, c->cancel);
-  mlaf_bench_opts opts = {.seed = seed};
+  mlaf_bench_opts opts = {.data = {.seed = seed}};
   if (st == MLAF_OK) st = mlaf_bench_create(rig->dev, &rig->problem, &opts, &rig->bench, err);
   if (st == MLAF_OK) *out = rig;
   else mlaf_cli_rig_close(rig);

@@ -5,14 +5,9 @@
 
 #include "op/bound.h"
 #include "op/cases.h"
+#include "op/data.h"
 #include "op/kernel.h"
 #include "op/verified.h"
-
-/* Bytes the fastest possible kernel moves (of mla_decode Q, the cached tokens, O, LSE), those of the tensor that the operation is
- * about (the cached tokens; 0: none apart), and the flops it does, to put a time beside. */
-typedef struct mlaf_work {
-  double bytes, main_bytes, flops;
-} mlaf_work;
 
 /* What fitting a knob must know of the first kernel. */
 typedef struct mlaf_fit_kernel {
@@ -94,6 +89,26 @@ typedef struct mlaf_calls {
   bool (*compare)(const mlaf_case *c, void *const *outputs, mlaf_verify_result *out);
   /* The same bits of two runs; an output that one of them left out does not count. */
   bool (*same)(const mlaf_case *c, void *const *a, void *const *b, mlaf_verify_result *out);
+
+  /* --- data to time and soak on (op/data.h) --- */
+  /* The device and the pool are borrowed; what the pool hands out must not be asked for anew while the data is open. E_ARG when
+   * it does not fit the device. */
+  mlaf_status (*data_open)(mlaf_device *dev, const mlaf_point *p, const mlaf_data_opts *opts, mlaf_pool *pool, mlaf_data **out,
+                           mlaf_err *err);
+  void (*data_close)(mlaf_data *d);
+  /* Arguments of a launch over a set: all but the workspace, and outputs that the data owns. */
+  void (*data_args)(const mlaf_data *d, int set, void *args);
+  /* What a launch over a set wrote (on the device, by place in d->outputs) against fp64: as many rows as `most_work`
+   * multiplications allow; 0: the fewest that tell something, the edges. E_INCORRECT with the worst element; `out` is filled
+   * either way. */
+  mlaf_status (*data_check)(const mlaf_data *d, int set, void *const outputs[], double most_work, mlaf_data_checked *out,
+                            mlaf_err *err);
+  /* How far one row of an output, `got`, is off: from `want`, such a row, or, where that is NULL, from fp64. Both on the host.
+   * Relative where rows are vectors, else absolute; INFINITY: a NaN that should be none. */
+  mlaf_status (*data_error)(const mlaf_data *d, int set, int output, size_t row, const void *got, const void *want, double *error,
+                            mlaf_err *err);
+  /* "request 3, token 0, head 5" */
+  void (*data_row)(const mlaf_data *d, int output, size_t row, char *out, size_t size);
 } mlaf_calls;
 
 typedef struct mlaf_whole_args {

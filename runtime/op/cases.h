@@ -19,14 +19,15 @@ typedef struct mlaf_case {
 /* A buffer of a launch. */
 typedef enum mlaf_use {
   MLAF_USE_NONE, /* this case has none */
-  MLAF_USE_INPUT, MLAF_USE_OUTPUT, MLAF_USE_OPTIONAL_OUTPUT, MLAF_USE_WORKSPACE
+  MLAF_USE_INPUT, MLAF_USE_OUTPUT, MLAF_USE_OPTIONAL_OUTPUT, MLAF_USE_WORKSPACE,
+  MLAF_USE_INOUT /* holds `input` before the launch, and is an output: what must not change in it, the operation compares */
 } mlaf_use;
 typedef struct mlaf_case_buffer {
   const char *name;
   mlaf_use use;
   size_t bytes;
   size_t arg;        /* where in the struct of arguments its address goes */
-  const void *input; /* host contents, which must not change */
+  const void *input; /* host contents, which of MLAF_USE_INPUT must not change */
 } mlaf_case_buffer;
 enum { MLAF_CASE_BUFFERS = 12 };
 

@@ -204,7 +204,7 @@ static mlaf_status verify_and_time(tuner *t, tune_candidate *c, mlaf_err *err) {
 }
 
 mlaf_status mlaf_tuner_need_bench(tuner *t, mlaf_err *err) {
-  mlaf_bench_opts opts = {.seed = t->opts.seed, .lengths = t->opts.lengths};
+  mlaf_bench_opts opts = {.data = {.seed = t->opts.seed, .lengths = t->opts.lengths}};
   return t->bench ? MLAF_OK : t->steps->bench(t->env->device, t->problem, &opts, &t->bench, err);
 }
 

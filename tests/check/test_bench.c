@@ -91,7 +91,7 @@ static void limited_cache(void **state) {
   mlaf_bench *bench = NULL;
   mlaf_timing t;
   mlaf_err err;
-  const mlaf_bench_opts opts = {.seed = 3, .cache_limit = 100 * 16 * 96 * 2};
+  const mlaf_bench_opts opts = {.data = {.seed = 3, .cache_limit = 100 * 16 * 96 * 2}};
   assert_int_equal(mlaf_bench_create((mlaf_device *)&dev, pt(&p), &opts, &bench, &err), MLAF_OK);
   assert_int_equal(mlaf_bench_time(bench, l, NULL, &t, &err), MLAF_OK);
   assert_int_equal(dev.timed.num_pages, 100);
@@ -112,7 +112,7 @@ static void sets_rotate(void **state) {
   assert_int_equal(mlaf_bench_time(bench, l, NULL, &t, NULL), MLAF_OK);
   assert_int_equal(dev.timed_launches, 2);
   assert_int_equal(dev.timed_sets, 16); /* 16 x 384 KiB is the first above 4 MiB */
-  assert_int_equal(mlaf_bench_sets(bench), 16);
+  assert_int_equal(mlaf_bench_data(bench)->sets, 16);
   assert_int_equal(dev.timed.num_pages, 16 * 128);
   char used[16 * 128] = {0};
   for (int s = 0; s < 16; s++)
@@ -138,7 +138,7 @@ static void shared_pool(void **state) {
                                          "mla_decode:h4,r64,p32,q1,f16,page16,b2,s300"};
   for (int i = 0; i < 3; i++) {
     p = dev.problem = parse(problems[i]);
-    const mlaf_bench_opts opts = {.seed = 2, .pool = pool};
+    const mlaf_bench_opts opts = {.data = {.seed = 2}, .pool = pool};
     mlaf_bench *bench = NULL;
     mlaf_timing t;
     mlaf_loaded *l = fake_load(&dev, 1);
@@ -161,13 +161,13 @@ static void timed_data_is_checked(void **state) {
   for (int i = 0; i < 4; i++) {
     const mlaf_problem p = parse(problems[i / 2]);
     fake_device dev = fake_make(&p, BUG_NONE);
-    const mlaf_bench_opts opts = {.seed = 2, .tokens = i % 2 ? ragged : NULL};
+    const mlaf_bench_opts opts = {.data = {.seed = 2, .tokens = i % 2 ? ragged : NULL}};
     mlaf_loaded *l = fake_load(&dev, 3);
     mlaf_bench *bench = NULL;
     double error = -1;
     mlaf_err err = {MLAF_OK, ""};
     assert_int_equal(mlaf_bench_create((mlaf_device *)&dev, pt(&p), &opts, &bench, &err), MLAF_OK);
-    assert_int_equal(mlaf_bench_tokens(bench), i % 2 ? 749 : 2000);
+    assert_int_equal(mlaf_bench_data(bench)->tokens, i % 2 ? 749 : 2000);
     if (mlaf_bench_check(bench, l, &error, &err)) fail_msg("%s", err.text);
     assert_true(error > 0 && error < mlaf_error_bound((mlaf_dtype)p.dtype));
     dev.bug = BUG_DROP_TOKEN;

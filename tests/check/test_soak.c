@@ -93,7 +93,7 @@ static void right_kernels_pass(void **state) {
       assert_true(out.beside > 0 && out.beside < 100);
       assert_int_equal(out.wrong, 0);
       assert_false(out.stopped);
-      assert_int_equal(out.checked_rows, out.rows);
+      assert_int_equal(2 * out.checked_rows, out.rows); /* of O and of LSE */
       assert_true(out.error > 0 && out.error < mlaf_error_bound((mlaf_dtype)r.problem.dtype));
       assert_string_equal(out.checked, "the whole output of page table 0");
       assert_string_equal(out.detail, "");
@@ -118,13 +118,14 @@ static void one_wrong_launch_is_named(void **state) {
     assert_int_equal(out.wrong, 1);
     assert_int_equal(out.wrong_rows, 1);
     assert_int_equal(out.first.launch, 77);
-    assert_int_equal(out.first.request, 2);
-    assert_int_equal(out.first.token, 1);
-    assert_int_equal(out.first.head, 3);
-    assert_int_equal(out.first.words, !lse);
+    assert_string_equal(out.first.where, lse ? "lse, request 2, token 1, head 3" : "o, request 2, token 1, head 3");
+    assert_int_equal(out.first.output, lse);
+    assert_int_equal(out.first.row, soil.row);
+    assert_int_equal(out.first.words, 1);
+    assert_int_equal(out.first.of, lse ? 1 : 32);
     assert_true(out.first.first_error < 2 * mlaf_error_bound(MLAF_BF16));
-    assert_true(lse ? out.first.lse_error < 1e-5 && out.first.error == out.first.first_error : out.first.error > 0.1);
-    assert_true(lse ? out.worst == 0 : out.worst > 0.1);
+    assert_true(lse ? out.first.error < 1e-5 && out.first.error != out.first.first_error : out.first.error > 0.1);
+    assert_true(lse ? out.worst > 0 && out.worst < 1e-5 : out.worst > 0.1);
     assert_non_null(strstr(err.text, "1 of 150 launches differ"));
     assert_non_null(strstr(err.text, "in launch 77 ("));
     assert_non_null(strstr(err.text, "request 2, token 1, head 3"));
@@ -185,8 +186,7 @@ static void wrong_first_launches(void **state) {
   soil.row = 6;
   assert_int_equal(rig_run(&r, &o, &out, &err), MLAF_E_INCORRECT);
   assert_in_range(out.wrong, 25, 35); /* those of page table 1 */
-  assert_int_equal(out.first.request, 1);
-  assert_int_equal(out.first.head, 2);
+  assert_string_equal(out.first.where, "o, request 1, token 0, head 2");
   assert_non_null(strstr(out.detail, "the first launch is the wrong one"));
   rig_close(&r);
 }
@@ -234,7 +234,7 @@ static void another_variant_beside(void **state) {
   if (rig_run(&r, &o, &out, &err)) fail_msg("%s", err.text);
   assert_int_equal(out.launches, 100);
   assert_true(out.beside > 10);
-  assert_int_equal(out.checked_rows, 2 * out.rows);
+  assert_int_equal(out.checked_rows, out.rows); /* O and LSE of one, O and LSE of the other */
   mlaf_loaded_close(other);
   rig_close(&r);
 }
@@ -263,11 +263,12 @@ static void on_the_emulator(void **state) {
     soil.skip = kind == 2;
     assert_int_equal(mlaf_soak_run(&env, l, &o, &out, &err), MLAF_E_INCORRECT);
     assert_int_equal(out.wrong, 1);
-    assert_int_equal(out.wrong_rows, kind == 2 ? 45 : 1);
+    assert_int_equal(out.wrong_rows, kind == 2 ? 2 * 45 : 1);
     assert_int_equal(out.first.launch, 4);
-    assert_int_equal(out.first.request, kind == 2 ? 0 : 7);
-    assert_int_equal(out.first.head, kind == 2 ? 0 : 4);
-    assert_true(kind == 2 ? out.first.words > 40 : out.first.words == !kind);
+    assert_string_equal(out.first.where, kind == 2   ? "o, request 0, token 0, head 0"
+                                         : kind == 1 ? "lse, request 7, token 0, head 4"
+                                                     : "o, request 7, token 0, head 4");
+    assert_true(kind == 2 ? out.first.words > 40 : out.first.words == 1);
     assert_true(kind == 1 ? out.first.error < 5e-3 : out.first.error > 0.1);
   }
   mlaf_loaded_close(l);

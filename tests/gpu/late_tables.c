@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check/bench_internal.h"
+#include "check/bench.h"
+#include "ops/mla_decode/data.h"
 #include "run/build.h"
 #include "plan/ctx.h"
 #include "mlaforge/mlaforge.h"
@@ -44,6 +45,7 @@ typedef struct rig {
 
 typedef struct subject { /* one variant and its tables */
   mlaf_bench *bench;
+  const mlaf_decode_data *data; /* the bench's */
   mlaf_prepared *prepared;
   void *right; /* a second copy of the tables */
   int32_t *words, batch, pages;
@@ -117,26 +119,27 @@ static void run(rig *r, subject *s, const late_args *ahead, char *out) {
   mlaf_err err = {MLAF_OK, ""};
   const mlaf_device_ops *ops = mlaf_ops(r->dev);
   const mlaf_launch late = {.fn = r->late, .grid = {1, 1, 1}, .block = {1024, 1, 1}, .args = ahead, .args_size = sizeof *ahead};
-  DO(ops->mem_fill(r->dev, s->bench->args.o, 0xff, s->o_bytes, &err));
-  DO(ops->mem_fill(r->dev, s->bench->args.lse, 0xff, s->lse_bytes, &err));
+  DO(ops->mem_fill(r->dev, s->data->args.o, 0xff, s->o_bytes, &err));
+  DO(ops->mem_fill(r->dev, s->data->args.lse, 0xff, s->lse_bytes, &err));
   DO(ops->sync(r->dev, NULL, &err));
   if (ahead) DO(ops->launch(r->dev, r->stream, &late, &err));
   for (size_t i = 0; i < s->prepared->n; i++) DO(ops->launch(r->dev, r->stream, &s->prepared->launches[i], &err));
   DO(ops->sync(r->dev, r->stream, &err));
-  DO(ops->mem_read(r->dev, out, s->bench->args.o, s->o_bytes, &err));
-  DO(ops->mem_read(r->dev, out + s->o_bytes, s->bench->args.lse, s->lse_bytes, &err));
+  DO(ops->mem_read(r->dev, out, s->data->args.o, s->o_bytes, &err));
+  DO(ops->mem_read(r->dev, out + s->o_bytes, s->data->args.lse, s->lse_bytes, &err));
 }
 
 static subject prepare(rig *r, const mlaf_loaded *l, const mlaf_problem *p, const char *lengths) {
   mlaf_err err = {MLAF_OK, ""};
   subject s = {.batch = p->batch};
-  mlaf_bench_opts opts = {.seed = 1, .cache_limit = (int64_t)1 << 30};
+  mlaf_bench_opts opts = {.data = {.seed = 1, .cache_limit = (int64_t)1 << 30}};
   const size_t rows = (size_t)p->batch * (size_t)p->q_len * (size_t)p->heads;
-  DO(mlaf_lengths_parse(lengths, &opts.lengths, &err));
+  DO(mlaf_lengths_parse(lengths, &opts.data.lengths, &err));
   DO(mlaf_bench_create(r->dev, pt(p), &opts, &s.bench, &err));
-  s.n = 3 * (size_t)p->batch + 2 + (size_t)(s.bench->pages * s.bench->sets);
-  s.words = s.bench->host;
-  s.pages = s.bench->args.num_pages;
+  s.data = mlaf_decode_data_of(mlaf_bench_data(s.bench));
+  s.n = s.data->words;
+  s.words = s.data->host;
+  s.pages = s.data->args.num_pages;
   s.o_bytes = rows * (size_t)p->rank * 2;
   s.lse_bytes = rows * 4;
   s.want = malloc(s.o_bytes + s.lse_bytes);
@@ -164,9 +167,9 @@ static int try(rig *r, const char *problem, const char *variant, const char *len
   const char *name;
   for (int kind = 0; (name = spoil(&s, kind, &rng, stale)); kind++)
     for (int i = 0; i < TIMES; i++) {
-      const late_args ahead = {s.bench->tables, s.right, (uint32_t)s.n, WAIT_NS + 37u * (uint32_t)i};
+      const late_args ahead = {s.data->tables, s.right, (uint32_t)s.n, WAIT_NS + 37u * (uint32_t)i};
       spoil(&s, kind, &rng, stale);
-      DO(mlaf_ops(r->dev)->mem_write(r->dev, s.bench->tables, stale, s.n * 4, &err));
+      DO(mlaf_ops(r->dev)->mem_write(r->dev, s.data->tables, stale, s.n * 4, &err));
       run(r, &s, &ahead, s.got);
       if (!memcmp(s.want, s.got, s.o_bytes + s.lse_bytes)) continue;
       printf("WRONG %s %s: tables before: %s, run %d\n", problem, variant, name, i);

@@ -41,7 +41,7 @@ int main(int argc, char **argv) {
   rig_open(&r);
   for (int i = 1; i < argc; i++) {
     mlaf_problem p = rig_problem(argv[i]);
-    mlaf_bench_opts opts = {.seed = 1};
+    mlaf_bench_opts opts = {.data = {.seed = 1}};
     mlaf_bench *bench;
     rig_candidates c;
     mlaf_err err;

@@ -65,7 +65,7 @@ int main(int argc, char **argv) {
   for (int kind = 0; kind < RAGGED_KINDS; kind++) {
     if (only && strcmp(only, ragged_names[kind])) continue;
     ragged_draw((ragged_kind)kind, p.ctx, p.batch, 7, tokens);
-    mlaf_bench_opts opts = {.seed = 1, .tokens = tokens, .cache_limit = INT64_C(1) << 29};
+    mlaf_bench_opts opts = {.data = {.seed = 1, .tokens = tokens, .cache_limit = INT64_C(1) << 29}};
     mlaf_bench *b;
     mlaf_err err;
     if (mlaf_bench_create(r.dev, pt(&p), &opts, &b, &err)) return fprintf(stderr, "%s\n", err.text), 1;

@@ -174,10 +174,11 @@ mlaf_status rig_try(rig *r, const mlaf_loaded *l, const mlaf_testcase *t, uint32
       {"lse", NULL, rows * 4, (void **)&args.lse},
       {"workspace", NULL, args.workspace_size, &args.workspace},
   };
-  for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-    if (all[i].size || all[i].input)
-      ok(mlaf_buffers_add(&set, all[i].name, all[i].input, all[i].size, 0xff, all[i].to == &args.workspace, all[i].to, &err),
-         err);
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+    const mlaf_use use = all[i].input ? MLAF_USE_INPUT : all[i].to == &args.workspace ? MLAF_USE_WORKSPACE : MLAF_USE_OUTPUT;
+    const mlaf_case_buffer want = {.name = all[i].name, .use = use, .bytes = all[i].size, .input = all[i].input};
+    if (want.bytes || want.input) ok(mlaf_buffers_add(&set, &want, 0xff, all[i].to, &err), err);
+  }
   mlaf_status st = mlaf_loaded_launch(l, splits, &args, NULL, fault);
   if (!st) st = mlaf_ops(r->dev)->sync(r->dev, NULL, fault);
   ok(mlaf_ops(r->dev)->mem_read(r->dev, out.o, args.o, o_bytes, &err), err);

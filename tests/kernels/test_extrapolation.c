@@ -100,7 +100,7 @@ static void decode_kernels(void **state) {
   rig_open(&r);
   for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
     mlaf_problem p = rig_problem(shapes[i].problem);
-    mlaf_bench_opts opts = {.seed = 1};
+    mlaf_bench_opts opts = {.data = {.seed = 1}};
     mlaf_bench *bench;
     mlaf_prepared prepared;
     rig_candidates c;
@@ -143,7 +143,7 @@ static void uneven_launches(void **state) {
     mlaf_problem p = rig_problem(uneven[i].problem);
     int32_t tokens[256];
     ragged_draw(uneven[i].kind, p.ctx, p.batch, 7, tokens);
-    mlaf_bench_opts opts = {.seed = 1, .tokens = tokens};
+    mlaf_bench_opts opts = {.data = {.seed = 1, .tokens = tokens}};
     mlaf_bench *bench;
     mlaf_prepared prepared;
     mlaf_variant v;

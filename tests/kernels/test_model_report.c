@@ -45,7 +45,7 @@ static void microbenchmarks(void **state) {
 
 static double our_us(rig *r, const report_point *at) {
   char text[128];
-  mlaf_bench_opts opts = {.seed = 1};
+  mlaf_bench_opts opts = {.data = {.seed = 1}};
   mlaf_bench *bench;
   mlaf_timing t;
   mlaf_err err;

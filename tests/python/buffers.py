@@ -13,7 +13,7 @@ def wide(h):
     return struct.unpack("f", struct.pack("I", h << 16))[0]
 
 
-CODES = {"bfloat16": "H", "float16": "H", "int32": "i", "float32": "f", "uint8": "B"}
+CODES = {"bfloat16": "H", "float16": "H", "int32": "i", "float32": "f", "uint8": "B", "int64": "q", "float8_e4m3fn": "B", "float8_e4m3fnuz": "B"}
 
 
 def values(buffer):

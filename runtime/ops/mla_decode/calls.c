@@ -2,6 +2,7 @@
 #include "ops/mla_decode/calls.h"
 
 #include "ops/mla_decode/block_tables.h"
+#include "ops/mla_decode/data.h"
 #include "ops/mla_decode/execute.h"
 #include "ops/mla_decode/fields.h"
 #include "ops/mla_decode/suite.h"
@@ -56,4 +57,10 @@ const mlaf_calls mlaf_decode_calls = {
     .case_buffers = mlaf_decode_case_buffers,
     .compare = mlaf_decode_compare_case,
     .same = mlaf_decode_same_case,
+    .data_open = mlaf_decode_data_open,
+    .data_close = mlaf_decode_data_close,
+    .data_args = mlaf_decode_data_args,
+    .data_check = mlaf_decode_data_check,
+    .data_error = mlaf_decode_data_error,
+    .data_row = mlaf_decode_data_row,
 };

@@ -29,7 +29,7 @@ typedef struct mlaf_case_spec {
  * tokens behind the last one of a page, padding between rows (a small number with OOB_PAGE). Page tables are in random
  * order. */
 typedef struct mlaf_testcase {
-  char name[48];
+  char name[80];
   mlaf_batch batch;
   uint16_t *q, *ckv, *kpe; /* kpe: NULL in a combined cache */
   size_t q_count, ckv_count, kpe_count; /* elements */

@@ -1,5 +1,5 @@
 /* Device memory full of random numbers, for timing: filling gigabytes takes longer than timing a kernel on them, so several
- * benches may share one pool. */
+ * sets of data (op/data.h) may share one pool. */
 #ifndef MLAF_POOL_H
 #define MLAF_POOL_H
 
@@ -18,6 +18,8 @@ void mlaf_pool_free(mlaf_pool *pool);
 /* At least `bytes` of standard normal numbers of `dtype`, grown or filled anew when it must be: what was handed out before is
  * then gone. Element i is element i % MLAF_POOL_BLOCK of mlaf_pool_block. */
 mlaf_status mlaf_pool_need(mlaf_pool *pool, mlaf_dtype dtype, size_t bytes, void **data, mlaf_err *err);
+/* What was handed out last, for who reads through it; NULL: nothing yet. */
+const void *mlaf_pool_data(const mlaf_pool *pool);
 /* Host copy of the pattern, of the dtype last asked for; NULL before that. */
 const uint16_t *mlaf_pool_block(const mlaf_pool *pool);
 /* Fill `bytes` of other device memory with the pattern from its element `first` on. */

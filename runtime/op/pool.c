@@ -1,5 +1,5 @@
 /* The pool of random numbers. */
-#include "check/pool.h"
+#include "op/pool.h"
 
 #include <stdlib.h>
 
@@ -36,7 +36,7 @@ void mlaf_pool_free(mlaf_pool *pool) {
   free(pool);
 }
 
-
+const void *mlaf_pool_data(const mlaf_pool *pool) { return pool->data; }
 const uint16_t *mlaf_pool_block(const mlaf_pool *pool) { return pool->block; }
 
 mlaf_status mlaf_pool_fill(const mlaf_pool *pool, void *dst, size_t bytes, size_t first, mlaf_err *err) {

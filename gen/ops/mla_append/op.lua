@@ -1,0 +1,22 @@
+-- Appends tokens to the latent cache: norm, rotation, cast or quantisation, and on demand the query rows, in one launch. The
+-- record: gen/ops.lua. Of a family's cost its model asks, beside what gen/ops.lua says:
+--
+--   tokens_per_wg  tokens of a workgroup's cache rows
+local model = require("ops/mla_append/model")
+
+local op = {
+  stages = { "append" },
+  baselines = { { family = "rows", params = { group = 1, threads = 64 } } },
+  model = model,
+}
+
+function op.rows(p) return p.tokens * (1 + p.heads) end
+
+-- What the model's error depends on: how many blocks there are, and what each moves.
+function op.launch(p, v)
+  return { blocks = model.blocks(p, v.append.cost) }
+end
+
+function op.unlike(a, b) return math.abs(math.log(a.blocks / b.blocks, 2)) end
+
+return op

@@ -1,0 +1,199 @@
+"""Appending to the latent cache, by the entry points and argument orders of vLLM and AITER."""
+import ctypes
+
+from . import context
+from .calls import current_stream
+from .context import _struct
+from .library import I32, I64, PTR, U32
+from .tensors import dtype_name, fail
+
+__all__ = ["concat_and_cache_mla", "concat_and_cache_mla_rope_fused", "fused_qk_rope_concat_and_cache_mla"]
+
+ALL_Q, POWER_OF_TWO, TABLE_16 = 1, 2, 4
+DTYPES = {"bfloat16": "bf16", "float16": "f16"}
+FP8 = {"float8_e4m3fn": "e4m3fn", "float8_e4m3fnuz": "e4m3fnuz"}
+FNUZ_TARGETS = ("gfx942",)  # where caches that are plain bytes hold e4m3fnuz, as those of vLLM and AITER do
+
+
+class AppendArgs(ctypes.Structure):
+    """mlaf_append_args of include/mlaforge/mla_append.h."""
+    _fields_ = [("struct_size", U32), ("flags", U32), ("tokens", I64), ("ckv", PTR), ("kpe", PTR), ("ckv_row_stride", I64),
+                ("kpe_row_stride", I64), ("norm_weight", PTR), ("eps", ctypes.c_float), ("scale", ctypes.c_float), ("scale_at", PTR),
+                ("slots", PTR), ("positions", PTR), ("cos", PTR), ("sin", PTR), ("table_row_stride", I64), ("table_rows", I64),
+                ("cache", PTR), ("cache_kpe", PTR), ("cache_row_stride", I64), ("cache_kpe_row_stride", I64), ("num_slots", I64),
+                ("cache_page_stride", I64), ("cache_kpe_page_stride", I64), ("page_tokens", I32), ("reserved", I32),
+                ("kpe_out", PTR), ("kpe_out_row_stride", I64), ("q_nope", PTR), ("q_pe", PTR), ("q_nope_token_stride", I64),
+                ("q_nope_head_stride", I64), ("q_pe_token_stride", I64), ("q_pe_head_stride", I64), ("q_out", PTR),
+                ("q_out_token_stride", I64), ("q_out_head_stride", I64), ("q_pe_out", PTR), ("q_pe_out_token_stride", I64),
+                ("q_pe_out_head_stride", I64)]
+
+
+def _check(name, tensor, dtype, *shape):
+    """Of a type and shape; a size of None is any. The last dimension has no gaps."""
+    if dtype is not None and dtype_name(tensor) != dtype:
+        fail(f"{name} is {dtype_name(tensor)}, must be {dtype}")
+    have = tuple(tensor.shape)
+    if len(have) != len(shape) or any(want is not None and got != want for got, want in zip(have, shape)):
+        fail(f"{name} has the shape {have}, must be ({', '.join('any' if n is None else str(n) for n in shape)})")
+    if have and have[-1] > 1 and tensor.stride()[-1] != 1:
+        fail(f"{name}'s last dimension has the stride {tensor.stride()[-1]}, must be 1")
+
+
+def _stride(tensor, dim):
+    """0, dense, where there is only one row: its stride may be anything."""
+    if tensor.shape[dim] <= 1:
+        return 0
+    stride = tensor.stride()[dim]
+    if stride <= 0:
+        fail(f"a dimension of {tensor.shape[dim]} has the stride {stride}, must be positive: rows have to lie apart")
+    return stride
+
+
+def _rows(name, tensor, dtype, tokens, columns):
+    """[T, columns] or [T, 1, columns]: the address, and the stride of rows."""
+    middle = len(tensor.shape) - 2
+    _check(name, tensor, dtype, None, *[1] * middle, columns)
+    if tensor.shape[0] < tokens:
+        fail(f"{name} has {tensor.shape[0]} rows for {tokens} tokens")
+    return tensor.data_ptr(), _stride(tensor, 0)
+
+
+def _cache(args, kv_cache, kind, row, unit_dtype):
+    """[blocks, block, row] or [blocks, block, 1, row]; blocks may lie apart."""
+    middle = len(kv_cache.shape) - 3
+    _check("kv_cache", kv_cache, unit_dtype, None, None, *[1] * middle, row)
+    blocks, block = kv_cache.shape[:2]
+    entry = _stride(kv_cache, 1) or row
+    page = _stride(kv_cache, 0) or block * entry
+    args.update(cache=kv_cache.data_ptr(), num_slots=blocks * block)
+    if block == 1:
+        args.update(cache_row_stride=page)
+    else:
+        args.update(cache_row_stride=entry, page_tokens=block)
+        if page != block * entry:
+            args.update(cache_page_stride=page)
+    return kind
+
+
+def _kind(ctx, kv_cache, kv_cache_dtype):
+    """The problem's word for a cache, by its type and by what the caller calls it."""
+    name = dtype_name(kv_cache)
+    if kv_cache_dtype == "fp8_ds_mla":
+        return "fp8_ds_mla"
+    if kv_cache_dtype == "auto" and name in DTYPES:
+        return "paged"
+    if kv_cache_dtype in ("auto", "fp8", "fp8_e4m3"):
+        if name in FP8:
+            return FP8[name]
+        if name == "uint8" and kv_cache_dtype != "auto":
+            return "e4m3fnuz" if ctx.target in FNUZ_TARGETS else "e4m3fn"
+    fail(f"kv_cache_dtype is {kv_cache_dtype!r} and kv_cache {name}; accepted are 'auto' with bfloat16, float16 or an e4m3 type, "
+         "'fp8' and 'fp8_e4m3' with uint8 or an e4m3 type, and 'fp8_ds_mla'")
+
+
+def _table(args, cos, sin, dtype, rope):
+    """One table whose rows have their sines behind their cosines (sin None), or two."""
+    columns = rope if sin is None else rope // 2
+    _check("the table of cosines", cos, None, None, *[1] * (len(cos.shape) - 2), columns)
+    if dtype_name(cos) not in ("float32", dtype):
+        fail(f"the table of cosines is {dtype_name(cos)}, must be float32 or {dtype}")
+    if sin is not None and (dtype_name(sin), tuple(sin.shape), tuple(sin.stride())) != (
+            dtype_name(cos), tuple(cos.shape), tuple(cos.stride())):
+        fail("the tables of cosines and sines differ in type, shape or strides")
+    args.update(cos=cos.data_ptr(), sin=None if sin is None else sin.data_ptr(), table_rows=cos.shape[0], table_row_stride=_stride(cos, 0))
+    return 0 if dtype_name(cos) == "float32" else TABLE_16
+
+
+def _problem(heads, rank, rope, dtype, cache, style, tokens):
+    """Sizes are rounded up to a power of two: a plan serves any number of tokens."""
+    tuned = 1 << max(tokens - 1, 0).bit_length()
+    return f"mla_append:h{heads},r{rank},p{rope},{DTYPES[dtype]},{cache},{style},t{min(tuned, 1 << 20)}"
+
+
+def _inputs(kv_c, k_pe, slot_mapping):
+    dtype, rank = dtype_name(kv_c), kv_c.shape[-1]
+    rope = k_pe.shape[-1] if k_pe is not None else 0
+    if dtype not in DTYPES:
+        fail(f"kv_c is {dtype}; accepted are {', '.join(DTYPES)}")
+    _check("slot_mapping", slot_mapping, "int64", None)
+    return dtype, rank, rope
+
+
+def _launch(ctx, problem, args, tensor, stream):
+    stream = current_stream(tensor) if stream is None else int(getattr(stream, "cuda_stream", stream))
+    ctx.run(problem, _struct(AppendArgs, **args), stream or None)
+
+
+def _append(kv_c, k_pe, kv_cache, slot_mapping, kv_cache_dtype, scale, tokens, ctx):
+    """What all three have in common: (dtype, rank, rope, the cache's word, arguments)."""
+    dtype, rank, rope = _inputs(kv_c, k_pe, slot_mapping)
+    args = {"tokens": tokens, "slots": slot_mapping.data_ptr(), "eps": 0.0, "scale": 1.0}
+    args["ckv"], args["ckv_row_stride"] = _rows("kv_c", kv_c, dtype, tokens, rank)
+    if rope:
+        args["kpe"], args["kpe_row_stride"] = _rows("k_pe", k_pe, dtype, tokens, rope)
+    kind = _kind(ctx, kv_cache, kv_cache_dtype)
+    row = rank + 16 + 2 * rope if kind == "fp8_ds_mla" else rank + rope
+    _cache(args, kv_cache, kind, row, dtype if kind == "paged" else None)
+    if kind in FP8.values() and scale is not None:
+        if isinstance(scale, (int, float)):
+            args["scale"] = float(scale)
+        else:
+            if dtype_name(scale) != "float32":
+                fail(f"scale is {dtype_name(scale)}, must be float32")
+            args["scale_at"] = scale.data_ptr()
+    return dtype, rank, rope, kind, args
+
+
+def concat_and_cache_mla(kv_c, k_pe, kv_cache, slot_mapping, kv_cache_dtype, scale, *, power_of_two_scales=True, ctx=None, stream=None):
+    """vLLM's and AITER's: kv_c [T, R] and k_pe [T, P], rotated already, to the rows slot_mapping [T] of kv_cache [blocks, block, R+P].
+
+    A slot of -1 writes nothing. kv_cache_dtype is "auto", "fp8", "fp8_e4m3" (stored = value / scale) or "fp8_ds_mla" (656 bytes a token:
+    scales of its own, by default powers of two). Bytes without a type hold e4m3fnuz on gfx942, e4m3fn elsewhere.
+    """
+    ctx = ctx or context._default or context.default_context()
+    dtype, rank, rope, kind, args = _append(kv_c, k_pe, kv_cache, slot_mapping, kv_cache_dtype, scale, slot_mapping.shape[0], ctx)
+    args["flags"] = POWER_OF_TWO if power_of_two_scales else 0
+    _launch(ctx, _problem(0, rank, rope, dtype, kind, "unrotated", args["tokens"]), args, kv_c, stream)
+
+
+def concat_and_cache_mla_rope_fused(positions, q_pe, k_pe, kv_c, cos_sin_cache, is_neox, slot_mapping, kv_cache, kv_cache_dtype,
+                                    kv_cache_scale, *, power_of_two_scales=True, ctx=None, stream=None):
+    """vLLM's: q_pe [T, H, P] and k_pe [T, P] are rotated in place, kv_c and the rotated k_pe appended. A row of cos_sin_cache has P/2
+    cosines, then P/2 sines, float32 or of q_pe's type. q_pe is rotated also where the slot is -1, k_pe is not."""
+    ctx = ctx or context._default or context.default_context()
+    tokens, heads = q_pe.shape[0], q_pe.shape[1]
+    dtype, rank, rope, kind, args = _append(kv_c, k_pe, kv_cache, slot_mapping, kv_cache_dtype, kv_cache_scale, tokens, ctx)
+    _check("q_pe", q_pe, dtype, tokens, heads, rope)
+    _check("positions", positions, "int64", None)
+    if min(slot_mapping.shape[0], positions.shape[0]) < tokens:
+        fail(f"slot_mapping has {slot_mapping.shape[0]} entries and positions {positions.shape[0]} for {tokens} tokens")
+    flags = ALL_Q | (POWER_OF_TWO if power_of_two_scales else 0) | _table(args, cos_sin_cache, None, dtype, rope)
+    q = {"token_stride": _stride(q_pe, 0), "head_stride": _stride(q_pe, 1)}
+    args.update(flags=flags, positions=positions.data_ptr(), kpe_out=args["kpe"], kpe_out_row_stride=args["kpe_row_stride"],
+                q_pe=q_pe.data_ptr(), q_pe_out=q_pe.data_ptr(), **{f"q_pe_{k}": v for k, v in q.items()},
+                **{f"q_pe_out_{k}": v for k, v in q.items()})
+    _launch(ctx, _problem(heads, rank, rope, dtype, kind, "halves" if is_neox else "pairs", tokens), args, kv_c, stream)
+
+
+def fused_qk_rope_concat_and_cache_mla(q_nope, q_pe, kv_c, k_pe, kv_cache, q_out, slot_mapping, k_scale, q_scale, positions, cos_cache,
+                                       sin_cache, is_neox, is_nope_first, compute_all_q_rope=False, *, ctx=None, stream=None):
+    """AITER's: q_out [T, H, R+P] = (q_nope [T, H, R], already absorbed, rotated q_pe [T, H, P]); kv_c and the rotated k_pe appended.
+    Tables [max_position, P/2], float32 or of q_pe's type. Rows whose slot is -1 get no q_out unless compute_all_q_rope. q_out has q_nope's
+    type (q_scale is not looked at), and is_nope_first has to be true."""
+    ctx = ctx or context._default or context.default_context()
+    tokens, heads = q_nope.shape[0], q_nope.shape[1]
+    if not is_nope_first:
+        fail("is_nope_first is false; only rows with the latent columns first are made")
+    name = "auto" if dtype_name(kv_cache) != "uint8" else "fp8"
+    dtype, rank, rope, kind, args = _append(kv_c, k_pe, kv_cache, slot_mapping, name, k_scale, tokens, ctx)
+    _check("q_nope", q_nope, dtype, tokens, heads, rank)
+    _check("q_pe", q_pe, dtype, tokens, heads, rope)
+    _check("q_out", q_out, dtype, tokens, heads, rank + rope)
+    _check("positions", positions, "int64", None)
+    if min(slot_mapping.shape[0], positions.shape[0]) < tokens:
+        fail(f"slot_mapping has {slot_mapping.shape[0]} entries and positions {positions.shape[0]} for {tokens} tokens")
+    flags = (ALL_Q if compute_all_q_rope else 0) | _table(args, cos_cache, sin_cache, dtype, rope)
+    args.update(flags=flags, positions=positions.data_ptr())
+    for name, tensor in (("q_nope", q_nope), ("q_pe", q_pe), ("q_out", q_out)):
+        args.update({name: tensor.data_ptr(), name + "_token_stride": _stride(tensor, 0), name + "_head_stride": _stride(tensor, 1)})
+    _launch(ctx, _problem(heads, rank, rope, dtype, kind, "halves" if is_neox else "pairs", tokens), args, kv_c, stream)

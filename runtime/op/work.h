@@ -1,0 +1,14 @@
+/* What a launch has to do at least, to put a time beside. */
+#ifndef MLAF_WORK_H
+#define MLAF_WORK_H
+
+typedef struct mlaf_work {
+  double bytes;      /* that the fastest possible kernel moves */
+  double main_bytes; /* of these, of the tensor that the operation is about (mla_decode: the cached tokens); 0: none apart */
+  double flops;
+} mlaf_work;
+
+/* What a rate in GB/s counts. */
+static inline double mlaf_work_main(const mlaf_work *w) { return w->main_bytes > 0 ? w->main_bytes : w->bytes; }
+
+#endif

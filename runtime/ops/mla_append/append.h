@@ -1,0 +1,47 @@
+/* mla_append inside: its shape, the checks of its arguments, its launch, its cases and its data. The functions are entries of its
+ * table (op/calls.h). */
+#ifndef MLAF_APPEND_H
+#define MLAF_APPEND_H
+
+#include "mlaforge/mla_append.h"
+#include "op/calls.h"
+#include "ops/mla_append/fields.h"
+#include "ops/mla_append/launch.h"
+
+/* Words of the fields, by their numbers. */
+enum { APPEND_PAGED, APPEND_SPLIT, APPEND_DS_MLA, APPEND_E4M3FN, APPEND_E4M3FNUZ };
+enum { APPEND_PAIRS, APPEND_HALVES, APPEND_UNROTATED };
+enum { APPEND_TILE = 128, APPEND_SCALES = 4 }; /* columns of a scale of fp8_ds_mla; scales of a row */
+
+/* A problem of it, spelled out. */
+typedef struct append_shape {
+  int heads, rank, rope, dtype, layout, style;
+  bool norm, turned; /* turned: positions and table count */
+  int64_t tokens;
+} append_shape;
+append_shape append_shape_of(const mlaf_point *p);
+
+static inline bool append_is_flat(const append_shape *s) { return s->layout >= APPEND_E4M3FN; }
+/* Bytes of a unit of a cache row's stride. */
+static inline int64_t append_unit(const append_shape *s) { return s->layout <= APPEND_SPLIT ? 2 : 1; }
+/* Bytes of a row: the tensor that holds the latent, and the place of the rope columns in it (split: in the other one, at 0). */
+int64_t append_row_bytes(const append_shape *s);
+int64_t append_rope_at(const append_shape *s);
+int64_t append_rope_bytes(const append_shape *s);
+
+extern const mlaf_calls mlaf_append_calls;
+
+/* --- args.c --- */
+mlaf_status append_check_args(const mlaf_bound *b, uint32_t knob, const void *args, mlaf_err *err);
+mlaf_status append_check_shape(const mlaf_point *p, const char *symbol, const char *params, mlaf_err *err);
+mlaf_status append_check_stages(const mlaf_bound *b, mlaf_err *err);
+
+/* --- prepare.c --- */
+uint32_t append_parameter_bytes(int stage, const mlaf_kernel_launch *launch);
+/* The kernel's arguments, of checked ones; blocks: of the grid. */
+void append_fill(const append_shape *s, const mlaf_append_args *a, uint32_t threads, uint32_t wave, uint32_t group,
+                 mlaf_append_kernel_args *out, uint64_t *blocks);
+mlaf_status append_prepare(const mlaf_bound *b, uint32_t knob, const void *args, mlaf_prepared *out, mlaf_err *err);
+mlaf_work append_work(const mlaf_point *p);
+
+#endif

@@ -1,0 +1,197 @@
+/* The data that mla_decode is timed on. */
+#include "ops/mla_decode/data.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "op/numeric.h"
+
+enum { SETS_LEAST = 4, SETS_MOST = 128 };
+#define CACHES_BETWEEN 4                       /* times the largest cache lie between two uses of a page */
+#define POOL_ENOUGH    ((int64_t)4 << 30)      /* bytes: more are not made for the sake of further sets */
+
+static bool is_modelled(const mlaf_device *dev) { return mlaf_ops(dev)->features & MLAF_DEVICE_MODELLED; }
+
+/* A row of Q and a row of the cache that hold the same numbers would be each other's best match by far. With this shift the first
+ * such pair lies millions of cache rows away. */
+size_t mlaf_decode_q_first(const mlaf_problem *p) {
+  return (size_t)(p->rank + p->rope) * (MLAF_POOL_BLOCK - 100000) % MLAF_POOL_BLOCK;
+}
+
+/* --- how large --- */
+
+static int64_t pages_of(const mlaf_problem *p, int32_t tokens) { return ((int64_t)tokens + p->page_size - 1) / p->page_size; }
+
+/* As many sets as keep CACHES_BETWEEN caches between two uses of a page. */
+static int count_sets(const mlaf_decode_data *d, int64_t page_bytes) {
+  const mlaf_device_info *info = mlaf_info(d->dev);
+  const int64_t cache = info->l2_bytes > info->llc_bytes ? info->l2_bytes : info->llc_bytes;
+  int sets = SETS_LEAST;
+  if (is_modelled(d->dev) || cache <= 0) return 1;
+  while (sets < SETS_MOST && sets * d->pages * page_bytes < CACHES_BETWEEN * cache && 2 * sets * d->pages <= INT32_MAX) sets *= 2;
+  return sets;
+}
+
+/* Pages of a cache that launches go through so that each finds it cold, and how many sets that makes. */
+static int64_t spread(mlaf_decode_data *d, const mlaf_data_opts *opts, int64_t page_bytes) {
+  const int64_t mem = mlaf_info(d->dev)->mem_bytes, room = mem ? (mem - mem / 8) / page_bytes : INT32_MAX;
+  int64_t physical = opts->spread_bytes / page_bytes;
+  if (physical < 2 * d->pages) physical = 2 * d->pages <= room ? 2 * d->pages : d->pages;
+  if (physical > INT32_MAX) physical = INT32_MAX;
+  const int64_t sets = physical / d->pages, most = INT32_MAX / d->pages;
+  d->head.sets = (int)(sets < 2 ? 2 : sets > opts->spread_sets ? opts->spread_sets : sets);
+  if (d->head.sets > most) d->head.sets = (int)most;
+  return physical;
+}
+
+static mlaf_status draw_lengths(mlaf_decode_data *d, const mlaf_data_opts *opts, mlaf_err *err) {
+  const mlaf_problem *p = &d->problem;
+  d->lengths = malloc((size_t)p->batch * sizeof *d->lengths);
+  if (!d->lengths) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for %d lengths", p->batch);
+  if (opts->tokens) memcpy(d->lengths, opts->tokens, (size_t)p->batch * sizeof *d->lengths);
+  else mlaf_lengths_draw(&opts->lengths, p->ctx, p->batch, d->lengths);
+  for (int32_t i = 0; i < p->batch; i++) {
+    d->pages += pages_of(p, d->lengths[i]);
+    d->head.tokens += d->lengths[i];
+    d->head.uneven |= d->lengths[i] != d->lengths[0];
+  }
+  d->head.work = mlaf_decode_work_of(p, d->lengths);
+  if (d->pages <= INT32_MAX) return MLAF_OK;
+  return mlaf_fail(err, MLAF_E_ARG, "batch %d of ctx %d needs %lld pages; page ids are 32-bit", p->batch, p->ctx,
+                   (long long)d->pages);
+}
+
+static mlaf_status plan_cache(mlaf_decode_data *d, const mlaf_data_opts *opts, mlaf_err *err) {
+  const mlaf_problem *p = &d->problem;
+  const int64_t page_bytes = (int64_t)p->page_size * (p->rank + p->rope) * 2, mem = mlaf_info(d->dev)->mem_bytes;
+  mlaf_status st = draw_lengths(d, opts, err);
+  if (st) return st;
+  d->head.sets = count_sets(d, page_bytes);
+  const int64_t one = d->pages * page_bytes;
+  int64_t limit = opts->cache_limit ? opts->cache_limit : is_modelled(d->dev) ? (int64_t)1 << 30 : POOL_ENOUGH;
+  if (!opts->cache_limit && !is_modelled(d->dev) && limit < one) limit = one;
+  int64_t physical = d->pages * d->head.sets;
+  if (physical > limit / page_bytes) physical = limit / page_bytes ? limit / page_bytes : 1;
+  if (opts->spread_bytes) physical = spread(d, opts, page_bytes);
+  d->head.pool_bytes = physical * page_bytes;
+  if (mem && d->head.pool_bytes > mem - mem / 8)
+    return mlaf_fail(err, MLAF_E_ARG,
+                     "batch %d of ctx %d needs a cache of %.1f GiB, %s has %.1f GiB: time a smaller batch", p->batch,
+                     p->ctx, (double)d->head.pool_bytes / 0x1p30, mlaf_info(d->dev)->name, (double)mem / 0x1p30);
+  d->args.num_pages = (int32_t)physical;
+  return MLAF_OK;
+}
+
+/* --- what lies there --- */
+
+static mlaf_status alloc_tensors(mlaf_decode_data *d, mlaf_err *err) {
+  const mlaf_problem *p = &d->problem;
+  mlaf_execute_args *a = &d->args;
+  const mlaf_device_ops *ops = mlaf_ops(d->dev);
+  const size_t rows = (size_t)p->batch * (size_t)p->q_len * (size_t)p->heads, q_bytes = rows * (size_t)(p->rank + p->rope) * 2;
+  const mlaf_data_output outputs[] = {
+      [MLAF_DECODE_O] = {"o", offsetof(mlaf_execute_args, o), rows, (size_t)p->rank * 2},
+      [MLAF_DECODE_LSE] = {"lse", offsetof(mlaf_execute_args, lse), rows, sizeof(float)},
+  };
+  void *cache = NULL;
+  memcpy(d->head.outputs, outputs, sizeof outputs);
+  d->head.n_outputs = sizeof outputs / sizeof *outputs;
+  mlaf_status st = mlaf_pool_need(d->pool, (mlaf_dtype)p->dtype, (size_t)d->head.pool_bytes, &cache, err);
+  if (!st) st = ops->mem_alloc(d->dev, q_bytes, (void **)&a->q, err);
+  if (!st) st = ops->mem_alloc(d->dev, rows * outputs[MLAF_DECODE_O].row_bytes, &a->o, err);
+  if (!st) st = ops->mem_alloc(d->dev, rows * sizeof(float), (void **)&a->lse, err);
+  if (!st) st = mlaf_pool_fill(d->pool, (void *)a->q, q_bytes, mlaf_decode_q_first(p), err);
+  a->ckv = cache;
+  return st;
+}
+
+/* Physical pages of all sets: a random permutation of the cache, taken in turn. Neighbouring sets share none that way, as
+ * long as the cache holds two. Each round begins a page further on, so that no set is the same as one of an earlier round. */
+static mlaf_status deal_pages(mlaf_decode_data *d, int32_t *indices, mlaf_rng *rng, mlaf_err *err) {
+  const int64_t physical = d->args.num_pages, n = d->pages * d->head.sets;
+  int32_t *order = malloc((size_t)physical * sizeof *order);
+  if (!order) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for %lld pages", (long long)physical);
+  for (int64_t i = 0; i < physical; i++) { /* inside-out shuffle */
+    const int64_t j = mlaf_rng_below(rng, (uint32_t)i + 1);
+    order[i] = order[j];
+    order[j] = (int32_t)i;
+  }
+  for (int64_t i = 0; i < n; i++) indices[i] = order[(i + i / physical) % physical];
+  free(order);
+  return MLAF_OK;
+}
+
+/* All tables in one allocation. */
+static mlaf_status alloc_tables(mlaf_decode_data *d, mlaf_rng *rng, mlaf_err *err) {
+  const mlaf_problem *p = &d->problem;
+  mlaf_execute_args *a = &d->args;
+  const size_t n = (size_t)p->batch;
+  d->words = 3 * n + 2 + (size_t)(d->pages * d->head.sets);
+  int32_t *host = d->host = malloc(d->words * sizeof *host);
+  if (!host) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for %lld pages", (long long)d->pages);
+  int32_t *qo = host, *kv = qo + n + 1, *last = kv + n + 1, *indices = last + n;
+  qo[0] = kv[0] = 0;
+  for (size_t i = 0; i < n; i++) {
+    qo[i + 1] = (int32_t)(i + 1) * p->q_len;
+    kv[i + 1] = kv[i] + (int32_t)pages_of(p, d->lengths[i]);
+    last[i] = (d->lengths[i] - 1) % p->page_size + 1;
+  }
+  mlaf_status st = deal_pages(d, indices, rng, err);
+  if (!st) st = mlaf_ops(d->dev)->mem_alloc(d->dev, d->words * sizeof *host, &d->tables, err);
+  if (!st) st = mlaf_ops(d->dev)->mem_write(d->dev, d->tables, host, d->words * sizeof *host, err);
+  const int32_t *base = d->tables;
+  a->qo_indptr = base;
+  a->kv_indptr = base + (kv - host);
+  a->kv_last_page_lens = base + (last - host);
+  a->kv_indices = base + (indices - host);
+  return st;
+}
+
+mlaf_status mlaf_decode_data_open(mlaf_device *dev, const mlaf_point *at, const mlaf_data_opts *opts, mlaf_pool *pool,
+                                  mlaf_data **out, mlaf_err *err) {
+  const mlaf_problem problem = mlaf_problem_of(at), *p = &problem;
+  mlaf_decode_data *d = calloc(1, sizeof *d);
+  if (!d) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for timing data");
+  *d = (mlaf_decode_data){.dev = dev, .pool = pool, .problem = *p, .cancel = opts->cancel};
+  d->args = (mlaf_execute_args)MLAF_EXECUTE_ARGS_INIT;
+  d->args.batch = p->batch;
+  d->args.total_q = d->head.rows = (int64_t)p->batch * p->q_len;
+  d->args.scale = (float)(sqrt(3.0) / sqrt(p->rank + p->rope)); /* 1/sqrt(192) for 512 + 64, as DeepSeek-V3 has it */
+  mlaf_rng rng = {opts->seed};
+  mlaf_status st = plan_cache(d, opts, err);
+  if (!st) st = alloc_tensors(d, err);
+  if (!st) st = alloc_tables(d, &rng, err);
+  if (st) {
+    mlaf_decode_data_close(&d->head);
+    return st;
+  }
+  *out = &d->head;
+  return MLAF_OK;
+}
+
+void mlaf_decode_data_close(mlaf_data *data) {
+  mlaf_decode_data *d = (void *)data;
+  if (!d) return;
+  void *const all[] = {(void *)d->args.q, d->args.o, d->args.lse, d->tables};
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+    if (all[i]) mlaf_ops(d->dev)->mem_free(d->dev, all[i], NULL);
+  free(d->host);
+  free(d->lengths);
+  free(d);
+}
+
+void mlaf_decode_data_args(const mlaf_data *data, int set, void *args) {
+  const mlaf_decode_data *d = mlaf_decode_data_of(data);
+  mlaf_execute_args *a = args;
+  *a = d->args;
+  a->kv_indices += set * d->pages;
+}
+
+void mlaf_decode_data_row(const mlaf_data *data, int output, size_t row, char *out, size_t size) {
+  const mlaf_problem *p = &mlaf_decode_data_of(data)->problem;
+  const size_t token = row / (size_t)p->heads;
+  snprintf(out, size, "request %zu, token %zu, head %zu", token / (size_t)p->q_len, token % (size_t)p->q_len,
+           row % (size_t)p->heads);
+}

@@ -1,0 +1,44 @@
+/* Data to time and soak mla_decode on: `batch` requests of q_len tokens over `ctx` cached tokens, or over lengths spread about
+ * it. Entries of its table (op/calls.h). */
+#ifndef MLAF_DECODE_DATA_H
+#define MLAF_DECODE_DATA_H
+
+#include "ops/mla_decode/execute.h"
+
+enum { MLAF_DECODE_O, MLAF_DECODE_LSE }; /* outputs */
+
+/* Random normal numbers (the clock a GPU reaches depends on the data) and a random page order. A set is a page table. On a real
+ * device there are several over different pages, a power of two of them: with four times the largest cache between two uses of a
+ * page no call finds its tokens in a cache. */
+typedef struct mlaf_decode_data {
+  mlaf_data head; /* first */
+  mlaf_device *dev;
+  mlaf_pool *pool;
+  const atomic_bool *cancel;
+  mlaf_problem problem;
+  mlaf_execute_args args; /* with the first page table */
+  int32_t *lengths;       /* [batch] tokens of each request, on the host */
+  int32_t *host;          /* tables: qo_indptr, kv_indptr, kv_last_page_lens, then kv_indices of each set */
+  void *tables;           /* their copy on the device */
+  size_t words;           /* of `host` */
+  int64_t pages;          /* of one set */
+} mlaf_decode_data;
+
+static inline const mlaf_decode_data *mlaf_decode_data_of(const mlaf_data *d) { return (const void *)d; }
+
+/* --- data.c --- */
+mlaf_status mlaf_decode_data_open(mlaf_device *dev, const mlaf_point *at, const mlaf_data_opts *opts, mlaf_pool *pool,
+                                  mlaf_data **out, mlaf_err *err);
+void mlaf_decode_data_close(mlaf_data *d);
+void mlaf_decode_data_args(const mlaf_data *d, int set, void *args);
+void mlaf_decode_data_row(const mlaf_data *d, int output, size_t row, char *out, size_t size);
+/* Element of the pool's pattern where Q begins. */
+size_t mlaf_decode_q_first(const mlaf_problem *p);
+
+/* --- data_check.c --- */
+mlaf_status mlaf_decode_data_check(const mlaf_data *d, int set, void *const outputs[], double most_work, mlaf_data_checked *out,
+                                   mlaf_err *err);
+mlaf_status mlaf_decode_data_error(const mlaf_data *d, int set, int output, size_t row, const void *got, const void *want,
+                                   double *error, mlaf_err *err);
+
+#endif

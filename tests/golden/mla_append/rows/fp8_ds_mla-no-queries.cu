@@ -1,0 +1,211 @@
+// Generated from templates/mla_append/rows.cu.in by mlaforge. Do not edit: change the template.
+// template_hash: (not part of a golden)
+// target: sm_90a
+// symbol: mlaf_mla_append_rows_5919f93f
+// parameters:
+//   dtype = bf16
+//   group = 1
+//   heads = 0
+//   layout = fp8_ds_mla
+//   norm = 0
+//   rank = 512
+//   rope = 64
+//   style = unrotated
+//   threads = 64
+// regenerate: lua5.4 gen/cli.lua render mla_append/rows target=sm_90a dtype=bf16 group=1 heads=0 layout=fp8_ds_mla norm=0 rank=512 rope=64 style=unrotated threads=64
+// Appends tokens to the latent cache of an MLA layer and, in the same launch, makes the query rows that attention reads.
+//
+//   token t   latent  ckv[t] (R columns) -> RMSNorm, or as it is -> cast or quantised -> cache[slots[t]]
+//             rope    kpe[t] (P columns) -> rotated to positions[t] -> cast or quantised -> cache[slots[t]], and kpe_out[t]
+//             q       for each head (q_nope, q_pe rotated) -> q_out[t][head]
+//
+//   layout    paged, split    R, P columns of the inputs' type; together or in two tensors
+//             e4m3fn, e4m3fnuz  R + P bytes: value / scale, one scale for all
+//             fp8_ds_mla      R bytes e4m3fn, 4 scales (fp32) of 128 columns each, P columns of 16 bits: 656 for 512 and 64
+//
+// A slot outside the cache writes nothing; its token has no query rows either, unless all are asked for, and its position,
+// whatever it is, does nothing. All arithmetic is fp32, rounded once. Everything is loaded before the slot is looked at: one wait
+// for the slot, the inputs and the position, one for the table's row.
+//
+// The first blocks hold a token a warp (wave): lane l has columns 8l .. 8l+7, then those 8 * lanes further on. The blocks behind
+// them hold `group` heads of a token each: every thread copies 16 bytes of q_nope several times over, and the first ones rotate
+// an item of q_pe. All loads of a block are on their way before its first store. One text for CUDA and HIP.
+
+
+#define MLAF_BF16 1
+// One text for CUDA and HIP: thread numbers, lanes, loads and stores of global memory.
+constexpr int LANES = 32;
+// [templates/lib/cuda.h]
+// [templates/lib/cuda_number.h]
+typedef uint4 word4;
+typedef uint2 word2;
+MLAF_DEV word4 words(u32 a, u32 b, u32 c, u32 d) { return make_uint4(a, b, c, d); }
+MLAF_DEV word2 words(u32 a, u32 b) { return make_uint2(a, b); }
+MLAF_DEV u32 my_block() { return blockIdx.x; }
+MLAF_DEV u32 my_thread() { return threadIdx.x; }
+MLAF_DEV float exchange(float x, int, int d) { return __shfl_xor_sync(~0u, x, d); }
+template <class T>
+MLAF_DEV T load(const void* p) {
+  return *(const T*)p;
+}
+template <class T>
+MLAF_DEV void store(void* p, T x) {
+  *(T*)p = x;
+}
+MLAF_DEV float inverse_root(float x) { return rsqrtf(x); }
+MLAF_DEV float inverse(float x) { return __frcp_rn(x); }
+MLAF_DEV float multiply_add(float a, float b, float c) { return fmaf(a, b, c); }
+MLAF_DEV float magnitude(float x) { return fabsf(x); }
+MLAF_DEV float larger(float a, float b) { return fmaxf(a, b); }
+MLAF_DEV float apart(float x) { return x; }
+
+// Eight 16-bit values as floats, and back, rounded to nearest even.
+MLAF_DEV void unpack(float (&v)[8], word4 x) {
+  const u32 w[4] = {x.x, x.y, x.z, x.w};
+#pragma unroll
+  for (int i = 0; i < 4; i++) {
+    v[2 * i] = unpack_lo(w[i]);
+    v[2 * i + 1] = unpack_hi(w[i]);
+  }
+}
+MLAF_DEV word4 pack(const float (&v)[8]) {
+  return words(pack2(v[0], v[1]), pack2(v[2], v[3]), pack2(v[4], v[5]), pack2(v[6], v[7]));
+}
+// [templates/mla_append/lib/args.h]
+// What this kernel wants of its launch, for the runtime to read from the code object: runtime/device/kernel_launch.h says what
+// each field means. The includer hands over `launch`: flags, and per_cu (workgroups that a compute unit holds at once; 0: one).
+struct mlaf_kernel_launch {
+  u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
+};
+static_assert(sizeof(mlaf_kernel_launch) == 176, "differs from runtime/device/kernel_launch.h");
+extern "C" __device__ __attribute__((used)) const mlaf_kernel_launch mlaf_mla_append_rows_5919f93f_launch = {
+    0x314b4c4du, sizeof(mlaf_kernel_launch), 0, {0, 0, 0}, 1, 0, 0, {0, 0}, 0, {}};
+
+constexpr int R = 512, ROPE = 64, H = 0, GROUP = 1, THREADS = 64;
+constexpr int CHUNKS = R / 8;                                // 16 bytes of the inputs each
+constexpr int ROUNDS = (CHUNKS + LANES - 1) / LANES;         // of a warp over a latent row
+// Rotation of the rope columns by cosines and sines from a table, in work items of one lane each:
+//
+//   pairs      item c: columns 8c .. 8c+7, pairs (x_2i, x_2i+1), angles 4c .. 4c+3
+//   halves     item c: columns 8c .. 8c+7 and P/2 + 8c .. P/2 + 8c+7, pairs (x_i, x_i+P/2), angles 8c .. 8c+7
+//   unrotated  item c: columns 8c .. 8c+7 as they are
+//
+// A position outside the table makes the columns NaN: nothing faults, and nobody takes them for an answer.
+constexpr int ITEM_CHUNKS = 1; // of 16 bytes
+constexpr int ITEMS = ROPE / (8 * ITEM_CHUNKS);              // of a row
+constexpr int ANGLES = 4;      // of an item
+
+// Byte where chunk k of an item begins in its row.
+MLAF_DEV int column_byte(int item, int k) { return 16 * item + k * ROPE; }
+
+struct rope_item {
+  word4 x[ITEM_CHUNKS];
+};
+MLAF_DEV rope_item load_item(const char* row, int item) {
+  rope_item r;
+#pragma unroll
+  for (int k = 0; k < ITEM_CHUNKS; k++) r.x[k] = load<word4>(row + column_byte(item, k));
+  return r;
+}
+
+// Eight floats to eight bytes of e4m3, rounded to nearest even. What is too large becomes the largest number, as all writers of
+// such caches do; NaN stays NaN.
+//
+//   e4m3fn    bias 7, up to 448, NaN is 0x7f and 0xff        e4m3fnuz  bias 8, up to 240, NaN is 0x80, no -0
+//
+// In integers but where the target has an instruction for it: from 2^(1-bias) on the code is the float's upper bits, rounded,
+// less the difference of the biases; below, adding a number whose last bit is worth a code's step rounds to it.
+MLAF_DEV u32 encode2(float lo, float hi) {
+  unsigned short y;
+  asm("cvt.rn.satfinite.e4m3x2.f32 %0, %1, %2;" : "=h"(y) : "f"(hi), "f"(lo));
+  return y;
+}
+MLAF_DEV word2 encode(const float (&v)[8]) {
+  return words(encode2(v[0], v[1]) | encode2(v[2], v[3]) << 16, encode2(v[4], v[5]) | encode2(v[6], v[7]) << 16);
+}
+
+// v / scale, correctly rounded, by the rounded inverse of scale: the product's error is what a second step takes away. What is
+// beyond all codes stays as it is, so that infinity does not become NaN.
+MLAF_DEV void divide(float (&v)[8], float scale, float inverse_scale) {
+#pragma unroll
+  for (int i = 0; i < 8; i++) {
+    const float q = v[i] * inverse_scale;
+    v[i] = magnitude(q) < 1024.0f ? multiply_add(multiply_add(-q, scale, v[i]), inverse_scale, q) : q;
+  }
+}
+
+// Byte where a slot's row begins, in pages of `page` bytes.
+MLAF_DEV i64 row_of(u32 slot, u32 page_tokens, i64 page, i64 row) {
+  if (page_tokens == 0) return (i64)slot * row; // pages follow each other
+  const u32 in = slot / page_tokens;
+  return (i64)in * page + (i64)(slot - in * page_tokens) * row;
+}
+
+// Over the 16 lanes that hold a tile of 128 columns.
+MLAF_DEV float max_of_tile(float x, int lane) {
+#pragma unroll
+  for (int d = 1; d < 16; d *= 2) x = larger(x, exchange(x, lane, d));
+  return x;
+}
+
+// The scale of a tile: its largest value over the type's largest, or the power of two from there on.
+MLAF_DEV float scale_of(float most, bool power_of_two) {
+  const float x = most * inverse(448.0f);
+  // most / 448, correctly rounded; 1e-4 and the least normal number are what writers of such caches take for a tile of zeros.
+  const float exact = multiply_add(multiply_add(-x, 448.0f, most), inverse(448.0f), x);
+  if (!power_of_two) return larger(exact, float_of(0x00800000u));
+  const u32 u = bits_of(larger(exact, 1e-4f));
+  return float_of(u + 0x7fffffu & 0xff800000u);
+}
+
+MLAF_DEV void append_token(const mlaf_append_kernel_args& a, i64 t, int lane) {
+  const i64 slot = load<i64>(a.slots + t);
+  word4 x[ROUNDS];
+#pragma unroll
+  for (int k = 0; k < ROUNDS; k++) {
+    const int chunk = k * LANES + lane;
+    x[k] = words(0, 0, 0, 0);
+    if (CHUNKS % LANES == 0 || chunk < CHUNKS) {
+      x[k] = load<word4>(a.ckv + t * a.ckv_stride + 16 * chunk);
+    }
+  }
+  rope_item item;
+  const bool mine = lane < ITEMS;
+  if (mine) item = load_item(a.kpe + t * a.kpe_stride, lane);
+  if ((u64)slot >= (u64)a.num_slots) return;
+  char* const latent = a.latent + row_of((u32)slot, a.page_tokens, a.latent_page, a.latent_row);
+
+#pragma unroll
+  for (int k = 0; k < ROUNDS; k++) {
+    const int chunk = k * LANES + lane;
+    const bool there = CHUNKS % LANES == 0 || chunk < CHUNKS;
+    float v[8];
+    unpack(v, x[k]);
+    float most = 0.0f;
+#pragma unroll
+    for (int i = 0; i < 8; i++) most = larger(most, magnitude(v[i]));
+    const float scale = scale_of(max_of_tile(most, lane), a.flags & APPEND_POWER_OF_TWO);
+    divide(v, scale, inverse(scale));
+    if (there) store(latent + 8 * chunk, encode(v));
+    if (chunk % 16 == 0 && chunk < 64) store(latent + R + chunk / 4, there ? scale : 0.0f); // fewer tiles than four: 0
+  }
+  if (!mine) return;
+  char* const rope = a.rope + row_of((u32)slot, a.page_tokens, a.rope_page, a.rope_row);
+#pragma unroll
+  for (int k = 0; k < ITEM_CHUNKS; k++) {
+    if (a.kpe_out) store(a.kpe_out + t * a.kpe_out_stride + column_byte(lane, k), item.x[k]);
+    store(rope + column_byte(lane, k), item.x[k]);
+  }
+}
+
+
+extern "C" __global__ void __launch_bounds__(64) mlaf_mla_append_rows_5919f93f(const mlaf_append_kernel_args a) {
+  let_next_launch_start();
+  wait_for_previous_launch();
+  const u32 block = my_block();
+  if (block < a.token_blocks) {
+    const i64 t = (i64)block * (THREADS / LANES) + my_thread() / LANES;
+    if (t < a.tokens) append_token(a, t, (int)(my_thread() % LANES));
+    return;
+  }
+}

@@ -1,0 +1,205 @@
+"""The entry points of vLLM and AITER that append to a cache, over the emulator with plain buffers, against plain Python."""
+import math
+import random
+import struct
+import unittest
+
+import mlaforge
+from buffers import Buffer, bf16, values, wide
+
+RANK, ROPE, BLOCK, POSITIONS = 128, 32, 4, 11
+ROW, DS_ROW = RANK + ROPE, RANK + 16 + 2 * ROPE
+
+
+def e4m3(byte, bias=7):
+    size = byte & 0x7f
+    x = math.ldexp(8 + size % 8, (size >> 3) - bias - 3) if size >> 3 else math.ldexp(size % 8, -bias - 2)
+    return -x if byte & 0x80 else x
+
+
+def turned(row, cos, sin, halves):
+    out, half = list(row), len(row) // 2
+    for i in range(half):
+        a, b = (i, i + half) if halves else (2 * i, 2 * i + 1)
+        out[a], out[b] = row[a] * cos[i] - row[b] * sin[i], row[b] * cos[i] + row[a] * sin[i]
+    return out
+
+
+class AppendTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.ctx = mlaforge.Context(device="emu:gfx942")
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.ctx.close()
+
+    def setUp(self):
+        self.rng = random.Random(7)
+
+    def tensor(self, shape, strides=None):
+        """A buffer of bf16, and its rows as floats by their index."""
+        n = math.prod(shape) if strides is None else 1 + sum((s - 1) * t for s, t in zip(shape, strides))
+        bits = [bf16(self.rng.gauss(0, 1)) for _ in range(n)]
+        buffer = Buffer(self.ctx, shape, "bfloat16", bits, strides)
+        steps = buffer.stride()
+
+        def row(*at):
+            first = sum(i * s for i, s in zip(at, steps))
+            return [wide(b) for b in bits[first:first + shape[-1]]]
+        return buffer, row
+
+    def ints(self, numbers):
+        return Buffer(self.ctx, (len(numbers),), "int64", numbers)
+
+    def table(self, columns):
+        code = f"{POSITIONS * columns}f"
+        flat = struct.unpack(code, struct.pack(code, *(self.rng.uniform(-1, 1) for _ in range(POSITIONS * columns))))
+        return Buffer(self.ctx, (POSITIONS, columns), "float32", flat), [flat[i * columns:(i + 1) * columns] for i in range(POSITIONS)]
+
+    def near(self, got, want, what):
+        for i, (a, b) in enumerate(zip(got, want)):
+            self.assertLessEqual(abs(a - b), 2 ** -8 * abs(b) + 1e-6, f"{what}, column {i}: {a}, not {b}")
+
+    def rows(self, cache):
+        width, data = cache.shape[-1], values(cache)
+        return [data[i:i + width] for i in range(0, len(data), width)]
+
+    def test_concat(self):
+        ckv, latent = self.tensor((5, RANK), (ROW + 8, 1))  # slices of a wider row
+        kpe, rope = self.tensor((5, ROPE), (ROW, 1))
+        cache = Buffer(self.ctx, (3, BLOCK, ROW), "bfloat16", [0x4242] * (3 * BLOCK * ROW))
+        slots = [9, -1, 0, 11, 4]
+        mlaforge.concat_and_cache_mla(ckv, kpe, cache, self.ints(slots), "auto", None, ctx=self.ctx)
+        rows = self.rows(cache)
+        for t, slot in enumerate(slots):
+            if slot >= 0:
+                self.assertEqual([wide(b) for b in rows[slot]], latent(t) + rope(t))
+        for slot in set(range(3 * BLOCK)) - set(slots):
+            self.assertEqual(set(rows[slot]), {0x4242})
+
+    def test_concat_in_blocks_that_lie_apart(self):
+        ckv, latent = self.tensor((2, RANK))
+        kpe, rope = self.tensor((2, ROPE))
+        page = BLOCK * ROW + 16
+        cache = Buffer(self.ctx, (2, BLOCK, 1, ROW), "bfloat16", [0] * (page + BLOCK * ROW), (page, ROW, ROW, 1))
+        mlaforge.concat_and_cache_mla(ckv, kpe, cache, self.ints([6, 1]), "auto", None, ctx=self.ctx)
+        data = values(cache)
+        self.assertEqual([wide(b) for b in data[page + 2 * ROW:page + 3 * ROW]], latent(0) + rope(0))
+        self.assertEqual([wide(b) for b in data[ROW:2 * ROW]], latent(1) + rope(1))
+
+    def test_fp8(self):
+        ckv, latent = self.tensor((3, RANK))
+        kpe, rope = self.tensor((3, ROPE))
+        scale = Buffer(self.ctx, (1,), "float32", [0.25])
+        for dtype, bias, name in (("float8_e4m3fn", 7, "fp8"), ("float8_e4m3fnuz", 8, "fp8_e4m3"), ("uint8", 8, "fp8")):
+            cache = Buffer(self.ctx, (1, BLOCK, ROW), dtype, [0] * (BLOCK * ROW))
+            mlaforge.concat_and_cache_mla(ckv, kpe, cache, self.ints([2, 0, 3]), name, scale, ctx=self.ctx)
+            rows = self.rows(cache)
+            for t, slot in enumerate((2, 0, 3)):
+                for byte, x in zip(rows[slot], latent(t) + rope(t)):
+                    self.assertLessEqual(abs(0.25 * e4m3(byte, bias) - x), 2 ** -4 * abs(x) + 2 ** -12)
+
+    def test_fp8_ds_mla(self):
+        ckv, latent = self.tensor((2, RANK))
+        kpe, rope = self.tensor((2, ROPE))
+        for power_of_two in (True, False):
+            cache = Buffer(self.ctx, (1, BLOCK, DS_ROW), "uint8", [7] * (BLOCK * DS_ROW))
+            mlaforge.concat_and_cache_mla(ckv, kpe, cache, self.ints([3, 1]), "fp8_ds_mla", None, power_of_two_scales=power_of_two,
+                                          ctx=self.ctx)
+            for t, slot in enumerate((3, 1)):
+                row = bytes(self.rows(cache)[slot])
+                scale, = struct.unpack("f", row[RANK:RANK + 4])
+                exact = max(map(abs, latent(t))) / 448
+                self.assertAlmostEqual(scale / (2 ** math.ceil(math.log2(exact)) if power_of_two else exact), 1, places=5)
+                for byte, x in zip(row, latent(t)):
+                    self.assertLessEqual(abs(scale * e4m3(byte) - x), 2 ** -4 * abs(x) + scale * 2 ** -10)
+                self.assertEqual([wide(b) for b in struct.unpack(f"{ROPE}H", row[RANK + 16:])], rope(t))
+
+    def test_rope_fused_in_place(self):
+        for is_neox in (False, True):
+            q, q_row = self.tensor((3, 2, ROPE), (2 * ROW + 8, ROW, 1))
+            ckv, latent = self.tensor((3, RANK))
+            kpe, rope = self.tensor((3, ROPE))
+            table, rows = self.table(ROPE)
+            cache = Buffer(self.ctx, (2, BLOCK, ROW), "bfloat16", [0] * (2 * BLOCK * ROW))
+            slots, positions = [5, -1, 2], [POSITIONS - 1, 3, 0]
+            mlaforge.concat_and_cache_mla_rope_fused(self.ints(positions), q, kpe, ckv, table, is_neox, self.ints(slots), cache, "auto",
+                                                     None, ctx=self.ctx)
+            got, step = values(q), q.stride()
+            angles = [(rows[p][:ROPE // 2], rows[p][ROPE // 2:]) for p in positions]
+            for t in range(3):
+                for h in range(2):  # q also where there is no slot
+                    first = t * step[0] + h * step[1]
+                    self.near([wide(b) for b in got[first:first + ROPE]], turned(q_row(t, h), *angles[t], is_neox), f"q {t} {h}")
+                want = turned(rope(t), *angles[t], is_neox) if slots[t] >= 0 else rope(t)
+                self.near([wide(b) for b in values(kpe)[t * ROPE:(t + 1) * ROPE]], want, f"k {t}")
+                if slots[t] >= 0:
+                    row = [wide(b) for b in self.rows(cache)[slots[t]]]
+                    self.assertEqual(row[:RANK], latent(t))
+                    self.near(row[RANK:], want, f"cache {t}")
+
+    def test_qk_rope_concat(self):
+        q_nope, nope = self.tensor((4, 3, RANK))
+        q_pe, pe = self.tensor((4, 3, ROPE))
+        ckv, latent = self.tensor((4, 1, RANK))
+        kpe, rope = self.tensor((4, 1, ROPE))
+        (cos, c), (sin, s) = self.table(ROPE // 2), self.table(ROPE // 2)
+        slots, positions = [1, 0, -1, 7], [2, 10, 1 << 40, 5]
+        for every in (False, True):
+            positions[2] = 4 if every else 1 << 40
+            cache = Buffer(self.ctx, (8, 1, ROW), "bfloat16", [0] * (8 * ROW))
+            out = Buffer(self.ctx, (4, 3, ROW), "bfloat16", [0x3131] * (12 * ROW))
+            mlaforge.fused_qk_rope_concat_and_cache_mla(q_nope, q_pe, ckv, kpe, cache, out, self.ints(slots), None, None,
+                                                        self.ints(positions), cos, sin, False, True, every, ctx=self.ctx)
+            rows = self.rows(out)
+            for t in range(4):
+                angles = (c[positions[t]], s[positions[t]]) if positions[t] < POSITIONS else None
+                for h in range(3):
+                    row = rows[3 * t + h]
+                    if slots[t] < 0 and not every:
+                        self.assertEqual(set(row), {0x3131})
+                        continue
+                    self.assertEqual([wide(b) for b in row[:RANK]], nope(t, h))
+                    self.near([wide(b) for b in row[RANK:]], turned(pe(t, h), *angles, False), f"q {t} {h}")
+                if slots[t] >= 0:
+                    row = [wide(b) for b in self.rows(cache)[slots[t]]]
+                    self.assertEqual(row[:RANK], latent(t, 0))
+                    self.near(row[RANK:], turned(rope(t, 0), *angles, False), f"k {t}")
+
+    def test_any_number_of_tokens_and_none(self):
+        cache = Buffer(self.ctx, (1, 16, ROW), "bfloat16", [0] * (16 * ROW))
+        empty = [Buffer(self.ctx, (0, n), "bfloat16") for n in (RANK, ROPE)]
+        mlaforge.concat_and_cache_mla(*empty, cache, Buffer(self.ctx, (0,), "int64"), "auto", None, ctx=self.ctx)
+        self.assertEqual(set(values(cache)), {0})
+        for n in (1, 3, 16):
+            ckv, latent = self.tensor((n, RANK))
+            kpe, rope = self.tensor((n, ROPE))
+            mlaforge.concat_and_cache_mla(ckv, kpe, cache, self.ints(range(n)), "auto", None, ctx=self.ctx)
+            for t in range(n):
+                self.assertEqual([wide(b) for b in self.rows(cache)[t]], latent(t) + rope(t))
+
+    def test_what_is_refused(self):
+        ckv, kpe = self.tensor((2, RANK))[0], self.tensor((2, ROPE))[0]
+        cache, slots = Buffer(self.ctx, (1, BLOCK, ROW), "bfloat16"), self.ints([0, 1])
+        narrow, wrong = Buffer(self.ctx, (1, BLOCK, ROW - 8), "bfloat16"), Buffer(self.ctx, (2,), "int32", [0, 1])
+        for text, arguments in {
+            "kv_cache_dtype is 'fp8'": (ckv, kpe, cache, slots, "fp8", None),
+            "slot_mapping is int32": (ckv, kpe, cache, wrong, "auto", None),
+            "kv_cache has the shape (1, 4, 152)": (ckv, kpe, narrow, slots, "auto", None),
+            "k_pe has 1 rows for 2 tokens": (ckv, self.tensor((1, ROPE))[0], cache, slots, "auto", None),
+            "ckv_row_stride is 129": (self.tensor((2, RANK), (RANK + 1, 1))[0], kpe, cache, slots, "auto", None),
+            "stride 0": (self.tensor((2, RANK), (0, 1))[0], kpe, cache, slots, "auto", None),
+        }.items():
+            with self.assertRaises(mlaforge.MlafError) as why:
+                mlaforge.concat_and_cache_mla(*arguments, ctx=self.ctx)
+            self.assertIn(text, str(why.exception))
+        out, cos = Buffer(self.ctx, (2, 1, ROW), "float8_e4m3fn"), self.table(ROPE // 2)[0]
+        q, pe = self.tensor((2, 1, RANK))[0], self.tensor((2, 1, ROPE))[0]
+        with self.assertRaisesRegex(mlaforge.MlafError, "q_out is float8_e4m3fn, must be bfloat16"):
+            mlaforge.fused_qk_rope_concat_and_cache_mla(q, pe, ckv, kpe, cache, out, slots, None, None, slots, cos, cos, False, True,
+                                                        ctx=self.ctx)
+
+
+if __name__ == "__main__":
+    unittest.main()
