@@ -1,4 +1,4 @@
-/* What the vendored loader makes of the arguments is what the library makes of them: the same checks, the same parameter block. */
+/* The vendored loader makes of the arguments what the library makes of them: the same checks, the same parameter block. */
 #include "ops/mla_append/embed/mlaf_embed_mla_append.c" /* to look at its block */
 
 #include <stdlib.h>
@@ -26,7 +26,9 @@ static void *address(void) {
   if (next(60)) return (void *)(uintptr_t)(4096 + 16 * next(1 << 20));
   return next(3) ? NULL : (void *)(uintptr_t)(4096 + next(64));
 }
-static int64_t stride(void) { return next(3) ? 0 : next(20) ? (int64_t)(8 * (8 + next(1000))) : (int64_t)next(1000) - 20; }
+static int64_t stride(void) {
+  return next(3) ? 0 : next(20) ? (int64_t)(8 * (8 + next(1000))) : (int64_t)next(1000) - 20;
+}
 
 static mlaf_append_args random_args(void) {
   mlaf_append_args a = MLAF_APPEND_ARGS_INIT;
