@@ -92,7 +92,7 @@ target_include_directories(embedded_loader PUBLIC ${folders})
 target_link_libraries(embedded_loader PUBLIC ${CMAKE_DL_LIBS})
 if(TARGET fakecuda)
   # Both over a fake driver; test_nearest: its rule beside the library's; test_fitted: the two launch the same; test_tables: block
-  # tables, by both, with nothing but a bundle; test_toy: an operation that is none of the library's.
+  # tables, by both, with nothing but a bundle; test_other_op: an operation that is none of the library's.
   file(GLOB tests CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/embed/test_*.c)
   foreach(source IN LISTS tests)
     get_filename_component(name ${source} NAME_WE)

@@ -117,6 +117,7 @@ function part.problem(fields)
     for k, word in ipairs(f.words or {}) do values[k] = ("%d: %s"):format(k - 1, word == "" and "not" or word) end
     out[i] = ("  int32_t %s;%s /* %s (%s) */\n"):format(f.field, (" "):rep(9 - #f.field), f.about,
       f.words and table.concat(values, ", ") or range(f))
+    if #out[i] > 130 then out[i] = out[i]:gsub(" %(0:", "\n" .. (" "):rep(24) .. "(0:") end
   end
   return table.concat(out)
 end
