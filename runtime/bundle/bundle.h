@@ -65,7 +65,7 @@ void mlaf_bundle_close(mlaf_bundle *b); /* NULL is allowed */
 /* The code object of a kernel in malloc'ed memory (k->size bytes), after its hash was compared. E_IO names the file. */
 mlaf_status mlaf_bundle_code(const mlaf_bundle *b, const mlaf_bundle_kernel *k, void **code, mlaf_err *err);
 bool mlaf_bundle_has_target(const mlaf_bundle *b, const char *target);
-/* The kernel of that name, which need not be a plan's (ops/mla_decode/block_tables.h); NULL: none. */
+/* The kernel of that name, which need not be a plan's (a second form's, op/calls.h); NULL: none. */
 const mlaf_bundle_kernel *mlaf_bundle_kernel_of(const mlaf_bundle *b, const char *target, const char *symbol);
 /* The plans that can execute `p` on `target` (all fields but batch and ctx agree), best first: what was tuned for one request
  * behind others when p has several (op/nearest.h, mlaf_for_one), nearest batch and ctx in doublings, the choice before the

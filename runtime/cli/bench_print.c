@@ -63,7 +63,8 @@ static void print_text(const bench_out *o, const bench_case *x, const cli_subjec
   printf("plan      %s, %d compiles, %.1f ms", s->rung, s->compiles, s->plan_s * 1e3);
   if (strcmp(s->source, "none")) printf("; the choice's time was %s", s->source);
   printf("%s\n", s->notes && s->notes[0] ? " (other rungs passed over, see --verbose)" : "");
-  if (f->verified) printf("verified  relative error %.2e on the timed data\n", f->error);
+  if (f->verified) printf("verified  error %.2e on the timed data (%s)\n", f->error,
+                           x->problem.op->calls->error_about);
   else printf("verified  not here, where times are modelled: `mlaforge verify` does it\n");
   printf("time      %.2f us %s", t->ns / 1e3, source_of(t));
   if (t->source == MLAF_TIME_MEASURED)

@@ -6,7 +6,6 @@
 #include "cli/cli.h"
 #include "run/build.h"
 #include "plan/planner.h"
-#include "ops/mla_decode/compare.h"
 
 enum { SUITES = 3 };
 
@@ -192,8 +191,8 @@ int mlaf_cli_verify(cli *c) {
   if (status == MLAF_OK) {
     mlaf_point_print(&j.problem, problem, sizeof problem);
     if (!c->json)
-      printf("problem  %s\ndevice   %s\nbound    %.2e relative Frobenius error against fp64\n", problem,
-             mlaf_ctx_device_id(c->ctx), j.problem.op->calls->bound(&j.problem));
+      printf("problem  %s\ndevice   %s\nbound    %.2e %s\n", problem,
+             mlaf_ctx_device_id(c->ctx), j.problem.op->calls->bound(&j.problem), j.problem.op->calls->error_about);
     if (!c->json) j.table = mlaf_cli_table_new(columns);
     status = c->given[O_VARIANT] || mlaf_cli_has(c, O_ALL) ? verify_many(&j) : verify_planned(&j);
     mlaf_cli_table_end(j.table);

@@ -4,6 +4,7 @@
 
 #include "cmocka_all.h"
 #include "op/numeric.h"
+#include "op/calls.h"
 #include "op/op.h"
 
 enum { WIDTH, GROUPS, ORDERED, CACHE, TOKENS, BATCH };
@@ -170,8 +171,30 @@ static void rounding(void **state) {
   }
 }
 
+/* What no room asks about: every operation says it. */
+static void every_operation_is_whole(void **state) {
+  for (int i = 0; mlaf_ops_all[i]; i++) {
+    const mlaf_op *op = mlaf_ops_all[i];
+    const mlaf_calls *c = op->calls;
+    mlaf_point p;
+    bool sizes = false;
+    assert_true(op->name && op->example && op->stages[0] && op->n_fields <= MLAF_FIELDS_MAX);
+    assert_int_equal(mlaf_point_parse(op, op->example, &p, NULL, 0), MLAF_OK);
+    for (int k = 0; k < op->n_fields; k++) { /* lists of choices are cut before the sizes */
+      assert_false(sizes && op->fields[k].role == MLAF_SHAPE);
+      sizes = op->fields[k].role == MLAF_SIZE;
+    }
+    assert_true(c->args_name && c->args_init && c->args_size <= MLAF_ARGS_MAX && c->args_first <= c->args_size);
+    assert_true(c->parameter_bytes && c->check_shape && c->check_stages && c->check_args && c->rows && c->rows_of && c->prepare);
+    assert_true(c->work && c->bound && c->error_about && c->n_cases > 0 && c->make_case && c->free_case && c->case_buffers);
+    assert_true(c->compare && c->same && c->data_open && c->data_close && c->data_args && c->data_check && c->data_error);
+    assert_true(c->data_row && c->bound(&p) > 0 && c->work(&p).bytes > 0);
+    assert_true(!c->workspace == !c->workspace_at && !c->workspace == !c->workspace_size_at);
+  }
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(every_operation_is_whole),
       cmocka_unit_test(round_trip), cmocka_unit_test(texts),   cmocka_unit_test(faults), cmocka_unit_test(found_by_folder),
       cmocka_unit_test(distance),   cmocka_unit_test(nearest), cmocka_unit_test(order),
       cmocka_unit_test(rounding),

@@ -49,6 +49,7 @@ const mlaf_calls mlaf_append_calls = {
     .compare = append_compare,
     .same = append_same,
     .bound = bound,
+    .error_about = "units in the last place of what is stored, against fp64",
     .data_open = append_data_open,
     .data_close = append_data_close,
     .data_args = append_data_args,

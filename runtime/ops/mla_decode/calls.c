@@ -51,6 +51,7 @@ const mlaf_calls mlaf_decode_calls = {
     .small = small,
     .keep_whole = keep_whole,
     .bound = mlaf_decode_bound,
+    .error_about = "relative Frobenius error against fp64",
     .n_cases = MLAF_DECODE_CASES,
     .make_case = mlaf_decode_make_case,
     .free_case = mlaf_decode_free_case,

@@ -104,18 +104,18 @@ static mlaf_status verdict(bench *b, const char *problem, const char *name, cons
   mlaf_point p;
   mlaf_variant v = {.name = NULL};
   mlaf_status st = mlaf_point_parse(NULL, problem, &p, err.text, sizeof err.text);
-  if (!st && name) st = mlaf_gen_variant(b->gen, problem, TARGET, name, &v, &err);
-  else if (!st) st = mlaf_gen_baseline(b->gen, problem, TARGET, &v, &err);
+  if (!st) st = name ? mlaf_gen_variant(b->gen, problem, TARGET, name, &v, &err) : mlaf_gen_baseline(b->gen, problem, TARGET,
+                                                                                                     &v, &err);
   if (st) fail_msg("%s: %s", problem, err.text);
   char *source = NULL, hash[MLAF_HASH_HEX];
   const char *const *options = NULL;
   if (mlaf_gen_render(b->gen, &v.kernels[0], TARGET, &source, hash, &err) || mlaf_gen_options(b->gen, TARGET, &options, &err))
     fail_msg("%s", err.text);
   char *changed = from ? replaced(source, from, to) : NULL;
-  mlaf_compile_job job = {
-      .source = changed ? changed : source, .options = options, .target = TARGET, .name = v.kernels[0].symbol};
-  if (mlaf_compile(b->compiler, &job, 1, NULL, NULL, &err) || job.status)
-    fail_msg("%s: %s", from ? from : problem, job.log ? job.log : err.text);
+  mlaf_compile_job job = {.source = changed ? changed : source, .options = options, .target = TARGET,
+                          .name = v.kernels[0].symbol};
+  if (mlaf_compile(b->compiler, &job, 1, NULL, NULL, &err) || job.status) fail_msg("%s: %s", from ? from : problem,
+                                                                                   job.log ? job.log : err.text);
   mlaf_kernel_ref ref = {.threads = v.kernels[0].threads, .rows_per_wg = v.kernels[0].rows_per_wg};
   snprintf(ref.template_name, sizeof ref.template_name, "%s", v.kernels[0].template_name);
   snprintf(ref.params, sizeof ref.params, "%s", v.kernels[0].params);
@@ -165,8 +165,8 @@ static void groups_verify(void **state) {
   open_bench(&b);
   for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
     mlaf_verify_result r;
-    if (verdict(&b, list[i][0], list[i][1], NULL, NULL, MLAF_INJECT_NONE, &r))
-      fail_msg("%s %s: %s", list[i][0], list[i][1], r.detail);
+    if (verdict(&b, list[i][0], list[i][1], NULL, NULL, MLAF_INJECT_NONE, &r)) fail_msg("%s %s: %s", list[i][0], list[i][1],
+                                                                                        r.detail);
   }
   close_bench(&b);
 }
