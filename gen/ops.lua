@@ -9,7 +9,7 @@
 --   knob      the number behind "/s": word, what it counts; most(cost); counts(p, cost, arch): those worth trying;
 --             refuse(p, cost, n): the stated reason why n makes no sense, or nil
 --   second    the second stage: family(name, cost, n) that comes behind, nil: none; kind(cost, n): what it finds to do goes by
---             this; fits(n, text): whether a point may come behind n
+--             this; fits(n, text): whether a point may come behind n; other(name, cost, n): one that may, where `family` has none
 --   model     estimate(p, arch, cost, n, second_ns), second_ns(p, cost, second_cost, arch, n)
 --   screen(p, items)  rejects kernels of the space by what others there are; screened(p, cost, kernels): whether it would one
 --   launch(p, v)      what the model's error depends on; unlike(a, b): two of them compared, in doublings (gen/nearby.lua)
