@@ -29,7 +29,7 @@ test("NVIDIA targets: names rebuild their variant, families stay with their arch
     params.print(families.baselines[1].params) .. "/s1") end, "family mfma_reg is not for sm_90a")
 end)
 
-test("parts meet among themselves, or leave it to a combine kernel: both are candidates at one split; several splits have one", function()
+test("parts meet among themselves or leave it to a combine kernel, at one split; several splits have one", function()
   local p, name = problem.parse("mla_decode:h16,b64,s4096"), "sm90_few:cluster=1,load=tma,rows=16,schedule=fitted,wgs=2"
   eq(space.variant(p, "sm_90a", name .. "/s1").combine, nil)
   local left = space.variant(p, "sm_90a", name .. "/s1,rows=4,team=2")

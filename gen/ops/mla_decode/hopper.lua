@@ -64,11 +64,11 @@ local function parts_of(p, t, shares, cus)
 end
 
 -- Nanoseconds of a launch for a number of splits: a fixed part, and per wave of blocks its tiles of 64 tokens one after the
--- other. Of t: family, heat (share that a tile's products take longer when the card is at its power limit), turns (a block takes several requests), cut (what cutting the batch costs, in ns), bits (of partial
--- results), groups (of rows), slots (blocks resident at once), width (blocks that share a split's tokens, default 1),
--- fixed(blocks) and wave in ns, tile(blocks, full, heat) in ns. Returns that function, one that says for a number of splits how many
--- parts the launch cuts equal requests into, or nil, and one that says how many turns of the device its blocks are if it does
--- not.
+-- other. Of t: family, heat (share that a tile's products take longer when the card is at its power limit), turns (a block takes
+-- several requests), cut (what cutting the batch costs, in ns), bits (of partial results), groups (of rows), slots (blocks
+-- resident at once), width (blocks that share a split's tokens, default 1), fixed(blocks) and wave in ns, tile(blocks, full,
+-- heat) in ns. Returns that function, one that says for a number of splits how many parts the launch cuts equal requests into,
+-- or nil, and one that says how many turns of the device its blocks are if it does not.
 function hopper.launch(p, v, arch, t)
   local width, tiles = t.width or 1, ceil_div(p.ctx, 64)
   local function parts_at(splits)
@@ -105,7 +105,7 @@ end
 function hopper.tile(p, arch, groups, block_ns, loss, sharing)
   local m, bytes, l2 = arch.model, 128 * (p.rank + p.rope), times.fitted.l2.bytes_per_us * (sharing or 1)
   return function(now, full, heat)
-    local memory, own = bytes * math.max(now / groups / m.hbm_bytes_per_us, now / l2) * 1000 * full, block_ns * heat
+    local own, memory = block_ns * heat, bytes * math.max(now / groups / m.hbm_bytes_per_us, now / l2) * 1000 * full
     return math.max(memory, own) + loss * math.min(memory, own)
   end
 end

@@ -115,7 +115,8 @@ function model.combine_ns(p, decode, cost, arch, splits)
   local latency = ceil_div(wgs, slots) * trips * m.hbm_latency_ns
   local bytes = partial_bytes(p, decode, splits)
   local rate = bytes > m.llc_bytes and m.hbm_bytes_per_us or m.llc_bytes_per_us
-  return m.combine_launch_ns + (apart and apart.splits or 0) + math.max(latency, 1000 * bytes / rate) + 10 * (cost.threads // arch.isa.wave)
+  local fixed = m.combine_launch_ns + (apart and apart.splits or 0) + 10 * (cost.threads // arch.isa.wave)
+  return fixed + math.max(latency, 1000 * bytes / rate)
 end
 
 -- Whole estimate, of which `combine_ns` is the combine kernel's; 0 when there is none.

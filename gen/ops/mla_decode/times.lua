@@ -12,7 +12,10 @@ return {
       heat = 0.1134,                  -- share that a long run's tiles take longer: the card is at its power limit
       cut = -6371,                  -- what cutting the batch costs, beside what plans/schedule.lua says in tokens
     },
-    sm90_mid = { tile = 728.1, slope = 0.2731, heat = 0.09134, loss = 0.1683, wave = 783.8, fixed = 900.8, row = 43.36, cut = -8314 }, -- slope: of a row
+    sm90_mid = {
+      tile = 728.1, slope = 0.2731, heat = 0.09134, loss = 0.1683, -- slope: of a row
+      wave = 783.8, fixed = 900.8, row = 43.36, cut = -8314,
+    },
     sm90_few = {
       tile = 610.5, soft_clk = 120.7, row_clk = 31.25, loss = 0.1203,
       wave = 3670, fixed = -723.6, block = 14.61, cut = -8677,

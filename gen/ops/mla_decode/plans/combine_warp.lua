@@ -16,7 +16,8 @@ function plan.splits(rank, partials, rows, team, fitted)
   return {
     threads = 32 * warps, shares = shares, groups = groups, vectors = vectors, depth = depth,
     -- The groups' sums, and what they count for; a request for each thread, and a number for each warp.
-    shared = (meet and warps * vectors * 16384 // partials + 8 * (fitted and warps or rows * groups) or 0) + (fitted and 32 * warps * 16 + 4 * warps or 0),
+    shared = (meet and warps * vectors * 16384 // partials + 8 * (fitted and warps or rows * groups) or 0)
+      + (fitted and 32 * warps * 16 + 4 * warps or 0),
   }
 end
 

@@ -188,7 +188,7 @@ MLAF_DEV float scale_of(float sum) {
 struct meeting {
   float top, sum; // of a group
 };
-// Sums of a vector of columns as a warp's lanes have them: 4 columns a lane, or 8 in two halves. A group's lie together, in order.
+// Sums of a vector of columns as a warp's lanes have them: 4 columns a lane, or 8 in two halves. A group's lie together.
 typedef float sums[VALUES / 4][32][4];
 struct meetings { // of all warps of the block
   sums parts[WARPS * VECTORS];
@@ -268,8 +268,9 @@ MLAF_DEV mlaf_entry own_entry(const mlaf_decode_args& a) {
   return schedule_entry(&a, a.batch <= THREADS && (int)threadIdx.x < a.batch ? threadIdx.x : 0);
 }
 
-// The cut requests into that list, in order, how many, and the most pieces of one: by all threads of the block. Thread t says of request t, whose entry
-// it has, or, where there are more of them, of the one that begins in part t and goes on (mla_decode/lib/fit.h).
+// The cut requests into that list, in order, how many, and the most pieces of one: by all threads of the block. Thread t says of
+// request t, whose entry it has, or, where there are more of them, of the one that begins in part t and goes on
+// (mla_decode/lib/fit.h).
 MLAF_DEV int list_cuts(const mlaf_decode_args& a, mlaf_entry entry, i64 width, int parts, int& most) {
   if (parts > THREADS) __trap();
   cut_list& list = cuts();
@@ -332,7 +333,7 @@ extern "C" __global__ void __launch_bounds__(512, 2) mlaf_mla_decode_combine_war
   const bool one = most > 2 * DEPTH * GROUPS && rows * SHARES <= 2 * gridDim.x; // share at a time
   const u32 groups = one ? GROUPS_MOST : GROUPS, step = one ? 1 : ROWS, own = one ? warp : warp / SHARES;
 #pragma unroll 1
-  for (u32 first = blockIdx.x * step; first < (one ? rows * SHARES : rows); first += gridDim.x * step) { // there may be fewer blocks
+  for (u32 first = blockIdx.x * step; first < (one ? rows * SHARES : rows); first += gridDim.x * step) {
     const u32 share = (one ? first : warp) % SHARES;
     u32 row = one ? first / SHARES : first + own / groups;
     bool exists = row < rows; // a team without a row still meets the others at the barrier
