@@ -199,6 +199,22 @@ function space.kernels(p, target)
   return list
 end
 
+-- Iterates over what may come behind a first kernel: number, value of the knob worth trying, family of the second kernel or nil.
+-- Where a family's kernel does with and without one, both.
+local function forms(p, op, family, cost, arch)
+  local list = {}
+  for _, n in ipairs(op.knob.counts(p, cost, arch)) do
+    list[#list + 1] = { n, op.second.family(family, cost, n) }
+    local other = op.second.other and op.second.other(family, cost, n)
+    if other then list[#list + 1] = { n, other } end
+  end
+  local i = 0
+  return function()
+    i = i + 1
+    if list[i] then return i, list[i][1], list[i][2] end
+  end
+end
+
 -- The candidates of a problem, in no order; what is not one goes to reject(item, n, why).
 local function candidates(p, target, reject)
   local arch, op = loader.require("arch/" .. target), ops.of(p)
@@ -210,8 +226,7 @@ local function candidates(p, target, reject)
       reject(item, 1, item.rejected)
     else
       finish(k, target)
-      for _, n in ipairs(op.knob.counts(p, k.cost, arch)) do
-        local behind = op.second.family(family, k.cost, n)
+      for _, n, behind in forms(p, op, family, k.cost, arch) do
         local key = ("%s/%d/%d"):format(behind or "alone", n, behind and op.second.kind(k.cost, n) or 0)
         seconds_of[key] = seconds_of[key] or behind and seconds(p, op, k.cost, n, target, arch, behind) or {}
         local second = seconds_of[key][1]
@@ -325,7 +340,7 @@ function space.variant(p, target, name)
   local most = k.cost and op.knob.most(k.cost)
   if not why and n > most then why = ("%d %s > %d"):format(n, op.knob.word, most) end
   local second
-  local behind = not why and op.second.family(family, k.cost, n)
+  local behind = not why and (op.second.family(family, k.cost, n) or second_text and op.second.other and op.second.other(family, k.cost, n))
   if behind then
     second, why = named_second(p, op, target, arch, name, k, n, behind, second_text)
   elseif second_text and not why then
@@ -338,8 +353,7 @@ end
 -- A first kernel's candidates at all values of the knob worth trying, each with its best second kernel.
 local function at_all_knobs(p, op, target, arch, family, point, k)
   local list = {}
-  for _, n in ipairs(op.knob.counts(p, k.cost, arch)) do
-    local behind = op.second.family(family, k.cost, n)
+  for _, n, behind in forms(p, op, family, k.cost, arch) do
     local second = behind and seconds(p, op, k.cost, n, target, arch, behind)[1] or nil
     if not op.knob.refuse(p, k.cost, n) and (second or not behind) then
       list[#list + 1] = candidate(p, op, arch, family, point, k, n, second)

@@ -118,7 +118,7 @@ class Bench:
                 self.ctx.plan_info(problem)
             except Exception:  # the case itself will say it
                 pass
-        with ThreadPoolExecutor(8) as threads:
+        with ThreadPoolExecutor(min(32, 2 * (os.cpu_count() or 4))) as threads:
             list(threads.map(plan, chosen))
         return time.perf_counter() - begun
 

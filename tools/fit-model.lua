@@ -1,8 +1,8 @@
 -- lua5.4 tools/fit-model.lua SAMPLES... [-n ROUNDS]: fits gen/ops/mla_decode/times.lua to what was measured, prints the
 -- constants. SAMPLES: lines of "problem<tab>variant<tab>ns" for sm_90a, e.g. from `mlaforge db show PROBLEM --samples
 -- --json`. What is made small: the mean loss of time by taking the model's first of the variants that were measured, and, so
--- that the search has a slope, the error of the estimates, near the best of each problem most. Random steps of one constant
--- at a time; a given seed.
+-- that the search has a slope, the error of the estimates, near the best of each problem most; problems count alike. Random
+-- steps of one constant at a time; a given seed.
 local root = arg[0]:match("^(.*)/tools/[^/]*$") or "."
 local loader = dofile(root .. "/gen/host.lua")(root)
 local space, problem, params = loader.require("space"), loader.require("problem"), loader.require("params")
@@ -35,19 +35,19 @@ local function read(files)
 end
 
 local function score(all)
-  local loss, errors, weights = 0, 0, 0
+  local loss, error = 0, 0
   for _, one in ipairs(all) do
     local p = params.merge(one.problem, {}) -- a table of its own: kernels are remembered by it
-    local first, taken = math.huge, one.best
+    local first, taken, errors, weights = math.huge, one.best, 0, 0
     for name, ns in pairs(one.ns) do
       local model = space.variant(p, TARGET, name).model_ns
       local weight = math.exp(-NEAR * (ns / one.best - 1))
       if model < first then first, taken = model, ns end
       errors, weights = errors + weight * math.log(model / ns) ^ 2, weights + weight
     end
-    loss = loss + math.log(taken / one.best)
+    loss, error = loss + math.log(taken / one.best), error + errors / weights
   end
-  return loss / #all + ERROR * errors / weights, math.exp(loss / #all), math.sqrt(errors / weights)
+  return (loss + ERROR * error) / #all, math.exp(loss / #all), math.sqrt(error / #all)
 end
 
 local files, rounds = {}, 400

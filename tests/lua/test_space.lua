@@ -18,7 +18,8 @@ test("NVIDIA targets: names rebuild their variant, families stay with their arch
         eq(w.decode.symbol, v.decode.symbol, v.name)
         eq(w.model_ns, v.model_ns, v.name)
         eq(loader.suffix(v.decode.template), ".cu", v.name)
-        eq(v.combine ~= nil, v.knob > 1, v.name)
+        ok(v.combine or v.knob == 1, "%s: nobody adds up its splits", v.name)
+        ok(not v.combine or v.knob > 1 or v.decode.cost.may_combine, "%s: nothing to add up", v.name)
         several = several + (v.knob > 1 and 1 or 0)
       end
     end
@@ -28,10 +29,19 @@ test("NVIDIA targets: names rebuild their variant, families stay with their arch
     params.print(families.baselines[1].params) .. "/s1") end, "family mfma_reg is not for sm_90a")
 end)
 
-test("parts that meet among themselves have no combine kernel at one split, several splits have one", function()
+test("parts meet among themselves or leave it to a combine kernel, at one split; several splits have one", function()
   local p, name = problem.parse("mla_decode:h16,b64,s4096"), "sm90_few:cluster=1,load=tma,rows=16,schedule=fitted,wgs=2"
   eq(space.variant(p, "sm_90a", name .. "/s1").combine, nil)
-  raises(function() space.variant(p, "sm_90a", name .. "/s1,rows=1,team=1") end, "one split has no combine kernel")
+  local left = space.variant(p, "sm_90a", name .. "/s1,rows=4,team=2")
+  eq(left.combine.params:match("fitted=%d+"), "fitted=128")
+  eq(left.decode.symbol, space.variant(p, "sm_90a", name .. "/s1").decode.symbol)
+  local seen = {}
+  for _, v in ipairs(space.variants(p, "sm_90a")) do seen[v.name] = not v.rejected end
+  ok(seen[name .. "/s1"] and seen[name .. "/s1,rows=4,team=2"], "not both in the space")
+  raises(function() space.variant(p, "sm_90a", name .. "/s1,rows=1,team=1") end, "may cut its batch 8 work on a long")
+  local one = problem.parse("mla_decode:h16,b1,s4096")
+  raises(function() space.variant(one, "sm_90a", name:gsub("fitted", "splits") .. "/s1,rows=4,team=2") end,
+    "one split has no combine kernel")
   raises(function() space.variant(p, "sm_90a", name .. "/s2") end, "2 splits need a combine kernel")
   local two = space.variant(p, "sm_90a", name .. "/s2,rows=4,team=2")
   eq(two.combine.params:match("fitted=%d+"), "fitted=128") -- it may find a batch that was cut

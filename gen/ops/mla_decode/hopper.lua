@@ -8,6 +8,7 @@ local ceil_div = shape.ceil_div
 local hopper = {}
 
 local WIN = 0.96 -- FIT_WIN of templates/mla_decode/lib/fit.h
+local HEAT_NS = 100000 -- a run of this length has half of the heat of a long one
 
 -- A part of the whole batch, or of one request.
 hopper.SCHEDULES = { "fitted", "splits" }
@@ -42,8 +43,9 @@ function hopper.cost(cost, v, family)
   cost.ns, cost.parts_at = cost.times[1], cost.times[2]
   if v.schedule == "fitted" then cost.turns_at = cost.times[3] end
   cost.behind_one = times.fitted.combine
-  -- sm90_few's parts meet among themselves (templates/mla_decode/lib/meet.h).
+  -- sm90_few's parts meet among themselves (templates/mla_decode/lib/meet.h), or leave it to a combine kernel.
   cost.always_combines = v.schedule == "fitted" and family ~= "sm90_few"
+  cost.may_combine = v.schedule == "fitted" and family == "sm90_few"
   if v.schedule == "fitted" then cost.combine = partials.merge(family, schedule.fixed[family]) end
   cost.partials = partials.bits(family, v.schedule)
   return cost
@@ -62,43 +64,49 @@ local function parts_of(p, t, shares, cus)
 end
 
 -- Nanoseconds of a launch for a number of splits: a fixed part, and per wave of blocks its tiles of 64 tokens one after the
--- other. Of t: family, turns (a block takes several requests), cut (what cutting the batch costs, in ns), bits (of partial
--- results), groups (of rows), slots (blocks resident at once), width (blocks that share a split's tokens, default 1),
--- fixed(blocks) and wave in ns, tile(blocks) in ns. Returns that function, one that says for a number of splits how many
--- parts the launch cuts equal requests into, or nil, and one that says how many turns of the device its blocks are if it does
--- not.
+-- other. Of t: family, heat (share that a tile's products take longer when the card is at its power limit), turns (a block takes
+-- several requests), cut (what cutting the batch costs, in ns), bits (of partial results), groups (of rows), slots (blocks
+-- resident at once), width (blocks that share a split's tokens, default 1), fixed(blocks) and wave in ns, tile(blocks, full,
+-- heat) in ns. Returns that function, one that says for a number of splits how many parts the launch cuts equal requests into,
+-- or nil, and one that says how many turns of the device its blocks are if it does not.
 function hopper.launch(p, v, arch, t)
   local width, tiles = t.width or 1, ceil_div(p.ctx, 64)
   local function parts_at(splits)
     if v.schedule == "fitted" then return parts_of(p, t, splits * width, arch.device.cus) end
   end
-  return function(splits)
+  local function launch(splits, heat)
     local left = t.groups * splits * width * p.batch
     local parts, even = parts_at(splits)
     if parts then
       local blocks = parts * t.groups
-      return t.fixed(blocks) + (t.wave or 0) + t.cut + even / 64 * t.tile(blocks)
+      return t.fixed(blocks) + (t.wave or 0) + t.cut + even / 64 * t.tile(blocks, 1, heat)
     end
     local each, ns = ceil_div(tiles, splits * width), t.fixed(left)
+    local full = tiles / (splits * width) / each -- of a block's tiles, on average
     if splits > 1 then
       ns = ns + times.fitted.combine.write * splits * p.batch * p.q_len * p.heads * partials.row_bytes(p.rank, t.bits)
     end
     while left > 0 do
       local now = math.min(left, t.slots)
-      ns = ns + (t.wave or 0) + each * t.tile(now)
+      ns = ns + (t.wave or 0) + each * t.tile(now, full, heat)
       left = left - now
     end
     return ns
+  end
+  return function(splits)
+    local ns = launch(splits, 1)
+    return t.heat and launch(splits, 1 + t.heat * ns / (ns + HEAT_NS)) or ns
   end, parts_at, function(splits) return ceil_div(t.groups * splits * width * p.batch, t.slots) end
 end
 
 -- Nanoseconds of a tile when so many blocks run: at the pace of memory, of the L2 that feeds all groups of rows, or of the block
--- itself; `loss` is the share of the smaller that the larger does not hide.
-function hopper.tile(p, arch, groups, block_ns, loss)
-  local m, bytes = arch.model, 128 * (p.rank + p.rope)
-  return function(now)
-    local memory = bytes * math.max(now / groups / m.hbm_bytes_per_us, now / m.llc_bytes_per_us) * 1000
-    return math.max(memory, block_ns) + loss * math.min(memory, block_ns)
+-- itself; `loss` is the share of the smaller that the larger does not hide. full: so many of the tiles are there, on average;
+-- heat: what the block itself takes longer. sharing: blocks that read from L2 together.
+function hopper.tile(p, arch, groups, block_ns, loss, sharing)
+  local m, bytes, l2 = arch.model, 128 * (p.rank + p.rope), times.fitted.l2.bytes_per_us * (sharing or 1)
+  return function(now, full, heat)
+    local own, memory = block_ns * heat, bytes * math.max(now / groups / m.hbm_bytes_per_us, now / l2) * 1000 * full
+    return math.max(memory, own) + loss * math.min(memory, own)
   end
 end
 

@@ -13,6 +13,7 @@
 -- The shares below were set so that the order agrees with the emulator's timing model on the demo's problems.
 local budget = require("budget")
 local partials = require("ops/mla_decode/partials")
+local times = require("ops/mla_decode/times")
 local model = {}
 
 local LSE_BYTES = 4
@@ -106,7 +107,7 @@ function model.combine_ns(p, decode, cost, arch, splits)
     local rows, slots = math.min(parts, p.batch) * p.q_len * p.heads, arch.device.cus * 32 // (cost.threads // arch.isa.wave)
     return apart.cut + apart.round * (rows / (slots * cost.rows_per_wg))
   end
-  if splits == 1 and apart then return apart.none end -- it is there for launches that cut their batch
+  if splits == 1 and apart then return decode.may_combine and times.measured.sm90_few.none or apart.none end -- for cut batches
   splits = math.max(2, splits)
   local wgs = ceil_div(p.batch * p.q_len * p.heads, cost.rows_per_wg)
   local slots = arch.device.cus * budget.resident(cost, arch)
@@ -114,12 +115,15 @@ function model.combine_ns(p, decode, cost, arch, splits)
   local latency = ceil_div(wgs, slots) * trips * m.hbm_latency_ns
   local bytes = partial_bytes(p, decode, splits)
   local rate = bytes > m.llc_bytes and m.hbm_bytes_per_us or m.llc_bytes_per_us
-  return m.combine_launch_ns + math.max(latency, 1000 * bytes / rate) + 10 * (cost.threads // arch.isa.wave)
+  local fixed = m.combine_launch_ns + (apart and apart.splits or 0) + 10 * (cost.threads // arch.isa.wave)
+  return fixed + math.max(latency, 1000 * bytes / rate)
 end
 
 -- Whole estimate, of which `combine_ns` is the combine kernel's; 0 when there is none.
 function model.estimate(p, arch, decode, splits, combine_ns)
-  return arch.model.launch_ns + decode_ns(p, decode, arch, splits) + combine_ns
+  local ns = arch.model.launch_ns + decode_ns(p, decode, arch, splits) + combine_ns
+  -- Of several requests nobody knows the lengths.
+  return combine_ns == 0 and splits == 1 and decode.may_combine and ns * (1 + times.measured.sm90_few.meet) or ns
 end
 
 return model

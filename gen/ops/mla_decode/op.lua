@@ -8,7 +8,7 @@
 --   ns       function (splits): nanoseconds of the decode kernel in place of the model's; parts_at, turns_at, behind_one:
 --            hopper.lua
 --   combine  name of another combine family than the family's
---   always_combines  its combine kernel comes also behind one split
+--   always_combines  its combine kernel comes also behind one split; may_combine: both are candidates there
 --   any_lengths  it is as good for requests of different lengths
 --   partials bits of a value in a partial result (32; partials.lua)
 --   of a combine kernel: team (waves that share a row's splits), depth (splits a wave has in flight)
@@ -42,6 +42,7 @@ op.second = {
   family = function(family, cost, n)
     if n > 1 or cost.always_combines then return cost.combine or op.families[family].combine or "combine" end
   end,
+  other = function(_, cost, n) return n == 1 and cost.may_combine and cost.combine or nil end,
   kind = function(cost, n) return cost.parts_at and cost.parts_at(n) or 0 end,
   fits = function(n, text) return n > 1 or text == BEHIND_ONE end,
   none = function(n) return n == 1 and "one split" or "its schedule" end,

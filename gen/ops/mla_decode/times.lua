@@ -5,20 +5,28 @@ return {
   -- Fitted by tools/fit-model.lua to what one NVIDIA H200 measured (docs/lab/search.md).
   fitted = {
     sm90_many = {
-      tile = 1518, tile_pair = 1411, -- a tile of 64 tokens at 512/64, one block or two that share its slices
-      loss = 0.0692,                 -- share of the smaller of memory and work that the larger does not hide
-      wave = 2679, wave_pair = 5406, -- a piece's begin and end where a block takes turns
-      fixed = 1768, fixed_pair = 790, -- the launch
-      cut = -3190,                  -- what cutting the batch costs, beside what plans/schedule.lua says in tokens
+      tile = 1377, tile_pair = 1261, -- a tile of 64 tokens at 512/64, one block or two that share its slices
+      loss = 0.1456,                 -- share of the smaller of memory and work that the larger does not hide
+      wave = 3009, wave_pair = 5739, -- a piece's begin and end where a block takes turns
+      fixed = 1344, fixed_pair = 1195, -- the launch
+      heat = 0.1134,                  -- share that a long run's tiles take longer: the card is at its power limit
+      cut = -6371,                  -- what cutting the batch costs, beside what plans/schedule.lua says in tokens
     },
-    sm90_mid = { tile = 526, slope = 0.315, loss = 0.158, wave = 599, fixed = 814, row = 42, cut = -3437 }, -- slope: of a row
+    sm90_mid = {
+      tile = 728.1, slope = 0.2731, heat = 0.09134, loss = 0.1683, -- slope: of a row
+      wave = 783.8, fixed = 900.8, row = 43.36, cut = -8314,
+    },
     sm90_few = {
-      tile = 663, soft_clk = 121, row_clk = 50, loss = 0.0539,
-      wave = 4123, fixed = -963, block = 23, merge = 186, cut = -3930,
+      tile = 610.5, soft_clk = 120.7, row_clk = 31.25, loss = 0.1203,
+      wave = 3670, fixed = -723.6, block = 14.61, cut = -8677,
+      merge = 81.76, merge_row = 13.39, -- in shared memory of a cluster: once, and for each row of each block
+      beside = 0.1126,              -- share of the smaller of products and softmax that the larger does not hide
     },
+    l2 = { bytes_per_us = 6.953e+06 },
     combine = {
-      none = 6139,         -- behind one split, nothing to do
-      cut = -8.05, round = 1160, -- behind a cut batch, and for each round of rows
+      none = 5228,         -- behind one split, nothing to do
+      splits = -1008,      -- behind several, beside what model.lua counts
+      cut = -9.27, round = 2428, -- behind a cut batch, and for each round of rows
       write = 0.0003,      -- a byte of partial results, on their way out while other blocks go on
     },
   },
@@ -31,8 +39,9 @@ return {
       beside_clk = 500, -- and beside them
     },
     sm90_few = {
-      merge_row = 8, -- merging in shared memory of a cluster, for each row of each block
       clk_mhz = 1770, -- what its loop runs at
+      none = 2400,    -- a combine kernel behind one split that finds nothing to do
+      meet = 0.05,    -- share of the time that different lengths cost more where parts meet among themselves
     },
     sm90_small_rank = {
       wave = 4500, fixed = 4500,

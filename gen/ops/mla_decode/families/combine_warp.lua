@@ -21,6 +21,9 @@ local function make(bits, fitted)
           return ("%d warps: behind a launch that may cut its batch %d work on a long request's row"):format(v.rows * v.team,
             FITTED_WARPS)
         end
+        if fitted > 0 and v.team == 1 then
+          return "team=1: one warp would add up all pieces of a long request's row" -- 16 % of a batch with one such request
+        end
       end,
     },
     cost = function(p, v)

@@ -25,8 +25,9 @@ local function nanoseconds(p, v, arch, slots)
   local mma_clk = mmas * (counted.mma_clk + counted.mma_clk_4_rows * v.rows // 4)
   local soft_clk = times.soft_clk + times.row_clk * v.rows
   local alone = (mma_clk + soft_clk) // v.wgs
-  local block_ns = math.max(mma_clk, alone) * 1000 / measured.clk_mhz + times.tile -- a block alone draws no more than 60 GB/s
-  local merge = v.cluster > 1 and times.merge + measured.merge_row * v.rows * v.cluster or 0 -- in shared memory of the cluster
+  local clk = math.max(mma_clk, alone) + times.beside * math.min(mma_clk, alone)
+  local block_ns = clk * 1000 / measured.clk_mhz + times.tile -- a block alone draws no more than 60 GB/s
+  local merge = v.cluster > 1 and times.merge + times.merge_row * v.rows * v.cluster or 0 -- in shared memory of the cluster
   return hopper.launch(p, v, arch, {
     family = "sm90_few", cut = times.cut, bits = partials.bits("sm90_few", v.schedule),
     groups = groups, slots = slots, width = v.cluster,

@@ -16,7 +16,7 @@ local function nanoseconds(p, v, arch, family, slower)
   local mmas = ceil_div(p.rank + p.rope, 16) + p.rank // 16
   local block_ns = (times.tile + times.slope * v.rows * mmas) * slower
   return hopper.launch(p, v, arch, {
-    family = family, cut = times.cut, bits = partials.bits(family, v.schedule),
+    family = family, cut = times.cut, heat = times.heat, bits = partials.bits(family, v.schedule),
     groups = groups, slots = arch.device.cus,
     wave = times.wave,
     fixed = function() return times.fixed + times.row * v.rows end,

@@ -33,7 +33,8 @@
 //
 // fitted: a request's fixed cost (gen/ops/mla_decode/plans/schedule.lua) if the launch before may have cut its whole batch into
 // parts (mla_decode/lib/fit.h): then its partial results are the pieces that the parts have of it, and lie in their slots. Where
-// rows are few, all warps of a workgroup are one team: a long request has a piece in every part. 0: it may not.
+// rows are few, all warps of a workgroup share the pieces of one share of one row's columns: a long request has a piece in every
+// part. 0: it may not.
 //
 // The number of splits is a launch argument without limit. Splits without a token (LSE -inf) count for nothing, whatever their
 // part_o holds. No live split: O = 0, LSE = -inf. A NaN in any LSE makes the row NaN.
@@ -70,11 +71,10 @@ struct mlaf_decode_params {
 // [templates/mla_decode/lib/schedule.h]
 // [templates/mla_decode/lib/fit.h]
 constexpr int H = 128, PAGE = 64, SLOT_ROWS = 128;
-// [templates/mla_decode/lib/row_place.h]
 
 #define MLAF_MEMBER __device__ __forceinline__
 constexpr int R = 512, ROWS = 1, TEAM = 16, SHARES = 2, GROUPS = TEAM / SHARES;
-constexpr int WARPS = ROWS * TEAM, GROUPS_MOST = 8; // of a row
+constexpr int WARPS = ROWS * TEAM, THREADS = 32 * WARPS, GROUPS_MOST = 16; // of a row, or of a share of it
 constexpr int VECTORS = 1, DEPTH = 4; // 16-byte loads of a lane for a split; splits in flight
 constexpr int VALUES = 8;                      // in 16 bytes
 constexpr bool FULL = 32 * SHARES * VECTORS * VALUES == R;      // else lanes at the row's end have no columns
@@ -188,11 +188,11 @@ MLAF_DEV float scale_of(float sum) {
 struct meeting {
   float top, sum; // of a group
 };
-// A group's sums as its warps' lanes have them: 4 columns a lane, or 8 in two halves.
-typedef float sums[SHARES * VECTORS][VALUES / 4][32][4];
-struct meetings { // of all groups of the block
-  sums parts[WARPS / SHARES];
-  meeting groups[WARPS / SHARES];
+// Sums of a vector of columns as a warp's lanes have them: 4 columns a lane, or 8 in two halves. A group's lie together.
+typedef float sums[VALUES / 4][32][4];
+struct meetings { // of all warps of the block
+  sums parts[WARPS * VECTORS];
+  meeting groups[WARPS];
 };
 MLAF_DEV meetings& meeting_place() {
   __shared__ __align__(16) meetings all;
@@ -206,20 +206,21 @@ MLAF_DEV int place_of_pair(int pair) {
 }
 
 // The row, from the sums of its N groups, in which it is known what each counts for. All warps of the block; own: this one's
-// group among all of the block.
-template <int N>
+// group among all of the block. S: the shares of the columns that the block has of the row: all, or this one.
+template <int N, int S>
 MLAF_DEV void write_met(const merged& m, int own, int share, const mlaf_combine_args& a, u32 row, bool exists) {
+  constexpr int PAIRS = 16 * VALUES; // of columns in a vector
   meetings& all = meeting_place();
-  const int lane = threadIdx.x & 31, thread = threadIdx.x % (32 * SHARES * N), first = own - own % N;
+  const int lane = threadIdx.x & 31, thread = threadIdx.x % (32 * S * N), first = own - own % N;
 #pragma unroll
   for (int i = 0; i < VECTORS; i++)
 #pragma unroll
     for (int k = 0; k < VALUES; k += 4)
-      *(float4*)all.parts[own][share + SHARES * i][k / 4][lane] =
+      *(float4*)all.parts[own * S * VECTORS + share % S + S * i][k / 4][lane] =
           make_float4(m.o[i][k], m.o[i][k + 1], m.o[i][k + 2], m.o[i][k + 3]);
-  if (share == 0 && lane == 0) all.groups[own] = {m.top, m.sum};
+  if (share % S == 0 && lane == 0) all.groups[own] = {m.top, m.sum};
   __syncthreads();
-  if (!exists || 2 * thread >= R) return;
+  if (!exists) return;
 
   float top = minus_inf(), sum = 0.0f, weight[N];
 #pragma unroll
@@ -231,100 +232,113 @@ MLAF_DEV void write_met(const merged& m, int own, int share, const mlaf_combine_
   }
   const float scale = scale_of(sum);
 #pragma unroll
-  for (int pair = thread; pair < R / 2; pair += 32 * SHARES * N) {
-    const float* const from = (const float*)all.parts[first] + place_of_pair(pair);
+  for (int mine = thread; mine < PAIRS * S * VECTORS; mine += 32 * S * N) {
+    const int pair = S == SHARES ? mine : mine + (share + mine / PAIRS * (SHARES - 1)) * PAIRS;
+    if (!FULL && pair >= R / 2) break;
+    const float* const from = (const float*)all.parts[first * S * VECTORS] + place_of_pair(mine);
     float x = 0.0f, y = 0.0f;
 #pragma unroll
     for (int g = 0; g < N; g++) {
-      const float2 part = *(const float2*)(from + g * (sizeof(sums) / sizeof(float)));
+      const float2 part = *(const float2*)(from + g * (S * VECTORS * sizeof(sums) / sizeof(float)));
       x = fmaf(weight[g], part.x, x);
       y = fmaf(weight[g], part.y, y);
     }
     ((u32*)(a.o + (i64)row * (2 * R)))[pair] = pack2(x * scale, y * scale);
   }
-  if (thread == 0 && a.lse) a.lse[row] = (top + log2_fast(sum)) * LN_2;
+  if (thread == 0 && (S == SHARES || share == 0) && a.lse) a.lse[row] = (top + log2_fast(sum)) * LN_2;
 }
 
-// Of a launch that cut its batch: the requests that lie in several parts. Others were finished where they lay.
-struct cuts {
-  const int* words; // mla_decode/lib/fit.h
-  int parts, lane;
-
-  // Words base + lane, + 32, + 64, + 96, on their way together.
-  MLAF_MEMBER void some(int base, int (&x)[4]) const {
-#pragma unroll
-    for (int k = 0; k < 4; k++) {
-      const int part = base + 32 * k + lane;
-      x[k] = part < parts ? words[part] : -1;
-    }
-  }
-  MLAF_MEMBER int count() const {
-    int n = 0;
-    for (int base = 0; base < parts; base += 128) {
-      int x[4];
-      some(base, x);
-#pragma unroll
-      for (int k = 0; k < 4; k++) n += __popc(__ballot_sync(~0u, x[k] >= 0));
-    }
-    return n;
-  }
-  // The nth of them, from 0, and the part it begins in; -1: there are fewer.
-  MLAF_MEMBER int find(int nth, int& part) const {
-    for (int base = 0; base < parts; base += 128) {
-      int x[4];
-      some(base, x);
-#pragma unroll
-      for (int k = 0; k < 4; k++) {
-        const u32 all = __ballot_sync(~0u, x[k] >= 0);
-        const u32 it = __ballot_sync(~0u, x[k] >= 0 && __popc(all & ((1u << lane) - 1)) == nth);
-        part = base + 32 * k + __ffs(it) - 1;
-        if (it) return __shfl_sync(~0u, x[k], __ffs(it) - 1);
-        nth -= __popc(all);
-      }
-    }
-    return -1;
-  }
+// Of a launch that cut its batch: a request that lies in several parts. Others were finished where they lay.
+struct cut {
+  u32 row, rows; // of O: its first one, how many
+  u32 part;      // it begins in,
+  int pieces;    // from there on, one in each
 };
+struct cut_list {
+  cut of[THREADS];  // as many parts at most: no Hopper has more compute units
+  int found[WARPS]; // by each warp: how many, and the most pieces of one in the upper half
+};
+MLAF_DEV cut_list& cuts() {
+  __shared__ cut_list all;
+  return all;
+}
+
+// What thread t will say of: request t. Loads on their way before the launch before is over.
+MLAF_DEV mlaf_entry own_entry(const mlaf_decode_args& a) {
+  return schedule_entry(&a, a.batch <= THREADS && (int)threadIdx.x < a.batch ? threadIdx.x : 0);
+}
+
+// The cut requests into that list, in order, how many, and the most pieces of one: by all threads of the block. Thread t says of
+// request t, whose entry it has, or, where there are more of them, of the one that begins in part t and goes on
+// (mla_decode/lib/fit.h).
+MLAF_DEV int list_cuts(const mlaf_decode_args& a, mlaf_entry entry, i64 width, int parts, int& most) {
+  if (parts > THREADS) __trap();
+  cut_list& list = cuts();
+  const int lane = threadIdx.x & 31, warp = threadIdx.x / 32;
+  int request = (int)threadIdx.x < a.batch ? threadIdx.x : -1, part = 0, behind = 0;
+  if (a.batch > THREADS) {
+    request = (int)threadIdx.x < parts ? fit_words(a.part_o)[threadIdx.x] : -1;
+    if (request >= 0) entry = schedule_entry(&a, request);
+  }
+  const int tokens = schedule_tokens(entry.next_page - entry.page, entry.last, PAGE);
+  if (request >= 0 && tokens > 0 && entry.next_qo > entry.qo)
+    behind = fit_pieces(schedule_start(entry.page, request, PAGE), tokens, width, &part);
+  const bool is = behind > 0 && part < parts;
+  const u32 some = __ballot_sync(~0u, is);
+  const int pieces = smaller(behind, parts - 1 - part) + 1;
+  const u32 longest = __reduce_max_sync(~0u, is ? pieces : 0);
+  if (lane == 0) list.found[warp] = (int)(longest << 16) + __popc(some);
+  __syncthreads();
+  int before = __popc(some & ((1u << lane) - 1)), all = 0;
+  most = 0;
+#pragma unroll
+  for (int w = 0; w < WARPS; w++) {
+    before += w < warp ? list.found[w] & 0xffff : 0;
+    all += list.found[w] & 0xffff;
+    most = list.found[w] >> 16 > most ? list.found[w] >> 16 : most;
+  }
+  if (is) list.of[before] = {(u32)entry.qo * H, (u32)(entry.next_qo - entry.qo) * H, (u32)part, pieces};
+  __syncthreads();
+  return all;
+}
 
 // Row n of those requests', each with room for SLOT_ROWS, and its pieces; false: there is none.
-MLAF_DEV bool find_row(const mlaf_decode_args& a, const cuts& all, i64 width, u32 n, u32& row, sources& from) {
-  int part, first, next;
-  const int request = all.find(n / SLOT_ROWS, part), mine = n % SLOT_ROWS;
-  if (request < 0) return false;
-  const place x = read_place(a, request, next);
-  if (mine >= (next - x.first_token) * H) return false;
-  const int behind = fit_pieces(x.start, x.tokens, width, &first);
-  row = (u32)x.first_token * H + mine;
-  from = {(u32)part * (2 * SLOT_ROWS) + mine, 2 * SLOT_ROWS, SLOT_ROWS, smaller(behind, all.parts - 1 - part) + 1};
+MLAF_DEV bool find_row(u32 n, u32& row, sources& from) {
+  const cut x = cuts().of[n / SLOT_ROWS];
+  const u32 mine = n % SLOT_ROWS;
+  if (mine >= x.rows) return false;
+  row = x.row + mine;
+  from = {x.part * (2 * SLOT_ROWS) + mine, 2 * SLOT_ROWS, SLOT_ROWS, x.pieces};
   return true;
 }
 
-// The row, whose groups are GROUPS, or all of the block where it works on one row.
+// The row, whose groups are GROUPS, or all warps of the block where it works on one share of one row.
 MLAF_DEV void write_row(const merged& m, int own, int groups, int share, const mlaf_combine_args& a, u32 row, bool exists) {
-  write_met<GROUPS>(m, own, share, a, row, exists);
+  if (groups == GROUPS_MOST) return write_met<GROUPS_MOST, 1>(m, own, share, a, row, exists);
+  write_met<GROUPS, SHARES>(m, own, share, a, row, exists);
 }
 
 extern "C" __global__ void __launch_bounds__(512, 2) mlaf_mla_decode_combine_warp_74226722(const __grid_constant__ mlaf_decode_params p) {
   const u32 warp = __shfl_sync(~0u, threadIdx.x >> 5, 0); // uniform, and known to be
-  const u32 share = warp % SHARES, own = warp / SHARES; // of the block's groups
   // The tables are older than the decode launch, which lets this one start only after its own wait.
   const mlaf_combine_args a = {p.a.part_o, p.a.part_lse, p.a.o, p.a.lse, p.a.total_q * H, fit_splits(&p.a), 0};
   const i64 total = schedule_start(p.a.kv_indptr[p.a.batch], p.a.batch, PAGE);
+  const mlaf_entry entry = own_entry(p.a);
   let_next_launch_start(); // its blocks come as the decode kernel's leave; its own wait is for this launch, and so for that one
   wait_for_previous_launch();
   const int parts = fit_told(a.part_o);
   if (parts == 0 && a.splits == 1) return; // all is done
-  const cuts all = {fit_words(a.part_o), parts, (int)(threadIdx.x & 31)};
-  const i64 width = fit_width(total, parts > 0 ? parts : 1);
-  const u32 rows = parts > 0 ? (u32)all.count() * SLOT_ROWS : (u32)a.rows;
-  const bool one = false; // row at a time
-  const u32 groups = one ? GROUPS_MOST : GROUPS, step = one ? 1 : ROWS;
+  int most = 0; // pieces of a row
+  const u32 rows = parts > 0 ? (u32)list_cuts(p.a, entry, fit_width(total, parts), parts, most) * SLOT_ROWS : (u32)a.rows;
+  const bool one = most > 2 * DEPTH * GROUPS && rows * SHARES <= 2 * gridDim.x; // share at a time
+  const u32 groups = one ? GROUPS_MOST : GROUPS, step = one ? 1 : ROWS, own = one ? warp : warp / SHARES;
 #pragma unroll 1
-  for (u32 first = blockIdx.x * step; first < rows; first += gridDim.x * step) { // there may be fewer blocks than rows
-    u32 row = first + own / groups;
+  for (u32 first = blockIdx.x * step; first < (one ? rows * SHARES : rows); first += gridDim.x * step) {
+    const u32 share = (one ? first : warp) % SHARES;
+    u32 row = one ? first / SHARES : first + own / groups;
     bool exists = row < rows; // a team without a row still meets the others at the barrier
     sources from = {row, rows, 0, a.splits};
-    if (parts > 0) exists = find_row(p.a, all, width, row, row, from);
+    if (parts > 0) exists = exists && find_row(row, row, from);
     if (!exists) from.count = 0;
     if (groups > 1 || exists) {
       const merged m = merge(a, from, own % groups, groups, share);

@@ -30,7 +30,8 @@
 //
 // fitted: a request's fixed cost (gen/ops/mla_decode/plans/schedule.lua) if the launch before may have cut its whole batch into
 // parts (mla_decode/lib/fit.h): then its partial results are the pieces that the parts have of it, and lie in their slots. Where
-// rows are few, all warps of a workgroup are one team: a long request has a piece in every part. 0: it may not.
+// rows are few, all warps of a workgroup share the pieces of one share of one row's columns: a long request has a piece in every
+// part. 0: it may not.
 //
 // The number of splits is a launch argument without limit. Splits without a token (LSE -inf) count for nothing, whatever their
 // part_o holds. No live split: O = 0, LSE = -inf. A NaN in any LSE makes the row NaN.
@@ -65,7 +66,7 @@ struct mlaf_decode_params {
 
 #define MLAF_MEMBER __device__ __forceinline__
 constexpr int R = 256, ROWS = 8, TEAM = 1, SHARES = 1, GROUPS = TEAM / SHARES;
-constexpr int WARPS = ROWS * TEAM, GROUPS_MOST = 1; // of a row
+constexpr int WARPS = ROWS * TEAM, THREADS = 32 * WARPS, GROUPS_MOST = 1; // of a row, or of a share of it
 constexpr int VECTORS = 1, DEPTH = 4; // 16-byte loads of a lane for a split; splits in flight
 constexpr int VALUES = 8;                      // in 16 bytes
 constexpr bool FULL = 32 * SHARES * VECTORS * VALUES == R;      // else lanes at the row's end have no columns
@@ -195,7 +196,7 @@ MLAF_DEV void write_alone(const merged& m, int share, const mlaf_combine_args& a
 }
 
 
-// The row, whose groups are GROUPS, or all of the block where it works on one row.
+// The row, whose groups are GROUPS, or all warps of the block where it works on one share of one row.
 MLAF_DEV void write_row(const merged& m, int own, int groups, int share, const mlaf_combine_args& a, u32 row, bool exists) {
   write_alone(m, share, a, row, exists);
 }
