@@ -49,7 +49,7 @@ local function nothing() end
 local USUAL = {
   knob = { word = "knob", most = function() return 1 end, counts = function() return { 1 } end, refuse = nothing },
   second = { family = nothing, kind = function() return 0 end, fits = function() return false end,
-    none = function() return "the operation" end },
+    none = function() return "the operation" end, other = nothing },
   screen = function(_, items) return items end,
   screened = nothing,
   launch = function() return {} end,
@@ -105,6 +105,9 @@ function ops.get(name)
     op.name, op.fields = name, loader.require("ops/" .. name .. "/fields")
     for what, usual in sorted(USUAL) do
       if op[what] == nil then op[what] = usual end
+    end
+    for what, usual in sorted(USUAL.second) do
+      if op.second[what] == nil then op.second[what] = usual end
     end
     load_families(op)
     records[name] = op

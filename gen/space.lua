@@ -205,7 +205,7 @@ local function forms(p, op, family, cost, arch)
   local list = {}
   for _, n in ipairs(op.knob.counts(p, cost, arch)) do
     list[#list + 1] = { n, op.second.family(family, cost, n) }
-    local other = op.second.other and op.second.other(family, cost, n)
+    local other = op.second.other(family, cost, n)
     if other then list[#list + 1] = { n, other } end
   end
   local i = 0
@@ -340,7 +340,7 @@ function space.variant(p, target, name)
   local most = k.cost and op.knob.most(k.cost)
   if not why and n > most then why = ("%d %s > %d"):format(n, op.knob.word, most) end
   local second
-  local behind = not why and (op.second.family(family, k.cost, n) or second_text and op.second.other and op.second.other(family, k.cost, n))
+  local behind = not why and (op.second.family(family, k.cost, n) or second_text and op.second.other(family, k.cost, n))
   if behind then
     second, why = named_second(p, op, target, arch, name, k, n, behind, second_text)
   elseif second_text and not why then
