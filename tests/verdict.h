@@ -1,4 +1,4 @@
-/* From a problem and a variant's name to a verdict on the emulator, of the kernel as it is or with a place of its text changed. */
+/* From a problem and a variant's name to a verdict on the emulator, of the kernel as it is or with one place changed. */
 #ifndef MLAF_TEST_VERDICT_H
 #define MLAF_TEST_VERDICT_H
 

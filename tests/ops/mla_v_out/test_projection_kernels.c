@@ -194,7 +194,8 @@ static void arguments_are_checked(void **state) {
   refused(&b, &a, "norm_weight is NULL");
   a.norm_weight = memory, a.eps = -1;
   refused(&b, &a, "eps is -1");
-  assert_int_equal(calls->check_shape(&b.point, "k", "dtype=bf16,heads=1,nope=32,norm=1,pass=8,q_rank=64,rope=32", &err), MLAF_OK);
+  const char *params = "dtype=bf16,heads=1,nope=32,norm=1,pass=8,q_rank=64,rope=32";
+  assert_int_equal(calls->check_shape(&b.point, "k", params, &err), MLAF_OK);
   assert_int_equal(calls->check_shape(&b.point, "k", "dtype=bf16,norm=0", &err), MLAF_E_ARG);
   assert_non_null(strstr(err.text, "norm=0"));
 }
