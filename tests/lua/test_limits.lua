@@ -108,9 +108,10 @@ test("what is made of the tables, and kept, is what the tables say", function()
   local made = { python = "python/mlaforge/fields.py" }
   local pages = io.popen(("cd '%s' && grep -l '^<!-- fields of ' docs/*.md"):format(T.root)) -- one of each operation's
   for page in pages:lines() do
-    local op = T.read(page):match("<!%-%- fields of ([%w_]+) %-%->")
-    ok(not made["doc:" .. op], "%s has two pages with its fields", op)
-    made["doc:" .. op] = page
+    for op in T.read(page):gmatch("<!%-%- fields of ([%w_]+) %-%->\n|") do
+      ok(not made["doc:" .. op], "%s has two pages with its fields", op)
+      made["doc:" .. op] = page
+    end
   end
   pages:close()
   for _, op in ipairs(ops.names()) do

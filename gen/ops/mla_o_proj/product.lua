@@ -1,0 +1,6 @@
+-- Values of all heads back to hidden states, the residual added on demand.
+-- What it is to projections: gen/projection/families.lua.
+return {
+  layout = "outputs",
+  product = function(p) return { inner = p.heads * p.v, outer = p.hidden, heads = 1, layout = "outputs", norm = 0 } end,
+}

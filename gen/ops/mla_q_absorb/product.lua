@@ -1,0 +1,6 @@
+-- Queries into the latent space, rope columns turned: Qout[t, h] = (q_nope W_UK[h], rope(q_pe)).
+-- What it is to projections: gen/projection/families.lua.
+return {
+  layout = "inputs",
+  product = function(p) return { inner = p.nope, outer = p.rank, heads = p.heads, layout = "inputs", norm = 0 } end,
+}

@@ -1,0 +1,7 @@
+-- Low-rank columns, through RMSNorm, to query heads. What it is to projections: gen/projection/families.lua.
+return {
+  layout = "outputs",
+  product = function(p)
+    return { inner = p.q_rank, outer = p.heads * (p.nope + p.rope), heads = 1, layout = "outputs", norm = p.norm }
+  end,
+}

@@ -1,0 +1,8 @@
+-- Hidden states to the low-rank columns of queries, and the latent row.
+-- What it is to projections: gen/projection/families.lua.
+return {
+  layout = "outputs",
+  product = function(p)
+    return { inner = p.hidden, outer = p.q_rank + p.rank + p.rope, heads = 1, layout = "outputs", norm = 0 }
+  end,
+}

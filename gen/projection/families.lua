@@ -1,0 +1,181 @@
+-- The families of a projection, made once for all of them: an operation says what its product is.
+--
+--   make(op, of, fields)   of.layout: of its weights W[h]; of.product(p): what a problem is: heads (tensors W[h] of a launch),
+--                          inner, outer (values of a sum, outputs of a head), layout and norm, as in templates/lib/projection;
+--                          fields: of the problem, that kernels depend on
+local plan = require("projection/plan")
+local families = {}
+
+local CDNA = { cdna2 = true, cdna3 = true, cdna4 = true }
+local NVIDIA = { ampere = true, ada = true, hopper = true, blackwell = true }
+local EVERY = { cdna2 = true, cdna3 = true, cdna4 = true, ampere = true, ada = true, hopper = true, blackwell = true }
+local DOT_MOST = 4 -- tokens that dot products are meant for: from there on matrix instructions do more with a byte
+
+local function ceil_div(a, b) return -(-a // b) end
+
+-- The class of a launch: kernels take 1, 2, 4, 8, .. 128 tokens in a pass, and more tokens in several.
+local function class(tokens, least, most)
+  local n = least
+  while n < tokens and n < most do n = 2 * n end
+  return n
+end
+
+-- A pass of the class' tokens, or of half as many (registers and shared memory are less then, and what is read twice is in L2),
+-- or of the least, which serves where no larger one fits.
+local function passes(least, most)
+  return function(p, v)
+    local n = class(p.tokens, least, most)
+    if v.pass ~= n and v.pass ~= n // 2 and v.pass ~= least then
+      return ("%d tokens in a pass, and %d are launched: %d, or half as many"):format(v.pass, p.tokens, n)
+    end
+  end
+end
+
+-- More blocks than there are outputs for, or a block beyond the head's outputs.
+local function narrow(product, tile, least)
+  if tile > least and tile >= 2 * product.outer then
+    return ("tiles of %d outputs, and a head has %d"):format(tile, product.outer)
+  end
+end
+
+local function with(product, v)
+  local s = { inner = product.inner, outer = product.outer, layout = product.layout, norm = product.norm }
+  for key, value in sorted(v) do s[key] = value end
+  s.tokens = v.pass
+  return s
+end
+
+local function dot(of, fields, layout)
+  return {
+    arch = EVERY,
+    problem = fields,
+    params = layout == "outputs" and {
+      cols = { 1, 2, 4 },          -- outputs of a warp
+      depth = { 2, 4 },            -- rounds of loads that are on their way
+      threads = { 256, 512 },
+      pass = { 1, 2, 4 },          -- tokens that are multiplied at once
+    } or {
+      cols = { 4, 8, 16 },         -- threads side by side, 8 outputs each: lines of 64, 128, 256 bytes
+      depth = { 4, 8 },
+      threads = { 128, 256 },
+      pass = { 1, 2, 4 },
+    },
+    rules = {
+      function(p, v)
+        if p.tokens > DOT_MOST then return ("dot products are for up to %d tokens"):format(DOT_MOST) end
+        if v.pass ~= class(p.tokens, 1, DOT_MOST) then
+          return ("%d tokens in a pass, and %d are launched"):format(v.pass, p.tokens)
+        end
+      end,
+    },
+    cost = function(p, v, arch)
+      local product = of(p)
+      local made = plan.dot(with(product, v), arch.isa.wave)
+      local why = made.refused or narrow(product, made.tile, 64)
+      if why then return { refused = why } end
+      local outputs = product.layout == "outputs"
+      local loads = outputs and v.cols * v.depth or v.depth
+      return {
+        threads = v.threads, rows_per_wg = made.tile, lds_bytes = made.lds,
+        regs = { { "weights", 4 * loads }, { "x", outputs and 8 * v.pass or 0 },
+          { "sums", v.pass * (outputs and v.cols or 8) }, { "norm", product.norm == 1 and 16 + 8 * v.pass or 0 },
+          { "rest", 48 } },
+        slack = 64,
+        inflight = v.threads * 16 * loads, pass = v.pass,
+        clk = 16 * v.pass / 128, -- of a CU for 16 bytes of weights: 8 unpacked, 8 products a token, 128 lanes a clock
+      }
+    end,
+  }
+end
+
+local function mma(of, fields)
+  return {
+    arch = NVIDIA,
+    problem = fields,
+    params = {
+      cols = { 1, 2, 4 },                  -- warps side by side, 16 outputs each
+      stages = { 3, 4, 6 },                -- steps in shared memory
+      pass = { 8, 16, 32, 64, 128 },       -- tokens that are multiplied at once
+      ways = { 1, 2, 4, 8 },               -- warps that share a sum
+    },
+    rules = {
+      passes(8, 128),
+      function(_, v)
+        local warps = v.cols * v.ways
+        if warps < 2 or warps > 16 then return ("%d warps of a block are not 2 to 16"):format(warps) end
+      end,
+      function(p, v)
+        local inner = of(p).inner
+        if v.ways > 1 and 32 * v.ways > inner then return ("%d ways of 32 values, and a sum has %d"):format(v.ways, inner) end
+        local steps = ceil_div(inner, 32 * v.ways)
+        if of(p).norm == 1 and v.pass == 128 then
+          return "with a norm, sums and squares of 128 tokens spill (6 of 24 kernels, seen)"
+        end
+        if v.stages > 3 and v.stages > steps + 1 then return ("%d stages, and a sum has %d steps"):format(v.stages, steps) end
+      end,
+    },
+    cost = function(p, v, arch)
+      local product = of(p)
+      local made = plan.mma(with(product, v))
+      local why = narrow(product, made.tile, 16)
+      if why then return { refused = why } end
+      return {
+        threads = made.threads, rows_per_wg = made.tile, lds_bytes = made.lds,
+        regs = { { "sums", v.pass // 2 + (product.norm == 1 and v.pass // 8 or 0) }, { "operands", 12 }, { "rest", 56 } },
+        slack = 96,
+        inflight = (v.stages - 1) * made.tile * 2 * made.step, pass = v.pass,
+        x_bytes = 2 * v.pass * product.inner, -- that a block takes from L2 beside its weights
+        clk = 16 / 256 * v.pass / 8 * 2,      -- of an SM for 16 bytes: a product of 16 x 8 x 16 is 8 clocks of a fourth of it
+      }
+    end,
+  }
+end
+
+local function mfma(of, fields, layout)
+  return {
+    arch = CDNA,
+    problem = fields,
+    params = {
+      blocks = layout == "outputs" and { 1, 2, 4 } or { 4, 8 }, -- 16 outputs each
+      depth = { 1, 2, 4 },                -- steps that are on their way
+      pass = { 16, 32, 64 },              -- tokens that are multiplied at once: of 128 the sums leave no room for loads
+      waves = { 1, 2, 4, 8 },             -- that share a sum
+    },
+    rules = {
+      passes(16, 64),
+      function(p, v)
+        local steps = of(p).inner // (layout == "outputs" and 32 or 16)
+        if v.waves * v.depth > steps and v.waves * v.depth > 1 then
+          return ("%d waves with %d steps each on their way, and a sum has %d"):format(v.waves, v.depth, steps)
+        end
+      end,
+    },
+    cost = function(p, v, arch)
+      local product = of(p)
+      local made = plan.mfma(with(product, v))
+      local why = narrow(product, made.tile, layout == "outputs" and 16 or 64)
+      if why then return { refused = why } end
+      local groups, outputs = v.pass // 16, layout == "outputs"
+      local loads = outputs and 4 * v.blocks or 2 * v.blocks
+      return {
+        threads = 64 * v.waves, rows_per_wg = made.tile, lds_bytes = made.lds,
+        regs = { { "sums", 4 * v.blocks * groups }, { "weights", v.depth * loads },
+          { "x", v.depth * groups * (outputs and 4 or 2) + 2 * groups },
+          { "norm", product.norm == 1 and 4 * v.depth + groups or 0 }, { "rest", 56 + 2 * v.blocks } },
+        slack = 112, -- the compiler loads ahead where there is room
+        inflight = v.waves * v.depth * loads * 256, pass = v.pass,
+        x_bytes = 2 * v.pass * product.inner,
+        clk = 16 / 512 * groups * arch.model.mfma_clk / 4, -- of a CU for 16 bytes: one product is of 512 bytes of weights
+      }
+    end,
+  }
+end
+
+function families.make(op, of, fields)
+  local layout = of.layout
+  local list = { dot = dot(of.product, fields, layout), mma = mma(of.product, fields), mfma = mfma(of.product, fields, layout) }
+  for name, family in sorted(list) do family.template = op .. "/" .. name end
+  return { families = list }
+end
+
+return families

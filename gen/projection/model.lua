@@ -1,0 +1,40 @@
+-- Closed-form estimate of a projection's launch in ns, for ranking candidates and for planning without measurements; never called
+-- measured.
+--
+--   T = launch + start + latencies + the most of { weights from memory, weights and x from L2, products }
+--
+-- x counts once for each block, since each reads all of it. What a block has in flight decides how much of the bandwidth a launch
+-- draws; the last round of blocks takes as long as a whole one. Sources of the numbers: gen/arch/TARGET.lua, and
+-- shared with mla_append's: three latencies of memory, of the first weights, of x behind them, of the stores.
+local budget = require("budget")
+local model = {}
+
+local LATENCIES = 3
+
+local function ceil_div(a, b) return -(-a // b) end
+
+-- Blocks of a launch.
+function model.blocks(product, cost) return product.heads * ceil_div(product.outer, cost.rows_per_wg) end
+
+-- An op's model: of(p) as in families.lua.
+function model.of(of)
+  local function estimate(p, arch, cost)
+    local product, m = of(p), arch.model
+    local blocks = model.blocks(product, cost)
+    local slots = arch.device.cus * budget.resident(cost, arch)
+    local busy, rounds = math.min(blocks, slots), ceil_div(blocks, slots)
+    local passes = ceil_div(p.tokens, cost.pass)
+    local weights = 2.0 * product.heads * product.inner * product.outer
+    local io = 2.0 * p.tokens * product.heads * (product.inner + product.outer)
+    local draw = busy * cost.inflight / m.hbm_latency_ns * 1000 -- bytes per us
+    local uneven = rounds * slots / blocks
+    if rounds == 1 then uneven = math.max(1, ceil_div(blocks, arch.device.cus) * arch.device.cus / blocks / 2) end
+    local memory = (weights + io) / math.min(m.hbm_bytes_per_us, draw) * uneven
+    local shared = (passes * weights + blocks * passes * (cost.x_bytes or 2 * cost.pass * product.inner)) / m.llc_bytes_per_us
+    local products = passes * weights / 16 * cost.clk / (math.min(blocks, arch.device.cus) * m.clock_mhz)
+    return m.launch_ns + m.wg_start_ns + LATENCIES * m.hbm_latency_ns + 1000 * math.max(memory, shared, products)
+  end
+  return { estimate = estimate }
+end
+
+return model

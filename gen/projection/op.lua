@@ -1,0 +1,24 @@
+-- The record of a projection (gen/ops.lua): one kernel, no knob. Of a family's cost its model asks, beside what gen/ops.lua says:
+--
+--   pass      tokens of a pass
+--   inflight  bytes of weights that a block has on their way
+--   clk       of a compute unit for 16 bytes of weights and the tokens of a pass
+--   x_bytes   of x that a block reads in a pass
+local models = require("projection/model")
+
+-- of: product(p), layout (projection/families.lua); baselines: parameters of the families that serve every problem.
+return function(of)
+  return {
+    stages = { "project" },
+    baselines = {
+      { family = "mfma", params = of.layout == "outputs" and { blocks = 1, depth = 1, pass = 16, waves = 1 }
+        or { blocks = 4, depth = 1, pass = 16, waves = 1 } },
+      { family = "mma", params = { cols = 2, pass = 8, stages = 3, ways = 1 } },
+    },
+    rows = function(p) local product = of.product(p) return product.heads * product.outer end,
+    model = models.of(of.product),
+    -- What the model's error depends on: how many blocks there are.
+    launch = function(p, v) return { blocks = models.blocks(of.product(p), v.project.cost) } end,
+    unlike = function(a, b) return math.abs(math.log(a.blocks / b.blocks, 2)) end,
+  }
+end

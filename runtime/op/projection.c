@@ -1,0 +1,194 @@
+/* Checks and launches of projections. */
+#include "op/projection.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ALIGN = 16 };
+static const int64_t STRIDE_MOST = INT64_C(1) << 39; /* elements */
+static const uint64_t THREADS_MOST = UINT32_MAX;     /* of a launch, as AMD's packets count them */
+
+_Static_assert(sizeof(mlaf_projection_kernel_args) == 152, "templates/lib/projection/args.h has as many bytes");
+_Static_assert(sizeof(mlaf_projection_kernel_args) <= MLAF_PARAMETERS_MAX, "a prepared launch holds them");
+
+static int64_t or_else(int64_t stride, int64_t dense) { return stride ? stride : dense; }
+
+void mlaf_projection_dense(const mlaf_product *p, mlaf_projection_args *a) {
+  a->x_head_stride = or_else(a->x_head_stride, p->inner + p->rope);
+  a->x_token_stride = or_else(a->x_token_stride, p->heads * a->x_head_stride);
+  a->w_row_stride = or_else(a->w_row_stride, p->by_inputs ? p->outer : p->inner);
+  a->w_head_stride = or_else(a->w_head_stride, (p->by_inputs ? p->inner : p->outer) * a->w_row_stride);
+  a->y_head_stride = or_else(a->y_head_stride, p->outer + p->rope);
+  a->y_token_stride = or_else(a->y_token_stride, p->heads * a->y_head_stride);
+  a->residual_token_stride = or_else(a->residual_token_stride, p->outer);
+  a->table_row_stride = or_else(a->table_row_stride, a->sin ? p->rope / 2 : p->rope);
+}
+
+/* --- arguments --- */
+
+static mlaf_status check_pointers(const mlaf_product *p, const mlaf_projection_args *a, mlaf_err *err) {
+  const bool turns = mlaf_product_turns(p);
+  const struct {
+    const char *name;
+    const void *at;
+    uintptr_t align;
+    bool needed, known;
+  } list[] = {
+      {"x", a->x, ALIGN, true, true},
+      {"w", a->w, ALIGN, true, true},
+      {"y", a->y, ALIGN, true, true},
+      {"norm_weight", a->norm_weight, ALIGN, p->norm, p->norm},
+      {"residual", a->residual, ALIGN, p->residual, p->residual},
+      {"positions", a->positions, sizeof(int64_t), turns, turns},
+      {"cos", a->cos, ALIGN, turns, turns},
+      {"sin", a->sin, ALIGN, false, turns},
+  };
+  for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+    if (!list[i].at && list[i].needed) return mlaf_fail(err, MLAF_E_ARG, "%s is NULL", list[i].name);
+    if (list[i].at && !list[i].known)
+      return mlaf_fail(err, MLAF_E_ARG, "%s is %p, and the problem has none: it must be NULL", list[i].name, list[i].at);
+    if ((uintptr_t)list[i].at % list[i].align)
+      return mlaf_fail(err, MLAF_E_ARG, "%s is %p, must be %d-byte aligned", list[i].name, list[i].at, (int)list[i].align);
+  }
+  return MLAF_OK;
+}
+
+static mlaf_status check_strides(const mlaf_product *p, const mlaf_projection_args *a, mlaf_err *err) {
+  const int64_t number = a->flags & MLAF_PROJECTION_TABLE_16 ? 2 : 4;
+  const struct {
+    const char *name;
+    int64_t value, least, bytes; /* bytes of an element */
+  } list[] = {
+      {"x_token_stride", a->x_token_stride, p->inner + p->rope, 2},
+      {"x_head_stride", a->x_head_stride, p->inner + p->rope, 2},
+      {"w_row_stride", a->w_row_stride, p->by_inputs ? p->outer : p->inner, 2},
+      {"w_head_stride", a->w_head_stride, p->by_inputs ? p->outer : p->inner, 2},
+      {"y_token_stride", a->y_token_stride, p->outer + p->rope, 2},
+      {"y_head_stride", a->y_head_stride, p->outer + p->rope, 2},
+      {"residual_token_stride", a->residual_token_stride, p->outer, 2},
+      {"table_row_stride", mlaf_product_turns(p) ? a->table_row_stride : 0, a->sin ? p->rope / 2 : p->rope, number},
+  };
+  for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+    const int64_t x = list[i].value;
+    if (!x || (x >= list[i].least && x <= STRIDE_MOST && x * list[i].bytes % ALIGN == 0)) continue;
+    return mlaf_fail(err, MLAF_E_ARG, "%s is %lld, must be 0 or a multiple of %d from %lld on", list[i].name, (long long)x,
+                     (int)(ALIGN / list[i].bytes), (long long)list[i].least);
+  }
+  return MLAF_OK;
+}
+
+static uint64_t blocks_of(const mlaf_product *p, uint32_t tile) {
+  return (uint64_t)p->heads * (((uint32_t)p->outer + tile - 1) / tile);
+}
+
+mlaf_status mlaf_projection_check_args(const mlaf_bound *b, uint32_t knob, const void *args, mlaf_err *err) {
+  const mlaf_projection_args *a = args;
+  const mlaf_product p = mlaf_product_of(&b->point);
+  if (a->reserved) return mlaf_fail(err, MLAF_E_ARG, "reserved is %d, must be 0", a->reserved);
+  if (a->flags & ~(uint32_t)MLAF_PROJECTION_TABLE_16)
+    return mlaf_fail(err, MLAF_E_ARG, "flags is %#x, known are %#x", a->flags, MLAF_PROJECTION_TABLE_16);
+  if (a->tokens < 0) return mlaf_fail(err, MLAF_E_ARG, "tokens is %lld, must not be negative", (long long)a->tokens);
+  if (a->table_rows < 0)
+    return mlaf_fail(err, MLAF_E_ARG, "table_rows is %lld, must not be negative", (long long)a->table_rows);
+  if (p.norm && !(isfinite(a->eps) && a->eps >= 0))
+    return mlaf_fail(err, MLAF_E_ARG, "eps is %g, must be finite and not negative", (double)a->eps);
+  if (!a->tokens) return MLAF_OK;
+  mlaf_status st = check_pointers(&p, a, err);
+  return st ? st : check_strides(&p, a, err);
+}
+
+/* --- who may run --- */
+
+/* Whether "name=value" of a parameter text is what the point has. */
+static bool agrees(const mlaf_point *p, const mlaf_field *f, const char *value, size_t n) {
+  const int32_t v = p->v[f - p->op->fields];
+  if (!f->words || mlaf_field_is_flag(f)) return strtol(value, NULL, 10) == v;
+  return strlen(f->words[v]) == n && !strncmp(value, f->words[v], n);
+}
+
+mlaf_status mlaf_projection_check_shape(const mlaf_point *p, const char *symbol, const char *params, mlaf_err *err) {
+  for (const char *at = params; *at; at += strcspn(at, ","), at += *at == ',')
+    for (int i = 0; i < p->op->n_fields; i++) {
+      const mlaf_field *f = &p->op->fields[i];
+      const size_t n = strlen(f->name), all = strcspn(at, ",");
+      if (strncmp(at, f->name, n) || at[n] != '=' || agrees(p, f, at + n + 1, all - n - 1)) continue;
+      return mlaf_fail(err, MLAF_E_ARG, "kernel %s was made for %.*s, and the problem is %s: plan or make the bundle again",
+                       symbol, (int)all, at, mlaf_point_text(p).s);
+    }
+  return MLAF_OK;
+}
+
+mlaf_status mlaf_projection_check_stages(const mlaf_bound *b, mlaf_err *err) {
+  const mlaf_product p = mlaf_product_of(&b->point);
+  const mlaf_stage *k = &b->stage[0];
+  if (!k->fn) return mlaf_fail(err, MLAF_E_ARG, "no kernel that projects");
+  if (b->knob != 1) return mlaf_fail(err, MLAF_E_ARG, "the knob is %u, and a projection has none: 1", b->knob);
+  if (!k->rows_per_wg) return mlaf_fail(err, MLAF_E_ARG, "its kernel has no outputs a workgroup");
+  if (blocks_of(&p, k->rows_per_wg) * k->threads <= THREADS_MOST) return MLAF_OK;
+  return mlaf_fail(err, MLAF_E_ARG, "%llu workgroups of %u threads are more than a launch takes",
+                   (unsigned long long)blocks_of(&p, k->rows_per_wg), k->threads);
+}
+
+/* --- a launch --- */
+
+uint32_t mlaf_projection_parameter_bytes(int stage, const mlaf_kernel_launch *launch) {
+  return (uint32_t)(sizeof(mlaf_projection_kernel_args) + launch->n_maps * MLAF_MAP_BYTES);
+}
+
+int64_t mlaf_projection_rows(const void *args) { return ((const mlaf_projection_args *)args)->tokens; }
+int64_t mlaf_projection_rows_of(const mlaf_point *p) { return mlaf_product_of(p).tokens; }
+
+mlaf_status mlaf_projection_prepare(const mlaf_bound *b, uint32_t knob, const void *args, mlaf_prepared *out, mlaf_err *err) {
+  const mlaf_product p = mlaf_product_of(&b->point);
+  const mlaf_stage *k = &b->stage[0];
+  mlaf_projection_args a = *(const mlaf_projection_args *)args;
+  const int64_t number = a.flags & MLAF_PROJECTION_TABLE_16 ? 2 : 4;
+  out->n = 0;
+  if (!a.tokens) return MLAF_OK;
+  mlaf_projection_dense(&p, &a);
+  *(mlaf_projection_kernel_args *)(void *)out->parameters = (mlaf_projection_kernel_args){
+      .x = a.x,
+      .w = a.w,
+      .y = a.y,
+      .gain = a.norm_weight,
+      .residual = a.residual,
+      .positions = a.positions,
+      .cos = a.cos,
+      .sin = a.sin ? a.sin : a.cos ? (const char *)a.cos + number * p.rope / 2 : NULL,
+      .x_token = 2 * a.x_token_stride,
+      .x_head = 2 * a.x_head_stride,
+      .w_row = 2 * a.w_row_stride,
+      .w_head = 2 * a.w_head_stride,
+      .y_token = 2 * a.y_token_stride,
+      .y_head = 2 * a.y_head_stride,
+      .residual_token = 2 * a.residual_token_stride,
+      .table_row = number * a.table_row_stride,
+      .table_rows = a.table_rows,
+      .tokens = a.tokens,
+      .eps = a.eps,
+      .flags = a.flags,
+  };
+  out->launches[out->n++] = (mlaf_launch){
+      .fn = k->fn,
+      .grid = {(uint32_t)blocks_of(&p, k->rows_per_wg), 1, 1},
+      .block = {k->threads, 1, 1},
+      .cluster = {1, 1, 1},
+      .args = out->parameters,
+      .args_size = mlaf_projection_parameter_bytes(0, &k->launch),
+      .lds = k->launch.dynamic_shared,
+      .flags = k->launch.flags & MLAF_KERNEL_OVERLAPS ? MLAF_LAUNCH_OVERLAPS : 0,
+  };
+  return MLAF_OK;
+}
+
+/* Weights, inputs and outputs once. */
+mlaf_work mlaf_projection_work(const mlaf_point *point) {
+  const mlaf_product p = mlaf_product_of(point);
+  const double heads = p.heads, weights = heads * p.inner * p.outer, tokens = (double)p.tokens;
+  const double row = heads * (p.inner + p.outer + 2 * p.rope) + (p.residual ? p.outer : 0);
+  const double table = mlaf_product_turns(&p) ? 8 + 4.0 * p.rope : 0;
+  return (mlaf_work){.bytes = 2 * weights + tokens * (2 * row + table) + (p.norm ? 2.0 * p.inner : 0),
+                     .main_bytes = 2 * weights,
+                     .flops = tokens * (2 * weights + 3 * heads * p.rope)};
+}

@@ -1,0 +1,250 @@
+/* Cases of projections: their data by seed, their reference in fp64. */
+#include "op/projection_case.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { POISON = 0xff, GAP = 24, TABLE_ROWS = 19, DRAWN = 4096 };
+#define MOST_WORK 1e9 /* multiplications of a case's reference, in seconds */
+
+/* --- which cases --- */
+
+/* The tokens that it was tuned for, dense; one more than a pass has, in slices; a single one. */
+static mlaf_projection_spec spec_of(const mlaf_product *p, int index) {
+  int64_t most = 1, tuned = p->tokens < 128 ? p->tokens : 128;
+  while (most < tuned) most *= 2;
+  switch (index) {
+    case 0: return (mlaf_projection_spec){.name = "tuned", .tokens = tuned};
+    case 1: return (mlaf_projection_spec){.name = "apart", .tokens = most + 1, .apart = true, .table_16 = true, .outside = true};
+    default: return (mlaf_projection_spec){.name = "one", .tokens = 1, .one_table = true};
+  }
+}
+
+/* --- memory --- */
+
+static void lay_out(mlaf_projection_case *c) {
+  const mlaf_product *p = &c->p;
+  mlaf_projection_args *a = &c->a;
+  *a = (mlaf_projection_args)MLAF_PROJECTION_ARGS_INIT;
+  a->tokens = c->spec.tokens;
+  a->flags = c->spec.table_16 ? MLAF_PROJECTION_TABLE_16 : 0;
+  a->eps = 0.25f; /* large enough to show when it is left out */
+  a->table_rows = mlaf_product_turns(p) ? TABLE_ROWS : 0;
+  a->sin = c->spec.one_table ? NULL : "there"; /* as far as strides go */
+  if (c->spec.apart) {
+    a->x_head_stride = p->inner + p->rope + GAP;
+    a->x_token_stride = p->heads * a->x_head_stride + GAP;
+    a->w_row_stride = (p->by_inputs ? p->outer : p->inner) + GAP;
+    a->w_head_stride = ((p->by_inputs ? p->inner : p->outer) + 3) * a->w_row_stride;
+    a->y_head_stride = p->outer + p->rope + GAP;
+    a->y_token_stride = p->heads * a->y_head_stride + GAP;
+    a->residual_token_stride = p->outer + GAP;
+    a->table_row_stride = p->rope / 2 + 8;
+  }
+  mlaf_projection_dense(p, a);
+  a->sin = NULL;
+}
+
+static void *poisoned(size_t bytes) {
+  void *p = malloc(bytes + 16);
+  if (p) memset(p, POISON, bytes);
+  return p;
+}
+
+static mlaf_status allocate(mlaf_projection_case *c, mlaf_err *err) {
+  const mlaf_product *p = &c->p;
+  const mlaf_projection_args *a = &c->a;
+  const int64_t T = a->tokens, w_rows = p->by_inputs ? p->inner : p->outer;
+  const size_t number = c->spec.table_16 ? 2 : 4;
+  c->x_bytes = (size_t)(T * a->x_token_stride) * 2;
+  c->y_bytes = (size_t)(T * a->y_token_stride) * 2;
+  c->w_bytes = (size_t)((p->heads - 1) * a->w_head_stride + w_rows * a->w_row_stride) * 2;
+  c->gain_bytes = (size_t)p->inner * 2;
+  c->residual_bytes = p->residual ? (size_t)(T * a->residual_token_stride) * 2 : 0;
+  c->table_bytes = (size_t)(a->table_rows * a->table_row_stride) * number;
+  c->x = poisoned(c->x_bytes);
+  c->w = poisoned(c->w_bytes);
+  c->gain = poisoned(c->gain_bytes);
+  c->residual = poisoned(c->residual_bytes);
+  c->positions = poisoned((size_t)T * sizeof *c->positions);
+  c->cos = poisoned(c->table_bytes);
+  c->sin = poisoned(c->table_bytes);
+  c->wide = malloc((size_t)p->inner * sizeof *c->wide);
+  c->want = malloc((size_t)(p->outer + p->rope) * sizeof *c->want);
+  if (c->x && c->w && c->gain && c->residual && c->positions && c->cos && c->sin && c->wide && c->want) return MLAF_OK;
+  return mlaf_fail(err, MLAF_E_NOMEM, "case %s: no memory for %zu bytes of weights", c->spec.name, c->w_bytes);
+}
+
+void mlaf_projection_free_case(mlaf_case *head) {
+  if (!head) return;
+  mlaf_projection_case *c = (mlaf_projection_case *)head;
+  void *all[] = {c->x, c->w, c->gain, c->residual, c->positions, c->cos, c->sin, c->wide, c->want, c};
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
+}
+
+/* --- contents --- */
+
+/* Standard normal numbers, four a draw out of a table: weights are many. */
+typedef struct numbers {
+  mlaf_rng rng;
+  uint16_t of[DRAWN];
+} numbers;
+
+static void open_numbers(numbers *n, int32_t dtype, uint64_t seed) {
+  n->rng.state = seed;
+  for (int i = 0; i < DRAWN; i++) n->of[i] = mlaf_encode16(dtype, mlaf_rng_normal(&n->rng));
+}
+
+static void fill_row(numbers *n, uint16_t *to, int64_t count) {
+  uint64_t z = 0;
+  for (int64_t i = 0; i < count; i++, z >>= 16) {
+    if (i % 4 == 0) z = mlaf_rng_next(&n->rng);
+    to[i] = n->of[z % DRAWN];
+  }
+}
+
+static void fill_tensors(mlaf_projection_case *c, numbers *n) {
+  const mlaf_product *p = &c->p;
+  const mlaf_projection_args *a = &c->a;
+  const int64_t rows = p->by_inputs ? p->inner : p->outer, columns = p->by_inputs ? p->outer : p->inner;
+  for (int64_t h = 0; h < p->heads; h++) {
+    for (int64_t t = 0; t < a->tokens; t++) fill_row(n, c->x + t * a->x_token_stride + h * a->x_head_stride, p->inner + p->rope);
+    for (int64_t r = 0; r < rows; r++) fill_row(n, c->w + h * a->w_head_stride + r * a->w_row_stride, columns);
+  }
+  for (int i = 0; i < p->inner; i++) c->gain[i] = mlaf_encode16(p->dtype, 1 + mlaf_rng_normal(&n->rng) / 4);
+  for (int64_t t = 0; p->residual && t < a->tokens; t++) fill_row(n, c->residual + t * a->residual_token_stride, p->outer);
+}
+
+static void *table_of_sines(const mlaf_projection_case *c) { return c->spec.one_table ? c->cos : c->sin; }
+static int64_t sine_at(const mlaf_projection_case *c, int64_t row, int i) {
+  return row * c->a.table_row_stride + (c->spec.one_table ? c->p.rope / 2 : 0) + i;
+}
+
+static void set_number(const mlaf_projection_case *c, void *table, int64_t at, float x) {
+  if (c->spec.table_16) ((uint16_t *)table)[at] = mlaf_encode16(c->p.dtype, x);
+  else
+    ((float *)table)[at] = x;
+}
+static double number(const mlaf_projection_case *c, const void *table, int64_t at) {
+  return c->spec.table_16 ? (double)mlaf_decode16(c->p.dtype, ((const uint16_t *)table)[at]) : (double)((const float *)table)[at];
+}
+
+/* Any numbers will do for cosines and sines: those of no angle show a mistake all the better. */
+static void fill_angles(mlaf_projection_case *c, numbers *n) {
+  const int64_t bad[] = {-1, TABLE_ROWS, INT64_C(1) << 40}, edges[] = {0, TABLE_ROWS - 1};
+  for (int64_t row = 0; row < c->a.table_rows; row++)
+    for (int i = 0; i < c->p.rope / 2; i++) {
+      set_number(c, c->cos, row * c->a.table_row_stride + i, mlaf_rng_normal(&n->rng) / 2);
+      set_number(c, table_of_sines(c), sine_at(c, row, i), mlaf_rng_normal(&n->rng) / 2);
+    }
+  for (int64_t t = 0; t < c->a.tokens; t++) {
+    c->positions[t] = t < 2 ? edges[1 - t] : (int64_t)mlaf_rng_below(&n->rng, TABLE_ROWS);
+    if (c->spec.outside && t % 4 == 1) c->positions[t] = bad[t / 4 % 3];
+  }
+}
+
+/* A NaN in one value of x; a position outside the table, or where none turns, a NaN in one weight. */
+static void inject_fault(mlaf_projection_case *c, mlaf_inject inject, mlaf_rng *rng) {
+  const mlaf_product *p = &c->p;
+  const int64_t t = mlaf_rng_below(rng, (uint32_t)c->a.tokens), h = mlaf_rng_below(rng, (uint32_t)p->heads);
+  const int64_t i = mlaf_rng_below(rng, (uint32_t)p->inner), o = mlaf_rng_below(rng, (uint32_t)p->outer);
+  if (inject == MLAF_INJECT_NAN_Q) c->x[t * c->a.x_token_stride + h * c->a.x_head_stride + i] = MLAF_NAN16;
+  else if (inject == MLAF_INJECT_OOB_PAGE && mlaf_product_turns(p)) c->positions[t] = c->a.table_rows + 3;
+  else if (inject == MLAF_INJECT_OOB_PAGE)
+    c->w[h * c->a.w_head_stride + (p->by_inputs ? i : o) * c->a.w_row_stride + (p->by_inputs ? o : i)] = MLAF_NAN16;
+}
+
+mlaf_status mlaf_projection_make_case(const mlaf_point *point, int index, uint64_t seed, mlaf_inject inject, mlaf_case **out,
+                                      mlaf_err *err) {
+  mlaf_projection_case *c = calloc(1, sizeof *c);
+  if (!c) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for a case");
+  c->p = mlaf_product_of(point);
+  c->spec = spec_of(&c->p, index);
+  c->head.name = c->spec.name;
+  const double work = (double)c->spec.tokens * c->p.heads * c->p.inner * c->p.outer;
+  c->step = 1 + (int)(work / MOST_WORK);
+  lay_out(c);
+  mlaf_status st = allocate(c, err);
+  numbers n;
+  if (st) {
+    mlaf_projection_free_case(&c->head);
+    return st;
+  }
+  open_numbers(&n, c->p.dtype, seed + (uint64_t)index);
+  fill_tensors(c, &n);
+  fill_angles(c, &n);
+  inject_fault(c, inject, &n.rng);
+  *out = &c->head;
+  return MLAF_OK;
+}
+
+/* --- the reference --- */
+
+/* A row of x, through the norm. */
+static void widen(const mlaf_projection_case *c, const uint16_t *row) {
+  const mlaf_product *p = &c->p;
+  double square = 0;
+  for (int i = 0; i < p->inner; i++) {
+    c->wide[i] = (double)mlaf_decode16(p->dtype, row[i]);
+    square += c->wide[i] * c->wide[i];
+  }
+  if (!p->norm) return;
+  const double factor = 1 / sqrt(square / p->inner + (double)c->a.eps);
+  for (int i = 0; i < p->inner; i++) c->wide[i] *= factor * (double)mlaf_decode16(p->dtype, c->gain[i]);
+}
+
+static void turn(const mlaf_projection_case *c, int64_t t, const uint16_t *row, double *out) {
+  const mlaf_product *p = &c->p;
+  const int pairs = p->rope / 2, halves = p->style == MLAF_HALVES;
+  for (int i = 0; i < p->rope; i++) out[i] = (double)mlaf_decode16(p->dtype, row[i]);
+  if (!mlaf_product_turns(p)) return;
+  const int64_t at = c->positions[t];
+  const bool there = at >= 0 && at < c->a.table_rows;
+  for (int i = 0; i < pairs; i++) {
+    const int a = halves ? i : 2 * i, b = halves ? i + pairs : 2 * i + 1;
+    const double x = out[a], y = out[b];
+    const double cos = there ? number(c, c->cos, at * c->a.table_row_stride + i) : NAN;
+    const double sin = there ? number(c, table_of_sines(c), sine_at(c, at, i)) : NAN;
+    out[a] = x * cos - y * sin;
+    out[b] = y * cos + x * sin;
+  }
+}
+
+void mlaf_projection_reference(const mlaf_projection_case *c, int64_t t, int h, double *out) {
+  const mlaf_product *p = &c->p;
+  const mlaf_projection_args *a = &c->a;
+  const uint16_t *x = c->x + t * a->x_token_stride + h * a->x_head_stride, *w = c->w + h * a->w_head_stride;
+  const int64_t across = p->by_inputs ? a->w_row_stride : 1, along = p->by_inputs ? 1 : a->w_row_stride;
+  widen(c, x);
+  for (int o = 0; o < p->outer; o++) {
+    if (!mlaf_projection_compared(c, t, o)) continue;
+    double sum = p->residual ? (double)mlaf_decode16(p->dtype, c->residual[t * a->residual_token_stride + o]) : 0;
+    for (int i = 0; i < p->inner; i++) sum += c->wide[i] * (double)mlaf_decode16(p->dtype, w[o * along + i * across]);
+    out[o] = sum;
+  }
+  turn(c, t, x + p->inner, out + p->outer);
+}
+
+/* --- a launch over one --- */
+
+int mlaf_projection_case_buffers(const mlaf_case *head, const mlaf_bound *b, uint32_t knob, void *args,
+                                 mlaf_case_buffer out[MLAF_CASE_BUFFERS]) {
+  const mlaf_projection_case *c = (const mlaf_projection_case *)head;
+  const mlaf_use turns = mlaf_product_turns(&c->p) ? MLAF_USE_INPUT : MLAF_USE_NONE;
+  *(mlaf_projection_args *)args = c->a;
+#define ARG(name) offsetof(mlaf_projection_args, name)
+  const mlaf_case_buffer all[] = {
+      {"y", MLAF_USE_OUTPUT, c->y_bytes, ARG(y), NULL},
+      {"x", MLAF_USE_INPUT, c->x_bytes, ARG(x), c->x},
+      {"w", MLAF_USE_INPUT, c->w_bytes, ARG(w), c->w},
+      {"norm_weight", c->p.norm ? MLAF_USE_INPUT : MLAF_USE_NONE, c->gain_bytes, ARG(norm_weight), c->gain},
+      {"residual", c->p.residual ? MLAF_USE_INPUT : MLAF_USE_NONE, c->residual_bytes, ARG(residual), c->residual},
+      {"positions", turns, (size_t)c->a.tokens * sizeof(int64_t), ARG(positions), c->positions},
+      {"cos", turns, c->table_bytes, ARG(cos), c->cos},
+      {"sin", c->spec.one_table ? MLAF_USE_NONE : turns, c->table_bytes, ARG(sin), c->sin},
+  };
+#undef ARG
+  memcpy(out, all, sizeof all);
+  return sizeof all / sizeof *all;
+}

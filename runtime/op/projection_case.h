@@ -1,0 +1,38 @@
+/* A verification case of a projection: everything poisoned first, then what a launch may read, and the fp64 reference. */
+#ifndef MLAF_PROJECTION_CASE_H
+#define MLAF_PROJECTION_CASE_H
+
+#include "op/numeric.h"
+#include "op/projection.h"
+
+/* What a case is about. */
+typedef struct mlaf_projection_spec {
+  const char *name;
+  int64_t tokens;
+  bool apart;     /* rows, heads and tokens lie apart, as in slices of larger tensors */
+  bool table_16;  /* cosines and sines of the problem's dtype */
+  bool one_table; /* sines behind the cosines of a row */
+  bool outside;   /* some positions are outside the table */
+} mlaf_projection_spec;
+
+typedef struct mlaf_projection_case {
+  mlaf_case head; /* first */
+  mlaf_projection_spec spec;
+  mlaf_product p;
+  mlaf_projection_args a; /* strides, sizes, eps and flags; no addresses */
+  uint16_t *x, *w, *gain, *residual;
+  int64_t *positions;
+  void *cos, *sin;
+  size_t x_bytes, w_bytes, y_bytes, gain_bytes, residual_bytes, table_bytes;
+  double *wide, *want; /* a row of x, as the product sees it; a head's outputs */
+  int step;            /* every so many outputs of a token are compared, others for its neighbours: 1, all */
+} mlaf_projection_case;
+
+/* The outputs of token t and head h: OUTER of the product, then the rope columns. NaN where it has to be; left alone: outputs
+ * that are not compared. */
+void mlaf_projection_reference(const mlaf_projection_case *c, int64_t t, int h, double *out);
+static inline bool mlaf_projection_compared(const mlaf_projection_case *c, int64_t t, int output) {
+  return output >= c->p.outer || (output + t) % c->step == 0;
+}
+
+#endif

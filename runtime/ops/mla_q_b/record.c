@@ -1,0 +1,26 @@
+/* Low-rank columns, through RMSNorm, to query heads. */
+#include "op/projection.h"
+#include "ops/mla_q_b/fields.h"
+
+static mlaf_product product(const mlaf_point *p) {
+  const int32_t *v = p->v;
+  return (mlaf_product){
+      .heads = 1,
+      .inner = v[MLA_Q_B_Q_RANK],
+      .outer = v[MLA_Q_B_HEADS] * (v[MLA_Q_B_NOPE] + v[MLA_Q_B_ROPE]),
+      .dtype = v[MLA_Q_B_DTYPE],
+      .norm = v[MLA_Q_B_NORM],
+      .tokens = v[MLA_Q_B_TOKENS],
+  };
+}
+
+static const mlaf_projection projection = MLAF_PROJECTION(product);
+static const mlaf_field fields[] = {MLA_Q_B_ROWS};
+static const char *const stages[MLAF_STAGES_MAX + 1] = {"project"};
+
+const mlaf_op mlaf_op_mla_q_b = {.name = "mla_q_b",
+                               .example = MLA_Q_B_EXAMPLE,
+                               .fields = fields,
+                               .n_fields = MLA_Q_B_FIELDS,
+                               .stages = stages,
+                               .calls = &projection.calls};

@@ -1,0 +1,177 @@
+// A projection by matrix instructions of CDNA: outputs are the rows of the matrix instruction, tokens its columns. Nothing but
+// the sums goes through LDS: a lane loads what it multiplies.
+//
+//   layout=outputs  lane l has row l%16 of each of `blocks` groups of 16 outputs, and 16 bytes of it: values 8 * (l/16) .. +7 of
+//                   a step of 32. x the same, so the order of values within a step is free: two instructions of 16
+//   layout=inputs   lane l has rows 4 * (l/16) .. +3 of a step of 16, and `blocks` (4 or 8) outputs from blocks * (l%16) on of
+//                   each. Two-by-two transpositions make `blocks` operands of four values; number c has outputs c, blocks + c, ..
+//   waves           share the contraction: each has a run of steps, `depth` of them on their way. Sums meet in LDS, 16 tokens at
+//                   a time
+//
+// Lanes beyond the last output or token load the last one's, whose results nobody writes. With a norm, x times the norm's
+// weights is rounded to 16 bits on its way into the product; the factor of a token comes in at the end.
+//@ contract(arch.wave == 64, "wave size %d", arch.wave)
+//@ contract(inner % 32 == 0, "%d values of a sum are not a multiple of 32", inner)
+//@ contract(outer % 8 == 0, "%d outputs are not a multiple of 8", outer)
+//@ contract(pass % 16 == 0 and pass >= 16 and pass <= 128, "a pass of %d tokens is not a multiple of 16 in 16..128", pass)
+//@ contract(layout == "outputs" or blocks == 4 or blocks == 8, "%d outputs of a lane are not 4 or 8", blocks)
+//@ local plan = require("projection/plan").mfma({ layout = layout, norm = norm, waves = waves, blocks = blocks })
+//@ contract(plan.lds <= arch.lds_bytes, "%d bytes of LDS", plan.lds)
+//@ contract(layout == "outputs" or norm == 0, "a norm needs layout=outputs")
+//@ declares{ threads = 64 * waves, rows_per_wg = plan.tile, lds_bytes = plan.lds }
+
+#define MLAF_BF16 ${dtype == "bf16" and 1 or 0}
+#define MLAF_MFMA_K32 0
+//@ include("lib/projection/machine.h")
+//@ include("lib/mfma.h")
+//@ include("lib/projection/args.h")
+
+constexpr int INNER = ${inner}, OUTER = ${outer}, TOKENS = 16, WAYS = ${waves}, THREADS = ${64 * waves}, TILE = ${plan.tile};
+//@ include("lib/projection/block.h", { inner = inner, norm = norm, residual = residual, turn = turn, style = style })
+constexpr int BLOCKS = ${blocks}, GROUPS = ${pass // 16}, STEPS = INNER / ${plan.step}, DEPTH = ${depth}; // GROUPS: of 16 tokens
+
+struct operands {
+  const char* w[${layout == "outputs" and blocks or 4}]; // rows of this lane
+  const char* x[GROUPS];
+//@ if layout == "inputs" then
+  i64 w_step;
+//@ end
+//@ if norm == 1 then
+  const char* gain;
+//@ end
+};
+struct sums_of_wave {
+  f32x4 of[BLOCKS][GROUPS];
+//@ if norm == 1 then
+  float squares[GROUPS];
+//@ end
+};
+
+//@ if layout == "outputs" then
+template <int N>
+MLAF_DEV void add_steps(const operands& o, int step, sums_of_wave& s) {
+  word4 w[N][BLOCKS], x[N][GROUPS];
+//@   if norm == 1 then
+  word4 gain[N];
+//@   end
+#pragma unroll
+  for (int n = 0; n < N; n++) {
+    const i64 at = (i64)(step + n) * 64;
+#pragma unroll
+    for (int b = 0; b < BLOCKS; b++) w[n][b] = load_weights(o.w[b] + at);
+#pragma unroll
+    for (int g = 0; g < GROUPS; g++) x[n][g] = load<word4>(o.x[g] + at);
+//@   if norm == 1 then
+    gain[n] = load<word4>(o.gain + at);
+//@   end
+  }
+#pragma unroll
+  for (int n = 0; n < N; n++)
+#pragma unroll
+    for (int g = 0; g < GROUPS; g++) {
+      word4 v = x[n][g];
+//@   if norm == 1 then
+#pragma unroll
+      for (int i = 0; i < 4; i++) {
+        const float lo = unpack_lo(v[i]), hi = unpack_hi(v[i]);
+        s.squares[g] = multiply_add(lo, lo, multiply_add(hi, hi, s.squares[g]));
+        v[i] = multiply2(v[i], gain[n][i]);
+      }
+//@   end
+#pragma unroll
+      for (int b = 0; b < BLOCKS; b++) {
+        s.of[b][g] = mfma16(w[n][b].xy, v.xy, s.of[b][g]);
+        s.of[b][g] = mfma16(w[n][b].zw, v.zw, s.of[b][g]);
+      }
+    }
+}
+//@ else
+constexpr int WORDS = BLOCKS / 2; // of a lane's outputs in a row
+typedef u32 words_of_row __attribute__((ext_vector_type(WORDS)));
+
+template <int N>
+MLAF_DEV void add_steps(const operands& o, int step, sums_of_wave& s) {
+  words_of_row w[N][4];
+  u32x2 x[N][GROUPS];
+#pragma unroll
+  for (int n = 0; n < N; n++) {
+#pragma unroll
+    for (int r = 0; r < 4; r++) w[n][r] = load<words_of_row>(o.w[r] + (i64)(step + n) * o.w_step);
+#pragma unroll
+    for (int g = 0; g < GROUPS; g++) x[n][g] = load<u32x2>(o.x[g] + (i64)(step + n) * 32);
+  }
+#pragma unroll
+  for (int n = 0; n < N; n++)
+#pragma unroll
+    for (int i = 0; i < WORDS; i++) {
+      const u32x2 even = {join_lo(w[n][0][i], w[n][1][i]), join_lo(w[n][2][i], w[n][3][i])};
+      const u32x2 odd = {join_hi(w[n][0][i], w[n][1][i]), join_hi(w[n][2][i], w[n][3][i])};
+#pragma unroll
+      for (int g = 0; g < GROUPS; g++) {
+        s.of[2 * i][g] = mfma16(even, x[n][g], s.of[2 * i][g]);
+        s.of[2 * i + 1][g] = mfma16(odd, x[n][g], s.of[2 * i + 1][g]);
+      }
+    }
+}
+//@ end
+
+extern "C" __global__ void __launch_bounds__(${64 * waves}) ${symbol}(const mlaf_projection_kernel_args a) {
+  __shared__ __attribute__((aligned(16))) float sums[WAYS * TOKENS * PITCH];
+//@ if norm == 1 then
+  __shared__ float squares[WAYS * TOKENS];
+//@ else
+  const float* const squares = nullptr;
+//@ end
+  const int thread = (int)my_thread(), lane = thread % 64, wave = uniform(thread / 64), row = lane % 16, group = lane / 16;
+  const place p = my_place(a);
+  const int begin = STEPS * wave / WAYS, end = STEPS * (wave + 1) / WAYS;
+  operands o;
+//@ if layout == "outputs" then
+#pragma unroll
+  for (int b = 0; b < BLOCKS; b++) {
+    const int output = p.first + 16 * b + row;
+    o.w[b] = p.w + (output < OUTER ? output : OUTER - 1) * a.w_row + 16 * group;
+  }
+//@ else
+  const int output = p.first + BLOCKS * row;
+#pragma unroll
+  for (int r = 0; r < 4; r++) o.w[r] = p.w + (4 * group + r) * a.w_row + 2 * (output < OUTER ? output : OUTER - BLOCKS);
+  o.w_step = 16 * a.w_row;
+//@ end
+//@ if norm == 1 then
+  o.gain = a.gain + 16 * group;
+//@ end
+  for (i64 t0 = 0; t0 < a.tokens; t0 += 16 * GROUPS) {
+#pragma unroll
+    for (int g = 0; g < GROUPS; g++) o.x[g] = row_of_x(a, p, t0 + 16 * g + row) + ${layout == "outputs" and 16 or 8} * group;
+    sums_of_wave s = {};
+    int step = begin;
+#pragma unroll 1
+    for (; step + DEPTH <= end; step += DEPTH) add_steps<DEPTH>(o, step, s);
+#pragma unroll 1
+    for (; step < end; step++) add_steps<1>(o, step, s);
+#pragma unroll
+    for (int g = 0; g < GROUPS; g++) {
+      if (t0 + 16 * g >= a.tokens) break; // the same for all
+      if (t0 + g) __syncthreads();        // the group before was written from the sums
+      float* const mine = sums + (wave * TOKENS + row) * PITCH;
+#pragma unroll
+      for (int b = 0; b < BLOCKS; b++)
+#pragma unroll
+//@ if layout == "outputs" then
+        for (int r = 0; r < 4; r++) mine[16 * b + 4 * group + r] = s.of[b][g][r];
+//@ else
+        for (int r = 0; r < 4; r++) mine[BLOCKS * (4 * group + r) + b] = s.of[b][g][r];
+//@ end
+//@ if norm == 1 then
+      const float square = sum_over_groups(s.squares[g], lane);
+      if (group == 0) squares[wave * TOKENS + row] = square;
+//@ end
+      __syncthreads();
+      finish(a, p, t0 + 16 * g, sums, squares);
+    }
+  }
+//@ if turn > 0 then
+  if (p.first == 0) turn_rows(a, p.x, p.y);
+//@ end
+}

@@ -1,0 +1,240 @@
+// Generated from templates/mla_q_absorb/dot.cu.in by mlaforge. Do not edit: change the template.
+// template_hash: (not part of a golden)
+// target: sm_90a
+// symbol: mlaf_mla_q_absorb_dot_d14e543b
+// parameters:
+//   cols = 4
+//   depth = 4
+//   dtype = bf16
+//   nope = 128
+//   pass = 1
+//   rank = 512
+//   rope = 64
+//   style = pairs
+//   threads = 256
+// regenerate: lua5.4 gen/cli.lua render mla_q_absorb/dot target=sm_90a cols=4 depth=4 dtype=bf16 nope=128 pass=1 rank=512 rope=64 style=pairs threads=256
+// mla_q_absorb by dot products: queries into the latent space, (q_nope W_UK[h], rope(q_pe)); W_UK[h] is [N, R].
+// A projection by dot products, for a few tokens, on any target.
+//
+//   layout=outputs    W[h] is [OUTER][INNER]: a warp (wave) has `cols` outputs, its lanes 16 bytes of each row, LANES * 8 values
+//                     further on; `depth` such loads of every row are on their way. Sums go over the lanes.
+//   layout=inputs     W[h] is [INNER][OUTER]: a thread has 8 outputs, 16 bytes of every WAYS-th row; a row of x lies in shared
+//                     memory as fp32. Sums go over the threads that have the same outputs.
+//
+// All arithmetic is fp32: x times the norm's weights is not rounded, the sum of squares comes along.
+
+#define MLAF_BF16 1
+// One text for CUDA and HIP: block and thread numbers, lanes, loads and stores of global memory, packs of eight 16-bit values.
+constexpr int LANES = 32;
+// [templates/lib/cuda.h]
+// [templates/lib/cuda_number.h]
+typedef uint4 word4;
+typedef uint2 word2;
+MLAF_DEV word4 words(u32 a, u32 b, u32 c, u32 d) { return make_uint4(a, b, c, d); }
+MLAF_DEV u32 my_block() { return blockIdx.x; }
+MLAF_DEV u32 my_thread() { return threadIdx.x; }
+MLAF_DEV float exchange(float x, int, int d) { return __shfl_xor_sync(~0u, x, d); }
+template <class T>
+MLAF_DEV T load(const void* p) {
+  return *(const T*)p;
+}
+template <class T>
+MLAF_DEV void store(void* p, T x) {
+  *(T*)p = x;
+}
+// Weights: each byte is read once by one block, so L1 need not keep it.
+MLAF_DEV word4 load_weights(const void* p) {
+  word4 x;
+  asm volatile("ld.global.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(x.x), "=r"(x.y), "=r"(x.z), "=r"(x.w) : "l"(p) : "memory");
+  return x;
+}
+MLAF_DEV float inverse_root(float x) { return rsqrtf(x); }
+MLAF_DEV float multiply_add(float a, float b, float c) { return fmaf(a, b, c); }
+
+// Eight 16-bit values as floats, and back, rounded to nearest even.
+MLAF_DEV void unpack(float (&v)[8], word4 x) {
+  const u32 w[4] = {x.x, x.y, x.z, x.w};
+#pragma unroll
+  for (int i = 0; i < 4; i++) {
+    v[2 * i] = unpack_lo(w[i]);
+    v[2 * i + 1] = unpack_hi(w[i]);
+  }
+}
+MLAF_DEV word4 pack(const float (&v)[8]) {
+  return words(pack2(v[0], v[1]), pack2(v[2], v[3]), pack2(v[4], v[5]), pack2(v[6], v[7]));
+}
+// Two pairs multiplied, each product rounded.
+MLAF_DEV u32 multiply2(u32 a, u32 b) { return pack2(unpack_lo(a) * unpack_lo(b), unpack_hi(a) * unpack_hi(b)); }
+// [templates/lib/projection/args.h]
+// What this kernel wants of its launch, for the runtime to read from the code object: runtime/device/kernel_launch.h says what
+// each field means. The includer hands over `shared`: bytes of dynamic shared memory.
+struct mlaf_kernel_launch {
+  u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
+};
+static_assert(sizeof(mlaf_kernel_launch) == 176, "differs from runtime/device/kernel_launch.h");
+extern "C" __device__ const mlaf_kernel_launch mlaf_mla_q_absorb_dot_d14e543b_launch = {
+    0x314b4c4du, sizeof(mlaf_kernel_launch), 0, {0, 0, 0}, 1, 0, 0, {0, 0}, 0, {}};
+
+constexpr int INNER = 128, OUTER = 512, TOKENS = 1, THREADS = 256;
+constexpr int TILE = 32, WAYS = 64;
+// What every projection kernel has: y[t, h, :] = W[h] x[t, h, :], of a block's TILE outputs of one head, in passes of TOKENS
+// tokens. Blocks are numbered head by head, tile by tile. Partial sums of WAYS shares of the contraction meet in shared memory.
+constexpr int TILES = (OUTER + TILE - 1) / TILE;
+constexpr int PITCH = TILE + 4; // floats of a token's partial sums: neighbours lie in different banks
+// The rope columns of a row, which stand behind its INNER columns in x: rotated by cosines and sines from a table, and written
+// behind the OUTER columns of y. Work items of one thread each, a token and 16 bytes (halves: twice 16):
+//
+//   pairs      columns 8c .. 8c+7, pairs (x_2i, x_2i+1), angles 4c .. 4c+3
+//   halves     columns 8c .. 8c+7 and P/2 + 8c .. P/2 + 8c+7, pairs (x_i, x_i+P/2), angles 8c .. 8c+7
+//   unrotated  columns 8c .. 8c+7 as they are
+//
+// A position outside the table makes the columns NaN: nothing faults, and nobody takes them for an answer.
+constexpr int ROPE = 64;
+constexpr int ITEM_CHUNKS = 1; // of 16 bytes
+constexpr int ITEMS = ROPE / (8 * ITEM_CHUNKS);              // of a row
+constexpr int ANGLES = 4;      // of an item
+
+MLAF_DEV void load_angles(float (&to)[ANGLES], const char* row, int item, bool narrow) {
+#pragma unroll
+  for (int i = 0; i < ANGLES; i += 4) {
+    if (narrow) {
+      const word2 w = load<word2>(row + 2 * (ANGLES * item + i));
+      to[i] = unpack_lo(w.x), to[i + 1] = unpack_hi(w.x), to[i + 2] = unpack_lo(w.y), to[i + 3] = unpack_hi(w.y);
+    } else {
+      const word4 w = load<word4>(row + 4 * (ANGLES * item + i));
+      to[i] = float_of(w.x), to[i + 1] = float_of(w.y), to[i + 2] = float_of(w.z), to[i + 3] = float_of(w.w);
+    }
+  }
+}
+
+// All tokens of the launch, of one head.
+MLAF_DEV void turn_rows(const mlaf_projection_kernel_args& a, const char* x, char* y) {
+#pragma unroll 1
+  for (i64 i = my_thread(); i < a.tokens * ITEMS; i += THREADS) {
+    const i64 t = i / ITEMS;
+    const int item = (int)(i % ITEMS);
+    const char* const from = x + t * a.x_token + 2 * INNER + 16 * item;
+    char* const to = y + t * a.y_token + 2 * OUTER + 16 * item;
+    word4 in[ITEM_CHUNKS];
+#pragma unroll
+    for (int k = 0; k < ITEM_CHUNKS; k++) in[k] = load<word4>(from + k * ROPE);
+    float v[ITEM_CHUNKS][8], c[ANGLES], s[ANGLES];
+    const i64 position = load<i64>(a.positions + t);
+#pragma unroll
+    for (int k = 0; k < ANGLES; k++) c[k] = s[k] = not_a_number();
+    if ((u64)position < (u64)a.table_rows) {
+      load_angles(c, a.cos + position * a.table_row, item, a.flags & PROJECTION_TABLE_16);
+      load_angles(s, a.sin + position * a.table_row, item, a.flags & PROJECTION_TABLE_16);
+    }
+#pragma unroll
+    for (int k = 0; k < ITEM_CHUNKS; k++) unpack(v[k], in[k]);
+#pragma unroll
+    for (int k = 0; k < ANGLES; k++) {
+      float &p = v[0][2 * k], &q = v[0][2 * k + 1];
+      const float across = q * s[k], back = p * s[k];
+      p = multiply_add(p, c[k], -across);
+      q = multiply_add(q, c[k], back);
+    }
+#pragma unroll
+    for (int k = 0; k < ITEM_CHUNKS; k++) in[k] = pack(v[k]);
+#pragma unroll
+    for (int k = 0; k < ITEM_CHUNKS; k++) store(to + k * ROPE, in[k]);
+  }
+}
+
+// A block's place in the problem, and where its head's tensors begin.
+struct place {
+  int head, first; // first: output of the tile
+  const char *x, *w;
+  char* y;
+};
+MLAF_DEV place my_place(const mlaf_projection_kernel_args& a) {
+  const u32 block = my_block();
+  place p;
+  p.head = (int)(block / TILES);
+  p.first = (int)(block % TILES) * TILE;
+  p.x = a.x + p.head * a.x_head;
+  p.w = a.w + p.head * a.w_head;
+  p.y = a.y + p.head * a.y_head;
+  return p;
+}
+
+// The row of a pass' token; those behind the last one read the last one's.
+MLAF_DEV const char* row_of_x(const mlaf_projection_kernel_args& a, const place& p, i64 t) {
+  return p.x + (t < a.tokens ? t : a.tokens - 1) * a.x_token;
+}
+
+// Sums [WAYS][TOKENS][PITCH] and, with a norm, sums of squares [WAYS][TOKENS]: added up, finished, rounded once, written.
+MLAF_DEV void finish(const mlaf_projection_kernel_args& a, const place& p, i64 t0, const float* sums, const float* squares) {
+#pragma unroll 1
+  for (int i = (int)my_thread(); i < TOKENS * (TILE / 8); i += THREADS) {
+    const int token = i / (TILE / 8), column = i % (TILE / 8) * 8;
+    if (t0 + token >= a.tokens || p.first + column >= OUTER) continue;
+    float v[8] = {};
+    for (int way = 0; way < WAYS; way++) {
+      const float* const from = sums + (way * TOKENS + token) * PITCH + column;
+#pragma unroll
+      for (int k = 0; k < 8; k++) v[k] += from[k];
+    }
+    store(p.y + (t0 + token) * a.y_token + 2 * (p.first + column), pack(v));
+  }
+}
+
+constexpr int SPAN = TILE / 8, ROWS = (INNER + WAYS - 1) / WAYS; // rows of a thread, every WAYS-th
+constexpr int DEPTH = ROWS < 4 ? ROWS : 4;
+
+template <int N>
+MLAF_DEV void add_rows(const char* w, i64 w_row, int first, const float* x, float (&s)[TOKENS][8]) {
+  word4 weights[N];
+#pragma unroll
+  for (int r = 0; r < N; r++) {
+    const int row = first + r * WAYS;
+    weights[r] = INNER % WAYS == 0 || row < INNER ? load_weights(w + row * w_row) : words(0, 0, 0, 0);
+  }
+#pragma unroll
+  for (int r = 0; r < N; r++) {
+    const int row = first + r * WAYS;
+    float u[8];
+    unpack(u, weights[r]);
+#pragma unroll
+    for (int t = 0; t < TOKENS; t++) {
+      const float v = x[t * (ROWS * WAYS) + row];
+#pragma unroll
+      for (int i = 0; i < 8; i++) s[t][i] = multiply_add(u[i], v, s[t][i]);
+    }
+  }
+}
+
+extern "C" __global__ void __launch_bounds__(256) mlaf_mla_q_absorb_dot_d14e543b(const mlaf_projection_kernel_args a) {
+  __shared__ __attribute__((aligned(16))) float sums[WAYS * TOKENS * PITCH];
+  __shared__ float inputs[TOKENS * ROWS * WAYS];
+  const int thread = (int)my_thread(), way = thread / SPAN, column = thread % SPAN * 8;
+  const place p = my_place(a);
+  const int output = p.first + column < OUTER ? p.first + column : OUTER - 8;
+  let_next_launch_start();
+  wait_for_previous_launch();
+  for (i64 t0 = 0; t0 < a.tokens; t0 += TOKENS) {
+    for (int i = thread; i < TOKENS * (ROWS * WAYS / 2); i += THREADS) { // two values at a time; zeros behind the last
+      const int t = i / (ROWS * WAYS / 2), k = i % (ROWS * WAYS / 2) * 2;
+      const u32 pair = INNER % WAYS == 0 || k < INNER ? load<u32>(row_of_x(a, p, t0 + t) + 2 * k) : 0;
+      inputs[t * (ROWS * WAYS) + k] = unpack_lo(pair);
+      inputs[t * (ROWS * WAYS) + k + 1] = unpack_hi(pair);
+    }
+    __syncthreads();
+    float s[TOKENS][8] = {};
+    int row = way;
+#pragma unroll 1
+    for (int r = 0; r + DEPTH <= ROWS; r += DEPTH, row += DEPTH * WAYS)
+      add_rows<DEPTH>(p.w + 2 * output, a.w_row, row, inputs, s);
+    if (ROWS % DEPTH) add_rows<(ROWS % DEPTH ? ROWS % DEPTH : 1)>(p.w + 2 * output, a.w_row, row, inputs, s);
+#pragma unroll
+    for (int t = 0; t < TOKENS; t++)
+#pragma unroll
+      for (int i = 0; i < 8; i++) sums[(way * TOKENS + t) * PITCH + column + i] = s[t][i];
+    __syncthreads();
+    finish(a, p, t0, sums, nullptr);
+    __syncthreads();
+  }
+  if (p.first == 0) turn_rows(a, p.x, p.y);
+}

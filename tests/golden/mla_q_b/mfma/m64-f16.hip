@@ -1,0 +1,187 @@
+// Generated from templates/mla_q_b/mfma.hip.in by mlaforge. Do not edit: change the template.
+// template_hash: (not part of a golden)
+// target: gfx942
+// symbol: mlaf_mla_q_b_mfma_492b2166
+// parameters:
+//   blocks = 4
+//   depth = 1
+//   dtype = f16
+//   heads = 40
+//   nope = 64
+//   norm = 0
+//   pass = 64
+//   q_rank = 768
+//   rope = 32
+//   waves = 1
+// regenerate: lua5.4 gen/cli.lua render mla_q_b/mfma target=gfx942 blocks=4 depth=1 dtype=f16 heads=40 nope=64 norm=0 pass=64 q_rank=768 rope=32 waves=1
+// mla_q_b by matrix instructions of CDNA: low-rank columns, through RMSNorm where there is one, to query heads.
+// A projection by matrix instructions of CDNA: outputs are the rows of the matrix instruction, tokens its columns. Nothing but
+// the sums goes through LDS: a lane loads what it multiplies.
+//
+//   layout=outputs  lane l has row l%16 of each of `blocks` groups of 16 outputs, and 16 bytes of it: values 8 * (l/16) .. +7 of
+//                   a step of 32. x the same, so the order of values within a step is free: two instructions of 16
+//   layout=inputs   lane l has rows 4 * (l/16) .. +3 of a step of 16, and `blocks` (4 or 8) outputs from blocks * (l%16) on of
+//                   each. Two-by-two transpositions make `blocks` operands of four values; number c has outputs c, blocks + c, ..
+//   waves           share the contraction: each has a run of steps, `depth` of them on their way. Sums meet in LDS, 16 tokens at
+//                   a time
+//
+// Lanes beyond the last output or token load the last one's, whose results nobody writes. With a norm, x times the norm's
+// weights is rounded to 16 bits on its way into the product; the factor of a token comes in at the end.
+
+#define MLAF_BF16 0
+#define MLAF_MFMA_K32 0
+// One text for CUDA and HIP: block and thread numbers, lanes, loads and stores of global memory, packs of eight 16-bit values.
+constexpr int LANES = 64;
+// [templates/lib/wave.h]
+#define MLAF_CVT_BF16 0
+// [templates/lib/number.h]
+typedef u32x4 word4;
+typedef u32x2 word2;
+MLAF_DEV word4 words(u32 a, u32 b, u32 c, u32 d) { return word4{a, b, c, d}; }
+MLAF_DEV u32 my_block() { return (u32)group_x(); }
+MLAF_DEV u32 my_thread() { return (u32)thread_id(); }
+MLAF_DEV void wait_for_previous_launch() {}
+MLAF_DEV void let_next_launch_start() {}
+MLAF_DEV float exchange(float x, int lane, int d) { return lane_xor(x, lane, d); }
+template <class T>
+MLAF_DEV T load(const void* p) {
+  return *(const MLAF_GLOBAL T*)(u64)p;
+}
+template <class T>
+MLAF_DEV void store(void* p, T x) {
+  *(MLAF_GLOBAL T*)(u64)p = x;
+}
+MLAF_DEV word4 load_weights(const void* p) { return load<word4>(p); }
+MLAF_DEV float not_a_number() { return float_of(0x7fc00000u); } // its low bits are zero, as number.h wants
+MLAF_DEV float inverse_root(float x) { return __builtin_amdgcn_rsqf(x); }
+MLAF_DEV float multiply_add(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
+
+// Eight 16-bit values as floats, and back, rounded to nearest even.
+MLAF_DEV void unpack(float (&v)[8], word4 x) {
+  const u32 w[4] = {x.x, x.y, x.z, x.w};
+#pragma unroll
+  for (int i = 0; i < 4; i++) {
+    v[2 * i] = unpack_lo(w[i]);
+    v[2 * i + 1] = unpack_hi(w[i]);
+  }
+}
+MLAF_DEV word4 pack(const float (&v)[8]) {
+  return words(pack2(v[0], v[1]), pack2(v[2], v[3]), pack2(v[4], v[5]), pack2(v[6], v[7]));
+}
+// Two pairs multiplied, each product rounded.
+MLAF_DEV u32 multiply2(u32 a, u32 b) { return pack2(unpack_lo(a) * unpack_lo(b), unpack_hi(a) * unpack_hi(b)); }
+// [templates/lib/mfma.h]
+// [templates/lib/projection/args.h]
+
+constexpr int INNER = 768, OUTER = 3840, TOKENS = 16, WAYS = 1, THREADS = 64, TILE = 64;
+// What every projection kernel has: y[t, h, :] = W[h] x[t, h, :], of a block's TILE outputs of one head, in passes of TOKENS
+// tokens. Blocks are numbered head by head, tile by tile. Partial sums of WAYS shares of the contraction meet in shared memory.
+constexpr int TILES = (OUTER + TILE - 1) / TILE;
+constexpr int PITCH = TILE + 4; // floats of a token's partial sums: neighbours lie in different banks
+
+// A block's place in the problem, and where its head's tensors begin.
+struct place {
+  int head, first; // first: output of the tile
+  const char *x, *w;
+  char* y;
+};
+MLAF_DEV place my_place(const mlaf_projection_kernel_args& a) {
+  const u32 block = my_block();
+  place p;
+  p.head = (int)(block / TILES);
+  p.first = (int)(block % TILES) * TILE;
+  p.x = a.x + p.head * a.x_head;
+  p.w = a.w + p.head * a.w_head;
+  p.y = a.y + p.head * a.y_head;
+  return p;
+}
+
+// The row of a pass' token; those behind the last one read the last one's.
+MLAF_DEV const char* row_of_x(const mlaf_projection_kernel_args& a, const place& p, i64 t) {
+  return p.x + (t < a.tokens ? t : a.tokens - 1) * a.x_token;
+}
+
+// Sums [WAYS][TOKENS][PITCH] and, with a norm, sums of squares [WAYS][TOKENS]: added up, finished, rounded once, written.
+MLAF_DEV void finish(const mlaf_projection_kernel_args& a, const place& p, i64 t0, const float* sums, const float* squares) {
+#pragma unroll 1
+  for (int i = (int)my_thread(); i < TOKENS * (TILE / 8); i += THREADS) {
+    const int token = i / (TILE / 8), column = i % (TILE / 8) * 8;
+    if (t0 + token >= a.tokens || p.first + column >= OUTER) continue;
+    float v[8] = {};
+    for (int way = 0; way < WAYS; way++) {
+      const float* const from = sums + (way * TOKENS + token) * PITCH + column;
+#pragma unroll
+      for (int k = 0; k < 8; k++) v[k] += from[k];
+    }
+    store(p.y + (t0 + token) * a.y_token + 2 * (p.first + column), pack(v));
+  }
+}
+constexpr int BLOCKS = 4, GROUPS = 4, STEPS = INNER / 32, DEPTH = 1; // GROUPS: of 16 tokens
+
+struct operands {
+  const char* w[4]; // rows of this lane
+  const char* x[GROUPS];
+};
+struct sums_of_wave {
+  f32x4 of[BLOCKS][GROUPS];
+};
+
+template <int N>
+MLAF_DEV void add_steps(const operands& o, int step, sums_of_wave& s) {
+  word4 w[N][BLOCKS], x[N][GROUPS];
+#pragma unroll
+  for (int n = 0; n < N; n++) {
+    const i64 at = (i64)(step + n) * 64;
+#pragma unroll
+    for (int b = 0; b < BLOCKS; b++) w[n][b] = load_weights(o.w[b] + at);
+#pragma unroll
+    for (int g = 0; g < GROUPS; g++) x[n][g] = load<word4>(o.x[g] + at);
+  }
+#pragma unroll
+  for (int n = 0; n < N; n++)
+#pragma unroll
+    for (int g = 0; g < GROUPS; g++) {
+      word4 v = x[n][g];
+#pragma unroll
+      for (int b = 0; b < BLOCKS; b++) {
+        s.of[b][g] = mfma16(w[n][b].xy, v.xy, s.of[b][g]);
+        s.of[b][g] = mfma16(w[n][b].zw, v.zw, s.of[b][g]);
+      }
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(64) mlaf_mla_q_b_mfma_492b2166(const mlaf_projection_kernel_args a) {
+  __shared__ __attribute__((aligned(16))) float sums[WAYS * TOKENS * PITCH];
+  const float* const squares = nullptr;
+  const int thread = (int)my_thread(), lane = thread % 64, wave = uniform(thread / 64), row = lane % 16, group = lane / 16;
+  const place p = my_place(a);
+  const int begin = STEPS * wave / WAYS, end = STEPS * (wave + 1) / WAYS;
+  operands o;
+#pragma unroll
+  for (int b = 0; b < BLOCKS; b++) {
+    const int output = p.first + 16 * b + row;
+    o.w[b] = p.w + (output < OUTER ? output : OUTER - 1) * a.w_row + 16 * group;
+  }
+  for (i64 t0 = 0; t0 < a.tokens; t0 += 16 * GROUPS) {
+#pragma unroll
+    for (int g = 0; g < GROUPS; g++) o.x[g] = row_of_x(a, p, t0 + 16 * g + row) + 16 * group;
+    sums_of_wave s = {};
+    int step = begin;
+#pragma unroll 1
+    for (; step + DEPTH <= end; step += DEPTH) add_steps<DEPTH>(o, step, s);
+#pragma unroll 1
+    for (; step < end; step++) add_steps<1>(o, step, s);
+#pragma unroll
+    for (int g = 0; g < GROUPS; g++) {
+      if (t0 + 16 * g >= a.tokens) break; // the same for all
+      if (t0 + g) __syncthreads();        // the group before was written from the sums
+      float* const mine = sums + (wave * TOKENS + row) * PITCH;
+#pragma unroll
+      for (int b = 0; b < BLOCKS; b++)
+#pragma unroll
+        for (int r = 0; r < 4; r++) mine[16 * b + 4 * group + r] = s.of[b][g][r];
+      __syncthreads();
+      finish(a, p, t0 + 16 * g, sums, squares);
+    }
+  }
+}

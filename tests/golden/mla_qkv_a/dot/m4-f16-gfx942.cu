@@ -1,0 +1,201 @@
+// Generated from templates/mla_qkv_a/dot.cu.in by mlaforge. Do not edit: change the template.
+// template_hash: (not part of a golden)
+// target: gfx942
+// symbol: mlaf_mla_qkv_a_dot_26fe5194
+// parameters:
+//   cols = 4
+//   depth = 4
+//   dtype = f16
+//   hidden = 2560
+//   pass = 4
+//   q_rank = 768
+//   rank = 256
+//   rope = 32
+//   threads = 512
+// regenerate: lua5.4 gen/cli.lua render mla_qkv_a/dot target=gfx942 cols=4 depth=4 dtype=f16 hidden=2560 pass=4 q_rank=768 rank=256 rope=32 threads=512
+// mla_qkv_a by dot products: hidden states to low-rank query columns and the latent row.
+// A projection by dot products, for a few tokens, on any target.
+//
+//   layout=outputs    W[h] is [OUTER][INNER]: a warp (wave) has `cols` outputs, its lanes 16 bytes of each row, LANES * 8 values
+//                     further on; `depth` such loads of every row are on their way. Sums go over the lanes.
+//   layout=inputs     W[h] is [INNER][OUTER]: a thread has 8 outputs, 16 bytes of every WAYS-th row; a row of x lies in shared
+//                     memory as fp32. Sums go over the threads that have the same outputs.
+//
+// All arithmetic is fp32: x times the norm's weights is not rounded, the sum of squares comes along.
+
+#define MLAF_BF16 0
+// One text for CUDA and HIP: block and thread numbers, lanes, loads and stores of global memory, packs of eight 16-bit values.
+constexpr int LANES = 64;
+// [templates/lib/wave.h]
+#define MLAF_CVT_BF16 0
+// [templates/lib/number.h]
+typedef u32x4 word4;
+typedef u32x2 word2;
+MLAF_DEV word4 words(u32 a, u32 b, u32 c, u32 d) { return word4{a, b, c, d}; }
+MLAF_DEV u32 my_block() { return (u32)group_x(); }
+MLAF_DEV u32 my_thread() { return (u32)thread_id(); }
+MLAF_DEV void wait_for_previous_launch() {}
+MLAF_DEV void let_next_launch_start() {}
+MLAF_DEV float exchange(float x, int lane, int d) { return lane_xor(x, lane, d); }
+template <class T>
+MLAF_DEV T load(const void* p) {
+  return *(const MLAF_GLOBAL T*)(u64)p;
+}
+template <class T>
+MLAF_DEV void store(void* p, T x) {
+  *(MLAF_GLOBAL T*)(u64)p = x;
+}
+MLAF_DEV word4 load_weights(const void* p) { return load<word4>(p); }
+MLAF_DEV float not_a_number() { return float_of(0x7fc00000u); } // its low bits are zero, as number.h wants
+MLAF_DEV float inverse_root(float x) { return __builtin_amdgcn_rsqf(x); }
+MLAF_DEV float multiply_add(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
+
+// Eight 16-bit values as floats, and back, rounded to nearest even.
+MLAF_DEV void unpack(float (&v)[8], word4 x) {
+  const u32 w[4] = {x.x, x.y, x.z, x.w};
+#pragma unroll
+  for (int i = 0; i < 4; i++) {
+    v[2 * i] = unpack_lo(w[i]);
+    v[2 * i + 1] = unpack_hi(w[i]);
+  }
+}
+MLAF_DEV word4 pack(const float (&v)[8]) {
+  return words(pack2(v[0], v[1]), pack2(v[2], v[3]), pack2(v[4], v[5]), pack2(v[6], v[7]));
+}
+// Two pairs multiplied, each product rounded.
+MLAF_DEV u32 multiply2(u32 a, u32 b) { return pack2(unpack_lo(a) * unpack_lo(b), unpack_hi(a) * unpack_hi(b)); }
+// [templates/lib/projection/args.h]
+// What this kernel wants of its launch, for the runtime to read from the code object: runtime/device/kernel_launch.h says what
+// each field means. The includer hands over `shared`: bytes of dynamic shared memory.
+struct mlaf_kernel_launch {
+  u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
+};
+static_assert(sizeof(mlaf_kernel_launch) == 176, "differs from runtime/device/kernel_launch.h");
+extern "C" __device__ __attribute__((used)) const mlaf_kernel_launch mlaf_mla_qkv_a_dot_26fe5194_launch = {
+    0x314b4c4du, sizeof(mlaf_kernel_launch), 0, {0, 0, 0}, 0, 0, 0, {0, 0}, 0, {}};
+
+constexpr int INNER = 2560, OUTER = 1056, TOKENS = 4, THREADS = 512;
+constexpr int TILE = 32, WAYS = 1;
+// What every projection kernel has: y[t, h, :] = W[h] x[t, h, :], of a block's TILE outputs of one head, in passes of TOKENS
+// tokens. Blocks are numbered head by head, tile by tile. Partial sums of WAYS shares of the contraction meet in shared memory.
+constexpr int TILES = (OUTER + TILE - 1) / TILE;
+constexpr int PITCH = TILE + 4; // floats of a token's partial sums: neighbours lie in different banks
+
+// A block's place in the problem, and where its head's tensors begin.
+struct place {
+  int head, first; // first: output of the tile
+  const char *x, *w;
+  char* y;
+};
+MLAF_DEV place my_place(const mlaf_projection_kernel_args& a) {
+  const u32 block = my_block();
+  place p;
+  p.head = (int)(block / TILES);
+  p.first = (int)(block % TILES) * TILE;
+  p.x = a.x + p.head * a.x_head;
+  p.w = a.w + p.head * a.w_head;
+  p.y = a.y + p.head * a.y_head;
+  return p;
+}
+
+// The row of a pass' token; those behind the last one read the last one's.
+MLAF_DEV const char* row_of_x(const mlaf_projection_kernel_args& a, const place& p, i64 t) {
+  return p.x + (t < a.tokens ? t : a.tokens - 1) * a.x_token;
+}
+
+// Sums [WAYS][TOKENS][PITCH] and, with a norm, sums of squares [WAYS][TOKENS]: added up, finished, rounded once, written.
+MLAF_DEV void finish(const mlaf_projection_kernel_args& a, const place& p, i64 t0, const float* sums, const float* squares) {
+#pragma unroll 1
+  for (int i = (int)my_thread(); i < TOKENS * (TILE / 8); i += THREADS) {
+    const int token = i / (TILE / 8), column = i % (TILE / 8) * 8;
+    if (t0 + token >= a.tokens || p.first + column >= OUTER) continue;
+    float v[8] = {};
+    for (int way = 0; way < WAYS; way++) {
+      const float* const from = sums + (way * TOKENS + token) * PITCH + column;
+#pragma unroll
+      for (int k = 0; k < 8; k++) v[k] += from[k];
+    }
+    store(p.y + (t0 + token) * a.y_token + 2 * (p.first + column), pack(v));
+  }
+}
+
+constexpr int COLS = 4, CHUNKS = INNER / 8, ROUNDS = (CHUNKS + LANES - 1) / LANES;
+constexpr int DEPTH = ROUNDS < 4 ? ROUNDS : 4;
+
+struct sums_of_warp {
+  float of[TOKENS][COLS];
+  float squares[TOKENS];
+};
+
+// Rounds round .. round + N - 1.
+template <int N>
+MLAF_DEV void add_rounds(const mlaf_projection_kernel_args& a, const char* const (&w)[COLS], const char* const (&x)[TOKENS],
+                         int round, int lane, sums_of_warp& s) {
+  word4 weights[N][COLS];
+  bool there[N];
+#pragma unroll
+  for (int r = 0; r < N; r++) {
+    const int chunk = (round + r) * LANES + lane;
+    there[r] = CHUNKS % LANES == 0 || chunk < CHUNKS;
+#pragma unroll
+    for (int c = 0; c < COLS; c++)
+      weights[r][c] = there[r] ? load_weights(w[c] + 16 * chunk) : words(0, 0, 0, 0);
+  }
+#pragma unroll
+  for (int r = 0; r < N; r++) {
+    const int chunk = (round + r) * LANES + lane;
+    float v[TOKENS][8];
+#pragma unroll
+    for (int t = 0; t < TOKENS; t++) unpack(v[t], there[r] ? load<word4>(x[t] + 16 * chunk) : words(0, 0, 0, 0));
+#pragma unroll
+    for (int c = 0; c < COLS; c++) {
+      float u[8];
+      unpack(u, weights[r][c]);
+#pragma unroll
+      for (int t = 0; t < TOKENS; t++)
+#pragma unroll
+        for (int i = 0; i < 8; i++) s.of[t][c] = multiply_add(u[i], v[t][i], s.of[t][c]);
+    }
+  }
+}
+
+MLAF_DEV float over_lanes(float x, int lane) {
+#pragma unroll
+  for (int d = 1; d < LANES; d *= 2) x += exchange(x, lane, d);
+  return x;
+}
+
+extern "C" __global__ void __launch_bounds__(512) mlaf_mla_qkv_a_dot_26fe5194(const mlaf_projection_kernel_args a) {
+  __shared__ __attribute__((aligned(16))) float sums[TOKENS * PITCH];
+  const float* const squares = nullptr;
+  const int thread = (int)my_thread(), lane = thread % LANES, warp = thread / LANES;
+  const place p = my_place(a);
+  let_next_launch_start();
+  wait_for_previous_launch();
+  const char* w[COLS];
+#pragma unroll
+  for (int c = 0; c < COLS; c++) {
+    const int output = p.first + warp * COLS + c;
+    w[c] = p.w + (output < OUTER ? output : OUTER - 1) * a.w_row;
+  }
+  for (i64 t0 = 0; t0 < a.tokens; t0 += TOKENS) {
+    const char* x[TOKENS];
+#pragma unroll
+    for (int t = 0; t < TOKENS; t++) x[t] = row_of_x(a, p, t0 + t);
+    sums_of_warp s = {};
+#pragma unroll 1
+    for (int round = 0; round + DEPTH <= ROUNDS; round += DEPTH) add_rounds<DEPTH>(a, w, x, round, lane, s);
+    if (ROUNDS % DEPTH) add_rounds<(ROUNDS % DEPTH ? ROUNDS % DEPTH : 1)>(a, w, x, ROUNDS - ROUNDS % DEPTH, lane, s);
+    if (t0) __syncthreads(); // the pass before was written from the sums
+#pragma unroll
+    for (int t = 0; t < TOKENS; t++) {
+#pragma unroll
+      for (int c = 0; c < COLS; c++) {
+        const float sum = over_lanes(s.of[t][c], lane);
+        if (lane == 0) sums[t * PITCH + warp * COLS + c] = sum;
+      }
+    }
+    __syncthreads();
+    finish(a, p, t0, sums, squares);
+  }
+}

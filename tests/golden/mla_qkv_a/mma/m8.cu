@@ -1,0 +1,205 @@
+// Generated from templates/mla_qkv_a/mma.cu.in by mlaforge. Do not edit: change the template.
+// template_hash: (not part of a golden)
+// target: sm_90a
+// symbol: mlaf_mla_qkv_a_mma_814312ed
+// parameters:
+//   cols = 1
+//   dtype = bf16
+//   hidden = 7168
+//   pass = 8
+//   q_rank = 1536
+//   rank = 512
+//   rope = 64
+//   stages = 6
+//   ways = 8
+// regenerate: lua5.4 gen/cli.lua render mla_qkv_a/mma target=sm_90a cols=1 dtype=bf16 hidden=7168 pass=8 q_rank=1536 rank=512 rope=64 stages=6 ways=8
+// mla_qkv_a by warp-wide matrix instructions: hidden states to low-rank query columns and the latent row.
+// A projection by warp-wide matrix instructions, for every NVIDIA GPU since Ampere: outputs are the rows of the matrix
+// instruction, tokens its columns.
+//
+//   block     cols * ways warps: warp (c, w) has outputs 16c .. 16c+15 of the tile and values 32w .. 32w+31 of every step, which
+//             has 32 * ways
+//   ring      `stages` steps of W and x in shared memory, copied by cp.async; a stage is
+//             layout=outputs  W [TILE][STEP] | x [TOKENS][STEP] | norm's weights [STEP]
+//             layout=inputs   W [STEP][TILE], read transposed | x ...
+//             rows padded by 16 bytes: eight rows in a line lie in different banks
+//   sums      of the ways meet in shared memory, where the ring was
+//
+// With a norm, x times the norm's weights is rounded to 16 bits on its way into the product; the factor of a token comes in at
+// the end, from the squares that warps of the first column summed up.
+
+#define MLAF_BF16 1
+// One text for CUDA and HIP: block and thread numbers, lanes, loads and stores of global memory, packs of eight 16-bit values.
+constexpr int LANES = 32;
+// [templates/lib/cuda.h]
+// [templates/lib/cuda_number.h]
+typedef uint4 word4;
+typedef uint2 word2;
+MLAF_DEV word4 words(u32 a, u32 b, u32 c, u32 d) { return make_uint4(a, b, c, d); }
+MLAF_DEV u32 my_block() { return blockIdx.x; }
+MLAF_DEV u32 my_thread() { return threadIdx.x; }
+MLAF_DEV float exchange(float x, int, int d) { return __shfl_xor_sync(~0u, x, d); }
+template <class T>
+MLAF_DEV T load(const void* p) {
+  return *(const T*)p;
+}
+template <class T>
+MLAF_DEV void store(void* p, T x) {
+  *(T*)p = x;
+}
+// Weights: each byte is read once by one block, so L1 need not keep it.
+MLAF_DEV word4 load_weights(const void* p) {
+  word4 x;
+  asm volatile("ld.global.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(x.x), "=r"(x.y), "=r"(x.z), "=r"(x.w) : "l"(p) : "memory");
+  return x;
+}
+MLAF_DEV float inverse_root(float x) { return rsqrtf(x); }
+MLAF_DEV float multiply_add(float a, float b, float c) { return fmaf(a, b, c); }
+
+// Eight 16-bit values as floats, and back, rounded to nearest even.
+MLAF_DEV void unpack(float (&v)[8], word4 x) {
+  const u32 w[4] = {x.x, x.y, x.z, x.w};
+#pragma unroll
+  for (int i = 0; i < 4; i++) {
+    v[2 * i] = unpack_lo(w[i]);
+    v[2 * i + 1] = unpack_hi(w[i]);
+  }
+}
+MLAF_DEV word4 pack(const float (&v)[8]) {
+  return words(pack2(v[0], v[1]), pack2(v[2], v[3]), pack2(v[4], v[5]), pack2(v[6], v[7]));
+}
+// Two pairs multiplied, each product rounded.
+MLAF_DEV u32 multiply2(u32 a, u32 b) { return pack2(unpack_lo(a) * unpack_lo(b), unpack_hi(a) * unpack_hi(b)); }
+// [templates/lib/mma.h]
+// [templates/lib/projection/args.h]
+// What this kernel wants of its launch, for the runtime to read from the code object: runtime/device/kernel_launch.h says what
+// each field means. The includer hands over `shared`: bytes of dynamic shared memory.
+struct mlaf_kernel_launch {
+  u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
+};
+static_assert(sizeof(mlaf_kernel_launch) == 176, "differs from runtime/device/kernel_launch.h");
+extern "C" __device__ const mlaf_kernel_launch mlaf_mla_qkv_a_mma_814312ed_launch = {
+    0x314b4c4du, sizeof(mlaf_kernel_launch), 76032, {0, 0, 0}, 1, 0, 0, {0, 0}, 0, {}};
+
+constexpr int INNER = 7168, OUTER = 2112, TOKENS = 8, COLS = 1, WAYS = 8, STAGES = 6;
+constexpr int THREADS = 256, TILE = 16, STEP = 256, STEPS = (INNER + STEP - 1) / STEP;
+// What every projection kernel has: y[t, h, :] = W[h] x[t, h, :], of a block's TILE outputs of one head, in passes of TOKENS
+// tokens. Blocks are numbered head by head, tile by tile. Partial sums of WAYS shares of the contraction meet in shared memory.
+constexpr int TILES = (OUTER + TILE - 1) / TILE;
+constexpr int PITCH = TILE + 4; // floats of a token's partial sums: neighbours lie in different banks
+
+// A block's place in the problem, and where its head's tensors begin.
+struct place {
+  int head, first; // first: output of the tile
+  const char *x, *w;
+  char* y;
+};
+MLAF_DEV place my_place(const mlaf_projection_kernel_args& a) {
+  const u32 block = my_block();
+  place p;
+  p.head = (int)(block / TILES);
+  p.first = (int)(block % TILES) * TILE;
+  p.x = a.x + p.head * a.x_head;
+  p.w = a.w + p.head * a.w_head;
+  p.y = a.y + p.head * a.y_head;
+  return p;
+}
+
+// The row of a pass' token; those behind the last one read the last one's.
+MLAF_DEV const char* row_of_x(const mlaf_projection_kernel_args& a, const place& p, i64 t) {
+  return p.x + (t < a.tokens ? t : a.tokens - 1) * a.x_token;
+}
+
+// Sums [WAYS][TOKENS][PITCH] and, with a norm, sums of squares [WAYS][TOKENS]: added up, finished, rounded once, written.
+MLAF_DEV void finish(const mlaf_projection_kernel_args& a, const place& p, i64 t0, const float* sums, const float* squares) {
+#pragma unroll 1
+  for (int i = (int)my_thread(); i < TOKENS * (TILE / 8); i += THREADS) {
+    const int token = i / (TILE / 8), column = i % (TILE / 8) * 8;
+    if (t0 + token >= a.tokens || p.first + column >= OUTER) continue;
+    float v[8] = {};
+    for (int way = 0; way < WAYS; way++) {
+      const float* const from = sums + (way * TOKENS + token) * PITCH + column;
+#pragma unroll
+      for (int k = 0; k < 8; k++) v[k] += from[k];
+    }
+    store(p.y + (t0 + token) * a.y_token + 2 * (p.first + column), pack(v));
+  }
+}
+constexpr int NT = TOKENS / 8;
+constexpr int PITCH_X = 2 * STEP + 16, PITCH_W = 528; // bytes
+constexpr int X_AT = 8448, GAIN_AT = X_AT + TOKENS * PITCH_X, STAGE = 12672; // in a stage
+
+MLAF_DEV void copy_step(const mlaf_projection_kernel_args& a, const place& p, i64 t0, int step, u32 at, int thread) {
+  const int first = step * STEP;
+  constexpr int CHUNKS = STEP / 8, W_ROWS = TILE;
+#pragma unroll
+  for (int i = 0; i < (W_ROWS * CHUNKS + THREADS - 1) / THREADS; i++) {
+    const int n = i * THREADS + thread, row = n / CHUNKS, chunk = n % CHUNKS;
+    if (W_ROWS * CHUNKS % THREADS != 0 && n >= W_ROWS * CHUNKS) break;
+    const int output = p.first + row, value = first + 8 * chunk;
+    const bool real = (OUTER % TILE == 0 || output < OUTER) && (INNER % STEP == 0 || value < INNER);
+    copy16(at + row * PITCH_W + 16 * chunk, real ? p.w + output * a.w_row + 2 * value : p.w, real);
+  }
+#pragma unroll
+  for (int i = 0; i < (TOKENS * (STEP / 8) + THREADS - 1) / THREADS; i++) {
+    const int n = i * THREADS + thread, token = n / (STEP / 8), chunk = n % (STEP / 8), value = first + 8 * chunk;
+    if (TOKENS * (STEP / 8) % THREADS != 0 && n >= TOKENS * (STEP / 8)) break;
+    const bool real = t0 + token < a.tokens && (INNER % STEP == 0 || value < INNER);
+    copy16(at + X_AT + token * PITCH_X + 16 * chunk, real ? p.x + (t0 + token) * a.x_token + 2 * value : p.x, real);
+  }
+}
+
+
+extern "C" __global__ void __launch_bounds__(256, 1) mlaf_mla_qkv_a_mma_814312ed(const mlaf_projection_kernel_args a) {
+  extern __shared__ __align__(128) char memory[];
+  const int thread = (int)my_thread(), lane = thread & 31, warp = thread >> 5, col = warp % COLS, way = warp / COLS;
+  const u32 ring = shared_address(memory);
+  const place p = my_place(a);
+  float* const sums = (float*)memory;
+  float* const squares = sums + WAYS * TOKENS * PITCH;
+  let_next_launch_start();
+  wait_for_previous_launch();
+
+  for (i64 t0 = 0; t0 < a.tokens; t0 += TOKENS) {
+    float s[NT][4] = {};
+#pragma unroll
+    for (int i = 0; i < STAGES - 1; i++) {
+      if (i < STEPS) copy_step(a, p, t0, i, ring + i * STAGE, thread);
+      end_copy_group();
+    }
+    int slot = 0, free = STAGES - 1;
+#pragma unroll 1
+    for (int step = 0; step < STEPS; step++) {
+      wait_for_copies<STAGES - 2>();
+      __syncthreads(); // everybody's copies are there, and the slot of the step before is free
+      if (step + STAGES - 1 < STEPS) copy_step(a, p, t0, step + STAGES - 1, ring + free * STAGE, thread);
+      end_copy_group();
+      const u32 w = ring + slot * STAGE, x = w + X_AT;
+      u32 a0[4], a1[4]; // 16 outputs, values 0..15 and 16..31 of the warp's
+      const u32 wa = w + (16 * col + (lane & 15)) * PITCH_W + 64 * way + (lane >> 4) * 16;
+      load_matrices(a0, wa);
+      load_matrices(a1, wa + 32);
+      const u32 xa = x + (lane & 7) * PITCH_X + 64 * way + (lane >> 3) * 16;
+#pragma unroll
+      for (int n = 0; n < NT; n++) {
+        u32 b[4];
+        load_matrices(b, xa + n * 8 * PITCH_X);
+        mma16(s[n], a0, b[0], b[1]);
+        mma16(s[n], a1, b[2], b[3]);
+      }
+      slot = slot + 1 == STAGES ? 0 : slot + 1;
+      free = free + 1 == STAGES ? 0 : free + 1;
+    }
+    wait_for_copies<0>();
+    __syncthreads();
+    float* const mine = sums + way * TOKENS * PITCH + 16 * col + (lane >> 2);
+#pragma unroll
+    for (int n = 0; n < NT; n++)
+#pragma unroll
+      for (int i = 0; i < 4; i++) mine[(8 * n + 2 * (lane & 3) + (i & 1)) * PITCH + 8 * (i >> 1)] = s[n][i];
+    __syncthreads();
+    finish(a, p, t0, sums, squares);
+    __syncthreads(); // the next pass copies to where the sums are
+  }
+}

@@ -1,0 +1,207 @@
+/* All projections on the emulator: every family, layout, prologue and epilogue verifies, what is wrong in a kernel is found, and
+ * arguments that no launch should get are refused by name. */
+#include <assert.h>
+
+#include "verdict.h"
+
+#include "op/projection_case.h"
+
+/* The templates' header is C++ for the kernel compiler and plain enough for C under other names. */
+typedef int64_t i64;
+typedef uint32_t u32;
+typedef struct template_args template_args;
+#define mlaf_projection_kernel_args template_args
+#define constexpr static const __attribute__((unused))
+#include "../templates/lib/projection/args.h"
+#undef mlaf_projection_kernel_args
+#undef constexpr
+
+static void same_offsets(void **state) {
+#define SAME(field)                                                                                      \
+  assert_int_equal(offsetof(mlaf_projection_kernel_args, field), offsetof(template_args, field));        \
+  assert_int_equal(sizeof(((mlaf_projection_kernel_args *)0)->field), sizeof(((template_args *)0)->field))
+  SAME(x);
+  SAME(y);
+  SAME(gain);
+  SAME(residual);
+  SAME(positions);
+  SAME(sin);
+  SAME(x_token);
+  SAME(w_row);
+  SAME(w_head);
+  SAME(y_token);
+  SAME(residual_token);
+  SAME(table_row);
+  SAME(table_rows);
+  SAME(tokens);
+  SAME(eps);
+  SAME(flags);
+  assert_int_equal(sizeof(mlaf_projection_kernel_args), sizeof(template_args));
+  assert_int_equal(PROJECTION_TABLE_16, MLAF_PROJECTION_TABLE_16);
+}
+
+/* --- all there is --- */
+
+static const char *const variants[][2] = {
+    /* layout=outputs: W[h] of heads, one of all; odd dims; every class of tokens */
+    {"mla_v_out:h3,r512,v128,bf16,t1", "dot:cols=1,depth=2,pass=1,threads=512/s1"},
+    {"mla_v_out:h2,r96,v32,f16,t3", "dot:cols=2,depth=4,pass=4,threads=256/s1"},
+    {"mla_v_out:h2,r512,v128,bf16,t8", "mfma:blocks=1,depth=4,pass=16,waves=4/s1"},
+    {"mla_v_out:h1,r256,v64,f16,t40", "mfma:blocks=4,depth=2,pass=64,waves=2/s1"},
+    {"mla_v_out:h2,r160,v96,bf16,t17", NULL},
+    {"mla_qkv_a:d512,l64,r96,p32,bf16,t2", "dot:cols=4,depth=2,pass=2,threads=256/s1"},
+    {"mla_qkv_a:d512,l96,r128,p64,f16,t16", "mfma:blocks=2,depth=1,pass=16,waves=8/s1"},
+    {"mla_qkv_a:d320,l0,r64,p0,bf16,t20", "mfma:blocks=1,depth=2,pass=32,waves=2/s1"},
+    {"mla_q_b:l192,h2,n64,p32,norm,bf16,t2", "dot:cols=2,depth=2,pass=2,threads=256/s1"},
+    {"mla_q_b:l256,h1,n128,p64,norm,bf16,t33", "mfma:blocks=2,depth=1,pass=64,waves=4/s1"},
+    {"mla_q_b:l256,h1,n128,p64,norm,f16,t5", "mfma:blocks=4,depth=2,pass=16,waves=2/s1"},
+    {"mla_q_b:l256,h1,n128,p0,bf16,t1", NULL},
+    {"mla_o_proj:d192,h3,v64,residual,bf16,t4", "dot:cols=1,depth=4,pass=4,threads=512/s1"},
+    {"mla_o_proj:d192,h3,v64,residual,f16,t31", "mfma:blocks=2,depth=1,pass=32,waves=2/s1"},
+    {"mla_o_proj:d192,h4,v128,bf16,t9", "mfma:blocks=1,depth=4,pass=16,waves=4/s1"},
+    /* layout=inputs: every style, no rope, outputs that fill no tile */
+    {"mla_q_absorb:h3,n128,p64,r512,bf16,pairs,t1", "dot:cols=8,depth=4,pass=1,threads=128/s1"},
+    {"mla_q_absorb:h2,n96,p32,r160,f16,halves,t4", "dot:cols=16,depth=8,pass=4,threads=256/s1"},
+    {"mla_q_absorb:h2,n192,p64,r96,bf16,unrotated,t2", "dot:cols=4,depth=4,pass=2,threads=256/s1"},
+    {"mla_q_absorb:h2,n128,p64,r512,bf16,pairs,t16", "mfma:blocks=8,depth=2,pass=16,waves=4/s1"},
+    {"mla_q_absorb:h1,n64,p32,r96,f16,halves,t33", "mfma:blocks=4,depth=1,pass=32,waves=2/s1"},
+    {"mla_q_absorb:h2,n64,p0,r32,bf16,t6", NULL},
+};
+
+static void every_kind_verifies(void **state) {
+  verdict_bench b;
+  open_verdicts(&b);
+  for (size_t i = 0; i < sizeof variants / sizeof *variants; i++)
+    for (int inject = MLAF_INJECT_NONE; inject <= MLAF_INJECT_OOB_PAGE; inject++) {
+      mlaf_verify_result r;
+      if (verdict_of(&b, variants[i][0], variants[i][1], NULL, NULL, (mlaf_inject)inject, &r))
+        fail_msg("%s %s: %s", variants[i][0], variants[i][1] ? variants[i][1] : "baseline", r.detail);
+      assert_true(r.rows > 0 && (r.error > 0 || inject) && r.error <= 2.5e-3);
+    }
+  close_verdicts(&b);
+}
+
+/* --- mistakes --- */
+
+#define DOT "mla_q_b:l192,h2,n64,p32,norm,bf16,t2", "dot:cols=2,depth=2,pass=2,threads=256/s1"
+#define TURN "mla_q_absorb:h2,n96,p32,r160,f16,halves,t4", "dot:cols=16,depth=8,pass=4,threads=256/s1"
+#define PAIRS "mla_q_absorb:h2,n64,p32,r96,bf16,pairs,t3", "mfma:blocks=4,depth=1,pass=16,waves=2/s1"
+#define MFMA "mla_q_b:l256,h1,n128,p64,norm,f16,t5", "mfma:blocks=4,depth=2,pass=16,waves=2/s1"
+#define ADD "mla_o_proj:d192,h3,v64,residual,f16,t31", "mfma:blocks=2,depth=1,pass=32,waves=2/s1"
+#define HEADS "mla_v_out:h2,r160,v96,bf16,t17", "mfma:blocks=4,depth=1,pass=16,waves=1/s1"
+
+static const struct {
+  const char *problem, *name, *from, *to;
+} mistakes[] = {
+    {HEADS, "a.w + p.head * a.w_head", "a.w + p.head * (2 * INNER * OUTER)"},
+    {HEADS, "a.y + p.head * a.y_head", "a.y + p.head * (2 * OUTER)"},
+    {HEADS, "a.x + p.head * a.x_head", "a.x"},
+    {HEADS, "p.first + column >= OUTER", "p.first + column > OUTER"},
+    {HEADS, "t0 + token >= a.tokens", "t0 + token > a.tokens"},
+    {HEADS, "for (int way = 0; way < WAYS; way++) {", "for (int way = 1; way < WAYS; way++) {"},
+    {HEADS, "mine[16 * b + 4 * group + r]", "mine[16 * b + 4 * group + (r ^ 1)]"},
+    {HEADS, "u + 0x7fffu + (u >> 16 & 1u)", "u"}, /* rounded towards zero */
+    {DOT, ", a.eps)", ", 0.0f)"},
+    {DOT, "v[t][i] *= g[i];", ";"},
+    {DOT, "d < LANES; d *= 2", "d < LANES / 4; d *= 2"},
+    {MFMA, "v[k] *= factor", "v[k] *= 1.0f"},
+    {MFMA, "multiply2(v[i], gain[n][i])", "multiply2(v[i], gain[0][i])"},
+    {ADD, "v[k] += r[k]", "v[k] -= r[k]"},
+    {ADD, "* a.residual_token", "* (2 * OUTER)"},
+    {TURN, "p = multiply_add(p, c[k], -across)", "p = multiply_add(p, c[k], across)"},
+    {TURN, "16 * item;\n    char* const to", "16 * ITEM_CHUNKS * item;\n    char* const to"},
+    {TURN, "x[t * (ROWS * WAYS) + row]", "x[row]"},
+    {TURN, "row = first + r * WAYS", "row = first + r"},
+    {PAIRS, "(u64)position < (u64)a.table_rows", "position < a.table_rows"},
+    {PAIRS, "a.sin + position * a.table_row", "a.cos + position * a.table_row"},
+    {PAIRS, "i < a.tokens * ITEMS", "i < (a.tokens - 1) * ITEMS"},
+    {PAIRS, "join_hi(w[n][0][i], w[n][1][i])", "join_lo(w[n][0][i], w[n][1][i])"},
+    {PAIRS, "if (p.first == 0) turn_rows", "if (false) turn_rows"},
+};
+
+static void mistakes_are_found(void **state) {
+  verdict_bench b;
+  open_verdicts(&b);
+  for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; i++) {
+    mlaf_verify_result r;
+    const mlaf_status st =
+        verdict_of(&b, mistakes[i].problem, mistakes[i].name, mistakes[i].from, mistakes[i].to, MLAF_INJECT_NONE, &r);
+    if (st != MLAF_E_INCORRECT && st != MLAF_E_FAULT)
+      fail_msg("'%s' as '%s' in %s: %s", mistakes[i].from, mistakes[i].to, mistakes[i].problem, mlaf_status_text(st));
+    assert_true(r.detail[0]);
+  }
+  close_verdicts(&b);
+}
+
+/* --- arguments --- */
+
+static mlaf_point point(const char *text) {
+  mlaf_point p;
+  char why[200] = "";
+  if (mlaf_point_parse(NULL, text, &p, why, sizeof why)) fail_msg("%s", why);
+  return p;
+}
+
+static void refused(const mlaf_bound *b, const mlaf_projection_args *a, const char *why) {
+  mlaf_err err = {MLAF_OK, ""};
+  assert_int_equal(b->point.op->calls->check_args(b, 1, a, &err), MLAF_E_ARG);
+  if (!strstr(err.text, why)) fail_msg("'%s' does not say '%s'", err.text, why);
+}
+
+static void arguments_are_checked(void **state) {
+  _Alignas(16) static char memory[64];
+  mlaf_err err = {MLAF_OK, ""};
+  mlaf_bound b = {.point = point("mla_q_absorb:h2,n64,p32,r96,bf16,pairs,t3"), .knob = 1};
+  b.stage[0] = (mlaf_stage){.threads = 64, .rows_per_wg = 32};
+  const mlaf_calls *calls = b.point.op->calls;
+  mlaf_projection_args good = MLAF_PROJECTION_ARGS_INIT, a;
+  assert_int_equal(calls->check_args(&b, 1, &good, &err), MLAF_OK); /* no tokens: nothing is looked at */
+  mlaf_prepared launch = {.n = 7};
+  assert_int_equal(calls->prepare(&b, 1, &good, &launch, &err), MLAF_OK);
+  assert_int_equal(launch.n, 0);
+  good.tokens = 5;
+  good.x = good.w = good.cos = memory;
+  good.y = memory;
+  good.positions = (const int64_t *)(const void *)memory;
+  good.table_rows = 3;
+  assert_int_equal(calls->check_args(&b, 1, &good, &err), MLAF_OK);
+  assert_int_equal(calls->prepare(&b, 1, &good, &launch, &err), MLAF_OK);
+  assert_int_equal(launch.n, 1);
+  assert_int_equal(launch.launches[0].grid[0], 2 * 3); /* heads, tiles of 32 of 96 */
+  const mlaf_projection_kernel_args *k = (const void *)launch.parameters;
+  assert_int_equal(k->x_token, 2 * 2 * 96);
+  assert_int_equal(k->w_head, 2 * 64 * 96);
+  assert_int_equal(k->y_head, 2 * 128);
+  assert_ptr_equal(k->sin, memory + 4 * 16);
+#define REFUSED(field, value, why) (a = good, a.field = value, refused(&b, &a, why))
+  REFUSED(tokens, -1, "tokens is -1");
+  REFUSED(x, NULL, "x is NULL");
+  REFUSED(w, memory + 2, "must be 16-byte aligned");
+  REFUSED(positions, NULL, "positions is NULL");
+  REFUSED(cos, NULL, "cos is NULL");
+  REFUSED(residual, memory, "residual is");
+  REFUSED(norm_weight, memory, "the problem has none");
+  REFUSED(x_token_stride, 196, "x_token_stride is 196");
+  REFUSED(x_head_stride, 88, "from 96 on");
+  REFUSED(w_row_stride, 64, "w_row_stride is 64");
+  REFUSED(table_row_stride, 16, "from 32 on");
+  REFUSED(table_rows, -1, "table_rows is -1");
+  REFUSED(flags, 2, "flags is 0x2");
+  REFUSED(reserved, 1, "reserved is 1");
+  b.point = point("mla_q_b:l64,h1,n32,p32,norm,bf16");
+  a = (mlaf_projection_args)MLAF_PROJECTION_ARGS_INIT;
+  a.tokens = 1, a.x = a.w = memory, a.y = memory;
+  refused(&b, &a, "norm_weight is NULL");
+  a.norm_weight = memory, a.eps = -1;
+  refused(&b, &a, "eps is -1");
+  const char *params = "dtype=bf16,heads=1,nope=32,norm=1,pass=8,q_rank=64,rope=32";
+  assert_int_equal(calls->check_shape(&b.point, "k", params, &err), MLAF_OK);
+  assert_int_equal(calls->check_shape(&b.point, "k", "dtype=bf16,norm=0", &err), MLAF_E_ARG);
+  assert_non_null(strstr(err.text, "norm=0"));
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(same_offsets), cmocka_unit_test(arguments_are_checked),
+                                     cmocka_unit_test(every_kind_verifies), cmocka_unit_test(mistakes_are_found)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

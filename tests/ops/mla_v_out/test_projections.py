@@ -1,0 +1,114 @@
+"""The projections from Python, over the emulator with plain buffers, against plain Python."""
+import math
+import random
+import struct
+import unittest
+
+import mlaforge
+from buffers import Buffer, bf16, values, wide
+
+H, N, P, R, V, D, TOKENS = 2, 32, 32, 64, 32, 128, 3
+
+
+class ProjectionTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.ctx = mlaforge.Context(device="emu:gfx942")
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.ctx.close()
+
+    def setUp(self):
+        self.rng = random.Random(11)
+
+    def tensor(self, shape, strides=None):
+        """A buffer of bf16, and its rows as floats by their index."""
+        n = math.prod(shape) if strides is None else 1 + sum((s - 1) * t for s, t in zip(shape, strides))
+        bits = [bf16(self.rng.gauss(0, 1)) for _ in range(n)]
+        buffer = Buffer(self.ctx, shape, "bfloat16", bits, strides)
+        steps = buffer.stride()
+
+        def row(*at):
+            first = sum(i * s for i, s in zip(at, steps))
+            return [wide(b) for b in bits[first:first + shape[-1]]]
+        return buffer, row
+
+    def empty(self, *shape):
+        return Buffer(self.ctx, shape, "bfloat16", [0] * math.prod(shape))
+
+    def near(self, buffer, want):
+        got = [wide(b) for b in values(buffer)]
+        self.assertEqual(len(got), len(want))
+        off = math.sqrt(sum((g - w) ** 2 for g, w in zip(got, want)) / sum(w * w for w in want))
+        self.assertLess(off, 2.5e-3)
+
+    @staticmethod
+    def dot(a, b):
+        return sum(x * y for x, y in zip(a, b))
+
+    def test_v_out_reads_the_last_rows_of_kv_b(self):
+        u, u_row = self.tensor((TOKENS, H, R), (H * R + 8, R, 1))
+        kv_b, w_row = self.tensor((H, N + V, R))
+        y = self.empty(TOKENS, H, V)
+        self.assertIs(mlaforge.mla_v_out(u, kv_b, v=V, out=y, ctx=self.ctx), y)
+        self.near(y, [self.dot(u_row(t, h), w_row(h, N + v)) for t in range(TOKENS) for h in range(H) for v in range(V)])
+
+    def test_q_absorb_turns_the_rope_columns(self):
+        q, q_row = self.tensor((TOKENS, H, N + P))
+        kv_b, w_row = self.tensor((H, N + V, R))
+        code = f"{5 * P}f"
+        flat = struct.unpack(code, struct.pack(code, *(self.rng.uniform(-1, 1) for _ in range(5 * P))))
+        table, positions = Buffer(self.ctx, (5, P), "float32", flat), [4, 0, 2]
+        at = Buffer(self.ctx, (TOKENS,), "int64", positions)
+        for style in ("pairs", "halves", "unrotated"):
+            y, want = self.empty(TOKENS, H, R + P), []
+            mlaforge.mla_q_absorb(q, kv_b, at, table, nope=N, style=style, out=y, ctx=self.ctx)
+            for t in range(TOKENS):
+                cos, sin = flat[positions[t] * P:][:P // 2], flat[positions[t] * P + P // 2:][:P // 2]
+                for h in range(H):
+                    row = q_row(t, h)
+                    want += [sum(row[n] * w_row(h, n)[r] for n in range(N)) for r in range(R)]
+                    rope = row[N:]
+                    for i in range(P // 2 if style != "unrotated" else 0):
+                        a, b = (i, i + P // 2) if style == "halves" else (2 * i, 2 * i + 1)
+                        rope[a], rope[b] = rope[a] * cos[i] - rope[b] * sin[i], rope[b] * cos[i] + rope[a] * sin[i]
+                    want += rope
+            self.near(y, want)
+
+    def test_flat_projections(self):
+        x, x_row = self.tensor((TOKENS, D), (D + 16, 1))
+        w, w_row = self.tensor((R + P + 32, D))
+        y = self.empty(TOKENS, R + P + 32)
+        mlaforge.mla_qkv_a(x, w, rank=R, rope=P, out=y, ctx=self.ctx)
+        self.near(y, [self.dot(x_row(t), w_row(o)) for t in range(TOKENS) for o in range(R + P + 32)])
+        g, g_row = self.tensor((D,))
+        b, b_row = self.tensor((H * (N + P), D))
+        y, want = self.empty(TOKENS, H * (N + P)), []
+        mlaforge.mla_q_b(x, b, nope=N, rope=P, norm_weight=g, eps=1e-3, out=y, ctx=self.ctx)
+        for t in range(TOKENS):
+            factor = 1 / math.sqrt(self.dot(x_row(t), x_row(t)) / D + 1e-3)
+            normed = [v * factor * w for v, w in zip(x_row(t), g_row())]
+            want += [self.dot(normed, b_row(o)) for o in range(H * (N + P))]
+        self.near(y, want)
+        o, o_row = self.tensor((TOKENS, H * V))
+        wo, wo_row = self.tensor((D, H * V))
+        y = self.empty(TOKENS, D)
+        mlaforge.mla_o_proj(o, wo, v=V, residual=x, out=y, ctx=self.ctx)
+        self.near(y, [self.dot(o_row(t), wo_row(i)) + x_row(t)[i] for t in range(TOKENS) for i in range(D)])
+
+    def test_what_does_not_fit_is_named(self):
+        u, _ = self.tensor((TOKENS, H, R))
+        kv_b, _ = self.tensor((H, N + V, R))
+        narrow, _ = self.tensor((H, N + V, R - 32))
+        y = self.empty(TOKENS, H, V)
+        with self.assertRaisesRegex(Exception, "kv_b has the shape"):
+            mlaforge.mla_v_out(u, narrow, v=V, out=y, ctx=self.ctx)
+        with self.assertRaisesRegex(Exception, "out has the shape"):
+            mlaforge.mla_v_out(u, kv_b, v=N // 2, out=y, ctx=self.ctx)
+        with self.assertRaisesRegex(Exception, "fewer than nope"):
+            mlaforge.mla_q_absorb(u, kv_b, nope=R + 32, out=y, ctx=self.ctx)
+
+
+if __name__ == "__main__":
+    unittest.main()
