@@ -32,6 +32,20 @@ if("gen" IN_LIST MLAF_ROOMS AND "compile" IN_LIST MLAF_ROOMS)
     ENVIRONMENT "MLAF_SOURCE_DIR=${CMAKE_SOURCE_DIR};MLAF_BUILD_DIR=${CMAKE_BINARY_DIR}")
 endif()
 
+# Most tests want code objects, and the same ones as other tests. A worker that remembers what was compiled in this build serves them;
+# the compiler's own tests, those of the emulator (which compile each text once) and what is installed have the real one.
+if(TARGET mlaforge-worker)
+  get_target_property(worker_sources mlaforge-worker SOURCES)
+  list(TRANSFORM worker_sources PREPEND ${CMAKE_SOURCE_DIR}/)
+  list(TRANSFORM worker_sources REPLACE ".*/worker_main\\.c" ${CMAKE_SOURCE_DIR}/tests/compile/memo_worker.c)
+  add_executable(memo-worker ${worker_sources})
+  target_include_directories(memo-worker PRIVATE ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/runtime)
+  target_compile_definitions(memo-worker PRIVATE REAL_WORKER="$<TARGET_FILE:mlaforge-worker>" MEMO_DIR="${CMAKE_BINARY_DIR}/compile-memo")
+  target_compile_options(memo-worker PRIVATE -fno-sanitize=all)
+  target_link_libraries(memo-worker PRIVATE ${CMAKE_DL_LIBS} Threads::Threads)
+  set_target_properties(memo-worker PROPERTIES LINK_OPTIONS "")
+endif()
+
 # What tools/same-code.lua and tools/rehash.lua compile with.
 if("compile" IN_LIST MLAF_ROOMS)
   add_executable(compile-texts ${CMAKE_SOURCE_DIR}/tools/compile-texts.c)
@@ -70,29 +84,24 @@ if(TARGET mlaf_emu AND TARGET mlaf_gen AND TARGET mlaf_plan)
   target_link_libraries(emu-ragged PRIVATE mlaf_rooms PkgConfig::CMOCKA)
 endif()
 
-# The vendored loader is in no room: other projects compile it.
+# The vendored loader is in no room: other projects compile it. Tests of any operation may link it.
+file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/runtime/embed/*.c ${CMAKE_SOURCE_DIR}/runtime/ops/*/embed/*.c)
+file(GLOB folders CONFIGURE_DEPENDS LIST_DIRECTORIES true ${CMAKE_SOURCE_DIR}/runtime/embed ${CMAKE_SOURCE_DIR}/runtime/ops/*/embed)
+add_library(embedded_loader STATIC ${sources})
+target_include_directories(embedded_loader PUBLIC ${folders})
+target_link_libraries(embedded_loader PUBLIC ${CMAKE_DL_LIBS})
 if(TARGET fakecuda)
-  add_executable(test_embed ${CMAKE_SOURCE_DIR}/tests/embed/test_embed.c ${CMAKE_SOURCE_DIR}/runtime/embed/mlaf_embed.c)
-  target_include_directories(test_embed PRIVATE ${CMAKE_SOURCE_DIR}/tests ${CMAKE_SOURCE_DIR}/runtime ${CMAKE_SOURCE_DIR}/include)
-  target_link_libraries(test_embed PRIVATE PkgConfig::CMOCKA ${CMAKE_DL_LIBS} m)
-  add_test(NAME embed/test_embed COMMAND test_embed)
-  # Its nearest rule beside the library's; it includes the loader's source.
-  add_executable(test_nearest ${CMAKE_SOURCE_DIR}/tests/embed/test_nearest.c)
-  target_include_directories(test_nearest PRIVATE ${CMAKE_SOURCE_DIR}/tests)
-  target_link_libraries(test_nearest PRIVATE mlaf_rooms PkgConfig::CMOCKA)
-  add_test(NAME embed/test_nearest COMMAND test_nearest)
-  # The library and the loader launch the same.
-  add_executable(test_fitted ${CMAKE_SOURCE_DIR}/tests/embed/test_fitted.c ${CMAKE_SOURCE_DIR}/runtime/embed/mlaf_embed.c)
-  target_include_directories(test_fitted PRIVATE ${CMAKE_SOURCE_DIR}/tests)
-  target_link_libraries(test_fitted PRIVATE mlaf_rooms PkgConfig::CMOCKA)
-  add_test(NAME embed/test_fitted COMMAND test_fitted)
-  # Block tables, by both, with nothing but a bundle.
-  add_executable(test_tables ${CMAKE_SOURCE_DIR}/tests/embed/test_tables.c ${CMAKE_SOURCE_DIR}/runtime/embed/mlaf_embed.c)
-  target_include_directories(test_tables PRIVATE ${CMAKE_SOURCE_DIR}/tests)
-  target_link_libraries(test_tables PRIVATE mlaf_rooms PkgConfig::CMOCKA)
-  add_test(NAME embed/test_tables COMMAND test_tables)
-  set_tests_properties(embed/test_embed embed/test_nearest embed/test_fitted embed/test_tables PROPERTIES LABELS t1
-    ENVIRONMENT "MLAF_BUILD_DIR=${CMAKE_BINARY_DIR}")
+  # Both over a fake driver; test_nearest: its rule beside the library's; test_fitted: the two launch the same; test_tables: block
+  # tables, by both, with nothing but a bundle; test_other_op: an operation that is none of the library's.
+  file(GLOB tests CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/embed/test_*.c)
+  foreach(source IN LISTS tests)
+    get_filename_component(name ${source} NAME_WE)
+    add_executable(${name} ${source})
+    target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/tests)
+    target_link_libraries(${name} PRIVATE embedded_loader mlaf_rooms PkgConfig::CMOCKA)
+    add_test(NAME embed/${name} COMMAND ${name})
+    set_tests_properties(embed/${name} PROPERTIES LABELS t1 ENVIRONMENT "MLAF_BUILD_DIR=${CMAKE_BINARY_DIR}")
+  endforeach()
 endif()
 
 # What users of the other kinds do with a build: install it, embed it, call it from Python. Not with sanitizers: programs that are
@@ -190,6 +199,9 @@ foreach(test IN LISTS all)
   if(test MATCHES "^(emu|kernels|install|python|hip)/|^compile/test_co|^check/test_(soak|toy)|^plan/test_(alloc|latency|plan|refused)|^ops/[a-z_0-9]+/test_([a-z_]+_)?(launch|kernels)|^bundle/test_(bundle(_tables)?|manifest_changed)$" OR
      test MATCHES "^cli/test_(cli_alloc|cli_files|cli_signals|cli_kill|cli_run|full_disk|profile)|^cli/ship_tuning|^tune/test_tune_api|^gen/resources$|^embed/embed_copy|test_nvrtc|bundle_nvidia")
     set_property(TEST ${test} APPEND PROPERTY LABELS rocm)
+  endif()
+  if(TARGET memo-worker AND NOT test MATCHES "^(compile|emu|install)/")
+    set_property(TEST ${test} APPEND PROPERTY ENVIRONMENT "MLAF_WORKER=$<TARGET_FILE:memo-worker>")
   endif()
   if(test MATCHES "nvrtc|nvidia")
     set_property(TEST ${test} APPEND PROPERTY LABELS nvrtc)

@@ -3,8 +3,7 @@
 --   fields:OP   of gen/ops/OP/fields.lua, the C table of the record (the build)
 --   doc:OP      the page of docs/ that has "<!-- fields of OP -->", with the table made anew
 --   python      python/mlaforge/fields.py: those of mla_decode, whose problem is a struct of the library
---   embed       runtime/embed/mlaf_embed.h with what stands between its marks ("<fields>" to "</fields>")
---   loader      runtime/embed/mlaf_embed.c with the functions behind such a mark
+--   embed:OP    runtime/ops/OP/embed/mlaf_embed_OP.h with what stands between its marks ("<problem>" to "</problem>")
 local what, root, file = arg[1], arg[2], arg[3]
 local limits = dofile(root .. "/gen/limits.lua")
 local function fields_of(op) return dofile(root .. "/gen/ops/" .. op .. "/fields.lua") end
@@ -111,12 +110,6 @@ end
 -- --- the vendored loader, which other projects compile without a generator ---
 local part = {}
 
-function part.fields(fields)
-  local names = {}
-  for i, f in ipairs(fields) do names[i] = f.field end
-  return "  int32_t " .. table.concat(names, ", ") .. ";\n"
-end
-
 function part.problem(fields)
   local out = {}
   for i, f in ipairs(fields) do
@@ -124,36 +117,22 @@ function part.problem(fields)
     for k, word in ipairs(f.words or {}) do values[k] = ("%d: %s"):format(k - 1, word == "" and "not" or word) end
     out[i] = ("  int32_t %s;%s /* %s (%s) */\n"):format(f.field, (" "):rep(9 - #f.field), f.about,
       f.words and table.concat(values, ", ") or range(f))
+    if #out[i] > 130 then out[i] = out[i]:gsub(" %(0:", "\n" .. (" "):rep(24) .. "(0:") end
   end
   return table.concat(out)
 end
 
--- Is a row of a problem's shape? A field that says nothing is left out.
-function part.shaped(fields)
-  local out, column = "static int shaped(const mlaf_embed_row *r, const mlaf_embed_problem *p) {\n  return ", 9
-  for i, f in ipairs(fields) do
-    local equal = ("r->%s == p->%s"):format(f.field, f.field)
-    if f.moot then equal = ("(p->%s == %d || %s)"):format(f.moot.field, f.moot.at, equal) end
-    if not f.size then
-      local wraps = column + #equal > 122
-      out = out .. (i == 1 and "" or wraps and " &&\n         " or " && ") .. equal
-      column = (wraps and 9 or column) + #equal + 4
-    end
-  end
-  return out .. ";\n}\n"
-end
-
-local function marked(file, pattern)
-  local f = assert(io.open(root .. "/runtime/embed/" .. file, "rb"))
+function make.embed(op)
+  local f = assert(io.open(("%s/runtime/ops/%s/embed/mlaf_embed_%s.h"):format(root, op, op), "rb"))
   local text = f:read("a")
   f:close()
-  return (text:gsub(pattern, function(first, name, last) return first .. part[name](fields_of("mla_decode")) .. (last or "") end))
+  return (text:gsub("( */%* <(%l+)> %*/\n).-( */%* </%l+> %*/\n)", function(first, name, last)
+    return first .. part[name](fields_of(op)) .. last
+  end))
 end
-function make.embed() return marked("mlaf_embed.h", "( */%* <(%l+)> %*/\n).-( */%* </%l+> %*/\n)") end
-function make.loader() return marked("mlaf_embed.c", "(/%* <(%l+)> %*/\n).-\n}\n") end
 
 local name, op = what:match("^(%l+):?([%l%d_]*)$")
-local text = assert(make[name], "header, fields:OPERATION, doc:OPERATION, python, embed or loader?")(op)
+local text = assert(make[name], "header, fields:OPERATION, doc:OPERATION, python or embed:OPERATION?")(op)
 local to = file and assert(io.open(file, "wb")) or io.stdout
 assert(to:write(text))
 assert(to:flush())

@@ -17,7 +17,7 @@ local FLOORS = {
   { "tune", "bundle" },
   { "plan" },
   { "ops/*/face" }, -- public functions that take an operation's typed structs
-  { "embed" },
+  { "embed", "ops/*/embed" },
   { "cli" },
 }
 -- Devices are reached by the calls of runtime/device, never by their headers.

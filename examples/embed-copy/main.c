@@ -107,17 +107,17 @@ static void reference(const uint16_t *q, const uint16_t *cache, const int32_t *p
 
 /* The lists made on the device from a block table: rows of page ids, and lengths. */
 static int use_block_table(mlaf_embed *e, const mlaf_embed_plan *plan, const int32_t *kv, const int32_t *indices,
-                           mlaf_embed_args *a, char *why, size_t why_size) {
+                           mlaf_embed_decode_args *a, char *why, size_t why_size) {
   enum { WIDTH = 4 };
   int32_t table[BATCH * WIDTH];
   for (int i = 0; i < BATCH * WIDTH; i++) table[i] = -1; /* behind a request's pages anything may stand */
   for (int b = 0; b < BATCH; b++)
     for (int k = kv[b]; k < kv[b + 1]; k++) table[b * WIDTH + k - kv[b]] = indices[k];
-  if (mlaf_embed_tables_open(e, why, why_size)) return 1;
-  const mlaf_embed_tables t = {.block_table = to_device(table, sizeof table), .seq_lens = to_device(lengths, sizeof lengths),
-                               .width = WIDTH, .q_tokens = 1};
-  const size_t size = mlaf_embed_tables_size(BATCH, WIDTH);
-  return mlaf_embed_tables_make(plan, &t, to_device(NULL, size), size, a, NULL, why, why_size) != MLAF_EMBED_OK;
+  if (mlaf_embed_decode_tables_open(e, why, why_size)) return 1;
+  const mlaf_embed_decode_tables t = {.block_table = to_device(table, sizeof table),
+                                      .seq_lens = to_device(lengths, sizeof lengths), .width = WIDTH, .q_tokens = 1};
+  const size_t size = mlaf_embed_decode_tables_size(BATCH, WIDTH);
+  return mlaf_embed_decode_tables_make(plan, &t, to_device(NULL, size), size, a, NULL, why, why_size) != MLAF_EMBED_OK;
 }
 
 int main(int argc, char **argv) {
@@ -140,15 +140,15 @@ int main(int argc, char **argv) {
     fprintf(stderr, "no device: %s\n", why);
     return 1;
   }
-  const mlaf_embed_problem problem = {HEADS, RANK, ROPE, 1, 0, MLAF_EMBED_BF16, PAGE, BATCH,
+  const mlaf_embed_decode_problem problem = {HEADS, RANK, ROPE, 1, 0, MLAF_EMBED_DECODE_BF16, PAGE, BATCH,
                                       argc > 1 ? (int32_t)strtol(argv[1], NULL, 10) : 200}; /* of which shape the kernel is */
   const mlaf_embed_plan *plan = NULL;
-  if (mlaf_embed_plan_get(e, &problem, &plan, why, sizeof why)) {
+  if (mlaf_embed_decode_plan(e, &problem, &plan, why, sizeof why)) {
     fprintf(stderr, "no plan: %s\n", why);
     return 1;
   }
   open_memory(mlaf_embed_target_name(e));
-  mlaf_embed_args a = {.batch = BATCH, .num_pages = PAGES, .total_q = BATCH, .scale = scale};
+  mlaf_embed_decode_args a = {.batch = BATCH, .num_pages = PAGES, .total_q = BATCH, .scale = scale};
   a.q = to_device(q, sizeof q);
   a.ckv = to_device(cache, sizeof cache);
   a.qo_indptr = to_device(qo, sizeof qo);
@@ -157,9 +157,9 @@ int main(int argc, char **argv) {
   a.kv_last_page_lens = to_device(last, sizeof last);
   a.o = to_device(NULL, sizeof o);
   a.lse = to_device(NULL, BATCH * HEADS * sizeof(float));
-  a.workspace_size = mlaf_embed_workspace(plan, a.total_q);
+  a.workspace_size = mlaf_embed_decode_workspace(plan, a.total_q);
   a.workspace = to_device(NULL, a.workspace_size);
-  if (mlaf_embed_execute(plan, &a, NULL, why, sizeof why)) {
+  if (mlaf_embed_decode_execute(plan, &a, NULL, why, sizeof why)) {
     fprintf(stderr, "launch: %s\n", why);
     return 1;
   }
@@ -177,13 +177,13 @@ int main(int argc, char **argv) {
       }
     }
   const double error = sqrt(off / size);
-  printf("%s, %d splits, %zu bytes of workspace, relative error %.2e\n", mlaf_embed_target_name(e), mlaf_embed_plan_splits(plan),
+  printf("%s, %d splits, %zu bytes of workspace, relative error %.2e\n", mlaf_embed_target_name(e), mlaf_embed_plan_knob(plan),
          a.workspace_size, error);
 
   static uint16_t again[BATCH * HEADS * RANK];
   a.o = to_device(again, sizeof again); /* zeros */
   a.qo_indptr = a.kv_indptr = a.kv_indices = a.kv_last_page_lens = NULL;
-  if (use_block_table(e, plan, kv, indices, &a, why, sizeof why) || mlaf_embed_execute(plan, &a, NULL, why, sizeof why)) {
+  if (use_block_table(e, plan, kv, indices, &a, why, sizeof why) || mlaf_embed_decode_execute(plan, &a, NULL, why, sizeof why)) {
     fprintf(stderr, "block table: %s\n", why);
     return 1;
   }

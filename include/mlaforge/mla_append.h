@@ -18,7 +18,8 @@ enum {
 
 /* Device pointers of the plan's device. T tokens, H heads, R rank, P rope. Strides in elements; a row of the cache counts 16-bit
  * elements of paged and split caches, bytes of the others. All but slots, positions and scale_at 16-byte aligned, all strides a
- * multiple of 16 bytes. A stride of 0: dense. */
+ * multiple of 16 bytes. A stride of 0: dense. norm_weight, cos and sin are constants: the launch before this one on its stream
+ * must not write them. */
 typedef struct mlaf_append_args {
   uint32_t struct_size;       /* sizeof(mlaf_append_args), set by MLAF_APPEND_ARGS_INIT */
   uint32_t flags;             /* MLAF_APPEND_* */

@@ -199,8 +199,8 @@ static mlaf_status ask_all(asking *a, mlaf_err *err) {
 
 /* --- into the tables --- */
 
-static int kernel_index(make_target *t, const mlaf_kernel_ref *ref, const mlaf_kernel_desc *k, int stage, bool verified,
-                        bool baseline) {
+static int kernel_index(make_target *t, const mlaf_op *op, const mlaf_kernel_ref *ref, const mlaf_kernel_desc *k, int stage,
+                        bool verified, bool baseline) {
   for (size_t i = 0; i < t->n_kernels; i++)
     if (!strcmp(t->kernels[i].ref.symbol, ref->symbol)) {
       t->kernels[i].verified |= verified;
@@ -214,14 +214,14 @@ static int kernel_index(make_target *t, const mlaf_kernel_ref *ref, const mlaf_k
     t->kernels = grown;
     t->cap_kernels = cap;
   }
-  t->kernels[t->n_kernels] = (make_kernel){.ref = *ref, .step = k->step, .slots = k->slots, .stage = stage,
+  t->kernels[t->n_kernels] = (make_kernel){.ref = *ref, .step = k->step, .slots = k->slots, .op = op, .stage = stage,
                                            .verified = verified, .baseline = baseline};
   if (k->template_name) t->kernels[t->n_kernels].budget = mlaf_budget_of(k);
   return (int)t->n_kernels++;
 }
 
 /* Completes a choice by what its variant says. */
-static mlaf_status enter(make_target *t, make_choice *c, const mlaf_variant *v, mlaf_err *err) {
+static mlaf_status enter(make_target *t, const mlaf_op *op, make_choice *c, const mlaf_variant *v, mlaf_err *err) {
   mlaf_build b;
   mlaf_status st = mlaf_build_init(v, &b, err);
   if (st) return st;
@@ -231,7 +231,7 @@ static mlaf_status enter(make_target *t, make_choice *c, const mlaf_variant *v, 
   bool all = c->variant != NULL;
   for (int i = 0; i < MLAF_STAGES_MAX; i++) {
     const bool has = v->kernels[i].template_name != NULL;
-    c->kernels[i] = has ? kernel_index(t, &b.refs[i], &v->kernels[i], i, verified, baseline) : NO_KERNEL;
+    c->kernels[i] = has ? kernel_index(t, op, &b.refs[i], &v->kernels[i], i, verified, baseline) : NO_KERNEL;
     all = all && (!has || c->kernels[i] != NO_KERNEL);
   }
   mlaf_build_clear(&b);
@@ -246,10 +246,10 @@ static mlaf_status enter_all(make_target *t, found *all, mlaf_err *err) {
     for (int k = 0; !st && k < all[i].n; k++) {
       e->tries[k] = all[i].choices[k];
       e->n = k + 1;
-      st = enter(t, &e->tries[k], &all[i].variants[k], err);
+      st = enter(t, e->problem.op, &e->tries[k], &all[i].variants[k], err);
     }
     e->baseline = all[i].choices[MAKE_TRIES];
-    if (!st) st = enter(t, &e->baseline, &all[i].variants[MAKE_TRIES], err);
+    if (!st) st = enter(t, e->problem.op, &e->baseline, &all[i].variants[MAKE_TRIES], err);
   }
   return st;
 }
@@ -260,7 +260,7 @@ static mlaf_status enter_second_forms(make_target *t, mlaf_err *err) {
   for (size_t k = 0; k < t->request->n; k++) {
     const mlaf_op *op = t->request->problems[k].op;
     if (!op->calls->second || (k && t->request->problems[k - 1].op == op)) continue; /* one that is there is found again */
-    const int i = kernel_index(t, op->calls->second->kernel, &plain, 0, false, true);
+    const int i = kernel_index(t, op, op->calls->second->kernel, &plain, 0, false, true);
     if (i == NO_KERNEL) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for a bundle's kernels");
     t->kernels[i].always = true;
   }

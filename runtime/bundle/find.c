@@ -97,9 +97,11 @@ void mlaf_bundle_fit(const mlaf_bundle_plan *const *list, size_t n, const mlaf_b
   const mlaf_fit_kernel k = {x->kernels[0]->rows_per_wg, x->kernels[0]->step, x->kernels[0]->slots};
   const bool exact = mlaf_point_order(&x->problem, p) == 0;
   const mlaf_bundle_plan *merge = with_combine(list, n, x);
+  const bool wants_second = p->op->calls->needs_second != NULL; /* of one stage there is nothing to go without */
   *out = (mlaf_bundle_fitted){.knob = exact ? x->knob : mlaf_fit_knob(p, &k, x->knob)};
   memcpy(out->kernels, x->kernels, sizeof out->kernels);
-  if (out->knob == x->knob || (out->knob > 1 && !merge)) { /* as it was tuned, or nothing here merges more than one */
+  if (out->knob == x->knob || (wants_second && out->knob > 1 && !merge)) {
+    /* as it was tuned, or nothing here merges more than one */
     out->knob = x->knob;
     snprintf(out->variant, sizeof out->variant, "%s", x->variant);
     return;

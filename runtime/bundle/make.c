@@ -96,7 +96,7 @@ static mlaf_status render(maker *m, make_target *t, make_kernel *k, mlaf_compile
 /* Whether a compiled kernel is offered, by the rule of planner and tuner; there is no device to ask. Sets its launch. */
 static mlaf_status check_code(const make_target *t, make_kernel *k, mlaf_err *why) {
   const mlaf_asking asking = {.symbol = k->ref.symbol, .threads = k->ref.threads, .stage = k->stage, .budget = k->budget,
-                              .calls = k->always ? NULL : t->request->problems[0].op->calls};
+                              .calls = k->always ? NULL : k->op->calls};
   mlaf_kernel_meta meta;
   mlaf_status st = mlaf_resources_read(NULL, k->ref.symbol, k->code, k->size, &meta, why);
   if (!st) st = mlaf_resources_check(&asking, &meta, why);
@@ -127,8 +127,8 @@ static mlaf_status take(maker *m, make_target *t, make_kernel *k, mlaf_compile_j
   if (!bad.status) return MLAF_OK;
   if (k->baseline)
     return mlaf_fail(err, bad.status,
-                     "the %s for %s cannot be made, so the bundle would not serve every problem: %s (%s): "
-                     "%.3000s", k->always ? "kernel that reads block tables" : "baseline",
+                     "%s for %s cannot be made, so the bundle would not serve every problem: %s (%s): "
+                     "%.3000s", k->always ? k->op->calls->second->what : "the baseline",
                      t->request->target, k->ref.symbol, k->ref.params, bad.text);
   mlaf_log_line(m->opts->log, MLAF_LOG_WARN, "%s %s (%s) is left out: %.300s", t->request->target, k->ref.symbol, k->ref.params,
                 bad.text);

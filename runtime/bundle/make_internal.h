@@ -21,6 +21,7 @@ typedef struct make_kernel {
   char sha256[MLAF_HASH_HEX];
   bool verified, used, baseline; /* used: by a plan of the bundle; baseline: by one's fallback, so it is never dropped */
   bool always; /* no plan's, but every bundle has it; a baseline, too */
+  const mlaf_op *op;
   int stage;   /* of the operation, unless always */
   mlaf_budget budget;
 } make_kernel;

@@ -161,6 +161,12 @@ static mlaf_status parse(mlaf_bundle *b, mlaf_err *err) {
   return st;
 }
 
+/* Of the first line, so much as a message shows. mlaf_file_read puts a NUL behind a file. */
+static int first_line(const char *text) {
+  const size_t n = strcspn(text, "\n");
+  return n < 40 ? (int)n : 40;
+}
+
 static bool begins(const char *text, size_t size, const char *with) {
   return size >= strlen(with) && !memcmp(text, with, strlen(with));
 }
@@ -177,7 +183,9 @@ static mlaf_status read_manifest(mlaf_bundle *b, mlaf_err *err) {
   } else {
     b->text = text;
     if (!begins(text, size, MLAF_BUNDLE_HEADER) && !begins(text, size, MLAF_BUNDLE_HEADER_3))
-      st = mlaf_fail(err, MLAF_E_IO, "'%s' is not the manifest of a bundle of this version", path);
+      st = mlaf_fail(err, MLAF_E_IO, "'%s' is not the manifest of a bundle of this version: it begins with '%.*s', not '%.*s'; "
+                     "%s",
+                     path, first_line(text), (char *)text, (int)strlen(MLAF_BUNDLE_HEADER) - 1, MLAF_BUNDLE_HEADER, remake);
     else if (!check_hash(text, &size, b->hash))
       st = mlaf_fail(err, MLAF_E_IO, "'%s' is damaged: it does not agree with the hash in its last line; %s", path, remake);
   }

@@ -14,10 +14,14 @@
 #define NOTICE \
   "/* SPDX-License-Identifier: MIT */\n/* Copyright (c) 2026 the mlaforge authors; LICENSE.mlaforge has the terms. */\n"
 
+enum { OPS_MAX = 64 };
+
 typedef struct embedding {
   cli *c;
   const mlaf_bundle *b;
   const char *name;
+  const mlaf_op *ops[OPS_MAX + 1];
+  int n_ops;
   size_t targets, kernels, rows, bytes;
 } embedding;
 
@@ -26,6 +30,12 @@ static bool is_word(const char *s) {
   for (; *s; s++)
     if (!isalnum((unsigned char)*s) && *s != '_') return false;
   return true;
+}
+
+static int op_number(const embedding *x, const mlaf_op *op) {
+  int i = 0;
+  while (i < x->n_ops && x->ops[i] != op) i++;
+  return i;
 }
 
 /* --targets, or all there are. */
@@ -94,15 +104,11 @@ static bool is_first(const mlaf_bundle *b, const mlaf_bundle_kernel *k) {
 }
 
 static void kernel_entry(const mlaf_bundle_kernel *k, const mlaf_kernel_launch *l, mlaf_text *out) {
-  mlaf_text_fmt(out, "  {code_%s, \"%s\", %u, %u, %u, %u, %u, {%u, %u, %u}, %d, %u, {", k->sha256, k->symbol, k->threads,
-                k->rows_per_wg, k->step, k->slots,
-                l->dynamic_shared, l->cluster[0], l->cluster[1], l->cluster[2], (l->flags & MLAF_KERNEL_OVERLAPS) != 0,
-                l->n_maps);
+  mlaf_text_fmt(out, "  {code_%s, \"%s\", %u, %u, %u, %u, %u, {%u, %u, %u}, %u, {", k->sha256, k->symbol, k->threads,
+                k->rows_per_wg, k->step, k->slots, l->dynamic_shared, l->cluster[0], l->cluster[1], l->cluster[2], l->n_maps);
   for (uint32_t i = 0; i < l->n_maps; i++)
     mlaf_text_fmt(out, "%s{%u, %u, %u, %u}", i ? ", " : "", l->maps[i].of, l->maps[i].cols, l->maps[i].rows, l->maps[i].swizzle);
-  const uint32_t each = l->per_cu ? l->per_cu : 1;
-  mlaf_text_fmt(out, "%s, %d, %u},\n", l->n_maps ? "}" : "{0, 0, 0, 0}}", (l->flags & MLAF_KERNEL_TURNS) != 0,
-                l->flags & MLAF_KERNEL_FITS ? each : 0);
+  mlaf_text_fmt(out, "%s, %u, %u},\n", l->n_maps ? "}" : "{0, 0, 0, 0}}", l->flags, l->per_cu);
 }
 
 static mlaf_status kernels_of(embedding *x, const char *target, mlaf_text *arrays, mlaf_text *entries) {
@@ -128,10 +134,10 @@ static mlaf_status kernels_of(embedding *x, const char *target, mlaf_text *array
   return st;
 }
 
-/* Number of a kernel among those of its target. */
-static int index_of(const mlaf_bundle *b, const mlaf_bundle_kernel *k) {
-  int n = 0;
-  if (!k) return -1;
+/* Number of a kernel among those of its target, from 1; 0: none. */
+static int number_of(const mlaf_bundle *b, const mlaf_bundle_kernel *k) {
+  int n = 1;
+  if (!k) return 0;
   for (const mlaf_bundle_kernel *x = b->kernels; x < k; x++) n += !strcmp(x->target, k->target);
   return n;
 }
@@ -140,15 +146,65 @@ static size_t rows_of(embedding *x, const char *target, mlaf_text *out) {
   size_t n = 0;
   for (size_t i = 0; i < x->b->n_plans; i++) {
     const mlaf_bundle_plan *p = &x->b->plans[i];
-    const mlaf_point at = p->problem;
     if (strcmp(p->target, target)) continue;
-    mlaf_text_str(out, "  {");
-    for (int f = 0; f < at.op->n_fields; f++) mlaf_text_fmt(out, "%d, ", at.v[f]);
-    mlaf_text_fmt(out, "%d, %u, {%d, %d}},\n", p->baseline, p->knob, index_of(x->b, p->kernels[0]),
-                  index_of(x->b, p->kernels[1]));
+    mlaf_text_fmt(out, "  {%d, {", op_number(x, p->problem.op));
+    for (int f = 0; f < p->problem.op->n_fields; f++) mlaf_text_fmt(out, "%s%d", f ? ", " : "", p->problem.v[f]);
+    mlaf_text_fmt(out, "}, %d, %u, {", p->baseline, p->knob);
+    for (int s = 0; s < MLAF_STAGES_MAX; s++) mlaf_text_fmt(out, "%s%d", s ? ", " : "", number_of(x->b, p->kernels[s]));
+    mlaf_text_str(out, "}},\n");
     n++;
   }
   return n;
+}
+
+/* --- operations --- */
+
+/* Those that a wanted target has plans of, in the order of the first. */
+static void find_ops(embedding *x) {
+  for (size_t i = 0; i < x->b->n_plans; i++) {
+    const mlaf_bundle_plan *p = &x->b->plans[i];
+    if (wants(x, p->target) && op_number(x, p->problem.op) == x->n_ops) x->ops[x->n_ops++] = p->problem.op;
+  }
+}
+
+static void op_tables(const embedding *x, mlaf_text *out) {
+  for (int o = 0; o < x->n_ops; o++) {
+    const mlaf_op *op = x->ops[o];
+    mlaf_text_fmt(out, "static const mlaf_embed_field fields_%d[] = {\n", o);
+    for (int i = 0; i < op->n_fields; i++) {
+      const mlaf_field *f = &op->fields[i];
+      mlaf_text_fmt(out, "  {\"%s\", ", f->name);
+      if (f->key) mlaf_text_fmt(out, "\"%s\", NULL, 0, ", f->key);
+      else mlaf_text_str(out, "NULL, (const char *const[]){");
+      for (int w = 0; !f->key && w <= f->max; w++) mlaf_text_fmt(out, "%s\"%s\"", w ? ", " : "", f->words[w]);
+      if (!f->key) mlaf_text_fmt(out, "}, %d, ", f->max + 1);
+      mlaf_text_fmt(out, "%d, %d, %d},\n", f->role == MLAF_SIZE, f->moot_by, f->moot_at);
+    }
+    mlaf_text_str(out, "};\n");
+  }
+  mlaf_text_str(out, "static const mlaf_embed_op ops[] = {");
+  for (int o = 0; o < x->n_ops; o++)
+    mlaf_text_fmt(out, "%s{\"%s\", fields_%d, %d}", o ? ", " : "", x->ops[o]->name, o, x->ops[o]->n_fields);
+  mlaf_text_str(out, "};\n");
+}
+
+/* --- the files --- */
+
+static bool belongs(const embedding *x, const mlaf_embedded_file *f) {
+  bool some = !*f->op;
+  for (int o = 0; o < x->n_ops && !some; o++) some = !strcmp(f->op, x->ops[o]->name);
+  return some;
+}
+
+static mlaf_status check_loaders(const embedding *x) {
+  for (int o = 0; o < x->n_ops; o++) {
+    const mlaf_embedded_file *f = mlaf_embedded_files;
+    while (f->name && strcmp(f->op, x->ops[o]->name)) f++;
+    if (!f->name)
+      return mlaf_fail(&x->c->err, MLAF_E_ARG, "the bundle has plans of %s, which nothing launches from C yet "
+                       "(runtime/ops/%s/embed): leave them out of the bundle", x->ops[o]->name, x->ops[o]->name);
+  }
+  return MLAF_OK;
 }
 
 static mlaf_status source(embedding *x, mlaf_text *out) {
@@ -162,9 +218,8 @@ static mlaf_status source(embedding *x, mlaf_text *out) {
     const size_t before = x->kernels;
     mlaf_text_fmt(&entries, "static const mlaf_embed_kernel kernels_%zu[] = {\n", i);
     st = kernels_of(x, target, out, &entries);
-    mlaf_text_str(&entries, "};\n/* ");
-    for (int f = 0; f < mlaf_cli_op(x->c)->n_fields; f++) mlaf_text_fmt(&entries, "%s ", mlaf_cli_op(x->c)->fields[f].name);
-    mlaf_text_fmt(&entries, "baseline knob {decode combine} */\nstatic const mlaf_embed_row rows_%zu[] = {\n", i);
+    mlaf_text_fmt(&entries, "};\n/* operation {fields} baseline knob {kernels} */\n"
+                  "static const mlaf_embed_row rows_%zu[] = {\n", i);
     const size_t rows = rows_of(x, target, &entries);
     mlaf_text_str(&entries, "};\n");
     mlaf_text_fmt(&targets, "  {\"%s\", kernels_%zu, rows_%zu, %zu, %zu}, /* ", target, i, i, x->kernels - before, rows);
@@ -174,9 +229,10 @@ static mlaf_status source(embedding *x, mlaf_text *out) {
     x->targets++;
   }
   if (entries.data) mlaf_text_str(out, entries.data);
+  op_tables(x, out);
   mlaf_text_fmt(out,
                 "static const mlaf_embed_target targets[] = {\n%s};\nconst mlaf_embed_index %s = {MLAF_EMBED_VERSION, "
-                "%zu, \"%s\", targets};\n", targets.data ? targets.data : "", x->name, x->targets, x->b->hash);
+                "%zu, \"%s\", targets, ops, %d};\n", targets.data ? targets.data : "", x->name, x->targets, x->b->hash, x->n_ops);
   if (st == MLAF_OK && (out->failed || entries.failed || targets.failed))
     st = mlaf_fail(&x->c->err, MLAF_E_NOMEM, "no memory for the C text of %zu kernels", x->kernels);
   mlaf_text_free(&entries);
@@ -187,10 +243,12 @@ static mlaf_status source(embedding *x, mlaf_text *out) {
 static void header(const embedding *x, mlaf_text *out) {
   mlaf_text_fmt(out,
                 NOTICE "/* Written by mlaforge embed from the bundle %s. Do not edit. */\n"
-                "#ifndef %s_INCLUDED\n#define %s_INCLUDED\n\n"
-                "#include \"mlaf_embed.h\"\n\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n/* For mlaf_embed_open. */\n"
-                "extern const mlaf_embed_index %s;\n\n#ifdef __cplusplus\n}\n#endif\n#endif\n", x->b->hash, x->name, x->name,
-                x->name);
+                "#ifndef %s_INCLUDED\n#define %s_INCLUDED\n\n", x->b->hash, x->name, x->name);
+  for (const mlaf_embedded_file *f = mlaf_embedded_files; f->name; f++)
+    if (*f->op && belongs(x, f) && strstr(f->name, ".h")) mlaf_text_fmt(out, "#include \"%s\"\n", f->name);
+  mlaf_text_fmt(out,
+                "\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n/* For mlaf_embed_open. */\n"
+                "extern const mlaf_embed_index %s;\n\n#ifdef __cplusplus\n}\n#endif\n#endif\n", x->name);
 }
 
 /* --- the command --- */
@@ -205,16 +263,12 @@ static mlaf_status publish(cli *c, const char *name, const char *suffix, const c
 
 static mlaf_status write_files(embedding *x) {
   mlaf_text c_text = MLAF_TEXT_INIT(SOURCE_MAX), h_text = MLAF_TEXT_INIT(1 << 16);
-  const struct { const char *name, *suffix, *text; } loader[] = {{"mlaf_embed", ".h", mlaf_embed_loader_h},
-                                                                 {"mlaf_embed_driver", ".h", mlaf_embed_loader_driver_h},
-                                                                 {"mlaf_embed_tables", ".h", mlaf_embed_loader_tables_h},
-                                                                 {"mlaf_embed", ".c", mlaf_embed_loader_c},
-                                                                 {"LICENSE", ".mlaforge", mlaf_embed_license}};
   mlaf_status st = source(x, &c_text);
   header(x, &h_text);
   if (st == MLAF_OK) st = mlaf_dir_make_open(x->c->given[O_OUT], &x->c->err);
-  for (size_t i = 0; st == MLAF_OK && i < sizeof loader / sizeof *loader; i++)
-    st = publish(x->c, loader[i].name, loader[i].suffix, loader[i].text, strlen(loader[i].text));
+  for (const mlaf_embedded_file *f = mlaf_embedded_files; st == MLAF_OK && f->name; f++)
+    if (belongs(x, f)) st = publish(x->c, f->name, "", f->text, strlen(f->text));
+  if (st == MLAF_OK) st = publish(x->c, "LICENSE", ".mlaforge", mlaf_embed_license, strlen(mlaf_embed_license));
   if (st == MLAF_OK) st = publish(x->c, x->name, ".h", h_text.data, h_text.len);
   if (st == MLAF_OK) st = publish(x->c, x->name, ".c", c_text.data, c_text.len);
   mlaf_text_free(&c_text);
@@ -231,6 +285,8 @@ int mlaf_cli_embed(cli *c) {
   mlaf_status st = mlaf_bundle_open(c->given[O_FROM], &b, &c->err);
   x.b = b;
   if (st == MLAF_OK) st = check_targets(&x);
+  if (st == MLAF_OK) find_ops(&x);
+  if (st == MLAF_OK) st = check_loaders(&x);
   if (st == MLAF_OK) st = write_files(&x);
   if (st == MLAF_OK && c->json) {
     cJSON *e = mlaf_cli_event("embed");
@@ -243,9 +299,11 @@ int mlaf_cli_embed(cli *c) {
     cJSON_AddNumberToObject(e, "code_bytes", (double)x.bytes);
     mlaf_cli_emit(e);
   } else if (st == MLAF_OK) {
-    printf("%zu kernels (%.2f MB) and %zu rows for %zu targets in %s: %s.h %s.c mlaf_embed.h mlaf_embed.c "
-           "mlaf_embed_driver.h mlaf_embed_tables.h LICENSE.mlaforge\n", x.kernels, (double)x.bytes / 1e6, x.rows, x.targets,
-           c->given[O_OUT], x.name, x.name);
+    printf("%zu kernels (%.2f MB) and %zu rows for %zu targets in %s: %s.h %s.c", x.kernels, (double)x.bytes / 1e6, x.rows,
+           x.targets, c->given[O_OUT], x.name, x.name);
+    for (const mlaf_embedded_file *f = mlaf_embedded_files; f->name; f++)
+      if (belongs(&x, f)) printf(" %s", f->name);
+    puts(" LICENSE.mlaforge");
   }
   mlaf_bundle_close(b);
   return st == MLAF_OK ? CLI_OK : mlaf_cli_fail(c);

@@ -2,10 +2,14 @@
 #ifndef MLAF_EMBEDDED_TEXT_H
 #define MLAF_EMBEDDED_TEXT_H
 
-extern const char mlaf_embed_loader_h[]; /* runtime/embed/mlaf_embed.h */
-extern const char mlaf_embed_loader_c[]; /* runtime/embed/mlaf_embed.c */
-extern const char mlaf_embed_loader_driver_h[]; /* runtime/embed/mlaf_embed_driver.h */
-extern const char mlaf_embed_loader_tables_h[]; /* runtime/embed/mlaf_embed_tables.h */
+#include <stddef.h>
+
+/* The files of runtime/embed and of runtime/ops/<operation>/embed, each sort sorted by name, ended by a row of NULL. */
+typedef struct mlaf_embedded_file {
+  const char *op; /* whose; "": every operation's */
+  const char *name, *text;
+} mlaf_embedded_file;
+extern const mlaf_embedded_file mlaf_embedded_files[];
 extern const char mlaf_embed_license[]; /* LICENSE */
 extern const char mlaf_peer_sets[]; /* tuning/peer-sets.tsv */
 

@@ -2,22 +2,16 @@
 add_executable(mlaforge runtime/cli/mlaforge_main.c)
 target_link_libraries(mlaforge PRIVATE mlaf_rooms)
 set_target_properties(mlaforge PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
-# `mlaforge embed` writes the loader out: its four files and the licence travel inside the command.
+# `mlaforge embed` writes the loader out: its files, the operations' parts of it and the licence travel inside the command.
 find_program(MLAF_LUA NAMES lua5.4 lua54 lua REQUIRED)
-set(mlaf_embed_files ${CMAKE_SOURCE_DIR}/runtime/embed/mlaf_embed.h ${CMAKE_SOURCE_DIR}/runtime/embed/mlaf_embed.c
-    ${CMAKE_SOURCE_DIR}/runtime/embed/mlaf_embed_driver.h ${CMAKE_SOURCE_DIR}/runtime/embed/mlaf_embed_tables.h
-    ${CMAKE_SOURCE_DIR}/LICENSE ${CMAKE_SOURCE_DIR}/tuning/peer-sets.tsv)
+file(GLOB mlaf_embed_files CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/runtime/embed/*.[ch] ${CMAKE_SOURCE_DIR}/runtime/ops/*/embed/*.[ch])
 set(mlaf_embed_text ${CMAKE_BINARY_DIR}/embedded_text.c)
 add_custom_command(
   OUTPUT ${mlaf_embed_text}
-  COMMAND ${MLAF_LUA} ${CMAKE_SOURCE_DIR}/tools/embed-text.lua ${mlaf_embed_text}
-          mlaf_embed_loader_h=${CMAKE_SOURCE_DIR}/runtime/embed/mlaf_embed.h
-          mlaf_embed_loader_c=${CMAKE_SOURCE_DIR}/runtime/embed/mlaf_embed.c
-          mlaf_embed_loader_driver_h=${CMAKE_SOURCE_DIR}/runtime/embed/mlaf_embed_driver.h
-          mlaf_embed_loader_tables_h=${CMAKE_SOURCE_DIR}/runtime/embed/mlaf_embed_tables.h
-          mlaf_embed_license=${CMAKE_SOURCE_DIR}/LICENSE
-          mlaf_peer_sets=${CMAKE_SOURCE_DIR}/tuning/peer-sets.tsv
-  DEPENDS ${CMAKE_SOURCE_DIR}/tools/embed-text.lua ${mlaf_embed_files}
+  COMMAND ${MLAF_LUA} ${CMAKE_SOURCE_DIR}/tools/embed-text.lua ${mlaf_embed_text} mlaf_embed_license=${CMAKE_SOURCE_DIR}/LICENSE
+          mlaf_peer_sets=${CMAKE_SOURCE_DIR}/tuning/peer-sets.tsv ${mlaf_embed_files}
+  DEPENDS ${CMAKE_SOURCE_DIR}/tools/embed-text.lua ${CMAKE_SOURCE_DIR}/LICENSE ${CMAKE_SOURCE_DIR}/tuning/peer-sets.tsv
+          ${mlaf_embed_files}
   COMMENT "Embedding the loader of mlaforge embed"
   VERBATIM)
 target_sources(mlaf_cli PRIVATE ${mlaf_embed_text})

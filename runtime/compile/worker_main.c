@@ -118,16 +118,13 @@ static mlaf_status handle(mlaf_rocm *r, uint32_t kind, const mlaf_wire_field *f,
   return status;
 }
 
-static bool answer(int fd, const reply *a, const char *detail) {
+static void encode(const reply *a, const char *detail, mlaf_text *out) {
   /* On failure the payload is the detail; the log stays the compiler's own words. */
   const char *log = a->log ? a->log : "";
   mlaf_wire_field fields[3] = {{a->payload, a->size}, {log, strlen(log)}, {&a->seconds, sizeof a->seconds}};
   if (a->status != MLAF_OK) fields[0] = (mlaf_wire_field){detail, strlen(detail)};
-  mlaf_text out = MLAF_TEXT_INIT(MLAF_WIRE_MAX + 4096);
-  mlaf_wire_encode(&out, MLAF_WIRE_REPLY, a->status, fields, 3);
-  bool ok = !out.failed && write_all(fd, out.data, out.len);
-  mlaf_text_free(&out);
-  return ok;
+  *out = MLAF_TEXT_INIT(MLAF_WIRE_MAX + 4096);
+  mlaf_wire_encode(out, MLAF_WIRE_REPLY, a->status, fields, 3);
 }
 
 /* The parent kills us at its deadline; this is the net under it, should the parent be there but stuck. */
@@ -137,31 +134,44 @@ static void arm(const mlaf_wire_field *limit) {
   alarm(seconds > 0 && seconds < 1e6 ? (unsigned)seconds + 10 : 0);
 }
 
+/* Do what is asked and encode the reply. */
+static mlaf_status work(libraries *l, const mlaf_wire_header *h, const mlaf_wire_field *fields, mlaf_text *out) {
+  mlaf_err err = {MLAF_OK, ""};
+  reply a = {MLAF_OK, NULL, 0, NULL, 0};
+  double start = mlaf_now();
+  arm(&fields[3]);
+  if (mlaf_tool_of(fields[0].data, fields[0].size) == MLAF_TOOL_NVRTC) {
+    a.status = handle_cuda(l, h->kind, fields, &a, &err);
+  } else {
+    if (!l->rocm) a.status = mlaf_rocm_load(l->dir, &l->rocm, &err);
+    if (l->rocm) a.status = handle(l->rocm, h->kind, fields, &a, &err);
+  }
+  a.seconds = mlaf_now() - start;
+  alarm(0);
+  encode(&a, err.text, out);
+  free(a.payload);
+  free(a.log);
+  return a.status;
+}
+
+#ifndef WORK /* tests put one before it that remembers (tests/compile/memo_worker.c) */
+#define WORK work
+#endif
+
 /* One request from `in`. False when the parent is gone or talks nonsense. */
 static bool serve_one(int in, int out, libraries *l) {
   mlaf_wire_header h;
   mlaf_wire_field fields[MLAF_WIRE_FIELDS];
+  mlaf_text text;
   if (!read_all(in, &h, sizeof h) || !mlaf_wire_header_ok(&h)) return false;
   void *payload = malloc(h.size + 1);
   if (!payload || !read_all(in, payload, h.size) || !mlaf_wire_decode(&h, payload, fields)) {
     free(payload);
     return false;
   }
-  arm(&fields[3]);
-  mlaf_err err = {MLAF_OK, ""};
-  reply a = {MLAF_OK, NULL, 0, NULL, 0};
-  double start = mlaf_now();
-  if (mlaf_tool_of(fields[0].data, fields[0].size) == MLAF_TOOL_NVRTC) {
-    a.status = handle_cuda(l, h.kind, fields, &a, &err);
-  } else {
-    if (!l->rocm) a.status = mlaf_rocm_load(l->dir, &l->rocm, &err);
-    if (l->rocm) a.status = handle(l->rocm, h.kind, fields, &a, &err);
-  }
-  a.seconds = mlaf_now() - start;
-  alarm(0);
-  bool ok = answer(out, &a, err.text);
-  free(a.payload);
-  free(a.log);
+  WORK(l, &h, fields, &text);
+  const bool ok = !text.failed && write_all(out, text.data, text.len);
+  mlaf_text_free(&text);
   free(payload);
   return ok;
 }

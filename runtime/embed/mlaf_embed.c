@@ -1,54 +1,27 @@
 /* SPDX-License-Identifier: MIT */
-/* Copyright (c) 2026 the mlaforge authors; LICENSE.mlaforge has the terms.
- * The loader behind mlaf_embed.h. The argument blocks are those of mlaforge's runtime/ops/mla_decode/launch.h. */
-#include "mlaf_embed.h"
+/* Copyright (c) 2026 the mlaforge authors; LICENSE.mlaforge has the terms. */
+/* The loader behind mlaf_embed.h: devices, kernels, and which row of the index serves a problem. It knows no operation: their
+ * fields are data of the index, what else they say is in mlaf_embed_rules. */
 #include "mlaf_embed_driver.h"
+#include "mlaf_embed_inside.h"
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-typedef struct decode_args {
-  const void *q, *ckv, *kpe;
-  const int32_t *qo_indptr, *kv_indptr, *kv_indices, *kv_last_page_lens;
-  void *o;
-  float *lse, *part_o, *part_lse;
-  int64_t ckv_row_stride, kpe_row_stride, total_q;
-  int32_t num_pages, splits;
-  float scale_log2e;
-  int32_t batch;
-} decode_args;
-typedef struct combine_args {
-  const float *part_o, *part_lse;
-  void *o, *lse;
-  int64_t rows;
-  int32_t splits, reserved;
-} combine_args;
-enum { BATCH_MAX = 65536 }; /* as the library has it */
-typedef struct block { _Alignas(64) decode_args a; unsigned char maps[8][128]; } block; /* a kernel's parameters */
-_Static_assert(sizeof(decode_args) == 128 && sizeof(combine_args) == 48, "not the kernels' layout");
-enum { FIT_BYTES = 16384, FIT_PARTS = 4095, FIT_THREADS = 1024 }; /* launch.h's MLAF_FIT_... */
+enum { EXTRAS = 8 };
 typedef struct loaded { void *module, *function; int failed; } loaded;
-struct mlaf_embed_plan {
-  mlaf_embed *owner;
-  mlaf_embed_plan *next;
-  const mlaf_embed_row *row;
-  int32_t splits;
-  const mlaf_embed_kernel *decode, *combine;
-  void *decode_fn, *combine_fn;
-};
 struct mlaf_embed {
   driver d;
   int device, units, overlap; /* multiprocessors; overlap: the device takes programmatic serialization */
   void *context;       /* CUDA's primary one */
+  const mlaf_embed_index *index;
   const mlaf_embed_target *target;
   loaded *kernels;
-  int32_t tables;      /* the kernel that reads block tables, behind 1; 0: not wanted yet */
+  int32_t extras[EXTRAS]; /* kernels that are no plan's, counted from 1; 0: no more */
   mlaf_embed_plan *plans; /* those handed out */
 };
 
-static mlaf_embed_status fail(char *why, size_t size, mlaf_embed_status status, const char *fmt, ...) {
+mlaf_embed_status mlaf_embed_fail(char *why, size_t size, mlaf_embed_status status, const char *fmt, ...) {
   va_list ap;
   va_start(ap, fmt);
   if (why && size) vsnprintf(why, size, fmt, ap);
@@ -56,29 +29,29 @@ static mlaf_embed_status fail(char *why, size_t size, mlaf_embed_status status, 
   return status;
 }
 
-/* Make our device current on this thread and remember what was; leave() puts it back. */
-static int enter(const mlaf_embed *e, int *previous) {
+int mlaf_embed_enter(const mlaf_embed *e, int *previous) {
   if (e->d.cuda) return e->d.push(e->context);
   int code = e->d.get_device(previous);
   return !code && *previous != e->device ? e->d.set_device(e->device) : code;
 }
-static void leave(const mlaf_embed *e, int previous) {
+void mlaf_embed_leave(const mlaf_embed *e, int previous) {
   void *ours;
   if (e->d.cuda) e->d.pop(&ours);
   else if (previous != e->device) e->d.set_device(previous);
 }
 
+/* Kernels are counted from 1. */
 static int load_kernel(mlaf_embed *e, int32_t index, void **function) {
-  const mlaf_embed_kernel *k = &e->target->kernels[index];
-  loaded *l = &e->kernels[index];
-  int previous = e->device, code = l->failed = enter(e, &previous);
+  const mlaf_embed_kernel *k = &e->target->kernels[index - 1];
+  loaded *l = &e->kernels[index - 1];
+  int previous = e->device, code = l->failed = mlaf_embed_enter(e, &previous);
   if (code) return code;
   if (!l->module) code = e->d.module_load(&l->module, k->code);
   if (code) l->module = NULL;
   if (!code && !l->function) code = e->d.get_function(&l->function, l->module, k->symbol);
   if (!code && k->shared) code = e->d.set_attribute(l->function, CUDA_MAX_DYNAMIC_SHARED, (int)k->shared);
   if ((l->failed = code)) l->function = NULL;
-  leave(e, previous);
+  mlaf_embed_leave(e, previous);
   *function = l->function;
   return code;
 }
@@ -86,9 +59,9 @@ static int load_kernel(mlaf_embed *e, int32_t index, void **function) {
 static void drop(mlaf_embed *e) {
   int previous = e->device;
   for (int32_t i = 0; e->kernels && i < e->target->n_kernels; i++)
-    if (e->kernels[i].module && !enter(e, &previous)) {
+    if (e->kernels[i].module && !mlaf_embed_enter(e, &previous)) {
       e->d.module_unload(e->kernels[i].module);
-      leave(e, previous);
+      mlaf_embed_leave(e, previous);
     }
   if (e->context) e->d.release(e->device);
   free(e->kernels);
@@ -96,7 +69,7 @@ static void drop(mlaf_embed *e) {
 }
 
 /* "sm_90a" runs on compute capability 9.0; whether an AMD device takes a gfx target only its driver can say, so one is tried. */
-static int fits(mlaf_embed *e, const char **what) {
+static int takes(mlaf_embed *e, const char **what) {
   int major = 0, minor = 0, handle;
   void *function;
   if (!e->d.cuda)
@@ -111,21 +84,23 @@ static int fits(mlaf_embed *e, const char **what) {
   return !e->d.retain(&e->context, handle);
 }
 
-static mlaf_embed_status open_target(const mlaf_embed_target *t, int device, mlaf_embed **out, char *why, size_t size) {
-  mlaf_embed e = {.device = device, .target = t};
+static mlaf_embed_status open_target(const mlaf_embed_index *index, const mlaf_embed_target *t, int device, mlaf_embed **out,
+                                     char *why, size_t size) {
+  mlaf_embed e = {.device = device, .index = index, .target = t};
   const int cuda = !strncmp(t->name, "sm_", 3);
   const char *what = "its kernels";
   int n = 0, code;
   if (!(cuda ? load_cuda(&e.d) : load_hip(&e.d)))
-    return fail(why, size, MLAF_EMBED_NO_DEVICE, "%s: no usable %s here", t->name, cuda ? "libcuda.so.1" : "libamdhip64.so");
+    return mlaf_embed_fail(why, size, MLAF_EMBED_NO_DEVICE, "%s: no usable %s here", t->name,
+                           cuda ? "libcuda.so.1" : "libamdhip64.so");
   if ((code = e.d.init(0)) || (code = e.d.count(&n)) || device < 0 || device >= n)
-    return fail(why, size, MLAF_EMBED_NO_DEVICE, "%s: device %d of %d (driver error %d)", t->name, device, n, code);
+    return mlaf_embed_fail(why, size, MLAF_EMBED_NO_DEVICE, "%s: device %d of %d (driver error %d)", t->name, device, n, code);
   e.kernels = calloc((size_t)t->n_kernels + 1, sizeof *e.kernels);
   mlaf_embed *result = malloc(sizeof *result);
   mlaf_embed_status status = MLAF_EMBED_OK;
-  if (!e.kernels || !result) status = fail(why, size, MLAF_EMBED_NOMEM, "out of memory");
-  else if (!fits(&e, &what))
-    status = fail(why, size, MLAF_EMBED_NO_DEVICE, "%s: device %d does not take %s", t->name, device, what);
+  if (!e.kernels || !result) status = mlaf_embed_fail(why, size, MLAF_EMBED_NOMEM, "out of memory");
+  else if (!takes(&e, &what))
+    status = mlaf_embed_fail(why, size, MLAF_EMBED_NO_DEVICE, "%s: device %d does not take %s", t->name, device, what);
   if (status) drop(&e), free(result);
   else *result = e, *out = result;
   return status;
@@ -135,9 +110,10 @@ mlaf_embed_status mlaf_embed_open(const mlaf_embed_index *index, int device, mla
   char reason[256];
   size_t at = 0;
   if (!index || !out || index->version != MLAF_EMBED_VERSION)
-    return fail(why, size, MLAF_EMBED_ARG, "the index was written for another mlaf_embed.c: copy all its files together");
+    return mlaf_embed_fail(why, size, MLAF_EMBED_ARG, "the index was written for another mlaf_embed.c: copy all its files "
+                           "together");
   for (int32_t i = 0; i < index->n_targets; i++) {
-    mlaf_embed_status status = open_target(&index->targets[i], device, out, reason, sizeof reason);
+    mlaf_embed_status status = open_target(index, &index->targets[i], device, out, reason, sizeof reason);
     if (!status) return MLAF_EMBED_OK;
     if (why && at < size) at += (size_t)snprintf(why + at, size - at, "%s%s", i ? "; " : "", reason);
   }
@@ -150,250 +126,233 @@ void mlaf_embed_close(mlaf_embed *e) {
 }
 
 const char *mlaf_embed_target_name(const mlaf_embed *e) { return e->target->name; }
+int32_t mlaf_embed_plan_knob(const mlaf_embed_plan *plan) { return plan->knob; }
+uint32_t mlaf_embed_units(const mlaf_embed *e) { return (uint32_t)e->units; }
+uint32_t mlaf_embed_wave(const mlaf_embed *e) { return e->d.cuda ? 32 : 64; }
+
+/* --- which row: as mlaforge's runtime/bundle/find.c and runtime/op/compare.c --- */
 
 static double ratio(int32_t a, int32_t b) { return a > b ? (double)a / b : (double)b / a; }
-/* <shaped> */
-static int shaped(const mlaf_embed_row *r, const mlaf_embed_problem *p) {
-  return r->heads == p->heads && r->rank == p->rank && r->rope == p->rope && r->q_len == p->q_len &&
-         (p->q_len == 1 || r->causal == p->causal) && r->dtype == p->dtype && r->page_size == p->page_size;
+
+/* What is asked for. */
+typedef struct question {
+  const mlaf_embed *e;
+  const mlaf_embed_rules *rules;
+  const mlaf_embed_op *op;
+  int32_t number; /* of op */
+  const int32_t *v;
+} question;
+
+static const mlaf_embed_kernel *kernel_of(const mlaf_embed *e, const mlaf_embed_row *r, int stage) {
+  return r->kernels[stage] ? &e->target->kernels[r->kernels[stage] - 1] : NULL;
 }
 
-/* As good for requests of any lengths. */
-static int any_lengths(const mlaf_embed_kernel *k) { return k->fits != 0; }
+static int is_moot(const mlaf_embed_field *f, const int32_t *v) { return f->moot_by >= 0 && v[f->moot_by] == f->moot_at; }
 
-/* The nearest row whose kernels have not failed (*code: how others did), -1 if none: what was tuned for one request behind others
- * that serve several of any lengths; in doublings of batch and ctx, the choice before the baseline, then the nearer in batch.
- * merges >= 0: of those that have a combine kernel behind this decode kernel. */
-static int32_t nearest(const mlaf_embed *e, const mlaf_embed_problem *p, int32_t merges, int *code) {
-  double best = 0, best_batch = 0;
-  int32_t found = -1, some = 0, best_last = 0;
-  const mlaf_embed_target *t = e->target;
-  for (int32_t i = 0; i < t->n_rows && !some; i++)
-    some = shaped(&t->rows[i], p) && any_lengths(&t->kernels[t->rows[i].kernels[0]]);
-  for (int32_t i = 0; i < t->n_rows; i++) {
-    const mlaf_embed_row *r = &t->rows[i];
-    if (!shaped(r, p) || (merges >= 0 && (r->kernels[0] != merges || r->kernels[1] < 0))) continue;
-    const int k = r->kernels[1], merge = k < 0 ? 0 : e->kernels[k].failed, bad = merge ? merge : e->kernels[r->kernels[0]].failed;
-    if (bad) *code = bad;
-    const double batch = ratio(r->batch, p->batch), far = batch * ratio(r->ctx, p->ctx);
-    const int last = some && p->batch > 1 && r->batch == 1 && !any_lengths(&t->kernels[r->kernels[0]]);
-    int later = found < 0 ? -1 : far != best ? far > best : r->baseline - t->rows[found].baseline;
-    if (found >= 0 && last != best_last) later = last ? 1 : -1;
-    if (bad || (found >= 0 && (later > 0 || (!later && far == best && batch >= best_batch)))) continue;
-    best = far, best_batch = batch, best_last = last, found = i;
+static int shaped(const question *q, const mlaf_embed_row *r) {
+  int same = r->op == q->number;
+  for (int32_t i = 0; same && i < q->op->n_fields; i++) {
+    const mlaf_embed_field *f = &q->op->fields[i];
+    same = f->is_size || is_moot(f, q->v) || r->values[i] == q->v[i];
   }
-  return found;
+  return same;
 }
 
-static int64_t groups(int64_t rows, int64_t each) { return (rows + each - 1) / each; }
-
-/* The splits that suit p: as mlaforge's runtime/ops/mla_decode/nearest.c, which says why. */
-static int64_t time_of(int64_t n, int64_t wgs, int64_t slots, int64_t rounds) {
-  return groups(wgs * n, slots) * (groups(rounds, n) + 4) + (n > 1 ? 4 : 0);
-}
-static int32_t fit(const mlaf_embed_problem *p, const mlaf_embed_row *r, const mlaf_embed_kernel *k) {
-  if (!k->step || !k->slots || (p->batch == r->batch && p->ctx == r->ctx)) return r->knob;
-  const int64_t rounds = groups(p->ctx, k->step), wgs = p->batch * groups((int64_t)p->heads * p->q_len, k->rows_per_wg);
-  const int64_t slots = k->slots, had = r->knob < rounds ? r->knob : rounds;
-  int64_t best = 1, used = groups(rounds, groups(rounds, had));
-  for (int64_t n = 2; n <= 4 * slots / wgs && n <= rounds && n <= 256; n++)
-    if (groups(rounds, groups(rounds, n)) == n && time_of(n, wgs, slots, rounds) < time_of(best, wgs, slots, rounds)) best = n;
-  return (int32_t)(20 * time_of(best, wgs, slots, rounds) < 19 * time_of(used, wgs, slots, rounds) ? best : used);
+static int any_lengths(const question *q, const mlaf_embed_row *r) {
+  return q->rules->any_lengths && q->rules->any_lengths(kernel_of(q->e, r, 0));
 }
 
-/* The combine kernel behind n splits, -1: none. `merge` is one there is. Behind one split of a kernel that fits its launch to the
- * batch it stays, unless a row shows that it can do without: as mlaforge's runtime/bundle/find.c. */
-static int32_t combine_of(const mlaf_embed *e, const mlaf_embed_row *r, int32_t n, int32_t merge) {
-  if (n == r->knob) return r->kernels[1];
-  if (n > 1) return merge;
-  int alone = !e->target->kernels[r->kernels[0]].fits;
-  for (int32_t i = 0; i < e->target->n_rows && !alone; i++) {
-    const mlaf_embed_row *x = &e->target->rows[i];
-    alone = x->kernels[0] == r->kernels[0] && x->knob == 1 && x->kernels[1] < 0;
-  }
-  return alone ? -1 : merge;
+/* The driver error with which a kernel of it was refused, 0 if none was. */
+static int refused(const mlaf_embed *e, const mlaf_embed_row *r) {
+  int code = 0;
+  for (int i = 0; i < MLAF_EMBED_STAGES && !code; i++) code = r->kernels[i] ? e->kernels[r->kernels[i] - 1].failed : 0;
+  return code;
 }
 
-mlaf_embed_status mlaf_embed_plan_get(mlaf_embed *e, const mlaf_embed_problem *p, const mlaf_embed_plan **out, char *why,
-                                      size_t size) {
-  int i, code, failed = 0;
-  if (!e || !p || !out || p->batch < 1 || p->ctx < 1)
-    return fail(why, size, MLAF_EMBED_ARG, "a NULL pointer, or batch or ctx below 1");
-  while ((i = nearest(e, p, -1, &failed)) >= 0) {
-    const mlaf_embed_row *r = &e->target->rows[i];
-    const int32_t other = r->kernels[1] < 0 ? nearest(e, p, r->kernels[0], &failed) : i; /* has a combine kernel */
-    int32_t merge = other < 0 ? -1 : e->target->rows[other].kernels[1];
-    const int32_t n = merge < 0 ? 1 : fit(p, r, &e->target->kernels[r->kernels[0]]); /* nothing merges more than one */
-    mlaf_embed_plan x = {e, e->plans, r, n, &e->target->kernels[r->kernels[0]], NULL, NULL, NULL}, *plan = e->plans;
-    while (plan && (plan->row != r || plan->splits != x.splits)) plan = plan->next;
-    if ((merge = combine_of(e, r, n, merge)) >= 0) x.combine = &e->target->kernels[merge];
-    code = plan || !x.combine ? 0 : load_kernel(e, merge, &x.combine_fn);
-    if (!plan && !code) code = load_kernel(e, r->kernels[0], &x.decode_fn);
-    if (code) continue; /* the next nearest then; in the end a baseline */
-    if (!plan && (plan = malloc(sizeof *plan))) *plan = x, e->plans = plan;
-    *out = plan;
-    return plan ? MLAF_EMBED_OK : fail(why, size, MLAF_EMBED_NOMEM, "out of memory");
-  }
-  if (failed) return fail(why, size, MLAF_EMBED_DRIVER, "no kernel of it loads on %s: driver error %d", e->target->name, failed);
-  return fail(why, size, MLAF_EMBED_NO_KERNEL, "no kernel embedded for h%d,r%d,p%d,q%d%s,%s,page%d on %s: add it to the bundle "
-              "and embed again", p->heads, p->rank, p->rope, p->q_len, p->causal && p->q_len > 1 ? ",causal" : "",
-              p->dtype == MLAF_EMBED_F16 ? "f16" : "bf16", p->page_size, e->target->name);
+/* How many times over all sizes together are apart. */
+static double apart(const question *q, const mlaf_embed_row *r) {
+  double times = 1;
+  for (int32_t i = 0; i < q->op->n_fields; i++)
+    if (q->op->fields[i].is_size) times *= ratio(r->values[i], q->v[i]);
+  return times;
 }
 
-int32_t mlaf_embed_plan_splits(const mlaf_embed_plan *plan) { return plan->splits; }
-
-/* What follows is as in mlaforge's runtime/ops/mla_decode/prepare.c. Blocks along x: the row groups, in whole clusters. */
-static uint32_t blocks_x(const mlaf_embed_plan *x) {
-  const int64_t c = x->decode->cluster[0] ? x->decode->cluster[0] : 1;
-  return (uint32_t)(groups(groups((int64_t)x->row->q_len * x->row->heads, x->decode->rows_per_wg), c) * c);
-}
-
-/* Blocks that the device holds at once; kernels that do not say are one to a compute unit. */
-static uint32_t held(const mlaf_embed_plan *x) { return (uint32_t)x->owner->units * (x->decode->fits ? x->decode->fits : 1); }
-
-/* The most parts that a launch cuts its batch into. */
-static uint32_t fit_parts(const mlaf_embed_plan *x) {
-  const uint32_t parts = held(x) / blocks_x(x);
-  return parts < 1 ? 1 : parts > FIT_PARTS ? FIT_PARTS : parts;
-}
-
-/* Blocks along z: one a request, or as few as take the requests in no more turns. A launch that may cut its batch has as
- * many as run at once. */
-static uint32_t blocks_z(const mlaf_embed_plan *x, uint32_t batch) {
-  const mlaf_embed_kernel *k = x->decode;
-  const uint32_t team = k->cluster[1] ? k->cluster[1] : 1;
-  const uint32_t at_once = held(x) / (blocks_x(x) * (uint32_t)x->splits * team);
-  if (k->fits && k->turns) return at_once ? at_once : 1;
-  if (!k->turns) return k->fits && team <= 2 && at_once > batch ? at_once : batch;
-  return at_once ? (uint32_t)groups(batch, groups(batch, at_once)) : 1;
-}
-
-/* A row a team; behind one split, where mostly nothing is left to do, a block a row, but no more than run at once. */
-static uint32_t combine_blocks(const mlaf_embed_plan *x, int64_t rows) {
-  const uint32_t most = (uint32_t)x->owner->units * FIT_THREADS / x->combine->threads;
-  if (!x->decode->fits || x->splits > 1) return (uint32_t)groups(rows, x->combine->rows_per_wg);
-  return rows > most && most ? most : (uint32_t)rows;
-}
-
-/* The word `splits` of the arguments. */
-static int32_t splits_word(const mlaf_embed_plan *x) {
-  return x->decode->fits ? (int32_t)((uint32_t)x->splits | (x->combine ? 1u << 15 : 0) | fit_parts(x) << 16) : x->splits;
-}
-
-typedef struct workspace { size_t part_o, part_lse, size; } workspace; /* offsets and size in bytes */
-
-static workspace layout(const mlaf_embed_plan *x, int64_t total_q) {
-  const uint64_t splits = (uint64_t)x->splits, heads = (uint64_t)x->row->heads, slot = 2 * (uint64_t)x->row->q_len * heads;
-  const int fits = x->decode->fits != 0;
-  if (total_q <= 0 || (splits <= 1 && !fits)) return (workspace){0, 0, 0};
-  if (total_q > (int64_t)BATCH_MAX * x->row->q_len) return (workspace){0, 0, SIZE_MAX};
-  uint64_t rows = splits > 1 ? splits * heads * (uint64_t)total_q : 0;
-  if (fits && rows < fit_parts(x) * slot) rows = fit_parts(x) * slot;
-  workspace w = {fits ? FIT_BYTES : 0, 0, 0};
-  w.part_lse = (size_t)((w.part_o + rows * (uint64_t)x->row->rank * 4 + 255) / 256 * 256);
-  w.size = w.part_lse + (size_t)rows * 4;
-  return w;
-}
-
-size_t mlaf_embed_workspace(const mlaf_embed_plan *plan, int64_t total_q) { return layout(plan, total_q).size; }
-
-static int encode_maps(const mlaf_embed_plan *x, block *b) {
-  const mlaf_embed_row *r = x->row;
-  const uint64_t cached = (uint64_t)b->a.num_pages * (uint64_t)r->page_size, rows = (uint64_t)(b->a.total_q * r->heads);
-  const uint64_t rank = (uint64_t)r->rank, rope = (uint64_t)r->rope;
-  const struct { const void *data; uint64_t cols, rows, stride; } of[] = {
-      {NULL, 0, 0, 0}, {b->a.ckv, rank, cached, (uint64_t)b->a.ckv_row_stride * 2}, {b->a.kpe, rope, cached,
-      (uint64_t)b->a.kpe_row_stride * 2}, {b->a.q, rank + rope, rows, (rank + rope) * 2}, {b->a.o, rank, rows, rank * 2}};
-  for (uint32_t i = 0; i < x->decode->n_maps; i++) {
-    const mlaf_embed_map *m = &x->decode->maps[i];
-    const uint64_t dims[] = {of[m->of].cols, of[m->of].rows}, strides[] = {of[m->of].stride};
-    const uint32_t box[] = {m->cols, m->rows}, ones[] = {1, 1};
-    const int swizzle = m->swizzle == 128 ? 3 : m->swizzle == 64 ? 2 : m->swizzle == 32 ? 1 : 0;
-    memset(b->maps[i], 0, sizeof b->maps[i]);
-    if (!dims[0] || !dims[1]) continue; /* the kernel does not use it then */
-    if (!x->owner->d.encode) return -1;
-    void *data = (void *)(uintptr_t)of[m->of].data;
-    int code = x->owner->d.encode(b->maps[i], 1, 2, data, dims, strides, box, ones, 0, swizzle, 0, 0);
-    if (code) return code;
+/* Of two equally far rows the nearer in the first size (the last follows from the others): < 0 when that is a. */
+static int first_of_equals(const question *q, const mlaf_embed_row *a, const mlaf_embed_row *b) {
+  int32_t last = q->op->n_fields - 1;
+  while (last > 0 && !q->op->fields[last].is_size) last--;
+  for (int32_t i = 0; i < last; i++) {
+    const double x = ratio(a->values[i], q->v[i]), y = ratio(b->values[i], q->v[i]);
+    if (q->op->fields[i].is_size && x != y) return x < y ? -1 : 1;
   }
   return 0;
 }
 
-static int launch(const mlaf_embed_plan *x, const mlaf_embed_kernel *k, void *fn, const uint32_t want[3], void *args,
-                  size_t size, void *stream) {
-  const driver *d = &x->owner->d;
+/* The nearest row whose kernels were not refused (*code: how others were), NULL if none: what stands back behind others that
+ * serve any lengths; in doublings of the sizes; the choice before the baseline. first: of those with it before a second one. */
+static const mlaf_embed_row *nearest(const question *q, int32_t first, int *code) {
+  const mlaf_embed_target *t = q->e->target;
+  const mlaf_embed_row *found = NULL;
+  double best = 0;
+  int some = 0, found_back = 0;
+  for (int32_t i = 0; i < t->n_rows && !some; i++) some = shaped(q, &t->rows[i]) && any_lengths(q, &t->rows[i]);
+  for (int32_t i = 0; i < t->n_rows; i++) {
+    const mlaf_embed_row *r = &t->rows[i];
+    if (!shaped(q, r) || (first && (r->kernels[0] != first || !r->kernels[1]))) continue;
+    const int bad = refused(q->e, r);
+    if (bad) *code = bad;
+    const double far = apart(q, r);
+    const int back = some && q->rules->stands_back && q->rules->stands_back(q->v, r->values) && !any_lengths(q, r);
+    int later = !found ? -1 : back != found_back ? (back ? 1 : -1) : far != best ? (far > best ? 1 : -1)
+                : r->baseline != found->baseline ? (r->baseline ? 1 : -1) : first_of_equals(q, r, found);
+    if (bad || later >= 0) continue; /* of equals in all this the first: rows are sorted */
+    best = far, found_back = back, found = r;
+  }
+  return found;
+}
+
+/* The kernel behind r's first one where the knob is n; 0: none. `merge` is one there is. Behind a knob of 1 of a kernel that
+ * serves any lengths it stays, unless a row shows that it can do without. */
+static int32_t second_of(const question *q, const mlaf_embed_row *r, int32_t n, int32_t merge) {
+  if (n == r->knob) return r->kernels[1];
+  if (n > 1) return merge;
+  int alone = !any_lengths(q, r);
+  for (int32_t i = 0; i < q->e->target->n_rows && !alone; i++) {
+    const mlaf_embed_row *x = &q->e->target->rows[i];
+    alone = x->kernels[0] == r->kernels[0] && x->knob == 1 && !x->kernels[1];
+  }
+  return alone ? 0 : merge;
+}
+
+/* The plan that r gives, its kernels not loaded. */
+static mlaf_embed_plan made_of(const question *q, mlaf_embed *e, const mlaf_embed_row *r, int *code) {
+  const mlaf_embed_row *other = r->kernels[1] ? r : nearest(q, r->kernels[0], code);
+  const int32_t merge = other ? other->kernels[1] : 0;
+  mlaf_embed_plan x = {.owner = e, .next = e->plans, .rules = q->rules, .row = r, .knob = r->knob};
+  int exact = 1;
+  for (int32_t i = 0; i < q->op->n_fields; i++) exact = exact && (!q->op->fields[i].is_size || r->values[i] == q->v[i]);
+  if (!exact && q->rules->fit_knob) x.knob = q->rules->fit_knob(q->v, kernel_of(e, r, 0), r->knob);
+  if (q->rules->knob_wants_second && x.knob > 1 && !merge) x.knob = r->knob; /* nothing here comes behind more than one */
+  for (int i = 0; i < MLAF_EMBED_STAGES; i++) x.kernels[i] = kernel_of(e, r, i);
+  const int32_t second = second_of(q, r, x.knob, merge);
+  x.kernels[1] = second ? &e->target->kernels[second - 1] : NULL;
+  return x;
+}
+
+/* Those in use first: a plan whose last kernel fails has loaded its others for nothing, and another may want them. */
+static int load_all(mlaf_embed_plan *x) {
+  int code = 0;
+  for (int i = MLAF_EMBED_STAGES - 1; i >= 0 && !code; i--)
+    if (x->kernels[i]) code = load_kernel(x->owner, (int32_t)(x->kernels[i] - x->owner->target->kernels) + 1, &x->functions[i]);
+  return code;
+}
+
+/* "mla_decode:h16,r512,...": the shape. */
+static void print_shape(const question *q, char *out, size_t size) {
+  int at = snprintf(out, size, "%s", q->op->name), any = 0;
+  for (int32_t i = 0; i < q->op->n_fields && at >= 0 && (size_t)at < size; i++) {
+    const mlaf_embed_field *f = &q->op->fields[i];
+    const int word = !f->key && q->v[i] >= 0 && q->v[i] < f->n_words;
+    if (f->is_size || is_moot(f, q->v) || (word && !f->words[q->v[i]][0])) continue;
+    const char *mark = any++ ? "," : ":";
+    at += word ? snprintf(out + at, size - (size_t)at, "%s%s", mark, f->words[q->v[i]])
+               : snprintf(out + at, size - (size_t)at, "%s%s%d", mark, f->key ? f->key : f->name, q->v[i]);
+  }
+}
+
+/* The first fault of a question; "" if it can be answered. */
+static void fault_of(const question *q, char *out, size_t size) {
+  *out = 0;
+  for (int32_t i = 0; i < q->op->n_fields; i++)
+    if (q->op->fields[i].is_size && q->v[i] < 1) snprintf(out, size, "%s is below 1", q->op->fields[i].name);
+}
+
+mlaf_embed_status mlaf_embed_plan_for(mlaf_embed *e, const mlaf_embed_rules *rules, const int32_t *values,
+                                      const mlaf_embed_plan **out, char *why, size_t size) {
+  char text[160];
+  int code, failed = 0;
+  if (!e || !values || !out) return mlaf_embed_fail(why, size, MLAF_EMBED_ARG, "a NULL pointer");
+  question q = {.e = e, .rules = rules, .v = values};
+  while (q.number < e->index->n_ops && strcmp(e->index->ops[q.number].name, rules->op)) q.number++;
+  if (q.number == e->index->n_ops)
+    return mlaf_embed_fail(why, size, MLAF_EMBED_NO_KERNEL, "no kernel of %s is embedded: add it to the bundle and embed again",
+                           rules->op);
+  q.op = &e->index->ops[q.number];
+  fault_of(&q, text, sizeof text);
+  if (*text) return mlaf_embed_fail(why, size, MLAF_EMBED_ARG, "%s", text);
+  for (const mlaf_embed_row *r; (r = nearest(&q, 0, &failed));) {
+    mlaf_embed_plan x = made_of(&q, e, r, &failed), *plan = e->plans;
+    while (plan && (plan->row != r || plan->knob != x.knob)) plan = plan->next;
+    if (!plan && (code = load_all(&x))) {
+      failed = code;
+      continue; /* the next nearest then; in the end a baseline */
+    }
+    if (!plan && (plan = malloc(sizeof *plan))) *plan = x, e->plans = plan;
+    *out = plan;
+    return plan ? MLAF_EMBED_OK : mlaf_embed_fail(why, size, MLAF_EMBED_NOMEM, "out of memory");
+  }
+  if (failed)
+    return mlaf_embed_fail(why, size, MLAF_EMBED_DRIVER, "no kernel of it loads on %s: driver error %d", e->target->name, failed);
+  print_shape(&q, text, sizeof text);
+  return mlaf_embed_fail(why, size, MLAF_EMBED_NO_KERNEL, "no kernel embedded for %s on %s: add it to the bundle and embed again",
+                         text, e->target->name);
+}
+
+/* --- kernels that are no plan's --- */
+
+mlaf_embed_status mlaf_embed_extra_load(mlaf_embed *e, const char *symbol, const char *what, char *why, size_t size) {
+  void *function = NULL;
+  int32_t i = 0, at = 0;
+  if (!e) return mlaf_embed_fail(why, size, MLAF_EMBED_ARG, "a NULL pointer");
+  if (mlaf_embed_extra(e, symbol, &function)) return MLAF_EMBED_OK;
+  while (i < e->target->n_kernels && strcmp(e->target->kernels[i].symbol, symbol)) i++;
+  while (at < EXTRAS && e->extras[at]) at++;
+  if (i == e->target->n_kernels || at == EXTRAS)
+    return mlaf_embed_fail(why, size, MLAF_EMBED_NO_KERNEL, "no kernel embedded %s on %s: make the bundle again and embed again",
+                           what, e->target->name);
+  const int code = load_kernel(e, i + 1, &function);
+  if (code) return mlaf_embed_fail(why, size, MLAF_EMBED_DRIVER, "the kernel %s does not load: driver error %d", what, code);
+  e->extras[at] = i + 1;
+  return MLAF_EMBED_OK;
+}
+
+const mlaf_embed_kernel *mlaf_embed_extra(const mlaf_embed *e, const char *symbol, void **function) {
+  for (int i = 0; i < EXTRAS && e->extras[i]; i++) {
+    const mlaf_embed_kernel *k = &e->target->kernels[e->extras[i] - 1];
+    if (strcmp(k->symbol, symbol)) continue;
+    *function = e->kernels[e->extras[i] - 1].function;
+    return k;
+  }
+  return NULL;
+}
+
+/* --- a launch --- */
+
+int mlaf_embed_encode(const mlaf_embed *e, const mlaf_embed_map *want, const void *data, uint64_t cols, uint64_t rows,
+                      uint64_t stride, void *map) {
+  const uint64_t dims[] = {cols, rows}, strides[] = {stride};
+  const uint32_t box[] = {want->cols, want->rows}, ones[] = {1, 1};
+  const int swizzle = want->swizzle == 128 ? 3 : want->swizzle == 64 ? 2 : want->swizzle == 32 ? 1 : 0;
+  memset(map, 0, 128);
+  if (!cols || !rows) return 0; /* the kernel does not use it then */
+  return e->d.encode ? e->d.encode(map, 1, 2, (void *)(uintptr_t)data, dims, strides, box, ones, 0, swizzle, 0, 0) : -1;
+}
+
+int mlaf_embed_launch(const mlaf_embed *e, const mlaf_embed_kernel *k, void *fn, const uint32_t grid[3], void *args, size_t size,
+                      void *stream) {
+  const driver *d = &e->d;
   void *block_of[] = {(void *)1, args, (void *)2, &size, (void *)3}; /* HIP: as a raw block */
   void *one[] = {args}; /* CUDA: as the kernel's one parameter, since the driver knows where an aligned struct begins */
   launch_attribute attributes[2] = {{.id = CUDA_CLUSTER}};
   launch_config c = {.block = {k->threads, 1, 1}, .shared = k->shared, .stream = stream, .list = attributes};
   for (int i = 0; i < 3; i++) {
     const uint32_t cluster = attributes[0].value.cluster[i] = k->cluster[i] ? k->cluster[i] : 1;
-    c.grid[i] = i == 1 ? want[i] * cluster : (want[i] + cluster - 1) / cluster * cluster; /* y: splits */
+    c.grid[i] = i == 1 ? grid[i] * cluster : (grid[i] + cluster - 1) / cluster * cluster;
     if (cluster > 1) c.n = 1;
   }
-  if (d->cuda && d->launch_ex && k->overlaps && x->owner->overlap)
+  if (d->cuda && d->launch_ex && (k->flags & EMBED_OVERLAPS) && e->overlap)
     attributes[c.n++] = (launch_attribute){.id = CUDA_OVERLAP, .value.overlap = 1};
   if (c.n) return d->launch_ex ? d->launch_ex(&c, fn, one, NULL) : -1;
   return d->launch(fn, c.grid[0], c.grid[1], c.grid[2], k->threads, 1, 1, k->shared, stream, d->cuda ? one : NULL,
                    d->cuda ? NULL : block_of);
 }
-
-/* What is wrong with the arguments, NULL if nothing that can be seen from the host. */
-static const char *fault(const mlaf_embed_plan *x, const mlaf_embed_args *a, const decode_args *d, size_t needed_space) {
-  const int64_t needed = x->row->rank + (a->kpe ? 0 : x->row->rope);
-  if (a->batch < 0 || a->batch > BATCH_MAX) return "batch is not in 0..65536";
-  if (a->total_q < 0 || a->total_q > (int64_t)a->batch * x->row->q_len) return "total_q is not in 0..batch*q_len";
-  if (a->num_pages < 0 || (int64_t)a->num_pages * x->row->page_size >> 32) return "num_pages * page_size is not below 2^32";
-  if (!(a->scale - a->scale == 0)) return "scale is not finite";
-  if (!a->q || !a->o || !a->qo_indptr || !a->kv_indptr || !a->kv_last_page_lens || (a->num_pages && (!a->ckv || !a->kv_indices)))
-    return "a pointer is NULL";
-  if (((uintptr_t)a->q | (uintptr_t)a->o | (uintptr_t)a->ckv | (uintptr_t)a->kpe) % 16)
-    return "q, ckv, kpe or o is not 16-byte aligned";
-  if (((uintptr_t)a->qo_indptr | (uintptr_t)a->kv_indptr | (uintptr_t)a->kv_indices | (uintptr_t)a->kv_last_page_lens |
-       (uintptr_t)a->lse) % 4)
-    return "a table or lse is not 4-byte aligned";
-  if (d->ckv_row_stride < needed || d->kpe_row_stride < x->row->rope || (d->ckv_row_stride | d->kpe_row_stride) % 8 ||
-      d->ckv_row_stride > 1 << 27 || d->kpe_row_stride > 1 << 27)
-    return "a row stride is too small, above 2^27 or no multiple of 8";
-  if (needed_space && (!a->workspace || (uintptr_t)a->workspace % 256 || a->workspace_size < needed_space))
-    return "workspace is NULL, not 256-byte aligned or smaller than mlaf_embed_workspace says";
-  return NULL;
-}
-
-mlaf_embed_status mlaf_embed_execute(const mlaf_embed_plan *x, const mlaf_embed_args *a, void *stream, char *why, size_t size) {
-  int previous = 0, code;
-  if (!x || !a) return fail(why, size, MLAF_EMBED_ARG, "a NULL pointer");
-  const mlaf_embed_row *r = x->row;
-  const workspace w = layout(x, a->total_q);
-  block b = {.a = {.q = a->q, .ckv = a->ckv, .kpe = a->kpe ? a->kpe : a->ckv ? (const uint16_t *)a->ckv + r->rank : NULL,
-                   .qo_indptr = a->qo_indptr, .kv_indptr = a->kv_indptr, .kv_indices = a->kv_indices,
-                   .kv_last_page_lens = a->kv_last_page_lens, .o = a->o, .lse = a->lse,
-                   .ckv_row_stride = a->ckv_row_stride ? a->ckv_row_stride : r->rank + (a->kpe ? 0 : r->rope),
-                   .total_q = a->total_q, .num_pages = a->num_pages, .splits = splits_word(x), .batch = a->batch,
-                   .scale_log2e = (float)((double)a->scale * 1.4426950408889634)}};
-  b.a.kpe_row_stride = !a->kpe ? b.a.ckv_row_stride : a->kpe_row_stride ? a->kpe_row_stride : r->rope;
-  const char *wrong = fault(x, a, &b.a, w.size);
-  if (wrong && (a->total_q || a->batch < 0)) return fail(why, size, MLAF_EMBED_ARG, "%s", wrong);
-  if (!a->total_q) return MLAF_EMBED_OK;
-  if (w.size) {
-    b.a.part_o = (float *)((char *)a->workspace + w.part_o);
-    b.a.part_lse = (float *)((char *)a->workspace + w.part_lse);
-  }
-  const int64_t rows = a->total_q * r->heads;
-  combine_args c = {b.a.part_o, b.a.part_lse, a->o, a->lse, rows, x->splits, 0};
-  if ((code = enter(x->owner, &previous)))
-    return fail(why, size, MLAF_EMBED_DRIVER, "the device cannot be made current: driver error %d", code);
-  code = encode_maps(x, &b);
-  if (!code)
-    code = launch(x, x->decode, x->decode_fn,
-                  (uint32_t[]){blocks_x(x), (uint32_t)x->splits, blocks_z(x, (uint32_t)a->batch)}, &b,
-                  sizeof b.a + x->decode->n_maps * sizeof *b.maps, stream);
-  const int whole = x->decode->fits != 0; /* its combine kernel takes the decode kernel's arguments */
-  if (!code && x->combine)
-    code = launch(x, x->combine, x->combine_fn, (uint32_t[]){combine_blocks(x, rows), 1, 1}, whole ? (void *)&b.a : (void *)&c,
-                  whole ? sizeof b.a : sizeof c, stream);
-  leave(x->owner, previous);
-  return code ? fail(why, size, MLAF_EMBED_DRIVER, "the launch failed: driver error %d", code) : MLAF_EMBED_OK;
-}
-
-#include "mlaf_embed_tables.h"

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Copyright (c) 2026 the mlaforge authors; LICENSE.mlaforge has the terms. */
-/* MLA decode kernels inside a program: a loader that needs nothing but the HIP or CUDA driver library, found by dlopen.
- * Part of mlaforge, for copying into other projects; the kernels it loads are in the NAME.c that `mlaforge embed` wrote beside.
- * C11 and C++. Layouts, alignments and limits of the arguments: below; the longer explanation is mlaforge's docs/embedding.md. */
+/* Kernels inside a program: a loader that needs nothing but the HIP or CUDA driver library, found by dlopen. Part of mlaforge,
+ * for copying into other projects; the kernels it loads are in the NAME.c that `mlaforge embed` wrote beside. What an operation
+ * takes, and its launches, are in a mlaf_embed_OPERATION.h of its own. C11 and C++. The longer explanation is mlaforge's
+ * docs/embedding.md. */
 #ifndef MLAF_EMBED_H
 #define MLAF_EMBED_H
 
@@ -13,7 +14,8 @@
 extern "C" {
 #endif
 
-#define MLAF_EMBED_VERSION 4
+#define MLAF_EMBED_VERSION 5
+enum { MLAF_EMBED_FIELDS = 16, MLAF_EMBED_STAGES = 4, MLAF_EMBED_MAPS = 8 };
 
 /* --- what NAME.c holds; nobody else needs to look --- */
 typedef struct mlaf_embed_map { uint32_t of, cols, rows, swizzle; } mlaf_embed_map;
@@ -21,18 +23,28 @@ typedef struct mlaf_embed_kernel {
   const unsigned char *code;
   const char *symbol;
   uint32_t threads, rows_per_wg, step, slots;
-  uint32_t shared, cluster[3], overlaps, n_maps; /* CUDA only */
-  mlaf_embed_map maps[8];
-  uint32_t turns; /* a block works on requests z, z + gridDim.z, ... */
-  uint32_t fits;  /* 0, or the launch may cut its batch by itself: into as many parts of a group of rows as the device holds at
-                     once of these blocks, so many a compute unit */
+  uint32_t shared, cluster[3]; /* CUDA only; maps, too */
+  uint32_t n_maps;
+  mlaf_embed_map maps[MLAF_EMBED_MAPS];
+  uint32_t flags, per_cu; /* mlaf_embed_inside.h */
 } mlaf_embed_kernel;
+/* A field of an operation's problems. A SIZE is tuned for: the nearest will do. All others are in the kernel. */
+typedef struct mlaf_embed_field {
+  const char *name, *key;    /* key: letters before its number in texts; NULL: one of its words */
+  const char *const *words;
+  int32_t n_words, is_size;
+  int32_t moot_by, moot_at;  /* where field moot_by (-1: none) is moot_at this one says nothing */
+} mlaf_embed_field;
+typedef struct mlaf_embed_op {
+  const char *name; /* "mla_decode" */
+  const mlaf_embed_field *fields;
+  int32_t n_fields;
+} mlaf_embed_op;
 typedef struct mlaf_embed_row { /* a problem, and what serves it */
-  /* <fields> */
-  int32_t heads, rank, rope, q_len, causal, dtype, page_size, batch, ctx;
-  /* </fields> */
-  int32_t baseline, knob; /* knob: the splits */
-  int32_t kernels[2];     /* of the target: decode, combine; -1: none */
+  int32_t op;                         /* of the index */
+  int32_t values[MLAF_EMBED_FIELDS];  /* of the operation's fields */
+  int32_t baseline, knob;             /* knob: what the operation may turn at launch; 1: nothing */
+  int32_t kernels[MLAF_EMBED_STAGES]; /* by stage: counted from 1 among the target's; 0: none */
 } mlaf_embed_row;
 typedef struct mlaf_embed_target {
   const char *name; /* "gfx942", "sm_90a" */
@@ -44,6 +56,8 @@ typedef struct mlaf_embed_index {
   int32_t version, n_targets;
   const char *bundle; /* SHA-256 of the manifest this was made from */
   const mlaf_embed_target *targets;
+  const mlaf_embed_op *ops;
+  int32_t n_ops;
 } mlaf_embed_index;
 
 /* --- what a program uses --- */
@@ -56,46 +70,6 @@ typedef enum mlaf_embed_status {
   MLAF_EMBED_NOMEM
 } mlaf_embed_status;
 
-enum { MLAF_EMBED_BF16 = 0, MLAF_EMBED_F16 = 1 };
-
-/* O = softmax(scale * Q K^T) V over a paged latent cache: K is all rank + rope columns of a cached row, V its first rank.
- * batch and ctx select the kernel tuned for the nearest shape and its splits; a plan executes any batch and any lengths. */
-typedef struct mlaf_embed_problem {
-  /* <problem> */
-  int32_t heads;     /* query heads on this rank (1..256) */
-  int32_t rank;      /* columns of the latent cache, which are K and V (a multiple of 32 up to 512) */
-  int32_t rope;      /* columns with positions, which are K only (0, 32 or 64) */
-  int32_t q_len;     /* query tokens of a request: more than 1 with drafts (1..8) */
-  int32_t causal;    /* query token i of n sees the first kv_len - (n-1-i) tokens (0: not, 1: causal) */
-  int32_t dtype;     /* type of Q, cache and O (0: bf16, 1: f16) */
-  int32_t page_size; /* tokens of a page (1..65536) */
-  int32_t batch;     /* requests of a launch (1..65536) */
-  int32_t ctx;       /* cached tokens of a request, as tuned for (1..16777216) */
-  /* </problem> */
-} mlaf_embed_problem;
-
-/* Device pointers; valid until the launch has finished. T total_q, H heads, R rank, P rope, B batch; strides in elements. */
-typedef struct mlaf_embed_args {
-  int32_t batch;                    /* B: 0..65536 */
-  int32_t num_pages;                /* pages in the cache; num_pages * page_size below 2^32 */
-  int64_t total_q;                  /* T = qo_indptr[B], 0..B*q_len */
-  const void *q;                    /* [T, H, R+P] dense, 16-byte aligned */
-  const void *ckv;                  /* row j at ckv + j*ckv_row_stride: R+P elements if kpe is NULL, else R; 16-byte aligned */
-  const void *kpe;                  /* NULL: combined cache. Else row j at kpe + j*kpe_row_stride, P elements; 16-byte aligned */
-  int64_t ckv_row_stride;           /* multiple of 8, at most 2^27; 0: dense */
-  int64_t kpe_row_stride;
-  const int32_t *qo_indptr;         /* [B+1] query tokens */
-  const int32_t *kv_indptr;         /* [B+1] pages */
-  const int32_t *kv_indices;        /* [kv_indptr[B]] page ids; one outside [0, num_pages) makes its request NaN */
-  const int32_t *kv_last_page_lens; /* [B] tokens in the last page, 1..page_size */
-  void *o;                          /* [T, H, R] dense, 16-byte aligned */
-  float *lse;                       /* [T, H] natural log; may be NULL */
-  void *workspace;                  /* mlaf_embed_workspace bytes, 256-byte aligned; what is in it does not matter, but for
-                                     * what a launch with tables that contradict themselves left (docs/lab/kernels-hopper.md) */
-  size_t workspace_size;
-  float scale;                      /* softmax scale, e.g. 1/sqrt(qk_nope + rope) */
-} mlaf_embed_args;
-
 typedef struct mlaf_embed mlaf_embed;           /* a device; one thread at a time may plan on it */
 typedef struct mlaf_embed_plan mlaf_embed_plan; /* immutable; any thread may execute it; lives as long as its mlaf_embed */
 
@@ -104,36 +78,8 @@ mlaf_embed_status mlaf_embed_open(const mlaf_embed_index *index, int device, mla
 /* Unloads the kernels; none of their launches may be in flight. NULL is allowed. */
 void mlaf_embed_close(mlaf_embed *e);
 const char *mlaf_embed_target_name(const mlaf_embed *e);
-/* The plan of the nearest shape; loads its kernels at first use, so not inside a graph capture. */
-mlaf_embed_status mlaf_embed_plan_get(mlaf_embed *e, const mlaf_embed_problem *problem, const mlaf_embed_plan **out, char *why,
-                                      size_t why_size);
-int32_t mlaf_embed_plan_splits(const mlaf_embed_plan *plan);
-/* Bytes of workspace for total_q query tokens; 0: none. SIZE_MAX: more than there can be. */
-size_t mlaf_embed_workspace(const mlaf_embed_plan *plan, int64_t total_q);
-/* Launch on `stream` (hipStream_t or CUstream; NULL: the default stream) and return without waiting. Never allocates, locks or
- * synchronises: legal inside graph capture. */
-mlaf_embed_status mlaf_embed_execute(const mlaf_embed_plan *plan, const mlaf_embed_args *args, void *stream, char *why,
-                                     size_t why_size);
-
-/* --- a block table in place of page lists --- */
-/* Device pointers. */
-typedef struct mlaf_embed_tables {
-  const int32_t *block_table; /* [B] rows of page ids, row_stride entries apart; one outside [0, num_pages): NaN, no fault */
-  const int32_t *seq_lens;    /* [B] cached tokens; one that its row has no room for makes its request NaN */
-  int64_t row_stride;         /* entries; 0: width */
-  int32_t width;              /* entries of a row that are looked at: no more than the longest request needs */
-  int32_t q_tokens;           /* query tokens of each request, 1..q_len */
-} mlaf_embed_tables;
-
-/* Load the kernel for them: by the thread that plans, and not inside a graph capture. */
-mlaf_embed_status mlaf_embed_tables_open(mlaf_embed *e, char *why, size_t why_size);
-/* Bytes that the lists of such a table take; SIZE_MAX: more than there can be. */
-size_t mlaf_embed_tables_size(int32_t batch, int32_t width);
-/* Launch what writes the lists into `memory` (device, 4-byte aligned), and point args to them: total_q, qo_indptr, kv_indptr,
- * kv_indices and kv_last_page_lens are set, batch and num_pages read. mlaf_embed_execute on the same stream comes next. Table and
- * lengths are read on the device, at each replay of a graph; like mlaf_embed_execute it neither allocates nor waits. */
-mlaf_embed_status mlaf_embed_tables_make(const mlaf_embed_plan *plan, const mlaf_embed_tables *tables, void *memory,
-                                         size_t memory_size, mlaf_embed_args *args, void *stream, char *why, size_t why_size);
+/* Plans are made and executed by the functions of their operation. What a plan's knob stands at (of mla_decode the splits). */
+int32_t mlaf_embed_plan_knob(const mlaf_embed_plan *plan);
 
 #ifdef __cplusplus
 }

@@ -13,9 +13,9 @@ cp -r "$source_dir/examples/embed-copy" "$work/project"
 "$build/mlaforge" embed --from "$work/bundle" --out "$work/project/kernels" || fail "embed"
 "$build/mlaforge" embed --from "$work/bundle" --out "$work/again" >/dev/null
 diff -r "$work/project/kernels" "$work/again" || fail "two runs differ"
-cmp "$work/again/mlaf_embed.c" "$source_dir/runtime/embed/mlaf_embed.c" || fail "the loader is another one"
-for part in driver tables; do
-  cmp "$work/again/mlaf_embed_$part.h" "$source_dir/runtime/embed/mlaf_embed_$part.h" || fail "mlaf_embed_$part.h is another one"
+parts=("$source_dir"/runtime/embed/*.[ch] "$source_dir"/runtime/ops/mla_decode/embed/*.[ch])
+for part in "${parts[@]}"; do
+  cmp "$work/again/$(basename "$part")" "$part" || fail "$(basename "$part") is another one"
 done
 cmp "$work/again/LICENSE.mlaforge" "$source_dir/LICENSE" || fail "the licence is another one"
 count=0
@@ -24,8 +24,14 @@ for file in "$work"/again/*.[ch]; do # whoever takes one file out has to see its
   sed -n 2p "$file" | grep -q "Copyright (c) 2026 the mlaforge authors" || fail "$(basename "$file") names no author"
   count=$((count + 1))
 done
-[ "$count" = 6 ] || fail "$count C files, 6 wanted"
-[ "$(wc -l <"$work/again/mlaf_embed.c")" -lt 400 ] || fail "the loader has 400 lines or more"
+[ "$count" = $((${#parts[@]} + 2)) ] || fail "$count C files, $((${#parts[@]} + 2)) wanted: another operation's among them?"
+for file in "$work"/again/mlaf_embed*.[ch]; do
+  [ "$(wc -l <"$file")" -lt 400 ] || fail "$(basename "$file") has 400 lines or more"
+done
+if command -v c++ >/dev/null; then # a C++ program may include all of it
+  printf '#include "mlaf_kernels.h"\nint main() { return mlaf_kernels.n_targets; }\n' >"$work/again/main.cc"
+  c++ -std=c++11 -Wall -Wextra -Werror -fsyntax-only "$work/again/main.cc" || fail "C++"
+fi
 CFLAGS="-O1 -Wall -Wextra -Wshadow -pedantic -Wno-overlength-strings -Werror" make -C "$work/project" >"$work/log" 2>&1 ||
   { cat "$work/log"; fail "build"; }
 if readelf -d "$work/project/decode" | grep NEEDED | grep -vE 'lib(c|m|dl)\.so'; then fail "it needs other libraries"; fi

@@ -1,7 +1,8 @@
 /* Launches that decide themselves how their batch is cut, through the library and through the vendored loader over a fake CUDA
  * driver that really runs them (cuda/fake_fitted.h): grids, the word of splits, the workspace and the combine kernel are right if
  * the numbers are, and nothing outside the workspace was written. */
-#include "../../runtime/embed/mlaf_embed.h"
+#include "mlaf_embed_inside.h"
+#include "mlaf_embed_mla_decode.h"
 
 #include <math.h>
 
@@ -14,6 +15,7 @@
 #include "cuda/fakecuda.h"
 #include "fake/fake_test.h"
 #include "point.h"
+#include "embed/index.h"
 
 enum { WIDE = FW_RANK + FW_ROPE, MOST = 1100, UNITS = 132, GROUPS = 2, PARTS = UNITS / GROUPS, GUARD = 4096 };
 
@@ -196,27 +198,30 @@ static void by_loader(const batch *x, const variant *v, const char *what, result
   make_cubin_of(&code, 190, v->decode, "fitadd");
   const mlaf_embed_kernel kernels[] = {
       {.code = (const void *)&code, .symbol = v->decode, .threads = THREADS, .rows_per_wg = FW_ROWS, .cluster = {0, v->team, 0},
-       .turns = (v->flags & MLAF_KERNEL_TURNS) != 0, .fits = 1},
-      {.code = (const void *)&code, .symbol = "fitadd", .threads = ADD_THREADS, .rows_per_wg = FW_MERGE_ROWS, .fits = 1}};
+       .flags = v->flags | EMBED_FITS},
+      {.code = (const void *)&code, .symbol = "fitadd", .threads = ADD_THREADS, .rows_per_wg = FW_MERGE_ROWS,
+       .flags = EMBED_FITS}};
   const mlaf_problem *p = &x->of.problem;
-  const mlaf_embed_row row = {FW_HEADS, FW_RANK, FW_ROPE, FW_Q_LEN, 1, 0, FW_PAGE, p->batch, p->ctx, 0, (int32_t)v->splits,
-                              {0, v->combined ? 1 : -1}};
+  const mlaf_embed_row row = {0, {FW_HEADS, FW_RANK, FW_ROPE, FW_Q_LEN, 1, 0, FW_PAGE, p->batch, p->ctx}, 0, (int32_t)v->splits,
+                              {1, v->combined ? 2 : 0}};
   const mlaf_embed_target target = {"sm_90a", kernels, &row, 2, 1};
-  const mlaf_embed_index index = {MLAF_EMBED_VERSION, 1, "", &target};
-  const mlaf_embed_problem asked = {FW_HEADS, FW_RANK, FW_ROPE, FW_Q_LEN, 1, MLAF_EMBED_BF16, FW_PAGE, p->batch, p->ctx};
+  const mlaf_embed_index index = index_of(&target);
+  const mlaf_embed_decode_problem asked = {FW_HEADS, FW_RANK, FW_ROPE, FW_Q_LEN, 1, MLAF_EMBED_DECODE_BF16, FW_PAGE,
+                                           p->batch, p->ctx};
   const mlaf_embed_plan *plan = NULL;
   mlaf_embed *e = NULL;
   char why[500] = "";
   if (mlaf_embed_open(&index, 0, &e, why, sizeof why)) fail_msg("%s: %s", what, why);
-  if (mlaf_embed_plan_get(e, &asked, &plan, why, sizeof why)) fail_msg("%s: %s", what, why);
-  *out = make_result(x, mlaf_embed_workspace(plan, x->of.total_q));
-  mlaf_embed_args a = {.batch = x->of.batch, .num_pages = x->of.num_pages, .total_q = x->of.total_q, .q = x->q, .ckv = x->cache,
+  if (mlaf_embed_decode_plan(e, &asked, &plan, why, sizeof why)) fail_msg("%s: %s", what, why);
+  *out = make_result(x, mlaf_embed_decode_workspace(plan, x->of.total_q));
+  mlaf_embed_decode_args a = {.batch = x->of.batch, .num_pages = x->of.num_pages, .total_q = x->of.total_q, .q = x->q,
+                              .ckv = x->cache,
                        .qo_indptr = x->qo, .kv_indptr = x->kv, .kv_indices = x->pages, .kv_last_page_lens = x->last,
                        .o = out->o, .lse = out->lse, .workspace = out->workspace, .workspace_size = out->size, .scale = 0.07f};
-  if (mlaf_embed_execute(plan, &a, NULL, why, sizeof why)) fail_msg("%s: %s", what, why);
+  if (mlaf_embed_decode_execute(plan, &a, NULL, why, sizeof why)) fail_msg("%s: %s", what, why);
   finish_result(out, v->combined, what);
   a.workspace_size--;
-  assert_int_equal(mlaf_embed_execute(plan, &a, NULL, why, sizeof why), MLAF_EMBED_ARG);
+  assert_int_equal(mlaf_embed_decode_execute(plan, &a, NULL, why, sizeof why), MLAF_EMBED_ARG);
   mlaf_embed_close(e);
 }
 

@@ -1,6 +1,6 @@
 /* One nearest rule in three places: the tuning database, a bundle and the vendored loader answer the same questions from the same
  * tuned problems, and bundle and loader fit the same splits. */
-#include "../../runtime/embed/mlaf_embed.c" /* to look inside its plans */
+#include "ops/mla_decode/embed/mlaf_embed_mla_decode.c" /* for its limit */
 
 #include <math.h>
 
@@ -9,6 +9,7 @@
 #include "op/nearest.h"
 #include "cuda/fakecuda.h"
 #include "db/db_fixture.h"
+#include "embed/index.h"
 #include "ops/mla_decode/fields.h"
 #include "point.h"
 
@@ -64,8 +65,8 @@ static void add(int n, int i, bool baseline) {
                                   .rung = "exact",
                                   .source = "measured", .variant = "x:a=1/s9,rows=1", .knob = splits,
                                   .kernels = {&t.kernels[decode], combined ? &t.kernels[COMBINE] : NULL}};
-  t.rows[n] = (mlaf_embed_row){H, p.rank, p.rope, Q, 1, 0, p.page_size, p.batch, p.ctx, baseline, (int32_t)splits,
-                               {decode, combined ? COMBINE : -1}};
+  t.rows[n] = (mlaf_embed_row){0, {H, p.rank, p.rope, Q, 1, 0, p.page_size, p.batch, p.ctx}, baseline, (int32_t)splits,
+                               {decode + 1, combined ? COMBINE + 1 : 0}};
 }
 
 static int setup(void **state) {
@@ -78,12 +79,11 @@ static int setup(void **state) {
                                         .slots = facts[k].slots, .flags = facts[k].flags};
     t.embedded[k] = (mlaf_embed_kernel){.code = elf, .symbol = "fill", .threads = 128, .rows_per_wg = facts[k].rows_per_wg,
                                         .step = facts[k].step, .slots = facts[k].slots,
-                                        .turns = (facts[k].flags & MLAF_KERNEL_TURNS) != 0,
-                                        .fits = (facts[k].flags & MLAF_KERNEL_FITS) != 0};
+                                        .flags = facts[k].flags};
   }
   t.bundle = (mlaf_bundle){.plans = t.plans, .n_plans = ROWS, .kernels = t.kernels, .n_kernels = KERNELS};
   t.target = (mlaf_embed_target){"sm_90a", t.embedded, t.rows, KERNELS, ROWS};
-  t.index = (mlaf_embed_index){MLAF_EMBED_VERSION, 1, "", &t.target};
+  t.index = index_of(&t.target);
   char path[600];
   snprintf(path, sizeof path, "%s/fakecuda/libfakecuda.so", getenv("MLAF_BUILD_DIR") ? getenv("MLAF_BUILD_DIR") : ".");
   setenv("MLAF_CUDA_LIBRARY", path, 1);
@@ -128,7 +128,7 @@ static void three_answers_agree(void **state) {
   int passed = 0, fitted = 0, borrowed = 0, kept = 0, behind_one = 0, free_of_it = 0;
   for (int i = 0; i < QUESTIONS; i++) {
     mlaf_problem p = question(i);
-    const mlaf_embed_problem asked = {H, p.rank, p.rope, Q, 1, MLAF_EMBED_BF16, p.page_size, p.batch, p.ctx};
+    const mlaf_embed_decode_problem asked = {H, p.rank, p.rope, Q, 1, MLAF_EMBED_DECODE_BF16, p.page_size, p.batch, p.ctx};
     const mlaf_embed_plan *plan = NULL;
     const mlaf_bundle_plan **list = NULL;
     mlaf_bundle_fitted f;
@@ -140,12 +140,12 @@ static void three_answers_agree(void **state) {
     passed += !not_for_one(&p, &choice);
     assert_int_equal(mlaf_db_why(db, &dev, NULL, pt(&p), not_for_one, &p, unheard, NULL, &choice, &rung, &err), MLAF_OK);
     assert_int_equal(mlaf_bundle_rank(&t.bundle, "sm_90a", pt(&p), &list, &n, &err), MLAF_OK);
-    if (mlaf_embed_plan_get(e, &asked, &plan, why, sizeof why)) fail_msg("%s", why);
+    if (mlaf_embed_decode_plan(e, &asked, &plan, why, sizeof why)) fail_msg("%s", why);
     mlaf_bundle_fit(list, n, list[0], pt(&p), &f);
     assert_string_equal(choice.problem, list[0]->text);
     assert_ptr_equal(plan->row, &t.rows[list[0] - t.plans]);
-    assert_int_equal(plan->splits, f.knob);
-    assert_int_equal(plan->combine ? plan->combine - t.embedded : -1, f.kernels[1] ? f.kernels[1] - t.kernels : -1);
+    assert_int_equal(plan->knob, f.knob);
+    assert_int_equal(plan->kernels[1] ? plan->kernels[1] - t.embedded : -1, f.kernels[1] ? f.kernels[1] - t.kernels : -1);
     const bool always = list[0]->kernels[0] == &t.kernels[ALWAYS];
     assert_true((f.knob > 1 || always) == (f.kernels[1] != NULL));
     if (i < GRID) assert_int_equal(f.knob, list[0]->knob); /* what was tuned stands */

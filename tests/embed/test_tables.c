@@ -1,6 +1,7 @@
 /* Block tables where nothing can be generated or compiled: by the library from a bundle made by hand, and by the vendored loader,
  * over a fake CUDA driver that really runs the kernels (cuda/fake_tables.h, cuda/fake_whole.h). */
-#include "../../runtime/embed/mlaf_embed.h"
+#include "mlaf_embed_inside.h"
+#include "mlaf_embed_mla_decode.h"
 
 #include <math.h>
 #include <sys/stat.h>
@@ -13,6 +14,7 @@
 #include "cuda/fake_whole.h"
 #include "cuda/fake_tables.h"
 #include "cuda/fakecuda.h"
+#include "embed/index.h"
 #include "fake/fake_test.h"
 #include "mlaforge/mlaforge.h"
 
@@ -213,8 +215,9 @@ static fake_launch by_library(batch *x) {
   return launched("fakecuda_before");
 }
 
-static const mlaf_embed_row row = {FW_HEADS, FW_RANK, FW_ROPE, FW_Q_LEN, 1, 0, FW_PAGE, REQUESTS, 512, 0, 1, {0, -1}};
-static const mlaf_embed_problem asked = {FW_HEADS, FW_RANK, FW_ROPE, FW_Q_LEN, 1, MLAF_EMBED_BF16, FW_PAGE, REQUESTS, 512};
+static const mlaf_embed_row row = {0, {FW_HEADS, FW_RANK, FW_ROPE, FW_Q_LEN, 1, 0, FW_PAGE, REQUESTS, 512}, 0, 1, {1}};
+static const mlaf_embed_decode_problem asked = {FW_HEADS, FW_RANK, FW_ROPE, FW_Q_LEN, 1, MLAF_EMBED_DECODE_BF16, FW_PAGE,
+                                                REQUESTS, 512};
 
 static mlaf_embed *open_loader(int n_kernels, const mlaf_embed_plan **of) {
   static mlaf_embed_kernel kernels[2];
@@ -224,9 +227,9 @@ static mlaf_embed *open_loader(int n_kernels, const mlaf_embed_plan **of) {
   kernels[0] = (mlaf_embed_kernel){.code = (void *)&made.code[0], .symbol = "whole", .threads = 128, .rows_per_wg = FW_ROWS};
   kernels[1] = (mlaf_embed_kernel){.code = (void *)&made.code[1], .symbol = TABLES, .threads = 256, .rows_per_wg = 1};
   target = (mlaf_embed_target){"sm_90a", kernels, &row, n_kernels, 1};
-  const mlaf_embed_index index = {MLAF_EMBED_VERSION, 1, "", &target};
+  const mlaf_embed_index index = index_of(&target);
   if (mlaf_embed_open(&index, 0, &e, why, sizeof why)) fail_msg("%s", why);
-  if (mlaf_embed_plan_get(e, &asked, of, why, sizeof why)) fail_msg("%s", why);
+  if (mlaf_embed_decode_plan(e, &asked, of, why, sizeof why)) fail_msg("%s", why);
   return e;
 }
 
@@ -234,18 +237,18 @@ static fake_launch by_loader(batch *x) {
   const mlaf_embed_plan *of = NULL;
   mlaf_embed *e = open_loader(2, &of);
   char why[500] = "";
-  if (mlaf_embed_tables_open(e, why, sizeof why) || mlaf_embed_tables_open(e, why, sizeof why)) fail_msg("%s", why);
-  mlaf_embed_args a = {.batch = REQUESTS, .num_pages = POOL, .q = x->q, .ckv = x->cache, .o = x->o, .lse = x->lse,
+  if (mlaf_embed_decode_tables_open(e, why, sizeof why) || mlaf_embed_decode_tables_open(e, why, sizeof why)) fail_msg("%s", why);
+  mlaf_embed_decode_args a = {.batch = REQUESTS, .num_pages = POOL, .q = x->q, .ckv = x->cache, .o = x->o, .lse = x->lse,
                        .scale = 0.07f};
-  const mlaf_embed_tables t = {x->table, lengths, STRIDE, WIDTH, FW_Q_LEN};
-  const size_t size = mlaf_embed_tables_size(REQUESTS, WIDTH);
+  const mlaf_embed_decode_tables t = {x->table, lengths, STRIDE, WIDTH, FW_Q_LEN};
+  const size_t size = mlaf_embed_decode_tables_size(REQUESTS, WIDTH);
   int32_t *lists = memory(size);
   memset(lists, 0xff, size);
   clear(x);
-  if (mlaf_embed_tables_make(of, &t, lists, size, &a, NULL, why, sizeof why)) fail_msg("%s", why);
+  if (mlaf_embed_decode_tables_make(of, &t, lists, size, &a, NULL, why, sizeof why)) fail_msg("%s", why);
   assert_int_equal(a.total_q, REQUESTS * FW_Q_LEN);
   assert_true((const char *)(a.kv_indices + REQUESTS * WIDTH) <= (const char *)lists + size);
-  if (mlaf_embed_execute(of, &a, NULL, why, sizeof why)) fail_msg("%s", why);
+  if (mlaf_embed_decode_execute(of, &a, NULL, why, sizeof why)) fail_msg("%s", why);
   expect_right(x);
   free(lists);
   mlaf_embed_close(e);
@@ -272,7 +275,7 @@ static void grids_agree(void **state) {
   mlaf_ctx *ctx = open_ctx();
   mlaf_plan *plan_of = NULL;
   char why[4096] = "";
-  assert_int_equal(mlaf_embed_tables_open(e, why, sizeof why), MLAF_EMBED_OK);
+  assert_int_equal(mlaf_embed_decode_tables_open(e, why, sizeof why), MLAF_EMBED_OK);
   if (plan(ctx, MLAF_PLAN_NO_COMPILE | MLAF_PLAN_TABLES, &plan_of, why, sizeof why)) fail_msg("%s", why);
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     const int32_t n = cases[i].batch, width = cases[i].width;
@@ -288,11 +291,11 @@ static void grids_agree(void **state) {
     a.workspace = memory(a.workspace_size);
     assert_int_equal(mlaf_execute(plan_of, &a, NULL), MLAF_OK);
     const fake_launch library = launched("fakecuda_before");
-    mlaf_embed_args b = {.batch = n, .num_pages = 1, .q = q, .ckv = cache, .o = o, .scale = 1};
-    const mlaf_embed_tables t = {table, seq, 0, width, 1};
-    const size_t size = mlaf_embed_tables_size(n, width);
+    mlaf_embed_decode_args b = {.batch = n, .num_pages = 1, .q = q, .ckv = cache, .o = o, .scale = 1};
+    const mlaf_embed_decode_tables t = {table, seq, 0, width, 1};
+    const size_t size = mlaf_embed_decode_tables_size(n, width);
     assert_int_equal(size, a.workspace_size);
-    if (mlaf_embed_tables_make(of, &t, a.workspace, size, &b, NULL, why, sizeof why)) fail_msg("%s", why);
+    if (mlaf_embed_decode_tables_make(of, &t, a.workspace, size, &b, NULL, why, sizeof why)) fail_msg("%s", why);
     const fake_launch loader = launched("fakecuda_last");
     assert_memory_equal(library.grid, loader.grid, sizeof library.grid);
     assert_int_equal(b.qo_indptr[n], n);
@@ -331,27 +334,27 @@ static void the_loader_refuses(void **state) {
   mlaf_embed *e = open_loader(1, &of);
   char why[500] = "";
   int32_t here[64] = {0};
-  assert_int_equal(mlaf_embed_tables_open(e, why, sizeof why), MLAF_EMBED_NO_KERNEL);
+  assert_int_equal(mlaf_embed_decode_tables_open(e, why, sizeof why), MLAF_EMBED_NO_KERNEL);
   assert_non_null(strstr(why, "no kernel embedded that reads block tables on sm_90a"));
   mlaf_embed_close(e);
-  assert_int_equal(mlaf_embed_tables_open(NULL, why, sizeof why), MLAF_EMBED_ARG);
-  assert_true(mlaf_embed_tables_size(70000, 1) == SIZE_MAX && mlaf_embed_tables_size(1, 0) == SIZE_MAX);
-  assert_true(mlaf_embed_tables_size(65536, 32768) == SIZE_MAX && mlaf_embed_tables_size(2, 3) == (6 + 6 + 2) * 4);
+  assert_int_equal(mlaf_embed_decode_tables_open(NULL, why, sizeof why), MLAF_EMBED_ARG);
+  assert_true(mlaf_embed_decode_tables_size(70000, 1) == SIZE_MAX && mlaf_embed_decode_tables_size(1, 0) == SIZE_MAX);
+  assert_true(mlaf_embed_decode_tables_size(65536, 32768) == SIZE_MAX && mlaf_embed_decode_tables_size(2, 3) == (6 + 6 + 2) * 4);
   e = open_loader(2, &of);
-  const mlaf_embed_tables good = {here, here, 0, 4, 1};
-#define REFUSED(change, says)                                                                                             \
-  do {                                                                                                                    \
-    mlaf_embed_tables t = good;                                                                                           \
-    mlaf_embed_args a = {.batch = 2, .num_pages = 9};                                                                     \
-    void *at = here;                                                                                                      \
-    size_t size = sizeof here;                                                                                            \
-    change;                                                                                                               \
-    assert_int_equal(mlaf_embed_tables_make(of, &t, at, size, &a, NULL, why, sizeof why), MLAF_EMBED_ARG);                 \
-    if (!strstr(why, says)) fail_msg("'%s' does not say '%s'", why, says);                                                \
-    (void)at, (void)size;                                                                                                 \
+  const mlaf_embed_decode_tables good = {here, here, 0, 4, 1};
+#define REFUSED(change, says)                                                                                            \
+  do {                                                                                                                   \
+    mlaf_embed_decode_tables t = good;                                                                                   \
+    mlaf_embed_decode_args a = {.batch = 2, .num_pages = 9};                                                             \
+    void *at = here;                                                                                                     \
+    size_t size = sizeof here;                                                                                           \
+    change;                                                                                                              \
+    assert_int_equal(mlaf_embed_decode_tables_make(of, &t, at, size, &a, NULL, why, sizeof why), MLAF_EMBED_ARG);        \
+    if (!strstr(why, says)) fail_msg("'%s' does not say '%s'", why, says);                                               \
+    (void)at, (void)size;                                                                                                \
   } while (0)
-  REFUSED((void)t, "mlaf_embed_tables_open was not called");
-  assert_int_equal(mlaf_embed_tables_open(e, why, sizeof why), MLAF_EMBED_OK);
+  REFUSED((void)t, "mlaf_embed_decode_tables_open was not called");
+  assert_int_equal(mlaf_embed_decode_tables_open(e, why, sizeof why), MLAF_EMBED_OK);
   REFUSED(a.batch = -1, "batch is not in 0..65536");
   REFUSED(t.width = 0, "batch * width");
   REFUSED(a.num_pages = -1, "num_pages");
@@ -360,9 +363,9 @@ static void the_loader_refuses(void **state) {
   REFUSED(t.seq_lens = NULL, "seq_lens is NULL");
   REFUSED(t.block_table = (void *)((char *)here + 2), "4-byte aligned");
   REFUSED(at = NULL, "memory is NULL");
-  REFUSED(size = mlaf_embed_tables_size(2, 4) - 1, "smaller than mlaf_embed_tables_size");
-  mlaf_embed_args none = {.batch = 0};
-  assert_int_equal(mlaf_embed_tables_make(of, &good, here, sizeof here, &none, NULL, why, sizeof why), MLAF_EMBED_OK);
+  REFUSED(size = mlaf_embed_decode_tables_size(2, 4) - 1, "smaller than mlaf_embed_decode_tables_size");
+  mlaf_embed_decode_args none = {.batch = 0};
+  assert_int_equal(mlaf_embed_decode_tables_make(of, &good, here, sizeof here, &none, NULL, why, sizeof why), MLAF_EMBED_OK);
   assert_true(none.total_q == 0 && !none.qo_indptr);
   mlaf_embed_close(e);
 }

@@ -7,7 +7,9 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 fail() { echo "package: $*" >&2; exit 1; }
 
+export MLAF_REUSE=$build CMAKE_C_COMPILER_LAUNCHER=$source_dir/tests/install/reuse.sh
 MLAF_PACKAGE_BUILD=$build/package "$source_dir/tools/package.sh" "$work/out" >"$work/log" 2>&1 || { cat "$work/log"; fail "tools/package.sh"; }
+unset MLAF_REUSE CMAKE_C_COMPILER_LAUNCHER
 mkdir "$work/elsewhere"
 tar -C "$work/elsewhere" -xzf "$work"/out/mlaforge-*.tar.gz
 prefix=$(echo "$work"/elsewhere/mlaforge-*)

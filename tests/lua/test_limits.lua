@@ -105,8 +105,7 @@ test("with the most heads each family serves a problem or says why not", functio
 end)
 
 test("what is made of the tables, and kept, is what the tables say", function()
-  local made = { python = "python/mlaforge/fields.py", embed = "runtime/embed/mlaf_embed.h",
-    loader = "runtime/embed/mlaf_embed.c" }
+  local made = { python = "python/mlaforge/fields.py" }
   local pages = io.popen(("cd '%s' && grep -l '^<!-- fields of ' docs/*.md"):format(T.root)) -- of each operation one
   for page in pages:lines() do
     for op in T.read(page):gmatch("<!%-%- fields of ([%w_]+) %-%->\n|") do
@@ -115,6 +114,10 @@ test("what is made of the tables, and kept, is what the tables say", function()
     end
   end
   pages:close()
+  for _, op in ipairs(ops.names()) do
+    local loader = ("runtime/ops/%s/embed/mlaf_embed_%s.h"):format(op, op)
+    if T.read(loader) then made["embed:" .. op] = loader end
+  end
   for _, op in ipairs(ops.names()) do ok(made["doc:" .. op], "no page of docs has '<!-- fields of %s -->'", op) end
   for what, file in pairs(made) do
     local pipe = assert(io.popen(("%s %s/tools/limits.lua %s %s"):format(T.lua, T.root, what, T.root)))

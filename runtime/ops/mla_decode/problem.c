@@ -51,26 +51,3 @@ mlaf_status mlaf_problem_take(const mlaf_problem *in, mlaf_problem *out, char *w
   if (!st) *out = mlaf_problem_of(&p);
   return st;
 }
-
-mlaf_status mlaf_problem_check(mlaf_problem *p, char *why, size_t why_size) {
-  if (!p) return MLAF_E_ARG;
-  const uint32_t size = p->struct_size;
-  mlaf_status st = mlaf_problem_take(p, p, why, why_size);
-  p->struct_size = size; /* the caller's struct may be longer than ours */
-  return st;
-}
-
-mlaf_status mlaf_problem_print(const mlaf_problem *p, char *out, size_t out_size) {
-  mlaf_point at;
-  if (!p) return MLAF_E_ARG;
-  mlaf_problem_point(p, &at);
-  return mlaf_point_print(&at, out, out_size);
-}
-
-mlaf_status mlaf_problem_parse(const char *text, mlaf_problem *out, char *why, size_t why_size) {
-  mlaf_point p;
-  if (!out) return MLAF_E_ARG;
-  mlaf_status st = mlaf_point_parse(&mlaf_op_mla_decode, text, &p, why, why_size);
-  if (!st) *out = mlaf_problem_of(&p);
-  return st;
-}

@@ -18,6 +18,16 @@ template <class T>
 MLAF_DEV void store(void* p, T x) {
   *(T*)p = x;
 }
+// What another launch may be writing: leaves nothing in L1.
+MLAF_DEV i64 load_past_l1(const i64* at) {
+  i64 x;
+#if __CUDA_ARCH__ >= 700
+  asm volatile("ld.relaxed.gpu.global.s64 %0, [%1];" : "=l"(x) : "l"(at) : "memory");
+#else
+  x = *(const volatile i64*)at;
+#endif
+  return x;
+}
 MLAF_DEV float inverse_root(float x) { return rsqrtf(x); }
 MLAF_DEV float inverse(float x) { return __frcp_rn(x); }
 MLAF_DEV float multiply_add(float a, float b, float c) { return fmaf(a, b, c); }

@@ -37,6 +37,7 @@ return {
       tokens_per_wg = v.threads // arch.isa.wave,
       regs = { { "rows", math.max(4 * depth, 8 * rounds) }, { "rotation", p.rope > 0 and 36 or 0 }, { "rest", 32 } },
       slack = 32,
+      depth = depth,
       inflight = v.threads * 16 * depth,
       any_lengths = true,
     }

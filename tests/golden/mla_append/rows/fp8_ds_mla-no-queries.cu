@@ -25,7 +25,9 @@
 //
 // A slot outside the cache writes nothing; its token has no query rows either, unless all are asked for, and its position,
 // whatever it is, does nothing. All arithmetic is fp32, rounded once. Everything is loaded before the slot is looked at: one wait
-// for the slot, the inputs and the position, one for the table's row.
+// for the slot, the inputs and the position, one for the table's row. Where launches overlap there is only the first: the norm's
+// weights and the table are constants, so that the former, and the row of the position as it stands then, are loaded before the
+// launch before has ended; should the position differ afterwards, its row is loaded again.
 //
 // The first blocks hold a token a warp (wave): lane l has columns 8l .. 8l+7, then those 8 * lanes further on. The blocks behind
 // them hold `group` heads of a token each: every thread copies 16 bytes of q_nope several times over, and the first ones rotate
@@ -51,6 +53,16 @@ MLAF_DEV T load(const void* p) {
 template <class T>
 MLAF_DEV void store(void* p, T x) {
   *(T*)p = x;
+}
+// What another launch may be writing: leaves nothing in L1.
+MLAF_DEV i64 load_past_l1(const i64* at) {
+  i64 x;
+#if __CUDA_ARCH__ >= 700
+  asm volatile("ld.relaxed.gpu.global.s64 %0, [%1];" : "=l"(x) : "l"(at) : "memory");
+#else
+  x = *(const volatile i64*)at;
+#endif
+  return x;
 }
 MLAF_DEV float inverse_root(float x) { return rsqrtf(x); }
 MLAF_DEV float inverse(float x) { return __frcp_rn(x); }
@@ -159,18 +171,17 @@ MLAF_DEV float scale_of(float most, bool power_of_two) {
 }
 
 MLAF_DEV void append_token(const mlaf_append_kernel_args& a, i64 t, int lane) {
+  const bool mine = lane < ITEMS;
+  wait_for_previous_launch();
   const i64 slot = load<i64>(a.slots + t);
   word4 x[ROUNDS];
 #pragma unroll
   for (int k = 0; k < ROUNDS; k++) {
     const int chunk = k * LANES + lane;
     x[k] = words(0, 0, 0, 0);
-    if (CHUNKS % LANES == 0 || chunk < CHUNKS) {
-      x[k] = load<word4>(a.ckv + t * a.ckv_stride + 16 * chunk);
-    }
+    if (CHUNKS % LANES == 0 || chunk < CHUNKS) x[k] = load<word4>(a.ckv + t * a.ckv_stride + 16 * chunk);
   }
   rope_item item;
-  const bool mine = lane < ITEMS;
   if (mine) item = load_item(a.kpe + t * a.kpe_stride, lane);
   if ((u64)slot >= (u64)a.num_slots) return;
   char* const latent = a.latent + row_of((u32)slot, a.page_tokens, a.latent_page, a.latent_row);
@@ -201,7 +212,6 @@ MLAF_DEV void append_token(const mlaf_append_kernel_args& a, i64 t, int lane) {
 
 extern "C" __global__ void __launch_bounds__(64) mlaf_mla_append_rows_5919f93f(const mlaf_append_kernel_args a) {
   let_next_launch_start();
-  wait_for_previous_launch();
   const u32 block = my_block();
   if (block < a.token_blocks) {
     const i64 t = (i64)block * (THREADS / LANES) + my_thread() / LANES;

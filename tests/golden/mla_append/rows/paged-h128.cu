@@ -25,7 +25,9 @@
 //
 // A slot outside the cache writes nothing; its token has no query rows either, unless all are asked for, and its position,
 // whatever it is, does nothing. All arithmetic is fp32, rounded once. Everything is loaded before the slot is looked at: one wait
-// for the slot, the inputs and the position, one for the table's row.
+// for the slot, the inputs and the position, one for the table's row. Where launches overlap there is only the first: the norm's
+// weights and the table are constants, so that the former, and the row of the position as it stands then, are loaded before the
+// launch before has ended; should the position differ afterwards, its row is loaded again.
 //
 // The first blocks hold a token a warp (wave): lane l has columns 8l .. 8l+7, then those 8 * lanes further on. The blocks behind
 // them hold `group` heads of a token each: every thread copies 16 bytes of q_nope several times over, and the first ones rotate
@@ -51,6 +53,16 @@ MLAF_DEV T load(const void* p) {
 template <class T>
 MLAF_DEV void store(void* p, T x) {
   *(T*)p = x;
+}
+// What another launch may be writing: leaves nothing in L1.
+MLAF_DEV i64 load_past_l1(const i64* at) {
+  i64 x;
+#if __CUDA_ARCH__ >= 700
+  asm volatile("ld.relaxed.gpu.global.s64 %0, [%1];" : "=l"(x) : "l"(at) : "memory");
+#else
+  x = *(const volatile i64*)at;
+#endif
+  return x;
 }
 MLAF_DEV float inverse_root(float x) { return rsqrtf(x); }
 MLAF_DEV float inverse(float x) { return __frcp_rn(x); }
@@ -167,24 +179,27 @@ MLAF_DEV float sum_of_warp(float x, int lane) {
 }
 
 MLAF_DEV void append_token(const mlaf_append_kernel_args& a, i64 t, int lane) {
+  word4 w[ROUNDS];
+#pragma unroll
+  for (int k = 0; k < ROUNDS; k++)
+    if (k * LANES + lane < CHUNKS) w[k] = load<word4>(a.weight + 16 * (k * LANES + lane));
+  const bool mine = lane < ITEMS;
+  turn angle;
+  const i64 guess = load_past_l1(a.positions + t);
+  if (mine) angle = load_turn(a, guess, lane);
+  wait_for_previous_launch();
   const i64 slot = load<i64>(a.slots + t);
   const i64 position = load<i64>(a.positions + t);
   word4 x[ROUNDS];
-  word4 w[ROUNDS];
 #pragma unroll
   for (int k = 0; k < ROUNDS; k++) {
     const int chunk = k * LANES + lane;
     x[k] = words(0, 0, 0, 0);
-    if (CHUNKS % LANES == 0 || chunk < CHUNKS) {
-      x[k] = load<word4>(a.ckv + t * a.ckv_stride + 16 * chunk);
-      w[k] = load<word4>(a.weight + 16 * chunk);
-    }
+    if (CHUNKS % LANES == 0 || chunk < CHUNKS) x[k] = load<word4>(a.ckv + t * a.ckv_stride + 16 * chunk);
   }
   rope_item item;
-  const bool mine = lane < ITEMS;
   if (mine) item = load_item(a.kpe + t * a.kpe_stride, lane);
-  turn angle;
-  if (mine) angle = load_turn(a, position, lane);
+  if (mine && __builtin_expect(position != guess, 0)) angle = load_turn(a, position, lane);
   if ((u64)slot >= (u64)a.num_slots) return;
   char* const latent = a.latent + row_of((u32)slot, a.page_tokens, a.latent_page, a.latent_row);
 
@@ -233,6 +248,14 @@ MLAF_DEV void make_queries(const mlaf_append_kernel_args& a, u32 at) {
   const i64 t = at / GROUPS;
   const int first = (int)(at % GROUPS) * GROUP;
   const int heads = H % GROUP == 0 ? GROUP : smaller(GROUP, H - first);
+  turn angle[TURNS];
+  const i64 guess = load_past_l1(a.positions + t);
+#pragma unroll
+  for (int k = 0; k < TURNS; k++) {
+    const int i = k * THREADS + (int)thread;
+    if (i / ITEMS < heads) angle[k] = load_turn(a, guess, i % ITEMS);
+  }
+  wait_for_previous_launch();
   const i64 slot = load<i64>(a.slots + t);
   const i64 position = load<i64>(a.positions + t);
   rope_item item[TURNS];
@@ -249,11 +272,11 @@ MLAF_DEV void make_queries(const mlaf_append_kernel_args& a, u32 at) {
     const char* const row = a.q_nope + t * a.q_nope_token + (first + head) * a.q_nope_head;
     if (whole && head < heads) x[k] = load<word4>(row + 16 * (i % CHUNKS));
   }
-  turn angle[TURNS];
 #pragma unroll
   for (int k = 0; k < TURNS; k++) {
     const int i = k * THREADS + (int)thread;
-    if (i / ITEMS < heads) angle[k] = load_turn(a, position, i % ITEMS);
+    const bool wanted = i / ITEMS < heads && __builtin_expect(position != guess, 0);
+    if (wanted) angle[k] = load_turn(a, position, i % ITEMS);
   }
   if ((u64)slot >= (u64)a.num_slots && !(a.flags & APPEND_ALL_Q)) return;
 #pragma unroll
@@ -277,7 +300,6 @@ MLAF_DEV void make_queries(const mlaf_append_kernel_args& a, u32 at) {
 
 extern "C" __global__ void __launch_bounds__(256) mlaf_mla_append_rows_955ba09b(const mlaf_append_kernel_args a) {
   let_next_launch_start();
-  wait_for_previous_launch();
   const u32 block = my_block();
   if (block < a.token_blocks) {
     const i64 t = (i64)block * (THREADS / LANES) + my_thread() / LANES;

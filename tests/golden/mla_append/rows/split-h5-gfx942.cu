@@ -25,7 +25,9 @@
 //
 // A slot outside the cache writes nothing; its token has no query rows either, unless all are asked for, and its position,
 // whatever it is, does nothing. All arithmetic is fp32, rounded once. Everything is loaded before the slot is looked at: one wait
-// for the slot, the inputs and the position, one for the table's row.
+// for the slot, the inputs and the position, one for the table's row. Where launches overlap there is only the first: the norm's
+// weights and the table are constants, so that the former, and the row of the position as it stands then, are loaded before the
+// launch before has ended; should the position differ afterwards, its row is loaded again.
 //
 // The first blocks hold a token a warp (wave): lane l has columns 8l .. 8l+7, then those 8 * lanes further on. The blocks behind
 // them hold `group` heads of a token each: every thread copies 16 bytes of q_nope several times over, and the first ones rotate
@@ -170,6 +172,8 @@ MLAF_DEV i64 row_of(u32 slot, u32 page_tokens, i64 page, i64 row) {
 
 
 MLAF_DEV void append_token(const mlaf_append_kernel_args& a, i64 t, int lane) {
+  const bool mine = lane < ITEMS;
+  wait_for_previous_launch();
   const i64 slot = load<i64>(a.slots + t);
   const i64 position = load<i64>(a.positions + t);
   word4 x[ROUNDS];
@@ -177,12 +181,9 @@ MLAF_DEV void append_token(const mlaf_append_kernel_args& a, i64 t, int lane) {
   for (int k = 0; k < ROUNDS; k++) {
     const int chunk = k * LANES + lane;
     x[k] = words(0, 0, 0, 0);
-    if (CHUNKS % LANES == 0 || chunk < CHUNKS) {
-      x[k] = load<word4>(a.ckv + t * a.ckv_stride + 16 * chunk);
-    }
+    if (CHUNKS % LANES == 0 || chunk < CHUNKS) x[k] = load<word4>(a.ckv + t * a.ckv_stride + 16 * chunk);
   }
   rope_item item;
-  const bool mine = lane < ITEMS;
   if (mine) item = load_item(a.kpe + t * a.kpe_stride, lane);
   turn angle;
   if (mine) angle = load_turn(a, position, lane);
@@ -219,6 +220,7 @@ MLAF_DEV void make_queries(const mlaf_append_kernel_args& a, u32 at) {
   const i64 t = at / GROUPS;
   const int first = (int)(at % GROUPS) * GROUP;
   const int heads = H % GROUP == 0 ? GROUP : smaller(GROUP, H - first);
+  wait_for_previous_launch();
   const i64 slot = load<i64>(a.slots + t);
   const i64 position = load<i64>(a.positions + t);
   rope_item item[TURNS];
@@ -239,7 +241,8 @@ MLAF_DEV void make_queries(const mlaf_append_kernel_args& a, u32 at) {
 #pragma unroll
   for (int k = 0; k < TURNS; k++) {
     const int i = k * THREADS + (int)thread;
-    if (i / ITEMS < heads) angle[k] = load_turn(a, position, i % ITEMS);
+    const bool wanted = i / ITEMS < heads;
+    if (wanted) angle[k] = load_turn(a, position, i % ITEMS);
   }
   if ((u64)slot >= (u64)a.num_slots && !(a.flags & APPEND_ALL_Q)) return;
 #pragma unroll
@@ -263,7 +266,6 @@ MLAF_DEV void make_queries(const mlaf_append_kernel_args& a, u32 at) {
 
 extern "C" __global__ void __launch_bounds__(64) mlaf_mla_append_rows_8155bd55(const mlaf_append_kernel_args a) {
   let_next_launch_start();
-  wait_for_previous_launch();
   const u32 block = my_block();
   if (block < a.token_blocks) {
     const i64 t = (i64)block * (THREADS / LANES) + my_thread() / LANES;

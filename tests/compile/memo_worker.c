@@ -1,0 +1,86 @@
+/* A compile worker that remembers, for tests whose subject is not the compiler (MLAF_WORKER in tests.cmake): what was asked
+ * before gets the answer that hiprtc, comgr or NVRTC gave then. The caches of code objects that tests begin empty stay empty:
+ * this is behind them. All tests of a build share its files, in MEMO_DIR. An answer is for one request, byte for byte, of one
+ * build of the real worker (whose source this is) and one set of libraries; what failed is asked again. */
+#include "compile/wire.h"
+
+typedef struct libraries libraries;
+static mlaf_status work(libraries *l, const mlaf_wire_header *h, const mlaf_wire_field *fields, mlaf_text *out);
+static mlaf_status remember(libraries *l, const mlaf_wire_header *h, const mlaf_wire_field *fields, mlaf_text *out);
+#define WORK remember
+#include "compile/worker_main.c"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+__extension__ typedef unsigned __int128 digest; /* FNV-1a */
+
+static void mix(digest *d, const void *data, size_t size) {
+  const digest prime = ((digest)1 << 88) + 0x13b;
+  for (size_t i = 0; i < size; i++) *d = (*d ^ ((const unsigned char *)data)[i]) * prime;
+}
+
+static void mix_file(digest *d, int dir, const char *name) {
+  struct stat st;
+  if (fstatat(dir, name, &st, 0) || !S_ISREG(st.st_mode)) return;
+  mix(d, name, strlen(name) + 1);
+  mix(d, &st.st_size, sizeof st.st_size);
+  mix(d, &st.st_mtim, sizeof st.st_mtim);
+}
+
+/* Of who answers. Files of a folder come in any order: their digests are added. */
+static digest compilers(const char *lib_dir) {
+  digest sum = 0;
+  DIR *dir = lib_dir ? opendir(lib_dir) : NULL;
+  for (struct dirent *e; dir && (e = readdir(dir));) {
+    digest one = 1;
+    mix_file(&one, dirfd(dir), e->d_name);
+    sum += one;
+  }
+  if (dir) closedir(dir);
+  mix_file(&sum, AT_FDCWD, REAL_WORKER);
+  return sum;
+}
+
+static void path_of(const libraries *l, const mlaf_wire_header *h, const mlaf_wire_field *f, char path[512]) {
+  digest d = compilers(l->dir);
+  mix(&d, &h->kind, sizeof h->kind);
+  for (int i = 0; i < 3; i++) { /* all but the time limit */
+    mix(&d, &f[i].size, sizeof f[i].size);
+    mix(&d, f[i].data, f[i].size);
+  }
+  snprintf(path, 512, "%s/%016llx%016llx", MEMO_DIR, (unsigned long long)(d >> 64), (unsigned long long)d);
+}
+
+static bool recall(const char *path, mlaf_text *out) {
+  struct stat st;
+  const int fd = open(path, O_RDONLY | O_CLOEXEC);
+  void *text = fd >= 0 && !fstat(fd, &st) ? malloc((size_t)st.st_size + 1) : NULL;
+  const bool ok = text && read_all(fd, text, (size_t)st.st_size);
+  if (fd >= 0) close(fd);
+  *out = MLAF_TEXT_INIT(MLAF_WIRE_MAX + 4096);
+  if (ok) mlaf_text_add(out, text, (size_t)st.st_size);
+  free(text);
+  return ok && !out->failed;
+}
+
+/* Whole or not at all: others read meanwhile. */
+static void keep(const char *path, const mlaf_text *text) {
+  char fresh[600];
+  snprintf(fresh, sizeof fresh, "%s.%ld", path, (long)getpid());
+  mkdir(MEMO_DIR, 0700);
+  const int fd = open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  const bool ok = fd >= 0 && write_all(fd, text->data, text->len);
+  if (fd >= 0 && (close(fd) || !ok || rename(fresh, path))) unlink(fresh);
+}
+
+static mlaf_status remember(libraries *l, const mlaf_wire_header *h, const mlaf_wire_field *fields, mlaf_text *out) {
+  char path[512];
+  path_of(l, h, fields, path);
+  if (recall(path, out)) return MLAF_OK;
+  mlaf_text_free(out);
+  const mlaf_status status = work(l, h, fields, out);
+  if (status == MLAF_OK && !out->failed) keep(path, out);
+  return status;
+}
