@@ -106,7 +106,7 @@ end)
 
 test("what is made of the tables, and kept, is what the tables say", function()
   local made = { python = "python/mlaforge/fields.py" }
-  local pages = io.popen(("cd '%s' && grep -l '^<!-- fields of ' docs/*.md"):format(T.root)) -- one of each operation's
+  local pages = io.popen(("cd '%s' && grep -l '^<!-- fields of ' docs/*.md"):format(T.root)) -- of each operation one
   for page in pages:lines() do
     for op in T.read(page):gmatch("<!%-%- fields of ([%w_]+) %-%->\n|") do
       ok(not made["doc:" .. op], "%s has two pages with its fields", op)
