@@ -1,0 +1,43 @@
+-- Hopper: wgmma, tensor copies, a persistent block on each SM. Fields: gen/ops.lua.
+local shape = require("ops/mla_prefill/shape")
+local plan = require("ops/mla_prefill/plans/sm90")
+local times = require("ops/mla_prefill/times").counted.sm90
+
+return {
+  template = "mla_prefill/sm90",
+  arch = { hopper = true },
+  problem = shape.FIELDS,
+  params = {
+    keys = { 64, 128 }, -- of a round
+  },
+  rules = {
+    function(p)
+      if p.nope % 64 ~= 0 then return ("nope dim %d is not a multiple of 64"):format(p.nope) end
+      if p.rope ~= 0 and p.rope ~= 64 then return ("rope dim %d is not 0 or 64"):format(p.rope) end
+      if p.vdim == 192 then return "value dim 192" end
+    end,
+    function(p, v)
+      if v.keys + p.vdim > 320 then
+        return ("%d columns of scores and %d of O do not fit the registers"):format(v.keys, p.vdim)
+      end
+    end,
+  },
+  cost = function(p, v)
+    local qk = shape.qk(p)
+    local g = plan.make(qk, p.vdim, v.keys)
+    if g.refused then return { refused = g.refused } end
+    -- Two warpgroups: 64 rows of A from shared memory take 16 clocks beside N / 4; the products N / 2.
+    local products = 2 * (qk // 16 * v.keys // 2 + v.keys // 16 * p.vdim // 2)
+    local shared = 2 * (qk // 16 * (16 + v.keys // 4) + v.keys // 16 * p.vdim // 4) + g.k // 128 + g.v // 128
+    return {
+      threads = 384,
+      rows_per_wg = 128,
+      lds_bytes = g.bytes,
+      regs = { { "all, at launch", 168 } }, -- the math warps take 232, the loader keeps 40
+      step = v.keys,
+      round_clk = math.max(products, shared) + times.round_clk,
+      tail_clk = times.tail_clk,
+      any_lengths = true,
+    }
+  end,
+}

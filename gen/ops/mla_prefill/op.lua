@@ -1,0 +1,32 @@
+-- Prefill: attention of many new tokens over keys and values that are expanded for each head. The record: gen/ops.lua. Of a
+-- family's cost its model asks, beside what gen/ops.lua says:
+--
+--   rows_per_wg  query tokens of one head that a workgroup owns;  step: keys of a round
+--   round_clk    clocks of one round of a workgroup, alone on its compute unit;  tail_clk: what a workgroup takes beside
+local model = require("ops/mla_prefill/model")
+
+local op = {
+  stages = { "prefill" },
+  baselines = {
+    { family = "mma", params = { keys = 32, stages = 2, warps = 4 } },
+    { family = "mfma", params = { keys = 32, stages = 1, waves = 4 } },
+  },
+  model = model,
+}
+
+-- Workgroups share the new tokens of one head among themselves, whatever the number of heads. Of few tokens a tile may stay
+-- mostly empty: all families' tiles are large, and some must serve.
+local LEAST_ROWS = 32
+function op.rows(p) return math.max(p.tokens, LEAST_ROWS) end
+
+-- What the model's error depends on: workgroups, and rounds of the longest.
+function op.launch(p, v)
+  local cost = v.prefill
+  return { blocks = model.blocks(p, cost), rounds = model.rounds(p, cost) }
+end
+
+local function doublings(a, b) return math.abs(math.log(a / b, 2)) end
+
+function op.unlike(a, b) return doublings(a.rounds, b.rounds) / 2 + doublings(a.blocks, b.blocks) end
+
+return op

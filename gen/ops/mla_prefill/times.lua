@@ -1,0 +1,23 @@
+-- The numbers of the model's estimates, by where they come from and by family. Clocks, unless said otherwise; only the order of
+-- candidates matters.
+return {
+  -- By count of instructions, never measured.
+  counted = {
+    mma = {
+      mma_clk = 16,    -- m16n8k16 and sub-partition: 8 at Ampere's full rate, twice that on Hopper and with half the units
+      load_clk = 4,    -- ldmatrix.x4: 512 bytes at 128 a clock, for all four sub-partitions
+      round_clk = 300, -- barrier, maxima over lanes, exponentials
+      wait_clk = 800,  -- of one round in shared memory: its copies are waited for
+      tail_clk = 3000, -- Q in, O out
+    },
+    sm90 = {
+      round_clk = 250, -- beside the products: waits, what of the softmax no product covers
+      tail_clk = 4000, -- first and last product alone, O out
+    },
+    mfma = {
+      issue_share = 0.6, -- of other instructions' slots: the rest lies under matrix instructions
+      wait_clk = 400,
+      tail_clk = 4000,
+    },
+  },
+}

@@ -1,0 +1,112 @@
+"""Prefill attention by the entry points and argument orders of FlashAttention and AITER."""
+import ctypes
+
+from . import context
+from .calls import current_stream
+from .context import _struct
+from .library import I32, I64, PTR, U32
+from .tensors import dtype_name, fail
+
+__all__ = ["flash_attn_varlen_func", "mla_prefill_varlen"]
+
+DTYPES = {"bfloat16": "bf16", "float16": "f16"}
+
+
+class PrefillArgs(ctypes.Structure):
+    """mlaf_prefill_args of include/mlaforge/mla_prefill.h."""
+    _fields_ = [("struct_size", U32), ("flags", U32), ("batch", I32), ("scale", ctypes.c_float), ("total_q", I64), ("total_k", I64),
+                ("q", PTR), ("q_token_stride", I64), ("q_head_stride", I64), ("k", PTR), ("k_token_stride", I64), ("k_head_stride", I64),
+                ("k_pe", PTR), ("k_pe_token_stride", I64), ("v", PTR), ("v_token_stride", I64), ("v_head_stride", I64),
+                ("cu_seqlens_q", PTR), ("cu_seqlens_k", PTR), ("o", PTR), ("o_token_stride", I64), ("o_head_stride", I64),
+                ("lse", PTR), ("lse_token_stride", I64), ("lse_head_stride", I64)]
+
+
+def _check(name, tensor, dtype, *shape):
+    """Of a type and shape; a size of None is any. The last dimension has no gaps."""
+    if dtype_name(tensor) != dtype:
+        fail(f"{name} is {dtype_name(tensor)}, must be {dtype}")
+    have = tuple(tensor.shape)
+    if len(have) != len(shape) or any(want is not None and got != want for got, want in zip(have, shape)):
+        fail(f"{name} has the shape {have}, must be ({', '.join('any' if n is None else str(n) for n in shape)})")
+    if have and have[-1] > 1 and tensor.stride()[-1] != 1:
+        fail(f"{name}'s last dimension has the stride {tensor.stride()[-1]}, must be 1")
+
+
+def _put(args, name, tensor):
+    """The address, and strides of tokens and, where there are heads, of heads; 0 where there is one: its stride may be anything."""
+    stride = [0 if n <= 1 else s for n, s in zip(tensor.shape, tensor.stride())]
+    args[name] = tensor.data_ptr()
+    if len(tensor.shape) == 3:
+        args[name + "_head_stride"] = stride[1]
+        # A token's stride of 0 means dense: of one token with heads that lie apart that is not what their stride says.
+    args[name + "_token_stride"] = stride[0]
+
+
+def _tuned(n, most):
+    """Sizes are rounded up to a power of two: a plan serves any."""
+    return min(1 << max(int(n) - 1, 0).bit_length(), most)
+
+
+def mla_prefill_varlen(q, k_nope, k_pe, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, softmax_scale=None, causal=False,
+                       out=None, lse=None, *, ctx=None, stream=None):
+    """Attention of q [Tq, H, N+P] over k_nope [Tk, H, N] with k_pe [Tk, P] of all heads (None: k_nope has N+P columns) and v [Tk, H, V].
+
+    k_nope and v may be slices of kv_b's output [Tk, H, N+V]. cu_seqlens: int32 [batch + 1], read on the device only. causal: aligned to
+    the last key. lse, float32 [H, Tq] or any strides, is written if given. The maxima say what to tune for, no more.
+    """
+    ctx = ctx or context._default or context.default_context()
+    dtype, heads, cols = dtype_name(q), q.shape[1], q.shape[2]
+    rope = 0 if k_pe is None else k_pe.shape[-1]
+    if dtype not in DTYPES:
+        fail(f"q is {dtype}; accepted are {', '.join(DTYPES)}")
+    vdim = v.shape[-1]
+    _check("q", q, dtype, None, heads, cols)
+    _check("k_nope" if rope else "k", k_nope, dtype, None, heads, cols - rope)
+    _check("v", v, dtype, k_nope.shape[0], heads, vdim)
+    _check("cu_seqlens_q", cu_seqlens_q, "int32", None)
+    _check("cu_seqlens_k", cu_seqlens_k, "int32", cu_seqlens_q.shape[0])
+    if out is None:
+        out = q.new_empty((q.shape[0], heads, vdim))
+    _check("out", out, dtype, q.shape[0], heads, vdim)
+    # What is not split in two may be taken as if it were: whole columns of Q and K either way.
+    columns = (cols - rope, rope) if rope else (cols - 64, 64) if cols > 128 else (cols, 0)
+    args = {"batch": cu_seqlens_q.shape[0] - 1, "scale": cols ** -0.5 if softmax_scale is None else float(softmax_scale),
+            "total_q": q.shape[0], "total_k": k_nope.shape[0], "cu_seqlens_q": cu_seqlens_q.data_ptr(),
+            "cu_seqlens_k": cu_seqlens_k.data_ptr()}
+    for name, tensor in (("q", q), ("k", k_nope), ("v", v), ("o", out)):
+        _put(args, name, tensor)
+    if rope:
+        _check("k_pe", k_pe, dtype, k_nope.shape[0], *[1] * (len(k_pe.shape) - 2), rope)
+        args.update(k_pe=k_pe.data_ptr(), k_pe_token_stride=k_pe.stride()[0] if k_pe.shape[0] > 1 else 0)
+    if lse is not None:
+        _check("lse", lse.transpose(0, 1) if lse.stride()[-1] != 1 else lse, "float32", None, None)
+        if tuple(lse.shape) != (heads, q.shape[0]):
+            fail(f"lse has the shape {tuple(lse.shape)}, must be ({heads}, {q.shape[0]})")
+        args.update(lse=lse.data_ptr(), lse_head_stride=lse.stride()[0], lse_token_stride=lse.stride()[1])
+    problem = (f"mla_prefill:h{heads},n{columns[0]},p{columns[1]},v{vdim},{DTYPES[dtype]}{',causal' if causal else ''},"
+               f"b{_tuned(max(args['batch'], 1), 65536)},t{_tuned(max_seqlen_q, 1 << 20)},s{_tuned(max_seqlen_k, 1 << 24)}")
+    stream = current_stream(q) if stream is None else int(getattr(stream, "cuda_stream", stream))
+    ctx.run(problem, _struct(PrefillArgs, **args), stream or None)
+    return out
+
+
+def flash_attn_varlen_func(q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, dropout_p=0.0, softmax_scale=None, causal=False,
+                           window_size=(-1, -1), softcap=0.0, alibi_slopes=None, deterministic=False, return_attn_probs=False,
+                           block_table=None, *, return_lse=False, out=None, ctx=None, stream=None):
+    """FlashAttention's, and AITER's after it: q [Tq, H, D], k [Tk, H, D], v [Tk, H, V] with D and V apart, e.g. 192 and 128; as many
+    heads of keys as of queries. With return_lse (out, lse [H, Tq]). What is not there is refused: dropout, windows, softcap, ALiBi, block
+    tables."""
+    named = {"dropout_p": dropout_p == 0, "window_size": tuple(window_size)[:2] == (-1, -1), "softcap": softcap == 0,
+             "alibi_slopes": alibi_slopes is None, "return_attn_probs": not return_attn_probs, "block_table": block_table is None}
+    for name, usual in named.items():
+        if not usual:
+            fail(f"{name} is set, and mla_prefill has no such thing")
+    lse = None
+    if return_lse:
+        name = type(q.new_empty((0,)).dtype)  # PyTorch's dtype class, without importing it
+        import sys
+        torch = sys.modules[name.__module__]
+        lse = q.new_empty((q.shape[1], q.shape[0]), dtype=torch.float32)
+    out = mla_prefill_varlen(q, k, None, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, softmax_scale, causal, out, lse,
+                             ctx=ctx, stream=stream)
+    return (out, lse) if return_lse else out

@@ -1,0 +1,72 @@
+/* A verification case of mla_prefill: inputs of a launch on the host, and its fp64 reference. */
+#ifndef MLAF_PREFILL_CASE_H
+#define MLAF_PREFILL_CASE_H
+
+#include "ops/mla_prefill/prefill.h"
+
+/* A launch's inputs on the host; strides in elements. */
+typedef struct prefill_view {
+  prefill_shape s;
+  const uint16_t *q, *k, *k_pe, *v; /* k_pe: of key 0 and head 0; NULL without rope columns */
+  int64_t q_token, q_head, k_token, k_head, k_pe_token, k_pe_head, v_token, v_head;
+  const int32_t *cu_q, *cu_k;
+  int64_t batch, total_q, total_k;
+  double scale;
+} prefill_view;
+
+/* A row of O: whose, how many keys it sees (-1: its request's keys lie outside, and the row is NaN), the first of them. */
+typedef struct prefill_row {
+  int64_t request, token, keys, visible, first_key;
+} prefill_row;
+prefill_row prefill_row_of(const prefill_view *x, int64_t q_token);
+/* The row of a head in fp64. scores: room for its visible keys. magnitude: the largest sum of |terms| of a score. */
+void prefill_reference(const prefill_view *x, const prefill_row *row, int64_t q_token, int head, double *scores, double *o,
+                       double *lse, double *magnitude);
+
+typedef enum prefill_layout {
+  PREFILL_TWO_SOURCES, /* k [Tk, H, N] within rows of N+V, k_pe [Tk, P] of all heads */
+  PREFILL_PLAIN        /* k [Tk, H, N+P] */
+} prefill_layout;
+
+enum { PREFILL_MOST_REQUESTS = 256 };
+typedef struct prefill_spec {
+  const char *name;
+  int n;
+  int32_t q[PREFILL_MOST_REQUESTS], k[PREFILL_MOST_REQUESTS];
+  prefill_layout layout;
+  bool gaps;       /* between rows of all tensors */
+  bool lse_by_token; /* [Tq, H] */
+  bool spare;
+  double score_std;
+} prefill_spec;
+
+typedef struct prefill_case {
+  mlaf_case head; /* first */
+  prefill_view x;
+  prefill_layout layout;
+  bool lse_by_token;
+  int64_t o_token, o_head;
+  uint16_t *q, *k, *k_pe, *v;
+  int32_t *cu; /* [2][batch + 1] */
+  size_t q_count, k_count, k_pe_count, v_count, o_count;
+  double *o, *lse, *magnitude; /* [Tq, H, V], [Tq, H] */
+} prefill_case;
+
+mlaf_status prefill_case_make(const mlaf_point *p, const prefill_spec *spec, uint64_t seed, mlaf_inject inject,
+                              prefill_case **out, mlaf_err *err);
+void prefill_case_free(prefill_case *c);
+static inline int64_t prefill_case_lse_at(const prefill_case *c, int64_t token, int head) {
+  return c->lse_by_token ? token * c->x.s.heads + head : head * c->x.total_q + token;
+}
+
+/* --- compare.c --- */
+double prefill_error_bound(int dtype);
+/* What one row is off by, relative to its reference. NaN is INFINITY. */
+double prefill_row_error(int dtype, const double *want, const uint16_t *got, int n, double *diff2, double *ref2, int *column);
+double prefill_lse_bound(const prefill_shape *s, int64_t visible, double magnitude, double lse);
+int prefill_case_buffers(const mlaf_case *c, const mlaf_bound *b, uint32_t knob, void *args,
+                         mlaf_case_buffer out[MLAF_CASE_BUFFERS]);
+bool prefill_compare(const mlaf_case *c, void *const *outputs, mlaf_verify_result *out);
+bool prefill_same(const mlaf_case *c, void *const *a, void *const *b, mlaf_verify_result *out);
+
+#endif

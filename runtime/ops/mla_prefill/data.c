@@ -1,0 +1,271 @@
+/* The data that mla_prefill is timed on, and what was computed on it against fp64. */
+#include "ops/mla_prefill/data.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "op/numeric.h"
+
+enum { O, LSE, ROWS_LEAST = 4 };
+
+/* One set: prefill is bound by arithmetic, and what it reads is mostly larger than any cache. Keys and values lie side by
+ * side in one buffer [Tk, H, N+V], as kv_b leaves them; LSE is [Tq, H], so that its rows are those of O. */
+typedef struct prefill_data {
+  mlaf_data head; /* first */
+  mlaf_device *dev;
+  mlaf_pool *pool;
+  const atomic_bool *cancel;
+  prefill_view x; /* no tensors in it */
+  mlaf_prefill_args args;
+  int32_t *cu; /* [2][batch + 1], on the host */
+  void *tables; /* on the device */
+} prefill_data;
+
+static const prefill_data *data_of(const mlaf_data *d) { return (const void *)d; }
+
+/* Elements of the pool's pattern where Q and k_pe begin: rows of Q and K that hold the same numbers would be each other's
+ * best match by far. */
+static size_t q_first(const prefill_data *d) { return (MLAF_POOL_BLOCK - 100003) % MLAF_POOL_BLOCK; }
+static size_t k_pe_first(const prefill_data *d) { return MLAF_POOL_BLOCK / 2; }
+
+/* --- making it --- */
+
+static mlaf_status draw_lengths(prefill_data *d, const mlaf_data_opts *opts, mlaf_err *err) {
+  const prefill_shape *s = &d->x.s;
+  const size_t n = (size_t)s->batch;
+  int32_t *lengths = malloc(n * sizeof *lengths);
+  d->cu = calloc(2 * (n + 1), sizeof *d->cu);
+  if (!lengths || !d->cu) {
+    free(lengths);
+    return mlaf_fail(err, MLAF_E_NOMEM, "no memory for %zu lengths", n);
+  }
+  if (opts->tokens) memcpy(lengths, opts->tokens, n * sizeof *lengths);
+  else mlaf_lengths_draw(&opts->lengths, (int32_t)s->ctx, (int32_t)n, lengths);
+  int64_t q = 0, k = 0;
+  for (size_t i = 0; i < n; i++) {
+    const int64_t part = lengths[i] * s->tokens / s->ctx, tokens = part > 0 ? part : 1;
+    for (int64_t t = 0; t < tokens; t++) d->head.work.flops += (double)prefill_visible(s, lengths[i], t, tokens);
+    q += tokens;
+    k += lengths[i];
+    if (q <= INT32_MAX) d->cu[i + 1] = (int32_t)q;
+    if (k <= INT32_MAX) d->cu[n + 2 + i] = (int32_t)k;
+    d->head.uneven |= lengths[i] != lengths[0];
+  }
+  free(lengths);
+  if (q > INT32_MAX || k > INT32_MAX)
+    return mlaf_fail(err, MLAF_E_ARG, "batch %zu has %lld keys; lengths are 32-bit", n, (long long)(q > k ? q : k));
+  const double rows = (double)q * s->heads, all = (double)k;
+  d->head.work.flops *= 2.0 * s->heads * (s->qk + s->vdim);
+  d->head.work.bytes = 2 * (rows * (s->qk + s->vdim) + all * (s->heads * (double)(s->nope + s->vdim) + s->rope)) + 4 * rows;
+  d->head.rows = d->x.total_q = q;
+  d->head.tokens = d->x.total_k = k;
+  d->x.batch = s->batch;
+  d->x.cu_q = d->cu;
+  d->x.cu_k = d->cu + n + 1;
+  return MLAF_OK;
+}
+
+static mlaf_status alloc_tensors(prefill_data *d, mlaf_err *err) {
+  const prefill_shape *s = &d->x.s;
+  const mlaf_device_ops *ops = mlaf_ops(d->dev);
+  mlaf_prefill_args *a = &d->args;
+  const size_t rows = (size_t)(d->x.total_q * s->heads), words = 2 * (size_t)(s->batch + 1) * sizeof(int32_t);
+  const size_t q_bytes = rows * (size_t)s->qk * 2, k_pe_bytes = (size_t)d->x.total_k * (size_t)s->rope * 2;
+  const int64_t mem = mlaf_info(d->dev)->mem_bytes;
+  const mlaf_data_output outputs[] = {
+      [O] = {"o", offsetof(mlaf_prefill_args, o), rows, (size_t)s->vdim * 2},
+      [LSE] = {"lse", offsetof(mlaf_prefill_args, lse), rows, sizeof(float)},
+  };
+  memcpy(d->head.outputs, outputs, sizeof outputs);
+  d->head.n_outputs = sizeof outputs / sizeof *outputs;
+  d->head.pool_bytes = 2 * d->x.total_k * s->heads * (s->nope + s->vdim);
+  const double all = (double)d->head.pool_bytes + (double)q_bytes + (double)rows * (s->vdim * 2 + 4) + (double)k_pe_bytes;
+  if (mem && all > (double)(mem - mem / 8))
+    return mlaf_fail(err, MLAF_E_ARG, "its tensors need %.1f GiB, %s has %.1f GiB: time a smaller batch", all / 0x1p30,
+                     mlaf_info(d->dev)->name, (double)mem / 0x1p30);
+  void *kv = NULL;
+  mlaf_status st = mlaf_pool_need(d->pool, (mlaf_dtype)s->dtype, (size_t)d->head.pool_bytes, &kv, err);
+  if (!st) st = ops->mem_alloc(d->dev, q_bytes, (void **)&a->q, err);
+  if (!st) st = mlaf_pool_fill(d->pool, (void *)a->q, q_bytes, q_first(d), err);
+  if (!st && k_pe_bytes) st = ops->mem_alloc(d->dev, k_pe_bytes, (void **)&a->k_pe, err);
+  if (!st && k_pe_bytes) st = mlaf_pool_fill(d->pool, (void *)a->k_pe, k_pe_bytes, k_pe_first(d), err);
+  if (!st) st = ops->mem_alloc(d->dev, rows * outputs[O].row_bytes, &a->o, err);
+  if (!st) st = ops->mem_alloc(d->dev, rows * sizeof(float), (void **)&a->lse, err);
+  if (!st) st = ops->mem_alloc(d->dev, words, &d->tables, err);
+  if (!st) st = ops->mem_write(d->dev, d->tables, d->cu, words, err);
+  a->k = kv;
+  a->v = (char *)kv + 2 * s->nope;
+  a->cu_seqlens_q = d->tables;
+  a->cu_seqlens_k = (const int32_t *)d->tables + s->batch + 1;
+  return st;
+}
+
+mlaf_status prefill_data_open(mlaf_device *dev, const mlaf_point *p, const mlaf_data_opts *opts, mlaf_pool *pool, mlaf_data **out,
+                              mlaf_err *err) {
+  prefill_data *d = calloc(1, sizeof *d);
+  if (!d) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for timing data");
+  *d = (prefill_data){.head = {.sets = 1}, .dev = dev, .pool = pool, .cancel = opts->cancel};
+  d->x.s = prefill_shape_of(p);
+  const prefill_shape *s = &d->x.s;
+  mlaf_status st = draw_lengths(d, opts, err);
+  if (!st) {
+    const int64_t row = s->nope + s->vdim;
+    d->args = (mlaf_prefill_args){
+        .struct_size = sizeof d->args,
+        .batch = (int32_t)s->batch,
+        .scale = (float)(sqrt(3.0) / sqrt(s->qk)),
+        .total_q = d->x.total_q,
+        .total_k = d->x.total_k,
+        .k_token_stride = s->heads * row,
+        .k_head_stride = row,
+        .v_token_stride = s->heads * row,
+        .v_head_stride = row,
+        .lse_token_stride = s->heads,
+        .lse_head_stride = 1,
+    };
+    d->x.scale = (double)d->args.scale;
+    st = alloc_tensors(d, err);
+  }
+  if (st) {
+    prefill_data_close(&d->head);
+    return st;
+  }
+  *out = &d->head;
+  return MLAF_OK;
+}
+
+void prefill_data_close(mlaf_data *data) {
+  prefill_data *d = (void *)data;
+  if (!d) return;
+  void *const all[] = {(void *)d->args.q, (void *)d->args.k_pe, d->args.o, d->args.lse, d->tables};
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+    if (all[i]) mlaf_ops(d->dev)->mem_free(d->dev, all[i], NULL);
+  free(d->cu);
+  free(d);
+}
+
+void prefill_data_args(const mlaf_data *d, int set, void *args) { *(mlaf_prefill_args *)args = data_of(d)->args; }
+
+void prefill_data_row(const mlaf_data *d, int output, size_t row, char *out, size_t size) {
+  const prefill_data *x = data_of(d);
+  const prefill_row r = prefill_row_of(&x->x, (int64_t)row / x->x.s.heads);
+  const int head = (int)(row % (size_t)x->x.s.heads);
+  snprintf(out, size, "request %lld, token %lld, head %d", (long long)r.request, (long long)r.token, head);
+}
+
+/* --- checking it --- */
+
+static void pattern(const prefill_data *d, size_t at, size_t count, uint16_t *out) {
+  const uint16_t *block = mlaf_pool_block(d->pool);
+  for (size_t i = 0; i < count; i++) out[i] = block[(at + i) % MLAF_POOL_BLOCK];
+}
+
+/* A row of O in fp64, and what tells its bounds. */
+typedef struct wanted {
+  prefill_row row;
+  double lse, magnitude, o[256];
+} wanted;
+
+static mlaf_status refer(const prefill_data *d, size_t at, wanted *w, mlaf_err *err) {
+  const prefill_shape *s = &d->x.s;
+  const int64_t token = (int64_t)(at / (size_t)s->heads), head = (int64_t)(at % (size_t)s->heads);
+  w->row = prefill_row_of(&d->x, token);
+  const size_t qk = (size_t)s->qk, vdim = (size_t)s->vdim, nope = (size_t)s->nope, rope = (size_t)s->rope;
+  const size_t n = (size_t)w->row.visible;
+  uint16_t *q = malloc((qk + n * (qk + vdim)) * sizeof *q), *k = q + qk, *v = k + n * qk;
+  double *scores = malloc((n + 1) * sizeof *scores);
+  mlaf_status st = q && scores ? MLAF_OK : mlaf_fail(err, MLAF_E_NOMEM, "no memory for a reference of %zu keys", n);
+  for (size_t j = 0; !st && j < n; j++) {
+    const size_t key = (size_t)w->row.first_key + j, in = (key * (size_t)s->heads + (size_t)head) * (nope + vdim);
+    pattern(d, in, nope, k + j * qk);
+    pattern(d, k_pe_first(d) + key * rope, rope, k + j * qk + nope);
+    pattern(d, in + nope, vdim, v + j * vdim);
+  }
+  if (!st) {
+    const prefill_view one = {.s = *s, .q = q, .k = k, .k_pe = k + nope, .v = v, .k_token = s->qk, .k_pe_token = s->qk,
+                              .v_token = s->vdim, .scale = d->x.scale};
+    const prefill_row row = {.visible = w->row.visible};
+    pattern(d, q_first(d) + at * qk, qk, q);
+    prefill_reference(&one, &row, 0, 0, scores, w->o, &w->lse, &w->magnitude);
+  }
+  free(q);
+  free(scores);
+  return st;
+}
+
+static mlaf_status check_row(const prefill_data *d, void *const outputs[], size_t at, double *diff2, double *ref2,
+                             mlaf_data_checked *out, mlaf_err *err) {
+  const prefill_shape *s = &d->x.s;
+  const mlaf_device_ops *ops = mlaf_ops(d->dev);
+  const size_t bytes = d->head.outputs[O].row_bytes;
+  wanted w;
+  uint16_t o[256];
+  float lse;
+  char where[80];
+  int column = 0;
+  mlaf_status st = refer(d, at, &w, err);
+  if (!st) st = ops->mem_read(d->dev, o, (const char *)outputs[O] + at * bytes, bytes, err);
+  if (!st) st = ops->mem_read(d->dev, &lse, (const char *)outputs[LSE] + at * sizeof lse, sizeof lse, err);
+  if (st) return st;
+  const double error = prefill_row_error(s->dtype, w.o, o, s->vdim, diff2, ref2, &column);
+  const double bound = 2 * prefill_error_bound(s->dtype), most = prefill_lse_bound(s, w.row.visible, w.magnitude, w.lse);
+  const double off = fabs((double)lse - w.lse), ratio = isnan(off) ? INFINITY : off / most;
+  out->rows++;
+  out->row_error = fmax(out->row_error, error);
+  out->lse_ratio = fmax(out->lse_ratio, ratio);
+  prefill_data_row(&d->head, O, at, where, sizeof where);
+  if (!(error <= bound))
+    return mlaf_fail(err, MLAF_E_INCORRECT, "%s: error of the row %.3g, bound %.3g; column %d is %g, reference %g", where, error,
+                     bound, column, (double)mlaf_decode16(s->dtype, o[column]), w.o[column]);
+  if (!(ratio <= 1)) return mlaf_fail(err, MLAF_E_INCORRECT, "%s: lse is %.9g, reference %.9g", where, (double)lse, w.lse);
+  return MLAF_OK;
+}
+
+/* Rows evenly spread over all, the first and the last among them. */
+mlaf_status prefill_data_check(const mlaf_data *data, int set, void *const outputs[], double most_work, mlaf_data_checked *out,
+                               mlaf_err *err) {
+  const prefill_data *d = data_of(data);
+  const prefill_shape *s = &d->x.s;
+  const size_t rows = data->outputs[O].rows;
+  const double row_work = data->work.flops / 2 / (double)rows;
+  double afford = row_work > 0 ? most_work / row_work : 0, diff2 = 0, ref2 = 0;
+  if (afford > (double)rows) afford = (double)rows;
+  size_t n = afford < ROWS_LEAST ? ROWS_LEAST : (size_t)afford;
+  if (n > rows) n = rows;
+  *out = (mlaf_data_checked){0};
+  mlaf_status st = MLAF_OK;
+  for (size_t i = 0; !st && i < n && !(d->cancel && atomic_load(d->cancel)); i++) {
+    const size_t at = n > 1 ? (size_t)((double)i / (double)(n - 1) * (double)(rows - 1)) : 0;
+    st = check_row(d, outputs, at, &diff2, &ref2, out, err);
+  }
+  out->error = ref2 > 0 ? sqrt(diff2 / ref2) : 0;
+  snprintf(out->which, sizeof out->which, "%zu of %zu rows", (size_t)out->rows, rows);
+  if (!st && out->error > prefill_error_bound(s->dtype))
+    st = mlaf_fail(err, MLAF_E_INCORRECT, "error of %s %.3g, bound %.3g", out->which, out->error, prefill_error_bound(s->dtype));
+  return st;
+}
+
+mlaf_status prefill_data_error(const mlaf_data *data, int set, int output, size_t row, const void *got, const void *want,
+                               double *error, mlaf_err *err) {
+  const prefill_data *d = data_of(data);
+  const prefill_shape *s = &d->x.s;
+  wanted w = {.lse = 0};
+  mlaf_status st = MLAF_OK;
+  double diff2 = 0, ref2 = 0;
+  int column = 0;
+  if (!want) st = refer(d, row, &w, err);
+  else if (output == LSE)
+    w.lse = (double)*(const float *)want;
+  else
+    for (int c = 0; c < s->vdim; c++) w.o[c] = (double)mlaf_decode16(s->dtype, ((const uint16_t *)want)[c]);
+  if (st) return st;
+  if (output == O) {
+    *error = prefill_row_error(s->dtype, w.o, got, s->vdim, &diff2, &ref2, &column);
+    return MLAF_OK;
+  }
+  *error = fabs((double)*(const float *)got - w.lse);
+  if (isnan(*error)) *error = INFINITY;
+  return MLAF_OK;
+}

@@ -1,0 +1,116 @@
+/* Filling a launch. */
+#include <string.h>
+
+#include "ops/mla_prefill/prefill.h"
+
+/* The parameter block of kernels with tensor maps; those without take `args` alone. */
+typedef struct parameters {
+  mlaf_prefill_kernel_args args;
+  _Alignas(64) unsigned char maps[MLAF_MAPS_MAX][MLAF_MAP_BYTES];
+} parameters;
+_Static_assert(sizeof(mlaf_prefill_kernel_args) == 184, "templates/mla_prefill/lib/args.h has as many bytes");
+_Static_assert(sizeof(parameters) <= MLAF_PARAMETERS_MAX, "a prepared launch holds them");
+
+static const double LOG2E = 1.4426950408889634;
+
+uint32_t prefill_parameter_bytes(int stage, const mlaf_kernel_launch *launch) {
+  if (!launch->n_maps) return sizeof(mlaf_prefill_kernel_args);
+  return (uint32_t)(offsetof(parameters, maps) + launch->n_maps * MLAF_MAP_BYTES);
+}
+
+uint64_t prefill_blocks(const prefill_shape *s, uint32_t rows_per_wg, int64_t total_q, int64_t batch) {
+  const uint64_t tiles = (uint64_t)total_q / rows_per_wg + (uint64_t)batch;
+  return tiles > UINT32_MAX ? UINT64_MAX : tiles * (uint64_t)s->heads;
+}
+
+/* No pointer arithmetic on NULL. */
+static const void *behind(const void *p, int64_t bytes) { return p ? (const void *)((uintptr_t)p + (uintptr_t)bytes) : NULL; }
+static int64_t or_else(int64_t stride, int64_t dense) { return stride ? stride : dense; }
+
+void prefill_fill(const prefill_shape *s, const mlaf_prefill_args *a, mlaf_prefill_kernel_args *out) {
+  const int64_t heads = s->heads, k_row = a->k_pe ? s->nope : s->qk;
+  const bool lse_dense = !a->lse_token_stride && !a->lse_head_stride;
+  *out = (mlaf_prefill_kernel_args){
+      .q = a->q,
+      .k = a->k,
+      .v = a->v,
+      .cu_seqlens_q = a->cu_seqlens_q,
+      .cu_seqlens_k = a->cu_seqlens_k,
+      .o = a->o,
+      .lse = a->lse,
+      .q_head = 2 * or_else(a->q_head_stride, s->qk),
+      .k_head = 2 * or_else(a->k_head_stride, k_row),
+      .v_head = 2 * or_else(a->v_head_stride, s->vdim),
+      .o_head = 2 * or_else(a->o_head_stride, s->vdim),
+      .q_token = 2 * or_else(a->q_token_stride, heads * s->qk),
+      .k_token = 2 * or_else(a->k_token_stride, heads * k_row),
+      .v_token = 2 * or_else(a->v_token_stride, heads * s->vdim),
+      .o_token = 2 * or_else(a->o_token_stride, heads * s->vdim),
+      .lse_token = lse_dense ? 1 : a->lse_token_stride,
+      .lse_head = lse_dense ? a->total_q : a->lse_head_stride,
+      .total_q = a->total_q,
+      .total_k = a->total_k,
+      .batch = a->batch,
+      .scale_log2e = (float)((double)a->scale * LOG2E),
+  };
+  out->k_pe = a->k_pe ? a->k_pe : behind(a->k, 2 * (int64_t)s->nope);
+  out->k_pe_token = a->k_pe ? 2 * or_else(a->k_pe_token_stride, s->rope) : out->k_token;
+  out->k_pe_head = a->k_pe ? 0 : out->k_head;
+}
+
+/* The tensor a map wants, all heads of a token beside each other; no data: there is nothing to copy. */
+static mlaf_tensor tensor_of(const prefill_shape *s, const mlaf_prefill_kernel_args *a, const mlaf_map_want *want) {
+  const struct {
+    const void *data;
+    int64_t head, columns, rows, token;
+  } all[] = {
+      [PREFILL_MAP_Q] = {a->q, a->q_head, s->qk, a->total_q, a->q_token},
+      [PREFILL_MAP_K] = {a->k, a->k_head, s->nope, a->total_k, a->k_token},
+      [PREFILL_MAP_K_PE] = {a->k_pe, a->k_pe_head, s->rope, a->total_k, a->k_pe_token},
+      [PREFILL_MAP_V] = {a->v, a->v_head, s->vdim, a->total_k, a->v_token},
+  }, *t = &all[want->of];
+  return (mlaf_tensor){.data = t->rows && t->columns ? t->data : NULL,
+                       .cols = (uint64_t)((s->heads - 1) * t->head / 2 + t->columns),
+                       .rows = (uint64_t)t->rows,
+                       .row_stride = (uint64_t)t->token,
+                       .box_cols = want->cols,
+                       .box_rows = want->rows,
+                       .swizzle = want->swizzle};
+}
+
+static mlaf_status fill_maps(const mlaf_bound *b, const prefill_shape *s, parameters *out, mlaf_err *err) {
+  const mlaf_kernel_launch *k = &b->stage[0].launch;
+  mlaf_status st = MLAF_OK;
+  for (uint32_t i = 0; !st && i < k->n_maps; i++) {
+    const mlaf_tensor t = tensor_of(s, &out->args, &k->maps[i]);
+    if (!t.data) memset(out->maps[i], 0, sizeof out->maps[i]);
+    else
+      st = mlaf_ops(b->dev)->tensor_map_encode(b->dev, &t, out->maps[i], err);
+  }
+  return st;
+}
+
+mlaf_status prefill_prepare(const mlaf_bound *b, uint32_t knob, const void *args, mlaf_prepared *out, mlaf_err *err) {
+  const mlaf_prefill_args *a = args;
+  const prefill_shape s = prefill_shape_of(&b->point);
+  const mlaf_stage *k = &b->stage[0];
+  parameters *to = (void *)out->parameters;
+  out->n = 0;
+  if (!a->total_q || !a->batch) return MLAF_OK;
+  prefill_fill(&s, a, &to->args);
+  mlaf_status st = fill_maps(b, &s, to, err);
+  if (st) return st;
+  uint32_t blocks = (uint32_t)prefill_blocks(&s, k->rows_per_wg, a->total_q, a->batch);
+  const uint32_t units = (uint32_t)mlaf_info(b->dev)->compute_units;
+  if (k->launch.flags & MLAF_KERNEL_TURNS && units && blocks > units) blocks = units;
+  out->launches[out->n++] = (mlaf_launch){
+      .fn = k->fn,
+      .grid = {blocks, 1, 1},
+      .block = {k->threads, 1, 1},
+      .cluster = {1, 1, 1},
+      .args = to,
+      .args_size = prefill_parameter_bytes(0, &k->launch),
+      .flags = k->launch.flags & MLAF_KERNEL_OVERLAPS ? MLAF_LAUNCH_OVERLAPS : 0,
+  };
+  return MLAF_OK;
+}

@@ -1,0 +1,112 @@
+"""The entry points of prefill over the emulator with plain buffers, against plain Python."""
+import math
+import random
+import unittest
+
+import mlaforge
+from buffers import Buffer, bf16, values, wide
+
+HEADS, NOPE, ROPE, VDIM = 2, 64, 64, 64
+QK = NOPE + ROPE
+
+
+def expected(q, k, v, lengths, scale, causal):
+    """q[t][h], k[t][h] and v[t][h] are lists of numbers; (o, lse) likewise."""
+    out, sums, first_q, first_k = [], [], 0, 0
+    for n, s in lengths:
+        for t in range(n):
+            seen = s - (n - 1 - t) if causal else s
+            row, logs = [], []
+            for h in range(HEADS):
+                keys = range(first_k, first_k + max(seen, 0))
+                score = [scale * sum(a * b for a, b in zip(q[first_q + t][h], k[j][h])) for j in keys]
+                top = max(score, default=0)
+                p = [math.exp(x - top) for x in score]
+                row.append([sum(w * v[j][h][c] for w, j in zip(p, keys)) / sum(p) if p else 0.0 for c in range(VDIM)])
+                logs.append(top + math.log(sum(p)) if p else -math.inf)
+            out.append(row)
+            sums.append(logs)
+        first_q, first_k = first_q + n, first_k + s
+    return out, sums
+
+
+class PrefillTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.ctx = mlaforge.Context(device="emu:gfx942")
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.ctx.close()
+
+    def setUp(self):
+        self.rng = random.Random(7)
+
+    def tensor(self, shape, strides=None):
+        """A buffer of bf16, and its rows as floats: [token][head], or [token]."""
+        n = math.prod(shape) if strides is None else 1 + sum((s - 1) * t for s, t in zip(shape, strides))
+        bits = [bf16(self.rng.gauss(0, 1)) for _ in range(n)]
+        buffer = Buffer(self.ctx, shape, "bfloat16", bits, strides)
+        steps = buffer.stride()
+
+        def row(at):
+            first = sum(i * s for i, s in zip(at, steps))
+            return [wide(b) for b in bits[first:first + shape[-1]]]
+        if len(shape) == 2:
+            return buffer, [row((t,)) for t in range(shape[0])]
+        return buffer, [[row((t, h)) for h in range(shape[1])] for t in range(shape[0])]
+
+    def lengths(self, pairs):
+        cu = [[sum(p[i] for p in pairs[:n]) for n in range(len(pairs) + 1)] for i in (0, 1)]
+        return cu[0][-1], cu[1][-1], *(Buffer(self.ctx, (len(c),), "int32", c) for c in cu)
+
+    def near(self, out, lse, want, sums):
+        o, size = values(out), len(want)
+        for t in range(size):
+            for h in range(HEADS):
+                got = [wide(b) for b in o[(t * HEADS + h) * VDIM:][:VDIM]]
+                off = math.dist(got, want[t][h])
+                self.assertLessEqual(off, 5e-3 * math.hypot(*want[t][h]), f"token {t}, head {h}")
+                if lse is not None and sums[t][h] == -math.inf:
+                    self.assertEqual(values(lse)[h * size + t], -math.inf)
+                elif lse is not None:
+                    self.assertAlmostEqual(values(lse)[h * size + t], sums[t][h], places=4)
+
+    def test_two_sources(self):
+        pairs = [(5, 9), (0, 3), (2, 1), (3, 0)]
+        tq, tk, cu_q, cu_k = self.lengths(pairs)
+        q, q_rows = self.tensor((tq, HEADS, QK))
+        row = NOPE + VDIM
+        k, k_rows = self.tensor((tk, HEADS, NOPE), (HEADS * row, row, 1))
+        v, v_rows = self.tensor((tk, HEADS, VDIM), (HEADS * row, row, 1))
+        k_pe, pe_rows = self.tensor((tk, ROPE), (ROPE + 8, 1))
+        for causal in (True, False):
+            out = Buffer(self.ctx, (tq, HEADS, VDIM), "bfloat16", [0] * (tq * HEADS * VDIM))
+            lse = Buffer(self.ctx, (HEADS, tq), "float32", [0] * (tq * HEADS))
+            mlaforge.mla_prefill_varlen(q, k, k_pe, v, cu_q, cu_k, 5, 9, 0.07, causal, out, lse, ctx=self.ctx)
+            keys = [[k_rows[j][h] + pe_rows[j] for h in range(HEADS)] for j in range(tk)]
+            self.near(out, lse, *expected(q_rows, keys, v_rows, pairs, 0.07, causal))
+
+    def test_flash_attn_varlen_func(self):
+        pairs = [(4, 4), (7, 7)]
+        tq, tk, cu_q, cu_k = self.lengths(pairs)
+        (q, q_rows), (k, k_rows), (v, v_rows) = (self.tensor((tq, HEADS, width)) for width in (QK, QK, VDIM))
+        out = Buffer(self.ctx, (tq, HEADS, VDIM), "bfloat16", [0] * (tq * HEADS * VDIM))
+        mlaforge.flash_attn_varlen_func(q, k, v, cu_q, cu_k, 7, 7, causal=True, out=out, ctx=self.ctx)
+        self.near(out, None, *expected(q_rows, k_rows, v_rows, pairs, QK ** -0.5, True))
+        for wrong in ({"dropout_p": 0.1}, {"window_size": (3, 0)}, {"softcap": 1.0}, {"return_attn_probs": True}):
+            with self.assertRaisesRegex(mlaforge.MlafError, next(iter(wrong))):
+                mlaforge.flash_attn_varlen_func(q, k, v, cu_q, cu_k, 7, 7, **wrong, out=out, ctx=self.ctx)
+
+    def test_wrong_tensors(self):
+        tq, tk, cu_q, cu_k = self.lengths([(2, 2)])
+        (q, _), (k, _), (v, _) = (self.tensor((2, HEADS, width)) for width in (QK, QK, VDIM))
+        out = Buffer(self.ctx, (2, HEADS, VDIM), "bfloat16", [0] * (2 * HEADS * VDIM))
+        for wrong, word in (({"k": v}, "k has the shape"), ({"out": q}, "out has the shape"), ({"cu_seqlens_q": v}, "cu_seqlens_q")):
+            args = {"q": q, "k": k, "v": v, "cu_seqlens_q": cu_q, "cu_seqlens_k": cu_k, "max_seqlen_q": 2, "max_seqlen_k": 2, "out": out}
+            with self.assertRaisesRegex(mlaforge.MlafError, word):
+                mlaforge.flash_attn_varlen_func(**{**args, **wrong}, ctx=self.ctx)
+
+
+if __name__ == "__main__":
+    unittest.main()
