@@ -53,10 +53,15 @@ static inline uint32_t mlaf_rng_below(mlaf_rng *r, uint32_t n) {
 }
 /* Standard normal as the sum of twelve 16-bit uniforms: exact everywhere, no libm, tails end at +-6. */
 static inline float mlaf_rng_normal(mlaf_rng *r) {
-  int64_t sum = 0;
-  for (int i = 0; i < 3; i++)
-    for (uint64_t z = mlaf_rng_next(r), k = 0; k < 4; k++, z >>= 16) sum += (int64_t)(z & 0xffffu);
-  return (float)(sum - 6 * 65535) * (1.0f / 65536);
+  const uint64_t even = 0x0000ffff0000ffffull; /* two sums side by side: each stays below 2^32 */
+  uint64_t sums = 0;
+  for (int i = 0; i < 3; i++) {
+    const uint64_t z = mlaf_rng_next(r);
+    sums += (z & even) + (z >> 16 & even);
+  }
+  return (float)((int32_t)((sums & 0xffffffffu) + (sums >> 32)) - 6 * 65535) * (1.0f / 65536);
 }
+/* As after `n` normals more. */
+static inline void mlaf_rng_skip_normals(mlaf_rng *r, uint64_t n) { r->state += 3 * n * 0x9e3779b97f4a7c15ull; }
 
 #endif

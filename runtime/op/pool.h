@@ -20,9 +20,10 @@ void mlaf_pool_free(mlaf_pool *pool);
 mlaf_status mlaf_pool_need(mlaf_pool *pool, mlaf_dtype dtype, size_t bytes, void **data, mlaf_err *err);
 /* What was handed out last, for who reads through it; NULL: nothing yet. */
 const void *mlaf_pool_data(const mlaf_pool *pool);
-/* Host copy of the pattern, of the dtype last asked for; NULL before that. */
+/* Host copy of the pattern, of the dtype last asked for; NULL before that. It holds the elements that mlaf_pool_need and
+ * mlaf_pool_fill have written since, and no others. */
 const uint16_t *mlaf_pool_block(const mlaf_pool *pool);
-/* Fill `bytes` of other device memory with the pattern from its element `first` on. */
-mlaf_status mlaf_pool_fill(const mlaf_pool *pool, void *dst, size_t bytes, size_t first, mlaf_err *err);
+/* Fill `bytes` of other device memory with the pattern from its element `first` on, after a mlaf_pool_need. */
+mlaf_status mlaf_pool_fill(mlaf_pool *pool, void *dst, size_t bytes, size_t first, mlaf_err *err);
 
 #endif

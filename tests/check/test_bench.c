@@ -127,6 +127,49 @@ static void sets_rotate(void **state) {
   assert_int_equal(dev.allocations, 0);
 }
 
+/* Number `i` of the pattern, as the sum of twelve uniforms one after the other. */
+static uint16_t pattern_at(uint64_t seed, mlaf_dtype dtype, size_t i) {
+  mlaf_rng rng = {seed + 3 * (uint64_t)i * 0x9e3779b97f4a7c15ull};
+  int64_t sum = 0;
+  for (int k = 0; k < 3; k++) {
+    const uint64_t z = mlaf_rng_next(&rng);
+    for (int at = 0; at < 64; at += 16) sum += (int64_t)(z >> at & 0xffffu);
+  }
+  return mlaf_encode16(dtype, (float)(sum - 6 * 65535) * (1.0f / 65536));
+}
+
+static void check_pattern(const mlaf_pool *pool, mlaf_dtype dtype, const uint16_t *got, size_t first, size_t n) {
+  for (size_t i = 0; i < n; i++) {
+    const size_t at = (first + i) % MLAF_POOL_BLOCK;
+    if (got[i] != pattern_at(5, dtype, at) || mlaf_pool_block(pool)[at] != got[i])
+      fail_msg("element %zu of %zu: %x, of the host's copy %x", first + i, n, got[i], mlaf_pool_block(pool)[at]);
+  }
+}
+
+/* The numbers are those of the whole pattern, however little of it is asked for, and in whatever order. */
+static void pool_pattern(void **state) {
+  enum { BLOCK = MLAF_POOL_BLOCK };
+  static const struct { mlaf_dtype dtype; size_t need, first, fill; } steps[] = {
+      {MLAF_BF16, 10, BLOCK - 7, 50000},     {MLAF_BF16, 30001, 2000000, 8192}, {MLAF_F16, 8192, 8191, 2},
+      {MLAF_F16, BLOCK + 100, 3 * BLOCK, 1}, {MLAF_BF16, 8193, BLOCK - 1, 1},   {MLAF_BF16, 8193, 123456, 100000},
+  };
+  mlaf_problem p = parse("mla_decode:h4,r64,p32,q1,bf16,page16,b2,s500");
+  fake_device dev = fake_make(&p, BUG_NONE);
+  mlaf_pool *pool = NULL;
+  uint16_t *other = malloc(100000 * sizeof *other);
+  assert_int_equal(mlaf_pool_create((mlaf_device *)&dev, 5, &pool, NULL), MLAF_OK);
+  for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+    void *data = NULL;
+    assert_int_equal(mlaf_pool_need(pool, steps[i].dtype, 2 * steps[i].need, &data, NULL), MLAF_OK);
+    assert_int_equal(mlaf_pool_fill(pool, other, 2 * steps[i].fill, steps[i].first, NULL), MLAF_OK);
+    check_pattern(pool, steps[i].dtype, data, 0, steps[i].need);
+    check_pattern(pool, steps[i].dtype, other, steps[i].first, steps[i].fill);
+  }
+  free(other);
+  mlaf_pool_free(pool);
+  assert_int_equal(dev.allocations, 0);
+}
+
 /* Benches share a pool; each finds its dtype in it. */
 static void shared_pool(void **state) {
   mlaf_problem p = parse("mla_decode:h4,r64,p32,q1,bf16,page16,b2,s500");
@@ -212,6 +255,7 @@ static void work(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(shapes), cmocka_unit_test(limited_cache),
                                      cmocka_unit_test(sets_rotate), cmocka_unit_test(shared_pool),
+                                     cmocka_unit_test(pool_pattern),
                                      cmocka_unit_test(timed_data_is_checked),
                                      cmocka_unit_test(refusals), cmocka_unit_test(work)};
   return cmocka_run_group_tests(tests, NULL, NULL);
