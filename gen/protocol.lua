@@ -71,12 +71,24 @@ function model:agent(name, block)
   return a
 end
 
-function agent:wait(b, n, what, parity) self.ops[#self.ops + 1] = { WAIT, b, n, what, parity } end
+function agent:wait(b, n, what, parity)
+  local ops = self.ops
+  ops[#ops + 1] = { WAIT, b, n, what, parity }
+end
 function agent:hint(b, n, what) self.ops[#self.ops + 1] = { HINT, b, n, what } end
-function agent:arrive(b, n, what, units) self.ops[#self.ops + 1] = { ARRIVE, b, n, what, units or 0 } end
+function agent:arrive(b, n, what, units)
+  local ops = self.ops
+  ops[#ops + 1] = { ARRIVE, b, n, what, units or 0 }
+end
 function agent:copy(b, n, what, place, version) self.ops[#self.ops + 1] = { COPY, b, n, what, place, version } end
-function agent:read(place, version, what) self.ops[#self.ops + 1] = { READ, place, version, what } end
-function agent:write(place, version, what) self.ops[#self.ops + 1] = { WRITE, place, version, what } end
+function agent:read(place, version, what)
+  local ops = self.ops
+  ops[#ops + 1] = { READ, place, version, what }
+end
+function agent:write(place, version, what)
+  local ops = self.ops
+  ops[#ops + 1] = { WRITE, place, version, what }
+end
 function agent:make(list, what) self.ops[#self.ops + 1] = { MAKE, list, 0, what } end
 function agent:pass(b, what)
   local n = (self.rounds[b] or -1) + 1
@@ -101,6 +113,8 @@ function protocol.describe(op)
 end
 
 -- ---- The right run ----------------------------------------------------------------------------------------------------
+local unpack = table.unpack
+
 local function clock(width)
   local vc = {}
   for i = 1, width do vc[i] = 0 end
@@ -114,25 +128,11 @@ local function join(into, from)
   end
 end
 
-local function new_phase(b, width)
-  return { left = b.count, units = 0, copies = 0, vc = clock(width), waits = {}, hints = {}, arrivals = {} }
+-- vc: of all that has arrived at it so far; nil when nothing has.
+local function new_phase(b, vc)
+  return { left = b.count, units = 0, copies = 0, vc = vc, waits = {}, hints = {}, arrivals = {} }
 end
 
-local function phase_of(b, n, width)
-  local p = b.phases[n]
-  if not p then
-    p = new_phase(b, width)
-    b.phases[n] = p
-  end
-  return p
-end
-
-local function any_before(list, vc)
-  for i = 1, #list, 2 do
-    if vc[list[i]] >= list[i + 1] then return true end
-  end
-  return false
-end
 local function all_before(list, vc)
   for i = 1, #list, 2 do
     if vc[list[i]] < list[i + 1] then return false end
@@ -144,9 +144,14 @@ end
 -- and nothing else was awaited.
 local function over(b, n, vc)
   if n < 0 then return true end
+  local phases = b.phases
   for k = n, b.done do
-    local p = b.phases[k]
-    if any_before(p.waits, vc) or (p.copies == 0 and all_before(p.arrivals, vc)) then return true end
+    local p = phases[k]
+    local waits = p.waits
+    for i = 1, #waits, 2 do
+      if vc[waits[i]] >= waits[i + 1] then return true end
+    end
+    if p.copies == 0 and all_before(p.arrivals, vc) then return true end
   end
   return false
 end
@@ -220,8 +225,12 @@ function run:signal(a, at, b, n)
   if not b.exact then self:usable(a, at, b) end
   if not over(b, n - 1, a.vc) then self:found("early", a, at, "phase %d may still be open, and it counts for that", n - 1) end
   a.vc[a.id] = at
-  local p = phase_of(b, n, self.width)
-  join(p.vc, a.vc)
+  local p = b.phases[n]
+  if not p then
+    p = new_phase(b)
+    b.phases[n] = p
+  end
+  if p.vc then join(p.vc, a.vc) else p.vc = { unpack(a.vc) } end
   return p
 end
 
@@ -299,22 +308,22 @@ local STEPS = {
 
 local function start(m, width)
   for _, a in ipairs(m.agents) do a.at, a.reached, a.vc = 0, 0, clock(width) end
-  for _, b in ipairs(m.barriers) do b.phases, b.done, b.maker = { [-1] = new_phase(b, width) }, -1, nil end
+  for _, b in ipairs(m.barriers) do b.phases, b.done, b.maker = { [-1] = new_phase(b, clock(width)) }, -1, nil end
   for _, p in ipairs(m.places) do p.version, p.bar, p.writer, p.readers, p.reads = nil, nil, nil, {}, {} end
 end
 
 -- Each agent as far as it gets, in turns. Findings stop it when there are `most`.
 function run:go(most)
-  local moved = true
+  local findings, moved = self.findings, true
   while moved do
     moved = false
     for _, a in ipairs(self.model.agents) do
       local ops, at = a.ops, a.at
-      while at < #ops do
-        local op = ops[at + 1]
-        if STEPS[op[1]](self, a, at + 1, op) == false then break end
+      local op = ops[at + 1]
+      while op and STEPS[op[1]](self, a, at + 1, op) ~= false do
         at, moved = at + 1, true
-        if #self.findings >= most then return end
+        if #findings >= most then return end
+        op = ops[at + 1]
       end
       a.at = at
     end
