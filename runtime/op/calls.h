@@ -43,9 +43,6 @@ typedef struct mlaf_calls {
   /* --- who may run --- */
   /* Bytes of the parameter block of a kernel at `stage` that says `launch` of itself. */
   uint32_t (*parameter_bytes)(int stage, const mlaf_kernel_launch *launch);
-  /* The shape reaches a launch twice: compiled into the kernels (`params`), and from the problem, by which the launch is laid
-   * out. E_ARG where the two differ. */
-  mlaf_status (*check_shape)(const mlaf_point *p, const char *symbol, const char *params, mlaf_err *err);
   /* Whether the stages fit each other, and the knob them. E_ARG says what is missing. */
   mlaf_status (*check_stages)(const mlaf_bound *b, mlaf_err *err);
 

@@ -100,25 +100,6 @@ mlaf_status mlaf_projection_check_args(const mlaf_bound *b, uint32_t knob, const
 
 /* --- who may run --- */
 
-/* Whether "name=value" of a parameter text is what the point has. */
-static bool agrees(const mlaf_point *p, const mlaf_field *f, const char *value, size_t n) {
-  const int32_t v = p->v[f - p->op->fields];
-  if (!f->words || mlaf_field_is_flag(f)) return strtol(value, NULL, 10) == v;
-  return strlen(f->words[v]) == n && !strncmp(value, f->words[v], n);
-}
-
-mlaf_status mlaf_projection_check_shape(const mlaf_point *p, const char *symbol, const char *params, mlaf_err *err) {
-  for (const char *at = params; *at; at += strcspn(at, ","), at += *at == ',')
-    for (int i = 0; i < p->op->n_fields; i++) {
-      const mlaf_field *f = &p->op->fields[i];
-      const size_t n = strlen(f->name), all = strcspn(at, ",");
-      if (strncmp(at, f->name, n) || at[n] != '=' || agrees(p, f, at + n + 1, all - n - 1)) continue;
-      return mlaf_fail(err, MLAF_E_ARG, "kernel %s was made for %.*s, and the problem is %s: plan or make the bundle again",
-                       symbol, (int)all, at, mlaf_point_text(p).s);
-    }
-  return MLAF_OK;
-}
-
 mlaf_status mlaf_projection_check_stages(const mlaf_bound *b, mlaf_err *err) {
   const mlaf_product p = mlaf_product_of(&b->point);
   const mlaf_stage *k = &b->stage[0];

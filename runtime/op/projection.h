@@ -46,7 +46,6 @@ typedef struct mlaf_projection_kernel_args {
 
 /* --- projection.c: entries of `calls` --- */
 uint32_t mlaf_projection_parameter_bytes(int stage, const mlaf_kernel_launch *launch);
-mlaf_status mlaf_projection_check_shape(const mlaf_point *p, const char *symbol, const char *params, mlaf_err *err);
 mlaf_status mlaf_projection_check_stages(const mlaf_bound *b, mlaf_err *err);
 mlaf_status mlaf_projection_check_args(const mlaf_bound *b, uint32_t knob, const void *args, mlaf_err *err);
 int64_t mlaf_projection_rows(const void *args);
@@ -88,7 +87,6 @@ void mlaf_projection_data_row(const mlaf_data *d, int output, size_t row, char *
               .args_first = sizeof(mlaf_projection_args),                                                                     \
               .n_mapped = 1,                                                                                                  \
               .parameter_bytes = mlaf_projection_parameter_bytes,                                                             \
-              .check_shape = mlaf_projection_check_shape,                                                                     \
               .check_stages = mlaf_projection_check_stages,                                                                   \
               .check_args = mlaf_projection_check_args,                                                                       \
               .rows = mlaf_projection_rows,                                                                                   \

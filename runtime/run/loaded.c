@@ -33,7 +33,7 @@ static mlaf_status load_all(mlaf_loaded *l, const mlaf_loaded_desc *desc, mlaf_e
   mlaf_status st = MLAF_OK;
   for (int i = 0; !st && i < MLAF_STAGES_MAX; i++) {
     const mlaf_kernel_ref *ref = desc->kernels[i].ref;
-    if (ref && ref->template_name[0]) st = l->calls->check_shape(&l->bound.point, ref->symbol, ref->params, err);
+    if (ref && ref->template_name[0]) st = mlaf_shape_check(&l->bound.point, ref->symbol, ref->params, err);
   }
   for (int i = 0; !st && i < MLAF_STAGES_MAX; i++) {
     const mlaf_kernel_ref *ref = desc->kernels[i].ref;

@@ -1,6 +1,7 @@
 /* What a code object says of itself against what was promised of it. */
 #include "run/resources.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -97,4 +98,28 @@ mlaf_status mlaf_resources_check(const mlaf_asking *k, const mlaf_kernel_meta *m
   if (!st) st = check_threads(k, m, err);
   if (!st) st = mlaf_wishes_check(k, &m->launch, err);
   return st ? st : check_parameters(k, m, err); /* maps are parameters */
+}
+
+/* --- the shape --- */
+
+/* A field's value as parameters have it: "16", "bf16". */
+static void value_of(const mlaf_point *p, const mlaf_field *f, char out[32]) {
+  const int32_t v = p->v[f - p->op->fields];
+  if (f->words && !mlaf_field_is_flag(f)) snprintf(out, 32, "%s", f->words[v]);
+  else snprintf(out, 32, "%d", v);
+}
+
+mlaf_status mlaf_shape_check(const mlaf_point *p, const char *symbol, const char *params, mlaf_err *err) {
+  for (const char *at = params; *at; at += strcspn(at, ","), at += *at == ',')
+    for (int i = 0; i < p->op->n_fields; i++) {
+      const mlaf_field *f = &p->op->fields[i];
+      const size_t n = strlen(f->name), all = strcspn(at, ",");
+      char value[32];
+      if (strncmp(at, f->name, n) || at[n] != '=') continue;
+      value_of(p, f, value);
+      if (strlen(value) == all - n - 1 && !strncmp(at + n + 1, value, all - n - 1)) continue;
+      return mlaf_fail(err, MLAF_E_ARG, "kernel %s was made for %.*s, and the problem has %s=%s: plan or make the bundle again",
+                       symbol, (int)all, at, f->name, value);
+    }
+  return MLAF_OK;
 }

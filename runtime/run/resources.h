@@ -38,4 +38,8 @@ mlaf_status mlaf_resources_read(mlaf_meta_fn read, const char *symbol, const voi
 /* Registers split as the kernel descriptor has them: vgpr without the AGPRs. */
 uint32_t mlaf_resources_vgpr(const mlaf_kernel_meta *meta);
 
+/* The shape reaches a launch twice: compiled into the kernels (`params`), and from the problem, by which the launch is laid out.
+ * E_ARG where a parameter that has a field's name has not its value. */
+mlaf_status mlaf_shape_check(const mlaf_point *p, const char *symbol, const char *params, mlaf_err *err);
+
 #endif

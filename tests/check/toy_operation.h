@@ -51,7 +51,6 @@ static const char toy_source[] =
 /* --- a launch --- */
 static uint32_t toy_width(const mlaf_point *p) { return (uint32_t)p->v[TOY_WIDTH]; }
 static uint32_t toy_parameter_bytes(int stage, const mlaf_kernel_launch *launch) { return sizeof(toy_parameters); }
-static mlaf_status toy_check_shape(const mlaf_point *p, const char *symbol, const char *params, mlaf_err *err) { return MLAF_OK; }
 static mlaf_status toy_check_stages(const mlaf_bound *b, mlaf_err *err) { return MLAF_OK; }
 static size_t toy_workspace(const mlaf_bound *b, uint32_t knob, int64_t rows) { return (size_t)rows * sizeof(float); }
 static mlaf_work toy_work(const mlaf_point *p) { return (mlaf_work){.bytes = 4.0 * p->v[TOY_ROWS] * p->v[TOY_WIDTH]}; }
@@ -248,7 +247,7 @@ static mlaf_status toy_data_error(const mlaf_data *data, int set, int output, si
 static const mlaf_calls toy_calls = {
     .args_name = "toy_args", .args_size = sizeof(toy_args), .workspace_at = offsetof(toy_args, workspace),
     .workspace_size_at = offsetof(toy_args, workspace_size), .parameter_bytes = toy_parameter_bytes,
-    .check_shape = toy_check_shape, .check_stages = toy_check_stages, .check_args = toy_check_args, .workspace = toy_workspace,
+    .check_stages = toy_check_stages, .check_args = toy_check_args, .workspace = toy_workspace,
     .prepare = toy_prepare, .work = toy_work, .bound = toy_bound, .n_cases = 2, .make_case = toy_make_case,
     .free_case = toy_free_case, .case_buffers = toy_case_buffers, .compare = toy_compare, .same = toy_same,
     .data_open = toy_data_open, .data_close = toy_data_close, .data_args = toy_data_args, .data_check = toy_data_check,

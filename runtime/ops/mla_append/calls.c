@@ -37,7 +37,6 @@ const mlaf_calls mlaf_append_calls = {
     .rows = rows,
     .rows_of = rows_of,
     .parameter_bytes = append_parameter_bytes,
-    .check_shape = append_check_shape,
     .check_stages = append_check_stages,
     .check_args = append_check_args,
     .prepare = append_prepare,

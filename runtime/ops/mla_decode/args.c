@@ -102,22 +102,6 @@ mlaf_status mlaf_decode_check_args(const mlaf_bound *b, uint32_t splits, const v
   return check(&p, splits, mlaf_decode_workspace(b, splits, a->total_q), a, err);
 }
 
-mlaf_status mlaf_decode_check_shape(const mlaf_point *point, const char *symbol, const char *params, mlaf_err *err) {
-  const mlaf_problem problem = mlaf_problem_of(point), *p = &problem;
-  const struct {
-    const char *name;
-    int32_t value;
-  } fields[] = {{"heads=", p->heads}, {"rank=", p->rank}, {"rope=", p->rope}, {"q_len=", p->q_len}, {"page_size=", p->page_size}};
-  for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
-    for (const char *at = params; *at; at += strcspn(at, ","), at += *at == ',') {
-      const size_t n = strlen(fields[i].name);
-      if (strncmp(at, fields[i].name, n) || strtol(at + n, NULL, 10) == fields[i].value) continue;
-      return mlaf_fail(err, MLAF_E_ARG, "kernel %s was made for %.*s, and the problem has %s%d: plan or make the bundle again",
-                       symbol, (int)strcspn(at, ","), at, fields[i].name, fields[i].value);
-    }
-  return MLAF_OK;
-}
-
 /* What is left cut is merged, and a combine kernel reads what its decode kernel writes. */
 mlaf_status mlaf_decode_check_stages(const mlaf_bound *b, mlaf_err *err) {
   const mlaf_stage *decode = &b->stage[MLAF_STAGE_DECODE], *combine = &b->stage[MLAF_STAGE_COMBINE];

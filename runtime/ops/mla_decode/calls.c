@@ -34,7 +34,6 @@ const mlaf_calls mlaf_decode_calls = {
     .workspace_size_at = offsetof(mlaf_execute_args, workspace_size),
     .n_mapped = MLAF_MAP_O,
     .parameter_bytes = mlaf_decode_parameter_bytes,
-    .check_shape = mlaf_decode_check_shape,
     .check_stages = mlaf_decode_check_stages,
     .check_args = mlaf_decode_check_args,
     .workspace = mlaf_decode_workspace,

@@ -43,7 +43,6 @@ int64_t mlaf_kpe_stride(const mlaf_problem *p, const mlaf_execute_args *a);
 /* The checks of mlaf_execute for `splits` splits. */
 mlaf_status mlaf_args_check(const mlaf_problem *p, uint32_t splits, const mlaf_execute_args *args, mlaf_err *err);
 mlaf_status mlaf_decode_check_args(const mlaf_bound *b, uint32_t splits, const void *args, mlaf_err *err);
-mlaf_status mlaf_decode_check_shape(const mlaf_point *p, const char *symbol, const char *params, mlaf_err *err);
 mlaf_status mlaf_decode_check_stages(const mlaf_bound *b, mlaf_err *err);
 
 /* --- prepare.c --- */

@@ -96,27 +96,6 @@ mlaf_status prefill_check_args(const mlaf_bound *b, uint32_t knob, const void *a
 
 /* --- who may run --- */
 
-/* Whether a parameter's value is what the point has in that field. */
-static bool agrees(const mlaf_point *p, const mlaf_field *f, const char *value, size_t n) {
-  const int32_t v = p->v[f - p->op->fields];
-  if (!f->words || mlaf_field_is_flag(f)) return strtol(value, NULL, 10) == v;
-  return strlen(f->words[v]) == n && !strncmp(value, f->words[v], n);
-}
-
-mlaf_status prefill_check_shape(const mlaf_point *p, const char *symbol, const char *params, mlaf_err *err) {
-  for (const char *at = params; *at; at += strcspn(at, ","), at += *at == ',')
-    for (int i = 0; i < p->op->n_fields; i++) {
-      const mlaf_field *f = &p->op->fields[i];
-      const size_t n = strlen(f->name), all = strcspn(at, ",");
-      if (strncmp(at, f->name, n) || at[n] != '=' || agrees(p, f, at + n + 1, all - n - 1)) continue;
-      char text[MLAF_POINT_TEXT_MAX];
-      mlaf_point_print(p, text, sizeof text);
-      return mlaf_fail(err, MLAF_E_ARG, "kernel %s was made for %.*s, and the problem is %s: plan or make the bundle again",
-                       symbol, (int)all, at, text);
-    }
-  return MLAF_OK;
-}
-
 mlaf_status prefill_check_stages(const mlaf_bound *b, mlaf_err *err) {
   if (!b->stage[0].fn) return mlaf_fail(err, MLAF_E_ARG, "no prefill kernel");
   if (b->knob != 1) return mlaf_fail(err, MLAF_E_ARG, "the knob is %u, and mla_prefill has none: 1", b->knob);

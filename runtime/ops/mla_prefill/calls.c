@@ -66,7 +66,6 @@ const mlaf_calls mlaf_prefill_calls = {
     .rows = rows,
     .rows_of = rows_of,
     .parameter_bytes = prefill_parameter_bytes,
-    .check_shape = prefill_check_shape,
     .check_stages = prefill_check_stages,
     .check_args = prefill_check_args,
     .prepare = prefill_prepare,

@@ -26,7 +26,6 @@ extern const mlaf_calls mlaf_prefill_calls;
 
 /* --- args.c --- */
 mlaf_status prefill_check_args(const mlaf_bound *b, uint32_t knob, const void *args, mlaf_err *err);
-mlaf_status prefill_check_shape(const mlaf_point *p, const char *symbol, const char *params, mlaf_err *err);
 mlaf_status prefill_check_stages(const mlaf_bound *b, mlaf_err *err);
 
 /* --- prepare.c --- */

@@ -13,6 +13,7 @@ typedef struct template_args template_args;
 #define mlaf_projection_kernel_args template_args
 #define constexpr static const __attribute__((unused))
 #include "../templates/lib/projection/args.h"
+#include "run/resources.h"
 #undef mlaf_projection_kernel_args
 #undef constexpr
 
@@ -195,8 +196,8 @@ static void arguments_are_checked(void **state) {
   a.norm_weight = memory, a.eps = -1;
   refused(&b, &a, "eps is -1");
   const char *params = "dtype=bf16,heads=1,nope=32,norm=1,pass=8,q_rank=64,rope=32";
-  assert_int_equal(calls->check_shape(&b.point, "k", params, &err), MLAF_OK);
-  assert_int_equal(calls->check_shape(&b.point, "k", "dtype=bf16,norm=0", &err), MLAF_E_ARG);
+  assert_int_equal(mlaf_shape_check(&b.point, "k", params, &err), MLAF_OK);
+  assert_int_equal(mlaf_shape_check(&b.point, "k", "dtype=bf16,norm=0", &err), MLAF_E_ARG);
   assert_non_null(strstr(err.text, "norm=0"));
 }
 
