@@ -7,7 +7,7 @@ local model = require("ops/mla_append/model")
 
 local op = {
   stages = { "append" },
-  baselines = { { family = "rows", params = { group = 1, threads = 64 } } },
+  baselines = { { family = "rows", params = { ahead = 0, group = 1, threads = 64 } } },
   model = model,
 }
 

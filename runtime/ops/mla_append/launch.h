@@ -20,7 +20,8 @@ typedef struct mlaf_append_kernel_args {
   int64_t latent_row, rope_row;
   int64_t q_nope_token, q_nope_head, q_pe_token, q_pe_head, q_out_token, q_out_head, q_pe_out_token, q_pe_out_head;
   int64_t tokens, table_rows;
-  uint32_t num_slots, page_tokens; /* page_tokens 0: pages follow each other */
+  uint64_t page_inverse;           /* 2^64 / page_tokens, rounded up; 0: pages follow each other */
+  uint32_t num_slots, page_tokens;
   uint32_t token_blocks, flags;    /* MLAF_APPEND_* */
   float eps, scale;
 } mlaf_append_kernel_args;

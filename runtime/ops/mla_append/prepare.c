@@ -3,7 +3,7 @@
 
 #include "ops/mla_append/append.h"
 
-_Static_assert(sizeof(mlaf_append_kernel_args) == 288, "templates/mla_append/lib/args.h has as many bytes");
+_Static_assert(sizeof(mlaf_append_kernel_args) == 296, "templates/mla_append/lib/args.h has as many bytes");
 _Static_assert(sizeof(mlaf_append_kernel_args) <= MLAF_PARAMETERS_MAX, "a prepared launch holds them");
 
 uint32_t append_parameter_bytes(int stage, const mlaf_kernel_launch *launch) {
@@ -29,7 +29,14 @@ static void fill_cache(const append_shape *s, const mlaf_append_args *a, mlaf_ap
     k->rope = behind(a->cache, append_rope_at(s));
   }
   k->num_slots = (uint32_t)a->num_slots;
-  k->page_tokens = a->cache_page_stride || a->cache_kpe_page_stride ? (uint32_t)a->page_tokens : 0;
+  if (!a->cache_page_stride && !a->cache_kpe_page_stride) return;
+  if (a->page_tokens == 1) { /* whose inverse is too large: pages are rows, then */
+    k->latent_row = k->latent_page;
+    k->rope_row = k->rope_page;
+    return;
+  }
+  k->page_tokens = (uint32_t)a->page_tokens;
+  k->page_inverse = UINT64_MAX / k->page_tokens + 1;
 }
 
 static void fill_queries(const append_shape *s, const mlaf_append_args *a, mlaf_append_kernel_args *k) {

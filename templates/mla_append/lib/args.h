@@ -22,11 +22,13 @@ struct mlaf_append_kernel_args {
   i64 q_nope_token, q_nope_head, q_pe_token, q_pe_head, q_out_token, q_out_head, q_pe_out_token, q_pe_out_head;
   i64 tokens;
   i64 table_rows;
+  u64 page_inverse;
   u32 num_slots, page_tokens;
   u32 token_blocks, flags;
   float eps, scale;
 };
-static_assert(sizeof(mlaf_append_kernel_args) == 288, "differs from runtime/ops/mla_append/launch.h");
+static_assert(sizeof(mlaf_append_kernel_args) == 296, "differs from runtime/ops/mla_append/launch.h");
 
 // Flags, as in include/mlaforge/mla_append.h.
 constexpr u32 APPEND_ALL_Q = 1, APPEND_POWER_OF_TWO = 2, APPEND_TABLE_16 = 4;
+constexpr u32 APPEND_NEVER = 1u << 31; // no launch has it

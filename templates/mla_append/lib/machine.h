@@ -28,6 +28,21 @@ MLAF_DEV i64 load_past_l1(const i64* at) {
 #endif
   return x;
 }
+// Loads where `there`, with no branch: what was in w stays there else.
+MLAF_DEV void load_if(bool there, word4& w, const char* at) {
+  asm volatile("{\n.reg .pred p;\nsetp.ne.u32 p, %5, 0;\n@p ld.global.v4.u32 {%0, %1, %2, %3}, [%4];\n}"
+               : "+r"(w.x), "+r"(w.y), "+r"(w.z), "+r"(w.w)
+               : "l"(at), "r"((u32)there));
+}
+MLAF_DEV void load_half_if(bool there, word4& w, const char* at) {
+  asm volatile("{\n.reg .pred p;\nsetp.ne.u32 p, %3, 0;\n@p ld.global.v2.u32 {%0, %1}, [%2];\n}"
+               : "+r"(w.x), "+r"(w.y)
+               : "l"(at), "r"((u32)there));
+}
+// Has an address computed before what follows, however late it is used: an instruction that is never executed takes it.
+MLAF_DEV void ready(const void* p, u32 never) {
+  asm volatile("{\n.reg .pred p;\nsetp.ne.u32 p, %1, 0;\n@p prefetch.global.L2 [%0];\n}" ::"l"(p), "r"(never) : "memory");
+}
 MLAF_DEV float inverse_root(float x) { return rsqrtf(x); }
 MLAF_DEV float inverse(float x) { return __frcp_rn(x); }
 MLAF_DEV float multiply_add(float a, float b, float c) { return fmaf(a, b, c); }
@@ -55,6 +70,16 @@ template <class T>
 MLAF_DEV void store(void* p, T x) {
   *(MLAF_GLOBAL T*)(u64)p = x;
 }
+MLAF_DEV void load_if(bool there, word4& w, const char* at) {
+  if (there) w = load<word4>(at);
+}
+MLAF_DEV void load_half_if(bool there, word4& w, const char* at) {
+  if (there) {
+    const word2 half = load<word2>(at);
+    w.x = half.x, w.y = half.y;
+  }
+}
+MLAF_DEV void ready(const void*, u32) {}
 MLAF_DEV float not_a_number() { return float_of(0x7fc00000u); } // stays one when its upper half is rounded
 MLAF_DEV float inverse_root(float x) { return __builtin_amdgcn_rsqf(x); }
 MLAF_DEV float inverse(float x) { return 1.0f / x; }

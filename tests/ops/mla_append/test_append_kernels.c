@@ -2,14 +2,14 @@
 #include <assert.h>
 #include <string.h>
 
-#include "check/verify.h"
+#include "verdict.h"
+
 #include "ops/mla_append/case.h"
 #include "ops/mla_append/fp8.h"
-#include "run/built.h"
-#include "run/loaded.h"
 
 /* The templates' header is C++ for the kernel compiler and plain enough for C under other names. */
 typedef int64_t i64;
+typedef uint64_t u64;
 typedef uint32_t u32;
 typedef struct template_args template_args;
 #define mlaf_append_kernel_args template_args
@@ -17,8 +17,6 @@ typedef struct template_args template_args;
 #include "../templates/mla_append/lib/args.h"
 #undef mlaf_append_kernel_args
 #undef constexpr
-
-static const char *TARGET = "gfx942";
 
 static void same_offsets(void **state) {
 #define SAME(field)                                                                               \
@@ -35,6 +33,7 @@ static void same_offsets(void **state) {
   SAME(q_pe_out_head);
   SAME(tokens);
   SAME(table_rows);
+  SAME(page_inverse);
   SAME(num_slots);
   SAME(page_tokens);
   SAME(token_blocks);
@@ -63,112 +62,41 @@ static void fp8_numbers(void **state) {
   assert_true(append_fp8_ulp(true, 0x1p-9) == 0x1p-10);
 }
 
-/* --- a kernel's text to a verdict --- */
-
-typedef struct bench {
-  mlaf_gen *gen;
-  mlaf_compiler *compiler;
-  mlaf_device *dev;
-} bench;
-
-static void open_bench(bench *b) {
-  mlaf_err err = {MLAF_OK, ""};
-  built_cache();
-  need_compiler(TARGET);
-  if (mlaf_gen_open(NULL, &b->gen, &err) || mlaf_compiler_open(NULL, NULL, &b->compiler, &err) ||
-      mlaf_device_open("emu:gfx942", NULL, &b->dev, &err))
-    fail_msg("%s", err.text);
-}
-
-static void close_bench(bench *b) {
-  mlaf_device_close(b->dev);
-  mlaf_compiler_close(b->compiler);
-  mlaf_gen_close(b->gen);
-}
-
-/* `text` with the one place of `from` replaced. */
-static char *replaced(const char *text, const char *from, const char *to) {
-  const char *at = strstr(text, from);
-  if (!at) fail_msg("the kernel has no '%s'", from);
-  char *out = malloc(strlen(text) + strlen(to) + 1);
-  memcpy(out, text, (size_t)(at - text));
-  strcpy(out + (at - text), to);
-  strcat(out, at + strlen(from));
-  return out;
-}
-
-/* What verifying says of a variant whose text is changed (NULL: as it is). */
-static mlaf_status verdict(bench *b, const char *problem, const char *name, const char *from, const char *to, mlaf_inject inject,
-                           mlaf_verify_result *result) {
-  mlaf_err err = {MLAF_OK, ""};
-  mlaf_point p;
-  mlaf_variant v = {.name = NULL};
-  mlaf_status st = mlaf_point_parse(NULL, problem, &p, err.text, sizeof err.text);
-  if (!st) st = name ? mlaf_gen_variant(b->gen, problem, TARGET, name, &v, &err) : mlaf_gen_baseline(b->gen, problem, TARGET,
-                                                                                                     &v, &err);
-  if (st) fail_msg("%s: %s", problem, err.text);
-  char *source = NULL, hash[MLAF_HASH_HEX];
-  const char *const *options = NULL;
-  if (mlaf_gen_render(b->gen, &v.kernels[0], TARGET, &source, hash, &err) || mlaf_gen_options(b->gen, TARGET, &options, &err))
-    fail_msg("%s", err.text);
-  char *changed = from ? replaced(source, from, to) : NULL;
-  mlaf_compile_job job = {.source = changed ? changed : source, .options = options, .target = TARGET,
-                          .name = v.kernels[0].symbol};
-  if (mlaf_compile(b->compiler, &job, 1, NULL, NULL, &err) || job.status) fail_msg("%s: %s", from ? from : problem,
-                                                                                   job.log ? job.log : err.text);
-  mlaf_kernel_ref ref = {.threads = v.kernels[0].threads, .rows_per_wg = v.kernels[0].rows_per_wg};
-  snprintf(ref.template_name, sizeof ref.template_name, "%s", v.kernels[0].template_name);
-  snprintf(ref.params, sizeof ref.params, "%s", v.kernels[0].params);
-  snprintf(ref.symbol, sizeof ref.symbol, "%s", v.kernels[0].symbol);
-  const mlaf_loaded_desc desc = {.name = v.name, .kernels = {{&ref, {job.code, job.code_size}}}, .knob = v.knob};
-  mlaf_loaded *l = NULL;
-  mlaf_suite *s = NULL;
-  if (mlaf_loaded_open(b->dev, &p, &desc, &l, &err) || mlaf_suite_create(&p, 1, inject, &s, &err)) fail_msg("%s", err.text);
-  st = mlaf_suite_run(s, l, result, &err);
-  mlaf_suite_free(s);
-  mlaf_loaded_close(l);
-  mlaf_compile_job_clear(&job);
-  mlaf_variant_clear(&v);
-  free(changed);
-  free(source);
-  return st;
-}
-
 /* --- all there is --- */
 
 static void every_shape_verifies(void **state) {
   static const char *const caches[] = {"paged", "split", "fp8_ds_mla", "e4m3fn", "e4m3fnuz"};
   static const char *const shapes[] = {"h5,r512,p64,bf16,%s,pairs,norm", "h3,r96,p32,f16,%s,halves", "h0,r256,p0,bf16,%s,norm",
                                        "h20,r160,p64,bf16,%s,unrotated,norm"};
-  bench b;
-  open_bench(&b);
+  verdict_bench b;
+  open_verdicts(&b);
   for (size_t c = 0; c < 5; c++)
     for (size_t i = 0; i < 4; i++)
       for (int inject = MLAF_INJECT_NONE; inject <= MLAF_INJECT_OOB_PAGE; inject++) {
         char problem[128] = "mla_append:";
         mlaf_verify_result r;
         snprintf(problem + strlen(problem), 100, shapes[i], caches[c]);
-        if (verdict(&b, problem, NULL, NULL, NULL, (mlaf_inject)inject, &r)) fail_msg("%s: %s", problem, r.detail);
+        if (verdict_of(&b, problem, NULL, NULL, NULL, (mlaf_inject)inject, &r)) fail_msg("%s: %s", problem, r.detail);
         assert_true(r.rows > 0 && r.error <= APPEND_ULPS);
       }
-  close_bench(&b);
+  close_verdicts(&b);
 }
 
 /* Points of the space beside the baseline: several heads a group, with and without a rest. */
 static void groups_verify(void **state) {
-  static const char *const list[][2] = {{"mla_append:h20,r512,p64,bf16,paged,pairs,norm,t64", "rows:group=16,threads=256/s1"},
-                                        {"mla_append:h20,r512,p64,bf16,paged,halves,t64", "rows:group=8,threads=64/s1"},
-                                        {"mla_append:h7,r256,p32,f16,split,pairs,t64", "rows:group=4,threads=128/s1"},
-                                        {"mla_append:h1,r32,p0,bf16,e4m3fn,t1", "rows:group=1,threads=64/s1"},
-                                        {"mla_append:h128,r512,p64,bf16,e4m3fnuz,pairs,norm,t8", "rows:group=16,threads=128/s1"}};
-  bench b;
-  open_bench(&b);
+  static const char *const list[][2] = {{"mla_append:h20,r512,p64,bf16,paged,pairs,norm,t64", "rows:ahead=0,group=16,threads=256/s1"},
+                                        {"mla_append:h20,r512,p64,bf16,paged,halves,t64", "rows:ahead=0,group=8,threads=64/s1"},
+                                        {"mla_append:h7,r256,p32,f16,split,pairs,t64", "rows:ahead=0,group=4,threads=128/s1"},
+                                        {"mla_append:h1,r32,p0,bf16,e4m3fn,t1", "rows:ahead=0,group=1,threads=64/s1"},
+                                        {"mla_append:h128,r512,p64,bf16,e4m3fnuz,pairs,norm,t8", "rows:ahead=0,group=16,threads=128/s1"}};
+  verdict_bench b;
+  open_verdicts(&b);
   for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
     mlaf_verify_result r;
-    if (verdict(&b, list[i][0], list[i][1], NULL, NULL, MLAF_INJECT_NONE, &r)) fail_msg("%s %s: %s", list[i][0], list[i][1],
+    if (verdict_of(&b, list[i][0], list[i][1], NULL, NULL, MLAF_INJECT_NONE, &r)) fail_msg("%s %s: %s", list[i][0], list[i][1],
                                                                                         r.detail);
   }
-  close_bench(&b);
+  close_verdicts(&b);
 }
 
 /* --- mistakes --- */
@@ -184,32 +112,32 @@ static const struct {
   const char *problem, *from, *to;
 } mistakes[] = {
     /* slots, pages, strides */
-    {PAGED, "if ((u64)slot >= (u64)a.num_slots) return;", "if (slot < 0) return;"},
-    {PLAIN, "if ((u64)slot >= (u64)a.num_slots) return;", "if (slot == 0 || (u64)slot >= (u64)a.num_slots) return;"},
-    {PAGED, "if (page_tokens == 0) return", "return"},
-    {PAGED, "slot - in * page_tokens", "slot - in * page_tokens + 1"},
+    {PAGED, "p.inside = (u64)slot < (u64)a.num_slots", "p.inside = slot >= 0"},
+    {PLAIN, "p.inside = (u64)slot < (u64)a.num_slots", "p.inside = slot && (u64)slot < (u64)a.num_slots"},
+    {PAGED, "quotient((u32)slot, a.page_inverse)", "0"},
+    {PAGED, "n * (inverse >> 32)", "n * (inverse >> 33)"},
+    {PAGED, "(u32)slot - page * a.page_tokens", "(u32)slot - page * a.page_tokens + 1"},
     {PAGED, "t * a.ckv_stride", "t * (2 * R)"},
     {PAGED, "t * a.kpe_stride", "t * (2 * ROPE)"},
-    {HALVES, "a.rope + row_of((u32)slot, a.page_tokens, a.rope_page, a.rope_row)",
-     "a.rope + row_of((u32)slot, a.page_tokens, a.latent_page, a.latent_row)"},
+    {HALVES, "page * a.rope_page + row * a.rope_row", "page * a.latent_page + row * a.latent_row"},
     /* norm */
     {PAGED, ", a.eps)", ", 0.0f)"},
     {PAGED, "0.001953125f", "0.0017361111f"}, /* 1/512 as 1/576: the rope columns are not normed */
     {PAGED, "v[i] * factor * g[i]", "v[i] * factor"},
     {HALVES, "d < LANES; d *= 2) x +=", "d < LANES / 2; d *= 2) x +="},
     /* rotation */
-    {PAGED, "t.cos[i], -across)", "t.cos[i], across)"},
-    {PAGED, "load_angles(t.sin, a.sin + row", "load_angles(t.sin, a.cos + row"},
+    {PAGED, "x, c, -across)", "x, c, across)"},
+    {PAGED, "load_angles(a.sin + at", "load_angles(a.cos + at"},
     {HALVES, "16 * item + k * ROPE", "16 * (2 * item + k)"},
     {PAGED, "position * a.table_stride", "position * (2 * ROPE)"},
     {PAGED, "(u64)position < (u64)a.table_rows", "(u64)position + 1 < (u64)a.table_rows"},
     {PAGED, "a.positions + t", "a.positions"},
-    {PAGED, "row + 2 * N * item", "row + 4 * N * item"}, /* a table of 16 bits */
+    {PAGED, "narrow ? 8 : 16", "16"}, /* a table of 16 bits */
     /* queries */
     {PAGED, "&& !(a.flags & APPEND_ALL_Q)) return;", ") return;"},
     {PAGED, "if ((u64)slot >= (u64)a.num_slots && !(a.flags & APPEND_ALL_Q)) return;", ""},
-    {PAGED, "(first + head) * a.q_out_head", "(first + head) * (2 * R)"},
-    {PAGED, "if (a.kpe_out)", "if (false)"},
+    {PAGED, "first * a.q_out_head", "first * (2 * R)"},
+    {PAGED, "mine && a.kpe_out", "false"},
     /* rounding and quantising */
     {PAGED, "u + 0x7fffu + (u >> 16 & 1u)", "u"},
     {FN, "(h + 0x7ffffu + (h >> 20 & 1u) >> 20)", "(h >> 20)"},
@@ -222,20 +150,20 @@ static const struct {
     {TILES, "d < 16; d *= 2) x = larger", "d < 8; d *= 2) x = larger"},
     {TILES, "if (!power_of_two) return larger", "return larger"},
     {TILES, "u + 0x7fffffu & 0xff800000u", "u & 0xff800000u"},
-    {TILES, "store(latent + R + chunk / 4, there ? scale : 0.0f)", "store(latent + R + chunk / 4, inverse(scale))"},
+    {TILES, "store(to.latent + R + chunk / 4, there ? scale : 0.0f)", "store(to.latent + R + chunk / 4, inverse(scale))"},
 };
 
 static void mistakes_are_found(void **state) {
-  bench b;
-  open_bench(&b);
+  verdict_bench b;
+  open_verdicts(&b);
   for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; i++) {
     mlaf_verify_result r;
-    const mlaf_status st = verdict(&b, mistakes[i].problem, NULL, mistakes[i].from, mistakes[i].to, MLAF_INJECT_NONE, &r);
+    const mlaf_status st = verdict_of(&b, mistakes[i].problem, NULL, mistakes[i].from, mistakes[i].to, MLAF_INJECT_NONE, &r);
     if (st != MLAF_E_INCORRECT && st != MLAF_E_FAULT)
       fail_msg("'%s' as '%s' in %s: %s", mistakes[i].from, mistakes[i].to, mistakes[i].problem, mlaf_status_text(st));
     assert_true(r.detail[0]);
   }
-  close_bench(&b);
+  close_verdicts(&b);
 }
 
 int main(void) {

@@ -12,8 +12,12 @@ return {
   params = {
     group = { 1, 2, 4, 8, 16 },    -- heads of a workgroup
     threads = { 64, 128, 256 },    -- of a workgroup
+    ahead = { 0, 1 },              -- 1: slots, positions and table are read before the launch before has ended, too
   },
   rules = {
+    function(_, v, arch)
+      if v.ahead == 1 and arch.isa.has_pdl ~= 1 then return "no launch of this target overlaps with the one before: nothing is ahead" end
+    end,
     function(p, v)
       if v.group > 1 and v.group >= 2 * p.heads then return ("groups of %d heads, and there are %d"):format(v.group, p.heads) end
     end,

@@ -23,11 +23,12 @@ typedef struct kernel_args {
   int64_t latent_row, rope_row;
   int64_t q_nope_token, q_nope_head, q_pe_token, q_pe_head, q_out_token, q_out_head, q_pe_out_token, q_pe_out_head;
   int64_t tokens, table_rows;
-  uint32_t num_slots, page_tokens; /* page_tokens 0: pages follow each other */
+  uint64_t page_inverse;           /* 2^64 / page_tokens, rounded up; 0: pages follow each other */
+  uint32_t num_slots, page_tokens;
   uint32_t token_blocks, flags;    /* MLAF_EMBED_APPEND_* */
   float eps, scale;
 } kernel_args;
-_Static_assert(sizeof(kernel_args) == 288, "not the kernels' layout");
+_Static_assert(sizeof(kernel_args) == 296, "not the kernels' layout");
 _Static_assert(sizeof(mlaf_embed_append_problem) <= MLAF_EMBED_FIELDS * sizeof(int32_t), "more fields than a row has");
 
 enum { PAGED, SPLIT, DS_MLA, E4M3FN };      /* layouts */
@@ -186,7 +187,14 @@ static void fill_cache(const shape *s, const mlaf_embed_append_args *a, kernel_a
     k->rope = behind(a->cache, rope_at(s));
   }
   k->num_slots = (uint32_t)a->num_slots;
-  k->page_tokens = a->cache_page_stride || a->cache_kpe_page_stride ? (uint32_t)a->page_tokens : 0;
+  if (!a->cache_page_stride && !a->cache_kpe_page_stride) return;
+  if (a->page_tokens == 1) { /* whose inverse is too large: pages are rows, then */
+    k->latent_row = k->latent_page;
+    k->rope_row = k->rope_page;
+    return;
+  }
+  k->page_tokens = (uint32_t)a->page_tokens;
+  k->page_inverse = UINT64_MAX / k->page_tokens + 1;
 }
 
 static void fill_queries(const shape *s, const mlaf_embed_append_args *a, kernel_args *k) {

@@ -1,8 +1,9 @@
 // Generated from templates/mla_append/rows.cu.in by mlaforge. Do not edit: change the template.
 // template_hash: (not part of a golden)
 // target: gfx942
-// symbol: mlaf_mla_append_rows_fed5f5fa
+// symbol: mlaf_mla_append_rows_aaf15673
 // parameters:
+//   ahead = 0
 //   dtype = bf16
 //   group = 4
 //   heads = 16
@@ -12,7 +13,7 @@
 //   rope = 64
 //   style = pairs
 //   threads = 128
-// regenerate: lua5.4 gen/cli.lua render mla_append/rows target=gfx942 dtype=bf16 group=4 heads=16 layout=e4m3fnuz norm=1 rank=512 rope=64 style=pairs threads=128
+// regenerate: lua5.4 gen/cli.lua render mla_append/rows target=gfx942 ahead=0 dtype=bf16 group=4 heads=16 layout=e4m3fnuz norm=1 rank=512 rope=64 style=pairs threads=128
 // Appends tokens to the latent cache of an MLA layer and, in the same launch, makes the query rows that attention reads.
 //
 //   token t   latent  ckv[t] (R columns) -> RMSNorm, or as it is -> cast or quantised -> cache[slots[t]]
@@ -25,9 +26,12 @@
 //
 // A slot outside the cache writes nothing; its token has no query rows either, unless all are asked for, and its position,
 // whatever it is, does nothing. All arithmetic is fp32, rounded once. Everything is loaded before the slot is looked at: one wait
-// for the slot, the inputs and the position, one for the table's row. Where launches overlap there is only the first: the norm's
-// weights and the table are constants, so that the former, and the row of the position as it stands then, are loaded before the
-// launch before has ended; should the position differ afterwards, its row is loaded again.
+// for the slot, the inputs and the position, one for the table's row.
+//
+// Where launches overlap, all addresses are computed before the launch before has ended, and the norm's weights, which are
+// constants, are loaded. With ahead = 1 there is no second wait: slots and positions as they stand then are loaded, too, and the
+// table's rows for them. Both are loaded again behind the wait, beside the inputs; what differs is done anew. That costs the
+// largest launches 1 to 2 %, whose later blocks have no launch before them to wait for.
 //
 // The first blocks hold a token a warp (wave): lane l has columns 8l .. 8l+7, then those 8 * lanes further on. The blocks behind
 // them hold `group` heads of a token each: every thread copies 16 bytes of q_nope several times over, and the first ones rotate
@@ -57,6 +61,16 @@ template <class T>
 MLAF_DEV void store(void* p, T x) {
   *(MLAF_GLOBAL T*)(u64)p = x;
 }
+MLAF_DEV void load_if(bool there, word4& w, const char* at) {
+  if (there) w = load<word4>(at);
+}
+MLAF_DEV void load_half_if(bool there, word4& w, const char* at) {
+  if (there) {
+    const word2 half = load<word2>(at);
+    w.x = half.x, w.y = half.y;
+  }
+}
+MLAF_DEV void ready(const void*, u32) {}
 MLAF_DEV float not_a_number() { return float_of(0x7fc00000u); } // stays one when its upper half is rounded
 MLAF_DEV float inverse_root(float x) { return __builtin_amdgcn_rsqf(x); }
 MLAF_DEV float inverse(float x) { return 1.0f / x; }
@@ -88,7 +102,7 @@ struct mlaf_kernel_launch {
   u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
 };
 static_assert(sizeof(mlaf_kernel_launch) == 176, "differs from runtime/device/kernel_launch.h");
-extern "C" __device__ __attribute__((used)) const mlaf_kernel_launch mlaf_mla_append_rows_fed5f5fa_launch = {
+extern "C" __device__ __attribute__((used)) const mlaf_kernel_launch mlaf_mla_append_rows_aaf15673_launch = {
     0x314b4c4du, sizeof(mlaf_kernel_launch), 0, {0, 0, 0}, 0, 0, 0, {0, 0}, 0, {}};
 
 constexpr int R = 512, ROPE = 64, H = 16, GROUP = 4, THREADS = 128;
@@ -103,6 +117,7 @@ constexpr int ROUNDS = (CHUNKS + LANES - 1) / LANES;         // of a warp over a
 // A position outside the table makes the columns NaN: nothing faults, and nobody takes them for an answer.
 constexpr int ITEM_CHUNKS = 1; // of 16 bytes
 constexpr int ITEMS = ROPE / (8 * ITEM_CHUNKS);              // of a row
+constexpr u32 NOT_NUMBERS = 0x7fc07fc0u;                     // NaN as fp32, two of bf16 and two of f16
 constexpr int ANGLES = 4;      // of an item
 
 // Byte where chunk k of an item begins in its row.
@@ -118,48 +133,44 @@ MLAF_DEV rope_item load_item(const char* row, int item) {
   return r;
 }
 
+// Cosines and sines of an item as they stand in the table: four in the 16 bytes of a word, or in its first eight.
 struct turn {
-  float cos[ANGLES], sin[ANGLES];
+  word4 cos[ANGLES / 4], sin[ANGLES / 4];
 };
 
-template <int N>
-MLAF_DEV void load_angles(float (&to)[N], const char* row, int item, bool narrow) {
-  if (narrow) {
-    const char* const at = row + 2 * N * item;
-#pragma unroll
-    for (int i = 0; i < N; i += 4) {
-      const word2 w = load<word2>(at + 2 * i);
-      to[i] = unpack_lo(w.x), to[i + 1] = unpack_hi(w.x), to[i + 2] = unpack_lo(w.y), to[i + 3] = unpack_hi(w.y);
-    }
-  } else {
-    const char* const at = row + 4 * N * item;
-#pragma unroll
-    for (int i = 0; i < N; i += 4) {
-      const word4 w = load<word4>(at + 4 * i);
-      to[i] = float_of(w.x), to[i + 1] = float_of(w.y), to[i + 2] = float_of(w.z), to[i + 3] = float_of(w.w);
-    }
-  }
+MLAF_DEV word4 load_angles(const char* at, bool there, bool narrow) {
+  word4 w = words(NOT_NUMBERS, NOT_NUMBERS, NOT_NUMBERS, NOT_NUMBERS);
+  load_if(there && !narrow, w, at);
+  load_half_if(there && narrow, w, at);
+  return w;
 }
 
-MLAF_DEV turn load_turn(const mlaf_append_kernel_args& a, i64 position, int item) {
+MLAF_DEV turn load_turn(const mlaf_append_kernel_args& a, i64 position, int item, bool wanted) {
+  const bool there = wanted && (u64)position < (u64)a.table_rows, narrow = a.flags & APPEND_TABLE_16;
+  const int step = narrow ? 8 : 16;
+  const i64 at = position * a.table_stride + item * (ANGLES / 4) * step;
   turn t;
 #pragma unroll
-  for (int i = 0; i < ANGLES; i++) t.cos[i] = t.sin[i] = not_a_number();
-  if ((u64)position < (u64)a.table_rows) {
-    const i64 row = position * a.table_stride;
-    load_angles(t.cos, a.cos + row, item, a.flags & APPEND_TABLE_16);
-    load_angles(t.sin, a.sin + row, item, a.flags & APPEND_TABLE_16);
+  for (int i = 0; i < ANGLES / 4; i++) {
+    t.cos[i] = load_angles(a.cos + at + i * step, there, narrow);
+    t.sin[i] = load_angles(a.sin + at + i * step, there, narrow);
   }
   return t;
 }
 
-MLAF_DEV void rotate(float (&v)[ITEM_CHUNKS][8], const turn& t) {
+MLAF_DEV float angle_of(const word4& w, int i, bool narrow) {
+  const u32 wide = i == 0 ? w.x : i == 1 ? w.y : i == 2 ? w.z : w.w, pair = i < 2 ? w.x : w.y;
+  return narrow ? i % 2 ? unpack_hi(pair) : unpack_lo(pair) : float_of(wide);
+}
+
+MLAF_DEV void rotate(float (&v)[ITEM_CHUNKS][8], const turn& t, bool narrow) {
 #pragma unroll
   for (int i = 0; i < ANGLES; i++) {
+    const float c = angle_of(t.cos[i / 4], i % 4, narrow), s = angle_of(t.sin[i / 4], i % 4, narrow);
     float &x = v[0][2 * i], &y = v[0][2 * i + 1];
-    const float across = apart(y * t.sin[i]), back = apart(x * t.sin[i]);
-    x = multiply_add(x, t.cos[i], -across);
-    y = multiply_add(y, t.cos[i], back);
+    const float across = apart(y * s), back = apart(x * s);
+    x = multiply_add(x, c, -across);
+    y = multiply_add(y, c, back);
   }
 }
 // Eight floats to eight bytes of e4m3, rounded to nearest even. What is too large becomes the largest number, as all writers of
@@ -195,51 +206,79 @@ MLAF_DEV void divide(float (&v)[8], float scale, float inverse_scale) {
   }
 }
 
-// Byte where a slot's row begins, in pages of `page` bytes.
-MLAF_DEV i64 row_of(u32 slot, u32 page_tokens, i64 page, i64 row) {
-  if (page_tokens == 0) return (i64)slot * row; // pages follow each other
-  const u32 in = slot / page_tokens;
-  return (i64)in * page + (i64)(slot - in * page_tokens) * row;
-}
-
 MLAF_DEV float sum_of_warp(float x, int lane) {
 #pragma unroll
   for (int d = 1; d < LANES; d *= 2) x += exchange(x, lane, d);
   return x;
 }
 
-MLAF_DEV void append_token(const mlaf_append_kernel_args& a, i64 t, int lane) {
+// n / d for the inverse 2^64 / d, rounded up; 0 for the inverse 0. Exact.
+MLAF_DEV u32 quotient(u32 n, u64 inverse) { return (u32)(n * (inverse >> 32) + (n * (inverse & 0xffffffffu) >> 32) >> 32); }
+
+// Where a slot's row goes; inside: there is such a row.
+struct place {
+  char* latent;
+  bool inside;
+};
+MLAF_DEV place place_of(const mlaf_append_kernel_args& a, i64 slot) {
+  const u32 page = quotient((u32)slot, a.page_inverse), row = (u32)slot - page * a.page_tokens;
+  place p;
+  p.inside = (u64)slot < (u64)a.num_slots;
+  p.latent = a.latent + page * a.latent_page + row * a.latent_row;
+  return p;
+}
+
+MLAF_DEV void append_token(const mlaf_append_kernel_args& a, u32 t, int lane) {
+  const i64 *const slot_at = a.slots + t, *const position_at = a.positions + t;
   word4 w[ROUNDS];
 #pragma unroll
   for (int k = 0; k < ROUNDS; k++)
     if (k * LANES + lane < CHUNKS) w[k] = load<word4>(a.weight + 16 * (k * LANES + lane));
+  const char* const from = a.ckv + t * a.ckv_stride + 16 * lane;
+  ready(from, a.flags & APPEND_NEVER);
   const bool mine = lane < ITEMS;
+  const char* const rope_from = a.kpe + t * a.kpe_stride + column_byte(lane, 0);
+  ready(rope_from, a.flags & APPEND_NEVER);
   wait_for_previous_launch();
-  const i64 slot = load<i64>(a.slots + t);
-  const i64 position = load<i64>(a.positions + t);
+  const i64 slot = load<i64>(slot_at);
+  const i64 position = load<i64>(position_at);
   word4 x[ROUNDS];
 #pragma unroll
   for (int k = 0; k < ROUNDS; k++) {
     const int chunk = k * LANES + lane;
     x[k] = words(0, 0, 0, 0);
-    if (CHUNKS % LANES == 0 || chunk < CHUNKS) x[k] = load<word4>(a.ckv + t * a.ckv_stride + 16 * chunk);
+    if (CHUNKS % LANES == 0 || chunk < CHUNKS) x[k] = load<word4>(from + 16 * k * LANES);
   }
-  rope_item item;
-  if (mine) item = load_item(a.kpe + t * a.kpe_stride, lane);
+  rope_item item = {};
+  if (mine) item = load_item(rope_from, 0);
   const float scale = a.scale_at ? load<float>(a.scale_at) : a.scale, inverse_scale = inverse(scale);
-  turn angle;
-  if (mine) angle = load_turn(a, position, lane);
-  if ((u64)slot >= (u64)a.num_slots) return;
-  char* const latent = a.latent + row_of((u32)slot, a.page_tokens, a.latent_page, a.latent_row);
+  const turn angle = load_turn(a, position, lane, mine);
+  const place to = place_of(a, slot);
+  if (!to.inside) return;
 
-  float sum = 0.0f;
+  char* const rope = to.latent + 512;
+  const bool wanted = mine && a.kpe_out;
+  float v[ITEM_CHUNKS][8]; // of all lanes, mine or not: without a branch this runs between the norm's exchanges
+#pragma unroll
+  for (int k = 0; k < ITEM_CHUNKS; k++) unpack(v[k], item.x[k]);
+  rotate(v, angle, a.flags & APPEND_TABLE_16);
+#pragma unroll
+  for (int k = 0; k < ITEM_CHUNKS; k++) item.x[k] = pack(v[k]);
+#pragma unroll
+  for (int k = 0; k < ITEM_CHUNKS; k++) {
+    if (wanted) store(a.kpe_out + t * a.kpe_out_stride + column_byte(lane, k), item.x[k]);
+    divide(v[k], scale, inverse_scale);
+    if (mine) store(rope + column_byte(lane, k) / 2, encode(v[k]));
+  }
+  float part[4] = {0.0f, 0.0f, 0.0f, 0.0f};
 #pragma unroll
   for (int k = 0; k < ROUNDS; k++) {
     float v[8];
     unpack(v, x[k]);
 #pragma unroll
-    for (int i = 0; i < 8; i++) sum = multiply_add(v[i], v[i], sum);
+    for (int i = 0; i < 8; i++) part[i % 4] = multiply_add(v[i], v[i], part[i % 4]);
   }
+  const float sum = part[0] + part[1] + (part[2] + part[3]);
   const float factor = inverse_root(multiply_add(sum_of_warp(sum, lane), 0.001953125f, a.eps));
 #pragma unroll
   for (int k = 0; k < ROUNDS; k++) {
@@ -252,82 +291,82 @@ MLAF_DEV void append_token(const mlaf_append_kernel_args& a, i64 t, int lane) {
 #pragma unroll
     for (int i = 0; i < 8; i++) v[i] = there ? v[i] * factor * g[i] : 0.0f;
     divide(v, scale, inverse_scale);
-    if (there) store(latent + 8 * chunk, encode(v));
-  }
-  if (!mine) return;
-  char* const rope = a.rope + row_of((u32)slot, a.page_tokens, a.rope_page, a.rope_row);
-  float v[ITEM_CHUNKS][8];
-#pragma unroll
-  for (int k = 0; k < ITEM_CHUNKS; k++) unpack(v[k], item.x[k]);
-  rotate(v, angle);
-#pragma unroll
-  for (int k = 0; k < ITEM_CHUNKS; k++) item.x[k] = pack(v[k]);
-#pragma unroll
-  for (int k = 0; k < ITEM_CHUNKS; k++) {
-    if (a.kpe_out) store(a.kpe_out + t * a.kpe_out_stride + column_byte(lane, k), item.x[k]);
-    divide(v[k], scale, inverse_scale);
-    store(rope + column_byte(lane, k) / 2, encode(v[k]));
+    if (there) store(to.latent + 8 * chunk, encode(v));
   }
 }
 
 constexpr int GROUPS = (H + GROUP - 1) / GROUP;                                // of a token
 constexpr int DEPTH = (GROUP * CHUNKS + THREADS - 1) / THREADS;                // chunks of q_nope for each thread
+constexpr bool FULL = H % GROUP == 0;                                          // no group has fewer heads
 constexpr int TURNS = (GROUP * ITEMS + THREADS - 1) / THREADS;                 // items of q_pe
 
+// Byte of a group's chunk i, and of a thread's chunk k behind its first one.
+MLAF_DEV i64 chunk_at(int i, i64 head_stride) { return i / CHUNKS * head_stride + 16 * (i % CHUNKS); }
+MLAF_DEV i64 further(int k, int thread, i64 head_stride) {
+  if (THREADS % CHUNKS == 0) return k * (THREADS / CHUNKS) * head_stride; // in the same columns
+  return chunk_at(k * THREADS + thread, head_stride) - chunk_at(thread, head_stride);
+}
+
 MLAF_DEV void make_queries(const mlaf_append_kernel_args& a, u32 at) {
-  const u32 thread = my_thread();
-  const i64 t = at / GROUPS;
+  const int thread = (int)my_thread();
+  const u32 t = at / GROUPS;
   const int first = (int)(at % GROUPS) * GROUP;
-  const int heads = H % GROUP == 0 ? GROUP : smaller(GROUP, H - first);
+  const int heads = FULL ? GROUP : smaller(GROUP, H - first);
+  const i64 *const slot_at = a.slots + t, *const position_at = a.positions + t;
+  const char* const from = a.q_nope + t * a.q_nope_token + first * a.q_nope_head + chunk_at(thread, a.q_nope_head);
+  char* const to = a.q_out + t * a.q_out_token + first * a.q_out_head + chunk_at(thread, a.q_out_head);
+  ready(from, a.flags & APPEND_NEVER);
+  const bool whole = a.q_nope != nullptr;
+  const int rope_head = first + thread / ITEMS, column = column_byte(thread % ITEMS, 0);
+  const char* const rope_from = a.q_pe + t * a.q_pe_token + rope_head * a.q_pe_head + column;
+  char* const rope_to = a.q_pe_out + t * a.q_pe_out_token + rope_head * a.q_pe_out_head + column;
+  ready(rope_from, a.flags & APPEND_NEVER);
   wait_for_previous_launch();
-  const i64 slot = load<i64>(a.slots + t);
-  const i64 position = load<i64>(a.positions + t);
-  rope_item item[TURNS];
+  const i64 slot = load<i64>(slot_at);
+  const i64 position = load<i64>(position_at);
+  rope_item item[TURNS] = {};
 #pragma unroll
   for (int k = 0; k < TURNS; k++) {
-    const int i = k * THREADS + (int)thread, head = i / ITEMS;
-    if (head < heads) item[k] = load_item(a.q_pe + t * a.q_pe_token + (first + head) * a.q_pe_head, i % ITEMS);
+    const int i = k * THREADS + thread;
+    if (i / ITEMS < heads) item[k] = load_item(rope_from + k * (THREADS / ITEMS) * a.q_pe_head, 0);
   }
-  word4 x[DEPTH];
-  const bool whole = a.q_nope != nullptr;
+  word4 x[DEPTH] = {};
 #pragma unroll
   for (int k = 0; k < DEPTH; k++) {
-    const int i = k * THREADS + (int)thread, head = i / CHUNKS;
-    const char* const row = a.q_nope + t * a.q_nope_token + (first + head) * a.q_nope_head;
-    if (whole && head < heads) x[k] = load<word4>(row + 16 * (i % CHUNKS));
+    const bool there = (FULL && (k + 1) * THREADS <= GROUP * CHUNKS) || (k * THREADS + thread) / CHUNKS < heads;
+    if (whole && there) x[k] = load<word4>(from + further(k, thread, a.q_nope_head));
   }
   turn angle[TURNS];
 #pragma unroll
   for (int k = 0; k < TURNS; k++) {
-    const int i = k * THREADS + (int)thread;
-    const bool wanted = i / ITEMS < heads;
-    if (wanted) angle[k] = load_turn(a, position, i % ITEMS);
+    const int i = k * THREADS + thread;
+    angle[k] = load_turn(a, position, i % ITEMS, i / ITEMS < heads);
   }
   if ((u64)slot >= (u64)a.num_slots && !(a.flags & APPEND_ALL_Q)) return;
 #pragma unroll
   for (int k = 0; k < DEPTH; k++) {
-    const int i = k * THREADS + (int)thread, head = i / CHUNKS;
-    if (whole && head < heads) store(a.q_out + t * a.q_out_token + (first + head) * a.q_out_head + 16 * (i % CHUNKS), x[k]);
+    const bool there = (FULL && (k + 1) * THREADS <= GROUP * CHUNKS) || (k * THREADS + thread) / CHUNKS < heads;
+    if (whole && there) store(to + further(k, thread, a.q_out_head), x[k]);
   }
 #pragma unroll
   for (int k = 0; k < TURNS; k++) {
-    const int i = k * THREADS + (int)thread, head = i / ITEMS;
-    if (head >= heads) continue;
-    char* const to = a.q_pe_out + t * a.q_pe_out_token + (first + head) * a.q_pe_out_head;
+    const int i = k * THREADS + thread;
+    if (i / ITEMS >= heads) continue;
+    char* const head_to = rope_to + k * (THREADS / ITEMS) * a.q_pe_out_head;
     float v[ITEM_CHUNKS][8];
 #pragma unroll
     for (int c = 0; c < ITEM_CHUNKS; c++) unpack(v[c], item[k].x[c]);
-    rotate(v, angle[k]);
+    rotate(v, angle[k], a.flags & APPEND_TABLE_16);
 #pragma unroll
-    for (int c = 0; c < ITEM_CHUNKS; c++) store(to + column_byte(i % ITEMS, c), pack(v[c]));
+    for (int c = 0; c < ITEM_CHUNKS; c++) store(head_to + column_byte(0, c), pack(v[c]));
   }
 }
 
-extern "C" __global__ void __launch_bounds__(128) mlaf_mla_append_rows_fed5f5fa(const mlaf_append_kernel_args a) {
+extern "C" __global__ void __launch_bounds__(128) mlaf_mla_append_rows_aaf15673(const mlaf_append_kernel_args a) {
   let_next_launch_start();
   const u32 block = my_block();
   if (block < a.token_blocks) {
-    const i64 t = (i64)block * (THREADS / LANES) + my_thread() / LANES;
+    const u32 t = block * (THREADS / LANES) + my_thread() / LANES;
     if (t < a.tokens) append_token(a, t, (int)(my_thread() % LANES));
     return;
   }

@@ -1,8 +1,9 @@
 // Generated from templates/mla_append/rows.cu.in by mlaforge. Do not edit: change the template.
 // template_hash: (not part of a golden)
 // target: sm_90a
-// symbol: mlaf_mla_append_rows_5919f93f
+// symbol: mlaf_mla_append_rows_bca1574b
 // parameters:
+//   ahead = 0
 //   dtype = bf16
 //   group = 1
 //   heads = 0
@@ -12,7 +13,7 @@
 //   rope = 64
 //   style = unrotated
 //   threads = 64
-// regenerate: lua5.4 gen/cli.lua render mla_append/rows target=sm_90a dtype=bf16 group=1 heads=0 layout=fp8_ds_mla norm=0 rank=512 rope=64 style=unrotated threads=64
+// regenerate: lua5.4 gen/cli.lua render mla_append/rows target=sm_90a ahead=0 dtype=bf16 group=1 heads=0 layout=fp8_ds_mla norm=0 rank=512 rope=64 style=unrotated threads=64
 // Appends tokens to the latent cache of an MLA layer and, in the same launch, makes the query rows that attention reads.
 //
 //   token t   latent  ckv[t] (R columns) -> RMSNorm, or as it is -> cast or quantised -> cache[slots[t]]
@@ -25,9 +26,12 @@
 //
 // A slot outside the cache writes nothing; its token has no query rows either, unless all are asked for, and its position,
 // whatever it is, does nothing. All arithmetic is fp32, rounded once. Everything is loaded before the slot is looked at: one wait
-// for the slot, the inputs and the position, one for the table's row. Where launches overlap there is only the first: the norm's
-// weights and the table are constants, so that the former, and the row of the position as it stands then, are loaded before the
-// launch before has ended; should the position differ afterwards, its row is loaded again.
+// for the slot, the inputs and the position, one for the table's row.
+//
+// Where launches overlap, all addresses are computed before the launch before has ended, and the norm's weights, which are
+// constants, are loaded. With ahead = 1 there is no second wait: slots and positions as they stand then are loaded, too, and the
+// table's rows for them. Both are loaded again behind the wait, beside the inputs; what differs is done anew. That costs the
+// largest launches 1 to 2 %, whose later blocks have no launch before them to wait for.
 //
 // The first blocks hold a token a warp (wave): lane l has columns 8l .. 8l+7, then those 8 * lanes further on. The blocks behind
 // them hold `group` heads of a token each: every thread copies 16 bytes of q_nope several times over, and the first ones rotate
@@ -64,6 +68,21 @@ MLAF_DEV i64 load_past_l1(const i64* at) {
 #endif
   return x;
 }
+// Loads where `there`, with no branch: what was in w stays there else.
+MLAF_DEV void load_if(bool there, word4& w, const char* at) {
+  asm volatile("{\n.reg .pred p;\nsetp.ne.u32 p, %5, 0;\n@p ld.global.v4.u32 {%0, %1, %2, %3}, [%4];\n}"
+               : "+r"(w.x), "+r"(w.y), "+r"(w.z), "+r"(w.w)
+               : "l"(at), "r"((u32)there));
+}
+MLAF_DEV void load_half_if(bool there, word4& w, const char* at) {
+  asm volatile("{\n.reg .pred p;\nsetp.ne.u32 p, %3, 0;\n@p ld.global.v2.u32 {%0, %1}, [%2];\n}"
+               : "+r"(w.x), "+r"(w.y)
+               : "l"(at), "r"((u32)there));
+}
+// Has an address computed before what follows, however late it is used: an instruction that is never executed takes it.
+MLAF_DEV void ready(const void* p, u32 never) {
+  asm volatile("{\n.reg .pred p;\nsetp.ne.u32 p, %1, 0;\n@p prefetch.global.L2 [%0];\n}" ::"l"(p), "r"(never) : "memory");
+}
 MLAF_DEV float inverse_root(float x) { return rsqrtf(x); }
 MLAF_DEV float inverse(float x) { return __frcp_rn(x); }
 MLAF_DEV float multiply_add(float a, float b, float c) { return fmaf(a, b, c); }
@@ -90,7 +109,7 @@ struct mlaf_kernel_launch {
   u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
 };
 static_assert(sizeof(mlaf_kernel_launch) == 176, "differs from runtime/device/kernel_launch.h");
-extern "C" __device__ __attribute__((used)) const mlaf_kernel_launch mlaf_mla_append_rows_5919f93f_launch = {
+extern "C" __device__ __attribute__((used)) const mlaf_kernel_launch mlaf_mla_append_rows_bca1574b_launch = {
     0x314b4c4du, sizeof(mlaf_kernel_launch), 0, {0, 0, 0}, 1, 0, 0, {0, 0}, 0, {}};
 
 constexpr int R = 512, ROPE = 64, H = 0, GROUP = 1, THREADS = 64;
@@ -105,6 +124,7 @@ constexpr int ROUNDS = (CHUNKS + LANES - 1) / LANES;         // of a warp over a
 // A position outside the table makes the columns NaN: nothing faults, and nobody takes them for an answer.
 constexpr int ITEM_CHUNKS = 1; // of 16 bytes
 constexpr int ITEMS = ROPE / (8 * ITEM_CHUNKS);              // of a row
+constexpr u32 NOT_NUMBERS = 0x7fc07fc0u;                     // NaN as fp32, two of bf16 and two of f16
 constexpr int ANGLES = 4;      // of an item
 
 // Byte where chunk k of an item begins in its row.
@@ -146,13 +166,6 @@ MLAF_DEV void divide(float (&v)[8], float scale, float inverse_scale) {
   }
 }
 
-// Byte where a slot's row begins, in pages of `page` bytes.
-MLAF_DEV i64 row_of(u32 slot, u32 page_tokens, i64 page, i64 row) {
-  if (page_tokens == 0) return (i64)slot * row; // pages follow each other
-  const u32 in = slot / page_tokens;
-  return (i64)in * page + (i64)(slot - in * page_tokens) * row;
-}
-
 // Over the 16 lanes that hold a tile of 128 columns.
 MLAF_DEV float max_of_tile(float x, int lane) {
 #pragma unroll
@@ -170,22 +183,50 @@ MLAF_DEV float scale_of(float most, bool power_of_two) {
   return float_of(u + 0x7fffffu & 0xff800000u);
 }
 
-MLAF_DEV void append_token(const mlaf_append_kernel_args& a, i64 t, int lane) {
+// n / d for the inverse 2^64 / d, rounded up; 0 for the inverse 0. Exact.
+MLAF_DEV u32 quotient(u32 n, u64 inverse) { return (u32)(n * (inverse >> 32) + (n * (inverse & 0xffffffffu) >> 32) >> 32); }
+
+// Where a slot's row goes; inside: there is such a row.
+struct place {
+  char* latent;
+  bool inside;
+};
+MLAF_DEV place place_of(const mlaf_append_kernel_args& a, i64 slot) {
+  const u32 page = quotient((u32)slot, a.page_inverse), row = (u32)slot - page * a.page_tokens;
+  place p;
+  p.inside = (u64)slot < (u64)a.num_slots;
+  p.latent = a.latent + page * a.latent_page + row * a.latent_row;
+  return p;
+}
+
+MLAF_DEV void append_token(const mlaf_append_kernel_args& a, u32 t, int lane) {
+  const i64 *const slot_at = a.slots + t, *const position_at = a.positions + t;
+  const char* const from = a.ckv + t * a.ckv_stride + 16 * lane;
+  ready(from, a.flags & APPEND_NEVER);
   const bool mine = lane < ITEMS;
+  const char* const rope_from = a.kpe + t * a.kpe_stride + column_byte(lane, 0);
+  ready(rope_from, a.flags & APPEND_NEVER);
   wait_for_previous_launch();
-  const i64 slot = load<i64>(a.slots + t);
+  const i64 slot = load<i64>(slot_at);
   word4 x[ROUNDS];
 #pragma unroll
   for (int k = 0; k < ROUNDS; k++) {
     const int chunk = k * LANES + lane;
     x[k] = words(0, 0, 0, 0);
-    if (CHUNKS % LANES == 0 || chunk < CHUNKS) x[k] = load<word4>(a.ckv + t * a.ckv_stride + 16 * chunk);
+    if (CHUNKS % LANES == 0 || chunk < CHUNKS) x[k] = load<word4>(from + 16 * k * LANES);
   }
-  rope_item item;
-  if (mine) item = load_item(a.kpe + t * a.kpe_stride, lane);
-  if ((u64)slot >= (u64)a.num_slots) return;
-  char* const latent = a.latent + row_of((u32)slot, a.page_tokens, a.latent_page, a.latent_row);
+  rope_item item = {};
+  if (mine) item = load_item(rope_from, 0);
+  const place to = place_of(a, slot);
+  if (!to.inside) return;
 
+  char* const rope = to.latent + 528;
+  const bool wanted = mine && a.kpe_out;
+#pragma unroll
+  for (int k = 0; k < ITEM_CHUNKS; k++) {
+    if (wanted) store(a.kpe_out + t * a.kpe_out_stride + column_byte(lane, k), item.x[k]);
+    if (mine) store(rope + column_byte(lane, k), item.x[k]);
+  }
 #pragma unroll
   for (int k = 0; k < ROUNDS; k++) {
     const int chunk = k * LANES + lane;
@@ -197,24 +238,17 @@ MLAF_DEV void append_token(const mlaf_append_kernel_args& a, i64 t, int lane) {
     for (int i = 0; i < 8; i++) most = larger(most, magnitude(v[i]));
     const float scale = scale_of(max_of_tile(most, lane), a.flags & APPEND_POWER_OF_TWO);
     divide(v, scale, inverse(scale));
-    if (there) store(latent + 8 * chunk, encode(v));
-    if (chunk % 16 == 0 && chunk < 64) store(latent + R + chunk / 4, there ? scale : 0.0f); // fewer tiles than four: 0
-  }
-  if (!mine) return;
-  char* const rope = a.rope + row_of((u32)slot, a.page_tokens, a.rope_page, a.rope_row);
-#pragma unroll
-  for (int k = 0; k < ITEM_CHUNKS; k++) {
-    if (a.kpe_out) store(a.kpe_out + t * a.kpe_out_stride + column_byte(lane, k), item.x[k]);
-    store(rope + column_byte(lane, k), item.x[k]);
+    if (there) store(to.latent + 8 * chunk, encode(v));
+    if (chunk % 16 == 0 && chunk < 64) store(to.latent + R + chunk / 4, there ? scale : 0.0f); // fewer tiles than four: 0
   }
 }
 
 
-extern "C" __global__ void __launch_bounds__(64) mlaf_mla_append_rows_5919f93f(const mlaf_append_kernel_args a) {
+extern "C" __global__ void __launch_bounds__(64) mlaf_mla_append_rows_bca1574b(const mlaf_append_kernel_args a) {
   let_next_launch_start();
   const u32 block = my_block();
   if (block < a.token_blocks) {
-    const i64 t = (i64)block * (THREADS / LANES) + my_thread() / LANES;
+    const u32 t = block * (THREADS / LANES) + my_thread() / LANES;
     if (t < a.tokens) append_token(a, t, (int)(my_thread() % LANES));
     return;
   }
