@@ -128,7 +128,7 @@ class Bench:
             info = self.ctx.plan_info(work.problem())
         except Exception as why:
             return {"rung": "?", "variant": str(why)[:60]}
-        return {k: info[k] for k in ("rung", "variant", "splits", "tuned_for", "compiles", "lengths") if k in info}
+        return {k: info[k] for k in ("rung", "variant", "knob", "tuned_for", "compiles", "lengths") if k in info}
 
     def check(self, work, run, first, copy, row):
         """Both sides' outputs of one copy; what is wrong is added to row["wrong"]."""
@@ -204,7 +204,7 @@ def text(value, form):
 
 
 def print_row(row):
-    plan = f"{row.get('rung', '?')} {row.get('variant', '')}" + (f" [{row['splits']}]" if "splits" in row else "")
+    plan = f"{row.get('rung', '?')} {row.get('variant', '')}" + (f" [{row['knob']}]" if "knob" in row else "")
     print(f"{row['name'][:34]:34} {text(row.get('us'), '9.1f')} {text(row.get('peer_us'), '9.1f')} {text(row.get('ratio'), '6.3f')} "
           f"{text(row.get('diff'), '8.1e')} {text(row.get('row_diff'), '8.1e')} {text(row.get('error'), '8.1e')}  {plan}", flush=True)
     for words in row["wrong"]:

@@ -33,7 +33,7 @@ for i = 3, #arg do
   for line in lines_of(arg[i]) do
     if text(line, "schema") == "mlaforge.soak" then
       local kernels = sources_of(line)
-      local knob = number(line, "splits") // 1 | 0
+      local knob = (number(line, "knob") or number(line, "splits")) // 1 | 0 -- reports had the latter name before
       local key = table.concat({ text(line, "device"), text(line, "problem"), text(line, "variant"), knob, kernels }, "\t")
       if not line:find('"correct":true', 1, true) then wrong[kernels] = text(line, "problem") end
       launches[key] = (launches[key] or 0) + number(line, "launches")

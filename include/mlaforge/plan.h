@@ -90,7 +90,7 @@ MLAF_API void mlaf_plan_release(mlaf_plan *plan);
 /* Where a plan came from. Strings live as long as the plan. */
 typedef struct mlaf_plan_info {
   uint32_t struct_size;  /* in: sizeof(mlaf_plan_info); only that many bytes are written */
-  int32_t splits;        /* KV splits of every request, where the launch does not cut the whole batch by itself */
+  int32_t knob;          /* mla_decode: splits of every request, where the launch does not cut the whole batch by itself */
   const char *problem;   /* canonical problem string */
   const char *rung;      /* "exact", "nearest", "default", "model", "baseline" */
   const char *source;    /* of the choice's time: "measured", "modelled", "imported", "default"; "none": no database */

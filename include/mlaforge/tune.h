@@ -49,7 +49,7 @@ typedef struct mlaf_tune_result {
   uint32_t struct_size;                  /* in: sizeof(mlaf_tune_result); only that many bytes are written */
   int32_t candidates, failed, resumed;   /* tried in all, of them failed, of them known from earlier runs */
   int32_t compiles;                      /* compiler runs */
-  int32_t splits;
+  int32_t knob;                          /* of the choice: mlaf_plan_info */
   char variant[256];                     /* the choice */
   char source[16];                       /* of its time: "measured", "modelled" */
   double ns, margin, error;              /* time, lead over the second best as a ratio - 1, relative error against fp64 */

@@ -29,7 +29,7 @@ class PlanOpts(ctypes.Structure):
 
 
 class PlanInfo(ctypes.Structure):
-    _fields_ = [("struct_size", U32), ("splits", I32)] + [(name, ctypes.c_char_p) for name in (
+    _fields_ = [("struct_size", U32), ("knob", I32)] + [(name, ctypes.c_char_p) for name in (
         "problem", "rung", "source", "variant", "tuned_for", "code", "stale", "notes")] + [
         ("compiles", I32), ("reserved", I32), ("ns", ctypes.c_double), ("error", ctypes.c_double), ("lengths", ctypes.c_char_p)]
 

@@ -40,7 +40,7 @@ static void print_json(const bench_out *o, const bench_case *x, const cli_subjec
   cJSON_AddStringToObject(e, "rung", s->rung);
   cJSON_AddNumberToObject(e, "compiles", s->compiles);
   cJSON_AddNumberToObject(e, "plan_ms", s->plan_s * 1e3);
-  cJSON_AddNumberToObject(e, "splits", mlaf_loaded_knob(s->loaded));
+  cJSON_AddNumberToObject(e, "knob", mlaf_loaded_knob(s->loaded));
   cJSON_AddStringToObject(e, "pass", pass_of(o));
   cJSON_AddNumberToObject(e, "sets", f->sets);
   cJSON_AddBoolToObject(e, "verified", f->verified);
@@ -72,8 +72,8 @@ static void print_text(const bench_out *o, const bench_case *x, const cli_subjec
   printf(" at %.0f MHz\n", t->clock_mhz);
   if (parts[0]) printf("parts     %s us%s%s\n", parts, t->bound[0] ? "; bound by " : "", t->bound);
   if (t->detail[0]) printf("detail    %s\n", t->detail);
-  printf("rate      %.1f TFLOP/s, %.1f GB/s of the cache (%s)\n", f->work.flops / t->ns / 1e3, rate_of(f),
-         source_of(t));
+  printf("rate      %.1f TFLOP/s, %.1f GB/s%s%s (%s)\n", f->work.flops / t->ns / 1e3, rate_of(f), f->work.main ? " of " : "",
+         f->work.main ? f->work.main : "", source_of(t));
   printf("roofline  %.2f us by %s; this takes %.2f times as long\n", f->floor_ns / 1e3,
          f->compute_bound ? "matrix rate" : "memory", t->ns / f->floor_ns);
 }

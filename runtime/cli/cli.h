@@ -130,7 +130,10 @@ mlaf_status mlaf_cli_check_op(cli *c);
 /* Options of fields: each name once; O_FIELD + i is the i-th's. NULL past the end. */
 int mlaf_cli_field_count(void);
 const mlaf_field *mlaf_cli_field(int i);
-/* Name and help text of the i-th option. */
+/* E_PROBLEM where an operation has a field whose option would be one of the commands' own. `ops` ends with NULL. */
+mlaf_status mlaf_cli_field_names(const mlaf_op *const *ops, mlaf_err *err);
+/* Name and help text of a field's option; of the i-th. */
+void mlaf_cli_option_of(const mlaf_field *f, char *name, size_t name_size, char *help, size_t help_size);
 void mlaf_cli_field_text(int i, char *name, size_t name_size, char *help, size_t help_size);
 /* What was given over *p; a list counts as its first number. The rest keeps the value of string, model or defaults. */
 mlaf_status mlaf_cli_fields(cli *c, mlaf_point *p);

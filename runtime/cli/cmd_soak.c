@@ -214,7 +214,7 @@ static void report_json(const job *j, const soak_case *x, const subject *s, cons
   cJSON_AddStringToObject(e, "variant", s->variant);
   if (j->c->given[O_BESIDE]) cJSON_AddStringToObject(e, "beside_variant", j->c->given[O_BESIDE]);
   cJSON_AddStringToObject(e, "rung", s->rung);
-  cJSON_AddNumberToObject(e, "splits", s->loaded ? mlaf_loaded_knob(s->loaded) : 0);
+  cJSON_AddNumberToObject(e, "knob", s->loaded ? mlaf_loaded_knob(s->loaded) : 0);
   cJSON_AddStringToObject(e, "lengths", x->lengths_text);
   cJSON_AddStringToObject(e, "seed", j->c->given[O_SEED] ? j->c->given[O_SEED] : "1");
   cJSON_AddBoolToObject(e, "correct", status == MLAF_OK);

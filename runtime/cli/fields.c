@@ -87,8 +87,7 @@ static void print_default(const mlaf_field *f, char *out, size_t size) {
   else if (!f->required) snprintf(out, size, " (%d)", f->otherwise);
 }
 
-void mlaf_cli_field_text(int i, char *name, size_t name_size, char *help, size_t help_size) {
-  const mlaf_field *f = mlaf_cli_field(i);
+void mlaf_cli_option_of(const mlaf_field *f, char *name, size_t name_size, char *help, size_t help_size) {
   char otherwise[40];
   snprintf(name, name_size, "%s", f->name);
   for (char *s = name; *s; s++)
@@ -96,6 +95,10 @@ void mlaf_cli_field_text(int i, char *name, size_t name_size, char *help, size_t
   print_default(f, otherwise, sizeof otherwise);
   if (mlaf_field_is_flag(f)) snprintf(help, help_size, "%s", f->about);
   else snprintf(help, help_size, "%s: %s%s", f->about, f->range, otherwise);
+}
+
+void mlaf_cli_field_text(int i, char *name, size_t name_size, char *help, size_t help_size) {
+  mlaf_cli_option_of(mlaf_cli_field(i), name, name_size, help, help_size);
 }
 
 /* Index of a field's word. */

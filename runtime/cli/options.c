@@ -84,6 +84,20 @@ static void make_field_rows(void) {
   }
 }
 
+mlaf_status mlaf_cli_field_names(const mlaf_op *const *ops, mlaf_err *err) {
+  for (; *ops; ops++)
+    for (const mlaf_field *f = (*ops)->fields; f < (*ops)->fields + (*ops)->n_fields; f++) {
+      char name[32], help[200];
+      mlaf_cli_option_of(f, name, sizeof name, help, sizeof help);
+      for (int o = 0; o < O_COUNT; o++)
+        if (table[o].name && !strcmp(table[o].name, name))
+          return mlaf_fail(err, MLAF_E_PROBLEM,
+                           "operation %s has a field '%s', and --%s is an option of its own (%s): name the field otherwise in "
+                           "gen/ops/%s/fields.lua", (*ops)->name, f->name, name, table[o].help, (*ops)->name);
+    }
+  return MLAF_OK;
+}
+
 static const option_row *row_of(int o) { return o <= O_FIELD_LAST ? &field_rows[o - O_FIELD] : &table[o]; }
 
 /* What an option means to one command, where that is not what the table says. */

@@ -171,5 +171,6 @@ mlaf_work mlaf_projection_work(const mlaf_point *point) {
   const double table = mlaf_product_turns(&p) ? 8 + 4.0 * p.rope : 0;
   return (mlaf_work){.bytes = 2 * weights + tokens * (2 * row + table) + (p.norm ? 2.0 * p.inner : 0),
                      .main_bytes = 2 * weights,
+                     .main = "the weights",
                      .flops = tokens * (2 * weights + 3 * heads * p.rope)};
 }

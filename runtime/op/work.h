@@ -5,6 +5,7 @@
 typedef struct mlaf_work {
   double bytes;      /* that the fastest possible kernel moves */
   double main_bytes; /* of these, of the tensor that the operation is about (mla_decode: the cached tokens); 0: none apart */
+  const char *main;  /* what that tensor is called: "the cache"; NULL: none apart */
   double flops;
 } mlaf_work;
 

@@ -114,7 +114,7 @@ mlaf_status mlaf_plan_query(const mlaf_plan *plan, mlaf_plan_info *info) {
   const uint32_t size = info->struct_size;
   const mlaf_plan_info all = {
       .struct_size = size,
-      .splits = (int32_t)mlaf_loaded_knob(plan->from.loaded),
+      .knob = (int32_t)mlaf_loaded_knob(plan->from.loaded),
       .problem = plan->text,
       .rung = mlaf_rung_name(plan->from.rung),
       .source = plan->from.source,

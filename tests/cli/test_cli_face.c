@@ -2,6 +2,7 @@
 #include <pty.h>
 #include <sys/ioctl.h>
 
+#include "cli/cli.h"
 #include "cli/cli_fixture.h"
 #include "run/built.h"
 #include "mlaforge/mlaforge.h"
@@ -205,11 +206,24 @@ static void dry_runs_estimate_the_time(void **state) {
   release(&r);
 }
 
+/* Fields of problems become options: an operation whose field is called as an option of the commands' own is refused. */
+static void fields_are_no_other_options(void **state) {
+  mlaf_err err = {MLAF_OK, ""};
+  assert_int_equal(mlaf_cli_field_names(mlaf_ops_all, &err), MLAF_OK);
+  static const mlaf_field fields[] = {{.name = "rows", .about = ""}, {.name = "gen_root", .about = ""}};
+  const mlaf_op fine = {.name = "toy", .fields = fields, .n_fields = 1}, wrong = {.name = "toy", .fields = fields, .n_fields = 2};
+  assert_int_equal(mlaf_cli_field_names((const mlaf_op *[]){&fine, NULL}, &err), MLAF_OK);
+  assert_int_equal(mlaf_cli_field_names((const mlaf_op *[]){&fine, &wrong, NULL}, &err), MLAF_E_PROBLEM);
+  assert_has(err.text, "operation toy has a field 'gen_root', and --gen-root is an option of its own");
+  assert_has(err.text, "gen/ops/toy/fields.lua");
+}
+
 int main(void) {
 #define T(f) cmocka_unit_test_setup_teardown(f, cli_dir_setup, cli_dir_teardown)
   const struct CMUnitTest tests[] = {
       T(auto_is_the_emulator_only_aloud), T(progress_fits_the_window),   T(shows_ones_own_first),
       T(help_says_what_an_option_does_there), T(models_are_listed), T(dry_runs_estimate_the_time),
+      cmocka_unit_test(fields_are_no_other_options),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # tests/embed/embed_copy.sh SOURCE BUILD: bundle -> embed -> the example project by copy, in a folder that holds nothing else, run
-# against a HIP runtime over the emulator and compared with plain C in double precision.
+# against a HIP runtime over the emulator and compared with plain C in double precision; then a bundle of two operations.
 set -euo pipefail
 source_dir=$1 build=$2
 work=$(mktemp -d)
@@ -35,9 +35,20 @@ fi
 CFLAGS="-O1 -Wall -Wextra -Wshadow -pedantic -Wno-overlength-strings -Werror" make -C "$work/project" >"$work/log" 2>&1 ||
   { cat "$work/log"; fail "build"; }
 if readelf -d "$work/project/decode" | grep NEEDED | grep -vE 'lib(c|m|dl)\.so'; then fail "it needs other libraries"; fi
+hip=$build/fakehip/libamdhip64_fakehip6.so
 for ctx in 200 4096; do # one split, and many with a combine kernel behind
-  (cd "$work/project" && MLAF_HIP_LIBRARY=$build/fakehip/libamdhip64_fakehip6.so ./decode "$ctx") || fail "wrong result"
+  (cd "$work/project" && MLAF_HIP_LIBRARY=$hip ./decode "$ctx") || fail "wrong result"
 done
 if (cd "$work/project" && MLAF_HIP_LIBRARY=/nowhere ./decode 2>"$work/log"); then fail "ran without a driver"; fi
 grep -q "no usable libamdhip64" "$work/log" || { cat "$work/log"; fail "the message does not name the cause"; }
+
+# Two operations in one bundle: both are launched.
+"$build/mlaforge" generate mla_append:h16,r512,p64,bf16,paged,pairs,norm,t4 --targets gfx942 --extend --out "$work/bundle" \
+  >"$work/log" 2>&1 || { cat "$work/log"; fail "generate of a second operation"; }
+"$build/mlaforge" embed --from "$work/bundle" --out "$work/project/kernels" || fail "embed of two operations"
+make -C "$work/project" >"$work/log" 2>&1 || { cat "$work/log"; fail "build of two operations"; }
+cc -std=c11 -O1 -Wall -Wextra -Wshadow -pedantic -Werror -I"$work/project/kernels" -o "$work/append" \
+  "$source_dir/tests/embed/append_main.c" "$work"/project/kernels/*.o -ldl -lm || fail "build of an append"
+MLAF_HIP_LIBRARY=$hip "$work/append" || fail "wrong append"
+(cd "$work/project" && MLAF_HIP_LIBRARY=$hip ./decode 200) || fail "wrong result beside a second operation"
 echo "embed: ok"

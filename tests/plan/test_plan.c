@@ -227,7 +227,7 @@ static void the_ladder(void **state) {
   assert_string_equal(info.stale, "");
   assert_string_equal(info.notes, "");
   assert_true(info.ns == 1234 && info.error == 0.001);
-  assert_int_equal(info.splits, f->b.build.knob);
+  assert_int_equal(info.knob, f->b.build.knob);
   execute_and_compare(ctx, plan, &p, NULL);
   mlaf_plan_release(plan);
   /* Nearest: same device and dims, another batch and context. */
@@ -266,7 +266,7 @@ static void a_neighbour_is_fitted(void **state) {
   plan = plan_with(ctx, &p, MLAF_EFFORT_DB_ONLY, 0, &info);
   assert_string_equal(info.rung, "nearest");
   assert_string_equal(info.tuned_for, "mla_decode:h5,r64,p32,q2,causal,bf16,page16,b512,s1024");
-  assert_true(info.splits > 1);
+  assert_true(info.knob > 1);
   assert_non_null(strstr(info.variant, "mfma_reg:" BASE "/s"));
   execute_and_compare(ctx, plan, &p, NULL);
   mlaf_plan_release(plan);
@@ -278,7 +278,7 @@ static void a_neighbour_is_fitted(void **state) {
   mlaf_plan_release(plan);
   plan = plan_with(ctx, &p, MLAF_EFFORT_DB_ONLY, 0, &info);
   assert_string_equal(info.rung, "nearest");
-  assert_true(info.splits > 1);
+  assert_true(info.knob > 1);
   mlaf_plan_release(plan);
   mlaf_ctx_destroy(ctx);
   /* Without a compiler the fitted combine kernel is in no cache: then as it was tuned. */
@@ -292,7 +292,7 @@ static void a_neighbour_is_fitted(void **state) {
   p.batch = 32;
   plan = plan_with(ctx, &p, MLAF_EFFORT_DB_ONLY, MLAF_PLAN_NO_COMPILE, &info);
   assert_string_equal(info.rung, "nearest");
-  assert_int_equal(info.splits, 1);
+  assert_int_equal(info.knob, 1);
   assert_int_equal(info.compiles, 0);
   mlaf_plan_release(plan);
   mlaf_ctx_destroy(ctx);

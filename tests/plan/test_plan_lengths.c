@@ -64,7 +64,7 @@ static void expect(mlaf_ctx *ctx, const mlaf_problem *p, const char *lengths, in
     fail_msg("%s", why);
   }
   assert_int_equal(mlaf_plan_query(plan, &info), MLAF_OK);
-  assert_int_equal(info.splits, splits);
+  assert_int_equal(info.knob, splits);
   assert_string_equal(info.rung, "exact");
   assert_string_equal(info.lengths, answers);
   if (*note ? !strstr(info.notes, note) : *info.notes) fail_msg("notes: '%s', not '%s'", info.notes, note);

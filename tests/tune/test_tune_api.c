@@ -71,7 +71,7 @@ static void tune_stop_and_export(void **state) {
   if (status != MLAF_OK) fail_msg("%s", message(ctx));
   assert_int_equal(r.struct_size, sizeof r);
   assert_int_equal(r.candidates, 3);
-  assert_true(r.compiles > 0 && r.ns > 0 && r.error > 0 && r.error < 2.5e-3 && r.splits > 0);
+  assert_true(r.compiles > 0 && r.ns > 0 && r.error > 0 && r.error < 2.5e-3 && r.knob > 0);
   assert_string_equal(r.source, "modelled");
   o.flags = MLAF_TUNE_NO_RESUME;
   o.progress = stop_at_once;

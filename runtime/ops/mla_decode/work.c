@@ -5,7 +5,7 @@
 
 static mlaf_work work(const mlaf_problem *p, const int32_t *lengths) {
   const double rows = (double)p->q_len * p->heads, d = p->rank + p->rope;
-  mlaf_work w = {0, 0, 0};
+  mlaf_work w = {.main = "the cache"};
   for (int32_t b = 0; b < p->batch; b++) {
     const double tokens = lengths ? lengths[b] : p->ctx;
     const double seen = p->causal ? tokens - (fmin(p->q_len, tokens) - 1) / 2.0 : tokens; /* by a row on average */

@@ -2,10 +2,9 @@
 #include <assert.h>
 #include <string.h>
 
-#include "check/verify.h"
+#include "verdict.h"
+
 #include "ops/mla_prefill/case.h"
-#include "run/built.h"
-#include "run/loaded.h"
 
 /* The templates' header is C++ for the kernel compiler and plain enough for C under other names. */
 typedef int64_t i64;
@@ -13,8 +12,6 @@ typedef struct template_args template_args;
 #define mlaf_prefill_kernel_args template_args
 #include "../templates/mla_prefill/lib/args.h"
 #undef mlaf_prefill_kernel_args
-
-static const char *TARGET = "gfx942";
 
 static void same_offsets(void **state) {
 #define SAME(field)                                                                                \
@@ -35,76 +32,6 @@ static void same_offsets(void **state) {
   assert_int_equal(sizeof(mlaf_prefill_kernel_args), sizeof(template_args));
 }
 
-/* --- a kernel's text to a verdict --- */
-
-typedef struct bench {
-  mlaf_gen *gen;
-  mlaf_compiler *compiler;
-  mlaf_device *dev;
-} bench;
-
-static void open_bench(bench *b) {
-  mlaf_err err = {MLAF_OK, ""};
-  built_cache();
-  need_compiler(TARGET);
-  if (mlaf_gen_open(NULL, &b->gen, &err) || mlaf_compiler_open(NULL, NULL, &b->compiler, &err) ||
-      mlaf_device_open("emu:gfx942", NULL, &b->dev, &err))
-    fail_msg("%s", err.text);
-}
-
-static void close_bench(bench *b) {
-  mlaf_device_close(b->dev);
-  mlaf_compiler_close(b->compiler);
-  mlaf_gen_close(b->gen);
-}
-
-/* `text` with the one place of `from` replaced. */
-static char *replaced(const char *text, const char *from, const char *to) {
-  const char *at = strstr(text, from);
-  if (!at) fail_msg("the kernel has no '%s'", from);
-  char *out = malloc(strlen(text) + strlen(to) + 1);
-  memcpy(out, text, (size_t)(at - text));
-  strcpy(out + (at - text), to);
-  strcat(out, at + strlen(from));
-  return out;
-}
-
-/* What verifying says of a variant whose text is changed (NULL: as it is). */
-static mlaf_status verdict(bench *b, const char *problem, const char *name, const char *from, const char *to, mlaf_inject inject,
-                           mlaf_verify_result *result) {
-  mlaf_err err = {MLAF_OK, ""};
-  mlaf_point p;
-  mlaf_variant v = {.name = NULL};
-  mlaf_status st = mlaf_point_parse(NULL, problem, &p, err.text, sizeof err.text);
-  if (!st) st = mlaf_gen_variant(b->gen, problem, TARGET, name, &v, &err);
-  if (st) fail_msg("%s: %s", problem, err.text);
-  char *source = NULL, hash[MLAF_HASH_HEX];
-  const char *const *options = NULL;
-  if (mlaf_gen_render(b->gen, &v.kernels[0], TARGET, &source, hash, &err) || mlaf_gen_options(b->gen, TARGET, &options, &err))
-    fail_msg("%s", err.text);
-  char *changed = from ? replaced(source, from, to) : NULL;
-  mlaf_compile_job job = {.options = options, .target = TARGET, .name = v.kernels[0].symbol};
-  job.source = changed ? changed : source;
-  if (mlaf_compile(b->compiler, &job, 1, NULL, NULL, &err) || job.status)
-    fail_msg("%s: %s", from ? from : problem, job.log ? job.log : err.text);
-  mlaf_kernel_ref ref = {.threads = v.kernels[0].threads, .rows_per_wg = v.kernels[0].rows_per_wg};
-  snprintf(ref.template_name, sizeof ref.template_name, "%s", v.kernels[0].template_name);
-  snprintf(ref.params, sizeof ref.params, "%s", v.kernels[0].params);
-  snprintf(ref.symbol, sizeof ref.symbol, "%s", v.kernels[0].symbol);
-  const mlaf_loaded_desc desc = {.name = v.name, .kernels = {{&ref, {job.code, job.code_size}}}, .knob = v.knob};
-  mlaf_loaded *l = NULL;
-  mlaf_suite *s = NULL;
-  if (mlaf_loaded_open(b->dev, &p, &desc, &l, &err) || mlaf_suite_create(&p, 1, inject, &s, &err)) fail_msg("%s", err.text);
-  st = mlaf_suite_run(s, l, result, &err);
-  mlaf_suite_free(s);
-  mlaf_loaded_close(l);
-  mlaf_compile_job_clear(&job);
-  mlaf_variant_clear(&v);
-  free(changed);
-  free(source);
-  return st;
-}
-
 #define V3 "mla_prefill:h3,n128,p64,v128,bf16,causal,b4,t64,s64"
 #define GLM "mla_prefill:h1,n192,p64,v256,bf16,causal,b4,t64,s64"
 #define MINI "mla_prefill:h2,n64,p32,v64,f16,b4,t64,s64"
@@ -120,16 +47,16 @@ static void shapes_verify(void **state) {
       {"mla_prefill:h2,n64,p64,v128,f16,causal,b4,t64,s64", "mfma:keys=32,stages=1,waves=2/s1"},
       {"mla_prefill:h1,n48,p16,v192,bf16,b4,t64,s64", "mfma:keys=32,stages=2,waves=8/s1"},
   };
-  bench b;
-  open_bench(&b);
+  verdict_bench b;
+  open_verdicts(&b);
   for (size_t i = 0; i < sizeof list / sizeof *list; i++)
     for (int inject = MLAF_INJECT_NONE; inject <= MLAF_INJECT_OOB_PAGE; inject++) {
       mlaf_verify_result r;
-      if (verdict(&b, list[i][0], list[i][1], NULL, NULL, (mlaf_inject)inject, &r)) fail_msg("%s %s: %s", list[i][0], list[i][1],
+      if (verdict_of(&b, list[i][0], list[i][1], NULL, NULL, (mlaf_inject)inject, &r)) fail_msg("%s %s: %s", list[i][0], list[i][1],
                                                                                             r.detail);
       assert_true(r.rows > 0 && r.error > 0 && r.lse_ratio > 0);
     }
-  close_bench(&b);
+  close_verdicts(&b);
 }
 
 static const struct {
@@ -146,16 +73,16 @@ static const struct {
 };
 
 static void mistakes_are_found(void **state) {
-  bench b;
-  open_bench(&b);
+  verdict_bench b;
+  open_verdicts(&b);
   for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; i++) {
     mlaf_verify_result r;
     const mlaf_inject inject = strstr(mistakes[i].from, "t.bad") ? MLAF_INJECT_OOB_PAGE : MLAF_INJECT_NONE;
-    const mlaf_status st = verdict(&b, mistakes[i].problem, mistakes[i].name, mistakes[i].from, mistakes[i].to, inject, &r);
+    const mlaf_status st = verdict_of(&b, mistakes[i].problem, mistakes[i].name, mistakes[i].from, mistakes[i].to, inject, &r);
     if (st != MLAF_E_INCORRECT && st != MLAF_E_FAULT)
       fail_msg("'%s' as '%s': %s", mistakes[i].from, mistakes[i].to, mlaf_status_text(st));
   }
-  close_bench(&b);
+  close_verdicts(&b);
 }
 
 /* --- arguments --- */
