@@ -13,7 +13,7 @@ local space = {}
 
 local WASTE = 4 -- a workgroup may have this many times the rows there are, rounded up to one block of a matrix instruction
 
-local function ceil_div(a, b) return -(-a // b) end
+local ceil_div = require("whole").ceil_div
 
 -- Every combination of a family's parameter values, in sorted order: { values, text }, the text as params.print would write it.
 local function product(dims)

@@ -2,6 +2,7 @@
 -- record: gen/ops.lua. Of a family's cost its model asks, beside what gen/ops.lua says:
 --
 --   tokens_per_wg  tokens of a workgroup's cache rows
+--   ahead          slots, positions and table are read before the launch before has ended
 --   depth, inflight  chunks of 16 bytes that a thread copies, and bytes that a workgroup has on their way
 local model = require("ops/mla_append/model")
 

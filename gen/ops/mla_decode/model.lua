@@ -21,7 +21,7 @@ local CACHE_POLICY = 1.01
 local OVERLAP_LOSS = 0.1 -- share of the smaller of compute and memory that does not hide behind the larger
 local SECOND_LOSS = 0.35 -- the same of the second largest of MFMA, issue and LDS in a tile
 
-local function ceil_div(a, b) return -(-a // b) end
+local ceil_div = require("whole").ceil_div
 
 -- Clocks of one round of a workgroup, alone on its CU, and its MFMA part.
 local function round_clocks(cost, arch)

@@ -22,7 +22,7 @@ local BEHIND_ONE = "rows=4,team=2" -- the combine kernel behind one split: mostl
 local NOT_ANY_LENGTHS = "requests of different lengths take as long as if all %d were the longest, and other kernels serve them "
   .. "better"
 
-local function ceil_div(a, b) return -(-a // b) end
+local ceil_div = require("whole").ceil_div
 
 local op = {
   stages = { "decode", "combine" },

@@ -4,7 +4,7 @@ local shape = {}
 -- Fields of the problem in every decode kernel's source.
 shape.DECODE_FIELDS = { "causal", "dtype", "heads", "page_size", "q_len", "rank", "rope" }
 
-function shape.ceil_div(a, b) return -(-a // b) end
+shape.ceil_div = require("whole").ceil_div
 
 -- The architecture families that have the MFMA the kernels are written with.
 shape.CDNA = { cdna2 = true, cdna3 = true, cdna4 = true }

@@ -6,7 +6,7 @@ local FILLS = { 1, 2, 4 } -- how many times the device is to be full
 
 local splits = { word = "splits" }
 
-local function ceil_div(a, b) return -(-a // b) end
+local ceil_div = require("whole").ceil_div
 
 function splits.most() return MAX_SPLITS end
 

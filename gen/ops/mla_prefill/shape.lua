@@ -4,7 +4,7 @@ local shape = {}
 -- Fields of a problem that every kernel's source depends on.
 shape.FIELDS = { "causal", "dtype", "heads", "nope", "rope", "vdim" }
 
-function shape.ceil_div(a, b) return -(-a // b) end
+shape.ceil_div = require("whole").ceil_div
 
 -- Columns of Q and of K.
 function shape.qk(p) return p.nope + p.rope end

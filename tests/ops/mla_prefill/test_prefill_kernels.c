@@ -52,8 +52,8 @@ static void shapes_verify(void **state) {
   for (size_t i = 0; i < sizeof list / sizeof *list; i++)
     for (int inject = MLAF_INJECT_NONE; inject <= MLAF_INJECT_OOB_PAGE; inject++) {
       mlaf_verify_result r;
-      if (verdict_of(&b, list[i][0], list[i][1], NULL, NULL, (mlaf_inject)inject, &r)) fail_msg("%s %s: %s", list[i][0], list[i][1],
-                                                                                            r.detail);
+      if (verdict_of(&b, list[i][0], list[i][1], NULL, NULL, (mlaf_inject)inject, &r))
+        fail_msg("%s %s: %s", list[i][0], list[i][1], r.detail);
       assert_true(r.rows > 0 && r.error > 0 && r.lse_ratio > 0);
     }
   close_verdicts(&b);

@@ -1,7 +1,7 @@
 -- A warp (wave) a token of the cache, `group` heads of a token a workgroup of queries. Fields: gen/ops.lua.
 local shape = require("ops/mla_append/shape")
 
-local function ceil_div(a, b) return -(-a // b) end
+local ceil_div = require("whole").ceil_div
 
 local MOST_CHUNKS = 8 -- of 16 bytes that a thread has in flight
 
@@ -16,7 +16,7 @@ return {
   },
   rules = {
     function(_, v, arch)
-      if v.ahead == 1 and arch.isa.has_pdl ~= 1 then return "no launch of this target overlaps with the one before: nothing is ahead" end
+      if v.ahead == 1 and arch.isa.has_pdl ~= 1 then return "no launch of this target begins before the one before has ended" end
     end,
     function(p, v)
       if v.group > 1 and v.group >= 2 * p.heads then return ("groups of %d heads, and there are %d"):format(v.group, p.heads) end
@@ -42,6 +42,7 @@ return {
       regs = { { "rows", math.max(4 * depth, 8 * rounds) }, { "rotation", p.rope > 0 and 36 or 0 }, { "rest", 32 } },
       slack = 32,
       depth = depth,
+      ahead = v.ahead == 1,
       inflight = v.threads * 16 * depth,
       any_lengths = true,
     }
