@@ -1,6 +1,6 @@
 /* What the space promises of its kernels, read from the code objects the real compilers make: no scratch, no spills, LDS
- * and threads as stated, registers within the budget, arguments as the runtime passes them. A spread over the problems of the
- * manifest, and for NVIDIA's targets over the families; needs the compile room. */
+ * and threads as stated, registers within the budget, arguments as the runtime passes them. Of each family as many kernels as
+ * have every value of every parameter; MLAF_RESOURCES=all: all of them. Needs the compile room. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 #include "need.h"
 #include "point.h"
 
-enum { PER_PROBLEM = 14, PER_FAMILY = 3, MAX_FAMILIES = 8, MAX_JOBS = 128 };
+enum { MAX_JOBS = 4096, MAX_VALUES = 512, MAX_PARAMS = 24 };
 
 typedef struct batch {
   mlaf_gen *gen;
@@ -21,6 +21,8 @@ typedef struct batch {
   mlaf_compile_job jobs[MAX_JOBS];
   mlaf_kernel_desc kernels[MAX_JOBS]; /* owned */
   size_t n;
+  struct value { char *text; bool covered; } values[MAX_VALUES]; /* of parameters; owned */
+  int n_values;
 } batch;
 
 static void add_kernel(batch *b, const mlaf_kernel_desc *k) {
@@ -40,26 +42,70 @@ static void add_kernel(batch *b, const mlaf_kernel_desc *k) {
   *job = (mlaf_compile_job){.source = source, .options = options, .target = b->target, .name = copy->symbol};
 }
 
-/* A spread of a problem's candidates: every n/PER_PROBLEM-th of those that need no second look (one split), and the
- * combine kernels of the best split ones. */
-static void add_problem(batch *b, const char *text) {
-  mlaf_problem p;
-  char why[256];
-  mlaf_variant *list = NULL;
-  size_t n = 0, kept = 0, seen = 0;
-  mlaf_err err = {0};
-  assert_int_equal(mlaf_problem_parse(text, &p, why, sizeof why), MLAF_OK);
-  if (mlaf_gen_space(b->gen, mlaf_point_text(pt(&p)).s, b->target, &list, &n, &err)) fail_msg("%s: %s", text, err.text);
-  for (size_t i = 0; i < n; i++) seen += !list[i].rejected && list[i].knob == 1;
-  size_t stride = seen / PER_PROBLEM + 1, at = 0, combines = 0;
-  for (size_t i = 0; i < n && !list[i].rejected; i++) {
-    if (list[i].knob == 1 && at++ % stride == 0) {
-      add_kernel(b, &list[i].kernels[0]);
-      kept++;
+/* Number of a parameter's value in a template, such as "mla_decode/mma tile=64". */
+static int value_of(batch *b, const mlaf_kernel_desc *k, const char *at, size_t len) {
+  char *value = mlaf_format("%s %.*s", k->template_name, (int)len, at);
+  for (int i = 0; i < b->n_values; i++)
+    if (!strcmp(b->values[i].text, value)) {
+      free(value);
+      return i;
     }
-    if (list[i].knob > 1 && combines < 40 && combines++ % 13 == 0) add_kernel(b, &list[i].kernels[1]);
+  assert_true(b->n_values < MAX_VALUES);
+  b->values[b->n_values] = (struct value){value, false};
+  return b->n_values++;
+}
+
+/* A kernel of the space, and which values it has. */
+typedef struct candidate {
+  const mlaf_kernel_desc *kernel;
+  int values[MAX_PARAMS], n;
+} candidate;
+
+static void read_values(batch *b, candidate *c) {
+  for (const char *at = c->kernel->params; *at;) {
+    const size_t len = strcspn(at, ",");
+    assert_true(c->n < MAX_PARAMS);
+    c->values[c->n++] = value_of(b, c->kernel, at, len);
+    at += len + (at[len] == ',');
   }
-  assert_true(kept >= PER_PROBLEM / 2);
+}
+
+/* Those with the most values that none before had, until all are there: each value of each parameter of each family once. */
+static void cover(batch *b, const candidate *list, size_t n) {
+  for (;;) {
+    const candidate *best = NULL;
+    int most = 0;
+    for (size_t i = 0; i < n; i++) {
+      int fresh = 0;
+      for (int k = 0; k < list[i].n; k++) fresh += !b->values[list[i].values[k]].covered;
+      if (fresh > most) most = fresh, best = &list[i];
+    }
+    if (!best) return;
+    add_kernel(b, best->kernel);
+    for (int k = 0; k < best->n; k++) b->values[best->values[k]].covered = true;
+  }
+}
+
+/* A problem's kernels that cover what was not covered before. MLAF_RESOURCES=all: every kernel of its space. */
+static void add_problem(batch *b, const char *text) {
+  const char *all = getenv("MLAF_RESOURCES");
+  mlaf_point p;
+  mlaf_variant *list = NULL;
+  size_t n = 0, kernels = 0;
+  mlaf_err err = {0};
+  if (mlaf_point_parse(NULL, text, &p, err.text, sizeof err.text) ||
+      mlaf_gen_space(b->gen, mlaf_point_text(&p).s, b->target, &list, &n, &err))
+    fail_msg("%s: %s", text, err.text);
+  candidate *candidates = calloc(2 * n + 1, sizeof *candidates);
+  for (size_t i = 0; i < n && !list[i].rejected; i++)
+    for (int k = 0; k < 2 && list[i].kernels[k].template_name; k++) {
+      candidates[kernels] = (candidate){.kernel = &list[i].kernels[k]};
+      read_values(b, &candidates[kernels++]);
+    }
+  if (all && !strcmp(all, "all"))
+    for (size_t i = 0; i < kernels; i++) add_kernel(b, candidates[i].kernel);
+  else cover(b, candidates, kernels);
+  free(candidates);
   mlaf_variants_free(list, n);
 }
 
@@ -85,68 +131,19 @@ static void check_kernel(const mlaf_kernel_desc *k, const mlaf_compile_job *job)
   if (m.kernarg_bytes < kernarg) fail_msg("%s: %u bytes of arguments, not %u", what, m.kernarg_bytes, kernarg);
 }
 
-/* Distinct decode kernels of one family in the space's order, and how many of them were seen. */
-typedef struct family {
-  char name[32];
-  const mlaf_variant *variants[512];
-  size_t n;
-} family;
-
-static void sort_into_families(const mlaf_variant *list, size_t n, family *families, size_t *count) {
-  for (size_t i = 0; i < n && !list[i].rejected; i++) {
-    const size_t len = strcspn(list[i].name, ":");
-    family *f = families;
-    while (f < families + *count && (strlen(f->name) != len || strncmp(f->name, list[i].name, len))) f++;
-    if (f == families + *count) {
-      assert_true(*count < MAX_FAMILIES && len < sizeof f->name);
-      memcpy(f->name, list[i].name, len);
-      ++*count;
-    }
-    bool seen = false;
-    for (size_t k = 0; k < f->n; k++) seen = seen || !strcmp(f->variants[k]->kernels[0].symbol, list[i].kernels[0].symbol);
-    if (!seen && f->n < sizeof f->variants / sizeof *f->variants) f->variants[f->n++] = &list[i];
-  }
-}
-
-/* `each` kernels of each family, from the first to the last, with the combine kernels that come with them. */
-static size_t add_some(batch *b, const char *text, size_t each) {
-  mlaf_problem p;
-  char why[256];
-  mlaf_variant *list = NULL;
-  size_t n = 0, count = 0;
-  mlaf_err err = {0};
-  family *families = calloc(MAX_FAMILIES, sizeof *families);
-  assert_int_equal(mlaf_problem_parse(text, &p, why, sizeof why), MLAF_OK);
-  if (mlaf_gen_space(b->gen, mlaf_point_text(pt(&p)).s, b->target, &list, &n, &err)) fail_msg("%s: %s", text, err.text);
-  sort_into_families(list, n, families, &count);
-  for (size_t i = 0; i < count; i++)
-    for (size_t k = 0; k < each; k++) {
-      const mlaf_variant *v = families[i].variants[each > 1 ? k * (families[i].n - 1) / (each - 1) : 0];
-      add_kernel(b, &v->kernels[0]);
-      if (v->kernels[1].template_name) add_kernel(b, &v->kernels[1]);
-    }
-  free(families);
-  mlaf_variants_free(list, n);
-  return count;
-}
-
-static size_t add_families(batch *b, const char *text) { return add_some(b, text, PER_FAMILY); }
-
-/* One of each family at the most heads and query tokens there are (gen/limits.lua), where pages and where rows are fetched. */
-static size_t add_edge(batch *b) {
+/* At the most heads and query tokens there are (gen/limits.lua), where pages and where rows are fetched. */
+static void add_edge(batch *b) {
   static const struct {
     const char *dims, *rest;
     int q_len;
   } shapes[] = {{"r512,p64", "bf16,page64", 1}, {"r256,p64", "causal,bf16,page64", MLA_DECODE_Q_LEN_MAX},
                 {"r512,p64", "causal,bf16,page1", MLA_DECODE_Q_LEN_MAX}};
-  size_t n = 0;
   for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
-    char text[MLAF_PROBLEM_TEXT_MAX];
+    char text[MLAF_POINT_TEXT_MAX];
     snprintf(text, sizeof text, "mla_decode:h%d,%s,q%d,%s,b16,s4096", MLA_DECODE_HEADS_MAX, shapes[i].dims, shapes[i].q_len,
              shapes[i].rest);
-    n += add_some(b, text, 1);
+    add_problem(b, text);
   }
-  return n;
 }
 
 static mlaf_compiler *open_compiler(const char *target) {
@@ -185,49 +182,41 @@ static void check_batch(mlaf_compiler *compiler, batch *b) {
   print_message("%s: %zu kernels, largest budget %u registers\n", b->target, b->n, most);
   assert_true(most <= 512);
   mlaf_gen_close(b->gen);
+  while (b->n_values) free(b->values[--b->n_values].text);
   free(b);
 }
 
-static void resources_are_as_stated(void **state) {
-  mlaf_compiler *compiler = open_compiler("gfx942");
-  batch *b = make_batch("gfx942");
-  add_problem(b, "mla_decode:h16,b64,s4096");
-  add_problem(b, "mla_decode:h128,p0,b8,s4096,page1");
-  add_problem(b, "mla_decode:h20,r256,p32,q3,causal,f16,page16,b4,s2048");
-  assert_true(add_edge(b) >= 6);
+/* Kernels of all problems of a list, and at the edge; `least` of them at least. */
+static void check_problems(const char *target, const char *const *problems, bool edge, size_t least) {
+  mlaf_compiler *compiler = open_compiler(target);
+  batch *b = make_batch(target);
+  for (; *problems; problems++) add_problem(b, *problems);
+  if (edge) add_edge(b);
+  assert_true(b->n >= least);
   check_batch(compiler, b);
   mlaf_compiler_close(compiler);
 }
 
+static void resources_are_as_stated(void **state) {
+  static const char *const problems[] = {"mla_decode:h16,b64,s4096", "mla_decode:h128,p0,b8,s4096,page1",
+                                         "mla_decode:h20,r256,p32,q3,causal,f16,page16,b4,s2048", NULL};
+  check_problems("gfx942", problems, true, 20);
+}
+
 /* The other CDNA targets: the same templates with other instructions, another LDS, other waits. */
 static void cdna_families_are_as_stated(void **state) {
-  static const char *const targets[] = {"gfx950", "gfx90a"};
-  mlaf_compiler *compiler = open_compiler("gfx942");
-  for (size_t i = 0; i < sizeof targets / sizeof *targets; i++) {
-    batch *b = make_batch(targets[i]);
-    size_t families = add_families(b, "mla_decode:h16,b16,s4096");
-    families += add_families(b, "mla_decode:h128,b16,s4096");
-    families += add_families(b, "mla_decode:h64,r256,p32,q3,causal,f16,page1,b4,s2048");
-    assert_true(families >= 5);
-    check_batch(compiler, b);
-  }
-  mlaf_compiler_close(compiler);
+  static const char *const problems[] = {"mla_decode:h16,b16,s4096", "mla_decode:h128,b16,s4096",
+                                         "mla_decode:h64,r256,p32,q3,causal,f16,page1,b4,s2048", NULL};
+  check_problems("gfx950", problems, false, 10);
+  check_problems("gfx90a", problems, false, 10);
 }
 
 /* No GPU is needed for this: NVRTC compiles for any. */
 static void nvidia_families_are_as_stated(void **state) {
-  static const char *const targets[] = {"sm_90a", "sm_80"};
-  mlaf_compiler *compiler = open_compiler("sm_90a");
-  for (size_t i = 0; i < sizeof targets / sizeof *targets; i++) {
-    batch *b = make_batch(targets[i]);
-    size_t families = add_families(b, "mla_decode:h16,b16,s4096");
-    families += add_families(b, "mla_decode:h128,b16,s4096");
-    families += add_families(b, "mla_decode:h20,r256,p32,q3,causal,f16,page1,b4,s2048");
-    assert_true(families >= 3);
-    if (!strcmp(targets[i], "sm_90a")) assert_true(add_edge(b) >= 3);
-    check_batch(compiler, b);
-  }
-  mlaf_compiler_close(compiler);
+  static const char *const problems[] = {"mla_decode:h16,b16,s4096", "mla_decode:h128,b16,s4096",
+                                         "mla_decode:h20,r256,p32,q3,causal,f16,page1,b4,s2048", NULL};
+  check_problems("sm_90a", problems, true, 15);
+  check_problems("sm_80", problems, false, 5);
 }
 
 /* "nvidia": the kernels for NVRTC, which is a test of its own since not everybody has one. */

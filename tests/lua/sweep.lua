@@ -14,6 +14,8 @@ local PROBLEMS = {
   "mla_decode:h20,q5,r384,p32,causal,page16", "mla_decode:h5,q8,r96,p32,page65536", "mla_decode:h1,r32,p0",
 }
 
+local full = arg[1] == "--full"
+
 local failures, count, by_message = 0, 0, {}
 local function try(target, text, name, k)
   count = count + 1
@@ -26,15 +28,32 @@ local function try(target, text, name, k)
   end
 end
 
+-- Whether a kernel has two parameters' values that no kernel before it had together.
+local function brings_a_pair(seen, k)
+  local values, found = {}, false
+  for value in k.params:gmatch("[^,]+") do values[#values + 1] = value end
+  for i = 1, #values do
+    for j = i + 1, #values do
+      local pair = k.template .. " " .. values[i] .. " " .. values[j]
+      found = found or not seen[pair]
+      seen[pair] = true
+    end
+  end
+  return found
+end
+
 local function sweep(target, text)
-  local p = problem.parse(text)
+  local p, seen = problem.parse(text), {}
   for _, item in ipairs(space.kernels(p, target)) do
     -- psplit and the cache policy of the register kernel only pick between two constants of the text.
-    if not item.rejected and not item.name:find("psplit=2,qsrc=lds") and not item.name:find("kvload=nt,psplit=1") then
+    if not item.rejected and not item.name:find("psplit=2,qsrc=lds") and not item.name:find("kvload=nt,psplit=1")
+      and (full or brings_a_pair(seen, item.kernel)) then
       try(target, text, item.name, item.kernel)
     end
   end
-  for _, c in ipairs(space.second_kernels(p, target)) do try(target, text, c.text, c.kernel) end
+  for _, c in ipairs(space.second_kernels(p, target)) do
+    if full or brings_a_pair(seen, c.kernel) then try(target, text, c.text, c.kernel) end
+  end
 end
 for i, text in ipairs(PROBLEMS) do
   sweep("gfx942", text)

@@ -18,9 +18,12 @@ local BLOCK_NS = 160   -- a workgroup takes on its compute unit, however little 
 
 local ceil_div = require("whole").ceil_div
 
+local SPREAD = 64 -- workgroups that tokens are spread over before one takes a second token: runtime/ops/mla_append/prepare.c
+
 -- Workgroups of a launch.
 function model.blocks(p, cost)
-  return ceil_div(p.tokens, cost.tokens_per_wg) + (p.heads > 0 and p.tokens * ceil_div(p.heads, cost.rows_per_wg) or 0)
+  local of_tokens = math.max(ceil_div(p.tokens, cost.tokens_per_wg), math.min(p.tokens, SPREAD))
+  return of_tokens + (p.heads > 0 and p.tokens * ceil_div(p.heads, cost.rows_per_wg) or 0)
 end
 
 function model.estimate(p, arch, cost)

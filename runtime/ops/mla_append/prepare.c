@@ -3,6 +3,7 @@
 
 #include "ops/mla_append/append.h"
 
+enum { SPREAD = 64 }; /* blocks that tokens are spread over before a block takes a second one */
 _Static_assert(sizeof(mlaf_append_kernel_args) == 296, "templates/mla_append/lib/args.h has as many bytes");
 _Static_assert(sizeof(mlaf_append_kernel_args) <= MLAF_PARAMETERS_MAX, "a prepared launch holds them");
 
@@ -59,6 +60,7 @@ void append_fill(const append_shape *s, const mlaf_append_args *a, uint32_t thre
                  mlaf_append_kernel_args *out, uint64_t *blocks) {
   const bool q = s->heads && (a->q_nope || a->q_pe);
   const int64_t number = a->flags & MLAF_APPEND_TABLE_16 ? 2 : 4, teams = threads / wave;
+  const int64_t full = (a->tokens + teams - 1) / teams, spread = a->tokens < SPREAD ? a->tokens : SPREAD;
   *out = (mlaf_append_kernel_args){
       .ckv = a->ckv,
       .kpe = a->kpe,
@@ -75,7 +77,7 @@ void append_fill(const append_shape *s, const mlaf_append_args *a, uint32_t thre
       .table_stride = number * or_else(a->table_row_stride, a->sin ? s->rope / 2 : s->rope),
       .tokens = a->tokens,
       .table_rows = a->table_rows,
-      .token_blocks = (uint32_t)((a->tokens + teams - 1) / teams),
+      .token_blocks = (uint32_t)(full > spread ? full : spread),
       .flags = a->flags,
       .eps = a->eps,
       .scale = a->scale,

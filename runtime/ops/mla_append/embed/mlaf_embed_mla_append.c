@@ -33,6 +33,7 @@ _Static_assert(sizeof(mlaf_embed_append_problem) <= MLAF_EMBED_FIELDS * sizeof(i
 
 enum { PAGED, SPLIT, DS_MLA, E4M3FN };      /* layouts */
 enum { UNROTATED = 2, SCALES = 4, ALIGN = 16 }; /* a style; scales of a row of DS_MLA; bytes */
+enum { SPREAD = 64 }; /* blocks that tokens are spread over before a block takes a second one */
 static const int64_t STRIDE_MOST = INT64_C(1) << 40; /* bytes */
 
 typedef struct shape {
@@ -217,6 +218,7 @@ static void fill_all(const shape *s, const mlaf_embed_append_args *a, uint32_t t
                  kernel_args *out, uint64_t *blocks) {
   const int q = s->heads && (a->q_nope || a->q_pe);
   const int64_t number = a->flags & MLAF_EMBED_APPEND_TABLE_16 ? 2 : 4, teams = threads / wave;
+  const int64_t full = (a->tokens + teams - 1) / teams, spread = a->tokens < SPREAD ? a->tokens : SPREAD;
   *out = (kernel_args){
       .ckv = a->ckv,
       .kpe = a->kpe,
@@ -233,7 +235,7 @@ static void fill_all(const shape *s, const mlaf_embed_append_args *a, uint32_t t
       .table_stride = number * or_else(a->table_row_stride, a->sin ? s->rope / 2 : s->rope),
       .tokens = a->tokens,
       .table_rows = a->table_rows,
-      .token_blocks = (uint32_t)((a->tokens + teams - 1) / teams),
+      .token_blocks = (uint32_t)(full > spread ? full : spread),
       .flags = a->flags,
       .eps = a->eps,
       .scale = a->scale,

@@ -33,9 +33,10 @@
 // table's rows for them. Both are loaded again behind the wait, beside the inputs; what differs is done anew. That costs the
 // largest launches 1 to 2 %, whose later blocks have no launch before them to wait for.
 //
-// The first blocks hold a token a warp (wave): lane l has columns 8l .. 8l+7, then those 8 * lanes further on. The blocks behind
-// them hold `group` heads of a token each: every thread copies 16 bytes of q_nope several times over, and the first ones rotate
-// an item of q_pe. All loads of a block are on their way before its first store. One text for CUDA and HIP.
+// The first blocks hold a token a warp (wave), or one alone where tokens are few: lane l has columns 8l .. 8l+7, then those
+// 8 * lanes further on. The blocks behind them hold `group` heads of a token each: every thread copies 16 bytes of q_nope several
+// times over, and the first ones rotate an item of q_pe. All loads of a block are on their way before its first store. One text
+// for CUDA and HIP.
 
 
 #define MLAF_BF16 0
@@ -308,7 +309,7 @@ extern "C" __global__ void __launch_bounds__(64) mlaf_mla_append_rows_120dd43b(c
   let_next_launch_start();
   const u32 block = my_block();
   if (block < a.token_blocks) {
-    const u32 t = block * (THREADS / LANES) + my_thread() / LANES;
+    const u32 t = block + my_thread() / LANES * a.token_blocks; // few tokens: one a block
     if (t < a.tokens) append_token(a, t, (int)(my_thread() % LANES));
     return;
   }
