@@ -193,8 +193,12 @@ static void each_write_fails(void **state) {
     expect(c, c->check, 0, "with all the space there is");
     const long step = r.calls / points + (r.calls % points != 0);
     long tried = 0;
-    for (long nth = 1; nth <= r.calls; nth += step, tried += 2)
-      for (int stays = 0; stays < 2; stays++) fault_at(c, nth, stays);
+    for (long nth = 1; nth <= r.calls; nth += step)
+      for (int stays = 0; stays < 2; stays++) {
+        if (step > 1 && nth / step % 2 != stays) continue; /* of a sample one call fails once, the next one from then on */
+        fault_at(c, nth, stays);
+        tried++;
+      }
     print_message("%s: %ld calls need space, %ld faults\n", c->name, r.calls, tried);
     assert_true(r.calls >= 2);
   }

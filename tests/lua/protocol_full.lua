@@ -1,6 +1,6 @@
--- lua5.4 tests/lua/protocol_full.lua: the protocol check in full (label t1; test_protocol.lua has the quick part): all that
--- gen/ops/mla_decode/protocol/known.lua says, all cases of the rings that plans make for every family, and 4000 more small models
--- against all their interleavings.
+-- lua5.4 tests/lua/protocol_full.lua [N]: the protocol check in full (label t1; test_protocol.lua has the quick part): all that
+-- gen/ops/mla_decode/protocol/known.lua says, all cases of the rings that plans make for every family, and N (2000) more small
+-- models against all their interleavings.
 local here = arg[0]:match("^(.*)/[^/]*$") or "."
 local root = os.getenv("MLAF_SOURCE_DIR") or here .. "/../.."
 local loader = dofile(root .. "/gen/host.lua")(root)
@@ -84,7 +84,7 @@ for rank = 128, 256, 64 do
   end
 end
 
-local compared, why = dofile(root .. "/tests/lua/small_models.lua")(loader, root, 2, 4000)
+local compared, why = dofile(root .. "/tests/lua/small_models.lua")(loader, root, 2, tonumber(arg[1]) or 2000)
 if why then fail("model %d: %s", compared, why) end
 print(("%d kinds of kernels in all cases, %d small models, %d failed, %.1f s"):format(checked, compared, failures, os.clock()))
 os.exit(failures == 0 and checked > 100 and 0 or 1)

@@ -239,8 +239,8 @@ static bool is_not_met(int status) { return WIFEXITED(status) && WEXITSTATUS(sta
 #define SITES_TRIED 100
 #endif
 
-/* MLAF_ALLOC_FAULTS=all: every site; else at most SITES_TRIED, evenly from the first to the last. A test whose state is the
- * scenario. */
+/* MLAF_ALLOC_FAULTS=all: every site, once and from then on; else at most SITES_TRIED, evenly from the first to the last, where
+ * there are more in turns once and from then on. A test whose state is the scenario. */
 static void every_site(void **state) {
   const scenario *s = *state;
   const char *all = getenv("MLAF_ALLOC_FAULTS");
@@ -260,6 +260,7 @@ static void every_site(void **state) {
   const size_t step = all && !strcmp(all, "all") ? 1 : n / SITES_TRIED + 1;
   for (size_t k = first_site(); k < n; k += step)
     for (fault_mode mode = FAIL_ONCE; mode <= FAIL_ON; mode++) {
+      if (step > 1 && (k / step % 2 == 0) != (mode == FAIL_ONCE)) continue;
       const fault_site anywhere = {heap.sites[k].callers, 0};
       int status = in_child(s, mode, heap.sites[k], clean);
       tried++;

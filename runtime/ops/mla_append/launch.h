@@ -5,7 +5,8 @@
 
 #include <stdint.h>
 
-/* Grid: token_blocks blocks of up to threads / wave tokens each, those `token_blocks` apart, then, where there are queries, ceil(H / rows_per_wg) a token. */
+/* Grid: token_blocks blocks of up to threads / wave tokens each, `token_blocks` apart; then, where there are queries,
+ * ceil(H / rows_per_wg) a token. */
 typedef struct mlaf_append_kernel_args {
   const void *ckv, *kpe, *weight;
   const int64_t *slots, *positions;
