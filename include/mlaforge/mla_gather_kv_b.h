@@ -11,9 +11,9 @@
 
 #include "mlaforge/operation.h"
 
-/* Device pointers of the plan's device. cache, w, k, v and k_pe 16-byte aligned, all their strides a multiple of 16 bytes. Strides
- * in elements; a row of the cache counts 16-bit elements where it is paged, bytes else. A stride of 0: dense. w is a constant: the
- * launch before this one on its stream must not write it. */
+/* Device pointers of the plan's device. cache, w, k, v and k_pe 16-byte aligned, all their strides a multiple of 16 bytes.
+ * Strides in elements; a row of the cache counts 16-bit elements where it is paged, bytes else. A stride of 0: dense. w is a
+ * constant: the launch before this one on its stream must not write it. */
 typedef struct mlaf_gather_kv_b_args {
   uint32_t struct_size; /* sizeof(mlaf_gather_kv_b_args), set by MLAF_GATHER_KV_B_ARGS_INIT */
   uint32_t flags;       /* 0 */

@@ -97,8 +97,8 @@ static void see_token(walk *w, void *const *outputs, const double *latent, const
 }
 
 /* Whether every element of `got` that no row has is still what it was; rows of `n` columns begin at t * token + h * head. */
-static bool kept(walk *w, const char *what, const uint16_t *got, const uint16_t *before, size_t count, int64_t token, int64_t head,
-                 int heads, int n) {
+static bool kept(walk *w, const char *what, const uint16_t *got, const uint16_t *before, size_t count, int64_t token,
+                 int64_t head, int heads, int n) {
   size_t at = 0;
   for (int64_t t = 0; t <= w->c->tokens; t++)
     for (int h = 0; h < heads; h++) {
@@ -106,8 +106,8 @@ static bool kept(walk *w, const char *what, const uint16_t *got, const uint16_t 
       const size_t next = row ? (size_t)(t * token + h * head) : count;
       for (; at < next; at++)
         if (got[at] != before[at]) {
-          snprintf(w->out->detail, sizeof w->out->detail, "case %s: element %zu of %s, in no row, was written", w->c->head.name, at,
-                   what);
+          snprintf(w->out->detail, sizeof w->out->detail, "case %s: element %zu of %s, in no row, was written",
+                   w->c->head.name, at, what);
           return false;
         }
       if (row) at = next + (size_t)n;

@@ -192,7 +192,8 @@ mlaf_status gather_data_error(const mlaf_data *data, int set, int output, size_t
 static mlaf_status check_row(const gather_data *d, int output, size_t row, void *const outputs[], uint16_t *host, int columns,
                              mlaf_data_checked *out, mlaf_err *err) {
   const mlaf_data_output *o = &d->head.outputs[output];
-  mlaf_status st = mlaf_ops(d->dev)->mem_read(d->dev, host, (const char *)outputs[output] + row * o->row_bytes, o->row_bytes, err);
+  const char *const at = (const char *)outputs[output] + row * o->row_bytes;
+  mlaf_status st = mlaf_ops(d->dev)->mem_read(d->dev, host, at, o->row_bytes, err);
   if (st) return st;
   const double off = worst_row(d, output, row, host, columns);
   char where[80];
@@ -200,7 +201,8 @@ static mlaf_status check_row(const gather_data *d, int output, size_t row, void 
   out->rows++;
   gather_data_row(&d->head, output, row, where, sizeof where);
   if (off <= GATHER_ULPS) return MLAF_OK;
-  return mlaf_fail(err, MLAF_E_INCORRECT, "%s of %s: off by %g units in the last place, at most %g", o->name, where, off, GATHER_ULPS);
+  return mlaf_fail(err, MLAF_E_INCORRECT, "%s of %s: off by %g units in the last place, at most %g", o->name, where, off,
+                   GATHER_ULPS);
 }
 
 /* Rows evenly spread over all, the first and the last among them; of each as many outputs as the work allows. */

@@ -1,5 +1,5 @@
-/* Data to time and soak mla_gather_kv_b on: one chunk of requests of up to 1024 tokens, in pages of 64 in random order. Entries of
- * its table (op/calls.h). */
+/* Data to time and soak mla_gather_kv_b on: one chunk of requests of up to 1024 tokens, in pages of 64 in random order. Entries
+ * of its table (op/calls.h). */
 #ifndef MLAF_GATHER_DATA_H
 #define MLAF_GATHER_DATA_H
 

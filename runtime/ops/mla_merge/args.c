@@ -49,7 +49,8 @@ static mlaf_status check_place(const merge_shape *s, int64_t tokens, const place
 }
 
 static place part(const char *o_name, const char *lse_name, const mlaf_merge_part *p) {
-  return (place){o_name, lse_name, p->o, p->o_token_stride, p->o_head_stride, p->lse, p->lse_token_stride, p->lse_head_stride, true};
+  return (place){o_name, lse_name, p->o, p->o_token_stride, p->o_head_stride,
+                 p->lse, p->lse_token_stride, p->lse_head_stride, true};
 }
 
 /* --- a result over a part --- */
@@ -114,7 +115,8 @@ mlaf_status merge_check_args(const mlaf_bound *b, uint32_t knob, const void *arg
   if (a->flags & MLAF_MERGE_IN_PLACE && (a->o || a->lse))
     return mlaf_fail(err, MLAF_E_ARG, "o or lse is set beside MLAF_MERGE_IN_PLACE, which means the prefix's: NULL");
   const place prefix = part("prefix.o", "prefix.lse", &a->prefix), suffix = part("suffix.o", "suffix.lse", &a->suffix);
-  const place result = {"o", "lse", a->o, a->o_token_stride, a->o_head_stride, a->lse, a->lse_token_stride, a->lse_head_stride, false};
+  const place result = {"o", "lse", a->o, a->o_token_stride, a->o_head_stride,
+                        a->lse, a->lse_token_stride, a->lse_head_stride, false};
   mlaf_status st = check_place(&s, a->tokens, &prefix, err);
   if (!st) st = check_place(&s, a->tokens, &suffix, err);
   if (!st && !(a->flags & MLAF_MERGE_IN_PLACE)) st = check_place(&s, a->tokens, &result, err);

@@ -68,11 +68,12 @@ static int64_t changed(const merge_case *c, const merge_place *p, const uint16_t
 static bool fault(const merge_case *c, mlaf_verify_result *out, int64_t t, int h, const char *what, int column, double got,
                   double want, double off) {
   if (out->detail[0]) return false;
+  const double a = (double)c->prefix.lse[t * c->prefix.lse_token + h * c->prefix.lse_head];
+  const double b = (double)c->suffix.lse[t * c->suffix.lse_token + h * c->suffix.lse_head];
   char text[200];
-  mlaf_snprintf(text, sizeof text, "%s column %d is %g, reference %g: %.3g times the bound", what, column, got, want, off);
-  snprintf(out->detail, sizeof out->detail, "case %s: token %lld, head %d (logs %g and %g): %s", c->head.name, (long long)t, h,
-           (double)c->prefix.lse[t * c->prefix.lse_token + h * c->prefix.lse_head],
-           (double)c->suffix.lse[t * c->suffix.lse_token + h * c->suffix.lse_head], text);
+  mlaf_snprintf(text, sizeof text, "(logs %g and %g): %s column %d is %g, reference %g: %.3g times the bound", a, b, what, column,
+                got, want, off);
+  snprintf(out->detail, sizeof out->detail, "case %s: token %lld, head %d %s", c->head.name, (long long)t, h, text);
   return false;
 }
 

@@ -2,9 +2,9 @@
 //
 //   paged           16 bits a column, R of the latent, then those with positions
 //   e4m3fn, fnuz    one byte a column, one scale for all: it comes in behind the product, so that operands are exact
-//   fp8_ds_mla      R bytes, 4 scales (fp32) of 128 columns each, columns of 16 bits with positions. Scaled and rounded here; with
-//                   scales that are powers of two that is exact
-//@ needs("R", "ROPE", "H")
+//   fp8_ds_mla      R bytes, 4 scales (fp32) of 128 columns each, columns of 16 bits with positions. Scaled and rounded here;
+//                   with scales that are powers of two that is exact
+//@ needs("R", "H", "N", "OUT")
 
 // Where a token's row begins. NO_TOKEN: there is no such token, nothing is written; NO_ROW: its page is none, all is NaN.
 constexpr i64 NO_TOKEN = -2, NO_ROW = -1;
@@ -38,7 +38,9 @@ MLAF_DEV float decode1(u32 code) {
   const float x = half_value(half) * ${fnuz and "128.0f" or "256.0f"};
   return ${fnuz and "code == 0x80u" or "(code & 0x7fu) == 0x7fu"} ? not_a_number() : x;
 }
-MLAF_DEV u32 decode2(u32 codes, float scale) { return pack2(decode1(codes & 0xffu) * scale, decode1(codes >> 8 & 0xffu) * scale); }
+MLAF_DEV u32 decode2(u32 codes, float scale) {
+  return pack2(decode1(codes & 0xffu) * scale, decode1(codes >> 8 & 0xffu) * scale);
+}
 MLAF_DEV word4 decode8(word2 x, float scale) {
   return words(decode2(x.x, scale), decode2(x.x >> 16, scale), decode2(x.y, scale), decode2(x.y >> 16, scale));
 }

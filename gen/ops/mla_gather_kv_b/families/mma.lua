@@ -23,7 +23,9 @@ return {
       if warps < 2 or warps > 8 then return ("%d warps of a block are not 2 to 8"):format(warps) end
     end,
     function(p, v)
-      if v.tokens > 32 and v.tokens >= 2 * p.tokens then return ("tiles of %d tokens, and there are %d"):format(v.tokens, p.tokens) end
+      if v.tokens > 32 and v.tokens >= 2 * p.tokens then
+        return ("tiles of %d tokens, and there are %d"):format(v.tokens, p.tokens)
+      end
     end,
   },
   cost = function(p, v)

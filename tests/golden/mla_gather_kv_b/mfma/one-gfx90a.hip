@@ -1,19 +1,19 @@
 // Generated from templates/mla_gather_kv_b/mfma.hip.in by mlaforge. Do not edit: change the template.
 // template_hash: (not part of a golden)
 // target: gfx90a
-// symbol: mlaf_mla_gather_kv_b_mfma_5dc8f907
+// symbol: mlaf_mla_gather_kv_b_mfma_88dbb327
 // parameters:
 //   blocks = 1
 //   dtype = f16
 //   heads = 8
 //   layout = fp8_ds_mla
 //   nope = 192
-//   rank = 512
+//   rank = 256
 //   rope = 64
 //   stages = 1
 //   vdim = 256
-//   waves = 4
-// regenerate: lua5.4 gen/cli.lua render mla_gather_kv_b/mfma target=gfx90a blocks=1 dtype=f16 heads=8 layout=fp8_ds_mla nope=192 rank=512 rope=64 stages=1 vdim=256 waves=4
+//   waves = 2
+// regenerate: lua5.4 gen/cli.lua render mla_gather_kv_b/mfma target=gfx90a blocks=1 dtype=f16 heads=8 layout=fp8_ds_mla nope=192 rank=256 rope=64 stages=1 vdim=256 waves=2
 // Gathers a chunk's rows from the pages of the cache and expands them by W_kvb, with 32x32x8 matrix instructions of CDNA.
 //
 //   kv[t, h, :] = W[h] latent[row of t]      k_pe[t] = the row's columns with positions
@@ -82,12 +82,12 @@ struct mlaf_kernel_launch {
   u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
 };
 static_assert(sizeof(mlaf_kernel_launch) == 176, "differs from runtime/device/kernel_launch.h");
-extern "C" __device__ __attribute__((used)) const mlaf_kernel_launch mlaf_mla_gather_kv_b_mfma_5dc8f907_launch = {
+extern "C" __device__ __attribute__((used)) const mlaf_kernel_launch mlaf_mla_gather_kv_b_mfma_88dbb327_launch = {
     0x314b4c4du, sizeof(mlaf_kernel_launch), 0, {0, 0, 0}, 0, 0, 0, {0, 0}, 0, {}};
 
 MLAF_DEV float half_value(unsigned short x) { return (float)__builtin_bit_cast(_Float16, x); }
-constexpr int H = 8, N = 192, OUT = 448, ALL = H * OUT, R = 512, ROPE = 64;
-constexpr int WAVES = 4, THREADS = 64 * WAVES, TOKENS = 32 * WAVES, BLOCKS = 1, OUTPUTS = 32 * BLOCKS;
+constexpr int H = 8, N = 192, OUT = 448, ALL = H * OUT, R = 256, ROPE = 64;
+constexpr int WAVES = 2, THREADS = 64 * WAVES, TOKENS = 32 * WAVES, BLOCKS = 1, OUTPUTS = 32 * BLOCKS;
 constexpr int STAGES = 1, STAGE = OUTPUTS * 2 * R, ROUNDS = (ALL + OUTPUTS - 1) / OUTPUTS;
 constexpr int ROW_CHUNKS = R / 8, CHUNKS = OUTPUTS * ROW_CHUNKS, COPIES = (CHUNKS + THREADS - 1) / THREADS;
 constexpr int TURN = ROW_CHUNKS % 8 == 0 ? 7 : 3; // what chunks are exchanged by stays within a row
@@ -95,8 +95,8 @@ constexpr int TURN = ROW_CHUNKS % 8 == 0 ? 7 : 3; // what chunks are exchanged b
 //
 //   paged           16 bits a column, R of the latent, then those with positions
 //   e4m3fn, fnuz    one byte a column, one scale for all: it comes in behind the product, so that operands are exact
-//   fp8_ds_mla      R bytes, 4 scales (fp32) of 128 columns each, columns of 16 bits with positions. Scaled and rounded here; with
-//                   scales that are powers of two that is exact
+//   fp8_ds_mla      R bytes, 4 scales (fp32) of 128 columns each, columns of 16 bits with positions. Scaled and rounded here;
+//                   with scales that are powers of two that is exact
 
 // Where a token's row begins. NO_TOKEN: there is no such token, nothing is written; NO_ROW: its page is none, all is NaN.
 constexpr i64 NO_TOKEN = -2, NO_ROW = -1;
@@ -128,7 +128,9 @@ MLAF_DEV float decode1(u32 code) {
   const float x = half_value(half) * 256.0f;
   return (code & 0x7fu) == 0x7fu ? not_a_number() : x;
 }
-MLAF_DEV u32 decode2(u32 codes, float scale) { return pack2(decode1(codes & 0xffu) * scale, decode1(codes >> 8 & 0xffu) * scale); }
+MLAF_DEV u32 decode2(u32 codes, float scale) {
+  return pack2(decode1(codes & 0xffu) * scale, decode1(codes >> 8 & 0xffu) * scale);
+}
 MLAF_DEV word4 decode8(word2 x, float scale) {
   return words(decode2(x.x, scale), decode2(x.x >> 16, scale), decode2(x.y, scale), decode2(x.y >> 16, scale));
 }
@@ -238,10 +240,10 @@ MLAF_DEV void write(const mlaf_gather_kv_b_kernel_args& a, i64 t, int round, flo
   }
 }
 
-extern "C" __global__ __attribute__((amdgpu_flat_work_group_size(256, 256),
-                                     amdgpu_waves_per_eu(1, 1))) void
-mlaf_mla_gather_kv_b_mfma_5dc8f907(mlaf_gather_kv_b_kernel_args a) {
-  __shared__ __attribute__((aligned(16))) char lds[32768];
+extern "C" __global__ __attribute__((amdgpu_flat_work_group_size(128, 128),
+                                     amdgpu_waves_per_eu(2, 2))) void
+mlaf_mla_gather_kv_b_mfma_88dbb327(mlaf_gather_kv_b_kernel_args a) {
+  __shared__ __attribute__((aligned(16))) char lds[16384];
   const int thread = (int)my_thread(), lane = thread & 63, wave = uniform(thread >> 6);
   const u32 tiles = (u32)((a.tokens + TOKENS - 1) / TOKENS), share = my_block() / tiles;
   const i64 t = (i64)(my_block() - share * tiles) * TOKENS + 32 * wave + (lane & 31);

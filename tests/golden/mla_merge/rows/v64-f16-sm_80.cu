@@ -16,9 +16,9 @@
 // A part whose LSE is infinite, of either sign, is empty: the other part's row comes out bit for bit, and what the empty one's O
 // holds does not matter. Both empty: zeros and -inf. All arithmetic is fp32, rounded once.
 //
-// A row is a head of a token. A block has ROWS of them, a thread 16 bytes of both parts, DEPTH times over, all on their way before
-// the first store. The result may lie over a part: a thread writes what it alone has read, and sums are written when all threads
-// of the block have theirs. One text for CUDA and HIP.
+// A row is a head of a token. A block has ROWS of them, a thread 16 bytes of both parts, DEPTH times over, all on their way
+// before the first store. The result may lie over a part: a thread writes what it alone has read, and sums are written when all
+// threads of the block have theirs. One text for CUDA and HIP.
 
 
 #define MLAF_BF16 0
