@@ -23,10 +23,12 @@
 
 #include "mlaforge/operation.h"
 
-/* Opaque, immutable. Thread-safe: any number of threads may execute one layer at once, each with its own workspace and outputs. */
+/* Opaque, immutable. Thread-safe: any number of threads may execute one layer at once, each with its own workspace and
+ * outputs. */
 typedef struct mlaf_layer mlaf_layer;
 
-enum { MLAF_LAYER_PAIRS = 0, MLAF_LAYER_HALVES, MLAF_LAYER_UNROTATED }; /* rope styles: columns 2i and 2i+1; i and i + P/2; none */
+/* Rope styles: what turns together are columns 2i and 2i+1; i and i + P/2; none. */
+enum { MLAF_LAYER_PAIRS = 0, MLAF_LAYER_HALVES, MLAF_LAYER_UNROTATED };
 enum {
   MLAF_LAYER_RESIDUAL = 1u << 0,    /* a row of hidden states is added to the output. With tensor parallelism on one rank only */
   MLAF_LAYER_SPLIT_CACHE = 1u << 1, /* latent and rope columns of the cache are two tensors */
@@ -100,8 +102,8 @@ MLAF_API mlaf_status mlaf_layer_create(mlaf_ctx *ctx, const mlaf_layer_desc *des
 /* None of its launches may be in flight. NULL is allowed. */
 MLAF_API void mlaf_layer_destroy(mlaf_layer *layer);
 
-/* One call. Device pointers of the layer's device, tensors 16-byte aligned and of the layer's dtype; strides in elements, those of
- * tensors a multiple of 8, 0: dense. Everything behind them is read on the device at each launch. */
+/* One call. Device pointers of the layer's device, tensors 16-byte aligned and of the layer's dtype; strides in elements, those
+ * of tensors a multiple of 8, 0: dense. Everything behind them is read on the device at each launch. */
 typedef struct mlaf_layer_args {
   uint32_t struct_size;  /* sizeof(mlaf_layer_args), set by MLAF_LAYER_ARGS_INIT */
   uint32_t flags;        /* 0 */
