@@ -147,6 +147,16 @@ if(TARGET mlaforge_shared AND TARGET mlaforge AND TARGET fakehip6 AND NOT MLAF_S
   endif()
 endif()
 
+# The toy model of MLA layers, as a user's program: against the shared library alone.
+if(TARGET mlaforge_shared AND NOT MLAF_SANITIZE)
+  add_executable(example-layer ${CMAKE_SOURCE_DIR}/examples/layer/main.c)
+  target_include_directories(example-layer PRIVATE ${CMAKE_SOURCE_DIR}/include)
+  target_link_libraries(example-layer PRIVATE mlaforge_shared m)
+  add_test(NAME layer/example COMMAND example-layer)
+  set_tests_properties(layer/example PROPERTIES LABELS t1
+    ENVIRONMENT "MLAF_DEVICE=emu:gfx942;MLAF_DB=${CMAKE_BINARY_DIR}/no.db;MLAF_CACHE_DIR=${CMAKE_BINARY_DIR}/test-cache")
+endif()
+
 # By hand, on a real GPU.
 if(TARGET mlaforge_shared)
   foreach(name execute call)
