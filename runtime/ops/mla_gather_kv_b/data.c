@@ -215,7 +215,8 @@ mlaf_status gather_data_check(const mlaf_data *data, int set, void *const output
   if (afford > (double)rows) afford = (double)rows;
   size_t n = afford < ROWS_LEAST ? ROWS_LEAST : (size_t)afford;
   if (n > rows) n = rows;
-  const int columns = (int)fmin(1e6, fmax(128, most_work / ((double)n * d->s.rank)));
+  const double columns_most = (double)d->s.heads * d->s.out, afforded = most_work / ((double)n * d->s.rank);
+  const int columns = (int)fmin(columns_most, fmax(128, afforded));
   uint16_t *host = malloc(data->outputs[KV].row_bytes);
   if (!host) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for a row");
   *out = (mlaf_data_checked){0};
