@@ -8,7 +8,7 @@ local model = require("ops/mla_gather_kv_b/model")
 local op = {
   stages = { "gather" },
   baselines = {
-    { family = "mma", params = { across = 2, cols = 64, stages = 3, tokens = 32 } },
+    { family = "mma", params = { across = 2, cols = 64, rows = 32, stages = 3 } },
     { family = "mfma", params = { blocks = 1, stages = 1, waves = 4 } },
   },
   model = model,

@@ -1,7 +1,7 @@
 // Generated from templates/mla_gather_kv_b/mma.cu.in by mlaforge. Do not edit: change the template.
 // template_hash: (not part of a golden)
 // target: sm_80
-// symbol: mlaf_mla_gather_kv_b_mma_f5edfa64
+// symbol: mlaf_mla_gather_kv_b_mma_68cb7603
 // parameters:
 //   across = 1
 //   cols = 64
@@ -11,10 +11,10 @@
 //   nope = 64
 //   rank = 96
 //   rope = 0
+//   rows = 64
 //   stages = 3
-//   tokens = 64
 //   vdim = 64
-// regenerate: lua5.4 gen/cli.lua render mla_gather_kv_b/mma target=sm_80 across=1 cols=64 dtype=f16 heads=5 layout=e4m3fn nope=64 rank=96 rope=0 stages=3 tokens=64 vdim=64
+// regenerate: lua5.4 gen/cli.lua render mla_gather_kv_b/mma target=sm_80 across=1 cols=64 dtype=f16 heads=5 layout=e4m3fn nope=64 rank=96 rope=0 rows=64 stages=3 vdim=64
 // Gathers a chunk's rows from the pages of the cache and expands them by W_kvb, with warp-wide matrix instructions, for every
 // NVIDIA GPU since Ampere.
 //
@@ -83,7 +83,7 @@ struct mlaf_kernel_launch {
   u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
 };
 static_assert(sizeof(mlaf_kernel_launch) == 176, "differs from runtime/device/kernel_launch.h");
-extern "C" __device__ const mlaf_kernel_launch mlaf_mla_gather_kv_b_mma_f5edfa64_launch = {
+extern "C" __device__ const mlaf_kernel_launch mlaf_mla_gather_kv_b_mma_68cb7603_launch = {
     0x314b4c4du, sizeof(mlaf_kernel_launch), 29184, {0, 0, 0}, 0, 0, 0, {0, 0}, 0, {}};
 
 typedef uint2 word2;
@@ -251,7 +251,7 @@ MLAF_DEV void write(const mlaf_gather_kv_b_kernel_args& a, const i64* rows, i64 
   }
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, 1) mlaf_mla_gather_kv_b_mma_f5edfa64(const __grid_constant__ mlaf_gather_kv_b_kernel_args a) {
+extern "C" __global__ void __launch_bounds__(THREADS, 1) mlaf_mla_gather_kv_b_mma_68cb7603(const __grid_constant__ mlaf_gather_kv_b_kernel_args a) {
   extern __shared__ __align__(128) char memory[];
   char* const x = memory;
   i64* const rows = (i64*)(memory + TOKENS * PITCH_X + STAGES * COLS * PITCH_W);

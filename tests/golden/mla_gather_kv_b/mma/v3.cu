@@ -1,7 +1,7 @@
 // Generated from templates/mla_gather_kv_b/mma.cu.in by mlaforge. Do not edit: change the template.
 // template_hash: (not part of a golden)
 // target: sm_90a
-// symbol: mlaf_mla_gather_kv_b_mma_06532f03
+// symbol: mlaf_mla_gather_kv_b_mma_43e78a7d
 // parameters:
 //   across = 2
 //   cols = 128
@@ -11,10 +11,10 @@
 //   nope = 128
 //   rank = 512
 //   rope = 64
+//   rows = 128
 //   stages = 3
-//   tokens = 128
 //   vdim = 128
-// regenerate: lua5.4 gen/cli.lua render mla_gather_kv_b/mma target=sm_90a across=2 cols=128 dtype=bf16 heads=16 layout=paged nope=128 rank=512 rope=64 stages=3 tokens=128 vdim=128
+// regenerate: lua5.4 gen/cli.lua render mla_gather_kv_b/mma target=sm_90a across=2 cols=128 dtype=bf16 heads=16 layout=paged nope=128 rank=512 rope=64 rows=128 stages=3 vdim=128
 // Gathers a chunk's rows from the pages of the cache and expands them by W_kvb, with warp-wide matrix instructions, for every
 // NVIDIA GPU since Ampere.
 //
@@ -83,7 +83,7 @@ struct mlaf_kernel_launch {
   u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
 };
 static_assert(sizeof(mlaf_kernel_launch) == 176, "differs from runtime/device/kernel_launch.h");
-extern "C" __device__ const mlaf_kernel_launch mlaf_mla_gather_kv_b_mma_06532f03_launch = {
+extern "C" __device__ const mlaf_kernel_launch mlaf_mla_gather_kv_b_mma_43e78a7d_launch = {
     0x314b4c4du, sizeof(mlaf_kernel_launch), 189440, {0, 0, 0}, 1, 0, 0, {0, 0}, 0, {}};
 
 typedef uint2 word2;
@@ -250,7 +250,7 @@ MLAF_DEV void write(const mlaf_gather_kv_b_kernel_args& a, const i64* rows, i64 
   }
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, 1) mlaf_mla_gather_kv_b_mma_06532f03(const __grid_constant__ mlaf_gather_kv_b_kernel_args a) {
+extern "C" __global__ void __launch_bounds__(THREADS, 1) mlaf_mla_gather_kv_b_mma_43e78a7d(const __grid_constant__ mlaf_gather_kv_b_kernel_args a) {
   extern __shared__ __align__(128) char memory[];
   char* const x = memory;
   i64* const rows = (i64*)(memory + TOKENS * PITCH_X + STAGES * COLS * PITCH_W);
