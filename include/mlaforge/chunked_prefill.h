@@ -1,0 +1,89 @@
+/* Prefill over a cached context, in chunks: a plan of plans.
+ *
+ *   new tokens attend to themselves, causal                                   mla_prefill
+ *   for each chunk of the contexts
+ *     its rows of the cache become keys and values                            mla_gather_kv_b
+ *     the new tokens attend to them, all of them                              mla_prefill
+ *     what comes out is merged into what there is                             mla_merge
+ *
+ * A chunk holds at most `chunk_tokens` keys of all requests together; so the workspace is bounded however long the contexts are.
+ * Which tokens of which request are in which chunk is a schedule. The host makes it, from lengths that it knows: how many launches
+ * there are depends on them. The caller copies it to the device. */
+#ifndef MLAFORGE_CHUNKED_PREFILL_H
+#define MLAFORGE_CHUNKED_PREFILL_H
+
+#include "mlaforge/mla_gather_kv_b.h"
+#include "mlaforge/mla_merge.h"
+#include "mlaforge/mla_prefill.h"
+#include "mlaforge/plan.h"
+
+/* Opaque, immutable. Thread-safe: any number of threads may execute one at once, each with its own workspace and outputs. */
+typedef struct mlaf_chunked_prefill mlaf_chunked_prefill;
+
+typedef struct mlaf_chunked_prefill_desc {
+  uint32_t struct_size;               /* sizeof(mlaf_chunked_prefill_desc), set by MLAF_CHUNKED_PREFILL_DESC_INIT */
+  uint32_t flags;                     /* 0 */
+  int32_t heads;                      /* on this rank */
+  int32_t nope, rope, vdim, rank;     /* N, P, V, R */
+  int32_t dtype;                      /* mlaf_dtype */
+  const char *layout;                 /* of the cache: "paged", "fp8_ds_mla", "e4m3fn", "e4m3fnuz"; NULL: "paged" */
+  int32_t page_tokens;                /* rows of a page of it */
+  int32_t chunk_tokens;               /* keys of a chunk, all requests together */
+  int32_t batch, tokens;              /* requests, and new tokens of one: what to plan for. Any others are served */
+  const mlaf_plan_opts *plan;         /* NULL: MLAF_PLAN_OPTS_INIT */
+} mlaf_chunked_prefill_desc;
+#define MLAF_CHUNKED_PREFILL_DESC_INIT                                                                                     \
+  {                                                                                                                        \
+    sizeof(mlaf_chunked_prefill_desc), 0, 0, 128, 64, 128, 512, MLAF_BF16, NULL, 64, 16384, 4, 1024, NULL                  \
+  }
+
+/* Plans all parts. Errors: E_ARG, and those of mlaf_plan_for. `*out` is untouched on failure. */
+MLAF_API mlaf_status mlaf_chunked_prefill_create(mlaf_ctx *ctx, const mlaf_chunked_prefill_desc *desc, mlaf_chunked_prefill **out);
+/* None of its launches may be in flight. NULL is allowed. */
+MLAF_API void mlaf_chunked_prefill_destroy(mlaf_chunked_prefill *chunked);
+
+/* --- the schedule, on the host --- */
+
+/* Words of the schedule of `batch` requests: new_tokens[r] new ones behind context_tokens[r] cached ones, each 0 and up. A
+ * request without new tokens takes no part. 0: these are no such numbers. */
+MLAF_API size_t mlaf_chunked_prefill_words(const mlaf_chunked_prefill *chunked, int32_t batch, const int32_t *new_tokens,
+                                           const int32_t *context_tokens);
+/* Write it. A chunk ends at a page's end where its request goes on. E_ARG: `words` are too few, or lengths are negative. */
+MLAF_API mlaf_status mlaf_chunked_prefill_schedule(const mlaf_chunked_prefill *chunked, int32_t batch, const int32_t *new_tokens,
+                                                   const int32_t *context_tokens, int32_t *out, size_t words);
+/* Chunks of a schedule; -1: it is none. */
+MLAF_API int32_t mlaf_chunked_prefill_chunks(const int32_t *schedule);
+/* Bytes of workspace that its execution needs. SIZE_MAX: it is none, or of larger chunks. */
+MLAF_API size_t mlaf_chunked_prefill_workspace(const mlaf_chunked_prefill *chunked, const int32_t *schedule);
+
+/* --- execution --- */
+
+typedef struct mlaf_chunked_prefill_args {
+  uint32_t struct_size; /* sizeof(mlaf_chunked_prefill_args), set by MLAF_CHUNKED_PREFILL_ARGS_INIT */
+  uint32_t flags;       /* 0 */
+  const int32_t *schedule;        /* on the host */
+  const int32_t *schedule_device; /* the same words on the device */
+  /* What mla_prefill gets for the new tokens. total_q, total_k, batch and the cu_seqlens are the schedule's: 0 and NULL here. */
+  mlaf_prefill_args fresh;
+  /* The cache, its table [batch, ...] by request of the schedule, W: what mla_gather_kv_b gets. batch, tokens, page_tokens,
+   * cu_seqlens, seq_starts, table_indptr, k, v and k_pe are ours: 0 and NULL here. */
+  mlaf_gather_kv_b_args cached;
+  void *workspace; /* 256-byte aligned */
+  size_t workspace_size;
+} mlaf_chunked_prefill_args;
+#define MLAF_CHUNKED_PREFILL_ARGS_INIT \
+  {.struct_size = sizeof(mlaf_chunked_prefill_args), .fresh = MLAF_PREFILL_ARGS_INIT, .cached = MLAF_GATHER_KV_B_ARGS_INIT}
+
+/* Launch all of it on `stream`. Never allocates, waits or reads device memory on the host; legal in graph capture, with the
+ * schedule that was captured. On failure some launches may have gone out. */
+MLAF_API mlaf_status mlaf_chunked_prefill_execute(const mlaf_chunked_prefill *chunked, const mlaf_chunked_prefill_args *args,
+                                                  void *stream);
+
+/* --- which form --- */
+
+/* New tokens of a request from which on expanded keys and values (mla_prefill) take less arithmetic than the absorbed form
+ * (mla_decode with many query tokens), over `keys` of context: R (N+V) keys / (keys (2R - N - V) + R (N+V)). By arithmetic alone:
+ * what is faster on a device is for a tuner to say. INT64_MAX: the absorbed form always takes less. */
+MLAF_API int64_t mlaf_prefill_crossover(int32_t rank, int32_t nope, int32_t vdim, int64_t keys);
+
+#endif

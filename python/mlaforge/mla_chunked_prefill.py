@@ -1,0 +1,164 @@
+"""Prefill over a cached context in chunks: new tokens causal, the cache chunk by chunk, merged."""
+import ctypes
+
+from . import context
+from .buffers import Buffer
+from .calls import current_stream
+from .context import _struct
+from .library import I32, I64, PTR, U32, library
+from .mla_gather_kv_b import GatherArgs, _cache, _check
+from .mla_prefill import DTYPES, PrefillArgs, _put
+from .tensors import dtype_name, fail
+
+__all__ = ["ChunkedPrefill", "prefill_crossover"]
+
+SIZE = ctypes.c_size_t
+DTYPE_NUMBERS = {"bfloat16": 0, "float16": 1}
+
+
+class ChunkedDesc(ctypes.Structure):
+    """mlaf_chunked_prefill_desc of include/mlaforge/chunked_prefill.h; so are the others."""
+    _fields_ = [("struct_size", U32), ("flags", U32)] + [(name, I32) for name in ("heads", "nope", "rope", "vdim", "rank", "dtype")] + [
+        ("layout", ctypes.c_char_p)] + [(name, I32) for name in ("page_tokens", "chunk_tokens", "batch", "tokens")] + [("plan", PTR)]
+
+
+class ChunkedArgs(ctypes.Structure):
+    _fields_ = [("struct_size", U32), ("flags", U32), ("schedule", PTR), ("schedule_device", PTR), ("fresh", PrefillArgs),
+                ("cached", GatherArgs), ("workspace", PTR), ("workspace_size", SIZE)]
+
+
+_SIGNATURES = {
+    "mlaf_chunked_prefill_create": (ctypes.c_int, [PTR, PTR, PTR]),
+    "mlaf_chunked_prefill_destroy": (None, [PTR]),
+    "mlaf_chunked_prefill_words": (SIZE, [PTR, I32, PTR, PTR]),
+    "mlaf_chunked_prefill_schedule": (ctypes.c_int, [PTR, I32, PTR, PTR, PTR, SIZE]),
+    "mlaf_chunked_prefill_chunks": (I32, [PTR]),
+    "mlaf_chunked_prefill_workspace": (SIZE, [PTR, PTR]),
+    "mlaf_chunked_prefill_execute": (ctypes.c_int, [PTR, PTR, PTR]),
+    "mlaf_prefill_crossover": (I64, [I32, I32, I32, I64]),
+}
+
+
+def _functions():
+    lib = library()
+    for name, (result, arguments) in _SIGNATURES.items():
+        function = getattr(lib, name)
+        function.restype, function.argtypes = result, arguments
+    return lib
+
+
+def prefill_crossover(rank, nope, vdim, keys):
+    """New tokens of a request from which on expanded keys and values take less arithmetic than the absorbed form over `keys` of context."""
+    return _functions().mlaf_prefill_crossover(rank, nope, vdim, keys)
+
+
+class Schedule:
+    """Which keys are in which chunk: words on the host and on the device, chunks, and bytes of workspace that they need."""
+
+    def __init__(self, host, device, chunks, workspace, batch, tokens):
+        self.host, self.device, self.chunks, self.workspace, self.batch, self.tokens = host, device, chunks, workspace, batch, tokens
+
+
+class ChunkedPrefill:
+    """heads on this rank; chunk_tokens: keys of a chunk, all requests together, which bound the workspace. layout: of the cache, "paged",
+    "fp8_ds_mla", "e4m3fn" or "e4m3fnuz". batch and tokens say what to plan for; any requests are served."""
+
+    def __init__(self, heads, nope=128, rope=64, vdim=128, rank=512, dtype="bfloat16", layout="paged", page_tokens=64, chunk_tokens=16384,
+                 batch=4, tokens=1024, *, ctx=None):
+        if dtype not in DTYPES:
+            fail(f"dtype is {dtype!r}; accepted are {', '.join(DTYPES)}")
+        self._ctx, self._lib, self._handle = ctx or context._default or context.default_context(), _functions(), PTR()
+        self._dtype, self._layout, self._page = dtype, layout, page_tokens
+        self._heads, self._nope, self._rope, self._vdim, self._rank = heads, nope, rope, vdim, rank
+        desc = _struct(ChunkedDesc, heads=heads, nope=nope, rope=rope, vdim=vdim, rank=rank, dtype=DTYPE_NUMBERS[dtype],
+                       layout=layout.encode(), page_tokens=page_tokens, chunk_tokens=chunk_tokens, batch=batch, tokens=tokens)
+        self._ctx.check(self._lib.mlaf_chunked_prefill_create(self._ctx._handle, ctypes.byref(desc), ctypes.byref(self._handle)))
+
+    def close(self):
+        """No launch may be in flight."""
+        handle, self._handle = self._handle, PTR()
+        if handle:
+            self._lib.mlaf_chunked_prefill_destroy(handle)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def schedule(self, new_tokens, context_tokens):
+        """Of lists of numbers, one for each request. It is copied to the device, and may serve any layer of a step."""
+        batch = len(new_tokens)
+        if len(context_tokens) != batch:
+            fail(f"new_tokens has {batch} entries and context_tokens {len(context_tokens)}")
+        fresh, cached = ((I32 * max(batch, 1))(*numbers) for numbers in (new_tokens, context_tokens))
+        words = self._lib.mlaf_chunked_prefill_words(self._handle, batch, fresh, cached)
+        host = (I32 * max(words, 1))()
+        self._ctx.check(self._lib.mlaf_chunked_prefill_schedule(self._handle, batch, fresh, cached, host, words))
+        return Schedule(host, Buffer(self._ctx, (words,), "int32", bytes(host)), self._lib.mlaf_chunked_prefill_chunks(host),
+                        self._lib.mlaf_chunked_prefill_workspace(self._handle, host), batch, sum(new_tokens))
+
+    def _fresh(self, tokens, q, k_nope, k_pe, v, out, lse, scale):
+        args = {"scale": (self._nope + self._rope) ** -0.5 if scale is None else float(scale)}
+        shapes = {"q": (q, self._nope + self._rope), "k": (k_nope, self._nope), "v": (v, self._vdim), "o": (out, self._vdim)}
+        for name, (tensor, columns) in shapes.items():
+            _check(name, tensor, self._dtype, tokens, self._heads, columns)
+            _put(args, name, tensor)
+        if self._rope:
+            _check("k_pe", k_pe, self._dtype, tokens, self._rope)
+            args.update(k_pe=k_pe.data_ptr(), k_pe_token_stride=k_pe.stride()[0] if tokens > 1 else 0)
+        if lse is not None:
+            if dtype_name(lse) != "float32" or tuple(lse.shape) != (self._heads, tokens):
+                fail(f"lse is {dtype_name(lse)} of the shape {tuple(lse.shape)}, must be float32 ({self._heads}, {tokens})")
+            args.update(lse=lse.data_ptr(), lse_head_stride=lse.stride()[0], lse_token_stride=lse.stride()[1])
+        return _struct(PrefillArgs, **args)
+
+    def _cached(self, batch, kv_cache, block_table, weight, scale):
+        args = {"scale": 1.0}
+        kind = _cache(args, kv_cache, self._rank, self._rope, self._dtype, self._ctx.target)
+        if kind != self._layout:
+            fail(f"kv_cache has rows of {kind}, and this was made for {self._layout}")
+        if args.pop("page_tokens") != self._page:
+            fail(f"kv_cache has pages of {kv_cache.shape[1]}, and this was made for {self._page}")
+        _check("block_table", block_table, "int32", batch, None)
+        _check("kv_b_weight", weight, self._dtype, self._heads * (self._nope + self._vdim), self._rank)
+        if scale is not None and not isinstance(scale, (int, float)):
+            args["scale_at"] = scale.data_ptr()
+        elif scale is not None:
+            args["scale"] = float(scale)
+        return _struct(GatherArgs, **args, table=block_table.data_ptr(), table_width=block_table.shape[1],
+                       table_stride=block_table.stride()[0] if batch > 1 else block_table.shape[1], w=weight.data_ptr(),
+                       w_row_stride=weight.stride()[0])
+
+    def _workspace(self, args, size, q, given, stream):
+        """What keeps it alive."""
+        if given is None and hasattr(q, "is_cuda"):  # PyTorch: also while a graph is captured
+            given = q.new_empty(((size + 1) // 2,))
+        if given is not None:
+            args.workspace, args.workspace_size = given.data_ptr(), given.shape[0] * (1 if dtype_name(given) == "uint8" else 2)
+            return given
+        pointer, have = PTR(), SIZE()
+        self._ctx.check(self._lib.mlaf_workspace_get(self._ctx._handle, stream, size, ctypes.byref(pointer), ctypes.byref(have)))
+        args.workspace, args.workspace_size = pointer, have
+        return None
+
+    def forward(self, schedule, q, k_nope, k_pe, v, kv_cache, block_table, kv_b_weight, softmax_scale=None, kv_scale=None, out=None,
+                lse=None, *, workspace=None, stream=None):
+        """q [T, H, N+P] of the new tokens over their own k_nope [T, H, N], k_pe [T, P] and v [T, H, V], causal, and over all that
+        kv_cache [pages, page, R+P] holds of their requests by block_table [batch, pages]. kv_b_weight [H (N+V), R]. lse float32 [H, T]."""
+        tokens = schedule.tokens
+        if out is None:
+            out = q.new_empty((tokens, self._heads, self._vdim))
+        if not tokens:
+            return out
+        args = _struct(ChunkedArgs, schedule=ctypes.addressof(schedule.host), schedule_device=schedule.device.data_ptr(),
+                       fresh=self._fresh(tokens, q, k_nope, k_pe, v, out, lse, softmax_scale),
+                       cached=self._cached(schedule.batch, kv_cache, block_table, kv_b_weight, kv_scale))
+        stream = (current_stream(q) if stream is None else int(getattr(stream, "cuda_stream", stream))) or None
+        held = self._workspace(args, schedule.workspace, q, workspace, stream)
+        status = self._lib.mlaf_chunked_prefill_execute(self._handle, ctypes.byref(args), stream)
+        del held
+        self._ctx.check(status)
+        return out
+
+    __call__ = forward

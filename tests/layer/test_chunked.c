@@ -1,0 +1,335 @@
+/* Prefill over a cached context: the schedule puts every key into one chunk; on the emulator a request in chunks is the same
+ * request whole, and both are the fp64 reference; what is refused; the crossover. */
+#include "layer/rig.h"
+
+#include <math.h>
+
+#include "layer/chunked.h"
+
+/* --- schedules --- */
+
+enum { SOME = 24 };
+
+static void every_key_once(const mlaf_chunked_prefill *c, int32_t batch, const int32_t *fresh, const int32_t *cached) {
+  const size_t words = mlaf_chunked_prefill_words(c, batch, fresh, cached);
+  int32_t *s = calloc(words + 1, sizeof *s), position[SOME] = {0}, new_before[SOME + 1] = {0};
+  s[words] = 0x5a5a5a5a;
+  assert_int_equal(mlaf_chunked_prefill_schedule(c, batch, fresh, cached, s, words), MLAF_OK);
+  assert_int_equal(s[words], 0x5a5a5a5a);
+  for (int r = 0; r < batch; r++) new_before[r + 1] = new_before[r] + fresh[r];
+  const chunked_head *h = chunked_head_of(s);
+  assert_int_equal(h->tokens, new_before[batch]);
+  assert_memory_equal(s + h->cu_new, new_before, (size_t)(batch + 1) * sizeof *s);
+  int64_t keys = 0, wanted = 0;
+  for (int i = 0; i < h->chunks; i++) {
+    const chunked_part *p = chunked_part_at(s, i);
+    assert_in_range(p->keys, 1, c->d.chunk_tokens);
+    assert_int_equal(p->row, new_before[p->request]);
+    assert_int_equal(p->rows, new_before[p->request + p->batch] - p->row);
+    assert_int_equal(s[p->cu_q], 0);
+    assert_int_equal(s[p->cu_k], 0);
+    assert_int_equal(s[p->cu_k + p->batch], p->keys);
+    assert_true(p->starts + p->batch <= (int32_t)words && p->rows <= h->most_rows && p->keys <= h->most_keys);
+    for (int r = 0; r < p->batch; r++) {
+      const int at = p->request + r;
+      const int32_t n = s[p->cu_k + r + 1] - s[p->cu_k + r];
+      assert_int_equal(s[p->cu_q + r + 1] - s[p->cu_q + r], fresh[at]);
+      if (!n) continue;
+      assert_true(fresh[at] > 0);
+      assert_int_equal(s[p->starts + r], position[at]);
+      position[at] += n;
+      if (position[at] < cached[at] && c->d.chunk_tokens >= c->d.page_tokens) assert_int_equal(position[at] % c->d.page_tokens, 0);
+    }
+    keys += p->keys;
+  }
+  for (int r = 0; r < batch; r++) {
+    if (fresh[r]) wanted += cached[r];
+    assert_int_equal(position[r], fresh[r] ? cached[r] : 0);
+  }
+  assert_int_equal(keys, wanted);
+  /* A chunk is full but for less than a page. */
+  const int64_t full = c->d.chunk_tokens >= c->d.page_tokens ? c->d.chunk_tokens - c->d.page_tokens + 1 : c->d.chunk_tokens;
+  assert_true(h->chunks <= (wanted + full - 1) / full);
+  free(s);
+}
+
+static void schedules_hold_every_key_once(void **state) {
+  rig r = {.seed = 11};
+  for (int i = 0; i < 300; i++) {
+    const int32_t page = 1 << (int)(fabs(draw(&r)) * 4), most = i % 7 == 0 ? 3 : 1 + (int32_t)(fabs(draw(&r)) * 200);
+    const mlaf_chunked_prefill c = {.d = {.page_tokens = page, .chunk_tokens = most}};
+    int32_t fresh[SOME], cached[SOME];
+    const int32_t batch = i % (SOME + 1);
+    for (int k = 0; k < batch; k++) {
+      fresh[k] = draw(&r) < -0.8 ? 0 : 1 + (int32_t)(fabs(draw(&r)) * 30);
+      cached[k] = draw(&r) < -0.8 ? 0 : (int32_t)(fabs(draw(&r)) * 300);
+    }
+    every_key_once(&c, batch, fresh, cached);
+  }
+}
+
+/* --- a batch with everything in it --- */
+
+enum { H = 2, N = 32, P = 32, V = 64, R = 64, OUT = N + V, QK = N + P, BATCH = 6, TABLE = 12, ROW = R + P };
+static const int32_t FRESH[BATCH] = {20, 0, 17, 5, 1, 33}, CACHED[BATCH] = {100, 50, 0, 3, 64, 129};
+static const float SCALE = 0.13f;
+
+typedef struct batch {
+  int32_t tokens, cu[BATCH + 1], table[BATCH][TABLE];
+  uint16_t *q, *kv, *k_pe, *w, *cache; /* of the new tokens, but for W and the cache */
+  void *d_q, *d_kv, *d_k_pe, *d_w, *d_cache, *d_table;
+  double *want, *lse; /* [tokens, H, V], [H, tokens] */
+} batch;
+
+static double element(const uint16_t *bits, int64_t i) { return ref_wide(bits[i]); }
+
+/* Row j of the request's context: K and V of a head as the kernels round them, and the columns with positions. */
+static void cached_key(const batch *b, int r, int j, int h, double *k, double *v) {
+  const uint16_t *row = b->cache + (b->table[r][j / PAGE] * PAGE + j % PAGE) * ROW;
+  for (int i = 0; i < OUT; i++) {
+    double sum = 0;
+    for (int c = 0; c < R; c++) sum += element(b->w, (h * OUT + i) * R + c) * element(row, c);
+    *(i < N ? k + i : v + i - N) = ref_wide(ref_bf16(sum));
+  }
+  for (int i = 0; i < P; i++) k[N + i] = element(row, R + i);
+}
+
+static void fresh_key(const batch *b, int t, int h, double *k, double *v) {
+  for (int i = 0; i < N; i++) k[i] = element(b->kv, (t * H + h) * OUT + i);
+  for (int i = 0; i < V; i++) v[i] = element(b->kv, (t * H + h) * OUT + N + i);
+  for (int i = 0; i < P; i++) k[N + i] = element(b->k_pe, t * P + i);
+}
+
+static void refer_row(batch *b, int r, int t, int h) {
+  double k[QK], v[V], o[V] = {0}, top = -INFINITY, sum = 0;
+  for (int j = 0; j < CACHED[r] + t + 1; j++) {
+    double score = 0;
+    if (j < CACHED[r]) cached_key(b, r, j, h, k, v);
+    else fresh_key(b, b->cu[r] + j - CACHED[r], h, k, v);
+    for (int c = 0; c < QK; c++) score += (double)SCALE * k[c] * element(b->q, ((b->cu[r] + t) * H + h) * QK + c);
+    const double now = fmax(top, score), past = exp(top - now), w = exp(score - now);
+    for (int c = 0; c < V; c++) o[c] = o[c] * past + w * v[c];
+    sum = sum * past + w;
+    top = now;
+  }
+  for (int c = 0; c < V; c++) b->want[((b->cu[r] + t) * H + h) * V + c] = o[c] / sum;
+  b->lse[h * b->tokens + b->cu[r] + t] = top + log(sum);
+}
+
+static void make_batch(rig *r, batch *b) {
+  int page = 0;
+  *b = (batch){.tokens = 0};
+  for (int i = 0; i < BATCH; i++) {
+    b->cu[i + 1] = b->tokens += FRESH[i];
+    for (int k = 0; k < TABLE; k++) b->table[i][k] = k * PAGE < CACHED[i] ? (page++ * 5) % 29 : -1;
+  }
+  const size_t T = (size_t)b->tokens;
+  b->q = draw_bits(r, T * H * QK, 0, 1);
+  b->kv = draw_bits(r, T * H * OUT, 0, 1);
+  b->k_pe = draw_bits(r, T * P, 0, 1);
+  b->w = draw_bits(r, H * OUT * R, 0, 0.125);
+  b->cache = draw_bits(r, 29 * PAGE * ROW, 0, 1);
+  b->d_q = put(r, b->q, T * H * QK * 2);
+  b->d_kv = put(r, b->kv, T * H * OUT * 2);
+  b->d_k_pe = put(r, b->k_pe, T * P * 2);
+  b->d_w = put(r, b->w, H * OUT * R * 2);
+  b->d_cache = put(r, b->cache, 29 * PAGE * ROW * 2);
+  b->d_table = put(r, b->table, sizeof b->table);
+  b->want = calloc(T * H * V, sizeof *b->want);
+  b->lse = calloc(T * H, sizeof *b->lse);
+  for (int i = 0; i < BATCH; i++)
+    for (int t = 0; t < FRESH[i]; t++)
+      for (int h = 0; h < H; h++) refer_row(b, i, t, h);
+}
+
+static void free_batch(batch *b) {
+  void *const all[] = {b->q, b->kv, b->k_pe, b->w, b->cache, b->want, b->lse};
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
+}
+
+static mlaf_chunked_prefill *make(rig *r, int32_t chunk) {
+  mlaf_chunked_prefill_desc d = MLAF_CHUNKED_PREFILL_DESC_INIT;
+  mlaf_chunked_prefill *c = NULL;
+  d.heads = H, d.nope = N, d.rope = P, d.vdim = V, d.rank = R, d.page_tokens = PAGE, d.chunk_tokens = chunk, d.tokens = 32;
+  must(r, mlaf_chunked_prefill_create(r->ctx, &d, &c), "create");
+  return c;
+}
+
+static mlaf_chunked_prefill_args args_of(const batch *b) {
+  mlaf_chunked_prefill_args a = MLAF_CHUNKED_PREFILL_ARGS_INIT;
+  a.fresh.scale = SCALE;
+  a.fresh.q = b->d_q;
+  a.fresh.k = b->d_kv;
+  a.fresh.v = (char *)b->d_kv + 2 * N;
+  a.fresh.k_token_stride = a.fresh.v_token_stride = H * OUT;
+  a.fresh.k_head_stride = a.fresh.v_head_stride = OUT;
+  a.fresh.k_pe = b->d_k_pe;
+  a.cached.cache = b->d_cache;
+  a.cached.num_pages = 29;
+  a.cached.table = b->d_table;
+  a.cached.table_stride = TABLE;
+  a.cached.w = b->d_w;
+  return a;
+}
+
+/* The batch in chunks of so many keys: o [T, H, V] and, where wanted, lse [H, T]; the number of chunks. */
+static int32_t run_batch(rig *r, const batch *b, int32_t chunk, uint16_t *o, float *lse) {
+  const size_t T = (size_t)b->tokens, bytes = T * H * V * 2;
+  int32_t words[1024];
+  mlaf_chunked_prefill *c = make(r, chunk);
+  mlaf_chunked_prefill_args a = args_of(b);
+  const size_t n = mlaf_chunked_prefill_words(c, BATCH, FRESH, CACHED);
+  assert_in_range(n, 1, 1024);
+  must(r, mlaf_chunked_prefill_schedule(c, BATCH, FRESH, CACHED, words, n), "schedule");
+  a.schedule = words;
+  a.schedule_device = put(r, words, n * sizeof *words);
+  a.workspace_size = mlaf_chunked_prefill_workspace(c, words);
+  /* Bounded by the chunk: keys and values of no more. */
+  assert_true(a.workspace_size <= (size_t)chunk * (H * OUT + P) * 2 + bytes + 2 * T * H * 4 + 5 * 256);
+  a.workspace = put(r, NULL, a.workspace_size);
+  must(r, mlaf_mem_fill(r->ctx, a.workspace, 0xff, a.workspace_size), "poison");
+  a.fresh.o = put(r, NULL, bytes);
+  must(r, mlaf_mem_fill(r->ctx, a.fresh.o, 0xff, bytes), "poison");
+  a.fresh.lse = lse ? put(r, NULL, T * H * 4) : NULL;
+  must(r, mlaf_chunked_prefill_execute(c, &a, NULL), "execute");
+  must(r, mlaf_sync(r->ctx, NULL), "sync");
+  get(r, o, a.fresh.o, bytes);
+  if (lse) get(r, lse, a.fresh.lse, T * H * 4);
+  const int32_t chunks = mlaf_chunked_prefill_chunks(words);
+  mlaf_chunked_prefill_destroy(c);
+  return chunks;
+}
+
+/* Largest relative error of a row. */
+static double row_error(const batch *b, const uint16_t *o) {
+  double worst = 0;
+  for (int row = 0; row < b->tokens * H; row++) {
+    double diff = 0, size = 0;
+    for (int i = row * V; i < (row + 1) * V; i++) {
+      diff += (ref_wide(o[i]) - b->want[i]) * (ref_wide(o[i]) - b->want[i]);
+      size += b->want[i] * b->want[i];
+    }
+    const double error = sqrt(diff / size);
+    if (!(error <= worst)) worst = isnan(error) ? INFINITY : error;
+  }
+  return worst;
+}
+
+/* A row of mla_prefill is within 5e-3 (twice its bound for all rows together). Each merge rounds to bf16 once more, 2^-9 of an
+ * element at most, and each chunk's own error has its share of weights only. */
+static void chunked_is_whole(void **state) {
+  rig *r = *state;
+  static const int32_t chunks_of[] = {1024, 48, 16, 7};
+  batch b;
+  make_batch(r, &b);
+  const size_t T = (size_t)b.tokens;
+  uint16_t *o = malloc(T * H * V * 2), *other = malloc(T * H * V * 2);
+  float *lse = malloc(T * H * 4);
+  for (size_t i = 0; i < sizeof chunks_of / sizeof *chunks_of; i++) {
+    const int32_t n = run_batch(r, &b, chunks_of[i], o, lse);
+    if (i == 0) assert_int_equal(n, 1);
+    else assert_true(n > (100 + 3 + 64 + 129) / chunks_of[i]);
+    const int merges = 129 / chunks_of[i] + 1; /* of the longest request */
+    const double error = row_error(&b, o), bound = 5e-3 + 0x1p-9 * sqrt(merges);
+    print_message("chunks of %d keys: %d, worst row %.2e\n", chunks_of[i], n, error);
+    if (!(error <= bound)) fail_msg("chunks of %d: error %g, bound %g", chunks_of[i], error, bound);
+    for (size_t k = 0; k < T * H; k++)
+      if (!(fabs((double)lse[k] - b.lse[k]) <= 1e-4)) fail_msg("chunks of %d: lse %zu is %g, reference %g", chunks_of[i], k,
+                                                              (double)lse[k], b.lse[k]);
+    run_batch(r, &b, chunks_of[i], other, NULL); /* the same with nobody asking for lse */
+    assert_memory_equal(o, other, T * H * V * 2);
+  }
+  free(o);
+  free(other);
+  free(lse);
+  free_batch(&b);
+}
+
+/* --- what is refused --- */
+
+static void says(rig *r, mlaf_status got, const char *part) {
+  char why[4096];
+  mlaf_ctx_last_message(r->ctx, why, sizeof why);
+  if (got != MLAF_E_ARG || !strstr(why, part)) fail_msg("%s: '%s', must name '%s'", mlaf_status_name(got), why, part);
+}
+
+static void refused(void **state) {
+  rig *r = *state;
+  mlaf_chunked_prefill *c = make(r, 64), *none = NULL;
+  mlaf_chunked_prefill_desc d = MLAF_CHUNKED_PREFILL_DESC_INIT;
+  d.heads = H, d.chunk_tokens = 0;
+  says(r, mlaf_chunked_prefill_create(r->ctx, &d, &none), "chunk_tokens");
+  d = (mlaf_chunked_prefill_desc){.struct_size = 8};
+  says(r, mlaf_chunked_prefill_create(r->ctx, &d, &none), "DESC_INIT");
+  assert_null(none);
+
+  const int32_t one = 1, minus = -1, many = 100;
+  int32_t words[128];
+  assert_int_equal(mlaf_chunked_prefill_words(c, 1, &one, &minus), 0);
+  says(r, mlaf_chunked_prefill_schedule(c, 1, &minus, &one, words, 128), "0 and up");
+  says(r, mlaf_chunked_prefill_schedule(c, 1, &one, &many, words, 5), "words");
+  must(r, mlaf_chunked_prefill_schedule(c, 1, &one, &many, words, 128), "schedule");
+  assert_int_equal(mlaf_chunked_prefill_chunks(words), 2);
+  mlaf_chunked_prefill_args a = MLAF_CHUNKED_PREFILL_ARGS_INIT;
+  char space[1];
+#define WRONG(change, part)                                                \
+  do {                                                                     \
+    a = (mlaf_chunked_prefill_args)MLAF_CHUNKED_PREFILL_ARGS_INIT;         \
+    a.schedule = a.schedule_device = words;                                \
+    a.cached.table = words;                                                \
+    a.workspace = (void *)(uintptr_t)256;                                  \
+    a.workspace_size = 1 << 30;                                            \
+    change;                                                                \
+    says(r, mlaf_chunked_prefill_execute(c, &a, NULL), part);              \
+  } while (0)
+  WRONG(a.struct_size = 4, "ARGS_INIT");
+  WRONG(a.flags = 1, "flags");
+  WRONG(a.schedule = (const int32_t *)(const void *)"none that is one", "schedule");
+  WRONG(a.schedule_device = NULL, "schedule_device");
+  WRONG(a.fresh.batch = 1, "fresh");
+  WRONG(a.cached.tokens = 1, "cached");
+  WRONG(a.cached.table = NULL, "table");
+  WRONG(a.workspace = space + 1, "workspace");
+  WRONG(a.workspace_size = 100, "workspace");
+  WRONG(a.fresh.scale = 0, "scale"); /* said by mla_prefill */
+  mlaf_chunked_prefill *smaller = make(r, 32);
+  a.schedule = words;
+  says(r, mlaf_chunked_prefill_execute(smaller, &a, NULL), "schedule");
+  assert_true(mlaf_chunked_prefill_workspace(smaller, words) == SIZE_MAX);
+  /* Nothing to do is no error. */
+  const int32_t zero = 0;
+  must(r, mlaf_chunked_prefill_schedule(c, 1, &zero, &many, words, 128), "schedule");
+  a = (mlaf_chunked_prefill_args)MLAF_CHUNKED_PREFILL_ARGS_INIT;
+  a.schedule = a.schedule_device = words;
+  must(r, mlaf_chunked_prefill_execute(c, &a, NULL), "nothing");
+  mlaf_chunked_prefill_destroy(smaller);
+  mlaf_chunked_prefill_destroy(c);
+  mlaf_chunked_prefill_destroy(NULL);
+}
+
+/* --- which form --- */
+
+/* Multiplications of one head for `n` new tokens over `keys` of context, rope columns P. */
+static double naive(double n, double keys, double rope) { return keys * 512 * 256 + n * keys * (256 + rope); }
+static double absorbed(double n, double keys, double rope) { return n * keys * (2 * 512 + rope) + n * 512 * 256; }
+
+static void crossover(void **state) {
+  /* DeepSeek-V3's: 128 at 512 keys, 146 at 1024, 164 at 4096, and no more than 171. GLM-5's goes to 398. */
+  assert_int_equal(mlaf_prefill_crossover(512, 128, 128, 512), 128);
+  assert_int_equal(mlaf_prefill_crossover(512, 128, 128, 1024), 147);
+  assert_int_equal(mlaf_prefill_crossover(512, 128, 128, 4096), 164);
+  assert_int_equal(mlaf_prefill_crossover(512, 128, 128, INT64_C(1) << 40), 171);
+  assert_int_equal(mlaf_prefill_crossover(512, 192, 256, INT64_C(1) << 40), 399);
+  assert_int_equal(mlaf_prefill_crossover(512, 128, 128, 0), 0);
+  assert_true(mlaf_prefill_crossover(64, 128, 128, INT64_C(1) << 40) == INT64_MAX); /* a latent smaller than K and V */
+  for (int64_t keys = 1; keys < 1 << 20; keys = keys * 3 + 1) {
+    const double n = (double)mlaf_prefill_crossover(512, 128, 128, keys), k = (double)keys;
+    assert_true(naive(n, k, 64) <= absorbed(n, k, 64) && naive(n - 1, k, 64) >= absorbed(n - 1, k, 64));
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(schedules_hold_every_key_once), cmocka_unit_test(crossover),
+                                     cmocka_unit_test(chunked_is_whole), cmocka_unit_test(refused)};
+  return cmocka_run_group_tests(tests, rig_open, rig_close);
+}

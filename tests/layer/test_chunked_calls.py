@@ -1,0 +1,89 @@
+"""Prefill over a cached context from Python, with plain buffers on the emulator, against plain Python."""
+import math
+import random
+import unittest
+
+import mlaforge
+from buffers import Buffer, bf16, values, wide
+
+HEADS, NOPE, ROPE, VDIM, RANK, PAGE = 2, 32, 32, 64, 64, 16
+OUT, QK, ROW = NOPE + VDIM, NOPE + ROPE, RANK + ROPE
+FRESH, CACHED, TABLE = [3, 0, 2], [20, 5, 0], [[4, 1], [0, -1], [-1, -1]]
+
+
+class ChunkedPrefillTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.ctx = mlaforge.Context(device="emu:gfx942")
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.ctx.close()
+
+    def tensor(self, *shape, size=1.0):
+        bits = [bf16(self.rng.gauss(0, size)) for _ in range(math.prod(shape))]
+        return Buffer(self.ctx, shape, "bfloat16", bits), [wide(b) for b in bits]
+
+    def expected(self, q, kv, k_pe, w, cache, scale):
+        """o[t][h] as lists."""
+        first, out = 0, []
+        for r, n in enumerate(FRESH):
+            cached = []
+            for j in range(CACHED[r]):
+                row = cache[(TABLE[r][j // PAGE] * PAGE + j % PAGE) * ROW:][:ROW]
+                made = [wide(bf16(sum(a * b for a, b in zip(w[i * RANK:], row[:RANK])))) for i in range(HEADS * OUT)]
+                cached.append((made, row[RANK:]))
+            for t in range(first, first + n):
+                own = [(kv[i * HEADS * OUT:][:HEADS * OUT], k_pe[i * ROPE:][:ROPE]) for i in range(first, t + 1)]
+                for h in range(HEADS):
+                    keys = [(made[h * OUT:h * OUT + NOPE] + pe, made[h * OUT + NOPE:(h + 1) * OUT]) for made, pe in cached + own]
+                    query = q[(t * HEADS + h) * QK:][:QK]
+                    scores = [scale * sum(a * b for a, b in zip(query, k)) for k, _ in keys]
+                    p = [math.exp(s - max(scores)) for s in scores]
+                    out.append([sum(x * v[c] for x, (_, v) in zip(p, keys)) / sum(p) for c in range(VDIM)])
+            first += n
+        return out
+
+    def test_chunks(self):
+        self.rng = random.Random(2)
+        tokens = sum(FRESH)
+        (q, q_rows), (kv, kv_rows), (k_pe, pe_rows) = self.tensor(tokens, HEADS, QK), self.tensor(tokens, HEADS, OUT), self.tensor(tokens, ROPE)
+        (w, w_rows), (cache, cache_rows) = self.tensor(HEADS * OUT, RANK, size=0.125), self.tensor(6, PAGE, ROW)
+        table = Buffer(self.ctx, (3, 2), "int32", [page for row in TABLE for page in row])
+        k = View(kv, (tokens, HEADS, NOPE), 0)
+        v = View(kv, (tokens, HEADS, VDIM), NOPE)
+        want = self.expected(q_rows, kv_rows, pe_rows, w_rows, cache_rows, 0.1)
+        with mlaforge.ChunkedPrefill(HEADS, NOPE, ROPE, VDIM, RANK, page_tokens=PAGE, chunk_tokens=16, batch=2, tokens=4, ctx=self.ctx) as c:
+            schedule = c.schedule(FRESH, CACHED)
+            self.assertEqual(schedule.chunks, 2)
+            out = Buffer(self.ctx, (tokens, HEADS, VDIM), "bfloat16", [0xffff] * (tokens * HEADS * VDIM))
+            c(schedule, q, k, k_pe, v, cache, table, w, 0.1, out=out)
+            got = [wide(b) for b in values(out)]
+            for i, row in enumerate(want):
+                self.assertLessEqual(math.dist(got[i * VDIM:][:VDIM], row), 1e-2 * math.hypot(*row), f"row {i}")
+            with self.assertRaisesRegex(mlaforge.MlafError, "0 and up"):
+                c.schedule([1], [-1])
+            with self.assertRaisesRegex(mlaforge.MlafError, "pages of 32"):
+                c(schedule, q, k, k_pe, v, Buffer(self.ctx, (3, 2 * PAGE, ROW), "bfloat16", [0] * (6 * PAGE * ROW)), table, w, out=out)
+            with self.assertRaisesRegex(mlaforge.MlafError, "q has the shape"):
+                c(schedule, k, k, k_pe, v, cache, table, w, out=out)
+
+    def test_crossover(self):
+        self.assertEqual(mlaforge.prefill_crossover(512, 128, 128, 512), 128)
+
+
+class View:
+    """Columns of a buffer's rows."""
+
+    def __init__(self, buffer, shape, first):
+        self._buffer, self.shape, self.dtype, self._first = buffer, shape, buffer.dtype, first
+
+    def data_ptr(self):
+        return self._buffer.data_ptr() + 2 * self._first
+
+    def stride(self):
+        return self._buffer.stride()
+
+
+if __name__ == "__main__":
+    unittest.main()
