@@ -1,10 +1,11 @@
 // The order of those steps over the blocks of a piece: the picture in the template.
 // Blocks of one piece, as A. q_done() is called when Q is no longer needed in shared memory.
-//@ needs("FIRST_ISSUED", "O_COLS", "P_READY", "ROPE", "SCORES_ISSUED")
-//@ local args = rotates and "const mlaf_decode_args& a, " or ""
+//@ needs("FIRST_ISSUED", "P_READY", "ROPE", "SCORES_ISSUED")
+//@ local args = (rotates and "const mlaf_decode_args& a, " or "") .. "math& c, int blocks, const u32 (&q_last)[4][4], "
+//@   .. "rows_state& r, float (&o)[2][O_COLS / 2], DONE q_done"
 //@ local function rotate(text) if rotates then emit(text) end end -- while the other warpgroup multiplies
 template <typename DONE>
-MLAF_DEV void blocks_as_a(${args}math& c, int blocks, const u32 (&q_last)[4][4], rows_state& r, float (&o)[2][O_COLS / 2], DONE q_done) {
+MLAF_DEV void blocks_as_a(${args}) {
   const int mine = (blocks + 1) / 2, others = blocks / 2;
   float s[32], m[2];
   u32 p[4][4];
@@ -83,7 +84,7 @@ MLAF_DEV void blocks_as_a(${args}math& c, int blocks, const u32 (&q_last)[4][4],
 }
 
 template <typename DONE>
-MLAF_DEV void blocks_as_b(${args}math& c, int blocks, const u32 (&q_last)[4][4], rows_state& r, float (&o)[2][O_COLS / 2], DONE q_done) {
+MLAF_DEV void blocks_as_b(${args}) {
   const int mine = blocks / 2, others = (blocks + 1) / 2;
   float s[32], m[2];
   u32 p[4][4];

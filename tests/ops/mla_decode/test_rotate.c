@@ -1,4 +1,4 @@
-/* Rotation of keys as they are read: the reference by its definition, arguments, kernels on emulators, and what is wrong in one. */
+/* Rotation of keys as they are read: the reference by its definition, arguments, kernels on emulators, and mistakes in one. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,8 +12,8 @@
 
 /* --- the reference --- */
 
-/* A cache of TOKENS tokens in one page, of 32 + rope columns. Column 0 of all but one is so far off that only that one counts, and a
- * query of one column more reads one column of its key: the LSE is its value. */
+/* A cache of TOKENS tokens in one page, of 32 + rope columns. Column 0 of all but one is so far off that only that one counts, and
+ * a query of one column more reads one column of its key: the LSE is its value. */
 enum { TOKENS = 7, RANK = 32, COLUMNS = RANK + 64 };
 typedef struct small {
   uint16_t q[COLUMNS], kv[TOKENS * COLUMNS];
@@ -80,8 +80,8 @@ static void the_reference_rotates(void **state) {
 
 /* --- the AMD challenge of 2025 --- */
 
-/* Its chain rounds frequency, angle, cosine, sine, products and sums to bf16. The table holds the first four, the kernel rounds only
- * the sum: what attention then gives is within the challenge's tolerance, which exact angles miss. */
+/* Its chain rounds frequency, angle, cosine, sine, products and sums to bf16. The table holds the first four, the kernel rounds
+ * only the sum: what attention then gives is within the challenge's tolerance, which exact angles miss. */
 static float bf16(double x) { return mlaf_decode16(MLAF_BF16, mlaf_encode16(MLAF_BF16, (float)x)); }
 
 static void fill_angles(float *table, int rows, int rope, bool exact) {
@@ -116,7 +116,8 @@ static void the_challenge_is_met(void **state) {
   enum { HEADS = 2, COLUMNS_OF_O = 512 };
   static double want[HEADS * COLUMNS_OF_O], got[2][HEADS * COLUMNS_OF_O], lse[HEADS];
   for (size_t i = 0; i < sizeof prefills / sizeof *prefills; i++) {
-    mlaf_case_spec spec = {.name = "challenge", .seed = i, .n = 1, .q_lens = {1}, .kv_lens = {prefills[i] + 1}, .score_std = sqrt(3)};
+    mlaf_case_spec spec = {.name = "challenge", .seed = i, .n = 1, .q_lens = {1}, .kv_lens = {prefills[i] + 1},
+                           .score_std = sqrt(3)};
     mlaf_testcase *t = NULL;
     int missed[2] = {0, 0};
     assert_int_equal(mlaf_problem_parse("mla_decode:h2,r512,p64,bf16,rope_halves,page64", &spec.problem, NULL, 0), MLAF_OK);

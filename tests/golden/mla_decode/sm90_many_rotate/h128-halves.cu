@@ -14,8 +14,8 @@
 //   rotate = 2
 //   schedule = fitted
 // regenerate: lua5.4 gen/cli.lua render mla_decode/sm90_many_rotate target=sm_90a causal=0 cluster=2 dtype=bf16 heads=128 page_size=64 q_len=1 rank=512 rope=64 rotate=2 schedule=fitted
-// MLA decode for many query rows on Hopper over a cache whose rope columns are not rotated: mla_decode/sm90_many.cu.in, whose math
-// warpgroups rotate those of their own blocks by a table of cosines and sines (mla_decode/lib/rotate.h).
+// MLA decode for many query rows on Hopper over a cache whose rope columns are not rotated: mla_decode/sm90_many.cu.in, whose
+// math warpgroups rotate those of their own blocks by a table of cosines and sines (mla_decode/lib/rotate.h).
 // MLA decode for many query rows on Hopper: 64 rows (token, head) a block, O split by columns over two warpgroups.
 //
 //   warpgroup 0   loaders. warp 0: columns of the left half, 1: right half, 2: rope, 3: Q, and what others must know of a piece
