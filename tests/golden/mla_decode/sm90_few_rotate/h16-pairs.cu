@@ -1,10 +1,10 @@
-// Generated from templates/mla_decode/sm90_few.cu.in by mlaforge. Do not edit: change the template.
+// Generated from templates/mla_decode/sm90_few_rotate.cu.in by mlaforge. Do not edit: change the template.
 // template_hash: (not part of a golden)
 // target: sm_90a
-// symbol: mlaf_mla_decode_sm90_few_9579d4ee
+// symbol: mlaf_mla_decode_sm90_few_rotate_56cfc7f9
 // parameters:
 //   causal = 0
-//   cluster = 16
+//   cluster = 2
 //   dtype = bf16
 //   heads = 16
 //   load = tma
@@ -12,10 +12,13 @@
 //   q_len = 1
 //   rank = 512
 //   rope = 64
+//   rotate = 1
 //   rows = 16
-//   schedule = splits
-//   wgs = 1
-// regenerate: lua5.4 gen/cli.lua render mla_decode/sm90_few target=sm_90a causal=0 cluster=16 dtype=bf16 heads=16 load=tma page_size=64 q_len=1 rank=512 rope=64 rows=16 schedule=splits wgs=1
+//   schedule = fitted
+//   wgs = 2
+// regenerate: lua5.4 gen/cli.lua render mla_decode/sm90_few_rotate target=sm_90a causal=0 cluster=2 dtype=bf16 heads=16 load=tma page_size=64 q_len=1 rank=512 rope=64 rotate=1 rows=16 schedule=fitted wgs=2
+// MLA decode for few query rows on Hopper over a cache whose rope columns are not rotated: mla_decode/sm90_few.cu.in, whose math
+// warpgroups rotate each tile's by a table of cosines and sines (mla_decode/lib/rotate.h).
 // MLA decode for few query rows on Hopper, transposed: cached tokens are the M of every matrix product, query rows its N.
 //
 // A block owns N query rows of a request (row r = token r/H, head r%H) and a piece of its tokens. A tile is 64 tokens x all
@@ -55,7 +58,7 @@
 #define MLAF_BF16 1
 // [templates/lib/cuda.h]
 // [templates/lib/cuda_number.h]
-// [templates/mla_decode/lib/args.h]
+// [templates/mla_decode/lib/args_rotate.h]
 // What this kernel wants of its launch, for the runtime to read from the code object, and its parameter block. The includer
 // hands over `launch`: shared (bytes of dynamic shared memory), and where wanted cluster ({x, y, z}, or x), maps (list of { of,
 // cols, rows, swizzle }), and 0 or 1 of: overlaps, turns, meets, fits. runtime/device/kernel_launch.h says what each
@@ -67,8 +70,8 @@ struct mlaf_kernel_launch {
   u32 magic, size, dynamic_shared, cluster[3], flags, schedule, reserved[3], n_maps;
   mlaf_map_want maps[8];
 };
-extern "C" __device__ const mlaf_kernel_launch mlaf_mla_decode_sm90_few_9579d4ee_launch = {0x314b4c4du, sizeof(mlaf_kernel_launch), 231276,
-    {1, 16, 1}, 1, 0, {}, 3,
+extern "C" __device__ const mlaf_kernel_launch mlaf_mla_decode_sm90_few_rotate_56cfc7f9_launch = {0x314b4c4du, sizeof(mlaf_kernel_launch), 232100,
+    {1, 2, 1}, 13, 0, {}, 3,
     {{3, 64, 16, 128}, {1, 64, 64, 128}, {2, 64, 64, 128}}};
 struct __align__(64) mlaf_tensor_map {
   u64 opaque[16];
@@ -84,12 +87,12 @@ struct mlaf_decode_params {
 
 constexpr int H = 16, Q_LEN = 1, R = 512, ROPE = 64, PAGE = 64, SUB = 64, SUBS = 64 / SUB;
 constexpr bool CAUSAL = 0, TMA = 1;
-constexpr int N = 16, W = 1, C = 16;
-constexpr int NV = R / 64, NB = 9, BOX = 8192, RING = 25; // boxes of V, of a tile, of the ring
+constexpr int N = 16, W = 2, C = 2;
+constexpr int NV = R / 64, NB = 9, BOX = 8192, RING = 23; // boxes of V, of a tile, of the ring
 constexpr int COLS = N / 4; // columns of S^T and O^T that a thread has a part of: 8j + 2 (lane%4) + i at [2j + i]
 // Q and the facts of a piece, in one place or two in turns. Columns of O that go through shared memory at a time: through the
 // piece's Q while the ring is in use.
-constexpr int PLACES = 1, Q_BYTES = 18432, OUT_COLS = 256;
+constexpr int PLACES = 2, Q_BYTES = 18432, OUT_COLS = 256;
 struct shared_memory { // from the first multiple of 1024 on
   char ring[RING][BOX], q[PLACES][Q_BYTES], p[W][128 * N]; // swizzled; P^T of each warpgroup
   float state[N][C][4];                     // of each row: maximum, sums, as the blocks of the cluster send them
@@ -102,7 +105,7 @@ struct shared_memory { // from the first multiple of 1024 on
 };
 constexpr int Q_AT = AT(q), P_AT = AT(p), STATE_AT = AT(state), TOPS_AT = AT(tops), BARS_AT = AT(full), BAD_AT = AT(bad);
 constexpr int FULL_Q_AT = AT(full_q), EMPTY_Q_AT = AT(empty_q), ENDS_AT = AT(ends), MET_AT = AT(met), FACTS_AT = AT(facts);
-static_assert(BAD_AT + 4 * RING + 1024 == 231276, "plans/sm90_few.lua counts otherwise");
+static_assert(BAD_AT + 4 * RING + 1024 == 232100, "plans/sm90_few.lua counts otherwise");
 constexpr int WARPS_AT = P_AT, FACTOR_AT = P_AT + 64 * N; // at a piece's end: row states of a group's warps in half of its P
 constexpr int LAND_AT = 33024; // O that other blocks of the cluster send, in the place of ring and Q
 constexpr int SCORED = 6;                // named barriers: this warpgroup may score its next tile
@@ -121,6 +124,105 @@ MLAF_DEV void mma(float (&d)[N / 2], u64 a, u64 b, bool add) {
       : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7])
       : "l"(a), "l"(b), "r"((u32)add), "n"(TransA));
 }
+// Rotation of a key's rope columns by its position. Pair i of P/2 turns by the angle whose cosine and sine the table's row of the
+// position has at i and at P/2 + i:
+//
+//   pairs    columns 2i and 2i+1: eight pairs, 8u .. 8u+7, are the neighbouring 16-byte chunks 2u and 2u+1 of the columns
+//   halves   columns i and P/2 + i:                        the chunks u and u + P/16
+//
+//   x' = x cos - y sin,  y' = y cos + x sin      in fp32: the product with the sine is rounded, the other one fused with the sum;
+//                                                then to the 16-bit type, to nearest even
+//
+// which is what mla_append does, and the reference: a key rotated here is, to the bit, the key that a rotated cache would hold.
+// The includer has u32, pack2 and its kin; it hands over style ("pairs" or "halves"), and `fma`, how the target writes a fused
+// multiply-add.
+struct rotation { // what eight pairs turn by
+  float cos[8], sin[8];
+};
+
+MLAF_DEV void turn_pair(float& x, float& y, float cos, float sin) {
+  const float across = y * sin, back = x * sin;
+  x = __fmaf_rn(x, cos, -across);
+  y = __fmaf_rn(y, cos, back);
+}
+
+// Two chunks of four words each: eight pairs.
+MLAF_DEV void turn_chunks(u32 (&a)[4], u32 (&b)[4], const rotation& t) {
+#pragma unroll
+  for (int k = 0; k < 4; k++) {
+    float p = unpack_lo(a[k]), q = unpack_hi(a[k]), r = unpack_lo(b[k]), s = unpack_hi(b[k]);
+    turn_pair(p, q, t.cos[k], t.sin[k]);
+    turn_pair(r, s, t.cos[4 + k], t.sin[4 + k]);
+    a[k] = pack2(p, q);
+    b[k] = pack2(r, s);
+  }
+}
+// Rotation of the rope columns of a tile of keys that lies in shared memory, in place, by all threads of a team
+// (mla_decode/lib/rotate.h), in units of eight pairs. A thread asks for its part of the table while the tile is still on its way.
+// Handed over: style.
+constexpr int ROTATE_UNITS = ROPE / 16, ROTATE_HALF = ROPE / 2; // of a key
+constexpr int ROTATE_FIRST = 2, ROTATE_APART = 1; // chunks
+
+template <int TOKENS, int THREADS>
+struct tile_rotation {
+  static constexpr int EACH = (TOKENS * ROTATE_UNITS + THREADS - 1) / THREADS; // units of a thread
+  rotation t[EACH];
+};
+
+// Of a unit of the key at `position`. Behind the table: NaN, so that nothing faults and nobody takes it for an answer.
+MLAF_DEV rotation load_rotation(const float* table, int rows, int position, int unit) {
+  rotation r;
+  const float4* const at = (const float4*)(table + (i64)position * ROPE + 8 * unit);
+  const bool there = (u32)position < (u32)rows;
+  const float4 none = make_float4(not_a_number(), not_a_number(), not_a_number(), not_a_number());
+#pragma unroll
+  for (int k = 0; k < 2; k++) {
+    const float4 c = there ? at[k] : none, s = there ? at[k + ROTATE_HALF / 4] : none;
+    r.cos[4 * k] = c.x, r.cos[4 * k + 1] = c.y, r.cos[4 * k + 2] = c.z, r.cos[4 * k + 3] = c.w;
+    r.sin[4 * k] = s.x, r.sin[4 * k + 1] = s.y, r.sin[4 * k + 2] = s.z, r.sin[4 * k + 3] = s.w;
+  }
+  return r;
+}
+
+// What thread `thread` of THREADS needs of a tile of TOKENS keys whose first is at `position`.
+template <int TOKENS, int THREADS>
+MLAF_DEV void load_rotations(tile_rotation<TOKENS, THREADS>& r, const float* table, int rows, int position, int thread) {
+#pragma unroll
+  for (int k = 0; k < r.EACH; k++) {
+    const int i = thread + k * THREADS;
+    if (TOKENS * ROTATE_UNITS % THREADS == 0 || i < TOKENS * ROTATE_UNITS)
+      r.t[k] = load_rotation(table, rows, position + i / ROTATE_UNITS, i % ROTATE_UNITS);
+  }
+}
+
+MLAF_DEV void load_words(u32 (&x)[4], u32 at) {
+  asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(x[0]), "=r"(x[1]), "=r"(x[2]), "=r"(x[3]) : "r"(at) : "memory");
+}
+MLAF_DEV void store_words(u32 at, const u32 (&x)[4]) {
+  asm volatile("st.shared.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"(at), "r"(x[0]), "r"(x[1]), "r"(x[2]), "r"(x[3]) : "memory");
+}
+
+// place(token, chunk): the address of 16 bytes of the key's rope columns.
+template <int TOKENS, int THREADS, class Place>
+MLAF_DEV void rotate_tile(const tile_rotation<TOKENS, THREADS>& r, int thread, Place place) {
+#pragma unroll
+  for (int k = 0; k < r.EACH; k++) {
+    const int i = thread + k * THREADS, token = i / ROTATE_UNITS, chunk = i % ROTATE_UNITS * ROTATE_FIRST;
+    if (TOKENS * ROTATE_UNITS % THREADS != 0 && i >= TOKENS * ROTATE_UNITS) break;
+    u32 a[4], b[4];
+    load_words(a, place(token, chunk));
+    load_words(b, place(token, chunk + ROTATE_APART));
+    turn_chunks(a, b, r.t[k]);
+    store_words(place(token, chunk), a);
+    store_words(place(token, chunk + ROTATE_APART), b);
+  }
+}
+// [templates/mla_decode/sm90_few/rotate.h]
+#define MEET_ROWS N
+#define PART ((int)(blockIdx.z * gridDim.y + blockIdx.y))
+#define FIT_CUT 500
+// [templates/mla_decode/lib/fit.h]
+// [templates/mla_decode/lib/meet.h]
 // What a block does, and where in the ring. The includer has the constants N, H, C, Q_LEN, PAGE, NB, RING and
 // BARS_AT, and says whether the schedule is `fitted`, and whether parts `meet` (mla_decode/lib/meet.h) or always leave what they
 // cut to a combine kernel.
@@ -136,6 +238,8 @@ struct work {
   const int* pages;
   i64 part;       // partials: row of the request's row 0 in part_o and part_lse; -1: straight to the output
   bool bad;       // no page may be read
+  int whom;       // parts before this one whose pieces of the request this block adds (mla_decode/lib/meet.h)
+  bool whole;     // lengths are alike: this is the block's only piece, of its own request
 };
 
 struct walk {
@@ -146,14 +250,35 @@ struct walk {
 
 MLAF_DEV void begin_walk(const mlaf_decode_args& a, walk& at) {
   at.done = (int)blockIdx.z >= a.batch;
-  at.whole = true;
-  at.mine = schedule_entry(&a, blockIdx.z);
+  at.mine = schedule_entry(&a, smaller((int)blockIdx.z, a.batch - 1)); // on their way while the table is looked through
+  const int slots = fit_slots(&a), parts = smaller(slots, (int)(gridDim.y * gridDim.z));
+  at.whole = !fit_cuts(&a, PAGE, gridDim.y, slots, parts, 0);
+  const bool tells = blockIdx.x == 0 && threadIdx.x % 32 == 0 && a.part_o && fit_apart(&a);
+  if (PART == 0 && tells) fit_tell(a.part_o, at.whole ? 0 : parts);
+  if (at.whole) return;
+  if (PART < parts && tells) fit_list(a.part_o, PART, -1);
+  at.part = meet_open(&a, PAGE, PART, parts);
+  if (PART >= parts) at.part.request = -1;
 }
 
 // The block's next piece. The same sequence in every warp.
 MLAF_DEV bool next_work(const mlaf_decode_args& a, walk& at, work& w) {
   for (;;) {
     int q_begin, first_page, slot;
+    w.whole = at.whole;
+    if (!at.whole) {
+      mlaf_piece x;
+      if (!meet_next(&a, PAGE, &at.part, &x, fit_apart(&a), &w.whom)) return false;
+      if (fit_goes_on(&x) && blockIdx.x == 0 && threadIdx.x % 32 == 0 && a.part_o && fit_apart(&a))
+        fit_list(a.part_o, PART, x.request);
+      q_begin = x.qo;
+      w.n = smaller(x.q_tokens, Q_LEN);
+      first_page = x.first_page;
+      w.tokens = x.tokens;
+      w.begin = x.begin;
+      w.end = x.end;
+      slot = x.slot;
+    } else
     {
       if (at.done) return false;
       at.done = true;
@@ -165,7 +290,7 @@ MLAF_DEV bool next_work(const mlaf_decode_args& a, walk& at, work& w) {
       const u32 tiles = ((u32)w.tokens + 63) / 64, each = tiles / (u32)shares, more = tiles - each * (u32)shares;
       w.begin = 64 * (int)(each * (u32)share + smaller((u32)share, more));
       w.end = smaller(w.tokens, w.begin + 64 * (int)(each + ((u32)share < more)));
-      slot = a.splits == 1 ? -1 : (int)blockIdx.y / C;
+      slot = fit_splits(&a) == 1 ? -1 : (int)blockIdx.y / C;
     }
     w.row0 = blockIdx.x * N;
     if (w.n * H <= w.row0) continue;
@@ -222,6 +347,7 @@ MLAF_DEV void fetch_q(const mlaf_decode_args& a, i64 row, int rows) {
 // say serves only to ask, which is harmless for any address; loads go past L1, which would keep what they brought.
 MLAF_DEV void look_ahead(const mlaf_decode_args& a) {
   const int lane = threadIdx.x % 32, request = smaller((int)blockIdx.z, a.batch - 1);
+  for (int i = 32 * lane; i < a.batch; i += 32 * 32) fetch_line(a.kv_indptr + i);
   if (lane == 0) fetch_line(a.kv_last_page_lens + request);
   const int q_begin = load_past_l1(a.qo_indptr + request), first = load_past_l1(a.kv_indptr + request);
   const int pages = load_past_l1(a.kv_indptr + request + 1) - first;
@@ -251,6 +377,20 @@ MLAF_DEV void announce(const mlaf_tensor_map* maps, char* base, u32 smem, int k,
   }
   __syncwarp();
   if (lane < NB && !none) copy_box(smem + q_at(k) + lane * (N * 128), maps, 64 * lane, (int)w.row, full);
+}
+
+// ---- What earlier parts have of the block's last piece (mla_decode/lib/meet.h)
+// ----------------------------------------------------- By one warp while math is at its tiles: takes the words, and asks for the
+// pieces into L2, should they have left it.
+MLAF_DEV void meet(const mlaf_decode_args& a, const work& w, u32 smem) {
+  for (int k = threadIdx.x & 31; k < meet_count(w.whom); k += 32) {
+    const int p = meet_part(PART, w.whom, k);
+    meet_take(word_of(a, p), a.part_lse + part_row(p), w.rows);
+    fetch_bytes((const char*)(a.part_o + part_row(p) * R), w.rows * R * 4);
+    fetch_line(a.part_lse + part_row(p));
+  }
+  __syncwarp();
+  barrier_arrive_if((threadIdx.x & 31) == 0, smem + MET_AT);
 }
 
 // ---- Producer ---------------------------------------------------------------------------------------------------------
@@ -297,6 +437,7 @@ MLAF_DEV void produce(const mlaf_decode_args& a, const mlaf_tensor_map* maps, u3
       advance(at, NB);
       at.tile++;
     }
+    if (warp == 3 && !where.whole && w.whom > 0) meet(a, w, smem);
     if (where.whole) return;
   }
 }
@@ -377,7 +518,7 @@ MLAF_DEV void store_p(const float (&s)[N / 2], row_state& r, u32 p) {
 // next tile, and may wait for its boxes now. A barrier's one bit of parity tells a phase from the one before only where that
 // one is known to be over; where the ring is no multiple of the warpgroups' tiles, a slot's last phase was the other
 // warpgroup's.
-MLAF_DEV int scores(u32 smem, u32 q_place, const place& at, float (&s)[N / 2], int group, bool tell) {
+MLAF_DEV int scores(u32 smem, u32 q_place, const place& at, float (&s)[N / 2], int group, bool tell, const tile_angles& angles) {
   const u64 ring = matrix(smem, 16, 1024, 1), q = matrix(q_place, 16, 1024, 1);
   int slot = at.slot;
   u32 lap = at.lap;
@@ -389,6 +530,7 @@ MLAF_DEV int scores(u32 smem, u32 q_place, const place& at, float (&s)[N / 2], i
     }
     barrier_wait(full_barrier(smem, slot), lap);
     if (ORDERED && b == NB - 1) named_arrive_if(tell, SCORED + (group ^ 1), 256);
+    if (b == NV) rotate_box(angles, smem + BOX * slot, group);
     if (!TMA) fence_async();
     mma_begin();
 #pragma unroll
@@ -440,7 +582,8 @@ MLAF_DEV void compute(const mlaf_decode_args& a, const work& w, char* base, u32 
   for (int t = group; t < tiles; t += W) {
     float s[N / 2];
     if (ORDERED && t > 0) named_sync(SCORED + group, 256);
-    const int last = scores(smem, q_place, at, s, group, t + 1 < tiles);
+    const tile_angles angles = angles_of(a, w.begin + 64 * t);
+    const int last = scores(smem, q_place, at, s, group, t + 1 < tiles, angles);
     if (((volatile int*)(base + BAD_AT))[at.slot] == at.tile) poison(r); // a page id that is none
     if (ROPE > 0) barrier_arrive_if(lane == 0, empty_barrier(smem, last));
     const int token0 = w.begin + 64 * t, valid = w.end - token0;
@@ -642,12 +785,82 @@ MLAF_DEV void finish(const mlaf_decode_args& a, const work& w, char* base, u32 s
     finish<C, WIDTH, FIRST + WIDTH / 64>(a, w, base, smem, place_of_o, group, cta_id, r, o);
 }
 
+// A piece that goes on in earlier parts, the block's last: all of O at once, through the ring, which nobody uses any more. To
+// the partials if it goes on in a later part, too; else pieces of the others are added, and it is the request's O.
+MLAF_DEV void finish_last(const mlaf_decode_args& a, const work& w, char* base, u32 smem, int group, const row_state& r,
+                          const float (&o)[NV][N / 2]) {
+  constexpr int EACH = (N * R / 4 + T - 1) / T, MOST = N <= 16 ? 8 : 4, AT_ONCE = EACH < MOST ? EACH : MOST; // units of 4 columns
+  constexpr int PIECES = 2; // under way together: a thread's loads take as long as one piece's bytes
+  const int units = w.rows * (R / 4);
+  gather_o<0, R>(base, base, group, r, o);
+  named_sync(3, 128 * W);
+  const int others = meet_count(w.whom);
+  if (others > 0) barrier_wait(smem + MET_AT, 0);
+#pragma unroll 1
+  for (int first = 0; first < EACH; first += AT_ONCE) {
+    float4 y[AT_ONCE];
+    float m[AT_ONCE], sum[AT_ONCE];
+    auto unit = [&](int k) { return (first + k) * T + (int)threadIdx.x; };
+#pragma unroll
+    for (int k = 0; k < AT_ONCE; k++) {
+      const int i = unit(k), n = smaller(i / (R / 4), N - 1);
+      const float4 state = ((const float4*)(base + STATE_AT))[n];
+      const float4 x = *(const float4*)(base + 4 * (n * (R + 4) + i % (R / 4) * 4));
+      const float factor = state.y == 0.0f ? 0.0f : state.y / state.z;
+      m[k] = state.x, sum[k] = state.y;
+      y[k] = make_float4(x.x * factor, x.y * factor, x.z * factor, x.w * factor);
+    }
+#pragma unroll 1
+    for (int other = 0; other < others; other += PIECES) {
+      float4 x[PIECES][AT_ONCE];
+      float lse[PIECES][AT_ONCE];
+#pragma unroll
+      for (int j = 0; j < PIECES; j++) {
+        const int p = meet_part(PART, w.whom, smaller(other + j, others - 1));
+#pragma unroll
+        for (int k = 0; k < AT_ONCE; k++) {
+          const i64 row = part_row(p) + smaller(unit(k), units - 1) / (R / 4);
+          lse[j][k] = other + j < others ? a.part_lse[row] : minus_inf();
+          x[j][k] = *(const float4*)(a.part_o + row * R + unit(k) % (R / 4) * 4);
+        }
+      }
+#pragma unroll
+      for (int j = 0; j < PIECES; j++)
+#pragma unroll
+        for (int k = 0; k < AT_ONCE; k++) {
+          const float top = fmaxf(m[k], lse[j][k]), mine = exp2_fast(m[k] - top);
+          const float its = other + j < others ? exp2_fast(lse[j][k] - top) : 0.0f;
+          const float4 z = x[j][k];
+          m[k] = top;
+          sum[k] = sum[k] * mine + its;
+          y[k] = make_float4(y[k].x * mine + z.x * its, y[k].y * mine + z.y * its, y[k].z * mine + z.z * its,
+                             y[k].w * mine + z.w * its);
+        }
+    }
+#pragma unroll
+    for (int k = 0; k < AT_ONCE; k++) {
+      const int i = unit(k), n = i / (R / 4), column = i % (R / 4) * 4;
+      if (i >= units) break;
+      const float by = sum[k] == 0.0f ? 0.0f : 1.0f / sum[k], lse = m[k] + log2_fast(sum[k]);
+      const float4 z = make_float4(y[k].x * by, y[k].y * by, y[k].z * by, y[k].w * by);
+      if (w.part >= 0) store_kept(a.part_o + (w.part + w.row0 + n) * R + column, z);
+      else store_kept(a.o + 2 * ((w.row + n) * R + column), make_uint2(pack2(z.x, z.y), pack2(z.z, z.w)));
+      if (column > 0) continue;
+      if (w.part >= 0) a.part_lse[w.part + w.row0 + n] = lse;
+      else if (a.lse) a.lse[w.row + n] = lse * LN_2;
+    }
+  }
+  named_sync(3, 128 * W);
+}
+
 MLAF_DEV void attend(const mlaf_decode_args& a, char* base, u32 smem, int group, int cta_id) {
 #pragma unroll 1
   for (int k = 0;; k++) {
     barrier_wait(smem + FULL_Q_AT + 8 * (k % PLACES), k / PLACES & 1);
     const facts& known = facts_of(base, k);
+    if (C > 1 && k == 0 && (known.none || !known.w.whole)) cluster_wait(); // each block works on its own, or has no work
     if (known.none) return;
+    if (k == 0 && !known.w.whole && !fit_apart(&a) && threadIdx.x == 0) meet_begin(a);
     row_state r;
     float o[NV][N / 2];
 #pragma unroll
@@ -662,25 +875,33 @@ MLAF_DEV void attend(const mlaf_decode_args& a, char* base, u32 smem, int group,
       for (int j = 0; j < N / 2; j++) o[i][j] = 0.0f;
     const work w = known.w;
     compute(a, w, base, smem, smem + q_at(k), group, known.at, r, o);
-    merge_states<C>(base, smem, group, cta_id, r);
-    finish<C, R, 0>(a, known.w, base, smem, base, group, cta_id, r, o);
-    return;
+    if (known.w.whole) {
+      merge_states<C>(base, smem, group, cta_id, r);
+      finish<C, R, 0>(a, known.w, base, smem, base, group, cta_id, r, o);
+      return;
+    }
+    merge_states<1>(base, smem, group, 0, r);
+    if (known.w.begin > 0 && !fit_apart(&a)) finish_last(a, known.w, base, smem, group, r, o);
+    else finish<1, OUT_COLS, 0>(a, known.w, base, smem, base + q_at(k), group, 0, r, o);
+    if (known.w.part >= 0 && !fit_apart(&a) && threadIdx.x == 0) meet_publish(word_of(a, PART));
+    barrier_arrive(smem + EMPTY_Q_AT + 8 * (k % PLACES));
   }
 }
 
-extern "C" __global__ void __launch_bounds__(256, 1) mlaf_mla_decode_sm90_few_9579d4ee(const __grid_constant__ mlaf_decode_params p) {
+extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_decode_sm90_few_rotate_56cfc7f9(const __grid_constant__ mlaf_decode_params p) {
   extern __shared__ char raw[];
   char* const base = raw + (-shared_address(raw) & 1023);
   const u32 smem = shared_address(base);
   const int group = threadIdx.x / 128, cta_id = C > 1 ? cta_in_cluster() : 0;
   if (group == W) {
-    if (W == 2) asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
+    if (W == 2) asm volatile("setmaxnreg.dec.sync.aligned.u32 80;");
     const int thread = threadIdx.x - 128 * W;
     if (thread == 125)
       for (int k = 0; k < PLACES; k++) {
         barrier_init(smem + FULL_Q_AT + 8 * k, 1);
         barrier_init(smem + EMPTY_Q_AT + 8 * k, 128 * W);
       }
+    if (thread == 126) barrier_init(smem + MET_AT, 1);
     if (C > 1 && thread == 126) {
       barrier_init(smem + ENDS_AT, 1);
       barrier_init(smem + ENDS_AT + 8, 1);
@@ -704,7 +925,7 @@ extern "C" __global__ void __launch_bounds__(256, 1) mlaf_mla_decode_sm90_few_95
     produce(p.a, p.maps, smem, base);
     if (C > 1) cluster_wait();
   } else {
-    if (W == 2) asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
+    if (W == 2) asm volatile("setmaxnreg.inc.sync.aligned.u32 208;");
     if (C > 1) cluster_arrive();
     if (threadIdx.x < 32) look_ahead(p.a);
     named_sync(5, 128 * (W + 1)); // barriers are there
