@@ -90,9 +90,9 @@ const cli_command mlaf_cli_commands[] = {
      "Ratio to the roofline over batch and context, tuned against the model's first pick, where the time goes, coverage of the\n"
      "grid, the choices. Needs no network to be looked at.",
      report_options, false, 0, mlaf_cli_report},
-    {"models", "[OPTIONS]", "the shipped models that --model knows: heads, rank and rope",
-     "Heads are those of the whole model: --tp N divides them. qk_nope and v_head fix the softmax scale, 1/sqrt(qk_nope +\n"
-     "rope). -v: also where each line comes from.",
+    {"models", "[OPTIONS]", "the shipped models that --model knows: dims, rotary positions, softmax scale",
+     "Heads are those of the whole model: --tp N divides them. factor is YaRN's; scale is the softmax scale with its m squared.\n"
+     "Where hidden is 0 the model has no layer of this library's form. -v: also where each line comes from.",
      models_options, false, 0, mlaf_cli_models_list},
     {"env", "[OPTIONS]", "versions, paths, variables, compiler, devices: what a bug report needs", NULL, env_options,
      false, 0, mlaf_cli_env},
