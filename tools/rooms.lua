@@ -17,6 +17,7 @@ local FLOORS = {
   { "tune", "bundle" },
   { "plan" },
   { "ops/*/face" }, -- public functions that take an operation's typed structs
+  { "layer" }, -- a plan of plans
   { "embed", "ops/*/embed" },
   { "cli" },
 }
