@@ -38,7 +38,7 @@ static const struct {
 };
 static const struct {
   const char *word, *value;
-} styles[] = {{"pairs", "MLAF_ROPE_PAIRS"}, {"half", "MLAF_ROPE_HALF"}, {"none", "MLAF_ROPE_NONE"}};
+} styles[] = {{"pairs", "MLAF_ROPE_PAIRS"}, {"halves", "MLAF_ROPE_HALVES"}, {"unrotated", "MLAF_ROPE_UNROTATED"}};
 
 static int fail(const char *path, int line, const char *what, const char *value) {
   fprintf(stderr, "%s:%d: %s: '%s'\n", path, line, what, value);

@@ -11,14 +11,14 @@ static mlaf_status refuse(char *why, size_t why_size, const char *text) {
   return MLAF_E_ARG;
 }
 
-static bool turns(const mlaf_rope *r) { return r->style != MLAF_ROPE_NONE && r->columns > 0; }
+static bool turns(const mlaf_rope *r) { return r->style != MLAF_ROPE_UNROTATED && r->columns > 0; }
 static bool stretched(const mlaf_rope *r) { return r->factor > 1; }
 
 /* NULL, or what is wrong. */
 static const char *wrong(const mlaf_rope *r) {
   if (!r || r->struct_size < sizeof *r) return "rope: NULL, or struct_size is not set: begin with MLAF_ROPE_INIT";
   if (r->columns < 0 || r->columns % 2) return "rope: columns must be even, and 0 or more";
-  if (r->style < MLAF_ROPE_PAIRS || r->style > MLAF_ROPE_NONE) return "rope: style is none of MLAF_ROPE_*";
+  if (r->style < MLAF_ROPE_PAIRS || r->style > MLAF_ROPE_UNROTATED) return "rope: style is none of MLAF_ROPE_*";
   if (!turns(r)) return NULL;
   if (!(r->base > 1) || isinf(r->base)) return "rope: base must be above 1, 10000 for example";
   if (!(r->factor >= 0) || isinf(r->factor)) return "rope: factor must be 0 (no YaRN) or more";
@@ -100,7 +100,8 @@ static float bf16(float x) {
   return x;
 }
 
-mlaf_status mlaf_rope_table_bf16(const mlaf_rope *rope, int64_t positions, float *table, size_t bytes, char *why, size_t why_size) {
+mlaf_status mlaf_rope_table_bf16(const mlaf_rope *rope, int64_t positions, float *table, size_t bytes, char *why,
+                                 size_t why_size) {
   const char *fault = wrong(rope);
   if (fault) return refuse(why, why_size, fault);
   if (stretched(rope)) return refuse(why, why_size, "rope: the chain in bf16 knows no YaRN; set factor to 0");

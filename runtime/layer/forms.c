@@ -81,9 +81,9 @@ static double of_turn(layer_t l, double x) { return l->flags & MLAF_FORM_BF16_TU
 static void turn(layer_t l, double *x, int64_t position) {
   const int pairs = l->rope / 2;
   const float *at = l->table + position * l->rope;
-  if (l->rope_style == MLAF_ROPE_NONE) return;
+  if (l->rope_style == MLAF_ROPE_UNROTATED) return;
   for (int i = 0; i < pairs; i++) {
-    const bool half = l->rope_style == MLAF_ROPE_HALF;
+    const bool half = l->rope_style == MLAF_ROPE_HALVES;
     double *a = &x[half ? i : 2 * i], *b = &x[half ? i + pairs : 2 * i + 1];
     if (l->flags & MLAF_FORM_BF16_TURN) *a = bf16(*a), *b = bf16(*b);
     const double cosine = at[i], sine = at[pairs + i], was = *a;

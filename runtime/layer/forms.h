@@ -47,7 +47,8 @@ typedef struct mlaf_form_cache {
   double *rows; /* [capacity, R+P]; of cd [capacity, H(N+P+V) + P]: the rope columns as cached stand last */
 } mlaf_form_cache;
 /* E_NOMEM. To be freed either way. */
-mlaf_status mlaf_form_cache_open(const mlaf_form_layer *layer, mlaf_form form, int64_t capacity, mlaf_form_cache *out, mlaf_err *err);
+mlaf_status mlaf_form_cache_open(const mlaf_form_layer *layer, mlaf_form form, int64_t capacity, mlaf_form_cache *out,
+                                 mlaf_err *err);
 void mlaf_form_cache_free(mlaf_form_cache *cache);
 /* Rows [n, R+P] behind those that are there: what earlier steps left. E_ARG: they do not fit. */
 mlaf_status mlaf_form_fill(const mlaf_form_layer *layer, mlaf_form_cache *cache, const uint16_t *rows, int64_t n, mlaf_err *err);
@@ -57,7 +58,7 @@ mlaf_status mlaf_form_row(const mlaf_form_layer *layer, const uint16_t *x, int64
 /* One step of a request: n tokens x [n, d] at the positions behind the cached ones are appended (rows rounded to bf16 first if
  * `rounded`, as a cache of bf16 has them); each attends to what is cached up to itself; y [n, d]. E_ARG: the cache or the table
  * is full. E_NOMEM. */
-mlaf_status mlaf_form_step(const mlaf_form_layer *layer, mlaf_form_cache *cache, const uint16_t *x, int64_t n, bool rounded, double *y,
-                           mlaf_err *err);
+mlaf_status mlaf_form_step(const mlaf_form_layer *layer, mlaf_form_cache *cache, const uint16_t *x, int64_t n, bool rounded,
+                           double *y, mlaf_err *err);
 
 #endif

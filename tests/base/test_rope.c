@@ -34,7 +34,7 @@ static void models_have_rotations(void **state) {
     assert_true(m->hidden ? m->eps > 0 && m->eps < 1e-4 && m->hidden % 128 == 0 : m->q_lora_rank == 0);
     for (int k = 0; m->rope && k < m->rope / 2; k++) {
       assert_true(table[k] == 1 && table[m->rope / 2 + k] == 0);
-      assert_true((table[2 * m->rope + k] == 1) == (m->rotation.style == MLAF_ROPE_NONE) || k > 8);
+      assert_true((table[2 * m->rope + k] == 1) == (m->rotation.style == MLAF_ROPE_UNROTATED) || k > 8);
     }
   }
   const mlaf_model *lite = mlaf_model_find("deepseek-v2-lite"), *v3 = mlaf_model_find("deepseek-v3");
@@ -95,7 +95,7 @@ static void table_in_bf16(void **state) {
                {2048, 5, -0.5859375f, 0.8125f}, {4095, 31, 0.85546875f, 0.51953125f}, {6143, 9, -0.984375f, -0.1845703125f}};
   enum { POSITIONS = 6145 };
   mlaf_rope r = MLAF_ROPE_INIT;
-  r.style = MLAF_ROPE_HALF;
+  r.style = MLAF_ROPE_HALVES;
   float *table = malloc(POSITIONS * 64 * sizeof *table);
   assert_int_equal(mlaf_rope_table_bf16(&r, POSITIONS, table, POSITIONS * 64 * sizeof *table, NULL, 0), MLAF_OK);
   for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
@@ -114,8 +114,8 @@ static void table_in_bf16(void **state) {
 }
 
 static void bad_numbers_are_named(void **state) {
-  const mlaf_rope well = {.struct_size = sizeof(mlaf_rope), .columns = 64, .base = 1e4, .factor = 40, .beta_fast = 32, .beta_slow = 1,
-                          .original = 4096, .mscale = 1, .mscale_all_dim = 1};
+  const mlaf_rope well = {.struct_size = sizeof(mlaf_rope), .columns = 64, .base = 1e4, .factor = 40, .beta_fast = 32,
+                          .beta_slow = 1, .original = 4096, .mscale = 1, .mscale_all_dim = 1};
   mlaf_rope bad[8];
   static const char *const says[] = {"struct_size", "columns", "style", "base", "factor", "original", "beta_fast", "mscale"};
   for (int i = 0; i < 8; i++) bad[i] = well;

@@ -55,7 +55,8 @@ static double *run(const toy *t, mlaf_form form, int64_t filled, const int *step
   assert_int_equal(mlaf_form_cache_open(&t->l, form, POSITIONS, &cache, &err), MLAF_OK);
   assert_int_equal(mlaf_form_fill(&t->l, &cache, rows, filled, &err), MLAF_OK);
   for (; *steps; done += *steps++)
-    if (mlaf_form_step(&t->l, &cache, t->x + done * t->l.hidden, *steps, false, y + done * t->l.hidden, &err)) fail_msg("%s", err.text);
+    if (mlaf_form_step(&t->l, &cache, t->x + done * t->l.hidden, *steps, false, y + done * t->l.hidden, &err))
+      fail_msg("%s", err.text);
   free(rows);
   mlaf_form_cache_free(&cache);
   return y;
@@ -69,14 +70,17 @@ static double apart(const double *a, const double *b, int64_t n) {
 }
 
 static const mlaf_form_layer toys[] = {
-    {.hidden = 64, .heads = 4, .q_rank = 48, .rank = 32, .rope = 16, .nope = 16, .v = 16},                             /* V3, small */
-    {.hidden = 40, .heads = 3, .q_rank = 24, .rank = 32, .rope = 8, .nope = 24, .v = 32},                              /* GLM: N < V */
-    {.hidden = 64, .heads = 2, .q_rank = 0, .rank = 32, .rope = 16, .nope = 16, .v = 16},                              /* no q_lora */
-    {.hidden = 48, .heads = 5, .q_rank = 24, .rank = 64, .rope = 32, .nope = 8, .v = 8, .rope_style = MLAF_ROPE_HALF}, /* MiniCPM3 */
-    {.hidden = 48, .heads = 2, .q_rank = 24, .rank = 16, .rope = 8, .nope = 8, .v = 8, .rope_style = MLAF_ROPE_NONE},  /* Kimi-K3 */
-    {.hidden = 48, .heads = 2, .q_rank = 24, .rank = 16, .rope = 0, .nope = 8, .v = 8, .rope_style = MLAF_ROPE_NONE},
-    {.hidden = 64, .heads = 4, .q_rank = 48, .rank = 32, .rope = 16, .nope = 16, .v = 16, .rope_style = MLAF_ROPE_HALF,
-     .flags = MLAF_FORM_NO_NORMS | MLAF_FORM_ROPE_ON_READ},                                                            /* challenge */
+    /* V3, small; GLM: N < V; no q_lora */
+    {.hidden = 64, .heads = 4, .q_rank = 48, .rank = 32, .rope = 16, .nope = 16, .v = 16},
+    {.hidden = 40, .heads = 3, .q_rank = 24, .rank = 32, .rope = 8, .nope = 24, .v = 32},
+    {.hidden = 64, .heads = 2, .q_rank = 0, .rank = 32, .rope = 16, .nope = 16, .v = 16},
+    /* MiniCPM3; Kimi-K3; no rope columns */
+    {.hidden = 48, .heads = 5, .q_rank = 24, .rank = 64, .rope = 32, .nope = 8, .v = 8, .rope_style = MLAF_ROPE_HALVES},
+    {.hidden = 48, .heads = 2, .q_rank = 24, .rank = 16, .rope = 8, .nope = 8, .v = 8, .rope_style = MLAF_ROPE_UNROTATED},
+    {.hidden = 48, .heads = 2, .q_rank = 24, .rank = 16, .rope = 0, .nope = 8, .v = 8, .rope_style = MLAF_ROPE_UNROTATED},
+    /* the challenge's */
+    {.hidden = 64, .heads = 4, .q_rank = 48, .rank = 32, .rope = 16, .nope = 16, .v = 16, .rope_style = MLAF_ROPE_HALVES,
+     .flags = MLAF_FORM_NO_NORMS | MLAF_FORM_ROPE_ON_READ},
 };
 
 static void forms_are_equal(void **state) {
@@ -122,7 +126,7 @@ static void turning_on_read_is_turning_before(void **state) {
   double *rounded = run(&t, MLAF_FORM_CD, 0, steps);
   const double off = apart(rounded, before, 7 * t.l.hidden);
   assert_true(off > 1e-5 && off < 2e-2);
-  t.l.rope_style = MLAF_ROPE_NONE;
+  t.l.rope_style = MLAF_ROPE_UNROTATED;
   double *none = run(&t, MLAF_FORM_CD, 0, steps);
   assert_true(apart(none, before, 7 * t.l.hidden) > 1e-2);
   free(before), free(on_read), free(rounded), free(none);
@@ -145,7 +149,7 @@ static void styles_differ_by_an_order_of_rows(void **state) {
     for (int i = 0; i < l->rope; i++) memcpy(rows + (i % 2 * l->rope / 2 + i / 2) * n, was + i * n, (size_t)n * sizeof *was);
     free(was);
   }
-  t.l.rope_style = MLAF_ROPE_HALF;
+  t.l.rope_style = MLAF_ROPE_HALVES;
   double *halves = run(&t, MLAF_FORM_ACC_ME, 0, steps);
   assert_true(apart(halves, pairs, 5 * l->hidden) < 1e-12);
   free(pairs), free(halves);
@@ -197,10 +201,11 @@ static void one_row_by_hand(void **state) {
   assert_float_equal(row[3], 4 * cos(angle) + 3 * sin(angle), 1e-6);
   assert_int_equal(mlaf_form_cache_open(&l, MLAF_FORM_ACC_ME, 2, &cache, &err), MLAF_OK);
   assert_int_equal(mlaf_form_step(&l, &cache, x, 2, false, y, &err), MLAF_OK);
-  /* Token 0 sees itself: y = (v, -v), v = 8 / sqrt(12.5). Token 1 is (1, 0): latent (sqrt 2, 0), v 0, key (sqrt 2; turned (1, 0)),
-   * query (1; turned (0, 1)). */
+  /* Token 0 sees itself: y = (v, -v), v = 8 / sqrt(12.5). Token 1 is (1, 0): latent (sqrt 2, 0), v 0, key (sqrt 2; turned
+   * (1, 0)), query (1; turned (0, 1)). */
   const double v0 = 8 / sqrt(12.5), qr[] = {-sin(angle), cos(angle)};
-  const double s0 = 0.5 * (3 / sqrt(12.5) + qr[0] * 3 + qr[1] * 4), s1 = 0.5 * (sqrt(2) + qr[0] * cos(angle) + qr[1] * sin(angle));
+  const double s0 = 0.5 * (3 / sqrt(12.5) + qr[0] * 3 + qr[1] * 4);
+  const double s1 = 0.5 * (sqrt(2) + qr[0] * cos(angle) + qr[1] * sin(angle));
   const double p0 = 1 / (1 + exp(s1 - s0));
   assert_float_equal(y[0], v0, 1e-6);
   assert_float_equal(y[1], -v0, 1e-6);
