@@ -15,6 +15,7 @@
 #include "mlaforge/call.h"
 #include "mlaforge/context.h"
 #include "mlaforge/database.h"
+#include "mlaforge/layer.h"
 #include "mlaforge/operation.h"
 #include "mlaforge/plan.h"
 #include "mlaforge/problem.h"

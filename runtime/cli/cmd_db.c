@@ -144,7 +144,7 @@ static mlaf_status show_choices(listing *l, mlaf_db *db, mlaf_err *err) {
   listing hidden = {.c = l->c};
   mlaf_status status = MLAF_OK;
   for (int i = 0; i < MLAF_LAYER_COUNT && status == MLAF_OK; i++) {
-    mlaf_db *layer = mlaf_db_layer(db, (mlaf_layer)i);
+    mlaf_db *layer = mlaf_db_layer(db, (mlaf_choice_layer)i);
     if (!layer) continue;
     if (all || i == MLAF_LAYER_USER) status = mlaf_db_each_newest(layer, show_choice, l, err);
     else status = mlaf_db_each_choice(layer, count_choice, &hidden, err);

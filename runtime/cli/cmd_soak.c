@@ -83,7 +83,7 @@ static bool take_choice(void *user, const char *device_id, const mlaf_choice *ch
 static mlaf_status choices_of_layer(job *j) {
   cli *c = j->c;
   const char *name = c->given[O_CHOICES];
-  mlaf_layer layer = MLAF_LAYER_USER;
+  mlaf_choice_layer layer = MLAF_LAYER_USER;
   collecting x = {.j = j};
   while (layer < MLAF_LAYER_COUNT && strcmp(mlaf_layer_name(layer), name) != 0) layer++;
   if (layer == MLAF_LAYER_COUNT)

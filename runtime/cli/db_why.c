@@ -243,10 +243,10 @@ int mlaf_cli_db_why(cli *c) {
   if (status == MLAF_E_NOT_TUNED) step(&w, "exact", false, "no usable choice in any layer", err.text);
   else if (status != MLAF_OK) step(&w, "exact", false, "the database cannot be asked", err.text);
   for (int i = 0; i < MLAF_LAYER_COUNT; i++) {
-    mlaf_db *layer = mlaf_db_layer(db, (mlaf_layer)i);
+    mlaf_db *layer = mlaf_db_layer(db, (mlaf_choice_layer)i);
     status = layer ? mlaf_db_each_choice(layer, other_device, &w, &err) : MLAF_OK;
     if (status != MLAF_OK) note(&w, err.status);
-    if (status != MLAF_OK) step(&w, "exact", false, mlaf_layer_name((mlaf_layer)i), err.text);
+    if (status != MLAF_OK) step(&w, "exact", false, mlaf_layer_name((mlaf_choice_layer)i), err.text);
   }
   model_rungs(&w);
   if (!c->json) printf("a plan stands on: %s\n", w.taken <= MLAF_RUNG_BASELINE ? mlaf_rung_name(w.taken) : "nothing");

@@ -180,10 +180,10 @@ static void sort(near_list *list) {
 static mlaf_status add_outer(mlaf_db *db, const char *device, const mlaf_point *p, near_list *list, mlaf_status status,
                              mlaf_err *err) {
   for (int i = 0; i < MLAF_LAYER_COUNT && status != MLAF_E_NOMEM; i++) {
-    mlaf_db *layer = i == (int)MLAF_LAYER_USER ? NULL : mlaf_db_layer(db, (mlaf_layer)i);
+    mlaf_db *layer = i == (int)MLAF_LAYER_USER ? NULL : mlaf_db_layer(db, (mlaf_choice_layer)i);
     mlaf_err why = {MLAF_OK, ""};
     if (!layer || find_near(layer, device, p, list, &why) == MLAF_OK) continue;
-    mlaf_log_line(&db->log, MLAF_LOG_WARN, "%s tuning data are passed over: %s", mlaf_layer_name((mlaf_layer)i), why.text);
+    mlaf_log_line(&db->log, MLAF_LOG_WARN, "%s tuning data are passed over: %s", mlaf_layer_name((mlaf_choice_layer)i), why.text);
     status = status == MLAF_OK && why.status == MLAF_E_NOMEM ? mlaf_fail(err, why.status, "%s", why.text) : status;
   }
   sort(list);

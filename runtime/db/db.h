@@ -44,8 +44,8 @@ typedef struct mlaf_sample {
 
 /* Where tuning data come from, nearest first. The outer ones are read only and additive: entry by entry, a better or nearer
  * choice of any layer is taken. */
-typedef enum mlaf_layer { MLAF_LAYER_USER, MLAF_LAYER_SITE, MLAF_LAYER_SHIPPED, MLAF_LAYER_COUNT } mlaf_layer;
-const char *mlaf_layer_name(mlaf_layer layer);
+typedef enum mlaf_choice_layer { MLAF_LAYER_USER, MLAF_LAYER_SITE, MLAF_LAYER_SHIPPED, MLAF_LAYER_COUNT } mlaf_choice_layer;
+const char *mlaf_layer_name(mlaf_choice_layer layer);
 
 typedef struct mlaf_choice {
   char problem[MLAF_POINT_TEXT_MAX];
@@ -59,7 +59,7 @@ typedef struct mlaf_choice {
   bool stale;        /* a SOFT field differs: usable, worth re-tuning */
   char stale_why[160];
   char lengths[64];  /* of the requests it was timed with, "equal" mostly */
-  mlaf_layer layer;
+  mlaf_choice_layer layer;
   double distance;   /* from the problem asked for, in doublings of batch and ctx */
 } mlaf_choice;
 
@@ -82,7 +82,7 @@ mlaf_status mlaf_db_open_copy(const char *path, const mlaf_log *log, mlaf_db **o
 /* A tuning text as a database in memory, for reading. `name` is what messages call it. */
 mlaf_status mlaf_db_open_text(const char *name, const char *text, const mlaf_log *log, mlaf_db **out, mlaf_err *err);
 /* A layer of a layered database, opened on first use; NULL when there is none. It belongs to db. USER: db itself. */
-mlaf_db *mlaf_db_layer(mlaf_db *db, mlaf_layer layer);
+mlaf_db *mlaf_db_layer(mlaf_db *db, mlaf_choice_layer layer);
 void mlaf_db_close(mlaf_db *db);
 const char *mlaf_db_path(const mlaf_db *db);
 bool mlaf_db_is_read_only(const mlaf_db *db); /* asked for, or forced by permissions or a newer schema */
@@ -123,7 +123,7 @@ mlaf_status mlaf_db_peek(mlaf_db *db, const mlaf_device_info *dev, const char *t
 /* One step of a search: a stored choice that was looked at. */
 typedef struct mlaf_db_considered {
   mlaf_rung rung; /* it would stand on */
-  mlaf_layer layer;
+  mlaf_choice_layer layer;
   const char *layer_path, *device, *problem;
   const mlaf_choice *choice; /* NULL: its row is damaged */
   double distance;           /* in doublings of batch and ctx */

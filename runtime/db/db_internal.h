@@ -33,7 +33,7 @@ struct mlaf_db {
   bool read_only;
   char read_only_why[128]; /* "the directory is not writable", "its schema is newer": told when a write is refused */
   bool newer;              /* the schema is newer than this build: a query may ask for what is no longer there */
-  mlaf_layer layer;        /* what this handle is to the one that opened it */
+  mlaf_choice_layer layer;        /* what this handle is to the one that opened it */
   bool layered;            /* outer layers are wanted ... */
   bool asked[MLAF_LAYER_COUNT];
   mlaf_db *outer[MLAF_LAYER_COUNT]; /* ... and opened when first asked for */

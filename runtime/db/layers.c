@@ -13,7 +13,7 @@
 
 static const char tuning_text[] = "# mlaforge tuning text ", site_default[] = "/etc/mlaforge/tuning.db";
 
-const char *mlaf_layer_name(mlaf_layer layer) {
+const char *mlaf_layer_name(mlaf_choice_layer layer) {
   static const char *const names[MLAF_LAYER_COUNT] = {"user", "site", "shipped"};
   return (unsigned)layer < MLAF_LAYER_COUNT ? names[layer] : "unknown";
 }
@@ -97,7 +97,7 @@ static mlaf_db *open_shipped(mlaf_db *db) {
 }
 
 /* --- all of them --- */
-mlaf_db *mlaf_db_layer(mlaf_db *db, mlaf_layer layer) {
+mlaf_db *mlaf_db_layer(mlaf_db *db, mlaf_choice_layer layer) {
   static mlaf_db *(*const open[MLAF_LAYER_COUNT])(mlaf_db *) = {NULL, open_site, open_shipped};
   if (layer == MLAF_LAYER_USER || (unsigned)layer >= MLAF_LAYER_COUNT) return db;
   if (!db->layered) return NULL;

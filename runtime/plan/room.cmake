@@ -12,7 +12,7 @@ if("tune" IN_LIST MLAF_ROOMS AND EXISTS ${CMAKE_SOURCE_DIR}/runtime/tune/tune.h)
 endif()
 # libmlaforge.so: the sum of the rooms, exporting what include/ declares and nothing else (tests/abi.txt). The public
 # functions live in those named first; the other rooms come in as far as those need them.
-set(mlaf_shared_faces base ${MLAF_OPERATIONS} ${MLAF_FACES} plan tune)
+set(mlaf_shared_faces base ${MLAF_OPERATIONS} ${MLAF_FACES} layer plan tune)
 set(mlaf_shared_rooms ${mlaf_shared_faces} op device compile gen db run check bundle emu hip)
 set(mlaf_shared_complete TRUE)
 foreach(needed IN LISTS mlaf_shared_rooms)

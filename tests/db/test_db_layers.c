@@ -69,7 +69,7 @@ static void outer_layers_add_entry_by_entry(void **state) {
     int batch;
     bool elsewhere;
     const char *variant;
-    mlaf_layer layer;
+    mlaf_choice_layer layer;
     mlaf_rung rung;
   } cases[] = {{1, false, "mine", MLAF_LAYER_USER, MLAF_RUNG_EXACT},
                {4, false, "theirs-4", MLAF_LAYER_SITE, MLAF_RUNG_EXACT}, /* exact of the site before near of one's own */

@@ -90,7 +90,7 @@ static void loads_alone(void **state) {
 }
 
 static void headers_stand_alone(void **state) {
-  static const char *const headers[] = {"context", "database", "mlaforge", "plan", "problem", "status", "tune"};
+  static const char *const headers[] = {"context", "database", "layer", "mlaforge", "plan", "problem", "status", "tune"};
   static const char *const compilers[] = {"cc -std=c11 -Wall -Wextra -pedantic -Werror -x c",
                                           "c++ -std=c++11 -Wall -Wextra -Werror -x c++"};
   for (int c = 0; c < 2; c++) {

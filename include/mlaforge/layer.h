@@ -1,0 +1,173 @@
+/* mla_layer: an MLA layer in one call, from hidden states to hidden states. It is a plan of plans: its stages are problems of
+ * other operations, planned together, with one workspace.
+ *
+ *   mlaf_layer_desc d = MLAF_LAYER_DESC_INIT;             // DeepSeek-V3's dims; set cos, table_rows, batch_max, tp_size ...
+ *   mlaf_layer_create(ctx, &d, weights, n, &layer);       // plans, compiles and loads all that may come
+ *   mlaf_layer_args a = MLAF_LAYER_ARGS_INIT;             // hidden, positions, slots, block table, cache, out ...
+ *   mlaf_layer_execute(layer, &a, stream);                // as often as you like, from any thread
+ *
+ * T tokens, B requests, d hidden size, H heads of this rank, L q_lora_rank, R kv_lora_rank, P rope, N nope, V value dim.
+ *
+ *   c = x W_a^T              [T, L+R+P]      mla_qkv_a    (one launch, or two where q_a and kv_a lie apart)
+ *   Q = rms(c[:, :L]) W_qb^T [T, H, N+P]     mla_q_b      (without q_lora: Q = x W_q^T)
+ *   cache[slot] = (rms(c[:, L:L+R]), rope(c[:, L+R:]))    mla_append
+ *   Qout = (Q_nope W_UK, rope(Q_pe)) [T, H, R+P]          mla_q_absorb
+ *   u = attention(Qout, cache)       [T, H, R]            mla_decode
+ *   o = u W_UV                       [T, H, V]            mla_v_out
+ *   y = o W_o^T (+ residual)         [T, d]               mla_o_proj */
+#ifndef MLAFORGE_LAYER_H
+#define MLAFORGE_LAYER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "mlaforge/operation.h"
+
+/* Opaque, immutable. Thread-safe: any number of threads may execute one layer at once, each with its own workspace and
+ * outputs. */
+typedef struct mlaf_layer mlaf_layer;
+
+/* Rope styles: what turns together are columns 2i and 2i+1; i and i + P/2; none. */
+enum { MLAF_LAYER_PAIRS = 0, MLAF_LAYER_HALVES, MLAF_LAYER_UNROTATED };
+enum {
+  MLAF_LAYER_RESIDUAL = 1u << 0,    /* a row of hidden states is added to the output. With tensor parallelism on one rank only */
+  MLAF_LAYER_SPLIT_CACHE = 1u << 1, /* latent and rope columns of the cache are two tensors */
+  MLAF_LAYER_TABLE_16 = 1u << 2,    /* cosines and sines are of the layer's dtype; else fp32 */
+};
+
+/* A tensor of weights on the device, by its name in a checkpoint; what stands before the last two words is not looked at
+ * ("model.layers.3.self_attn.q_a_proj.weight"). A bare vector has rows 1. */
+typedef struct mlaf_layer_weight {
+  const char *name;
+  const void *data;   /* of the layer's dtype, 16-byte aligned */
+  int64_t rows, cols;
+  int64_t row_stride; /* elements, a multiple of 8; 0: cols */
+} mlaf_layer_weight;
+/* Names, [rows, cols]. q_b, kv_b and o may be whole or this rank's part, their shape tells which; the whole is read in place.
+ *   q_a_proj.weight            [L, d]        with q_lora
+ *   q_a_layernorm.weight       [L]           with q_lora
+ *   q_b_proj.weight            [H(N+P), L]   with q_lora; q_proj.weight [H(N+P), d] without
+ *   kv_a_proj_with_mqa.weight  [R+P, d]
+ *   kv_a_layernorm.weight      [R]
+ *   kv_b_proj.weight           [H(N+V), R]
+ *   o_proj.weight              [d, H V]
+ * fused_qkv_a_proj_with_mqa.weight [L+R+P, d] may stand in place of q_a_proj and kv_a_proj_with_mqa: one launch in place of two.
+ * So do these two where the second's first row follows the first's last, at one row stride. */
+
+/* A layer: all that its plans depend on, and what is constant. */
+typedef struct mlaf_layer_desc {
+  uint32_t struct_size; /* sizeof(mlaf_layer_desc), set by MLAF_LAYER_DESC_INIT */
+  uint32_t flags;       /* MLAF_LAYER_* */
+  int32_t hidden;       /* d */
+  int32_t heads;        /* of the whole model */
+  int32_t q_rank;       /* L; 0: no q_lora */
+  int32_t rank, rope, nope, v;
+  int32_t dtype;        /* mlaf_dtype of all tensors */
+  int32_t rope_style;   /* MLAF_LAYER_PAIRS ... */
+  int32_t tp_rank, tp_size; /* heads are shared out evenly; the outputs of all ranks add up to the layer's */
+  int32_t page_size;    /* tokens of a page of the cache */
+  /* What may come: plans are made for it, nothing else is taken. */
+  int32_t batch_max;    /* most requests of a call */
+  uint32_t q_lens;      /* bit q-1: calls of up to q query tokens a request. 1: q_len 1 alone; 1 | 1 << 3: 1 and 4 */
+  int32_t ctx_min, ctx_max; /* cached tokens of a request, about: plans are made for ctx_max, and halves of it down to ctx_min.
+                         * Requests of any length are served. ctx_min 0: ctx_max */
+  int32_t table_width;  /* most entries in a row of a block table, for the workspace; 0: pages of ctx_max */
+  float eps;            /* of both norms */
+  float scale;          /* softmax scale. 0: 1/sqrt(N+P), which is wrong for models with YaRN's mscale */
+  /* Rotations: [table_rows, P/2] cosines and sines by position; sin NULL: a row of cos has its P/2 sines behind. */
+  const void *cos, *sin;
+  int64_t table_row_stride; /* elements; 0: P/2, or P where sin is NULL */
+  int64_t table_rows;
+  const mlaf_plan_opts *plan; /* NULL: MLAF_PLAN_OPTS_INIT */
+} mlaf_layer_desc;
+#define MLAF_LAYER_DESC_INIT                                                                                                  \
+  {                                                                                                                           \
+    .struct_size = sizeof(mlaf_layer_desc), .hidden = 7168, .heads = 128, .q_rank = 1536, .rank = 512, .rope = 64,            \
+    .nope = 128, .v = 128, .tp_size = 1, .page_size = 64, .batch_max = 1, .q_lens = 1, .ctx_max = 1024, .eps = 1e-6f          \
+  }
+
+/* Problem strings of all plans that a layer of this description makes with batches and contexts in powers of two: what a bundle
+ * wants that is to serve it. The i-th, NUL-terminated, in `out` (MLAF_PROBLEM_TEXT_MAX bytes); "" past the end. `joined`: q_a and
+ * kv_a are one tensor. Needs no device, looks at no pointer. E_ARG, E_PROBLEM with a detail in `why` (may be NULL).
+ * Thread-safe. */
+MLAF_API mlaf_status mlaf_layer_problem_at(const mlaf_layer_desc *desc, int joined, size_t i, char *out, size_t out_size,
+                                           char *why, size_t why_size);
+
+/* Check weights, and make every plan that may be wanted (layers of one shape share them: the second costs microseconds). Nothing
+ * is copied: weights and tables stay where they are and must outlive the layer.
+ * Errors: E_ARG (the field, or the weight that is missing or wrong, by its name), those of mlaf_plan_create; the detail is in
+ * mlaf_ctx_last_message. */
+MLAF_API mlaf_status mlaf_layer_create(mlaf_ctx *ctx, const mlaf_layer_desc *desc, const mlaf_layer_weight *weights,
+                                       size_t n_weights, mlaf_layer **out);
+/* None of its launches may be in flight. NULL is allowed. */
+MLAF_API void mlaf_layer_destroy(mlaf_layer *layer);
+
+/* One call. Device pointers of the layer's device, tensors 16-byte aligned and of the layer's dtype; strides in elements, those
+ * of tensors a multiple of 8, 0: dense. Everything behind them is read on the device at each launch. */
+typedef struct mlaf_layer_args {
+  uint32_t struct_size;  /* sizeof(mlaf_layer_args), set by MLAF_LAYER_ARGS_INIT */
+  uint32_t flags;        /* 0 */
+  int32_t batch;         /* B: 0 .. batch_max */
+  int32_t q_len;         /* most query tokens of a request: 1 .. the largest of q_lens */
+  int64_t tokens;        /* T; 0: B q_len */
+  const void *hidden;    /* [T, d] */
+  int64_t hidden_token_stride;
+  void *out;             /* [T, d]; may be hidden */
+  int64_t out_token_stride;
+  const void *residual;  /* [T, d]; with MLAF_LAYER_RESIDUAL only; may be hidden or out */
+  int64_t residual_token_stride;
+  const int64_t *positions; /* [T] rows of the tables */
+  const int64_t *slots;  /* [T] rows of the cache, page * page_size + offset; outside of it nothing is written: -1 for padding */
+  void *cache;           /* rows of R+P, of a split cache R */
+  void *cache_kpe;       /* rows of P, of a split cache only */
+  int64_t cache_row_stride, cache_kpe_row_stride;
+  int32_t num_pages;     /* of the cache */
+  int32_t ctx;           /* cached tokens of a request, about: which plan serves. 0: ctx_max */
+  int64_t page_rows;     /* rows from a page to the next where there are gaps, a multiple of page_size; 0: page_size */
+  /* Which pages a request has: a block table and lengths, which count the new tokens ... */
+  const int32_t *block_table; /* [B] rows of page ids */
+  const int32_t *seq_lens;    /* [B]; 0: an empty request, whose rows of out mean nothing (0 and the residual) */
+  int64_t block_table_stride; /* 0: block_table_width */
+  int32_t block_table_width;  /* entries in a row */
+  int32_t reserved;           /* 0 */
+  /* ... or lists: one launch less. */
+  const int32_t *kv_indptr, *kv_indices, *kv_last_page_lens; /* [B+1], [kv_indptr[B]], [B] */
+  int64_t kv_indices_size;    /* entries of kv_indices; wanted with page_rows */
+  const int32_t *qo_indptr;   /* [B+1] query tokens. Lists want it; with a block table NULL: T/B for each request */
+  void *workspace;            /* mlaf_layer_workspace_size bytes, 256-byte aligned; contents do not matter */
+  size_t workspace_size;
+} mlaf_layer_args;
+#define MLAF_LAYER_ARGS_INIT \
+  { .struct_size = sizeof(mlaf_layer_args), .q_len = 1 }
+
+/* Bytes of workspace for a call, of whose arguments only the sizes are looked at (and whether there is a block table). NULL: for
+ * any call in the description's range. SIZE_MAX where the arguments are none it would take. Layers that run one after another on
+ * a stream may share a workspace. Thread-safe. */
+MLAF_API size_t mlaf_layer_workspace_size(const mlaf_layer *layer, const mlaf_layer_args *args);
+
+/* Launch on `stream` (the device's; NULL: its default one) and return without waiting. Never allocates, compiles, locks, logs or
+ * synchronises on success: legal in graph capture; replays read lengths, tables, slots and positions anew. 0 tokens: nothing is
+ * launched. E_ARG names the argument; the detail is in mlaf_ctx_last_message. Thread-safe. */
+MLAF_API mlaf_status mlaf_layer_execute(const mlaf_layer *layer, const mlaf_layer_args *args, void *stream);
+
+/* --- looking inside: for profiles and tests --- */
+
+typedef struct mlaf_layer_stage {
+  uint32_t struct_size;    /* sizeof(mlaf_layer_stage), set by MLAF_LAYER_STAGE_INIT; only that many bytes are written */
+  int32_t reserved;
+  const char *name;        /* "qkv_a", "q_a", "kv_a", "q_b", "append", "q_absorb", "decode", "v_out", "o_proj" */
+  const char *operation;   /* "mla_qkv_a" */
+  const mlaf_plan *plan;   /* that serves the call: mlaf_plan_query says variant, rung and problem. Borrowed from the layer */
+  size_t output_at, output_bytes; /* its output in the workspace, dense; output_bytes 0: in a tensor of the caller's */
+  double bytes, flops;     /* the least that it must move and compute for this call, with requests of args->ctx tokens */
+} mlaf_layer_stage;
+#define MLAF_LAYER_STAGE_INIT \
+  { .struct_size = sizeof(mlaf_layer_stage) }
+
+MLAF_API size_t mlaf_layer_stages(const mlaf_layer *layer);
+/* Stage i of a call with these sizes (as mlaf_layer_workspace_size's). E_ARG past the end. Thread-safe. */
+MLAF_API mlaf_status mlaf_layer_stage_at(const mlaf_layer *layer, size_t i, const mlaf_layer_args *args, mlaf_layer_stage *out);
+/* Stage i of a call alone: mlaf_layer_execute is all of them in order. */
+MLAF_API mlaf_status mlaf_layer_execute_stage(const mlaf_layer *layer, size_t i, const mlaf_layer_args *args, void *stream);
+
+#endif

@@ -1,0 +1,323 @@
+/* One call: its checks, its workspace, and each stage's arguments. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "layer/inside.h"
+
+enum { ALIGN = 16 };
+static const int64_t STRIDE_MOST = INT64_C(1) << 39; /* elements */
+
+static int64_t or_else(int64_t x, int64_t otherwise) { return x ? x : otherwise; }
+/* No pointer arithmetic on what a caller may have got wrong. */
+static void *behind(const void *p, size_t bytes) { return p ? (void *)((uintptr_t)p + bytes) : NULL; }
+
+const mlaf_layer_args *layer_args_take(const mlaf_layer_args *args, mlaf_whole_args *whole, mlaf_err *err) {
+  static const mlaf_calls as_args = {.args_name = "mlaf_layer_args",
+                                     .args_init = "MLAF_LAYER_ARGS_INIT",
+                                     .args_size = sizeof(mlaf_layer_args),
+                                     .args_first = sizeof(mlaf_layer_args)};
+  _Static_assert(sizeof(mlaf_layer_args) <= MLAF_ARGS_MAX && sizeof(mlaf_layer_desc) <= MLAF_ARGS_MAX, "a copy has room");
+  if (args) return mlaf_args_take(&as_args, args, whole, err);
+  mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_args is NULL");
+  return NULL;
+}
+
+layer_sizes layer_sizes_of(const layer_shape *s, const mlaf_layer_args *a) {
+  return (layer_sizes){.tokens = a->tokens ? a->tokens : (int64_t)a->batch * a->q_len,
+                       .batch = a->batch,
+                       .q_len = a->q_len,
+                       .ctx = a->ctx ? a->ctx : s->d.ctx_max};
+}
+
+/* --- checks --- */
+
+mlaf_status layer_check_sizes(const layer_shape *s, const mlaf_layer_args *a, mlaf_err *err) {
+  const int32_t most = layer_q_len_most(s);
+  if (a->flags || a->reserved)
+    return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_args: flags is %#x, reserved %d, both must be 0", a->flags, a->reserved);
+  if (a->batch < 0 || a->batch > s->d.batch_max)
+    return mlaf_fail(err, MLAF_E_ARG, "batch is %d, must be 0..%d, the layer's batch_max", a->batch, s->d.batch_max);
+  if (a->q_len < 1 || a->q_len > most)
+    return mlaf_fail(err, MLAF_E_ARG, "q_len is %d, must be 1..%d, the largest of the layer's q_lens", a->q_len, most);
+  if (a->tokens < 0 || a->tokens > (int64_t)a->batch * a->q_len)
+    return mlaf_fail(err, MLAF_E_ARG, "tokens is %lld, must be 0..%lld (batch %d x q_len %d)", (long long)a->tokens,
+                     (long long)a->batch * a->q_len, a->batch, a->q_len);
+  if (a->num_pages < 0 || (int64_t)a->num_pages * s->d.page_size > UINT32_MAX)
+    return mlaf_fail(err, MLAF_E_ARG, "num_pages is %d: with %d tokens a page the cache must have less than 2^32 rows",
+                     a->num_pages, s->d.page_size);
+  if (a->ctx < 0) return mlaf_fail(err, MLAF_E_ARG, "ctx is %d, must not be negative", a->ctx);
+  if (a->page_rows && (a->page_rows < s->d.page_size || a->page_rows % s->d.page_size || a->page_rows > INT32_MAX))
+    return mlaf_fail(err, MLAF_E_ARG, "page_rows is %lld, must be 0 or a multiple of page_size, %d", (long long)a->page_rows,
+                     s->d.page_size);
+  return MLAF_OK;
+}
+
+typedef struct wanted {
+  const char *name;
+  const void *at;
+  uintptr_t align;
+  bool needed, known;
+} wanted;
+
+static mlaf_status check_pointers(const layer_shape *s, const mlaf_layer_args *a, mlaf_err *err) {
+  const bool residual = s->d.flags & MLAF_LAYER_RESIDUAL, split = s->d.flags & MLAF_LAYER_SPLIT_CACHE && s->d.rope;
+  const bool table = a->block_table, pages = a->num_pages;
+  const wanted list[] = {
+      {"hidden", a->hidden, ALIGN, true, true},
+      {"out", a->out, ALIGN, true, true},
+      {"residual", a->residual, ALIGN, residual, residual},
+      {"positions", a->positions, sizeof(int64_t), layer_turns(s), true},
+      {"slots", a->slots, sizeof(int64_t), true, true},
+      {"cache", a->cache, ALIGN, pages, true},
+      {"cache_kpe", a->cache_kpe, ALIGN, pages && split, split},
+      {"block_table", a->block_table, sizeof(int32_t), false, true},
+      {"seq_lens", a->seq_lens, sizeof(int32_t), table, table},
+      {"kv_indptr", a->kv_indptr, sizeof(int32_t), !table, !table},
+      {"kv_indices", a->kv_indices, sizeof(int32_t), !table && pages, !table},
+      {"kv_last_page_lens", a->kv_last_page_lens, sizeof(int32_t), !table, !table},
+      {"qo_indptr", a->qo_indptr, sizeof(int32_t), !table, true},
+  };
+  for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+    if (!list[i].at && list[i].needed) return mlaf_fail(err, MLAF_E_ARG, "%s is NULL", list[i].name);
+    if (list[i].at && !list[i].known)
+      return mlaf_fail(err, MLAF_E_ARG, "%s is %p, and this call has none: it must be NULL", list[i].name, list[i].at);
+    if ((uintptr_t)list[i].at % list[i].align)
+      return mlaf_fail(err, MLAF_E_ARG, "%s is %p, must be %d-byte aligned", list[i].name, list[i].at, (int)list[i].align);
+  }
+  return MLAF_OK;
+}
+
+static mlaf_status check_strides(const layer_shape *s, const mlaf_layer_args *a, mlaf_err *err) {
+  const mlaf_layer_desc *d = &s->d;
+  const bool split = d->flags & MLAF_LAYER_SPLIT_CACHE;
+  const struct {
+    const char *name;
+    int64_t value, least, multiple;
+  } list[] = {
+      {"hidden_token_stride", a->hidden_token_stride, d->hidden, ALIGN / LAYER_ELEMENT},
+      {"out_token_stride", a->out_token_stride, d->hidden, ALIGN / LAYER_ELEMENT},
+      {"residual_token_stride", a->residual_token_stride, d->hidden, ALIGN / LAYER_ELEMENT},
+      {"cache_row_stride", a->cache_row_stride, split ? d->rank : layer_kv_row(s), ALIGN / LAYER_ELEMENT},
+      {"cache_kpe_row_stride", a->cache_kpe_row_stride, d->rope, ALIGN / LAYER_ELEMENT},
+      {"block_table_stride", a->block_table_stride, a->block_table_width, 1},
+  };
+  for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+    const int64_t x = list[i].value;
+    if (!x || (x >= list[i].least && x <= STRIDE_MOST && x % list[i].multiple == 0)) continue;
+    return mlaf_fail(err, MLAF_E_ARG, "%s is %lld, must be 0 or a multiple of %lld from %lld on", list[i].name, (long long)x,
+                     (long long)list[i].multiple, (long long)list[i].least);
+  }
+  return MLAF_OK;
+}
+
+static mlaf_status check_tables(const mlaf_layer_args *a, int64_t tokens, mlaf_err *err) {
+  if (a->block_table && a->block_table_width < 1)
+    return mlaf_fail(err, MLAF_E_ARG, "block_table_width is %d, must be 1 or more", a->block_table_width);
+  if (a->block_table && !a->qo_indptr && tokens % a->batch)
+    return mlaf_fail(err, MLAF_E_ARG, "tokens is %lld, no multiple of batch, %d: then qo_indptr is wanted", (long long)tokens,
+                     a->batch);
+  return MLAF_OK;
+}
+
+static mlaf_status check_workspace(const mlaf_layer *layer, const mlaf_layer_args *a, mlaf_err *err) {
+  const size_t need = layer_workspace(layer, a);
+  if (need == SIZE_MAX) return mlaf_fail(err, MLAF_E_ARG, "tables of %d requests name more pages than 32 bits count", a->batch);
+  if (a->workspace && (uintptr_t)a->workspace % LAYER_ALIGN == 0 && a->workspace_size >= need) return MLAF_OK;
+  return mlaf_fail(err, MLAF_E_ARG, "workspace has %zu bytes at %p, this call needs %zu, %d-byte aligned: "
+                   "mlaf_layer_workspace_size tells", a->workspace_size, a->workspace, need, LAYER_ALIGN);
+}
+
+mlaf_status layer_check_args(const mlaf_layer *layer, const mlaf_layer_args *a, mlaf_err *err) {
+  const layer_shape *s = &layer->shape;
+  mlaf_status st = check_pointers(s, a, err);
+  if (!st) st = check_strides(s, a, err);
+  if (!st) st = check_tables(a, layer_sizes_of(s, a).tokens, err);
+  return st ? st : check_workspace(layer, a, err);
+}
+
+/* --- the workspace --- */
+
+static size_t place(size_t *at, int64_t rows, int64_t row) {
+  const size_t here = *at, bytes = (size_t)(rows * row * LAYER_ELEMENT);
+  *at = (here + bytes + LAYER_ALIGN - 1) / LAYER_ALIGN * LAYER_ALIGN;
+  return here;
+}
+
+layer_places layer_places_of(const layer_shape *s, int64_t tokens) {
+  const int64_t rows = tokens * s->heads;
+  layer_places p;
+  size_t at = 0;
+  p.c = place(&at, tokens, layer_c_row(s));
+  p.q = place(&at, rows, layer_q_row(s));
+  p.qout = place(&at, rows, layer_kv_row(s));
+  p.u = place(&at, rows, s->d.rank);
+  p.o = place(&at, rows, s->d.v);
+  p.scratch = at;
+  return p;
+}
+
+size_t layer_workspace(const mlaf_layer *layer, const mlaf_layer_args *a) {
+  const layer_shape *s = &layer->shape;
+  const layer_sizes z = layer_sizes_of(s, a);
+  size_t most = 0;
+  for (int i = 0; i < s->n; i++) {
+    layer_stage_args args;
+    const mlaf_plan *plan = layer_plan_of(s, &layer->plans, s->kinds[i], &z);
+    layer_fill(layer, s->kinds[i], a, &args);
+    const size_t size = mlaf_plan_run_workspace(plan, mlaf_plan_op(plan), &args);
+    if (size > most) most = size;
+  }
+  return most == SIZE_MAX ? most : layer_places_of(s, z.tokens).scratch + most;
+}
+
+/* --- stages --- */
+
+static void fill_a(const mlaf_layer *l, layer_kind kind, const mlaf_layer_args *a, char *c, mlaf_projection_args *out) {
+  const layer_shape *s = &l->shape;
+  const layer_tensor *w = kind == LAYER_QKV_A ? &l->weights.qkv_a : kind == LAYER_Q_A ? &l->weights.q_a : &l->weights.kv_a;
+  out->x = a->hidden;
+  out->x_token_stride = or_else(a->hidden_token_stride, s->d.hidden);
+  out->w = w->data;
+  out->w_row_stride = w->stride;
+  out->y = kind == LAYER_KV_A ? behind(c, (size_t)s->d.q_rank * LAYER_ELEMENT) : c;
+  out->y_token_stride = layer_c_row(s);
+}
+
+static void fill_q_b(const mlaf_layer *l, const mlaf_layer_args *a, const void *c, void *q, mlaf_projection_args *out) {
+  const layer_shape *s = &l->shape;
+  const bool low = s->d.q_rank;
+  out->x = low ? c : a->hidden;
+  out->x_token_stride = low ? layer_c_row(s) : or_else(a->hidden_token_stride, s->d.hidden);
+  out->w = l->weights.q_b.data;
+  out->w_row_stride = l->weights.q_b.stride;
+  out->y = q;
+  out->norm_weight = l->weights.q_norm;
+  out->eps = s->d.eps;
+}
+
+static void fill_append(const mlaf_layer *l, const mlaf_layer_args *a, const void *c, mlaf_append_args *out) {
+  const layer_shape *s = &l->shape;
+  const mlaf_layer_desc *d = &s->d;
+  const bool split = d->flags & MLAF_LAYER_SPLIT_CACHE;
+  const int64_t row = or_else(a->cache_row_stride, split ? d->rank : layer_kv_row(s));
+  const int64_t kpe_row = or_else(a->cache_kpe_row_stride, d->rope);
+  out->ckv = behind(c, (size_t)d->q_rank * LAYER_ELEMENT);
+  out->kpe = d->rope ? behind(c, (size_t)(d->q_rank + d->rank) * LAYER_ELEMENT) : NULL;
+  out->ckv_row_stride = out->kpe_row_stride = layer_c_row(s);
+  out->norm_weight = l->weights.kv_norm;
+  out->eps = d->eps;
+  out->slots = a->slots;
+  out->cache = a->cache;
+  out->cache_row_stride = row;
+  out->cache_kpe = split ? a->cache_kpe : NULL;
+  out->cache_kpe_row_stride = split ? kpe_row : 0;
+  out->num_slots = (int64_t)a->num_pages * d->page_size;
+  if (a->page_rows) {
+    out->cache_page_stride = a->page_rows * row;
+    out->cache_kpe_page_stride = split ? a->page_rows * kpe_row : 0;
+    out->page_tokens = d->page_size;
+  }
+  if (!layer_turns(s)) return;
+  out->flags = d->flags & MLAF_LAYER_TABLE_16 ? MLAF_APPEND_TABLE_16 : 0;
+  out->positions = a->positions;
+  out->cos = d->cos;
+  out->sin = d->sin;
+  out->table_row_stride = d->table_row_stride;
+  out->table_rows = d->table_rows;
+}
+
+/* Rows `first` on of each head of kv_b. */
+static void fill_kv_b(const mlaf_layer *l, int64_t first, mlaf_projection_args *out) {
+  const layer_tensor *w = &l->weights.kv_b;
+  out->w = behind(w->data, (size_t)(first * w->stride) * LAYER_ELEMENT);
+  out->w_row_stride = w->stride;
+  out->w_head_stride = (l->shape.d.nope + l->shape.d.v) * w->stride;
+}
+
+static void fill_absorb(const mlaf_layer *l, const mlaf_layer_args *a, const void *q, void *qout, mlaf_projection_args *out) {
+  const mlaf_layer_desc *d = &l->shape.d;
+  fill_kv_b(l, 0, out);
+  out->x = q;
+  out->y = qout;
+  if (!layer_turns(&l->shape)) return;
+  out->flags = d->flags & MLAF_LAYER_TABLE_16 ? MLAF_PROJECTION_TABLE_16 : 0;
+  out->positions = a->positions;
+  out->cos = d->cos;
+  out->sin = d->sin;
+  out->table_row_stride = d->table_row_stride;
+  out->table_rows = d->table_rows;
+}
+
+static void fill_decode(const mlaf_layer *l, const mlaf_layer_args *a, const layer_sizes *z, mlaf_execute_args *out) {
+  const mlaf_layer_desc *d = &l->shape.d;
+  const bool split = d->flags & MLAF_LAYER_SPLIT_CACHE;
+  out->batch = z->batch;
+  out->total_q = z->tokens;
+  out->ckv = a->cache;
+  out->kpe = split ? a->cache_kpe : NULL;
+  out->ckv_row_stride = a->cache_row_stride;
+  out->kpe_row_stride = split ? a->cache_kpe_row_stride : 0;
+  out->num_pages = a->num_pages;
+  out->scale = d->scale;
+  out->qo_indptr = a->qo_indptr;
+  out->page_rows = a->page_rows;
+  if (a->block_table) {
+    out->block_table = a->block_table;
+    out->seq_lens = a->seq_lens;
+    out->block_table_width = a->block_table_width;
+    out->block_table_stride = or_else(a->block_table_stride, a->block_table_width);
+    return;
+  }
+  out->kv_indptr = a->kv_indptr;
+  out->kv_indices = a->kv_indices;
+  out->kv_last_page_lens = a->kv_last_page_lens;
+  out->kv_indices_size = a->kv_indices_size;
+}
+
+static void fill_o_proj(const mlaf_layer *l, const mlaf_layer_args *a, const void *o, mlaf_projection_args *out) {
+  out->x = o;
+  out->w = l->weights.o.data;
+  out->w_row_stride = l->weights.o.stride;
+  out->y = a->out;
+  out->y_token_stride = a->out_token_stride;
+  out->residual = a->residual;
+  out->residual_token_stride = a->residual_token_stride;
+}
+
+/* Whichever operation wants one. */
+static void give_scratch(const mlaf_calls *calls, const mlaf_layer_args *a, size_t at, layer_stage_args *out) {
+  void *const scratch = behind(a->workspace, at);
+  const size_t size = a->workspace_size > at ? a->workspace_size - at : 0;
+  if (calls->workspace_at == calls->workspace_size_at) return;
+  memcpy((char *)out + calls->workspace_at, &scratch, sizeof scratch);
+  memcpy((char *)out + calls->workspace_size_at, &size, sizeof size);
+}
+
+void layer_fill(const mlaf_layer *l, layer_kind kind, const mlaf_layer_args *a, layer_stage_args *out) {
+  const layer_sizes z = layer_sizes_of(&l->shape, a);
+  const layer_places p = layer_places_of(&l->shape, z.tokens);
+  char *const c = behind(a->workspace, p.c), *const q = behind(a->workspace, p.q), *const qout = behind(a->workspace, p.qout);
+  char *const u = behind(a->workspace, p.u), *const o = behind(a->workspace, p.o);
+  if (kind == LAYER_DECODE) {
+    out->decode = (mlaf_execute_args)MLAF_EXECUTE_ARGS_INIT;
+    out->decode.q = qout;
+    out->decode.o = u;
+    fill_decode(l, a, &z, &out->decode);
+  } else if (kind == LAYER_APPEND) {
+    out->append = (mlaf_append_args)MLAF_APPEND_ARGS_INIT;
+    out->append.tokens = z.tokens;
+    fill_append(l, a, c, &out->append);
+  } else {
+    out->projection = (mlaf_projection_args)MLAF_PROJECTION_ARGS_INIT;
+    out->projection.tokens = z.tokens;
+    if (kind == LAYER_Q_B) fill_q_b(l, a, c, q, &out->projection);
+    else if (kind == LAYER_ABSORB) fill_absorb(l, a, q, qout, &out->projection);
+    else if (kind == LAYER_V_OUT) {
+      fill_kv_b(l, l->shape.d.nope, &out->projection);
+      out->projection.x = u;
+      out->projection.y = o;
+    } else if (kind == LAYER_O_PROJ) fill_o_proj(l, a, o, &out->projection);
+    else fill_a(l, kind, a, c, &out->projection);
+  }
+  give_scratch(mlaf_plan_op(layer_plan_of(&l->shape, &l->plans, kind, &z))->calls, a, p.scratch, out);
+}

@@ -1,0 +1,121 @@
+/* Inside a layer: its shape, its weights, its plans. */
+#ifndef MLAF_LAYER_INSIDE_H
+#define MLAF_LAYER_INSIDE_H
+
+#include "mlaforge/layer.h"
+#include "mlaforge/mla_append.h"
+#include "mlaforge/projection.h"
+#include "op/calls.h"
+#include "plan/plan.h"
+
+/* Stages, in the order of a launch. A layer has either qkv_a or kv_a, with q_a in front where there is a q_lora. */
+typedef enum layer_kind {
+  LAYER_QKV_A,
+  LAYER_Q_A,
+  LAYER_KV_A,
+  LAYER_Q_B,
+  LAYER_APPEND,
+  LAYER_ABSORB,
+  LAYER_DECODE,
+  LAYER_V_OUT,
+  LAYER_O_PROJ,
+  LAYER_KINDS
+} layer_kind;
+
+enum { LAYER_Q_LENS = 32, LAYER_CLASSES = 24, LAYER_CTXS = 32, LAYER_ALIGN = 256, LAYER_ELEMENT = 2 };
+
+/* --- shape.c: what is computed --- */
+
+typedef struct layer_shape {
+  mlaf_layer_desc d; /* checked: what may be left to us is filled in */
+  int32_t heads;     /* of this rank */
+  bool joined;       /* q_a and kv_a in one launch */
+  layer_kind kinds[LAYER_KINDS];
+  int n;
+} layer_shape;
+static inline int64_t layer_c_row(const layer_shape *s) { return s->d.q_rank + s->d.rank + s->d.rope; }
+static inline int32_t layer_q_row(const layer_shape *s) { return s->d.nope + s->d.rope; }
+static inline int32_t layer_kv_row(const layer_shape *s) { return s->d.rank + s->d.rope; }
+static inline bool layer_turns(const layer_shape *s) { return s->d.rope && s->d.rope_style != MLAF_LAYER_UNROTATED; }
+static inline bool layer_plans_q_len(const layer_shape *s, int q_len) { return s->d.q_lens >> (q_len - 1) & 1; }
+int32_t layer_q_len_most(const layer_shape *s);
+int64_t layer_tokens_most(const layer_shape *s);
+
+const char *layer_stage_name(layer_kind kind);
+const char *layer_operation(layer_kind kind);
+mlaf_status layer_shape_take(const mlaf_layer_desc *desc, bool joined, layer_shape *out, mlaf_err *err);
+/* A stage as a problem; sizes are 1. q_len is looked at by LAYER_DECODE alone. */
+mlaf_status layer_point(const layer_shape *s, layer_kind kind, int q_len, mlaf_point *out, mlaf_err *err);
+/* The point with its sizes: tokens, or batch and ctx. */
+void layer_point_size(mlaf_point *p, const char *field, int64_t value);
+
+/* --- weights.c --- */
+
+typedef struct layer_tensor {
+  const void *data;
+  int64_t stride;
+} layer_tensor;
+/* Of this rank. */
+typedef struct layer_weights {
+  layer_tensor qkv_a, q_a, kv_a, q_b, kv_b, o; /* qkv_a, or kv_a and, with q_lora, q_a */
+  const void *q_norm, *kv_norm;
+} layer_weights;
+/* Whether q_a and kv_a are, or lie like, one tensor; without q_lora true. */
+bool layer_weights_joined(const mlaf_layer_desc *desc, const mlaf_layer_weight *list, size_t n);
+mlaf_status layer_weights_take(const layer_shape *s, const mlaf_layer_weight *list, size_t n, layer_weights *out, mlaf_err *err);
+
+/* --- plans.c --- */
+
+/* One stage's plans. Those of tokens by doublings: 1, 2, 4, ... Those of decode by q_len, ctx and batch. */
+typedef struct layer_plans {
+  mlaf_plan *by_tokens[LAYER_KINDS][LAYER_CLASSES];
+  int32_t *batches; /* rising: sizes that plans are made for */
+  int n_batches, n_ctxs;
+  int32_t ctxs[LAYER_CTXS]; /* rising */
+  mlaf_plan **decode[LAYER_Q_LENS]; /* [n_ctxs][n_batches]; NULL: not planned */
+} layer_plans;
+/* Fails with a report in the context's message. */
+mlaf_status layer_plans_make(mlaf_ctx *ctx, const layer_shape *s, layer_plans *out);
+void layer_plans_clear(layer_plans *p);
+typedef struct layer_sizes {
+  int64_t tokens;
+  int32_t batch, q_len, ctx;
+} layer_sizes;
+/* For sizes in the layer's range. */
+mlaf_plan *layer_plan_of(const layer_shape *s, const layer_plans *p, layer_kind kind, const layer_sizes *sizes);
+
+/* --- args.c: one call --- */
+
+struct mlaf_layer {
+  mlaf_shared *shared; /* where messages go; one reference */
+  layer_shape shape;
+  layer_weights weights;
+  layer_plans plans;
+};
+
+/* Offsets in the workspace; the intermediates stay, so that a stage can be run and looked at alone. */
+typedef struct layer_places {
+  size_t c, q, qout, u, o, scratch; /* scratch: of whichever stage runs */
+} layer_places;
+layer_places layer_places_of(const layer_shape *s, int64_t tokens);
+
+/* Arguments of any stage. */
+typedef union layer_stage_args {
+  uint32_t struct_size;
+  mlaf_projection_args projection;
+  mlaf_append_args append;
+  mlaf_execute_args decode;
+} layer_stage_args;
+
+/* A caller's struct as this library has it (op/calls.h); NULL: E_ARG. */
+const mlaf_layer_args *layer_args_take(const mlaf_layer_args *args, mlaf_whole_args *whole, mlaf_err *err);
+layer_sizes layer_sizes_of(const layer_shape *s, const mlaf_layer_args *a);
+/* Sizes alone, and all. */
+mlaf_status layer_check_sizes(const layer_shape *s, const mlaf_layer_args *a, mlaf_err *err);
+mlaf_status layer_check_args(const mlaf_layer *layer, const mlaf_layer_args *a, mlaf_err *err);
+/* With workspace_size 0 a workspace of any size is meant: for asking how large it has to be. */
+void layer_fill(const mlaf_layer *layer, layer_kind kind, const mlaf_layer_args *a, layer_stage_args *out);
+/* Bytes of workspace for checked sizes; SIZE_MAX: there are none. */
+size_t layer_workspace(const mlaf_layer *layer, const mlaf_layer_args *a);
+
+#endif

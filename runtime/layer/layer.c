@@ -1,0 +1,186 @@
+/* The public functions of a layer. */
+#include "mlaforge/layer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "layer/inside.h"
+
+/* --- create and destroy --- */
+
+static mlaf_status report(mlaf_shared *shared, mlaf_status st, mlaf_err *err) {
+  err->status = st;
+  return st ? mlaf_shared_report(shared, err) : MLAF_OK;
+}
+
+static mlaf_status check_table(const layer_shape *s, mlaf_err *err) {
+  const mlaf_layer_desc *d = &s->d;
+  if (!layer_turns(s)) return MLAF_OK;
+  if (!d->cos || (uintptr_t)d->cos % 16 || (uintptr_t)d->sin % 16)
+    return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: cos is %p, sin %p: tables of rotations are wanted, 16-byte aligned; sin "
+                     "may be NULL", d->cos, d->sin);
+  const int64_t least = d->sin ? d->rope / 2 : d->rope, multiple = d->flags & MLAF_LAYER_TABLE_16 ? 8 : 4;
+  if (d->table_rows < 1 || (d->table_row_stride && (d->table_row_stride < least || d->table_row_stride % multiple)))
+    return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: table_rows is %lld, must be 1 or more; table_row_stride is %lld, must be "
+                     "0 or a multiple of %lld from %lld on", (long long)d->table_rows, (long long)d->table_row_stride,
+                     (long long)multiple, (long long)least);
+  return MLAF_OK;
+}
+
+static mlaf_status take(mlaf_layer *layer, const mlaf_layer_desc *desc, const mlaf_layer_weight *weights, size_t n, mlaf_err *err) {
+  if (desc->struct_size < sizeof *desc) /* said there in words */
+    return layer_shape_take(desc, true, &layer->shape, err);
+  mlaf_status st = layer_shape_take(desc, layer_weights_joined(desc, weights, n), &layer->shape, err);
+  if (!st) st = check_table(&layer->shape, err);
+  return st ? st : layer_weights_take(&layer->shape, weights, n, &layer->weights, err);
+}
+
+mlaf_status mlaf_layer_create(mlaf_ctx *ctx, const mlaf_layer_desc *desc, const mlaf_layer_weight *weights, size_t n_weights,
+                              mlaf_layer **out) {
+  mlaf_err err;
+  if (!ctx) return MLAF_E_ARG;
+  if (!desc || !out || (n_weights && !weights)) return mlaf_plan_refuse(ctx, MLAF_E_ARG, "mlaf_layer_create: a pointer is NULL");
+  mlaf_layer *layer = calloc(1, sizeof *layer);
+  if (!layer) return mlaf_plan_refuse(ctx, MLAF_E_NOMEM, "no memory for a layer");
+  mlaf_status st = report(ctx->shared, take(layer, desc, weights, n_weights, &err), &err);
+  if (!st) st = layer_plans_make(ctx, &layer->shape, &layer->plans);
+  layer->shape.d.plan = NULL; /* the caller's, and done with */
+  if (st) {
+    layer_plans_clear(&layer->plans);
+    free(layer);
+    return st;
+  }
+  layer->shared = ctx->shared;
+  atomic_fetch_add_explicit(&ctx->shared->refs, 1, memory_order_relaxed);
+  *out = layer;
+  return MLAF_OK;
+}
+
+void mlaf_layer_destroy(mlaf_layer *layer) {
+  if (!layer) return;
+  layer_plans_clear(&layer->plans);
+  mlaf_shared_release(layer->shared);
+  free(layer);
+}
+
+/* --- workspace --- */
+
+/* The largest of all calls in range, each with a block table. */
+static size_t workspace_most(const mlaf_layer *layer) {
+  const layer_shape *s = &layer->shape;
+  const layer_plans *p = &layer->plans;
+  size_t most = 0;
+  mlaf_layer_args a = MLAF_LAYER_ARGS_INIT;
+  a.block_table = (const int32_t *)(uintptr_t)sizeof(int32_t); /* only sizes are looked at */
+  a.block_table_width = s->d.table_width;
+  for (int q = 1; q <= LAYER_Q_LENS; q++)
+    for (int i = 0; p->decode[q - 1] && i < p->n_ctxs * p->n_batches; i++) {
+      const int32_t batch = p->batches[i % p->n_batches];
+      a.q_len = q;
+      a.ctx = p->ctxs[i / p->n_batches];
+      a.batch = batch < s->d.batch_max ? batch : s->d.batch_max;
+      const size_t size = layer_workspace(layer, &a);
+      if (size > most) most = size;
+    }
+  return most;
+}
+
+size_t mlaf_layer_workspace_size(const mlaf_layer *layer, const mlaf_layer_args *args) {
+  mlaf_err err;
+  mlaf_whole_args whole;
+  if (!layer) return 0;
+  if (!args) return workspace_most(layer);
+  const mlaf_layer_args *a = layer_args_take(args, &whole, &err);
+  if (!a || layer_check_sizes(&layer->shape, a, &err)) return SIZE_MAX;
+  return layer_sizes_of(&layer->shape, a).tokens ? layer_workspace(layer, a) : 0;
+}
+
+/* --- launches --- */
+
+static mlaf_status run_stage(const mlaf_layer *layer, layer_kind kind, const mlaf_layer_args *a, void *stream) {
+  layer_stage_args args;
+  const layer_sizes z = layer_sizes_of(&layer->shape, a);
+  const mlaf_plan *plan = layer_plan_of(&layer->shape, &layer->plans, kind, &z);
+  layer_fill(layer, kind, a, &args);
+  return mlaf_plan_run(plan, mlaf_plan_op(plan), &args, stream);
+}
+
+/* Stages first .. first + n - 1. What a stage finds wrong it reports itself. */
+static mlaf_status run(const mlaf_layer *layer, int first, int n, const mlaf_layer_args *args, void *stream) {
+  mlaf_err err; /* 4 KB that only a failure writes to */
+  mlaf_whole_args whole;
+  const mlaf_layer_args *a = layer_args_take(args, &whole, &err);
+  mlaf_status st = a ? layer_check_sizes(&layer->shape, a, &err) : MLAF_E_ARG;
+  if (!st && !layer_sizes_of(&layer->shape, a).tokens) return MLAF_OK;
+  if (!st) st = layer_check_args(layer, a, &err);
+  if (st) return report(layer->shared, st, &err);
+  for (int i = first; !st && i < first + n; i++) st = run_stage(layer, layer->shape.kinds[i], a, stream);
+  return st;
+}
+
+mlaf_status mlaf_layer_execute(const mlaf_layer *layer, const mlaf_layer_args *args, void *stream) {
+  return layer ? run(layer, 0, layer->shape.n, args, stream) : MLAF_E_ARG;
+}
+
+/* --- looking inside --- */
+
+size_t mlaf_layer_stages(const mlaf_layer *layer) { return layer ? (size_t)layer->shape.n : 0; }
+
+static mlaf_status no_stage(const mlaf_layer *layer, size_t i) {
+  mlaf_err err;
+  return report(layer->shared, mlaf_fail(&err, MLAF_E_ARG, "stage %zu of a layer of %d", i, layer->shape.n), &err);
+}
+
+mlaf_status mlaf_layer_execute_stage(const mlaf_layer *layer, size_t i, const mlaf_layer_args *args, void *stream) {
+  if (!layer) return MLAF_E_ARG;
+  return i < mlaf_layer_stages(layer) ? run(layer, (int)i, 1, args, stream) : no_stage(layer, i);
+}
+
+static void say_output(const layer_shape *s, layer_kind kind, int64_t tokens, mlaf_layer_stage *out) {
+  const layer_places p = layer_places_of(s, tokens);
+  const size_t row = LAYER_ELEMENT * (size_t)tokens, heads = row * (size_t)s->heads;
+  const struct {
+    size_t at, bytes;
+  } of[LAYER_KINDS] = {
+      [LAYER_QKV_A] = {p.c, row * (size_t)layer_c_row(s)},    [LAYER_Q_A] = {p.c, row * (size_t)layer_c_row(s)},
+      [LAYER_KV_A] = {p.c, row * (size_t)layer_c_row(s)},     [LAYER_Q_B] = {p.q, heads * (size_t)layer_q_row(s)},
+      [LAYER_ABSORB] = {p.qout, heads * (size_t)layer_kv_row(s)}, [LAYER_DECODE] = {p.u, heads * (size_t)s->d.rank},
+      [LAYER_V_OUT] = {p.o, heads * (size_t)s->d.v},
+  };
+  out->output_at = of[kind].at;
+  out->output_bytes = of[kind].bytes;
+}
+
+static mlaf_status say_work(const layer_shape *s, layer_kind kind, const layer_sizes *z, mlaf_layer_stage *out, mlaf_err *err) {
+  mlaf_point p;
+  mlaf_status st = layer_point(s, kind, z->q_len, &p, err);
+  if (st) return st;
+  layer_point_size(&p, "tokens", z->tokens);
+  layer_point_size(&p, "batch", z->batch);
+  layer_point_size(&p, "ctx", z->ctx);
+  const mlaf_work w = p.op->calls->work(&p);
+  out->bytes = w.bytes;
+  out->flops = w.flops;
+  return MLAF_OK;
+}
+
+mlaf_status mlaf_layer_stage_at(const mlaf_layer *layer, size_t i, const mlaf_layer_args *args, mlaf_layer_stage *out) {
+  mlaf_err err;
+  mlaf_whole_args whole;
+  if (!layer) return MLAF_E_ARG;
+  if (i >= mlaf_layer_stages(layer)) return no_stage(layer, i);
+  const layer_shape *s = &layer->shape;
+  const mlaf_layer_args *a = layer_args_take(args, &whole, &err);
+  mlaf_status st = a ? layer_check_sizes(s, a, &err) : MLAF_E_ARG;
+  if (!st && (!out || out->struct_size < sizeof *out || !layer_sizes_of(s, a).tokens))
+    st = mlaf_fail(&err, MLAF_E_ARG, "mlaf_layer_stage_at: a call of 1 token or more, and MLAF_LAYER_STAGE_INIT, are wanted");
+  if (st) return report(layer->shared, st, &err);
+  const layer_sizes z = layer_sizes_of(s, a);
+  const layer_kind kind = s->kinds[i];
+  mlaf_layer_stage said = {.struct_size = out->struct_size, .name = layer_stage_name(kind), .operation = layer_operation(kind),
+                           .plan = layer_plan_of(s, &layer->plans, kind, &z)};
+  say_output(s, kind, z.tokens, &said);
+  st = say_work(s, kind, &z, &said, &err);
+  if (!st) *out = said;
+  return report(layer->shared, st, &err);
+}

@@ -1,0 +1,204 @@
+/* A layer's description: checks, and its stages as problems of other operations. */
+#include <math.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "layer/inside.h"
+
+static const struct {
+  const char *name, *operation;
+} kinds[LAYER_KINDS] = {
+    [LAYER_QKV_A] = {"qkv_a", "mla_qkv_a"},   [LAYER_Q_A] = {"q_a", "mla_qkv_a"},     [LAYER_KV_A] = {"kv_a", "mla_qkv_a"},
+    [LAYER_Q_B] = {"q_b", "mla_q_b"},         [LAYER_APPEND] = {"append", "mla_append"},
+    [LAYER_ABSORB] = {"q_absorb", "mla_q_absorb"}, [LAYER_DECODE] = {"decode", "mla_decode"},
+    [LAYER_V_OUT] = {"v_out", "mla_v_out"},   [LAYER_O_PROJ] = {"o_proj", "mla_o_proj"},
+};
+const char *layer_stage_name(layer_kind kind) { return kinds[kind].name; }
+const char *layer_operation(layer_kind kind) { return kinds[kind].operation; }
+
+int32_t layer_q_len_most(const layer_shape *s) {
+  int32_t most = LAYER_Q_LENS;
+  while (most > 1 && !layer_plans_q_len(s, most)) most--;
+  return most;
+}
+int64_t layer_tokens_most(const layer_shape *s) { return (int64_t)s->d.batch_max * layer_q_len_most(s); }
+
+/* --- stages as problems --- */
+
+static int print(const layer_shape *s, layer_kind kind, int q_len, char *out, size_t size) {
+  static const char *const styles[] = {"pairs", "halves", "unrotated"};
+  const mlaf_layer_desc *d = &s->d;
+  const char *type = d->dtype == MLAF_F16 ? "f16" : "bf16", *style = styles[d->rope_style];
+  /* q_a alone: how its columns are shared out between "queries" and "latent" says nothing to a kernel. */
+  const int some = d->q_rank < 512 ? d->q_rank : 512;
+  switch (kind) {
+    case LAYER_QKV_A: return snprintf(out, size, "mla_qkv_a:d%d,l%d,r%d,p%d,%s", d->hidden, d->q_rank, d->rank, d->rope, type);
+    case LAYER_Q_A: return snprintf(out, size, "mla_qkv_a:d%d,l%d,r%d,p0,%s", d->hidden, d->q_rank - some, some, type);
+    case LAYER_KV_A: return snprintf(out, size, "mla_qkv_a:d%d,l0,r%d,p%d,%s", d->hidden, d->rank, d->rope, type);
+    case LAYER_Q_B:
+      return snprintf(out, size, "mla_q_b:l%d,h%d,n%d,p%d%s,%s", d->q_rank ? d->q_rank : d->hidden, s->heads, d->nope, d->rope,
+                      d->q_rank ? ",norm" : "", type);
+    case LAYER_APPEND:
+      return snprintf(out, size, "mla_append:r%d,p%d,%s,%s,%s,norm", d->rank, d->rope, type,
+                      d->flags & MLAF_LAYER_SPLIT_CACHE ? "split" : "paged", style);
+    case LAYER_ABSORB:
+      return snprintf(out, size, "mla_q_absorb:h%d,n%d,p%d,r%d,%s,%s", s->heads, d->nope, d->rope, d->rank, type, style);
+    case LAYER_DECODE:
+      return snprintf(out, size, "mla_decode:h%d,r%d,p%d,q%d%s,%s,page%d", s->heads, d->rank, d->rope, q_len,
+                      q_len > 1 ? ",causal" : "", type, d->page_size);
+    case LAYER_V_OUT: return snprintf(out, size, "mla_v_out:h%d,r%d,v%d,%s", s->heads, d->rank, d->v, type);
+    default:
+      return snprintf(out, size, "mla_o_proj:d%d,h%d,v%d%s,%s", d->hidden, s->heads, d->v,
+                      d->flags & MLAF_LAYER_RESIDUAL ? ",residual" : "", type);
+  }
+}
+
+mlaf_status layer_point(const layer_shape *s, layer_kind kind, int q_len, mlaf_point *out, mlaf_err *err) {
+  char text[MLAF_POINT_TEXT_MAX], why[256] = "";
+  print(s, kind, q_len, text, sizeof text);
+  mlaf_status st = mlaf_point_parse(NULL, text, out, why, sizeof why);
+  if (st) return mlaf_fail(err, st, "the layer's %s is %s: %s", kinds[kind].name, text, why);
+  for (int i = 0; i < out->op->n_fields; i++)
+    if (out->op->fields[i].role == MLAF_SIZE) out->v[i] = 1;
+  return MLAF_OK;
+}
+
+void layer_point_size(mlaf_point *p, const char *field, int64_t value) {
+  for (int i = 0; i < p->op->n_fields; i++)
+    if (!strcmp(p->op->fields[i].name, field)) p->v[i] = (int32_t)(value < p->op->fields[i].max ? value : p->op->fields[i].max);
+}
+
+/* --- checks --- */
+
+static mlaf_status check_numbers(const mlaf_layer_desc *d, mlaf_err *err) {
+  const struct {
+    const char *name;
+    int32_t value, least, most;
+  } list[] = {
+      {"hidden", d->hidden, 1, INT32_MAX},     {"heads", d->heads, 1, INT32_MAX},
+      {"q_rank", d->q_rank, 0, INT32_MAX},     {"rank", d->rank, 1, INT32_MAX},
+      {"rope", d->rope, 0, INT32_MAX},         {"nope", d->nope, 1, INT32_MAX},
+      {"v", d->v, 1, INT32_MAX},               {"dtype", d->dtype, 0, MLAF_DTYPE_COUNT - 1},
+      {"rope_style", d->rope_style, 0, MLAF_LAYER_UNROTATED},
+      {"tp_size", d->tp_size, 1, INT32_MAX},   {"tp_rank", d->tp_rank, 0, d->tp_size - 1},
+      {"page_size", d->page_size, 1, INT32_MAX}, {"batch_max", d->batch_max, 1, 65536},
+      {"ctx_max", d->ctx_max, 1, INT32_MAX},   {"ctx_min", d->ctx_min, 1, d->ctx_max},
+      {"table_width", d->table_width, 1, INT32_MAX},
+  };
+  for (size_t i = 0; i < sizeof list / sizeof *list; i++)
+    if (list[i].value < list[i].least || list[i].value > list[i].most)
+      return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: %s is %d, must be %d..%d", list[i].name, list[i].value, list[i].least,
+                       list[i].most);
+  if (d->heads % d->tp_size)
+    return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: heads is %d, no multiple of tp_size, %d", d->heads, d->tp_size);
+  if (!(isfinite(d->eps) && d->eps >= 0 && isfinite(d->scale)))
+    return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: eps is %g and scale %g: finite numbers are wanted, eps not negative",
+                     (double)d->eps, (double)d->scale);
+  const uint32_t known = MLAF_LAYER_RESIDUAL | MLAF_LAYER_SPLIT_CACHE | MLAF_LAYER_TABLE_16;
+  if (d->flags & ~known) return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: flags is %#x, known are %#x", d->flags, known);
+  if (!d->q_lens) return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: q_lens is 0: bit 0 stands for q_len 1, bit 3 for 4");
+  return MLAF_OK;
+}
+
+static void order(layer_shape *s) {
+  static const layer_kind behind[] = {LAYER_Q_B, LAYER_APPEND, LAYER_ABSORB, LAYER_DECODE, LAYER_V_OUT, LAYER_O_PROJ};
+  const bool two = s->d.q_rank && !s->joined;
+  s->n = 0;
+  if (two) s->kinds[s->n++] = LAYER_Q_A;
+  s->kinds[s->n++] = s->d.q_rank && s->joined ? LAYER_QKV_A : LAYER_KV_A;
+  for (size_t i = 0; i < sizeof behind / sizeof *behind; i++) s->kinds[s->n++] = behind[i];
+}
+
+/* Every stage in every q_len is a problem that its operation takes. */
+static mlaf_status check_stages(const layer_shape *s, mlaf_err *err) {
+  mlaf_point p;
+  mlaf_status st = MLAF_OK;
+  for (int i = 0; !st && i < s->n; i++)
+    for (int q = 1; !st && q <= LAYER_Q_LENS; q++)
+      if (s->kinds[i] == LAYER_DECODE ? layer_plans_q_len(s, q) : q == 1) st = layer_point(s, s->kinds[i], q, &p, err);
+  return st;
+}
+
+mlaf_status layer_shape_take(const mlaf_layer_desc *desc, bool joined, layer_shape *out, mlaf_err *err) {
+  static const mlaf_calls as_args = {.args_name = "mlaf_layer_desc",
+                                     .args_init = "MLAF_LAYER_DESC_INIT",
+                                     .args_size = sizeof(mlaf_layer_desc),
+                                     .args_first = sizeof(mlaf_layer_desc)};
+  mlaf_whole_args whole;
+  const mlaf_layer_desc *d = mlaf_args_take(&as_args, desc, &whole, err);
+  if (!d) return err->status;
+  *out = (layer_shape){.d = *d, .joined = joined};
+  if (!out->d.ctx_min) out->d.ctx_min = d->ctx_max;
+  if (!out->d.table_width && d->page_size > 0 && d->ctx_max > 0)
+    out->d.table_width = (int32_t)(((int64_t)d->ctx_max + d->page_size - 1) / d->page_size);
+  mlaf_status st = check_numbers(&out->d, err);
+  if (st) return st;
+  if (d->scale == 0) out->d.scale = (float)(1.0 / sqrt((double)d->nope + d->rope));
+  out->heads = d->heads / d->tp_size;
+  order(out);
+  return check_stages(out, err);
+}
+
+/* --- what a bundle wants --- */
+
+typedef struct listing {
+  size_t left;
+  char *out;
+  size_t size;
+  bool found;
+} listing;
+
+static bool found(listing *l, const mlaf_point *p) {
+  if (l->found || l->left--) return l->found;
+  mlaf_point_print(p, l->out, l->size);
+  return l->found = true;
+}
+
+/* 1, 2, 4, ... and the last, rounded up to such a number. */
+static int64_t past(int64_t most) {
+  int64_t n = 1;
+  while (n < most) n *= 2;
+  return n;
+}
+
+static void list_decode(listing *l, const layer_shape *s, mlaf_point *p) {
+  for (int64_t b = 1; b <= past(s->d.batch_max) && !l->found; b *= 2)
+    for (int64_t c = s->d.ctx_max; !l->found; c /= 2) {
+      layer_point_size(p, "batch", b);
+      layer_point_size(p, "ctx", c);
+      if (found(l, p) || c / 2 < s->d.ctx_min) break;
+    }
+}
+
+static mlaf_status list_stage(listing *l, const layer_shape *s, layer_kind kind, mlaf_err *err) {
+  mlaf_point p;
+  mlaf_status st = MLAF_OK;
+  if (kind != LAYER_DECODE) {
+    st = layer_point(s, kind, 1, &p, err);
+    for (int64_t t = 1; !st && t <= past(layer_tokens_most(s)) && !l->found; t *= 2) {
+      layer_point_size(&p, "tokens", t);
+      found(l, &p);
+    }
+    return st;
+  }
+  for (int q = 1; !st && q <= LAYER_Q_LENS && !l->found; q++) {
+    if (!layer_plans_q_len(s, q)) continue;
+    st = layer_point(s, kind, q, &p, err);
+    if (!st) list_decode(l, s, &p);
+  }
+  return st;
+}
+
+mlaf_status mlaf_layer_problem_at(const mlaf_layer_desc *desc, int joined, size_t i, char *out, size_t out_size, char *why,
+                                  size_t why_size) {
+  mlaf_err err;
+  layer_shape s;
+  listing l = {.left = i, .out = out, .size = out_size};
+  if (!desc || !out || !out_size) return MLAF_E_ARG;
+  mlaf_status st = layer_shape_take(desc, joined, &s, &err);
+  for (int k = 0; !st && k < s.n && !l.found; k++) st = list_stage(&l, &s, s.kinds[k], &err);
+  if (!st && !l.found) out[0] = 0;
+  if (st && why && why_size) snprintf(why, why_size, "%s", err.text);
+  return st;
+}
