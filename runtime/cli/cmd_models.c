@@ -1,7 +1,8 @@
 /* `mlaforge models`: the shipped model list. */
 #include "cli/cli.h"
 
-static const char *const styles[] = {[MLAF_ROPE_PAIRS] = "pairs", [MLAF_ROPE_HALVES] = "halves", [MLAF_ROPE_UNROTATED] = "unrotated"};
+static const char *const styles[] = {
+    [MLAF_ROPE_PAIRS] = "pairs", [MLAF_ROPE_HALVES] = "halves", [MLAF_ROPE_UNROTATED] = "unrotated"};
 
 /* Numbers of a model, in the table's order; those behind `shown` in JSON alone. */
 enum { WHOLES = 8, REALS = 9, REALS_SHOWN = 4 };

@@ -14,7 +14,7 @@ typedef const mlaf_form_layer *layer_t;
 /* Everything that one step works with; row sizes by name. */
 typedef struct step {
   layer_t l;
-  mlaf_form_cache *cache;
+  const mlaf_form_cache *cache;
   double *c_q, *q, *qa, *u, *o, *key, *value, *scores; /* of one token, or of one head */
 } step;
 
@@ -29,7 +29,8 @@ mlaf_form_cost mlaf_form_costs(layer_t l, mlaf_form form) {
   const double heads = l->heads, expanded = 2 * heads * (double)(key_columns(l) + l->v);
   switch (form) {
     case MLAF_FORM_CD: return (mlaf_form_cost){expanded, expanded};
-    case MLAF_FORM_CC: return (mlaf_form_cost){2.0 * (double)row_columns(l), expanded + 2 * heads * l->rank * (double)kv_b_rows(l)};
+    case MLAF_FORM_CC:
+      return (mlaf_form_cost){2.0 * (double)row_columns(l), expanded + 2 * heads * l->rank * (double)kv_b_rows(l)};
     default: return (mlaf_form_cost){2.0 * (double)row_columns(l), 2 * heads * (double)(row_columns(l) + l->rank)};
   }
 }
@@ -256,25 +257,40 @@ static void clear(step *s) {
   for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) free(parts[i]);
 }
 
-mlaf_status mlaf_form_step(layer_t l, mlaf_form_cache *cache, const uint16_t *x, int64_t n, bool rounded, double *y, mlaf_err *err) {
-  step s = {.l = l, .cache = cache};
-  const int64_t first = cache->tokens;
-  double *wide = malloc((size_t)(n * l->hidden + row_columns(l)) * sizeof *wide), *row = wide ? wide + n * l->hidden : NULL;
-  mlaf_status st = wide ? in_table(l, first + n - 1, err) : mlaf_fail(err, MLAF_E_NOMEM, "no memory for a reference step");
-  if (!st) st = make_room(&s, first + n, err);
-  if (!st) widen(x, n * l->hidden, wide);
+mlaf_status mlaf_form_append(layer_t l, mlaf_form_cache *cache, const uint16_t *x, int64_t n, bool rounded, mlaf_err *err) {
+  double *row = malloc((size_t)row_columns(l) * sizeof *row);
+  mlaf_status st = row ? MLAF_OK : mlaf_fail(err, MLAF_E_NOMEM, "no memory for a row");
   for (int64_t t = 0; !st && t < n; t++) {
-    latent_row(l, wide + t * l->hidden, first + t, row);
-    for (int64_t i = 0; rounded && i < row_columns(l); i++) row[i] = bf16(row[i]);
-    st = keep(l, cache, row, err);
+    st = mlaf_form_row(l, x + t * l->hidden, cache->tokens, row, err);
+    for (int64_t i = 0; rounded && !st && i < row_columns(l); i++) row[i] = bf16(row[i]);
+    if (!st) st = keep(l, cache, row, err);
   }
-  for (int64_t t = 0; !st && t < n; t++) {
-    queries(&s, wide + t * l->hidden, first + t);
+  free(row);
+  return st;
+}
+
+mlaf_status mlaf_form_attend(layer_t l, const mlaf_form_cache *cache, const uint16_t *x, int64_t position, double *y, mlaf_err *err) {
+  step s = {.l = l, .cache = cache};
+  double *wide = malloc((size_t)l->hidden * sizeof *wide);
+  mlaf_status st = wide ? in_table(l, position, err) : mlaf_fail(err, MLAF_E_NOMEM, "no memory for a token");
+  if (!st && position >= cache->tokens)
+    st = mlaf_fail(err, MLAF_E_ARG, "position %lld is not cached yet", (long long)position);
+  if (!st) st = make_room(&s, position + 1, err);
+  if (!st) {
+    widen(x, l->hidden, wide);
+    queries(&s, wide, position);
     for (int64_t h = 0; h < l->heads; h++)
-      (cache->form <= MLAF_FORM_CC ? attend_expanded : attend_absorbed)(&s, h, first + t + 1);
-    multiply(y + t * l->hidden, l->o, l->hidden, s.o, l->heads * l->v);
+      (cache->form <= MLAF_FORM_CC ? attend_expanded : attend_absorbed)(&s, h, position + 1);
+    multiply(y, l->o, l->hidden, s.o, l->heads * l->v);
   }
   clear(&s);
   free(wide);
+  return st;
+}
+
+mlaf_status mlaf_form_step(layer_t l, mlaf_form_cache *cache, const uint16_t *x, int64_t n, bool rounded, double *y, mlaf_err *err) {
+  const int64_t first = cache->tokens;
+  mlaf_status st = mlaf_form_append(l, cache, x, n, rounded, err);
+  for (int64_t t = 0; !st && t < n; t++) st = mlaf_form_attend(l, cache, x + t * l->hidden, first + t, y + t * l->hidden, err);
   return st;
 }

@@ -55,9 +55,14 @@ mlaf_status mlaf_form_fill(const mlaf_form_layer *layer, mlaf_form_cache *cache,
 
 /* The row that a token of hidden states x [d] leaves in a latent cache at `position`: row [R+P]. */
 mlaf_status mlaf_form_row(const mlaf_form_layer *layer, const uint16_t *x, int64_t position, double *row, mlaf_err *err);
-/* One step of a request: n tokens x [n, d] at the positions behind the cached ones are appended (rows rounded to bf16 first if
- * `rounded`, as a cache of bf16 has them); each attends to what is cached up to itself; y [n, d]. E_ARG: the cache or the table
- * is full. E_NOMEM. */
+/* The two halves of a step. n tokens x [n, d] are appended at the positions behind the cached ones (rows rounded to bf16 first if
+ * `rounded`, as a cache of bf16 has them). E_ARG: the cache or the table is full. */
+mlaf_status mlaf_form_append(const mlaf_form_layer *layer, mlaf_form_cache *cache, const uint16_t *x, int64_t n, bool rounded,
+                             mlaf_err *err);
+/* y [d] of the token x [d] at `position`, whose row and all before are cached. The cache is read only: many threads may. */
+mlaf_status mlaf_form_attend(const mlaf_form_layer *layer, const mlaf_form_cache *cache, const uint16_t *x, int64_t position,
+                             double *y, mlaf_err *err);
+/* One step of a request: n tokens are appended, and each attends to what is cached up to itself; y [n, d]. */
 mlaf_status mlaf_form_step(const mlaf_form_layer *layer, mlaf_form_cache *cache, const uint16_t *x, int64_t n, bool rounded,
                            double *y, mlaf_err *err);
 
