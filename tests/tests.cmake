@@ -129,6 +129,10 @@ if(TARGET mlaforge_shared AND TARGET mlaforge AND TARGET fakehip6 AND NOT MLAF_S
       set_tests_properties(${test} PROPERTIES LABELS t1 ENVIRONMENT
         "MLAF_LIBRARY=${CMAKE_BINARY_DIR}/libmlaforge.so.0;PYTHONPATH=${CMAKE_SOURCE_DIR}/python:${CMAKE_SOURCE_DIR}/tests/python;PYTHONDONTWRITEBYTECODE=1;MLAF_CACHE_DIR=${CMAKE_BINARY_DIR}/test-cache")
     endforeach()
+    add_test(NAME python/layer_calls COMMAND ${MLAF_PYTHON} -m unittest test_layer_calls
+             WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}/tests/layer)
+    set_tests_properties(python/layer_calls PROPERTIES LABELS t1 ENVIRONMENT
+      "MLAF_LIBRARY=${CMAKE_BINARY_DIR}/libmlaforge.so.0;PYTHONPATH=${CMAKE_SOURCE_DIR}/python:${CMAKE_SOURCE_DIR}/tests/python;PYTHONDONTWRITEBYTECODE=1;MLAF_CACHE_DIR=${CMAKE_BINARY_DIR}/test-cache")
     add_test(NAME python/bench_cases COMMAND ${MLAF_PYTHON} -m unittest test_bench_cases
              WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}/tests/python)
     set_tests_properties(python/bench_cases PROPERTIES LABELS t0 ENVIRONMENT "PYTHONDONTWRITEBYTECODE=1")
@@ -145,6 +149,16 @@ if(TARGET mlaforge_shared AND TARGET mlaforge AND TARGET fakehip6 AND NOT MLAF_S
         "MLAF_LIBRARY=${CMAKE_BINARY_DIR}/libmlaforge.so.0;PYTHONPATH=${CMAKE_SOURCE_DIR}/python:${CMAKE_SOURCE_DIR}/tests/python;PYTHONDONTWRITEBYTECODE=1;MLAF_CACHE_DIR=${CMAKE_BINARY_DIR}/test-cache;MLAF_CUDA_LIBRARY=$<TARGET_FILE:fakecuda>;FAKECUDA_ANY=1")
     endif()
   endif()
+endif()
+
+# The toy model of MLA layers, as a user's program: against the shared library alone.
+if(TARGET mlaforge_shared AND NOT MLAF_SANITIZE)
+  add_executable(example-layer ${CMAKE_SOURCE_DIR}/examples/layer/main.c)
+  target_include_directories(example-layer PRIVATE ${CMAKE_SOURCE_DIR}/include)
+  target_link_libraries(example-layer PRIVATE mlaforge_shared m)
+  add_test(NAME layer/example COMMAND example-layer)
+  set_tests_properties(layer/example PROPERTIES LABELS t1
+    ENVIRONMENT "MLAF_DEVICE=emu:gfx942;MLAF_DB=${CMAKE_BINARY_DIR}/no.db;MLAF_CACHE_DIR=${CMAKE_BINARY_DIR}/test-cache")
 endif()
 
 # By hand, on a real GPU.

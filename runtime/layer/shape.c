@@ -30,6 +30,7 @@ static int print(const layer_shape *s, layer_kind kind, int q_len, char *out, si
   static const char *const styles[] = {"pairs", "halves", "unrotated"};
   const mlaf_layer_desc *d = &s->d;
   const char *type = d->dtype == MLAF_F16 ? "f16" : "bf16", *style = styles[d->rope_style];
+  const bool norms = !(d->flags & MLAF_LAYER_NO_NORMS);
   /* q_a alone: how its columns are shared out between "queries" and "latent" says nothing to a kernel. */
   const int some = d->q_rank < 512 ? d->q_rank : 512;
   switch (kind) {
@@ -38,10 +39,10 @@ static int print(const layer_shape *s, layer_kind kind, int q_len, char *out, si
     case LAYER_KV_A: return snprintf(out, size, "mla_qkv_a:d%d,l0,r%d,p%d,%s", d->hidden, d->rank, d->rope, type);
     case LAYER_Q_B:
       return snprintf(out, size, "mla_q_b:l%d,h%d,n%d,p%d%s,%s", d->q_rank ? d->q_rank : d->hidden, s->heads, d->nope, d->rope,
-                      d->q_rank ? ",norm" : "", type);
+                      d->q_rank && norms ? ",norm" : "", type);
     case LAYER_APPEND:
-      return snprintf(out, size, "mla_append:r%d,p%d,%s,%s,%s,norm", d->rank, d->rope, type,
-                      d->flags & MLAF_LAYER_SPLIT_CACHE ? "split" : "paged", style);
+      return snprintf(out, size, "mla_append:r%d,p%d,%s,%s,%s%s", d->rank, d->rope, type,
+                      d->flags & MLAF_LAYER_SPLIT_CACHE ? "split" : "paged", style, norms ? ",norm" : "");
     case LAYER_ABSORB:
       return snprintf(out, size, "mla_q_absorb:h%d,n%d,p%d,r%d,%s,%s", s->heads, d->nope, d->rope, d->rank, type, style);
     case LAYER_DECODE:
@@ -95,7 +96,7 @@ static mlaf_status check_numbers(const mlaf_layer_desc *d, mlaf_err *err) {
   if (!(isfinite(d->eps) && d->eps >= 0 && isfinite(d->scale)))
     return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: eps is %g and scale %g: finite numbers are wanted, eps not negative",
                      (double)d->eps, (double)d->scale);
-  const uint32_t known = MLAF_LAYER_RESIDUAL | MLAF_LAYER_SPLIT_CACHE | MLAF_LAYER_TABLE_16;
+  const uint32_t known = MLAF_LAYER_RESIDUAL | MLAF_LAYER_SPLIT_CACHE | MLAF_LAYER_TABLE_16 | MLAF_LAYER_NO_NORMS;
   if (d->flags & ~known) return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: flags is %#x, known are %#x", d->flags, known);
   if (!d->q_lens) return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: q_lens is 0: bit 0 stands for q_len 1, bit 3 for 4");
   return MLAF_OK;

@@ -111,7 +111,8 @@ static mlaf_status take_heads(const layer_shape *s, const named *l, int module, 
 /* --- the layer's --- */
 
 static bool touch(const mlaf_layer_weight *q, const mlaf_layer_weight *kv) {
-  return stride_of(q) == stride_of(kv) && (uintptr_t)q->data + LAYER_ELEMENT * (uintptr_t)(q->rows * stride_of(q)) == (uintptr_t)kv->data;
+  const uintptr_t behind = (uintptr_t)q->data + LAYER_ELEMENT * (uintptr_t)(q->rows * stride_of(q));
+  return stride_of(q) == stride_of(kv) && behind == (uintptr_t)kv->data;
 }
 
 bool layer_weights_joined(const mlaf_layer_desc *desc, const mlaf_layer_weight *list, size_t n) {
@@ -139,13 +140,14 @@ static mlaf_status take_a(const layer_shape *s, const named *l, layer_weights *o
 
 mlaf_status layer_weights_take(const layer_shape *s, const mlaf_layer_weight *list, size_t n, layer_weights *out, mlaf_err *err) {
   const mlaf_layer_desc *d = &s->d;
+  const bool norms = !(d->flags & MLAF_LAYER_NO_NORMS);
   named l;
   *out = (layer_weights){.q_norm = NULL};
   mlaf_status st = find(list, n, &l, err);
   if (!st) st = take_a(s, &l, out, err);
-  if (!st && d->q_rank) st = take_vector(&l, Q_A_NORM, d->q_rank, &out->q_norm, err);
+  if (!st && d->q_rank && norms) st = take_vector(&l, Q_A_NORM, d->q_rank, &out->q_norm, err);
   if (!st) st = take_heads(s, &l, d->q_rank ? Q_B : Q_PROJ, d->nope + d->rope, d->q_rank ? d->q_rank : d->hidden, &out->q_b, err);
-  if (!st) st = take_vector(&l, KV_A_NORM, d->rank, &out->kv_norm, err);
+  if (!st && norms) st = take_vector(&l, KV_A_NORM, d->rank, &out->kv_norm, err);
   if (!st) st = take_heads(s, &l, KV_B, d->nope + d->v, d->rank, &out->kv_b, err);
   return st ? st : take_heads(s, &l, O_PROJ, d->v, d->hidden, &out->o, err);
 }

@@ -1,0 +1,229 @@
+"""An MLA layer in one call, from hidden states to hidden states, by weights as they lie in a checkpoint."""
+import ctypes
+
+from . import context
+from .calls import current_stream
+from .context import _one_of, _struct
+from .library import I32, I64, PTR, U32, PlanInfo, PlanOpts, library
+from .mla_projections import _check, _stride
+from .tensors import dtype_name, fail
+
+__all__ = ["Layer"]
+
+STYLES = {"pairs": 0, "halves": 1, "unrotated": 2}
+DTYPES = {"bfloat16": 0, "float16": 1}
+RESIDUAL, SPLIT_CACHE, TABLE_16, NO_NORMS = 1, 2, 4, 8
+SIZE = ctypes.c_size_t
+
+
+class LayerWeight(ctypes.Structure):
+    """mlaf_layer_weight of include/mlaforge/layer.h; so are the others."""
+    _fields_ = [("name", ctypes.c_char_p), ("data", PTR), ("rows", I64), ("cols", I64), ("row_stride", I64)]
+
+
+class LayerDesc(ctypes.Structure):
+    _fields_ = [("struct_size", U32), ("flags", U32)] + [(name, I32) for name in (
+        "hidden", "heads", "q_rank", "rank", "rope", "nope", "v", "dtype", "rope_style", "tp_rank", "tp_size", "page_size",
+        "batch_max")] + [("q_lens", U32), ("ctx_min", I32), ("ctx_max", I32), ("table_width", I32), ("eps", ctypes.c_float),
+                         ("scale", ctypes.c_float), ("cos", PTR), ("sin", PTR), ("table_row_stride", I64), ("table_rows", I64),
+                         ("plan", PTR)]
+
+
+class LayerArgs(ctypes.Structure):
+    _fields_ = [("struct_size", U32), ("flags", U32), ("batch", I32), ("q_len", I32), ("tokens", I64), ("hidden", PTR),
+                ("hidden_token_stride", I64), ("out", PTR), ("out_token_stride", I64), ("residual", PTR),
+                ("residual_token_stride", I64), ("positions", PTR), ("slots", PTR), ("cache", PTR), ("cache_kpe", PTR),
+                ("cache_row_stride", I64), ("cache_kpe_row_stride", I64), ("num_pages", I32), ("ctx", I32), ("page_rows", I64),
+                ("block_table", PTR), ("seq_lens", PTR), ("block_table_stride", I64), ("block_table_width", I32), ("reserved", I32),
+                ("kv_indptr", PTR), ("kv_indices", PTR), ("kv_last_page_lens", PTR), ("kv_indices_size", I64), ("qo_indptr", PTR),
+                ("workspace", PTR), ("workspace_size", SIZE)]
+
+
+class LayerStage(ctypes.Structure):
+    _fields_ = [("struct_size", U32), ("reserved", I32), ("name", ctypes.c_char_p), ("operation", ctypes.c_char_p), ("plan", PTR),
+                ("output_at", SIZE), ("output_bytes", SIZE), ("bytes", ctypes.c_double), ("flops", ctypes.c_double)]
+
+
+_SIGNATURES = {
+    "mlaf_layer_create": (ctypes.c_int, [PTR, PTR, PTR, SIZE, PTR]),
+    "mlaf_layer_destroy": (None, [PTR]),
+    "mlaf_layer_workspace_size": (SIZE, [PTR, PTR]),
+    "mlaf_layer_execute": (ctypes.c_int, [PTR, PTR, PTR]),
+    "mlaf_layer_execute_stage": (ctypes.c_int, [PTR, SIZE, PTR, PTR]),
+    "mlaf_layer_stages": (SIZE, [PTR]),
+    "mlaf_layer_stage_at": (ctypes.c_int, [PTR, SIZE, PTR, PTR]),
+}
+
+
+def _functions():
+    lib = library()
+    for name, (result, arguments) in _SIGNATURES.items():
+        function = getattr(lib, name)
+        function.restype, function.argtypes = result, arguments
+    return lib
+
+
+def _last_words(name):
+    return ".".join(name.split(".")[-2:])
+
+
+def _shape(weights):
+    """(hidden, rows of q_a or None, dtype) of a layer's weights by the last words of their names."""
+    if "o_proj.weight" not in weights:
+        fail("o_proj.weight is missing among the layer's weights")
+    o, fused, q_a = (weights.get(name) for name in ("o_proj.weight", "fused_qkv_a_proj_with_mqa.weight", "q_a_proj.weight"))
+    dtype = dtype_name(o)
+    if dtype not in DTYPES:
+        fail(f"o_proj.weight is {dtype}; accepted are {', '.join(DTYPES)}")
+    return o.shape[0], (fused if fused is not None else q_a), fused is not None, dtype
+
+
+def _weight(name, tensor, dtype):
+    _check(name, tensor, dtype, *(None for _ in tensor.shape))
+    matrix = len(tensor.shape) == 2
+    return LayerWeight(name.encode(), tensor.data_ptr(), tensor.shape[0] if matrix else 1, tensor.shape[-1],
+                       _stride(tensor, 0) if matrix else 0)
+
+
+class Layer:
+    """weights: tensors by their names in a checkpoint ("model.layers.3.self_attn.q_a_proj.weight": what stands before the last two words
+    does not matter). q_b_proj, kv_b_proj and o_proj may be whole or this rank's; `heads` counts the whole model's. cos_sin_cache: a row a
+    position, P/2 cosines and P/2 sines, float32 or of the weights' type. scale: of the softmax, with YaRN's factor where the model has one.
+    batch, q_lens and kv_len say what may come: most requests of a call, the numbers of query tokens a request, cached tokens from .. to.
+    Plans for all of it are made here, so that no call compiles."""
+
+    _handle = None
+
+    def __init__(self, weights, *, heads, cos_sin_cache=None, scale, rank=512, rope=64, nope=128, v=128, eps=1e-6, style="pairs",
+                 norms=True, residual=False, split_cache=False, tp_rank=0, tp_size=1, page_size=64, batch=1, q_lens=(1,),
+                 kv_len=(1024, 1024), table_width=0, ctx=None):
+        self._ctx, self._lib = ctx or context._default or context.default_context(), _functions()
+        hidden, q_a, fused, self._dtype = _shape({_last_words(name): tensor for name, tensor in weights.items()})
+        q_rank = 0 if q_a is None else q_a.shape[0] - (rank + rope if fused else 0)
+        self._hidden, self._row, self._rank, self._rope = hidden, rank + rope, rank, rope
+        self._page, self._residual, self._split = page_size, residual, split_cache
+        flags = (RESIDUAL if residual else 0) | (SPLIT_CACHE if split_cache else 0) | (0 if norms else NO_NORMS)
+        table = {}
+        if rope and style != "unrotated":
+            number = dtype_name(cos_sin_cache)
+            if number not in ("float32", self._dtype):
+                fail(f"cos_sin_cache is {number}, must be float32 or {self._dtype}")
+            _check("cos_sin_cache", cos_sin_cache, number, None, rope)
+            flags |= 0 if number == "float32" else TABLE_16
+            table = {"cos": cos_sin_cache.data_ptr(), "table_rows": cos_sin_cache.shape[0], "table_row_stride": _stride(cos_sin_cache, 0)}
+        plan = PlanOpts.from_buffer_copy(self._ctx._plan_opts)
+        desc = _struct(LayerDesc, flags=flags, hidden=hidden, heads=heads, q_rank=q_rank, rank=rank, rope=rope, nope=nope, v=v,
+                       dtype=DTYPES[self._dtype], rope_style=_one_of("style", style, STYLES), tp_rank=tp_rank, tp_size=tp_size,
+                       page_size=page_size, batch_max=batch, q_lens=sum(1 << q - 1 for q in set(q_lens)), ctx_min=kv_len[0],
+                       ctx_max=kv_len[1], table_width=table_width, eps=eps, scale=scale, plan=ctypes.addressof(plan), **table)
+        listed = [_weight(name, tensor, self._dtype) for name, tensor in weights.items() if len(tensor.shape) in (1, 2)]
+        handle = PTR()
+        self._ctx.check(self._lib.mlaf_layer_create(self._ctx._handle, ctypes.byref(desc), (LayerWeight * len(listed))(*listed),
+                                                    len(listed), ctypes.byref(handle)))
+        self._handle, self._held = handle, (weights, cos_sin_cache)
+
+    def close(self):
+        """None of its launches may still run."""
+        if self._handle:
+            self._lib.mlaf_layer_destroy(self._handle)
+            self._handle = None
+
+    __del__ = close
+
+    # --- a call ---
+    def _cache(self, cache):
+        """Pages of rows at one distance: [pages, page, any 1, columns]; of a split cache a pair."""
+        if self._split != isinstance(cache, (tuple, list)):
+            fail("cache must be a pair of tensors where split_cache is set, else one tensor")
+        fields = {}
+        tensors = zip(("cache", "cache_kpe"), cache, (self._rank, self._rope)) if self._split else [("cache", cache, self._row)]
+        for name, tensor, columns in tensors:
+            _check(name, tensor, self._dtype, None, self._page, *([1] if len(tensor.shape) == 4 else []), columns)
+            row, page = _stride(tensor, 1) or columns, _stride(tensor, 0)
+            if page and page % row:
+                fail(f"pages of {name} are {page} elements apart, no whole number of rows of {row}")
+            apart = page // row if page and page != row * self._page else 0
+            if fields.get("page_rows", apart) != apart:
+                fail("pages of the two caches lie differently far apart")
+            fields.update({name: tensor.data_ptr(), name + "_row_stride": row, "page_rows": apart, "num_pages": tensor.shape[0]})
+        return fields
+
+    def _tables(self, batch, block_table, seq_lens, lists):
+        if block_table is None:
+            for name, tensor, size in zip(("qo_indptr", "kv_indptr", "kv_indices", "kv_last_page_lens"), lists,
+                                          (batch + 1, batch + 1, None, batch)):
+                if tensor is None:
+                    fail(f"{name} is missing: a block table with seq_lens, or four lists are wanted")
+                _check(name, tensor, "int32", size)
+            return dict(zip(("qo_indptr", "kv_indptr", "kv_indices", "kv_last_page_lens"), (x.data_ptr() for x in lists)),
+                        kv_indices_size=lists[2].shape[0])
+        _check("block_table", block_table, "int32", batch, None)
+        _check("seq_lens", seq_lens, "int32", batch)
+        if lists[0] is not None:
+            _check("qo_indptr", lists[0], "int32", batch + 1)
+        return {"block_table": block_table.data_ptr(), "block_table_width": block_table.shape[1],
+                "block_table_stride": _stride(block_table, 0), "seq_lens": seq_lens.data_ptr(),
+                "qo_indptr": None if lists[0] is None else lists[0].data_ptr()}
+
+    def _rows(self, name, tensor, tokens):
+        _check(name, tensor, self._dtype, tokens, self._hidden)
+        return {name: tensor.data_ptr(), name + "_token_stride": _stride(tensor, 0)}
+
+    def _workspace(self, args, hidden, given, stream):
+        """What keeps it alive."""
+        size = self._lib.mlaf_layer_workspace_size(self._handle, ctypes.byref(args))
+        if size == SIZE(-1).value:
+            size = 0  # what is wrong is said by the call
+        if given is None and hasattr(hidden, "is_cuda"):  # PyTorch: also while a graph is captured
+            given = hidden.new_empty(((size + 1) // 2,))
+        if given is not None:
+            args.workspace, args.workspace_size = given.data_ptr(), given.shape[0] * (1 if dtype_name(given) == "uint8" else 2)
+            return given
+        pointer, have = PTR(), SIZE()
+        self._ctx.check(self._lib.mlaf_workspace_get(self._ctx._handle, stream, size, ctypes.byref(pointer), ctypes.byref(have)))
+        args.workspace, args.workspace_size = pointer, have
+        return None
+
+    def forward(self, hidden, positions, slots, cache, seq_lens=None, block_table=None, *, q_len=1, residual=None, out=None,
+                qo_indptr=None, kv_indptr=None, kv_indices=None, kv_last_page_lens=None, kv_len=0, workspace=None, stream=None,
+                stage=None):
+        """[T, d] hidden states to [T, d]. positions and slots [T] int64, a slot of -1 writes nothing; cache [pages, page, R+P]; seq_lens [B] int32
+        counts the new tokens. q_len: most query tokens of a request, T = B q_len unless qo_indptr says more. kv_len, about how many tokens
+        requests have cached, helps to choose plans. stage: that one of stages() alone."""
+        tokens = hidden.shape[0]
+        batch = (seq_lens if block_table is not None else kv_last_page_lens).shape[0]
+        y = out if out is not None else hidden.new_empty((tokens, self._hidden))
+        _check("slots", slots, "int64", tokens)
+        _check("positions", positions, "int64", tokens)
+        fields = {**self._rows("hidden", hidden, tokens), **self._rows("out", y, tokens), **self._cache(cache),
+                  **self._tables(batch, block_table, seq_lens, (qo_indptr, kv_indptr, kv_indices, kv_last_page_lens))}
+        if residual is not None:
+            fields.update(self._rows("residual", residual, tokens))
+        args = _struct(LayerArgs, batch=batch, q_len=q_len, tokens=tokens, positions=positions.data_ptr(), slots=slots.data_ptr(),
+                       ctx=kv_len, **fields)
+        if not tokens:
+            return y
+        stream = (current_stream(hidden) if stream is None else int(getattr(stream, "cuda_stream", stream))) or None
+        held = self._workspace(args, hidden, workspace, stream)
+        status = (self._lib.mlaf_layer_execute(self._handle, ctypes.byref(args), stream) if stage is None
+                  else self._lib.mlaf_layer_execute_stage(self._handle, stage, ctypes.byref(args), stream))
+        del held
+        self._ctx.check(status)
+        return y
+
+    __call__ = forward
+
+    def stages(self, batch=1, q_len=1, kv_len=0):
+        """What a call of so many requests launches, in order: name, operation, problem, variant, rung, and bytes and flops at least."""
+        args, found = _struct(LayerArgs, batch=batch, q_len=q_len, ctx=kv_len), []
+        for i in range(self._lib.mlaf_layer_stages(self._handle)):
+            stage, info = _struct(LayerStage), PlanInfo(struct_size=ctypes.sizeof(PlanInfo))
+            self._ctx.check(self._lib.mlaf_layer_stage_at(self._handle, i, ctypes.byref(args), ctypes.byref(stage)))
+            self._ctx.check(self._lib.mlaf_plan_query(stage.plan, ctypes.byref(info)))
+            found.append({"name": stage.name.decode(), "operation": stage.operation.decode(), "problem": info.problem.decode(),
+                          "variant": info.variant.decode(), "rung": info.rung.decode(), "bytes": stage.bytes, "flops": stage.flops})
+        return found
+
+    def workspace_size(self):
+        """Bytes that the largest call in range needs."""
+        return self._lib.mlaf_layer_workspace_size(self._handle, None)

@@ -1,0 +1,289 @@
+/* A whole layer on the emulator against double precision: each stage over what the stage before it wrote, and all of them at
+ * once. */
+#include "layer/rig.h"
+
+/* Bounds of relative errors: a stage (docs/projections.md, docs/limits.md), and the layer, whose intermediates are bf16. */
+static const double STAGE = 2.5e-3, LAYER = 7e-3;
+
+static void near(double error, double bound, const char *what, int t, int h) {
+  if (!(error <= bound)) fail_msg("%s of token %d, head %d: relative error %.3e, at most %.1e is allowed", what, t, h, error, bound);
+}
+
+/* --- stage by stage --- */
+
+typedef struct seen {
+  const uint16_t *c, *q, *qout, *u, *o; /* in the workspace, as the layer says */
+} seen;
+
+static const uint16_t *output(const mlaf_layer *layer, const call *c, const char *name) {
+  for (size_t i = 0; i < mlaf_layer_stages(layer); i++) {
+    mlaf_layer_stage s = MLAF_LAYER_STAGE_INIT;
+    assert_int_equal(mlaf_layer_stage_at(layer, i, &c->a, &s), MLAF_OK);
+    if (!strcmp(s.name, name)) return (const uint16_t *)(const void *)(c->workspace + s.output_at);
+  }
+  return NULL;
+}
+
+static void check_row(const uint16_t *got, const double *want, int n, double bound, const char *what, int t, int h) {
+  near(ref_error(got, want, (size_t)n), bound, what, t, h);
+}
+
+static void check_token(const model *m, const call *c, const seen *s, int b, int i) {
+  const ref_dims *d = &m->d;
+  const int t = b * c->s.q + i, at = c->s.past[b] + i, latent = d->rank + d->rope, head = d->nope + d->rope, wide = d->q_rank + latent;
+  const double *cos_of = m->table[at], *sin_of = cos_of + d->rope / 2;
+  double want[2048], normed[256], *x = widen(c->x[t], (size_t)d->hidden), *cc = widen(s->c + t * wide, (size_t)wide);
+  if (d->q_rank) ref_product(m->wide[W_Q_A], d->q_rank, d->hidden, x, want);
+  ref_product(m->wide[W_KV_A], latent, d->hidden, x, want + d->q_rank);
+  check_row(s->c + t * wide, want, wide, STAGE, "qkv_a", t, 0);
+  if (d->q_rank) ref_norm(cc, m->wide[W_Q_NORM], d->q_rank, d->eps, normed);
+  ref_product(m->wide[W_Q_B], d->heads * head, d->q_rank ? d->q_rank : d->hidden, d->q_rank ? normed : x, want);
+  check_row(s->q + t * d->heads * head, want, d->heads * head, STAGE, "q_b", t, 0);
+  ref_append(d, m->wide[W_KV_NORM], cos_of, sin_of, cc, want);
+  check_row(c->cache + row_of(c, b, at) * latent, want, latent, STAGE, "append", t, 0);
+  free(x), free(cc);
+  double *cache = calloc((size_t)(POSITIONS * latent), sizeof *cache);
+  assert_non_null(cache);
+  for (int p = 0; p <= at; p++)
+    for (int k = 0; k < latent; k++) cache[p * latent + k] = ref_wide(c->cache[row_of(c, b, p) * latent + k]);
+  for (int h = 0; h < d->heads; h++) {
+    const int r = t * d->heads + h;
+    double *q = widen(s->q + r * head, (size_t)head), *qout = widen(s->qout + r * latent, (size_t)latent);
+    double *u = widen(s->u + r * d->rank, (size_t)d->rank);
+    const double *kv_b = m->wide[W_KV_B] + h * (d->nope + d->v) * d->rank;
+    ref_absorb(d, kv_b, cos_of, sin_of, q, want);
+    check_row(s->qout + r * latent, want, latent, STAGE, "q_absorb", t, h);
+    ref_attend(d, qout, cache, at + 1, want);
+    check_row(s->u + r * d->rank, want, d->rank, 2 * STAGE, "decode", t, h);
+    ref_product(kv_b + d->nope * d->rank, d->v, d->rank, u, want);
+    check_row(s->o + r * d->v, want, d->v, STAGE, "v_out", t, h);
+    free(q), free(qout), free(u);
+  }
+  double *o = widen(s->o + t * d->heads * d->v, (size_t)(d->heads * d->v));
+  ref_product(m->wide[W_O], d->hidden, d->heads * d->v, o, want);
+  for (int k = 0; k < d->hidden && m->desc.flags & MLAF_LAYER_RESIDUAL; k++) want[k] += ref_wide(c->x[t][k]);
+  check_row(c->y[t], want, d->hidden, STAGE, "o_proj", t, 0);
+  free(o), free(cache);
+}
+
+static void check_stages(const model *m, const mlaf_layer *layer, const call *c) {
+  const uint16_t *kv_a = output(layer, c, "kv_a"), *qkv_a = output(layer, c, "qkv_a");
+  const seen s = {qkv_a ? qkv_a : kv_a, output(layer, c, "q_b"), output(layer, c, "q_absorb"), output(layer, c, "decode"),
+                  output(layer, c, "v_out")};
+  for (int b = 0; b < c->s.batch; b++)
+    for (int i = 0; i < c->s.q && c->s.past[b] >= 0; i++) check_token(m, c, &s, b, i);
+}
+
+/* --- as a whole --- */
+
+/* Outputs against the reference; returns the worst error. */
+static double check_whole(const model *m, const call *c) {
+  double y[COLS], worst = 0;
+  for (int b = 0; b < c->s.batch; b++) {
+    if (c->s.past[b] < 0) continue;
+    double *cache = past_of(m, c, b);
+    for (int i = 0; i < c->s.q; i++) {
+      reference(m, c, b, i, cache, y);
+      const double error = ref_error(c->y[b * c->s.q + i], y, (size_t)m->d.hidden);
+      near(error, LAYER, "layer", b * c->s.q + i, 0);
+      worst = error > worst ? error : worst;
+    }
+    free(cache);
+  }
+  return worst;
+}
+
+/* Rows that no token went to, and the gaps between rows, are as they were. */
+static void check_untouched(const model *m, const call *c) {
+  const int row = m->d.rank + m->d.rope;
+  bool *touched = calloc((size_t)c->cache_rows, sizeof *touched);
+  assert_non_null(touched);
+  for (int b = 0; b < c->s.batch; b++)
+    for (int i = 0; i < c->s.q && c->s.past[b] >= 0; i++) touched[row_of(c, b, c->s.past[b] + i)] = true;
+  for (int64_t i = 0; i < c->cache_rows; i++)
+    if (!touched[i] && memcmp(c->cache + i * row, c->before + i * row, sizeof *c->cache * (size_t)row))
+      fail_msg("row %lld of the cache was written", (long long)i);
+  free(touched);
+  for (int64_t t = 0; t < ROWS; t++)
+    for (int k = t < c->tokens ? m->d.hidden : 0; k < m->d.hidden + c->s.y_gap; k++)
+      if (c->y[t][k] != 0xffff) fail_msg("column %d behind row %lld of the output was written", k, (long long)t);
+}
+
+static double run(rig *r, const model *m, const mlaf_layer *layer, const step *s, call *c) {
+  begin(r, m, layer, s, c);
+  execute(r, m, layer, c);
+  check_stages(m, layer, c);
+  check_untouched(m, c);
+  return check_whole(m, c);
+}
+
+/* --- tests --- */
+
+static void every_stage_and_the_whole(void **state) {
+  rig *r = *state;
+  model m;
+  call c;
+  make_model(r, &m, 96, MLAF_LAYER_PAIRS, MLAF_LAYER_RESIDUAL);
+  mlaf_layer *layer = make_layer(r, &m);
+  assert_int_equal(mlaf_layer_stages(layer), 7); /* q_a and kv_a lie side by side: one launch */
+  const step steps[] = {
+      {.batch = 3, .q = 1, .past = {4, 40, 15}, .x_gap = 16, .y_gap = 8},
+      {.batch = 3, .q = 1, .past = {0, -1, 70}, .page_gap = PAGE}, /* one of them padding, and pages apart */
+      {.batch = 2, .q = 1, .past = {31, 17}, .lists = true},
+  };
+  for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+    const double worst = run(r, &m, layer, &steps[i], &c);
+    print_message("call %zu: relative error at most %.2e\n", i, worst);
+    end(&c);
+  }
+  mlaf_layer_destroy(layer);
+  free_model(&m);
+}
+
+static void other_forms(void **state) {
+  rig *r = *state;
+  static const struct {
+    int32_t q_rank, style;
+    uint32_t flags;
+    int apart; /* rows between q_a and kv_a */
+  } forms[] = {
+      {0, MLAF_LAYER_HALVES, MLAF_LAYER_SPLIT_CACHE, 0}, /* as DeepSeek-V2-Lite has no q_lora */
+      {96, MLAF_LAYER_UNROTATED, 0, 1},
+  };
+  for (size_t f = 0; f < sizeof forms / sizeof *forms; f++) {
+    model m;
+    call c;
+    make_model(r, &m, forms[f].q_rank, forms[f].style, forms[f].flags);
+    m.desc.batch_max = 2;
+    if (forms[f].apart) /* the same weights in two tensors */
+      m.list[0].data = m.device[W_Q_A] = put(r, m.bits[W_Q_A], sizeof(uint16_t) * (size_t)(m.d.q_rank * m.d.hidden));
+    mlaf_layer *layer = make_layer(r, &m);
+    assert_int_equal(mlaf_layer_stages(layer), forms[f].apart ? 8 : 7);
+    run(r, &m, layer, &(step){.batch = 2, .q = 1, .past = {33, 7}}, &c);
+    end(&c);
+    mlaf_layer_destroy(layer);
+    free_model(&m);
+  }
+}
+
+/* Four tokens of a request at once, and one after the other. */
+static void drafts_are_single_steps(void **state) {
+  rig *r = *state;
+  model m;
+  call all, one;
+  make_model(r, &m, 96, MLAF_LAYER_PAIRS, 0);
+  m.desc.batch_max = 2;
+  m.desc.q_lens = 1u << 0 | 1u << 3;
+  mlaf_layer *layer = make_layer(r, &m);
+  run(r, &m, layer, &(step){.batch = 2, .q = 4, .past = {29, 3}}, &all);
+  begin(r, &m, layer, &(step){.batch = 2, .q = 1, .past = {29, 3}}, &one);
+  must(r, mlaf_mem_write(r->ctx, one.a.cache, all.before, sizeof *all.before * (size_t)(all.cache_rows * (m.d.rank + m.d.rope))), "cache");
+  for (int i = 0; i < 4; i++) {
+    const int64_t positions[] = {29 + i, 3 + i}, slots[] = {row_of(&one, 0, 29 + i), row_of(&one, 1, 3 + i)};
+    const int32_t lengths[] = {30 + i, 4 + i};
+    uint16_t x[2][COLS];
+    for (int b = 0; b < 2; b++) memcpy((uint16_t *)x + b * m.d.hidden, all.x[b * 4 + i], sizeof(uint16_t) * (size_t)m.d.hidden);
+    must(r, mlaf_mem_write(r->ctx, (void *)one.a.positions, positions, sizeof positions), "positions");
+    must(r, mlaf_mem_write(r->ctx, (void *)one.a.slots, slots, sizeof slots), "slots");
+    must(r, mlaf_mem_write(r->ctx, (void *)one.a.seq_lens, lengths, sizeof lengths), "lengths");
+    must(r, mlaf_mem_write(r->ctx, (void *)one.a.hidden, x, sizeof(uint16_t) * (size_t)(2 * m.d.hidden)), "hidden");
+    execute(r, &m, layer, &one); /* the same arguments: nothing of what they point to is kept */
+    for (int b = 0; b < 2; b++) {
+      double *want = widen(all.y[b * 4 + i], (size_t)m.d.hidden);
+      near(ref_error(one.y[b], want, (size_t)m.d.hidden), LAYER, "single step", i, b);
+      free(want);
+    }
+  }
+  /* A shorter draft is served by the longer one's plan. */
+  end(&one);
+  run(r, &m, layer, &(step){.batch = 1, .q = 3, .past = {50}}, &one);
+  end(&one), end(&all);
+  mlaf_layer_destroy(layer);
+  free_model(&m);
+}
+
+/* Two ranks read their heads in whole weights, or have their own; their outputs add up. */
+static void ranks_add_up(void **state) {
+  rig *r = *state;
+  model m;
+  call whole, part;
+  double sum[REQUESTS][COLS] = {{0}};
+  make_model(r, &m, 96, MLAF_LAYER_PAIRS, 0);
+  m.desc.batch_max = 2;
+  mlaf_layer *layer = make_layer(r, &m);
+  const step s = {.batch = 2, .q = 1, .past = {20, 45}};
+  run(r, &m, layer, &s, &whole);
+  m.desc.tp_size = 2;
+  for (int rank = 0; rank < 2; rank++) {
+    const ref_dims *d = &m.d;
+    const int q_b = d->heads / 2 * (d->nope + d->rope), kv_b = d->heads / 2 * (d->nope + d->v), o = d->heads / 2 * d->v;
+    model own = m;
+    own.desc.tp_rank = rank;
+    mlaf_layer *in_place = make_layer(r, &own);
+    for (size_t i = 0; i < own.n; i++) {
+      mlaf_layer_weight *w = &own.list[i];
+      if (strstr(w->name, "q_b_proj")) w->rows = q_b, w->data = (const uint16_t *)w->data + rank * q_b * d->q_rank;
+      if (strstr(w->name, "kv_b_proj")) w->rows = kv_b, w->data = (const uint16_t *)w->data + rank * kv_b * d->rank;
+      if (strstr(w->name, "o_proj")) w->cols = o, w->row_stride = 2 * o, w->data = (const uint16_t *)w->data + rank * o;
+    }
+    mlaf_layer *shard = make_layer(r, &own);
+    uint16_t first[REQUESTS][COLS];
+    for (int i = 0; i < 2; i++) {
+      begin(r, &m, i ? shard : in_place, &s, &part);
+      part.a.hidden = whole.a.hidden;
+      must(r, mlaf_mem_write(r->ctx, part.a.cache, whole.before, sizeof *whole.before * (size_t)(whole.cache_rows * (d->rank + d->rope))), "cache");
+      execute(r, &m, i ? shard : in_place, &part);
+      if (!i) memcpy(first, part.y, sizeof first);
+      else assert_memory_equal(first, part.y, sizeof first);
+      end(&part);
+    }
+    for (int b = 0; b < 2; b++)
+      for (int k = 0; k < d->hidden; k++) sum[b][k] += ref_wide(first[b][k]);
+    mlaf_layer_destroy(in_place), mlaf_layer_destroy(shard);
+  }
+  for (int b = 0; b < 2; b++) near(ref_error(whole.y[b], sum[b], (size_t)m.d.hidden), LAYER, "sum of ranks", b, 0);
+  end(&whole);
+  mlaf_layer_destroy(layer);
+  free_model(&m);
+}
+
+/* Stages one by one do what the whole call does, bit for bit. */
+static void stages_alone_are_the_call(void **state) {
+  rig *r = *state;
+  model m;
+  call c;
+  static uint16_t y[ROWS][COLS];
+  make_model(r, &m, 96, MLAF_LAYER_PAIRS, 0);
+  m.desc.batch_max = 2;
+  mlaf_layer *layer = make_layer(r, &m);
+  run(r, &m, layer, &(step){.batch = 2, .q = 1, .past = {9, 55}}, &c);
+  memcpy(y, c.y, sizeof y);
+  must(r, mlaf_mem_fill(r->ctx, c.a.workspace, 0xff, c.a.workspace_size), "fill");
+  must(r, mlaf_mem_fill(r->ctx, c.a.out, 0xff, sizeof(uint16_t) * (size_t)(2 * m.d.hidden)), "fill");
+  double bytes = 0;
+  for (size_t i = 0; i < mlaf_layer_stages(layer); i++) {
+    mlaf_layer_stage s = MLAF_LAYER_STAGE_INIT;
+    mlaf_plan_info info = MLAF_PLAN_INFO_INIT;
+    must(r, mlaf_layer_stage_at(layer, i, &c.a, &s), "mlaf_layer_stage_at");
+    assert_int_equal(mlaf_plan_query(s.plan, &info), MLAF_OK);
+    assert_int_equal(strncmp(info.problem, s.operation, strlen(s.operation)), 0);
+    assert_true(s.bytes > 0 && s.flops > 0 && s.output_at + s.output_bytes <= c.a.workspace_size);
+    bytes += s.bytes;
+    must(r, mlaf_layer_execute_stage(layer, i, &c.a, NULL), s.name);
+  }
+  const double weights = 2.0 * (96 * 128 + 96 * 128 + 4 * 96 * 96 + 4 * 96 * 64 + 128 * 128);
+  assert_true(bytes > weights && bytes < 2 * weights);
+  fetch(r, &m, &c);
+  assert_memory_equal(c.y, y, sizeof y);
+  end(&c);
+  mlaf_layer_destroy(layer);
+  free_model(&m);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(every_stage_and_the_whole), cmocka_unit_test(other_forms),  cmocka_unit_test(drafts_are_single_steps),
+      cmocka_unit_test(ranks_add_up),              cmocka_unit_test(stages_alone_are_the_call),
+  };
+  return cmocka_run_group_tests(tests, rig_open, rig_close);
+}

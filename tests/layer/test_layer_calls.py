@@ -1,0 +1,126 @@
+"""A layer from Python, over the emulator with plain buffers, against plain Python."""
+import math
+import random
+import unittest
+
+import mlaforge
+from buffers import Buffer, bf16, values, wide
+
+D, H, L, R, P, N, V, PAGE, PAGES, POSITIONS = 128, 4, 96, 64, 32, 64, 32, 16, 8, 40
+SHAPES = {"q_a_proj": (L, D), "q_a_layernorm": (L,), "q_b_proj": (H * (N + P), L), "kv_a_proj_with_mqa": (R + P, D),
+          "kv_a_layernorm": (R,), "kv_b_proj": (H * (N + V), R), "o_proj": (D, H * V)}
+
+
+def dot(a, b):
+    return sum(x * y for x, y in zip(a, b))
+
+
+def normed(x, gain):
+    factor = 1 / math.sqrt(dot(x, x) / len(x) + 1e-6)
+    return [v * factor * g for v, g in zip(x, gain)]
+
+
+class LayerTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.ctx = mlaforge.Context(device="emu:gfx942")
+        cls.rng = random.Random(5)
+        cls.rows, weights = {}, {}
+        for name, shape in SHAPES.items():
+            norm = len(shape) == 1
+            bits = [bf16(cls.rng.uniform(0.8, 1.2) if norm else cls.rng.gauss(0, shape[1] ** -0.5)) for _ in range(math.prod(shape))]
+            weights[f"model.layers.0.self_attn.{name}.weight"] = Buffer(cls.ctx, shape, "bfloat16", bits)
+            flat = [wide(b) for b in bits]
+            cls.rows[name] = flat if norm else [flat[i:i + shape[1]] for i in range(0, len(flat), shape[1])]
+        cls.table = [[f(t * 10000 ** (-2 * i / P)) for f in (math.cos, math.sin) for i in range(P // 2)] for t in range(POSITIONS)]
+        cls.weights, flat = weights, [x for row in cls.table for x in row]
+        cls.rotations = Buffer(cls.ctx, (POSITIONS, P), "float32", flat)
+        cls.layer = cls.make(weights)
+
+    @classmethod
+    def make(cls, weights, **more):
+        more = {"cos_sin_cache": cls.rotations, "scale": 0.1, "batch": 2, **more}
+        return mlaforge.Layer(weights, heads=H, rank=R, rope=P, nope=N, v=V, page_size=PAGE, kv_len=(64, 64), ctx=cls.ctx, **more)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.layer.close()
+        cls.ctx.close()
+
+    def turned(self, row, position):
+        table, out = self.table[position], list(row)
+        for i in range(P // 2):
+            c, s, a, b = table[i], table[P // 2 + i], row[2 * i], row[2 * i + 1]
+            out[2 * i], out[2 * i + 1] = a * c - b * s, b * c + a * s
+        return out
+
+    def reference(self, x, cache, position):
+        """y of a token whose request has `cache`, rows of the tokens before it; appends to it."""
+        w = self.rows
+        low = normed([dot(row, x) for row in w["q_a_proj"]], w["q_a_layernorm"])
+        q = [dot(row, low) for row in w["q_b_proj"]]
+        kv = [dot(row, x) for row in w["kv_a_proj_with_mqa"]]
+        cache.append(normed(kv[:R], w["kv_a_layernorm"]) + self.turned(kv[R:], position))
+        o = []
+        for h in range(H):
+            head, kv_b = q[h * (N + P):(h + 1) * (N + P)], w["kv_b_proj"][h * (N + V):(h + 1) * (N + V)]
+            qout = [sum(head[n] * kv_b[n][r] for n in range(N)) for r in range(R)] + self.turned(head[N:], position)
+            p = [math.exp(0.1 * dot(qout, row)) for row in cache]
+            u = [sum(a * row[r] for a, row in zip(p, cache)) / sum(p) for r in range(R)]
+            o += [dot(row, u) for row in kv_b[N:]]
+        return [dot(row, o) for row in w["o_proj"]]
+
+    def ints(self, kind, numbers, *shape):
+        return Buffer(self.ctx, shape or (len(numbers),), kind, numbers)
+
+    def near(self, buffer, want):
+        got = [wide(b) for b in values(buffer)]
+        off = math.sqrt(sum((g - w) ** 2 for g, w in zip(got, want)) / sum(w * w for w in want))
+        self.assertLess(off, 7e-3)
+
+    def test_steps_of_two_requests(self):
+        cache = Buffer(self.ctx, (PAGES, PAGE, R + P), "bfloat16", [0] * (PAGES * PAGE * (R + P)))
+        table, past, pages = self.ints("int32", [5, 2, 7, 1], 2, 2), [[], []], [[5, 2], [7, 1]]
+        lists = [self.ints("int32", x) for x in ([0, 1, 2], [0, 1, 2], [5, 7])]
+        for t in range(2):
+            bits = [bf16(self.rng.gauss(0, 1)) for _ in range(2 * D)]
+            slots = self.ints("int64", [page[0] * PAGE + t for page in pages])
+            hidden, positions = Buffer(self.ctx, (2, D), "bfloat16", bits), self.ints("int64", [t, t])
+            if t:
+                y = self.layer(hidden, positions, slots, cache, self.ints("int32", [t + 1] * 2), table)
+            else:
+                y = self.layer.forward(hidden, positions, slots, cache, qo_indptr=lists[0], kv_indptr=lists[1], kv_indices=lists[2],
+                                       kv_last_page_lens=self.ints("int32", [1, 1]))
+            x = [wide(b) for b in bits]
+            self.near(y, [v for b in range(2) for v in self.reference(x[b * D:(b + 1) * D], past[b], t)])
+
+    def test_stages_say_what_they_are(self):
+        stages = self.layer.stages(batch=2)
+        self.assertEqual([s["name"] for s in stages], ["q_a", "kv_a", "q_b", "append", "q_absorb", "decode", "v_out", "o_proj"])
+        self.assertTrue(all(s["problem"].startswith(s["operation"]) and s["bytes"] > 0 for s in stages))
+        self.assertGreater(self.layer.workspace_size(), 0)
+
+    def test_what_does_not_fit_is_named(self):
+        def wrong(text, **more):
+            with self.assertRaisesRegex(Exception, text):
+                self.make(**{"weights": self.weights, **more})
+        wrong("kv_b_proj.weight is missing", weights={k: w for k, w in self.weights.items() if "kv_b" not in k})
+        wrong("o_proj.weight is missing", weights={})
+        wrong("style is 'both'", style="both")
+        wrong("cos_sin_cache is int32", cos_sin_cache=self.ints("int32", [0] * P, 1, P))
+        wrong("tp_rank is 2", tp_rank=2, tp_size=2)
+        one = self.ints("int64", [0])
+        cache = Buffer(self.ctx, (PAGES, PAGE, R + P), "bfloat16", [0] * (PAGES * PAGE * (R + P)))
+        hidden, lengths, table = Buffer(self.ctx, (1, D), "bfloat16", [0] * D), self.ints("int32", [1]), self.ints("int32", [0], 1, 1)
+        with self.assertRaisesRegex(Exception, "slots has the shape"):
+            self.layer(hidden, one, self.ints("int64", [0, 1]), cache, lengths, table)
+        with self.assertRaisesRegex(Exception, "cache must be a pair|cache has the shape"):
+            self.layer(hidden, one, one, (cache, cache), lengths, table)
+        with self.assertRaisesRegex(Exception, "q_len is 2, must be 1..1"):
+            self.layer(hidden, one, one, cache, lengths, table, q_len=2)
+        with self.assertRaisesRegex(Exception, "residual is 0x"):
+            self.layer(hidden, one, one, cache, lengths, table, residual=hidden)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,228 @@
+/* What a layer refuses, and that it says what and why; the problems that it lists. */
+#include "layer/rig.h"
+
+static void says(rig *r, mlaf_status got, mlaf_status want, const char *part) {
+  char why[4096];
+  mlaf_ctx_last_message(r->ctx, why, sizeof why);
+  if (got != want || !strstr(why, part))
+    fail_msg("%s: '%s', must be %s with '%s'", mlaf_status_name(got), why, mlaf_status_name(want), part);
+}
+
+/* --- descriptions and weights --- */
+
+static void create_says(rig *r, const model *m, mlaf_status want, const char *part) {
+  mlaf_layer *layer = (mlaf_layer *)(void *)m;
+  says(r, mlaf_layer_create(r->ctx, &m->desc, m->list, m->n, &layer), want, part);
+  assert_ptr_equal(layer, m); /* untouched */
+}
+
+static void wrong_descriptions(void **state) {
+  rig *r = *state;
+  model m;
+  make_model(r, &m, 96, MLAF_LAYER_PAIRS, 0);
+  const struct {
+    size_t at;
+    int32_t value;
+    mlaf_status status;
+    const char *part;
+  } list[] = {
+      {offsetof(mlaf_layer_desc, struct_size), 16, MLAF_E_ARG, "MLAF_LAYER_DESC_INIT"},
+      {offsetof(mlaf_layer_desc, flags), 1 << 30, MLAF_E_ARG, "flags"},
+      {offsetof(mlaf_layer_desc, hidden), 130, MLAF_E_PROBLEM, "hidden size is 130"},
+      {offsetof(mlaf_layer_desc, heads), 0, MLAF_E_ARG, "heads is 0"},
+      {offsetof(mlaf_layer_desc, rope), 16, MLAF_E_PROBLEM, "rope dim is 16"},
+      {offsetof(mlaf_layer_desc, v), 48, MLAF_E_PROBLEM, "value dim is 48"},
+      {offsetof(mlaf_layer_desc, dtype), 7, MLAF_E_ARG, "dtype is 7"},
+      {offsetof(mlaf_layer_desc, rope_style), 3, MLAF_E_ARG, "rope_style is 3"},
+      {offsetof(mlaf_layer_desc, tp_size), 3, MLAF_E_ARG, "no multiple of tp_size, 3"},
+      {offsetof(mlaf_layer_desc, tp_rank), 1, MLAF_E_ARG, "tp_rank is 1, must be 0..0"},
+      {offsetof(mlaf_layer_desc, batch_max), 0, MLAF_E_ARG, "batch_max is 0"},
+      {offsetof(mlaf_layer_desc, q_lens), 0, MLAF_E_ARG, "q_lens is 0"},
+      {offsetof(mlaf_layer_desc, q_lens), 1 << 30, MLAF_E_PROBLEM, "q_len is 31"},
+      {offsetof(mlaf_layer_desc, ctx_min), 65, MLAF_E_ARG, "ctx_min is 65, must be 1..64"},
+      {offsetof(mlaf_layer_desc, table_rows), 0, MLAF_E_ARG, "table_rows is 0"},
+      {offsetof(mlaf_layer_desc, table_row_stride), 18, MLAF_E_ARG, "table_row_stride is 18"},
+  };
+  for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+    model x = m;
+    memcpy((char *)&x.desc + list[i].at, &list[i].value, sizeof list[i].value);
+    create_says(r, &x, list[i].status, list[i].part);
+  }
+  model x = m;
+  x.desc.cos = NULL;
+  create_says(r, &x, MLAF_E_ARG, "cos is");
+  x = m;
+  x.desc.eps = -1;
+  create_says(r, &x, MLAF_E_ARG, "eps is -1");
+  assert_int_equal(mlaf_layer_create(NULL, &m.desc, m.list, m.n, NULL), MLAF_E_ARG);
+  says(r, mlaf_layer_create(r->ctx, &m.desc, m.list, m.n, NULL), MLAF_E_ARG, "a pointer is NULL");
+  free_model(&m);
+}
+
+static void wrong_weights(void **state) {
+  rig *r = *state;
+  model m, x;
+  make_model(r, &m, 96, MLAF_LAYER_PAIRS, 0);
+  static const char *const missing[] = {"q_a_proj.weight is missing",  "q_a_layernorm.weight is missing", "q_b_proj.weight is missing",
+                                        "kv_a_proj_with_mqa.weight is missing", "kv_a_layernorm.weight is missing",
+                                        "kv_b_proj.weight is missing", "o_proj.weight is missing"};
+  for (size_t i = 0; i < m.n; i++) {
+    x = m;
+    x.list[i].name = "model.layers.3.mlp.up_proj.weight"; /* none of a layer's, and passed over */
+    create_says(r, &x, MLAF_E_ARG, missing[i]);
+    x = m;
+    x.list[i].rows += 1;
+    create_says(r, &x, MLAF_E_ARG, m.list[i].name);
+    x = m;
+    x.list[i].cols -= 1;
+    create_says(r, &x, MLAF_E_ARG, ", must be [");
+    x = m;
+    x.list[i].data = (const char *)m.list[i].data + 2;
+    create_says(r, &x, MLAF_E_ARG, "must be 16-byte aligned");
+  }
+  x = m;
+  x.list[2].row_stride = 100;
+  create_says(r, &x, MLAF_E_ARG, "has the row stride 100");
+  x = m;
+  x.list[1] = x.list[0];
+  create_says(r, &x, MLAF_E_ARG, "are the same weight");
+  x = m;
+  x.list[1].name = "self_attn.q_a_proj.weight_scale_inv";
+  create_says(r, &x, MLAF_E_ARG, "q_a_proj.weight_scale_inv: only weights of 16 bits without bias");
+  x = m;
+  x.list[1].name = "fused_qkv_a_proj_with_mqa.weight";
+  create_says(r, &x, MLAF_E_ARG, "is given beside");
+  x = m;
+  x.list[1].name = NULL;
+  create_says(r, &x, MLAF_E_ARG, "weight 1 has no name");
+  /* The joined tensor by its name serves as the two do. */
+  x = m;
+  x.list[0] = (mlaf_layer_weight){"fused_qkv_a_proj_with_mqa.weight", m.device[W_Q_A], 96 + 96, 128, 0};
+  x.list[3].name = "none";
+  mlaf_layer *layer = make_layer(r, &x);
+  assert_int_equal(mlaf_layer_stages(layer), 7);
+  mlaf_layer_destroy(layer);
+  free_model(&m);
+}
+
+/* --- calls --- */
+
+static void wrong_calls(void **state) {
+  rig *r = *state;
+  model m;
+  call c;
+  make_model(r, &m, 96, MLAF_LAYER_PAIRS, 0);
+  m.desc.batch_max = 2;
+  mlaf_layer *layer = make_layer(r, &m);
+  begin(r, &m, layer, &(step){.batch = 2, .q = 1, .past = {4, 40}}, &c);
+#define WRONG(field, value, part)                                         \
+  do {                                                                    \
+    mlaf_layer_args a = c.a;                                              \
+    a.field = value;                                                      \
+    says(r, mlaf_layer_execute(layer, &a, NULL), MLAF_E_ARG, part);       \
+  } while (0)
+  WRONG(struct_size, 24, "MLAF_LAYER_ARGS_INIT");
+  WRONG(flags, 1, "flags is 0x1");
+  WRONG(batch, 3, "batch is 3, must be 0..2");
+  WRONG(batch, -1, "batch is -1");
+  WRONG(q_len, 2, "q_len is 2, must be 1..1");
+  WRONG(tokens, 3, "tokens is 3, must be 0..2");
+  WRONG(tokens, 1, "then qo_indptr is wanted");
+  WRONG(ctx, -1, "ctx is -1");
+  WRONG(hidden, NULL, "hidden is NULL");
+  WRONG(hidden, (char *)c.a.hidden + 2, "must be 16-byte aligned");
+  WRONG(hidden_token_stride, 100, "hidden_token_stride is 100");
+  WRONG(out, NULL, "out is NULL");
+  WRONG(out_token_stride, 132, "out_token_stride is 132");
+  WRONG(residual, c.a.hidden, "this call has none");
+  WRONG(positions, NULL, "positions is NULL");
+  WRONG(slots, NULL, "slots is NULL");
+  WRONG(cache, NULL, "cache is NULL");
+  WRONG(cache_kpe, c.a.cache, "cache_kpe is");
+  WRONG(cache_row_stride, 88, "cache_row_stride is 88");
+  WRONG(num_pages, -1, "num_pages is -1");
+  WRONG(num_pages, INT32_MAX, "less than 2^32 rows");
+  WRONG(page_rows, 8, "page_rows is 8");
+  WRONG(seq_lens, NULL, "seq_lens is NULL");
+  WRONG(block_table_width, 0, "block_table_width is 0");
+  WRONG(block_table_stride, 1, "block_table_stride is 1");
+  WRONG(block_table, NULL, "seq_lens is");
+  WRONG(kv_indptr, c.a.seq_lens, "kv_indptr is");
+  WRONG(workspace, NULL, "workspace has");
+  WRONG(workspace, (char *)c.a.workspace + 16, "256-byte aligned");
+  WRONG(workspace_size, c.a.workspace_size - 1, "this call needs");
+#undef WRONG
+  says(r, mlaf_layer_execute(layer, NULL, NULL), MLAF_E_ARG, "mlaf_layer_args is NULL");
+  says(r, mlaf_layer_execute_stage(layer, 7, &c.a, NULL), MLAF_E_ARG, "stage 7 of a layer of 7");
+  assert_int_equal(mlaf_layer_execute(NULL, &c.a, NULL), MLAF_E_ARG);
+  fetch(r, &m, &c); /* nothing was launched */
+  assert_memory_equal(c.cache, c.before, sizeof *c.cache * (size_t)(c.cache_rows * 96));
+  assert_int_equal(c.y[0][0], 0xffff);
+  end(&c);
+  mlaf_layer_destroy(layer);
+  free_model(&m);
+}
+
+static void no_tokens_and_workspaces(void **state) {
+  rig *r = *state;
+  model m;
+  make_model(r, &m, 96, MLAF_LAYER_PAIRS, 0);
+  m.desc.batch_max = 2;
+  m.desc.q_lens = 1u << 0 | 1u << 3;
+  mlaf_layer *layer = make_layer(r, &m);
+  mlaf_layer_args a = MLAF_LAYER_ARGS_INIT; /* no tokens: nothing is looked at */
+  assert_int_equal(mlaf_layer_execute(layer, &a, NULL), MLAF_OK);
+  assert_int_equal(mlaf_layer_workspace_size(layer, &a), 0);
+  const size_t most = mlaf_layer_workspace_size(layer, NULL);
+  int32_t entry = 0;
+  for (a.batch = 1; a.batch <= 2; a.batch++)
+    for (a.q_len = 1; a.q_len <= 4; a.q_len++) {
+      a.block_table = &entry;
+      a.block_table_width = WIDTH;
+      const size_t size = mlaf_layer_workspace_size(layer, &a);
+      const size_t rows = sizeof(uint16_t) * (size_t)(a.batch * a.q_len) * (192 + 4 * (96 + 96 + 64 + 32));
+      assert_true(size >= rows && size <= most);
+    }
+  a.q_len = 5;
+  assert_true(mlaf_layer_workspace_size(layer, &a) == SIZE_MAX);
+  mlaf_layer_destroy(layer);
+  mlaf_layer_destroy(NULL);
+  free_model(&m);
+}
+
+/* --- problems --- */
+
+static void problems_are_listed(void **state) {
+  mlaf_layer_desc d = MLAF_LAYER_DESC_INIT; /* DeepSeek-V3 */
+  char text[MLAF_PROBLEM_TEXT_MAX], again[MLAF_PROBLEM_TEXT_MAX], why[256];
+  size_t n = 0;
+  bool whole = false, decode = false, apart = false;
+  d.tp_size = 8, d.batch_max = 5, d.q_lens = 3, d.ctx_max = 4096, d.ctx_min = 1000;
+  for (;; n++) {
+    assert_int_equal(mlaf_layer_problem_at(&d, 1, n, text, sizeof text, why, sizeof why), MLAF_OK);
+    if (!*text) break;
+    assert_int_equal(mlaf_operation_check(text, again, sizeof again, why, sizeof why), MLAF_OK);
+    assert_string_equal(text, again);
+    whole |= !strcmp(text, "mla_qkv_a:d7168,l1536,r512,p64,bf16,t16");
+    decode |= !strcmp(text, "mla_decode:h16,r512,p64,q2,causal,bf16,page64,b8,s1024");
+  }
+  /* 10 tokens: 1, 2, 4, 8, 16 of 6 stages; two q_lens, batches of 1, 2, 4, 8, contexts of 4096, 2048, 1024 */
+  assert_int_equal(n, 6 * 5 + 2 * 4 * 3);
+  assert_true(whole && decode);
+  for (size_t i = 0; i < n + 5; i++) {
+    assert_int_equal(mlaf_layer_problem_at(&d, 0, i, text, sizeof text, why, sizeof why), MLAF_OK);
+    apart |= !strcmp(text, "mla_qkv_a:d7168,l0,r512,p64,bf16,t16");
+  }
+  assert_true(apart && *text);
+  d.heads = 100;
+  assert_int_equal(mlaf_layer_problem_at(&d, 1, 0, text, sizeof text, why, sizeof why), MLAF_E_ARG);
+  assert_non_null(strstr(why, "heads is 100"));
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(wrong_descriptions),       cmocka_unit_test(wrong_weights),       cmocka_unit_test(wrong_calls),
+      cmocka_unit_test(no_tokens_and_workspaces), cmocka_unit_test(problems_are_listed),
+  };
+  return cmocka_run_group_tests(tests, rig_open, rig_close);
+}
