@@ -16,6 +16,13 @@ typedef struct layer_request {
   int32_t past, fresh;
 } layer_request;
 
+/* Random weights on the host, of one model and number of ranks; layers may share them. */
+typedef struct layer_weights {
+  const mlaf_model *model;
+  int32_t tp;
+  uint16_t *tensors[LAYER_TENSORS], *numbers;
+} layer_weights;
+
 /* A layer and what is asked of it. */
 typedef struct layer_setup {
   const mlaf_model *model;
@@ -27,6 +34,7 @@ typedef struct layer_setup {
   int32_t window;     /* a request's new tokens go in so many at a time */
   const layer_request *requests;
   int32_t batch;
+  layer_weights *weights; /* made where they are not yet */
   int32_t checked;    /* tokens whose outputs are compared, at most; 0: none */
 } layer_setup;
 
@@ -46,7 +54,7 @@ typedef struct layer_rig {
   int sets, calls; /* calls that a set's work takes */
   mlaf_layer_desc desc;
   mlaf_form_layer form; /* the same for the reference, with the host's weights */
-  uint16_t *weights[LAYER_TENSORS], *numbers;
+  layer_weights own, *weights;
   float *table;
   int64_t set_pages, row; /* pages of a set; columns of a cached row */
   int32_t *pages;         /* of set 0: those of request 0, then of request 1 ... */
@@ -65,6 +73,7 @@ typedef struct layer_rig {
 /* --- layer_rig.c --- */
 mlaf_status layer_rig_open(cli *c, const layer_setup *s, int sets, layer_rig *r);
 void layer_rig_close(layer_rig *r);
+void layer_weights_free(layer_weights *w);
 /* Element i of what everything random is taken from; the first of a token's hidden states. */
 enum { LAYER_NUMBERS = 4 * 1000 * 1000 + 1237 };
 static inline int64_t layer_x_at(int32_t request, int32_t fresh) { return ((int64_t)request * 1031 + fresh) * 7177 % LAYER_NUMBERS; }

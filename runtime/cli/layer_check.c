@@ -39,9 +39,9 @@ static void share_out(const cli *cli_, size_t n, void (*task)(void *, size_t), v
 typedef struct sample { /* an output */
   int32_t request, fresh;
   const uint16_t *x, *y; /* of the call's host copies */
+  double *q, *o;         /* [H, N+P], [H, V] */
   double off, size;      /* sums of squares */
   int64_t beyond;
-  mlaf_err *err;
 } sample;
 
 typedef struct row_sample { /* an appended row */
@@ -109,17 +109,44 @@ static void fill_one(void *of, size_t i) {
   free(row);
 }
 
+static void query_one(void *of, size_t i) {
+  check *k = of;
+  sample *s = &k->list[i];
+  const mlaf_form_layer *l = &k->r->form;
+  mlaf_err err = {0};
+  s->q = malloc((size_t)l->heads * (size_t)(l->nope + l->rope) * sizeof *s->q);
+  s->o = malloc((size_t)l->heads * (size_t)l->v * sizeof *s->o);
+  mlaf_status st = s->q && s->o ? MLAF_OK : mlaf_fail(&err, MLAF_E_NOMEM, "no memory for an output");
+  if (!st) st = mlaf_form_queries(l, s->x, k->r->setup.requests[s->request].past + s->fresh, s->q, &err);
+  if (st) note(k, &err);
+}
+
+enum { HEADS = 8 /* of a task */ };
+static size_t groups(const check *k) { return ((size_t)k->r->form.heads + HEADS - 1) / HEADS; }
+
+static void attend_some(void *of, size_t task) {
+  check *k = of;
+  const sample *s = &k->list[task / groups(k)];
+  const mlaf_form_layer *l = &k->r->form;
+  const int32_t first = (int32_t)(task % groups(k)) * HEADS, n = l->heads - first < HEADS ? l->heads - first : HEADS;
+  mlaf_err err = {0};
+  if (mlaf_form_heads(l, &k->caches[s->request], s->q, k->r->setup.requests[s->request].past + s->fresh, first, n, s->o, &err))
+    note(k, &err);
+}
+
 static void compare_one(void *of, size_t i) {
   check *k = of;
   sample *s = &k->list[i];
   const mlaf_form_layer *l = &k->r->form;
   mlaf_err err = {0};
   double *y = malloc((size_t)l->hidden * sizeof *y);
-  mlaf_status st = y ? MLAF_OK : mlaf_fail(&err, MLAF_E_NOMEM, "no memory for an output");
-  if (!st)
-    st = mlaf_form_attend(l, &k->caches[s->request], s->x, k->r->setup.requests[s->request].past + s->fresh, y, &err);
-  if (!st) compare(k->t, s->y, y, l->hidden, &s->off, &s->size, &s->beyond);
-  if (st) note(k, &err);
+  if (y) {
+    mlaf_form_output(l, s->o, y);
+    compare(k->t, s->y, y, l->hidden, &s->off, &s->size, &s->beyond);
+  } else {
+    mlaf_fail(&err, MLAF_E_NOMEM, "no memory for an output");
+    note(k, &err);
+  }
   free(y);
 }
 
@@ -249,6 +276,8 @@ mlaf_status layer_check(layer_rig *r, const layer_tolerance *t, layer_checked *o
     choose(&k);
     share_out(r->c, k.n_rows, compare_row, &k);
     share_out(r->c, (size_t)r->setup.batch, fill_one, &k);
+    if (!k.err.status) share_out(r->c, k.n, query_one, &k);
+    if (!k.err.status) share_out(r->c, k.n * groups(&k), attend_some, &k);
     if (!k.err.status) share_out(r->c, k.n, compare_one, &k);
     if (k.err.status) r->c->err = k.err, st = k.err.status;
   }
@@ -260,6 +289,7 @@ mlaf_status layer_check(layer_rig *r, const layer_tolerance *t, layer_checked *o
   if (!st) st = check_untouched(&k, &out->untouched);
   out->seconds = mlaf_now() - start;
   for (int32_t i = 0; k.caches && i < r->setup.batch; i++) mlaf_form_cache_free(&k.caches[i]);
+  for (size_t i = 0; i < k.n; i++) free(k.list[i].q), free(k.list[i].o);
   free(k.x), free(k.y), free(k.rows), free(k.list), free(k.caches), free(k.looked_at), free(k.cache);
   return st;
 }

@@ -37,7 +37,7 @@ static mlaf_status to_device(layer_rig *r, const void *data, size_t bytes, void 
 void layer_numbers(const layer_rig *r, int64_t first, int64_t n, uint16_t *out) {
   for (int64_t at = first % LAYER_NUMBERS; n > 0; at = 0) {
     const int64_t part = n < LAYER_NUMBERS - at ? n : LAYER_NUMBERS - at;
-    memcpy(out, r->numbers + at, (size_t)part * sizeof *out);
+    memcpy(out, r->weights->numbers + at, (size_t)part * sizeof *out);
     out += part;
     n -= part;
   }
@@ -116,19 +116,30 @@ static void describe(layer_rig *r) {
                               .eps = m->eps, .scale = d->scale};
 }
 
-static mlaf_status make_numbers(layer_rig *r) {
+void layer_weights_free(layer_weights *w) {
+  for (int i = 0; i < LAYER_TENSORS; i++) free(w->tensors[i]);
+  free(w->numbers);
+  *w = (layer_weights){.model = NULL};
+}
+
+static mlaf_status make_weights(layer_rig *r) {
   mlaf_rng rng = {mlaf_cli_seed(r->c)};
   mlaf_form_layer *l = &r->form;
-  r->numbers = draw(&rng, LAYER_NUMBERS, 0, 1);
-  if (!r->numbers) return no_memory(r->c);
-  for (int i = 0; i < LAYER_TENSORS; i++) {
+  layer_weights *w = r->weights = r->setup.weights ? r->setup.weights : &r->own;
+  const bool made = w->model == r->setup.model && w->tp == r->setup.tp;
+  if (!made) layer_weights_free(w);
+  if (!made) w->numbers = draw(&rng, LAYER_NUMBERS, 0, 1);
+  for (int i = 0; i < LAYER_TENSORS && !made; i++) {
     const extent e = extent_of(l, i);
     const double in = i == LAYER_TENSORS - 1 ? (double)e.cols * r->setup.tp : (double)e.cols;
-    r->weights[i] = is_norm(i) ? draw(&rng, e.cols, 1, 0.1) : draw(&rng, e.rows * e.cols, 0, in > 0 ? 1 / sqrt(in) : 0);
-    if (!r->weights[i]) return no_memory(r->c);
+    w->tensors[i] = is_norm(i) ? draw(&rng, e.cols, 1, 0.1) : draw(&rng, e.rows * e.cols, 0, in > 0 ? 1 / sqrt(in) : 0);
+    if (!w->tensors[i]) return no_memory(r->c);
   }
-  l->q_a = r->weights[0], l->q_norm = r->weights[1], l->q_b = r->weights[2], l->kv_a = r->weights[3];
-  l->kv_norm = r->weights[4], l->kv_b = r->weights[5], l->o = r->weights[6];
+  if (!w->numbers) return no_memory(r->c);
+  w->model = r->setup.model;
+  w->tp = r->setup.tp;
+  l->q_a = w->tensors[0], l->q_norm = w->tensors[1], l->q_b = w->tensors[2], l->kv_a = w->tensors[3];
+  l->kv_norm = w->tensors[4], l->kv_b = w->tensors[5], l->o = w->tensors[6];
   return MLAF_OK;
 }
 
@@ -182,7 +193,7 @@ mlaf_status layer_rig_refill(layer_rig *r) {
   mlaf_status st = MLAF_OK;
   for (int64_t at = 0; !st && at < total; at += LAYER_NUMBERS) {
     const int64_t n = total - at < LAYER_NUMBERS ? total - at : LAYER_NUMBERS;
-    st = write_to(r, r->cache + at, r->numbers, (size_t)n * sizeof *r->cache);
+    st = write_to(r, r->cache + at, r->weights->numbers, (size_t)n * sizeof *r->cache);
   }
   return st;
 }
@@ -202,7 +213,7 @@ static mlaf_status copy_weights(layer_rig *r, int set) {
     if (!has(r, i)) continue;
     if (i == 0 || i == 3) own = (char *)joined + (i == 3 ? (size_t)(a.rows * a.cols) * 2 : 0);
     else st = layer_alloc(r, bytes, &own);
-    if (!st) st = write_to(r, own, r->weights[i], bytes);
+    if (!st) st = write_to(r, own, r->weights->tensors[i], bytes);
     to[i] = own;
   }
   return st;
@@ -336,7 +347,7 @@ mlaf_status layer_rig_open(cli *c, const layer_setup *s, int sets, layer_rig *r)
   r->modelled = mlaf_ops(r->dev)->features & MLAF_DEVICE_MODELLED;
   describe(r);
   mlaf_status st = make_pages(r);
-  if (!st) st = make_numbers(r);
+  if (!st) st = make_weights(r);
   if (!st) st = make_table(r);
   if (!st) st = layer_alloc(r, (size_t)(sets * r->set_pages * s->page_size * r->row) * 2, &cache);
   r->cache = cache;
@@ -351,9 +362,9 @@ void layer_rig_close(layer_rig *r) {
   mlaf_err ignored;
   for (int i = 0; i < LAYER_SETS; i++) mlaf_layer_destroy(r->layer[i]);
   for (size_t i = 0; i < r->n_held; i++) mlaf_ops(r->dev)->mem_free(r->dev, r->held[i], &ignored);
-  for (int i = 0; i < LAYER_TENSORS; i++) free(r->weights[i]);
+  layer_weights_free(&r->own);
   for (int i = 0; r->call && i < r->sets * r->calls; i++) free(r->call[i].request), free(r->call[i].fresh);
-  free(r->held), free(r->call), free(r->numbers), free(r->table), free(r->pages), free(r->first_page);
+  free(r->held), free(r->call), free(r->table), free(r->pages), free(r->first_page);
   *r = (layer_rig){.c = NULL};
 }
 

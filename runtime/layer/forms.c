@@ -15,7 +15,9 @@ typedef const mlaf_form_layer *layer_t;
 typedef struct step {
   layer_t l;
   const mlaf_form_cache *cache;
-  double *c_q, *q, *qa, *u, *o, *key, *value, *scores; /* of one token, or of one head */
+  const double *q; /* [H, N+P] */
+  double *o;       /* [H, V] */
+  double *qa, *u, *key, *value, *scores; /* of one head */
 } step;
 
 static int64_t key_columns(layer_t l) { return l->nope + l->rope; }
@@ -166,17 +168,21 @@ mlaf_status mlaf_form_row(layer_t l, const uint16_t *x, int64_t position, double
   return MLAF_OK;
 }
 
-/* Q [H, N+P] of a token. */
-static void queries(const step *s, const double *x, int64_t position) {
-  layer_t l = s->l;
-  const double *from = x;
+mlaf_status mlaf_form_queries(layer_t l, const uint16_t *x, int64_t position, double *q, mlaf_err *err) {
+  mlaf_status st = in_table(l, position, err);
+  double *wide = st ? NULL : malloc((size_t)(l->hidden + l->q_rank) * sizeof *wide);
+  if (!st && !wide) st = mlaf_fail(err, MLAF_E_NOMEM, "no memory for a token");
+  if (st) return st;
+  double *const low = wide + l->hidden;
+  widen(x, l->hidden, wide);
   if (l->q_rank) {
-    multiply(s->c_q, l->q_a, l->q_rank, x, l->hidden);
-    norm(l, s->c_q, l->q_rank, l->q_norm);
-    from = s->c_q;
+    multiply(low, l->q_a, l->q_rank, wide, l->hidden);
+    norm(l, low, l->q_rank, l->q_norm);
   }
-  multiply(s->q, l->q_b, l->heads * key_columns(l), from, l->q_rank ? l->q_rank : l->hidden);
-  for (int64_t h = 0; h < l->heads; h++) turn(l, s->q + h * key_columns(l) + l->nope, position);
+  multiply(q, l->q_b, l->heads * key_columns(l), l->q_rank ? low : wide, l->q_rank ? l->q_rank : l->hidden);
+  for (int64_t h = 0; h < l->heads; h++) turn(l, q + h * key_columns(l) + l->nope, position);
+  free(wide);
+  return MLAF_OK;
 }
 
 /* The rope columns of a key that was cached as `columns`, in `out`. */
@@ -243,8 +249,8 @@ static mlaf_status make_room(step *s, int64_t keys, mlaf_err *err) {
   const struct {
     double **at;
     int64_t n;
-  } parts[] = {{&s->c_q, l->q_rank}, {&s->q, l->heads * key_columns(l)}, {&s->qa, row_columns(l)}, {&s->u, l->rank},
-               {&s->o, l->heads * l->v}, {&s->key, widest}, {&s->value, expands ? keys * l->v : 0}, {&s->scores, keys}};
+  } parts[] = {{&s->qa, row_columns(l)}, {&s->u, l->rank}, {&s->key, widest}, {&s->value, expands ? keys * l->v : 0},
+               {&s->scores, keys}};
   for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
     *parts[i].at = malloc((size_t)(parts[i].n + 1) * sizeof(double));
     if (!*parts[i].at) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for a reference step over %lld tokens", (long long)keys);
@@ -253,7 +259,7 @@ static mlaf_status make_room(step *s, int64_t keys, mlaf_err *err) {
 }
 
 static void clear(step *s) {
-  double *const parts[] = {s->c_q, s->q, s->qa, s->u, s->o, s->key, s->value, s->scores};
+  double *const parts[] = {s->qa, s->u, s->key, s->value, s->scores};
   for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) free(parts[i]);
 }
 
@@ -269,26 +275,33 @@ mlaf_status mlaf_form_append(layer_t l, mlaf_form_cache *cache, const uint16_t *
   return st;
 }
 
-mlaf_status mlaf_form_attend(layer_t l, const mlaf_form_cache *cache, const uint16_t *x, int64_t position, double *y, mlaf_err *err) {
-  step s = {.l = l, .cache = cache};
-  double *wide = malloc((size_t)l->hidden * sizeof *wide);
-  mlaf_status st = wide ? in_table(l, position, err) : mlaf_fail(err, MLAF_E_NOMEM, "no memory for a token");
-  if (!st && position >= cache->tokens)
-    st = mlaf_fail(err, MLAF_E_ARG, "position %lld is not cached yet", (long long)position);
-  if (!st) st = make_room(&s, position + 1, err);
-  if (!st) {
-    widen(x, l->hidden, wide);
-    queries(&s, wide, position);
-    for (int64_t h = 0; h < l->heads; h++)
-      (cache->form <= MLAF_FORM_CC ? attend_expanded : attend_absorbed)(&s, h, position + 1);
-    multiply(y, l->o, l->hidden, s.o, l->heads * l->v);
-  }
+mlaf_status mlaf_form_heads(layer_t l, const mlaf_form_cache *cache, const double *q, int64_t position, int32_t first, int32_t n,
+                            double *o, mlaf_err *err) {
+  step s = {.l = l, .cache = cache, .q = q, .o = o};
+  if (position >= cache->tokens) return mlaf_fail(err, MLAF_E_ARG, "position %lld is not cached yet", (long long)position);
+  mlaf_status st = make_room(&s, position + 1, err);
+  for (int64_t h = first; !st && h < first + n; h++)
+    (cache->form <= MLAF_FORM_CC ? attend_expanded : attend_absorbed)(&s, h, position + 1);
   clear(&s);
-  free(wide);
   return st;
 }
 
-mlaf_status mlaf_form_step(layer_t l, mlaf_form_cache *cache, const uint16_t *x, int64_t n, bool rounded, double *y, mlaf_err *err) {
+void mlaf_form_output(layer_t l, const double *o, double *y) { multiply(y, l->o, l->hidden, o, l->heads * (int64_t)l->v); }
+
+mlaf_status mlaf_form_attend(layer_t l, const mlaf_form_cache *cache, const uint16_t *x, int64_t position, double *y,
+                             mlaf_err *err) {
+  const int64_t queries = l->heads * key_columns(l), outputs = l->heads * (int64_t)l->v;
+  double *q = malloc((size_t)(queries + outputs) * sizeof *q);
+  mlaf_status st = q ? MLAF_OK : mlaf_fail(err, MLAF_E_NOMEM, "no memory for a token");
+  if (!st) st = mlaf_form_queries(l, x, position, q, err);
+  if (!st) st = mlaf_form_heads(l, cache, q, position, 0, l->heads, q + queries, err);
+  if (!st) mlaf_form_output(l, q + queries, y);
+  free(q);
+  return st;
+}
+
+mlaf_status mlaf_form_step(layer_t l, mlaf_form_cache *cache, const uint16_t *x, int64_t n, bool rounded, double *y,
+                           mlaf_err *err) {
   const int64_t first = cache->tokens;
   mlaf_status st = mlaf_form_append(l, cache, x, n, rounded, err);
   for (int64_t t = 0; !st && t < n; t++) st = mlaf_form_attend(l, cache, x + t * l->hidden, first + t, y + t * l->hidden, err);
