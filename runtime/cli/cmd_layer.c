@@ -95,20 +95,21 @@ static int profile(layer_rig *r) {
   return layer_ceilings(r->c, &ceilings) ? mlaf_cli_fail(r->c) : layer_profile(r, &ceilings);
 }
 
-static int problems(cli *c, const layer_setup *s) {
+mlaf_status layer_print_problems(cli *c, const layer_setup *s) {
   char text[MLAF_PROBLEM_TEXT_MAX], why[512];
-  mlaf_layer_desc d = MLAF_LAYER_DESC_INIT;
-  const mlaf_model *m = s->model;
-  const int32_t ctx = s->requests[0].past + s->requests[0].fresh;
-  d.hidden = m->hidden, d.heads = m->heads, d.q_rank = m->q_lora_rank, d.rank = m->rank, d.rope = m->rope, d.nope = m->qk_nope;
-  d.v = m->v_head, d.rope_style = m->rotation.style, d.tp_size = s->tp, d.page_size = s->page_size, d.batch_max = s->batch;
-  d.q_lens = 1u << (s->window - 1), d.ctx_max = ctx, d.eps = (float)m->eps;
+  mlaf_layer_desc d;
+  layer_describe(s, &d);
   for (size_t i = 0;; i++) {
     mlaf_status st = mlaf_layer_problem_at(&d, true, i, text, sizeof text, why, sizeof why);
-    if (st) return mlaf_fail(&c->err, st, "%s", why), mlaf_cli_fail(c);
-    if (!text[0]) return CLI_OK;
+    if (st) return mlaf_fail(&c->err, st, "%s", why);
+    if (!text[0]) return MLAF_OK;
     printf("%s\n", text);
   }
+}
+
+static int problems(cli *c, const asked *a) {
+  if (c->given[O_CASE]) return layer_case_problems(c, c->given[O_CASE]);
+  return layer_print_problems(c, &a->setup) ? mlaf_cli_fail(c) : CLI_OK;
 }
 
 /* Plans take the context's lock themselves: it is given back meanwhile. */
@@ -134,11 +135,11 @@ static int run(cli *c, const asked *a) {
 int mlaf_cli_layer(cli *c) {
   asked a = {.requests = NULL};
   int code = CLI_OK;
-  const int ways = mlaf_cli_has(c, O_PROFILE) + mlaf_cli_has(c, O_FORMS) + mlaf_cli_has(c, O_CASE) + mlaf_cli_has(c, O_PROBLEMS);
-  if (ways > 1) return mlaf_cli_usage(c, "--profile, --forms, --case and --problems exclude each other");
-  if (c->given[O_CASE] && mlaf_cli_names_problem(c)) return mlaf_cli_usage(c, "--case has a model and sizes of its own");
+  if (mlaf_cli_has(c, O_PROFILE) + mlaf_cli_has(c, O_FORMS) + mlaf_cli_has(c, O_CASE) > 1)
+    return mlaf_cli_usage(c, "--profile, --forms and --case exclude each other");
+  if (c->given[O_CASE] && (mlaf_cli_names_problem(c) || c->given[O_MODEL] || c->given[O_TP])) return mlaf_cli_usage(c, "--case has a model and sizes of its own");
   if (!c->given[O_CASE] && read_sizes(c, &a)) code = mlaf_cli_fail(c);
-  else code = mlaf_cli_has(c, O_PROBLEMS) ? problems(c, &a.setup) : run(c, &a);
+  else code = mlaf_cli_has(c, O_PROBLEMS) ? problems(c, &a) : run(c, &a);
   free(a.requests);
   return code;
 }

@@ -71,6 +71,8 @@ typedef struct layer_rig {
 } layer_rig;
 
 /* --- layer_rig.c --- */
+/* The description that mlaf_layer_create gets, without pointers. */
+void layer_describe(const layer_setup *s, mlaf_layer_desc *out);
 mlaf_status layer_rig_open(cli *c, const layer_setup *s, int sets, layer_rig *r);
 void layer_rig_close(layer_rig *r);
 void layer_weights_free(layer_weights *w);
@@ -115,7 +117,13 @@ mlaf_status layer_time_recorded(layer_rig *r, mlaf_record *record, mlaf_timing *
 /* Runs cd or cc over the rig (one new token a request, pages in order) and times it. E_ARG, with the reason: it cannot be. */
 mlaf_status layer_chain(layer_rig *r, mlaf_form form, const layer_tolerance *t, layer_checked *checked, mlaf_timing *timing);
 
+/* The problems that the chain plans, one a line. */
+void layer_chain_problems(const layer_setup *s, mlaf_form form);
+
 /* --- layer_forms.c, layer_case.c --- */
+/* Those of a layer's plans. */
+mlaf_status layer_print_problems(cli *c, const layer_setup *s);
+int layer_case_problems(cli *c, const char *name);
 int layer_forms(layer_rig *r);
 int layer_case(cli *c, const char *name);
 

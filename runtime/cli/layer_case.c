@@ -167,13 +167,12 @@ static void print_row(case_run *k, const case_row *row, mlaf_form form, const ou
   mlaf_cli_table_cell(k->table, "%s", x->status ? x->why : "");
 }
 
-static layer_setup setup_of(case_run *k, const case_row *row, layer_request *alike) {
-  const founding_case *f = k->what;
+static layer_setup setup_of(const founding_case *f, const case_row *row, layer_request *alike, layer_weights *weights) {
   for (int32_t i = 0; !row->requests && i < row->batch; i++) alike[i] = (layer_request){row->past, row->fresh};
   return (layer_setup){.model = mlaf_model_find(f->model), .tp = 1, .flags = f->flags, .plain = f->plain,
                        .page_size = f->page_size, .in_order = f->in_order, .window = 8,
                        .requests = row->requests ? row->requests : alike, .batch = row->batch, .checked = row->checked,
-                       .weights = &k->weights};
+                       .weights = weights};
 }
 
 static void say(outcome *x, mlaf_status st, const char *why) {
@@ -181,12 +180,13 @@ static void say(outcome *x, mlaf_status st, const char *why) {
   snprintf(x->why, sizeof x->why, "%.290s", why);
 }
 
+enum { REQUESTS = 512 };
+
 /* E_CANCELLED alone ends a case. */
 static mlaf_status run_row(case_run *k, const case_row *row) {
-  enum { REQUESTS = 512 };
   layer_request alike[REQUESTS];
   layer_rig r = {.c = NULL};
-  const layer_setup s = setup_of(k, row, alike);
+  const layer_setup s = setup_of(k->what, row, alike, &k->weights);
   mlaf_status opened = k->what->missing ? MLAF_E_ARG : layer_rig_open(k->c, &s, layer_sets_wanted(mlaf_ctx_device(k->c->ctx), &s), &r);
   char why[300];
   snprintf(why, sizeof why, "%.290s", k->what->missing ? k->what->missing : opened ? k->c->err.text : "");
@@ -225,12 +225,29 @@ static void print_end(const case_run *k, const mlaf_device *dev) {
   printf("%s: %d missed or not run\n", k->what->name, k->missed);
 }
 
+static int unknown(cli *c, const char *name) {
+  return mlaf_cli_usage(c, "--case is '%s'; there are seed-000, seed-002, seed-003 and seed-004", name);
+}
+
+int layer_case_problems(cli *c, const char *name) {
+  const founding_case *f = find(name);
+  layer_request alike[REQUESTS];
+  if (!f) return unknown(c, name);
+  for (size_t i = 0; i < f->n; i++) {
+    const layer_setup s = setup_of(f, &f->rows[i], alike, NULL);
+    if (layer_print_problems(c, &s)) return mlaf_cli_fail(c);
+    for (int form = 0; form < MLAF_FORM_ACC_ME; form++)
+      if (f->rows[i].forms & 1 << form) layer_chain_problems(&s, (mlaf_form)form);
+  }
+  return CLI_OK;
+}
+
 int layer_case(cli *c, const char *name) {
   static const char *const columns[] = {"case", "form", ">us", "published", ">outputs", ">off fp64", ">beyond", "verdict", "|why", NULL};
   case_run k = {.c = c, .what = find(name)};
   const mlaf_device *dev = mlaf_ctx_device(c->ctx);
   const int here = mlaf_ops(dev)->features & MLAF_DEVICE_MODELLED ? EMU : GPU;
-  if (!k.what) return mlaf_cli_usage(c, "--case is '%s'; there are seed-000, seed-002, seed-003 and seed-004", name);
+  if (!k.what) return unknown(c, name);
   mlaf_status st = MLAF_OK;
   k.table = c->json ? NULL : mlaf_cli_table_new(columns);
   for (size_t i = 0; !st && i < k.what->n; i++) {

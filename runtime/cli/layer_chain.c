@@ -47,35 +47,49 @@ static const char *cannot(const chain *x) {
 
 /* --- plans --- */
 
-static mlaf_status plan(chain *x, mlaf_plan **out, const char *fmt, ...) MLAF_PRINTF(3, 4);
-static mlaf_status plan(chain *x, mlaf_plan **out, const char *fmt, ...) {
-  static const mlaf_registry_how how = {.quiet = true};
-  char text[MLAF_PROBLEM_TEXT_MAX], why[512] = "";
-  const mlaf_plan_opts opts = mlaf_cli_plan_opts(x->r->c);
-  mlaf_point p;
-  va_list ap;
-  va_start(ap, fmt);
-  vsnprintf(text, sizeof text, fmt, ap);
-  va_end(ap);
-  mlaf_status st = mlaf_point_parse(NULL, text, &p, why, sizeof why);
-  if (st) return mlaf_fail(&x->r->c->err, MLAF_E_ARG, "%s: %s", text, why);
-  return layer_failed(x->r->c, mlaf_registry_get(x->r->c->ctx, &p, &opts, &how, out));
+enum { TURN, EXPAND, ATTEND, PLANS };
+
+/* Problem `which` of a chain over `rows` cached rows. */
+static void print_problem(const layer_setup *s, mlaf_form form, bool together, int64_t rows, int which, char *out, size_t size) {
+  static const char *const styles[] = {"pairs", "halves", "unrotated"};
+  mlaf_layer_desc d;
+  layer_describe(s, &d);
+  const int heads = d.heads / d.tp_size, fresh = 32 - __builtin_clz(d.q_lens), batch = s->batch;
+  const int64_t expanded = form == MLAF_FORM_CD ? batch : rows;
+  if (which == TURN)
+    snprintf(out, size, "mla_append:h%d,r%d,p%d,bf16,paged,%s%s,t%d", heads, d.rank, d.rope, styles[d.rope_style],
+             s->flags & MLAF_FORM_NO_NORMS ? "" : ",norm", batch * fresh);
+  else if (which == EXPAND)
+    snprintf(out, size, "mla_q_b:l%d,h%d,n%d,p%d,bf16,t%lld", d.rank, heads, d.nope + d.v - d.rope, d.rope,
+             (long long)(expanded < 65536 ? expanded : 65536));
+  else
+    snprintf(out, size, "mla_prefill:h%d,n%d,p%d,v%d,bf16,causal,b%d,t%d,s%d", heads, d.nope, d.rope, d.v, together ? batch : 1,
+             fresh, d.ctx_max);
+}
+
+void layer_chain_problems(const layer_setup *s, mlaf_form form) {
+  char text[MLAF_PROBLEM_TEXT_MAX];
+  int64_t rows = 0;
+  for (int32_t i = 0; i < s->batch; i++) rows += s->requests[i].past + s->requests[i].fresh;
+  for (int i = 0; i < PLANS; i++) {
+    print_problem(s, form, true, rows, i, text, sizeof text);
+    printf("%s\n", text);
+  }
 }
 
 static mlaf_status make_plans(chain *x) {
-  static const char *const styles[] = {"pairs", "halves", "unrotated"};
-  const mlaf_form_layer *l = &x->r->form;
-  const int32_t batch = x->r->setup.batch;
-  const int64_t expanded = x->form == MLAF_FORM_CD ? batch : x->rows;
-  const int32_t fresh = x->r->call[0].args.q_len;
-  mlaf_status st = plan(x, &x->turn, "mla_append:h%d,r%d,p%d,bf16,paged,%s%s,t%d", l->heads, l->rank, l->rope,
-                        styles[l->rope_style], l->flags & MLAF_FORM_NO_NORMS ? "" : ",norm", batch * fresh);
-  if (!st)
-    st = plan(x, &x->expand, "mla_q_b:l%d,h%d,n%d,p%d,bf16,t%lld", l->rank, l->heads, l->nope + l->v - l->rope, l->rope,
-              (long long)(expanded < 65536 ? expanded : 65536));
-  if (!st)
-    st = plan(x, &x->attend, "mla_prefill:h%d,n%d,p%d,v%d,bf16,causal,b%d,t%d,s%d", l->heads, l->nope, l->rope, l->v,
-              x->tokens ? batch : 1, fresh, x->r->desc.ctx_max);
+  static const mlaf_registry_how how = {.quiet = true};
+  const mlaf_plan_opts opts = mlaf_cli_plan_opts(x->r->c);
+  mlaf_plan **const plans[PLANS] = {&x->turn, &x->expand, &x->attend};
+  mlaf_status st = MLAF_OK;
+  for (int i = 0; !st && i < PLANS; i++) {
+    char text[MLAF_PROBLEM_TEXT_MAX], why[512] = "";
+    mlaf_point p;
+    print_problem(&x->r->setup, x->form, x->tokens, x->rows, i, text, sizeof text);
+    st = mlaf_point_parse(NULL, text, &p, why, sizeof why);
+    if (st) return mlaf_fail(&x->r->c->err, MLAF_E_ARG, "%s: %s", text, why);
+    st = layer_failed(x->r->c, mlaf_registry_get(x->r->c->ctx, &p, &opts, &how, plans[i]));
+  }
   return st;
 }
 

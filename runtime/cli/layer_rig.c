@@ -98,22 +98,26 @@ static int32_t most_fresh(const layer_setup *s) {
   return most;
 }
 
-static void describe(layer_rig *r) {
-  const layer_setup *s = &r->setup;
+void layer_describe(const layer_setup *s, mlaf_layer_desc *d) {
   const mlaf_model *m = s->model;
   const mlaf_rope rope = rotation_of(s);
   const int32_t window = s->window < most_fresh(s) ? s->window : most_fresh(s);
-  r->desc = (mlaf_layer_desc)MLAF_LAYER_DESC_INIT;
-  mlaf_layer_desc *d = &r->desc;
+  *d = (mlaf_layer_desc)MLAF_LAYER_DESC_INIT;
   d->hidden = m->hidden, d->heads = m->heads, d->q_rank = m->q_lora_rank, d->rank = m->rank, d->rope = m->rope;
   d->nope = m->qk_nope, d->v = m->v_head, d->rope_style = rope.style, d->tp_size = s->tp;
   d->page_size = s->page_size, d->batch_max = s->batch, d->q_lens = 1u << (window - 1), d->ctx_max = longest(s);
   d->eps = (float)m->eps, d->scale = (float)mlaf_softmax_scale(m->qk_nope, &rope);
   d->flags = s->flags & MLAF_FORM_NO_NORMS ? MLAF_LAYER_NO_NORMS : 0;
+}
+
+static void describe(layer_rig *r) {
+  const layer_setup *s = &r->setup;
+  const mlaf_model *m = s->model;
+  layer_describe(s, &r->desc);
   r->row = m->rank + m->rope;
   r->form = (mlaf_form_layer){.flags = s->flags, .hidden = m->hidden, .heads = m->heads / s->tp, .q_rank = m->q_lora_rank,
-                              .rank = m->rank, .rope = m->rope, .nope = m->qk_nope, .v = m->v_head, .rope_style = rope.style,
-                              .eps = m->eps, .scale = d->scale};
+                              .rank = m->rank, .rope = m->rope, .nope = m->qk_nope, .v = m->v_head, .rope_style = r->desc.rope_style,
+                              .eps = m->eps, .scale = r->desc.scale};
 }
 
 void layer_weights_free(layer_weights *w) {
@@ -225,7 +229,8 @@ static mlaf_status make_layer(layer_rig *r, int set) {
   mlaf_status st = copy_weights(r, set);
   for (int i = 0; i < LAYER_TENSORS; i++) {
     const extent e = extent_of(&r->form, i);
-    if (has(r, i)) list[n++] = (mlaf_layer_weight){names[i], r->device_weights[set][i], e.rows, e.cols, 0};
+    const char *name = i == 2 && !r->form.q_rank ? "q_proj.weight" : names[i];
+    if (has(r, i)) list[n++] = (mlaf_layer_weight){name, r->device_weights[set][i], e.rows, e.cols, 0};
   }
   return st ? st : layer_failed(r->c, mlaf_layer_create(r->c->ctx, &r->desc, list, n, &r->layer[set]));
 }
