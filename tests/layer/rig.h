@@ -9,11 +9,11 @@
 #include <string.h>
 
 #include "../../examples/layer/reference.h"
-#include "cmocka_all.h"
 #include "mlaforge/mlaforge.h"
+#include "run/built.h"
 
 enum { W_Q_A, W_Q_NORM, W_Q_B, W_KV_A, W_KV_NORM, W_KV_B, W_O, WEIGHTS };
-enum { PAGE = 16, PAGES = 24, REQUESTS = 3, Q_MOST = 4, ROWS = REQUESTS * Q_MOST, POSITIONS = 96, WIDTH = POSITIONS / PAGE, COLS = 512 };
+enum { PAGE = 16, PAGES = 24, REQUESTS = 3, ROWS = REQUESTS * 4, POSITIONS = 96, WIDTH = POSITIONS / PAGE, COLS = 512 };
 
 typedef struct rig {
   mlaf_ctx *ctx;
@@ -69,21 +69,29 @@ static inline void *put(rig *r, const void *data, size_t size) {
 }
 static inline void get(rig *r, void *to, const void *p, size_t size) { must(r, mlaf_mem_read(r->ctx, to, p, size), "read"); }
 
-static inline int rig_open(void **state) {
-  static rig r;
+static inline void rig_start(rig *r, const mlaf_ctx_opts *opts) {
   char why[4096] = "";
-  mlaf_ctx_opts o = MLAF_CTX_OPTS_INIT;
-  r = (rig){.seed = 7};
+  mlaf_ctx_opts o = *opts;
+  *r = (rig){.seed = 7};
   o.device = "emu:gfx942";
   o.flags = MLAF_CTX_NO_DB;
-  if (mlaf_ctx_create(&o, &r.ctx, why, sizeof why)) return fprintf(stderr, "no context: %s\n", why), 1;
+  if (mlaf_ctx_create(&o, &r->ctx, why, sizeof why)) fail_msg("no context: %s", why);
+}
+static inline void rig_stop(rig *r) {
+  for (int i = 0; i < r->n_held; i++) mlaf_mem_free(r->ctx, r->held[i]);
+  mlaf_ctx_destroy(r->ctx);
+}
+static inline int rig_open(void **state) {
+  static rig r;
+  const mlaf_ctx_opts o = MLAF_CTX_OPTS_INIT;
+  need_compiler("gfx942");
+  built_cache();
+  rig_start(&r, &o);
   *state = &r;
   return 0;
 }
 static inline int rig_close(void **state) {
-  rig *r = *state;
-  for (int i = 0; i < r->n_held; i++) mlaf_mem_free(r->ctx, r->held[i]);
-  mlaf_ctx_destroy(r->ctx);
+  rig_stop(*state);
   return 0;
 }
 
@@ -119,7 +127,8 @@ static inline void make_model(rig *r, model *m, int32_t q_rank, int32_t style, u
   for (int t = 0; t < POSITIONS; t++)
     for (int i = 0; i < d.rope; i++) {
       const double angle = t * pow(10000, -2.0 * (i % (d.rope / 2)) / d.rope);
-      m->table[t][i] = table[t][i] = (float)(style == MLAF_LAYER_UNROTATED ? i < d.rope / 2 : i < d.rope / 2 ? cos(angle) : sin(angle));
+      const bool first = i < d.rope / 2;
+      m->table[t][i] = table[t][i] = (float)(style == MLAF_LAYER_UNROTATED ? first : first ? cos(angle) : sin(angle));
     }
   mlaf_layer_desc *o = &m->desc;
   o->flags = flags;
@@ -169,6 +178,9 @@ typedef struct call {
   unsigned char *workspace; /* after */
 } call;
 
+static inline size_t cache_bytes(const model *m, const call *c) {
+  return sizeof *c->cache * (size_t)(c->cache_rows * (m->d.rank + m->d.rope));
+}
 static inline int64_t row_of(const call *c, int b, int position) {
   return c->pages[b][position / PAGE] * c->page_rows + position % PAGE;
 }
@@ -250,7 +262,8 @@ static inline void fetch(rig *r, const model *m, call *c) {
   must(r, mlaf_sync(r->ctx, NULL), "sync");
   get(r, c->cache, c->a.cache, sizeof *c->cache * (size_t)(c->cache_rows * row));
   get(r, c->workspace, c->a.workspace, c->a.workspace_size);
-  for (int t = 0; t < ROWS; t++) get(r, c->y[t], (char *)c->a.out + sizeof(uint16_t) * (size_t)(t * y_row), sizeof(uint16_t) * (size_t)y_row);
+  for (int t = 0; t < ROWS; t++)
+    get(r, c->y[t], (char *)c->a.out + sizeof(uint16_t) * (size_t)(t * y_row), sizeof(uint16_t) * (size_t)y_row);
 }
 
 static inline void execute(rig *r, const model *m, const mlaf_layer *layer, call *c) {

@@ -63,9 +63,10 @@ static void wrong_weights(void **state) {
   rig *r = *state;
   model m, x;
   make_model(r, &m, 96, MLAF_LAYER_PAIRS, 0);
-  static const char *const missing[] = {"q_a_proj.weight is missing",  "q_a_layernorm.weight is missing", "q_b_proj.weight is missing",
-                                        "kv_a_proj_with_mqa.weight is missing", "kv_a_layernorm.weight is missing",
-                                        "kv_b_proj.weight is missing", "o_proj.weight is missing"};
+  static const char *const missing[] = {"q_a_proj.weight is missing",        "q_a_layernorm.weight is missing",
+                                        "q_b_proj.weight is missing",        "kv_a_proj_with_mqa.weight is missing",
+                                        "kv_a_layernorm.weight is missing",  "kv_b_proj.weight is missing",
+                                        "o_proj.weight is missing"};
   for (size_t i = 0; i < m.n; i++) {
     x = m;
     x.list[i].name = "model.layers.3.mlp.up_proj.weight"; /* none of a layer's, and passed over */

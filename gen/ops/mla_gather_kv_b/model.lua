@@ -1,0 +1,42 @@
+-- Closed-form estimate of a launch in ns, for ranking candidates and for planning without measurements; never called measured.
+--
+--   T = launch + the larger of bytes / bandwidth and rounds of workgroups x (gathering + output tiles of one)
+--
+-- A workgroup owns rows_per_wg tokens and a share of the outputs. In how many shares they go is decided at the launch: here the
+-- same rule as in runtime/ops/mla_gather_kv_b/prepare.c.
+local shape = require("ops/mla_gather_kv_b/shape")
+local budget = require("budget")
+local model = {}
+
+local ceil_div = shape.ceil_div
+local PART = 128 -- outputs; gathering a tile's tokens takes as long as about as many
+
+-- Shares of the outputs, on so many compute units.
+function model.shares(p, rows, units)
+  local tiles, parts = ceil_div(p.tokens, rows), ceil_div(shape.outputs(p), PART)
+  local best, least = 1, math.huge
+  for shares = 1, math.min(parts, 64) do
+    local takes = ceil_div(tiles * shares, units) * (ceil_div(parts, shares) + 1)
+    if takes < least then best, least = shares, takes end
+  end
+  return best
+end
+
+function model.blocks(p, cost, arch)
+  return ceil_div(p.tokens, cost.rows_per_wg) * model.shares(p, cost.rows_per_wg, arch.device.cus)
+end
+
+function model.estimate(p, arch, cost)
+  local m = arch.model
+  local shares = model.shares(p, cost.rows_per_wg, arch.device.cus)
+  local blocks = ceil_div(p.tokens, cost.rows_per_wg) * shares
+  local resident = budget.resident(cost, arch)
+  local own = cost.gather_clk + ceil_div(ceil_div(shape.outputs(p), shares), cost.outputs) * cost.tile_clk
+  -- Workgroups beside each other hide each other's waits, of which a quarter is the share.
+  local together = math.min(resident, ceil_div(blocks, arch.device.cus))
+  local rounds = ceil_div(blocks, arch.device.cus * together)
+  local clk = rounds * own * (1 + (together - 1) * 0.75)
+  return m.launch_ns + m.wg_start_ns + math.max(1000 * clk / m.clock_mfma_mhz, 1000 * shape.bytes(p) / m.hbm_bytes_per_us)
+end
+
+return model

@@ -1,0 +1,26 @@
+-- Gathers a chunk's rows from the pages of the cache and expands them by W_kvb to keys and values of each head. The record:
+-- gen/ops.lua. Of a family's cost its model asks, beside what gen/ops.lua says:
+--
+--   rows_per_wg  tokens that a workgroup gathers;  outputs: of a tile that it makes of them at a time
+--   gather_clk, tile_clk  clocks of the one and of the other
+local model = require("ops/mla_gather_kv_b/model")
+
+local op = {
+  stages = { "gather" },
+  baselines = {
+    { family = "mma", params = { across = 2, cols = 64, stages = 3, tokens = 32 } },
+    { family = "mfma", params = { blocks = 1, stages = 1, waves = 4 } },
+  },
+  model = model,
+}
+
+-- Workgroups share the tokens among themselves. Of few tokens a tile may stay mostly empty, and some must serve.
+local LEAST_ROWS = 128
+function op.rows(p) return math.max(p.tokens, LEAST_ROWS) end
+
+-- What the model's error depends on: how many tiles of tokens there are.
+function op.launch(p, v) return { tiles = -(-p.tokens // v.gather.cost.rows_per_wg) } end
+
+function op.unlike(a, b) return math.abs(math.log(a.tiles / b.tiles, 2)) end
+
+return op

@@ -1,0 +1,11 @@
+-- What family and model share.
+local shape = {}
+
+-- Fields of a problem that every kernel's source depends on.
+shape.FIELDS = { "heads", "vdim", "dtype" }
+shape.EVERY = { cdna2 = true, cdna3 = true, cdna4 = true, ampere = true, ada = true, hopper = true, blackwell = true }
+
+-- Bytes that a launch has to move: two parts in, one out, each with its sums.
+function shape.bytes(p) return 3 * p.tokens * p.heads * (2 * p.vdim + 4) end
+
+return shape

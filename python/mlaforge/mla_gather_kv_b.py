@@ -1,0 +1,152 @@
+"""Keys and values of a context chunk from the paged latent cache, by AITER's entry point and argument order."""
+import ctypes
+
+from . import context
+from .calls import current_stream
+from .context import _struct
+from .library import I32, I64, PTR, U32
+from .tensors import dtype_name, fail
+
+__all__ = ["gather_kv_b_proj", "mla_gather_kv_b"]
+
+DTYPES = {"bfloat16": "bf16", "float16": "f16"}
+FP8 = {"float8_e4m3fn": "e4m3fn", "float8_e4m3fnuz": "e4m3fnuz"}
+FNUZ_TARGETS = ("gfx942",)  # where caches that are plain bytes hold e4m3fnuz, as those of vLLM and AITER do
+
+
+class GatherArgs(ctypes.Structure):
+    """mlaf_gather_kv_b_args of include/mlaforge/mla_gather_kv_b.h."""
+    _fields_ = [("struct_size", U32), ("flags", U32), ("batch", I32), ("page_tokens", I32), ("tokens", I64), ("cache", PTR),
+                ("cache_row_stride", I64), ("cache_page_stride", I64), ("num_pages", I64), ("scale_at", PTR), ("scale", ctypes.c_float),
+                ("table_width", I32), ("table", PTR), ("table_stride", I64), ("table_indptr", PTR), ("cu_seqlens", PTR),
+                ("seq_starts", PTR), ("w", PTR), ("w_row_stride", I64), ("w_head_stride", I64), ("k", PTR), ("k_token_stride", I64),
+                ("k_head_stride", I64), ("v", PTR), ("v_token_stride", I64), ("v_head_stride", I64), ("k_pe", PTR),
+                ("k_pe_token_stride", I64), ("k_pe_head_stride", I64)]
+
+
+def _check(name, tensor, dtype, *shape):
+    """Of a type and shape; a size of None is any. The last dimension has no gaps."""
+    if dtype is not None and dtype_name(tensor) != dtype:
+        fail(f"{name} is {dtype_name(tensor)}, must be {dtype}")
+    have = tuple(tensor.shape)
+    if len(have) != len(shape) or any(want is not None and got != want for got, want in zip(have, shape)):
+        fail(f"{name} has the shape {have}, must be ({', '.join('any' if n is None else str(n) for n in shape)})")
+    if have and have[-1] > 1 and tensor.stride()[-1] != 1:
+        fail(f"{name}'s last dimension has the stride {tensor.stride()[-1]}, must be 1")
+
+
+def _strides(tensor):
+    """Of tokens and heads; 0, dense, where there is one: its stride may be anything."""
+    return [0 if n <= 1 else s for n, s in zip(tensor.shape, tensor.stride())]
+
+
+def _cache(args, cache, rank, rope, dtype, target):
+    """[pages, page, row] or [pages, page, 1, row]: the problem's word for it."""
+    name, row = dtype_name(cache), cache.shape[-1]
+    _check("the cache", cache, None, None, None, *[1] * (len(cache.shape) - 3), row)
+    if name == dtype and row == rank + rope:
+        kind = "paged"
+    elif name == "uint8" and row == rank + 16 + 2 * rope:
+        kind = "fp8_ds_mla"
+    elif (name in FP8 or name == "uint8") and row == rank + rope:
+        kind = FP8.get(name) or ("e4m3fnuz" if target in FNUZ_TARGETS else "e4m3fn")
+    else:
+        fail(f"the cache is {name} with rows of {row}; accepted are {rank + rope} of {dtype}, uint8 or an e4m3 type, and "
+             f"{rank + 16 + 2 * rope} bytes (fp8_ds_mla)")
+    pages, page = cache.shape[:2]
+    entry = cache.stride()[1] if page > 1 else row
+    args.update(cache=cache.data_ptr(), num_pages=pages, page_tokens=page, cache_row_stride=entry,
+                cache_page_stride=cache.stride()[0] if pages > 1 else page * entry)
+    return kind
+
+
+def _launch(args, cache, weight, scale, k, v, rope, ctx, stream):
+    """What both have in common: W [H (N+V), R], k [T, H, N or more], v [T, H, V]."""
+    dtype, heads, vdim, rank = dtype_name(weight), v.shape[1], v.shape[2], weight.shape[-1]
+    if dtype not in DTYPES:
+        fail(f"the weight is {dtype}; accepted are {', '.join(DTYPES)}")
+    nope = weight.shape[0] // heads - vdim
+    _check("the weight", weight, dtype, heads * (nope + vdim), rank)
+    kind = _cache(args, cache, rank, rope, dtype, ctx.target)
+    if kind in FP8.values() and scale is not None:
+        if isinstance(scale, (int, float)):
+            args["scale"] = float(scale)
+        else:
+            if dtype_name(scale) != "float32":
+                fail(f"the cache's scale is {dtype_name(scale)}, must be float32")
+            args["scale_at"] = scale.data_ptr()
+    args.update(w=weight.data_ptr(), w_row_stride=weight.stride()[0], tokens=k.shape[0])
+    for name, tensor in (("k", k), ("v", v)):
+        token, head = _strides(tensor)[:2]
+        args.update({name: tensor.data_ptr(), name + "_token_stride": token or heads * (head or tensor.shape[2]), name + "_head_stride": head or tensor.shape[2]})
+    tuned = min(1 << max(args["tokens"] - 1, 0).bit_length(), 1 << 20)  # a plan serves any number
+    stream = current_stream(k) if stream is None else int(getattr(stream, "cuda_stream", stream))
+    ctx.run(f"mla_gather_kv_b:h{heads},n{nope},p{rope},v{vdim},r{rank},{DTYPES[dtype]},{kind},t{tuned}", _struct(GatherArgs, **args),
+            stream or None)
+
+
+def mla_gather_kv_b(kv_cache, block_table, cu_seqlens, seq_starts, kv_b_weight, kv, k_pe, scale=None, *, vdim=None, ctx=None, stream=None):
+    """Chunks of requests from kv_cache [pages, page, R+P] (or fp8 rows, docs/chunked-prefill.md) to kv [T, H, N+V] and k_pe [T, P].
+
+    block_table [batch, pages] int32; request r's tokens stand at cu_seqlens[r] .. cu_seqlens[r+1]-1 (int32 [batch + 1]) and have the
+    positions from seq_starts[r] on (int32 [batch], or None: 0). kv_b_weight [H (N+V), R]. kv's V columns: vdim, by default half of it.
+    """
+    ctx = ctx or context._default or context.default_context()
+    dtype, batch = dtype_name(kv), cu_seqlens.shape[0] - 1
+    vdim = kv.shape[2] // 2 if vdim is None else vdim
+    _check("kv", kv, dtype, None, None, None)
+    _check("k_pe", k_pe, dtype, kv.shape[0], None)
+    _check("block_table", block_table, "int32", batch, None)
+    _check("cu_seqlens", cu_seqlens, "int32", None)
+    args = {"batch": batch, "table": block_table.data_ptr(), "cu_seqlens": cu_seqlens.data_ptr(), "scale": 1.0,
+            "table_stride": block_table.stride()[0] if batch > 1 else block_table.shape[1], "table_width": block_table.shape[1],
+            "k_pe": k_pe.data_ptr(), "k_pe_token_stride": _strides(k_pe)[0]}
+    if seq_starts is not None:
+        _check("seq_starts", seq_starts, "int32", batch)
+        args["seq_starts"] = seq_starts.data_ptr()
+    _launch(args, kv_cache, kv_b_weight, scale, kv, _Columns(kv, kv.shape[2] - vdim), k_pe.shape[1], ctx, stream)
+
+
+class _Columns:
+    """The last columns of a tensor [T, H, C], from `first` on."""
+
+    def __init__(self, tensor, first):
+        self._tensor, self._first, self.dtype = tensor, first, tensor.dtype
+        self.shape = (*tensor.shape[:2], tensor.shape[2] - first)
+
+    def data_ptr(self):
+        return self._tensor.data_ptr() + 2 * self._first
+
+    def stride(self):
+        return self._tensor.stride()
+
+
+def gather_kv_b_proj(k_buffer, k_scale, kv_indptr, kv_indices, kv_prefix_sum_context_lens, kv_proj_weight, kv_proj_scale, k_prefix,
+                     v_prefix, weight_preshuffle=False, shuffled_kv_cache=False, *, ctx=None, stream=None):
+    """AITER's: k_prefix [T, H, N+P] and v_prefix [T, H, V] of all requests' contexts, from k_buffer [pages, page, R+P].
+
+    kv_indptr int32 [batch + 1] and kv_indices int32: pages of each request; kv_prefix_sum_context_lens int32 [batch + 1]: its tokens.
+    kv_proj_weight [H (N+V), R] has k_prefix's type, so kv_proj_scale has to be None; shuffled weights and caches are refused.
+    """
+    ctx = ctx or context._default or context.default_context()
+    named = {"kv_proj_scale": kv_proj_scale is None, "weight_preshuffle": not weight_preshuffle, "shuffled_kv_cache": not shuffled_kv_cache}
+    for name, usual in named.items():
+        if not usual:
+            fail(f"{name} is set, and mla_gather_kv_b takes plain bf16 or f16 weights and plain caches only")
+    dtype, heads, vdim = dtype_name(kv_proj_weight), v_prefix.shape[1], v_prefix.shape[2]
+    nope = kv_proj_weight.shape[0] // heads - vdim
+    rope, batch = k_prefix.shape[2] - nope, kv_indptr.shape[0] - 1
+    _check("k_prefix", k_prefix, dtype, None, heads, None)
+    _check("v_prefix", v_prefix, dtype, k_prefix.shape[0], heads, vdim)
+    _check("kv_indptr", kv_indptr, "int32", None)
+    _check("kv_indices", kv_indices, "int32", None)
+    _check("kv_prefix_sum_context_lens", kv_prefix_sum_context_lens, "int32", batch + 1)
+    if rope < 0:
+        fail(f"k_prefix has {k_prefix.shape[2]} columns and the weight makes {nope} of them")
+    head = k_prefix.stride()[1] if heads > 1 else k_prefix.shape[2]
+    args = {"batch": batch, "table": kv_indices.data_ptr(), "table_indptr": kv_indptr.data_ptr(), "scale": 1.0,
+            "cu_seqlens": kv_prefix_sum_context_lens.data_ptr()}
+    if rope:
+        args.update(k_pe=k_prefix.data_ptr() + 2 * nope, k_pe_head_stride=head,
+                    k_pe_token_stride=k_prefix.stride()[0] if k_prefix.shape[0] > 1 else 0)
+    _launch(args, k_buffer, kv_proj_weight, k_scale, k_prefix, v_prefix, rope, ctx, stream)

@@ -1,0 +1,83 @@
+/* Filling a launch. */
+#include "ops/mla_gather_kv_b/gather.h"
+
+_Static_assert(sizeof(mlaf_gather_kv_b_kernel_args) == 208, "templates/mla_gather_kv_b/lib/args.h has as many bytes");
+_Static_assert(sizeof(mlaf_gather_kv_b_kernel_args) <= MLAF_PARAMETERS_MAX, "a prepared launch holds them");
+
+/* PART outputs: no share is smaller, since no kernel has larger tiles; gathering a tile's tokens takes as long as about as many.
+ * gen/ops/mla_gather_kv_b/model.lua counts the same way. */
+enum { PART = 128, SHARES_MOST = 64 };
+
+uint32_t gather_parameter_bytes(int stage, const mlaf_kernel_launch *launch) {
+  return (uint32_t)(sizeof(mlaf_gather_kv_b_kernel_args) + launch->n_maps * MLAF_MAP_BYTES);
+}
+
+uint32_t gather_shares(const gather_shape *s, uint64_t tiles, uint32_t units) {
+  const uint32_t parts = (uint32_t)((s->heads * s->out + PART - 1) / PART), most = parts < SHARES_MOST ? parts : SHARES_MOST;
+  uint64_t least = UINT64_MAX;
+  uint32_t best = 1;
+  if (!units) units = 1;
+  for (uint32_t shares = 1; shares <= most; shares++) {
+    const uint64_t takes = (tiles * shares + units - 1) / units * ((parts + shares - 1) / shares + 1);
+    if (takes < least) least = takes, best = shares;
+  }
+  return best;
+}
+
+static void *behind(const void *p, int64_t bytes) { return (void *)((uintptr_t)p + (uintptr_t)bytes); }
+static int64_t or_else(int64_t stride, int64_t dense) { return stride ? stride : dense; }
+
+void gather_fill(const gather_shape *s, const mlaf_gather_kv_b_args *a, mlaf_gather_kv_b_kernel_args *out) {
+  const int64_t unit = gather_unit(s), heads = s->heads, k_row = a->v ? s->nope : s->out;
+  *out = (mlaf_gather_kv_b_kernel_args){
+      .cache = a->cache,
+      .scale_at = a->scale_at,
+      .table = a->table,
+      .table_indptr = a->table_indptr,
+      .cu_seqlens = a->cu_seqlens,
+      .seq_starts = a->seq_starts,
+      .w = a->w,
+      .k = a->k,
+      .v = a->v ? a->v : behind(a->k, 2 * (int64_t)s->nope),
+      .k_pe = a->k_pe,
+      .cache_row = or_else(unit * a->cache_row_stride, gather_row_bytes(s)),
+      .num_pages = a->num_pages,
+      .table_stride = a->table_stride,
+      .w_row = 2 * or_else(a->w_row_stride, s->rank),
+      .k_head = 2 * or_else(a->k_head_stride, k_row),
+      .k_pe_token = 2 * or_else(a->k_pe_token_stride, s->rope),
+      .k_pe_head = 2 * a->k_pe_head_stride,
+      .tokens = a->tokens,
+      .batch = a->batch,
+      .table_width = a->table_width ? a->table_width : (int32_t)(a->table_stride > INT32_MAX ? INT32_MAX : a->table_stride),
+      .page_tokens = (uint32_t)a->page_tokens,
+      .scale = a->scale,
+  };
+  out->cache_page = or_else(unit * a->cache_page_stride, a->page_tokens * out->cache_row);
+  out->w_head = a->w_head_stride ? 2 * a->w_head_stride : s->out * out->w_row;
+  out->k_token = a->k_token_stride ? 2 * a->k_token_stride : heads * out->k_head;
+  out->v_head = a->v ? 2 * or_else(a->v_head_stride, s->vdim) : out->k_head;
+  out->v_token = !a->v ? out->k_token : a->v_token_stride ? 2 * a->v_token_stride : heads * out->v_head;
+}
+
+mlaf_status gather_prepare(const mlaf_bound *b, uint32_t knob, const void *args, mlaf_prepared *out, mlaf_err *err) {
+  const mlaf_gather_kv_b_args *a = args;
+  const gather_shape s = gather_shape_of(&b->point);
+  const mlaf_stage *k = &b->stage[0];
+  mlaf_gather_kv_b_kernel_args *to = (void *)out->parameters;
+  out->n = 0;
+  if (!a->tokens || !a->batch) return MLAF_OK;
+  const uint64_t tiles = ((uint64_t)a->tokens + k->rows_per_wg - 1) / k->rows_per_wg;
+  gather_fill(&s, a, to);
+  to->shares = gather_shares(&s, tiles, (uint32_t)mlaf_info(b->dev)->compute_units);
+  out->launches[out->n++] = (mlaf_launch){
+      .fn = k->fn,
+      .grid = {(uint32_t)tiles * to->shares, 1, 1},
+      .block = {k->threads, 1, 1},
+      .cluster = {1, 1, 1},
+      .args = to,
+      .args_size = gather_parameter_bytes(0, &k->launch),
+      .flags = k->launch.flags & MLAF_KERNEL_OVERLAPS ? MLAF_LAUNCH_OVERLAPS : 0,
+  };
+  return MLAF_OK;
+}

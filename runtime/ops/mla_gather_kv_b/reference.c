@@ -1,0 +1,55 @@
+/* mla_gather_kv_b in fp64. */
+#include <math.h>
+#include <string.h>
+
+#include "op/numeric.h"
+#include "ops/mla_gather_kv_b/case.h"
+
+double gather_e4m3(bool fnuz, uint8_t code) {
+  const int bias = fnuz ? 8 : 7, exponent = code >> 3 & 15, mantissa = code & 7;
+  if (fnuz ? code == 0x80 : (code & 0x7f) == 0x7f) return NAN;
+  const double size = exponent ? ldexp(8 + mantissa, exponent - bias - 3) : ldexp(mantissa, 1 - bias - 3);
+  return code & 0x80 ? -size : size;
+}
+
+static uint16_t half_at(const unsigned char *at) {
+  uint16_t x;
+  memcpy(&x, at, sizeof x);
+  return x;
+}
+
+static double latent_at(const gather_shape *s, const unsigned char *row, int c) {
+  if (s->layout == GATHER_PAGED) return (double)mlaf_decode16(s->dtype, half_at(row + 2 * c));
+  const double x = gather_e4m3(s->layout == GATHER_E4M3FNUZ, row[c]);
+  if (s->layout != GATHER_DS_MLA) return x;
+  float scale;
+  memcpy(&scale, row + s->rank + 4 * (c / GATHER_TILE), sizeof scale);
+  return (double)mlaf_decode16(s->dtype, mlaf_encode16(s->dtype, (float)x * scale));
+}
+
+void gather_decode_row(const gather_shape *s, const unsigned char *row, double *latent, double *rope, double scale,
+                       double *behind) {
+  const bool flat = s->layout == GATHER_E4M3FN || s->layout == GATHER_E4M3FNUZ;
+  *behind = flat ? scale : 1;
+  for (int c = 0; c < s->rank; c++) latent[c] = row ? latent_at(s, row, c) : NAN;
+  for (int c = 0; c < s->rope; c++) {
+    const int64_t at = gather_rope_at(s);
+    if (!row) rope[c] = NAN;
+    else
+      rope[c] = flat ? gather_e4m3(s->layout == GATHER_E4M3FNUZ, row[at + c]) * scale
+                     : (double)mlaf_decode16(s->dtype, half_at(row + at + 2 * c));
+  }
+}
+
+/* u = 2^-24; rounding errors of a sum of n terms stay below 8 sqrt(n) u times the sum of magnitudes but for a chance of
+ * 2 exp(-32) (Higham and Mary 2019); one more for the scale. */
+double gather_output(const gather_shape *s, const uint16_t *w, const double *latent, double behind, double *slack) {
+  double sum = 0, size = 0;
+  for (int c = 0; c < s->rank; c++) {
+    const double x = (double)mlaf_decode16(s->dtype, w[c]) * latent[c];
+    sum += x;
+    size += fabs(x);
+  }
+  *slack = 8 * sqrt(s->rank + 1) * 0x1p-24 * size * behind;
+  return sum * behind;
+}

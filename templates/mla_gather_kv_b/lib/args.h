@@ -1,0 +1,23 @@
+// The kernel's argument block, byte for byte that of runtime/ops/mla_gather_kv_b/launch.h (which says what each field means).
+// Passed by value. Strides in bytes, the table's in entries.
+struct mlaf_gather_kv_b_kernel_args {
+  const char* cache;
+  const float* scale_at;
+  const int* table;
+  const int* table_indptr;
+  const int* cu_seqlens;
+  const int* seq_starts;
+  const char* w;
+  char* k;
+  char* v;
+  char* k_pe;
+  i64 cache_row, cache_page, num_pages, table_stride;
+  i64 w_row, w_head;
+  i64 k_token, k_head, v_token, v_head, k_pe_token, k_pe_head;
+  i64 tokens;
+  int batch, table_width;
+  u32 page_tokens, shares;
+  float scale;
+  u32 reserved;
+};
+static_assert(sizeof(mlaf_gather_kv_b_kernel_args) == 208, "differs from runtime/ops/mla_gather_kv_b/launch.h");

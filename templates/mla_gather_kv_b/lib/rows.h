@@ -1,0 +1,111 @@
+// Which row of the cache a token of the chunk has, and its columns as 16-bit numbers.
+//
+//   paged           16 bits a column, R of the latent, then those with positions
+//   e4m3fn, fnuz    one byte a column, one scale for all: it comes in behind the product, so that operands are exact
+//   fp8_ds_mla      R bytes, 4 scales (fp32) of 128 columns each, columns of 16 bits with positions. Scaled and rounded here;
+//                   with scales that are powers of two that is exact
+//@ needs("R", "H", "N", "OUT")
+
+// Where a token's row begins. NO_TOKEN: there is no such token, nothing is written; NO_ROW: its page is none, all is NaN.
+constexpr i64 NO_TOKEN = -2, NO_ROW = -1;
+MLAF_DEV i64 find_row(const mlaf_gather_kv_b_kernel_args& a, i64 t) {
+  if (t >= a.tokens || a.batch <= 0 || t < load<int>(a.cu_seqlens)) return NO_TOKEN;
+  int low = 0, high = a.batch - 1; // the last request that begins at t or before
+  while (low < high) {
+    const int middle = (low + high + 1) >> 1;
+    if (load<int>(a.cu_seqlens + middle) <= t) low = middle;
+    else high = middle - 1;
+  }
+  if (t >= load<int>(a.cu_seqlens + low + 1)) return NO_TOKEN;
+  const i64 position = t - load<int>(a.cu_seqlens + low) + (a.seq_starts ? load<int>(a.seq_starts + low) : 0);
+  const u32 in = (u32)position / a.page_tokens; // of a negative position more than any table has
+  i64 first = low * a.table_stride, width = a.table_width;
+  if (a.table_indptr) {
+    first = load<int>(a.table_indptr + low);
+    width = load<int>(a.table_indptr + low + 1) - first;
+  }
+  if (first < 0 || in >= width) return NO_ROW;
+  const i64 page = load<int>(a.table + first + in);
+  if ((u64)page >= (u64)a.num_pages) return NO_ROW;
+  return page * a.cache_page + (i64)((u32)position - in * a.page_tokens) * a.cache_row;
+}
+
+//@ if layout ~= "paged" then
+//@ local fnuz = layout == "e4m3fnuz"
+// One byte of e4m3: the bits of a f16 that is 2^-${fnuz and 7 or 8} of it, whose subnormals are f16's.
+MLAF_DEV float decode1(u32 code) {
+  const unsigned short half = (unsigned short)((code & 0x7fu) << 7 | (code & 0x80u) << 8);
+  const float x = half_value(half) * ${fnuz and "128.0f" or "256.0f"};
+  return ${fnuz and "code == 0x80u" or "(code & 0x7fu) == 0x7fu"} ? not_a_number() : x;
+}
+MLAF_DEV u32 decode2(u32 codes, float scale) {
+  return pack2(decode1(codes & 0xffu) * scale, decode1(codes >> 8 & 0xffu) * scale);
+}
+MLAF_DEV word4 decode8(word2 x, float scale) {
+  return words(decode2(x.x, scale), decode2(x.x >> 16, scale), decode2(x.y, scale), decode2(x.y >> 16, scale));
+}
+//@ end
+
+// A NaN that rounding to 16 bits leaves one: number.h wants its low bits zero.
+MLAF_DEV float tidy(float x) { return x == x ? x : not_a_number(); }
+MLAF_DEV word4 nan8() {
+  const u32 two = pack2(not_a_number(), not_a_number());
+  return words(two, two, two, two);
+}
+
+// Columns 8c .. 8c+7 of a row's latent.
+MLAF_DEV word4 latent8(const mlaf_gather_kv_b_kernel_args& a, i64 row, int c) {
+  if (row < 0) return row == NO_TOKEN ? words(0, 0, 0, 0) : nan8();
+//@ if layout == "paged" then
+  return load<word4>(a.cache + row + 16 * c);
+//@ elseif layout == "fp8_ds_mla" then
+  return decode8(load<word2>(a.cache + row + 8 * c), tidy(load<float>(a.cache + row + R + 4 * (c / 16))));
+//@ else
+  return decode8(load<word2>(a.cache + row + 8 * c), 1.0f);
+//@ end
+}
+
+// What the products are still to be multiplied by.
+MLAF_DEV float scale_behind(const mlaf_gather_kv_b_kernel_args& a) {
+//@ if layout == "e4m3fn" or layout == "e4m3fnuz" then
+  return tidy(a.scale_at ? load<float>(a.scale_at) : a.scale);
+//@ else
+  return 1.0f;
+//@ end
+}
+
+//@ if rope > 0 then
+MLAF_DEV word4 rope8(const mlaf_gather_kv_b_kernel_args& a, i64 row, int c, float scale) {
+  if (row < 0) return nan8();
+//@ if layout == "paged" then
+  return load<word4>(a.cache + row + 2 * R + 16 * c);
+//@ elseif layout == "fp8_ds_mla" then
+  return load<word4>(a.cache + row + R + 16 + 16 * c);
+//@ else
+  return decode8(load<word2>(a.cache + row + R + 8 * c), scale);
+//@ end
+}
+
+// The columns with positions of a token: once where all heads share them, else for this share's heads.
+MLAF_DEV void store_rope8(const mlaf_gather_kv_b_kernel_args& a, i64 t, i64 row, int c, u32 share, float scale) {
+  const word4 x = rope8(a, row, c, scale);
+  char* const to = a.k_pe + t * a.k_pe_token + 16 * c;
+  for (u32 h = share; h < (a.k_pe_head ? H : 1u); h += a.shares) store(to + h * a.k_pe_head, x);
+}
+//@ end
+
+// Where columns f .. f+7 of a token's outputs go, f a multiple of 8: token 0's place, and what a token is further on.
+struct target {
+  char* at;
+  i64 token;
+};
+MLAF_DEV target target_of(const mlaf_gather_kv_b_kernel_args& a, int f) {
+  const int head = f / OUT, i = f % OUT;
+  if (i < N) return {a.k + head * a.k_head + 2 * i, a.k_token};
+  return {a.v + head * a.v_head + 2 * (i - N), a.v_token};
+}
+
+// Row f of W, all heads' rows one behind the other.
+MLAF_DEV const char* row_of_w(const mlaf_gather_kv_b_kernel_args& a, int f) {
+  return a.w + f / OUT * a.w_head + f % OUT * a.w_row;
+}

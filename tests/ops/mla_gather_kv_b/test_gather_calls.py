@@ -1,0 +1,123 @@
+"""The entry points of gathering over the emulator with plain buffers, against plain Python."""
+import random
+import struct
+import unittest
+
+import mlaforge
+from buffers import Buffer, bf16, values, wide
+
+HEADS, NOPE, ROPE, VDIM, RANK = 2, 32, 32, 16, 64
+PAGE, PAGES, ROW = 4, 7, RANK + ROPE
+
+
+class GatherTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.ctx = mlaforge.Context(device="emu:gfx942")
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.ctx.close()
+
+    def setUp(self):
+        rng = random.Random(3)
+        out = HEADS * (NOPE + VDIM)
+        self.w = [[bf16(rng.gauss(0, 0.2)) for _ in range(RANK)] for _ in range(out)]
+        self.weight = Buffer(self.ctx, (out, RANK), "bfloat16", [x for row in self.w for x in row])
+        self.rows = [[bf16(rng.gauss(0, 1)) for _ in range(ROW)] for _ in range(PAGES * PAGE)]
+        self.codes = [[rng.randrange(40, 90) | rng.randrange(2) << 7 for _ in range(ROW)] for _ in range(PAGES * PAGE)]
+        # Requests: pages, first position, tokens.
+        self.requests = [([5, 0, 3], 3, 6), ([], 0, 0), ([6], 0, 4)]
+
+    def ints(self, data):
+        return Buffer(self.ctx, (len(data),), "int32", data)
+
+    def tokens(self, from_start=False):
+        return [pages[p // PAGE] * PAGE + p % PAGE for pages, start, n in self.requests
+                for p in range(0 if from_start else start, start + n)]
+
+    def cu(self, from_start=False):
+        sums = [0]
+        for _, start, n in self.requests:
+            sums.append(sums[-1] + n + (start if from_start else 0))
+        return self.ints(sums)
+
+    @staticmethod
+    def fnuz(code):
+        exponent, mantissa = code >> 3 & 15, code & 7
+        return (-1) ** (code >> 7) * (2 ** (exponent - 8) * (1 + mantissa / 8) if exponent else mantissa * 2 ** -10)
+
+    def near(self, got, want, what):
+        self.assertLessEqual(abs(wide(got) - want), 2 ** -8 * abs(want) + 1e-4, what)
+
+    def check(self, rows, k, v, k_at, v_at, pe, pe_at):
+        """rows: of floats. *_at(t, h): the first element of a row in the buffers' values."""
+        for t, row in enumerate(rows):
+            for h in range(HEADS):
+                for i in range(NOPE + VDIM):
+                    want = sum(wide(a) * b for a, b in zip(self.w[h * (NOPE + VDIM) + i], row))
+                    got = k[k_at(t, h) + i] if i < NOPE else v[v_at(t, h) + i - NOPE]
+                    self.near(got, want, f"token {t}, head {h}, output {i}")
+                for i in range(ROPE):
+                    self.near(pe[pe_at(t, h) + i], row[RANK + i], f"token {t}, head {h}, rope {i}")
+
+    def test_gather_kv_b_proj(self):
+        cache = Buffer(self.ctx, (PAGES, PAGE, ROW), "bfloat16", [x for row in self.rows for x in row])
+        tokens = self.tokens(from_start=True)
+        T, qk = len(tokens), NOPE + ROPE
+        k = Buffer(self.ctx, (T, HEADS, qk), "bfloat16", [0] * (T * HEADS * qk))
+        v = Buffer(self.ctx, (T, HEADS, VDIM), "bfloat16", [0] * (T * HEADS * VDIM))
+        indptr = [0]
+        for pages, _, _ in self.requests:
+            indptr.append(indptr[-1] + len(pages))
+        indices = self.ints([p for pages, _, _ in self.requests for p in pages])
+        call = (cache, None, self.ints(indptr), indices, self.cu(from_start=True), self.weight)
+        mlaforge.gather_kv_b_proj(*call, None, k, v, ctx=self.ctx)
+        got = values(k)
+        self.check([[wide(x) for x in self.rows[i]] for i in tokens], got, values(v), lambda t, h: (t * HEADS + h) * qk,
+                   lambda t, h: (t * HEADS + h) * VDIM, got, lambda t, h: (t * HEADS + h) * qk + NOPE)
+        for wrong in ({"weight_preshuffle": True}, {"shuffled_kv_cache": True}):
+            with self.assertRaisesRegex(mlaforge.MlafError, next(iter(wrong))):
+                mlaforge.gather_kv_b_proj(*call, None, k, v, **wrong, ctx=self.ctx)
+        with self.assertRaisesRegex(mlaforge.MlafError, "kv_proj_scale"):
+            mlaforge.gather_kv_b_proj(*call, v, k, v, ctx=self.ctx)
+
+    def test_chunks_of_fp8(self):
+        cache = Buffer(self.ctx, (PAGES, PAGE, ROW), "uint8", [x for row in self.codes for x in row])
+        tokens, out = self.tokens(), NOPE + VDIM
+        kv = Buffer(self.ctx, (len(tokens), HEADS, out), "bfloat16", [0] * (len(tokens) * HEADS * out))
+        k_pe = Buffer(self.ctx, (len(tokens), ROPE), "bfloat16", [0] * (len(tokens) * ROPE))
+        width = 4
+        table = [p for pages, _, _ in self.requests for p in pages + [-1] * (width - len(pages))]
+        table = Buffer(self.ctx, (len(self.requests), width), "int32", table)
+        scale = Buffer(self.ctx, (1,), "float32", [0.125])
+        starts = self.ints([start for _, start, _ in self.requests])
+        mlaforge.mla_gather_kv_b(cache, table, self.cu(), starts, self.weight, kv, k_pe, scale, vdim=VDIM, ctx=self.ctx)
+        got = values(kv)
+        self.check([[self.fnuz(c) / 8 for c in self.codes[i]] for i in tokens], got, got, lambda t, h: (t * HEADS + h) * out,
+                   lambda t, h: (t * HEADS + h) * out + NOPE, values(k_pe), lambda t, h: t * ROPE)
+        with self.assertRaisesRegex(mlaforge.MlafError, "rows of 96"):
+            half = Buffer(self.ctx, (PAGES, PAGE, ROW), "float16", [0] * (PAGES * PAGE * ROW))
+            mlaforge.mla_gather_kv_b(half, table, self.cu(), starts, self.weight, kv, k_pe, vdim=VDIM, ctx=self.ctx)
+
+    def test_rows_with_scales(self):
+        row = RANK + 16 + 2 * ROPE
+        raw = [bytes(code[:RANK]) + struct.pack("4f", 0.25, 0, 0, 0) + struct.pack(f"{ROPE}H", *wide_row[RANK:])
+               for code, wide_row in zip(self.codes, self.rows)]
+        cache = Buffer(self.ctx, (PAGES, PAGE, row), "uint8", b"".join(raw))
+        tokens, out = self.tokens(), NOPE + VDIM
+        kv = Buffer(self.ctx, (len(tokens), HEADS, out), "bfloat16", [0] * (len(tokens) * HEADS * out))
+        k_pe = Buffer(self.ctx, (len(tokens), ROPE), "bfloat16", [0] * (len(tokens) * ROPE))
+        table = [p for pages, _, _ in self.requests for p in pages + [-1] * (3 - len(pages))]
+        table = Buffer(self.ctx, (len(self.requests), 3), "int32", table)
+        starts = self.ints([start for _, start, _ in self.requests])
+        mlaforge.mla_gather_kv_b(cache, table, self.cu(), starts, self.weight, kv, k_pe, vdim=VDIM, ctx=self.ctx)
+        got = values(kv)
+        # e4m3fn on every target: twice what the byte means as e4m3fnuz.
+        rows = [[self.fnuz(c) / 2 for c in self.codes[i][:RANK]] + [wide(x) for x in self.rows[i][RANK:]] for i in tokens]
+        self.check(rows, got, got, lambda t, h: (t * HEADS + h) * out, lambda t, h: (t * HEADS + h) * out + NOPE, values(k_pe),
+                   lambda t, h: t * ROPE)
+
+
+if __name__ == "__main__":
+    unittest.main()
