@@ -1,4 +1,4 @@
-/* Rotary positions of an MLA layer: frequencies with YaRN, tables of cosines and sines, and the softmax scale that goes with them.
+/* Rotary positions of an MLA layer: frequencies with YaRN, tables of cosines and sines, the softmax scale that goes with them.
  * Pure host code, no context. Kernels take the tables and the scale as arguments and never derive them.
  *
  *   mlaf_rope rope = mlaf_model_find("deepseek-v3")->rotation;      // or MLAF_ROPE_INIT and your own numbers

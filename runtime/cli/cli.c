@@ -57,9 +57,10 @@ const cli_command mlaf_cli_commands[] = {
      "kernel, --top N the N most expensive instructions. Everything it prints is modelled (docs/emulator.md).",
      profile_options, true, 1, mlaf_cli_profile},
     {"layer", "[OPTIONS]", "run a whole MLA layer with random weights: check it, time its stages, reproduce published cases",
-     "The layer of --model on one of --tp ranks, for --batch requests of --ctx tokens, of which --q-len are new. Outputs and the\n"
-     "appended rows are compared with the layer in fp64; other rows of the cache must keep their bits. --case runs the shapes of\n"
-     "a founding document beside its figures, and exits 1 where something is missed or cannot be run. docs/layer-cases.md.",
+     "The layer of --model on one of --tp ranks, for --batch requests of --ctx tokens, of which --q-len are new. Outputs and\n"
+     "the appended rows are compared with the layer in fp64; other rows of the cache must keep their bits. --case runs the\n"
+     "shapes of a founding document beside its figures, and exits 1 where something is missed or cannot be run.\n"
+     "docs/layer-cases.md has more.",
      layer_options, CLI_NO_PROBLEM, 0, mlaf_cli_layer},
     {"generate", "[PROBLEM] [OPTIONS]", "make kernels ahead, with no device: a bundle of code objects, or sources",
      "With --targets LIST a bundle in --out DIR: for each problem of the grid the code objects of its tuned choice (--db) or\n"

@@ -78,7 +78,9 @@ void layer_rig_close(layer_rig *r);
 void layer_weights_free(layer_weights *w);
 /* Element i of what everything random is taken from; the first of a token's hidden states. */
 enum { LAYER_NUMBERS = 4 * 1000 * 1000 + 1237 };
-static inline int64_t layer_x_at(int32_t request, int32_t fresh) { return ((int64_t)request * 1031 + fresh) * 7177 % LAYER_NUMBERS; }
+static inline int64_t layer_x_at(int32_t request, int32_t fresh) {
+  return ((int64_t)request * 1031 + fresh) * 7177 % LAYER_NUMBERS;
+}
 void layer_numbers(const layer_rig *r, int64_t first, int64_t n, uint16_t *out);
 /* Row of the cache that holds a token of a request of set 0. */
 int64_t layer_slot(const layer_rig *r, int32_t request, int64_t token);

@@ -95,15 +95,17 @@ static const founding_case cases[] = {
      ROWS(rows_000)},
     {"seed-002", "execution forms of DeepSeek-V2's layer (madsys; medians on an A100-PCIe-40G)", "deepseek-v2", 32, 0, true, true,
      {.worst = 1e-2, .row = 5e-3}, "the document has no threshold; bound: relative error of each output 1e-2 against fp64",
-     "Scale without YaRN's m, columns turn in halves, as there. acc is not run: nothing here concatenates.", NULL, ROWS(rows_002)},
+     "Scale without YaRN's m, columns turn in halves, as there. acc is not run: nothing here concatenates.", NULL,
+     ROWS(rows_002)},
     {"seed-003", "the AMD developer challenge: un-rotated cache, rotation on read by a chain in bf16", "deepseek-v3", 64,
      MLAF_FORM_NO_NORMS | MLAF_FORM_ROPE_ON_READ | MLAF_FORM_BF16_TURN, true, true,
      {.worst = 2e-2, .row = 5e-3, .rtol = 2e-2, .atol = 8e-3}, "the document's: rtol 2e-2, atol 8e-3 for outputs and cache",
      "Its times are of the speed of light on MI300X that the challenge published.",
      "mla_layer has no rotation of cached keys on read yet (a field of mla_decode), and nothing else gives this cache's results",
      ROWS(rows_003)},
-    {"seed-004", "InfiniLM's layer of DeepSeek-R1, absorb beside naive (on a GPU that the document does not name)", "deepseek-r1", 1,
-     0, false, true, {.worst = 1e-2, .row = 5e-3}, "bound: relative error of each output 1e-2 against fp64, absorb and naive alike",
+    {"seed-004", "InfiniLM's layer of DeepSeek-R1, absorb beside naive (on a GPU that the document does not name)", "deepseek-r1",
+     1, 0, false, true, {.worst = 1e-2, .row = 5e-3},
+     "bound: relative error of each output 1e-2 against fp64, absorb and naive alike",
      "Prompts go through in windows of 8 tokens, as mla_decode has them: times of prompts are the sum over all windows. Weights "
      "are random.", NULL, ROWS(rows_004)},
 };
@@ -187,7 +189,8 @@ static mlaf_status run_row(case_run *k, const case_row *row) {
   layer_request alike[REQUESTS];
   layer_rig r = {.c = NULL};
   const layer_setup s = setup_of(k->what, row, alike, &k->weights);
-  mlaf_status opened = k->what->missing ? MLAF_E_ARG : layer_rig_open(k->c, &s, layer_sets_wanted(mlaf_ctx_device(k->c->ctx), &s), &r);
+  const int sets = layer_sets_wanted(mlaf_ctx_device(k->c->ctx), &s);
+  mlaf_status opened = k->what->missing ? MLAF_E_ARG : layer_rig_open(k->c, &s, sets, &r);
   char why[300];
   snprintf(why, sizeof why, "%.290s", k->what->missing ? k->what->missing : opened ? k->c->err.text : "");
   for (int f = 0; f < MLAF_FORMS; f++) {
@@ -219,8 +222,8 @@ static const founding_case *find(const char *name) {
 static void print_end(const case_run *k, const mlaf_device *dev) {
   const bool modelled = mlaf_ops(dev)->features & MLAF_DEVICE_MODELLED;
   printf("%s: %s\n", k->what->name, k->what->title);
-  printf("on %s; us are of a whole layer, %s. %s.\n%s\n", mlaf_info(dev)->name, modelled ? "modelled" : "measured", k->what->tolerance,
-         k->what->left_out);
+  printf("on %s; us are of a whole layer, %s. %s.\n%s\n", mlaf_info(dev)->name, modelled ? "modelled" : "measured",
+         k->what->tolerance, k->what->left_out);
   if (k->left_out) printf("%d of the document's rows are left out on an emulator; --all runs them, too.\n", k->left_out);
   printf("%s: %d missed or not run\n", k->what->name, k->missed);
 }
@@ -243,7 +246,8 @@ int layer_case_problems(cli *c, const char *name) {
 }
 
 int layer_case(cli *c, const char *name) {
-  static const char *const columns[] = {"case", "form", ">us", "published", ">outputs", ">off fp64", ">beyond", "verdict", "|why", NULL};
+  static const char *const columns[] = {"case",      "form",    ">us",     "published", ">outputs",
+                                        ">off fp64", ">beyond", "verdict", "|why",      NULL};
   case_run k = {.c = c, .what = find(name)};
   const mlaf_device *dev = mlaf_ctx_device(c->ctx);
   const int here = mlaf_ops(dev)->features & MLAF_DEVICE_MODELLED ? EMU : GPU;

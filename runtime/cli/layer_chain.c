@@ -27,8 +27,10 @@ static int64_t kv_row(const chain *x) { return (int64_t)x->r->form.heads * (x->r
 
 static bool alike(const layer_rig *r) {
   const layer_setup *s = &r->setup;
-  for (int32_t i = 0; i < s->batch; i++)
-    if (s->requests[i].past + s->requests[i].fresh != r->desc.ctx_max || s->requests[i].fresh != s->requests[0].fresh) return false;
+  for (int32_t i = 0; i < s->batch; i++) {
+    const layer_request q = s->requests[i];
+    if (q.past + q.fresh != r->desc.ctx_max || q.fresh != s->requests[0].fresh) return false;
+  }
   return r->calls == 1 && r->desc.ctx_max % s->page_size == 0;
 }
 
@@ -37,7 +39,8 @@ static const char *cannot(const chain *x) {
   const layer_setup *s = &x->r->setup;
   const mlaf_form_layer *l = &x->r->form;
   if (!s->in_order) return "pages must lie in order";
-  if (x->form == MLAF_FORM_CD && (!x->tokens || s->requests[0].fresh != 1)) return "requests alike, with one new token, are wanted";
+  if (x->form == MLAF_FORM_CD && (!x->tokens || s->requests[0].fresh != 1))
+    return "requests alike, with one new token, are wanted";
   if (s->flags & MLAF_FORM_ROPE_ON_READ) return "no operation turns keys of each head on read";
   const int32_t n = l->nope + l->v - l->rope;
   if (n < 32 || n > 256 || n % 32) return "mla_q_b, which multiplies by kv_b here, has no heads of so many columns";

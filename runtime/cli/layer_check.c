@@ -226,7 +226,8 @@ static mlaf_status check_untouched(check *k, int64_t *untouched) {
     if (fresh[i]) continue;
     layer_numbers(r, i * r->row, r->row, right);
     if (memcmp(right, k->cache + i * r->row, (size_t)r->row * 2))
-      st = mlaf_fail(&r->c->err, MLAF_E_INCORRECT, "row %lld of the cache changed, and no token was appended there", (long long)i);
+      st = mlaf_fail(&r->c->err, MLAF_E_INCORRECT, "row %lld of the cache changed, and no token was appended there",
+                     (long long)i);
     ++*untouched;
   }
   free(fresh), free(right);
@@ -260,7 +261,8 @@ static mlaf_status judge(cli *c, const layer_tolerance *t, const layer_checked *
   if (!(x->worst <= t->worst))
     return mlaf_fail(&c->err, MLAF_E_INCORRECT, "outputs are %.3g off the reference, the bound is %.3g", x->worst, t->worst);
   if (!(x->row_worst <= t->row))
-    return mlaf_fail(&c->err, MLAF_E_INCORRECT, "an appended row is %.3g off the reference, the bound is %.3g", x->row_worst, t->row);
+    return mlaf_fail(&c->err, MLAF_E_INCORRECT, "an appended row is %.3g off the reference, the bound is %.3g", x->row_worst,
+                     t->row);
   if (x->beyond > 0)
     return mlaf_fail(&c->err, MLAF_E_INCORRECT, "%.3g %% of the elements are beyond rtol %g, atol %g", 100 * x->beyond, t->rtol,
                      t->atol);

@@ -1,5 +1,5 @@
-/* The forms of execution of a layer: what each reads and computes for a cached token, beside founding document 002's table, and how
- * long a layer takes in those that can be run. */
+/* The forms of execution of a layer: what each reads and computes for a cached token, beside founding document 002's table, and
+ * how long a layer takes in those that can be run. */
 #include "cli/layer.h"
 
 /* The document's table: bytes and operations for a cached token, V2's dims; "-": the form is not in it under this name. */
@@ -71,8 +71,8 @@ static void print_row(const layer_rig *r, cli_table *t, mlaf_form form, const re
 }
 
 int layer_forms(layer_rig *r) {
-  static const char *const columns[] = {"form", ">kB a token", ">document", ">MFLOP", ">document", ">us", ">off fp64", "what", "|not run",
-                                        NULL};
+  static const char *const columns[] = {"form", ">kB a token", ">document", ">MFLOP",   ">document",
+                                        ">us",  ">off fp64",   "what",      "|not run", NULL};
   cli_table *t = r->c->json ? NULL : mlaf_cli_table_new(columns);
   int code = CLI_OK;
   for (int f = 0; f < MLAF_FORMS; f++) {

@@ -116,8 +116,8 @@ static void describe(layer_rig *r) {
   layer_describe(s, &r->desc);
   r->row = m->rank + m->rope;
   r->form = (mlaf_form_layer){.flags = s->flags, .hidden = m->hidden, .heads = m->heads / s->tp, .q_rank = m->q_lora_rank,
-                              .rank = m->rank, .rope = m->rope, .nope = m->qk_nope, .v = m->v_head, .rope_style = r->desc.rope_style,
-                              .eps = m->eps, .scale = r->desc.scale};
+                              .rank = m->rank, .rope = m->rope, .nope = m->qk_nope, .v = m->v_head,
+                              .rope_style = r->desc.rope_style, .eps = m->eps, .scale = r->desc.scale};
 }
 
 void layer_weights_free(layer_weights *w) {

@@ -100,7 +100,8 @@ static void turn(layer_t l, double *x, int64_t position) {
 mlaf_status mlaf_form_cache_open(layer_t l, mlaf_form form, int64_t capacity, mlaf_form_cache *out, mlaf_err *err) {
   *out = (mlaf_form_cache){.form = form, .capacity = capacity};
   out->rows = malloc((size_t)(capacity * cached_columns(l, form) + 1) * sizeof *out->rows);
-  return out->rows ? MLAF_OK : mlaf_fail(err, MLAF_E_NOMEM, "no memory for a reference cache of %lld tokens", (long long)capacity);
+  if (out->rows) return MLAF_OK;
+  return mlaf_fail(err, MLAF_E_NOMEM, "no memory for a reference cache of %lld tokens", (long long)capacity);
 }
 
 void mlaf_form_cache_free(mlaf_form_cache *cache) { free(cache->rows); }

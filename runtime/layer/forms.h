@@ -59,8 +59,8 @@ mlaf_status mlaf_form_row(const mlaf_form_layer *layer, const uint16_t *x, int64
  * `rounded`, as a cache of bf16 has them). E_ARG: the cache or the table is full. */
 mlaf_status mlaf_form_append(const mlaf_form_layer *layer, mlaf_form_cache *cache, const uint16_t *x, int64_t n, bool rounded,
                              mlaf_err *err);
-/* Q [H, N+P] of the token x [d] at `position`; o [H, V] of heads first .. first + n - 1 of it (the others are left alone), once its
- * row and all before are cached; y [d]. What they are given is read only: many threads may share out heads and tokens. */
+/* Q [H, N+P] of the token x [d] at `position`; o [H, V] of heads first .. first + n - 1 of it (the others are left alone), once
+ * its row and all before are cached; y [d]. What they are given is read only: threads may share out heads and tokens. */
 mlaf_status mlaf_form_queries(const mlaf_form_layer *layer, const uint16_t *x, int64_t position, double *q, mlaf_err *err);
 mlaf_status mlaf_form_heads(const mlaf_form_layer *layer, const mlaf_form_cache *cache, const double *q, int64_t position,
                             int32_t first, int32_t n, double *o, mlaf_err *err);
