@@ -137,6 +137,7 @@ int mlaf_cli_layer(cli *c) {
   int code = CLI_OK;
   if (mlaf_cli_has(c, O_PROFILE) + mlaf_cli_has(c, O_FORMS) + mlaf_cli_has(c, O_CASE) > 1)
     return mlaf_cli_usage(c, "--profile, --forms and --case exclude each other");
+  if (c->given[O_OUT] && !mlaf_cli_has(c, O_PROFILE)) return mlaf_cli_usage(c, "--out is the page of a --profile");
   if (c->given[O_CASE] && (mlaf_cli_names_problem(c) || c->given[O_MODEL] || c->given[O_TP]))
     return mlaf_cli_usage(c, "--case has a model and sizes of its own");
   if (!c->given[O_CASE] && read_sizes(c, &a)) code = mlaf_cli_fail(c);

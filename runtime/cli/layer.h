@@ -113,6 +113,17 @@ mlaf_status layer_time(layer_rig *r, size_t first, size_t n, mlaf_timing *out);
 int layer_sets_wanted(const mlaf_device *dev, const layer_setup *s);
 mlaf_status layer_ceilings(cli *c, mlaf_ceilings *out);
 int layer_profile(layer_rig *r, const mlaf_ceilings *ceilings);
+
+/* A stage's time beside its floor. */
+typedef struct layer_part {
+  mlaf_layer_stage stage; /* of the first call; bytes and flops of all */
+  double floor_ns, ns;
+  bool compute_bound;
+} layer_part;
+
+/* --- layer_page.c --- */
+/* The profile as a page with a picture: --out. */
+mlaf_status layer_page(const layer_rig *r, const layer_part *parts, size_t n, const mlaf_timing *whole, const char *path);
 mlaf_status layer_time_recorded(layer_rig *r, mlaf_record *record, mlaf_timing *out);
 
 /* --- layer_chain.c: the expanded forms, as a chain of operations --- */

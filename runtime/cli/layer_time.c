@@ -77,13 +77,7 @@ mlaf_status layer_ceilings(cli *c, mlaf_ceilings *out) {
 
 /* --- the profile --- */
 
-typedef struct part {
-  mlaf_layer_stage stage; /* of the first call; bytes and flops of all */
-  double floor_ns, ns;
-  bool compute_bound;
-} part;
-
-static mlaf_status look_at(layer_rig *r, size_t i, const mlaf_ceilings *ceilings, part *p) {
+static mlaf_status look_at(layer_rig *r, size_t i, const mlaf_ceilings *ceilings, layer_part *p) {
   mlaf_timing timing;
   mlaf_status st = MLAF_OK;
   double bytes = 0, flops = 0;
@@ -101,7 +95,7 @@ static mlaf_status look_at(layer_rig *r, size_t i, const mlaf_ceilings *ceilings
   return MLAF_OK;
 }
 
-static void print_part(const layer_rig *r, cli_table *t, const part *p, double sum) {
+static void print_part(const layer_rig *r, cli_table *t, const layer_part *p, double sum) {
   mlaf_plan_info info = MLAF_PLAN_INFO_INIT;
   mlaf_plan_query(p->stage.plan, &info);
   if (!t) {
@@ -148,7 +142,7 @@ static void print_sum(const layer_rig *r, const mlaf_timing *whole, double sum, 
 
 int layer_profile(layer_rig *r, const mlaf_ceilings *ceilings) {
   static const char *const columns[] = {"stage", ">us", ">floor", ">x", ">share", ">MB", "rung", "variant", NULL};
-  part parts[16];
+  layer_part parts[16];
   mlaf_timing whole = {.ns = 0};
   const size_t n = mlaf_layer_stages(r->layer[0]);
   double sum = 0, floors = 0;
@@ -163,5 +157,6 @@ int layer_profile(layer_rig *r, const mlaf_ceilings *ceilings) {
   for (size_t i = 0; i < n; i++) print_part(r, t, &parts[i], sum);
   if (t) mlaf_cli_table_end(t);
   print_sum(r, &whole, sum, floors);
-  return CLI_OK;
+  if (r->c->given[O_OUT]) st = layer_page(r, parts, n, &whole, r->c->given[O_OUT]);
+  return st ? mlaf_cli_fail(r->c) : CLI_OK;
 }

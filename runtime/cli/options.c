@@ -120,6 +120,7 @@ static const struct {
     {"compile", O_OUT, "directory for the code objects"},
     {"report", O_OUT, "the page to write"},
     {"layer", O_MODEL, "a shipped model: all dims of its layer, positions, softmax scale (deepseek-v3)"},
+    {"layer", O_OUT, "--profile: write it as an HTML page with a picture, too"},
     {"layer", O_ALL, "--case: all of the document's shapes, also on an emulator"},
 };
 

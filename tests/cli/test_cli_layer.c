@@ -101,6 +101,27 @@ static void launches_are_recorded(void **state) {
   assert_true(whole.source == MLAF_TIME_MODELLED && stage.ns > 0 && whole.ns > stage.ns);
 }
 
+/* The profile's page has every stage, and says that its times are modelled. */
+static void a_profile_has_a_page(void **state) {
+  char path[] = "/tmp/mlaf-layer-page-XXXXXX";
+  const int fd = mkstemp(path);
+  assert_true(fd >= 0);
+  close(fd);
+  run();
+  void *text;
+  size_t size;
+  const mlaf_ceilings ceilings = {.bytes_per_ns = 4200, .flops_per_ns = 708000};
+  command.given[O_OUT] = path;
+  assert_int_equal(layer_profile(&rig, &ceilings), CLI_OK);
+  command.given[O_OUT] = NULL;
+  assert_int_equal(mlaf_file_read(path, 1 << 20, &text, &size, NULL), MLAF_OK);
+  static const char *const has[] = {">qkv_a<", ">append<",           ">decode<", ">o_proj<",
+                                    "modelled", "minicpm3-4b, tp 40", "<svg",     "</html>"};
+  for (size_t i = 0; i < sizeof has / sizeof *has; i++) assert_has((char *)text, has[i]);
+  free(text);
+  unlink(path);
+}
+
 static void wrong_options_are_refused(void **state) {
   static const struct {
     const char *args[6], *says;
@@ -110,6 +131,7 @@ static void wrong_options_are_refused(void **state) {
               {{"layer", "--tp", "3"}, "--tp 3 does not divide", 2},
               {{"layer", "--ctx", "2", "--q-len", "4"}, "counts the 4 new tokens", 2},
               {{"layer", "--profile", "--forms"}, "exclude each other", 2},
+              {{"layer", "--out", "x"}, "--profile", 2},
               {{"layer", "--case", "seed-001", "--device", "emu:gfx942"}, "there are seed-000", 2},
               {{"layer", "--case", "seed-004", "--tp", "2"}, "sizes of its own", 2}};
   for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
@@ -152,7 +174,7 @@ int main(void) {
 #define T(f) cmocka_unit_test_setup_teardown(f, cli_dir_setup, cli_dir_teardown)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_layer_passes),         cmocka_unit_test(what_is_wrong_is_found),
-      cmocka_unit_test(launches_are_recorded),  T(wrong_options_are_refused),
+      cmocka_unit_test(launches_are_recorded),  cmocka_unit_test(a_profile_has_a_page), T(wrong_options_are_refused),
       T(problems_are_listed),                   T(a_case_without_its_operation_fails),
   };
   return cmocka_run_group_tests(tests, NULL, close_rig);
