@@ -1,5 +1,5 @@
-/* A projection on CUDA gets the shared memory that its kernel asks for, once: over a fake driver, which refuses a launch with more
- * than was granted, and runs nothing. */
+/* A projection on CUDA gets the shared memory that its kernel asks for, once: over a fake driver, which refuses a launch with
+ * more than was granted, and runs nothing. */
 #include "mlaforge/mlaforge.h"
 #include "mlaforge/projection.h"
 #include "run/built.h"
