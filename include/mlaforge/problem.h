@@ -8,6 +8,9 @@
 #include "mlaforge/rope.h"
 #include "mlaforge/status.h"
 
+/* Which columns of a pair turn together, of P: 2i and 2i+1 (DeepSeek's checkpoints), or i and i + P/2 (NeoX). */
+typedef enum mlaf_rotate { MLAF_ROTATE_NONE = 0, MLAF_ROTATE_PAIRS, MLAF_ROTATE_HALVES } mlaf_rotate;
+
 typedef enum mlaf_dtype { MLAF_BF16 = 0, MLAF_F16 = 1, MLAF_DTYPE_COUNT } mlaf_dtype;
 
 /* Absorbed MLA decode, O = softmax(scale * Q K^T) V over a paged latent cache, K = R+P columns, V = first R of them.
@@ -25,10 +28,12 @@ typedef struct mlaf_problem {
   int32_t page_size;    /* tokens per page */
   int32_t batch;        /* requests */
   int32_t ctx;          /* cached tokens per request */
+  int32_t rotate;       /* mlaf_rotate. Not NONE: the cache holds rope columns that are not rotated; those of key j are rotated
+                           to position j as they are read, by a table of the launch. Q comes rotated. NONE where rope is 0 */
 } mlaf_problem;
 
 #define MLAF_PROBLEM_INIT \
-  { sizeof(mlaf_problem), 16, 512, 64, 1, 0, MLAF_BF16, 64, 1, 1024 }
+  { sizeof(mlaf_problem), 16, 512, 64, 1, 0, MLAF_BF16, 64, 1, 1024, MLAF_ROTATE_NONE }
 
 #define MLAF_PROBLEM_TEXT_MAX 160
 

@@ -81,7 +81,7 @@ static void make_field_rows(void) {
   static char names[CLI_FIELDS_MAX][32], helps[CLI_FIELDS_MAX][200];
   for (int i = 0; i < mlaf_cli_field_count(); i++) {
     const mlaf_field *f = mlaf_cli_field(i);
-    const bool flag = mlaf_field_is_flag(f);
+    const bool flag = mlaf_field_is_switch(f);
     mlaf_cli_field_text(i, names[i], sizeof names[i], helps[i], sizeof helps[i]);
     field_rows[i] = (option_row){names[i], flag ? NULL : f->words ? "T" : "N", flag ? FLAG : f->words ? TEXT : AXIS,
                                  INT_MIN, INT_MAX, helps[i]};

@@ -77,7 +77,7 @@ void mlaf_report_family(const mlaf_point *p, char *out, size_t size) {
     const mlaf_field *f = &p->op->fields[i];
     const int32_t v = p->v[i];
     if (f->role == MLAF_SIZE || (mlaf_field_is_flag(f) && !v)) continue;
-    if (f->words) n += (size_t)snprintf(out + n, size - n, ", %s", mlaf_field_is_flag(f) ? f->name : f->words[v]);
+    if (f->words) n += (size_t)snprintf(out + n, size - n, ", %s", f->words[v]);
     else n += (size_t)snprintf(out + n, size - n, ", %s %d", f->label, v);
   }
 }
