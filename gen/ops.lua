@@ -4,7 +4,8 @@
 --   name      of the operation; its templates are in templates/OP/
 --   fields    of its problem strings: gen/ops/OP/fields.lua (problem.lua)
 --   stages    names of a variant's kernels; a variant's name has the parameters of the first, and of the second where it has one
---   baselines variants that work for every problem: { family, params }; the first whose family is there for the target is taken
+--   baselines variants { family, params }, of which one works for every problem on every target: the first that no rule refuses
+--             of those there for the target
 --   rows(p)   rows of the problem that its workgroups share out
 --   model     estimate(p, arch, cost, n, second_ns), second_ns(p, cost, second_cost, arch, n)
 --

@@ -394,7 +394,10 @@ end
 function space.baseline(p, target)
   local arch, op = loader.require("arch/" .. target), ops.of(p)
   local b
-  for _, one in ipairs(op.baselines) do b = b or available(op.families[one.family], arch) and one or nil end
+  for _, one in ipairs(op.baselines) do
+    local family = op.families[one.family]
+    if not b and available(family, arch) and not reject_by_rule(p, family, one.params, arch) then b = one end
+  end
   if not b then error("no baseline family for " .. target, 0) end
   local k, why = kernel(p, op, op.families[b.family], b.params, arch)
   if why then error("the baseline variant does not fit " .. require("problem").print(p) .. ": " .. why, 0) end

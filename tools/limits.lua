@@ -8,8 +8,19 @@ local what, root, file = arg[1], arg[2], arg[3]
 local limits = dofile(root .. "/gen/limits.lua")
 local function fields_of(op) return dofile(root .. "/gen/ops/" .. op .. "/fields.lua") end
 
+-- In the order of the typed struct: fields that were added later stand last there.
+local function as_struct(fields)
+  local out, added = {}, {}
+  for _, f in ipairs(fields) do
+    local to = f.added and added or out
+    to[#to + 1] = f
+  end
+  return table.move(added, 1, #added, #out + 1, out)
+end
+
 -- "1..128", "a multiple of 32 up to 512", "0, 32 or 64", "bf16 or f16"
 local function range(f)
+  if f.words and f.words[1] == "" and #f.words > 2 then return table.concat(f.words, ", ", 2) .. " or none" end
   if f.words then return f.words[1] == "" and "given or not" or table.concat(f.words, " or ") end
   if f.multiple == 1 then return ("%d..%d"):format(f.least, f.most) end
   if (f.most - f.least) // f.multiple > 3 then
@@ -99,8 +110,8 @@ function make.doc(op)
 end
 
 function make.python()
-  local fields, names = fields_of("mla_decode"), {}
-  for i, f in ipairs(fields) do names[i] = ('"%s"'):format(f.field) end
+  local names = {}
+  for i, f in ipairs(as_struct(fields_of("mla_decode"))) do names[i] = ('"%s"'):format(f.field) end
   return ([[
 """Made by tools/limits.lua of gen/ops/*/fields.lua: the fields of problems, as the C structs have them. Do not edit."""
 MLA_DECODE = (%s)
@@ -112,7 +123,7 @@ local part = {}
 
 function part.problem(fields)
   local out = {}
-  for i, f in ipairs(fields) do
+  for i, f in ipairs(as_struct(fields)) do
     local values = {}
     for k, word in ipairs(f.words or {}) do values[k] = ("%d: %s"):format(k - 1, word == "" and "not" or word) end
     out[i] = ("  int32_t %s;%s /* %s (%s) */\n"):format(f.field, (" "):rep(9 - #f.field), f.about,

@@ -141,7 +141,7 @@ int main(int argc, char **argv) {
     return 1;
   }
   const mlaf_embed_decode_problem problem = {HEADS, RANK, ROPE, 1, 0, MLAF_EMBED_DECODE_BF16, PAGE, BATCH,
-                                      argc > 1 ? (int32_t)strtol(argv[1], NULL, 10) : 200}; /* of which shape the kernel is */
+                                      argc > 1 ? (int32_t)strtol(argv[1], NULL, 10) : 200, 0}; /* of which shape the kernel is */
   const mlaf_embed_plan *plan = NULL;
   if (mlaf_embed_decode_plan(e, &problem, &plan, why, sizeof why)) {
     fprintf(stderr, "no plan: %s\n", why);

@@ -40,13 +40,14 @@ typedef struct mlaf_call {
   int32_t q_len;                     /* most query tokens of a request; with a block table q says it */
   int32_t mean_kv_len;               /* cached tokens of a request, about: a hint for the plan. 0: from the tables' shapes */
   float scale;                       /* 0: 1/sqrt(R+P) */
-  int32_t reserved;                  /* must be 0 */
+  int32_t rotate;                    /* mlaf_rotate of the problem: of a cache whose rope columns are not rotated */
   const mlaf_plan_opts *plan;        /* NULL: MLAF_PLAN_OPTS_INIT; MLAF_PLAN_TABLES is added where it is needed */
   mlaf_view workspace;               /* the caller's, of any type, dense; left out: below */
   void *(*alloc)(void *user, size_t bytes); /* device memory, 256-byte aligned, that stays until what is launched has run; called
                                       * at most once, while the stream captures always when there is one. NULL or returning
                                       * NULL: the context keeps a workspace for the stream (mlaf_workspace_get) */
   void *alloc_user;
+  mlaf_view rope_table;              /* float32, [positions, P], dense: P/2 cosines, then P/2 sines; with rotate */
 } mlaf_call;
 #define MLAF_CALL_INIT {.struct_size = sizeof(mlaf_call)}
 

@@ -147,10 +147,15 @@ typedef struct mlaf_execute_args {
   int64_t page_rows;                /* rows from one page to the next where the cache has gaps between pages: a multiple of the
                                      * problem's page_size, page_tokens or more; 0: page_tokens. num_pages counts these pages */
   int64_t kv_indices_size;          /* entries of kv_indices; wanted with page_tokens or page_rows, without block_table */
+  /* Of problems that rotate what they read; NULL and 0 for the others. */
+  const float *rope_table;          /* [rope_rows, P] dense, 16-byte aligned: row j has P/2 cosines of position j, then P/2 sines.
+                                     * x' = x cos - y sin, y' = y cos + x sin in fp32, then rounded to the problem's dtype */
+  int32_t rope_rows;                /* 1 and up. A key behind the table makes the rows that see it NaN */
+  int32_t reserved;                 /* 0 */
 } mlaf_execute_args;
 #define MLAF_EXECUTE_ARGS_INIT                                                                                        \
   { sizeof(mlaf_execute_args), 0, 0, NULL, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, 0.0f, NULL, NULL, \
-    0, 0, 0, 0, 0 }
+    0, 0, 0, 0, 0, NULL, 0, 0 }
 
 /* Bytes of workspace mlaf_execute needs for these arguments, of which only the sizes are looked at: mlaf_plan_workspace_size, and
  * for the tables' second form room for the first, 4 bytes for each page that the tables can name. SIZE_MAX when they are no

@@ -5,7 +5,7 @@ from .tensors import fail
 
 def mla_decode_fwd(q, kv_buffer, o, qo_indptr, kv_indptr, kv_indices, kv_last_page_lens, max_seqlen_q, sm_scale=None,
                    logit_cap=0.0, num_kv_splits=None, *, page_size=None, nhead_kv=1, lse=None, causal=True, mean_kv_len=None,
-                   workspace=None, ctx=None, stream=None):
+                   workspace=None, rope_style=None, rope_table=None, ctx=None, stream=None):
     """o = softmax(sm_scale * q k^T) v over a paged latent cache; writes `o` (and `lse`, when given) and returns them.
 
     q [T, H, R+P]; kv_buffer [pages, page_size, 1, R+P]; o [T, H, R]; qo_indptr, kv_indptr [B+1], kv_indices, kv_last_page_lens [B]
@@ -13,6 +13,10 @@ def mla_decode_fwd(q, kv_buffer, o, qo_indptr, kv_indptr, kv_indices, kv_last_pa
     (causal). num_kv_splits is the tuner's business here and not looked at. mean_kv_len helps to choose the kernel; without it the
     length of kv_indices does. Pages of kv_buffer may lie apart by any whole number of rows. Without `workspace` (a tensor) the
     context keeps one for the stream, or, while PyTorch captures, the graph does.
+
+    Of a cache whose rope columns are not rotated, rope_style says which columns turn together: "pairs" (2i and 2i+1) or "halves" (i
+    and i + P/2), and rope_table [positions, P] float32 holds P/2 cosines, then P/2 sines of each position. Keys are rotated as they
+    are read; q comes rotated. A request longer than the table becomes NaN.
     """
     if logit_cap:
         fail(f"logit_cap is {logit_cap}; only 0 (none) is supported")
@@ -22,5 +26,5 @@ def mla_decode_fwd(q, kv_buffer, o, qo_indptr, kv_indptr, kv_indices, kv_last_pa
         fail(f"page_size is {page_size}, kv_buffer's shape says {kv_buffer.shape[1]}")
     (ctx or context._default or context.default_context()).call(
         1 if causal else 0, int(max_seqlen_q), int(mean_kv_len or 0), sm_scale or 0.0, stream, workspace, q, kv_buffer, o, lse,
-        qo_indptr, kv_indptr, kv_indices, kv_last_page_lens)
+        qo_indptr, kv_indptr, kv_indices, kv_last_page_lens, rope_style=rope_style, rope_table=rope_table)
     return o, lse

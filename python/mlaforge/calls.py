@@ -82,15 +82,17 @@ def _memory():
     return kept
 
 
-def _run_ctypes(handle, plan_opts, causal, q_len, mean, scale, stream, workspace, q, cache, o, lse, *tables):
+def _run_ctypes(handle, plan_opts, causal, q_len, mean, scale, stream, workspace, q, cache, o, lse, *tables, rotate=0,
+                rope_table=None):
     kept = _memory()
     memory, address = kept
     memory[:] = EMPTY
     HEAD.pack_into(memory, 0, CALL_SIZE, causal)
     try:
-        TAIL.pack_into(memory, TAIL_AT, q_len, mean, scale, 0, plan_opts)
+        TAIL.pack_into(memory, TAIL_AT, q_len, mean, scale, rotate, plan_opts)
     except (struct.error, OverflowError):  # what does not fit its field is refused there
-        TAIL.pack_into(memory, TAIL_AT, _int32(q_len), _int32(mean), scale if abs(scale) < 3e38 else float("inf"), 0, plan_opts)
+        TAIL.pack_into(memory, TAIL_AT, _int32(q_len), _int32(mean), scale if abs(scale) < 3e38 else float("inf"), rotate,
+                       plan_opts)
     ADDRESS.pack_into(memory, ALLOC_AT, _ALLOC_ADDRESS)
     dense = contiguous(q)  # kept until the launch is made
     _pack(memory, CALL_VIEWS["q"], dense)
@@ -98,6 +100,7 @@ def _run_ctypes(handle, plan_opts, causal, q_len, mean, scale, stream, workspace
     _pack(memory, CALL_VIEWS["o"], o)
     _pack(memory, CALL_VIEWS["lse"], lse)
     _pack(memory, CALL_VIEWS["workspace"], workspace)
+    _pack(memory, CALL_VIEWS["rope_table"], rope_table)
     for at, tensor in zip(LISTS if len(tables) == 4 else BLOCK, tables):
         _pack(memory, at, tensor)
     stream = current_stream(q) if stream is None else int(getattr(stream, "cuda_stream", stream))
@@ -113,3 +116,7 @@ def runners(module=None):
     stream, workspace, q, cache, o, lse, *tables), addresses as integers, returns the status; it does not wait. flash, None by ctypes,
     takes head_dim_v for q_len and outputs that are None: it returns them, a status, or None where run has to do."""
     return (module.run, module.flash) if module else (_run_ctypes, None)
+
+
+ROTATE = {"pairs": 1, "halves": 2}
+run_rotated = _run_ctypes  # with rotate and rope_table, which the compiled module knows nothing of

@@ -36,6 +36,11 @@ def _fit(name, value, kind):
     return value
 
 
+def _rotate(style):
+    """A rope style as mlaf_rotate has it."""
+    return _one_of("rope_style", style, calls.ROTATE) if style is not None else 0
+
+
 def _struct(structure, **values):
     kinds = dict(structure._fields_)
     for name, value in values.items():
@@ -124,8 +129,8 @@ class Context:
     def _plan(self, problem, flags=0):
         """One reference, to be released. The library's registry rounds batch and ctx up."""
         names = [name for name, _ in Problem._fields_[1:]]
-        if len(problem) != len(names):
-            raise ValueError(f"a problem has {len(names)} numbers ({', '.join(names)}), not {len(problem)}")
+        if len(problem) not in (len(names) - 1, len(names)):
+            raise ValueError(f"a problem has {len(names)} numbers ({', '.join(names)}; the last may be left out), not {len(problem)}")
         p, plan, opts = _struct(Problem, **dict(zip(names, problem))), PTR(), self._plan_opts
         if flags:
             opts = PlanOpts.from_buffer_copy(opts)
@@ -168,7 +173,7 @@ class Context:
         return plan
 
     def warm_up(self, heads, rank=512, rope=64, q_len=1, causal=True, dtype="bfloat16", page_size=64, batch=(1, 256),
-                kv_len=(1, 131072), block_tables=True, reserve=False):
+                kv_len=(1, 131072), block_tables=True, reserve=False, rope_style=None):
         """Plan, compile and load what calls of this shape may need with any batch and mean length of the two ranges; afterwards such
         calls neither plan nor compile. block_tables: those of flash_mla_with_kvcache, too. reserve: also set aside the workspace that
         the largest of them needs, for the stream that is first to want it (reserve_workspace). Returns what was done as a dictionary:
@@ -176,7 +181,8 @@ class Context:
         plan = PlanOpts.from_buffer_copy(self._plan_opts)
         plan.flags |= TABLES if block_tables else 0
         problem = _struct(Problem, heads=heads, rank=rank, rope=rope, q_len=q_len, causal=1 if causal and q_len > 1 else 0,
-                          dtype=_one_of("dtype", dtype, DTYPES), page_size=page_size, batch=batch[0], ctx=kv_len[0])
+                          dtype=_one_of("dtype", dtype, DTYPES), page_size=page_size, batch=batch[0], ctx=kv_len[0],
+                          rotate=_rotate(rope_style))
         opts = _struct(WarmUpOpts, batch_min=batch[0], batch_max=batch[1], ctx_min=kv_len[0], ctx_max=kv_len[1],
                        plan=ctypes.addressof(plan))
         result = WarmUpResult(struct_size=ctypes.sizeof(WarmUpResult))
@@ -197,12 +203,16 @@ class Context:
         """Make calls by the compiled module, or by ctypes (None). What a context starts with is the module where it is there."""
         self._run, self._flash = calls.runners(module)
 
-    def call(self, *arguments):
+    def call(self, *arguments, rope_style=None, rope_table=None):
         """mlaf_call_run (include/mlaforge/call.h) with causal, q_len, mean_kv_len, scale, stream (None: the tensor library's current
         one), workspace, q, cache, o, lse, then four lists, or a block table and lengths."""
         if self._address is None:
             raise MlafError("MLAF_E_ARG", "the context is closed")
-        status = self._run(self._address, self._plan_address, *arguments)
+        if rope_style is None and rope_table is None:
+            status = self._run(self._address, self._plan_address, *arguments)
+        else:
+            status = calls.run_rotated(self._address, self._plan_address, *arguments, rotate=_rotate(rope_style),
+                                       rope_table=rope_table)
         if status:
             self.check(status)
 

@@ -40,7 +40,7 @@ class ExecuteArgs(ctypes.Structure):
                 ("kv_indices", PTR), ("kv_last_page_lens", PTR), ("o", PTR), ("lse", PTR), ("workspace", PTR),
                 ("workspace_size", ctypes.c_size_t), ("num_pages", I32), ("scale", ctypes.c_float), ("block_table", PTR),
                 ("seq_lens", PTR), ("block_table_stride", I64), ("block_table_width", I32), ("page_tokens", I32),
-                ("page_rows", I64), ("kv_indices_size", I64)]
+                ("page_rows", I64), ("kv_indices_size", I64), ("rope_table", PTR), ("rope_rows", I32), ("reserved", I32)]
 
 
 class View(ctypes.Structure):
@@ -54,8 +54,8 @@ ALLOC_FN = ctypes.CFUNCTYPE(PTR, PTR, ctypes.c_size_t)
 class Call(ctypes.Structure):
     _fields_ = [("struct_size", U32), ("causal", I32)] + [(name, View) for name in (
         "q", "cache", "o", "lse", "qo_indptr", "kv_indptr", "kv_indices", "kv_last_page_lens", "block_table", "seq_lens")] + [
-        ("q_len", I32), ("mean_kv_len", I32), ("scale", ctypes.c_float), ("reserved", I32), ("plan", PTR), ("workspace", View),
-        ("alloc", PTR), ("alloc_user", PTR)]
+        ("q_len", I32), ("mean_kv_len", I32), ("scale", ctypes.c_float), ("rotate", I32), ("plan", PTR), ("workspace", View),
+        ("alloc", PTR), ("alloc_user", PTR), ("rope_table", View)]
 
 
 CALL_SIZE = ctypes.sizeof(Call)

@@ -83,7 +83,8 @@ static cli_opt option_of(const mlaf_op *op, int i) {
 /* "512", "bf16", "" when it must be given. */
 static void print_default(const mlaf_field *f, char *out, size_t size) {
   *out = 0;
-  if (f->words) snprintf(out, size, " (%s)", f->words[0]);
+  if (mlaf_field_is_flag(f)) snprintf(out, size, " (none)");
+  else if (f->words) snprintf(out, size, " (%s)", f->words[0]);
   else if (!f->required) snprintf(out, size, " (%d)", f->otherwise);
 }
 
@@ -94,7 +95,7 @@ void mlaf_cli_field_text(int i, char *name, size_t name_size, char *help, size_t
   for (char *s = name; *s; s++)
     if (*s == '_') *s = '-';
   print_default(f, otherwise, sizeof otherwise);
-  if (mlaf_field_is_flag(f)) snprintf(help, help_size, "%s", f->about);
+  if (mlaf_field_is_switch(f)) snprintf(help, help_size, "%s", f->about);
   else snprintf(help, help_size, "%s: %s%s", f->about, f->range, otherwise);
 }
 
@@ -102,13 +103,13 @@ void mlaf_cli_field_text(int i, char *name, size_t name_size, char *help, size_t
 static mlaf_status word_of(cli *c, const mlaf_field *f, const char *text, int32_t *out) {
   char accepted[200] = "", name[32], help[200];
   size_t n = 0;
-  for (int32_t w = 0; w <= f->max; w++) {
+  for (int32_t w = mlaf_field_is_flag(f); w <= f->max; w++) {
     if (!strcmp(f->words[w], text)) {
       *out = w;
       return MLAF_OK;
     }
     if (n < sizeof accepted)
-      n += (size_t)snprintf(accepted + n, sizeof accepted - n, "%s%s", !w ? "" : w == f->max ? " and " : ", ", f->words[w]);
+      n += (size_t)snprintf(accepted + n, sizeof accepted - n, "%s%s", !n ? "" : w == f->max ? " and " : ", ", f->words[w]);
   }
   mlaf_cli_field_text(find_name(f->name), name, sizeof name, help, sizeof help);
   return mlaf_fail(&c->err, MLAF_E_PROBLEM, "--%s is '%s'; accepted are %s", name, text, accepted);
@@ -119,7 +120,7 @@ mlaf_status mlaf_cli_fields(cli *c, mlaf_point *p) {
   for GIVEN_FIELDS(i, p->op, c) {
     const mlaf_field *f = &p->op->fields[i];
     const cli_opt o = option_of(p->op, i);
-    if (mlaf_field_is_flag(f)) p->v[i] = 1;
+    if (mlaf_field_is_switch(f)) p->v[i] = 1;
     else if (f->words) st = st ? st : word_of(c, f, c->given[o], &p->v[i]);
     else p->v[i] = (int32_t)mlaf_cli_int(c, o, p->v[i]);
   }

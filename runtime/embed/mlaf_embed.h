@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-#define MLAF_EMBED_VERSION 5
+#define MLAF_EMBED_VERSION 6
 enum { MLAF_EMBED_FIELDS = 16, MLAF_EMBED_STAGES = 4, MLAF_EMBED_MAPS = 8 };
 
 /* --- what NAME.c holds; nobody else needs to look --- */

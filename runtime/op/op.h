@@ -59,6 +59,8 @@ static inline const char *const *mlaf_stage_names(const char *problem) {
 }
 
 static inline bool mlaf_field_is_flag(const mlaf_field *f) { return f->words && !f->words[0][0]; }
+/* A flag of one word: an option without a value. */
+static inline bool mlaf_field_is_switch(const mlaf_field *f) { return mlaf_field_is_flag(f) && f->max == 1; }
 
 /* Every field as when nothing is said; a required one has its least value. */
 void mlaf_point_init(const mlaf_op *op, mlaf_point *out);

@@ -11,11 +11,12 @@ static const mlaf_embed_field decode_fields[] = {
     {"q_len", "q", NULL, 0, 0, -1, 0},
     {"causal", NULL, (const char *const[]){"", "causal"}, 2, 0, 3, 1},
     {"dtype", NULL, (const char *const[]){"bf16", "f16"}, 2, 0, -1, 0},
+    {"rotate", NULL, (const char *const[]){"", "rope_pairs", "rope_halves"}, 3, 0, 2, 0},
     {"page_size", "page", NULL, 0, 0, -1, 0},
     {"batch", "b", NULL, 0, 1, -1, 0},
     {"ctx", "s", NULL, 0, 1, -1, 0},
 };
-static const mlaf_embed_op decode_op[] = {{"mla_decode", decode_fields, 9}};
+static const mlaf_embed_op decode_op[] = {{"mla_decode", decode_fields, 10}};
 
 /* An index of one target, of mla_decode. */
 static inline mlaf_embed_index index_of(const mlaf_embed_target *target) {

@@ -65,7 +65,7 @@ static void add(int n, int i, bool baseline) {
                                   .rung = "exact",
                                   .source = "measured", .variant = "x:a=1/s9,rows=1", .knob = splits,
                                   .kernels = {&t.kernels[decode], combined ? &t.kernels[COMBINE] : NULL}};
-  t.rows[n] = (mlaf_embed_row){0, {H, p.rank, p.rope, Q, 1, 0, p.page_size, p.batch, p.ctx}, baseline, (int32_t)splits,
+  t.rows[n] = (mlaf_embed_row){0, {H, p.rank, p.rope, Q, 1, 0, 0, p.page_size, p.batch, p.ctx}, baseline, (int32_t)splits,
                                {decode + 1, combined ? COMBINE + 1 : 0}};
 }
 
@@ -128,7 +128,8 @@ static void three_answers_agree(void **state) {
   int passed = 0, fitted = 0, borrowed = 0, kept = 0, behind_one = 0, free_of_it = 0;
   for (int i = 0; i < QUESTIONS; i++) {
     mlaf_problem p = question(i);
-    const mlaf_embed_decode_problem asked = {H, p.rank, p.rope, Q, 1, MLAF_EMBED_DECODE_BF16, p.page_size, p.batch, p.ctx};
+    const mlaf_embed_decode_problem asked = {H, p.rank, p.rope, Q, 1, MLAF_EMBED_DECODE_BF16, p.page_size, p.batch, p.ctx,
+                                             p.rotate};
     const mlaf_embed_plan *plan = NULL;
     const mlaf_bundle_plan **list = NULL;
     mlaf_bundle_fitted f;

@@ -15,6 +15,11 @@ return function(loader, entries)
       load = x.load }
     return model("sm90_few").of(plan("sm90_few").make(v, isa), v)
   end
+  function of.sm90_few_rotate(p, x)
+    local kernel = of.sm90_few(p, x)
+    kernel.rotate = true
+    return kernel
+  end
   function of.sm90_many(p, x, gather)
     return model("sm90_many").of(plan("sm90_many").make(p.rank, p.rope, gather),
       { rank = p.rank, rope = p.rope, cluster = x.cluster or 1, schedule = x.schedule, gather = gather })
@@ -40,7 +45,7 @@ return function(loader, entries)
     for _, item in ipairs(entry[2]) do
       local name = of[item.family] and item.family or item.family:gsub("_gather$", "")
       if of[name] and not item.rejected then
-        add(item.family, name, of[name](entry[1], item.point.values, name ~= item.family))
+        add(item.family, (name:gsub("_rotate$", "")), of[name](entry[1], item.point.values, name ~= item.family))
       end
     end
   end

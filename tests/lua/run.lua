@@ -98,14 +98,16 @@ function T.diff(want, got, name)
   return text
 end
 
--- The issue's grid: heads x q_len x (rank, rope), with causal, page sizes and dtypes taken in turn.
+-- The grid: heads x q_len x (rank, rope), with causal, page sizes, dtypes and rotation on read taken in turn.
 function T.grid(problem)
   local out, pages, n = {}, { 1, 16, 64 }, 0
   for _, h in ipairs({ 1, 5, 8, 16, 20, 40, 64, 128 }) do
     for _, q in ipairs({ 1, 2, 3, 5, 8 }) do
       for _, rp in ipairs({ { 512, 64 }, { 512, 0 }, { 256, 64 }, { 256, 32 } }) do
         n = n + 1
+        local rotate = n % 7 == 3 and 1 + n // 7 % 2 or 0
         out[#out + 1] = problem.check({ op = "mla_decode", heads = h, q_len = q, rank = rp[1], rope = rp[2], causal = n % 2,
+          rotate = rotate,
           batch = 64, ctx = 512, page_size = pages[n % 3 + 1], dtype = n % 5 == 0 and "f16" or "bf16" })
       end
     end

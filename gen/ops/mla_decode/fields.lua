@@ -1,5 +1,5 @@
--- The fields of a mla_decode problem, for C and Lua alike, in the order of the problem string and of struct mlaf_problem: the
--- grammar, checks, options, help texts and docs/limits.md come from this table (tools/limits.lua makes C of it when the build is
+-- The fields of a mla_decode problem, for C and Lua alike, in the order of the problem string: the grammar,
+-- checks, options, help texts and docs/limits.md come from this table (tools/limits.lua makes C of it when the build is
 -- configured). No template may require it: raising a limit must not change the identity of kernels that exist.
 -- tests/lua/test_limits.lua renders every kernel at the edges of this table, so that a limit raised without kernels that honour
 -- it fails.
@@ -8,6 +8,7 @@
 --           must be given
 --   words   in place of a key: what is written for 0, 1, ...; "" writes nothing, and such a flag is a number in Lua, not its word
 --   moot    where that other field has that value this one says nothing, and is 0: one computation has one name
+--   added   later than the others: it stands last in struct mlaf_problem, which was shorter before
 --   size    tuned for, and distance is in doublings; all others are shape: in the kernel, or hard
 --   steps   of a size: plans are made for so many values to a doubling (a power of two), from `first` on (1)
 return {
@@ -22,6 +23,9 @@ return {
   { field = "causal", word = "causal", words = { "", "causal" }, moot = { field = "q_len", at = 1 },
     about = "query token i of n sees the first kv_len - (n-1-i) tokens" },
   { field = "dtype", word = "dtype", words = { "bf16", "f16" }, about = "type of Q, cache and O" },
+  { field = "rotate", word = "rope on read", words = { "", "rope_pairs", "rope_halves" }, moot = { field = "rope", at = 0 },
+    added = true,
+    about = "keys are rotated as they are read, the cache's are not: columns 2i and 2i+1, or i and i + P/2" },
   { key = "page", field = "page_size", word = "page_size", default = 64, least = 1, most = 65536, multiple = 1,
     about = "tokens of a page" },
   { key = "b", field = "batch", word = "batch", default = 1, least = 1, most = 65536, multiple = 1, size = true,

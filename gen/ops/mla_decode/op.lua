@@ -24,12 +24,15 @@ local NOT_ANY_LENGTHS = "requests of different lengths take as long as if all %d
 
 local function ceil_div(a, b) return -(-a // b) end
 
+local MFMA_REG = { blocks = 1, kvload = "temporal", psplit = 1, qsrc = "reg", rescale = "always", schedule = "splits", tile = 16,
+  waves = 4 }
+local MMA = { blocks = 1, cols = 4, stages = 2, teams = 1, tile = 32 }
+
 local op = {
   stages = { "decode", "combine" },
   baselines = {
-    { family = "mfma_reg", params = { blocks = 1, kvload = "temporal", psplit = 1, qsrc = "reg", rescale = "always",
-      schedule = "splits", tile = 16, waves = 4 } },
-    { family = "mma", params = { blocks = 1, cols = 4, stages = 2, teams = 1, tile = 32 } },
+    { family = "mfma_reg", params = MFMA_REG }, { family = "mma", params = MMA },
+    { family = "mfma_reg_rotate", params = MFMA_REG }, { family = "mma_rotate", params = MMA },
   },
   knob = splits,
   model = { estimate = model.estimate, second_ns = model.combine_ns },

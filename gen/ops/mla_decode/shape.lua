@@ -4,6 +4,26 @@ local shape = {}
 -- Fields of the problem in every decode kernel's source.
 shape.DECODE_FIELDS = { "causal", "dtype", "heads", "page_size", "q_len", "rank", "rope" }
 
+-- And in one that rotates the rope columns of what it reads, of the family NAME_rotate.
+shape.ROTATE_FIELDS = { "causal", "dtype", "heads", "page_size", "q_len", "rank", "rope", "rotate" }
+
+-- A kernel either takes keys as they are or rotates each.
+function shape.plain_rule(p)
+  if p.rotate ~= 0 then return ("rotate is %d: keys are taken as the cache has them"):format(p.rotate) end
+end
+function shape.rotate_rule(p)
+  if p.rotate == 0 then return "rotate is 0: the cache's keys are rotated already" end
+end
+
+-- The rules of a family's rotating twin: its own, and `more`.
+function shape.rotating(rules, more)
+  local list = { shape.rotate_rule }
+  for _, rule in ipairs(rules) do
+    if rule ~= shape.plain_rule then list[#list + 1] = rule end
+  end
+  return table.move(more, 1, #more, #list + 1, list)
+end
+
 function shape.ceil_div(a, b) return -(-a // b) end
 
 -- The architecture families that have the MFMA the kernels are written with.

@@ -64,6 +64,19 @@ static mlaf_status check_strides(const mlaf_problem *p, const mlaf_execute_args 
   return MLAF_OK;
 }
 
+static mlaf_status check_table(const mlaf_problem *p, const mlaf_execute_args *a, mlaf_err *err) {
+  if (!p->rotate && (a->rope_table || a->rope_rows))
+    return mlaf_fail(err, MLAF_E_ARG, "rope_table is %p of %d rows, and the problem has a rotated cache: plan with rope_pairs or "
+                     "rope_halves, or leave the table out", (const void *)a->rope_table, a->rope_rows);
+  if (!p->rotate) return MLAF_OK;
+  if (!a->rope_table || (uintptr_t)a->rope_table % MLAF_ROPE_TABLE_ALIGN)
+    return mlaf_fail(err, MLAF_E_ARG, "rope_table is %p, must be a %d-byte aligned table of cosines and sines: the problem "
+                     "rotates the keys it reads", (const void *)a->rope_table, MLAF_ROPE_TABLE_ALIGN);
+  if (a->rope_rows < 1)
+    return mlaf_fail(err, MLAF_E_ARG, "rope_rows is %d, must be 1 or more: a row for each position", a->rope_rows);
+  return MLAF_OK;
+}
+
 static mlaf_status check_workspace(size_t need, uint32_t splits, const mlaf_execute_args *a, mlaf_err *err) {
   if (!need) return MLAF_OK;
   if (!a->workspace || (uintptr_t)a->workspace % MLAF_WORKSPACE_ALIGN)
@@ -87,6 +100,7 @@ static mlaf_status check(const mlaf_problem *p, uint32_t splits, size_t workspac
   if (!a->total_q) return MLAF_OK;
   mlaf_status st = check_pointers(p, a, err);
   if (!st) st = check_strides(p, a, err);
+  if (!st) st = check_table(p, a, err);
   return st ? st : check_workspace(workspace, splits, a, err);
 }
 

@@ -149,6 +149,31 @@ static mlaf_status alloc_tables(mlaf_decode_data *d, mlaf_rng *rng, mlaf_err *er
   return st;
 }
 
+/* Cosines and sines of all positions that there are, as the models have them: base 10000. */
+static mlaf_status alloc_angles(mlaf_decode_data *d, mlaf_err *err) {
+  const int32_t rope = d->problem.rope, half = rope / 2;
+  int32_t rows = 1;
+  if (!d->problem.rotate) return MLAF_OK;
+  for (int32_t i = 0; i < d->problem.batch; i++) rows = d->lengths[i] > rows ? d->lengths[i] : rows;
+  const size_t bytes = (size_t)rows * (size_t)rope * sizeof *d->angles;
+  d->angles = malloc(bytes);
+  if (!d->angles) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for a table of %d positions", rows);
+  for (int32_t i = 0; i < half; i++) {
+    const double theta = pow(10000, -2.0 * i / rope), c = cos(theta), s = sin(theta);
+    double x = 1, y = 0; /* one turn more at each position */
+    for (int32_t t = 0; t < rows; t++) {
+      d->angles[(size_t)t * (size_t)rope + (size_t)i] = (float)x;
+      d->angles[(size_t)t * (size_t)rope + (size_t)(half + i)] = (float)y;
+      const double next = x * c - y * s;
+      y = y * c + x * s;
+      x = next;
+    }
+  }
+  d->args.rope_rows = rows;
+  mlaf_status st = mlaf_ops(d->dev)->mem_alloc(d->dev, bytes, (void **)&d->args.rope_table, err);
+  return st ? st : mlaf_ops(d->dev)->mem_write(d->dev, (void *)d->args.rope_table, d->angles, bytes, err);
+}
+
 mlaf_status mlaf_decode_data_open(mlaf_device *dev, const mlaf_point *at, const mlaf_data_opts *opts, mlaf_pool *pool,
                                   mlaf_data **out, mlaf_err *err) {
   const mlaf_problem problem = mlaf_problem_of(at), *p = &problem;
@@ -163,6 +188,7 @@ mlaf_status mlaf_decode_data_open(mlaf_device *dev, const mlaf_point *at, const 
   mlaf_status st = plan_cache(d, opts, err);
   if (!st) st = alloc_tensors(d, err);
   if (!st) st = alloc_tables(d, &rng, err);
+  if (!st) st = alloc_angles(d, err);
   if (st) {
     mlaf_decode_data_close(&d->head);
     return st;
@@ -174,11 +200,12 @@ mlaf_status mlaf_decode_data_open(mlaf_device *dev, const mlaf_point *at, const 
 void mlaf_decode_data_close(mlaf_data *data) {
   mlaf_decode_data *d = (void *)data;
   if (!d) return;
-  void *const all[] = {(void *)d->args.q, d->args.o, d->args.lse, d->tables};
+  void *const all[] = {(void *)d->args.q, d->args.o, d->args.lse, d->tables, (void *)d->args.rope_table};
   for (size_t i = 0; i < sizeof all / sizeof *all; i++)
     if (all[i]) mlaf_ops(d->dev)->mem_free(d->dev, all[i], NULL);
   free(d->host);
   free(d->lengths);
+  free(d->angles);
   free(d);
 }
 

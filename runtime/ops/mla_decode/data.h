@@ -20,6 +20,7 @@ typedef struct mlaf_decode_data {
   int32_t *lengths;       /* [batch] tokens of each request, on the host */
   int32_t *host;          /* tables: qo_indptr, kv_indptr, kv_last_page_lens, then kv_indices of each set */
   void *tables;           /* their copy on the device */
+  float *angles;          /* of a problem that rotates: its table on the host. On the device it is args.rope_table */
   size_t words;           /* of `host` */
   int64_t pages;          /* of one set */
 } mlaf_decode_data;

@@ -87,7 +87,7 @@ static mlaf_status make_wanted(const mlaf_decode_data *d, const token_at *at, wa
   *x = (mlaf_batch){.problem = *p, .batch = 1, .num_pages = 1, .total_q = 1, .q = w->data.q, .ckv = w->data.ckv,
                     .kpe = w->data.ckv + p->rank, .ckv_row_stride = (int64_t)width, .kpe_row_stride = (int64_t)width,
                     .qo_indptr = w->qo, .kv_indptr = w->kv, .kv_indices = &w->index, .kv_last_page_lens = &w->last,
-                    .scale = d->args.scale};
+                    .scale = d->args.scale, .rope_table = d->angles, .rope_rows = d->args.rope_rows};
   x->problem.heads = at->n_heads;
   x->problem.q_len = 1;
   x->problem.causal = 0;

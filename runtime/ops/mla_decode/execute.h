@@ -15,14 +15,18 @@ enum { MLAF_STAGE_DECODE, MLAF_STAGE_COMBINE };
 enum { MLAF_WORKSPACE_ALIGN = 256 };
 /* The first version of mlaf_execute_args ended before the tables' second form. */
 #define MLAF_EXECUTE_ARGS_FIRST offsetof(mlaf_execute_args, block_table)
+/* The narrowest rows of 16-byte loads: of cosines and sines of 32 columns. */
+enum { MLAF_ROPE_TABLE_ALIGN = 16 };
 
 /* What mlaf_prepared.parameters holds. */
 typedef struct mlaf_decode_parameters {
   mlaf_decode_args decode; /* with the maps behind it one parameter block */
   unsigned char maps[MLAF_MAPS_MAX][MLAF_MAP_BYTES];
   mlaf_combine_args combine;
+  mlaf_decode_args behind; /* for a combine kernel that takes the decode kernel's arguments: these never rotate */
 } mlaf_decode_parameters;
 _Static_assert(offsetof(mlaf_decode_parameters, maps) == sizeof(mlaf_decode_args), "maps follow the arguments");
+_Static_assert(sizeof(mlaf_decode_args) == 128, "the kernels' layout");
 _Static_assert(sizeof(mlaf_decode_parameters) <= MLAF_PARAMETERS_MAX, "a prepared launch holds them");
 static inline mlaf_decode_parameters *mlaf_decode_parameters_of(mlaf_prepared *p) { return (void *)p->parameters; }
 

@@ -16,7 +16,14 @@
  * head r%H: contiguous in Q and O. kv_len(b) = pages(b) ? (pages(b)-1)*page_size + kv_last_page_lens[b] : 0.
  * splits == 1: writes o and lse. splits > 1: writes part_o and part_lse for every (split, row) of a live row; a split
  * with no token writes part_lse = -inf and leaves part_o alone. A request with kv_len 0 gets o = 0, lse = -inf.
- * A page id outside [0, num_pages) never faults: that request's rows come out NaN. */
+ * A page id outside [0, num_pages) never faults: that request's rows come out NaN.
+ * A kernel that rotates what it reads has the same numbers in fewer bits, to make room for its table in as many bytes
+ * (templates/mla_decode/lib/args_rotate.h). Behind the table's end cosines are NaN: so are the rows that see such a key. */
+typedef struct mlaf_rotate_words {
+  uint32_t ckv_row_stride, kpe_row_stride;
+  const float *rope_table;          /* [rope_rows, P]: of a position P/2 cosines, then P/2 sines */
+  int32_t total_q, rope_rows;
+} mlaf_rotate_words;
 typedef struct mlaf_decode_args {
   const void *q;                    /* [T, H, R+P] dtype, dense */
   const void *ckv;                  /* row j: ckv + j*ckv_row_stride elements, R used */
@@ -30,9 +37,14 @@ typedef struct mlaf_decode_args {
   float *part_o;                    /* [splits, T, H, R] fp32, each split normalised by its own sum; or, between kernels that
                                        agree on it, 16-bit values in the same rows (templates/lib/narrow.h) */
   float *part_lse;                  /* [splits, T, H] base-2 LSE of the split */
-  int64_t ckv_row_stride;           /* elements, multiple of 8 */
-  int64_t kpe_row_stride;           /* elements, multiple of 8 */
-  int64_t total_q;                  /* T */
+  union {
+    struct {
+      int64_t ckv_row_stride;       /* elements, multiple of 8 */
+      int64_t kpe_row_stride;       /* elements, multiple of 8 */
+      int64_t total_q;              /* T */
+    };
+    mlaf_rotate_words rotate;       /* of a problem that rotates what it reads */
+  };
   int32_t num_pages;                /* pages in the cache */
   int32_t splits;                   /* gridDim.y */
   float scale_log2e;                /* softmax scale * log2(e) */

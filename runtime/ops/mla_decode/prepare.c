@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "ops/mla_decode/execute.h"
+#include "ops/mla_decode/fields.h"
 
 static const mlaf_stage *decode_of(const mlaf_bound *b) { return &b->stage[MLAF_STAGE_DECODE]; }
 static const mlaf_stage *combine_of(const mlaf_bound *b) { return &b->stage[MLAF_STAGE_COMBINE]; }
@@ -126,6 +127,18 @@ static void fill_decode(const mlaf_bound *b, uint32_t splits, const mlaf_execute
   }
 }
 
+/* The same arguments as a kernel that rotates takes them: checked strides fit 32 bits, and so do tokens of a launch. */
+_Static_assert(MLAF_ROW_STRIDE_MAX <= INT32_MAX && (int64_t)MLA_DECODE_BATCH_MAX * MLA_DECODE_Q_LEN_MAX <= INT32_MAX,
+               "numbers of mlaf_rotate_words");
+static void narrow(const mlaf_execute_args *a, mlaf_decode_args *d) {
+  const mlaf_rotate_words words = {.ckv_row_stride = (uint32_t)d->ckv_row_stride,
+                                   .kpe_row_stride = (uint32_t)d->kpe_row_stride,
+                                   .rope_table = a->rope_table,
+                                   .total_q = (int32_t)d->total_q,
+                                   .rope_rows = a->rope_rows};
+  d->rotate = words;
+}
+
 /* The tensor a map wants; no data: there is nothing to copy. */
 static mlaf_tensor tensor_of(const mlaf_problem *p, const mlaf_execute_args *a, const mlaf_decode_args *d,
                              const mlaf_map_want *want) {
@@ -203,14 +216,16 @@ mlaf_status mlaf_decode_prepare(const mlaf_bound *b, uint32_t splits, const void
   fill_decode(b, splits, a, &with->decode);
   mlaf_status st = fill_maps(b, a, with, err);
   if (st) return st;
+  with->behind = with->decode;
+  if (mlaf_decode_problem(b).rotate) narrow(a, &with->decode);
   const uint32_t team = decode_of(b)->launch.cluster[1] ? decode_of(b)->launch.cluster[1] : 1; /* blocks of one split */
   const uint32_t x = blocks_x(b), y = splits * team;
   const uint32_t grid[] = {x, y, blocks_z(b, x * y, (uint32_t)a->batch)};
   add_launch(b, MLAF_STAGE_DECODE, grid, &with->decode, out);
   if (!combine_of(b)->fn || (splits == 1 && !mlaf_decode_fits(b))) return MLAF_OK;
   const int64_t rows = a->total_q * mlaf_decode_problem(b).heads;
-  with->combine = (mlaf_combine_args){with->decode.part_o, with->decode.part_lse, a->o, a->lse, rows, (int32_t)splits, 0};
+  with->combine = (mlaf_combine_args){with->behind.part_o, with->behind.part_lse, a->o, a->lse, rows, (int32_t)splits, 0};
   add_launch(b, MLAF_STAGE_COMBINE, (uint32_t[]){combine_blocks(b, splits, rows), 1, 1},
-             mlaf_decode_fits(b) ? (const void *)&with->decode : &with->combine, out);
+             mlaf_decode_fits(b) ? (const void *)&with->behind : &with->combine, out);
   return MLAF_OK;
 }

@@ -12,6 +12,8 @@ extern const mlaf_op mlaf_op_mla_decode;
 mlaf_status mlaf_problem_take(const mlaf_problem *in, mlaf_problem *out, char *why, size_t why_size);
 
 void mlaf_problem_point(const mlaf_problem *p, mlaf_point *out);
+/* The same, unchecked, of a caller's struct, which may be of an older header. */
+void mlaf_problem_of_caller(const mlaf_problem *p, mlaf_point *out);
 mlaf_problem mlaf_problem_of(const mlaf_point *p);
 
 #endif

@@ -37,6 +37,18 @@ FAST static void add_scaled(double *o, double w, const double *v, int n) {
   for (int i = 0; i < n; i++) o[i] += w * v[i];
 }
 
+/* A key's rope columns, turned by its row of the table (NULL: there is none). */
+static void turn(const mlaf_batch *x, const float *angles, double *k) {
+  const int rope = x->problem.rope, half = rope / 2, pairs = x->problem.rotate == MLAF_ROTATE_PAIRS;
+  for (int i = 0; i < half; i++) {
+    double *a = k + (pairs ? 2 * i : i), *b = k + (pairs ? 2 * i + 1 : half + i);
+    const float u = (float)*a, v = (float)*b, c = angles ? angles[i] : NAN, s = angles ? angles[half + i] : NAN;
+    const volatile float across = v * s, back = u * s; /* rounded here, whatever the compiler would contract */
+    *a = mlaf_decode16(x->problem.dtype, mlaf_encode16(x->problem.dtype, fmaf(u, c, -across)));
+    *b = mlaf_decode16(x->problem.dtype, mlaf_encode16(x->problem.dtype, fmaf(v, c, back)));
+  }
+}
+
 /* Gather the request's rows; false when a page id is outside the cache. */
 static bool gather(const mlaf_batch *x, int32_t b, int64_t kv_len, double *k) {
   const int rank = x->problem.rank, d = rank + x->problem.rope, page = x->problem.page_size;
@@ -49,6 +61,7 @@ static bool gather(const mlaf_batch *x, int32_t b, int64_t kv_len, double *k) {
     if (d > rank) {
       const uint16_t *kpe = x->kpe + row * x->kpe_row_stride;
       for (int c = rank; c < d; c++) k[c] = mlaf_decode16(x->problem.dtype, kpe[c - rank]);
+      if (x->problem.rotate) turn(x, t < x->rope_rows ? x->rope_table + t * x->problem.rope : NULL, k + rank);
     }
   }
   return true;

@@ -20,10 +20,12 @@ static const mlaf_expected *expected(const mlaf_case *c) { return &((const decod
 
 /* --- which cases --- */
 
-/* Edges of tiles of 16, 32 and 64 tokens, empty, one token, and lengths that fill their pages. */
+/* Edges of tiles of 16, 32 and 64 tokens, empty, one token, and lengths that fill their pages. A table of cosines and sines ends
+ * within the longest request. */
 static mlaf_case_spec spec_ragged(const mlaf_problem *p, uint64_t seed) {
   static const int32_t kv[] = {37, 0, 1, 16, 129, 64, 65, 17, 31, 96};
-  mlaf_case_spec s = {.name = "ragged", .problem = *p, .seed = seed, .unused_pages = 3, .score_std = sqrt(3.0)};
+  mlaf_case_spec s = {.name = "ragged", .problem = *p, .seed = seed, .unused_pages = 3, .short_table = true,
+                      .score_std = sqrt(3.0)};
   for (int i = 0; i < (int)(sizeof kv / sizeof *kv); i++) {
     if (p->page_size > BIG_PAGE && i > 2) break; /* every page of 65536 rows is 75 MB */
     s.kv_lens[s.n] = kv[i];
@@ -124,6 +126,7 @@ int mlaf_decode_case_buffers(const mlaf_case *c, const mlaf_bound *b, uint32_t s
   a->ckv_row_stride = x->ckv_row_stride;
   a->kpe_row_stride = data->kpe ? x->kpe_row_stride : 0;
   a->scale = (float)x->scale;
+  a->rope_rows = x->rope_rows;
   a->workspace_size = mlaf_decode_workspace(b, splits, x->total_q);
 #define ARG(name) offsetof(mlaf_execute_args, name)
   const mlaf_case_buffer all[] = {
@@ -136,6 +139,8 @@ int mlaf_decode_case_buffers(const mlaf_case *c, const mlaf_bound *b, uint32_t s
       {"kv_last_page_lens", MLAF_USE_INPUT, tables * 4, ARG(kv_last_page_lens), x->kv_last_page_lens},
       [AT_O] = {"o", MLAF_USE_OUTPUT, rows * (size_t)x->problem.rank * 2, ARG(o), NULL},
       [AT_LSE] = {"lse", MLAF_USE_OPTIONAL_OUTPUT, rows * 4, ARG(lse), NULL},
+      {"rope_table", data->rope_table ? MLAF_USE_INPUT : MLAF_USE_NONE, (size_t)(x->rope_rows * x->problem.rope) * 4,
+       ARG(rope_table), data->rope_table},
       {"workspace", a->workspace_size ? MLAF_USE_WORKSPACE : MLAF_USE_NONE, a->workspace_size, ARG(workspace), NULL},
   };
   memcpy(out, all, sizeof all);

@@ -101,6 +101,26 @@ static void fill_data(mlaf_testcase *t, mlaf_rng *rng) {
     }
 }
 
+/* Numbers of their own, so that a problem that rotates has the other data of one that does not. No position has the angles of
+ * another: that of a neighbour is as wrong as any. */
+static mlaf_status fill_table(mlaf_testcase *t, const mlaf_case_spec *s, mlaf_err *err) {
+  mlaf_batch *x = &t->batch;
+  mlaf_rng rng = {s->seed ^ 0x726f7065};
+  const int32_t half = x->problem.rope / 2;
+  if (!x->problem.rotate) return MLAF_OK;
+  x->rope_rows = t->max_kv_len - s->short_table < 1 ? 1 : (int32_t)t->max_kv_len - s->short_table;
+  x->rope_table = t->rope_table = malloc((size_t)x->rope_rows * 2 * (size_t)half * sizeof *t->rope_table);
+  if (!t->rope_table)
+    return mlaf_fail(err, MLAF_E_NOMEM, "case %s: no memory for a table of %d positions", s->name, x->rope_rows);
+  for (int64_t i = 0; i < (int64_t)x->rope_rows * half; i++) {
+    float *row = t->rope_table + i / half * 2 * half;
+    const double angle = mlaf_rng_normal(&rng) * 8;
+    row[i % half] = (float)cos(angle);
+    row[half + i % half] = (float)sin(angle);
+  }
+  return MLAF_OK;
+}
+
 /* One NaN in one element of one Q row of a request that has something to attend to. */
 static mlaf_status inject_nan_q(mlaf_testcase *t, mlaf_rng *rng, mlaf_err *err) {
   const mlaf_batch *x = &t->batch;
@@ -145,6 +165,7 @@ mlaf_status mlaf_testcase_make(const mlaf_case_spec *s, mlaf_inject inject, mlaf
     /* q.k of two standard normal rows has the standard deviation sqrt(R+P). A float, as the kernels get it. */
     t->batch.scale = (float)(s->score_std / sqrt(s->problem.rank + s->problem.rope));
     fill_data(t, &rng);
+    st = fill_table(t, s, err);
   }
   if (!st && inject == MLAF_INJECT_NAN_Q) st = inject_nan_q(t, &rng, err);
   if (!st && inject == MLAF_INJECT_OOB_PAGE) st = inject_oob_page(t, &rng, err);
@@ -161,6 +182,7 @@ void mlaf_testcase_free(mlaf_testcase *t) {
   free(t->q);
   free(t->ckv);
   free(t->kpe);
+  free(t->rope_table);
   free(t->tables);
   free(t);
 }

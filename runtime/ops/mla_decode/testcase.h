@@ -22,6 +22,7 @@ typedef struct mlaf_case_spec {
   int32_t kv_lens[MLAF_CASE_REQUESTS];
   mlaf_cache_layout layout;
   int32_t unused_pages;                   /* pages of the cache that no request owns */
+  bool short_table;                       /* the table of a problem that rotates ends before the longest request's last token */
   double score_std;                       /* standard deviation of scale * q.k, with the scale's sign; fixes the scale */
 } mlaf_case_spec;
 
@@ -33,6 +34,7 @@ typedef struct mlaf_testcase {
   mlaf_batch batch;
   uint16_t *q, *ckv, *kpe; /* kpe: NULL in a combined cache */
   size_t q_count, ckv_count, kpe_count; /* elements */
+  float *rope_table;       /* of a problem that rotates: an angle at random for each position and pair */
   int32_t *tables;         /* qo_indptr, kv_indptr, kv_indices, kv_last_page_lens, one behind the other */
   int64_t total_pages;     /* kv_indptr[batch] */
   int64_t max_kv_len;

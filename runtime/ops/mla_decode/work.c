@@ -5,14 +5,16 @@
 
 static mlaf_work work(const mlaf_problem *p, const int32_t *lengths) {
   const double rows = (double)p->q_len * p->heads, d = p->rank + p->rope;
+  double longest = 0; /* a table of cosines and sines is read once: requests share it */
   mlaf_work w = {0, 0, 0};
   for (int32_t b = 0; b < p->batch; b++) {
     const double tokens = lengths ? lengths[b] : p->ctx;
     const double seen = p->causal ? tokens - (fmin(p->q_len, tokens) - 1) / 2.0 : tokens; /* by a row on average */
     w.main_bytes += 2 * tokens * d;
     w.flops += 2 * rows * seen * (d + p->rank);
+    longest = fmax(longest, tokens);
   }
-  w.bytes = w.main_bytes + p->batch * rows * (2 * (d + p->rank) + 4);
+  w.bytes = w.main_bytes + p->batch * rows * (2 * (d + p->rank) + 4) + (p->rotate ? 4 * longest * p->rope : 0);
   return w;
 }
 

@@ -12,6 +12,10 @@ typedef struct template_combine_args template_combine_args;
 #include "../templates/mla_decode/lib/args.h"
 #undef mlaf_decode_args
 #undef mlaf_combine_args
+typedef struct rotate_args rotate_args;
+#define mlaf_decode_args rotate_args
+#include "../templates/mla_decode/lib/args_rotate.h"
+#undef mlaf_decode_args
 
 static void same_offsets(void **state) {
 #define SAME(kind, field)                                                                         \
@@ -42,6 +46,21 @@ static void same_offsets(void **state) {
   SAME(combine, rows);
   SAME(combine, splits);
   assert_int_equal(sizeof(mlaf_decode_args), sizeof(template_decode_args));
+#define SAME_ROTATED(ours, field)                                                      \
+  assert_int_equal(offsetof(mlaf_decode_args, ours), offsetof(rotate_args, field)); \
+  assert_int_equal(sizeof(((mlaf_decode_args *)0)->ours), sizeof(((rotate_args *)0)->field))
+  SAME_ROTATED(q, q);
+  SAME_ROTATED(part_lse, part_lse);
+  SAME_ROTATED(rotate.ckv_row_stride, ckv_row_stride);
+  SAME_ROTATED(rotate.kpe_row_stride, kpe_row_stride);
+  SAME_ROTATED(rotate.rope_table, rope_table);
+  SAME_ROTATED(rotate.total_q, total_q);
+  SAME_ROTATED(rotate.rope_rows, rope_rows);
+  SAME_ROTATED(num_pages, num_pages);
+  SAME_ROTATED(splits, splits);
+  SAME_ROTATED(scale_log2e, scale_log2e);
+  SAME_ROTATED(batch, batch);
+  assert_int_equal(sizeof(mlaf_decode_args), sizeof(rotate_args));
   assert_int_equal(sizeof(mlaf_combine_args), sizeof(template_combine_args));
 }
 

@@ -17,6 +17,7 @@ static mlaf_problem random_problem(mlaf_rng *r) {
   p.q_len = 1 + (int32_t)mlaf_rng_below(r, 8);
   p.causal = (int32_t)mlaf_rng_below(r, 2);
   p.dtype = (int32_t)mlaf_rng_below(r, MLAF_DTYPE_COUNT);
+  p.rotate = (int32_t)mlaf_rng_below(r, 3);
   p.page_size = 1 + (int32_t)mlaf_rng_below(r, 65536);
   p.batch = 1 + (int32_t)mlaf_rng_below(r, 65536);
   p.ctx = 1 + (int32_t)mlaf_rng_below(r, 16777216);
@@ -42,7 +43,7 @@ static void order_does_not_matter(void **state) {
   mlaf_rng r = {43};
   for (int i = 0; i < 2000; i++) {
     mlaf_problem p = random_problem(&r), q;
-    char words[9][24], text[400] = "mla_decode:";
+    char words[10][24], text[400] = "mla_decode:";
     mlaf_problem_check(&p, NULL, 0);
     int n = 0;
     snprintf(words[n++], 24, "h%d", p.heads);
@@ -51,6 +52,7 @@ static void order_does_not_matter(void **state) {
     snprintf(words[n++], 24, "q%d", p.q_len);
     if (p.causal) snprintf(words[n++], 24, "causal");
     snprintf(words[n++], 24, "%s", p.dtype ? "f16" : "bf16");
+    if (p.rotate) snprintf(words[n++], 24, "%s", p.rotate == MLAF_ROTATE_PAIRS ? "rope_pairs" : "rope_halves");
     snprintf(words[n++], 24, "page%d", p.page_size);
     snprintf(words[n++], 24, "b%d", p.batch);
     snprintf(words[n++], 24, "s%d", p.ctx);
@@ -166,14 +168,46 @@ static void typed_face(void **state) {
   mlaf_point at;
   assert_int_equal(mlaf_problem_parse("mla_decode:h16", &p, NULL, 0), MLAF_OK);
   assert_memory_equal(&p, &usual, sizeof p);
-  p = (mlaf_problem){sizeof p, .heads = 1, .rank = 2, .rope = 3, .q_len = 4, .causal = 5, .dtype = 6, .page_size = 7, .batch = 8,
-                     .ctx = 9};
+  p = (mlaf_problem){sizeof p, .heads = 1, .rank = 2, .rope = 3, .q_len = 4, .causal = 5, .dtype = 6, .rotate = 7, .page_size = 8,
+                     .batch = 9, .ctx = 10};
   mlaf_problem_point(&p, &at);
   for (int i = 0; i < MLA_DECODE_FIELDS; i++) assert_int_equal(at.v[i], i + 1);
   assert_string_equal(at.op->fields[MLA_DECODE_PAGE_SIZE].name, "page_size");
   assert_int_equal(at.v[MLA_DECODE_PAGE_SIZE], p.page_size);
   usual = mlaf_problem_of(&at);
   assert_memory_equal(&p, &usual, sizeof p);
+}
+
+/* A caller of an earlier header, whose struct ended before `rotate`: what lies behind it is neither read nor written. */
+static void older_callers(void **state) {
+  struct {
+    mlaf_problem p;
+  } old = {MLAF_PROBLEM_INIT};
+  char text[MLAF_PROBLEM_TEXT_MAX], why[200] = "";
+  mlaf_problem whole;
+  old.p.struct_size = offsetof(mlaf_problem, rotate);
+  old.p.rotate = 77;
+  assert_int_equal(mlaf_problem_check(&old.p, why, sizeof why), MLAF_OK);
+  assert_int_equal(old.p.rotate, 77);
+  assert_int_equal(mlaf_problem_print(&old.p, text, sizeof text), MLAF_OK);
+  assert_string_equal(text, "mla_decode:h16,r512,p64,q1,bf16,page64,b1,s1024");
+  assert_int_equal(mlaf_problem_take(&old.p, &whole, why, sizeof why), MLAF_OK);
+  assert_int_equal(whole.rotate, MLAF_ROTATE_NONE);
+  old.p.struct_size--;
+  assert_int_equal(mlaf_problem_check(&old.p, why, sizeof why), MLAF_E_PROBLEM);
+}
+
+/* Which columns turn together is one word; where there are none it says nothing. */
+static void rotation_on_read(void **state) {
+  mlaf_problem p;
+  char text[MLAF_PROBLEM_TEXT_MAX], why[200] = "";
+  assert_int_equal(mlaf_problem_parse("mla_decode:h16,rope_halves,f16", &p, NULL, 0), MLAF_OK);
+  assert_int_equal(p.rotate, MLAF_ROTATE_HALVES);
+  mlaf_problem_print(&p, text, sizeof text);
+  assert_string_equal(text, "mla_decode:h16,r512,p64,q1,f16,rope_halves,page64,b1,s1024");
+  assert_int_equal(mlaf_problem_parse("mla_decode:h16,p0,rope_pairs", &p, NULL, 0), MLAF_OK);
+  assert_int_equal(p.rotate, MLAF_ROTATE_NONE);
+  assert_int_equal(mlaf_problem_parse("mla_decode:h16,rope_pairs,rope_halves", &p, why, sizeof why), MLAF_E_PROBLEM);
 }
 
 static void families(void **state) {
@@ -209,7 +243,7 @@ static void bad_structs(void **state) {
   /* A newer caller's longer struct is fine while what we do not know is zero. */
   struct {
     mlaf_problem p;
-    int64_t later;
+    int32_t later; /* no padding before it */
   } newer = {MLAF_PROBLEM_INIT, 0};
   newer.p.struct_size = sizeof newer;
   assert_int_equal(mlaf_problem_check(&newer.p, why, sizeof why), MLAF_OK);
@@ -241,10 +275,11 @@ static void models(void **state) {
   assert_null(mlaf_model_find("gpt-2"));
   assert_null(mlaf_model_find(NULL));
   const mlaf_model *m = mlaf_model_find("minicpm3-4b");
-  assert_true(m && m->heads == 40 && m->rank == 256 && m->rope == 32 && !m->unverified[0]);
+  assert_true(m && m->heads == 40 && m->rank == 256 && m->rope == 32);
+  assert_string_equal(m->unverified, "rope_base");
   m = mlaf_model_find("mistral-large-3");
   assert_true(m && m->heads == 128);
-  assert_string_equal(m->unverified, "heads");
+  assert_non_null(strstr(m->unverified, "heads"));
 }
 
 /* The 16-bit conversions against the definition, for all values and all roundings. */
@@ -281,7 +316,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(round_trip),         cmocka_unit_test(order_does_not_matter), cmocka_unit_test(canonical_form),
       cmocka_unit_test(bad_strings),        cmocka_unit_test(bad_structs),           cmocka_unit_test(models),
-      cmocka_unit_test(limits),             cmocka_unit_test(typed_face),            cmocka_unit_test(families),
+      cmocka_unit_test(limits),             cmocka_unit_test(typed_face),       cmocka_unit_test(older_callers),
+      cmocka_unit_test(rotation_on_read),   cmocka_unit_test(families),
       cmocka_unit_test(sixteen_bit_floats),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

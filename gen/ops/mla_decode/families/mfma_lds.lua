@@ -20,6 +20,7 @@ return {
     waves = { 1, 2, 3, 4, 5, 6, 8 },
   },
   rules = {
+    shape.plain_rule,
     shape.schedule_rule,
     function(p)
       if p.rank % 128 ~= 0 then return ("rank %d is not a multiple of 128"):format(p.rank) end

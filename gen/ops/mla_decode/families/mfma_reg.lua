@@ -21,6 +21,7 @@ return {
     waves = { 1, 2, 4, 8 },             -- waves per workgroup, each with its own tokens
   },
   rules = {
+    shape.plain_rule,
     shape.schedule_rule,
     function(p, v)
       if v.psplit == 2 and p.dtype ~= "bf16" then return "psplit 2 recovers bf16 rounding: no use for " .. p.dtype end

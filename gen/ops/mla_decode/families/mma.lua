@@ -19,6 +19,7 @@ return {
     tile = { 16, 32, 64 },    -- tokens
   },
   rules = {
+    shape.plain_rule,
     function(_, v)
       if v.tile % (8 * v.cols) ~= 0 then return ("%d tokens do not go to %d warps by eights"):format(v.tile, v.cols) end
       if v.tile % (v.cols * v.teams) ~= 0 then

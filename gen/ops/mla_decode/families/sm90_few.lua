@@ -38,6 +38,7 @@ local function nanoseconds(p, v, arch, slots)
 end
 
 return {
+  registers = registers,
   template = "mla_decode/sm90_few",
   arch = { hopper = true },
   problem = shape.DECODE_FIELDS,
@@ -51,6 +52,7 @@ return {
     wgs = { 1, 2 },                     -- math warpgroups, taking turns on tiles
   },
   rules = {
+    shape.plain_rule,
     hopper.schedule_rule,
     function(p)
       if p.rank % 64 ~= 0 then return ("rank %d is not a multiple of 64"):format(p.rank) end

@@ -61,6 +61,7 @@ return {
     schedule = { "fitted", "splits", "turns" },
   },
   rules = {
+    shape.plain_rule,
     hopper.schedule_rule,
     rows_rule,
     hopper.page_rule,

@@ -1,5 +1,6 @@
 -- Many rows on Hopper for pages of any size: sm90_many, single blocks, with loaders that copy rows one by one. Fields:
 -- gen/ops.lua.
+local shape = require("ops/mla_decode/shape")
 local hopper = require("ops/mla_decode/hopper")
 local partials = require("ops/mla_decode/partials")
 local sm90_many = require("ops/mla_decode/families/sm90_many")
@@ -13,7 +14,7 @@ return {
   combine = partials.merge("sm90_many_gather"),
   params = { schedule = { "fitted", "splits" } }, -- turns: its loaders have too few registers
   fixed = { cluster = 1 }, -- nothing to multicast
-  rules = { hopper.schedule_rule, sm90_many.rows_rule, hopper.scattered_rule },
+  rules = { shape.plain_rule, hopper.schedule_rule, sm90_many.rows_rule, hopper.scattered_rule },
   cost = function(p, v, arch)
     local plan = hop_plan.make(p.rank, p.rope, true)
     if plan.refused then return { refused = plan.refused } end

@@ -60,6 +60,7 @@ return {
     schedule = hopper.SCHEDULES,
   },
   rules = {
+    shape.plain_rule,
     hopper.schedule_rule,
     rows_rule,
     hopper.page_rule,

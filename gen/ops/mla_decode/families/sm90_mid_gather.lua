@@ -1,5 +1,6 @@
 -- Transposed decode with roles on Hopper for pages of any size: sm90_mid with loaders that copy rows one by one. Fields:
 -- gen/ops.lua.
+local shape = require("ops/mla_decode/shape")
 local hopper = require("ops/mla_decode/hopper")
 local partials = require("ops/mla_decode/partials")
 local sm90_mid = require("ops/mla_decode/families/sm90_mid")
@@ -11,6 +12,6 @@ return {
   problem = sm90_mid.problem,
   combine = partials.merge("sm90_mid_gather"),
   params = sm90_mid.params,
-  rules = { hopper.schedule_rule, sm90_mid.rows_rule, hopper.scattered_rule, sm90_mid.groups_rule },
+  rules = { shape.plain_rule, hopper.schedule_rule, sm90_mid.rows_rule, hopper.scattered_rule, sm90_mid.groups_rule },
   cost = function(p, v, arch) return sm90_mid.cost_of(p, v, arch, "sm90_mid_gather", true, hopper.SCATTERED) end,
 }

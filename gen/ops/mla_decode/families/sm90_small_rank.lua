@@ -34,6 +34,7 @@ return {
     schedule = hopper.SCHEDULES,
   },
   rules = {
+    shape.plain_rule,
     hopper.schedule_rule,
     function(p)
       if p.rank ~= 128 and p.rank ~= 192 and p.rank ~= 256 then return ("rank %d is not 128, 192 or 256"):format(p.rank) end

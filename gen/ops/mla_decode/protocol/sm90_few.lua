@@ -12,15 +12,16 @@ local sm90_few = {}
 function sm90_few.of(plan, v)
   local values = plan.boxes - (v.rope > 0 and 1 or 0)
   return { boxes = plan.boxes, ring = plan.ring, places = plan.places, ordered = plan.ordered, rope = v.rope, wgs = v.wgs,
-    schedule = v.schedule, cluster = math.min(v.cluster, 2), load = v.load, rounds = 64 * values > plan.strip and 2 or 1,
-    raises = 0, warps = 2 }
+    schedule = v.schedule, cluster = math.min(v.cluster, 2), load = v.load, rotate = v.rotate,
+    rounds = 64 * values > plan.strip and 2 or 1, raises = 0, warps = 2 }
 end
 
 local PRODUCERS = { tma = { "0", "1", "2", "3" }, gather = { "0", "1", "3" } } -- gather: 0 and 1 stand for the equal warps 0 to 2
 
 -- ---- A block ------------------------------------------------------------------------------------------------------------
 -- v: boxes, ring, rope (0: none), wgs, places, schedule, cluster, load, ordered; rounds: trips of O through Q's place; raises: a
--- maximum rises at each so manieth tile (0: never); warps: that stand for a warpgroup's four. sm90_few.of() fills it in.
+-- maximum rises at each so manieth tile (0: never); rotate: the rope box is rotated before it is multiplied; warps: that stand
+-- for a warpgroup's four. sm90_few.of() fills it in.
 local function block(m, v, id, ranges, cluster, whole)
   local x = { v = v, id = id, ranges = ranges, cluster = cluster, producers = PRODUCERS[v.load], math = {}, by_group = {} }
   local n_math = v.wgs * v.warps
@@ -134,6 +135,10 @@ local function scores(x, a, k, first, group, tell)
     a:wait(x.full[s], n, "scores()")
     if tell and i == first + x.v.boxes - 1 then a:pass(x.order[1 - group], "scores(), tiles in order") end
     read_box(x, a, i, "scores()")
+    if x.v.rotate and i == first + x.v.boxes - 1 then -- in place, by all warps, each of all boxes' rows
+      a:sync(x.group[group], "scores(), rotated")
+      read_box(x, a, i, "scores()")
+    end
   end
   a:read(x.q[k % x.v.places], k, "scores()")
 end

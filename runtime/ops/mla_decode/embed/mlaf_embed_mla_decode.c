@@ -4,6 +4,7 @@
  * mlaforge's runtime/ops/mla_decode/launch.h, the launches those of prepare.c there. */
 #include "mlaf_embed_mla_decode.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include "mlaf_embed_inside.h"
@@ -13,7 +14,10 @@ typedef struct decode_args {
   const int32_t *qo_indptr, *kv_indptr, *kv_indices, *kv_last_page_lens;
   void *o;
   float *lse, *part_o, *part_lse;
-  int64_t ckv_row_stride, kpe_row_stride, total_q;
+  union {
+    struct { int64_t ckv_row_stride, kpe_row_stride, total_q; };
+    struct { uint32_t ckv_row_stride, kpe_row_stride; const float *rope_table; int32_t total_q, rope_rows; } rotate;
+  };
   int32_t num_pages, splits;
   float scale_log2e;
   int32_t batch;
@@ -27,17 +31,26 @@ typedef struct combine_args {
 enum { BATCH_MAX = 65536 }; /* as the library has it */
 typedef struct block { _Alignas(64) decode_args a; unsigned char maps[8][128]; } block; /* a kernel's parameters */
 _Static_assert(sizeof(decode_args) == 128 && sizeof(combine_args) == 48, "not the kernels' layout");
+_Static_assert(offsetof(decode_args, rotate.rope_table) == 96 && offsetof(decode_args, rotate.rope_rows) == 108 &&
+               offsetof(decode_args, num_pages) == 112, "not the kernels' layout of templates/mla_decode/lib/args_rotate.h");
 _Static_assert(sizeof(mlaf_embed_decode_problem) <= MLAF_EMBED_FIELDS * sizeof(int32_t), "more fields than a row has");
 enum { FIT_BYTES = 16384, FIT_PARTS = 4095, FIT_THREADS = 1024 }; /* launch.h's MLAF_FIT_... */
 
-static mlaf_embed_decode_problem problem_of(const int32_t *values) {
+/* A row's values are in the order of problem strings; a member that came later stands last in the struct. */
+static const size_t members[] = {
+#define AT(member) offsetof(mlaf_embed_decode_problem, member)
+    AT(heads), AT(rank), AT(rope), AT(q_len), AT(causal), AT(dtype), AT(rotate), AT(page_size), AT(batch), AT(ctx)};
+enum { MEMBERS = sizeof members / sizeof *members };
+_Static_assert(MEMBERS * sizeof(int32_t) == sizeof(mlaf_embed_decode_problem), "a member is no value");
+
+mlaf_embed_decode_problem mlaf_embed_decode_problem_of(const int32_t *values) {
   mlaf_embed_decode_problem p;
-  memcpy(&p, values, sizeof p);
+  for (int i = 0; i < MEMBERS; i++) memcpy((char *)&p + members[i], &values[i], sizeof *values);
   return p;
 }
 
 /* A plan's shape, and the sizes it was tuned for. */
-static mlaf_embed_decode_problem tuned(const mlaf_embed_plan *x) { return problem_of(x->row->values); }
+static mlaf_embed_decode_problem tuned(const mlaf_embed_plan *x) { return mlaf_embed_decode_problem_of(x->row->values); }
 
 static int fits(const mlaf_embed_kernel *k) { return (k->flags & EMBED_FITS) != 0; }
 
@@ -48,7 +61,7 @@ static int64_t time_of(int64_t n, int64_t wgs, int64_t slots, int64_t rounds) {
   return groups(wgs * n, slots) * (groups(rounds, n) + 4) + (n > 1 ? 4 : 0);
 }
 static int32_t fit(const int32_t *asked, const mlaf_embed_kernel *k, int32_t knob) {
-  const mlaf_embed_decode_problem problem = problem_of(asked), *const p = &problem;
+  const mlaf_embed_decode_problem problem = mlaf_embed_decode_problem_of(asked), *const p = &problem;
   if (!k->step || !k->slots) return knob;
   const int64_t rounds = groups(p->ctx, k->step), wgs = p->batch * groups((int64_t)p->heads * p->q_len, k->rows_per_wg);
   const int64_t slots = k->slots, had = knob < rounds ? knob : rounds;
@@ -60,14 +73,16 @@ static int32_t fit(const int32_t *asked, const mlaf_embed_kernel *k, int32_t kno
 
 /* What was tuned for one request leaves a device empty that several could fill. */
 static int stands_back(const int32_t *asked, const int32_t *had) {
-  return problem_of(asked).batch > 1 && problem_of(had).batch == 1;
+  return mlaf_embed_decode_problem_of(asked).batch > 1 && mlaf_embed_decode_problem_of(had).batch == 1;
 }
 
 static const mlaf_embed_rules rules = {"mla_decode", fits, stands_back, fit, 1};
 
 mlaf_embed_status mlaf_embed_decode_plan(mlaf_embed *e, const mlaf_embed_decode_problem *p, const mlaf_embed_plan **out,
                                          char *why, size_t size) {
-  return mlaf_embed_plan_for(e, &rules, (const int32_t *)p, out, why, size);
+  int32_t values[MEMBERS];
+  for (int i = 0; p && i < MEMBERS; i++) memcpy(&values[i], (const char *)p + members[i], sizeof *values);
+  return mlaf_embed_plan_for(e, &rules, p ? values : NULL, out, why, size);
 }
 
 /* Blocks along x: the row groups, in whole clusters. */
@@ -160,6 +175,8 @@ static const char *fault(const mlaf_embed_plan *x, const mlaf_embed_decode_args 
   if (d->ckv_row_stride < needed || d->kpe_row_stride < tuned(x).rope || (d->ckv_row_stride | d->kpe_row_stride) % 8 ||
       d->ckv_row_stride > 1 << 27 || d->kpe_row_stride > 1 << 27)
     return "a row stride is too small, above 2^27 or no multiple of 8";
+  if (!tuned(x).rotate != !a->rope_table || (a->rope_table && ((uintptr_t)a->rope_table % 16 || a->rope_rows < 1)))
+    return "rope_table is not what the problem wants: 16-byte aligned with 1 row or more where it rotates, else NULL";
   if (needed_space && (!a->workspace || (uintptr_t)a->workspace % 256 || a->workspace_size < needed_space))
     return "workspace is NULL, not 256-byte aligned or smaller than mlaf_embed_decode_workspace says";
   return NULL;
@@ -191,6 +208,14 @@ mlaf_embed_status mlaf_embed_decode_execute(const mlaf_embed_plan *x, const mlaf
   if ((code = mlaf_embed_enter(x->owner, &previous)))
     return mlaf_embed_fail(why, size, MLAF_EMBED_DRIVER, "the device cannot be made current: driver error %d", code);
   code = encode_maps(x, &b);
+  decode_args plain = b.a; /* what a combine kernel takes */
+  if (r.rotate) {
+    b.a.rotate.ckv_row_stride = (uint32_t)plain.ckv_row_stride;
+    b.a.rotate.kpe_row_stride = (uint32_t)plain.kpe_row_stride;
+    b.a.rotate.rope_table = a->rope_table;
+    b.a.rotate.total_q = (int32_t)a->total_q;
+    b.a.rotate.rope_rows = a->rope_rows;
+  }
   if (!code)
     code = mlaf_embed_launch(x->owner, x->kernels[0], x->functions[0],
                   (uint32_t[]){blocks_x(x), (uint32_t)x->knob, blocks_z(x, (uint32_t)a->batch)}, &b,
@@ -198,8 +223,8 @@ mlaf_embed_status mlaf_embed_decode_execute(const mlaf_embed_plan *x, const mlaf
   const int whole = fits(x->kernels[0]); /* its combine kernel takes the decode kernel's arguments */
   if (!code && x->kernels[1])
     code = mlaf_embed_launch(x->owner, x->kernels[1], x->functions[1], (uint32_t[]){combine_blocks(x, rows), 1, 1},
-                             whole ? (void *)&b.a : (void *)&c,
-                             whole ? sizeof b.a : sizeof c, stream);
+                             whole ? (void *)&plain : (void *)&c,
+                             whole ? sizeof plain : sizeof c, stream);
   mlaf_embed_leave(x->owner, previous);
   return code ? mlaf_embed_fail(why, size, MLAF_EMBED_DRIVER, "the launch failed: driver error %d", code) : MLAF_EMBED_OK;
 }

@@ -25,6 +25,8 @@ typedef struct mlaf_embed_decode_problem {
   int32_t page_size; /* tokens of a page (1..65536) */
   int32_t batch;     /* requests of a launch (1..65536) */
   int32_t ctx;       /* cached tokens of a request, as tuned for (1..16777216) */
+  int32_t rotate;    /* keys are rotated as they are read, the cache's are not: columns 2i and 2i+1, or i and i + P/2
+                        (0: not, 1: rope_pairs, 2: rope_halves) */
   /* </problem> */
 } mlaf_embed_decode_problem;
 
@@ -48,6 +50,8 @@ typedef struct mlaf_embed_decode_args {
                                      * what a launch with tables that contradict themselves left (docs/lab/kernels-hopper.md) */
   size_t workspace_size;
   float scale;                      /* softmax scale, e.g. 1/sqrt(qk_nope + rope) */
+  int32_t rope_rows;                /* of problems that rotate the keys they read (rotate is not 0): positions of rope_table */
+  const float *rope_table;          /* [rope_rows, P] dense, 16-byte aligned: P/2 cosines, then P/2 sines; a key behind it: NaN */
 } mlaf_embed_decode_args;
 
 /* The plan of the nearest shape; loads its kernels at first use, so not inside a graph capture. */
@@ -80,6 +84,9 @@ size_t mlaf_embed_decode_tables_size(int32_t batch, int32_t width);
 mlaf_embed_status mlaf_embed_decode_tables_make(const mlaf_embed_plan *plan, const mlaf_embed_decode_tables *tables, void *memory,
                                                 size_t memory_size, mlaf_embed_decode_args *args, void *stream, char *why,
                                                 size_t why_size);
+
+/* For the loader's own files: the problem of a row's values. */
+mlaf_embed_decode_problem mlaf_embed_decode_problem_of(const int32_t *values);
 
 #ifdef __cplusplus
 }

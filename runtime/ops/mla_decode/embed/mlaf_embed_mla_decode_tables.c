@@ -2,7 +2,6 @@
 /* Copyright (c) 2026 the mlaforge authors; LICENSE.mlaforge has the terms. */
 /* Block tables, made on the device into the page lists that decode kernels read. As mlaforge's
  * runtime/ops/mla_decode/block_tables.c; tests/embed/test_tables.c compares the two. */
-#include <string.h>
 
 #include "mlaf_embed_inside.h"
 #include "mlaf_embed_mla_decode.h"
@@ -18,9 +17,7 @@ _Static_assert(sizeof(tables_args) == 128, "not the kernel's layout");
 static int64_t groups(int64_t rows, int64_t each) { return (rows + each - 1) / each; }
 
 static mlaf_embed_decode_problem problem_of(const mlaf_embed_plan *x) {
-  mlaf_embed_decode_problem p;
-  memcpy(&p, x->row->values, sizeof p);
-  return p;
+  return mlaf_embed_decode_problem_of(x->row->values);
 }
 
 enum { TABLES_CHUNK = 1024, TABLES_MOST_WAVES = 4096, TABLES_MOST_CHUNKS = 64 };

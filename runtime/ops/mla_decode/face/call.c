@@ -2,6 +2,7 @@
 #include "mlaforge/call.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -10,6 +11,8 @@
 #include "ops/mla_decode/face/face.h"
 
 enum { WORKSPACE_ALIGN = 256 };
+/* The first version ended before rope_table, and had no `rotate`. */
+#define CALL_FIRST offsetof(mlaf_call, rope_table)
 
 static const struct {
   const char *name;
@@ -238,17 +241,32 @@ static int64_t mean_of_table(const reading *r) {
   return wide < held ? wide : held;
 }
 
+/* Whether a table is wanted and not there, or the other way round, is said with the launch. */
+static mlaf_status read_angles(reading *r) {
+  const mlaf_view *t = &r->c->rope_table;
+  const int32_t rope = r->problem.rope;
+  r->problem.rotate = r->c->rotate;
+  if (r->c->struct_size == CALL_FIRST || !t->dims) return MLAF_OK;
+  mlaf_status st = check_view(r, "rope_table", t, 2, MLAF_VIEW_F32);
+  if (!st && (!is_dense(t) || t->shape[1] != rope))
+    return bad_layout(r, "rope_table", t, "must be [positions, rope dim], contiguous");
+  r->args.rope_table = t->data;
+  r->args.rope_rows = (int32_t)t->shape[0];
+  return st;
+}
+
 static mlaf_status read_call(reading *r) {
   const mlaf_call *c = r->c;
   const bool table = c->block_table.dims || c->seq_lens.dims;
-  if (c->struct_size != sizeof *c || c->reserved)
-    return mlaf_fail(r->err, MLAF_E_ARG, "mlaf_call: struct_size is %u, must be %zu, reserved is %d (0): start from "
-                     "MLAF_CALL_INIT", c->struct_size, sizeof *c, c->reserved);
+  if (c->struct_size != sizeof *c && (c->struct_size != CALL_FIRST || c->rotate))
+    return mlaf_fail(r->err, MLAF_E_ARG, "mlaf_call: struct_size is %u, must be %zu: start from MLAF_CALL_INIT", c->struct_size,
+                     sizeof *c);
   if (c->plan && c->plan->struct_size == sizeof r->plan) r->plan = *c->plan;
   else if (c->plan)
     return mlaf_fail(r->err, MLAF_E_ARG, "mlaf_call: plan's struct_size is %u, must be %zu", c->plan->struct_size,
                      sizeof r->plan);
   mlaf_status st = read_tensors(r, table ? 4 : 3);
+  if (!st) st = read_angles(r);
   if (!st) st = table ? read_block_table(r) : read_lists(r);
   if (st) return st;
   const int64_t mean = c->mean_kv_len > 0 ? c->mean_kv_len : table ? mean_of_table(r) : mean_of_lists(r);

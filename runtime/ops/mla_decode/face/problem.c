@@ -1,18 +1,23 @@
 /* Problems as callers write them. */
 #include "ops/mla_decode/problem.h"
 
+#include <string.h>
+
 mlaf_status mlaf_problem_check(mlaf_problem *p, char *why, size_t why_size) {
   if (!p) return MLAF_E_ARG;
+  mlaf_problem checked;
   const uint32_t size = p->struct_size;
-  mlaf_status st = mlaf_problem_take(p, p, why, why_size);
-  p->struct_size = size; /* the caller's struct may be longer than ours */
-  return st;
+  mlaf_status st = mlaf_problem_take(p, &checked, why, why_size);
+  if (st) return st;
+  memcpy(p, &checked, size < sizeof checked ? size : sizeof checked);
+  p->struct_size = size; /* the caller's struct may be longer than ours, or shorter */
+  return MLAF_OK;
 }
 
 mlaf_status mlaf_problem_print(const mlaf_problem *p, char *out, size_t out_size) {
   mlaf_point at;
   if (!p) return MLAF_E_ARG;
-  mlaf_problem_point(p, &at);
+  mlaf_problem_of_caller(p, &at);
   return mlaf_point_print(&at, out, out_size);
 }
 

@@ -1,14 +1,14 @@
 // Generated from templates/mla_decode/combine_wave.hip.in by mlaforge. Do not edit: change the template.
 // template_hash: (not part of a golden)
 // target: gfx942
-// symbol: mlaf_mla_decode_combine_wave_b2a8ff5c
+// symbol: mlaf_mla_decode_combine_wave_699f0fe3
 // parameters:
 //   dtype = bf16
 //   fitted = 0
 //   rank = 96
 //   rows = 8
-//   team = 2
-// regenerate: lua5.4 gen/cli.lua render mla_decode/combine_wave target=gfx942 dtype=bf16 fitted=0 rank=96 rows=8 team=2
+//   team = 1
+// regenerate: lua5.4 gen/cli.lua render mla_decode/combine_wave target=gfx942 dtype=bf16 fitted=0 rank=96 rows=8 team=1
 // Merges the KV splits of split-KV attention: O = sum_s w_s O_s / sum_s w_s with w_s = 2^(LSE_s - max LSE), all in fp32.
 //
 // A team of `team` waves owns one row (token, head); a workgroup holds `rows` teams. A row has `splits` partial results:
@@ -35,7 +35,7 @@
 // [templates/lib/number.h]
 // [templates/mla_decode/lib/args.h]
 
-constexpr int R = 96, ROWS = 8, TEAM = 2, VECTORS = 1, DEPTH = 16;
+constexpr int R = 96, ROWS = 8, TEAM = 1, VECTORS = 1, DEPTH = 16;
 
 
 MLAF_DEV float max_over_wave(float x, int lane) {
@@ -57,7 +57,7 @@ struct sources {
   int count;
 };
 
-#if 1
+#if 0
 typedef float part_rows[R]; // of each wave
 static __shared__ __attribute__((aligned(16))) part_rows parts[ROWS * TEAM];
 #endif
@@ -111,7 +111,7 @@ MLAF_DEV void merge_row(const mlaf_combine_args& a, const sources& from, i64 row
   }
   sum = sum_over_wave(sum, lane);
 
-#if 1
+#if 0
   if (Team > 1) {
 #pragma unroll
     for (int i = 0; i < VECTORS; i++)
@@ -138,8 +138,8 @@ MLAF_DEV void merge_row(const mlaf_combine_args& a, const sources& from, i64 row
 }
 
 
-extern "C" __global__ __attribute__((amdgpu_flat_work_group_size(1024, 1024))) void
-mlaf_mla_decode_combine_wave_b2a8ff5c(mlaf_combine_args p) {
+extern "C" __global__ __attribute__((amdgpu_flat_work_group_size(512, 512))) void
+mlaf_mla_decode_combine_wave_699f0fe3(mlaf_combine_args p) {
   const int lane = thread_id() & 63, wave = uniform(thread_id() >> 6);
   const i64 row = (i64)group_x() * ROWS + wave / TEAM;
   const bool exists = row < p.rows; // a team without a row still meets the others at the barrier

@@ -1,7 +1,7 @@
 // Generated from templates/mla_decode/mfma_lds.hip.in by mlaforge. Do not edit: change the template.
 // template_hash: (not part of a golden)
 // target: gfx942
-// symbol: mlaf_mla_decode_mfma_lds_a66a423c
+// symbol: mlaf_mla_decode_mfma_lds_ac56fb60
 // parameters:
 //   blocks = 1
 //   causal = 0
@@ -14,10 +14,10 @@
 //   rank = 256
 //   rescale = always
 //   rope = 64
-//   schedule = splits
+//   schedule = fitted
 //   stages = 3
 //   waves = 6
-// regenerate: lua5.4 gen/cli.lua render mla_decode/mfma_lds target=gfx942 blocks=1 causal=0 dtype=bf16 heads=96 load=dma order=ahead page_size=48 q_len=1 rank=256 rescale=always rope=64 schedule=splits stages=3 waves=6
+// regenerate: lua5.4 gen/cli.lua render mla_decode/mfma_lds target=gfx942 blocks=1 causal=0 dtype=bf16 heads=96 load=dma order=ahead page_size=48 q_len=1 rank=256 rescale=always rope=64 schedule=fitted stages=3 waves=6
 // MLA decode for many heads: a tile of KV in LDS, shared by all waves of a workgroup, serves K and V; MFMA throughput
 // binds.
 //
@@ -75,6 +75,19 @@
 // [templates/mla_decode/lib/args.h]
 // [templates/mla_decode/lib/grid.h]
 // [templates/mla_decode/lib/paging.h]
+#define FIT_FIXED 64
+#define FIT_CUT 236
+#define FIT_PACE 75
+#define FIT_LEAST 192
+// What this kernel wants of its launch, for the runtime to read from the code object: runtime/device/kernel_launch.h says what
+// each field means. The includer hands over `launch`: flags, and per_cu (workgroups that a compute unit holds at once; 0: one).
+struct mlaf_kernel_launch {
+  u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
+};
+static_assert(sizeof(mlaf_kernel_launch) == 176, "differs from runtime/device/kernel_launch.h");
+extern "C" __device__ __attribute__((used)) const mlaf_kernel_launch mlaf_mla_decode_mfma_lds_ac56fb60_launch = {
+    0x314b4c4du, sizeof(mlaf_kernel_launch), 0, {0, 0, 0}, 8, 0, 1, {0, 0}, 0, {}};
+// [templates/mla_decode/lib/fit_wave.h]
 
 constexpr int H = 96, Q_LEN = 1, R = 256, ROPE = 64, PAGE = 48;
 constexpr bool CAUSAL = 0, LAZY = false;
@@ -88,6 +101,12 @@ MLAF_DEV int lane_again() {
   int x;
   asm volatile("v_mbcnt_lo_u32_b32 %0, -1, 0\nv_mbcnt_hi_u32_b32 %0, -1, %0" : "=v"(x));
   return x;
+}
+
+// x < 2^31, whose upper half nobody knows to be 0: that 0 would be made in front of the loop over pieces, and live through it.
+MLAF_DEV u64 wide(u32 x) {
+  asm volatile("" : "+v"(x));
+  return (u64)(i64)(int)x;
 }
 
 // What a workgroup of a decode kernel works on: a split of one request, or, where the schedule is fitted
@@ -116,15 +135,68 @@ MLAF_DEV bool read_request(const mlaf_decode_args& a, int request, int first_row
   return x.rows > 0;
 }
 
-MLAF_DEV bool only_piece(const mlaf_decode_args& a, piece& x) {
-  const work mine = my_work<(Q_LEN * H + ROWS - 1) / ROWS>(a.splits, a.batch);
-  if (!read_request(a, mine.request, mine.rows * ROWS, x)) return false;
-  split_range(x.tokens, STEP, a.splits, mine.split, x.begin, x.end);
-  x.begin = uniform(x.begin); // the division went through vector registers
-  x.end = uniform(x.end);
-  x.final = a.splits == 1;
-  x.part = (i64)mine.split * a.total_q * H;
-  return true;
+// Little, since it lives through the loops: what follows from it is computed anew for each piece.
+struct walk {
+  int next; // request; -1: none is left
+  u32 mine; // the split of a request, or where the batch is cut the part; CUT; group of rows << 16
+};
+enum { WALK_CUT = 0x8000 };
+
+MLAF_DEV i64 total_of(const mlaf_decode_args& a) { return fit_start(constants(a.kv_indptr)[a.batch], a.batch, PAGE); }
+
+MLAF_DEV walk begin_walk(const mlaf_decode_args& a, int lane) {
+  const int splits = fit_splits(a.splits), slots = fit_slots(a.splits), requests = fit_requests(splits, slots, a.batch);
+  const work mine = my_work<(Q_LEN * H + ROWS - 1) / ROWS>(splits, requests);
+  const u32 rows = (u32)uniform(mine.rows) << 16;
+  const MLAF_GLOBAL int* const table = (const MLAF_GLOBAL int*)(u64)a.kv_indptr;
+  const i64 total = total_of(a);
+  const int parts = fit_parts(splits, slots, a.batch, total), id = uniform(mine.request * splits + mine.split);
+  bool cut = a.batch > FIT_REQUESTS;
+  if (!cut) {
+    const float weight = fit_weight(splits, slots, parts, a.batch), limit = fit_limit(total, parts);
+    for (int i = lane; i < a.batch; i += 64) cut |= fit_is_long(table[i + 1] - table[i], PAGE, weight, limit);
+    cut = any_lane(cut);
+  }
+  if (thread_id() == 0 && id == 0 && rows == 0) fit_tell(a.part_o, cut ? parts : 0);
+  if (!cut) return {mine.request < a.batch ? uniform(mine.request) : -1, rows | (u32)uniform(mine.split)};
+  if (id >= parts) return {-1, 0};
+  const i64 lo = fit_width(total, parts) * id;
+  const int first = fit_find(a.batch, lane, [&](int i) { return fit_start(table[i], i, PAGE) <= lo; });
+  return {uniform(first), rows | WALK_CUT | (u32)id};
+}
+
+// The next piece of this workgroup.
+MLAF_DEV bool next_piece(walk& w, piece& x) {
+  const mlaf_decode_args a = arguments_again();
+  const int splits = fit_splits(a.splits), id = (int)(w.mine & 0x7fff), first_row = (int)(w.mine >> 16) * ROWS;
+  i64 width = 0;
+  if (w.mine & WALK_CUT) {
+    const i64 total = total_of(a);
+    width = fit_width(total, fit_parts(splits, fit_slots(a.splits), a.batch, total));
+  }
+  const i64 lo = (i64)uniform((u64)(width * id)), hi = (i64)uniform((u64)(lo + width));
+  while (w.next >= 0) {
+    const int request = w.next;
+    const bool here = read_request(a, request, first_row, x);
+    if (!(w.mine & WALK_CUT)) {
+      w.next = -1;
+      split_range(x.tokens, STEP, splits, id, x.begin, x.end);
+      x.begin = uniform(x.begin); // the division went through vector registers
+      x.end = uniform(x.end);
+      x.final = splits == 1;
+      x.part = (i64)id * a.total_q * H;
+      return here;
+    }
+    const i64 start = fit_start(x.first_page, request, PAGE);
+    const bool some = fit_piece(lo, hi, start, x.tokens, &x.begin, &x.end);
+    w.next = request + 1 < a.batch && fit_start(constants(a.kv_indptr)[request + 1], request + 1, PAGE) < hi ? request + 1 : -1;
+    if (!here || !some) continue;
+    const int slot = fit_slot(id, x.begin, x.end, x.tokens);
+    x.final = slot < 0;
+    x.part = (i64)slot * (Q_LEN * H) + first_row - x.row;
+    return true;
+  }
+  return false;
 }
 
 // Tokens that a row sees.
@@ -162,7 +234,7 @@ struct output {
 };
 MLAF_DEV output output_at(const mlaf_decode_args& a, bool final, i64 part_row, i64 row, int lane, int rows_left) {
   char* const base = final ? a.o + row * (2 * R) : (char*)a.part_o + part_row * (4 * R);
-  MLAF_GLOBAL char* const upper = (MLAF_GLOBAL char*)(u64)base + 16 * (lane & 7);
+  MLAF_GLOBAL char* const upper = (MLAF_GLOBAL char*)(u64)base + wide(16 * (lane & 7));
   return {upper, upper + (final ? 16 * R : 32 * R), rows_left > 0, rows_left > 8};
 }
 
@@ -187,10 +259,11 @@ MLAF_DEV void write_o(const output& out, bool final, char* put, const char* get,
 }
 
 // A workgroup without tokens (0: O = 0, and a split leaves O alone) or without a cache (NaN).
-MLAF_DEV void write_constant(const mlaf_decode_args& a, bool final, const piece& w, i64 part, float value) {
+MLAF_DEV void write_constant(const mlaf_decode_args& a, bool final, const piece& w, i64 part, float value, int wave) {
   const int rows = smaller(ROWS, w.rows);
   const float lse = value == 0.0f ? minus_inf() : value;
-  for (int i = thread_id(); i < rows; i += 64 * WAVES) {
+  const int first = 64 * wave + lane_again();
+  for (int i = first; i < rows; i += 64 * WAVES) {
     if (!final) *(MLAF_GLOBAL float*)(global(a.part_lse) + 4 * (part + w.row + i)) = lse;
     else if (a.lse) *(MLAF_GLOBAL float*)(global(a.lse) + 4 * (w.row + i)) = lse;
   }
@@ -198,7 +271,7 @@ MLAF_DEV void write_constant(const mlaf_decode_args& a, bool final, const piece&
   char* const base = final ? a.o + w.row * (2 * R) : (char*)(a.part_o + (part + w.row) * R);
   MLAF_GLOBAL char* const to = (MLAF_GLOBAL char*)(u64)base;
   const u32 pair = pack2(value, value), bits = final ? pair : bits_of(value);
-  for (int i = thread_id(); i < rows * (final ? R / 8 : R / 4); i += 64 * WAVES)
+  for (int i = first; i < rows * (final ? R / 8 : R / 4); i += 64 * WAVES)
     *(MLAF_GLOBAL u32x4*)(to + 16 * i) = u32x4{bits, bits, bits, bits};
 }
 
@@ -208,12 +281,12 @@ MLAF_DEV void work_on(const mlaf_decode_args& a, const piece& w, char* lds, int 
   const bool final = w.final, no_cache = a.num_pages <= 0; // then nothing may be read
   const i64 part = w.part;
   if (tiles == 0 || no_cache) {
-    write_constant(a, final, w, part, tiles == 0 ? 0.0f : __builtin_nanf(""));
+    write_constant(a, final, w, part, tiles == 0 ? 0.0f : __builtin_nanf(""), wave);
     return;
   }
   u32 bad = 0; // the largest page id seen, as unsigned
   {
-    const int lane = thread_id() & 63;
+    const int lane = lane_again();
     const float scale = a.scale_log2e, slack = 8.0f;
     const u32 lo = 0x05040100, hi = 0x07060302; // v_perm: low halves, high halves
     const u32 half = 0x7fff, ones = 0x3c003c00; // bf16 rounding; 1, 1 in f16
@@ -285,7 +358,7 @@ MLAF_DEV void work_on(const mlaf_decode_args& a, const piece& w, char* lds, int 
       return (u64)a.q + (u64)(w.row + at) * (2 * (R + ROPE));
     };
     {
-      const u64 qa[2] = {q_row(0, 0) + 16 * (lane & 7), q_row(0, 1) + 16 * (lane & 7)};
+      const u64 qa[2] = {q_row(0, 0) + wide(16 * (lane & 7)), q_row(0, 1) + wide(16 * (lane & 7))};
     asm volatile(
         "global_load_dwordx4 v[92:95], %[qa0], off offset:0\n"
         "global_load_dwordx4 v[96:99], %[qa1], off offset:0\n"
@@ -1010,7 +1083,7 @@ MLAF_DEV void work_on(const mlaf_decode_args& a, const piece& w, char* lds, int 
   }
 
   // ---- The result ----
-  const mlaf_decode_args to = a;
+  const mlaf_decode_args to = arguments_again();
   const int lane = lane_again();
   __syncthreads(); // all have read the last tile: LDS is free
   bool broken = bad >= (u32)to.num_pages;
@@ -1162,9 +1235,16 @@ MLAF_DEV void work_on(const mlaf_decode_args& a, const piece& w, char* lds, int 
 // ---- The kernel ----------------------------------------------------------------------------------------------------
 extern "C" __global__ __attribute__((amdgpu_flat_work_group_size(384, 384),
                                      amdgpu_num_vgpr(22))) void
-mlaf_mla_decode_mfma_lds_a66a423c(mlaf_decode_args a) {
+mlaf_mla_decode_mfma_lds_ac56fb60(mlaf_decode_args a) {
   __shared__ __attribute__((aligned(128))) char lds[37888];
   const int wave = uniform(thread_id() >> 6);
   piece x;
-  if (only_piece(a, x)) work_on(a, x, lds, wave);
+  walk w = begin_walk(a, lane_again());
+#pragma nounroll
+  while (next_piece(w, x)) {
+    int mine = wave;
+    asm volatile("" : "+s"(mine)); // as lane_again(): what follows from it is computed anew for each piece
+    work_on(arguments_again(), x, lds, mine);
+    __syncthreads(); // what waves still read is where the next piece's tiles and Q come
+  }
 }

@@ -1,21 +1,21 @@
 // Generated from templates/mla_decode/mma.cu.in by mlaforge. Do not edit: change the template.
 // template_hash: (not part of a golden)
 // target: sm_90a
-// symbol: mlaf_mla_decode_mma_66f0851a
+// symbol: mlaf_mla_decode_mma_53d96e0c
 // parameters:
-//   blocks = 1
+//   blocks = 2
 //   causal = 1
-//   cols = 2
+//   cols = 4
 //   dtype = f16
 //   heads = 20
 //   page_size = 1
 //   q_len = 3
 //   rank = 256
 //   rope = 32
-//   stages = 3
+//   stages = 2
 //   teams = 4
 //   tile = 64
-// regenerate: lua5.4 gen/cli.lua render mla_decode/mma target=sm_90a blocks=1 causal=1 cols=2 dtype=f16 heads=20 page_size=1 q_len=3 rank=256 rope=32 stages=3 teams=4 tile=64
+// regenerate: lua5.4 gen/cli.lua render mla_decode/mma target=sm_90a blocks=2 causal=1 cols=4 dtype=f16 heads=20 page_size=1 q_len=3 rank=256 rope=32 stages=2 teams=4 tile=64
 // MLA decode with warp-wide matrix instructions (mma.sync), for every NVIDIA GPU since Ampere.
 //
 // A workgroup owns 16*blocks*teams rows (token, head) of one request and one split of its tokens. It walks the split in tiles of
@@ -53,7 +53,7 @@ struct mlaf_kernel_launch {
   u32 magic, size, dynamic_shared, cluster[3], flags, schedule, reserved[3], n_maps;
   mlaf_map_want maps[8];
 };
-extern "C" __device__ const mlaf_kernel_launch mlaf_mla_decode_mma_66f0851a_launch = {0x314b4c4du, sizeof(mlaf_kernel_launch), 161280,
+extern "C" __device__ const mlaf_kernel_launch mlaf_mla_decode_mma_53d96e0c_launch = {0x314b4c4du, sizeof(mlaf_kernel_launch), 172032,
     {1, 1, 1}, 1, 0, {}, 0,
     {}};
 struct __align__(64) mlaf_tensor_map {
@@ -66,7 +66,7 @@ struct mlaf_decode_params {
 
 constexpr int H = 20, R = 256, ROPE = 32, Q_LEN = 3, PAGE = 1;
 constexpr bool CAUSAL = 1;
-constexpr int BLOCKS = 1, TEAMS = 4, COLS = 2, TILE = 64, STAGES = 3;
+constexpr int BLOCKS = 2, TEAMS = 4, COLS = 4, TILE = 64, STAGES = 2;
 constexpr int WARPS = COLS * TEAMS, ROWS = 16 * BLOCKS * TEAMS;
 constexpr int CHUNKS = (R + ROPE) / 8;           // 16-byte chunks of a cache row
 constexpr int PITCH = 592, PITCH_P = 144; // bytes
@@ -163,7 +163,7 @@ MLAF_DEV void multiply_pv(u32 p, u32 v, int col_warp, int lane, float (&o)[UNITS
   }
 }
 
-extern "C" __global__ void __launch_bounds__(256, 1) mlaf_mla_decode_mma_66f0851a(const __grid_constant__ mlaf_decode_params params) {
+extern "C" __global__ void __launch_bounds__(512, 1) mlaf_mla_decode_mma_53d96e0c(const __grid_constant__ mlaf_decode_params params) {
   extern __shared__ __align__(128) char memory[];
   const mlaf_decode_args& a = params.a;
   const int thread = threadIdx.x, lane = thread & 31, warp = thread >> 5, team = warp / COLS, w = warp % COLS;

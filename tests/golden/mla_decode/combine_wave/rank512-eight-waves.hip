@@ -1,14 +1,14 @@
 // Generated from templates/mla_decode/combine_wave.hip.in by mlaforge. Do not edit: change the template.
 // template_hash: (not part of a golden)
 // target: gfx942
-// symbol: mlaf_mla_decode_combine_wave_e7b527b6
+// symbol: mlaf_mla_decode_combine_wave_85c425e7
 // parameters:
 //   dtype = bf16
 //   fitted = 0
 //   rank = 512
-//   rows = 2
+//   rows = 1
 //   team = 8
-// regenerate: lua5.4 gen/cli.lua render mla_decode/combine_wave target=gfx942 dtype=bf16 fitted=0 rank=512 rows=2 team=8
+// regenerate: lua5.4 gen/cli.lua render mla_decode/combine_wave target=gfx942 dtype=bf16 fitted=0 rank=512 rows=1 team=8
 // Merges the KV splits of split-KV attention: O = sum_s w_s O_s / sum_s w_s with w_s = 2^(LSE_s - max LSE), all in fp32.
 //
 // A team of `team` waves owns one row (token, head); a workgroup holds `rows` teams. A row has `splits` partial results:
@@ -35,7 +35,7 @@
 // [templates/lib/number.h]
 // [templates/mla_decode/lib/args.h]
 
-constexpr int R = 512, ROWS = 2, TEAM = 8, VECTORS = 2, DEPTH = 8;
+constexpr int R = 512, ROWS = 1, TEAM = 8, VECTORS = 2, DEPTH = 8;
 
 
 MLAF_DEV float max_over_wave(float x, int lane) {
@@ -138,8 +138,8 @@ MLAF_DEV void merge_row(const mlaf_combine_args& a, const sources& from, i64 row
 }
 
 
-extern "C" __global__ __attribute__((amdgpu_flat_work_group_size(1024, 1024))) void
-mlaf_mla_decode_combine_wave_e7b527b6(mlaf_combine_args p) {
+extern "C" __global__ __attribute__((amdgpu_flat_work_group_size(512, 512))) void
+mlaf_mla_decode_combine_wave_85c425e7(mlaf_combine_args p) {
   const int lane = thread_id() & 63, wave = uniform(thread_id() >> 6);
   const i64 row = (i64)group_x() * ROWS + wave / TEAM;
   const bool exists = row < p.rows; // a team without a row still meets the others at the barrier

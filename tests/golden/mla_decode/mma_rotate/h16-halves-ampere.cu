@@ -1,21 +1,24 @@
-// Generated from templates/mla_decode/mma.cu.in by mlaforge. Do not edit: change the template.
+// Generated from templates/mla_decode/mma_rotate.cu.in by mlaforge. Do not edit: change the template.
 // template_hash: (not part of a golden)
-// target: sm_90a
-// symbol: mlaf_mla_decode_mma_1f92e617
+// target: sm_80
+// symbol: mlaf_mla_decode_mma_rotate_015f6c54
 // parameters:
-//   blocks = 2
+//   blocks = 1
 //   causal = 0
 //   cols = 4
 //   dtype = bf16
-//   heads = 128
+//   heads = 16
 //   page_size = 64
 //   q_len = 1
 //   rank = 512
 //   rope = 64
+//   rotate = 2
 //   stages = 2
-//   teams = 2
+//   teams = 1
 //   tile = 32
-// regenerate: lua5.4 gen/cli.lua render mla_decode/mma target=sm_90a blocks=2 causal=0 cols=4 dtype=bf16 heads=128 page_size=64 q_len=1 rank=512 rope=64 stages=2 teams=2 tile=32
+// regenerate: lua5.4 gen/cli.lua render mla_decode/mma_rotate target=sm_80 blocks=1 causal=0 cols=4 dtype=bf16 heads=16 page_size=64 q_len=1 rank=512 rope=64 rotate=2 stages=2 teams=1 tile=32
+// MLA decode with warp-wide matrix instructions over a cache whose rope columns are not rotated: mla_decode/mma.cu.in, which
+// rotates those of each tile in shared memory, once for all rows, by a table of cosines and sines (mla_decode/lib/rotate.h).
 // MLA decode with warp-wide matrix instructions (mma.sync), for every NVIDIA GPU since Ampere.
 //
 // A workgroup owns 16*blocks*teams rows (token, head) of one request and one split of its tokens. It walks the split in tiles of
@@ -41,7 +44,7 @@
 // [templates/lib/cuda.h]
 // [templates/lib/cuda_number.h]
 // [templates/lib/mma.h]
-// [templates/mla_decode/lib/args.h]
+// [templates/mla_decode/lib/args_rotate.h]
 // What this kernel wants of its launch, for the runtime to read from the code object, and its parameter block. The includer
 // hands over `launch`: shared (bytes of dynamic shared memory), and where wanted cluster ({x, y, z}, or x), maps (list of { of,
 // cols, rows, swizzle }), and 0 or 1 of: overlaps, turns, meets, fits. runtime/device/kernel_launch.h says what each
@@ -53,8 +56,8 @@ struct mlaf_kernel_launch {
   u32 magic, size, dynamic_shared, cluster[3], flags, schedule, reserved[3], n_maps;
   mlaf_map_want maps[8];
 };
-extern "C" __device__ const mlaf_kernel_launch mlaf_mla_decode_mma_1f92e617_launch = {0x314b4c4du, sizeof(mlaf_kernel_launch), 155648,
-    {1, 1, 1}, 1, 0, {}, 0,
+extern "C" __device__ const mlaf_kernel_launch mlaf_mla_decode_mma_rotate_015f6c54_launch = {0x314b4c4du, sizeof(mlaf_kernel_launch), 94976,
+    {1, 1, 1}, 0, 0, {}, 0,
     {}};
 struct __align__(64) mlaf_tensor_map {
   u64 opaque[16];
@@ -64,9 +67,9 @@ struct mlaf_decode_params {
 };
 // [templates/mla_decode/lib/paging.h]
 
-constexpr int H = 128, R = 512, ROPE = 64, Q_LEN = 1, PAGE = 64;
+constexpr int H = 16, R = 512, ROPE = 64, Q_LEN = 1, PAGE = 64;
 constexpr bool CAUSAL = 0;
-constexpr int BLOCKS = 2, TEAMS = 2, COLS = 4, TILE = 32, STAGES = 2;
+constexpr int BLOCKS = 1, TEAMS = 1, COLS = 4, TILE = 32, STAGES = 2;
 constexpr int WARPS = COLS * TEAMS, ROWS = 16 * BLOCKS * TEAMS;
 constexpr int CHUNKS = (R + ROPE) / 8;           // 16-byte chunks of a cache row
 constexpr int PITCH = 1168, PITCH_P = 80; // bytes
@@ -76,6 +79,99 @@ constexpr int UNITS = (R / 16 + COLS - 1) / COLS; // 16-column units of O of a w
 constexpr int CHAINS = NT * BLOCKS < 4 ? 2 : 1;  // accumulators per score tile: enough independent instructions in flight
 constexpr u32 NO_ROW = ~0u;
 static_assert(TILE % WARPS == 0 && MINE <= 32, "copies are dealt out by whole rows");
+// Rotation of a key's rope columns by its position. Pair i of P/2 turns by the angle whose cosine and sine the table's row of the
+// position has at i and at P/2 + i:
+//
+//   pairs    columns 2i and 2i+1: eight pairs, 8u .. 8u+7, are the neighbouring 16-byte chunks 2u and 2u+1 of the columns
+//   halves   columns i and P/2 + i:                        the chunks u and u + P/16
+//
+//   x' = x cos - y sin,  y' = y cos + x sin      in fp32: the product with the sine is rounded, the other one fused with the sum;
+//                                                then to the 16-bit type, to nearest even
+//
+// which is what mla_append does, and the reference: a key rotated here is, to the bit, the key that a rotated cache would hold.
+// The includer has u32, pack2 and its kin; it hands over style ("pairs" or "halves"), and `fma`, how the target writes a fused
+// multiply-add.
+struct rotation { // what eight pairs turn by
+  float cos[8], sin[8];
+};
+
+MLAF_DEV void turn_pair(float& x, float& y, float cos, float sin) {
+  const float across = y * sin, back = x * sin;
+  x = __fmaf_rn(x, cos, -across);
+  y = __fmaf_rn(y, cos, back);
+}
+
+// Two chunks of four words each: eight pairs.
+MLAF_DEV void turn_chunks(u32 (&a)[4], u32 (&b)[4], const rotation& t) {
+#pragma unroll
+  for (int k = 0; k < 4; k++) {
+    float p = unpack_lo(a[k]), q = unpack_hi(a[k]), r = unpack_lo(b[k]), s = unpack_hi(b[k]);
+    turn_pair(p, r, t.cos[2 * k], t.sin[2 * k]);
+    turn_pair(q, s, t.cos[2 * k + 1], t.sin[2 * k + 1]);
+    a[k] = pack2(p, q);
+    b[k] = pack2(r, s);
+  }
+}
+// Rotation of the rope columns of a tile of keys that lies in shared memory, in place, by all threads of a team
+// (mla_decode/lib/rotate.h), in units of eight pairs. A thread asks for its part of the table while the tile is still on its way.
+// Handed over: style.
+constexpr int ROTATE_UNITS = ROPE / 16, ROTATE_HALF = ROPE / 2; // of a key
+constexpr int ROTATE_FIRST = 1, ROTATE_APART = ROPE / 16; // chunks
+
+template <int TOKENS, int THREADS>
+struct tile_rotation {
+  static constexpr int EACH = (TOKENS * ROTATE_UNITS + THREADS - 1) / THREADS; // units of a thread
+  rotation t[EACH];
+};
+
+// Of a unit of the key at `position`. Behind the table: NaN, so that nothing faults and nobody takes it for an answer.
+MLAF_DEV rotation load_rotation(const float* table, int rows, int position, int unit) {
+  rotation r;
+  const float4* const at = (const float4*)(table + (i64)position * ROPE + 8 * unit);
+  const bool there = (u32)position < (u32)rows;
+  const float4 none = make_float4(not_a_number(), not_a_number(), not_a_number(), not_a_number());
+#pragma unroll
+  for (int k = 0; k < 2; k++) {
+    const float4 c = there ? at[k] : none, s = there ? at[k + ROTATE_HALF / 4] : none;
+    r.cos[4 * k] = c.x, r.cos[4 * k + 1] = c.y, r.cos[4 * k + 2] = c.z, r.cos[4 * k + 3] = c.w;
+    r.sin[4 * k] = s.x, r.sin[4 * k + 1] = s.y, r.sin[4 * k + 2] = s.z, r.sin[4 * k + 3] = s.w;
+  }
+  return r;
+}
+
+// What thread `thread` of THREADS needs of a tile of TOKENS keys whose first is at `position`.
+template <int TOKENS, int THREADS>
+MLAF_DEV void load_rotations(tile_rotation<TOKENS, THREADS>& r, const float* table, int rows, int position, int thread) {
+#pragma unroll
+  for (int k = 0; k < r.EACH; k++) {
+    const int i = thread + k * THREADS;
+    if (TOKENS * ROTATE_UNITS % THREADS == 0 || i < TOKENS * ROTATE_UNITS)
+      r.t[k] = load_rotation(table, rows, position + i / ROTATE_UNITS, i % ROTATE_UNITS);
+  }
+}
+
+MLAF_DEV void load_words(u32 (&x)[4], u32 at) {
+  asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(x[0]), "=r"(x[1]), "=r"(x[2]), "=r"(x[3]) : "r"(at) : "memory");
+}
+MLAF_DEV void store_words(u32 at, const u32 (&x)[4]) {
+  asm volatile("st.shared.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"(at), "r"(x[0]), "r"(x[1]), "r"(x[2]), "r"(x[3]) : "memory");
+}
+
+// place(token, chunk): the address of 16 bytes of the key's rope columns.
+template <int TOKENS, int THREADS, class Place>
+MLAF_DEV void rotate_tile(const tile_rotation<TOKENS, THREADS>& r, int thread, Place place) {
+#pragma unroll
+  for (int k = 0; k < r.EACH; k++) {
+    const int i = thread + k * THREADS, token = i / ROTATE_UNITS, chunk = i % ROTATE_UNITS * ROTATE_FIRST;
+    if (TOKENS * ROTATE_UNITS % THREADS != 0 && i >= TOKENS * ROTATE_UNITS) break;
+    u32 a[4], b[4];
+    load_words(a, place(token, chunk));
+    load_words(b, place(token, chunk + ROTATE_APART));
+    turn_chunks(a, b, r.t[k]);
+    store_words(place(token, chunk), a);
+    store_words(place(token, chunk + ROTATE_APART), b);
+  }
+}
 
 // Where the tokens of a request lie and how far this split goes.
 struct source {
@@ -163,7 +259,7 @@ MLAF_DEV void multiply_pv(u32 p, u32 v, int col_warp, int lane, float (&o)[UNITS
   }
 }
 
-extern "C" __global__ void __launch_bounds__(256, 1) mlaf_mla_decode_mma_1f92e617(const __grid_constant__ mlaf_decode_params params) {
+extern "C" __global__ void __launch_bounds__(128, 1) mlaf_mla_decode_mma_rotate_015f6c54(const __grid_constant__ mlaf_decode_params params) {
   extern __shared__ __align__(128) char memory[];
   const mlaf_decode_args& a = params.a;
   const int thread = threadIdx.x, lane = thread & 31, warp = thread >> 5, team = warp / COLS, w = warp % COLS;
@@ -227,6 +323,8 @@ extern "C" __global__ void __launch_bounds__(256, 1) mlaf_mla_decode_mma_1f92e61
 
   int stage = 0;
   for (int i = 0; i < count; i++) {
+    tile_rotation<TILE, 32 * WARPS> angles;
+    load_rotations(angles, a.rope_table, a.rope_rows, s.begin + i * TILE, thread);
     wait_for_copies<STAGES - 2>();
     __syncthreads(); // tile i is there for all, and nobody reads the stage before it any more
     const int free = stage == 0 ? STAGES - 1 : stage - 1;
@@ -235,6 +333,8 @@ extern "C" __global__ void __launch_bounds__(256, 1) mlaf_mla_decode_mma_1f92e61
     ahead = find_row(s, i + STAGES, warp, lane, bad);
 
     const u32 kv = tiles_at + stage * TILE * PITCH, p_team = p_at + team_row * PITCH_P;
+    rotate_tile(angles, thread, [&](int token, int chunk) { return kv + token * PITCH + 2 * R + 16 * chunk; });
+    __syncthreads();
     float x[NT][BLOCKS][4];
     multiply_qk(q_at + team_row * PITCH, kv + w * TOKENS * PITCH, lane, x);
 

@@ -1,0 +1,247 @@
+/* Rotation of keys as they are read: the reference by its definition, arguments, kernels on emulators, and what is wrong in one. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check/verify.h"
+#include "op/numeric.h"
+#include "ops/mla_decode/execute.h"
+#include "ops/mla_decode/testcase.h"
+#include "run/built.h"
+#include "run/loaded.h"
+
+/* --- the reference --- */
+
+/* A cache of TOKENS tokens in one page, of 32 + rope columns. Column 0 of all but one is so far off that only that one counts, and a
+ * query of one column more reads one column of its key: the LSE is its value. */
+enum { TOKENS = 7, RANK = 32, COLUMNS = RANK + 64 };
+typedef struct small {
+  uint16_t q[COLUMNS], kv[TOKENS * COLUMNS];
+  float table[TOKENS * 64];
+  int32_t qo[2], pages[2], index, last;
+  mlaf_batch x;
+} small;
+
+static void make_small(small *s, const char *problem, int rows) {
+  *s = (small){.qo = {0, 1}, .pages = {0, 1}, .last = TOKENS};
+  s->x = (mlaf_batch){.batch = 1, .num_pages = 1, .total_q = 1, .q = s->q, .ckv = s->kv, .kpe = s->kv + RANK, .scale = 1,
+                      .qo_indptr = s->qo, .kv_indptr = s->pages, .kv_indices = &s->index, .kv_last_page_lens = &s->last,
+                      .rope_table = s->table, .rope_rows = rows};
+  assert_int_equal(mlaf_problem_parse(problem, &s->x.problem, NULL, 0), MLAF_OK);
+  s->x.ckv_row_stride = s->x.kpe_row_stride = RANK + s->x.problem.rope;
+  mlaf_rng rng = {5};
+  for (int t = 0; t < TOKENS; t++)
+    for (int c = 0; c < s->x.problem.rope; c++) {
+      s->kv[t * s->x.ckv_row_stride + RANK + c] = mlaf_encode16(s->x.problem.dtype, mlaf_rng_normal(&rng));
+      s->table[t * s->x.problem.rope + c] = mlaf_rng_normal(&rng);
+    }
+  s->q[0] = mlaf_encode16(s->x.problem.dtype, 1);
+}
+
+/* Column c of the key of token t as the reference has it. */
+static double key_of(small *s, int t, int c) {
+  double o[RANK], lse;
+  for (int i = 0; i < TOKENS; i++) s->kv[i * s->x.ckv_row_stride] = mlaf_encode16(s->x.problem.dtype, i == t ? 0 : -30000.0f);
+  s->q[RANK + c] = mlaf_encode16(s->x.problem.dtype, 1);
+  assert_int_equal(mlaf_reference(&s->x, o, &lse, NULL, NULL), MLAF_OK);
+  s->q[RANK + c] = 0;
+  return lse;
+}
+
+/* Exact, and how far a value may be off: half a unit of the 16-bit type, and the rounding of fp32. */
+static double exact_key(const small *s, int t, int c, double *most) {
+  const int rope = s->x.problem.rope, half = rope / 2, pairs = s->x.problem.rotate == MLAF_ROTATE_PAIRS;
+  const int i = pairs ? c / 2 : c % half, second = pairs ? c % 2 : c / half;
+  const uint16_t *k = s->kv + t * s->x.ckv_row_stride + RANK;
+  const double x = mlaf_decode16(s->x.problem.dtype, k[pairs ? 2 * i : i]);
+  const double y = mlaf_decode16(s->x.problem.dtype, k[pairs ? 2 * i + 1 : half + i]);
+  const double cosine = s->table[t * rope + i], sine = s->table[t * rope + half + i];
+  const double a = second ? y * cosine : x * cosine, b = second ? x * sine : -(y * sine);
+  *most = fabs(a + b) * (s->x.problem.dtype == MLAF_BF16 ? 0x1p-8 : 0x1p-11) + (fabs(a) + fabs(b)) * 0x1p-23;
+  return a + b;
+}
+
+static void the_reference_rotates(void **state) {
+  static const char *const problems[] = {
+      "mla_decode:h1,r32,p64,bf16,rope_pairs,page7", "mla_decode:h1,r32,p64,f16,rope_halves,page7",
+      "mla_decode:h1,r32,p32,bf16,rope_halves,page7", "mla_decode:h1,r32,p32,f16,rope_pairs,page7"};
+  for (size_t i = 0; i < sizeof problems / sizeof *problems; i++) {
+    small s;
+    make_small(&s, problems[i], TOKENS - 1);
+    assert_true(isnan(key_of(&s, 0, 0))); /* the last key is behind the table, and the row sees it */
+    make_small(&s, problems[i], TOKENS);
+    for (int t = 0; t < TOKENS; t++)
+      for (int c = 0; c < s.x.problem.rope; c++) {
+        double most, got = key_of(&s, t, c), want = exact_key(&s, t, c, &most);
+        if (!(fabs(got - want) <= most)) fail_msg("%s: token %d, column %d: %g, want %g", problems[i], t, c, got, want);
+      }
+  }
+}
+
+/* --- arguments --- */
+
+static void the_table_is_checked(void **state) {
+  static float table[64] __attribute__((aligned(64)));
+  static const struct {
+    const char *problem;
+    int shift, rows; /* of the table's address, in bytes; < 0: NULL */
+    const char *says;
+  } cases[] = {
+      {"mla_decode:h1,rope_pairs", 0, 1, NULL},
+      {"mla_decode:h1", -1, 0, NULL},
+      {"mla_decode:h1,p0,rope_pairs", -1, 0, NULL}, /* nothing to rotate */
+      {"mla_decode:h1,rope_halves", -1, 9, "must be a 16-byte aligned table"},
+      {"mla_decode:h1,rope_halves", 4, 9, "must be a 16-byte aligned table"},
+      {"mla_decode:h1,rope_halves", 0, 0, "rope_rows is 0, must be 1 or more"},
+      {"mla_decode:h1", 0, 1, "the problem has a rotated cache"},
+      {"mla_decode:h1", -1, 1, "the problem has a rotated cache"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    mlaf_problem p;
+    mlaf_err err = {MLAF_OK, ""};
+    mlaf_execute_args a = MLAF_EXECUTE_ARGS_INIT;
+    assert_int_equal(mlaf_problem_parse(cases[i].problem, &p, NULL, 0), MLAF_OK);
+    a.batch = 1, a.total_q = 1, a.num_pages = 1, a.scale = 1;
+    a.q = a.ckv = a.o = table;
+    a.qo_indptr = a.kv_indptr = a.kv_indices = a.kv_last_page_lens = (const int32_t *)table;
+    a.rope_table = cases[i].shift < 0 ? NULL : (const float *)((const char *)table + cases[i].shift);
+    a.rope_rows = cases[i].rows;
+    const mlaf_status st = mlaf_args_check(&p, 1, &a, &err);
+    assert_int_equal(st, cases[i].says ? MLAF_E_ARG : MLAF_OK);
+    if (cases[i].says && !strstr(err.text, cases[i].says)) fail_msg("'%s' does not say '%s'", err.text, cases[i].says);
+  }
+}
+
+/* --- kernels --- */
+
+typedef struct bench {
+  mlaf_gen *gen;
+  mlaf_compiler *compiler;
+  mlaf_device *dev;
+  const char *target;
+} bench;
+
+static void open_bench(bench *b, const char *target) {
+  char device[32];
+  mlaf_err err = {MLAF_OK, ""};
+  built_cache();
+  need_compiler(target);
+  snprintf(device, sizeof device, "emu:%s", target);
+  b->target = target;
+  if (mlaf_gen_open(NULL, &b->gen, &err) || mlaf_compiler_open(NULL, NULL, &b->compiler, &err) ||
+      mlaf_device_open(device, NULL, &b->dev, &err))
+    fail_msg("%s", err.text);
+}
+
+static void close_bench(bench *b) {
+  mlaf_device_close(b->dev);
+  mlaf_compiler_close(b->compiler);
+  mlaf_gen_close(b->gen);
+}
+
+/* `text` with the one place of `from` replaced; NULL: as it is. */
+static char *replaced(const char *text, const char *from, const char *to) {
+  const char *at = from ? strstr(text, from) : text;
+  if (!at) fail_msg("the kernel has no '%s'", from ? from : "text");
+  const size_t size = strlen(text) + (from ? strlen(to) : 0) + 1;
+  char *out = malloc(size);
+  snprintf(out, size, "%.*s%s%s", (int)(at - text), text, from ? to : "", at + (from ? strlen(from) : 0));
+  return out;
+}
+
+/* What verifying says of one wave's kernel without splits whose text is changed. */
+static mlaf_status verdict(bench *b, const char *problem, const char *from, const char *to, mlaf_inject inject,
+                           mlaf_verify_result *result) {
+  static const char *const name =
+      "mfma_reg_rotate:blocks=1,kvload=temporal,psplit=1,qsrc=reg,rescale=always,schedule=splits,tile=16,waves=2/s1";
+  mlaf_err err = {MLAF_OK, ""};
+  mlaf_point p;
+  mlaf_variant v = {.name = NULL};
+  mlaf_kernel_ref ref = {.threads = 0};
+  mlaf_loaded *l = NULL;
+  mlaf_suite *s = NULL;
+  char *source = NULL, hash[MLAF_HASH_HEX];
+  const char *const *options = NULL;
+  if (mlaf_point_parse(NULL, problem, &p, err.text, sizeof err.text) ||
+      mlaf_gen_variant(b->gen, problem, b->target, name, &v, &err) ||
+      mlaf_gen_render(b->gen, &v.kernels[0], b->target, &source, hash, &err) ||
+      mlaf_gen_options(b->gen, b->target, &options, &err))
+    fail_msg("%s: %s", problem, err.text);
+  char *changed = replaced(source, from, to);
+  mlaf_compile_job job = {.source = changed, .options = options, .target = b->target, .name = v.kernels[0].symbol};
+  if (mlaf_compile(b->compiler, &job, 1, NULL, NULL, &err) || job.status)
+    fail_msg("%s: %s", from ? from : problem, job.log ? job.log : err.text);
+  ref.threads = v.kernels[0].threads;
+  ref.rows_per_wg = v.kernels[0].rows_per_wg;
+  snprintf(ref.template_name, sizeof ref.template_name, "%s", v.kernels[0].template_name);
+  snprintf(ref.params, sizeof ref.params, "%s", v.kernels[0].params);
+  snprintf(ref.symbol, sizeof ref.symbol, "%s", v.kernels[0].symbol);
+  const mlaf_loaded_desc desc = {.name = v.name, .kernels = {{&ref, {job.code, job.code_size}}}, .knob = v.knob};
+  if (mlaf_loaded_open(b->dev, &p, &desc, &l, &err) || mlaf_suite_create(&p, 1, inject, &s, &err)) fail_msg("%s", err.text);
+  const mlaf_status st = mlaf_suite_run(s, l, result, &err);
+  mlaf_suite_free(s);
+  mlaf_loaded_close(l);
+  mlaf_compile_job_clear(&job);
+  mlaf_variant_clear(&v);
+  free(changed);
+  free(source);
+  return st;
+}
+
+/* Every way of pairing in each number of columns, each page form, on all AMD targets. */
+static void kernels_verify(void **state) {
+  static const char *const list[][2] = {
+      {"gfx942", "mla_decode:h3,r64,p64,q2,causal,bf16,rope_halves,page16"},
+      {"gfx942", "mla_decode:h3,r64,p64,f16,rope_pairs,page1"},
+      {"gfx942", "mla_decode:h3,r64,p32,bf16,rope_halves,page3"},
+      {"gfx942", "mla_decode:h3,r64,p32,bf16,rope_pairs,page64"},
+      {"gfx950", "mla_decode:h3,r64,p64,bf16,rope_halves,page64"},
+      {"gfx90a", "mla_decode:h3,r64,p32,bf16,rope_halves,page1"},
+  };
+  for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+    bench b;
+    mlaf_verify_result r;
+    open_bench(&b, list[i][0]);
+    if (verdict(&b, list[i][1], NULL, NULL, i % 2 ? MLAF_INJECT_NAN_Q : MLAF_INJECT_NONE, &r)) fail_msg("%s: %s", list[i][1],
+                                                                                                     r.detail);
+    assert_true(r.rows > 0);
+    close_bench(&b);
+  }
+}
+
+#define HALVES "mla_decode:h3,r64,p64,bf16,rope_halves,page16"
+#define PAIRS "mla_decode:h3,r64,p32,bf16,rope_pairs,page16"
+#define ACROSS "mla_decode:h3,r64,p32,bf16,rope_halves,page16"
+
+static const struct {
+  const char *problem, *from, *to;
+} mistakes[] = {
+    {HALVES, "(x, cos, -across)", "(x, cos, across)"},
+    {HALVES, "(u32)position < (u32)rows", "(u32)position <= (u32)rows"}, /* a row behind the table */
+    {HALVES, "part_of(t, u) + (lane & 15), lane)", "part_of(t, u), lane)"},
+    {HALVES, "            angles[u] = angles_of(u);", ""}, /* those of the first tile for all */
+    {HALVES, "4 * ROTATE_HALF);", "0);"},                  /* the sine is the cosine */
+    {HALVES, "{2 * group, 2 * group + 1}", "{group, group + 4}"},
+    {HALVES, "if (i == NK_C) {", "if (i == NK_C + 1) {"}, /* half of the columns as they were */
+    {PAIRS, "x[0][k] = pack2(p, q)", "x[0][k] = pack2(q, p)"},
+    {ACROSS, "(lane ^ 32) << 2", "(lane ^ 16) << 2"},
+    {ACROSS, "lane < 32 ? -t.sin[2 * k] :", "lane < 32 ? t.sin[2 * k] :"},
+};
+
+static void mistakes_are_found(void **state) {
+  bench b;
+  open_bench(&b, "gfx942");
+  for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; i++) {
+    mlaf_verify_result r;
+    const mlaf_status st = verdict(&b, mistakes[i].problem, mistakes[i].from, mistakes[i].to, MLAF_INJECT_NONE, &r);
+    if (st != MLAF_E_INCORRECT && st != MLAF_E_FAULT)
+      fail_msg("'%s' as '%s' in %s: %s", mistakes[i].from, mistakes[i].to, mistakes[i].problem, mlaf_status_text(st));
+  }
+  close_bench(&b);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(the_reference_rotates), cmocka_unit_test(the_table_is_checked),
+                                     cmocka_unit_test(kernels_verify), cmocka_unit_test(mistakes_are_found)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
