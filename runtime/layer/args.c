@@ -217,7 +217,7 @@ static void fill_append(const mlaf_layer *l, const mlaf_layer_args *a, const voi
     out->cache_kpe_page_stride = split ? a->page_rows * kpe_row : 0;
     out->page_tokens = d->page_size;
   }
-  if (!layer_turns(s)) return;
+  if (!layer_turns(s) || layer_turns_on_read(s)) return;
   out->flags = d->flags & MLAF_LAYER_TABLE_16 ? MLAF_APPEND_TABLE_16 : 0;
   out->positions = a->positions;
   out->cos = d->cos;
@@ -261,6 +261,8 @@ static void fill_decode(const mlaf_layer *l, const mlaf_layer_args *a, const lay
   out->scale = d->scale;
   out->qo_indptr = a->qo_indptr;
   out->page_rows = a->page_rows;
+  out->rope_table = layer_turns_on_read(&l->shape) ? d->cos : NULL;
+  out->rope_rows = layer_turns_on_read(&l->shape) ? (int32_t)d->table_rows : 0;
   if (a->block_table) {
     out->block_table = a->block_table;
     out->seq_lens = a->seq_lens;

@@ -160,14 +160,17 @@ static void problems_are_listed(void **state) {
   release(&r);
 }
 
-/* A case that cannot be run says why, and is no pass. */
-static void a_case_without_its_operation_fails(void **state) {
-  cli_result r = RUN(*state, "layer", "--case", "seed-003", "--device", "emu:gfx942");
-  assert_exit(r, 1);
-  assert_has(r.out, "NOT RUN");
-  assert_has(r.out, "rotation of cached keys on read");
-  assert_has(r.out, "seed-003: 1 missed or not run\n");
-  release(&r);
+/* What cannot be run says why. */
+static void a_chain_that_cannot_be_says_why(void **state) {
+  layer_checked x;
+  run();
+  command.err = (mlaf_err){.status = MLAF_OK};
+  assert_int_equal(layer_chain(&rig, MLAF_FORM_CC, &bound, &x, NULL), MLAF_E_ARG);
+  assert_has(command.err.text, "pages must lie in order");
+  rig.setup.in_order = true;
+  assert_int_equal(layer_chain(&rig, MLAF_FORM_CD, &bound, &x, NULL), MLAF_E_ARG);
+  assert_has(command.err.text, "one new token");
+  rig.setup.in_order = false;
 }
 
 int main(void) {
@@ -175,7 +178,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_layer_passes),         cmocka_unit_test(what_is_wrong_is_found),
       cmocka_unit_test(launches_are_recorded),  cmocka_unit_test(a_profile_has_a_page), T(wrong_options_are_refused),
-      T(problems_are_listed),                   T(a_case_without_its_operation_fails),
+      T(problems_are_listed),                   cmocka_unit_test(a_chain_that_cannot_be_says_why),
   };
   return cmocka_run_group_tests(tests, NULL, close_rig);
 }
