@@ -74,8 +74,8 @@ static void what_is_wrong_is_found(void **state) {
   rig.form.scale /= 1.1;
 }
 
-/* A cache that is not rotated, with the challenge's table: the layer agrees with it, and not with exact angles, though the rows it
- * appends are the same. */
+/* A cache that is not rotated, with the challenge's table: the layer agrees with it, and not with exact angles, though the rows
+ * it appends are the same. */
 static void keys_turn_on_read_by_the_table(void **state) {
   static const layer_request one[] = {{300, 1}};
   layer_rig r;
