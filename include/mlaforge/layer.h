@@ -41,6 +41,8 @@ enum {
   MLAF_LAYER_SPLIT_CACHE = 1u << 1, /* latent and rope columns of the cache are two tensors */
   MLAF_LAYER_TABLE_16 = 1u << 2,    /* cosines and sines are of the layer's dtype; else fp32 */
   MLAF_LAYER_NO_NORMS = 1u << 3,    /* neither low-rank queries nor the latent are normed, and there are no weights of norms */
+  MLAF_LAYER_ROPE_ON_READ = 1u << 4, /* rope columns are cached as they are, and turned to their position by attention; the table
+                                      * of rotations is dense and fp32 */
 };
 
 /* A tensor of weights on the device, by its name in a checkpoint; what stands before the last two words is not looked at

@@ -12,7 +12,7 @@ __all__ = ["Layer"]
 
 STYLES = {"pairs": 0, "halves": 1, "unrotated": 2}
 DTYPES = {"bfloat16": 0, "float16": 1}
-RESIDUAL, SPLIT_CACHE, TABLE_16, NO_NORMS = 1, 2, 4, 8
+RESIDUAL, SPLIT_CACHE, TABLE_16, NO_NORMS, ROPE_ON_READ = 1, 2, 4, 8, 16
 SIZE = ctypes.c_size_t
 
 
@@ -92,12 +92,13 @@ class Layer:
     position, P/2 cosines and P/2 sines, float32 or of the weights' type. scale: of the softmax, with YaRN's factor where the model has one.
     batch, q_lens and kv_len say what may come: most requests of a call, the numbers of query tokens a request, cached tokens from .. to;
     prefill_tokens and prefill_keys the most new tokens and keys of a prefill.
+    rope_on_read: rope columns are cached as they are, and turned by attention; the table is float32 then.
     Plans for all of it are made here, so that no call compiles."""
 
     _handle = None
 
     def __init__(self, weights, *, heads, cos_sin_cache=None, scale, rank=512, rope=64, nope=128, v=128, eps=1e-6, style="pairs",
-                 norms=True, residual=False, split_cache=False, tp_rank=0, tp_size=1, page_size=64, batch=1, q_lens=(1,),
+                 norms=True, rope_on_read=False, residual=False, split_cache=False, tp_rank=0, tp_size=1, page_size=64, batch=1, q_lens=(1,),
                  kv_len=(1024, 1024), table_width=0, prefill_tokens=0, prefill_keys=0, ctx=None):
         self._ctx, self._lib = ctx or context._default or context.default_context(), _functions()
         hidden, q_a, fused, self._dtype = _shape({_last_words(name): tensor for name, tensor in weights.items()})
@@ -105,6 +106,7 @@ class Layer:
         self._hidden, self._row, self._rank, self._rope = hidden, rank + rope, rank, rope
         self._page, self._residual, self._split = page_size, residual, split_cache
         flags = (RESIDUAL if residual else 0) | (SPLIT_CACHE if split_cache else 0) | (0 if norms else NO_NORMS)
+        flags |= ROPE_ON_READ if rope_on_read else 0
         table = {}
         if rope and style != "unrotated":
             number = dtype_name(cos_sin_cache)

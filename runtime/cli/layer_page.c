@@ -21,8 +21,8 @@ static void picture(mlaf_text *t, const layer_part *parts, size_t n) {
   for (size_t i = 0; i < n; i++) most = fmax(most, parts[i].ns);
   mlaf_text_fmt(t, "<div class=wide><svg width=%d height=%zu role=img>", LEFT + BAR + 100, n * ROW + 8);
   for (size_t i = 0; i < n; i++) bar(t, (int)i, &parts[i], most);
-  mlaf_text_str(t, "</svg></div><p class=soft>Each bar is a stage alone. Its first part is the least that the stage must take: bytes "
-                   "over bandwidth, or operations over the matrix rate.</p>");
+  mlaf_text_str(t, "</svg></div><p class=soft>Each bar is a stage alone. Its first part is the least that the stage must take: "
+                   "bytes over bandwidth, or operations over the matrix rate.</p>");
 }
 
 static void table(mlaf_text *t, const layer_part *parts, size_t n) {
@@ -30,8 +30,8 @@ static void table(mlaf_text *t, const layer_part *parts, size_t n) {
   for (size_t i = 0; i < n; i++) {
     mlaf_plan_info info = MLAF_PLAN_INFO_INIT;
     mlaf_plan_query(parts[i].stage.plan, &info);
-    mlaf_text_fmt(t, "<tr><td>%s<td class=n>%.2f<td class=n>%.2f<td class=n>%.2f<td><code>", parts[i].stage.name, parts[i].ns / 1000,
-                  parts[i].floor_ns / 1000, parts[i].stage.bytes / 1e6);
+    mlaf_text_fmt(t, "<tr><td>%s<td class=n>%.2f<td class=n>%.2f<td class=n>%.2f<td><code>", parts[i].stage.name,
+                  parts[i].ns / 1000, parts[i].floor_ns / 1000, parts[i].stage.bytes / 1e6);
     mlaf_report_escaped(t, info.variant);
     mlaf_text_str(t, "</code></tr>");
   }
@@ -43,11 +43,11 @@ mlaf_status layer_page(const layer_rig *r, const layer_part *parts, size_t n, co
   double sum = 0, floors = 0;
   for (size_t i = 0; i < n; i++) sum += parts[i].ns, floors += parts[i].floor_ns;
   mlaf_report_head(&t, "Where a layer's time goes");
-  mlaf_text_fmt(&t, "<p>%s, tp %d, %d requests of %d tokens, %d of them new, on ", r->setup.model->name, r->setup.tp, r->setup.batch,
-                r->desc.ctx_max, r->setup.requests[0].fresh);
+  mlaf_text_fmt(&t, "<p>%s, tp %d, %d requests of %d tokens, %d of them new, on ", r->setup.model->name, r->setup.tp,
+                r->setup.batch, r->desc.ctx_max, r->setup.requests[0].fresh);
   mlaf_report_escaped(&t, mlaf_info(r->dev)->name);
-  mlaf_text_fmt(&t, ".</p><p>The layer as one sequence takes <b>%.2f us</b>, %s. Its stages take %.2f us one by one, their floors "
-                "%.2f us.</p>", whole->ns / 1000, r->modelled ? "<b>modelled</b>, never measured" : "measured", sum / 1000,
+  mlaf_text_fmt(&t, ".</p><p>The layer as one sequence takes <b>%.2f us</b>, %s. Its stages take %.2f us one by one, their "
+                "floors %.2f us.</p>", whole->ns / 1000, r->modelled ? "<b>modelled</b>, never measured" : "measured", sum / 1000,
                 floors / 1000);
   picture(&t, parts, n);
   table(&t, parts, n);

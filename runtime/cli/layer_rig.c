@@ -107,7 +107,8 @@ void layer_describe(const layer_setup *s, mlaf_layer_desc *d) {
   d->nope = m->qk_nope, d->v = m->v_head, d->rope_style = rope.style, d->tp_size = s->tp;
   d->page_size = s->page_size, d->batch_max = s->batch, d->q_lens = 1u << (window - 1), d->ctx_max = longest(s);
   d->eps = (float)m->eps, d->scale = (float)mlaf_softmax_scale(m->qk_nope, &rope);
-  d->flags = s->flags & MLAF_FORM_NO_NORMS ? MLAF_LAYER_NO_NORMS : 0;
+  d->flags = (s->flags & MLAF_FORM_NO_NORMS ? MLAF_LAYER_NO_NORMS : 0) |
+             (s->flags & MLAF_FORM_ROPE_ON_READ ? MLAF_LAYER_ROPE_ON_READ : 0);
 }
 
 static void describe(layer_rig *r) {

@@ -248,7 +248,7 @@ static void fill_append(const mlaf_layer *l, const mlaf_layer_args *a, const voi
     out->q_pe_head_stride = out->q_pe_out_head_stride = layer_q_row(s);
     out->q_pe_token_stride = out->q_pe_out_token_stride = (int64_t)s->heads * layer_q_row(s);
   }
-  if (!layer_turns(s)) return;
+  if (!layer_turns(s) || layer_turns_on_read(s)) return;
   out->flags = d->flags & MLAF_LAYER_TABLE_16 ? MLAF_APPEND_TABLE_16 : 0;
   out->positions = a->positions;
   out->cos = d->cos;
@@ -292,6 +292,8 @@ static void fill_decode(const mlaf_layer *l, const mlaf_layer_args *a, const lay
   out->scale = d->scale;
   out->qo_indptr = a->qo_indptr;
   out->page_rows = a->page_rows;
+  out->rope_table = layer_turns_on_read(&l->shape) ? d->cos : NULL;
+  out->rope_rows = layer_turns_on_read(&l->shape) ? (int32_t)d->table_rows : 0;
   if (a->block_table) {
     out->block_table = a->block_table;
     out->seq_lens = a->seq_lens;

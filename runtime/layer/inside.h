@@ -45,6 +45,9 @@ static inline int64_t layer_c_row(const layer_shape *s) { return s->d.q_rank + s
 static inline int32_t layer_q_row(const layer_shape *s) { return s->d.nope + s->d.rope; }
 static inline int32_t layer_kv_row(const layer_shape *s) { return s->d.rank + s->d.rope; }
 static inline bool layer_turns(const layer_shape *s) { return s->d.rope && s->d.rope_style != MLAF_LAYER_UNROTATED; }
+static inline bool layer_turns_on_read(const layer_shape *s) {
+  return layer_turns(s) && s->d.flags & MLAF_LAYER_ROPE_ON_READ;
+}
 static inline bool layer_plans_q_len(const layer_shape *s, int q_len) { return s->d.q_lens >> (q_len - 1) & 1; }
 int32_t layer_q_len_most(const layer_shape *s);
 /* Rows that a stage may come to have: tokens, or keys of LAYER_GATHER. 0: no call has this stage. */

@@ -24,6 +24,10 @@ static mlaf_status check_table(const layer_shape *s, mlaf_err *err) {
     return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: table_rows is %lld, must be 1 or more; table_row_stride is %lld, must be "
                      "0 or a multiple of %lld from %lld on", (long long)d->table_rows, (long long)d->table_row_stride,
                      (long long)multiple, (long long)least);
+  const bool dense = !d->sin && !(d->flags & MLAF_LAYER_TABLE_16) && (!d->table_row_stride || d->table_row_stride == d->rope);
+  if (layer_turns_on_read(s) && (!dense || d->table_rows > INT32_MAX))
+    return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: with MLAF_LAYER_ROPE_ON_READ sin must be NULL and cos a dense table in "
+                     "fp32, P/2 cosines and P/2 sines a row, of at most 2^31-1 rows");
   return MLAF_OK;
 }
 

@@ -56,12 +56,14 @@ static int print(const layer_shape *s, layer_kind kind, int q_len, char *out, si
     case LAYER_APPEND:
     case LAYER_TURN:
       return snprintf(out, size, "mla_append:h%d,r%d,p%d,%s,%s,%s%s", kind == LAYER_TURN ? s->heads : 0, d->rank, d->rope, type,
-                      d->flags & MLAF_LAYER_SPLIT_CACHE ? "split" : "paged", style, norms ? ",norm" : "");
+                      d->flags & MLAF_LAYER_SPLIT_CACHE ? "split" : "paged", layer_turns_on_read(s) ? "unrotated" : style,
+                      norms ? ",norm" : "");
     case LAYER_ABSORB:
       return snprintf(out, size, "mla_q_absorb:h%d,n%d,p%d,r%d,%s,%s", s->heads, d->nope, d->rope, d->rank, type, style);
     case LAYER_DECODE:
-      return snprintf(out, size, "mla_decode:h%d,r%d,p%d,q%d%s,%s,page%d", s->heads, d->rank, d->rope, q_len,
-                      q_len > 1 ? ",causal" : "", type, d->page_size);
+      return snprintf(out, size, "mla_decode:h%d,r%d,p%d,q%d%s,%s,page%d%s%s", s->heads, d->rank, d->rope, q_len,
+                      q_len > 1 ? ",causal" : "", type, d->page_size, layer_turns_on_read(s) ? ",rope_" : "",
+                      layer_turns_on_read(s) ? style : "");
     case LAYER_GATHER:
       return snprintf(out, size, "mla_gather_kv_b:h%d,n%d,p%d,v%d,r%d,%s,paged", s->heads, d->nope, d->rope, d->v, d->rank, type);
     case LAYER_PREFILL:
@@ -121,11 +123,12 @@ static mlaf_status check_numbers(const mlaf_layer_desc *d, mlaf_err *err) {
   if (!(isfinite(d->eps) && d->eps >= 0 && isfinite(d->scale)))
     return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: eps is %g and scale %g: finite numbers are wanted, eps not negative",
                      (double)d->eps, (double)d->scale);
-  const uint32_t known = MLAF_LAYER_RESIDUAL | MLAF_LAYER_SPLIT_CACHE | MLAF_LAYER_TABLE_16 | MLAF_LAYER_NO_NORMS;
+  const uint32_t known = MLAF_LAYER_RESIDUAL | MLAF_LAYER_SPLIT_CACHE | MLAF_LAYER_TABLE_16 | MLAF_LAYER_NO_NORMS |
+                         MLAF_LAYER_ROPE_ON_READ;
   if (d->flags & ~known) return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: flags is %#x, known are %#x", d->flags, known);
-  if (d->prefill_tokens && d->flags & MLAF_LAYER_SPLIT_CACHE)
-    return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: prefill_tokens is %d, and no prefill reads a split cache yet: 0",
-                     d->prefill_tokens);
+  if (d->prefill_tokens && d->flags & (MLAF_LAYER_SPLIT_CACHE | MLAF_LAYER_ROPE_ON_READ))
+    return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: prefill_tokens is %d, and no prefill reads a split cache, or one that is "
+                     "not rotated, yet: 0", d->prefill_tokens);
   if (!d->q_lens) return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: q_lens is 0: bit 0 stands for q_len 1, bit 3 for 4");
   return MLAF_OK;
 }

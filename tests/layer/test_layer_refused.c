@@ -52,6 +52,13 @@ static void wrong_descriptions(void **state) {
   x.desc.cos = NULL;
   create_says(r, &x, MLAF_E_ARG, "cos is");
   x = m;
+  x.desc.flags |= MLAF_LAYER_ROPE_ON_READ;
+  x.desc.sin = x.desc.cos;
+  create_says(r, &x, MLAF_E_ARG, "with MLAF_LAYER_ROPE_ON_READ sin must be NULL");
+  x.desc.sin = NULL;
+  x.desc.flags |= MLAF_LAYER_TABLE_16;
+  create_says(r, &x, MLAF_E_ARG, "a dense table in fp32");
+  x = m;
   x.desc.eps = -1;
   create_says(r, &x, MLAF_E_ARG, "eps is -1");
   assert_int_equal(mlaf_layer_create(NULL, &m.desc, m.list, m.n, NULL), MLAF_E_ARG);
