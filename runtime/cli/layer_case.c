@@ -188,7 +188,7 @@ static mlaf_status run_row(case_run *k, const case_row *row) {
   layer_request alike[REQUESTS];
   layer_rig r = {.c = NULL};
   const layer_setup s = setup_of(k->what, row, alike, &k->weights);
-  const int sets = layer_sets_wanted(mlaf_ctx_device(k->c->ctx), &s);
+  const int sets = layer_sets_wanted(mlaf_ctx_device(k->c->ctx), &s, false);
   mlaf_status opened = layer_rig_open(k->c, &s, sets, &r);
   char why[300];
   snprintf(why, sizeof why, "%.290s", opened ? k->c->err.text : "");
