@@ -2,8 +2,8 @@
  * once. */
 #include "layer/rig.h"
 
-/* Bounds of relative errors: a stage (docs/projections.md, docs/limits.md), and the layer, whose intermediates are bf16. */
-static const double STAGE = 2.5e-3, LAYER = 7e-3;
+/* Bound of a stage's relative error over what it read (docs/projections.md). */
+static const double STAGE = 2.5e-3;
 
 static void near(double error, double bound, const char *what, int t, int h) {
   if (!(error <= bound)) fail_msg("%s of token %d, head %d: relative error %.3e, bound %.1e", what, t, h, error, bound);
@@ -268,7 +268,7 @@ static void stages_alone_are_the_call(void **state) {
     bytes += s.bytes;
     must(r, mlaf_layer_execute_stage(layer, i, &c.a, NULL), s.name);
   }
-  const double weights = 2.0 * (96 * 128 + 96 * 128 + 4 * 96 * 96 + 4 * 96 * 64 + 128 * 128);
+  const double weights = 2.0 * (96 * 128 + 96 * 128 + 4 * 64 * 96 + 4 * 96 * 64 + 128 * 256);
   assert_true(bytes > weights && bytes < 2 * weights);
   fetch(r, &m, &c);
   assert_memory_equal(c.y, y, sizeof y);
