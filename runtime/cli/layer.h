@@ -32,6 +32,7 @@ typedef struct layer_setup {
   int32_t page_size;
   bool in_order;      /* pages lie one after another; else shuffled */
   int32_t window;     /* a request's new tokens go in so many at a time */
+  bool prefill;       /* all at once, over keys and values of each head: the layer's other form */
   const layer_request *requests;
   int32_t batch;
   layer_weights *weights; /* made where they are not yet */
