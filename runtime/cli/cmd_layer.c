@@ -116,7 +116,7 @@ static int problems(cli *c, const asked *a) {
 static int with_rig(cli *c, const layer_setup *s) {
   layer_rig r;
   const bool times = mlaf_cli_has(c, O_PROFILE) || mlaf_cli_has(c, O_FORMS);
-  const int sets = times ? layer_sets_wanted(mlaf_ctx_device(c->ctx), s) : 1;
+  const int sets = times ? layer_sets_wanted(mlaf_ctx_device(c->ctx), s, mlaf_cli_has(c, O_PROFILE)) : 1;
   int code;
   if (layer_rig_open(c, s, sets, &r)) code = mlaf_cli_fail(c);
   else code = mlaf_cli_has(c, O_PROFILE) ? profile(&r) : mlaf_cli_has(c, O_FORMS) ? layer_forms(&r) : check(&r);

@@ -32,6 +32,7 @@ typedef struct layer_setup {
   int32_t page_size;
   bool in_order;      /* pages lie one after another; else shuffled */
   int32_t window;     /* a request's new tokens go in so many at a time */
+  bool prefill;       /* all at once, over keys and values of each head: the layer's other form */
   const layer_request *requests;
   int32_t batch;
   layer_weights *weights; /* made where they are not yet */
@@ -110,14 +111,15 @@ mlaf_status layer_check(layer_rig *r, const layer_tolerance *t, layer_checked *o
 /* `first` .. `first` + n - 1 of the layer's stages; n 0: all, as one call of the layer does. */
 mlaf_status layer_time(layer_rig *r, size_t first, size_t n, mlaf_timing *out);
 /* How many copies timing wants, so that none finds its weights in a cache. */
-int layer_sets_wanted(const mlaf_device *dev, const layer_setup *s);
+int layer_sets_wanted(const mlaf_device *dev, const layer_setup *s, bool by_stage);
 mlaf_status layer_ceilings(cli *c, mlaf_ceilings *out);
 int layer_profile(layer_rig *r, const mlaf_ceilings *ceilings);
 
 /* A stage's time beside its floor. */
 typedef struct layer_part {
   mlaf_layer_stage stage; /* of the first call; bytes and flops of all */
-  double floor_ns, ns;
+  double floor_ns, ns; /* ns: in its place among the others */
+  double alone_ns;     /* the same launches again and again: what is small stays in caches */
   bool compute_bound;
 } layer_part;
 

@@ -21,8 +21,8 @@ static void picture(mlaf_text *t, const layer_part *parts, size_t n) {
   for (size_t i = 0; i < n; i++) most = fmax(most, parts[i].ns);
   mlaf_text_fmt(t, "<div class=wide><svg width=%d height=%zu role=img>", LEFT + BAR + 100, n * ROW + 8);
   for (size_t i = 0; i < n; i++) bar(t, (int)i, &parts[i], most);
-  mlaf_text_str(t, "</svg></div><p class=soft>Each bar is a stage alone. Its first part is the least that the stage must take: "
-                   "bytes over bandwidth, or operations over the matrix rate.</p>");
+  mlaf_text_str(t, "</svg></div><p class=soft>Each bar is a stage in its place. Its first part is the least that the stage must "
+                   "take: bytes over bandwidth, or operations over the matrix rate.</p>");
 }
 
 static void table(mlaf_text *t, const layer_part *parts, size_t n) {

@@ -101,12 +101,16 @@ static int32_t most_fresh(const layer_setup *s) {
 void layer_describe(const layer_setup *s, mlaf_layer_desc *d) {
   const mlaf_model *m = s->model;
   const mlaf_rope rope = rotation_of(s);
-  const int32_t window = s->window < most_fresh(s) ? s->window : most_fresh(s);
+  const int32_t window = s->prefill ? 1 : s->window < most_fresh(s) ? s->window : most_fresh(s);
   *d = (mlaf_layer_desc)MLAF_LAYER_DESC_INIT;
   d->hidden = m->hidden, d->heads = m->heads, d->q_rank = m->q_lora_rank, d->rank = m->rank, d->rope = m->rope;
   d->nope = m->qk_nope, d->v = m->v_head, d->rope_style = rope.style, d->tp_size = s->tp;
   d->page_size = s->page_size, d->batch_max = s->batch, d->q_lens = 1u << (window - 1), d->ctx_max = longest(s);
   d->eps = (float)m->eps, d->scale = (float)mlaf_softmax_scale(m->qk_nope, &rope);
+  for (int32_t i = 0; i < s->batch && s->prefill; i++) {
+    d->prefill_tokens += s->requests[i].fresh;
+    d->prefill_keys += s->requests[i].past + s->requests[i].fresh;
+  }
   d->flags = (s->flags & MLAF_FORM_NO_NORMS ? MLAF_LAYER_NO_NORMS : 0) |
              (s->flags & MLAF_FORM_ROPE_ON_READ ? MLAF_LAYER_ROPE_ON_READ : 0);
 }
@@ -241,19 +245,19 @@ static mlaf_status make_layer(layer_rig *r, int set) {
 /* How many of a request's new tokens the call takes. */
 static int32_t share(const layer_setup *s, int32_t request, int call) {
   const int32_t left = s->requests[request].fresh - call * s->window;
-  return left < 0 ? 0 : left < s->window ? left : s->window;
+  return left < 0 ? 0 : left < s->window || s->prefill ? left : s->window;
 }
 
 typedef struct lists {
   int32_t batch, q_len;
   int64_t tokens, n_pages;
   int64_t *positions, *slots;
-  int32_t *qo, *kv, *pages, *last;
+  int32_t *qo, *kv, *pages, *last, *keys;
   uint16_t *x;
 } lists;
 
 static void lists_free(lists *l) {
-  void *const all[] = {l->positions, l->slots, l->qo, l->kv, l->pages, l->last, l->x};
+  void *const all[] = {l->positions, l->slots, l->qo, l->kv, l->pages, l->last, l->keys, l->x};
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
 }
 
@@ -266,9 +270,9 @@ static bool lists_room(const layer_rig *r, int call, lists *l) {
   }
   const size_t tokens = (size_t)l->tokens + 1, batch = (size_t)l->batch + 1;
   l->positions = malloc(tokens * sizeof(int64_t)), l->slots = malloc(tokens * sizeof(int64_t));
-  l->qo = malloc(batch * 4), l->kv = malloc(batch * 4), l->last = malloc(batch * 4);
+  l->qo = malloc(batch * 4), l->kv = malloc(batch * 4), l->last = malloc(batch * 4), l->keys = malloc(batch * 4);
   l->pages = malloc((size_t)r->set_pages * 4), l->x = malloc(tokens * (size_t)r->form.hidden * 2);
-  return l->positions && l->slots && l->qo && l->kv && l->last && l->pages && l->x;
+  return l->positions && l->slots && l->qo && l->kv && l->last && l->keys && l->pages && l->x;
 }
 
 /* One more request of a call. */
@@ -281,6 +285,7 @@ static void lists_add(const layer_rig *r, int set, int call, int32_t request, li
   l->n_pages += pages;
   l->last[at] = tokens - (int32_t)(pages - 1) * s->page_size;
   l->kv[at + 1] = (int32_t)l->n_pages;
+  l->keys[at + 1] = l->keys[at] + tokens;
   l->qo[at + 1] = l->qo[at] + n;
   for (int32_t k = 0; k < n; k++) {
     const int64_t t = l->qo[at] + k;
@@ -294,7 +299,7 @@ static void lists_add(const layer_rig *r, int set, int call, int32_t request, li
 
 static mlaf_status send(layer_rig *r, const lists *l, mlaf_layer_args *a) {
   const size_t tokens = (size_t)l->tokens, batch = (size_t)l->batch;
-  void *at[8] = {NULL};
+  void *at[9] = {NULL};
   mlaf_status st = to_device(r, l->positions, tokens * 8, &at[0]);
   if (!st) st = to_device(r, l->slots, tokens * 8, &at[1]);
   if (!st) st = to_device(r, l->qo, (batch + 1) * 4, &at[2]);
@@ -303,11 +308,18 @@ static mlaf_status send(layer_rig *r, const lists *l, mlaf_layer_args *a) {
   if (!st) st = to_device(r, l->last, batch * 4, &at[5]);
   if (!st) st = to_device(r, l->x, tokens * (size_t)r->form.hidden * 2, &at[6]);
   if (!st) st = layer_alloc(r, tokens * (size_t)r->form.hidden * 2, &at[7]);
+  if (!st && r->setup.prefill) st = to_device(r, l->keys, (batch + 1) * 4, &at[8]);
   *a = (mlaf_layer_args)MLAF_LAYER_ARGS_INIT;
   a->positions = at[0], a->slots = at[1], a->qo_indptr = at[2], a->kv_indptr = at[3], a->kv_indices = at[4];
   a->kv_last_page_lens = at[5], a->hidden = at[6], a->out = at[7];
   a->kv_indices_size = l->n_pages, a->tokens = l->tokens, a->batch = l->batch, a->q_len = l->q_len;
   a->cache = r->cache, a->num_pages = (int32_t)(r->sets * r->set_pages);
+  if (r->setup.prefill) {
+    a->kv_last_page_lens = NULL;
+    a->q_len = 1;
+    a->key_indptr = at[8];
+    a->keys = l->keys[batch];
+  }
   return st;
 }
 
@@ -318,7 +330,7 @@ static mlaf_status make_call(layer_rig *r, int set, int call) {
   out->request = malloc((size_t)(l.tokens + 1) * sizeof *out->request);
   out->fresh = malloc((size_t)(l.tokens + 1) * sizeof *out->fresh);
   if (!st && (!out->request || !out->fresh)) st = no_memory(r->c);
-  if (!st) l.qo[0] = l.kv[0] = 0;
+  if (!st) l.qo[0] = l.kv[0] = l.keys[0] = 0;
   for (int32_t i = 0, at = 0; !st && i < r->setup.batch; i++)
     if (share(&r->setup, i, call)) lists_add(r, set, call, i, &l, out, at++);
   if (!st) st = send(r, &l, &out->args);
@@ -328,7 +340,7 @@ static mlaf_status make_call(layer_rig *r, int set, int call) {
 
 static mlaf_status make_calls(layer_rig *r) {
   mlaf_status st = MLAF_OK;
-  r->calls = (most_fresh(&r->setup) + r->setup.window - 1) / r->setup.window;
+  r->calls = r->setup.prefill ? 1 : (most_fresh(&r->setup) + r->setup.window - 1) / r->setup.window;
   r->call = calloc((size_t)(r->sets * r->calls), sizeof *r->call);
   if (!r->call) return no_memory(r->c);
   for (int i = 0; !st && i < r->sets * r->calls; i++) {

@@ -13,9 +13,9 @@ static double bytes_of(const layer_setup *s) {
               heads * (m->qk_nope + m->v_head) * m->rank + heads * m->v_head * m->hidden);
 }
 
-int layer_sets_wanted(const mlaf_device *dev, const layer_setup *s) {
+int layer_sets_wanted(const mlaf_device *dev, const layer_setup *s, bool by_stage) {
   const double caches = 5.0 * (double)mlaf_info(dev)->l2_bytes; /* what lies in 5 of them is surely gone */
-  int sets = 1;
+  int sets = by_stage ? LAYER_SETS : 1; /* the first stages alone have a fraction of the weights */
   if (mlaf_ops(dev)->features & MLAF_DEVICE_MODELLED) return 1;
   while (sets < LAYER_SETS && sets * bytes_of(s) < caches) sets *= 2;
   return sets;
@@ -78,7 +78,7 @@ mlaf_status layer_ceilings(cli *c, mlaf_ceilings *out) {
 /* --- the profile --- */
 
 static mlaf_status look_at(layer_rig *r, size_t i, const mlaf_ceilings *ceilings, layer_part *p) {
-  mlaf_timing timing;
+  mlaf_timing alone, before = {.ns = 0}, with;
   mlaf_status st = MLAF_OK;
   double bytes = 0, flops = 0;
   for (int k = r->calls; !st && k-- > 0;) {
@@ -88,9 +88,13 @@ static mlaf_status look_at(layer_rig *r, size_t i, const mlaf_ceilings *ceilings
     bytes += p->stage.bytes, flops += p->stage.flops;
   }
   p->stage.bytes = bytes, p->stage.flops = flops;
-  if (!st) st = layer_time(r, i, 1, &timing);
+  /* In its place: the stages up to it less those before it, so that what it reads is as cold as in a layer. */
+  if (!st) st = layer_time(r, i, 1, &alone);
+  if (!st && i && !r->modelled) st = layer_time(r, 0, i, &before);
+  if (!st && !r->modelled) st = layer_time(r, 0, i + 1, &with);
   if (st) return st;
-  p->ns = timing.ns;
+  p->alone_ns = alone.ns;
+  p->ns = r->modelled ? alone.ns : with.ns - before.ns;
   p->floor_ns = mlaf_ceilings_ns(ceilings, bytes, flops, &p->compute_bound);
   return MLAF_OK;
 }
@@ -103,6 +107,7 @@ static void print_part(const layer_rig *r, cli_table *t, const layer_part *p, do
     cJSON_AddStringToObject(e, "stage", p->stage.name);
     cJSON_AddStringToObject(e, "source", r->modelled ? "modelled" : "measured");
     cJSON_AddNumberToObject(e, "ns", p->ns);
+    cJSON_AddNumberToObject(e, "alone_ns", p->alone_ns);
     cJSON_AddNumberToObject(e, "floor_ns", p->floor_ns);
     cJSON_AddNumberToObject(e, "share", p->ns / sum);
     cJSON_AddNumberToObject(e, "bytes", p->stage.bytes);
@@ -115,6 +120,7 @@ static void print_part(const layer_rig *r, cli_table *t, const layer_part *p, do
   }
   mlaf_cli_table_cell(t, "%s", p->stage.name);
   mlaf_cli_table_cell(t, "%.2f", p->ns / 1000);
+  mlaf_cli_table_cell(t, "%.2f", p->alone_ns / 1000);
   mlaf_cli_table_cell(t, "%.2f%s", p->floor_ns / 1000, p->compute_bound ? " C" : "");
   mlaf_cli_table_cell(t, "%.2f", p->ns / p->floor_ns);
   mlaf_cli_table_cell(t, "%.0f %%", 100 * p->ns / sum);
@@ -141,7 +147,7 @@ static void print_sum(const layer_rig *r, const mlaf_timing *whole, double sum, 
 }
 
 int layer_profile(layer_rig *r, const mlaf_ceilings *ceilings) {
-  static const char *const columns[] = {"stage", ">us", ">floor", ">x", ">share", ">MB", "rung", "variant", NULL};
+  static const char *const columns[] = {"stage", ">us", ">alone", ">floor", ">x", ">share", ">MB", "rung", "variant", NULL};
   layer_part parts[16];
   mlaf_timing whole = {.ns = 0};
   const size_t n = mlaf_layer_stages(r->layer[0]);
