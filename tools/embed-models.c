@@ -6,9 +6,39 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { COL_NAME, COL_HEADS, COL_RANK, COL_ROPE, COL_NOPE, COL_V, COL_UNVERIFIED, COL_SOURCE, COLUMNS };
-static const char *const column_names[COLUMNS] = {"name",    "heads",  "kv_lora_rank", "rope",
-                                                  "qk_nope", "v_head", "unverified",   "source"};
+enum {
+  COL_NAME, COL_HEADS, COL_RANK, COL_ROPE, COL_NOPE, COL_V, COL_HIDDEN, COL_Q_LORA, COL_EPS, COL_BASE, COL_STYLE, COL_FACTOR,
+  COL_BETA_FAST, COL_BETA_SLOW, COL_ORIGINAL, COL_MSCALE, COL_MSCALE_ALL, COL_UNVERIFIED, COL_SOURCE, COLUMNS
+};
+enum { TEXT, WHOLE, REAL, STYLE };
+/* In the file's order; `field` is the member of mlaf_model. */
+static const struct {
+  const char *name, *field;
+  int kind;
+} columns[COLUMNS] = {
+    {"name", "name", TEXT},
+    {"heads", "heads", WHOLE},
+    {"kv_lora_rank", "rank", WHOLE},
+    {"rope", "rope", WHOLE},
+    {"qk_nope", "qk_nope", WHOLE},
+    {"v_head", "v_head", WHOLE},
+    {"hidden", "hidden", WHOLE},
+    {"q_lora_rank", "q_lora_rank", WHOLE},
+    {"eps", "eps", REAL},
+    {"rope_base", "rotation.base", REAL},
+    {"rope_style", "rotation.style", STYLE},
+    {"factor", "rotation.factor", REAL},
+    {"beta_fast", "rotation.beta_fast", REAL},
+    {"beta_slow", "rotation.beta_slow", REAL},
+    {"original", "rotation.original", WHOLE},
+    {"mscale", "rotation.mscale", REAL},
+    {"mscale_all_dim", "rotation.mscale_all_dim", REAL},
+    {"unverified", "unverified", TEXT},
+    {"source", "source", TEXT},
+};
+static const struct {
+  const char *word, *value;
+} styles[] = {{"pairs", "MLAF_ROPE_PAIRS"}, {"halves", "MLAF_ROPE_HALVES"}, {"unrotated", "MLAF_ROPE_UNROTATED"}};
 
 static int fail(const char *path, int line, const char *what, const char *value) {
   fprintf(stderr, "%s:%d: %s: '%s'\n", path, line, what, value);
@@ -28,10 +58,38 @@ static int split(char *line, char *cols[COLUMNS]) {
   return n;
 }
 
-static int number_ok(const char *s) {
-  if (!*s || strlen(s) > 4) return 0;
+static int whole_ok(const char *s) {
+  if (!*s || strlen(s) > 6) return 0;
   for (; *s; s++)
     if (!isdigit((unsigned char)*s)) return 0;
+  return 1;
+}
+
+/* What is a number in C and in this file: 40, 0.707, 1e-6. */
+static int real_ok(const char *s) {
+  char *end;
+  if (!isdigit((unsigned char)*s) || strspn(s, "0123456789.e-") != strlen(s) || s[strlen(s) - 1] == '.') return 0;
+  strtod(s, &end);
+  return !*end;
+}
+
+/* NULL: none of them. */
+static const char *style_of(const char *s) {
+  for (size_t i = 0; i < sizeof styles / sizeof *styles; i++)
+    if (!strcmp(s, styles[i].word)) return styles[i].value;
+  return NULL;
+}
+
+/* Every name in the list of fields not confirmed is a column. */
+static int unverified_ok(const char *s) {
+  if (!strcmp(s, "-") || !strcmp(s, "all")) return 1;
+  while (*s) {
+    size_t n = strcspn(s, ",");
+    int c = COL_HEADS;
+    while (c < COL_UNVERIFIED && (strlen(columns[c].name) != n || strncmp(columns[c].name, s, n))) c++;
+    if (c == COL_UNVERIFIED) return 0;
+    s += n + (s[n] == ',');
+  }
   return 1;
 }
 
@@ -45,26 +103,36 @@ static void quote(FILE *out, const char *s) {
   fputc('"', out);
 }
 
-static int one_line(FILE *out, const char *path, int number, char *line, char *previous, size_t previous_size) {
-  char *cols[COLUMNS];
-  int n = split(line, cols);
-  if (n != COLUMNS) return fail(path, number, "want 8 tab separated columns", line);
+static int check(const char *path, int number, char *cols[COLUMNS], const char *previous) {
   for (const char *s = cols[COL_NAME]; *s; s++)
     if (!islower((unsigned char)*s) && !isdigit((unsigned char)*s) && !strchr(".-", *s))
       return fail(path, number, "names are lower-case letters, digits, '.' and '-'", cols[COL_NAME]);
-  for (int c = COL_HEADS; c <= COL_V; c++)
-    if (!number_ok(cols[c])) return fail(path, number, column_names[c], cols[c]);
+  for (int c = 0; c < COLUMNS; c++)
+    if ((columns[c].kind == WHOLE && !whole_ok(cols[c])) || (columns[c].kind == REAL && !real_ok(cols[c])) ||
+        (columns[c].kind == STYLE && !style_of(cols[c])))
+      return fail(path, number, columns[c].name, cols[c]);
+  if (strtol(cols[COL_ROPE], NULL, 10) % 2) return fail(path, number, "rope columns are even", cols[COL_ROPE]);
+  if (strtod(cols[COL_FACTOR], NULL) > 1 && !strtol(cols[COL_ORIGINAL], NULL, 10))
+    return fail(path, number, "a factor wants original", cols[COL_NAME]);
+  if (!unverified_ok(cols[COL_UNVERIFIED])) return fail(path, number, "unverified names no column", cols[COL_UNVERIFIED]);
   if (!*cols[COL_SOURCE]) return fail(path, number, "source is missing", cols[COL_NAME]);
   if (strcmp(previous, cols[COL_NAME]) >= 0) return fail(path, number, "not sorted by name, or twice", cols[COL_NAME]);
+  return 0;
+}
+
+static int one_line(FILE *out, const char *path, int number, char *line, char *previous, size_t previous_size) {
+  char *cols[COLUMNS];
+  if (split(line, cols) != COLUMNS) return fail(path, number, "want 19 tab separated columns", line);
+  if (check(path, number, cols, previous)) return 1;
   snprintf(previous, previous_size, "%s", cols[COL_NAME]);
-  fputs("    {", out);
-  quote(out, cols[COL_NAME]);
-  for (int c = COL_HEADS; c <= COL_ROPE; c++) fprintf(out, ", %ld", strtol(cols[c], NULL, 10));
-  fputs(", ", out);
-  quote(out, cols[COL_SOURCE]);
-  for (int c = COL_NOPE; c <= COL_V; c++) fprintf(out, ", %ld", strtol(cols[c], NULL, 10));
-  fputs(", ", out);
-  quote(out, strcmp(cols[COL_UNVERIFIED], "-") ? cols[COL_UNVERIFIED] : "");
+  if (!strcmp(cols[COL_UNVERIFIED], "-")) cols[COL_UNVERIFIED] = "";
+  fprintf(out, "    {.rotation.struct_size = sizeof(mlaf_rope), .rotation.columns = %ld", strtol(cols[COL_ROPE], NULL, 10));
+  for (int c = 0; c < COLUMNS; c++) {
+    fprintf(out, ", .%s = ", columns[c].field);
+    if (columns[c].kind == TEXT) quote(out, cols[c]);
+    else if (columns[c].kind == WHOLE) fprintf(out, "%ld", strtol(cols[c], NULL, 10));
+    else fputs(columns[c].kind == STYLE ? style_of(cols[c]) : cols[c], out);
+  }
   fputs("},\n", out);
   return 0;
 }
@@ -89,7 +157,7 @@ int main(int argc, char **argv) {
       bad = one_line(out, argv[1], number, line, previous, sizeof previous);
     }
   }
-  fputs("    {0},\n};\n", out);
+  fputs("    {.name = NULL},\n};\n", out);
   if (fclose(out) && !bad) bad = fail(argv[2], 0, "cannot write", strerror(errno));
   fclose(in);
   if (bad) remove(argv[2]); /* never leave half a table that looks up to date */

@@ -8,7 +8,7 @@
 #include "reference.h"
 
 enum {
-  LAYERS = 3, TOKENS = 64, WORDS = 50, HIDDEN = 128, HEADS = 4, Q_RANK = 96, RANK = 64, ROPE = 32, NOPE = 64, V = 32,
+  LAYERS = 3, TOKENS = 64, WORDS = 50, HIDDEN = 128, HEADS = 4, Q_RANK = 96, RANK = 64, ROPE = 32, NOPE = 32, V = 64,
   PAGE = 16, PAGES = 2 + TOKENS / PAGE, ROW = RANK + ROPE, WEIGHTS = 7
 };
 static const double BOUND = 1e-2; /* of the relative error of h behind three layers */

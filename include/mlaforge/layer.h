@@ -14,7 +14,14 @@
  *   Qout = (Q_nope W_UK, rope(Q_pe)) [T, H, R+P]          mla_q_absorb
  *   u = attention(Qout, cache)       [T, H, R]            mla_decode
  *   o = u W_UV                       [T, H, V]            mla_v_out
- *   y = o W_o^T (+ residual)         [T, d]               mla_o_proj */
+ *   y = o W_o^T (+ residual)         [T, d]               mla_o_proj
+ *
+ * That is for few tokens a request. Many are a prefill (args.keys): what a request has cached becomes keys and values of each
+ * head, and its new tokens attend to them, the earlier new ones included.
+ *
+ *   cache as above; Q_pe turned in place                  mla_append
+ *   (k, v) = W_kvb latent, k_pe      [keys, H, N+V]       mla_gather_kv_b
+ *   o = attention(Q, k, k_pe, v)     [T, H, V]            mla_prefill */
 #ifndef MLAFORGE_LAYER_H
 #define MLAFORGE_LAYER_H
 
@@ -34,6 +41,8 @@ enum {
   MLAF_LAYER_SPLIT_CACHE = 1u << 1, /* latent and rope columns of the cache are two tensors */
   MLAF_LAYER_TABLE_16 = 1u << 2,    /* cosines and sines are of the layer's dtype; else fp32 */
   MLAF_LAYER_NO_NORMS = 1u << 3,    /* neither low-rank queries nor the latent are normed, and there are no weights of norms */
+  MLAF_LAYER_ROPE_ON_READ = 1u << 4, /* rope columns are cached as they are, and turned to their position by attention; the table
+                                      * of rotations is dense and fp32 */
 };
 
 /* A tensor of weights on the device, by its name in a checkpoint; what stands before the last two words is not looked at
@@ -73,6 +82,8 @@ typedef struct mlaf_layer_desc {
   int32_t ctx_min, ctx_max; /* cached tokens of a request, about: plans are made for ctx_max, and halves of it down to ctx_min.
                          * Requests of any length are served. ctx_min 0: ctx_max */
   int32_t table_width;  /* most entries in a row of a block table, for the workspace; 0: pages of ctx_max */
+  int32_t prefill_tokens; /* most new tokens of a prefill, of all its requests together; 0: there are none */
+  int32_t prefill_keys; /* most keys of one, cached and new, of all its requests; 0: prefill_tokens */
   float eps;            /* of both norms */
   float scale;          /* softmax scale. 0: 1/sqrt(N+P), which is wrong for models with YaRN's mscale */
   /* Rotations: [table_rows, P/2] cosines and sines by position; sin NULL: a row of cos has its P/2 sines behind. */
@@ -135,6 +146,10 @@ typedef struct mlaf_layer_args {
   const int32_t *kv_indptr, *kv_indices, *kv_last_page_lens; /* [B+1], [kv_indptr[B]], [B] */
   int64_t kv_indices_size;    /* entries of kv_indices; wanted with page_rows */
   const int32_t *qo_indptr;   /* [B+1] query tokens. Lists want it; with a block table NULL: T/B for each request */
+  /* A prefill: any number of new tokens a request, T in all. It wants qo_indptr and the pages of each request; q_len, batch_max,
+   * seq_lens and kv_last_page_lens say nothing. */
+  const int32_t *key_indptr;  /* [B+1] keys of each request, the new tokens' included: its first so many cached tokens */
+  int64_t keys;               /* key_indptr[B], or more; 0: no prefill */
   void *workspace;            /* mlaf_layer_workspace_size bytes, 256-byte aligned; contents do not matter */
   size_t workspace_size;
 } mlaf_layer_args;
@@ -156,7 +171,8 @@ MLAF_API mlaf_status mlaf_layer_execute(const mlaf_layer *layer, const mlaf_laye
 typedef struct mlaf_layer_stage {
   uint32_t struct_size;    /* sizeof(mlaf_layer_stage), set by MLAF_LAYER_STAGE_INIT; only that many bytes are written */
   int32_t reserved;
-  const char *name;        /* "qkv_a", "q_a", "kv_a", "q_b", "append", "q_absorb", "decode", "v_out", "o_proj" */
+  const char *name;        /* "qkv_a", "q_a", "kv_a", "q_b", "append", "q_absorb", "decode", "v_out", "o_proj"; of a prefill also
+                            * "gather", "prefill" */
   const char *operation;   /* "mla_qkv_a" */
   const mlaf_plan *plan;   /* that serves the call: mlaf_plan_query says variant, rung and problem. Borrowed from the layer */
   size_t output_at, output_bytes; /* its output in the workspace, dense; output_bytes 0: in a tensor of the caller's */
@@ -165,6 +181,7 @@ typedef struct mlaf_layer_stage {
 #define MLAF_LAYER_STAGE_INIT \
   { .struct_size = sizeof(mlaf_layer_stage) }
 
+/* Of calls for few tokens a request; of a prefill mlaf_layer_stage_at knows them up to the first that it refuses. */
 MLAF_API size_t mlaf_layer_stages(const mlaf_layer *layer);
 /* Stage i of a call with these sizes (as mlaf_layer_workspace_size's). E_ARG past the end. Thread-safe. */
 MLAF_API mlaf_status mlaf_layer_stage_at(const mlaf_layer *layer, size_t i, const mlaf_layer_args *args, mlaf_layer_stage *out);

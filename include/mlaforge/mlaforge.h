@@ -19,6 +19,7 @@
 #include "mlaforge/operation.h"
 #include "mlaforge/plan.h"
 #include "mlaforge/problem.h"
+#include "mlaforge/rope.h"
 #include "mlaforge/status.h"
 #include "mlaforge/tune.h"
 

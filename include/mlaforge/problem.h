@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "mlaforge/rope.h"
 #include "mlaforge/status.h"
 
 /* Which columns of a pair turn together, of P: 2i and 2i+1 (DeepSeek's checkpoints), or i and i + P/2 (NeoX). */
@@ -53,8 +54,12 @@ typedef struct mlaf_model {
   const char *name; /* "deepseek-v3" */
   int32_t heads, rank, rope;
   const char *source;
-  int32_t qk_nope, v_head; /* per-head dims before absorption; the softmax scale is 1/sqrt(qk_nope + rope) */
+  int32_t qk_nope, v_head; /* per-head dims before absorption */
   const char *unverified;  /* "": all confirmed; "all", or the fields not confirmed against the model's own config */
+  int32_t hidden;          /* hidden size; 0: not a layer of this library's form */
+  int32_t q_lora_rank;     /* 0: one q_proj in place of q_a_proj, q_a_layernorm and q_b_proj */
+  double eps;              /* of the RMS norms */
+  mlaf_rope rotation;      /* mlaf_softmax_scale(qk_nope, &rotation) is the softmax scale */
 } mlaf_model;
 /* The i-th shipped model, NULL past the end. Static storage. */
 MLAF_API const mlaf_model *mlaf_model_at(size_t i);

@@ -12,7 +12,7 @@ __all__ = ["Layer"]
 
 STYLES = {"pairs": 0, "halves": 1, "unrotated": 2}
 DTYPES = {"bfloat16": 0, "float16": 1}
-RESIDUAL, SPLIT_CACHE, TABLE_16, NO_NORMS = 1, 2, 4, 8
+RESIDUAL, SPLIT_CACHE, TABLE_16, NO_NORMS, ROPE_ON_READ = 1, 2, 4, 8, 16
 SIZE = ctypes.c_size_t
 
 
@@ -24,7 +24,7 @@ class LayerWeight(ctypes.Structure):
 class LayerDesc(ctypes.Structure):
     _fields_ = [("struct_size", U32), ("flags", U32)] + [(name, I32) for name in (
         "hidden", "heads", "q_rank", "rank", "rope", "nope", "v", "dtype", "rope_style", "tp_rank", "tp_size", "page_size",
-        "batch_max")] + [("q_lens", U32), ("ctx_min", I32), ("ctx_max", I32), ("table_width", I32), ("eps", ctypes.c_float),
+        "batch_max")] + [("q_lens", U32), ("ctx_min", I32), ("ctx_max", I32), ("table_width", I32), ("prefill_tokens", I32), ("prefill_keys", I32), ("eps", ctypes.c_float),
                          ("scale", ctypes.c_float), ("cos", PTR), ("sin", PTR), ("table_row_stride", I64), ("table_rows", I64),
                          ("plan", PTR)]
 
@@ -36,6 +36,7 @@ class LayerArgs(ctypes.Structure):
                 ("cache_row_stride", I64), ("cache_kpe_row_stride", I64), ("num_pages", I32), ("ctx", I32), ("page_rows", I64),
                 ("block_table", PTR), ("seq_lens", PTR), ("block_table_stride", I64), ("block_table_width", I32), ("reserved", I32),
                 ("kv_indptr", PTR), ("kv_indices", PTR), ("kv_last_page_lens", PTR), ("kv_indices_size", I64), ("qo_indptr", PTR),
+                ("key_indptr", PTR), ("keys", I64),
                 ("workspace", PTR), ("workspace_size", SIZE)]
 
 
@@ -89,20 +90,23 @@ class Layer:
     """weights: tensors by their names in a checkpoint ("model.layers.3.self_attn.q_a_proj.weight": what stands before the last two words
     does not matter). q_b_proj, kv_b_proj and o_proj may be whole or this rank's; `heads` counts the whole model's. cos_sin_cache: a row a
     position, P/2 cosines and P/2 sines, float32 or of the weights' type. scale: of the softmax, with YaRN's factor where the model has one.
-    batch, q_lens and kv_len say what may come: most requests of a call, the numbers of query tokens a request, cached tokens from .. to.
+    batch, q_lens and kv_len say what may come: most requests of a call, the numbers of query tokens a request, cached tokens from .. to;
+    prefill_tokens and prefill_keys the most new tokens and keys of a prefill.
+    rope_on_read: rope columns are cached as they are, and turned by attention; the table is float32 then.
     Plans for all of it are made here, so that no call compiles."""
 
     _handle = None
 
     def __init__(self, weights, *, heads, cos_sin_cache=None, scale, rank=512, rope=64, nope=128, v=128, eps=1e-6, style="pairs",
-                 norms=True, residual=False, split_cache=False, tp_rank=0, tp_size=1, page_size=64, batch=1, q_lens=(1,),
-                 kv_len=(1024, 1024), table_width=0, ctx=None):
+                 norms=True, rope_on_read=False, residual=False, split_cache=False, tp_rank=0, tp_size=1, page_size=64, batch=1, q_lens=(1,),
+                 kv_len=(1024, 1024), table_width=0, prefill_tokens=0, prefill_keys=0, ctx=None):
         self._ctx, self._lib = ctx or context._default or context.default_context(), _functions()
         hidden, q_a, fused, self._dtype = _shape({_last_words(name): tensor for name, tensor in weights.items()})
         q_rank = 0 if q_a is None else q_a.shape[0] - (rank + rope if fused else 0)
         self._hidden, self._row, self._rank, self._rope = hidden, rank + rope, rank, rope
         self._page, self._residual, self._split = page_size, residual, split_cache
         flags = (RESIDUAL if residual else 0) | (SPLIT_CACHE if split_cache else 0) | (0 if norms else NO_NORMS)
+        flags |= ROPE_ON_READ if rope_on_read else 0
         table = {}
         if rope and style != "unrotated":
             number = dtype_name(cos_sin_cache)
@@ -115,7 +119,7 @@ class Layer:
         desc = _struct(LayerDesc, flags=flags, hidden=hidden, heads=heads, q_rank=q_rank, rank=rank, rope=rope, nope=nope, v=v,
                        dtype=DTYPES[self._dtype], rope_style=_one_of("style", style, STYLES), tp_rank=tp_rank, tp_size=tp_size,
                        page_size=page_size, batch_max=batch, q_lens=sum(1 << q - 1 for q in set(q_lens)), ctx_min=kv_len[0],
-                       ctx_max=kv_len[1], table_width=table_width, eps=eps, scale=scale, plan=ctypes.addressof(plan), **table)
+                       ctx_max=kv_len[1], table_width=table_width, prefill_tokens=prefill_tokens, prefill_keys=prefill_keys, eps=eps, scale=scale, plan=ctypes.addressof(plan), **table)
         listed = [_weight(name, tensor, self._dtype) for name, tensor in weights.items() if len(tensor.shape) in (1, 2)]
         handle = PTR()
         self._ctx.check(self._lib.mlaf_layer_create(self._ctx._handle, ctypes.byref(desc), (LayerWeight * len(listed))(*listed),
@@ -148,22 +152,25 @@ class Layer:
             fields.update({name: tensor.data_ptr(), name + "_row_stride": row, "page_rows": apart, "num_pages": tensor.shape[0]})
         return fields
 
-    def _tables(self, batch, block_table, seq_lens, lists):
-        if block_table is None:
-            for name, tensor, size in zip(("qo_indptr", "kv_indptr", "kv_indices", "kv_last_page_lens"), lists,
-                                          (batch + 1, batch + 1, None, batch)):
-                if tensor is None:
-                    fail(f"{name} is missing: a block table with seq_lens, or four lists are wanted")
-                _check(name, tensor, "int32", size)
-            return dict(zip(("qo_indptr", "kv_indptr", "kv_indices", "kv_last_page_lens"), (x.data_ptr() for x in lists)),
-                        kv_indices_size=lists[2].shape[0])
-        _check("block_table", block_table, "int32", batch, None)
-        _check("seq_lens", seq_lens, "int32", batch)
-        if lists[0] is not None:
-            _check("qo_indptr", lists[0], "int32", batch + 1)
-        return {"block_table": block_table.data_ptr(), "block_table_width": block_table.shape[1],
-                "block_table_stride": _stride(block_table, 0), "seq_lens": seq_lens.data_ptr(),
-                "qo_indptr": None if lists[0] is None else lists[0].data_ptr()}
+    def _tables(self, batch, tables, keys):
+        """Addresses of index tensors. A call wants a block table with lengths, or lists; a prefill the running counts, and pages of either."""
+        sizes = {"block_table": None, "seq_lens": batch, "qo_indptr": batch + 1, "key_indptr": batch + 1, "kv_indptr": batch + 1,
+                 "kv_indices": None, "kv_last_page_lens": batch}
+        table = tables["block_table"] is not None
+        wanted = ["block_table"] if table else ["kv_indptr", "kv_indices"]
+        wanted += ["qo_indptr", "key_indptr"] if keys else ["seq_lens"] if table else ["qo_indptr", "kv_last_page_lens"]
+        fields = {}
+        for name, tensor in tables.items():
+            if tensor is None and name in wanted:
+                fail(f"{name} is missing: a block table with seq_lens, or four lists are wanted; of a prefill qo_indptr and key_indptr")
+            if tensor is not None:
+                _check(name, tensor, "int32", *([batch] if name == "block_table" else []), sizes[name])
+                fields[name] = tensor.data_ptr()
+        if table:
+            fields.update(block_table_width=tables["block_table"].shape[1], block_table_stride=_stride(tables["block_table"], 0))
+        else:
+            fields["kv_indices_size"] = tables["kv_indices"].shape[0]
+        return fields
 
     def _rows(self, name, tensor, tokens):
         _check(name, tensor, self._dtype, tokens, self._hidden)
@@ -185,22 +192,30 @@ class Layer:
         return None
 
     def forward(self, hidden, positions, slots, cache, seq_lens=None, block_table=None, *, q_len=1, residual=None, out=None,
-                qo_indptr=None, kv_indptr=None, kv_indices=None, kv_last_page_lens=None, kv_len=0, workspace=None, stream=None,
-                stage=None):
+                qo_indptr=None, kv_indptr=None, kv_indices=None, kv_last_page_lens=None, key_indptr=None, keys=0, kv_len=0, workspace=None,
+                stream=None, stage=None):
         """[T, d] hidden states to [T, d]. positions and slots [T] int64, a slot of -1 writes nothing; cache [pages, page, R+P]; seq_lens [B] int32
         counts the new tokens. q_len: most query tokens of a request, T = B q_len unless qo_indptr says more. kv_len, about how many tokens
-        requests have cached, helps to choose plans. stage: that one of stages() alone."""
+        requests have cached, helps to choose plans. stage: that one of stages() alone.
+
+        With keys it is a prefill: requests have qo_indptr[b+1] - qo_indptr[b] new tokens and key_indptr[b+1] - key_indptr[b] keys, the new ones
+        included, in all `keys` or fewer."""
         tokens = hidden.shape[0]
-        batch = (seq_lens if block_table is not None else kv_last_page_lens).shape[0]
+        tables = {"block_table": block_table, "seq_lens": seq_lens, "qo_indptr": qo_indptr, "key_indptr": key_indptr, "kv_indptr": kv_indptr,
+                  "kv_indices": kv_indices, "kv_last_page_lens": kv_last_page_lens}
+        counted = [x for x in (qo_indptr, kv_indptr) if x is not None]
+        if seq_lens is None and not counted:
+            fail("seq_lens is missing: a block table with seq_lens, or four lists are wanted")
+        batch = seq_lens.shape[0] if seq_lens is not None else counted[0].shape[0] - 1
         y = out if out is not None else hidden.new_empty((tokens, self._hidden))
         _check("slots", slots, "int64", tokens)
         _check("positions", positions, "int64", tokens)
         fields = {**self._rows("hidden", hidden, tokens), **self._rows("out", y, tokens), **self._cache(cache),
-                  **self._tables(batch, block_table, seq_lens, (qo_indptr, kv_indptr, kv_indices, kv_last_page_lens))}
+                  **self._tables(batch, tables, keys)}
         if residual is not None:
             fields.update(self._rows("residual", residual, tokens))
         args = _struct(LayerArgs, batch=batch, q_len=q_len, tokens=tokens, positions=positions.data_ptr(), slots=slots.data_ptr(),
-                       ctx=kv_len, **fields)
+                       ctx=kv_len, keys=keys, **fields)
         if not tokens:
             return y
         stream = (current_stream(hidden) if stream is None else int(getattr(stream, "cuda_stream", stream))) or None

@@ -18,6 +18,8 @@ static const cli_opt bench_options[] = {SHAPE,  O_DEVICE,  O_DB,      O_CACHE, O
                                         O_VARIANT, O_SET, O_LENGTHS, O_HOT, O_CSV, COMMON, O_COUNT};
 static const cli_opt profile_options[] = {SHAPE, O_DEVICE, O_DB,  O_CACHE, O_SEED, O_VARIANT, O_CODE, O_ARGS,
                                           O_ALL, O_TOP,    O_TRACE, COMMON,  O_COUNT};
+static const cli_opt layer_options[] = {SHAPE,     O_DEVICE,  O_DB,   O_CACHE,    O_BUNDLE, O_NO_COMPILE, O_SEED,
+                                        O_PROFILE, O_FORMS, O_CASE, O_PROBLEMS, O_ALL,    O_OUT, COMMON, O_COUNT};
 static const cli_opt generate_options[] = {SHAPE,  O_TARGET, O_VARIANT, O_OUT,       O_MODELS, O_TARGETS, O_SIZE_BUDGET, O_EXTEND,
                                            O_JOBS, O_CACHE,  O_DB,      O_DEVICE_ID, COMMON,   O_COUNT};
 static const cli_opt embed_options[] = {O_FROM, O_OUT, O_NAME, O_TARGETS, O_VERBOSE, O_JSON, O_HELP, O_COUNT};
@@ -54,6 +56,12 @@ const cli_command mlaf_cli_commands[] = {
      "Of the planned variant, or --variant, or any kernel with --code and --args. Annotates the hot path; --all the whole\n"
      "kernel, --top N the N most expensive instructions. Everything it prints is modelled (docs/emulator.md).",
      profile_options, true, 1, mlaf_cli_profile},
+    {"layer", "[OPTIONS]", "run a whole MLA layer with random weights: check it, time its stages, reproduce published cases",
+     "The layer of --model on one of --tp ranks, for --batch requests of --ctx tokens, of which --q-len are new. Outputs and\n"
+     "the appended rows are compared with the layer in fp64; other rows of the cache must keep their bits. --case runs the\n"
+     "shapes of a founding document beside its figures, and exits 1 where something is missed or cannot be run.\n"
+     "docs/layer-cases.md has more.",
+     layer_options, CLI_NO_PROBLEM, 0, mlaf_cli_layer},
     {"generate", "[PROBLEM] [OPTIONS]", "make kernels ahead, with no device: a bundle of code objects, or sources",
      "With --targets LIST a bundle in --out DIR: for each problem of the grid the code objects of its tuned choice (--db) or\n"
      "of the model's, and of the variant that always works; docs/offline.md. Stopped at any point, the same command goes on.\n"
@@ -90,9 +98,9 @@ const cli_command mlaf_cli_commands[] = {
      "Ratio to the roofline over batch and context, tuned against the model's first pick, where the time goes, coverage of the\n"
      "grid, the choices. Needs no network to be looked at.",
      report_options, false, 0, mlaf_cli_report},
-    {"models", "[OPTIONS]", "the shipped models that --model knows: heads, rank and rope",
-     "Heads are those of the whole model: --tp N divides them. qk_nope and v_head fix the softmax scale, 1/sqrt(qk_nope +\n"
-     "rope). -v: also where each line comes from.",
+    {"models", "[OPTIONS]", "the shipped models that --model knows: dims, rotary positions, softmax scale",
+     "Heads are those of the whole model: --tp N divides them. factor is YaRN's; scale is the softmax scale with its m squared.\n"
+     "Where hidden is 0 the model has no layer of this library's form. -v: also where each line comes from.",
      models_options, false, 0, mlaf_cli_models_list},
     {"env", "[OPTIONS]", "versions, paths, variables, compiler, devices: what a bug report needs", NULL, env_options,
      false, 0, mlaf_cli_env},

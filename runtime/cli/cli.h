@@ -28,6 +28,7 @@ typedef enum cli_opt {
   O_INJECT, O_OUT, O_EVIDENCE, O_MISSES, O_SAMPLES, O_DEVICE_ID, O_CODE, O_ARGS, O_TOP, O_TRACE,
   O_MODELS, O_TARGETS, O_SIZE_BUDGET, O_EXTEND, O_BUNDLE, O_NO_COMPILE, O_FROM, O_NAME, O_MAX_AGE,
   O_STRATEGY, O_GIVE_UP, O_LENGTHS, O_SHARD, O_SET, O_HOT, O_CSV, O_SOAK, O_CHOICES, O_BESIDE, O_POOL,
+  O_PROFILE, O_FORMS, O_CASE, O_PROBLEMS,
   O_VERBOSE, O_JSON, O_HELP, O_COUNT
 } cli_opt;
 
@@ -315,6 +316,7 @@ int mlaf_cli_verify(cli *c);
 int mlaf_cli_soak(cli *c); /* verify --soak */
 int mlaf_cli_bench(cli *c);
 int mlaf_cli_profile(cli *c);
+int mlaf_cli_layer(cli *c);
 int mlaf_cli_generate(cli *c);
 int mlaf_cli_bundle(cli *c); /* generate --targets */
 int mlaf_cli_embed(cli *c);

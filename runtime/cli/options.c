@@ -64,6 +64,10 @@ static const option_row table[O_COUNT] = {
     [O_CHOICES] = {"choices", "L", TEXT, 0, 0, "soak every choice of this device: user (those of --db), site or shipped"},
     [O_BESIDE] = {"beside", "NAME", TEXT, 0, 0, "soak: the variant that the second stream runs (the same)"},
     [O_POOL] = {"pool", "SIZE", TEXT, 0, 0, "soak: bytes of cache pages, e.g. 3G (50 times L2; an emulator's: two sets)"},
+    [O_PROFILE] = {"profile", NULL, FLAG, 0, 0, "time each of the layer's stages beside the least that it must take"},
+    [O_FORMS] = {"forms", NULL, FLAG, 0, 0, "bytes, operations and times of the forms cd, cc, acc and acc_me"},
+    [O_CASE] = {"case", "NAME", TEXT, 0, 0, "a founding document's shapes: seed-000, seed-002, seed-003 or seed-004"},
+    [O_PROBLEMS] = {"problems", NULL, FLAG, 0, 0, "list the problems that a bundle of this layer needs, one a line"},
     [O_SHARD] = {"shard", "I/N", TEXT, 0, 0, "this machine's share of the grid; auto: from Slurm's or MPI's environment"},
     [O_VERBOSE] = {"verbose", NULL, FLAG, 0, 0, "more log lines; twice for debugging (-v)"},
     [O_JSON] = {"json", NULL, FLAG, 0, 0, "JSON Lines on stdout instead of tables"},
@@ -129,6 +133,9 @@ static const struct {
     {"generate", O_DEVICE_ID, "take the tuned choices of this device of --db"},
     {"compile", O_OUT, "directory for the code objects"},
     {"report", O_OUT, "the page to write"},
+    {"layer", O_MODEL, "a shipped model: all dims of its layer, positions, softmax scale (deepseek-v3)"},
+    {"layer", O_OUT, "--profile: write it as an HTML page with a picture, too"},
+    {"layer", O_ALL, "--case: all of the document's shapes, also on an emulator"},
 };
 
 static const char *meaning(const cli_command *command, int option) {

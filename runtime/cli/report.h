@@ -50,6 +50,8 @@ void mlaf_report_speedup(mlaf_text *t, const report_point *p, size_t n);
 void mlaf_report_parts(mlaf_text *t, const report_point *p, size_t n);
 
 /* --- report_page.c --- */
+/* Up to and with the heading; </body></html> ends a page. */
+void mlaf_report_head(mlaf_text *t, const char *title);
 void mlaf_report_page(mlaf_text *t, const char *database, const report_device *devices, size_t n);
 
 #endif

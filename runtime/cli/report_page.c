@@ -213,11 +213,20 @@ static void device(mlaf_text *t, const report_device *d) {
   mlaf_text_str(t, "</table></div>");
 }
 
-void mlaf_report_page(mlaf_text *t, const char *database, const report_device *devices, size_t n) {
+void mlaf_report_head(mlaf_text *t, const char *title) {
   mlaf_text_str(t, "<!doctype html><html lang=en><head><meta charset=utf-8><meta name=viewport content=\"width=device-width\">"
-                   "<meta name=color-scheme content=\"light dark\"><title>mlaforge tuning report</title><style>");
+                   "<meta name=color-scheme content=\"light dark\"><title>mlaforge: ");
+  mlaf_report_escaped(t, title);
+  mlaf_text_str(t, "</title><style>");
   mlaf_text_str(t, style);
-  mlaf_text_str(t, "</style></head><body><h1>Tuning report</h1><p class=soft>mlaforge ");
+  mlaf_text_str(t, "</style></head><body><h1>");
+  mlaf_report_escaped(t, title);
+  mlaf_text_str(t, "</h1>");
+}
+
+void mlaf_report_page(mlaf_text *t, const char *database, const report_device *devices, size_t n) {
+  mlaf_report_head(t, "Tuning report");
+  mlaf_text_str(t, "<p class=soft>mlaforge ");
   mlaf_text_fmt(t, "%s, database <code>", mlaf_version());
   mlaf_report_escaped(t, database);
   mlaf_text_str(t, "</code></p>");

@@ -4,7 +4,7 @@
 
 #include "layer/inside.h"
 
-enum { ALIGN = 16 };
+enum { ALIGN = 16, MANY_REQUESTS = 65536 };
 static const int64_t STRIDE_MOST = INT64_C(1) << 39; /* elements */
 
 static int64_t or_else(int64_t x, int64_t otherwise) { return x ? x : otherwise; }
@@ -23,7 +23,10 @@ const mlaf_layer_args *layer_args_take(const mlaf_layer_args *args, mlaf_whole_a
 }
 
 layer_sizes layer_sizes_of(const layer_shape *s, const mlaf_layer_args *a) {
-  return (layer_sizes){.tokens = a->tokens ? a->tokens : (int64_t)a->batch * a->q_len,
+  const bool many = a->keys;
+  return (layer_sizes){.form = many ? LAYER_MANY : LAYER_FEW,
+                       .tokens = a->tokens || many ? a->tokens : (int64_t)a->batch * a->q_len,
+                       .keys = a->keys,
                        .batch = a->batch,
                        .q_len = a->q_len,
                        .ctx = a->ctx ? a->ctx : s->d.ctx_max};
@@ -31,10 +34,20 @@ layer_sizes layer_sizes_of(const layer_shape *s, const mlaf_layer_args *a) {
 
 /* --- checks --- */
 
-mlaf_status layer_check_sizes(const layer_shape *s, const mlaf_layer_args *a, mlaf_err *err) {
+static mlaf_status check_many(const layer_shape *s, const mlaf_layer_args *a, mlaf_err *err) {
+  if (a->keys < 0 || a->keys > s->d.prefill_keys)
+    return mlaf_fail(err, MLAF_E_ARG, "keys is %lld, must be 0..%d, the layer's prefill_keys", (long long)a->keys,
+                     s->d.prefill_keys);
+  if (a->tokens < 0 || a->tokens > s->d.prefill_tokens)
+    return mlaf_fail(err, MLAF_E_ARG, "tokens is %lld, must be 0..%d, the layer's prefill_tokens", (long long)a->tokens,
+                     s->d.prefill_tokens);
+  if (a->batch < 1 || a->batch > MANY_REQUESTS)
+    return mlaf_fail(err, MLAF_E_ARG, "batch is %d, must be 1..%d", a->batch, MANY_REQUESTS);
+  return MLAF_OK;
+}
+
+static mlaf_status check_few(const layer_shape *s, const mlaf_layer_args *a, mlaf_err *err) {
   const int32_t most = layer_q_len_most(s);
-  if (a->flags || a->reserved)
-    return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_args: flags is %#x, reserved %d, both must be 0", a->flags, a->reserved);
   if (a->batch < 0 || a->batch > s->d.batch_max)
     return mlaf_fail(err, MLAF_E_ARG, "batch is %d, must be 0..%d, the layer's batch_max", a->batch, s->d.batch_max);
   if (a->q_len < 1 || a->q_len > most)
@@ -42,6 +55,14 @@ mlaf_status layer_check_sizes(const layer_shape *s, const mlaf_layer_args *a, ml
   if (a->tokens < 0 || a->tokens > (int64_t)a->batch * a->q_len)
     return mlaf_fail(err, MLAF_E_ARG, "tokens is %lld, must be 0..%lld (batch %d x q_len %d)", (long long)a->tokens,
                      (long long)a->batch * a->q_len, a->batch, a->q_len);
+  return MLAF_OK;
+}
+
+mlaf_status layer_check_sizes(const layer_shape *s, const mlaf_layer_args *a, mlaf_err *err) {
+  if (a->flags || a->reserved)
+    return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_args: flags is %#x, reserved %d, both must be 0", a->flags, a->reserved);
+  mlaf_status st = a->keys ? check_many(s, a, err) : check_few(s, a, err);
+  if (st) return st;
   if (a->num_pages < 0 || (int64_t)a->num_pages * s->d.page_size > UINT32_MAX)
     return mlaf_fail(err, MLAF_E_ARG, "num_pages is %d: with %d tokens a page the cache must have less than 2^32 rows",
                      a->num_pages, s->d.page_size);
@@ -61,7 +82,7 @@ typedef struct wanted {
 
 static mlaf_status check_pointers(const layer_shape *s, const mlaf_layer_args *a, mlaf_err *err) {
   const bool residual = s->d.flags & MLAF_LAYER_RESIDUAL, split = s->d.flags & MLAF_LAYER_SPLIT_CACHE && s->d.rope;
-  const bool table = a->block_table, pages = a->num_pages;
+  const bool table = a->block_table, pages = a->num_pages, many = a->keys;
   const wanted list[] = {
       {"hidden", a->hidden, ALIGN, true, true},
       {"out", a->out, ALIGN, true, true},
@@ -71,11 +92,12 @@ static mlaf_status check_pointers(const layer_shape *s, const mlaf_layer_args *a
       {"cache", a->cache, ALIGN, pages, true},
       {"cache_kpe", a->cache_kpe, ALIGN, pages && split, split},
       {"block_table", a->block_table, sizeof(int32_t), false, true},
-      {"seq_lens", a->seq_lens, sizeof(int32_t), table, table},
+      {"seq_lens", a->seq_lens, sizeof(int32_t), table && !many, table || many},
       {"kv_indptr", a->kv_indptr, sizeof(int32_t), !table, !table},
       {"kv_indices", a->kv_indices, sizeof(int32_t), !table && pages, !table},
-      {"kv_last_page_lens", a->kv_last_page_lens, sizeof(int32_t), !table, !table},
-      {"qo_indptr", a->qo_indptr, sizeof(int32_t), !table, true},
+      {"kv_last_page_lens", a->kv_last_page_lens, sizeof(int32_t), !table && !many, !table || many},
+      {"qo_indptr", a->qo_indptr, sizeof(int32_t), !table || many, true},
+      {"key_indptr", a->key_indptr, sizeof(int32_t), many, many},
   };
   for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
     if (!list[i].at && list[i].needed) return mlaf_fail(err, MLAF_E_ARG, "%s is NULL", list[i].name);
@@ -143,14 +165,17 @@ static size_t place(size_t *at, int64_t rows, int64_t row) {
   return here;
 }
 
-layer_places layer_places_of(const layer_shape *s, int64_t tokens) {
-  const int64_t rows = tokens * s->heads;
+layer_places layer_places_of(const layer_shape *s, const layer_sizes *z) {
+  const bool few = z->form == LAYER_FEW;
+  const int64_t rows = z->tokens * s->heads, absorbed = few ? rows : 0, keys = few ? 0 : z->keys;
   layer_places p;
   size_t at = 0;
-  p.c = place(&at, tokens, layer_c_row(s));
+  p.c = place(&at, z->tokens, layer_c_row(s));
   p.q = place(&at, rows, layer_q_row(s));
-  p.qout = place(&at, rows, layer_kv_row(s));
-  p.u = place(&at, rows, s->d.rank);
+  p.qout = place(&at, absorbed, layer_kv_row(s));
+  p.u = place(&at, absorbed, s->d.rank);
+  p.kv = place(&at, keys * s->heads, s->d.nope + s->d.v);
+  p.k_pe = place(&at, keys, s->d.rope);
   p.o = place(&at, rows, s->d.v);
   p.scratch = at;
   return p;
@@ -160,14 +185,15 @@ size_t layer_workspace(const mlaf_layer *layer, const mlaf_layer_args *a) {
   const layer_shape *s = &layer->shape;
   const layer_sizes z = layer_sizes_of(s, a);
   size_t most = 0;
-  for (int i = 0; i < s->n; i++) {
+  for (int i = 0; i < s->n[z.form]; i++) {
     layer_stage_args args;
-    const mlaf_plan *plan = layer_plan_of(s, &layer->plans, s->kinds[i], &z);
-    layer_fill(layer, s->kinds[i], a, &args);
+    const layer_kind kind = s->kinds[z.form][i];
+    const mlaf_plan *plan = layer_plan_of(s, &layer->plans, kind, &z);
+    layer_fill(layer, kind, a, &args);
     const size_t size = mlaf_plan_run_workspace(plan, mlaf_plan_op(plan), &args);
     if (size > most) most = size;
   }
-  return most == SIZE_MAX ? most : layer_places_of(s, z.tokens).scratch + most;
+  return most == SIZE_MAX ? most : layer_places_of(s, &z).scratch + most;
 }
 
 /* --- stages --- */
@@ -195,7 +221,7 @@ static void fill_q_b(const mlaf_layer *l, const mlaf_layer_args *a, const void *
   out->eps = s->d.eps;
 }
 
-static void fill_append(const mlaf_layer *l, const mlaf_layer_args *a, const void *c, mlaf_append_args *out) {
+static void fill_append(const mlaf_layer *l, const mlaf_layer_args *a, const void *c, void *turned, mlaf_append_args *out) {
   const layer_shape *s = &l->shape;
   const mlaf_layer_desc *d = &s->d;
   const bool split = d->flags & MLAF_LAYER_SPLIT_CACHE;
@@ -217,7 +243,12 @@ static void fill_append(const mlaf_layer *l, const mlaf_layer_args *a, const voi
     out->cache_kpe_page_stride = split ? a->page_rows * kpe_row : 0;
     out->page_tokens = d->page_size;
   }
-  if (!layer_turns(s)) return;
+  if (turned) { /* rope columns of queries, in place */
+    out->q_pe = out->q_pe_out = behind(turned, (size_t)d->nope * LAYER_ELEMENT);
+    out->q_pe_head_stride = out->q_pe_out_head_stride = layer_q_row(s);
+    out->q_pe_token_stride = out->q_pe_out_token_stride = (int64_t)s->heads * layer_q_row(s);
+  }
+  if (!layer_turns(s) || layer_turns_on_read(s)) return;
   out->flags = d->flags & MLAF_LAYER_TABLE_16 ? MLAF_APPEND_TABLE_16 : 0;
   out->positions = a->positions;
   out->cos = d->cos;
@@ -261,6 +292,8 @@ static void fill_decode(const mlaf_layer *l, const mlaf_layer_args *a, const lay
   out->scale = d->scale;
   out->qo_indptr = a->qo_indptr;
   out->page_rows = a->page_rows;
+  out->rope_table = layer_turns_on_read(&l->shape) ? d->cos : NULL;
+  out->rope_rows = layer_turns_on_read(&l->shape) ? (int32_t)d->table_rows : 0;
   if (a->block_table) {
     out->block_table = a->block_table;
     out->seq_lens = a->seq_lens;
@@ -272,6 +305,46 @@ static void fill_decode(const mlaf_layer *l, const mlaf_layer_args *a, const lay
   out->kv_indices = a->kv_indices;
   out->kv_last_page_lens = a->kv_last_page_lens;
   out->kv_indices_size = a->kv_indices_size;
+}
+
+static void fill_gather(const mlaf_layer *l, const mlaf_layer_args *a, void *kv, void *k_pe, mlaf_gather_kv_b_args *out) {
+  const layer_shape *s = &l->shape;
+  const mlaf_layer_desc *d = &s->d;
+  const int64_t row = or_else(a->cache_row_stride, layer_kv_row(s));
+  out->batch = a->batch;
+  out->page_tokens = d->page_size;
+  out->tokens = a->keys;
+  out->cache = a->cache;
+  out->cache_row_stride = row;
+  out->cache_page_stride = or_else(a->page_rows, d->page_size) * row;
+  out->num_pages = a->num_pages;
+  out->table = a->block_table ? a->block_table : a->kv_indices;
+  out->table_width = a->block_table ? a->block_table_width : 0;
+  out->table_stride = a->block_table ? or_else(a->block_table_stride, a->block_table_width) : 0;
+  out->table_indptr = a->block_table ? NULL : a->kv_indptr;
+  out->cu_seqlens = a->key_indptr;
+  out->w = l->weights.kv_b.data;
+  out->w_row_stride = l->weights.kv_b.stride;
+  out->w_head_stride = (d->nope + d->v) * l->weights.kv_b.stride;
+  out->k = kv;
+  out->k_pe = d->rope ? k_pe : NULL;
+}
+
+static void fill_prefill(const mlaf_layer *l, const mlaf_layer_args *a, const void *kv, const void *k_pe,
+                         mlaf_prefill_args *out) {
+  const mlaf_layer_desc *d = &l->shape.d;
+  const int64_t head = d->nope + d->v;
+  out->batch = a->batch;
+  out->scale = d->scale;
+  out->total_q = a->tokens;
+  out->total_k = a->keys;
+  out->k = kv;
+  out->v = behind(kv, (size_t)d->nope * LAYER_ELEMENT);
+  out->k_head_stride = out->v_head_stride = head;
+  out->k_token_stride = out->v_token_stride = l->shape.heads * head;
+  out->k_pe = d->rope ? k_pe : NULL;
+  out->cu_seqlens_q = a->qo_indptr;
+  out->cu_seqlens_k = a->key_indptr;
 }
 
 static void fill_o_proj(const mlaf_layer *l, const mlaf_layer_args *a, const void *o, mlaf_projection_args *out) {
@@ -295,18 +368,27 @@ static void give_scratch(const mlaf_calls *calls, const mlaf_layer_args *a, size
 
 void layer_fill(const mlaf_layer *l, layer_kind kind, const mlaf_layer_args *a, layer_stage_args *out) {
   const layer_sizes z = layer_sizes_of(&l->shape, a);
-  const layer_places p = layer_places_of(&l->shape, z.tokens);
+  const layer_places p = layer_places_of(&l->shape, &z);
   char *const c = behind(a->workspace, p.c), *const q = behind(a->workspace, p.q), *const qout = behind(a->workspace, p.qout);
   char *const u = behind(a->workspace, p.u), *const o = behind(a->workspace, p.o);
+  char *const kv = behind(a->workspace, p.kv), *const k_pe = behind(a->workspace, p.k_pe);
   if (kind == LAYER_DECODE) {
     out->decode = (mlaf_execute_args)MLAF_EXECUTE_ARGS_INIT;
     out->decode.q = qout;
     out->decode.o = u;
     fill_decode(l, a, &z, &out->decode);
-  } else if (kind == LAYER_APPEND) {
+  } else if (kind == LAYER_APPEND || kind == LAYER_TURN) {
     out->append = (mlaf_append_args)MLAF_APPEND_ARGS_INIT;
     out->append.tokens = z.tokens;
-    fill_append(l, a, c, &out->append);
+    fill_append(l, a, c, kind == LAYER_TURN ? q : NULL, &out->append);
+  } else if (kind == LAYER_GATHER) {
+    out->gather = (mlaf_gather_kv_b_args)MLAF_GATHER_KV_B_ARGS_INIT;
+    fill_gather(l, a, kv, k_pe, &out->gather);
+  } else if (kind == LAYER_PREFILL) {
+    out->prefill = (mlaf_prefill_args)MLAF_PREFILL_ARGS_INIT;
+    out->prefill.q = q;
+    out->prefill.o = o;
+    fill_prefill(l, a, kv, k_pe, &out->prefill);
   } else {
     out->projection = (mlaf_projection_args)MLAF_PROJECTION_ARGS_INIT;
     out->projection.tokens = z.tokens;

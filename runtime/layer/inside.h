@@ -4,20 +4,28 @@
 
 #include "mlaforge/layer.h"
 #include "mlaforge/mla_append.h"
+#include "mlaforge/mla_gather_kv_b.h"
+#include "mlaforge/mla_prefill.h"
 #include "mlaforge/projection.h"
 #include "op/calls.h"
 #include "plan/plan.h"
 
-/* Stages, in the order of a launch. A layer has either qkv_a or kv_a, with q_a in front where there is a q_lora. */
+/* What a call is: absorbed, for few tokens a request, or a prefill. */
+typedef enum layer_form { LAYER_FEW, LAYER_MANY, LAYER_FORMS } layer_form;
+
+/* Stages. A layer has either qkv_a or kv_a, with q_a in front where there is a q_lora. */
 typedef enum layer_kind {
   LAYER_QKV_A,
   LAYER_Q_A,
   LAYER_KV_A,
   LAYER_Q_B,
   LAYER_APPEND,
+  LAYER_TURN, /* append, and the rope columns of queries are turned in place */
   LAYER_ABSORB,
   LAYER_DECODE,
   LAYER_V_OUT,
+  LAYER_GATHER,
+  LAYER_PREFILL,
   LAYER_O_PROJ,
   LAYER_KINDS
 } layer_kind;
@@ -30,16 +38,20 @@ typedef struct layer_shape {
   mlaf_layer_desc d; /* checked: what may be left to us is filled in */
   int32_t heads;     /* of this rank */
   bool joined;       /* q_a and kv_a in one launch */
-  layer_kind kinds[LAYER_KINDS];
-  int n;
+  layer_kind kinds[LAYER_FORMS][LAYER_KINDS]; /* in the order of a call */
+  int n[LAYER_FORMS];                         /* of LAYER_MANY 0: it is not planned */
 } layer_shape;
 static inline int64_t layer_c_row(const layer_shape *s) { return s->d.q_rank + s->d.rank + s->d.rope; }
 static inline int32_t layer_q_row(const layer_shape *s) { return s->d.nope + s->d.rope; }
 static inline int32_t layer_kv_row(const layer_shape *s) { return s->d.rank + s->d.rope; }
 static inline bool layer_turns(const layer_shape *s) { return s->d.rope && s->d.rope_style != MLAF_LAYER_UNROTATED; }
+static inline bool layer_turns_on_read(const layer_shape *s) {
+  return layer_turns(s) && s->d.flags & MLAF_LAYER_ROPE_ON_READ;
+}
 static inline bool layer_plans_q_len(const layer_shape *s, int q_len) { return s->d.q_lens >> (q_len - 1) & 1; }
 int32_t layer_q_len_most(const layer_shape *s);
-int64_t layer_tokens_most(const layer_shape *s);
+/* Rows that a stage may come to have: tokens, or keys of LAYER_GATHER. 0: no call has this stage. */
+int64_t layer_rows_most(const layer_shape *s, layer_kind kind);
 
 const char *layer_stage_name(layer_kind kind);
 const char *layer_operation(layer_kind kind);
@@ -48,6 +60,8 @@ mlaf_status layer_shape_take(const mlaf_layer_desc *desc, bool joined, layer_sha
 mlaf_status layer_point(const layer_shape *s, layer_kind kind, int q_len, mlaf_point *out, mlaf_err *err);
 /* The point with its sizes: tokens, or batch and ctx. */
 void layer_point_size(mlaf_point *p, const char *field, int64_t value);
+/* Of any stage but LAYER_DECODE. */
+void layer_point_rows(mlaf_point *p, int64_t rows);
 
 /* --- weights.c --- */
 
@@ -66,9 +80,9 @@ mlaf_status layer_weights_take(const layer_shape *s, const mlaf_layer_weight *li
 
 /* --- plans.c --- */
 
-/* One stage's plans. Those of tokens by doublings: 1, 2, 4, ... Those of decode by q_len, ctx and batch. */
+/* One stage's plans. Those of rows by doublings: 1, 2, 4, ... Those of decode by q_len, ctx and batch. */
 typedef struct layer_plans {
-  mlaf_plan *by_tokens[LAYER_KINDS][LAYER_CLASSES];
+  mlaf_plan *by_rows[LAYER_KINDS][LAYER_CLASSES];
   int32_t *batches; /* rising: sizes that plans are made for */
   int n_batches, n_ctxs;
   int32_t ctxs[LAYER_CTXS]; /* rising */
@@ -78,8 +92,9 @@ typedef struct layer_plans {
 mlaf_status layer_plans_make(mlaf_ctx *ctx, const layer_shape *s, layer_plans *out);
 void layer_plans_clear(layer_plans *p);
 typedef struct layer_sizes {
-  int64_t tokens;
+  int64_t tokens, keys;
   int32_t batch, q_len, ctx;
+  layer_form form;
 } layer_sizes;
 /* For sizes in the layer's range. */
 mlaf_plan *layer_plan_of(const layer_shape *s, const layer_plans *p, layer_kind kind, const layer_sizes *sizes);
@@ -95,9 +110,9 @@ struct mlaf_layer {
 
 /* Offsets in the workspace; the intermediates stay, so that a stage can be run and looked at alone. */
 typedef struct layer_places {
-  size_t c, q, qout, u, o, scratch; /* scratch: of whichever stage runs */
+  size_t c, q, qout, u, kv, k_pe, o, scratch; /* scratch: of whichever stage runs */
 } layer_places;
-layer_places layer_places_of(const layer_shape *s, int64_t tokens);
+layer_places layer_places_of(const layer_shape *s, const layer_sizes *z);
 
 /* Arguments of any stage. */
 typedef union layer_stage_args {
@@ -105,6 +120,8 @@ typedef union layer_stage_args {
   mlaf_projection_args projection;
   mlaf_append_args append;
   mlaf_execute_args decode;
+  mlaf_gather_kv_b_args gather;
+  mlaf_prefill_args prefill;
 } layer_stage_args;
 
 /* A caller's struct as this library has it (op/calls.h); NULL: E_ARG. */

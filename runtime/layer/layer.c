@@ -24,6 +24,10 @@ static mlaf_status check_table(const layer_shape *s, mlaf_err *err) {
     return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: table_rows is %lld, must be 1 or more; table_row_stride is %lld, must be "
                      "0 or a multiple of %lld from %lld on", (long long)d->table_rows, (long long)d->table_row_stride,
                      (long long)multiple, (long long)least);
+  const bool dense = !d->sin && !(d->flags & MLAF_LAYER_TABLE_16) && (!d->table_row_stride || d->table_row_stride == d->rope);
+  if (layer_turns_on_read(s) && (!dense || d->table_rows > INT32_MAX))
+    return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: with MLAF_LAYER_ROPE_ON_READ sin must be NULL and cos a dense table in "
+                     "fp32, P/2 cosines and P/2 sines a row, of at most 2^31-1 rows");
   return MLAF_OK;
 }
 
@@ -83,7 +87,13 @@ static size_t workspace_most(const mlaf_layer *layer) {
       const size_t size = layer_workspace(layer, &a);
       if (size > most) most = size;
     }
-  return most;
+  if (!s->n[LAYER_MANY]) return most;
+  a = (mlaf_layer_args)MLAF_LAYER_ARGS_INIT;
+  a.batch = 1;
+  a.tokens = s->d.prefill_tokens;
+  a.keys = s->d.prefill_keys;
+  const size_t many = layer_workspace(layer, &a);
+  return many > most ? many : most;
 }
 
 size_t mlaf_layer_workspace_size(const mlaf_layer *layer, const mlaf_layer_args *args) {
@@ -106,8 +116,13 @@ static mlaf_status run_stage(const mlaf_layer *layer, layer_kind kind, const mla
   return mlaf_plan_run(plan, mlaf_plan_op(plan), &args, stream);
 }
 
-/* Stages first .. first + n - 1. What a stage finds wrong it reports itself. */
-static mlaf_status run(const mlaf_layer *layer, int first, int n, const mlaf_layer_args *args, void *stream) {
+/* One stage, or EVERY one. What a stage finds wrong it reports itself. */
+enum { EVERY = -1 };
+static mlaf_status no_stage(const layer_shape *s, size_t i, layer_form form, mlaf_err *err) {
+  return mlaf_fail(err, MLAF_E_ARG, "stage %zu of a layer of %d", i, s->n[form]);
+}
+
+static mlaf_status run(const mlaf_layer *layer, int64_t one, const mlaf_layer_args *args, void *stream) {
   mlaf_err err; /* 4 KB that only a failure writes to */
   mlaf_whole_args whole;
   const mlaf_layer_args *a = layer_args_take(args, &whole, &err);
@@ -115,38 +130,38 @@ static mlaf_status run(const mlaf_layer *layer, int first, int n, const mlaf_lay
   if (!st && !layer_sizes_of(&layer->shape, a).tokens) return MLAF_OK;
   if (!st) st = layer_check_args(layer, a, &err);
   if (st) return report(layer->shared, st, &err);
-  for (int i = first; !st && i < first + n; i++) st = run_stage(layer, layer->shape.kinds[i], a, stream);
+  const layer_shape *s = &layer->shape;
+  const layer_form form = layer_sizes_of(s, a).form;
+  if (one >= s->n[form]) return report(layer->shared, no_stage(s, (size_t)one, form, &err), &err);
+  for (int i = 0; !st && i < s->n[form]; i++)
+    if (one == EVERY || one == i) st = run_stage(layer, s->kinds[form][i], a, stream);
   return st;
 }
 
 mlaf_status mlaf_layer_execute(const mlaf_layer *layer, const mlaf_layer_args *args, void *stream) {
-  return layer ? run(layer, 0, layer->shape.n, args, stream) : MLAF_E_ARG;
+  return layer ? run(layer, EVERY, args, stream) : MLAF_E_ARG;
 }
 
 /* --- looking inside --- */
 
-size_t mlaf_layer_stages(const mlaf_layer *layer) { return layer ? (size_t)layer->shape.n : 0; }
-
-static mlaf_status no_stage(const mlaf_layer *layer, size_t i) {
-  mlaf_err err;
-  return report(layer->shared, mlaf_fail(&err, MLAF_E_ARG, "stage %zu of a layer of %d", i, layer->shape.n), &err);
-}
+size_t mlaf_layer_stages(const mlaf_layer *layer) { return layer ? (size_t)layer->shape.n[LAYER_FEW] : 0; }
 
 mlaf_status mlaf_layer_execute_stage(const mlaf_layer *layer, size_t i, const mlaf_layer_args *args, void *stream) {
-  if (!layer) return MLAF_E_ARG;
-  return i < mlaf_layer_stages(layer) ? run(layer, (int)i, 1, args, stream) : no_stage(layer, i);
+  return layer ? run(layer, i < LAYER_KINDS ? (int64_t)i : LAYER_KINDS, args, stream) : MLAF_E_ARG;
 }
 
-static void say_output(const layer_shape *s, layer_kind kind, int64_t tokens, mlaf_layer_stage *out) {
-  const layer_places p = layer_places_of(s, tokens);
-  const size_t row = LAYER_ELEMENT * (size_t)tokens, heads = row * (size_t)s->heads;
+static void say_output(const layer_shape *s, layer_kind kind, const layer_sizes *z, mlaf_layer_stage *out) {
+  const layer_places p = layer_places_of(s, z);
+  const size_t row = LAYER_ELEMENT * (size_t)z->tokens, heads = row * (size_t)s->heads;
+  const size_t keys = LAYER_ELEMENT * (size_t)z->keys * (size_t)s->heads;
   const struct {
     size_t at, bytes;
   } of[LAYER_KINDS] = {
       [LAYER_QKV_A] = {p.c, row * (size_t)layer_c_row(s)},    [LAYER_Q_A] = {p.c, row * (size_t)layer_c_row(s)},
       [LAYER_KV_A] = {p.c, row * (size_t)layer_c_row(s)},     [LAYER_Q_B] = {p.q, heads * (size_t)layer_q_row(s)},
       [LAYER_ABSORB] = {p.qout, heads * (size_t)layer_kv_row(s)}, [LAYER_DECODE] = {p.u, heads * (size_t)s->d.rank},
-      [LAYER_V_OUT] = {p.o, heads * (size_t)s->d.v},
+      [LAYER_V_OUT] = {p.o, heads * (size_t)s->d.v},          [LAYER_PREFILL] = {p.o, heads * (size_t)s->d.v},
+      [LAYER_GATHER] = {p.kv, keys * (size_t)(s->d.nope + s->d.v)},
   };
   out->output_at = of[kind].at;
   out->output_bytes = of[kind].bytes;
@@ -156,9 +171,14 @@ static mlaf_status say_work(const layer_shape *s, layer_kind kind, const layer_s
   mlaf_point p;
   mlaf_status st = layer_point(s, kind, z->q_len, &p, err);
   if (st) return st;
-  layer_point_size(&p, "tokens", z->tokens);
-  layer_point_size(&p, "batch", z->batch);
-  layer_point_size(&p, "ctx", z->ctx);
+  if (kind == LAYER_PREFILL) { /* requests alike */
+    layer_point_size(&p, "batch", z->batch);
+    layer_point_size(&p, "tokens", (z->tokens + z->batch - 1) / z->batch);
+    layer_point_size(&p, "ctx", (z->keys + z->batch - 1) / z->batch);
+  } else if (kind == LAYER_DECODE) {
+    layer_point_size(&p, "batch", z->batch);
+    layer_point_size(&p, "ctx", z->ctx);
+  } else layer_point_size(&p, "tokens", kind == LAYER_GATHER ? z->keys : z->tokens);
   const mlaf_work w = p.op->calls->work(&p);
   out->bytes = w.bytes;
   out->flops = w.flops;
@@ -169,7 +189,6 @@ mlaf_status mlaf_layer_stage_at(const mlaf_layer *layer, size_t i, const mlaf_la
   mlaf_err err;
   mlaf_whole_args whole;
   if (!layer) return MLAF_E_ARG;
-  if (i >= mlaf_layer_stages(layer)) return no_stage(layer, i);
   const layer_shape *s = &layer->shape;
   const mlaf_layer_args *a = layer_args_take(args, &whole, &err);
   mlaf_status st = a ? layer_check_sizes(s, a, &err) : MLAF_E_ARG;
@@ -177,10 +196,11 @@ mlaf_status mlaf_layer_stage_at(const mlaf_layer *layer, size_t i, const mlaf_la
     st = mlaf_fail(&err, MLAF_E_ARG, "mlaf_layer_stage_at: a call of 1 token or more, and MLAF_LAYER_STAGE_INIT, are wanted");
   if (st) return report(layer->shared, st, &err);
   const layer_sizes z = layer_sizes_of(s, a);
-  const layer_kind kind = s->kinds[i];
+  if (i >= (size_t)s->n[z.form]) return report(layer->shared, no_stage(s, i, z.form, &err), &err);
+  const layer_kind kind = s->kinds[z.form][i];
   mlaf_layer_stage said = {.struct_size = out->struct_size, .name = layer_stage_name(kind), .operation = layer_operation(kind),
                            .plan = layer_plan_of(s, &layer->plans, kind, &z)};
-  say_output(s, kind, z.tokens, &said);
+  say_output(s, kind, &z, &said);
   st = say_work(s, kind, &z, &said, &err);
   if (!st) *out = said;
   return report(layer->shared, st, &err);

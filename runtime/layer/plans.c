@@ -50,15 +50,15 @@ static const mlaf_plan_opts *opts_of(const layer_shape *s) {
   return s->d.plan ? s->d.plan : &none;
 }
 
-static mlaf_status make_by_tokens(mlaf_ctx *ctx, const layer_shape *s, layer_kind kind, layer_plans *out) {
+static mlaf_status make_by_rows(mlaf_ctx *ctx, const layer_shape *s, layer_kind kind, layer_plans *out) {
   const mlaf_registry_how how = {.quiet = true};
-  const int last = class_of(layer_tokens_most(s));
+  const int last = class_of(layer_rows_most(s, kind));
   mlaf_err err;
   mlaf_point p;
   mlaf_status st = report(ctx, layer_point(s, kind, 1, &p, &err), &err);
   for (int k = 0; !st && k <= last; k++) {
-    layer_point_size(&p, "tokens", INT64_C(1) << k);
-    st = mlaf_registry_get(ctx, &p, opts_of(s), &how, &out->by_tokens[kind][k]);
+    layer_point_rows(&p, INT64_C(1) << k);
+    st = mlaf_registry_get(ctx, &p, opts_of(s), &how, &out->by_rows[kind][k]);
   }
   return st;
 }
@@ -92,8 +92,8 @@ static mlaf_status make_sizes(mlaf_ctx *ctx, const layer_shape *s, layer_plans *
 
 mlaf_status layer_plans_make(mlaf_ctx *ctx, const layer_shape *s, layer_plans *out) {
   mlaf_status st = make_sizes(ctx, s, out);
-  for (int i = 0; !st && i < s->n; i++)
-    if (s->kinds[i] != LAYER_DECODE) st = make_by_tokens(ctx, s, s->kinds[i], out);
+  for (int k = 0; !st && k < LAYER_KINDS; k++)
+    if (k != LAYER_DECODE && layer_rows_most(s, k)) st = make_by_rows(ctx, s, k, out);
   for (int q = 1; !st && q <= LAYER_Q_LENS; q++)
     if (layer_plans_q_len(s, q)) st = make_decode(ctx, s, q, out);
   return st;
@@ -102,7 +102,7 @@ mlaf_status layer_plans_make(mlaf_ctx *ctx, const layer_shape *s, layer_plans *o
 void layer_plans_clear(layer_plans *p) {
   const size_t n = (size_t)p->n_ctxs * (size_t)p->n_batches;
   for (int k = 0; k < LAYER_KINDS; k++)
-    for (int c = 0; c < LAYER_CLASSES; c++) mlaf_plan_release(p->by_tokens[k][c]);
+    for (int c = 0; c < LAYER_CLASSES; c++) mlaf_plan_release(p->by_rows[k][c]);
   for (int q = 0; q < LAYER_Q_LENS; q++) {
     for (size_t i = 0; p->decode[q] && i < n; i++) mlaf_plan_release(p->decode[q][i]);
     free(p->decode[q]);
@@ -124,7 +124,7 @@ static int first_from(const int32_t *list, int n, int32_t x) {
 }
 
 mlaf_plan *layer_plan_of(const layer_shape *s, const layer_plans *p, layer_kind kind, const layer_sizes *z) {
-  if (kind != LAYER_DECODE) return p->by_tokens[kind][class_of(z->tokens)];
+  if (kind != LAYER_DECODE) return p->by_rows[kind][class_of(kind == LAYER_GATHER ? z->keys : z->tokens)];
   int q = z->q_len;
   while (!p->decode[q - 1]) q++;
   return p->decode[q - 1][first_from(p->ctxs, p->n_ctxs, z->ctx) * p->n_batches + first_from(p->batches, p->n_batches, z->batch)];

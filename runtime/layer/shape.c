@@ -11,6 +11,8 @@ static const struct {
 } kinds[LAYER_KINDS] = {
     [LAYER_QKV_A] = {"qkv_a", "mla_qkv_a"},   [LAYER_Q_A] = {"q_a", "mla_qkv_a"},     [LAYER_KV_A] = {"kv_a", "mla_qkv_a"},
     [LAYER_Q_B] = {"q_b", "mla_q_b"},         [LAYER_APPEND] = {"append", "mla_append"},
+    [LAYER_TURN] = {"append", "mla_append"},  [LAYER_GATHER] = {"gather", "mla_gather_kv_b"},
+    [LAYER_PREFILL] = {"prefill", "mla_prefill"},
     [LAYER_ABSORB] = {"q_absorb", "mla_q_absorb"}, [LAYER_DECODE] = {"decode", "mla_decode"},
     [LAYER_V_OUT] = {"v_out", "mla_v_out"},   [LAYER_O_PROJ] = {"o_proj", "mla_o_proj"},
 };
@@ -22,7 +24,18 @@ int32_t layer_q_len_most(const layer_shape *s) {
   while (most > 1 && !layer_plans_q_len(s, most)) most--;
   return most;
 }
-int64_t layer_tokens_most(const layer_shape *s) { return (int64_t)s->d.batch_max * layer_q_len_most(s); }
+
+static bool has(const layer_shape *s, layer_form form, layer_kind kind) {
+  for (int i = 0; i < s->n[form]; i++)
+    if (s->kinds[form][i] == kind) return true;
+  return false;
+}
+
+int64_t layer_rows_most(const layer_shape *s, layer_kind kind) {
+  const int64_t few = has(s, LAYER_FEW, kind) ? (int64_t)s->d.batch_max * layer_q_len_most(s) : 0;
+  const int64_t many = !has(s, LAYER_MANY, kind) ? 0 : kind == LAYER_GATHER ? s->d.prefill_keys : s->d.prefill_tokens;
+  return few > many ? few : many;
+}
 
 /* --- stages as problems --- */
 
@@ -41,13 +54,20 @@ static int print(const layer_shape *s, layer_kind kind, int q_len, char *out, si
       return snprintf(out, size, "mla_q_b:l%d,h%d,n%d,p%d%s,%s", d->q_rank ? d->q_rank : d->hidden, s->heads, d->nope, d->rope,
                       d->q_rank && norms ? ",norm" : "", type);
     case LAYER_APPEND:
-      return snprintf(out, size, "mla_append:r%d,p%d,%s,%s,%s%s", d->rank, d->rope, type,
-                      d->flags & MLAF_LAYER_SPLIT_CACHE ? "split" : "paged", style, norms ? ",norm" : "");
+    case LAYER_TURN:
+      return snprintf(out, size, "mla_append:h%d,r%d,p%d,%s,%s,%s%s", kind == LAYER_TURN ? s->heads : 0, d->rank, d->rope, type,
+                      d->flags & MLAF_LAYER_SPLIT_CACHE ? "split" : "paged", layer_turns_on_read(s) ? "unrotated" : style,
+                      norms ? ",norm" : "");
     case LAYER_ABSORB:
       return snprintf(out, size, "mla_q_absorb:h%d,n%d,p%d,r%d,%s,%s", s->heads, d->nope, d->rope, d->rank, type, style);
     case LAYER_DECODE:
-      return snprintf(out, size, "mla_decode:h%d,r%d,p%d,q%d%s,%s,page%d", s->heads, d->rank, d->rope, q_len,
-                      q_len > 1 ? ",causal" : "", type, d->page_size);
+      return snprintf(out, size, "mla_decode:h%d,r%d,p%d,q%d%s,%s,page%d%s%s", s->heads, d->rank, d->rope, q_len,
+                      q_len > 1 ? ",causal" : "", type, d->page_size, layer_turns_on_read(s) ? ",rope_" : "",
+                      layer_turns_on_read(s) ? style : "");
+    case LAYER_GATHER:
+      return snprintf(out, size, "mla_gather_kv_b:h%d,n%d,p%d,v%d,r%d,%s,paged", s->heads, d->nope, d->rope, d->v, d->rank, type);
+    case LAYER_PREFILL:
+      return snprintf(out, size, "mla_prefill:h%d,n%d,p%d,v%d,%s,causal", s->heads, d->nope, d->rope, d->v, type);
     case LAYER_V_OUT: return snprintf(out, size, "mla_v_out:h%d,r%d,v%d,%s", s->heads, d->rank, d->v, type);
     default:
       return snprintf(out, size, "mla_o_proj:d%d,h%d,v%d%s,%s", d->hidden, s->heads, d->v,
@@ -70,6 +90,11 @@ void layer_point_size(mlaf_point *p, const char *field, int64_t value) {
     if (!strcmp(p->op->fields[i].name, field)) p->v[i] = (int32_t)(value < p->op->fields[i].max ? value : p->op->fields[i].max);
 }
 
+void layer_point_rows(mlaf_point *p, int64_t rows) {
+  layer_point_size(p, "tokens", rows);
+  layer_point_size(p, "ctx", rows); /* mla_prefill's: as many keys, one request */
+}
+
 /* --- checks --- */
 
 static mlaf_status check_numbers(const mlaf_layer_desc *d, mlaf_err *err) {
@@ -86,6 +111,8 @@ static mlaf_status check_numbers(const mlaf_layer_desc *d, mlaf_err *err) {
       {"page_size", d->page_size, 1, INT32_MAX}, {"batch_max", d->batch_max, 1, 65536},
       {"ctx_max", d->ctx_max, 1, INT32_MAX},   {"ctx_min", d->ctx_min, 1, d->ctx_max},
       {"table_width", d->table_width, 1, INT32_MAX},
+      {"prefill_tokens", d->prefill_tokens, 0, 1 << 20},
+      {"prefill_keys", d->prefill_keys, d->prefill_tokens, 1 << 20},
   };
   for (size_t i = 0; i < sizeof list / sizeof *list; i++)
     if (list[i].value < list[i].least || list[i].value > list[i].most)
@@ -96,28 +123,39 @@ static mlaf_status check_numbers(const mlaf_layer_desc *d, mlaf_err *err) {
   if (!(isfinite(d->eps) && d->eps >= 0 && isfinite(d->scale)))
     return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: eps is %g and scale %g: finite numbers are wanted, eps not negative",
                      (double)d->eps, (double)d->scale);
-  const uint32_t known = MLAF_LAYER_RESIDUAL | MLAF_LAYER_SPLIT_CACHE | MLAF_LAYER_TABLE_16 | MLAF_LAYER_NO_NORMS;
+  const uint32_t known = MLAF_LAYER_RESIDUAL | MLAF_LAYER_SPLIT_CACHE | MLAF_LAYER_TABLE_16 | MLAF_LAYER_NO_NORMS |
+                         MLAF_LAYER_ROPE_ON_READ;
   if (d->flags & ~known) return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: flags is %#x, known are %#x", d->flags, known);
+  if (d->prefill_tokens && d->flags & (MLAF_LAYER_SPLIT_CACHE | MLAF_LAYER_ROPE_ON_READ))
+    return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: prefill_tokens is %d, and no prefill reads a split cache, or one that is "
+                     "not rotated, yet: 0", d->prefill_tokens);
   if (!d->q_lens) return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: q_lens is 0: bit 0 stands for q_len 1, bit 3 for 4");
   return MLAF_OK;
 }
 
-static void order(layer_shape *s) {
-  static const layer_kind behind[] = {LAYER_Q_B, LAYER_APPEND, LAYER_ABSORB, LAYER_DECODE, LAYER_V_OUT, LAYER_O_PROJ};
+static void order(layer_shape *s, layer_form form, const layer_kind *behind, int n_behind) {
   const bool two = s->d.q_rank && !s->joined;
-  s->n = 0;
-  if (two) s->kinds[s->n++] = LAYER_Q_A;
-  s->kinds[s->n++] = s->d.q_rank && s->joined ? LAYER_QKV_A : LAYER_KV_A;
-  for (size_t i = 0; i < sizeof behind / sizeof *behind; i++) s->kinds[s->n++] = behind[i];
+  int n = 0;
+  if (two) s->kinds[form][n++] = LAYER_Q_A;
+  s->kinds[form][n++] = s->d.q_rank && s->joined ? LAYER_QKV_A : LAYER_KV_A;
+  for (int i = 0; i < n_behind; i++) s->kinds[form][n++] = behind[i];
+  s->n[form] = n;
+}
+
+static void order_forms(layer_shape *s) {
+  const layer_kind few[] = {LAYER_Q_B, LAYER_APPEND, LAYER_ABSORB, LAYER_DECODE, LAYER_V_OUT, LAYER_O_PROJ};
+  const layer_kind many[] = {LAYER_Q_B, layer_turns(s) ? LAYER_TURN : LAYER_APPEND, LAYER_GATHER, LAYER_PREFILL, LAYER_O_PROJ};
+  order(s, LAYER_FEW, few, sizeof few / sizeof *few);
+  if (s->d.prefill_tokens) order(s, LAYER_MANY, many, sizeof many / sizeof *many);
 }
 
 /* Every stage in every q_len is a problem that its operation takes. */
 static mlaf_status check_stages(const layer_shape *s, mlaf_err *err) {
   mlaf_point p;
   mlaf_status st = MLAF_OK;
-  for (int i = 0; !st && i < s->n; i++)
-    for (int q = 1; !st && q <= LAYER_Q_LENS; q++)
-      if (s->kinds[i] == LAYER_DECODE ? layer_plans_q_len(s, q) : q == 1) st = layer_point(s, s->kinds[i], q, &p, err);
+  for (int k = 0; !st && k < LAYER_KINDS; k++)
+    for (int q = 1; !st && layer_rows_most(s, k) && q <= LAYER_Q_LENS; q++)
+      if (k == LAYER_DECODE ? layer_plans_q_len(s, q) : q == 1) st = layer_point(s, k, q, &p, err);
   return st;
 }
 
@@ -133,11 +171,12 @@ mlaf_status layer_shape_take(const mlaf_layer_desc *desc, bool joined, layer_sha
   if (!out->d.ctx_min) out->d.ctx_min = d->ctx_max;
   if (!out->d.table_width && d->page_size > 0 && d->ctx_max > 0)
     out->d.table_width = (int32_t)(((int64_t)d->ctx_max + d->page_size - 1) / d->page_size);
+  if (!out->d.prefill_keys) out->d.prefill_keys = d->prefill_tokens;
   mlaf_status st = check_numbers(&out->d, err);
   if (st) return st;
   if (d->scale == 0) out->d.scale = (float)(1.0 / sqrt((double)d->nope + d->rope));
   out->heads = d->heads / d->tp_size;
-  order(out);
+  order_forms(out);
   return check_stages(out, err);
 }
 
@@ -177,8 +216,8 @@ static mlaf_status list_stage(listing *l, const layer_shape *s, layer_kind kind,
   mlaf_status st = MLAF_OK;
   if (kind != LAYER_DECODE) {
     st = layer_point(s, kind, 1, &p, err);
-    for (int64_t t = 1; !st && t <= past(layer_tokens_most(s)) && !l->found; t *= 2) {
-      layer_point_size(&p, "tokens", t);
+    for (int64_t t = 1; !st && t <= past(layer_rows_most(s, kind)) && !l->found; t *= 2) {
+      layer_point_rows(&p, t);
       found(l, &p);
     }
     return st;
@@ -198,7 +237,8 @@ mlaf_status mlaf_layer_problem_at(const mlaf_layer_desc *desc, int joined, size_
   listing l = {.left = i, .out = out, .size = out_size};
   if (!desc || !out || !out_size) return MLAF_E_ARG;
   mlaf_status st = layer_shape_take(desc, joined, &s, &err);
-  for (int k = 0; !st && k < s.n && !l.found; k++) st = list_stage(&l, &s, s.kinds[k], &err);
+  for (int k = 0; !st && k < LAYER_KINDS && !l.found; k++)
+    if (layer_rows_most(&s, k)) st = list_stage(&l, &s, k, &err);
   if (!st && !l.found) out[0] = 0;
   if (st && why && why_size) snprintf(why, why_size, "%s", err.text);
   return st;

@@ -157,7 +157,6 @@ mlaf_status mlaf_projection_prepare(const mlaf_bound *b, uint32_t knob, const vo
       .cluster = {1, 1, 1},
       .args = out->parameters,
       .args_size = mlaf_projection_parameter_bytes(0, &k->launch),
-      .lds = k->launch.dynamic_shared,
       .flags = k->launch.flags & MLAF_KERNEL_OVERLAPS ? MLAF_LAUNCH_OVERLAPS : 0,
   };
   return MLAF_OK;

@@ -166,14 +166,15 @@ static void models_are_listed(void **state) {
   assert_null(strstr(r.out, "FlashMLA"));
   release(&r);
   r = RUN(*state, "models", "-v");
-  assert_has(r.out, "\n  FlashMLA; reference-kernels\n");
+  assert_has(r.out, "\n  FlashMLA; reference-kernels; inference/model.py\n");
   release(&r);
   r = RUN(*state, "models", "--json");
   assert_exit(r, 0);
   int n = 0;
   while (mlaf_model_at((size_t)n)) n++;
   assert_int_equal(each_json(r.out, NULL, NULL), n);
-  assert_has(r.out, "\"name\":\"deepseek-v3\",\"heads\":128,\"rank\":512,\"rope\":64,\"qk_nope\":128,\"v_head\":128");
+  assert_has(r.out, "\"name\":\"deepseek-v3\",\"heads\":128,\"rank\":512,\"rope\":64,\"qk_nope\":128,\"v_head\":128,"
+                    "\"hidden\":7168,\"q_lora\":1536,\"original\":4096");
   release(&r);
 }
 

@@ -13,7 +13,11 @@
 #include "run/built.h"
 
 enum { W_Q_A, W_Q_NORM, W_Q_B, W_KV_A, W_KV_NORM, W_KV_B, W_O, WEIGHTS };
-enum { PAGE = 16, PAGES = 24, REQUESTS = 3, Q_MOST = 4, ROWS = REQUESTS * Q_MOST, POSITIONS = 96, WIDTH = POSITIONS / PAGE, COLS = 512 };
+enum { PAGE = 16, PAGES = 24, REQUESTS = 3, ROWS = REQUESTS * 4, POSITIONS = 96, WIDTH = POSITIONS / PAGE, COLS = 512 };
+
+/* Bound of a whole layer's relative error, whose eight intermediates are bf16, against double precision: what the founding
+ * documents ask of a layer (relative 1e-2). Rows here are at 2e-3 to 7e-3. */
+static const double LAYER = 1e-2;
 
 typedef struct rig {
   mlaf_ctx *ctx;
@@ -109,7 +113,7 @@ static inline void weight(rig *r, model *m, int which, const char *name, int row
 /* Values of 1 in `desc` stand: flags, q_rank, rope_style. */
 static inline void make_model(rig *r, model *m, int32_t q_rank, int32_t style, uint32_t flags) {
   static float table[POSITIONS][64];
-  const ref_dims d = {128, 4, q_rank, 64, 32, 64, 32, style == MLAF_LAYER_HALVES, 1e-5, 0.13};
+  const ref_dims d = {128, 4, q_rank, 64, 32, 32, 64, style == MLAF_LAYER_HALVES, 1e-5, 0.13};
   const int head = d.nope + d.rope, latent = d.rank + d.rope;
   *m = (model){.d = d, .desc = MLAF_LAYER_DESC_INIT};
   if (q_rank) { /* one tensor, as loaders join them */
@@ -127,7 +131,8 @@ static inline void make_model(rig *r, model *m, int32_t q_rank, int32_t style, u
   for (int t = 0; t < POSITIONS; t++)
     for (int i = 0; i < d.rope; i++) {
       const double angle = t * pow(10000, -2.0 * (i % (d.rope / 2)) / d.rope);
-      m->table[t][i] = table[t][i] = (float)(style == MLAF_LAYER_UNROTATED ? i < d.rope / 2 : i < d.rope / 2 ? cos(angle) : sin(angle));
+      const bool first = i < d.rope / 2;
+      m->table[t][i] = table[t][i] = (float)(style == MLAF_LAYER_UNROTATED ? first : first ? cos(angle) : sin(angle));
     }
   mlaf_layer_desc *o = &m->desc;
   o->flags = flags;
@@ -261,7 +266,8 @@ static inline void fetch(rig *r, const model *m, call *c) {
   must(r, mlaf_sync(r->ctx, NULL), "sync");
   get(r, c->cache, c->a.cache, sizeof *c->cache * (size_t)(c->cache_rows * row));
   get(r, c->workspace, c->a.workspace, c->a.workspace_size);
-  for (int t = 0; t < ROWS; t++) get(r, c->y[t], (char *)c->a.out + sizeof(uint16_t) * (size_t)(t * y_row), sizeof(uint16_t) * (size_t)y_row);
+  for (int t = 0; t < ROWS; t++)
+    get(r, c->y[t], (char *)c->a.out + sizeof(uint16_t) * (size_t)(t * y_row), sizeof(uint16_t) * (size_t)y_row);
 }
 
 static inline void execute(rig *r, const model *m, const mlaf_layer *layer, call *c) {

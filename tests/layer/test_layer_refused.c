@@ -52,6 +52,13 @@ static void wrong_descriptions(void **state) {
   x.desc.cos = NULL;
   create_says(r, &x, MLAF_E_ARG, "cos is");
   x = m;
+  x.desc.flags |= MLAF_LAYER_ROPE_ON_READ;
+  x.desc.sin = x.desc.cos;
+  create_says(r, &x, MLAF_E_ARG, "with MLAF_LAYER_ROPE_ON_READ sin must be NULL");
+  x.desc.sin = NULL;
+  x.desc.flags |= MLAF_LAYER_TABLE_16;
+  create_says(r, &x, MLAF_E_ARG, "a dense table in fp32");
+  x = m;
   x.desc.eps = -1;
   create_says(r, &x, MLAF_E_ARG, "eps is -1");
   assert_int_equal(mlaf_layer_create(NULL, &m.desc, m.list, m.n, NULL), MLAF_E_ARG);
@@ -63,9 +70,10 @@ static void wrong_weights(void **state) {
   rig *r = *state;
   model m, x;
   make_model(r, &m, 96, MLAF_LAYER_PAIRS, 0);
-  static const char *const missing[] = {"q_a_proj.weight is missing",  "q_a_layernorm.weight is missing", "q_b_proj.weight is missing",
-                                        "kv_a_proj_with_mqa.weight is missing", "kv_a_layernorm.weight is missing",
-                                        "kv_b_proj.weight is missing", "o_proj.weight is missing"};
+  static const char *const missing[] = {"q_a_proj.weight is missing",        "q_a_layernorm.weight is missing",
+                                        "q_b_proj.weight is missing",        "kv_a_proj_with_mqa.weight is missing",
+                                        "kv_a_layernorm.weight is missing",  "kv_b_proj.weight is missing",
+                                        "o_proj.weight is missing"};
   for (size_t i = 0; i < m.n; i++) {
     x = m;
     x.list[i].name = "model.layers.3.mlp.up_proj.weight"; /* none of a layer's, and passed over */

@@ -333,6 +333,14 @@ static void host_only(const void *how) {
   require(mlaf_check_tables(&p, &t, why, sizeof why) == MLAF_E_ARG && strstr(why, "kv_indices"), "a wrong page passed", 0, why);
   const mlaf_model *m = mlaf_model_find("deepseek-v3");
   require(m && mlaf_model_at(0) && !mlaf_model_find("none such"), "models", 0, "");
+  float table[64];
+  double theta[32];
+  mlaf_rope rope = m->rotation;
+  well = !mlaf_rope_frequencies(&rope, theta, why, sizeof why);
+  well = well && !mlaf_rope_table(&rope, 1, table, sizeof table, why, sizeof why);
+  rope.factor = 0;
+  well = well && !mlaf_rope_table_bf16(&rope, 1, table, sizeof table, why, sizeof why) && mlaf_rope_mscale(40, 1) > 1;
+  require(well && mlaf_softmax_scale(128, &rope) > 0, "rotary positions", 0, why);
   require(!strcmp(mlaf_status_name(MLAF_E_NOMEM), "MLAF_E_NOMEM") && mlaf_status_text(MLAF_E_NOMEM)[0], "statuses", 0, "");
   require(mlaf_operation_at(0) && !mlaf_operation_at(1000), "operations", 0, "");
   well = !mlaf_operation_check(PROBLEM, text, sizeof text, why, sizeof why) && !strcmp(text, PROBLEM);

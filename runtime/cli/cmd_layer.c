@@ -1,0 +1,147 @@
+/* `mlaforge layer`: a whole layer on a device. Without more, it is checked; --profile and --forms time it, --case runs a founding
+ * document's shapes, --problems lists what a bundle of it needs. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/layer.h"
+
+enum { WINDOW = 8 /* query tokens of a call at most, as mla_decode has them */ };
+
+/* --- what the command line says --- */
+
+typedef struct asked {
+  layer_setup setup;
+  layer_request *requests;
+} asked;
+
+static const mlaf_model *model_of(cli *c) {
+  const mlaf_model *m = mlaf_model_find(c->given[O_MODEL] ? c->given[O_MODEL] : "deepseek-v3");
+  if (m && !m->hidden) {
+    mlaf_fail(&c->err, MLAF_E_PROBLEM, "%s has no layer of this form (mlaforge models: hidden 0)", m->name);
+    return NULL;
+  }
+  return m;
+}
+
+/* Sizes are fields of mla_decode; its shape comes from the model. */
+static mlaf_status read_sizes(cli *c, asked *a) {
+  char why[512] = "";
+  mlaf_point p, shape;
+  c->given[O_MODEL] = c->given[O_MODEL] ? c->given[O_MODEL] : "deepseek-v3";
+  mlaf_status st = mlaf_cli_check_op(c);
+  mlaf_point_init(mlaf_cli_op(c), &p);
+  if (!st) st = mlaf_cli_problem(c, &p);
+  const mlaf_model *m = st ? NULL : model_of(c);
+  if (!m) return c->err.status;
+  a->setup.tp = (int32_t)mlaf_cli_int(c, O_TP, 1);
+  shape = p;
+  mlaf_cli_set_model(&shape, m, a->setup.tp);
+  if (!mlaf_point_same_shape(&p, &shape) || mlaf_point_value(&p, "dtype", 0) != MLAF_BF16)
+    return mlaf_fail(&c->err, MLAF_E_PROBLEM, "a layer's heads, ranks and type come from --model and --tp: bf16");
+  if (mlaf_point_check(&p, why, sizeof why)) return mlaf_fail(&c->err, MLAF_E_PROBLEM, "%s", why);
+  const int32_t q_len = mlaf_point_value(&p, "q_len", 1), ctx = mlaf_point_value(&p, "ctx", 1024);
+  const int32_t batch = mlaf_point_value(&p, "batch", 1);
+  if (ctx < q_len) return mlaf_fail(&c->err, MLAF_E_PROBLEM, "--ctx %d counts the %d new tokens, too", ctx, q_len);
+  a->requests = malloc((size_t)batch * sizeof *a->requests);
+  if (!a->requests) return mlaf_fail(&c->err, MLAF_E_NOMEM, "no memory for %d requests", batch);
+  for (int32_t i = 0; i < batch; i++) a->requests[i] = (layer_request){ctx - q_len, q_len};
+  a->setup.model = m, a->setup.batch = batch, a->setup.requests = a->requests, a->setup.window = q_len;
+  a->setup.page_size = mlaf_point_value(&p, "page_size", 64);
+  a->setup.in_order = mlaf_cli_has(c, O_FORMS);
+  a->setup.checked = 8;
+  return MLAF_OK;
+}
+
+/* --- what it does --- */
+
+static void print_check(const layer_rig *r, const layer_tolerance *t, const layer_checked *x) {
+  const layer_setup *s = &r->setup;
+  if (r->c->json) {
+    cJSON *e = mlaf_cli_event("layer_check");
+    cJSON_AddStringToObject(e, "model", s->model->name);
+    cJSON_AddNumberToObject(e, "tp", s->tp);
+    cJSON_AddNumberToObject(e, "batch", s->batch);
+    cJSON_AddNumberToObject(e, "ctx", r->desc.ctx_max);
+    cJSON_AddNumberToObject(e, "outputs", (double)x->tokens);
+    cJSON_AddNumberToObject(e, "worst", x->worst);
+    cJSON_AddNumberToObject(e, "rms", x->rms);
+    cJSON_AddNumberToObject(e, "rows", (double)x->rows);
+    cJSON_AddNumberToObject(e, "row_worst", x->row_worst);
+    cJSON_AddNumberToObject(e, "untouched", (double)x->untouched);
+    mlaf_cli_emit(e);
+    return;
+  }
+  printf("%s, tp %d: %d requests of %d tokens, %d of them new, on %s\n", s->model->name, s->tp, s->batch, r->desc.ctx_max,
+         s->requests[0].fresh, mlaf_info(r->dev)->name);
+  printf("%lld outputs: worst %.2e off fp64 (bound %.1e), all %.2e; %lld appended rows: worst %.2e (bound %.1e); %lld other rows "
+         "keep their bits\n", (long long)x->tokens, x->worst, t->worst, x->rms, (long long)x->rows, x->row_worst, t->row,
+         (long long)x->untouched);
+}
+
+static int check(layer_rig *r) {
+  const layer_tolerance t = {.worst = 1e-2, .row = 5e-3};
+  layer_checked x;
+  mlaf_status st = layer_rig_run(r);
+  if (!st) st = layer_check(r, &t, &x);
+  if (st) return mlaf_cli_fail(r->c);
+  print_check(r, &t, &x);
+  return CLI_OK;
+}
+
+static int profile(layer_rig *r) {
+  mlaf_ceilings ceilings;
+  int code = check(r);
+  if (code) return code;
+  return layer_ceilings(r->c, &ceilings) ? mlaf_cli_fail(r->c) : layer_profile(r, &ceilings);
+}
+
+mlaf_status layer_print_problems(cli *c, const layer_setup *s) {
+  char text[MLAF_PROBLEM_TEXT_MAX], why[512];
+  mlaf_layer_desc d;
+  layer_describe(s, &d);
+  for (size_t i = 0;; i++) {
+    mlaf_status st = mlaf_layer_problem_at(&d, true, i, text, sizeof text, why, sizeof why);
+    if (st) return mlaf_fail(&c->err, st, "%s", why);
+    if (!text[0]) return MLAF_OK;
+    printf("%s\n", text);
+  }
+}
+
+static int problems(cli *c, const asked *a) {
+  if (c->given[O_CASE]) return layer_case_problems(c, c->given[O_CASE]);
+  return layer_print_problems(c, &a->setup) ? mlaf_cli_fail(c) : CLI_OK;
+}
+
+/* Plans take the context's lock themselves: it is given back meanwhile. */
+static int with_rig(cli *c, const layer_setup *s) {
+  layer_rig r;
+  const bool times = mlaf_cli_has(c, O_PROFILE) || mlaf_cli_has(c, O_FORMS);
+  const int sets = times ? layer_sets_wanted(mlaf_ctx_device(c->ctx), s, mlaf_cli_has(c, O_PROFILE)) : 1;
+  int code;
+  if (layer_rig_open(c, s, sets, &r)) code = mlaf_cli_fail(c);
+  else code = mlaf_cli_has(c, O_PROFILE) ? profile(&r) : mlaf_cli_has(c, O_FORMS) ? layer_forms(&r) : check(&r);
+  layer_rig_close(&r);
+  return code;
+}
+
+static int run(cli *c, const asked *a) {
+  if (mlaf_cli_open(c, false)) return mlaf_cli_fail(c);
+  pthread_mutex_unlock(&c->ctx->lock);
+  const int code = c->given[O_CASE] ? layer_case(c, c->given[O_CASE]) : with_rig(c, &a->setup);
+  pthread_mutex_lock(&c->ctx->lock);
+  return code;
+}
+
+int mlaf_cli_layer(cli *c) {
+  asked a = {.requests = NULL};
+  int code = CLI_OK;
+  if (mlaf_cli_has(c, O_PROFILE) + mlaf_cli_has(c, O_FORMS) + mlaf_cli_has(c, O_CASE) > 1)
+    return mlaf_cli_usage(c, "--profile, --forms and --case exclude each other");
+  if (c->given[O_OUT] && !mlaf_cli_has(c, O_PROFILE)) return mlaf_cli_usage(c, "--out is the page of a --profile");
+  if (c->given[O_CASE] && (mlaf_cli_names_problem(c) || c->given[O_MODEL] || c->given[O_TP]))
+    return mlaf_cli_usage(c, "--case has a model and sizes of its own");
+  if (!c->given[O_CASE] && read_sizes(c, &a)) code = mlaf_cli_fail(c);
+  else code = mlaf_cli_has(c, O_PROBLEMS) ? problems(c, &a) : run(c, &a);
+  free(a.requests);
+  return code;
+}

@@ -1,0 +1,279 @@
+/* The forms that expand the latent, as a chain of operations: projections and append of the layer, kv_b over cached rows (all of
+ * them for cc, the new ones for cd, whose K and V stay), attention of each head over K and V of its own, o_proj. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/layer.h"
+#include "mlaforge/mla_append.h"
+#include "mlaforge/mla_prefill.h"
+#include "mlaforge/projection.h"
+
+#define MOST_BYTES 24e9 /* of K and V */
+
+typedef struct chain {
+  layer_rig *r;
+  mlaf_form form;
+  int64_t tokens; /* of each request; 0: they differ, or come in several calls: then each is a launch of its own */
+  int64_t rows;   /* of the cache that requests have */
+  mlaf_plan *turn, *expand, *attend;
+  size_t c_at, q_at, o_at;         /* in the workspace */
+  size_t before, o_proj;           /* stages up to before; the last */
+  uint16_t *kv[LAYER_SETS];        /* [rows, H, N+V] */
+  int32_t *cu;                     /* [calls][batch][4]: 0, new tokens, 0, keys of each; or [2][batch + 1] of all */
+} chain;
+
+static int64_t key_columns(const chain *x) { return x->r->form.nope + x->r->form.rope; }
+static int64_t kv_row(const chain *x) { return (int64_t)x->r->form.heads * (x->r->form.nope + x->r->form.v); }
+
+static bool alike(const layer_rig *r) {
+  const layer_setup *s = &r->setup;
+  for (int32_t i = 0; i < s->batch; i++) {
+    const layer_request q = s->requests[i];
+    if (q.past + q.fresh != r->desc.ctx_max || q.fresh != s->requests[0].fresh) return false;
+  }
+  return r->calls == 1 && r->desc.ctx_max % s->page_size == 0;
+}
+
+/* NULL, or why there is no such chain. */
+static const char *cannot(const chain *x) {
+  const layer_setup *s = &x->r->setup;
+  const mlaf_form_layer *l = &x->r->form;
+  if (!s->in_order) return "pages must lie in order";
+  if (x->form == MLAF_FORM_CD && (!x->tokens || s->requests[0].fresh != 1))
+    return "requests alike, with one new token, are wanted";
+  if (s->flags & MLAF_FORM_ROPE_ON_READ) return "no operation turns keys of each head on read";
+  const int32_t n = l->nope + l->v - l->rope;
+  if (n < 32 || n > 256 || n % 32) return "mla_q_b, which multiplies by kv_b here, has no heads of so many columns";
+  if ((double)x->rows * (double)kv_row(x) * 2 > MOST_BYTES) return "K and V of all tokens take more than 24 GB";
+  return NULL;
+}
+
+/* --- plans --- */
+
+enum { TURN, EXPAND, ATTEND, PLANS };
+
+/* Problem `which` of a chain over `rows` cached rows. */
+static void print_problem(const layer_setup *s, mlaf_form form, bool together, int64_t rows, int which, char *out, size_t size) {
+  static const char *const styles[] = {"pairs", "halves", "unrotated"};
+  mlaf_layer_desc d;
+  layer_describe(s, &d);
+  const int heads = d.heads / d.tp_size, fresh = 32 - __builtin_clz(d.q_lens), batch = s->batch;
+  const int64_t expanded = form == MLAF_FORM_CD ? batch : rows;
+  if (which == TURN)
+    snprintf(out, size, "mla_append:h%d,r%d,p%d,bf16,paged,%s%s,t%d", heads, d.rank, d.rope, styles[d.rope_style],
+             s->flags & MLAF_FORM_NO_NORMS ? "" : ",norm", batch * fresh);
+  else if (which == EXPAND)
+    snprintf(out, size, "mla_q_b:l%d,h%d,n%d,p%d,bf16,t%lld", d.rank, heads, d.nope + d.v - d.rope, d.rope,
+             (long long)(expanded < 65536 ? expanded : 65536));
+  else
+    snprintf(out, size, "mla_prefill:h%d,n%d,p%d,v%d,bf16,causal,b%d,t%d,s%d", heads, d.nope, d.rope, d.v, together ? batch : 1,
+             fresh, d.ctx_max);
+}
+
+void layer_chain_problems(const layer_setup *s, mlaf_form form) {
+  char text[MLAF_PROBLEM_TEXT_MAX];
+  int64_t rows = 0;
+  for (int32_t i = 0; i < s->batch; i++) rows += s->requests[i].past + s->requests[i].fresh;
+  for (int i = 0; i < PLANS; i++) {
+    print_problem(s, form, true, rows, i, text, sizeof text);
+    printf("%s\n", text);
+  }
+}
+
+static mlaf_status make_plans(chain *x) {
+  static const mlaf_registry_how how = {.quiet = true};
+  const mlaf_plan_opts opts = mlaf_cli_plan_opts(x->r->c);
+  mlaf_plan **const plans[PLANS] = {&x->turn, &x->expand, &x->attend};
+  mlaf_status st = MLAF_OK;
+  for (int i = 0; !st && i < PLANS; i++) {
+    char text[MLAF_PROBLEM_TEXT_MAX], why[512] = "";
+    mlaf_point p;
+    print_problem(&x->r->setup, x->form, x->tokens, x->rows, i, text, sizeof text);
+    st = mlaf_point_parse(NULL, text, &p, why, sizeof why);
+    if (st) return mlaf_fail(&x->r->c->err, MLAF_E_ARG, "%s: %s", text, why);
+    st = layer_failed(x->r->c, mlaf_registry_get(x->r->c->ctx, &p, &opts, &how, plans[i]));
+  }
+  return st;
+}
+
+/* Where the layer's stages leave what the chain goes on with. */
+static mlaf_status find_places(chain *x) {
+  const mlaf_layer *layer = x->r->layer[0];
+  mlaf_status st = MLAF_OK;
+  for (size_t i = 0; !st && i < mlaf_layer_stages(layer); i++) {
+    mlaf_layer_stage s = MLAF_LAYER_STAGE_INIT;
+    st = layer_failed(x->r->c, mlaf_layer_stage_at(layer, i, &x->r->call[0].args, &s));
+    if (st) break;
+    if (!strcmp(s.name, "append")) x->before = i;
+    else if (!strcmp(s.name, "q_b")) x->q_at = s.output_at;
+    else if (!strcmp(s.name, "v_out")) x->o_at = s.output_at;
+    else if (!strcmp(s.name, "o_proj")) x->o_proj = i;
+    else if (i == 0) x->c_at = s.output_at;
+  }
+  return st;
+}
+
+static int32_t fresh_of(const layer_setup *s, int32_t request, int call) {
+  const int32_t left = s->requests[request].fresh - call * s->window;
+  return left < 0 ? 0 : left < s->window ? left : s->window;
+}
+
+static mlaf_status send_lengths(chain *x) {
+  const layer_setup *s = &x->r->setup;
+  const size_t bytes = (size_t)x->r->calls * (size_t)(s->batch + 1) * 16;
+  int32_t *cu = calloc(1, bytes);
+  void *at = NULL;
+  if (!cu) return mlaf_fail(&x->r->c->err, MLAF_E_NOMEM, "no memory for a chain");
+  for (int32_t i = 0; i <= s->batch && x->tokens; i++) {
+    cu[i] = i * s->requests[0].fresh;
+    cu[s->batch + 1 + i] = i * (int32_t)x->tokens;
+  }
+  for (int w = 0; w < x->r->calls && !x->tokens; w++)
+    for (int32_t i = 0; i < s->batch; i++) {
+      int32_t *list = &cu[((size_t)w * (size_t)s->batch + (size_t)i) * 4];
+      list[1] = fresh_of(s, i, w);
+      list[3] = s->requests[i].past + w * s->window + list[1];
+    }
+  mlaf_status st = layer_alloc(x->r, bytes, &at);
+  if (!st) st = mlaf_ops(x->r->dev)->mem_write(x->r->dev, at, cu, bytes, &x->r->c->err);
+  x->cu = at;
+  free(cu);
+  return st;
+}
+
+static mlaf_status make_buffers(chain *x) {
+  const size_t bytes = (size_t)(x->rows * kv_row(x)) * 2;
+  void *at = NULL;
+  mlaf_status st = MLAF_OK;
+  for (int i = 0; !st && i < x->r->sets; i++) { /* one for all where they are large: no cache holds it */
+    if (i == 0 || (double)bytes * x->r->sets <= MOST_BYTES) st = layer_alloc(x->r, bytes, &at);
+    x->kv[i] = at;
+  }
+  return st ? st : send_lengths(x);
+}
+
+/* --- launches --- */
+
+static int64_t first_row(const chain *x, int set, int32_t request) {
+  return (set * x->r->set_pages + x->r->first_page[request]) * x->r->setup.page_size;
+}
+
+static mlaf_status turn(const chain *x, int set, const mlaf_layer_args *a) {
+  const mlaf_form_layer *l = &x->r->form;
+  uint16_t *const c = (uint16_t *)((char *)a->workspace + x->c_at), *const q = (uint16_t *)((char *)a->workspace + x->q_at);
+  mlaf_append_args p = MLAF_APPEND_ARGS_INIT;
+  p.tokens = a->tokens;
+  p.ckv = c + l->q_rank, p.kpe = c + l->q_rank + l->rank;
+  p.ckv_row_stride = p.kpe_row_stride = l->q_rank + l->rank + l->rope;
+  p.norm_weight = l->flags & MLAF_FORM_NO_NORMS ? NULL : x->r->device_weights[set][4];
+  p.eps = (float)l->eps;
+  p.slots = a->slots, p.positions = a->positions, p.cos = x->r->desc.cos, p.table_rows = l->table_rows;
+  p.cache = a->cache, p.cache_row_stride = x->r->row;
+  p.num_slots = (int64_t)a->num_pages * x->r->setup.page_size;
+  p.q_pe = p.q_pe_out = q + l->nope;
+  p.q_pe_token_stride = p.q_pe_out_token_stride = l->heads * key_columns(x);
+  p.q_pe_head_stride = p.q_pe_out_head_stride = key_columns(x);
+  return mlaf_run(x->turn, "mla_append", &p, NULL);
+}
+
+/* K and V of all cached tokens, or of each request's last. */
+static mlaf_status expand(const chain *x, int set, bool all) {
+  const mlaf_form_layer *l = &x->r->form;
+  const int64_t last = all ? 0 : x->tokens - 1, by = all ? 1 : x->tokens;
+  mlaf_projection_args p = MLAF_PROJECTION_ARGS_INIT;
+  p.tokens = all ? x->rows : x->r->setup.batch;
+  p.x = x->r->cache + (first_row(x, set, 0) + last) * x->r->row;
+  p.x_token_stride = by * x->r->row;
+  p.w = x->r->device_weights[set][5];
+  p.w_row_stride = l->rank;
+  p.y = x->kv[set] + last * kv_row(x);
+  p.y_token_stride = by * kv_row(x);
+  return mlaf_run(x->expand, "mla_q_b", &p, NULL);
+}
+
+/* Requests first .. first + n - 1, whose new tokens begin at q. */
+static mlaf_status attend(const chain *x, int set, const mlaf_layer_args *a, int32_t first, int32_t n, int64_t q, int64_t tokens,
+                          int64_t keys, const int32_t *cu_q, const int32_t *cu_k) {
+  const mlaf_form_layer *l = &x->r->form;
+  const int64_t row = first_row(x, set, first), own = row - first_row(x, set, 0);
+  mlaf_prefill_args p = MLAF_PREFILL_ARGS_INIT;
+  p.batch = n;
+  p.scale = (float)l->scale;
+  p.total_q = tokens, p.total_k = keys;
+  p.q = (uint16_t *)((char *)a->workspace + x->q_at) + q * l->heads * key_columns(x);
+  p.k = x->kv[set] + own * kv_row(x), p.v = x->kv[set] + own * kv_row(x) + l->nope;
+  p.k_token_stride = p.v_token_stride = kv_row(x);
+  p.k_head_stride = p.v_head_stride = l->nope + l->v;
+  p.k_pe = x->r->cache + row * x->r->row + l->rank;
+  p.k_pe_token_stride = x->r->row;
+  p.cu_seqlens_q = cu_q, p.cu_seqlens_k = cu_k;
+  p.o = (uint16_t *)((char *)a->workspace + x->o_at) + q * l->heads * l->v;
+  return mlaf_run(x->attend, "mla_prefill", &p, NULL);
+}
+
+static mlaf_status attend_all(const chain *x, int set, int call, const mlaf_layer_args *a) {
+  const layer_setup *s = &x->r->setup;
+  mlaf_status st = MLAF_OK;
+  int64_t q = 0;
+  if (x->tokens) return attend(x, set, a, 0, s->batch, 0, a->tokens, s->batch * x->tokens, x->cu, x->cu + s->batch + 1);
+  for (int32_t i = 0; !st && i < s->batch; i++) {
+    const int32_t n = fresh_of(s, i, call), *cu = x->cu + ((size_t)call * (size_t)s->batch + (size_t)i) * 4;
+    if (n) st = attend(x, set, a, i, 1, q, n, s->requests[i].past + call * s->window + n, cu, cu + 2);
+    q += n;
+  }
+  return st;
+}
+
+static mlaf_status step(const chain *x, int set) {
+  mlaf_status st = MLAF_OK;
+  for (int w = 0; !st && w < x->r->calls; w++) {
+    const mlaf_layer_args *a = &x->r->call[set * x->r->calls + w].args;
+    for (size_t i = 0; !st && i < x->before; i++) st = mlaf_layer_execute_stage(x->r->layer[set], i, a, NULL);
+    if (!st) st = turn(x, set, a);
+    if (!st) st = expand(x, set, x->form == MLAF_FORM_CC);
+    if (!st) st = attend_all(x, set, w, a);
+    if (!st) st = mlaf_layer_execute_stage(x->r->layer[set], x->o_proj, a, NULL);
+  }
+  return st;
+}
+
+/* Every set once: what is timed then finds everything written. cd has its K and V of earlier tokens first. */
+static mlaf_status run_all(chain *x) {
+  const mlaf_device_ops *ops = mlaf_ops(x->r->dev);
+  mlaf_status st = layer_rig_refill(x->r);
+  for (int i = 0; !st && i < x->r->calls; i++) {
+    const mlaf_layer_args *a = &x->r->call[i].args;
+    st = ops->mem_fill(x->r->dev, a->out, 0xff, (size_t)(a->tokens * x->r->form.hidden) * 2, &x->r->c->err);
+  }
+  for (int i = 0; !st && i < x->r->sets; i++) {
+    if (x->form == MLAF_FORM_CD) st = layer_failed(x->r->c, expand(x, i, true));
+    if (!st) st = layer_failed(x->r->c, step(x, i));
+  }
+  return st ? st : ops->sync(x->r->dev, NULL, &x->r->c->err);
+}
+
+static mlaf_status time_all(chain *x, mlaf_timing *out) {
+  mlaf_record record = {.n = 0};
+  mlaf_status st = MLAF_OK;
+  mlaf_record_begin(x->r->dev, &record);
+  for (int i = 0; !st && i < x->r->sets; i++) st = step(x, i);
+  mlaf_record_end(&record);
+  st = st ? layer_failed(x->r->c, st) : layer_time_recorded(x->r, &record, out);
+  mlaf_record_free(&record);
+  return st;
+}
+
+mlaf_status layer_chain(layer_rig *r, mlaf_form form, const layer_tolerance *t, layer_checked *checked, mlaf_timing *timing) {
+  chain x = {.r = r, .form = form, .tokens = alike(r) ? r->desc.ctx_max : 0};
+  x.rows = r->first_page[r->setup.batch] * r->setup.page_size;
+  const char *why = cannot(&x);
+  if (why) return mlaf_fail(&r->c->err, MLAF_E_ARG, "%s", why);
+  mlaf_status st = make_plans(&x);
+  if (!st) st = find_places(&x);
+  if (!st) st = make_buffers(&x);
+  if (!st) st = run_all(&x);
+  if (!st) st = layer_check(r, t, checked);
+  if (!st && timing) st = time_all(&x, timing);
+  mlaf_plan_release(x.turn), mlaf_plan_release(x.expand), mlaf_plan_release(x.attend);
+  return st;
+}

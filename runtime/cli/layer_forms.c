@@ -1,0 +1,90 @@
+/* The forms of execution of a layer: what each reads and computes for a cached token, beside founding document 002's table, and
+ * how long a layer takes in those that can be run. */
+#include "cli/layer.h"
+
+/* The document's table: bytes and operations for a cached token, V2's dims; "-": the form is not in it under this name. */
+static const struct {
+  double kilobytes, megaflops;
+  const char *about;
+} document[MLAF_FORMS] = {
+    [MLAF_FORM_CD] = {81.92, 0.08, "K and V of each head are cached"},
+    [MLAF_FORM_CC] = {1.152, 33.64, "the latent is cached, K and V are made anew"},
+    [MLAF_FORM_ACC] = {1.152, 0.28, "as acc_me, over keys concatenated for each head: nothing here concatenates"},
+    [MLAF_FORM_ACC_ME] = {1.152, 0.28, "mla_layer: two score products are added"},
+};
+
+typedef struct result {
+  mlaf_status status;
+  char why[300];
+  layer_checked checked;
+  mlaf_timing timing;
+} result;
+
+static const layer_tolerance bound = {.worst = 1e-2, .row = 5e-3};
+
+static mlaf_status run_layer(layer_rig *r, result *x) {
+  mlaf_status st = layer_rig_run(r);
+  if (!st) st = layer_check(r, &bound, &x->checked);
+  return st ? st : layer_time(r, 0, 0, &x->timing);
+}
+
+static void run_form(layer_rig *r, mlaf_form form, result *x) {
+  *x = (result){.status = MLAF_E_ARG};
+  if (form == MLAF_FORM_ACC) {
+    snprintf(x->why, sizeof x->why, "no operation concatenates keys for each head: acc_me is the same without the copy");
+    return;
+  }
+  x->status = form == MLAF_FORM_ACC_ME ? run_layer(r, x) : layer_chain(r, form, &bound, &x->checked, &x->timing);
+  snprintf(x->why, sizeof x->why, "%.250s", x->status ? r->c->err.text : "");
+  if (x->status != MLAF_E_CANCELLED) r->c->err = (mlaf_err){.status = MLAF_OK};
+}
+
+static void print_json(const layer_rig *r, mlaf_form form, const result *x) {
+  const mlaf_form_cost cost = mlaf_form_costs(&r->form, form);
+  cJSON *e = mlaf_cli_event("layer_form");
+  cJSON_AddStringToObject(e, "form", mlaf_form_names[form]);
+  cJSON_AddStringToObject(e, "source", r->modelled ? "modelled" : "measured");
+  cJSON_AddNumberToObject(e, "bytes", cost.bytes);
+  cJSON_AddNumberToObject(e, "flops", cost.flops);
+  cJSON_AddNumberToObject(e, "document_kilobytes", document[form].kilobytes);
+  cJSON_AddNumberToObject(e, "document_megaflops", document[form].megaflops);
+  if (x->status) cJSON_AddStringToObject(e, "why", x->why);
+  else cJSON_AddNumberToObject(e, "ns", x->timing.ns), cJSON_AddNumberToObject(e, "error", x->checked.worst);
+  mlaf_cli_emit(e);
+}
+
+static void print_row(const layer_rig *r, cli_table *t, mlaf_form form, const result *x) {
+  const mlaf_form_cost cost = mlaf_form_costs(&r->form, form);
+  if (!t) {
+    print_json(r, form, x);
+    return;
+  }
+  mlaf_cli_table_cell(t, "%s", mlaf_form_names[form]);
+  mlaf_cli_table_cell(t, "%.3f", cost.bytes / 1e3);
+  mlaf_cli_table_cell(t, "%.3f", document[form].kilobytes);
+  mlaf_cli_table_cell(t, "%.3f", cost.flops / 1e6);
+  mlaf_cli_table_cell(t, "%.2f", document[form].megaflops);
+  if (x->status) mlaf_cli_table_cell(t, "-"), mlaf_cli_table_cell(t, "-");
+  else mlaf_cli_table_cell(t, "%.2f", x->timing.ns / 1000), mlaf_cli_table_cell(t, "%.1e", x->checked.worst);
+  mlaf_cli_table_cell(t, "%s", document[form].about);
+  mlaf_cli_table_cell(t, "%s", x->status ? x->why : "");
+}
+
+int layer_forms(layer_rig *r) {
+  static const char *const columns[] = {"form", ">kB a token", ">document", ">MFLOP",   ">document",
+                                        ">us",  ">off fp64",   "what",      "|not run", NULL};
+  cli_table *t = r->c->json ? NULL : mlaf_cli_table_new(columns);
+  int code = CLI_OK;
+  for (int f = 0; f < MLAF_FORMS; f++) {
+    result x;
+    run_form(r, (mlaf_form)f, &x);
+    if (x.status && x.status != MLAF_E_ARG) code = mlaf_cli_exit(x.status);
+    print_row(r, t, (mlaf_form)f, &x);
+  }
+  if (t) {
+    mlaf_cli_table_end(t);
+    printf("%s, tp %d, %d requests of %d tokens; times are of a whole layer, %s. The document's figures are for 128 heads.\n",
+           r->setup.model->name, r->setup.tp, r->setup.batch, r->desc.ctx_max, r->modelled ? "modelled" : "measured");
+  }
+  return code;
+}

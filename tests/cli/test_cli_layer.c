@@ -1,0 +1,206 @@
+/* `mlaforge layer`: the check finds what is wrong, recorded launches are the layer's, and what the command says. One small layer
+ * serves all: one head of MiniCPM3. */
+#include "cli/cli_fixture.h"
+#include "cli/layer.h"
+
+static cli command;
+static layer_rig rig;
+static const layer_request requests[] = {{30, 2}, {0, 1}, {17, 3}}; /* ragged, one without a past, windows of 2 */
+static const layer_tolerance bound = {.worst = 1e-2, .row = 5e-3};
+
+static void open_rig(void) {
+  char why[400] = "";
+  mlaf_ctx_opts o = MLAF_CTX_OPTS_INIT;
+  o.device = "emu:gfx942";
+  o.flags = MLAF_CTX_NO_DB;
+  if (rig.c) return;
+  if (mlaf_ctx_create(&o, &command.ctx, why, sizeof why)) fail_msg("%s", why);
+  const layer_setup s = {.model = mlaf_model_find("minicpm3-4b"), .tp = 40, .page_size = 16, .window = 2, .requests = requests,
+                         .batch = 3, .checked = 100};
+  if (layer_rig_open(&command, &s, 1, &rig)) fail_msg("%s", command.err.text);
+}
+
+static int close_rig(void **state) {
+  if (rig.c) layer_rig_close(&rig);
+  mlaf_ctx_destroy(command.ctx);
+  return 0;
+}
+
+static void run(void) {
+  open_rig();
+  if (layer_rig_refill(&rig) || layer_rig_run(&rig)) fail_msg("%s", command.err.text);
+}
+
+static layer_checked check(mlaf_status right, const char *says) {
+  layer_checked x;
+  command.err = (mlaf_err){.status = MLAF_OK};
+  assert_int_equal(layer_check(&rig, &bound, &x), right);
+  if (right) assert_has(command.err.text, says);
+  return x;
+}
+
+static void flip(void *at, size_t offset) {
+  uint16_t x;
+  const mlaf_device_ops *ops = mlaf_ops(rig.dev);
+  assert_int_equal(ops->mem_read(rig.dev, &x, (char *)at + 2 * offset, 2, &command.err), MLAF_OK);
+  x ^= 0x4000; /* the exponent's highest bit */
+  assert_int_equal(ops->mem_write(rig.dev, (char *)at + 2 * offset, &x, 2, &command.err), MLAF_OK);
+}
+
+static void a_layer_passes(void **state) {
+  run();
+  assert_int_equal(rig.calls, 2);
+  const layer_checked x = check(MLAF_OK, "");
+  assert_true(x.tokens == 6 && x.rows == 6 && x.worst > 1e-4 && x.row_worst > 1e-4);
+  assert_int_equal(x.untouched + x.rows, rig.set_pages * 16);
+}
+
+static void what_is_wrong_is_found(void **state) {
+  run();
+  flip(rig.call[0].args.out, 5);
+  check(MLAF_E_INCORRECT, "outputs are");
+  run();
+  flip(rig.call[1].args.out, (size_t)(rig.call[1].args.tokens * rig.form.hidden) - 1); /* the last call's last element */
+  check(MLAF_E_INCORRECT, "outputs are");
+  run();
+  flip(rig.cache, (size_t)(layer_slot(&rig, 2, 19) * rig.row)); /* appended by the second call */
+  check(MLAF_E_INCORRECT, "an appended row");
+  run();
+  flip(rig.cache, (size_t)(layer_slot(&rig, 2, 16) * rig.row + rig.row - 1)); /* was there before */
+  check(MLAF_E_INCORRECT, "changed, and no token was appended there");
+  run();
+  rig.form.scale *= 1.1; /* the reference has another scale: as if m were forgotten */
+  check(MLAF_E_INCORRECT, "outputs are");
+  rig.form.scale /= 1.1;
+}
+
+/* A cache that is not rotated, with the challenge's table: the layer agrees with it, and not with exact angles, though the rows
+ * it appends are the same. */
+static void keys_turn_on_read_by_the_table(void **state) {
+  static const layer_request one[] = {{300, 1}};
+  layer_rig r;
+  layer_checked x;
+  open_rig();
+  const layer_setup s = {.model = mlaf_model_find("minicpm3-4b"), .tp = 40, .page_size = 16, .window = 1, .requests = one,
+                         .batch = 1, .checked = 1, .plain = true, .weights = &rig.own,
+                         .flags = MLAF_FORM_NO_NORMS | MLAF_FORM_ROPE_ON_READ | MLAF_FORM_BF16_TURN};
+  command.err = (mlaf_err){.status = MLAF_OK};
+  if (layer_rig_open(&command, &s, 1, &r) || layer_rig_run(&r)) fail_msg("%s", command.err.text);
+  assert_int_equal(layer_check(&r, &bound, &x), MLAF_OK);
+  mlaf_rope rope = s.model->rotation;
+  assert_int_equal(mlaf_rope_table(&rope, r.form.table_rows, r.table, SIZE_MAX, NULL, 0), MLAF_OK);
+  assert_int_equal(layer_check(&r, &bound, &x), MLAF_E_INCORRECT);
+  assert_has(command.err.text, "outputs are");
+  assert_true(x.row_worst < bound.row);
+  layer_rig_close(&r);
+}
+
+/* While launches are recorded nothing runs, and what is recorded is what a layer launches. */
+static void launches_are_recorded(void **state) {
+  run();
+  mlaf_record record = {.n = 0};
+  mlaf_timing whole = {.ns = 0}, stage = {.ns = 0};
+  const mlaf_device_ops *ops = mlaf_ops(rig.dev);
+  const mlaf_layer_args *a = &rig.call[0].args;
+  assert_int_equal(ops->mem_fill(rig.dev, a->out, 0x11, 64, &command.err), MLAF_OK);
+  mlaf_record_begin(rig.dev, &record);
+  assert_ptr_not_equal(mlaf_ops(rig.dev), ops);
+  assert_int_equal(mlaf_layer_execute(rig.layer[0], a, NULL), MLAF_OK);
+  mlaf_record_end(&record);
+  assert_ptr_equal(mlaf_ops(rig.dev), ops);
+  uint8_t left[64];
+  assert_int_equal(ops->mem_read(rig.dev, left, a->out, 64, &command.err), MLAF_OK);
+  for (int i = 0; i < 64; i++) assert_int_equal(left[i], 0x11);
+  assert_true(record.n >= mlaf_layer_stages(rig.layer[0]));
+  for (size_t i = 0; i < record.n; i++) /* the copies are launches */
+    assert_int_equal(ops->launch(rig.dev, NULL, &record.list[i], &command.err), MLAF_OK);
+  mlaf_record_free(&record);
+  assert_int_equal(mlaf_layer_execute(rig.layer[0], &rig.call[1].args, NULL), MLAF_OK);
+  check(MLAF_OK, "");
+  assert_int_equal(layer_time(&rig, 0, 0, &whole), MLAF_OK);
+  assert_int_equal(layer_time(&rig, 0, 1, &stage), MLAF_OK);
+  assert_true(whole.source == MLAF_TIME_MODELLED && stage.ns > 0 && whole.ns > stage.ns);
+}
+
+/* The profile's page has every stage, and says that its times are modelled. */
+static void a_profile_has_a_page(void **state) {
+  char path[] = "/tmp/mlaf-layer-page-XXXXXX";
+  const int fd = mkstemp(path);
+  assert_true(fd >= 0);
+  close(fd);
+  run();
+  void *text;
+  size_t size;
+  const mlaf_ceilings ceilings = {.bytes_per_ns = 4200, .flops_per_ns = 708000};
+  command.given[O_OUT] = path;
+  assert_int_equal(layer_profile(&rig, &ceilings), CLI_OK);
+  command.given[O_OUT] = NULL;
+  assert_int_equal(mlaf_file_read(path, 1 << 20, &text, &size, NULL), MLAF_OK);
+  static const char *const has[] = {">qkv_a<", ">append<",           ">decode<", ">o_proj<",
+                                    "modelled", "minicpm3-4b, tp 40", "<svg",     "</html>"};
+  for (size_t i = 0; i < sizeof has / sizeof *has; i++) assert_has((char *)text, has[i]);
+  free(text);
+  unlink(path);
+}
+
+static void wrong_options_are_refused(void **state) {
+  static const struct {
+    const char *args[6], *says;
+    int exit;
+  } list[] = {{{"layer", "--heads", "16"}, "come from --model and --tp", 2},
+              {{"layer", "--model", "deepseek-v4-h64"}, "no layer of this form", 2},
+              {{"layer", "--tp", "3"}, "--tp 3 does not divide", 2},
+              {{"layer", "--ctx", "2", "--q-len", "4"}, "counts the 4 new tokens", 2},
+              {{"layer", "--profile", "--forms"}, "exclude each other", 2},
+              {{"layer", "--out", "x"}, "--profile", 2},
+              {{"layer", "--case", "seed-001", "--device", "emu:gfx942"}, "there are seed-000", 2},
+              {{"layer", "--case", "seed-004", "--tp", "2"}, "sizes of its own", 2}};
+  for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+    cli_result r = finish(*state, start(*state, list[i].args, NULL));
+    assert_exit(r, list[i].exit);
+    assert_has(r.err, list[i].says);
+    release(&r);
+  }
+}
+
+/* Problems that a bundle of a layer needs are problems; a case names those of all its rows. */
+static void problems_are_listed(void **state) {
+  cli_result r = RUN(*state, "layer", "--problems", "--model", "deepseek-v2-lite", "--tp", "4", "--batch", "2", "--ctx", "512");
+  assert_exit(r, 0);
+  assert_has(r.out, "mla_qkv_a:d2048,l0,r512,p64,bf16,t1\n"); /* no q_lora: kv_a alone */
+  assert_has(r.out, "mla_q_b:l2048,h4,n128,p64,bf16,t2\n");
+  assert_has(r.out, "mla_o_proj:d2048,h4,v128,bf16,t1\n");
+  release(&r);
+  r = RUN(*state, "layer", "--problems", "--case", "seed-002");
+  assert_exit(r, 0);
+  assert_has(r.out, "mla_prefill:h128,n128,p64,v128,bf16,causal,b32,t1,s8192\n");
+  assert_has(r.out, "mla_qkv_a:d5120,l1536,r512,p64,bf16,t32\n");
+  char why[300], text[MLAF_PROBLEM_TEXT_MAX];
+  for (char *line = strtok(r.out, "\n"); line; line = strtok(NULL, "\n"))
+    if (mlaf_operation_check(line, text, sizeof text, why, sizeof why)) fail_msg("%s: %s", line, why);
+  release(&r);
+}
+
+/* What cannot be run says why. */
+static void a_chain_that_cannot_be_says_why(void **state) {
+  layer_checked x;
+  run();
+  command.err = (mlaf_err){.status = MLAF_OK};
+  assert_int_equal(layer_chain(&rig, MLAF_FORM_CC, &bound, &x, NULL), MLAF_E_ARG);
+  assert_has(command.err.text, "pages must lie in order");
+  rig.setup.in_order = true;
+  assert_int_equal(layer_chain(&rig, MLAF_FORM_CD, &bound, &x, NULL), MLAF_E_ARG);
+  assert_has(command.err.text, "one new token");
+  rig.setup.in_order = false;
+}
+
+int main(void) {
+#define T(f) cmocka_unit_test_setup_teardown(f, cli_dir_setup, cli_dir_teardown)
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(a_layer_passes),         cmocka_unit_test(what_is_wrong_is_found),
+      cmocka_unit_test(keys_turn_on_read_by_the_table),
+      cmocka_unit_test(launches_are_recorded),  cmocka_unit_test(a_profile_has_a_page), T(wrong_options_are_refused),
+      T(problems_are_listed),                   cmocka_unit_test(a_chain_that_cannot_be_says_why),
+  };
+  return cmocka_run_group_tests(tests, NULL, close_rig);
+}

@@ -1,0 +1,177 @@
+/* Prefill of a layer: new tokens of requests of different lengths, with and without a cached past, against double precision and
+ * against the same tokens one by one. */
+#include "layer/rig.h"
+
+enum { B = 3, T = 8, KEYS = 41 };
+static const int past[B] = {0, 21, 12}, fresh[B] = {3, 4, 1};
+
+typedef struct prefill {
+  call c; /* its cache, pages and hidden states; the call itself is a step of one token */
+  mlaf_layer_args a;
+  uint16_t y[T][COLS];
+} prefill;
+
+static void open_prefill(rig *r, const model *m, const mlaf_layer *layer, bool lists, prefill *p) {
+  int64_t positions[T], slots[T];
+  int32_t qo[B + 1] = {0}, keys[B + 1] = {0}, pages[B + 1] = {0}, indices[B * WIDTH];
+  begin(r, m, layer, &(step){.batch = B, .q = 1, .past = {0, 21, 12}, .page_gap = lists ? PAGE : 0}, &p->c);
+  for (int b = 0; b < B; b++) {
+    qo[b + 1] = qo[b] + fresh[b];
+    keys[b + 1] = keys[b] + past[b] + fresh[b];
+    pages[b + 1] = pages[b] + (past[b] + fresh[b] + PAGE - 1) / PAGE;
+    memcpy(indices + pages[b], p->c.pages[b], sizeof *indices * (size_t)(pages[b + 1] - pages[b]));
+    for (int i = 0; i < fresh[b]; i++) {
+      const int at = past[b] + i;
+      positions[qo[b] + i] = at;
+      slots[qo[b] + i] = (int64_t)p->c.pages[b][at / PAGE] * PAGE + at % PAGE;
+    }
+  }
+  assert_int_equal(keys[B], KEYS);
+  p->a = p->c.a;
+  p->a.tokens = T, p->a.keys = KEYS;
+  p->a.positions = put(r, positions, sizeof positions), p->a.slots = put(r, slots, sizeof slots);
+  p->a.qo_indptr = put(r, qo, sizeof qo), p->a.key_indptr = put(r, keys, sizeof keys);
+  p->a.seq_lens = NULL;
+  if (lists) {
+    p->a.block_table = NULL;
+    p->a.kv_indptr = put(r, pages, sizeof pages), p->a.kv_indices = put(r, indices, sizeof indices);
+  }
+  p->a.workspace_size = mlaf_layer_workspace_size(layer, &p->a);
+  assert_true(p->a.workspace_size <= mlaf_layer_workspace_size(layer, NULL));
+  p->a.workspace = put(r, NULL, p->a.workspace_size);
+  must(r, mlaf_mem_fill(r->ctx, p->a.workspace, 0xff, p->a.workspace_size), "fill");
+}
+
+static void read_prefill(rig *r, const model *m, prefill *p) {
+  for (int t = 0; t < T; t++)
+    get(r, p->y[t], (char *)p->a.out + sizeof(uint16_t) * (size_t)(t * m->d.hidden), sizeof(uint16_t) * (size_t)m->d.hidden);
+  get(r, p->c.cache, p->a.cache, cache_bytes(m, &p->c));
+}
+
+/* Hidden states of a prefill are rows of the call's. */
+static void check_tokens(const model *m, const prefill *p) {
+  const ref_weights w = reference_of(m);
+  const int row = m->d.rank + m->d.rope;
+  for (int b = 0, t = 0; b < B; b++) {
+    double *cache = past_of(m, &p->c, b);
+    for (int i = 0; i < fresh[b]; i++, t++) {
+      double x[COLS], y[COLS];
+      const int at = past[b] + i;
+      for (int k = 0; k < m->d.hidden; k++) x[k] = ref_wide(p->c.x[t][k]);
+      ref_layer(&m->d, &w, m->table[at], m->table[at] + m->d.rope / 2, at, cache, x, y);
+      for (int k = 0; k < m->d.hidden && m->desc.flags & MLAF_LAYER_RESIDUAL; k++) y[k] += x[k];
+      const double error = ref_error(p->y[t], y, (size_t)m->d.hidden);
+      const double stored = ref_error(p->c.cache + row_of(&p->c, b, at) * row, cache + at * row, (size_t)row);
+      if (!(error <= LAYER && stored <= LAYER))
+        fail_msg("request %d, new token %d: relative error %.2e, of its row in the cache %.2e", b, i, error, stored);
+    }
+    free(cache);
+  }
+}
+
+/* The last token of each request alone, over the cache that the prefill left, gives its row of the prefill. */
+static void check_step(rig *r, const model *m, const mlaf_layer *layer, prefill *p) {
+  const int last[B] = {2, 6, 7};
+  int64_t positions[B], slots[B];
+  int32_t lengths[B];
+  uint16_t x[B][128];
+  for (int b = 0; b < B; b++) {
+    const int at = past[b] + fresh[b] - 1;
+    positions[b] = at, lengths[b] = at + 1;
+    slots[b] = (int64_t)p->c.pages[b][at / PAGE] * PAGE + at % PAGE;
+    memcpy(x[b], p->c.x[last[b]], sizeof x[b]);
+  }
+  mlaf_layer_args *a = &p->c.a;
+  must(r, mlaf_mem_write(r->ctx, (void *)a->positions, positions, sizeof positions), "positions");
+  must(r, mlaf_mem_write(r->ctx, (void *)a->slots, slots, sizeof slots), "slots");
+  must(r, mlaf_mem_write(r->ctx, (void *)a->seq_lens, lengths, sizeof lengths), "lengths");
+  must(r, mlaf_mem_write(r->ctx, (void *)a->hidden, x, sizeof x), "hidden");
+  execute(r, m, layer, &p->c);
+  for (int b = 0; b < B; b++) {
+    double *want = widen(p->y[last[b]], (size_t)m->d.hidden);
+    const double error = ref_error(p->c.y[b], want, (size_t)m->d.hidden);
+    if (!(error <= LAYER)) fail_msg("step of request %d: %.2e off its row of the prefill", b, error);
+    free(want);
+  }
+}
+
+static void prefill_is_its_tokens(void **state) {
+  static const uint32_t flags[] = {0, MLAF_LAYER_RESIDUAL};
+  rig *r = *state;
+  static prefill p;
+  for (int lists = 0; lists < 2; lists++) {
+    model m;
+    make_model(r, &m, 96, lists ? MLAF_LAYER_UNROTATED : MLAF_LAYER_PAIRS, flags[lists]);
+    m.desc.prefill_tokens = T, m.desc.prefill_keys = KEYS;
+    mlaf_layer *layer = make_layer(r, &m);
+    open_prefill(r, &m, layer, lists, &p);
+    must(r, mlaf_layer_execute(layer, &p.a, NULL), "prefill");
+    read_prefill(r, &m, &p);
+    check_tokens(&m, &p);
+    if (!lists) check_step(r, &m, layer, &p);
+    end(&p.c);
+    mlaf_layer_destroy(layer);
+    free_model(&m);
+  }
+}
+
+static void says(rig *r, mlaf_status got, const char *part) {
+  char why[4096];
+  mlaf_ctx_last_message(r->ctx, why, sizeof why);
+  if (got != MLAF_E_ARG || !strstr(why, part)) fail_msg("%s: '%s', must say '%s'", mlaf_status_name(got), why, part);
+}
+
+static void stages_and_refusals(void **state) {
+  static const char *const names[] = {"qkv_a", "q_b", "append", "gather", "prefill", "o_proj"};
+  rig *r = *state;
+  static prefill p;
+  model m;
+  make_model(r, &m, 96, MLAF_LAYER_PAIRS, 0);
+  m.desc.prefill_tokens = T, m.desc.prefill_keys = KEYS;
+  mlaf_layer *layer = make_layer(r, &m), *none = NULL;
+  open_prefill(r, &m, layer, false, &p);
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    mlaf_layer_stage s = MLAF_LAYER_STAGE_INIT;
+    must(r, mlaf_layer_stage_at(layer, i, &p.a, &s), "mlaf_layer_stage_at");
+    assert_string_equal(s.name, names[i]);
+    assert_true(s.bytes > 0 && s.flops > 0 && s.output_at + s.output_bytes <= p.a.workspace_size);
+    must(r, mlaf_layer_execute_stage(layer, i, &p.a, NULL), s.name);
+  }
+  read_prefill(r, &m, &p);
+  check_tokens(&m, &p); /* stages one by one are the call */
+  mlaf_layer_stage s = MLAF_LAYER_STAGE_INIT;
+  says(r, mlaf_layer_stage_at(layer, 6, &p.a, &s), "stage 6 of a layer of 6");
+  says(r, mlaf_layer_execute_stage(layer, 6, &p.a, NULL), "stage 6 of a layer of 6");
+#define WRONG(field, value, part)                                   \
+  do {                                                              \
+    mlaf_layer_args a = p.a;                                        \
+    a.field = value;                                                \
+    says(r, mlaf_layer_execute(layer, &a, NULL), part);             \
+  } while (0)
+  WRONG(keys, KEYS + 1, "keys is 42, must be 0..41");
+  WRONG(keys, -1, "keys is -1");
+  WRONG(tokens, T + 1, "tokens is 9, must be 0..8");
+  WRONG(batch, 0, "batch is 0, must be 1..");
+  WRONG(key_indptr, NULL, "key_indptr is NULL");
+  WRONG(qo_indptr, NULL, "qo_indptr is NULL");
+  WRONG(block_table, NULL, "kv_indptr is NULL");
+  WRONG(workspace_size, p.a.workspace_size - 1, "this call needs");
+#undef WRONG
+  mlaf_layer_args a = p.a;
+  a.tokens = 0;
+  assert_int_equal(mlaf_layer_execute(layer, &a, NULL), MLAF_OK);
+  model x = m;
+  x.desc.flags = MLAF_LAYER_SPLIT_CACHE;
+  says(r, mlaf_layer_create(r->ctx, &x.desc, x.list, x.n, &none), "no prefill reads a split cache");
+  x = m;
+  x.desc.prefill_keys = T - 1;
+  says(r, mlaf_layer_create(r->ctx, &x.desc, x.list, x.n, &none), "prefill_keys is 7, must be 8..");
+  end(&p.c);
+  mlaf_layer_destroy(layer);
+  free_model(&m);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(prefill_is_its_tokens), cmocka_unit_test(stages_and_refusals)};
+  return cmocka_run_group_tests(tests, rig_open, rig_close);
+}
