@@ -50,6 +50,11 @@ h20,r512,p64,q3,causal,bf16,page16,b3,s330 sm90_mid:rows=64,schedule=fitted/s1,r
 h128,r256,p64,q1,bf16,page64,b2,s330 sm90_small_rank:schedule=splits/s3,rows=1,team=2
 h128,r256,p64,q1,bf16,page64,b2,s330 sm90_small_rank:schedule=fitted/s1,rows=4,team=2
 h80,r512,p64,q1,bf16,page64,b2,s330 mma:blocks=1,cols=4,stages=3,teams=1,tile=32/s11,rows=1,team=4
+h80,r512,p64,q1,bf16,rope_pairs,page64,b2,s330 mma_rotate:blocks=1,cols=4,stages=3,teams=1,tile=32/s11,rows=1,team=4
+h16,r512,p64,q1,bf16,rope_halves,page64,b2,s330 sm90_few_rotate:cluster=2,load=tma,rows=16,schedule=fitted,wgs=2/s1
+h16,r512,p64,q1,bf16,rope_pairs,page1,b2,s330 sm90_few_rotate:cluster=2,load=gather,rows=16,schedule=splits,wgs=2/s1
+h128,r512,p64,q1,bf16,rope_halves,page64,b2,s330 sm90_many_rotate:cluster=2,schedule=fitted/s1,rows=4,team=2
+h64,r256,p32,q1,bf16,rope_halves,page16,b2,s330 sm90_many_rotate:cluster=1,schedule=splits/s3,rows=1,team=4
 SET
 wait
 cat "$log"/1??

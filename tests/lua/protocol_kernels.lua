@@ -24,6 +24,11 @@ return function(loader, entries)
     return model("sm90_many").of(plan("sm90_many").make(p.rank, p.rope, gather),
       { rank = p.rank, rope = p.rope, cluster = x.cluster or 1, schedule = x.schedule, gather = gather })
   end
+  function of.sm90_many_rotate(p, x)
+    local kernel = of.sm90_many(p, x)
+    kernel.rotate = true
+    return kernel
+  end
   function of.sm90_mid(p, x, gather)
     local v = { rank = p.rank, rope = p.rope, rows = x.rows, schedule = x.schedule, gather = gather }
     return model("sm90_mid").of(plan("sm90_mid").make(v, isa), v)

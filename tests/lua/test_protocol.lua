@@ -150,7 +150,7 @@ test("the model's functions are the template's", function()
     sm90_small_rank = { "mla_decode/sm90_small_rank.cu.in" }, sm90_many = { "mla_decode/sm90_many.cu.in",
       "mla_decode/sm90_many/block.h", "mla_decode/sm90_many/ends.h", "mla_decode/sm90_many/finish.h",
         "mla_decode/sm90_many/load.h",
-      "mla_decode/sm90_many/order.h", "mla_decode/sm90_many/partial.h" } }
+      "mla_decode/sm90_many/order.h", "mla_decode/sm90_many/partial.h", "mla_decode/sm90_many/rotate.h" } }
   for name, list in pairs(files) do
     local text, seen = "", 0
     for _, file in ipairs(list) do text = text .. T.read("templates/" .. file) end

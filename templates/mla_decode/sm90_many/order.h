@@ -1,8 +1,11 @@
 // The order of those steps over the blocks of a piece: the picture in the template.
 // Blocks of one piece, as A. q_done() is called when Q is no longer needed in shared memory.
-//@ needs("FIRST_ISSUED", "O_COLS", "P_READY", "ROPE", "SCORES_ISSUED")
+//@ needs("FIRST_ISSUED", "P_READY", "ROPE", "SCORES_ISSUED")
+//@ local args = (rotates and "const mlaf_decode_args& a, " or "") .. "math& c, int blocks, const u32 (&q_last)[4][4], "
+//@   .. "rows_state& r, float (&o)[2][O_COLS / 2], DONE q_done"
+//@ local function rotate(text) if rotates then emit(text) end end -- while the other warpgroup multiplies
 template <typename DONE>
-MLAF_DEV void blocks_as_a(math& c, int blocks, const u32 (&q_last)[4][4], rows_state& r, float (&o)[2][O_COLS / 2], DONE q_done) {
+MLAF_DEV void blocks_as_a(${args}) {
   const int mine = (blocks + 1) / 2, others = blocks / 2;
   float s[32], m[2];
   u32 p[4][4];
@@ -44,6 +47,7 @@ MLAF_DEV void blocks_as_a(math& c, int blocks, const u32 (&q_last)[4][4], rows_s
     return;
   }
   const buffer_use t0 = use_of<0>(c, 0);
+//@ rotate("  rotate_block<0>(a, c, t0, 0);")
   multiply_first<0>(c, t0, q_last, s);
   multiply_rest<0>(c, t0, q_last, s);
   if (others > 0) named_arrive(FIRST_ISSUED, 256);
@@ -55,6 +59,7 @@ MLAF_DEV void blocks_as_a(math& c, int blocks, const u32 (&q_last)[4][4], rows_s
     const buffer_use t = use_of<0>(c, i);
     const int other = use_of<1>(c, i - 1).buffer;
     c.forget();
+//@ rotate("    rotate_block<0>(a, c, t, 2 * i);")
     named_sync(SCORES_ISSUED, 256);
     multiply_first<0>(c, t, q_last, s);
     multiply_rest<0>(c, t, q_last, s);
@@ -79,7 +84,7 @@ MLAF_DEV void blocks_as_a(math& c, int blocks, const u32 (&q_last)[4][4], rows_s
 }
 
 template <typename DONE>
-MLAF_DEV void blocks_as_b(math& c, int blocks, const u32 (&q_last)[4][4], rows_state& r, float (&o)[2][O_COLS / 2], DONE q_done) {
+MLAF_DEV void blocks_as_b(${args}) {
   const int mine = blocks / 2, others = (blocks + 1) / 2;
   float s[32], m[2];
   u32 p[4][4];
@@ -106,6 +111,7 @@ MLAF_DEV void blocks_as_b(math& c, int blocks, const u32 (&q_last)[4][4], rows_s
   if (mine > 0) {
     const buffer_use t0 = use_of<1>(c, 0);
     const int first = use_of<0>(c, 0).buffer;
+//@ rotate("    rotate_block<1>(a, c, t0, 1);")
     named_sync(FIRST_ISSUED, 256);
     multiply_first<1>(c, t0, q_last, s);
     multiply_rest<1>(c, t0, q_last, s);
@@ -123,6 +129,7 @@ MLAF_DEV void blocks_as_b(math& c, int blocks, const u32 (&q_last)[4][4], rows_s
       const buffer_use t = use_of<1>(c, i);
       const int other = use_of<0>(c, i).buffer;
       c.forget();
+//@ rotate("      rotate_block<1>(a, c, t, 2 * i + 1);")
       bring_to_block(c, other, r, o);
       named_sync(P_READY + other, 256);
       multiply_v<1>(c, other, o);

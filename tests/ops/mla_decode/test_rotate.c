@@ -1,4 +1,4 @@
-/* Rotation of keys as they are read: the reference by its definition, arguments, kernels on emulators, and what is wrong in one. */
+/* Rotation of keys as they are read: the reference by its definition, arguments, kernels on emulators, and mistakes in one. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,8 +12,8 @@
 
 /* --- the reference --- */
 
-/* A cache of TOKENS tokens in one page, of 32 + rope columns. Column 0 of all but one is so far off that only that one counts, and a
- * query of one column more reads one column of its key: the LSE is its value. */
+/* A cache of TOKENS tokens in one page, of 32 + rope columns. Column 0 of all but one is so far off that only that one counts, and
+ * a query of one column more reads one column of its key: the LSE is its value. */
 enum { TOKENS = 7, RANK = 32, COLUMNS = RANK + 64 };
 typedef struct small {
   uint16_t q[COLUMNS], kv[TOKENS * COLUMNS];
@@ -75,6 +75,65 @@ static void the_reference_rotates(void **state) {
         double most, got = key_of(&s, t, c), want = exact_key(&s, t, c, &most);
         if (!(fabs(got - want) <= most)) fail_msg("%s: token %d, column %d: %g, want %g", problems[i], t, c, got, want);
       }
+  }
+}
+
+/* --- the AMD challenge of 2025 --- */
+
+/* Its chain rounds frequency, angle, cosine, sine, products and sums to bf16. The table holds the first four, the kernel rounds
+ * only the sum: what attention then gives is within the challenge's tolerance, which exact angles miss. */
+static float bf16(double x) { return mlaf_decode16(MLAF_BF16, mlaf_encode16(MLAF_BF16, (float)x)); }
+
+static void fill_angles(float *table, int rows, int rope, bool exact) {
+  const int half = rope / 2;
+  for (int t = 0; t < rows; t++)
+    for (int i = 0; i < half; i++) {
+      const double theta = exact ? pow(10000, -(double)i / half) : bf16(pow(10000, -bf16((double)i / half)));
+      const double angle = exact ? t * theta : bf16(bf16(t) * theta);
+      table[t * rope + i] = exact ? (float)cos(angle) : bf16(cos(angle));
+      table[t * rope + half + i] = exact ? (float)sin(angle) : bf16(sin(angle));
+    }
+}
+
+/* The cache with every key rotated as the challenge's reference does it. */
+static void rotate_cache(mlaf_testcase *t, const float *table) {
+  const mlaf_batch *x = &t->batch;
+  const int half = x->problem.rope / 2;
+  for (int64_t k = 0, n = mlaf_batch_kv_len(x, 0); k < n; k++) {
+    uint16_t *row = t->ckv + (x->kv_indices[k / x->problem.page_size] * x->problem.page_size + k % x->problem.page_size) *
+                                 x->ckv_row_stride + x->problem.rank;
+    for (int i = 0; i < half; i++) {
+      const float a = mlaf_decode16(MLAF_BF16, row[i]), b = mlaf_decode16(MLAF_BF16, row[half + i]);
+      const float c = table[2 * k * half + i], s = table[2 * k * half + half + i];
+      row[i] = mlaf_encode16(MLAF_BF16, bf16(a * c) - bf16(b * s));
+      row[half + i] = mlaf_encode16(MLAF_BF16, bf16(b * c) + bf16(a * s));
+    }
+  }
+}
+
+static void the_challenge_is_met(void **state) {
+  static const int prefills[] = {128, 512, 1024, 2048};
+  enum { HEADS = 2, COLUMNS_OF_O = 512 };
+  static double want[HEADS * COLUMNS_OF_O], got[2][HEADS * COLUMNS_OF_O], lse[HEADS];
+  for (size_t i = 0; i < sizeof prefills / sizeof *prefills; i++) {
+    mlaf_case_spec spec = {.name = "challenge", .seed = i, .n = 1, .q_lens = {1}, .kv_lens = {prefills[i] + 1},
+                           .score_std = sqrt(3)};
+    mlaf_testcase *t = NULL;
+    int missed[2] = {0, 0};
+    assert_int_equal(mlaf_problem_parse("mla_decode:h2,r512,p64,bf16,rope_halves,page64", &spec.problem, NULL, 0), MLAF_OK);
+    assert_int_equal(mlaf_testcase_make(&spec, MLAF_INJECT_NONE, &t, NULL), MLAF_OK);
+    for (int exact = 1; exact >= 0; exact--) {
+      fill_angles(t->rope_table, t->batch.rope_rows, 64, exact);
+      assert_int_equal(mlaf_reference(&t->batch, got[exact], lse, NULL, NULL), MLAF_OK);
+    }
+    rotate_cache(t, t->rope_table);
+    t->batch.problem.rotate = MLAF_ROTATE_NONE;
+    assert_int_equal(mlaf_reference(&t->batch, want, lse, NULL, NULL), MLAF_OK);
+    for (int c = 0; c < HEADS * COLUMNS_OF_O; c++)
+      for (int exact = 0; exact < 2; exact++) missed[exact] += !(fabs(got[exact][c] - want[c]) <= 8e-3 + 2e-2 * fabs(want[c]));
+    if (missed[0]) fail_msg("prefill %d: %d of %d are out of tolerance", prefills[i], missed[0], HEADS * COLUMNS_OF_O);
+    if (prefills[i] >= 512) assert_true(missed[1] > HEADS * COLUMNS_OF_O / 100); /* else the chain was none */
+    mlaf_testcase_free(t);
   }
 }
 
@@ -241,7 +300,8 @@ static void mistakes_are_found(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(the_reference_rotates), cmocka_unit_test(the_table_is_checked),
-                                     cmocka_unit_test(kernels_verify), cmocka_unit_test(mistakes_are_found)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(the_reference_rotates), cmocka_unit_test(the_challenge_is_met),
+                                     cmocka_unit_test(the_table_is_checked), cmocka_unit_test(kernels_verify),
+                                     cmocka_unit_test(mistakes_are_found)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,7 +15,8 @@ return {
       for _, part in ipairs(sm90_few.registers(p, v)) do sum = sum + part[2] end
       local most = v.wgs == 2 and 232 or 255
       if sum > most then
-        return ("registers %d > %d of %s with a tile's angles"):format(sum, most, v.wgs == 2 and "two math warpgroups" or "a thread")
+        return ("registers %d > %d of %s, with a tile's angles"):format(sum, most,
+          v.wgs == 2 and "two math warpgroups" or "a thread")
       end
     end,
   }),

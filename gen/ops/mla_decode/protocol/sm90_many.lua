@@ -12,7 +12,7 @@ local sm90_many = {}
 -- one program: pieces one after the other, of which some are all of their request and some are not.
 function sm90_many.of(plan, v)
   return { buffers = plan.buffers, rope = v.rope, cluster = v.cluster, shared = v.rank > 256, many = v.schedule ~= "splits",
-    gather = v.gather or false, warps = 2 }
+    gather = v.gather or false, rotate = v.rotate, warps = 2 }
 end
 
 local ASK, ROPE = 4, 4 -- blocks before the end; the rope slice's group
@@ -201,6 +201,14 @@ local function multiply_rest(c, i)
   if c.x.v.rope == 0 then c.a:read(c.x.q, c.k, "multiply_rest()") end
 end
 
+-- rotate: the rope slice is turned in place, by all warps of the warpgroup, before any multiplies it.
+local function rotate(c, i)
+  if not c.x.v.rotate then return end
+  c.a:read(c.x.facts, c.k, "rotate_block()")
+  multiply_group(c, i, ROPE, "rotate_block()")
+  c.a:sync(c.x.own[c.wg], "rotate_block()")
+end
+
 -- Half h of P V of block i of `who`; P of the other warpgroup lies in shared memory.
 local function finish_half(c, who, i, h)
   local b, use = turn_of(c, who, i)
@@ -260,11 +268,13 @@ end
 local function blocks_as_a(c, blocks)
   local mine, others = (blocks + 1) // 2, blocks // 2
   if mine == 0 then return c.a:arrive(c.x.q_empty, c.k, "q_done()") end
+  rotate(c, 0)
   multiply_first(c, 0)
   multiply_rest(c, 0)
   if others > 0 then c.a:pass(c.x.first, "FIRST_ISSUED") end
   own_as_a(c, 0, mine, blocks, -1)
   for i = 1, mine - 1 do
+    rotate(c, i)
     c.a:sync(c.x.issued, "SCORES_ISSUED")
     multiply_first(c, i)
     multiply_rest(c, i)
@@ -293,6 +303,7 @@ local function blocks_as_b(c, blocks)
   local mine, others = blocks // 2, (blocks + 1) // 2
   if mine == 0 then c.a:arrive(c.x.q_empty, c.k, "q_done()") end
   for i = 0, mine - 1 do
+    rotate(c, i)
     if i == 0 then
       c.a:sync(c.x.first, "FIRST_ISSUED")
       multiply_first(c, 0)

@@ -1,10 +1,10 @@
 // Generated from templates/mla_decode/sm90_few.cu.in by mlaforge. Do not edit: change the template.
 // template_hash: (not part of a golden)
 // target: sm_90a
-// symbol: mlaf_mla_decode_sm90_few_811c6c16
+// symbol: mlaf_mla_decode_sm90_few_9f89db7c
 // parameters:
 //   causal = 1
-//   cluster = 8
+//   cluster = 16
 //   dtype = f16
 //   heads = 20
 //   load = gather
@@ -15,7 +15,7 @@
 //   rows = 40
 //   schedule = splits
 //   wgs = 1
-// regenerate: lua5.4 gen/cli.lua render mla_decode/sm90_few target=sm_90a causal=1 cluster=8 dtype=f16 heads=20 load=gather page_size=1 q_len=2 rank=256 rope=32 rows=40 schedule=splits wgs=1
+// regenerate: lua5.4 gen/cli.lua render mla_decode/sm90_few target=sm_90a causal=1 cluster=16 dtype=f16 heads=20 load=gather page_size=1 q_len=2 rank=256 rope=32 rows=40 schedule=splits wgs=1
 // MLA decode for few query rows on Hopper, transposed: cached tokens are the M of every matrix product, query rows its N.
 //
 // A block owns N query rows of a request (row r = token r/H, head r%H) and a piece of its tokens. A tile is 64 tokens x all
@@ -67,8 +67,8 @@ struct mlaf_kernel_launch {
   u32 magic, size, dynamic_shared, cluster[3], flags, schedule, reserved[3], n_maps;
   mlaf_map_want maps[8];
 };
-extern "C" __device__ const mlaf_kernel_launch mlaf_mla_decode_sm90_few_811c6c16_launch = {0x314b4c4du, sizeof(mlaf_kernel_launch), 201864,
-    {1, 8, 1}, 1, 0, {}, 1,
+extern "C" __device__ const mlaf_kernel_launch mlaf_mla_decode_sm90_few_9f89db7c_launch = {0x314b4c4du, sizeof(mlaf_kernel_launch), 206984,
+    {1, 16, 1}, 1, 0, {}, 1,
     {{3, 64, 40, 128}}};
 struct __align__(64) mlaf_tensor_map {
   u64 opaque[16];
@@ -85,7 +85,7 @@ struct mlaf_decode_params {
 
 constexpr int H = 20, Q_LEN = 2, R = 256, ROPE = 32, PAGE = 1, SUB = 1, SUBS = 64 / SUB;
 constexpr bool CAUSAL = 1, TMA = 0;
-constexpr int N = 40, W = 1, C = 8;
+constexpr int N = 40, W = 1, C = 16;
 constexpr int NV = R / 64, NB = 5, BOX = 8192, RING = 20; // boxes of V, of a tile, of the ring
 constexpr int COLS = N / 4; // columns of S^T and O^T that a thread has a part of: 8j + 2 (lane%4) + i at [2j + i]
 // Q and the facts of a piece, in one place or two in turns. Columns of O that go through shared memory at a time: through the
@@ -103,7 +103,7 @@ struct shared_memory { // from the first multiple of 1024 on
 };
 constexpr int Q_AT = AT(q), P_AT = AT(p), STATE_AT = AT(state), TOPS_AT = AT(tops), BARS_AT = AT(full), BAD_AT = AT(bad);
 constexpr int FULL_Q_AT = AT(full_q), EMPTY_Q_AT = AT(empty_q), ENDS_AT = AT(ends), MET_AT = AT(met), FACTS_AT = AT(facts);
-static_assert(BAD_AT + 4 * RING + 1024 == 201864, "plans/sm90_few.lua counts otherwise");
+static_assert(BAD_AT + 4 * RING + 1024 == 206984, "plans/sm90_few.lua counts otherwise");
 constexpr int WARPS_AT = P_AT, FACTOR_AT = P_AT + 64 * N; // at a piece's end: row states of a group's warps in half of its P
 constexpr int LAND_AT = 41600; // O that other blocks of the cluster send, in the place of ring and Q
 constexpr int SCORED = 6;                // named barriers: this warpgroup may score its next tile
@@ -679,7 +679,7 @@ MLAF_DEV void attend(const mlaf_decode_args& a, char* base, u32 smem, int group,
   }
 }
 
-extern "C" __global__ void __launch_bounds__(256, 1) mlaf_mla_decode_sm90_few_811c6c16(const __grid_constant__ mlaf_decode_params p) {
+extern "C" __global__ void __launch_bounds__(256, 1) mlaf_mla_decode_sm90_few_9f89db7c(const __grid_constant__ mlaf_decode_params p) {
   extern __shared__ char raw[];
   char* const base = raw + (-shared_address(raw) & 1023);
   const u32 smem = shared_address(base);
