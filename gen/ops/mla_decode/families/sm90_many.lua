@@ -6,6 +6,7 @@ local protocol = require("ops/mla_decode/protocol/rules")
 local hop_plan = require("ops/mla_decode/plans/sm90_many")
 local times = require("ops/mla_decode/times").fitted.sm90_many
 local measured = require("ops/mla_decode/times").measured.sm90_many
+local small_boxes = require("ops/mla_decode/times").measured.small_boxes
 
 local ROWS = 64
 
@@ -68,5 +69,8 @@ return {
       if v.cluster == 2 and p.heads * p.q_len <= ROWS then return "cluster=2 needs more than 64 rows" end
     end,
   },
-  cost = function(p, v, arch) return cost_of(p, v, arch, "sm90_many", hop_plan.make(p.rank, p.rope), 1) end,
+  cost = function(p, v, arch)
+    local slower = p.page_size % 64 ~= 0 and small_boxes.sm90_many or 1
+    return cost_of(p, v, arch, "sm90_many", hop_plan.make(p.rank, p.rope), slower)
+  end,
 }
