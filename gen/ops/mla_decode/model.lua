@@ -103,7 +103,9 @@ end
 -- and a warp adds up those of its group one round after the other.
 local function uneven_ns(p, decode, cost)
   if p.batch == 1 or not decode.most_parts then return 0 end
-  return times.measured.uneven.round * decode.most_parts / 2 / (cost.team * cost.depth)
+  local uneven = times.measured.uneven
+  local round = decode.partials == 16 and uneven.round or uneven.round_wide
+  return round * decode.most_parts / 2 / (cost.team * cost.depth)
 end
 
 -- Time of the combine kernel alone for equal lengths: rounds of workgroups, each a few latencies long, or the bytes.

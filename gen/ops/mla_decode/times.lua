@@ -45,11 +45,11 @@ return {
     -- What requests of different lengths cost more, weighed by how often they come: nobody knows the lengths of several requests.
     -- Not in the times of equal ones: tools/fit-model.lua leaves it out.
     uneven = {
-      round = 400,               -- a warp's trip for more pieces of the longest request, of which every second part has one
+      round = 400, round_wide = 250, -- a warp's trip for more pieces of the longest request; of 32-bit pieces
       meet = 0.05, first = 8000, batch = 48, -- where parts meet among themselves: share, and fixed from so many requests on
     },
     -- What a tile takes of its time with boxes of 64 tokens: rows copied one by one, small boxes (docs/lab/perf-log/pages.md).
-    scattered = { sm90_many_gather = 1.5, sm90_mid_gather = 1.06, sm90_few = 1.06, sm90_few_two = 1.35 },
+    scattered = { sm90_many_gather = 1.35, sm90_mid_gather = 1.06, sm90_few = 1.06, sm90_few_two = 1.35 },
     small_boxes = { sm90_many = 1.1 },
     sm90_small_rank = {
       wave = 4500, fixed = 4500,

@@ -17,13 +17,14 @@ local function nanoseconds(p, v, arch, family, slower)
   local groups = shape.ceil_div(shape.ceil_div(p.heads * p.q_len, ROWS), v.cluster) * v.cluster
   local products = 2 * (p.rank + p.rope) + 2 * p.rank -- clocks of a tile on the tensor cores
   local share = (products + measured.beside_clk) / (measured.tile_clk + measured.beside_clk)
+  local tile = hopper.tile(p, arch, groups, (pair and times.tile_pair or times.tile) * share, times.loss, pair and 2 or 1)
   return hopper.launch(p, v, arch, {
     family = family, turns = turns, cut = times.cut, heat = times.heat, bits = partials.bits(family, v.schedule),
     groups = groups,
     slots = arch.device.cus,
     wave = turns and (pair and times.wave_pair or times.wave) or pair and measured.wave_splits_pair or measured.wave_splits,
     fixed = function() return turns and (pair and times.fixed_pair or times.fixed) or measured.fixed_splits end,
-    tile = hopper.tile(p, arch, groups, (pair and times.tile_pair or times.tile) * share * slower, times.loss, pair and 2 or 1),
+    tile = function(...) return slower * tile(...) end,
   })
 end
 
