@@ -3,6 +3,7 @@
 -- measurement counts the more the liker the launch and the nearer the problem; all of them together count a little. The estimate
 -- is raised the more the less is known of its kernel: the lowest of fifty guesses is mostly the luckiest. What the numbers below
 -- give: docs/lab/search.md, "Nearest choice".
+local loader = ...
 local problem = require("problem")
 local space = require("space")
 local ops = require("ops")
@@ -10,8 +11,10 @@ local ops = require("ops")
 local nearby = {}
 
 local COMMON = 0.05 -- weight of what all measurements say, beside those of the kernel itself: one of a like launch has 1
-local DOUBT = 0.2   -- logarithm: with no measurement of the kernel an estimate were raised by 22 %, by less the more there are
-local UNKNOWN = 0.4 -- and a kernel that nobody measured near, of which nothing says that it runs well at all, by 49 %
+-- Logarithms: with no measurement of the kernel an estimate were raised by 22 %, by less the more there are; and a kernel that
+-- nobody measured near, of which nothing says that it runs well at all, by 49 %. Where a model was fitted to a target's times the
+-- operation says less: there the model alone errs less than a neighbour does (docs/lab/perf-log/ragged.md).
+local DOUBTS = { kernel = 0.2, unknown = 0.4 }
 
 -- How far two problems of one shape are apart, in doublings of their sizes.
 local function doublings(op, p, q)
@@ -46,8 +49,8 @@ local function evidence(p, target, measured)
 end
 
 -- What the variant should take, given the measurements of its kernel (nil: none), raised by what is not known.
-local function estimate(p, v, list, common)
-  if not list then return v.model_ns * math.exp(common + UNKNOWN) end
+local function estimate(p, v, list, common, doubts)
+  if not list then return v.model_ns * math.exp(common + doubts.unknown) end
   local op = ops.of(p)
   local here = op.launch(p, v)
   local sum, weights = COMMON * common, COMMON
@@ -55,7 +58,7 @@ local function estimate(p, v, list, common)
     local weight = 2 ^ -(op.unlike(m, here) + m.far / 2)
     sum, weights = sum + weight * m.ratio, weights + weight
   end
-  return v.model_ns * math.exp(sum / weights + DOUBT * math.sqrt(COMMON / weights))
+  return v.model_ns * math.exp(sum / weights + doubts.kernel * math.sqrt(COMMON / weights))
 end
 
 -- The estimate of the nearest choice's kernel, 0 if it does not fit. What stands back and is no candidate was no choice here.
@@ -75,14 +78,15 @@ end
 function nearby.choose(p, target, measured, any)
   local by_kernel, common, slow = evidence(p, target, measured)
   if not common then error("the generator makes none of the tuned variants any more", 0) end
-  local best, first = nil, ops.of(p).stages[1]
+  local best, op = nil, ops.of(p)
+  local first, doubts = op.stages[1], op.doubts(p, loader.require("arch/" .. target)) or DOUBTS
   local seen = {} -- candidates come best first: a kernel's first has the splits that the model likes best
   for _, v in ipairs(space.variants(p, target)) do
     local key = kernel_of(p, v.name)
     if v.rejected then break end
     if not seen[key] and (by_kernel[key] or any and slow[key] ~= v[first].template_hash) then
       local list = by_kernel[key]
-      local ns = estimate(p, v, list, common)
+      local ns = estimate(p, v, list, common, doubts)
       seen[key] = ns
       if not best or ns < best.ns then best = { variant = v, ns = ns, from = list and list[1].from or 0 } end
     end

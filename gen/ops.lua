@@ -13,11 +13,12 @@
 --
 --   knob      the number behind "/s", `knob` of a variant: word, what it counts; most(cost); counts(p, cost, arch): those worth
 --             trying; refuse(p, cost, n): the stated reason why n makes no sense, or nil. Left out: it is 1
---   second    the second stage: family(name, cost, n) that comes behind, nil: none; kind(cost, n): what it finds to do goes by
---             this; fits(n, text): whether a point may come behind n; none(n): what has no second kernel, in a message;
+--   second    the second stage: family(name, cost, n) that comes behind, nil: none; kind(cost, n): what its time goes by, as
+--             text; fits(n, text): whether a point may come behind n; none(n): what has no second kernel, in a message;
 --             other(name, cost, n): a family that may come, where `family` has none
 --   screen(p, items)  rejects kernels of the space by what others there are; screened(p, cost, kernels): whether it would one
 --   launch(p, v)      what the model's error depends on; unlike(a, b): two of them compared, in doublings (gen/nearby.lua)
+--   doubts(p, arch)   of kernels nobody measured near (gen/nearby.lua), where its model deserves less than usual
 --   stands_back(asked, tuned)  what was tuned for the one is no choice for the other while something else is; nil: never
 --   renamed   names that were other ones: families and templates, old -> new (gen/ops/OP/renamed.lua)
 --
@@ -55,6 +56,7 @@ local USUAL = {
   screened = nothing,
   launch = function() return {} end,
   unlike = function() return 0 end,
+  doubts = nothing,
   renamed = { families = {}, templates = {} },
 }
 

@@ -227,7 +227,7 @@ local function candidates(p, target, reject)
     else
       finish(k, target)
       for _, n, behind in forms(p, op, family, k.cost, arch) do
-        local key = ("%s/%d/%d"):format(behind or "alone", n, behind and op.second.kind(k.cost, n) or 0)
+        local key = ("%s/%d/%s"):format(behind or "alone", n, behind and op.second.kind(k.cost, n) or "")
         seconds_of[key] = seconds_of[key] or behind and seconds(p, op, k.cost, n, target, arch, behind) or {}
         local second = seconds_of[key][1]
         local why = behind and not second and ("%d %s, and no %s kernel for this target"):format(n, op.knob.word, op.stages[2])

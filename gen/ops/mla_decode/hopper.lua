@@ -21,7 +21,7 @@ function hopper.schedule_rule(p, v)
   if p.batch == 1 and v.schedule == "fitted" then return "schedule=fitted: one request has no other beside it" end
 end
 
-hopper.SCATTERED = times.counted.scattered
+hopper.SCATTERED = times.measured.scattered -- by family
 function hopper.scattered_rule(p)
   if p.page_size % 32 == 0 then return ("boxes serve pages of %d tokens better"):format(p.page_size) end
 end
@@ -43,6 +43,7 @@ function hopper.cost(cost, v, family)
   cost.ns, cost.parts_at = cost.times[1], cost.times[2]
   if v.schedule == "fitted" then cost.turns_at = cost.times[3] end
   cost.behind_one = times.fitted.combine
+  if v.schedule == "fitted" then cost.most_parts = cost.times[4] end
   -- sm90_few's parts meet among themselves (templates/mla_decode/lib/meet.h), or leave it to a combine kernel.
   cost.always_combines = v.schedule == "fitted" and family ~= "sm90_few"
   cost.may_combine = v.schedule == "fitted" and family == "sm90_few"
@@ -68,7 +69,7 @@ end
 -- several requests), cut (what cutting the batch costs, in ns), bits (of partial results), groups (of rows), slots (blocks
 -- resident at once), width (blocks that share a split's tokens, default 1), fixed(blocks) and wave in ns, tile(blocks, full,
 -- heat) in ns. Returns that function, one that says for a number of splits how many parts the launch cuts equal requests into,
--- or nil, and one that says how many turns of the device its blocks are if it does not.
+-- or nil, one that says how many turns of the device its blocks are if it does not, and how many parts there may be.
 function hopper.launch(p, v, arch, t)
   local width, tiles = t.width or 1, ceil_div(p.ctx, 64)
   local function parts_at(splits)
@@ -96,7 +97,8 @@ function hopper.launch(p, v, arch, t)
   return function(splits)
     local ns = launch(splits, 1)
     return t.heat and launch(splits, 1 + t.heat * ns / (ns + HEAT_NS)) or ns
-  end, parts_at, function(splits) return ceil_div(t.groups * splits * width * p.batch, t.slots) end
+  end, parts_at, function(splits) return ceil_div(t.groups * splits * width * p.batch, t.slots) end,
+    math.max(1, arch.device.cus // t.groups)
 end
 
 -- Nanoseconds of a tile when so many blocks run: at the pace of memory, of the L2 that feeds all groups of rows, or of the block

@@ -99,8 +99,17 @@ local function decode_ns(p, cost, arch, splits)
   return m.wg_start_ns + math.max(compute, memory) + loss * math.min(compute, memory) + edges
 end
 
--- Time of the combine kernel alone: rounds of workgroups, each a few latencies long, or the bytes.
-function model.combine_ns(p, decode, cost, arch, splits)
+-- What lengths that differ are expected to cost the combine kernel more: half of the parts have a piece of the longest request,
+-- and a warp adds up those of its group one round after the other.
+local function uneven_ns(p, decode, cost)
+  if p.batch == 1 or not decode.most_parts then return 0 end
+  local uneven = times.measured.uneven
+  local round = decode.partials == 16 and uneven.round or uneven.round_wide
+  return round * decode.most_parts / 2 / (cost.team * cost.depth)
+end
+
+-- Time of the combine kernel alone for equal lengths: rounds of workgroups, each a few latencies long, or the bytes.
+local function equal_ns(p, decode, cost, arch, splits)
   local m, parts = arch.model, decode.parts_at and decode.parts_at(splits)
   local apart = decode.behind_one
   if parts then
@@ -119,11 +128,16 @@ function model.combine_ns(p, decode, cost, arch, splits)
   return fixed + math.max(latency, 1000 * bytes / rate)
 end
 
+function model.combine_ns(p, decode, cost, arch, splits)
+  return equal_ns(p, decode, cost, arch, splits) + uneven_ns(p, decode, cost)
+end
+
 -- Whole estimate, of which `combine_ns` is the combine kernel's; 0 when there is none.
 function model.estimate(p, arch, decode, splits, combine_ns)
   local ns = arch.model.launch_ns + decode_ns(p, decode, arch, splits) + combine_ns
-  -- Of several requests nobody knows the lengths.
-  return combine_ns == 0 and splits == 1 and decode.may_combine and ns * (1 + times.measured.sm90_few.meet) or ns
+  if combine_ns > 0 or splits > 1 or not decode.may_combine or p.batch == 1 then return ns end
+  local uneven = times.measured.uneven -- parts meet among themselves, the more of them the more requests there are
+  return ns * (1 + uneven.meet) + uneven.first * math.min(1, p.batch / uneven.batch)
 end
 
 return model

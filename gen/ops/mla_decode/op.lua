@@ -46,7 +46,10 @@ op.second = {
     if n > 1 or cost.always_combines then return cost.combine or op.families[family].combine or "combine" end
   end,
   other = function(_, cost, n) return n == 1 and cost.may_combine and cost.combine or nil end,
-  kind = function(cost, n) return cost.parts_at and cost.parts_at(n) or 0 end,
+  -- All that model.combine_ns asks of a decode kernel.
+  kind = function(cost, n)
+    return ("%d %d %s"):format(cost.parts_at and cost.parts_at(n) or 0, cost.most_parts or 0, cost.may_combine)
+  end,
   fits = function(n, text) return n > 1 or text == BEHIND_ONE end,
   none = function(n) return n == 1 and "one split" or "its schedule" end,
 }
@@ -82,6 +85,9 @@ local function doublings(a, b) return math.abs(math.log(a / b, 2)) end
 
 -- What was tuned for one request stands back for several (ops/mla_decode/launch.c).
 function op.stands_back(asked, tuned) return asked.batch > 1 and tuned.batch == 1 end
+
+-- Of several requests, where the target's model was fitted to its times.
+function op.doubts(p, arch) return p.batch > 1 and arch.model.doubts or nil end
 
 -- How unlike two launches are, in doublings. Blocks count six times as much as rounds: how they fill the device decides, and goes
 -- in steps.

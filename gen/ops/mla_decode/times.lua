@@ -6,27 +6,27 @@ return {
   fitted = {
     sm90_many = {
       tile = 1377, tile_pair = 1261, -- a tile of 64 tokens at 512/64, one block or two that share its slices
-      loss = 0.1456,                 -- share of the smaller of memory and work that the larger does not hide
+      loss = 0.1457,                 -- share of the smaller of memory and work that the larger does not hide
       wave = 3009, wave_pair = 5739, -- a piece's begin and end where a block takes turns
-      fixed = 1344, fixed_pair = 1195, -- the launch
-      heat = 0.1134,                  -- share that a long run's tiles take longer: the card is at its power limit
-      cut = -6371,                  -- what cutting the batch costs, beside what plans/schedule.lua says in tokens
+      fixed = 1253, fixed_pair = 1195, -- the launch
+      heat = 0.1135,                  -- share that a long run's tiles take longer: the card is at its power limit
+      cut = -5984,                  -- what cutting the batch costs, beside what plans/schedule.lua says in tokens
     },
     sm90_mid = {
-      tile = 728.1, slope = 0.2731, heat = 0.09134, loss = 0.1683, -- slope: of a row
-      wave = 783.8, fixed = 900.8, row = 43.36, cut = -8314,
+      tile = 728.1, slope = 0.2731, heat = 0.08953, loss = 0.1748, -- slope: of a row
+      wave = 789.9, fixed = 900.8, row = 43.64, cut = -8314,
     },
     sm90_few = {
-      tile = 610.5, soft_clk = 120.7, row_clk = 31.25, loss = 0.1203,
-      wave = 3670, fixed = -723.6, block = 14.61, cut = -8677,
-      merge = 81.76, merge_row = 13.39, -- in shared memory of a cluster: once, and for each row of each block
-      beside = 0.1126,              -- share of the smaller of products and softmax that the larger does not hide
+      tile = 610.5, soft_clk = 83.52, row_clk = 31.25, loss = 0.1203,
+      wave = 3670, fixed = -723.6, block = 14.61, cut = -9541,
+      merge = 66.93, merge_row = 13.39, -- in shared memory of a cluster: once, and for each row of each block
+      beside = 0.1375,              -- share of the smaller of products and softmax that the larger does not hide
     },
-    l2 = { bytes_per_us = 6.953e+06 },
+    l2 = { bytes_per_us = 6.793e+06 },
     combine = {
       none = 5228,         -- behind one split, nothing to do
       splits = -1008,      -- behind several, beside what model.lua counts
-      cut = -9.27, round = 2428, -- behind a cut batch, and for each round of rows
+      cut = -9.385, round = 2269, -- behind a cut batch, and for each round of rows
       write = 0.0003,      -- a byte of partial results, on their way out while other blocks go on
     },
   },
@@ -41,8 +41,16 @@ return {
     sm90_few = {
       clk_mhz = 1770, -- what its loop runs at
       none = 2400,    -- a combine kernel behind one split that finds nothing to do
-      meet = 0.05,    -- share of the time that different lengths cost more where parts meet among themselves
     },
+    -- What requests of different lengths cost more, weighed by how often they come: nobody knows the lengths of several requests.
+    -- Not in the times of equal ones: tools/fit-model.lua leaves it out.
+    uneven = {
+      round = 400, round_wide = 250, -- a warp's trip for more pieces of the longest request; of 32-bit pieces
+      meet = 0.05, first = 8000, batch = 48, -- where parts meet among themselves: share, and fixed from so many requests on
+    },
+    -- What a tile takes of its time with boxes of 64 tokens: rows copied one by one, small boxes (docs/lab/perf-log/pages.md).
+    scattered = { sm90_many_gather = 1.35, sm90_mid_gather = 1.06, sm90_few = 1.06, sm90_few_two = 1.35 },
+    small_boxes = { sm90_many = 1.1 },
     sm90_small_rank = {
       wave = 4500, fixed = 4500,
       clk_percent = 111, clk_mhz = 1600, -- beside the products, which run at 1.6 GHz under this load
@@ -51,7 +59,6 @@ return {
 
   -- By count of instructions, never measured.
   counted = {
-    scattered = 1.06, -- rows copied one by one: what a tile takes of the time with boxes
     sm90_few = { mma_clk = 16, mma_clk_4_rows = 1 }, -- of shared memory: A's 2 KB, and B's N/8 x 256 bytes, at 128 a clock
     mma = { tail_clk = 2000, barriers = 3, overlap_loss = 0.6 }, -- three barriers a tile
   },

@@ -15,7 +15,7 @@ MLAF_DEV u32 landed(const loader& l, buffer_use t, int group) { return l.shared 
 template <int COUNT, int CHUNKS>
 MLAF_DEV void copy_group(const loader& l, buffer_use t, int j, int group, int first, const char* from, i64 stride) {
   wait_empty(l, t, group);
-  gather_rows<COUNT, CHUNKS, 16 * CHUNKS>(l.shared + KV_AT + t.buffer * BUFFER + first * SLICE, from, (u32)stride * 2,
+  gather_rows<COUNT, CHUNKS, 16 * CHUNKS, 8>(l.shared + KV_AT + t.buffer * BUFFER + first * SLICE, from, (u32)stride * 2,
                                           table_of(l, j), POLICY);
   barrier_arrive_after_copies(landed(l, t, group));
 }

@@ -6,6 +6,7 @@ local protocol = require("ops/mla_decode/protocol/rules")
 local hop_plan = require("ops/mla_decode/plans/sm90_many")
 local times = require("ops/mla_decode/times").fitted.sm90_many
 local measured = require("ops/mla_decode/times").measured.sm90_many
+local small_boxes = require("ops/mla_decode/times").measured.small_boxes
 
 local ROWS = 64
 
@@ -16,13 +17,14 @@ local function nanoseconds(p, v, arch, family, slower)
   local groups = shape.ceil_div(shape.ceil_div(p.heads * p.q_len, ROWS), v.cluster) * v.cluster
   local products = 2 * (p.rank + p.rope) + 2 * p.rank -- clocks of a tile on the tensor cores
   local share = (products + measured.beside_clk) / (measured.tile_clk + measured.beside_clk)
+  local tile = hopper.tile(p, arch, groups, (pair and times.tile_pair or times.tile) * share, times.loss, pair and 2 or 1)
   return hopper.launch(p, v, arch, {
     family = family, turns = turns, cut = times.cut, heat = times.heat, bits = partials.bits(family, v.schedule),
     groups = groups,
     slots = arch.device.cus,
     wave = turns and (pair and times.wave_pair or times.wave) or pair and measured.wave_splits_pair or measured.wave_splits,
     fixed = function() return turns and (pair and times.fixed_pair or times.fixed) or measured.fixed_splits end,
-    tile = hopper.tile(p, arch, groups, (pair and times.tile_pair or times.tile) * share * slower, times.loss, pair and 2 or 1),
+    tile = function(...) return slower * tile(...) end,
   })
 end
 
@@ -69,5 +71,8 @@ return {
       if v.cluster == 2 and p.heads * p.q_len <= ROWS then return "cluster=2 needs more than 64 rows" end
     end,
   },
-  cost = function(p, v, arch) return cost_of(p, v, arch, "sm90_many", hop_plan.make(p.rank, p.rope), 1) end,
+  cost = function(p, v, arch)
+    local slower = p.page_size % 64 ~= 0 and small_boxes.sm90_many or 1
+    return cost_of(p, v, arch, "sm90_many", hop_plan.make(p.rank, p.rope), slower)
+  end,
 }

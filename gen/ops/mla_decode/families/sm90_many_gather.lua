@@ -18,6 +18,7 @@ return {
   cost = function(p, v, arch)
     local plan = hop_plan.make(p.rank, p.rope, true)
     if plan.refused then return { refused = plan.refused } end
-    return sm90_many.cost_of(p, { cluster = 1, schedule = v.schedule }, arch, "sm90_many_gather", plan, hopper.SCATTERED)
+    local slower = hopper.SCATTERED.sm90_many_gather
+    return sm90_many.cost_of(p, { cluster = 1, schedule = v.schedule }, arch, "sm90_many_gather", plan, slower)
   end,
 }

@@ -13,5 +13,5 @@ return {
   combine = partials.merge("sm90_mid_gather"),
   params = sm90_mid.params,
   rules = { shape.plain_rule, hopper.schedule_rule, sm90_mid.rows_rule, hopper.scattered_rule, sm90_mid.groups_rule },
-  cost = function(p, v, arch) return sm90_mid.cost_of(p, v, arch, "sm90_mid_gather", true, hopper.SCATTERED) end,
+  cost = function(p, v, arch) return sm90_mid.cost_of(p, v, arch, "sm90_mid_gather", true, hopper.SCATTERED.sm90_mid_gather) end,
 }

@@ -332,7 +332,10 @@ MLAF_DEV void no_rows(int row, int live, float (&m)[2]) {
 // bytes; 5 %).
 constexpr u64 POLICY = Q_LEN * H <= 2 * ROWS && (PAIR == 1 || ROPE % 64 == 0) ? EVICT_FIRST : EVICT_NORMAL;
 
-constexpr int BOXES_AT_ONCE = BOXES < 4 ? BOXES : 4; // boxes of a slice whose rows are known together: registers end there
+// Boxes of a slice whose rows are known together: registers end there. Few of them are found once for all slices of a warp, since
+// beside QK a shuffle takes 200-350 clocks. Nothing is asked for ahead: it would load the copy engine more.
+constexpr bool ONE_FIND = BOXES <= 4;
+constexpr int BOXES_AT_ONCE = ONE_FIND ? BOXES : PAIR == 1 ? 2 : 4;
 
 struct loader {
   const mlaf_decode_params& p;
@@ -359,7 +362,7 @@ MLAF_DEV void wait_empty(const loader& l, buffer_use t, int group) {
 // they take is then the same in all lanes and lies in uniform registers when they come, and lanes send one by one anyway.
 // A pair then asks for those of block j + AHEAD, into L2: one block alone would only load L2 more by that.
 MLAF_DEV void load_slices(const loader& l, const piece& x, buffer_use t, int j, int ids, int next, int group, int first,
-                          int count) {
+                          int count, int (&rows)[BOXES_AT_ONCE], bool find_now) {
   const bool rope = first == SLICES;
   const int at = j * BOXES, later = at + AHEAD * BOXES;
   const int odd = PAIR == 2 ? (int)((rope ? t.use : first) ^ cta_in_cluster()) & 1 : 0;
@@ -368,12 +371,11 @@ MLAF_DEV void load_slices(const loader& l, const piece& x, buffer_use t, int j, 
   const u32 to = l.shared + KV_AT + t.buffer * BUFFER + slice * SLICE;
   const u32 full = l.shared + FULL_AT + 8 * (ALL * t.buffer + first); // one for all of them
   const mlaf_tensor_map* map = &l.p.maps[rope ? MAP_KPE : MAP_CKV];
-  int rows[BOXES_AT_ONCE]; // several shuffles together, ahead of the wait: beside QK one takes 200-350 clocks
   auto find = [&](int first_box) {
 #pragma unroll
     for (int b = 0; b < BOXES_AT_ONCE; b++) rows[b] = row_of_box(x, at + first_box + b, ids);
   };
-  find(0);
+  if (!ONE_FIND || find_now) find(0);
   wait_empty(l, t, group);
   if (l.lane == 0) barrier_expect(full, rope ? ROPE_BYTES : QUARTER * SLICE);
 #pragma unroll 1
@@ -391,12 +393,6 @@ MLAF_DEV void load_slices(const loader& l, const piece& x, buffer_use t, int j, 
       }
     }
   }
-  if (PAIR == 1 || j == 0) return; // what the first two blocks need goes first
-#pragma unroll 1
-  for (int b = j == 1 ? later - BOXES : later; b < later + BOXES; b += BOXES) { // a lane a box
-    const int own = b + l.lane % BOXES, row = row_of_box(x, own, b / 32 == at / 32 ? ids : next);
-    if (l.lane < BOXES && (count == 2 || odd == 0) && x.begin + own * BOX < x.end) fetch_box(map, column, row);
-  }
 }
 
 // Piece k. Its second block waits until Q is there: asked for together, all would come as late as the last of it. One warp says
@@ -412,11 +408,13 @@ MLAF_DEV void load_piece(const loader& l, const piece& x, u32 k, u32 (&used)[2])
     const buffer_use t = next_use(used, j);
     if (j == 1) barrier_wait(l.shared + Q_FULL_AT, k & 1);
     if (j == near_end && l.lane == 0) barrier_arrive(l.shared + NEAR_END_AT);
+    int rows[BOXES_AT_ONCE];
     if (l.half == 2) {
-      load_slices(l, x, t, j, ids, next, 4, SLICES, 1);
+      load_slices(l, x, t, j, ids, next, 4, SLICES, 1, rows, true);
     } else {
 #pragma unroll 1
-      for (int q = 2 * l.half; q < 2 * l.half + 2; q++) load_slices(l, x, t, j, ids, next, q, q * QUARTER, QUARTER);
+      for (int q = 2 * l.half; q < 2 * l.half + 2; q++)
+        load_slices(l, x, t, j, ids, next, q, q * QUARTER, QUARTER, rows, q == 2 * l.half);
     }
   }
   if (MANY && l.half == 0 && blocks < 2) {

@@ -350,7 +350,10 @@ MLAF_DEV void no_rows(int row, int live, float (&m)[2]) {
 // bytes; 5 %).
 constexpr u64 POLICY = Q_LEN * H <= 2 * ROWS && (PAIR == 1 || ROPE % 64 == 0) ? EVICT_FIRST : EVICT_NORMAL;
 
-constexpr int BOXES_AT_ONCE = BOXES < 4 ? BOXES : 4; // boxes of a slice whose rows are known together: registers end there
+// Boxes of a slice whose rows are known together: registers end there. Few of them are found once for all slices of a warp, since
+// beside QK a shuffle takes 200-350 clocks. Nothing is asked for ahead: it would load the copy engine more.
+constexpr bool ONE_FIND = BOXES <= 4;
+constexpr int BOXES_AT_ONCE = ONE_FIND ? BOXES : PAIR == 1 ? 2 : 4;
 
 struct loader {
   const mlaf_decode_params& p;
@@ -748,18 +751,18 @@ extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_decode_sm90_many_g
   wait_for_previous_launch();
   let_next_launch_start();
   const int wg = __shfl_sync(~0u, threadIdx.x >> 7, 0);
-  if (wg == 0) { // registers: 128 * 24 + 256 * 240 = 384 * 168
+  if (wg == 0) { // registers: 128 * 40 + 256 * 232 = 384 * 168
     const int warp = __shfl_sync(~0u, threadIdx.x >> 5, 0);
     const loader l = {p, shared, (int)(threadIdx.x & 31), warp};
-    asm volatile("setmaxnreg.dec.sync.aligned.u32 24;");
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
     walk w = begin_walk(p.a);
     if (warp == 3) load_queries(l, w, (facts*)(memory() + FACTS_AT));
     else if (true) load_cache(l, w);
   } else if (wg == 1) {
-    asm volatile("setmaxnreg.inc.sync.aligned.u32 240;");
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
     work_on_blocks<0>(p, shared);
   } else {
-    asm volatile("setmaxnreg.inc.sync.aligned.u32 240;");
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
     work_on_blocks<1>(p, shared);
   }
   if (PAIR == 2) { // the other block may still write here
