@@ -8,7 +8,8 @@ return {
   arch = { hopper = true },
   problem = shape.FIELDS,
   params = {
-    keys = { 64, 128 }, -- of a round
+    keys = { 64, 128 },        -- of a round
+    near = { 1, 2, 4, 8, 16 }, -- heads at a time
   },
   rules = {
     function(p)
