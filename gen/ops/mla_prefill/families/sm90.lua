@@ -8,8 +8,8 @@ return {
   arch = { hopper = true },
   problem = shape.FIELDS,
   params = {
-    keys = { 64, 128 },        -- of a round
-    near = { 1, 2, 4, 8, 16 }, -- heads at a time
+    keys = { 64, 128 },    -- of a round
+    room = { 12, 24, 48 }, -- MiB of keys and values that tiles at work at a time may share in the cache
   },
   rules = {
     function(p)

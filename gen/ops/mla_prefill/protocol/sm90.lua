@@ -86,6 +86,9 @@ local function multiply_k(c)
   read(c.a, c.x.q[c.wg], c.told, "multiply_k()")
 end
 
+-- Every third tile has no rows for the second warpgroup.
+local function mine(c, tiles, i) return i < #tiles and (c.wg == 0 or i % 3 ~= 2) end
+
 -- S of a round is there.
 local function scores(c)
   give_back(c.a, c.x.k, c.k)
@@ -95,13 +98,13 @@ local function scores(c)
 end
 
 local function work_on_round(c, tiles)
-  local x, a, closes, more = c.x, c.a, c.round == 0, true
+  local x, a, closes, more, ends = c.x, c.a, c.round == 0, true, false
   c.round = c.round - 1
   if c.round < 0 then
     c.told = c.told + 1
     wait_full(a, x.told, c.told, "work_on_round()")
     read(a, x.told, c.told, "work_on_round()")
-    more = c.told < #tiles
+    more, ends = mine(c, tiles, c.told), c.told == #tiles
     if more then
       c.round = tiles[c.told + 1] - 1
       wait_full(a, x.q[c.wg], c.told, "work_on_round()")
@@ -118,7 +121,7 @@ local function work_on_round(c, tiles)
   wait_full(a, x.v, c.v, "work_on_round()")
   if c.opens and c.done % 2 == 0 then clear_tail(c) end
   read(a, x.v, c.v, "multiply_v()")
-  if more or c.wg == 0 then a:pass(x.turns[1 - c.wg], "work_on_round()") end
+  if not ends or c.wg == 0 then a:pass(x.turns[1 - c.wg], "work_on_round()") end
   c.opens, c.before = closes, true
   if closes then read(a, x.told, c.done, "close_rows()") end
   if more then scores(c) end
@@ -127,19 +130,45 @@ local function work_on_round(c, tiles)
   return more
 end
 
-local function work_on_tiles(c, tiles)
+local function work_on_run(c, tiles)
   local x, a = c.x, c.a
-  wait_full(a, x.told, 0, "work_on_tiles()")
-  read(a, x.told, 0, "work_on_tiles()")
-  if #tiles == 0 then return end
-  c.round = tiles[1] - 1
-  wait_full(a, x.q[c.wg], 0, "work_on_tiles()")
-  wait_full(a, x.k, 0, "work_on_tiles()")
+  c.opens, c.before, c.round = true, false, tiles[c.told + 1] - 1
+  wait_full(a, x.q[c.wg], c.told, "work_on_run()")
+  wait_full(a, x.k, c.k, "work_on_run()")
   multiply_k(c)
   scores(c)
-  if c.wg == 1 then a:pass(x.turns[0], "work_on_tiles()") end
   repeat until not work_on_round(c, tiles)
   read(a, x.told, c.done, "store_rows()")
+end
+
+local function pass_tile(c, rounds)
+  local x, a = c.x, c.a
+  wait_full(a, x.q[c.wg], c.told, "pass_tile()")
+  give_back(a, x.q[c.wg], c.told)
+  for _ = 1, rounds do
+    wait_full(a, x.k, c.k, "pass_tile()")
+    give_back(a, x.k, c.k)
+    a:sync(x.turns[c.wg], "pass_tile()")
+    wait_full(a, x.v, c.v, "pass_tile()")
+    give_back(a, x.v, c.v)
+    a:pass(x.turns[1 - c.wg], "pass_tile()")
+    c.k, c.v = c.k + 1, c.v + 1
+  end
+  c.told = c.told + 1
+end
+
+local function work_on_tiles(c, tiles)
+  local x, a = c.x, c.a
+  if c.wg == 1 then a:pass(x.turns[0], "work_on_tiles()") end
+  while true do
+    wait_full(a, x.told, c.told, "work_on_tiles()")
+    read(a, x.told, c.told, "work_on_tiles()")
+    if c.told == #tiles then return end
+    if mine(c, tiles, c.told) then work_on_run(c, tiles)
+    else pass_tile(c, tiles[c.told + 1]) end
+    give_back(a, x.told, c.done)
+    c.done = c.done + 1
+  end
 end
 
 -- tiles: rounds of each that a block has; those without are nobody's but the dealer's. v: stages, told.
