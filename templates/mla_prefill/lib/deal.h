@@ -61,23 +61,31 @@ MLAF_DEV bool behind(const mlaf_prefill_kernel_args& a, const deal& d, int word)
 }
 
 MLAF_DEV deal first_deal(const mlaf_prefill_kernel_args& a) {
-  const int keys = a.cu_seqlens_k[a.batch];
-  deal d = {-1, part_of(a, keys) + 1, 0, H, H, NONE, NONE, -1, NONE, 0, 0};
-  const int fit = (int)(ROOM / KEY_BYTES) / (keys > 0 ? keys : 1);
-  if (fit < H) d.heads = fit > 1 ? fit : 1;
+  const deal d = {-1, part_of(a, a.cu_seqlens_k[a.batch]) + 1, 0, H, H, NONE, NONE, -1, NONE, 0, 0};
   return d;
 }
 
+// As many heads in a group as there is room for, but so many that each block has a tile, and every second one two.
+MLAF_DEV int heads_at_once(const mlaf_prefill_kernel_args& a, u32 tiles) {
+  const int keys = a.cu_seqlens_k[a.batch], fit = (int)(ROOM / KEY_BYTES) / (keys > 0 ? keys : 1);
+  const int heads = larger(larger(fit, 1), (int)((3 * gridDim.x / 2 + tiles - 1) / tiles));
+  const int groups = heads < H ? (H + heads - 1) / heads : 1;
+  return (H + groups - 1) / groups;
+}
+
 MLAF_DEV void next_part(const mlaf_prefill_kernel_args& a, deal& d, int lane) {
+  u32 tiles = 0;
   d.part++;
   d.head = 0;
   d.first_word = d.word > 0 ? d.word - 1 : 0; // the last one of the part before may have some of this one
   d.most = d.least = NONE;
   for (int word = d.first_word; !behind(a, d, word); word++) {
     const request r = request_of(a, d.part, 32 * word + lane);
+    tiles += __reduce_add_sync(~0u, (u32)tiles_of(r));
     d.most = larger(d.most, most_of_lanes(r.q > 0 ? rounds_of(r, tiles_of(r) - 1) : NONE));
     d.least = larger(d.least, most_of_lanes(r.q > 0 ? -rounds_of(r, 0) : NONE));
   }
+  if (tiles > 0) d.heads = heads_at_once(a, tiles);
 }
 
 // Whether rounds rise in this group.

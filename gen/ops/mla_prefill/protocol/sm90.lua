@@ -113,7 +113,9 @@ local function work_on_round(c, tiles)
   if more then wait_full(a, x.k, c.k, "work_on_round()") end
   a:sync(x.turns[c.wg], "work_on_round()")
   if more then multiply_k(c) end
-  if c.opens and c.before then
+  local stores, passes = c.opens and c.before, not ends or c.wg == 0
+  if stores then
+    if passes then a:pass(x.turns[1 - c.wg], "work_on_round()") end
     read(a, x.told, c.done, "store_rows()")
     give_back(a, x.told, c.done)
     c.done = c.done + 1
@@ -121,7 +123,7 @@ local function work_on_round(c, tiles)
   wait_full(a, x.v, c.v, "work_on_round()")
   if c.opens and c.done % 2 == 0 then clear_tail(c) end
   read(a, x.v, c.v, "multiply_v()")
-  if not ends or c.wg == 0 then a:pass(x.turns[1 - c.wg], "work_on_round()") end
+  if passes and not stores then a:pass(x.turns[1 - c.wg], "work_on_round()") end
   c.opens, c.before = closes, true
   if closes then read(a, x.told, c.done, "close_rows()") end
   if more then scores(c) end
