@@ -6,8 +6,8 @@
 // requests. In the last group the tiles with the most rounds come first, in the one before it last, and so on: what lies beside
 // each other takes about as long. Tiles with as many rounds lie in order of requests, all heads of a tile beside each other.
 //
-// Nobody makes that list: a warp walks it by counts, a lane for each of 32 requests (a word) at a time. Of a causal request a
-// tile's rounds rise with its number, so how many have fewer than n is a division.
+// Nobody makes that list. Of a causal request a tile's rounds rise with its number, so how many have fewer than n is a division;
+// a warp adds that up over requests, a lane for each of 32 (a word), and searches for the n of a place in the list.
 //@ needs("ROWS", "KEYS", "H", "CAUSAL", "ROOM", "KEY_BYTES")
 struct request {
   int q, k; // new tokens; keys, -1: they are not all there
@@ -18,16 +18,14 @@ struct tile {
   int seen;            // keys that the first row sees; if CAUSAL each further row sees one more, at most `keys`
   int rounds;
 };
-// Where the walk is: 32 requests' tiles with so many rounds, of a group.
+// Where the walk is: in a part of the requests.
 struct deal {
-  int part, parts, first_word; // of the requests
-  int head, heads;             // of the group: the first, how many
-  int least, most;             // rounds of any tile of the part
-  int rounds, later;           // of tiles at hand, -1: none are left; of those behind them, negative where rounds rise
-  int word;
-  u32 ahead; // of the wanted tile: tiles times heads, counted from the first of these
+  int part, parts, first_word, words;
+  int heads, most; // of a group; rounds of the part's longest tile
+  u32 tiles;       // of the part, of one head
+  u32 place;       // of the wanted tile, counted from the part's first: tiles times heads
+  request only;    // the lane's, where the part is one word
 };
-constexpr int NONE = -(1 << 30);
 
 // Of a key, in which part its request lies.
 MLAF_DEV int part_of(const mlaf_prefill_kernel_args& a, int key) {
@@ -54,14 +52,8 @@ MLAF_DEV int fewer(const request& r, int rounds) {
   if (r.k <= keys) return all;
   return CAUSAL && x > 0 ? smaller(x / ROWS, all - 1) : 0;
 }
-MLAF_DEV int most_of_lanes(int x) { return __reduce_max_sync(~0u, x); }
-// Whether all words of the part are before this one.
-MLAF_DEV bool behind(const mlaf_prefill_kernel_args& a, const deal& d, int word) {
-  return 32 * word >= a.batch || part_of(a, a.cu_seqlens_k[32 * word]) > d.part;
-}
-
 MLAF_DEV deal first_deal(const mlaf_prefill_kernel_args& a) {
-  const deal d = {-1, part_of(a, a.cu_seqlens_k[a.batch]) + 1, 0, H, H, NONE, NONE, -1, NONE, 0, 0};
+  const deal d = {-1, part_of(a, a.cu_seqlens_k[a.batch]) + 1, 0, 0, 1, 0, 0, 0, {0, 0}};
   return d;
 }
 
@@ -74,69 +66,72 @@ MLAF_DEV int heads_at_once(const mlaf_prefill_kernel_args& a, u32 tiles) {
 }
 
 MLAF_DEV void next_part(const mlaf_prefill_kernel_args& a, deal& d, int lane) {
-  u32 tiles = 0;
   d.part++;
-  d.head = 0;
-  d.first_word = d.word > 0 ? d.word - 1 : 0; // the last one of the part before may have some of this one
-  d.most = d.least = NONE;
-  for (int word = d.first_word; !behind(a, d, word); word++) {
-    const request r = request_of(a, d.part, 32 * word + lane);
-    tiles += __reduce_add_sync(~0u, (u32)tiles_of(r));
-    d.most = larger(d.most, most_of_lanes(r.q > 0 ? rounds_of(r, tiles_of(r) - 1) : NONE));
-    d.least = larger(d.least, most_of_lanes(r.q > 0 ? -rounds_of(r, 0) : NONE));
+  if (d.words > 1) d.first_word += d.words - 1; // the last one may have some of this part
+  d.words = d.most = 0;
+  d.tiles = 0;
+  for (int at = 32 * d.first_word; at < a.batch && part_of(a, a.cu_seqlens_k[at]) <= d.part; at += 32) {
+    d.only = request_of(a, d.part, at + lane);
+    d.tiles += __reduce_add_sync(~0u, (u32)tiles_of(d.only));
+    d.most = __reduce_max_sync(~0u, d.only.q > 0 ? larger(d.most, rounds_of(d.only, tiles_of(d.only) - 1)) : d.most);
+    d.words++;
   }
-  if (tiles > 0) d.heads = heads_at_once(a, tiles);
+  if (d.tiles > 0) d.heads = heads_at_once(a, d.tiles);
 }
 
-// Whether rounds rise in this group.
-MLAF_DEV bool rising(const deal& d) {
-  return (d.parts - d.part) * ((H + d.heads - 1) / d.heads) - d.head / d.heads - 1 & 1;
+MLAF_DEV request request_in(const mlaf_prefill_kernel_args& a, const deal& d, int word, int lane) {
+  return d.words == 1 ? d.only : request_of(a, d.part, 32 * (d.first_word + word) + lane);
+}
+// The part's tiles with fewer rounds than that.
+MLAF_DEV u32 fewer_in_all(const mlaf_prefill_kernel_args& a, const deal& d, int rounds, int lane) {
+  u32 n = 0;
+  for (int word = 0; word < d.words; word++) n += __reduce_add_sync(~0u, (u32)fewer(request_in(a, d, word, lane), rounds));
+  return n;
 }
 
-// The tile that is so far ahead, by all lanes. False: the list ends before.
+// The tile at a place, by all lanes. False: the list ends before.
 MLAF_DEV bool find_tile(const mlaf_prefill_kernel_args& a, deal& d, int lane, tile& t) {
-  for (;;) {
-    if (d.rounds < 0) {
-      d.head += d.heads;
-      if (d.head >= H) {
-        if (d.part + 1 >= d.parts) return false;
-        next_part(a, d, lane);
-      }
-      d.rounds = d.most < 0 ? -1 : rising(d) ? -d.least : d.most;
-      d.later = NONE;
-      d.word = d.first_word;
-      if (d.rounds < 0) continue;
-    }
-    const request r = request_of(a, d.part, 32 * d.word + lane);
-    const int less = fewer(r, d.rounds), count = fewer(r, d.rounds + 1) - less;
+  while (d.place >= d.tiles * H) {
+    d.place -= d.tiles * H;
+    if (d.part + 1 >= d.parts) return false;
+    next_part(a, d, lane);
+  }
+  const u32 group = d.place / (d.tiles * d.heads), in = d.place - group * d.tiles * d.heads;
+  const u32 heads = smaller((u32)d.heads, H - group * d.heads), groups = (H + d.heads - 1) / d.heads;
+  const bool rising = (d.parts - d.part) * groups - group - 1 & 1;
+  t.head = (int)(group * d.heads + in % heads);
+  const u32 wanted = rising ? in / heads : d.tiles - 1 - in / heads; // in order of rounds
+  int low = 0, width = d.most + 1;
+  while (width > 1) { // low: no more of the wanted tile's rounds
+    const int half = width / 2;
+    const bool more = fewer_in_all(a, d, low + half, lane) <= wanted;
+    low += more ? half : 0;
+    width = more ? width - half : half;
+  }
+  t.rounds = low;
+  u32 left = wanted - fewer_in_all(a, d, low, lane);
+  for (int word = 0;; word++) {
+    const request r = request_in(a, d, word, lane);
+    const int less = fewer(r, low), count = fewer(r, low + 1) - less;
     int through = count; // tiles of the lanes up to this one
 #pragma unroll
     for (int i = 1; i < 32; i *= 2) {
       const int x = __shfl_up_sync(~0u, through, i);
       if (lane >= i) through += x;
     }
-    const u32 heads = smaller(d.heads, H - d.head), all = (u32)__shfl_sync(~0u, through, 31) * heads;
-    if (d.ahead < all) {
-      const int i = (int)(d.ahead / heads), owner = __ffs(__ballot_sync(~0u, through > i)) - 1;
-      const int q = __shfl_sync(~0u, r.q, owner), k = __shfl_sync(~0u, r.k, owner);
-      const int first = (__shfl_sync(~0u, less - through + count, owner) + i) * ROWS;
-      t.head = d.head + (int)(d.ahead % heads);
-      t.row = a.cu_seqlens_q[32 * d.word + owner] + first;
-      t.rows = smaller(ROWS, q - first);
-      t.key = a.cu_seqlens_k[32 * d.word + owner];
-      t.keys = k;
-      t.seen = k - q + first + 1;
-      t.rounds = d.rounds;
-      return true;
+    const u32 all = (u32)__shfl_sync(~0u, through, 31);
+    if (left >= all && word + 1 < d.words) {
+      left -= all;
+      continue;
     }
-    d.ahead -= all;
-    const int beyond = rising(d) ? (less + count < tiles_of(r) ? -rounds_of(r, less + count) : NONE)
-      : less > 0                 ? rounds_of(r, less - 1)
-                                 : NONE;
-    d.later = larger(d.later, most_of_lanes(beyond));
-    if (!behind(a, d, ++d.word)) continue;
-    d.rounds = d.later == NONE ? -1 : rising(d) ? -d.later : d.later;
-    d.later = NONE;
-    if (d.rounds >= 0) d.word = d.first_word;
+    const int owner = __ffs(__ballot_sync(~0u, through > (int)left)) - 1, i = 32 * (d.first_word + word) + owner;
+    const int q = __shfl_sync(~0u, r.q, owner), k = __shfl_sync(~0u, r.k, owner);
+    const int first = (__shfl_sync(~0u, less - through + count, owner) + (int)left) * ROWS;
+    t.row = a.cu_seqlens_q[i] + first;
+    t.rows = smaller(ROWS, q - first);
+    t.key = a.cu_seqlens_k[i];
+    t.keys = k;
+    t.seen = k - q + first + 1;
+    return true;
   }
 }

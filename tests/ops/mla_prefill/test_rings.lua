@@ -22,7 +22,7 @@ test("prefill: steps left out of sm90's rings are found", function()
     local may = op[1] == OPS.ARRIVE or op[1] == OPS.COPY or op[1] == OPS.WAIT
     return may and op[2].name ~= "begin" and op[1] .. " " .. op[2].name:gsub("%[%d%]", "")
   end
-  for who = 1, 3 do -- the dealer, the loader, and a warp of math
+  for who = 1, 5 do -- the dealer, those who load, and a warp of math
     local kinds = {}
     for _, op in ipairs(sm90.model(v, tiles).agents[who].ops) do kinds[kind(op) or ""] = op end
     kinds[""] = nil

@@ -9,7 +9,7 @@ return {
   problem = shape.FIELDS,
   params = {
     keys = { 64, 128 },    -- of a round
-    room = { 10, 20, 40 }, -- MiB of keys and values that tiles share in the cache
+    room = { 20, 40, 160 }, -- MiB of keys and values that tiles share in the cache
   },
   rules = {
     function(p)

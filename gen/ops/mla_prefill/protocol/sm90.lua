@@ -17,13 +17,13 @@ local function block(m, v)
     x.rings[#x.rings + 1] = r
     return r
   end
-  x.k, x.v, x.told = ring("K", v.stages, math), ring("V", v.stages, math), ring("facts", v.told, math + 1)
+  x.k, x.v, x.told = ring("K", v.stages, math), ring("V", v.stages, math), ring("facts", v.told, math + 3)
   for wg = 0, 1 do
     x.q[wg] = ring("Q of " .. wg, 1, WARPS)
     x.one[wg] = m:named("ONE of " .. wg, WARPS)
     x.turns[wg] = m:named("TURN of " .. wg, math)
   end
-  x.begin = m:named("begin", 2 + math)
+  x.begin = m:named("begin", 4 + math)
   for id = 0, math - 1 do x.zeros[id] = m:place("zeros of math warp " .. id) end
   return x
 end
@@ -50,23 +50,18 @@ local function load(a, ring, i, what)
   a:copy(ring.full[at], n, what, ring.place[at], i)
 end
 
-local function load_tiles(x, a, tiles)
-  local k, v = 0, 0
-  local function load_k()
-    load(a, x.k, k, "load_k()")
-    k = k + 1
-  end
+local function load_tiles(x, a, tiles, what)
+  local at = 0
   for i = 0, #tiles do
     wait_full(a, x.told, i, "load_tiles()")
     read(a, x.told, i, "load_tiles()")
     give_back(a, x.told, i)
-    if i < #tiles then
-      load_k()
+    if i < #tiles and what == "q" then
       for wg = 0, 1 do load(a, x.q[wg], i, "load_q()") end
-      for round = tiles[i + 1] - 1, 0, -1 do
-        if round > 0 then load_k() end
-        load(a, x.v, v, "load_v()")
-        v = v + 1
+    elseif i < #tiles then
+      for _ = 1, tiles[i + 1] do
+        load(a, x[what], at, "load_" .. what .. "()")
+        at = at + 1
       end
     end
   end
@@ -182,7 +177,9 @@ function sm90.model(v, tiles)
   end
   local agents = {
     { m:agent("dealer"), function(a) deal_tiles(x, a, some) end },
-    { m:agent("loader"), function(a) load_tiles(x, a, some) end },
+    { m:agent("loader of K"), function(a) load_tiles(x, a, some, "k") end },
+    { m:agent("loader of V"), function(a) load_tiles(x, a, some, "v") end },
+    { m:agent("loader of Q"), function(a) load_tiles(x, a, some, "q") end },
   }
   for id = 0, 2 * WARPS - 1 do
     local c = { x = x, id = id, wg = id // WARPS, k = 0, v = 0, told = 0, done = 0, opens = true, before = false }
