@@ -20,11 +20,10 @@ struct tile {
 };
 // Where the walk is: in a part of the requests.
 struct deal {
-  int part, parts, first_word, words;
+  int part, first_word, words;
   int heads, most; // of a group; rounds of the part's longest tile
   u32 tiles;       // of the part, of one head
   u32 place;       // of the wanted tile, counted from the part's first: tiles times heads
-  request only;    // the lane's, where the part is one word
 };
 
 // Of a key, in which part its request lies.
@@ -32,6 +31,7 @@ MLAF_DEV int part_of(const mlaf_prefill_kernel_args& a, int key) {
   const u32 k = key < 0 ? 0 : key > a.total_k ? (u32)a.total_k : (u32)key;
   return (int)(k / (u32)(ROOM / KEY_BYTES));
 }
+MLAF_DEV int last_part(const mlaf_prefill_kernel_args& a) { return part_of(a, a.cu_seqlens_k[a.batch]); }
 MLAF_DEV request request_of(const mlaf_prefill_kernel_args& a, int part, int i) {
   request r = {0, 0};
   if (i >= a.batch) return r;
@@ -52,15 +52,17 @@ MLAF_DEV int fewer(const request& r, int rounds) {
   if (r.k <= keys) return all;
   return CAUSAL && x > 0 ? smaller(x / ROWS, all - 1) : 0;
 }
-MLAF_DEV deal first_deal(const mlaf_prefill_kernel_args& a) {
-  const deal d = {-1, part_of(a, a.cu_seqlens_k[a.batch]) + 1, 0, 0, 1, 0, 0, 0, {0, 0}};
+MLAF_DEV deal first_deal() {
+  const deal d = {-1, 0, 0, 1, 0, 0, 0};
   return d;
 }
 
-// As many heads in a group as there is room for, but so many that each block has a tile, and every second one two.
-MLAF_DEV int heads_at_once(const mlaf_prefill_kernel_args& a, u32 tiles) {
+// As many heads in a group as there is room for, but so many that each block has one and a half tiles of it, and more where the
+// longest tile stands out: `ratio` is its rounds beside those of the others, 1 for requests of equal lengths.
+MLAF_DEV int heads_at_once(const mlaf_prefill_kernel_args& a, u32 tiles, float ratio) {
   const int keys = a.cu_seqlens_k[a.batch], fit = (int)(ROOM / KEY_BYTES) / (keys > 0 ? keys : 1);
-  const int heads = larger(larger(fit, 1), (int)((3 * gridDim.x / 2 + tiles - 1) / tiles));
+  const float wanted = 1.5f * gridDim.x * fmaxf(1.0f, ratio * ratio) / tiles;
+  const int heads = larger(larger(fit, 1), smaller(H, (int)ceilf(wanted)));
   const int groups = heads < H ? (H + heads - 1) / heads : 1;
   return (H + groups - 1) / groups;
 }
@@ -70,17 +72,20 @@ MLAF_DEV void next_part(const mlaf_prefill_kernel_args& a, deal& d, int lane) {
   if (d.words > 1) d.first_word += d.words - 1; // the last one may have some of this part
   d.words = d.most = 0;
   d.tiles = 0;
+  u32 rounds = 0; // twice those of all tiles, or a little less
   for (int at = 32 * d.first_word; at < a.batch && part_of(a, a.cu_seqlens_k[at]) <= d.part; at += 32) {
-    d.only = request_of(a, d.part, at + lane);
-    d.tiles += __reduce_add_sync(~0u, (u32)tiles_of(d.only));
-    d.most = __reduce_max_sync(~0u, d.only.q > 0 ? larger(d.most, rounds_of(d.only, tiles_of(d.only) - 1)) : d.most);
+    const request r = request_of(a, d.part, at + lane);
+    d.tiles += __reduce_add_sync(~0u, (u32)tiles_of(r));
+    const int last = r.q > 0 ? rounds_of(r, tiles_of(r) - 1) : 0;
+    d.most = __reduce_max_sync(~0u, larger(d.most, last));
+    rounds += __reduce_add_sync(~0u, (u32)(tiles_of(r) * (last + rounds_of(r, 0))));
     d.words++;
   }
-  if (d.tiles > 0) d.heads = heads_at_once(a, d.tiles);
+  if (d.tiles > 0) d.heads = heads_at_once(a, d.tiles, (float)d.most * d.tiles / (rounds + 1));
 }
 
 MLAF_DEV request request_in(const mlaf_prefill_kernel_args& a, const deal& d, int word, int lane) {
-  return d.words == 1 ? d.only : request_of(a, d.part, 32 * (d.first_word + word) + lane);
+  return request_of(a, d.part, 32 * (d.first_word + word) + lane);
 }
 // The part's tiles with fewer rounds than that.
 MLAF_DEV u32 fewer_in_all(const mlaf_prefill_kernel_args& a, const deal& d, int rounds, int lane) {
@@ -93,12 +98,12 @@ MLAF_DEV u32 fewer_in_all(const mlaf_prefill_kernel_args& a, const deal& d, int 
 MLAF_DEV bool find_tile(const mlaf_prefill_kernel_args& a, deal& d, int lane, tile& t) {
   while (d.place >= d.tiles * H) {
     d.place -= d.tiles * H;
-    if (d.part + 1 >= d.parts) return false;
+    if (d.part >= last_part(a)) return false;
     next_part(a, d, lane);
   }
   const u32 group = d.place / (d.tiles * d.heads), in = d.place - group * d.tiles * d.heads;
   const u32 heads = smaller((u32)d.heads, H - group * d.heads), groups = (H + d.heads - 1) / d.heads;
-  const bool rising = (d.parts - d.part) * groups - group - 1 & 1;
+  const bool rising = (last_part(a) - d.part + 1) * groups - group - 1 & 1;
   t.head = (int)(group * d.heads + in % heads);
   const u32 wanted = rising ? in / heads : d.tiles - 1 - in / heads; // in order of rounds
   int low = 0, width = d.most + 1;
