@@ -8,7 +8,8 @@ return {
   arch = { hopper = true },
   problem = shape.FIELDS,
   params = {
-    keys = { 64, 128 }, -- of a round
+    keys = { 64, 128 },    -- of a round
+    room = { 20, 40 }, -- MiB of keys and values that tiles share in the cache
   },
   rules = {
     function(p)
@@ -33,10 +34,10 @@ return {
       threads = 384,
       rows_per_wg = 128,
       lds_bytes = g.bytes,
-      regs = { { "all, at launch", 168 } }, -- the math warps take 232, the loader keeps 40
+      regs = { { "all, at launch", 168 } }, -- the math warps take 224, the others keep 56
       step = v.keys,
       round_clk = math.max(products, shared) + times.round_clk,
-      tail_clk = times.tail_clk,
+      tail_clk = times.tail_clk + v.room, -- the smaller one unless the tuner knows better
       any_lengths = true,
     }
   end,

@@ -1,16 +1,17 @@
 // Generated from templates/mla_prefill/sm90.cu.in by mlaforge. Do not edit: change the template.
 // template_hash: (not part of a golden)
 // target: sm_90a
-// symbol: mlaf_mla_prefill_sm90_f1abb860
+// symbol: mlaf_mla_prefill_sm90_43c11b78
 // parameters:
 //   causal = 0
 //   dtype = f16
 //   heads = 8
 //   keys = 64
 //   nope = 192
+//   room = 24
 //   rope = 64
 //   vdim = 256
-// regenerate: lua5.4 gen/cli.lua render mla_prefill/sm90 target=sm_90a causal=0 dtype=f16 heads=8 keys=64 nope=192 rope=64 vdim=256
+// regenerate: lua5.4 gen/cli.lua render mla_prefill/sm90 target=sm_90a causal=0 dtype=f16 heads=8 keys=64 nope=192 room=24 rope=64 vdim=256
 // Prefill for Hopper: wgmma, copies by the tensor memory accelerator, a persistent block on each SM.
 //
 // A block takes tile after tile (lib/tiles.h): 128 new tokens of one head. One warp loads, two warpgroups multiply, 64 tokens
@@ -40,9 +41,9 @@ struct mlaf_kernel_launch {
   u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
 };
 static_assert(sizeof(mlaf_kernel_launch) == 176, "differs from runtime/device/kernel_launch.h");
-extern "C" __device__ const mlaf_kernel_launch mlaf_mla_prefill_sm90_f1abb860_launch = {
-    0x314b4c4du, sizeof(mlaf_kernel_launch), 196848, {0, 0, 0}, 3, 0, 0, {0, 0}, 4,
-    {{1, 64, 128, 128}, {2, 64, 64, 128}, {4, 64, 64, 128}, {3, 64, 64, 128}}};
+extern "C" __device__ const mlaf_kernel_launch mlaf_mla_prefill_sm90_43c11b78_launch = {
+    0x314b4c4du, sizeof(mlaf_kernel_launch), 196944, {0, 0, 0}, 3, 0, 0, {0, 0}, 4,
+    {{1, 64, 64, 128}, {2, 64, 64, 128}, {4, 64, 64, 128}, {3, 64, 64, 128}}};
 struct __align__(64) mlaf_tensor_map {
   u64 opaque[16];
 };
@@ -172,54 +173,43 @@ MLAF_DEV void settle(float (&x)[N]) {
 constexpr int H = 8, NOPE = 192, QK = 256, V = 256, LANES = 32;
 constexpr bool CAUSAL = 0;
 constexpr int ROWS = 128, KEYS = 64, STAGES = 2;
-constexpr int SLABS_QK = QK / 64, SLABS_V = V / 64, SLAB = KEYS * 128, Q_SLAB = ROWS * 128;
+constexpr int SLABS_QK = QK / 64, SLABS_V = V / 64, SLAB = KEYS * 128, Q_SLAB = 64 * 128, Q_HALF = SLABS_QK * Q_SLAB;
+constexpr int TOLD = 3;
 constexpr int MAP_Q = 0, MAP_K = 1, MAP_V = 2, MAP_K_PE = 3;
-constexpr i64 HEADS_BYTES = 25165824, KEY_BYTES = 2 * (QK + V);
-MLAF_DEV int load_length(const int* at) { return *at; }
-MLAF_DEV int lanes_true(bool x) { return __popc(__ballot_sync(~0u, x)); }
-MLAF_DEV int same_in_all(int x) { return __shfl_sync(~0u, x, 0); }
-// [templates/mla_prefill/lib/tiles.h]
-
-// What the loader tells of a tile. rounds -1: there are no more.
-struct facts {
-  i64 row;
-  int rows, head, keys, seen, rounds, bad;
-};
+constexpr i64 ROOM = 25165824, KEY_BYTES = 2 * (NOPE + V);
+MLAF_DEV int larger(int a, int b) { return a > b ? a : b; }
+// [templates/mla_prefill/lib/deal.h]
 struct shared_memory {
-  char q[SLABS_QK][Q_SLAB], k[STAGES][SLABS_QK][SLAB], v[STAGES][SLABS_V][SLAB]; // swizzled
-  __align__(16) char told[2][64];
-  u64 k_full[STAGES], k_empty[STAGES], v_full[STAGES], v_empty[STAGES], q_full, q_empty, told_full[2], told_empty[2]; // barriers
+  char q[2][SLABS_QK][Q_SLAB], k[STAGES][SLABS_QK][SLAB], v[STAGES][SLABS_V][SLAB]; // swizzled
+  __align__(16) char told[TOLD][64];
+  u64 k_full[STAGES], k_empty[STAGES], v_full[STAGES], v_empty[STAGES], q_full[2], q_empty[2], told_full[TOLD], told_empty[TOLD];
 };
 constexpr int Q_AT = AT(q), K_AT = AT(k), V_AT = AT(v), TOLD_AT = AT(told), K_FULL_AT = AT(k_full), K_EMPTY_AT = AT(k_empty);
 constexpr int V_FULL_AT = AT(v_full), V_EMPTY_AT = AT(v_empty), Q_FULL_AT = AT(q_full), Q_EMPTY_AT = AT(q_empty);
 constexpr int TOLD_FULL_AT = AT(told_full), TOLD_EMPTY_AT = AT(told_empty);
-static_assert(sizeof(shared_memory) == 196848 && sizeof(facts) <= 64, "its plan counts otherwise");
-enum { BOTH = 1 }; // named barrier
-constexpr int MATH_WARPS = 8;
+static_assert(sizeof(shared_memory) == 196944 && sizeof(tile) <= 64, "its plan counts otherwise");
+enum { ONE = 1, TURN = 3 }; // named barriers, two each: of one warpgroup; a warpgroup's turn
+constexpr int WG_WARPS = 4;
 
 MLAF_DEV char* memory() {
   extern __shared__ __align__(1024) char all_memory[];
   return all_memory;
 }
 
-// A ring of STAGES places, as each of its users walks it.
+// A ring of N places, as each of its users walks it.
+template <int N>
 struct ring {
   int stage;
   u32 lap; // parity of the place's use
   __device__ __forceinline__ void next() {
-    if (++stage == STAGES) stage = 0, lap ^= 1;
+    if (++stage == N) stage = 0, lap ^= 1;
   }
 };
 
-MLAF_DEV int rounds_of(const tile& t) {
-  const int most = smaller(seen_by(t, t.rows - 1), t.keys);
-  return most > 0 ? (most + KEYS - 1) / KEYS : 0;
-}
-
 // ---- The loader ------------------------------------------------------------------------------------------------------------
-MLAF_DEV void load_k(const mlaf_prefill_params& p, u32 shared, const tile& t, int round, const ring& at, int lane) {
+MLAF_DEV void load_k(const mlaf_prefill_params& p, u32 shared, const tile& t, int round, const ring<STAGES>& at, int lane) {
   const u32 full = shared + K_FULL_AT + 8 * at.stage, to = shared + K_AT + at.stage * SLABS_QK * SLAB;
-  const int row = (int)t.key + round * KEYS, column = (int)(t.head * p.a.k_head / 2);
+  const int row = t.key + round * KEYS, column = (int)(t.head * p.a.k_head / 2);
   const int column_pe = (int)(t.head * p.a.k_pe_head / 2);
   barrier_wait(shared + K_EMPTY_AT + 8 * at.stage, at.lap ^ 1);
   __syncwarp();
@@ -230,7 +220,7 @@ MLAF_DEV void load_k(const mlaf_prefill_params& p, u32 shared, const tile& t, in
   if (QK > NOPE) copy_box(to + NOPE / 64 * SLAB, &p.maps[QK > NOPE ? MAP_K_PE : 0], column_pe, row, full);
 }
 
-MLAF_DEV void load_v(const mlaf_prefill_params& p, u32 shared, const tile& t, int round, const ring& at, int lane) {
+MLAF_DEV void load_v(const mlaf_prefill_params& p, u32 shared, const tile& t, int round, const ring<STAGES>& at, int lane) {
   const u32 full = shared + V_FULL_AT + 8 * at.stage, to = shared + V_AT + at.stage * SLABS_V * SLAB;
   barrier_wait(shared + V_EMPTY_AT + 8 * at.stage, at.lap ^ 1);
   __syncwarp();
@@ -238,70 +228,105 @@ MLAF_DEV void load_v(const mlaf_prefill_params& p, u32 shared, const tile& t, in
   barrier_expect(full, SLABS_V * SLAB);
 #pragma unroll
   for (int i = 0; i < SLABS_V; i++)
-    copy_box(to + i * SLAB, &p.maps[MAP_V], (int)(t.head * p.a.v_head / 2) + 64 * i, (int)t.key + round * KEYS, full);
+    copy_box(to + i * SLAB, &p.maps[MAP_V], (int)(t.head * p.a.v_head / 2) + 64 * i, t.key + round * KEYS, full);
 }
 
+// Each warpgroup's half, as soon as it has made its last scores of the tile before.
 MLAF_DEV void load_q(const mlaf_prefill_params& p, u32 shared, const tile& t, u32 lap, int lane) {
-  barrier_wait(shared + Q_EMPTY_AT, lap ^ 1);
-  __syncwarp();
-  if (lane != 0) return;
-  barrier_expect(shared + Q_FULL_AT, SLABS_QK * Q_SLAB);
+  for (int half = 0; half < 2; half++) {
+    const u32 full = shared + Q_FULL_AT + 8 * half;
+    barrier_wait(shared + Q_EMPTY_AT + 8 * half, lap ^ 1);
+    __syncwarp();
+    if (lane != 0) continue;
+    barrier_expect(full, Q_HALF);
 #pragma unroll
-  for (int i = 0; i < SLABS_QK; i++)
-    copy_box_once(shared + Q_AT + i * Q_SLAB, &p.maps[MAP_Q], (int)(t.head * p.a.q_head / 2) + 64 * i, (int)t.row,
-                  shared + Q_FULL_AT);
+    for (int i = 0; i < SLABS_QK; i++)
+      copy_box_once(shared + Q_AT + half * Q_HALF + i * Q_SLAB, &p.maps[MAP_Q], (int)(t.head * p.a.q_head / 2) + 64 * i,
+                    t.row + 64 * half, full);
+  }
 }
 
-MLAF_DEV void tell(u32 shared, const facts& f, const ring& at, int lane) {
-  barrier_wait(shared + TOLD_EMPTY_AT + 8 * at.stage, at.lap ^ 1);
-  __syncwarp();
-  if (lane == 0) {
-    *(facts*)(memory() + TOLD_AT + 64 * at.stage) = f;
-    barrier_arrive(shared + TOLD_FULL_AT + 8 * at.stage);
+// Rows that see no key.
+MLAF_DEV void write_empty(const mlaf_prefill_kernel_args& a, const tile& t, int lane) {
+  const bool bad = t.keys < 0;
+  const float x = bad ? not_a_number() : 0.0f;
+  for (int row = 0; row < t.rows; row++) {
+    const i64 at = t.row + row;
+    for (int i = lane; i < V / 2; i += 32) ((u32*)(a.o + at * a.o_token + t.head * a.o_head))[i] = pack2(x, x);
+    if (lane == 0 && a.lse) a.lse[at * a.lse_token + t.head * a.lse_head] = bad ? x : minus_inf();
+  }
+}
+
+MLAF_DEV void deal_tiles(const mlaf_prefill_kernel_args& a, u32 shared, int lane) {
+  ring<TOLD> told = {0, 0};
+  deal d = first_deal(a);
+  u32 place = d.ahead = blockIdx.x;
+  bool more = true;
+  for (; more; d.ahead += 2 * (gridDim.x - place) - 1, place = gridDim.x - 1 - place) { // to and fro
+    tile t;
+    more = find_tile(a, d, lane, t);
+    if (!more) t.rounds = 0;
+    else if (t.rounds == 0) {
+      write_empty(a, t, lane);
+      continue;
+    }
+    barrier_wait(shared + TOLD_EMPTY_AT + 8 * told.stage, told.lap ^ 1);
+    __syncwarp();
+    if (lane == 0) {
+      *(tile*)(memory() + TOLD_AT + 64 * told.stage) = t;
+      barrier_arrive(shared + TOLD_FULL_AT + 8 * told.stage);
+    }
+    told.next();
   }
 }
 
 MLAF_DEV void load_tiles(const mlaf_prefill_params& p, u32 shared, int lane) {
-  const u32 blocks = (u32)((p.a.total_q / ROWS + p.a.batch) * H);
-  ring k = {0, 0}, v = {0, 0}, told = {0, 0};
-  u32 q_lap = 0;
-  for (u32 block = blockIdx.x; block < blocks; block += gridDim.x) {
-    tile t;
-    if (!find_tile(p.a, block, lane, 0, t)) continue;
-    const int rounds = rounds_of(t);
-    tell(shared, {t.row, t.rows, t.head, t.keys, t.seen, rounds, t.bad}, told, lane);
+  ring<STAGES> k = {0, 0}, v = {0, 0};
+  ring<TOLD> told = {0, 0};
+  for (u32 q_lap = 0;; q_lap ^= 1) {
+    barrier_wait(shared + TOLD_FULL_AT + 8 * told.stage, told.lap);
+    const tile t = *(const tile*)(memory() + TOLD_AT + 64 * told.stage);
+    __syncwarp();
+    if (lane == 0) barrier_arrive(shared + TOLD_EMPTY_AT + 8 * told.stage);
     told.next();
-    if (rounds == 0) continue;
-    load_k(p, shared, t, rounds - 1, k, lane);
+    if (t.rounds == 0) return;
+    load_k(p, shared, t, t.rounds - 1, k, lane);
     k.next();
     load_q(p, shared, t, q_lap, lane);
-    q_lap ^= 1;
-    for (int i = rounds - 1; i >= 0; i--) {
+    for (int i = t.rounds - 1; i >= 0; i--) {
       if (i > 0) load_k(p, shared, t, i - 1, k, lane), k.next();
       load_v(p, shared, t, i, v, lane);
       v.next();
     }
   }
-  tell(shared, {0, 0, 0, 0, 0, -1, 0}, told, lane);
 }
 
 // ---- Math ------------------------------------------------------------------------------------------------------------------
+struct row_state {
+  float top[2], sum[2]; // maximum of scores not yet scaled; this thread's share of the sum
+};
 struct math {
   u32 shared;
   float scale;
   int lane, warp, wg; // warp of its warpgroup; warpgroup 0, 1
-  ring k, v;
-};
-struct row_state {
-  float top[2], sum[2]; // maximum of scores not yet scaled; this thread's share of the sum
+  ring<STAGES> k, v;
+  ring<TOLD> told, done; // facts of the tile whose scores come next, of the one whose O comes next
+  u32 q_lap;
+  int round;          // of the scores at hand
+  int least;          // keys that all rows of their tile see
+  bool opens, before; // the round is its tile's first; there was a tile before
+  row_state r;
+  float factor[2]; // of O: what the past is worth; if the round opens its tile, what O of the tile before is to be multiplied by
 };
 
 MLAF_DEV void give_back(const math& c, u32 barrier) {
   if (c.lane == 0) barrier_arrive(c.shared + barrier);
 }
 
+MLAF_DEV const tile& told(const ring<TOLD>& at) { return *(const tile*)(memory() + TOLD_AT + 64 * at.stage); }
+
 MLAF_DEV void multiply_k(const math& c, float (&s)[KEYS / 2]) {
-  const u32 q = k_major(c.shared + Q_AT + c.wg * 64 * 128), k = k_major(c.shared + K_AT + c.k.stage * SLABS_QK * SLAB);
+  const u32 q = k_major(c.shared + Q_AT + c.wg * Q_HALF), k = k_major(c.shared + K_AT + c.k.stage * SLABS_QK * SLAB);
 #pragma unroll
   for (int i = 0; i < SLABS_QK; i++)
 #pragma unroll
@@ -309,37 +334,40 @@ MLAF_DEV void multiply_k(const math& c, float (&s)[KEYS / 2]) {
   wgmma_commit();
 }
 
-MLAF_DEV void multiply_v(const math& c, const u32 (&p)[KEYS / 16][4], float (&o)[V / 2]) {
+MLAF_DEV void multiply_v(const math& c, const u32 (&p)[KEYS / 16][4], float (&o)[V / 2], bool more) {
   const u32 v = n_major(c.shared + V_AT + c.v.stage * SLABS_V * SLAB, SLAB);
 #pragma unroll
-  for (int i = 0; i < KEYS / 16; i++) wgmma_rs_t(o, p[i], v + 128 * i, true);
+  for (int i = 0; i < KEYS / 16; i++) wgmma_rs_t(o, p[i], v + 128 * i, more || i > 0);
   wgmma_commit();
 }
 
-// V's rows from the request's end on become zero: of the last round, which is the first.
+// V's rows from the request's end on become zero: of a tile's first round, which is the request's last. Both warpgroups write
+// all of them, so neither waits for the other; each gives V back behind its own product alone.
 MLAF_DEV void clear_tail(const math& c, int valid) {
   if (valid >= KEYS) return;
   const u32 at = c.shared + V_AT + c.v.stage * SLABS_V * SLAB + valid * 128;
-  for (int i = 128 * c.wg + 32 * c.warp + c.lane; i < (KEYS - valid) * 8 * SLABS_V; i += 256)
+  for (int i = 32 * c.warp + c.lane; i < (KEYS - valid) * 8 * SLABS_V; i += 128)
     asm volatile("st.shared.v4.b32 [%0], {%1, %1, %1, %1};" ::"r"(at + i % SLABS_V * SLAB + i / SLABS_V * 16), "r"(0) : "memory");
   fence_async();
-  named_sync(BOTH, 256);
+  named_sync(ONE + c.wg, 128);
 }
 
-// Scores of a round -> P, packed as the next product wants it, and what the past is worth now. masked: not all rows see all
-// of it.
-MLAF_DEV void soften(const math& c, const facts& f, int round, bool masked, float (&s)[KEYS / 2], row_state& r, float (&now)[2]) {
-  if (masked) {
-    int limit[2];
+MLAF_DEV void hide(const math& c, int round, float (&s)[KEYS / 2]) {
+  const tile& f = told(c.told);
+  int limit[2];
 #pragma unroll
-    for (int h = 0; h < 2; h++) {
-      const int row = 64 * c.wg + 16 * c.warp + (c.lane >> 2) + 8 * h;
-      limit[h] = smaller(CAUSAL ? f.seen + row : f.keys, f.keys) - round * KEYS - 2 * (c.lane & 3);
-    }
-#pragma unroll
-    for (int i = 0; i < KEYS / 2; i++)
-      if (8 * (i / 4) + (i & 1) >= limit[i >> 1 & 1]) s[i] = minus_inf();
+  for (int h = 0; h < 2; h++) {
+    const int row = 64 * c.wg + 16 * c.warp + (c.lane >> 2) + 8 * h;
+    limit[h] = smaller(CAUSAL ? f.seen + row : f.keys, f.keys) - round * KEYS - 2 * (c.lane & 3);
   }
+#pragma unroll
+  for (int i = 0; i < KEYS / 2; i++)
+    if (8 * (i / 4) + (i & 1) >= limit[i >> 1 & 1]) s[i] = minus_inf();
+}
+
+// Scores of a round -> P, not yet packed, and what the past is worth now.
+MLAF_DEV void soften(const math& c, float (&s)[KEYS / 2], row_state& r, float (&now)[2]) {
+  float offset[2], add[2][2] = {};
 #pragma unroll
   for (int h = 0; h < 2; h++) {
     float top[2] = {s[2 * h], s[2 * h + 1]};
@@ -349,20 +377,20 @@ MLAF_DEV void soften(const math& c, const facts& f, int round, bool masked, floa
       top[1] = fmaxf(top[1], s[i + 2 * h + 1]);
     }
     const float m = fmaxf(r.top[h], max_over_lanes<1, 4>(fmaxf(top[0], top[1])));
-    const float offset = m == minus_inf() ? 0.0f : m * c.scale; // nothing seen yet: all weights are 0, not NaN
-    now[h] = exp2_fast(r.top[h] * c.scale - offset);
+    offset[h] = m == minus_inf() ? 0.0f : m * c.scale; // nothing seen yet: all weights are 0, not NaN
+    now[h] = exp2_fast(r.top[h] * c.scale - offset[h]);
     r.top[h] = m;
-    float add = 0.0f;
-#pragma unroll
-    for (int i = 0; i < KEYS / 2; i += 4)
-#pragma unroll
-      for (int e = 0; e < 2; e++) {
-        float& x = s[i + 2 * h + e];
-        x = exp2_fast(fmaf(x, c.scale, -offset));
-        add += x;
-      }
-    r.sum[h] = r.sum[h] * now[h] + add;
   }
+#pragma unroll
+  for (int i = 0; i < KEYS / 2; i += 2) {
+    const int h = i >> 1 & 1;
+    s[i] = exp2_fast(fmaf(s[i], c.scale, -offset[h]));
+    s[i + 1] = exp2_fast(fmaf(s[i + 1], c.scale, -offset[h]));
+    add[h][0] += s[i];
+    add[h][1] += s[i + 1];
+  }
+#pragma unroll
+  for (int h = 0; h < 2; h++) r.sum[h] = r.sum[h] * now[h] + (add[h][0] + add[h][1]);
 }
 
 MLAF_DEV void make_p(const float (&s)[KEYS / 2], u32 (&p)[KEYS / 16][4]) {
@@ -376,54 +404,6 @@ MLAF_DEV void rescale(const float (&now)[2], float (&o)[V / 2]) {
   if (!__any_sync(~0u, now[0] != 1.0f || now[1] != 1.0f)) return; // true for NaN
 #pragma unroll
   for (int i = 0; i < V / 2; i++) o[i] *= now[i >> 1 & 1];
-}
-
-// All rounds of a tile, at least one.
-MLAF_DEV void work_on_tile(math& c, const facts& f, row_state& r, float (&o)[V / 2]) {
-  float s[KEYS / 2], now[2];
-  u32 p[KEYS / 16][4];
-  const int least = CAUSAL ? smaller(f.seen + 64 * c.wg, f.keys) : f.keys; // keys that all of its rows see
-  barrier_wait(c.shared + K_FULL_AT + 8 * c.k.stage, c.k.lap);
-  settle(s);
-  wgmma_fence();
-  multiply_k(c, s);
-  wgmma_wait<0>();
-  settle(s);
-  give_back(c, K_EMPTY_AT + 8 * c.k.stage);
-  c.k.next();
-  soften(c, f, f.rounds - 1, f.rounds * KEYS > least, s, r, now);
-  make_p(s, p);
-  barrier_wait(c.shared + V_FULL_AT + 8 * c.v.stage, c.v.lap);
-  clear_tail(c, f.keys - (f.rounds - 1) * KEYS);
-#pragma unroll 1
-  for (int round = f.rounds - 2; round >= 0; round--) {
-    barrier_wait(c.shared + K_FULL_AT + 8 * c.k.stage, c.k.lap);
-    settle(s);
-    settle(o);
-    wgmma_fence();
-    multiply_k(c, s);
-    multiply_v(c, p, o);
-    wgmma_wait<1>();
-    settle(s);
-    give_back(c, K_EMPTY_AT + 8 * c.k.stage);
-    c.k.next();
-    soften(c, f, round, (round + 1) * KEYS > least, s, r, now);
-    wgmma_wait<0>();
-    settle(o);
-    give_back(c, V_EMPTY_AT + 8 * c.v.stage);
-    c.v.next();
-    rescale(now, o);
-    make_p(s, p);
-    barrier_wait(c.shared + V_FULL_AT + 8 * c.v.stage, c.v.lap);
-  }
-  give_back(c, Q_EMPTY_AT); // every S is there
-  settle(o);
-  wgmma_fence();
-  multiply_v(c, p, o);
-  wgmma_wait<0>();
-  settle(o);
-  give_back(c, V_EMPTY_AT + 8 * c.v.stage);
-  c.v.next();
 }
 
 // Word j of lane t of a quad and word t of its lane j change places.
@@ -440,28 +420,155 @@ MLAF_DEV void transpose_quad(u32 (&w)[4]) {
     }
 }
 
-MLAF_DEV void finish(const math& c, const mlaf_prefill_kernel_args& a, const facts& f, const row_state& r,
-                     const float (&o)[V / 2]) {
+// All scores of a tile's rows are known: lse, and what O is to be multiplied by.
+MLAF_DEV void close_rows(const math& c, const mlaf_prefill_kernel_args& a, const tile& f, const row_state& r, float (&last)[2]) {
 #pragma unroll
   for (int h = 0; h < 2; h++) {
     const int row = 64 * c.wg + 16 * c.warp + (c.lane >> 2) + 8 * h;
-    const bool there = row < f.rows;
-    float total = sum_over_lanes<1, 4>(r.sum[h]);
-    if (f.bad) total = not_a_number();
-    const float scale = total == 0.0f ? 0.0f : 1.0f / total;
-    if (there && a.lse && (c.lane & 3) == 0)
-      a.lse[(f.row + row) * a.lse_token + f.head * a.lse_head] = total == 0.0f ? minus_inf()
+    const float total = sum_over_lanes<1, 4>(r.sum[h]);
+    last[h] = total == 0.0f ? 0.0f : 1.0f / total;
+    if (row < f.rows && a.lse && (c.lane & 3) == 0)
+      a.lse[(i64)(f.row + row) * a.lse_token + f.head * a.lse_head] = total == 0.0f ? minus_inf()
         : ((r.top[h] == minus_inf() ? 0.0f : r.top[h] * c.scale) + log2_fast(total)) * LN_2;
-    char* const to = a.o + (f.row + row) * a.o_token + f.head * a.o_head + 16 * (c.lane & 3);
+  }
+}
+
+MLAF_DEV void store_rows(const math& c, const mlaf_prefill_kernel_args& a, const tile& f, const float (&last)[2],
+                         const float (&o)[V / 2]) {
+#pragma unroll
+  for (int h = 0; h < 2; h++) {
+    const int row = 64 * c.wg + 16 * c.warp + (c.lane >> 2) + 8 * h;
+    char* const to = a.o + (i64)(f.row + row) * a.o_token + f.head * a.o_head + 16 * (c.lane & 3);
 #pragma unroll
     for (int u = 0; u < V / 32; u++) { // 16 bytes of each lane of a quad: 32 columns
       u32 w[4];
 #pragma unroll
-      for (int j = 0; j < 4; j++) w[j] = pack2(o[16 * u + 4 * j + 2 * h] * scale, o[16 * u + 4 * j + 2 * h + 1] * scale);
+      for (int j = 0; j < 4; j++) w[j] = pack2(o[16 * u + 4 * j + 2 * h] * last[h], o[16 * u + 4 * j + 2 * h + 1] * last[h]);
       transpose_quad(w);
-      if (there) *(uint4*)(to + 64 * u) = make_uint4(w[0], w[1], w[2], w[3]);
+      if (row < f.rows) *(uint4*)(to + 64 * u) = make_uint4(w[0], w[1], w[2], w[3]);
     }
   }
+}
+
+MLAF_DEV int keys_all_see(const math& c, const tile& f) { return CAUSAL ? smaller(f.seen + 64 * c.wg, f.keys) : f.keys; }
+
+// Whether it has rows for this warpgroup.
+MLAF_DEV bool mine(const math& c, const tile& f) { return f.rounds > 0 && f.rows > 64 * c.wg; }
+
+// The compiler would wait for a product first and then do all that could run beside it. It keeps stores to shared memory ahead
+// of the wait, so here is one that never happens: sums are not negative.
+MLAF_DEV void keep_ahead(const math& c, float sum) {
+  asm volatile("{\n.reg .pred p;\nsetp.lt.f32 p, %0, 0f00000000;\n@p st.shared.b32 [%1], %1;\n}" ::"f"(sum), "r"(c.shared)
+               : "memory");
+}
+
+// A round: S of the next one is issued, then P V of this one. Under the first the past is rescaled, or O of the tile before
+// stored; under the second the softmax of the next one runs. False: there is no next one.
+MLAF_DEV bool work_on_round(math& c, const mlaf_prefill_kernel_args& a, float (&s)[KEYS / 2], float (&o)[V / 2],
+                            const u32 (&weights)[KEYS / 16][4], u32 (&next)[KEYS / 16][4]) {
+  const bool closes = c.round == 0;
+  const int here = c.round;
+  bool more = true, ends = false;
+  if (--c.round < 0) {
+    c.told.next();
+    c.q_lap ^= 1;
+    barrier_wait(c.shared + TOLD_FULL_AT + 8 * c.told.stage, c.told.lap);
+    const tile& f = told(c.told);
+    more = mine(c, f);
+    ends = f.rounds == 0;
+    if (more) {
+      c.round = f.rounds - 1;
+      barrier_wait(c.shared + Q_FULL_AT + 8 * c.wg, c.q_lap);
+    }
+  }
+  if (more) barrier_wait(c.shared + K_FULL_AT + 8 * c.k.stage, c.k.lap);
+  named_sync(TURN + c.wg, 256);
+  settle(s);
+  wgmma_fence();
+  multiply_k(c, s); // of what lies there, if there are no more: nobody looks at it
+  if (!c.opens) rescale(c.factor, o);
+  else if (c.before) {
+    store_rows(c, a, told(c.done), c.factor, o);
+    __syncwarp();
+    give_back(c, TOLD_EMPTY_AT + 8 * c.done.stage);
+    c.done.next();
+  }
+  barrier_wait(c.shared + V_FULL_AT + 8 * c.v.stage, c.v.lap);
+  if (c.opens) clear_tail(c, told(c.done).keys - here * KEYS);
+  settle(o);
+  wgmma_fence();
+  multiply_v(c, weights, o, !c.opens);
+  if (!ends || c.wg == 0) named_arrive(TURN + 1 - c.wg, 256);
+  c.opens = closes;
+  c.before = true;
+  if (closes) {
+    close_rows(c, a, told(c.done), c.r, c.factor);
+    if (more) c.least = keys_all_see(c, told(c.told));
+    c.r = {{minus_inf(), minus_inf()}, {0.0f, 0.0f}};
+  }
+  wgmma_wait<1>();
+  settle(s);
+  if (more) {
+    give_back(c, K_EMPTY_AT + 8 * c.k.stage);
+    c.k.next();
+  }
+  if (c.round == 0) give_back(c, Q_EMPTY_AT + 8 * c.wg);
+  if ((c.round + 1) * KEYS > c.least) hide(c, c.round, s);
+  float now[2];
+  soften(c, s, c.r, now);
+  if (!closes) c.factor[0] = now[0], c.factor[1] = now[1];
+  make_p(s, next);
+  keep_ahead(c, c.r.sum[0] + c.r.sum[1]);
+  wgmma_wait<0>();
+  settle(o);
+  give_back(c, V_EMPTY_AT + 8 * c.v.stage);
+  c.v.next();
+  return more;
+}
+
+// Tiles one behind the other, until there are no more or one has no rows for this warpgroup.
+MLAF_DEV void work_on_run(math& c, const mlaf_prefill_kernel_args& a) {
+  c.least = keys_all_see(c, told(c.told));
+  c.r = {{minus_inf(), minus_inf()}, {0.0f, 0.0f}};
+  c.opens = true, c.before = false;
+  float s[KEYS / 2], o[V / 2];
+  u32 even[KEYS / 16][4], odd[KEYS / 16][4];
+#pragma unroll
+  for (int i = 0; i < V / 2; i++) o[i] = 0.0f;
+  barrier_wait(c.shared + Q_FULL_AT + 8 * c.wg, c.q_lap);
+  barrier_wait(c.shared + K_FULL_AT + 8 * c.k.stage, c.k.lap);
+  settle(s);
+  wgmma_fence();
+  multiply_k(c, s);
+  wgmma_wait<0>();
+  settle(s);
+  give_back(c, K_EMPTY_AT + 8 * c.k.stage);
+  c.k.next();
+  if (c.round == 0) give_back(c, Q_EMPTY_AT + 8 * c.wg);
+  if ((c.round + 1) * KEYS > c.least) hide(c, c.round, s);
+  soften(c, s, c.r, c.factor);
+  make_p(s, even);
+#pragma unroll 1
+  while (work_on_round(c, a, s, o, even, odd) && work_on_round(c, a, s, o, odd, even)) {}
+  store_rows(c, a, told(c.done), c.factor, o);
+}
+
+// A tile without rows for this warpgroup: what is for both is given back, and its turns are passed on.
+MLAF_DEV void pass_tile(math& c, int rounds) {
+  barrier_wait(c.shared + Q_FULL_AT + 8 * c.wg, c.q_lap);
+  give_back(c, Q_EMPTY_AT + 8 * c.wg);
+  for (int i = 0; i < rounds; i++) {
+    barrier_wait(c.shared + K_FULL_AT + 8 * c.k.stage, c.k.lap);
+    give_back(c, K_EMPTY_AT + 8 * c.k.stage);
+    c.k.next();
+    named_sync(TURN + c.wg, 256);
+    barrier_wait(c.shared + V_FULL_AT + 8 * c.v.stage, c.v.lap);
+    give_back(c, V_EMPTY_AT + 8 * c.v.stage);
+    c.v.next();
+    named_arrive(TURN + 1 - c.wg, 256);
+  }
+  c.told.next();
+  c.q_lap ^= 1;
 }
 
 MLAF_DEV void work_on_tiles(const mlaf_prefill_params& p, u32 shared, int wg) {
@@ -471,55 +578,55 @@ MLAF_DEV void work_on_tiles(const mlaf_prefill_params& p, u32 shared, int wg) {
   c.lane = threadIdx.x & 31;
   c.warp = __shfl_sync(~0u, threadIdx.x >> 5 & 3, 0);
   c.wg = wg;
-  c.k = c.v = {0, 0};
-  ring told = {0, 0};
-  u32 q_lap = 0;
+  c.k = {0, 0}, c.v = {0, 0}, c.told = {0, 0}, c.done = {0, 0};
+  c.q_lap = 0;
+  if (wg == 1) named_arrive(TURN, 256);
 #pragma unroll 1
   for (;;) {
-    barrier_wait(shared + TOLD_FULL_AT + 8 * told.stage, told.lap);
-    const facts f = *(const facts*)(memory() + TOLD_AT + 64 * told.stage);
-    __syncwarp();
-    give_back(c, TOLD_EMPTY_AT + 8 * told.stage);
-    told.next();
-    if (f.rounds < 0) return;
-    row_state r = {{minus_inf(), minus_inf()}, {0.0f, 0.0f}};
-    float o[V / 2];
-#pragma unroll
-    for (int i = 0; i < V / 2; i++) o[i] = 0.0f;
-    if (f.rounds > 0) {
-      barrier_wait(shared + Q_FULL_AT, q_lap);
-      q_lap ^= 1;
-      work_on_tile(c, f, r, o);
+    barrier_wait(shared + TOLD_FULL_AT + 8 * c.told.stage, c.told.lap);
+    c.round = told(c.told).rounds - 1;
+    if (c.round < 0) return;
+    if (!mine(c, told(c.told))) {
+      pass_tile(c, c.round + 1);
+    } else {
+      work_on_run(c, p.a);
     }
-    finish(c, p.a, f, r, o);
+    __syncwarp();
+    give_back(c, TOLD_EMPTY_AT + 8 * c.done.stage);
+    c.done.next();
   }
 }
 
-extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_prefill_sm90_f1abb860(const __grid_constant__ mlaf_prefill_params p) {
+extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_prefill_sm90_43c11b78(const __grid_constant__ mlaf_prefill_params p) {
   const u32 shared = shared_address(memory());
   if (threadIdx.x == 0) {
     for (int i = 0; i < 4; i++) fetch_map(&p.maps[i]);
     for (int i = 0; i < STAGES; i++) {
       barrier_init(shared + K_FULL_AT + 8 * i, 1);
-      barrier_init(shared + K_EMPTY_AT + 8 * i, MATH_WARPS);
+      barrier_init(shared + K_EMPTY_AT + 8 * i, 2 * WG_WARPS);
       barrier_init(shared + V_FULL_AT + 8 * i, 1);
-      barrier_init(shared + V_EMPTY_AT + 8 * i, MATH_WARPS);
-      barrier_init(shared + TOLD_FULL_AT + 8 * i, 1);
-      barrier_init(shared + TOLD_EMPTY_AT + 8 * i, MATH_WARPS);
+      barrier_init(shared + V_EMPTY_AT + 8 * i, 2 * WG_WARPS);
     }
-    barrier_init(shared + Q_FULL_AT, 1);
-    barrier_init(shared + Q_EMPTY_AT, MATH_WARPS);
+    for (int i = 0; i < 2; i++) {
+      barrier_init(shared + Q_FULL_AT + 8 * i, 1);
+      barrier_init(shared + Q_EMPTY_AT + 8 * i, WG_WARPS);
+    }
+    for (int i = 0; i < TOLD; i++) {
+      barrier_init(shared + TOLD_FULL_AT + 8 * i, 1);
+      barrier_init(shared + TOLD_EMPTY_AT + 8 * i, 2 * WG_WARPS + 1);
+    }
     barriers_ready();
   }
   __syncthreads();
   wait_for_previous_launch();
   let_next_launch_start();
   const int wg = __shfl_sync(~0u, threadIdx.x >> 7, 0);
-  if (wg == 0) { // registers: 128 * 40 + 256 * 232 = 384 * 168
-    asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
+  if (wg == 0) { // registers: 128 * 56 + 256 * 224 = 384 * 168
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 56;");
     if (threadIdx.x < 32) load_tiles(p, shared, threadIdx.x);
+    else if (threadIdx.x < 64) deal_tiles(p.a, shared, threadIdx.x - 32);
   } else {
-    asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 224;");
     work_on_tiles(p, shared, wg - 1);
   }
 }
