@@ -179,6 +179,7 @@ T.sampled(23, "every plan's listings build on every target; copies bring a tile 
     each(function(g, _, name)
       plans = plans + 1
       if not g or not mine(plans) then return end
+      if T.full and target ~= CDNA[1] and plans % 3 > 0 then return end -- they share the first one's plans but for DMA and waits
       local code = loop.build(g)
       built = built + 1
       eq(total(code.body).mfma, g.blocks * ((isa.mfma.m16n16k32 and 1 or 2) * g.nk + 8 * g.nj), target .. " " .. name)
@@ -192,6 +193,6 @@ T.sampled(23, "every plan's listings build on every target; copies bring a tile 
           16 * 2 * g.rank + (g.rope > 0 and 2048 or 0) + g.spare * (2 * g.row_bytes + (g.rope > 0 and 256 or 0)), name)
       end
     end, isa)
-    ok(built > (T.full and 60 or 2), "%s: only %d plans", target, built)
+    ok(built > (T.full and (target == CDNA[1] and 60 or 20) or 2), "%s: only %d plans", target, built)
   end
 end)
