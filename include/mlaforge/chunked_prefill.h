@@ -7,8 +7,8 @@
  *     what comes out is merged into what there is                             mla_merge
  *
  * A chunk holds at most `chunk_tokens` keys of all requests together; so the workspace is bounded however long the contexts are.
- * Which tokens of which request are in which chunk is a schedule. The host makes it, from lengths that it knows: how many launches
- * there are depends on them. The caller copies it to the device. */
+ * Which tokens of which request are in which chunk is a schedule. The host makes it, from lengths that it knows: how many
+ * launches there are depends on them. The caller copies it to the device. */
 #ifndef MLAFORGE_CHUNKED_PREFILL_H
 #define MLAFORGE_CHUNKED_PREFILL_H
 
@@ -38,7 +38,8 @@ typedef struct mlaf_chunked_prefill_desc {
   }
 
 /* Plans all parts. Errors: E_ARG, and those of mlaf_plan_for. `*out` is untouched on failure. */
-MLAF_API mlaf_status mlaf_chunked_prefill_create(mlaf_ctx *ctx, const mlaf_chunked_prefill_desc *desc, mlaf_chunked_prefill **out);
+MLAF_API mlaf_status mlaf_chunked_prefill_create(mlaf_ctx *ctx, const mlaf_chunked_prefill_desc *desc,
+                                                 mlaf_chunked_prefill **out);
 /* None of its launches may be in flight. NULL is allowed. */
 MLAF_API void mlaf_chunked_prefill_destroy(mlaf_chunked_prefill *chunked);
 

@@ -22,7 +22,8 @@ static mlaf_status check_desc(const mlaf_chunked_prefill_desc *d, mlaf_err *err)
     return mlaf_fail(err, MLAF_E_ARG, "mlaf_chunked_prefill_desc: chunk_tokens is %d and page_tokens %d, must be positive",
                      d->chunk_tokens, d->page_tokens);
   if (d->batch < 1 || d->tokens < 1)
-    return mlaf_fail(err, MLAF_E_ARG, "mlaf_chunked_prefill_desc: batch is %d and tokens %d, must be positive", d->batch, d->tokens);
+    return mlaf_fail(err, MLAF_E_ARG, "mlaf_chunked_prefill_desc: batch is %d and tokens %d, must be positive", d->batch,
+                     d->tokens);
   if (d->dtype != MLAF_BF16 && d->dtype != MLAF_F16)
     return mlaf_fail(err, MLAF_E_ARG, "mlaf_chunked_prefill_desc: dtype is %d, must be MLAF_BF16 or MLAF_F16", d->dtype);
   return MLAF_OK;
@@ -221,8 +222,8 @@ static mlaf_status check_args(const mlaf_chunked_prefill *c, const mlaf_chunked_
     return mlaf_fail(err, MLAF_E_ARG, "fresh: batch, total_q, total_k and cu_seqlens are the schedule's: 0 and NULL");
   const mlaf_gather_kv_b_args *g = &a->cached;
   if (g->batch || g->tokens || g->page_tokens || g->cu_seqlens || g->seq_starts || g->table_indptr || g->k || g->v || g->k_pe)
-    return mlaf_fail(err, MLAF_E_ARG, "cached: batch, tokens, page_tokens, cu_seqlens, seq_starts, table_indptr, k, v and k_pe are "
-                     "not for the caller: 0 and NULL");
+    return mlaf_fail(err, MLAF_E_ARG, "cached: batch, tokens, page_tokens, cu_seqlens, seq_starts, table_indptr, k, v and k_pe "
+                     "are not for the caller: 0 and NULL");
   if (h->chunks && !g->table) return mlaf_fail(err, MLAF_E_ARG, "cached.table is NULL, and there are %d chunks", h->chunks);
   const size_t need = places_of(c, h).size;
   if (need && (!a->workspace || (uintptr_t)a->workspace % ALIGN || a->workspace_size < need))

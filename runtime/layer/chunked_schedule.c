@@ -94,7 +94,8 @@ static int32_t sum_up(const int32_t *of, int32_t n, int32_t *out) {
 static void write_all(const mlaf_chunked_prefill *c, int32_t batch, const int32_t *fresh, const int32_t *cached, int32_t words,
                       int32_t *out) {
   walk w = {.c = c, .batch = batch, .fresh = fresh, .cached = cached};
-  chunked_head h = {.magic = MAGIC, .words = words, .batch = batch, .cu_new = CHUNKED_HEAD_WORDS, .chunk_tokens = c->d.chunk_tokens};
+  chunked_head h = {.magic = MAGIC, .words = words, .batch = batch, .cu_new = CHUNKED_HEAD_WORDS,
+                    .chunk_tokens = c->d.chunk_tokens};
   chunked_part p;
   h.first = h.cu_new + batch + 1;
   h.tokens = sum_up(fresh, batch, out + h.cu_new);
