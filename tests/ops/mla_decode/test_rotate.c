@@ -12,8 +12,8 @@
 
 /* --- the reference --- */
 
-/* A cache of TOKENS tokens in one page, of 32 + rope columns. Column 0 of all but one is so far off that only that one counts, and
- * a query of one column more reads one column of its key: the LSE is its value. */
+/* A cache of TOKENS tokens in one page, of 32 + rope columns. Column 0 of all but one is so far off that only that one counts. A
+ * query of one column more reads one column of its key: the LSE is its value. */
 enum { TOKENS = 7, RANK = 32, COLUMNS = RANK + 64 };
 typedef struct small {
   uint16_t q[COLUMNS], kv[TOKENS * COLUMNS];
