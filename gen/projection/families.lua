@@ -2,13 +2,20 @@
 --
 --   make(op, of, fields)   of.layout: of its weights W[h]; of.product(p): what a problem is: heads (tensors W[h] of a launch),
 --                          inner, outer (values of a sum, outputs of a head), layout and norm, as in templates/lib/projection;
---                          fields: of the problem, that kernels depend on
+--                          of.stream_warps, of.ring_rows: parameters of stream and ring that are worth trying: rows such as make
+--                          one turn of all SMs of the usual problems; fields: of the problem, that kernels depend on
 local plan = require("projection/plan")
 local families = {}
 
 local CDNA = { cdna2 = true, cdna3 = true, cdna4 = true }
 local NVIDIA = { ampere = true, ada = true, hopper = true, blackwell = true }
+local HOPPER = { hopper = true }
 local EVERY = { cdna2 = true, cdna3 = true, cdna4 = true, ampere = true, ada = true, hopper = true, blackwell = true }
+local SMS = 132    -- of a Hopper GPU: shares of a sum are for those that have no block without
+local STREAM_MOST = 32 -- tokens
+-- h200; what the model does not count, fitted (docs/lab/projections.md): ns for each token of x beyond 8 that goes through
+-- registers; of a ring's begin and end, of its norm; of the older families, and their share of the bandwidth.
+local STREAM_NS, RING_NS, RING_NORM_NS, DOT_NS, MMA_NS, OLDER_PACE = 80, 900, 1000, 1000, 250, 0.9
 local DOT_MOST = 4 -- tokens that dot products are meant for: from there on matrix instructions do more with a byte
 
 local function ceil_div(a, b) return -(-a // b) end
@@ -82,6 +89,7 @@ local function dot(of, fields, layout)
           { "rest", 48 } },
         slack = 64,
         inflight = v.threads * 16 * loads, pass = v.pass,
+        begin_ns = HOPPER[arch.isa.family] and DOT_NS or 0, pace = HOPPER[arch.isa.family] and OLDER_PACE or 1,
         clk = 16 * v.pass / 128, -- of a CU for 16 bytes of weights: 8 unpacked, 8 products a token, 128 lanes a clock
       }
     end,
@@ -125,7 +133,91 @@ local function mma(of, fields)
         slack = 96,
         inflight = (v.stages - 1) * made.tile * 2 * made.step, pass = v.pass,
         x_bytes = 2 * v.pass * product.inner, -- that a block takes from L2 beside its weights
+        begin_ns = HOPPER[arch.isa.family] and MMA_NS * v.pass or 0, pace = HOPPER[arch.isa.family] and OLDER_PACE or 1,
         clk = 16 / 256 * v.pass / 8 * 2,      -- of an SM for 16 bytes: a product of 16 x 8 x 16 is 8 clocks of a fourth of it
+      }
+    end,
+  }
+end
+
+-- Blocks of a cluster share a sum where fewer would leave SMs without work: more only cost.
+local function shared(tiles, split)
+  if split > 1 and tiles >= SMS then return ("%d tiles are enough without a share of the sum each"):format(tiles) end
+end
+
+local function stream(of, fields, layout)
+  local product_of = of.product
+  return {
+    arch = HOPPER,
+    problem = fields,
+    params = {
+      rows = layout == "outputs" and { 16, 32, 64 } or { 64 }, -- outputs of a block
+      warps = of.stream_warps,             -- that share a sum
+      depth = layout == "outputs" and { 2, 4, 8 } or { 1, 2 }, -- chunks of 32 values that are on their way
+      pass = { 8, 16, 32 },                -- tokens that are multiplied at once
+      split = layout == "outputs" and { 1, 2 } or { 1 }, -- blocks that share a sum
+    },
+    rules = {
+      passes(8, 32),
+      function(p)
+        if p.tokens > STREAM_MOST then return ("streams are for up to %d tokens"):format(STREAM_MOST) end
+      end,
+    },
+    cost = function(p, v)
+      local product = product_of(p)
+      local made = plan.stream(with(product, v))
+      if made.refused then return made end
+      if made.depth < v.depth and made.depth ~= v.depth - 1 then
+        return { refused = ("%d chunks on their way, and a warp has %d"):format(v.depth, made.steps) }
+      end
+      local why = shared(product.heads * product.outer // v.rows, v.split)
+      if why then return { refused = why } end
+      return {
+        threads = 32 * v.warps, rows_per_wg = v.rows, lds_bytes = made.lds, regs = made.regs,
+        slack = made.blocks > 1 and 24 or 96,
+        inflight = made.inflight, pass = v.pass, split = v.split,
+        ahead = true, pace = 0.9, begin_ns = STREAM_NS * (v.pass - 8),
+        x_bytes = 2 * v.pass * product.inner // v.split,
+        clk = 16 / 256 * v.pass / 8 * 2,
+      }
+    end,
+  }
+end
+
+local function ring(of, fields, layout)
+  local product_of = of.product
+  return {
+    arch = HOPPER,
+    problem = fields,
+    params = {
+      rows = of.ring_rows,                 -- outputs of a block
+      per_sm = { 1, 2, 3 },                -- blocks that an SM has room for: the fewer, the more steps of a sum are on their way
+      pass = { 16, 32, 64, 128 },          -- tokens that are multiplied at once
+      split = layout == "outputs" and { 1, 2 } or { 1 }, -- blocks that share a sum
+    },
+    rules = { passes(16, 128) },
+    cost = function(p, v)
+      local product = product_of(p)
+      local s = with(product, v)
+      s.turn = layout == "inputs" and p.rope or 0
+      local made = plan.ring(s)
+      if made.refused then return made end
+      local tiles = product.heads * ceil_div(product.outer, v.rows)
+      local why = narrow(product, v.rows, layout == "outputs" and 16 or 64) or shared(tiles, v.split)
+      if why then return { refused = why } end
+      -- Blocks that leave a third of the SMs idle in the last turn, or outputs in the last tile: another tile does better.
+      local blocks = tiles * v.split
+      local use = blocks / (ceil_div(blocks, SMS) * SMS) * product.heads * product.outer / (tiles * v.rows)
+      if v.rows ~= 64 and blocks < 4 * SMS and use < 0.75 then
+        return { refused = ("%d blocks use %.0f %% of the SMs"):format(blocks, 100 * use) }
+      end
+      return {
+        threads = made.threads, rows_per_wg = v.rows, lds_bytes = made.lds, regs = made.regs,
+        slack = 24,
+        inflight = made.stages * v.rows * 128, pass = v.pass, split = v.split,
+        ahead = true, pace = 1, begin_ns = RING_NS + (product.norm == 1 and RING_NORM_NS or 0),
+        x_bytes = 2 * v.pass * product.inner // v.split,
+        clk = 16 * math.max(64, v.pass) / 2 / 2048, -- of an SM for 16 bytes
       }
     end,
   }
@@ -173,7 +265,8 @@ end
 
 function families.make(op, of, fields)
   local layout = of.layout
-  local list = { dot = dot(of.product, fields, layout), mma = mma(of.product, fields), mfma = mfma(of.product, fields, layout) }
+  local list = { dot = dot(of.product, fields, layout), mma = mma(of.product, fields), mfma = mfma(of.product, fields, layout),
+    stream = stream(of, fields, layout), ring = ring(of, fields, layout) }
   for name, family in sorted(list) do family.template = op .. "/" .. name end
   return { families = list }
 end

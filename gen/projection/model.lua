@@ -5,16 +5,19 @@
 --
 -- x counts once for each block, since each reads all of it. What a block has in flight decides how much of the bandwidth a launch
 -- draws; the last round of blocks takes as long as a whole one. Sources of the numbers: gen/arch/TARGET.lua, and
--- shared with mla_append's: three latencies of memory, of the first weights, of x behind them, of the stores.
+-- shared with mla_append's: three latencies of memory, of the first weights, of x behind them, of the stores. Weights that a
+-- kernel asks for ahead of its turn are there by then. Blocks that share a sum meet once more.
 local budget = require("budget")
 local model = {}
 
 local LATENCIES = 3
+local SLACK = 5        -- h200; bytes on their way help beyond what the bandwidth asks for: fitted
+local SHARED_NS = 1500 -- h200; of a cluster's blocks that add up: fitted, docs/lab/projections.md
 
 local function ceil_div(a, b) return -(-a // b) end
 
 -- Blocks of a launch.
-function model.blocks(product, cost) return product.heads * ceil_div(product.outer, cost.rows_per_wg) end
+function model.blocks(product, cost) return product.heads * ceil_div(product.outer, cost.rows_per_wg) * (cost.split or 1) end
 
 -- An op's model: of(p) as in families.lua.
 function model.of(of)
@@ -29,10 +32,14 @@ function model.of(of)
     local draw = busy * cost.inflight / m.hbm_latency_ns * 1000 -- bytes per us
     local uneven = rounds * slots / blocks
     if rounds == 1 then uneven = math.max(1, ceil_div(blocks, arch.device.cus) * arch.device.cus / blocks / 2) end
-    local memory = (weights + io) / math.min(m.hbm_bytes_per_us, draw) * uneven
+    local rate = math.min(m.hbm_bytes_per_us, draw) * (cost.pace or 1)
+    if cost.ahead then rate = 1 / (1 / (cost.pace * m.hbm_bytes_per_us) + 1 / (SLACK * draw)) end
+    local memory = (weights + io) / rate * uneven
     local shared = (passes * weights + blocks * passes * (cost.x_bytes or 2 * cost.pass * product.inner)) / m.llc_bytes_per_us
     local products = passes * weights / 16 * cost.clk / (math.min(blocks, arch.device.cus) * m.clock_mhz)
-    return m.launch_ns + m.wg_start_ns + LATENCIES * m.hbm_latency_ns + 1000 * math.max(memory, shared, products)
+    local trips = LATENCIES + (cost.ahead and passes - 2 or 0) -- a further pass begins anew
+    local latencies = trips * m.hbm_latency_ns + ((cost.split or 1) > 1 and SHARED_NS or 0)
+    return m.launch_ns + m.wg_start_ns + latencies + (cost.begin_ns or 0) + 1000 * math.max(memory, shared, products)
   end
   return { estimate = estimate }
 end

@@ -38,6 +38,75 @@ function plan.mma(s)
     lds = math.max(s.stages * stage, sums(s.ways, s.tokens, tile) + squares(s, s.ways, s.tokens)) }
 end
 
+-- A block of `warps` warps, each with all outputs of the tile and every so-many-th chunk of 32 values; `split` blocks share a
+-- sum.
+-- run: chunks in a row of a warp; steps: chunks of a warp; depth, ahead: chunks of weights and of x that are on their way.
+function plan.stream(s)
+  local outputs = s.layout == "outputs"
+  local groups, all = s.tokens // 8, s.inner // 32
+  if not outputs and s.rows ~= 64 then return refuse("tiles of %d outputs, and layout=inputs has 64", s.rows) end
+  if outputs and s.outer % s.rows ~= 0 then return refuse("%d outputs are no tiles of %d", s.outer, s.rows) end
+  if all % s.split ~= 0 then return refuse("%d chunks of a sum are not shared by %d blocks", all, s.split) end
+  local chunks = all // s.split
+  local run = outputs and chunks % 2 == 0 and 2 or 1
+  local steps = run * ceil_div(chunks, run * s.warps)
+  local depth = math.min(s.depth, steps)
+  -- Whole rounds, where all of x may be as far ahead.
+  if steps % depth ~= 0 and steps % (depth - 1) == 0 and depth - 1 <= 8 // groups then depth = depth - 1 end
+  if chunks <= (s.warps - 1) * run then return refuse("%d warps, and a block has %d chunks", s.warps, chunks) end
+  local ahead = depth
+  while ahead > 1 and (depth % ahead ~= 0 or ahead * groups * 4 > math.max(32, 8 * groups)) do ahead = ahead - 1 end
+  local regs = { { "weights", 4 * depth * (outputs and s.rows // 8 or 8) }, { "x", 4 * groups * ahead },
+    { "sums", s.rows // 4 * groups }, { "norm", s.norm == 1 and groups + 4 * ahead or 0 }, { "rest", 44 } }
+  local need = 0
+  for _, part in ipairs(regs) do need = need + part[2] end
+  -- Blocks that an SM is to hold at once: as many as registers allow, so that the next launch's weights find room. For two the
+  -- compiler can do without some.
+  local function holds(blocks, regs) return 32 * s.warps * blocks * ceil_div(regs, 8) * 8 <= 65536 end
+  local blocks = holds(2, need - 20) and 2 or 1
+  while blocks < 4 and holds(blocks + 1, need) do blocks = blocks + 1 end
+  return { chunks = chunks, run = run, steps = steps, depth = depth, ahead = ahead, regs = regs, blocks = blocks,
+    inflight = 32 * s.warps * 16 * depth * (outputs and s.rows // 8 or 8),
+    lds = sums(s.warps, s.tokens, s.rows) + squares(s, s.warps, s.tokens) }
+end
+
+local SM_BYTES, SM_RESERVED, STAGES_MOST = 233472, 1024, 16 -- shared memory of a Hopper SM, and of it for each block
+plan.PER_SM_MOST = 3 -- as many blocks of an SM as there is room for, at least 3
+
+-- A block of warpgroups of 64 tokens each, a warp that loads W and one that loads x. In shared memory: stages of 64 values, as
+-- many as `per_sm` blocks of an SM have room for, where sums come later; barriers; the norm's weights. `split` blocks share a
+-- sum. turn: columns that turn, which have two warps of their own.
+function plan.ring(s)
+  local stage, steps, groups = 128 * (s.tokens + s.rows), s.inner // 64, ceil_div(s.tokens, 64)
+  if s.inner % 64 ~= 0 then return refuse("%d values of a sum are not a multiple of 64", s.inner) end
+  if steps < s.split then return refuse("%d steps of a sum are not shared by %d blocks", steps, s.split) end
+  if s.layout == "inputs" and (s.rows % 64 ~= 0 or s.outer % 64 ~= 0) then
+    return refuse("tiles of %d outputs of %d, and layout=inputs has 64 side by side", s.rows, s.outer)
+  end
+  if s.rows % 8 ~= 0 or s.rows > 256 then return refuse("tiles of %d outputs are no multiple of 8 up to 256", s.rows) end
+  local gain = s.norm == 1 and 2 * s.inner or 0
+  local function bytes(stages)
+    local read = (stages - 1) * stage + 8192 * groups -- a product has whole warpgroups' rows of x
+    local at = ceil_div(math.max(stages * stage, read, sums(1, s.tokens, s.rows) + squares(s, 1, s.tokens)), 128) * 128
+    return ceil_div(at + 16 * stages, 128) * 128 + gain, at
+  end
+  local need, stages = math.min(ceil_div(steps, s.split), STAGES_MOST), 1
+  while stages < need and bytes(stages + 1) + SM_RESERVED <= SM_BYTES // s.per_sm do stages = stages + 1 end
+  local lds, at = bytes(stages)
+  if lds + SM_RESERVED > SM_BYTES // s.per_sm or stages < math.min(need, 2) then
+    return refuse("%d bytes of a stage, %d blocks of an SM", stage, s.per_sm)
+  end
+  local gain_at = lds - gain
+  -- One block more shall not find room: what comes early does not spread over the SMs evenly.
+  if s.per_sm < plan.PER_SM_MOST then lds = math.max(lds, SM_BYTES // (s.per_sm + 1) // 128 * 128) end
+  local workers = 128 * groups + 64
+  local threads = workers + (s.turn > 0 and 64 or 0)
+  local regs = { { "sums", s.rows // 2 }, { "x", s.norm == 1 and 48 or 0 }, { "rest", 48 } }
+  local limit = 65536 // (threads * ceil_div(s.rows // 2 + (s.norm == 1 and 92 or 44), 8) * 8)
+  return { stage = stage, stages = stages, threads = threads, workers = workers, barriers_at = at, gain_at = gain_at, lds = lds,
+    regs = regs, blocks = math.max(1, math.min(SM_BYTES // (lds + SM_RESERVED), limit)) }
+end
+
 -- A block of `waves` waves, each with all outputs of the block and a share of the contraction: 16 outputs a matrix instruction
 -- and `blocks` of them (layout=outputs), or 16 * blocks columns that a lane loads `blocks` at a time (inputs). Sums meet 16
 -- tokens at a time.

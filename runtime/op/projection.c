@@ -9,8 +9,13 @@ enum { ALIGN = 16 };
 static const int64_t STRIDE_MOST = INT64_C(1) << 39; /* elements */
 static const uint64_t THREADS_MOST = UINT32_MAX;     /* of a launch, as AMD's packets count them */
 
+/* The parameter block of kernels with tensor maps; those without take `args` alone. */
+typedef struct parameters {
+  mlaf_projection_kernel_args args;
+  _Alignas(64) unsigned char maps[MLAF_PROJECTION_MAPS][MLAF_MAP_BYTES];
+} parameters;
 _Static_assert(sizeof(mlaf_projection_kernel_args) == 152, "templates/lib/projection/args.h has as many bytes");
-_Static_assert(sizeof(mlaf_projection_kernel_args) <= MLAF_PARAMETERS_MAX, "a prepared launch holds them");
+_Static_assert(sizeof(parameters) <= MLAF_PARAMETERS_MAX, "a prepared launch holds them");
 
 static int64_t or_else(int64_t stride, int64_t dense) { return stride ? stride : dense; }
 
@@ -78,8 +83,11 @@ static mlaf_status check_strides(const mlaf_product *p, const mlaf_projection_ar
   return MLAF_OK;
 }
 
-static uint64_t blocks_of(const mlaf_product *p, uint32_t tile) {
-  return (uint64_t)p->heads * (((uint32_t)p->outer + tile - 1) / tile);
+/* Blocks that share a tile: a cluster. */
+static uint32_t team_of(const mlaf_stage *k) { return k->launch.cluster[0] > 1 ? k->launch.cluster[0] : 1; }
+
+static uint64_t blocks_of(const mlaf_product *p, const mlaf_stage *k) {
+  return (uint64_t)p->heads * (((uint32_t)p->outer + k->rows_per_wg - 1) / k->rows_per_wg) * team_of(k);
 }
 
 mlaf_status mlaf_projection_check_args(const mlaf_bound *b, uint32_t knob, const void *args, mlaf_err *err) {
@@ -106,56 +114,89 @@ mlaf_status mlaf_projection_check_stages(const mlaf_bound *b, mlaf_err *err) {
   if (!k->fn) return mlaf_fail(err, MLAF_E_ARG, "no kernel that projects");
   if (b->knob != 1) return mlaf_fail(err, MLAF_E_ARG, "the knob is %u, and a projection has none: 1", b->knob);
   if (!k->rows_per_wg) return mlaf_fail(err, MLAF_E_ARG, "its kernel has no outputs a workgroup");
-  if (blocks_of(&p, k->rows_per_wg) * k->threads <= THREADS_MOST) return MLAF_OK;
+  if (k->launch.n_maps > MLAF_PROJECTION_MAPS)
+    return mlaf_fail(err, MLAF_E_TEMPLATE, "%u tensor maps, and a projection has %d", k->launch.n_maps, MLAF_PROJECTION_MAPS);
+  if (blocks_of(&p, k) * k->threads <= THREADS_MOST) return MLAF_OK;
   return mlaf_fail(err, MLAF_E_ARG, "%llu workgroups of %u threads are more than a launch takes",
-                   (unsigned long long)blocks_of(&p, k->rows_per_wg), k->threads);
+                   (unsigned long long)blocks_of(&p, k), k->threads);
 }
 
 /* --- a launch --- */
 
 uint32_t mlaf_projection_parameter_bytes(int stage, const mlaf_kernel_launch *launch) {
-  return (uint32_t)(sizeof(mlaf_projection_kernel_args) + launch->n_maps * MLAF_MAP_BYTES);
+  if (!launch->n_maps) return sizeof(mlaf_projection_kernel_args);
+  return (uint32_t)(offsetof(parameters, maps) + launch->n_maps * MLAF_MAP_BYTES);
 }
 
 int64_t mlaf_projection_rows(const void *args) { return ((const mlaf_projection_args *)args)->tokens; }
 int64_t mlaf_projection_rows_of(const mlaf_point *p) { return mlaf_product_of(p).tokens; }
 
+static void fill(const mlaf_product *p, const mlaf_projection_args *a, mlaf_projection_kernel_args *out) {
+  const int64_t number = a->flags & MLAF_PROJECTION_TABLE_16 ? 2 : 4;
+  *out = (mlaf_projection_kernel_args){
+      .x = a->x,
+      .w = a->w,
+      .y = a->y,
+      .gain = a->norm_weight,
+      .residual = a->residual,
+      .positions = a->positions,
+      .cos = a->cos,
+      .sin = a->sin ? a->sin : a->cos ? (const char *)a->cos + number * p->rope / 2 : NULL,
+      .x_token = 2 * a->x_token_stride,
+      .x_head = 2 * a->x_head_stride,
+      .w_row = 2 * a->w_row_stride,
+      .w_head = 2 * a->w_head_stride,
+      .y_token = 2 * a->y_token_stride,
+      .y_head = 2 * a->y_head_stride,
+      .residual_token = 2 * a->residual_token_stride,
+      .table_row = number * a->table_row_stride,
+      .table_rows = a->table_rows,
+      .tokens = a->tokens,
+      .eps = a->eps,
+      .flags = a->flags,
+  };
+}
+
+/* The tensor a map wants, all heads side by side: a row of W reaches into the next rows then, which no box looks at. */
+static mlaf_tensor tensor_of(const mlaf_product *p, const mlaf_projection_kernel_args *a, const mlaf_map_want *want) {
+  const bool weights = want->of == MLAF_PROJECTION_MAP_W;
+  const int64_t head = weights ? a->w_head : a->x_head, columns = weights && p->by_inputs ? p->outer : p->inner;
+  return (mlaf_tensor){.data = weights ? a->w : a->x,
+                       .cols = (uint64_t)((p->heads - 1) * head / 2 + columns),
+                       .rows = (uint64_t)(!weights ? a->tokens : p->by_inputs ? p->inner : p->outer),
+                       .row_stride = (uint64_t)(weights ? a->w_row : a->x_token),
+                       .box_cols = want->cols,
+                       .box_rows = want->rows,
+                       .swizzle = want->swizzle};
+}
+
+static mlaf_status fill_maps(const mlaf_bound *b, const mlaf_product *p, parameters *out, mlaf_err *err) {
+  const mlaf_kernel_launch *k = &b->stage[0].launch;
+  mlaf_status st = MLAF_OK;
+  for (uint32_t i = 0; !st && i < k->n_maps; i++) {
+    const mlaf_tensor t = tensor_of(p, &out->args, &k->maps[i]);
+    st = mlaf_ops(b->dev)->tensor_map_encode(b->dev, &t, out->maps[i], err);
+  }
+  return st;
+}
+
 mlaf_status mlaf_projection_prepare(const mlaf_bound *b, uint32_t knob, const void *args, mlaf_prepared *out, mlaf_err *err) {
   const mlaf_product p = mlaf_product_of(&b->point);
   const mlaf_stage *k = &b->stage[0];
   mlaf_projection_args a = *(const mlaf_projection_args *)args;
-  const int64_t number = a.flags & MLAF_PROJECTION_TABLE_16 ? 2 : 4;
+  parameters *to = (void *)out->parameters;
   out->n = 0;
   if (!a.tokens) return MLAF_OK;
   mlaf_projection_dense(&p, &a);
-  *(mlaf_projection_kernel_args *)(void *)out->parameters = (mlaf_projection_kernel_args){
-      .x = a.x,
-      .w = a.w,
-      .y = a.y,
-      .gain = a.norm_weight,
-      .residual = a.residual,
-      .positions = a.positions,
-      .cos = a.cos,
-      .sin = a.sin ? a.sin : a.cos ? (const char *)a.cos + number * p.rope / 2 : NULL,
-      .x_token = 2 * a.x_token_stride,
-      .x_head = 2 * a.x_head_stride,
-      .w_row = 2 * a.w_row_stride,
-      .w_head = 2 * a.w_head_stride,
-      .y_token = 2 * a.y_token_stride,
-      .y_head = 2 * a.y_head_stride,
-      .residual_token = 2 * a.residual_token_stride,
-      .table_row = number * a.table_row_stride,
-      .table_rows = a.table_rows,
-      .tokens = a.tokens,
-      .eps = a.eps,
-      .flags = a.flags,
-  };
+  fill(&p, &a, &to->args);
+  const mlaf_status st = fill_maps(b, &p, to, err);
+  if (st) return st;
   out->launches[out->n++] = (mlaf_launch){
       .fn = k->fn,
-      .grid = {(uint32_t)blocks_of(&p, k->rows_per_wg), 1, 1},
+      .grid = {(uint32_t)blocks_of(&p, k), 1, 1},
       .block = {k->threads, 1, 1},
-      .cluster = {1, 1, 1},
-      .args = out->parameters,
+      .cluster = {team_of(k), 1, 1},
+      .args = to,
       .args_size = mlaf_projection_parameter_bytes(0, &k->launch),
       .flags = k->launch.flags & MLAF_KERNEL_OVERLAPS ? MLAF_LAUNCH_OVERLAPS : 0,
   };

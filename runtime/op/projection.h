@@ -29,8 +29,12 @@ static inline mlaf_product mlaf_product_of(const mlaf_point *p) {
   return ((const mlaf_projection *)p->op->calls)->product(p);
 }
 
+/* Tensors that a kernel may want maps of (mlaf_map_want.of): weights and x, all heads of a row side by side. */
+enum { MLAF_PROJECTION_MAP_W = 1, MLAF_PROJECTION_MAP_X, MLAF_PROJECTION_MAPS = 2 };
+
 /* The kernel argument block: the contract between templates and the runtime. templates/lib/projection/args.h declares the same.
- * Strides in bytes, device pointers. Grid x: the tiles of outputs, rows_per_wg each, of the first head, then of the next one. */
+ * Strides in bytes, device pointers. Grid x: the tiles of outputs, rows_per_wg each, of the first head, then of the next one. Of
+ * a kernel with clusters the blocks of one, side by side, work on a tile together. */
 typedef struct mlaf_projection_kernel_args {
   const void *x, *w;
   void *y;
@@ -85,7 +89,7 @@ void mlaf_projection_data_row(const mlaf_data *d, int output, size_t row, char *
               .args_init = "MLAF_PROJECTION_ARGS_INIT",                                                                       \
               .args_size = sizeof(mlaf_projection_args),                                                                      \
               .args_first = sizeof(mlaf_projection_args),                                                                     \
-              .n_mapped = 1,                                                                                                  \
+              .n_mapped = MLAF_PROJECTION_MAPS,                                                                               \
               .parameter_bytes = mlaf_projection_parameter_bytes,                                                             \
               .check_stages = mlaf_projection_check_stages,                                                                   \
               .check_args = mlaf_projection_check_args,                                                                       \

@@ -2,5 +2,7 @@
 -- What it is to projections: gen/projection/families.lua.
 return {
   layout = "inputs",
+  stream_warps = { 2, 4 },
+  ring_rows = { 64, 128, 256 },
   product = function(p) return { inner = p.nope, outer = p.rank, heads = p.heads, layout = "inputs", norm = 0 } end,
 }

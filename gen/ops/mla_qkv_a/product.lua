@@ -2,6 +2,8 @@
 -- What it is to projections: gen/projection/families.lua.
 return {
   layout = "outputs",
+  stream_warps = { 4, 8, 16 },
+  ring_rows = { 16, 32, 64, 96 },
   product = function(p)
     return { inner = p.hidden, outer = p.q_rank + p.rank + p.rope, heads = 1, layout = "outputs", norm = 0 }
   end,

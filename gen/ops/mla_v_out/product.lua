@@ -1,5 +1,7 @@
 -- Values from the latent space: o[t, h] = W_UV[h] u[t, h]. What it is to projections: gen/projection/families.lua.
 return {
   layout = "outputs",
+  stream_warps = { 4, 8 },
+  ring_rows = { 16, 32, 64, 128 },
   product = function(p) return { inner = p.rank, outer = p.v, heads = p.heads, layout = "outputs", norm = 0 } end,
 }

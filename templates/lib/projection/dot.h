@@ -14,7 +14,7 @@
 #define MLAF_BF16 ${dtype == "bf16" and 1 or 0}
 //@ include("lib/projection/machine.h")
 //@ include("lib/projection/args.h")
-//@ include("lib/projection/launch.h", { shared = 0 })
+//@ include("lib/projection/launch.h", { shared = 0, cluster = 1, maps = {} })
 
 constexpr int INNER = ${inner}, OUTER = ${outer}, TOKENS = ${pass}, THREADS = ${threads};
 constexpr int TILE = ${plan.tile}, WAYS = ${plan.ways};
@@ -177,7 +177,7 @@ extern "C" __global__ void __launch_bounds__(${threads}) ${symbol}(const mlaf_pr
     __syncthreads();
   }
 //@   if turn > 0 then
-  if (p.first == 0) turn_rows(a, p.x, p.y);
+  if (p.first == 0) turn_rows(a, p.x, p.y, (int)my_thread(), THREADS);
 //@   end
 }
 //@ end

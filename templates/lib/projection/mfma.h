@@ -172,6 +172,6 @@ extern "C" __global__ void __launch_bounds__(${64 * waves}) ${symbol}(const mlaf
     }
   }
 //@ if turn > 0 then
-  if (p.first == 0) turn_rows(a, p.x, p.y);
+  if (p.first == 0) turn_rows(a, p.x, p.y, (int)my_thread(), THREADS);
 //@ end
 }

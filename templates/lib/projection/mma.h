@@ -25,7 +25,7 @@
 //@ include("lib/projection/machine.h")
 //@ include("lib/mma.h")
 //@ include("lib/projection/args.h")
-//@ include("lib/projection/launch.h", { shared = plan.lds })
+//@ include("lib/projection/launch.h", { shared = plan.lds, cluster = 1, maps = {} })
 
 constexpr int INNER = ${inner}, OUTER = ${outer}, TOKENS = ${pass}, COLS = ${cols}, WAYS = ${ways}, STAGES = ${stages};
 constexpr int THREADS = ${plan.threads}, TILE = ${plan.tile}, STEP = ${plan.step}, STEPS = (INNER + STEP - 1) / STEP;
@@ -162,6 +162,6 @@ extern "C" __global__ void __launch_bounds__(${plan.threads}, 1) ${symbol}(const
     __syncthreads(); // the next pass copies to where the sums are
   }
 //@ if turn > 0 then
-  if (p.first == 0) turn_rows(a, p.x, p.y);
+  if (p.first == 0) turn_rows(a, p.x, p.y, (int)my_thread(), THREADS);
 //@ end
 }

@@ -27,10 +27,10 @@ MLAF_DEV void load_angles(float (&to)[ANGLES], const char* row, int item, bool n
 }
 //@ end
 
-// All tokens of the launch, of one head.
-MLAF_DEV void turn_rows(const mlaf_projection_kernel_args& a, const char* x, char* y) {
-#pragma unroll 1
-  for (i64 i = my_thread(); i < a.tokens * ITEMS; i += THREADS) {
+// All tokens of the launch, of one head: items first, first + step, ...
+MLAF_DEV void turn_rows(const mlaf_projection_kernel_args& a, const char* x, char* y, int first, int step) {
+#pragma unroll 2
+  for (i64 i = first; i < a.tokens * ITEMS; i += step) {
     const i64 t = i / ITEMS;
     const int item = (int)(i % ITEMS);
     const char* const from = x + t * a.x_token + 2 * INNER + 16 * item;

@@ -66,13 +66,15 @@ MLAF_DEV word4 pack(const float (&v)[8]) {
 MLAF_DEV u32 multiply2(u32 a, u32 b) { return pack2(unpack_lo(a) * unpack_lo(b), unpack_hi(a) * unpack_hi(b)); }
 // [templates/mla_merge/lib/args.h]
 // What this kernel wants of its launch, for the runtime to read from the code object: runtime/device/kernel_launch.h says what
-// each field means. The includer hands over `shared`: bytes of dynamic shared memory.
+// each field means. The includer hands over `shared`, bytes of dynamic shared memory, `cluster`, blocks that work on a tile
+// together, and `maps`, tensor maps { which of 1 W, 2 x; columns and rows of a box }.
 struct mlaf_kernel_launch {
   u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
 };
 static_assert(sizeof(mlaf_kernel_launch) == 176, "differs from runtime/device/kernel_launch.h");
 extern "C" __device__ const mlaf_kernel_launch mlaf_mla_merge_rows_dbf2a605_launch = {
-    0x314b4c4du, sizeof(mlaf_kernel_launch), 0, {0, 0, 0}, 0, 0, 0, {0, 0}, 0, {}};
+    0x314b4c4du, sizeof(mlaf_kernel_launch), 0, {1, 1, 1},
+    0, 0, 0, {0, 0}, 0, {}};
 
 constexpr int H = 5, CHUNKS = 8, THREADS = 256, ROWS = 32;
 constexpr int ITEMS = ROWS * CHUNKS, DEPTH = (ITEMS + THREADS - 1) / THREADS;

@@ -84,8 +84,7 @@ struct place {
   const char *x, *w;
   char* y;
 };
-MLAF_DEV place my_place(const mlaf_projection_kernel_args& a) {
-  const u32 block = my_block();
+MLAF_DEV place place_of(const mlaf_projection_kernel_args& a, u32 block) {
   place p;
   p.head = (int)(block / TILES);
   p.first = (int)(block % TILES) * TILE;
@@ -94,6 +93,7 @@ MLAF_DEV place my_place(const mlaf_projection_kernel_args& a) {
   p.y = a.y + p.head * a.y_head;
   return p;
 }
+MLAF_DEV place my_place(const mlaf_projection_kernel_args& a) { return place_of(a, my_block()); }
 
 // The row of a pass' token; those behind the last one read the last one's.
 MLAF_DEV const char* row_of_x(const mlaf_projection_kernel_args& a, const place& p, i64 t) {

@@ -68,13 +68,15 @@ MLAF_DEV word4 pack(const float (&v)[8]) {
 MLAF_DEV u32 multiply2(u32 a, u32 b) { return pack2(unpack_lo(a) * unpack_lo(b), unpack_hi(a) * unpack_hi(b)); }
 // [templates/lib/projection/args.h]
 // What this kernel wants of its launch, for the runtime to read from the code object: runtime/device/kernel_launch.h says what
-// each field means. The includer hands over `shared`: bytes of dynamic shared memory.
+// each field means. The includer hands over `shared`, bytes of dynamic shared memory, `cluster`, blocks that work on a tile
+// together, and `maps`, tensor maps { which of 1 W, 2 x; columns and rows of a box }.
 struct mlaf_kernel_launch {
   u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
 };
 static_assert(sizeof(mlaf_kernel_launch) == 176, "differs from runtime/device/kernel_launch.h");
 extern "C" __device__ const mlaf_kernel_launch mlaf_mla_q_absorb_dot_d14e543b_launch = {
-    0x314b4c4du, sizeof(mlaf_kernel_launch), 0, {0, 0, 0}, 1, 0, 0, {0, 0}, 0, {}};
+    0x314b4c4du, sizeof(mlaf_kernel_launch), 0, {1, 1, 1},
+    1, 0, 0, {0, 0}, 0, {}};
 
 constexpr int INNER = 128, OUTER = 512, TOKENS = 1, THREADS = 256;
 constexpr int TILE = 32, WAYS = 64;
@@ -108,10 +110,10 @@ MLAF_DEV void load_angles(float (&to)[ANGLES], const char* row, int item, bool n
   }
 }
 
-// All tokens of the launch, of one head.
-MLAF_DEV void turn_rows(const mlaf_projection_kernel_args& a, const char* x, char* y) {
-#pragma unroll 1
-  for (i64 i = my_thread(); i < a.tokens * ITEMS; i += THREADS) {
+// All tokens of the launch, of one head: items first, first + step, ...
+MLAF_DEV void turn_rows(const mlaf_projection_kernel_args& a, const char* x, char* y, int first, int step) {
+#pragma unroll 2
+  for (i64 i = first; i < a.tokens * ITEMS; i += step) {
     const i64 t = i / ITEMS;
     const int item = (int)(i % ITEMS);
     const char* const from = x + t * a.x_token + 2 * INNER + 16 * item;
@@ -149,8 +151,7 @@ struct place {
   const char *x, *w;
   char* y;
 };
-MLAF_DEV place my_place(const mlaf_projection_kernel_args& a) {
-  const u32 block = my_block();
+MLAF_DEV place place_of(const mlaf_projection_kernel_args& a, u32 block) {
   place p;
   p.head = (int)(block / TILES);
   p.first = (int)(block % TILES) * TILE;
@@ -159,6 +160,7 @@ MLAF_DEV place my_place(const mlaf_projection_kernel_args& a) {
   p.y = a.y + p.head * a.y_head;
   return p;
 }
+MLAF_DEV place my_place(const mlaf_projection_kernel_args& a) { return place_of(a, my_block()); }
 
 // The row of a pass' token; those behind the last one read the last one's.
 MLAF_DEV const char* row_of_x(const mlaf_projection_kernel_args& a, const place& p, i64 t) {
@@ -236,5 +238,5 @@ extern "C" __global__ void __launch_bounds__(256) mlaf_mla_q_absorb_dot_d14e543b
     finish(a, p, t0, sums, nullptr);
     __syncthreads();
   }
-  if (p.first == 0) turn_rows(a, p.x, p.y);
+  if (p.first == 0) turn_rows(a, p.x, p.y, (int)my_thread(), THREADS);
 }

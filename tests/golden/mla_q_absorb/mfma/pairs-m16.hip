@@ -103,10 +103,10 @@ MLAF_DEV void load_angles(float (&to)[ANGLES], const char* row, int item, bool n
   }
 }
 
-// All tokens of the launch, of one head.
-MLAF_DEV void turn_rows(const mlaf_projection_kernel_args& a, const char* x, char* y) {
-#pragma unroll 1
-  for (i64 i = my_thread(); i < a.tokens * ITEMS; i += THREADS) {
+// All tokens of the launch, of one head: items first, first + step, ...
+MLAF_DEV void turn_rows(const mlaf_projection_kernel_args& a, const char* x, char* y, int first, int step) {
+#pragma unroll 2
+  for (i64 i = first; i < a.tokens * ITEMS; i += step) {
     const i64 t = i / ITEMS;
     const int item = (int)(i % ITEMS);
     const char* const from = x + t * a.x_token + 2 * INNER + 16 * item;
@@ -144,8 +144,7 @@ struct place {
   const char *x, *w;
   char* y;
 };
-MLAF_DEV place my_place(const mlaf_projection_kernel_args& a) {
-  const u32 block = my_block();
+MLAF_DEV place place_of(const mlaf_projection_kernel_args& a, u32 block) {
   place p;
   p.head = (int)(block / TILES);
   p.first = (int)(block % TILES) * TILE;
@@ -154,6 +153,7 @@ MLAF_DEV place my_place(const mlaf_projection_kernel_args& a) {
   p.y = a.y + p.head * a.y_head;
   return p;
 }
+MLAF_DEV place my_place(const mlaf_projection_kernel_args& a) { return place_of(a, my_block()); }
 
 // The row of a pass' token; those behind the last one read the last one's.
 MLAF_DEV const char* row_of_x(const mlaf_projection_kernel_args& a, const place& p, i64 t) {
@@ -247,5 +247,5 @@ extern "C" __global__ void __launch_bounds__(512) mlaf_mla_q_absorb_mfma_2b2bdaa
       finish(a, p, t0 + 16 * g, sums, squares);
     }
   }
-  if (p.first == 0) turn_rows(a, p.x, p.y);
+  if (p.first == 0) turn_rows(a, p.x, p.y, (int)my_thread(), THREADS);
 }

@@ -75,13 +75,15 @@ MLAF_DEV u32 multiply2(u32 a, u32 b) { return pack2(unpack_lo(a) * unpack_lo(b),
 // [templates/lib/mma.h]
 // [templates/lib/projection/args.h]
 // What this kernel wants of its launch, for the runtime to read from the code object: runtime/device/kernel_launch.h says what
-// each field means. The includer hands over `shared`: bytes of dynamic shared memory.
+// each field means. The includer hands over `shared`, bytes of dynamic shared memory, `cluster`, blocks that work on a tile
+// together, and `maps`, tensor maps { which of 1 W, 2 x; columns and rows of a box }.
 struct mlaf_kernel_launch {
   u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
 };
 static_assert(sizeof(mlaf_kernel_launch) == 176, "differs from runtime/device/kernel_launch.h");
 extern "C" __device__ const mlaf_kernel_launch mlaf_mla_q_b_mma_e3fcabdd_launch = {
-    0x314b4c4du, sizeof(mlaf_kernel_launch), 79104, {0, 0, 0}, 1, 0, 0, {0, 0}, 0, {}};
+    0x314b4c4du, sizeof(mlaf_kernel_launch), 79104, {1, 1, 1},
+    1, 0, 0, {0, 0}, 0, {}};
 
 constexpr int INNER = 1536, OUTER = 3072, TOKENS = 8, COLS = 1, WAYS = 8, STAGES = 6;
 constexpr int THREADS = 256, TILE = 16, STEP = 256, STEPS = (INNER + STEP - 1) / STEP;
@@ -96,8 +98,7 @@ struct place {
   const char *x, *w;
   char* y;
 };
-MLAF_DEV place my_place(const mlaf_projection_kernel_args& a) {
-  const u32 block = my_block();
+MLAF_DEV place place_of(const mlaf_projection_kernel_args& a, u32 block) {
   place p;
   p.head = (int)(block / TILES);
   p.first = (int)(block % TILES) * TILE;
@@ -106,6 +107,7 @@ MLAF_DEV place my_place(const mlaf_projection_kernel_args& a) {
   p.y = a.y + p.head * a.y_head;
   return p;
 }
+MLAF_DEV place my_place(const mlaf_projection_kernel_args& a) { return place_of(a, my_block()); }
 
 // The row of a pass' token; those behind the last one read the last one's.
 MLAF_DEV const char* row_of_x(const mlaf_projection_kernel_args& a, const place& p, i64 t) {

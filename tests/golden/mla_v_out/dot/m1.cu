@@ -66,13 +66,15 @@ MLAF_DEV word4 pack(const float (&v)[8]) {
 MLAF_DEV u32 multiply2(u32 a, u32 b) { return pack2(unpack_lo(a) * unpack_lo(b), unpack_hi(a) * unpack_hi(b)); }
 // [templates/lib/projection/args.h]
 // What this kernel wants of its launch, for the runtime to read from the code object: runtime/device/kernel_launch.h says what
-// each field means. The includer hands over `shared`: bytes of dynamic shared memory.
+// each field means. The includer hands over `shared`, bytes of dynamic shared memory, `cluster`, blocks that work on a tile
+// together, and `maps`, tensor maps { which of 1 W, 2 x; columns and rows of a box }.
 struct mlaf_kernel_launch {
   u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
 };
 static_assert(sizeof(mlaf_kernel_launch) == 176, "differs from runtime/device/kernel_launch.h");
 extern "C" __device__ const mlaf_kernel_launch mlaf_mla_v_out_dot_8254f6e7_launch = {
-    0x314b4c4du, sizeof(mlaf_kernel_launch), 0, {0, 0, 0}, 1, 0, 0, {0, 0}, 0, {}};
+    0x314b4c4du, sizeof(mlaf_kernel_launch), 0, {1, 1, 1},
+    1, 0, 0, {0, 0}, 0, {}};
 
 constexpr int INNER = 512, OUTER = 128, TOKENS = 1, THREADS = 256;
 constexpr int TILE = 8, WAYS = 1;
@@ -87,8 +89,7 @@ struct place {
   const char *x, *w;
   char* y;
 };
-MLAF_DEV place my_place(const mlaf_projection_kernel_args& a) {
-  const u32 block = my_block();
+MLAF_DEV place place_of(const mlaf_projection_kernel_args& a, u32 block) {
   place p;
   p.head = (int)(block / TILES);
   p.first = (int)(block % TILES) * TILE;
@@ -97,6 +98,7 @@ MLAF_DEV place my_place(const mlaf_projection_kernel_args& a) {
   p.y = a.y + p.head * a.y_head;
   return p;
 }
+MLAF_DEV place my_place(const mlaf_projection_kernel_args& a) { return place_of(a, my_block()); }
 
 // The row of a pass' token; those behind the last one read the last one's.
 MLAF_DEV const char* row_of_x(const mlaf_projection_kernel_args& a, const place& p, i64 t) {

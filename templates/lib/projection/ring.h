@@ -1,0 +1,260 @@
+// A projection by wgmma, for more tokens than registers can feed: weights and x come through a ring in shared memory by tensor
+// copies, 64 values of a sum at a time. Tokens are the rows of the product, 64 a warpgroup; a tile's outputs its columns.
+//
+//   block     a tile of TILE outputs of one head, or a share of its sum (SPLIT blocks, a cluster): warpgroups that multiply, a
+//             warp that loads weights, a warp that loads x; where columns turn, two warps that turn the tile's share of them
+//   ring      STAGES of x [TOKENS][64] | W, rows of 128 bytes, swizzled. layout=outputs: W [TILE][64]; inputs: 64 outputs of 64
+//             values side by side, [TILE/64][64][64]. Rows of x behind the last token are zeros; rows behind TOKENS are whatever
+//             lies there, and so are the results that nobody writes
+//   norm      a warp takes its 16 rows of x into registers, squares them for the sum, multiplies by the norm's weights, rounded
+//             to 16 bits, and multiplies from there; the factor of a token comes in at the end
+//   sums      a token's lie side by side where the ring was; sums.h finishes them
+//
+// Weights are constants of a layer: the first STAGES of them are asked for before the launch waits for the one before.
+//@ local split, tokens64 = split or 1, (pass + 63) // 64
+//@ contract(arch.has_wgmma == 1 and arch.has_tma == 1, "needs wgmma and tensor copies")
+//@ contract(pass == 16 or pass == 32 or pass == 64 or pass == 128, "a pass of %d tokens is not 16, 32, 64 or 128", pass)
+//@ contract(norm == 0 or layout == "outputs", "a norm needs layout=outputs")
+//@ local plan = require("projection/plan").ring({ inner = inner, outer = outer, layout = layout, norm = norm, tokens = pass,
+//@   rows = rows, per_sm = per_sm, split = split, turn = turn })
+//@ contract(not plan.refused, "%s", plan.refused)
+//@ contract(plan.lds <= arch.lds_bytes, "%d bytes of shared memory", plan.lds)
+//@ contract(turn == 0 or split == 1, "columns turn, and %d blocks share a sum", split)
+//@ declares{ threads = plan.threads, rows_per_wg = rows, lds_bytes = plan.lds }
+
+#define MLAF_BF16 ${dtype == "bf16" and 1 or 0}
+//@ include("lib/projection/machine.h")
+//@ if norm == 1 then
+//@ include("lib/mma.h")
+//@ end
+//@ include("lib/projection/args.h")
+//@ include("lib/projection/launch.h", { shared = plan.lds, cluster = split,
+//@   maps = { { 1, 64, layout == "outputs" and rows or 64 }, { 2, 64, pass } } })
+struct __align__(64) mlaf_tensor_map {
+  u64 opaque[16];
+};
+struct mlaf_projection_params {
+  mlaf_projection_kernel_args a;
+  mlaf_tensor_map w, x;
+};
+//@ include("lib/hopper.h")
+//@ include("lib/projection/wgmma.h", { type = dtype, n = rows, rs = norm == 1, trans = layout == "inputs" and 1 or 0 })
+
+constexpr int INNER = ${inner}, OUTER = ${outer}, TOKENS = ${pass}, TILE = ${rows}, WAYS = 1, SPLIT = ${split};
+constexpr int THREADS = ${plan.workers}, STAGES = ${plan.stages}, STEPS = INNER / 64, MATH_WARPS = ${4 * tokens64};
+//@ include("lib/projection/block.h", { inner = inner, norm = norm, residual = residual, turn = turn, style = style })
+//@ include("lib/projection/sums.h", { inner = inner, norm = norm, residual = residual, split = split })
+constexpr int W_AT = TOKENS * 128, W_BYTES = TILE * 128, STAGE = W_AT + W_BYTES; // in a stage
+constexpr int FULL_AT = ${plan.barriers_at}, EMPTY_AT = FULL_AT + 8 * STAGES;
+//@ if norm == 1 then
+constexpr int GAIN_AT = ${plan.gain_at};
+//@ end
+constexpr int W_WARP = MATH_WARPS, X_WARP = MATH_WARPS + 1, TURN_THREADS = ${plan.threads - plan.workers};
+
+// The threads that work on sums.
+MLAF_DEV void sync_workers() {
+//@ if turn > 0 then
+  named_sync(1, THREADS);
+//@ else
+  __syncthreads();
+//@ end
+}
+
+// A ring of STAGES places, as each of its users walks it through all passes.
+struct ring {
+  int stage;
+  u32 lap; // parity of the place's use
+  __device__ __forceinline__ void next() {
+    if (++stage == STAGES) stage = 0, lap ^= 1;
+  }
+};
+
+// ---- The loaders: a lane each ------------------------------------------------------------------------------------------
+MLAF_DEV void load_w(const mlaf_projection_params& p, u32 shared, const place& at, int step, const ring& r) {
+  const u32 full = shared + FULL_AT + 8 * r.stage, to = shared + r.stage * STAGE + W_AT;
+  const int column = (int)(at.head * p.a.w_head / 2);
+  barrier_expect(full, W_BYTES);
+//@ if layout == "outputs" then
+  copy_box_once(to, &p.w, column + 64 * step, at.first, full);
+//@ else
+#pragma unroll
+  for (int i = 0; i < TILE / 64; i++) copy_box_once(to + i * 64 * 128, &p.w, column + at.first + 64 * i, 64 * step, full);
+//@ end
+}
+MLAF_DEV void load_x(const mlaf_projection_params& p, u32 shared, const place& at, int step, i64 t0, const ring& r) {
+  const u32 full = shared + FULL_AT + 8 * r.stage;
+  barrier_expect(full, TOKENS * 128);
+  copy_box(shared + r.stage * STAGE, &p.x, (int)(at.head * p.a.x_head / 2) + 64 * step, (int)t0, full);
+}
+MLAF_DEV void wait_empty(u32 shared, const ring& r) { barrier_wait(shared + EMPTY_AT + 8 * r.stage, r.lap ^ 1); }
+
+// ---- Math --------------------------------------------------------------------------------------------------------------
+//@ if norm == 1 then
+MLAF_DEV u32 times(u32 a, u32 b) { // two pairs multiplied, each product rounded once
+  u32 x;
+  asm("mul.rn.${dtype == "bf16" and "bf16x2" or "f16x2"} %0, %1, %2;" : "=r"(x) : "r"(a), "r"(b));
+  return x;
+}
+// The norm's weights as lanes want them: of 64 values, lane t of a quad has its 8 words side by side.
+MLAF_DEV void lay_gain(const mlaf_projection_kernel_args& a, char* memory, int thread) {
+#pragma unroll 1
+  for (int i = thread; i < INNER / 8; i += THREADS) { // words 4i .. 4i+3: lanes 0 .. 3, each the same of its words
+    const word4 g = load<word4>(a.gain + 16 * i);
+    u32* const to = (u32*)(memory + GAIN_AT) + i / 8 * 32 + i % 8;
+    to[0] = g.x, to[8] = g.y, to[16] = g.z, to[24] = g.w;
+  }
+}
+// A warp's 16 rows of a stage, times the norm's weights, as the product wants them. squares: products of each eight rows with
+// themselves, of which the diagonals are wanted.
+MLAF_DEV void take_x(u32 (&a)[4][4], float (&squares)[2][4], u32 x, u32 gain, int warp, int lane) {
+  const int row = 16 * warp + (lane & 15), half = lane >> 4;
+  u32 g[8];
+#pragma unroll
+  for (int i = 0; i < 8; i += 4)
+    asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(g[i]), "=r"(g[i + 1]), "=r"(g[i + 2]), "=r"(g[i + 3]) : "r"(gain + 32 * (lane & 3) + 4 * i) : "memory");
+#pragma unroll
+  for (int j = 0; j < 4; j++) load_matrices(a[j], x + row * 128 + ((2 * j + half) ^ (row & 7)) * 16);
+#pragma unroll
+  for (int j = 0; j < 4; j++) {
+    mma16(squares[0], a[j], a[j][0], a[j][2]);
+    mma16(squares[1], a[j], a[j][1], a[j][3]);
+#pragma unroll
+    for (int i = 0; i < 4; i++) a[j][i] = times(a[j][i], g[2 * j + (i >> 1)]);
+  }
+}
+//@ end
+//@ local w_step = layout == "outputs" and 2 or 128 -- of a descriptor, from 16 values to the next
+
+struct stage_at {
+  u32 x, w; // address of x, descriptor of W
+};
+MLAF_DEV stage_at wait_full(u32 shared, const ring& r) {
+  const u32 at = shared + r.stage * STAGE;
+  barrier_wait(shared + FULL_AT + 8 * r.stage, r.lap);
+//@ if layout == "outputs" then
+  return {at, k_major(at + W_AT)};
+//@ else
+  return {at, n_major(at + W_AT, 64 * 128)};
+//@ end
+}
+
+MLAF_DEV void multiply_pass(char* memory, u32 shared, int begin, int end, int thread, ring& r) {
+  const int lane = thread & 31, warp = __shfl_sync(~0u, thread >> 5, 0);
+  float d[TILE / 2];
+#pragma unroll
+  for (int i = 0; i < TILE / 2; i++) d[i] = 0.0f;
+  settle(d);
+  u32 before = 0; // barrier of the step whose products may still run
+//@ if norm == 1 then
+  float squares[2][4] = {};
+#pragma unroll 1
+  for (int step = begin; step < end; step += 2) {
+    u32 a[2][4][4]; // of this step and of the one before
+#pragma unroll
+    for (int i = 0; i < 2; i++) {
+      if (step + i >= end) break;
+      const stage_at s = wait_full(shared, r);
+      take_x(a[i], squares, s.x, shared + GAIN_AT + 128 * (step + i), warp, lane);
+      wgmma_fence();
+#pragma unroll
+      for (int j = 0; j < 4; j++) wgmma_rs(d, a[i][j], s.w + ${w_step} * j);
+      wgmma_commit();
+      wgmma_wait<1>(); // the step before is done, and its registers are free
+      if (before && lane == 0) barrier_arrive(before);
+      before = shared + EMPTY_AT + 8 * r.stage;
+      r.next();
+    }
+  }
+//@ else
+#pragma unroll 1
+  for (int step = begin; step < end; step++, r.next()) {
+    const stage_at s = wait_full(shared, r);
+    const u32 x = k_major(s.x + warp / 4 * (64 * 128));
+    wgmma_fence();
+#pragma unroll
+    for (int j = 0; j < 4; j++) wgmma_ss(d, x + 2 * j, s.w + ${w_step} * j);
+    wgmma_commit();
+    wgmma_wait<1>(); // the step before is done
+    if (before && lane == 0) barrier_arrive(before);
+    before = shared + EMPTY_AT + 8 * r.stage;
+  }
+//@ end
+  wgmma_wait<0>();
+  settle(d);
+  if (lane == 0) barrier_arrive(before);
+  sync_workers(); // the ring is done with
+  const int row = 16 * warp + (lane >> 2);
+  float* const sums = (float*)memory;
+#pragma unroll
+  for (int h = 0; h < 2; h++) {
+    if (TOKENS % 64 != 0 && row + 8 * h >= TOKENS) continue;
+    float* const to = sums + (row + 8 * h) * PITCH + 2 * (lane & 3);
+#pragma unroll
+    for (int i = 0; i < TILE / 8; i++) *(float2*)(to + 8 * i) = make_float2(d[4 * i + 2 * h], d[4 * i + 2 * h + 1]);
+//@ if norm == 1 then
+    if ((lane & 3) == lane >> 3) sums[SQUARES_AT + row + 8 * h] = lane & 4 ? squares[h][2 * h + 1] : squares[h][2 * h];
+//@ end
+  }
+}
+
+extern "C" __global__ void __launch_bounds__(${plan.threads}, ${plan.blocks}) ${symbol}(
+    const __grid_constant__ mlaf_projection_params p) {
+  extern __shared__ __align__(1024) char memory[];
+  let_next_launch_start();
+  const u32 shared = shared_address(memory);
+  const int thread = (int)my_thread(), warp = __shfl_sync(~0u, thread >> 5, 0), rank = (int)(my_block() % SPLIT);
+  const place at = place_of(p.a, my_block() / SPLIT);
+  const int begin = STEPS * rank / SPLIT, end = STEPS * (rank + 1) / SPLIT;
+  ring r = {0, 0};
+  if (thread == 32 * W_WARP) {
+    for (int i = 0; i < STAGES; i++) {
+      barrier_init(shared + FULL_AT + 8 * i, 2);
+      barrier_init(shared + EMPTY_AT + 8 * i, MATH_WARPS);
+    }
+    barriers_ready();
+    // Nothing is in the ring yet, and who waits for these copies does so behind the barrier below.
+    for (int i = 0; i < STAGES && begin + i < end; i++, r.next()) load_w(p, shared, at, begin + i, r);
+  }
+//@ if norm == 1 then
+  lay_gain(p.a, memory, thread);
+//@ end
+  __syncthreads();
+  if (warp != W_WARP) wait_for_previous_launch();
+//@ if turn > 0 then
+  if (thread >= THREADS) {
+    turn_rows(p.a, at.x, at.y, at.first / TILE * TURN_THREADS + thread - THREADS, TILES * TURN_THREADS);
+    return;
+  }
+//@ end
+#pragma unroll 1
+  for (i64 t0 = 0; t0 < p.a.tokens; t0 += TOKENS) {
+    if (warp == W_WARP) {
+      if (thread == 32 * W_WARP)
+        for (int step = t0 ? begin : begin + STAGES; step < end; step++, r.next()) {
+          wait_empty(shared, r);
+          load_w(p, shared, at, step, r);
+        }
+      __syncwarp();
+      wait_for_previous_launch();
+    } else if (warp == X_WARP) {
+      if (thread == 32 * X_WARP)
+        for (int step = begin; step < end; step++, r.next()) {
+          wait_empty(shared, r);
+          load_x(p, shared, at, step, t0, r);
+        }
+      __syncwarp();
+    } else {
+      multiply_pass(memory, shared, begin, end, thread, r);
+    }
+    if (warp >= W_WARP) sync_workers(); // the ring is done with
+    sync_workers();
+    write_pass(p.a, at, t0, (float*)memory, rank);
+    fence_async(); // copies of the next pass come to where the sums are
+//@ if split > 1 then
+    sync_cluster(); // nobody reads this block's sums any more
+//@ else
+    sync_workers();
+//@ end
+  }
+}

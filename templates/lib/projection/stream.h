@@ -1,0 +1,218 @@
+// A projection at the pace of memory, for up to 64 tokens: weights go from global memory into the registers that matrix
+// instructions read, 16 bytes a load, and nothing lies between. Outputs are the rows of the instruction, tokens its columns.
+//
+//   order     the values of a sum may be taken in any order that weights and x share. Lane (g, t) of a warp, g = l/4, t = l%4,
+//             has values 8t .. 8t+7 of a chunk of 32: words 0 and 1 are what it holds of the first instruction, 2 and 3 of the
+//             second one
+//   outputs   W[h] is [OUTER][INNER]: it loads those 16 bytes of rows g, g+8, g+16 .. of the tile, and of x's tokens g, g+8 ..
+//   inputs    W[h] is [INNER][OUTER]: it loads outputs 8g .. 8g+7 of the rows of its eight values; two-by-two transpositions
+//             make pairs of values of them. Fragment i has outputs 8g+2i in rows 0..7, 8g+2i+1 in rows 8..15
+//   block     a tile of TILE outputs of one head, or a share of its sum (SPLIT blocks, a cluster). Its warps take the chunks in
+//             turns, two neighbours (a line of 128 bytes) at a time. DEPTH chunks of weights are on their way, AHEAD of x
+//   sums      of the warps meet in shared memory, those of the blocks in the cluster's
+//
+// Weights are constants of a layer: the first of them are asked for before the launch waits for the one before. With a norm, x
+// times the norm's weights is rounded to 16 bits on its way into the product; the factor of a token comes in at the end.
+//@ local split = split or 1
+//@ contract(arch.wave == 32 and arch.sm >= 90, "needs warps of 32 lanes and sm_90")
+//@ contract(inner % 32 == 0, "%d values of a sum are not a multiple of 32", inner)
+//@ contract(outer % 8 == 0, "%d outputs are not a multiple of 8", outer)
+//@ contract(pass % 8 == 0 and pass >= 8 and pass <= 64, "a pass of %d tokens is not a multiple of 8 in 8..64", pass)
+//@ local plan = require("projection/plan").stream({ inner = inner, outer = outer, layout = layout, norm = norm, tokens = pass,
+//@   rows = rows, warps = warps, depth = depth, split = split })
+//@ contract(not plan.refused, "%s", plan.refused)
+//@ contract(plan.lds <= arch.lds_bytes, "%d bytes of shared memory", plan.lds)
+//@ declares{ threads = 32 * warps, rows_per_wg = rows, lds_bytes = plan.lds }
+
+#define MLAF_BF16 ${dtype == "bf16" and 1 or 0}
+//@ include("lib/projection/machine.h")
+//@ include("lib/mma.h")
+//@ include("lib/projection/args.h")
+//@ include("lib/projection/launch.h", { shared = plan.lds, cluster = split, maps = {} })
+
+constexpr int INNER = ${inner}, OUTER = ${outer}, TOKENS = ${pass}, TILE = ${rows}, WAYS = ${warps}, SPLIT = ${split};
+constexpr int THREADS = ${32 * warps};
+//@ include("lib/projection/block.h", { inner = inner, norm = norm, residual = residual, turn = turn, style = style })
+constexpr int MT = TILE / 16, NT = TOKENS / 8, CHUNKS = ${plan.chunks}, STEPS = ${plan.steps}; // of a block, of a warp
+constexpr int RUN = ${plan.run}, DEPTH = ${plan.depth}, AHEAD = ${plan.ahead}; // RUN: chunks that a warp takes in a row
+constexpr int LOADS = ${layout == "outputs" and "2 * MT" or "8"}; // of 16 bytes of a lane and chunk
+
+MLAF_DEV word4 load_x(const void* p) {
+  word4 x;
+  asm volatile("ld.global.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(x.x), "=r"(x.y), "=r"(x.z), "=r"(x.w) : "l"(p) : "memory");
+  return x;
+}
+
+struct weights {
+  word4 of[LOADS];
+};
+struct inputs {
+  word4 of[NT];
+//@ if norm == 1 then
+  word4 gain;
+//@ end
+};
+struct sums_of_warp {
+  float of[MT][NT][4];
+//@ if norm == 1 then
+  float squares[NT];
+//@ end
+};
+// Where a lane's loads begin, and which chunk of the block is the warp's first.
+struct lane_place {
+  const char *w, *x[NT];
+//@ if norm == 1 then
+  const char* gain;
+//@ end
+  i64 w_step; // bytes between two of its loads of a chunk
+  int first;
+};
+
+MLAF_DEV int chunk_of(const lane_place& l, int step) { return l.first + step / RUN * (RUN * WAYS) + step % RUN; }
+MLAF_DEV bool is_there(int chunk) { return CHUNKS % (RUN * WAYS) == 0 || chunk < CHUNKS; }
+
+MLAF_DEV void ask_weights(const mlaf_projection_kernel_args& a, const lane_place& l, int step, weights& w) {
+  const int chunk = chunk_of(l, step);
+  const char* const from = l.w + ${layout == "outputs" and "(i64)chunk * 64" or "chunk * (32 * a.w_row)"};
+#pragma unroll
+  for (int i = 0; i < LOADS; i++) w.of[i] = is_there(chunk) ? load_weights(from + i * l.w_step) : words(0, 0, 0, 0);
+}
+MLAF_DEV void ask_inputs(const lane_place& l, int step, inputs& x) {
+  const int chunk = chunk_of(l, step);
+#pragma unroll
+  for (int n = 0; n < NT; n++) x.of[n] = is_there(chunk) ? load_x(l.x[n] + (i64)chunk * 64) : words(0, 0, 0, 0);
+//@ if norm == 1 then
+  x.gain = is_there(chunk) ? load_x(l.gain + (i64)chunk * 64) : words(0, 0, 0, 0);
+//@ end
+}
+
+//@ if norm == 1 then
+// Two pairs multiplied, each product rounded once.
+MLAF_DEV u32 times(u32 a, u32 b) {
+  u32 x;
+  asm("mul.rn.${dtype == "bf16" and "bf16x2" or "f16x2"} %0, %1, %2;" : "=r"(x) : "r"(a), "r"(b));
+  return x;
+}
+MLAF_DEV float add_squares(float sum, u32 pair) {
+  const float lo = unpack_lo(pair), hi = unpack_hi(pair);
+  return fmaf(lo, lo, fmaf(hi, hi, sum));
+}
+//@ end
+//@ if layout == "inputs" then
+MLAF_DEV u32 word_of(const word4& x, int i) { return i == 0 ? x.x : i == 1 ? x.y : i == 2 ? x.z : x.w; }
+MLAF_DEV u32 join_lo(u32 a, u32 b) { return __byte_perm(a, b, 0x5410); }
+MLAF_DEV u32 join_hi(u32 a, u32 b) { return __byte_perm(a, b, 0x7632); }
+//@ end
+
+MLAF_DEV void multiply(const weights& w, inputs& x, sums_of_warp& s) {
+//@ if norm == 1 then
+#pragma unroll
+  for (int n = 0; n < NT; n++) {
+    word4& v = x.of[n];
+    s.squares[n] = add_squares(add_squares(add_squares(add_squares(s.squares[n], v.x), v.y), v.z), v.w);
+    v = words(times(v.x, x.gain.x), times(v.y, x.gain.y), times(v.z, x.gain.z), times(v.w, x.gain.w));
+  }
+//@ end
+#pragma unroll
+  for (int m = 0; m < MT; m++) {
+//@ if layout == "outputs" then
+    const word4 &r0 = w.of[2 * m], &r8 = w.of[2 * m + 1];
+    const u32 a0[4] = {r0.x, r8.x, r0.y, r8.y}, a1[4] = {r0.z, r8.z, r0.w, r8.w};
+//@ else
+    u32 of[8];
+#pragma unroll
+    for (int i = 0; i < 8; i++) of[i] = word_of(w.of[i], m);
+    const u32 a0[4] = {join_lo(of[0], of[1]), join_hi(of[0], of[1]), join_lo(of[2], of[3]), join_hi(of[2], of[3])};
+    const u32 a1[4] = {join_lo(of[4], of[5]), join_hi(of[4], of[5]), join_lo(of[6], of[7]), join_hi(of[6], of[7])};
+//@ end
+#pragma unroll
+    for (int n = 0; n < NT; n++) {
+      mma16(s.of[m][n], a0, x.of[n].x, x.of[n].y);
+      mma16(s.of[m][n], a1, x.of[n].z, x.of[n].w);
+    }
+  }
+}
+
+//@ include("lib/projection/sums.h", { inner = inner, norm = norm, residual = residual, split = split })
+
+extern "C" __global__ void __launch_bounds__(${32 * warps}, ${plan.blocks}) ${symbol}(const mlaf_projection_kernel_args a) {
+  extern __shared__ __align__(128) char memory[];
+  let_next_launch_start();
+  const int thread = (int)my_thread(), lane = thread & 31, warp = thread >> 5, g = lane >> 2, t = lane & 3;
+  const int rank = (int)(my_block() % SPLIT);
+  const place p = place_of(a, my_block() / SPLIT);
+  float* const sums = (float*)memory;
+  lane_place l;
+  l.first = warp * RUN;
+//@ if layout == "outputs" then
+  l.w_step = 8 * a.w_row;
+  l.w = p.w + (p.first + g) * a.w_row + 16 * t + (i64)rank * (CHUNKS * 64);
+//@ else
+  l.w_step = a.w_row;
+  const int output = OUTER % TILE == 0 || p.first + 8 * g < OUTER ? p.first + 8 * g : OUTER - 8; // whose sums nobody writes
+  l.w = p.w + (rank * (CHUNKS * 32) + 8 * t) * a.w_row + 2 * output;
+//@ end
+//@ if norm == 1 then
+  l.gain = a.gain + 16 * t + rank * (CHUNKS * 64);
+//@ end
+
+  weights w[DEPTH];
+#pragma unroll
+  for (int i = 0; i < DEPTH; i++) ask_weights(a, l, i, w[i]);
+  wait_for_previous_launch();
+
+#pragma unroll 1
+  for (i64 t0 = 0; t0 < a.tokens; t0 += TOKENS) {
+    if (t0)
+#pragma unroll
+      for (int i = 0; i < DEPTH; i++) ask_weights(a, l, i, w[i]);
+#pragma unroll
+    for (int n = 0; n < NT; n++) l.x[n] = row_of_x(a, p, t0 + 8 * n + g) + 16 * t + rank * (CHUNKS * 64);
+    sums_of_warp s = {};
+    inputs x[AHEAD];
+#pragma unroll
+    for (int i = 0; i < AHEAD; i++) ask_inputs(l, i, x[i]);
+#pragma unroll 1
+    for (int base = 0; base < STEPS; base += DEPTH)
+#pragma unroll
+      for (int i = 0; i < DEPTH; i++) {
+        if (STEPS % DEPTH != 0 && base + i >= STEPS) break;
+        multiply(w[i], x[i % AHEAD], s);
+        if (base + i + DEPTH < STEPS) ask_weights(a, l, base + i + DEPTH, w[i]);
+        if (base + i + AHEAD < STEPS) ask_inputs(l, base + i + AHEAD, x[i % AHEAD]);
+      }
+    float* const mine = sums + warp * TOKENS * PITCH;
+#pragma unroll
+    for (int n = 0; n < NT; n++)
+#pragma unroll
+      for (int e = 0; e < 2; e++) {
+        float* const to = mine + (8 * n + 2 * t + e) * PITCH;
+#pragma unroll
+        for (int m = 0; m < MT; m++) {
+//@ if layout == "outputs" then
+          to[16 * m + g] = s.of[m][n][e];
+          to[16 * m + g + 8] = s.of[m][n][2 + e];
+//@ else
+          *(float2*)(to + 8 * g + 2 * m) = make_float2(s.of[m][n][e], s.of[m][n][2 + e]);
+//@ end
+        }
+      }
+//@ if norm == 1 then
+#pragma unroll
+    for (int n = 0; n < NT; n++) {
+      const float sum = sum_over_lanes<1, 4>(s.squares[n]);
+      if (t == 0) sums[SQUARES_AT + warp * TOKENS + 8 * n + g] = sum;
+    }
+//@ end
+    __syncthreads();
+    write_pass(a, p, t0, sums, rank);
+//@ if split > 1 then
+    sync_cluster(); // nobody reads this block's sums any more
+//@ else
+    __syncthreads();
+//@ end
+  }
+//@ if turn > 0 then
+  if (rank == 0) turn_rows(a, p.x, p.y, p.first / TILE * THREADS + thread, TILES * THREADS);
+//@ end
+}

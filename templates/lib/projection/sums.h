@@ -1,0 +1,107 @@
+// The end of a pass for kernels of NVIDIA: partial sums of WAYS warps, and of SPLIT blocks of a cluster, are added up in a fixed
+// order, finished and written. Sums [WAYS][TOKENS][PITCH] and, with a norm, sums of squares [WAYS][TOKENS] lie in shared memory
+// one behind the other.
+//@ needs("INNER", "OUTER", "TILE", "TOKENS", "WAYS", "THREADS", "SPLIT", "PITCH")
+//@ if norm == 1 then
+constexpr int SQUARES_AT = WAYS * TOKENS * PITCH;
+//@ end
+
+// Four sums of a warp's or block's share, added up.
+MLAF_DEV void add4(float (&v)[4], const float4& x) { v[0] += x.x, v[1] += x.y, v[2] += x.z, v[3] += x.w; }
+//@ if split > 1 then
+MLAF_DEV u32 at_block(u32 at, u32 block) {
+  u32 x;
+  asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(x) : "r"(at), "r"(block));
+  return x;
+}
+MLAF_DEV float4 load_from(u32 at, int block) {
+  float4 x;
+  asm volatile("ld.shared::cluster.v4.f32 {%0, %1, %2, %3}, [%4];"
+               : "=f"(x.x), "=f"(x.y), "=f"(x.z), "=f"(x.w) : "r"(at_block(at, (u32)block)) : "memory");
+  return x;
+}
+MLAF_DEV float load_number_from(u32 at, int block) {
+  float x;
+  asm volatile("ld.shared::cluster.f32 %0, [%1];" : "=f"(x) : "r"(at_block(at, (u32)block)) : "memory");
+  return x;
+}
+MLAF_DEV void sync_cluster() {
+  asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
+}
+//@ end
+
+constexpr int OCTETS = TILE / 8, ITEMS_OF_PASS = TOKENS * OCTETS; // eight outputs of a token each
+
+// The sums of a pass: added up, finished, rounded once, written. rank: of this block in its cluster.
+MLAF_DEV void write_pass(const mlaf_projection_kernel_args& a, const place& p, i64 t0, float* sums, int rank) {
+//@ if split > 1 then
+  if (WAYS > 1) // this block's share first, into where its first warp's was
+#pragma unroll 1
+    for (int i = (int)my_thread(); i < 2 * ITEMS_OF_PASS; i += THREADS) {
+      float* const at = sums + i / (2 * OCTETS) * PITCH + i % (2 * OCTETS) * 4;
+      float v[4] = {};
+#pragma unroll
+      for (int way = 0; way < WAYS; way++) add4(v, *(const float4*)(at + way * TOKENS * PITCH));
+      *(float4*)at = make_float4(v[0], v[1], v[2], v[3]);
+    }
+//@   if norm == 1 then
+  if (WAYS > 1 && (int)my_thread() < TOKENS) {
+    float* const at = sums + SQUARES_AT + my_thread();
+    float square = 0.0f;
+#pragma unroll
+    for (int way = 0; way < WAYS; way++) square += at[way * TOKENS];
+    *at = square;
+  }
+//@   end
+  sync_cluster();
+  const u32 shared = shared_address(sums);
+//@ end
+#pragma unroll (WAYS == 1 ? 2 : 1)
+  for (int i = (int)my_thread() * SPLIT + rank; i < ITEMS_OF_PASS; i += SPLIT * THREADS) {
+    const int token = i / OCTETS, column = i % OCTETS * 8;
+    if (t0 + token >= a.tokens || (OUTER % TILE != 0 && p.first + column >= OUTER)) continue;
+    float v[2][4] = {};
+//@ if norm == 1 then
+    float square = 0.0f;
+//@ end
+//@ if split > 1 then
+    float4 of[SPLIT][2];
+#pragma unroll
+    for (int block = 0; block < SPLIT; block++) {
+      of[block][0] = load_from(shared + 4 * (token * PITCH + column), block);
+      of[block][1] = load_from(shared + 4 * (token * PITCH + column) + 16, block);
+//@   if norm == 1 then
+      square += load_number_from(shared + 4 * (SQUARES_AT + token), block);
+//@   end
+    }
+#pragma unroll
+    for (int block = 0; block < SPLIT; block++) {
+      add4(v[0], of[block][0]);
+      add4(v[1], of[block][1]);
+    }
+//@ else
+#pragma unroll
+    for (int way = 0; way < WAYS; way++) {
+      const float4* const from = (const float4*)(sums + (way * TOKENS + token) * PITCH + column);
+      add4(v[0], from[0]);
+      add4(v[1], from[1]);
+//@   if norm == 1 then
+      square += sums[SQUARES_AT + way * TOKENS + token];
+//@   end
+    }
+//@ end
+//@ if norm == 1 then
+    const float factor = inverse_root(multiply_add(square, ${f32(1.0 / inner)}, a.eps));
+#pragma unroll
+    for (int k = 0; k < 8; k++) v[k / 4][k % 4] *= factor;
+//@ end
+//@ if residual == 1 then
+    float r[8];
+    unpack(r, load<word4>(a.residual + (t0 + token) * a.residual_token + 2 * (p.first + column)));
+#pragma unroll
+    for (int k = 0; k < 8; k++) v[k / 4][k % 4] += r[k];
+//@ end
+    store(p.y + (t0 + token) * a.y_token + 2 * (p.first + column),
+          words(pack2(v[0][0], v[0][1]), pack2(v[0][2], v[0][3]), pack2(v[1][0], v[1][1]), pack2(v[1][2], v[1][3])));
+  }
+}

@@ -1,0 +1,277 @@
+// Generated from templates/mla_o_proj/stream.cu.in by mlaforge. Do not edit: change the template.
+// template_hash: (not part of a golden)
+// target: sm_90a
+// symbol: mlaf_mla_o_proj_stream_6f05c43c
+// parameters:
+//   depth = 8
+//   dtype = bf16
+//   heads = 16
+//   hidden = 7168
+//   pass = 8
+//   residual = 1
+//   rows = 16
+//   split = 1
+//   v = 128
+//   warps = 4
+// regenerate: lua5.4 gen/cli.lua render mla_o_proj/stream target=sm_90a depth=8 dtype=bf16 heads=16 hidden=7168 pass=8 residual=1 rows=16 split=1 v=128 warps=4
+// mla_o_proj at the pace of memory: values of all heads to hidden states, the residual added where there is one.
+// A projection at the pace of memory, for up to 64 tokens: weights go from global memory into the registers that matrix
+// instructions read, 16 bytes a load, and nothing lies between. Outputs are the rows of the instruction, tokens its columns.
+//
+//   order     the values of a sum may be taken in any order that weights and x share. Lane (g, t) of a warp, g = l/4, t = l%4,
+//             has values 8t .. 8t+7 of a chunk of 32: words 0 and 1 are what it holds of the first instruction, 2 and 3 of the
+//             second one
+//   outputs   W[h] is [OUTER][INNER]: it loads those 16 bytes of rows g, g+8, g+16 .. of the tile, and of x's tokens g, g+8 ..
+//   inputs    W[h] is [INNER][OUTER]: it loads outputs 8g .. 8g+7 of the rows of its eight values; two-by-two transpositions
+//             make pairs of values of them. Fragment i has outputs 8g+2i in rows 0..7, 8g+2i+1 in rows 8..15
+//   block     a tile of TILE outputs of one head, or a share of its sum (SPLIT blocks, a cluster). Its warps take the chunks in
+//             turns, two neighbours (a line of 128 bytes) at a time. DEPTH chunks of weights are on their way, AHEAD of x
+//   sums      of the warps meet in shared memory, those of the blocks in the cluster's
+//
+// Weights are constants of a layer: the first of them are asked for before the launch waits for the one before. With a norm, x
+// times the norm's weights is rounded to 16 bits on its way into the product; the factor of a token comes in at the end.
+
+#define MLAF_BF16 1
+// One text for CUDA and HIP: block and thread numbers, lanes, loads and stores of global memory, packs of eight 16-bit values.
+constexpr int LANES = 32;
+// [templates/lib/cuda.h]
+// [templates/lib/cuda_number.h]
+typedef uint4 word4;
+typedef uint2 word2;
+MLAF_DEV word4 words(u32 a, u32 b, u32 c, u32 d) { return make_uint4(a, b, c, d); }
+MLAF_DEV u32 my_block() { return blockIdx.x; }
+MLAF_DEV u32 my_thread() { return threadIdx.x; }
+MLAF_DEV float exchange(float x, int, int d) { return __shfl_xor_sync(~0u, x, d); }
+template <class T>
+MLAF_DEV T load(const void* p) {
+  return *(const T*)p;
+}
+template <class T>
+MLAF_DEV void store(void* p, T x) {
+  *(T*)p = x;
+}
+// Weights: each byte is read once by one block, so L1 need not keep it.
+MLAF_DEV word4 load_weights(const void* p) {
+  word4 x;
+  asm volatile("ld.global.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(x.x), "=r"(x.y), "=r"(x.z), "=r"(x.w) : "l"(p) : "memory");
+  return x;
+}
+MLAF_DEV float inverse_root(float x) { return rsqrtf(x); }
+MLAF_DEV float multiply_add(float a, float b, float c) { return fmaf(a, b, c); }
+
+// Eight 16-bit values as floats, and back, rounded to nearest even.
+MLAF_DEV void unpack(float (&v)[8], word4 x) {
+  const u32 w[4] = {x.x, x.y, x.z, x.w};
+#pragma unroll
+  for (int i = 0; i < 4; i++) {
+    v[2 * i] = unpack_lo(w[i]);
+    v[2 * i + 1] = unpack_hi(w[i]);
+  }
+}
+MLAF_DEV word4 pack(const float (&v)[8]) {
+  return words(pack2(v[0], v[1]), pack2(v[2], v[3]), pack2(v[4], v[5]), pack2(v[6], v[7]));
+}
+// Two pairs multiplied, each product rounded.
+MLAF_DEV u32 multiply2(u32 a, u32 b) { return pack2(unpack_lo(a) * unpack_lo(b), unpack_hi(a) * unpack_hi(b)); }
+// [templates/lib/mma.h]
+// [templates/lib/projection/args.h]
+// What this kernel wants of its launch, for the runtime to read from the code object: runtime/device/kernel_launch.h says what
+// each field means. The includer hands over `shared`, bytes of dynamic shared memory, `cluster`, blocks that work on a tile
+// together, and `maps`, tensor maps { which of 1 W, 2 x; columns and rows of a box }.
+struct mlaf_kernel_launch {
+  u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
+};
+static_assert(sizeof(mlaf_kernel_launch) == 176, "differs from runtime/device/kernel_launch.h");
+extern "C" __device__ const mlaf_kernel_launch mlaf_mla_o_proj_stream_6f05c43c_launch = {
+    0x314b4c4du, sizeof(mlaf_kernel_launch), 2560, {1, 1, 1},
+    1, 0, 0, {0, 0}, 0, {}};
+
+constexpr int INNER = 2048, OUTER = 7168, TOKENS = 8, TILE = 16, WAYS = 4, SPLIT = 1;
+constexpr int THREADS = 128;
+// What every projection kernel has: y[t, h, :] = W[h] x[t, h, :], of a block's TILE outputs of one head, in passes of TOKENS
+// tokens. Blocks are numbered head by head, tile by tile. Partial sums of WAYS shares of the contraction meet in shared memory.
+constexpr int TILES = (OUTER + TILE - 1) / TILE;
+constexpr int PITCH = TILE + 4; // floats of a token's partial sums: neighbours lie in different banks
+
+// A block's place in the problem, and where its head's tensors begin.
+struct place {
+  int head, first; // first: output of the tile
+  const char *x, *w;
+  char* y;
+};
+MLAF_DEV place place_of(const mlaf_projection_kernel_args& a, u32 block) {
+  place p;
+  p.head = (int)(block / TILES);
+  p.first = (int)(block % TILES) * TILE;
+  p.x = a.x + p.head * a.x_head;
+  p.w = a.w + p.head * a.w_head;
+  p.y = a.y + p.head * a.y_head;
+  return p;
+}
+MLAF_DEV place my_place(const mlaf_projection_kernel_args& a) { return place_of(a, my_block()); }
+
+// The row of a pass' token; those behind the last one read the last one's.
+MLAF_DEV const char* row_of_x(const mlaf_projection_kernel_args& a, const place& p, i64 t) {
+  return p.x + (t < a.tokens ? t : a.tokens - 1) * a.x_token;
+}
+
+// Sums [WAYS][TOKENS][PITCH] and, with a norm, sums of squares [WAYS][TOKENS]: added up, finished, rounded once, written.
+MLAF_DEV void finish(const mlaf_projection_kernel_args& a, const place& p, i64 t0, const float* sums, const float* squares) {
+#pragma unroll 1
+  for (int i = (int)my_thread(); i < TOKENS * (TILE / 8); i += THREADS) {
+    const int token = i / (TILE / 8), column = i % (TILE / 8) * 8;
+    if (t0 + token >= a.tokens || p.first + column >= OUTER) continue;
+    float v[8] = {};
+    for (int way = 0; way < WAYS; way++) {
+      const float* const from = sums + (way * TOKENS + token) * PITCH + column;
+#pragma unroll
+      for (int k = 0; k < 8; k++) v[k] += from[k];
+    }
+    float r[8];
+    unpack(r, load<word4>(a.residual + (t0 + token) * a.residual_token + 2 * (p.first + column)));
+#pragma unroll
+    for (int k = 0; k < 8; k++) v[k] += r[k];
+    store(p.y + (t0 + token) * a.y_token + 2 * (p.first + column), pack(v));
+  }
+}
+constexpr int MT = TILE / 16, NT = TOKENS / 8, CHUNKS = 64, STEPS = 16; // of a block, of a warp
+constexpr int RUN = 2, DEPTH = 8, AHEAD = 8; // RUN: chunks that a warp takes in a row
+constexpr int LOADS = 2 * MT; // of 16 bytes of a lane and chunk
+
+MLAF_DEV word4 load_x(const void* p) {
+  word4 x;
+  asm volatile("ld.global.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(x.x), "=r"(x.y), "=r"(x.z), "=r"(x.w) : "l"(p) : "memory");
+  return x;
+}
+
+struct weights {
+  word4 of[LOADS];
+};
+struct inputs {
+  word4 of[NT];
+};
+struct sums_of_warp {
+  float of[MT][NT][4];
+};
+// Where a lane's loads begin, and which chunk of the block is the warp's first.
+struct lane_place {
+  const char *w, *x[NT];
+  i64 w_step; // bytes between two of its loads of a chunk
+  int first;
+};
+
+MLAF_DEV int chunk_of(const lane_place& l, int step) { return l.first + step / RUN * (RUN * WAYS) + step % RUN; }
+MLAF_DEV bool is_there(int chunk) { return CHUNKS % (RUN * WAYS) == 0 || chunk < CHUNKS; }
+
+MLAF_DEV void ask_weights(const mlaf_projection_kernel_args& a, const lane_place& l, int step, weights& w) {
+  const int chunk = chunk_of(l, step);
+  const char* const from = l.w + (i64)chunk * 64;
+#pragma unroll
+  for (int i = 0; i < LOADS; i++) w.of[i] = is_there(chunk) ? load_weights(from + i * l.w_step) : words(0, 0, 0, 0);
+}
+MLAF_DEV void ask_inputs(const lane_place& l, int step, inputs& x) {
+  const int chunk = chunk_of(l, step);
+#pragma unroll
+  for (int n = 0; n < NT; n++) x.of[n] = is_there(chunk) ? load_x(l.x[n] + (i64)chunk * 64) : words(0, 0, 0, 0);
+}
+
+
+MLAF_DEV void multiply(const weights& w, inputs& x, sums_of_warp& s) {
+#pragma unroll
+  for (int m = 0; m < MT; m++) {
+    const word4 &r0 = w.of[2 * m], &r8 = w.of[2 * m + 1];
+    const u32 a0[4] = {r0.x, r8.x, r0.y, r8.y}, a1[4] = {r0.z, r8.z, r0.w, r8.w};
+#pragma unroll
+    for (int n = 0; n < NT; n++) {
+      mma16(s.of[m][n], a0, x.of[n].x, x.of[n].y);
+      mma16(s.of[m][n], a1, x.of[n].z, x.of[n].w);
+    }
+  }
+}
+
+// The end of a pass for kernels of NVIDIA: partial sums of WAYS warps, and of SPLIT blocks of a cluster, are added up in a fixed
+// order, finished and written. Sums [WAYS][TOKENS][PITCH] and, with a norm, sums of squares [WAYS][TOKENS] lie in shared memory
+// one behind the other.
+
+// Four sums of a warp's or block's share, added up.
+MLAF_DEV void add4(float (&v)[4], const float4& x) { v[0] += x.x, v[1] += x.y, v[2] += x.z, v[3] += x.w; }
+
+constexpr int OCTETS = TILE / 8, ITEMS_OF_PASS = TOKENS * OCTETS; // eight outputs of a token each
+
+// The sums of a pass: added up, finished, rounded once, written. rank: of this block in its cluster.
+MLAF_DEV void write_pass(const mlaf_projection_kernel_args& a, const place& p, i64 t0, float* sums, int rank) {
+#pragma unroll (WAYS == 1 ? 2 : 1)
+  for (int i = (int)my_thread() * SPLIT + rank; i < ITEMS_OF_PASS; i += SPLIT * THREADS) {
+    const int token = i / OCTETS, column = i % OCTETS * 8;
+    if (t0 + token >= a.tokens || (OUTER % TILE != 0 && p.first + column >= OUTER)) continue;
+    float v[2][4] = {};
+#pragma unroll
+    for (int way = 0; way < WAYS; way++) {
+      const float4* const from = (const float4*)(sums + (way * TOKENS + token) * PITCH + column);
+      add4(v[0], from[0]);
+      add4(v[1], from[1]);
+    }
+    float r[8];
+    unpack(r, load<word4>(a.residual + (t0 + token) * a.residual_token + 2 * (p.first + column)));
+#pragma unroll
+    for (int k = 0; k < 8; k++) v[k / 4][k % 4] += r[k];
+    store(p.y + (t0 + token) * a.y_token + 2 * (p.first + column),
+          words(pack2(v[0][0], v[0][1]), pack2(v[0][2], v[0][3]), pack2(v[1][0], v[1][1]), pack2(v[1][2], v[1][3])));
+  }
+}
+
+extern "C" __global__ void __launch_bounds__(128, 3) mlaf_mla_o_proj_stream_6f05c43c(const mlaf_projection_kernel_args a) {
+  extern __shared__ __align__(128) char memory[];
+  let_next_launch_start();
+  const int thread = (int)my_thread(), lane = thread & 31, warp = thread >> 5, g = lane >> 2, t = lane & 3;
+  const int rank = (int)(my_block() % SPLIT);
+  const place p = place_of(a, my_block() / SPLIT);
+  float* const sums = (float*)memory;
+  lane_place l;
+  l.first = warp * RUN;
+  l.w_step = 8 * a.w_row;
+  l.w = p.w + (p.first + g) * a.w_row + 16 * t + (i64)rank * (CHUNKS * 64);
+
+  weights w[DEPTH];
+#pragma unroll
+  for (int i = 0; i < DEPTH; i++) ask_weights(a, l, i, w[i]);
+  wait_for_previous_launch();
+
+#pragma unroll 1
+  for (i64 t0 = 0; t0 < a.tokens; t0 += TOKENS) {
+    if (t0)
+#pragma unroll
+      for (int i = 0; i < DEPTH; i++) ask_weights(a, l, i, w[i]);
+#pragma unroll
+    for (int n = 0; n < NT; n++) l.x[n] = row_of_x(a, p, t0 + 8 * n + g) + 16 * t + rank * (CHUNKS * 64);
+    sums_of_warp s = {};
+    inputs x[AHEAD];
+#pragma unroll
+    for (int i = 0; i < AHEAD; i++) ask_inputs(l, i, x[i]);
+#pragma unroll 1
+    for (int base = 0; base < STEPS; base += DEPTH)
+#pragma unroll
+      for (int i = 0; i < DEPTH; i++) {
+        if (STEPS % DEPTH != 0 && base + i >= STEPS) break;
+        multiply(w[i], x[i % AHEAD], s);
+        if (base + i + DEPTH < STEPS) ask_weights(a, l, base + i + DEPTH, w[i]);
+        if (base + i + AHEAD < STEPS) ask_inputs(l, base + i + AHEAD, x[i % AHEAD]);
+      }
+    float* const mine = sums + warp * TOKENS * PITCH;
+#pragma unroll
+    for (int n = 0; n < NT; n++)
+#pragma unroll
+      for (int e = 0; e < 2; e++) {
+        float* const to = mine + (8 * n + 2 * t + e) * PITCH;
+#pragma unroll
+        for (int m = 0; m < MT; m++) {
+          to[16 * m + g] = s.of[m][n][e];
+          to[16 * m + g + 8] = s.of[m][n][2 + e];
+        }
+      }
+    __syncthreads();
+    write_pass(a, p, t0, sums, rank);
+    __syncthreads();
+  }
+}

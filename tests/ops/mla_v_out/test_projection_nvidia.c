@@ -1,0 +1,139 @@
+/* Hopper's projections, as NVRTC compiles them: what the space offers has no spills and takes what its budget says, launches have
+ * a cluster's blocks and the maps that kernels ask for, and what no kernel may ask for is refused. No GPU is needed. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmocka_all.h"
+#include "compile/compile.h"
+#include "gen/gen.h"
+#include "need.h"
+#include "op/projection.h"
+#include "run/resources.h"
+
+static const char *const TARGET = "sm_90a";
+
+typedef struct one {
+  mlaf_point point;
+  mlaf_variant variant; /* its kernel's texts are the space's */
+  mlaf_compile_job job;
+} one;
+
+static mlaf_point point(const char *text) {
+  mlaf_point p;
+  char why[200] = "";
+  if (mlaf_point_parse(NULL, text, &p, why, sizeof why)) fail_msg("%s", why);
+  return p;
+}
+
+/* Whether the i-th of n candidates of a family is looked at: the model's first, and the last. */
+static bool wanted(const mlaf_variant *list, size_t n, size_t i, const char *family) {
+  const size_t len = strlen(family);
+  bool first = true, last = true;
+  if (strncmp(list[i].name, family, len)) return false;
+  for (size_t k = 0; k < i; k++) first = first && strncmp(list[k].name, family, len);
+  for (size_t k = i + 1; k < n && !list[k].rejected; k++) last = last && strncmp(list[k].name, family, len);
+  return first || last;
+}
+
+/* A launch of it: the grid has whole clusters, with a block for each tile and share. */
+static void launches(const one *x, const mlaf_kernel_meta *m) {
+  const mlaf_product p = mlaf_product_of(&x->point);
+  const mlaf_kernel_desc *k = &x->variant.kernels[0];
+  mlaf_bound b = {.point = x->point, .knob = 1};
+  mlaf_err err = {MLAF_OK, ""};
+  b.stage[0] = (mlaf_stage){.fn = (mlaf_function *)&b, .threads = k->threads, .rows_per_wg = k->rows_per_wg, .launch = m->launch};
+  assert_int_equal(mlaf_projection_check_stages(&b, &err), MLAF_OK);
+  const uint32_t team = m->launch.cluster[0] ? m->launch.cluster[0] : 1;
+  assert_true(m->launch.cluster[1] <= 1 && m->launch.cluster[2] <= 1 && team <= 8);
+  assert_int_equal(m->launch.flags, MLAF_KERNEL_OVERLAPS);
+  assert_int_equal(m->kernarg_bytes, mlaf_projection_parameter_bytes(0, &m->launch));
+  const char *split = strstr(k->params, "split=");
+  assert_non_null(split);
+  assert_int_equal(team, atoi(split + 6));
+  if (!m->launch.n_maps) { /* those with maps need a device that encodes them */
+    _Alignas(16) static char memory[16];
+    mlaf_prepared launch;
+    mlaf_projection_args a = MLAF_PROJECTION_ARGS_INIT;
+    a.tokens = 3, a.x = a.w = memory, a.y = memory;
+    assert_int_equal(mlaf_projection_prepare(&b, 1, &a, &launch, &err), MLAF_OK);
+    assert_int_equal(launch.launches[0].grid[0], p.heads * ((p.outer + (int)k->rows_per_wg - 1) / (int)k->rows_per_wg) * (int)team);
+    assert_int_equal(launch.launches[0].cluster[0], team);
+  } else {
+    assert_int_equal(m->launch.n_maps, MLAF_PROJECTION_MAPS);
+    assert_int_equal(m->launch.maps[0].of, MLAF_PROJECTION_MAP_W);
+    assert_int_equal(m->launch.maps[1].of, MLAF_PROJECTION_MAP_X);
+    b.stage[0].launch.n_maps = MLAF_PROJECTION_MAPS + 1;
+    assert_int_equal(mlaf_projection_check_stages(&b, &err), MLAF_E_TEMPLATE);
+    assert_non_null(strstr(err.text, "3 tensor maps"));
+  }
+}
+
+static void check(const one *x) {
+  const mlaf_kernel_desc *k = &x->variant.kernels[0];
+  mlaf_kernel_meta m = {0};
+  mlaf_err err = {MLAF_OK, ""};
+  if (x->job.status) fail_msg("%s: %s", x->variant.name, x->job.log);
+  if (mlaf_resources_read(NULL, k->symbol, x->job.code, x->job.code_size, &m, &err)) fail_msg("%s", err.text);
+  mlaf_asking asking = {.symbol = k->symbol, .threads = k->threads, .calls = x->point.op->calls, .budget = mlaf_budget_of(k)};
+  if (mlaf_resources_check(&asking, &m, &err)) fail_msg("%s: %s", x->variant.name, err.text);
+  launches(x, &m);
+  /* What must not run. */
+  mlaf_kernel_meta bad = m;
+  bad.vgpr_spills = 1;
+  assert_int_equal(mlaf_resources_check(&asking, &bad, &err), MLAF_E_TEMPLATE);
+  bad = m, bad.lds_bytes++;
+  assert_int_equal(mlaf_resources_check(&asking, &bad, &err), MLAF_E_TEMPLATE);
+  bad = m, bad.vgpr_count = asking.budget.vgpr + 1;
+  assert_int_equal(mlaf_resources_check(&asking, &bad, &err), MLAF_E_TEMPLATE);
+  bad = m, bad.launch.n_maps = 1, bad.launch.maps[0].of = MLAF_PROJECTION_MAPS + 1;
+  assert_int_equal(mlaf_resources_check(&asking, &bad, &err), MLAF_E_TEMPLATE);
+}
+
+static void hopper_kernels_are_as_stated(void **state) {
+  static const struct {
+    const char *problem, *family;
+  } all[] = {
+      {"mla_qkv_a:d7168,l1536,r512,p64,bf16,t1", "stream"},        {"mla_q_b:l1536,h16,n128,p64,norm,f16,t32", "stream"},
+      {"mla_q_absorb:h16,n128,p64,r512,bf16,pairs,t8", "stream"},  {"mla_v_out:h16,r512,v128,bf16,t16", "stream"},
+      {"mla_q_b:l1536,h16,n128,p64,norm,bf16,t128", "ring"},       {"mla_q_absorb:h128,n128,p64,r512,f16,halves,t64", "ring"},
+      {"mla_o_proj:d7168,h16,v128,residual,bf16,t64", "ring"},     {"mla_v_out:h16,r512,v128,bf16,t128", "ring"},
+  };
+  need_compiler(TARGET);
+  mlaf_err err = {MLAF_OK, ""};
+  mlaf_gen *gen = NULL;
+  mlaf_compiler *compiler = NULL;
+  const char *build = getenv("MLAF_BUILD_DIR");
+  char *cache = mlaf_format("%s/test-cache", build ? build : "/tmp");
+  mlaf_compiler_opts opts = {.cache_dir = cache};
+  assert_int_equal(mlaf_compiler_open(&opts, NULL, &compiler, &err), MLAF_OK);
+  assert_int_equal(mlaf_gen_open(NULL, &gen, &err), MLAF_OK);
+  const char *const *options = NULL;
+  assert_int_equal(mlaf_gen_options(gen, TARGET, &options, &err), MLAF_OK);
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+    mlaf_variant *list = NULL;
+    size_t n = 0, found = 0;
+    if (mlaf_gen_space(gen, all[i].problem, TARGET, &list, &n, &err)) fail_msg("%s: %s", all[i].problem, err.text);
+    for (size_t k = 0; k < n && !list[k].rejected; k++) {
+      if (!wanted(list, n, k, all[i].family)) continue;
+      char hash[MLAF_HASH_HEX], *source = NULL;
+      if (mlaf_gen_render(gen, &list[k].kernels[0], TARGET, &source, hash, &err)) fail_msg("%s", err.text);
+      one x = {.point = point(all[i].problem), .variant = list[k]};
+      x.job = (mlaf_compile_job){.source = source, .options = options, .target = TARGET, .name = list[k].kernels[0].symbol};
+      if (mlaf_compile(compiler, &x.job, 1, NULL, NULL, &err)) fail_msg("%s", err.text);
+      check(&x);
+      found++;
+      free(source);
+      mlaf_compile_job_clear(&x.job);
+    }
+    if (!found) fail_msg("%s has no %s", all[i].problem, all[i].family);
+    mlaf_variants_free(list, n);
+  }
+  mlaf_gen_close(gen);
+  mlaf_compiler_close(compiler);
+  free(cache);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(hopper_kernels_are_as_stated)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
