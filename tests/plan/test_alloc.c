@@ -447,6 +447,68 @@ static void nothing_is_left(const void *how) {
   require(driver->leaks() == driver->before, "the driver's memory or handles leaked", driver->leaks() - driver->before, device);
 }
 
+/* A layer of zeros: its output is zero. */
+static mlaf_status run_layer(mlaf_ctx *ctx, const mlaf_layer *layer, void *zeros, void *out, size_t bytes) {
+  static const int32_t lists[] = {0, 1, 0, 1}; /* one request, one page, page 0, one token in it */
+  uint8_t y[256];
+  mlaf_layer_args a = MLAF_LAYER_ARGS_INIT;
+  mlaf_layer_stage s = MLAF_LAYER_STAGE_INIT;
+  mlaf_status st = mlaf_mem_write(ctx, (char *)out + 4096, lists, sizeof lists);
+  const int32_t *const on_device = (const int32_t *)((char *)out + 4096);
+  a.batch = 1;
+  a.num_pages = 1;
+  a.hidden = a.positions = a.slots = zeros;
+  a.out = out;
+  a.cache = (char *)out + 8192;
+  a.qo_indptr = a.kv_indptr = on_device, a.kv_indices = on_device + 2, a.kv_last_page_lens = on_device + 3;
+  a.workspace = (char *)out + 65536;
+  a.workspace_size = mlaf_layer_workspace_size(layer, &a);
+  require(a.workspace_size > 0 && a.workspace_size < bytes - 65536, "a layer's workspace", 0, "");
+  if (!st) st = mlaf_layer_execute(layer, &a, NULL);
+  for (size_t i = 0; !st && i < mlaf_layer_stages(layer); i++) {
+    st = mlaf_layer_stage_at(layer, i, &a, &s);
+    if (!st) st = mlaf_layer_execute_stage(layer, i, &a, NULL);
+  }
+  if (!st) st = mlaf_sync(ctx, NULL);
+  if (!st) st = mlaf_mem_read(ctx, y, out, sizeof y);
+  for (size_t i = 0; !st && i < sizeof y; i++) require(y[i] == 0, "another output of a layer", y[i], "");
+  return st;
+}
+
+static void make_and_run_layer(const void *how) {
+  enum { BYTES = 1 << 20 };
+  static const struct {
+    const char *name;
+    int rows, cols;
+  } shapes[] = {{"q_a_proj.weight", 64, 128}, {"q_a_layernorm.weight", 1, 64}, {"q_b_proj.weight", 4 * 96, 64},
+                {"kv_a_proj_with_mqa.weight", 96, 128}, {"kv_a_layernorm.weight", 1, 64}, {"kv_b_proj.weight", 4 * 96, 64},
+                {"o_proj.weight", 128, 128}};
+  mlaf_layer_weight w[7];
+  mlaf_layer_desc d = MLAF_LAYER_DESC_INIT;
+  char text[MLAF_PROBLEM_TEXT_MAX], why[200];
+  mlaf_ctx *ctx = NULL;
+  mlaf_layer *layer = NULL;
+  void *zeros = NULL, *out = NULL;
+  d.hidden = 128, d.heads = 4, d.q_rank = 64, d.rank = 64, d.rope = 32, d.nope = 64, d.v = 32, d.page_size = 16, d.ctx_max = 16;
+  d.table_rows = 1;
+  require(!mlaf_layer_problem_at(&d, 0, 0, text, sizeof text, why, sizeof why), "mlaf_layer_problem_at", 0, why);
+  if (make_ctx(MLAF_CTX_NO_DB, NULL, &ctx)) return;
+  mlaf_status st = mlaf_mem_alloc(ctx, BYTES, &zeros);
+  if (!st) st = mlaf_mem_alloc(ctx, BYTES, &out);
+  if (!st) st = mlaf_mem_fill(ctx, zeros, 0, BYTES);
+  if (!st) st = mlaf_mem_fill(ctx, out, 0, BYTES);
+  d.cos = zeros;
+  for (int i = 0; i < 7; i++) w[i] = (mlaf_layer_weight){shapes[i].name, zeros, shapes[i].rows, shapes[i].cols, 0};
+  if (!st) st = mlaf_layer_create(ctx, &d, w, 7, &layer);
+  require(!st || !layer, "a failed layer was handed out", st, "");
+  if (!st) st = run_layer(ctx, layer, zeros, out, BYTES);
+  if (st) check_failure(ctx, "a layer", st);
+  mlaf_layer_destroy(layer);
+  mlaf_mem_free(ctx, zeros);
+  mlaf_mem_free(ctx, out);
+  mlaf_ctx_destroy(ctx);
+}
+
 static const plan_way database = {0, MLAF_PLAN_NO_COMPILE, MLAF_EFFORT_DB_ONLY, NULL};
 static const plan_way model = {MLAF_CTX_NO_DB, 0, MLAF_EFFORT_ESTIMATE, NULL};
 static const plan_way compiling = {MLAF_CTX_NO_DB | MLAF_CTX_NO_CACHE, 0, MLAF_EFFORT_ESTIMATE, NULL};
@@ -474,13 +536,14 @@ static const scenario from_compiler = {"compiler", plan_and_run, &compiling, on_
 static const scenario from_bundle = {"bundle", plan_and_run, &bundled, on_emulator, NULL, 25, NULL};
 static const scenario from_registry = {"registry", plans_of_the_registry, NULL, fresh_database, NULL, 100, NULL};
 static const scenario serving = {"server", serve, NULL, on_emulator, NULL, 60, NULL};
+static const scenario whole_layer = {"layer", make_and_run_layer, NULL, on_emulator, NULL, 40, NULL};
 static const scenario text_out_and_in = {"text", export_and_import, NULL, fresh_database, NULL, 50, NULL};
 static const scenario tuning = {"tune", tune, NULL, fresh_database, NULL, 1000, NULL};
 static const scenario by_measuring = {"measure", plan_and_run, &measuring, unfinished_database, NULL, 1000, NULL};
 static const scenario hip_plan = {"hip", plan_and_run, &model, on_fake_hip, NULL, 40, nothing_is_left};
 static const scenario hip_backend = {"hip back end", live_on_hip, NULL, on_fake_hip, NULL, 12, nothing_is_left};
 static const scenario cuda_backend = {"cuda back end", live_on_cuda, NULL, on_fake_cuda, NULL, 6, nothing_is_left};
-static const scenario *const scenarios[] = {&names_of_compilers, &from_database,   &from_model,  &from_compiler,
+static const scenario *const scenarios[] = {&whole_layer, &names_of_compilers, &from_database,   &from_model,  &from_compiler,
                                             &from_bundle,        &from_registry,   &text_out_and_in, &tuning,
                                             &by_measuring,       &hip_plan,        &hip_backend, &cuda_backend,
                                             &serving};
