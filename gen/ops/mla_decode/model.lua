@@ -124,7 +124,8 @@ local function equal_ns(p, decode, cost, arch, splits)
   local latency = ceil_div(wgs, slots) * trips * m.hbm_latency_ns
   local bytes = partial_bytes(p, decode, splits)
   local rate = bytes > m.llc_bytes and m.hbm_bytes_per_us or m.llc_bytes_per_us
-  local fixed = m.combine_launch_ns + (apart and apart.splits or 0) + 10 * (cost.threads // arch.isa.wave)
+  local splits_ns = (apart and apart.splits or 0) + (decode.may_combine and times.measured.sm90_few.splits or 0)
+  local fixed = m.combine_launch_ns + splits_ns + 10 * (cost.threads // arch.isa.wave)
   return fixed + math.max(latency, 1000 * bytes / rate)
 end
 

@@ -41,6 +41,7 @@ return {
     sm90_few = {
       clk_mhz = 1770, -- what its loop runs at
       none = 2400,    -- a combine kernel behind one split that finds nothing to do
+      splits = 3000,  -- and behind several, beside what is fitted: 48 x 3000, 16 heads, 54 to 59 us; one split in pairs 51
     },
     -- What requests of different lengths cost more, weighed by how often they come: nobody knows the lengths of several requests.
     -- Not in the times of equal ones: tools/fit-model.lua leaves it out.
