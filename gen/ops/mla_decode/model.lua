@@ -103,9 +103,7 @@ end
 -- and a warp adds up those of its group one round after the other.
 local function uneven_ns(p, decode, cost)
   if p.batch == 1 or not decode.most_parts then return 0 end
-  local uneven = times.measured.uneven
-  local round = decode.partials == 16 and uneven.round or uneven.round_wide
-  return round * decode.most_parts / 2 / (cost.team * cost.depth)
+  return times.measured.uneven.round * decode.most_parts / 2 / (cost.team * cost.depth)
 end
 
 -- Time of the combine kernel alone for equal lengths: rounds of workgroups, each a few latencies long, or the bytes.
@@ -124,8 +122,7 @@ local function equal_ns(p, decode, cost, arch, splits)
   local latency = ceil_div(wgs, slots) * trips * m.hbm_latency_ns
   local bytes = partial_bytes(p, decode, splits)
   local rate = bytes > m.llc_bytes and m.hbm_bytes_per_us or m.llc_bytes_per_us
-  local splits_ns = (apart and apart.splits or 0) + (decode.may_combine and times.measured.sm90_few.splits or 0)
-  local fixed = m.combine_launch_ns + splits_ns + 10 * (cost.threads // arch.isa.wave)
+  local fixed = m.combine_launch_ns + (apart and apart.splits or 0) + 10 * (cost.threads // arch.isa.wave)
   return fixed + math.max(latency, 1000 * bytes / rate)
 end
 

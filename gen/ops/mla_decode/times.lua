@@ -41,12 +41,11 @@ return {
     sm90_few = {
       clk_mhz = 1770, -- what its loop runs at
       none = 2400,    -- a combine kernel behind one split that finds nothing to do
-      splits = 3000,  -- and behind several, beside what is fitted: 48 x 3000, 16 heads, 54 to 59 us; one split in pairs 51
     },
     -- What requests of different lengths cost more, weighed by how often they come: nobody knows the lengths of several requests.
     -- Not in the times of equal ones: tools/fit-model.lua leaves it out.
     uneven = {
-      round = 400, round_wide = 250, -- a warp's trip for more pieces of the longest request; of 32-bit pieces
+      round = 400,               -- a warp's trip for more pieces of the longest request
       meet = 0.05, first = 8000, batch = 48, -- where parts meet among themselves: share, and fixed from so many requests on
     },
     -- What a tile takes of its time with boxes of 64 tokens: rows copied one by one, small boxes (docs/lab/perf-log/pages.md).
