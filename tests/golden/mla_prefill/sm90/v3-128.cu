@@ -1,33 +1,37 @@
 // Generated from templates/mla_prefill/sm90.cu.in by mlaforge. Do not edit: change the template.
 // template_hash: (not part of a golden)
 // target: sm_90a
-// symbol: mlaf_mla_prefill_sm90_6e39be11
+// symbol: mlaf_mla_prefill_sm90_1b1f51b2
 // parameters:
 //   causal = 1
 //   dtype = bf16
 //   heads = 16
 //   keys = 128
 //   nope = 128
-//   room = 24
+//   room = 20
 //   rope = 64
 //   vdim = 128
-// regenerate: lua5.4 gen/cli.lua render mla_prefill/sm90 target=sm_90a causal=1 dtype=bf16 heads=16 keys=128 nope=128 room=24 rope=64 vdim=128
+// regenerate: lua5.4 gen/cli.lua render mla_prefill/sm90 target=sm_90a causal=1 dtype=bf16 heads=16 keys=128 nope=128 room=20 rope=64 vdim=128
 // Prefill for Hopper: wgmma, copies by the tensor memory accelerator, a persistent block on each SM.
 //
-// A block takes tile after tile (lib/tiles.h): 128 new tokens of one head. One warp loads, two warpgroups multiply, 64 tokens
-// each:
+// A block takes tile after tile: 128 new tokens of one head. One warp says which (lib/deal.h), three load, two warpgroups
+// multiply, 64 tokens each:
 //
 //   S = Q K^T    [64 x KEYS] over N+P   A = Q, B = K, both from shared memory
 //   O += P V     [64 x V] over KEYS     A = P from registers, as S lies in them; B = V from shared memory, columns contiguous
 //
-// Keys are walked from the last one down, so that masks come first. While the tensor cores make S of the next round and O of this
-// one, a warpgroup's other work is the softmax between them: S(next) is issued, then P V of the round before; the softmax of
-// S(next) runs under that product. Both warpgroups share K, V and Q's place; the loader is up to two rounds ahead, into the
-// next tile.
+// Keys are walked from the last one down, in rounds, so that masks come first. Rounds follow each other over the bounds of tiles:
 //
-// Shared memory holds slabs of 64 columns, 128 bytes a row, swizzled: Q 128 rows, rings of two rounds of K and of V. K has two
-// sources, each by its own tensor map: the head's own columns, and those with positions. A box may reach behind the request's
-// end: scores there are masked, and V's rows are cleared, since 0 * NaN is NaN.
+//   warpgroup 0   | S(1) P V(0) |  softmax(1)   | S(2) P V(1) |  softmax(2)   |
+//   warpgroup 1                 | S(1) P V(0)   |  softmax(1) | S(2) P V(1)   |
+//
+// S of the next round is issued, then P V of this one; softmax runs under P V, and under both products of the other warpgroup,
+// which has the next turn: left to themselves both would multiply at the same time and then both not. What ends a tile (its last
+// P V, O, lse) is done under the next tile's first products.
+//
+// Shared memory holds slabs of 64 columns, 128 bytes a row, swizzled: Q for each warpgroup, rings of two rounds of K and of V.
+// K has two sources, each by its own tensor map: the head's own columns, and those with positions. A box may reach behind the
+// request's end: scores there are masked, and V's rows are cleared, since 0 * NaN is NaN.
 
 
 #define MLAF_BF16 1
@@ -41,7 +45,7 @@ struct mlaf_kernel_launch {
   u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
 };
 static_assert(sizeof(mlaf_kernel_launch) == 176, "differs from runtime/device/kernel_launch.h");
-extern "C" __device__ const mlaf_kernel_launch mlaf_mla_prefill_sm90_6e39be11_launch = {
+extern "C" __device__ const mlaf_kernel_launch mlaf_mla_prefill_sm90_1b1f51b2_launch = {
     0x314b4c4du, sizeof(mlaf_kernel_launch), 213328, {0, 0, 0}, 3, 0, 0, {0, 0}, 4,
     {{1, 64, 64, 128}, {2, 64, 128, 128}, {4, 64, 128, 128}, {3, 64, 128, 128}}};
 struct __align__(64) mlaf_tensor_map {
@@ -164,7 +168,7 @@ constexpr int ROWS = 128, KEYS = 128, STAGES = 2;
 constexpr int SLABS_QK = QK / 64, SLABS_V = V / 64, SLAB = KEYS * 128, Q_SLAB = 64 * 128, Q_HALF = SLABS_QK * Q_SLAB;
 constexpr int TOLD = 3;
 constexpr int MAP_Q = 0, MAP_K = 1, MAP_V = 2, MAP_K_PE = 3;
-constexpr i64 ROOM = 25165824, KEY_BYTES = 2 * (NOPE + V);
+constexpr i64 ROOM = 20971520, KEY_BYTES = 2 * (NOPE + V);
 MLAF_DEV int larger(int a, int b) { return a > b ? a : b; }
 // [templates/mla_prefill/lib/deal.h]
 struct shared_memory {
@@ -194,7 +198,7 @@ struct ring {
   }
 };
 
-// ---- The loader ------------------------------------------------------------------------------------------------------------
+// ---- Those who load --------------------------------------------------------------------------------------------------------
 MLAF_DEV void load_k(const mlaf_prefill_params& p, u32 shared, const tile& t, int round, const ring<STAGES>& at, int lane) {
   const u32 full = shared + K_FULL_AT + 8 * at.stage, to = shared + K_AT + at.stage * SLABS_QK * SLAB;
   const int row = t.key + round * KEYS, column = (int)(t.head * p.a.k_head / 2);
@@ -219,8 +223,14 @@ MLAF_DEV void load_v(const mlaf_prefill_params& p, u32 shared, const tile& t, in
     copy_box(to + i * SLAB, &p.maps[MAP_V], (int)(t.head * p.a.v_head / 2) + 64 * i, t.key + round * KEYS, full);
 }
 
-// Each warpgroup's half, as soon as it has made its last scores of the tile before.
+MLAF_DEV void fetch_box(const mlaf_tensor_map* map, int column, int row) { // into L2
+  asm volatile("cp.async.bulk.prefetch.tensor.2d.L2.global [%0, {%1, %2}];" ::"l"(map), "r"(column), "r"(row) : "memory");
+}
+
+// Each warpgroup's half, as soon as it has made its last scores of the tile before. It is asked for into L2 a tile ahead.
 MLAF_DEV void load_q(const mlaf_prefill_params& p, u32 shared, const tile& t, u32 lap, int lane) {
+  const int column = (int)(t.head * p.a.q_head / 2);
+  if (lane < 2 * SLABS_QK) fetch_box(&p.maps[MAP_Q], column + 64 * (lane >> 1), t.row + 64 * (lane & 1));
   for (int half = 0; half < 2; half++) {
     const u32 full = shared + Q_FULL_AT + 8 * half;
     barrier_wait(shared + Q_EMPTY_AT + 8 * half, lap ^ 1);
@@ -229,8 +239,7 @@ MLAF_DEV void load_q(const mlaf_prefill_params& p, u32 shared, const tile& t, u3
     barrier_expect(full, Q_HALF);
 #pragma unroll
     for (int i = 0; i < SLABS_QK; i++)
-      copy_box_once(shared + Q_AT + half * Q_HALF + i * Q_SLAB, &p.maps[MAP_Q], (int)(t.head * p.a.q_head / 2) + 64 * i,
-                    t.row + 64 * half, full);
+      copy_box_once(shared + Q_AT + half * Q_HALF + i * Q_SLAB, &p.maps[MAP_Q], column + 64 * i, t.row + 64 * half, full);
   }
 }
 
@@ -247,10 +256,10 @@ MLAF_DEV void write_empty(const mlaf_prefill_kernel_args& a, const tile& t, int 
 
 MLAF_DEV void deal_tiles(const mlaf_prefill_kernel_args& a, u32 shared, int lane) {
   ring<TOLD> told = {0, 0};
-  deal d = first_deal(a);
-  u32 place = d.ahead = blockIdx.x;
+  deal d = first_deal();
+  u32 place = d.place = blockIdx.x;
   bool more = true;
-  for (; more; d.ahead += 2 * (gridDim.x - place) - 1, place = gridDim.x - 1 - place) { // to and fro
+  for (; more; d.place += 2 * (gridDim.x - place) - 1, place = gridDim.x - 1 - place) { // to and fro
     tile t;
     more = find_tile(a, d, lane, t);
     if (!more) t.rounds = 0;
@@ -268,8 +277,11 @@ MLAF_DEV void deal_tiles(const mlaf_prefill_kernel_args& a, u32 shared, int lane
   }
 }
 
+// A warp for each of K, V and Q: none waits behind another one's places, and boxes go out side by side.
+enum { LOAD_K, LOAD_V, LOAD_Q };
+template <int WHAT>
 MLAF_DEV void load_tiles(const mlaf_prefill_params& p, u32 shared, int lane) {
-  ring<STAGES> k = {0, 0}, v = {0, 0};
+  ring<STAGES> places = {0, 0};
   ring<TOLD> told = {0, 0};
   for (u32 q_lap = 0;; q_lap ^= 1) {
     barrier_wait(shared + TOLD_FULL_AT + 8 * told.stage, told.lap);
@@ -278,13 +290,11 @@ MLAF_DEV void load_tiles(const mlaf_prefill_params& p, u32 shared, int lane) {
     if (lane == 0) barrier_arrive(shared + TOLD_EMPTY_AT + 8 * told.stage);
     told.next();
     if (t.rounds == 0) return;
-    load_k(p, shared, t, t.rounds - 1, k, lane);
-    k.next();
-    load_q(p, shared, t, q_lap, lane);
-    for (int i = t.rounds - 1; i >= 0; i--) {
-      if (i > 0) load_k(p, shared, t, i - 1, k, lane), k.next();
-      load_v(p, shared, t, i, v, lane);
-      v.next();
+    if (WHAT == LOAD_Q) load_q(p, shared, t, q_lap, lane);
+    for (int i = t.rounds - 1; WHAT != LOAD_Q && i >= 0; i--) {
+      if (WHAT == LOAD_K) load_k(p, shared, t, i, places, lane);
+      else load_v(p, shared, t, i, places, lane);
+      places.next();
     }
   }
 }
@@ -474,8 +484,10 @@ MLAF_DEV bool work_on_round(math& c, const mlaf_prefill_kernel_args& a, float (&
   settle(s);
   wgmma_fence();
   multiply_k(c, s); // of what lies there, if there are no more: nobody looks at it
+  const bool stores = c.opens && c.before, passes = !ends || c.wg == 0;
   if (!c.opens) rescale(c.factor, o);
-  else if (c.before) {
+  if (stores) { // longer than a product: the other one need not wait for it
+    if (passes) named_arrive(TURN + 1 - c.wg, 256);
     store_rows(c, a, told(c.done), c.factor, o);
     __syncwarp();
     give_back(c, TOLD_EMPTY_AT + 8 * c.done.stage);
@@ -486,7 +498,7 @@ MLAF_DEV bool work_on_round(math& c, const mlaf_prefill_kernel_args& a, float (&
   settle(o);
   wgmma_fence();
   multiply_v(c, weights, o, !c.opens);
-  if (!ends || c.wg == 0) named_arrive(TURN + 1 - c.wg, 256);
+  if (passes && !stores) named_arrive(TURN + 1 - c.wg, 256);
   c.opens = closes;
   c.before = true;
   if (closes) {
@@ -585,7 +597,7 @@ MLAF_DEV void work_on_tiles(const mlaf_prefill_params& p, u32 shared, int wg) {
   }
 }
 
-extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_prefill_sm90_6e39be11(const __grid_constant__ mlaf_prefill_params p) {
+extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_prefill_sm90_1b1f51b2(const __grid_constant__ mlaf_prefill_params p) {
   const u32 shared = shared_address(memory());
   if (threadIdx.x == 0) {
     for (int i = 0; i < 4; i++) fetch_map(&p.maps[i]);
@@ -601,7 +613,7 @@ extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_prefill_sm90_6e39b
     }
     for (int i = 0; i < TOLD; i++) {
       barrier_init(shared + TOLD_FULL_AT + 8 * i, 1);
-      barrier_init(shared + TOLD_EMPTY_AT + 8 * i, 2 * WG_WARPS + 1);
+      barrier_init(shared + TOLD_EMPTY_AT + 8 * i, 2 * WG_WARPS + 3);
     }
     barriers_ready();
   }
@@ -609,12 +621,15 @@ extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_prefill_sm90_6e39b
   wait_for_previous_launch();
   let_next_launch_start();
   const int wg = __shfl_sync(~0u, threadIdx.x >> 7, 0);
-  if (wg == 0) { // registers: 128 * 56 + 256 * 224 = 384 * 168
-    asm volatile("setmaxnreg.dec.sync.aligned.u32 56;");
-    if (threadIdx.x < 32) load_tiles(p, shared, threadIdx.x);
-    else if (threadIdx.x < 64) deal_tiles(p.a, shared, threadIdx.x - 32);
+  if (wg == 0) { // registers: 128 * 40 + 256 * 232 = 384 * 168
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
+    const int warp = __shfl_sync(~0u, threadIdx.x >> 5, 0), lane = threadIdx.x & 31;
+    if (warp == 0) deal_tiles(p.a, shared, lane);
+    else if (warp == 1) load_tiles<LOAD_K>(p, shared, lane);
+    else if (warp == 2) load_tiles<LOAD_V>(p, shared, lane);
+    else load_tiles<LOAD_Q>(p, shared, lane);
   } else {
-    asm volatile("setmaxnreg.inc.sync.aligned.u32 224;");
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
     work_on_tiles(p, shared, wg - 1);
   }
 }
