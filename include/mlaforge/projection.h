@@ -45,7 +45,8 @@ typedef struct mlaf_projection_args {
   { .struct_size = sizeof(mlaf_projection_args), .eps = 1e-6f }
 
 /* Launch on `stream` (the device's; NULL: its default one). Legal in graph capture; never allocates, waits or reads device memory
- * on the host. E_ARG names the argument. Thread-safe. */
+ * on the host. w and norm_weight are constants: a kernel may read them while the launch before still runs, which must not write
+ * them. E_ARG names the argument. Thread-safe. */
 static inline mlaf_status mlaf_qkv_a_execute(const mlaf_plan *plan, const mlaf_projection_args *args, void *stream) {
   return mlaf_run(plan, "mla_qkv_a", args, stream);
 }

@@ -13,7 +13,7 @@
 enum { MLAF_MAPS_MAX = 8, MLAF_MAP_BYTES = 128, MLAF_TENSORS_MAX = 32 };
 /* Kernel flags. OVERLAPS: it executes griddepcontrol.wait, in every thread that touches global memory, before the first such
  * access that counts, so that it may be launched while the launch before it still runs. Before that it may ask for memory
- * (prefetches, by what the tables say then), which changes nothing but time. */
+ * (prefetches, by what the tables say then), which changes nothing but time, and read what no launch writes (weights). */
 enum {
   MLAF_KERNEL_OVERLAPS = 1,
   /* A block works on requests blockIdx.z, blockIdx.z + gridDim.z, ...: grid z is as small as it can be while the device's compute

@@ -8,7 +8,8 @@
 //@ end
 //@ local function wrapper(rs)
 //@   local a = rs and 4 or 1
-//@   emit(fmt("MLAF_DEV void wgmma_%s(float (&d)[%d], %s, u32 b) {", rs and "rs" or "ss", d, rs and "const u32 (&a)[4]" or "u32 a"))
+//@   emit(fmt("MLAF_DEV void wgmma_%s(float (&d)[%d], %s, u32 b) {", rs and "rs" or "ss", d,
+//@     rs and "const u32 (&a)[4]" or "u32 a"))
 //@   emit(fmt('  asm volatile("{\\n.reg .b64 a, b;\\nmov.b64 b, {%%%d, %%%d};\\n"', d + a, d + a + 1))
 //@   if not rs then emit(fmt('    "mov.b64 a, {%%%d, %%%d};\\n"', d, d + a + 1)) end
 //@   emit(fmt('    "wgmma.mma_async.sync.aligned.m64n%dk16.f32.%s.%s\\n{"', n, type, type))

@@ -56,7 +56,8 @@ static void launches(const one *x, const mlaf_kernel_meta *m) {
     mlaf_projection_args a = MLAF_PROJECTION_ARGS_INIT;
     a.tokens = 3, a.x = a.w = memory, a.y = memory;
     assert_int_equal(mlaf_projection_prepare(&b, 1, &a, &launch, &err), MLAF_OK);
-    assert_int_equal(launch.launches[0].grid[0], p.heads * ((p.outer + (int)k->rows_per_wg - 1) / (int)k->rows_per_wg) * (int)team);
+    const int tile = (int)k->rows_per_wg, tiles = p.heads * ((p.outer + tile - 1) / tile);
+    assert_int_equal(launch.launches[0].grid[0], tiles * (int)team);
     assert_int_equal(launch.launches[0].cluster[0], team);
   } else {
     assert_int_equal(m->launch.n_maps, MLAF_PROJECTION_MAPS);

@@ -1,17 +1,17 @@
 // Generated from templates/mla_prefill/sm90.cu.in by mlaforge. Do not edit: change the template.
 // template_hash: (not part of a golden)
 // target: sm_90a
-// symbol: mlaf_mla_prefill_sm90_f32c3f6c
+// symbol: mlaf_mla_prefill_sm90_d78705be
 // parameters:
 //   causal = 0
 //   dtype = f16
 //   heads = 8
 //   keys = 64
 //   nope = 192
-//   room = 20
+//   room = 40
 //   rope = 64
 //   vdim = 256
-// regenerate: lua5.4 gen/cli.lua render mla_prefill/sm90 target=sm_90a causal=0 dtype=f16 heads=8 keys=64 nope=192 room=20 rope=64 vdim=256
+// regenerate: lua5.4 gen/cli.lua render mla_prefill/sm90 target=sm_90a causal=0 dtype=f16 heads=8 keys=64 nope=192 room=40 rope=64 vdim=256
 // Prefill for Hopper: wgmma, copies by the tensor memory accelerator, a persistent block on each SM.
 //
 // A block takes tile after tile: 128 new tokens of one head. One warp says which (lib/deal.h), three load, two warpgroups
@@ -45,7 +45,7 @@ struct mlaf_kernel_launch {
   u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
 };
 static_assert(sizeof(mlaf_kernel_launch) == 176, "differs from runtime/device/kernel_launch.h");
-extern "C" __device__ const mlaf_kernel_launch mlaf_mla_prefill_sm90_f32c3f6c_launch = {
+extern "C" __device__ const mlaf_kernel_launch mlaf_mla_prefill_sm90_d78705be_launch = {
     0x314b4c4du, sizeof(mlaf_kernel_launch), 196944, {0, 0, 0}, 3, 0, 0, {0, 0}, 4,
     {{1, 64, 64, 128}, {2, 64, 64, 128}, {4, 64, 64, 128}, {3, 64, 64, 128}}};
 struct __align__(64) mlaf_tensor_map {
@@ -180,7 +180,7 @@ constexpr int ROWS = 128, KEYS = 64, STAGES = 2;
 constexpr int SLABS_QK = QK / 64, SLABS_V = V / 64, SLAB = KEYS * 128, Q_SLAB = 64 * 128, Q_HALF = SLABS_QK * Q_SLAB;
 constexpr int TOLD = 3;
 constexpr int MAP_Q = 0, MAP_K = 1, MAP_V = 2, MAP_K_PE = 3;
-constexpr i64 ROOM = 20971520, KEY_BYTES = 2 * (NOPE + V);
+constexpr i64 ROOM = 41943040, KEY_BYTES = 2 * (NOPE + V);
 MLAF_DEV int larger(int a, int b) { return a > b ? a : b; }
 // [templates/mla_prefill/lib/deal.h]
 struct shared_memory {
@@ -210,7 +210,7 @@ struct ring {
   }
 };
 
-// ---- Those who load ------------------------------------------------------------------------------------------------------------
+// ---- Those who load --------------------------------------------------------------------------------------------------------
 MLAF_DEV void load_k(const mlaf_prefill_params& p, u32 shared, const tile& t, int round, const ring<STAGES>& at, int lane) {
   const u32 full = shared + K_FULL_AT + 8 * at.stage, to = shared + K_AT + at.stage * SLABS_QK * SLAB;
   const int row = t.key + round * KEYS, column = (int)(t.head * p.a.k_head / 2);
@@ -609,7 +609,7 @@ MLAF_DEV void work_on_tiles(const mlaf_prefill_params& p, u32 shared, int wg) {
   }
 }
 
-extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_prefill_sm90_f32c3f6c(const __grid_constant__ mlaf_prefill_params p) {
+extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_prefill_sm90_d78705be(const __grid_constant__ mlaf_prefill_params p) {
   const u32 shared = shared_address(memory());
   if (threadIdx.x == 0) {
     for (int i = 0; i < 4; i++) fetch_map(&p.maps[i]);

@@ -198,7 +198,7 @@ struct ring {
   }
 };
 
-// ---- Those who load ------------------------------------------------------------------------------------------------------------
+// ---- Those who load --------------------------------------------------------------------------------------------------------
 MLAF_DEV void load_k(const mlaf_prefill_params& p, u32 shared, const tile& t, int round, const ring<STAGES>& at, int lane) {
   const u32 full = shared + K_FULL_AT + 8 * at.stage, to = shared + K_AT + at.stage * SLABS_QK * SLAB;
   const int row = t.key + round * KEYS, column = (int)(t.head * p.a.k_head / 2);
