@@ -38,7 +38,8 @@ static void every_key_once(const mlaf_chunked_prefill *c, int32_t batch, const i
       assert_true(fresh[at] > 0);
       assert_int_equal(s[p->starts + r], position[at]);
       position[at] += n;
-      if (position[at] < cached[at] && c->d.chunk_tokens >= c->d.page_tokens) assert_int_equal(position[at] % c->d.page_tokens, 0);
+      if (position[at] < cached[at] && c->d.chunk_tokens >= c->d.page_tokens)
+        assert_int_equal(position[at] % c->d.page_tokens, 0);
     }
     keys += p->keys;
   }

@@ -417,6 +417,11 @@ MLAF_DEV void store_p(const float (&s)[N / 2], row_state& r, u32 p) {
   if (N / 8 % 2) store_matrices(at + 1024 * (N / 8 - 1), packed[N / 4 - 2], packed[N / 4 - 1]);
 }
 
+// The matrix products of a tile. The includer has the ring (RING, BOX, NB, NV, place, advance, full_barrier, empty_barrier) and the
+// instructions of sm90_few/mma.h, and hands over `tma` (whether boxes come by the copy engine), `rotates` and `angles` (whether keys
+// are rotated on read, and the parameter that says by what).
+static_assert(NB >= NV && RING >= NB, "a tile's boxes fit the ring");
+
 // S^T of the tile at `at`, waiting for box after box. Returns the slot of its last box. `tell`: the other warpgroup takes the
 // next tile, and may wait for its boxes now. A barrier's one bit of parity tells a phase from the one before only where that
 // one is known to be over; where the ring is no multiple of the warpgroups' tiles, a slot's last phase was the other
@@ -433,7 +438,6 @@ MLAF_DEV int scores(u32 smem, u32 q_place, const place& at, float (&s)[N / 2], i
     }
     barrier_wait(full_barrier(smem, slot), lap);
     if (ORDERED && b == NB - 1) named_arrive_if(tell, SCORED + (group ^ 1), 256);
-    if (!TMA) fence_async();
     mma_begin();
 #pragma unroll
     for (int k = 0; k < (b < NV ? 4 : ROPE / 16); k++) {
