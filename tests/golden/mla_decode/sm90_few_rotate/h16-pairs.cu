@@ -514,9 +514,9 @@ MLAF_DEV void store_p(const float (&s)[N / 2], row_state& r, u32 p) {
   if (N / 8 % 2) store_matrices(at + 1024 * (N / 8 - 1), packed[N / 4 - 2], packed[N / 4 - 1]);
 }
 
-// The matrix products of a tile. The includer has the ring (RING, BOX, NB, NV, place, advance, full_barrier, empty_barrier) and the
-// instructions of sm90_few/mma.h, and hands over `tma` (whether boxes come by the copy engine), `rotates` and `angles` (whether keys
-// are rotated on read, and the parameter that says by what).
+// The matrix products of a tile, whose boxes lie in the ring (place, advance, full_barrier, empty_barrier); mma.h has the
+// instruction. Handed over: tma (boxes come by the copy engine), rotates, and angles (keys are rotated on read, and the
+// parameter that says by what).
 static_assert(NB >= NV && RING >= NB, "a tile's boxes fit the ring");
 
 // S^T of the tile at `at`, waiting for box after box. Returns the slot of its last box. `tell`: the other warpgroup takes the
