@@ -13,6 +13,7 @@
 #define MLAFORGE_H
 
 #include "mlaforge/call.h"
+#include "mlaforge/chunked_prefill.h"
 #include "mlaforge/context.h"
 #include "mlaforge/database.h"
 #include "mlaforge/layer.h"

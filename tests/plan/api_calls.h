@@ -9,6 +9,15 @@ static void api_called(const char *name); /* the test's */
 
 #define mlaf_call_run(...) (api_called("mlaf_call_run"), mlaf_call_run(__VA_ARGS__))
 #define mlaf_check_tables(...) (api_called("mlaf_check_tables"), mlaf_check_tables(__VA_ARGS__))
+#define mlaf_chunked_prefill_chunks(...) (api_called("mlaf_chunked_prefill_chunks"), mlaf_chunked_prefill_chunks(__VA_ARGS__))
+#define mlaf_chunked_prefill_create(...) (api_called("mlaf_chunked_prefill_create"), mlaf_chunked_prefill_create(__VA_ARGS__))
+#define mlaf_chunked_prefill_destroy(...) (api_called("mlaf_chunked_prefill_destroy"), mlaf_chunked_prefill_destroy(__VA_ARGS__))
+#define mlaf_chunked_prefill_execute(...) (api_called("mlaf_chunked_prefill_execute"), mlaf_chunked_prefill_execute(__VA_ARGS__))
+#define mlaf_chunked_prefill_schedule(...) \
+  (api_called("mlaf_chunked_prefill_schedule"), mlaf_chunked_prefill_schedule(__VA_ARGS__))
+#define mlaf_chunked_prefill_words(...) (api_called("mlaf_chunked_prefill_words"), mlaf_chunked_prefill_words(__VA_ARGS__))
+#define mlaf_chunked_prefill_workspace(...) \
+  (api_called("mlaf_chunked_prefill_workspace"), mlaf_chunked_prefill_workspace(__VA_ARGS__))
 #define mlaf_ctx_create(...) (api_called("mlaf_ctx_create"), mlaf_ctx_create(__VA_ARGS__))
 #define mlaf_ctx_db_status(...) (api_called("mlaf_ctx_db_status"), mlaf_ctx_db_status(__VA_ARGS__))
 #define mlaf_ctx_destroy(...) (api_called("mlaf_ctx_destroy"), mlaf_ctx_destroy(__VA_ARGS__))
@@ -44,6 +53,7 @@ static void api_called(const char *name); /* the test's */
 #define mlaf_plan_release(...) (api_called("mlaf_plan_release"), mlaf_plan_release(__VA_ARGS__))
 #define mlaf_plan_retain(...) (api_called("mlaf_plan_retain"), mlaf_plan_retain(__VA_ARGS__))
 #define mlaf_plan_workspace_size(...) (api_called("mlaf_plan_workspace_size"), mlaf_plan_workspace_size(__VA_ARGS__))
+#define mlaf_prefill_crossover(...) (api_called("mlaf_prefill_crossover"), mlaf_prefill_crossover(__VA_ARGS__))
 #define mlaf_problem_check(...) (api_called("mlaf_problem_check"), mlaf_problem_check(__VA_ARGS__))
 #define mlaf_problem_parse(...) (api_called("mlaf_problem_parse"), mlaf_problem_parse(__VA_ARGS__))
 #define mlaf_problem_print(...) (api_called("mlaf_problem_print"), mlaf_problem_print(__VA_ARGS__))

@@ -509,6 +509,57 @@ static void make_and_run_layer(const void *how) {
   mlaf_ctx_destroy(ctx);
 }
 
+/* Two new tokens over 16 cached ones in two chunks, all of them zeros: the output is zero. */
+static mlaf_status run_chunked(mlaf_ctx *ctx, const mlaf_chunked_prefill *c, void *zeros, char *out, size_t bytes) {
+  static const int32_t fresh[] = {2}, cached[] = {16};
+  int32_t words[256];
+  uint8_t y[256];
+  mlaf_chunked_prefill_args a = MLAF_CHUNKED_PREFILL_ARGS_INIT;
+  const size_t n = mlaf_chunked_prefill_words(c, 1, fresh, cached);
+  require(n > 0 && n <= 256, "words of a schedule", (int)n, "");
+  mlaf_status st = mlaf_chunked_prefill_schedule(c, 1, fresh, cached, words, n);
+  require(!st && mlaf_chunked_prefill_chunks(words) == 2, "a schedule", st, "");
+  a.schedule = words;
+  a.schedule_device = (int32_t *)(void *)(out + 4096);
+  st = mlaf_mem_write(ctx, out + 4096, words, n * sizeof *words);
+  a.fresh.scale = 1;
+  a.fresh.q = a.fresh.k = a.fresh.v = a.fresh.k_pe = zeros;
+  a.fresh.o = out;
+  a.cached.cache = a.cached.table = a.cached.w = zeros;
+  a.cached.num_pages = 1, a.cached.table_stride = 2;
+  a.workspace = out + 65536;
+  a.workspace_size = mlaf_chunked_prefill_workspace(c, words);
+  require(a.workspace_size > 0 && a.workspace_size < bytes - 65536, "a workspace of chunks", 0, "");
+  if (!st) st = mlaf_chunked_prefill_execute(c, &a, NULL);
+  if (!st) st = mlaf_sync(ctx, NULL);
+  if (!st) st = mlaf_mem_read(ctx, y, out, sizeof y);
+  for (size_t i = 0; !st && i < sizeof y; i++) require(y[i] == 0, "another output in chunks", y[i], "");
+  return st;
+}
+
+static void make_and_run_chunked(const void *how) {
+  enum { BYTES = 1 << 20 };
+  mlaf_chunked_prefill_desc d = MLAF_CHUNKED_PREFILL_DESC_INIT;
+  mlaf_ctx *ctx = NULL;
+  mlaf_chunked_prefill *c = NULL;
+  void *zeros = NULL, *out = NULL;
+  d.heads = 2, d.nope = 32, d.rope = 32, d.vdim = 64, d.rank = 64, d.page_tokens = 8, d.chunk_tokens = 8, d.tokens = 32;
+  require(mlaf_prefill_crossover(512, 128, 128, 4096) == 164, "mlaf_prefill_crossover", 0, "");
+  if (make_ctx(MLAF_CTX_NO_DB, NULL, &ctx)) return;
+  mlaf_status st = mlaf_mem_alloc(ctx, BYTES, &zeros);
+  if (!st) st = mlaf_mem_alloc(ctx, BYTES, &out);
+  if (!st) st = mlaf_mem_fill(ctx, zeros, 0, BYTES);
+  if (!st) st = mlaf_mem_fill(ctx, out, 0xff, BYTES);
+  if (!st) st = mlaf_chunked_prefill_create(ctx, &d, &c);
+  require(!st || !c, "a failed plan of chunks was handed out", st, "");
+  if (!st) st = run_chunked(ctx, c, zeros, out, BYTES);
+  if (st) check_failure(ctx, "prefill in chunks", st);
+  mlaf_chunked_prefill_destroy(c);
+  mlaf_mem_free(ctx, zeros);
+  mlaf_mem_free(ctx, out);
+  mlaf_ctx_destroy(ctx);
+}
+
 static const plan_way database = {0, MLAF_PLAN_NO_COMPILE, MLAF_EFFORT_DB_ONLY, NULL};
 static const plan_way model = {MLAF_CTX_NO_DB, 0, MLAF_EFFORT_ESTIMATE, NULL};
 static const plan_way compiling = {MLAF_CTX_NO_DB | MLAF_CTX_NO_CACHE, 0, MLAF_EFFORT_ESTIMATE, NULL};
@@ -537,16 +588,17 @@ static const scenario from_bundle = {"bundle", plan_and_run, &bundled, on_emulat
 static const scenario from_registry = {"registry", plans_of_the_registry, NULL, fresh_database, NULL, 100, NULL};
 static const scenario serving = {"server", serve, NULL, on_emulator, NULL, 60, NULL};
 static const scenario whole_layer = {"layer", make_and_run_layer, NULL, on_emulator, NULL, 40, NULL};
+static const scenario in_chunks = {"chunks", make_and_run_chunked, NULL, on_emulator, NULL, 40, NULL};
 static const scenario text_out_and_in = {"text", export_and_import, NULL, fresh_database, NULL, 50, NULL};
 static const scenario tuning = {"tune", tune, NULL, fresh_database, NULL, 1000, NULL};
 static const scenario by_measuring = {"measure", plan_and_run, &measuring, unfinished_database, NULL, 1000, NULL};
 static const scenario hip_plan = {"hip", plan_and_run, &model, on_fake_hip, NULL, 40, nothing_is_left};
 static const scenario hip_backend = {"hip back end", live_on_hip, NULL, on_fake_hip, NULL, 12, nothing_is_left};
 static const scenario cuda_backend = {"cuda back end", live_on_cuda, NULL, on_fake_cuda, NULL, 6, nothing_is_left};
-static const scenario *const scenarios[] = {&whole_layer, &names_of_compilers, &from_database,   &from_model,  &from_compiler,
-                                            &from_bundle,        &from_registry,   &text_out_and_in, &tuning,
-                                            &by_measuring,       &hip_plan,        &hip_backend, &cuda_backend,
-                                            &serving};
+static const scenario *const scenarios[] = {
+    &whole_layer,   &in_chunks,       &names_of_compilers, &from_database, &from_model, &from_compiler, &from_bundle,
+    &from_registry, &text_out_and_in, &tuning,             &by_measuring,  &hip_plan,   &hip_backend,   &cuda_backend,
+    &serving};
 enum { N_SCENARIOS = sizeof scenarios / sizeof *scenarios };
 
 /* ---- a tuned problem, its database, and a bundle of it ---- */
