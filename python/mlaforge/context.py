@@ -7,6 +7,7 @@ from .errors import MlafError
 from . import calls
 from .library import (I32, I64, LOG_FN, PTR, U32, CtxOpts, ExecuteArgs, PlanInfo, PlanOpts, Problem, WarmUpOpts, WarmUpResult, fast,
                       library)
+from .tensors import dtype_name
 
 EFFORT = {"db_only": 0, "estimate": 1, "measure": 2}
 NO_COMPILE, TABLES = 1, 2
@@ -198,6 +199,19 @@ class Context:
         tensors need none for captures: their graph keeps its own."""
         address = ANY_STREAM if stream is None else int(getattr(stream, "cuda_stream", stream)) or None
         self.check(self._lib.mlaf_workspace_reserve(self._handle, address, _fit("size", size, ctypes.c_size_t)))
+
+    def lend_workspace(self, args, size, like, given, stream):
+        """The workspace of a call, into its arguments: the caller's tensor, PyTorch's own memory (also while a graph is captured), or the
+        context's for that stream. Returns what keeps it alive."""
+        if given is None and hasattr(like, "is_cuda"):
+            given = like.new_empty(((size + 1) // 2,))
+        if given is not None:
+            args.workspace, args.workspace_size = given.data_ptr(), given.shape[0] * (1 if dtype_name(given) == "uint8" else 2)
+            return given
+        pointer, have = PTR(), ctypes.c_size_t()
+        self.check(self._lib.mlaf_workspace_get(self._handle, stream, size, ctypes.byref(pointer), ctypes.byref(have)))
+        args.workspace, args.workspace_size = pointer, have
+        return None
 
     def use(self, module):
         """Make calls by the compiled module, or by ctypes (None). What a context starts with is the module where it is there."""

@@ -5,7 +5,7 @@ from . import context
 from .calls import current_stream
 from .context import _struct
 from .library import I32, I64, PTR, U32
-from .tensors import dtype_name, fail
+from .tensors import check_tensor, dtype_name, fail
 
 __all__ = ["concat_and_cache_mla", "concat_and_cache_mla_rope_fused", "fused_qk_rope_concat_and_cache_mla"]
 
@@ -28,17 +28,6 @@ class AppendArgs(ctypes.Structure):
                 ("q_pe_out_head_stride", I64)]
 
 
-def _check(name, tensor, dtype, *shape):
-    """Of a type and shape; a size of None is any. The last dimension has no gaps."""
-    if dtype is not None and dtype_name(tensor) != dtype:
-        fail(f"{name} is {dtype_name(tensor)}, must be {dtype}")
-    have = tuple(tensor.shape)
-    if len(have) != len(shape) or any(want is not None and got != want for got, want in zip(have, shape)):
-        fail(f"{name} has the shape {have}, must be ({', '.join('any' if n is None else str(n) for n in shape)})")
-    if have and have[-1] > 1 and tensor.stride()[-1] != 1:
-        fail(f"{name}'s last dimension has the stride {tensor.stride()[-1]}, must be 1")
-
-
 def _stride(tensor, dim):
     """0, dense, where there is only one row: its stride may be anything."""
     if tensor.shape[dim] <= 1:
@@ -52,7 +41,7 @@ def _stride(tensor, dim):
 def _rows(name, tensor, dtype, tokens, columns):
     """[T, columns] or [T, 1, columns]: the address, and the stride of rows."""
     middle = len(tensor.shape) - 2
-    _check(name, tensor, dtype, None, *[1] * middle, columns)
+    check_tensor(name, tensor, dtype, None, *[1] * middle, columns)
     if tensor.shape[0] < tokens:
         fail(f"{name} has {tensor.shape[0]} rows for {tokens} tokens")
     return tensor.data_ptr(), _stride(tensor, 0)
@@ -61,7 +50,7 @@ def _rows(name, tensor, dtype, tokens, columns):
 def _cache(args, kv_cache, kind, row, unit_dtype):
     """[blocks, block, row] or [blocks, block, 1, row]; blocks may lie apart."""
     middle = len(kv_cache.shape) - 3
-    _check("kv_cache", kv_cache, unit_dtype, None, None, *[1] * middle, row)
+    check_tensor("kv_cache", kv_cache, unit_dtype, None, None, *[1] * middle, row)
     blocks, block = kv_cache.shape[:2]
     entry = _stride(kv_cache, 1) or row
     page = _stride(kv_cache, 0) or block * entry
@@ -94,7 +83,7 @@ def _kind(ctx, kv_cache, kv_cache_dtype):
 def _table(args, cos, sin, dtype, rope):
     """One table whose rows have their sines behind their cosines (sin None), or two."""
     columns = rope if sin is None else rope // 2
-    _check("the table of cosines", cos, None, None, *[1] * (len(cos.shape) - 2), columns)
+    check_tensor("the table of cosines", cos, None, None, *[1] * (len(cos.shape) - 2), columns)
     if dtype_name(cos) not in ("float32", dtype):
         fail(f"the table of cosines is {dtype_name(cos)}, must be float32 or {dtype}")
     if sin is not None and (dtype_name(sin), tuple(sin.shape), tuple(sin.stride())) != (
@@ -115,7 +104,7 @@ def _inputs(kv_c, k_pe, slot_mapping):
     rope = k_pe.shape[-1] if k_pe is not None else 0
     if dtype not in DTYPES:
         fail(f"kv_c is {dtype}; accepted are {', '.join(DTYPES)}")
-    _check("slot_mapping", slot_mapping, "int64", None)
+    check_tensor("slot_mapping", slot_mapping, "int64", None)
     return dtype, rank, rope
 
 
@@ -163,8 +152,8 @@ def concat_and_cache_mla_rope_fused(positions, q_pe, k_pe, kv_c, cos_sin_cache, 
     ctx = ctx or context._default or context.default_context()
     tokens, heads = q_pe.shape[0], q_pe.shape[1]
     dtype, rank, rope, kind, args = _append(kv_c, k_pe, kv_cache, slot_mapping, kv_cache_dtype, kv_cache_scale, tokens, ctx)
-    _check("q_pe", q_pe, dtype, tokens, heads, rope)
-    _check("positions", positions, "int64", None)
+    check_tensor("q_pe", q_pe, dtype, tokens, heads, rope)
+    check_tensor("positions", positions, "int64", None)
     if min(slot_mapping.shape[0], positions.shape[0]) < tokens:
         fail(f"slot_mapping has {slot_mapping.shape[0]} entries and positions {positions.shape[0]} for {tokens} tokens")
     flags = ALL_Q | (POWER_OF_TWO if power_of_two_scales else 0) | _table(args, cos_sin_cache, None, dtype, rope)
@@ -186,10 +175,10 @@ def fused_qk_rope_concat_and_cache_mla(q_nope, q_pe, kv_c, k_pe, kv_cache, q_out
         fail("is_nope_first is false; only rows with the latent columns first are made")
     name = "auto" if dtype_name(kv_cache) != "uint8" else "fp8"
     dtype, rank, rope, kind, args = _append(kv_c, k_pe, kv_cache, slot_mapping, name, k_scale, tokens, ctx)
-    _check("q_nope", q_nope, dtype, tokens, heads, rank)
-    _check("q_pe", q_pe, dtype, tokens, heads, rope)
-    _check("q_out", q_out, dtype, tokens, heads, rank + rope)
-    _check("positions", positions, "int64", None)
+    check_tensor("q_nope", q_nope, dtype, tokens, heads, rank)
+    check_tensor("q_pe", q_pe, dtype, tokens, heads, rope)
+    check_tensor("q_out", q_out, dtype, tokens, heads, rank + rope)
+    check_tensor("positions", positions, "int64", None)
     if min(slot_mapping.shape[0], positions.shape[0]) < tokens:
         fail(f"slot_mapping has {slot_mapping.shape[0]} entries and positions {positions.shape[0]} for {tokens} tokens")
     flags = (ALL_Q if compute_all_q_rope else 0) | _table(args, cos_cache, sin_cache, dtype, rope)

@@ -6,9 +6,9 @@ from .buffers import Buffer
 from .calls import current_stream
 from .context import _struct
 from .library import I32, I64, PTR, U32, library
-from .mla_gather_kv_b import GatherArgs, _cache, _check
+from .mla_gather_kv_b import GatherArgs, _cache
 from .mla_prefill import DTYPES, PrefillArgs, _put
-from .tensors import dtype_name, fail
+from .tensors import check_tensor, dtype_name, fail
 
 __all__ = ["ChunkedPrefill", "prefill_crossover"]
 
@@ -102,10 +102,10 @@ class ChunkedPrefill:
         args = {"scale": (self._nope + self._rope) ** -0.5 if scale is None else float(scale)}
         shapes = {"q": (q, self._nope + self._rope), "k": (k_nope, self._nope), "v": (v, self._vdim), "o": (out, self._vdim)}
         for name, (tensor, columns) in shapes.items():
-            _check(name, tensor, self._dtype, tokens, self._heads, columns)
+            check_tensor(name, tensor, self._dtype, tokens, self._heads, columns)
             _put(args, name, tensor)
         if self._rope:
-            _check("k_pe", k_pe, self._dtype, tokens, self._rope)
+            check_tensor("k_pe", k_pe, self._dtype, tokens, self._rope)
             args.update(k_pe=k_pe.data_ptr(), k_pe_token_stride=k_pe.stride()[0] if tokens > 1 else 0)
         if lse is not None:
             if dtype_name(lse) != "float32" or tuple(lse.shape) != (self._heads, tokens):
@@ -120,8 +120,8 @@ class ChunkedPrefill:
             fail(f"kv_cache has rows of {kind}, and this was made for {self._layout}")
         if args.pop("page_tokens") != self._page:
             fail(f"kv_cache has pages of {kv_cache.shape[1]}, and this was made for {self._page}")
-        _check("block_table", block_table, "int32", batch, None)
-        _check("kv_b_weight", weight, self._dtype, self._heads * (self._nope + self._vdim), self._rank)
+        check_tensor("block_table", block_table, "int32", batch, None)
+        check_tensor("kv_b_weight", weight, self._dtype, self._heads * (self._nope + self._vdim), self._rank)
         if scale is not None and not isinstance(scale, (int, float)):
             args["scale_at"] = scale.data_ptr()
         elif scale is not None:
@@ -129,18 +129,6 @@ class ChunkedPrefill:
         return _struct(GatherArgs, **args, table=block_table.data_ptr(), table_width=block_table.shape[1],
                        table_stride=block_table.stride()[0] if batch > 1 else block_table.shape[1], w=weight.data_ptr(),
                        w_row_stride=weight.stride()[0])
-
-    def _workspace(self, args, size, q, given, stream):
-        """What keeps it alive."""
-        if given is None and hasattr(q, "is_cuda"):  # PyTorch: also while a graph is captured
-            given = q.new_empty(((size + 1) // 2,))
-        if given is not None:
-            args.workspace, args.workspace_size = given.data_ptr(), given.shape[0] * (1 if dtype_name(given) == "uint8" else 2)
-            return given
-        pointer, have = PTR(), SIZE()
-        self._ctx.check(self._lib.mlaf_workspace_get(self._ctx._handle, stream, size, ctypes.byref(pointer), ctypes.byref(have)))
-        args.workspace, args.workspace_size = pointer, have
-        return None
 
     def forward(self, schedule, q, k_nope, k_pe, v, kv_cache, block_table, kv_b_weight, softmax_scale=None, kv_scale=None, out=None,
                 lse=None, *, workspace=None, stream=None):
@@ -155,7 +143,7 @@ class ChunkedPrefill:
                        fresh=self._fresh(tokens, q, k_nope, k_pe, v, out, lse, softmax_scale),
                        cached=self._cached(schedule.batch, kv_cache, block_table, kv_b_weight, kv_scale))
         stream = (current_stream(q) if stream is None else int(getattr(stream, "cuda_stream", stream))) or None
-        held = self._workspace(args, schedule.workspace, q, workspace, stream)
+        held = self._ctx.lend_workspace(args, schedule.workspace, q, workspace, stream)
         status = self._lib.mlaf_chunked_prefill_execute(self._handle, ctypes.byref(args), stream)
         del held
         self._ctx.check(status)

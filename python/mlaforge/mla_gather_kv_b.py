@@ -5,7 +5,7 @@ from . import context
 from .calls import current_stream
 from .context import _struct
 from .library import I32, I64, PTR, U32
-from .tensors import dtype_name, fail
+from .tensors import check_tensor, dtype_name, fail
 
 __all__ = ["gather_kv_b_proj", "mla_gather_kv_b"]
 
@@ -24,17 +24,6 @@ class GatherArgs(ctypes.Structure):
                 ("k_pe_token_stride", I64), ("k_pe_head_stride", I64)]
 
 
-def _check(name, tensor, dtype, *shape):
-    """Of a type and shape; a size of None is any. The last dimension has no gaps."""
-    if dtype is not None and dtype_name(tensor) != dtype:
-        fail(f"{name} is {dtype_name(tensor)}, must be {dtype}")
-    have = tuple(tensor.shape)
-    if len(have) != len(shape) or any(want is not None and got != want for got, want in zip(have, shape)):
-        fail(f"{name} has the shape {have}, must be ({', '.join('any' if n is None else str(n) for n in shape)})")
-    if have and have[-1] > 1 and tensor.stride()[-1] != 1:
-        fail(f"{name}'s last dimension has the stride {tensor.stride()[-1]}, must be 1")
-
-
 def _strides(tensor):
     """Of tokens and heads; 0, dense, where there is one: its stride may be anything."""
     return [0 if n <= 1 else s for n, s in zip(tensor.shape, tensor.stride())]
@@ -43,7 +32,7 @@ def _strides(tensor):
 def _cache(args, cache, rank, rope, dtype, target):
     """[pages, page, row] or [pages, page, 1, row]: the problem's word for it."""
     name, row = dtype_name(cache), cache.shape[-1]
-    _check("the cache", cache, None, None, None, *[1] * (len(cache.shape) - 3), row)
+    check_tensor("the cache", cache, None, None, None, *[1] * (len(cache.shape) - 3), row)
     if name == dtype and row == rank + rope:
         kind = "paged"
     elif name == "uint8" and row == rank + 16 + 2 * rope:
@@ -66,7 +55,7 @@ def _launch(args, cache, weight, scale, k, v, rope, ctx, stream):
     if dtype not in DTYPES:
         fail(f"the weight is {dtype}; accepted are {', '.join(DTYPES)}")
     nope = weight.shape[0] // heads - vdim
-    _check("the weight", weight, dtype, heads * (nope + vdim), rank)
+    check_tensor("the weight", weight, dtype, heads * (nope + vdim), rank)
     kind = _cache(args, cache, rank, rope, dtype, ctx.target)
     if kind in FP8.values() and scale is not None:
         if isinstance(scale, (int, float)):
@@ -94,15 +83,15 @@ def mla_gather_kv_b(kv_cache, block_table, cu_seqlens, seq_starts, kv_b_weight, 
     ctx = ctx or context._default or context.default_context()
     dtype, batch = dtype_name(kv), cu_seqlens.shape[0] - 1
     vdim = kv.shape[2] // 2 if vdim is None else vdim
-    _check("kv", kv, dtype, None, None, None)
-    _check("k_pe", k_pe, dtype, kv.shape[0], None)
-    _check("block_table", block_table, "int32", batch, None)
-    _check("cu_seqlens", cu_seqlens, "int32", None)
+    check_tensor("kv", kv, dtype, None, None, None)
+    check_tensor("k_pe", k_pe, dtype, kv.shape[0], None)
+    check_tensor("block_table", block_table, "int32", batch, None)
+    check_tensor("cu_seqlens", cu_seqlens, "int32", None)
     args = {"batch": batch, "table": block_table.data_ptr(), "cu_seqlens": cu_seqlens.data_ptr(), "scale": 1.0,
             "table_stride": block_table.stride()[0] if batch > 1 else block_table.shape[1], "table_width": block_table.shape[1],
             "k_pe": k_pe.data_ptr(), "k_pe_token_stride": _strides(k_pe)[0]}
     if seq_starts is not None:
-        _check("seq_starts", seq_starts, "int32", batch)
+        check_tensor("seq_starts", seq_starts, "int32", batch)
         args["seq_starts"] = seq_starts.data_ptr()
     _launch(args, kv_cache, kv_b_weight, scale, kv, _Columns(kv, kv.shape[2] - vdim), k_pe.shape[1], ctx, stream)
 
@@ -136,11 +125,11 @@ def gather_kv_b_proj(k_buffer, k_scale, kv_indptr, kv_indices, kv_prefix_sum_con
     dtype, heads, vdim = dtype_name(kv_proj_weight), v_prefix.shape[1], v_prefix.shape[2]
     nope = kv_proj_weight.shape[0] // heads - vdim
     rope, batch = k_prefix.shape[2] - nope, kv_indptr.shape[0] - 1
-    _check("k_prefix", k_prefix, dtype, None, heads, None)
-    _check("v_prefix", v_prefix, dtype, k_prefix.shape[0], heads, vdim)
-    _check("kv_indptr", kv_indptr, "int32", None)
-    _check("kv_indices", kv_indices, "int32", None)
-    _check("kv_prefix_sum_context_lens", kv_prefix_sum_context_lens, "int32", batch + 1)
+    check_tensor("k_prefix", k_prefix, dtype, None, heads, None)
+    check_tensor("v_prefix", v_prefix, dtype, k_prefix.shape[0], heads, vdim)
+    check_tensor("kv_indptr", kv_indptr, "int32", None)
+    check_tensor("kv_indices", kv_indices, "int32", None)
+    check_tensor("kv_prefix_sum_context_lens", kv_prefix_sum_context_lens, "int32", batch + 1)
     if rope < 0:
         fail(f"k_prefix has {k_prefix.shape[2]} columns and the weight makes {nope} of them")
     head = k_prefix.stride()[1] if heads > 1 else k_prefix.shape[2]

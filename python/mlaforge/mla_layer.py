@@ -5,8 +5,8 @@ from . import context
 from .calls import current_stream
 from .context import _one_of, _struct
 from .library import I32, I64, PTR, U32, PlanInfo, PlanOpts, library
-from .mla_projections import _check, _stride
-from .tensors import dtype_name, fail
+from .mla_projections import _stride
+from .tensors import check_tensor, dtype_name, fail
 
 __all__ = ["Layer"]
 
@@ -80,7 +80,7 @@ def _shape(weights):
 
 
 def _weight(name, tensor, dtype):
-    _check(name, tensor, dtype, *(None for _ in tensor.shape))
+    check_tensor(name, tensor, dtype, *(None for _ in tensor.shape))
     matrix = len(tensor.shape) == 2
     return LayerWeight(name.encode(), tensor.data_ptr(), tensor.shape[0] if matrix else 1, tensor.shape[-1],
                        _stride(tensor, 0) if matrix else 0)
@@ -112,7 +112,7 @@ class Layer:
             number = dtype_name(cos_sin_cache)
             if number not in ("float32", self._dtype):
                 fail(f"cos_sin_cache is {number}, must be float32 or {self._dtype}")
-            _check("cos_sin_cache", cos_sin_cache, number, None, rope)
+            check_tensor("cos_sin_cache", cos_sin_cache, number, None, rope)
             flags |= 0 if number == "float32" else TABLE_16
             table = {"cos": cos_sin_cache.data_ptr(), "table_rows": cos_sin_cache.shape[0], "table_row_stride": _stride(cos_sin_cache, 0)}
         plan = PlanOpts.from_buffer_copy(self._ctx._plan_opts)
@@ -142,7 +142,7 @@ class Layer:
         fields = {}
         tensors = zip(("cache", "cache_kpe"), cache, (self._rank, self._rope)) if self._split else [("cache", cache, self._row)]
         for name, tensor, columns in tensors:
-            _check(name, tensor, self._dtype, None, self._page, *([1] if len(tensor.shape) == 4 else []), columns)
+            check_tensor(name, tensor, self._dtype, None, self._page, *([1] if len(tensor.shape) == 4 else []), columns)
             row, page = _stride(tensor, 1) or columns, _stride(tensor, 0)
             if page and page % row:
                 fail(f"pages of {name} are {page} elements apart, no whole number of rows of {row}")
@@ -164,7 +164,7 @@ class Layer:
             if tensor is None and name in wanted:
                 fail(f"{name} is missing: a block table with seq_lens, or four lists are wanted; of a prefill qo_indptr and key_indptr")
             if tensor is not None:
-                _check(name, tensor, "int32", *([batch] if name == "block_table" else []), sizes[name])
+                check_tensor(name, tensor, "int32", *([batch] if name == "block_table" else []), sizes[name])
                 fields[name] = tensor.data_ptr()
         if table:
             fields.update(block_table_width=tables["block_table"].shape[1], block_table_stride=_stride(tables["block_table"], 0))
@@ -173,7 +173,7 @@ class Layer:
         return fields
 
     def _rows(self, name, tensor, tokens):
-        _check(name, tensor, self._dtype, tokens, self._hidden)
+        check_tensor(name, tensor, self._dtype, tokens, self._hidden)
         return {name: tensor.data_ptr(), name + "_token_stride": _stride(tensor, 0)}
 
     def _workspace(self, args, hidden, given, stream):
@@ -181,15 +181,7 @@ class Layer:
         size = self._lib.mlaf_layer_workspace_size(self._handle, ctypes.byref(args))
         if size == SIZE(-1).value:
             size = 0  # what is wrong is said by the call
-        if given is None and hasattr(hidden, "is_cuda"):  # PyTorch: also while a graph is captured
-            given = hidden.new_empty(((size + 1) // 2,))
-        if given is not None:
-            args.workspace, args.workspace_size = given.data_ptr(), given.shape[0] * (1 if dtype_name(given) == "uint8" else 2)
-            return given
-        pointer, have = PTR(), SIZE()
-        self._ctx.check(self._lib.mlaf_workspace_get(self._ctx._handle, stream, size, ctypes.byref(pointer), ctypes.byref(have)))
-        args.workspace, args.workspace_size = pointer, have
-        return None
+        return self._ctx.lend_workspace(args, size, hidden, given, stream)
 
     def forward(self, hidden, positions, slots, cache, seq_lens=None, block_table=None, *, q_len=1, residual=None, out=None,
                 qo_indptr=None, kv_indptr=None, kv_indices=None, kv_last_page_lens=None, key_indptr=None, keys=0, kv_len=0, workspace=None,
@@ -208,8 +200,8 @@ class Layer:
             fail("seq_lens is missing: a block table with seq_lens, or four lists are wanted")
         batch = seq_lens.shape[0] if seq_lens is not None else counted[0].shape[0] - 1
         y = out if out is not None else hidden.new_empty((tokens, self._hidden))
-        _check("slots", slots, "int64", tokens)
-        _check("positions", positions, "int64", tokens)
+        check_tensor("slots", slots, "int64", tokens)
+        check_tensor("positions", positions, "int64", tokens)
         fields = {**self._rows("hidden", hidden, tokens), **self._rows("out", y, tokens), **self._cache(cache),
                   **self._tables(batch, tables, keys)}
         if residual is not None:

@@ -5,7 +5,7 @@ from . import context
 from .calls import current_stream
 from .context import _struct
 from .library import I32, I64, PTR, U32
-from .tensors import dtype_name, fail
+from .tensors import check_tensor, dtype_name, fail
 
 __all__ = ["flash_attn_varlen_func", "mla_prefill_varlen"]
 
@@ -19,17 +19,6 @@ class PrefillArgs(ctypes.Structure):
                 ("k_pe", PTR), ("k_pe_token_stride", I64), ("v", PTR), ("v_token_stride", I64), ("v_head_stride", I64),
                 ("cu_seqlens_q", PTR), ("cu_seqlens_k", PTR), ("o", PTR), ("o_token_stride", I64), ("o_head_stride", I64),
                 ("lse", PTR), ("lse_token_stride", I64), ("lse_head_stride", I64)]
-
-
-def _check(name, tensor, dtype, *shape):
-    """Of a type and shape; a size of None is any. The last dimension has no gaps."""
-    if dtype_name(tensor) != dtype:
-        fail(f"{name} is {dtype_name(tensor)}, must be {dtype}")
-    have = tuple(tensor.shape)
-    if len(have) != len(shape) or any(want is not None and got != want for got, want in zip(have, shape)):
-        fail(f"{name} has the shape {have}, must be ({', '.join('any' if n is None else str(n) for n in shape)})")
-    if have and have[-1] > 1 and tensor.stride()[-1] != 1:
-        fail(f"{name}'s last dimension has the stride {tensor.stride()[-1]}, must be 1")
 
 
 def _put(args, name, tensor):
@@ -60,14 +49,14 @@ def mla_prefill_varlen(q, k_nope, k_pe, v, cu_seqlens_q, cu_seqlens_k, max_seqle
     if dtype not in DTYPES:
         fail(f"q is {dtype}; accepted are {', '.join(DTYPES)}")
     vdim = v.shape[-1]
-    _check("q", q, dtype, None, heads, cols)
-    _check("k_nope" if rope else "k", k_nope, dtype, None, heads, cols - rope)
-    _check("v", v, dtype, k_nope.shape[0], heads, vdim)
-    _check("cu_seqlens_q", cu_seqlens_q, "int32", None)
-    _check("cu_seqlens_k", cu_seqlens_k, "int32", cu_seqlens_q.shape[0])
+    check_tensor("q", q, dtype, None, heads, cols)
+    check_tensor("k_nope" if rope else "k", k_nope, dtype, None, heads, cols - rope)
+    check_tensor("v", v, dtype, k_nope.shape[0], heads, vdim)
+    check_tensor("cu_seqlens_q", cu_seqlens_q, "int32", None)
+    check_tensor("cu_seqlens_k", cu_seqlens_k, "int32", cu_seqlens_q.shape[0])
     if out is None:
         out = q.new_empty((q.shape[0], heads, vdim))
-    _check("out", out, dtype, q.shape[0], heads, vdim)
+    check_tensor("out", out, dtype, q.shape[0], heads, vdim)
     # What is not split in two may be taken as if it were: whole columns of Q and K either way.
     columns = (cols - rope, rope) if rope else (cols - 64, 64) if cols > 128 else (cols, 0)
     args = {"batch": cu_seqlens_q.shape[0] - 1, "scale": cols ** -0.5 if softmax_scale is None else float(softmax_scale),
@@ -76,10 +65,10 @@ def mla_prefill_varlen(q, k_nope, k_pe, v, cu_seqlens_q, cu_seqlens_k, max_seqle
     for name, tensor in (("q", q), ("k", k_nope), ("v", v), ("o", out)):
         _put(args, name, tensor)
     if rope:
-        _check("k_pe", k_pe, dtype, k_nope.shape[0], *[1] * (len(k_pe.shape) - 2), rope)
+        check_tensor("k_pe", k_pe, dtype, k_nope.shape[0], *[1] * (len(k_pe.shape) - 2), rope)
         args.update(k_pe=k_pe.data_ptr(), k_pe_token_stride=k_pe.stride()[0] if k_pe.shape[0] > 1 else 0)
     if lse is not None:
-        _check("lse", lse.transpose(0, 1) if lse.stride()[-1] != 1 else lse, "float32", None, None)
+        check_tensor("lse", lse.transpose(0, 1) if lse.stride()[-1] != 1 else lse, "float32", None, None)
         if tuple(lse.shape) != (heads, q.shape[0]):
             fail(f"lse has the shape {tuple(lse.shape)}, must be ({heads}, {q.shape[0]})")
         args.update(lse=lse.data_ptr(), lse_head_stride=lse.stride()[0], lse_token_stride=lse.stride()[1])

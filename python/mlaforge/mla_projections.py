@@ -5,7 +5,7 @@ from . import context
 from .calls import current_stream
 from .context import _struct
 from .library import I32, I64, PTR, U32
-from .tensors import dtype_name, fail
+from .tensors import check_tensor, dtype_name, fail
 
 __all__ = ["mla_o_proj", "mla_q_absorb", "mla_q_b", "mla_qkv_a", "mla_v_out"]
 
@@ -19,17 +19,6 @@ class ProjectionArgs(ctypes.Structure):
                 ("w", PTR), ("w_row_stride", I64), ("w_head_stride", I64), ("y", PTR), ("y_token_stride", I64), ("y_head_stride", I64),
                 ("norm_weight", PTR), ("eps", ctypes.c_float), ("reserved", I32), ("residual", PTR), ("residual_token_stride", I64),
                 ("positions", PTR), ("cos", PTR), ("sin", PTR), ("table_row_stride", I64), ("table_rows", I64)]
-
-
-def _check(name, tensor, dtype, *shape):
-    """Of a type and shape; a size of None is any. The last dimension has no gaps."""
-    if dtype_name(tensor) != dtype:
-        fail(f"{name} is {dtype_name(tensor)}, must be {dtype}")
-    have = tuple(tensor.shape)
-    if len(have) != len(shape) or any(want is not None and got != want for got, want in zip(have, shape)):
-        fail(f"{name} has the shape {have}, must be ({', '.join('any' if n is None else str(n) for n in shape)})")
-    if have[-1] > 1 and tensor.stride()[-1] != 1:
-        fail(f"{name}'s last dimension has the stride {tensor.stride()[-1]}, must be 1")
 
 
 def _stride(tensor, dim):
@@ -69,10 +58,10 @@ def _launch(problem, args, x, y, ctx, stream):
 def _flat(op, fields, x, w, out, inner, outer, more, ctx, stream):
     """x [T, inner] by w [outer, inner] to y [T, outer]."""
     dtype, tokens = _type(x), x.shape[0]
-    _check("x", x, dtype, None, inner)
-    _check("w", w, dtype, outer, inner)
+    check_tensor("x", x, dtype, None, inner)
+    check_tensor("w", w, dtype, outer, inner)
     y = _out(out, x, (tokens, outer))
-    _check("out", y, dtype, tokens, outer)
+    check_tensor("out", y, dtype, tokens, outer)
     args = {"tokens": tokens, "x": x.data_ptr(), "x_token_stride": _stride(x, 0), "w": w.data_ptr(), "w_row_stride": _stride(w, 0),
             "y": y.data_ptr(), "y_token_stride": _stride(y, 0), **more}
     return _launch(f"{op}:{fields},{DTYPES[dtype]},t{_tuned(tokens)}", args, x, y, ctx, stream)
@@ -93,7 +82,7 @@ def mla_q_b(x, w, *, nope=128, rope=64, norm_weight=None, eps=1e-6, out=None, ct
         fail(f"w has {outer} rows, not a multiple of nope {nope} and rope {rope} together")
     more, norm = {"eps": eps}, ""
     if norm_weight is not None:
-        _check("norm_weight", norm_weight, dtype_name(x), inner)
+        check_tensor("norm_weight", norm_weight, dtype_name(x), inner)
         more["norm_weight"], norm = norm_weight.data_ptr(), ",norm"
     return _flat("mla_q_b", f"l{inner},h{outer // (nope + rope)},n{nope},p{rope}{norm}", x, w, out, inner, outer, more, ctx, stream)
 
@@ -105,7 +94,7 @@ def mla_o_proj(x, w, *, v=128, residual=None, out=None, ctx=None, stream=None):
         fail(f"w has {inner} columns, not a multiple of v {v}")
     more, word = {}, ""
     if residual is not None:
-        _check("residual", residual, dtype_name(x), x.shape[0], hidden)
+        check_tensor("residual", residual, dtype_name(x), x.shape[0], hidden)
         more, word = {"residual": residual.data_ptr(), "residual_token_stride": _stride(residual, 0)}, ",residual"
     return _flat("mla_o_proj", f"d{hidden},h{inner // v},v{v}{word}", x, w, out, inner, hidden, more, ctx, stream)
 
@@ -113,11 +102,11 @@ def mla_o_proj(x, w, *, v=128, residual=None, out=None, ctx=None, stream=None):
 def _by_head(op, fields, x, kv_b, first, rows, out, widths, more, ctx, stream):
     """x [T, H, widths[0]] by rows first .. first+rows-1 of each head of kv_b [H, any, R], to y [T, H, widths[1]]."""
     dtype, (tokens, heads) = _type(x), x.shape[:2]
-    _check("x", x, dtype, tokens, heads, widths[0])
+    check_tensor("x", x, dtype, tokens, heads, widths[0])
     if kv_b.shape[1] < first + rows:
         fail(f"kv_b has {kv_b.shape[1]} rows a head, and rows {first} to {first + rows - 1} are wanted")
     y = _out(out, x, (tokens, heads, widths[1]))
-    _check("out", y, dtype, tokens, heads, widths[1])
+    check_tensor("out", y, dtype, tokens, heads, widths[1])
     row, head = _stride(kv_b, 1) or kv_b.shape[2], _stride(kv_b, 0)
     word = more.pop("word", "")
     args = {"tokens": tokens, "w": kv_b.data_ptr() + 2 * first * row, "w_row_stride": row, "w_head_stride": head, **more}
@@ -129,7 +118,7 @@ def _by_head(op, fields, x, kv_b, first, rows, out, widths, more, ctx, stream):
 def mla_v_out(x, kv_b, *, v=128, out=None, ctx=None, stream=None):
     """[T, H, R] rows of attention to values [T, H, V], by the last V rows of each head of kv_b [H, N+V, R] (kv_b_proj.weight seen so)."""
     dtype, rank = _type(x), x.shape[2]
-    _check("kv_b", kv_b, dtype, x.shape[1], None, rank)
+    check_tensor("kv_b", kv_b, dtype, x.shape[1], None, rank)
     return _by_head("mla_v_out", f"r{rank},v{v}", x, kv_b, kv_b.shape[1] - v, v, out, (rank, v), {}, ctx, stream)
 
 
@@ -141,13 +130,13 @@ def mla_q_absorb(x, kv_b, positions=None, cos_sin_cache=None, *, nope=128, style
     rank, more = kv_b.shape[2], {"word": f",{style}"}
     if rope < 0:
         fail(f"x has {x.shape[2]} columns, fewer than nope {nope}")
-    _check("kv_b", kv_b, dtype, x.shape[1], None, rank)
+    check_tensor("kv_b", kv_b, dtype, x.shape[1], None, rank)
     if rope and style != "unrotated":
-        _check("positions", positions, "int64", x.shape[0])
+        check_tensor("positions", positions, "int64", x.shape[0])
         number = dtype_name(cos_sin_cache)
         if number not in ("float32", dtype):
             fail(f"cos_sin_cache is {number}, must be float32 or {dtype}")
-        _check("cos_sin_cache", cos_sin_cache, number, None, rope)
+        check_tensor("cos_sin_cache", cos_sin_cache, number, None, rope)
         more.update(positions=positions.data_ptr(), cos=cos_sin_cache.data_ptr(), table_rows=cos_sin_cache.shape[0],
                     table_row_stride=_stride(cos_sin_cache, 0), flags=0 if number == "float32" else TABLE_16)
     return _by_head("mla_q_absorb", f"n{nope},p{rope},r{rank}", x, kv_b, 0, nope, out, (nope + rope, rank + rope), more, ctx, stream)

@@ -15,6 +15,17 @@ def dtype_name(tensor):
     return str(tensor.dtype).rsplit(".", 1)[-1]
 
 
+def check_tensor(name, tensor, dtype, *shape):
+    """Of a type (None: any) and shape; a size of None is any. The last dimension has no gaps."""
+    if dtype is not None and dtype_name(tensor) != dtype:
+        fail(f"{name} is {dtype_name(tensor)}, must be {dtype}")
+    have = tuple(tensor.shape)
+    if len(have) != len(shape) or any(want is not None and got != want for got, want in zip(have, shape)):
+        fail(f"{name} has the shape {have}, must be ({', '.join('any' if n is None else str(n) for n in shape)})")
+    if have and have[-1] > 1 and tensor.stride()[-1] != 1:
+        fail(f"{name}'s last dimension has the stride {tensor.stride()[-1]}, must be 1")
+
+
 def is_dense(tensor):
     """Row-major without gaps; dimensions of one element may have any stride."""
     expected = 1
