@@ -66,8 +66,8 @@ typedef struct mlaf_chunked_prefill_args {
   const int32_t *schedule_device; /* the same words on the device */
   /* What mla_prefill gets for the new tokens. total_q, total_k, batch and the cu_seqlens are the schedule's: 0 and NULL here. */
   mlaf_prefill_args fresh;
-  /* The cache, its table [batch, ...] by request of the schedule, W: what mla_gather_kv_b gets. batch, tokens, page_tokens,
-   * cu_seqlens, seq_starts, table_indptr, k, v and k_pe are ours: 0 and NULL here. */
+  /* The cache, its table [batch, ...] or lists by request of the schedule, W: what mla_gather_kv_b gets. batch, tokens,
+   * page_tokens, cu_seqlens, seq_starts, k, v and k_pe are ours: 0 and NULL here. */
   mlaf_gather_kv_b_args cached;
   void *workspace; /* 256-byte aligned */
   size_t workspace_size;

@@ -42,6 +42,7 @@ typedef struct layer_setup {
 /* One call of mlaf_layer_execute. */
 typedef struct layer_call {
   mlaf_layer_args args;
+  int32_t *schedule; /* of a prefill, on the host */
   int32_t *request; /* [tokens] of each token: its request, and which of the request's new tokens it is */
   int32_t *fresh;
 } layer_call;

@@ -107,10 +107,7 @@ void layer_describe(const layer_setup *s, mlaf_layer_desc *d) {
   d->nope = m->qk_nope, d->v = m->v_head, d->rope_style = rope.style, d->tp_size = s->tp;
   d->page_size = s->page_size, d->batch_max = s->batch, d->q_lens = 1u << (window - 1), d->ctx_max = longest(s);
   d->eps = (float)m->eps, d->scale = (float)mlaf_softmax_scale(m->qk_nope, &rope);
-  for (int32_t i = 0; i < s->batch && s->prefill; i++) {
-    d->prefill_tokens += s->requests[i].fresh;
-    d->prefill_keys += s->requests[i].past + s->requests[i].fresh;
-  }
+  for (int32_t i = 0; i < s->batch && s->prefill; i++) d->prefill_tokens += s->requests[i].fresh;
   d->flags = (s->flags & MLAF_FORM_NO_NORMS ? MLAF_LAYER_NO_NORMS : 0) |
              (s->flags & MLAF_FORM_ROPE_ON_READ ? MLAF_LAYER_ROPE_ON_READ : 0);
 }
@@ -252,12 +249,12 @@ typedef struct lists {
   int32_t batch, q_len;
   int64_t tokens, n_pages;
   int64_t *positions, *slots;
-  int32_t *qo, *kv, *pages, *last, *keys;
+  int32_t *qo, *kv, *pages, *last, *fresh, *past; /* fresh, past: tokens of each request */
   uint16_t *x;
 } lists;
 
 static void lists_free(lists *l) {
-  void *const all[] = {l->positions, l->slots, l->qo, l->kv, l->pages, l->last, l->keys, l->x};
+  void *const all[] = {l->positions, l->slots, l->qo, l->kv, l->pages, l->last, l->fresh, l->past, l->x};
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
 }
 
@@ -270,9 +267,9 @@ static bool lists_room(const layer_rig *r, int call, lists *l) {
   }
   const size_t tokens = (size_t)l->tokens + 1, batch = (size_t)l->batch + 1;
   l->positions = malloc(tokens * sizeof(int64_t)), l->slots = malloc(tokens * sizeof(int64_t));
-  l->qo = malloc(batch * 4), l->kv = malloc(batch * 4), l->last = malloc(batch * 4), l->keys = malloc(batch * 4);
+  l->qo = malloc(batch * 4), l->kv = malloc(batch * 4), l->last = malloc(batch * 4), l->fresh = malloc(batch * 4), l->past = malloc(batch * 4);
   l->pages = malloc((size_t)r->set_pages * 4), l->x = malloc(tokens * (size_t)r->form.hidden * 2);
-  return l->positions && l->slots && l->qo && l->kv && l->last && l->keys && l->pages && l->x;
+  return l->positions && l->slots && l->qo && l->kv && l->last && l->fresh && l->past && l->pages && l->x;
 }
 
 /* One more request of a call. */
@@ -285,7 +282,7 @@ static void lists_add(const layer_rig *r, int set, int call, int32_t request, li
   l->n_pages += pages;
   l->last[at] = tokens - (int32_t)(pages - 1) * s->page_size;
   l->kv[at + 1] = (int32_t)l->n_pages;
-  l->keys[at + 1] = l->keys[at] + tokens;
+  l->fresh[at] = n, l->past[at] = before;
   l->qo[at + 1] = l->qo[at] + n;
   for (int32_t k = 0; k < n; k++) {
     const int64_t t = l->qo[at] + k;
@@ -297,9 +294,25 @@ static void lists_add(const layer_rig *r, int set, int call, int32_t request, li
   }
 }
 
-static mlaf_status send(layer_rig *r, const lists *l, mlaf_layer_args *a) {
+/* A prefill has a schedule in place of lengths. */
+static mlaf_status make_schedule(layer_rig *r, const lists *l, layer_call *out) {
+  mlaf_layer_args *a = &out->args;
+  void *at = NULL;
+  const size_t words = mlaf_layer_prefill_words(r->layer[0], l->batch, l->fresh, l->past);
+  out->schedule = malloc((words + 1) * 4);
+  if (!out->schedule) return no_memory(r->c);
+  mlaf_status st = layer_failed(r->c, mlaf_layer_prefill_schedule(r->layer[0], l->batch, l->fresh, l->past, out->schedule, words));
+  if (!st) st = to_device(r, out->schedule, words * 4, &at);
+  a->schedule = out->schedule, a->schedule_device = at;
+  a->kv_last_page_lens = NULL;
+  a->q_len = 1;
+  return st;
+}
+
+static mlaf_status send(layer_rig *r, const lists *l, layer_call *out) {
   const size_t tokens = (size_t)l->tokens, batch = (size_t)l->batch;
-  void *at[9] = {NULL};
+  mlaf_layer_args *a = &out->args;
+  void *at[8] = {NULL};
   mlaf_status st = to_device(r, l->positions, tokens * 8, &at[0]);
   if (!st) st = to_device(r, l->slots, tokens * 8, &at[1]);
   if (!st) st = to_device(r, l->qo, (batch + 1) * 4, &at[2]);
@@ -308,19 +321,12 @@ static mlaf_status send(layer_rig *r, const lists *l, mlaf_layer_args *a) {
   if (!st) st = to_device(r, l->last, batch * 4, &at[5]);
   if (!st) st = to_device(r, l->x, tokens * (size_t)r->form.hidden * 2, &at[6]);
   if (!st) st = layer_alloc(r, tokens * (size_t)r->form.hidden * 2, &at[7]);
-  if (!st && r->setup.prefill) st = to_device(r, l->keys, (batch + 1) * 4, &at[8]);
   *a = (mlaf_layer_args)MLAF_LAYER_ARGS_INIT;
   a->positions = at[0], a->slots = at[1], a->qo_indptr = at[2], a->kv_indptr = at[3], a->kv_indices = at[4];
   a->kv_last_page_lens = at[5], a->hidden = at[6], a->out = at[7];
   a->kv_indices_size = l->n_pages, a->tokens = l->tokens, a->batch = l->batch, a->q_len = l->q_len;
   a->cache = r->cache, a->num_pages = (int32_t)(r->sets * r->set_pages);
-  if (r->setup.prefill) {
-    a->kv_last_page_lens = NULL;
-    a->q_len = 1;
-    a->key_indptr = at[8];
-    a->keys = l->keys[batch];
-  }
-  return st;
+  return !st && r->setup.prefill ? make_schedule(r, l, out) : st;
 }
 
 static mlaf_status make_call(layer_rig *r, int set, int call) {
@@ -330,10 +336,10 @@ static mlaf_status make_call(layer_rig *r, int set, int call) {
   out->request = malloc((size_t)(l.tokens + 1) * sizeof *out->request);
   out->fresh = malloc((size_t)(l.tokens + 1) * sizeof *out->fresh);
   if (!st && (!out->request || !out->fresh)) st = no_memory(r->c);
-  if (!st) l.qo[0] = l.kv[0] = l.keys[0] = 0;
+  if (!st) l.qo[0] = l.kv[0] = 0;
   for (int32_t i = 0, at = 0; !st && i < r->setup.batch; i++)
     if (share(&r->setup, i, call)) lists_add(r, set, call, i, &l, out, at++);
-  if (!st) st = send(r, &l, &out->args);
+  if (!st) st = send(r, &l, out);
   lists_free(&l);
   return st;
 }
@@ -381,7 +387,9 @@ void layer_rig_close(layer_rig *r) {
   for (int i = 0; i < LAYER_SETS; i++) mlaf_layer_destroy(r->layer[i]);
   for (size_t i = 0; i < r->n_held; i++) mlaf_ops(r->dev)->mem_free(r->dev, r->held[i], &ignored);
   layer_weights_free(&r->own);
-  for (int i = 0; r->call && i < r->sets * r->calls; i++) free(r->call[i].request), free(r->call[i].fresh);
+  for (int i = 0; r->call && i < r->sets * r->calls; i++) {
+    free(r->call[i].request), free(r->call[i].fresh), free(r->call[i].schedule);
+  }
   free(r->held), free(r->call), free(r->table), free(r->pages), free(r->first_page);
   *r = (layer_rig){.c = NULL};
 }

@@ -100,9 +100,9 @@ class LayerTest(unittest.TestCase):
         bits = [bf16(self.rng.gauss(0, 1)) for _ in range(4 * D)]
         x, layer = [wide(b) for b in bits], self.make(self.weights, prefill_tokens=4)
         slots, positions = self.ints("int64", [5 * PAGE, 5 * PAGE + 1, 5 * PAGE + 2, 7 * PAGE]), self.ints("int64", [0, 1, 2, 0])
-        indptr, want, past = self.ints("int32", [0, 3, 4]), [], []
+        want, past = [], []
         y = layer(Buffer(self.ctx, (4, D), "bfloat16", bits), positions, slots, cache, block_table=self.ints("int32", [5, 2, 7, 1], 2, 2),
-                  qo_indptr=indptr, key_indptr=indptr, keys=4)
+                  schedule=layer.schedule([3, 1], [0, 0]))
         for t, position in enumerate((0, 1, 2, 0)):
             past = past if position else []
             want += self.reference(x[t * D:(t + 1) * D], past, position)
