@@ -165,8 +165,8 @@ typedef struct mlaf_layer_args {
 MLAF_API size_t mlaf_layer_workspace_size(const mlaf_layer *layer, const mlaf_layer_args *args);
 
 /* A prefill's schedule: which cached tokens are in which chunk. The host makes it once a step, for all layers of one shape, from
- * lengths it knows; the caller copies it to the device. new_tokens[r] new ones behind context_tokens[r] cached ones, each 0 and up.
- * Words that it takes; 0: these are no such numbers, or the layer has no prefill. Thread-safe. */
+ * lengths it knows; the caller copies it to the device. new_tokens[r] new ones behind context_tokens[r] cached ones, each 0 and
+ * up. Words that it takes; 0: these are no such numbers, or the layer has no prefill. Thread-safe. */
 MLAF_API size_t mlaf_layer_prefill_words(const mlaf_layer *layer, int32_t batch, const int32_t *new_tokens,
                                          const int32_t *context_tokens);
 /* Write it. E_ARG with a detail in mlaf_ctx_last_message. Thread-safe. */

@@ -267,7 +267,8 @@ static bool lists_room(const layer_rig *r, int call, lists *l) {
   }
   const size_t tokens = (size_t)l->tokens + 1, batch = (size_t)l->batch + 1;
   l->positions = malloc(tokens * sizeof(int64_t)), l->slots = malloc(tokens * sizeof(int64_t));
-  l->qo = malloc(batch * 4), l->kv = malloc(batch * 4), l->last = malloc(batch * 4), l->fresh = malloc(batch * 4), l->past = malloc(batch * 4);
+  l->qo = malloc(batch * 4), l->kv = malloc(batch * 4), l->last = malloc(batch * 4);
+  l->fresh = malloc(batch * 4), l->past = malloc(batch * 4);
   l->pages = malloc((size_t)r->set_pages * 4), l->x = malloc(tokens * (size_t)r->form.hidden * 2);
   return l->positions && l->slots && l->qo && l->kv && l->last && l->fresh && l->past && l->pages && l->x;
 }
@@ -301,7 +302,8 @@ static mlaf_status make_schedule(layer_rig *r, const lists *l, layer_call *out) 
   const size_t words = mlaf_layer_prefill_words(r->layer[0], l->batch, l->fresh, l->past);
   out->schedule = malloc((words + 1) * 4);
   if (!out->schedule) return no_memory(r->c);
-  mlaf_status st = layer_failed(r->c, mlaf_layer_prefill_schedule(r->layer[0], l->batch, l->fresh, l->past, out->schedule, words));
+  mlaf_status st = mlaf_layer_prefill_schedule(r->layer[0], l->batch, l->fresh, l->past, out->schedule, words);
+  layer_failed(r->c, st);
   if (!st) st = to_device(r, out->schedule, words * 4, &at);
   a->schedule = out->schedule, a->schedule_device = at;
   a->kv_last_page_lens = NULL;
