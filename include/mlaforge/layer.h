@@ -16,8 +16,8 @@
  *   o = u W_UV                       [T, H, V]            mla_v_out
  *   y = o W_o^T (+ residual)         [T, d]               mla_o_proj
  *
- * That is for few tokens a request. Many are a prefill (args.schedule): rows of the cache become keys and values of each head, and
- * new tokens attend to them. What requests had cached before goes in chunks, so the workspace is bounded.
+ * That is for few tokens a request. Many are a prefill (args.schedule): rows of the cache become keys and values of each head,
+ * and new tokens attend to them. What requests had cached before goes in chunks, so the workspace is bounded.
  *
  *   cache as above; Q_pe turned in place                  mla_append
  *   (k, v) = W_kvb latent, k_pe      [T, H, N+V]          mla_gather_kv_b, of the new tokens
@@ -149,8 +149,8 @@ typedef struct mlaf_layer_args {
   int64_t kv_indices_size;    /* entries of kv_indices; wanted with page_rows */
   const int32_t *qo_indptr;   /* [B+1] query tokens. Lists want it; with a block table NULL: T/B for each request */
   /* A prefill: any number of new tokens a request, T in all, one request's behind the other's. It wants a schedule and the pages
-   * of each request; batch and tokens are the schedule's or 0, and q_len, batch_max, seq_lens, kv_last_page_lens and qo_indptr say
-   * nothing. */
+   * of each request; batch and tokens are the schedule's or 0, and q_len, batch_max, seq_lens, kv_last_page_lens and qo_indptr
+   * say nothing. */
   const int32_t *schedule;        /* that mlaf_layer_prefill_schedule wrote, on the host; NULL: no prefill */
   const int32_t *schedule_device; /* the same words on the device */
   void *workspace;            /* mlaf_layer_workspace_size bytes, 256-byte aligned; contents do not matter */
