@@ -7,6 +7,8 @@ import mlaforge
 from buffers import Buffer, bf16, values, wide
 
 D, H, L, R, P, N, V, PAGE, PAGES, POSITIONS = 128, 4, 96, 64, 32, 32, 64, 16, 8, 40
+ROUND = 2 ** -8 * math.sqrt(3 / (8 * math.log(2)) / 3)
+BOUND = ROUND * math.sqrt(5 + 6 * 0.1 ** 2 * (N + P) * (1 + 3 * math.sqrt(2 / H)))  # mlaf_form_bound of runtime/layer/forms.c
 SHAPES = {"q_a_proj": (L, D), "q_a_layernorm": (L,), "q_b_proj": (H * (N + P), L), "kv_a_proj_with_mqa": (R + P, D),
           "kv_a_layernorm": (R,), "kv_b_proj": (H * (N + V), R), "o_proj": (D, H * V)}
 
@@ -76,7 +78,7 @@ class LayerTest(unittest.TestCase):
     def near(self, buffer, want):
         got = [wide(b) for b in values(buffer)]
         off = math.sqrt(sum((g - w) ** 2 for g, w in zip(got, want)) / sum(w * w for w in want))
-        self.assertLess(off, 1e-2)  # as tests/layer/rig.h says
+        self.assertLess(off, BOUND)
 
     def test_steps_of_two_requests(self):
         cache = Buffer(self.ctx, (PAGES, PAGE, R + P), "bfloat16", [0] * (PAGES * PAGE * (R + P)))

@@ -63,7 +63,7 @@ static void check_tokens(const model *m, const prefill *p) {
       for (int k = 0; k < m->d.hidden && m->desc.flags & MLAF_LAYER_RESIDUAL; k++) y[k] += x[k];
       const double error = ref_error(p->y[t], y, (size_t)m->d.hidden);
       const double stored = ref_error(p->c.cache + row_of(&p->c, b, at) * row, cache + at * row, (size_t)row);
-      if (!(error <= LAYER && stored <= LAYER))
+      if (!(error <= bound_of(m) && stored <= 5e-3))
         fail_msg("request %d, new token %d: relative error %.2e, of its row in the cache %.2e", b, i, error, stored);
     }
     free(cache);
@@ -91,7 +91,7 @@ static void check_step(rig *r, const model *m, const mlaf_layer *layer, prefill 
   for (int b = 0; b < B; b++) {
     double *want = widen(p->y[last[b]], (size_t)m->d.hidden);
     const double error = ref_error(p->c.y[b], want, (size_t)m->d.hidden);
-    if (!(error <= LAYER)) fail_msg("step of request %d: %.2e off its row of the prefill", b, error);
+    if (!(error <= bound_of(m))) fail_msg("step of request %d: %.2e off its row of the prefill", b, error);
     free(want);
   }
 }
