@@ -82,9 +82,12 @@ MLAF_API mlaf_status mlaf_chunked_prefill_execute(const mlaf_chunked_prefill *ch
 
 /* --- which form --- */
 
-/* New tokens of a request from which on expanded keys and values (mla_prefill) take less arithmetic than the absorbed form
- * (mla_decode with many query tokens), over `keys` of context: R (N+V) keys / (keys (2R - N - V) + R (N+V)). By arithmetic alone:
- * what is faster on a device is for a tuner to say. INT64_MAX: the absorbed form always takes less. */
+/* New tokens of one request from which on expanded keys and values are faster than the absorbed form (mla_decode with many query
+ * tokens), over `keys` of context: multiplications of both, where mla_prefill's come in tiles of its plan's rows, which all of
+ * the device's compute units share in turns. Few heads have few tiles, so their crossover is further up. INT64_MAX: never. */
+MLAF_API int64_t mlaf_chunked_prefill_crossover(const mlaf_chunked_prefill *chunked, int64_t keys);
+
+/* The same by multiplications alone, as if tiles could have any size: R (N+V) keys / (keys (2R - N - V) + R (N+V)). */
 MLAF_API int64_t mlaf_prefill_crossover(int32_t rank, int32_t nope, int32_t vdim, int64_t keys);
 
 #endif

@@ -173,6 +173,11 @@ MLAF_API size_t mlaf_layer_prefill_words(const mlaf_layer *layer, int32_t batch,
 MLAF_API mlaf_status mlaf_layer_prefill_schedule(const mlaf_layer *layer, int32_t batch, const int32_t *new_tokens,
                                                  const int32_t *context_tokens, int32_t *out, size_t words);
 
+/* New tokens of one request over `context_tokens` from which on a prefill is faster than the same tokens as requests of few query
+ * tokens each over the same pages (mlaforge/chunked_prefill.h says how that is known). INT64_MAX: never, or the layer has no
+ * prefill. Thread-safe. */
+MLAF_API int64_t mlaf_layer_prefill_crossover(const mlaf_layer *layer, int64_t context_tokens);
+
 /* Launch on `stream` (the device's; NULL: its default one) and return without waiting. Never allocates, compiles, locks, logs or
  * synchronises on success: legal in graph capture; replays read lengths, tables, slots and positions anew (a
  * prefill's lengths are its schedule's, which a capture fixes). 0 tokens: nothing is

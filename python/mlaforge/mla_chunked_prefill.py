@@ -36,6 +36,7 @@ _SIGNATURES = {
     "mlaf_chunked_prefill_workspace": (SIZE, [PTR, PTR]),
     "mlaf_chunked_prefill_execute": (ctypes.c_int, [PTR, PTR, PTR]),
     "mlaf_prefill_crossover": (I64, [I32, I32, I32, I64]),
+    "mlaf_chunked_prefill_crossover": (I64, [PTR, I64]),
 }
 
 
@@ -48,7 +49,8 @@ def _functions():
 
 
 def prefill_crossover(rank, nope, vdim, keys):
-    """New tokens of a request from which on expanded keys and values take less arithmetic than the absorbed form over `keys` of context."""
+    """New tokens of a request from which on expanded keys and values take less arithmetic than the absorbed form over `keys` of context. What a
+    device adds to that, ChunkedPrefill.crossover and Layer.prefill_crossover know."""
     return _functions().mlaf_prefill_crossover(rank, nope, vdim, keys)
 
 
@@ -101,6 +103,10 @@ class ChunkedPrefill:
     def schedule(self, new_tokens, context_tokens):
         """Of lists of numbers, one for each request. It is copied to the device, and may serve any layer of a step."""
         return make_schedule(self._ctx, self._lib, self._handle, "mlaf_chunked_prefill", new_tokens, context_tokens)
+
+    def crossover(self, keys):
+        """New tokens of one request over `keys` of context from which on this is faster than the absorbed form, on this device."""
+        return self._lib.mlaf_chunked_prefill_crossover(self._handle, keys)
 
     def _fresh(self, tokens, q, k_nope, k_pe, v, out, lse, scale):
         args = {"scale": (self._nope + self._rope) ** -0.5 if scale is None else float(scale)}

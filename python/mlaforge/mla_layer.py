@@ -50,6 +50,7 @@ _SIGNATURES = {
     "mlaf_layer_create": (ctypes.c_int, [PTR, PTR, PTR, SIZE, PTR]),
     "mlaf_layer_destroy": (None, [PTR]),
     "mlaf_layer_workspace_size": (SIZE, [PTR, PTR]),
+    "mlaf_layer_prefill_crossover": (I64, [PTR, I64]),
     "mlaf_layer_prefill_words": (SIZE, [PTR, I32, PTR, PTR]),
     "mlaf_layer_prefill_schedule": (ctypes.c_int, [PTR, I32, PTR, PTR, PTR, SIZE]),
     "mlaf_layer_execute": (ctypes.c_int, [PTR, PTR, PTR]),
@@ -227,6 +228,10 @@ class Layer:
     def schedule(self, new_tokens, context_tokens):
         """A prefill's, of lists of numbers, one for each request. It is copied to the device, and serves all layers of this shape in a step."""
         return make_schedule(self._ctx, self._lib, self._handle, "mlaf_layer_prefill", new_tokens, context_tokens)
+
+    def prefill_crossover(self, context_tokens):
+        """New tokens of one request over so many cached ones from which on a prefill is faster than calls with few query tokens."""
+        return self._lib.mlaf_layer_prefill_crossover(self._handle, context_tokens)
 
     def stages(self, batch=1, q_len=1, kv_len=0):
         """What a call of so many requests launches, in order: name, operation, problem, variant, rung, and bytes and flops at least."""

@@ -109,8 +109,8 @@ static const founding_case cases[] = {
     {"seed-004", "InfiniLM's layer of DeepSeek-R1, absorb beside naive (on a GPU that the document does not name)", "deepseek-r1",
      1, 0, false, true, {.row = 5e-3},
      "bound: what roundings to bf16 come to, at most 1e-2, against fp64, absorb and naive alike",
-     "Prompts go through the layer's prefill (naive, form cc), and through attention for few tokens in windows of 8 (absorb), "
-     "whose time is the sum over all windows. Weights are random.", ROWS(rows_004)},
+     "Prompts go through the layer's prefill (naive, form cc), and through attention for few tokens in windows of 8, all in one "
+     "call (absorb). Weights are random.", ROWS(rows_004)},
 };
 
 /* --- running a row --- */

@@ -102,10 +102,12 @@ void layer_describe(const layer_setup *s, mlaf_layer_desc *d) {
   const mlaf_model *m = s->model;
   const mlaf_rope rope = rotation_of(s);
   const int32_t window = s->prefill ? 1 : s->window < most_fresh(s) ? s->window : most_fresh(s);
+  int32_t parts = 0;
+  for (int32_t i = 0; i < s->batch; i++) parts += s->prefill ? 1 : (s->requests[i].fresh + s->window - 1) / s->window;
   *d = (mlaf_layer_desc)MLAF_LAYER_DESC_INIT;
   d->hidden = m->hidden, d->heads = m->heads, d->q_rank = m->q_lora_rank, d->rank = m->rank, d->rope = m->rope;
   d->nope = m->qk_nope, d->v = m->v_head, d->rope_style = rope.style, d->tp_size = s->tp;
-  d->page_size = s->page_size, d->batch_max = s->batch, d->q_lens = 1u << (window - 1), d->ctx_max = longest(s);
+  d->page_size = s->page_size, d->batch_max = parts, d->q_lens = 1u << (window - 1), d->ctx_max = longest(s);
   d->eps = (float)m->eps, d->scale = (float)mlaf_softmax_scale(m->qk_nope, &rope);
   for (int32_t i = 0; i < s->batch && s->prefill; i++) d->prefill_tokens += s->requests[i].fresh;
   d->flags = (s->flags & MLAF_FORM_NO_NORMS ? MLAF_LAYER_NO_NORMS : 0) |
@@ -239,10 +241,11 @@ static mlaf_status make_layer(layer_rig *r, int set) {
 
 /* --- calls --- */
 
-/* How many of a request's new tokens the call takes. */
-static int32_t share(const layer_setup *s, int32_t request, int call) {
-  const int32_t left = s->requests[request].fresh - call * s->window;
-  return left < 0 ? 0 : left < s->window || s->prefill ? left : s->window;
+/* A request's new tokens in parts of a window; of part `k` how many there are, 0: it is behind the last. */
+static int32_t share(const layer_setup *s, int32_t request, int k) {
+  const int32_t left = s->requests[request].fresh - k * s->window;
+  if (s->prefill) return k ? 0 : s->requests[request].fresh;
+  return left < 0 ? 0 : left < s->window ? left : s->window;
 }
 
 typedef struct lists {
@@ -258,25 +261,27 @@ static void lists_free(lists *l) {
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
 }
 
-static bool lists_room(const layer_rig *r, int call, lists *l) {
-  for (int32_t i = 0; i < r->setup.batch; i++) {
-    const int32_t n = share(&r->setup, i, call);
-    l->tokens += n;
-    l->batch += n > 0;
-    if (n > l->q_len) l->q_len = n;
-  }
+static bool lists_room(const layer_rig *r, lists *l) {
+  int64_t n_pages = 0;
+  for (int32_t i = 0; i < r->setup.batch; i++)
+    for (int32_t k = 0, n; (n = share(&r->setup, i, k)) > 0; k++) {
+      l->tokens += n;
+      l->batch++;
+      n_pages += r->first_page[i + 1] - r->first_page[i];
+      if (n > l->q_len) l->q_len = n;
+    }
   const size_t tokens = (size_t)l->tokens + 1, batch = (size_t)l->batch + 1;
   l->positions = malloc(tokens * sizeof(int64_t)), l->slots = malloc(tokens * sizeof(int64_t));
   l->qo = malloc(batch * 4), l->kv = malloc(batch * 4), l->last = malloc(batch * 4);
   l->fresh = malloc(batch * 4), l->past = malloc(batch * 4);
-  l->pages = malloc((size_t)r->set_pages * 4), l->x = malloc(tokens * (size_t)r->form.hidden * 2);
+  l->pages = malloc((size_t)(n_pages + 1) * 4), l->x = malloc(tokens * (size_t)r->form.hidden * 2);
   return l->positions && l->slots && l->qo && l->kv && l->last && l->fresh && l->past && l->pages && l->x;
 }
 
-/* One more request of a call. */
-static void lists_add(const layer_rig *r, int set, int call, int32_t request, lists *l, layer_call *out, int32_t at) {
+/* One more part of a request, as a request of the call. */
+static void lists_add(const layer_rig *r, int set, int part, int32_t request, lists *l, layer_call *out, int32_t at) {
   const layer_setup *s = &r->setup;
-  const int32_t n = share(s, request, call), before = s->requests[request].past + call * s->window, tokens = before + n;
+  const int32_t n = share(s, request, part), before = s->requests[request].past + part * s->window, tokens = before + n;
   const int64_t pages = (tokens + s->page_size - 1) / s->page_size;
   for (int64_t k = 0; k < pages; k++)
     l->pages[l->n_pages + k] = (int32_t)(set * r->set_pages) + r->pages[r->first_page[request] + k];
@@ -290,7 +295,7 @@ static void lists_add(const layer_rig *r, int set, int call, int32_t request, li
     l->positions[t] = before + k;
     l->slots[t] = set * r->set_pages * s->page_size + layer_slot(r, request, before + k);
     out->request[t] = request;
-    out->fresh[t] = call * s->window + k;
+    out->fresh[t] = part * s->window + k;
     layer_numbers(r, layer_x_at(request, out->fresh[t]), r->form.hidden, l->x + t * r->form.hidden);
   }
 }
@@ -331,16 +336,16 @@ static mlaf_status send(layer_rig *r, const lists *l, layer_call *out) {
   return !st && r->setup.prefill ? make_schedule(r, l, out) : st;
 }
 
-static mlaf_status make_call(layer_rig *r, int set, int call) {
-  layer_call *out = &r->call[set * r->calls + call];
+static mlaf_status make_call(layer_rig *r, int set) {
+  layer_call *out = &r->call[set];
   lists l = {.batch = 0};
-  mlaf_status st = lists_room(r, call, &l) ? MLAF_OK : no_memory(r->c);
+  mlaf_status st = lists_room(r, &l) ? MLAF_OK : no_memory(r->c);
   out->request = malloc((size_t)(l.tokens + 1) * sizeof *out->request);
   out->fresh = malloc((size_t)(l.tokens + 1) * sizeof *out->fresh);
   if (!st && (!out->request || !out->fresh)) st = no_memory(r->c);
   if (!st) l.qo[0] = l.kv[0] = 0;
   for (int32_t i = 0, at = 0; !st && i < r->setup.batch; i++)
-    if (share(&r->setup, i, call)) lists_add(r, set, call, i, &l, out, at++);
+    for (int k = 0; share(&r->setup, i, k); k++) lists_add(r, set, k, i, &l, out, at++);
   if (!st) st = send(r, &l, out);
   lists_free(&l);
   return st;
@@ -348,18 +353,17 @@ static mlaf_status make_call(layer_rig *r, int set, int call) {
 
 static mlaf_status make_calls(layer_rig *r) {
   mlaf_status st = MLAF_OK;
-  r->calls = r->setup.prefill ? 1 : (most_fresh(&r->setup) + r->setup.window - 1) / r->setup.window;
-  r->call = calloc((size_t)(r->sets * r->calls), sizeof *r->call);
+  r->call = calloc((size_t)r->sets, sizeof *r->call);
   if (!r->call) return no_memory(r->c);
-  for (int i = 0; !st && i < r->sets * r->calls; i++) {
+  for (int i = 0; !st && i < r->sets; i++) {
     mlaf_layer_args *a = &r->call[i].args;
-    st = make_call(r, i / r->calls, i % r->calls);
+    st = make_call(r, i);
     const size_t size = st ? 0 : mlaf_layer_workspace_size(r->layer[0], a);
     if (size == SIZE_MAX) st = mlaf_fail(&r->c->err, MLAF_E_INTERNAL, "the layer refuses the sizes of a call");
     else if (size > r->workspace_size) r->workspace_size = size;
   }
   if (!st) st = layer_alloc(r, r->workspace_size + 256, &r->workspace);
-  for (int i = 0; !st && i < r->sets * r->calls; i++) {
+  for (int i = 0; !st && i < r->sets; i++) {
     r->call[i].args.workspace = r->workspace;
     r->call[i].args.workspace_size = r->workspace_size;
   }
@@ -389,22 +393,19 @@ void layer_rig_close(layer_rig *r) {
   for (int i = 0; i < LAYER_SETS; i++) mlaf_layer_destroy(r->layer[i]);
   for (size_t i = 0; i < r->n_held; i++) mlaf_ops(r->dev)->mem_free(r->dev, r->held[i], &ignored);
   layer_weights_free(&r->own);
-  for (int i = 0; r->call && i < r->sets * r->calls; i++) {
+  for (int i = 0; r->call && i < r->sets; i++) {
     free(r->call[i].request), free(r->call[i].fresh), free(r->call[i].schedule);
   }
   free(r->held), free(r->call), free(r->table), free(r->pages), free(r->first_page);
   *r = (layer_rig){.c = NULL};
 }
 
-/* Every byte that a call writes is NaN before it. */
+/* Every byte that the call writes is NaN before it. */
 mlaf_status layer_rig_run(layer_rig *r) {
   const mlaf_device_ops *ops = mlaf_ops(r->dev);
+  const mlaf_layer_args *a = &r->call[0].args;
   mlaf_status st = ops->mem_fill(r->dev, r->workspace, 0xff, r->workspace_size, &r->c->err);
-  for (int i = 0; !st && i < r->calls; i++) {
-    const mlaf_layer_args *a = &r->call[i].args;
-    st = ops->mem_fill(r->dev, a->out, 0xff, (size_t)(a->tokens * r->form.hidden) * 2, &r->c->err);
-    if (!st) st = layer_failed(r->c, mlaf_layer_execute(r->layer[0], a, NULL));
-    if (!st) st = ops->sync(r->dev, NULL, &r->c->err);
-  }
-  return st;
+  if (!st) st = ops->mem_fill(r->dev, a->out, 0xff, (size_t)(a->tokens * r->form.hidden) * 2, &r->c->err);
+  if (!st) st = layer_failed(r->c, mlaf_layer_execute(r->layer[0], a, NULL));
+  return st ? st : ops->sync(r->dev, NULL, &r->c->err);
 }

@@ -1,6 +1,7 @@
 /* Prefill over a cached context: plans, workspace, launches. */
 #include "layer/chunked.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -264,4 +265,21 @@ int64_t mlaf_prefill_crossover(int32_t rank, int32_t nope, int32_t vdim, int64_t
   if (whole <= 0) return INT64_MAX;
   const double tokens = outputs * (double)keys / whole;
   return tokens < 9e18 ? (int64_t)tokens + (tokens > (double)(int64_t)tokens) : INT64_MAX;
+}
+
+int64_t mlaf_chunked_prefill_crossover(const mlaf_chunked_prefill *c, int64_t keys) {
+  enum { TILES = 1 << 20 };
+  if (!c || keys <= 0) return 0;
+  const mlaf_chunked_prefill_desc *d = &c->d;
+  const mlaf_bound *b = mlaf_plan_bound(c->context);
+  const double units = fmax(1, mlaf_info(b->dev)->compute_units), rows = b->stage[0].rows_per_wg, n_keys = (double)keys;
+  /* Multiplications of a unit: all keys expanded; a tile of rows over them; a new token absorbed. */
+  const double share = d->heads / units, outputs = (double)d->rank * (d->nope + d->vdim);
+  const double expand = share * n_keys * outputs, tile = rows * n_keys * (d->nope + d->rope + d->vdim);
+  const double absorbed = share * (n_keys * (2.0 * d->rank + d->rope) + outputs);
+  for (double tiles = 1; tiles < TILES; tiles++) {
+    const double turns = ceil(share * tiles), tokens = (expand + turns * tile) / absorbed;
+    if (tokens <= tiles * rows) return (int64_t)ceil(fmax(tokens, (tiles - 1) * rows + 1));
+  }
+  return INT64_MAX;
 }

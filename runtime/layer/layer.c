@@ -121,6 +121,11 @@ mlaf_status mlaf_layer_prefill_schedule(const mlaf_layer *layer, int32_t batch, 
   return report(layer->shared, mlaf_fail(&err, MLAF_E_ARG, "the layer has no prefill: its prefill_tokens is 0"), &err);
 }
 
+int64_t mlaf_layer_prefill_crossover(const mlaf_layer *layer, int64_t context_tokens) {
+  if (!layer || !layer->plans.prefill) return INT64_MAX;
+  return mlaf_chunked_prefill_crossover(layer->plans.prefill, context_tokens);
+}
+
 /* --- launches --- */
 
 static mlaf_status run_prefill(const mlaf_layer *layer, const mlaf_layer_args *a, void *stream) {

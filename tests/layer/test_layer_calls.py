@@ -105,6 +105,7 @@ class LayerTest(unittest.TestCase):
         want, past = [], []
         y = layer(Buffer(self.ctx, (4, D), "bfloat16", bits), positions, slots, cache, block_table=self.ints("int32", [5, 2, 7, 1], 2, 2),
                   schedule=layer.schedule([3, 1], [0, 0]))
+        self.assertGreater(layer.prefill_crossover(4096), 128)
         for t, position in enumerate((0, 1, 2, 0)):
             past = past if position else []
             want += self.reference(x[t * D:(t + 1) * D], past, position)
