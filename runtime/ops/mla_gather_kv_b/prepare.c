@@ -68,8 +68,12 @@ void gather_fill(const gather_shape *s, const mlaf_gather_kv_b_args *a, mlaf_gat
 /* W as one tensor, all heads beside each other: wherever a head's rows begin, they begin at a column. */
 static mlaf_status fill_map(const mlaf_bound *b, const gather_shape *s, parameters *out, mlaf_err *err) {
   const mlaf_map_want *want = &b->stage[0].launch.maps[0];
+  const int64_t columns = (s->heads - 1) * (out->args.w_head / 2) + s->rank;
+  if (columns > INT32_MAX) /* boxes are found by 32 bits */
+    return mlaf_fail(err, MLAF_E_ARG, "w_head_stride is %lld: the last of %d heads begins more than 2^31 elements behind the "
+                     "first", (long long)out->args.w_head / 2, s->heads);
   const mlaf_tensor w = {.data = out->args.w,
-                         .cols = (uint64_t)((s->heads - 1) * out->args.w_head / 2 + s->rank),
+                         .cols = (uint64_t)columns,
                          .rows = (uint64_t)s->out,
                          .row_stride = (uint64_t)out->args.w_row,
                          .box_cols = want->cols,
