@@ -66,8 +66,8 @@ typedef struct mlaf_chunked_prefill_args {
   const int32_t *schedule_device; /* the same words on the device */
   /* What mla_prefill gets for the new tokens. total_q, total_k, batch and the cu_seqlens are the schedule's: 0 and NULL here. */
   mlaf_prefill_args fresh;
-  /* The cache, its table [batch, ...] by request of the schedule, W: what mla_gather_kv_b gets. batch, tokens, page_tokens,
-   * cu_seqlens, seq_starts, table_indptr, k, v and k_pe are ours: 0 and NULL here. */
+  /* The cache, its table [batch, ...] or lists by request of the schedule, W: what mla_gather_kv_b gets. batch, tokens,
+   * page_tokens, cu_seqlens, seq_starts, k, v and k_pe are ours: 0 and NULL here. */
   mlaf_gather_kv_b_args cached;
   void *workspace; /* 256-byte aligned */
   size_t workspace_size;
@@ -82,9 +82,12 @@ MLAF_API mlaf_status mlaf_chunked_prefill_execute(const mlaf_chunked_prefill *ch
 
 /* --- which form --- */
 
-/* New tokens of a request from which on expanded keys and values (mla_prefill) take less arithmetic than the absorbed form
- * (mla_decode with many query tokens), over `keys` of context: R (N+V) keys / (keys (2R - N - V) + R (N+V)). By arithmetic alone:
- * what is faster on a device is for a tuner to say. INT64_MAX: the absorbed form always takes less. */
+/* New tokens of one request from which on expanded keys and values are faster than the absorbed form (mla_decode with many query
+ * tokens), over `keys` of context: multiplications of both, where mla_prefill's come in tiles of its plan's rows, which all of
+ * the device's compute units share in turns. Few heads have few tiles, so their crossover is further up. INT64_MAX: never. */
+MLAF_API int64_t mlaf_chunked_prefill_crossover(const mlaf_chunked_prefill *chunked, int64_t keys);
+
+/* The same by multiplications alone, as if tiles could have any size: R (N+V) keys / (keys (2R - N - V) + R (N+V)). */
 MLAF_API int64_t mlaf_prefill_crossover(int32_t rank, int32_t nope, int32_t vdim, int64_t keys);
 
 #endif

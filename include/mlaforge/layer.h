@@ -16,12 +16,13 @@
  *   o = u W_UV                       [T, H, V]            mla_v_out
  *   y = o W_o^T (+ residual)         [T, d]               mla_o_proj
  *
- * That is for few tokens a request. Many are a prefill (args.keys): what a request has cached becomes keys and values of each
- * head, and its new tokens attend to them, the earlier new ones included.
+ * That is for few tokens a request. Many are a prefill (args.schedule): rows of the cache become keys and values of each head,
+ * and new tokens attend to them. What requests had cached before goes in chunks, so the workspace is bounded.
  *
  *   cache as above; Q_pe turned in place                  mla_append
- *   (k, v) = W_kvb latent, k_pe      [keys, H, N+V]       mla_gather_kv_b
- *   o = attention(Q, k, k_pe, v)     [T, H, V]            mla_prefill */
+ *   (k, v) = W_kvb latent, k_pe      [T, H, N+V]          mla_gather_kv_b, of the new tokens
+ *   o = attention(Q, k, k_pe, v)     [T, H, V]            mla_prefill; then mla_gather_kv_b, mla_prefill and mla_merge for each
+ *                                                         chunk of what was cached (mlaforge/chunked_prefill.h) */
 #ifndef MLAFORGE_LAYER_H
 #define MLAFORGE_LAYER_H
 
@@ -83,7 +84,8 @@ typedef struct mlaf_layer_desc {
                          * Requests of any length are served. ctx_min 0: ctx_max */
   int32_t table_width;  /* most entries in a row of a block table, for the workspace; 0: pages of ctx_max */
   int32_t prefill_tokens; /* most new tokens of a prefill, of all its requests together; 0: there are none */
-  int32_t prefill_keys; /* most keys of one, cached and new, of all its requests; 0: prefill_tokens */
+  int32_t prefill_chunk; /* cached tokens that become keys and values at a time, of all its requests: it bounds the workspace.
+                          * 0: 16384 */
   float eps;            /* of both norms */
   float scale;          /* softmax scale. 0: 1/sqrt(N+P), which is wrong for models with YaRN's mscale */
   /* Rotations: [table_rows, P/2] cosines and sines by position; sin NULL: a row of cos has its P/2 sines behind. */
@@ -146,10 +148,11 @@ typedef struct mlaf_layer_args {
   const int32_t *kv_indptr, *kv_indices, *kv_last_page_lens; /* [B+1], [kv_indptr[B]], [B] */
   int64_t kv_indices_size;    /* entries of kv_indices; wanted with page_rows */
   const int32_t *qo_indptr;   /* [B+1] query tokens. Lists want it; with a block table NULL: T/B for each request */
-  /* A prefill: any number of new tokens a request, T in all. It wants qo_indptr and the pages of each request; q_len, batch_max,
-   * seq_lens and kv_last_page_lens say nothing. */
-  const int32_t *key_indptr;  /* [B+1] keys of each request, the new tokens' included: its first so many cached tokens */
-  int64_t keys;               /* key_indptr[B], or more; 0: no prefill */
+  /* A prefill: any number of new tokens a request, T in all, one request's behind the other's. It wants a schedule and the pages
+   * of each request; batch and tokens are the schedule's or 0, and q_len, batch_max, seq_lens, kv_last_page_lens and qo_indptr
+   * say nothing. */
+  const int32_t *schedule;        /* that mlaf_layer_prefill_schedule wrote, on the host; NULL: no prefill */
+  const int32_t *schedule_device; /* the same words on the device */
   void *workspace;            /* mlaf_layer_workspace_size bytes, 256-byte aligned; contents do not matter */
   size_t workspace_size;
 } mlaf_layer_args;
@@ -161,8 +164,23 @@ typedef struct mlaf_layer_args {
  * a stream may share a workspace. Thread-safe. */
 MLAF_API size_t mlaf_layer_workspace_size(const mlaf_layer *layer, const mlaf_layer_args *args);
 
+/* A prefill's schedule: which cached tokens are in which chunk. The host makes it once a step, for all layers of one shape, from
+ * lengths it knows; the caller copies it to the device. new_tokens[r] new ones behind context_tokens[r] cached ones, each 0 and
+ * up. Words that it takes; 0: these are no such numbers, or the layer has no prefill. Thread-safe. */
+MLAF_API size_t mlaf_layer_prefill_words(const mlaf_layer *layer, int32_t batch, const int32_t *new_tokens,
+                                         const int32_t *context_tokens);
+/* Write it. E_ARG with a detail in mlaf_ctx_last_message. Thread-safe. */
+MLAF_API mlaf_status mlaf_layer_prefill_schedule(const mlaf_layer *layer, int32_t batch, const int32_t *new_tokens,
+                                                 const int32_t *context_tokens, int32_t *out, size_t words);
+
+/* New tokens of one request over `context_tokens` from which on a prefill is faster than the same tokens as requests of few query
+ * tokens each over the same pages (mlaforge/chunked_prefill.h says how that is known). INT64_MAX: never, or the layer has no
+ * prefill. Thread-safe. */
+MLAF_API int64_t mlaf_layer_prefill_crossover(const mlaf_layer *layer, int64_t context_tokens);
+
 /* Launch on `stream` (the device's; NULL: its default one) and return without waiting. Never allocates, compiles, locks, logs or
- * synchronises on success: legal in graph capture; replays read lengths, tables, slots and positions anew. 0 tokens: nothing is
+ * synchronises on success: legal in graph capture; replays read lengths, tables, slots and positions anew (a
+ * prefill's lengths are its schedule's, which a capture fixes). 0 tokens: nothing is
  * launched. E_ARG names the argument; the detail is in mlaf_ctx_last_message. Thread-safe. */
 MLAF_API mlaf_status mlaf_layer_execute(const mlaf_layer *layer, const mlaf_layer_args *args, void *stream);
 

@@ -36,6 +36,7 @@ _SIGNATURES = {
     "mlaf_chunked_prefill_workspace": (SIZE, [PTR, PTR]),
     "mlaf_chunked_prefill_execute": (ctypes.c_int, [PTR, PTR, PTR]),
     "mlaf_prefill_crossover": (I64, [I32, I32, I32, I64]),
+    "mlaf_chunked_prefill_crossover": (I64, [PTR, I64]),
 }
 
 
@@ -48,15 +49,28 @@ def _functions():
 
 
 def prefill_crossover(rank, nope, vdim, keys):
-    """New tokens of a request from which on expanded keys and values take less arithmetic than the absorbed form over `keys` of context."""
+    """New tokens of a request from which on expanded keys and values take less arithmetic than the absorbed form over `keys` of context. What a
+    device adds to that, ChunkedPrefill.crossover and Layer.prefill_crossover know."""
     return _functions().mlaf_prefill_crossover(rank, nope, vdim, keys)
 
 
 class Schedule:
-    """Which keys are in which chunk: words on the host and on the device, chunks, and bytes of workspace that they need."""
+    """Which keys are in which chunk: words on the host and on the device, chunks, requests and new tokens."""
 
-    def __init__(self, host, device, chunks, workspace, batch, tokens):
-        self.host, self.device, self.chunks, self.workspace, self.batch, self.tokens = host, device, chunks, workspace, batch, tokens
+    def __init__(self, host, device, chunks, batch, tokens):
+        self.host, self.device, self.chunks, self.batch, self.tokens = host, device, chunks, batch, tokens
+
+
+def make_schedule(ctx, lib, handle, whose, new_tokens, context_tokens):
+    """By the functions WHOSE_words and WHOSE_schedule."""
+    batch = len(new_tokens)
+    if len(context_tokens) != batch:
+        fail(f"new_tokens has {batch} entries and context_tokens {len(context_tokens)}")
+    fresh, cached = ((I32 * max(batch, 1))(*numbers) for numbers in (new_tokens, context_tokens))
+    words = getattr(lib, whose + "_words")(handle, batch, fresh, cached)
+    host = (I32 * max(words, 1))()
+    ctx.check(getattr(lib, whose + "_schedule")(handle, batch, fresh, cached, host, words))
+    return Schedule(host, Buffer(ctx, (words,), "int32", bytes(host)), lib.mlaf_chunked_prefill_chunks(host), batch, sum(new_tokens))
 
 
 class ChunkedPrefill:
@@ -88,15 +102,11 @@ class ChunkedPrefill:
 
     def schedule(self, new_tokens, context_tokens):
         """Of lists of numbers, one for each request. It is copied to the device, and may serve any layer of a step."""
-        batch = len(new_tokens)
-        if len(context_tokens) != batch:
-            fail(f"new_tokens has {batch} entries and context_tokens {len(context_tokens)}")
-        fresh, cached = ((I32 * max(batch, 1))(*numbers) for numbers in (new_tokens, context_tokens))
-        words = self._lib.mlaf_chunked_prefill_words(self._handle, batch, fresh, cached)
-        host = (I32 * max(words, 1))()
-        self._ctx.check(self._lib.mlaf_chunked_prefill_schedule(self._handle, batch, fresh, cached, host, words))
-        return Schedule(host, Buffer(self._ctx, (words,), "int32", bytes(host)), self._lib.mlaf_chunked_prefill_chunks(host),
-                        self._lib.mlaf_chunked_prefill_workspace(self._handle, host), batch, sum(new_tokens))
+        return make_schedule(self._ctx, self._lib, self._handle, "mlaf_chunked_prefill", new_tokens, context_tokens)
+
+    def crossover(self, keys):
+        """New tokens of one request over `keys` of context from which on this is faster than the absorbed form, on this device."""
+        return self._lib.mlaf_chunked_prefill_crossover(self._handle, keys)
 
     def _fresh(self, tokens, q, k_nope, k_pe, v, out, lse, scale):
         args = {"scale": (self._nope + self._rope) ** -0.5 if scale is None else float(scale)}
@@ -143,7 +153,8 @@ class ChunkedPrefill:
                        fresh=self._fresh(tokens, q, k_nope, k_pe, v, out, lse, softmax_scale),
                        cached=self._cached(schedule.batch, kv_cache, block_table, kv_b_weight, kv_scale))
         stream = (current_stream(q) if stream is None else int(getattr(stream, "cuda_stream", stream))) or None
-        held = self._ctx.lend_workspace(args, schedule.workspace, q, workspace, stream)
+        size = self._lib.mlaf_chunked_prefill_workspace(self._handle, schedule.host)
+        held = self._ctx.lend_workspace(args, size, q, workspace, stream)
         status = self._lib.mlaf_chunked_prefill_execute(self._handle, ctypes.byref(args), stream)
         del held
         self._ctx.check(status)

@@ -5,6 +5,7 @@ from . import context
 from .calls import current_stream
 from .context import _one_of, _struct
 from .library import I32, I64, PTR, U32, PlanInfo, PlanOpts, library
+from .mla_chunked_prefill import make_schedule
 from .mla_projections import _stride
 from .tensors import check_tensor, dtype_name, fail
 
@@ -24,7 +25,7 @@ class LayerWeight(ctypes.Structure):
 class LayerDesc(ctypes.Structure):
     _fields_ = [("struct_size", U32), ("flags", U32)] + [(name, I32) for name in (
         "hidden", "heads", "q_rank", "rank", "rope", "nope", "v", "dtype", "rope_style", "tp_rank", "tp_size", "page_size",
-        "batch_max")] + [("q_lens", U32), ("ctx_min", I32), ("ctx_max", I32), ("table_width", I32), ("prefill_tokens", I32), ("prefill_keys", I32), ("eps", ctypes.c_float),
+        "batch_max")] + [("q_lens", U32), ("ctx_min", I32), ("ctx_max", I32), ("table_width", I32), ("prefill_tokens", I32), ("prefill_chunk", I32), ("eps", ctypes.c_float),
                          ("scale", ctypes.c_float), ("cos", PTR), ("sin", PTR), ("table_row_stride", I64), ("table_rows", I64),
                          ("plan", PTR)]
 
@@ -36,7 +37,7 @@ class LayerArgs(ctypes.Structure):
                 ("cache_row_stride", I64), ("cache_kpe_row_stride", I64), ("num_pages", I32), ("ctx", I32), ("page_rows", I64),
                 ("block_table", PTR), ("seq_lens", PTR), ("block_table_stride", I64), ("block_table_width", I32), ("reserved", I32),
                 ("kv_indptr", PTR), ("kv_indices", PTR), ("kv_last_page_lens", PTR), ("kv_indices_size", I64), ("qo_indptr", PTR),
-                ("key_indptr", PTR), ("keys", I64),
+                ("schedule", PTR), ("schedule_device", PTR),
                 ("workspace", PTR), ("workspace_size", SIZE)]
 
 
@@ -49,6 +50,9 @@ _SIGNATURES = {
     "mlaf_layer_create": (ctypes.c_int, [PTR, PTR, PTR, SIZE, PTR]),
     "mlaf_layer_destroy": (None, [PTR]),
     "mlaf_layer_workspace_size": (SIZE, [PTR, PTR]),
+    "mlaf_layer_prefill_crossover": (I64, [PTR, I64]),
+    "mlaf_layer_prefill_words": (SIZE, [PTR, I32, PTR, PTR]),
+    "mlaf_layer_prefill_schedule": (ctypes.c_int, [PTR, I32, PTR, PTR, PTR, SIZE]),
     "mlaf_layer_execute": (ctypes.c_int, [PTR, PTR, PTR]),
     "mlaf_layer_execute_stage": (ctypes.c_int, [PTR, SIZE, PTR, PTR]),
     "mlaf_layer_stages": (SIZE, [PTR]),
@@ -91,7 +95,7 @@ class Layer:
     does not matter). q_b_proj, kv_b_proj and o_proj may be whole or this rank's; `heads` counts the whole model's. cos_sin_cache: a row a
     position, P/2 cosines and P/2 sines, float32 or of the weights' type. scale: of the softmax, with YaRN's factor where the model has one.
     batch, q_lens and kv_len say what may come: most requests of a call, the numbers of query tokens a request, cached tokens from .. to;
-    prefill_tokens and prefill_keys the most new tokens and keys of a prefill.
+    prefill_tokens the most new tokens of a prefill; prefill_chunk the cached tokens that it expands at a time, 0: 16384.
     rope_on_read: rope columns are cached as they are, and turned by attention; the table is float32 then.
     Plans for all of it are made here, so that no call compiles."""
 
@@ -99,7 +103,7 @@ class Layer:
 
     def __init__(self, weights, *, heads, cos_sin_cache=None, scale, rank=512, rope=64, nope=128, v=128, eps=1e-6, style="pairs",
                  norms=True, rope_on_read=False, residual=False, split_cache=False, tp_rank=0, tp_size=1, page_size=64, batch=1, q_lens=(1,),
-                 kv_len=(1024, 1024), table_width=0, prefill_tokens=0, prefill_keys=0, ctx=None):
+                 kv_len=(1024, 1024), table_width=0, prefill_tokens=0, prefill_chunk=0, ctx=None):
         self._ctx, self._lib = ctx or context._default or context.default_context(), _functions()
         hidden, q_a, fused, self._dtype = _shape({_last_words(name): tensor for name, tensor in weights.items()})
         q_rank = 0 if q_a is None else q_a.shape[0] - (rank + rope if fused else 0)
@@ -119,7 +123,7 @@ class Layer:
         desc = _struct(LayerDesc, flags=flags, hidden=hidden, heads=heads, q_rank=q_rank, rank=rank, rope=rope, nope=nope, v=v,
                        dtype=DTYPES[self._dtype], rope_style=_one_of("style", style, STYLES), tp_rank=tp_rank, tp_size=tp_size,
                        page_size=page_size, batch_max=batch, q_lens=sum(1 << q - 1 for q in set(q_lens)), ctx_min=kv_len[0],
-                       ctx_max=kv_len[1], table_width=table_width, prefill_tokens=prefill_tokens, prefill_keys=prefill_keys, eps=eps, scale=scale, plan=ctypes.addressof(plan), **table)
+                       ctx_max=kv_len[1], table_width=table_width, prefill_tokens=prefill_tokens, prefill_chunk=prefill_chunk, eps=eps, scale=scale, plan=ctypes.addressof(plan), **table)
         listed = [_weight(name, tensor, self._dtype) for name, tensor in weights.items() if len(tensor.shape) in (1, 2)]
         handle = PTR()
         self._ctx.check(self._lib.mlaf_layer_create(self._ctx._handle, ctypes.byref(desc), (LayerWeight * len(listed))(*listed),
@@ -152,17 +156,17 @@ class Layer:
             fields.update({name: tensor.data_ptr(), name + "_row_stride": row, "page_rows": apart, "num_pages": tensor.shape[0]})
         return fields
 
-    def _tables(self, batch, tables, keys):
-        """Addresses of index tensors. A call wants a block table with lengths, or lists; a prefill the running counts, and pages of either."""
-        sizes = {"block_table": None, "seq_lens": batch, "qo_indptr": batch + 1, "key_indptr": batch + 1, "kv_indptr": batch + 1,
+    def _tables(self, batch, tables, prefill):
+        """Addresses of index tensors. A call wants a block table with lengths, or lists; a prefill pages of either."""
+        sizes = {"block_table": None, "seq_lens": batch, "qo_indptr": batch + 1, "kv_indptr": batch + 1,
                  "kv_indices": None, "kv_last_page_lens": batch}
         table = tables["block_table"] is not None
         wanted = ["block_table"] if table else ["kv_indptr", "kv_indices"]
-        wanted += ["qo_indptr", "key_indptr"] if keys else ["seq_lens"] if table else ["qo_indptr", "kv_last_page_lens"]
+        wanted += [] if prefill else ["seq_lens"] if table else ["qo_indptr", "kv_last_page_lens"]
         fields = {}
         for name, tensor in tables.items():
             if tensor is None and name in wanted:
-                fail(f"{name} is missing: a block table with seq_lens, or four lists are wanted; of a prefill qo_indptr and key_indptr")
+                fail(f"{name} is missing: a block table with seq_lens, or four lists are wanted; of a prefill a schedule, and pages of either")
             if tensor is not None:
                 check_tensor(name, tensor, "int32", *([batch] if name == "block_table" else []), sizes[name])
                 fields[name] = tensor.data_ptr()
@@ -184,30 +188,31 @@ class Layer:
         return self._ctx.lend_workspace(args, size, hidden, given, stream)
 
     def forward(self, hidden, positions, slots, cache, seq_lens=None, block_table=None, *, q_len=1, residual=None, out=None,
-                qo_indptr=None, kv_indptr=None, kv_indices=None, kv_last_page_lens=None, key_indptr=None, keys=0, kv_len=0, workspace=None,
-                stream=None, stage=None):
+                qo_indptr=None, kv_indptr=None, kv_indices=None, kv_last_page_lens=None, schedule=None, kv_len=0, workspace=None, stream=None,
+                stage=None):
         """[T, d] hidden states to [T, d]. positions and slots [T] int64, a slot of -1 writes nothing; cache [pages, page, R+P]; seq_lens [B] int32
         counts the new tokens. q_len: most query tokens of a request, T = B q_len unless qo_indptr says more. kv_len, about how many tokens
         requests have cached, helps to choose plans. stage: that one of stages() alone.
 
-        With keys it is a prefill: requests have qo_indptr[b+1] - qo_indptr[b] new tokens and key_indptr[b+1] - key_indptr[b] keys, the new ones
-        included, in all `keys` or fewer."""
+        With a schedule it is a prefill: requests have as many new tokens as schedule() was told, T in all."""
         tokens = hidden.shape[0]
-        tables = {"block_table": block_table, "seq_lens": seq_lens, "qo_indptr": qo_indptr, "key_indptr": key_indptr, "kv_indptr": kv_indptr,
+        tables = {"block_table": block_table, "seq_lens": seq_lens, "qo_indptr": qo_indptr, "kv_indptr": kv_indptr,
                   "kv_indices": kv_indices, "kv_last_page_lens": kv_last_page_lens}
         counted = [x for x in (qo_indptr, kv_indptr) if x is not None]
-        if seq_lens is None and not counted:
+        if seq_lens is None and not counted and schedule is None:
             fail("seq_lens is missing: a block table with seq_lens, or four lists are wanted")
-        batch = seq_lens.shape[0] if seq_lens is not None else counted[0].shape[0] - 1
+        batch = schedule.batch if schedule is not None else seq_lens.shape[0] if seq_lens is not None else counted[0].shape[0] - 1
         y = out if out is not None else hidden.new_empty((tokens, self._hidden))
         check_tensor("slots", slots, "int64", tokens)
         check_tensor("positions", positions, "int64", tokens)
         fields = {**self._rows("hidden", hidden, tokens), **self._rows("out", y, tokens), **self._cache(cache),
-                  **self._tables(batch, tables, keys)}
+                  **self._tables(batch, tables, schedule is not None)}
+        if schedule is not None:
+            fields.update(schedule=ctypes.addressof(schedule.host), schedule_device=schedule.device.data_ptr())
         if residual is not None:
             fields.update(self._rows("residual", residual, tokens))
         args = _struct(LayerArgs, batch=batch, q_len=q_len, tokens=tokens, positions=positions.data_ptr(), slots=slots.data_ptr(),
-                       ctx=kv_len, keys=keys, **fields)
+                       ctx=kv_len, **fields)
         if not tokens:
             return y
         stream = (current_stream(hidden) if stream is None else int(getattr(stream, "cuda_stream", stream))) or None
@@ -219,6 +224,14 @@ class Layer:
         return y
 
     __call__ = forward
+
+    def schedule(self, new_tokens, context_tokens):
+        """A prefill's, of lists of numbers, one for each request. It is copied to the device, and serves all layers of this shape in a step."""
+        return make_schedule(self._ctx, self._lib, self._handle, "mlaf_layer_prefill", new_tokens, context_tokens)
+
+    def prefill_crossover(self, context_tokens):
+        """New tokens of one request over so many cached ones from which on a prefill is faster than calls with few query tokens."""
+        return self._lib.mlaf_layer_prefill_crossover(self._handle, context_tokens)
 
     def stages(self, batch=1, q_len=1, kv_len=0):
         """What a call of so many requests launches, in order: name, operation, problem, variant, rung, and bytes and flops at least."""

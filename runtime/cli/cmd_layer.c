@@ -79,7 +79,7 @@ static void print_check(const layer_rig *r, const layer_tolerance *t, const laye
 }
 
 static int check(layer_rig *r) {
-  const layer_tolerance t = {.worst = 1e-2, .row = 5e-3};
+  const layer_tolerance t = {.worst = mlaf_form_bound(&r->form), .row = 5e-3};
   layer_checked x;
   mlaf_status st = layer_rig_run(r);
   if (!st) st = layer_check(r, &t, &x);

@@ -31,8 +31,8 @@ typedef struct layer_setup {
   bool plain;         /* no YaRN, scale (N+P)^-1/2, columns turn in halves: as founding documents 000 and 003 */
   int32_t page_size;
   bool in_order;      /* pages lie one after another; else shuffled */
-  int32_t window;     /* a request's new tokens go in so many at a time */
-  bool prefill;       /* all at once, over keys and values of each head: the layer's other form */
+  int32_t window;     /* most query tokens of a request: one with more goes into the call as several, over the same pages */
+  bool prefill;       /* as one, over keys and values of each head: the layer's other form */
   const layer_request *requests;
   int32_t batch;
   layer_weights *weights; /* made where they are not yet */
@@ -42,6 +42,7 @@ typedef struct layer_setup {
 /* One call of mlaf_layer_execute. */
 typedef struct layer_call {
   mlaf_layer_args args;
+  int32_t *schedule; /* of a prefill, on the host */
   int32_t *request; /* [tokens] of each token: its request, and which of the request's new tokens it is */
   int32_t *fresh;
 } layer_call;
@@ -52,7 +53,7 @@ typedef struct layer_rig {
   layer_setup setup;
   mlaf_device *dev;
   bool modelled;
-  int sets, calls; /* calls that a set's work takes */
+  int sets;
   mlaf_layer_desc desc;
   mlaf_form_layer form; /* the same for the reference, with the host's weights */
   layer_weights own, *weights;
@@ -65,7 +66,7 @@ typedef struct layer_rig {
   uint16_t *cache; /* on the device, [sets * set_pages * page_size, R+P] */
   void *workspace;
   size_t workspace_size;
-  layer_call *call; /* [sets * calls] */
+  layer_call *call; /* [sets] */
   void **held;      /* device memory, to be freed */
   size_t n_held;
   double setup_s;   /* plans and compiles of the first layer */
@@ -117,7 +118,7 @@ int layer_profile(layer_rig *r, const mlaf_ceilings *ceilings);
 
 /* A stage's time beside its floor. */
 typedef struct layer_part {
-  mlaf_layer_stage stage; /* of the first call; bytes and flops of all */
+  mlaf_layer_stage stage;
   double floor_ns, ns; /* ns: in its place among the others */
   double alone_ns;     /* the same launches again and again: what is small stays in caches */
   bool compute_bound;

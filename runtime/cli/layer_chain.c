@@ -13,13 +13,13 @@
 typedef struct chain {
   layer_rig *r;
   mlaf_form form;
-  int64_t tokens; /* of each request; 0: they differ, or come in several calls: then each is a launch of its own */
+  int64_t tokens; /* of each request; 0: they differ: then each is a launch of its own */
   int64_t rows;   /* of the cache that requests have */
   mlaf_plan *turn, *expand, *attend;
   size_t c_at, q_at, o_at;         /* in the workspace */
   size_t before, o_proj;           /* stages up to before; the last */
   uint16_t *kv[LAYER_SETS];        /* [rows, H, N+V] */
-  int32_t *cu;                     /* [calls][batch][4]: 0, new tokens, 0, keys of each; or [2][batch + 1] of all */
+  int32_t *cu;                     /* [batch][4]: 0, new tokens, 0, keys of each; or [2][batch + 1] of all */
 } chain;
 
 static int64_t key_columns(const chain *x) { return x->r->form.nope + x->r->form.rope; }
@@ -31,7 +31,7 @@ static bool alike(const layer_rig *r) {
     const layer_request q = s->requests[i];
     if (q.past + q.fresh != r->desc.ctx_max || q.fresh != s->requests[0].fresh) return false;
   }
-  return r->calls == 1 && r->desc.ctx_max % s->page_size == 0;
+  return r->desc.ctx_max % s->page_size == 0;
 }
 
 /* NULL, or why there is no such chain. */
@@ -113,14 +113,9 @@ static mlaf_status find_places(chain *x) {
   return st;
 }
 
-static int32_t fresh_of(const layer_setup *s, int32_t request, int call) {
-  const int32_t left = s->requests[request].fresh - call * s->window;
-  return left < 0 ? 0 : left < s->window ? left : s->window;
-}
-
 static mlaf_status send_lengths(chain *x) {
   const layer_setup *s = &x->r->setup;
-  const size_t bytes = (size_t)x->r->calls * (size_t)(s->batch + 1) * 16;
+  const size_t bytes = (size_t)(s->batch + 1) * 16;
   int32_t *cu = calloc(1, bytes);
   void *at = NULL;
   if (!cu) return mlaf_fail(&x->r->c->err, MLAF_E_NOMEM, "no memory for a chain");
@@ -128,12 +123,10 @@ static mlaf_status send_lengths(chain *x) {
     cu[i] = i * s->requests[0].fresh;
     cu[s->batch + 1 + i] = i * (int32_t)x->tokens;
   }
-  for (int w = 0; w < x->r->calls && !x->tokens; w++)
-    for (int32_t i = 0; i < s->batch; i++) {
-      int32_t *list = &cu[((size_t)w * (size_t)s->batch + (size_t)i) * 4];
-      list[1] = fresh_of(s, i, w);
-      list[3] = s->requests[i].past + w * s->window + list[1];
-    }
+  for (int32_t i = 0; i < s->batch && !x->tokens; i++) {
+    cu[4 * i + 1] = s->requests[i].fresh;
+    cu[4 * i + 3] = s->requests[i].past + s->requests[i].fresh;
+  }
   mlaf_status st = layer_alloc(x->r, bytes, &at);
   if (!st) st = mlaf_ops(x->r->dev)->mem_write(x->r->dev, at, cu, bytes, &x->r->c->err);
   x->cu = at;
@@ -211,40 +204,35 @@ static mlaf_status attend(const chain *x, int set, const mlaf_layer_args *a, int
   return mlaf_run(x->attend, "mla_prefill", &p, NULL);
 }
 
-static mlaf_status attend_all(const chain *x, int set, int call, const mlaf_layer_args *a) {
+static mlaf_status attend_all(const chain *x, int set, const mlaf_layer_args *a) {
   const layer_setup *s = &x->r->setup;
   mlaf_status st = MLAF_OK;
   int64_t q = 0;
   if (x->tokens) return attend(x, set, a, 0, s->batch, 0, a->tokens, s->batch * x->tokens, x->cu, x->cu + s->batch + 1);
   for (int32_t i = 0; !st && i < s->batch; i++) {
-    const int32_t n = fresh_of(s, i, call), *cu = x->cu + ((size_t)call * (size_t)s->batch + (size_t)i) * 4;
-    if (n) st = attend(x, set, a, i, 1, q, n, s->requests[i].past + call * s->window + n, cu, cu + 2);
+    const int32_t n = s->requests[i].fresh, *cu = x->cu + 4 * (size_t)i;
+    if (n) st = attend(x, set, a, i, 1, q, n, s->requests[i].past + n, cu, cu + 2);
     q += n;
   }
   return st;
 }
 
 static mlaf_status step(const chain *x, int set) {
+  const mlaf_layer_args *a = &x->r->call[set].args;
   mlaf_status st = MLAF_OK;
-  for (int w = 0; !st && w < x->r->calls; w++) {
-    const mlaf_layer_args *a = &x->r->call[set * x->r->calls + w].args;
-    for (size_t i = 0; !st && i < x->before; i++) st = mlaf_layer_execute_stage(x->r->layer[set], i, a, NULL);
-    if (!st) st = turn(x, set, a);
-    if (!st) st = expand(x, set, x->form == MLAF_FORM_CC);
-    if (!st) st = attend_all(x, set, w, a);
-    if (!st) st = mlaf_layer_execute_stage(x->r->layer[set], x->o_proj, a, NULL);
-  }
-  return st;
+  for (size_t i = 0; !st && i < x->before; i++) st = mlaf_layer_execute_stage(x->r->layer[set], i, a, NULL);
+  if (!st) st = turn(x, set, a);
+  if (!st) st = expand(x, set, x->form == MLAF_FORM_CC);
+  if (!st) st = attend_all(x, set, a);
+  return st ? st : mlaf_layer_execute_stage(x->r->layer[set], x->o_proj, a, NULL);
 }
 
 /* Every set once: what is timed then finds everything written. cd has its K and V of earlier tokens first. */
 static mlaf_status run_all(chain *x) {
   const mlaf_device_ops *ops = mlaf_ops(x->r->dev);
+  const mlaf_layer_args *a = &x->r->call[0].args;
   mlaf_status st = layer_rig_refill(x->r);
-  for (int i = 0; !st && i < x->r->calls; i++) {
-    const mlaf_layer_args *a = &x->r->call[i].args;
-    st = ops->mem_fill(x->r->dev, a->out, 0xff, (size_t)(a->tokens * x->r->form.hidden) * 2, &x->r->c->err);
-  }
+  if (!st) st = ops->mem_fill(x->r->dev, a->out, 0xff, (size_t)(a->tokens * x->r->form.hidden) * 2, &x->r->c->err);
   for (int i = 0; !st && i < x->r->sets; i++) {
     if (x->form == MLAF_FORM_CD) st = layer_failed(x->r->c, expand(x, i, true));
     if (!st) st = layer_failed(x->r->c, step(x, i));

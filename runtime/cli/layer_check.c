@@ -60,7 +60,7 @@ typedef struct check {
   size_t n_rows;
   mlaf_form_cache *caches; /* [batch], of requests that are looked at */
   bool *looked_at;
-  uint16_t *x, *y; /* [tokens of all calls, d] */
+  uint16_t *x, *y; /* [tokens, d] */
   uint16_t *cache;
   size_t cache_bytes;
   mlaf_err err; /* of a task */
@@ -168,9 +168,8 @@ static void compare_row(void *of, size_t i) {
 static mlaf_status read_outputs(check *k) {
   layer_rig *r = k->r;
   const mlaf_device_ops *ops = mlaf_ops(r->dev);
-  int64_t tokens = 0, at = 0;
-  mlaf_status st = MLAF_OK;
-  for (int i = 0; i < r->calls; i++) tokens += r->call[i].args.tokens;
+  const mlaf_layer_args *a = &r->call[0].args;
+  const int64_t tokens = a->tokens;
   const size_t bytes = (size_t)(tokens * r->form.hidden) * 2;
   k->x = malloc(bytes), k->y = malloc(bytes);
   k->rows = calloc((size_t)tokens, sizeof *k->rows);
@@ -181,13 +180,8 @@ static mlaf_status read_outputs(check *k) {
   k->cache = malloc(k->cache_bytes);
   if (!k->x || !k->y || !k->rows || !k->list || !k->caches || !k->looked_at || !k->cache)
     return mlaf_fail(&r->c->err, MLAF_E_NOMEM, "no memory for the reference");
-  for (int i = 0; !st && i < r->calls; i++) {
-    const mlaf_layer_args *a = &r->call[i].args;
-    const size_t part = (size_t)(a->tokens * r->form.hidden);
-    st = ops->mem_read(r->dev, k->x + at, a->hidden, part * 2, &r->c->err);
-    if (!st) st = ops->mem_read(r->dev, k->y + at, a->out, part * 2, &r->c->err);
-    at += (int64_t)part;
-  }
+  mlaf_status st = ops->mem_read(r->dev, k->x, a->hidden, bytes, &r->c->err);
+  if (!st) st = ops->mem_read(r->dev, k->y, a->out, bytes, &r->c->err);
   return st ? st : ops->mem_read(r->dev, k->cache, r->cache, k->cache_bytes, &r->c->err);
 }
 
@@ -199,19 +193,17 @@ static bool wanted(const layer_rig *r, int64_t token, int64_t tokens) {
 
 static void choose(check *k) {
   layer_rig *r = k->r;
-  int64_t tokens = 0, at = 0;
-  for (int i = 0; i < r->calls; i++) tokens += r->call[i].args.tokens;
-  for (int i = 0; i < r->calls; i++)
-    for (int64_t t = 0; t < r->call[i].args.tokens; t++, at++) {
-      const int32_t request = r->call[i].request[t], fresh = r->call[i].fresh[t];
-      const int64_t position = r->setup.requests[request].past + fresh;
-      const uint16_t *x = k->x + at * r->form.hidden;
-      k->rows[k->n_rows++] =
-          (row_sample){.x = x, .position = position, .found = k->cache + layer_slot(r, request, position) * r->row};
-      if (!wanted(r, at, tokens)) continue;
-      k->list[k->n++] = (sample){.request = request, .fresh = fresh, .x = x, .y = k->y + at * r->form.hidden};
-      k->looked_at[request] = true;
-    }
+  const int64_t tokens = r->call[0].args.tokens;
+  for (int64_t t = 0; t < tokens; t++) {
+    const int32_t request = r->call[0].request[t], fresh = r->call[0].fresh[t];
+    const int64_t position = r->setup.requests[request].past + fresh;
+    const uint16_t *x = k->x + t * r->form.hidden;
+    k->rows[k->n_rows++] =
+        (row_sample){.x = x, .position = position, .found = k->cache + layer_slot(r, request, position) * r->row};
+    if (!wanted(r, t, tokens)) continue;
+    k->list[k->n++] = (sample){.request = request, .fresh = fresh, .x = x, .y = k->y + t * r->form.hidden};
+    k->looked_at[request] = true;
+  }
 }
 
 /* Rows that no token was appended to have the bits they had. */

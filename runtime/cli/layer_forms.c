@@ -20,15 +20,15 @@ typedef struct result {
   mlaf_timing timing;
 } result;
 
-static const layer_tolerance bound = {.worst = 1e-2, .row = 5e-3};
-
 static mlaf_status run_layer(layer_rig *r, result *x) {
+  const layer_tolerance bound = {.worst = mlaf_form_bound(&r->form), .row = 5e-3};
   mlaf_status st = layer_rig_run(r);
   if (!st) st = layer_check(r, &bound, &x->checked);
   return st ? st : layer_time(r, 0, 0, &x->timing);
 }
 
 static void run_form(layer_rig *r, mlaf_form form, result *x) {
+  const layer_tolerance bound = {.worst = mlaf_form_bound(&r->form), .row = 5e-3};
   *x = (result){.status = MLAF_E_ARG};
   if (form == MLAF_FORM_ACC) {
     snprintf(x->why, sizeof x->why, "no operation concatenates keys for each head: acc_me is the same without the copy");

@@ -102,15 +102,14 @@ void layer_describe(const layer_setup *s, mlaf_layer_desc *d) {
   const mlaf_model *m = s->model;
   const mlaf_rope rope = rotation_of(s);
   const int32_t window = s->prefill ? 1 : s->window < most_fresh(s) ? s->window : most_fresh(s);
+  int32_t parts = 0;
+  for (int32_t i = 0; i < s->batch; i++) parts += s->prefill ? 1 : (s->requests[i].fresh + s->window - 1) / s->window;
   *d = (mlaf_layer_desc)MLAF_LAYER_DESC_INIT;
   d->hidden = m->hidden, d->heads = m->heads, d->q_rank = m->q_lora_rank, d->rank = m->rank, d->rope = m->rope;
   d->nope = m->qk_nope, d->v = m->v_head, d->rope_style = rope.style, d->tp_size = s->tp;
-  d->page_size = s->page_size, d->batch_max = s->batch, d->q_lens = 1u << (window - 1), d->ctx_max = longest(s);
+  d->page_size = s->page_size, d->batch_max = parts, d->q_lens = 1u << (window - 1), d->ctx_max = longest(s);
   d->eps = (float)m->eps, d->scale = (float)mlaf_softmax_scale(m->qk_nope, &rope);
-  for (int32_t i = 0; i < s->batch && s->prefill; i++) {
-    d->prefill_tokens += s->requests[i].fresh;
-    d->prefill_keys += s->requests[i].past + s->requests[i].fresh;
-  }
+  for (int32_t i = 0; i < s->batch && s->prefill; i++) d->prefill_tokens += s->requests[i].fresh;
   d->flags = (s->flags & MLAF_FORM_NO_NORMS ? MLAF_LAYER_NO_NORMS : 0) |
              (s->flags & MLAF_FORM_ROPE_ON_READ ? MLAF_LAYER_ROPE_ON_READ : 0);
 }
@@ -242,64 +241,85 @@ static mlaf_status make_layer(layer_rig *r, int set) {
 
 /* --- calls --- */
 
-/* How many of a request's new tokens the call takes. */
-static int32_t share(const layer_setup *s, int32_t request, int call) {
-  const int32_t left = s->requests[request].fresh - call * s->window;
-  return left < 0 ? 0 : left < s->window || s->prefill ? left : s->window;
+/* A request's new tokens in parts of a window; of part `k` how many there are, 0: it is behind the last. */
+static int32_t share(const layer_setup *s, int32_t request, int k) {
+  const int32_t left = s->requests[request].fresh - k * s->window;
+  if (s->prefill) return k ? 0 : s->requests[request].fresh;
+  return left < 0 ? 0 : left < s->window ? left : s->window;
 }
 
 typedef struct lists {
   int32_t batch, q_len;
   int64_t tokens, n_pages;
   int64_t *positions, *slots;
-  int32_t *qo, *kv, *pages, *last, *keys;
+  int32_t *qo, *kv, *pages, *last, *fresh, *past; /* fresh, past: tokens of each request */
   uint16_t *x;
 } lists;
 
 static void lists_free(lists *l) {
-  void *const all[] = {l->positions, l->slots, l->qo, l->kv, l->pages, l->last, l->keys, l->x};
+  void *const all[] = {l->positions, l->slots, l->qo, l->kv, l->pages, l->last, l->fresh, l->past, l->x};
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
 }
 
-static bool lists_room(const layer_rig *r, int call, lists *l) {
-  for (int32_t i = 0; i < r->setup.batch; i++) {
-    const int32_t n = share(&r->setup, i, call);
-    l->tokens += n;
-    l->batch += n > 0;
-    if (n > l->q_len) l->q_len = n;
-  }
+static bool lists_room(const layer_rig *r, lists *l) {
+  int64_t n_pages = 0;
+  for (int32_t i = 0; i < r->setup.batch; i++)
+    for (int32_t k = 0, n; (n = share(&r->setup, i, k)) > 0; k++) {
+      l->tokens += n;
+      l->batch++;
+      n_pages += r->first_page[i + 1] - r->first_page[i];
+      if (n > l->q_len) l->q_len = n;
+    }
   const size_t tokens = (size_t)l->tokens + 1, batch = (size_t)l->batch + 1;
   l->positions = malloc(tokens * sizeof(int64_t)), l->slots = malloc(tokens * sizeof(int64_t));
-  l->qo = malloc(batch * 4), l->kv = malloc(batch * 4), l->last = malloc(batch * 4), l->keys = malloc(batch * 4);
-  l->pages = malloc((size_t)r->set_pages * 4), l->x = malloc(tokens * (size_t)r->form.hidden * 2);
-  return l->positions && l->slots && l->qo && l->kv && l->last && l->keys && l->pages && l->x;
+  l->qo = malloc(batch * 4), l->kv = malloc(batch * 4), l->last = malloc(batch * 4);
+  l->fresh = malloc(batch * 4), l->past = malloc(batch * 4);
+  l->pages = malloc((size_t)(n_pages + 1) * 4), l->x = malloc(tokens * (size_t)r->form.hidden * 2);
+  return l->positions && l->slots && l->qo && l->kv && l->last && l->fresh && l->past && l->pages && l->x;
 }
 
-/* One more request of a call. */
-static void lists_add(const layer_rig *r, int set, int call, int32_t request, lists *l, layer_call *out, int32_t at) {
+/* One more part of a request, as a request of the call. */
+static void lists_add(const layer_rig *r, int set, int part, int32_t request, lists *l, layer_call *out, int32_t at) {
   const layer_setup *s = &r->setup;
-  const int32_t n = share(s, request, call), before = s->requests[request].past + call * s->window, tokens = before + n;
+  const int32_t n = share(s, request, part), before = s->requests[request].past + part * s->window, tokens = before + n;
   const int64_t pages = (tokens + s->page_size - 1) / s->page_size;
   for (int64_t k = 0; k < pages; k++)
     l->pages[l->n_pages + k] = (int32_t)(set * r->set_pages) + r->pages[r->first_page[request] + k];
   l->n_pages += pages;
   l->last[at] = tokens - (int32_t)(pages - 1) * s->page_size;
   l->kv[at + 1] = (int32_t)l->n_pages;
-  l->keys[at + 1] = l->keys[at] + tokens;
+  l->fresh[at] = n, l->past[at] = before;
   l->qo[at + 1] = l->qo[at] + n;
   for (int32_t k = 0; k < n; k++) {
     const int64_t t = l->qo[at] + k;
     l->positions[t] = before + k;
     l->slots[t] = set * r->set_pages * s->page_size + layer_slot(r, request, before + k);
     out->request[t] = request;
-    out->fresh[t] = call * s->window + k;
+    out->fresh[t] = part * s->window + k;
     layer_numbers(r, layer_x_at(request, out->fresh[t]), r->form.hidden, l->x + t * r->form.hidden);
   }
 }
 
-static mlaf_status send(layer_rig *r, const lists *l, mlaf_layer_args *a) {
+/* A prefill has a schedule in place of lengths. */
+static mlaf_status make_schedule(layer_rig *r, const lists *l, layer_call *out) {
+  mlaf_layer_args *a = &out->args;
+  void *at = NULL;
+  const size_t words = mlaf_layer_prefill_words(r->layer[0], l->batch, l->fresh, l->past);
+  out->schedule = malloc((words + 1) * 4);
+  if (!out->schedule) return no_memory(r->c);
+  mlaf_status st = mlaf_layer_prefill_schedule(r->layer[0], l->batch, l->fresh, l->past, out->schedule, words);
+  layer_failed(r->c, st);
+  if (!st) st = to_device(r, out->schedule, words * 4, &at);
+  a->schedule = out->schedule, a->schedule_device = at;
+  a->kv_last_page_lens = NULL;
+  a->q_len = 1;
+  return st;
+}
+
+static mlaf_status send(layer_rig *r, const lists *l, layer_call *out) {
   const size_t tokens = (size_t)l->tokens, batch = (size_t)l->batch;
-  void *at[9] = {NULL};
+  mlaf_layer_args *a = &out->args;
+  void *at[8] = {NULL};
   mlaf_status st = to_device(r, l->positions, tokens * 8, &at[0]);
   if (!st) st = to_device(r, l->slots, tokens * 8, &at[1]);
   if (!st) st = to_device(r, l->qo, (batch + 1) * 4, &at[2]);
@@ -308,50 +328,42 @@ static mlaf_status send(layer_rig *r, const lists *l, mlaf_layer_args *a) {
   if (!st) st = to_device(r, l->last, batch * 4, &at[5]);
   if (!st) st = to_device(r, l->x, tokens * (size_t)r->form.hidden * 2, &at[6]);
   if (!st) st = layer_alloc(r, tokens * (size_t)r->form.hidden * 2, &at[7]);
-  if (!st && r->setup.prefill) st = to_device(r, l->keys, (batch + 1) * 4, &at[8]);
   *a = (mlaf_layer_args)MLAF_LAYER_ARGS_INIT;
   a->positions = at[0], a->slots = at[1], a->qo_indptr = at[2], a->kv_indptr = at[3], a->kv_indices = at[4];
   a->kv_last_page_lens = at[5], a->hidden = at[6], a->out = at[7];
   a->kv_indices_size = l->n_pages, a->tokens = l->tokens, a->batch = l->batch, a->q_len = l->q_len;
   a->cache = r->cache, a->num_pages = (int32_t)(r->sets * r->set_pages);
-  if (r->setup.prefill) {
-    a->kv_last_page_lens = NULL;
-    a->q_len = 1;
-    a->key_indptr = at[8];
-    a->keys = l->keys[batch];
-  }
-  return st;
+  return !st && r->setup.prefill ? make_schedule(r, l, out) : st;
 }
 
-static mlaf_status make_call(layer_rig *r, int set, int call) {
-  layer_call *out = &r->call[set * r->calls + call];
+static mlaf_status make_call(layer_rig *r, int set) {
+  layer_call *out = &r->call[set];
   lists l = {.batch = 0};
-  mlaf_status st = lists_room(r, call, &l) ? MLAF_OK : no_memory(r->c);
+  mlaf_status st = lists_room(r, &l) ? MLAF_OK : no_memory(r->c);
   out->request = malloc((size_t)(l.tokens + 1) * sizeof *out->request);
   out->fresh = malloc((size_t)(l.tokens + 1) * sizeof *out->fresh);
   if (!st && (!out->request || !out->fresh)) st = no_memory(r->c);
-  if (!st) l.qo[0] = l.kv[0] = l.keys[0] = 0;
+  if (!st) l.qo[0] = l.kv[0] = 0;
   for (int32_t i = 0, at = 0; !st && i < r->setup.batch; i++)
-    if (share(&r->setup, i, call)) lists_add(r, set, call, i, &l, out, at++);
-  if (!st) st = send(r, &l, &out->args);
+    for (int k = 0; share(&r->setup, i, k); k++) lists_add(r, set, k, i, &l, out, at++);
+  if (!st) st = send(r, &l, out);
   lists_free(&l);
   return st;
 }
 
 static mlaf_status make_calls(layer_rig *r) {
   mlaf_status st = MLAF_OK;
-  r->calls = r->setup.prefill ? 1 : (most_fresh(&r->setup) + r->setup.window - 1) / r->setup.window;
-  r->call = calloc((size_t)(r->sets * r->calls), sizeof *r->call);
+  r->call = calloc((size_t)r->sets, sizeof *r->call);
   if (!r->call) return no_memory(r->c);
-  for (int i = 0; !st && i < r->sets * r->calls; i++) {
+  for (int i = 0; !st && i < r->sets; i++) {
     mlaf_layer_args *a = &r->call[i].args;
-    st = make_call(r, i / r->calls, i % r->calls);
+    st = make_call(r, i);
     const size_t size = st ? 0 : mlaf_layer_workspace_size(r->layer[0], a);
     if (size == SIZE_MAX) st = mlaf_fail(&r->c->err, MLAF_E_INTERNAL, "the layer refuses the sizes of a call");
     else if (size > r->workspace_size) r->workspace_size = size;
   }
   if (!st) st = layer_alloc(r, r->workspace_size + 256, &r->workspace);
-  for (int i = 0; !st && i < r->sets * r->calls; i++) {
+  for (int i = 0; !st && i < r->sets; i++) {
     r->call[i].args.workspace = r->workspace;
     r->call[i].args.workspace_size = r->workspace_size;
   }
@@ -381,20 +393,19 @@ void layer_rig_close(layer_rig *r) {
   for (int i = 0; i < LAYER_SETS; i++) mlaf_layer_destroy(r->layer[i]);
   for (size_t i = 0; i < r->n_held; i++) mlaf_ops(r->dev)->mem_free(r->dev, r->held[i], &ignored);
   layer_weights_free(&r->own);
-  for (int i = 0; r->call && i < r->sets * r->calls; i++) free(r->call[i].request), free(r->call[i].fresh);
+  for (int i = 0; r->call && i < r->sets; i++) {
+    free(r->call[i].request), free(r->call[i].fresh), free(r->call[i].schedule);
+  }
   free(r->held), free(r->call), free(r->table), free(r->pages), free(r->first_page);
   *r = (layer_rig){.c = NULL};
 }
 
-/* Every byte that a call writes is NaN before it. */
+/* Every byte that the call writes is NaN before it. */
 mlaf_status layer_rig_run(layer_rig *r) {
   const mlaf_device_ops *ops = mlaf_ops(r->dev);
+  const mlaf_layer_args *a = &r->call[0].args;
   mlaf_status st = ops->mem_fill(r->dev, r->workspace, 0xff, r->workspace_size, &r->c->err);
-  for (int i = 0; !st && i < r->calls; i++) {
-    const mlaf_layer_args *a = &r->call[i].args;
-    st = ops->mem_fill(r->dev, a->out, 0xff, (size_t)(a->tokens * r->form.hidden) * 2, &r->c->err);
-    if (!st) st = layer_failed(r->c, mlaf_layer_execute(r->layer[0], a, NULL));
-    if (!st) st = ops->sync(r->dev, NULL, &r->c->err);
-  }
-  return st;
+  if (!st) st = ops->mem_fill(r->dev, a->out, 0xff, (size_t)(a->tokens * r->form.hidden) * 2, &r->c->err);
+  if (!st) st = layer_failed(r->c, mlaf_layer_execute(r->layer[0], a, NULL));
+  return st ? st : ops->sync(r->dev, NULL, &r->c->err);
 }

@@ -45,8 +45,8 @@ mlaf_status layer_time(layer_rig *r, size_t first, size_t n, mlaf_timing *out) {
   mlaf_record record = {.n = 0};
   mlaf_status st = MLAF_OK;
   mlaf_record_begin(r->dev, &record);
-  for (int i = 0; !st && i < r->sets * r->calls; i++) {
-    const mlaf_layer *layer = r->layer[i / r->calls];
+  for (int i = 0; !st && i < r->sets; i++) {
+    const mlaf_layer *layer = r->layer[i];
     if (!n) st = mlaf_layer_execute(layer, &r->call[i].args, NULL);
     for (size_t k = first; !st && k < first + n; k++) st = mlaf_layer_execute_stage(layer, k, &r->call[i].args, NULL);
   }
@@ -79,15 +79,8 @@ mlaf_status layer_ceilings(cli *c, mlaf_ceilings *out) {
 
 static mlaf_status look_at(layer_rig *r, size_t i, const mlaf_ceilings *ceilings, layer_part *p) {
   mlaf_timing alone, before = {.ns = 0}, with;
-  mlaf_status st = MLAF_OK;
-  double bytes = 0, flops = 0;
-  for (int k = r->calls; !st && k-- > 0;) {
-    mlaf_layer_args a = r->call[k].args;
-    p->stage = (mlaf_layer_stage)MLAF_LAYER_STAGE_INIT;
-    st = layer_failed(r->c, mlaf_layer_stage_at(r->layer[0], i, &a, &p->stage));
-    bytes += p->stage.bytes, flops += p->stage.flops;
-  }
-  p->stage.bytes = bytes, p->stage.flops = flops;
+  p->stage = (mlaf_layer_stage)MLAF_LAYER_STAGE_INIT;
+  mlaf_status st = layer_failed(r->c, mlaf_layer_stage_at(r->layer[0], i, &r->call[0].args, &p->stage));
   /* In its place: the stages up to it less those before it, so that what it reads is as cold as in a layer. */
   if (!st) st = layer_time(r, i, 1, &alone);
   if (!st && i && !r->modelled) st = layer_time(r, 0, i, &before);
@@ -95,7 +88,7 @@ static mlaf_status look_at(layer_rig *r, size_t i, const mlaf_ceilings *ceilings
   if (st) return st;
   p->alone_ns = alone.ns;
   p->ns = r->modelled ? alone.ns : with.ns - before.ns;
-  p->floor_ns = mlaf_ceilings_ns(ceilings, bytes, flops, &p->compute_bound);
+  p->floor_ns = mlaf_ceilings_ns(ceilings, p->stage.bytes, p->stage.flops, &p->compute_bound);
   return MLAF_OK;
 }
 

@@ -4,7 +4,7 @@
 
 #include "layer/inside.h"
 
-enum { ALIGN = 16, MANY_REQUESTS = 65536 };
+enum { ALIGN = 16 };
 static const int64_t STRIDE_MOST = INT64_C(1) << 39; /* elements */
 
 static int64_t or_else(int64_t x, int64_t otherwise) { return x ? x : otherwise; }
@@ -23,11 +23,10 @@ const mlaf_layer_args *layer_args_take(const mlaf_layer_args *args, mlaf_whole_a
 }
 
 layer_sizes layer_sizes_of(const layer_shape *s, const mlaf_layer_args *a) {
-  const bool many = a->keys;
+  const chunked_head *many = chunked_head_of(a->schedule);
   return (layer_sizes){.form = many ? LAYER_MANY : LAYER_FEW,
-                       .tokens = a->tokens || many ? a->tokens : (int64_t)a->batch * a->q_len,
-                       .keys = a->keys,
-                       .batch = a->batch,
+                       .tokens = many ? many->tokens : a->tokens ? a->tokens : (int64_t)a->batch * a->q_len,
+                       .batch = many ? many->batch : a->batch,
                        .q_len = a->q_len,
                        .ctx = a->ctx ? a->ctx : s->d.ctx_max};
 }
@@ -35,14 +34,15 @@ layer_sizes layer_sizes_of(const layer_shape *s, const mlaf_layer_args *a) {
 /* --- checks --- */
 
 static mlaf_status check_many(const layer_shape *s, const mlaf_layer_args *a, mlaf_err *err) {
-  if (a->keys < 0 || a->keys > s->d.prefill_keys)
-    return mlaf_fail(err, MLAF_E_ARG, "keys is %lld, must be 0..%d, the layer's prefill_keys", (long long)a->keys,
-                     s->d.prefill_keys);
-  if (a->tokens < 0 || a->tokens > s->d.prefill_tokens)
-    return mlaf_fail(err, MLAF_E_ARG, "tokens is %lld, must be 0..%d, the layer's prefill_tokens", (long long)a->tokens,
+  const chunked_head *h = chunked_head_of(a->schedule);
+  if (!h || h->most_keys > s->d.prefill_chunk)
+    return mlaf_fail(err, MLAF_E_ARG, "schedule is none that mlaf_layer_prefill_schedule wrote for such a layer");
+  if (h->tokens > s->d.prefill_tokens)
+    return mlaf_fail(err, MLAF_E_ARG, "the schedule has %d new tokens, must be 0..%d, the layer's prefill_tokens", h->tokens,
                      s->d.prefill_tokens);
-  if (a->batch < 1 || a->batch > MANY_REQUESTS)
-    return mlaf_fail(err, MLAF_E_ARG, "batch is %d, must be 1..%d", a->batch, MANY_REQUESTS);
+  if ((a->tokens && a->tokens != h->tokens) || (a->batch && a->batch != h->batch))
+    return mlaf_fail(err, MLAF_E_ARG, "tokens is %lld and batch %d, must be 0 or as in the schedule, %d and %d",
+                     (long long)a->tokens, a->batch, h->tokens, h->batch);
   return MLAF_OK;
 }
 
@@ -61,7 +61,7 @@ static mlaf_status check_few(const layer_shape *s, const mlaf_layer_args *a, mla
 mlaf_status layer_check_sizes(const layer_shape *s, const mlaf_layer_args *a, mlaf_err *err) {
   if (a->flags || a->reserved)
     return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_args: flags is %#x, reserved %d, both must be 0", a->flags, a->reserved);
-  mlaf_status st = a->keys ? check_many(s, a, err) : check_few(s, a, err);
+  mlaf_status st = a->schedule ? check_many(s, a, err) : check_few(s, a, err);
   if (st) return st;
   if (a->num_pages < 0 || (int64_t)a->num_pages * s->d.page_size > UINT32_MAX)
     return mlaf_fail(err, MLAF_E_ARG, "num_pages is %d: with %d tokens a page the cache must have less than 2^32 rows",
@@ -82,7 +82,7 @@ typedef struct wanted {
 
 static mlaf_status check_pointers(const layer_shape *s, const mlaf_layer_args *a, mlaf_err *err) {
   const bool residual = s->d.flags & MLAF_LAYER_RESIDUAL, split = s->d.flags & MLAF_LAYER_SPLIT_CACHE && s->d.rope;
-  const bool table = a->block_table, pages = a->num_pages, many = a->keys;
+  const bool table = a->block_table, pages = a->num_pages, many = a->schedule;
   const wanted list[] = {
       {"hidden", a->hidden, ALIGN, true, true},
       {"out", a->out, ALIGN, true, true},
@@ -96,8 +96,8 @@ static mlaf_status check_pointers(const layer_shape *s, const mlaf_layer_args *a
       {"kv_indptr", a->kv_indptr, sizeof(int32_t), !table, !table},
       {"kv_indices", a->kv_indices, sizeof(int32_t), !table && pages, !table},
       {"kv_last_page_lens", a->kv_last_page_lens, sizeof(int32_t), !table && !many, !table || many},
-      {"qo_indptr", a->qo_indptr, sizeof(int32_t), !table || many, true},
-      {"key_indptr", a->key_indptr, sizeof(int32_t), many, many},
+      {"qo_indptr", a->qo_indptr, sizeof(int32_t), !table && !many, true},
+      {"schedule_device", a->schedule_device, sizeof(int32_t), many, many},
   };
   for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
     if (!list[i].at && list[i].needed) return mlaf_fail(err, MLAF_E_ARG, "%s is NULL", list[i].name);
@@ -135,7 +135,7 @@ static mlaf_status check_strides(const layer_shape *s, const mlaf_layer_args *a,
 static mlaf_status check_tables(const mlaf_layer_args *a, int64_t tokens, mlaf_err *err) {
   if (a->block_table && a->block_table_width < 1)
     return mlaf_fail(err, MLAF_E_ARG, "block_table_width is %d, must be 1 or more", a->block_table_width);
-  if (a->block_table && !a->qo_indptr && tokens % a->batch)
+  if (!a->schedule && a->block_table && !a->qo_indptr && tokens % a->batch)
     return mlaf_fail(err, MLAF_E_ARG, "tokens is %lld, no multiple of batch, %d: then qo_indptr is wanted", (long long)tokens,
                      a->batch);
   return MLAF_OK;
@@ -167,15 +167,15 @@ static size_t place(size_t *at, int64_t rows, int64_t row) {
 
 layer_places layer_places_of(const layer_shape *s, const layer_sizes *z) {
   const bool few = z->form == LAYER_FEW;
-  const int64_t rows = z->tokens * s->heads, absorbed = few ? rows : 0, keys = few ? 0 : z->keys;
+  const int64_t rows = z->tokens * s->heads, absorbed = few ? rows : 0, fresh = few ? 0 : z->tokens;
   layer_places p;
   size_t at = 0;
   p.c = place(&at, z->tokens, layer_c_row(s));
   p.q = place(&at, rows, layer_q_row(s));
   p.qout = place(&at, absorbed, layer_kv_row(s));
   p.u = place(&at, absorbed, s->d.rank);
-  p.kv = place(&at, keys * s->heads, s->d.nope + s->d.v);
-  p.k_pe = place(&at, keys, s->d.rope);
+  p.kv = place(&at, fresh * s->heads, s->d.nope + s->d.v);
+  p.k_pe = place(&at, fresh, s->d.rope);
   p.o = place(&at, rows, s->d.v);
   p.scratch = at;
   return p;
@@ -189,8 +189,9 @@ size_t layer_workspace(const mlaf_layer *layer, const mlaf_layer_args *a) {
     layer_stage_args args;
     const layer_kind kind = s->kinds[z.form][i];
     const mlaf_plan *plan = layer_plan_of(s, &layer->plans, kind, &z);
-    layer_fill(layer, kind, a, &args);
-    const size_t size = mlaf_plan_run_workspace(plan, mlaf_plan_op(plan), &args);
+    if (kind != LAYER_PREFILL) layer_fill(layer, kind, a, &args);
+    const size_t size = kind == LAYER_PREFILL ? mlaf_chunked_prefill_workspace(layer->plans.prefill, a->schedule)
+                                              : mlaf_plan_run_workspace(plan, mlaf_plan_op(plan), &args);
     if (size > most) most = size;
   }
   return most == SIZE_MAX ? most : layer_places_of(s, &z).scratch + most;
@@ -307,13 +308,11 @@ static void fill_decode(const mlaf_layer *l, const mlaf_layer_args *a, const lay
   out->kv_indices_size = a->kv_indices_size;
 }
 
-static void fill_gather(const mlaf_layer *l, const mlaf_layer_args *a, void *kv, void *k_pe, mlaf_gather_kv_b_args *out) {
+/* Cache, pages and W. */
+static void fill_cached(const mlaf_layer *l, const mlaf_layer_args *a, mlaf_gather_kv_b_args *out) {
   const layer_shape *s = &l->shape;
   const mlaf_layer_desc *d = &s->d;
   const int64_t row = or_else(a->cache_row_stride, layer_kv_row(s));
-  out->batch = a->batch;
-  out->page_tokens = d->page_size;
-  out->tokens = a->keys;
   out->cache = a->cache;
   out->cache_row_stride = row;
   out->cache_page_stride = or_else(a->page_rows, d->page_size) * row;
@@ -322,29 +321,43 @@ static void fill_gather(const mlaf_layer *l, const mlaf_layer_args *a, void *kv,
   out->table_width = a->block_table ? a->block_table_width : 0;
   out->table_stride = a->block_table ? or_else(a->block_table_stride, a->block_table_width) : 0;
   out->table_indptr = a->block_table ? NULL : a->kv_indptr;
-  out->cu_seqlens = a->key_indptr;
   out->w = l->weights.kv_b.data;
   out->w_row_stride = l->weights.kv_b.stride;
   out->w_head_stride = (d->nope + d->v) * l->weights.kv_b.stride;
-  out->k = kv;
-  out->k_pe = d->rope ? k_pe : NULL;
 }
 
-static void fill_prefill(const mlaf_layer *l, const mlaf_layer_args *a, const void *kv, const void *k_pe,
-                         mlaf_prefill_args *out) {
-  const mlaf_layer_desc *d = &l->shape.d;
-  const int64_t head = d->nope + d->v;
-  out->batch = a->batch;
-  out->scale = d->scale;
-  out->total_q = a->tokens;
-  out->total_k = a->keys;
+static void fill_gather(const mlaf_layer *l, const mlaf_layer_args *a, void *kv, void *k_pe, mlaf_gather_kv_b_args *out) {
+  const chunked_head *h = chunked_head_of(a->schedule);
+  fill_cached(l, a, out);
+  out->batch = h->batch;
+  out->page_tokens = l->shape.d.page_size;
+  out->tokens = h->tokens;
+  out->cu_seqlens = behind(a->schedule_device, (size_t)h->cu_new * sizeof(int32_t));
+  out->seq_starts = behind(a->schedule_device, (size_t)h->cached * sizeof(int32_t));
   out->k = kv;
-  out->v = behind(kv, (size_t)d->nope * LAYER_ELEMENT);
-  out->k_head_stride = out->v_head_stride = head;
-  out->k_token_stride = out->v_token_stride = l->shape.heads * head;
-  out->k_pe = d->rope ? k_pe : NULL;
-  out->cu_seqlens_q = a->qo_indptr;
-  out->cu_seqlens_k = a->key_indptr;
+  out->k_pe = l->shape.d.rope ? k_pe : NULL;
+}
+
+void layer_fill_prefill(const mlaf_layer *l, const mlaf_layer_args *a, mlaf_chunked_prefill_args *out) {
+  const mlaf_layer_desc *d = &l->shape.d;
+  const layer_sizes z = layer_sizes_of(&l->shape, a);
+  const layer_places p = layer_places_of(&l->shape, &z);
+  const int64_t head = d->nope + d->v;
+  *out = (mlaf_chunked_prefill_args)MLAF_CHUNKED_PREFILL_ARGS_INIT;
+  out->schedule = a->schedule;
+  out->schedule_device = a->schedule_device;
+  mlaf_prefill_args *fresh = &out->fresh;
+  fresh->scale = d->scale;
+  fresh->q = behind(a->workspace, p.q);
+  fresh->k = behind(a->workspace, p.kv);
+  fresh->v = behind(fresh->k, (size_t)d->nope * LAYER_ELEMENT);
+  fresh->k_head_stride = fresh->v_head_stride = head;
+  fresh->k_token_stride = fresh->v_token_stride = l->shape.heads * head;
+  fresh->k_pe = d->rope ? behind(a->workspace, p.k_pe) : NULL;
+  fresh->o = behind(a->workspace, p.o);
+  fill_cached(l, a, &out->cached);
+  out->workspace = behind(a->workspace, p.scratch);
+  out->workspace_size = a->workspace_size > p.scratch ? a->workspace_size - p.scratch : 0;
 }
 
 static void fill_o_proj(const mlaf_layer *l, const mlaf_layer_args *a, const void *o, mlaf_projection_args *out) {
@@ -384,11 +397,6 @@ void layer_fill(const mlaf_layer *l, layer_kind kind, const mlaf_layer_args *a, 
   } else if (kind == LAYER_GATHER) {
     out->gather = (mlaf_gather_kv_b_args)MLAF_GATHER_KV_B_ARGS_INIT;
     fill_gather(l, a, kv, k_pe, &out->gather);
-  } else if (kind == LAYER_PREFILL) {
-    out->prefill = (mlaf_prefill_args)MLAF_PREFILL_ARGS_INIT;
-    out->prefill.q = q;
-    out->prefill.o = o;
-    fill_prefill(l, a, kv, k_pe, &out->prefill);
   } else {
     out->projection = (mlaf_projection_args)MLAF_PROJECTION_ARGS_INIT;
     out->projection.tokens = z.tokens;

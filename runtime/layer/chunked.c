@@ -1,7 +1,7 @@
 /* Prefill over a cached context: plans, workspace, launches. */
 #include "layer/chunked.h"
 
-#include <stdarg.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -29,34 +29,35 @@ static mlaf_status check_desc(const mlaf_chunked_prefill_desc *d, mlaf_err *err)
   return MLAF_OK;
 }
 
-/* A plan of the problem that the format and what follows make. */
-static mlaf_status plan_part(mlaf_ctx *ctx, const mlaf_chunked_prefill_desc *d, mlaf_plan **out, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
-static mlaf_status plan_part(mlaf_ctx *ctx, const mlaf_chunked_prefill_desc *d, mlaf_plan **out, const char *format, ...) {
-  char problem[MLAF_PROBLEM_TEXT_MAX];
-  va_list list;
-  va_start(list, format);
-  vsnprintf(problem, sizeof problem, format, list);
-  va_end(list);
-  return mlaf_plan_for(ctx, problem, d->plan, out);
-}
-
 static int32_t at_most(int64_t n, int32_t most) { return n > most ? most : (int32_t)n; }
 
-static mlaf_status plan_all(mlaf_ctx *ctx, mlaf_chunked_prefill *c) {
-  const mlaf_chunked_prefill_desc *d = &c->d;
+void chunked_problem(const mlaf_chunked_prefill_desc *d, int part, char *out) {
   const char *type = d->dtype == MLAF_F16 ? "f16" : "bf16", *layout = d->layout ? d->layout : "paged";
   const int32_t rows = at_most((int64_t)d->batch * d->tokens, 1 << 20), batch = at_most(d->batch, 1 << 16);
   const int32_t tokens = at_most(d->tokens, 1 << 20), keys = d->chunk_tokens / batch > 0 ? d->chunk_tokens / batch : 1;
-  mlaf_status st = plan_part(ctx, d, &c->fresh, "mla_prefill:h%d,n%d,p%d,v%d,%s,causal,b%d,t%d,s%d", d->heads, d->nope, d->rope,
-                             d->vdim, type, batch, tokens, tokens);
-  if (!st)
-    st = plan_part(ctx, d, &c->context, "mla_prefill:h%d,n%d,p%d,v%d,%s,b%d,t%d,s%d", d->heads, d->nope, d->rope, d->vdim, type,
-                   batch, tokens, at_most(keys, 1 << 24));
-  if (!st)
-    st = plan_part(ctx, d, &c->gather, "mla_gather_kv_b:h%d,n%d,p%d,v%d,r%d,%s,%s,t%d", d->heads, d->nope, d->rope, d->vdim,
-                   d->rank, type, layout, at_most(d->chunk_tokens, 1 << 20));
-  if (!st) st = plan_part(ctx, d, &c->merge, "mla_merge:h%d,v%d,%s,t%d", d->heads, d->vdim, type, rows);
+  const size_t size = MLAF_PROBLEM_TEXT_MAX;
+  switch (part) {
+    case CHUNKED_FRESH:
+    case CHUNKED_CONTEXT:
+      snprintf(out, size, "mla_prefill:h%d,n%d,p%d,v%d,%s%s,b%d,t%d,s%d", d->heads, d->nope, d->rope, d->vdim, type,
+               part == CHUNKED_FRESH ? ",causal" : "", batch, tokens, part == CHUNKED_FRESH ? tokens : at_most(keys, 1 << 24));
+      break;
+    case CHUNKED_GATHER:
+      snprintf(out, size, "mla_gather_kv_b:h%d,n%d,p%d,v%d,r%d,%s,%s,t%d", d->heads, d->nope, d->rope, d->vdim, d->rank, type,
+               layout, at_most(d->chunk_tokens, 1 << 20));
+      break;
+    default: snprintf(out, size, "mla_merge:h%d,v%d,%s,t%d", d->heads, d->vdim, type, rows);
+  }
+}
+
+static mlaf_status plan_all(mlaf_ctx *ctx, mlaf_chunked_prefill *c) {
+  mlaf_plan **const plans[CHUNKED_PARTS] = {&c->fresh, &c->context, &c->gather, &c->merge};
+  mlaf_status st = MLAF_OK;
+  for (int i = 0; !st && i < CHUNKED_PARTS; i++) {
+    char problem[MLAF_PROBLEM_TEXT_MAX];
+    chunked_problem(&c->d, i, problem);
+    st = mlaf_plan_for(ctx, problem, c->d.plan, plans[i]);
+  }
   return st;
 }
 
@@ -160,7 +161,8 @@ static mlaf_status gather(const call *x, const chunked_part *p) {
   g.tokens = p->keys;
   g.page_tokens = x->c->d.page_tokens;
   g.table_width = g.table_width ? g.table_width : (int32_t)g.table_stride;
-  g.table += p->request * g.table_stride;
+  if (g.table_indptr) g.table_indptr += p->request;
+  else g.table += p->request * g.table_stride;
   g.cu_seqlens = x->a->schedule_device + p->cu_k;
   g.seq_starts = x->a->schedule_device + p->starts;
   g.k = x->workspace + x->at.kv;
@@ -221,9 +223,9 @@ static mlaf_status check_args(const mlaf_chunked_prefill *c, const mlaf_chunked_
   if (f->batch || f->total_q || f->total_k || f->cu_seqlens_q || f->cu_seqlens_k)
     return mlaf_fail(err, MLAF_E_ARG, "fresh: batch, total_q, total_k and cu_seqlens are the schedule's: 0 and NULL");
   const mlaf_gather_kv_b_args *g = &a->cached;
-  if (g->batch || g->tokens || g->page_tokens || g->cu_seqlens || g->seq_starts || g->table_indptr || g->k || g->v || g->k_pe)
-    return mlaf_fail(err, MLAF_E_ARG, "cached: batch, tokens, page_tokens, cu_seqlens, seq_starts, table_indptr, k, v and k_pe "
-                     "are not for the caller: 0 and NULL");
+  if (g->batch || g->tokens || g->page_tokens || g->cu_seqlens || g->seq_starts || g->k || g->v || g->k_pe)
+    return mlaf_fail(err, MLAF_E_ARG, "cached: batch, tokens, page_tokens, cu_seqlens, seq_starts, k, v and k_pe are not for the "
+                     "caller: 0 and NULL");
   if (h->chunks && !g->table) return mlaf_fail(err, MLAF_E_ARG, "cached.table is NULL, and there are %d chunks", h->chunks);
   const size_t need = places_of(c, h).size;
   if (need && (!a->workspace || (uintptr_t)a->workspace % ALIGN || a->workspace_size < need))
@@ -263,4 +265,21 @@ int64_t mlaf_prefill_crossover(int32_t rank, int32_t nope, int32_t vdim, int64_t
   if (whole <= 0) return INT64_MAX;
   const double tokens = outputs * (double)keys / whole;
   return tokens < 9e18 ? (int64_t)tokens + (tokens > (double)(int64_t)tokens) : INT64_MAX;
+}
+
+int64_t mlaf_chunked_prefill_crossover(const mlaf_chunked_prefill *c, int64_t keys) {
+  enum { TILES = 1 << 20 };
+  if (!c || keys <= 0) return 0;
+  const mlaf_chunked_prefill_desc *d = &c->d;
+  const mlaf_bound *b = mlaf_plan_bound(c->context);
+  const double units = fmax(1, mlaf_info(b->dev)->compute_units), rows = b->stage[0].rows_per_wg, n_keys = (double)keys;
+  /* Multiplications of a unit: all keys expanded; a tile of rows over them; a new token absorbed. */
+  const double share = d->heads / units, outputs = (double)d->rank * (d->nope + d->vdim);
+  const double expand = share * n_keys * outputs, tile = rows * n_keys * (d->nope + d->rope + d->vdim);
+  const double absorbed = share * (n_keys * (2.0 * d->rank + d->rope) + outputs);
+  for (double tiles = 1; tiles < TILES; tiles++) {
+    const double turns = ceil(share * tiles), tokens = (expand + turns * tile) / absorbed;
+    if (tokens <= tiles * rows) return (int64_t)ceil(fmax(tokens, (tiles - 1) * rows + 1));
+  }
+  return INT64_MAX;
 }

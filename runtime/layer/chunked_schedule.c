@@ -11,6 +11,18 @@ const chunked_head *chunked_head_of(const int32_t *schedule) {
   return h && h->magic == MAGIC && h->words >= CHUNKED_HEAD_WORDS && h->first >= CHUNKED_HEAD_WORDS ? h : NULL;
 }
 
+chunked_head chunked_most(const mlaf_chunked_prefill *c, int32_t tokens) {
+  return (chunked_head){.magic = MAGIC, .words = CHUNKED_HEAD_WORDS, .first = CHUNKED_HEAD_WORDS, .batch = 1, .tokens = tokens,
+                        .chunks = 1, .most_keys = c->d.chunk_tokens, .most_rows = tokens};
+}
+
+int64_t chunked_keys(const int32_t *schedule) {
+  const chunked_head *h = chunked_head_of(schedule);
+  int64_t keys = 0;
+  for (int32_t i = 0; i < h->chunks; i++) keys += chunked_part_at(schedule, i)->keys;
+  return keys;
+}
+
 int32_t mlaf_chunked_prefill_chunks(const int32_t *schedule) {
   const chunked_head *h = chunked_head_of(schedule);
   return h ? h->chunks : -1;
@@ -70,7 +82,7 @@ static bool fit(const mlaf_chunked_prefill *c, int32_t batch, const int32_t *fre
 static int64_t words_of(const mlaf_chunked_prefill *c, int32_t batch, const int32_t *fresh, const int32_t *cached) {
   walk w = {.c = c, .batch = batch, .fresh = fresh, .cached = cached};
   chunked_part p;
-  int64_t words = CHUNKED_HEAD_WORDS + batch + 1;
+  int64_t words = CHUNKED_HEAD_WORDS + 2 * (int64_t)batch + 1;
   while (next_chunk(&w, &p, NULL, NULL)) words += CHUNKED_PART_WORDS + 3 * (int64_t)p.batch + 2;
   return words;
 }
@@ -97,7 +109,9 @@ static void write_all(const mlaf_chunked_prefill *c, int32_t batch, const int32_
   chunked_head h = {.magic = MAGIC, .words = words, .batch = batch, .cu_new = CHUNKED_HEAD_WORDS,
                     .chunk_tokens = c->d.chunk_tokens};
   chunked_part p;
-  h.first = h.cu_new + batch + 1;
+  h.cached = h.cu_new + batch + 1;
+  h.first = h.cached + batch;
+  if (batch) memcpy(out + h.cached, cached, (size_t)batch * sizeof *out);
   h.tokens = sum_up(fresh, batch, out + h.cu_new);
   while (next_chunk(&w, &p, NULL, NULL)) h.chunks++;
   int32_t at = h.first + h.chunks * CHUNKED_PART_WORDS;

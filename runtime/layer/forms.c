@@ -37,6 +37,24 @@ mlaf_form_cost mlaf_form_costs(layer_t l, mlaf_form form) {
   }
 }
 
+/* --- the error of 16 bits --- */
+
+/* A rounding moves a number by ROUND of itself, root mean square over mantissas that are spread as logarithms are: 2^-8 / sqrt(3)
+ * times the root of the mean of 1/x^2 over 1..2, 3 / (8 ln 2).
+ *
+ * VALUES roundings lie on the way from what is cached to y: c, P, u (or K and V), o, y. KEYS lie on the way to a score: c, the
+ * normed row, Q, Qout of the query; c and K of the key. Each moves a score by ROUND times the scores' deviation s, so weights by
+ * as much, so the sum over independent rows by as much of itself. Products keep relative errors; errors of different roundings
+ * add in squares. s = scale sqrt(N+P) for queries and keys of variance 1.
+ *
+ * That is the middle. The part of the scores is a mean over heads, of which few are unlike: 3 deviations, sqrt(2/H) each. */
+double mlaf_form_bound(layer_t l) {
+  enum { VALUES = 5, KEYS = 6 };
+  const double round = 0x1p-8 * sqrt(3 / (8 * log(2)) / 3), most = 1e-2;
+  const double scores = KEYS * l->scale * l->scale * (l->nope + l->rope);
+  return fmin(round * sqrt(VALUES + scores * (1 + 3 * sqrt(2.0 / l->heads))), most);
+}
+
 /* --- arithmetic --- */
 
 static double weight(uint16_t w) { return (double)mlaf_bf16_decode(w); }

@@ -2,10 +2,9 @@
 #ifndef MLAF_LAYER_INSIDE_H
 #define MLAF_LAYER_INSIDE_H
 
+#include "layer/chunked.h"
 #include "mlaforge/layer.h"
 #include "mlaforge/mla_append.h"
-#include "mlaforge/mla_gather_kv_b.h"
-#include "mlaforge/mla_prefill.h"
 #include "mlaforge/projection.h"
 #include "op/calls.h"
 #include "plan/plan.h"
@@ -24,8 +23,8 @@ typedef enum layer_kind {
   LAYER_ABSORB,
   LAYER_DECODE,
   LAYER_V_OUT,
-  LAYER_GATHER,
-  LAYER_PREFILL,
+  LAYER_GATHER,  /* of the new tokens' rows */
+  LAYER_PREFILL, /* a chunked prefill */
   LAYER_O_PROJ,
   LAYER_KINDS
 } layer_kind;
@@ -50,7 +49,7 @@ static inline bool layer_turns_on_read(const layer_shape *s) {
 }
 static inline bool layer_plans_q_len(const layer_shape *s, int q_len) { return s->d.q_lens >> (q_len - 1) & 1; }
 int32_t layer_q_len_most(const layer_shape *s);
-/* Rows that a stage may come to have: tokens, or keys of LAYER_GATHER. 0: no call has this stage. */
+/* Tokens that a stage may come to have. 0: no call has this stage. */
 int64_t layer_rows_most(const layer_shape *s, layer_kind kind);
 
 const char *layer_stage_name(layer_kind kind);
@@ -60,6 +59,8 @@ mlaf_status layer_shape_take(const mlaf_layer_desc *desc, bool joined, layer_sha
 mlaf_status layer_point(const layer_shape *s, layer_kind kind, int q_len, mlaf_point *out, mlaf_err *err);
 /* The point with its sizes: tokens, or batch and ctx. */
 void layer_point_size(mlaf_point *p, const char *field, int64_t value);
+/* What LAYER_PREFILL plans, but for the plans' options. */
+mlaf_chunked_prefill_desc layer_chunked(const layer_shape *s);
 /* Of any stage but LAYER_DECODE. */
 void layer_point_rows(mlaf_point *p, int64_t rows);
 
@@ -82,6 +83,7 @@ mlaf_status layer_weights_take(const layer_shape *s, const mlaf_layer_weight *li
 
 /* One stage's plans. Those of rows by doublings: 1, 2, 4, ... Those of decode by q_len, ctx and batch. */
 typedef struct layer_plans {
+  mlaf_chunked_prefill *prefill; /* LAYER_PREFILL's; NULL: there is none */
   mlaf_plan *by_rows[LAYER_KINDS][LAYER_CLASSES];
   int32_t *batches; /* rising: sizes that plans are made for */
   int n_batches, n_ctxs;
@@ -92,11 +94,11 @@ typedef struct layer_plans {
 mlaf_status layer_plans_make(mlaf_ctx *ctx, const layer_shape *s, layer_plans *out);
 void layer_plans_clear(layer_plans *p);
 typedef struct layer_sizes {
-  int64_t tokens, keys;
+  int64_t tokens;
   int32_t batch, q_len, ctx;
   layer_form form;
 } layer_sizes;
-/* For sizes in the layer's range. */
+/* For sizes in the layer's range. Of LAYER_PREFILL the new tokens'. */
 mlaf_plan *layer_plan_of(const layer_shape *s, const layer_plans *p, layer_kind kind, const layer_sizes *sizes);
 
 /* --- args.c: one call --- */
@@ -114,14 +116,13 @@ typedef struct layer_places {
 } layer_places;
 layer_places layer_places_of(const layer_shape *s, const layer_sizes *z);
 
-/* Arguments of any stage. */
+/* Arguments of any stage but LAYER_PREFILL. */
 typedef union layer_stage_args {
   uint32_t struct_size;
   mlaf_projection_args projection;
   mlaf_append_args append;
   mlaf_execute_args decode;
   mlaf_gather_kv_b_args gather;
-  mlaf_prefill_args prefill;
 } layer_stage_args;
 
 /* A caller's struct as this library has it (op/calls.h); NULL: E_ARG. */
@@ -132,6 +133,7 @@ mlaf_status layer_check_sizes(const layer_shape *s, const mlaf_layer_args *a, ml
 mlaf_status layer_check_args(const mlaf_layer *layer, const mlaf_layer_args *a, mlaf_err *err);
 /* With workspace_size 0 a workspace of any size is meant: for asking how large it has to be. */
 void layer_fill(const mlaf_layer *layer, layer_kind kind, const mlaf_layer_args *a, layer_stage_args *out);
+void layer_fill_prefill(const mlaf_layer *layer, const mlaf_layer_args *a, mlaf_chunked_prefill_args *out);
 /* Bytes of workspace for checked sizes; SIZE_MAX: there are none. */
 size_t layer_workspace(const mlaf_layer *layer, const mlaf_layer_args *a);
 

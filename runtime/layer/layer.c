@@ -88,10 +88,9 @@ static size_t workspace_most(const mlaf_layer *layer) {
       if (size > most) most = size;
     }
   if (!s->n[LAYER_MANY]) return most;
+  const chunked_head head = chunked_most(p->prefill, s->d.prefill_tokens);
   a = (mlaf_layer_args)MLAF_LAYER_ARGS_INIT;
-  a.batch = 1;
-  a.tokens = s->d.prefill_tokens;
-  a.keys = s->d.prefill_keys;
+  a.schedule = (const int32_t *)(const void *)&head;
   const size_t many = layer_workspace(layer, &a);
   return many > most ? many : most;
 }
@@ -106,12 +105,40 @@ size_t mlaf_layer_workspace_size(const mlaf_layer *layer, const mlaf_layer_args 
   return layer_sizes_of(&layer->shape, a).tokens ? layer_workspace(layer, a) : 0;
 }
 
+/* --- a prefill's schedule --- */
+
+size_t mlaf_layer_prefill_words(const mlaf_layer *layer, int32_t batch, const int32_t *new_tokens,
+                                const int32_t *context_tokens) {
+  return layer ? mlaf_chunked_prefill_words(layer->plans.prefill, batch, new_tokens, context_tokens) : 0;
+}
+
+mlaf_status mlaf_layer_prefill_schedule(const mlaf_layer *layer, int32_t batch, const int32_t *new_tokens,
+                                        const int32_t *context_tokens, int32_t *out, size_t words) {
+  mlaf_err err;
+  if (!layer) return MLAF_E_ARG;
+  if (layer->plans.prefill)
+    return mlaf_chunked_prefill_schedule(layer->plans.prefill, batch, new_tokens, context_tokens, out, words);
+  return report(layer->shared, mlaf_fail(&err, MLAF_E_ARG, "the layer has no prefill: its prefill_tokens is 0"), &err);
+}
+
+int64_t mlaf_layer_prefill_crossover(const mlaf_layer *layer, int64_t context_tokens) {
+  if (!layer || !layer->plans.prefill) return INT64_MAX;
+  return mlaf_chunked_prefill_crossover(layer->plans.prefill, context_tokens);
+}
+
 /* --- launches --- */
+
+static mlaf_status run_prefill(const mlaf_layer *layer, const mlaf_layer_args *a, void *stream) {
+  mlaf_chunked_prefill_args args;
+  layer_fill_prefill(layer, a, &args);
+  return mlaf_chunked_prefill_execute(layer->plans.prefill, &args, stream);
+}
 
 static mlaf_status run_stage(const mlaf_layer *layer, layer_kind kind, const mlaf_layer_args *a, void *stream) {
   layer_stage_args args;
   const layer_sizes z = layer_sizes_of(&layer->shape, a);
   const mlaf_plan *plan = layer_plan_of(&layer->shape, &layer->plans, kind, &z);
+  if (kind == LAYER_PREFILL) return run_prefill(layer, a, stream);
   layer_fill(layer, kind, a, &args);
   return mlaf_plan_run(plan, mlaf_plan_op(plan), &args, stream);
 }
@@ -153,7 +180,6 @@ mlaf_status mlaf_layer_execute_stage(const mlaf_layer *layer, size_t i, const ml
 static void say_output(const layer_shape *s, layer_kind kind, const layer_sizes *z, mlaf_layer_stage *out) {
   const layer_places p = layer_places_of(s, z);
   const size_t row = LAYER_ELEMENT * (size_t)z->tokens, heads = row * (size_t)s->heads;
-  const size_t keys = LAYER_ELEMENT * (size_t)z->keys * (size_t)s->heads;
   const struct {
     size_t at, bytes;
   } of[LAYER_KINDS] = {
@@ -161,27 +187,35 @@ static void say_output(const layer_shape *s, layer_kind kind, const layer_sizes 
       [LAYER_KV_A] = {p.c, row * (size_t)layer_c_row(s)},     [LAYER_Q_B] = {p.q, heads * (size_t)layer_q_row(s)},
       [LAYER_ABSORB] = {p.qout, heads * (size_t)layer_kv_row(s)}, [LAYER_DECODE] = {p.u, heads * (size_t)s->d.rank},
       [LAYER_V_OUT] = {p.o, heads * (size_t)s->d.v},          [LAYER_PREFILL] = {p.o, heads * (size_t)s->d.v},
-      [LAYER_GATHER] = {p.kv, keys * (size_t)(s->d.nope + s->d.v)},
+      [LAYER_GATHER] = {p.kv, heads * (size_t)(s->d.nope + s->d.v)},
   };
   out->output_at = of[kind].at;
   out->output_bytes = of[kind].bytes;
 }
 
-static mlaf_status say_work(const layer_shape *s, layer_kind kind, const layer_sizes *z, mlaf_layer_stage *out, mlaf_err *err) {
+/* cached: tokens that a prefill attends to beside the new ones; its requests are taken as alike. */
+static mlaf_status say_work(const layer_shape *s, layer_kind kind, const layer_sizes *z, int64_t cached, mlaf_layer_stage *out,
+                            mlaf_err *err) {
   mlaf_point p;
-  mlaf_status st = layer_point(s, kind, z->q_len, &p, err);
+  mlaf_work expands = {.bytes = 0};
+  mlaf_status st = kind == LAYER_PREFILL ? layer_point(s, LAYER_GATHER, 1, &p, err) : MLAF_OK;
+  if (!st && kind == LAYER_PREFILL && cached) {
+    layer_point_size(&p, "tokens", cached);
+    expands = p.op->calls->work(&p);
+  }
+  if (!st) st = layer_point(s, kind, z->q_len, &p, err);
   if (st) return st;
-  if (kind == LAYER_PREFILL) { /* requests alike */
+  if (kind == LAYER_PREFILL) {
     layer_point_size(&p, "batch", z->batch);
     layer_point_size(&p, "tokens", (z->tokens + z->batch - 1) / z->batch);
-    layer_point_size(&p, "ctx", (z->keys + z->batch - 1) / z->batch);
+    layer_point_size(&p, "ctx", (z->tokens + cached + z->batch - 1) / z->batch);
   } else if (kind == LAYER_DECODE) {
     layer_point_size(&p, "batch", z->batch);
     layer_point_size(&p, "ctx", z->ctx);
-  } else layer_point_size(&p, "tokens", kind == LAYER_GATHER ? z->keys : z->tokens);
+  } else layer_point_size(&p, "tokens", z->tokens);
   const mlaf_work w = p.op->calls->work(&p);
-  out->bytes = w.bytes;
-  out->flops = w.flops;
+  out->bytes = w.bytes + expands.bytes;
+  out->flops = w.flops + expands.flops;
   return MLAF_OK;
 }
 
@@ -201,7 +235,7 @@ mlaf_status mlaf_layer_stage_at(const mlaf_layer *layer, size_t i, const mlaf_la
   mlaf_layer_stage said = {.struct_size = out->struct_size, .name = layer_stage_name(kind), .operation = layer_operation(kind),
                            .plan = layer_plan_of(s, &layer->plans, kind, &z)};
   say_output(s, kind, &z, &said);
-  st = say_work(s, kind, &z, &said, &err);
+  st = say_work(s, kind, &z, z.form == LAYER_MANY ? chunked_keys(a->schedule) : 0, &said, &err);
   if (!st) *out = said;
   return report(layer->shared, st, &err);
 }

@@ -93,7 +93,12 @@ static mlaf_status make_sizes(mlaf_ctx *ctx, const layer_shape *s, layer_plans *
 mlaf_status layer_plans_make(mlaf_ctx *ctx, const layer_shape *s, layer_plans *out) {
   mlaf_status st = make_sizes(ctx, s, out);
   for (int k = 0; !st && k < LAYER_KINDS; k++)
-    if (k != LAYER_DECODE && layer_rows_most(s, k)) st = make_by_rows(ctx, s, k, out);
+    if (k != LAYER_DECODE && k != LAYER_PREFILL && layer_rows_most(s, k)) st = make_by_rows(ctx, s, k, out);
+  if (!st && layer_rows_most(s, LAYER_PREFILL)) {
+    mlaf_chunked_prefill_desc d = layer_chunked(s);
+    d.plan = opts_of(s);
+    st = mlaf_chunked_prefill_create(ctx, &d, &out->prefill);
+  }
   for (int q = 1; !st && q <= LAYER_Q_LENS; q++)
     if (layer_plans_q_len(s, q)) st = make_decode(ctx, s, q, out);
   return st;
@@ -101,6 +106,7 @@ mlaf_status layer_plans_make(mlaf_ctx *ctx, const layer_shape *s, layer_plans *o
 
 void layer_plans_clear(layer_plans *p) {
   const size_t n = (size_t)p->n_ctxs * (size_t)p->n_batches;
+  mlaf_chunked_prefill_destroy(p->prefill);
   for (int k = 0; k < LAYER_KINDS; k++)
     for (int c = 0; c < LAYER_CLASSES; c++) mlaf_plan_release(p->by_rows[k][c]);
   for (int q = 0; q < LAYER_Q_LENS; q++) {
@@ -124,7 +130,8 @@ static int first_from(const int32_t *list, int n, int32_t x) {
 }
 
 mlaf_plan *layer_plan_of(const layer_shape *s, const layer_plans *p, layer_kind kind, const layer_sizes *z) {
-  if (kind != LAYER_DECODE) return p->by_rows[kind][class_of(kind == LAYER_GATHER ? z->keys : z->tokens)];
+  if (kind == LAYER_PREFILL) return p->prefill->fresh;
+  if (kind != LAYER_DECODE) return p->by_rows[kind][class_of(z->tokens)];
   int q = z->q_len;
   while (!p->decode[q - 1]) q++;
   return p->decode[q - 1][first_from(p->ctxs, p->n_ctxs, z->ctx) * p->n_batches + first_from(p->batches, p->n_batches, z->batch)];

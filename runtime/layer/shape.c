@@ -6,6 +6,8 @@
 
 #include "layer/inside.h"
 
+enum { CHUNK = 16384 }; /* the default */
+
 static const struct {
   const char *name, *operation;
 } kinds[LAYER_KINDS] = {
@@ -33,7 +35,7 @@ static bool has(const layer_shape *s, layer_form form, layer_kind kind) {
 
 int64_t layer_rows_most(const layer_shape *s, layer_kind kind) {
   const int64_t few = has(s, LAYER_FEW, kind) ? (int64_t)s->d.batch_max * layer_q_len_most(s) : 0;
-  const int64_t many = !has(s, LAYER_MANY, kind) ? 0 : kind == LAYER_GATHER ? s->d.prefill_keys : s->d.prefill_tokens;
+  const int64_t many = has(s, LAYER_MANY, kind) ? s->d.prefill_tokens : 0;
   return few > many ? few : many;
 }
 
@@ -90,9 +92,17 @@ void layer_point_size(mlaf_point *p, const char *field, int64_t value) {
     if (!strcmp(p->op->fields[i].name, field)) p->v[i] = (int32_t)(value < p->op->fields[i].max ? value : p->op->fields[i].max);
 }
 
-void layer_point_rows(mlaf_point *p, int64_t rows) {
-  layer_point_size(p, "tokens", rows);
-  layer_point_size(p, "ctx", rows); /* mla_prefill's: as many keys, one request */
+void layer_point_rows(mlaf_point *p, int64_t rows) { layer_point_size(p, "tokens", rows); }
+
+/* Planned for one request that has all new tokens. */
+mlaf_chunked_prefill_desc layer_chunked(const layer_shape *s) {
+  mlaf_chunked_prefill_desc d = MLAF_CHUNKED_PREFILL_DESC_INIT;
+  d.heads = s->heads, d.nope = s->d.nope, d.rope = s->d.rope, d.vdim = s->d.v, d.rank = s->d.rank, d.dtype = s->d.dtype;
+  d.page_tokens = s->d.page_size;
+  d.chunk_tokens = s->d.prefill_chunk;
+  d.batch = 1;
+  d.tokens = s->d.prefill_tokens;
+  return d;
 }
 
 /* --- checks --- */
@@ -112,7 +122,7 @@ static mlaf_status check_numbers(const mlaf_layer_desc *d, mlaf_err *err) {
       {"ctx_max", d->ctx_max, 1, INT32_MAX},   {"ctx_min", d->ctx_min, 1, d->ctx_max},
       {"table_width", d->table_width, 1, INT32_MAX},
       {"prefill_tokens", d->prefill_tokens, 0, 1 << 20},
-      {"prefill_keys", d->prefill_keys, d->prefill_tokens, 1 << 20},
+      {"prefill_chunk", d->prefill_chunk, 1, 1 << 20},
   };
   for (size_t i = 0; i < sizeof list / sizeof *list; i++)
     if (list[i].value < list[i].least || list[i].value > list[i].most)
@@ -171,7 +181,7 @@ mlaf_status layer_shape_take(const mlaf_layer_desc *desc, bool joined, layer_sha
   if (!out->d.ctx_min) out->d.ctx_min = d->ctx_max;
   if (!out->d.table_width && d->page_size > 0 && d->ctx_max > 0)
     out->d.table_width = (int32_t)(((int64_t)d->ctx_max + d->page_size - 1) / d->page_size);
-  if (!out->d.prefill_keys) out->d.prefill_keys = d->prefill_tokens;
+  if (!out->d.prefill_chunk) out->d.prefill_chunk = CHUNK;
   mlaf_status st = check_numbers(&out->d, err);
   if (st) return st;
   if (d->scale == 0) out->d.scale = (float)(1.0 / sqrt((double)d->nope + d->rope));
@@ -211,9 +221,24 @@ static void list_decode(listing *l, const layer_shape *s, mlaf_point *p) {
     }
 }
 
+static void list_prefill(listing *l, const layer_shape *s) {
+  const mlaf_chunked_prefill_desc d = layer_chunked(s);
+  for (int part = 0; part < CHUNKED_PARTS && !l->found; part++) {
+    char text[MLAF_PROBLEM_TEXT_MAX];
+    chunked_problem(&d, part, text);
+    if (l->left--) continue;
+    snprintf(l->out, l->size, "%s", text);
+    l->found = true;
+  }
+}
+
 static mlaf_status list_stage(listing *l, const layer_shape *s, layer_kind kind, mlaf_err *err) {
   mlaf_point p;
   mlaf_status st = MLAF_OK;
+  if (kind == LAYER_PREFILL) {
+    list_prefill(l, s);
+    return MLAF_OK;
+  }
   if (kind != LAYER_DECODE) {
     st = layer_point(s, kind, 1, &p, err);
     for (int64_t t = 1; !st && t <= past(layer_rows_most(s, kind)) && !l->found; t *= 2) {

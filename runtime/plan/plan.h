@@ -13,6 +13,8 @@ mlaf_status mlaf_plan_create_at(mlaf_ctx *ctx, const mlaf_point *p, const mlaf_p
 /* A failure with a text, reported: what a typed function has found wrong. */
 mlaf_status mlaf_plan_refuse(mlaf_ctx *ctx, mlaf_status status, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 const mlaf_op *mlaf_plan_op(const mlaf_plan *plan);
+/* Its kernels on their device. */
+const mlaf_bound *mlaf_plan_bound(const mlaf_plan *plan);
 
 /* mlaf_run of a plan whose operation is `op`; E_ARG (a failure is reported) where it is another's. */
 mlaf_status mlaf_plan_run(const mlaf_plan *plan, const mlaf_op *op, const void *args, void *stream);

@@ -314,6 +314,27 @@ static void refused(void **state) {
 static double naive(double n, double keys, double rope) { return keys * 512 * 256 + n * keys * (256 + rope); }
 static double absorbed(double n, double keys, double rope) { return n * keys * (2 * 512 + rope) + n * 512 * 256; }
 
+/* On a device few heads have fewer tiles than it has compute units: what the tiles leave idle counts. */
+static void crossover_of_plans(void **state) {
+  rig *r = *state;
+  mlaf_chunked_prefill *c = make(r, 64);
+  const mlaf_bound *b = mlaf_plan_bound(c->context);
+  const double units = mlaf_info(b->dev)->compute_units, rows = b->stage[0].rows_per_wg;
+  int64_t before = INT64_MAX;
+  assert_int_equal(mlaf_chunked_prefill_crossover(c, 0), 0);
+  c->d.nope = c->d.vdim = 128, c->d.rope = 64, c->d.rank = 512;
+  for (int32_t heads = 1; heads <= 128; heads *= 2) {
+    c->d.heads = heads;
+    const int64_t n = mlaf_chunked_prefill_crossover(c, INT64_C(1) << 40);
+    assert_true(n >= 171 && n <= before); /* more heads fill the device better; 171 with tiles of any size */
+    const double one_turn = (131072.0 * heads + 320 * rows * units) / (1088.0 * heads);
+    if (heads * ceil(one_turn / rows) <= units) assert_true(fabs((double)n - one_turn) <= 1);
+    before = n;
+  }
+  c->d.heads = H, c->d.nope = N, c->d.rope = P, c->d.vdim = V, c->d.rank = R;
+  mlaf_chunked_prefill_destroy(c);
+}
+
 static void crossover(void **state) {
   /* DeepSeek-V3's: 128 at 512 keys, 146 at 1024, 164 at 4096, and no more than 171. GLM-5's goes to 398. */
   assert_int_equal(mlaf_prefill_crossover(512, 128, 128, 512), 128);
@@ -331,6 +352,7 @@ static void crossover(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(schedules_hold_every_key_once), cmocka_unit_test(crossover),
-                                     cmocka_unit_test(chunked_is_whole), cmocka_unit_test(refused)};
+                                     cmocka_unit_test(crossover_of_plans), cmocka_unit_test(chunked_is_whole),
+                                     cmocka_unit_test(refused)};
   return cmocka_run_group_tests(tests, rig_open, rig_close);
 }

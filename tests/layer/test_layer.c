@@ -86,7 +86,7 @@ static double check_whole(const model *m, const call *c) {
     for (int i = 0; i < c->s.q; i++) {
       reference(m, c, b, i, cache, y);
       const double error = ref_error(c->y[b * c->s.q + i], y, (size_t)m->d.hidden);
-      near(error, LAYER, "layer", b * c->s.q + i, 0);
+      near(error, bound_of(m), "layer", b * c->s.q + i, 0);
       worst = error > worst ? error : worst;
     }
     free(cache);
@@ -191,7 +191,7 @@ static void drafts_are_single_steps(void **state) {
     must(r, mlaf_mem_write(r->ctx, (void *)one.a.hidden, all.x[i], sizeof(uint16_t) * (size_t)m.d.hidden), "hidden");
     execute(r, &m, layer, &one); /* the same arguments: nothing of what they point to is kept */
     double *want = widen(all.y[i], (size_t)m.d.hidden);
-    near(ref_error(one.y[0], want, (size_t)m.d.hidden), LAYER, "single step", i, 0);
+    near(ref_error(one.y[0], want, (size_t)m.d.hidden), bound_of(&m), "single step", i, 0);
     free(want);
   }
   end(&one);
@@ -239,7 +239,7 @@ static void ranks_add_up(void **state) {
     for (int k = 0; k < d->hidden; k++) sum[k] += ref_wide(first[0][k]);
     mlaf_layer_destroy(in_place), mlaf_layer_destroy(shard);
   }
-  near(ref_error(whole.y[0], sum, (size_t)m.d.hidden), LAYER, "sum of ranks", 0, 0);
+  near(ref_error(whole.y[0], sum, (size_t)m.d.hidden), bound_of(&m), "sum of ranks", 0, 0);
   end(&whole);
   mlaf_layer_destroy(layer);
   free_model(&m);

@@ -54,7 +54,7 @@ static void a_layer_from_a_bundle(void **state) {
   execute(&r, &m, layer, &c);
   double *past = past_of(&m, &c, 0);
   reference(&m, &c, 0, 0, past, y);
-  assert_true(ref_error(c.y[0], y, (size_t)m.d.hidden) < LAYER);
+  assert_true(ref_error(c.y[0], y, (size_t)m.d.hidden) < bound_of(&m));
   free(past);
   for (size_t i = 0; i < mlaf_layer_stages(layer); i++) {
     mlaf_layer_stage s = MLAF_LAYER_STAGE_INIT;

@@ -7,6 +7,8 @@ import mlaforge
 from buffers import Buffer, bf16, values, wide
 
 D, H, L, R, P, N, V, PAGE, PAGES, POSITIONS = 128, 4, 96, 64, 32, 32, 64, 16, 8, 40
+ROUND = 2 ** -8 * math.sqrt(3 / (8 * math.log(2)) / 3)
+BOUND = ROUND * math.sqrt(5 + 6 * 0.1 ** 2 * (N + P) * (1 + 3 * math.sqrt(2 / H)))  # mlaf_form_bound of runtime/layer/forms.c
 SHAPES = {"q_a_proj": (L, D), "q_a_layernorm": (L,), "q_b_proj": (H * (N + P), L), "kv_a_proj_with_mqa": (R + P, D),
           "kv_a_layernorm": (R,), "kv_b_proj": (H * (N + V), R), "o_proj": (D, H * V)}
 
@@ -76,7 +78,7 @@ class LayerTest(unittest.TestCase):
     def near(self, buffer, want):
         got = [wide(b) for b in values(buffer)]
         off = math.sqrt(sum((g - w) ** 2 for g, w in zip(got, want)) / sum(w * w for w in want))
-        self.assertLess(off, 1e-2)  # as tests/layer/rig.h says
+        self.assertLess(off, BOUND)
 
     def test_steps_of_two_requests(self):
         cache = Buffer(self.ctx, (PAGES, PAGE, R + P), "bfloat16", [0] * (PAGES * PAGE * (R + P)))
@@ -100,9 +102,10 @@ class LayerTest(unittest.TestCase):
         bits = [bf16(self.rng.gauss(0, 1)) for _ in range(4 * D)]
         x, layer = [wide(b) for b in bits], self.make(self.weights, prefill_tokens=4)
         slots, positions = self.ints("int64", [5 * PAGE, 5 * PAGE + 1, 5 * PAGE + 2, 7 * PAGE]), self.ints("int64", [0, 1, 2, 0])
-        indptr, want, past = self.ints("int32", [0, 3, 4]), [], []
+        want, past = [], []
         y = layer(Buffer(self.ctx, (4, D), "bfloat16", bits), positions, slots, cache, block_table=self.ints("int32", [5, 2, 7, 1], 2, 2),
-                  qo_indptr=indptr, key_indptr=indptr, keys=4)
+                  schedule=layer.schedule([3, 1], [0, 0]))
+        self.assertGreater(layer.prefill_crossover(4096), 128)
         for t, position in enumerate((0, 1, 2, 0)):
             past = past if position else []
             want += self.reference(x[t * D:(t + 1) * D], past, position)

@@ -1,23 +1,23 @@
-/* Prefill of a layer: new tokens of requests of different lengths, with and without a cached past, against double precision and
- * against the same tokens one by one. */
+/* Prefill of a layer: new tokens of requests of different lengths, with and without a cached past, in one chunk and in several,
+ * against double precision and against the same tokens one by one. */
 #include "layer/rig.h"
 
-enum { B = 3, T = 8, KEYS = 41 };
-static const int past[B] = {0, 21, 12}, fresh[B] = {3, 4, 1};
+enum { B = 3, T = 8, CACHED = 33, WORDS = 256 };
+static const int32_t past[B] = {0, 21, 12}, fresh[B] = {3, 4, 1};
 
 typedef struct prefill {
   call c; /* its cache, pages and hidden states; the call itself is a step of one token */
   mlaf_layer_args a;
+  int32_t schedule[WORDS];
   uint16_t y[T][COLS];
 } prefill;
 
 static void open_prefill(rig *r, const model *m, const mlaf_layer *layer, bool lists, prefill *p) {
   int64_t positions[T], slots[T];
-  int32_t qo[B + 1] = {0}, keys[B + 1] = {0}, pages[B + 1] = {0}, indices[B * WIDTH];
+  int32_t qo[B + 1] = {0}, pages[B + 1] = {0}, indices[B * WIDTH];
   begin(r, m, layer, &(step){.batch = B, .q = 1, .past = {0, 21, 12}, .page_gap = lists ? PAGE : 0}, &p->c);
   for (int b = 0; b < B; b++) {
     qo[b + 1] = qo[b] + fresh[b];
-    keys[b + 1] = keys[b] + past[b] + fresh[b];
     pages[b + 1] = pages[b] + (past[b] + fresh[b] + PAGE - 1) / PAGE;
     memcpy(indices + pages[b], p->c.pages[b], sizeof *indices * (size_t)(pages[b + 1] - pages[b]));
     for (int i = 0; i < fresh[b]; i++) {
@@ -26,11 +26,12 @@ static void open_prefill(rig *r, const model *m, const mlaf_layer *layer, bool l
       slots[qo[b] + i] = (int64_t)p->c.pages[b][at / PAGE] * PAGE + at % PAGE;
     }
   }
-  assert_int_equal(keys[B], KEYS);
+  const size_t words = mlaf_layer_prefill_words(layer, B, fresh, past);
+  assert_in_range(words, 1, WORDS);
+  must(r, mlaf_layer_prefill_schedule(layer, B, fresh, past, p->schedule, words), "mlaf_layer_prefill_schedule");
   p->a = p->c.a;
-  p->a.tokens = T, p->a.keys = KEYS;
+  p->a.schedule = p->schedule, p->a.schedule_device = put(r, p->schedule, words * sizeof *p->schedule);
   p->a.positions = put(r, positions, sizeof positions), p->a.slots = put(r, slots, sizeof slots);
-  p->a.qo_indptr = put(r, qo, sizeof qo), p->a.key_indptr = put(r, keys, sizeof keys);
   p->a.seq_lens = NULL;
   if (lists) {
     p->a.block_table = NULL;
@@ -62,7 +63,7 @@ static void check_tokens(const model *m, const prefill *p) {
       for (int k = 0; k < m->d.hidden && m->desc.flags & MLAF_LAYER_RESIDUAL; k++) y[k] += x[k];
       const double error = ref_error(p->y[t], y, (size_t)m->d.hidden);
       const double stored = ref_error(p->c.cache + row_of(&p->c, b, at) * row, cache + at * row, (size_t)row);
-      if (!(error <= LAYER && stored <= LAYER))
+      if (!(error <= bound_of(m) && stored <= 5e-3))
         fail_msg("request %d, new token %d: relative error %.2e, of its row in the cache %.2e", b, i, error, stored);
     }
     free(cache);
@@ -90,25 +91,31 @@ static void check_step(rig *r, const model *m, const mlaf_layer *layer, prefill 
   for (int b = 0; b < B; b++) {
     double *want = widen(p->y[last[b]], (size_t)m->d.hidden);
     const double error = ref_error(p->c.y[b], want, (size_t)m->d.hidden);
-    if (!(error <= LAYER)) fail_msg("step of request %d: %.2e off its row of the prefill", b, error);
+    if (!(error <= bound_of(m))) fail_msg("step of request %d: %.2e off its row of the prefill", b, error);
     free(want);
   }
 }
 
 static void prefill_is_its_tokens(void **state) {
   static const uint32_t flags[] = {0, MLAF_LAYER_RESIDUAL};
+  static const int32_t chunk[] = {0, PAGE, 7}, chunks[] = {1, 3, 5}; /* 0: 16384 */
   rig *r = *state;
   static prefill p;
-  for (int lists = 0; lists < 2; lists++) {
+  size_t most = SIZE_MAX;
+  for (int i = 0; i < 3; i++) {
+    const bool lists = i == 1;
     model m;
     make_model(r, &m, 96, lists ? MLAF_LAYER_UNROTATED : MLAF_LAYER_PAIRS, flags[lists]);
-    m.desc.prefill_tokens = T, m.desc.prefill_keys = KEYS;
+    m.desc.prefill_tokens = T, m.desc.prefill_chunk = chunk[i];
     mlaf_layer *layer = make_layer(r, &m);
     open_prefill(r, &m, layer, lists, &p);
+    assert_int_equal(mlaf_chunked_prefill_chunks(p.schedule), chunks[i]);
+    assert_true(p.a.workspace_size < most); /* bounded by the chunk */
+    most = p.a.workspace_size;
     must(r, mlaf_layer_execute(layer, &p.a, NULL), "prefill");
     read_prefill(r, &m, &p);
     check_tokens(&m, &p);
-    if (!lists) check_step(r, &m, layer, &p);
+    if (!i) check_step(r, &m, layer, &p);
     end(&p.c);
     mlaf_layer_destroy(layer);
     free_model(&m);
@@ -127,7 +134,7 @@ static void stages_and_refusals(void **state) {
   static prefill p;
   model m;
   make_model(r, &m, 96, MLAF_LAYER_PAIRS, 0);
-  m.desc.prefill_tokens = T, m.desc.prefill_keys = KEYS;
+  m.desc.prefill_tokens = T;
   mlaf_layer *layer = make_layer(r, &m), *none = NULL;
   open_prefill(r, &m, layer, false, &p);
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -148,24 +155,28 @@ static void stages_and_refusals(void **state) {
     a.field = value;                                                \
     says(r, mlaf_layer_execute(layer, &a, NULL), part);             \
   } while (0)
-  WRONG(keys, KEYS + 1, "keys is 42, must be 0..41");
-  WRONG(keys, -1, "keys is -1");
-  WRONG(tokens, T + 1, "tokens is 9, must be 0..8");
-  WRONG(batch, 0, "batch is 0, must be 1..");
-  WRONG(key_indptr, NULL, "key_indptr is NULL");
-  WRONG(qo_indptr, NULL, "qo_indptr is NULL");
+  static const int32_t many[B] = {3, 5, 1}, minus[B] = {3, -1, 1};
+  int32_t other[WORDS] = {0};
+  WRONG(schedule, other, "schedule is none");
+  must(r, mlaf_layer_prefill_schedule(layer, B, many, past, other, WORDS), "mlaf_layer_prefill_schedule");
+  WRONG(schedule, other, "has 9 new tokens, must be 0..8");
+  WRONG(tokens, T + 1, "tokens is 9 and batch 3, must be 0 or as in the schedule, 8 and 3");
+  WRONG(batch, 1, "batch 1, must be 0 or as in the schedule");
+  WRONG(schedule_device, NULL, "schedule_device is NULL");
   WRONG(block_table, NULL, "kv_indptr is NULL");
   WRONG(workspace_size, p.a.workspace_size - 1, "this call needs");
+  says(r, mlaf_layer_prefill_schedule(layer, B, minus, past, other, WORDS), "0 and up");
 #undef WRONG
   mlaf_layer_args a = p.a;
-  a.tokens = 0;
+  must(r, mlaf_layer_prefill_schedule(layer, 0, NULL, NULL, other, WORDS), "no requests");
+  a.schedule = other, a.batch = 0;
   assert_int_equal(mlaf_layer_execute(layer, &a, NULL), MLAF_OK);
   model x = m;
   x.desc.flags = MLAF_LAYER_SPLIT_CACHE;
   says(r, mlaf_layer_create(r->ctx, &x.desc, x.list, x.n, &none), "no prefill reads a split cache");
   x = m;
-  x.desc.prefill_keys = T - 1;
-  says(r, mlaf_layer_create(r->ctx, &x.desc, x.list, x.n, &none), "prefill_keys is 7, must be 8..");
+  x.desc.prefill_chunk = -1;
+  says(r, mlaf_layer_create(r->ctx, &x.desc, x.list, x.n, &none), "prefill_chunk is -1, must be 1..");
   end(&p.c);
   mlaf_layer_destroy(layer);
   free_model(&m);

@@ -72,7 +72,7 @@ end)
 test("with the most heads each family serves a problem or says why not", function()
   local families, most = loader.require("ops").get("mla_decode").families, FIELDS[1].most
   for _, target in ipairs({ "gfx942", "sm_90a" }) do
-    for q_len = 1, 8, 7 do
+    for q_len = 1, 16, 15 do
       local p = problem.parse(("mla_decode:h%d,r512,p64,q%d,b8,s4096"):format(most, q_len))
       local said = {}
       for _, item in ipairs(space.kernels(p, target)) do

@@ -11,6 +11,8 @@ static void api_called(const char *name); /* the test's */
 #define mlaf_check_tables(...) (api_called("mlaf_check_tables"), mlaf_check_tables(__VA_ARGS__))
 #define mlaf_chunked_prefill_chunks(...) (api_called("mlaf_chunked_prefill_chunks"), mlaf_chunked_prefill_chunks(__VA_ARGS__))
 #define mlaf_chunked_prefill_create(...) (api_called("mlaf_chunked_prefill_create"), mlaf_chunked_prefill_create(__VA_ARGS__))
+#define mlaf_chunked_prefill_crossover(...) \
+  (api_called("mlaf_chunked_prefill_crossover"), mlaf_chunked_prefill_crossover(__VA_ARGS__))
 #define mlaf_chunked_prefill_destroy(...) (api_called("mlaf_chunked_prefill_destroy"), mlaf_chunked_prefill_destroy(__VA_ARGS__))
 #define mlaf_chunked_prefill_execute(...) (api_called("mlaf_chunked_prefill_execute"), mlaf_chunked_prefill_execute(__VA_ARGS__))
 #define mlaf_chunked_prefill_schedule(...) \
@@ -32,6 +34,10 @@ static void api_called(const char *name); /* the test's */
 #define mlaf_layer_destroy(...) (api_called("mlaf_layer_destroy"), mlaf_layer_destroy(__VA_ARGS__))
 #define mlaf_layer_execute(...) (api_called("mlaf_layer_execute"), mlaf_layer_execute(__VA_ARGS__))
 #define mlaf_layer_execute_stage(...) (api_called("mlaf_layer_execute_stage"), mlaf_layer_execute_stage(__VA_ARGS__))
+#define mlaf_layer_prefill_crossover(...) \
+  (api_called("mlaf_layer_prefill_crossover"), mlaf_layer_prefill_crossover(__VA_ARGS__))
+#define mlaf_layer_prefill_schedule(...) (api_called("mlaf_layer_prefill_schedule"), mlaf_layer_prefill_schedule(__VA_ARGS__))
+#define mlaf_layer_prefill_words(...) (api_called("mlaf_layer_prefill_words"), mlaf_layer_prefill_words(__VA_ARGS__))
 #define mlaf_layer_problem_at(...) (api_called("mlaf_layer_problem_at"), mlaf_layer_problem_at(__VA_ARGS__))
 #define mlaf_layer_stage_at(...) (api_called("mlaf_layer_stage_at"), mlaf_layer_stage_at(__VA_ARGS__))
 #define mlaf_layer_stages(...) (api_called("mlaf_layer_stages"), mlaf_layer_stages(__VA_ARGS__))

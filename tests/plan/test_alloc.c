@@ -501,6 +501,12 @@ static void make_and_run_layer(const void *how) {
   for (int i = 0; i < 7; i++) w[i] = (mlaf_layer_weight){shapes[i].name, zeros, shapes[i].rows, shapes[i].cols, 0};
   if (!st) st = mlaf_layer_create(ctx, &d, w, 7, &layer);
   require(!st || !layer, "a failed layer was handed out", st, "");
+  if (!st) { /* it has no prefill */
+    const int32_t one = 1;
+    int32_t words[64];
+    require(!mlaf_layer_prefill_words(layer, 1, &one, &one) && mlaf_layer_prefill_crossover(layer, 9) == INT64_MAX &&
+                mlaf_layer_prefill_schedule(layer, 1, &one, &one, words, 64) == MLAF_E_ARG, "a layer without prefill", 0, "");
+  }
   if (!st) st = run_layer(ctx, layer, zeros, out, BYTES);
   if (st) check_failure(ctx, "a layer", st);
   mlaf_layer_destroy(layer);
@@ -519,6 +525,7 @@ static mlaf_status run_chunked(mlaf_ctx *ctx, const mlaf_chunked_prefill *c, voi
   require(n > 0 && n <= 256, "words of a schedule", (int)n, "");
   mlaf_status st = mlaf_chunked_prefill_schedule(c, 1, fresh, cached, words, n);
   require(!st && mlaf_chunked_prefill_chunks(words) == 2, "a schedule", st, "");
+  require(mlaf_chunked_prefill_crossover(c, 4096) > 0, "a crossover", 0, "");
   a.schedule = words;
   a.schedule_device = (int32_t *)(void *)(out + 4096);
   st = mlaf_mem_write(ctx, out + 4096, words, n * sizeof *words);

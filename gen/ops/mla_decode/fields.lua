@@ -18,7 +18,7 @@ return {
     about = "columns of the latent cache, which are K and V" },
   { key = "p", field = "rope", word = "rope dim", default = 64, least = 0, most = 64, multiple = 32,
     about = "columns with positions, which are K only" },
-  { key = "q", field = "q_len", word = "q_len", default = 1, least = 1, most = 8, multiple = 1,
+  { key = "q", field = "q_len", word = "q_len", default = 1, least = 1, most = 16, multiple = 1,
     about = "query tokens of a request: more than 1 with drafts" },
   { field = "causal", word = "causal", words = { "", "causal" }, moot = { field = "q_len", at = 1 },
     about = "query token i of n sees the first kv_len - (n-1-i) tokens" },

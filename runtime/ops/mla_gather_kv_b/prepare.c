@@ -1,15 +1,20 @@
 /* Filling a launch. */
 #include "ops/mla_gather_kv_b/gather.h"
 
+/* The parameter block of kernels with a tensor map; those without take `args` alone. */
+typedef struct parameters {
+  mlaf_gather_kv_b_kernel_args args;
+  _Alignas(64) unsigned char w[MLAF_MAP_BYTES];
+} parameters;
 _Static_assert(sizeof(mlaf_gather_kv_b_kernel_args) == 208, "templates/mla_gather_kv_b/lib/args.h has as many bytes");
-_Static_assert(sizeof(mlaf_gather_kv_b_kernel_args) <= MLAF_PARAMETERS_MAX, "a prepared launch holds them");
+_Static_assert(sizeof(parameters) <= MLAF_PARAMETERS_MAX, "a prepared launch holds them");
 
 /* PART outputs: no share is smaller, since no kernel has larger tiles; gathering a tile's tokens takes as long as about as many.
  * gen/ops/mla_gather_kv_b/model.lua counts the same way. */
 enum { PART = 128, SHARES_MOST = 64 };
 
 uint32_t gather_parameter_bytes(int stage, const mlaf_kernel_launch *launch) {
-  return (uint32_t)(sizeof(mlaf_gather_kv_b_kernel_args) + launch->n_maps * MLAF_MAP_BYTES);
+  return launch->n_maps ? sizeof(parameters) : sizeof(mlaf_gather_kv_b_kernel_args);
 }
 
 uint32_t gather_shares(const gather_shape *s, uint64_t tiles, uint32_t units) {
@@ -60,21 +65,42 @@ void gather_fill(const gather_shape *s, const mlaf_gather_kv_b_args *a, mlaf_gat
   out->v_token = !a->v ? out->k_token : a->v_token_stride ? 2 * a->v_token_stride : heads * out->v_head;
 }
 
+/* W as one tensor, all heads beside each other: wherever a head's rows begin, they begin at a column. */
+static mlaf_status fill_map(const mlaf_bound *b, const gather_shape *s, parameters *out, mlaf_err *err) {
+  const mlaf_map_want *want = &b->stage[0].launch.maps[0];
+  const int64_t columns = (s->heads - 1) * (out->args.w_head / 2) + s->rank;
+  if (columns > INT32_MAX) /* boxes are found by 32 bits */
+    return mlaf_fail(err, MLAF_E_ARG, "w_head_stride is %lld: the last of %d heads begins more than 2^31 elements behind the "
+                     "first", (long long)out->args.w_head / 2, s->heads);
+  const mlaf_tensor w = {.data = out->args.w,
+                         .cols = (uint64_t)columns,
+                         .rows = (uint64_t)s->out,
+                         .row_stride = (uint64_t)out->args.w_row,
+                         .box_cols = want->cols,
+                         .box_rows = want->rows,
+                         .swizzle = want->swizzle};
+  return mlaf_ops(b->dev)->tensor_map_encode(b->dev, &w, out->w, err);
+}
+
 mlaf_status gather_prepare(const mlaf_bound *b, uint32_t knob, const void *args, mlaf_prepared *out, mlaf_err *err) {
   const mlaf_gather_kv_b_args *a = args;
   const gather_shape s = gather_shape_of(&b->point);
   const mlaf_stage *k = &b->stage[0];
-  mlaf_gather_kv_b_kernel_args *to = (void *)out->parameters;
+  parameters *to = (void *)out->parameters;
   out->n = 0;
   if (!a->tokens || !a->batch) return MLAF_OK;
-  const uint64_t tiles = ((uint64_t)a->tokens + k->rows_per_wg - 1) / k->rows_per_wg;
-  gather_fill(&s, a, to);
-  to->shares = gather_shares(&s, tiles, (uint32_t)mlaf_info(b->dev)->compute_units);
+  const uint32_t cluster = k->launch.cluster[0] > 1 ? k->launch.cluster[0] : 1;
+  const uint64_t each = ((uint64_t)a->tokens + k->rows_per_wg - 1) / k->rows_per_wg;
+  const uint64_t tiles = (each + cluster - 1) / cluster * cluster; /* of the last ones of a cluster some may be empty */
+  gather_fill(&s, a, &to->args);
+  to->args.shares = gather_shares(&s, tiles, (uint32_t)mlaf_info(b->dev)->compute_units);
+  mlaf_status st = k->launch.n_maps ? fill_map(b, &s, to, err) : MLAF_OK;
+  if (st) return st;
   out->launches[out->n++] = (mlaf_launch){
       .fn = k->fn,
-      .grid = {(uint32_t)tiles * to->shares, 1, 1},
+      .grid = {(uint32_t)tiles * to->args.shares, 1, 1},
       .block = {k->threads, 1, 1},
-      .cluster = {1, 1, 1},
+      .cluster = {cluster, 1, 1},
       .args = to,
       .args_size = gather_parameter_bytes(0, &k->launch),
       .flags = k->launch.flags & MLAF_KERNEL_OVERLAPS ? MLAF_LAUNCH_OVERLAPS : 0,

@@ -189,9 +189,48 @@ static void arguments_are_checked(void **state) {
   assert_int_equal(checked(V3, &nothing, &err), MLAF_OK);
 }
 
+/* --- a launch with a tensor map --- */
+
+static mlaf_tensor mapped; /* what was asked for last */
+static mlaf_status encode(mlaf_device *dev, const mlaf_tensor *t, void *map, mlaf_err *err) {
+  mapped = *t;
+  memset(map, 0x5a, MLAF_MAP_BYTES);
+  return MLAF_OK;
+}
+
+/* Blocks in pairs: an odd tile of tokens has an empty neighbour. W's heads lie beside each other in the map, however they lie. */
+static void pairs_and_the_map_of_w(void **state) {
+  static const mlaf_device_ops ops = {.tensor_map_encode = encode};
+  mlaf_device_base dev = {.ops = &ops, .info = {.compute_units = 132}};
+  mlaf_bound b = {.dev = (mlaf_device *)&dev, .point = point("mla_gather_kv_b:h16,n128,p64,v128,r512,bf16,paged,t99")};
+  b.stage[0] = (mlaf_stage){.threads = 384, .rows_per_wg = 128,
+                            .launch = {.cluster = {2, 1, 1}, .n_maps = 1, .maps = {{1, 64, 64, 128}}}};
+  mlaf_gather_kv_b_args a = good();
+  static mlaf_prepared p;
+  mlaf_err err;
+  a.tokens = 300; /* three tiles */
+  a.w_row_stride = 520, a.w_head_stride = 140000;
+  assert_int_equal(gather_prepare(&b, 1, &a, &p, &err), MLAF_OK);
+  const mlaf_gather_kv_b_kernel_args *k = (const void *)p.parameters;
+  assert_int_equal(p.launches[0].grid[0], 4 * k->shares);
+  assert_int_equal(p.launches[0].cluster[0], 2);
+  assert_int_equal(p.launches[0].args_size, 256 + MLAF_MAP_BYTES);
+  assert_true(p.parameters[255] != 0x5a && p.parameters[256] == 0x5a && p.parameters[256 + MLAF_MAP_BYTES - 1] == 0x5a);
+  assert_ptr_equal(mapped.data, a.w);
+  assert_true(mapped.cols == 15 * 140000 + 512 && mapped.rows == 256 && mapped.row_stride == 1040);
+  assert_true(mapped.box_cols == 64 && mapped.box_rows == 64 && mapped.swizzle == 128);
+  a.w_head_stride = INT64_C(1) << 28;
+  assert_int_equal(gather_prepare(&b, 1, &a, &p, &err), MLAF_E_ARG);
+  assert_non_null(strstr(err.text, "w_head_stride is 268435456"));
+  b.stage[0].launch = (mlaf_kernel_launch){.n_maps = 0};
+  assert_int_equal(gather_prepare(&b, 1, &a, &p, &err), MLAF_OK);
+  assert_int_equal(p.launches[0].grid[0], 3 * k->shares);
+  assert_int_equal(p.launches[0].args_size, sizeof *k);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(same_offsets), cmocka_unit_test(arguments_are_checked),
                                      cmocka_unit_test(shares_fill_the_device), cmocka_unit_test(shapes_verify),
-                                     cmocka_unit_test(mistakes_are_found)};
+                                     cmocka_unit_test(mistakes_are_found), cmocka_unit_test(pairs_and_the_map_of_w)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

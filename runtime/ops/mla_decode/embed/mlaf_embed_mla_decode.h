@@ -19,7 +19,7 @@ typedef struct mlaf_embed_decode_problem {
   int32_t heads;     /* query heads on this rank (1..256) */
   int32_t rank;      /* columns of the latent cache, which are K and V (a multiple of 32 up to 512) */
   int32_t rope;      /* columns with positions, which are K only (0, 32 or 64) */
-  int32_t q_len;     /* query tokens of a request: more than 1 with drafts (1..8) */
+  int32_t q_len;     /* query tokens of a request: more than 1 with drafts (1..16) */
   int32_t causal;    /* query token i of n sees the first kv_len - (n-1-i) tokens (0: not, 1: causal) */
   int32_t dtype;     /* type of Q, cache and O (0: bf16, 1: f16) */
   int32_t page_size; /* tokens of a page (1..65536) */
