@@ -12,6 +12,7 @@ typedef struct mlaf_cuda {
   void *context; /* the primary context: the one the application's runtime API uses */
   bool can_overlap; /* compute capability 9.0 or later: programmatic dependent launch */
   bool reaches_host; /* kernels may read any host memory (GH200) */
+  uint64_t serial; /* no two devices that were ever opened have one */
 } mlaf_cuda;
 
 /* Dynamic shared memory is a launch parameter in CUDA. Here it belongs to the code object, like LDS on AMD: a kernel's

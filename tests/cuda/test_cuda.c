@@ -313,6 +313,40 @@ static void tensor_maps(void **state) {
   mlaf_device_close(dev);
 }
 
+/* A map is encoded once for a thread and a device, one that failed is none, and every word of a tensor counts. */
+static void maps_are_kept(void **state) {
+  use_fake();
+  mlaf_device *dev = open_device("cuda");
+  mlaf_err err = {MLAF_OK, ""};
+  _Alignas(64) uint64_t map[16], again[16];
+  const mlaf_tensor t = {.data = (void *)0x2000, .cols = 512, .rows = 640, .row_stride = 1152, .box_cols = 64, .box_rows = 64,
+                         .swizzle = 128};
+  mlaf_tensor others[] = {t, t, t, t, t, t, t};
+  others[0].data = (void *)0x3000, others[1].cols = 256, others[2].rows = 641, others[3].row_stride = 1168;
+  others[4].box_cols = 32, others[5].box_rows = 32, others[6].swizzle = 64;
+  fake_reset();
+  setenv("FAKECUDA_FAIL", "cuTensorMapEncodeTiled:1:700", 1);
+  assert_int_not_equal(mlaf_ops(dev)->tensor_map_encode(dev, &t, map, &err), MLAF_OK);
+  unsetenv("FAKECUDA_FAIL");
+  const int before = fake_calls("cuTensorMapEncodeTiled");
+  for (int i = 0; i < 3; i++) assert_int_equal(mlaf_ops(dev)->tensor_map_encode(dev, &t, map, &err), MLAF_OK);
+  assert_int_equal(fake_calls("cuTensorMapEncodeTiled"), before + 1);
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+    const int so_far = fake_calls("cuTensorMapEncodeTiled");
+    memset(again, 0, sizeof again);
+    mlaf_status st = mlaf_ops(dev)->tensor_map_encode(dev, &others[i], again, &err);
+    assert_int_equal(fake_calls("cuTensorMapEncodeTiled"), so_far + 1);
+    assert_true(st || memcmp(again, map, sizeof map) != 0);
+  }
+  mlaf_device_close(dev);
+  dev = open_device("cuda"); /* mostly at the same address */
+  const int closed = fake_calls("cuTensorMapEncodeTiled");
+  assert_int_equal(mlaf_ops(dev)->tensor_map_encode(dev, &t, again, &err), MLAF_OK);
+  assert_int_equal(fake_calls("cuTensorMapEncodeTiled"), closed + 1);
+  assert_memory_equal(again, map, sizeof map);
+  mlaf_device_close(dev);
+}
+
 /* A launch asks for the context and launches: nothing that allocates or waits, so it is legal inside capture. */
 static void a_launch_is_only_a_launch(void **state) {
   use_fake();
@@ -457,6 +491,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(launches_that_cannot_be),
       cmocka_unit_test(launch_attributes),
       cmocka_unit_test(tensor_maps),
+      cmocka_unit_test(maps_are_kept),
       cmocka_unit_test(a_launch_is_only_a_launch),
       cmocka_unit_test(a_visit_asks_once),
       cmocka_unit_test(bad_cubins),
