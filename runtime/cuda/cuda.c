@@ -87,8 +87,10 @@ static mlaf_status cuda_open(int ordinal, const mlaf_log *log, mlaf_device **out
   if (!c) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for a device");
   c->base.ops = &mlaf_cuda_ops;
   c->serial = atomic_fetch_add(&opened, 1) + 1;
+  pthread_mutex_init(&c->lock, NULL);
   mlaf_status st = open_ordinal(c, ordinal, err);
   if (st) {
+    pthread_mutex_destroy(&c->lock);
     free(c);
     return st;
   }
@@ -100,6 +102,7 @@ static mlaf_status cuda_open(int ordinal, const mlaf_log *log, mlaf_device **out
 static void cuda_close(mlaf_device *dev) {
   mlaf_cuda *c = mlaf_cuda_of(dev);
   c->api.cuDevicePrimaryCtxRelease_v2(c->device); /* the context goes when the application's last user lets go, too */
+  pthread_mutex_destroy(&c->lock);
   free(c);
 }
 

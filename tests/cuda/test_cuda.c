@@ -263,6 +263,40 @@ static void launches_that_cannot_be(void **state) {
   mlaf_device_close(dev);
 }
 
+/* Two plans of one kernel have one module, which goes with the last of them; a byte of difference makes another. */
+static void modules_are_shared(void **state) {
+  use_fake();
+  mlaf_device *dev = open_device("cuda");
+  const mlaf_device_ops *ops = mlaf_ops(dev);
+  cubin code, other;
+  mlaf_module *m[3] = {NULL};
+  mlaf_function *f[3] = {NULL};
+  make_cubin(&code, 190);
+  other = code;
+  ((unsigned char *)&other)[sizeof other - 1] ^= 1;
+  fake_reset();
+  const int before = fake_int("fake_leaks");
+  assert_int_equal(ops->module_load(dev, &code, sizeof code, &m[0], NULL), MLAF_OK);
+  assert_int_equal(ops->module_load(dev, &code, sizeof code, &m[1], NULL), MLAF_OK);
+  assert_int_equal(ops->module_load(dev, &other, sizeof other, &m[2], NULL), MLAF_OK);
+  assert_int_equal(fake_calls("cuModuleLoadDataEx"), 2);
+  assert_int_equal(fake_int("fake_leaks"), before + 2);
+  for (int i = 0; i < 2; i++) assert_int_equal(ops->function_get(dev, m[i], "big", &f[i], NULL), MLAF_OK);
+  assert_int_equal(ops->function_get(dev, m[1], "fill", &f[2], NULL), MLAF_OK);
+  assert_ptr_equal(f[0], f[1]);
+  assert_ptr_not_equal(f[0], f[2]);
+  ops->module_unload(dev, m[0]);
+  const mlaf_launch l = {.fn = f[1], .grid = {1, 1, 1}, .block = {1, 1, 1}, .args = &nothing, .args_size = FAKE_BIG_ARGS};
+  assert_int_equal(ops->launch(dev, NULL, &l, NULL), MLAF_OK);
+  ops->module_unload(dev, m[2]);
+  ops->module_unload(dev, m[1]);
+  assert_int_equal(fake_int("fake_leaks"), before);
+  assert_int_equal(ops->module_load(dev, &code, sizeof code, &m[0], NULL), MLAF_OK);
+  assert_int_equal(fake_calls("cuModuleLoadDataEx"), 3);
+  ops->module_unload(dev, m[0]);
+  mlaf_device_close(dev);
+}
+
 /* Clusters and overlap travel as launch attributes; an older GPU is not asked to overlap. */
 static void launch_attributes(void **state) {
   for (int old = 0; old < 2; old++) {
@@ -489,6 +523,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(timing_by_graphs),
       cmocka_unit_test(dynamic_shared_memory),
       cmocka_unit_test(launches_that_cannot_be),
+      cmocka_unit_test(modules_are_shared),
       cmocka_unit_test(launch_attributes),
       cmocka_unit_test(tensor_maps),
       cmocka_unit_test(maps_are_kept),
