@@ -58,16 +58,18 @@ def main():
     program, device = sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else "emu:gfx942"
     rounds, large = int(sys.argv[3]) if len(sys.argv) > 3 else 8, "large" in sys.argv
     shape, rng, failed = LARGE if large else SMALL, random.Random(5), 0
-    home = tempfile.mkdtemp(prefix="kill-servers-")
-    os.environ.update(MLAF_DB=os.path.join(home, "user.db"), MLAF_CACHE_DIR=os.path.join(home, "cache"), MLAF_DEVICE=device)
+    top = tempfile.mkdtemp(prefix="kill-servers-")
     me = [sys.executable, os.path.abspath(__file__), "--server", "large" if large else "small"]
     for i in range(rounds):
+        home = os.path.join(top, str(i // 2))  # every second round finds what the one before it left
+        os.environ.update(MLAF_DB=os.path.join(home, "user.db"), MLAF_CACHE_DIR=os.path.join(home, "cache"), MLAF_DEVICE=device)
+        os.makedirs(home, mode=0o700, exist_ok=True)
         heads = ",".join(str(h) for h in rng.sample(shape["heads"], 2))
         tuner = [program, "tune", "--device", device, "--heads", heads, "--rank", str(shape["rank"]), "--rope", str(shape["rope"]),
                  "--page-size", str(shape["page"]), "--batch", "2", "--ctx", str(shape["kv_len"][1]), "--max-candidates", "4"]
         names = ("server", "server", "tuner")
         who = [start(me + [str(2 * i)]), start(me + [str(2 * i + 1)]), start(tuner)]
-        victim, after = rng.randrange(3), rng.uniform(0.1, 6.0)
+        victim, after = i % 3, rng.uniform(0.2, 6.0)
         time.sleep(after)
         running = who[victim].poll() is None
         who[victim].send_signal(signal.SIGKILL)
@@ -84,7 +86,7 @@ def main():
         print(f"round {i}: {names[victim]} killed after {after:.1f} s{'' if running else ' (had ended)'}; "
               f"{[t[0] if t else '' for k, t in enumerate(told) if k != victim]}, afterwards {said}: {'; '.join(bad) or 'whole'}", flush=True)
         failed += bool(bad)
-    left = [name for _, _, files in os.walk(home) for name in files if name.endswith((".tmp", ".new"))]
+    left = [name for _, _, files in os.walk(top) for name in files if name.endswith((".tmp", ".new"))]
     print(f"{rounds} rounds, {failed} failed; temporary files left: {len(left)} {left[:4]}")
     return failed > 0
 
