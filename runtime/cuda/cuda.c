@@ -219,8 +219,8 @@ static mlaf_status encode(mlaf_cuda *c, const mlaf_tensor *t, void *map, mlaf_er
                           (unsigned long long)t->row_stride, t->box_rows, t->box_cols, t->swizzle);
 }
 
-/* A map says nothing but what the tensor says, whatever lies there, and a layer's tensors come again with every token: each thread
- * keeps what it encoded. */
+/* A map says nothing but what the tensor says, whatever lies there, and a layer's tensors come again with every token: each
+ * thread keeps what it encoded. */
 typedef struct kept_map {
   uint64_t device; /* its serial; 0: none */
   mlaf_tensor tensor;

@@ -153,9 +153,10 @@ static mlaf_status get_new(mlaf_cuda *c, mlaf_module *module, const char *symbol
   mlaf_kernel_launch want;
   mlaf_status st = mlaf_code_launch(module->code, module->size, symbol, &want, err);
   if (st) return st;
-  mlaf_function *f = calloc(1, sizeof *f + strlen(symbol) + 1);
+  const size_t length = strlen(symbol) + 1;
+  mlaf_function *f = calloc(1, sizeof *f + length);
   if (!f) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for a kernel");
-  strcpy(f->symbol, symbol);
+  memcpy(f->symbol, symbol, length);
   f->dynamic_shared = want.dynamic_shared;
   st = mlaf_cuda_enter(c, &pushed, err);
   if (!st) {
