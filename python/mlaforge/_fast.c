@@ -14,7 +14,7 @@ enum { DTYPES = 16 };
 
 static int (*run_call)(void *ctx, const mlaf_call *call, void *stream); /* mlaf_call_run */
 static struct {
-  PyObject *data_ptr, *dtype, *shape, *stride, *get_device, *contiguous, *new_empty, *new_strided, *cuda_stream;
+  PyObject *data_ptr, *dtype, *shape, *stride, *get_device, *contiguous, *new_empty, *new_strided, *cuda_stream, *expand;
 } name;
 /* Types of elements that were met; they live as long as their module. */
 static struct {
@@ -24,6 +24,8 @@ static struct {
 static int n_dtypes;
 /* Tensor, the current stream's address by device, what uint8 and float32 tensors are made with; once torch is there. */
 static PyObject *torch_tensor, *torch_stream, *torch_bytes, *torch_floats;
+/* torch.empty_like and what it is told; NULL: there is none. */
+static PyObject *torch_like, *torch_dense;
 
 /* DLPack's C functions (1.3 and later; its layouts are frozen within a major version), which read a tensor and make no object. A
  * library hands them over in a capsule of its tensor type, dlpack_exchange_api. */
@@ -183,6 +185,13 @@ static PyObject *options_of(PyObject *torch, const char *dtype) {
   return options;
 }
 
+static void find_like(PyObject *torch) {
+  PyObject *format = PyObject_GetAttrString(torch, "contiguous_format");
+  torch_dense = format ? Py_BuildValue("{s:O}", "memory_format", format) : NULL;
+  torch_like = torch_dense ? PyObject_GetAttrString(torch, "empty_like") : NULL;
+  Py_XDECREF(format);
+}
+
 /* 1 once PyTorch is known. It is looked for, never imported. */
 static int find_torch(void) {
   if (torch_tensor) return 1;
@@ -195,6 +204,8 @@ static int find_torch(void) {
   if (torch_floats) {
     torch_tensor = tensor;
     find_dl();
+    PyErr_Clear();
+    find_like(torch);
   } else {
     Py_CLEAR(torch_bytes);
     Py_XDECREF(tensor);
@@ -318,9 +329,63 @@ static PyObject *run(PyObject *self, PyObject *const *a, Py_ssize_t n) {
 
 /* --- FlashMLA's call, outputs and all --- */
 
+/* Making a tensor by shape and strides takes PyTorch twice as long as making one like another. So of layouts that come again a
+ * likeness is kept: one element, expanded. */
+typedef struct likeness {
+  int64_t shape[4]; /* b, n, h, size */
+  int32_t dtype, where;
+  int seen;
+  PyObject *out, *lse; /* NULL: not made yet, or not to be made so */
+} likeness;
+enum { LIKENESSES = 64 };
+static likeness likenesses[LIKENESSES];
+
+/* A tensor of this shape that holds one element; NULL: made another way, then. */
+static PyObject *expanded(PyObject *q, PyObject *dtype, PyObject *shape) {
+  PyObject *make = PyObject_GetAttr(q, name.new_empty), *one = make ? Py_BuildValue("((i))", 1) : NULL;
+  PyObject *element = one ? PyObject_Call(make, one, dtype) : NULL;
+  PyObject *all = element && shape ? PyObject_CallMethodObjArgs(element, name.expand, shape, NULL) : NULL;
+  Py_XDECREF(make);
+  Py_XDECREF(one);
+  Py_XDECREF(element);
+  Py_XDECREF(shape);
+  PyErr_Clear();
+  return all;
+}
+
+static void learn(likeness *l, PyObject *q) {
+  const long long b = l->shape[0], n = l->shape[1], h = l->shape[2];
+  l->out = expanded(q, NULL, Py_BuildValue("(LLLL)", b, n, h, (long long)l->shape[3]));
+  if (n == 1) l->lse = expanded(q, torch_floats, Py_BuildValue("(LLL)", b, h, 1LL)); /* else it is not dense */
+}
+
+/* The layout's entry; NULL: there are none. One that is met for the second time is learnt. */
+static likeness *find_likeness(PyObject *q, const mlaf_view *v, int64_t size) {
+  const int64_t shape[] = {v->shape[0], v->shape[1], v->shape[2], size};
+  uint64_t h = (uint64_t)(uint32_t)v->dtype << 8 | (uint8_t)v->where;
+  if (!torch_like || (PyObject *)Py_TYPE(q) != torch_tensor || !shape[0] || !shape[1] || !shape[2]) return NULL;
+  for (int i = 0; i < 4; i++) h = (h ^ (uint64_t)shape[i]) * 0x9e3779b97f4a7c15u;
+  likeness *l = &likenesses[h >> 58];
+  if (l->dtype != v->dtype || l->where != v->where || memcmp(l->shape, shape, sizeof shape) != 0) {
+    Py_CLEAR(l->out);
+    Py_CLEAR(l->lse);
+    *l = (likeness){.dtype = v->dtype, .where = v->where};
+    memcpy(l->shape, shape, sizeof shape);
+  }
+  if (l->seen < 2 && ++l->seen == 2) learn(l, q);
+  return l;
+}
+
+static PyObject *make_like(PyObject *given) {
+  PyObject *arguments = PyTuple_Pack(1, given), *made = arguments ? PyObject_Call(torch_like, arguments, torch_dense) : NULL;
+  Py_XDECREF(arguments);
+  return made;
+}
+
 /* out [B, q_len, H, size]. */
-static PyObject *make_out(PyObject *q, const mlaf_view *v, int64_t size) {
+static PyObject *make_out(PyObject *q, const mlaf_view *v, int64_t size, const likeness *l) {
   const long long b = v->shape[0], n = v->shape[1], h = v->shape[2];
+  if (l && l->out) return make_like(l->out);
   PyObject *shape = Py_BuildValue("(LLLL)", b, n, h, (long long)size);
   PyObject *strides = Py_BuildValue("(LLLL)", n * h * size, h * size, (long long)size, 1LL);
   PyObject *out = shape && strides ? PyObject_CallMethodObjArgs(q, name.new_strided, shape, strides, NULL) : NULL;
@@ -330,8 +395,9 @@ static PyObject *make_out(PyObject *q, const mlaf_view *v, int64_t size) {
 }
 
 /* lse [B, H, q_len] over memory of [B, q_len, H]. */
-static PyObject *make_lse(PyObject *q, const mlaf_view *v) {
+static PyObject *make_lse(PyObject *q, const mlaf_view *v, const likeness *l) {
   const long long b = v->shape[0], n = v->shape[1], h = v->shape[2];
+  if (l && l->lse) return make_like(l->lse);
   PyObject *make = PyObject_GetAttr(q, name.new_strided);
   PyObject *layout = Py_BuildValue("((LLL)(LLL))", b, h, n, n * h, 1LL, h);
   PyObject *lse = make && layout ? PyObject_Call(make, layout, torch_floats) : NULL;
@@ -342,8 +408,9 @@ static PyObject *make_lse(PyObject *q, const mlaf_view *v) {
 
 /* Given, or made. False: an error is set. */
 static int take_outputs(PyObject *const *a, const mlaf_view *q, int64_t size, PyObject **out, PyObject **lse) {
-  *out = a[O] == Py_None ? make_out(a[Q], q, size) : a[O];
-  *lse = !*out ? NULL : a[LSE] == Py_None ? make_lse(a[Q], q) : a[LSE];
+  const likeness *l = a[O] == Py_None || a[LSE] == Py_None ? find_likeness(a[Q], q, size) : NULL;
+  *out = a[O] == Py_None ? make_out(a[Q], q, size, l) : a[O];
+  *lse = !*out ? NULL : a[LSE] == Py_None ? make_lse(a[Q], q, l) : a[LSE];
   if (*out && *out == a[O]) Py_INCREF(*out);
   if (*lse && *lse == a[LSE]) Py_INCREF(*lse);
   return *lse != NULL;
@@ -411,7 +478,8 @@ PyMODINIT_FUNC PyInit__fast(void) {
     const char *text;
   } names[] = {{&name.data_ptr, "data_ptr"},     {&name.dtype, "dtype"},           {&name.shape, "shape"},
                {&name.stride, "stride"},         {&name.get_device, "get_device"}, {&name.contiguous, "contiguous"},
-               {&name.new_empty, "new_empty"},   {&name.cuda_stream, "cuda_stream"}, {&name.new_strided, "new_empty_strided"}};
+               {&name.new_empty, "new_empty"},   {&name.cuda_stream, "cuda_stream"}, {&name.new_strided, "new_empty_strided"},
+               {&name.expand, "expand"}};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
     if (!(*names[i].slot = PyUnicode_InternFromString(names[i].text))) return NULL;
   return PyModule_Create(&module);

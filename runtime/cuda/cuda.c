@@ -1,8 +1,10 @@
 /* The CUDA driver behind the device vtable. */
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cuda/cuda_device.h"
+#include "device/kernel_launch.h"
 
 /* The device whose context this thread is in, as cuda_visit found or made it. */
 static _Thread_local mlaf_cuda *visited;
@@ -78,12 +80,17 @@ static mlaf_status open_ordinal(mlaf_cuda *c, int ordinal, mlaf_err *err) {
   return st;
 }
 
+static _Atomic uint64_t opened;
+
 static mlaf_status cuda_open(int ordinal, const mlaf_log *log, mlaf_device **out, mlaf_err *err) {
   mlaf_cuda *c = calloc(1, sizeof *c);
   if (!c) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for a device");
   c->base.ops = &mlaf_cuda_ops;
+  c->serial = atomic_fetch_add(&opened, 1) + 1;
+  pthread_mutex_init(&c->lock, NULL);
   mlaf_status st = open_ordinal(c, ordinal, err);
   if (st) {
+    pthread_mutex_destroy(&c->lock);
     free(c);
     return st;
   }
@@ -95,6 +102,7 @@ static mlaf_status cuda_open(int ordinal, const mlaf_log *log, mlaf_device **out
 static void cuda_close(mlaf_device *dev) {
   mlaf_cuda *c = mlaf_cuda_of(dev);
   c->api.cuDevicePrimaryCtxRelease_v2(c->device); /* the context goes when the application's last user lets go, too */
+  pthread_mutex_destroy(&c->lock);
   free(c);
 }
 
@@ -190,8 +198,7 @@ mlaf_status mlaf_cuda_launch(mlaf_device *dev, void *stream, const mlaf_launch *
                                    l->fn->dynamic_shared + l->lds, stream, params, NULL));
 }
 
-mlaf_status mlaf_cuda_tensor_map(mlaf_device *dev, const mlaf_tensor *t, void *map, mlaf_err *err) {
-  mlaf_cuda *c = mlaf_cuda_of(dev);
+static mlaf_status encode(mlaf_cuda *c, const mlaf_tensor *t, void *map, mlaf_err *err) {
   const uint64_t dims[] = {t->cols, t->rows}, strides[] = {t->row_stride};
   const uint32_t box[] = {t->box_cols, t->box_rows}, ones[] = {1, 1};
   const int swizzle = t->swizzle == 128 ? 3 : t->swizzle == 64 ? 2 : t->swizzle == 32 ? 1 : 0;
@@ -210,6 +217,43 @@ mlaf_status mlaf_cuda_tensor_map(mlaf_device *dev, const mlaf_tensor *t, void *m
   return mlaf_fail_prefix(err, st, "%llu rows of %llu columns at %p, %llu bytes apart, box %ux%u, swizzle %u",
                           (unsigned long long)t->rows, (unsigned long long)t->cols, t->data,
                           (unsigned long long)t->row_stride, t->box_rows, t->box_cols, t->swizzle);
+}
+
+/* A map says nothing but what the tensor says, whatever lies there, and a layer's tensors come again with every token: each
+ * thread keeps what it encoded. */
+typedef struct kept_map {
+  uint64_t device; /* its serial; 0: none */
+  mlaf_tensor tensor;
+  unsigned char map[MLAF_MAP_BYTES];
+} kept_map;
+enum { KEPT_MAPS = 256 };
+static _Thread_local kept_map kept_maps[KEPT_MAPS];
+
+static bool same_tensor(const mlaf_tensor *a, const mlaf_tensor *b) {
+  return a->data == b->data && a->cols == b->cols && a->rows == b->rows && a->row_stride == b->row_stride &&
+         a->box_cols == b->box_cols && a->box_rows == b->box_rows && a->swizzle == b->swizzle;
+}
+
+static kept_map *place_of(const mlaf_tensor *t) {
+  uint64_t h = (uintptr_t)t->data ^ t->rows << 20 ^ (uint64_t)t->box_rows << 44 ^ t->cols << 52;
+  h *= 0x9e3779b97f4a7c15u;
+  return &kept_maps[h >> 56];
+}
+_Static_assert(KEPT_MAPS == 256, "a place is 8 bits of a hash");
+
+mlaf_status mlaf_cuda_tensor_map(mlaf_device *dev, const mlaf_tensor *t, void *map, mlaf_err *err) {
+  mlaf_cuda *c = mlaf_cuda_of(dev);
+  kept_map *k = place_of(t);
+  if (k->device != c->serial || !same_tensor(&k->tensor, t)) {
+    k->device = 0;
+    mlaf_status st = encode(c, t, map, err);
+    if (st) return st;
+    *k = (kept_map){.device = c->serial, .tensor = *t};
+    memcpy(k->map, map, sizeof k->map);
+    return MLAF_OK;
+  }
+  memcpy(map, k->map, sizeof k->map);
+  return MLAF_OK;
 }
 
 static mlaf_status cuda_sync(mlaf_device *dev, void *stream, mlaf_err *err) {

@@ -2,6 +2,8 @@
 #ifndef MLAF_CUDA_DEVICE_H
 #define MLAF_CUDA_DEVICE_H
 
+#include <pthread.h>
+
 #include "cuda/cuda_api.h"
 #include "device/device.h"
 
@@ -12,6 +14,9 @@ typedef struct mlaf_cuda {
   void *context; /* the primary context: the one the application's runtime API uses */
   bool can_overlap; /* compute capability 9.0 or later: programmatic dependent launch */
   bool reaches_host; /* kernels may read any host memory (GH200) */
+  uint64_t serial; /* no two devices that were ever opened have one */
+  pthread_mutex_t lock; /* of the modules */
+  mlaf_module *modules; /* that are loaded: plans of one kernel share it */
 } mlaf_cuda;
 
 /* Dynamic shared memory is a launch parameter in CUDA. Here it belongs to the code object, like LDS on AMD: a kernel's
@@ -21,12 +26,15 @@ struct mlaf_function {
   uint32_t dynamic_shared;
   size_t args_size; /* of its one parameter; 0 where the driver does not tell */
   struct mlaf_function *next;
+  char symbol[]; /* its name */
 };
 struct mlaf_module {
   void *raw;                /* CUmodule */
   void *code;               /* a copy of the cubin: what its kernels want is read when they are asked for */
   size_t size;
-  mlaf_function *functions; /* handed out, freed with the module */
+  mlaf_function *functions; /* handed out, freed with the module: one for each kernel asked for */
+  int users;
+  mlaf_module *next;
 };
 
 static inline mlaf_cuda *mlaf_cuda_of(mlaf_device *dev) { return (mlaf_cuda *)dev; }

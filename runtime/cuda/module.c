@@ -60,8 +60,15 @@ static void free_module(mlaf_module *m) {
   free(m);
 }
 
-mlaf_status mlaf_cuda_module_load(mlaf_device *dev, const void *code, size_t size, mlaf_module **out, mlaf_err *err) {
-  mlaf_cuda *c = mlaf_cuda_of(dev);
+/* The driver takes 0.3 ms to load a kernel of this size and gives it memory each time: a process has one of each. The lock is
+ * held. */
+static mlaf_module *find_loaded(const mlaf_cuda *c, const void *code, size_t size) {
+  mlaf_module *m = c->modules;
+  while (m && (m->size != size || memcmp(m->code, code, size) != 0)) m = m->next;
+  return m;
+}
+
+static mlaf_status load_new(mlaf_cuda *c, const void *code, size_t size, mlaf_module **out, mlaf_err *err) {
   bool pushed;
   mlaf_module *m = calloc(1, sizeof *m);
   if (!m) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for a module");
@@ -71,9 +78,26 @@ mlaf_status mlaf_cuda_module_load(mlaf_device *dev, const void *code, size_t siz
     st = load(c, code, &m->raw, err);
     mlaf_cuda_leave(c, pushed);
   }
-  if (st) free_module(m);
-  else
+  if (st) {
+    free_module(m);
+    return st;
+  }
+  m->next = c->modules;
+  *out = c->modules = m;
+  return MLAF_OK;
+}
+
+mlaf_status mlaf_cuda_module_load(mlaf_device *dev, const void *code, size_t size, mlaf_module **out, mlaf_err *err) {
+  mlaf_cuda *c = mlaf_cuda_of(dev);
+  mlaf_status st = MLAF_OK;
+  pthread_mutex_lock(&c->lock);
+  mlaf_module *m = find_loaded(c, code, size);
+  if (!m) st = load_new(c, code, size, &m, err);
+  if (!st) {
+    m->users++;
     *out = m;
+  }
+  pthread_mutex_unlock(&c->lock);
   return st;
 }
 
@@ -81,6 +105,13 @@ void mlaf_cuda_module_unload(mlaf_device *dev, mlaf_module *module) {
   mlaf_cuda *c = mlaf_cuda_of(dev);
   bool pushed;
   if (!module) return;
+  pthread_mutex_lock(&c->lock);
+  const bool last = !--module->users;
+  mlaf_module **at = &c->modules;
+  while (last && *at != module) at = &(*at)->next;
+  if (last) *at = module->next;
+  pthread_mutex_unlock(&c->lock);
+  if (!last) return;
   if (!mlaf_cuda_enter(c, &pushed, NULL)) {
     c->api.cuModuleUnload(module->raw);
     mlaf_cuda_leave(c, pushed);
@@ -116,15 +147,16 @@ static mlaf_status prepare(mlaf_cuda *c, const mlaf_function *f, const mlaf_kern
   return mlaf_cuda_check(&c->api, rc, "cuFuncSetAttribute", err);
 }
 
-mlaf_status mlaf_cuda_function_get(mlaf_device *dev, mlaf_module *module, const char *symbol, mlaf_function **out,
-                                   mlaf_err *err) {
-  mlaf_cuda *c = mlaf_cuda_of(dev);
+/* The lock is held. */
+static mlaf_status get_new(mlaf_cuda *c, mlaf_module *module, const char *symbol, mlaf_function **out, mlaf_err *err) {
   bool pushed;
   mlaf_kernel_launch want;
   mlaf_status st = mlaf_code_launch(module->code, module->size, symbol, &want, err);
   if (st) return st;
-  mlaf_function *f = calloc(1, sizeof *f);
+  const size_t length = strlen(symbol) + 1;
+  mlaf_function *f = calloc(1, sizeof *f + length);
   if (!f) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for a kernel");
+  memcpy(f->symbol, symbol, length);
   f->dynamic_shared = want.dynamic_shared;
   st = mlaf_cuda_enter(c, &pushed, err);
   if (!st) {
@@ -138,7 +170,19 @@ mlaf_status mlaf_cuda_function_get(mlaf_device *dev, mlaf_module *module, const 
     return mlaf_fail_prefix(err, st, "%.200s", symbol);
   }
   f->next = module->functions;
-  module->functions = f;
-  *out = f;
+  *out = module->functions = f;
   return MLAF_OK;
+}
+
+mlaf_status mlaf_cuda_function_get(mlaf_device *dev, mlaf_module *module, const char *symbol, mlaf_function **out,
+                                   mlaf_err *err) {
+  mlaf_cuda *c = mlaf_cuda_of(dev);
+  mlaf_status st = MLAF_OK;
+  pthread_mutex_lock(&c->lock);
+  mlaf_function *f = module->functions;
+  while (f && strcmp(f->symbol, symbol) != 0) f = f->next;
+  if (!f) st = get_new(c, module, symbol, &f, err);
+  if (!st) *out = f;
+  pthread_mutex_unlock(&c->lock);
+  return st;
 }

@@ -14,11 +14,13 @@ typedef struct mlaf_stage {
   mlaf_kernel_launch launch;
 } mlaf_stage;
 
+enum { MLAF_FACTS = 4 };
 typedef struct mlaf_bound {
   mlaf_device *dev;
   mlaf_point point;
   mlaf_stage stage[MLAF_STAGES_MAX]; /* each at the place that the operation gives it */
   uint32_t knob;                     /* the variant's own; a launch may take another */
+  uint32_t facts[MLAF_FACTS];        /* what the operation makes of all this once and for all (calls->settle); else 0 */
 } mlaf_bound;
 
 /* Everything that launches need, filled from checked arguments: no allocation. */

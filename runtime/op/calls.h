@@ -45,6 +45,9 @@ typedef struct mlaf_calls {
   uint32_t (*parameter_bytes)(int stage, const mlaf_kernel_launch *launch);
   /* Whether the stages fit each other, and the knob them. E_ARG says what is missing. */
   mlaf_status (*check_stages)(const mlaf_bound *b, mlaf_err *err);
+  /* Of one that was found to fit: fill its facts, so that launches need not. Whatever they say must follow from the rest. NULL:
+   * they stay 0. */
+  void (*settle)(mlaf_bound *b);
 
   /* --- a launch --- */
   /* Host-visible checks; E_ARG names the argument, its value and what is wanted. */

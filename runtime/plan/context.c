@@ -113,6 +113,16 @@ static mlaf_status open_parts(mlaf_ctx *ctx, const mlaf_ctx_opts *o, mlaf_err *e
   return st;
 }
 
+/* What every first plan wants, whatever its problem: the hashes that are known, who the compiler is, the texts of tuning. A
+ * context takes the driver a quarter of a second; a request that waits for its plan should not wait for this, too. What is
+ * missing is missed, and said, by the plan. */
+static void get_ready(mlaf_ctx *ctx) {
+  if (ctx->bundle) return;
+  mlaf_hashes_load(&ctx->hashes, mlaf_compiler_cache_dir(ctx->compiler), ctx->gen_root);
+  mlaf_ctx_toolchain(ctx);
+  for (int layer = 0; ctx->db && layer < MLAF_LAYER_COUNT; layer++) mlaf_db_layer(ctx->db, (mlaf_choice_layer)layer);
+}
+
 mlaf_status mlaf_ctx_create(const mlaf_ctx_opts *opts, mlaf_ctx **out, char *why, size_t why_size) {
   mlaf_err err = {MLAF_OK, ""};
   mlaf_ctx_opts o;
@@ -129,6 +139,7 @@ mlaf_status mlaf_ctx_create(const mlaf_ctx_opts *opts, mlaf_ctx **out, char *why
     st = open_parts(ctx, &o, &err);
   }
   if (!st) {
+    get_ready(ctx);
     *out = ctx;
     return MLAF_OK;
   }

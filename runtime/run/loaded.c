@@ -41,7 +41,9 @@ static mlaf_status load_all(mlaf_loaded *l, const mlaf_loaded_desc *desc, mlaf_e
   }
   if (st) return st;
   st = l->calls->check_stages(&l->bound, err);
-  return st ? mlaf_fail_prefix(err, st, "variant %s", l->name) : MLAF_OK;
+  if (st) return mlaf_fail_prefix(err, st, "variant %s", l->name);
+  if (l->calls->settle) l->calls->settle(&l->bound);
+  return MLAF_OK;
 }
 
 mlaf_status mlaf_loaded_open(mlaf_device *dev, const mlaf_point *problem, const mlaf_loaded_desc *desc,

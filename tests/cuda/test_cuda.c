@@ -263,6 +263,40 @@ static void launches_that_cannot_be(void **state) {
   mlaf_device_close(dev);
 }
 
+/* Two plans of one kernel have one module, which goes with the last of them; a byte of difference makes another. */
+static void modules_are_shared(void **state) {
+  use_fake();
+  mlaf_device *dev = open_device("cuda");
+  const mlaf_device_ops *ops = mlaf_ops(dev);
+  cubin code, other;
+  mlaf_module *m[3] = {NULL};
+  mlaf_function *f[3] = {NULL};
+  make_cubin(&code, 190);
+  other = code;
+  ((unsigned char *)&other)[sizeof other - 1] ^= 1;
+  fake_reset();
+  const int before = fake_int("fake_leaks");
+  assert_int_equal(ops->module_load(dev, &code, sizeof code, &m[0], NULL), MLAF_OK);
+  assert_int_equal(ops->module_load(dev, &code, sizeof code, &m[1], NULL), MLAF_OK);
+  assert_int_equal(ops->module_load(dev, &other, sizeof other, &m[2], NULL), MLAF_OK);
+  assert_int_equal(fake_calls("cuModuleLoadDataEx"), 2);
+  assert_int_equal(fake_int("fake_leaks"), before + 2);
+  for (int i = 0; i < 2; i++) assert_int_equal(ops->function_get(dev, m[i], "big", &f[i], NULL), MLAF_OK);
+  assert_int_equal(ops->function_get(dev, m[1], "fill", &f[2], NULL), MLAF_OK);
+  assert_ptr_equal(f[0], f[1]);
+  assert_ptr_not_equal(f[0], f[2]);
+  ops->module_unload(dev, m[0]);
+  const mlaf_launch l = {.fn = f[1], .grid = {1, 1, 1}, .block = {1, 1, 1}, .args = &nothing, .args_size = FAKE_BIG_ARGS};
+  assert_int_equal(ops->launch(dev, NULL, &l, NULL), MLAF_OK);
+  ops->module_unload(dev, m[2]);
+  ops->module_unload(dev, m[1]);
+  assert_int_equal(fake_int("fake_leaks"), before);
+  assert_int_equal(ops->module_load(dev, &code, sizeof code, &m[0], NULL), MLAF_OK);
+  assert_int_equal(fake_calls("cuModuleLoadDataEx"), 3);
+  ops->module_unload(dev, m[0]);
+  mlaf_device_close(dev);
+}
+
 /* Clusters and overlap travel as launch attributes; an older GPU is not asked to overlap. */
 static void launch_attributes(void **state) {
   for (int old = 0; old < 2; old++) {
@@ -310,6 +344,40 @@ static void tensor_maps(void **state) {
   assert_int_equal(mlaf_ops(dev)->tensor_map_encode(dev, &t, map, &err), MLAF_E_DEVICE);
   assert_non_null(strstr(err.text, "640 rows of 512 columns"));
   assert_non_null(strstr(err.text, "box 64x128, swizzle 128: cuTensorMapEncodeTiled"));
+  mlaf_device_close(dev);
+}
+
+/* A map is encoded once for a thread and a device, one that failed is none, and every word of a tensor counts. */
+static void maps_are_kept(void **state) {
+  use_fake();
+  mlaf_device *dev = open_device("cuda");
+  mlaf_err err = {MLAF_OK, ""};
+  _Alignas(64) uint64_t map[16], again[16];
+  const mlaf_tensor t = {.data = (void *)0x2000, .cols = 512, .rows = 640, .row_stride = 1152, .box_cols = 64, .box_rows = 64,
+                         .swizzle = 128};
+  mlaf_tensor others[] = {t, t, t, t, t, t, t};
+  others[0].data = (void *)0x3000, others[1].cols = 256, others[2].rows = 641, others[3].row_stride = 1168;
+  others[4].box_cols = 32, others[5].box_rows = 32, others[6].swizzle = 64;
+  fake_reset();
+  setenv("FAKECUDA_FAIL", "cuTensorMapEncodeTiled:1:700", 1);
+  assert_int_not_equal(mlaf_ops(dev)->tensor_map_encode(dev, &t, map, &err), MLAF_OK);
+  unsetenv("FAKECUDA_FAIL");
+  const int before = fake_calls("cuTensorMapEncodeTiled");
+  for (int i = 0; i < 3; i++) assert_int_equal(mlaf_ops(dev)->tensor_map_encode(dev, &t, map, &err), MLAF_OK);
+  assert_int_equal(fake_calls("cuTensorMapEncodeTiled"), before + 1);
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+    const int so_far = fake_calls("cuTensorMapEncodeTiled");
+    memset(again, 0, sizeof again);
+    mlaf_status st = mlaf_ops(dev)->tensor_map_encode(dev, &others[i], again, &err);
+    assert_int_equal(fake_calls("cuTensorMapEncodeTiled"), so_far + 1);
+    assert_true(st || memcmp(again, map, sizeof map) != 0);
+  }
+  mlaf_device_close(dev);
+  dev = open_device("cuda"); /* mostly at the same address */
+  const int closed = fake_calls("cuTensorMapEncodeTiled");
+  assert_int_equal(mlaf_ops(dev)->tensor_map_encode(dev, &t, again, &err), MLAF_OK);
+  assert_int_equal(fake_calls("cuTensorMapEncodeTiled"), closed + 1);
+  assert_memory_equal(again, map, sizeof map);
   mlaf_device_close(dev);
 }
 
@@ -455,8 +523,10 @@ int main(int argc, char **argv) {
       cmocka_unit_test(timing_by_graphs),
       cmocka_unit_test(dynamic_shared_memory),
       cmocka_unit_test(launches_that_cannot_be),
+      cmocka_unit_test(modules_are_shared),
       cmocka_unit_test(launch_attributes),
       cmocka_unit_test(tensor_maps),
+      cmocka_unit_test(maps_are_kept),
       cmocka_unit_test(a_launch_is_only_a_launch),
       cmocka_unit_test(a_visit_asks_once),
       cmocka_unit_test(bad_cubins),

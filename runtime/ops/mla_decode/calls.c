@@ -35,6 +35,7 @@ const mlaf_calls mlaf_decode_calls = {
     .n_mapped = MLAF_MAP_O,
     .parameter_bytes = mlaf_decode_parameter_bytes,
     .check_stages = mlaf_decode_check_stages,
+    .settle = mlaf_decode_settle,
     .check_args = mlaf_decode_check_args,
     .workspace = mlaf_decode_workspace,
     .rows = rows,

@@ -55,6 +55,7 @@ mlaf_status mlaf_decode_check_stages(const mlaf_bound *b, mlaf_err *err);
 size_t mlaf_workspace_size(const mlaf_problem *p, uint32_t splits, int64_t total_q);
 /* The same for a bound variant, which may cut its batch (ops/mla_decode/launch.h). */
 size_t mlaf_decode_workspace(const mlaf_bound *b, uint32_t splits, int64_t total_q);
+void mlaf_decode_settle(mlaf_bound *b);
 uint32_t mlaf_decode_parameter_bytes(int stage, const mlaf_kernel_launch *launch);
 mlaf_status mlaf_decode_prepare(const mlaf_bound *b, uint32_t splits, const void *args, mlaf_prepared *out, mlaf_err *err);
 

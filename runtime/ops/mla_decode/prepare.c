@@ -37,33 +37,43 @@ static bool split_rows(const mlaf_problem *p, uint32_t splits, int64_t total_q, 
 }
 
 static uint32_t groups(int64_t rows, uint32_t per_group) { return (uint32_t)((rows + per_group - 1) / per_group); }
-static uint32_t row_groups(const mlaf_bound *b) {
+
+/* What follows from the kernels, the device and the problem's shape alone. `x` is never 0. */
+typedef struct facts {
+  uint32_t x;     /* blocks along x: the row groups, in whole clusters */
+  uint32_t held;  /* blocks that the device holds at once; kernels that do not say are one to a compute unit */
+  uint32_t parts; /* the most that a launch cuts its batch into */
+} facts;
+enum { FACT_X, FACT_HELD, FACT_PARTS };
+_Static_assert((int)FACT_PARTS < (int)MLAF_FACTS, "facts have room");
+
+static facts find_facts(const mlaf_bound *b) {
   const mlaf_problem p = mlaf_decode_problem(b);
-  return groups((int64_t)p.q_len * p.heads, decode_of(b)->rows_per_wg);
+  const mlaf_kernel_launch *k = &decode_of(b)->launch;
+  const uint32_t c = k->cluster[0] ? k->cluster[0] : 1, each = k->per_cu ? k->per_cu : 1;
+  facts f = {.held = (uint32_t)mlaf_info(b->dev)->compute_units * each};
+  f.x = groups(groups((int64_t)p.q_len * p.heads, decode_of(b)->rows_per_wg), c) * c;
+  f.parts = f.held / f.x;
+  if (f.parts < 1) f.parts = 1;
+  if (f.parts > MLAF_FIT_PARTS) f.parts = MLAF_FIT_PARTS;
+  return f;
 }
 
-/* Blocks along x: the row groups, in whole clusters. */
-static uint32_t blocks_x(const mlaf_bound *b) {
-  const uint32_t c = decode_of(b)->launch.cluster[0] ? decode_of(b)->launch.cluster[0] : 1;
-  return groups(row_groups(b), c) * c;
+static facts facts_of(const mlaf_bound *b) {
+  if (!b->facts[FACT_X]) return find_facts(b);
+  return (facts){b->facts[FACT_X], b->facts[FACT_HELD], b->facts[FACT_PARTS]};
 }
 
-/* Blocks that the device holds at once; kernels that do not say are one to a compute unit. */
-static uint32_t held(const mlaf_bound *b) {
-  const uint32_t each = decode_of(b)->launch.per_cu ? decode_of(b)->launch.per_cu : 1;
-  return (uint32_t)mlaf_info(b->dev)->compute_units * each;
-}
-
-/* The most parts that a launch cuts its batch into. */
-static uint32_t fit_parts(const mlaf_bound *b) {
-  const uint32_t parts = held(b) / blocks_x(b);
-  return parts < 1 ? 1 : parts > MLAF_FIT_PARTS ? MLAF_FIT_PARTS : parts;
+void mlaf_decode_settle(mlaf_bound *b) {
+  const facts f = find_facts(b);
+  b->facts[FACT_X] = f.x;
+  b->facts[FACT_HELD] = f.held;
+  b->facts[FACT_PARTS] = f.parts;
 }
 
 /* Slots of parts: two each, of all rows that a request may have. */
-static uint64_t part_rows(const mlaf_bound *b, uint32_t parts) {
-  const mlaf_problem p = mlaf_decode_problem(b);
-  return (uint64_t)parts * 2 * (uint64_t)(p.q_len * p.heads);
+static uint64_t part_rows(const mlaf_problem *p, uint32_t parts) {
+  return (uint64_t)parts * 2 * (uint64_t)(p->q_len * p->heads);
 }
 
 /* False when it does not fit size_t. */
@@ -73,7 +83,7 @@ static bool find_workspace(const mlaf_bound *b, uint32_t splits, int64_t total_q
   *out = (workspace){0};
   if (total_q <= 0) return true;
   if (mlaf_decode_fits(b)) {
-    const uint64_t parts = part_rows(b, fit_parts(b));
+    const uint64_t parts = part_rows(&p, facts_of(b).parts);
     if (splits > 1 && !split_rows(&p, splits, total_q, &rows)) return false;
     return layout(&p, MLAF_FIT_BYTES, rows > parts ? rows : parts, out);
   }
@@ -117,7 +127,7 @@ static void fill_decode(const mlaf_bound *b, uint32_t splits, const mlaf_execute
       .kpe_row_stride = mlaf_kpe_stride(p, a),
       .total_q = a->total_q,
       .num_pages = a->num_pages,
-      .splits = mlaf_decode_fits(b) ? mlaf_fit_word(splits, combine_of(b)->fn != NULL, fit_parts(b)) : (int32_t)splits,
+      .splits = mlaf_decode_fits(b) ? mlaf_fit_word(splits, combine_of(b)->fn != NULL, facts_of(b).parts) : (int32_t)splits,
       .scale_log2e = (float)((double)a->scale * M_LOG2E),
       .batch = a->batch,
   };
@@ -139,22 +149,20 @@ static void narrow(const mlaf_execute_args *a, mlaf_decode_args *d) {
   d->rotate = words;
 }
 
-/* The tensor a map wants; no data: there is nothing to copy. */
+/* The tensor a map wants (which one was checked when the code object was read); no data: there is nothing to copy. */
 static mlaf_tensor tensor_of(const mlaf_problem *p, const mlaf_execute_args *a, const mlaf_decode_args *d,
                              const mlaf_map_want *want) {
-  const uint64_t cached = (uint64_t)a->num_pages * (uint64_t)p->page_size, rows = (uint64_t)(a->total_q * p->heads);
+  const bool cached = want->of == MLAF_MAP_CKV || want->of == MLAF_MAP_KPE;
   const uint64_t rank = (uint64_t)p->rank, rope = (uint64_t)p->rope;
-  const mlaf_tensor of[] = {
-      [MLAF_MAP_CKV] = {.data = d->ckv, .cols = rank, .rows = cached, .row_stride = (uint64_t)d->ckv_row_stride * 2},
-      [MLAF_MAP_KPE] = {.data = d->kpe, .cols = rope, .rows = cached, .row_stride = (uint64_t)d->kpe_row_stride * 2},
-      [MLAF_MAP_Q] = {.data = d->q, .cols = rank + rope, .rows = rows, .row_stride = (rank + rope) * 2},
-      [MLAF_MAP_O] = {.data = d->o, .cols = rank, .rows = rows, .row_stride = rank * 2},
-  };
-  mlaf_tensor t = of[want->of]; /* checked when the code object was read */
+  mlaf_tensor t = {.box_cols = want->cols, .box_rows = want->rows, .swizzle = want->swizzle};
+  t.rows = cached ? (uint64_t)a->num_pages * (uint64_t)p->page_size : (uint64_t)(a->total_q * p->heads);
+  switch ((mlaf_map_of)want->of) {
+    case MLAF_MAP_CKV: t.data = d->ckv, t.cols = rank, t.row_stride = (uint64_t)d->ckv_row_stride * 2; break;
+    case MLAF_MAP_KPE: t.data = d->kpe, t.cols = rope, t.row_stride = (uint64_t)d->kpe_row_stride * 2; break;
+    case MLAF_MAP_Q: t.data = d->q, t.cols = rank + rope, t.row_stride = (rank + rope) * 2; break;
+    case MLAF_MAP_O: t.data = d->o, t.cols = rank, t.row_stride = rank * 2; break;
+  }
   if (!t.cols || !t.rows) t.data = NULL;
-  t.box_cols = want->cols;
-  t.box_rows = want->rows;
-  t.swizzle = want->swizzle;
   return t;
 }
 
@@ -193,7 +201,7 @@ static void add_launch(const mlaf_bound *b, int stage, const uint32_t grid[3], c
  * launch that may cut its batch has as many as run at once; how many clusters of more than two blocks that is only the device
  * knows. */
 static uint32_t blocks_z(const mlaf_bound *b, uint32_t blocks_xy, uint32_t batch) {
-  const uint32_t at_once = held(b) / blocks_xy;
+  const uint32_t at_once = facts_of(b).held / blocks_xy;
   const bool turns = decode_of(b)->launch.flags & MLAF_KERNEL_TURNS, wide = decode_of(b)->launch.cluster[1] > 2;
   if (mlaf_decode_fits(b) && turns) return at_once ? at_once : 1;
   if (!turns) return mlaf_decode_fits(b) && !wide && at_once > batch ? at_once : batch;
@@ -219,7 +227,7 @@ mlaf_status mlaf_decode_prepare(const mlaf_bound *b, uint32_t splits, const void
   with->behind = with->decode;
   if (mlaf_decode_problem(b).rotate) narrow(a, &with->decode);
   const uint32_t team = decode_of(b)->launch.cluster[1] ? decode_of(b)->launch.cluster[1] : 1; /* blocks of one split */
-  const uint32_t x = blocks_x(b), y = splits * team;
+  const uint32_t x = facts_of(b).x, y = splits * team;
   const uint32_t grid[] = {x, y, blocks_z(b, x * y, (uint32_t)a->batch)};
   add_launch(b, MLAF_STAGE_DECODE, grid, &with->decode, out);
   if (!combine_of(b)->fn || (splits == 1 && !mlaf_decode_fits(b))) return MLAF_OK;

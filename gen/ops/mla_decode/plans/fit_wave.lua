@@ -7,7 +7,7 @@ return {
   fixed = 64, -- what a request costs a part whatever its length (Q, first loads, O), a multiple of 16
   reg = {
     cut = function(rows) return 112 + 2 * rows end,
-    pace = function(groups) return math.min(100, 28 * groups) end,
+    pace = function(groups) return math.min(100, 20 * groups) end,
     least = function(rows) return 8 * rows end,
   },
   lds = {

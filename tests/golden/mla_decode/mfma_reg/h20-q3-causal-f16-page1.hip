@@ -68,7 +68,7 @@
 // [templates/mla_decode/lib/paging.h]
 #define FIT_FIXED 64
 #define FIT_CUT 176
-#define FIT_PACE 56
+#define FIT_PACE 40
 #define FIT_LEAST 256
 // What this kernel wants of its launch, for the runtime to read from the code object: runtime/device/kernel_launch.h says what
 // each field means. The includer hands over `launch`: flags, and per_cu (workgroups that a compute unit holds at once; 0: one).
