@@ -3,7 +3,10 @@
 #define MLAF_CUDA_DEVICE_H
 
 #include "cuda/cuda_api.h"
+#include <pthread.h>
+
 #include "device/device.h"
+#include "device/matmul.h"
 
 typedef struct mlaf_cuda {
   mlaf_device_base base; /* first: mlaf_device points here */
@@ -12,18 +15,22 @@ typedef struct mlaf_cuda {
   void *context; /* the primary context: the one the application's runtime API uses */
   bool can_overlap; /* compute capability 9.0 or later: programmatic dependent launch */
   bool reaches_host; /* kernels may read any host memory (GH200) */
+  pthread_mutex_t library_lock;
+  mlaf_matmul_library *library; /* cuBLASLt, from the first product on */
 } mlaf_cuda;
 
 /* Dynamic shared memory is a launch parameter in CUDA. Here it belongs to the code object, like LDS on AMD: a kernel's
  * K_launch says it (device/kernel_launch.h). */
 struct mlaf_function {
   void *raw; /* CUfunction */
+  mlaf_matmul *product; /* instead: MLAF_KERNEL_LIBRARY */
   uint32_t dynamic_shared;
   size_t args_size; /* of its one parameter; 0 where the driver does not tell */
   struct mlaf_function *next;
 };
 struct mlaf_module {
   void *raw;                /* CUmodule */
+  mlaf_matmul *product;     /* instead: a library's */
   void *code;               /* a copy of the cubin: what its kernels want is read when they are asked for */
   size_t size;
   mlaf_function *functions; /* handed out, freed with the module */
@@ -44,6 +51,9 @@ mlaf_status mlaf_cuda_module_load(mlaf_device *dev, const void *code, size_t siz
 void mlaf_cuda_module_unload(mlaf_device *dev, mlaf_module *module);
 mlaf_status mlaf_cuda_function_get(mlaf_device *dev, mlaf_module *module, const char *symbol, mlaf_function **out,
                                    mlaf_err *err);
+extern const mlaf_matmul_dialect mlaf_cublaslt;
+mlaf_status mlaf_cuda_library_open(mlaf_device *dev, mlaf_err *err);
+size_t mlaf_cuda_library_workspace(const mlaf_function *fn);
 mlaf_status mlaf_cuda_tensor_map(mlaf_device *dev, const mlaf_tensor *t, void *map, mlaf_err *err);
 mlaf_status mlaf_cuda_launch(mlaf_device *dev, void *stream, const mlaf_launch *launch, mlaf_err *err);
 mlaf_status mlaf_cuda_time(mlaf_device *dev, const mlaf_launch *launches, size_t n, const mlaf_time_opts *opts,

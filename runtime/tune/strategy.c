@@ -238,8 +238,11 @@ int mlaf_tuner_min_samples(const tuner *t, int round) {
 
 bool mlaf_tuner_select(tuner *t, int round) {
   bool first = t->opts.strategy == MLAF_STRATEGY_PRUNED && round == 1 && t->limit > 2;
-  selection s = {t, first ? t->limit - t->limit / 3 : t->limit, false, t->counted};
+  const size_t room = first ? t->limit - t->limit / 3 : t->limit, beyond = t->library_candidates;
+  selection s = {t, room > SIZE_MAX - beyond ? SIZE_MAX : room + beyond, false, t->counted};
   t->round = round;
+  /* All that a library proposes: which is fastest only timing tells, and none of them has to be compiled. */
+  for (size_t i = 0; round == 1 && i < beyond; i++) take(&s, i);
   strategies[t->opts.strategy].select(&s, round);
   return s.any;
 }
