@@ -68,7 +68,7 @@ static mlaf_status open_library(mlaf_cuda *c, const char *path, mlaf_err *err) {
   mlaf_status st = mlaf_cuda_enter(c, &pushed, err);
   if (st) return st;
   pthread_mutex_lock(&c->library_lock);
-  if (!c->library) st = mlaf_matmul_library_open(&mlaf_cublaslt, path, &c->library, err);
+  st = mlaf_matmul_library_keep(&mlaf_cublaslt, path, &c->library, err);
   pthread_mutex_unlock(&c->library_lock);
   mlaf_cuda_leave(c, pushed);
   return st;

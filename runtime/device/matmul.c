@@ -85,7 +85,7 @@ mlaf_status mlaf_matmul_read(const void *from, size_t size, mlaf_matmul_want *ou
 
 struct mlaf_matmul_library {
   const mlaf_matmul_dialect *d;
-  char path[512];
+  char path[4096];
   void *handle;
   long version;
 #define X(member, name, parameters) int(*member) parameters;
@@ -144,6 +144,13 @@ mlaf_status mlaf_matmul_library_open(const mlaf_matmul_dialect *d, const char *p
   if (st) mlaf_matmul_library_close(lib);
   else *out = lib;
   return st;
+}
+
+mlaf_status mlaf_matmul_library_keep(const mlaf_matmul_dialect *d, const char *path, mlaf_matmul_library **kept, mlaf_err *err) {
+  if (!*kept) return mlaf_matmul_library_open(d, path, kept, err);
+  if (!strcmp((*kept)->path, path)) return MLAF_OK;
+  return mlaf_fail(err, MLAF_E_NO_DEVICE, "%s is in use on this device already, and %s is asked for: open it anew", (*kept)->path,
+                   path);
 }
 
 void mlaf_matmul_library_close(mlaf_matmul_library *lib) {

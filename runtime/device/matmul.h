@@ -51,6 +51,9 @@ typedef struct mlaf_matmul mlaf_matmul;                 /* one product with its 
 /* E_NO_DEVICE: it does not load, lacks a function, has other numbers, or finds no device. In the device's context. */
 mlaf_status mlaf_matmul_library_open(const mlaf_matmul_dialect *d, const char *path, mlaf_matmul_library **out, mlaf_err *err);
 void mlaf_matmul_library_close(mlaf_matmul_library *lib);
+/* The same, kept in *kept from the first call on: a device has one. E_NO_DEVICE where that was of another path. With a lock
+ * held. */
+mlaf_status mlaf_matmul_library_keep(const mlaf_matmul_dialect *d, const char *path, mlaf_matmul_library **kept, mlaf_err *err);
 
 /* Asks for proposals, takes one, and runs it once on memory of its own, so that its kernels are loaded before a capture (left out
  * where that memory is not to be had). MLAF_E_TEMPLATE: there are fewer proposals. In the device's context; the library outlives

@@ -7,7 +7,7 @@ static mlaf_status open_library(mlaf_hip *h, const char *path, mlaf_err *err) {
   mlaf_status st = mlaf_hip_enter(h, &previous, err);
   if (st) return st;
   pthread_mutex_lock(&h->library_lock);
-  if (!h->library) st = mlaf_matmul_library_open(&mlaf_hipblaslt, path, &h->library, err);
+  st = mlaf_matmul_library_keep(&mlaf_hipblaslt, path, &h->library, err);
   pthread_mutex_unlock(&h->library_lock);
   mlaf_hip_leave(h, previous);
   return st;

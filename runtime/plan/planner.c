@@ -26,8 +26,7 @@ typedef struct planner {
   bool far;      /* a choice out of reach was passed over */
   bool single;   /* so was one for one request, as mlaf_for_one says */
   bool singles_too; /* but nothing else is there */
-  bool library;  /* so was a library's: none of them serves here. Of this very problem: the best kernel timed beside goes first */
-  bool library_exact;
+  bool library;  /* so was a library's of this very problem: none serves here, and the best kernel timed beside goes first */
   mlaf_lengths lengths; /* the caller's, and their canonical text; "": no preference */
   char lengths_text[MLAF_LENGTHS_TEXT_MAX];
   int n_refused;
@@ -199,15 +198,15 @@ static bool for_one_request(planner *p, const mlaf_choice *c) {
   return p->single = true;
 }
 
-/* A library's product serves what it was timed for, where the caller allows it, the device has the library, and the choice tells
+/* A library's product serves what it was timed for, where the caller allows it, the device can run it, and the choice tells
  * which version it was: the key of its code is that version's. Whether it is this machine's is seen when it is loaded. */
 static bool library_serves(const planner *p, const mlaf_choice *c, mlaf_err *why) {
   const mlaf_device_ops *ops = mlaf_ops(mlaf_ctx_device(p->ctx));
+  if (c->distance > 0) return true; /* it says what else was timed there: try_choice */
   if (p->library) return false;
   if (!(p->opts->flags & MLAF_PLAN_LIBRARY))
     mlaf_fail(why, MLAF_E_NOT_TUNED, "a library's product, which the caller does not ask for (MLAF_PLAN_LIBRARY)");
   else if (!(ops->features & MLAF_DEVICE_LIBRARIES)) mlaf_fail(why, MLAF_E_NOT_TUNED, "%s runs no libraries", ops->name);
-  else if (c->distance > 0) mlaf_fail(why, MLAF_E_NOT_TUNED, "a library proposes for one number of tokens: tune this one");
   else if (!c->kernels[0].code_key[0]) mlaf_fail(why, MLAF_E_NOT_TUNED, "it does not say which version was timed");
   return why->status == MLAF_OK;
 }
@@ -218,7 +217,6 @@ static bool accept_choice(void *user, const mlaf_choice *c) {
   mlaf_err why = {MLAF_OK, ""};
   if (out_of_reach(p, c) || for_one_request(p, c)) return false;
   if (mlaf_is_library(c->variant) && !library_serves(p, c, &why)) { /* one note does for all */
-    p->library_exact |= c->distance == 0;
     if (!p->library) pass_over(p, &why, "choice %s of %s", c->variant, c->problem);
     p->library = true;
     return false;
@@ -344,10 +342,13 @@ static mlaf_status try_nearby(planner *p, const mlaf_choice *nearest, mlaf_err *
 }
 
 /* A neighbour's choice is compared with what else is known near and fitted to the problem; where that cannot be had (no
- * generator, a kernel in no cache), it is fitted alone or serves as it was tuned. */
+ * generator, a kernel in no cache), it is fitted alone or serves as it was tuned. Of a library's only what was timed beside it
+ * counts. */
 static mlaf_status try_choice(planner *p, const mlaf_choice *choice, mlaf_rung rung, mlaf_err *err) {
   mlaf_err ignored;
   if (rung == MLAF_RUNG_NEAREST && !try_nearby(p, choice, &ignored)) return MLAF_OK;
+  if (choice->distance > 0 && mlaf_is_library(choice->variant))
+    return mlaf_fail(err, MLAF_E_NOT_TUNED, "a library proposes for one number of tokens: tune this one");
   if (choice->distance > 0 && !try_build(p, choice, start_refit, rung, &ignored)) return MLAF_OK;
   return try_build(p, choice, start_build, rung, err);
 }
@@ -401,7 +402,7 @@ static mlaf_status from_database(planner *p) {
       if (!from_lengths(p, p->lengths_text)) return MLAF_OK;
       continue; /* that choice may have been refused meanwhile */
     }
-    if (p->library_exact && !beside && (none || rung != MLAF_RUNG_EXACT)) {
+    if (p->library && !beside && (none || rung != MLAF_RUNG_EXACT)) {
       beside = true;
       if (!from_lengths(p, p->lengths_text[0] ? p->lengths_text : "equal")) return MLAF_OK;
       continue;
@@ -414,7 +415,7 @@ static mlaf_status from_database(planner *p) {
     mlaf_status st = try_choice(p, &choice, rung, &why);
     if (!st) return MLAF_OK;
     why.status = st;
-    if (mlaf_is_library(choice.variant)) p->library = p->library_exact = true;
+    p->library |= mlaf_is_library(choice.variant) && choice.distance == 0;
     refuse(p, &choice, &why);
   }
   return MLAF_E_NOT_TUNED;

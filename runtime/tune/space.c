@@ -78,9 +78,10 @@ mlaf_status mlaf_tuner_space_read(tuner *t, mlaf_err *err) {
   t->kernels = calloc(MLAF_STAGES_MAX * n + 1, sizeof *t->kernels);
   if (!t->list || !t->counted || !t->kernels)
     return mlaf_fail(err, MLAF_E_NOMEM, "no memory for a space of %zu variants", n);
-  for (size_t i = 0; status == MLAF_OK && i < t->n_libraries; i++) status = add(t, &t->libraries[i], err);
-  t->library_candidates = t->out->libraries = t->n;
   for (size_t i = 0; status == MLAF_OK && i < t->n_space; i++) status = add(t, &t->space[i], err);
+  t->n_own = t->n;
+  for (size_t i = 0; status == MLAF_OK && i < t->n_libraries; i++) status = add(t, &t->libraries[i], err);
+  t->out->libraries = t->n - t->n_own;
   t->out->space = t->n;
   if (*t->out->no_library) mlaf_log_line(t->env->log, MLAF_LOG_INFO, "no library variants: %s", t->out->no_library);
   if (status == MLAF_OK && t->n == 0)

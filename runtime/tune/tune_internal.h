@@ -56,8 +56,8 @@ typedef struct tuner {
   mlaf_variant *space;
   size_t n_space;
   mlaf_variant *libraries; /* what a vendor's library offers */
-  size_t n_libraries, library_candidates; /* candidates: the first of `list`; they are tried beyond the limit */
-  tune_candidate *list; /* accepted variants: a library's, then in the generator's order, best estimate first */
+  size_t n_libraries, n_own; /* n_own: candidates that are none of those. Those stand behind and are tried beyond the limit */
+  tune_candidate *list; /* accepted variants in the generator's order, best estimate first; then a library's */
   bool *counted;        /* of each: it belongs to this run, done now or earlier */
   size_t n;
   int n_groups;

@@ -1,5 +1,5 @@
-/* Products by vendors' GEMM libraries: cuBLASLt's and hipBLASLt's calls against fakes of ours that do them on the CPU (on the fake
- * CUDA driver, and on the fake HIP runtime over the emulator), the tuner, the planner and bundles. */
+/* Products by vendors' GEMM libraries: cuBLASLt's and hipBLASLt's calls against fakes of ours that do them on the CPU (on the
+ * fake CUDA driver, and on the fake HIP runtime over the emulator), the tuner, the planner and bundles. */
 #include <dlfcn.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -9,6 +9,7 @@
 #include "bundle/make.h"
 #include "check/verify.h"
 #include "compile/vendor.h"
+#include "device/matmul.h"
 #include "fake/fake_test.h"
 #include "fake/fakelt.h"
 #include "op/projection.h"
@@ -209,7 +210,8 @@ static void refused_libraries(void **state) {
   setenv("FAKELT_FAIL", "Create", 1);
   expect_refused(r, MLAF_E_NO_DEVICE, "cublasLtCreate: status 7");
   unsetenv("FAKELT_FAIL");
-  static const char *const failing[] = {"MatmulDescCreate", "MatrixLayoutCreate", "MatrixLayoutSetAttribute", "MatmulPreferenceCreate",
+  static const char *const failing[] = {"MatmulDescCreate", "MatrixLayoutCreate", "MatrixLayoutSetAttribute",
+                                        "MatmulPreferenceCreate",
                                         "MatmulPreferenceSetAttribute", "MatmulAlgoGetHeuristic", "Matmul"};
   for (size_t i = 0; i < sizeof failing / sizeof *failing; i++) {
     setenv("FAKELT_FAIL", failing[i], 1);
@@ -221,6 +223,241 @@ static void refused_libraries(void **state) {
   assert_int_equal(seen(false)->live, 1);
   unsetenv("FAKELT_WAYS");
   setenv("MLAF_CUBLASLT_LIBRARY", getenv("MLAF_CUDA_LIBRARY"), 1); /* a library, but none of products */
-  expect_refused(r, MLAF_E_NO_DEVICE, ""); /* the handle that is open serves; a new device looks again */
+  expect_refused(r, MLAF_E_NO_DEVICE, "is in use on this device already");
   end(r);
+  r = begin(false);
+  setenv("MLAF_CUBLASLT_LIBRARY", getenv("MLAF_CUDA_LIBRARY"), 1);
+  expect_refused(r, MLAF_E_NO_DEVICE, "has no function cublasLt");
+  setenv("MLAF_CUBLASLT_LIBRARY", "/tmp/nowhere/libcublasLt.so.13", 1);
+  expect_refused(r, MLAF_E_NO_DEVICE, "MLAF_CUBLASLT_LIBRARY is '/tmp/nowhere");
+  end(r);
+  r = begin(true);
+  setenv("FAKELT_VERSION", "500", 1); /* hipBLAS' numbers for types */
+  expect_refused(r, MLAF_E_NO_DEVICE, "version 500 of hipBLASLt");
+  end(r);
+}
+
+static void refused_texts(void **state) {
+  const char *good = "x\n" MLAF_MATMUL_MAGIC "library cublaslt\nsymbol s\nheads 1\ninner 64\nouter 32\nlayout outputs\n"
+                     "dtype bf16\nresidual 0\ntokens 4\nway 0\n";
+  static const char *const bad[][2] = {{"heads 1", "heads 0"},     {"inner 64", "inner -64"},     {"outer 32", "outer 2x"},
+                                       {"outputs", "elsewhere"},   {"bf16", "fp8"},               {"residual 0", "residual 2"},
+                                       {"tokens 4", "tokens 0"},   {"tokens 4", "tokens 99999"},  {"way 0", "way 32"},
+                                       {"symbol s", "symbol "},    {"product 1", "product 2"},    {"way 0\n", ""}};
+  mlaf_matmul_want want;
+  mlaf_err err = {MLAF_OK, ""};
+  assert_int_equal(mlaf_matmul_read(good, strlen(good), &want, &err), MLAF_OK);
+  assert_int_equal(mlaf_vendor_of_source(good), MLAF_CUBLASLT);
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    char text[400];
+    const char *at = strstr(good, bad[i][0]);
+    snprintf(text, sizeof text, "%.*s%s%s", (int)(at - good), good, bad[i][1], at + strlen(bad[i][0]));
+    assert_int_equal(mlaf_matmul_read(text, strlen(text), &want, &err), MLAF_E_ARG);
+  }
+  assert_int_equal(mlaf_vendor_of_source("no such line"), MLAF_VENDORS);
+}
+
+/* Kernels of ours cannot claim to be a library's, other operations have no use for one, an emulator runs none. */
+static void who_may_be_one(void **state) {
+  rig *r = begin(false);
+  mlaf_build b = {.n = 0};
+  mlaf_loaded *l = must_load(r, "mla_v_out:h3,r64,v32,bf16,t8", "lib:way=0/s1");
+  const mlaf_stage *s = &mlaf_loaded_bound(l)->stage[0];
+  const mlaf_op *decode = mlaf_op_of("mla_decode:");
+  mlaf_device *emu = open_device("emu:gfx942");
+  mlaf_err err = {MLAF_OK, ""};
+  mlaf_asking k = {.symbol = "s", .calls = decode->calls, .dev = r->dev};
+  assert_int_equal(s->launch.flags, MLAF_KERNEL_LIBRARY);
+  assert_int_equal(mlaf_wishes_check(&k, &s->launch, &err), MLAF_E_TEMPLATE);
+  assert_non_null(strstr(err.text, "no use for"));
+  k = (mlaf_asking){.symbol = "s", .calls = mlaf_loaded_calls(l), .dev = emu};
+  assert_int_equal(mlaf_wishes_check(&k, &s->launch, &err), MLAF_E_TEMPLATE);
+  assert_non_null(strstr(err.text, "emu:gfx942 runs no libraries"));
+  mlaf_device_close(emu);
+  mlaf_loaded_close(l);
+  mlaf_build_clear(&b);
+  end(r);
+}
+
+/* --- the tuner --- */
+
+static mlaf_status no_space(mlaf_gen *g, const char *problem, const char *target, mlaf_variant **list, size_t *n, mlaf_err *err) {
+  *list = NULL;
+  *n = 0;
+  return MLAF_OK;
+}
+
+static mlaf_status tune(rig *r, mlaf_device *dev, const char *problem, mlaf_db *db, const mlaf_tuner_opts *opts,
+                        mlaf_tuner_result *out, mlaf_err *err) {
+  mlaf_tuner_steps steps = mlaf_tuner_real_steps;
+  const mlaf_point p = point(problem);
+  steps.space = no_space; /* of ours: nothing is compiled */
+  const mlaf_tuner_env env = {.device = dev, .db = db, .gen = r->gen, .compiler = r->compiler, .steps = &steps};
+  return mlaf_tuner_run(&env, &p, opts, out, err);
+}
+
+static void tuned(void **state) {
+  const char *problem = "mla_v_out:h3,r64,v32,bf16,t8";
+  rig *r = begin(false);
+  mlaf_db *db = NULL;
+  mlaf_tuner_result a, b, c;
+  mlaf_err err = {MLAF_OK, ""};
+  assert_int_equal(mlaf_db_open(r->at.db, false, NULL, &db, &err), MLAF_OK);
+  if (tune(r, r->dev, problem, db, NULL, &a, &err)) fail_msg("%s", err.text);
+  assert_true(mlaf_is_library(a.choice.variant));
+  assert_int_equal(a.libraries, 16);
+  assert_int_equal(a.n, 16);
+  assert_int_equal(a.failed, 12); /* of five proposals one wants too much */
+  assert_int_equal(a.compiles, 0);
+  assert_int_equal(a.items[15].sample.outcome, MLAF_OUT_CONSTRAINT);
+  if (tune(r, r->dev, problem, db, NULL, &b, &err)) fail_msg("%s", err.text);
+  assert_int_equal(b.resumed, 16);
+  /* Another build of the library: what was timed says nothing of it. */
+  char path[300], copy[800];
+  snprintf(path, sizeof path, "%s/other.so", r->at.dir);
+  snprintf(copy, sizeof copy, "cp '%s' '%s' && printf x >>'%s'", getenv("MLAF_CUBLASLT_LIBRARY"), path, path);
+  assert_int_equal(system(copy), 0);
+  setenv("MLAF_CUBLASLT_LIBRARY", path, 1);
+  mlaf_device *other = open_device("cuda");
+  if (tune(r, other, problem, db, NULL, &c, &err)) fail_msg("%s", err.text);
+  assert_int_equal(c.resumed, 0);
+  assert_string_not_equal(c.choice.kernels[0].code_key, a.choice.kernels[0].code_key);
+  mlaf_device_close(other);
+  mlaf_tuner_result_clear(&a);
+  mlaf_tuner_result_clear(&b);
+  mlaf_tuner_result_clear(&c);
+  mlaf_db_close(db);
+  end(r);
+}
+
+/* The reason is stated, and the search goes on with what is there. */
+static void tuned_without(void **state) {
+  static const mlaf_tuner_opts none = {.no_libraries = true};
+  rig *r = begin(false);
+  mlaf_tuner_result out;
+  mlaf_err err = {MLAF_OK, ""};
+  const struct {
+    const char *device, *library, *problem, *says;
+    const mlaf_tuner_opts *opts;
+  } cases[] = {
+      {"cuda", "/tmp/nowhere/libcublasLt.so.13", "mla_v_out:h3,r64,v32,bf16,t8", "'/tmp/nowhere/libcublasLt.so.13', which", NULL},
+      {"emu:gfx942", NULL, "mla_v_out:h3,r64,v32,bf16,t8", "emu:gfx942 runs no libraries", NULL},
+      {"cuda", NULL, "mla_q_b:l64,h3,n32,p32,norm,bf16,t4", "no library multiplies behind an RMSNorm", NULL},
+      {"cuda", NULL, "mla_q_absorb:h3,n32,p32,r64,bf16,pairs,t5", "no library turns rope columns", NULL},
+      {"cuda", NULL, "mla_v_out:h3,r64,v32,bf16,t8", "not asked for", &none},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    set_library(false);
+    if (cases[i].library) setenv("MLAF_CUBLASLT_LIBRARY", cases[i].library, 1);
+    mlaf_device *dev = open_device(cases[i].device);
+    assert_int_equal(tune(r, dev, cases[i].problem, NULL, cases[i].opts, &out, &err), MLAF_E_NOT_TUNED);
+    if (!strstr(out.no_library, cases[i].says)) fail_msg("'%s' does not say '%s'", out.no_library, cases[i].says);
+    assert_int_equal(out.libraries, 0);
+    mlaf_tuner_result_clear(&out);
+    mlaf_device_close(dev);
+  }
+  end(r);
+}
+
+/* --- plans and bundles: a library's product and a kernel of ours, both timed --- */
+
+#define PLANNED "mla_v_out:h2,r32,v32,bf16,t2"
+#define OWN "mfma:blocks=1,depth=1,pass=16,waves=1/s1"
+#define LIBRARY "lib:way=1/s1"
+
+static void record(rig *r, mlaf_db *db, const char *variant, double ns) {
+  const mlaf_point p = point(PLANNED);
+  mlaf_variant v = {.name = NULL};
+  mlaf_build b = {.n = 0};
+  mlaf_sample s = {.outcome = MLAF_OUT_OK, .source = MLAF_SRC_MEASURED, .error = 1e-3, .lengths = "equal"};
+  mlaf_err err = {MLAF_OK, ""};
+  int compiles = 0;
+  mlaf_status st = mlaf_gen_variant(r->gen, PLANNED, mlaf_info(r->dev)->target, variant, &v, &err);
+  if (!st) st = mlaf_build_init(&v, &b, &err);
+  if (!st) st = mlaf_build_now(&b, r->gen, r->compiler, mlaf_info(r->dev)->target, true, &compiles, &err);
+  if (st) fail_msg("%s", err.text);
+  snprintf(s.variant, sizeof s.variant, "%s", b.name);
+  s.knob = b.knob;
+  memcpy(s.kernels, b.refs, sizeof s.kernels);
+  s.timing = (mlaf_timing){.source = MLAF_TIME_MEASURED, .ns = ns, .p10_ns = ns, .p90_ns = ns, .samples = 9};
+  if (mlaf_db_add_sample(db, mlaf_info(r->dev), "compiler", &p, &s, &err)) fail_msg("%s", err.text);
+  mlaf_build_clear(&b);
+  mlaf_variant_clear(&v);
+}
+
+static void expect_plan(rig *r, const char *problem, uint32_t flags, const char *variant, const char *rung, const char *notes) {
+  mlaf_ctx *ctx = NULL;
+  mlaf_plan *plan = NULL;
+  mlaf_ctx_opts o = MLAF_CTX_OPTS_INIT;
+  mlaf_plan_opts how = MLAF_PLAN_OPTS_INIT;
+  mlaf_plan_info info = MLAF_PLAN_INFO_INIT;
+  char why[500] = "";
+  o.device = "hip", o.db_path = r->at.db, o.cache_dir = r->at.cache;
+  how.flags = flags;
+  how.effort = MLAF_EFFORT_DB_ONLY;
+  if (mlaf_ctx_create(&o, &ctx, why, sizeof why)) fail_msg("%s", why);
+  if (mlaf_plan_for(ctx, problem, &how, &plan)) {
+    mlaf_ctx_last_message(ctx, why, sizeof why);
+    fail_msg("%s", why);
+  }
+  assert_int_equal(mlaf_plan_query(plan, &info), MLAF_OK);
+  if (strcmp(info.variant, variant) || strcmp(info.rung, rung) || !strstr(info.notes, notes))
+    fail_msg("%s (%s): '%s', wanted %s (%s): '%s'", info.variant, info.rung, info.notes, variant, rung, notes);
+  mlaf_plan_release(plan);
+  mlaf_ctx_destroy(ctx);
+}
+
+static void in_a_bundle(rig *r, mlaf_db *db) {
+  char dir[80];
+  mlaf_point p = point(PLANNED);
+  const mlaf_bundle_request request = {.target = "gfx942", .problems = &p, .n = 1};
+  const mlaf_bundle_make_opts opts = {.compiler = r->compiler, .db = db, .requests = &request, .n_requests = 1, .jobs = 1};
+  mlaf_bundle_made made;
+  mlaf_err err = {MLAF_OK, ""};
+  snprintf(dir, sizeof dir, "%s/bundle", r->at.dir);
+  if (mlaf_bundle_make(&opts, dir, &made, &err)) fail_msg("%s", err.text);
+  char command[300];
+  snprintf(command, sizeof command, "grep -q '%s' '%s'/* && ! grep -rq 'lib:way' '%s'", OWN, dir, dir);
+  assert_int_equal(system(command), 0);
+}
+
+static void planned(void **state) {
+  rig *r = begin(true);
+  mlaf_db *db = NULL;
+  mlaf_err err = {MLAF_OK, ""};
+  assert_int_equal(mlaf_db_open(r->at.db, false, NULL, &db, &err), MLAF_OK);
+  record(r, db, LIBRARY, 1000);
+  record(r, db, OWN, 2000);
+  expect_plan(r, PLANNED, MLAF_PLAN_LIBRARY, LIBRARY, "exact", "");
+  expect_plan(r, PLANNED, MLAF_PLAN_LIBRARY | MLAF_PLAN_NO_COMPILE, LIBRARY, "exact", "");
+  expect_plan(r, PLANNED, 0, OWN, "exact", "does not ask for (MLAF_PLAN_LIBRARY)");
+  expect_plan(r, "mla_v_out:h2,r32,v32,bf16,t1", MLAF_PLAN_LIBRARY, OWN, "nearest", "");
+  /* The code is gone, as after an import: it is made anew, without a compiler. */
+  char command[200];
+  snprintf(command, sizeof command, "grep -rlZ 'mlaforge library code' '%s' | xargs -0 rm", r->at.cache);
+  assert_int_equal(system(command), 0);
+  expect_plan(r, PLANNED, MLAF_PLAN_LIBRARY | MLAF_PLAN_NO_COMPILE, LIBRARY, "exact", "");
+  in_a_bundle(r, db);
+  /* Another build of the library, with the code of the old one in the cache, and without. */
+  char path[300], copy[800];
+  snprintf(path, sizeof path, "%s/other.so", r->at.dir);
+  snprintf(copy, sizeof copy, "cp '%s' '%s' && printf x >>'%s'", getenv("MLAF_HIPBLASLT_LIBRARY"), path, path);
+  assert_int_equal(system(copy), 0);
+  setenv("MLAF_HIPBLASLT_LIBRARY", path, 1);
+  expect_plan(r, PLANNED, MLAF_PLAN_LIBRARY, OWN, "exact", "tuned with hipblaslt");
+  assert_int_equal(system(command), 0);
+  expect_plan(r, PLANNED, MLAF_PLAN_LIBRARY, OWN, "exact", "was timed with another version of the library");
+  setenv("MLAF_HIPBLASLT_LIBRARY", "/tmp/nowhere/libhipblaslt.so.0", 1);
+  expect_plan(r, PLANNED, MLAF_PLAN_LIBRARY, OWN, "exact", "/tmp/nowhere");
+  mlaf_db_close(db);
+  end(r);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(cublaslt_products), cmocka_unit_test(hipblaslt_products), cmocka_unit_test(more_and_fewer_tokens),
+      cmocka_unit_test(refused_libraries), cmocka_unit_test(refused_texts),      cmocka_unit_test(who_may_be_one),
+      cmocka_unit_test(tuned),             cmocka_unit_test(tuned_without),      cmocka_unit_test(planned),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
 }
