@@ -17,6 +17,7 @@ local function all_staged(problem, list)
 end
 
 function api.space(problem, target) return all_staged(problem, require("space").variants(problem, target)) end
+function api.libraries(problem, target) return all_staged(problem, require("space").libraries(problem, target)) end
 function api.best(problem, target, most) return all_staged(problem, require("space").best(problem, target, most)) end
 function api.variant(problem, target, name) return staged(problem, require("space").variant(problem, target, name)) end
 function api.refit(problem, target, name) return staged(problem, require("space").refit(problem, target, name)) end
@@ -42,7 +43,7 @@ end
 
 function api.template_hash(template, target) return loader.template_hash(template, target) end
 function api.options(target) return loader.require("arch/" .. target).options end
--- ".hip" or ".cu": what a file with this kernel's source is called.
+-- ".hip", ".cu" or ".lib": what a file with this kernel's source is called.
 function api.suffix(template) return loader.suffix(template) end
 function api.targets() return loader.targets() end
 

@@ -88,8 +88,8 @@ globals.require = loader.require
 
 local texts = {}
 
--- Kernel templates end in one of these, which says what compiles them: HIP or CUDA.
-loader.suffixes = { ".hip", ".cu" }
+-- Kernel templates end in one of these, which says what compiles them: HIP, CUDA, or nothing does: what a library is asked for.
+loader.suffixes = { ".hip", ".cu", ".lib" }
 
 -- The suffix of a kernel's source, nil when there is no such kernel. Names are paths under templates/: "mla_decode/mma".
 function loader.suffix(name)
@@ -101,7 +101,7 @@ end
 -- File name of a kernel's template, relative to templates/.
 function loader.kernel_file(name)
   local suffix = loader.suffix(name)
-  if not suffix then error("no template file templates/" .. name .. ".hip.in or .cu.in", 0) end
+  if not suffix then error("no template file templates/" .. name .. ".hip.in, .cu.in or .lib.in", 0) end
   return name .. suffix .. ".in"
 end
 

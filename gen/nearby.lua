@@ -34,7 +34,9 @@ local function evidence(p, target, measured)
   local by_kernel, slow, sum, weights, op = {}, {}, 0, 0, ops.of(p)
   for i, m in ipairs(measured) do
     local key, at, known, v = kernel_of(p, m.variant), m.at, not m.slow, nil
-    if m.slow then slow[key] = m.template_hash
+    local family = op.families[key:match("^[^:]*")]
+    if family and family.library then known = false -- its times say nothing of kernels, and it serves what was timed alone
+    elseif m.slow then slow[key] = m.template_hash
     else known, v = pcall(space.variant, at, target, m.variant) end
     if known and (m.template_hash == "" or m.template_hash == v[op.stages[1]].template_hash) then
       local one = op.launch(at, v)

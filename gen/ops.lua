@@ -32,6 +32,7 @@
 --   params    parameters it may take, with their values
 --   fixed     parameters that have one value, where there are any
 --   rules     functions (p, v, arch) that return the stated reason why a point cannot serve a problem, or nil
+--   library   true: its kernels are a vendor's library's. They are in no space: a tuner asks for them (space.libraries)
 --   cost      function (p, v, arch), asked only when no rule objects; returns { refused = reason } or
 --     threads, rows_per_wg, lds_bytes   how it is launched; the template declares the same, a test compares
 --     regs     list of { what, registers per lane }; the sum is the budget
@@ -75,13 +76,17 @@ local function add_family(op, name, family)
   if op.families[name] then error(("operation %s has two families '%s'"):format(op.name, name), 0) end
   family.stage = family.stage or op.stages[1]
   op.families[name] = family
+  if family.library then
+    op.libraries[#op.libraries + 1] = name
+    return
+  end
   local of_stage = op.of_stage[family.stage] or error(("family %s: operation %s has no stage '%s'"):format(name, op.name,
     family.stage), 0)
   of_stage[#of_stage + 1] = name
 end
 
 local function load_families(op)
-  op.families, op.of_stage = {}, {}
+  op.families, op.of_stage, op.libraries = {}, {}, {}
   for _, stage in ipairs(op.stages) do op.of_stage[stage] = {} end
   local folder = "ops/" .. op.name .. "/families/"
   for _, path in ipairs(loader.list("gen/" .. folder)) do
@@ -94,9 +99,11 @@ local function load_families(op)
     end
   end
   for _, list in sorted(op.of_stage) do table.sort(list) end
+  table.sort(op.libraries)
 end
 
--- The record of an operation with its families: families (by name), of_stage (names of a stage's, sorted).
+-- The record of an operation with its families: families (by name), of_stage (names of a stage's, sorted), libraries (names of
+-- those that are a vendor's library, sorted).
 function ops.get(name)
   if not records[name] then
     local known = false

@@ -186,10 +186,9 @@ local function by_model(a, b)
   return a.name < b.name
 end
 
--- The first stage's kernels of a problem without regard to the knob: list of { name, family, point, kernel, rejected }.
-function space.kernels(p, target)
+local function kernels_of(p, target, families)
   local arch, op, list = loader.require("arch/" .. target), ops.of(p), {}
-  for _, name in ipairs(op.of_stage[op.stages[1]]) do
+  for _, name in ipairs(families) do
     local family = op.families[name]
     for _, point in ipairs(available(family, arch) and family_points(family) or {}) do
       local k, why = kernel(p, op, family, point.values, arch)
@@ -198,6 +197,14 @@ function space.kernels(p, target)
   end
   return list
 end
+
+-- The first stage's kernels of a problem without regard to the knob: list of { name, family, point, kernel, rejected }.
+function space.kernels(p, target)
+  local op = ops.of(p)
+  return kernels_of(p, target, op.of_stage[op.stages[1]])
+end
+-- The same of vendors' libraries.
+function space.library_kernels(p, target) return kernels_of(p, target, ops.of(p).libraries) end
 
 -- Iterates over what may come behind a first kernel: number, value of the knob worth trying, family of the second kernel or nil.
 -- Where a family's kernel does with and without one, both.
@@ -259,6 +266,18 @@ function space.variants(p, target)
   local list = candidates(p, target, function(...) rejected[#rejected + 1] = rejection(op, ...) end)
   table.sort(list, by_model)
   table.sort(rejected, by_model)
+  return table.move(rejected, 1, #rejected, #list + 1, list)
+end
+
+-- What vendors' libraries offer for a problem, whatever the model thinks of it: candidates, then those rejected. Whether the
+-- library is there nobody knows here, so none of them is in the space: who has a device asks for them.
+function space.libraries(p, target)
+  local arch, op = loader.require("arch/" .. target), ops.of(p)
+  local list, rejected = {}, {}
+  for _, item in ipairs(space.library_kernels(p, target)) do
+    if item.rejected then rejected[#rejected + 1] = rejection(op, item, 1, item.rejected)
+    else list[#list + 1] = candidate(p, op, arch, item.family, item.point, finish(item.kernel, target), 1) end
+  end
   return table.move(rejected, 1, #rejected, #list + 1, list)
 end
 

@@ -49,7 +49,8 @@ function golden.manifests(root)
   return out
 end
 
--- Every kernel the space offers for the problems of an operation's problems.txt: { target, template, params }, sorted, once each.
+-- Every kernel the space offers for the problems of an operation's problems.txt, a library's where its family is named:
+-- { target, template, params }, sorted, once each.
 function golden.kernels(loader, root, op)
   local space, problem = loader.require("space"), loader.require("problem")
   local seen, keys, out = {}, {}, {}
@@ -69,6 +70,9 @@ function golden.kernels(loader, root, op)
           if not item.rejected and (only_family == "" or item.family == only_family) then add(target, item.kernel) end
         end
         for _, item in ipairs(only_family == "" and space.second_kernels(p, target) or {}) do add(target, item.kernel) end
+        for _, item in ipairs(only_family ~= "" and space.library_kernels(p, target) or {}) do
+          if not item.rejected and only_family == item.family then add(target, item.kernel) end
+        end
       end
     end
   end

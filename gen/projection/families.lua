@@ -5,6 +5,7 @@
 --                          of.stream_warps, of.ring_rows: parameters of stream and ring that are worth trying: rows such as make
 --                          one turn of all SMs of the usual problems; fields: of the problem, that kernels depend on
 local plan = require("projection/plan")
+local library = require("projection/library")
 local families = {}
 
 local CDNA = { cdna2 = true, cdna3 = true, cdna4 = true }
@@ -266,7 +267,7 @@ end
 function families.make(op, of, fields)
   local layout = of.layout
   local list = { dot = dot(of.product, fields, layout), mma = mma(of.product, fields), mfma = mfma(of.product, fields, layout),
-    stream = stream(of, fields, layout), ring = ring(of, fields, layout) }
+    stream = stream(of, fields, layout), ring = ring(of, fields, layout), lib = library(of.product, fields) }
   for name, family in sorted(list) do family.template = op .. "/" .. name end
   return { families = list }
 end

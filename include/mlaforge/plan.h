@@ -21,6 +21,8 @@ typedef enum mlaf_effort {
 enum {
   MLAF_PLAN_NO_COMPILE = 1u << 0, /* code objects come from the cache or the call fails with E_NOT_COMPILED */
   MLAF_PLAN_TABLES = 1u << 1,     /* the kernel that reads block tables, and pages with a stride, is made with the plan */
+  MLAF_PLAN_LIBRARY = 1u << 2,    /* what was tuned may be a vendor's GEMM library's product (cuBLASLt, hipBLASLt), which may want
+                                   * workspace. Without it the best of the kernels that were timed serves */
 };
 
 typedef struct mlaf_plan_opts {

@@ -40,6 +40,8 @@ typedef struct mlaf_projection_args {
   const void *cos, *sin;     /* [table_rows, P/2]; sin NULL: a row of cos has its P/2 sines behind */
   int64_t table_row_stride;  /* 0: P/2, or P where sin is NULL */
   int64_t table_rows;
+  void *workspace;           /* 256-byte aligned; NULL unless mlaf_run_workspace says that a launch wants one, as those of */
+  size_t workspace_size;     /* plans made with MLAF_PLAN_LIBRARY may. Launches that overlap must not share it */
 } mlaf_projection_args;
 #define MLAF_PROJECTION_ARGS_INIT \
   { .struct_size = sizeof(mlaf_projection_args), .eps = 1e-6f }

@@ -10,7 +10,7 @@ from .library import (I32, I64, LOG_FN, PTR, U32, CtxOpts, ExecuteArgs, PlanInfo
 from .tensors import dtype_name
 
 EFFORT = {"db_only": 0, "estimate": 1, "measure": 2}
-NO_COMPILE, TABLES = 1, 2
+NO_COMPILE, TABLES, LIBRARY = 1, 2, 4
 DTYPES = {"bfloat16": 0, "float16": 1}
 ANY_STREAM = ctypes.c_void_p(-1)
 
@@ -159,15 +159,17 @@ class Context:
         for plan in plans.values():
             self._lib.mlaf_plan_release(plan)
 
-    def plan_for(self, problem):
+    def plan_for(self, problem, flags=0):
         """The plan of a problem string of any operation, e.g. "mla_append:r512,p64,bf16,paged,pairs,t64". The context keeps it."""
-        plan = self._plans.get(problem)
+        key = (problem, flags) if flags else problem
+        plan = self._plans.get(key)
         if plan is None:
             if self._address is None:
                 raise MlafError("MLAF_E_ARG", "the context is closed")
-            plan = PTR()
-            self.check(self._lib.mlaf_plan_for(self._handle, problem.encode(), ctypes.byref(self._plan_opts), ctypes.byref(plan)))
-            mine = self._plans.setdefault(problem, plan)
+            plan, opts = PTR(), PlanOpts.from_buffer_copy(self._plan_opts)
+            opts.flags |= flags
+            self.check(self._lib.mlaf_plan_for(self._handle, problem.encode(), ctypes.byref(opts), ctypes.byref(plan)))
+            mine = self._plans.setdefault(key, plan)
             if mine is not plan:  # another thread's
                 self._lib.mlaf_plan_release(plan)
                 plan = mine
@@ -244,6 +246,15 @@ class Context:
         arguments."""
         operation = problem.split(":", 1)[0].encode()
         self.check(self._lib.mlaf_run(self.plan_for(problem), operation, ctypes.byref(args), stream))
+
+    def run_library(self, problem, args, like, stream=None):
+        """The same where what was tuned may be a vendor's library's product, which may want workspace: PyTorch's memory where `like` is
+        its tensor, else the context's for that stream."""
+        operation, plan = problem.split(":", 1)[0].encode(), self.plan_for(problem, LIBRARY)
+        size = self._lib.mlaf_run_workspace(plan, operation, ctypes.byref(args))
+        held = self.lend_workspace(args, size, like, None, stream) if 0 < size < ctypes.c_size_t(-1).value else None
+        self.check(self._lib.mlaf_run(plan, operation, ctypes.byref(args), stream))
+        del held
 
     def execute(self, problem, stream=None, **arguments):
         """Launch on `stream` (an address; None: the default stream). Arguments as mlaf_execute_args has them, pointers as addresses,

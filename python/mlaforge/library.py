@@ -94,6 +94,7 @@ _SIGNATURES = {
     "mlaf_plan_get": (ctypes.c_int, [PTR, ctypes.POINTER(Problem), ctypes.POINTER(PlanOpts), ctypes.POINTER(PTR)]),
     "mlaf_plan_for": (ctypes.c_int, [PTR, ctypes.c_char_p, ctypes.POINTER(PlanOpts), ctypes.POINTER(PTR)]),
     "mlaf_run": (ctypes.c_int, [PTR, ctypes.c_char_p, PTR, PTR]),
+    "mlaf_run_workspace": (ctypes.c_size_t, [PTR, ctypes.c_char_p, PTR]),
     "mlaf_plan_forget": (None, [PTR]),
     "mlaf_plan_release": (None, [PTR]),
     "mlaf_plan_query": (ctypes.c_int, [PTR, ctypes.POINTER(PlanInfo)]),
@@ -138,12 +139,16 @@ def _load():
     raise MlafError("MLAF_E_IO", "libmlaforge.so.0 does not load; name it with MLAF_LIBRARY: " + "; ".join(tried))
 
 
-def find_nvrtc():
-    """Folders of NVRTC in site-packages, where PyTorch's wheels put it; for the library to look into when there is no other."""
-    found = []
+# Libraries in site-packages, where PyTorch's wheels put them: the variable that names their folders, to be looked into when there is no
+# other; folders of CUDA 12's packages beside those of 13; files.
+ALSO = {"MLAF_NVRTC_ALSO": ("cuda_nvrtc/lib", "libnvrtc.so.1[23]"), "MLAF_CUBLASLT_ALSO": ("cublas/lib", "libcublasLt.so.1[23]")}
+
+
+def find_also(variable):
+    found, (older, name) = [], ALSO[variable]
     for entry in sys.path:
-        for pattern in ("cu[0-9]*/lib", "cuda_nvrtc/lib"):
-            for library_file in sorted(glob.glob(os.path.join(glob.escape(entry or "."), "nvidia", pattern, "libnvrtc.so.1[23]"))):
+        for pattern in ("cu[0-9]*/lib", older):
+            for library_file in sorted(glob.glob(os.path.join(glob.escape(entry or "."), "nvidia", pattern, name))):
                 folder = os.path.dirname(library_file)
                 if folder not in found and ":" not in folder:
                     found.append(folder)
@@ -189,10 +194,10 @@ def library():
     global _library
     if _library is None:
         _library = _load()
-        if "MLAF_NVRTC_ALSO" not in os.environ:
-            folders = find_nvrtc()
+        for variable in ALSO:
+            folders = find_also(variable) if variable not in os.environ else None
             if folders:
-                os.environ["MLAF_NVRTC_ALSO"] = ":".join(folders)
+                os.environ[variable] = ":".join(folders)
     return _library
 
 

@@ -18,7 +18,8 @@ class ProjectionArgs(ctypes.Structure):
     _fields_ = [("struct_size", U32), ("flags", U32), ("tokens", I64), ("x", PTR), ("x_token_stride", I64), ("x_head_stride", I64),
                 ("w", PTR), ("w_row_stride", I64), ("w_head_stride", I64), ("y", PTR), ("y_token_stride", I64), ("y_head_stride", I64),
                 ("norm_weight", PTR), ("eps", ctypes.c_float), ("reserved", I32), ("residual", PTR), ("residual_token_stride", I64),
-                ("positions", PTR), ("cos", PTR), ("sin", PTR), ("table_row_stride", I64), ("table_rows", I64)]
+                ("positions", PTR), ("cos", PTR), ("sin", PTR), ("table_row_stride", I64), ("table_rows", I64), ("workspace", PTR),
+                ("workspace_size", ctypes.c_size_t)]
 
 
 def _stride(tensor, dim):
@@ -51,7 +52,7 @@ def _out(out, x, shape):
 def _launch(problem, args, x, y, ctx, stream):
     ctx = ctx or context._default or context.default_context()
     stream = current_stream(x) if stream is None else int(getattr(stream, "cuda_stream", stream))
-    ctx.run(problem, _struct(ProjectionArgs, **args), stream or None)
+    ctx.run_library(problem, _struct(ProjectionArgs, **args), x, stream or None)
     return y
 
 

@@ -34,6 +34,12 @@ void *mlaf_library_open(const char *variable, const char *const *candidates, con
   return NULL;
 }
 
+void *mlaf_library_load(const char *path, mlaf_err *err) {
+  void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  if (!library) mlaf_fail(err, MLAF_E_NO_DEVICE, "%s", dlerror());
+  return library;
+}
+
 bool mlaf_library_find(void *library, const char *symbol, void *slot) {
   void *address = dlsym(library, symbol); /* POSIX: may be copied to a function pointer */
   memcpy(slot, &address, sizeof address);

@@ -50,6 +50,30 @@ static bool keep_tuned(void *user, const char *device, const mlaf_choice *choice
   return true;
 }
 
+static bool is_own(void *user, const mlaf_choice *c) { return !mlaf_is_library(c->variant); }
+
+/* A bundle serves where nobody knows which library is there: the best kernel that was timed beside a library's product takes its
+ * place, or, where none is known, what is near. */
+static void without_libraries(tuned_list *l) {
+  size_t kept = 0;
+  for (size_t i = 0; i < l->n; i++) {
+    tuned *t = &l->items[i];
+    mlaf_device_info device = {.id = ""};
+    mlaf_choice own;
+    if (mlaf_is_library(t->choice.variant)) {
+      snprintf(device.id, sizeof device.id, "%s", t->device);
+      const char *lengths = *t->choice.lengths ? t->choice.lengths : "equal";
+      const bool found = !mlaf_db_choose_lengths(l->opts->db, &device, &t->problem, lengths, is_own, NULL, &own, NULL);
+      mlaf_log_line(l->opts->log, MLAF_LOG_INFO, "%s: %s is a library's product, which no bundle holds; %s", t->choice.problem,
+                    t->choice.variant, found ? own.variant : "what is near serves");
+      if (!found) continue;
+      t->choice = own;
+    }
+    l->items[kept++] = *t;
+  }
+  l->n = kept;
+}
+
 /* Nearest first; at one distance a better kind of time, then the device's name, so that the answer has one order. */
 static const tuned *better(const mlaf_point *p, const tuned *a, const tuned *b) {
   if (!a) return b;
@@ -274,6 +298,7 @@ mlaf_status make_choose(maker *m, make_target *t, mlaf_err *err) {
   mlaf_status st = db ? mlaf_db_each_choice(db, keep_tuned, &known, err) : MLAF_OK;
   /* not the site's: the same bytes on any machine */
   if (!st && shipped) st = mlaf_db_each_choice(shipped, keep_tuned, &known, err);
+  if (!st && db && !known.failed) without_libraries(&known);
   if (!st && known.failed) st = mlaf_fail(err, MLAF_E_NOMEM, "no memory for the database's choices");
   asking a = {.m = m, .t = t, .tuned = &known, .all = calloc(n ? n : 1, sizeof *a.all)};
   t->entries = calloc(n ? n : 1, sizeof *t->entries);

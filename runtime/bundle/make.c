@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "bundle/make_internal.h"
+#include "compile/vendor.h"
 #include "run/build.h"
 
 /* --- targets --- */
@@ -98,6 +99,8 @@ static mlaf_status check_code(const make_target *t, make_kernel *k, mlaf_err *wh
   const mlaf_asking asking = {.symbol = k->ref.symbol, .threads = k->ref.threads, .stage = k->stage, .budget = k->budget,
                               .calls = k->always ? NULL : k->op->calls};
   mlaf_kernel_meta meta;
+  if (mlaf_vendor_is_code(k->code, k->size))
+    return mlaf_fail(why, MLAF_E_TEMPLATE, "%s is a library's product, which no bundle holds", k->ref.symbol);
   mlaf_status st = mlaf_resources_read(NULL, k->ref.symbol, k->code, k->size, &meta, why);
   if (!st) st = mlaf_resources_check(&asking, &meta, why);
   if (!st) k->launch = meta.launch;

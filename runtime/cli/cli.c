@@ -250,6 +250,7 @@ const char *mlaf_cli_target(const cli *c) {
 
 mlaf_plan_opts mlaf_cli_plan_opts(const cli *c) {
   mlaf_plan_opts opts = MLAF_PLAN_OPTS_INIT;
+  opts.flags |= MLAF_PLAN_LIBRARY;
   if (mlaf_cli_has(c, O_NO_COMPILE)) opts.flags |= MLAF_PLAN_NO_COMPILE;
   opts.lengths = c->given[O_LENGTHS];
   return opts;

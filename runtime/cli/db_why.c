@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "compile/vendor.h"
 #include "op/lengths.h"
 #include "plan/nearby.h"
 #include "op/nearest.h"
@@ -34,6 +35,24 @@ static void step(why *w, const char *rung, bool holds, const char *what, const c
     printf("%-9s %s  %s\n%s%s%s", rung, holds ? "yes" : "no ", what, *reason ? "               " : "", reason, *reason ?
            "\n" : "");
   }
+}
+
+/* A library's product: the library of this machine, by the key that its code would have. */
+static mlaf_status same_library(why *w, const mlaf_choice *choice, const mlaf_kernel_desc *now, mlaf_err *err) {
+  mlaf_compiler *compiler = NULL;
+  mlaf_compile_job job = {.target = w->dev->target, .name = now->symbol};
+  char *source = NULL;
+  if (choice->distance > 0) return mlaf_fail(err, MLAF_E_NOT_TUNED, "a library proposes for one number of tokens: tune this one");
+  mlaf_status status = mlaf_gen_render(w->gen, now, w->dev->target, &source, NULL, err);
+  if (status == MLAF_OK) status = mlaf_gen_options(w->gen, w->dev->target, &job.options, err);
+  if (status == MLAF_OK) status = mlaf_compiler_open(&(mlaf_compiler_opts){.jobs = 1}, &w->c->log, &compiler, err);
+  job.source = source;
+  if (status == MLAF_OK) status = mlaf_compile_key(compiler, &job, err);
+  if (status == MLAF_OK && strcmp(job.key, choice->kernels[0].code_key) != 0)
+    status = mlaf_fail(err, MLAF_E_NOT_TUNED, "HARD: timed with another version of the library: tune again");
+  mlaf_compiler_close(compiler);
+  free(source);
+  return status;
 }
 
 /* The HARD field that only the generator knows: are the templates still those it was tuned with? */
@@ -70,6 +89,9 @@ static bool same_templates(void *user, const mlaf_choice *choice) {
       snprintf(w->reason, sizeof w->reason, "HARD: template %s was edited since (%.12s then, %.12s now): tune again",
                then->template_name, then->template_hash, now->template_name ? now->template_hash : "none");
   }
+  if (mlaf_is_library(choice->variant) && !w->reason[0] && (status = same_library(w, choice, &v.kernels[0], &err)) != MLAF_OK)
+    snprintf(w->reason, sizeof w->reason, "%.280s", err.text);
+  note(w, status);
   mlaf_variant_clear(&v);
   return !w->reason[0];
 }
@@ -202,6 +224,16 @@ static mlaf_status lengths_rung(why *w, mlaf_db *db, const mlaf_lengths *lengths
   return MLAF_OK;
 }
 
+/* The choice is a library's product that cannot serve here: then the best kernel that was timed beside it does. */
+static bool beside_library(why *w, mlaf_db *db) {
+  mlaf_choice choice;
+  mlaf_rung rung;
+  const bool exact = !mlaf_db_peek(db, w->dev, NULL, w->problem, &choice, &rung, NULL) && rung == MLAF_RUNG_EXACT;
+  const bool beside = exact && mlaf_is_library(choice.variant) && !same_templates(w, &choice);
+  w->reason[0] = 0;
+  return beside;
+}
+
 int mlaf_cli_db_why(cli *c) {
   mlaf_point p;
   mlaf_device_info dev;
@@ -235,7 +267,8 @@ int mlaf_cli_db_why(cli *c) {
   mlaf_point_print(&p, canonical, sizeof canonical);
   if (!c->json) printf("problem   %s\ndevice    %s\n", canonical, dev.id);
   mlaf_err err = {MLAF_OK, ""};
-  if (c->given[O_LENGTHS]) status = lengths_rung(&w, db, &lengths);
+  if (!c->given[O_LENGTHS]) lengths = (mlaf_lengths){.kind = MLAF_LENGTHS_EQUAL};
+  if (c->given[O_LENGTHS] || beside_library(&w, db)) status = lengths_rung(&w, db, &lengths);
   if (status == MLAF_OK)
     status = mlaf_db_why(db, &dev, toolchain[0] ? toolchain : NULL, &p, same_templates, &w, on_considered, &w, &choice, &rung,
                          &err);

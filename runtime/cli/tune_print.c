@@ -44,6 +44,8 @@ void mlaf_cli_tune_json(const cli *c, const char *problem, const mlaf_tuner_resu
   cJSON_AddNumberToObject(e, "resumed", (double)r->resumed);
   cJSON_AddNumberToObject(e, "compiles", (double)r->compiles);
   cJSON_AddNumberToObject(e, "cached", (double)r->cached);
+  cJSON_AddNumberToObject(e, "libraries", (double)r->libraries);
+  if (*r->no_library) cJSON_AddStringToObject(e, "no_library", r->no_library);
   cJSON_AddStringToObject(e, "stopped", r->stopped);
   cJSON_AddNumberToObject(e, "seconds", r->seconds);
   cJSON *choice = r->has_choice ? cJSON_AddObjectToObject(e, "choice") : cJSON_AddNullToObject(e, "choice");
@@ -102,6 +104,8 @@ void mlaf_cli_tune_print(const cli *c, const char *problem, const mlaf_tuner_res
       "problem   %s\ndevice    %s\nspace     %zu candidates, %zu points rejected by the budgets (--dry-run lists "
       "them)\n",
       problem, mlaf_ctx_device_id(c->ctx), r->space, r->rejected);
+  if (r->libraries) printf("library   %zu of the candidates are a library's: as many ways as are asked for\n", r->libraries);
+  if (*r->no_library) printf("library   none takes part: %s\n", r->no_library);
   cli_table *t = mlaf_cli_table_new(columns);
   for (size_t i = 0; i < r->n; i++) candidate_row(t, &r->items[i]);
   if (r->n) mlaf_cli_table_end(t);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "compile/internal.h"
+#include "compile/vendor.h"
 
 #define OPTIONS_MAX ((size_t)1 << 20)
 static const double lock_poll_s = 0.02, lock_announce_s = 2, tick_s = 0.1;
@@ -302,6 +303,23 @@ static void run_here(batch *b) {
   }
 }
 
+/* A library's product is its text and the library's identity. */
+static void finish_library(batch *b, task *t, mlaf_vendor vendor) {
+  mlaf_compile_job *job = t->job;
+  mlaf_vendor_library found;
+  mlaf_err why = {MLAF_OK, ""};
+  mlaf_status status = mlaf_vendor_find(vendor, &found, &why);
+  if (status == MLAF_OK) status = mlaf_vendor_code(job->source, &found, &job->code, &job->code_size, &why);
+  job->cached = true; /* no compiler ran */
+  if (status != MLAF_OK) {
+    finish_failed(b, t, status, &why);
+    return;
+  }
+  const mlaf_cache_label label = {MLAF_CACHE_CODE, job->target, job->key, found.identity, job->name};
+  mlaf_cache_store(&b->c->cache, &label, job->code, job->code_size);
+  finish(b, t, MLAF_OK);
+}
+
 /* Keys and cache hits: what needs no compiler at all. */
 static void answer_from_cache(batch *b) {
   for (size_t i = 0; i < b->n && !b->cancelled; i++) {
@@ -310,8 +328,9 @@ static void answer_from_cache(batch *b) {
     mlaf_status status = mlaf_compile_key(b->c, t->job, &why);
     if (status != MLAF_OK) {
       finish_failed(b, t, status, &why);
-    } else {
-      finish_from_cache(b, t);
+    } else if (!finish_from_cache(b, t)) {
+      const mlaf_vendor vendor = mlaf_vendor_of_source(t->job->source);
+      if (vendor < MLAF_VENDORS) finish_library(b, t, vendor);
     }
   }
 }

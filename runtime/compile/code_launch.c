@@ -5,6 +5,7 @@
 
 #include "compile/compile.h"
 #include "compile/elf.h"
+#include "compile/vendor.h"
 
 enum { PER_CU_MAX = 32 };
 
@@ -37,6 +38,7 @@ mlaf_status mlaf_code_launch(const void *code, size_t size, const char *symbol, 
   mlaf_kernel_launch l;
   char name[160];
   *out = (mlaf_kernel_launch){.magic = MLAF_LAUNCH_MAGIC, .size = sizeof *out};
+  if (mlaf_vendor_is_code(code, size)) return mlaf_vendor_launch(code, size, symbol, out, err);
   if ((size_t)snprintf(name, sizeof name, "%s" MLAF_LAUNCH_SUFFIX, symbol) >= sizeof name)
     return mlaf_fail(err, MLAF_E_ARG, "kernel name '%s' is too long", symbol);
   /* What is no ELF image says nothing; whether a device takes it is that device's business. */

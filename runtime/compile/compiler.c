@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "compile/internal.h"
+#include "compile/vendor.h"
 
 /* Part of every key: raise it when the meaning of a cached code object changes. */
 #define KEY_EPOCH "mlaforge code object 1"
@@ -104,8 +105,12 @@ mlaf_status mlaf_compile_key(mlaf_compiler *c, mlaf_compile_job *job, mlaf_err *
   if (!job->source || !job->target || !mlaf_cache_target_ok(job->target))
     return mlaf_fail(err, MLAF_E_ARG, "a compile job needs a source and a target such as gfx942, not '%s'",
                      job->target ? job->target : "");
-  mlaf_status status = mlaf_compiler_identity_for(c, job->target, &identity, err);
+  mlaf_vendor_library library;
+  const mlaf_vendor vendor = mlaf_vendor_of_source(job->source);
+  mlaf_status status = vendor < MLAF_VENDORS ? mlaf_vendor_find(vendor, &library, err)
+                                             : mlaf_compiler_identity_for(c, job->target, &identity, err);
   if (status != MLAF_OK) return status;
+  if (vendor < MLAF_VENDORS) identity = library.identity;
   size_t n = 4;
   for (size_t i = 0; job->options && job->options[i]; i++) n++;
   const void **parts = calloc(n, sizeof *parts);

@@ -7,6 +7,7 @@
 #include "compile/elf.h"
 #include "compile/meta_cuda.h"
 #include "compile/msgpack.h"
+#include "compile/vendor.h"
 
 #ifndef EM_AMDGPU
 #define EM_AMDGPU 224
@@ -234,6 +235,7 @@ mlaf_status mlaf_code_meta(const void *code, size_t size, mlaf_kernel_meta *out,
   mlaf_elf_note note;
   if (!code || !n || (max && !out))
     return mlaf_fail(err, MLAF_E_ARG, "mlaf_code_meta needs a code object and room for its answer");
+  if (mlaf_vendor_is_code(code, size)) return mlaf_vendor_meta(code, size, out, max, n, err);
   mlaf_status status = mlaf_code_object_find(NULL, code, size, &image, &image_size, err);
   if (status == MLAF_OK) status = mlaf_elf_open(image, image_size, &elf, err);
   if (status != MLAF_OK) return status;

@@ -238,6 +238,17 @@ static bool identify_library(const char *path, mlaf_text *details, char *version
   return true;
 }
 
+bool mlaf_toolchain_identify(const char *path, char *version, size_t version_size, char digest[MLAF_HASH_HEX]) {
+  mapped m = {NULL, 0, 0};
+  mlaf_text details = MLAF_TEXT_INIT(8192);
+  bool ok = identify_library(path, &details, version, version_size, &m);
+  if (m.data) munmap(m.data, m.size);
+  mlaf_sha256_hex(details.data ? details.data : "", details.len, digest);
+  ok = ok && !details.failed && details.len && digest[0];
+  mlaf_text_free(&details);
+  return ok;
+}
+
 static mlaf_status identify(mlaf_toolchain *t, mlaf_err *err) {
   static const char *const *const names[3] = {hiprtc_names, comgr_names, builtin_names};
   char path[PATH_MAX], llvm[PATH_MAX] = "";

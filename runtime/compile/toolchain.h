@@ -16,6 +16,9 @@ mlaf_status mlaf_toolchain_find(const char *prefix, mlaf_toolchain *out, mlaf_er
 /* The folder of libnvrtc, loaded by the system's loader: $MLAF_NVRTC (nothing else is tried then), $CUDA_HOME,
  * LD_LIBRARY_PATH, /usr/local/cuda, the system. */
 mlaf_status mlaf_nvrtc_find(mlaf_toolchain *out, mlaf_err *err);
+/* Of one library: what its resolved name says of its version ("13.1.0.3", "?" where it says nothing), and a digest of its name,
+ * size and build-id. False: it cannot be read. */
+bool mlaf_toolchain_identify(const char *path, char *version, size_t version_size, char digest[MLAF_HASH_HEX]);
 void mlaf_toolchain_clear(mlaf_toolchain *t);
 /* malloc'ed path of the worker executable; E_NO_COMPILER if there is none. */
 mlaf_status mlaf_worker_find(const char *path, char **out, mlaf_err *err);

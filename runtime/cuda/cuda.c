@@ -94,6 +94,7 @@ static mlaf_status cuda_open(int ordinal, const mlaf_log *log, mlaf_device **out
     free(c);
     return st;
   }
+  pthread_mutex_init(&c->library_lock, NULL);
   mlaf_log_line(log, MLAF_LOG_DEBUG, "cuda: %s, %s, %s", c->api.library, c->base.info.id, c->base.info.driver);
   *out = (mlaf_device *)c;
   return MLAF_OK;
@@ -101,6 +102,12 @@ static mlaf_status cuda_open(int ordinal, const mlaf_log *log, mlaf_device **out
 
 static void cuda_close(mlaf_device *dev) {
   mlaf_cuda *c = mlaf_cuda_of(dev);
+  bool pushed;
+  if (c->library && !mlaf_cuda_enter(c, &pushed, NULL)) {
+    mlaf_matmul_library_close(c->library);
+    mlaf_cuda_leave(c, pushed);
+  }
+  pthread_mutex_destroy(&c->library_lock);
   c->api.cuDevicePrimaryCtxRelease_v2(c->device); /* the context goes when the application's last user lets go, too */
   pthread_mutex_destroy(&c->lock);
   free(c);
@@ -178,8 +185,18 @@ static int launch_extended(mlaf_cuda *c, void *stream, const mlaf_launch *l, boo
   return c->api.cuLaunchKernelEx(&config, l->fn->raw, params, NULL);
 }
 
+static mlaf_status launch_product(mlaf_cuda *c, void *stream, const mlaf_launch *l, mlaf_err *err) {
+  bool pushed;
+  mlaf_status st = mlaf_cuda_enter(c, &pushed, err);
+  if (st) return st;
+  st = mlaf_matmul_launch(l->fn->product, stream, l->args, err);
+  mlaf_cuda_leave(c, pushed);
+  return st;
+}
+
 mlaf_status mlaf_cuda_launch(mlaf_device *dev, void *stream, const mlaf_launch *l, mlaf_err *err) {
   mlaf_cuda *c = mlaf_cuda_of(dev);
+  if (l->flags & MLAF_LAUNCH_LIBRARY) return launch_product(c, stream, l, err);
   const bool clustered = l->cluster[0] > 1 || l->cluster[1] > 1 || l->cluster[2] > 1;
   /* As the kernel's one parameter, not as a raw block: the driver knows where a struct with 64-byte alignment begins. */
   void *params[] = {(void *)(uintptr_t)l->args};
@@ -319,11 +336,13 @@ const mlaf_device_ops mlaf_cuda_ops = {
     .stream_create = cuda_stream_create,
     .stream_destroy = cuda_stream_destroy,
     .time = mlaf_cuda_time,
-    .features = MLAF_DEVICE_CLUSTERS,
+    .features = MLAF_DEVICE_CLUSTERS | MLAF_DEVICE_LIBRARIES,
     .tensor_map_encode = mlaf_cuda_tensor_map,
     .time_matmul = mlaf_cuda_time_matmul,
     .is_capturing = cuda_is_capturing,
     .can_reach = cuda_can_reach,
     .enter = cuda_visit,
     .leave = cuda_leave,
+    .library_workspace = mlaf_cuda_library_workspace,
+    .library_open = mlaf_cuda_library_open,
 };

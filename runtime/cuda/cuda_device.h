@@ -6,6 +6,7 @@
 
 #include "cuda/cuda_api.h"
 #include "device/device.h"
+#include "device/matmul.h"
 
 typedef struct mlaf_cuda {
   mlaf_device_base base; /* first: mlaf_device points here */
@@ -17,12 +18,15 @@ typedef struct mlaf_cuda {
   uint64_t serial; /* no two devices that were ever opened have one */
   pthread_mutex_t lock; /* of the modules */
   mlaf_module *modules; /* that are loaded: plans of one kernel share it */
+  pthread_mutex_t library_lock;
+  mlaf_matmul_library *library; /* cuBLASLt, from the first product on */
 } mlaf_cuda;
 
 /* Dynamic shared memory is a launch parameter in CUDA. Here it belongs to the code object, like LDS on AMD: a kernel's
  * K_launch says it (device/kernel_launch.h). */
 struct mlaf_function {
   void *raw; /* CUfunction */
+  mlaf_matmul *product; /* instead: MLAF_KERNEL_LIBRARY */
   uint32_t dynamic_shared;
   size_t args_size; /* of its one parameter; 0 where the driver does not tell */
   struct mlaf_function *next;
@@ -30,6 +34,7 @@ struct mlaf_function {
 };
 struct mlaf_module {
   void *raw;                /* CUmodule */
+  mlaf_matmul *product;     /* instead: a library's */
   void *code;               /* a copy of the cubin: what its kernels want is read when they are asked for */
   size_t size;
   mlaf_function *functions; /* handed out, freed with the module: one for each kernel asked for */
@@ -52,6 +57,9 @@ mlaf_status mlaf_cuda_module_load(mlaf_device *dev, const void *code, size_t siz
 void mlaf_cuda_module_unload(mlaf_device *dev, mlaf_module *module);
 mlaf_status mlaf_cuda_function_get(mlaf_device *dev, mlaf_module *module, const char *symbol, mlaf_function **out,
                                    mlaf_err *err);
+extern const mlaf_matmul_dialect mlaf_cublaslt;
+mlaf_status mlaf_cuda_library_open(mlaf_device *dev, mlaf_err *err);
+size_t mlaf_cuda_library_workspace(const mlaf_function *fn);
 mlaf_status mlaf_cuda_tensor_map(mlaf_device *dev, const mlaf_tensor *t, void *map, mlaf_err *err);
 mlaf_status mlaf_cuda_launch(mlaf_device *dev, void *stream, const mlaf_launch *launch, mlaf_err *err);
 mlaf_status mlaf_cuda_time(mlaf_device *dev, const mlaf_launch *launches, size_t n, const mlaf_time_opts *opts,

@@ -5,6 +5,7 @@
 
 #include "compile/compile.h"
 #include "compile/elf.h"
+#include "compile/vendor.h"
 #include "cuda/cuda_device.h"
 
 enum { LOG_SIZE = 2048, MACHINE_CUDA = 190 /* EM_CUDA */ };
@@ -60,6 +61,41 @@ static void free_module(mlaf_module *m) {
   free(m);
 }
 
+/* --- a library's product --- */
+
+static mlaf_status open_library(mlaf_cuda *c, const char *path, mlaf_err *err) {
+  bool pushed;
+  mlaf_status st = mlaf_cuda_enter(c, &pushed, err);
+  if (st) return st;
+  pthread_mutex_lock(&c->library_lock);
+  st = mlaf_matmul_library_keep(&mlaf_cublaslt, path, &c->library, err);
+  pthread_mutex_unlock(&c->library_lock);
+  mlaf_cuda_leave(c, pushed);
+  return st;
+}
+
+mlaf_status mlaf_cuda_library_open(mlaf_device *dev, mlaf_err *err) {
+  mlaf_vendor_library found;
+  const mlaf_status st = mlaf_vendor_find(MLAF_CUBLASLT, &found, err);
+  return st ? st : open_library(mlaf_cuda_of(dev), found.path, err);
+}
+
+static mlaf_status load_product(mlaf_cuda *c, const void *code, size_t size, mlaf_module *m, mlaf_err *err) {
+  mlaf_vendor_library found;
+  mlaf_matmul_want want;
+  bool pushed;
+  mlaf_status st = mlaf_vendor_of_code(code, size, MLAF_CUBLASLT, &found, err);
+  if (!st) st = mlaf_matmul_read(code, size, &want, err);
+  if (!st) st = open_library(c, found.path, err);
+  if (!st) st = mlaf_cuda_enter(c, &pushed, err);
+  if (st) return st;
+  st = mlaf_matmul_open((mlaf_device *)c, c->library, &want, &m->product, err);
+  mlaf_cuda_leave(c, pushed);
+  return st;
+}
+
+size_t mlaf_cuda_library_workspace(const mlaf_function *fn) { return mlaf_matmul_workspace(fn->product); }
+
 /* The driver takes 0.3 ms to load a kernel of this size and gives it memory each time: a process has one of each. The lock is
  * held. */
 static mlaf_module *find_loaded(const mlaf_cuda *c, const void *code, size_t size) {
@@ -72,9 +108,10 @@ static mlaf_status load_new(mlaf_cuda *c, const void *code, size_t size, mlaf_mo
   bool pushed;
   mlaf_module *m = calloc(1, sizeof *m);
   if (!m) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for a module");
-  mlaf_status st = read_image(code, size, m, err);
-  if (!st) st = mlaf_cuda_enter(c, &pushed, err);
-  if (!st) {
+  const bool library = mlaf_vendor_is_code(code, size);
+  mlaf_status st = library ? load_product(c, code, size, m, err) : read_image(code, size, m, err);
+  if (!st && !library) st = mlaf_cuda_enter(c, &pushed, err);
+  if (!st && !library) {
     st = load(c, code, &m->raw, err);
     mlaf_cuda_leave(c, pushed);
   }
@@ -113,7 +150,8 @@ void mlaf_cuda_module_unload(mlaf_device *dev, mlaf_module *module) {
   pthread_mutex_unlock(&c->lock);
   if (!last) return;
   if (!mlaf_cuda_enter(c, &pushed, NULL)) {
-    c->api.cuModuleUnload(module->raw);
+    if (module->product) mlaf_matmul_close(module->product);
+    else c->api.cuModuleUnload(module->raw);
     mlaf_cuda_leave(c, pushed);
   }
   free_module(module);
@@ -150,16 +188,17 @@ static mlaf_status prepare(mlaf_cuda *c, const mlaf_function *f, const mlaf_kern
 /* The lock is held. */
 static mlaf_status get_new(mlaf_cuda *c, mlaf_module *module, const char *symbol, mlaf_function **out, mlaf_err *err) {
   bool pushed;
-  mlaf_kernel_launch want;
-  mlaf_status st = mlaf_code_launch(module->code, module->size, symbol, &want, err);
+  mlaf_kernel_launch want = {.magic = 0};
+  mlaf_status st = module->product ? MLAF_OK : mlaf_code_launch(module->code, module->size, symbol, &want, err);
   if (st) return st;
   const size_t length = strlen(symbol) + 1;
   mlaf_function *f = calloc(1, sizeof *f + length);
   if (!f) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for a kernel");
   memcpy(f->symbol, symbol, length);
   f->dynamic_shared = want.dynamic_shared;
-  st = mlaf_cuda_enter(c, &pushed, err);
-  if (!st) {
+  f->product = module->product;
+  if (!f->product) st = mlaf_cuda_enter(c, &pushed, err);
+  if (!st && !f->product) {
     st = mlaf_cuda_check(&c->api, c->api.cuModuleGetFunction(&f->raw, module->raw, symbol), "cuModuleGetFunction", err);
     if (!st) st = read_parameter(c, f, err);
     if (!st) st = prepare(c, f, &want, err);

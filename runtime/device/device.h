@@ -38,7 +38,10 @@ typedef struct mlaf_launch {
   uint32_t lds; /* bytes of dynamic LDS (shared memory) behind what the kernel itself declares */
 } mlaf_launch;
 /* The kernel waits itself for the launch before it, so it may start earlier. A permission: ignored where it means nothing. */
-enum { MLAF_LAUNCH_OVERLAPS = 1 };
+enum {
+  MLAF_LAUNCH_OVERLAPS = 1,
+  MLAF_LAUNCH_LIBRARY = 2 /* fn is a library's product, args are mlaf_matmul_args: the rest says nothing (device/matmul.h) */
+};
 
 /* A two-dimensional tensor of 16-bit elements in device memory and the box that one copy moves (device/kernel_launch.h). */
 typedef struct mlaf_tensor {
@@ -75,8 +78,8 @@ typedef struct mlaf_time_opts {
   const atomic_bool *cancel; /* true: E_CANCELLED before the next sample. May be NULL */
 } mlaf_time_opts;
 
-/* mlaf_device_ops.features: clusters of blocks; times come from a model. */
-enum { MLAF_DEVICE_CLUSTERS = 1, MLAF_DEVICE_MODELLED = 2 };
+/* mlaf_device_ops.features: clusters of blocks; times come from a model; a vendor's GEMM library can run here, if it is there. */
+enum { MLAF_DEVICE_CLUSTERS = 1, MLAF_DEVICE_MODELLED = 2, MLAF_DEVICE_LIBRARIES = 4 };
 
 /* What `leave` puts back. */
 typedef struct mlaf_visit {
@@ -133,6 +136,10 @@ typedef struct mlaf_device_ops {
   mlaf_status (*profile)(mlaf_device *dev, const mlaf_launch *launches, size_t n, struct mlaf_profile *out, mlaf_timing *timing,
                          mlaf_err *err);
   mlaf_status (*profile_count)(mlaf_device *dev, const mlaf_launch *launch, struct mlaf_profile *out, mlaf_err *err);
+  /* Bytes of workspace that a function of MLAF_KERNEL_LIBRARY wants. NULL without MLAF_DEVICE_LIBRARIES. */
+  size_t (*library_workspace)(const mlaf_function *fn);
+  /* Load the library and make its handle, if that was not done: E_NO_DEVICE says why it cannot serve. NULL: as above. */
+  mlaf_status (*library_open)(mlaf_device *dev, mlaf_err *err);
 } mlaf_device_ops;
 
 /* First member of every back end's device. */

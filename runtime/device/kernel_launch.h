@@ -29,7 +29,9 @@ enum {
    * others which requests they cut, and room for the splits' partial results or two slots of q_len*H rows a part, whichever is
    * more. The combine kernel says FITS, too, takes mlaf_decode_args and comes also behind one split; it adds up what was cut.
    * Only where parts meet may it be left out. */
-  MLAF_KERNEL_FITS = 8
+  MLAF_KERNEL_FITS = 8,
+  /* No kernel but a vendor's library's product (device/matmul.h); no code object of a compiler says so. */
+  MLAF_KERNEL_LIBRARY = 16
 };
 
 /* A tensor map (TMA) the runtime encodes for every launch: two dimensions, the inner one dense. */

@@ -52,7 +52,11 @@ void mlaf_gen_close(mlaf_gen *g);
 /* All variants of the space for this problem, candidates first, best model_ns first; rejected ones with their reason. */
 mlaf_status mlaf_gen_space(mlaf_gen *g, const char *problem, const char *target, mlaf_variant **list, size_t *n,
                            mlaf_err *err);
-/* The first `most` (at least 1) of those candidates, without the rest: for planning. */
+/* What vendors' GEMM libraries offer for it, in no space: whether the library is there the generator does not know. Candidates,
+ * then those rejected; none for most operations. */
+mlaf_status mlaf_gen_libraries(mlaf_gen *g, const char *problem, const char *target, mlaf_variant **list, size_t *n,
+                               mlaf_err *err);
+/* The first `most` (at least 1) of the space's candidates, without the rest: for planning. */
 mlaf_status mlaf_gen_best(mlaf_gen *g, const char *problem, const char *target, size_t most, mlaf_variant **list, size_t *n,
                           mlaf_err *err);
 /* Rebuild one variant from its name; E_TEMPLATE with the reason if the space would reject it. */

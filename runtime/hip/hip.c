@@ -2,9 +2,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compile/vendor.h"
 #include "hip/hip_device.h"
 
-/* What mlaf_module and mlaf_function point to is HIP's own object: nothing to add, nothing to free. */
+/* What mlaf_function points to is HIP's own object: nothing to add, nothing to free. */
 static void *raw(const void *handle) { return (void *)(uintptr_t)handle; }
 
 mlaf_status mlaf_hip_enter(mlaf_hip *h, int *previous, mlaf_err *err) {
@@ -58,12 +59,18 @@ static mlaf_status hip_open(int ordinal, const mlaf_log *log, mlaf_device **out,
     free(h);
     return st;
   }
+  pthread_mutex_init(&h->library_lock, NULL);
   mlaf_log_line(log, MLAF_LOG_DEBUG, "hip: %s, %s, %s", h->api.library, h->base.info.id, h->base.info.driver);
   *out = (mlaf_device *)h;
   return MLAF_OK;
 }
 
-static void hip_close(mlaf_device *dev) { free(mlaf_hip_of(dev)); }
+static void hip_close(mlaf_device *dev) {
+  mlaf_hip *h = mlaf_hip_of(dev);
+  mlaf_hip_library_close(h);
+  pthread_mutex_destroy(&h->library_lock);
+  free(h);
+}
 
 /* --- memory --- */
 
@@ -110,39 +117,57 @@ static mlaf_status hip_mem_fill(mlaf_device *dev, void *dst, int byte, size_t by
 
 /* --- modules --- */
 
-static mlaf_status hip_module_load(mlaf_device *dev, const void *code, size_t size, mlaf_module **out, mlaf_err *err) {
-  mlaf_hip *h = mlaf_hip_of(dev);
+static mlaf_status load_image(mlaf_hip *h, const void *code, size_t size, void **out, mlaf_err *err) {
   int previous;
-  void *module = NULL;
   if (size < 64 || memcmp(code, "\177ELF", 4))
     return mlaf_fail(err, MLAF_E_ARG, "hipModuleLoadData: not a code object");
   mlaf_status st = mlaf_hip_enter(h, &previous, err);
   if (st) return st;
-  int rc = h->api.hipModuleLoadData(&module, code);
+  int rc = h->api.hipModuleLoadData(out, code);
   mlaf_hip_leave(h, previous);
   st = mlaf_hip_check(&h->api, rc, "hipModuleLoadData", err);
   if (rc == HIP_NO_BINARY_FOR_GPU) mlaf_fail_prefix(err, st, "the code object is not for %s", h->base.info.full_target);
-  if (!st) *out = module;
+  return st;
+}
+
+static mlaf_status hip_module_load(mlaf_device *dev, const void *code, size_t size, mlaf_module **out, mlaf_err *err) {
+  mlaf_hip *h = mlaf_hip_of(dev);
+  mlaf_hip_module *m = calloc(1, sizeof *m);
+  if (!m) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for a module");
+  mlaf_status st = mlaf_vendor_is_code(code, size) ? mlaf_hip_product_load(h, code, size, &m->product, err)
+                                                   : load_image(h, code, size, &m->raw, err);
+  if (st) free(m);
+  else *out = (mlaf_module *)m;
   return st;
 }
 
 static void hip_module_unload(mlaf_device *dev, mlaf_module *module) {
   mlaf_hip *h = mlaf_hip_of(dev);
+  mlaf_hip_module *m = (mlaf_hip_module *)module;
   int previous;
-  if (mlaf_hip_enter(h, &previous, NULL)) return;
-  h->api.hipModuleUnload(raw(module));
-  mlaf_hip_leave(h, previous);
+  if (!m) return;
+  if (!mlaf_hip_enter(h, &previous, NULL)) {
+    if (m->product) mlaf_matmul_close(m->product);
+    else h->api.hipModuleUnload(m->raw);
+    mlaf_hip_leave(h, previous);
+  }
+  free(m);
 }
 
 static mlaf_status hip_function_get(mlaf_device *dev, mlaf_module *module, const char *symbol, mlaf_function **out,
                                     mlaf_err *err) {
   mlaf_hip *h = mlaf_hip_of(dev);
+  const mlaf_hip_module *m = (const mlaf_hip_module *)module;
   int previous;
   void *function = NULL;
+  if (m->product) {
+    *out = (mlaf_function *)m->product;
+    return MLAF_OK;
+  }
   mlaf_status st = mlaf_hip_enter(h, &previous, err);
   if (st) return st;
   st =
-      mlaf_hip_check(&h->api, h->api.hipModuleGetFunction(&function, raw(module), symbol), "hipModuleGetFunction", err);
+      mlaf_hip_check(&h->api, h->api.hipModuleGetFunction(&function, m->raw, symbol), "hipModuleGetFunction", err);
   mlaf_hip_leave(h, previous);
   if (st) return mlaf_fail_prefix(err, st, "%s", symbol);
   *out = function;
@@ -154,6 +179,7 @@ static mlaf_status hip_function_get(mlaf_device *dev, mlaf_module *module, const
 mlaf_status mlaf_hip_launch(mlaf_device *dev, void *stream, const mlaf_launch *l, mlaf_err *err) {
   mlaf_hip *h = mlaf_hip_of(dev);
   size_t size = l->args_size;
+  if (l->flags & MLAF_LAUNCH_LIBRARY) return mlaf_hip_product_launch(h, stream, l, err);
   void *extra[] = {HIP_PARAM_POINTER, raw(l->args), HIP_PARAM_SIZE, &size, HIP_PARAM_END};
   ON_DEVICE(h, err, "hipModuleLaunchKernel",
             h->api.hipModuleLaunchKernel(raw(l->fn), l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1],
@@ -222,4 +248,7 @@ const mlaf_device_ops mlaf_hip_ops = {
     .time = mlaf_hip_time,
     .is_capturing = hip_is_capturing,
     .can_reach = hip_can_reach,
+    .features = MLAF_DEVICE_LIBRARIES,
+    .library_workspace = mlaf_hip_library_workspace,
+    .library_open = mlaf_hip_library_open,
 };

@@ -2,14 +2,27 @@
 #ifndef MLAF_HIP_DEVICE_H
 #define MLAF_HIP_DEVICE_H
 
+#include <pthread.h>
+
 #include "device/device.h"
+#include "device/matmul.h"
 #include "hip/hip_api.h"
 
 typedef struct mlaf_hip {
   mlaf_device_base base; /* first: mlaf_device points here */
   mlaf_hip_api api;
   int ordinal;
+  pthread_mutex_t library_lock;
+  mlaf_matmul_library *library; /* hipBLASLt, from the first product on */
 } mlaf_hip;
+
+/* What mlaf_module points to. A kernel's function is HIP's own object; a library's product is its own function
+ * (MLAF_LAUNCH_LIBRARY tells them apart). */
+typedef struct mlaf_hip_module {
+  void *raw; /* hipModule_t */
+  mlaf_matmul *product; /* instead: a library's */
+} mlaf_hip_module;
+extern const mlaf_matmul_dialect mlaf_hipblaslt;
 
 static inline mlaf_hip *mlaf_hip_of(mlaf_device *dev) { return (mlaf_hip *)dev; }
 
@@ -30,6 +43,13 @@ typedef struct mlaf_hip_sysfs {
   char driver[32];              /* amdgpu module version, "" unknown */
 } mlaf_hip_sysfs;
 void mlaf_hip_read_sysfs(const char *sysfs, const char *pci, mlaf_hip_sysfs *out);
+
+/* --- library.c --- */
+mlaf_status mlaf_hip_library_open(mlaf_device *dev, mlaf_err *err);
+void mlaf_hip_library_close(mlaf_hip *h);
+mlaf_status mlaf_hip_product_load(mlaf_hip *h, const void *code, size_t size, mlaf_matmul **out, mlaf_err *err);
+size_t mlaf_hip_library_workspace(const mlaf_function *fn);
+mlaf_status mlaf_hip_product_launch(mlaf_hip *h, void *stream, const mlaf_launch *launch, mlaf_err *err);
 
 mlaf_status mlaf_hip_launch(mlaf_device *dev, void *stream, const mlaf_launch *launch, mlaf_err *err);
 mlaf_status mlaf_hip_time(mlaf_device *dev, const mlaf_launch *launches, size_t n, const mlaf_time_opts *opts,

@@ -53,12 +53,14 @@ static const mlaf_plan_opts *opts_of(const layer_shape *s) {
 static mlaf_status make_by_rows(mlaf_ctx *ctx, const layer_shape *s, layer_kind kind, layer_plans *out) {
   const mlaf_registry_how how = {.quiet = true};
   const int last = class_of(layer_rows_most(s, kind));
+  mlaf_plan_opts opts = *opts_of(s);
   mlaf_err err;
   mlaf_point p;
+  opts.flags |= MLAF_PLAN_LIBRARY; /* its workspace has room for what such a plan wants */
   mlaf_status st = report(ctx, layer_point(s, kind, 1, &p, &err), &err);
   for (int k = 0; !st && k <= last; k++) {
     layer_point_rows(&p, INT64_C(1) << k);
-    st = mlaf_registry_get(ctx, &p, opts_of(s), &how, &out->by_rows[kind][k]);
+    st = mlaf_registry_get(ctx, &p, &opts, &how, &out->by_rows[kind][k]);
   }
   return st;
 }

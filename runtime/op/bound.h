@@ -12,6 +12,7 @@ typedef struct mlaf_stage {
   mlaf_function *fn; /* NULL: the variant does without this stage */
   uint32_t threads, rows_per_wg;
   mlaf_kernel_launch launch;
+  size_t workspace; /* of a library's product (MLAF_KERNEL_LIBRARY) */
 } mlaf_stage;
 
 enum { MLAF_FACTS = 4 };

@@ -38,6 +38,7 @@ typedef struct mlaf_calls {
   const char *args_name, *args_init; /* "mlaf_execute_args", "MLAF_EXECUTE_ARGS_INIT" */
   size_t args_size, args_first;      /* now, at most MLAF_ARGS_MAX; in its first version: what is behind is 0 when left out */
   size_t workspace_at, workspace_size_at; /* in it: void *workspace, size_t workspace_size; both 0: there never is one */
+  bool libraries;    /* a kernel may be a vendor library's product (device/matmul.h) */
   uint32_t n_mapped; /* tensors of which kernels may want maps: 1 to this */
 
   /* --- who may run --- */

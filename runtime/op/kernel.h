@@ -2,6 +2,8 @@
 #ifndef MLAF_OP_KERNEL_H
 #define MLAF_OP_KERNEL_H
 
+#include <string.h>
+
 #include "base/base.h"
 #include "device/kernel_launch.h"
 
@@ -15,6 +17,9 @@ typedef struct mlaf_kernel_ref {
   char code_key[MLAF_HASH_HEX]; /* code-object cache key */
   uint32_t threads, rows_per_wg;
 } mlaf_kernel_ref;
+
+/* Of a variant's name: its first kernel is a vendor library's product (gen/projection/library.lua). */
+static inline bool mlaf_is_library(const char *variant) { return !strncmp(variant, "lib:", 4); }
 
 /* Stages up to the last one that has a kernel. */
 static inline int mlaf_stages_of(const mlaf_kernel_ref kernels[MLAF_STAGES_MAX]) {

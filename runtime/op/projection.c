@@ -1,11 +1,13 @@
 /* Checks and launches of projections. */
 #include "op/projection.h"
 
+#include "device/matmul.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { ALIGN = 16 };
+enum { ALIGN = 16, WORKSPACE_ALIGN = 256 };
 static const int64_t STRIDE_MOST = INT64_C(1) << 39; /* elements */
 static const uint64_t THREADS_MOST = UINT32_MAX;     /* of a launch, as AMD's packets count them */
 
@@ -90,6 +92,13 @@ static uint64_t blocks_of(const mlaf_product *p, const mlaf_stage *k) {
   return (uint64_t)p->heads * (((uint32_t)p->outer + k->rows_per_wg - 1) / k->rows_per_wg) * team_of(k);
 }
 
+static mlaf_status check_workspace(size_t need, const mlaf_projection_args *a, mlaf_err *err) {
+  if (!need || (a->workspace && (uintptr_t)a->workspace % WORKSPACE_ALIGN == 0 && a->workspace_size >= need)) return MLAF_OK;
+  return mlaf_fail(err, MLAF_E_ARG, "workspace is %p of %zu bytes; the library whose product this is wants %zu, %d-byte "
+                   "aligned: mlaf_run_workspace tells, and without MLAF_PLAN_LIBRARY a plan wants none", a->workspace,
+                   a->workspace_size, need, WORKSPACE_ALIGN);
+}
+
 mlaf_status mlaf_projection_check_args(const mlaf_bound *b, uint32_t knob, const void *args, mlaf_err *err) {
   const mlaf_projection_args *a = args;
   const mlaf_product p = mlaf_product_of(&b->point);
@@ -103,7 +112,13 @@ mlaf_status mlaf_projection_check_args(const mlaf_bound *b, uint32_t knob, const
     return mlaf_fail(err, MLAF_E_ARG, "eps is %g, must be finite and not negative", (double)a->eps);
   if (!a->tokens) return MLAF_OK;
   mlaf_status st = check_pointers(&p, a, err);
-  return st ? st : check_strides(&p, a, err);
+  if (!st) st = check_strides(&p, a, err);
+  return st ? st : check_workspace(b->stage[0].workspace, a, err);
+}
+
+/* Of kernels none; what a library's product said when it was loaded. */
+size_t mlaf_projection_workspace(const mlaf_bound *b, uint32_t knob, int64_t rows) {
+  return rows ? b->stage[0].workspace : 0;
 }
 
 /* --- who may run --- */
@@ -124,6 +139,7 @@ mlaf_status mlaf_projection_check_stages(const mlaf_bound *b, mlaf_err *err) {
 /* --- a launch --- */
 
 uint32_t mlaf_projection_parameter_bytes(int stage, const mlaf_kernel_launch *launch) {
+  if (launch->flags & MLAF_KERNEL_LIBRARY) return sizeof(mlaf_matmul_args);
   if (!launch->n_maps) return sizeof(mlaf_projection_kernel_args);
   return (uint32_t)(offsetof(parameters, maps) + launch->n_maps * MLAF_MAP_BYTES);
 }
@@ -180,6 +196,30 @@ static mlaf_status fill_maps(const mlaf_bound *b, const mlaf_product *p, paramet
   return st;
 }
 
+/* The same for a library: strides stay in elements. */
+static void prepare_library(const mlaf_stage *k, const mlaf_product *p, const mlaf_projection_args *a, mlaf_prepared *out) {
+  mlaf_matmul_args *to = (void *)out->parameters;
+  *to = (mlaf_matmul_args){.w = a->w,
+                           .x = a->x,
+                           .c = p->residual ? a->residual : NULL,
+                           .y = a->y,
+                           .w_row = a->w_row_stride,
+                           .w_head = a->w_head_stride,
+                           .x_token = a->x_token_stride,
+                           .x_head = a->x_head_stride,
+                           .c_token = a->residual_token_stride,
+                           .y_token = a->y_token_stride,
+                           .y_head = a->y_head_stride,
+                           .tokens = a->tokens,
+                           .workspace = a->workspace};
+  out->launches[out->n++] = (mlaf_launch){.fn = k->fn,
+                                          .grid = {1, 1, 1},
+                                          .block = {1, 1, 1},
+                                          .args = to,
+                                          .args_size = sizeof *to,
+                                          .flags = MLAF_LAUNCH_LIBRARY};
+}
+
 mlaf_status mlaf_projection_prepare(const mlaf_bound *b, uint32_t knob, const void *args, mlaf_prepared *out, mlaf_err *err) {
   const mlaf_product p = mlaf_product_of(&b->point);
   const mlaf_stage *k = &b->stage[0];
@@ -188,6 +228,10 @@ mlaf_status mlaf_projection_prepare(const mlaf_bound *b, uint32_t knob, const vo
   out->n = 0;
   if (!a.tokens) return MLAF_OK;
   mlaf_projection_dense(&p, &a);
+  if (k->launch.flags & MLAF_KERNEL_LIBRARY) {
+    prepare_library(k, &p, &a, out);
+    return MLAF_OK;
+  }
   fill(&p, &a, &to->args);
   const mlaf_status st = fill_maps(b, &p, to, err);
   if (st) return st;

@@ -52,6 +52,7 @@ typedef struct mlaf_projection_kernel_args {
 uint32_t mlaf_projection_parameter_bytes(int stage, const mlaf_kernel_launch *launch);
 mlaf_status mlaf_projection_check_stages(const mlaf_bound *b, mlaf_err *err);
 mlaf_status mlaf_projection_check_args(const mlaf_bound *b, uint32_t knob, const void *args, mlaf_err *err);
+size_t mlaf_projection_workspace(const mlaf_bound *b, uint32_t knob, int64_t rows);
 int64_t mlaf_projection_rows(const void *args);
 int64_t mlaf_projection_rows_of(const mlaf_point *p);
 mlaf_status mlaf_projection_prepare(const mlaf_bound *b, uint32_t knob, const void *args, mlaf_prepared *out, mlaf_err *err);
@@ -88,11 +89,15 @@ void mlaf_projection_data_row(const mlaf_data *d, int output, size_t row, char *
     .calls = {.args_name = "mlaf_projection_args",                                                                            \
               .args_init = "MLAF_PROJECTION_ARGS_INIT",                                                                       \
               .args_size = sizeof(mlaf_projection_args),                                                                      \
-              .args_first = sizeof(mlaf_projection_args),                                                                     \
+              .args_first = offsetof(mlaf_projection_args, workspace),                                                        \
+              .workspace_at = offsetof(mlaf_projection_args, workspace),                                                      \
+              .workspace_size_at = offsetof(mlaf_projection_args, workspace_size),                                            \
+              .libraries = true,                                                                                              \
               .n_mapped = MLAF_PROJECTION_MAPS,                                                                               \
               .parameter_bytes = mlaf_projection_parameter_bytes,                                                             \
               .check_stages = mlaf_projection_check_stages,                                                                   \
               .check_args = mlaf_projection_check_args,                                                                       \
+              .workspace = mlaf_projection_workspace,                                                                         \
               .rows = mlaf_projection_rows,                                                                                   \
               .rows_of = mlaf_projection_rows_of,                                                                             \
               .prepare = mlaf_projection_prepare,                                                                             \

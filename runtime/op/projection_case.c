@@ -232,7 +232,9 @@ int mlaf_projection_case_buffers(const mlaf_case *head, const mlaf_bound *b, uin
                                  mlaf_case_buffer out[MLAF_CASE_BUFFERS]) {
   const mlaf_projection_case *c = (const mlaf_projection_case *)head;
   const mlaf_use turns = mlaf_product_turns(&c->p) ? MLAF_USE_INPUT : MLAF_USE_NONE;
+  const size_t workspace = mlaf_projection_workspace(b, knob, c->a.tokens);
   *(mlaf_projection_args *)args = c->a;
+  ((mlaf_projection_args *)args)->workspace_size = workspace;
 #define ARG(name) offsetof(mlaf_projection_args, name)
   const mlaf_case_buffer all[] = {
       {"y", MLAF_USE_OUTPUT, c->y_bytes, ARG(y), NULL},
@@ -243,6 +245,7 @@ int mlaf_projection_case_buffers(const mlaf_case *head, const mlaf_bound *b, uin
       {"positions", turns, (size_t)c->a.tokens * sizeof(int64_t), ARG(positions), c->positions},
       {"cos", turns, c->table_bytes, ARG(cos), c->cos},
       {"sin", c->spec.one_table ? MLAF_USE_NONE : turns, c->table_bytes, ARG(sin), c->sin},
+      {"workspace", workspace ? MLAF_USE_WORKSPACE : MLAF_USE_NONE, workspace, ARG(workspace), NULL},
   };
 #undef ARG
   memcpy(out, all, sizeof all);

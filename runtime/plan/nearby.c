@@ -53,6 +53,14 @@ static bool one_kernel(const char *a, const char *b) {
   return n == strcspn(b, "/") && !memcmp(a, b, n);
 }
 
+/* What a kernel's time is compared with: the choice's, or where that is a library's, which says nothing of kernels, the fastest
+ * kernel's. */
+static double fastest(const mlaf_choice *c, const mlaf_sample *list, size_t n) {
+  for (size_t k = 0; mlaf_is_library(c->variant) && k < n; k++) /* best first */
+    if (!mlaf_is_library(list[k].variant)) return list[k].timing.ns;
+  return c->ns;
+}
+
 /* A choice, and what else was timed for its problem where it was tuned; a layer that has no samples has the choice. */
 static bool add_problem(mlaf_nearby **n, size_t i, mlaf_db *db, const mlaf_device_info *dev) {
   const mlaf_choice *c = &(*n)->choices[i];
@@ -70,8 +78,9 @@ static bool add_problem(mlaf_nearby **n, size_t i, mlaf_db *db, const mlaf_devic
   }
   for (size_t k = 0; grown && k < found; k++) {
     const mlaf_sample *s = &list[k];
-    const bool fast = s->timing.ns <= MLAF_NEARBY_WITHIN * c->ns;
+    const bool fast = s->timing.ns <= MLAF_NEARBY_WITHIN * fastest(c, list, found);
     const mlaf_nearby_item x = {.choice = i, .kernel = s->kernels[0], .ns = s->timing.ns, .error = s->error, .fast = fast};
+    if (mlaf_is_library(s->variant)) continue;
     if (s->knob != c->knob || !one_kernel(s->variant, c->variant)) add(grown, x, s->variant);
   }
   free(list);

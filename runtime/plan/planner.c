@@ -26,6 +26,7 @@ typedef struct planner {
   bool far;      /* a choice out of reach was passed over */
   bool single;   /* so was one for one request, as mlaf_for_one says */
   bool singles_too; /* but nothing else is there */
+  bool library;  /* so was a library's of this very problem: none serves here, and the best kernel timed beside goes first */
   mlaf_lengths lengths; /* the caller's, and their canonical text; "": no preference */
   char lengths_text[MLAF_LENGTHS_TEXT_MAX];
   int n_refused;
@@ -197,11 +198,29 @@ static bool for_one_request(planner *p, const mlaf_choice *c) {
   return p->single = true;
 }
 
+/* A library's product serves what it was timed for, where the caller allows it, the device can run it, and the choice tells
+ * which version it was: the key of its code is that version's. Whether it is this machine's is seen when it is loaded. */
+static bool library_serves(const planner *p, const mlaf_choice *c, mlaf_err *why) {
+  const mlaf_device_ops *ops = mlaf_ops(mlaf_ctx_device(p->ctx));
+  if (c->distance > 0) return true; /* it says what else was timed there: try_choice */
+  if (p->library) return false;
+  if (!(p->opts->flags & MLAF_PLAN_LIBRARY))
+    mlaf_fail(why, MLAF_E_NOT_TUNED, "a library's product, which the caller does not ask for (MLAF_PLAN_LIBRARY)");
+  else if (!(ops->features & MLAF_DEVICE_LIBRARIES)) mlaf_fail(why, MLAF_E_NOT_TUNED, "%s runs no libraries", ops->name);
+  else if (!c->kernels[0].code_key[0]) mlaf_fail(why, MLAF_E_NOT_TUNED, "it does not say which version was timed");
+  return why->status == MLAF_OK;
+}
+
 /* Called by the database in order of preference. */
 static bool accept_choice(void *user, const mlaf_choice *c) {
   planner *p = user;
   mlaf_err why = {MLAF_OK, ""};
   if (out_of_reach(p, c) || for_one_request(p, c)) return false;
+  if (mlaf_is_library(c->variant) && !library_serves(p, c, &why)) { /* one note does for all */
+    if (!p->library) pass_over(p, &why, "choice %s of %s", c->variant, c->problem);
+    p->library = true;
+    return false;
+  }
   if (is_refused(p, c) || p->n_refused == REFUSED_MAX) return false;
   if (!check_hashes(p, c, &why)) return true;
   why.status = MLAF_E_NOT_TUNED; /* whatever the reason, there is no valid choice here */
@@ -323,10 +342,13 @@ static mlaf_status try_nearby(planner *p, const mlaf_choice *nearest, mlaf_err *
 }
 
 /* A neighbour's choice is compared with what else is known near and fitted to the problem; where that cannot be had (no
- * generator, a kernel in no cache), it is fitted alone or serves as it was tuned. */
+ * generator, a kernel in no cache), it is fitted alone or serves as it was tuned. Of a library's only what was timed beside it
+ * counts. */
 static mlaf_status try_choice(planner *p, const mlaf_choice *choice, mlaf_rung rung, mlaf_err *err) {
   mlaf_err ignored;
   if (rung == MLAF_RUNG_NEAREST && !try_nearby(p, choice, &ignored)) return MLAF_OK;
+  if (choice->distance > 0 && mlaf_is_library(choice->variant))
+    return mlaf_fail(err, MLAF_E_NOT_TUNED, "a library proposes for one number of tokens: tune this one");
   if (choice->distance > 0 && !try_build(p, choice, start_refit, rung, &ignored)) return MLAF_OK;
   return try_build(p, choice, start_build, rung, err);
 }
@@ -352,13 +374,14 @@ static mlaf_status choose(planner *p, mlaf_choice *choice, mlaf_rung *rung) {
 }
 
 /* Times of other lengths answer another question: before a choice for them what was timed here with the caller's. */
-static mlaf_status from_lengths(planner *p) {
+static mlaf_status from_lengths(planner *p, const char *lengths) {
   mlaf_choice choice;
   mlaf_err why = {MLAF_OK, ""};
   if (!p->ctx->db) return MLAF_E_NOT_TUNED;
-  while (p->n_refused < REFUSED_MAX && !mlaf_db_choose_lengths(p->ctx->db, info(p), p->problem, p->lengths_text, accept_choice, p,
-                                                               &choice, &why)) {
+  while (p->n_refused < REFUSED_MAX &&
+         !mlaf_db_choose_lengths(p->ctx->db, info(p), p->problem, lengths, accept_choice, p, &choice, &why)) {
     if (!try_choice(p, &choice, MLAF_RUNG_EXACT, &why)) return MLAF_OK;
+    p->library |= mlaf_is_library(choice.variant);
     refuse(p, &choice, &why);
   }
   mlaf_text_fmt(&p->notes, "%s%s", p->notes.len ? "; " : "", why.text);
@@ -369,14 +392,20 @@ static mlaf_status from_database(planner *p) {
   mlaf_choice choice;
   mlaf_rung rung;
   bool asked = !p->lengths_text[0]; /* for what was timed with the caller's lengths */
+  bool beside = false;              /* for what was timed beside a library that does not serve */
   mlaf_hashes_load(&p->ctx->hashes, mlaf_compiler_cache_dir(p->ctx->compiler), p->ctx->gen_root);
   while (p->n_refused < REFUSED_MAX) {
     mlaf_err why = {MLAF_OK, ""};
     const bool none = choose(p, &choice, &rung) != MLAF_OK;
     if (!asked && (none || rung != MLAF_RUNG_EXACT || strcmp(choice.lengths, p->lengths_text) != 0)) {
       asked = true;
-      if (!from_lengths(p)) return MLAF_OK;
+      if (!from_lengths(p, p->lengths_text)) return MLAF_OK;
       continue; /* that choice may have been refused meanwhile */
+    }
+    if (p->library && !beside && (none || rung != MLAF_RUNG_EXACT)) {
+      beside = true;
+      if (!from_lengths(p, p->lengths_text[0] ? p->lengths_text : "equal")) return MLAF_OK;
+      continue;
     }
     if (none && p->single && !p->singles_too && !may_ask_model(p)) { /* nobody else answers */
       p->singles_too = true;
@@ -386,6 +415,7 @@ static mlaf_status from_database(planner *p) {
     mlaf_status st = try_choice(p, &choice, rung, &why);
     if (!st) return MLAF_OK;
     why.status = st;
+    p->library |= mlaf_is_library(choice.variant) && choice.distance == 0;
     refuse(p, &choice, &why);
   }
   return MLAF_E_NOT_TUNED;
@@ -464,7 +494,8 @@ static mlaf_status measure(planner *p, bool *out_of_time, mlaf_err *err) {
                               .gen = gen,
                               .compiler = p->ctx->compiler,
                               .log = &p->ctx->log};
-  const mlaf_tuner_opts opts = {.time_limit_s = p->opts->time_limit_s, .lengths = p->lengths};
+  const mlaf_tuner_opts opts = {.time_limit_s = p->opts->time_limit_s, .lengths = p->lengths,
+                                .no_libraries = !(p->opts->flags & MLAF_PLAN_LIBRARY)};
   st = mlaf_tuner_run(&env, p->problem, &opts, &r, err);
   p->out->compiles += (int)r.compiles;
   *out_of_time = st && !r.has_choice && r.stopped[0] && st != MLAF_E_CANCELLED;

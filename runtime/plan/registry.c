@@ -41,7 +41,8 @@ static uint64_t hash_lengths(const mlaf_plan_opts *o) {
 }
 
 static mlaf_registry_key make_key(const mlaf_point *p, const mlaf_plan_opts *o) {
-  return (mlaf_registry_key){*p, (int32_t)(o->flags & ~(uint32_t)MLAF_PLAN_TABLES), o->effort, hash_lengths(o)};
+  const uint32_t idle = MLAF_PLAN_TABLES | (p->op->calls->libraries ? 0 : (uint32_t)MLAF_PLAN_LIBRARY);
+  return (mlaf_registry_key){*p, (int32_t)(o->flags & ~idle), o->effort, hash_lengths(o)};
 }
 
 /* FNV-1a over words, then mixed. Of the lengths their hash is enough: few contexts see two. */

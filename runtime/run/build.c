@@ -107,6 +107,8 @@ mlaf_status mlaf_build_finish(mlaf_build *b, mlaf_compile_job jobs[MLAF_STAGES_M
     if (!wants_code(b, i) || taken == n) continue;
     mlaf_compile_job *job = &jobs[taken++];
     if (job->status) return mlaf_fail(err, job->status, "%s: %.3500s", b->refs[i].symbol, job->log ? job->log : "");
+    if (mlaf_is_library(b->name) && b->refs[i].code_key[0] && strcmp(b->refs[i].code_key, job->key))
+      return mlaf_fail(err, MLAF_E_NOT_TUNED, "%s was timed with another version of the library: tune again", b->name);
     b->code[i] = job->code;
     b->code_size[i] = job->code_size;
     job->code = NULL;
@@ -142,6 +144,7 @@ static void name_of_code(const mlaf_kernel_ref *ref, const char *src_hash, const
 bool mlaf_build_take_known(mlaf_build *b, mlaf_compiler *c, const mlaf_hashes *known, const char *target, const char *toolchain) {
   mlaf_build taken = *b;
   mlaf_err ignored;
+  if (mlaf_is_library(b->name)) return false; /* made anew in no time, and by which library the compiler's name does not say */
   for (int i = 0; i < b->n; i++) {
     char name[MLAF_HASH_HEX];
     if (!toolchain) return false;
@@ -202,6 +205,7 @@ mlaf_status mlaf_build_now(mlaf_build *b, mlaf_gen *g, mlaf_compiler *c, const c
   mlaf_compile_job jobs[MLAF_STAGES_MAX] = {{.source = NULL}};
   size_t n = 0;
   mlaf_status st = mlaf_build_jobs(b, g, target, jobs, &n, err);
+  may_compile |= mlaf_is_library(b->name); /* nothing is compiled then */
   if (!st && n) st = may_compile ? mlaf_compile(c, jobs, n, NULL, NULL, err) : look_up(c, jobs, n, err);
   for (size_t i = 0; i < n; i++) *compiles += jobs[i].code && !jobs[i].cached;
   if (!st) st = mlaf_build_finish(b, jobs, n, err);

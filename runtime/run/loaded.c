@@ -26,6 +26,7 @@ static mlaf_status load(const mlaf_loaded *l, const mlaf_kernel_ref *ref, mlaf_c
   if (!st && mlaf_wishes_check(&asking, &out->launch, err)) return MLAF_E_TEMPLATE;
   if (!st) st = mlaf_ops(dev)->module_load(dev, code.bytes, code.size, &out->module, err);
   if (!st) st = mlaf_ops(dev)->function_get(dev, out->module, ref->symbol, &out->fn, err);
+  if (!st && out->launch.flags & MLAF_KERNEL_LIBRARY) out->workspace = mlaf_ops(dev)->library_workspace(out->fn);
   return st ? mlaf_fail_prefix(err, st, "kernel %s", ref->symbol) : MLAF_OK;
 }
 

@@ -85,6 +85,10 @@ mlaf_status mlaf_wishes_check(const mlaf_asking *k, const mlaf_kernel_launch *l,
     if (l->maps[i].of > mapped)
       return mlaf_fail(err, MLAF_E_TEMPLATE, "%s wants a map of tensor %u, of which the operation has %u: another version made "
                        "it", k->symbol, l->maps[i].of, mapped);
+  if (l->flags & MLAF_KERNEL_LIBRARY && k->calls && !k->calls->libraries)
+    return mlaf_fail(err, MLAF_E_TEMPLATE, "%s is a library's product, which the operation has no use for", k->symbol);
+  if (l->flags & MLAF_KERNEL_LIBRARY && ops && !(ops->features & MLAF_DEVICE_LIBRARIES))
+    return mlaf_fail(err, MLAF_E_TEMPLATE, "%s is a library's product, and %s runs no libraries", k->symbol, ops->name);
   if (ops && clustered && !(ops->features & MLAF_DEVICE_CLUSTERS))
     return mlaf_fail(err, MLAF_E_TEMPLATE, "%s wants clusters of %ux%ux%u blocks, %s has none", k->symbol, l->cluster[0],
                      l->cluster[1], l->cluster[2], ops->name);

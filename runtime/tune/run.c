@@ -194,7 +194,7 @@ static mlaf_status prepare(tuner *t, mlaf_err *err) {
   mlaf_status status = t->steps->identity(t->env->compiler, mlaf_info(t->env->device)->target, &t->toolchain, err);
   if (status == MLAF_OK) status = t->steps->options(t->env->gen, t->info->target, &t->options, err);
   if (status == MLAF_OK) status = mlaf_tuner_space_read(t, err);
-  t->limit = mlaf_tuner_limit(&t->opts, t->n, t->modelled);
+  t->limit = mlaf_tuner_limit(&t->opts, t->n_own, t->modelled);
   if (status == MLAF_OK) status = mlaf_tuner_resume(t, err);
   if (status == MLAF_OK) note_standing(t);
   return status;

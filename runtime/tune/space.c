@@ -1,4 +1,5 @@
 /* The space of a problem as candidates and kernels, and what an earlier run has finished of it. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,30 +35,55 @@ static mlaf_status start_sample(const tuner *t, tune_candidate *c, mlaf_err *err
   return MLAF_OK;
 }
 
+/* A variant as a candidate, unless it is rejected. */
+static mlaf_status add(tuner *t, mlaf_variant *v, mlaf_err *err) {
+  if (v->rejected) {
+    t->out->rejected++;
+    return MLAF_OK;
+  }
+  tune_candidate *c = &t->list[t->n];
+  c->variant = v;
+  for (int k = 0; k < MLAF_STAGES_MAX; k++)
+    c->kernels[k] = v->kernels[k].template_name ? kernel_index(t, &v->kernels[k]) : -1;
+  c->group = group_of(t, t->n, c->kernels[0]);
+  if (c->group == t->n_groups) t->n_groups++;
+  t->n++;
+  return start_sample(t, c, err);
+}
+
+/* What a library offers, where there is one for this device. Without one the reason is kept, and all else goes on. */
+static mlaf_status read_libraries(tuner *t, mlaf_err *err) {
+  const mlaf_device_ops *ops = mlaf_ops(t->env->device);
+  char *const why = t->out->no_library;
+  const size_t size = sizeof t->out->no_library;
+  mlaf_err absent = {MLAF_OK, ""};
+  if (!t->steps->libraries || !t->problem->op->calls->libraries) return MLAF_OK;
+  if (t->opts.no_libraries) snprintf(why, size, "not asked for");
+  else if (!(ops->features & MLAF_DEVICE_LIBRARIES)) snprintf(why, size, "%.60s runs no libraries", ops->name);
+  else if (ops->library_open(t->env->device, &absent)) snprintf(why, size, "%.500s", absent.text);
+  if (*why) return MLAF_OK;
+  mlaf_status status = t->steps->libraries(t->env->gen, mlaf_point_text(t->problem).s, t->info->target, &t->libraries,
+                                           &t->n_libraries, err);
+  if (status == MLAF_OK && t->n_libraries && t->libraries[0].rejected) snprintf(why, size, "%.500s", t->libraries[0].rejected);
+  return status;
+}
+
 mlaf_status mlaf_tuner_space_read(tuner *t, mlaf_err *err) {
   mlaf_status status = t->steps->space(t->env->gen, mlaf_point_text(t->problem).s, t->info->target, &t->space, &t->n_space, err);
+  if (status == MLAF_OK) status = read_libraries(t, err);
   if (status != MLAF_OK) return status;
-  t->list = calloc(t->n_space + 1, sizeof *t->list);
-  t->counted = calloc(t->n_space + 1, sizeof *t->counted);
-  t->kernels = calloc(MLAF_STAGES_MAX * t->n_space + 1, sizeof *t->kernels);
+  const size_t n = t->n_space + t->n_libraries;
+  t->list = calloc(n + 1, sizeof *t->list);
+  t->counted = calloc(n + 1, sizeof *t->counted);
+  t->kernels = calloc(MLAF_STAGES_MAX * n + 1, sizeof *t->kernels);
   if (!t->list || !t->counted || !t->kernels)
-    return mlaf_fail(err, MLAF_E_NOMEM, "no memory for a space of %zu variants", t->n_space);
-  for (size_t i = 0; status == MLAF_OK && i < t->n_space; i++) {
-    mlaf_variant *v = &t->space[i];
-    if (v->rejected) {
-      t->out->rejected++;
-      continue;
-    }
-    tune_candidate *c = &t->list[t->n];
-    c->variant = v;
-    for (int k = 0; k < MLAF_STAGES_MAX; k++)
-      c->kernels[k] = v->kernels[k].template_name ? kernel_index(t, &v->kernels[k]) : -1;
-    c->group = group_of(t, t->n, c->kernels[0]);
-    if (c->group == t->n_groups) t->n_groups++;
-    t->n++;
-    status = start_sample(t, c, err);
-  }
+    return mlaf_fail(err, MLAF_E_NOMEM, "no memory for a space of %zu variants", n);
+  for (size_t i = 0; status == MLAF_OK && i < t->n_space; i++) status = add(t, &t->space[i], err);
+  t->n_own = t->n;
+  for (size_t i = 0; status == MLAF_OK && i < t->n_libraries; i++) status = add(t, &t->libraries[i], err);
+  t->out->libraries = t->n - t->n_own;
   t->out->space = t->n;
+  if (*t->out->no_library) mlaf_log_line(t->env->log, MLAF_LOG_INFO, "no library variants: %s", t->out->no_library);
   if (status == MLAF_OK && t->n == 0)
     status = mlaf_fail(err, MLAF_E_NOT_TUNED,
                        "no variant of the space fits this problem on %s: `--dry-run` lists the reasons",
@@ -67,6 +93,7 @@ mlaf_status mlaf_tuner_space_read(tuner *t, mlaf_err *err) {
 
 void mlaf_tuner_space_free(tuner *t) {
   mlaf_variants_free(t->space, t->n_space);
+  mlaf_variants_free(t->libraries, t->n_libraries);
   free(t->list);
   free(t->counted);
 }

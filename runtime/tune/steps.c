@@ -36,4 +36,5 @@ const mlaf_tuner_steps mlaf_tuner_real_steps = {
     .bench_free = mlaf_bench_free,
     .time = mlaf_bench_time,
     .alive = device_alive,
+    .libraries = mlaf_gen_libraries,
 };

@@ -24,6 +24,7 @@ static mlaf_outcome outcome_of(mlaf_status status) {
     case MLAF_E_FAULT: return MLAF_OUT_FAULT;
     case MLAF_E_INCORRECT: return MLAF_OUT_INCORRECT;
     case MLAF_E_TIMEOUT: return MLAF_OUT_TIMEOUT;
+    case MLAF_E_TEMPLATE: return MLAF_OUT_CONSTRAINT; /* a library has fewer ways than the space */
     case MLAF_E_DEVICE:
     case MLAF_E_ARG: return MLAF_OUT_LAUNCH;
     default: return MLAF_OUT_COUNT;

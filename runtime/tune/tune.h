@@ -39,6 +39,8 @@ typedef struct mlaf_tuner_steps {
   void (*bench_free)(mlaf_bench *b);
   mlaf_status (*time)(mlaf_bench *b, const mlaf_loaded *l, const mlaf_time_opts *opts, mlaf_timing *out, mlaf_err *err);
   mlaf_status (*alive)(mlaf_device *dev, mlaf_err *err); /* does the device still answer after a failed launch? */
+  mlaf_status (*libraries)(mlaf_gen *g, const char *problem, const char *target, mlaf_variant **list, size_t *n,
+                           mlaf_err *err); /* NULL: there are none */
 } mlaf_tuner_steps;
 extern const mlaf_tuner_steps mlaf_tuner_real_steps;
 
@@ -85,6 +87,7 @@ typedef struct mlaf_tuner_opts {
   double give_up;        /* timing ends with the first sample above this many times the best; 0: 3 */
   double time_limit_s;   /* 0: none. Checked between candidates; what was compiled for nothing stays in the cache */
   uint64_t seed;         /* of verification and timing data; 0 = 1 */
+  bool no_libraries;     /* kernels of ours alone. Else what a vendor's GEMM library offers is tried, too, all of it */
   bool no_resume;        /* do everything again although the database has it */
   mlaf_tuner_progress_fn progress;
   void *progress_user;
@@ -106,6 +109,8 @@ typedef struct mlaf_tuner_result {
   size_t n;
   size_t space, rejected;    /* candidates of the space, and points the budgets rejected */
   size_t resumed, failed;    /* of n */
+  size_t libraries;          /* of `space`: a library's */
+  char no_library[512];      /* why there are none, where the operation could do with one; "" */
   size_t kernels;            /* distinct kernels this run asked the compiler for */
   size_t compiles, cached;   /* of them: compiler runs, cache hits */
   bool has_choice, recorded; /* recorded: the database holds the choice */

@@ -55,7 +55,9 @@ typedef struct tuner {
   const char *const *options;
   mlaf_variant *space;
   size_t n_space;
-  tune_candidate *list; /* accepted variants, in the generator's order: best estimate first */
+  mlaf_variant *libraries; /* what a vendor's library offers */
+  size_t n_libraries, n_own; /* n_own: candidates that are none of those. Those stand behind and are tried beyond the limit */
+  tune_candidate *list; /* accepted variants in the generator's order, best estimate first; then a library's */
   bool *counted;        /* of each: it belongs to this run, done now or earlier */
   size_t n;
   int n_groups;

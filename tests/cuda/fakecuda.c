@@ -8,6 +8,7 @@
  *   FAKECUDA_BUS=bits                width of the memory bus (default 6144; 6016 makes it the device of tuning/nvidia-h200.tsv)
  *   fakecuda_depth()                 contexts on this thread's stack
  *   FAKECUDA_ANY=1                   any other kernel is there, too, and does nothing
+ *   fakecuda_foreign()               a kernel of another library's runs, or is recorded
  *   fakecuda_last(), _before()       the last kernel that ran, and the one before it
  *
  * Like the real one it refuses calls made without a current context, a fill that was not waited for does not land, and
@@ -394,6 +395,16 @@ int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsign
   const unsigned grid[] = {gx, gy, gz}, block[] = {bx, by, bz};
   static const node plain;
   return launch(function, grid, block, shared, stream, params, extra, &plain);
+}
+
+/* Somebody else's kernel (fake/fakelt.c): 1: it is recorded. */
+EXPORT int fakecuda_foreign(void *stream);
+int fakecuda_foreign(void *stream) {
+  static const node plain;
+  static const unsigned one[] = {1, 1, 1};
+  void *none[] = {(void *)(uintptr_t)&plain};
+  launch(&kernels[KERNEL_ANY], one, one, 0, stream, none, NULL, &plain);
+  return stream && ((sequence *)stream)->capturing;
 }
 
 /* CUlaunchConfig and CUlaunchAttribute as cuda.h has them. */

@@ -46,7 +46,7 @@ static inline void fake_reset(void) {
   fake_symbol("fake_reset", &reset);
   reset();
 }
-static int fake_int(const char *name) {
+static inline int fake_int(const char *name) {
   int (*get)(void);
   fake_symbol(name, &get);
   return get();

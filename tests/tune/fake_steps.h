@@ -212,6 +212,7 @@ static mlaf_status fake_alive(mlaf_device *dev, mlaf_err *err) {
 static const mlaf_tuner_steps fake_steps = {
     fake_space, fake_render, fake_options,    fake_identity, fake_key,   fake_compile,    fake_meta, fake_open,
     fake_close, fake_suite,  fake_suite_free, fake_verify,   fake_bench, fake_bench_free, fake_time, fake_alive,
+    NULL,
 };
 
 static fake *fake_for_meta; /* the one call that has no handle */

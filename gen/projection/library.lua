@@ -1,0 +1,46 @@
+-- The family of a projection whose product is a vendor's library's (cuBLASLt, hipBLASLt): nothing is compiled, a text says what
+-- the library is asked for (templates/lib/projection/library.h, runtime/device/matmul.h). Which way it goes about it is one of
+-- those that it proposes itself, best first, for this number of tokens; the tuner times them.
+local ops = require("ops")
+
+local WAYS = 16 -- that are asked for: its first is often not its fastest at few tokens
+local EVERY = { cdna2 = true, cdna3 = true, cdna4 = true, ampere = true, ada = true, hopper = true, blackwell = true }
+-- Fields that are thought of here. One that comes later is refused where it asks for anything.
+local KNOWN = {}
+for _, field in ipairs({ "hidden", "q_rank", "rank", "rope", "heads", "nope", "v", "norm", "residual", "dtype", "style",
+  "tokens" }) do KNOWN[field] = true end
+
+local function unknown(p)
+  for _, f in ipairs(ops.of(p).fields) do
+    local usual = f.words and (f.words[1] == "" and 0 or f.words[1]) or f.default
+    if not KNOWN[f.field] and p[f.field] ~= usual then return ("no library is asked for %s"):format(f.word) end
+  end
+end
+
+return function(of, fields)
+  local problem, ways, has = { "tokens" }, {}, { tokens = true, heads = false }
+  for _, field in ipairs(fields) do
+    if KNOWN[field] and field ~= "style" then problem[#problem + 1] = field end
+    has[field] = true
+  end
+  if not has.heads and not has.hidden then problem[#problem + 1] = "heads" end -- a kernel is for any number of them
+  for i = 1, WAYS do ways[i] = i - 1 end
+  return {
+    library = true,
+    arch = EVERY,
+    problem = problem,
+    params = { way = ways },
+    rules = {
+      unknown,
+      function(p)
+        if of(p).norm == 1 then return "no library multiplies behind an RMSNorm, which would have to be written first" end
+        if p.op == "mla_q_absorb" and p.rope > 0 then return "no library turns rope columns and writes them behind" end
+      end,
+    },
+    -- What is launched is the library's own. The rest is for the model, which nobody asks here.
+    cost = function(p, _, arch)
+      return { threads = arch.isa.wave, rows_per_wg = 16, lds_bytes = 0, regs = { { "all", 32 } }, inflight = 16384,
+        pass = p.tokens, clk = 1 }
+    end,
+  }
+end

@@ -1,0 +1,463 @@
+/* Products by vendors' GEMM libraries: cuBLASLt's and hipBLASLt's calls against fakes of ours that do them on the CPU (on the
+ * fake CUDA driver, and on the fake HIP runtime over the emulator), the tuner, the planner and bundles. */
+#include <dlfcn.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bundle/make.h"
+#include "check/verify.h"
+#include "compile/vendor.h"
+#include "device/matmul.h"
+#include "fake/fake_test.h"
+#include "fake/fakelt.h"
+#include "op/projection.h"
+#include "plan/ctx.h"
+#include "plan/place.h"
+#include "run/build.h"
+#include "tune/tune.h"
+
+typedef struct rig {
+  place at;
+  mlaf_device *dev;
+  mlaf_gen *gen;
+  mlaf_compiler *compiler;
+} rig;
+
+static void set_library(bool hip) {
+  char path[512];
+  static const char *const settings[] = {"FAKELT_WAYS", "FAKELT_VERSION", "FAKELT_NARROW", "FAKELT_FAIL"};
+  for (int i = 0; i < 4; i++) unsetenv(settings[i]);
+  snprintf(path, sizeof path, "%s/fakelt/lib%s.so", getenv("MLAF_BUILD_DIR"), hip ? "fakehipblaslt" : "fakecublaslt");
+  setenv(hip ? "MLAF_HIPBLASLT_LIBRARY" : "MLAF_CUBLASLT_LIBRARY", path, 1);
+  if (hip) fake_use("MLAF_HIP_LIBRARY", "fakehip/libamdhip64_fakehip6.so", "FAKEHIP");
+  else fake_use("MLAF_CUDA_LIBRARY", "fakecuda/libfakecuda.so", "FAKECUDA");
+}
+
+static rig *begin(bool hip) {
+  rig *r = calloc(1, sizeof *r);
+  mlaf_err err = {MLAF_OK, ""};
+  place_make(&r->at);
+  set_library(hip);
+  r->dev = open_device(hip ? "hip" : "cuda");
+  if (mlaf_gen_open(NULL, &r->gen, &err)) fail_msg("%s", err.text);
+  if (mlaf_compiler_open(&(mlaf_compiler_opts){.cache_dir = r->at.cache, .jobs = 1}, NULL, &r->compiler, &err))
+    fail_msg("%s", err.text);
+  return r;
+}
+
+static void end(rig *r) {
+  mlaf_compiler_close(r->compiler);
+  mlaf_gen_close(r->gen);
+  mlaf_device_close(r->dev);
+  place_remove(&r->at);
+  free(r);
+}
+
+static fakelt_seen *seen(bool hip) {
+  void *lib = dlopen(getenv(hip ? "MLAF_HIPBLASLT_LIBRARY" : "MLAF_CUBLASLT_LIBRARY"), RTLD_NOW | RTLD_NOLOAD);
+  fakelt_seen *(*get)(void);
+  assert_non_null(lib);
+  void *found = dlsym(lib, "fakelt");
+  memcpy(&get, &found, sizeof get);
+  dlclose(lib);
+  return get();
+}
+
+static mlaf_point point(const char *text) {
+  mlaf_point p;
+  char why[200] = "";
+  if (mlaf_point_parse(NULL, text, &p, why, sizeof why)) fail_msg("%s", why);
+  return p;
+}
+
+/* Built and loaded, as a plan would. */
+static mlaf_status load(rig *r, const char *problem, const char *variant, mlaf_build *b, mlaf_loaded **l, mlaf_err *err) {
+  const mlaf_point p = point(problem);
+  mlaf_variant v = {.name = NULL};
+  int compiles = 0;
+  mlaf_status st = mlaf_gen_variant(r->gen, problem, mlaf_info(r->dev)->target, variant, &v, err);
+  if (!st) st = mlaf_build_init(&v, b, err);
+  if (!st) st = mlaf_build_now(b, r->gen, r->compiler, mlaf_info(r->dev)->target, false, &compiles, err);
+  if (!st) st = mlaf_build_load(b, r->dev, &p, l, err);
+  assert_int_equal(compiles, 0);
+  mlaf_variant_clear(&v);
+  return st;
+}
+
+static mlaf_loaded *must_load(rig *r, const char *problem, const char *variant) {
+  mlaf_build b = {.n = 0};
+  mlaf_loaded *l = NULL;
+  mlaf_err err = {MLAF_OK, ""};
+  if (load(r, problem, variant, &b, &l, &err)) fail_msg("%s: %s", problem, err.text);
+  mlaf_build_clear(&b);
+  return l;
+}
+
+static void verify(rig *r, const mlaf_loaded *l) {
+  mlaf_suite *suite = NULL;
+  mlaf_verify_result result;
+  mlaf_err err = {MLAF_OK, ""};
+  if (mlaf_suite_create(mlaf_loaded_problem(l), 1, MLAF_INJECT_NONE, &suite, &err)) fail_msg("%s", err.text);
+  if (mlaf_suite_run(suite, l, &result, &err)) fail_msg("%s", err.text);
+  assert_true(result.rows > 0);
+  mlaf_suite_free(suite);
+}
+
+/* What each operation asks of the library: cases have padded rows and heads, a residual that is y, other numbers of tokens. */
+static const struct {
+  const char *problem;
+  int64_t m, n, k, batch;
+  bool transposed;
+  float beta;
+} products[] = {
+    {"mla_qkv_a:d64,l32,r32,p32,f16,t3", 96, 3, 64, 1, true, 0},
+    {"mla_q_b:l64,h3,n32,p32,bf16,t4", 192, 4, 64, 1, true, 0},
+    {"mla_q_absorb:h3,n32,p0,r64,bf16,t5", 64, 5, 32, 3, false, 0},
+    {"mla_v_out:h3,r64,v32,bf16,t1", 32, 1, 64, 3, true, 0},
+    {"mla_o_proj:d64,h2,v32,residual,bf16,t8", 64, 8, 64, 1, true, 1},
+};
+
+static void each_product(bool hip) {
+  rig *r = begin(hip);
+  for (size_t i = 0; i < sizeof products / sizeof *products; i++) {
+    mlaf_loaded *l = must_load(r, products[i].problem, "lib:way=3/s1");
+    const fakelt_product *last = &seen(hip)->last; /* of loading: the problem itself, dense */
+    assert_int_equal(last->m, products[i].m);
+    assert_int_equal(last->n, products[i].n);
+    assert_int_equal(last->k, products[i].k);
+    assert_int_equal(last->batch, products[i].batch);
+    assert_int_equal(last->transposed, products[i].transposed);
+    assert_true(last->beta == products[i].beta);
+    /* The third of five wants too much workspace: the fourth that is left is the library's fifth. */
+    assert_int_equal(last->way, 4);
+    assert_int_equal(last->asked_for, products[i].n);
+    assert_int_equal(last->workspace, 5000);
+    verify(r, l);
+    assert_int_equal(mlaf_loaded_workspace_size(l, 1, 3), 5000);
+    assert_int_equal(mlaf_loaded_workspace_size(l, 1, 0), 0);
+    mlaf_loaded_close(l);
+  }
+  assert_int_equal(seen(hip)->workspace_allowed, 32 << 20);
+  if (!hip) assert_int_equal(seen(hip)->alignment, 16);
+  assert_int_equal(seen(hip)->live, 1); /* the handle */
+  fakelt_seen *after = seen(hip);
+  end(r);
+  assert_int_equal(after->live, 0);
+}
+static void cublaslt_products(void **state) { each_product(false); }
+static void hipblaslt_products(void **state) { each_product(true); }
+
+/* --- launches --- */
+
+static mlaf_status launch(rig *r, const mlaf_loaded *l, int64_t tokens, void *workspace, size_t size, mlaf_err *err) {
+  static _Alignas(256) uint16_t x[64 * 3 * 64], w[3 * 64 * 64], y[64 * 3 * 64];
+  mlaf_projection_args a = MLAF_PROJECTION_ARGS_INIT;
+  a.tokens = tokens, a.x = x, a.w = w, a.y = y, a.workspace = workspace, a.workspace_size = size;
+  return mlaf_loaded_launch(l, 1, &a, NULL, err);
+}
+
+static void more_and_fewer_tokens(void **state) {
+  static _Alignas(256) char workspace[8192];
+  rig *r = begin(false);
+  mlaf_err err = {MLAF_OK, ""};
+  setenv("FAKELT_NARROW", "5", 1); /* its ways are for 5 tokens and more, but the first */
+  mlaf_loaded *l = must_load(r, "mla_v_out:h3,r64,v32,bf16,t8", "lib:way=1/s1");
+  fakelt_seen *s = seen(false);
+  const int before = s->products;
+  assert_int_equal(launch(r, l, 21, workspace, sizeof workspace, &err), MLAF_OK);
+  assert_int_equal(s->products - before, 3); /* 8, 8 and 5 */
+  assert_int_equal(s->last.n, 5);
+  assert_int_equal(s->last.way, 1);
+  assert_int_equal(launch(r, l, 4, workspace, sizeof workspace, &err), MLAF_OK);
+  assert_int_equal(s->last.way, 0);
+  assert_int_equal(s->last.asked_for, 4);
+  const int calls = s->attributes;
+  assert_int_equal(launch(r, l, 4, workspace, sizeof workspace, &err), MLAF_OK);
+  assert_int_equal(s->attributes, calls); /* nothing new to say */
+  assert_int_equal(launch(r, l, 0, NULL, 0, &err), MLAF_OK);
+  assert_int_equal(launch(r, l, 4, NULL, 0, &err), MLAF_E_ARG);
+  assert_non_null(strstr(err.text, "mlaf_run_workspace"));
+  assert_int_equal(launch(r, l, 4, workspace + 16, sizeof workspace - 16, &err), MLAF_E_ARG);
+  assert_int_equal(launch(r, l, 4, workspace, 100, &err), MLAF_E_ARG);
+  setenv("FAKELT_FAIL", "Matmul", 1);
+  assert_int_equal(launch(r, l, 4, workspace, sizeof workspace, &err), MLAF_E_DEVICE);
+  assert_non_null(strstr(err.text, "cublasLtMatmul: status 7"));
+  unsetenv("FAKELT_FAIL");
+  mlaf_loaded_close(l);
+  end(r);
+}
+
+/* --- what is wrong with a library --- */
+
+static void expect_refused(rig *r, mlaf_status want, const char *says) {
+  mlaf_build b = {.n = 0};
+  mlaf_loaded *l = NULL;
+  mlaf_err err = {MLAF_OK, ""};
+  const mlaf_status st = load(r, "mla_v_out:h3,r64,v32,bf16,t8", "lib:way=0/s1", &b, &l, &err);
+  if (st != want || !strstr(err.text, says)) fail_msg("status %d (want %d), '%s' does not say '%s'", st, want, err.text, says);
+  mlaf_build_clear(&b);
+}
+
+static void refused_libraries(void **state) {
+  rig *r = begin(false);
+  setenv("FAKELT_VERSION", "140000", 1); /* whose numbers nobody here knows */
+  expect_refused(r, MLAF_E_NO_DEVICE, "version 140000 of cuBLASLt; known are 120000 to 139999");
+  setenv("FAKELT_VERSION", "110000", 1);
+  expect_refused(r, MLAF_E_NO_DEVICE, "version 110000");
+  unsetenv("FAKELT_VERSION");
+  setenv("FAKELT_FAIL", "Create", 1);
+  expect_refused(r, MLAF_E_NO_DEVICE, "cublasLtCreate: status 7");
+  unsetenv("FAKELT_FAIL");
+  static const char *const failing[] = {"MatmulDescCreate", "MatrixLayoutCreate", "MatrixLayoutSetAttribute",
+                                        "MatmulPreferenceCreate",
+                                        "MatmulPreferenceSetAttribute", "MatmulAlgoGetHeuristic", "Matmul"};
+  for (size_t i = 0; i < sizeof failing / sizeof *failing; i++) {
+    setenv("FAKELT_FAIL", failing[i], 1);
+    expect_refused(r, MLAF_E_DEVICE, failing[i]);
+  }
+  unsetenv("FAKELT_FAIL");
+  setenv("FAKELT_WAYS", "0", 1);
+  expect_refused(r, MLAF_E_TEMPLATE, "cuBLASLt proposes 0 ways");
+  assert_int_equal(seen(false)->live, 1);
+  unsetenv("FAKELT_WAYS");
+  setenv("MLAF_CUBLASLT_LIBRARY", getenv("MLAF_CUDA_LIBRARY"), 1); /* a library, but none of products */
+  expect_refused(r, MLAF_E_NO_DEVICE, "is in use on this device already");
+  end(r);
+  r = begin(false);
+  setenv("MLAF_CUBLASLT_LIBRARY", getenv("MLAF_CUDA_LIBRARY"), 1);
+  expect_refused(r, MLAF_E_NO_DEVICE, "has no function cublasLt");
+  setenv("MLAF_CUBLASLT_LIBRARY", "/tmp/nowhere/libcublasLt.so.13", 1);
+  expect_refused(r, MLAF_E_NO_DEVICE, "MLAF_CUBLASLT_LIBRARY is '/tmp/nowhere");
+  end(r);
+  r = begin(true);
+  setenv("FAKELT_VERSION", "500", 1); /* hipBLAS' numbers for types */
+  expect_refused(r, MLAF_E_NO_DEVICE, "version 500 of hipBLASLt");
+  end(r);
+}
+
+static void refused_texts(void **state) {
+  const char *good = "x\n" MLAF_MATMUL_MAGIC "library cublaslt\nsymbol s\nheads 1\ninner 64\nouter 32\nlayout outputs\n"
+                     "dtype bf16\nresidual 0\ntokens 4\nway 0\n";
+  static const char *const bad[][2] = {{"heads 1", "heads 0"},     {"inner 64", "inner -64"},     {"outer 32", "outer 2x"},
+                                       {"outputs", "elsewhere"},   {"bf16", "fp8"},               {"residual 0", "residual 2"},
+                                       {"tokens 4", "tokens 0"},   {"tokens 4", "tokens 99999"},  {"way 0", "way 32"},
+                                       {"symbol s", "symbol "},    {"product 1", "product 2"},    {"way 0\n", ""}};
+  mlaf_matmul_want want;
+  mlaf_err err = {MLAF_OK, ""};
+  assert_int_equal(mlaf_matmul_read(good, strlen(good), &want, &err), MLAF_OK);
+  assert_int_equal(mlaf_vendor_of_source(good), MLAF_CUBLASLT);
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    char text[400];
+    const char *at = strstr(good, bad[i][0]);
+    snprintf(text, sizeof text, "%.*s%s%s", (int)(at - good), good, bad[i][1], at + strlen(bad[i][0]));
+    assert_int_equal(mlaf_matmul_read(text, strlen(text), &want, &err), MLAF_E_ARG);
+  }
+  assert_int_equal(mlaf_vendor_of_source("no such line"), MLAF_VENDORS);
+}
+
+/* Kernels of ours cannot claim to be a library's, other operations have no use for one, an emulator runs none. */
+static void who_may_be_one(void **state) {
+  rig *r = begin(false);
+  mlaf_build b = {.n = 0};
+  mlaf_loaded *l = must_load(r, "mla_v_out:h3,r64,v32,bf16,t8", "lib:way=0/s1");
+  const mlaf_stage *s = &mlaf_loaded_bound(l)->stage[0];
+  const mlaf_op *decode = mlaf_op_of("mla_decode:");
+  mlaf_device *emu = open_device("emu:gfx942");
+  mlaf_err err = {MLAF_OK, ""};
+  mlaf_asking k = {.symbol = "s", .calls = decode->calls, .dev = r->dev};
+  assert_int_equal(s->launch.flags, MLAF_KERNEL_LIBRARY);
+  assert_int_equal(mlaf_wishes_check(&k, &s->launch, &err), MLAF_E_TEMPLATE);
+  assert_non_null(strstr(err.text, "no use for"));
+  k = (mlaf_asking){.symbol = "s", .calls = mlaf_loaded_calls(l), .dev = emu};
+  assert_int_equal(mlaf_wishes_check(&k, &s->launch, &err), MLAF_E_TEMPLATE);
+  assert_non_null(strstr(err.text, "emu:gfx942 runs no libraries"));
+  mlaf_device_close(emu);
+  mlaf_loaded_close(l);
+  mlaf_build_clear(&b);
+  end(r);
+}
+
+/* --- the tuner --- */
+
+static mlaf_status no_space(mlaf_gen *g, const char *problem, const char *target, mlaf_variant **list, size_t *n, mlaf_err *err) {
+  *list = NULL;
+  *n = 0;
+  return MLAF_OK;
+}
+
+static mlaf_status tune(rig *r, mlaf_device *dev, const char *problem, mlaf_db *db, const mlaf_tuner_opts *opts,
+                        mlaf_tuner_result *out, mlaf_err *err) {
+  mlaf_tuner_steps steps = mlaf_tuner_real_steps;
+  const mlaf_point p = point(problem);
+  steps.space = no_space; /* of ours: nothing is compiled */
+  const mlaf_tuner_env env = {.device = dev, .db = db, .gen = r->gen, .compiler = r->compiler, .steps = &steps};
+  return mlaf_tuner_run(&env, &p, opts, out, err);
+}
+
+static void tuned(void **state) {
+  const char *problem = "mla_v_out:h3,r64,v32,bf16,t8";
+  rig *r = begin(false);
+  mlaf_db *db = NULL;
+  mlaf_tuner_result a, b, c;
+  mlaf_err err = {MLAF_OK, ""};
+  assert_int_equal(mlaf_db_open(r->at.db, false, NULL, &db, &err), MLAF_OK);
+  if (tune(r, r->dev, problem, db, NULL, &a, &err)) fail_msg("%s", err.text);
+  assert_true(mlaf_is_library(a.choice.variant));
+  assert_int_equal(a.libraries, 16);
+  assert_int_equal(a.n, 16);
+  assert_int_equal(a.failed, 12); /* of five proposals one wants too much */
+  assert_int_equal(a.compiles, 0);
+  assert_int_equal(a.items[15].sample.outcome, MLAF_OUT_CONSTRAINT);
+  if (tune(r, r->dev, problem, db, NULL, &b, &err)) fail_msg("%s", err.text);
+  assert_int_equal(b.resumed, 16);
+  /* Another build of the library: what was timed says nothing of it. */
+  char path[300], copy[800];
+  snprintf(path, sizeof path, "%s/other.so", r->at.dir);
+  snprintf(copy, sizeof copy, "cp '%s' '%s' && printf x >>'%s'", getenv("MLAF_CUBLASLT_LIBRARY"), path, path);
+  assert_int_equal(system(copy), 0);
+  setenv("MLAF_CUBLASLT_LIBRARY", path, 1);
+  mlaf_device *other = open_device("cuda");
+  if (tune(r, other, problem, db, NULL, &c, &err)) fail_msg("%s", err.text);
+  assert_int_equal(c.resumed, 0);
+  assert_string_not_equal(c.choice.kernels[0].code_key, a.choice.kernels[0].code_key);
+  mlaf_device_close(other);
+  mlaf_tuner_result_clear(&a);
+  mlaf_tuner_result_clear(&b);
+  mlaf_tuner_result_clear(&c);
+  mlaf_db_close(db);
+  end(r);
+}
+
+/* The reason is stated, and the search goes on with what is there. */
+static void tuned_without(void **state) {
+  static const mlaf_tuner_opts none = {.no_libraries = true};
+  rig *r = begin(false);
+  mlaf_tuner_result out;
+  mlaf_err err = {MLAF_OK, ""};
+  const struct {
+    const char *device, *library, *problem, *says;
+    const mlaf_tuner_opts *opts;
+  } cases[] = {
+      {"cuda", "/tmp/nowhere/libcublasLt.so.13", "mla_v_out:h3,r64,v32,bf16,t8", "'/tmp/nowhere/libcublasLt.so.13', which", NULL},
+      {"emu:gfx942", NULL, "mla_v_out:h3,r64,v32,bf16,t8", "emu:gfx942 runs no libraries", NULL},
+      {"cuda", NULL, "mla_q_b:l64,h3,n32,p32,norm,bf16,t4", "no library multiplies behind an RMSNorm", NULL},
+      {"cuda", NULL, "mla_q_absorb:h3,n32,p32,r64,bf16,pairs,t5", "no library turns rope columns", NULL},
+      {"cuda", NULL, "mla_v_out:h3,r64,v32,bf16,t8", "not asked for", &none},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    set_library(false);
+    if (cases[i].library) setenv("MLAF_CUBLASLT_LIBRARY", cases[i].library, 1);
+    mlaf_device *dev = open_device(cases[i].device);
+    assert_int_equal(tune(r, dev, cases[i].problem, NULL, cases[i].opts, &out, &err), MLAF_E_NOT_TUNED);
+    if (!strstr(out.no_library, cases[i].says)) fail_msg("'%s' does not say '%s'", out.no_library, cases[i].says);
+    assert_int_equal(out.libraries, 0);
+    mlaf_tuner_result_clear(&out);
+    mlaf_device_close(dev);
+  }
+  end(r);
+}
+
+/* --- plans and bundles: a library's product and a kernel of ours, both timed --- */
+
+#define PLANNED "mla_v_out:h2,r32,v32,bf16,t2"
+#define OWN "mfma:blocks=1,depth=1,pass=16,waves=1/s1"
+#define LIBRARY "lib:way=1/s1"
+
+static void record(rig *r, mlaf_db *db, const char *variant, double ns) {
+  const mlaf_point p = point(PLANNED);
+  mlaf_variant v = {.name = NULL};
+  mlaf_build b = {.n = 0};
+  mlaf_sample s = {.outcome = MLAF_OUT_OK, .source = MLAF_SRC_MEASURED, .error = 1e-3, .lengths = "equal"};
+  mlaf_err err = {MLAF_OK, ""};
+  int compiles = 0;
+  mlaf_status st = mlaf_gen_variant(r->gen, PLANNED, mlaf_info(r->dev)->target, variant, &v, &err);
+  if (!st) st = mlaf_build_init(&v, &b, &err);
+  if (!st) st = mlaf_build_now(&b, r->gen, r->compiler, mlaf_info(r->dev)->target, true, &compiles, &err);
+  if (st) fail_msg("%s", err.text);
+  snprintf(s.variant, sizeof s.variant, "%s", b.name);
+  s.knob = b.knob;
+  memcpy(s.kernels, b.refs, sizeof s.kernels);
+  s.timing = (mlaf_timing){.source = MLAF_TIME_MEASURED, .ns = ns, .p10_ns = ns, .p90_ns = ns, .samples = 9};
+  if (mlaf_db_add_sample(db, mlaf_info(r->dev), "compiler", &p, &s, &err)) fail_msg("%s", err.text);
+  mlaf_build_clear(&b);
+  mlaf_variant_clear(&v);
+}
+
+static void expect_plan(rig *r, const char *problem, uint32_t flags, const char *variant, const char *rung, const char *notes) {
+  mlaf_ctx *ctx = NULL;
+  mlaf_plan *plan = NULL;
+  mlaf_ctx_opts o = MLAF_CTX_OPTS_INIT;
+  mlaf_plan_opts how = MLAF_PLAN_OPTS_INIT;
+  mlaf_plan_info info = MLAF_PLAN_INFO_INIT;
+  char why[500] = "";
+  o.device = "hip", o.db_path = r->at.db, o.cache_dir = r->at.cache;
+  how.flags = flags;
+  how.effort = MLAF_EFFORT_DB_ONLY;
+  if (mlaf_ctx_create(&o, &ctx, why, sizeof why)) fail_msg("%s", why);
+  if (mlaf_plan_for(ctx, problem, &how, &plan)) {
+    mlaf_ctx_last_message(ctx, why, sizeof why);
+    fail_msg("%s", why);
+  }
+  assert_int_equal(mlaf_plan_query(plan, &info), MLAF_OK);
+  if (strcmp(info.variant, variant) || strcmp(info.rung, rung) || !strstr(info.notes, notes))
+    fail_msg("%s (%s): '%s', wanted %s (%s): '%s'", info.variant, info.rung, info.notes, variant, rung, notes);
+  mlaf_plan_release(plan);
+  mlaf_ctx_destroy(ctx);
+}
+
+static void in_a_bundle(rig *r, mlaf_db *db) {
+  char dir[80];
+  mlaf_point p = point(PLANNED);
+  const mlaf_bundle_request request = {.target = "gfx942", .problems = &p, .n = 1};
+  const mlaf_bundle_make_opts opts = {.compiler = r->compiler, .db = db, .requests = &request, .n_requests = 1, .jobs = 1};
+  mlaf_bundle_made made;
+  mlaf_err err = {MLAF_OK, ""};
+  snprintf(dir, sizeof dir, "%s/bundle", r->at.dir);
+  if (mlaf_bundle_make(&opts, dir, &made, &err)) fail_msg("%s", err.text);
+  char command[300];
+  snprintf(command, sizeof command, "grep -q '%s' '%s'/* && ! grep -rq 'lib:way' '%s'", OWN, dir, dir);
+  assert_int_equal(system(command), 0);
+}
+
+static void planned(void **state) {
+  rig *r = begin(true);
+  mlaf_db *db = NULL;
+  mlaf_err err = {MLAF_OK, ""};
+  assert_int_equal(mlaf_db_open(r->at.db, false, NULL, &db, &err), MLAF_OK);
+  record(r, db, LIBRARY, 1000);
+  record(r, db, OWN, 2000);
+  expect_plan(r, PLANNED, MLAF_PLAN_LIBRARY, LIBRARY, "exact", "");
+  expect_plan(r, PLANNED, MLAF_PLAN_LIBRARY | MLAF_PLAN_NO_COMPILE, LIBRARY, "exact", "");
+  expect_plan(r, PLANNED, 0, OWN, "exact", "does not ask for (MLAF_PLAN_LIBRARY)");
+  expect_plan(r, "mla_v_out:h2,r32,v32,bf16,t1", MLAF_PLAN_LIBRARY, OWN, "nearest", "");
+  /* The code is gone, as after an import: it is made anew, without a compiler. */
+  char command[200];
+  snprintf(command, sizeof command, "grep -rlZ 'mlaforge library code' '%s' | xargs -0 rm", r->at.cache);
+  assert_int_equal(system(command), 0);
+  expect_plan(r, PLANNED, MLAF_PLAN_LIBRARY | MLAF_PLAN_NO_COMPILE, LIBRARY, "exact", "");
+  in_a_bundle(r, db);
+  /* Another build of the library, with the code of the old one in the cache, and without. */
+  char path[300], copy[800];
+  snprintf(path, sizeof path, "%s/other.so", r->at.dir);
+  snprintf(copy, sizeof copy, "cp '%s' '%s' && printf x >>'%s'", getenv("MLAF_HIPBLASLT_LIBRARY"), path, path);
+  assert_int_equal(system(copy), 0);
+  setenv("MLAF_HIPBLASLT_LIBRARY", path, 1);
+  expect_plan(r, PLANNED, MLAF_PLAN_LIBRARY, OWN, "exact", "tuned with hipblaslt");
+  assert_int_equal(system(command), 0);
+  expect_plan(r, PLANNED, MLAF_PLAN_LIBRARY, OWN, "exact", "was timed with another version of the library");
+  setenv("MLAF_HIPBLASLT_LIBRARY", "/tmp/nowhere/libhipblaslt.so.0", 1);
+  expect_plan(r, PLANNED, MLAF_PLAN_LIBRARY, OWN, "exact", "/tmp/nowhere");
+  mlaf_db_close(db);
+  end(r);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(cublaslt_products), cmocka_unit_test(hipblaslt_products), cmocka_unit_test(more_and_fewer_tokens),
+      cmocka_unit_test(refused_libraries), cmocka_unit_test(refused_texts),      cmocka_unit_test(who_may_be_one),
+      cmocka_unit_test(tuned),             cmocka_unit_test(tuned_without),      cmocka_unit_test(planned),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
