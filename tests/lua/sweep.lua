@@ -1,5 +1,6 @@
 -- lua5.4 tests/lua/sweep.lua: renders every kernel the space offers for a covering set of problems, in full. Contracts alone
 -- are checked in seconds by test_render.lua over the whole grid; this finds what fails behind them (a minute: label t1).
+collectgarbage("incremental", 400) -- as in run.lua
 local here = arg[0]:match("^(.*)/[^/]*$") or "."
 local root = os.getenv("MLAF_SOURCE_DIR") or here .. "/../.."
 local loader = dofile(root .. "/gen/host.lua")(root)
