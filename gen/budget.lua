@@ -1,15 +1,27 @@
 -- What a set of parameters costs in registers, LDS and threads, and the stated reason when that does not fit.
 local budget = {}
 
--- Waves of a workgroup that share a SIMD, and the registers per lane each may then use.
-function budget.register_limit(threads, arch)
+local limits = setmetatable({}, { __mode = "k" }) -- arch -> threads -> both answers: spaces ask for thousands of points
+
+local function compute_limit(threads, arch)
   local waves = -(-threads // arch.isa.wave)
   local per_simd = -(-waves // arch.isa.simds)
   local limit = 0
   for _, row in ipairs(arch.occupancy) do
     if row[2] >= per_simd then limit = math.max(limit, row[1]) end
   end
-  return limit, per_simd
+  return { limit, per_simd }
+end
+
+-- Registers per lane that each wave of a workgroup may use, and waves of it that share a SIMD.
+function budget.register_limit(threads, arch)
+  local of = limits[arch]
+  if not of then
+    of = {}
+    limits[arch] = of
+  end
+  of[threads] = of[threads] or compute_limit(threads, arch)
+  return of[threads][1], of[threads][2]
 end
 
 local function round_up(a, b) return -(-a // b) * b end

@@ -71,19 +71,25 @@ local function reject_by_cost(p, op, cost, arch)
   end
 end
 
--- A family's kernel at a point: its parameter text and what it costs, and the reason when the point cannot serve the
--- problem. `finish` adds what only candidates need.
-local function kernel(p, op, family, point, arch)
+-- The text of a kernel's parameters, in the order of their names.
+local function params_text(p, family, point)
   local items = {}
   for i, key in ipairs(keys_of(family)) do
     local value = point[key] or p[key]
     if value == nil then value = family.fixed[key] end
     items[i] = key .. "=" .. value
   end
-  local k = { template = family.template, params = table.concat(items, ","), symbol = "", template_hash = "", threads = 0,
+  return table.concat(items, ",")
+end
+
+-- A family's kernel at a point: its parameter text and what it costs, and the reason when the point cannot serve the
+-- problem. What a rule refuses has no text: of a thousand points most are such. `finish` adds what only candidates need.
+local function kernel(p, op, family, point, arch)
+  local k = { template = family.template, params = "", symbol = "", template_hash = "", threads = 0,
     rows_per_wg = 0, lds_bytes = 0, vgpr_budget = 0, step = 0, slots = 0 }
   local why = reject_by_rule(p, family, point, arch)
   if why then return k, why end
+  k.params = params_text(p, family, point)
   local cost = family.cost(p, point, arch)
   why = reject_by_cost(p, op, cost, arch)
   if cost.refused then return k, why end

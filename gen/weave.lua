@@ -72,6 +72,10 @@ local function parse(asm)
     end
     if p.dma then p.reads[#p.reads + 1] = "m0" end
   end
+  p.touches = {} -- all of them
+  for _, list in ipairs({ p.reads, p.writes, p.srcc }) do table.move(list, 1, #list, #p.touches + 1, p.touches) end
+  p.result = table.concat(p.writes, " ")
+  p.in_place = table.concat(p.srcc, " ") == p.result
   p.vmcnt = math.tointeger(tonumber(asm:match("vmcnt%((%d+)%)")))
   p.lgkmcnt = math.tointeger(tonumber(asm:match("lgkmcnt%((%d+)%)")))
   p.nop = name == "s_nop" and math.tointeger(tonumber(rest)) or 0
@@ -119,10 +123,9 @@ local function missing_states(state, p, scalars)
   end
   for _, r in ipairs(p.reads) do source(r) end
   if p.kind == "mfma" then
-    local same = table.concat(p.srcc, " ") == table.concat(p.writes, " ")
     for _, r in ipairs(p.srcc) do
       local w = state.writer[r]
-      source(r, w and w.kind == "mfma" and same and w.set == table.concat(p.writes, " "))
+      source(r, w and w.kind == "mfma" and p.in_place and w.set == p.result)
     end
   else
     for _, r in ipairs(p.writes) do
@@ -137,10 +140,8 @@ end
 local function lgkm_limit(state, p)
   local limit
   for i, op in ipairs(state.ds) do
-    for _, list in ipairs({ p.reads, p.writes, p.srcc }) do
-      for _, r in ipairs(list) do
-        if op[r] then limit = #state.ds - i end
-      end
+    for _, r in ipairs(p.touches) do
+      if op[r] then limit = #state.ds - i end
     end
   end
   if p.kind == "ds" and #state.ds >= MAX_LGKM and not limit then limit = MAX_LGKM - 1 end
@@ -149,10 +150,8 @@ end
 
 local function check_vm(state, p, asm)
   for _, op in ipairs(state.vm) do
-    for _, list in ipairs({ p.reads, p.writes, p.srcc }) do
-      for _, r in ipairs(list) do
-        if op[r] then error("weave: " .. asm .. ": the load of " .. r .. " is not waited for") end
-      end
+    for _, r in ipairs(p.touches) do
+      if op[r] then error("weave: " .. asm .. ": the load of " .. r .. " is not waited for") end
     end
   end
 end
@@ -173,7 +172,7 @@ local function issue(state, p)
   end
   if p.kind ~= "wait" then
     for _, r in ipairs(p.writes) do
-      state.writer[r] = { kind = p.kind, clock = state.clock, set = table.concat(p.writes, " ") }
+      state.writer[r] = { kind = p.kind, clock = state.clock, set = p.result }
     end
   end
   state.clock = state.clock + 1 + p.nop

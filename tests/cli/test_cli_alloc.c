@@ -107,7 +107,7 @@ static const command tune = {{"mlaforge", "tune", PROBLEM, ON_EMU, "--db", "t.db
                               "--jobs", "1", NULL}, false};
 static const command bench = {{"mlaforge", "bench", PROBLEM, ON_EMU, "--db", "t.db", NULL}, false};
 
-#define SCENARIO(name, prepare, least) {#name, run, &name, prepare, NULL, least, check}
+#define SCENARIO(name, prepare, least) {#name, run, &name, prepare, NULL, least, check, 0}
 static const scenario scenarios[] = {
     SCENARIO(show, tuned_database, 30),    SCENARIO(show_json, tuned_database, 30), SCENARIO(why, tuned_database, 30),
     SCENARIO(export_text, tuned_database, 30), SCENARIO(import_text, no_database, 30), SCENARIO(merge, no_database, 30),

@@ -209,7 +209,7 @@ static int64_t samples_in(const char *path) {
 static void interrupted_tuning_goes_on(void **state) {
   const cli_dir *d = *state;
   need_compiler("gfx942");
-  static const char *const args[] = {"tune", PROBLEM, EMU, "--json", "--max-candidates", "14", NULL};
+  static const char *const args[] = {"tune", PROBLEM, EMU, "--json", "--max-candidates", "9", NULL};
   pid_t child = start(d, args, NULL);
   for (double until = mlaf_now() + 1800; samples_in(d->db) < 2 && mlaf_now() < until;)
     nanosleep(&(struct timespec){0, 20000000L}, NULL);
@@ -217,24 +217,24 @@ static void interrupted_tuning_goes_on(void **state) {
   cli_result r = finish(d, child);
   assert_exit(r, 1);
   assert_has(r.err, "to go on: mlaforge tune '" PROBLEM "'");
-  assert_has(r.err, "--max-candidates '14'");
+  assert_has(r.err, "--max-candidates '9'");
   tune_seen cut = {0};
   each_json(r.out, read_tune, &cut);
   release(&r);
   int64_t kept = samples_in(d->db);
-  assert_in_range(kept, 2, 13);
+  assert_in_range(kept, 2, 8);
   assert_int_equal(cut.candidates, kept); /* what was printed is what was kept */
-  tune_seen rest = tune(d, "14", NULL);
-  assert_int_equal(rest.candidates, 14);
+  tune_seen rest = tune(d, "9", NULL);
+  assert_int_equal(rest.candidates, 9);
   assert_int_equal(rest.resumed, kept);
   assert_true(rest.chosen);
-  assert_int_equal(samples_in(d->db), 14);
+  assert_int_equal(samples_in(d->db), 9);
 }
 
 static void killed_tuning_goes_on_too(void **state) {
   const cli_dir *d = *state;
   need_compiler("gfx942");
-  static const char *const args[] = {"tune", PROBLEM, EMU, "--json", "--max-candidates", "8", NULL};
+  static const char *const args[] = {"tune", PROBLEM, EMU, "--json", "--max-candidates", "5", NULL};
   pid_t child = start(d, args, NULL);
   for (double until = mlaf_now() + 1800; samples_in(d->db) < 1 && mlaf_now() < until;)
     nanosleep(&(struct timespec){0, 5000000L}, NULL);
@@ -243,8 +243,8 @@ static void killed_tuning_goes_on_too(void **state) {
   release(&r);
   int64_t kept = samples_in(d->db);
   assert_true(kept >= 1);
-  tune_seen rest = tune(d, "8", NULL);
-  assert_int_equal(rest.candidates, 8);
+  tune_seen rest = tune(d, "5", NULL);
+  assert_int_equal(rest.candidates, 5);
   assert_true(rest.resumed >= 1);
 }
 

@@ -1,6 +1,7 @@
 -- lua5.4 tests/lua/protocol_full.lua [N]: the protocol check in full (label t1; test_protocol.lua has the quick part): all that
 -- gen/ops/mla_decode/protocol/known.lua says, all cases of the rings that plans make for every family, and N (2000) more small
 -- models against all their interleavings.
+collectgarbage("incremental", 400) -- as in run.lua
 local here = arg[0]:match("^(.*)/[^/]*$") or "."
 local root = os.getenv("MLAF_SOURCE_DIR") or here .. "/../.."
 local loader = dofile(root .. "/gen/host.lua")(root)

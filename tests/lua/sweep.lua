@@ -1,15 +1,17 @@
 -- lua5.4 tests/lua/sweep.lua: renders every kernel the space offers for a covering set of problems, in full. Contracts alone
 -- are checked in seconds by test_render.lua over the whole grid; this finds what fails behind them (a minute: label t1).
+collectgarbage("incremental", 400) -- as in run.lua
 local here = arg[0]:match("^(.*)/[^/]*$") or "."
 local root = os.getenv("MLAF_SOURCE_DIR") or here .. "/../.."
 local loader = dofile(root .. "/gen/host.lua")(root)
 loader.host.sha256 = function(text) return ("%064x"):format(#text) end -- hashes are not looked at here
 local space, problem, emit = loader.require("space"), loader.require("problem"), loader.require("emit")
 
--- Every rank class, rope, page class (whole tiles, powers of two below, odd) and dtype; heads that let every wave count in.
+-- Every rank class, rope, page class (whole tiles, powers of two below, odd) and dtype; heads that let every wave count in; one
+-- request and several, which kernels of schedule=fitted want.
 local PROBLEMS = {
-  "mla_decode:h16,r512,p64", "mla_decode:h128,r512,p64,q2,causal,page16", "mla_decode:h128,r512,p0,page1",
-  "mla_decode:h64,r512,p64,f16,page3", "mla_decode:h128,r256,p64,page64", "mla_decode:h96,r256,p32,page1",
+  "mla_decode:h16,r512,p64", "mla_decode:h128,r512,p64,q2,causal,page16", "mla_decode:h128,r512,p0,page1,b64",
+  "mla_decode:h64,r512,p64,f16,page3", "mla_decode:h128,r256,p64,page64,b64", "mla_decode:h96,r256,p32,page1",
   "mla_decode:h128,r128,p0,f16,page48", "mla_decode:h128,r128,p32,page3", "mla_decode:h40,r384,p64,page2",
   "mla_decode:h20,q5,r384,p32,causal,page16", "mla_decode:h5,q8,r96,p32,page65536", "mla_decode:h1,r32,p0",
 }

@@ -134,9 +134,10 @@ typedef struct scenario {
   void (*body)(const void *how);
   const void *how;
   void (*prepare)(void);      /* before each run: files that the body changes; NULL: none */
-  const struct scenario *but; /* sites of this one, of the same body, are left out, as they were tried there; NULL: none */
+  const struct scenario *but; /* sites that this one has, too, are left out, as they are tried there; NULL: none */
   size_t least;               /* fewer sites than this: something was not reached */
   void (*check)(const void *how); /* after each run with a fault, with memory again; NULL: nothing */
+  size_t most;                    /* sites tried; 0: SITES_TRIED */
 } scenario;
 
 typedef struct job {
@@ -239,8 +240,8 @@ static bool is_not_met(int status) { return WIFEXITED(status) && WEXITSTATUS(sta
 #define SITES_TRIED 100
 #endif
 
-/* MLAF_ALLOC_FAULTS=all: every site, once and from then on; else at most SITES_TRIED, evenly from the first to the last, where
- * there are more in turns once and from then on. A test whose state is the scenario. */
+/* MLAF_ALLOC_FAULTS=all: every site, once and from then on; else at most SITES_TRIED (`most`), evenly from the first to the
+ * last, where there are more in turns once and from then on. A test whose state is the scenario. */
 static void every_site(void **state) {
   const scenario *s = *state;
   const char *all = getenv("MLAF_ALLOC_FAULTS");
@@ -257,7 +258,7 @@ static void every_site(void **state) {
   memcpy(known, heap.sites, n_known * sizeof *known);
   const size_t n = leave_out(sites_of(s), known, n_known);
   free(known);
-  const size_t step = all && !strcmp(all, "all") ? 1 : n / SITES_TRIED + 1;
+  const size_t step = all && !strcmp(all, "all") ? 1 : n / (s->most ? s->most : SITES_TRIED) + 1;
   for (size_t k = first_site(); k < n; k += step)
     for (fault_mode mode = FAIL_ONCE; mode <= FAIL_ON; mode++) {
       if (step > 1 && (k / step % 2 == 0) != (mode == FAIL_ONCE)) continue;

@@ -124,8 +124,9 @@ static const struct {
     /* norm */
     {PAGED, ", a.eps)", ", 0.0f)"},
     {PAGED, "0.001953125f", "0.0017361111f"}, /* 1/512 as 1/576: the rope columns are not normed */
-    {PAGED, "v[i] * factor * g[i]", "v[i] * factor"},
-    {HALVES, "d < LANES; d *= 2) x +=", "d < LANES / 2; d *= 2) x +="},
+    {PAGED, "v[i] * g[i] * factor", "v[i] * factor"},
+    {PAGED, "sum += exchange(sum, lane, 1);", ""},
+    {HALVES, "d < LANES; d *= 2) sum +=", "d < LANES / 2; d *= 2) sum +="},
     /* rotation */
     {PAGED, "x, c, -across)", "x, c, across)"},
     {PAGED, "load_angles(a.sin + at", "load_angles(a.cos + at"},

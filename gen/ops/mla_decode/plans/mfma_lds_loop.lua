@@ -141,8 +141,14 @@ end
 -- m, l, n), "loop" (all) or "epilogue" (O, m, l, n). Registers from 129 on are out of the compiler's reach: with one
 -- wave per SIMD, and LDS allows no more, LLVM takes amdgpu_num_vgpr for at least half of 257.
 local REACH = 128
+local KEY, TEXT = {}, {} -- of each register of a file, made once
+for _, file in ipairs({ "v", "a", "s" }) do
+  KEY[file], TEXT[file] = {}, {}
+  for i = 0, REACH do KEY[file][i], TEXT[file][i] = ("%s%03d"):format(file, i), ('"%s%d"'):format(file, i) end
+end
 local function claim(set, file, from, count)
-  for i = from, math.min(REACH, from + count - 1) do set[("%s%03d"):format(file, i)] = ('"%s%d"'):format(file, i) end
+  local key, text = KEY[file], TEXT[file]
+  for i = from, math.min(REACH, from + count - 1) do set[key[i]] = text[i] end
 end
 
 local function live(g, phase)

@@ -214,11 +214,6 @@ MLAF_DEV void divide(float (&v)[8], float scale, float inverse_scale) {
   }
 }
 
-MLAF_DEV float sum_of_warp(float x, int lane) {
-#pragma unroll
-  for (int d = 1; d < LANES; d *= 2) x += exchange(x, lane, d);
-  return x;
-}
 
 // n / d for the inverse 2^64 / d, rounded up; 0 for the inverse 0. Exact.
 MLAF_DEV u32 quotient(u32 n, u64 inverse) { return (u32)(n * (inverse >> 32) + (n * (inverse & 0xffffffffu) >> 32) >> 32); }
@@ -260,10 +255,23 @@ MLAF_DEV void append_token(const mlaf_append_kernel_args& a, u32 t, int lane) {
   rope_item item = {};
   if (mine) item = load_item(rope_from, 0);
   const float scale = a.scale_at ? load<float>(a.scale_at) : a.scale, inverse_scale = inverse(scale);
+  float part[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+#pragma unroll
+  for (int k = 0; k < ROUNDS; k++) {
+    float v[8];
+    unpack(v, x[k]);
+#pragma unroll
+    for (int i = 0; i < 8; i++) part[i % 4] = multiply_add(v[i], v[i], part[i % 4]);
+  }
+  float sum = part[0] + part[1] + (part[2] + part[3]);
+  sum += exchange(sum, lane, 1); // on its way while slots are looked at: the sum is what a launch of few tokens waits for
   const turn angle = load_turn(a, position, lane, mine);
   const place to = place_of(a, slot);
   if (!to.inside) return;
 
+#pragma unroll
+  for (int d = 2; d < LANES; d *= 2) sum += exchange(sum, lane, d);
+  const float factor = inverse_root(multiply_add(sum, 0.00390625f, a.eps));
   char* const rope = to.latent + 256;
   const bool wanted = mine && a.kpe_out;
   float v[ITEM_CHUNKS][8]; // of all lanes, mine or not: without a branch this runs between the norm's exchanges
@@ -278,16 +286,6 @@ MLAF_DEV void append_token(const mlaf_append_kernel_args& a, u32 t, int lane) {
     divide(v[k], scale, inverse_scale);
     if (mine) store(rope + column_byte(lane, k) / 2, encode(v[k]));
   }
-  float part[4] = {0.0f, 0.0f, 0.0f, 0.0f};
-#pragma unroll
-  for (int k = 0; k < ROUNDS; k++) {
-    float v[8];
-    unpack(v, x[k]);
-#pragma unroll
-    for (int i = 0; i < 8; i++) part[i % 4] = multiply_add(v[i], v[i], part[i % 4]);
-  }
-  const float sum = part[0] + part[1] + (part[2] + part[3]);
-  const float factor = inverse_root(multiply_add(sum_of_warp(sum, lane), 0.00390625f, a.eps));
 #pragma unroll
   for (int k = 0; k < ROUNDS; k++) {
     const int chunk = k * LANES + lane;
@@ -297,7 +295,7 @@ MLAF_DEV void append_token(const mlaf_append_kernel_args& a, u32 t, int lane) {
     float g[8];
     unpack(g, w[k]);
 #pragma unroll
-    for (int i = 0; i < 8; i++) v[i] = there ? v[i] * factor * g[i] : 0.0f;
+    for (int i = 0; i < 8; i++) v[i] = there ? v[i] * g[i] * factor : 0.0f; // the factor comes last
     divide(v, scale, inverse_scale);
     if (there) store(to.latent + 8 * chunk, encode(v));
   }
@@ -370,7 +368,8 @@ MLAF_DEV void make_queries(const mlaf_append_kernel_args& a, u32 at) {
   }
 }
 
-extern "C" __global__ void __launch_bounds__(64) mlaf_mla_append_rows_5bb6c3aa(const mlaf_append_kernel_args a) {
+// 56 registers on NVIDIA. With less, loads stand one behind the other; with more, the next launch finds no place beside this one.
+extern "C" __global__ void __launch_bounds__(64, 18) mlaf_mla_append_rows_5bb6c3aa(const mlaf_append_kernel_args a) {
   let_next_launch_start();
   const u32 block = my_block();
   if (block < a.token_blocks) {

@@ -245,7 +245,8 @@ MLAF_DEV void append_token(const mlaf_append_kernel_args& a, u32 t, int lane) {
 }
 
 
-extern "C" __global__ void __launch_bounds__(64) mlaf_mla_append_rows_bca1574b(const mlaf_append_kernel_args a) {
+// 56 registers on NVIDIA. With less, loads stand one behind the other; with more, the next launch finds no place beside this one.
+extern "C" __global__ void __launch_bounds__(64, 18) mlaf_mla_append_rows_bca1574b(const mlaf_append_kernel_args a) {
   let_next_launch_start();
   const u32 block = my_block();
   if (block < a.token_blocks) {

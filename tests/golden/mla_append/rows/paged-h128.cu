@@ -182,11 +182,6 @@ MLAF_DEV void rotate(float (&v)[ITEM_CHUNKS][8], const turn& t, bool narrow) {
   }
 }
 
-MLAF_DEV float sum_of_warp(float x, int lane) {
-#pragma unroll
-  for (int d = 1; d < LANES; d *= 2) x += exchange(x, lane, d);
-  return x;
-}
 
 // n / d for the inverse 2^64 / d, rounded up; 0 for the inverse 0. Exact.
 MLAF_DEV u32 quotient(u32 n, u64 inverse) { return (u32)(n * (inverse >> 32) + (n * (inverse & 0xffffffffu) >> 32) >> 32); }
@@ -231,10 +226,23 @@ MLAF_DEV void append_token(const mlaf_append_kernel_args& a, u32 t, int lane) {
   }
   rope_item item = {};
   if (mine) item = load_item(rope_from, 0);
+  float part[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+#pragma unroll
+  for (int k = 0; k < ROUNDS; k++) {
+    float v[8];
+    unpack(v, x[k]);
+#pragma unroll
+    for (int i = 0; i < 8; i++) part[i % 4] = multiply_add(v[i], v[i], part[i % 4]);
+  }
+  float sum = part[0] + part[1] + (part[2] + part[3]);
+  sum += exchange(sum, lane, 1); // on its way while slots are looked at: the sum is what a launch of few tokens waits for
   if (__builtin_expect(slot_now != slot, 0)) to = place_of(a, slot_now);
   if (__builtin_expect(position_now != position, 0)) angle = load_turn(a, position_now, lane, mine);
   if (!to.inside) return;
 
+#pragma unroll
+  for (int d = 2; d < LANES; d *= 2) sum += exchange(sum, lane, d);
+  const float factor = inverse_root(multiply_add(sum, 0.001953125f, a.eps));
   char* const rope = to.latent + 1024;
   const bool wanted = mine && a.kpe_out;
   float v[ITEM_CHUNKS][8]; // of all lanes, mine or not: without a branch this runs between the norm's exchanges
@@ -248,16 +256,6 @@ MLAF_DEV void append_token(const mlaf_append_kernel_args& a, u32 t, int lane) {
     if (wanted) store(a.kpe_out + t * a.kpe_out_stride + column_byte(lane, k), item.x[k]);
     if (mine) store(rope + column_byte(lane, k), item.x[k]);
   }
-  float part[4] = {0.0f, 0.0f, 0.0f, 0.0f};
-#pragma unroll
-  for (int k = 0; k < ROUNDS; k++) {
-    float v[8];
-    unpack(v, x[k]);
-#pragma unroll
-    for (int i = 0; i < 8; i++) part[i % 4] = multiply_add(v[i], v[i], part[i % 4]);
-  }
-  const float sum = part[0] + part[1] + (part[2] + part[3]);
-  const float factor = inverse_root(multiply_add(sum_of_warp(sum, lane), 0.001953125f, a.eps));
 #pragma unroll
   for (int k = 0; k < ROUNDS; k++) {
     const int chunk = k * LANES + lane;
@@ -267,7 +265,7 @@ MLAF_DEV void append_token(const mlaf_append_kernel_args& a, u32 t, int lane) {
     float g[8];
     unpack(g, w[k]);
 #pragma unroll
-    for (int i = 0; i < 8; i++) v[i] = there ? v[i] * factor * g[i] : 0.0f;
+    for (int i = 0; i < 8; i++) v[i] = there ? v[i] * g[i] * factor : 0.0f; // the factor comes last
     if (there) store(to.latent + 16 * chunk, pack(v));
   }
 }
@@ -320,18 +318,18 @@ MLAF_DEV void make_queries(const mlaf_append_kernel_args& a, u32 at) {
     const bool there = (FULL && (k + 1) * THREADS <= GROUP * CHUNKS) || (k * THREADS + thread) / CHUNKS < heads;
     if (whole && there) x[k] = load<word4>(from + further(k, thread, a.q_nope_head));
   }
+  if ((u64)slot >= (u64)a.num_slots && !(a.flags & APPEND_ALL_Q)) return;
+#pragma unroll
+  for (int k = 0; k < DEPTH; k++) {
+    const bool there = (FULL && (k + 1) * THREADS <= GROUP * CHUNKS) || (k * THREADS + thread) / CHUNKS < heads;
+    if (whole && there) store(to + further(k, thread, a.q_out_head), x[k]);
+  }
   if (__builtin_expect(position_now != position, 0)) {
 #pragma unroll
     for (int k = 0; k < TURNS; k++) {
       const int i = k * THREADS + thread;
       angle[k] = load_turn(a, position_now, i % ITEMS, i / ITEMS < heads);
     }
-  }
-  if ((u64)slot >= (u64)a.num_slots && !(a.flags & APPEND_ALL_Q)) return;
-#pragma unroll
-  for (int k = 0; k < DEPTH; k++) {
-    const bool there = (FULL && (k + 1) * THREADS <= GROUP * CHUNKS) || (k * THREADS + thread) / CHUNKS < heads;
-    if (whole && there) store(to + further(k, thread, a.q_out_head), x[k]);
   }
 #pragma unroll
   for (int k = 0; k < TURNS; k++) {
@@ -347,7 +345,8 @@ MLAF_DEV void make_queries(const mlaf_append_kernel_args& a, u32 at) {
   }
 }
 
-extern "C" __global__ void __launch_bounds__(256) mlaf_mla_append_rows_e96177ed(const mlaf_append_kernel_args a) {
+// 56 registers on NVIDIA. With less, loads stand one behind the other; with more, the next launch finds no place beside this one.
+extern "C" __global__ void __launch_bounds__(256, 4) mlaf_mla_append_rows_e96177ed(const mlaf_append_kernel_args a) {
   let_next_launch_start();
   const u32 block = my_block();
   if (block < a.token_blocks) {
