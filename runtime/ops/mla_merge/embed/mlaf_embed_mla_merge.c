@@ -92,7 +92,7 @@ static place part(const char *o_name, const char *lse_name, const mlaf_embed_mer
 
 static int64_t or_else(int64_t stride, int64_t dense) { return stride ? stride : dense; }
 
-static void dense_sums(const shape *s, int64_t tokens, int64_t *token, int64_t *head) {
+static void dense_sums(int64_t tokens, int64_t *token, int64_t *head) {
   if (*token || *head) return;
   *token = 1;
   *head = tokens;
@@ -101,7 +101,7 @@ static void dense_sums(const shape *s, int64_t tokens, int64_t *token, int64_t *
 static void dense_part(const shape *s, int64_t tokens, mlaf_embed_merge_part *p) {
   p->o_token_stride = or_else(p->o_token_stride, (int64_t)s->heads * s->vdim);
   p->o_head_stride = or_else(p->o_head_stride, s->vdim);
-  dense_sums(s, tokens, &p->lse_token_stride, &p->lse_head_stride);
+  dense_sums(tokens, &p->lse_token_stride, &p->lse_head_stride);
 }
 
 static mlaf_embed_merge_args dense(const shape *s, const mlaf_embed_merge_args *a) {
@@ -118,7 +118,7 @@ static mlaf_embed_merge_args dense(const shape *s, const mlaf_embed_merge_args *
   }
   d.o_token_stride = or_else(d.o_token_stride, (int64_t)s->heads * s->vdim);
   d.o_head_stride = or_else(d.o_head_stride, s->vdim);
-  dense_sums(s, a->tokens, &d.lse_token_stride, &d.lse_head_stride);
+  dense_sums(a->tokens, &d.lse_token_stride, &d.lse_head_stride);
   return d;
 }
 
