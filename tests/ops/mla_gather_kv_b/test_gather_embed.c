@@ -60,7 +60,8 @@ static void the_same_launch(void **state) {
     dev.info.compute_units = next(20) ? 132 : 0;
     b.stage[0] = (mlaf_stage){.threads = 64u << next(3), .rows_per_wg = 32u << next(3),
                               .launch = {.cluster = {cluster, 1, 1}, .n_maps = (uint32_t)next(2)}};
-    const mlaf_embed_kernel k = {.threads = b.stage[0].threads, .rows_per_wg = b.stage[0].rows_per_wg, .cluster = {cluster, 1, 1}};
+    const mlaf_embed_kernel k = {.threads = b.stage[0].threads, .rows_per_wg = b.stage[0].rows_per_wg,
+                                 .cluster = {cluster, 1, 1}};
     const mlaf_embed_plan plan = {.row = &row};
     const mlaf_gather_kv_b_args a = random_args();
     mlaf_embed_gather_args e;

@@ -55,8 +55,9 @@ static void the_same_launch(void **state) {
     const mlaf_embed_kernel k = {.threads = b.stage[0].threads, .rows_per_wg = b.stage[0].rows_per_wg};
     const mlaf_embed_plan plan = {.row = &row};
     const mlaf_merge_args a = random_args();
-    const mlaf_embed_merge_args e = {.flags = a.flags, .tokens = a.tokens, .prefix = copied(&a.prefix), .suffix = copied(&a.suffix),
-                                     .o = a.o, .o_token_stride = a.o_token_stride, .o_head_stride = a.o_head_stride,
+    const mlaf_embed_merge_args e = {.flags = a.flags, .tokens = a.tokens, .prefix = copied(&a.prefix),
+                                     .suffix = copied(&a.suffix), .o = a.o, .o_token_stride = a.o_token_stride,
+                                     .o_head_stride = a.o_head_stride,
                                      .lse = a.lse, .lse_token_stride = a.lse_token_stride, .lse_head_stride = a.lse_head_stride};
     const shape s = shape_of(&plan);
     char why[256] = "";

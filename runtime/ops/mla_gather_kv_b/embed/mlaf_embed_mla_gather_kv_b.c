@@ -8,7 +8,7 @@
 
 #include "mlaf_embed_inside.h"
 
-/* A kernel's parameters; strides in bytes, the table's in entries. With a tensor map, that of W stands behind, 64-byte aligned. */
+/* A kernel's parameters; strides in bytes, the table's in entries. With a tensor map that of W stands behind, aligned to 64. */
 typedef struct kernel_args {
   const void *cache;
   const float *scale_at;
@@ -202,7 +202,8 @@ static void fill(const shape *s, const mlaf_embed_gather_args *a, kernel_args *o
 static uint64_t fill_all(const shape *s, const mlaf_embed_kernel *k, uint32_t units, const mlaf_embed_gather_args *a,
                          kernel_args *out) {
   const uint32_t cluster = k->cluster[0] > 1 ? k->cluster[0] : 1;
-  const uint64_t each = ((uint64_t)a->tokens + k->rows_per_wg - 1) / k->rows_per_wg, tiles = (each + cluster - 1) / cluster * cluster;
+  const uint64_t each = ((uint64_t)a->tokens + k->rows_per_wg - 1) / k->rows_per_wg;
+  const uint64_t tiles = (each + cluster - 1) / cluster * cluster;
   fill(s, a, out);
   out->shares = shares_of(s, tiles, units);
   return tiles * out->shares;
@@ -210,8 +211,8 @@ static uint64_t fill_all(const shape *s, const mlaf_embed_kernel *k, uint32_t un
 
 static const mlaf_embed_rules rules = {"mla_gather_kv_b", NULL, NULL, NULL, 0};
 
-mlaf_embed_status mlaf_embed_gather_plan(mlaf_embed *e, const mlaf_embed_gather_problem *p, const mlaf_embed_plan **out, char *why,
-                                         size_t size) {
+mlaf_embed_status mlaf_embed_gather_plan(mlaf_embed *e, const mlaf_embed_gather_problem *p, const mlaf_embed_plan **out,
+                                         char *why, size_t size) {
   return mlaf_embed_plan_for(e, &rules, (const int32_t *)p, out, why, size);
 }
 
@@ -233,7 +234,8 @@ mlaf_embed_status mlaf_embed_gather_execute(const mlaf_embed_plan *x, const mlaf
   int previous = 0, code = mlaf_embed_enter(x->owner, &previous);
   if (code) return mlaf_embed_fail(why, size, MLAF_EMBED_DRIVER, "the device cannot be made current: driver error %d", code);
   if (k->n_maps)
-    code = mlaf_embed_encode(x->owner, &k->maps[0], a->w, (uint64_t)columns, (uint64_t)s.out, (uint64_t)block.args.w_row, block.w);
+    code = mlaf_embed_encode(x->owner, &k->maps[0], a->w, (uint64_t)columns, (uint64_t)s.out, (uint64_t)block.args.w_row,
+                             block.w);
   if (!code)
     code = mlaf_embed_launch(x->owner, k, x->functions[0], grid, &block, k->n_maps ? sizeof block : sizeof block.args, stream);
   mlaf_embed_leave(x->owner, previous);

@@ -122,7 +122,8 @@ static mlaf_embed_merge_args dense(const shape *s, const mlaf_embed_merge_args *
   return d;
 }
 
-static mlaf_embed_status check_over(const mlaf_embed_merge_args *d, const char *name, const mlaf_embed_merge_part *p, reason *err) {
+static mlaf_embed_status check_over(const mlaf_embed_merge_args *d, const char *name, const mlaf_embed_merge_part *p,
+                                    reason *err) {
   if (d->o == p->o && (d->o_token_stride != p->o_token_stride || d->o_head_stride != p->o_head_stride))
     return refuse(err, "o lies over the %s's with other strides", name);
   if (d->lse && d->lse == p->lse && (d->lse_token_stride != p->lse_token_stride || d->lse_head_stride != p->lse_head_stride))
@@ -147,7 +148,8 @@ static mlaf_embed_status check(const shape *s, const mlaf_embed_kernel *k, const
   if (a->flags & MLAF_EMBED_MERGE_IN_PLACE && (a->o || a->lse))
     return refuse(err, "o or lse is set beside MLAF_MERGE_IN_PLACE, which means the prefix's: NULL");
   const place prefix = part("prefix.o", "prefix.lse", &a->prefix), suffix = part("suffix.o", "suffix.lse", &a->suffix);
-  const place result = {"o", "lse", a->o, a->o_token_stride, a->o_head_stride, a->lse, a->lse_token_stride, a->lse_head_stride, 0};
+  const place result = {"o", "lse", a->o, a->o_token_stride, a->o_head_stride,
+                        a->lse, a->lse_token_stride, a->lse_head_stride, 0};
   mlaf_embed_status st = check_place(s, a->tokens, &prefix, err);
   if (!st) st = check_place(s, a->tokens, &suffix, err);
   if (!st && !(a->flags & MLAF_EMBED_MERGE_IN_PLACE)) st = check_place(s, a->tokens, &result, err);

@@ -54,8 +54,8 @@ mlaf_embed_status mlaf_embed_merge_plan(mlaf_embed *e, const mlaf_embed_merge_pr
                                         char *why, size_t why_size);
 /* Launch on `stream` (hipStream_t or CUstream; NULL: the default stream) and return without waiting. Never allocates, locks or
  * synchronises: legal inside graph capture. */
-mlaf_embed_status mlaf_embed_merge_execute(const mlaf_embed_plan *plan, const mlaf_embed_merge_args *args, void *stream, char *why,
-                                           size_t why_size);
+mlaf_embed_status mlaf_embed_merge_execute(const mlaf_embed_plan *plan, const mlaf_embed_merge_args *args, void *stream,
+                                           char *why, size_t why_size);
 
 #ifdef __cplusplus
 }
