@@ -33,7 +33,7 @@ _Static_assert(sizeof(mlaf_embed_gather_problem) <= MLAF_EMBED_FIELDS * sizeof(i
 
 enum { PAGED, DS_MLA, E4M3FN, E4M3FNUZ }; /* layouts */
 enum { ALIGN = 16, ELEMENTS = 8, SCALES = 16 }; /* SCALES: bytes of a row's scales */
-enum { PART = 128, SHARES_MOST = 64 };
+enum { PART = 128 };
 static const int64_t STRIDE_MOST = INT64_C(1) << 40; /* elements */
 static const uint64_t BLOCKS_MOST = INT32_MAX, THREADS_MOST = UINT32_MAX;
 
@@ -132,14 +132,23 @@ static mlaf_embed_status check_strides(const shape *s, const mlaf_embed_gather_a
   return MLAF_EMBED_OK;
 }
 
+/* The longest length below this one that shares of as many parts as can be have; 0: there is none. */
+static uint32_t shorter(uint32_t parts, uint32_t length) {
+  if (length <= 1) return 0;
+  const uint32_t shares = (parts + length - 2) / (length - 1);
+  return (parts + shares - 1) / shares;
+}
+
 /* In how many shares the outputs go, so that all units work: PART outputs at least. */
 static uint32_t shares_of(const shape *s, uint64_t tiles, uint32_t units) {
-  const uint32_t parts = (uint32_t)((s->heads * s->out + PART - 1) / PART), most = parts < SHARES_MOST ? parts : SHARES_MOST;
+  const uint32_t parts = (uint32_t)((s->heads * s->out + PART - 1) / PART);
   uint64_t least = UINT64_MAX;
   uint32_t best = 1;
   if (!units) units = 1;
-  for (uint32_t shares = 1; shares <= most; shares++) {
-    const uint64_t takes = (tiles * shares + units - 1) / units * ((parts + shares - 1) / shares + 1);
+  /* The fewest shares of each length, from one share that has all parts down to shares of one. */
+  for (uint32_t length = parts; length; length = shorter(parts, length)) {
+    const uint32_t shares = (parts + length - 1) / length;
+    const uint64_t takes = (tiles * shares + units - 1) / units * (length + 1);
     if (takes < least) least = takes, best = shares;
   }
   return best;
