@@ -7,7 +7,8 @@ for i = 2, #arg do
   local name, path = arg[i]:match("^([%w_]+)=(.+)$")
   if not name then
     name, path = ("loader_%d"):format(#loaders + 1), arg[i]
-    loaders[#loaders + 1] = ('  {"%s", "%s", %s},'):format(path:match("/ops/([%w_]+)/embed/") or "", path:match("[^/]+$"), name)
+    local op = path:match("/runtime/ops/([%w_]+)/embed/[^/]+$") or ""
+    loaders[#loaders + 1] = ('  {"%s", "%s", %s},'):format(op, path:match("[^/]+$"), name)
     out[#out + 1] = "static"
   end
   local f = assert(io.open(path, "rb"))

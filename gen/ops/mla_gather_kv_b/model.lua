@@ -14,10 +14,12 @@ local PART = 128 -- outputs; gathering a tile's tokens takes as long as about as
 -- Shares of the outputs, on so many compute units.
 function model.shares(p, rows, units)
   local tiles, parts = ceil_div(p.tokens, rows), ceil_div(shape.outputs(p), PART)
-  local best, least = 1, math.huge
-  for shares = 1, math.min(parts, 64) do
-    local takes = ceil_div(tiles * shares, units) * (ceil_div(parts, shares) + 1)
+  local best, least, length = 1, math.huge, parts
+  while length > 0 do -- the fewest shares of each length
+    local shares = ceil_div(parts, length)
+    local takes = ceil_div(tiles * shares, units) * (length + 1)
     if takes < least then best, least = shares, takes end
+    length = length > 1 and ceil_div(parts, ceil_div(parts, length - 1)) or 0
   end
   return best
 end

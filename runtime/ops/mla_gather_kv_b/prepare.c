@@ -11,19 +11,28 @@ _Static_assert(sizeof(parameters) <= MLAF_PARAMETERS_MAX, "a prepared launch hol
 
 /* PART outputs: no share is smaller, since no kernel has larger tiles; gathering a tile's tokens takes as long as about as many.
  * gen/ops/mla_gather_kv_b/model.lua counts the same way. */
-enum { PART = 128, SHARES_MOST = 64 };
+enum { PART = 128 };
 
 uint32_t gather_parameter_bytes(int stage, const mlaf_kernel_launch *launch) {
   return launch->n_maps ? sizeof(parameters) : sizeof(mlaf_gather_kv_b_kernel_args);
 }
 
+/* The longest length below this one that shares of as many parts as can be have; 0: there is none. */
+static uint32_t shorter(uint32_t parts, uint32_t length) {
+  if (length <= 1) return 0;
+  const uint32_t shares = (parts + length - 2) / (length - 1);
+  return (parts + shares - 1) / shares;
+}
+
 uint32_t gather_shares(const gather_shape *s, uint64_t tiles, uint32_t units) {
-  const uint32_t parts = (uint32_t)((s->heads * s->out + PART - 1) / PART), most = parts < SHARES_MOST ? parts : SHARES_MOST;
+  const uint32_t parts = (uint32_t)((s->heads * s->out + PART - 1) / PART);
   uint64_t least = UINT64_MAX;
   uint32_t best = 1;
   if (!units) units = 1;
-  for (uint32_t shares = 1; shares <= most; shares++) {
-    const uint64_t takes = (tiles * shares + units - 1) / units * ((parts + shares - 1) / shares + 1);
+  /* The fewest shares of each length, from one share that has all parts down to shares of one. */
+  for (uint32_t length = parts; length; length = shorter(parts, length)) {
+    const uint32_t shares = (parts + length - 1) / length;
+    const uint64_t takes = (tiles * shares + units - 1) / units * (length + 1);
     if (takes < least) least = takes, best = shares;
   }
   return best;

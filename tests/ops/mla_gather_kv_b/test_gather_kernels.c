@@ -131,7 +131,13 @@ static void shares_fill_the_device(void **state) {
   assert_int_equal(gather_shares(&s, 132, 132), 1);
   for (uint64_t tiles = 1; tiles < 600; tiles++) {
     const uint32_t n = gather_shares(&s, tiles, 132);
+    uint64_t least = UINT64_MAX;
     assert_true(n >= 1 && n <= parts);
+    for (uint32_t k = 1; k <= parts; k++) { /* the first of the best of all */
+      const uint64_t takes = (tiles * k + 131) / 132 * ((parts + k - 1) / k + 1);
+      if (takes < least) assert_true(k <= n), least = takes;
+    }
+    assert_int_equal((tiles * n + 131) / 132 * ((parts + n - 1) / n + 1), least);
     /* No round of blocks is more than half empty where there is a way to fill it. */
     const uint64_t blocks = tiles * n, rounds = (blocks + 131) / 132;
     assert_true(blocks * 2 >= rounds * 132 || n == parts);
