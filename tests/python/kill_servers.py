@@ -68,7 +68,8 @@ def main():
         tuner = [program, "tune", "--device", device, "--heads", heads, "--rank", str(shape["rank"]), "--rope", str(shape["rope"]),
                  "--page-size", str(shape["page"]), "--batch", "2", "--ctx", str(shape["kv_len"][1]), "--max-candidates", "4"]
         names = ("server", "server", "tuner")
-        who = [start(me + [str(2 * i)]), start(me + [str(2 * i + 1)]), start(tuner)]
+        times = ["1" if large else "3"]
+        who = [start(me + [str(2 * i)] + times), start(me + [str(2 * i + 1)] + times), start(tuner)]
         victim, after = i % 3, rng.uniform(0.2, 6.0)
         time.sleep(after)
         running = who[victim].poll() is None
