@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "plan/ctx.h"
-#include "plan/second_kernel.h"
 #include "mlaforge/mlaforge.h"
 
 #define VERSION_TEXT "0.1.0"
@@ -120,7 +119,7 @@ static mlaf_status open_parts(mlaf_ctx *ctx, const mlaf_ctx_opts *o, mlaf_err *e
 static void get_ready(mlaf_ctx *ctx) {
   if (ctx->bundle) return;
   mlaf_hashes_load(&ctx->hashes, mlaf_compiler_cache_dir(ctx->compiler), ctx->gen_root);
-  if (mlaf_ctx_toolchain(ctx)) mlaf_second_kernels_ahead(ctx);
+  mlaf_ctx_toolchain(ctx);
   for (int layer = 0; ctx->db && layer < MLAF_LAYER_COUNT; layer++) mlaf_db_layer(ctx->db, (mlaf_choice_layer)layer);
 }
 

@@ -48,39 +48,18 @@ const mlaf_function *mlaf_second_kernel(mlaf_shared *s, const mlaf_second_form *
   return NULL;
 }
 
-static mlaf_build start(const mlaf_second_form *form) {
+static mlaf_status load(mlaf_ctx *ctx, const mlaf_second_form *form, bool may_compile, int *compiles, mlaf_second_loaded *out,
+                        mlaf_err *err) {
   mlaf_build b = {.knob = 1, .n = 1, .refs = {*form->kernel}};
-  snprintf(b.name, sizeof b.name, "%s", form->kernel->template_name);
-  return b;
-}
-
-static mlaf_status load(mlaf_ctx *ctx, const mlaf_second_form *form, mlaf_build *b, mlaf_second_loaded *out, mlaf_err *err) {
   mlaf_function *fn = NULL;
-  mlaf_status st = mlaf_build_load_one(b, mlaf_ctx_device(ctx), &out->module, &fn, err);
-  if (st) return st;
+  snprintf(b.name, sizeof b.name, "%s", form->kernel->template_name);
+  mlaf_status st = get_code(ctx, &b, may_compile, compiles, err);
+  if (!st) st = mlaf_build_load_one(&b, mlaf_ctx_device(ctx), &out->module, &fn, err);
+  mlaf_build_clear(&b);
+  if (st) return mlaf_fail_prefix(err, st, "%s", form->what);
   out->form = form;
   atomic_store_explicit(&out->fn, fn, memory_order_release);
   return MLAF_OK;
-}
-
-/* Free, or NULL. */
-static mlaf_second_loaded *place(mlaf_shared *s) {
-  for (int i = 0; i < MLAF_SECOND_KERNELS; i++)
-    if (!s->second[i].module) return &s->second[i];
-  return NULL;
-}
-
-void mlaf_second_kernels_ahead(mlaf_ctx *ctx) {
-  mlaf_err ignored;
-  for (const mlaf_op *const *op = mlaf_ops_all; *op; op++) {
-    const mlaf_second_form *form = (*op)->calls ? (*op)->calls->second : NULL;
-    mlaf_second_loaded *free_place = place(ctx->shared);
-    if (!form || !free_place) continue;
-    mlaf_build b = start(form);
-    if (mlaf_build_take_known(&b, ctx->compiler, &ctx->hashes, mlaf_ctx_target(ctx), mlaf_ctx_toolchain(ctx)))
-      load(ctx, form, &b, free_place, &ignored);
-    mlaf_build_clear(&b);
-  }
 }
 
 mlaf_status mlaf_second_kernel_open(mlaf_ctx *ctx, const mlaf_op *op, bool may_compile, int *compiles, mlaf_err *err) {
@@ -89,12 +68,7 @@ mlaf_status mlaf_second_kernel_open(mlaf_ctx *ctx, const mlaf_op *op, bool may_c
   if (!form) return mlaf_fail(err, MLAF_E_ARG, "mlaf_plan_opts: MLAF_PLAN_TABLES, and arguments of %s have no second form",
                               op->name);
   if (mlaf_second_kernel(s, form)) return MLAF_OK;
-  mlaf_second_loaded *out = place(s);
-  if (!out)
-    return mlaf_fail(err, MLAF_E_INTERNAL, "%s: the context has %d such kernels already", form->what, MLAF_SECOND_KERNELS);
-  mlaf_build b = start(form);
-  mlaf_status st = get_code(ctx, &b, may_compile, compiles, err);
-  if (!st) st = load(ctx, form, &b, out, err);
-  mlaf_build_clear(&b);
-  return st ? mlaf_fail_prefix(err, st, "%s", form->what) : MLAF_OK;
+  for (int i = 0; i < MLAF_SECOND_KERNELS; i++)
+    if (!s->second[i].module) return load(ctx, form, may_compile, compiles, &s->second[i], err);
+  return mlaf_fail(err, MLAF_E_INTERNAL, "%s: the context has %d such kernels already", form->what, MLAF_SECOND_KERNELS);
 }

@@ -9,9 +9,6 @@
  * under the same rules. The context's lock must be held. *compiles counts compiler runs. E_ARG: the operation has no such
  * form. */
 mlaf_status mlaf_second_kernel_open(mlaf_ctx *ctx, const mlaf_op *op, bool may_compile, int *compiles, mlaf_err *err);
-/* Those whose code lies in the cache, without asking a generator or a compiler: block tables are then served at once, and the
- * driver, which takes 0.3 ms longer for the first module of a process, has loaded one. For a context that is being made. */
-void mlaf_second_kernels_ahead(mlaf_ctx *ctx);
 /* NULL until it is loaded. Takes no lock. */
 const mlaf_function *mlaf_second_kernel(mlaf_shared *s, const mlaf_second_form *form);
 

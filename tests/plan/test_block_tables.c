@@ -188,26 +188,6 @@ static void many_requests(void **state) {
   free(c);
 }
 
-/* What lies in the cache is loaded with the context; nothing is compiled for it, nor a generator opened. */
-static void loaded_with_the_context(void **state) {
-  mlaf_ctx *fresh = NULL, *without = NULL;
-  mlaf_ctx_opts o = MLAF_CTX_OPTS_INIT;
-  char why[500] = "", empty[] = "/tmp/mlaf-test-XXXXXX";
-  o.device = "emu:gfx942";
-  o.flags = MLAF_CTX_NO_DB;
-  assert_int_equal(mlaf_ctx_create(&o, &fresh, why, sizeof why), MLAF_OK);
-  assert_non_null(mlaf_second_kernel(fresh->shared, &mlaf_block_tables)); /* the fixture has compiled it */
-  assert_null(fresh->gen);
-  o.cache_dir = mkdtemp(empty);
-  assert_int_equal(mlaf_ctx_create(&o, &without, why, sizeof why), MLAF_OK);
-  assert_null(mlaf_second_kernel(without->shared, &mlaf_block_tables));
-  assert_null(without->gen);
-  mlaf_ctx_destroy(without);
-  mlaf_ctx_destroy(fresh);
-  snprintf(why, sizeof why, "rm -rf '%s'", empty);
-  assert_int_equal(system(why), 0);
-}
-
 static void refusals(void **state) {
   fixture *f = *state;
   mlaf_execute_args good = MLAF_EXECUTE_ARGS_INIT, out;
@@ -244,6 +224,6 @@ static void refusals(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(tables_as_on_the_host), cmocka_unit_test(many_requests),
-                                     cmocka_unit_test(refusals), cmocka_unit_test(loaded_with_the_context)};
+                                     cmocka_unit_test(refusals)};
   return cmocka_run_group_tests(tests, open_fixture, close_fixture);
 }
