@@ -144,7 +144,6 @@ local function fmt(format, ...)
 end
 
 local helpers = {}
-engine.helpers = helpers
 
 function helpers.ceil_div(a, b)
   need_int("ceil_div", a, b)

@@ -1,4 +1,4 @@
--- Arithmetic of whole numbers. Plans that templates require have their own: what they do is part of a kernel's hash.
+-- Arithmetic of whole numbers. Part of a kernel's hash where a plan that its template requires has it.
 local whole = {}
 
 function whole.ceil_div(a, b) return -(-a // b) end

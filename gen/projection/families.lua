@@ -18,7 +18,7 @@ local STREAM_MOST = 32 -- tokens
 local STREAM_NS, RING_NS, RING_NORM_NS, DOT_NS, MMA_NS, OLDER_PACE = 80, 900, 1000, 1000, 250, 0.9
 local DOT_MOST = 4 -- tokens that dot products are meant for: from there on matrix instructions do more with a byte
 
-local function ceil_div(a, b) return -(-a // b) end
+local ceil_div = require("whole").ceil_div
 
 -- The class of a launch: kernels take 1, 2, 4, 8, .. 128 tokens in a pass, and more tokens in several.
 local function class(tokens, least, most)

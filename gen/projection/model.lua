@@ -14,7 +14,7 @@ local LATENCIES = 3
 local SLACK = 5        -- h200; bytes on their way help beyond what the bandwidth asks for: fitted
 local SHARED_NS = 1500 -- h200; of a cluster's blocks that add up: fitted, docs/lab/projections.md
 
-local function ceil_div(a, b) return -(-a // b) end
+local ceil_div = require("whole").ceil_div
 
 -- Blocks of a launch.
 function model.blocks(product, cost) return product.heads * ceil_div(product.outer, cost.rows_per_wg) * (cost.split or 1) end

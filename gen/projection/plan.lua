@@ -5,7 +5,7 @@ local plan = {}
 
 local STATIC_LDS = 49152
 
-local function ceil_div(a, b) return -(-a // b) end
+local ceil_div = require("whole").ceil_div
 
 -- Bytes of partial sums: a token's are padded by 16 bytes.
 local function sums(ways, tokens, tile) return 4 * ways * tokens * (tile + 4) end

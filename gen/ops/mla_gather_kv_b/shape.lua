@@ -4,7 +4,7 @@ local shape = {}
 -- Fields of a problem that every kernel's source depends on.
 shape.FIELDS = { "heads", "nope", "rope", "vdim", "rank", "dtype", "layout" }
 
-function shape.ceil_div(a, b) return -(-a // b) end
+shape.ceil_div = require("whole").ceil_div
 
 -- Columns of K and V that are made of a token.
 function shape.outputs(p) return p.heads * (p.nope + p.vdim) end

@@ -38,7 +38,7 @@ struct mlaf_projection_params {
   mlaf_tensor_map w, x;
 };
 //@ include("lib/hopper.h")
-//@ include("lib/projection/wgmma.h", { type = dtype, n = rows, rs = norm == 1, trans = layout == "inputs" and 1 or 0 })
+//@ include("lib/wgmma.h", { type = dtype, kinds = { { rows, layout == "inputs" } } })
 
 constexpr int INNER = ${inner}, OUTER = ${outer}, TOKENS = ${pass}, TILE = ${rows}, WAYS = 1, SPLIT = ${split};
 constexpr int THREADS = ${plan.workers}, STAGES = ${plan.stages}, STEPS = INNER / 64, MATH_WARPS = ${4 * tokens64};
@@ -125,6 +125,7 @@ MLAF_DEV void take_x(u32 (&a)[4][4], float (&squares)[2][4], u32 x, u32 gain, in
 }
 //@ end
 //@ local w_step = layout == "outputs" and 2 or 128 -- of a descriptor, from 16 values to the next
+//@ local trans = layout == "inputs" and "_t" or ""
 
 struct stage_at {
   u32 x, w; // address of x, descriptor of W
@@ -158,7 +159,7 @@ MLAF_DEV void multiply_pass(char* memory, u32 shared, int begin, int end, int th
       take_x(a[i], squares, s.x, shared + GAIN_AT + 128 * (step + i), warp, lane);
       wgmma_fence();
 #pragma unroll
-      for (int j = 0; j < 4; j++) wgmma_rs(d, a[i][j], s.w + ${w_step} * j);
+      for (int j = 0; j < 4; j++) wgmma_rs${trans}(d, a[i][j], s.w + ${w_step} * j, true);
       wgmma_commit();
       wgmma_wait<1>(); // the step before is done, and its registers are free
       if (before && lane == 0) barrier_arrive(before);
@@ -173,7 +174,7 @@ MLAF_DEV void multiply_pass(char* memory, u32 shared, int begin, int end, int th
     const u32 x = k_major(s.x + warp / 4 * (64 * 128));
     wgmma_fence();
 #pragma unroll
-    for (int j = 0; j < 4; j++) wgmma_ss(d, x + 2 * j, s.w + ${w_step} * j);
+    for (int j = 0; j < 4; j++) wgmma_ss${trans}(d, x + 2 * j, s.w + ${w_step} * j, true);
     wgmma_commit();
     wgmma_wait<1>(); // the step before is done
     if (before && lane == 0) barrier_arrive(before);

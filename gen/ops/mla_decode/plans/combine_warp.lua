@@ -2,7 +2,7 @@
 -- with fewer runs less code, then splits.
 local plan = {}
 
-local function ceil_div(a, b) return (a + b - 1) // b end
+local ceil_div = require("whole").ceil_div
 
 -- shares (of the columns) and groups (of the splits) of a team; vectors: 16-byte loads of a lane for a split; depth: splits a
 -- warp has in flight, a power of two: 8 loads, 4 of narrow values, which are twice the work. Twice as many are more code to fetch

@@ -7,7 +7,7 @@
 --   a: Q | rest of O
 local plan = {}
 
-local function ceil_div(a, b) return -(-a // b) end
+local ceil_div = require("whole").ceil_div
 
 local LIMIT = { [1] = 512, [2] = 256, [3] = 168, [4] = 128 } -- registers per lane at so many waves per SIMD
 

@@ -92,43 +92,50 @@ struct mlaf_projection_params {
   mlaf_tensor_map w, x;
 };
 // [templates/lib/hopper.h]
-// wgmma for 64 rows and 96 columns, fp32 accumulators, A from registers (_rs) or shared memory (_ss), B from shared memory. The
-// includer hands over n, type (bf16 or f16) and trans (1: B's columns are contiguous). Rows of 128 bytes, swizzled.
+// wgmma for 64 rows and N columns, fp32 accumulators; A from registers (_rs) or shared memory (_ss), B from shared memory,
+// K-major or, with _t, columns contiguous. The upper words of matrix descriptors are constants here, so that the lower words
+// stay in uniform registers. `kinds`: list of { n, trans }; `type`: bf16 or f16.
 
-// A descriptor's upper word: bytes between groups of 8 rows (16-byte units), swizzle. Lower words: an address inside a cluster
-// carries the block's number above these bits.
-constexpr u32 SWIZZLE_128 = 64 | 1u << 30;
+// Upper words: bytes between groups of 8 rows (16-byte units), swizzle. Rows of 128 bytes (64 columns) or of 64 bytes.
+constexpr u32 SWIZZLE_128 = 64 | 1u << 30, SWIZZLE_64 = 32 | 2u << 30;
+// Lower words. An address inside a cluster carries the block's number there above these bits.
 MLAF_DEV u32 k_major(u32 at) { return (at & 0x3ffff) >> 4 | 1u << 16; }
 MLAF_DEV u32 n_major(u32 at, u32 bytes_per_64_columns) { return (at & 0x3ffff) >> 4 | bytes_per_64_columns >> 4 << 16; }
-MLAF_DEV void wgmma_rs(float (&d)[48], const u32 (&a)[4], u32 b) {
-  asm volatile("{\n.reg .b64 a, b;\nmov.b64 b, {%52, %53};\n"
+
+template <u32 B_HI = SWIZZLE_128>
+MLAF_DEV void wgmma_rs(float (&d)[48], const u32 (&a)[4], u32 b, bool accumulate) {
+  asm volatile("{\n.reg .pred p;\n.reg .b64 a, b;\n"
+    "setp.ne.b32 p, %53, 0;\nmov.b64 b, {%52, %54};\n"
     "wgmma.mma_async.sync.aligned.m64n96k16.f32.bf16.bf16\n{"
-    "%0, %1, %2, %3, "
-    "%4, %5, %6, %7, "
-    "%8, %9, %10, %11, "
-    "%12, %13, %14, %15, "
-    "%16, %17, %18, %19, "
-    "%20, %21, %22, %23, "
-    "%24, %25, %26, %27, "
-    "%28, %29, %30, %31, "
-    "%32, %33, %34, %35, "
-    "%36, %37, %38, %39, "
-    "%40, %41, %42, %43, "
-    "%44, %45, %46, %47}, "
-    "{%48, %49, %50, %51}, b, 1, 1, 1, 0;\n}"
-    : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]),
-      "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]),
-      "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]),
-      "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]),
-      "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]),
-      "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]),
-      "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]),
-      "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31]),
-      "+f"(d[32]), "+f"(d[33]), "+f"(d[34]), "+f"(d[35]),
-      "+f"(d[36]), "+f"(d[37]), "+f"(d[38]), "+f"(d[39]),
-      "+f"(d[40]), "+f"(d[41]), "+f"(d[42]), "+f"(d[43]),
-      "+f"(d[44]), "+f"(d[45]), "+f"(d[46]), "+f"(d[47])
-    : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b), "n"(SWIZZLE_128));
+    "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15,"
+    "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31,"
+    "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47}, "
+    "{%48, %49, %50, %51}, b, p, 1, 1, 0;\n}"
+    : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]),
+      "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]),
+      "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]),
+      "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31]),
+      "+f"(d[32]), "+f"(d[33]), "+f"(d[34]), "+f"(d[35]), "+f"(d[36]), "+f"(d[37]), "+f"(d[38]), "+f"(d[39]),
+      "+f"(d[40]), "+f"(d[41]), "+f"(d[42]), "+f"(d[43]), "+f"(d[44]), "+f"(d[45]), "+f"(d[46]), "+f"(d[47])
+    : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b), "r"((int)accumulate), "n"(B_HI));
+}
+template <u32 B_HI = SWIZZLE_128>
+MLAF_DEV void wgmma_ss(float (&d)[48], u32 a, u32 b, bool accumulate) {
+  asm volatile("{\n.reg .pred p;\n.reg .b64 a, b;\n"
+    "setp.ne.b32 p, %50, 0;\nmov.b64 b, {%49, %51};\n"
+    "mov.b64 a, {%48, %52};\n"
+    "wgmma.mma_async.sync.aligned.m64n96k16.f32.bf16.bf16\n{"
+    "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15,"
+    "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31,"
+    "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47}, "
+    "a, b, p, 1, 1, 0, 0;\n}"
+    : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]),
+      "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]),
+      "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]),
+      "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31]),
+      "+f"(d[32]), "+f"(d[33]), "+f"(d[34]), "+f"(d[35]), "+f"(d[36]), "+f"(d[37]), "+f"(d[38]), "+f"(d[39]),
+      "+f"(d[40]), "+f"(d[41]), "+f"(d[42]), "+f"(d[43]), "+f"(d[44]), "+f"(d[45]), "+f"(d[46]), "+f"(d[47])
+    : "r"(a), "r"(b), "r"((int)accumulate), "n"(B_HI), "n"(SWIZZLE_128));
 }
 
 MLAF_DEV void wgmma_fence() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
@@ -321,7 +328,7 @@ MLAF_DEV void multiply_pass(char* memory, u32 shared, int begin, int end, int th
       take_x(a[i], squares, s.x, shared + GAIN_AT + 128 * (step + i), warp, lane);
       wgmma_fence();
 #pragma unroll
-      for (int j = 0; j < 4; j++) wgmma_rs(d, a[i][j], s.w + 2 * j);
+      for (int j = 0; j < 4; j++) wgmma_rs(d, a[i][j], s.w + 2 * j, true);
       wgmma_commit();
       wgmma_wait<1>(); // the step before is done, and its registers are free
       if (before && lane == 0) barrier_arrive(before);

@@ -13,12 +13,12 @@
 //@   if not from_registers then emit(fmt('    "mov.b64 a, {%%%d, %%%d};\\n"', d, a_hi)) end
 //@   emit(fmt('    "wgmma.mma_async.sync.aligned.m64n%dk16.f32.%s.%s\\n{"', n, type, type))
 //@   for i = 0, d - 1, 16 do
-//@     emit(fmt('    "%s%s"', list(16, function(k) return "%" .. i + k end), i + 16 < d and "," or "}, "))
+//@     emit(fmt('    "%s%s"', list(min(16, d - i), function(k) return "%" .. i + k end), i + 16 < d and "," or "}, "))
 //@   end
 //@   local a = from_registers and "{" .. list(4, function(i) return "%" .. d + i end) .. "}" or "a"
 //@   emit(fmt('    "%s, b, p, 1, 1, %s%d;\\n}"', a, from_registers and "" or "0, ", trans and 1 or 0))
 //@   for i = 0, d - 1, 8 do
-//@     local outputs = list(8, function(k) return fmt('"+f"(d[%d])', i + k) end)
+//@     local outputs = list(min(8, d - i), function(k) return fmt('"+f"(d[%d])', i + k) end)
 //@     emit(fmt("    %s %s%s", i == 0 and ":" or " ", outputs, i + 8 < d and "," or ""))
 //@   end
 //@   emit(fmt('    : %s, "r"(b), "r"((int)accumulate), "n"(B_HI)%s);', from_registers and
