@@ -16,7 +16,7 @@ import sys
 import tempfile
 import time
 
-LARGE = {"heads": (16, 24, 32, 48, 64, 96, 128), "rank": 512, "rope": 64, "page": 64, "batch": (1, 16), "kv_len": (64, 8192)}
+LARGE = {"heads": (16, 32, 64, 128), "rank": 512, "rope": 64, "page": 64, "batch": (8, 8), "kv_len": (2048, 2048)}
 SMALL = {"heads": (1, 2, 3, 4, 5, 6, 7, 8), "rank": 64, "rope": 32, "page": 16, "batch": (1, 4), "kv_len": (16, 128)}
 ONE = 0x3f80  # 1.0 in bf16
 
@@ -64,11 +64,12 @@ def main():
         home = os.path.join(top, str(i // 2))  # every second round finds what the one before it left
         os.environ.update(MLAF_DB=os.path.join(home, "user.db"), MLAF_CACHE_DIR=os.path.join(home, "cache"), MLAF_DEVICE=device)
         os.makedirs(home, mode=0o700, exist_ok=True)
-        heads = ",".join(str(h) for h in rng.sample(shape["heads"], 2))
+        heads = ",".join(str(h) for h in rng.sample(shape["heads"], 1 if large else 2))
         tuner = [program, "tune", "--device", device, "--heads", heads, "--rank", str(shape["rank"]), "--rope", str(shape["rope"]),
                  "--page-size", str(shape["page"]), "--batch", "2", "--ctx", str(shape["kv_len"][1]), "--max-candidates", "4"]
         names = ("server", "server", "tuner")
-        who = [start(me + [str(2 * i)]), start(me + [str(2 * i + 1)]), start(tuner)]
+        times = ["1" if large else "3"]
+        who = [start(me + [str(2 * i)] + times), start(me + [str(2 * i + 1)] + times), start(tuner)]
         victim, after = i % 3, rng.uniform(0.2, 6.0)
         time.sleep(after)
         running = who[victim].poll() is None
