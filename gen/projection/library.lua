@@ -17,7 +17,10 @@ local function unknown(p)
   end
 end
 
-return function(of, fields)
+local library = {}
+
+-- of, fields: as families.make has them; aside: the columns behind are to be turned and written, too.
+function library.product(of, fields, aside)
   local problem, ways, has = { "tokens" }, {}, { tokens = true, heads = false }
   for _, field in ipairs(fields) do
     if KNOWN[field] and field ~= "style" then problem[#problem + 1] = field end
@@ -30,17 +33,34 @@ return function(of, fields)
     arch = EVERY,
     problem = problem,
     params = { way = ways },
-    rules = {
-      unknown,
-      function(p)
-        if of(p).norm == 1 then return "no library multiplies behind an RMSNorm, which would have to be written first" end
-        if p.op == "mla_q_absorb" and p.rope > 0 then return "no library turns rope columns and writes them behind" end
-      end,
-    },
+    rules = { unknown },
     -- What is launched is the library's own. The rest is for the model, which nobody asks here.
     cost = function(p, _, arch)
       return { threads = arch.isa.wave, rows_per_wg = 16, lds_bytes = 0, regs = { { "all", 32 } }, inflight = 16384,
-        pass = p.tokens, clk = 1 }
+        pass = p.tokens, clk = 1, aside = of(p).norm == 1 or aside and p.rope > 0 }
     end,
   }
 end
+
+-- What a library leaves undone, by a kernel of ours that is launched before it: RMSNorm of its input, into the workspace; rope
+-- columns, turned and written where they belong.
+function library.aside(of, fields, word)
+  return {
+    stage = "aside",
+    arch = EVERY,
+    problem = fields,
+    params = { threads = { 128, 256 } },
+    rules = {
+      function(p)
+        if word == "norm" and of(p).norm == 0 then return "the problem has no norm" end
+        if word == "rope" and p.rope == 0 then return "the problem has no rope columns" end
+      end,
+    },
+    cost = function(_, v)
+      return { threads = v.threads, rows_per_wg = word == "norm" and 1 or v.threads // 8, lds_bytes = word == "norm" and 64 or 0,
+        regs = { { "a row", word == "norm" and 48 or 24 }, { "rest", 40 } }, slack = 64 }
+    end,
+  }
+end
+
+return library
