@@ -7,8 +7,8 @@
 //   q_rank = 768
 //   threads = 256
 // regenerate: lua5.4 gen/cli.lua render mla_q_b/aside target=gfx942 dtype=f16 q_rank=768 threads=256
-// RMSNorm of mla_q_b's input where a library makes the product: y[t] = x[t] * gain / root(mean square of x[t] + eps), rounded once.
-// A block has a token; a thread has 16 bytes of the row, every THREADS-th.
+// RMSNorm of mla_q_b's input where a library makes the product: y[t] = x[t] * gain / root(mean square of x[t] + eps), rounded
+// once. A block has a token; a thread has 16 bytes of the row, every THREADS-th.
 
 #define MLAF_BF16 0
 // One text for CUDA and HIP: block and thread numbers, lanes, loads and stores of global memory, packs of eight 16-bit values.
