@@ -389,16 +389,17 @@ static void record(rig *r, mlaf_db *db, const char *variant, double ns) {
   mlaf_variant_clear(&v);
 }
 
-static void expect_plan(rig *r, const char *problem, uint32_t flags, const char *variant, const char *rung, const char *notes) {
+static void expect_plan(rig *r, const char *device, const char *problem, mlaf_effort effort, uint32_t flags, const char *variant,
+                        const char *rung, const char *notes) {
   mlaf_ctx *ctx = NULL;
   mlaf_plan *plan = NULL;
   mlaf_ctx_opts o = MLAF_CTX_OPTS_INIT;
   mlaf_plan_opts how = MLAF_PLAN_OPTS_INIT;
   mlaf_plan_info info = MLAF_PLAN_INFO_INIT;
   char why[500] = "";
-  o.device = "hip", o.db_path = r->at.db, o.cache_dir = r->at.cache;
+  o.device = device, o.db_path = r->at.db, o.cache_dir = r->at.cache;
   how.flags = flags;
-  how.effort = MLAF_EFFORT_DB_ONLY;
+  how.effort = effort;
   if (mlaf_ctx_create(&o, &ctx, why, sizeof why)) fail_msg("%s", why);
   if (mlaf_plan_for(ctx, problem, &how, &plan)) {
     mlaf_ctx_last_message(ctx, why, sizeof why);
@@ -411,6 +412,10 @@ static void expect_plan(rig *r, const char *problem, uint32_t flags, const char 
   mlaf_ctx_destroy(ctx);
 }
 
+static void expect_stored(rig *r, const char *problem, uint32_t flags, const char *variant, const char *rung, const char *notes) {
+  expect_plan(r, "hip", problem, MLAF_EFFORT_DB_ONLY, flags, variant, rung, notes);
+}
+
 static void in_a_bundle(rig *r, mlaf_db *db) {
   char dir[80];
   mlaf_point p = point(PLANNED);
@@ -421,7 +426,7 @@ static void in_a_bundle(rig *r, mlaf_db *db) {
   snprintf(dir, sizeof dir, "%s/bundle", r->at.dir);
   if (mlaf_bundle_make(&opts, dir, &made, &err)) fail_msg("%s", err.text);
   char command[300];
-  snprintf(command, sizeof command, "grep -q '%s' '%s'/* && ! grep -rq 'lib:way' '%s'", OWN, dir, dir);
+  snprintf(command, sizeof command, "grep -sq '%s' '%s'/* && ! grep -rq 'lib:way' '%s'", OWN, dir, dir);
   assert_int_equal(system(command), 0);
 }
 
@@ -432,15 +437,15 @@ static void planned(void **state) {
   assert_int_equal(mlaf_db_open(r->at.db, false, NULL, &db, &err), MLAF_OK);
   record(r, db, LIBRARY, 1000);
   record(r, db, OWN, 2000);
-  expect_plan(r, PLANNED, MLAF_PLAN_LIBRARY, LIBRARY, "exact", "");
-  expect_plan(r, PLANNED, MLAF_PLAN_LIBRARY | MLAF_PLAN_NO_COMPILE, LIBRARY, "exact", "");
-  expect_plan(r, PLANNED, 0, OWN, "exact", "does not ask for (MLAF_PLAN_LIBRARY)");
-  expect_plan(r, "mla_v_out:h2,r32,v32,bf16,t1", MLAF_PLAN_LIBRARY, OWN, "nearest", "");
+  expect_stored(r, PLANNED, MLAF_PLAN_LIBRARY, LIBRARY, "exact", "");
+  expect_stored(r, PLANNED, MLAF_PLAN_LIBRARY | MLAF_PLAN_NO_COMPILE, LIBRARY, "exact", "");
+  expect_stored(r, PLANNED, 0, OWN, "exact", "does not ask for (MLAF_PLAN_LIBRARY)");
+  expect_stored(r, "mla_v_out:h2,r32,v32,bf16,t1", MLAF_PLAN_LIBRARY, OWN, "nearest", "");
   /* The code is gone, as after an import: it is made anew, without a compiler. */
   char command[200];
   snprintf(command, sizeof command, "grep -rlZ 'mlaforge library code' '%s' | xargs -0 rm", r->at.cache);
   assert_int_equal(system(command), 0);
-  expect_plan(r, PLANNED, MLAF_PLAN_LIBRARY | MLAF_PLAN_NO_COMPILE, LIBRARY, "exact", "");
+  expect_stored(r, PLANNED, MLAF_PLAN_LIBRARY | MLAF_PLAN_NO_COMPILE, LIBRARY, "exact", "");
   in_a_bundle(r, db);
   /* Another build of the library, with the code of the old one in the cache, and without. */
   char path[300], copy[800];
@@ -448,12 +453,34 @@ static void planned(void **state) {
   snprintf(copy, sizeof copy, "cp '%s' '%s' && printf x >>'%s'", getenv("MLAF_HIPBLASLT_LIBRARY"), path, path);
   assert_int_equal(system(copy), 0);
   setenv("MLAF_HIPBLASLT_LIBRARY", path, 1);
-  expect_plan(r, PLANNED, MLAF_PLAN_LIBRARY, OWN, "exact", "tuned with hipblaslt");
+  expect_stored(r, PLANNED, MLAF_PLAN_LIBRARY, OWN, "exact", "tuned with hipblaslt");
   assert_int_equal(system(command), 0);
-  expect_plan(r, PLANNED, MLAF_PLAN_LIBRARY, OWN, "exact", "was timed with another version of the library");
+  expect_stored(r, PLANNED, MLAF_PLAN_LIBRARY, OWN, "exact", "was timed with another version of the library");
   setenv("MLAF_HIPBLASLT_LIBRARY", "/tmp/nowhere/libhipblaslt.so.0", 1);
-  expect_plan(r, PLANNED, MLAF_PLAN_LIBRARY, OWN, "exact", "/tmp/nowhere");
+  expect_stored(r, PLANNED, MLAF_PLAN_LIBRARY, OWN, "exact", "/tmp/nowhere");
   mlaf_db_close(db);
+  end(r);
+}
+
+/* Nobody tuned, and a library is known to be better: for many tokens, where the caller allows it and it is there. */
+static void known_better(void **state) {
+  rig *r = begin(false);
+  mlaf_variant *list = NULL;
+  size_t n = 0;
+  mlaf_err err = {MLAF_OK, ""};
+  static const char *const not_known[] = {"mla_qkv_a:d64,l32,r32,p32,bf16,t128", "mla_v_out:h3,r64,v32,bf16,t4096"};
+  setenv("FAKECUDA_ANY", "1", 1);
+  expect_plan(r, "cuda", "mla_qkv_a:d64,l32,r32,p32,bf16,t256", MLAF_EFFORT_ESTIMATE, MLAF_PLAN_LIBRARY,
+              "lib:way=0/s1", "model", "");
+  for (size_t i = 0; i < 2; i++) {
+    assert_int_equal(mlaf_gen_known_library(r->gen, not_known[i], "sm_90a", &list, &n, &err), MLAF_OK);
+    assert_int_equal(n, 0);
+    mlaf_variants_free(list, n);
+  }
+  assert_int_equal(mlaf_gen_known_library(r->gen, "mla_qkv_a:d64,l32,r32,p32,bf16,t256", "gfx942", &list, &n, &err), MLAF_OK);
+  assert_int_equal(n, 0);
+  mlaf_variants_free(list, n);
+  unsetenv("FAKECUDA_ANY");
   end(r);
 }
 
@@ -462,6 +489,7 @@ int main(void) {
       cmocka_unit_test(cublaslt_products), cmocka_unit_test(hipblaslt_products), cmocka_unit_test(more_and_fewer_tokens),
       cmocka_unit_test(refused_libraries), cmocka_unit_test(refused_texts),      cmocka_unit_test(who_may_be_one),
       cmocka_unit_test(tuned),             cmocka_unit_test(tuned_without),      cmocka_unit_test(planned),
+      cmocka_unit_test(known_better),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
