@@ -17,7 +17,14 @@ local function all_staged(problem, list)
 end
 
 function api.space(problem, target) return all_staged(problem, require("space").variants(problem, target)) end
-function api.libraries(problem, target) return all_staged(problem, require("space").libraries(problem, target)) end
+-- most > 0: so many of those that are known to be better than kernels.
+function api.libraries(problem, target, most)
+  local all, known = require("space").libraries(problem, target), {}
+  for _, v in ipairs(all) do
+    if not v.rejected and v.model_ns > 0 and #known < most then known[#known + 1] = v end
+  end
+  return all_staged(problem, most > 0 and known or all)
+end
 function api.best(problem, target, most) return all_staged(problem, require("space").best(problem, target, most)) end
 function api.variant(problem, target, name) return staged(problem, require("space").variant(problem, target, name)) end
 function api.refit(problem, target, name) return staged(problem, require("space").refit(problem, target, name)) end

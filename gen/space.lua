@@ -276,13 +276,21 @@ function space.variants(p, target)
 end
 
 -- What vendors' libraries offer for a problem, whatever the model thinks of it: candidates, then those rejected. Whether the
--- library is there nobody knows here, so none of them is in the space: who has a device asks for them.
+-- library is there nobody knows here, so none of them is in the space: who has a device asks for them. model_ns is 0 but where
+-- one is known to be better than kernels (cost.known_ns).
 function space.libraries(p, target)
   local arch, op = loader.require("arch/" .. target), ops.of(p)
   local list, rejected = {}, {}
   for _, item in ipairs(space.library_kernels(p, target)) do
-    if item.rejected then rejected[#rejected + 1] = rejection(op, item, 1, item.rejected)
-    else list[#list + 1] = candidate(p, op, arch, item.family, item.point, finish(item.kernel, target), 1) end
+    local behind = not item.rejected and op.second.family(item.family, item.kernel.cost, 1)
+    local second = behind and seconds(p, op, item.kernel.cost, 1, target, arch, behind)[1]
+    local why = item.rejected or behind and not second and ("no %s kernel for this target"):format(behind)
+    if why then rejected[#rejected + 1] = rejection(op, item, 1, why)
+    else
+      local v = candidate(p, op, arch, item.family, item.point, finish(item.kernel, target), 1, second or nil)
+      v.model_ns = item.kernel.cost.known_ns or 0
+      list[#list + 1] = v
+    end
   end
   return table.move(rejected, 1, #rejected, #list + 1, list)
 end

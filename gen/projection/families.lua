@@ -3,7 +3,8 @@
 --   make(op, of, fields)   of.layout: of its weights W[h]; of.product(p): what a problem is: heads (tensors W[h] of a launch),
 --                          inner, outer (values of a sum, outputs of a head), layout and norm, as in templates/lib/projection;
 --                          of.stream_warps, of.ring_rows: parameters of stream and ring that are worth trying: rows such as make
---                          one turn of all SMs of the usual problems; fields: of the problem, that kernels depend on
+--                          one turn of all SMs of the usual problems; of.aside, of.aside_fields: what a library leaves undone,
+--                          "norm" or "rope", and the fields that it depends on; fields: of the problem, that kernels depend on
 local plan = require("projection/plan")
 local library = require("projection/library")
 local families = {}
@@ -267,7 +268,9 @@ end
 function families.make(op, of, fields)
   local layout = of.layout
   local list = { dot = dot(of.product, fields, layout), mma = mma(of.product, fields), mfma = mfma(of.product, fields, layout),
-    stream = stream(of, fields, layout), ring = ring(of, fields, layout), lib = library(of.product, fields) }
+    stream = stream(of, fields, layout), ring = ring(of, fields, layout),
+    lib = library.product(of.product, fields, of.aside == "rope") }
+  if of.aside then list.aside = library.aside(of.product, of.aside_fields, of.aside) end
   for name, family in sorted(list) do family.template = op .. "/" .. name end
   return { families = list }
 end

@@ -3,6 +3,10 @@
 -- those that it proposes itself, best first, for this number of tokens; the tuner times them.
 local ops = require("ops")
 
+-- Where it is known that a library does better than any kernel here, though nobody tuned: large flat products on Hopper. One
+-- H200, 2048 tokens: 83 us for 258 (mla_qkv_a), 32 for 183 (mla_q_b, norm), 78 for 185 (mla_o_proj, tp 8). At 128 tokens it is
+-- 0.70 to 0.93 of the time at tp 8, but 1.1 of it for mla_o_proj at tp 1 (docs/lab/projections.md).
+local KNOWN_FROM, KNOWN_SHARE, KNOWN_BEGIN_NS = 256, 0.75, 5000 -- tokens; of the matrix rate; fitted to those
 local WAYS = 16 -- that are asked for: its first is often not its fastest at few tokens
 local EVERY = { cdna2 = true, cdna3 = true, cdna4 = true, ampere = true, ada = true, hopper = true, blackwell = true }
 -- Fields that are thought of here. One that comes later is refused where it asks for anything.
@@ -17,7 +21,10 @@ local function unknown(p)
   end
 end
 
-return function(of, fields)
+local library = {}
+
+-- of, fields: as families.make has them; aside: the columns behind are to be turned and written, too.
+function library.product(of, fields, aside)
   local problem, ways, has = { "tokens" }, {}, { tokens = true, heads = false }
   for _, field in ipairs(fields) do
     if KNOWN[field] and field ~= "style" then problem[#problem + 1] = field end
@@ -30,17 +37,39 @@ return function(of, fields)
     arch = EVERY,
     problem = problem,
     params = { way = ways },
-    rules = {
-      unknown,
-      function(p)
-        if of(p).norm == 1 then return "no library multiplies behind an RMSNorm, which would have to be written first" end
-        if p.op == "mla_q_absorb" and p.rope > 0 then return "no library turns rope columns and writes them behind" end
-      end,
-    },
-    -- What is launched is the library's own. The rest is for the model, which nobody asks here.
-    cost = function(p, _, arch)
+    rules = { unknown },
+    -- What is launched is the library's own. The rest is for the model, whose answer counts only where known_ns says so.
+    cost = function(p, v, arch)
+      local product = of(p)
+      local flops = 2.0 * p.tokens * product.heads * product.inner * product.outer
+      local known = arch.isa.family == "hopper" and product.heads == 1 and p.tokens >= KNOWN_FROM and v.way == 0
       return { threads = arch.isa.wave, rows_per_wg = 16, lds_bytes = 0, regs = { { "all", 32 } }, inflight = 16384,
-        pass = p.tokens, clk = 1 }
+        pass = p.tokens, clk = 1,
+        known_ns = known and KNOWN_BEGIN_NS + 1000 * flops / (KNOWN_SHARE * arch.model.flops_per_us) or 0,
+        aside = product.norm == 1 or aside and p.rope > 0 }
     end,
   }
 end
+
+-- What a library leaves undone, by a kernel of ours that is launched before it: RMSNorm of its input, into the workspace; rope
+-- columns, turned and written where they belong.
+function library.aside(of, fields, word)
+  return {
+    stage = "aside",
+    arch = EVERY,
+    problem = fields,
+    params = { threads = { 128, 256 } },
+    rules = {
+      function(p)
+        if word == "norm" and of(p).norm == 0 then return "the problem has no norm" end
+        if word == "rope" and p.rope == 0 then return "the problem has no rope columns" end
+      end,
+    },
+    cost = function(_, v)
+      return { threads = v.threads, rows_per_wg = word == "norm" and 1 or v.threads // 8, lds_bytes = word == "norm" and 64 or 0,
+        regs = { { "a row", word == "norm" and 48 or 24 }, { "rest", 40 } }, slack = 64 }
+    end,
+  }
+end
+
+return library

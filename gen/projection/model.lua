@@ -41,7 +41,7 @@ function model.of(of)
     local latencies = trips * m.hbm_latency_ns + ((cost.split or 1) > 1 and SHARED_NS or 0)
     return m.launch_ns + m.wg_start_ns + latencies + (cost.begin_ns or 0) + 1000 * math.max(memory, shared, products)
   end
-  return { estimate = estimate }
+  return { estimate = estimate, second_ns = function(_, _, _, arch) return arch.model.launch_ns end }
 end
 
 return model

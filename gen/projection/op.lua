@@ -13,7 +13,13 @@ local models = require("projection/model")
 -- of: product(p), layout (projection/families.lua); baselines: parameters of the families that serve every problem.
 return function(of)
   return {
-    stages = { "project" },
+    stages = of.aside and { "project", "aside" } or { "project" },
+    -- Behind a library's product alone, although it is launched before it.
+    second = {
+      family = function(_, cost) return cost.aside and "aside" or nil end,
+      fits = function() return true end,
+      none = function() return "a kernel of ours" end,
+    },
     baselines = {
       { family = "mfma", params = of.layout == "outputs" and { blocks = 1, depth = 1, pass = 16, waves = 1 }
         or { blocks = 4, depth = 1, pass = 16, waves = 1 } },

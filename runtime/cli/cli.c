@@ -10,7 +10,7 @@
 #define COMMON O_GEN_ROOT, O_VERBOSE, O_JSON, O_HELP
 static const cli_opt tune_options[] = {SHAPE,    O_DEVICE, O_DB,         O_CACHE,          O_SEED,   O_JOBS,      O_STRATEGY,
                                        O_LENGTHS, O_SET, O_SHARD, O_TIME_LIMIT, O_MAX_CANDIDATES, O_GIVE_UP, O_RESUME,
-                                       O_NO_RESUME, O_MISSES, O_DRY_RUN, COMMON, O_COUNT};
+                                       O_NO_RESUME, O_NO_LIBRARY, O_MISSES, O_DRY_RUN, COMMON, O_COUNT};
 static const cli_opt verify_options[] = {SHAPE,  O_DEVICE,  O_DB,  O_CACHE,  O_BUNDLE, O_NO_COMPILE, O_SEED,
                                          O_JOBS, O_VARIANT, O_ALL, O_INJECT, O_LENGTHS, O_SOAK, O_CHOICES, O_BESIDE, O_POOL,
                                          O_SHARD, COMMON, O_MAX_CANDIDATES, O_COUNT};

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "compile/vendor.h"
 
 enum { MOST_ORDINALS = 64 };
 
@@ -86,7 +87,8 @@ static void host_facts(const cli *c, cJSON *e) {
 
 static void variable_facts(const cli *c, cJSON *e) {
   static const char *const names[] = {"MLAF_DB",           "MLAF_CACHE_DIR",   "MLAF_ROCM",     "MLAF_NVRTC",     "MLAF_WORKER",
-                                      "MLAF_HIP_LIBRARY",  "MLAF_CUDA_LIBRARY", "MLAF_EMU_THREADS",
+                                      "MLAF_HIP_LIBRARY",  "MLAF_CUDA_LIBRARY", "MLAF_CUBLASLT_LIBRARY",
+                                      "MLAF_HIPBLASLT_LIBRARY", "MLAF_EMU_THREADS",
                                       "XDG_DATA_HOME",     "XDG_CACHE_HOME",   "HOME"};
   cJSON *object = c->json ? cJSON_AddObjectToObject(e, "variables") : NULL;
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -114,6 +116,16 @@ static void compiler_facts(const cli *c, cJSON *e, bool *found) {
   const char *cache = compiler ? mlaf_compiler_cache_dir(compiler) : NULL;
   fact(c, e, "cache", cache ? cache : "(none)");
   mlaf_compiler_close(compiler);
+}
+
+/* The same of the libraries whose products may be variants: choices name theirs by it. */
+static void library_facts(const cli *c, cJSON *e) {
+  for (int i = 0; i < MLAF_VENDORS; i++) {
+    mlaf_vendor_library found;
+    mlaf_err why = {MLAF_OK, ""};
+    const mlaf_status status = mlaf_vendor_find((mlaf_vendor)i, &found, &why);
+    fact(c, e, mlaf_vendor_name((mlaf_vendor)i), status == MLAF_OK ? found.identity : why.text);
+  }
 }
 
 static void database_facts(cli *c, cJSON *e) {
@@ -148,6 +160,7 @@ int mlaf_cli_env(cli *c) {
   host_facts(c, e);
   generator_facts(c, e);
   compiler_facts(c, e, &compiler);
+  library_facts(c, e);
   database_facts(c, e);
   variable_facts(c, e);
   if (e) mlaf_cli_emit(e);

@@ -304,6 +304,7 @@ static mlaf_status read_options(cli *c, campaign *g) {
                               .max_candidates = (size_t)mlaf_cli_int(c, O_MAX_CANDIDATES, 0),
                               .seed = mlaf_cli_seed(c),
                               .give_up = mlaf_cli_real(c, O_GIVE_UP, 0),
+                              .no_libraries = mlaf_cli_has(c, O_NO_LIBRARY),
                               .no_resume = mlaf_cli_has(c, O_NO_RESUME),
                               .progress = on_progress,
                               .progress_user = g,

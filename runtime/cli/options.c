@@ -32,6 +32,7 @@ static const option_row table[O_COUNT] = {
     [O_MAX_CANDIDATES] = {"max-candidates", "N", WHOLE, 1, 1e9, "try at most N candidates of a problem"},
     [O_GIVE_UP] = {"give-up", "X", REAL, 1.05, 1e6, "one sample is enough of a candidate above X times the best (3)"},
     [O_RESUME] = {"resume", NULL, FLAG, 0, 0, "go on where an earlier run stopped: the default, for scripts to spell out"},
+    [O_NO_LIBRARY] = {"no-library", NULL, FLAG, 0, 0, "kernels of ours alone: nothing of cuBLASLt or hipBLASLt"},
     [O_NO_RESUME] = {"no-resume", NULL, FLAG, 0, 0, "try everything again although the database knows it"},
     [O_DRY_RUN] = {"dry-run", NULL, FLAG, 0, 0, "print the space with estimates and reasons for rejection, do nothing"},
     [O_VARIANT] = {"variant", "NAME", TEXT, 0, 0, "one variant by its name"},

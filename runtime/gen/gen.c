@@ -234,6 +234,11 @@ mlaf_status mlaf_gen_libraries(mlaf_gen *g, const char *problem, const char *tar
                        err);
 }
 
+mlaf_status mlaf_gen_known_library(mlaf_gen *g, const char *problem, const char *target, mlaf_variant **list, size_t *n,
+                                   mlaf_err *err) {
+  return some_variants(&(variant_call){.g = g, .function = "libraries", .target = target, .most = 1}, problem, list, n, err);
+}
+
 mlaf_status mlaf_gen_best(mlaf_gen *g, const char *problem, const char *target, size_t most, mlaf_variant **list, size_t *n,
                           mlaf_err *err) {
   return some_variants(&(variant_call){.g = g, .function = "best", .target = target, .most = most}, problem, list, n, err);

@@ -56,6 +56,9 @@ mlaf_status mlaf_gen_space(mlaf_gen *g, const char *problem, const char *target,
  * then those rejected; none for most operations. */
 mlaf_status mlaf_gen_libraries(mlaf_gen *g, const char *problem, const char *target, mlaf_variant **list, size_t *n,
                                mlaf_err *err);
+/* The one of them that is known to be better than any kernel although nobody tuned; *n 0: none is. */
+mlaf_status mlaf_gen_known_library(mlaf_gen *g, const char *problem, const char *target, mlaf_variant **list, size_t *n,
+                                   mlaf_err *err);
 /* The first `most` (at least 1) of the space's candidates, without the rest: for planning. */
 mlaf_status mlaf_gen_best(mlaf_gen *g, const char *problem, const char *target, size_t most, mlaf_variant **list, size_t *n,
                           mlaf_err *err);

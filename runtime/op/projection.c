@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ALIGN = 16, WORKSPACE_ALIGN = 256 };
+enum { ALIGN = 16, WORKSPACE_ALIGN = 256, LIBRARY_AT = 256 /* in a launch's parameters, behind those of the kernel before */ };
 static const int64_t STRIDE_MOST = INT64_C(1) << 39; /* elements */
 static const uint64_t THREADS_MOST = UINT32_MAX;     /* of a launch, as AMD's packets count them */
 
@@ -18,6 +18,7 @@ typedef struct parameters {
 } parameters;
 _Static_assert(sizeof(mlaf_projection_kernel_args) == 152, "templates/lib/projection/args.h has as many bytes");
 _Static_assert(sizeof(parameters) <= MLAF_PARAMETERS_MAX, "a prepared launch holds them");
+_Static_assert(sizeof(mlaf_projection_kernel_args) <= LIBRARY_AT, "a library's are behind them");
 
 static int64_t or_else(int64_t stride, int64_t dense) { return stride ? stride : dense; }
 
@@ -92,6 +93,15 @@ static uint64_t blocks_of(const mlaf_product *p, const mlaf_stage *k) {
   return (uint64_t)p->heads * (((uint32_t)p->outer + k->rows_per_wg - 1) / k->rows_per_wg) * team_of(k);
 }
 
+/* Of a library's product: its own, which it said when it was loaded; behind it x through the norm. Kernels want none. */
+static size_t normed_at(const mlaf_stage *k) { return (k->workspace + WORKSPACE_ALIGN - 1) / WORKSPACE_ALIGN * WORKSPACE_ALIGN; }
+
+size_t mlaf_projection_workspace(const mlaf_bound *b, uint32_t knob, int64_t rows) {
+  const mlaf_product p = mlaf_product_of(&b->point);
+  if (!rows) return 0;
+  return b->stage[1].fn && p.norm ? normed_at(&b->stage[0]) + 2 * (size_t)rows * (size_t)p.inner : b->stage[0].workspace;
+}
+
 static mlaf_status check_workspace(size_t need, const mlaf_projection_args *a, mlaf_err *err) {
   if (!need || (a->workspace && (uintptr_t)a->workspace % WORKSPACE_ALIGN == 0 && a->workspace_size >= need)) return MLAF_OK;
   return mlaf_fail(err, MLAF_E_ARG, "workspace is %p of %zu bytes; the library whose product this is wants %zu, %d-byte "
@@ -113,13 +123,9 @@ mlaf_status mlaf_projection_check_args(const mlaf_bound *b, uint32_t knob, const
   if (!a->tokens) return MLAF_OK;
   mlaf_status st = check_pointers(&p, a, err);
   if (!st) st = check_strides(&p, a, err);
-  return st ? st : check_workspace(b->stage[0].workspace, a, err);
+  return st ? st : check_workspace(mlaf_projection_workspace(b, knob, a->tokens), a, err);
 }
 
-/* Of kernels none; what a library's product said when it was loaded. */
-size_t mlaf_projection_workspace(const mlaf_bound *b, uint32_t knob, int64_t rows) {
-  return rows ? b->stage[0].workspace : 0;
-}
 
 /* --- who may run --- */
 
@@ -129,6 +135,10 @@ mlaf_status mlaf_projection_check_stages(const mlaf_bound *b, mlaf_err *err) {
   if (!k->fn) return mlaf_fail(err, MLAF_E_ARG, "no kernel that projects");
   if (b->knob != 1) return mlaf_fail(err, MLAF_E_ARG, "the knob is %u, and a projection has none: 1", b->knob);
   if (!k->rows_per_wg) return mlaf_fail(err, MLAF_E_ARG, "its kernel has no outputs a workgroup");
+  const bool undone = k->launch.flags & MLAF_KERNEL_LIBRARY && (p.norm || p.rope);
+  if (undone && !b->stage[1].fn)
+    return mlaf_fail(err, MLAF_E_ARG, "a library's product, and no kernel for the %s", p.norm ? "norm" : "rope columns");
+  if (!undone && b->stage[1].fn) return mlaf_fail(err, MLAF_E_ARG, "a second kernel, and nothing that the first leaves undone");
   if (k->launch.n_maps > MLAF_PROJECTION_MAPS)
     return mlaf_fail(err, MLAF_E_TEMPLATE, "%u tensor maps, and a projection has %d", k->launch.n_maps, MLAF_PROJECTION_MAPS);
   if (blocks_of(&p, k) * k->threads <= THREADS_MOST) return MLAF_OK;
@@ -196,9 +206,29 @@ static mlaf_status fill_maps(const mlaf_bound *b, const mlaf_product *p, paramet
   return st;
 }
 
-/* The same for a library: strides stay in elements. */
+/* What a library leaves undone: workgroups take rows_per_wg tokens of a head. With a norm x becomes what it writes. */
+static void prepare_aside(const mlaf_bound *b, const mlaf_product *p, mlaf_projection_args *a, mlaf_prepared *out) {
+  const mlaf_stage *k = &b->stage[1];
+  mlaf_projection_kernel_args *to = (void *)out->parameters;
+  fill(p, a, to);
+  if (p->norm) {
+    a->x = to->y = (char *)a->workspace + normed_at(&b->stage[0]);
+    to->y_token = 2 * (int64_t)p->inner;
+    a->x_token_stride = p->inner;
+  }
+  out->launches[out->n++] = (mlaf_launch){
+      .fn = k->fn,
+      .grid = {(uint32_t)(p->heads * ((a->tokens + k->rows_per_wg - 1) / k->rows_per_wg)), 1, 1},
+      .block = {k->threads, 1, 1},
+      .args = to,
+      .args_size = sizeof *to,
+      .flags = k->launch.flags & MLAF_KERNEL_OVERLAPS ? MLAF_LAUNCH_OVERLAPS : 0,
+  };
+}
+
+/* A library's product; strides stay in elements. */
 static void prepare_library(const mlaf_stage *k, const mlaf_product *p, const mlaf_projection_args *a, mlaf_prepared *out) {
-  mlaf_matmul_args *to = (void *)out->parameters;
+  mlaf_matmul_args *to = (void *)(out->parameters + LIBRARY_AT);
   *to = (mlaf_matmul_args){.w = a->w,
                            .x = a->x,
                            .c = p->residual ? a->residual : NULL,
@@ -229,6 +259,7 @@ mlaf_status mlaf_projection_prepare(const mlaf_bound *b, uint32_t knob, const vo
   if (!a.tokens) return MLAF_OK;
   mlaf_projection_dense(&p, &a);
   if (k->launch.flags & MLAF_KERNEL_LIBRARY) {
+    if (b->stage[1].fn) prepare_aside(b, &p, &a, out);
     prepare_library(k, &p, &a, out);
     return MLAF_OK;
   }

@@ -388,10 +388,32 @@ static mlaf_status from_lengths(planner *p, const char *lengths) {
   return MLAF_E_NOT_TUNED;
 }
 
+/* A library's product that nobody tuned, where one is known to be better than any kernel: before what is fitted or guessed. */
+static mlaf_status from_library(planner *p) {
+  mlaf_device *dev = mlaf_ctx_device(p->ctx);
+  mlaf_variant *list = NULL;
+  size_t n = 0;
+  mlaf_gen *gen;
+  mlaf_err why = {MLAF_OK, ""};
+  const bool asked = p->opts->flags & MLAF_PLAN_LIBRARY && p->opts->effort != MLAF_EFFORT_DB_ONLY;
+  if (!asked || !p->problem->op->calls->libraries || !(mlaf_ops(dev)->features & MLAF_DEVICE_LIBRARIES)) return MLAF_E_NOT_TUNED;
+  mlaf_status st = mlaf_ctx_gen(p->ctx, &gen, &why);
+  if (!st) st = mlaf_gen_known_library(gen, mlaf_point_text(p->problem).s, info(p)->target, &list, &n, &why);
+  if (!st && n) {
+    st = try_variant(p, &list[0], MLAF_RUNG_MODEL, &why);
+    why.status = st;
+    if (st) pass_over(p, &why, "%s", list[0].name);
+  }
+  const bool none = !n;
+  mlaf_variants_free(list, n);
+  return st || none ? MLAF_E_NOT_TUNED : MLAF_OK;
+}
+
 static mlaf_status from_database(planner *p) {
   mlaf_choice choice;
   mlaf_rung rung;
   bool asked = !p->lengths_text[0]; /* for what was timed with the caller's lengths */
+  bool guessed = false;             /* for a library's product that is known to be better */
   bool beside = false;              /* for what was timed beside a library that does not serve */
   mlaf_hashes_load(&p->ctx->hashes, mlaf_compiler_cache_dir(p->ctx->compiler), p->ctx->gen_root);
   while (p->n_refused < REFUSED_MAX) {
@@ -401,6 +423,11 @@ static mlaf_status from_database(planner *p) {
       asked = true;
       if (!from_lengths(p, p->lengths_text)) return MLAF_OK;
       continue; /* that choice may have been refused meanwhile */
+    }
+    if (!guessed && (none || rung != MLAF_RUNG_EXACT)) {
+      guessed = true;
+      if (!from_library(p)) return MLAF_OK;
+      continue;
     }
     if (p->library && !beside && (none || rung != MLAF_RUNG_EXACT)) {
       beside = true;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compile/vendor.h"
 #include "run/build.h"
 
 /* Copy a string that must fit: a name cut short would be another name. */
@@ -107,7 +108,7 @@ mlaf_status mlaf_build_finish(mlaf_build *b, mlaf_compile_job jobs[MLAF_STAGES_M
     if (!wants_code(b, i) || taken == n) continue;
     mlaf_compile_job *job = &jobs[taken++];
     if (job->status) return mlaf_fail(err, job->status, "%s: %.3500s", b->refs[i].symbol, job->log ? job->log : "");
-    if (mlaf_is_library(b->name) && b->refs[i].code_key[0] && strcmp(b->refs[i].code_key, job->key))
+    if (mlaf_vendor_is_code(job->code, job->code_size) && b->refs[i].code_key[0] && strcmp(b->refs[i].code_key, job->key))
       return mlaf_fail(err, MLAF_E_NOT_TUNED, "%s was timed with another version of the library: tune again", b->name);
     b->code[i] = job->code;
     b->code_size[i] = job->code_size;
@@ -191,6 +192,10 @@ mlaf_status mlaf_build_check(const mlaf_build *b, const mlaf_calls *calls, const
 static mlaf_status look_up(mlaf_compiler *c, mlaf_compile_job jobs[MLAF_STAGES_MAX], size_t n, mlaf_err *err) {
   mlaf_status st = MLAF_OK;
   for (size_t i = 0; !st && i < n; i++) {
+    if (mlaf_vendor_of_source(jobs[i].source) < MLAF_VENDORS) { /* is made without a compiler */
+      st = mlaf_compile(c, &jobs[i], 1, NULL, NULL, err);
+      continue;
+    }
     st = mlaf_compile_key(c, &jobs[i], err);
     if (!st) st = mlaf_cache_get(c, jobs[i].key, &jobs[i].code, &jobs[i].code_size, err);
     jobs[i].cached = true;
@@ -205,7 +210,6 @@ mlaf_status mlaf_build_now(mlaf_build *b, mlaf_gen *g, mlaf_compiler *c, const c
   mlaf_compile_job jobs[MLAF_STAGES_MAX] = {{.source = NULL}};
   size_t n = 0;
   mlaf_status st = mlaf_build_jobs(b, g, target, jobs, &n, err);
-  may_compile |= mlaf_is_library(b->name); /* nothing is compiled then */
   if (!st && n) st = may_compile ? mlaf_compile(c, jobs, n, NULL, NULL, err) : look_up(c, jobs, n, err);
   for (size_t i = 0; i < n; i++) *compiles += jobs[i].code && !jobs[i].cached;
   if (!st) st = mlaf_build_finish(b, jobs, n, err);

@@ -126,6 +126,13 @@ static bool is_ready(const tuner *t, const tune_candidate *x) {
   return ready;
 }
 
+bool mlaf_tuner_compiled(tuner *t, const tune_candidate *c) {
+  pthread_mutex_lock(&t->compiler.lock);
+  const bool ready = is_ready(t, c);
+  pthread_mutex_unlock(&t->compiler.lock);
+  return ready;
+}
+
 /* Wakes up ten times a second to notice a cancel and to keep the progress line alive. */
 bool mlaf_tuner_compile_wait(tuner *t, const tune_candidate *x) {
   tune_compiler *c = &t->compiler;

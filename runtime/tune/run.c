@@ -59,12 +59,24 @@ static mlaf_status finish_one(tuner *t, tune_candidate *c, mlaf_err *err) {
   return tried != MLAF_OK ? tried : recorded;
 }
 
+static tune_candidate *first_selected(tuner *t, size_t from, size_t to) {
+  for (size_t i = from; i < to; i++)
+    if (t->list[i].state == TUNE_SELECTED) return &t->list[i];
+  return NULL;
+}
+
+/* In the order of the list; but while the next kernel is being compiled, a library's product, which is there at once. */
+static tune_candidate *next(tuner *t) {
+  tune_candidate *own = first_selected(t, 0, t->n_own);
+  if (own && mlaf_tuner_compiled(t, own)) return own;
+  tune_candidate *library = first_selected(t, t->n_own, t->n);
+  return library ? library : own;
+}
+
 /* The compile thread is always joined here, whatever ends the round. */
 mlaf_status mlaf_tuner_one_round(tuner *t, mlaf_err *err) {
   mlaf_status status = mlaf_tuner_compile_start(t, err);
-  for (size_t i = 0; status == MLAF_OK && i < t->n && !mlaf_tuner_stop(t); i++) {
-    tune_candidate *c = &t->list[i];
-    if (c->state != TUNE_SELECTED) continue;
+  for (tune_candidate *c; status == MLAF_OK && !mlaf_tuner_stop(t) && (c = next(t)) != NULL;) {
     if (!mlaf_tuner_compile_wait(t, c)) break; /* stopped, or the compiler failed as a whole: the join says which */
     status = finish_one(t, c, err);
   }

@@ -241,8 +241,7 @@ bool mlaf_tuner_select(tuner *t, int round) {
   const size_t room = first ? t->limit - t->limit / 3 : t->limit, beyond = t->n - t->n_own;
   selection s = {t, room > SIZE_MAX - beyond ? SIZE_MAX : room + beyond, false, t->counted};
   t->round = round;
-  /* All that a library proposes: which is fastest only timing tells, and none of them has to be compiled. Tried behind the
-   * others, of which a run that is cut short should know some. */
+  /* All that a library proposes: which is fastest only timing tells, and none of them has to be compiled. */
   for (size_t i = t->n_own; round == 1 && i < t->n; i++) take(&s, i);
   strategies[t->opts.strategy].select(&s, round);
   return s.any;

@@ -105,6 +105,8 @@ void mlaf_tuner_kernels_free(tuner *t);
 mlaf_status mlaf_tuner_compile_start(tuner *t, mlaf_err *err);
 /* Wait until all kernels of a candidate have their outcome; false: the run is to stop, or the compiler failed as a whole. */
 bool mlaf_tuner_compile_wait(tuner *t, const tune_candidate *c);
+/* Whether they have it already. */
+bool mlaf_tuner_compiled(tuner *t, const tune_candidate *c);
 /* Stop (when the run gives up) and join. */
 mlaf_status mlaf_tuner_compile_end(tuner *t, bool stop, mlaf_err *err);
 

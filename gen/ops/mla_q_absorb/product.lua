@@ -2,6 +2,8 @@
 -- What it is to projections: gen/projection/families.lua.
 return {
   layout = "inputs",
+  aside = "rope",
+  aside_fields = { "nope", "rope", "rank", "dtype", "style" },
   stream_warps = { 2, 4 },
   ring_rows = { 64, 128, 256 },
   product = function(p) return { inner = p.nope, outer = p.rank, heads = p.heads, layout = "inputs", norm = 0 } end,

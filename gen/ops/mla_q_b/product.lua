@@ -1,6 +1,8 @@
 -- Low-rank columns, through RMSNorm, to query heads. What it is to projections: gen/projection/families.lua.
 return {
   layout = "outputs",
+  aside = "norm",
+  aside_fields = { "q_rank", "dtype" },
   stream_warps = { 4, 8, 16 },
   ring_rows = { 32, 48, 64, 96, 192 },
   product = function(p)

@@ -18,7 +18,7 @@ static mlaf_product product(const mlaf_point *p) {
 
 static const mlaf_projection projection = MLAF_PROJECTION(product);
 static const mlaf_field fields[] = {MLA_Q_ABSORB_ROWS};
-static const char *const stages[MLAF_STAGES_MAX + 1] = {"project"};
+static const char *const stages[MLAF_STAGES_MAX + 1] = {"project", "aside"};
 
 const mlaf_op mlaf_op_mla_q_absorb = {.name = "mla_q_absorb",
                                .example = MLA_Q_ABSORB_EXAMPLE,
