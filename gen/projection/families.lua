@@ -5,6 +5,7 @@
 --                          of.stream_warps, of.ring_rows: parameters of stream and ring that are worth trying: rows such as make
 --                          one turn of all SMs of the usual problems; fields: of the problem, that kernels depend on
 local plan = require("projection/plan")
+local fp8 = require("projection/fp8")
 local families = {}
 
 local CDNA = { cdna2 = true, cdna3 = true, cdna4 = true }
@@ -46,7 +47,7 @@ local function narrow(product, tile, least)
 end
 
 local function with(product, v)
-  local s = { inner = product.inner, outer = product.outer, layout = product.layout, norm = product.norm }
+  local s = { inner = product.inner, outer = product.outer, layout = product.layout, norm = product.norm, weights = 0 }
   for key, value in sorted(v) do s[key] = value end
   s.tokens = v.pass
   return s
@@ -268,6 +269,9 @@ function families.make(op, of, fields)
   local list = { dot = dot(of.product, fields, layout), mma = mma(of.product, fields), mfma = mfma(of.product, fields, layout),
     stream = stream(of, fields, layout), ring = ring(of, fields, layout) }
   for name, family in sorted(list) do family.template = op .. "/" .. name end
+  for name, family in sorted(fp8.derived(list, of, fields)) do
+    family.template, list[name] = op .. "/" .. name, family
+  end
   return { families = list }
 end
 

@@ -29,7 +29,9 @@ enum {
    * others which requests they cut, and room for the splits' partial results or two slots of q_len*H rows a part, whichever is
    * more. The combine kernel says FITS, too, takes mlaf_decode_args and comes also behind one split; it adds up what was cut.
    * Only where parts meet may it be left out. */
-  MLAF_KERNEL_FITS = 8
+  MLAF_KERNEL_FITS = 8,
+  /* It takes the whole of a projection's argument block; others take what is before the scales (op/projection.h). */
+  MLAF_KERNEL_SCALES = 16
 };
 
 /* A tensor map (TMA) the runtime encodes for every launch: two dimensions, the inner one dense. */
