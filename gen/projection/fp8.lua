@@ -52,9 +52,10 @@ local function dot(product, v)
 end
 
 local function mma(product, v)
+  if v.pass == 128 then return { refused = "sums of 128 tokens, and those of a step apart, spill (5 of 12 kernels, seen)" } end
   local made = plan.mma(with(product, v))
   return { lds_bytes = made.lds, inflight = (v.stages - 1) * made.tile * made.step,
-    regs = { { "sums", v.pass // 2 + (product.norm == 1 and v.pass // 8 or 0) }, { "operands", 24 }, { "rest", 64 } } }
+    regs = { { "sums", v.pass + (product.norm == 1 and v.pass // 8 + 8 or 0) }, { "operands", 24 }, { "rest", 64 } } }
 end
 
 local function mfma(product, v)

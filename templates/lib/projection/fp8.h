@@ -22,12 +22,13 @@ MLAF_DEV void unpack_halves(u32 x, float& a, float& b) {
 //@   end
 //@ end
 
-// Bytes 2 PAIR and 2 PAIR + 1 of four as a pair of f16.
+// Bytes 2 PAIR and 2 PAIR + 1 of four as a pair of f16. Volatile, or else the compiler makes numbers of many bytes before it wants
+// them, and spills.
 //@ if by_cuda then
 template <int PAIR>
 MLAF_DEV u32 halves_of(u32 codes) {
   u32 x;
-  asm("cvt.rn.f16x2.e4m3x2 %0, %1;" : "=r"(x) : "h"((unsigned short)(codes >> 16 * PAIR)));
+  asm volatile("cvt.rn.f16x2.e4m3x2 %0, %1;" : "=r"(x) : "h"((unsigned short)(codes >> 16 * PAIR)));
   return x;
 }
 //@ elseif not by_amd then
@@ -45,7 +46,7 @@ MLAF_DEV u32 halves_of(u32 codes) {
 //@   end
   u32 x = w >> 1 & 0x3f803f80u | w & 0x80008000u;
 //@   if arch.wave == 32 then
-  asm("mul.rn.f16x2 %0, %0, %1;" : "+r"(x) : "r"(${fnuz and "0x58005800u" or "0x5c005c00u"})); // times ${fnuz and 128 or 256}
+  asm volatile("mul.rn.f16x2 %0, %0, %1;" : "+r"(x) : "r"(${fnuz and "0x58005800u" or "0x5c005c00u"})); // times ${fnuz and 128 or 256}
 //@   else
   const _Float16 size = ${fnuz and 128 or 256};
   x = __builtin_bit_cast(u32, __builtin_bit_cast(f16x2, x) * f16x2{size, size});

@@ -144,7 +144,8 @@ MLAF_DEV void unpack_halves(u32 x, float& a, float& b) {
   a = (float)h.x, b = (float)h.y;
 }
 
-// Bytes 2 PAIR and 2 PAIR + 1 of four as a pair of f16.
+// Bytes 2 PAIR and 2 PAIR + 1 of four as a pair of f16. Volatile, or else the compiler makes numbers of many bytes before it wants
+// them, and spills.
 template <int PAIR>
 MLAF_DEV u32 halves_of(u32 codes) {
   const u32 w = __builtin_amdgcn_perm(0, codes, PAIR ? 0x030c020c : 0x010c000c); // a byte each in the upper half of 16 bits
