@@ -96,7 +96,7 @@ static void wrong_weights(void **state) {
   create_says(r, &x, MLAF_E_ARG, "are the same weight");
   x = m;
   x.list[1].name = "self_attn.q_a_proj.weight_scale_inv";
-  create_says(r, &x, MLAF_E_ARG, "q_a_proj.weight_scale_inv: only weights of 16 bits without bias");
+  create_says(r, &x, MLAF_E_ARG, "q_a_proj.weight_scale_inv: the layer's weights have 16 bits");
   x = m;
   x.list[1].name = "fused_qkv_a_proj_with_mqa.weight";
   create_says(r, &x, MLAF_E_ARG, "is given beside");
