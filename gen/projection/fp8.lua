@@ -12,8 +12,9 @@ local function with(product, v)
   return s
 end
 
--- Clocks of a unit for 16 bytes' way to 16-bit numbers. CUDA: cvt.rn.f16x2.e4m3x2, to two floats, to a pair: 8 pairs of a lane, 128
--- lanes a clock. CDNA: two conversions and a permutation a pair by instructions, about 14 operations without; 64 lanes a clock.
+-- Clocks of a unit for 16 bytes' way to 16-bit numbers. CUDA: cvt.rn.f16x2.e4m3x2, to two floats, to a pair: 8 pairs of a lane,
+-- 128 lanes a clock. CDNA: two conversions and a permutation a pair by instructions, about 14 operations without; 64 lanes a
+-- clock.
 local function clk_of(p, arch)
   local family = arch.isa.family
   if arch.isa.wave == 32 then return 8 * (p.weights == 1 and 6 or 14) / 128 end
@@ -78,7 +79,9 @@ local function stream(base, of, fields)
     local product = of.product(p)
     local made = plan.stream_fp8(with(product, v))
     if made.refused then return made end
-    if made.depth < v.depth then return { refused = ("%d chunks on their way, and a warp has %d"):format(v.depth, made.steps) } end
+    if made.depth < v.depth then
+      return { refused = ("%d chunks on their way, and a warp has %d"):format(v.depth, made.steps) }
+    end
     local tiles = product.heads * product.outer // v.rows
     if v.split > 1 and tiles >= SMS then
       return { refused = ("%d tiles are enough without a share of the sum each"):format(tiles) }

@@ -1,7 +1,7 @@
 -- What the projections' templates (templates/lib/projection) and their families agree on: outputs of a block, shares of the
 -- contraction, shared memory. `s`: inner (values of a sum), outer (outputs of a head), layout of W[h] (outputs: [outer][inner],
--- inputs: [inner][outer]), norm, weights (0: of 16 bits), and the family's parameters. `refused`: the stated reason why there is no
--- such kernel.
+-- inputs: [inner][outer]), norm, weights (0: of 16 bits), and the family's parameters. `refused`: the stated reason why there is
+-- no such kernel.
 local plan = {}
 
 local STATIC_LDS = 49152

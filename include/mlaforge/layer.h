@@ -66,8 +66,9 @@ typedef struct mlaf_layer_weight {
  *   o_proj.weight              [d, H V]
  * fused_qkv_a_proj_with_mqa.weight [L+R+P, d] may stand in place of q_a_proj and kv_a_proj_with_mqa: one launch in place of two.
  * So do these two where the second's first row follows the first's last, at one row stride.
- * A matrix of 8 bits has its scales beside it, q_a_proj.weight_scale_inv [rows/128, cols/128], rounded up, of the whole where it is
- * whole. q_a_proj and kv_a_proj_with_mqa are one launch where their scales follow each other, too, and L is a multiple of 128. */
+ * A matrix of 8 bits has its scales beside it, q_a_proj.weight_scale_inv [rows/128, cols/128], rounded up, of the whole where it
+ * is whole. q_a_proj and kv_a_proj_with_mqa are one launch where their scales follow each other, too, and L is a multiple of
+ * 128. */
 
 /* A layer: all that its plans depend on, and what is constant. */
 typedef struct mlaf_layer_desc {

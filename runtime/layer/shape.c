@@ -135,8 +135,8 @@ static mlaf_status check_numbers(const mlaf_layer_desc *d, mlaf_err *err) {
     return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: prefill_tokens is %d, and no prefill reads a split cache, or one that is "
                      "not rotated, yet: 0", d->prefill_tokens);
   if (d->prefill_tokens && d->weights && !(d->flags & MLAF_LAYER_KV_B_16))
-    return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: prefill_tokens is %d, and prefills read kv_b_proj of 16 bits: dequantise it, "
-                     "and set MLAF_LAYER_KV_B_16", d->prefill_tokens);
+    return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: prefill_tokens is %d, and prefills read kv_b_proj of 16 bits: dequantise "
+                     "it, and set MLAF_LAYER_KV_B_16", d->prefill_tokens);
   if (!d->q_lens) return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: q_lens is 0: bit 0 stands for q_len 1, bit 3 for 4");
   return MLAF_OK;
 }

@@ -44,8 +44,8 @@ static mlaf_status find(const mlaf_layer_desc *d, const mlaf_layer_weight *list,
     const int m = module_of(list[i].name, &of);
     if (m < 0) continue;
     if (of == OTHER)
-      return mlaf_fail(err, MLAF_E_ARG, "%.200s: only weights without bias are served, and scales called weight_scale_inv, one for "
-                       "128 x 128: dequantise, leave biases to another implementation", list[i].name);
+      return mlaf_fail(err, MLAF_E_ARG, "%.200s: only weights without bias are served, and scales called weight_scale_inv, one "
+                       "for 128 x 128: dequantise, leave biases to another implementation", list[i].name);
     if (of == SCALE && !d->weights)
       return mlaf_fail(err, MLAF_E_ARG, "%.200s: the layer's weights have 16 bits: set mlaf_layer_desc's weights to "
                        "MLAF_LAYER_E4M3FN or MLAF_LAYER_E4M3FNUZ, or dequantise", list[i].name);
@@ -95,11 +95,12 @@ static mlaf_status place(const layer_shape *s, const named *l, int module, int64
     return mlaf_fail(err, MLAF_E_ARG, "%.200s is [%lld, %lld], must be [%lld, %lld], one for 128 x 128", scale->name,
                      (long long)scale->rows, (long long)scale->cols, (long long)blocks(w->rows), (long long)blocks(w->cols));
   if (!scale->data || (uintptr_t)scale->data % sizeof(float) || stride_of(scale) < scale->cols)
-    return mlaf_fail(err, MLAF_E_ARG, "%.200s is at %p with the row stride %lld: %d-byte alignment, and 0 or %lld and up are wanted",
-                     scale->name, scale->data, (long long)scale->row_stride, (int)sizeof(float), (long long)scale->cols);
+    return mlaf_fail(err, MLAF_E_ARG, "%.200s is at %p with the row stride %lld: %d-byte alignment, and 0 or %lld and up are "
+                     "wanted", scale->name, scale->data, (long long)scale->row_stride, (int)sizeof(float),
+                     (long long)scale->cols);
   if (row % PART_ROWS || column % PART_COLUMNS)
-    return mlaf_fail(err, MLAF_E_ARG, "%.200s: this rank's part begins at row %lld, column %lld, within a scale's block, must be a "
-                     "multiple of %d and %d: give the part, with scales of its own", w->name, (long long)row, (long long)column,
+    return mlaf_fail(err, MLAF_E_ARG, "%.200s: this rank's part begins at row %lld, column %lld, within a scale's block, must be "
+                     "a multiple of %d and %d: give the part, with scales of its own", w->name, (long long)row, (long long)column,
                      PART_ROWS, PART_COLUMNS);
   out->scale = scale->data;
   out->scale_stride = stride_of(scale);
@@ -113,7 +114,8 @@ static mlaf_status missing(int module, mlaf_err *err) {
 }
 
 /* A matrix of this shape. */
-static mlaf_status take(const layer_shape *s, const named *l, int module, int64_t rows, int64_t cols, layer_tensor *out, mlaf_err *err) {
+static mlaf_status take(const layer_shape *s, const named *l, int module, int64_t rows, int64_t cols, layer_tensor *out,
+                        mlaf_err *err) {
   const mlaf_layer_weight *w = l->of[module];
   if (!w) return missing(module, err);
   if (w->rows != rows || w->cols != cols)

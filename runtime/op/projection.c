@@ -106,12 +106,13 @@ static mlaf_status check_scales(const mlaf_product *p, const mlaf_projection_arg
               {"w_scale_column", a.w_scale_column, p->by_inputs ? MLAF_SCALE_BLOCK : SCALE_COLUMNS}};
   for (size_t i = 0; i < sizeof list / sizeof *list; i++)
     if (list[i].value < 0 || list[i].value > STRIDE_MOST || list[i].value % list[i].multiple)
-      return mlaf_fail(err, MLAF_E_ARG, "%s is %lld, must be a multiple of %lld from 0 on: a part that begins elsewhere in a block "
-                       "of 128 wants scales of its own", list[i].name, (long long)list[i].value, (long long)list[i].multiple);
+      return mlaf_fail(err, MLAF_E_ARG, "%s is %lld, must be a multiple of %lld from 0 on: a part that begins elsewhere in a "
+                       "block of 128 wants scales of its own", list[i].name, (long long)list[i].value,
+                       (long long)list[i].multiple);
   mlaf_projection_dense(p, &a);
   if (p->heads > 1 && (a.w_head_stride % a.w_row_stride || a.w_head_stride / a.w_row_stride % SCALE_ROWS))
-    return mlaf_fail(err, MLAF_E_ARG, "w_head_stride is %lld, must be a multiple of %d rows of %lld: a head's scales are counted in "
-                     "rows", (long long)a.w_head_stride, SCALE_ROWS, (long long)a.w_row_stride);
+    return mlaf_fail(err, MLAF_E_ARG, "w_head_stride is %lld, must be a multiple of %d rows of %lld: a head's scales are counted "
+                     "in rows", (long long)a.w_head_stride, SCALE_ROWS, (long long)a.w_row_stride);
   if (a.w_scale_row_stride >= scales_across(p, &a) && a.w_scale_row_stride <= STRIDE_MOST) return MLAF_OK;
   return mlaf_fail(err, MLAF_E_ARG, "w_scale_row_stride is %lld, must be 0 or %lld and up", (long long)a.w_scale_row_stride,
                    (long long)scales_across(p, &a));

@@ -100,7 +100,7 @@ void mlaf_projection_data_row(const mlaf_data *d, int output, size_t row, char *
     .calls = {.args_name = "mlaf_projection_args",                                                                            \
               .args_init = "MLAF_PROJECTION_ARGS_INIT",                                                                       \
               .args_size = sizeof(mlaf_projection_args),                                                                      \
-              .args_first = offsetof(mlaf_projection_args, w_scale),                                                                  \
+              .args_first = offsetof(mlaf_projection_args, w_scale),                                                            \
               .n_mapped = MLAF_PROJECTION_MAPS,                                                                               \
               .parameter_bytes = mlaf_projection_parameter_bytes,                                                             \
               .check_stages = mlaf_projection_check_stages,                                                                   \

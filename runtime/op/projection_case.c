@@ -84,7 +84,10 @@ static mlaf_status allocate(mlaf_projection_case *c, mlaf_err *err) {
   c->sin = poisoned(c->table_bytes);
   c->wide = malloc((size_t)p->inner * sizeof *c->wide);
   c->want = malloc((size_t)(p->outer + p->rope) * sizeof *c->want);
-  if (c->x && c->w && c->scales && c->gain && c->residual && c->positions && c->cos && c->sin && c->wide && c->want) return MLAF_OK;
+  const void *const all[] = {c->x, c->w, c->scales, c->gain, c->residual, c->positions, c->cos, c->sin, c->wide, c->want};
+  size_t there = 0;
+  while (there < sizeof all / sizeof *all && all[there]) there++;
+  if (there == sizeof all / sizeof *all) return MLAF_OK;
   return mlaf_fail(err, MLAF_E_NOMEM, "case %s: no memory for %zu bytes of weights", c->spec.name, c->w_bytes);
 }
 

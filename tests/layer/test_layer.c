@@ -278,7 +278,8 @@ static void narrow_all(rig *r, model *m) {
     narrow(r, m, which, w, codes, scales);
     const mlaf_layer_weight of = {names[which], NULL, (w->rows + 127) / 128, (w->cols + 127) / 128, 0};
     char *to = which == W_KV_A ? at + m->d.q_rank * m->d.hidden : put(r, NULL, 2 * MOST);
-    char *scales_to = which == W_KV_A ? scales_at + sizeof *scales * (size_t)(m->d.q_rank / 128) : put(r, NULL, 2 * sizeof scales);
+    const size_t behind = sizeof *scales * (size_t)(m->d.q_rank / 128);
+    char *scales_to = which == W_KV_A ? scales_at + behind : put(r, NULL, 2 * sizeof scales);
     if (which == W_Q_A) at = to, scales_at = scales_to;
     must(r, mlaf_mem_write(r->ctx, to, codes, (size_t)(w->rows * w->cols)), "codes");
     must(r, mlaf_mem_write(r->ctx, scales_to, scales, sizeof *scales * (size_t)(of.rows * of.cols)), "scales");

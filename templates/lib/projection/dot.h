@@ -179,6 +179,7 @@ MLAF_DEV void add_rows(const char* w, i64 w_row, int first, const float* x, floa
   }
 }
 
+//@   local bytes = weights == 0 and "2 * " or ""
 extern "C" __global__ void __launch_bounds__(${threads}) ${symbol}(const ${args} a) {
   __shared__ __attribute__((aligned(16))) float sums[WAYS * TOKENS * PITCH];
   __shared__ float inputs[TOKENS * ROWS * WAYS];
@@ -205,8 +206,8 @@ extern "C" __global__ void __launch_bounds__(${threads}) ${symbol}(const ${args}
     int row = way;
 #pragma unroll 1
     for (int r = 0; r + DEPTH <= ROWS; r += DEPTH, row += DEPTH * WAYS)
-      add_rows<DEPTH>(p.w + ${weights == 0 and "2 * " or ""}output, a.w_row, row, inputs, s);
-    if (ROWS % DEPTH) add_rows<(ROWS % DEPTH ? ROWS % DEPTH : 1)>(p.w + ${weights == 0 and "2 * " or ""}output, a.w_row, row, inputs, s);
+      add_rows<DEPTH>(p.w + ${bytes}output, a.w_row, row, inputs, s);
+    if (ROWS % DEPTH) add_rows<(ROWS % DEPTH ? ROWS % DEPTH : 1)>(p.w + ${bytes}output, a.w_row, row, inputs, s);
 #pragma unroll
     for (int t = 0; t < TOKENS; t++)
 #pragma unroll

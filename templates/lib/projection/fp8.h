@@ -7,6 +7,7 @@
 // f16 that is 2^-8 (e4m3fnuz: 2^-7) of it, whose subnormals are f16's.
 //@ needs("mlaf_projection_kernel_args", "MLAF_BF16")
 //@ local fnuz = weights == 2
+//@ local size = fnuz and 128 or 256
 //@ local by_cuda = arch.wave == 32 and arch.sm >= 89 and not fnuz
 //@ local by_amd = arch.wave == 64 and (arch.family == "cdna3" and fnuz or arch.family == "cdna4" and not fnuz)
 //@ if not by_amd then
@@ -22,8 +23,8 @@ MLAF_DEV void unpack_halves(u32 x, float& a, float& b) {
 //@   end
 //@ end
 
-// Bytes 2 PAIR and 2 PAIR + 1 of four as a pair of f16. Volatile, or else the compiler makes numbers of many bytes before it wants
-// them, and spills.
+// Bytes 2 PAIR and 2 PAIR + 1 of four as a pair of f16. Volatile, or else the compiler makes numbers of many bytes before it
+// wants them, and spills.
 //@ if by_cuda then
 template <int PAIR>
 MLAF_DEV u32 halves_of(u32 codes) {
@@ -46,9 +47,9 @@ MLAF_DEV u32 halves_of(u32 codes) {
 //@   end
   u32 x = w >> 1 & 0x3f803f80u | w & 0x80008000u;
 //@   if arch.wave == 32 then
-  asm volatile("mul.rn.f16x2 %0, %0, %1;" : "+r"(x) : "r"(${fnuz and "0x58005800u" or "0x5c005c00u"})); // times ${fnuz and 128 or 256}
+  asm volatile("mul.rn.f16x2 %0, %0, %1;" : "+r"(x) : "r"(${fnuz and "0x58005800u" or "0x5c005c00u"})); // ${size} twice
 //@   else
-  const _Float16 size = ${fnuz and 128 or 256};
+  const _Float16 size = ${size};
   x = __builtin_bit_cast(u32, __builtin_bit_cast(f16x2, x) * f16x2{size, size});
 //@   end
   return x | nan - (nan >> 6); // its low bits stay zero, as number.h wants

@@ -15,7 +15,8 @@
 //@ contract(outer % 8 == 0, "%d outputs are not a multiple of 8", outer)
 //@ contract(pass % 16 == 0 and pass >= 16 and pass <= 128, "a pass of %d tokens is not a multiple of 16 in 16..128", pass)
 //@ contract(layout == "outputs" or blocks == 4 or blocks == 8, "%d outputs of a lane are not 4 or 8", blocks)
-//@ local plan = require("projection/plan").mfma({ weights = weights, inner = inner, layout = layout, norm = norm, waves = waves, blocks = blocks })
+//@ local plan = require("projection/plan").mfma({ weights = weights, inner = inner, layout = layout, norm = norm,
+//@   waves = waves, blocks = blocks })
 //@ contract(plan.lds <= arch.lds_bytes, "%d bytes of LDS", plan.lds)
 //@ contract(layout == "outputs" or norm == 0, "a norm needs layout=outputs")
 //@ declares{ threads = 64 * waves, rows_per_wg = plan.tile, lds_bytes = plan.lds }

@@ -1,7 +1,7 @@
 // Steps of mfma.h with weights of 8 bits.
 //
-//   layout=outputs  a lane loads `values` bytes of a row, 16 or, where a sum is no multiple of 64, 8, and as many of x: a step has
-//                   4 * values. The products of a step and of 16 outputs have one scale
+//   layout=outputs  a lane loads `values` bytes of a row, 16 or, where a sum is no multiple of 64, 8, and as many of x: a step
+//                   has 4 * values. The products of a step and of 16 outputs have one scale
 //   layout=inputs   a lane has `blocks` bytes of its four rows, transposed as bytes; a step of 16 rows has one scale
 //@ needs("BLOCKS", "GROUPS", "STEPS", "operands", "sums_of_wave", "expand8", "expand2", "scale_at", "scales_of")
 //@ if layout == "outputs" then

@@ -180,11 +180,12 @@ extern "C" __global__ void __launch_bounds__(${plan.threads}, 1) ${symbol}(const
     wait_for_copies<0>();
     __syncthreads();
 //@ local by_twos = weights ~= 0 and layout == "inputs"
+//@ local at = by_twos and "(i >> 1)" or "8 * (i >> 1)"
     float* const mine = sums + way * TOKENS * PITCH + 16 * col + ${by_twos and "2 * (lane >> 2)" or "(lane >> 2)"};
 #pragma unroll
     for (int n = 0; n < NT; n++)
 #pragma unroll
-      for (int i = 0; i < 4; i++) mine[(8 * n + 2 * (lane & 3) + (i & 1)) * PITCH + ${by_twos and "(i >> 1)" or "8 * (i >> 1)"}] = s[n][i];
+      for (int i = 0; i < 4; i++) mine[(8 * n + 2 * (lane & 3) + (i & 1)) * PITCH + ${at}] = s[n][i];
 //@ if norm == 1 then
 #pragma unroll
     for (int n = 0; n < NT; n++) {

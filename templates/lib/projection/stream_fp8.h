@@ -1,13 +1,13 @@
-// A projection of weights of 8 bits at the pace of memory, for up to 64 tokens: stream.h, whose weights go from global memory into
-// registers that matrix instructions read, with what makes 16-bit numbers of them on the way. Outputs are the rows of the
+// A projection of weights of 8 bits at the pace of memory, for up to 64 tokens: stream.h, whose weights go from global memory
+// into registers that matrix instructions read, with what makes 16-bit numbers of them on the way. Outputs are the rows of the
 // instruction, tokens its columns.
 //
-//   outputs   lane (g, t) of a warp has values 16t .. 16t+15 of a chunk of 64: 16 bytes of rows g, g+8, g+16 .. of the tile, 32 of
-//             x's tokens g, g+8 .. Four bytes are what it holds of an instruction
+//   outputs   lane (g, t) of a warp has values 16t .. 16t+15 of a chunk of 64: 16 bytes of rows g, g+8, g+16 .. of the tile, 32
+//             of x's tokens g, g+8 .. Four bytes are what it holds of an instruction
 //   inputs    it has values 8t .. 8t+7 of a chunk of 32: 8 bytes, outputs 8g .. 8g+7, of those rows; bytes of two rows are put in
 //             pairs before they become numbers. Fragment i has outputs 8g+2i in rows 0..7, 8g+2i+1 in rows 8..15
-//   scales    of all chunks lie in shared memory, one for 16 outputs (inputs: one for all). Products of a chunk are summed up apart
-//             and come to the others times their scale
+//   scales    of all chunks lie in shared memory, one for 16 outputs (inputs: one for all). Products of a chunk are summed up
+//             apart and come to the others times their scale
 //   block     as of stream.h: its warps take the chunks in turns, two neighbours at a time; DEPTH chunks of weights are on their
 //             way, AHEAD of x; sums of the warps meet in shared memory, those of SPLIT blocks in the cluster's
 //
@@ -16,8 +16,8 @@
 //@ contract(arch.wave == 32 and arch.sm >= 90, "needs warps of 32 lanes and sm_90")
 //@ contract(outer % 8 == 0, "%d outputs are not a multiple of 8", outer)
 //@ contract(pass % 8 == 0 and pass >= 8 and pass <= 64, "a pass of %d tokens is not a multiple of 8 in 8..64", pass)
-//@ local plan = require("projection/plan").stream_fp8({ inner = inner, outer = outer, layout = layout, norm = norm, tokens = pass,
-//@   rows = rows, warps = warps, depth = depth, split = split })
+//@ local plan = require("projection/plan").stream_fp8({ inner = inner, outer = outer, layout = layout, norm = norm,
+//@   tokens = pass, rows = rows, warps = warps, depth = depth, split = split })
 //@ contract(not plan.refused, "%s", plan.refused)
 //@ contract(plan.lds <= arch.lds_bytes, "%d bytes of shared memory", plan.lds)
 //@ declares{ threads = 32 * warps, rows_per_wg = rows, lds_bytes = plan.lds }

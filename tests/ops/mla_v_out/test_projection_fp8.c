@@ -1,5 +1,5 @@
-/* Projections of weights of 8 bits on the emulator: every family, layout and encoding verifies, what is wrong in a kernel is found,
- * and a place among the scales that no kernel could serve is refused by name. */
+/* Projections of weights of 8 bits on the emulator: every family, layout and encoding verifies, what is wrong in a kernel is
+ * found, and a place among the scales that no kernel could serve is refused by name. */
 #include "verdict.h"
 
 #include "op/e4m3.h"

@@ -140,8 +140,8 @@ MLAF_DEV void unpack_halves(u32 x, float& a, float& b) {
   asm("{\n.reg .b16 l, h;\nmov.b32 {l, h}, %2;\ncvt.f32.f16 %0, l;\ncvt.f32.f16 %1, h;\n}" : "=f"(a), "=f"(b) : "r"(x));
 }
 
-// Bytes 2 PAIR and 2 PAIR + 1 of four as a pair of f16. Volatile, or else the compiler makes numbers of many bytes before it wants
-// them, and spills.
+// Bytes 2 PAIR and 2 PAIR + 1 of four as a pair of f16. Volatile, or else the compiler makes numbers of many bytes before it
+// wants them, and spills.
 template <int PAIR>
 MLAF_DEV u32 halves_of(u32 codes) {
   u32 x;

@@ -144,8 +144,8 @@ MLAF_DEV void unpack_halves(u32 x, float& a, float& b) {
   a = (float)h.x, b = (float)h.y;
 }
 
-// Bytes 2 PAIR and 2 PAIR + 1 of four as a pair of f16. Volatile, or else the compiler makes numbers of many bytes before it wants
-// them, and spills.
+// Bytes 2 PAIR and 2 PAIR + 1 of four as a pair of f16. Volatile, or else the compiler makes numbers of many bytes before it
+// wants them, and spills.
 template <int PAIR>
 MLAF_DEV u32 halves_of(u32 codes) {
   const u32 w = __builtin_amdgcn_perm(0, codes, PAIR ? 0x030c020c : 0x010c000c); // a byte each in the upper half of 16 bits
@@ -207,8 +207,8 @@ struct sums_of_wave {
 
 // Steps of mfma.h with weights of 8 bits.
 //
-//   layout=outputs  a lane loads `values` bytes of a row, 16 or, where a sum is no multiple of 64, 8, and as many of x: a step has
-//                   4 * values. The products of a step and of 16 outputs have one scale
+//   layout=outputs  a lane loads `values` bytes of a row, 16 or, where a sum is no multiple of 64, 8, and as many of x: a step
+//                   has 4 * values. The products of a step and of 16 outputs have one scale
 //   layout=inputs   a lane has `blocks` bytes of its four rows, transposed as bytes; a step of 16 rows has one scale
 constexpr int VALUES = 16, PARTS = VALUES / 8; // of a load, of 8 values each
 typedef u32 codes_of_row __attribute__((ext_vector_type(VALUES / 4)));

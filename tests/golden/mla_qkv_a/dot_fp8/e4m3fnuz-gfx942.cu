@@ -131,8 +131,8 @@ MLAF_DEV void finish(const mlaf_projection_kernel_args& a, const place& p, i64 t
 // `weights`, 1 for e4m3fn and 2 for e4m3fnuz. Where the target has no instruction for the encoding, a byte's bits are those of a
 // f16 that is 2^-8 (e4m3fnuz: 2^-7) of it, whose subnormals are f16's.
 
-// Bytes 2 PAIR and 2 PAIR + 1 of four as a pair of f16. Volatile, or else the compiler makes numbers of many bytes before it wants
-// them, and spills.
+// Bytes 2 PAIR and 2 PAIR + 1 of four as a pair of f16. Volatile, or else the compiler makes numbers of many bytes before it
+// wants them, and spills.
 
 // The same as floats, and as numbers of 16 bits.
 template <int PAIR>

@@ -136,8 +136,8 @@ extern "C" __device__ __attribute__((used)) const mlaf_kernel_launch mlaf_mla_qk
 // `weights`, 1 for e4m3fn and 2 for e4m3fnuz. Where the target has no instruction for the encoding, a byte's bits are those of a
 // f16 that is 2^-8 (e4m3fnuz: 2^-7) of it, whose subnormals are f16's.
 
-// Bytes 2 PAIR and 2 PAIR + 1 of four as a pair of f16. Volatile, or else the compiler makes numbers of many bytes before it wants
-// them, and spills.
+// Bytes 2 PAIR and 2 PAIR + 1 of four as a pair of f16. Volatile, or else the compiler makes numbers of many bytes before it
+// wants them, and spills.
 
 // The same as floats, and as numbers of 16 bits.
 template <int PAIR>
@@ -193,8 +193,8 @@ struct sums_of_wave {
 
 // Steps of mfma.h with weights of 8 bits.
 //
-//   layout=outputs  a lane loads `values` bytes of a row, 16 or, where a sum is no multiple of 64, 8, and as many of x: a step has
-//                   4 * values. The products of a step and of 16 outputs have one scale
+//   layout=outputs  a lane loads `values` bytes of a row, 16 or, where a sum is no multiple of 64, 8, and as many of x: a step
+//                   has 4 * values. The products of a step and of 16 outputs have one scale
 //   layout=inputs   a lane has `blocks` bytes of its four rows, transposed as bytes; a step of 16 rows has one scale
 constexpr int VALUES = 16, PARTS = VALUES / 8; // of a load, of 8 values each
 typedef u32 codes_of_row __attribute__((ext_vector_type(VALUES / 4)));

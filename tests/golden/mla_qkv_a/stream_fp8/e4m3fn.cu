@@ -16,16 +16,16 @@
 //   weights = 1
 // regenerate: lua5.4 gen/cli.lua render mla_qkv_a/stream_fp8 target=sm_90a depth=4 dtype=bf16 hidden=7168 pass=16 q_rank=1536 rank=512 rope=64 rows=32 split=2 warps=4 weights=1
 // As mla_qkv_a/stream, of weights of 8 bits.
-// A projection of weights of 8 bits at the pace of memory, for up to 64 tokens: stream.h, whose weights go from global memory into
-// registers that matrix instructions read, with what makes 16-bit numbers of them on the way. Outputs are the rows of the
+// A projection of weights of 8 bits at the pace of memory, for up to 64 tokens: stream.h, whose weights go from global memory
+// into registers that matrix instructions read, with what makes 16-bit numbers of them on the way. Outputs are the rows of the
 // instruction, tokens its columns.
 //
-//   outputs   lane (g, t) of a warp has values 16t .. 16t+15 of a chunk of 64: 16 bytes of rows g, g+8, g+16 .. of the tile, 32 of
-//             x's tokens g, g+8 .. Four bytes are what it holds of an instruction
+//   outputs   lane (g, t) of a warp has values 16t .. 16t+15 of a chunk of 64: 16 bytes of rows g, g+8, g+16 .. of the tile, 32
+//             of x's tokens g, g+8 .. Four bytes are what it holds of an instruction
 //   inputs    it has values 8t .. 8t+7 of a chunk of 32: 8 bytes, outputs 8g .. 8g+7, of those rows; bytes of two rows are put in
 //             pairs before they become numbers. Fragment i has outputs 8g+2i in rows 0..7, 8g+2i+1 in rows 8..15
-//   scales    of all chunks lie in shared memory, one for 16 outputs (inputs: one for all). Products of a chunk are summed up apart
-//             and come to the others times their scale
+//   scales    of all chunks lie in shared memory, one for 16 outputs (inputs: one for all). Products of a chunk are summed up
+//             apart and come to the others times their scale
 //   block     as of stream.h: its warps take the chunks in turns, two neighbours at a time; DEPTH chunks of weights are on their
 //             way, AHEAD of x; sums of the warps meet in shared memory, those of SPLIT blocks in the cluster's
 //
@@ -143,8 +143,8 @@ MLAF_DEV void unpack_halves(u32 x, float& a, float& b) {
   asm("{\n.reg .b16 l, h;\nmov.b32 {l, h}, %2;\ncvt.f32.f16 %0, l;\ncvt.f32.f16 %1, h;\n}" : "=f"(a), "=f"(b) : "r"(x));
 }
 
-// Bytes 2 PAIR and 2 PAIR + 1 of four as a pair of f16. Volatile, or else the compiler makes numbers of many bytes before it wants
-// them, and spills.
+// Bytes 2 PAIR and 2 PAIR + 1 of four as a pair of f16. Volatile, or else the compiler makes numbers of many bytes before it
+// wants them, and spills.
 template <int PAIR>
 MLAF_DEV u32 halves_of(u32 codes) {
   u32 x;

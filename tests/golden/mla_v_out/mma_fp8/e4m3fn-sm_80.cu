@@ -142,14 +142,14 @@ MLAF_DEV void unpack_halves(u32 x, float& a, float& b) {
   asm("{\n.reg .b16 l, h;\nmov.b32 {l, h}, %2;\ncvt.f32.f16 %0, l;\ncvt.f32.f16 %1, h;\n}" : "=f"(a), "=f"(b) : "r"(x));
 }
 
-// Bytes 2 PAIR and 2 PAIR + 1 of four as a pair of f16. Volatile, or else the compiler makes numbers of many bytes before it wants
-// them, and spills.
+// Bytes 2 PAIR and 2 PAIR + 1 of four as a pair of f16. Volatile, or else the compiler makes numbers of many bytes before it
+// wants them, and spills.
 template <int PAIR>
 MLAF_DEV u32 halves_of(u32 codes) {
   const u32 w = __byte_perm(codes, 0, PAIR ? 0x3424 : 0x1404); // a byte each in the upper half of 16 bits
   const u32 nan = (w & 0x7f007f00u) + 0x01000100u & 0x80008000u;
   u32 x = w >> 1 & 0x3f803f80u | w & 0x80008000u;
-  asm volatile("mul.rn.f16x2 %0, %0, %1;" : "+r"(x) : "r"(0x5c005c00u)); // times 256
+  asm volatile("mul.rn.f16x2 %0, %0, %1;" : "+r"(x) : "r"(0x5c005c00u)); // 256 twice
   return x | nan - (nan >> 6); // its low bits stay zero, as number.h wants
 }
 
