@@ -3,10 +3,12 @@
 local plan = require("projection/plan")
 local fp8 = {}
 
-local SMS, STREAM_NS = 132, 80 -- as families.lua has them
+local SMS, STREAM_NS, MMA_NS, STREAM_MOST = 132, 80, 250, 64 -- as families.lua has them; but STREAM_MOST tokens
+-- h200; of mma_fp8, fitted (docs/lab/projections.md): what a further pass takes, and each of its steps, which wait for their bytes.
+local FURTHER_NS, STEP_NS = 600, 500
 
-local function with(product, v)
-  local s = { inner = product.inner, outer = product.outer, layout = product.layout, norm = product.norm, weights = 1 }
+local function with(product, v, weights)
+  local s = { inner = product.inner, outer = product.outer, layout = product.layout, norm = product.norm, weights = weights or 1 }
   for key, value in sorted(v) do s[key] = value end
   s.tokens = v.pass
   return s
@@ -22,7 +24,7 @@ local function clk_of(p, arch)
   return 8 * (instruction and 3 or 14) / 64
 end
 
--- A family of 16 bits for 8: cost(product, v, of16, arch) says what of its cost is other.
+-- A family of 16 bits for 8: cost(product, v, arch, p) says what of its cost is other.
 local function derive(base, of, fields, name, cost)
   local family = { body = base.template, arch = base.arch, params = base.params, rules = {}, problem = { table.unpack(fields) } }
   family.problem[#family.problem + 1] = "weights"
@@ -33,7 +35,7 @@ local function derive(base, of, fields, name, cost)
   family.cost = function(p, v, arch)
     local made = base.cost(p, v, arch)
     if made.refused then return made end
-    for key, value in sorted(cost(of(p), v, arch)) do made[key] = value end
+    for key, value in sorted(cost(of(p), v, arch, p)) do made[key] = value end
     made.clk = 2 * made.clk + clk_of(p, arch)
     return made
   end
@@ -52,10 +54,11 @@ local function dot(product, v)
   return { inflight = v.threads * 8 * v.depth }
 end
 
-local function mma(product, v)
+local function mma(product, v, arch, p)
   if v.pass == 128 then return { refused = "sums of 128 tokens, and those of a step apart, spill (5 of 12 kernels, seen)" } end
   local made = plan.mma(with(product, v))
-  return { lds_bytes = made.lds, inflight = (v.stages - 1) * made.tile * made.step,
+  local steps, further = -(-product.inner // made.step), -(-p.tokens // v.pass) - 1
+  return { begin_ns = arch.isa.family == "hopper" and MMA_NS * v.pass + further * (FURTHER_NS + steps * STEP_NS) or 0, lds_bytes = made.lds, inflight = (v.stages - 1) * made.tile * made.step,
     regs = { { "sums", v.pass + (product.norm == 1 and v.pass // 8 + 8 or 0) }, { "operands", 24 }, { "rest", 64 } } }
 end
 
@@ -74,10 +77,14 @@ local function stream(base, of, fields)
   local family = derive(base, of.product, fields, "stream", function() end)
   family.params = {}
   for key, values in sorted(base.params) do family.params[key] = values end
+  table.remove(family.rules) -- which says how many tokens
+  family.rules[#family.rules + 1] = function(p)
+    if p.tokens > STREAM_MOST then return ("streams of 8 bits are for up to %d tokens"):format(STREAM_MOST) end
+  end
   if of.layout == "inputs" then family.params.depth = { 1, 2, 4 } end -- of 8 bytes
   family.cost = function(p, v, arch)
     local product = of.product(p)
-    local made = plan.stream_fp8(with(product, v))
+    local made = plan.stream_fp8(with(product, v, p.weights))
     if made.refused then return made end
     if made.depth < v.depth then
       return { refused = ("%d chunks on their way, and a warp has %d"):format(v.depth, made.steps) }

@@ -92,7 +92,7 @@ function plan.stream_fp8(s)
   while ahead > 1 and (depth % ahead ~= 0 or ahead * x > math.max(32, 8 * groups)) do ahead = ahead - 1 end
   local regs = { { "weights", depth * (outputs and s.rows // 2 or 16) }, { "x", x * ahead }, { "operands", chunk // 4 },
     { "sums", s.rows // 4 * groups + 4 }, { "norm", s.norm == 1 and 10 * groups + 24 + chunk // 8 * ahead or 0 },
-    { "rest", 48 + 10 * groups } }
+    { "rest", 48 + 10 * groups }, { "integers", s.weights == 2 and 48 or 0 } } -- e4m3fnuz: no instruction, more on their way
   local need = 0
   for _, part in ipairs(regs) do need = need + part[2] end
   local blocks = 1 -- that an SM is to hold at once

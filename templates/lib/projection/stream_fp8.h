@@ -17,7 +17,7 @@
 //@ contract(outer % 8 == 0, "%d outputs are not a multiple of 8", outer)
 //@ contract(pass % 8 == 0 and pass >= 8 and pass <= 64, "a pass of %d tokens is not a multiple of 8 in 8..64", pass)
 //@ local plan = require("projection/plan").stream_fp8({ inner = inner, outer = outer, layout = layout, norm = norm,
-//@   tokens = pass, rows = rows, warps = warps, depth = depth, split = split })
+//@   weights = weights, tokens = pass, rows = rows, warps = warps, depth = depth, split = split })
 //@ contract(not plan.refused, "%s", plan.refused)
 //@ contract(plan.lds <= arch.lds_bytes, "%d bytes of shared memory", plan.lds)
 //@ declares{ threads = 32 * warps, rows_per_wg = rows, lds_bytes = plan.lds }

@@ -218,8 +218,8 @@ MLAF_DEV void add_rounds(const mlaf_projection_scaled_args& a, const char* const
   for (int r = 0; r < N; r++) {
     const int chunk = (round + r) * LANES + lane;
     float part[TOKENS][COLS] = {};
-#pragma unroll
-    for (int half = 0; half < 2; half++) {
+#pragma unroll 2
+    for (int half = 0; half < 2; half++) { // of 4 tokens one after the other: both would take all registers
       float v[TOKENS][8];
 #pragma unroll
       for (int t = 0; t < TOKENS; t++)
