@@ -3,8 +3,9 @@
 local plan = require("projection/plan")
 local fp8 = {}
 
-local SMS, STREAM_NS, MMA_NS, STREAM_MOST = 132, 80, 250, 64 -- as families.lua has them; but STREAM_MOST tokens
--- h200; of mma_fp8, fitted (docs/lab/projections.md): what a further pass takes, and each of its steps, which wait for their bytes.
+local SMS, STREAM_NS, MMA_NS = 132, 80, 250 -- as families.lua has them
+local STREAM_MOST = 64                      -- tokens
+-- h200; of mma_fp8, fitted (docs/lab/projections.md): what a further pass takes, and each of its steps, which wait for bytes.
 local FURTHER_NS, STEP_NS = 600, 500
 
 local function with(product, v, weights)
@@ -58,7 +59,9 @@ local function mma(product, v, arch, p)
   if v.pass == 128 then return { refused = "sums of 128 tokens, and those of a step apart, spill (5 of 12 kernels, seen)" } end
   local made = plan.mma(with(product, v))
   local steps, further = -(-product.inner // made.step), -(-p.tokens // v.pass) - 1
-  return { begin_ns = arch.isa.family == "hopper" and MMA_NS * v.pass + further * (FURTHER_NS + steps * STEP_NS) or 0, lds_bytes = made.lds, inflight = (v.stages - 1) * made.tile * made.step,
+  local begin_ns = MMA_NS * v.pass + further * (FURTHER_NS + steps * STEP_NS)
+  return { begin_ns = arch.isa.family == "hopper" and begin_ns or 0, lds_bytes = made.lds,
+    inflight = (v.stages - 1) * made.tile * made.step,
     regs = { { "sums", v.pass + (product.norm == 1 and v.pass // 8 + 8 or 0) }, { "operands", 24 }, { "rest", 64 } } }
 end
 
