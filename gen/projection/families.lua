@@ -7,6 +7,7 @@
 --                          "norm" or "rope", and the fields that it depends on; fields: of the problem, that kernels depend on
 local plan = require("projection/plan")
 local library = require("projection/library")
+local fp8 = require("projection/fp8")
 local families = {}
 
 local CDNA = { cdna2 = true, cdna3 = true, cdna4 = true }
@@ -48,7 +49,7 @@ local function narrow(product, tile, least)
 end
 
 local function with(product, v)
-  local s = { inner = product.inner, outer = product.outer, layout = product.layout, norm = product.norm }
+  local s = { inner = product.inner, outer = product.outer, layout = product.layout, norm = product.norm, weights = 0 }
   for key, value in sorted(v) do s[key] = value end
   s.tokens = v.pass
   return s
@@ -272,6 +273,9 @@ function families.make(op, of, fields)
     lib = library.product(of.product, fields, of.aside == "rope") }
   if of.aside then list.aside = library.aside(of.product, of.aside_fields, of.aside) end
   for name, family in sorted(list) do family.template = op .. "/" .. name end
+  for name, family in sorted(fp8.derived(list, of, fields)) do
+    family.template, list[name] = op .. "/" .. name, family
+  end
   return { families = list }
 end
 

@@ -27,7 +27,7 @@ function model.of(of)
     local slots = arch.device.cus * budget.resident(cost, arch)
     local busy, rounds = math.min(blocks, slots), ceil_div(blocks, slots)
     local passes = ceil_div(p.tokens, cost.pass)
-    local weights = 2.0 * product.heads * product.inner * product.outer
+    local weights = (p.weights == 0 and 2.0 or 1.0) * product.heads * product.inner * product.outer
     local io = 2.0 * p.tokens * product.heads * (product.inner + product.outer)
     local draw = busy * cost.inflight / m.hbm_latency_ns * 1000 -- bytes per us
     local uneven = rounds * slots / blocks

@@ -24,6 +24,9 @@ return function(of)
       { family = "mfma", params = of.layout == "outputs" and { blocks = 1, depth = 1, pass = 16, waves = 1 }
         or { blocks = 4, depth = 1, pass = 16, waves = 1 } },
       { family = "mma", params = { cols = 2, pass = 8, stages = 3, ways = 1 } },
+      { family = "mfma_fp8", params = of.layout == "outputs" and { blocks = 1, depth = 1, pass = 16, waves = 1 }
+        or { blocks = 4, depth = 1, pass = 16, waves = 1 } },
+      { family = "mma_fp8", params = { cols = 2, pass = 8, stages = 3, ways = 1 } },
     },
     rows = function(p) local product = of.product(p) return product.heads * product.outer end,
     model = models.of(of.product),

@@ -1,6 +1,7 @@
 -- What the projections' templates (templates/lib/projection) and their families agree on: outputs of a block, shares of the
 -- contraction, shared memory. `s`: inner (values of a sum), outer (outputs of a head), layout of W[h] (outputs: [outer][inner],
--- inputs: [inner][outer]), norm, and the family's parameters. `refused`: the stated reason why there is no such kernel.
+-- inputs: [inner][outer]), norm, weights (0: of 16 bits), and the family's parameters. `refused`: the stated reason why there is
+-- no such kernel.
 local plan = {}
 
 local STATIC_LDS = 49152
@@ -32,9 +33,12 @@ end
 -- A block of cols * ways warps: each has 16 outputs and 32 values of every `step`; `step` values of W and x are a stage.
 function plan.mma(s)
   local tile, step = 16 * s.cols, 32 * s.ways
-  local w = s.layout == "outputs" and tile * (2 * step + 16) or step * (2 * tile + 16)
-  local stage = w + s.tokens * (2 * step + 16) + (s.norm == 1 and 2 * step or 0)
-  return { tile = tile, step = step, threads = 32 * s.cols * s.ways, w = w, stage = stage,
+  local outputs, bytes = s.layout == "outputs", s.weights == 0 and 2 or 1
+  local pitch_w = bytes * (outputs and step or tile) + 16
+  local pitch_x = 2 * step + (outputs and s.weights ~= 0 and 32 or 16) -- read in eights of a row, or in quarters of it
+  local w = (outputs and tile or step) * pitch_w
+  local stage = w + s.tokens * pitch_x + (s.norm == 1 and 2 * step or 0)
+  return { tile = tile, step = step, threads = 32 * s.cols * s.ways, w = w, stage = stage, pitch_w = pitch_w, pitch_x = pitch_x,
     lds = math.max(s.stages * stage, sums(s.ways, s.tokens, tile) + squares(s, s.ways, s.tokens)) }
 end
 
@@ -68,6 +72,35 @@ function plan.stream(s)
   return { chunks = chunks, run = run, steps = steps, depth = depth, ahead = ahead, regs = regs, blocks = blocks,
     inflight = 32 * s.warps * 16 * depth * (outputs and s.rows // 8 or 8),
     lds = sums(s.warps, s.tokens, s.rows) + squares(s, s.warps, s.tokens) }
+end
+
+-- The same of weights of 8 bits: chunks of 64 values (layout=inputs: 32), whose scales lie behind the sums.
+function plan.stream_fp8(s)
+  local outputs, groups = s.layout == "outputs", s.tokens // 8
+  local chunk = outputs and 64 or 32
+  if s.inner % chunk ~= 0 then return refuse("%d values of a sum are not a multiple of %d", s.inner, chunk) end
+  if not outputs and s.rows ~= 64 then return refuse("tiles of %d outputs, and layout=inputs has 64", s.rows) end
+  if outputs and s.outer % s.rows ~= 0 then return refuse("%d outputs are no tiles of %d", s.outer, s.rows) end
+  local all = s.inner // chunk
+  if all % s.split ~= 0 then return refuse("%d chunks of a sum are not shared by %d blocks", all, s.split) end
+  local chunks = all // s.split
+  local run = outputs and chunks % 2 == 0 and chunks >= 2 * s.warps and 2 or 1
+  local steps = run * ceil_div(chunks, run * s.warps)
+  local depth, x = math.min(s.depth, steps), groups * chunk // 8 -- registers of a chunk of x
+  if chunks <= (s.warps - 1) * run then return refuse("%d warps, and a block has %d chunks", s.warps, chunks) end
+  local ahead = depth
+  while ahead > 1 and (depth % ahead ~= 0 or ahead * x > math.max(32, 8 * groups)) do ahead = ahead - 1 end
+  local regs = { { "weights", depth * (outputs and s.rows // 2 or 16) }, { "x", x * ahead }, { "operands", chunk // 4 },
+    { "sums", s.rows // 4 * groups + 4 }, { "norm", s.norm == 1 and 10 * groups + 24 + chunk // 8 * ahead or 0 },
+    { "rest", 48 + 10 * groups }, { "integers", s.weights == 2 and 48 or 0 } } -- e4m3fnuz: no instruction, more on their way
+  local need = 0
+  for _, part in ipairs(regs) do need = need + part[2] end
+  local blocks = 1 -- that an SM is to hold at once
+  while blocks < 4 and 32 * s.warps * (blocks + 1) * ceil_div(need, 8) * 8 <= 65536 do blocks = blocks + 1 end
+  local at = sums(s.warps, s.tokens, s.rows) + squares(s, s.warps, s.tokens)
+  return { chunk = chunk, chunks = chunks, run = run, steps = steps, depth = depth, ahead = ahead, regs = regs, blocks = blocks,
+    inflight = 32 * s.warps * depth * (outputs and 2 * s.rows or 64), scales_at = at,
+    lds = at + 4 * chunks * (outputs and s.rows // 16 or 1) }
 end
 
 local SM_BYTES, SM_RESERVED, STAGES_MOST = 233472, 1024, 16 -- shared memory of a Hopper SM, and of it for each block
@@ -112,7 +145,8 @@ end
 -- tokens at a time.
 function plan.mfma(s)
   local tile = 16 * s.blocks
-  return { tile = tile, ways = s.waves, step = s.layout == "outputs" and 32 or 16,
+  local values = s.weights ~= 0 and s.inner % 64 == 0 and 16 or 8 -- of a load, layout=outputs
+  return { tile = tile, ways = s.waves, values = values, step = s.layout == "outputs" and 4 * values or 16,
     lds = sums(s.waves, 16, tile) + squares(s, s.waves, 16) }
 end
 

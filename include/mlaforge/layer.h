@@ -37,6 +37,8 @@ typedef struct mlaf_layer mlaf_layer;
 
 /* Rope styles: what turns together are columns 2i and 2i+1; i and i + P/2; none. */
 enum { MLAF_LAYER_PAIRS = 0, MLAF_LAYER_HALVES, MLAF_LAYER_UNROTATED };
+/* Encodings of matrices: as all tensors of the layer, or e4m3 with a scale for each 128 x 128. */
+enum { MLAF_LAYER_WEIGHTS_16 = 0, MLAF_LAYER_E4M3FN, MLAF_LAYER_E4M3FNUZ };
 enum {
   MLAF_LAYER_RESIDUAL = 1u << 0,    /* a row of hidden states is added to the output. With tensor parallelism on one rank only */
   MLAF_LAYER_SPLIT_CACHE = 1u << 1, /* latent and rope columns of the cache are two tensors */
@@ -44,15 +46,16 @@ enum {
   MLAF_LAYER_NO_NORMS = 1u << 3,    /* neither low-rank queries nor the latent are normed, and there are no weights of norms */
   MLAF_LAYER_ROPE_ON_READ = 1u << 4, /* rope columns are cached as they are, and turned to their position by attention; the table
                                       * of rotations is dense and fp32 */
+  MLAF_LAYER_KV_B_16 = 1u << 5,     /* where matrices have 8 bits, kv_b_proj alone is of the layer's dtype: prefills want that */
 };
 
 /* A tensor of weights on the device, by its name in a checkpoint; what stands before the last two words is not looked at
  * ("model.layers.3.self_attn.q_a_proj.weight"). A bare vector has rows 1. */
 typedef struct mlaf_layer_weight {
   const char *name;
-  const void *data;   /* of the layer's dtype, 16-byte aligned */
+  const void *data;   /* of the layer's dtype, a matrix of 8 bits bytes, its scales fp32; 16-byte aligned, scales 4 */
   int64_t rows, cols;
-  int64_t row_stride; /* elements, a multiple of 8; 0: cols */
+  int64_t row_stride; /* elements, a multiple of 16 bytes but for scales; 0: cols */
 } mlaf_layer_weight;
 /* Names, [rows, cols]. q_b, kv_b and o may be whole or this rank's part, their shape tells which; the whole is read in place.
  *   q_a_proj.weight            [L, d]        with q_lora
@@ -63,7 +66,10 @@ typedef struct mlaf_layer_weight {
  *   kv_b_proj.weight           [H(N+V), R]
  *   o_proj.weight              [d, H V]
  * fused_qkv_a_proj_with_mqa.weight [L+R+P, d] may stand in place of q_a_proj and kv_a_proj_with_mqa: one launch in place of two.
- * So do these two where the second's first row follows the first's last, at one row stride. */
+ * So do these two where the second's first row follows the first's last, at one row stride.
+ * A matrix of 8 bits has its scales beside it, q_a_proj.weight_scale_inv [rows/128, cols/128], rounded up, of the whole where it
+ * is whole. q_a_proj and kv_a_proj_with_mqa are one launch where their scales follow each other, too, and L is a multiple of
+ * 128. */
 
 /* A layer: all that its plans depend on, and what is constant. */
 typedef struct mlaf_layer_desc {
@@ -93,6 +99,8 @@ typedef struct mlaf_layer_desc {
   int64_t table_row_stride; /* elements; 0: P/2, or P where sin is NULL */
   int64_t table_rows;
   const mlaf_plan_opts *plan; /* NULL: MLAF_PLAN_OPTS_INIT */
+  int32_t weights;      /* MLAF_LAYER_WEIGHTS_16, MLAF_LAYER_E4M3FN ...: of all matrices */
+  int32_t reserved;     /* 0 */
 } mlaf_layer_desc;
 #define MLAF_LAYER_DESC_INIT                                                                                                  \
   {                                                                                                                           \

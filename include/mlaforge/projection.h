@@ -11,6 +11,13 @@
  * W_UK and W_UV may be read where they lie in kv_b_proj.weight [H, N+V, R]: w at the first row, w_head_stride (N+V) R. Sums are
  * fp32, outputs rounded once; with a norm, x times its weights is rounded to 16 bits where the product is made of matrix
  * instructions.
+ *
+ * Weights of 8 bits (e4m3fn, e4m3fnuz in the problem) are bytes, and strides of w count those. Row r of W[h] is row
+ * w_scale_row + h w_head_stride / w_row_stride + r of a tensor with a scale for each 128 rows and 128 columns, such as a
+ * checkpoint's weight_scale_inv; w's first column is its column w_scale_column. For W_UV in kv_b_proj w_scale is that of
+ * kv_b_proj and w_scale_row N. A value is the byte's times the scale, exactly; sums are scaled in fp32, a block at a time.
+ * Rows before w and from a head to the next are multiples of 32, columns before it one of 64, of mla_q_absorb one of 128.
+ *
  * A plan, e.g. of "mla_v_out:h16,r512,v128,bf16,t16" (mlaf_plan_for), serves any number of tokens; it was made for t of them. */
 #ifndef MLAFORGE_PROJECTION_H
 #define MLAFORGE_PROJECTION_H
@@ -40,6 +47,9 @@ typedef struct mlaf_projection_args {
   const void *cos, *sin;     /* [table_rows, P/2]; sin NULL: a row of cos has its P/2 sines behind */
   int64_t table_row_stride;  /* 0: P/2, or P where sin is NULL */
   int64_t table_rows;
+  const float *w_scale;      /* only with weights of 8 bits: one for each 128 x 128 of the tensor that w lies in */
+  int64_t w_scale_row_stride; /* 0: dense, as many as the columns from w_scale's first to w's last have */
+  int64_t w_scale_row, w_scale_column; /* w's place in that tensor, of which w_scale is the upper left scale: see above */
   void *workspace;           /* 256-byte aligned; NULL unless mlaf_run_workspace says that a launch wants one, as those of */
   size_t workspace_size;     /* plans made with MLAF_PLAN_LIBRARY may. Launches that overlap must not share it */
 } mlaf_projection_args;

@@ -6,14 +6,14 @@ from .calls import current_stream
 from .context import _one_of, _struct
 from .library import I32, I64, PTR, U32, PlanInfo, PlanOpts, library
 from .mla_chunked_prefill import make_schedule
-from .mla_projections import _stride
+from .mla_projections import ENCODINGS, _stride
 from .tensors import check_tensor, dtype_name, fail
 
 __all__ = ["Layer"]
 
 STYLES = {"pairs": 0, "halves": 1, "unrotated": 2}
 DTYPES = {"bfloat16": 0, "float16": 1}
-RESIDUAL, SPLIT_CACHE, TABLE_16, NO_NORMS, ROPE_ON_READ = 1, 2, 4, 8, 16
+RESIDUAL, SPLIT_CACHE, TABLE_16, NO_NORMS, ROPE_ON_READ, KV_B_16 = 1, 2, 4, 8, 16, 32
 SIZE = ctypes.c_size_t
 
 
@@ -27,7 +27,7 @@ class LayerDesc(ctypes.Structure):
         "hidden", "heads", "q_rank", "rank", "rope", "nope", "v", "dtype", "rope_style", "tp_rank", "tp_size", "page_size",
         "batch_max")] + [("q_lens", U32), ("ctx_min", I32), ("ctx_max", I32), ("table_width", I32), ("prefill_tokens", I32), ("prefill_chunk", I32), ("eps", ctypes.c_float),
                          ("scale", ctypes.c_float), ("cos", PTR), ("sin", PTR), ("table_row_stride", I64), ("table_rows", I64),
-                         ("plan", PTR)]
+                         ("plan", PTR), ("weights", I32), ("reserved", I32)]
 
 
 class LayerArgs(ctypes.Structure):
@@ -73,19 +73,25 @@ def _last_words(name):
 
 
 def _shape(weights):
-    """(hidden, rows of q_a or None, dtype) of a layer's weights by the last words of their names."""
+    """(hidden, rows of q_a or None, whether that is the fused one, dtype, dtype of matrices) by the last words of the weights' names."""
     if "o_proj.weight" not in weights:
         fail("o_proj.weight is missing among the layer's weights")
     o, fused, q_a = (weights.get(name) for name in ("o_proj.weight", "fused_qkv_a_proj_with_mqa.weight", "q_a_proj.weight"))
-    dtype = dtype_name(o)
+    matrices = dtype = dtype_name(o)
+    if matrices in ENCODINGS:  # then norms, or kv_b_proj, say what hidden states are
+        others = [dtype_name(t) for name, t in weights.items() if name.endswith(".weight") and dtype_name(t) in DTYPES]
+        dtype = others[0] if others else "bfloat16"
     if dtype not in DTYPES:
-        fail(f"o_proj.weight is {dtype}; accepted are {', '.join(DTYPES)}")
-    return o.shape[0], (fused if fused is not None else q_a), fused is not None, dtype
+        fail(f"o_proj.weight is {dtype}; accepted are {', '.join((*DTYPES, *ENCODINGS))}")
+    return o.shape[0], (fused if fused is not None else q_a), fused is not None, dtype, matrices
 
 
-def _weight(name, tensor, dtype):
-    check_tensor(name, tensor, dtype, *(None for _ in tensor.shape))
+def _weight(name, tensor, dtype, matrices):
     matrix = len(tensor.shape) == 2
+    scale = name.endswith(".weight_scale_inv")
+    if _last_words(name) == "kv_b_proj.weight" and matrices in ENCODINGS and dtype_name(tensor) == dtype:
+        matrices = dtype
+    check_tensor(name, tensor, "float32" if scale else matrices if matrix else dtype, *(None for _ in tensor.shape))
     return LayerWeight(name.encode(), tensor.data_ptr(), tensor.shape[0] if matrix else 1, tensor.shape[-1],
                        _stride(tensor, 0) if matrix else 0)
 
@@ -96,6 +102,8 @@ class Layer:
     position, P/2 cosines and P/2 sines, float32 or of the weights' type. scale: of the softmax, with YaRN's factor where the model has one.
     batch, q_lens and kv_len say what may come: most requests of a call, the numbers of query tokens a request, cached tokens from .. to;
     prefill_tokens the most new tokens of a prefill; prefill_chunk the cached tokens that it expands at a time, 0: 16384.
+    Matrices may be float8_e4m3fn or float8_e4m3fnuz with their weight_scale_inv, float32, beside them; a prefill wants kv_b_proj.weight of 16 bits
+    then.
     rope_on_read: rope columns are cached as they are, and turned by attention; the table is float32 then.
     Plans for all of it are made here, so that no call compiles."""
 
@@ -105,12 +113,15 @@ class Layer:
                  norms=True, rope_on_read=False, residual=False, split_cache=False, tp_rank=0, tp_size=1, page_size=64, batch=1, q_lens=(1,),
                  kv_len=(1024, 1024), table_width=0, prefill_tokens=0, prefill_chunk=0, ctx=None):
         self._ctx, self._lib = ctx or context._default or context.default_context(), _functions()
-        hidden, q_a, fused, self._dtype = _shape({_last_words(name): tensor for name, tensor in weights.items()})
+        named = {_last_words(name): tensor for name, tensor in weights.items()}
+        hidden, q_a, fused, self._dtype, matrices = _shape(named)
+        kv_b = named.get("kv_b_proj.weight")
         q_rank = 0 if q_a is None else q_a.shape[0] - (rank + rope if fused else 0)
         self._hidden, self._row, self._rank, self._rope = hidden, rank + rope, rank, rope
         self._page, self._residual, self._split = page_size, residual, split_cache
         flags = (RESIDUAL if residual else 0) | (SPLIT_CACHE if split_cache else 0) | (0 if norms else NO_NORMS)
         flags |= ROPE_ON_READ if rope_on_read else 0
+        flags |= KV_B_16 if matrices in ENCODINGS and kv_b is not None and dtype_name(kv_b) == self._dtype else 0
         table = {}
         if rope and style != "unrotated":
             number = dtype_name(cos_sin_cache)
@@ -123,8 +134,9 @@ class Layer:
         desc = _struct(LayerDesc, flags=flags, hidden=hidden, heads=heads, q_rank=q_rank, rank=rank, rope=rope, nope=nope, v=v,
                        dtype=DTYPES[self._dtype], rope_style=_one_of("style", style, STYLES), tp_rank=tp_rank, tp_size=tp_size,
                        page_size=page_size, batch_max=batch, q_lens=sum(1 << q - 1 for q in set(q_lens)), ctx_min=kv_len[0],
-                       ctx_max=kv_len[1], table_width=table_width, prefill_tokens=prefill_tokens, prefill_chunk=prefill_chunk, eps=eps, scale=scale, plan=ctypes.addressof(plan), **table)
-        listed = [_weight(name, tensor, self._dtype) for name, tensor in weights.items() if len(tensor.shape) in (1, 2)]
+                       ctx_max=kv_len[1], table_width=table_width, prefill_tokens=prefill_tokens, prefill_chunk=prefill_chunk, eps=eps, scale=scale, plan=ctypes.addressof(plan),
+                       weights=list(ENCODINGS).index(matrices) + 1 if matrices in ENCODINGS else 0, **table)
+        listed = [_weight(name, tensor, self._dtype, matrices) for name, tensor in weights.items() if len(tensor.shape) in (1, 2)]
         handle = PTR()
         self._ctx.check(self._lib.mlaf_layer_create(self._ctx._handle, ctypes.byref(desc), (LayerWeight * len(listed))(*listed),
                                                     len(listed), ctypes.byref(handle)))

@@ -11,6 +11,8 @@ __all__ = ["mla_o_proj", "mla_q_absorb", "mla_q_b", "mla_qkv_a", "mla_v_out"]
 
 TABLE_16 = 1
 DTYPES = {"bfloat16": "bf16", "float16": "f16"}
+ENCODINGS = {"float8_e4m3fn": "e4m3fn", "float8_e4m3fnuz": "e4m3fnuz"}
+BLOCK = 128  # rows and columns of a scale
 
 
 class ProjectionArgs(ctypes.Structure):
@@ -18,7 +20,8 @@ class ProjectionArgs(ctypes.Structure):
     _fields_ = [("struct_size", U32), ("flags", U32), ("tokens", I64), ("x", PTR), ("x_token_stride", I64), ("x_head_stride", I64),
                 ("w", PTR), ("w_row_stride", I64), ("w_head_stride", I64), ("y", PTR), ("y_token_stride", I64), ("y_head_stride", I64),
                 ("norm_weight", PTR), ("eps", ctypes.c_float), ("reserved", I32), ("residual", PTR), ("residual_token_stride", I64),
-                ("positions", PTR), ("cos", PTR), ("sin", PTR), ("table_row_stride", I64), ("table_rows", I64), ("workspace", PTR),
+                ("positions", PTR), ("cos", PTR), ("sin", PTR), ("table_row_stride", I64), ("table_rows", I64), ("w_scale", PTR),
+                ("w_scale_row_stride", I64), ("w_scale_row", I64), ("w_scale_column", I64), ("workspace", PTR),
                 ("workspace_size", ctypes.c_size_t)]
 
 
@@ -39,6 +42,17 @@ def _type(x):
     return dtype
 
 
+def _scaled(name, w, w_scale, dtype, rows):
+    """(type that w must have, word of the problem, arguments) of weights with or without scales, `rows` of their tensor in all."""
+    if w_scale is None:
+        return dtype, "", {}
+    kind = dtype_name(w)
+    if kind not in ENCODINGS:
+        fail(f"{name} is {kind}, and w_scale is given; accepted are {', '.join(ENCODINGS)}")
+    check_tensor("w_scale", w_scale, "float32", -(-rows // BLOCK), -(-w.shape[-1] // BLOCK))
+    return kind, "," + ENCODINGS[kind], {"w_scale": w_scale.data_ptr(), "w_scale_row_stride": _stride(w_scale, 0)}
+
+
 def _tuned(tokens):
     """Plans are made for powers of two; each serves any number of tokens."""
     return min(1 << max(tokens - 1, 0).bit_length(), 65536)
@@ -56,27 +70,31 @@ def _launch(problem, args, x, y, ctx, stream):
     return y
 
 
-def _flat(op, fields, x, w, out, inner, outer, more, ctx, stream):
+def _flat(op, fields, x, w, w_scale, out, inner, outer, more, ctx, stream):
     """x [T, inner] by w [outer, inner] to y [T, outer]."""
     dtype, tokens = _type(x), x.shape[0]
+    kind, word, scales = _scaled("w", w, w_scale, dtype, outer)
     check_tensor("x", x, dtype, None, inner)
-    check_tensor("w", w, dtype, outer, inner)
+    check_tensor("w", w, kind, outer, inner)
     y = _out(out, x, (tokens, outer))
     check_tensor("out", y, dtype, tokens, outer)
     args = {"tokens": tokens, "x": x.data_ptr(), "x_token_stride": _stride(x, 0), "w": w.data_ptr(), "w_row_stride": _stride(w, 0),
-            "y": y.data_ptr(), "y_token_stride": _stride(y, 0), **more}
-    return _launch(f"{op}:{fields},{DTYPES[dtype]},t{_tuned(tokens)}", args, x, y, ctx, stream)
+            "y": y.data_ptr(), "y_token_stride": _stride(y, 0), **scales, **more}
+    return _launch(f"{op}:{fields},{DTYPES[dtype]}{word},t{_tuned(tokens)}", args, x, y, ctx, stream)
 
 
-def mla_qkv_a(x, w, *, rank=512, rope=64, out=None, ctx=None, stream=None):
-    """[T, d] hidden states by w [L+R+P, d], rows of q_a_proj and then of kv_a_proj_with_mqa: [T, L+R+P]."""
+def mla_qkv_a(x, w, *, rank=512, rope=64, w_scale=None, out=None, ctx=None, stream=None):
+    """[T, d] hidden states by w [L+R+P, d], rows of q_a_proj and then of kv_a_proj_with_mqa: [T, L+R+P].
+
+    Of all projections: w may be float8_e4m3fn or float8_e4m3fnuz with a scale for each 128 x 128 of it, w_scale float32 [rows/128, columns/128],
+    rounded up: a checkpoint's weight_scale_inv. Here that of q_a_proj goes before that of kv_a_proj_with_mqa where L is a multiple of 128."""
     outer, hidden = w.shape
     if outer < rank + rope:
         fail(f"w has {outer} rows, fewer than rank {rank} and rope {rope} together")
-    return _flat("mla_qkv_a", f"d{hidden},l{outer - rank - rope},r{rank},p{rope}", x, w, out, hidden, outer, {}, ctx, stream)
+    return _flat("mla_qkv_a", f"d{hidden},l{outer - rank - rope},r{rank},p{rope}", x, w, w_scale, out, hidden, outer, {}, ctx, stream)
 
 
-def mla_q_b(x, w, *, nope=128, rope=64, norm_weight=None, eps=1e-6, out=None, ctx=None, stream=None):
+def mla_q_b(x, w, *, nope=128, rope=64, norm_weight=None, eps=1e-6, w_scale=None, out=None, ctx=None, stream=None):
     """[T, L] low-rank columns by w [H(N+P), L]: [T, H(N+P)]. With norm_weight [L] the input goes through RMSNorm."""
     outer, inner = w.shape
     if outer % (nope + rope):
@@ -85,10 +103,11 @@ def mla_q_b(x, w, *, nope=128, rope=64, norm_weight=None, eps=1e-6, out=None, ct
     if norm_weight is not None:
         check_tensor("norm_weight", norm_weight, dtype_name(x), inner)
         more["norm_weight"], norm = norm_weight.data_ptr(), ",norm"
-    return _flat("mla_q_b", f"l{inner},h{outer // (nope + rope)},n{nope},p{rope}{norm}", x, w, out, inner, outer, more, ctx, stream)
+    fields = f"l{inner},h{outer // (nope + rope)},n{nope},p{rope}{norm}"
+    return _flat("mla_q_b", fields, x, w, w_scale, out, inner, outer, more, ctx, stream)
 
 
-def mla_o_proj(x, w, *, v=128, residual=None, out=None, ctx=None, stream=None):
+def mla_o_proj(x, w, *, v=128, residual=None, w_scale=None, out=None, ctx=None, stream=None):
     """[T, H V] values by w [d, H V]: [T, d], the residual [T, d] added."""
     hidden, inner = w.shape
     if inner % v:
@@ -97,12 +116,14 @@ def mla_o_proj(x, w, *, v=128, residual=None, out=None, ctx=None, stream=None):
     if residual is not None:
         check_tensor("residual", residual, dtype_name(x), x.shape[0], hidden)
         more, word = {"residual": residual.data_ptr(), "residual_token_stride": _stride(residual, 0)}, ",residual"
-    return _flat("mla_o_proj", f"d{hidden},h{inner // v},v{v}{word}", x, w, out, inner, hidden, more, ctx, stream)
+    return _flat("mla_o_proj", f"d{hidden},h{inner // v},v{v}{word}", x, w, w_scale, out, inner, hidden, more, ctx, stream)
 
 
-def _by_head(op, fields, x, kv_b, first, rows, out, widths, more, ctx, stream):
+def _by_head(op, fields, x, kv_b, kv_b_scale, first, rows, out, widths, more, ctx, stream):
     """x [T, H, widths[0]] by rows first .. first+rows-1 of each head of kv_b [H, any, R], to y [T, H, widths[1]]."""
     dtype, (tokens, heads) = _type(x), x.shape[:2]
+    kind, encoding, scales = _scaled("kv_b", kv_b, kv_b_scale, dtype, heads * kv_b.shape[1])
+    check_tensor("kv_b", kv_b, kind, heads, None, kv_b.shape[2])
     check_tensor("x", x, dtype, tokens, heads, widths[0])
     if kv_b.shape[1] < first + rows:
         fail(f"kv_b has {kv_b.shape[1]} rows a head, and rows {first} to {first + rows - 1} are wanted")
@@ -110,28 +131,32 @@ def _by_head(op, fields, x, kv_b, first, rows, out, widths, more, ctx, stream):
     check_tensor("out", y, dtype, tokens, heads, widths[1])
     row, head = _stride(kv_b, 1) or kv_b.shape[2], _stride(kv_b, 0)
     word = more.pop("word", "")
-    args = {"tokens": tokens, "w": kv_b.data_ptr() + 2 * first * row, "w_row_stride": row, "w_head_stride": head, **more}
+    args = {"tokens": tokens, "w": kv_b.data_ptr() + (1 if scales else 2) * first * row, "w_row_stride": row, "w_head_stride": head, **more}
+    if scales:
+        if head and head != row * kv_b.shape[1]:
+            fail(f"kv_b's heads are {head} elements apart, must follow each other where they have scales together")
+        args.update(scales, w_scale_row=first)
     for name, tensor in (("x", x), ("y", y)):
         args.update({name: tensor.data_ptr(), name + "_token_stride": _stride(tensor, 0), name + "_head_stride": _stride(tensor, 1)})
-    return _launch(f"{op}:h{heads},{fields},{DTYPES[dtype]}{word},t{_tuned(tokens)}", args, x, y, ctx, stream)
+    return _launch(f"{op}:h{heads},{fields},{DTYPES[dtype]}{encoding}{word},t{_tuned(tokens)}", args, x, y, ctx, stream)
 
 
-def mla_v_out(x, kv_b, *, v=128, out=None, ctx=None, stream=None):
-    """[T, H, R] rows of attention to values [T, H, V], by the last V rows of each head of kv_b [H, N+V, R] (kv_b_proj.weight seen so)."""
-    dtype, rank = _type(x), x.shape[2]
-    check_tensor("kv_b", kv_b, dtype, x.shape[1], None, rank)
-    return _by_head("mla_v_out", f"r{rank},v{v}", x, kv_b, kv_b.shape[1] - v, v, out, (rank, v), {}, ctx, stream)
+def mla_v_out(x, kv_b, *, v=128, kv_b_scale=None, out=None, ctx=None, stream=None):
+    """[T, H, R] rows of attention to values [T, H, V], by the last V rows of each head of kv_b [H, N+V, R] (kv_b_proj.weight seen so). Where
+    kv_b is float8, kv_b_scale are its scales, [H(N+V)/128, R/128] rounded up (kv_b_proj.weight_scale_inv)."""
+    rank = x.shape[2]
+    check_tensor("kv_b", kv_b, dtype_name(kv_b), x.shape[1], None, rank)
+    return _by_head("mla_v_out", f"r{rank},v{v}", x, kv_b, kv_b_scale, kv_b.shape[1] - v, v, out, (rank, v), {}, ctx, stream)
 
 
-def mla_q_absorb(x, kv_b, positions=None, cos_sin_cache=None, *, nope=128, style="pairs", out=None, ctx=None, stream=None):
+def mla_q_absorb(x, kv_b, positions=None, cos_sin_cache=None, *, nope=128, style="pairs", kv_b_scale=None, out=None, ctx=None, stream=None):
     """[T, H, N+P] queries into the latent space, [T, H, R+P], by the first N rows of each head of kv_b [H, N+V, R]. The P rope columns are
     turned to positions [T], int64: style is "pairs", "halves" or "unrotated". A row of cos_sin_cache [any, P] has P/2 cosines, then P/2
-    sines, float32 or of x's type."""
+    sines, float32 or of x's type. kv_b_scale: as of mla_v_out."""
     dtype, rope = _type(x), x.shape[2] - nope
     rank, more = kv_b.shape[2], {"word": f",{style}"}
     if rope < 0:
         fail(f"x has {x.shape[2]} columns, fewer than nope {nope}")
-    check_tensor("kv_b", kv_b, dtype, x.shape[1], None, rank)
     if rope and style != "unrotated":
         check_tensor("positions", positions, "int64", x.shape[0])
         number = dtype_name(cos_sin_cache)
@@ -140,4 +165,4 @@ def mla_q_absorb(x, kv_b, positions=None, cos_sin_cache=None, *, nope=128, style
         check_tensor("cos_sin_cache", cos_sin_cache, number, None, rope)
         more.update(positions=positions.data_ptr(), cos=cos_sin_cache.data_ptr(), table_rows=cos_sin_cache.shape[0],
                     table_row_stride=_stride(cos_sin_cache, 0), flags=0 if number == "float32" else TABLE_16)
-    return _by_head("mla_q_absorb", f"n{nope},p{rope},r{rank}", x, kv_b, 0, nope, out, (nope + rope, rank + rope), more, ctx, stream)
+    return _by_head("mla_q_absorb", f"n{nope},p{rope},r{rank}", x, kv_b, kv_b_scale, 0, nope, out, (nope + rope, rank + rope), more, ctx, stream)

@@ -199,13 +199,21 @@ size_t layer_workspace(const mlaf_layer *layer, const mlaf_layer_args *a) {
 
 /* --- stages --- */
 
+static void fill_w(const layer_tensor *w, mlaf_projection_args *out) {
+  out->w = w->data;
+  out->w_row_stride = w->stride;
+  out->w_scale = w->scale;
+  out->w_scale_row_stride = w->scale_stride;
+  out->w_scale_row = w->scale_row;
+  out->w_scale_column = w->scale_column;
+}
+
 static void fill_a(const mlaf_layer *l, layer_kind kind, const mlaf_layer_args *a, char *c, mlaf_projection_args *out) {
   const layer_shape *s = &l->shape;
   const layer_tensor *w = kind == LAYER_QKV_A ? &l->weights.qkv_a : kind == LAYER_Q_A ? &l->weights.q_a : &l->weights.kv_a;
   out->x = a->hidden;
   out->x_token_stride = or_else(a->hidden_token_stride, s->d.hidden);
-  out->w = w->data;
-  out->w_row_stride = w->stride;
+  fill_w(w, out);
   out->y = kind == LAYER_KV_A ? behind(c, (size_t)s->d.q_rank * LAYER_ELEMENT) : c;
   out->y_token_stride = layer_c_row(s);
 }
@@ -215,8 +223,7 @@ static void fill_q_b(const mlaf_layer *l, const mlaf_layer_args *a, const void *
   const bool low = s->d.q_rank;
   out->x = low ? c : a->hidden;
   out->x_token_stride = low ? layer_c_row(s) : or_else(a->hidden_token_stride, s->d.hidden);
-  out->w = l->weights.q_b.data;
-  out->w_row_stride = l->weights.q_b.stride;
+  fill_w(&l->weights.q_b, out);
   out->y = q;
   out->norm_weight = l->weights.q_norm;
   out->eps = s->d.eps;
@@ -261,8 +268,9 @@ static void fill_append(const mlaf_layer *l, const mlaf_layer_args *a, const voi
 /* Rows `first` on of each head of kv_b. */
 static void fill_kv_b(const mlaf_layer *l, int64_t first, mlaf_projection_args *out) {
   const layer_tensor *w = &l->weights.kv_b;
-  out->w = behind(w->data, (size_t)(first * w->stride) * LAYER_ELEMENT);
-  out->w_row_stride = w->stride;
+  fill_w(w, out);
+  out->w = behind(w->data, (size_t)(first * w->stride) * (size_t)layer_kv_b_bytes(&l->shape));
+  out->w_scale_row = w->scale ? w->scale_row + first : 0;
   out->w_head_stride = (l->shape.d.nope + l->shape.d.v) * w->stride;
 }
 
@@ -362,8 +370,7 @@ void layer_fill_prefill(const mlaf_layer *l, const mlaf_layer_args *a, mlaf_chun
 
 static void fill_o_proj(const mlaf_layer *l, const mlaf_layer_args *a, const void *o, mlaf_projection_args *out) {
   out->x = o;
-  out->w = l->weights.o.data;
-  out->w_row_stride = l->weights.o.stride;
+  fill_w(&l->weights.o, out);
   out->y = a->out;
   out->y_token_stride = a->out_token_stride;
   out->residual = a->residual;

@@ -40,6 +40,11 @@ typedef struct layer_shape {
   layer_kind kinds[LAYER_FORMS][LAYER_KINDS]; /* in the order of a call */
   int n[LAYER_FORMS];                         /* of LAYER_MANY 0: it is not planned */
 } layer_shape;
+/* Bytes of an element of kv_b's, and of the other matrices'. */
+static inline int layer_matrix_bytes(const layer_shape *s) { return s->d.weights ? 1 : LAYER_ELEMENT; }
+static inline int layer_kv_b_bytes(const layer_shape *s) {
+  return s->d.weights && !(s->d.flags & MLAF_LAYER_KV_B_16) ? 1 : LAYER_ELEMENT;
+}
 static inline int64_t layer_c_row(const layer_shape *s) { return s->d.q_rank + s->d.rank + s->d.rope; }
 static inline int32_t layer_q_row(const layer_shape *s) { return s->d.nope + s->d.rope; }
 static inline int32_t layer_kv_row(const layer_shape *s) { return s->d.rank + s->d.rope; }
@@ -69,6 +74,8 @@ void layer_point_rows(mlaf_point *p, int64_t rows);
 typedef struct layer_tensor {
   const void *data;
   int64_t stride;
+  const float *scale; /* of weights of 8 bits; NULL: they have 16 */
+  int64_t scale_stride, scale_row, scale_column; /* the tensor's place among its scales */
 } layer_tensor;
 /* Of this rank. */
 typedef struct layer_weights {

@@ -33,9 +33,8 @@ static mlaf_status check_table(const layer_shape *s, mlaf_err *err) {
 
 static mlaf_status take(mlaf_layer *layer, const mlaf_layer_desc *desc, const mlaf_layer_weight *weights, size_t n,
                         mlaf_err *err) {
-  if (desc->struct_size < sizeof *desc) /* said there in words */
-    return layer_shape_take(desc, true, &layer->shape, err);
-  mlaf_status st = layer_shape_take(desc, layer_weights_joined(desc, weights, n), &layer->shape, err);
+  mlaf_status st = layer_shape_take(desc, true, &layer->shape, err);
+  if (!st && !layer_weights_joined(&layer->shape.d, weights, n)) st = layer_shape_take(desc, false, &layer->shape, err);
   if (!st) st = check_table(&layer->shape, err);
   return st ? st : layer_weights_take(&layer->shape, weights, n, &layer->weights, err);
 }

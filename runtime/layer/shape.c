@@ -48,20 +48,23 @@ static int print(const layer_shape *s, layer_kind kind, int q_len, char *out, si
   const bool norms = !(d->flags & MLAF_LAYER_NO_NORMS);
   /* q_a alone: how its columns are shared out between "queries" and "latent" says nothing to a kernel. */
   const int some = d->q_rank < 512 ? d->q_rank : 512;
+  static const char *const encodings[] = {"", ",e4m3fn", ",e4m3fnuz"};
+  const char *w = encodings[d->weights], *kv_b = layer_kv_b_bytes(s) == 1 ? w : "";
   switch (kind) {
-    case LAYER_QKV_A: return snprintf(out, size, "mla_qkv_a:d%d,l%d,r%d,p%d,%s", d->hidden, d->q_rank, d->rank, d->rope, type);
-    case LAYER_Q_A: return snprintf(out, size, "mla_qkv_a:d%d,l%d,r%d,p0,%s", d->hidden, d->q_rank - some, some, type);
-    case LAYER_KV_A: return snprintf(out, size, "mla_qkv_a:d%d,l0,r%d,p%d,%s", d->hidden, d->rank, d->rope, type);
+    case LAYER_QKV_A:
+      return snprintf(out, size, "mla_qkv_a:d%d,l%d,r%d,p%d,%s%s", d->hidden, d->q_rank, d->rank, d->rope, type, w);
+    case LAYER_Q_A: return snprintf(out, size, "mla_qkv_a:d%d,l%d,r%d,p0,%s%s", d->hidden, d->q_rank - some, some, type, w);
+    case LAYER_KV_A: return snprintf(out, size, "mla_qkv_a:d%d,l0,r%d,p%d,%s%s", d->hidden, d->rank, d->rope, type, w);
     case LAYER_Q_B:
-      return snprintf(out, size, "mla_q_b:l%d,h%d,n%d,p%d%s,%s", d->q_rank ? d->q_rank : d->hidden, s->heads, d->nope, d->rope,
-                      d->q_rank && norms ? ",norm" : "", type);
+      return snprintf(out, size, "mla_q_b:l%d,h%d,n%d,p%d%s,%s%s", d->q_rank ? d->q_rank : d->hidden, s->heads, d->nope, d->rope,
+                      d->q_rank && norms ? ",norm" : "", type, w);
     case LAYER_APPEND:
     case LAYER_TURN:
       return snprintf(out, size, "mla_append:h%d,r%d,p%d,%s,%s,%s%s", kind == LAYER_TURN ? s->heads : 0, d->rank, d->rope, type,
                       d->flags & MLAF_LAYER_SPLIT_CACHE ? "split" : "paged", layer_turns_on_read(s) ? "unrotated" : style,
                       norms ? ",norm" : "");
     case LAYER_ABSORB:
-      return snprintf(out, size, "mla_q_absorb:h%d,n%d,p%d,r%d,%s,%s", s->heads, d->nope, d->rope, d->rank, type, style);
+      return snprintf(out, size, "mla_q_absorb:h%d,n%d,p%d,r%d,%s%s,%s", s->heads, d->nope, d->rope, d->rank, type, kv_b, style);
     case LAYER_DECODE:
       return snprintf(out, size, "mla_decode:h%d,r%d,p%d,q%d%s,%s,page%d%s%s", s->heads, d->rank, d->rope, q_len,
                       q_len > 1 ? ",causal" : "", type, d->page_size, layer_turns_on_read(s) ? ",rope_" : "",
@@ -70,10 +73,10 @@ static int print(const layer_shape *s, layer_kind kind, int q_len, char *out, si
       return snprintf(out, size, "mla_gather_kv_b:h%d,n%d,p%d,v%d,r%d,%s,paged", s->heads, d->nope, d->rope, d->v, d->rank, type);
     case LAYER_PREFILL:
       return snprintf(out, size, "mla_prefill:h%d,n%d,p%d,v%d,%s,causal", s->heads, d->nope, d->rope, d->v, type);
-    case LAYER_V_OUT: return snprintf(out, size, "mla_v_out:h%d,r%d,v%d,%s", s->heads, d->rank, d->v, type);
+    case LAYER_V_OUT: return snprintf(out, size, "mla_v_out:h%d,r%d,v%d,%s%s", s->heads, d->rank, d->v, type, kv_b);
     default:
-      return snprintf(out, size, "mla_o_proj:d%d,h%d,v%d%s,%s", d->hidden, s->heads, d->v,
-                      d->flags & MLAF_LAYER_RESIDUAL ? ",residual" : "", type);
+      return snprintf(out, size, "mla_o_proj:d%d,h%d,v%d%s,%s%s", d->hidden, s->heads, d->v,
+                      d->flags & MLAF_LAYER_RESIDUAL ? ",residual" : "", type, w);
   }
 }
 
@@ -123,6 +126,8 @@ static mlaf_status check_numbers(const mlaf_layer_desc *d, mlaf_err *err) {
       {"table_width", d->table_width, 1, INT32_MAX},
       {"prefill_tokens", d->prefill_tokens, 0, 1 << 20},
       {"prefill_chunk", d->prefill_chunk, 1, 1 << 20},
+      {"weights", d->weights, MLAF_LAYER_WEIGHTS_16, MLAF_LAYER_E4M3FNUZ},
+      {"reserved", d->reserved, 0, 0},
   };
   for (size_t i = 0; i < sizeof list / sizeof *list; i++)
     if (list[i].value < list[i].least || list[i].value > list[i].most)
@@ -134,11 +139,14 @@ static mlaf_status check_numbers(const mlaf_layer_desc *d, mlaf_err *err) {
     return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: eps is %g and scale %g: finite numbers are wanted, eps not negative",
                      (double)d->eps, (double)d->scale);
   const uint32_t known = MLAF_LAYER_RESIDUAL | MLAF_LAYER_SPLIT_CACHE | MLAF_LAYER_TABLE_16 | MLAF_LAYER_NO_NORMS |
-                         MLAF_LAYER_ROPE_ON_READ;
+                         MLAF_LAYER_ROPE_ON_READ | MLAF_LAYER_KV_B_16;
   if (d->flags & ~known) return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: flags is %#x, known are %#x", d->flags, known);
   if (d->prefill_tokens && d->flags & (MLAF_LAYER_SPLIT_CACHE | MLAF_LAYER_ROPE_ON_READ))
     return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: prefill_tokens is %d, and no prefill reads a split cache, or one that is "
                      "not rotated, yet: 0", d->prefill_tokens);
+  if (d->prefill_tokens && d->weights && !(d->flags & MLAF_LAYER_KV_B_16))
+    return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: prefill_tokens is %d, and prefills read kv_b_proj of 16 bits: dequantise "
+                     "it, and set MLAF_LAYER_KV_B_16", d->prefill_tokens);
   if (!d->q_lens) return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: q_lens is 0: bit 0 stands for q_len 1, bit 3 for 4");
   return MLAF_OK;
 }
@@ -173,7 +181,7 @@ mlaf_status layer_shape_take(const mlaf_layer_desc *desc, bool joined, layer_sha
   static const mlaf_calls as_args = {.args_name = "mlaf_layer_desc",
                                      .args_init = "MLAF_LAYER_DESC_INIT",
                                      .args_size = sizeof(mlaf_layer_desc),
-                                     .args_first = sizeof(mlaf_layer_desc)};
+                                     .args_first = offsetof(mlaf_layer_desc, weights)};
   mlaf_whole_args whole;
   const mlaf_layer_desc *d = mlaf_args_take(&as_args, desc, &whole, err);
   if (!d) return err->status;

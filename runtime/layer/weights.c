@@ -3,7 +3,7 @@
 
 #include "layer/inside.h"
 
-enum { ALIGN = 16 };
+enum { ALIGN = 16, BLOCK = 128, PART_ROWS = 32, PART_COLUMNS = 64 }; /* of scales; where a part may begin (projection.h) */
 
 /* --- names --- */
 
@@ -18,34 +18,40 @@ static const char *last_words(const char *name) {
   return first;
 }
 
-/* Which module a name is of, -1: none of a layer's; *weight: its weight, not a bias or a scale. */
-static int module_of(const char *name, bool *weight) {
+typedef enum what { WEIGHT, SCALE, OTHER } what; /* OTHER: a bias, a scale of another kind */
+
+/* Which module a name is of, -1: none of a layer's; what of it. */
+static int module_of(const char *name, what *of) {
   const char *words = last_words(name);
   for (int i = 0; words && i < MODULES; i++) {
     const size_t n = strlen(modules[i]);
     if (strncmp(words, modules[i], n) || words[n] != '.') continue;
-    *weight = !strcmp(words + n, ".weight");
+    *of = !strcmp(words + n, ".weight") ? WEIGHT : !strcmp(words + n, ".weight_scale_inv") ? SCALE : OTHER;
     return i;
   }
   return -1;
 }
 
 typedef struct named {
-  const mlaf_layer_weight *of[MODULES];
+  const mlaf_layer_weight *of[MODULES], *scale[MODULES];
 } named;
 
-static mlaf_status find(const mlaf_layer_weight *list, size_t n, named *out, mlaf_err *err) {
-  *out = (named){{NULL}};
+static mlaf_status find(const mlaf_layer_desc *d, const mlaf_layer_weight *list, size_t n, named *out, mlaf_err *err) {
+  *out = (named){{NULL}, {NULL}};
   for (size_t i = 0; i < n; i++) {
-    bool weight = false;
+    what of = OTHER;
     if (!list[i].name) return mlaf_fail(err, MLAF_E_ARG, "weight %zu has no name", i);
-    const int m = module_of(list[i].name, &weight);
+    const int m = module_of(list[i].name, &of);
     if (m < 0) continue;
-    if (!weight)
-      return mlaf_fail(err, MLAF_E_ARG, "%.200s: only weights of 16 bits without bias are served: dequantise, leave biases to "
-                       "another implementation", list[i].name);
-    if (out->of[m]) return mlaf_fail(err, MLAF_E_ARG, "%.200s and %.200s are the same weight", out->of[m]->name, list[i].name);
-    out->of[m] = &list[i];
+    if (of == OTHER)
+      return mlaf_fail(err, MLAF_E_ARG, "%.200s: only weights without bias are served, and scales called weight_scale_inv, one "
+                       "for 128 x 128: dequantise, leave biases to another implementation", list[i].name);
+    if (of == SCALE && !d->weights)
+      return mlaf_fail(err, MLAF_E_ARG, "%.200s: the layer's weights have 16 bits: set mlaf_layer_desc's weights to "
+                       "MLAF_LAYER_E4M3FN or MLAF_LAYER_E4M3FNUZ, or dequantise", list[i].name);
+    const mlaf_layer_weight **at = of == SCALE ? &out->scale[m] : &out->of[m];
+    if (*at) return mlaf_fail(err, MLAF_E_ARG, "%.200s and %.200s are the same weight", (*at)->name, list[i].name);
+    *at = &list[i];
   }
   return MLAF_OK;
 }
@@ -54,12 +60,52 @@ static mlaf_status find(const mlaf_layer_weight *list, size_t n, named *out, mla
 
 static int64_t stride_of(const mlaf_layer_weight *w) { return w->row_stride ? w->row_stride : w->cols; }
 
-static mlaf_status check_place(const mlaf_layer_weight *w, mlaf_err *err) {
+/* Bytes of a module's elements. */
+static int bytes_of(const layer_shape *s, int module) {
+  if (module == Q_A_NORM || module == KV_A_NORM) return LAYER_ELEMENT;
+  return module == KV_B ? layer_kv_b_bytes(s) : layer_matrix_bytes(s);
+}
+
+static mlaf_status check_place(const mlaf_layer_weight *w, int bytes, mlaf_err *err) {
   if (!w->data || (uintptr_t)w->data % ALIGN)
     return mlaf_fail(err, MLAF_E_ARG, "%.200s is at %p, must be %d-byte aligned", w->name, w->data, ALIGN);
-  if (w->rows > 1 && (stride_of(w) < w->cols || stride_of(w) % (ALIGN / LAYER_ELEMENT)))
+  if (w->rows > 1 && (stride_of(w) < w->cols || stride_of(w) % (ALIGN / bytes)))
     return mlaf_fail(err, MLAF_E_ARG, "%.200s has the row stride %lld, must be 0 or a multiple of %d from %lld on", w->name,
-                     (long long)w->row_stride, ALIGN / LAYER_ELEMENT, (long long)w->cols);
+                     (long long)w->row_stride, ALIGN / bytes, (long long)w->cols);
+  return MLAF_OK;
+}
+
+static int64_t blocks(int64_t n) { return (n + BLOCK - 1) / BLOCK; }
+
+/* A matrix from element `row`, `column` of its tensor on, with its scales where it has 8 bits. */
+static mlaf_status place(const layer_shape *s, const named *l, int module, int64_t row, int64_t column, layer_tensor *out,
+                         mlaf_err *err) {
+  const mlaf_layer_weight *w = l->of[module], *scale = l->scale[module];
+  const int bytes = bytes_of(s, module);
+  const mlaf_status st = check_place(w, bytes, err);
+  if (st) return st;
+  *out = (layer_tensor){.data = (const void *)((uintptr_t)w->data + (uintptr_t)bytes * (uintptr_t)(row * stride_of(w) + column)),
+                        .stride = stride_of(w)};
+  if (bytes == 1 && !scale)
+    return mlaf_fail(err, MLAF_E_ARG, "%s.weight_scale_inv is missing among the layer's weights", modules[module]);
+  if (!scale) return MLAF_OK;
+  if (bytes != 1)
+    return mlaf_fail(err, MLAF_E_ARG, "%.200s is given, and with MLAF_LAYER_KV_B_16 %.200s has none", scale->name, w->name);
+  if (scale->rows != blocks(w->rows) || scale->cols != blocks(w->cols))
+    return mlaf_fail(err, MLAF_E_ARG, "%.200s is [%lld, %lld], must be [%lld, %lld], one for 128 x 128", scale->name,
+                     (long long)scale->rows, (long long)scale->cols, (long long)blocks(w->rows), (long long)blocks(w->cols));
+  if (!scale->data || (uintptr_t)scale->data % sizeof(float) || stride_of(scale) < scale->cols)
+    return mlaf_fail(err, MLAF_E_ARG, "%.200s is at %p with the row stride %lld: %d-byte alignment, and 0 or %lld and up are "
+                     "wanted", scale->name, scale->data, (long long)scale->row_stride, (int)sizeof(float),
+                     (long long)scale->cols);
+  if (row % PART_ROWS || column % PART_COLUMNS)
+    return mlaf_fail(err, MLAF_E_ARG, "%.200s: this rank's part begins at row %lld, column %lld, within a scale's block, must be "
+                     "a multiple of %d and %d: give the part, with scales of its own", w->name, (long long)row, (long long)column,
+                     PART_ROWS, PART_COLUMNS);
+  out->scale = scale->data;
+  out->scale_stride = stride_of(scale);
+  out->scale_row = row;
+  out->scale_column = column;
   return MLAF_OK;
 }
 
@@ -68,14 +114,14 @@ static mlaf_status missing(int module, mlaf_err *err) {
 }
 
 /* A matrix of this shape. */
-static mlaf_status take(const named *l, int module, int64_t rows, int64_t cols, layer_tensor *out, mlaf_err *err) {
+static mlaf_status take(const layer_shape *s, const named *l, int module, int64_t rows, int64_t cols, layer_tensor *out,
+                        mlaf_err *err) {
   const mlaf_layer_weight *w = l->of[module];
   if (!w) return missing(module, err);
   if (w->rows != rows || w->cols != cols)
     return mlaf_fail(err, MLAF_E_ARG, "%.200s is [%lld, %lld], must be [%lld, %lld]", w->name, (long long)w->rows,
                      (long long)w->cols, (long long)rows, (long long)cols);
-  *out = (layer_tensor){w->data, stride_of(w)};
-  return check_place(w, err);
+  return place(s, l, module, 0, 0, out, err);
 }
 
 static mlaf_status take_vector(const named *l, int module, int64_t size, const void **out, mlaf_err *err) {
@@ -85,7 +131,7 @@ static mlaf_status take_vector(const named *l, int module, int64_t size, const v
     return mlaf_fail(err, MLAF_E_ARG, "%.200s is [%lld, %lld], must be [1, %lld]", w->name, (long long)w->rows,
                      (long long)w->cols, (long long)size);
   *out = w->data;
-  return w->data && (uintptr_t)w->data % ALIGN == 0 ? MLAF_OK : check_place(w, err);
+  return w->data && (uintptr_t)w->data % ALIGN == 0 ? MLAF_OK : check_place(w, LAYER_ELEMENT, err);
 }
 
 /* Rows (or, of o_proj, columns) of all heads, or of this rank's, `each` a head and `other` across. */
@@ -101,24 +147,28 @@ static mlaf_status take_heads(const layer_shape *s, const named *l, int module, 
                      (long long)w->rows, (long long)w->cols, (long long)(columns ? other : whole),
                      (long long)(columns ? whole : other), (long long)(columns ? other : part),
                      (long long)(columns ? part : other));
-  mlaf_status st = check_place(w, err);
-  if (st) return st;
-  const int64_t first = have == whole ? part * s->d.tp_rank * (columns ? 1 : stride_of(w)) : 0;
-  *out = (layer_tensor){(const void *)((uintptr_t)w->data + LAYER_ELEMENT * (uintptr_t)first), stride_of(w)};
-  return MLAF_OK;
+  const int64_t first = have == whole ? part * s->d.tp_rank : 0;
+  return place(s, l, module, columns ? 0 : first, columns ? first : 0, out, err);
 }
 
 /* --- the layer's --- */
 
-static bool touch(const mlaf_layer_weight *q, const mlaf_layer_weight *kv) {
-  const uintptr_t behind = (uintptr_t)q->data + LAYER_ELEMENT * (uintptr_t)(q->rows * stride_of(q));
+static bool touch(const mlaf_layer_weight *q, const mlaf_layer_weight *kv, size_t bytes) {
+  const uintptr_t behind = (uintptr_t)q->data + bytes * (uintptr_t)(q->rows * stride_of(q));
   return stride_of(q) == stride_of(kv) && behind == (uintptr_t)kv->data;
+}
+
+/* One tensor, and where it has scales, one tensor of those, too. */
+static bool touch_all(const mlaf_layer_desc *d, const named *l) {
+  if (!d->weights) return touch(l->of[Q_A], l->of[KV_A], LAYER_ELEMENT);
+  return touch(l->of[Q_A], l->of[KV_A], 1) && l->scale[Q_A] && l->scale[KV_A] && d->q_rank % BLOCK == 0 &&
+         touch(l->scale[Q_A], l->scale[KV_A], sizeof(float));
 }
 
 bool layer_weights_joined(const mlaf_layer_desc *desc, const mlaf_layer_weight *list, size_t n) {
   named l;
-  if (!desc->q_rank || find(list, n, &l, NULL)) return true;
-  return l.of[FUSED] || !l.of[Q_A] || !l.of[KV_A] || touch(l.of[Q_A], l.of[KV_A]);
+  if (!desc->q_rank || find(desc, list, n, &l, NULL)) return true;
+  return l.of[FUSED] || !l.of[Q_A] || !l.of[KV_A] || touch_all(desc, &l);
 }
 
 static mlaf_status take_a(const layer_shape *s, const named *l, layer_weights *out, mlaf_err *err) {
@@ -128,12 +178,12 @@ static mlaf_status take_a(const layer_shape *s, const named *l, layer_weights *o
     return mlaf_fail(err, MLAF_E_ARG, "%.200s is given beside %.200s: one or the other is wanted", l->of[FUSED]->name,
                      (l->of[Q_A] ? l->of[Q_A] : l->of[KV_A])->name);
   if (l->of[FUSED]) {
-    const mlaf_status st = take(l, FUSED, d->q_rank + latent, d->hidden, &out->qkv_a, err);
+    const mlaf_status st = take(s, l, FUSED, d->q_rank + latent, d->hidden, &out->qkv_a, err);
     out->kv_a = out->qkv_a; /* without q_lora it is that alone */
     return st;
   }
-  mlaf_status st = d->q_rank ? take(l, Q_A, d->q_rank, d->hidden, &out->q_a, err) : MLAF_OK;
-  if (!st) st = take(l, KV_A, latent, d->hidden, &out->kv_a, err);
+  mlaf_status st = d->q_rank ? take(s, l, Q_A, d->q_rank, d->hidden, &out->q_a, err) : MLAF_OK;
+  if (!st) st = take(s, l, KV_A, latent, d->hidden, &out->kv_a, err);
   out->qkv_a = out->q_a;
   return st;
 }
@@ -143,7 +193,7 @@ mlaf_status layer_weights_take(const layer_shape *s, const mlaf_layer_weight *li
   const bool norms = !(d->flags & MLAF_LAYER_NO_NORMS);
   named l;
   *out = (layer_weights){.q_norm = NULL};
-  mlaf_status st = find(list, n, &l, err);
+  mlaf_status st = find(d, list, n, &l, err);
   if (!st) st = take_a(s, &l, out, err);
   if (!st && d->q_rank && norms) st = take_vector(&l, Q_A_NORM, d->q_rank, &out->q_norm, err);
   if (!st) st = take_heads(s, &l, d->q_rank ? Q_B : Q_PROJ, d->nope + d->rope, d->q_rank ? d->q_rank : d->hidden, &out->q_b, err);

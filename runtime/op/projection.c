@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ALIGN = 16, WORKSPACE_ALIGN = 256, LIBRARY_AT = 256 /* in a launch's parameters, behind those of the kernel before */ };
+enum { ALIGN = 16, SCALE_ROWS = 32, SCALE_COLUMNS = 64 };
+enum { WORKSPACE_ALIGN = 256, LIBRARY_AT = 256 /* in a launch's parameters, behind those of the kernel before */ };
 static const int64_t STRIDE_MOST = INT64_C(1) << 39; /* elements */
 static const uint64_t THREADS_MOST = UINT32_MAX;     /* of a launch, as AMD's packets count them */
 
@@ -16,21 +17,28 @@ typedef struct parameters {
   mlaf_projection_kernel_args args;
   _Alignas(64) unsigned char maps[MLAF_PROJECTION_MAPS][MLAF_MAP_BYTES];
 } parameters;
-_Static_assert(sizeof(mlaf_projection_kernel_args) == 152, "templates/lib/projection/args.h has as many bytes");
+_Static_assert(offsetof(mlaf_projection_kernel_args, w_scale) == 152, "templates/lib/projection/args.h has as many bytes");
+_Static_assert(sizeof(mlaf_projection_kernel_args) == 192, "templates/lib/projection/fp8.h has as many bytes");
 _Static_assert(sizeof(parameters) <= MLAF_PARAMETERS_MAX, "a prepared launch holds them");
 _Static_assert(sizeof(mlaf_projection_kernel_args) <= LIBRARY_AT, "a library's are behind them");
 
 static int64_t or_else(int64_t stride, int64_t dense) { return stride ? stride : dense; }
 
+/* Scales from a row's first to the one of w's last column. */
+static int64_t scales_across(const mlaf_product *p, const mlaf_projection_args *a) {
+  return (a->w_scale_column + mlaf_product_w_columns(p) + MLAF_SCALE_BLOCK - 1) / MLAF_SCALE_BLOCK;
+}
+
 void mlaf_projection_dense(const mlaf_product *p, mlaf_projection_args *a) {
   a->x_head_stride = or_else(a->x_head_stride, p->inner + p->rope);
   a->x_token_stride = or_else(a->x_token_stride, p->heads * a->x_head_stride);
-  a->w_row_stride = or_else(a->w_row_stride, p->by_inputs ? p->outer : p->inner);
-  a->w_head_stride = or_else(a->w_head_stride, (p->by_inputs ? p->inner : p->outer) * a->w_row_stride);
+  a->w_row_stride = or_else(a->w_row_stride, mlaf_product_w_columns(p));
+  a->w_head_stride = or_else(a->w_head_stride, mlaf_product_w_rows(p) * a->w_row_stride);
   a->y_head_stride = or_else(a->y_head_stride, p->outer + p->rope);
   a->y_token_stride = or_else(a->y_token_stride, p->heads * a->y_head_stride);
   a->residual_token_stride = or_else(a->residual_token_stride, p->outer);
   a->table_row_stride = or_else(a->table_row_stride, a->sin ? p->rope / 2 : p->rope);
+  if (p->weights) a->w_scale_row_stride = or_else(a->w_scale_row_stride, scales_across(p, a));
 }
 
 /* --- arguments --- */
@@ -51,6 +59,7 @@ static mlaf_status check_pointers(const mlaf_product *p, const mlaf_projection_a
       {"positions", a->positions, sizeof(int64_t), turns, turns},
       {"cos", a->cos, ALIGN, turns, turns},
       {"sin", a->sin, ALIGN, false, turns},
+      {"w_scale", a->w_scale, sizeof(float), p->weights, p->weights},
   };
   for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
     if (!list[i].at && list[i].needed) return mlaf_fail(err, MLAF_E_ARG, "%s is NULL", list[i].name);
@@ -70,8 +79,8 @@ static mlaf_status check_strides(const mlaf_product *p, const mlaf_projection_ar
   } list[] = {
       {"x_token_stride", a->x_token_stride, p->inner + p->rope, 2},
       {"x_head_stride", a->x_head_stride, p->inner + p->rope, 2},
-      {"w_row_stride", a->w_row_stride, p->by_inputs ? p->outer : p->inner, 2},
-      {"w_head_stride", a->w_head_stride, p->by_inputs ? p->outer : p->inner, 2},
+      {"w_row_stride", a->w_row_stride, mlaf_product_w_columns(p), mlaf_product_w_bytes(p)},
+      {"w_head_stride", a->w_head_stride, mlaf_product_w_columns(p), mlaf_product_w_bytes(p)},
       {"y_token_stride", a->y_token_stride, p->outer + p->rope, 2},
       {"y_head_stride", a->y_head_stride, p->outer + p->rope, 2},
       {"residual_token_stride", a->residual_token_stride, p->outer, 2},
@@ -84,6 +93,33 @@ static mlaf_status check_strides(const mlaf_product *p, const mlaf_projection_ar
                      (int)(ALIGN / list[i].bytes), (long long)list[i].least);
   }
   return MLAF_OK;
+}
+
+/* Where w lies among its scales: no chunk of a sum that a kernel scales at once may lie in two blocks. */
+static mlaf_status check_scales(const mlaf_product *p, const mlaf_projection_args *args, mlaf_err *err) {
+  mlaf_projection_args a = *args;
+  if (!p->weights && (a.w_scale_row_stride || a.w_scale_row || a.w_scale_column))
+    return mlaf_fail(err, MLAF_E_ARG, "w_scale_row_stride is %lld, w_scale_row %lld, w_scale_column %lld, and the problem has no "
+                     "scales: all must be 0", (long long)a.w_scale_row_stride, (long long)a.w_scale_row,
+                     (long long)a.w_scale_column);
+  if (!p->weights) return MLAF_OK;
+  const struct {
+    const char *name;
+    int64_t value, multiple;
+  } list[] = {{"w_scale_row", a.w_scale_row, SCALE_ROWS},
+              {"w_scale_column", a.w_scale_column, p->by_inputs ? MLAF_SCALE_BLOCK : SCALE_COLUMNS}};
+  for (size_t i = 0; i < sizeof list / sizeof *list; i++)
+    if (list[i].value < 0 || list[i].value > STRIDE_MOST || list[i].value % list[i].multiple)
+      return mlaf_fail(err, MLAF_E_ARG, "%s is %lld, must be a multiple of %lld from 0 on: a part that begins elsewhere in a "
+                       "block of 128 wants scales of its own", list[i].name, (long long)list[i].value,
+                       (long long)list[i].multiple);
+  mlaf_projection_dense(p, &a);
+  if (p->heads > 1 && (a.w_head_stride % a.w_row_stride || a.w_head_stride / a.w_row_stride % SCALE_ROWS))
+    return mlaf_fail(err, MLAF_E_ARG, "w_head_stride is %lld, must be a multiple of %d rows of %lld: a head's scales are counted "
+                     "in rows", (long long)a.w_head_stride, SCALE_ROWS, (long long)a.w_row_stride);
+  if (a.w_scale_row_stride >= scales_across(p, &a) && a.w_scale_row_stride <= STRIDE_MOST) return MLAF_OK;
+  return mlaf_fail(err, MLAF_E_ARG, "w_scale_row_stride is %lld, must be 0 or %lld and up", (long long)a.w_scale_row_stride,
+                   (long long)scales_across(p, &a));
 }
 
 /* Blocks that share a tile: a cluster. */
@@ -123,9 +159,9 @@ mlaf_status mlaf_projection_check_args(const mlaf_bound *b, uint32_t knob, const
   if (!a->tokens) return MLAF_OK;
   mlaf_status st = check_pointers(&p, a, err);
   if (!st) st = check_strides(&p, a, err);
+  if (!st) st = check_scales(&p, a, err);
   return st ? st : check_workspace(mlaf_projection_workspace(b, knob, a->tokens), a, err);
 }
-
 
 /* --- who may run --- */
 
@@ -141,6 +177,9 @@ mlaf_status mlaf_projection_check_stages(const mlaf_bound *b, mlaf_err *err) {
   if (!undone && b->stage[1].fn) return mlaf_fail(err, MLAF_E_ARG, "a second kernel, and nothing that the first leaves undone");
   if (k->launch.n_maps > MLAF_PROJECTION_MAPS)
     return mlaf_fail(err, MLAF_E_TEMPLATE, "%u tensor maps, and a projection has %d", k->launch.n_maps, MLAF_PROJECTION_MAPS);
+  if (!(k->launch.flags & MLAF_KERNEL_SCALES) != !p.weights)
+    return mlaf_fail(err, MLAF_E_TEMPLATE, "its kernel takes %s scales, and the problem's weights have %d bits",
+                     p.weights ? "no" : "", p.weights ? 8 : 16);
   if (blocks_of(&p, k) * k->threads <= THREADS_MOST) return MLAF_OK;
   return mlaf_fail(err, MLAF_E_ARG, "%llu workgroups of %u threads are more than a launch takes",
                    (unsigned long long)blocks_of(&p, k), k->threads);
@@ -150,7 +189,9 @@ mlaf_status mlaf_projection_check_stages(const mlaf_bound *b, mlaf_err *err) {
 
 uint32_t mlaf_projection_parameter_bytes(int stage, const mlaf_kernel_launch *launch) {
   if (launch->flags & MLAF_KERNEL_LIBRARY) return sizeof(mlaf_matmul_args);
-  if (!launch->n_maps) return sizeof(mlaf_projection_kernel_args);
+  if (!launch->n_maps)
+    return launch->flags & MLAF_KERNEL_SCALES ? sizeof(mlaf_projection_kernel_args)
+                                              : offsetof(mlaf_projection_kernel_args, w_scale);
   return (uint32_t)(offsetof(parameters, maps) + launch->n_maps * MLAF_MAP_BYTES);
 }
 
@@ -170,8 +211,8 @@ static void fill(const mlaf_product *p, const mlaf_projection_args *a, mlaf_proj
       .sin = a->sin ? a->sin : a->cos ? (const char *)a->cos + number * p->rope / 2 : NULL,
       .x_token = 2 * a->x_token_stride,
       .x_head = 2 * a->x_head_stride,
-      .w_row = 2 * a->w_row_stride,
-      .w_head = 2 * a->w_head_stride,
+      .w_row = mlaf_product_w_bytes(p) * a->w_row_stride,
+      .w_head = mlaf_product_w_bytes(p) * a->w_head_stride,
       .y_token = 2 * a->y_token_stride,
       .y_head = 2 * a->y_head_stride,
       .residual_token = 2 * a->residual_token_stride,
@@ -180,6 +221,11 @@ static void fill(const mlaf_product *p, const mlaf_projection_args *a, mlaf_proj
       .tokens = a->tokens,
       .eps = a->eps,
       .flags = a->flags,
+      .w_scale = a->w_scale,
+      .scale_row = (int64_t)sizeof(float) * a->w_scale_row_stride,
+      .scale_first_row = a->w_scale_row,
+      .scale_head = a->w_head_stride / a->w_row_stride,
+      .scale_first_column = a->w_scale_column,
   };
 }
 
@@ -284,8 +330,9 @@ mlaf_work mlaf_projection_work(const mlaf_point *point) {
   const double heads = p.heads, weights = heads * p.inner * p.outer, tokens = (double)p.tokens;
   const double row = heads * (p.inner + p.outer + 2 * p.rope) + (p.residual ? p.outer : 0);
   const double table = mlaf_product_turns(&p) ? 8 + 4.0 * p.rope : 0;
-  return (mlaf_work){.bytes = 2 * weights + tokens * (2 * row + table) + (p.norm ? 2.0 * p.inner : 0),
-                     .main_bytes = 2 * weights,
+  const double held = p.weights ? weights + 4 * weights / (MLAF_SCALE_BLOCK * MLAF_SCALE_BLOCK) : 2 * weights;
+  return (mlaf_work){.bytes = held + tokens * (2 * row + table) + (p.norm ? 2.0 * p.inner : 0),
+                     .main_bytes = held,
                      .main = "the weights",
                      .flops = tokens * (2 * weights + 3 * heads * p.rope)};
 }

@@ -4,20 +4,28 @@
 #ifndef MLAF_PROJECTION_H
 #define MLAF_PROJECTION_H
 
+#include <stddef.h>
+
 #include "mlaforge/projection.h"
 #include "op/calls.h"
 
-enum { MLAF_PAIRS, MLAF_HALVES, MLAF_UNROTATED }; /* words of the rope style */
+enum { MLAF_PAIRS, MLAF_HALVES, MLAF_UNROTATED };               /* words of the rope style */
+enum { MLAF_WEIGHTS_16, MLAF_WEIGHTS_E4M3FN, MLAF_WEIGHTS_E4M3FNUZ }; /* words of the weights */
+enum { MLAF_SCALE_BLOCK = 128 };                               /* rows and columns of W that have a scale together */
 
 /* A problem, as a product. */
 typedef struct mlaf_product {
   int32_t heads, inner, outer; /* tensors W[h]; values of a sum; outputs of a head */
-  int32_t dtype;
+  int32_t dtype, weights;      /* words of both */
   bool by_inputs;              /* W[h] is [inner][outer]; else [outer][inner] */
   bool norm, residual;
   int32_t rope, style;         /* columns of x behind the inner ones that go behind y's; 0: none */
   int64_t tokens;
 } mlaf_product;
+/* Rows and columns of W[h], bytes of an element. */
+static inline int32_t mlaf_product_w_rows(const mlaf_product *p) { return p->by_inputs ? p->inner : p->outer; }
+static inline int32_t mlaf_product_w_columns(const mlaf_product *p) { return p->by_inputs ? p->outer : p->inner; }
+static inline int32_t mlaf_product_w_bytes(const mlaf_product *p) { return p->weights ? 1 : 2; }
 static inline bool mlaf_product_turns(const mlaf_product *p) { return p->rope && p->style != MLAF_UNROTATED; }
 
 /* An operation of this kind: its record's `calls` points to the first member. */
@@ -46,6 +54,10 @@ typedef struct mlaf_projection_kernel_args {
   int64_t tokens;
   float eps;
   uint32_t flags; /* MLAF_PROJECTION_* */
+  /* Of weights of 8 bits: W[h][r][c] times the scale of row (scale_first_row + h scale_head + r) / 128 and column
+   * (scale_first_column + c) / 128 of w_scale, whose rows lie scale_row bytes apart. */
+  const float *w_scale;
+  int64_t scale_row, scale_first_row, scale_head, scale_first_column;
 } mlaf_projection_kernel_args;
 
 /* --- projection.c: entries of `calls` --- */
@@ -89,7 +101,7 @@ void mlaf_projection_data_row(const mlaf_data *d, int output, size_t row, char *
     .calls = {.args_name = "mlaf_projection_args",                                                                            \
               .args_init = "MLAF_PROJECTION_ARGS_INIT",                                                                       \
               .args_size = sizeof(mlaf_projection_args),                                                                      \
-              .args_first = offsetof(mlaf_projection_args, workspace),                                                        \
+              .args_first = offsetof(mlaf_projection_args, w_scale),                                                          \
               .workspace_at = offsetof(mlaf_projection_args, workspace),                                                      \
               .workspace_size_at = offsetof(mlaf_projection_args, workspace_size),                                            \
               .libraries = true,                                                                                              \

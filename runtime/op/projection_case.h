@@ -13,6 +13,7 @@ typedef struct mlaf_projection_spec {
   bool table_16;  /* cosines and sines of the problem's dtype */
   bool one_table; /* sines behind the cosines of a row */
   bool outside;   /* some positions are outside the table */
+  bool huge;      /* scales of weights of 8 bits are as large as leaves outputs finite; else about 1, in slices some are 0 */
 } mlaf_projection_spec;
 
 typedef struct mlaf_projection_case {
@@ -20,10 +21,13 @@ typedef struct mlaf_projection_case {
   mlaf_projection_spec spec;
   mlaf_product p;
   mlaf_projection_args a; /* strides, sizes, eps and flags; no addresses */
-  uint16_t *x, *w, *gain, *residual;
+  uint16_t *x, *gain, *residual;
+  void *w;                /* of 16 bits, or bytes */
+  float *scales;          /* of those */
+  double codes[256];      /* what each is */
   int64_t *positions;
   void *cos, *sin;
-  size_t x_bytes, w_bytes, y_bytes, gain_bytes, residual_bytes, table_bytes;
+  size_t x_bytes, w_bytes, y_bytes, gain_bytes, residual_bytes, table_bytes, scale_bytes;
   double *wide, *want; /* a row of x, as the product sees it; a head's outputs */
   int step;            /* every so many outputs of a token are compared, others for its neighbours: 1, all */
 } mlaf_projection_case;
@@ -31,6 +35,8 @@ typedef struct mlaf_projection_case {
 /* The outputs of token t and head h: OUTER of the product, then the rope columns. NaN where it has to be; left alone: outputs
  * that are not compared. */
 void mlaf_projection_reference(const mlaf_projection_case *c, int64_t t, int h, double *out);
+/* Bytes' values, where weights are bytes. */
+void mlaf_projection_codes(mlaf_projection_case *c);
 static inline bool mlaf_projection_compared(const mlaf_projection_case *c, int64_t t, int output) {
   return output >= c->p.outer || (output + t) % c->step == 0;
 }

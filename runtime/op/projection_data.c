@@ -1,5 +1,5 @@
 /* The data that projections are timed and soaked on: weights and inputs from the pool, in as many sets as make each launch find
- * its weights cold. */
+ * its weights cold. Weights of 8 bits lie apart, a pattern of bytes that repeats with a period prime to rows. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 #include "op/projection_case.h"
 
-enum { TABLE_ROWS = 4096, SETS_MOST = 128, ROWS_LEAST = 3, OWNED = 4 };
+enum { TABLE_ROWS = 4096, SETS_MOST = 128, ROWS_LEAST = 3, OWNED = 6, CODES = 1 << 20 };
 #define CACHES_BETWEEN 4                  /* times the largest cache lie between two uses of a weight */
 #define POOL_ENOUGH    ((int64_t)4 << 30) /* bytes: more are not made for the sake of further sets */
 
@@ -17,7 +17,11 @@ typedef struct projection_data {
   mlaf_pool *pool;
   mlaf_product p;
   mlaf_projection_args args; /* of set 0 */
-  size_t at_x, at_gain, at_residual, per_set; /* elements of a set, weights first */
+  size_t at_x, at_gain, at_residual, per_set; /* elements of a set, weights of 16 bits first */
+  size_t codes_per_set;                       /* bytes of a set's weights of 8 bits; 0: they have 16 */
+  uint8_t *codes;                             /* the pattern */
+  float *scales;                              /* of all sets alike */
+  void *pooled;                               /* where set 0's elements begin */
   int64_t *positions;
   float *table;
   void *owned[OWNED];
@@ -36,11 +40,13 @@ static void plan_sets(projection_data *d, const mlaf_data_opts *opts) {
   const mlaf_device_info *info = mlaf_info(d->dev);
   const int64_t cache = info->l2_bytes > info->llc_bytes ? info->l2_bytes : info->llc_bytes;
   const int64_t limit = opts->cache_limit ? opts->cache_limit : POOL_ENOUGH;
-  d->at_x = in_lines((int64_t)p->heads * p->inner * p->outer);
+  const int64_t weights = (int64_t)p->heads * p->inner * p->outer;
+  d->codes_per_set = p->weights ? (size_t)(weights + 127) / 128 * 128 : 0;
+  d->at_x = p->weights ? 0 : in_lines(weights);
   d->at_gain = d->at_x + in_lines(p->tokens * p->heads * (p->inner + p->rope));
   d->at_residual = d->at_gain + in_lines(p->inner);
   d->per_set = d->at_residual + in_lines(p->residual ? p->tokens * p->outer : 0);
-  const int64_t bytes = (int64_t)(2 * d->per_set);
+  const int64_t bytes = (int64_t)(2 * d->per_set + d->codes_per_set);
   d->head.sets = 1;
   if (opts->spread_bytes) {
     const int64_t sets = opts->spread_bytes / bytes;
@@ -63,6 +69,27 @@ static mlaf_status own(projection_data *d, const void *from, size_t bytes, void 
   return from ? ops->mem_write(d->dev, *at, from, bytes, err) : MLAF_OK;
 }
 
+enum { PATTERN = CODES + 1237 };
+
+/* Scales are counted from w's first element. */
+static size_t scales_of(const mlaf_product *p) {
+  const int64_t rows = (int64_t)p->heads * mlaf_product_w_rows(p), columns = mlaf_product_w_columns(p);
+  return (size_t)((rows + MLAF_SCALE_BLOCK - 1) / MLAF_SCALE_BLOCK * ((columns + MLAF_SCALE_BLOCK - 1) / MLAF_SCALE_BLOCK));
+}
+
+static mlaf_status draw_codes(projection_data *d, mlaf_rng *rng, mlaf_err *err) {
+  const size_t n = scales_of(&d->p);
+  d->codes = malloc(PATTERN);
+  d->scales = malloc(n * sizeof *d->scales);
+  if (!d->codes || !d->scales) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for %d weights", PATTERN);
+  for (size_t i = 0; i < PATTERN; i++) {
+    const uint8_t code = (uint8_t)mlaf_rng_below(rng, 256);
+    d->codes[i] = (code & 0x7f) == 0x7f || code == 0x80 ? 0x3c : code; /* NaN in neither encoding */
+  }
+  for (size_t i = 0; i < n; i++) d->scales[i] = 0x1p-8f * (1 + (float)mlaf_rng_below(rng, 1u << 20) * 0x1p-20f);
+  return MLAF_OK;
+}
+
 static mlaf_status draw(projection_data *d, uint64_t seed, mlaf_err *err) {
   const size_t T = (size_t)d->p.tokens, table = (size_t)TABLE_ROWS * (size_t)d->p.rope;
   mlaf_rng rng = {seed};
@@ -71,7 +98,19 @@ static mlaf_status draw(projection_data *d, uint64_t seed, mlaf_err *err) {
   if (!d->positions || !d->table) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for %zu tokens", T);
   for (size_t t = 0; t < T; t++) d->positions[t] = mlaf_rng_below(&rng, TABLE_ROWS);
   for (size_t i = 0; i < table; i++) d->table[i] = mlaf_rng_normal(&rng) / 2;
-  return MLAF_OK;
+  return d->p.weights ? draw_codes(d, &rng, err) : MLAF_OK;
+}
+
+static mlaf_status lay_codes(projection_data *d, mlaf_projection_args *a, mlaf_err *err) {
+  const size_t bytes = (size_t)d->head.sets * d->codes_per_set;
+  void *w = NULL, *scales = NULL;
+  mlaf_status st = own(d, NULL, bytes, &w, err);
+  for (size_t at = 0; !st && at < bytes; at += PATTERN)
+    st = mlaf_ops(d->dev)->mem_write(d->dev, (char *)w + at, d->codes, bytes - at < PATTERN ? bytes - at : PATTERN, err);
+  if (!st) st = own(d, d->scales, scales_of(&d->p) * sizeof *d->scales, &scales, err);
+  a->w = w;
+  a->w_scale = scales;
+  return st;
 }
 
 static mlaf_status lay_out(projection_data *d, mlaf_err *err) {
@@ -82,7 +121,10 @@ static mlaf_status lay_out(projection_data *d, mlaf_err *err) {
   a->tokens = p->tokens;
   d->head.n_outputs = 1;
   d->head.outputs[0] = (mlaf_data_output){"y", offsetof(mlaf_projection_args, y), rows, row_bytes};
-  mlaf_status st = mlaf_pool_need(d->pool, (mlaf_dtype)p->dtype, (size_t)d->head.pool_bytes, (void **)&a->w, err);
+  const size_t pooled = 2 * (size_t)d->head.sets * d->per_set;
+  mlaf_status st = mlaf_pool_need(d->pool, (mlaf_dtype)p->dtype, pooled, &d->pooled, err);
+  a->w = d->pooled;
+  if (!st && p->weights) st = lay_codes(d, a, err);
   if (!st) st = own(d, NULL, rows * row_bytes, &a->y, err);
   if (st || !mlaf_product_turns(p)) return st;
   a->table_rows = TABLE_ROWS;
@@ -118,15 +160,17 @@ void mlaf_projection_data_close(mlaf_data *data) {
   for (int i = 0; i < d->n_owned; i++) mlaf_ops(d->dev)->mem_free(d->dev, d->owned[i], NULL);
   free(d->positions);
   free(d->table);
+  free(d->codes);
+  free(d->scales);
   free(d);
 }
 
 void mlaf_projection_data_args(const mlaf_data *data, int set, void *args) {
   const projection_data *d = data_of(data);
-  const uint16_t *first = (const uint16_t *)d->args.w + (size_t)set * d->per_set;
+  const uint16_t *first = (const uint16_t *)d->pooled + (size_t)set * d->per_set;
   mlaf_projection_args *a = args;
   *a = d->args;
-  a->w = first;
+  a->w = d->p.weights ? (const char *)d->args.w + (size_t)set * d->codes_per_set : (const char *)first;
   a->x = first + d->at_x;
   if (d->p.norm) a->norm_weight = first + d->at_gain;
   if (d->p.residual) a->residual = first + d->at_residual;
@@ -144,6 +188,15 @@ static void inputs(const projection_data *d, int set, size_t first, size_t n, ui
   }
 }
 
+/* A head's weights of 8 bits. */
+static void codes(const projection_data *d, int set, size_t first, size_t n, uint8_t *out) {
+  size_t at = ((size_t)set * d->codes_per_set + first) % PATTERN;
+  for (size_t i = 0; i < n; i++) {
+    out[i] = d->codes[at];
+    if (++at == PATTERN) at = 0;
+  }
+}
+
 /* One row as a case of one token and one head, whose weights stay while rows of the same head follow. */
 typedef struct one {
   mlaf_projection_case c;
@@ -152,7 +205,7 @@ typedef struct one {
 } one;
 
 static void close_one(one *o) {
-  void *all[] = {o->c.x, o->c.w, o->c.gain, o->c.residual, o->c.wide, o->c.want};
+  void *all[] = {o->c.x, o->c.w, o->c.gain, o->c.residual, o->c.wide, o->c.want}; /* scales are the data's */
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
 }
 
@@ -165,6 +218,8 @@ static mlaf_status open_one(const projection_data *d, one *o, mlaf_err *err) {
   c->spec.one_table = true;
   c->a.sin = NULL;
   mlaf_projection_dense(&c->p, &c->a);
+  mlaf_projection_codes(c);
+  c->scales = d->scales;
   c->positions = &o->position;
   c->cos = d->table;
   c->x = malloc((inner + rope) * 2);
@@ -185,7 +240,11 @@ static double row_off(const projection_data *d, one *o, int set, size_t row, con
   const size_t weights = (size_t)p->inner * (size_t)p->outer;
   double off = 0, all = 0;
   inputs(d, set, d->at_x + row * width, width, o->c.x);
-  if (o->set != set || o->head != (int)h) inputs(d, set, h * weights, weights, o->c.w);
+  if (o->set != set || o->head != (int)h) {
+    if (p->weights) codes(d, set, h * weights, weights, o->c.w);
+    else inputs(d, set, h * weights, weights, o->c.w);
+  }
+  o->c.a.w_scale_row = p->weights ? (int64_t)h * mlaf_product_w_rows(p) : 0;
   o->set = set, o->head = (int)h;
   if (p->norm) inputs(d, set, d->at_gain, (size_t)p->inner, o->c.gain);
   if (p->residual) inputs(d, set, d->at_residual + t * (size_t)p->outer, (size_t)p->outer, o->c.residual);

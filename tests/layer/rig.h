@@ -29,7 +29,7 @@ typedef struct model {
   uint16_t *bits[WEIGHTS];
   double *wide[WEIGHTS];
   void *device[WEIGHTS];
-  mlaf_layer_weight list[WEIGHTS]; /* of the device, as a checkpoint has them */
+  mlaf_layer_weight list[2 * WEIGHTS]; /* of the device, as a checkpoint has them */
   size_t n;
   double table[POSITIONS][64];
 } model;

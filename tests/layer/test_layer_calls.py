@@ -112,6 +112,35 @@ class LayerTest(unittest.TestCase):
         self.near(y, want)
         layer.close()
 
+    def test_matrices_of_8_bits(self):
+        """All but kv_b_proj, of random codes; one scale each, as none is larger than 128 x 256."""
+        weights, rows = dict(self.weights), dict(self.rows)
+        values_of = {0: 0.0, 0x40: 1.0, 0xc0: -1.0, 0x44: 1.5, 0xbc: -0.75, 0x38: 0.5}  # e4m3fnuz
+        for name in ("q_a_proj", "kv_a_proj_with_mqa", "q_b_proj", "o_proj"):
+            n, m = SHAPES[name]
+            codes = [self.rng.choice(list(values_of)) for _ in range(n * m)]
+            across, scale = -(-m // 128), m ** -0.5
+            scales = [scale * (1 + i) for i in range(-(-n // 128) * across)]
+            prefix = f"model.layers.0.self_attn.{name}.weight"
+            weights[prefix] = Buffer(self.ctx, (n, m), "float8_e4m3fnuz", codes)
+            weights[prefix + "_scale_inv"] = Buffer(self.ctx, (len(scales) // across, across), "float32", scales)
+            rows[name] = [[values_of[codes[r * m + c]] * scales[r // 128 * across + c // 128] for c in range(m)] for r in range(n)]
+        layer, kept = self.make(weights, batch=1), self.rows
+        self.assertEqual([s["name"] for s in layer.stages() if ",e4m3fnuz," in s["problem"]], ["q_a", "kv_a", "q_b", "o_proj"])
+        bits = [bf16(self.rng.gauss(0, 1)) for _ in range(D)]
+        cache = Buffer(self.ctx, (PAGES, PAGE, R + P), "bfloat16", [0] * (PAGES * PAGE * (R + P)))
+        zero, one = self.ints("int64", [0]), self.ints("int32", [1])
+        y = layer(Buffer(self.ctx, (1, D), "bfloat16", bits), zero, zero, cache, one, self.ints("int32", [0], 1, 1))
+        try:
+            type(self).rows = rows
+            self.near(y, self.reference([wide(b) for b in bits], [], 0))
+        finally:
+            type(self).rows = kept
+        layer.close()
+        for missing, why in (("o_proj.weight_scale_inv", "o_proj.weight_scale_inv is missing"), ("o_proj.weight", "is missing among")):
+            with self.assertRaisesRegex(Exception, why):
+                self.make({k: w for k, w in weights.items() if not k.endswith(missing)}, batch=1)
+
     def test_stages_say_what_they_are(self):
         stages = self.layer.stages(batch=2)
         self.assertEqual([s["name"] for s in stages], ["q_a", "kv_a", "q_b", "append", "q_absorb", "decode", "v_out", "o_proj"])

@@ -10,7 +10,9 @@ return {
     about = "columns of the latent" },
   { key = "p", field = "rope", word = "rope dim", default = 64, least = 0, most = 64, multiple = 32,
     about = "columns with positions" },
-  { field = "dtype", word = "dtype", words = { "bf16", "f16" }, about = "type of inputs, weights and outputs" },
+  { field = "dtype", word = "dtype", words = { "bf16", "f16" }, about = "type of inputs, outputs, and of weights of 16 bits" },
+  { field = "weights", word = "weights", words = { "", "e4m3fn", "e4m3fnuz" },
+    about = "weights of 8 bits, each 128 x 128 of them with a scale in fp32" },
   { key = "t", field = "tokens", word = "tokens", default = 1, least = 1, most = 65536, multiple = 1, size = true, steps = 1,
     about = "tokens of a launch; plans are made for 1, 2, 4, 8, ..., and serve any number" },
 }

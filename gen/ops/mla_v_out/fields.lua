@@ -7,7 +7,9 @@ return {
     about = "columns of the latent" },
   { key = "v", field = "v", word = "value dim", default = 128, least = 32, most = 256, multiple = 32,
     about = "columns of a value head" },
-  { field = "dtype", word = "dtype", words = { "bf16", "f16" }, about = "type of inputs, weights and outputs" },
+  { field = "dtype", word = "dtype", words = { "bf16", "f16" }, about = "type of inputs, outputs, and of weights of 16 bits" },
+  { field = "weights", word = "weights", words = { "", "e4m3fn", "e4m3fnuz" },
+    about = "weights of 8 bits, each 128 x 128 of them with a scale in fp32" },
   { key = "t", field = "tokens", word = "tokens", default = 1, least = 1, most = 65536, multiple = 1, size = true, steps = 1,
     about = "tokens of a launch; plans are made for 1, 2, 4, 8, ..., and serve any number" },
 }

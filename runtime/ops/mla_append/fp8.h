@@ -1,19 +1,12 @@
-/* One byte of e4m3 on the host, exactly. e4m3fn: bias 7, up to 448, NaN 0x7f and 0xff. e4m3fnuz: bias 8, up to 240, NaN 0x80. */
+/* e4m3 as caches have it: the largest number, and what codes are apart. */
 #ifndef MLAF_APPEND_FP8_H
 #define MLAF_APPEND_FP8_H
 
-#include <math.h>
-#include <stdbool.h>
-#include <stdint.h>
+#include "op/e4m3.h"
 
 static inline double append_fp8_most(bool fnuz) { return fnuz ? 240.0 : 448.0; }
 
-static inline double append_fp8_decode(bool fnuz, uint8_t code) {
-  const int bias = fnuz ? 8 : 7, exponent = code >> 3 & 15, mantissa = code & 7;
-  if (fnuz ? code == 0x80 : (code & 0x7f) == 0x7f) return NAN;
-  const double size = exponent ? ldexp(8 + mantissa, exponent - bias - 3) : ldexp(mantissa, 1 - bias - 3);
-  return code & 0x80 ? -size : size;
-}
+static inline double append_fp8_decode(bool fnuz, uint8_t code) { return mlaf_e4m3_decode(fnuz, code); }
 
 /* What two neighbouring codes around x are apart. */
 static inline double append_fp8_ulp(bool fnuz, double x) {

@@ -2,15 +2,11 @@
 #include <math.h>
 #include <string.h>
 
+#include "op/e4m3.h"
 #include "op/numeric.h"
 #include "ops/mla_gather_kv_b/case.h"
 
-double gather_e4m3(bool fnuz, uint8_t code) {
-  const int bias = fnuz ? 8 : 7, exponent = code >> 3 & 15, mantissa = code & 7;
-  if (fnuz ? code == 0x80 : (code & 0x7f) == 0x7f) return NAN;
-  const double size = exponent ? ldexp(8 + mantissa, exponent - bias - 3) : ldexp(mantissa, 1 - bias - 3);
-  return code & 0x80 ? -size : size;
-}
+double gather_e4m3(bool fnuz, uint8_t code) { return mlaf_e4m3_decode(fnuz, code); }
 
 static uint16_t half_at(const unsigned char *at) {
   uint16_t x;

@@ -9,6 +9,7 @@ static mlaf_product product(const mlaf_point *p) {
       .inner = v[MLA_O_PROJ_HEADS] * v[MLA_O_PROJ_V],
       .outer = v[MLA_O_PROJ_HIDDEN],
       .dtype = v[MLA_O_PROJ_DTYPE],
+      .weights = v[MLA_O_PROJ_WEIGHTS],
       .residual = v[MLA_O_PROJ_RESIDUAL],
       .tokens = v[MLA_O_PROJ_TOKENS],
   };

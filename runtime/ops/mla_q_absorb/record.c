@@ -9,6 +9,7 @@ static mlaf_product product(const mlaf_point *p) {
       .inner = v[MLA_Q_ABSORB_NOPE],
       .outer = v[MLA_Q_ABSORB_RANK],
       .dtype = v[MLA_Q_ABSORB_DTYPE],
+      .weights = v[MLA_Q_ABSORB_WEIGHTS],
       .by_inputs = true,
       .rope = v[MLA_Q_ABSORB_ROPE],
       .style = v[MLA_Q_ABSORB_STYLE],

@@ -9,6 +9,7 @@ static mlaf_product product(const mlaf_point *p) {
       .inner = v[MLA_Q_B_Q_RANK],
       .outer = v[MLA_Q_B_HEADS] * (v[MLA_Q_B_NOPE] + v[MLA_Q_B_ROPE]),
       .dtype = v[MLA_Q_B_DTYPE],
+      .weights = v[MLA_Q_B_WEIGHTS],
       .norm = v[MLA_Q_B_NORM],
       .tokens = v[MLA_Q_B_TOKENS],
   };

@@ -9,6 +9,7 @@ static mlaf_product product(const mlaf_point *p) {
       .inner = v[MLA_QKV_A_HIDDEN],
       .outer = v[MLA_QKV_A_Q_RANK] + v[MLA_QKV_A_RANK] + v[MLA_QKV_A_ROPE],
       .dtype = v[MLA_QKV_A_DTYPE],
+      .weights = v[MLA_QKV_A_WEIGHTS],
       .tokens = v[MLA_QKV_A_TOKENS],
   };
 }

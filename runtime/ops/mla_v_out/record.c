@@ -9,6 +9,7 @@ static mlaf_product product(const mlaf_point *p) {
       .inner = v[MLA_V_OUT_RANK],
       .outer = v[MLA_V_OUT_V],
       .dtype = v[MLA_V_OUT_DTYPE],
+      .weights = v[MLA_V_OUT_WEIGHTS],
       .tokens = v[MLA_V_OUT_TOKENS],
   };
 }

@@ -6,22 +6,30 @@
 //                     memory as fp32. Sums go over the threads that have the same outputs.
 //
 // All arithmetic is fp32: x times the norm's weights is not rounded, the sum of squares comes along.
+//@ if weights ~= 0 then
+// Weights of 8 bits: 16 values of a row in a load (dot_fp8.h); layout=inputs 8 outputs, and x lies in shared memory times its
+// block's scale.
+//@ end
 //@ local plan = require("projection/plan").dot({ inner = inner, outer = outer, layout = layout, norm = norm, tokens = pass,
 //@   cols = cols, threads = threads }, arch.wave)
 //@ contract(not plan.refused, "%s", plan.refused)
 //@ declares{ threads = threads, rows_per_wg = plan.tile, lds_bytes = plan.lds }
+//@ local args = weights == 0 and "mlaf_projection_kernel_args" or "mlaf_projection_scaled_args"
 
 #define MLAF_BF16 ${dtype == "bf16" and 1 or 0}
 //@ include("lib/projection/machine.h")
 //@ include("lib/projection/args.h")
-//@ include("lib/projection/launch.h", { shared = 0, cluster = 1, maps = {} })
+//@ include("lib/projection/launch.h", { shared = 0, cluster = 1, maps = { flags = weights ~= 0 and 16 or 0 } })
 
 constexpr int INNER = ${inner}, OUTER = ${outer}, TOKENS = ${pass}, THREADS = ${threads};
 constexpr int TILE = ${plan.tile}, WAYS = ${plan.ways};
 //@ include("lib/projection/block.h", { inner = inner, norm = norm, residual = residual, turn = turn, style = style })
+//@ if weights ~= 0 then
+//@ include("lib/projection/fp8.h", { weights = weights })
+//@ end
 
 //@ if layout == "outputs" then
-constexpr int COLS = ${cols}, CHUNKS = INNER / 8, ROUNDS = (CHUNKS + LANES - 1) / LANES;
+constexpr int COLS = ${cols}, CHUNKS = INNER / ${weights == 0 and 8 or 16}, ROUNDS = (CHUNKS + LANES - 1) / LANES;
 constexpr int DEPTH = ROUNDS < ${depth} ? ROUNDS : ${depth};
 
 struct sums_of_warp {
@@ -29,6 +37,9 @@ struct sums_of_warp {
   float squares[TOKENS];
 };
 
+//@   if weights ~= 0 then
+//@ include("lib/projection/dot_fp8.h", { norm = norm })
+//@   else
 // Rounds round .. round + N - 1.
 template <int N>
 MLAF_DEV void add_rounds(const mlaf_projection_kernel_args& a, const char* const (&w)[COLS], const char* const (&x)[TOKENS],
@@ -72,13 +83,14 @@ MLAF_DEV void add_rounds(const mlaf_projection_kernel_args& a, const char* const
   }
 }
 
+//@   end
 MLAF_DEV float over_lanes(float x, int lane) {
 #pragma unroll
   for (int d = 1; d < LANES; d *= 2) x += exchange(x, lane, d);
   return x;
 }
 
-extern "C" __global__ void __launch_bounds__(${threads}) ${symbol}(const mlaf_projection_kernel_args a) {
+extern "C" __global__ void __launch_bounds__(${threads}) ${symbol}(const ${args} a) {
   __shared__ __attribute__((aligned(16))) float sums[TOKENS * PITCH];
 //@   if norm == 1 then
   __shared__ float squares[TOKENS];
@@ -89,20 +101,28 @@ extern "C" __global__ void __launch_bounds__(${threads}) ${symbol}(const mlaf_pr
   const place p = my_place(a);
   let_next_launch_start();
   wait_for_previous_launch();
+//@   if weights ~= 0 then
+  const char *w[COLS], *scales[COLS];
+//@   else
   const char* w[COLS];
+//@   end
 #pragma unroll
   for (int c = 0; c < COLS; c++) {
     const int output = p.first + warp * COLS + c;
     w[c] = p.w + (output < OUTER ? output : OUTER - 1) * a.w_row;
+//@   if weights ~= 0 then
+    scales[c] = scales_of(a, p.head, output < OUTER ? output : OUTER - 1);
+//@   end
   }
+//@   local given = weights ~= 0 and "a, w, scales, x" or "a, w, x"
   for (i64 t0 = 0; t0 < a.tokens; t0 += TOKENS) {
     const char* x[TOKENS];
 #pragma unroll
     for (int t = 0; t < TOKENS; t++) x[t] = row_of_x(a, p, t0 + t);
     sums_of_warp s = {};
 #pragma unroll 1
-    for (int round = 0; round + DEPTH <= ROUNDS; round += DEPTH) add_rounds<DEPTH>(a, w, x, round, lane, s);
-    if (ROUNDS % DEPTH) add_rounds<(ROUNDS % DEPTH ? ROUNDS % DEPTH : 1)>(a, w, x, ROUNDS - ROUNDS % DEPTH, lane, s);
+    for (int round = 0; round + DEPTH <= ROUNDS; round += DEPTH) add_rounds<DEPTH>(${given}, round, lane, s);
+    if (ROUNDS % DEPTH) add_rounds<(ROUNDS % DEPTH ? ROUNDS % DEPTH : 1)>(${given}, ROUNDS - ROUNDS % DEPTH, lane, s);
     if (t0) __syncthreads(); // the pass before was written from the sums
 #pragma unroll
     for (int t = 0; t < TOKENS; t++) {
@@ -126,17 +146,30 @@ constexpr int DEPTH = ROWS < ${depth} ? ROWS : ${depth};
 
 template <int N>
 MLAF_DEV void add_rows(const char* w, i64 w_row, int first, const float* x, float (&s)[TOKENS][8]) {
+//@   if weights ~= 0 then
+  word2 weights[N];
+#pragma unroll
+  for (int r = 0; r < N; r++) {
+    const int row = first + r * WAYS;
+    weights[r] = load<word2>(w + (INNER % WAYS == 0 || row < INNER ? row : INNER - 1) * w_row); // whose x is 0
+  }
+//@   else
   word4 weights[N];
 #pragma unroll
   for (int r = 0; r < N; r++) {
     const int row = first + r * WAYS;
     weights[r] = INNER % WAYS == 0 || row < INNER ? load_weights(w + row * w_row) : words(0, 0, 0, 0);
   }
+//@   end
 #pragma unroll
   for (int r = 0; r < N; r++) {
     const int row = first + r * WAYS;
     float u[8];
+//@   if weights ~= 0 then
+    decode8(u, weights[r].x, weights[r].y);
+//@   else
     unpack(u, weights[r]);
+//@   end
 #pragma unroll
     for (int t = 0; t < TOKENS; t++) {
       const float v = x[t * (ROWS * WAYS) + row];
@@ -146,7 +179,8 @@ MLAF_DEV void add_rows(const char* w, i64 w_row, int first, const float* x, floa
   }
 }
 
-extern "C" __global__ void __launch_bounds__(${threads}) ${symbol}(const mlaf_projection_kernel_args a) {
+//@   local bytes = weights == 0 and "2 * " or ""
+extern "C" __global__ void __launch_bounds__(${threads}) ${symbol}(const ${args} a) {
   __shared__ __attribute__((aligned(16))) float sums[WAYS * TOKENS * PITCH];
   __shared__ float inputs[TOKENS * ROWS * WAYS];
   const int thread = (int)my_thread(), way = thread / SPAN, column = thread % SPAN * 8;
@@ -158,16 +192,22 @@ extern "C" __global__ void __launch_bounds__(${threads}) ${symbol}(const mlaf_pr
     for (int i = thread; i < TOKENS * (ROWS * WAYS / 2); i += THREADS) { // two values at a time; zeros behind the last
       const int t = i / (ROWS * WAYS / 2), k = i % (ROWS * WAYS / 2) * 2;
       const u32 pair = INNER % WAYS == 0 || k < INNER ? load<u32>(row_of_x(a, p, t0 + t) + 2 * k) : 0;
+//@   if weights ~= 0 then
+      const float scale = scale_at(a, scales_of(a, p.head, k < INNER ? k : INNER - 1), p.first); // of both rows
+      inputs[t * (ROWS * WAYS) + k] = unpack_lo(pair) * scale;
+      inputs[t * (ROWS * WAYS) + k + 1] = unpack_hi(pair) * scale;
+//@   else
       inputs[t * (ROWS * WAYS) + k] = unpack_lo(pair);
       inputs[t * (ROWS * WAYS) + k + 1] = unpack_hi(pair);
+//@   end
     }
     __syncthreads();
     float s[TOKENS][8] = {};
     int row = way;
 #pragma unroll 1
     for (int r = 0; r + DEPTH <= ROWS; r += DEPTH, row += DEPTH * WAYS)
-      add_rows<DEPTH>(p.w + 2 * output, a.w_row, row, inputs, s);
-    if (ROWS % DEPTH) add_rows<(ROWS % DEPTH ? ROWS % DEPTH : 1)>(p.w + 2 * output, a.w_row, row, inputs, s);
+      add_rows<DEPTH>(p.w + ${bytes}output, a.w_row, row, inputs, s);
+    if (ROWS % DEPTH) add_rows<(ROWS % DEPTH ? ROWS % DEPTH : 1)>(p.w + ${bytes}output, a.w_row, row, inputs, s);
 #pragma unroll
     for (int t = 0; t < TOKENS; t++)
 #pragma unroll

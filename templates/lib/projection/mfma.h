@@ -15,10 +15,12 @@
 //@ contract(outer % 8 == 0, "%d outputs are not a multiple of 8", outer)
 //@ contract(pass % 16 == 0 and pass >= 16 and pass <= 128, "a pass of %d tokens is not a multiple of 16 in 16..128", pass)
 //@ contract(layout == "outputs" or blocks == 4 or blocks == 8, "%d outputs of a lane are not 4 or 8", blocks)
-//@ local plan = require("projection/plan").mfma({ layout = layout, norm = norm, waves = waves, blocks = blocks })
+//@ local plan = require("projection/plan").mfma({ weights = weights, inner = inner, layout = layout, norm = norm,
+//@   waves = waves, blocks = blocks })
 //@ contract(plan.lds <= arch.lds_bytes, "%d bytes of LDS", plan.lds)
 //@ contract(layout == "outputs" or norm == 0, "a norm needs layout=outputs")
 //@ declares{ threads = 64 * waves, rows_per_wg = plan.tile, lds_bytes = plan.lds }
+//@ local args = weights == 0 and "mlaf_projection_kernel_args" or "mlaf_projection_scaled_args"
 
 #define MLAF_BF16 ${dtype == "bf16" and 1 or 0}
 #define MLAF_MFMA_K32 0
@@ -30,8 +32,17 @@ constexpr int INNER = ${inner}, OUTER = ${outer}, TOKENS = 16, WAYS = ${waves}, 
 //@ include("lib/projection/block.h", { inner = inner, norm = norm, residual = residual, turn = turn, style = style })
 constexpr int BLOCKS = ${blocks}, GROUPS = ${pass // 16}, STEPS = INNER / ${plan.step}, DEPTH = ${depth}; // GROUPS: of 16 tokens
 
+//@ if weights ~= 0 then
+//@ include("lib/projection/launch.h", { shared = 0, cluster = 1, maps = { flags = 16 } })
+//@ include("lib/projection/fp8.h", { weights = weights })
+//@ end
 struct operands {
   const char* w[${layout == "outputs" and blocks or 4}]; // rows of this lane
+//@ if weights ~= 0 and layout == "outputs" then
+  const char* scales[BLOCKS];
+//@ elseif weights ~= 0 then
+  int head, first;
+//@ end
   const char* x[GROUPS];
 //@ if layout == "inputs" then
   i64 w_step;
@@ -47,7 +58,9 @@ struct sums_of_wave {
 //@ end
 };
 
-//@ if layout == "outputs" then
+//@ if weights ~= 0 then
+//@ include("lib/projection/mfma_fp8.h", { layout = layout, norm = norm, blocks = blocks, values = plan.values })
+//@ elseif layout == "outputs" then
 template <int N>
 MLAF_DEV void add_steps(const operands& o, int step, sums_of_wave& s) {
   word4 w[N][BLOCKS], x[N][GROUPS];
@@ -115,7 +128,7 @@ MLAF_DEV void add_steps(const operands& o, int step, sums_of_wave& s) {
 }
 //@ end
 
-extern "C" __global__ void __launch_bounds__(${64 * waves}) ${symbol}(const mlaf_projection_kernel_args a) {
+extern "C" __global__ void __launch_bounds__(${64 * waves}) ${symbol}(const ${args} a) {
   __shared__ __attribute__((aligned(16))) float sums[WAYS * TOKENS * PITCH];
 //@ if norm == 1 then
   __shared__ float squares[WAYS * TOKENS];
@@ -130,26 +143,35 @@ extern "C" __global__ void __launch_bounds__(${64 * waves}) ${symbol}(const mlaf
 #pragma unroll
   for (int b = 0; b < BLOCKS; b++) {
     const int output = p.first + 16 * b + row;
-    o.w[b] = p.w + (output < OUTER ? output : OUTER - 1) * a.w_row + 16 * group;
+    o.w[b] = p.w + (output < OUTER ? output : OUTER - 1) * a.w_row + ${weights == 0 and 16 or plan.values} * group;
+//@   if weights ~= 0 then
+    o.scales[b] = scales_of(a, p.head, p.first + 16 * b < OUTER ? p.first + 16 * b : OUTER - 1);
+//@   end
   }
 //@ else
   const int output = p.first + BLOCKS * row;
 #pragma unroll
-  for (int r = 0; r < 4; r++) o.w[r] = p.w + (4 * group + r) * a.w_row + 2 * (output < OUTER ? output : OUTER - BLOCKS);
+//@   local bytes = weights == 0 and "2 * " or ""
+  for (int r = 0; r < 4; r++) o.w[r] = p.w + (4 * group + r) * a.w_row + ${bytes}(output < OUTER ? output : OUTER - BLOCKS);
   o.w_step = 16 * a.w_row;
+//@   if weights ~= 0 then
+  o.head = p.head, o.first = p.first;
+//@   end
 //@ end
 //@ if norm == 1 then
-  o.gain = a.gain + 16 * group;
+  o.gain = a.gain + ${weights == 0 and 16 or 2 * plan.values} * group;
 //@ end
   for (i64 t0 = 0; t0 < a.tokens; t0 += 16 * GROUPS) {
 #pragma unroll
-    for (int g = 0; g < GROUPS; g++) o.x[g] = row_of_x(a, p, t0 + 16 * g + row) + ${layout == "outputs" and 16 or 8} * group;
+//@ local x_bytes = layout == "inputs" and 8 or weights == 0 and 16 or 2 * plan.values
+    for (int g = 0; g < GROUPS; g++) o.x[g] = row_of_x(a, p, t0 + 16 * g + row) + ${x_bytes} * group;
     sums_of_wave s = {};
     int step = begin;
 #pragma unroll 1
-    for (; step + DEPTH <= end; step += DEPTH) add_steps<DEPTH>(o, step, s);
+//@ local given = weights == 0 and "o" or "a, o"
+    for (; step + DEPTH <= end; step += DEPTH) add_steps<DEPTH>(${given}, step, s);
 #pragma unroll 1
-    for (; step < end; step++) add_steps<1>(o, step, s);
+    for (; step < end; step++) add_steps<1>(${given}, step, s);
 #pragma unroll
     for (int g = 0; g < GROUPS; g++) {
       if (t0 + 16 * g >= a.tokens) break; // the same for all

@@ -17,42 +17,48 @@
 //@ contract(pass % 8 == 0 and pass >= 8 and pass <= 128, "a pass of %d tokens is not a multiple of 8 in 8..128", pass)
 //@ contract(stages >= 2 and stages <= 8, "stages %d is not in 2..8", stages)
 //@ local plan = require("projection/plan").mma({ inner = inner, outer = outer, layout = layout, norm = norm, tokens = pass,
-//@   cols = cols, ways = ways, stages = stages })
+//@   cols = cols, ways = ways, stages = stages, weights = weights })
 //@ contract(plan.lds <= arch.lds_bytes, "%d bytes of shared memory", plan.lds)
 //@ declares{ threads = plan.threads, rows_per_wg = plan.tile, lds_bytes = plan.lds }
+//@ local args = weights == 0 and "mlaf_projection_kernel_args" or "mlaf_projection_scaled_args"
 
 #define MLAF_BF16 ${dtype == "bf16" and 1 or 0}
 //@ include("lib/projection/machine.h")
 //@ include("lib/mma.h")
 //@ include("lib/projection/args.h")
-//@ include("lib/projection/launch.h", { shared = plan.lds, cluster = 1, maps = {} })
+//@ include("lib/projection/launch.h", { shared = plan.lds, cluster = 1, maps = { flags = weights ~= 0 and 16 or 0 } })
 
 constexpr int INNER = ${inner}, OUTER = ${outer}, TOKENS = ${pass}, COLS = ${cols}, WAYS = ${ways}, STAGES = ${stages};
 constexpr int THREADS = ${plan.threads}, TILE = ${plan.tile}, STEP = ${plan.step}, STEPS = (INNER + STEP - 1) / STEP;
 //@ include("lib/projection/block.h", { inner = inner, norm = norm, residual = residual, turn = turn, style = style })
 constexpr int NT = TOKENS / 8;
-constexpr int PITCH_X = 2 * STEP + 16, PITCH_W = ${layout == "outputs" and 2 * plan.step + 16 or 2 * plan.tile + 16}; // bytes
+constexpr int PITCH_X = 2 * STEP + ${plan.pitch_x - 2 * plan.step}, PITCH_W = ${plan.pitch_w}; // bytes
 constexpr int X_AT = ${plan.w}, GAIN_AT = X_AT + TOKENS * PITCH_X, STAGE = ${plan.stage}; // in a stage
 
+//@ local values, bytes = weights == 0 and 8 or 16, weights == 0 and "2 * " or "" -- of 16 bytes of W
+//@ if weights ~= 0 then
+//@ include("lib/projection/fp8.h", { weights = weights })
+//@ include("lib/projection/mma_fp8.h", { layout = layout })
+//@ end
 MLAF_DEV void copy_step(const mlaf_projection_kernel_args& a, const place& p, i64 t0, int step, u32 at, int thread) {
   const int first = step * STEP;
 //@ if layout == "outputs" then
-  constexpr int CHUNKS = STEP / 8, W_ROWS = TILE;
+  constexpr int CHUNKS = STEP / ${values}, W_ROWS = TILE;
 //@ else
-  constexpr int CHUNKS = TILE / 8, W_ROWS = STEP;
+  constexpr int CHUNKS = TILE / ${values}, W_ROWS = STEP;
 //@ end
 #pragma unroll
   for (int i = 0; i < (W_ROWS * CHUNKS + THREADS - 1) / THREADS; i++) {
     const int n = i * THREADS + thread, row = n / CHUNKS, chunk = n % CHUNKS;
     if (W_ROWS * CHUNKS % THREADS != 0 && n >= W_ROWS * CHUNKS) break;
 //@ if layout == "outputs" then
-    const int output = p.first + row, value = first + 8 * chunk;
+    const int output = p.first + row, value = first + ${values} * chunk;
     const bool real = (OUTER % TILE == 0 || output < OUTER) && (INNER % STEP == 0 || value < INNER);
-    copy16(at + row * PITCH_W + 16 * chunk, real ? p.w + output * a.w_row + 2 * value : p.w, real);
+    copy16(at + row * PITCH_W + 16 * chunk, real ? p.w + output * a.w_row + ${bytes}value : p.w, real);
 //@ else
-    const int output = p.first + 8 * chunk, value = first + row;
+    const int output = p.first + ${values} * chunk, value = first + row;
     const bool real = (OUTER % TILE == 0 || output < OUTER) && (INNER % STEP == 0 || value < INNER);
-    copy16(at + row * PITCH_W + 16 * chunk, real ? p.w + value * a.w_row + 2 * output : p.w, real);
+    copy16(at + row * PITCH_W + 16 * chunk, real ? p.w + value * a.w_row + ${bytes}output : p.w, real);
 //@ end
   }
 #pragma unroll
@@ -82,7 +88,7 @@ MLAF_DEV float add_squares(float sum, u32 pair) {
 }
 //@ end
 
-extern "C" __global__ void __launch_bounds__(${plan.threads}, 1) ${symbol}(const mlaf_projection_kernel_args a) {
+extern "C" __global__ void __launch_bounds__(${plan.threads}, 1) ${symbol}(const ${args} a) {
   extern __shared__ __align__(128) char memory[];
   const int thread = (int)my_thread(), lane = thread & 31, warp = thread >> 5, col = warp % COLS, way = warp / COLS;
   const u32 ring = shared_address(memory);
@@ -103,6 +109,9 @@ extern "C" __global__ void __launch_bounds__(${plan.threads}, 1) ${symbol}(const
       end_copy_group();
     }
     int slot = 0, free = STAGES - 1;
+//@ if weights ~= 0 then
+    float next_scale = scale_of_step(a, p, 0, col, way);
+//@ end
 #pragma unroll 1
     for (int step = 0; step < STEPS; step++) {
       wait_for_copies<STAGES - 2>();
@@ -111,7 +120,11 @@ extern "C" __global__ void __launch_bounds__(${plan.threads}, 1) ${symbol}(const
       end_copy_group();
       const u32 w = ring + slot * STAGE, x = w + X_AT;
       u32 a0[4], a1[4]; // 16 outputs, values 0..15 and 16..31 of the warp's
-//@ if layout == "outputs" then
+//@ if weights ~= 0 then
+      load_operands(a0, a1, w, col, way, lane);
+      const float scale = next_scale;
+      next_scale = scale_of_step(a, p, step + 1, col, way);
+//@ elseif layout == "outputs" then
       const u32 wa = w + (16 * col + (lane & 15)) * PITCH_W + 64 * way + (lane >> 4) * 16;
       load_matrices(a0, wa);
       load_matrices(a1, wa + 32);
@@ -123,13 +136,26 @@ extern "C" __global__ void __launch_bounds__(${plan.threads}, 1) ${symbol}(const
 //@ if norm == 1 then
       u32 gain[4];
 #pragma unroll
+//@   if weights ~= 0 then
+      for (int i = 0; i < 4; i++) gain[i] = load_pair(w + GAIN_AT + 64 * way + 32 * (i >> 1) + 8 * (lane & 3) + 4 * (i & 1));
+//@   else
       for (int i = 0; i < 4; i++) gain[i] = load_pair(w + GAIN_AT + 64 * way + 16 * i + 4 * (lane & 3));
+//@   end
 //@ end
+//@ local quads = weights ~= 0 and layout == "outputs"
+//@ if quads then
+      const u32 xa = x + (lane >> 2) * PITCH_X + 64 * way + 8 * (lane & 3);
+//@ else
       const u32 xa = x + (lane & 7) * PITCH_X + 64 * way + (lane >> 3) * 16;
+//@ end
 #pragma unroll
       for (int n = 0; n < NT; n++) {
         u32 b[4];
+//@ if quads then
+        load_quads(b, xa + n * 8 * PITCH_X);
+//@ else
         load_matrices(b, xa + n * 8 * PITCH_X);
+//@ end
 //@ if norm == 1 then
 #pragma unroll
         for (int i = 0; i < 4; i++) {
@@ -137,19 +163,29 @@ extern "C" __global__ void __launch_bounds__(${plan.threads}, 1) ${symbol}(const
           b[i] = multiply2(b[i], gain[i]);
         }
 //@ end
+//@ if weights ~= 0 then
+        float part[4] = {};
+        mma16(part, a0, b[0], b[1]);
+        mma16(part, a1, b[2], b[3]);
+#pragma unroll
+        for (int i = 0; i < 4; i++) s[n][i] = fmaf(part[i], scale, s[n][i]);
+//@ else
         mma16(s[n], a0, b[0], b[1]);
         mma16(s[n], a1, b[2], b[3]);
+//@ end
       }
       slot = slot + 1 == STAGES ? 0 : slot + 1;
       free = free + 1 == STAGES ? 0 : free + 1;
     }
     wait_for_copies<0>();
     __syncthreads();
-    float* const mine = sums + way * TOKENS * PITCH + 16 * col + (lane >> 2);
+//@ local by_twos = weights ~= 0 and layout == "inputs"
+//@ local at = by_twos and "(i >> 1)" or "8 * (i >> 1)"
+    float* const mine = sums + way * TOKENS * PITCH + 16 * col + ${by_twos and "2 * (lane >> 2)" or "(lane >> 2)"};
 #pragma unroll
     for (int n = 0; n < NT; n++)
 #pragma unroll
-      for (int i = 0; i < 4; i++) mine[(8 * n + 2 * (lane & 3) + (i & 1)) * PITCH + 8 * (i >> 1)] = s[n][i];
+      for (int i = 0; i < 4; i++) mine[(8 * n + 2 * (lane & 3) + (i & 1)) * PITCH + ${at}] = s[n][i];
 //@ if norm == 1 then
 #pragma unroll
     for (int n = 0; n < NT; n++) {

@@ -45,7 +45,7 @@ static void launches(const one *x, const mlaf_kernel_meta *m) {
   assert_int_equal(mlaf_projection_check_stages(&b, &err), MLAF_OK);
   const uint32_t team = m->launch.cluster[0] ? m->launch.cluster[0] : 1;
   assert_true(m->launch.cluster[1] <= 1 && m->launch.cluster[2] <= 1 && team <= 8);
-  assert_int_equal(m->launch.flags, MLAF_KERNEL_OVERLAPS);
+  assert_int_equal(m->launch.flags, MLAF_KERNEL_OVERLAPS | (p.weights ? MLAF_KERNEL_SCALES : 0));
   assert_int_equal(m->kernarg_bytes, mlaf_projection_parameter_bytes(0, &m->launch));
   const char *split = strstr(k->params, "split=");
   assert_non_null(split);
@@ -55,6 +55,7 @@ static void launches(const one *x, const mlaf_kernel_meta *m) {
     mlaf_prepared launch;
     mlaf_projection_args a = MLAF_PROJECTION_ARGS_INIT;
     a.tokens = 3, a.x = a.w = memory, a.y = memory;
+    a.w_scale = p.weights ? (const float *)(const void *)memory : NULL;
     assert_int_equal(mlaf_projection_prepare(&b, 1, &a, &launch, &err), MLAF_OK);
     const int tile = (int)k->rows_per_wg, tiles = p.heads * ((p.outer + tile - 1) / tile);
     assert_int_equal(launch.launches[0].grid[0], tiles * (int)team);
@@ -98,6 +99,8 @@ static void hopper_kernels_are_as_stated(void **state) {
       {"mla_q_absorb:h16,n128,p64,r512,bf16,pairs,t8", "stream"},  {"mla_v_out:h16,r512,v128,bf16,t16", "stream"},
       {"mla_q_b:l1536,h16,n128,p64,norm,bf16,t128", "ring"},       {"mla_q_absorb:h128,n128,p64,r512,f16,halves,t64", "ring"},
       {"mla_o_proj:d7168,h16,v128,residual,bf16,t64", "ring"},     {"mla_v_out:h16,r512,v128,bf16,t128", "ring"},
+      {"mla_o_proj:d7168,h16,v128,bf16,e4m3fn,t16", "stream_fp8"},
+      {"mla_q_absorb:h16,n128,p64,r512,bf16,e4m3fnuz,pairs,t8", "stream_fp8"},
   };
   need_compiler(TARGET);
   mlaf_err err = {MLAF_OK, ""};

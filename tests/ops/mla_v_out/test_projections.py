@@ -97,6 +97,40 @@ class ProjectionTest(unittest.TestCase):
         mlaforge.mla_o_proj(o, wo, v=V, residual=x, out=y, ctx=self.ctx)
         self.near(y, [self.dot(o_row(t), wo_row(i)) + x_row(t)[i] for t in range(TOKENS) for i in range(D)])
 
+    def narrow(self, heads, rows, columns, dtype="float8_e4m3fn"):
+        """[heads, rows, columns] of bytes with a scale for each 128 x 128 of all heads' rows: tensor, scales, rows as floats."""
+        across = -(-columns // 128)
+        codes = [self.rng.choice((0x00, 0x01, 0x2f, 0x38, 0x3c, 0x7e, 0xb5, 0xc1, 0xfe)) for _ in range(heads * rows * columns)]
+        scales = [2.0 ** self.rng.randrange(-4, 4) for _ in range(-(-heads * rows // 128) * across)]
+        shape = (heads, rows, columns) if heads > 1 else (rows, columns)
+
+        def value(code):
+            exponent, mantissa, bias = code >> 3 & 15, code & 7, 8 if dtype.endswith("uz") else 7
+            size = (8 + mantissa) * 2.0 ** (exponent - bias - 3) if exponent else mantissa * 2.0 ** (-bias - 2)
+            return -size if code & 0x80 else size
+
+        def row(h, r=None):
+            r = h if r is None else h * rows + r
+            return [value(codes[r * columns + c]) * scales[r // 128 * across + c // 128] for c in range(columns)]
+        return (Buffer(self.ctx, shape, dtype, codes), Buffer(self.ctx, (len(scales) // across, across), "float32", scales), row)
+
+    def test_weights_of_8_bits_have_scales(self):
+        u, u_row = self.tensor((TOKENS, H, R))
+        kv_b, scale, w_row = self.narrow(H, 96 + V, R)  # heads are a block each, and W_UV begins within
+        y = self.empty(TOKENS, H, V)
+        mlaforge.mla_v_out(u, kv_b, v=V, kv_b_scale=scale, out=y, ctx=self.ctx)
+        self.near(y, [self.dot(u_row(t, h), w_row(h, 96 + v)) for t in range(TOKENS) for h in range(H) for v in range(V)])
+        x, x_row = self.tensor((TOKENS, 192))
+        w, scale, w_row = self.narrow(1, 160, 192, "float8_e4m3fnuz")
+        y = self.empty(TOKENS, 160)
+        mlaforge.mla_qkv_a(x, w, rank=64, rope=32, w_scale=scale, out=y, ctx=self.ctx)
+        self.near(y, [self.dot(x_row(t), w_row(o)) for t in range(TOKENS) for o in range(160)])
+        for wrong, why in (({"w_scale": None}, "w is float8_e4m3fnuz, must be bfloat16"), ({"w_scale": x}, "w_scale is bfloat16")):
+            with self.assertRaisesRegex(Exception, why):
+                mlaforge.mla_qkv_a(x, w, rank=64, rope=32, out=y, ctx=self.ctx, **wrong)
+        with self.assertRaisesRegex(Exception, "and w_scale is given"):
+            mlaforge.mla_qkv_a(x, x, rank=0, rope=0, w_scale=scale, out=y, ctx=self.ctx)
+
     def test_what_does_not_fit_is_named(self):
         u, _ = self.tensor((TOKENS, H, R))
         kv_b, _ = self.tensor((H, N + V, R))

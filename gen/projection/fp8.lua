@@ -1,0 +1,120 @@
+-- Families of weights of 8 bits with scales: those of 16 bits (families.lua) with other loads. A sum's products are made of the
+-- bytes alone; a block's scale comes in behind them. What a byte costs on its way into a product is in `clk`.
+local plan = require("projection/plan")
+local fp8 = {}
+
+local SMS, STREAM_NS, MMA_NS = 132, 80, 250 -- as families.lua has them
+local STREAM_MOST = 64                      -- tokens
+-- h200; of mma_fp8, fitted (docs/lab/projections.md): what a further pass takes, and each of its steps, which wait for bytes.
+local FURTHER_NS, STEP_NS = 600, 500
+
+local function with(product, v, weights)
+  local s = { inner = product.inner, outer = product.outer, layout = product.layout, norm = product.norm, weights = weights or 1 }
+  for key, value in sorted(v) do s[key] = value end
+  s.tokens = v.pass
+  return s
+end
+
+-- Clocks of a unit for 16 bytes' way to 16-bit numbers. CUDA: cvt.rn.f16x2.e4m3x2, to two floats, to a pair: 8 pairs of a lane,
+-- 128 lanes a clock. CDNA: two conversions and a permutation a pair by instructions, about 14 operations without; 64 lanes a
+-- clock.
+local function clk_of(p, arch)
+  local family = arch.isa.family
+  if arch.isa.wave == 32 then return 8 * (p.weights == 1 and 6 or 14) / 128 end
+  local instruction = family == "cdna3" and p.weights == 2 or family == "cdna4" and p.weights == 1
+  return 8 * (instruction and 3 or 14) / 64
+end
+
+-- A family of 16 bits for 8: cost(product, v, arch, p) says what of its cost is other.
+local function derive(base, of, fields, name, cost)
+  local family = { body = base.template, arch = base.arch, params = base.params, rules = {}, problem = { table.unpack(fields) } }
+  family.problem[#family.problem + 1] = "weights"
+  for i, rule in ipairs(base.rules) do family.rules[i] = rule end
+  table.insert(family.rules, 1, function(p)
+    if p.weights == 0 then return ("weights have 16 bits: %s serves them"):format(name) end
+  end)
+  family.cost = function(p, v, arch)
+    local made = base.cost(p, v, arch)
+    if made.refused then return made end
+    for key, value in sorted(cost(of(p), v, arch, p)) do made[key] = value end
+    made.clk = 2 * made.clk + clk_of(p, arch)
+    return made
+  end
+  table.insert(base.rules, 1, function(p)
+    if p.weights ~= 0 then return ("weights have 8 bits: %s_fp8 serves them"):format(name) end
+  end)
+  return family
+end
+
+local function dot(product, v)
+  if product.layout == "outputs" then
+    local loads = v.cols * v.depth
+    return { regs = { { "weights", 5 * loads }, { "x", 8 * v.pass }, { "sums", 2 * v.pass * v.cols },
+      { "norm", product.norm == 1 and 16 + 8 * v.pass or 0 }, { "rest", 64 } } }
+  end
+  return { inflight = v.threads * 8 * v.depth }
+end
+
+local function mma(product, v, arch, p)
+  if v.pass == 128 then return { refused = "sums of 128 tokens, and those of a step apart, spill (5 of 12 kernels, seen)" } end
+  local made = plan.mma(with(product, v))
+  local steps, further = -(-product.inner // made.step), -(-p.tokens // v.pass) - 1
+  local begin_ns = MMA_NS * v.pass + further * (FURTHER_NS + steps * STEP_NS)
+  return { begin_ns = arch.isa.family == "hopper" and begin_ns or 0, lds_bytes = made.lds,
+    inflight = (v.stages - 1) * made.tile * made.step,
+    regs = { { "sums", v.pass + (product.norm == 1 and v.pass // 8 + 8 or 0) }, { "operands", 24 }, { "rest", 64 } } }
+end
+
+local function mfma(product, v)
+  local groups, outputs = v.pass // 16, product.layout == "outputs"
+  local parts = outputs and plan.mfma(with(product, v)).values // 8 or 1
+  local loads = outputs and 2 * parts * v.blocks or v.blocks
+  return { inflight = v.waves * v.depth * loads * 256,
+    regs = { { "sums", 4 * v.blocks * groups + 4 * groups }, { "weights", v.depth * (loads + (outputs and v.blocks or 1)) },
+      { "operands", outputs and 4 * parts or 8 }, { "x", v.depth * groups * (outputs and 4 * parts or 2) + 2 * groups },
+      { "norm", product.norm == 1 and 4 * parts * v.depth + groups or 0 }, { "rest", 60 + 4 * v.blocks } } }
+end
+
+-- Of all families that of the most bandwidth: it is not derived, since its chunks are others.
+local function stream(base, of, fields)
+  local family = derive(base, of.product, fields, "stream", function() end)
+  family.params = {}
+  for key, values in sorted(base.params) do family.params[key] = values end
+  table.remove(family.rules) -- which says how many tokens
+  family.rules[#family.rules + 1] = function(p)
+    if p.tokens > STREAM_MOST then return ("streams of 8 bits are for up to %d tokens"):format(STREAM_MOST) end
+  end
+  if of.layout == "inputs" then family.params.depth = { 1, 2, 4 } end -- of 8 bytes
+  family.cost = function(p, v, arch)
+    local product = of.product(p)
+    local made = plan.stream_fp8(with(product, v, p.weights))
+    if made.refused then return made end
+    if made.depth < v.depth then
+      return { refused = ("%d chunks on their way, and a warp has %d"):format(v.depth, made.steps) }
+    end
+    local tiles = product.heads * product.outer // v.rows
+    if v.split > 1 and tiles >= SMS then
+      return { refused = ("%d tiles are enough without a share of the sum each"):format(tiles) }
+    end
+    return {
+      threads = 32 * v.warps, rows_per_wg = v.rows, lds_bytes = made.lds, regs = made.regs, slack = made.blocks > 1 and 48 or 96,
+      inflight = made.inflight, pass = v.pass, split = v.split, ahead = true, pace = 0.9, begin_ns = STREAM_NS * (v.pass - 8),
+      x_bytes = 2 * v.pass * product.inner // v.split,
+      clk = 16 / 128 * v.pass / 8 * 2 + clk_of(p, arch),
+    }
+  end
+  return family
+end
+
+-- The families of 8 bits, by name, of those of 16, which leave such problems to them.
+function fp8.derived(list, of, fields)
+  local made, costs = {}, { dot = dot, mma = mma, mfma = mfma }
+  for name, cost in sorted(costs) do made[name .. "_fp8"] = derive(list[name], of.product, fields, name, cost) end
+  made.stream_fp8 = stream(list.stream, of, fields)
+  table.insert(list.ring.rules, 1, function(p)
+    if p.weights ~= 0 then return "weights have 8 bits, and rings take 16" end
+  end)
+  return made
+end
+
+return fp8

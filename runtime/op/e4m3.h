@@ -1,0 +1,16 @@
+/* One byte of e4m3 on the host, exactly. e4m3fn: bias 7, up to 448, NaN 0x7f and 0xff. e4m3fnuz: bias 8, up to 240, NaN 0x80. */
+#ifndef MLAF_E4M3_H
+#define MLAF_E4M3_H
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+static inline double mlaf_e4m3_decode(bool fnuz, uint8_t code) {
+  const int bias = fnuz ? 8 : 7, exponent = code >> 3 & 15, mantissa = code & 7;
+  if (fnuz ? code == 0x80 : (code & 0x7f) == 0x7f) return NAN;
+  const double size = exponent ? ldexp(8 + mantissa, exponent - bias - 3) : ldexp(mantissa, 1 - bias - 3);
+  return code & 0x80 ? -size : size;
+}
+
+#endif

@@ -1,0 +1,273 @@
+// Generated from templates/mla_qkv_a/dot_fp8.cu.in by mlaforge. Do not edit: change the template.
+// template_hash: (not part of a golden)
+// target: gfx942
+// symbol: mlaf_mla_qkv_a_dot_fp8_5396d029
+// parameters:
+//   cols = 1
+//   depth = 2
+//   dtype = bf16
+//   hidden = 7168
+//   pass = 1
+//   q_rank = 1536
+//   rank = 512
+//   rope = 64
+//   threads = 512
+//   weights = 2
+// regenerate: lua5.4 gen/cli.lua render mla_qkv_a/dot_fp8 target=gfx942 cols=1 depth=2 dtype=bf16 hidden=7168 pass=1 q_rank=1536 rank=512 rope=64 threads=512 weights=2
+// As mla_qkv_a/dot, of weights of 8 bits.
+// A projection by dot products, for a few tokens, on any target.
+//
+//   layout=outputs    W[h] is [OUTER][INNER]: a warp (wave) has `cols` outputs, its lanes 16 bytes of each row, LANES * 8 values
+//                     further on; `depth` such loads of every row are on their way. Sums go over the lanes.
+//   layout=inputs     W[h] is [INNER][OUTER]: a thread has 8 outputs, 16 bytes of every WAYS-th row; a row of x lies in shared
+//                     memory as fp32. Sums go over the threads that have the same outputs.
+//
+// All arithmetic is fp32: x times the norm's weights is not rounded, the sum of squares comes along.
+// Weights of 8 bits: 16 values of a row in a load (dot_fp8.h); layout=inputs 8 outputs, and x lies in shared memory times its
+// block's scale.
+
+#define MLAF_BF16 1
+// One text for CUDA and HIP: block and thread numbers, lanes, loads and stores of global memory, packs of eight 16-bit values.
+constexpr int LANES = 64;
+// [templates/lib/wave.h]
+#define MLAF_CVT_BF16 0
+// [templates/lib/number.h]
+typedef u32x4 word4;
+typedef u32x2 word2;
+MLAF_DEV word4 words(u32 a, u32 b, u32 c, u32 d) { return word4{a, b, c, d}; }
+MLAF_DEV u32 my_block() { return (u32)group_x(); }
+MLAF_DEV u32 my_thread() { return (u32)thread_id(); }
+MLAF_DEV void wait_for_previous_launch() {}
+MLAF_DEV void let_next_launch_start() {}
+MLAF_DEV float exchange(float x, int lane, int d) { return lane_xor(x, lane, d); }
+template <class T>
+MLAF_DEV T load(const void* p) {
+  return *(const MLAF_GLOBAL T*)(u64)p;
+}
+template <class T>
+MLAF_DEV void store(void* p, T x) {
+  *(MLAF_GLOBAL T*)(u64)p = x;
+}
+MLAF_DEV word4 load_weights(const void* p) { return load<word4>(p); }
+MLAF_DEV float not_a_number() { return float_of(0x7fc00000u); } // its low bits are zero, as number.h wants
+MLAF_DEV float inverse_root(float x) { return __builtin_amdgcn_rsqf(x); }
+MLAF_DEV float multiply_add(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
+
+// Eight 16-bit values as floats, and back, rounded to nearest even.
+MLAF_DEV void unpack(float (&v)[8], word4 x) {
+  const u32 w[4] = {x.x, x.y, x.z, x.w};
+#pragma unroll
+  for (int i = 0; i < 4; i++) {
+    v[2 * i] = unpack_lo(w[i]);
+    v[2 * i + 1] = unpack_hi(w[i]);
+  }
+}
+MLAF_DEV word4 pack(const float (&v)[8]) {
+  return words(pack2(v[0], v[1]), pack2(v[2], v[3]), pack2(v[4], v[5]), pack2(v[6], v[7]));
+}
+// Two pairs multiplied, each product rounded.
+MLAF_DEV u32 multiply2(u32 a, u32 b) { return pack2(unpack_lo(a) * unpack_lo(b), unpack_hi(a) * unpack_hi(b)); }
+// [templates/lib/projection/args.h]
+// What this kernel wants of its launch, for the runtime to read from the code object: runtime/device/kernel_launch.h says what
+// each field means. The includer hands over `shared`, bytes of dynamic shared memory, `cluster`, blocks that work on a tile
+// together, and `maps`, tensor maps { which of 1 W, 2 x; columns and rows of a box }.
+struct mlaf_kernel_launch {
+  u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
+};
+static_assert(sizeof(mlaf_kernel_launch) == 176, "differs from runtime/device/kernel_launch.h");
+extern "C" __device__ __attribute__((used)) const mlaf_kernel_launch mlaf_mla_qkv_a_dot_fp8_5396d029_launch = {
+    0x314b4c4du, sizeof(mlaf_kernel_launch), 0, {1, 1, 1},
+    16, 0, 0, {0, 0}, 0, {}};
+
+constexpr int INNER = 7168, OUTER = 2112, TOKENS = 1, THREADS = 512;
+constexpr int TILE = 8, WAYS = 1;
+// What every projection kernel has: y[t, h, :] = W[h] x[t, h, :], of a block's TILE outputs of one head, in passes of TOKENS
+// tokens. Blocks are numbered head by head, tile by tile. Partial sums of WAYS shares of the contraction meet in shared memory.
+constexpr int TILES = (OUTER + TILE - 1) / TILE;
+constexpr int PITCH = TILE + 4; // floats of a token's partial sums: neighbours lie in different banks
+
+// A block's place in the problem, and where its head's tensors begin.
+struct place {
+  int head, first; // first: output of the tile
+  const char *x, *w;
+  char* y;
+};
+MLAF_DEV place place_of(const mlaf_projection_kernel_args& a, u32 block) {
+  place p;
+  p.head = (int)(block / TILES);
+  p.first = (int)(block % TILES) * TILE;
+  p.x = a.x + p.head * a.x_head;
+  p.w = a.w + p.head * a.w_head;
+  p.y = a.y + p.head * a.y_head;
+  return p;
+}
+MLAF_DEV place my_place(const mlaf_projection_kernel_args& a) { return place_of(a, my_block()); }
+
+// The row of a pass' token; those behind the last one read the last one's.
+MLAF_DEV const char* row_of_x(const mlaf_projection_kernel_args& a, const place& p, i64 t) {
+  return p.x + (t < a.tokens ? t : a.tokens - 1) * a.x_token;
+}
+
+// Sums [WAYS][TOKENS][PITCH] and, with a norm, sums of squares [WAYS][TOKENS]: added up, finished, rounded once, written.
+MLAF_DEV void finish(const mlaf_projection_kernel_args& a, const place& p, i64 t0, const float* sums, const float* squares) {
+#pragma unroll 1
+  for (int i = (int)my_thread(); i < TOKENS * (TILE / 8); i += THREADS) {
+    const int token = i / (TILE / 8), column = i % (TILE / 8) * 8;
+    if (t0 + token >= a.tokens || p.first + column >= OUTER) continue;
+    float v[8] = {};
+    for (int way = 0; way < WAYS; way++) {
+      const float* const from = sums + (way * TOKENS + token) * PITCH + column;
+#pragma unroll
+      for (int k = 0; k < 8; k++) v[k] += from[k];
+    }
+    store(p.y + (t0 + token) * a.y_token + 2 * (p.first + column), pack(v));
+  }
+}
+// Weights of 8 bits: bytes of e4m3 to 16-bit numbers and to floats, exactly, and their scales.
+//
+//   e4m3fn    bias 7, up to 448, NaN is 0x7f and 0xff        e4m3fnuz  bias 8, up to 240, NaN is 0x80, no -0
+//
+// Every byte is a bf16 and a f16, so products are exact; a block's scale comes in behind them, in fp32. The includer hands over
+// `weights`, 1 for e4m3fn and 2 for e4m3fnuz. Where the target has no instruction for the encoding, a byte's bits are those of a
+// f16 that is 2^-8 (e4m3fnuz: 2^-7) of it, whose subnormals are f16's.
+
+// Bytes 2 PAIR and 2 PAIR + 1 of four as a pair of f16. Volatile, or else the compiler makes numbers of many bytes before it
+// wants them, and spills.
+
+// The same as floats, and as numbers of 16 bits.
+template <int PAIR>
+MLAF_DEV void decode2(u32 codes, float& a, float& b) {
+  const f32x2 x = __builtin_amdgcn_cvt_pk_f32_fp8((int)codes, PAIR == 1);
+  a = x.x, b = x.y;
+}
+template <int PAIR>
+MLAF_DEV u32 expand2(u32 codes) {
+#if MLAF_BF16
+  float a, b;
+  decode2<PAIR>(codes, a, b);
+  return __builtin_amdgcn_perm(bits_of(b), bits_of(a), 0x07060302u); // their lower halves are zero
+#else
+  float a, b;
+  decode2<PAIR>(codes, a, b);
+  return pack2(a, b);
+#endif
+}
+
+// Eight bytes.
+MLAF_DEV void decode8(float (&v)[8], u32 x, u32 y) {
+  decode2<0>(x, v[0], v[1]);
+  decode2<1>(x, v[2], v[3]);
+  decode2<0>(y, v[4], v[5]);
+  decode2<1>(y, v[6], v[7]);
+}
+MLAF_DEV word4 expand8(u32 x, u32 y) { return words(expand2<0>(x), expand2<1>(x), expand2<0>(y), expand2<1>(y)); }
+
+// The argument block of kernels whose launch says MLAF_KERNEL_SCALES, to the end of runtime/op/projection.h's.
+struct mlaf_projection_scaled_args : mlaf_projection_kernel_args {
+  const float* w_scale;
+  i64 scale_row, scale_first_row, scale_head, scale_first_column; // scale_row in bytes
+};
+static_assert(sizeof(mlaf_projection_scaled_args) == 192, "differs from runtime/op/projection.h");
+
+// The scale of an element of W[head]; its row's scales begin at scales_of, one for 128 columns.
+MLAF_DEV const char* scales_of(const mlaf_projection_scaled_args& a, int head, int row) {
+  return (const char*)a.w_scale + (a.scale_first_row + head * a.scale_head + row >> 7) * a.scale_row;
+}
+MLAF_DEV float scale_at(const mlaf_projection_scaled_args& a, const char* scales, int column) {
+  const float x = load<float>(scales + 4 * (a.scale_first_column + column >> 7));
+  return x == x ? x : not_a_number(); // whose low bits are zero
+}
+
+constexpr int COLS = 1, CHUNKS = INNER / 16, ROUNDS = (CHUNKS + LANES - 1) / LANES;
+constexpr int DEPTH = ROUNDS < 2 ? ROUNDS : 2;
+
+struct sums_of_warp {
+  float of[TOKENS][COLS];
+  float squares[TOKENS];
+};
+
+// Of dot.h, layout=outputs: rounds round .. round + N - 1 of weights of 8 bits. A load's 16 values have one scale.
+template <int N>
+MLAF_DEV void add_rounds(const mlaf_projection_scaled_args& a, const char* const (&w)[COLS], const char* const (&scales)[COLS],
+                         const char* const (&x)[TOKENS], int round, int lane, sums_of_warp& s) {
+  word4 weights[N][COLS];
+  float scale[N][COLS];
+  bool there[N];
+#pragma unroll
+  for (int r = 0; r < N; r++) {
+    const int chunk = (round + r) * LANES + lane;
+    there[r] = CHUNKS % LANES == 0 || chunk < CHUNKS;
+#pragma unroll
+    for (int c = 0; c < COLS; c++) {
+      weights[r][c] = there[r] ? load_weights(w[c] + 16 * chunk) : words(0, 0, 0, 0);
+      scale[r][c] = there[r] ? scale_at(a, scales[c], 16 * chunk) : 0.0f;
+    }
+  }
+#pragma unroll
+  for (int r = 0; r < N; r++) {
+    const int chunk = (round + r) * LANES + lane;
+    float part[TOKENS][COLS] = {};
+#pragma unroll 2
+    for (int half = 0; half < 2; half++) { // of 4 tokens one after the other: both would take all registers
+      float v[TOKENS][8];
+#pragma unroll
+      for (int t = 0; t < TOKENS; t++)
+        unpack(v[t], there[r] ? load<word4>(x[t] + 32 * chunk + 16 * half) : words(0, 0, 0, 0));
+#pragma unroll
+      for (int c = 0; c < COLS; c++) {
+        float u[8];
+        decode8(u, half ? weights[r][c].z : weights[r][c].x, half ? weights[r][c].w : weights[r][c].y);
+#pragma unroll
+        for (int t = 0; t < TOKENS; t++)
+#pragma unroll
+          for (int i = 0; i < 8; i++) part[t][c] = multiply_add(u[i], v[t][i], part[t][c]);
+      }
+    }
+#pragma unroll
+    for (int c = 0; c < COLS; c++)
+#pragma unroll
+      for (int t = 0; t < TOKENS; t++) s.of[t][c] = multiply_add(part[t][c], scale[r][c], s.of[t][c]);
+  }
+}
+
+MLAF_DEV float over_lanes(float x, int lane) {
+#pragma unroll
+  for (int d = 1; d < LANES; d *= 2) x += exchange(x, lane, d);
+  return x;
+}
+
+extern "C" __global__ void __launch_bounds__(512) mlaf_mla_qkv_a_dot_fp8_5396d029(const mlaf_projection_scaled_args a) {
+  __shared__ __attribute__((aligned(16))) float sums[TOKENS * PITCH];
+  const float* const squares = nullptr;
+  const int thread = (int)my_thread(), lane = thread % LANES, warp = thread / LANES;
+  const place p = my_place(a);
+  let_next_launch_start();
+  wait_for_previous_launch();
+  const char *w[COLS], *scales[COLS];
+#pragma unroll
+  for (int c = 0; c < COLS; c++) {
+    const int output = p.first + warp * COLS + c;
+    w[c] = p.w + (output < OUTER ? output : OUTER - 1) * a.w_row;
+    scales[c] = scales_of(a, p.head, output < OUTER ? output : OUTER - 1);
+  }
+  for (i64 t0 = 0; t0 < a.tokens; t0 += TOKENS) {
+    const char* x[TOKENS];
+#pragma unroll
+    for (int t = 0; t < TOKENS; t++) x[t] = row_of_x(a, p, t0 + t);
+    sums_of_warp s = {};
+#pragma unroll 1
+    for (int round = 0; round + DEPTH <= ROUNDS; round += DEPTH) add_rounds<DEPTH>(a, w, scales, x, round, lane, s);
+    if (ROUNDS % DEPTH) add_rounds<(ROUNDS % DEPTH ? ROUNDS % DEPTH : 1)>(a, w, scales, x, ROUNDS - ROUNDS % DEPTH, lane, s);
+    if (t0) __syncthreads(); // the pass before was written from the sums
+#pragma unroll
+    for (int t = 0; t < TOKENS; t++) {
+#pragma unroll
+      for (int c = 0; c < COLS; c++) {
+        const float sum = over_lanes(s.of[t][c], lane);
+        if (lane == 0) sums[t * PITCH + warp * COLS + c] = sum;
+      }
+    }
+    __syncthreads();
+    finish(a, p, t0, sums, squares);
+  }
+}

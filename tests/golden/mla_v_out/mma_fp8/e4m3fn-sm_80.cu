@@ -1,0 +1,294 @@
+// Generated from templates/mla_v_out/mma_fp8.cu.in by mlaforge. Do not edit: change the template.
+// template_hash: (not part of a golden)
+// target: sm_80
+// symbol: mlaf_mla_v_out_mma_fp8_fbd9b9ad
+// parameters:
+//   cols = 4
+//   dtype = f16
+//   pass = 128
+//   rank = 256
+//   stages = 3
+//   v = 64
+//   ways = 1
+//   weights = 1
+// regenerate: lua5.4 gen/cli.lua render mla_v_out/mma_fp8 target=sm_80 cols=4 dtype=f16 pass=128 rank=256 stages=3 v=64 ways=1 weights=1
+// As mla_v_out/mma, of weights of 8 bits.
+// A projection by warp-wide matrix instructions, for every NVIDIA GPU since Ampere: outputs are the rows of the matrix
+// instruction, tokens its columns.
+//
+//   block     cols * ways warps: warp (c, w) has outputs 16c .. 16c+15 of the tile and values 32w .. 32w+31 of every step, which
+//             has 32 * ways
+//   ring      `stages` steps of W and x in shared memory, copied by cp.async; a stage is
+//             layout=outputs  W [TILE][STEP] | x [TOKENS][STEP] | norm's weights [STEP]
+//             layout=inputs   W [STEP][TILE], read transposed | x ...
+//             rows padded by 16 bytes: eight rows in a line lie in different banks
+//   sums      of the ways meet in shared memory, where the ring was
+//
+// With a norm, x times the norm's weights is rounded to 16 bits on its way into the product; the factor of a token comes in at
+// the end, from the squares that warps of the first column summed up.
+
+#define MLAF_BF16 0
+// One text for CUDA and HIP: block and thread numbers, lanes, loads and stores of global memory, packs of eight 16-bit values.
+constexpr int LANES = 32;
+// [templates/lib/cuda.h]
+// [templates/lib/cuda_number.h]
+typedef uint4 word4;
+typedef uint2 word2;
+MLAF_DEV word4 words(u32 a, u32 b, u32 c, u32 d) { return make_uint4(a, b, c, d); }
+MLAF_DEV u32 my_block() { return blockIdx.x; }
+MLAF_DEV u32 my_thread() { return threadIdx.x; }
+MLAF_DEV float exchange(float x, int, int d) { return __shfl_xor_sync(~0u, x, d); }
+template <class T>
+MLAF_DEV T load(const void* p) {
+  return *(const T*)p;
+}
+template <class T>
+MLAF_DEV void store(void* p, T x) {
+  *(T*)p = x;
+}
+// Weights: each byte is read once by one block, so L1 need not keep it.
+MLAF_DEV word4 load_weights(const void* p) {
+  word4 x;
+  asm volatile("ld.global.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(x.x), "=r"(x.y), "=r"(x.z), "=r"(x.w) : "l"(p) : "memory");
+  return x;
+}
+MLAF_DEV float inverse_root(float x) { return rsqrtf(x); }
+MLAF_DEV float multiply_add(float a, float b, float c) { return fmaf(a, b, c); }
+
+// Eight 16-bit values as floats, and back, rounded to nearest even.
+MLAF_DEV void unpack(float (&v)[8], word4 x) {
+  const u32 w[4] = {x.x, x.y, x.z, x.w};
+#pragma unroll
+  for (int i = 0; i < 4; i++) {
+    v[2 * i] = unpack_lo(w[i]);
+    v[2 * i + 1] = unpack_hi(w[i]);
+  }
+}
+MLAF_DEV word4 pack(const float (&v)[8]) {
+  return words(pack2(v[0], v[1]), pack2(v[2], v[3]), pack2(v[4], v[5]), pack2(v[6], v[7]));
+}
+// Two pairs multiplied, each product rounded.
+MLAF_DEV u32 multiply2(u32 a, u32 b) { return pack2(unpack_lo(a) * unpack_lo(b), unpack_hi(a) * unpack_hi(b)); }
+// [templates/lib/mma.h]
+// [templates/lib/projection/args.h]
+// What this kernel wants of its launch, for the runtime to read from the code object: runtime/device/kernel_launch.h says what
+// each field means. The includer hands over `shared`, bytes of dynamic shared memory, `cluster`, blocks that work on a tile
+// together, and `maps`, tensor maps { which of 1 W, 2 x; columns and rows of a box }.
+struct mlaf_kernel_launch {
+  u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
+};
+static_assert(sizeof(mlaf_kernel_launch) == 176, "differs from runtime/device/kernel_launch.h");
+extern "C" __device__ const mlaf_kernel_launch mlaf_mla_v_out_mma_fp8_fbd9b9ad_launch = {
+    0x314b4c4du, sizeof(mlaf_kernel_launch), 46080, {1, 1, 1},
+    16, 0, 0, {0, 0}, 0, {}};
+
+constexpr int INNER = 256, OUTER = 64, TOKENS = 128, COLS = 4, WAYS = 1, STAGES = 3;
+constexpr int THREADS = 128, TILE = 64, STEP = 32, STEPS = (INNER + STEP - 1) / STEP;
+// What every projection kernel has: y[t, h, :] = W[h] x[t, h, :], of a block's TILE outputs of one head, in passes of TOKENS
+// tokens. Blocks are numbered head by head, tile by tile. Partial sums of WAYS shares of the contraction meet in shared memory.
+constexpr int TILES = (OUTER + TILE - 1) / TILE;
+constexpr int PITCH = TILE + 4; // floats of a token's partial sums: neighbours lie in different banks
+
+// A block's place in the problem, and where its head's tensors begin.
+struct place {
+  int head, first; // first: output of the tile
+  const char *x, *w;
+  char* y;
+};
+MLAF_DEV place place_of(const mlaf_projection_kernel_args& a, u32 block) {
+  place p;
+  p.head = (int)(block / TILES);
+  p.first = (int)(block % TILES) * TILE;
+  p.x = a.x + p.head * a.x_head;
+  p.w = a.w + p.head * a.w_head;
+  p.y = a.y + p.head * a.y_head;
+  return p;
+}
+MLAF_DEV place my_place(const mlaf_projection_kernel_args& a) { return place_of(a, my_block()); }
+
+// The row of a pass' token; those behind the last one read the last one's.
+MLAF_DEV const char* row_of_x(const mlaf_projection_kernel_args& a, const place& p, i64 t) {
+  return p.x + (t < a.tokens ? t : a.tokens - 1) * a.x_token;
+}
+
+// Sums [WAYS][TOKENS][PITCH] and, with a norm, sums of squares [WAYS][TOKENS]: added up, finished, rounded once, written.
+MLAF_DEV void finish(const mlaf_projection_kernel_args& a, const place& p, i64 t0, const float* sums, const float* squares) {
+#pragma unroll 1
+  for (int i = (int)my_thread(); i < TOKENS * (TILE / 8); i += THREADS) {
+    const int token = i / (TILE / 8), column = i % (TILE / 8) * 8;
+    if (t0 + token >= a.tokens || p.first + column >= OUTER) continue;
+    float v[8] = {};
+    for (int way = 0; way < WAYS; way++) {
+      const float* const from = sums + (way * TOKENS + token) * PITCH + column;
+#pragma unroll
+      for (int k = 0; k < 8; k++) v[k] += from[k];
+    }
+    store(p.y + (t0 + token) * a.y_token + 2 * (p.first + column), pack(v));
+  }
+}
+constexpr int NT = TOKENS / 8;
+constexpr int PITCH_X = 2 * STEP + 32, PITCH_W = 48; // bytes
+constexpr int X_AT = 3072, GAIN_AT = X_AT + TOKENS * PITCH_X, STAGE = 15360; // in a stage
+
+// Weights of 8 bits: bytes of e4m3 to 16-bit numbers and to floats, exactly, and their scales.
+//
+//   e4m3fn    bias 7, up to 448, NaN is 0x7f and 0xff        e4m3fnuz  bias 8, up to 240, NaN is 0x80, no -0
+//
+// Every byte is a bf16 and a f16, so products are exact; a block's scale comes in behind them, in fp32. The includer hands over
+// `weights`, 1 for e4m3fn and 2 for e4m3fnuz. Where the target has no instruction for the encoding, a byte's bits are those of a
+// f16 that is 2^-8 (e4m3fnuz: 2^-7) of it, whose subnormals are f16's.
+MLAF_DEV void unpack_halves(u32 x, float& a, float& b) {
+  asm("{\n.reg .b16 l, h;\nmov.b32 {l, h}, %2;\ncvt.f32.f16 %0, l;\ncvt.f32.f16 %1, h;\n}" : "=f"(a), "=f"(b) : "r"(x));
+}
+
+// Bytes 2 PAIR and 2 PAIR + 1 of four as a pair of f16. Volatile, or else the compiler makes numbers of many bytes before it
+// wants them, and spills.
+template <int PAIR>
+MLAF_DEV u32 halves_of(u32 codes) {
+  const u32 w = __byte_perm(codes, 0, PAIR ? 0x3424 : 0x1404); // a byte each in the upper half of 16 bits
+  const u32 nan = (w & 0x7f007f00u) + 0x01000100u & 0x80008000u;
+  u32 x = w >> 1 & 0x3f803f80u | w & 0x80008000u;
+  asm volatile("mul.rn.f16x2 %0, %0, %1;" : "+r"(x) : "r"(0x5c005c00u)); // 256 twice
+  return x | nan - (nan >> 6); // its low bits stay zero, as number.h wants
+}
+
+// The same as floats, and as numbers of 16 bits.
+template <int PAIR>
+MLAF_DEV void decode2(u32 codes, float& a, float& b) {
+  unpack_halves(halves_of<PAIR>(codes), a, b);
+}
+template <int PAIR>
+MLAF_DEV u32 expand2(u32 codes) {
+#if MLAF_BF16
+  float a, b;
+  decode2<PAIR>(codes, a, b);
+  return pack2(a, b);
+#else
+  return halves_of<PAIR>(codes);
+#endif
+}
+
+// Eight bytes.
+MLAF_DEV void decode8(float (&v)[8], u32 x, u32 y) {
+  decode2<0>(x, v[0], v[1]);
+  decode2<1>(x, v[2], v[3]);
+  decode2<0>(y, v[4], v[5]);
+  decode2<1>(y, v[6], v[7]);
+}
+MLAF_DEV word4 expand8(u32 x, u32 y) { return words(expand2<0>(x), expand2<1>(x), expand2<0>(y), expand2<1>(y)); }
+
+// The argument block of kernels whose launch says MLAF_KERNEL_SCALES, to the end of runtime/op/projection.h's.
+struct mlaf_projection_scaled_args : mlaf_projection_kernel_args {
+  const float* w_scale;
+  i64 scale_row, scale_first_row, scale_head, scale_first_column; // scale_row in bytes
+};
+static_assert(sizeof(mlaf_projection_scaled_args) == 192, "differs from runtime/op/projection.h");
+
+// The scale of an element of W[head]; its row's scales begin at scales_of, one for 128 columns.
+MLAF_DEV const char* scales_of(const mlaf_projection_scaled_args& a, int head, int row) {
+  return (const char*)a.w_scale + (a.scale_first_row + head * a.scale_head + row >> 7) * a.scale_row;
+}
+MLAF_DEV float scale_at(const mlaf_projection_scaled_args& a, const char* scales, int column) {
+  return load<float>(scales + 4 * (a.scale_first_column + column >> 7));
+}
+// Operands of mma.h of weights of 8 bits, which lie in the ring as bytes and become numbers in registers, in an order of values
+// (layout=outputs: lane t of a quad has four beside each other) or of outputs (inputs: 2g and 2g+1) that fits. A warp's part of a
+// step has one scale, asked for a step ahead.
+// 16 outputs, values 0..15 and 16..31 of the warp's.
+MLAF_DEV void load_operands(u32 (&a0)[4], u32 (&a1)[4], u32 w, int col, int way, int lane) {
+  u32 codes[4]; // rows g and g+8: values 4t .. 4t+3 of the first 16, of the others
+  load_matrices(codes, w + (16 * col + (lane & 15)) * PITCH_W + 32 * way + (lane >> 4) * 16);
+  a0[0] = expand2<0>(codes[0]), a0[1] = expand2<0>(codes[1]), a0[2] = expand2<1>(codes[0]), a0[3] = expand2<1>(codes[1]);
+  a1[0] = expand2<0>(codes[2]), a1[1] = expand2<0>(codes[3]), a1[2] = expand2<1>(codes[2]), a1[3] = expand2<1>(codes[3]);
+}
+// A token's values in the same order.
+MLAF_DEV void load_quads(u32 (&b)[4], u32 at) {
+#pragma unroll
+  for (int i = 0; i < 4; i += 2)
+    asm volatile("ld.shared.v2.u32 {%0, %1}, [%2];" : "=r"(b[i]), "=r"(b[i + 1]) : "r"(at + 16 * i) : "memory");
+}
+
+// That of the warp's outputs and values of a step; of one behind the last, another.
+MLAF_DEV float scale_of_step(const mlaf_projection_scaled_args& a, const place& p, int step, int col, int way) {
+  const int value = step * STEP + 32 * way < INNER ? step * STEP + 32 * way : INNER - 1;
+  const int output = p.first + 16 * col < OUTER ? p.first + 16 * col : OUTER - 1;
+  return scale_at(a, scales_of(a, p.head, output), value);
+}
+MLAF_DEV void copy_step(const mlaf_projection_kernel_args& a, const place& p, i64 t0, int step, u32 at, int thread) {
+  const int first = step * STEP;
+  constexpr int CHUNKS = STEP / 16, W_ROWS = TILE;
+#pragma unroll
+  for (int i = 0; i < (W_ROWS * CHUNKS + THREADS - 1) / THREADS; i++) {
+    const int n = i * THREADS + thread, row = n / CHUNKS, chunk = n % CHUNKS;
+    if (W_ROWS * CHUNKS % THREADS != 0 && n >= W_ROWS * CHUNKS) break;
+    const int output = p.first + row, value = first + 16 * chunk;
+    const bool real = (OUTER % TILE == 0 || output < OUTER) && (INNER % STEP == 0 || value < INNER);
+    copy16(at + row * PITCH_W + 16 * chunk, real ? p.w + output * a.w_row + value : p.w, real);
+  }
+#pragma unroll
+  for (int i = 0; i < (TOKENS * (STEP / 8) + THREADS - 1) / THREADS; i++) {
+    const int n = i * THREADS + thread, token = n / (STEP / 8), chunk = n % (STEP / 8), value = first + 8 * chunk;
+    if (TOKENS * (STEP / 8) % THREADS != 0 && n >= TOKENS * (STEP / 8)) break;
+    const bool real = t0 + token < a.tokens && (INNER % STEP == 0 || value < INNER);
+    copy16(at + X_AT + token * PITCH_X + 16 * chunk, real ? p.x + (t0 + token) * a.x_token + 2 * value : p.x, real);
+  }
+}
+
+
+extern "C" __global__ void __launch_bounds__(128, 1) mlaf_mla_v_out_mma_fp8_fbd9b9ad(const mlaf_projection_scaled_args a) {
+  extern __shared__ __align__(128) char memory[];
+  const int thread = (int)my_thread(), lane = thread & 31, warp = thread >> 5, col = warp % COLS, way = warp / COLS;
+  const u32 ring = shared_address(memory);
+  const place p = my_place(a);
+  float* const sums = (float*)memory;
+  float* const squares = sums + WAYS * TOKENS * PITCH;
+  let_next_launch_start();
+  wait_for_previous_launch();
+
+  for (i64 t0 = 0; t0 < a.tokens; t0 += TOKENS) {
+    float s[NT][4] = {};
+#pragma unroll
+    for (int i = 0; i < STAGES - 1; i++) {
+      if (i < STEPS) copy_step(a, p, t0, i, ring + i * STAGE, thread);
+      end_copy_group();
+    }
+    int slot = 0, free = STAGES - 1;
+    float next_scale = scale_of_step(a, p, 0, col, way);
+#pragma unroll 1
+    for (int step = 0; step < STEPS; step++) {
+      wait_for_copies<STAGES - 2>();
+      __syncthreads(); // everybody's copies are there, and the slot of the step before is free
+      if (step + STAGES - 1 < STEPS) copy_step(a, p, t0, step + STAGES - 1, ring + free * STAGE, thread);
+      end_copy_group();
+      const u32 w = ring + slot * STAGE, x = w + X_AT;
+      u32 a0[4], a1[4]; // 16 outputs, values 0..15 and 16..31 of the warp's
+      load_operands(a0, a1, w, col, way, lane);
+      const float scale = next_scale;
+      next_scale = scale_of_step(a, p, step + 1, col, way);
+      const u32 xa = x + (lane >> 2) * PITCH_X + 64 * way + 8 * (lane & 3);
+#pragma unroll
+      for (int n = 0; n < NT; n++) {
+        u32 b[4];
+        load_quads(b, xa + n * 8 * PITCH_X);
+        float part[4] = {};
+        mma16(part, a0, b[0], b[1]);
+        mma16(part, a1, b[2], b[3]);
+#pragma unroll
+        for (int i = 0; i < 4; i++) s[n][i] = fmaf(part[i], scale, s[n][i]);
+      }
+      slot = slot + 1 == STAGES ? 0 : slot + 1;
+      free = free + 1 == STAGES ? 0 : free + 1;
+    }
+    wait_for_copies<0>();
+    __syncthreads();
+    float* const mine = sums + way * TOKENS * PITCH + 16 * col + (lane >> 2);
+#pragma unroll
+    for (int n = 0; n < NT; n++)
+#pragma unroll
+      for (int i = 0; i < 4; i++) mine[(8 * n + 2 * (lane & 3) + (i & 1)) * PITCH + 8 * (i >> 1)] = s[n][i];
+    __syncthreads();
+    finish(a, p, t0, sums, squares);
+    __syncthreads(); // the next pass copies to where the sums are
+  }
+}

@@ -1,0 +1,154 @@
+/* Projections of weights of 8 bits on the emulator: every family, layout and encoding verifies, what is wrong in a kernel is
+ * found, and a place among the scales that no kernel could serve is refused by name. */
+#include "verdict.h"
+
+#include "op/e4m3.h"
+#include "op/projection_case.h"
+
+#define MFMA_16 "mla_o_proj:d192,h3,v128,residual,bf16,e4m3fnuz,t17", "mfma_fp8:blocks=2,depth=1,pass=32,waves=2/s1"
+#define MFMA_8 "mla_v_out:h2,r160,v96,f16,e4m3fn,t5", "mfma_fp8:blocks=4,depth=1,pass=16,waves=1/s1"
+#define MFMA_NORM "mla_q_b:l320,h1,n128,p64,norm,bf16,e4m3fn,t9", "mfma_fp8:blocks=1,depth=2,pass=16,waves=4/s1"
+#define MFMA_IN "mla_q_absorb:h2,n160,p32,r160,bf16,e4m3fn,pairs,t7", "mfma_fp8:blocks=8,depth=1,pass=16,waves=2/s1"
+#define DOT "mla_q_b:l192,h2,n64,p32,norm,bf16,e4m3fnuz,t2", "dot_fp8:cols=2,depth=2,pass=2,threads=256/s1"
+#define DOT_IN "mla_q_absorb:h2,n96,p32,r160,f16,e4m3fnuz,halves,t3", "dot_fp8:cols=16,depth=8,pass=4,threads=256/s1"
+
+static const char *const variants[][2] = {
+    {MFMA_16}, {MFMA_8}, {MFMA_NORM}, {MFMA_IN}, {DOT}, {DOT_IN},
+    {"mla_qkv_a:d320,l0,r64,p0,bf16,e4m3fn,t1", "dot_fp8:cols=1,depth=4,pass=1,threads=512/s1"}, /* by integers; ends of rows */
+    {"mla_q_absorb:h1,n64,p0,r96,bf16,e4m3fnuz,t20", NULL},
+    {"mla_v_out:h1,r512,v64,bf16,e4m3fn,t1", NULL},
+};
+
+static void every_kind_verifies(void **state) {
+  verdict_bench b;
+  open_verdicts(&b);
+  for (size_t i = 0; i < sizeof variants / sizeof *variants; i++)
+    for (int inject = MLAF_INJECT_NONE; inject <= MLAF_INJECT_OOB_PAGE; inject++) {
+      mlaf_verify_result r;
+      if (verdict_of(&b, variants[i][0], variants[i][1], NULL, NULL, (mlaf_inject)inject, &r))
+        fail_msg("%s %s: %s", variants[i][0], variants[i][1] ? variants[i][1] : "baseline", r.detail);
+      assert_true(r.rows > 0 && (r.error > 0 || inject) && r.error <= 2.5e-3);
+    }
+  close_verdicts(&b);
+}
+
+static const struct {
+  const char *problem, *name, *from, *to;
+} mistakes[] = {
+    /* scales: of the wrong row, column, head, or of none */
+    {MFMA_16, "a.scale_first_row + head", "head"},
+    {MFMA_16, "a.scale_first_column + column", "column"},
+    {MFMA_16, "+ row >> 7", "+ row >> 6"},
+    {MFMA_8, "head * a.scale_head", "head * (i64)OUTER"},
+    {MFMA_8, "* a.scale_row;", "* (4 * (INNER / 128 + 1));"},
+    {MFMA_16, "multiply_add(part[r], scale[n][b], s.of[b][g][r])", "multiply_add(part[r], 1.0f, s.of[b][g][r])"},
+    {MFMA_16, "scale_at(a, o.scales[b], (step + n) * (4 * VALUES))", "scale_at(a, o.scales[b], step)"},
+    {MFMA_8, "p.first + 16 * b < OUTER ? p.first + 16 * b", "p.first < OUTER ? p.first"},
+    {MFMA_IN, "scales_of(a, o.head, 16 * (step + n))", "scales_of(a, o.head, 0)"},
+    {MFMA_IN, "scales_of(a, o.head, 16", "scales_of(a, 0, 16"},
+    {MFMA_IN, "), o.first);", "), 0);"},
+    {DOT, "scale_at(a, scales[c], 16 * chunk)", "scale_at(a, scales[c], 8 * chunk)"},
+    {DOT_IN, "unpack_hi(pair) * scale", "unpack_hi(pair)"},
+    {DOT_IN, "k < INNER ? k : INNER - 1)", "0)"},
+    /* bytes: the other encoding, NaN as a number, signs, the smallest, order */
+    {MFMA_8, "+ 0x01000100u & 0x80008000u", "& 0u"},
+    {MFMA_8, "w & 0x80008000u;", "0u;"},
+    {MFMA_8, "f16x2{size, size}", "f16x2{size, 1}"},
+    {DOT, "PAIR == 1", "false"},
+    {MFMA_IN, "0x07030602u", "0x07060302u"},
+    {MFMA_16, "o.x[g] + 2 * at + 16 * i", "o.x[g] + 2 * at"},
+    {MFMA_NORM, "gain[n][i / 4][i % 4]", "gain[n][0][i % 4]"},
+    {DOT, "x == x ? x : not_a_number()", "x == x ? x : 0.0f"},
+};
+
+static void mistakes_are_found(void **state) {
+  verdict_bench b;
+  open_verdicts(&b);
+  for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; i++) {
+    mlaf_status st = MLAF_OK;
+    for (int inject = MLAF_INJECT_NONE; !st && inject <= MLAF_INJECT_OOB_PAGE; inject++) {
+      mlaf_verify_result r;
+      st = verdict_of(&b, mistakes[i].problem, mistakes[i].name, mistakes[i].from, mistakes[i].to, (mlaf_inject)inject, &r);
+    }
+    if (st != MLAF_E_INCORRECT && st != MLAF_E_FAULT)
+      fail_msg("'%s' as '%s' in %s: %s", mistakes[i].from, mistakes[i].to, mistakes[i].problem, mlaf_status_text(st));
+  }
+  close_verdicts(&b);
+}
+
+static mlaf_point point(const char *text) {
+  mlaf_point p;
+  char why[200] = "";
+  if (mlaf_point_parse(NULL, text, &p, why, sizeof why)) fail_msg("%s", why);
+  return p;
+}
+
+static void refused(const mlaf_bound *b, const mlaf_projection_args *a, const char *why) {
+  mlaf_err err = {MLAF_OK, ""};
+  assert_int_equal(b->point.op->calls->check_args(b, 1, a, &err), MLAF_E_ARG);
+  if (!strstr(err.text, why)) fail_msg("'%s' does not say '%s'", err.text, why);
+}
+
+static void arguments_are_checked(void **state) {
+  _Alignas(16) static char memory[64];
+  mlaf_err err = {MLAF_OK, ""};
+  mlaf_bound b = {.point = point("mla_v_out:h2,r256,v96,bf16,e4m3fn,t3"), .knob = 1};
+  b.stage[0] = (mlaf_stage){.fn = (mlaf_function *)&b, .threads = 64, .rows_per_wg = 32};
+  const mlaf_calls *calls = b.point.op->calls;
+  mlaf_projection_args good = MLAF_PROJECTION_ARGS_INIT, a;
+  good.tokens = 5;
+  good.x = good.w = memory;
+  good.y = memory;
+  good.w_scale = (const float *)(const void *)memory;
+  good.w_scale_row = 160, good.w_head_stride = 256 * 256; /* W_UV behind 160 rows of each head's 256 */
+  assert_int_equal(calls->check_stages(&b, &err), MLAF_E_TEMPLATE); /* a kernel of weights of 16 bits */
+  b.stage[0].launch.flags = MLAF_KERNEL_SCALES;
+  assert_int_equal(calls->check_stages(&b, &err), MLAF_OK);
+  assert_int_equal(calls->check_args(&b, 1, &good, &err), MLAF_OK);
+  mlaf_prepared launch = {.n = 7};
+  assert_int_equal(calls->prepare(&b, 1, &good, &launch, &err), MLAF_OK);
+  const mlaf_projection_kernel_args *k = (const void *)launch.parameters;
+  assert_int_equal(launch.launches[0].args_size, sizeof *k);
+  assert_int_equal(k->w_row, 256);
+  assert_int_equal(k->w_head, 256 * 256);
+  assert_int_equal(k->scale_head, 256);
+  assert_int_equal(k->scale_row, 2 * sizeof(float));
+  assert_int_equal(k->scale_first_row, 160);
+#define REFUSED(field, value, why) (a = good, a.field = value, refused(&b, &a, why))
+  REFUSED(w_scale, NULL, "w_scale is NULL");
+  REFUSED(w_scale_row, 16, "w_scale_row is 16, must be a multiple of 32");
+  REFUSED(w_scale_row, -32, "w_scale_row is -32");
+  REFUSED(w_scale_column, 32, "w_scale_column is 32, must be a multiple of 64");
+  REFUSED(w_scale_row_stride, 1, "w_scale_row_stride is 1, must be 0 or 2");
+  REFUSED(w_head_stride, 112 * 256, "a multiple of 32 rows of 256");
+  REFUSED(w_row_stride, 264, "w_row_stride is 264, must be 0 or a multiple of 16");
+  b.point = point("mla_q_absorb:h1,n64,p0,r256,bf16,e4m3fnuz,t3");
+  a = good, a.w_head_stride = 0, a.w_scale_column = 64;
+  refused(&b, &a, "w_scale_column is 64, must be a multiple of 128");
+  b.point = point("mla_v_out:h2,r256,v96,bf16,t3");
+  a = good, a.w_scale_row = 0;
+  refused(&b, &a, "w_scale is");
+  a.w_scale = NULL, a.w_scale_row = 160;
+  refused(&b, &a, "the problem has no scales");
+  assert_int_equal(calls->check_stages(&b, &err), MLAF_E_TEMPLATE);
+  /* An older caller's struct ends before the scales. */
+  mlaf_whole_args whole;
+  a = good;
+  a.struct_size = (uint32_t)offsetof(mlaf_projection_args, w_scale);
+  const mlaf_projection_args *taken = mlaf_args_take(calls, &a, &whole, &err);
+  assert_true(taken && !taken->w_scale && taken->tokens == 5);
+}
+
+static void work_counts_bytes(void **state) {
+  const mlaf_point wide = point("mla_o_proj:d7168,h16,v128,bf16,t1"), narrow = point("mla_o_proj:d7168,h16,v128,bf16,e4m3fn,t1");
+  const double w = 7168.0 * 2048;
+  assert_true(mlaf_projection_work(&wide).main_bytes == 2 * w);
+  assert_true(mlaf_projection_work(&narrow).main_bytes == w + 4 * 56 * 16);
+  assert_true(mlaf_projection_work(&wide).flops == mlaf_projection_work(&narrow).flops);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(arguments_are_checked), cmocka_unit_test(work_counts_bytes),
+                                     cmocka_unit_test(every_kind_verifies), cmocka_unit_test(mistakes_are_found)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
