@@ -314,7 +314,7 @@ static void weights_of_8_bits(void **state) {
     end(&part);
     mlaf_layer_destroy(shard);
   }
-  near(ref_error(whole.y[0], sum, (size_t)m.d.hidden), LAYER, "sum of ranks", 0, 0);
+  near(ref_error(whole.y[0], sum, (size_t)m.d.hidden), bound_of(&m), "sum of ranks", 0, 0);
   end(&whole);
   mlaf_layer_destroy(layer);
   free_model(&m);
