@@ -267,7 +267,7 @@ static void prepare_aside(const mlaf_bound *b, const mlaf_product *p, mlaf_proje
       .grid = {(uint32_t)(p->heads * ((a->tokens + k->rows_per_wg - 1) / k->rows_per_wg)), 1, 1},
       .block = {k->threads, 1, 1},
       .args = to,
-      .args_size = sizeof *to,
+      .args_size = mlaf_projection_parameter_bytes(1, &k->launch),
       .flags = k->launch.flags & MLAF_KERNEL_OVERLAPS ? MLAF_LAUNCH_OVERLAPS : 0,
   };
 }
