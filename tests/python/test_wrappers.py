@@ -371,7 +371,7 @@ class Wrappers(unittest.TestCase):
             two = Buffer(self.ctx, (2, 1, HEADS, COLS), "bfloat16", case.q_values * 2)
             mlaforge.flash_mla_with_kvcache(two, case.kv, table, case.ints([1, 1]), RANK, ctx=self.ctx)
         with self.assertRaises(mlaforge.MlafError) as caught:  # the library's own words
-            mlaforge.mla_decode_fwd(case.q, case.kv, o, *case.aiter_tables(), 9, ctx=self.ctx)
+            mlaforge.mla_decode_fwd(case.q, case.kv, o, *case.aiter_tables(), 17, ctx=self.ctx)
         self.assertEqual(caught.exception.status, "MLAF_E_PROBLEM")
         self.assertIn("q_len", str(caught.exception))
         with self.assertRaisesRegex(mlaforge.MlafError, "unknown device"):
