@@ -126,7 +126,6 @@ MLAF_DEV void load_piece(const loader& l, const piece& x, u32 k, u32 (&used)[2])
     if (l.lane == 0) barrier_arrive(l.shared + NEAR_END_AT);
   }
 }
-//@ end
 
 MLAF_DEV void load_cache(const loader& l, walk& w) {
   u32 used[2] = {0, 0};
@@ -136,6 +135,7 @@ MLAF_DEV void load_cache(const loader& l, walk& w) {
     if (!MANY) return;
   }
 }
+//@ end
 
 MLAF_DEV void load_q(const loader& l, int row) {
   if (l.lane < Q_SLICES)
