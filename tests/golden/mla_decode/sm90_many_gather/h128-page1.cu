@@ -352,10 +352,7 @@ MLAF_DEV void no_rows(int row, int live, float (&m)[2]) {
 // bytes; 5 %).
 constexpr u64 POLICY = Q_LEN * H <= 2 * ROWS && (PAIR == 1 || ROPE % 64 == 0) ? EVICT_FIRST : EVICT_NORMAL;
 
-// Boxes of a slice whose rows are known together: registers end there. Few of them are found once for all slices of a warp, since
-// beside QK a shuffle takes 200-350 clocks. Nothing is asked for ahead: it would load the copy engine more.
-constexpr bool ONE_FIND = BOXES <= 4;
-constexpr int BOXES_AT_ONCE = ONE_FIND ? BOXES : PAIR == 1 ? 2 : 4;
+constexpr int BOXES_AT_ONCE = BOXES < 4 ? BOXES : 4; // boxes of a slice whose rows are known together: registers end there
 
 struct loader {
   const mlaf_decode_params& p;
