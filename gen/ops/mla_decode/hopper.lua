@@ -80,9 +80,13 @@ function hopper.launch(p, v, arch, t)
     local parts, even = parts_at(splits)
     if parts then
       local blocks = parts * t.groups
-      local cached = p.batch * ceil_div(p.ctx, p.page_size) * p.page_size / parts -- the rest is not read from memory
-      return t.fixed(blocks) + (t.wave or 0) + t.cut + cached / 64 * t.tile(blocks, 1, heat)
-        + (even - cached) / 64 * t.tile(t.groups, 1, heat)
+      local shared = p.batch * ceil_div(p.ctx, p.page_size) * p.page_size / parts -- cached tokens of a part
+      local ends = t.fixed(blocks) + (t.wave or 0) + t.cut
+      local small = times.measured.small_pages
+      if p.page_size % 64 ~= 0 and p.batch <= parts and parts <= small.pieces * p.batch then -- what a cut adds is not read
+        return small.cut * (ends + shared / 64 * t.tile(blocks, 1, heat) + (even - shared) / 64 * t.tile(t.groups, 1, heat))
+      end
+      return ends + even / 64 * t.tile(blocks, 1, heat)
     end
     local each, ns = ceil_div(tiles, splits * width), t.fixed(left)
     local full = tiles / (splits * width) / each -- of a block's tiles, on average
@@ -109,8 +113,6 @@ end
 function hopper.tile(p, arch, groups, block_ns, loss, sharing)
   local m, bytes, l2 = arch.model, 128 * (p.rank + p.rope), times.fitted.l2.bytes_per_us * (sharing or 1)
   return function(now, full, heat)
-    local share = math.min(1, now / arch.device.cus)
-    now = now / share ^ times.fitted.l2.alone
     local own, memory = block_ns * heat, bytes * math.max(now / groups / m.hbm_bytes_per_us, now / l2) * 1000 * full
     return math.max(memory, own) + loss * math.min(memory, own)
   end

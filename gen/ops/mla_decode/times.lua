@@ -10,19 +10,19 @@ return {
       wave = 3009, wave_pair = 5739, -- a piece's begin and end where a block takes turns
       fixed = 1253, fixed_pair = 1195, -- the launch
       heat = 0.1135,                  -- share that a long run's tiles take longer: the card is at its power limit
-      cut = -6484,                  -- what cutting the batch costs, beside what plans/schedule.lua says in tokens
+      cut = -5984,                  -- what cutting the batch costs, beside what plans/schedule.lua says in tokens
     },
     sm90_mid = {
       tile = 728.1, slope = 0.2731, heat = 0.08953, loss = 0.1748, -- slope: of a row
-      wave = 789.9, fixed = 900.8, row = 43.64, cut = -6314,
+      wave = 789.9, fixed = 900.8, row = 43.64, cut = -8314,
     },
     sm90_few = {
       tile = 610.5, soft_clk = 83.52, row_clk = 31.25, loss = 0.1203,
-      wave = 3670, fixed = -723.6, block = 14.61, cut = -18541,
+      wave = 3670, fixed = -723.6, block = 14.61, cut = -9541,
       merge = 66.93, merge_row = 13.39, -- in shared memory of a cluster: once, and for each row of each block
       beside = 0.1375,              -- share of the smaller of products and softmax that the larger does not hide
     },
-    l2 = { bytes_per_us = 6.793e+06, alone = 0.4 }, -- fewer blocks than compute units read slower by this power of their share
+    l2 = { bytes_per_us = 6.793e+06 },
     combine = {
       none = 5228,         -- behind one split, nothing to do
       splits = -1008,      -- behind several, beside what model.lua counts
@@ -50,7 +50,10 @@ return {
     },
     -- What a tile takes of its time with boxes of 64 tokens: rows copied one by one, small boxes (docs/lab/perf-log/pages.md).
     scattered = { sm90_many_gather = 1.1, sm90_mid_gather = 1.06, sm90_few = 1.06, sm90_few_two = 1.1 },
-    small_boxes = { sm90_many = 1.1 },
+    small_boxes = { sm90_many = 1.05 },
+    -- A batch that is cut, in pages of no multiple of 64 tokens: share of the estimate, up to so many pieces of a request. By the
+    -- cases of docs/lab/perf-log/pages.md, 48 requests; where more pieces meet, or with pages of 64, it chose worse.
+    small_pages = { cut = 0.88, pieces = 4 },
     sm90_small_rank = {
       wave = 4500, fixed = 4500,
       clk_percent = 111, clk_mhz = 1600, -- beside the products, which run at 1.6 GHz under this load
