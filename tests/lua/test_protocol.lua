@@ -144,8 +144,8 @@ end)
 
 test("the model's functions are the template's", function()
   -- Loaders that copy rows one by one are files of their own, which a tree may lack.
-  local gathers, gathered = T.read("templates/mla_decode/sm90_many/gather.h") ~= nil, { copy_group = true, copy_boxes = true,
-    hand_over = true }
+  local gathers, gathered = T.read("templates/mla_decode/sm90_many/gather.h") ~= nil, { copy_boxes = true,
+    hand_over = true, publish = true, list_piece = true, read_table = true, copy_blocks = true }
   local files = { sm90_few = { "mla_decode/sm90_few.cu.in", "mla_decode/lib/meet.h" }, sm90_mid = { "mla_decode/sm90_mid.cu.in" },
     sm90_small_rank = { "mla_decode/sm90_small_rank.cu.in" }, sm90_many = { "mla_decode/sm90_many.cu.in",
       "mla_decode/sm90_many/block.h", "mla_decode/sm90_many/ends.h", "mla_decode/sm90_many/finish.h",
@@ -286,7 +286,7 @@ local PIECES = { { blocks = 3, cut = true }, { blocks = 0, cut = true }, { block
   { blocks = 1 }, { blocks = 2 } }
 local TILES = { 2, 0, 1, 3 }
 local walk, cluster = with(HOPT, WALK), with(HOPT, { cluster = 2 })
-local pair = with(HOP, { cluster = 2 })
+local pair, rows = with(HOP, { cluster = 2 }), with(HOP, { gather = true })
 
 -- name, kernel, parameters, case, what is done to the model, the kind of finding, and a pattern of its text
 local SEEDS = {
@@ -412,6 +412,21 @@ local SEEDS = {
     end },
   { "the sums' places are not handed over", "sm90_many", HOP, PIECES, "race", "sums", function(m)
     edit(m, "[AB]%.", { "ARRIVE", "WAIT" }, "BOTH", "finish()", drop)
+  end },
+  { "a table of rows is written while a copier reads it", "sm90_many", rows, PIECES, "race", "table", function(m)
+    edit(m, "lister", { "WAIT" }, "TABLE_EMPTY", "publish()", drop)
+  end },
+  { "a table of rows does not wait for who hands over", "sm90_many", rows, PIECES, "count", "TABLE_EMPTY", function(m)
+    counts(m, "TABLE_EMPTY", -1)
+  end },
+  { "rows are handed over before they landed", "sm90_many", rows, PIECES, "race", "quarter", function(m)
+    edit(m, "hander 0", { "WAIT" }, "landed", "hand_over()", drop)
+  end },
+  { "rows are copied over slices that are still read", "sm90_many", rows, PIECES, "race", "quarter", function(m)
+    edit(m, "copier 1", { "WAIT" }, "empty", "copy_blocks()", drop)
+  end },
+  { "rows have landed when the first copier's have", "sm90_many", rows, PIECES, "count", "landed", function(m)
+    counts(m, "landed", -1)
   end },
   { "P is made while the values still multiply by the one before", "sm90_mid", HOPP, TILES, "race", "p of warp", function(m)
     edit(m, "scores", { "ARRIVE", "WAIT" }, "P_EMPTY", "P_EMPTY", drop)

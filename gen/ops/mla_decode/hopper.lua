@@ -80,7 +80,13 @@ function hopper.launch(p, v, arch, t)
     local parts, even = parts_at(splits)
     if parts then
       local blocks = parts * t.groups
-      return t.fixed(blocks) + (t.wave or 0) + t.cut + even / 64 * t.tile(blocks, 1, heat)
+      local shared = p.batch * ceil_div(p.ctx, p.page_size) * p.page_size / parts -- cached tokens of a part
+      local ends = t.fixed(blocks) + (t.wave or 0) + t.cut
+      local small = times.measured.small_pages
+      if p.page_size % 64 ~= 0 and p.batch <= parts and parts <= small.pieces * p.batch then -- what a cut adds is not read
+        return small.cut * (ends + shared / 64 * t.tile(blocks, 1, heat) + (even - shared) / 64 * t.tile(t.groups, 1, heat))
+      end
+      return ends + even / 64 * t.tile(blocks, 1, heat)
     end
     local each, ns = ceil_div(tiles, splits * width), t.fixed(left)
     local full = tiles / (splits * width) / each -- of a block's tiles, on average

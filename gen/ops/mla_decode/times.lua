@@ -49,8 +49,11 @@ return {
       meet = 0.05, first = 8000, batch = 48, -- where parts meet among themselves: share, and fixed from so many requests on
     },
     -- What a tile takes of its time with boxes of 64 tokens: rows copied one by one, small boxes (docs/lab/perf-log/pages.md).
-    scattered = { sm90_many_gather = 1.35, sm90_mid_gather = 1.06, sm90_few = 1.06, sm90_few_two = 1.35 },
-    small_boxes = { sm90_many = 1.1 },
+    scattered = { sm90_many_gather = 1.1, sm90_mid_gather = 1.06, sm90_few = 1.06, sm90_few_two = 1.1 },
+    small_boxes = { sm90_many = 1.05 },
+    -- A batch that is cut, in pages of no multiple of 64 tokens: share of the estimate, up to so many pieces of a request. By the
+    -- cases of docs/lab/perf-log/pages.md, 48 requests; where more pieces meet, or with pages of 64, it chose worse.
+    small_pages = { cut = 0.88, pieces = 4 },
     sm90_small_rank = {
       wave = 4500, fixed = 4500,
       clk_percent = 111, clk_mhz = 1600, -- beside the products, which run at 1.6 GHz under this load

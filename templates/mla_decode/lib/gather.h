@@ -57,9 +57,9 @@ MLAF_DEV void make_rows(u32 table, int pages, int token, int last) {
 // 64 rows of SLICES neighbouring slices of CHUNKS times 16 bytes, by a warp. A row takes PITCH bytes of its slice (128 or 64,
 // with the swizzle of as many bytes), slices lie 64 rows apart. An instruction copies neighbouring bytes of as few rows as can
 // be: each row is a page of its own to memory and to the translation of addresses. table: the rows' numbers, 64 in shared
-// memory; a lane has every one from its first on, four at a load, the next four on their way, or eight (AHEAD): a load takes
-// 200-350 clocks beside QK.
-template <int SLICES, int CHUNKS, int PITCH, int AHEAD = 4>
+// memory; a lane has every one from its first on, four at a load, the next four on their way: a load takes 200-350 clocks
+// beside QK.
+template <int SLICES, int CHUNKS, int PITCH>
 MLAF_DEV void gather_rows(u32 to, const char* from, u32 stride, u32 table, u64 policy) {
   constexpr int LANES = SLICES * CHUNKS, ROWS = 2 * LANES; // lanes of a row, rows of a lane
   static_assert(ROWS % 8 == 0, "a lane's rows are whole groups of a swizzle");
@@ -75,19 +75,41 @@ MLAF_DEV void gather_rows(u32 to, const char* from, u32 stride, u32 table, u64 p
   uint4 x = load_rows(table), y = load_rows(table + 16);
 #pragma unroll 1
   for (int i = 0; i < ROWS; i += 8) {
-    if (AHEAD == 8) {
-      const uint4 z = x, w = y;
-      table += 32;
-      if (i + 8 < ROWS) x = load_rows(table), y = load_rows(table + 16);
-      copy(z.x, 0), copy(z.y, 1), copy(z.z, 2), copy(z.w, 3);
-      copy(w.x, 4), copy(w.y, 5), copy(w.z, 6), copy(w.w, 7);
-    } else {
-      if (i > 0) y = load_rows(table + 16);
-      copy(x.x, 0), copy(x.y, 1), copy(x.z, 2), copy(x.w, 3);
-      table += 32;
-      if (i + 8 < ROWS) x = load_rows(table);
-      copy(y.x, 4), copy(y.y, 5), copy(y.z, 6), copy(y.w, 7);
-    }
+    if (i > 0) y = load_rows(table + 16);
+    copy(x.x, 0), copy(x.y, 1), copy(x.z, 2), copy(x.w, 3);
+    table += 32;
+    if (i + 8 < ROWS) x = load_rows(table);
+    copy(y.x, 4), copy(y.y, 5), copy(y.z, 6), copy(y.w, 7);
     to += 8 * PITCH;
+  }
+}
+
+// By a warpgroup: of a tile's 64 rows half-warp g = 0..7 copies rows g, g + 8, ..., g + 56, whose numbers its lanes have in
+// registers. So nothing is computed for a copy but where its row lies: a lane swizzles all its rows alike.
+MLAF_DEV u32 half_warp() { return threadIdx.x % 128 / 16; }
+
+// Sixteen lanes copy 256 bytes of a row side by side, to two slices: `to` is that of the lane.
+MLAF_DEV void copy_pair_of_slices(u32 to, const char* from, u32 stride, const u32 (&rows)[8], u64 policy) {
+  const u32 g = half_warp(), lane = lane_now() % 16;
+  to += 128 * g + ((lane % 8 ^ g) << 4);
+  from += 16 * lane;
+  asm volatile("" : "+l"(from), "+r"(to), "+r"(stride)); // else base and lane's share are added for each row
+#pragma unroll
+  for (int i = 0; i < 8; i++) copy_16(to + 1024 * i, from + (u64)rows[i] * stride, policy);
+}
+// One slice of CHUNKS times 16 bytes a row, which takes PITCH bytes of it: 16 / CHUNKS rows at once.
+template <int CHUNKS, int PITCH>
+MLAF_DEV void copy_slice(u32 to, const char* from, u32 stride, const u32 (&rows)[8], u64 policy) {
+  constexpr int AT_ONCE = 16 / CHUNKS;
+  const u32 g = half_warp(), lane = lane_now() % 16, sub = lane / CHUNKS, chunk = lane % CHUNKS;
+  to += PITCH * (g + 8 * sub) + ((chunk ^ (PITCH == 128 ? g : g / 2)) << 4);
+  from += 16 * chunk;
+  asm volatile("" : "+l"(from), "+r"(to), "+r"(stride));
+#pragma unroll
+  for (int i = 0; i < 8; i += AT_ONCE) {
+    u32 row = rows[i];
+#pragma unroll
+    for (int k = 1; k < AT_ONCE; k++) row = sub == k ? rows[i + k] : row;
+    copy_16(to + 8 * PITCH * i, from + (u64)row * stride, policy);
   }
 }

@@ -1,67 +1,126 @@
-// Loaders of the many-rows Hopper kernel for pages of any size: rows copied one by one (mla_decode/lib/gather.h). Warp 0 takes
-// the left half of every block and rope of even ones, warp 1 the right half and rope of odd ones. Their copies are ordinary
-// accesses to shared memory, so a proxy fence must stand between them and the tensor cores: warp 2 waits for what has landed,
-// fences and fills the barrier that the math warps wait for; in those the fence would stand between QK's products. The includer
-// has the constants of the kernel.
-//@ needs("ALL", "ASK", "BUFFER", "FULL_AT", "KV_AT", "LANDED_AT", "MANY", "NEAR_END_AT", "PAGE", "POLICY", "QUARTER",
-//@   "Q_FULL_AT", "ROPE", "SLICE", "SLICES", "TABLES_AT")
+// Loaders of the many-rows Hopper kernel for pages of any size: rows copied one by one (mla_decode/lib/gather.h).
+//
+//   warp 0          the numbers of each block's rows, to a ring of tables in shared memory; it alone walks the page list
+//   warps 1, 2      hand over what landed: copies are ordinary accesses to shared memory, so a proxy fence must stand between
+//                   them and the tensor cores. In the math warps it would stand between QK's products. Warp 1 has the left
+//                   half's quarters and rope of even blocks, warp 2 the others
+//   warpgroup 3     copies: eight rows a lane, whose numbers lie in its registers. They know nothing of pieces
+//
+// The includer has the constants of the kernel.
+//@ needs("ALL", "ASK", "BUFFER", "FULL_AT", "KV_AT", "EMPTY_AT", "LANDED_AT", "MANY", "NEAR_END_AT", "PAGE", "POLICY", "QUARTER",
+//@   "Q_FULL_AT", "ROPE", "SLICE", "SLICES", "TABLES_AT", "TABLE_BYTES", "TABLE_EMPTY_AT", "TABLE_FULL_AT")
 constexpr int ROPE_GROUP = 4;           // groups 0..3: quarters of O's columns
 constexpr int ROPE_CHUNKS = ROPE > 0 ? ROPE / 8 : 8; // of 16 bytes, in a row
 
-MLAF_DEV u32 table_of(const loader& l, int j) { return l.shared + TABLES_AT + 512 * l.half + 256 * (j & 1); }
-MLAF_DEV u32 landed(const loader& l, buffer_use t, int group) { return l.shared + LANDED_AT + 8 * (5 * t.buffer + group); }
+// Table n: who writes and who reads take them in turn.
+MLAF_DEV u32 table_at(u32 shared, u32 n) { return shared + TABLES_AT + TABLE_BYTES * (n % 2); }
+MLAF_DEV u32 table_full(u32 shared, u32 n) { return shared + TABLE_FULL_AT + 8 * (n % 2); }
+MLAF_DEV u32 table_empty(u32 shared, u32 n) { return shared + TABLE_EMPTY_AT + 8 * (n % 2); }
 
-// Copies a group of slices as soon as they are given back.
-template <int COUNT, int CHUNKS>
-MLAF_DEV void copy_group(const loader& l, buffer_use t, int j, int group, int first, const char* from, i64 stride) {
-  wait_empty(l, t, group);
-  gather_rows<COUNT, CHUNKS, 16 * CHUNKS, 8>(l.shared + KV_AT + t.buffer * BUFFER + first * SLICE, from, (u32)stride * 2,
-                                          table_of(l, j), POLICY);
-  barrier_arrive_after_copies(landed(l, t, group));
+MLAF_DEV u32 landed(u32 shared, const buffer_use& t, int group) { return shared + LANDED_AT + 8 * (5 * t.buffer + group); }
+
+// The order in which QK takes a block's groups; -1: rope.
+MLAF_DEV int group_of(int i, int j) { return i < 0 ? ROPE_GROUP : j & 1 ? i ^ 2 : (i & 1) * 2 + i / 2; }
+
+// A table, eight numbers for each half-warp of the copiers, and behind them which of a piece's blocks it is of: even, odd, or
+// none is left. Rows behind the end repeat the last one; a page outside the cache is read as page 0: see check_pages.
+MLAF_DEV void publish(u32 shared, u32& n, int what, u32 row0, u32 row1) {
+  const u32 lane = lane_now(), at = table_at(shared, n);
+  barrier_wait(table_empty(shared, n), n / 2 & 1 ^ 1);
+  __syncwarp();
+  store_row(at + 4 * (lane % 8 * 8 + lane / 8), row0);
+  store_row(at + 4 * (lane % 8 * 8 + lane / 8 + 4), row1);
+  if (lane == 0) store_row(at + 256, (u32)what);
+  __syncwarp();
+  if (lane == 0) barrier_arrive(table_full(shared, n));
+  n++;
 }
-MLAF_DEV void copy_block(const loader& l, buffer_use t, int j) {
+
+// Piece k, as load.h says of boxes: who says what is to be copied waits for Q instead of who copies.
+MLAF_DEV void list_piece(const loader& l, const piece& x, u32 k, u32& n) {
   const mlaf_decode_args& a = l.p.a;
-  if (ROPE > 0 && (j & 1) == l.half) copy_group<1, ROPE_CHUNKS>(l, t, j, ROPE_GROUP, SLICES, a.kpe, a.kpe_row_stride);
-#pragma unroll 1
-  for (int q = 2 * l.half; q < 2 * l.half + 2; q++)
-    copy_group<QUARTER, 8>(l, t, j, q, q * QUARTER, a.ckv + 128 * QUARTER * q, a.ckv_row_stride);
-}
-
-// What landed of block j goes to the math warps, in the order in which QK takes it.
-MLAF_DEV void hand_over(const loader& l, buffer_use t, int j) {
-#pragma unroll 1
-  for (int i = ROPE > 0 ? -1 : 0; i < 4; i++) {
-    const int group = i < 0 ? ROPE_GROUP : j & 1 ? i ^ 2 : (i & 1) * 2 + i / 2;
-    barrier_wait(landed(l, t, group), t.use & 1);
-    fence_async();
-    __syncwarp();
-    if (lane_now() == 0) barrier_arrive(l.shared + FULL_AT + 8 * (ALL * t.buffer + (i < 0 ? SLICES : group * QUARTER)));
-  }
-}
-
-// Piece k, as load.h says of boxes; page ids of the next block come beside the copies. Behind the end the last token is copied
-// again. A page outside the cache: see check_pages.
-MLAF_DEV void load_piece(const loader& l, const piece& x, u32 k, u32 (&used)[2]) {
-  const mlaf_decode_args& a = l.p.a;
-  const int blocks = blocks_of(x), near_end = !MANY || l.half > 0 ? -1 : blocks - ASK > 1 ? blocks - ASK : 1;
-  auto ask = [&](int j) { ask_for_ids<PAGE>(table_of(l, j), a.kv_indices + x.first_page, x.begin + 64 * j, x.end - 1); };
-  __syncwarp(); // all lanes are through with the piece before
-  if (blocks > 0 && l.half < 2) ask(0);
+  const int blocks = blocks_of(x), near_end = MANY ? (blocks - ASK > 1 ? blocks - ASK : 1) : -1;
+  const int* const pages = a.kv_indices + x.first_page;
+  auto token = [&](int j, int i) { return smaller(x.begin + 64 * j + 32 * i + l.lane, x.end - 1); };
+  u32 id0 = 0, id1 = 0;
+  if (blocks > 0) id0 = pages[(u32)token(0, 0) / PAGE], id1 = pages[(u32)token(0, 1) / PAGE];
   for (int j = 0; j < blocks; j++) {
-    const buffer_use t = next_use(used, j);
-    if (l.half == 2) {
-      hand_over(l, t, j);
-      continue;
-    }
-    make_rows<PAGE>(table_of(l, j), a.num_pages, x.begin + 64 * j, x.end - 1);
-    __syncwarp(); // and all lanes are through with the block before, whose table the next ids take
-    if (j + 1 < blocks) ask(j + 1);
+    const u32 row0 = (id0 < (u32)a.num_pages ? id0 : 0) * PAGE + (u32)token(j, 0) % PAGE;
+    const u32 row1 = (id1 < (u32)a.num_pages ? id1 : 0) * PAGE + (u32)token(j, 1) % PAGE;
+    if (j + 1 < blocks) id0 = pages[(u32)token(j + 1, 0) / PAGE], id1 = pages[(u32)token(j + 1, 1) / PAGE];
     if (j == 1) barrier_wait(l.shared + Q_FULL_AT, k & 1);
-    if (j == near_end && lane_now() == 0) barrier_arrive(l.shared + NEAR_END_AT);
-    copy_block(l, t, j);
+    if (j == near_end && l.lane == 0) barrier_arrive(l.shared + NEAR_END_AT);
+    publish(l.shared, n, j & 1, row0, row1);
   }
-  if (MANY && l.half == 0 && blocks < 2) {
+  if (MANY && blocks < 2) {
     barrier_wait(l.shared + Q_FULL_AT, k & 1);
-    if (lane_now() == 0) barrier_arrive(l.shared + NEAR_END_AT);
+    if (l.lane == 0) barrier_arrive(l.shared + NEAR_END_AT);
+  }
+}
+
+MLAF_DEV void list_blocks(const loader& l, walk& w) {
+  u32 n = 0;
+  piece x;
+  for (u32 k = 0; next_piece(l.p.a, w, x); k++) {
+    list_piece(l, x, k, n);
+    if (!MANY) break;
+  }
+  publish(l.shared, n, -1, 0, 0);
+}
+
+// Which block table n is of, -1: none is left; by all lanes of a warp, which has read what it needs of it before `done`.
+template <typename F>
+MLAF_DEV int read_table(u32 shared, u32& n, F read) {
+  barrier_wait(table_full(shared, n), n / 2 & 1);
+  const int what = (int)load_row(table_at(shared, n) + 256);
+  read(table_at(shared, n));
+  __syncwarp();
+  if (lane_now() == 0) barrier_arrive(table_empty(shared, n));
+  n++;
+  return what;
+}
+
+// What landed goes to the math warps; half: 0 left, 1 right.
+MLAF_DEV void hand_over(u32 shared, int half) {
+  u32 used[2] = {0, 0}, n = 0;
+  while (true) {
+    const int odd = read_table(shared, n, [](u32) {});
+    if (odd < 0) return;
+    const buffer_use t = next_use(used, odd);
+#pragma unroll 1
+    for (int i = ROPE > 0 ? -1 : 0; i < 4; i++) {
+      const int group = group_of(i, odd);
+      if (i < 0 ? odd != half : group / 2 != half) continue;
+      barrier_wait(landed(shared, t, group), t.use & 1);
+      fence_async();
+      __syncwarp();
+      if (lane_now() == 0) barrier_arrive(shared + FULL_AT + 8 * (ALL * t.buffer + (i < 0 ? SLICES : group * QUARTER)));
+    }
+  }
+}
+
+// Warpgroup 3. A group of slices is copied as soon as it is given back.
+MLAF_DEV void copy_blocks(const mlaf_decode_args& a, u32 shared) {
+  u32 used[2] = {0, 0}, n = 0;
+  while (true) {
+    u32 rows[8];
+    const int odd = read_table(shared, n, [&](u32 at) {
+      const uint4 x = load_rows(at + 32 * half_warp()), y = load_rows(at + 32 * half_warp() + 16);
+      rows[0] = x.x, rows[1] = x.y, rows[2] = x.z, rows[3] = x.w, rows[4] = y.x, rows[5] = y.y, rows[6] = y.z, rows[7] = y.w;
+    });
+    if (odd < 0) return;
+    const buffer_use t = next_use(used, odd);
+#pragma unroll 1
+    for (int i = ROPE > 0 ? -1 : 0; i < 4; i++) {
+      const int group = group_of(i, odd);
+      barrier_wait(shared + EMPTY_AT + 8 * (5 * t.buffer + group), t.use & 1 ^ 1); // a fresh one counts as given back
+      const u32 to = shared + KV_AT + t.buffer * BUFFER + (i < 0 ? SLICES : group * QUARTER) * SLICE;
+      const char* const from = a.ckv + 128 * QUARTER * group;
+      const u32 stride = (u32)a.ckv_row_stride * 2;
+      if (i < 0) copy_slice<ROPE_CHUNKS, 16 * ROPE_CHUNKS>(to, a.kpe, (u32)a.kpe_row_stride * 2, rows, POLICY);
+      else if (QUARTER == 1) copy_slice<8, 128>(to, from, stride, rows, POLICY);
+      else copy_pair_of_slices(to + lane_now() % 16 / 8 * SLICE, from, stride, rows, POLICY);
+      barrier_arrive_after_copies(landed(shared, t, group));
+    }
   }
 }

@@ -10,10 +10,15 @@
 constexpr u64 POLICY = Q_LEN * H <= 2 * ROWS && (PAIR == 1 || ROPE % 64 == 0) ? EVICT_FIRST : EVICT_NORMAL;
 
 //@ if small then
-// Boxes of a slice whose rows are known together: registers end there. Few of them are found once for all slices of a warp, since
-// beside QK a shuffle takes 200-350 clocks. Nothing is asked for ahead: it would load the copy engine more.
-constexpr bool ONE_FIND = BOXES <= 4;
-constexpr int BOXES_AT_ONCE = ONE_FIND ? BOXES : PAIR == 1 ? 2 : 4;
+// Boxes of a slice that are sent together: registers end there. Nothing is asked for ahead: it would load the copy engine more.
+constexpr int BOXES_AT_ONCE = BOXES < 2 ? BOXES : PAIR == 1 ? 2 : BOXES < 4 ? BOXES : 4;
+// One lane of the warp, and the compiler knows that it is one: behind `lane == 0` each copy is a loop over lanes, 12
+// instructions, and several of them stand in a row here.
+MLAF_DEV bool elected() {
+  u32 yes;
+  asm volatile("{\n.reg .pred p;\nelect.sync _|p, 0xffffffff;\nselp.u32 %0, 1, 0, p;\n}" : "=r"(yes));
+  return yes != 0;
+}
 //@ else
 constexpr int BOXES_AT_ONCE = BOXES < 4 ? BOXES : 4; // boxes of a slice whose rows are known together: registers end there
 //@ end
@@ -46,25 +51,27 @@ MLAF_DEV void wait_empty(const loader& l, buffer_use t, int group) {
 // they take is then the same in all lanes and lies in uniform registers when they come, and lanes send one by one anyway.
 // A pair then asks for those of block j + AHEAD, into L2: one block alone would only load L2 more by that.
 MLAF_DEV void load_slices(const loader& l, const piece& x, buffer_use t, int j, int ids, int next, int group, int first,
-                          int count${small and ", int (&rows)[BOXES_AT_ONCE], bool find_now" or ""}) {
+                          int count) {
   const bool rope = first == SLICES;
   const int at = j * BOXES, later = at + AHEAD * BOXES;
   const int odd = PAIR == 2 ? (int)((rope ? t.use : first) ^ cta_in_cluster()) & 1 : 0;
   const int slice = first + (count == 2 ? odd : 0), column = rope ? 0 : 64 * slice;
-  const bool mine = l.lane == 0 && (count == 2 || odd == 0); // of two a block of a pair takes one
+//@ local one = small and "chosen" or "l.lane == 0"
+//@ if small then
+  const bool chosen = elected();
+//@ end
+  const bool mine = ${one} && (count == 2 || odd == 0); // of two a block of a pair takes one
   const u32 to = l.shared + KV_AT + t.buffer * BUFFER + slice * SLICE;
   const u32 full = l.shared + FULL_AT + 8 * (ALL * t.buffer + first); // one for all of them
   const mlaf_tensor_map* map = &l.p.maps[rope ? MAP_KPE : MAP_CKV];
-//@ if not small then
-  int rows[BOXES_AT_ONCE]; // several shuffles together, ahead of the wait: beside QK one takes 200-350 clocks
-//@ end
+  int rows[BOXES_AT_ONCE]; // found together, ahead of the wait: beside QK a shuffle takes 200-350 clocks
   auto find = [&](int first_box) {
 #pragma unroll
-    for (int b = 0; b < BOXES_AT_ONCE; b++) rows[b] = row_of_box(x, at + first_box + b, ids);
+    for (int b = 0; b < BOXES_AT_ONCE; b++) rows[b] = row_of_box${small and "_for_all" or ""}(x, at + first_box + b, ids);
   };
-  ${small and "if (!ONE_FIND || find_now) " or ""}find(0);
+  find(0);
   wait_empty(l, t, group);
-  if (l.lane == 0) barrier_expect(full, rope ? ROPE_BYTES : QUARTER * SLICE);
+  if (${one}) barrier_expect(full, rope ? ROPE_BYTES : QUARTER * SLICE);
 #pragma unroll 1
   for (int b0 = 0; b0 < BOXES; b0 += BOXES_AT_ONCE) {
     if (b0 > 0) find(b0);
@@ -103,30 +110,18 @@ MLAF_DEV void load_piece(const loader& l, const piece& x, u32 k, u32 (&used)[2])
     const buffer_use t = next_use(used, j);
     if (j == 1) barrier_wait(l.shared + Q_FULL_AT, k & 1);
     if (j == near_end && l.lane == 0) barrier_arrive(l.shared + NEAR_END_AT);
-//@ if small then
-    int rows[BOXES_AT_ONCE];
-    if (l.half == 2) {
-      load_slices(l, x, t, j, ids, next, 4, SLICES, 1, rows, true);
-    } else {
-#pragma unroll 1
-      for (int q = 2 * l.half; q < 2 * l.half + 2; q++)
-        load_slices(l, x, t, j, ids, next, q, q * QUARTER, QUARTER, rows, q == 2 * l.half);
-    }
-//@ else
     if (l.half == 2) {
       load_slices(l, x, t, j, ids, next, 4, SLICES, 1);
     } else {
 #pragma unroll 1
       for (int q = 2 * l.half; q < 2 * l.half + 2; q++) load_slices(l, x, t, j, ids, next, q, q * QUARTER, QUARTER);
     }
-//@ end
   }
   if (MANY && l.half == 0 && blocks < 2) {
     barrier_wait(l.shared + Q_FULL_AT, k & 1);
     if (l.lane == 0) barrier_arrive(l.shared + NEAR_END_AT);
   }
 }
-//@ end
 
 MLAF_DEV void load_cache(const loader& l, walk& w) {
   u32 used[2] = {0, 0};
@@ -136,6 +131,7 @@ MLAF_DEV void load_cache(const loader& l, walk& w) {
     if (!MANY) return;
   }
 }
+//@ end
 
 MLAF_DEV void load_q(const loader& l, int row) {
   if (l.lane < Q_SLICES)

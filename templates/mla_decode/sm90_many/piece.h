@@ -100,6 +100,13 @@ MLAF_DEV int page_of_box(const mlaf_decode_args& a, const piece& x, int box) {
 MLAF_DEV int row_of_box(const piece& x, int box, int ids) {
   return __shfl_sync(~0u, ids, box & 31) * PAGE + (x.begin + box * BOX) % PAGE;
 }
+//@ if small then
+// Of a box that is the same in all lanes: in a uniform register, as copies want it, where a shuffle's result makes them a loop.
+MLAF_DEV int row_of_box_for_all(const piece& x, int box, int ids) {
+  const int id = (int)__reduce_max_sync(~0u, (threadIdx.x & 31) == (box & 31) ? (u32)ids : 0u);
+  return id * PAGE + (x.begin + box * BOX) % PAGE;
+}
+//@ end
 
 // Any page id outside the cache makes the request's rows NaN.
 MLAF_DEV bool check_pages(const mlaf_decode_args& a, const piece& x, int lane) {

@@ -60,6 +60,11 @@ return {
       if p.rank % 64 ~= 0 then return ("rank %d is not a multiple of 64"):format(p.rank) end
     end,
     function(p, v) return hopper.groups_rule(p, v, 8, MOST_GROUPS) end,
+    function(_, v)
+      if v.wgs == 2 and v.schedule == "fitted" and v.rows >= 32 then -- loaders that walk leave math 208
+        return ("two math warpgroups have too few registers for %d rows beside loaders that walk"):format(v.rows)
+      end
+    end,
     function(p, v)
       if v.load == "tma" and p.page_size % 8 ~= 0 then
         return ("load=tma: pages of %d tokens hold no boxes of 8"):format(p.page_size)

@@ -39,10 +39,10 @@ local function cost_of(p, v, arch, family, plan, slower)
   if why then return { refused = why } end
   local tile = 64 * 2 * (p.rank + p.rope)
   return hopper.cost({
-    threads = 384,
+    threads = plan.threads,
     rows_per_wg = ROWS,
     lds_bytes = plan.bytes,
-    regs = { { "all, at launch", 168 } }, -- the math warps take 240, the loaders leave 24
+    regs = { { "all, at launch", 65536 // plan.threads // 8 * 8 } }, -- what loaders leave the math warps take
     step = 64,
     inflight = tile // 12,
     times = { nanoseconds(p, v, arch, family, slower) },

@@ -8,7 +8,8 @@ local SLICE = 8192 -- 64 rows x 64 columns x 2 bytes
 -- does not fit.
 function plan.make(rank, rope, gather)
   local slices, all = rank // 64, rank // 64 + (rope > 0 and 1 or 0)
-  local p = { buffers = rank > 256 and 2 or 4 } -- blocks of 64 tokens that lie there
+  -- buffers: blocks of 64 tokens that lie there
+  local p = { buffers = rank > 256 and 2 or 4, threads = gather and 512 or 384 }
   p.q_at = p.buffers * (slices * SLICE + 128 * rope)
   p.p_at = p.q_at + (rope > 0 and slices or slices - 1) * SLICE -- Q's last slice is kept in registers
   p.sums_at = p.p_at + p.buffers * SLICE
@@ -20,7 +21,8 @@ function plan.make(rank, rope, gather)
   p.bytes = p.bars_end
   if gather then
     p.tables_at = (p.bars_end + 15) // 16 * 16
-    p.landed_at = p.tables_at + 4 * 64 * 4
+    p.tables = 2 -- of 64 rows' numbers and a word
+    p.landed_at = p.tables_at + p.tables * (272 + 2 * 8)
     p.bytes = p.landed_at + 8 * 5 * p.buffers
     if p.bytes > MOST then p.refused = ("%d bytes of shared memory > %d"):format(p.bytes, MOST) end
   end

@@ -15,7 +15,7 @@ function sm90_many.of(plan, v)
     gather = v.gather or false, rotate = v.rotate, warps = 2 }
 end
 
-local ASK, ROPE = 4, 4 -- blocks before the end; the rope slice's group
+local ASK, ROPE, TABLES = 4, 4, 2 -- blocks before the end; the rope slice's group; gather.h's
 
 -- v: buffers, rope (0: none), cluster, many (several pieces a block), warps; shared: a pair deals a quarter's two slices out to
 -- both blocks (rank 512; else one block sends its one slice).
@@ -29,9 +29,15 @@ local function block(m, v, id, pair, parties)
     for g = 0, v.rope > 0 and ROPE or ROPE - 1 do
       x.full[b][g] = m:barrier(name("full[%d][%d]", b, g), 1, id)
       x.empty[b][g] = m:barrier(name("empty[%d][%d]", b, g), v.warps * v.cluster, id)
-      x.landed[b][g] = m:barrier(name("landed[%d][%d]", b, g), 1, id)
+      x.landed[b][g] = m:barrier(name("landed[%d][%d]", b, g), v.warps, id)
       x.slices[b][g] = { m:place(name("buffer %d, quarter %d", b, g)), m:place(name("buffer %d, quarter %d, right", b, g)) }
     end
+  end
+  x.table_full, x.table_empty, x.tables = {}, {}, {}
+  for i = 0, v.gather and TABLES - 1 or -1 do -- read by the copiers and by two warps that hand over
+    x.table_full[i] = m:barrier(name("TABLE_FULL %d", i), 1, id)
+    x.table_empty[i] = m:barrier(name("TABLE_EMPTY %d", i), v.warps + 2, id)
+    x.tables[i] = m:place(name("table %d", i))
   end
   x.q_full, x.q_empty = m:barrier(name("Q_FULL"), 1, id), m:barrier(name("Q_EMPTY"), math, id)
   x.last_empty, x.checked = m:barrier(name("LAST_EMPTY"), math, id), m:barrier(name("CHECKED"), 1, id)
@@ -82,33 +88,9 @@ local function load_slices(x, a, b, use, j, group)
   end
 end
 
--- gather: rows are copied one by one by two warps; rope by the one of the block's parity. Of block j, all groups of a warp.
-local function copy_block(x, a, half, j, b, use)
-  local groups = { 2 * half, 2 * half + 1 }
-  if x.v.rope > 0 and j & 1 == half then table.insert(groups, 1, ROPE) end
-  for _, group in ipairs(groups) do
-    if use > 0 then a:wait(x.empty[b][group], use - 1, "copy_group()") end
-    a:arrive(x.landed[b][group], use, "copy_group()", 1)
-    a:copy(x.landed[b][group], use, "copy_group()", x.slices[b][group][1], j .. "/" .. use)
-  end
-end
-
--- By a third warp, in the order in which QK takes them.
-local function hand_over_block(x, a, j, b, use)
-  for i = x.v.rope > 0 and -1 or 0, 3 do
-    local group = i < 0 and ROPE or j & 1 == 1 and i ~ 2 or (i & 1) * 2 + i // 2
-    a:wait(x.landed[b][group], use, "hand_over()")
-    a:arrive(x.full[b][group], use, "hand_over()")
-  end
-end
-
 local function load_block(x, a, half, j, b, use)
-  if x.v.gather then
-    if half == 2 then hand_over_block(x, a, j, b, use) else copy_block(x, a, half, j, b, use) end
-  elseif half == 2 then load_slices(x, a, b, use, j, ROPE)
-  else
-    for q = 2 * half, 2 * half + 1 do load_slices(x, a, b, use, j, q) end
-  end
+  if half == 2 then return load_slices(x, a, b, use, j, ROPE) end
+  for q = 2 * half, 2 * half + 1 do load_slices(x, a, b, use, j, q) end
 end
 
 local function load_cache(x, a, half, pieces)
@@ -118,7 +100,7 @@ local function load_cache(x, a, half, pieces)
     local near_end = (not x.v.many or half > 0) and -1 or math.max(1, blocks - ASK)
     for j = 0, blocks - 1 do
       local b, use = next_turn(x, used, j)
-      if j == 1 and not (half == 2 and x.v.gather) then -- of these only the one that says when the end is near counts on it
+      if j == 1 then -- of these only the one that says when the end is near counts on it
         if half == 0 then a:wait(x.q_full, k - 1, "load_piece()") else a:hint(x.q_full, k - 1, "load_piece()") end
       end
       if j == near_end then a:arrive(x.near_end, k - 1, "load_piece()") end
@@ -132,6 +114,85 @@ local function load_cache(x, a, half, pieces)
   end
 end
 
+-- ---- Loaders that copy rows one by one (gather.h) -----------------------------------------------------------------------
+local function publish(x, a, n, what)
+  a:wait(x.table_empty[n % TABLES], n // TABLES - 1, "publish()")
+  a:write(x.tables[n % TABLES], what, "publish()")
+  a:arrive(x.table_full[n % TABLES], n // TABLES, "publish()")
+end
+
+-- One warp lists the blocks of all pieces, and behind them that there are no more.
+local function list_blocks(x, a, pieces)
+  local n = 0
+  for k, piece in ipairs(pieces) do
+    local blocks = piece.blocks
+    local near_end = x.v.many and math.max(1, blocks - ASK) or -1
+    for j = 0, blocks - 1 do
+      if j == 1 then a:wait(x.q_full, k - 1, "list_piece()") end
+      if j == near_end then a:arrive(x.near_end, k - 1, "list_piece()") end
+      publish(x, a, n, k .. "." .. j)
+      n = n + 1
+    end
+    if x.v.many and blocks < 2 then
+      a:wait(x.q_full, k - 1, "list_piece()")
+      a:arrive(x.near_end, k - 1, "list_piece()")
+    end
+    if not x.v.many then break end
+  end
+  publish(x, a, n, "end")
+end
+
+local function read_table(x, a, n, what)
+  a:wait(x.table_full[n % TABLES], n // TABLES, "read_table()")
+  a:read(x.tables[n % TABLES], what, "read_table()")
+  a:arrive(x.table_empty[n % TABLES], n // TABLES, "read_table()")
+end
+
+-- visit(j, buffer, use) for each block that is listed.
+local function read_tables(x, a, pieces, visit)
+  local used, n = { [0] = 0, 0 }, 0
+  for k, piece in ipairs(pieces) do
+    for j = 0, piece.blocks - 1 do
+      read_table(x, a, n, k .. "." .. j)
+      n = n + 1
+      visit(j, next_turn(x, used, j))
+    end
+    if not x.v.many then break end
+  end
+  read_table(x, a, n, "end")
+end
+
+-- The order in which QK takes a block's groups.
+local function groups_of(x, j)
+  local list = { x.v.rope > 0 and ROPE or nil }
+  for i = 0, 3 do list[#list + 1] = j & 1 == 1 and i ~ 2 or (i & 1) * 2 + i // 2 end
+  return list
+end
+
+-- Copier w: its rows of every group.
+local function copy_blocks(x, a, w, pieces)
+  read_tables(x, a, pieces, function(j, b, use)
+    for _, group in ipairs(groups_of(x, j)) do
+      if use > 0 then a:wait(x.empty[b][group], use - 1, "copy_blocks()") end
+      a:arrive(x.landed[b][group], use, "copy_blocks()", 1)
+      a:copy(x.landed[b][group], use, "copy_blocks()", x.slices[b][group][1 + w], j .. "/" .. use)
+    end
+  end)
+end
+
+-- By a warp for each half, rope by the one of the block's parity.
+local function hand_over(x, a, half, pieces)
+  read_tables(x, a, pieces, function(j, b, use)
+    for _, group in ipairs(groups_of(x, j)) do
+      if (group == ROPE and j & 1 or group // 2) == half then
+        a:wait(x.landed[b][group], use, "hand_over()")
+        a:arrive(x.full[b][group], use, "hand_over()")
+      end
+    end
+  end)
+end
+
+-- ---- Q ------------------------------------------------------------------------------------------------------------------
 local function load_last(x, a, k, more)
   for w = 0, more and x.v.warps - 1 or -1 do a:copy(x.q_full, k, "load_last()", x.p[0][w], "Q " .. k) end
   a:arrive(x.q_full, k, "load_last()", more and 1 + x.v.warps or 0)
@@ -186,7 +247,7 @@ end
 local function read_slices(c, b, group, version, what)
   local x = c.x
   c.a:read(x.slices[b][group][1], version, what)
-  if x.v.cluster == 2 and x.v.shared and group ~= ROPE then c.a:read(x.slices[b][group][2], version, what) end
+  if x.v.gather or x.v.cluster == 2 and x.v.shared and group ~= ROPE then c.a:read(x.slices[b][group][2], version, what) end
 end
 
 local function multiply_group(c, i, group, what)
@@ -375,14 +436,19 @@ local function made(x)
       table.move({ x.full[b][g], x.empty[b][g], x.landed[b][g] }, 1, 3, #list + 1, list)
     end
   end
+  for i = 0, x.v.gather and TABLES - 1 or -1 do table.move({ x.table_full[i], x.table_empty[i] }, 1, 2, #list + 1, list) end
   return list
 end
 
 local function agents_of(m, x, pieces)
   local v, list = x.v, {}
   local function add(name, body) list[#list + 1] = { m:agent(("block %d %s"):format(x.id, name), x.id), body } end
-  for half = 0, (v.rope > 0 or v.gather) and 2 or 1 do
-    add("loader " .. half, function(a) load_cache(x, a, half, pieces) end)
+  if v.gather then
+    add("lister", function(a) list_blocks(x, a, pieces) end)
+    for half = 0, 1 do add("hander " .. half, function(a) hand_over(x, a, half, pieces) end) end
+    for w = 0, v.warps - 1 do add("copier " .. w, function(a) copy_blocks(x, a, w, pieces) end) end
+  else
+    for half = 0, v.rope > 0 and 2 or 1 do add("loader " .. half, function(a) load_cache(x, a, half, pieces) end) end
   end
   add("loader of Q", function(a) load_queries(x, a, pieces) end)
   for id = 0, 2 * v.warps - 1 do
@@ -407,7 +473,7 @@ end
 -- pieces: of a block, or of both of a pair, which walk alike, each { blocks, cut }.
 function sm90_many.model(v, pieces)
   local m = protocol.new()
-  local parties = 2 * v.warps + ((v.rope > 0 or v.gather) and 4 or 3)
+  local parties = 2 * v.warps + (v.gather and 4 + v.warps or v.rope > 0 and 4 or 3)
   local pair = { first = 1, cluster = m:named("cluster", parties * v.cluster) }
   for id = 1, v.cluster do pair[id] = block(m, v, id, pair, parties) end
   for _, x in ipairs(pair) do agents_of(m, x, pieces) end

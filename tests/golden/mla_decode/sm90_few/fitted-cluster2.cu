@@ -30,9 +30,9 @@
 //
 //   warpgroups 0..W-1  math. Warpgroup g takes tiles g, g+W, ... alone: its own O^T in registers, its own row state. Tiles are
 //                      scored in order: of two warpgroups each waits until the other has seen all boxes of the tile before.
-//   warpgroup W        producer. load=tma: warp w sends for boxes w, w+4, ..., page ids read ahead; load=gather: a warp copies
-//                      16 rows of two boxes at once, 16 bytes a thread. Warp 3 sends for Q and says what math must know of a
-//                      piece, so that math reads no table.
+//   warpgroup W        producer. load=tma: warp w sends for boxes w, w+4, ..., page ids read ahead; load=gather: sixteen
+//                      lanes copy a row's share of two boxes at once, 16 bytes a thread. Warp 3 sends for Q and says
+//                      what math must know of a piece, so that math reads no table.
 //
 //   ring of boxes   | t: 0 1 .. 8 | t+1: 0 1 .. 8 | t+2: 0 1 ..     a full and an empty barrier per box; a tile may wrap around
 //

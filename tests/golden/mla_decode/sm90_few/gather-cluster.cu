@@ -30,9 +30,9 @@
 //
 //   warpgroups 0..W-1  math. Warpgroup g takes tiles g, g+W, ... alone: its own O^T in registers, its own row state. Tiles are
 //                      scored in order: of two warpgroups each waits until the other has seen all boxes of the tile before.
-//   warpgroup W        producer. load=tma: warp w sends for boxes w, w+4, ..., page ids read ahead; load=gather: a warp copies
-//                      16 rows of two boxes at once, 16 bytes a thread. Warp 3 sends for Q and says what math must know of a
-//                      piece, so that math reads no table.
+//   warpgroup W        producer. load=tma: warp w sends for boxes w, w+4, ..., page ids read ahead; load=gather: sixteen
+//                      lanes copy a row's share of two boxes at once, 16 bytes a thread. Warp 3 sends for Q and says
+//                      what math must know of a piece, so that math reads no table.
 //
 //   ring of boxes   | t: 0 1 .. 8 | t+1: 0 1 .. 8 | t+2: 0 1 ..     a full and an empty barrier per box; a tile may wrap around
 //
@@ -255,22 +255,7 @@ MLAF_DEV void announce(const mlaf_tensor_map* maps, char* base, u32 smem, int k,
 }
 
 // ---- Producer ---------------------------------------------------------------------------------------------------------
-// Copies rows 16w.. of SPAN neighbouring boxes, of each row 128 SPAN bytes side by side, by warp w of four: each row is a page
-// of its own to memory and to the translation of addresses, so it is asked for in as few pieces as can be. Lane l has the
-// number of row 16w + l % 16. to, next: the boxes.
-template <int SPAN, int CHUNKS = 8>
-MLAF_DEV void copy_rows(u32 to, u32 next, const char* from, u32 stride, u32 row) {
-  constexpr int LANES = 8 * SPAN, ROWS = 4 * SPAN; // lanes of a row, rows of a lane
-  const u32 lane = lane_now(), warp = threadIdx.x / 32 % 4, chunk = lane % 8, first = lane / LANES * ROWS;
-  to = (lane % LANES / 8 ? next : to) + 2048 * warp + 128 * first + ((chunk ^ first % 8) << 4);
-  from += 16 * (lane % LANES);
-  asm volatile("" : "+l"(from), "+r"(to), "+r"(stride)); // as in gather_rows
-#pragma unroll
-  for (u32 i = 0; i < ROWS; i++) {
-    const u32 its = __shfl_sync(~0u, row, first + i);
-    if (chunk < CHUNKS) copy_16((to ^ i << 4) + 128 * i, from + (u64)its * stride, EVICT_FIRST);
-  }
-}
+constexpr int ROPE_CHUNKS = ROPE > 0 ? ROPE / 8 : 8; // of 16 bytes, in a row
 
 // Rows beyond the end repeat the last one.
 MLAF_DEV void produce(const mlaf_decode_args& a, const mlaf_tensor_map* maps, u32 smem, char* base) {
@@ -282,13 +267,16 @@ MLAF_DEV void produce(const mlaf_decode_args& a, const mlaf_tensor_map* maps, u3
     const bool none = !next_work(a, where, w);
     if (threadIdx.x / 32 % 4 == 3) announce(maps, base, smem, k, w, at, none);
     if (none) return;
-    const int tiles = tiles_of(w), mine = w.begin + threadIdx.x % 128 / 32 * 16 + threadIdx.x % 16;
+    const int tiles = tiles_of(w), mine = w.begin + half_warp() + 8 * (threadIdx.x % 8);
     auto token_of = [&](int t) { return smaller(mine + 64 * t, w.end - 1); };
     int id = tiles > 0 ? w.pages[(u32)token_of(0) / PAGE] : 0;
     for (int t = 0; t < tiles; t++) {
       bool bad = false;
       const u32 row = row_of(a, id, token_of(t), bad);
       if (t + 1 < tiles) id = w.pages[(u32)token_of(t + 1) / PAGE];
+      u32 rows[8];
+#pragma unroll
+      for (int i = 0; i < 8; i++) rows[i] = __shfl_sync(~0u, row, i, 16);
 #pragma unroll 1
       for (int b = 0; b < NB;) {
         const place second = {at.slot + 1 == RING ? 0 : at.slot + 1, at.lap ^ (at.slot + 1 == RING), at.tile};
@@ -298,9 +286,10 @@ MLAF_DEV void produce(const mlaf_decode_args& a, const mlaf_tensor_map* maps, u3
         if (two) barrier_wait(empty_barrier(smem, second.slot), second.lap ^ 1);
         if (b == 0 && bad) ((volatile int*)(base + BAD_AT))[at.slot] = at.tile;
         __syncwarp();
-        if (two) copy_rows<2>(to, smem + BOX * second.slot, a.ckv + 128 * b, (u32)a.ckv_row_stride * 2, row);
-        else if (NV % 2 && b < NV) copy_rows<1>(to, to, a.ckv + 128 * b, (u32)a.ckv_row_stride * 2, row);
-        else copy_rows<1, ROPE / 8>(to, to, a.kpe, (u32)a.kpe_row_stride * 2, row);
+        const u32 own = lane_now() & 8 ? smem + BOX * second.slot : to;
+        if (two) copy_pair_of_slices(own, a.ckv + 128 * b, (u32)a.ckv_row_stride * 2, rows, EVICT_FIRST);
+        else if (NV % 2 && b < NV) copy_slice<8, 128>(to, a.ckv + 128 * b, (u32)a.ckv_row_stride * 2, rows, EVICT_FIRST);
+        else copy_slice<ROPE_CHUNKS, 128>(to, a.kpe, (u32)a.kpe_row_stride * 2, rows, EVICT_FIRST);
         barrier_arrive_after_copies(full);
         if (two) barrier_arrive_after_copies(full_barrier(smem, second.slot));
         advance(at, two ? 2 : 1);

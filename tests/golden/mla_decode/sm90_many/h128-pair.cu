@@ -35,7 +35,7 @@
 // to its reference before, as a rule while P is made. A finds its reference while B still makes P. The sum of P, by which O is
 // divided and of which the LSE is made, is that before P is rounded.
 //
-//   mla_decode/sm90_many_gather  pages of any size: warps 0 and 1 copy rows one by one, warp 2 hands them over (gather.h)
+//   mla_decode/sm90_many_gather  pages of any size: a warpgroup more copies rows one by one, warps 0 to 2 serve it (gather.h)
 //   cluster=2     two blocks own rows 0-63 and 64-127: each slice is read once and multicast to both
 //   schedule      splits: one piece of a request's tokens. turns: that of requests z, z + gridDim.z, ... one after the other.
 //                 fitted: turns where the requests' lengths are alike, else a part of the whole batch, as the launch itself
@@ -349,7 +349,7 @@ MLAF_DEV void load_slices(const loader& l, const piece& x, buffer_use t, int j, 
   const u32 to = l.shared + KV_AT + t.buffer * BUFFER + slice * SLICE;
   const u32 full = l.shared + FULL_AT + 8 * (ALL * t.buffer + first); // one for all of them
   const mlaf_tensor_map* map = &l.p.maps[rope ? MAP_KPE : MAP_CKV];
-  int rows[BOXES_AT_ONCE]; // several shuffles together, ahead of the wait: beside QK one takes 200-350 clocks
+  int rows[BOXES_AT_ONCE]; // found together, ahead of the wait: beside QK a shuffle takes 200-350 clocks
   auto find = [&](int first_box) {
 #pragma unroll
     for (int b = 0; b < BOXES_AT_ONCE; b++) rows[b] = row_of_box(x, at + first_box + b, ids);

@@ -37,7 +37,7 @@
 // to its reference before, as a rule while P is made. A finds its reference while B still makes P. The sum of P, by which O is
 // divided and of which the LSE is made, is that before P is rounded.
 //
-//   mla_decode/sm90_many_gather  pages of any size: warps 0 and 1 copy rows one by one, warp 2 hands them over (gather.h)
+//   mla_decode/sm90_many_gather  pages of any size: a warpgroup more copies rows one by one, warps 0 to 2 serve it (gather.h)
 //   cluster=2     two blocks own rows 0-63 and 64-127: each slice is read once and multicast to both
 //   schedule      splits: one piece of a request's tokens. turns: that of requests z, z + gridDim.z, ... one after the other.
 //                 fitted: turns where the requests' lengths are alike, else a part of the whole batch, as the launch itself
@@ -61,7 +61,7 @@ struct mlaf_kernel_launch {
   u32 magic, size, dynamic_shared, cluster[3], flags, schedule, reserved[3], n_maps;
   mlaf_map_want maps[8];
 };
-extern "C" __device__ const mlaf_kernel_launch mlaf_mla_decode_sm90_many_gather_ebd0fc2d_launch = {0x314b4c4du, sizeof(mlaf_kernel_launch), 232448,
+extern "C" __device__ const mlaf_kernel_launch mlaf_mla_decode_sm90_many_gather_ebd0fc2d_launch = {0x314b4c4du, sizeof(mlaf_kernel_launch), 232000,
     {1, 1, 1}, 11, 0, {}, 2,
     {{3, 64, 64, 128}, {3, 64, 64, 128}}};
 struct __align__(64) mlaf_tensor_map {
@@ -190,20 +190,22 @@ constexpr int MAP_Q = 0, MAP_Q_ROPE = 1, MAP_CKV = 2, MAP_KPE = MAP_CKV + 1;
 // Q's last slice is kept in registers: rope, or the last of the latent ones. It comes through P's place.
 constexpr int Q_SLICES = ROPE > 0 ? SLICES : SLICES - 1, Q_LAST_K = ROPE == 32 ? 2 : 4;
 constexpr u32 LAST_HI = ROPE == 32 ? SWIZZLE_64 : SWIZZLE_128;
+constexpr int TABLES = 2, TABLE_BYTES = 272; // of 64 rows' numbers and a word
 struct shared_memory {
   char kv[BUFFERS][BUFFER];                 // swizzled
   char q[Q_SLICES][SLICE], p[BUFFERS][SLICE]; // likewise
   float sums[2][ROWS], m[BUFFERS][ROWS], tops[2][ROWS];
   int facts[4][10];                         // of this piece and the next one, and copies for the ends of two
   u64 full[BUFFERS][ALL], empty[BUFFERS][5], q_full, q_empty, last_empty, checked, near_end; // barriers
-  __align__(16) int tables[2][2][64];       // of warps 0 and 1: numbers of the rows of a block, before that page ids
-  u64 landed[BUFFERS][5];                   // barriers by buffer and group, 32 arrivals each
+  __align__(16) int tables[TABLES][68];     // numbers of a block's rows, and which block that is
+  u64 table_full[TABLES], table_empty[TABLES], landed[BUFFERS][5]; // barriers; the last by buffer and group
 };
 constexpr int KV_AT = AT(kv), Q_AT = AT(q), P_AT = AT(p), SUMS_AT = AT(sums), M_AT = AT(m), TOPS_AT = AT(tops);
 constexpr int FACTS_AT = AT(facts), FULL_AT = AT(full), EMPTY_AT = AT(empty), Q_FULL_AT = AT(q_full), Q_EMPTY_AT = AT(q_empty);
 constexpr int LAST_EMPTY_AT = AT(last_empty), CHECKED_AT = AT(checked), NEAR_END_AT = AT(near_end);
-constexpr int TABLES_AT = AT(tables), LANDED_AT = AT(landed);
-static_assert(sizeof(shared_memory) == 232448 && BUFFER % 1024 == 0, "plans/sm90_many.lua counts otherwise");
+constexpr int TABLES_AT = AT(tables), TABLE_FULL_AT = AT(table_full), TABLE_EMPTY_AT = AT(table_empty);
+constexpr int LANDED_AT = AT(landed);
+static_assert(sizeof(shared_memory) == 232000 && BUFFER % 1024 == 0, "plans/sm90_many.lua counts otherwise");
 // Named barriers: 1 + warpgroup: its 128 threads; 3: both; 4 + buffer: P of that buffer is there; 8: B's QK is issued;
 // 9: A's first one is; 10 + buffer: the reference of that buffer's block is there;
 enum { BOTH = 3, P_READY = 4, SCORES_ISSUED = 8, FIRST_ISSUED = 9, M_READY = 10 };
@@ -350,10 +352,7 @@ MLAF_DEV void no_rows(int row, int live, float (&m)[2]) {
 // bytes; 5 %).
 constexpr u64 POLICY = Q_LEN * H <= 2 * ROWS && (PAIR == 1 || ROPE % 64 == 0) ? EVICT_FIRST : EVICT_NORMAL;
 
-// Boxes of a slice whose rows are known together: registers end there. Few of them are found once for all slices of a warp, since
-// beside QK a shuffle takes 200-350 clocks. Nothing is asked for ahead: it would load the copy engine more.
-constexpr bool ONE_FIND = BOXES <= 4;
-constexpr int BOXES_AT_ONCE = ONE_FIND ? BOXES : PAIR == 1 ? 2 : 4;
+constexpr int BOXES_AT_ONCE = BOXES < 4 ? BOXES : 4; // boxes of a slice whose rows are known together: registers end there
 
 struct loader {
   const mlaf_decode_params& p;
@@ -377,15 +376,6 @@ MLAF_DEV void wait_empty(const loader& l, buffer_use t, int group) {
 }
 
 // [templates/mla_decode/sm90_many/gather.h]
-
-MLAF_DEV void load_cache(const loader& l, walk& w) {
-  u32 used[2] = {0, 0};
-  piece x;
-  for (u32 k = 0; next_piece(l.p.a, w, x); k++) {
-    load_piece(l, x, k, used);
-    if (!MANY) return;
-  }
-}
 
 MLAF_DEV void load_q(const loader& l, int row) {
   if (l.lane < Q_SLICES)
@@ -724,7 +714,7 @@ MLAF_DEV void work_on_blocks(const mlaf_decode_params& p, u32 shared) {
   }
 }
 
-extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_decode_sm90_many_gather_ebd0fc2d(const __grid_constant__ mlaf_decode_params p) {
+extern "C" __global__ void __launch_bounds__(512, 1) mlaf_mla_decode_sm90_many_gather_ebd0fc2d(const __grid_constant__ mlaf_decode_params p) {
   const u32 shared = shared_address(memory());
   if (threadIdx.x == 0) {
     for (int i = 0; i < 2; i++) fetch_map(&p.maps[i]);
@@ -735,7 +725,9 @@ extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_decode_sm90_many_g
     barrier_init(shared + LAST_EMPTY_AT, 256);
     barrier_init(shared + CHECKED_AT, 1);
     barrier_init(shared + NEAR_END_AT, 1);
-    for (int i = 0; i < BUFFERS * 5; i++) barrier_init(shared + LANDED_AT + 8 * i, 32);
+    for (int i = 0; i < TABLES; i++) barrier_init(shared + TABLE_FULL_AT + 8 * i, 1);
+    for (int i = 0; i < TABLES; i++) barrier_init(shared + TABLE_EMPTY_AT + 8 * i, 6);
+    for (int i = 0; i < BUFFERS * 5; i++) barrier_init(shared + LANDED_AT + 8 * i, 128);
     barriers_ready();
   }
   // Into L2, as hints: what the launch before this one has still to write does no harm.
@@ -751,16 +743,20 @@ extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_decode_sm90_many_g
   wait_for_previous_launch();
   let_next_launch_start();
   const int wg = __shfl_sync(~0u, threadIdx.x >> 7, 0);
-  if (wg == 0) { // registers: 128 * 40 + 256 * 232 = 384 * 168
+  if (wg == 0) { // registers: 2 * 128 * 24 + 256 * 232 = 512 * 128
     const int warp = __shfl_sync(~0u, threadIdx.x >> 5, 0);
     const loader l = {p, shared, (int)(threadIdx.x & 31), warp};
-    asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 24;");
+    if (warp == 1 || warp == 2) return hand_over(shared, warp - 1); // they walk nothing
     walk w = begin_walk(p.a);
     if (warp == 3) load_queries(l, w, (facts*)(memory() + FACTS_AT));
-    else if (true) load_cache(l, w);
+    else list_blocks(l, w);
   } else if (wg == 1) {
     asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
     work_on_blocks<0>(p, shared);
+  } else if (wg == 3) {
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 24;");
+    copy_blocks(p.a, shared);
   } else {
     asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
     work_on_blocks<1>(p, shared);
