@@ -29,7 +29,10 @@ enum {
    * others which requests they cut, and room for the splits' partial results or two slots of q_len*H rows a part, whichever is
    * more. The combine kernel says FITS, too, takes mlaf_decode_args and comes also behind one split; it adds up what was cut.
    * Only where parts meet may it be left out. */
-  MLAF_KERNEL_FITS = 8
+  MLAF_KERNEL_FITS = 8,
+  /* What it loads ahead into registers passes through L1, which has what shared memory leaves: an SM shall not stay as a kernel
+   * before it wanted it, with hardly any (CUDA; a hint). */
+  MLAF_KERNEL_WANTS_L1 = 16
 };
 
 /* A tensor map (TMA) the runtime encodes for every launch: two dimensions, the inner one dense. */

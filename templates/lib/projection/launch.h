@@ -1,6 +1,7 @@
 // What this kernel wants of its launch, for the runtime to read from the code object: runtime/device/kernel_launch.h says what
 // each field means. The includer hands over `shared`, bytes of dynamic shared memory, `cluster`, blocks that work on a tile
-// together, and `maps`, tensor maps { which of 1 W, 2 x; columns and rows of a box }.
+// together, `wants_l1`, whether what it loads ahead needs room in L1, and `maps`, tensor maps { which of 1 W, 2 x; columns and
+// rows of a box }.
 //@ local wants = {}
 //@ for _, m in ipairs(maps) do wants[#wants + 1] = ("{%d, %d, %d, 128}"):format(m[1], m[2], m[3]) end
 struct mlaf_kernel_launch {
@@ -9,4 +10,4 @@ struct mlaf_kernel_launch {
 static_assert(sizeof(mlaf_kernel_launch) == 176, "differs from runtime/device/kernel_launch.h");
 extern "C" __device__ ${arch.wave == 64 and "__attribute__((used)) " or ""}const mlaf_kernel_launch ${symbol}_launch = {
     0x314b4c4du, sizeof(mlaf_kernel_launch), ${shared}, {${cluster}, 1, 1},
-    ${arch.wave == 32 and arch.has_pdl or 0}, 0, 0, {0, 0}, ${#maps}, {${join(wants, ", ")}}};
+    ${(arch.wave == 32 and arch.has_pdl or 0) + (wants_l1 and 16 or 0)}, 0, 0, {0, 0}, ${#maps}, {${join(wants, ", ")}}};

@@ -25,7 +25,7 @@
 //@ include("lib/projection/machine.h")
 //@ include("lib/mma.h")
 //@ include("lib/projection/args.h")
-//@ include("lib/projection/launch.h", { shared = plan.lds, cluster = 1, maps = {} })
+//@ include("lib/projection/launch.h", { shared = plan.lds, cluster = 1, maps = {}, wants_l1 = false })
 
 constexpr int INNER = ${inner}, OUTER = ${outer}, TOKENS = ${pass}, COLS = ${cols}, WAYS = ${ways}, STAGES = ${stages};
 constexpr int THREADS = ${plan.threads}, TILE = ${plan.tile}, STEP = ${plan.step}, STEPS = (INNER + STEP - 1) / STEP;
