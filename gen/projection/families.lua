@@ -17,8 +17,13 @@ local EVERY = { cdna2 = true, cdna3 = true, cdna4 = true, ampere = true, ada = t
 local SMS = 132    -- of a Hopper GPU: shares of a sum are for those that have no block without
 local STREAM_MOST = 32 -- tokens
 -- h200; what the model does not count, fitted (docs/lab/projections.md): ns for each token of x beyond 8 that goes through
--- registers; of a ring's begin and end, of its norm; of the older families, and their share of the bandwidth.
-local STREAM_NS, RING_NS, RING_NORM_NS, DOT_NS, MMA_NS, OLDER_PACE = 80, 900, 1000, 1000, 250, 0.9
+-- registers, and that for each step of a warp; of a ring's begin and end, also with a norm; of a step of a ring with a norm, for
+-- one warpgroup, and for each of its tokens; of the older families, and their share of the bandwidth.
+local STREAM_NS, STREAM_STEP_NS = 40, 17
+local RING_NS, RING_NORM_NS, NORM_NS, NORM_TOKEN_NS = 900, 700, 90, 1.6
+local RING_X = 0.6     -- of x, which all blocks take from L2 at about the same time
+local CLUSTERS_OF_4 = 30 -- that find room at once on 132 SMs
+local DOT_NS, MMA_NS, OLDER_PACE = 1000, 250, 0.9
 local DOT_MOST = 4 -- tokens that dot products are meant for: from there on matrix instructions do more with a byte
 
 local ceil_div = require("whole").ceil_div
@@ -154,14 +159,21 @@ local function stream(of, fields, layout)
     arch = HOPPER,
     problem = fields,
     params = {
-      rows = layout == "outputs" and { 16, 32, 64 } or { 64 }, -- outputs of a block
+      rows = of.stream_rows or layout == "outputs" and { 16, 32, 64 } or { 64 }, -- outputs of a block
       warps = of.stream_warps,             -- that share a sum
       depth = layout == "outputs" and { 2, 4, 8 } or { 1, 2 }, -- chunks of 32 values that are on their way
       pass = { 8, 16, 32 },                -- tokens that are multiplied at once
       split = layout == "outputs" and { 1, 2 } or { 1 }, -- blocks that share a sum
+      land = of.stream_lands or { "registers" }, -- where weights come to
+      per_sm = of.stream_lands and { 1, 2, 3 } or { 3 }, -- blocks that an SM has room for, where they come to shared memory
     },
     rules = {
       passes(8, 32),
+      function(_, v)
+        if v.land == "registers" and v.per_sm ~= plan.PER_SM_MOST then
+          return "registers leave room for as many blocks of an SM as they may"
+        end
+      end,
       function(p)
         if p.tokens > STREAM_MOST then return ("streams are for up to %d tokens"):format(STREAM_MOST) end
       end,
@@ -179,7 +191,7 @@ local function stream(of, fields, layout)
         threads = 32 * v.warps, rows_per_wg = v.rows, lds_bytes = made.lds, regs = made.regs,
         slack = made.blocks > 1 and 24 or 96,
         inflight = made.inflight, pass = v.pass, split = v.split,
-        ahead = true, pace = 0.9, begin_ns = STREAM_NS * (v.pass - 8),
+        ahead = true, pace = 0.9, begin_ns = (STREAM_NS + STREAM_STEP_NS * made.steps) * (v.pass - 8),
         x_bytes = 2 * v.pass * product.inner // v.split,
         clk = 16 / 256 * v.pass / 8 * 2,
       }
@@ -196,9 +208,17 @@ local function ring(of, fields, layout)
       rows = of.ring_rows,                 -- outputs of a block
       per_sm = { 1, 2, 3 },                -- blocks that an SM has room for: the fewer, the more steps of a sum are on their way
       pass = { 16, 32, 64, 128 },          -- tokens that are multiplied at once
-      split = layout == "outputs" and { 1, 2 } or { 1 }, -- blocks that share a sum
+      ways = of.ring_ways or { 1 },        -- warpgroups that take the steps of a sum in turns
+      split = of.ring_splits or layout == "outputs" and { 1, 2 } or { 1 }, -- blocks that share a sum
     },
-    rules = { passes(16, 128) },
+    rules = {
+      passes(16, 128),
+      function(p, v)
+        local norm = product_of(p).norm
+        if v.ways > 1 and norm == 0 then return "without a norm a warpgroup keeps up with its loads" end
+        if norm == 1 and v.pass ~= class(p.tokens, 16, 128) then return "with a norm each pass is a chain of its own" end
+      end,
+    },
     cost = function(p, v)
       local product = product_of(p)
       local s = with(product, v)
@@ -210,16 +230,18 @@ local function ring(of, fields, layout)
       if why then return { refused = why } end
       -- Blocks that leave a third of the SMs idle in the last turn, or outputs in the last tile: another tile does better.
       local blocks = tiles * v.split
+      if v.split == 4 and tiles > CLUSTERS_OF_4 then return { refused = ("%d clusters of 4 take turns"):format(tiles) } end
       local use = blocks / (ceil_div(blocks, SMS) * SMS) * product.heads * product.outer / (tiles * v.rows)
-      if v.rows ~= 64 and blocks < 4 * SMS and use < 0.75 then
+      if v.rows ~= 64 and blocks < 4 * SMS and use < 0.7 then
         return { refused = ("%d blocks use %.0f %% of the SMs"):format(blocks, 100 * use) }
       end
       return {
         threads = made.threads, rows_per_wg = v.rows, lds_bytes = made.lds, regs = made.regs,
         slack = 24,
         inflight = made.stages * v.rows * 128, pass = v.pass, split = v.split,
-        ahead = true, pace = 1, begin_ns = RING_NS + (product.norm == 1 and RING_NORM_NS or 0),
-        x_bytes = 2 * v.pass * product.inner // v.split,
+        ahead = true, pace = 1, begin_ns = RING_NS + (product.norm == 1 and RING_NORM_NS or 0), sums = 4 * v.pass * v.rows,
+        chain_ns = product.norm == 1 and (NORM_NS + NORM_TOKEN_NS * v.pass) * product.inner / (64 * v.split * v.ways) or 0,
+        x_bytes = RING_X * 2 * v.pass * product.inner / v.split,
         clk = 16 * math.max(64, v.pass) / 2 / 2048, -- of an SM for 16 bytes
       }
     end,

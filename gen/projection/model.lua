@@ -12,7 +12,8 @@ local model = {}
 
 local LATENCIES = 3
 local SLACK = 5        -- h200; bytes on their way help beyond what the bandwidth asks for: fitted
-local SHARED_NS = 1500 -- h200; of a cluster's blocks that add up: fitted, docs/lab/projections.md
+-- h200; of a cluster's blocks that add up, and of each byte of a block's sums: fitted, docs/lab/projections.md
+local SHARED_NS, SHARED_BYTE_NS = 1000, 0.035
 
 local ceil_div = require("whole").ceil_div
 
@@ -38,8 +39,10 @@ function model.of(of)
     local shared = (passes * weights + blocks * passes * (cost.x_bytes or 2 * cost.pass * product.inner)) / m.llc_bytes_per_us
     local products = passes * weights / 16 * cost.clk / (math.min(blocks, arch.device.cus) * m.clock_mhz)
     local trips = LATENCIES + (cost.ahead and passes - 2 or 0) -- a further pass begins anew
-    local latencies = trips * m.hbm_latency_ns + ((cost.split or 1) > 1 and SHARED_NS or 0)
-    return m.launch_ns + m.wg_start_ns + latencies + (cost.begin_ns or 0) + 1000 * math.max(memory, shared, products)
+    local latencies = trips * m.hbm_latency_ns + ((cost.split or 1) > 1 and SHARED_NS + SHARED_BYTE_NS * (cost.sums or 0) or 0)
+    local chain = rounds * passes * (cost.chain_ns or 0)
+    local work = math.max(1000 * math.max(memory, shared, products), chain)
+    return m.launch_ns + m.wg_start_ns + latencies + (cost.begin_ns or 0) + work
   end
   return { estimate = estimate, second_ns = function(_, _, _, arch) return arch.model.launch_ns end }
 end

@@ -8,6 +8,8 @@
 --   ahead     its first weights are asked for before the launch waits for the one before
 --   pace      share of the bandwidth that it can draw; must be said where ahead is
 --   begin_ns  what it takes at its begin beyond the others
+--   chain_ns  of a block's pass at least, one thing after the other; nil: 0
+--   sums      bytes of a block's sums, which go to the blocks that share them; nil: 0
 local models = require("projection/model")
 
 -- of: product(p), layout (projection/families.lua); baselines: parameters of the families that serve every problem.

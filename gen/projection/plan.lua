@@ -5,6 +5,8 @@
 local plan = {}
 
 local STATIC_LDS = 49152
+local SM_BYTES, SM_RESERVED, STAGES_MOST = 233472, 1024, 16 -- shared memory of a Hopper SM, and of it for each block
+plan.PER_SM_MOST = 3 -- as many blocks of an SM as there is room for, at least 3
 
 local ceil_div = require("whole").ceil_div
 
@@ -44,7 +46,8 @@ end
 
 -- A block of `warps` warps, each with all outputs of the tile and every so-many-th chunk of 32 values; `split` blocks share a
 -- sum.
--- run: chunks in a row of a warp; steps: chunks of a warp; depth, ahead: chunks of weights and of x that are on their way.
+-- run: chunks in a row of a warp; steps: chunks of a warp; depth, ahead: chunks of weights and of x that are on their way. land:
+-- where weights come to, registers or shared memory, in which they are behind the sums.
 function plan.stream(s)
   local outputs = s.layout == "outputs"
   local groups, all = s.tokens // 8, s.inner // 32
@@ -59,8 +62,11 @@ function plan.stream(s)
   if steps % depth ~= 0 and steps % (depth - 1) == 0 and depth - 1 <= 8 // groups then depth = depth - 1 end
   if chunks <= (s.warps - 1) * run then return refuse("%d warps, and a block has %d chunks", s.warps, chunks) end
   local ahead = depth
-  while ahead > 1 and (depth % ahead ~= 0 or ahead * groups * 4 > math.max(32, 8 * groups)) do ahead = ahead - 1 end
-  local regs = { { "weights", 4 * depth * (outputs and s.rows // 8 or 8) }, { "x", 4 * groups * ahead },
+  local lands, loads = s.land == "shared", outputs and s.rows // 8 or 8
+  while ahead > 1 and (depth % ahead ~= 0 or ahead * groups * 4 > math.max(lands and 64 or 32, 8 * groups)) do
+    ahead = ahead - 1
+  end
+  local regs = { { "weights", 4 * (lands and 1 or depth) * loads }, { "x", 4 * groups * ahead },
     { "sums", s.rows // 4 * groups }, { "norm", s.norm == 1 and groups + 4 * ahead or 0 }, { "rest", 44 } }
   local need = 0
   for _, part in ipairs(regs) do need = need + part[2] end
@@ -69,9 +75,17 @@ function plan.stream(s)
   local function holds(blocks, regs) return 32 * s.warps * blocks * ceil_div(regs, 8) * 8 <= 65536 end
   local blocks = holds(2, need - 20) and 2 or 1
   while blocks < 4 and holds(blocks + 1, need) do blocks = blocks + 1 end
+  local slots_at = ceil_div(sums(s.warps, s.tokens, s.rows) + squares(s, s.warps, s.tokens), 16) * 16
+  local lds = lands and slots_at + 512 * s.warps * depth * loads or slots_at
+  if lands then
+    -- As with a ring: one block more shall not find room.
+    if s.per_sm < plan.PER_SM_MOST then lds = math.max(lds, SM_BYTES // (s.per_sm + 1) // 128 * 128) end
+    if s.per_sm * (lds + SM_RESERVED) > SM_BYTES then return refuse("%d blocks of an SM take %d bytes each", s.per_sm, lds) end
+    if blocks < s.per_sm and s.per_sm < plan.PER_SM_MOST then return refuse("registers for %d blocks of an SM", blocks) end
+    blocks = math.min(blocks, s.per_sm)
+  end
   return { chunks = chunks, run = run, steps = steps, depth = depth, ahead = ahead, regs = regs, blocks = blocks,
-    inflight = 32 * s.warps * 16 * depth * (outputs and s.rows // 8 or 8),
-    lds = sums(s.warps, s.tokens, s.rows) + squares(s, s.warps, s.tokens) }
+    inflight = 512 * s.warps * depth * loads, lds = lds, slots_at = slots_at }
 end
 
 -- The same of weights of 8 bits: chunks of 64 values (layout=inputs: 32), whose scales lie behind the sums.
@@ -103,14 +117,13 @@ function plan.stream_fp8(s)
     lds = at + 4 * chunks * (outputs and s.rows // 16 or 1) }
 end
 
-local SM_BYTES, SM_RESERVED, STAGES_MOST = 233472, 1024, 16 -- shared memory of a Hopper SM, and of it for each block
-plan.PER_SM_MOST = 3 -- as many blocks of an SM as there is room for, at least 3
 
 -- A block of warpgroups of 64 tokens each, a warp that loads W and one that loads x. In shared memory: stages of 64 values, as
 -- many as `per_sm` blocks of an SM have room for, where sums come later; barriers; the norm's weights. `split` blocks share a
--- sum. turn: columns that turn, which have two warps of their own.
+-- sum. turn: columns that turn, which have two warps of their own. ways: warpgroups with the same tokens, which take the steps of
+-- the sum in turns.
 function plan.ring(s)
-  local stage, steps, groups = 128 * (s.tokens + s.rows), s.inner // 64, ceil_div(s.tokens, 64)
+  local stage, steps, groups, ways = 128 * (s.tokens + s.rows), s.inner // 64, ceil_div(s.tokens, 64), s.ways or 1
   if s.inner % 64 ~= 0 then return refuse("%d values of a sum are not a multiple of 64", s.inner) end
   if steps < s.split then return refuse("%d steps of a sum are not shared by %d blocks", steps, s.split) end
   if s.layout == "inputs" and (s.rows % 64 ~= 0 or s.outer % 64 ~= 0) then
@@ -120,11 +133,13 @@ function plan.ring(s)
   local gain = s.norm == 1 and 2 * s.inner or 0
   local function bytes(stages)
     local read = (stages - 1) * stage + 8192 * groups -- a product has whole warpgroups' rows of x
-    local at = ceil_div(math.max(stages * stage, read, sums(1, s.tokens, s.rows) + squares(s, 1, s.tokens)), 128) * 128
+    local at = ceil_div(math.max(stages * stage, read, sums(ways, s.tokens, s.rows) + squares(s, ways, s.tokens)), 128) * 128
     return ceil_div(at + 16 * stages, 128) * 128 + gain, at
   end
   local need, stages = math.min(ceil_div(steps, s.split), STAGES_MOST), 1
   while stages < need and bytes(stages + 1) + SM_RESERVED <= SM_BYTES // s.per_sm do stages = stages + 1 end
+  stages = stages // ways * ways -- a way has stages of its own
+  if stages < ways then return refuse("a way of %d has no stage of its own", ways) end
   local lds, at = bytes(stages)
   if lds + SM_RESERVED > SM_BYTES // s.per_sm or stages < math.min(need, 2) then
     return refuse("%d bytes of a stage, %d blocks of an SM", stage, s.per_sm)
@@ -132,11 +147,13 @@ function plan.ring(s)
   local gain_at = lds - gain
   -- One block more shall not find room: what comes early does not spread over the SMs evenly.
   if s.per_sm < plan.PER_SM_MOST then lds = math.max(lds, SM_BYTES // (s.per_sm + 1) // 128 * 128) end
-  local workers = 128 * groups + 64
+  local workers = 128 * groups * ways + 64
+  if workers > 1024 then return refuse("%d threads of a block", workers) end
   local threads = workers + (s.turn > 0 and 64 or 0)
   local regs = { { "sums", s.rows // 2 }, { "x", s.norm == 1 and 48 or 0 }, { "rest", 48 } }
   local limit = 65536 // (threads * ceil_div(s.rows // 2 + (s.norm == 1 and 92 or 44), 8) * 8)
   return { stage = stage, stages = stages, threads = threads, workers = workers, barriers_at = at, gain_at = gain_at, lds = lds,
+    known = groups == 1 or s.per_sm == 1,
     regs = regs, blocks = math.max(1, math.min(SM_BYTES // (lds + SM_RESERVED), limit)) }
 end
 

@@ -1,7 +1,8 @@
 -- What the threads of templates/lib/projection/ring.h say to each other, for gen/protocol.lua. Functions here are named as those
 -- of the template that they stand for; two warps stand for the four of a warpgroup.
 --
--- v: stages, groups (warpgroups, 64 tokens each), norm (1: x goes through registers), split (blocks of the cluster)
+-- v: stages, groups (warpgroups, 64 tokens each), norm (1: x goes through registers), split (blocks of the cluster), ways (as
+-- many times the warpgroups take steps in turns)
 local protocol = require("protocol")
 
 local ring = {}
@@ -10,10 +11,10 @@ local WARPS = 2 -- of a warpgroup
 
 local function block(m, v, id, cluster)
   local x = { v = v, id = id, full = {}, empty = {}, w = {}, x = {}, barriers = {}, sums = {}, cluster = cluster,
-    math = WARPS * v.groups }
+    way_warps = WARPS * v.groups, math = WARPS * v.groups * v.ways }
   local function name(what, i) return ("%s[%d] of block %d"):format(what, i, id) end
   for i = 0, v.stages - 1 do
-    x.full[i], x.empty[i] = m:barrier(name("full", i), 2, id), m:barrier(name("empty", i), x.math, id)
+    x.full[i], x.empty[i] = m:barrier(name("full", i), 2, id), m:barrier(name("empty", i), x.way_warps, id)
     x.w[i], x.x[i] = m:place(name("W", i)), m:place(name("x", i))
     x.barriers[#x.barriers + 1], x.barriers[#x.barriers + 2] = x.full[i], x.empty[i]
   end
@@ -42,14 +43,15 @@ local function load_w(c, pass, steps) load_pass(c, "w", "load_w()", pass, steps,
 local function load_x(c, pass, steps) load_pass(c, "x", "load_x()", pass, steps, 0) end
 
 local function multiply_pass(c, pass, steps)
-  local x, stages, before = c.x, c.x.v.stages, nil
+  local x, stages, ways, before = c.x, c.x.v.stages, c.x.v.ways, nil
+  local first = ((c.id - 1) // x.way_warps - pass * steps) % ways
   local function give_back()
     c.a:read(x.w[before % stages], before, "wgmma") -- its products end here at the latest
     c.a:read(x.x[before % stages], before, "wgmma")
     c.a:arrive(x.empty[before % stages], before // stages, "multiply_pass()")
     before = nil
   end
-  for i = pass * steps, (pass + 1) * steps - 1 do
+  for i = pass * steps + first, (pass + 1) * steps - 1, ways do
     c.a:wait(x.full[i % stages], i // stages, "multiply_pass()")
     c.a:read(x.w[i % stages], i, "wgmma")
     c.a:read(x.x[i % stages], i, "wgmma")

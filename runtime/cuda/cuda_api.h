@@ -19,7 +19,7 @@ enum {
 };
 enum { CUDA_POINTER_MEMORY_TYPE = 2 }; /* CUpointer_attribute */
 /* CUfunction_attribute. */
-enum { CUDA_FUNC_STATIC_SHARED = 1, CUDA_FUNC_MAX_DYNAMIC_SHARED = 8, CUDA_FUNC_WIDE_CLUSTER = 14 };
+enum { CUDA_FUNC_STATIC_SHARED = 1, CUDA_FUNC_MAX_DYNAMIC_SHARED = 8, CUDA_FUNC_SHARED_PERCENT = 9, CUDA_FUNC_WIDE_CLUSTER = 14 };
 /* CUjit_option: where the driver writes what it thinks of a module. */
 enum { CUDA_JIT_INFO_LOG = 3, CUDA_JIT_INFO_LOG_SIZE = 4, CUDA_JIT_ERROR_LOG = 5, CUDA_JIT_ERROR_LOG_SIZE = 6 };
 typedef uint64_t cuda_ptr; /* CUdeviceptr */

@@ -8,6 +8,8 @@
 #include "compile/vendor.h"
 #include "cuda/cuda_device.h"
 
+/* Of an SM's shared memory, where L1 is to have the rest. With 25 or 50 a layer took 3.5 us less than with nothing said. */
+enum { L1_SHARED_PERCENT = 25 };
 enum { LOG_SIZE = 2048, MACHINE_CUDA = 190 /* EM_CUDA */ };
 
 /* A code object of another kind of GPU is a mistake worth naming before the driver calls it "invalid". */
@@ -179,6 +181,10 @@ static mlaf_status prepare(mlaf_cuda *c, const mlaf_function *f, const mlaf_kern
   if (want->cluster[0] * want->cluster[1] * want->cluster[2] > 8) {
     rc = c->api.cuFuncSetAttribute(f->raw, CUDA_FUNC_WIDE_CLUSTER, 1);
     if (rc) return mlaf_cuda_check(&c->api, rc, "cuFuncSetAttribute(NON_PORTABLE_CLUSTER_SIZE_ALLOWED)", err);
+  }
+  if (want->flags & MLAF_KERNEL_WANTS_L1) {
+    rc = c->api.cuFuncSetAttribute(f->raw, CUDA_FUNC_SHARED_PERCENT, L1_SHARED_PERCENT);
+    if (rc) return mlaf_cuda_check(&c->api, rc, "cuFuncSetAttribute(PREFERRED_SHARED_MEMORY_CARVEOUT)", err);
   }
   if (!f->dynamic_shared) return MLAF_OK;
   rc = c->api.cuFuncSetAttribute(f->raw, CUDA_FUNC_MAX_DYNAMIC_SHARED, (int)f->dynamic_shared);

@@ -33,7 +33,10 @@ enum {
   /* It takes the whole of a projection's argument block; others take what is before the scales (op/projection.h). */
   MLAF_KERNEL_SCALES = 16,
   /* No kernel but a vendor's library's product (device/matmul.h); no code object of a compiler says so. */
-  MLAF_KERNEL_LIBRARY = 32
+  MLAF_KERNEL_LIBRARY = 32,
+  /* What it loads ahead into registers passes through L1, which has what shared memory leaves: an SM shall not stay as a kernel
+   * before it wanted it, with hardly any (CUDA; a hint). */
+  MLAF_KERNEL_WANTS_L1 = 64
 };
 
 /* A tensor map (TMA) the runtime encodes for every launch: two dimensions, the inner one dense. */

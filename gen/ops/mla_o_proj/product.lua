@@ -2,6 +2,7 @@
 -- What it is to projections: gen/projection/families.lua.
 return {
   layout = "outputs",
+  stream_rows = { 16, 32 },
   stream_warps = { 4, 8, 16 },
   ring_rows = { 56, 64, 112 },
   product = function(p) return { inner = p.heads * p.v, outer = p.hidden, heads = 1, layout = "outputs", norm = 0 } end,

@@ -3,7 +3,8 @@
 return {
   layout = "outputs",
   stream_warps = { 4, 8, 16 },
-  ring_rows = { 16, 32, 64, 96 },
+  ring_rows = { 32, 64, 72, 96 },
+  ring_splits = { 1, 2, 4 },
   product = function(p)
     return { inner = p.hidden, outer = p.q_rank + p.rank + p.rope, heads = 1, layout = "outputs", norm = 0 }
   end,

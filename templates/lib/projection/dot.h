@@ -19,7 +19,7 @@
 #define MLAF_BF16 ${dtype == "bf16" and 1 or 0}
 //@ include("lib/projection/machine.h")
 //@ include("lib/projection/args.h")
-//@ include("lib/projection/launch.h", { shared = 0, cluster = 1, maps = { flags = weights ~= 0 and 16 or 0 } })
+//@ include("lib/projection/launch.h", { shared = 0, cluster = 1, maps = {}, flags = weights ~= 0 and 16 or 0 })
 
 constexpr int INNER = ${inner}, OUTER = ${outer}, TOKENS = ${pass}, THREADS = ${threads};
 constexpr int TILE = ${plan.tile}, WAYS = ${plan.ways};

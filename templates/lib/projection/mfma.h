@@ -33,7 +33,7 @@ constexpr int INNER = ${inner}, OUTER = ${outer}, TOKENS = 16, WAYS = ${waves}, 
 constexpr int BLOCKS = ${blocks}, GROUPS = ${pass // 16}, STEPS = INNER / ${plan.step}, DEPTH = ${depth}; // GROUPS: of 16 tokens
 
 //@ if weights ~= 0 then
-//@ include("lib/projection/launch.h", { shared = 0, cluster = 1, maps = { flags = 16 } })
+//@ include("lib/projection/launch.h", { shared = 0, cluster = 1, maps = {}, flags = 16 })
 //@ include("lib/projection/fp8.h", { weights = weights })
 //@ end
 struct operands {

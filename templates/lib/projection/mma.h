@@ -26,7 +26,7 @@
 //@ include("lib/projection/machine.h")
 //@ include("lib/mma.h")
 //@ include("lib/projection/args.h")
-//@ include("lib/projection/launch.h", { shared = plan.lds, cluster = 1, maps = { flags = weights ~= 0 and 16 or 0 } })
+//@ include("lib/projection/launch.h", { shared = plan.lds, cluster = 1, maps = {}, flags = weights ~= 0 and 16 or 0 })
 
 constexpr int INNER = ${inner}, OUTER = ${outer}, TOKENS = ${pass}, COLS = ${cols}, WAYS = ${ways}, STAGES = ${stages};
 constexpr int THREADS = ${plan.threads}, TILE = ${plan.tile}, STEP = ${plan.step}, STEPS = (INNER + STEP - 1) / STEP;

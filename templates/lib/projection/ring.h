@@ -3,6 +3,8 @@
 //
 //   block     a tile of TILE outputs of one head, or a share of its sum (SPLIT blocks, a cluster): warpgroups that multiply, a
 //             warp that loads weights, a warp that loads x; where columns turn, two warps that turn the tile's share of them
+//   ways      warpgroups with the same tokens take the steps of the sum in turns (WAYS of them): with a norm a step is a chain of
+//             x through registers, and one warpgroup alone waits for it at each
 //   ring      STAGES of x [TOKENS][64] | W, rows of 128 bytes, swizzled. layout=outputs: W [TILE][64]; inputs: 64 outputs of 64
 //             values side by side, [TILE/64][64][64]. Rows of x behind the last token are zeros; rows behind TOKENS are whatever
 //             lies there, and so are the results that nobody writes
@@ -11,12 +13,12 @@
 //   sums      a token's lie side by side where the ring was; sums.h finishes them
 //
 // Weights are constants of a layer: the first STAGES of them are asked for before the launch waits for the one before.
-//@ local split, tokens64 = split or 1, (pass + 63) // 64
+//@ local split, ways, tokens64 = split or 1, ways or 1, (pass + 63) // 64
 //@ contract(arch.has_wgmma == 1 and arch.has_tma == 1, "needs wgmma and tensor copies")
 //@ contract(pass == 16 or pass == 32 or pass == 64 or pass == 128, "a pass of %d tokens is not 16, 32, 64 or 128", pass)
 //@ contract(norm == 0 or layout == "outputs", "a norm needs layout=outputs")
 //@ local plan = require("projection/plan").ring({ inner = inner, outer = outer, layout = layout, norm = norm, tokens = pass,
-//@   rows = rows, per_sm = per_sm, split = split, turn = turn })
+//@   rows = rows, per_sm = per_sm, split = split, turn = turn, ways = ways })
 //@ contract(not plan.refused, "%s", plan.refused)
 //@ contract(plan.lds <= arch.lds_bytes, "%d bytes of shared memory", plan.lds)
 //@ contract(turn == 0 or split == 1, "columns turn, and %d blocks share a sum", split)
@@ -28,7 +30,7 @@
 //@ include("lib/mma.h")
 //@ end
 //@ include("lib/projection/args.h")
-//@ include("lib/projection/launch.h", { shared = plan.lds, cluster = split,
+//@ include("lib/projection/launch.h", { shared = plan.lds, cluster = split, flags = 0,
 //@   maps = { { 1, 64, layout == "outputs" and rows or 64 }, { 2, 64, pass } } })
 struct __align__(64) mlaf_tensor_map {
   u64 opaque[16];
@@ -40,8 +42,9 @@ struct mlaf_projection_params {
 //@ include("lib/hopper.h")
 //@ include("lib/wgmma.h", { type = dtype, kinds = { { rows, layout == "inputs" } } })
 
-constexpr int INNER = ${inner}, OUTER = ${outer}, TOKENS = ${pass}, TILE = ${rows}, WAYS = 1, SPLIT = ${split};
-constexpr int THREADS = ${plan.workers}, STAGES = ${plan.stages}, STEPS = INNER / 64, MATH_WARPS = ${4 * tokens64};
+constexpr int INNER = ${inner}, OUTER = ${outer}, TOKENS = ${pass}, TILE = ${rows}, WAYS = ${ways}, SPLIT = ${split};
+constexpr int THREADS = ${plan.workers}, STAGES = ${plan.stages}, STEPS = INNER / 64;
+constexpr int WAY_WARPS = ${4 * tokens64}, MATH_WARPS = WAYS * WAY_WARPS; // that multiply a step, and all
 //@ include("lib/projection/block.h", { inner = inner, norm = norm, residual = residual, turn = turn, style = style })
 //@ include("lib/projection/sums.h", { inner = inner, norm = norm, residual = residual, split = split })
 constexpr int W_AT = TOKENS * 128, W_BYTES = TILE * 128, STAGE = W_AT + W_BYTES; // in a stage
@@ -66,6 +69,15 @@ struct ring {
   u32 lap; // parity of the place's use
   __device__ __forceinline__ void next() {
     if (++stage == STAGES) stage = 0, lap ^= 1;
+  }
+  template <int N>
+  __device__ __forceinline__ void skip() { // N places, which are no more than STAGES
+    if ((stage += N) >= STAGES) stage -= STAGES, lap ^= 1;
+  }
+  __device__ __forceinline__ void skip(int steps) {
+    stage += steps;
+    lap ^= stage / STAGES & 1;
+    stage %= STAGES;
   }
 };
 
@@ -140,8 +152,19 @@ MLAF_DEV stage_at wait_full(u32 shared, const ring& r) {
 //@ end
 }
 
-MLAF_DEV void multiply_pass(char* memory, u32 shared, int begin, int end, int thread, ring& r) {
+MLAF_DEV void multiply_pass(char* memory, u32 shared, int begin, int end, int thread, ring& all) {
+//@ if ways > 1 then
+  // Of the stages, an even number, a way has its own ones: it never skips a use of one, as barriers' parities want.
+  const int lane = thread & 31, any = __shfl_sync(~0u, thread >> 5, 0), warp = any % WAY_WARPS, way = any / WAY_WARPS;
+  const int first = (way + STAGES - all.stage) % WAYS;
+  ring r = all;
+  r.skip(first);
+  all.skip(end - begin);
+  begin += first;
+//@ else
   const int lane = thread & 31, warp = __shfl_sync(~0u, thread >> 5, 0);
+  ring& r = all;
+//@ end
   float d[TILE / 2];
 #pragma unroll
   for (int i = 0; i < TILE / 2; i++) d[i] = 0.0f;
@@ -149,14 +172,19 @@ MLAF_DEV void multiply_pass(char* memory, u32 shared, int begin, int end, int th
   u32 before = 0; // barrier of the step whose products may still run
 //@ if norm == 1 then
   float squares[2][4] = {};
+  // A branch between products makes the compiler wait for each of them: known counts have none. Where two blocks of an SM overlap
+  // it takes fewer registers so, without which they would not fit.
+  constexpr bool KNOWN = STEPS % (2 * WAYS * SPLIT) == 0 && ${plan.known and 1 or 0};
+  const int steps = KNOWN ? STEPS / (WAYS * SPLIT) : (end - begin + WAYS - 1) / WAYS;
 #pragma unroll 1
-  for (int step = begin; step < end; step += 2) {
+  for (int two = 0; two < steps; two += 2) {
     u32 a[2][4][4]; // of this step and of the one before
 #pragma unroll
     for (int i = 0; i < 2; i++) {
-      if (step + i >= end) break;
+      const int step = begin + (two + i) * WAYS;
+      if (!KNOWN && two + i >= steps) break;
       const stage_at s = wait_full(shared, r);
-      take_x(a[i], squares, s.x, shared + GAIN_AT + 128 * (step + i), warp, lane);
+      take_x(a[i], squares, s.x, shared + GAIN_AT + 128 * step, warp, lane);
       wgmma_fence();
 #pragma unroll
       for (int j = 0; j < 4; j++) wgmma_rs${trans}(d, a[i][j], s.w + ${w_step} * j, true);
@@ -164,12 +192,12 @@ MLAF_DEV void multiply_pass(char* memory, u32 shared, int begin, int end, int th
       wgmma_wait<1>(); // the step before is done, and its registers are free
       if (before && lane == 0) barrier_arrive(before);
       before = shared + EMPTY_AT + 8 * r.stage;
-      r.next();
+      r.skip<WAYS>();
     }
   }
 //@ else
 #pragma unroll 1
-  for (int step = begin; step < end; step++, r.next()) {
+  for (int step = begin; step < end; step += WAYS, r.skip<WAYS>()) {
     const stage_at s = wait_full(shared, r);
     const u32 x = k_major(s.x + warp / 4 * (64 * 128));
     wgmma_fence();
@@ -183,10 +211,13 @@ MLAF_DEV void multiply_pass(char* memory, u32 shared, int begin, int end, int th
 //@ end
   wgmma_wait<0>();
   settle(d);
-  if (lane == 0) barrier_arrive(before);
+  if (lane == 0${ways > 1 and " && before" or ""}) barrier_arrive(before);
   sync_workers(); // the ring is done with
   const int row = 16 * warp + (lane >> 2);
-  float* const sums = (float*)memory;
+  float* const sums = (float*)memory${ways > 1 and " + way * TOKENS * PITCH" or ""};
+//@ if norm == 1 then
+  float* const squares_at = (float*)memory + SQUARES_AT${ways > 1 and " + way * TOKENS" or ""};
+//@ end
 #pragma unroll
   for (int h = 0; h < 2; h++) {
     if (TOKENS % 64 != 0 && row + 8 * h >= TOKENS) continue;
@@ -194,7 +225,7 @@ MLAF_DEV void multiply_pass(char* memory, u32 shared, int begin, int end, int th
 #pragma unroll
     for (int i = 0; i < TILE / 8; i++) *(float2*)(to + 8 * i) = make_float2(d[4 * i + 2 * h], d[4 * i + 2 * h + 1]);
 //@ if norm == 1 then
-    if ((lane & 3) == lane >> 3) sums[SQUARES_AT + row + 8 * h] = lane & 4 ? squares[h][2 * h + 1] : squares[h][2 * h];
+    if ((lane & 3) == lane >> 3) squares_at[row + 8 * h] = lane & 4 ? squares[h][2 * h + 1] : squares[h][2 * h];
 //@ end
   }
 }
@@ -211,7 +242,7 @@ extern "C" __global__ void __launch_bounds__(${plan.threads}, ${plan.blocks}) ${
   if (thread == 32 * W_WARP) {
     for (int i = 0; i < STAGES; i++) {
       barrier_init(shared + FULL_AT + 8 * i, 2);
-      barrier_init(shared + EMPTY_AT + 8 * i, MATH_WARPS);
+      barrier_init(shared + EMPTY_AT + 8 * i, WAY_WARPS);
     }
     barriers_ready();
     // Nothing is in the ring yet, and who waits for these copies does so behind the barrier below.
@@ -221,6 +252,9 @@ extern "C" __global__ void __launch_bounds__(${plan.threads}, ${plan.blocks}) ${
   lay_gain(p.a, memory, thread);
 //@ end
   __syncthreads();
+//@ if turn > 0 and style ~= "unrotated" then
+  if (thread >= THREADS) ask_turn(p.a, at.first / TILE * TURN_THREADS + thread - THREADS, TILES * TURN_THREADS);
+//@ end
   if (warp != W_WARP) wait_for_previous_launch();
 //@ if turn > 0 then
   if (thread >= THREADS) {

@@ -13,13 +13,14 @@
 //
 // Weights are constants of a layer: the first of them are asked for before the launch waits for the one before. With a norm, x
 // times the norm's weights is rounded to 16 bits on its way into the product; the factor of a token comes in at the end.
-//@ local split = split or 1
+//@ local split, lands = split or 1, land == "shared"
 //@ contract(arch.wave == 32 and arch.sm >= 90, "needs warps of 32 lanes and sm_90")
 //@ contract(inner % 32 == 0, "%d values of a sum are not a multiple of 32", inner)
 //@ contract(outer % 8 == 0, "%d outputs are not a multiple of 8", outer)
 //@ contract(pass % 8 == 0 and pass >= 8 and pass <= 64, "a pass of %d tokens is not a multiple of 8 in 8..64", pass)
 //@ local plan = require("projection/plan").stream({ inner = inner, outer = outer, layout = layout, norm = norm, tokens = pass,
-//@   rows = rows, warps = warps, depth = depth, split = split })
+//@   rows = rows, warps = warps, depth = depth, split = split, land = land,
+//@   per_sm = per_sm })
 //@ contract(not plan.refused, "%s", plan.refused)
 //@ contract(plan.lds <= arch.lds_bytes, "%d bytes of shared memory", plan.lds)
 //@ declares{ threads = 32 * warps, rows_per_wg = rows, lds_bytes = plan.lds }
@@ -28,7 +29,7 @@
 //@ include("lib/projection/machine.h")
 //@ include("lib/mma.h")
 //@ include("lib/projection/args.h")
-//@ include("lib/projection/launch.h", { shared = plan.lds, cluster = split, maps = {} })
+//@ include("lib/projection/launch.h", { shared = plan.lds, cluster = split, maps = {}, flags = lands and 0 or 64 })
 
 constexpr int INNER = ${inner}, OUTER = ${outer}, TOKENS = ${pass}, TILE = ${rows}, WAYS = ${warps}, SPLIT = ${split};
 constexpr int THREADS = ${32 * warps};
@@ -36,6 +37,9 @@ constexpr int THREADS = ${32 * warps};
 constexpr int MT = TILE / 16, NT = TOKENS / 8, CHUNKS = ${plan.chunks}, STEPS = ${plan.steps}; // of a block, of a warp
 constexpr int RUN = ${plan.run}, DEPTH = ${plan.depth}, AHEAD = ${plan.ahead}; // RUN: chunks that a warp takes in a row
 constexpr int LOADS = ${layout == "outputs" and "2 * MT" or "8"}; // of 16 bytes of a lane and chunk
+//@ if lands then
+constexpr int SLOTS_AT = ${plan.slots_at}; // in shared memory: [DEPTH][LOADS][THREADS] of 16 bytes, each thread's own
+//@ end
 
 MLAF_DEV word4 load_x(const void* p) {
   word4 x;
@@ -71,12 +75,33 @@ struct lane_place {
 MLAF_DEV int chunk_of(const lane_place& l, int step) { return l.first + step / RUN * (RUN * WAYS) + step % RUN; }
 MLAF_DEV bool is_there(int chunk) { return CHUNKS % (RUN * WAYS) == 0 || chunk < CHUNKS; }
 
+//@ local chunk_bytes = layout == "outputs" and "(i64)chunk * 64" or "chunk * (32 * a.w_row)"
+//@ if lands then
+MLAF_DEV u32 slot(u32 mine, int place, int i) { return mine + 16 * THREADS * (place * LOADS + i); }
+// `there`: the warp has such a step. What a thread copies it alone reads, so it waits for nobody else.
+MLAF_DEV void ask_weights(const mlaf_projection_kernel_args& a, const lane_place& l, int step, u32 mine, int place, bool there) {
+  const int chunk = chunk_of(l, step);
+  const char* const from = l.w + ${chunk_bytes};
+  if (there)
+#pragma unroll
+    for (int i = 0; i < LOADS; i++)
+      copy16(slot(mine, place, i), is_there(chunk) ? from + i * l.w_step : l.w, is_there(chunk));
+  end_copy_group();
+}
+MLAF_DEV void take_weights(u32 mine, int place, weights& w) {
+#pragma unroll
+  for (int i = 0; i < LOADS; i++)
+    asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(w.of[i].x), "=r"(w.of[i].y), "=r"(w.of[i].z), "=r"(w.of[i].w) : "r"(slot(mine, place, i)) : "memory");
+}
+//@ else
 MLAF_DEV void ask_weights(const mlaf_projection_kernel_args& a, const lane_place& l, int step, weights& w) {
   const int chunk = chunk_of(l, step);
-  const char* const from = l.w + ${layout == "outputs" and "(i64)chunk * 64" or "chunk * (32 * a.w_row)"};
+  const char* const from = l.w + ${chunk_bytes};
 #pragma unroll
   for (int i = 0; i < LOADS; i++) w.of[i] = is_there(chunk) ? load_weights(from + i * l.w_step) : words(0, 0, 0, 0);
 }
+//@ end
 MLAF_DEV void ask_inputs(const lane_place& l, int step, inputs& x) {
   const int chunk = chunk_of(l, step);
 #pragma unroll
@@ -156,16 +181,25 @@ extern "C" __global__ void __launch_bounds__(${32 * warps}, ${plan.blocks}) ${sy
   l.gain = a.gain + 16 * t + rank * (CHUNKS * 64);
 //@ end
 
+//@ if lands then
+  const u32 mine = shared_address(memory) + SLOTS_AT + 16 * thread;
+#pragma unroll
+  for (int i = 0; i < DEPTH; i++) ask_weights(a, l, i, mine, i, true);
+//@ else
   weights w[DEPTH];
 #pragma unroll
   for (int i = 0; i < DEPTH; i++) ask_weights(a, l, i, w[i]);
+//@ end
+//@ if turn > 0 and style ~= "unrotated" then
+  if (rank == 0) ask_turn(a, p.first / TILE * THREADS + thread, TILES * THREADS);
+//@ end
   wait_for_previous_launch();
 
 #pragma unroll 1
   for (i64 t0 = 0; t0 < a.tokens; t0 += TOKENS) {
     if (t0)
 #pragma unroll
-      for (int i = 0; i < DEPTH; i++) ask_weights(a, l, i, w[i]);
+      for (int i = 0; i < DEPTH; i++) ${lands and "ask_weights(a, l, i, mine, i, true)" or "ask_weights(a, l, i, w[i])"};
 #pragma unroll
     for (int n = 0; n < NT; n++) l.x[n] = row_of_x(a, p, t0 + 8 * n + g) + 16 * t + rank * (CHUNKS * 64);
     sums_of_warp s = {};
@@ -177,8 +211,16 @@ extern "C" __global__ void __launch_bounds__(${32 * warps}, ${plan.blocks}) ${sy
 #pragma unroll
       for (int i = 0; i < DEPTH; i++) {
         if (STEPS % DEPTH != 0 && base + i >= STEPS) break;
+//@ if lands then
+        weights w;
+        wait_for_copies<DEPTH - 1>();
+        take_weights(mine, i, w);
+        multiply(w, x[i % AHEAD], s);
+        ask_weights(a, l, base + i + DEPTH, mine, i, base + i + DEPTH < STEPS);
+//@ else
         multiply(w[i], x[i % AHEAD], s);
         if (base + i + DEPTH < STEPS) ask_weights(a, l, base + i + DEPTH, w[i]);
+//@ end
         if (base + i + AHEAD < STEPS) ask_inputs(l, base + i + AHEAD, x[i % AHEAD]);
       }
     float* const mine = sums + warp * TOKENS * PITCH;

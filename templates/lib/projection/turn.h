@@ -27,6 +27,22 @@ MLAF_DEV void load_angles(float (&to)[ANGLES], const char* row, int item, bool n
 }
 //@ end
 
+//@ if arch.has_pdl == 1 and style ~= "unrotated" then
+// Before the launch before is over: the rows of the table that the items below want, into L2. That launch may still write the
+// positions, so what they say serves only to ask; loads go past L1, which would keep what they brought.
+MLAF_DEV void ask_turn(const mlaf_projection_kernel_args& a, int first, int step) {
+#pragma unroll 1
+  for (i64 i = first; i < a.tokens * ITEMS; i += step) {
+    i64 position;
+    asm volatile("ld.relaxed.gpu.global.s64 %0, [%1];" : "=l"(position) : "l"(a.positions + i / ITEMS) : "memory");
+    if ((u64)position >= (u64)a.table_rows) continue;
+    const i64 at = position * a.table_row + (a.flags & PROJECTION_TABLE_16 ? 2 : 4) * ANGLES * (i % ITEMS);
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(a.cos + at) : "memory");
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(a.sin + at) : "memory");
+  }
+}
+//@ end
+
 // All tokens of the launch, of one head: items first, first + step, ...
 MLAF_DEV void turn_rows(const mlaf_projection_kernel_args& a, const char* x, char* y, int first, int step) {
 #pragma unroll 2

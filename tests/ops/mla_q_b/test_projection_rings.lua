@@ -8,14 +8,18 @@ local ring = loader.require("projection/protocol")
 local KINDS = {}
 for _, norm in ipairs({ 0, 1 }) do
   for _, groups in ipairs({ 1, 2 }) do
-    for _, split in ipairs({ 1, 2 }) do KINDS[#KINDS + 1] = { norm = norm, groups = groups, split = split, stages = 4 } end
+    for _, split in ipairs({ 1, 2 }) do
+      KINDS[#KINDS + 1] = { norm = norm, groups = groups, split = split, ways = 1, stages = 4 }
+    end
   end
 end
+
+for _, split in ipairs({ 1, 2 }) do KINDS[#KINDS + 1] = { norm = 1, groups = 1, split = split, ways = 2, stages = 4 } end
 
 test("projections: the ring is right, with a norm, in clusters, in several passes", function()
   for _, v in ipairs(KINDS) do
     local found, m = protocol.first(ring, v, true)
-    ok(not found, "norm %d groups %d split %d: %s\n%s", v.norm, v.groups, v.split, found and found.text or "",
+    ok(not found, "norm %d groups %d split %d ways %d: %s\n%s", v.norm, v.groups, v.split, v.ways, found and found.text or "",
       found and protocol.witness(m, found) or "")
   end
 end)
@@ -27,7 +31,7 @@ test("projections: steps left out of the ring are found", function()
     local may = op[1] == OPS.ARRIVE or op[1] == OPS.COPY or op[1] == OPS.WAIT
     return may and not op[2].exact and op[1] .. " " .. op[2].name:gsub("%[%d%]", "")
   end
-  local function model() return ring.model({ norm = 0, groups = 1, split = 2, stages = 2 }, { 5, 2 }) end
+  local function model() return ring.model({ norm = 0, groups = 1, split = 2, ways = 1, stages = 2 }, { 5, 2 }) end
   for _, who in ipairs({ 1, 2, 3 }) do -- the loaders, a warp of math
     local kinds = {}
     for _, op in ipairs(model().agents[who].ops) do kinds[kind(op) or ""] = op end
@@ -53,7 +57,7 @@ test("projections: seeded mistakes in the ring are found", function()
     for _, a in ipairs(m.agents) do change(a, a.ops, m) end
     return #protocol.check(m, 1) > 0
   end
-  local plain = { norm = 0, groups = 1, split = 1, stages = 3 }
+  local plain = { norm = 0, groups = 1, split = 1, ways = 1, stages = 3 }
   -- A place given back while its products still read it: the arrival stands before the last read of it.
   ok(found(plain, { 7, 1 }, function(a, ops)
     if not a.name:find("math") then return end
@@ -68,13 +72,13 @@ test("projections: seeded mistakes in the ring are found", function()
     end
   end), "a full barrier that counts one loader")
   -- Sums written while another warp still multiplies from the ring.
-  ok(found({ norm = 0, groups = 2, split = 1, stages = 3 }, { 5, 1 }, function(_, ops)
+  ok(found({ norm = 0, groups = 2, split = 1, ways = 1, stages = 3 }, { 5, 1 }, function(_, ops)
     for at = #ops, 1, -1 do
       if ops[at][2].exact and ops[at][4] == "the ring is done with" then table.remove(ops, at) end
     end
   end), "sums where the ring is in use")
   -- The second cluster barrier is there so that nobody writes sums that a neighbour still reads.
-  ok(found({ norm = 0, groups = 1, split = 2, stages = 3 }, { 2, 2 }, function(_, ops)
+  ok(found({ norm = 0, groups = 1, split = 2, ways = 1, stages = 3 }, { 2, 2 }, function(_, ops)
     local seen = 0
     for at = #ops, 1, -1 do
       if ops[at][2].name == "the cluster" then
@@ -83,4 +87,7 @@ test("projections: seeded mistakes in the ring are found", function()
       end
     end
   end), "sums written while they are read")
+  -- With an odd number of stages a way passes over every second use of a barrier.
+  local odd = { norm = 1, groups = 1, split = 1, ways = 2, stages = 3 }
+  ok(found(odd, { 9, 1 }, function() end), "ways over an odd number of stages")
 end)

@@ -45,7 +45,9 @@ static void launches(const one *x, const mlaf_kernel_meta *m) {
   assert_int_equal(mlaf_projection_check_stages(&b, &err), MLAF_OK);
   const uint32_t team = m->launch.cluster[0] ? m->launch.cluster[0] : 1;
   assert_true(m->launch.cluster[1] <= 1 && m->launch.cluster[2] <= 1 && team <= 8);
-  assert_int_equal(m->launch.flags, MLAF_KERNEL_OVERLAPS | (p.weights ? MLAF_KERNEL_SCALES : 0));
+  const bool by_registers = strstr(k->params, "land=registers");
+  assert_int_equal(m->launch.flags, MLAF_KERNEL_OVERLAPS | (p.weights ? MLAF_KERNEL_SCALES : 0) |
+                                        (by_registers ? MLAF_KERNEL_WANTS_L1 : 0));
   assert_int_equal(m->kernarg_bytes, mlaf_projection_parameter_bytes(0, &m->launch));
   const char *split = strstr(k->params, "split=");
   assert_non_null(split);

@@ -1,19 +1,21 @@
 // Generated from templates/mla_o_proj/stream.cu.in by mlaforge. Do not edit: change the template.
 // template_hash: (not part of a golden)
 // target: sm_90a
-// symbol: mlaf_mla_o_proj_stream_07cd0977
+// symbol: mlaf_mla_o_proj_stream_52b68f8e
 // parameters:
 //   depth = 2
 //   dtype = f16
 //   heads = 40
 //   hidden = 2560
+//   land = registers
 //   pass = 32
+//   per_sm = 3
 //   residual = 0
-//   rows = 64
+//   rows = 32
 //   split = 2
 //   v = 64
 //   warps = 16
-// regenerate: lua5.4 gen/cli.lua render mla_o_proj/stream target=sm_90a depth=2 dtype=f16 heads=40 hidden=2560 pass=32 residual=0 rows=64 split=2 v=64 warps=16
+// regenerate: lua5.4 gen/cli.lua render mla_o_proj/stream target=sm_90a depth=2 dtype=f16 heads=40 hidden=2560 land=registers pass=32 per_sm=3 residual=0 rows=32 split=2 v=64 warps=16
 // mla_o_proj at the pace of memory: values of all heads to hidden states, the residual added where there is one.
 // A projection at the pace of memory, for up to 64 tokens: weights go from global memory into the registers that matrix
 // instructions read, 16 bytes a load, and nothing lies between. Outputs are the rows of the instruction, tokens its columns.
@@ -78,16 +80,17 @@ MLAF_DEV u32 multiply2(u32 a, u32 b) { return pack2(unpack_lo(a) * unpack_lo(b),
 // [templates/lib/projection/args.h]
 // What this kernel wants of its launch, for the runtime to read from the code object: runtime/device/kernel_launch.h says what
 // each field means. The includer hands over `shared`, bytes of dynamic shared memory, `cluster`, blocks that work on a tile
-// together, and `maps`, tensor maps { which of 1 W, 2 x; columns and rows of a box }.
+// together, `wants_l1`, whether what it loads ahead needs room in L1, and `maps`, tensor maps { which of 1 W, 2 x; columns and
+// rows of a box }.
 struct mlaf_kernel_launch {
   u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
 };
 static_assert(sizeof(mlaf_kernel_launch) == 176, "differs from runtime/device/kernel_launch.h");
-extern "C" __device__ const mlaf_kernel_launch mlaf_mla_o_proj_stream_07cd0977_launch = {
-    0x314b4c4du, sizeof(mlaf_kernel_launch), 139264, {2, 1, 1},
-    1, 0, 0, {0, 0}, 0, {}};
+extern "C" __device__ const mlaf_kernel_launch mlaf_mla_o_proj_stream_52b68f8e_launch = {
+    0x314b4c4du, sizeof(mlaf_kernel_launch), 73728, {2, 1, 1},
+    17, 0, 0, {0, 0}, 0, {}};
 
-constexpr int INNER = 2560, OUTER = 2560, TOKENS = 32, TILE = 64, WAYS = 16, SPLIT = 2;
+constexpr int INNER = 2560, OUTER = 2560, TOKENS = 32, TILE = 32, WAYS = 16, SPLIT = 2;
 constexpr int THREADS = 512;
 // What every projection kernel has: y[t, h, :] = W[h] x[t, h, :], of a block's TILE outputs of one head, in passes of TOKENS
 // tokens. Blocks are numbered head by head, tile by tile. Partial sums of WAYS shares of the contraction meet in shared memory.
@@ -248,7 +251,7 @@ MLAF_DEV void write_pass(const mlaf_projection_kernel_args& a, const place& p, i
   }
 }
 
-extern "C" __global__ void __launch_bounds__(512, 1) mlaf_mla_o_proj_stream_07cd0977(const mlaf_projection_kernel_args a) {
+extern "C" __global__ void __launch_bounds__(512, 1) mlaf_mla_o_proj_stream_52b68f8e(const mlaf_projection_kernel_args a) {
   extern __shared__ __align__(128) char memory[];
   let_next_launch_start();
   const int thread = (int)my_thread(), lane = thread & 31, warp = thread >> 5, g = lane >> 2, t = lane & 3;

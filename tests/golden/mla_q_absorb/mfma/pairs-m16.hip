@@ -103,6 +103,7 @@ MLAF_DEV void load_angles(float (&to)[ANGLES], const char* row, int item, bool n
   }
 }
 
+
 // All tokens of the launch, of one head: items first, first + step, ...
 MLAF_DEV void turn_rows(const mlaf_projection_kernel_args& a, const char* x, char* y, int first, int step) {
 #pragma unroll 2

@@ -1,7 +1,7 @@
 // Generated from templates/mla_q_absorb/ring.cu.in by mlaforge. Do not edit: change the template.
 // template_hash: (not part of a golden)
 // target: sm_90a
-// symbol: mlaf_mla_q_absorb_ring_3af4e424
+// symbol: mlaf_mla_q_absorb_ring_2785cbd7
 // parameters:
 //   dtype = f16
 //   nope = 256
@@ -12,13 +12,16 @@
 //   rows = 256
 //   split = 1
 //   style = pairs
-// regenerate: lua5.4 gen/cli.lua render mla_q_absorb/ring target=sm_90a dtype=f16 nope=256 pass=128 per_sm=1 rank=512 rope=64 rows=256 split=1 style=pairs
+//   ways = 1
+// regenerate: lua5.4 gen/cli.lua render mla_q_absorb/ring target=sm_90a dtype=f16 nope=256 pass=128 per_sm=1 rank=512 rope=64 rows=256 split=1 style=pairs ways=1
 // mla_q_absorb by wgmma and tensor copies: queries into the latent space, (q_nope W_UK[h], rope(q_pe)); W_UK[h] is [N, R].
 // A projection by wgmma, for more tokens than registers can feed: weights and x come through a ring in shared memory by tensor
 // copies, 64 values of a sum at a time. Tokens are the rows of the product, 64 a warpgroup; a tile's outputs its columns.
 //
 //   block     a tile of TILE outputs of one head, or a share of its sum (SPLIT blocks, a cluster): warpgroups that multiply, a
 //             warp that loads weights, a warp that loads x; where columns turn, two warps that turn the tile's share of them
+//   ways      warpgroups with the same tokens take the steps of the sum in turns (WAYS of them): with a norm a step is a chain of
+//             x through registers, and one warpgroup alone waits for it at each
 //   ring      STAGES of x [TOKENS][64] | W, rows of 128 bytes, swizzled. layout=outputs: W [TILE][64]; inputs: 64 outputs of 64
 //             values side by side, [TILE/64][64][64]. Rows of x behind the last token are zeros; rows behind TOKENS are whatever
 //             lies there, and so are the results that nobody writes
@@ -74,12 +77,13 @@ MLAF_DEV u32 multiply2(u32 a, u32 b) { return pack2(unpack_lo(a) * unpack_lo(b),
 // [templates/lib/projection/args.h]
 // What this kernel wants of its launch, for the runtime to read from the code object: runtime/device/kernel_launch.h says what
 // each field means. The includer hands over `shared`, bytes of dynamic shared memory, `cluster`, blocks that work on a tile
-// together, and `maps`, tensor maps { which of 1 W, 2 x; columns and rows of a box }.
+// together, `wants_l1`, whether what it loads ahead needs room in L1, and `maps`, tensor maps { which of 1 W, 2 x; columns and
+// rows of a box }.
 struct mlaf_kernel_launch {
   u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
 };
 static_assert(sizeof(mlaf_kernel_launch) == 176, "differs from runtime/device/kernel_launch.h");
-extern "C" __device__ const mlaf_kernel_launch mlaf_mla_q_absorb_ring_3af4e424_launch = {
+extern "C" __device__ const mlaf_kernel_launch mlaf_mla_q_absorb_ring_2785cbd7_launch = {
     0x314b4c4du, sizeof(mlaf_kernel_launch), 196736, {1, 1, 1},
     1, 0, 0, {0, 0}, 2, {{1, 64, 64, 128}, {2, 64, 128, 128}}};
 struct __align__(64) mlaf_tensor_map {
@@ -180,7 +184,8 @@ MLAF_DEV void settle(float (&x)[N]) {
 }
 
 constexpr int INNER = 256, OUTER = 512, TOKENS = 128, TILE = 256, WAYS = 1, SPLIT = 1;
-constexpr int THREADS = 320, STAGES = 4, STEPS = INNER / 64, MATH_WARPS = 8;
+constexpr int THREADS = 320, STAGES = 4, STEPS = INNER / 64;
+constexpr int WAY_WARPS = 8, MATH_WARPS = WAYS * WAY_WARPS; // that multiply a step, and all
 // What every projection kernel has: y[t, h, :] = W[h] x[t, h, :], of a block's TILE outputs of one head, in passes of TOKENS
 // tokens. Blocks are numbered head by head, tile by tile. Partial sums of WAYS shares of the contraction meet in shared memory.
 constexpr int TILES = (OUTER + TILE - 1) / TILE;
@@ -208,6 +213,20 @@ MLAF_DEV void load_angles(float (&to)[ANGLES], const char* row, int item, bool n
       const word4 w = load<word4>(row + 4 * (ANGLES * item + i));
       to[i] = float_of(w.x), to[i + 1] = float_of(w.y), to[i + 2] = float_of(w.z), to[i + 3] = float_of(w.w);
     }
+  }
+}
+
+// Before the launch before is over: the rows of the table that the items below want, into L2. That launch may still write the
+// positions, so what they say serves only to ask; loads go past L1, which would keep what they brought.
+MLAF_DEV void ask_turn(const mlaf_projection_kernel_args& a, int first, int step) {
+#pragma unroll 1
+  for (i64 i = first; i < a.tokens * ITEMS; i += step) {
+    i64 position;
+    asm volatile("ld.relaxed.gpu.global.s64 %0, [%1];" : "=l"(position) : "l"(a.positions + i / ITEMS) : "memory");
+    if ((u64)position >= (u64)a.table_rows) continue;
+    const i64 at = position * a.table_row + (a.flags & PROJECTION_TABLE_16 ? 2 : 4) * ANGLES * (i % ITEMS);
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(a.cos + at) : "memory");
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(a.sin + at) : "memory");
   }
 }
 
@@ -325,6 +344,15 @@ struct ring {
   __device__ __forceinline__ void next() {
     if (++stage == STAGES) stage = 0, lap ^= 1;
   }
+  template <int N>
+  __device__ __forceinline__ void skip() { // N places, which are no more than STAGES
+    if ((stage += N) >= STAGES) stage -= STAGES, lap ^= 1;
+  }
+  __device__ __forceinline__ void skip(int steps) {
+    stage += steps;
+    lap ^= stage / STAGES & 1;
+    stage %= STAGES;
+  }
 };
 
 // ---- The loaders: a lane each ------------------------------------------------------------------------------------------
@@ -353,15 +381,16 @@ MLAF_DEV stage_at wait_full(u32 shared, const ring& r) {
   return {at, n_major(at + W_AT, 64 * 128)};
 }
 
-MLAF_DEV void multiply_pass(char* memory, u32 shared, int begin, int end, int thread, ring& r) {
+MLAF_DEV void multiply_pass(char* memory, u32 shared, int begin, int end, int thread, ring& all) {
   const int lane = thread & 31, warp = __shfl_sync(~0u, thread >> 5, 0);
+  ring& r = all;
   float d[TILE / 2];
 #pragma unroll
   for (int i = 0; i < TILE / 2; i++) d[i] = 0.0f;
   settle(d);
   u32 before = 0; // barrier of the step whose products may still run
 #pragma unroll 1
-  for (int step = begin; step < end; step++, r.next()) {
+  for (int step = begin; step < end; step += WAYS, r.skip<WAYS>()) {
     const stage_at s = wait_full(shared, r);
     const u32 x = k_major(s.x + warp / 4 * (64 * 128));
     wgmma_fence();
@@ -387,7 +416,7 @@ MLAF_DEV void multiply_pass(char* memory, u32 shared, int begin, int end, int th
   }
 }
 
-extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_q_absorb_ring_3af4e424(
+extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_q_absorb_ring_2785cbd7(
     const __grid_constant__ mlaf_projection_params p) {
   extern __shared__ __align__(1024) char memory[];
   let_next_launch_start();
@@ -399,13 +428,14 @@ extern "C" __global__ void __launch_bounds__(384, 1) mlaf_mla_q_absorb_ring_3af4
   if (thread == 32 * W_WARP) {
     for (int i = 0; i < STAGES; i++) {
       barrier_init(shared + FULL_AT + 8 * i, 2);
-      barrier_init(shared + EMPTY_AT + 8 * i, MATH_WARPS);
+      barrier_init(shared + EMPTY_AT + 8 * i, WAY_WARPS);
     }
     barriers_ready();
     // Nothing is in the ring yet, and who waits for these copies does so behind the barrier below.
     for (int i = 0; i < STAGES && begin + i < end; i++, r.next()) load_w(p, shared, at, begin + i, r);
   }
   __syncthreads();
+  if (thread >= THREADS) ask_turn(p.a, at.first / TILE * TURN_THREADS + thread - THREADS, TILES * TURN_THREADS);
   if (warp != W_WARP) wait_for_previous_launch();
   if (thread >= THREADS) {
     turn_rows(p.a, at.x, at.y, at.first / TILE * TURN_THREADS + thread - THREADS, TILES * TURN_THREADS);

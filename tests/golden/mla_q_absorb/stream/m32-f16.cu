@@ -1,19 +1,21 @@
 // Generated from templates/mla_q_absorb/stream.cu.in by mlaforge. Do not edit: change the template.
 // template_hash: (not part of a golden)
 // target: sm_90a
-// symbol: mlaf_mla_q_absorb_stream_116616a4
+// symbol: mlaf_mla_q_absorb_stream_a9fcda86
 // parameters:
 //   depth = 1
 //   dtype = f16
+//   land = registers
 //   nope = 128
 //   pass = 32
+//   per_sm = 3
 //   rank = 512
 //   rope = 64
 //   rows = 64
 //   split = 1
 //   style = unrotated
 //   warps = 4
-// regenerate: lua5.4 gen/cli.lua render mla_q_absorb/stream target=sm_90a depth=1 dtype=f16 nope=128 pass=32 rank=512 rope=64 rows=64 split=1 style=unrotated warps=4
+// regenerate: lua5.4 gen/cli.lua render mla_q_absorb/stream target=sm_90a depth=1 dtype=f16 land=registers nope=128 pass=32 per_sm=3 rank=512 rope=64 rows=64 split=1 style=unrotated warps=4
 // mla_q_absorb at the pace of memory: queries into the latent space, (q_nope W_UK[h], rope(q_pe)); W_UK[h] is [N, R].
 // A projection at the pace of memory, for up to 64 tokens: weights go from global memory into the registers that matrix
 // instructions read, 16 bytes a load, and nothing lies between. Outputs are the rows of the instruction, tokens its columns.
@@ -78,14 +80,15 @@ MLAF_DEV u32 multiply2(u32 a, u32 b) { return pack2(unpack_lo(a) * unpack_lo(b),
 // [templates/lib/projection/args.h]
 // What this kernel wants of its launch, for the runtime to read from the code object: runtime/device/kernel_launch.h says what
 // each field means. The includer hands over `shared`, bytes of dynamic shared memory, `cluster`, blocks that work on a tile
-// together, and `maps`, tensor maps { which of 1 W, 2 x; columns and rows of a box }.
+// together, `wants_l1`, whether what it loads ahead needs room in L1, and `maps`, tensor maps { which of 1 W, 2 x; columns and
+// rows of a box }.
 struct mlaf_kernel_launch {
   u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
 };
 static_assert(sizeof(mlaf_kernel_launch) == 176, "differs from runtime/device/kernel_launch.h");
-extern "C" __device__ const mlaf_kernel_launch mlaf_mla_q_absorb_stream_116616a4_launch = {
+extern "C" __device__ const mlaf_kernel_launch mlaf_mla_q_absorb_stream_a9fcda86_launch = {
     0x314b4c4du, sizeof(mlaf_kernel_launch), 34816, {1, 1, 1},
-    1, 0, 0, {0, 0}, 0, {}};
+    17, 0, 0, {0, 0}, 0, {}};
 
 constexpr int INNER = 128, OUTER = 512, TOKENS = 32, TILE = 64, WAYS = 4, SPLIT = 1;
 constexpr int THREADS = 128;
@@ -104,6 +107,7 @@ constexpr int PITCH = TILE + 4; // floats of a token's partial sums: neighbours 
 constexpr int ROPE = 64;
 constexpr int ITEM_CHUNKS = 1; // of 16 bytes
 constexpr int ITEMS = ROPE / (8 * ITEM_CHUNKS);              // of a row
+
 
 // All tokens of the launch, of one head: items first, first + step, ...
 MLAF_DEV void turn_rows(const mlaf_projection_kernel_args& a, const char* x, char* y, int first, int step) {
@@ -246,7 +250,7 @@ MLAF_DEV void write_pass(const mlaf_projection_kernel_args& a, const place& p, i
   }
 }
 
-extern "C" __global__ void __launch_bounds__(128, 3) mlaf_mla_q_absorb_stream_116616a4(const mlaf_projection_kernel_args a) {
+extern "C" __global__ void __launch_bounds__(128, 3) mlaf_mla_q_absorb_stream_a9fcda86(const mlaf_projection_kernel_args a) {
   extern __shared__ __align__(128) char memory[];
   let_next_launch_start();
   const int thread = (int)my_thread(), lane = thread & 31, warp = thread >> 5, g = lane >> 2, t = lane & 3;

@@ -1,19 +1,21 @@
 // Generated from templates/mla_q_absorb/stream.cu.in by mlaforge. Do not edit: change the template.
 // template_hash: (not part of a golden)
 // target: sm_90a
-// symbol: mlaf_mla_q_absorb_stream_aa97d779
+// symbol: mlaf_mla_q_absorb_stream_e263c474
 // parameters:
 //   depth = 2
 //   dtype = bf16
+//   land = registers
 //   nope = 128
 //   pass = 8
+//   per_sm = 3
 //   rank = 512
 //   rope = 64
 //   rows = 64
 //   split = 1
 //   style = pairs
 //   warps = 2
-// regenerate: lua5.4 gen/cli.lua render mla_q_absorb/stream target=sm_90a depth=2 dtype=bf16 nope=128 pass=8 rank=512 rope=64 rows=64 split=1 style=pairs warps=2
+// regenerate: lua5.4 gen/cli.lua render mla_q_absorb/stream target=sm_90a depth=2 dtype=bf16 land=registers nope=128 pass=8 per_sm=3 rank=512 rope=64 rows=64 split=1 style=pairs warps=2
 // mla_q_absorb at the pace of memory: queries into the latent space, (q_nope W_UK[h], rope(q_pe)); W_UK[h] is [N, R].
 // A projection at the pace of memory, for up to 64 tokens: weights go from global memory into the registers that matrix
 // instructions read, 16 bytes a load, and nothing lies between. Outputs are the rows of the instruction, tokens its columns.
@@ -78,14 +80,15 @@ MLAF_DEV u32 multiply2(u32 a, u32 b) { return pack2(unpack_lo(a) * unpack_lo(b),
 // [templates/lib/projection/args.h]
 // What this kernel wants of its launch, for the runtime to read from the code object: runtime/device/kernel_launch.h says what
 // each field means. The includer hands over `shared`, bytes of dynamic shared memory, `cluster`, blocks that work on a tile
-// together, and `maps`, tensor maps { which of 1 W, 2 x; columns and rows of a box }.
+// together, `wants_l1`, whether what it loads ahead needs room in L1, and `maps`, tensor maps { which of 1 W, 2 x; columns and
+// rows of a box }.
 struct mlaf_kernel_launch {
   u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
 };
 static_assert(sizeof(mlaf_kernel_launch) == 176, "differs from runtime/device/kernel_launch.h");
-extern "C" __device__ const mlaf_kernel_launch mlaf_mla_q_absorb_stream_aa97d779_launch = {
+extern "C" __device__ const mlaf_kernel_launch mlaf_mla_q_absorb_stream_e263c474_launch = {
     0x314b4c4du, sizeof(mlaf_kernel_launch), 4352, {1, 1, 1},
-    1, 0, 0, {0, 0}, 0, {}};
+    17, 0, 0, {0, 0}, 0, {}};
 
 constexpr int INNER = 128, OUTER = 512, TOKENS = 8, TILE = 64, WAYS = 2, SPLIT = 1;
 constexpr int THREADS = 64;
@@ -116,6 +119,20 @@ MLAF_DEV void load_angles(float (&to)[ANGLES], const char* row, int item, bool n
       const word4 w = load<word4>(row + 4 * (ANGLES * item + i));
       to[i] = float_of(w.x), to[i + 1] = float_of(w.y), to[i + 2] = float_of(w.z), to[i + 3] = float_of(w.w);
     }
+  }
+}
+
+// Before the launch before is over: the rows of the table that the items below want, into L2. That launch may still write the
+// positions, so what they say serves only to ask; loads go past L1, which would keep what they brought.
+MLAF_DEV void ask_turn(const mlaf_projection_kernel_args& a, int first, int step) {
+#pragma unroll 1
+  for (i64 i = first; i < a.tokens * ITEMS; i += step) {
+    i64 position;
+    asm volatile("ld.relaxed.gpu.global.s64 %0, [%1];" : "=l"(position) : "l"(a.positions + i / ITEMS) : "memory");
+    if ((u64)position >= (u64)a.table_rows) continue;
+    const i64 at = position * a.table_row + (a.flags & PROJECTION_TABLE_16 ? 2 : 4) * ANGLES * (i % ITEMS);
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(a.cos + at) : "memory");
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(a.sin + at) : "memory");
   }
 }
 
@@ -279,7 +296,7 @@ MLAF_DEV void write_pass(const mlaf_projection_kernel_args& a, const place& p, i
   }
 }
 
-extern "C" __global__ void __launch_bounds__(64, 4) mlaf_mla_q_absorb_stream_aa97d779(const mlaf_projection_kernel_args a) {
+extern "C" __global__ void __launch_bounds__(64, 4) mlaf_mla_q_absorb_stream_e263c474(const mlaf_projection_kernel_args a) {
   extern __shared__ __align__(128) char memory[];
   let_next_launch_start();
   const int thread = (int)my_thread(), lane = thread & 31, warp = thread >> 5, g = lane >> 2, t = lane & 3;
@@ -295,6 +312,7 @@ extern "C" __global__ void __launch_bounds__(64, 4) mlaf_mla_q_absorb_stream_aa9
   weights w[DEPTH];
 #pragma unroll
   for (int i = 0; i < DEPTH; i++) ask_weights(a, l, i, w[i]);
+  if (rank == 0) ask_turn(a, p.first / TILE * THREADS + thread, TILES * THREADS);
   wait_for_previous_launch();
 
 #pragma unroll 1

@@ -1,7 +1,7 @@
 // Generated from templates/mla_q_b/ring.cu.in by mlaforge. Do not edit: change the template.
 // template_hash: (not part of a golden)
 // target: sm_90a
-// symbol: mlaf_mla_q_b_ring_cc2b9a4c
+// symbol: mlaf_mla_q_b_ring_2d2c92e4
 // parameters:
 //   dtype = bf16
 //   heads = 16
@@ -13,13 +13,16 @@
 //   rope = 64
 //   rows = 32
 //   split = 2
-// regenerate: lua5.4 gen/cli.lua render mla_q_b/ring target=sm_90a dtype=bf16 heads=16 nope=128 norm=1 pass=16 per_sm=3 q_rank=1536 rope=64 rows=32 split=2
+//   ways = 2
+// regenerate: lua5.4 gen/cli.lua render mla_q_b/ring target=sm_90a dtype=bf16 heads=16 nope=128 norm=1 pass=16 per_sm=3 q_rank=1536 rope=64 rows=32 split=2 ways=2
 // mla_q_b by wgmma and tensor copies: low-rank columns, through RMSNorm where there is one, to query heads.
 // A projection by wgmma, for more tokens than registers can feed: weights and x come through a ring in shared memory by tensor
 // copies, 64 values of a sum at a time. Tokens are the rows of the product, 64 a warpgroup; a tile's outputs its columns.
 //
 //   block     a tile of TILE outputs of one head, or a share of its sum (SPLIT blocks, a cluster): warpgroups that multiply, a
 //             warp that loads weights, a warp that loads x; where columns turn, two warps that turn the tile's share of them
+//   ways      warpgroups with the same tokens take the steps of the sum in turns (WAYS of them): with a norm a step is a chain of
+//             x through registers, and one warpgroup alone waits for it at each
 //   ring      STAGES of x [TOKENS][64] | W, rows of 128 bytes, swizzled. layout=outputs: W [TILE][64]; inputs: 64 outputs of 64
 //             values side by side, [TILE/64][64][64]. Rows of x behind the last token are zeros; rows behind TOKENS are whatever
 //             lies there, and so are the results that nobody writes
@@ -76,13 +79,14 @@ MLAF_DEV u32 multiply2(u32 a, u32 b) { return pack2(unpack_lo(a) * unpack_lo(b),
 // [templates/lib/projection/args.h]
 // What this kernel wants of its launch, for the runtime to read from the code object: runtime/device/kernel_launch.h says what
 // each field means. The includer hands over `shared`, bytes of dynamic shared memory, `cluster`, blocks that work on a tile
-// together, and `maps`, tensor maps { which of 1 W, 2 x; columns and rows of a box }.
+// together, `wants_l1`, whether what it loads ahead needs room in L1, and `maps`, tensor maps { which of 1 W, 2 x; columns and
+// rows of a box }.
 struct mlaf_kernel_launch {
   u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
 };
 static_assert(sizeof(mlaf_kernel_launch) == 176, "differs from runtime/device/kernel_launch.h");
-extern "C" __device__ const mlaf_kernel_launch mlaf_mla_q_b_ring_cc2b9a4c_launch = {
-    0x314b4c4du, sizeof(mlaf_kernel_launch), 72960, {2, 1, 1},
+extern "C" __device__ const mlaf_kernel_launch mlaf_mla_q_b_ring_2d2c92e4_launch = {
+    0x314b4c4du, sizeof(mlaf_kernel_launch), 66816, {2, 1, 1},
     1, 0, 0, {0, 0}, 2, {{1, 64, 32, 128}, {2, 64, 16, 128}}};
 struct __align__(64) mlaf_tensor_map {
   u64 opaque[16];
@@ -139,8 +143,9 @@ MLAF_DEV void settle(float (&x)[N]) {
   for (int i = 0; i < N; i++) asm volatile("" : "+f"(x[i])::"memory");
 }
 
-constexpr int INNER = 1536, OUTER = 3072, TOKENS = 16, TILE = 32, WAYS = 1, SPLIT = 2;
-constexpr int THREADS = 192, STAGES = 11, STEPS = INNER / 64, MATH_WARPS = 4;
+constexpr int INNER = 1536, OUTER = 3072, TOKENS = 16, TILE = 32, WAYS = 2, SPLIT = 2;
+constexpr int THREADS = 320, STAGES = 10, STEPS = INNER / 64;
+constexpr int WAY_WARPS = 4, MATH_WARPS = WAYS * WAY_WARPS; // that multiply a step, and all
 // What every projection kernel has: y[t, h, :] = W[h] x[t, h, :], of a block's TILE outputs of one head, in passes of TOKENS
 // tokens. Blocks are numbered head by head, tile by tile. Partial sums of WAYS shares of the contraction meet in shared memory.
 constexpr int TILES = (OUTER + TILE - 1) / TILE;
@@ -264,8 +269,8 @@ MLAF_DEV void write_pass(const mlaf_projection_kernel_args& a, const place& p, i
   }
 }
 constexpr int W_AT = TOKENS * 128, W_BYTES = TILE * 128, STAGE = W_AT + W_BYTES; // in a stage
-constexpr int FULL_AT = 69632, EMPTY_AT = FULL_AT + 8 * STAGES;
-constexpr int GAIN_AT = 69888;
+constexpr int FULL_AT = 63488, EMPTY_AT = FULL_AT + 8 * STAGES;
+constexpr int GAIN_AT = 63744;
 constexpr int W_WARP = MATH_WARPS, X_WARP = MATH_WARPS + 1, TURN_THREADS = 0;
 
 // The threads that work on sums.
@@ -279,6 +284,15 @@ struct ring {
   u32 lap; // parity of the place's use
   __device__ __forceinline__ void next() {
     if (++stage == STAGES) stage = 0, lap ^= 1;
+  }
+  template <int N>
+  __device__ __forceinline__ void skip() { // N places, which are no more than STAGES
+    if ((stage += N) >= STAGES) stage -= STAGES, lap ^= 1;
+  }
+  __device__ __forceinline__ void skip(int steps) {
+    stage += steps;
+    lap ^= stage / STAGES & 1;
+    stage %= STAGES;
   }
 };
 
@@ -340,22 +354,33 @@ MLAF_DEV stage_at wait_full(u32 shared, const ring& r) {
   return {at, k_major(at + W_AT)};
 }
 
-MLAF_DEV void multiply_pass(char* memory, u32 shared, int begin, int end, int thread, ring& r) {
-  const int lane = thread & 31, warp = __shfl_sync(~0u, thread >> 5, 0);
+MLAF_DEV void multiply_pass(char* memory, u32 shared, int begin, int end, int thread, ring& all) {
+  // Of the stages, an even number, a way has its own ones: it never skips a use of one, as barriers' parities want.
+  const int lane = thread & 31, any = __shfl_sync(~0u, thread >> 5, 0), warp = any % WAY_WARPS, way = any / WAY_WARPS;
+  const int first = (way + STAGES - all.stage) % WAYS;
+  ring r = all;
+  r.skip(first);
+  all.skip(end - begin);
+  begin += first;
   float d[TILE / 2];
 #pragma unroll
   for (int i = 0; i < TILE / 2; i++) d[i] = 0.0f;
   settle(d);
   u32 before = 0; // barrier of the step whose products may still run
   float squares[2][4] = {};
+  // A branch between products makes the compiler wait for each of them: known counts have none. Where two blocks of an SM overlap
+  // it takes fewer registers so, without which they would not fit.
+  constexpr bool KNOWN = STEPS % (2 * WAYS * SPLIT) == 0 && 1;
+  const int steps = KNOWN ? STEPS / (WAYS * SPLIT) : (end - begin + WAYS - 1) / WAYS;
 #pragma unroll 1
-  for (int step = begin; step < end; step += 2) {
+  for (int two = 0; two < steps; two += 2) {
     u32 a[2][4][4]; // of this step and of the one before
 #pragma unroll
     for (int i = 0; i < 2; i++) {
-      if (step + i >= end) break;
+      const int step = begin + (two + i) * WAYS;
+      if (!KNOWN && two + i >= steps) break;
       const stage_at s = wait_full(shared, r);
-      take_x(a[i], squares, s.x, shared + GAIN_AT + 128 * (step + i), warp, lane);
+      take_x(a[i], squares, s.x, shared + GAIN_AT + 128 * step, warp, lane);
       wgmma_fence();
 #pragma unroll
       for (int j = 0; j < 4; j++) wgmma_rs(d, a[i][j], s.w + 2 * j, true);
@@ -363,26 +388,27 @@ MLAF_DEV void multiply_pass(char* memory, u32 shared, int begin, int end, int th
       wgmma_wait<1>(); // the step before is done, and its registers are free
       if (before && lane == 0) barrier_arrive(before);
       before = shared + EMPTY_AT + 8 * r.stage;
-      r.next();
+      r.skip<WAYS>();
     }
   }
   wgmma_wait<0>();
   settle(d);
-  if (lane == 0) barrier_arrive(before);
+  if (lane == 0 && before) barrier_arrive(before);
   sync_workers(); // the ring is done with
   const int row = 16 * warp + (lane >> 2);
-  float* const sums = (float*)memory;
+  float* const sums = (float*)memory + way * TOKENS * PITCH;
+  float* const squares_at = (float*)memory + SQUARES_AT + way * TOKENS;
 #pragma unroll
   for (int h = 0; h < 2; h++) {
     if (TOKENS % 64 != 0 && row + 8 * h >= TOKENS) continue;
     float* const to = sums + (row + 8 * h) * PITCH + 2 * (lane & 3);
 #pragma unroll
     for (int i = 0; i < TILE / 8; i++) *(float2*)(to + 8 * i) = make_float2(d[4 * i + 2 * h], d[4 * i + 2 * h + 1]);
-    if ((lane & 3) == lane >> 3) sums[SQUARES_AT + row + 8 * h] = lane & 4 ? squares[h][2 * h + 1] : squares[h][2 * h];
+    if ((lane & 3) == lane >> 3) squares_at[row + 8 * h] = lane & 4 ? squares[h][2 * h + 1] : squares[h][2 * h];
   }
 }
 
-extern "C" __global__ void __launch_bounds__(192, 3) mlaf_mla_q_b_ring_cc2b9a4c(
+extern "C" __global__ void __launch_bounds__(320, 1) mlaf_mla_q_b_ring_2d2c92e4(
     const __grid_constant__ mlaf_projection_params p) {
   extern __shared__ __align__(1024) char memory[];
   let_next_launch_start();
@@ -394,7 +420,7 @@ extern "C" __global__ void __launch_bounds__(192, 3) mlaf_mla_q_b_ring_cc2b9a4c(
   if (thread == 32 * W_WARP) {
     for (int i = 0; i < STAGES; i++) {
       barrier_init(shared + FULL_AT + 8 * i, 2);
-      barrier_init(shared + EMPTY_AT + 8 * i, MATH_WARPS);
+      barrier_init(shared + EMPTY_AT + 8 * i, WAY_WARPS);
     }
     barriers_ready();
     // Nothing is in the ring yet, and who waits for these copies does so behind the barrier below.

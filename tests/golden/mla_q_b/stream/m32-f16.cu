@@ -1,20 +1,22 @@
 // Generated from templates/mla_q_b/stream.cu.in by mlaforge. Do not edit: change the template.
 // template_hash: (not part of a golden)
 // target: sm_90a
-// symbol: mlaf_mla_q_b_stream_ae455edc
+// symbol: mlaf_mla_q_b_stream_048ad7b3
 // parameters:
 //   depth = 2
 //   dtype = f16
 //   heads = 40
+//   land = registers
 //   nope = 64
 //   norm = 0
 //   pass = 32
+//   per_sm = 3
 //   q_rank = 2048
 //   rope = 32
 //   rows = 64
 //   split = 2
 //   warps = 16
-// regenerate: lua5.4 gen/cli.lua render mla_q_b/stream target=sm_90a depth=2 dtype=f16 heads=40 nope=64 norm=0 pass=32 q_rank=2048 rope=32 rows=64 split=2 warps=16
+// regenerate: lua5.4 gen/cli.lua render mla_q_b/stream target=sm_90a depth=2 dtype=f16 heads=40 land=registers nope=64 norm=0 pass=32 per_sm=3 q_rank=2048 rope=32 rows=64 split=2 warps=16
 // mla_q_b at the pace of memory: low-rank columns, through RMSNorm where there is one, to query heads.
 // A projection at the pace of memory, for up to 64 tokens: weights go from global memory into the registers that matrix
 // instructions read, 16 bytes a load, and nothing lies between. Outputs are the rows of the instruction, tokens its columns.
@@ -79,14 +81,15 @@ MLAF_DEV u32 multiply2(u32 a, u32 b) { return pack2(unpack_lo(a) * unpack_lo(b),
 // [templates/lib/projection/args.h]
 // What this kernel wants of its launch, for the runtime to read from the code object: runtime/device/kernel_launch.h says what
 // each field means. The includer hands over `shared`, bytes of dynamic shared memory, `cluster`, blocks that work on a tile
-// together, and `maps`, tensor maps { which of 1 W, 2 x; columns and rows of a box }.
+// together, `wants_l1`, whether what it loads ahead needs room in L1, and `maps`, tensor maps { which of 1 W, 2 x; columns and
+// rows of a box }.
 struct mlaf_kernel_launch {
   u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
 };
 static_assert(sizeof(mlaf_kernel_launch) == 176, "differs from runtime/device/kernel_launch.h");
-extern "C" __device__ const mlaf_kernel_launch mlaf_mla_q_b_stream_ae455edc_launch = {
+extern "C" __device__ const mlaf_kernel_launch mlaf_mla_q_b_stream_048ad7b3_launch = {
     0x314b4c4du, sizeof(mlaf_kernel_launch), 139264, {2, 1, 1},
-    1, 0, 0, {0, 0}, 0, {}};
+    17, 0, 0, {0, 0}, 0, {}};
 
 constexpr int INNER = 2048, OUTER = 3840, TOKENS = 32, TILE = 64, WAYS = 16, SPLIT = 2;
 constexpr int THREADS = 512;
@@ -249,7 +252,7 @@ MLAF_DEV void write_pass(const mlaf_projection_kernel_args& a, const place& p, i
   }
 }
 
-extern "C" __global__ void __launch_bounds__(512, 1) mlaf_mla_q_b_stream_ae455edc(const mlaf_projection_kernel_args a) {
+extern "C" __global__ void __launch_bounds__(512, 1) mlaf_mla_q_b_stream_048ad7b3(const mlaf_projection_kernel_args a) {
   extern __shared__ __align__(128) char memory[];
   let_next_launch_start();
   const int thread = (int)my_thread(), lane = thread & 31, warp = thread >> 5, g = lane >> 2, t = lane & 3;

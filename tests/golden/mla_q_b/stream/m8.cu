@@ -1,20 +1,22 @@
 // Generated from templates/mla_q_b/stream.cu.in by mlaforge. Do not edit: change the template.
 // template_hash: (not part of a golden)
 // target: sm_90a
-// symbol: mlaf_mla_q_b_stream_7096c8c3
+// symbol: mlaf_mla_q_b_stream_727ba0ab
 // parameters:
 //   depth = 8
 //   dtype = bf16
 //   heads = 16
+//   land = shared
 //   nope = 128
 //   norm = 1
 //   pass = 8
+//   per_sm = 1
 //   q_rank = 1536
 //   rope = 64
 //   rows = 16
 //   split = 1
 //   warps = 4
-// regenerate: lua5.4 gen/cli.lua render mla_q_b/stream target=sm_90a depth=8 dtype=bf16 heads=16 nope=128 norm=1 pass=8 q_rank=1536 rope=64 rows=16 split=1 warps=4
+// regenerate: lua5.4 gen/cli.lua render mla_q_b/stream target=sm_90a depth=8 dtype=bf16 heads=16 land=shared nope=128 norm=1 pass=8 per_sm=1 q_rank=1536 rope=64 rows=16 split=1 warps=4
 // mla_q_b at the pace of memory: low-rank columns, through RMSNorm where there is one, to query heads.
 // A projection at the pace of memory, for up to 64 tokens: weights go from global memory into the registers that matrix
 // instructions read, 16 bytes a load, and nothing lies between. Outputs are the rows of the instruction, tokens its columns.
@@ -79,13 +81,14 @@ MLAF_DEV u32 multiply2(u32 a, u32 b) { return pack2(unpack_lo(a) * unpack_lo(b),
 // [templates/lib/projection/args.h]
 // What this kernel wants of its launch, for the runtime to read from the code object: runtime/device/kernel_launch.h says what
 // each field means. The includer hands over `shared`, bytes of dynamic shared memory, `cluster`, blocks that work on a tile
-// together, and `maps`, tensor maps { which of 1 W, 2 x; columns and rows of a box }.
+// together, `wants_l1`, whether what it loads ahead needs room in L1, and `maps`, tensor maps { which of 1 W, 2 x; columns and
+// rows of a box }.
 struct mlaf_kernel_launch {
   u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
 };
 static_assert(sizeof(mlaf_kernel_launch) == 176, "differs from runtime/device/kernel_launch.h");
-extern "C" __device__ const mlaf_kernel_launch mlaf_mla_q_b_stream_7096c8c3_launch = {
-    0x314b4c4du, sizeof(mlaf_kernel_launch), 2688, {1, 1, 1},
+extern "C" __device__ const mlaf_kernel_launch mlaf_mla_q_b_stream_727ba0ab_launch = {
+    0x314b4c4du, sizeof(mlaf_kernel_launch), 116736, {1, 1, 1},
     1, 0, 0, {0, 0}, 0, {}};
 
 constexpr int INNER = 1536, OUTER = 3072, TOKENS = 8, TILE = 16, WAYS = 4, SPLIT = 1;
@@ -141,6 +144,7 @@ MLAF_DEV void finish(const mlaf_projection_kernel_args& a, const place& p, i64 t
 constexpr int MT = TILE / 16, NT = TOKENS / 8, CHUNKS = 48, STEPS = 12; // of a block, of a warp
 constexpr int RUN = 2, DEPTH = 8, AHEAD = 8; // RUN: chunks that a warp takes in a row
 constexpr int LOADS = 2 * MT; // of 16 bytes of a lane and chunk
+constexpr int SLOTS_AT = 2688; // in shared memory: [DEPTH][LOADS][THREADS] of 16 bytes, each thread's own
 
 MLAF_DEV word4 load_x(const void* p) {
   word4 x;
@@ -170,11 +174,22 @@ struct lane_place {
 MLAF_DEV int chunk_of(const lane_place& l, int step) { return l.first + step / RUN * (RUN * WAYS) + step % RUN; }
 MLAF_DEV bool is_there(int chunk) { return CHUNKS % (RUN * WAYS) == 0 || chunk < CHUNKS; }
 
-MLAF_DEV void ask_weights(const mlaf_projection_kernel_args& a, const lane_place& l, int step, weights& w) {
+MLAF_DEV u32 slot(u32 mine, int place, int i) { return mine + 16 * THREADS * (place * LOADS + i); }
+// `there`: the warp has such a step. What a thread copies it alone reads, so it waits for nobody else.
+MLAF_DEV void ask_weights(const mlaf_projection_kernel_args& a, const lane_place& l, int step, u32 mine, int place, bool there) {
   const int chunk = chunk_of(l, step);
   const char* const from = l.w + (i64)chunk * 64;
+  if (there)
 #pragma unroll
-  for (int i = 0; i < LOADS; i++) w.of[i] = is_there(chunk) ? load_weights(from + i * l.w_step) : words(0, 0, 0, 0);
+    for (int i = 0; i < LOADS; i++)
+      copy16(slot(mine, place, i), is_there(chunk) ? from + i * l.w_step : l.w, is_there(chunk));
+  end_copy_group();
+}
+MLAF_DEV void take_weights(u32 mine, int place, weights& w) {
+#pragma unroll
+  for (int i = 0; i < LOADS; i++)
+    asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(w.of[i].x), "=r"(w.of[i].y), "=r"(w.of[i].z), "=r"(w.of[i].w) : "r"(slot(mine, place, i)) : "memory");
 }
 MLAF_DEV void ask_inputs(const lane_place& l, int step, inputs& x) {
   const int chunk = chunk_of(l, step);
@@ -246,7 +261,7 @@ MLAF_DEV void write_pass(const mlaf_projection_kernel_args& a, const place& p, i
   }
 }
 
-extern "C" __global__ void __launch_bounds__(128, 2) mlaf_mla_q_b_stream_7096c8c3(const mlaf_projection_kernel_args a) {
+extern "C" __global__ void __launch_bounds__(128, 1) mlaf_mla_q_b_stream_727ba0ab(const mlaf_projection_kernel_args a) {
   extern __shared__ __align__(128) char memory[];
   let_next_launch_start();
   const int thread = (int)my_thread(), lane = thread & 31, warp = thread >> 5, g = lane >> 2, t = lane & 3;
@@ -259,16 +274,16 @@ extern "C" __global__ void __launch_bounds__(128, 2) mlaf_mla_q_b_stream_7096c8c
   l.w = p.w + (p.first + g) * a.w_row + 16 * t + (i64)rank * (CHUNKS * 64);
   l.gain = a.gain + 16 * t + rank * (CHUNKS * 64);
 
-  weights w[DEPTH];
+  const u32 mine = shared_address(memory) + SLOTS_AT + 16 * thread;
 #pragma unroll
-  for (int i = 0; i < DEPTH; i++) ask_weights(a, l, i, w[i]);
+  for (int i = 0; i < DEPTH; i++) ask_weights(a, l, i, mine, i, true);
   wait_for_previous_launch();
 
 #pragma unroll 1
   for (i64 t0 = 0; t0 < a.tokens; t0 += TOKENS) {
     if (t0)
 #pragma unroll
-      for (int i = 0; i < DEPTH; i++) ask_weights(a, l, i, w[i]);
+      for (int i = 0; i < DEPTH; i++) ask_weights(a, l, i, mine, i, true);
 #pragma unroll
     for (int n = 0; n < NT; n++) l.x[n] = row_of_x(a, p, t0 + 8 * n + g) + 16 * t + rank * (CHUNKS * 64);
     sums_of_warp s = {};
@@ -280,8 +295,11 @@ extern "C" __global__ void __launch_bounds__(128, 2) mlaf_mla_q_b_stream_7096c8c
 #pragma unroll
       for (int i = 0; i < DEPTH; i++) {
         if (STEPS % DEPTH != 0 && base + i >= STEPS) break;
-        multiply(w[i], x[i % AHEAD], s);
-        if (base + i + DEPTH < STEPS) ask_weights(a, l, base + i + DEPTH, w[i]);
+        weights w;
+        wait_for_copies<DEPTH - 1>();
+        take_weights(mine, i, w);
+        multiply(w, x[i % AHEAD], s);
+        ask_weights(a, l, base + i + DEPTH, mine, i, base + i + DEPTH < STEPS);
         if (base + i + AHEAD < STEPS) ask_inputs(l, base + i + AHEAD, x[i % AHEAD]);
       }
     float* const mine = sums + warp * TOKENS * PITCH;

@@ -1,7 +1,7 @@
 // Generated from templates/mla_qkv_a/ring.cu.in by mlaforge. Do not edit: change the template.
 // template_hash: (not part of a golden)
 // target: sm_90a
-// symbol: mlaf_mla_qkv_a_ring_4286159e
+// symbol: mlaf_mla_qkv_a_ring_da779409
 // parameters:
 //   dtype = bf16
 //   hidden = 7168
@@ -10,15 +10,18 @@
 //   q_rank = 1536
 //   rank = 512
 //   rope = 64
-//   rows = 16
-//   split = 2
-// regenerate: lua5.4 gen/cli.lua render mla_qkv_a/ring target=sm_90a dtype=bf16 hidden=7168 pass=16 per_sm=1 q_rank=1536 rank=512 rope=64 rows=16 split=2
+//   rows = 32
+//   split = 4
+//   ways = 1
+// regenerate: lua5.4 gen/cli.lua render mla_qkv_a/ring target=sm_90a dtype=bf16 hidden=7168 pass=16 per_sm=1 q_rank=1536 rank=512 rope=64 rows=32 split=4 ways=1
 // mla_qkv_a by wgmma and tensor copies: hidden states to low-rank query columns and the latent row.
 // A projection by wgmma, for more tokens than registers can feed: weights and x come through a ring in shared memory by tensor
 // copies, 64 values of a sum at a time. Tokens are the rows of the product, 64 a warpgroup; a tile's outputs its columns.
 //
 //   block     a tile of TILE outputs of one head, or a share of its sum (SPLIT blocks, a cluster): warpgroups that multiply, a
 //             warp that loads weights, a warp that loads x; where columns turn, two warps that turn the tile's share of them
+//   ways      warpgroups with the same tokens take the steps of the sum in turns (WAYS of them): with a norm a step is a chain of
+//             x through registers, and one warpgroup alone waits for it at each
 //   ring      STAGES of x [TOKENS][64] | W, rows of 128 bytes, swizzled. layout=outputs: W [TILE][64]; inputs: 64 outputs of 64
 //             values side by side, [TILE/64][64][64]. Rows of x behind the last token are zeros; rows behind TOKENS are whatever
 //             lies there, and so are the results that nobody writes
@@ -74,14 +77,15 @@ MLAF_DEV u32 multiply2(u32 a, u32 b) { return pack2(unpack_lo(a) * unpack_lo(b),
 // [templates/lib/projection/args.h]
 // What this kernel wants of its launch, for the runtime to read from the code object: runtime/device/kernel_launch.h says what
 // each field means. The includer hands over `shared`, bytes of dynamic shared memory, `cluster`, blocks that work on a tile
-// together, and `maps`, tensor maps { which of 1 W, 2 x; columns and rows of a box }.
+// together, `wants_l1`, whether what it loads ahead needs room in L1, and `maps`, tensor maps { which of 1 W, 2 x; columns and
+// rows of a box }.
 struct mlaf_kernel_launch {
   u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
 };
 static_assert(sizeof(mlaf_kernel_launch) == 176, "differs from runtime/device/kernel_launch.h");
-extern "C" __device__ const mlaf_kernel_launch mlaf_mla_qkv_a_ring_4286159e_launch = {
-    0x314b4c4du, sizeof(mlaf_kernel_launch), 116736, {2, 1, 1},
-    1, 0, 0, {0, 0}, 2, {{1, 64, 16, 128}, {2, 64, 16, 128}}};
+extern "C" __device__ const mlaf_kernel_launch mlaf_mla_qkv_a_ring_da779409_launch = {
+    0x314b4c4du, sizeof(mlaf_kernel_launch), 116736, {4, 1, 1},
+    1, 0, 0, {0, 0}, 2, {{1, 64, 32, 128}, {2, 64, 16, 128}}};
 struct __align__(64) mlaf_tensor_map {
   u64 opaque[16];
 };
@@ -101,24 +105,26 @@ MLAF_DEV u32 k_major(u32 at) { return (at & 0x3ffff) >> 4 | 1u << 16; }
 MLAF_DEV u32 n_major(u32 at, u32 bytes_per_64_columns) { return (at & 0x3ffff) >> 4 | bytes_per_64_columns >> 4 << 16; }
 
 template <u32 B_HI = SWIZZLE_128>
-MLAF_DEV void wgmma_rs(float (&d)[8], const u32 (&a)[4], u32 b, bool accumulate) {
+MLAF_DEV void wgmma_rs(float (&d)[16], const u32 (&a)[4], u32 b, bool accumulate) {
   asm volatile("{\n.reg .pred p;\n.reg .b64 a, b;\n"
-    "setp.ne.b32 p, %13, 0;\nmov.b64 b, {%12, %14};\n"
-    "wgmma.mma_async.sync.aligned.m64n16k16.f32.bf16.bf16\n{"
-    "%0, %1, %2, %3, %4, %5, %6, %7}, "
-    "{%8, %9, %10, %11}, b, p, 1, 1, 0;\n}"
-    : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7])
+    "setp.ne.b32 p, %21, 0;\nmov.b64 b, {%20, %22};\n"
+    "wgmma.mma_async.sync.aligned.m64n32k16.f32.bf16.bf16\n{"
+    "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15}, "
+    "{%16, %17, %18, %19}, b, p, 1, 1, 0;\n}"
+    : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]),
+      "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15])
     : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b), "r"((int)accumulate), "n"(B_HI));
 }
 template <u32 B_HI = SWIZZLE_128>
-MLAF_DEV void wgmma_ss(float (&d)[8], u32 a, u32 b, bool accumulate) {
+MLAF_DEV void wgmma_ss(float (&d)[16], u32 a, u32 b, bool accumulate) {
   asm volatile("{\n.reg .pred p;\n.reg .b64 a, b;\n"
-    "setp.ne.b32 p, %10, 0;\nmov.b64 b, {%9, %11};\n"
-    "mov.b64 a, {%8, %12};\n"
-    "wgmma.mma_async.sync.aligned.m64n16k16.f32.bf16.bf16\n{"
-    "%0, %1, %2, %3, %4, %5, %6, %7}, "
+    "setp.ne.b32 p, %18, 0;\nmov.b64 b, {%17, %19};\n"
+    "mov.b64 a, {%16, %20};\n"
+    "wgmma.mma_async.sync.aligned.m64n32k16.f32.bf16.bf16\n{"
+    "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15}, "
     "a, b, p, 1, 1, 0, 0;\n}"
-    : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7])
+    : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]),
+      "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15])
     : "r"(a), "r"(b), "r"((int)accumulate), "n"(B_HI), "n"(SWIZZLE_128));
 }
 
@@ -135,8 +141,9 @@ MLAF_DEV void settle(float (&x)[N]) {
   for (int i = 0; i < N; i++) asm volatile("" : "+f"(x[i])::"memory");
 }
 
-constexpr int INNER = 7168, OUTER = 2112, TOKENS = 16, TILE = 16, WAYS = 1, SPLIT = 2;
-constexpr int THREADS = 192, STAGES = 16, STEPS = INNER / 64, MATH_WARPS = 4;
+constexpr int INNER = 7168, OUTER = 2112, TOKENS = 16, TILE = 32, WAYS = 1, SPLIT = 4;
+constexpr int THREADS = 192, STAGES = 16, STEPS = INNER / 64;
+constexpr int WAY_WARPS = 4, MATH_WARPS = WAYS * WAY_WARPS; // that multiply a step, and all
 // What every projection kernel has: y[t, h, :] = W[h] x[t, h, :], of a block's TILE outputs of one head, in passes of TOKENS
 // tokens. Blocks are numbered head by head, tile by tile. Partial sums of WAYS shares of the contraction meet in shared memory.
 constexpr int TILES = (OUTER + TILE - 1) / TILE;
@@ -241,7 +248,7 @@ MLAF_DEV void write_pass(const mlaf_projection_kernel_args& a, const place& p, i
   }
 }
 constexpr int W_AT = TOKENS * 128, W_BYTES = TILE * 128, STAGE = W_AT + W_BYTES; // in a stage
-constexpr int FULL_AT = 69632, EMPTY_AT = FULL_AT + 8 * STAGES;
+constexpr int FULL_AT = 100352, EMPTY_AT = FULL_AT + 8 * STAGES;
 constexpr int W_WARP = MATH_WARPS, X_WARP = MATH_WARPS + 1, TURN_THREADS = 0;
 
 // The threads that work on sums.
@@ -255,6 +262,15 @@ struct ring {
   u32 lap; // parity of the place's use
   __device__ __forceinline__ void next() {
     if (++stage == STAGES) stage = 0, lap ^= 1;
+  }
+  template <int N>
+  __device__ __forceinline__ void skip() { // N places, which are no more than STAGES
+    if ((stage += N) >= STAGES) stage -= STAGES, lap ^= 1;
+  }
+  __device__ __forceinline__ void skip(int steps) {
+    stage += steps;
+    lap ^= stage / STAGES & 1;
+    stage %= STAGES;
   }
 };
 
@@ -283,15 +299,16 @@ MLAF_DEV stage_at wait_full(u32 shared, const ring& r) {
   return {at, k_major(at + W_AT)};
 }
 
-MLAF_DEV void multiply_pass(char* memory, u32 shared, int begin, int end, int thread, ring& r) {
+MLAF_DEV void multiply_pass(char* memory, u32 shared, int begin, int end, int thread, ring& all) {
   const int lane = thread & 31, warp = __shfl_sync(~0u, thread >> 5, 0);
+  ring& r = all;
   float d[TILE / 2];
 #pragma unroll
   for (int i = 0; i < TILE / 2; i++) d[i] = 0.0f;
   settle(d);
   u32 before = 0; // barrier of the step whose products may still run
 #pragma unroll 1
-  for (int step = begin; step < end; step++, r.next()) {
+  for (int step = begin; step < end; step += WAYS, r.skip<WAYS>()) {
     const stage_at s = wait_full(shared, r);
     const u32 x = k_major(s.x + warp / 4 * (64 * 128));
     wgmma_fence();
@@ -317,7 +334,7 @@ MLAF_DEV void multiply_pass(char* memory, u32 shared, int begin, int end, int th
   }
 }
 
-extern "C" __global__ void __launch_bounds__(192, 1) mlaf_mla_qkv_a_ring_4286159e(
+extern "C" __global__ void __launch_bounds__(192, 1) mlaf_mla_qkv_a_ring_da779409(
     const __grid_constant__ mlaf_projection_params p) {
   extern __shared__ __align__(1024) char memory[];
   let_next_launch_start();
@@ -329,7 +346,7 @@ extern "C" __global__ void __launch_bounds__(192, 1) mlaf_mla_qkv_a_ring_4286159
   if (thread == 32 * W_WARP) {
     for (int i = 0; i < STAGES; i++) {
       barrier_init(shared + FULL_AT + 8 * i, 2);
-      barrier_init(shared + EMPTY_AT + 8 * i, MATH_WARPS);
+      barrier_init(shared + EMPTY_AT + 8 * i, WAY_WARPS);
     }
     barriers_ready();
     // Nothing is in the ring yet, and who waits for these copies does so behind the barrier below.

@@ -1,19 +1,21 @@
 // Generated from templates/mla_qkv_a/stream.cu.in by mlaforge. Do not edit: change the template.
 // template_hash: (not part of a golden)
 // target: sm_90a
-// symbol: mlaf_mla_qkv_a_stream_f07b4166
+// symbol: mlaf_mla_qkv_a_stream_d9f176d1
 // parameters:
 //   depth = 2
 //   dtype = f16
 //   hidden = 2560
+//   land = registers
 //   pass = 32
+//   per_sm = 3
 //   q_rank = 768
 //   rank = 512
 //   rope = 64
 //   rows = 64
 //   split = 2
 //   warps = 4
-// regenerate: lua5.4 gen/cli.lua render mla_qkv_a/stream target=sm_90a depth=2 dtype=f16 hidden=2560 pass=32 q_rank=768 rank=512 rope=64 rows=64 split=2 warps=4
+// regenerate: lua5.4 gen/cli.lua render mla_qkv_a/stream target=sm_90a depth=2 dtype=f16 hidden=2560 land=registers pass=32 per_sm=3 q_rank=768 rank=512 rope=64 rows=64 split=2 warps=4
 // mla_qkv_a at the pace of memory: hidden states to low-rank query columns and the latent row.
 // A projection at the pace of memory, for up to 64 tokens: weights go from global memory into the registers that matrix
 // instructions read, 16 bytes a load, and nothing lies between. Outputs are the rows of the instruction, tokens its columns.
@@ -78,14 +80,15 @@ MLAF_DEV u32 multiply2(u32 a, u32 b) { return pack2(unpack_lo(a) * unpack_lo(b),
 // [templates/lib/projection/args.h]
 // What this kernel wants of its launch, for the runtime to read from the code object: runtime/device/kernel_launch.h says what
 // each field means. The includer hands over `shared`, bytes of dynamic shared memory, `cluster`, blocks that work on a tile
-// together, and `maps`, tensor maps { which of 1 W, 2 x; columns and rows of a box }.
+// together, `wants_l1`, whether what it loads ahead needs room in L1, and `maps`, tensor maps { which of 1 W, 2 x; columns and
+// rows of a box }.
 struct mlaf_kernel_launch {
   u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
 };
 static_assert(sizeof(mlaf_kernel_launch) == 176, "differs from runtime/device/kernel_launch.h");
-extern "C" __device__ const mlaf_kernel_launch mlaf_mla_qkv_a_stream_f07b4166_launch = {
+extern "C" __device__ const mlaf_kernel_launch mlaf_mla_qkv_a_stream_d9f176d1_launch = {
     0x314b4c4du, sizeof(mlaf_kernel_launch), 34816, {2, 1, 1},
-    1, 0, 0, {0, 0}, 0, {}};
+    17, 0, 0, {0, 0}, 0, {}};
 
 constexpr int INNER = 2560, OUTER = 1344, TOKENS = 32, TILE = 64, WAYS = 4, SPLIT = 2;
 constexpr int THREADS = 128;
@@ -248,7 +251,7 @@ MLAF_DEV void write_pass(const mlaf_projection_kernel_args& a, const place& p, i
   }
 }
 
-extern "C" __global__ void __launch_bounds__(128, 2) mlaf_mla_qkv_a_stream_f07b4166(const mlaf_projection_kernel_args a) {
+extern "C" __global__ void __launch_bounds__(128, 2) mlaf_mla_qkv_a_stream_d9f176d1(const mlaf_projection_kernel_args a) {
   extern __shared__ __align__(128) char memory[];
   let_next_launch_start();
   const int thread = (int)my_thread(), lane = thread & 31, warp = thread >> 5, g = lane >> 2, t = lane & 3;
