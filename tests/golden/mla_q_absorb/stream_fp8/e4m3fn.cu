@@ -79,7 +79,8 @@ MLAF_DEV u32 multiply2(u32 a, u32 b) { return pack2(unpack_lo(a) * unpack_lo(b),
 // [templates/lib/projection/args.h]
 // What this kernel wants of its launch, for the runtime to read from the code object: runtime/device/kernel_launch.h says what
 // each field means. The includer hands over `shared`, bytes of dynamic shared memory, `cluster`, blocks that work on a tile
-// together, and `maps`, tensor maps { which of 1 W, 2 x; columns and rows of a box }.
+// together, `maps`, tensor maps { which of 1 W, 2 x; columns and rows of a box }, and `flags`, further ones: 16, it takes scales; 64,
+// what it loads ahead wants room in L1.
 struct mlaf_kernel_launch {
   u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
 };
@@ -117,6 +118,20 @@ MLAF_DEV void load_angles(float (&to)[ANGLES], const char* row, int item, bool n
       const word4 w = load<word4>(row + 4 * (ANGLES * item + i));
       to[i] = float_of(w.x), to[i + 1] = float_of(w.y), to[i + 2] = float_of(w.z), to[i + 3] = float_of(w.w);
     }
+  }
+}
+
+// Before the launch before is over: the rows of the table that the items below want, into L2. That launch may still write the
+// positions, so what they say serves only to ask; loads go past L1, which would keep what they brought.
+MLAF_DEV void ask_turn(const mlaf_projection_kernel_args& a, int first, int step) {
+#pragma unroll 1
+  for (i64 i = first; i < a.tokens * ITEMS; i += step) {
+    i64 position;
+    asm volatile("ld.relaxed.gpu.global.s64 %0, [%1];" : "=l"(position) : "l"(a.positions + i / ITEMS) : "memory");
+    if ((u64)position >= (u64)a.table_rows) continue;
+    const i64 at = position * a.table_row + (a.flags & PROJECTION_TABLE_16 ? 2 : 4) * ANGLES * (i % ITEMS);
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(a.cos + at) : "memory");
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(a.sin + at) : "memory");
   }
 }
 

@@ -81,15 +81,15 @@ MLAF_DEV u32 multiply2(u32 a, u32 b) { return pack2(unpack_lo(a) * unpack_lo(b),
 // [templates/lib/projection/args.h]
 // What this kernel wants of its launch, for the runtime to read from the code object: runtime/device/kernel_launch.h says what
 // each field means. The includer hands over `shared`, bytes of dynamic shared memory, `cluster`, blocks that work on a tile
-// together, `wants_l1`, whether what it loads ahead needs room in L1, and `maps`, tensor maps { which of 1 W, 2 x; columns and
-// rows of a box }.
+// together, `maps`, tensor maps { which of 1 W, 2 x; columns and rows of a box }, and `flags`, further ones: 16, it takes scales; 64,
+// what it loads ahead wants room in L1.
 struct mlaf_kernel_launch {
   u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
 };
 static_assert(sizeof(mlaf_kernel_launch) == 176, "differs from runtime/device/kernel_launch.h");
 extern "C" __device__ const mlaf_kernel_launch mlaf_mla_q_b_stream_048ad7b3_launch = {
     0x314b4c4du, sizeof(mlaf_kernel_launch), 139264, {2, 1, 1},
-    17, 0, 0, {0, 0}, 0, {}};
+    65, 0, 0, {0, 0}, 0, {}};
 
 constexpr int INNER = 2048, OUTER = 3840, TOKENS = 32, TILE = 64, WAYS = 16, SPLIT = 2;
 constexpr int THREADS = 512;
