@@ -1,7 +1,7 @@
 // What this kernel wants of its launch, for the runtime to read from the code object: runtime/device/kernel_launch.h says what
 // each field means. The includer hands over `shared`, bytes of dynamic shared memory, `cluster`, blocks that work on a tile
-// together, `maps`, tensor maps { which of 1 W, 2 x; columns and rows of a box }, and `flags`, further ones: 16, it takes scales; 64,
-// what it loads ahead wants room in L1.
+// together, `maps`, tensor maps { which of 1 W, 2 x; columns and rows of a box }, and `flags` beside PDL's: 16, it takes scales;
+// 64, what it loads ahead wants room in L1.
 //@ local wants = {}
 //@ for _, m in ipairs(maps) do wants[#wants + 1] = ("{%d, %d, %d, 128}"):format(m[1], m[2], m[3]) end
 struct mlaf_kernel_launch {
