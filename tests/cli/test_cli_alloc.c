@@ -1,6 +1,6 @@
 /* Memory runs out at call sites of whole commands, once and for good: a command that cannot go on says so and returns an
  * error, one that passes has written what it always writes; nothing crashes or leaks, the database is sound, and with memory
- * again the same command passes. As core/test_alloc does for the API: at most 25 sites of each command, MLAF_ALLOC_FAULTS=all
+ * again the same command passes. As plan/test_alloc does for the API: about 25 sites of each command, MLAF_ALLOC_FAULTS=all
  * every one, MLAF_ALLOC_CASE=NAME[:FIRST] those of one command. */
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -8,6 +8,9 @@
 #include "base/base.h"
 #include "cli/cli.h"
 #define SITES_TRIED 25 /* each is a whole command, twice */
+#define FURTHER 26
+#define SITES_EVENLY 25
+#define PATH_FRAMES 0 /* plan/test_alloc has tried every path below the commands */
 #include "plan/faulty_malloc.h"
 #include "need.h"
 

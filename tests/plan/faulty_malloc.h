@@ -31,12 +31,17 @@ void __libc_free(void *p);
 
 /* ---- the allocator ---- */
 
-enum { MAX_SITES = 1 << 16, FRAMES = 16, SKIP = 2, NEAR = 64 };
+#ifndef PATH_FRAMES
+#define PATH_FRAMES 3
+#endif
+enum { MAX_SITES = 1 << 16, FRAMES = 16, NEAR = 64 };
 typedef enum fault_mode { COUNT, RECORD, FAIL_ONCE, FAIL_ON, FAIL_ALL } fault_mode;
 
 typedef struct fault_site {
-  uint64_t callers; /* their hash; 0: an empty place in the table */
+  uint64_t callers; /* their hash; 0: an empty place in the table, or foreign */
+  uint64_t path;    /* the nearest PATH_FRAMES of them that are in the program itself: of sqlite's, who called sqlite */
   long first;       /* which allocation of the run was its first */
+  unsigned modes;   /* 1 << fault_mode: what is tried there */
 } fault_site;
 
 static struct {
@@ -54,41 +59,53 @@ static struct {
 } heap = {.lock = ATOMIC_FLAG_INIT};
 static _Thread_local int inside; /* backtrace may allocate */
 
-/* 0: foreign */
-static uint64_t callers_now(void) {
+extern const char __executable_start, etext; /* the linker's: the program without the libraries */
+
+static bool is_within(uintptr_t at, uintptr_t begin, uintptr_t end) { return at >= begin && at < end; }
+static uint64_t hash_with(uint64_t h, uintptr_t at) { return (h ^ (uint64_t)at) * 1099511628211u; }
+
+/* The stack from `caller` on, which asked for memory; how many frames of this file are before it is up to the compiler. */
+static fault_site site_now(const void *caller, long number) {
   void *frames[FRAMES];
-  uint64_t h = 14695981039346656037u;
-  int n = backtrace(frames, FRAMES);
-  for (int i = SKIP; i < n; i++) {
+  fault_site site = {14695981039346656037u, 14695981039346656037u, number, 0};
+  const int n = backtrace(frames, FRAMES);
+  int i = 0, own = 0;
+  while (i < n && frames[i] != caller) i++;
+  for (; i < n; i++) {
     const uintptr_t at = (uintptr_t)frames[i];
-    if (at >= heap.foreign[0] && at < heap.foreign[1]) return 0;
-    h = (h ^ (uint64_t)at) * 1099511628211u;
+    if (is_within(at, heap.foreign[0], heap.foreign[1])) return (fault_site){0};
+    site.callers = hash_with(site.callers, at);
+    if (own < PATH_FRAMES && is_within(at, (uintptr_t)&__executable_start, (uintptr_t)&etext)) {
+      site.path = hash_with(site.path, at);
+      own++;
+    }
   }
-  return h | 1;
+  site.callers |= 1;
+  return site;
 }
 
-static void record(uint64_t callers, long number) {
+static void record(fault_site site) {
   while (atomic_flag_test_and_set(&heap.lock)) {}
-  size_t at = callers % MAX_SITES;
-  while (heap.sites[at].callers && heap.sites[at].callers != callers) at = (at + 1) % MAX_SITES;
+  size_t at = site.callers % MAX_SITES;
+  while (heap.sites[at].callers && heap.sites[at].callers != site.callers) at = (at + 1) % MAX_SITES;
   if (!heap.sites[at].callers && heap.n < MAX_SITES / 2) {
-    heap.sites[at] = (fault_site){callers, number};
+    heap.sites[at] = site;
     heap.n++;
   }
   atomic_flag_clear(&heap.lock);
 }
 
-static bool refuses(void) {
+static bool refuses(const void *caller) {
   if (heap.mode == COUNT || inside) return false;
   const long number = atomic_fetch_add(&heap.asked, 1);
   bool no = heap.mode == FAIL_ALL || (heap.mode == FAIL_ON && heap.failed > 0);
   const bool near = !no && !heap.failed && number >= heap.target.first - NEAR;
   if (heap.mode == RECORD || near || (no && heap.foreign[1])) {
     inside = 1;
-    const uint64_t callers = callers_now();
-    if (!callers) no = false;
-    else if (heap.mode == RECORD) record(callers, number);
-    else if (near) no = callers == heap.target.callers;
+    const fault_site site = site_now(caller, number);
+    if (!site.callers) no = false;
+    else if (heap.mode == RECORD) record(site);
+    else if (near) no = site.callers == heap.target.callers;
     if (no && near) heap.depth = backtrace(heap.refused, FRAMES);
     inside = 0;
   }
@@ -104,10 +121,11 @@ static void *counted(void *p) {
   return p;
 }
 
+#define CALLER __builtin_return_address(0)
 #pragma GCC visibility push(default) /* for the libraries */
-void *malloc(size_t size) { return refuses() ? NULL : counted(__libc_malloc(size)); }
-void *calloc(size_t n, size_t size) { return refuses() ? NULL : counted(__libc_calloc(n, size)); }
-void *memalign(size_t align, size_t size) { return refuses() ? NULL : counted(__libc_memalign(align, size)); }
+void *malloc(size_t size) { return refuses(CALLER) ? NULL : counted(__libc_malloc(size)); }
+void *calloc(size_t n, size_t size) { return refuses(CALLER) ? NULL : counted(__libc_calloc(n, size)); }
+void *memalign(size_t align, size_t size) { return refuses(CALLER) ? NULL : counted(__libc_memalign(align, size)); }
 void *aligned_alloc(size_t align, size_t size) { return memalign(align, size); }
 int posix_memalign(void **out, size_t align, size_t size) {
   void *p = memalign(align, size);
@@ -115,7 +133,7 @@ int posix_memalign(void **out, size_t align, size_t size) {
   return p ? 0 : ENOMEM;
 }
 void *realloc(void *p, size_t size) {
-  if (size && refuses()) return NULL;
+  if (size && refuses(CALLER)) return NULL;
   void *q = __libc_realloc(p, size);
   if (!p) return counted(q);
   if (!q && !size) atomic_fetch_sub(&heap.live, 1);
@@ -137,7 +155,7 @@ typedef struct scenario {
   const struct scenario *but; /* sites that this one has, too, are left out, as they are tried there; NULL: none */
   size_t least;               /* fewer sites than this: something was not reached */
   void (*check)(const void *how); /* after each run with a fault, with memory again; NULL: nothing */
-  size_t most;                    /* sites tried; 0: SITES_TRIED */
+  size_t most;                    /* of its sites tried beyond the first of each path; 0: FURTHER */
 } scenario;
 
 typedef struct job {
@@ -237,11 +255,47 @@ static size_t first_site(void) {
 static bool is_not_met(int status) { return WIFEXITED(status) && WEXITSTATUS(status) == EXIT_NOT_MET; }
 
 #ifndef SITES_TRIED
-#define SITES_TRIED 100
+#define SITES_TRIED 100 /* where there are fewer, all of them */
+#endif
+#ifndef FURTHER
+#define FURTHER 40
+#endif
+#ifndef SITES_EVENLY
+#define SITES_EVENLY 20
 #endif
 
-/* MLAF_ALLOC_FAULTS=all: every site, once and from then on; else at most SITES_TRIED (`most`), evenly from the first to the
- * last, where there are more in turns once and from then on. A test whose state is the scenario. */
+typedef struct site_path {
+  uint64_t path;
+  size_t first, last; /* sites of the scenario that had it first */
+} site_path;
+static site_path paths[MAX_SITES];
+static size_t n_paths;
+
+static void note_paths(size_t n) {
+  for (size_t k = 0; k < n; k++) {
+    size_t i = 0;
+    while (i < n_paths && paths[i].path != heap.sites[k].path) i++;
+    if (i == n_paths) paths[n_paths++] = (site_path){heap.sites[k].path, k, k};
+    paths[i].last = k;
+  }
+}
+
+/* What is tried at each of the n sites. First, of each path that no scenario before had, its first site, once: no check left
+ * out and no error swallowed there passes by. Further, those paths' last sites, from then on, and SITES_EVENLY of all, in
+ * turns; of these evenly `most`. */
+static void choose(size_t n, size_t most, bool all) {
+  const size_t before = n_paths, step = n / SITES_EVENLY + 1;
+  note_paths(n);
+  const size_t fresh = n_paths - before, further = fresh + (n + step - 1) / step, every = further / most + 1;
+  for (size_t k = 0; all && k < n; k++) heap.sites[k].modes = 1u << FAIL_ONCE | 1u << FAIL_ON;
+  for (size_t i = before; i < n_paths; i++) heap.sites[paths[i].first].modes |= 1u << FAIL_ONCE;
+  for (size_t j = 0; j < further; j += every) {
+    if (j < fresh) heap.sites[paths[before + j].last].modes |= 1u << FAIL_ON;
+    else heap.sites[(j - fresh) * step].modes |= 1u << (j / every % 2 ? FAIL_ON : FAIL_ONCE);
+  }
+}
+
+/* MLAF_ALLOC_FAULTS=all: every site; else those of `choose`. A test whose state is the scenario. */
 static void every_site(void **state) {
   const scenario *s = *state;
   const char *all = getenv("MLAF_ALLOC_FAULTS");
@@ -258,11 +312,12 @@ static void every_site(void **state) {
   memcpy(known, heap.sites, n_known * sizeof *known);
   const size_t n = leave_out(sites_of(s), known, n_known);
   free(known);
-  const size_t step = all && !strcmp(all, "all") ? 1 : n / (s->most ? s->most : SITES_TRIED) + 1;
-  for (size_t k = first_site(); k < n; k += step)
+  const size_t before = n_paths;
+  choose(n, s->most ? s->most : FURTHER, (all && !strcmp(all, "all")) || n < SITES_TRIED);
+  for (size_t k = first_site(); k < n; k++)
     for (fault_mode mode = FAIL_ONCE; mode <= FAIL_ON; mode++) {
-      if (step > 1 && (k / step % 2 == 0) != (mode == FAIL_ONCE)) continue;
-      const fault_site anywhere = {heap.sites[k].callers, 0};
+      if (!(heap.sites[k].modes & 1u << mode)) continue;
+      const fault_site anywhere = {.callers = heap.sites[k].callers};
       int status = in_child(s, mode, heap.sites[k], clean);
       tried++;
       if (is_not_met(status)) status = in_child(s, mode, anywhere, clean); /* it came earlier than in the recording run */
@@ -274,7 +329,8 @@ static void every_site(void **state) {
         bad++;
       }
     }
-  print_message("%s: %zu call sites, %zu faults, %zu not met again\n", s->name, n, tried, missed);
+  print_message("%s: %zu call sites, %zu new paths, %zu faults, %zu not met again\n", s->name, n, n_paths - before, tried,
+                missed);
   assert_int_equal(bad, 0);
   assert_true(n >= s->least && missed * 10 <= tried);
 }

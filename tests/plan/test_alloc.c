@@ -2,8 +2,9 @@
  * nothing crashes, leaks, or computes something else. What needs no memory works with none at all. A public function that no
  * scenario here calls is a failure.
  *
- * The sites of the emulator's instruction text differ by address only, so CI takes a sample; MLAF_ALLOC_FAULTS=all tries
- * every site, MLAF_ALLOC_CASE=tune:1500 those of one scenario from the 1500th on. */
+ * The sites of the emulator's instruction text differ by address only, so CI takes a sample in which is a site of every path of
+ * callers in the program (see choose); MLAF_ALLOC_FAULTS=all tries every site, MLAF_ALLOC_CASE=tune:1500 those of one scenario
+ * from the 1500th on. */
 #include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -258,6 +259,17 @@ static mlaf_status call_once(mlaf_ctx *ctx, const mlaf_problem *p, char *memory)
   return mlaf_call_run(ctx, &c, NULL);
 }
 
+/* What was reserved is there: to take it wants no memory. */
+static mlaf_status set_aside(mlaf_ctx *ctx, size_t bytes) {
+  void *workspace = NULL;
+  size_t size = 0;
+  mlaf_status st = mlaf_workspace_reserve(ctx, MLAF_ANY_STREAM, bytes);
+  const long asked = heap.asked;
+  if (!st) st = mlaf_workspace_get(ctx, NULL, bytes, &workspace, &size);
+  if (!st) require(workspace && size >= bytes && heap.asked == asked, "nothing was reserved", 0, "");
+  return st;
+}
+
 /* What a server does: warm up, set memory aside, serve. */
 static void serve(const void *how) {
   mlaf_ctx *ctx = NULL;
@@ -275,10 +287,14 @@ static void serve(const void *how) {
   w.batch_max = 2;
   char text[MLAF_PROBLEM_TEXT_MAX];
   mlaf_problem_print(&p, text, sizeof text);
-  mlaf_status st = mlaf_ctx_ordinal(ctx) ? MLAF_E_INTERNAL : mlaf_warm_up_between(ctx, text, text, &o, NULL);
+  mlaf_status st = mlaf_ctx_ordinal(ctx) ? MLAF_E_INTERNAL : mlaf_warm_up_between(ctx, text, text, &o, &made);
+  if (!st) require(made.plans > 0 && made.kernels > 0, "warmed up without a plan", made.plans, text);
+  made = (mlaf_warm_up_result)MLAF_WARM_UP_RESULT_INIT;
   if (!st) st = mlaf_warm_up(ctx, &p, &w, &made);
-  if (!st) st = mlaf_workspace_reserve(ctx, MLAF_ANY_STREAM, made.workspace);
+  if (!st) require(made.plans > 0 && made.workspace > 0, "warmed up without a plan", made.plans, text);
+  if (!st) st = set_aside(ctx, made.workspace);
   if (!st) st = mlaf_workspace_get(ctx, NULL, 1 << 20, &workspace, NULL);
+  if (!st) require(workspace != NULL, "got no workspace", 0, "");
   if (!st) st = mlaf_plan_get(ctx, &p, &o, &plan);
   a.batch = 1;
   a.total_q = p.q_len;
@@ -597,9 +613,9 @@ static const scenario serving = {"server", serve, NULL, on_emulator, NULL, 60, N
 static const scenario whole_layer = {"layer", make_and_run_layer, NULL, on_emulator, NULL, 40, NULL, 0};
 static const scenario in_chunks = {"chunks", make_and_run_chunked, NULL, on_emulator, NULL, 40, NULL, 0};
 static const scenario text_out_and_in = {"text", export_and_import, NULL, fresh_database, NULL, 50, NULL, 0};
-static const scenario tuning = {"tune", tune, NULL, fresh_database, NULL, 1000, NULL, 0};
+static const scenario tuning = {"tune", tune, NULL, fresh_database, NULL, 1000, NULL, 15};
 /* A run takes four times as long as one of tuning, whose sites are most of its own. */
-static const scenario by_measuring = {"measure", plan_and_run, &measuring, unfinished_database, &tuning, 300, NULL, 50};
+static const scenario by_measuring = {"measure", plan_and_run, &measuring, unfinished_database, &tuning, 300, NULL, 12};
 static const scenario hip_plan = {"hip", plan_and_run, &model, on_fake_hip, NULL, 40, nothing_is_left, 0};
 static const scenario hip_backend = {"hip back end", live_on_hip, NULL, on_fake_hip, NULL, 12, nothing_is_left, 0};
 static const scenario cuda_backend = {"cuda back end", live_on_cuda, NULL, on_fake_cuda, NULL, 6, nothing_is_left, 0};
