@@ -80,6 +80,8 @@ local function stream(base, of, fields)
   local family = derive(base, of.product, fields, "stream", function() end)
   family.params = {}
   for key, values in sorted(base.params) do family.params[key] = values end
+  family.params.land, family.params.per_sm = nil, nil -- half as many bytes find room in L1
+  family.params.rows = of.layout == "outputs" and { 16, 32, 64 } or { 64 }
   table.remove(family.rules) -- which says how many tokens
   family.rules[#family.rules + 1] = function(p)
     if p.tokens > STREAM_MOST then return ("streams of 8 bits are for up to %d tokens"):format(STREAM_MOST) end

@@ -1,20 +1,20 @@
 // Generated from templates/mla_o_proj/stream_fp8.cu.in by mlaforge. Do not edit: change the template.
 // template_hash: (not part of a golden)
 // target: sm_90a
-// symbol: mlaf_mla_o_proj_stream_fp8_fbd15218
+// symbol: mlaf_mla_o_proj_stream_fp8_ca11d16a
 // parameters:
-//   depth = 4
+//   depth = 2
 //   dtype = bf16
 //   heads = 16
 //   hidden = 7168
 //   pass = 16
 //   residual = 1
-//   rows = 32
+//   rows = 64
 //   split = 1
 //   v = 128
 //   warps = 4
 //   weights = 1
-// regenerate: lua5.4 gen/cli.lua render mla_o_proj/stream_fp8 target=sm_90a depth=4 dtype=bf16 heads=16 hidden=7168 pass=16 residual=1 rows=32 split=1 v=128 warps=4 weights=1
+// regenerate: lua5.4 gen/cli.lua render mla_o_proj/stream_fp8 target=sm_90a depth=2 dtype=bf16 heads=16 hidden=7168 pass=16 residual=1 rows=64 split=1 v=128 warps=4 weights=1
 // As mla_o_proj/stream, of weights of 8 bits.
 // A projection of weights of 8 bits at the pace of memory, for up to 64 tokens: stream.h, whose weights go from global memory
 // into registers that matrix instructions read, with what makes 16-bit numbers of them on the way. Outputs are the rows of the
@@ -85,11 +85,11 @@ struct mlaf_kernel_launch {
   u32 magic, size, dynamic_shared, cluster[3], flags, schedule, per_cu, reserved[2], n_maps, maps[8][4];
 };
 static_assert(sizeof(mlaf_kernel_launch) == 176, "differs from runtime/device/kernel_launch.h");
-extern "C" __device__ const mlaf_kernel_launch mlaf_mla_o_proj_stream_fp8_fbd15218_launch = {
-    0x314b4c4du, sizeof(mlaf_kernel_launch), 9472, {1, 1, 1},
+extern "C" __device__ const mlaf_kernel_launch mlaf_mla_o_proj_stream_fp8_ca11d16a_launch = {
+    0x314b4c4du, sizeof(mlaf_kernel_launch), 17920, {1, 1, 1},
     17, 0, 0, {0, 0}, 0, {}};
 
-constexpr int INNER = 2048, OUTER = 7168, TOKENS = 16, TILE = 32, WAYS = 4, SPLIT = 1;
+constexpr int INNER = 2048, OUTER = 7168, TOKENS = 16, TILE = 64, WAYS = 4, SPLIT = 1;
 constexpr int THREADS = 128;
 // What every projection kernel has: y[t, h, :] = W[h] x[t, h, :], of a block's TILE outputs of one head, in passes of TOKENS
 // tokens. Blocks are numbered head by head, tile by tile. Partial sums of WAYS shares of the contraction meet in shared memory.
@@ -197,9 +197,9 @@ MLAF_DEV float scale_at(const mlaf_projection_scaled_args& a, const char* scales
   return load<float>(scales + 4 * (a.scale_first_column + column >> 7));
 }
 constexpr int MT = TILE / 16, NT = TOKENS / 8, CHUNK = 64, CHUNKS = 32, STEPS = 8;
-constexpr int RUN = 2, DEPTH = 4, AHEAD = 2; // CHUNKS of a block, STEPS of a warp, RUN in a row
+constexpr int RUN = 2, DEPTH = 2, AHEAD = 2; // CHUNKS of a block, STEPS of a warp, RUN in a row
 constexpr int LOADS = 2 * MT, PARTS = CHUNK / 32; // loads of a lane and chunk; of x, 8 values each
-constexpr int SCALES = MT, SCALES_AT = 9216; // of a chunk; where they begin
+constexpr int SCALES = MT, SCALES_AT = 17408; // of a chunk; where they begin
 
 MLAF_DEV word4 load_x(const void* p) {
   word4 x;
@@ -322,7 +322,7 @@ MLAF_DEV void write_pass(const mlaf_projection_kernel_args& a, const place& p, i
   }
 }
 
-extern "C" __global__ void __launch_bounds__(128, 2) mlaf_mla_o_proj_stream_fp8_fbd15218(const mlaf_projection_scaled_args a) {
+extern "C" __global__ void __launch_bounds__(128, 2) mlaf_mla_o_proj_stream_fp8_ca11d16a(const mlaf_projection_scaled_args a) {
   extern __shared__ __align__(128) char memory[];
   let_next_launch_start();
   const int thread = (int)my_thread(), lane = thread & 31, warp = thread >> 5, g = lane >> 2, t = lane & 3;
