@@ -181,7 +181,8 @@ static void slow_device(void **state) {
   assert_exit(r, 0);
   cJSON *o = cJSON_Parse(r.out);
   assert_int_equal(cJSON_GetObjectItem(o, "launches")->valueint, 360);
-  assert_true(cJSON_GetObjectItem(o, "beside")->valueint > 40);
+  /* How many launches a phase has depends on the clock; of 360 a ninth is beside others at least, where a phase has three. */
+  assert_true(cJSON_GetObjectItem(o, "beside")->valueint >= 40);
   assert_true(cJSON_IsTrue(cJSON_GetObjectItem(o, "traffic")));
   assert_true(cJSON_GetObjectItem(o, "page_tables")->valueint > 10);
   cJSON_Delete(o);
