@@ -41,11 +41,7 @@ constexpr int LOADS = ${layout == "outputs" and "2 * MT" or "8"}; // of 16 bytes
 constexpr int SLOTS_AT = ${plan.slots_at}; // in shared memory: [DEPTH][LOADS][THREADS] of 16 bytes, each thread's own
 //@ end
 
-MLAF_DEV word4 load_x(const void* p) {
-  word4 x;
-  asm volatile("ld.global.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(x.x), "=r"(x.y), "=r"(x.z), "=r"(x.w) : "l"(p) : "memory");
-  return x;
-}
+//@ include("lib/projection/lanes.h", { norm = norm, dtype = dtype })
 
 struct weights {
   word4 of[LOADS];
@@ -56,24 +52,6 @@ struct inputs {
   word4 gain;
 //@ end
 };
-struct sums_of_warp {
-  float of[MT][NT][4];
-//@ if norm == 1 then
-  float squares[NT];
-//@ end
-};
-// Where a lane's loads begin, and which chunk of the block is the warp's first.
-struct lane_place {
-  const char *w, *x[NT];
-//@ if norm == 1 then
-  const char* gain;
-//@ end
-  i64 w_step; // bytes between two of its loads of a chunk
-  int first;
-};
-
-MLAF_DEV int chunk_of(const lane_place& l, int step) { return l.first + step / RUN * (RUN * WAYS) + step % RUN; }
-MLAF_DEV bool is_there(int chunk) { return CHUNKS % (RUN * WAYS) == 0 || chunk < CHUNKS; }
 
 //@ local chunk_bytes = layout == "outputs" and "(i64)chunk * 64" or "chunk * (32 * a.w_row)"
 //@ if lands then
@@ -111,20 +89,7 @@ MLAF_DEV void ask_inputs(const lane_place& l, int step, inputs& x) {
 //@ end
 }
 
-//@ if norm == 1 then
-// Two pairs multiplied, each product rounded once.
-MLAF_DEV u32 times(u32 a, u32 b) {
-  u32 x;
-  asm("mul.rn.${dtype == "bf16" and "bf16x2" or "f16x2"} %0, %1, %2;" : "=r"(x) : "r"(a), "r"(b));
-  return x;
-}
-MLAF_DEV float add_squares(float sum, u32 pair) {
-  const float lo = unpack_lo(pair), hi = unpack_hi(pair);
-  return fmaf(lo, lo, fmaf(hi, hi, sum));
-}
-//@ end
 //@ if layout == "inputs" then
-MLAF_DEV u32 word_of(const word4& x, int i) { return i == 0 ? x.x : i == 1 ? x.y : i == 2 ? x.z : x.w; }
 MLAF_DEV u32 join_lo(u32 a, u32 b) { return __byte_perm(a, b, 0x5410); }
 MLAF_DEV u32 join_hi(u32 a, u32 b) { return __byte_perm(a, b, 0x7632); }
 //@ end
@@ -223,36 +188,7 @@ extern "C" __global__ void __launch_bounds__(${32 * warps}, ${plan.blocks}) ${sy
 //@ end
         if (base + i + AHEAD < STEPS) ask_inputs(l, base + i + AHEAD, x[i % AHEAD]);
       }
-    float* const mine = sums + warp * TOKENS * PITCH;
-#pragma unroll
-    for (int n = 0; n < NT; n++)
-#pragma unroll
-      for (int e = 0; e < 2; e++) {
-        float* const to = mine + (8 * n + 2 * t + e) * PITCH;
-#pragma unroll
-        for (int m = 0; m < MT; m++) {
-//@ if layout == "outputs" then
-          to[16 * m + g] = s.of[m][n][e];
-          to[16 * m + g + 8] = s.of[m][n][2 + e];
-//@ else
-          *(float2*)(to + 8 * g + 2 * m) = make_float2(s.of[m][n][e], s.of[m][n][2 + e]);
-//@ end
-        }
-      }
-//@ if norm == 1 then
-#pragma unroll
-    for (int n = 0; n < NT; n++) {
-      const float sum = sum_over_lanes<1, 4>(s.squares[n]);
-      if (t == 0) sums[SQUARES_AT + warp * TOKENS + 8 * n + g] = sum;
-    }
-//@ end
-    __syncthreads();
-    write_pass(a, p, t0, sums, rank);
-//@ if split > 1 then
-    sync_cluster(); // nobody reads this block's sums any more
-//@ else
-    __syncthreads();
-//@ end
+//@ include("lib/projection/end_pass.h", { layout = layout, norm = norm, split = split })
   }
 //@ if turn > 0 then
   if (rank == 0) turn_rows(a, p.x, p.y, p.first / TILE * THREADS + thread, TILES * THREADS);

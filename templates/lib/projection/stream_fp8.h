@@ -38,11 +38,7 @@ constexpr int RUN = ${plan.run}, DEPTH = ${plan.depth}, AHEAD = ${plan.ahead}; /
 constexpr int LOADS = ${outputs and "2 * MT" or "8"}, PARTS = CHUNK / 32; // loads of a lane and chunk; of x, 8 values each
 constexpr int SCALES = ${outputs and "MT" or "1"}, SCALES_AT = ${plan.scales_at}; // of a chunk; where they begin
 
-MLAF_DEV word4 load_x(const void* p) {
-  word4 x;
-  asm volatile("ld.global.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(x.x), "=r"(x.y), "=r"(x.z), "=r"(x.w) : "l"(p) : "memory");
-  return x;
-}
+//@ include("lib/projection/lanes.h", { norm = norm, dtype = dtype })
 //@ if outputs then
 typedef word4 codes;
 MLAF_DEV codes load_codes(const void* p, bool there) { return there ? load_weights(p) : words(0, 0, 0, 0); }
@@ -65,24 +61,6 @@ struct inputs {
   word4 gain[PARTS];
 //@ end
 };
-struct sums_of_warp {
-  float of[MT][NT][4];
-//@ if norm == 1 then
-  float squares[NT];
-//@ end
-};
-// Where a lane's loads begin, and which chunk of the block is the warp's first.
-struct lane_place {
-  const char *w, *x[NT];
-//@ if norm == 1 then
-  const char* gain;
-//@ end
-  i64 w_step; // bytes between two of its loads of a chunk
-  int first;
-};
-
-MLAF_DEV int chunk_of(const lane_place& l, int step) { return l.first + step / RUN * (RUN * WAYS) + step % RUN; }
-MLAF_DEV bool is_there(int chunk) { return CHUNKS % (RUN * WAYS) == 0 || chunk < CHUNKS; }
 
 MLAF_DEV void ask_weights(const mlaf_projection_scaled_args& a, const lane_place& l, int step, weights& w) {
   const int chunk = chunk_of(l, step);
@@ -116,19 +94,6 @@ MLAF_DEV void lay_scales(const mlaf_projection_scaled_args& a, const place& p, i
   }
 }
 
-//@ if norm == 1 then
-// Two pairs multiplied, each product rounded once.
-MLAF_DEV u32 times(u32 a, u32 b) {
-  u32 x;
-  asm("mul.rn.${dtype == "bf16" and "bf16x2" or "f16x2"} %0, %1, %2;" : "=r"(x) : "r"(a), "r"(b));
-  return x;
-}
-MLAF_DEV float add_squares(float sum, u32 pair) {
-  const float lo = unpack_lo(pair), hi = unpack_hi(pair);
-  return fmaf(lo, lo, fmaf(hi, hi, sum));
-}
-//@ end
-
 // A product that is the first of its sum.
 MLAF_DEV void mma16_first(float (&d)[4], const u32 (&a)[4], u32 b0, u32 b1) {
   asm volatile("mma.sync.aligned.m16n8k16.row.col.f32." MLAF_MMA_TYPE "." MLAF_MMA_TYPE ".f32 "
@@ -136,7 +101,6 @@ MLAF_DEV void mma16_first(float (&d)[4], const u32 (&a)[4], u32 b0, u32 b1) {
                : "=f"(d[0]), "=f"(d[1]), "=f"(d[2]), "=f"(d[3])
                : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1), "f"(0.0f));
 }
-MLAF_DEV u32 word_of(const word4& x, int i) { return i == 0 ? x.x : i == 1 ? x.y : i == 2 ? x.z : x.w; }
 //@ if not outputs then
 // Bytes 2i and 2i+1 of two rows' eight: each row's first, then each row's second.
 MLAF_DEV u32 pair_of(const codes& a, const codes& b, int i) {
@@ -240,36 +204,7 @@ extern "C" __global__ void __launch_bounds__(${32 * warps}, ${plan.blocks}) ${sy
         if (base + i + DEPTH < STEPS) ask_weights(a, l, base + i + DEPTH, w[i]);
         if (base + i + AHEAD < STEPS) ask_inputs(l, base + i + AHEAD, x[i % AHEAD]);
       }
-    float* const mine = sums + warp * TOKENS * PITCH;
-#pragma unroll
-    for (int n = 0; n < NT; n++)
-#pragma unroll
-      for (int e = 0; e < 2; e++) {
-        float* const to = mine + (8 * n + 2 * t + e) * PITCH;
-#pragma unroll
-        for (int m = 0; m < MT; m++) {
-//@ if outputs then
-          to[16 * m + g] = s.of[m][n][e];
-          to[16 * m + g + 8] = s.of[m][n][2 + e];
-//@ else
-          *(float2*)(to + 8 * g + 2 * m) = make_float2(s.of[m][n][e], s.of[m][n][2 + e]);
-//@ end
-        }
-      }
-//@ if norm == 1 then
-#pragma unroll
-    for (int n = 0; n < NT; n++) {
-      const float sum = sum_over_lanes<1, 4>(s.squares[n]);
-      if (t == 0) sums[SQUARES_AT + warp * TOKENS + 8 * n + g] = sum;
-    }
-//@ end
-    __syncthreads();
-    write_pass(a, p, t0, sums, rank);
-//@ if split > 1 then
-    sync_cluster(); // nobody reads this block's sums any more
-//@ else
-    __syncthreads();
-//@ end
+//@ include("lib/projection/end_pass.h", { layout = layout, norm = norm, split = split })
   }
 //@ if turn > 0 then
   if (rank == 0) turn_rows(a, p.x, p.y, p.first / TILE * THREADS + thread, TILES * THREADS);

@@ -139,18 +139,16 @@ constexpr int MT = TILE / 16, NT = TOKENS / 8, CHUNKS = 32, STEPS = 2; // of a b
 constexpr int RUN = 2, DEPTH = 2, AHEAD = 2; // RUN: chunks that a warp takes in a row
 constexpr int LOADS = 2 * MT; // of 16 bytes of a lane and chunk
 
+// What streams of weights of 16 and of 8 bits share: which chunks of a sum a warp takes, and what its lanes load and sum up.
+// end_pass.h has what becomes of the sums.
+
 MLAF_DEV word4 load_x(const void* p) {
   word4 x;
   asm volatile("ld.global.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(x.x), "=r"(x.y), "=r"(x.z), "=r"(x.w) : "l"(p) : "memory");
   return x;
 }
+MLAF_DEV u32 word_of(const word4& x, int i) { return i == 0 ? x.x : i == 1 ? x.y : i == 2 ? x.z : x.w; }
 
-struct weights {
-  word4 of[LOADS];
-};
-struct inputs {
-  word4 of[NT];
-};
 struct sums_of_warp {
   float of[MT][NT][4];
 };
@@ -163,6 +161,14 @@ struct lane_place {
 
 MLAF_DEV int chunk_of(const lane_place& l, int step) { return l.first + step / RUN * (RUN * WAYS) + step % RUN; }
 MLAF_DEV bool is_there(int chunk) { return CHUNKS % (RUN * WAYS) == 0 || chunk < CHUNKS; }
+
+
+struct weights {
+  word4 of[LOADS];
+};
+struct inputs {
+  word4 of[NT];
+};
 
 MLAF_DEV void ask_weights(const mlaf_projection_kernel_args& a, const lane_place& l, int step, weights& w) {
   const int chunk = chunk_of(l, step);
@@ -289,6 +295,8 @@ extern "C" __global__ void __launch_bounds__(512, 1) mlaf_mla_q_b_stream_048ad7b
         if (base + i + DEPTH < STEPS) ask_weights(a, l, base + i + DEPTH, w[i]);
         if (base + i + AHEAD < STEPS) ask_inputs(l, base + i + AHEAD, x[i % AHEAD]);
       }
+// The end of a pass in streams of weights, a part of the kernel's body: sums `s` of a warp's lanes (g, t) go to shared memory, a
+// token's outputs side by side. Those of all warps are finished there and written. As a function it made other machine code.
     float* const mine = sums + warp * TOKENS * PITCH;
 #pragma unroll
     for (int n = 0; n < NT; n++)
