@@ -36,7 +36,7 @@ typedef struct mlaf_matmul_dialect {
   const char *name, *prefix; /* "cuBLASLt", of its functions: "cublasLt" */
   int compute_32f, real_32f, real_16bf, real_16f, op_n, op_t;
   int transa; /* attribute of a product */
-  int type, rows, cols, ld, batch, stride; /* of a layout */
+  int cols, ld, batch, stride; /* of a layout: type and rows never change */
   int most_workspace, least_alignment[4]; /* of a preference; 0: it has none such */
   /* A proposal: algo_bytes, then size_t workspace, int status, float waves, int reserved[4]. */
   size_t algo_bytes;
