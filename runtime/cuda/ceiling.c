@@ -1,105 +1,55 @@
-/* What the GPU's tensor cores can do: a large matrix product by cuBLASLt, found at run time. Declared by hand, like the driver's
- * API: the library's headers are not there when this is built. */
+/* What the GPU's tensor cores can do: a large matrix product by cuBLASLt. */
 #include <stdio.h>
 #include <string.h>
 
-#include "base/library.h"
 #include "cuda/cuda_device.h"
+#include "device/matmul_library.h"
 #include "device/measure.h"
 
-/* cublasLt.h, cublas_api.h, library_types.h */
-enum { COMPUTE_32F = 68, REAL_32F = 0, REAL_16BF = 14, DESC_TRANSA = 3, OP_T = 1, PREF_WORKSPACE = 1 };
 enum { WORKSPACE = 32 << 20 };
-
-typedef struct heuristic_result {
-  uint64_t algo[8];
-  size_t workspace;
-  int state;
-  float waves;
-  int reserved[4];
-} heuristic_result;
-
-/* X(name, (parameters)): every entry returns cublasStatus_t (int). */
-#define FUNCTIONS(X)                                                                                                     \
-  X(cublasLtCreate, (void **handle))                                                                                     \
-  X(cublasLtDestroy, (void *handle))                                                                                     \
-  X(cublasLtMatmulDescCreate, (void **desc, int compute, int scale))                                                     \
-  X(cublasLtMatmulDescDestroy, (void *desc))                                                                             \
-  X(cublasLtMatmulDescSetAttribute, (void *desc, int attribute, const void *value, size_t size))                         \
-  X(cublasLtMatrixLayoutCreate, (void **layout, int type, uint64_t rows, uint64_t cols, int64_t ld))                     \
-  X(cublasLtMatrixLayoutDestroy, (void *layout))                                                                         \
-  X(cublasLtMatmulPreferenceCreate, (void **preference))                                                                 \
-  X(cublasLtMatmulPreferenceDestroy, (void *preference))                                                                 \
-  X(cublasLtMatmulPreferenceSetAttribute, (void *preference, int attribute, const void *value, size_t size))             \
-  X(cublasLtMatmulAlgoGetHeuristic, (void *handle, void *desc, void *a, void *b, void *c, void *d, void *preference,     \
-                                     int wanted, heuristic_result *results, int *found))                                 \
-  X(cublasLtMatmul, (void *handle, void *desc, const void *alpha, const void *a, void *a_layout, const void *b,          \
-                     void *b_layout, const void *beta, const void *c, void *c_layout, void *d, void *d_layout,           \
-                     const void *algo, void *workspace, size_t workspace_size, void *stream))
 
 typedef struct matmul {
   mlaf_cuda *c;
-#define X(name, parameters) int(*name) parameters;
-  FUNCTIONS(X)
-#undef X
-  char library[256];
-  void *handle, *desc, *layout, *preference; /* one layout: all matrices are n x n */
-  heuristic_result best;
+  const mlaf_matmul_library *lib;
+  void *desc, *layout, *preference; /* one layout: all matrices are n x n */
+  _Alignas(16) unsigned char best[MLAF_MATMUL_RESULT_MAX];
   const void *a, *b;
   void *product;
   cuda_ptr workspace;
   void *stream, *start, *stop;
 } matmul;
 
-static const char *const candidates[] = {
-    "libcublasLt.so.13",
-    "libcublasLt.so.12",
-    "/usr/local/cuda/lib64/libcublasLt.so.13",
-    "/usr/local/cuda/lib64/libcublasLt.so.12",
-    NULL,
-};
-
-static mlaf_status load(matmul *m, mlaf_err *err) {
-  void *handle = mlaf_library_open("MLAF_CUBLASLT_LIBRARY", candidates, "libcublasLt.so",
-                                   "set MLAF_CUBLASLT_LIBRARY", m->library, sizeof m->library, err);
-  if (!handle) return MLAF_E_NO_DEVICE;
-  const char *missing = NULL;
-#define X(name, parameters) \
-  if (!mlaf_library_find(handle, #name, &m->name)) missing = #name;
-  FUNCTIONS(X)
-#undef X
-  return missing ? mlaf_fail(err, MLAF_E_NO_DEVICE, "%s has no function %s", m->library, missing) : MLAF_OK;
-}
-
-static mlaf_status check(int code, const char *call, mlaf_err *err) {
-  return code ? mlaf_fail(err, MLAF_E_DEVICE, "%s: cublasStatus_t %d", call, code) : MLAF_OK;
-}
 static mlaf_status driver(const matmul *m, int code, const char *call, mlaf_err *err) {
   return mlaf_cuda_check(&m->c->api, code, call, err);
 }
 
 /* C = A^T B, all column-major: rows of K are contiguous in both, as attention has them. */
 static mlaf_status describe(matmul *m, int n, mlaf_err *err) {
-  const int transpose = OP_T;
-  const size_t workspace = WORKSPACE;
+  const mlaf_matmul_library *lib = m->lib;
+  const mlaf_matmul_dialect *d = lib->d;
+  const uint64_t size = (uint64_t)n;
+  mlaf_status st = mlaf_matmul_failed(lib, "MatmulDescCreate", lib->desc_create(&m->desc, d->compute_32f, d->real_32f), err);
+  if (!st)
+    st = mlaf_matmul_failed(lib, "MatmulDescSetAttribute", lib->desc_set(m->desc, d->transa, &d->op_t, sizeof d->op_t), err);
+  if (!st)
+    st = mlaf_matmul_failed(lib, "MatrixLayoutCreate", lib->layout_create(&m->layout, d->real_16bf, size, size, n), err);
+  return st;
+}
+
+/* The library's first proposal. */
+static mlaf_status choose(matmul *m, int n, mlaf_err *err) {
+  const mlaf_matmul_library *lib = m->lib;
+  const uint64_t workspace = WORKSPACE;
   int found = 0;
-  mlaf_status st = check(m->cublasLtCreate(&m->handle), "cublasLtCreate", err);
-  if (!st) st = check(m->cublasLtMatmulDescCreate(&m->desc, COMPUTE_32F, REAL_32F), "cublasLtMatmulDescCreate", err);
+  mlaf_status st = mlaf_matmul_failed(lib, "MatmulPreferenceCreate", lib->preference_create(&m->preference), err);
   if (!st)
-    st = check(m->cublasLtMatmulDescSetAttribute(m->desc, DESC_TRANSA, &transpose, sizeof transpose),
-               "cublasLtMatmulDescSetAttribute", err);
+    st = mlaf_matmul_failed(lib, "MatmulPreferenceSetAttribute",
+                            lib->preference_set(m->preference, lib->d->most_workspace, &workspace, sizeof workspace), err);
   if (!st)
-    st = check(m->cublasLtMatrixLayoutCreate(&m->layout, REAL_16BF, (uint64_t)n, (uint64_t)n, n), "cublasLtMatrixLayoutCreate",
-               err);
-  if (!st) st = check(m->cublasLtMatmulPreferenceCreate(&m->preference), "cublasLtMatmulPreferenceCreate", err);
-  if (!st)
-    st = check(m->cublasLtMatmulPreferenceSetAttribute(m->preference, PREF_WORKSPACE, &workspace, sizeof workspace),
-               "cublasLtMatmulPreferenceSetAttribute", err);
-  if (!st)
-    st = check(m->cublasLtMatmulAlgoGetHeuristic(m->handle, m->desc, m->layout, m->layout, m->layout, m->layout, m->preference,
-                                                 1, &m->best, &found),
-               "cublasLtMatmulAlgoGetHeuristic", err);
-  if (!st && !found) st = mlaf_fail(err, MLAF_E_DEVICE, "%s knows no way to multiply %d x %d matrices of bf16", m->library, n, n);
+    st = mlaf_matmul_failed(lib, "MatmulAlgoGetHeuristic",
+                            lib->propose(lib->handle, m->desc, m->layout, m->layout, m->layout, m->layout, m->preference, 1,
+                                         m->best, &found), err);
+  if (!st && !found) st = mlaf_fail(err, MLAF_E_DEVICE, "%s knows no way to multiply %d x %d matrices of bf16", lib->path, n, n);
   return st;
 }
 
@@ -115,10 +65,9 @@ static mlaf_status prepare(matmul *m, mlaf_err *err) {
 static void finish(matmul *m) {
   const mlaf_cuda_api *api = &m->c->api;
   if (m->stream) api->cuStreamSynchronize(m->stream);
-  if (m->preference) m->cublasLtMatmulPreferenceDestroy(m->preference);
-  if (m->layout) m->cublasLtMatrixLayoutDestroy(m->layout);
-  if (m->desc) m->cublasLtMatmulDescDestroy(m->desc);
-  if (m->handle) m->cublasLtDestroy(m->handle);
+  if (m->preference) m->lib->preference_destroy(m->preference);
+  if (m->layout) m->lib->layout_destroy(m->layout);
+  if (m->desc) m->lib->desc_destroy(m->desc);
   if (m->start) api->cuEventDestroy_v2(m->start);
   if (m->stop) api->cuEventDestroy_v2(m->stop);
   if (m->stream) api->cuStreamDestroy_v2(m->stream);
@@ -127,12 +76,11 @@ static void finish(matmul *m) {
 
 static mlaf_status multiply(matmul *m, int times, mlaf_err *err) {
   const float one = 1, zero = 0;
-  mlaf_status st = MLAF_OK;
-  for (int i = 0; !st && i < times; i++)
-    st = check(m->cublasLtMatmul(m->handle, m->desc, &one, m->a, m->layout, m->b, m->layout, &zero, m->product, m->layout,
-                                 m->product, m->layout, m->best.algo, (void *)(uintptr_t)m->workspace, WORKSPACE, m->stream),
-               "cublasLtMatmul", err);
-  return st;
+  int code = 0;
+  for (int i = 0; !code && i < times; i++)
+    code = m->lib->matmul(m->lib->handle, m->desc, &one, m->a, m->layout, m->b, m->layout, &zero, m->product, m->layout,
+                          m->product, m->layout, m->best, (void *)(uintptr_t)m->workspace, WORKSPACE, m->stream);
+  return mlaf_matmul_failed(m->lib, "Matmul", code, err);
 }
 
 static mlaf_status sample(void *user, int first, int repeats, double *ns, mlaf_err *err) {
@@ -153,11 +101,13 @@ mlaf_status mlaf_cuda_time_matmul(mlaf_device *dev, int n, const void *a, const 
   matmul m = {.c = mlaf_cuda_of(dev), .a = a, .b = b, .product = product};
   mlaf_timing timing = {.source = MLAF_TIME_MEASURED, .clock_mhz = m.c->base.info.clock_mhz};
   bool pushed;
-  mlaf_status st = load(&m, err);
+  mlaf_status st = mlaf_cuda_library_open(dev, err);
   if (st) return st;
+  m.lib = m.c->library; /* no other is put there as long as the device is open */
   st = mlaf_cuda_enter(m.c, &pushed, err);
   if (st) return st;
   st = describe(&m, n, err);
+  if (!st) st = choose(&m, n, err);
   if (!st) st = prepare(&m, err);
   if (!st) st = multiply(&m, opts->warmup, err);
   if (!st) st = driver(&m, m.c->api.cuStreamSynchronize(m.stream), "cuStreamSynchronize", err);
@@ -165,7 +115,8 @@ mlaf_status mlaf_cuda_time_matmul(mlaf_device *dev, int n, const void *a, const 
   finish(&m);
   mlaf_cuda_leave(m.c, pushed);
   if (st) return st;
-  snprintf(timing.detail, sizeof timing.detail, "%.100s", m.library);
+  const char *name = strrchr(m.lib->path, '/');
+  snprintf(timing.detail, sizeof timing.detail, "%.100s", name ? name + 1 : m.lib->path);
   *out = timing;
   return MLAF_OK;
 }

@@ -64,7 +64,7 @@ mlaf_status mlaf_cuda_tensor_map(mlaf_device *dev, const mlaf_tensor *t, void *m
 mlaf_status mlaf_cuda_launch(mlaf_device *dev, void *stream, const mlaf_launch *launch, mlaf_err *err);
 mlaf_status mlaf_cuda_time(mlaf_device *dev, const mlaf_launch *launches, size_t n, const mlaf_time_opts *opts,
                            mlaf_timing *out, mlaf_err *err);
-/* By cuBLASLt ($MLAF_CUBLASLT_LIBRARY, else by the loader's search path or of /usr/local/cuda); device/device.h. */
+/* By cuBLASLt, as compile/vendor.h finds it; device/device.h. */
 mlaf_status mlaf_cuda_time_matmul(mlaf_device *dev, int n, const void *a, const void *b, void *product,
                                   const mlaf_time_opts *opts, mlaf_timing *out, mlaf_err *err);
 

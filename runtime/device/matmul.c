@@ -8,8 +8,9 @@
 #include <string.h>
 
 #include "base/library.h"
+#include "device/matmul_library.h"
 
-enum { WAYS_MOST = 32, RESULT_TAIL = 32, SLOTS = 16, CLASSES = 17, ALIGNMENT = 16 };
+enum { WAYS_MOST = 32, SLOTS = 16, CLASSES = 17, ALIGNMENT = 16 };
 #define WORKSPACE_MOST ((uint64_t)32 << 20) /* customary on Hopper; what a way wants of it is what callers are asked for */
 
 /* --- the text --- */
@@ -64,40 +65,6 @@ mlaf_status mlaf_matmul_read(const void *from, size_t size, mlaf_matmul_want *ou
 
 /* --- the library --- */
 
-/* X(member, NAME, (parameters)): PREFIX##NAME, each returns a status. */
-#define FUNCTIONS(X)                                                                                                   \
-  X(create, "Create", (void **handle))                                                                                 \
-  X(destroy, "Destroy", (void *handle))                                                                                \
-  X(desc_create, "MatmulDescCreate", (void **desc, int compute, int scale))                                            \
-  X(desc_destroy, "MatmulDescDestroy", (void *desc))                                                                   \
-  X(desc_set, "MatmulDescSetAttribute", (void *desc, int attribute, const void *value, size_t size))                   \
-  X(layout_create, "MatrixLayoutCreate", (void **layout, int type, uint64_t rows, uint64_t cols, int64_t ld))          \
-  X(layout_destroy, "MatrixLayoutDestroy", (void *layout))                                                             \
-  X(layout_set, "MatrixLayoutSetAttribute", (void *layout, int attribute, const void *value, size_t size))             \
-  X(preference_create, "MatmulPreferenceCreate", (void **preference))                                                  \
-  X(preference_destroy, "MatmulPreferenceDestroy", (void *preference))                                                 \
-  X(preference_set, "MatmulPreferenceSetAttribute", (void *preference, int attribute, const void *value, size_t size)) \
-  X(propose, "MatmulAlgoGetHeuristic", (void *handle, void *desc, void *a, void *b, void *c, void *d, void *preference, \
-                                        int wanted, void *results, int *found))                                        \
-  X(matmul, "Matmul", (void *handle, void *desc, const void *alpha, const void *a, void *a_layout, const void *b,      \
-                       void *b_layout, const void *beta, const void *c, void *c_layout, void *d, void *d_layout,       \
-                       const void *algo, void *workspace, size_t workspace_size, void *stream))
-
-struct mlaf_matmul_library {
-  const mlaf_matmul_dialect *d;
-  char path[4096];
-  void *handle;
-  long version;
-#define X(member, name, parameters) int(*member) parameters;
-  FUNCTIONS(X)
-#undef X
-  int (*check)(void *handle, void *desc, void *a, void *b, void *c, void *d, const void *algo, void *result);
-};
-
-static mlaf_status failed(const mlaf_matmul_library *lib, const char *call, int code, mlaf_err *err) {
-  return code ? mlaf_fail(err, MLAF_E_DEVICE, "%s%s: status %d", lib->d->prefix, call, code) : MLAF_OK;
-}
-
 static bool find(void *opened, const char *prefix, const char *name, void *slot) {
   char symbol[64];
   snprintf(symbol, sizeof symbol, "%s%s", prefix, name);
@@ -108,7 +75,7 @@ static mlaf_status find_all(mlaf_matmul_library *lib, void *opened, mlaf_err *er
   const char *missing = NULL, *prefix = lib->d->prefix;
 #define X(member, name, parameters) \
   if (!find(opened, prefix, name, &lib->member)) missing = name;
-  FUNCTIONS(X)
+  MLAF_MATMUL_FUNCTIONS(X)
 #undef X
   if (lib->d->checks && !find(opened, prefix, "MatmulAlgoCheck", &lib->check)) missing = "MatmulAlgoCheck";
   return missing ? mlaf_fail(err, MLAF_E_NO_DEVICE, "%s has no function %s%s", lib->path, prefix, missing) : MLAF_OK;
@@ -186,7 +153,7 @@ static int class_of(int64_t n) {
 }
 
 static mlaf_status say(const mlaf_matmul *m, void *layout, int attribute, const void *value, size_t size, mlaf_err *err) {
-  return failed(m->lib, "MatrixLayoutSetAttribute", m->lib->layout_set(layout, attribute, value, size), err);
+  return mlaf_matmul_failed(m->lib, "MatrixLayoutSetAttribute", m->lib->layout_set(layout, attribute, value, size), err);
 }
 
 static mlaf_status say_if_new(const mlaf_matmul *m, void *layout, int attribute, int64_t value, int64_t *said, mlaf_err *err) {
@@ -209,7 +176,7 @@ static mlaf_status make_layouts(const mlaf_matmul *m, slot *s, mlaf_err *err) {
   mlaf_status st = MLAF_OK;
   for (int i = 0; !st && i < LAYOUTS; i++) {
     const int code = m->lib->layout_create(&s->layout[i], type, rows[i], cols[i], (int64_t)rows[i]);
-    st = failed(m->lib, "MatrixLayoutCreate", code, err);
+    st = mlaf_matmul_failed(m->lib, "MatrixLayoutCreate", code, err);
     if (!st) st = say(m, s->layout[i], d->batch, &heads, sizeof heads, err);
     s->ld[i] = s->stride[i] = -1;
   }
@@ -252,12 +219,12 @@ static mlaf_matmul_args dense(const mlaf_matmul_want *w) {
 /* --- choosing a way --- */
 
 typedef struct proposals {
-  _Alignas(16) unsigned char bytes[WAYS_MOST * (MLAF_MATMUL_ALGO_MAX + RESULT_TAIL)];
+  _Alignas(16) unsigned char bytes[WAYS_MOST * MLAF_MATMUL_RESULT_MAX];
   int n;
 } proposals;
 
 static const unsigned char *proposal(const mlaf_matmul_library *lib, const proposals *p, int i) {
-  return p->bytes + (size_t)i * (lib->d->algo_bytes + RESULT_TAIL);
+  return p->bytes + (size_t)i * (lib->d->algo_bytes + MLAF_MATMUL_RESULT_TAIL);
 }
 static size_t workspace_of(const mlaf_matmul_library *lib, const unsigned char *result) {
   size_t bytes;
@@ -278,24 +245,24 @@ static mlaf_status prefer(const mlaf_matmul_library *lib, void *preference, mlaf
   for (int i = 0; !code && i < 4; i++)
     if (lib->d->least_alignment[i])
       code = lib->preference_set(preference, lib->d->least_alignment[i], &alignment, sizeof alignment);
-  return failed(lib, "MatmulPreferenceSetAttribute", code, err);
+  return mlaf_matmul_failed(lib, "MatmulPreferenceSetAttribute", code, err);
 }
 
 static mlaf_status propose(const mlaf_matmul *m, const slot *s, proposals *out, mlaf_err *err) {
   const mlaf_matmul_library *lib = m->lib;
   void *preference = NULL;
   out->n = 0;
-  mlaf_status st = failed(lib, "MatmulPreferenceCreate", lib->preference_create(&preference), err);
+  mlaf_status st = mlaf_matmul_failed(lib, "MatmulPreferenceCreate", lib->preference_create(&preference), err);
   if (!st) st = prefer(lib, preference, err);
   if (!st)
-    st = failed(lib, "MatmulAlgoGetHeuristic",
-                lib->propose(lib->handle, m->desc, s->layout[W], s->layout[X], s->layout[C], s->layout[Y], preference, WAYS_MOST,
-                             out->bytes, &out->n), err);
+    st = mlaf_matmul_failed(lib, "MatmulAlgoGetHeuristic",
+                            lib->propose(lib->handle, m->desc, s->layout[W], s->layout[X], s->layout[C], s->layout[Y], preference,
+                                         WAYS_MOST, out->bytes, &out->n), err);
   if (preference) lib->preference_destroy(preference);
   int good = 0;
   for (int i = 0; !st && i < out->n && i < WAYS_MOST; i++)
     if (is_good(lib, proposal(lib, out, i))) {
-      const size_t bytes = lib->d->algo_bytes + RESULT_TAIL;
+      const size_t bytes = lib->d->algo_bytes + MLAF_MATMUL_RESULT_TAIL;
       memmove(out->bytes + (size_t)good++ * bytes, proposal(lib, out, i), bytes);
     }
   out->n = good;
@@ -323,7 +290,7 @@ static mlaf_status no_memory(const mlaf_matmul *m, mlaf_err *err) {
 /* For fewer tokens than the way was chosen for: the same way, or the library's first where that does not go. */
 static mlaf_status fill_class(mlaf_matmul *m, slot *s, int class, const unsigned char *chosen, mlaf_err *err) {
   const int64_t most = INT64_C(1) << class, least = most / 2 + 1;
-  _Alignas(16) unsigned char low[MLAF_MATMUL_ALGO_MAX + RESULT_TAIL] = {0}, high[MLAF_MATMUL_ALGO_MAX + RESULT_TAIL] = {0};
+  _Alignas(16) unsigned char low[MLAF_MATMUL_RESULT_MAX] = {0}, high[MLAF_MATMUL_RESULT_MAX] = {0};
   if (!m->lib->check) {
     memcpy(m->algo[class], chosen, m->lib->d->algo_bytes);
     return MLAF_OK;
@@ -392,9 +359,10 @@ mlaf_status mlaf_matmul_open(mlaf_device *dev, mlaf_matmul_library *lib, const m
   m->lib = lib;
   m->want = *want;
   for (int i = 0; i < SLOTS; i++) atomic_flag_clear(&m->slots[i].busy);
-  mlaf_status st = failed(lib, "MatmulDescCreate", lib->desc_create(&m->desc, lib->d->compute_32f, lib->d->real_32f), err);
+  const int code = lib->desc_create(&m->desc, lib->d->compute_32f, lib->d->real_32f);
+  mlaf_status st = mlaf_matmul_failed(lib, "MatmulDescCreate", code, err);
   if (!st)
-    st = failed(lib, "MatmulDescSetAttribute", lib->desc_set(m->desc, lib->d->transa, &trans, sizeof trans), err);
+    st = mlaf_matmul_failed(lib, "MatmulDescSetAttribute", lib->desc_set(m->desc, lib->d->transa, &trans, sizeof trans), err);
   for (int i = 0; !st && i < SLOTS; i++) st = make_layouts(m, &m->slots[i], err);
   if (!st) st = choose(m, err);
   if (!st) st = warm(dev, m, err);
@@ -438,10 +406,10 @@ static mlaf_status one_pass(mlaf_matmul *m, slot *s, void *stream, const mlaf_ma
   const void *c = a->c ? tokens_on(a->c, first, a->c_token) : y;
   const mlaf_status st = set_tokens(m, s, tokens, err);
   if (st) return st;
-  return failed(lib, "Matmul",
-                lib->matmul(lib->handle, m->desc, &one, a->w, s->layout[W], tokens_on(a->x, first, a->x_token), s->layout[X],
-                            &beta, c, s->layout[C], y, s->layout[Y], m->algo[class_of(tokens)], a->workspace, m->workspace,
-                            stream), err);
+  const int code = lib->matmul(lib->handle, m->desc, &one, a->w, s->layout[W], tokens_on(a->x, first, a->x_token), s->layout[X],
+                               &beta, c, s->layout[C], y, s->layout[Y], m->algo[class_of(tokens)], a->workspace, m->workspace,
+                               stream);
+  return mlaf_matmul_failed(lib, "Matmul", code, err);
 }
 
 mlaf_status mlaf_matmul_launch(mlaf_matmul *m, void *stream, const mlaf_matmul_args *a, mlaf_err *err) {

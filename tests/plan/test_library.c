@@ -195,6 +195,50 @@ static void more_and_fewer_tokens(void **state) {
   end(r);
 }
 
+/* --- the matrix rate, which bench measures with the same library --- */
+
+enum { RATE_N = 32 };
+static uint16_t rate_a[RATE_N * RATE_N], rate_b[RATE_N * RATE_N], rate_c[RATE_N * RATE_N];
+
+static mlaf_status rate(rig *r, mlaf_timing *out, mlaf_err *err) {
+  static const mlaf_time_opts once = {.warmup = 1, .min_samples = 1, .max_samples = 1, .min_window_ns = 1, .limit_s = 0.001};
+  return mlaf_ops(r->dev)->time_matmul(r->dev, RATE_N, rate_a, rate_b, rate_c, &once, out, err);
+}
+
+static void matrix_rate(void **state) {
+  static const char *const failing[] = {"MatmulDescCreate", "MatmulDescSetAttribute", "MatrixLayoutCreate",
+                                        "MatmulPreferenceCreate", "MatmulPreferenceSetAttribute", "MatmulAlgoGetHeuristic",
+                                        "Matmul"};
+  rig *r = begin(false);
+  mlaf_timing t = {.ns = 0};
+  mlaf_err err = {MLAF_OK, ""};
+  for (int i = 0; i < RATE_N; i++) rate_a[i * RATE_N + i] = 0x4000; /* 2 */
+  for (int i = 0; i < RATE_N * RATE_N; i++) rate_b[i] = (uint16_t)(0x3f80 + i % 128), rate_c[i] = 0x7fc0;
+  if (rate(r, &t, &err)) fail_msg("%s", err.text);
+  assert_string_equal(t.detail, "libfakecublaslt.so"); /* no folder: reports hold it */
+  assert_true(t.ns > 0 && t.source == MLAF_TIME_MEASURED);
+  for (int i = 0; i < RATE_N * RATE_N; i++) assert_int_equal(rate_c[i], rate_b[i] + 0x80);
+  assert_int_equal(seen(false)->last.workspace, 32 << 20);
+  assert_int_equal(seen(false)->alignment, 256); /* the library's own: nothing less is said of memory that is the driver's */
+  assert_int_equal(seen(false)->live, 1);
+  for (size_t i = 0; i < sizeof failing / sizeof *failing; i++) {
+    setenv("FAKELT_FAIL", failing[i], 1);
+    assert_int_equal(rate(r, &t, &err), MLAF_E_DEVICE);
+    if (!strstr(err.text, failing[i])) fail_msg("'%s' does not say '%s'", err.text, failing[i]);
+    assert_int_equal(seen(false)->live, 1);
+  }
+  unsetenv("FAKELT_FAIL");
+  setenv("FAKELT_WAYS", "0", 1);
+  assert_int_equal(rate(r, &t, &err), MLAF_E_DEVICE);
+  assert_non_null(strstr(err.text, "knows no way to multiply 32 x 32"));
+  end(r);
+  r = begin(false);
+  setenv("FAKELT_VERSION", "110000", 1);
+  assert_int_equal(rate(r, &t, &err), MLAF_E_NO_DEVICE);
+  assert_non_null(strstr(err.text, "version 110000"));
+  end(r);
+}
+
 /* --- what is wrong with a library --- */
 
 static void expect_refused(rig *r, mlaf_status want, const char *says) {
@@ -489,7 +533,7 @@ int main(void) {
       cmocka_unit_test(cublaslt_products), cmocka_unit_test(hipblaslt_products), cmocka_unit_test(more_and_fewer_tokens),
       cmocka_unit_test(refused_libraries), cmocka_unit_test(refused_texts),      cmocka_unit_test(who_may_be_one),
       cmocka_unit_test(tuned),             cmocka_unit_test(tuned_without),      cmocka_unit_test(planned),
-      cmocka_unit_test(known_better),
+      cmocka_unit_test(known_better),      cmocka_unit_test(matrix_rate),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
