@@ -94,7 +94,6 @@ static mlaf_status cuda_open(int ordinal, const mlaf_log *log, mlaf_device **out
     free(c);
     return st;
   }
-  pthread_mutex_init(&c->library_lock, NULL);
   mlaf_log_line(log, MLAF_LOG_DEBUG, "cuda: %s, %s, %s", c->api.library, c->base.info.id, c->base.info.driver);
   *out = (mlaf_device *)c;
   return MLAF_OK;
@@ -107,7 +106,6 @@ static void cuda_close(mlaf_device *dev) {
     mlaf_matmul_library_close(c->library);
     mlaf_cuda_leave(c, pushed);
   }
-  pthread_mutex_destroy(&c->library_lock);
   c->api.cuDevicePrimaryCtxRelease_v2(c->device); /* the context goes when the application's last user lets go, too */
   pthread_mutex_destroy(&c->lock);
   free(c);

@@ -16,9 +16,8 @@ typedef struct mlaf_cuda {
   bool can_overlap; /* compute capability 9.0 or later: programmatic dependent launch */
   bool reaches_host; /* kernels may read any host memory (GH200) */
   uint64_t serial; /* no two devices that were ever opened have one */
-  pthread_mutex_t lock; /* of the modules */
+  pthread_mutex_t lock; /* of the two below */
   mlaf_module *modules; /* that are loaded: plans of one kernel share it */
-  pthread_mutex_t library_lock;
   mlaf_matmul_library *library; /* cuBLASLt, from the first product on */
 } mlaf_cuda;
 

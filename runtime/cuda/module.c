@@ -65,21 +65,25 @@ static void free_module(mlaf_module *m) {
 
 /* --- a library's product --- */
 
+/* The lock is held. */
 static mlaf_status open_library(mlaf_cuda *c, const char *path, mlaf_err *err) {
   bool pushed;
   mlaf_status st = mlaf_cuda_enter(c, &pushed, err);
   if (st) return st;
-  pthread_mutex_lock(&c->library_lock);
   st = mlaf_matmul_library_keep(&mlaf_cublaslt, path, &c->library, err);
-  pthread_mutex_unlock(&c->library_lock);
   mlaf_cuda_leave(c, pushed);
   return st;
 }
 
 mlaf_status mlaf_cuda_library_open(mlaf_device *dev, mlaf_err *err) {
+  mlaf_cuda *c = mlaf_cuda_of(dev);
   mlaf_vendor_library found;
-  const mlaf_status st = mlaf_vendor_find(MLAF_CUBLASLT, &found, err);
-  return st ? st : open_library(mlaf_cuda_of(dev), found.path, err);
+  mlaf_status st = mlaf_vendor_find(MLAF_CUBLASLT, &found, err);
+  if (st) return st;
+  pthread_mutex_lock(&c->lock);
+  st = open_library(c, found.path, err);
+  pthread_mutex_unlock(&c->lock);
+  return st;
 }
 
 static mlaf_status load_product(mlaf_cuda *c, const void *code, size_t size, mlaf_module *m, mlaf_err *err) {
