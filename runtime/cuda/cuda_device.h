@@ -34,7 +34,7 @@ struct mlaf_function {
 struct mlaf_module {
   void *raw;                /* CUmodule */
   mlaf_matmul *product;     /* instead: a library's */
-  void *code;               /* a copy of the cubin: what its kernels want is read when they are asked for */
+  void *code;               /* a copy: what a cubin's kernels want is read when they are asked for */
   size_t size;
   mlaf_function *functions; /* handed out, freed with the module: one for each kernel asked for */
   int users;

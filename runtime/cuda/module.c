@@ -13,17 +13,12 @@ enum { L1_SHARED_PERCENT = 25 };
 enum { LOG_SIZE = 2048, MACHINE_CUDA = 190 /* EM_CUDA */ };
 
 /* A code object of another kind of GPU is a mistake worth naming before the driver calls it "invalid". */
-static mlaf_status read_image(const void *code, size_t size, mlaf_module *m, mlaf_err *err) {
+static mlaf_status check_image(const void *code, size_t size, mlaf_err *err) {
   mlaf_elf elf;
   mlaf_status st = mlaf_elf_open(code, size, &elf, err);
   if (!st && elf.machine != MACHINE_CUDA)
     st = mlaf_fail(err, MLAF_E_ARG, "ELF machine %u, CUDA's is %d", elf.machine, MACHINE_CUDA);
-  if (st) return mlaf_fail_prefix(err, st, "not a cubin");
-  m->code = malloc(size);
-  if (!m->code) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for a module");
-  memcpy(m->code, code, size);
-  m->size = size;
-  return MLAF_OK;
+  return st ? mlaf_fail_prefix(err, st, "not a cubin") : MLAF_OK;
 }
 
 /* The driver's own words, on one line. */
@@ -102,25 +97,34 @@ static mlaf_status load_product(mlaf_cuda *c, const void *code, size_t size, mla
 
 size_t mlaf_cuda_library_workspace(const mlaf_function *fn) { return mlaf_matmul_workspace(fn->product); }
 
-/* The driver takes 0.3 ms to load a kernel of this size and gives it memory each time: a process has one of each. The lock is
- * held. */
+/* The driver takes 0.3 ms to load a kernel of this size and gives it memory each time, a library is asked for its ways and runs
+ * them: a process has one of each. The lock is held. */
 static mlaf_module *find_loaded(const mlaf_cuda *c, const void *code, size_t size) {
   mlaf_module *m = c->modules;
   while (m && (m->size != size || memcmp(m->code, code, size) != 0)) m = m->next;
   return m;
 }
 
-static mlaf_status load_new(mlaf_cuda *c, const void *code, size_t size, mlaf_module **out, mlaf_err *err) {
+static mlaf_status load_cubin(mlaf_cuda *c, const void *code, size_t size, mlaf_module *m, mlaf_err *err) {
   bool pushed;
+  mlaf_status st = check_image(code, size, err);
+  if (!st) st = mlaf_cuda_enter(c, &pushed, err);
+  if (st) return st;
+  st = load(c, code, &m->raw, err);
+  mlaf_cuda_leave(c, pushed);
+  return st;
+}
+
+static mlaf_status load_new(mlaf_cuda *c, const void *code, size_t size, mlaf_module **out, mlaf_err *err) {
   mlaf_module *m = calloc(1, sizeof *m);
-  if (!m) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for a module");
-  const bool library = mlaf_vendor_is_code(code, size);
-  mlaf_status st = library ? load_product(c, code, size, m, err) : read_image(code, size, m, err);
-  if (!st && !library) st = mlaf_cuda_enter(c, &pushed, err);
-  if (!st && !library) {
-    st = load(c, code, &m->raw, err);
-    mlaf_cuda_leave(c, pushed);
+  if (m) m->code = malloc(size);
+  if (!m || !m->code) {
+    free(m);
+    return mlaf_fail(err, MLAF_E_NOMEM, "no memory for a module");
   }
+  memcpy(m->code, code, size);
+  m->size = size;
+  const mlaf_status st = mlaf_vendor_is_code(code, size) ? load_product(c, code, size, m, err) : load_cubin(c, code, size, m, err);
   if (st) {
     free_module(m);
     return st;

@@ -195,6 +195,23 @@ static void more_and_fewer_tokens(void **state) {
   end(r);
 }
 
+/* Plans of one problem share a product. */
+static void shared(void **state) {
+  rig *r = begin(false);
+  mlaf_loaded *a = must_load(r, "mla_v_out:h3,r64,v32,bf16,t8", "lib:way=1/s1");
+  const fakelt_seen *s = seen(false);
+  const int live = s->live, run = s->products;
+  mlaf_loaded *b = must_load(r, "mla_v_out:h3,r64,v32,bf16,t8", "lib:way=1/s1");
+  assert_int_equal(s->live, live);
+  assert_int_equal(s->products, run);
+  mlaf_loaded_close(a);
+  assert_int_equal(s->live, live);
+  verify(r, b);
+  mlaf_loaded_close(b);
+  assert_int_equal(s->live, 1);
+  end(r);
+}
+
 /* --- the matrix rate, which bench measures with the same library --- */
 
 enum { RATE_N = 32 };
@@ -534,6 +551,7 @@ int main(void) {
       cmocka_unit_test(refused_libraries), cmocka_unit_test(refused_texts),      cmocka_unit_test(who_may_be_one),
       cmocka_unit_test(tuned),             cmocka_unit_test(tuned_without),      cmocka_unit_test(planned),
       cmocka_unit_test(known_better),      cmocka_unit_test(matrix_rate),
+      cmocka_unit_test(shared),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
