@@ -124,7 +124,8 @@ static mlaf_status load_new(mlaf_cuda *c, const void *code, size_t size, mlaf_mo
   }
   memcpy(m->code, code, size);
   m->size = size;
-  const mlaf_status st = mlaf_vendor_is_code(code, size) ? load_product(c, code, size, m, err) : load_cubin(c, code, size, m, err);
+  const bool library = mlaf_vendor_is_code(code, size);
+  const mlaf_status st = library ? load_product(c, code, size, m, err) : load_cubin(c, code, size, m, err);
   if (st) {
     free_module(m);
     return st;

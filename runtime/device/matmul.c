@@ -327,24 +327,34 @@ static mlaf_status choose(mlaf_matmul *m, mlaf_err *err) {
   return st;
 }
 
-/* Kernels are loaded when they run first, which must not be inside a capture. */
+/* A launch of each class of tokens on memory of our own. Kernels are loaded when they run first, which must not be inside a
+ * capture, and a class may have a kernel that no other has. */
+static mlaf_status run_classes(mlaf_device *dev, mlaf_matmul *m, mlaf_matmul_args a, mlaf_err *err) {
+  const mlaf_device_ops *ops = mlaf_ops(dev);
+  void *stream = NULL;
+  mlaf_status st = ops->stream_create(dev, &stream, err);
+  for (int k = 0, last = class_of(m->want.tokens); !st && k <= last; k++) {
+    a.tokens = k < last ? INT64_C(1) << k : m->want.tokens;
+    st = mlaf_matmul_launch(m, stream, &a, err);
+  }
+  if (!stream) return st;
+  const mlaf_status done = ops->sync(dev, stream, st ? NULL : err); /* also after a failure: what runs has our memory */
+  ops->stream_destroy(dev, stream);
+  return st ? st : done;
+}
+
 static mlaf_status warm(mlaf_device *dev, mlaf_matmul *m, mlaf_err *err) {
   const mlaf_device_ops *ops = mlaf_ops(dev);
   const mlaf_matmul_want *w = &m->want;
   mlaf_matmul_args a = dense(w);
-  const size_t w_bytes = 2 * (size_t)a.w_head * (size_t)w->heads, x_bytes = 2 * (size_t)(a.x_token * a.tokens),
-               y_bytes = 2 * (size_t)(a.y_token * a.tokens);
-  void *at[4] = {NULL}, *stream = NULL;
-  mlaf_status st = ops->mem_alloc(dev, w_bytes, &at[0], NULL);
-  if (!st) st = ops->mem_alloc(dev, x_bytes, &at[1], NULL);
-  if (!st) st = ops->mem_alloc(dev, y_bytes, &at[2], NULL);
-  if (!st) st = ops->mem_alloc(dev, m->workspace, &at[3], NULL);
+  const size_t bytes[4] = {2 * (size_t)a.w_head * (size_t)w->heads, 2 * (size_t)(a.x_token * a.tokens),
+                           2 * (size_t)(a.y_token * a.tokens), m->workspace};
+  void *at[4] = {NULL};
+  mlaf_status st = MLAF_OK;
+  for (int i = 0; !st && i < 4; i++) st = ops->mem_alloc(dev, bytes[i], &at[i], NULL);
   const bool room = !st;
   a.w = at[0], a.x = at[1], a.y = at[2], a.c = w->residual ? at[2] : NULL, a.workspace = at[3];
-  if (room) st = ops->stream_create(dev, &stream, err);
-  if (room && !st) st = mlaf_matmul_launch(m, stream, &a, err);
-  if (room && !st) st = ops->sync(dev, stream, err);
-  if (stream) ops->stream_destroy(dev, stream);
+  if (room) st = run_classes(dev, m, a, err);
   for (int i = 0; i < 4; i++)
     if (at[i]) ops->mem_free(dev, at[i], NULL);
   return room ? st : MLAF_OK;

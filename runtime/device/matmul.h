@@ -55,9 +55,9 @@ void mlaf_matmul_library_close(mlaf_matmul_library *lib);
  * held. */
 mlaf_status mlaf_matmul_library_keep(const mlaf_matmul_dialect *d, const char *path, mlaf_matmul_library **kept, mlaf_err *err);
 
-/* Asks for proposals, takes one, and runs it once on memory of its own, so that its kernels are loaded before a capture (left out
- * where that memory is not to be had). MLAF_E_TEMPLATE: there are fewer proposals. In the device's context; the library outlives
- * it. */
+/* Asks for proposals, takes one, and runs it for each class of tokens on memory of its own, so that its kernels are loaded before
+ * a capture (left out where that memory is not to be had). MLAF_E_TEMPLATE: there are fewer proposals. In the device's context;
+ * the library outlives it. */
 mlaf_status mlaf_matmul_open(mlaf_device *dev, mlaf_matmul_library *lib, const mlaf_matmul_want *want, mlaf_matmul **out,
                              mlaf_err *err);
 void mlaf_matmul_close(mlaf_matmul *m);

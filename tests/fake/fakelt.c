@@ -269,7 +269,7 @@ int NAME(Matmul)(void *handle, void *d, const void *alpha, const void *a, void *
   make(&need, numbers[1], lb->cols);
   if (code || numbers[0] != MARK || one != 1 || !fits(d, la, lb, lc, ly)) return code ? code : INVALID;
   if (workspace_size < need.workspace || !workspace || (uintptr_t)workspace % 256) return INVALID;
-  seen.products++;
+  seen.n[seen.products++ % 16] = lb->cols;
   seen.last = (fakelt_product){.m = ly->rows, .n = ly->cols, .k = lb->rows, .batch = la->batch, .a_ld = la->ld, .b_ld = lb->ld,
                                .c_ld = lc->ld, .y_ld = ly->ld, .a_stride = la->stride, .b_stride = lb->stride,
                                .y_stride = ly->stride, .transposed = ((desc *)d)->transa == OP_T, .beta = more, .way = numbers[1],

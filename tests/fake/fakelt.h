@@ -19,6 +19,7 @@ typedef struct fakelt_seen {
   int calls, live, products, attributes;
   uint64_t workspace_allowed;
   uint32_t alignment;
+  int64_t n[16]; /* of product i, at i modulo 16 */
   fakelt_product last;
 } fakelt_seen;
 

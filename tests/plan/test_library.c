@@ -195,6 +195,21 @@ static void more_and_fewer_tokens(void **state) {
   end(r);
 }
 
+/* A class of tokens may have a kernel of its own, which the driver loads at its first launch: none is left for a capture. */
+static void warmed(void **state) {
+  static const int64_t classes[] = {1, 2, 4, 8, 13};
+  rig *r = begin(false);
+  mlaf_loaded *l = must_load(r, "mla_v_out:h3,r64,v32,bf16,t13", "lib:way=1/s1");
+  const fakelt_seen *s = seen(false);
+  for (int i = 0; i < 5; i++) assert_int_equal(s->n[(s->products - 5 + i) % 16], classes[i]);
+  const int run = s->products;
+  mlaf_loaded *other = must_load(r, "mla_v_out:h3,r64,v32,bf16,t1", "lib:way=1/s1");
+  assert_int_equal(s->products, run + 1);
+  mlaf_loaded_close(other);
+  mlaf_loaded_close(l);
+  end(r);
+}
+
 /* Plans of one problem share a product. */
 static void shared(void **state) {
   rig *r = begin(false);
@@ -551,7 +566,7 @@ int main(void) {
       cmocka_unit_test(refused_libraries), cmocka_unit_test(refused_texts),      cmocka_unit_test(who_may_be_one),
       cmocka_unit_test(tuned),             cmocka_unit_test(tuned_without),      cmocka_unit_test(planned),
       cmocka_unit_test(known_better),      cmocka_unit_test(matrix_rate),
-      cmocka_unit_test(shared),
+      cmocka_unit_test(shared),            cmocka_unit_test(warmed),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
