@@ -353,27 +353,44 @@ static PyObject *expanded(PyObject *q, PyObject *dtype, PyObject *shape) {
   return all;
 }
 
-static void learn(likeness *l, PyObject *q) {
-  const long long b = l->shape[0], n = l->shape[1], h = l->shape[2];
-  l->out = expanded(q, NULL, Py_BuildValue("(LLLL)", b, n, h, (long long)l->shape[3]));
-  if (n == 1) l->lse = expanded(q, torch_floats, Py_BuildValue("(LLL)", b, h, 1LL)); /* else it is not dense */
+static int is_of(const likeness *l, const likeness *layout) {
+  return l->dtype == layout->dtype && l->where == layout->where && !memcmp(l->shape, layout->shape, sizeof l->shape);
 }
 
-/* The layout's entry; NULL: there are none. One that is met for the second time is learnt. */
-static likeness *find_likeness(PyObject *q, const mlaf_view *v, int64_t size) {
-  const int64_t shape[] = {v->shape[0], v->shape[1], v->shape[2], size};
-  uint64_t h = (uint64_t)(uint32_t)v->dtype << 8 | (uint8_t)v->where;
-  if (!torch_like || (PyObject *)Py_TYPE(q) != torch_tensor || !shape[0] || !shape[1] || !shape[2]) return NULL;
-  for (int i = 0; i < 4; i++) h = (h ^ (uint64_t)shape[i]) * 0x9e3779b97f4a7c15u;
-  likeness *l = &likenesses[h >> 58];
-  if (l->dtype != v->dtype || l->where != v->where || memcmp(l->shape, shape, sizeof shape) != 0) {
-    Py_CLEAR(l->out);
-    Py_CLEAR(l->lse);
-    *l = (likeness){.dtype = v->dtype, .where = v->where};
-    memcpy(l->shape, shape, sizeof shape);
+/* Whenever PyTorch is asked for something, another thread may come by, and the entry become another layout's. */
+static void learn(likeness *l, const likeness *layout, PyObject *q) {
+  const long long b = layout->shape[0], n = layout->shape[1], h = layout->shape[2];
+  PyObject *out = expanded(q, NULL, Py_BuildValue("(LLLL)", b, n, h, (long long)layout->shape[3])), *lse = NULL;
+  if (n == 1) lse = expanded(q, torch_floats, Py_BuildValue("(LLL)", b, h, 1LL)); /* else it is not dense */
+  if (is_of(l, layout) && !l->out && !l->lse) {
+    l->out = out;
+    l->lse = lse;
+    return;
   }
-  if (l->seen < 2 && ++l->seen == 2) learn(l, q);
-  return l;
+  Py_XDECREF(out);
+  Py_XDECREF(lse);
+}
+
+/* What the layout's entry has, with references of the caller's. A layout that is met for the second time is learnt. */
+static likeness likeness_of(PyObject *q, const mlaf_view *v, int64_t size) {
+  likeness layout = {.shape = {v->shape[0], v->shape[1], v->shape[2], size}, .dtype = v->dtype, .where = v->where};
+  uint64_t h = (uint64_t)(uint32_t)v->dtype << 8 | (uint8_t)v->where;
+  if (!torch_like || (PyObject *)Py_TYPE(q) != torch_tensor || !v->shape[0] || !v->shape[1] || !v->shape[2]) return layout;
+  for (int i = 0; i < 4; i++) h = (h ^ (uint64_t)layout.shape[i]) * 0x9e3779b97f4a7c15u;
+  likeness *l = &likenesses[h >> 58];
+  if (!is_of(l, &layout)) {
+    const likeness other = *l;
+    *l = layout;
+    Py_XDECREF(other.out);
+    Py_XDECREF(other.lse);
+  }
+  if (is_of(l, &layout) && l->seen < 2 && ++l->seen == 2) learn(l, &layout, q);
+  if (!is_of(l, &layout)) return layout;
+  layout.out = l->out;
+  layout.lse = l->lse;
+  Py_XINCREF(layout.out);
+  Py_XINCREF(layout.lse);
+  return layout;
 }
 
 static PyObject *make_like(PyObject *given) {
@@ -385,7 +402,7 @@ static PyObject *make_like(PyObject *given) {
 /* out [B, q_len, H, size]. */
 static PyObject *make_out(PyObject *q, const mlaf_view *v, int64_t size, const likeness *l) {
   const long long b = v->shape[0], n = v->shape[1], h = v->shape[2];
-  if (l && l->out) return make_like(l->out);
+  if (l->out) return make_like(l->out);
   PyObject *shape = Py_BuildValue("(LLLL)", b, n, h, (long long)size);
   PyObject *strides = Py_BuildValue("(LLLL)", n * h * size, h * size, (long long)size, 1LL);
   PyObject *out = shape && strides ? PyObject_CallMethodObjArgs(q, name.new_strided, shape, strides, NULL) : NULL;
@@ -397,7 +414,7 @@ static PyObject *make_out(PyObject *q, const mlaf_view *v, int64_t size, const l
 /* lse [B, H, q_len] over memory of [B, q_len, H]. */
 static PyObject *make_lse(PyObject *q, const mlaf_view *v, const likeness *l) {
   const long long b = v->shape[0], n = v->shape[1], h = v->shape[2];
-  if (l && l->lse) return make_like(l->lse);
+  if (l->lse) return make_like(l->lse);
   PyObject *make = PyObject_GetAttr(q, name.new_strided);
   PyObject *layout = Py_BuildValue("((LLL)(LLL))", b, h, n, n * h, 1LL, h);
   PyObject *lse = make && layout ? PyObject_Call(make, layout, torch_floats) : NULL;
@@ -408,9 +425,12 @@ static PyObject *make_lse(PyObject *q, const mlaf_view *v, const likeness *l) {
 
 /* Given, or made. False: an error is set. */
 static int take_outputs(PyObject *const *a, const mlaf_view *q, int64_t size, PyObject **out, PyObject **lse) {
-  const likeness *l = a[O] == Py_None || a[LSE] == Py_None ? find_likeness(a[Q], q, size) : NULL;
-  *out = a[O] == Py_None ? make_out(a[Q], q, size, l) : a[O];
-  *lse = !*out ? NULL : a[LSE] == Py_None ? make_lse(a[Q], q, l) : a[LSE];
+  likeness l = {.out = NULL};
+  if (a[O] == Py_None || a[LSE] == Py_None) l = likeness_of(a[Q], q, size);
+  *out = a[O] == Py_None ? make_out(a[Q], q, size, &l) : a[O];
+  *lse = !*out ? NULL : a[LSE] == Py_None ? make_lse(a[Q], q, &l) : a[LSE];
+  Py_XDECREF(l.out);
+  Py_XDECREF(l.lse);
   if (*out && *out == a[O]) Py_INCREF(*out);
   if (*lse && *lse == a[LSE]) Py_INCREF(*lse);
   return *lse != NULL;
