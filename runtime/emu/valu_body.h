@@ -254,7 +254,7 @@
   ENTRY(name, EMU_C_VALU, exec_fast, l_##name, PKT_##T == VT_PK ? sat_##name : NULL, ROUND_##T(name, flags), 1, \
         N_SRC(A, B, C, flags), PKT_##T, {PKT_##A, PKT_##B, PKT_##C}, VF_PACKED | (flags))
 #define PK32(name, D, A, B, C, expr) \
-  ENTRY(name, EMU_C_VALU, exec_fast, l_##name, NULL, l_##name, 1, N_SRC(A, B, C, 0), VT_PK32, \
+  ENTRY(name, EMU_C_VALU, exec_halves, l_##name, NULL, l_##name, 1, N_SRC(A, B, C, 0), VT_PK32, \
         {VT_PK32, VT_PK32, C_PK32_##C}, VF_PACKED)
 #define C_PK32_NO VT_NO
 #define C_PK32_F32 VT_PK32

@@ -256,6 +256,33 @@ static bool exec_addend_hi(emu_wave *w, const emu_inst *in) {
   return ok && emu_vreg_undefine(w, result_hi, unwritten, NULL);
 }
 
+/* Two dwords at once, where compilers look at one: the operands of the other may never have been written. In such lanes that half
+ * of the result stays unwritten. Lanes of which both halves would be are a mistake. */
+static bool exec_halves(emu_wave *w, const emu_inst *in) {
+  const emu_valu_op *op = in->aux;
+  const unsigned dst = in->dst[0].reg;
+  uint64_t unwritten[2] = {0, 0}, held[3][2];
+  for (int k = 0; k < op->n_src; k++)
+    for (unsigned half = 0; half < 2 && in->src[k].kind == EMU_O_VREG; half++)
+      unwritten[half] |= ~w->v_init[in->src[k].reg + half];
+  const uint64_t lanes = emu_exec_mask(w) & (unwritten[0] ^ unwritten[1]);
+  if (!lanes) return exec_fast(w, in);
+  for (int k = 0; k < op->n_src; k++)
+    for (unsigned half = 0; half < 2 && in->src[k].kind == EMU_O_VREG; half++) {
+      uint64_t *written = &w->v_init[in->src[k].reg + half];
+      held[k][half] = *written;
+      *written |= lanes & unwritten[half];
+    }
+  const bool ok = exec_fast(w, in);
+  for (int k = op->n_src - 1; k >= 0; k--) /* two operands may be one register */
+    for (unsigned half = 0; half < 2 && in->src[k].kind == EMU_O_VREG; half++) {
+      const unsigned reg = in->src[k].reg + half;
+      if (reg != dst && reg != dst + 1) w->v_init[reg] = held[k][half];
+    }
+  return ok && emu_vreg_undefine(w, dst, lanes & unwritten[0], NULL) &&
+         emu_vreg_undefine(w, dst + 1, lanes & unwritten[1], NULL);
+}
+
 /* A pair that is shifted may be undefined in part: its undefined bits move along or fall out, as where an unoptimised program
  * takes the upper half of a product whose lower half it never made. */
 static bool exec_shift64(emu_wave *w, const emu_inst *in) {

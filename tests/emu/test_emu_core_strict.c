@@ -17,6 +17,19 @@ static const faulty kernels[] = {
   {"vgpr_half_written", "s_mov_b64 exec, 0xff\nv_mov_b32 v1, 1\ns_mov_b64 exec, -1\nv_add_u32 v2, v1, v0\ns_endpgm",
    {"uninitialised register v1", "56 of the 64 lanes", "lane 8"}, 64},
   {"vgpr_half_written_ok", "s_mov_b64 exec, 0xff\nv_mov_b32 v1, 1\nv_add_u32 v2, v1, v0\ns_endpgm", {NULL}, 64},
+  /* Half of a packed operation, as compilers use one: the other half is unwritten until somebody looks at it. */
+  {"packed_low_ok", "v_mov_b32 v2, v0\nv_mov_b32 v3, v0\nv_mov_b32 v4, v0\nv_pk_mul_f32 v[4:5], v[4:5], v[2:3]\n"
+   "v_pk_fma_f32 v[6:7], v[4:5], v[2:3], v[4:5]\nv_add_f32 v8, v4, v6\ns_endpgm", {NULL}, 64},
+  {"packed_high_ok", "v_mov_b32 v2, v0\nv_mov_b32 v3, v0\nv_mov_b32 v5, v0\nv_pk_add_f32 v[6:7], v[4:5], v[2:3]\n"
+   "v_add_f32 v8, v7, v5\ns_endpgm", {NULL}, 64},
+  {"packed_half_used", "v_mov_b32 v2, v0\nv_mov_b32 v3, v0\nv_mov_b32 v4, v0\nv_pk_mul_f32 v[4:5], v[4:5], v[2:3]\n"
+   "v_add_f32 v8, v5, v4\ns_endpgm", {"uninitialised register v5", "v_add_f32"}, 64},
+  {"packed_operand_stays", "v_mov_b32 v2, v0\nv_mov_b32 v3, v0\nv_mov_b32 v4, v0\nv_pk_mul_f32 v[6:7], v[4:5], v[2:3]\n"
+   "v_add_f32 v8, v5, v2\ns_endpgm", {"uninitialised register v5", "v_add_f32"}, 64},
+  {"packed_both", "v_mov_b32 v2, v0\nv_mov_b32 v3, v0\nv_pk_mul_f32 v[6:7], v[4:5], v[2:3]\ns_endpgm",
+   {"uninitialised register v4", "v_pk_mul_f32"}, 64},
+  {"packed_crosswise", "v_mov_b32 v2, v0\nv_mov_b32 v5, v0\nv_pk_mul_f32 v[6:7], v[4:5], v[2:3]\ns_endpgm",
+   {"uninitialised register v4", "v_pk_mul_f32"}, 64},
   {"sgpr_unwritten", "s_add_u32 s10, s11, 1\ns_endpgm", {"uninitialised register s11", "s_add_u32 s10, s11, 1"}, 64},
   {"vcc_unwritten", "s_lshl_b64 s[10:11], vcc, 1\ns_endpgm", {"uninitialised register vcc_lo"}, 64},
   {"m0_unwritten", "s_add_u32 s10, m0, 1\ns_endpgm", {"uninitialised register m0"}, 64},
