@@ -125,7 +125,7 @@ def _by_head(op, fields, x, kv_b, kv_b_scale, first, rows, out, widths, more, ct
     kind, encoding, scales = _scaled("kv_b", kv_b, kv_b_scale, dtype, heads * kv_b.shape[1])
     check_tensor("kv_b", kv_b, kind, heads, None, kv_b.shape[2])
     check_tensor("x", x, dtype, tokens, heads, widths[0])
-    if kv_b.shape[1] < first + rows:
+    if first < 0 or kv_b.shape[1] < first + rows:
         fail(f"kv_b has {kv_b.shape[1]} rows a head, and rows {first} to {first + rows - 1} are wanted")
     y = _out(out, x, (tokens, heads, widths[1]))
     check_tensor("out", y, dtype, tokens, heads, widths[1])

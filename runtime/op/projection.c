@@ -138,6 +138,18 @@ size_t mlaf_projection_workspace(const mlaf_bound *b, uint32_t knob, int64_t row
   return b->stage[1].fn && p.norm ? normed_at(&b->stage[0]) + 2 * (size_t)rows * (size_t)p.inner : b->stage[0].workspace;
 }
 
+/* Of the kernel beside a library's product, whose workgroups share out tokens; others go through them in passes. */
+static uint64_t blocks_aside(const mlaf_product *p, const mlaf_stage *k, int64_t tokens) {
+  return (uint64_t)p->heads * (((uint64_t)tokens + k->rows_per_wg - 1) / k->rows_per_wg);
+}
+
+static mlaf_status check_aside(const mlaf_product *p, const mlaf_stage *k, int64_t tokens, mlaf_err *err) {
+  const uint64_t most = k->fn ? THREADS_MOST / k->threads : 0;
+  if (!k->fn || ((uint64_t)tokens <= THREADS_MOST && blocks_aside(p, k, tokens) <= (most < INT32_MAX ? most : INT32_MAX)))
+    return MLAF_OK;
+  return mlaf_fail(err, MLAF_E_ARG, "tokens is %lld: more blocks than a launch has; project fewer at once", (long long)tokens);
+}
+
 static mlaf_status check_workspace(size_t need, const mlaf_projection_args *a, mlaf_err *err) {
   if (!need || (a->workspace && (uintptr_t)a->workspace % WORKSPACE_ALIGN == 0 && a->workspace_size >= need)) return MLAF_OK;
   return mlaf_fail(err, MLAF_E_ARG, "workspace is %p of %zu bytes; the library whose product this is wants %zu, %d-byte "
@@ -160,6 +172,7 @@ mlaf_status mlaf_projection_check_args(const mlaf_bound *b, uint32_t knob, const
   mlaf_status st = check_pointers(&p, a, err);
   if (!st) st = check_strides(&p, a, err);
   if (!st) st = check_scales(&p, a, err);
+  if (!st) st = check_aside(&p, &b->stage[1], a->tokens, err);
   return st ? st : check_workspace(mlaf_projection_workspace(b, knob, a->tokens), a, err);
 }
 
@@ -264,7 +277,7 @@ static void prepare_aside(const mlaf_bound *b, const mlaf_product *p, mlaf_proje
   }
   out->launches[out->n++] = (mlaf_launch){
       .fn = k->fn,
-      .grid = {(uint32_t)(p->heads * ((a->tokens + k->rows_per_wg - 1) / k->rows_per_wg)), 1, 1},
+      .grid = {(uint32_t)blocks_aside(p, k, a->tokens), 1, 1},
       .block = {k->threads, 1, 1},
       .args = to,
       .args_size = mlaf_projection_parameter_bytes(1, &k->launch),

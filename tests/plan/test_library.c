@@ -195,6 +195,24 @@ static void more_and_fewer_tokens(void **state) {
   end(r);
 }
 
+/* The kernel that goes before a product has a block for each token. */
+static void too_many_tokens(void **state) {
+  static _Alignas(256) uint16_t x[64], w[64], y[64], gain[64];
+  rig *r = begin(true);
+  mlaf_loaded *l = must_load(r, "mla_q_b:l64,h3,n32,p32,norm,bf16,t4", "lib:way=3/s1,threads=128");
+  mlaf_projection_args a = MLAF_PROJECTION_ARGS_INIT;
+  a.x = x, a.w = w, a.y = y, a.norm_weight = gain, a.eps = 1e-6f;
+  static const int64_t tokens[] = {1 << 25, INT64_C(1) << 32, INT64_MAX};
+  for (int i = 0; i < 3; i++) { /* AMD counts threads, 32 bits of them */
+    mlaf_err err = {MLAF_OK, ""};
+    a.tokens = tokens[i];
+    assert_int_equal(mlaf_loaded_launch(l, 1, &a, NULL, &err), MLAF_E_ARG);
+    assert_non_null(strstr(err.text, "more blocks than a launch has"));
+  }
+  mlaf_loaded_close(l);
+  end(r);
+}
+
 /* A class of tokens may have a kernel of its own, which the driver loads at its first launch: none is left for a capture. */
 static void warmed(void **state) {
   static const int64_t classes[] = {1, 2, 4, 8, 13};
@@ -567,6 +585,7 @@ int main(void) {
       cmocka_unit_test(tuned),             cmocka_unit_test(tuned_without),      cmocka_unit_test(planned),
       cmocka_unit_test(known_better),      cmocka_unit_test(matrix_rate),
       cmocka_unit_test(shared),            cmocka_unit_test(warmed),
+      cmocka_unit_test(too_many_tokens),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -140,6 +140,9 @@ class ProjectionTest(unittest.TestCase):
             mlaforge.mla_v_out(u, narrow, v=V, out=y, ctx=self.ctx)
         with self.assertRaisesRegex(Exception, "out has the shape"):
             mlaforge.mla_v_out(u, kv_b, v=N // 2, out=y, ctx=self.ctx)
+        short, _ = self.tensor((H, V - 16, R))
+        with self.assertRaisesRegex(Exception, f"kv_b has {V - 16} rows a head, and rows -16 to"):  # before its first
+            mlaforge.mla_v_out(u, short, v=V, out=y, ctx=self.ctx)
         with self.assertRaisesRegex(Exception, "fewer than nope"):
             mlaforge.mla_q_absorb(u, kv_b, nope=R + 32, out=y, ctx=self.ctx)
 
