@@ -287,27 +287,30 @@ static mlaf_status no_memory(const mlaf_matmul *m, mlaf_err *err) {
   return mlaf_fail(err, MLAF_E_NOMEM, "no memory for %s's proposals", m->lib->d->name);
 }
 
-/* For fewer tokens than the way was chosen for: the same way, or the library's first where that does not go. */
-static mlaf_status fill_class(mlaf_matmul *m, slot *s, int class, const unsigned char *chosen, mlaf_err *err) {
-  const int64_t most = INT64_C(1) << class, least = most / 2 + 1;
-  _Alignas(16) unsigned char low[MLAF_MATMUL_RESULT_MAX] = {0}, high[MLAF_MATMUL_RESULT_MAX] = {0};
-  if (!m->lib->check) {
-    memcpy(m->algo[class], chosen, m->lib->d->algo_bytes);
-    return MLAF_OK;
-  }
-  if (goes(m, s, least, chosen, low) && goes(m, s, most, chosen, high)) {
-    take(m, class, workspace_of(m->lib, low) > workspace_of(m->lib, high) ? low : high);
-    memcpy(m->algo[class], chosen, m->lib->d->algo_bytes);
-    return MLAF_OK;
-  }
+/* What the library would take first for so many tokens. */
+static mlaf_status take_first(mlaf_matmul *m, slot *s, int class, mlaf_err *err) {
+  const int64_t tokens = INT64_C(1) << class;
   proposals *p = malloc(sizeof *p);
-  mlaf_status st = p ? set_tokens(m, s, most, err) : no_memory(m, err);
+  mlaf_status st = p ? set_tokens(m, s, tokens, err) : no_memory(m, err);
   if (!st) st = propose(m, s, p, err);
   if (!st && !p->n)
-    st = mlaf_fail(err, MLAF_E_TEMPLATE, "%s proposes nothing for %lld tokens", m->lib->d->name, (long long)most);
+    st = mlaf_fail(err, MLAF_E_TEMPLATE, "%s proposes nothing for %lld tokens", m->lib->d->name, (long long)tokens);
   if (!st) take(m, class, proposal(m->lib, p, 0));
   free(p);
   return st;
+}
+
+/* For fewer tokens than the way was chosen for: the same way, or the library's first where that does not go. One without a check
+ * is asked by running it: run_class. */
+static mlaf_status fill_class(mlaf_matmul *m, slot *s, int class, const unsigned char *chosen, mlaf_err *err) {
+  const int64_t most = INT64_C(1) << class, least = most / 2 + 1;
+  _Alignas(16) unsigned char low[MLAF_MATMUL_RESULT_MAX] = {0}, high[MLAF_MATMUL_RESULT_MAX] = {0};
+  if (m->lib->check) {
+    if (!goes(m, s, least, chosen, low) || !goes(m, s, most, chosen, high)) return take_first(m, s, class, err);
+    take(m, class, workspace_of(m->lib, low) > workspace_of(m->lib, high) ? low : high);
+  }
+  memcpy(m->algo[class], chosen, m->lib->d->algo_bytes);
+  return MLAF_OK;
 }
 
 static mlaf_status choose(mlaf_matmul *m, mlaf_err *err) {
@@ -327,16 +330,22 @@ static mlaf_status choose(mlaf_matmul *m, mlaf_err *err) {
   return st;
 }
 
+static mlaf_status run_class(mlaf_matmul *m, int class, void *stream, mlaf_matmul_args *a, mlaf_err *err) {
+  const bool last = class == class_of(m->want.tokens);
+  a->tokens = last ? m->want.tokens : INT64_C(1) << class;
+  mlaf_status st = mlaf_matmul_launch(m, stream, a, err);
+  if (st != MLAF_E_DEVICE || last || m->lib->check) return st;
+  st = take_first(m, &m->slots[0], class, err);
+  return st ? st : mlaf_matmul_launch(m, stream, a, err);
+}
+
 /* A launch of each class of tokens on memory of our own. Kernels are loaded when they run first, which must not be inside a
  * capture, and a class may have a kernel that no other has. */
 static mlaf_status run_classes(mlaf_device *dev, mlaf_matmul *m, mlaf_matmul_args a, mlaf_err *err) {
   const mlaf_device_ops *ops = mlaf_ops(dev);
   void *stream = NULL;
   mlaf_status st = ops->stream_create(dev, &stream, err);
-  for (int k = 0, last = class_of(m->want.tokens); !st && k <= last; k++) {
-    a.tokens = k < last ? INT64_C(1) << k : m->want.tokens;
-    st = mlaf_matmul_launch(m, stream, &a, err);
-  }
+  for (int k = 0; !st && k <= class_of(m->want.tokens); k++) st = run_class(m, k, stream, &a, err);
   if (!stream) return st;
   const mlaf_status done = ops->sync(dev, stream, st ? NULL : err); /* also after a failure: what runs has our memory */
   ops->stream_destroy(dev, stream);
@@ -348,7 +357,7 @@ static mlaf_status warm(mlaf_device *dev, mlaf_matmul *m, mlaf_err *err) {
   const mlaf_matmul_want *w = &m->want;
   mlaf_matmul_args a = dense(w);
   const size_t bytes[4] = {2 * (size_t)a.w_head * (size_t)w->heads, 2 * (size_t)(a.x_token * a.tokens),
-                           2 * (size_t)(a.y_token * a.tokens), m->workspace};
+                           2 * (size_t)(a.y_token * a.tokens), m->lib->check ? m->workspace : WORKSPACE_MOST};
   void *at[4] = {NULL};
   mlaf_status st = MLAF_OK;
   for (int i = 0; !st && i < 4; i++) st = ops->mem_alloc(dev, bytes[i], &at[i], NULL);

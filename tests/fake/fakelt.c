@@ -3,7 +3,7 @@
  *
  *   FAKELT_WAYS=N      it proposes N ways (default 5); of them the third wants more workspace than anybody gives
  *   FAKELT_VERSION=N   what it says of itself
- *   FAKELT_NARROW=N    its ways go with N tokens and more alone, but for the first (cuBLASLt: as its check says)
+ *   FAKELT_NARROW=N    its ways go with N tokens and more alone, but for the first; cuBLASLt's check says so, too
  *   FAKELT_FAIL=Name   that function fails */
 #include "fake/fakelt.h"
 
@@ -268,6 +268,7 @@ int NAME(Matmul)(void *handle, void *d, const void *alpha, const void *a, void *
   result need;
   make(&need, numbers[1], lb->cols);
   if (code || numbers[0] != MARK || one != 1 || !fits(d, la, lb, lc, ly)) return code ? code : INVALID;
+  if (numbers[1] && lb->cols < setting("FAKELT_NARROW", 0)) return NOT_SUPPORTED;
   if (workspace_size < need.workspace || !workspace || (uintptr_t)workspace % 256) return INVALID;
   seen.n[seen.products++ % 16] = lb->cols;
   seen.last = (fakelt_product){.m = ly->rows, .n = ly->cols, .k = lb->rows, .batch = la->batch, .a_ld = la->ld, .b_ld = lb->ld,

@@ -195,6 +195,25 @@ static void more_and_fewer_tokens(void **state) {
   end(r);
 }
 
+/* hipBLASLt has no check: a way that does not go for few tokens shows when it is run, and that is not in a service. */
+static void fewer_tokens_without_a_check(void **state) {
+  rig *r = begin(true);
+  setenv("FAKELT_NARROW", "5", 1);
+  mlaf_loaded *l = must_load(r, "mla_v_out:h3,r64,v32,bf16,t8", "lib:way=1/s1");
+  const fakelt_seen *s = seen(true);
+  verify(r, l); /* of cases with 1 to 21 tokens */
+  assert_int_equal(mlaf_loaded_workspace_size(l, 1, 3), 2000);
+  assert_int_equal(s->last.workspace, 2000);
+  mlaf_loaded_close(l);
+  assert_int_equal(s->live, 1);
+  setenv("FAKELT_NARROW", "99", 1); /* not even for those that it was chosen for */
+  mlaf_build b = {.n = 0};
+  mlaf_err err = {MLAF_OK, ""};
+  assert_int_equal(load(r, "mla_v_out:h3,r64,v32,bf16,t8", "lib:way=1/s1", &b, &l, &err), MLAF_E_DEVICE);
+  mlaf_build_clear(&b);
+  end(r);
+}
+
 /* The kernel that goes before a product has a block for each token. */
 static void too_many_tokens(void **state) {
   static _Alignas(256) uint16_t x[64], w[64], y[64], gain[64];
@@ -586,6 +605,7 @@ int main(void) {
       cmocka_unit_test(known_better),      cmocka_unit_test(matrix_rate),
       cmocka_unit_test(shared),            cmocka_unit_test(warmed),
       cmocka_unit_test(too_many_tokens),
+      cmocka_unit_test(fewer_tokens_without_a_check),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
