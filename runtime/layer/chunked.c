@@ -160,7 +160,6 @@ static mlaf_status gather(const call *x, const chunked_part *p) {
   g.batch = p->batch;
   g.tokens = p->keys;
   g.page_tokens = x->c->d.page_tokens;
-  g.table_width = g.table_width ? g.table_width : (int32_t)g.table_stride;
   if (g.table_indptr) g.table_indptr += p->request;
   else g.table += p->request * g.table_stride;
   g.cu_seqlens = x->a->schedule_device + p->cu_k;
