@@ -270,7 +270,7 @@ struct ring {
   __device__ __forceinline__ void next() {
     if (++stage == STAGES) stage = 0, lap ^= 1;
   }
-  __device__ __forceinline__ void skip(int steps) {
+  __device__ __forceinline__ void advance(int steps) {
     stage += steps;
     while (stage >= STAGES) stage -= STAGES, lap ^= 1;
   }
@@ -433,14 +433,14 @@ MLAF_DEV void work_on_tiles(const mlaf_gather_kv_b_kernel_args& a, math& c, i64 
   c.at = {0, 0};
   if (c.wg == 1) { // all slabs are there when it is its turn: the first tile's products have read them
     for (int k = 0; k < SLABS; k++) give_share(c.shared, k);
-    c.at.skip(SLABS);
+    c.at.advance(SLABS);
   }
 #pragma unroll 1
   for (int tile = first + c.wg; tile < last; tile += 2) {
     const bool gathers = tile == first;
     if (!gathers) named_sync(TURN + c.wg, MATH);
     multiply(c, low, high, gathers, tile + 1 < last);
-    c.at.skip(SLABS);
+    c.at.advance(SLABS);
     write_half(a, c, tile, t0 + mine, c.real, scale, low);
     write_half(a, c, tile, t0 + 64 + mine, c.real >> 2, scale, high);
   }
