@@ -182,8 +182,9 @@ static mlaf_status first_launches(soak *s, double *launch_s, mlaf_err *err) {
 static mlaf_status read_memory(soak *s, mlaf_err *err) {
   const int64_t pool = s->out->pool_bytes / READ_LEAST * READ_LEAST, bytes = pool < READ_BYTES ? pool : READ_BYTES;
   if (s->read_at + bytes > pool) s->read_at = 0;
-  mlaf_read_args args = {.words = (const char *)mlaf_pool_data(s->bench->pool) + s->read_at, .n = (uint64_t)bytes / 16,
-                         .out = s->read_out, .never = MLAF_READ_NEVER, .passes = 1};
+  const char *from = s->data->pool ? s->data->pool : mlaf_pool_data(s->bench->pool);
+  mlaf_read_args args = {.words = from + s->read_at, .n = (uint64_t)bytes / 16, .out = s->read_out,
+                         .never = MLAF_READ_NEVER, .passes = 1};
   args.blocks = (uint32_t)(READ_BLOCKS_PER_CU * mlaf_info(s->dev)->compute_units);
   s->read_at += bytes;
   const mlaf_launch l = {.fn = s->reader.fn, .grid = {args.blocks, 1, 1}, .block = {MLAF_READ_THREADS, 1, 1}, .args = &args,

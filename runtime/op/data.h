@@ -38,7 +38,8 @@ typedef struct mlaf_data {
   bool uneven;        /* requests differ, so that workgroups take unlike times */
   int64_t rows;       /* of input, as the workspace counts them */
   int64_t tokens;     /* that a launch goes through, to be printed */
-  int64_t pool_bytes; /* of the pool that all sets together read; 0: none */
+  int64_t pool_bytes; /* that all sets together read and no launch writes; 0: none */
+  const void *pool;   /* where they begin; NULL: they are the mlaf_pool's */
   mlaf_work work;     /* of a launch over one set */
   int n_outputs;
   mlaf_data_output outputs[MLAF_DATA_OUTPUTS];

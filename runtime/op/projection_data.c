@@ -55,7 +55,7 @@ static void plan_sets(projection_data *d, const mlaf_data_opts *opts) {
     while (d->head.sets < SETS_MOST && d->head.sets * bytes < CACHES_BETWEEN * cache && 2 * d->head.sets * bytes <= limit)
       d->head.sets *= 2;
   }
-  d->head.pool_bytes = d->head.sets * bytes;
+  d->head.pool_bytes = d->head.sets * (int64_t)(p->weights ? d->codes_per_set : 2 * d->per_set);
   d->head.rows = d->head.tokens = p->tokens;
 }
 
@@ -108,7 +108,7 @@ static mlaf_status lay_codes(projection_data *d, mlaf_projection_args *a, mlaf_e
   for (size_t at = 0; !st && at < bytes; at += PATTERN)
     st = mlaf_ops(d->dev)->mem_write(d->dev, (char *)w + at, d->codes, bytes - at < PATTERN ? bytes - at : PATTERN, err);
   if (!st) st = own(d, d->scales, scales_of(&d->p) * sizeof *d->scales, &scales, err);
-  a->w = w;
+  a->w = d->head.pool = w;
   a->w_scale = scales;
   return st;
 }
@@ -139,11 +139,11 @@ mlaf_status mlaf_projection_data_open(mlaf_device *dev, const mlaf_point *point,
   *d = (projection_data){.dev = dev, .pool = pool, .p = mlaf_product_of(point), .cancel = opts->cancel};
   d->head.work = mlaf_projection_work(point);
   plan_sets(d, opts);
-  const int64_t mem = mlaf_info(dev)->mem_bytes;
+  const int64_t mem = mlaf_info(dev)->mem_bytes, all = d->head.sets * (int64_t)(2 * d->per_set + d->codes_per_set);
   mlaf_status st = MLAF_OK;
-  if (mem && d->head.pool_bytes > mem - mem / 8)
+  if (mem && all > mem - mem / 8)
     st = mlaf_fail(err, MLAF_E_ARG, "%lld tokens need %.1f GiB, %s has %.1f GiB: time fewer", (long long)d->p.tokens,
-                   (double)d->head.pool_bytes / 0x1p30, mlaf_info(dev)->name, (double)mem / 0x1p30);
+                   (double)all / 0x1p30, mlaf_info(dev)->name, (double)mem / 0x1p30);
   if (!st) st = draw(d, opts->seed, err);
   if (!st) st = lay_out(d, err);
   if (st) {

@@ -2,6 +2,7 @@
  * where outputs are compared on the host, and on the emulator, where the comparing kernel does it. */
 #include "run/built.h"
 #include "run/fake_device.h"
+#include "check/bench_internal.h"
 #include "check/soak.h"
 #include "check/verify.h"
 #include "ops/mla_decode/compare.h"
@@ -277,13 +278,36 @@ static void on_the_emulator(void **state) {
   built_close(&b);
 }
 
+/* What runs beside a soak reads the inputs of all sets: they must be as long as they are said to be, wherever they lie. */
+static void inputs_are_as_long_as_said(void **state) {
+  static const char *const more[] = {"mla_v_out:h2,r160,v96,f16,e4m3fn,t5", "mla_o_proj:d192,h3,v128,residual,bf16,e4m3fnuz,t17"};
+  const int n_more = sizeof more / sizeof *more;
+  mlaf_device *dev = NULL;
+  mlaf_err err = {MLAF_OK, ""};
+  if (mlaf_device_open("emu:gfx942", NULL, &dev, &err)) fail_msg("%s", err.text);
+  for (int i = 0; i < n_more || mlaf_ops_all[i - n_more]; i++) {
+    const char *text = i < n_more ? more[i] : mlaf_ops_all[i - n_more]->example;
+    mlaf_point p;
+    mlaf_bench *b = NULL;
+    char byte;
+    assert_int_equal(mlaf_point_parse(mlaf_op_of(text), text, &p, NULL, 0), MLAF_OK);
+    const mlaf_bench_opts o = {.data = {.seed = 3, .spread_bytes = 1, .spread_sets = 3}};
+    if (mlaf_bench_create(dev, &p, &o, &b, &err)) fail_msg("%s: %s", text, err.text);
+    const char *from = b->data->pool ? b->data->pool : mlaf_pool_data(b->pool);
+    if (b->data->pool_bytes && mlaf_ops(dev)->mem_read(dev, &byte, from + b->data->pool_bytes - 1, 1, &err))
+      fail_msg("%s: byte %lld: %s", text, (long long)b->data->pool_bytes, err.text);
+    mlaf_bench_free(b);
+  }
+  mlaf_device_close(dev);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(right_kernels_pass),       cmocka_unit_test(one_wrong_launch_is_named),
       cmocka_unit_test(every_wrong_launch_is_counted), cmocka_unit_test(unwritten_rows_are_found),
       cmocka_unit_test(wrong_first_launches),     cmocka_unit_test(stops_when_told),
       cmocka_unit_test(pool_follows_the_caches),  cmocka_unit_test(another_variant_beside),
-      cmocka_unit_test(on_the_emulator),
+      cmocka_unit_test(on_the_emulator),          cmocka_unit_test(inputs_are_as_long_as_said),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
