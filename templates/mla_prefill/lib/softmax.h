@@ -5,9 +5,9 @@ struct row_state {
   float top[2], sum[2]; // maximum of scores not yet scaled; this thread's share of the sum
 };
 
-// Scores of a round -> P, not yet packed, and what the past is worth now. A maximum that has grown but a little stays: any number
-// near it does as well, and the past need not be multiplied.
-constexpr float LEAST_GROWTH = 8.0f; // as an exponent of 2
+// Scores of a round -> P, not yet packed, and what the past is worth now. The largest weight is 2^-ROOM_UP then, which 16 bits
+// hold exactly: of a row that one key decides P is not rounded.
+constexpr float ROOM_UP = 1.0f;
 template <int N>
 MLAF_DEV void soften(float scale, float (&s)[N], row_state& r, float (&now)[2]) {
   float offset[2], add[2][2] = {};
@@ -19,10 +19,9 @@ MLAF_DEV void soften(float scale, float (&s)[N], row_state& r, float (&now)[2]) 
       top[0] = fmaxf(top[0], s[i + 2 * h]);
       top[1] = fmaxf(top[1], s[i + 2 * h + 1]);
     }
-    float m = fmaxf(r.top[h], max_over_lanes<1, 4>(fmaxf(top[0], top[1])));
-    if (!((m - r.top[h]) * scale > LEAST_GROWTH)) m = r.top[h];
-    offset[h] = m == minus_inf() ? 0.0f : m * scale; // nothing seen yet: all weights are 0, not NaN
-    now[h] = exp2_fast(r.top[h] * scale - offset[h]);
+    const float m = fmaxf(r.top[h], max_over_lanes<1, 4>(fmaxf(top[0], top[1])));
+    offset[h] = m == minus_inf() ? 0.0f : m * scale + ROOM_UP; // nothing seen yet: all weights are 0, not NaN
+    now[h] = exp2_fast(r.top[h] * scale + ROOM_UP - offset[h]);
     r.top[h] = m;
   }
 #pragma unroll

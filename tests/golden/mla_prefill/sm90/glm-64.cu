@@ -298,14 +298,16 @@ MLAF_DEV void end_products(math& c, float (&o)[V / 2]) {
   c.v.next();
 }
 
-// The usual round of a tile: scores stay about where they were, so the maximum is not asked for anew. What is given up then shows
-// in the sum: false, and nothing has changed.
+// The usual round of a tile: scores stay about where they were, so the maximum is not asked for anew. Weights from 2 on, infinite
+// ones and NaN have this bit in either type: false, and nothing has changed. So a weight is at most four times that of the last
+// maximum, and its rounding at most four fifths of what it would be alone.
+constexpr u32 FROM_2 = 0x40004000;
 template <bool ENDS, int N>
 MLAF_DEV bool soften_again(math& c, const float (&s)[N], row_state& r, u32 (&p)[KEYS / 16][4], float (&o)[V / 2]) {
   constexpr int AHEAD = 16; // exponentials before the product is waited for: by then it has been made
-  constexpr float MOST = MLAF_BF16 ? 0x1p60f : 0x1p15f; // of a sum, so of a weight, too
-  const float offset[2] = {r.top[0] * c.scale, r.top[1] * c.scale};
+  const float offset[2] = {r.top[0] * c.scale + ROOM_UP, r.top[1] * c.scale + ROOM_UP};
   float add[2][2] = {}, ahead[AHEAD];
+  u32 bits = 0;
 #pragma unroll
   for (int i = 0; i < (ENDS ? AHEAD : 0); i++) {
     ahead[i] = exp2_fast(fmaf(s[i], c.scale, -offset[i >> 1 & 1]));
@@ -324,12 +326,11 @@ MLAF_DEV bool soften_again(math& c, const float (&s)[N], row_state& r, u32 (&p)[
       add[h][0] += x;
       add[h][1] += y;
     }
-    p[i / 8][i / 2 % 4] = pack2(x, y);
+    bits |= p[i / 8][i / 2 % 4] = pack2(x, y);
   }
-  const float sum[2] = {add[0][0] + add[0][1], add[1][0] + add[1][1]};
-  if (!__all_sync(~0u, sum[0] < MOST && sum[1] < MOST)) return false; // of NaN, too
-  r.sum[0] += sum[0];
-  r.sum[1] += sum[1];
+  if (__any_sync(~0u, bits & FROM_2)) return false;
+  r.sum[0] += add[0][0] + add[0][1];
+  r.sum[1] += add[1][0] + add[1][1];
   return true;
 }
 
@@ -358,7 +359,7 @@ MLAF_DEV void close_rows(const math& c, const mlaf_prefill_kernel_args& a, const
     last[h] = total == 0.0f ? 0.0f : 1.0f / total;
     if (row < f.rows && a.lse && (c.lane & 3) == 0)
       a.lse[(i64)(f.row + row) * a.lse_token + f.head * a.lse_head] = total == 0.0f ? minus_inf()
-        : ((r.top[h] == minus_inf() ? 0.0f : r.top[h] * c.scale) + log2_fast(total)) * LN_2;
+        : ((r.top[h] == minus_inf() ? 0.0f : r.top[h] * c.scale + ROOM_UP) + log2_fast(total)) * LN_2;
   }
 }
 
