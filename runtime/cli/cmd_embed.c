@@ -190,16 +190,23 @@ static void op_tables(const embedding *x, mlaf_text *out) {
 
 /* --- the files --- */
 
+static bool serves(const mlaf_embedded_file *f, const mlaf_op *op) {
+  const size_t n = strlen(op->name);
+  const char *at = f->ops;
+  while (*at && (strncmp(at, op->name, n) || at[n] != ' ')) at += strcspn(at, " ") + 1;
+  return *at;
+}
+
 static bool belongs(const embedding *x, const mlaf_embedded_file *f) {
-  bool some = !*f->op;
-  for (int o = 0; o < x->n_ops && !some; o++) some = !strcmp(f->op, x->ops[o]->name);
+  bool some = !*f->ops;
+  for (int o = 0; o < x->n_ops && !some; o++) some = serves(f, x->ops[o]);
   return some;
 }
 
 static mlaf_status check_loaders(const embedding *x) {
   for (int o = 0; o < x->n_ops; o++) {
     const mlaf_embedded_file *f = mlaf_embedded_files;
-    while (f->name && strcmp(f->op, x->ops[o]->name)) f++;
+    while (f->name && !serves(f, x->ops[o])) f++;
     if (!f->name)
       return mlaf_fail(&x->c->err, MLAF_E_ARG, "the bundle has plans of %s, which nothing launches from C yet "
                        "(runtime/ops/%s/embed): leave them out of the bundle", x->ops[o]->name, x->ops[o]->name);
@@ -245,7 +252,8 @@ static void header(const embedding *x, mlaf_text *out) {
                 NOTICE "/* Written by mlaforge embed from the bundle %s. Do not edit. */\n"
                 "#ifndef %s_INCLUDED\n#define %s_INCLUDED\n\n", x->b->hash, x->name, x->name);
   for (const mlaf_embedded_file *f = mlaf_embedded_files; f->name; f++)
-    if (*f->op && belongs(x, f) && strstr(f->name, ".h")) mlaf_text_fmt(out, "#include \"%s\"\n", f->name);
+    if (*f->ops && belongs(x, f) && strstr(f->name, ".h") && !strstr(f->name, "_inside.h"))
+      mlaf_text_fmt(out, "#include \"%s\"\n", f->name);
   mlaf_text_fmt(out,
                 "\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n/* For mlaf_embed_open. */\n"
                 "extern const mlaf_embed_index %s;\n\n#ifdef __cplusplus\n}\n#endif\n#endif\n", x->name);
