@@ -1,8 +1,8 @@
 -- lua5.4 tools/embed-text.lua OUT.c NAME=FILE... LOADER...: text files as C strings, and those of the loader, which have no NAME,
 -- as a table of operations, name and text. The output depends on the files alone.
 local out_path = assert(arg[1], "usage: lua5.4 embed-text.lua OUT.c NAME=FILE... LOADER...")
--- The operations that a file belongs to, with a blank behind each; "": all. One of runtime/op/embed is of those whose files include
--- its header, X.h of X.c.
+-- The operations that a file belongs to, with a blank behind each; "": all. One of runtime/op/embed is of those whose files
+-- include its header, X.h of X.c.
 local function ops_of(path)
   local op, shared = path:match("/runtime/ops/([%w_]+)/embed/[^/]+$"), path:match("/runtime/op/embed/([^/]+)%.[ch]$")
   if op or not shared then return op and op .. " " or "" end
