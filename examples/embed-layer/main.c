@@ -31,19 +31,20 @@ static void need(mlaf_embed_status status, const char *what) {
 }
 #define NEED(call) need(call, #call)
 
-static plans make_plans(mlaf_embed *e) {
-  const mlaf_embed_qkv_a_problem qkv_a = {.hidden = HIDDEN, .q_rank = Q_RANK, .rank = RANK, .rope = ROPE, .tokens = 1};
-  const mlaf_embed_q_b_problem q_b = {.q_rank = Q_RANK, .heads = HEADS, .nope = NOPE, .rope = ROPE, .norm = 1, .tokens = 1};
-  const mlaf_embed_append_problem append = {.heads = HEADS, .rank = RANK, .rope = ROPE, .norm = 1, .tokens = PROMPT};
-  const mlaf_embed_q_absorb_problem q_absorb = {.heads = HEADS, .nope = NOPE, .rope = ROPE, .rank = RANK, .tokens = 1};
+/* Those nearest to steps of so many tokens, of requests with no more than TOKENS. */
+static plans make_plans(mlaf_embed *e, int tokens) {
+  const mlaf_embed_qkv_a_problem qkv_a = {.hidden = HIDDEN, .q_rank = Q_RANK, .rank = RANK, .rope = ROPE, .tokens = tokens};
+  const mlaf_embed_q_b_problem q_b = {.q_rank = Q_RANK, .heads = HEADS, .nope = NOPE, .rope = ROPE, .norm = 1, .tokens = tokens};
+  const mlaf_embed_append_problem append = {.heads = HEADS, .rank = RANK, .rope = ROPE, .norm = 1, .tokens = tokens};
+  const mlaf_embed_q_absorb_problem q_absorb = {.heads = HEADS, .nope = NOPE, .rope = ROPE, .rank = RANK, .tokens = tokens};
   const mlaf_embed_decode_problem decode = {.heads = HEADS, .rank = RANK, .rope = ROPE, .q_len = 1, .page_size = PAGE, .batch = 1,
                                             .ctx = TOKENS};
-  const mlaf_embed_v_out_problem v_out = {.heads = HEADS, .rank = RANK, .v = V, .tokens = 1};
+  const mlaf_embed_v_out_problem v_out = {.heads = HEADS, .rank = RANK, .v = V, .tokens = tokens};
   const mlaf_embed_gather_problem gather = {.heads = HEADS, .nope = NOPE, .rope = ROPE, .vdim = V, .rank = RANK,
-                                            .tokens = PROMPT};
+                                            .tokens = tokens};
   const mlaf_embed_prefill_problem prefill = {.heads = HEADS, .nope = NOPE, .rope = ROPE, .vdim = V, .causal = 1, .batch = 1,
-                                              .tokens = PROMPT, .ctx = PROMPT};
-  const mlaf_embed_o_proj_problem o_proj = {.hidden = HIDDEN, .heads = HEADS, .v = V, .residual = 1, .tokens = 1};
+                                              .tokens = tokens, .ctx = tokens};
+  const mlaf_embed_o_proj_problem o_proj = {.hidden = HIDDEN, .heads = HEADS, .v = V, .residual = 1, .tokens = tokens};
   plans p;
   NEED(mlaf_embed_qkv_a_plan(e, &qkv_a, &p.qkv_a, why, sizeof why));
   NEED(mlaf_embed_q_b_plan(e, &q_b, &p.q_b, why, sizeof why));
@@ -61,7 +62,7 @@ static plans make_plans(mlaf_embed *e) {
 
 /* On the device. */
 typedef struct layer {
-  plans plans;
+  plans prompt, step;
   const uint16_t *w[WEIGHTS];
   const float *table; /* rows of P/2 cosines, then P/2 sines */
   int64_t *positions, *slots;
@@ -73,7 +74,7 @@ typedef struct layer {
 } layer;
 
 /* x to c and q, and the tokens' rows of the cache; the rope columns of q turn in place if `turn` says so. */
-static void begin(const layer *l, int tokens, int turn) {
+static void begin(const layer *l, const plans *p, int tokens, int turn) {
   const mlaf_embed_projection_args a = {.tokens = tokens, .x = l->x, .w = l->w[Q_A], .y = l->c};
   const mlaf_embed_projection_args b = {.tokens = tokens, .x = l->c, .x_token_stride = C_ROW, .w = l->w[Q_B], .y = l->q,
                                         .norm_weight = l->w[Q_NORM], .eps = (float)dims.eps};
@@ -86,20 +87,21 @@ static void begin(const layer *l, int tokens, int turn) {
     to.q_pe_head_stride = to.q_pe_out_head_stride = Q_ROW;
     to.q_pe_token_stride = to.q_pe_out_token_stride = HEADS * Q_ROW;
   }
-  NEED(mlaf_embed_qkv_a_execute(l->plans.qkv_a, &a, NULL, why, sizeof why));
-  NEED(mlaf_embed_q_b_execute(l->plans.q_b, &b, NULL, why, sizeof why));
-  NEED(mlaf_embed_append_execute(l->plans.append, &to, NULL, why, sizeof why));
+  NEED(mlaf_embed_qkv_a_execute(p->qkv_a, &a, NULL, why, sizeof why));
+  NEED(mlaf_embed_q_b_execute(p->q_b, &b, NULL, why, sizeof why));
+  NEED(mlaf_embed_append_execute(p->append, &to, NULL, why, sizeof why));
 }
 
 /* y = W_o values + x */
-static void finish(const layer *l, int tokens) {
+static void finish(const layer *l, const plans *p, int tokens) {
   const mlaf_embed_projection_args o = {.tokens = tokens, .x = l->values, .w = l->w[O], .residual = l->x, .y = l->y};
-  NEED(mlaf_embed_o_proj_execute(l->plans.o_proj, &o, NULL, why, sizeof why));
+  NEED(mlaf_embed_o_proj_execute(p->o_proj, &o, NULL, why, sizeof why));
 }
 
 /* All tokens of the prompt attend to each other: their rows of the cache become keys and values of each head. */
 static void prefill(const layer *l) {
-  begin(l, PROMPT, 1);
+  const plans *p = &l->prompt;
+  begin(l, p, PROMPT, 1);
   const mlaf_embed_gather_args g = {.batch = 1, .page_tokens = PAGE, .tokens = PROMPT, .cache = l->cache, .num_pages = PAGES,
                                     .scale = 1, .table = l->pages, .table_stride = PAGES, .cu_seqlens = l->zero_to_n,
                                     .w = l->w[KV_B], .k = l->k, .k_pe = l->k_pe};
@@ -107,14 +109,15 @@ static void prefill(const layer *l) {
                                      .k = l->k, .k_token_stride = HEADS * KV_ROW, .k_head_stride = KV_ROW, .k_pe = l->k_pe,
                                      .v = l->k + NOPE, .v_token_stride = HEADS * KV_ROW, .v_head_stride = KV_ROW,
                                      .cu_seqlens_q = l->zero_to_n, .cu_seqlens_k = l->zero_to_n, .o = l->values};
-  NEED(mlaf_embed_gather_execute(l->plans.gather, &g, NULL, why, sizeof why));
-  NEED(mlaf_embed_prefill_execute(l->plans.prefill, &a, NULL, why, sizeof why));
-  finish(l, PROMPT);
+  NEED(mlaf_embed_gather_execute(p->gather, &g, NULL, why, sizeof why));
+  NEED(mlaf_embed_prefill_execute(p->prefill, &a, NULL, why, sizeof why));
+  finish(l, p, PROMPT);
 }
 
 /* One token attends to the cache in the latent space: W_UK is in its query, W_UV behind attention. */
 static void decode(const layer *l) {
-  begin(l, 1, 0); /* q_absorb turns them */
+  const plans *p = &l->step;
+  begin(l, p, 1, 0); /* q_absorb turns them */
   const mlaf_embed_projection_args q = {.tokens = 1, .x = l->q, .w = l->w[KV_B], .w_head_stride = KV_ROW * RANK, .y = l->absorbed,
                                         .positions = l->positions, .cos = l->table, .table_rows = TOKENS};
   const mlaf_embed_decode_args a = {.batch = 1, .num_pages = PAGES, .total_q = 1, .q = l->absorbed, .ckv = l->cache,
@@ -123,10 +126,10 @@ static void decode(const layer *l) {
                                     .workspace = l->workspace, .workspace_size = l->workspace_size};
   const mlaf_embed_projection_args v = {.tokens = 1, .x = l->latent, .w = l->w[KV_B] + NOPE * RANK,
                                         .w_head_stride = KV_ROW * RANK, .y = l->values};
-  NEED(mlaf_embed_q_absorb_execute(l->plans.q_absorb, &q, NULL, why, sizeof why));
-  NEED(mlaf_embed_decode_execute(l->plans.decode, &a, NULL, why, sizeof why));
-  NEED(mlaf_embed_v_out_execute(l->plans.v_out, &v, NULL, why, sizeof why));
-  finish(l, 1);
+  NEED(mlaf_embed_q_absorb_execute(p->q_absorb, &q, NULL, why, sizeof why));
+  NEED(mlaf_embed_decode_execute(p->decode, &a, NULL, why, sizeof why));
+  NEED(mlaf_embed_v_out_execute(p->v_out, &v, NULL, why, sizeof why));
+  finish(l, p, 1);
 }
 
 /* --- data --- */
@@ -169,7 +172,7 @@ static void allocate(layer *l) {
   l->q = to_device(NULL, row * HEADS * Q_ROW), l->k = to_device(NULL, row * HEADS * KV_ROW);
   l->k_pe = to_device(NULL, row * ROPE), l->absorbed = to_device(NULL, row * HEADS * ROW);
   l->latent = to_device(NULL, row * HEADS * RANK), l->values = to_device(NULL, row * HEADS * V);
-  l->workspace_size = mlaf_embed_decode_workspace(l->plans.decode, 1);
+  l->workspace_size = mlaf_embed_decode_workspace(l->step.decode, 1);
   l->workspace = to_device(NULL, l->workspace_size);
 }
 
@@ -182,7 +185,7 @@ int main(void) {
   layer l;
   NEED(mlaf_embed_open(&mlaf_kernels, 0, &e, why, sizeof why));
   open_memory(mlaf_embed_target_name(e));
-  l.plans = make_plans(e);
+  l.prompt = make_plans(e, PROMPT), l.step = make_plans(e, 1);
   for (int t = 0; t < TOKENS; t++)
     for (int i = 0; i < ROPE; i++) {
       const double angle = t * pow(10000, -2.0 * (i % (ROPE / 2)) / ROPE);
