@@ -12,7 +12,7 @@ function shape.outputs(p) return p.heads * (p.nope + p.vdim) end
 -- Bytes of a token's row in the cache.
 function shape.cache_row(p)
   if p.layout == "fp8_ds_mla" then return p.rank + 16 + 2 * p.rope end
-  return p.layout == "paged" and 2 * (p.rank + p.rope) or p.rank + p.rope
+  return (p.layout == "paged" or p.layout == "split") and 2 * (p.rank + p.rope) or p.rank + p.rope
 end
 
 -- Bytes that a launch has to move: the cache's rows, W once, K, V and the columns with positions.

@@ -4,7 +4,7 @@
 #include "ops/mla_gather_kv_b/gather.h"
 
 enum { ALIGN = 16, ELEMENTS = 8 };
-static const int64_t STRIDE_MOST = INT64_C(1) << 40; /* elements */
+static const int64_t STRIDE_MOST = INT64_C(1) << 40, KPE_STRIDE_MOST = INT64_C(1) << 30; /* elements */
 static const uint64_t BLOCKS_MOST = INT32_MAX, THREADS_MOST = UINT32_MAX; /* of a launch, as CUDA and AMD's packets count them */
 
 static mlaf_status check_numbers(const gather_shape *s, const mlaf_gather_kv_b_args *a, mlaf_err *err) {
@@ -37,6 +37,7 @@ static mlaf_status check_pointers(const gather_shape *s, const mlaf_gather_kv_b_
     bool needed;
   } list[] = {
       {"cache", a->cache, ALIGN, a->num_pages > 0},
+      {"cache_kpe", a->cache_kpe, ALIGN, gather_is_split(s) && s->rope && a->num_pages > 0},
       {"scale_at", a->scale_at, sizeof(float), false},
       {"table", a->table, sizeof(int32_t), true},
       {"table_indptr", a->table_indptr, sizeof(int32_t), false},
@@ -52,6 +53,9 @@ static mlaf_status check_pointers(const gather_shape *s, const mlaf_gather_kv_b_
     if ((uintptr_t)list[i].at % list[i].align)
       return mlaf_fail(err, MLAF_E_ARG, "%s is %p, must be %d-byte aligned", list[i].name, list[i].at, (int)list[i].align);
   }
+  if (a->cache_kpe && !(gather_is_split(s) && s->rope))
+    return mlaf_fail(err, MLAF_E_ARG, "cache_kpe is set, and the problem's cache is %s: NULL",
+                     gather_is_split(s) ? "without rope columns" : "not split");
   if (a->k_pe && !s->rope) return mlaf_fail(err, MLAF_E_ARG, "k_pe is set, and the problem has no rope columns: NULL");
   return MLAF_OK;
 }
@@ -72,11 +76,20 @@ static mlaf_status check_strides(const gather_shape *s, const mlaf_gather_kv_b_a
       {"v_head_stride", a->v_head_stride, s->vdim, ELEMENTS},
       {"k_pe_token_stride", a->k_pe_token_stride, s->rope, ELEMENTS},
       {"k_pe_head_stride", a->k_pe_head_stride, s->rope, ELEMENTS},
+      {"cache_kpe_row_stride", a->cache_kpe_row_stride, s->rope, ELEMENTS},
   };
   for (size_t i = 0; i < sizeof list / sizeof *list; i++)
     if (list[i].value && (list[i].value < list[i].least || list[i].value > STRIDE_MOST || list[i].value % list[i].multiple))
       return mlaf_fail(err, MLAF_E_ARG, "%s is %lld, must be 0 or a multiple of %lld from %lld on", list[i].name,
                        (long long)list[i].value, (long long)list[i].multiple, (long long)list[i].least);
+  if (!gather_is_split(s)) return MLAF_OK;
+  const int64_t cache_row = a->cache_row_stride ? a->cache_row_stride : row;
+  if (a->cache_kpe_row_stride > KPE_STRIDE_MOST)
+    return mlaf_fail(err, MLAF_E_ARG, "cache_kpe_row_stride is %lld, must be at most %lld", (long long)a->cache_kpe_row_stride,
+                     (long long)KPE_STRIDE_MOST);
+  if (a->cache_page_stride % cache_row)
+    return mlaf_fail(err, MLAF_E_ARG, "cache_page_stride is %lld, must be whole rows of %lld: cache_kpe has pages of as many",
+                     (long long)a->cache_page_stride, (long long)cache_row);
   return MLAF_OK;
 }
 

@@ -45,7 +45,6 @@ void gather_fill(const gather_shape *s, const mlaf_gather_kv_b_args *a, mlaf_gat
   const int64_t unit = gather_unit(s), heads = s->heads, k_row = a->v ? s->nope : s->out;
   *out = (mlaf_gather_kv_b_kernel_args){
       .cache = a->cache,
-      .scale_at = a->scale_at,
       .table = a->table,
       .table_indptr = a->table_indptr,
       .cu_seqlens = a->cu_seqlens,
@@ -67,6 +66,8 @@ void gather_fill(const gather_shape *s, const mlaf_gather_kv_b_args *a, mlaf_gat
       .page_tokens = (uint32_t)a->page_tokens,
       .scale = a->scale,
   };
+  if (gather_is_split(s)) out->kpe = a->cache_kpe, out->kpe_row = (uint32_t)(2 * or_else(a->cache_kpe_row_stride, s->rope));
+  else out->scale_at = a->scale_at;
   out->cache_page = or_else(unit * a->cache_page_stride, a->page_tokens * out->cache_row);
   out->w_head = a->w_head_stride ? 2 * a->w_head_stride : s->out * out->w_row;
   out->k_token = a->k_token_stride ? 2 * a->k_token_stride : heads * out->k_head;
