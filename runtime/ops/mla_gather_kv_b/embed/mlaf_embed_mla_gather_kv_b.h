@@ -32,8 +32,8 @@ typedef struct mlaf_embed_gather_problem {
 } mlaf_embed_gather_problem;
 
 /* Device pointers of the plan's device. cache, w, k, v and k_pe 16-byte aligned, all their strides a multiple of 16 bytes.
- * Strides in elements; a row of the cache counts 16-bit elements where it is paged or split, bytes else. A stride of 0: dense. w is a
- * constant: the launch before this one on its stream must not write it. */
+ * Strides in elements; a row of the cache counts 16-bit elements where it is paged or split, bytes else. A stride of 0: dense. w
+ * is a constant: the launch before this one on its stream must not write it. */
 typedef struct mlaf_embed_gather_args {
   uint32_t flags;       /* 0 */
   int32_t batch;        /* requests, 0 and up */
