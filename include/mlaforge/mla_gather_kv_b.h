@@ -19,7 +19,8 @@ typedef struct mlaf_gather_kv_b_args {
   uint32_t flags;       /* 0 */
   int32_t batch;        /* requests, 0 and up */
   int32_t page_tokens;  /* rows of a page */
-  int64_t tokens;       /* T: rows of k that there are. Those behind cu_seqlens[batch] are not written */
+  int64_t tokens;       /* T: rows of k that there are. Those behind cu_seqlens[batch] are not written,
+                         * but by plans made with MLAF_PLAN_LIBRARY, which may write anything there */
   const void *cache;    /* rows of R+P; split: R; fp8_ds_mla: R bytes e4m3fn, 4 fp32 scales of 128 columns, P 16-bit */
   int64_t cache_row_stride, cache_page_stride;
   int64_t num_pages;     /* 0 .. 2^31-1 */
@@ -45,6 +46,8 @@ typedef struct mlaf_gather_kv_b_args {
   /* Of split only: rows of P, in pages of as many rows as the cache's have, so that its page stride is whole rows. */
   const void *cache_kpe;
   int64_t cache_kpe_row_stride;
+  void *workspace;       /* 256-byte aligned; NULL unless mlaf_run_workspace says that a launch wants one, as those of plans */
+  size_t workspace_size; /* made with MLAF_PLAN_LIBRARY may. Launches that overlap must not share it */
 } mlaf_gather_kv_b_args;
 #define MLAF_GATHER_KV_B_ARGS_INIT {.struct_size = sizeof(mlaf_gather_kv_b_args), .scale = 1.0f}
 

@@ -21,7 +21,8 @@ class GatherArgs(ctypes.Structure):
                 ("table_width", I32), ("table", PTR), ("table_stride", I64), ("table_indptr", PTR), ("cu_seqlens", PTR),
                 ("seq_starts", PTR), ("w", PTR), ("w_row_stride", I64), ("w_head_stride", I64), ("k", PTR), ("k_token_stride", I64),
                 ("k_head_stride", I64), ("v", PTR), ("v_token_stride", I64), ("v_head_stride", I64), ("k_pe", PTR),
-                ("k_pe_token_stride", I64), ("k_pe_head_stride", I64), ("cache_kpe", PTR), ("cache_kpe_row_stride", I64)]
+                ("k_pe_token_stride", I64), ("k_pe_head_stride", I64), ("cache_kpe", PTR), ("cache_kpe_row_stride", I64),
+                ("workspace", PTR), ("workspace_size", ctypes.c_size_t)]
 
 
 def _strides(tensor):
@@ -85,8 +86,8 @@ def _launch(args, cache, weight, scale, k, v, rope, ctx, stream):
         args.update({name: tensor.data_ptr(), name + "_token_stride": token or heads * (head or tensor.shape[2]), name + "_head_stride": head or tensor.shape[2]})
     tuned = min(1 << max(args["tokens"] - 1, 0).bit_length(), 1 << 20)  # a plan serves any number
     stream = current_stream(k) if stream is None else int(getattr(stream, "cuda_stream", stream))
-    ctx.run(f"mla_gather_kv_b:h{heads},n{nope},p{rope},v{vdim},r{rank},{DTYPES[dtype]},{kind},t{tuned}", _struct(GatherArgs, **args),
-            stream or None)
+    ctx.run_library(f"mla_gather_kv_b:h{heads},n{nope},p{rope},v{vdim},r{rank},{DTYPES[dtype]},{kind},t{tuned}", _struct(GatherArgs, **args),
+                    k, stream or None)
 
 
 def mla_gather_kv_b(kv_cache, block_table, cu_seqlens, seq_starts, kv_b_weight, kv, k_pe, scale=None, *, vdim=None, ctx=None, stream=None):

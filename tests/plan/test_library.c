@@ -13,6 +13,7 @@
 #include "fake/fake_test.h"
 #include "fake/fakelt.h"
 #include "op/projection.h"
+#include "ops/mla_gather_kv_b/gather.h"
 #include "plan/ctx.h"
 #include "plan/place.h"
 #include "run/build.h"
@@ -122,6 +123,49 @@ static const struct {
     {"mla_v_out:h3,r64,v32,bf16,t1", 32, 1, 64, 3, true, 0, false},
     {"mla_o_proj:d64,h2,v32,residual,bf16,t8", 64, 8, 64, 1, true, 1, false},
 };
+
+/* Rows gathered by a kernel of ours, K and V one product each, whose heads share the rows: every case, every layout. */
+static void gathered(void **state) {
+  static const char *const problems[] = {"mla_gather_kv_b:h3,n32,p32,v32,r64,bf16,paged,t40",
+                                         "mla_gather_kv_b:h2,n16,p64,v16,r160,f16,fp8_ds_mla,t40",
+                                         "mla_gather_kv_b:h2,n16,p32,v16,r64,bf16,split,t40"};
+  rig *r = begin(true);
+  for (size_t i = 0; i < sizeof problems / sizeof *problems; i++) {
+    mlaf_loaded *l = must_load(r, problems[i], i ? "lib:way=3/s1,rows=8" : "lib:way=3/s1,rows=32");
+    const mlaf_point p = point(problems[i]);
+    const fakelt_product *last = &seen(true)->last;
+    assert_true(last->m == p.v[MLA_GATHER_KV_B_NOPE] && last->n == 40 && last->k == p.v[MLA_GATHER_KV_B_RANK]);
+    assert_true(last->batch == p.v[MLA_GATHER_KV_B_HEADS] && last->transposed && last->beta == 0);
+    const int before = seen(true)->products;
+    verify(r, l);
+    assert_int_equal((seen(true)->products - before) % 2, 0);
+    assert_int_equal(mlaf_loaded_workspace_size(l, 1, 7), 5120 + 7 * 2 * p.v[MLA_GATHER_KV_B_RANK]);
+    assert_int_equal(mlaf_loaded_workspace_size(l, 1, 0), 0);
+    mlaf_gather_kv_b_args a = MLAF_GATHER_KV_B_ARGS_INIT;
+    static _Alignas(16) uint16_t x[8];
+    a.batch = a.page_tokens = 1, a.tokens = 7, a.table_stride = 1, a.cache = a.w = a.k = x, a.table = a.cu_seqlens = (void *)x;
+    a.cache_kpe = i == 2 ? x : NULL;
+    mlaf_err err = {MLAF_OK, ""};
+    assert_int_equal(mlaf_loaded_launch(l, 1, &a, NULL, &err), MLAF_E_ARG);
+    assert_non_null(strstr(err.text, "mlaf_run_workspace"));
+    mlaf_loaded_close(l);
+  }
+  end(r);
+}
+
+/* What a library cannot do as our kernels do it has its reason. */
+static void gathered_by_kernels_alone(void **state) {
+  static const char *const list[][2] = {{"mla_gather_kv_b:h3,n32,p32,v64,r64,bf16,paged,t40", "32 and 64 differ"},
+                                        {"mla_gather_kv_b:h3,n32,p32,v32,r64,bf16,e4m3fn,t40", "rows of e4m3fn have one scale"}};
+  rig *r = begin(true);
+  for (size_t i = 0; i < 2; i++) {
+    mlaf_variant v = {.name = NULL};
+    mlaf_err err = {MLAF_OK, ""};
+    assert_int_not_equal(mlaf_gen_variant(r->gen, list[i][0], "gfx942", "lib:way=0/s1,rows=8", &v, &err), MLAF_OK);
+    if (!strstr(err.text, list[i][1])) fail_msg("%s", err.text);
+  }
+  end(r);
+}
 
 static void each_product(bool hip) {
   rig *r = begin(hip);
@@ -486,6 +530,7 @@ static void known_better(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(gathered), cmocka_unit_test(gathered_by_kernels_alone),
       cmocka_unit_test(cublaslt_products), cmocka_unit_test(hipblaslt_products), cmocka_unit_test(more_and_fewer_tokens),
       cmocka_unit_test(refused_libraries), cmocka_unit_test(refused_texts),      cmocka_unit_test(who_may_be_one),
       cmocka_unit_test(tuned),             cmocka_unit_test(tuned_without),      cmocka_unit_test(planned),

@@ -4,6 +4,9 @@ local shape = {}
 -- Fields of a problem that every kernel's source depends on.
 shape.FIELDS = { "heads", "nope", "rope", "vdim", "rank", "dtype", "layout" }
 
+-- Of a block that gathers rows for a library's product.
+shape.ASIDE_THREADS = 256
+
 shape.ceil_div = require("whole").ceil_div
 
 -- Columns of K and V that are made of a token.

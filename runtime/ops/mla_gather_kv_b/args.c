@@ -94,11 +94,20 @@ static mlaf_status check_strides(const gather_shape *s, const mlaf_gather_kv_b_a
 }
 
 static mlaf_status check_size(const mlaf_bound *b, const gather_shape *s, const mlaf_gather_kv_b_args *a, mlaf_err *err) {
-  const mlaf_stage *k = &b->stage[0];
+  const mlaf_stage *k = &b->stage[gather_is_library(b)];
   const uint64_t tiles = ((uint64_t)a->tokens + k->rows_per_wg - 1) / k->rows_per_wg;
-  const uint64_t blocks = tiles * gather_shares(s, tiles, UINT32_MAX), by_threads = THREADS_MOST / k->threads;
+  const uint64_t shares = gather_is_library(b) ? 1 : gather_shares(s, tiles, UINT32_MAX);
+  const uint64_t blocks = tiles * shares, by_threads = THREADS_MOST / k->threads;
   if (blocks <= (by_threads < BLOCKS_MOST ? by_threads : BLOCKS_MOST)) return MLAF_OK;
   return mlaf_fail(err, MLAF_E_ARG, "tokens is %lld: more blocks than a launch has; gather fewer at once", (long long)a->tokens);
+}
+
+static mlaf_status check_workspace(size_t need, const mlaf_gather_kv_b_args *a, mlaf_err *err) {
+  const bool aligned = (uintptr_t)a->workspace % GATHER_WORKSPACE_ALIGN == 0;
+  if (!need || (a->workspace && aligned && a->workspace_size >= need)) return MLAF_OK;
+  return mlaf_fail(err, MLAF_E_ARG, "workspace is %p of %zu bytes; the rows for the library whose products these are want %zu, "
+                   "%d-byte aligned: mlaf_run_workspace tells, and without MLAF_PLAN_LIBRARY a plan wants none", a->workspace,
+                   a->workspace_size, need, GATHER_WORKSPACE_ALIGN);
 }
 
 mlaf_status gather_check_args(const mlaf_bound *b, uint32_t knob, const void *args, mlaf_err *err) {
@@ -108,12 +117,21 @@ mlaf_status gather_check_args(const mlaf_bound *b, uint32_t knob, const void *ar
   if (st || !a->tokens || !a->batch) return st;
   st = check_pointers(&s, a, err);
   if (!st) st = check_strides(&s, a, err);
-  return st ? st : check_size(b, &s, a, err);
+  if (!st) st = check_size(b, &s, a, err);
+  return st ? st : check_workspace(gather_workspace(b, knob, a->tokens), a, err);
 }
 
 mlaf_status gather_check_stages(const mlaf_bound *b, mlaf_err *err) {
   if (!b->stage[0].fn) return mlaf_fail(err, MLAF_E_ARG, "no gather kernel");
   if (b->knob != 1) return mlaf_fail(err, MLAF_E_ARG, "the knob is %u, and mla_gather_kv_b has none: 1", b->knob);
-  if (!b->stage[0].rows_per_wg) return mlaf_fail(err, MLAF_E_ARG, "its kernel does not say how many tokens a workgroup has");
+  const gather_shape s = gather_shape_of(&b->point);
+  const bool library = gather_is_library(b);
+  if (library != !!b->stage[1].fn)
+    return mlaf_fail(err, MLAF_E_ARG, library ? "a library's product, and no kernel that gathers its rows"
+                                              : "a second kernel, and the first gathers for itself");
+  if (library && s.nope != s.vdim)
+    return mlaf_fail(err, MLAF_E_ARG, "a library's product makes as many columns of K as of V, here %d and %d", s.nope, s.vdim);
+  if (!b->stage[library].rows_per_wg)
+    return mlaf_fail(err, MLAF_E_ARG, "its kernel does not say how many tokens a workgroup has");
   return MLAF_OK;
 }

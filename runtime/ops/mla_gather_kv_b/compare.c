@@ -14,11 +14,12 @@ int gather_case_buffers(const mlaf_case *head, const mlaf_bound *b, uint32_t kno
   const gather_spec *spec = &c->spec;
   const size_t words = (size_t)spec->n * sizeof(int32_t);
   const int64_t unit = gather_unit(&c->s);
+  const size_t workspace = gather_workspace(b, knob, c->tokens);
   *(mlaf_gather_kv_b_args *)args = (mlaf_gather_kv_b_args){
       .struct_size = sizeof(mlaf_gather_kv_b_args),
       .batch = spec->n,
       .page_tokens = spec->page_tokens,
-      .tokens = c->tokens + c->spare_tokens,
+      .tokens = c->tokens + (gather_is_library(b) ? 0 : c->spare_tokens), /* a library writes all there are */
       .cache_row_stride = c->cache_row / unit,
       .cache_page_stride = c->cache_page / unit,
       .num_pages = c->num_pages,
@@ -33,6 +34,7 @@ int gather_case_buffers(const mlaf_case *head, const mlaf_bound *b, uint32_t kno
       .k_pe_token_stride = c->k_pe_token,
       .k_pe_head_stride = c->k_pe_head,
       .cache_kpe_row_stride = c->kpe_row / 2,
+      .workspace_size = workspace,
   };
 #define ARG(name) offsetof(mlaf_gather_kv_b_args, name)
   const mlaf_use pe = !c->k_pe_count ? MLAF_USE_NONE : spec->spare ? MLAF_USE_OPTIONAL_OUTPUT : MLAF_USE_INOUT;
@@ -48,6 +50,7 @@ int gather_case_buffers(const mlaf_case *head, const mlaf_bound *b, uint32_t kno
       [AT_V] = {"v", c->v_count ? MLAF_USE_INOUT : MLAF_USE_NONE, c->v_count * 2, ARG(v), c->v},
       [AT_K_PE] = {"k_pe", pe, c->k_pe_count * 2, ARG(k_pe), spec->spare ? NULL : c->k_pe},
       {"cache_kpe", c->kpe_bytes ? MLAF_USE_INPUT : MLAF_USE_NONE, c->kpe_bytes, ARG(cache_kpe), c->kpe},
+      {"workspace", workspace ? MLAF_USE_WORKSPACE : MLAF_USE_NONE, workspace, ARG(workspace), NULL},
   };
 #undef ARG
   memcpy(out, all, sizeof all);

@@ -9,6 +9,7 @@
 #include "ops/mla_gather_kv_b/launch.h"
 
 enum { GATHER_PAGED, GATHER_DS_MLA, GATHER_E4M3FN, GATHER_E4M3FNUZ, GATHER_SPLIT }; /* words of the layout */
+enum { GATHER_WORKSPACE_ALIGN = 256 };
 enum { GATHER_TILE = 128, GATHER_SCALES = 16 }; /* columns of a scale of fp8_ds_mla; bytes of a row's scales */
 
 /* A problem of it, spelled out. */
@@ -41,6 +42,9 @@ mlaf_status gather_check_args(const mlaf_bound *b, uint32_t knob, const void *ar
 mlaf_status gather_check_stages(const mlaf_bound *b, mlaf_err *err);
 
 /* --- prepare.c --- */
+/* Its products are a vendor's library's, of rows that the second kernel gathers into the workspace before. */
+static inline bool gather_is_library(const mlaf_bound *b) { return b->stage[0].launch.flags & MLAF_KERNEL_LIBRARY; }
+size_t gather_workspace(const mlaf_bound *b, uint32_t knob, int64_t rows);
 uint32_t gather_parameter_bytes(int stage, const mlaf_kernel_launch *launch);
 /* In how many shares the outputs of so many tiles of tokens go, on a device of so many compute units. */
 uint32_t gather_shares(const gather_shape *s, uint64_t tiles, uint32_t units);
