@@ -86,8 +86,9 @@ def _launch(args, cache, weight, scale, k, v, rope, ctx, stream):
         args.update({name: tensor.data_ptr(), name + "_token_stride": token or heads * (head or tensor.shape[2]), name + "_head_stride": head or tensor.shape[2]})
     tuned = min(1 << max(args["tokens"] - 1, 0).bit_length(), 1 << 20)  # a plan serves any number
     stream = current_stream(k) if stream is None else int(getattr(stream, "cuda_stream", stream))
-    ctx.run_library(f"mla_gather_kv_b:h{heads},n{nope},p{rope},v{vdim},r{rank},{DTYPES[dtype]},{kind},t{tuned}", _struct(GatherArgs, **args),
-                    k, stream or None)
+    # Not by a library: it would write rows behind the last request's, too.
+    ctx.run(f"mla_gather_kv_b:h{heads},n{nope},p{rope},v{vdim},r{rank},{DTYPES[dtype]},{kind},t{tuned}", _struct(GatherArgs, **args),
+            stream or None)
 
 
 def mla_gather_kv_b(kv_cache, block_table, cu_seqlens, seq_starts, kv_b_weight, kv, k_pe, scale=None, *, vdim=None, ctx=None, stream=None):
