@@ -15,6 +15,11 @@
   "/* SPDX-License-Identifier: MIT */\n/* Copyright (c) 2026 the mlaforge authors; LICENSE.mlaforge has the terms. */\n"
 
 enum { OPS_MAX = 64 };
+/* What the loader's files do for a kernel. One that wants more of its launch must not be launched without it. */
+enum {
+  KNOWN_FLAGS = MLAF_KERNEL_OVERLAPS | MLAF_KERNEL_TURNS | MLAF_KERNEL_MEETS | MLAF_KERNEL_FITS | MLAF_KERNEL_SCALES |
+                MLAF_KERNEL_WANTS_L1
+};
 
 typedef struct embedding {
   cli *c;
@@ -123,6 +128,9 @@ static mlaf_status kernels_of(embedding *x, const char *target, mlaf_text *array
     if (st == MLAF_OK && launch.flags != k->flags) /* what the manifest says was checked with its plans */
       st = mlaf_fail(&x->c->err, MLAF_E_IO, "%s: its flags are %u, the bundle's manifest says %u: make the bundle again",
                      k->symbol, launch.flags, k->flags);
+    if (st == MLAF_OK && launch.flags & ~(uint32_t)KNOWN_FLAGS)
+      st = mlaf_fail(&x->c->err, MLAF_E_ARG, "%s (%s): nothing launches it from C yet, since it wants more of its launch (flags "
+                     "%#x): leave its problem out of the bundle", k->symbol, k->template_name, launch.flags);
     if (st == MLAF_OK) {
       if (is_first(x->b, k)) code_array(x, k, code, arrays);
       kernel_entry(k, &launch, entries);
