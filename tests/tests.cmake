@@ -85,8 +85,10 @@ if(TARGET mlaf_emu AND TARGET mlaf_gen AND TARGET mlaf_plan)
 endif()
 
 # The vendored loader is in no room: other projects compile it. Tests of any operation may link it.
-file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/runtime/embed/*.c ${CMAKE_SOURCE_DIR}/runtime/ops/*/embed/*.c)
-file(GLOB folders CONFIGURE_DEPENDS LIST_DIRECTORIES true ${CMAKE_SOURCE_DIR}/runtime/embed ${CMAKE_SOURCE_DIR}/runtime/ops/*/embed)
+file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/runtime/embed/*.c ${CMAKE_SOURCE_DIR}/runtime/op/embed/*.c
+     ${CMAKE_SOURCE_DIR}/runtime/ops/*/embed/*.c)
+file(GLOB folders CONFIGURE_DEPENDS LIST_DIRECTORIES true ${CMAKE_SOURCE_DIR}/runtime/embed ${CMAKE_SOURCE_DIR}/runtime/op/embed
+     ${CMAKE_SOURCE_DIR}/runtime/ops/*/embed)
 add_library(embedded_loader STATIC ${sources})
 target_include_directories(embedded_loader PUBLIC ${folders})
 target_link_libraries(embedded_loader PUBLIC ${CMAKE_DL_LIBS})

@@ -18,7 +18,7 @@ local FLOORS = {
   { "plan" },
   { "ops/*/face" }, -- public functions that take an operation's typed structs
   { "layer" }, -- a plan of plans
-  { "embed", "ops/*/embed" },
+  { "embed", "op/embed", "ops/*/embed" },
   { "cli" },
 }
 -- Devices are reached by the calls of runtime/device, never by their headers.

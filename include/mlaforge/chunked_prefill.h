@@ -26,7 +26,7 @@ typedef struct mlaf_chunked_prefill_desc {
   int32_t heads;                      /* on this rank */
   int32_t nope, rope, vdim, rank;     /* N, P, V, R */
   int32_t dtype;                      /* mlaf_dtype */
-  const char *layout;                 /* of the cache: "paged", "fp8_ds_mla", "e4m3fn", "e4m3fnuz"; NULL: "paged" */
+  const char *layout;                 /* of the cache: "paged", "split", "fp8_ds_mla", "e4m3fn", "e4m3fnuz"; NULL: "paged" */
   int32_t page_tokens;                /* rows of a page of it */
   int32_t chunk_tokens;               /* keys of a chunk, all requests together */
   int32_t batch, tokens;              /* requests, and new tokens of one: what to plan for. Any others are served */

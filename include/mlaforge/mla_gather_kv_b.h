@@ -12,15 +12,16 @@
 #include "mlaforge/operation.h"
 
 /* Device pointers of the plan's device. cache, w, k, v and k_pe 16-byte aligned, all their strides a multiple of 16 bytes.
- * Strides in elements; a row of the cache counts 16-bit elements where it is paged, bytes else. A stride of 0: dense. w is a
- * constant: the launch before this one on its stream must not write it. */
+ * Strides in elements; a row of the cache counts 16-bit elements where it is paged or split, bytes else. A stride of 0: dense. w
+ * is a constant: the launch before this one on its stream must not write it. */
 typedef struct mlaf_gather_kv_b_args {
   uint32_t struct_size; /* sizeof(mlaf_gather_kv_b_args), set by MLAF_GATHER_KV_B_ARGS_INIT */
   uint32_t flags;       /* 0 */
   int32_t batch;        /* requests, 0 and up */
   int32_t page_tokens;  /* rows of a page */
-  int64_t tokens;       /* T: rows of k that there are. Those behind cu_seqlens[batch] are not written */
-  const void *cache;    /* rows of R+P. fp8_ds_mla: R bytes e4m3fn, 4 fp32 scales of 128 columns, P 16-bit */
+  int64_t tokens;       /* T: rows of k that there are. Those behind cu_seqlens[batch] are not written,
+                         * but by plans made with MLAF_PLAN_LIBRARY, which may write anything there */
+  const void *cache;    /* rows of R+P; split: R; fp8_ds_mla: R bytes e4m3fn, 4 fp32 scales of 128 columns, P 16-bit */
   int64_t cache_row_stride, cache_page_stride;
   int64_t num_pages;     /* 0 .. 2^31-1 */
   const float *scale_at; /* of e4m3fn and e4m3fnuz: a value is stored x scale. On the device; NULL: `scale` */
@@ -42,6 +43,11 @@ typedef struct mlaf_gather_kv_b_args {
   void *k_pe; /* NULL: not wanted */
   int64_t k_pe_token_stride;
   int64_t k_pe_head_stride; /* 0: one row for all heads; else each head gets a copy, e.g. behind its columns of k */
+  /* Of split only: rows of P, in pages of as many rows as the cache's have, so that its page stride is whole rows. */
+  const void *cache_kpe;
+  int64_t cache_kpe_row_stride;
+  void *workspace;       /* 256-byte aligned; NULL unless mlaf_run_workspace says that a launch wants one, as those of plans */
+  size_t workspace_size; /* made with MLAF_PLAN_LIBRARY may. Launches that overlap must not share it */
 } mlaf_gather_kv_b_args;
 #define MLAF_GATHER_KV_B_ARGS_INIT {.struct_size = sizeof(mlaf_gather_kv_b_args), .scale = 1.0f}
 

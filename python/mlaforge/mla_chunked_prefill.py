@@ -75,7 +75,7 @@ def make_schedule(ctx, lib, handle, whose, new_tokens, context_tokens):
 
 class ChunkedPrefill:
     """heads on this rank; chunk_tokens: keys of a chunk, all requests together, which bound the workspace. layout: of the cache, "paged",
-    "fp8_ds_mla", "e4m3fn" or "e4m3fnuz". batch and tokens say what to plan for; any requests are served."""
+    "split" (a pair of tensors), "fp8_ds_mla", "e4m3fn" or "e4m3fnuz". batch and tokens say what to plan for; any requests are served."""
 
     def __init__(self, heads, nope=128, rope=64, vdim=128, rank=512, dtype="bfloat16", layout="paged", page_tokens=64, chunk_tokens=16384,
                  batch=4, tokens=1024, *, ctx=None):

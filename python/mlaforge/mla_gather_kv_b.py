@@ -21,7 +21,8 @@ class GatherArgs(ctypes.Structure):
                 ("table_width", I32), ("table", PTR), ("table_stride", I64), ("table_indptr", PTR), ("cu_seqlens", PTR),
                 ("seq_starts", PTR), ("w", PTR), ("w_row_stride", I64), ("w_head_stride", I64), ("k", PTR), ("k_token_stride", I64),
                 ("k_head_stride", I64), ("v", PTR), ("v_token_stride", I64), ("v_head_stride", I64), ("k_pe", PTR),
-                ("k_pe_token_stride", I64), ("k_pe_head_stride", I64)]
+                ("k_pe_token_stride", I64), ("k_pe_head_stride", I64), ("cache_kpe", PTR), ("cache_kpe_row_stride", I64),
+                ("workspace", PTR), ("workspace_size", ctypes.c_size_t)]
 
 
 def _strides(tensor):
@@ -30,7 +31,9 @@ def _strides(tensor):
 
 
 def _cache(args, cache, rank, rope, dtype, target):
-    """[pages, page, row] or [pages, page, 1, row]: the problem's word for it."""
+    """[pages, page, row] or [pages, page, 1, row], of a split cache a pair: the problem's word for it."""
+    if isinstance(cache, (tuple, list)):
+        return _split(args, *cache, rank, rope, dtype)
     name, row = dtype_name(cache), cache.shape[-1]
     check_tensor("the cache", cache, None, None, None, *[1] * (len(cache.shape) - 3), row)
     if name == dtype and row == rank + rope:
@@ -47,6 +50,19 @@ def _cache(args, cache, rank, rope, dtype, target):
     args.update(cache=cache.data_ptr(), num_pages=pages, page_tokens=page, cache_row_stride=entry,
                 cache_page_stride=cache.stride()[0] if pages > 1 else page * entry)
     return kind
+
+
+def _split(args, cache, kpe, rank, rope, dtype):
+    pages, page = cache.shape[:2]
+    for name, tensor, columns in (("the cache", cache, rank), ("the cache's rope columns", kpe, rope)):
+        check_tensor(name, tensor, dtype, pages, page, *[1] * (len(tensor.shape) - 3), columns)
+    rows = [t.stride()[1] if page > 1 else t.shape[-1] for t in (cache, kpe)]
+    strides = [t.stride()[0] if pages > 1 else page * row for t, row in zip((cache, kpe), rows)]
+    if strides[0] % rows[0] or strides[1] != strides[0] // rows[0] * rows[1]:
+        fail(f"the cache's pages are {strides[0]} and {strides[1]} apart, with rows of {rows[0]} and {rows[1]}: both must have as many rows")
+    args.update(cache=cache.data_ptr(), num_pages=pages, page_tokens=page, cache_row_stride=rows[0], cache_page_stride=strides[0],
+                cache_kpe=kpe.data_ptr(), cache_kpe_row_stride=rows[1])
+    return "split"
 
 
 def _launch(args, cache, weight, scale, k, v, rope, ctx, stream):
@@ -70,6 +86,7 @@ def _launch(args, cache, weight, scale, k, v, rope, ctx, stream):
         args.update({name: tensor.data_ptr(), name + "_token_stride": token or heads * (head or tensor.shape[2]), name + "_head_stride": head or tensor.shape[2]})
     tuned = min(1 << max(args["tokens"] - 1, 0).bit_length(), 1 << 20)  # a plan serves any number
     stream = current_stream(k) if stream is None else int(getattr(stream, "cuda_stream", stream))
+    # Not by a library: it would write rows behind the last request's, too.
     ctx.run(f"mla_gather_kv_b:h{heads},n{nope},p{rope},v{vdim},r{rank},{DTYPES[dtype]},{kind},t{tuned}", _struct(GatherArgs, **args),
             stream or None)
 

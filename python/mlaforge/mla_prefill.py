@@ -41,7 +41,8 @@ def mla_prefill_varlen(q, k_nope, k_pe, v, cu_seqlens_q, cu_seqlens_k, max_seqle
     """Attention of q [Tq, H, N+P] over k_nope [Tk, H, N] with k_pe [Tk, P] of all heads (None: k_nope has N+P columns) and v [Tk, H, V].
 
     k_nope and v may be slices of kv_b's output [Tk, H, N+V]. cu_seqlens: int32 [batch + 1], read on the device only. causal: aligned to
-    the last key. lse, float32 [H, Tq] or any strides, is written if given. The maxima say what to tune for, no more.
+    the last key. lse, float32 [H, Tq] or any strides, is written if given. The maxima say what to tune for, no more: the plan is
+    that of requests of the mean length, where that is less.
     """
     ctx = ctx or context._default or context.default_context()
     dtype, heads, cols = dtype_name(q), q.shape[1], q.shape[2]
@@ -72,8 +73,10 @@ def mla_prefill_varlen(q, k_nope, k_pe, v, cu_seqlens_q, cu_seqlens_k, max_seqle
         if tuple(lse.shape) != (heads, q.shape[0]):
             fail(f"lse has the shape {tuple(lse.shape)}, must be ({heads}, {q.shape[0]})")
         args.update(lse=lse.data_ptr(), lse_head_stride=lse.stride()[0], lse_token_stride=lse.stride()[1])
+    requests = max(args["batch"], 1)
+    tokens, keys = (min(most, -(-args[total] // requests)) for most, total in ((max_seqlen_q, "total_q"), (max_seqlen_k, "total_k")))
     problem = (f"mla_prefill:h{heads},n{columns[0]},p{columns[1]},v{vdim},{DTYPES[dtype]}{',causal' if causal else ''},"
-               f"b{_tuned(max(args['batch'], 1), 65536)},t{_tuned(max_seqlen_q, 1 << 20)},s{_tuned(max_seqlen_k, 1 << 24)}")
+               f"b{_tuned(requests, 65536)},t{_tuned(tokens, 1 << 20)},s{_tuned(keys, 1 << 24)}")
     stream = current_stream(q) if stream is None else int(getattr(stream, "cuda_stream", stream))
     ctx.run(problem, _struct(PrefillArgs, **args), stream or None)
     return out

@@ -15,6 +15,11 @@
   "/* SPDX-License-Identifier: MIT */\n/* Copyright (c) 2026 the mlaforge authors; LICENSE.mlaforge has the terms. */\n"
 
 enum { OPS_MAX = 64 };
+/* What the loader's files do for a kernel. One that wants more of its launch must not be launched without it. */
+enum {
+  KNOWN_FLAGS = MLAF_KERNEL_OVERLAPS | MLAF_KERNEL_TURNS | MLAF_KERNEL_MEETS | MLAF_KERNEL_FITS | MLAF_KERNEL_SCALES |
+                MLAF_KERNEL_WANTS_L1
+};
 
 typedef struct embedding {
   cli *c;
@@ -123,6 +128,9 @@ static mlaf_status kernels_of(embedding *x, const char *target, mlaf_text *array
     if (st == MLAF_OK && launch.flags != k->flags) /* what the manifest says was checked with its plans */
       st = mlaf_fail(&x->c->err, MLAF_E_IO, "%s: its flags are %u, the bundle's manifest says %u: make the bundle again",
                      k->symbol, launch.flags, k->flags);
+    if (st == MLAF_OK && launch.flags & ~(uint32_t)KNOWN_FLAGS)
+      st = mlaf_fail(&x->c->err, MLAF_E_ARG, "%s (%s): nothing launches it from C yet, since it wants more of its launch (flags "
+                     "%#x): leave its problem out of the bundle", k->symbol, k->template_name, launch.flags);
     if (st == MLAF_OK) {
       if (is_first(x->b, k)) code_array(x, k, code, arrays);
       kernel_entry(k, &launch, entries);
@@ -190,16 +198,23 @@ static void op_tables(const embedding *x, mlaf_text *out) {
 
 /* --- the files --- */
 
+static bool serves(const mlaf_embedded_file *f, const mlaf_op *op) {
+  const size_t n = strlen(op->name);
+  const char *at = f->ops;
+  while (*at && (strncmp(at, op->name, n) || at[n] != ' ')) at += strcspn(at, " ") + 1;
+  return *at;
+}
+
 static bool belongs(const embedding *x, const mlaf_embedded_file *f) {
-  bool some = !*f->op;
-  for (int o = 0; o < x->n_ops && !some; o++) some = !strcmp(f->op, x->ops[o]->name);
+  bool some = !*f->ops;
+  for (int o = 0; o < x->n_ops && !some; o++) some = serves(f, x->ops[o]);
   return some;
 }
 
 static mlaf_status check_loaders(const embedding *x) {
   for (int o = 0; o < x->n_ops; o++) {
     const mlaf_embedded_file *f = mlaf_embedded_files;
-    while (f->name && strcmp(f->op, x->ops[o]->name)) f++;
+    while (f->name && !serves(f, x->ops[o])) f++;
     if (!f->name)
       return mlaf_fail(&x->c->err, MLAF_E_ARG, "the bundle has plans of %s, which nothing launches from C yet "
                        "(runtime/ops/%s/embed): leave them out of the bundle", x->ops[o]->name, x->ops[o]->name);
@@ -245,7 +260,8 @@ static void header(const embedding *x, mlaf_text *out) {
                 NOTICE "/* Written by mlaforge embed from the bundle %s. Do not edit. */\n"
                 "#ifndef %s_INCLUDED\n#define %s_INCLUDED\n\n", x->b->hash, x->name, x->name);
   for (const mlaf_embedded_file *f = mlaf_embedded_files; f->name; f++)
-    if (*f->op && belongs(x, f) && strstr(f->name, ".h")) mlaf_text_fmt(out, "#include \"%s\"\n", f->name);
+    if (*f->ops && belongs(x, f) && strstr(f->name, ".h") && !strstr(f->name, "_inside.h"))
+      mlaf_text_fmt(out, "#include \"%s\"\n", f->name);
   mlaf_text_fmt(out,
                 "\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n/* For mlaf_embed_open. */\n"
                 "extern const mlaf_embed_index %s;\n\n#ifdef __cplusplus\n}\n#endif\n#endif\n", x->name);

@@ -4,7 +4,8 @@ target_link_libraries(mlaforge PRIVATE mlaf_rooms)
 set_target_properties(mlaforge PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
 # `mlaforge embed` writes the loader out: its files, the operations' parts of it and the licence travel inside the command.
 find_program(MLAF_LUA NAMES lua5.4 lua54 lua REQUIRED)
-file(GLOB mlaf_embed_files CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/runtime/embed/*.[ch] ${CMAKE_SOURCE_DIR}/runtime/ops/*/embed/*.[ch])
+file(GLOB mlaf_embed_files CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/runtime/embed/*.[ch] ${CMAKE_SOURCE_DIR}/runtime/op/embed/*.[ch]
+     ${CMAKE_SOURCE_DIR}/runtime/ops/*/embed/*.[ch])
 set(mlaf_embed_text ${CMAKE_BINARY_DIR}/embedded_text.c)
 add_custom_command(
   OUTPUT ${mlaf_embed_text}

@@ -8,7 +8,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-enum { EXTRAS = 8 };
+enum { EXTRAS = 8, L1_SHARED_PERCENT = 25 };
 typedef struct loaded { void *module, *function; int failed; } loaded;
 struct mlaf_embed {
   driver d;
@@ -40,6 +40,15 @@ void mlaf_embed_leave(const mlaf_embed *e, int previous) {
   else if (previous != e->device) e->d.set_device(previous);
 }
 
+/* What a kernel wants said before its first launch, as mlaforge's runtime/cuda/module.c. */
+static int prepare(const driver *d, const mlaf_embed_kernel *k, void *function) {
+  const uint32_t blocks = (k->cluster[0] ? k->cluster[0] : 1) * (k->cluster[1] ? k->cluster[1] : 1) *
+                          (k->cluster[2] ? k->cluster[2] : 1);
+  int code = d->cuda && blocks > 8 ? d->set_attribute(function, CUDA_WIDE_CLUSTER, 1) : 0;
+  if (!code && d->cuda && k->flags & EMBED_WANTS_L1) code = d->set_attribute(function, CUDA_SHARED_PERCENT, L1_SHARED_PERCENT);
+  return !code && k->shared ? d->set_attribute(function, CUDA_MAX_DYNAMIC_SHARED, (int)k->shared) : code;
+}
+
 /* Kernels are counted from 1. */
 static int load_kernel(mlaf_embed *e, int32_t index, void **function) {
   const mlaf_embed_kernel *k = &e->target->kernels[index - 1];
@@ -49,7 +58,7 @@ static int load_kernel(mlaf_embed *e, int32_t index, void **function) {
   if (!l->module) code = e->d.module_load(&l->module, k->code);
   if (code) l->module = NULL;
   if (!code && !l->function) code = e->d.get_function(&l->function, l->module, k->symbol);
-  if (!code && k->shared) code = e->d.set_attribute(l->function, CUDA_MAX_DYNAMIC_SHARED, (int)k->shared);
+  if (!code) code = prepare(&e->d, k, l->function);
   if ((l->failed = code)) l->function = NULL;
   mlaf_embed_leave(e, previous);
   *function = l->function;

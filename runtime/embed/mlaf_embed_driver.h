@@ -27,8 +27,8 @@ typedef struct driver {
 typedef union launch_value { char bytes[64]; unsigned cluster[3]; int overlap; } launch_value;
 typedef struct launch_attribute { int id; char pad[4]; launch_value value; } launch_attribute;
 typedef struct config { unsigned grid[3], block[3], shared; void *stream; launch_attribute *list; unsigned n; } launch_config;
-enum { CUDA_UNITS = 16, CUDA_CC_MAJOR = 75, CUDA_CC_MINOR = 76, CUDA_MAX_DYNAMIC_SHARED = 8, CUDA_CLUSTER = 4, CUDA_OVERLAP = 6,
-       HIP_UNITS = 63 };
+enum { CUDA_UNITS = 16, CUDA_CC_MAJOR = 75, CUDA_CC_MINOR = 76, CUDA_CLUSTER = 4, CUDA_OVERLAP = 6, HIP_UNITS = 63 };
+enum { CUDA_MAX_DYNAMIC_SHARED = 8, CUDA_SHARED_PERCENT = 9, CUDA_WIDE_CLUSTER = 14 }; /* a function's */
 
 typedef struct wanted { const char *name; void *to; int optional; } wanted;
 

@@ -320,8 +320,11 @@ static void fill_decode(const mlaf_layer *l, const mlaf_layer_args *a, const lay
 static void fill_cached(const mlaf_layer *l, const mlaf_layer_args *a, mlaf_gather_kv_b_args *out) {
   const layer_shape *s = &l->shape;
   const mlaf_layer_desc *d = &s->d;
-  const int64_t row = or_else(a->cache_row_stride, layer_kv_row(s));
+  const bool split = d->flags & MLAF_LAYER_SPLIT_CACHE;
+  const int64_t row = or_else(a->cache_row_stride, split ? d->rank : layer_kv_row(s));
   out->cache = a->cache;
+  out->cache_kpe = split && d->rope ? a->cache_kpe : NULL;
+  out->cache_kpe_row_stride = split && d->rope ? a->cache_kpe_row_stride : 0;
   out->cache_row_stride = row;
   out->cache_page_stride = or_else(a->page_rows, d->page_size) * row;
   out->num_pages = a->num_pages;

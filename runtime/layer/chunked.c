@@ -52,11 +52,14 @@ void chunked_problem(const mlaf_chunked_prefill_desc *d, int part, char *out) {
 
 static mlaf_status plan_all(mlaf_ctx *ctx, mlaf_chunked_prefill *c) {
   mlaf_plan **const plans[CHUNKED_PARTS] = {&c->fresh, &c->context, &c->gather, &c->merge};
+  const mlaf_plan_opts usual = MLAF_PLAN_OPTS_INIT;
+  mlaf_plan_opts opts = c->d.plan ? *c->d.plan : usual;
+  opts.flags |= MLAF_PLAN_LIBRARY; /* the workspace has room for what gathering by one wants */
   mlaf_status st = MLAF_OK;
   for (int i = 0; !st && i < CHUNKED_PARTS; i++) {
     char problem[MLAF_PROBLEM_TEXT_MAX];
     chunked_problem(&c->d, i, problem);
-    st = mlaf_plan_for(ctx, problem, c->d.plan, plans[i]);
+    st = mlaf_plan_for(ctx, problem, &opts, plans[i]);
   }
   return st;
 }
@@ -92,7 +95,7 @@ void mlaf_chunked_prefill_destroy(mlaf_chunked_prefill *c) {
 
 /* Offsets; lse: of all new tokens, where the caller wants none. */
 typedef struct places {
-  size_t kv, k_pe, o, part_lse, lse, size;
+  size_t kv, k_pe, o, part_lse, lse, gather, gather_bytes, size;
 } places;
 
 static size_t place(size_t *size, double bytes) {
@@ -110,6 +113,9 @@ static places places_of(const mlaf_chunked_prefill *c, const chunked_head *h) {
   p.o = place(&p.size, rows * d->vdim * ELEMENT);
   p.part_lse = place(&p.size, rows * sizeof(float));
   p.lse = place(&p.size, h->chunks ? (double)h->tokens * d->heads * sizeof(float) : 0);
+  const mlaf_gather_kv_b_args most = {.struct_size = sizeof most, .tokens = h->most_keys};
+  p.gather_bytes = mlaf_run_workspace(c->gather, "mla_gather_kv_b", &most);
+  p.gather = place(&p.size, (double)p.gather_bytes);
   return p;
 }
 
@@ -166,6 +172,8 @@ static mlaf_status gather(const call *x, const chunked_part *p) {
   g.seq_starts = x->a->schedule_device + p->starts;
   g.k = x->workspace + x->at.kv;
   g.k_pe = x->c->d.rope ? x->workspace + x->at.k_pe : NULL;
+  g.workspace = x->workspace + x->at.gather;
+  g.workspace_size = x->at.gather_bytes;
   return mlaf_run(x->c->gather, "mla_gather_kv_b", &g, x->stream);
 }
 
@@ -222,9 +230,9 @@ static mlaf_status check_args(const mlaf_chunked_prefill *c, const mlaf_chunked_
   if (f->batch || f->total_q || f->total_k || f->cu_seqlens_q || f->cu_seqlens_k)
     return mlaf_fail(err, MLAF_E_ARG, "fresh: batch, total_q, total_k and cu_seqlens are the schedule's: 0 and NULL");
   const mlaf_gather_kv_b_args *g = &a->cached;
-  if (g->batch || g->tokens || g->page_tokens || g->cu_seqlens || g->seq_starts || g->k || g->v || g->k_pe)
-    return mlaf_fail(err, MLAF_E_ARG, "cached: batch, tokens, page_tokens, cu_seqlens, seq_starts, k, v and k_pe are not for the "
-                     "caller: 0 and NULL");
+  if (g->batch || g->tokens || g->page_tokens || g->cu_seqlens || g->seq_starts || g->k || g->v || g->k_pe || g->workspace)
+    return mlaf_fail(err, MLAF_E_ARG, "cached: batch, tokens, page_tokens, cu_seqlens, seq_starts, k, v, k_pe and workspace are "
+                     "not for the caller: 0 and NULL");
   if (h->chunks && !g->table) return mlaf_fail(err, MLAF_E_ARG, "cached.table is NULL, and there are %d chunks", h->chunks);
   const size_t need = places_of(c, h).size;
   if (need && (!a->workspace || (uintptr_t)a->workspace % ALIGN || a->workspace_size < need))

@@ -70,7 +70,8 @@ static int print(const layer_shape *s, layer_kind kind, int q_len, char *out, si
                       q_len > 1 ? ",causal" : "", type, d->page_size, layer_turns_on_read(s) ? ",rope_" : "",
                       layer_turns_on_read(s) ? style : "");
     case LAYER_GATHER:
-      return snprintf(out, size, "mla_gather_kv_b:h%d,n%d,p%d,v%d,r%d,%s,paged", s->heads, d->nope, d->rope, d->v, d->rank, type);
+      return snprintf(out, size, "mla_gather_kv_b:h%d,n%d,p%d,v%d,r%d,%s,%s", s->heads, d->nope, d->rope, d->v, d->rank, type,
+                      d->flags & MLAF_LAYER_SPLIT_CACHE ? "split" : "paged");
     case LAYER_PREFILL:
       return snprintf(out, size, "mla_prefill:h%d,n%d,p%d,v%d,%s,causal", s->heads, d->nope, d->rope, d->v, type);
     case LAYER_V_OUT: return snprintf(out, size, "mla_v_out:h%d,r%d,v%d,%s%s", s->heads, d->rank, d->v, type, kv_b);
@@ -101,6 +102,7 @@ void layer_point_rows(mlaf_point *p, int64_t rows) { layer_point_size(p, "tokens
 mlaf_chunked_prefill_desc layer_chunked(const layer_shape *s) {
   mlaf_chunked_prefill_desc d = MLAF_CHUNKED_PREFILL_DESC_INIT;
   d.heads = s->heads, d.nope = s->d.nope, d.rope = s->d.rope, d.vdim = s->d.v, d.rank = s->d.rank, d.dtype = s->d.dtype;
+  d.layout = s->d.flags & MLAF_LAYER_SPLIT_CACHE ? "split" : "paged";
   d.page_tokens = s->d.page_size;
   d.chunk_tokens = s->d.prefill_chunk;
   d.batch = 1;
@@ -141,9 +143,9 @@ static mlaf_status check_numbers(const mlaf_layer_desc *d, mlaf_err *err) {
   const uint32_t known = MLAF_LAYER_RESIDUAL | MLAF_LAYER_SPLIT_CACHE | MLAF_LAYER_TABLE_16 | MLAF_LAYER_NO_NORMS |
                          MLAF_LAYER_ROPE_ON_READ | MLAF_LAYER_KV_B_16;
   if (d->flags & ~known) return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: flags is %#x, known are %#x", d->flags, known);
-  if (d->prefill_tokens && d->flags & (MLAF_LAYER_SPLIT_CACHE | MLAF_LAYER_ROPE_ON_READ))
-    return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: prefill_tokens is %d, and no prefill reads a split cache, or one that is "
-                     "not rotated, yet: 0", d->prefill_tokens);
+  if (d->prefill_tokens && d->flags & MLAF_LAYER_ROPE_ON_READ)
+    return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: prefill_tokens is %d, and no prefill reads a cache that is not rotated, "
+                     "yet: 0", d->prefill_tokens);
   if (d->prefill_tokens && d->weights && !(d->flags & MLAF_LAYER_KV_B_16))
     return mlaf_fail(err, MLAF_E_ARG, "mlaf_layer_desc: prefill_tokens is %d, and prefills read kv_b_proj of 16 bits: dequantise "
                      "it, and set MLAF_LAYER_KV_B_16", d->prefill_tokens);

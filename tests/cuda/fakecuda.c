@@ -39,12 +39,18 @@ typedef struct kernel {
   const char *name;
   size_t args_size; /* of its one parameter */
   int granted;      /* dynamic shared memory, by cuFuncSetAttribute */
+  int percent, wide; /* the other attributes: of memory that shall be shared; clusters of more than 8 blocks */
 } kernel;
 
-static kernel kernels[] = {{"fill", sizeof(fake_fill), 0}, {"big", FAKE_BIG_ARGS, 0}, {"huge", 4, 0},
-                           {"whole", sizeof(mlaf_decode_args), 0}, {"fit", sizeof(mlaf_decode_args), 0},
-                           {"fitmeet", sizeof(mlaf_decode_args), 0}, {"fitadd", sizeof(mlaf_decode_args), 0},
-                           {"mlaf_block_tables", FAKE_TABLES_BYTES, 0}, {"any", 0, 1 << 20}};
+static kernel kernels[] = {{.name = "fill", .args_size = sizeof(fake_fill)},
+                           {.name = "big", .args_size = FAKE_BIG_ARGS},
+                           {.name = "huge", .args_size = 4},
+                           {.name = "whole", .args_size = sizeof(mlaf_decode_args)},
+                           {.name = "fit", .args_size = sizeof(mlaf_decode_args)},
+                           {.name = "fitmeet", .args_size = sizeof(mlaf_decode_args)},
+                           {.name = "fitadd", .args_size = sizeof(mlaf_decode_args)},
+                           {.name = "mlaf_block_tables", .args_size = FAKE_TABLES_BYTES},
+                           {.name = "any", .granted = 1 << 20}};
 enum { KERNEL_WHOLE = 3, KERNEL_FIT = 4, KERNEL_TABLES = 7, KERNEL_ANY = 8 };
 static fake_launch last, before;
 static double now_ns;
@@ -294,7 +300,7 @@ int cuModuleGetFunction(void **function, void *module, const char *name) {
   for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++)
     if (!strcmp(name, kernels[i].name)) {
       *function = &kernels[i];
-      kernels[i].granted = 0;
+      kernels[i].granted = kernels[i].percent = kernels[i].wide = 0;
       return SUCCESS;
     }
   if (getenv("FAKECUDA_ANY")) {
@@ -321,8 +327,12 @@ int cuFuncGetParamInfo(void *function, size_t index, size_t *offset, size_t *siz
 EXPORT int cuFuncSetAttribute(void *function, int attribute, int value);
 int cuFuncSetAttribute(void *function, int attribute, int value) {
   ENTER_CONTEXT;
-  if (attribute != 8 || value + FAKE_STATIC > 232448) return INVALID_VALUE;
-  ((kernel *)function)->granted = value;
+  kernel *k = function;
+  if (attribute == 9 && value >= 0 && value <= 100) k->percent = value;
+  else if (attribute == 14 && (value == 0 || value == 1)) k->wide = value;
+  else if (attribute == 8 && value + FAKE_STATIC <= 232448) k->granted = value;
+  else
+    return INVALID_VALUE;
   return SUCCESS;
 }
 
@@ -373,8 +383,10 @@ static int launch(kernel *f, const unsigned grid[3], const unsigned block[3], un
   if (!gx || !gy || !gz || !bx || !by || !bz || bx * by * bz > 1024 || gy > 65535 || gz > 65535) return INVALID_VALUE;
   if (stream && !is(stream, STREAM)) return INVALID_HANDLE;
   if (shared > 49152 && shared > (unsigned)f->granted) return INVALID_VALUE;
-  node k = {(int)(f - kernels), {{gx, gy, gz}, {bx, by, bz}, shared, f->args_size, 0, {0}, 0}, {0}};
+  node k = {(int)(f - kernels), {{gx, gy, gz}, {bx, by, bz}, shared, f->args_size, 0, {0}, 0, 0}, {0}};
   memcpy(k.shape.cluster, attributes->shape.cluster, sizeof k.shape.cluster);
+  if (k.shape.cluster[0] * k.shape.cluster[1] * k.shape.cluster[2] > 8 && !f->wide) return INVALID_VALUE;
+  k.shape.shared_percent = (uint32_t)f->percent;
   k.shape.overlaps = attributes->shape.overlaps;
   if (k.shape.args_size > sizeof k.args) return INVALID_VALUE;
   memcpy(k.args, params[0], k.shape.args_size);

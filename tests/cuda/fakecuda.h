@@ -19,6 +19,7 @@ typedef struct fake_launch {
   size_t args_size;
   uint64_t total; /* kernels run since the reset */
   uint32_t cluster[3], overlaps; /* launch attributes, 0 without them */
+  uint32_t shared_percent;       /* what cuFuncSetAttribute said of its carveout */
 } fake_launch;
 
 #endif

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # tests/embed/embed_copy.sh SOURCE BUILD: bundle -> embed -> the example project by copy, in a folder that holds nothing else, run
-# against a HIP runtime over the emulator and compared with plain C in double precision; then a bundle of two operations.
+# against a HIP runtime over the emulator and compared with plain C in double precision; then a whole layer's operations.
 set -euo pipefail
 source_dir=$1 build=$2
 work=$(mktemp -d)
@@ -28,10 +28,6 @@ done
 for file in "$work"/again/mlaf_embed*.[ch]; do
   [ "$(wc -l <"$file")" -lt 400 ] || fail "$(basename "$file") has 400 lines or more"
 done
-if command -v c++ >/dev/null; then # a C++ program may include all of it
-  printf '#include "mlaf_kernels.h"\nint main() { return mlaf_kernels.n_targets; }\n' >"$work/again/main.cc"
-  c++ -std=c++11 -Wall -Wextra -Werror -fsyntax-only "$work/again/main.cc" || fail "C++"
-fi
 CFLAGS="-O1 -Wall -Wextra -Wshadow -pedantic -Wno-overlength-strings -Werror" make -C "$work/project" >"$work/log" 2>&1 ||
   { cat "$work/log"; fail "build"; }
 if readelf -d "$work/project/decode" | grep NEEDED | grep -vE 'lib(c|m|dl)\.so'; then fail "it needs other libraries"; fi
@@ -42,13 +38,21 @@ done
 if (cd "$work/project" && MLAF_HIP_LIBRARY=/nowhere ./decode 2>"$work/log"); then fail "ran without a driver"; fi
 grep -q "no usable libamdhip64" "$work/log" || { cat "$work/log"; fail "the message does not name the cause"; }
 
-# Two operations in one bundle: both are launched.
-"$build/mlaforge" generate mla_append:h16,r512,p64,bf16,paged,pairs,norm,t4 --targets gfx942 --extend --out "$work/bundle" \
-  >"$work/log" 2>&1 || { cat "$work/log"; fail "generate of a second operation"; }
-"$build/mlaforge" embed --from "$work/bundle" --out "$work/project/kernels" || fail "embed of two operations"
-make -C "$work/project" >"$work/log" 2>&1 || { cat "$work/log"; fail "build of two operations"; }
-cc -std=c11 -O1 -Wall -Wextra -Wshadow -pedantic -Werror -I"$work/project/kernels" -o "$work/append" \
-  "$source_dir/tests/embed/append_main.c" "$work"/project/kernels/*.o -ldl -lm || fail "build of an append"
-MLAF_HIP_LIBRARY=$hip "$work/append" || fail "wrong append"
-(cd "$work/project" && MLAF_HIP_LIBRARY=$hip ./decode 200) || fail "wrong result beside a second operation"
+# A whole layer, of all operations that it has for prompts and for tokens.
+cp -r "$source_dir/examples/embed-layer" "$work/layer"
+cp "$source_dir/examples/layer/reference.h" "$work/layer"
+"$build/mlaforge" generate "@$work/layer/problems.txt" --targets gfx942 --out "$work/whole" >"$work/log" 2>&1 ||
+  { cat "$work/log"; fail "generate of a layer"; }
+"$build/mlaforge" embed --from "$work/whole" --out "$work/layer/kernels" || fail "embed of a layer"
+CFLAGS="-O0 -Wall -Wextra -Wshadow -pedantic -Wno-overlength-strings -Werror" make -C "$work/layer" >"$work/log" 2>&1 ||
+  { cat "$work/log"; fail "build of a layer"; }
+for file in "$work"/layer/kernels/*.h; do
+  grep -q "include \"$(basename "$file")\"" "$work"/layer/kernels/*.[ch] "$work/layer/main.c" ||
+    fail "$(basename "$file"): nobody includes it"
+done
+if command -v c++ >/dev/null; then # a C++ program may include all of it
+  printf '#include "kernels/mlaf_kernels.h"\nint main() { return mlaf_kernels.n_targets; }\n' >"$work/layer/main.cc"
+  c++ -std=c++11 -Wall -Wextra -Werror -fsyntax-only "$work/layer/main.cc" || fail "C++"
+fi
+MLAF_HIP_LIBRARY=$hip "$work/layer/layer" || fail "wrong layer"
 echo "embed: ok"

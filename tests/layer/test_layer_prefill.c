@@ -97,7 +97,7 @@ static void check_step(rig *r, const model *m, const mlaf_layer *layer, prefill 
 }
 
 static void prefill_is_its_tokens(void **state) {
-  static const uint32_t flags[] = {0, MLAF_LAYER_RESIDUAL};
+  static const uint32_t flags[] = {0, MLAF_LAYER_RESIDUAL, MLAF_LAYER_SPLIT_CACHE};
   static const int32_t chunk[] = {0, PAGE, 7}, chunks[] = {1, 3, 5}; /* 0: 16384 */
   rig *r = *state;
   static prefill p;
@@ -105,7 +105,7 @@ static void prefill_is_its_tokens(void **state) {
   for (int i = 0; i < 3; i++) {
     const bool lists = i == 1;
     model m;
-    make_model(r, &m, 96, lists ? MLAF_LAYER_UNROTATED : MLAF_LAYER_PAIRS, flags[lists]);
+    make_model(r, &m, 96, lists ? MLAF_LAYER_UNROTATED : MLAF_LAYER_PAIRS, flags[i]);
     m.desc.prefill_tokens = T, m.desc.prefill_chunk = chunk[i];
     mlaf_layer *layer = make_layer(r, &m);
     open_prefill(r, &m, layer, lists, &p);
@@ -172,8 +172,8 @@ static void stages_and_refusals(void **state) {
   a.schedule = other, a.batch = 0;
   assert_int_equal(mlaf_layer_execute(layer, &a, NULL), MLAF_OK);
   model x = m;
-  x.desc.flags = MLAF_LAYER_SPLIT_CACHE;
-  says(r, mlaf_layer_create(r->ctx, &x.desc, x.list, x.n, &none), "no prefill reads a split cache");
+  x.desc.flags = MLAF_LAYER_ROPE_ON_READ;
+  says(r, mlaf_layer_create(r->ctx, &x.desc, x.list, x.n, &none), "no prefill reads a cache that is not rotated");
   x = m;
   x.desc.prefill_chunk = -1;
   says(r, mlaf_layer_create(r->ctx, &x.desc, x.list, x.n, &none), "prefill_chunk is -1, must be 1..");

@@ -1,6 +1,7 @@
 /* Products by vendors' GEMM libraries: cuBLASLt's and hipBLASLt's calls against fakes of ours that do them on the CPU (on the
  * fake CUDA driver, and on the fake HIP runtime over the emulator), the tuner, the planner and bundles. */
 #include <dlfcn.h>
+#include <math.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +13,10 @@
 #include "device/matmul.h"
 #include "fake/fake_test.h"
 #include "fake/fakelt.h"
+#include "mlaforge/chunked_prefill.h"
+#include "op/numeric.h"
 #include "op/projection.h"
+#include "ops/mla_gather_kv_b/gather.h"
 #include "plan/ctx.h"
 #include "plan/place.h"
 #include "run/build.h"
@@ -122,6 +126,49 @@ static const struct {
     {"mla_v_out:h3,r64,v32,bf16,t1", 32, 1, 64, 3, true, 0, false},
     {"mla_o_proj:d64,h2,v32,residual,bf16,t8", 64, 8, 64, 1, true, 1, false},
 };
+
+/* Rows gathered by a kernel of ours, K and V one product each, whose heads share the rows: every case, every layout. */
+static void gathered(void **state) {
+  static const char *const problems[] = {"mla_gather_kv_b:h3,n32,p32,v32,r64,bf16,paged,t40",
+                                         "mla_gather_kv_b:h2,n16,p64,v16,r160,f16,fp8_ds_mla,t40",
+                                         "mla_gather_kv_b:h2,n16,p32,v16,r64,bf16,split,t40"};
+  rig *r = begin(true);
+  for (size_t i = 0; i < sizeof problems / sizeof *problems; i++) {
+    mlaf_loaded *l = must_load(r, problems[i], i ? "lib:way=3/s1,rows=8" : "lib:way=3/s1,rows=32");
+    const mlaf_point p = point(problems[i]);
+    const fakelt_product *last = &seen(true)->last;
+    assert_true(last->m == p.v[MLA_GATHER_KV_B_NOPE] && last->n == 40 && last->k == p.v[MLA_GATHER_KV_B_RANK]);
+    assert_true(last->batch == p.v[MLA_GATHER_KV_B_HEADS] && last->transposed && last->beta == 0);
+    const int before = seen(true)->products;
+    verify(r, l);
+    assert_int_equal((seen(true)->products - before) % 2, 0);
+    assert_int_equal(mlaf_loaded_workspace_size(l, 1, 7), 5120 + 7 * 2 * p.v[MLA_GATHER_KV_B_RANK]);
+    assert_int_equal(mlaf_loaded_workspace_size(l, 1, 0), 0);
+    mlaf_gather_kv_b_args a = MLAF_GATHER_KV_B_ARGS_INIT;
+    static _Alignas(16) uint16_t x[8];
+    a.batch = a.page_tokens = 1, a.tokens = 7, a.table_stride = 1, a.cache = a.w = a.k = x, a.table = a.cu_seqlens = (void *)x;
+    a.cache_kpe = i == 2 ? x : NULL;
+    mlaf_err err = {MLAF_OK, ""};
+    assert_int_equal(mlaf_loaded_launch(l, 1, &a, NULL, &err), MLAF_E_ARG);
+    assert_non_null(strstr(err.text, "mlaf_run_workspace"));
+    mlaf_loaded_close(l);
+  }
+  end(r);
+}
+
+/* What a library cannot do as our kernels do it has its reason. */
+static void gathered_by_kernels_alone(void **state) {
+  static const char *const list[][2] = {{"mla_gather_kv_b:h3,n32,p32,v64,r64,bf16,paged,t40", "32 and 64 differ"},
+                                        {"mla_gather_kv_b:h3,n32,p32,v32,r64,bf16,e4m3fn,t40", "rows of e4m3fn have one scale"}};
+  rig *r = begin(true);
+  for (size_t i = 0; i < 2; i++) {
+    mlaf_variant v = {.name = NULL};
+    mlaf_err err = {MLAF_OK, ""};
+    assert_int_not_equal(mlaf_gen_variant(r->gen, list[i][0], "gfx942", "lib:way=0/s1,rows=8", &v, &err), MLAF_OK);
+    if (!strstr(err.text, list[i][1])) fail_msg("%s", err.text);
+  }
+  end(r);
+}
 
 static void each_product(bool hip) {
   rig *r = begin(hip);
@@ -482,14 +529,14 @@ static void tuned_without(void **state) {
 #define OWN "mfma:blocks=1,depth=1,pass=16,waves=1/s1"
 #define LIBRARY "lib:way=1/s1"
 
-static void record(rig *r, mlaf_db *db, const char *variant, double ns) {
-  const mlaf_point p = point(PLANNED);
+static void record_of(rig *r, mlaf_db *db, const char *problem, const char *variant, double ns) {
+  const mlaf_point p = point(problem);
   mlaf_variant v = {.name = NULL};
   mlaf_build b = {.n = 0};
   mlaf_sample s = {.outcome = MLAF_OUT_OK, .source = MLAF_SRC_MEASURED, .error = 1e-3, .lengths = "equal"};
   mlaf_err err = {MLAF_OK, ""};
   int compiles = 0;
-  mlaf_status st = mlaf_gen_variant(r->gen, PLANNED, mlaf_info(r->dev)->target, variant, &v, &err);
+  mlaf_status st = mlaf_gen_variant(r->gen, problem, mlaf_info(r->dev)->target, variant, &v, &err);
   if (!st) st = mlaf_build_init(&v, &b, &err);
   if (!st) st = mlaf_build_now(&b, r->gen, r->compiler, mlaf_info(r->dev)->target, true, &compiles, &err);
   if (st) fail_msg("%s", err.text);
@@ -501,6 +548,8 @@ static void record(rig *r, mlaf_db *db, const char *variant, double ns) {
   mlaf_build_clear(&b);
   mlaf_variant_clear(&v);
 }
+
+static void record(rig *r, mlaf_db *db, const char *variant, double ns) { record_of(r, db, PLANNED, variant, ns); }
 
 static void expect_plan(rig *r, const char *device, const char *problem, mlaf_effort effort, uint32_t flags, const char *variant,
                         const char *rung, const char *notes) {
@@ -575,6 +624,79 @@ static void planned(void **state) {
   end(r);
 }
 
+/* A chunked prefill takes what was tuned: its workspace has room for the rows, and what comes out is what kernels alone give. */
+enum { NEW = 4, CACHED = 50, PAGE_ROWS = 16, KEYS = 32, P = 32, V = 64, R = 64 };
+#define CHUNKS "mla_gather_kv_b:h1,n64,p32,v64,r64,bf16,paged,t32"
+
+static size_t prefilled(rig *r, bool stored, uint16_t out[NEW * V]) {
+  static _Alignas(16) uint16_t q[NEW * (V + P)], kv[NEW * 2 * V], k_pe[NEW * P], w[2 * V * R], cache[4 * PAGE_ROWS * (R + P)];
+  static const int32_t fresh[] = {NEW}, cached[] = {CACHED}, pages[] = {2, 0, 3, 1};
+  int32_t words[64];
+  uint16_t *const all[] = {q, kv, k_pe, w, cache};
+  const size_t sizes[] = {sizeof q, sizeof kv, sizeof k_pe, sizeof w, sizeof cache};
+  mlaf_ctx *ctx = NULL;
+  mlaf_chunked_prefill *c = NULL;
+  mlaf_ctx_opts o = MLAF_CTX_OPTS_INIT;
+  mlaf_chunked_prefill_desc d = MLAF_CHUNKED_PREFILL_DESC_INIT;
+  mlaf_chunked_prefill_args a = MLAF_CHUNKED_PREFILL_ARGS_INIT;
+  char why[500] = "";
+  for (size_t i = 0; i < 5; i++)
+    for (uint32_t k = 0, x = 7 + (uint32_t)i; k < sizes[i] / 2; k++) { /* +-0.125 to 0.5 */
+      x = x * 1664525u + 1013904223u;
+      all[i][k] = (uint16_t)(0x3e00 + (x >> 24) + (x >> 8 & 0x8000));
+    }
+  o.device = "hip", o.cache_dir = r->at.cache, o.db_path = stored ? r->at.db : NULL, o.flags = stored ? 0 : MLAF_CTX_NO_DB;
+  d.heads = 1, d.nope = d.vdim = V, d.rope = P, d.rank = R, d.page_tokens = PAGE_ROWS, d.chunk_tokens = KEYS;
+  d.batch = 1, d.tokens = NEW;
+  if (mlaf_ctx_create(&o, &ctx, why, sizeof why)) fail_msg("%s", why);
+  mlaf_status st = mlaf_chunked_prefill_create(ctx, &d, &c);
+  if (!st) st = mlaf_chunked_prefill_schedule(c, 1, fresh, cached, words, 64);
+  const size_t size = st ? 0 : mlaf_chunked_prefill_workspace(c, words);
+  void *at[7] = {NULL};
+  const void *const from[] = {q, kv, k_pe, w, cache, pages, words};
+  for (int i = 0; !st && i < 7; i++) {
+    const size_t bytes = i < 5 ? sizes[i] : i == 5 ? sizeof pages : sizeof words;
+    st = mlaf_mem_alloc(ctx, bytes, &at[i]);
+    if (!st) st = mlaf_mem_write(ctx, at[i], from[i], bytes);
+  }
+  void *memory = NULL, *o_at = NULL;
+  if (!st) st = mlaf_mem_alloc(ctx, size, &memory);
+  if (!st) st = mlaf_mem_alloc(ctx, sizeof *out * NEW * V, &o_at);
+  a.schedule = words, a.schedule_device = at[6], a.workspace = memory, a.workspace_size = size;
+  a.fresh.scale = 0.1f, a.fresh.q = at[0], a.fresh.k = at[1], a.fresh.k_pe = at[2], a.fresh.v = (uint16_t *)at[1] + V;
+  a.fresh.k_token_stride = a.fresh.v_token_stride = a.fresh.k_head_stride = a.fresh.v_head_stride = 2 * V, a.fresh.o = o_at;
+  a.cached.cache = at[4], a.cached.num_pages = 4, a.cached.table = at[5], a.cached.table_stride = 4, a.cached.w = at[3];
+  if (!st) st = mlaf_chunked_prefill_execute(c, &a, NULL);
+  if (!st) st = mlaf_sync(ctx, NULL);
+  if (!st) st = mlaf_mem_read(ctx, out, o_at, sizeof *out * NEW * V);
+  mlaf_ctx_last_message(ctx, why, sizeof why);
+  if (st) fail_msg("%s", why);
+  for (int i = 0; i < 7; i++) mlaf_mem_free(ctx, at[i]);
+  mlaf_mem_free(ctx, memory), mlaf_mem_free(ctx, o_at);
+  mlaf_chunked_prefill_destroy(c);
+  mlaf_ctx_destroy(ctx);
+  return size;
+}
+
+static void gathered_in_chunks(void **state) {
+  rig *r = begin(true);
+  mlaf_db *db = NULL;
+  mlaf_err err = {MLAF_OK, ""};
+  uint16_t by_library[NEW * V], by_kernels[NEW * V];
+  assert_int_equal(mlaf_db_open(r->at.db, false, NULL, &db, &err), MLAF_OK);
+  record_of(r, db, CHUNKS, "lib:way=0/s1,rows=8", 1000);
+  const int before = seen(true)->products;
+  const size_t more = prefilled(r, true, by_library), size = prefilled(r, false, by_kernels);
+  assert_true(seen(true)->products - before >= 2 * 2); /* two chunks, of K and of V */
+  assert_true(more - size >= 2 * KEYS * R && more - size < 2 * KEYS * R + 8192);
+  for (int i = 0; i < NEW * V; i++) {
+    const double x = (double)mlaf_decode16(MLAF_BF16, by_library[i]), y = (double)mlaf_decode16(MLAF_BF16, by_kernels[i]);
+    if (!(fabs(x - y) <= fabs(y) / 64 + 1e-3)) fail_msg("value %d: %g and %g", i, x, y);
+  }
+  mlaf_db_close(db);
+  end(r);
+}
+
 /* Nobody tuned, and a library is known to be better: for many tokens, where the caller allows it and it is there. */
 static void known_better(void **state) {
   rig *r = begin(false);
@@ -599,6 +721,7 @@ static void known_better(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(gathered), cmocka_unit_test(gathered_by_kernels_alone), cmocka_unit_test(gathered_in_chunks),
       cmocka_unit_test(cublaslt_products), cmocka_unit_test(hipblaslt_products), cmocka_unit_test(more_and_fewer_tokens),
       cmocka_unit_test(refused_libraries), cmocka_unit_test(refused_texts),      cmocka_unit_test(who_may_be_one),
       cmocka_unit_test(tuned),             cmocka_unit_test(tuned_without),      cmocka_unit_test(planned),

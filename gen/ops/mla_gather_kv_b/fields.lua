@@ -11,8 +11,8 @@ return {
   { key = "r", field = "rank", word = "kv_lora_rank", default = 512, least = 32, most = 512, multiple = 32,
     about = "columns of the latent" },
   { field = "dtype", word = "dtype", words = { "bf16", "f16" }, about = "type of W, of K and V, and of what is not quantised" },
-  { field = "layout", word = "layout", words = { "paged", "fp8_ds_mla", "e4m3fn", "e4m3fnuz" },
-    about = "rows of the cache: 16 bits a column, with scales inside, or fp8 with one scale" },
+  { field = "layout", word = "layout", words = { "paged", "fp8_ds_mla", "e4m3fn", "e4m3fnuz", "split" },
+    about = "rows of the cache: 16 bits a column, with scales inside, fp8 with one scale, or 16 bits in two tensors" },
   { key = "t", field = "tokens", word = "tokens", default = 4096, least = 1, most = 1048576, multiple = 1, size = true, steps = 2,
     first = 16, about = "tokens of a chunk, of all requests together" },
 }

@@ -6,7 +6,13 @@
 local model = require("ops/mla_gather_kv_b/model")
 
 local op = {
-  stages = { "gather" },
+  stages = { "gather", "aside" },
+  -- Behind a library's product alone, although it is launched before it.
+  second = {
+    family = function(_, cost) return cost.aside and "aside" or nil end,
+    fits = function() return true end,
+    none = function() return "a kernel of ours" end,
+  },
   baselines = {
     { family = "mma", params = { across = 2, cols = 64, rows = 32, stages = 3 } },
     { family = "mfma", params = { blocks = 1, stages = 1, waves = 4 } },

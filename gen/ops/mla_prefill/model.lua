@@ -21,14 +21,15 @@ local function rounds_of_request(p, cost)
   local blocks, total = ceil_div(p.tokens, cost.rows_per_wg), 0
   if p.causal == 0 then return blocks * model.rounds(p, cost) end
   -- Workgroup i's last token sees `first` + i * rows keys, each a part of a round more than the one before.
-  local first, last = p.ctx - p.tokens + math.min(cost.rows_per_wg, p.tokens), p.ctx
-  total = blocks * (math.max(0, first) + last) / 2 / cost.step + blocks / 2 -- half a round each is not filled
+  local rows = cost.rows_per_wg // (cost.team or 1) -- a team's have an equal share of its rows' keys each
+  local first, last = p.ctx - p.tokens + math.min(rows, p.tokens), p.ctx
+  total = blocks * (math.max(0, first) + last) / 2 / cost.step + blocks * (cost.unfilled or 0.5)
   return math.max(blocks, total)
 end
 
 function model.estimate(p, arch, cost)
   local m = arch.model
-  local blocks, slots = model.blocks(p, cost), arch.device.cus
+  local blocks, slots = model.blocks(p, cost), arch.device.cus // (cost.team or 1)
   local resident = budget.resident(cost, arch)
   local clk = p.batch * p.heads * rounds_of_request(p, cost) * cost.round_clk + blocks * cost.tail_clk
   local longest = model.rounds(p, cost) * cost.round_clk + cost.tail_clk

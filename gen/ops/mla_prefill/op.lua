@@ -2,6 +2,8 @@
 -- family's cost its model asks, beside what gen/ops.lua says:
 --
 --   rows_per_wg  query tokens of one head that a workgroup owns;  step: keys of a round
+--   team         compute units that work on a workgroup together, if not one;  unfilled: share of a round that a causal
+--                workgroup makes in vain, if not a half
 --   round_clk    clocks of one round of a workgroup, alone on its compute unit;  tail_clk: what a workgroup takes beside
 local model = require("ops/mla_prefill/model")
 

@@ -4,7 +4,7 @@
 #include "ops/mla_gather_kv_b/gather.h"
 
 enum { ALIGN = 16, ELEMENTS = 8 };
-static const int64_t STRIDE_MOST = INT64_C(1) << 40; /* elements */
+static const int64_t STRIDE_MOST = INT64_C(1) << 40, KPE_STRIDE_MOST = INT64_C(1) << 30; /* elements */
 static const uint64_t BLOCKS_MOST = INT32_MAX, THREADS_MOST = UINT32_MAX; /* of a launch, as CUDA and AMD's packets count them */
 
 static mlaf_status check_numbers(const gather_shape *s, const mlaf_gather_kv_b_args *a, mlaf_err *err) {
@@ -37,6 +37,7 @@ static mlaf_status check_pointers(const gather_shape *s, const mlaf_gather_kv_b_
     bool needed;
   } list[] = {
       {"cache", a->cache, ALIGN, a->num_pages > 0},
+      {"cache_kpe", a->cache_kpe, ALIGN, gather_is_split(s) && s->rope && a->num_pages > 0},
       {"scale_at", a->scale_at, sizeof(float), false},
       {"table", a->table, sizeof(int32_t), true},
       {"table_indptr", a->table_indptr, sizeof(int32_t), false},
@@ -52,6 +53,9 @@ static mlaf_status check_pointers(const gather_shape *s, const mlaf_gather_kv_b_
     if ((uintptr_t)list[i].at % list[i].align)
       return mlaf_fail(err, MLAF_E_ARG, "%s is %p, must be %d-byte aligned", list[i].name, list[i].at, (int)list[i].align);
   }
+  if (a->cache_kpe && !(gather_is_split(s) && s->rope))
+    return mlaf_fail(err, MLAF_E_ARG, "cache_kpe is set, and the problem's cache is %s: NULL",
+                     gather_is_split(s) ? "without rope columns" : "not split");
   if (a->k_pe && !s->rope) return mlaf_fail(err, MLAF_E_ARG, "k_pe is set, and the problem has no rope columns: NULL");
   return MLAF_OK;
 }
@@ -72,20 +76,38 @@ static mlaf_status check_strides(const gather_shape *s, const mlaf_gather_kv_b_a
       {"v_head_stride", a->v_head_stride, s->vdim, ELEMENTS},
       {"k_pe_token_stride", a->k_pe_token_stride, s->rope, ELEMENTS},
       {"k_pe_head_stride", a->k_pe_head_stride, s->rope, ELEMENTS},
+      {"cache_kpe_row_stride", a->cache_kpe_row_stride, s->rope, ELEMENTS},
   };
   for (size_t i = 0; i < sizeof list / sizeof *list; i++)
     if (list[i].value && (list[i].value < list[i].least || list[i].value > STRIDE_MOST || list[i].value % list[i].multiple))
       return mlaf_fail(err, MLAF_E_ARG, "%s is %lld, must be 0 or a multiple of %lld from %lld on", list[i].name,
                        (long long)list[i].value, (long long)list[i].multiple, (long long)list[i].least);
+  if (!gather_is_split(s)) return MLAF_OK;
+  const int64_t cache_row = a->cache_row_stride ? a->cache_row_stride : row;
+  if (a->cache_kpe_row_stride > KPE_STRIDE_MOST)
+    return mlaf_fail(err, MLAF_E_ARG, "cache_kpe_row_stride is %lld, must be at most %lld", (long long)a->cache_kpe_row_stride,
+                     (long long)KPE_STRIDE_MOST);
+  if (a->cache_page_stride % cache_row)
+    return mlaf_fail(err, MLAF_E_ARG, "cache_page_stride is %lld, must be whole rows of %lld: cache_kpe has pages of as many",
+                     (long long)a->cache_page_stride, (long long)cache_row);
   return MLAF_OK;
 }
 
 static mlaf_status check_size(const mlaf_bound *b, const gather_shape *s, const mlaf_gather_kv_b_args *a, mlaf_err *err) {
-  const mlaf_stage *k = &b->stage[0];
+  const mlaf_stage *k = &b->stage[gather_is_library(b)];
   const uint64_t tiles = ((uint64_t)a->tokens + k->rows_per_wg - 1) / k->rows_per_wg;
-  const uint64_t blocks = tiles * gather_shares(s, tiles, UINT32_MAX), by_threads = THREADS_MOST / k->threads;
+  const uint64_t shares = gather_is_library(b) ? 1 : gather_shares(s, tiles, UINT32_MAX);
+  const uint64_t blocks = tiles * shares, by_threads = THREADS_MOST / k->threads;
   if (blocks <= (by_threads < BLOCKS_MOST ? by_threads : BLOCKS_MOST)) return MLAF_OK;
   return mlaf_fail(err, MLAF_E_ARG, "tokens is %lld: more blocks than a launch has; gather fewer at once", (long long)a->tokens);
+}
+
+static mlaf_status check_workspace(size_t need, const mlaf_gather_kv_b_args *a, mlaf_err *err) {
+  const bool aligned = (uintptr_t)a->workspace % GATHER_WORKSPACE_ALIGN == 0;
+  if (!need || (a->workspace && aligned && a->workspace_size >= need)) return MLAF_OK;
+  return mlaf_fail(err, MLAF_E_ARG, "workspace is %p of %zu bytes; the rows for the library whose products these are want %zu, "
+                   "%d-byte aligned: mlaf_run_workspace tells, and without MLAF_PLAN_LIBRARY a plan wants none", a->workspace,
+                   a->workspace_size, need, GATHER_WORKSPACE_ALIGN);
 }
 
 mlaf_status gather_check_args(const mlaf_bound *b, uint32_t knob, const void *args, mlaf_err *err) {
@@ -95,12 +117,21 @@ mlaf_status gather_check_args(const mlaf_bound *b, uint32_t knob, const void *ar
   if (st || !a->tokens || !a->batch) return st;
   st = check_pointers(&s, a, err);
   if (!st) st = check_strides(&s, a, err);
-  return st ? st : check_size(b, &s, a, err);
+  if (!st) st = check_size(b, &s, a, err);
+  return st ? st : check_workspace(gather_workspace(b, knob, a->tokens), a, err);
 }
 
 mlaf_status gather_check_stages(const mlaf_bound *b, mlaf_err *err) {
   if (!b->stage[0].fn) return mlaf_fail(err, MLAF_E_ARG, "no gather kernel");
   if (b->knob != 1) return mlaf_fail(err, MLAF_E_ARG, "the knob is %u, and mla_gather_kv_b has none: 1", b->knob);
-  if (!b->stage[0].rows_per_wg) return mlaf_fail(err, MLAF_E_ARG, "its kernel does not say how many tokens a workgroup has");
+  const gather_shape s = gather_shape_of(&b->point);
+  const bool library = gather_is_library(b);
+  if (library != !!b->stage[1].fn)
+    return mlaf_fail(err, MLAF_E_ARG, library ? "a library's product, and no kernel that gathers its rows"
+                                              : "a second kernel, and the first gathers for itself");
+  if (library && s.nope != s.vdim)
+    return mlaf_fail(err, MLAF_E_ARG, "a library's product makes as many columns of K as of V, here %d and %d", s.nope, s.vdim);
+  if (!b->stage[library].rows_per_wg)
+    return mlaf_fail(err, MLAF_E_ARG, "its kernel does not say how many tokens a workgroup has");
   return MLAF_OK;
 }

@@ -30,7 +30,8 @@ static void lay_out(gather_case *c) {
   c->spare_tokens = spec->gaps ? SPARE_TOKENS : 0;
   c->num_pages = pages + SPARE_PAGES;
   c->cache_row = gather_row_bytes(s) + (spec->gaps ? CACHE_GAP : 0);
-  c->cache_page = spec->page_tokens * c->cache_row + (spec->gaps ? CACHE_GAP : 0);
+  c->cache_page = spec->page_tokens * c->cache_row + (!spec->gaps ? 0 : gather_is_split(s) ? c->cache_row : CACHE_GAP);
+  c->kpe_row = gather_is_split(s) ? gather_rope_bytes(s) + (spec->gaps ? 2 * CACHE_GAP : 0) : 0;
   c->table_stride = most + (spec->gaps ? 3 : 0);
   if (!c->table_stride) c->table_stride = 1;
   c->table_count = spec->list ? pages : spec->n * c->table_stride;
@@ -44,6 +45,7 @@ static void lay_out(gather_case *c) {
   c->k_pe_token = (spec->copies ? heads * c->k_pe_head : s->rope) + gap;
   const int64_t rows = c->tokens + c->spare_tokens;
   c->cache_bytes = (size_t)(c->num_pages * c->cache_page);
+  c->kpe_bytes = (size_t)(c->num_pages * c->cache_page / c->cache_row * c->kpe_row);
   c->w_count = (size_t)(heads * c->w_head);
   c->k_count = (size_t)(rows * c->k_token);
   c->v_count = spec->joined ? 0 : (size_t)(rows * c->v_token);
@@ -59,6 +61,7 @@ static void *filled(size_t bytes, int with) {
 static mlaf_status allocate(gather_case *c, mlaf_err *err) {
   const size_t words = (size_t)c->spec.n + 1;
   c->cache = filled(c->cache_bytes, c->s.layout == GATHER_E4M3FNUZ ? POISON_FNUZ : POISON);
+  c->kpe = filled(c->kpe_bytes, POISON);
   c->w = filled(c->w_count * 2, POISON);
   c->k = filled(c->k_count * 2, STALE);
   c->v = filled(c->v_count * 2, STALE);
@@ -67,13 +70,13 @@ static mlaf_status allocate(gather_case *c, mlaf_err *err) {
   c->indptr = filled(words * sizeof *c->indptr, 0);
   c->cu = filled(words * sizeof *c->cu, 0);
   c->starts = filled(words * sizeof *c->starts, POISON);
-  if (c->cache && c->w && c->k && c->v && c->k_pe && c->table && c->indptr && c->cu && c->starts) return MLAF_OK;
+  if (c->cache && c->kpe && c->w && c->k && c->v && c->k_pe && c->table && c->indptr && c->cu && c->starts) return MLAF_OK;
   return mlaf_fail(err, MLAF_E_NOMEM, "case %s: no memory for %lld tokens", c->head.name, (long long)c->tokens);
 }
 
 void gather_case_free(gather_case *c) {
   if (!c) return;
-  void *const all[] = {c->cache, c->w, c->k, c->v, c->k_pe, c->table, c->indptr, c->cu, c->starts};
+  void *const all[] = {c->cache, c->kpe, c->w, c->k, c->v, c->k_pe, c->table, c->indptr, c->cu, c->starts};
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
   free(c);
 }
@@ -119,7 +122,7 @@ static void fill_row(const gather_case *c, unsigned char *row, mlaf_rng *rng) {
   const gather_shape *s = &c->s;
   const bool flat = s->layout == GATHER_E4M3FN || s->layout == GATHER_E4M3FNUZ;
   for (int i = 0; i < s->rank; i++) {
-    if (s->layout == GATHER_PAGED) put16(row + 2 * i, s->dtype, mlaf_rng_normal(rng));
+    if (gather_is_wide(s)) put16(row + 2 * i, s->dtype, mlaf_rng_normal(rng));
     else
       row[i] = some_code(c, rng);
   }
@@ -129,7 +132,7 @@ static void fill_row(const gather_case *c, unsigned char *row, mlaf_rng *rng) {
     memcpy(row + s->rank + 4 * i, &scale, sizeof scale);
   }
   for (int i = 0; i < s->rope; i++) {
-    unsigned char *at = row + gather_rope_at(s);
+    unsigned char *at = (unsigned char *)(uintptr_t)gather_case_rope(c, row);
     if (flat) at[i] = some_code(c, rng);
     else
       put16(at + 2 * i, s->dtype, mlaf_rng_normal(rng));
@@ -144,6 +147,11 @@ const unsigned char *gather_case_row(const gather_case *c, int r, int64_t t) {
   const int64_t page = c->table[first + in];
   if (page < 0 || page >= c->num_pages) return NULL;
   return c->cache + page * c->cache_page + position % c->spec.page_tokens * c->cache_row;
+}
+
+const unsigned char *gather_case_rope(const gather_case *c, const unsigned char *row) {
+  if (!row || !gather_is_split(&c->s)) return row ? row + gather_latent_bytes(&c->s) : NULL;
+  return c->kpe + (row - c->cache) / c->cache_row * c->kpe_row;
 }
 
 static void fill_data(gather_case *c, mlaf_rng *rng) {
@@ -163,7 +171,7 @@ static void inject_fault(gather_case *c, mlaf_inject inject, mlaf_rng *rng) {
   if (inject == MLAF_INJECT_NAN_Q) {
     unsigned char *row = (unsigned char *)(uintptr_t)gather_case_row(c, last, c->cu[last + 1] - 1);
     const uint32_t column = mlaf_rng_below(rng, (uint32_t)c->s.rank);
-    if (c->s.layout == GATHER_PAGED) memset(row + 2 * column, 0xff, 2);
+    if (gather_is_wide(&c->s)) memset(row + 2 * column, 0xff, 2);
     else
       row[column] = c->s.layout == GATHER_E4M3FNUZ ? 0x80 : 0x7f;
   } else if (inject == MLAF_INJECT_OOB_PAGE) {

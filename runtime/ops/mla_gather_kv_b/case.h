@@ -28,11 +28,12 @@ typedef struct gather_case {
   int64_t cache_row, cache_page, num_pages; /* bytes */
   int64_t table_stride, table_count;
   int64_t w_row, w_head, k_token, k_head, v_token, v_head, k_pe_token, k_pe_head; /* elements */
-  unsigned char *cache;
+  int64_t kpe_row;                                                                /* bytes, of a split cache */
+  unsigned char *cache, *kpe;
   int32_t *table, *indptr, *cu, *starts;
   uint16_t *w, *k, *v, *k_pe; /* k, v, k_pe: what is there before the launch */
   float scale;
-  size_t cache_bytes, w_count, k_count, v_count, k_pe_count;
+  size_t cache_bytes, kpe_bytes, w_count, k_count, v_count, k_pe_count;
 } gather_case;
 
 mlaf_status gather_case_make(const mlaf_point *p, const gather_spec *spec, uint64_t seed, mlaf_inject inject, gather_case **out,
@@ -40,14 +41,16 @@ mlaf_status gather_case_make(const mlaf_point *p, const gather_spec *spec, uint6
 void gather_case_free(gather_case *c);
 /* The row of the cache that token t of request r has; NULL: its page or position is outside. */
 const unsigned char *gather_case_row(const gather_case *c, int r, int64_t t);
+/* Where the rope columns of that row begin. */
+const unsigned char *gather_case_rope(const gather_case *c, const unsigned char *row);
 
 /* --- reference.c --- */
 /* One byte of e4m3. */
 double gather_e4m3(bool fnuz, uint8_t code);
 /* A row of the cache as numbers: operands of the product as a kernel has them (rounded to the problem's type where they are
- * scaled first), and what is behind the product. `row` NULL: NaN. */
-void gather_decode_row(const gather_shape *s, const unsigned char *row, double *latent, double *rope, double scale,
-                       double *behind);
+ * scaled first), and what is behind the product. `row` NULL: NaN; pe: its rope columns. */
+void gather_decode_row(const gather_shape *s, const unsigned char *row, const unsigned char *pe, double *latent, double *rope,
+                       double scale, double *behind);
 /* Output `f` of [N+V] of a head: its value, and what fp32 may be off by before it rounds. w: the head's row f of W. */
 double gather_output(const gather_shape *s, const uint16_t *w, const double *latent, double behind, double *slack);
 

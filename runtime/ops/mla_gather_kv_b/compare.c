@@ -14,11 +14,12 @@ int gather_case_buffers(const mlaf_case *head, const mlaf_bound *b, uint32_t kno
   const gather_spec *spec = &c->spec;
   const size_t words = (size_t)spec->n * sizeof(int32_t);
   const int64_t unit = gather_unit(&c->s);
+  const size_t workspace = gather_workspace(b, knob, c->tokens);
   *(mlaf_gather_kv_b_args *)args = (mlaf_gather_kv_b_args){
       .struct_size = sizeof(mlaf_gather_kv_b_args),
       .batch = spec->n,
       .page_tokens = spec->page_tokens,
-      .tokens = c->tokens + c->spare_tokens,
+      .tokens = c->tokens + (gather_is_library(b) ? 0 : c->spare_tokens), /* a library writes all there are */
       .cache_row_stride = c->cache_row / unit,
       .cache_page_stride = c->cache_page / unit,
       .num_pages = c->num_pages,
@@ -32,6 +33,8 @@ int gather_case_buffers(const mlaf_case *head, const mlaf_bound *b, uint32_t kno
       .v_head_stride = c->v_count ? c->v_head : 0,
       .k_pe_token_stride = c->k_pe_token,
       .k_pe_head_stride = c->k_pe_head,
+      .cache_kpe_row_stride = c->kpe_row / 2,
+      .workspace_size = workspace,
   };
 #define ARG(name) offsetof(mlaf_gather_kv_b_args, name)
   const mlaf_use pe = !c->k_pe_count ? MLAF_USE_NONE : spec->spare ? MLAF_USE_OPTIONAL_OUTPUT : MLAF_USE_INOUT;
@@ -46,6 +49,8 @@ int gather_case_buffers(const mlaf_case *head, const mlaf_bound *b, uint32_t kno
       [AT_K] = {"k", MLAF_USE_INOUT, c->k_count * 2, ARG(k), c->k},
       [AT_V] = {"v", c->v_count ? MLAF_USE_INOUT : MLAF_USE_NONE, c->v_count * 2, ARG(v), c->v},
       [AT_K_PE] = {"k_pe", pe, c->k_pe_count * 2, ARG(k_pe), spec->spare ? NULL : c->k_pe},
+      {"cache_kpe", c->kpe_bytes ? MLAF_USE_INPUT : MLAF_USE_NONE, c->kpe_bytes, ARG(cache_kpe), c->kpe},
+      {"workspace", workspace ? MLAF_USE_WORKSPACE : MLAF_USE_NONE, workspace, ARG(workspace), NULL},
   };
 #undef ARG
   memcpy(out, all, sizeof all);
@@ -122,7 +127,8 @@ bool gather_compare(const mlaf_case *head, void *const *outputs, mlaf_verify_res
   double latent[MLA_GATHER_KV_B_RANK_MAX], rope[MLA_GATHER_KV_B_ROPE_MAX + 1], behind;
   for (w.request = 0; w.request < c->spec.n; w.request++)
     for (w.token = c->cu[w.request]; w.token < c->cu[w.request + 1]; w.token++) {
-      gather_decode_row(s, gather_case_row(c, w.request, w.token), latent, rope, (double)c->scale, &behind);
+      const unsigned char *row = gather_case_row(c, w.request, w.token);
+      gather_decode_row(s, row, gather_case_rope(c, row), latent, rope, (double)c->scale, &behind);
       see_token(&w, outputs, latent, rope, behind);
     }
   if (!w.good) return false;

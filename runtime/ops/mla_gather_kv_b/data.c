@@ -9,7 +9,7 @@
 
 #include "op/ulp.h"
 
-enum { KV, K_PE, PATTERN = 509, PAGE = 64, REQUEST = 1024, ROWS_LEAST = 3, OWNED = 7 };
+enum { KV, K_PE, PATTERN = 509, PAGE = 64, REQUEST = 1024, ROWS_LEAST = 3, OWNED = 8 };
 #define FLAT_SCALE 0.03125f
 
 typedef struct gather_data {
@@ -30,14 +30,18 @@ static const gather_data *data_of(const mlaf_data *d) { return (const void *)d; 
 
 /* --- filling it --- */
 
-static void draw_row(const gather_shape *s, unsigned char *row, mlaf_rng *rng) {
-  const int64_t rope_at = gather_rope_at(s), bytes = gather_row_bytes(s);
-  const bool wide = s->layout == GATHER_PAGED || s->layout == GATHER_DS_MLA;
-  for (int64_t i = s->layout == GATHER_PAGED ? 0 : rope_at; wide && i < bytes; i += 2) {
+static void draw_wide(const gather_shape *s, unsigned char *at, int64_t bytes, mlaf_rng *rng) {
+  for (int64_t i = 0; i < bytes; i += 2) {
     const uint16_t x = mlaf_encode16(s->dtype, mlaf_rng_normal(rng));
-    memcpy(row + i, &x, sizeof x);
+    memcpy(at + i, &x, sizeof x);
   }
-  for (int64_t i = 0; s->layout != GATHER_PAGED && i < (wide ? s->rank : bytes); i++)
+}
+
+static void draw_row(const gather_shape *s, unsigned char *row, mlaf_rng *rng) {
+  const int64_t rope_at = gather_latent_bytes(s), bytes = gather_row_bytes(s);
+  const bool all = gather_is_wide(s), rope = s->layout == GATHER_DS_MLA;
+  if (all || rope) draw_wide(s, all ? row : row + rope_at, all ? bytes : bytes - rope_at, rng);
+  for (int64_t i = 0; !all && i < (rope ? s->rank : bytes); i++)
     row[i] = (unsigned char)(mlaf_rng_below(rng, 2) << 7 | (40 + mlaf_rng_below(rng, 40)));
   for (int i = 0; s->layout == GATHER_DS_MLA && i < GATHER_SCALES / 4; i++) {
     const float scale = 0x1p-5f;
@@ -45,13 +49,17 @@ static void draw_row(const gather_shape *s, unsigned char *row, mlaf_rng *rng) {
   }
 }
 
+/* Of a row of a split cache's second tensor, whose pattern is behind the other. */
+static size_t kpe_bytes(const gather_shape *s) { return gather_is_split(s) ? (size_t)gather_rope_bytes(s) : 0; }
+
 static mlaf_status draw(gather_data *d, uint64_t seed, mlaf_err *err) {
-  const size_t row = (size_t)gather_row_bytes(&d->s);
+  const size_t row = (size_t)gather_row_bytes(&d->s), kpe = kpe_bytes(&d->s);
   mlaf_rng rng = {seed};
-  d->pattern = malloc(PATTERN * row);
+  d->pattern = malloc(PATTERN * (row + kpe));
   d->table = malloc((size_t)d->pages * sizeof *d->table);
   if (!d->pattern || !d->table) return mlaf_fail(err, MLAF_E_NOMEM, "no memory for %lld pages", (long long)d->pages);
   for (size_t i = 0; i < PATTERN; i++) draw_row(&d->s, d->pattern + i * row, &rng);
+  draw_wide(&d->s, d->pattern + PATTERN * row, (int64_t)(PATTERN * kpe), &rng);
   for (int64_t i = 0; i < d->pages; i++) { /* inside-out shuffle */
     const uint32_t j = mlaf_rng_below(&rng, (uint32_t)i + 1);
     d->table[i] = d->table[j];
@@ -68,15 +76,21 @@ static mlaf_status own(gather_data *d, const void *from, size_t bytes, void **at
   return from ? ops->mem_write(d->dev, *at, from, bytes, err) : MLAF_OK;
 }
 
-static mlaf_status write_cache(gather_data *d, mlaf_err *err) {
+static mlaf_status write_rows(gather_data *d, const unsigned char *pattern, size_t row, const void **at, mlaf_err *err) {
   const mlaf_device_ops *ops = mlaf_ops(d->dev);
-  const size_t row = (size_t)gather_row_bytes(&d->s), rows = (size_t)d->pages * PAGE;
-  void *at = NULL;
-  mlaf_status st = own(d, NULL, rows * row, &at, err);
-  d->args.cache = at;
+  const size_t rows = (size_t)d->pages * PAGE;
+  void *to = NULL;
+  mlaf_status st = own(d, NULL, rows * row, &to, err);
+  *at = to;
   for (size_t i = 0; !st && i < rows; i += PATTERN)
-    st = ops->mem_write(d->dev, (char *)at + i * row, d->pattern, (rows - i < PATTERN ? rows - i : PATTERN) * row, err);
+    st = ops->mem_write(d->dev, (char *)to + i * row, pattern, (rows - i < PATTERN ? rows - i : PATTERN) * row, err);
   return st;
+}
+
+static mlaf_status write_cache(gather_data *d, mlaf_err *err) {
+  const size_t row = (size_t)gather_row_bytes(&d->s), kpe = kpe_bytes(&d->s);
+  const mlaf_status st = write_rows(d, d->pattern, row, &d->args.cache, err);
+  return st || !kpe ? st : write_rows(d, d->pattern + PATTERN * row, kpe, &d->args.cache_kpe, err);
 }
 
 /* Requests of REQUEST tokens, the last one of what is left. */
@@ -164,7 +178,11 @@ static double worst_row(const gather_data *d, int output, size_t row, const uint
   const size_t at = (size_t)d->table[row / PAGE] * PAGE + row % PAGE;
   double latent[MLA_GATHER_KV_B_RANK_MAX], rope[MLA_GATHER_KV_B_ROPE_MAX + 1], behind, worst = 0;
   uint16_t w[MLA_GATHER_KV_B_RANK_MAX];
-  gather_decode_row(s, d->pattern + at % PATTERN * (size_t)gather_row_bytes(s), latent, rope, (double)FLAT_SCALE, &behind);
+  const size_t row_bytes = (size_t)gather_row_bytes(s);
+  const unsigned char *const cached = d->pattern + at % PATTERN * row_bytes;
+  const unsigned char *const pe = gather_is_split(s) ? d->pattern + PATTERN * row_bytes + at % PATTERN * kpe_bytes(s)
+                                                     : cached + gather_latent_bytes(s);
+  gather_decode_row(s, cached, pe, latent, rope, (double)FLAT_SCALE, &behind);
   if (output == K_PE) {
     for (int i = 0; i < s->rope; i++) worst = fmax(worst, mlaf_off16(s->dtype, got[i], rope[i], fabs(rope[i]) * 0x1p-22));
     return worst;

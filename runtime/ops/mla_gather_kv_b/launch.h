@@ -8,7 +8,10 @@
 /* Blocks: `shares` of the outputs one behind the other, each with all tiles of rows_per_wg tokens. */
 typedef struct mlaf_gather_kv_b_kernel_args {
   const void *cache;
-  const float *scale_at;
+  union {
+    const float *scale_at;
+    const void *kpe; /* of a split cache, whose row n has row n of these columns */
+  };
   const int32_t *table, *table_indptr, *cu_seqlens, *seq_starts;
   const void *w;
   void *k, *v, *k_pe;
@@ -19,7 +22,7 @@ typedef struct mlaf_gather_kv_b_kernel_args {
   int32_t batch, table_width;
   uint32_t page_tokens, shares;
   float scale;
-  uint32_t reserved;
+  uint32_t kpe_row; /* of a split cache */
 } mlaf_gather_kv_b_kernel_args;
 
 #endif

@@ -1,4 +1,5 @@
 /* Filling a launch. */
+#include "device/matmul.h"
 #include "ops/mla_gather_kv_b/gather.h"
 
 /* The parameter block of kernels with a tensor map; those without take `args` alone. */
@@ -13,7 +14,12 @@ _Static_assert(sizeof(parameters) <= MLAF_PARAMETERS_MAX, "a prepared launch hol
  * gen/ops/mla_gather_kv_b/model.lua counts the same way. */
 enum { PART = 128 };
 
+/* Of a library's two products, in a launch's parameters, behind those of the kernel before. */
+enum { LIBRARY_AT = 256 };
+_Static_assert(LIBRARY_AT + 2 * sizeof(mlaf_matmul_args) <= MLAF_PARAMETERS_MAX, "a prepared launch holds them");
+
 uint32_t gather_parameter_bytes(int stage, const mlaf_kernel_launch *launch) {
+  if (launch->flags & MLAF_KERNEL_LIBRARY) return sizeof(mlaf_matmul_args);
   return launch->n_maps ? sizeof(parameters) : sizeof(mlaf_gather_kv_b_kernel_args);
 }
 
@@ -45,7 +51,6 @@ void gather_fill(const gather_shape *s, const mlaf_gather_kv_b_args *a, mlaf_gat
   const int64_t unit = gather_unit(s), heads = s->heads, k_row = a->v ? s->nope : s->out;
   *out = (mlaf_gather_kv_b_kernel_args){
       .cache = a->cache,
-      .scale_at = a->scale_at,
       .table = a->table,
       .table_indptr = a->table_indptr,
       .cu_seqlens = a->cu_seqlens,
@@ -67,6 +72,8 @@ void gather_fill(const gather_shape *s, const mlaf_gather_kv_b_args *a, mlaf_gat
       .page_tokens = (uint32_t)a->page_tokens,
       .scale = a->scale,
   };
+  if (gather_is_split(s)) out->kpe = a->cache_kpe, out->kpe_row = (uint32_t)(2 * or_else(a->cache_kpe_row_stride, s->rope));
+  else out->scale_at = a->scale_at;
   out->cache_page = or_else(unit * a->cache_page_stride, a->page_tokens * out->cache_row);
   out->w_head = a->w_head_stride ? 2 * a->w_head_stride : s->out * out->w_row;
   out->k_token = a->k_token_stride ? 2 * a->k_token_stride : heads * out->k_head;
@@ -91,6 +98,60 @@ static mlaf_status fill_map(const mlaf_bound *b, const gather_shape *s, paramete
   return mlaf_ops(b->dev)->tensor_map_encode(b->dev, &w, out->w, err);
 }
 
+/* Of a library's product: its own, which it said when it was loaded; behind it the rows. Kernels want none. */
+static size_t rows_at(const mlaf_stage *k) {
+  return (k->workspace + GATHER_WORKSPACE_ALIGN - 1) / GATHER_WORKSPACE_ALIGN * GATHER_WORKSPACE_ALIGN;
+}
+size_t gather_workspace(const mlaf_bound *b, uint32_t knob, int64_t rows) {
+  if (!rows || !gather_is_library(b)) return 0;
+  return rows_at(&b->stage[0]) + 2 * (size_t)rows * (size_t)gather_shape_of(&b->point).rank;
+}
+
+/* The rows that a library's products are of, and k_pe. */
+static void prepare_rows(const mlaf_bound *b, const gather_shape *s, void *rows, mlaf_gather_kv_b_kernel_args *to,
+                         mlaf_prepared *out) {
+  const mlaf_stage *k = &b->stage[1];
+  to->k = rows;
+  to->k_token = 2 * (int64_t)s->rank;
+  to->shares = 1;
+  out->launches[out->n++] = (mlaf_launch){
+      .fn = k->fn,
+      .grid = {(uint32_t)((to->tokens + k->rows_per_wg - 1) / k->rows_per_wg), 1, 1},
+      .block = {k->threads, 1, 1},
+      .args = to,
+      .args_size = gather_parameter_bytes(1, &k->launch),
+      .flags = k->launch.flags & MLAF_KERNEL_OVERLAPS ? MLAF_LAUNCH_OVERLAPS : 0,
+  };
+}
+
+/* K of every head by one product, V by the same one: its heads share the rows. Strides in elements. */
+static void prepare_library(const mlaf_bound *b, const gather_shape *s, const mlaf_gather_kv_b_args *a, mlaf_prepared *out) {
+  mlaf_gather_kv_b_kernel_args *to = (void *)out->parameters;
+  mlaf_matmul_args *of = (void *)(out->parameters + LIBRARY_AT);
+  void *rows = behind(a->workspace, (int64_t)rows_at(&b->stage[0]));
+  const struct { void *y; int64_t first, token, head; } half[] = {{to->k, 0, to->k_token, to->k_head},
+                                                                  {to->v, s->nope, to->v_token, to->v_head}};
+  prepare_rows(b, s, rows, to, out);
+  for (int i = 0; i < 2; i++) {
+    of[i] = (mlaf_matmul_args){.w = behind(to->w, half[i].first * to->w_row),
+                               .x = rows,
+                               .y = half[i].y,
+                               .w_row = to->w_row / 2,
+                               .w_head = to->w_head / 2,
+                               .x_token = s->rank,
+                               .y_token = half[i].token / 2,
+                               .y_head = half[i].head / 2,
+                               .tokens = a->tokens,
+                               .workspace = a->workspace};
+    out->launches[out->n++] = (mlaf_launch){.fn = b->stage[0].fn,
+                                            .grid = {1, 1, 1},
+                                            .block = {1, 1, 1},
+                                            .args = &of[i],
+                                            .args_size = sizeof of[i],
+                                            .flags = MLAF_LAUNCH_LIBRARY};
+  }
+}
+
 mlaf_status gather_prepare(const mlaf_bound *b, uint32_t knob, const void *args, mlaf_prepared *out, mlaf_err *err) {
   const mlaf_gather_kv_b_args *a = args;
   const gather_shape s = gather_shape_of(&b->point);
@@ -98,6 +159,11 @@ mlaf_status gather_prepare(const mlaf_bound *b, uint32_t knob, const void *args,
   parameters *to = (void *)out->parameters;
   out->n = 0;
   if (!a->tokens || !a->batch) return MLAF_OK;
+  if (gather_is_library(b)) {
+    gather_fill(&s, a, &to->args);
+    prepare_library(b, &s, a, out);
+    return MLAF_OK;
+  }
   const uint32_t cluster = k->launch.cluster[0] > 1 ? k->launch.cluster[0] : 1;
   const uint64_t each = ((uint64_t)a->tokens + k->rows_per_wg - 1) / k->rows_per_wg;
   const uint64_t tiles = (each + cluster - 1) / cluster * cluster; /* of the last ones of a cluster some may be empty */

@@ -2,7 +2,7 @@
 #include "ops/mla_gather_kv_b/gather.h"
 
 static const mlaf_field fields[] = {MLA_GATHER_KV_B_ROWS};
-static const char *const stages[MLAF_STAGES_MAX + 1] = {"gather"};
+static const char *const stages[MLAF_STAGES_MAX + 1] = {"gather", "aside"};
 
 const mlaf_op mlaf_op_mla_gather_kv_b = {.name = "mla_gather_kv_b",
                                          .example = MLA_GATHER_KV_B_EXAMPLE,

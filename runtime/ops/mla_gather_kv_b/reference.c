@@ -15,7 +15,7 @@ static uint16_t half_at(const unsigned char *at) {
 }
 
 static double latent_at(const gather_shape *s, const unsigned char *row, int c) {
-  if (s->layout == GATHER_PAGED) return (double)mlaf_decode16(s->dtype, half_at(row + 2 * c));
+  if (gather_is_wide(s)) return (double)mlaf_decode16(s->dtype, half_at(row + 2 * c));
   const double x = gather_e4m3(s->layout == GATHER_E4M3FNUZ, row[c]);
   if (s->layout != GATHER_DS_MLA) return x;
   float scale;
@@ -23,17 +23,16 @@ static double latent_at(const gather_shape *s, const unsigned char *row, int c) 
   return (double)mlaf_decode16(s->dtype, mlaf_encode16(s->dtype, (float)x * scale));
 }
 
-void gather_decode_row(const gather_shape *s, const unsigned char *row, double *latent, double *rope, double scale,
-                       double *behind) {
+void gather_decode_row(const gather_shape *s, const unsigned char *row, const unsigned char *pe, double *latent, double *rope,
+                       double scale, double *behind) {
   const bool flat = s->layout == GATHER_E4M3FN || s->layout == GATHER_E4M3FNUZ;
   *behind = flat ? scale : 1;
   for (int c = 0; c < s->rank; c++) latent[c] = row ? latent_at(s, row, c) : NAN;
   for (int c = 0; c < s->rope; c++) {
-    const int64_t at = gather_rope_at(s);
     if (!row) rope[c] = NAN;
     else
-      rope[c] = flat ? gather_e4m3(s->layout == GATHER_E4M3FNUZ, row[at + c]) * scale
-                     : (double)mlaf_decode16(s->dtype, half_at(row + at + 2 * c));
+      rope[c] = flat ? gather_e4m3(s->layout == GATHER_E4M3FNUZ, pe[c]) * scale
+                     : (double)mlaf_decode16(s->dtype, half_at(pe + 2 * c));
   }
 }
 

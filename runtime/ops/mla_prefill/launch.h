@@ -10,7 +10,8 @@ enum { PREFILL_MAP_Q = 1, PREFILL_MAP_K, PREFILL_MAP_K_PE, PREFILL_MAP_V };
 
 /* Blocks: (total_q / rows_per_wg + batch) * H blocks. Request r's are those from (cu_seqlens_q[r] / rows_per_wg + r) * H on, at
  * least as many as it has tiles: so a block finds its request by a search, and nobody needs a list of tiles. A kernel that
- * says MLAF_KERNEL_TURNS has a grid of at most the device's compute units, each of which takes every gridDim.x-th block. */
+ * says MLAF_KERNEL_TURNS has a grid of at most the device's compute units, each of which takes every gridDim.x-th block. With
+ * clusters a block here is a cluster: its blocks work on a tile together. */
 typedef struct mlaf_prefill_kernel_args {
   const void *q, *k, *k_pe, *v; /* k_pe: of key 0, head 0 */
   const int32_t *cu_seqlens_q, *cu_seqlens_k;

@@ -23,6 +23,9 @@ uint64_t prefill_blocks(const prefill_shape *s, uint32_t rows_per_wg, int64_t to
   return tiles > UINT32_MAX ? UINT64_MAX : tiles * (uint64_t)s->heads;
 }
 
+/* Blocks that share a tile: a cluster. */
+static uint32_t team_of(const mlaf_stage *k) { return k->launch.cluster[0] > 1 ? k->launch.cluster[0] : 1; }
+
 /* No pointer arithmetic on NULL. */
 static const void *behind(const void *p, int64_t bytes) { return p ? (const void *)((uintptr_t)p + (uintptr_t)bytes) : NULL; }
 static int64_t or_else(int64_t stride, int64_t dense) { return stride ? stride : dense; }
@@ -101,13 +104,13 @@ mlaf_status prefill_prepare(const mlaf_bound *b, uint32_t knob, const void *args
   mlaf_status st = fill_maps(b, &s, to, err);
   if (st) return st;
   uint32_t blocks = (uint32_t)prefill_blocks(&s, k->rows_per_wg, a->total_q, a->batch);
-  const uint32_t units = (uint32_t)mlaf_info(b->dev)->compute_units;
+  const uint32_t team = team_of(k), units = (uint32_t)mlaf_info(b->dev)->compute_units / team;
   if (k->launch.flags & MLAF_KERNEL_TURNS && units && blocks > units) blocks = units;
   out->launches[out->n++] = (mlaf_launch){
       .fn = k->fn,
-      .grid = {blocks, 1, 1},
+      .grid = {blocks * team, 1, 1},
       .block = {k->threads, 1, 1},
-      .cluster = {1, 1, 1},
+      .cluster = {team, 1, 1},
       .args = to,
       .args_size = prefill_parameter_bytes(0, &k->launch),
       .flags = k->launch.flags & MLAF_KERNEL_OVERLAPS ? MLAF_LAUNCH_OVERLAPS : 0,

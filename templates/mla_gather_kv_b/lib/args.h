@@ -1,8 +1,11 @@
 // The kernel's argument block, byte for byte that of runtime/ops/mla_gather_kv_b/launch.h (which says what each field means).
-// Passed by value. Strides in bytes, the table's in entries.
+// Passed by value. Strides in bytes, the table's in entries. Of a split cache only: kpe and kpe_row.
 struct mlaf_gather_kv_b_kernel_args {
   const char* cache;
-  const float* scale_at;
+  union {
+    const float* scale_at;
+    const char* kpe;
+  };
   const int* table;
   const int* table_indptr;
   const int* cu_seqlens;
@@ -18,6 +21,6 @@ struct mlaf_gather_kv_b_kernel_args {
   int batch, table_width;
   u32 page_tokens, shares;
   float scale;
-  u32 reserved;
+  u32 kpe_row;
 };
 static_assert(sizeof(mlaf_gather_kv_b_kernel_args) == 208, "differs from runtime/ops/mla_gather_kv_b/launch.h");

@@ -4,6 +4,7 @@
 //   e4m3fn, fnuz    one byte a column, one scale for all: it comes in behind the product, so that operands are exact
 //   fp8_ds_mla      R bytes, 4 scales (fp32) of 128 columns each, columns of 16 bits with positions. Scaled and rounded here;
 //                   with scales that are powers of two that is exact
+//   split           16 bits a column; those with positions are rows of a tensor of their own, which has the same pages
 //@ needs("R", "H", "N", "OUT")
 
 // Where a token's row begins. NO_TOKEN: there is no such token, nothing is written; NO_ROW: its page is none, all is NaN.
@@ -30,7 +31,7 @@ MLAF_DEV i64 find_row(const mlaf_gather_kv_b_kernel_args& a, i64 t) {
   return page * a.cache_page + (i64)((u32)position - in * a.page_tokens) * a.cache_row;
 }
 
-//@ if layout ~= "paged" then
+//@ if layout ~= "paged" and layout ~= "split" then
 //@ local fnuz = layout == "e4m3fnuz"
 // One byte of e4m3: the bits of a f16 that is 2^-${fnuz and 7 or 8} of it, whose subnormals are f16's.
 MLAF_DEV float decode1(u32 code) {
@@ -56,7 +57,7 @@ MLAF_DEV word4 nan8() {
 // Columns 8c .. 8c+7 of a row's latent.
 MLAF_DEV word4 latent8(const mlaf_gather_kv_b_kernel_args& a, i64 row, int c) {
   if (row < 0) return row == NO_TOKEN ? words(0, 0, 0, 0) : nan8();
-//@ if layout == "paged" then
+//@ if layout == "paged" or layout == "split" then
   return load<word4>(a.cache + row + 16 * c);
 //@ elseif layout == "fp8_ds_mla" then
   return decode8(load<word2>(a.cache + row + 8 * c), tidy(load<float>(a.cache + row + R + 4 * (c / 16))));
@@ -79,6 +80,8 @@ MLAF_DEV word4 rope8(const mlaf_gather_kv_b_kernel_args& a, i64 row, int c, floa
   if (row < 0) return nan8();
 //@ if layout == "paged" then
   return load<word4>(a.cache + row + 2 * R + 16 * c);
+//@ elseif layout == "split" then
+  return load<word4>(a.kpe + row / a.cache_row * a.kpe_row + 16 * c); // row `n` of the one is row n of the other
 //@ elseif layout == "fp8_ds_mla" then
   return load<word4>(a.cache + row + R + 16 + 16 * c);
 //@ else

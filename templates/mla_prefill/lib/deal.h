@@ -57,13 +57,14 @@ MLAF_DEV deal first_deal() {
   return d;
 }
 
-// As many heads in a group as there is room for, but so many that each block has one and a half tiles of it, and more where the
-// longest tile stands out: `ratio` is its rounds beside those of the others, 1 for requests of equal lengths.
+// As many heads in a group as there is room for, but so many that each block has one and a half tiles of it; and more where the
+// longest tile stands out, since then groups do not even each other out unless there are many: `ratio` is its rounds beside those
+// of the others, 1 for requests of equal lengths.
 MLAF_DEV int heads_at_once(const mlaf_prefill_kernel_args& a, u32 tiles, float ratio) {
   const int keys = a.cu_seqlens_k[a.batch], fit = (int)(ROOM / KEY_BYTES) / (keys > 0 ? keys : 1);
-  const float wanted = 1.5f * gridDim.x * fmaxf(1.0f, ratio * ratio) / tiles;
+  const float wanted = 1.5f * teams() * fmaxf(1.0f, ratio * ratio * ratio * 32 / (H + 16)) / tiles;
   const int heads = larger(larger(fit, 1), smaller(H, (int)ceilf(wanted)));
-  const int groups = heads < H ? (H + heads - 1) / heads : 1;
+  const int groups = heads < H ? H / heads : 1;
   return (H + groups - 1) / groups;
 }
 
@@ -73,6 +74,7 @@ MLAF_DEV void next_part(const mlaf_prefill_kernel_args& a, deal& d, int lane) {
   d.words = d.most = 0;
   d.tiles = 0;
   u32 rounds = 0; // twice those of all tiles, or a little less
+#pragma unroll 1
   for (int at = 32 * d.first_word; at < a.batch && part_of(a, a.cu_seqlens_k[at]) <= d.part; at += 32) {
     const request r = request_of(a, d.part, at + lane);
     d.tiles += __reduce_add_sync(~0u, (u32)tiles_of(r));
@@ -90,6 +92,7 @@ MLAF_DEV request request_in(const mlaf_prefill_kernel_args& a, const deal& d, in
 // The part's tiles with fewer rounds than that.
 MLAF_DEV u32 fewer_in_all(const mlaf_prefill_kernel_args& a, const deal& d, int rounds, int lane) {
   u32 n = 0;
+#pragma unroll 1
   for (int word = 0; word < d.words; word++) n += __reduce_add_sync(~0u, (u32)fewer(request_in(a, d, word, lane), rounds));
   return n;
 }

@@ -1,6 +1,6 @@
 // What this kernel wants of its launch, and its parameter block: arguments, then tensor maps. runtime/device/kernel_launch.h says
-// what each field means. The includer hands over `launch`: shared (bytes of dynamic shared memory), flags, and maps, a list of
-// { tensor (1 q, 2 k, 3 k_pe, 4 v), columns, rows } of 128-byte rows.
+// what each field means. The includer hands over `launch`: shared (bytes of dynamic shared memory), flags, cluster (blocks, if
+// more than one), and maps, a list of { tensor (1 q, 2 k, 3 k_pe, 4 v), columns, rows } of 128-byte rows.
 //@ local wants = {}
 //@ for _, m in ipairs(launch.maps) do wants[#wants + 1] = ("{%d, %d, %d, 128}"):format(m[1], m[2], m[3]) end
 struct mlaf_kernel_launch {
@@ -8,7 +8,8 @@ struct mlaf_kernel_launch {
 };
 static_assert(sizeof(mlaf_kernel_launch) == 176, "differs from runtime/device/kernel_launch.h");
 extern "C" __device__ const mlaf_kernel_launch ${symbol}_launch = {
-    0x314b4c4du, sizeof(mlaf_kernel_launch), ${launch.shared}, {0, 0, 0}, ${launch.flags}, 0, 0, {0, 0}, ${#launch.maps},
+    0x314b4c4du, sizeof(mlaf_kernel_launch), ${launch.shared}, {${launch.cluster or 0}, 0, 0}, ${launch.flags}, 0, 0, {0, 0},
+    ${#launch.maps},
     {${join(wants, ", ")}}};
 struct __align__(64) mlaf_tensor_map {
   u64 opaque[16];

@@ -118,6 +118,28 @@ class GatherTest(unittest.TestCase):
         self.check(rows, got, got, lambda t, h: (t * HEADS + h) * out, lambda t, h: (t * HEADS + h) * out + NOPE, values(k_pe),
                    lambda t, h: t * ROPE)
 
+    def test_a_split_cache(self):
+        """Rows of the pair lie at different distances; pages have a spare row each."""
+        spare, columns = PAGE + 1, ROPE + 8
+        latent = [x for p in range(PAGES) for row in self.rows[p * PAGE:(p + 1) * PAGE] + [[0] * ROW] for x in row[:RANK]]
+        rope = [x for p in range(PAGES) for row in self.rows[p * PAGE:(p + 1) * PAGE] + [[0] * ROW] for x in row[RANK:] + [0] * 8]
+        pair = [Buffer(self.ctx, (PAGES, PAGE, RANK), "bfloat16", latent[:-RANK], strides=(spare * RANK, RANK, 1)),
+                Buffer(self.ctx, (PAGES, PAGE, ROPE), "bfloat16", rope[:-columns - 8], strides=(spare * columns, columns, 1))]
+        tokens, out = self.tokens(), NOPE + VDIM
+        kv = Buffer(self.ctx, (len(tokens), HEADS, out), "bfloat16", [0] * (len(tokens) * HEADS * out))
+        k_pe = Buffer(self.ctx, (len(tokens), ROPE), "bfloat16", [0] * (len(tokens) * ROPE))
+        table = [p for pages, _, _ in self.requests for p in pages + [-1] * (3 - len(pages))]
+        table = Buffer(self.ctx, (len(self.requests), 3), "int32", table)
+        starts = self.ints([start for _, start, _ in self.requests])
+        mlaforge.mla_gather_kv_b(pair, table, self.cu(), starts, self.weight, kv, k_pe, vdim=VDIM, ctx=self.ctx)
+        got = values(kv)
+        self.check([[wide(x) for x in self.rows[i]] for i in tokens], got, got, lambda t, h: (t * HEADS + h) * out,
+                   lambda t, h: (t * HEADS + h) * out + NOPE, values(k_pe), lambda t, h: t * ROPE)
+        rope = rope[:PAGES * PAGE * columns - 8]
+        pair[1] = Buffer(self.ctx, (PAGES, PAGE, ROPE), "bfloat16", rope, strides=(PAGE * columns, columns, 1))
+        with self.assertRaisesRegex(mlaforge.MlafError, "both must have as many rows"):
+            mlaforge.mla_gather_kv_b(pair, table, self.cu(), starts, self.weight, kv, k_pe, vdim=VDIM, ctx=self.ctx)
+
 
 if __name__ == "__main__":
     unittest.main()

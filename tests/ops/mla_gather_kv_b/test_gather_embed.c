@@ -9,7 +9,8 @@
 #define MEMBERS(X) \
   X(flags) X(batch) X(page_tokens) X(tokens) X(cache) X(cache_row_stride) X(cache_page_stride) X(num_pages) X(scale_at) X(scale) \
   X(table_width) X(table) X(table_stride) X(table_indptr) X(cu_seqlens) X(seq_starts) X(w) X(w_row_stride) X(w_head_stride) X(k) \
-  X(k_token_stride) X(k_head_stride) X(v) X(v_token_stride) X(v_head_stride) X(k_pe) X(k_pe_token_stride) X(k_pe_head_stride)
+  X(k_token_stride) X(k_head_stride) X(v) X(v_token_stride) X(v_head_stride) X(k_pe) X(k_pe_token_stride) X(k_pe_head_stride) \
+  X(cache_kpe) X(cache_kpe_row_stride)
 
 enum { ROUNDS = 20000 };
 static uint64_t x = 88172645463325252u;
@@ -25,14 +26,17 @@ static void *address(void) {
 }
 static int64_t stride(void) { return next(40) ? (int64_t)(16 * (50 + next(5000))) : (int64_t)next(1000) - 20; }
 
-static mlaf_gather_kv_b_args random_args(void) {
+static mlaf_gather_kv_b_args random_args(bool split) {
   mlaf_gather_kv_b_args a = MLAF_GATHER_KV_B_ARGS_INIT;
   int64_t *const strides[] = {&a.cache_row_stride, &a.cache_page_stride, &a.w_row_stride, &a.w_head_stride, &a.k_token_stride,
-                              &a.k_head_stride, &a.v_token_stride, &a.v_head_stride, &a.k_pe_token_stride, &a.k_pe_head_stride};
+                              &a.k_head_stride, &a.v_token_stride, &a.v_head_stride, &a.k_pe_token_stride, &a.k_pe_head_stride,
+                              &a.cache_kpe_row_stride};
   for (size_t i = 0; i < sizeof strides / sizeof *strides; i++) *strides[i] = next(4) ? 0 : stride();
   a.cache = address(), a.table = address(), a.cu_seqlens = address(), a.w = address(), a.k = address();
   a.v = next(2) ? NULL : address(), a.k_pe = next(3) ? NULL : address(), a.scale_at = next(3) ? NULL : address();
   a.table_indptr = next(2) ? NULL : address(), a.seq_starts = next(2) ? NULL : address();
+  a.cache_kpe = next(split ? 40 : 1) != split ? address() : NULL;
+  if (split && a.cache_row_stride > 0 && next(20)) a.cache_page_stride = a.cache_row_stride * (1 + (int64_t)next(99));
   a.flags = !next(50), a.batch = (int32_t)next(300) - !next(50);
   a.tokens = next(30) ? (int64_t)next(70000) : (int64_t)(x >> 30) - 5;
   a.page_tokens = (int32_t)next(100), a.num_pages = (int64_t)next(1 << 20) - (next(30) ? 0 : 1 << 20);
@@ -53,7 +57,7 @@ static void the_same_launch(void **state) {
     int32_t *const v = b.point.v;
     v[MLA_GATHER_KV_B_HEADS] = 1 + (int32_t)next(128), v[MLA_GATHER_KV_B_NOPE] = 16 * (1 + (int32_t)next(12));
     v[MLA_GATHER_KV_B_ROPE] = 32 * (int32_t)next(3), v[MLA_GATHER_KV_B_VDIM] = 16 * (1 + (int32_t)next(16));
-    v[MLA_GATHER_KV_B_RANK] = 32 * (1 + (int32_t)next(16)), v[MLA_GATHER_KV_B_LAYOUT] = (int32_t)next(4);
+    v[MLA_GATHER_KV_B_RANK] = 32 * (1 + (int32_t)next(16)), v[MLA_GATHER_KV_B_LAYOUT] = (int32_t)next(5);
     v[MLA_GATHER_KV_B_TOKENS] = 1;
     memcpy(row.values, v, sizeof row.values);
     const uint32_t cluster = 1 + (uint32_t)next(2);
@@ -63,7 +67,7 @@ static void the_same_launch(void **state) {
     const mlaf_embed_kernel k = {.threads = b.stage[0].threads, .rows_per_wg = b.stage[0].rows_per_wg,
                                  .cluster = {cluster, 1, 1}};
     const mlaf_embed_plan plan = {.row = &row};
-    const mlaf_gather_kv_b_args a = random_args();
+    const mlaf_gather_kv_b_args a = random_args(v[MLA_GATHER_KV_B_LAYOUT] == GATHER_SPLIT);
     mlaf_embed_gather_args e;
     memset(&e, 0, sizeof e);
 #define COPY(m) e.m = a.m;

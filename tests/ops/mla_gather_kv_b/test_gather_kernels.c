@@ -41,6 +41,8 @@ static void same_offsets(void **state) {
   SAME(page_tokens);
   SAME(shares);
   SAME(scale);
+  SAME(kpe);
+  SAME(kpe_row);
   assert_int_equal(sizeof(mlaf_gather_kv_b_kernel_args), sizeof(template_args));
 }
 
@@ -49,6 +51,8 @@ static void same_offsets(void **state) {
 #define V3 "mla_gather_kv_b:h1,n128,p64,v128,r512,bf16,paged,t512"
 #define MINI "mla_gather_kv_b:h3,n64,p32,v64,r256,f16,e4m3fnuz,t128"
 
+#define SPLIT "mla_gather_kv_b:h2,n16,p32,v32,r64,bf16,split,t128", "mfma:blocks=2,stages=2,waves=2/s1"
+
 static void shapes_verify(void **state) {
   static const char *const list[][2] = {
       {V3, "mfma:blocks=1,stages=1,waves=4/s1"},
@@ -56,6 +60,7 @@ static void shapes_verify(void **state) {
       {MINI, "mfma:blocks=2,stages=2,waves=4/s1"},
       {"mla_gather_kv_b:h5,n16,p0,v48,r96,bf16,e4m3fn,t128", "mfma:blocks=2,stages=1,waves=2/s1"}, /* a last round half full */
       {"mla_gather_kv_b:h1,n48,p64,v16,r160,f16,fp8_ds_mla,t16", NULL},
+      {SPLIT},
   };
   verdict_bench b;
   open_verdicts(&b);
@@ -97,6 +102,7 @@ static const struct {
     {TILES, "4 * (c / 16)", "4 * (c / 32)", MLAF_INJECT_NONE},
     {TILES, "(code & 0x7fu) == 0x7fu ? not_a_number() : x", "x", MLAF_INJECT_NAN_Q},
     {TILES, "R + 16 + 16 * c", "R + 16 * c", MLAF_INJECT_NONE},
+    {SPLIT, "row / a.cache_row * a.kpe_row", "row / (2 * R) * a.kpe_row", MLAF_INJECT_NONE},
 };
 
 static void mistakes_are_found(void **state) {
@@ -191,6 +197,12 @@ static void arguments_are_checked(void **state) {
   WRONG(a.table_stride = 0, "table_width");
   WRONG_OF(MINI, a.scale = 0, "scale");
   WRONG_OF("mla_gather_kv_b:h3,n64,p0,v64,r256,f16,paged,t128", a.flags = 0, "k_pe");
+#define HALVES "mla_gather_kv_b:h16,n128,p64,v128,r512,bf16,split,t512"
+  WRONG(a.cache_kpe = a.cache, "cache_kpe is set, and the problem's cache is not split");
+  WRONG_OF(HALVES, a.flags = 0, "cache_kpe is NULL");
+  WRONG_OF("mla_gather_kv_b:h16,n128,p0,v128,r512,bf16,split,t512", a.k_pe = NULL; a.cache_kpe = a.cache, "without rope columns");
+  WRONG_OF(HALVES, a.cache_kpe = a.cache; a.cache_kpe_row_stride = 56, "cache_kpe_row_stride is 56");
+  WRONG_OF(HALVES, a.cache_kpe = a.cache; a.cache_page_stride = 520, "must be whole rows of 512");
   const mlaf_gather_kv_b_args nothing = MLAF_GATHER_KV_B_ARGS_INIT;
   assert_int_equal(checked(V3, &nothing, &err), MLAF_OK);
 }

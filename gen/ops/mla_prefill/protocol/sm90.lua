@@ -6,198 +6,228 @@ local sm90 = {}
 
 local WARPS = 2 -- of a warpgroup
 
-local function block(m, v)
-  local x, math = { rings = {}, q = {}, zeros = {}, one = {}, turns = {} }, 2 * WARPS
-  local function ring(name, n, readers)
-    local r = { n = n, full = {}, empty = {}, place = {} }
+-- A block of a team of v.pair: what the others signal to is here, too.
+local function block(m, v, cta)
+  local x, math = { rings = {}, q = {}, turns = {}, cta = cta }, 2 * WARPS
+  local function of_block(what) return ("%s of block %d"):format(what, cta) end
+  local function ring(name, n, readers, shares)
+    local r = { n = n, full = {}, empty = {}, place = {}, shares = shares }
     for i = 0, n - 1 do
-      r.full[i], r.empty[i] = m:barrier(("%s full[%d]"):format(name, i), 1), m:barrier(("%s empty[%d]"):format(name, i), readers)
-      r.place[i] = m:place(("%s, place %d"):format(name, i))
+      r.full[i] = m:barrier(of_block(("%s full[%d]"):format(name, i)), 1, cta + 1)
+      r.empty[i] = m:barrier(of_block(("%s empty[%d]"):format(name, i)), readers, cta + 1)
+      r.place[i] = {}
+      for share = 1, shares do r.place[i][share] = m:place(of_block(("%s, place %d, share %d"):format(name, i, share))) end
     end
     x.rings[#x.rings + 1] = r
     return r
   end
-  x.k, x.v, x.told = ring("K", v.stages, math), ring("V", v.stages, math), ring("facts", v.told, math + 3)
+  x.k, x.v = ring("K", v.stages, math * v.pair, v.pair), ring("V", v.stages, math * v.pair, v.pair)
+  x.told = ring("facts", v.told, math + 2, 1)
   for wg = 0, 1 do
-    x.q[wg] = ring("Q of " .. wg, 1, WARPS)
-    x.one[wg] = m:named("ONE of " .. wg, WARPS)
-    x.turns[wg] = m:named("TURN of " .. wg, math)
+    x.q[wg] = ring("Q of " .. wg, 1, WARPS, 1)
+    x.turns[wg] = m:named(of_block("TURN of " .. wg), math)
   end
-  x.begin = m:named("begin", 4 + math)
-  for id = 0, math - 1 do x.zeros[id] = m:place("zeros of math warp " .. id) end
+  x.landed = m:barrier(of_block("V landed"), 1, cta + 1)
   return x
 end
 
 local function wait_full(a, ring, i, what) a:wait(ring.full[i % ring.n], i // ring.n, what) end
 local function wait_empty(a, ring, i, what) a:wait(ring.empty[i % ring.n], i // ring.n - 1, what) end
-local function read(a, ring, i, what) a:read(ring.place[i % ring.n], i, what) end
+local function read(a, ring, i, what)
+  for _, place in ipairs(ring.place[i % ring.n]) do a:read(place, i, what) end
+end
 local function give_back(a, ring, i) a:arrive(ring.empty[i % ring.n], i // ring.n, "give_back()") end
+local function give_back_to_all(c, name, i)
+  for _, x in ipairs(c.team) do c.a:arrive(x[name].empty[i % x[name].n], i // x[name].n, "give_back_to_all()") end
+end
 
 -- tiles: those that are told of, in order; one more says that there are no more.
 local function deal_tiles(x, a, tiles)
   for i = 0, #tiles do
     wait_empty(a, x.told, i, "deal_tiles()")
-    a:write(x.told.place[i % x.told.n], i, "deal_tiles()")
+    a:write(x.told.place[i % x.told.n][1], i, "deal_tiles()")
     a:arrive(x.told.full[i % x.told.n], i // x.told.n, "deal_tiles()")
   end
 end
 
--- The i-th use of a ring's place by the loader: it is free, then copies are on their way.
-local function load(a, ring, i, what)
+-- The i-th use of a ring's place by the loader: it is free, then copies are on their way; of K and V a share to all blocks.
+-- tail: the phase that hears of them, of V whose tail is to be cleared first.
+local function load(a, ring, i, what, cta, team, name, tail)
   local at, n = i % ring.n, i // ring.n
   wait_empty(a, ring, i, what)
-  a:arrive(ring.full[at], n, what, 1)
-  a:copy(ring.full[at], n, what, ring.place[at], i)
+  a:arrive(tail and team[cta + 1].landed or ring.full[at], tail or n, what, ring.shares)
+  for _, x in ipairs(team) do
+    local to = x[name] or ring
+    a:copy(tail and x.landed or to.full[at], tail or n, what, to.place[at][ring.shares > 1 and cta + 1 or 1], i)
+  end
 end
 
-local function load_tiles(x, a, tiles, what)
-  local at = 0
+-- Behind the request's end V becomes zero, before anybody hears of it.
+local function load_tail(a, x, i, team, landed)
+  local at = i % x.v.n
+  load(a, x.v, i, "load_v()", x.cta, team, "v", landed)
+  a:wait(x.landed, landed, "load_v()")
+  for _, place in ipairs(x.v.place[at]) do a:write(place, i, "clear_tail()") end
+  a:arrive(x.v.full[at], i // x.v.n, "load_v()")
+end
+
+-- is_v: the loader of V; else that of K and Q.
+local function load_tiles(team, x, a, tiles, is_v)
+  local at, landed = 0, 0
   for i = 0, #tiles do
     wait_full(a, x.told, i, "load_tiles()")
     read(a, x.told, i, "load_tiles()")
     give_back(a, x.told, i)
-    if i < #tiles and what == "q" then
-      for wg = 0, 1 do load(a, x.q[wg], i, "load_q()") end
-    elseif i < #tiles then
-      for _ = 1, tiles[i + 1] do
-        load(a, x[what], at, "load_" .. what .. "()")
-        at = at + 1
+    for round = 1, tiles[i + 1] or 0 do
+      if not is_v then
+        load(a, x.k, at, "load_k()", x.cta, team, "k")
+        for wg = 0, round == 1 and 1 or -1 do load(a, x.q[wg], i, "load_q()", 0, { x }) end
+      elseif round == 1 and i % 2 == 0 then
+        load_tail(a, x, at, team, landed)
+        landed = landed + 1
+      else
+        load(a, x.v, at, "load_v()", x.cta, team, "v")
       end
+      at = at + 1
     end
   end
 end
 
--- ---- Math: c is a warp: x, a (the agent), id and wg, uses of each ring before, told and done: tiles ------------------------
-local function clear_tail(c)
-  local x = c.x
-  read(c.a, x.v, c.v, "clear_tail()") -- its rows in V: both warpgroups write the same zeros there
-  c.a:write(x.zeros[c.id], c.v, "clear_tail()")
-  c.a:sync(x.one[c.wg], "clear_tail()")
-  for warp = 0, WARPS - 1 do c.a:read(x.zeros[c.wg * WARPS + warp], c.v, "multiply_v()") end
-end
+-- ---- Math: c is a warp: x, its team, a (the agent), id and wg, uses of each ring before, told and done: tiles --------------
+local function take_turn(c) c.a:sync(c.x.turns[c.wg], "take_turn()") end
+local function pass_turn(c) c.a:pass(c.x.turns[1 - c.wg], "pass_turn()") end
 
 local function multiply_k(c)
   read(c.a, c.x.k, c.k, "multiply_k()")
   read(c.a, c.x.q[c.wg], c.told, "multiply_k()")
 end
 
--- Every third tile has no rows for the second warpgroup.
-local function mine(c, tiles, i) return i < #tiles and (c.wg == 0 or i % 3 ~= 2) end
+-- Rows by 64: tiles are full or not, and how many keys their last row sees leaves a round half full or not.
+local function chunks(c, i) return (i * 5 + 2) % 3 > 0 and 2 * #c.team or i % (2 * #c.team) + 1 end
+local function chunk(c) return c.wg == 0 and c.x.cta or 2 * #c.team - 1 - c.x.cta end
+local function mine(c, tiles, i) return i < #tiles and chunk(c) < chunks(c, i) end
+local function rounds_here(c, tiles)
+  local i = c.told
+  local halves = 2 * tiles[i + 1] - i // 2 % 2 - (chunks(c, i) - 1 - chunk(c))
+  return math.max(1, (halves + 1) // 2)
+end
 
--- S of a round is there.
-local function scores(c)
-  give_back(c.a, c.x.k, c.k)
+local function pass_k(c)
+  wait_full(c.a, c.x.k, c.k, "pass_k()")
+  give_back_to_all(c, "k", c.k)
   c.k = c.k + 1
+  take_turn(c)
+  pass_turn(c)
+end
+
+local function pass_v(c)
+  wait_full(c.a, c.x.v, c.v, "pass_v()")
+  give_back_to_all(c, "v", c.v)
+  c.v = c.v + 1
+end
+
+local function make_weights(c)
   if c.round == 0 then give_back(c.a, c.x.q[c.wg], c.told) end
+  give_back_to_all(c, "k", c.k)
+  c.k = c.k + 1
   read(c.a, c.x.told, c.told, "hide()")
 end
 
-local function work_on_round(c, tiles)
-  local x, a, closes, more, ends = c.x, c.a, c.round == 0, true, false
-  c.round = c.round - 1
-  if c.round < 0 then
-    c.told = c.told + 1
-    wait_full(a, x.told, c.told, "work_on_round()")
-    read(a, x.told, c.told, "work_on_round()")
-    more, ends = mine(c, tiles, c.told), c.told == #tiles
-    if more then
-      c.round = tiles[c.told + 1] - 1
-      wait_full(a, x.q[c.wg], c.told, "work_on_round()")
-    end
-  end
-  if more then wait_full(a, x.k, c.k, "work_on_round()") end
-  a:sync(x.turns[c.wg], "work_on_round()")
-  if more then multiply_k(c) end
-  local stores, passes = c.opens and c.before, not ends or c.wg == 0
-  if stores then
-    if passes then a:pass(x.turns[1 - c.wg], "work_on_round()") end
-    read(a, x.told, c.done, "store_rows()")
-    give_back(a, x.told, c.done)
-    c.done = c.done + 1
-  end
-  wait_full(a, x.v, c.v, "work_on_round()")
-  if c.opens and c.done % 2 == 0 then clear_tail(c) end
-  read(a, x.v, c.v, "multiply_v()")
-  if passes and not stores then a:pass(x.turns[1 - c.wg], "work_on_round()") end
-  c.opens, c.before = closes, true
-  if closes then read(a, x.told, c.done, "close_rows()") end
-  if more then scores(c) end
-  give_back(a, x.v, c.v)
-  c.v = c.v + 1
-  return more
-end
-
-local function work_on_run(c, tiles)
+local function work_on_tile(c, tiles)
   local x, a = c.x, c.a
-  c.opens, c.before, c.round = true, false, tiles[c.told + 1] - 1
-  wait_full(a, x.q[c.wg], c.told, "work_on_run()")
-  wait_full(a, x.k, c.k, "work_on_run()")
+  c.round = rounds_here(c, tiles) - 1
+  local skipped = tiles[c.told + 1] - 1 - c.round
+  for _ = 1, skipped do pass_k(c) end
+  wait_full(a, x.q[c.wg], c.told, "work_on_tile()")
+  wait_full(a, x.k, c.k, "work_on_tile()")
+  take_turn(c)
   multiply_k(c)
-  scores(c)
-  repeat until not work_on_round(c, tiles)
-  read(a, x.told, c.done, "store_rows()")
+  pass_turn(c)
+  make_weights(c)
+  for _ = 1, skipped do pass_v(c) end
+  while c.round > 0 do
+    c.round = c.round - 1
+    wait_full(a, x.v, c.v, "work_on_tile()")
+    wait_full(a, x.k, c.k, "work_on_tile()")
+    take_turn(c)
+    multiply_k(c)
+    read(a, x.v, c.v, "multiply_v()")
+    pass_turn(c)
+    make_weights(c)
+    give_back_to_all(c, "v", c.v)
+    c.v = c.v + 1
+  end
+  wait_full(a, x.v, c.v, "work_on_tile()")
+  take_turn(c)
+  read(a, x.v, c.v, "multiply_v()")
+  pass_turn(c)
+  give_back_to_all(c, "v", c.v)
+  c.v = c.v + 1
+  read(a, x.told, c.told, "store_rows()")
 end
 
 local function pass_tile(c, rounds)
-  local x, a = c.x, c.a
-  wait_full(a, x.q[c.wg], c.told, "pass_tile()")
-  give_back(a, x.q[c.wg], c.told)
+  wait_full(c.a, c.x.q[c.wg], c.told, "pass_tile()")
+  give_back(c.a, c.x.q[c.wg], c.told)
   for _ = 1, rounds do
-    wait_full(a, x.k, c.k, "pass_tile()")
-    give_back(a, x.k, c.k)
-    a:sync(x.turns[c.wg], "pass_tile()")
-    wait_full(a, x.v, c.v, "pass_tile()")
-    give_back(a, x.v, c.v)
-    a:pass(x.turns[1 - c.wg], "pass_tile()")
-    c.k, c.v = c.k + 1, c.v + 1
+    pass_k(c)
+    pass_v(c)
   end
-  c.told = c.told + 1
+  take_turn(c)
+  pass_turn(c)
 end
 
 local function work_on_tiles(c, tiles)
   local x, a = c.x, c.a
-  if c.wg == 1 then a:pass(x.turns[0], "work_on_tiles()") end
+  if c.wg == 1 then pass_turn(c) end
   while true do
     wait_full(a, x.told, c.told, "work_on_tiles()")
     read(a, x.told, c.told, "work_on_tiles()")
-    if c.told == #tiles then return end
-    if mine(c, tiles, c.told) then work_on_run(c, tiles)
+    if c.told == #tiles then break end
+    if mine(c, tiles, c.told) then work_on_tile(c, tiles)
     else pass_tile(c, tiles[c.told + 1]) end
-    give_back(a, x.told, c.done)
-    c.done = c.done + 1
+    give_back(a, x.told, c.told)
+    c.told = c.told + 1
   end
+  if c.wg == 0 then take_turn(c) end
 end
 
--- tiles: rounds of each that a block has; those without are nobody's but the dealer's. v: stages, told.
+-- tiles: rounds of each that a team has; those without are nobody's but the dealer's. v: stages, told, pair.
 function sm90.model(v, tiles)
   local m = protocol.new()
-  local x, some = block(m, v), {}
+  local team, some, agents = {}, {}, {}
   for _, rounds in ipairs(tiles) do
     if rounds > 0 then some[#some + 1] = rounds end
   end
-  local agents = {
-    { m:agent("dealer"), function(a) deal_tiles(x, a, some) end },
-    { m:agent("loader of K"), function(a) load_tiles(x, a, some, "k") end },
-    { m:agent("loader of V"), function(a) load_tiles(x, a, some, "v") end },
-    { m:agent("loader of Q"), function(a) load_tiles(x, a, some, "q") end },
-  }
-  for id = 0, 2 * WARPS - 1 do
-    local c = { x = x, id = id, wg = id // WARPS, k = 0, v = 0, told = 0, done = 0, opens = true, before = false }
-    agents[#agents + 1] = { m:agent(("math %d.%d"):format(c.wg, id % WARPS)), function(a)
-      c.a = a
-      work_on_tiles(c, some)
-    end }
+  for cta = 0, v.pair - 1 do team[cta + 1] = block(m, v, cta) end
+  local all = v.pair * (3 + 2 * WARPS)
+  local begin, over = m:named("begin", all), v.pair > 1 and m:named("over", all)
+  for cta = 0, v.pair - 1 do
+    local x = team[cta + 1]
+    local function add(name, does) agents[#agents + 1] = { m:agent(("%s, block %d"):format(name, cta), cta + 1), does, x } end
+    add("dealer", function(a) deal_tiles(x, a, some) end)
+    add("loader of K and Q", function(a) load_tiles(team, x, a, some, false) end)
+    add("loader of V", function(a) load_tiles(team, x, a, some, true) end)
+    for id = 0, 2 * WARPS - 1 do
+      local c = { x = x, team = team, id = id, wg = id // WARPS, k = 0, v = 0, told = 0 }
+      add(("math %d.%d"):format(c.wg, id % WARPS), function(a)
+        c.a = a
+        work_on_tiles(c, some)
+      end)
+    end
   end
   for i, one in ipairs(agents) do
-    if i == 1 then
+    if (i - 1) % (3 + 2 * WARPS) == 0 then
       local list = {}
-      for _, ring in ipairs(x.rings) do
+      for _, ring in ipairs(one[3].rings) do
         for at = 0, ring.n - 1 do list[#list + 1], list[#list + 2] = ring.full[at], ring.empty[at] end
       end
+      list[#list + 1] = one[3].landed
       one[1]:make(list, "kernel")
     end
-    one[1]:sync(x.begin, "kernel")
+    one[1]:sync(begin, "kernel")
     one[2](one[1])
+    if over then one[1]:sync(over, "kernel") end
   end
   return m
 end

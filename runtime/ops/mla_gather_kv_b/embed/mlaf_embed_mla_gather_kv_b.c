@@ -11,7 +11,10 @@
 /* A kernel's parameters; strides in bytes, the table's in entries. With a tensor map that of W stands behind, aligned to 64. */
 typedef struct kernel_args {
   const void *cache;
-  const float *scale_at;
+  union {
+    const float *scale_at;
+    const void *kpe; /* of a split cache */
+  };
   const int32_t *table, *table_indptr, *cu_seqlens, *seq_starts;
   const void *w;
   void *k, *v, *k_pe;
@@ -22,7 +25,7 @@ typedef struct kernel_args {
   int32_t batch, table_width;
   uint32_t page_tokens, shares;
   float scale;
-  uint32_t reserved;
+  uint32_t kpe_row; /* of a split cache */
 } kernel_args;
 typedef struct parameters {
   kernel_args args;
@@ -31,10 +34,10 @@ typedef struct parameters {
 _Static_assert(sizeof(kernel_args) == 208, "not the kernels' layout");
 _Static_assert(sizeof(mlaf_embed_gather_problem) <= MLAF_EMBED_FIELDS * sizeof(int32_t), "more fields than a row has");
 
-enum { PAGED, DS_MLA, E4M3FN, E4M3FNUZ }; /* layouts */
+enum { PAGED, DS_MLA, E4M3FN, E4M3FNUZ, SPLIT }; /* layouts */
 enum { ALIGN = 16, ELEMENTS = 8, SCALES = 16 }; /* SCALES: bytes of a row's scales */
 enum { PART = 128 };
-static const int64_t STRIDE_MOST = INT64_C(1) << 40; /* elements */
+static const int64_t STRIDE_MOST = INT64_C(1) << 40, KPE_STRIDE_MOST = INT64_C(1) << 30; /* elements */
 static const uint64_t BLOCKS_MOST = INT32_MAX, THREADS_MOST = UINT32_MAX;
 
 typedef struct shape {
@@ -48,10 +51,10 @@ static shape shape_of(const mlaf_embed_plan *x) {
 }
 
 /* Of the cache: bytes of what strides count, and of a row. */
-static int64_t unit_of(const shape *s) { return s->layout == PAGED ? 2 : 1; }
+static int64_t unit_of(const shape *s) { return s->layout == PAGED || s->layout == SPLIT ? 2 : 1; }
 static int64_t row_bytes(const shape *s) {
-  const int64_t latent = s->layout == PAGED ? 2 * s->rank : s->layout == DS_MLA ? s->rank + SCALES : s->rank;
-  return latent + (s->layout == PAGED || s->layout == DS_MLA ? 2 : 1) * s->rope;
+  const int64_t latent = unit_of(s) == 2 ? 2 * s->rank : s->layout == DS_MLA ? s->rank + SCALES : s->rank;
+  return s->layout == SPLIT ? latent : latent + (s->layout == PAGED || s->layout == DS_MLA ? 2 : 1) * s->rope;
 }
 
 typedef struct reason { char *why; size_t size; } reason;
@@ -89,6 +92,7 @@ static mlaf_embed_status check_pointers(const shape *s, const mlaf_embed_gather_
     int needed;
   } list[] = {
       {"cache", a->cache, ALIGN, a->num_pages > 0},
+      {"cache_kpe", a->cache_kpe, ALIGN, s->layout == SPLIT && s->rope && a->num_pages > 0},
       {"scale_at", a->scale_at, sizeof(float), 0},
       {"table", a->table, sizeof(int32_t), 1},
       {"table_indptr", a->table_indptr, sizeof(int32_t), 0},
@@ -104,6 +108,9 @@ static mlaf_embed_status check_pointers(const shape *s, const mlaf_embed_gather_
     if ((uintptr_t)list[i].at % list[i].align)
       return refuse(err, "%s is %p, must be %d-byte aligned", list[i].name, list[i].at, (int)list[i].align);
   }
+  if (a->cache_kpe && !(s->layout == SPLIT && s->rope))
+    return refuse(err, "cache_kpe is set, and the problem's cache is %s: NULL",
+                  s->layout == SPLIT ? "without rope columns" : "not split");
   if (a->k_pe && !s->rope) return refuse(err, "k_pe is set, and the problem has no rope columns: NULL");
   return MLAF_EMBED_OK;
 }
@@ -124,11 +131,20 @@ static mlaf_embed_status check_strides(const shape *s, const mlaf_embed_gather_a
       {"v_head_stride", a->v_head_stride, s->vdim, ELEMENTS},
       {"k_pe_token_stride", a->k_pe_token_stride, s->rope, ELEMENTS},
       {"k_pe_head_stride", a->k_pe_head_stride, s->rope, ELEMENTS},
+      {"cache_kpe_row_stride", a->cache_kpe_row_stride, s->rope, ELEMENTS},
   };
   for (size_t i = 0; i < sizeof list / sizeof *list; i++)
     if (list[i].value && (list[i].value < list[i].least || list[i].value > STRIDE_MOST || list[i].value % list[i].multiple))
       return refuse(err, "%s is %lld, must be 0 or a multiple of %lld from %lld on", list[i].name,
                        (long long)list[i].value, (long long)list[i].multiple, (long long)list[i].least);
+  if (s->layout != SPLIT) return MLAF_EMBED_OK;
+  const int64_t cache_row = a->cache_row_stride ? a->cache_row_stride : row;
+  if (a->cache_kpe_row_stride > KPE_STRIDE_MOST)
+    return refuse(err, "cache_kpe_row_stride is %lld, must be at most %lld", (long long)a->cache_kpe_row_stride,
+                  (long long)KPE_STRIDE_MOST);
+  if (a->cache_page_stride % cache_row)
+    return refuse(err, "cache_page_stride is %lld, must be whole rows of %lld: cache_kpe has pages of as many",
+                  (long long)a->cache_page_stride, (long long)cache_row);
   return MLAF_EMBED_OK;
 }
 
@@ -178,7 +194,6 @@ static void fill(const shape *s, const mlaf_embed_gather_args *a, kernel_args *o
   const int64_t unit = unit_of(s), heads = s->heads, k_row = a->v ? s->nope : s->out;
   *out = (kernel_args){
       .cache = a->cache,
-      .scale_at = a->scale_at,
       .table = a->table,
       .table_indptr = a->table_indptr,
       .cu_seqlens = a->cu_seqlens,
@@ -200,6 +215,8 @@ static void fill(const shape *s, const mlaf_embed_gather_args *a, kernel_args *o
       .page_tokens = (uint32_t)a->page_tokens,
       .scale = a->scale,
   };
+  if (s->layout == SPLIT) out->kpe = a->cache_kpe, out->kpe_row = (uint32_t)(2 * or_else(a->cache_kpe_row_stride, s->rope));
+  else out->scale_at = a->scale_at;
   out->cache_page = or_else(unit * a->cache_page_stride, a->page_tokens * out->cache_row);
   out->w_head = a->w_head_stride ? 2 * a->w_head_stride : s->out * out->w_row;
   out->k_token = a->k_token_stride ? 2 * a->k_token_stride : heads * out->k_head;

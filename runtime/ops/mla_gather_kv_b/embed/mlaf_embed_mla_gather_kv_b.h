@@ -25,21 +25,21 @@ typedef struct mlaf_embed_gather_problem {
   int32_t vdim;      /* columns of V (a multiple of 16 up to 256) */
   int32_t rank;      /* columns of the latent (a multiple of 32 up to 512) */
   int32_t dtype;     /* type of W, of K and V, and of what is not quantised (0: bf16, 1: f16) */
-  int32_t layout;    /* rows of the cache: 16 bits a column, with scales inside, or fp8 with one scale
-                        (0: paged, 1: fp8_ds_mla, 2: e4m3fn, 3: e4m3fnuz) */
+  int32_t layout;    /* rows of the cache: 16 bits a column, with scales inside, fp8 with one scale, or 16 bits in two tensors
+                        (0: paged, 1: fp8_ds_mla, 2: e4m3fn, 3: e4m3fnuz, 4: split) */
   int32_t tokens;    /* tokens of a chunk, of all requests together (1..1048576) */
   /* </problem> */
 } mlaf_embed_gather_problem;
 
 /* Device pointers of the plan's device. cache, w, k, v and k_pe 16-byte aligned, all their strides a multiple of 16 bytes.
- * Strides in elements; a row of the cache counts 16-bit elements where it is paged, bytes else. A stride of 0: dense. w is a
- * constant: the launch before this one on its stream must not write it. */
+ * Strides in elements; a row of the cache counts 16-bit elements where it is paged or split, bytes else. A stride of 0: dense. w
+ * is a constant: the launch before this one on its stream must not write it. */
 typedef struct mlaf_embed_gather_args {
   uint32_t flags;       /* 0 */
   int32_t batch;        /* requests, 0 and up */
   int32_t page_tokens;  /* rows of a page */
   int64_t tokens;       /* T: rows of k that there are. Those behind cu_seqlens[batch] are not written */
-  const void *cache;    /* rows of R+P. fp8_ds_mla: R bytes e4m3fn, 4 fp32 scales of 128 columns, P 16-bit */
+  const void *cache;    /* rows of R+P; split: R; fp8_ds_mla: R bytes e4m3fn, 4 fp32 scales of 128 columns, P 16-bit */
   int64_t cache_row_stride, cache_page_stride;
   int64_t num_pages;     /* 0 .. 2^31-1 */
   const float *scale_at; /* of e4m3fn and e4m3fnuz: a value is stored x scale. On the device; NULL: `scale` */
@@ -61,6 +61,9 @@ typedef struct mlaf_embed_gather_args {
   void *k_pe; /* NULL: not wanted */
   int64_t k_pe_token_stride;
   int64_t k_pe_head_stride; /* 0: one row for all heads; else each head gets a copy, e.g. behind its columns of k */
+  /* Of split only: rows of P, in pages of as many rows as the cache's have, so that its page stride is whole rows. */
+  const void *cache_kpe;
+  int64_t cache_kpe_row_stride;
 } mlaf_embed_gather_args;
 
 /* The plan of the nearest shape; loads its kernel at first use, so not inside a graph capture. */

@@ -100,6 +100,7 @@ constexpr int TURN = ROW_CHUNKS % 8 == 0 ? 7 : 3; // what chunks are exchanged b
 //   e4m3fn, fnuz    one byte a column, one scale for all: it comes in behind the product, so that operands are exact
 //   fp8_ds_mla      R bytes, 4 scales (fp32) of 128 columns each, columns of 16 bits with positions. Scaled and rounded here;
 //                   with scales that are powers of two that is exact
+//   split           16 bits a column; those with positions are rows of a tensor of their own, which has the same pages
 
 // Where a token's row begins. NO_TOKEN: there is no such token, nothing is written; NO_ROW: its page is none, all is NaN.
 constexpr i64 NO_TOKEN = -2, NO_ROW = -1;

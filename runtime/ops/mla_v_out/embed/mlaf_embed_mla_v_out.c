@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* Copyright (c) 2026 the mlaforge authors; LICENSE.mlaforge has the terms. */
+/* What attention gave to value heads. As mlaforge's runtime/ops/mla_v_out/record.c. */
+#include "mlaf_embed_mla_v_out.h"
+
+#include <string.h>
+
+#include "mlaf_embed_projection_inside.h"
+
+_Static_assert(sizeof(mlaf_embed_v_out_problem) <= MLAF_EMBED_FIELDS * sizeof(int32_t), "more fields than a row has");
+
+static mlaf_embed_product product(const int32_t *values) {
+  mlaf_embed_v_out_problem p;
+  memcpy(&p, values, sizeof p);
+  return (mlaf_embed_product){.heads = p.heads, .inner = p.rank, .outer = p.v, .weights = p.weights};
+}
+
+const mlaf_embed_projection mlaf_embed_v_out_op = {{"mla_v_out", NULL, NULL, NULL, 0}, product};
+
+mlaf_embed_status mlaf_embed_v_out_plan(mlaf_embed *e, const mlaf_embed_v_out_problem *p, const mlaf_embed_plan **out,
+                                        char *why, size_t size) {
+  return mlaf_embed_plan_for(e, &mlaf_embed_v_out_op.rules, (const int32_t *)p, out, why, size);
+}
+
+mlaf_embed_status mlaf_embed_v_out_execute(const mlaf_embed_plan *x, const mlaf_embed_projection_args *a, void *stream,
+                                           char *why, size_t size) {
+  return mlaf_embed_projection_execute(&mlaf_embed_v_out_op, x, a, stream, why, size);
+}
