@@ -2,8 +2,8 @@
 # compute-sanitizer over a representative set of the CUDA kernels: every family, schedule and way of merging, each through the
 # verifier's three cases with the broken inputs. One line a variant; exit code 1 when one is wrong or anything is reported.
 #   tools/sanitize.sh racecheck | memcheck [ARG...]   ARGs go to `mlaforge verify`
-# Known: under racecheck the sm90_few_rotate entry with cluster=2 and one split comes out NaN, with no hazard shown
-# (docs/lab/server.md, "racecheck").
+# Known: racecheck holds back who waits at a cluster's barrier until all wait, so sm90_few with cluster=2 and one split comes out
+# NaN; docs/lab/server.md, "racecheck", proves it.
 # COMPUTE_SANITIZER names the program. racecheck wants 2026.4 (of CUDA 13.5): 2025.3 (of 13.0) does not know what bar.arrive
 # orders and reports races that are none (tests/gpu/racecheck_control.cu, docs/lab/kernels-hopper.md). MLAFORGE names ours.
 set -euo pipefail
