@@ -15,8 +15,8 @@
 //   rows = 4
 //   team = 2
 // regenerate: lua5.4 gen/cli.lua render mla_decode/combine_early target=sm_90a cut=500 dtype=bf16 early=1 fitted=320 heads=40 page_size=16 partials=16 q_len=2 rank=512 rows=4 team=2
-// The merge kernel behind one split of a fitted launch, most of whose blocks end early: mla_decode/combine_warp.cu.in, whose blocks
-// but for one ask the tables, before they wait, whether the launch before cuts its batch.
+// The merge kernel behind one split of a fitted launch: mla_decode/combine_warp.cu.in. Most of its blocks end early: all but one
+// ask the tables, before they wait, whether the launch before cuts its batch.
 // Merges the KV splits of split-KV attention: O = sum_s w_s O_s / sum_s w_s with w_s = 2^(LSE_s - max LSE), all in fp32.
 //
 // A team of `team` warps owns one row (token, head); a workgroup holds `rows` teams. A row has `splits` partial results:
@@ -276,9 +276,8 @@ MLAF_DEV void write_alone(const merged& m, int share, const mlaf_combine_args& a
 // Whether the launch before is sure not to cut its batch, by the arithmetic of that launch, which has one split: a share for each
 // request, and as many parts as run at once. Up to so many positions floats tell them apart.
 MLAF_DEV bool surely_whole(const mlaf_decode_args& a) {
-  const int slots = fit_slots(&a);
-  return a.batch > 0 && schedule_start(a.kv_indptr[a.batch], a.batch, PAGE) < (1 << 22) &&
-         !fit_cuts(&a, PAGE, 1, slots, slots, 0);
+  const int slots = fit_slots(&a), cuts = fit_cuts(&a, PAGE, 1, slots, slots, 0); // all loads on their way together
+  return !cuts & (schedule_start(a.kv_indptr[a.batch], a.batch, PAGE) < (1 << 22));
 }
 // Of a launch that cut its batch: a request that lies in several parts. Others were finished where they lay.
 struct cut {
