@@ -39,6 +39,8 @@ h128,r512,p64,q1,bf16,page64,b2,s330 sm90_many:cluster=2,schedule=splits/s3,rows
 h128,r512,p64,q1,f16,page8,b3,s330 sm90_many:cluster=1,schedule=turns/s2,rows=1,team=2
 h40,r512,p64,q2,causal,bf16,page16,b2,s330 sm90_many:cluster=1,schedule=fitted/s1,rows=4,team=2
 h128,r512,p64,q1,bf16,page64,b2,s330 sm90_many:cluster=2,schedule=fitted/s1,rows=4,team=2
+h128,r512,p64,q1,bf16,page16,b2,s330 sm90_many:cluster=2,schedule=fitted/s1,early=1,rows=4,team=2
+h80,r512,p64,q1,bf16,page64,b2,s330 sm90_mid:rows=80,schedule=fitted/s1,early=1,rows=4,team=2
 h128,r512,p64,q1,bf16,page64,b2,s330 sm90_many:cluster=2,schedule=fitted/s3,rows=1,team=8
 h16,r512,p64,q1,bf16,page64,b2,s330 sm90_few:cluster=1,load=tma,rows=16,schedule=fitted,wgs=2/s1
 h16,r512,p64,q1,bf16,page64,b2,s330 sm90_few:cluster=6,load=tma,rows=16,schedule=splits,wgs=2/s1
